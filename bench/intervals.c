@@ -1,6 +1,6 @@
 /* Unions of sorted spans: intervals [SPANS]
  *
- * The length and the list of the union, by the loops of analyze/intervals.c and by the loop one writes first, with a
+ * The length and the list of the union, by the loops of analyze/stats/intervals.c and by the loop one writes first, with a
  * branch for "does it open a new one", which no processor can foresee in random gaps. The best of several runs counts.
  * Fails when the results differ. bench/intervals.py does the same in Python. */
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "analyze/intervals.h"
+#include "analyze/stats/intervals.h"
 #include "base/rng.h"
 
 enum { DEFAULT_SPANS = 10000000, RUNS = 7 };

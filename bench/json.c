@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "read/readers.h"
-#include "read/trace_events.h"
+#include "read/events/trace_events.h"
 
 enum { MAX_FILES = 16, POLL_NS = 2000000 };
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "read/paddle.h"
-#include "read/paddle_scan.h"
+#include "read/paddle/paddle.h"
+#include "read/paddle/paddle_scan.h"
 #include "read/readers.h"
 
 enum { RUNS = 3 };

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/rng.h"
-#include "serve/loaded.h"
-#include "serve/server.h"
-#include "serve/store.h"
+#include "serve/rank/loaded.h"
+#include "serve/http/server.h"
+#include "serve/rank/store.h"
 
 enum { DEFAULT_SLICES = 5000000, ASKS = 5000 };
 

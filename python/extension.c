@@ -30,7 +30,7 @@
 
 static const uint32_t off;
 
-/* What bind() was told. The functions are mstx's own, as of the library's src/record/mstx_abi.h; handles of domains and streams are
+/* What bind() was told. The functions are mstx's own, as of the library's src/record/mstx/mstx_abi.h; handles of domains and streams are
  * plain addresses. */
 static struct {
     const volatile uint32_t *word; /* not 0 while recording, another number in each recording */

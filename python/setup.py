@@ -35,7 +35,7 @@ LIBRARY = "libpipescope-record.so"
 COMPILE = ["-std=c17", "-O2", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE", "-pthread"]
 LINK = ["-shared", "-Wl,-z,nodelete", "-Wl,-z,now", "-pthread", "-ldl", "-lm"]
 # Of the hot path, where the compiler knows them (x86-64).
-HOT = ("src/record/events.c", "src/record/threads.c")
+HOT = ("src/record/core/events.c", "src/record/core/threads.c")
 HOT_COMPILE = ["-mgeneral-regs-only", "-mtls-dialect=gnu2"]
 
 
@@ -52,15 +52,15 @@ def version():
 def sources():
     """The C files of the library, from the root."""
     base = ["src/base/" + name for name in read("src", "record", "base_files.txt").split()]
-    found = glob.glob(os.path.join(ROOT, "src/record/*.c")) + glob.glob(os.path.join(ROOT, "src/record/export/*.c"))
+    found = glob.glob(os.path.join(ROOT, "src/record/*/*.c"))
     return sorted(os.path.relpath(path, ROOT) for path in found) + base
 
 
 def needed():
     """All files of the root that a build needs."""
     files = ["CMakeLists.txt", "src/record/base_files.txt"] + sources()
-    for pattern in ("include/pipescope/*.h", "src/base/*.h", "src/base/*.def", "src/record/*.h", "src/record/*.def",
-                    "src/record/export/*.h", "src/record/export/*.def"):
+    for pattern in ("include/pipescope/*.h", "src/base/*.h", "src/base/*.def", "src/record/*/*.h",
+                    "src/record/*/*.def"):
         files += [os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, pattern))]
     files += [name for name in ("LICENSE",) if os.path.exists(os.path.join(ROOT, name))]
     return sorted(set(files))

@@ -14,7 +14,7 @@
  *     ps_record_export(NULL);                         // a process that ends does both by itself
  *
  * What is written is the folder that Ascend's PyTorch profiler writes, <worker>_<time>_ascend_pt: all that reads one
- * reads the other. Options come from ps_record_set() or from environment variables (src/record/options.def lists both).
+ * reads the other. Options come from ps_record_set() or from environment variables (src/record/ring/options.def lists both).
  *
  * Every function may be called at any time, in any order, from any thread and from signal handlers (ranges and marks
  * only), and none ends the program or waits for the disk while recording. Functions that return int give 0 or one of

@@ -1,4 +1,4 @@
-/* Pieces of JSON text, for the scanner of big traces (read/trace_events.h): where a value ends, what a number or a
+/* Pieces of JSON text, for the scanner of big traces (read/events/trace_events.h): where a value ends, what a number or a
  * string says. Small documents are read whole by lit.h.
  *
  * Nothing here allocates or knows of files. */

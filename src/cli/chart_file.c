@@ -1,11 +1,11 @@
 #include "cli/chart_file.h"
 
 #include "base/fs.h"
-#include "write/chart_html.h"
-#include "write/chart_json.h"
-#include "write/chart_svg.h"
-#include "write/sink.h"
-#include "write/writers.h"
+#include "write/chart/chart_html.h"
+#include "write/chart/chart_json.h"
+#include "write/chart/chart_svg.h"
+#include "write/out/sink.h"
+#include "write/out/writers.h"
 
 int ps_cli_check_chart_file(const ps_cli *cli, const char *path) {
     if (ps_ends_with(path, ".json") || ps_ends_with(path, ".svg") || ps_ends_with(path, ".html")) {

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "model/comm_kernels.h"
-#include "write/writers.h"
+#include "write/out/writers.h"
 
 #define DEFAULT_COMMAND "cluster"
 

@@ -25,7 +25,7 @@
 #include "cli/term.h"
 #include "model/chart.h"
 #include "model/table.h"
-#include "write/text_style.h"
+#include "write/out/text_style.h"
 
 /* Exit statuses, for users and scripts. */
 enum {

@@ -2,9 +2,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/analysis.h"
-#include "analyze/host_labels.h"
-#include "analyze/replay.h"
+#include "analyze/core/analysis.h"
+#include "analyze/pipeline/host_labels.h"
+#include "analyze/pipeline/replay.h"
 #include "base/alloc.h"
 #include "cli/chart_file.h"
 #include "cli/cli.h"
@@ -14,7 +14,7 @@
 #include "run/run.h"
 #include "run/run_pipeline.h"
 #include "schedule/schedule.h"
-#include "write/writers.h"
+#include "write/out/writers.h"
 
 typedef struct drawing {
     const ps_run *run;

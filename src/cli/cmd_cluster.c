@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyze/analysis.h"
+#include "analyze/core/analysis.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/num.h"

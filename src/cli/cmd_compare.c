@@ -1,16 +1,16 @@
 /* pipescope compare NEW BASE: what a step lost or gained between two captures of one model. Reads only. */
 #include <string.h>
 
-#include "analyze/analysis.h"
+#include "analyze/core/analysis.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "cli/cli.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
 #include "run/run.h"
-#include "write/comparison.h"
-#include "write/sink.h"
-#include "write/table_xlsx.h"
+#include "write/report/comparison.h"
+#include "write/out/sink.h"
+#include "write/table/table_xlsx.h"
 
 static int check_output(ps_cli *cli, const char *path) {
     static const char *const ENDS[] = {".txt", ".json", ".xlsx"};

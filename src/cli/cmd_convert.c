@@ -13,7 +13,7 @@
 #include "cli/rank_report.h"
 #include "read/readers.h"
 #include "run/cluster.h"
-#include "write/trace_writer.h"
+#include "write/trace/trace_writer.h"
 
 #define NEEDS                                                                                      \
     (PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |         \

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/recorded_clock.h"
+#include "analyze/comm/recorded_clock.h"
 #include "base/alloc.h"
 #include "base/num.h"
 #include "base/threads.h"
@@ -11,8 +11,8 @@
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
 #include "model/recording.h"
-#include "write/number_text.h"
-#include "write/shorten.h"
+#include "write/out/number_text.h"
+#include "write/out/shorten.h"
 
 /* --- what a database may lack -------------------------------------------------------------------------------- */
 

@@ -1,7 +1,7 @@
 /* pipescope modes */
 #include <string.h>
 
-#include "analyze/analysis.h"
+#include "analyze/core/analysis.h"
 #include "cli/cli.h"
 
 static size_t width_of(const ps_cli *cli) {

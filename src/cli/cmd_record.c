@@ -1,7 +1,7 @@
 /* pipescope record [options] -- COMMAND...: runs a command with the recorder in it, then says what was recorded. And
  * pipescope record --recover DIR: databases from what killed processes left.
  *
- * The options are those of record/options.def, each an environment variable of the command; below stands only how each is
+ * The options are those of record/ring/options.def, each an environment variable of the command; below stands only how each is
  * written on a command line. The command keeps its standard streams: what is said, is said on stderr. */
 #include <errno.h>
 #include <limits.h>
@@ -81,7 +81,7 @@ static const char *const SWITCH[] = {"0", "1", NULL};
 
 static const ps_option OPTIONS[] = {
 #define X(option, variable, fallback, text) {.name = #option, AS_##option(fallback, text)},
-#include "record/options.def"
+#include "record/ring/options.def"
 #undef X
     {.name = "preload",
      .kind = PS_OPTION_FLAG,

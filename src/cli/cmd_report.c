@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/analysis.h"
-#include "analyze/report_rules.h"
+#include "analyze/core/analysis.h"
+#include "analyze/report/report_rules.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/num.h"
@@ -13,9 +13,9 @@
 #include "run/cluster.h"
 #include "run/run.h"
 #include "run/run_pipeline.h"
-#include "write/report_view.h"
-#include "write/sink.h"
-#include "write/writers.h"
+#include "write/report/report_view.h"
+#include "write/out/sink.h"
+#include "write/out/writers.h"
 
 /* --- thresholds ------------------------------------------------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 /* pipescope schedules [--json] */
 #include "cli/cli.h"
 #include "schedule/schedule.h"
-#include "write/writers.h"
+#include "write/out/writers.h"
 
 static const ps_column COLUMNS[] = {
     {.name = "name", .type = PS_COL_TEXT},

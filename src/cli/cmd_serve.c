@@ -16,8 +16,8 @@
 #include "cli/cli.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
-#include "serve/server.h"
-#include "serve/store.h"
+#include "serve/http/server.h"
+#include "serve/rank/store.h"
 
 extern char **environ;
 

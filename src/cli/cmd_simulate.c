@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/bubble.h"
+#include "analyze/pipeline/bubble.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/num.h"
@@ -15,7 +15,7 @@
 #include "schedule/durations.h"
 #include "schedule/schedule.h"
 #include "schedule/sim.h"
-#include "write/ascend_profile.h"
+#include "write/simulated/ascend_profile.h"
 
 #define MAX_OP_NS 10000000000 /* 10 s */
 #define PROFILE_GROUP "With --profile"

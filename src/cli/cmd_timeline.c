@@ -8,7 +8,7 @@
 #include "base/num.h"
 #include "base/threads.h"
 #include "cli/cli.h"
-#include "read/paddle.h"
+#include "read/paddle/paddle.h"
 #include "run/paddle_logs.h"
 #include "run/paddle_pipeline.h"
 

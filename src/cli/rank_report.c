@@ -12,8 +12,8 @@
 #include "base/num.h"
 #include "cli/record_folders.h"
 #include "model/chart_groups.h"
-#include "write/sink.h"
-#include "write/writers.h"
+#include "write/out/sink.h"
+#include "write/out/writers.h"
 
 static void report_oddities(const ps_cli *cli, const ps_diag *d, int but) {
     for (int k = 0; k < PS_N_ODDITIES; k++) {

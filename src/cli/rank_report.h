@@ -2,7 +2,7 @@
 #ifndef PS_CLI_RANK_REPORT_H
 #define PS_CLI_RANK_REPORT_H
 
-#include "analyze/analysis.h"
+#include "analyze/core/analysis.h"
 #include "cli/cli.h"
 #include "run/cluster.h"
 #include "run/run.h"

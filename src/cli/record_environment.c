@@ -3,7 +3,7 @@
  *   MSTX_INJECTION_PATH     the header of mstx, in each library that includes it
  *   NVTX_INJECTION64_PATH   the header of NVTX, likewise
  *   LD_PRELOAD              the loader (--preload)
- *   PIPESCOPE_...           the recorder: record/options.def
+ *   PIPESCOPE_...           the recorder: record/ring/options.def
  *
  * NVTX and mstx know one tool each. Where the variable names another one already, the user decides. */
 #include "cli/record_environment.h"
@@ -23,7 +23,7 @@ typedef struct setting {
 
 static const setting SETTINGS[] = {
 #define X(name, variable, fallback, help) {#name, variable},
-#include "record/options.def"
+#include "record/ring/options.def"
 #undef X
 };
 

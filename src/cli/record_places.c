@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/fs.h"
-#include "record/format.h"
+#include "record/ring/format.h"
 
 void ps_record_places_open(ps_record_places *p) {
     const char *outer = getenv(PS_RECORD_PLACES_VARIABLE);

@@ -1,5 +1,5 @@
 /* Where the processes of a launch recorded: a program may write to a folder of its own. Each recording leaves a link to its
- * output folder in a private folder, which PS_RECORD_PLACES_VARIABLE names (record/session_folder.c makes the links). */
+ * output folder in a private folder, which PS_RECORD_PLACES_VARIABLE names (record/session/session_folder.c makes the links). */
 #ifndef PS_CLI_RECORD_PLACES_H
 #define PS_CLI_RECORD_PLACES_H
 

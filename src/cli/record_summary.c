@@ -19,8 +19,8 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "cli/record_launch.h"
-#include "write/number_text.h"
-#include "write/writers.h"
+#include "write/out/number_text.h"
+#include "write/out/writers.h"
 
 /* Paths are to be copied: they are never shortened. */
 enum { WIDE = 8192 };
@@ -54,7 +54,7 @@ static const struct {
     bool lost;
 } DROPS[PS_N_DROPS] = {
 #define X(name, key, text, lost) {key, text, lost},
-#include "record/drops.def"
+#include "record/ring/drops.def"
 #undef X
 };
 
@@ -356,12 +356,12 @@ static ps_export_options export_options(const ps_cli *cli) {
     ps_export_options o = {.keep_raw = ps_cli_flag(cli, "keep_raw")};
     const char *values[] = {
 #define X(name, variable, fallback, help) option_text(cli, #name, variable, fallback),
-#include "record/options.def"
+#include "record/ring/options.def"
 #undef X
     };
     enum {
 #define X(name, variable, fallback, help) AT_##name,
-#include "record/options.def"
+#include "record/ring/options.def"
 #undef X
     };
     const char *device = values[AT_device_id];

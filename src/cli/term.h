@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "write/text_style.h"
+#include "write/out/text_style.h"
 
 /* Facts about the two output streams. */
 typedef struct ps_term {

@@ -6,7 +6,7 @@
  *
  * decided for each mark by itself; sends and receives may name "srcRank" and "dstRank" or "destRank". What becomes of
  * them is the same wherever they are used: operators of a trace (read/comm_from_marks.h) and the table COMMUNICATION_OP
- * (analyze/commop.h). Legal order: init, read and add each mark, number, use, fini. */
+ * (analyze/comm/commop.h). Legal order: init, read and add each mark, number, use, fini. */
 #ifndef PS_MODEL_COMM_MARKS_H
 #define PS_MODEL_COMM_MARKS_H
 

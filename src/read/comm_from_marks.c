@@ -9,7 +9,7 @@
 #include "base/lit.h"
 #include "base/num.h"
 #include "model/comm_marks.h"
-#include "read/stream_tasks.h"
+#include "read/ascend/stream_tasks.h"
 
 typedef struct making {
     ps_builder *b;

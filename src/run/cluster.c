@@ -15,7 +15,7 @@
 #include "base/fs.h"
 #include "base/idmap.h"
 #include "base/num.h"
-#include "read/ascend_tables.h"
+#include "read/ascend/ascend_tables.h"
 #include "read/readers.h"
 #include "run/cluster_again.h"
 #include "run/cluster_files.h"

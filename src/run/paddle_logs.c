@@ -7,7 +7,7 @@
 #include "base/fs.h"
 #include "base/num.h"
 #include "base/threads.h"
-#include "read/paddle.h"
+#include "read/paddle/paddle.h"
 #include "read/readers.h"
 
 #define MAX_LOGS ((size_t)1 << 16)

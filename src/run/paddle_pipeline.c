@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/paddle_jobs.h"
+#include "analyze/rank/paddle_jobs.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"

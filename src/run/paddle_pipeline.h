@@ -17,7 +17,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "run/paddle_logs.h"
-#include "write/paddle_json.h"
+#include "write/simulated/paddle_json.h"
 
 typedef struct ps_paddle_figures {
     const ps_paddle_log *log;

@@ -2,7 +2,7 @@
 #ifndef PS_RUN_PADDLE_STAGE_H
 #define PS_RUN_PADDLE_STAGE_H
 
-#include "write/paddle_json.h"
+#include "write/simulated/paddle_json.h"
 
 /* Sets `stage` of every worker, -1 where the jobs do not tell. False when memory is out. */
 bool ps_paddle_find_stages(ps_paddle_timeline *t);

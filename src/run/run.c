@@ -3,16 +3,16 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/derived.h"
+#include "analyze/derived/derived.h"
 #include "base/alloc.h"
 #include "base/threads.h"
 #include "model/recording.h"
-#include "read/ascend_tables.h"
+#include "read/ascend/ascend_tables.h"
 #include "read/readers.h"
 #include "run/run_baseline.h"
 #include "run/run_cluster_tables.h"
 #include "run/run_output.h"
-#include "write/sqlite.h"
+#include "write/table/sqlite.h"
 
 typedef struct session {
     ps_run *run;

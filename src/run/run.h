@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/analysis.h"
+#include "analyze/core/analysis.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "run/cluster.h"

@@ -8,7 +8,7 @@
 #include "base/fs.h"
 #include "base/threads.h"
 #include "run/table_file.h"
-#include "write/sqlite.h"
+#include "write/table/sqlite.h"
 
 #define DATABASE "cluster_analysis.db"
 #define MAX_NOTES 1000

@@ -9,7 +9,7 @@
 #include "base/threads.h"
 #include "read/sqlite/db.h"
 #include "run/table_file.h"
-#include "write/sqlite.h"
+#include "write/table/sqlite.h"
 
 typedef struct output {
     ps_run *run;

@@ -4,8 +4,8 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
-#include "write/sink.h"
-#include "write/writers.h"
+#include "write/out/sink.h"
+#include "write/out/writers.h"
 
 const char *ps_table_file_end(const ps_table *table, ps_export type) {
     bool is_book = type == PS_EXPORT_XLSX || (type == PS_EXPORT_TEXT && table->is_sheet);

@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 #include "model/table.h"
-#include "write/table_xlsx.h"
+#include "write/table/table_xlsx.h"
 
 #define PS_OUTPUT_FOLDER "cluster_analysis_output"
 

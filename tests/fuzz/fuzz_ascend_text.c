@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "read/ascend_comm_json.h"
-#include "read/ascend_text.h"
+#include "read/ascend/ascend_comm_json.h"
+#include "read/ascend_text/ascend_text.h"
 
 #define EVERYTHING 0xFFFFFFFFu
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 
 #include "fuzz_trace_json.h"
-#include "read/chrome.h"
+#include "read/chrome/chrome.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

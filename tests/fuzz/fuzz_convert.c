@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "read/pipescope_json.h"
-#include "write/trace_writer.h"
+#include "read/chrome/pipescope_json.h"
+#include "write/trace/trace_writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

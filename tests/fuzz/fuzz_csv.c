@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "read/ascend_csv.h"
-#include "read/csv.h"
+#include "read/ascend/ascend_csv.h"
+#include "read/ascend/csv.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 
 #include "base/arena.h"
 #include "base/lit.h"
-#include "record/nvtx.h"
+#include "record/nvtx/nvtx.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

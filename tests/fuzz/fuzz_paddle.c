@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "read/paddle.h"
-#include "read/paddle_scan.h"
+#include "read/paddle/paddle.h"
+#include "read/paddle/paddle_scan.h"
 #include "run/paddle_pipeline.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

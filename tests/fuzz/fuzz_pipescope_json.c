@@ -2,8 +2,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "read/pipescope_json.h"
-#include "write/trace_writer.h"
+#include "read/chrome/pipescope_json.h"
+#include "write/trace/trace_writer.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

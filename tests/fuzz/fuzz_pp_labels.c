@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/analysis.h"
+#include "analyze/core/analysis.h"
 #include "model/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

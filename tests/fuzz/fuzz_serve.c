@@ -9,10 +9,10 @@
 #include <string.h>
 
 #include "base/lit.h"
-#include "serve/assets.h"
-#include "serve/cache.h"
-#include "serve/guard.h"
-#include "serve/route.h"
+#include "serve/http/assets.h"
+#include "serve/rank/cache.h"
+#include "serve/http/guard.h"
+#include "serve/http/route.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 
 #include "base/input.h"
 #include "model/trace.h"
-#include "read/trace_head.h"
+#include "read/events/trace_head.h"
 
 typedef ps_code fuzz_read_fn(ps_input *in, const char *path, uint32_t needs, size_t n_threads,
                              ps_builder *b, ps_err *err);

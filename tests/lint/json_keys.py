@@ -10,15 +10,15 @@ import sys
 
 # The comments say why these keys stay.
 COUNTS = {
-    "src/record/config.c": 1,  # in a message
-    "src/record/cuda_resolve.c": 2,  # in a callback of the driver, a buffer of fixed size
-    "src/record/nvtx_names.c": 1,  # cut back to what fits, domain by domain
-    "src/record/nvtx_payload.c": 7,  # in calls of the program that is recorded, a buffer of fixed size
-    "src/serve/route_ranks.c": 2,  # examples in a sentence
-    "src/serve/send.c": 1,  # a constant: the reply before there is a request
-    "src/serve/table_reply.c": 2,  # examples in a sentence
-    "src/write/paddle_json.c": 50,  # pieces that events have in common, made once; the loop copies them
-    "src/write/trace_chrome.c": 2,  # a constant: the place of nobody
+    "src/record/ring/config.c": 1,  # in a message
+    "src/record/gpu/cuda_resolve.c": 2,  # in a callback of the driver, a buffer of fixed size
+    "src/record/nvtx/nvtx_names.c": 1,  # cut back to what fits, domain by domain
+    "src/record/nvtx/nvtx_payload.c": 7,  # in calls of the program that is recorded, a buffer of fixed size
+    "src/serve/routes/route_ranks.c": 2,  # examples in a sentence
+    "src/serve/http/send.c": 1,  # a constant: the reply before there is a request
+    "src/serve/routes/table_reply.c": 2,  # examples in a sentence
+    "src/write/simulated/paddle_json.c": 50,  # pieces that events have in common, made once; the loop copies them
+    "src/write/trace/trace_chrome.c": 2,  # a constant: the place of nobody
 }
 KEY = re.compile(r'\\"[^\\" ]*\\" ?:')
 COMMENT = re.compile(r'/\*.*?\*/|//[^\n]*', re.S)

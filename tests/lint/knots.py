@@ -37,7 +37,7 @@ def read_modules(root):
 
 
 def is_part(module, part):
-    """analyze/mfu has the part analyze/mfu_records; record/session_parts.h is what the parts of session share"""
+    """analyze/mfu has the part analyze/mfu_records; record/session/session_parts.h is what the parts of session share"""
     return part.startswith(module + "_")
 
 

@@ -6,6 +6,9 @@
 A room may include itself and the rooms left of it; read, analyze and write do not include one another. record may
 include base, and only cli may include record. Anything may include include/pipescope, which includes nothing of src.
 
+The large rooms have sub-rooms (SUBROOMS): each may include itself and those before it. What lies in such a room itself is
+above all of them, but for CONTRACTS, which are below.
+
     base <- pipeline <- words <- api <- model <- panels <- timeline <- pages <- app
 
 are the rooms of web/src, with the same rule (pipeline is the chart that also stands alone). Prints each arrow that goes the wrong way; exit
@@ -19,6 +22,15 @@ LEVEL = {"base": 0, "model": 1, "schedule": 2, "read": 3, "analyze": 3, "write":
 WEB = ("base", "pipeline", "words", "api", "model", "panels", "timeline", "pages", "app")
 RECORD = "record"
 PUBLIC = "include"
+# docs/architecture.md says what each holds.
+SUBROOMS = {
+    "analyze": ("core", "stats", "rank", "comm", "mfu", "modules", "derived", "pipeline", "report", "modes", "views"),
+    "read": ("sqlite", "events", "ascend", "ascend_db", "ascend_text", "kineto", "chrome", "nsight", "paddle"),
+    "write": ("out", "table", "chart", "trace", "report", "simulated"),
+    "serve": ("rank", "http", "select", "cross", "cluster", "routes"),
+    "record": ("ring", "core", "export", "gpu", "session", "nvtx", "mstx"),
+}
+CONTRACTS = ("src/read/reader.h",)
 IMPORT = re.compile(r'(?:\bfrom|^import) "(\.[^"]+)"')
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
@@ -43,6 +55,25 @@ def room_of(path):
     return parts[1] if parts[0] == "src" and len(parts) > 2 else None
 
 
+def height(path):
+    """Where a file stands among the sub-rooms of its room; None in a room without."""
+    parts = path.split(os.sep)
+    order = SUBROOMS.get(parts[1]) if parts[0] == "src" else None
+    if order is None:
+        return None
+    if len(parts) == 3:
+        return -1 if path in CONTRACTS else len(order)
+    return order.index(parts[2]) if parts[2] in order else -2
+
+
+def check_subrooms(path, number, target):
+    """A fault, or None. Both lie in the same room."""
+    source_at, target_at = height(path), height(target)
+    if source_at is None or target_at <= source_at:
+        return None
+    return "%s:%d: %s may not include %s" % (path, number, os.path.dirname(path), target)
+
+
 def resolve(root, path, name):
     """The included file as a path from the root, looked for as the compiler does; None when it is not in the tree."""
     for folder in (os.path.dirname(path), "src", "include"):
@@ -57,7 +88,7 @@ def check(root, path):
     room = room_of(path)
     if room is None or (room != PUBLIC and room != RECORD and room not in LEVEL):
         return ["%s: lies in no known room (%s, record)" % (path, ", ".join(LEVEL))]
-    faults = []
+    faults = ["%s: lies in no known sub-room" % path] if height(path) == -2 else []
     with open(os.path.join(root, path), encoding="utf-8", errors="replace") as file:
         for number, line in enumerate(file, 1):
             match = INCLUDE.match(line)
@@ -69,6 +100,8 @@ def check(root, path):
             if not known or not allowed(room, target):
                 faults.append('%s:%d: %s may not include %s ("%s")'
                               % (path, number, room, target or "this", match.group(1)))
+            elif room == target and check_subrooms(path, number, target_path):
+                faults.append(check_subrooms(path, number, target_path))
     return faults
 
 

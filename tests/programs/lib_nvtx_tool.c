@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/nvtx_abi.h"
+#include "record/nvtx/nvtx_abi.h"
 
 static int n_inits, n_domains, n_strings, n_ranges, depth;
 

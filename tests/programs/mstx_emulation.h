@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/mstx_abi.h"
+#include "record/mstx/mstx_abi.h"
 
 #ifndef N_MSTX_CORE
 #define N_MSTX_CORE 5

@@ -3,7 +3,7 @@
  * link: pipescope-record */
 #include <stdio.h>
 
-#include "record/mstx_abi.h"
+#include "record/mstx/mstx_abi.h"
 
 extern void mstxMarkA(const char *message, aclrtStream stream);
 extern mstxRangeId mstxRangeStartA(const char *message, aclrtStream stream);

@@ -1,6 +1,6 @@
 /* The client side of NVTX version 3, as its header compiles it into every program and library that uses it: tables of
  * pointers of this shared object alone, filled by the tool that NVTX_INJECTION64_PATH names. Made from the declarations in
- * record/nvtx_abi.h; N_CORE and N_CORE2 may be set smaller before, for a header of an older release. */
+ * record/nvtx/nvtx_abi.h; N_CORE and N_CORE2 may be set smaller before, for a header of an older release. */
 #ifndef NVTX_EMULATION_H
 #define NVTX_EMULATION_H
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/nvtx_abi.h"
+#include "record/nvtx/nvtx_abi.h"
 
 #ifndef N_CORE
 #define N_CORE NVTX_CORE_SIZE

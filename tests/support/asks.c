@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "serve/cache.h"
-#include "write/trace_writer.h"
+#include "serve/rank/cache.h"
+#include "write/trace/trace_writer.h"
 
 static void begin(asks *a) {
     assert_non_null(a->store);

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "model/trace.h"
-#include "serve/route.h"
+#include "serve/http/route.h"
 
 typedef struct asks {
     ps_store *store;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "read/trace_events_blocks.h"
+#include "read/events/trace_events_blocks.h"
 
 static inline void dump_bytes(ps_buf *out, const char *bytes, size_t n) {
     static const char HEX[] = "0123456789abcdef";

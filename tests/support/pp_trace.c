@@ -1,5 +1,5 @@
 #include "support/pp_trace.h"
-#include "analyze/derived.h"
+#include "analyze/derived/derived.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/analysis.h"
+#include "analyze/core/analysis.h"
 #include "model/trace.h"
 #include "schedule/sim.h"
 

@@ -44,7 +44,7 @@ __attribute__((visibility("default"))) int __lsan_is_turned_off(void) {
 pid_t record_child_start(const char *dir, void (*body)(void)) {
     static const char *const VARIABLES[] = {
 #define X(name, environment, fallback, help) environment,
-#include "record/options.def"
+#include "record/ring/options.def"
 #undef X
         "RANK",
         "OMPI_COMM_WORLD_RANK",

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/device.h"
-#include "record/events.h"
-#include "record/log.h"
-#include "record/session_parts.h"
-#include "record/threads_shared.h"
+#include "record/core/device.h"
+#include "record/core/events.h"
+#include "record/ring/log.h"
+#include "record/session/session_parts.h"
+#include "record/core/threads_shared.h"
 
 enum { MAX_ROWS = 65536 };
 typedef struct row {

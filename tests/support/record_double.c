@@ -1,5 +1,5 @@
 #include "support/record_double.h"
-#include "record/threads.h"
+#include "record/core/threads.h"
 
 #include <pthread.h>
 #include <setjmp.h>
@@ -11,10 +11,10 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "record/clock.h"
-#include "record/domains.h"
-#include "record/recording.h"
-#include "record/wake.h"
+#include "record/ring/clock.h"
+#include "record/core/domains.h"
+#include "record/core/recording.h"
+#include "record/ring/wake.h"
 
 static struct {
     pthread_mutex_t lock; /* of the next three */

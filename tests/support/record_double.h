@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record/events.h"
-#include "record/threads.h"
+#include "record/core/events.h"
+#include "record/core/threads.h"
 
 /* Begins to record. `dir` NULL: rings in memory. Returns the generation. */
 uint32_t ps_double_start(const char *dir, uint64_t n_slots);

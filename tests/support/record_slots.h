@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "record/format.h"
+#include "record/ring/format.h"
 
 enum { SLOTS_RINGS = 8 };
 

@@ -1,5 +1,5 @@
 #include "support/report_run.h"
-#include "analyze/derived.h"
+#include "analyze/derived/derived.h"
 
 #include <string.h>
 

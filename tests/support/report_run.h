@@ -10,8 +10,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/analysis.h"
-#include "analyze/report_rules.h"
+#include "analyze/core/analysis.h"
+#include "analyze/report/report_rules.h"
 #include "model/trace.h"
 
 #define REPORT_EPOCH_NS INT64_C(1700000000000000000)

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/analysis.h"
+#include "analyze/core/analysis.h"
 #include "model/trace.h"
 
 /* Times given below count from here. */

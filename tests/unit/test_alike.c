@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "analyze/alike.h"
+#include "analyze/stats/alike.h"
 
 static void unknown_equals_nothing(void **state) {
     (void)state;

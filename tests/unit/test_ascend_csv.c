@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "read/ascend_csv.h"
+#include "read/ascend/ascend_csv.h"
 
 static ps_diag diag; /* some 30 kB */
 

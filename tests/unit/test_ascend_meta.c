@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "read/ascend_meta.h"
+#include "read/ascend/ascend_meta.h"
 #include "support/scratch.h"
 
 static char dir[256];

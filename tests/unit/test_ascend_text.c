@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "read/ascend_comm_json.h"
+#include "read/ascend/ascend_comm_json.h"
 #include "read/readers.h"
 #include "support/scratch.h"
 #include "support/trace_text.h"

@@ -1,11 +1,11 @@
 /* What autograd's threads run belongs to a module, by the number of the node, by the flow, else by the range in which the
  * thread that called backward() waits. Rows are parentModule|module|opName|kernelList|total|average|count|rank. */
-#include "analyze/autograd_threads.h"
+#include "analyze/rank/autograd_threads.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/links.h"
+#include "analyze/rank/links.h"
 #include "base/alloc.h"
 #include "support/small_runs.h"
 

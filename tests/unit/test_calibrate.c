@@ -7,9 +7,9 @@
 
 #include <cmocka.h>
 
-#include "analyze/capture_facts.h"
-#include "analyze/derived.h"
-#include "analyze/text_likeness.h"
+#include "analyze/modes/capture_facts.h"
+#include "analyze/derived/derived.h"
+#include "analyze/stats/text_likeness.h"
 
 static void likeness_is_one_less_edits_by_length(void **state) {
     (void)state;

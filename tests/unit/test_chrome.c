@@ -11,9 +11,9 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "read/chrome.h"
-#include "read/trace_events_blocks.h"
-#include "read/trace_model.h"
+#include "read/chrome/chrome.h"
+#include "read/events/trace_events_blocks.h"
+#include "read/events/trace_model.h"
 #include "support/trace_lines.h"
 
 #define ALL UINT32_MAX

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/chart_clock.h"
+#include "analyze/pipeline/chart_clock.h"
 #include "base/alloc.h"
 #include "model/clock.h"
 

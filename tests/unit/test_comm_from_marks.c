@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/comm_list.h"
-#include "analyze/late.h"
-#include "analyze/overlap.h"
+#include "analyze/comm/comm_list.h"
+#include "analyze/comm/late.h"
+#include "analyze/rank/overlap.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "model/comm_marks.h"

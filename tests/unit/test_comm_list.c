@@ -1,7 +1,7 @@
 /* The same facts from operators and from kernels. */
 #include <string.h>
 
-#include "analyze/comm_list.h"
+#include "analyze/comm/comm_list.h"
 #include "base/alloc.h"
 #include "support/small_runs.h"
 

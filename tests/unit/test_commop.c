@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/commop.h"
+#include "analyze/comm/commop.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/late.h"
+#include "analyze/comm/late.h"
 #include "base/alloc.h"
 #include "support/small_runs.h"
 

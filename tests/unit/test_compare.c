@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "analyze/capture_facts.h"
-#include "analyze/derived.h"
-#include "write/comparison.h"
+#include "analyze/modes/capture_facts.h"
+#include "analyze/derived/derived.h"
+#include "write/report/comparison.h"
 
 typedef struct capture {
     ps_builder *b;

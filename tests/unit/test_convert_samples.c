@@ -9,11 +9,11 @@
 #include <stdlib.h>
 
 #include "base/fs.h"
-#include "read/pipescope_json.h"
+#include "read/chrome/pipescope_json.h"
 #include "read/readers.h"
 #include "run/cluster.h"
 #include "support/trace_dump.h"
-#include "write/trace_writer.h"
+#include "write/trace/trace_writer.h"
 
 #define EVERYTHING                                                                                 \
     (PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |         \

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "read/csv.h"
+#include "read/ascend/csv.h"
 
 /* Rows as "line: [cell][cell]", one a line. */
 static void check(const char *input, size_t n, const char *expected, bool is_cut) {

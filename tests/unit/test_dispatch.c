@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "analyze/dispatch.h"
+#include "analyze/rank/dispatch.h"
 #include "base/alloc.h"
 
 enum { US = 1000 };

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/dixon.h"
+#include "analyze/stats/dixon.h"
 
 #define IS_OUTLIER(...)                                                                            \
     ps_smallest_is_outlier((const int64_t[]){__VA_ARGS__},                                         \

@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "analyze/flops_attention.h"
-#include "analyze/flops_matmul.h"
-#include "analyze/flops_operator.h"
-#include "analyze/mfu_peak.h"
+#include "analyze/mfu/flops_attention.h"
+#include "analyze/mfu/flops_matmul.h"
+#include "analyze/mfu/flops_operator.h"
+#include "analyze/mfu/mfu_peak.h"
 
 static void expect_flops(double got, double expected) {
     if (got != expected) {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "analyze/host_labels.h"
+#include "analyze/pipeline/host_labels.h"
 #include "base/alloc.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))

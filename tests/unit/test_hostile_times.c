@@ -2,8 +2,8 @@
  * differences leave 64 bits. What comes out means nothing; the sanitizers watch how. */
 #include <string.h>
 
-#include "analyze/analysis.h"
-#include "analyze/derived.h"
+#include "analyze/core/analysis.h"
+#include "analyze/derived/derived.h"
 #include "support/profile.h"
 
 enum { N_RANKS = 2, N_DEVICES = 3, N_EACH = 4 };

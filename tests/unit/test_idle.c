@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "analyze/copies.h"
-#include "analyze/idle.h"
+#include "analyze/rank/copies.h"
+#include "analyze/rank/idle.h"
 #include "base/alloc.h"
 
 typedef struct maker {

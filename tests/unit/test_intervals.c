@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "analyze/intervals.h"
+#include "analyze/stats/intervals.h"
 #include "base/alloc.h"
 #include "base/rng.h"
 

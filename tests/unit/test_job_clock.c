@@ -1,5 +1,5 @@
 /* Clocks of a job: by hand, and every command's answer against offsets that were planted. */
-#include "analyze/job_clock.h"
+#include "analyze/comm/job_clock.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "read/kineto.h"
+#include "read/kineto/kineto.h"
 #include "read/readers.h"
 #include "support/gzip_pack.h"
 #include "support/scratch.h"

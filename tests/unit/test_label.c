@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/label.h"
+#include "analyze/pipeline/label.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 

@@ -14,8 +14,8 @@
 #include "base/fs.h"
 #include "read/readers.h"
 #include "run/cluster.h"
-#include "serve/lane_names.h"
-#include "serve/lanes.h"
+#include "serve/rank/lane_names.h"
+#include "serve/rank/lanes.h"
 #include "support/small_runs.h"
 #include "support/trace_samples.h"
 

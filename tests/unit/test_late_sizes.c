@@ -1,7 +1,7 @@
 /* Collectives of two ranks are paired by what they carry where their order does not tell. */
 #include <string.h>
 
-#include "analyze/late.h"
+#include "analyze/comm/late.h"
 #include "support/small_runs.h"
 
 /* All-reduces of one group in a row, ten long each; a letter a size. */

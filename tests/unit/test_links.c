@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/links.h"
-#include "analyze/step_index.h"
+#include "analyze/rank/links.h"
+#include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "support/small_runs.h"
 

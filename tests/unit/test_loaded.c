@@ -13,8 +13,8 @@
 
 #include "base/alloc.h"
 #include "read/readers.h"
-#include "serve/derived_lanes.h"
-#include "serve/loaded_make.h"
+#include "serve/rank/derived_lanes.h"
+#include "serve/rank/loaded_make.h"
 #include "support/small_runs.h"
 #include "support/trace_samples.h"
 

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/marks.h"
-#include "analyze/step_index.h"
+#include "analyze/rank/marks.h"
+#include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/derived.h"
-#include "analyze/module_measure.h"
+#include "analyze/derived/derived.h"
+#include "analyze/modules/module_measure.h"
 #include "base/alloc.h"
 #include "support/small_runs.h"
 

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/project.h"
+#include "analyze/pipeline/project.h"
 #include "base/diag.h"
 #include "support/small_runs.h"
 

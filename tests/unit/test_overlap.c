@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/overlap.h"
+#include "analyze/rank/overlap.h"
 #include "base/alloc.h"
 #include "read/readers.h"
 #include "support/profile.h"

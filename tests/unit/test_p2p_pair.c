@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/p2p.h"
+#include "analyze/comm/p2p.h"
 #include "model/group_hash.h"
 #include "support/runs.h"
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/paddle_jobs.h"
+#include "analyze/rank/paddle_jobs.h"
 
 static const struct row {
     const char *type;

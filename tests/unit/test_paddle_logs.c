@@ -15,9 +15,9 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/rng.h"
-#include "read/paddle.h"
-#include "read/paddle_record.h"
-#include "read/paddle_scan.h"
+#include "read/paddle/paddle.h"
+#include "read/paddle/paddle_record.h"
+#include "read/paddle/paddle_scan.h"
 #include "read/reader.h"
 #include "support/scratch.h"
 

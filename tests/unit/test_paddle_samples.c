@@ -13,7 +13,7 @@
 #include "base/arena.h"
 #include "base/fs.h"
 #include "base/lit.h"
-#include "read/paddle.h"
+#include "read/paddle/paddle.h"
 #include "read/readers.h"
 
 enum { MAX_LOGS = 16 };

@@ -17,7 +17,7 @@
 #include "run/paddle_logs.h"
 #include "run/paddle_pipeline.h"
 #include "support/scratch.h"
-#include "write/paddle_json.h"
+#include "write/simulated/paddle_json.h"
 
 #define BASE_MS INT64_C(1701771693000)
 

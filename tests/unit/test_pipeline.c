@@ -16,10 +16,10 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "analyze/bubble.h"
-#include "analyze/measured_chart.h"
-#include "analyze/pipeline.h"
-#include "analyze/recognise.h"
+#include "analyze/pipeline/bubble.h"
+#include "analyze/pipeline/measured_chart.h"
+#include "analyze/pipeline/pipeline.h"
+#include "analyze/pipeline/recognise.h"
 #include "base/alloc.h"
 #include "schedule/connect.h"
 #include "schedule/sim.h"

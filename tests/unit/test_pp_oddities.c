@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/infer_flows.h"
-#include "analyze/transfers.h"
+#include "analyze/pipeline/infer_flows.h"
+#include "analyze/comm/transfers.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -1,6 +1,6 @@
 /* Which range has which kernel: by the threads that launch, not by the time alone. Kernel K runs in [1000 K, 1000 K + 100] on the
  * device, so that the extents tell which kernels a range has. */
-#include "analyze/project.h"
+#include "analyze/pipeline/project.h"
 
 #include <stdio.h>
 #include <string.h>

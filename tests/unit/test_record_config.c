@@ -10,18 +10,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/config.h"
+#include "record/ring/config.h"
 
 static const char *const VARIABLES[] = {
 #define X(name, environment, fallback, help) environment,
-#include "record/options.def"
+#include "record/ring/options.def"
 #undef X
     "RANK",       "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
     "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
 
 static const char *const NAMES[] = {
 #define X(name, environment, fallback, help) #name,
-#include "record/options.def"
+#include "record/ring/options.def"
 #undef X
 };
 

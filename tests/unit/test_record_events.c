@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "record/device.h"
-#include "record/threads_shared.h"
+#include "record/core/device.h"
+#include "record/core/threads_shared.h"
 #include "support/record_double.h"
 
 static ps_text text_of(const char *s) {

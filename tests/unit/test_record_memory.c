@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/domains.h"
-#include "record/memory.h"
-#include "record/nvtx.h"
-#include "record/spool.h"
+#include "record/core/domains.h"
+#include "record/ring/memory.h"
+#include "record/nvtx/nvtx.h"
+#include "record/ring/spool.h"
 
 static int restore(void **state) {
     (void)state;

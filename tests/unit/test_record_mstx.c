@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/domains.h"
-#include "record/mstx_abi.h"
+#include "record/core/domains.h"
+#include "record/mstx/mstx_abi.h"
 
 extern int InitInjectionMstx(mstxGetModuleFuncTableFunc get_table);
 extern mstxDomainHandle_t mstxDomainCreateA(const char *name);

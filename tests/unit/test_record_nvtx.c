@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "record/nvtx.h"
+#include "record/nvtx/nvtx.h"
 
 extern int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get);
 extern int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *info);

@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/lit.h"
-#include "record/nvtx.h"
+#include "record/nvtx/nvtx.h"
 
 enum { ALL = 0x1fe };
 

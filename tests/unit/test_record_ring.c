@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "record/put.h"
-#include "record/ring.h"
+#include "record/core/put.h"
+#include "record/ring/ring.h"
 #include "support/record_double.h"
 #include "support/scratch.h"
 

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "pipescope/record.h"
-#include "record/memory.h"
+#include "record/ring/memory.h"
 #include "support/record_child.h"
 #include "support/scratch.h"
 

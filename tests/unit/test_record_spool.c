@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/spool.h"
+#include "record/ring/spool.h"
 #include "support/scratch.h"
 
 enum { N_SLOTS = 1024 };

@@ -9,10 +9,10 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "record/clock.h"
-#include "record/domains.h"
-#include "record/events.h"
-#include "record/intern.h"
+#include "record/ring/clock.h"
+#include "record/core/domains.h"
+#include "record/core/events.h"
+#include "record/ring/intern.h"
 #include "support/record_double.h"
 
 static ps_intern *new_table(void) {

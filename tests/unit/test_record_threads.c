@@ -17,7 +17,7 @@
 
 #include <cmocka.h>
 
-#include "record/threads_shared.h"
+#include "record/core/threads_shared.h"
 #include "support/record_double.h"
 
 static ps_text text_of(const char *s) {

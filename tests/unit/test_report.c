@@ -1,12 +1,12 @@
 /* Every rule of dispatch, compute and communication on traces made by hand: a case in which it fires, with its gain, and
  * one in which it is silent. Times in the comments are microseconds. */
-#include "analyze/derived.h"
+#include "analyze/derived/derived.h"
 #include "support/report_run.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/comm_part.h"
+#include "analyze/derived/comm_part.h"
 #include "base/alloc.h"
 
 /* One trace, one report. */

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-#include "analyze/pipeline.h"
+#include "analyze/pipeline/pipeline.h"
 #include "base/alloc.h"
 #include "schedule/sim.h"
 

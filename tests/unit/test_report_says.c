@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "write/report_view.h"
+#include "write/report/report_view.h"
 
 static void report_one(report_run *out, rig *r) {
     ps_trace *t = rig_seal(r);

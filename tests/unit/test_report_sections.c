@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "write/report_view.h"
+#include "write/report/report_view.h"
 
 static const char *section_said(const report_run *o, const char *section) {
     const ps_table *t = report_table(o, "sections");

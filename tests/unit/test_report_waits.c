@@ -6,7 +6,7 @@
  *   lane 2   waits for the rank at place 3 until 710, then copies until 810
  *
  * Exposed are 600 us, of which 500 wait: 400 for place 3 alone. */
-#include "analyze/derived.h"
+#include "analyze/derived/derived.h"
 #include "support/report_run.h"
 
 #include <stdio.h>

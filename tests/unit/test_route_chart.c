@@ -11,11 +11,11 @@
 
 #include "base/lit.h"
 #include "schedule/schedule.h"
-#include "serve/cache.h"
-#include "serve/route.h"
-#include "serve/store.h"
+#include "serve/rank/cache.h"
+#include "serve/http/route.h"
+#include "serve/rank/store.h"
 #include "support/profile.h"
-#include "write/ascend_profile.h"
+#include "write/simulated/ascend_profile.h"
 
 typedef struct served {
     place place;

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/lit.h"
-#include "serve/loaded.h"
-#include "serve/missing.h"
+#include "serve/rank/loaded.h"
+#include "serve/rank/missing.h"
 #include "support/asks.h"
 #include "support/profile.h"
 #include "support/small_runs.h"

@@ -4,8 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "serve/cache.h"
-#include "serve/slice_box.h"
+#include "serve/rank/cache.h"
+#include "serve/select/slice_box.h"
 #include "support/asks.h"
 
 /* The one rank; release it. */

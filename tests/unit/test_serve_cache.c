@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "serve/cache.h"
+#include "serve/rank/cache.h"
 
 typedef struct maker {
     atomic_int n_made, n_freed;

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/view.h"
-#include "serve/cache.h"
+#include "analyze/views/view.h"
+#include "serve/rank/cache.h"
 #include "support/asks.h"
 
 #define FAR ((INT64_C(1) << 61) - 1)

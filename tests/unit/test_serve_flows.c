@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "serve/flows.h"
+#include "serve/rank/flows.h"
 #include "support/small_runs.h"
 
 static uint32_t next_random(uint32_t *state) {

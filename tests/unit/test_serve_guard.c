@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "serve/guard.h"
-#include "serve/server.h"
+#include "serve/http/guard.h"
+#include "serve/http/server.h"
 
 static ps_guard guard_of(const char *host, bool is_loopback, bool any) {
     ps_guard g;

@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "serve/server.h"
+#include "serve/http/server.h"
 #include "support/asks.h"
 #include "support/small_runs.h"
 

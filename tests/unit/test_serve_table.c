@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "serve/cache.h"
+#include "serve/rank/cache.h"
 #include "support/asks.h"
 #include "support/small_runs.h"
 

@@ -7,8 +7,8 @@
 #include "base/fs.h"
 #include "base/rng.h"
 #include "model/counter_lod.h"
-#include "serve/cache.h"
-#include "serve/loaded.h"
+#include "serve/rank/cache.h"
+#include "serve/rank/loaded.h"
 #include "support/asks.h"
 
 /* The one rank; release it. */

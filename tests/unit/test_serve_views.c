@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "serve/cluster_views.h"
-#include "serve/parallel.h"
+#include "serve/cluster/cluster_views.h"
+#include "serve/cross/parallel.h"
 #include "support/asks.h"
 #include "support/small_runs.h"
 

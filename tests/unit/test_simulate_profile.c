@@ -16,7 +16,7 @@
 #include "base/fs.h"
 #include "schedule/sim.h"
 #include "support/scratch.h"
-#include "write/ascend_profile.h"
+#include "write/simulated/ascend_profile.h"
 
 static const char *const root = scratch_dir; /* of this run */
 

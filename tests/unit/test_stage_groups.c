@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/stage_groups.h"
+#include "analyze/pipeline/stage_groups.h"
 #include "base/alloc.h"
 
 static void expect(ps_indices x, int64_t dp, int64_t pp, int64_t tp) {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "analyze/stats.h"
+#include "analyze/stats/stats.h"
 #include "base/rng.h"
 
 static void near(double value, double expected) {

@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "serve/loaded.h"
-#include "serve/store.h"
+#include "serve/rank/loaded.h"
+#include "serve/rank/store.h"
 #include "support/profile.h"
 #include "support/trace_samples.h"
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/analysis.h"
-#include "analyze/derived.h"
+#include "analyze/core/analysis.h"
+#include "analyze/derived/derived.h"
 #include "base/alloc.h"
 #include "support/profile.h"
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "analyze/topology.h"
+#include "analyze/comm/topology.h"
 #include "base/alloc.h"
 
 /* Facts of one rank, from metadata as the profiler stores it. */

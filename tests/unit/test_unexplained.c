@@ -1,9 +1,9 @@
 /* Work of a device that no op explains is no bubble; parts of passes become ops. */
 #include <string.h>
 
-#include "analyze/bubble.h"
-#include "analyze/device_work.h"
-#include "analyze/host_parts.h"
+#include "analyze/pipeline/bubble.h"
+#include "analyze/pipeline/device_work.h"
+#include "analyze/pipeline/host_parts.h"
 #include "base/alloc.h"
 #include "support/small_runs.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/view.h"
+#include "analyze/views/view.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "read/readers.h"

@@ -13,8 +13,8 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/utf8.h"
-#include "write/theme.h"
-#include "write/writers.h"
+#include "write/out/theme.h"
+#include "write/out/writers.h"
 
 enum { MS = 1000000 };
 

@@ -10,10 +10,10 @@
 
 #include "base/alloc.h"
 #include "support/pictures.h"
-#include "write/chart_html.h"
-#include "write/chart_pack.h"
-#include "write/web_bundle.h"
-#include "write/writers.h"
+#include "write/chart/chart_html.h"
+#include "write/chart/chart_pack.h"
+#include "write/out/web_bundle.h"
+#include "write/out/writers.h"
 
 static size_t count(const ps_buf *out, const char *what) {
     size_t n = 0;

@@ -9,8 +9,8 @@
 
 #include "base/alloc.h"
 #include "support/pictures.h"
-#include "write/chart_json.h"
-#include "write/writers.h"
+#include "write/chart/chart_json.h"
+#include "write/out/writers.h"
 
 static void expect_line(const ps_buf *out, const char *line) {
     if (strstr(ps_buf_str(out), line) == NULL) {

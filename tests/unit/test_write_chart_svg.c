@@ -11,10 +11,10 @@
 
 #include "base/alloc.h"
 #include "support/pictures.h"
-#include "write/chart_rows.h"
-#include "write/chart_svg.h"
-#include "write/text_width.h"
-#include "write/writers.h"
+#include "write/chart/chart_rows.h"
+#include "write/chart/chart_svg.h"
+#include "write/out/text_width.h"
+#include "write/out/writers.h"
 
 static const ps_chart_svg_opts FIRST = {.step = PS_FIRST_STEP, .pipeline = -1};
 

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "write/byte_out.h"
-#include "write/json_text.h"
+#include "write/out/byte_out.h"
+#include "write/out/json_text.h"
 
 typedef struct output {
     ps_buf buf;

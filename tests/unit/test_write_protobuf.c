@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "write/protobuf.h"
+#include "write/out/protobuf.h"
 
 /* Compares with hexadecimal digits; blanks do not count. */
 static void expect(const ps_pb *pb, const char *hex) {

@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/lit.h"
 #include "base/utf8.h"
-#include "write/report_view.h"
+#include "write/report/report_view.h"
 
 /* A report with findings of all sections but the pipeline's, and names that mean something elsewhere. */
 static void make(report_run *o, ps_report_view *view) {

@@ -13,7 +13,7 @@
 
 #include "base/fs.h"
 #include "support/scratch.h"
-#include "write/sink.h"
+#include "write/out/sink.h"
 
 static char folder[256];
 

@@ -10,7 +10,7 @@
 #include "base/fs.h"
 #include "run/cluster.h"
 #include "support/profile.h"
-#include "write/sqlite.h"
+#include "write/table/sqlite.h"
 
 static const ps_column COLUMNS[] = {
     {.name = "id", .type = PS_COL_INT, .sql_type = "INTEGER PRIMARY KEY"},

@@ -13,8 +13,8 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/utf8.h"
-#include "write/number_text.h"
-#include "write/writers.h"
+#include "write/out/number_text.h"
+#include "write/out/writers.h"
 
 static const ps_column COLUMNS[] = {
     {.name = "rank", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "write/theme.h"
+#include "write/out/theme.h"
 
 static const double VISIONS[4][3][3] = {
     {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},

@@ -11,13 +11,13 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "read/pipescope_json.h"
+#include "read/chrome/pipescope_json.h"
 #include "read/readers.h"
 #include "support/scratch.h"
 #include "support/trace_dump.h"
 #include "support/trace_samples.h"
-#include "write/trace_layout.h"
-#include "write/trace_writer.h"
+#include "write/trace/trace_layout.h"
+#include "write/trace/trace_writer.h"
 
 #define EVERYTHING                                                                                 \
     (PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS |            \

@@ -8,8 +8,8 @@
 
 #include "base/fs.h"
 #include "support/profile.h"
-#include "write/table_xlsx.h"
-#include "write/xlsx_check.h"
+#include "write/table/table_xlsx.h"
+#include "write/table/xlsx_check.h"
 
 static void expect_dump(const place *where, const char *path, const char *what,
                         const char *expected) {

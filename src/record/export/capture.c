@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "base/lit.h"
-#include "record/clock.h"
+#include "record/ring/clock.h"
 #include "record/export/capture_parts.h"
 
 #define CLOCK_STEP_NS 1000000 /* a wall clock that moves more between two anchors was set */
@@ -130,7 +130,7 @@ static bool read_stop(ps_capture *c) {
     c->has_stop_drops = drops != NULL && drops->kind == PS_LIT_OBJECT;
     static const char *const KEYS[PS_N_DROPS] = {
 #define X(name, key, words, lost) key,
-#include "record/drops.def"
+#include "record/ring/drops.def"
 #undef X
     };
     for (unsigned i = 0; c->has_stop_drops && i < PS_N_DROPS; i++) {

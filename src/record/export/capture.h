@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "record/format.h"
+#include "record/ring/format.h"
 
 typedef struct ps_capture ps_capture;
 

@@ -16,7 +16,7 @@
 
 static const uint8_t LOST[PS_N_DROPS] = {
 #define X(name, key, text, lost) lost,
-#include "record/drops.def"
+#include "record/ring/drops.def"
 #undef X
 };
 

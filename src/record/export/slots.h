@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "record/format.h"
+#include "record/ring/format.h"
 
 enum { PS_MOST_RINGS = 4096, PS_MOST_SLOTS_OF_RECORD = 256 };
 

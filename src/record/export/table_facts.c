@@ -12,7 +12,7 @@
 
 static const char *const DROP_KEYS[PS_N_DROPS] = {
 #define X(name, key, text, lost) key,
-#include "record/drops.def"
+#include "record/ring/drops.def"
 #undef X
 };
 

@@ -1,11 +1,11 @@
-"""The table of options in docs/recording/options.md, made of src/record/options.def: record_options.py [--update]
+"""The table of options in docs/recording/options.md, made of src/record/ring/options.def: record_options.py [--update]
 
 Without --update says whether the page is as the list; exit status 1 when it is not.
 """
 import re
 import sys
 
-LIST = "src/record/options.def"
+LIST = "src/record/ring/options.def"
 PAGE = "docs/recording/options.md"
 HEAD = "| option | variable | default | |\n|---|---|---|---|\n"
 LINE = re.compile(r'^X\((\w+), "([^"]*)", "([^"]*)", "([^"]*)"\)')

@@ -1,0 +1,552 @@
+/* The same facts under other names:
+ *
+ *              operator                    type              group                   size
+ *   database   slice on the group's track  opType            name of the track       count, dataType
+ *   text       the same                    in the name       the same, see below     count, data_type
+ *   PyTorch    the kernel                  Collective name   Process Group Name      In msg nelems, dtype
+ *
+ * Older text exports number the communicators of a rank ("0"), which says nothing beside other ranks: there the group is
+ * the one that communication.json has for the operator, else the tag in the operator's name. */
+#include "analyze/comm/comm_list.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/comm/recorded_clock.h"
+#include "base/alloc.h"
+#include "base/idmap.h"
+#include "base/num.h"
+#include "model/comm_kernels.h"
+
+#define MAX_IN_GROUP 4096 /* slices that are looked at for what a group of calls holds */
+
+typedef enum comm_key {
+    KEY_OP_TYPE,
+    KEY_COLLECTIVE,
+    KEY_GROUP_NAME,
+    KEY_GROUP_DESCRIPTION,
+    KEY_COUNT,
+    KEY_ELEMENTS,
+    KEY_DATA_TYPE,
+    KEY_DATA_TYPE_TEXT,
+    KEY_DTYPE,
+    KEY_SEQUENCE,
+    KEY_HOST_START,
+    KEY_MEMBERS,
+    KEY_OWN,
+    KEY_PEER,
+    KEY_SOURCE,
+    KEY_DESTINATION,
+    KEY_MESSAGE_SIZE,
+    KEY_COMMUNICATOR,
+    N_KEYS
+} comm_key;
+
+static const char *const KEYS[N_KEYS] = {
+    [KEY_OP_TYPE] = "opType",
+    [KEY_COLLECTIVE] = "Collective name",
+    [KEY_GROUP_NAME] = "Process Group Name",
+    [KEY_GROUP_DESCRIPTION] = "Process Group Description",
+    [KEY_COUNT] = "count",
+    [KEY_ELEMENTS] = "In msg nelems",
+    [KEY_DATA_TYPE] = "dataType",
+    [KEY_DATA_TYPE_TEXT] = "data_type",
+    [KEY_DTYPE] = "dtype",
+    [KEY_SEQUENCE] = "Seq",
+    [KEY_HOST_START] = "hostStart",
+    [KEY_MEMBERS] = "Process Group Ranks",
+    [KEY_OWN] = "srcRank",
+    [KEY_PEER] = "dstRank",
+    [KEY_SOURCE] = "Src Rank",
+    [KEY_DESTINATION] = "Dst Rank",
+    [KEY_MESSAGE_SIZE] = "Message size [bytes]",
+    [KEY_COMMUNICATOR] = "NCCL communicator ID",
+};
+
+/* The arguments of one slice that matter; a text is NULL and a number -1 where it has none. */
+typedef struct comm_args {
+    const char *texts[N_KEYS];
+    int64_t numbers[N_KEYS];
+    bool has_host_start;
+} comm_args;
+
+typedef struct collection {
+    const ps_trace *trace;
+    const ps_links *links; /* may be NULL */
+    ps_comm_list *list;
+    ps_diag *diag;
+    ps_str keys[N_KEYS];    /* in the trace; none: no slice has it */
+    const ps_table *groups; /* side table "communication", or NULL */
+    size_t name_column, group_column;
+    ps_idmap group_of; /* operator name in the list's pool -> row of groups */
+    bool failed;       /* memory is out */
+} collection;
+
+/* --- element sizes ------------------------------------------------------------------------------------------- */
+
+int64_t ps_data_type_bytes(const char *name) {
+    static const struct {
+        const char *name;
+        int64_t bytes;
+    } TYPES[] = {
+        {"int8", 1},
+        {"uint8", 1},
+        {"char", 1},
+        {"signed char", 1},
+        {"byte", 1},
+        {"unsigned char", 1},
+        {"bool", 1},
+        {"fp8", 1},
+        {"hif8", 1},
+        {"fp8e4m3", 1},
+        {"fp8e5m2", 1},
+        {"float8_e4m3fn", 1},
+        {"fp8e8m0", 1},
+        {"float8_e5m2", 1},
+        {"float8_e4m3fnuz", 1},
+        {"float8_e5m2fnuz", 1},
+        {"int16", 2},
+        {"uint16", 2},
+        {"short", 2},
+        {"short int", 2},
+        {"fp16", 2},
+        {"half", 2},
+        {"float16", 2},
+        {"c10::half", 2},
+        {"bfp16", 2},
+        {"bf16", 2},
+        {"bfloat16", 2},
+        {"c10::bfloat16", 2},
+        {"int32", 4},
+        {"uint32", 4},
+        {"int", 4},
+        {"fp32", 4},
+        {"float", 4},
+        {"float32", 4},
+        {"complexhalf", 4},
+        {"unsigned int", 4},
+        {"int64", 8},
+        {"uint64", 8},
+        {"long", 8},
+        {"long int", 8},
+        {"fp64", 8},
+        {"double", 8},
+        {"float64", 8},
+        {"complexfloat", 8},
+        {"complex64", 8},
+        {"int128", 16},
+        {"complexdouble", 16},
+        {"complex128", 16},
+    };
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
+        if (strcasecmp(TYPES[i].name, name) == 0) {
+            return TYPES[i].bytes;
+        }
+    }
+    return 0;
+}
+
+/* --- texts --------------------------------------------------------------------------------------------------- */
+
+static ps_str keep_n(collection *c, const char *text, size_t n) {
+    ps_str s = ps_strpool_add(&c->list->strings, text, n);
+    c->failed = c->failed || ps_str_is_none(s);
+    return s;
+}
+
+/* None for NULL and for an empty text. */
+static ps_str keep(collection *c, const char *text) {
+    return text != NULL && text[0] != '\0' ? keep_n(c, text, strlen(text)) : PS_STR_NONE;
+}
+
+const char *ps_comm_text(const ps_comm_list *list, ps_str s) {
+    return ps_strpool_get(&list->strings, s);
+}
+
+static bool names_p2p(const char *text) {
+    return ps_comm_is_p2p(ps_comm_of_name(text));
+}
+
+static bool is_number(const char *text) {
+    return text[0] != '\0' && text[strspn(text, "0123456789")] == '\0';
+}
+
+/* --- arguments ----------------------------------------------------------------------------------------------- */
+
+static comm_args read_args(const collection *c, uint32_t slice) {
+    comm_args out = {0};
+    for (size_t k = 0; k < N_KEYS; k++) {
+        out.numbers[k] = -1;
+    }
+    ps_arg_iter iter = ps_trace_args(c->trace, slice);
+    ps_arg arg;
+    while (ps_arg_next(&iter, &arg)) {
+        size_t k = 0;
+        while (k < N_KEYS && (ps_str_is_none(c->keys[k]) || !ps_str_eq(c->keys[k], arg.key))) {
+            k++;
+        }
+        if (k == N_KEYS) {
+            continue;
+        }
+        if (arg.type == PS_ARG_STR || arg.type == PS_ARG_NUMBER) {
+            out.texts[k] = ps_trace_text(c->trace, arg.u.s);
+        } else if (arg.type == PS_ARG_INT || arg.type == PS_ARG_TIME) {
+            out.numbers[k] = arg.u.i;
+            /* a number that a file calls so is no time of this trace */
+            bool is_time = k == KEY_HOST_START && arg.type == PS_ARG_TIME;
+            out.has_host_start = out.has_host_start || is_time;
+        }
+    }
+    return out;
+}
+
+/* A number, or a text that holds one: databases may keep counts as text. */
+static int64_t number_of(const comm_args *args, comm_key key) {
+    int64_t value = args->numbers[key];
+    const char *text = args->texts[key];
+    if (text != NULL && !ps_parse_i64(text, strlen(text), &value)) {
+        value = -1;
+    }
+    return value;
+}
+
+static void set_size(collection *c, ps_comm_op *op, const comm_args *args) {
+    comm_key count =
+        args->numbers[KEY_COUNT] != -1 || args->texts[KEY_COUNT] != NULL ? KEY_COUNT : KEY_ELEMENTS;
+    int64_t n = number_of(args, count);
+    const char *type = args->texts[KEY_DATA_TYPE];
+    type = type != NULL ? type : args->texts[KEY_DATA_TYPE_TEXT];
+    type = type != NULL ? type : args->texts[KEY_DTYPE];
+    if (n < -1) {
+        ps_diag_add(c->diag, PS_ODD_NUMBER, "%.80s: %lld elements", ps_comm_text(c->list, op->name),
+                    (long long)n);
+        n = -1;
+    }
+    int64_t bytes = type != NULL ? ps_data_type_bytes(type) : 0;
+    op->data_type = keep(c, type);
+    op->n_elements = n;
+    op->size_bytes = n >= 0 && bytes > 0 && n <= INT64_MAX / bytes ? n * bytes : -1;
+    int64_t said = number_of(args, KEY_MESSAGE_SIZE);
+    op->size_bytes = op->size_bytes < 0 && said >= 0 ? said : op->size_bytes;
+}
+
+/* --- types --------------------------------------------------------------------------------------------------- */
+
+/* "hcom_allReduce__648_0_1" -> "hcom_allReduce_", as the profiler writes it where it knows. */
+static ps_str type_in_name(collection *c, const char *name) {
+    const char *tag = strstr(name, "__");
+    return tag != NULL && tag > name ? keep_n(c, name, (size_t)(tag - name) + 1) : keep(c, name);
+}
+
+/* "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" -> "AllReduce"; of other libraries the function. */
+static ps_str type_in_kernel(collection *c, const char *name) {
+    size_t n = 0;
+    const char *at = ps_comm_function(name, &n);
+    const char *of_nccl = memmem(at, n, "Kernel_", sizeof "Kernel_" - 1);
+    if (strncmp(at, "nccl", 4) == 0 && of_nccl != NULL) {
+        at = of_nccl + sizeof "Kernel_" - 1;
+        n = strcspn(at, "_(<");
+    }
+    return n > 0 ? keep_n(c, at, n) : keep(c, name);
+}
+
+/* The range "nccl:all_reduce" or "ncclAllReduce" around the call that launched a kernel, or PS_NONE. */
+static uint32_t range_around(const collection *c, uint32_t slice) {
+    if (c->links == NULL || c->links->call[slice] == PS_NONE) {
+        return PS_NONE;
+    }
+    const ps_slices *s = ps_trace_slices(c->trace);
+    uint32_t i = c->links->parent[c->links->call[slice]];
+    for (; i != PS_NONE; i = c->links->parent[i]) {
+        const char *name = ps_trace_text(c->trace, s->name[i]);
+        bool is_range = s->kind[i] == PS_SLICE_ANNOTATION || s->kind[i] == PS_SLICE_MARK_HOST;
+        if (is_range && (strncmp(name, "nccl", 4) == 0 || strncmp(name, "hccl", 4) == 0)) {
+            return i;
+        }
+    }
+    return PS_NONE;
+}
+
+/* NCCL launches what is between ncclGroupStart and ncclGroupEnd in the range of the latter. The one call between them on
+ * that thread, or PS_NONE where there are several or none. */
+static uint32_t only_call_of_group(const collection *c, uint32_t group_end) {
+    const ps_slices *s = ps_trace_slices(c->trace);
+    uint32_t only = PS_NONE;
+    for (uint32_t i = group_end, n = 0; i-- > 0 && n < MAX_IN_GROUP; n++) {
+        const char *name = ps_trace_text(c->trace, s->name[i]);
+        if (s->track[i] != s->track[group_end] || s->kind[i] != PS_SLICE_MARK_HOST) {
+            continue;
+        }
+        if (strcmp(name, "ncclGroupStart") == 0) {
+            return only;
+        }
+        if (strcmp(name, "ncclGroupEnd") == 0) {
+            return PS_NONE;
+        }
+        if (ps_comm_of_call(name) != PS_COMM_UNKNOWN) {
+            if (only != PS_NONE) {
+                return PS_NONE;
+            }
+            only = i;
+        }
+    }
+    return PS_NONE;
+}
+
+/* What NCCL's own range says of its call. The other end is a place in the communicator, and which is this rank's is not
+ * said: it tells nothing. */
+static void take_payload(const collection *c, uint32_t range, comm_args *args) {
+    comm_args said = read_args(c, range);
+    static const comm_key KEYS_OF_RANGE[] = {KEY_MESSAGE_SIZE, KEY_COMMUNICATOR};
+    for (size_t i = 0; i < sizeof KEYS_OF_RANGE / sizeof *KEYS_OF_RANGE; i++) {
+        args->texts[KEYS_OF_RANGE[i]] = said.texts[KEYS_OF_RANGE[i]];
+        args->numbers[KEYS_OF_RANGE[i]] = said.numbers[KEYS_OF_RANGE[i]];
+    }
+}
+
+/* What was called decides: an all-to-all runs as a kernel SendRecv. Several sends and receives in one ("coalesced") do
+ * as well, and there the name of the kernel decides; a group of several calls of NCCL is no transfer between two. */
+static void set_kernel_type(collection *c, ps_comm_op *op, uint32_t slice, comm_args *args) {
+    const char *name = ps_comm_text(c->list, op->name);
+    const char *called = args->texts[KEY_COLLECTIVE];
+    bool is_nvtx_group = false;
+    if (called == NULL || called[0] == '\0') {
+        const ps_slices *s = ps_trace_slices(c->trace);
+        uint32_t range = range_around(c, slice);
+        called = range != PS_NONE ? ps_trace_text(c->trace, s->name[range]) : NULL;
+        if (range != PS_NONE && strncmp(called, "ncclGroup", 9) == 0) {
+            uint32_t only = only_call_of_group(c, range);
+            is_nvtx_group = only == PS_NONE;
+            range = is_nvtx_group ? range : only;
+            called = ps_trace_text(c->trace, s->name[range]);
+        }
+        if (range != PS_NONE && !is_nvtx_group) {
+            take_payload(c, range, args);
+        }
+    }
+    bool is_known = called != NULL && !ps_comm_is_group_call(called);
+    op->type = called != NULL ? keep(c, called) : type_in_kernel(c, name);
+    op->is_group = is_nvtx_group;
+    op->is_p2p = !is_nvtx_group && names_p2p(is_known ? called : name);
+}
+
+static void set_op_type(collection *c, ps_comm_op *op, const comm_args *args) {
+    const char *name = ps_comm_text(c->list, op->name);
+    const char *type = args->texts[KEY_OP_TYPE];
+    bool is_known = type != NULL && type[0] != '\0' && strcmp(type, "N/A") != 0;
+    op->type = is_known ? keep(c, type) : type_in_name(c, name);
+    op->is_p2p = names_p2p(name) || names_p2p(ps_comm_text(c->list, op->type));
+}
+
+/* --- groups -------------------------------------------------------------------------------------------------- */
+
+static size_t column_of(const ps_table *t, const char *name) {
+    size_t column = 0;
+    while (column < t->n_columns && strcmp(t->columns[column].name, name) != 0) {
+        column++;
+    }
+    return column;
+}
+
+/* Names and hashes of communication.json. */
+static bool index_groups(collection *c) {
+    const ps_table *t = ps_trace_side_table(c->trace, "communication");
+    size_t name = t != NULL ? column_of(t, "hccl_op_name") : 0;
+    size_t group = t != NULL ? column_of(t, "group_name") : 0;
+    if (t == NULL || name == t->n_columns || group == t->n_columns ||
+        t->columns[name].type != PS_COL_TEXT || t->columns[group].type != PS_COL_TEXT) {
+        return true;
+    }
+    c->groups = t;
+    c->name_column = name;
+    c->group_column = group;
+    for (size_t row = 0; row < t->n_rows && row < UINT32_MAX - 1; row++) {
+        const ps_value *v = ps_table_cell(t, row, name);
+        if (v->is_null || ps_table_cell(t, row, group)->is_null) {
+            continue;
+        }
+        ps_str s = keep(c, v->u.text);
+        if (!ps_str_is_none(s) && !ps_idmap_put(&c->group_of, s.id, (uint32_t)row)) {
+            return false;
+        }
+    }
+    return !c->failed;
+}
+
+static ps_str group_of_number(collection *c, ps_str op_name, const char *number) {
+    uint32_t row = ps_idmap_get(&c->group_of, op_name.id);
+    if (row != PS_IDMAP_NONE) {
+        return keep(c, ps_table_cell(c->groups, row, c->group_column)->u.text);
+    }
+    const char *tag = strstr(ps_comm_text(c->list, op_name), "__");
+    size_t n = tag != NULL ? strspn(tag + 2, "0123456789") : 0;
+    return n > 0 ? keep_n(c, tag + 2, n) : keep(c, number);
+}
+
+/* NCCL's own number of the communicator, 64 bits without a sign. */
+static void set_communicator(collection *c, ps_comm_op *op, const comm_args *args) {
+    const char *text = args->texts[KEY_COMMUNICATOR];
+    int64_t number = args->numbers[KEY_COMMUNICATOR];
+    char digits[24];
+    if (text == NULL && number != -1) {
+        (void)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
+        text = digits;
+    }
+    op->group = keep(c, text);
+}
+
+static void set_group(collection *c, ps_comm_op *op, uint32_t slice, const comm_args *args) {
+    size_t n_tracks = 0;
+    const ps_track *track =
+        &ps_trace_tracks(c->trace, &n_tracks)[ps_trace_slices(c->trace)->track[slice]];
+    if (track->kind == PS_TRACK_COMM_GROUP || track->kind == PS_TRACK_COMM_PLANE) {
+        const char *name = ps_trace_text(c->trace, track->name);
+        bool is_short_number = is_number(name) && strlen(name) < 8;
+        op->group = is_short_number ? group_of_number(c, op->name, name) : keep(c, name);
+        return;
+    }
+    const char *name = args->texts[KEY_GROUP_NAME];
+    op->group =
+        keep(c, name != NULL && name[0] != '\0' ? name : args->texts[KEY_GROUP_DESCRIPTION]);
+    if (ps_str_is_none(op->group)) {
+        set_communicator(c, op, args);
+    }
+}
+
+/* --- times --------------------------------------------------------------------------------------------------- */
+
+/* Without links: the last step that began at or before the operator, else the first. */
+static int64_t step_at(const ps_trace *trace, int64_t at) {
+    size_t n = 0;
+    const ps_step *steps = ps_trace_steps(trace, &n);
+    size_t low = 0;
+    size_t high = n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (steps[middle].start_ns <= at) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return n > 0 ? steps[low > 0 ? low - 1 : 0].id : 0;
+}
+
+static void set_times(const collection *c, ps_comm_op *op, uint32_t slice, const comm_args *args) {
+    const ps_slices *s = ps_trace_slices(c->trace);
+    int64_t origin = ps_trace_origin_ns(c->trace);
+    uint32_t call = c->links != NULL ? c->links->call[slice] : PS_NONE;
+    op->start_ns = origin + s->start_ns[slice];
+    op->end_ns = op->start_ns + s->dur_ns[slice];
+    op->host_start_ns = PS_NO_TIME;
+    if (call != PS_NONE) {
+        op->host_start_ns = origin + s->start_ns[call];
+    } else if (c->links != NULL && args->has_host_start) {
+        op->host_start_ns = origin + args->numbers[KEY_HOST_START];
+    }
+    op->step =
+        c->links != NULL ? ps_links_step(c->links, slice) : step_at(c->trace, s->start_ns[slice]);
+}
+
+/* --- ends ----------------------------------------------------------------------------------------------------- */
+
+#define MAX_RANK (INT64_C(1) << 24)
+
+static int32_t rank_of(int64_t value) {
+    return value >= 0 && value < MAX_RANK ? (int32_t)value : -1;
+}
+
+/* Databases give the own rank first, whatever the direction; kernels only name the other end. */
+static void set_ends(const collection *c, ps_comm_op *op, const comm_args *args) {
+    op->own = -1;
+    op->peer = -1;
+    if (!op->is_p2p) {
+        return;
+    }
+    const char *type = ps_comm_text(c->list, op->type);
+    const char *name = names_p2p(type) ? type : ps_comm_text(c->list, op->name);
+    op->is_send = ps_comm_of_name(name) == PS_COMM_SEND;
+    op->own = rank_of(number_of(args, KEY_OWN));
+    op->peer = op->own >= 0 ? rank_of(number_of(args, KEY_PEER))
+                            : rank_of(number_of(args, op->is_send ? KEY_DESTINATION : KEY_SOURCE));
+}
+
+/* --- the list ------------------------------------------------------------------------------------------------ */
+
+static bool add_op(collection *c, uint32_t slice, bool is_kernel) {
+    ps_comm_list *list = c->list;
+    if (!ps_grow(&list->ops, &list->cap, list->n + 1, UINT32_MAX - 1, sizeof *list->ops)) {
+        return false;
+    }
+    comm_args args = read_args(c, slice);
+    ps_str name = ps_trace_slices(c->trace)->name[slice];
+    ps_comm_op *op = &list->ops[list->n];
+    *op = (ps_comm_op){.slice = slice, .sequence = number_of(&args, KEY_SEQUENCE)};
+    op->name = keep_n(c, ps_trace_text(c->trace, name), ps_trace_text_len(c->trace, name));
+    if (is_kernel) {
+        set_kernel_type(c, op, slice, &args);
+    } else {
+        set_op_type(c, op, &args);
+    }
+    set_group(c, op, slice, &args);
+    set_ends(c, op, &args);
+    op->members = keep(c, args.texts[KEY_MEMBERS]);
+    set_size(c, op, &args);
+    set_times(c, op, slice, &args);
+    list->n++;
+    return !c->failed;
+}
+
+/* Slices of a device come first: some profilers repeat the operator on a host thread. */
+static uint8_t kind_to_take(const ps_trace *trace, bool *on_host) {
+    const ps_slices *s = ps_trace_slices(trace);
+    size_t n_tracks = 0;
+    const ps_track *tracks = ps_trace_tracks(trace, &n_tracks);
+    bool has_kernels = false;
+    for (uint32_t i = 0; i < s->n; i++) {
+        bool is_host = tracks[s->track[i]].kind == PS_TRACK_HOST_THREAD;
+        if (s->kind[i] == PS_SLICE_COMM_OP && !is_host) {
+            *on_host = false;
+            return PS_SLICE_COMM_OP;
+        }
+        has_kernels = has_kernels || s->kind[i] == PS_SLICE_COMM_KERNEL;
+    }
+    *on_host = !has_kernels;
+    return has_kernels ? PS_SLICE_COMM_KERNEL : PS_SLICE_COMM_OP;
+}
+
+static bool collect(collection *c) {
+    for (size_t k = 0; k < N_KEYS; k++) {
+        c->keys[k] = ps_trace_find_text(c->trace, KEYS[k]);
+    }
+    const ps_slices *s = ps_trace_slices(c->trace);
+    size_t n_tracks = 0;
+    const ps_track *tracks = ps_trace_tracks(c->trace, &n_tracks);
+    bool on_host = false;
+    uint8_t kind = kind_to_take(c->trace, &on_host);
+    bool ok = index_groups(c);
+    for (uint32_t i = 0; ok && i < s->n; i++) { /* slices come by start */
+        bool is_host = tracks[s->track[i]].kind == PS_TRACK_HOST_THREAD;
+        if (s->kind[i] == kind && (on_host || !is_host)) {
+            ok = add_op(c, i, kind == PS_SLICE_COMM_KERNEL);
+        }
+    }
+    return ok;
+}
+
+ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *links, ps_comm_list *out,
+                             ps_diag *diag, ps_err *err) {
+    *out = (ps_comm_list){0};
+    collection c = {.trace = trace, .links = links, .list = out, .diag = diag};
+    ps_idmap_init(&c.group_of);
+    bool ok = ps_strpool_init(&out->strings) && collect(&c);
+    ps_idmap_fini(&c.group_of);
+    return ok ? ps_recorded_clock_read(trace, &out->recorded_clock, err) : ps_fail_nomem(err);
+}
+
+void ps_comm_list_fini(ps_comm_list *list) {
+    ps_free(list->ops);
+    ps_strpool_fini(&list->strings);
+    *list = (ps_comm_list){0};
+}

@@ -1,0 +1,377 @@
+/* Sorted by group, step, type, rank and start, the operators of one collective type lie side by side; numbering them and
+ * sorting each such stretch once more brings those that belong together next to one another. */
+#include "analyze/comm/late_match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/comm/transfers.h"
+#include "base/alloc.h"
+#include "model/comm_kernels.h"
+
+/* --- gathering ------------------------------------------------------------------------------------------------ */
+
+/* Texts of one list in the pool of the result; 0: not asked for yet. */
+typedef struct renaming {
+    ps_late_work *w;
+    const ps_comm_list *list;
+    uint32_t *to;
+} renaming;
+
+/* 0 when memory is out; "" for none. */
+static uint32_t renamed(renaming *r, ps_str s) {
+    if (r->to[s.id] == 0) {
+        const char *text = ps_comm_text(r->list, s);
+        r->to[s.id] = ps_strpool_add(&r->w->out->strings, text, strlen(text)).id;
+    }
+    return r->to[s.id];
+}
+
+static uint32_t type_of(renaming *r, const ps_comm_op *op) {
+    return renamed(r, ps_str_is_none(op->type) ? op->name : op->type);
+}
+
+/* Groups of one name are told apart by their members. */
+static uint32_t group_of(renaming *r, const ps_comm_op *op) {
+    ps_late_work *w = r->w;
+    ps_str group = {renamed(r, op->group)};
+    ps_str key = group;
+    if (!ps_str_is_none(group) && !ps_str_is_none(op->members)) {
+        char text[512];
+        const char *name = ps_comm_text(r->list, op->group);
+        const char *members = ps_comm_text(r->list, op->members);
+        size_t n = strlen(name) < 200 ? strlen(name) : 200;
+        size_t m = strlen(members) < sizeof text - 201 ? strlen(members) : sizeof text - 201;
+        memcpy(text, name, n);
+        text[n] = '\x1f';
+        memcpy(text + n + 1, members, m);
+        key = ps_strpool_add(&w->out->strings, text, n + 1 + m);
+    }
+    size_t before = w->n_plain;
+    if (ps_str_is_none(key) ||
+        !ps_grow(&w->plain, &w->cap_plain, (size_t)key.id + 1, UINT32_MAX, sizeof *w->plain)) {
+        return 0;
+    }
+    if (key.id >= before) {
+        memset(w->plain + before, 0, (key.id + 1 - before) * sizeof *w->plain);
+        w->n_plain = (size_t)key.id + 1;
+    }
+    w->plain[key.id] = group;
+    return key.id;
+}
+
+static bool gather_rank(ps_late_work *w, uint32_t rank, bool p2p) {
+    const ps_comm_list *list = w->in->lists[rank];
+    renaming r = {w, list, ps_calloc(list->strings.n + 1, sizeof *r.to)};
+    bool ok = r.to != NULL;
+    for (size_t i = 0; ok && i < list->n; i++) {
+        const ps_comm_op *op = &list->ops[i];
+        if (op->is_p2p != p2p || (w->in->step >= 0 && op->step != w->in->step)) {
+            continue;
+        }
+        if (op->is_group) { /* nothing says who met there */
+            w->out->n_unmatched++;
+            continue;
+        }
+        ps_late_entry *e = &w->entries[w->n++];
+        *e = (ps_late_entry){.start_ns = op->start_ns,
+                             .step = op->step,
+                             .size = op->size_bytes,
+                             .group = group_of(&r, op),
+                             .type = type_of(&r, op),
+                             .name = renamed(&r, op->name),
+                             .rank = rank,
+                             .op = (uint32_t)i};
+        ok = e->group != 0 && e->type != 0 && e->name != 0;
+    }
+    ps_free(r.to);
+    return ok;
+}
+
+bool ps_late_gather(ps_late_work *w) {
+    size_t n = 0;
+    for (size_t r = 0; r < w->in->n_ranks; r++) {
+        n += w->in->lists[r] != NULL ? w->in->lists[r]->n : 0;
+    }
+    w->entries = ps_calloc(n + 1, sizeof *w->entries);
+    bool ok = w->entries != NULL && n < UINT32_MAX;
+    for (uint32_t r = 0; ok && r < w->in->n_ranks; r++) {
+        ok = w->in->lists[r] == NULL || gather_rank(w, r, false);
+    }
+    w->n_collectives = w->n;
+    for (uint32_t r = 0; ok && r < w->in->n_ranks; r++) {
+        ok = w->in->lists[r] == NULL || gather_rank(w, r, true);
+    }
+    return ok;
+}
+
+/* --- numbering ------------------------------------------------------------------------------------------------ */
+
+#define BY(field)                                                                                  \
+    if (x->field != y->field) {                                                                    \
+        return x->field < y->field ? -1 : 1;                                                       \
+    }
+
+static int by_group(const void *a, const void *b) {
+    const ps_late_entry *x = a;
+    const ps_late_entry *y = b;
+    BY(group)
+    BY(step)
+    BY(type)
+    BY(rank)
+    BY(start_ns)
+    BY(op)
+    return 0;
+}
+
+static int by_name(const void *a, const void *b) {
+    const ps_late_entry *x = a;
+    const ps_late_entry *y = b;
+    BY(name)
+    BY(rank)
+    BY(start_ns)
+    BY(op)
+    return 0;
+}
+
+static int by_size(const void *a, const void *b) {
+    const ps_late_entry *x = a;
+    const ps_late_entry *y = b;
+    BY(size)
+    BY(rank)
+    BY(start_ns)
+    BY(op)
+    return 0;
+}
+
+static int by_rank_and_number(const void *a, const void *b) {
+    const ps_late_entry *x = a;
+    const ps_late_entry *y = b;
+    BY(rank)
+    BY(number)
+    BY(start_ns)
+    BY(op)
+    return 0;
+}
+
+static int by_number(const void *a, const void *b) {
+    const ps_late_entry *x = a;
+    const ps_late_entry *y = b;
+    BY(name)
+    BY(number)
+    BY(rank)
+    BY(start_ns)
+    BY(op)
+    return 0;
+}
+
+/* Whether each rank of the stretch, which is sorted by rank, has equally many. Numbers each rank's from 0. */
+static bool number_evenly(ps_late_entry *e, size_t n) {
+    int64_t first_count = -1;
+    bool even = true;
+    for (size_t i = 0; i < n;) {
+        size_t k = i;
+        for (; k < n && e[k].rank == e[i].rank; k++) {
+            e[k].number = (int64_t)(k - i);
+        }
+        first_count = first_count < 0 ? (int64_t)(k - i) : first_count;
+        even = even && (int64_t)(k - i) == first_count;
+        i = k;
+    }
+    return even;
+}
+
+/* Operators that were launched as one carry one number: the k-th of a number belongs to the k-th. `name` is k. */
+static void number_equal_ones(ps_late_entry *e, size_t n) {
+    qsort(e, n, sizeof *e, by_rank_and_number);
+    for (size_t i = 0; i < n; i++) {
+        bool same = i > 0 && e[i].rank == e[i - 1].rank && e[i].number == e[i - 1].number;
+        e[i].name = same ? e[i - 1].name + 1 : 0;
+    }
+}
+
+static void forget_names(ps_late_entry *e, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        e[i].name = 0;
+    }
+}
+
+/* All ranks give and get equally much. */
+static bool has_one_size(const ps_late_work *w, const ps_late_entry *e) {
+    const ps_strpool *strings = &w->out->strings;
+    ps_comm_what what = ps_comm_of_name(ps_strpool_get(strings, (ps_str){e->type}));
+    what = what != PS_COMM_UNKNOWN ? what
+                                   : ps_comm_of_name(ps_strpool_get(strings, (ps_str){e->name}));
+    return what == PS_COMM_ALL_REDUCE || what == PS_COMM_ALL_GATHER ||
+           what == PS_COMM_REDUCE_SCATTER;
+}
+
+/* Of a stretch whose ranks have equally many: the k-th is of one size on all of them, as far as sizes are known. */
+static bool sizes_agree(const ps_late_entry *e, size_t n) {
+    size_t of_first = 0;
+    while (of_first < n && e[of_first].rank == e[0].rank) {
+        of_first++;
+    }
+    for (size_t i = of_first; i < n; i++) {
+        const ps_late_entry *first = &e[i % of_first];
+        if (first->size >= 0 && e[i].size >= 0 && first->size != e[i].size) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The k-th of a size with the k-th of that size. */
+static void number_by_size(ps_late_entry *e, size_t n) {
+    qsort(e, n, sizeof *e, by_size);
+    for (size_t i = 0, k = 0; i < n; i = k) {
+        for (k = i; k < n && e[k].size == e[i].size;) {
+            k++;
+        }
+        bool even = number_evenly(e + i, k - i);
+        for (size_t j = i; j < k; j++) {
+            e[j].number = even ? e[j].number + (int64_t)i : -1;
+        }
+    }
+}
+
+/* Numbers a stretch of one group, step and type. What cannot be matched gets the number -1. True: the profile's own
+ * numbers. */
+static bool number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
+    bool has_sequence = true;
+    for (size_t i = 0; i < n; i++) {
+        e[i].number = ps_late_op(w->in, e[i].rank, e[i].op)->sequence;
+        has_sequence = has_sequence && e[i].number >= 0;
+    }
+    if (has_sequence) {
+        number_equal_ones(e, n);
+        return true;
+    }
+    if (number_evenly(e, n)) {
+        bool agree = !has_one_size(w, e) || sizes_agree(e, n);
+        forget_names(e, n);
+        if (!agree) {
+            number_by_size(e, n);
+        }
+        return false;
+    }
+    qsort(e, n, sizeof *e, by_name);
+    for (size_t i = 0; i < n;) {
+        size_t k = i;
+        while (k < n && e[k].name == e[i].name) {
+            k++;
+        }
+        if (!number_evenly(e + i, k - i)) {
+            number_by_size(e + i, k - i);
+        }
+        i = k;
+    }
+    return false;
+}
+
+/* --- meetings ------------------------------------------------------------------------------------------------- */
+
+/* Each rank once, by rank. */
+static void add_meeting(ps_late_work *w, const ps_late_entry *e, size_t n) {
+    ps_late *out = w->out;
+    ps_meeting m = {.group = w->plain[e->group],
+                    .step = e->step,
+                    .start_ns = e->start_ns,
+                    .first = (uint32_t)out->n_parts};
+    const ps_comm_op *op = ps_late_op(w->in, e->rank, e->op);
+    const char *name = ps_comm_text(w->in->lists[e->rank], op->name);
+    m.name = ps_strpool_find(&out->strings, name, strlen(name));
+    for (size_t i = 0; i < n; i++) {
+        out->parts[out->n_parts++] = (ps_meeting_part){.rank = e[i].rank, .op = e[i].op};
+    }
+    m.n = (uint32_t)(out->n_parts - m.first);
+    if (m.n < 2) {
+        out->n_unmatched += n;
+        out->n_parts = m.first;
+        return;
+    }
+    w->meeting_groups[out->n_meetings] = e->group;
+    out->meetings[out->n_meetings++] = m;
+}
+
+/* Nobody may leave before all have come; or it is not told who takes part and who waits (experts, one-sided transfers). */
+static bool meets_all(const char *name) {
+    ps_comm_what what = ps_comm_of_name(name);
+    return ps_comm_is_symmetric(what) || what == PS_COMM_DISPATCH || what == PS_COMM_COMBINE ||
+           what == PS_COMM_PUT || what == PS_COMM_GET;
+}
+
+/* Nothing but time can tell its communicators apart. */
+static bool is_loose(const ps_late_work *w, const ps_late_entry *e) {
+    const ps_strpool *strings = &w->out->strings;
+    return ps_strpool_get(strings, (ps_str){e->group})[0] == '\0' &&
+           (meets_all(ps_strpool_get(strings, (ps_str){e->type})) ||
+            meets_all(ps_strpool_get(strings, (ps_str){e->name})));
+}
+
+static bool match_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
+    if (e[0].rank == e[n - 1].rank) {
+        return true; /* no other rank has any */
+    }
+    bool loose = is_loose(w, e);
+    loose = !number_stretch(w, e, n) && loose;
+    w->n_loose += loose;
+    qsort(e, n, sizeof *e, by_number);
+    if (loose && w->has_clocks) {
+        if (!ps_late_refit(w, e, n)) {
+            return false;
+        }
+        qsort(e, n, sizeof *e, by_number);
+    }
+    for (size_t i = 0; i < n;) {
+        size_t k = i;
+        while (k < n && e[k].name == e[i].name && e[k].number == e[i].number) {
+            k++;
+        }
+        if (e[i].number >= 0) {
+            add_meeting(w, e + i, k - i);
+        } else {
+            w->out->n_unmatched += k - i;
+        }
+        i = k;
+    }
+    return true;
+}
+
+/* Names give way to places while operators are numbered. */
+static void take_names(ps_late_work *w) {
+    for (size_t i = 0; i < w->n_collectives; i++) {
+        ps_late_entry *e = &w->entries[i];
+        const char *name =
+            ps_comm_text(w->in->lists[e->rank], ps_late_op(w->in, e->rank, e->op)->name);
+        e->name = ps_strpool_find(&w->out->strings, name, strlen(name)).id;
+    }
+}
+
+bool ps_late_match(ps_late_work *w) {
+    size_t n = w->n_collectives;
+    w->out->meetings = ps_calloc(n / 2 + 1, sizeof *w->out->meetings);
+    w->out->parts = ps_calloc(n + 1, sizeof *w->out->parts);
+    w->meeting_groups = ps_calloc(n / 2 + 1, sizeof *w->meeting_groups);
+    if (w->out->meetings == NULL || w->out->parts == NULL || w->meeting_groups == NULL) {
+        return false;
+    }
+    ps_late_entry *e = w->entries;
+    if (w->has_clocks) {
+        take_names(w);
+    }
+    if (n > 1) {
+        qsort(e, n, sizeof *e, by_group);
+    }
+    bool ok = true;
+    for (size_t i = 0; ok && i < n;) {
+        size_t k = i;
+        while (k < n && e[k].group == e[i].group && e[k].step == e[i].step &&
+               e[k].type == e[i].type) {
+            k++;
+        }
+        ok = match_stretch(w, e + i, k - i);
+        i = k;
+    }
+    return ok;
+}

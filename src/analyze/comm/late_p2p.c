@@ -1,0 +1,228 @@
+/* Inside of a communicator and step the k-th send from one rank to another is received by the k-th receive there from it.
+ * The other end is a global rank (PyTorch), or a place in the communicator whose owner is known by its own operators; in
+ * a communicator of two ranks it is the other one. */
+#include "analyze/comm/late_match.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/idmap.h"
+
+/* One end of a transfer. */
+typedef struct transfer {
+    int64_t start_ns, step;
+    uint32_t group, sender, receiver;
+    uint32_t op;
+    bool is_send;
+} transfer;
+
+typedef struct matching {
+    ps_late_work *w;
+    ps_idmap by_rank;  /* global rank -> index */
+    ps_idmap by_place; /* group << 32 | place -> index */
+    transfer *all;
+    size_t n;
+} matching;
+
+#define NOBODY UINT32_MAX
+
+#define BY(field)                                                                                  \
+    if (x->field != y->field) {                                                                    \
+        return x->field < y->field ? -1 : 1;                                                       \
+    }
+
+static int by_group_and_rank(const void *a, const void *b) {
+    const ps_late_entry *x = a;
+    const ps_late_entry *y = b;
+    BY(group)
+    BY(rank)
+    BY(start_ns)
+    BY(op)
+    return 0;
+}
+
+static int by_ends(const void *a, const void *b) {
+    const transfer *x = a;
+    const transfer *y = b;
+    BY(group)
+    BY(step)
+    BY(sender)
+    BY(receiver)
+    BY(is_send)
+    BY(start_ns)
+    BY(op)
+    return 0;
+}
+
+/* --- ends ----------------------------------------------------------------------------------------------------- */
+
+static bool index_ranks(matching *m) {
+    const ps_late_input *in = m->w->in;
+    bool ok = true;
+    for (uint32_t r = 0; ok && r < in->n_ranks; r++) {
+        ok = in->lists[r] == NULL || in->ranks[r].rank < 0 ||
+             ps_idmap_put(&m->by_rank, (uint64_t)in->ranks[r].rank, r);
+    }
+    return ok;
+}
+
+static bool index_places(matching *m, const ps_late_entry *e, size_t n) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        int32_t own = ps_late_op(m->w->in, e[i].rank, e[i].op)->own;
+        ok = own < 0 ||
+             ps_idmap_put(&m->by_place, (uint64_t)e[i].group << 32 | (uint32_t)own, e[i].rank);
+    }
+    return ok;
+}
+
+/* `two`: the ranks of the communicator when it has only two, else NOBODY. */
+static uint32_t peer_of(const matching *m, const ps_late_entry *e, const uint32_t two[2]) {
+    const ps_comm_op *op = ps_late_op(m->w->in, e->rank, e->op);
+    uint32_t peer = NOBODY;
+    if (op->own >= 0 && op->peer >= 0) {
+        peer = ps_idmap_get(&m->by_place, (uint64_t)e->group << 32 | (uint32_t)op->peer);
+    } else if (op->peer >= 0) {
+        peer = ps_idmap_get(&m->by_rank, (uint64_t)op->peer);
+    } else if (two[1] != NOBODY) {
+        peer = e->rank == two[0] ? two[1] : two[0];
+    }
+    return peer != e->rank ? peer : NOBODY;
+}
+
+/* The entries of one communicator, by rank. */
+static void add_transfers(matching *m, const ps_late_entry *e, size_t n) {
+    uint32_t two[2] = {e[0].rank, NOBODY};
+    size_t n_ranks = 1;
+    for (size_t i = 1; i < n; i++) {
+        if (e[i].rank != e[i - 1].rank) {
+            two[1] = n_ranks++ == 1 ? e[i].rank : NOBODY;
+        }
+    }
+    for (size_t i = 0; i < n; i++) {
+        uint32_t peer = peer_of(m, &e[i], two);
+        bool is_send = ps_late_op(m->w->in, e[i].rank, e[i].op)->is_send;
+        if (peer != NOBODY) {
+            m->all[m->n++] = (transfer){.start_ns = e[i].start_ns,
+                                        .step = e[i].step,
+                                        .group = e[i].group,
+                                        .sender = is_send ? e[i].rank : peer,
+                                        .receiver = is_send ? peer : e[i].rank,
+                                        .op = e[i].op,
+                                        .is_send = is_send};
+        }
+    }
+}
+
+static bool find_transfers(matching *m) {
+    ps_late_entry *e = m->w->entries + m->w->n_collectives;
+    size_t n = m->w->n - m->w->n_collectives;
+    m->all = ps_calloc(n + 1, sizeof *m->all);
+    bool ok = m->all != NULL && index_ranks(m) && index_places(m, e, n);
+    if (n > 1) {
+        qsort(e, n, sizeof *e, by_group_and_rank);
+    }
+    for (size_t i = 0; ok && i < n;) {
+        size_t k = i;
+        while (k < n && e[k].group == e[i].group) {
+            k++;
+        }
+        add_transfers(m, e + i, k - i);
+        i = k;
+    }
+    return ok;
+}
+
+/* --- pairs ---------------------------------------------------------------------------------------------------- */
+
+/* Transfers of one direction: receives first, as many as sends. */
+static void pair(ps_late_work *w, const transfer *t, size_t n) {
+    size_t n_receives = 0;
+    while (n_receives < n && !t[n_receives].is_send) {
+        n_receives++;
+    }
+    if (n_receives * 2 != n) {
+        w->out->n_unmatched += n;
+        return;
+    }
+    for (size_t i = 0; i < n_receives; i++) {
+        const transfer *send = &t[n_receives + i];
+        w->out->receives[w->out->n_receives++] = (ps_late_receive){.sender = send->sender,
+                                                                   .receiver = t[i].receiver,
+                                                                   .send_op = send->op,
+                                                                   .receive_op = t[i].op,
+                                                                   .group = w->plain[t[i].group],
+                                                                   .step = t[i].step};
+    }
+}
+
+bool ps_late_receives(ps_late_work *w) {
+    matching m = {.w = w};
+    ps_idmap_init(&m.by_rank);
+    ps_idmap_init(&m.by_place);
+    bool ok = find_transfers(&m);
+    if (ok && m.n > 1) {
+        qsort(m.all, m.n, sizeof *m.all, by_ends);
+    }
+    w->out->receives = ok ? ps_calloc(m.n / 2 + 1, sizeof *w->out->receives) : NULL;
+    ok = w->out->receives != NULL;
+    for (size_t i = 0; ok && i < m.n;) {
+        size_t k = i;
+        while (k < m.n && m.all[k].group == m.all[i].group && m.all[k].step == m.all[i].step &&
+               m.all[k].sender == m.all[i].sender && m.all[k].receiver == m.all[i].receiver) {
+            k++;
+        }
+        pair(w, m.all + i, k - i);
+        i = k;
+    }
+    ps_free(m.all);
+    ps_idmap_fini(&m.by_rank);
+    ps_idmap_fini(&m.by_place);
+    return ok;
+}
+
+/* --- waits ---------------------------------------------------------------------------------------------------- */
+
+/* How far two spans may seem apart on clocks of such uncertainty, and touch all the same. */
+static int64_t clock_slack(const ps_rank_clock *x, const ps_rank_clock *y) {
+    int64_t slack = ps_late_plus(x->uncertainty_ns, y->uncertainty_ns);
+    return slack < PS_LATE_TOLERANCE_NS ? slack : PS_LATE_TOLERANCE_NS;
+}
+
+/* A send and its receive are at work together; what seems apart on one clock is no pair that waited for one another: data that lay
+ * in a buffer, or a mistaken match. */
+static bool is_apart(const ps_late_work *w, const ps_late_receive *receive) {
+    const ps_rank_clock *sender = &w->out->clocks[receive->sender];
+    const ps_rank_clock *receiver = &w->out->clocks[receive->receiver];
+    const ps_comm_op *r = ps_late_op(w->in, receive->receiver, receive->receive_op);
+    const ps_comm_op *s = ps_late_op(w->in, receive->sender, receive->send_op);
+    int64_t r_start = ps_late_time(w->out, receive->receiver, r->start_ns);
+    int64_t r_end = ps_late_time(w->out, receive->receiver, r->end_ns);
+    int64_t s_start = ps_late_time(w->out, receive->sender, s->start_ns);
+    int64_t s_end = ps_late_time(w->out, receive->sender, s->end_ns);
+    int64_t later = r_start > s_start ? r_start : s_start;
+    int64_t earlier = r_end < s_end ? r_end : s_end;
+    return sender->reference == receiver->reference &&
+           ps_late_minus(later, earlier) > clock_slack(sender, receiver);
+}
+
+static int64_t wait_of(const ps_late_work *w, const ps_late_receive *receive) {
+    const ps_rank_clock *clocks = w->out->clocks;
+    const ps_comm_op *r = ps_late_op(w->in, receive->receiver, receive->receive_op);
+    const ps_comm_op *s = ps_late_op(w->in, receive->sender, receive->send_op);
+    int64_t duration = ps_late_minus(r->end_ns, r->start_ns);
+    int64_t wait = ps_late_minus(duration, ps_late_minus(s->end_ns, s->start_ns));
+    if (clocks[receive->sender].reference == clocks[receive->receiver].reference) {
+        wait = ps_late_minus(ps_late_time(w->out, receive->sender, s->start_ns),
+                             ps_late_time(w->out, receive->receiver, r->start_ns));
+    }
+    return wait < 0 ? 0 : wait > duration ? duration : wait;
+}
+
+void ps_late_wait(ps_late_work *w) {
+    for (size_t i = 0; i < w->out->n_receives; i++) {
+        ps_late_receive *r = &w->out->receives[i];
+        r->is_known = !is_apart(w, r);
+        r->waited_ns = r->is_known ? wait_of(w, r) : 0;
+    }
+}

@@ -1,0 +1,343 @@
+#include "analyze/comm/topology.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/comm/recorded_clock.h"
+#include "base/lit.h"
+#include "base/num.h"
+
+/* A positive integer member, 0 when absent; anything else is counted. */
+static int64_t positive(const ps_lit *object, const char *entry, const char *key, ps_diag *diag) {
+    const ps_lit *v = ps_lit_get(object, key);
+    int64_t value = 0;
+    if (v == NULL || v->kind == PS_LIT_NULL) {
+        return 0;
+    }
+    if (!ps_lit_int(v, &value) || value <= 0 || value > INT32_MAX) {
+        ps_diag_add(diag, PS_ODD_METADATA, "%s.%s is not a positive integer", entry, key);
+        return 0;
+    }
+    return value;
+}
+
+static const ps_lit *entry(const ps_trace *trace, const char *key, ps_arena *arena, ps_diag *diag,
+                           bool *nomem) {
+    const char *text = ps_trace_meta(trace, key);
+    if (text == NULL) {
+        return NULL;
+    }
+    ps_err odd = PS_ERR_INIT;
+    const ps_lit *v = ps_lit_parse(arena, text, strlen(text), &odd);
+    if (v != NULL && v->kind == PS_LIT_STRING) { /* a JSON text stored as a JSON string */
+        v = ps_lit_parse(arena, v->text, v->len, &odd);
+    }
+    *nomem = *nomem || odd.code == PS_NOMEM;
+    if (v == NULL || v->kind != PS_LIT_OBJECT) {
+        ps_diag_add(diag, PS_ODD_METADATA, "%s: not a JSON object", key);
+        return NULL;
+    }
+    return v;
+}
+
+/* Microbatches when only the batch sizes are known: global / micro / data parallel. */
+static int64_t from_batch_sizes(const ps_lit *object, const char *entry, int64_t dp,
+                                ps_diag *diag) {
+    int64_t global = 0;
+    int64_t micro = 0;
+    if (!ps_lit_int(ps_lit_get(object, "global_batch_size"), &global) ||
+        !ps_lit_int(ps_lit_get(object, "micro_batch_size"), &micro) || global <= 0 || micro <= 0) {
+        return 0;
+    }
+    int64_t n = global / micro / (dp > 0 ? dp : 1);
+    if (n > INT32_MAX) {
+        ps_diag_add(diag, PS_ODD_METADATA, "%s: the batch sizes give %lld microbatches", entry,
+                    (long long)n);
+        return 0;
+    }
+    return n;
+}
+
+static ps_code read_groups(const ps_lit *groups, ps_arena *arena, ps_rank_facts *out, ps_err *err) {
+    size_t n = 0;
+    for (const ps_lit *g = groups != NULL ? groups->child : NULL; g != NULL; g = g->next) {
+        n++;
+    }
+    out->groups = ps_arena_alloc(arena, n * sizeof *out->groups);
+    if (out->groups == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (const ps_lit *g = groups != NULL ? groups->child : NULL; g != NULL; g = g->next) {
+        const char *name = ps_lit_str(ps_lit_get(g, "group_name"));
+        ps_group_fact fact = {.comm_name = g->key,
+                              .group_name = name != NULL ? name : "",
+                              .group_rank = -1,
+                              .n_ranks = -1,
+                              .first_rank = -1};
+        (void)ps_lit_int(ps_lit_get(g, "group_rank"), &fact.group_rank);
+        const ps_lit *ranks = ps_lit_get(g, "global_ranks");
+        if (ranks != NULL && ranks->kind == PS_LIT_ARRAY && ranks->child != NULL) {
+            (void)ps_lit_int(ranks->child, &fact.first_rank);
+            fact.n_ranks = 0;
+            for (const ps_lit *r = ranks->child; r != NULL; r = r->next) {
+                fact.n_ranks++;
+            }
+        }
+        out->groups[out->n_groups++] = fact;
+    }
+    return PS_OK;
+}
+
+/* --- PyTorch's own account of its process groups ---------------------------------------------------------------- */
+
+/* Descriptions that programs give to the group of a pipeline: of device meshes, and of Megatron. */
+static bool is_pipeline_group(const char *text) {
+    static const char *const NAMES[] = {"pp",       "mesh_pp",
+                                        "pipe",     "mesh_pipe",
+                                        "pipeline", "mesh_pipeline",
+                                        "stage",    "mesh_stage",
+                                        "pp_group", "PIPELINE_MODEL_PARALLEL_GROUP"};
+    for (size_t i = 0; text != NULL && i < sizeof NAMES / sizeof *NAMES; i++) {
+        if (strcasecmp(text, NAMES[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* "ranks" is an array, or a text that holds one. */
+static const ps_lit *ranks_of(const ps_lit *group, ps_arena *arena, bool *nomem) {
+    const ps_lit *ranks = ps_lit_get(group, "ranks");
+    if (ranks != NULL && ranks->kind == PS_LIT_STRING) {
+        ps_err odd = PS_ERR_INIT;
+        ranks = ps_lit_parse(arena, ranks->text, ranks->len, &odd);
+        *nomem = *nomem || odd.code == PS_NOMEM;
+    }
+    return ranks != NULL && ranks->kind == PS_LIT_ARRAY ? ranks : NULL;
+}
+
+static ps_group_fact group_fact(const ps_lit *group, const ps_lit *ranks, int64_t own) {
+    const char *name = ps_lit_str(ps_lit_get(group, "pg_name"));
+    const char *text = ps_lit_str(ps_lit_get(group, "pg_desc"));
+    ps_group_fact fact = {.comm_name = name != NULL ? name : "",
+                          .group_name = is_pipeline_group(text) ? "pp"
+                                        : text != NULL          ? text
+                                                                : "",
+                          .group_rank = -1,
+                          .n_ranks = -1,
+                          .first_rank = -1};
+    if (ranks != NULL && ranks->child != NULL) {
+        (void)ps_lit_int(ranks->child, &fact.first_rank);
+        fact.n_ranks = 0;
+        for (const ps_lit *r = ranks->child; r != NULL; r = r->next) {
+            int64_t rank = -1;
+            if (ps_lit_int(r, &rank) && rank == own && own >= 0) {
+                fact.group_rank = fact.n_ranks;
+            }
+            fact.n_ranks++;
+        }
+    }
+    return fact;
+}
+
+static ps_code read_pg_config(const ps_lit *config, int64_t own, ps_arena *arena,
+                              ps_rank_facts *out, ps_err *err) {
+    size_t n = 0;
+    bool nomem = false;
+    for (const ps_lit *g = config->child; g != NULL; g = g->next) {
+        n++;
+    }
+    out->groups = ps_arena_alloc(arena, n * sizeof *out->groups);
+    if (out->groups == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (const ps_lit *g = config->child; g != NULL; g = g->next) {
+        const ps_lit *ranks = ranks_of(g, arena, &nomem);
+        out->groups[out->n_groups++] = group_fact(g, ranks, own);
+    }
+    return nomem ? ps_fail_nomem(err) : PS_OK;
+}
+
+static ps_code read_distributed_info(const ps_lit *info, const ps_trace *trace, ps_arena *arena,
+                                     ps_rank_facts *out, ps_diag *diag, ps_err *err) {
+    int64_t own = -1;
+    const char *rank = ps_trace_meta(trace, "rank");
+    const ps_lit *config = ps_lit_get(info, "pg_config");
+    if (!ps_lit_int(ps_lit_get(info, "rank"), &own) && rank != NULL) {
+        (void)ps_parse_i64(rank, strlen(rank), &own);
+    }
+    if (out->world_size == 0) {
+        out->world_size = positive(info, "distributedInfo", "world_size", diag);
+    }
+    bool usable = config != NULL && config->kind == PS_LIT_ARRAY && out->n_groups == 0;
+    return usable ? read_pg_config(config, own, arena, out, err) : PS_OK;
+}
+
+/* What pipescope's recorder noted. */
+static int64_t world_size_of_launcher(const ps_trace *trace) {
+    const char *text = ps_trace_meta(trace, "collector.world_size");
+    int64_t n = 0;
+    bool ok = text != NULL && ps_parse_i64(text, strlen(text), &n) && n > 0 && n <= INT32_MAX;
+    return ok ? n : 0;
+}
+
+ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out,
+                           ps_diag *diag, ps_err *err) {
+    *out = (ps_rank_facts){0};
+    bool nomem = false;
+    const ps_lit *pp_info = entry(trace, "pp_info", arena, diag, &nomem);
+    const ps_lit *args = entry(trace, "distributed_args", arena, diag, &nomem);
+    const ps_lit *groups = entry(trace, "parallel_group_info", arena, diag, &nomem);
+    const ps_lit *info = entry(trace, "distributedInfo", arena, diag, &nomem);
+    if (nomem) {
+        return ps_fail_nomem(err);
+    }
+    static const char ARGS[] = "distributed_args";
+    out->tp = positive(args, ARGS, "tensor_model_parallel_size", diag);
+    out->pp = positive(args, ARGS, "pipeline_model_parallel_size", diag);
+    out->dp = positive(args, ARGS, "data_parallel_size", diag);
+    out->cp = positive(args, ARGS, "context_parallel_size", diag);
+    out->world_size = positive(args, ARGS, "world_size", diag);
+    if (out->world_size == 0) {
+        out->world_size = world_size_of_launcher(trace);
+    }
+    out->pp_type = ps_lit_str(ps_lit_get(pp_info, "pp_type"));
+    out->n_microbatches = positive(pp_info, "pp_info", "microbatch_num", diag);
+    if (out->n_microbatches == 0) {
+        out->n_microbatches = from_batch_sizes(pp_info, "pp_info", out->dp, diag);
+    }
+    if (out->n_microbatches == 0) {
+        out->n_microbatches = from_batch_sizes(args, ARGS, out->dp, diag);
+    }
+    ps_code code = ps_recorded_clock_read(trace, &out->clock, err);
+    code = code == PS_OK ? read_groups(groups, arena, out, err) : code;
+    return code == PS_OK && info != NULL ? read_distributed_info(info, trace, arena, out, diag, err)
+                                         : code;
+}
+
+const ps_group_fact *ps_rank_facts_pp(const ps_rank_facts *facts) {
+    for (size_t i = 0; facts != NULL && i < facts->n_groups; i++) {
+        const ps_group_fact *g = &facts->groups[i];
+        if (strcmp(g->group_name, "pp") == 0 && g->group_rank >= 0 && g->group_rank < INT32_MAX) {
+            return g;
+        }
+    }
+    return NULL;
+}
+
+/* --- the job ----------------------------------------------------------------------------------------- */
+
+static void join(int64_t *into, int64_t said, const char *what, ps_diag *diag) {
+    if (said > 0 && *into == 0) {
+        *into = said;
+    } else if (said > 0 && said != *into) {
+        ps_diag_add(diag, PS_ODD_METADATA, "%s is %lld here, %lld on an earlier rank", what,
+                    (long long)said, (long long)*into);
+    }
+}
+
+static void join_facts(ps_job *job, const ps_rank_facts *f, ps_diag *diag) {
+    if (f->pp_type != NULL && job->pp_type[0] == '\0') {
+        job->pp_type = f->pp_type;
+    } else if (f->pp_type != NULL && strcmp(job->pp_type, f->pp_type) != 0) {
+        ps_diag_add(diag, PS_ODD_METADATA, "pp_type is %.40s here, %.40s on an earlier rank",
+                    f->pp_type, job->pp_type);
+    }
+    join(&job->n_microbatches, f->n_microbatches, "microbatch_num", diag);
+    join(&job->tp, f->tp, "tensor_model_parallel_size", diag);
+    join(&job->n_stages, f->pp, "pipeline_model_parallel_size", diag);
+    join(&job->dp, f->dp, "data_parallel_size", diag);
+    join(&job->cp, f->cp, "context_parallel_size", diag);
+    join(&job->world_size, f->world_size, "world_size", diag);
+}
+
+static void override(int64_t *value, int64_t said) {
+    if (said > 0) {
+        *value = said;
+    }
+}
+
+static bool is_in_a_group(const ps_rank_facts *facts) {
+    bool found = false;
+    for (size_t i = 0; facts != NULL && i < facts->n_groups; i++) {
+        found = found || facts->groups[i].n_ranks > 1 || facts->groups[i].group_rank > 0;
+    }
+    return found;
+}
+
+ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, size_t n,
+                   const ps_analysis_opts *opts) {
+    ps_job job = {.pp_type = ""};
+    for (size_t i = 0; i < n; i++) {
+        if (facts[i] != NULL) {
+            join_facts(&job, facts[i], diags[i]);
+        }
+    }
+    for (size_t i = 0; i < n && job.n_stages == 0;
+         i++) { /* only groups are there: their size is p */
+        const ps_group_fact *pp = ps_rank_facts_pp(facts[i]);
+        job.n_stages = pp != NULL && pp->n_ranks > 0 ? pp->n_ranks : 0;
+    }
+    job.sizes_overridden =
+        opts->tp > 0 || opts->pp > 0 || opts->cp > 0 || opts->dp > 0 || opts->order_given;
+    job.pp_before_dp = opts->pp_before_dp;
+    if (opts->tp > 0 || opts->cp > 0 || opts->dp > 0) {
+        job.world_size = 0; /* the width follows from the sizes the user gave */
+    }
+    override(&job.tp, opts->tp);
+    override(&job.n_stages, opts->pp);
+    override(&job.cp, opts->cp);
+    override(&job.dp, opts->dp);
+    override(&job.n_microbatches, opts->n_microbatches);
+    if (opts->pp_type != NULL) {
+        job.pp_type = opts->pp_type;
+    }
+    job.alone = n == 1 && job.n_stages <= 1 && job.world_size <= 1 && !is_in_a_group(facts[0]);
+    return job;
+}
+
+static int64_t at_least_one(int64_t size) {
+    return size > 0 ? size : 1;
+}
+
+/* The product, or INT64_MAX when it does not fit: wider than any job, so that every rank lies in the first block. */
+static int64_t width_of(int64_t a, int64_t b) {
+    int64_t width = 0;
+    return __builtin_mul_overflow(a, b, &width) ? INT64_MAX : width;
+}
+
+static ps_place place_by_sizes(const ps_job *job, int64_t rank) {
+    ps_place unknown = {-1, -1};
+    if (job->alone && rank <= 0) { /* rank 3 has others, whoever they are */
+        return (ps_place){0, 0};
+    }
+    if (job->n_stages <= 0 || rank < 0 || rank > INT32_MAX) {
+        return unknown;
+    }
+    int64_t inner = width_of(at_least_one(job->tp), at_least_one(job->cp));
+    if (job->pp_before_dp) {
+        int64_t block = width_of(inner, job->n_stages);
+        return (ps_place){(int32_t)(rank / inner % job->n_stages),
+                          (int32_t)(rank / block * inner + rank % inner)};
+    }
+    bool divides = job->world_size > 0 && job->world_size % job->n_stages == 0;
+    int64_t width =
+        divides ? job->world_size / job->n_stages : width_of(inner, at_least_one(job->dp));
+    if (rank / width >= job->n_stages) {
+        return unknown;
+    }
+    return (ps_place){(int32_t)(rank / width), (int32_t)(rank % width)};
+}
+
+ps_place ps_job_place(const ps_job *job, int64_t rank, const ps_rank_facts *facts) {
+    const ps_group_fact *pp = ps_rank_facts_pp(facts);
+    ps_place by_sizes = place_by_sizes(job, rank);
+    if (job->sizes_overridden || pp == NULL) {
+        return by_sizes;
+    }
+    /* A pipeline is named by its first rank: with pp outermost that is its index; else a stable number. */
+    int32_t pipeline = pp->first_rank >= 0 && pp->first_rank < INT32_MAX ? (int32_t)pp->first_rank
+                       : by_sizes.pipeline >= 0                          ? by_sizes.pipeline
+                                                                         : 0;
+    return (ps_place){(int32_t)pp->group_rank, pipeline};
+}

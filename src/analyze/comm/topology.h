@@ -1,0 +1,67 @@
+/* Where a rank stands in its pipeline, and which schedule the job ran: from the metadata of any rank, with
+ * the user's overrides on top. */
+#ifndef PS_ANALYZE_TOPOLOGY_H
+#define PS_ANALYZE_TOPOLOGY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/core/analysis.h"
+#include "base/arena.h"
+#include "base/diag.h"
+#include "model/clock.h"
+
+/* A communicator this rank belongs to. */
+typedef struct ps_group_fact {
+    const char *comm_name;       /* HCCL name, the key in parallel_group_info */
+    const char *group_name;      /* "pp", "dp", ... */
+    int64_t group_rank;          /* position of this rank in it, -1 unknown */
+    int64_t n_ranks, first_rank; /* of global_ranks; -1 unknown */
+} ps_group_fact;
+
+/* What one rank's metadata says; 0 or NULL: not said. Text lives in the arena it was read into. */
+typedef struct ps_rank_facts {
+    const char *pp_type;
+    int64_t n_microbatches;
+    int64_t tp, pp, dp, cp,
+        world_size; /* the last also from the launcher, where a recorder noted it */
+    ps_group_fact *groups;
+    size_t n_groups;
+    ps_recorded_clock clock;
+} ps_rank_facts;
+
+/* Reads pp_info, distributed_args and parallel_group_info, or the distributedInfo of a PyTorch trace, whose group for
+ * pipelines is known by its description; what is malformed is counted and left out. */
+PS_MUST_USE ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out,
+                                       ps_diag *diag, ps_err *err);
+
+/* The group whose group_name is "pp", or NULL. */
+const ps_group_fact *ps_rank_facts_pp(const ps_rank_facts *facts);
+
+/* The job as all ranks together tell it. */
+typedef struct ps_job {
+    const char *pp_type; /* "" unknown; borrowed from the facts or options */
+    int64_t n_stages;    /* 0 unknown */
+    int64_t n_microbatches;
+    int64_t tp, cp, dp, world_size; /* 0 unknown */
+    bool sizes_overridden;
+    bool pp_before_dp;
+    bool alone; /* one rank, and nothing says that there are others */
+} ps_job;
+
+/* Joins the facts of all ranks (entries may be NULL); the first rank that says something wins, others that
+ * contradict are counted on their own diag. Options override. */
+ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, size_t n,
+                   const ps_analysis_opts *opts);
+
+typedef struct ps_place {
+    int32_t stage, pipeline; /* -1 unknown */
+} ps_place;
+
+/* Stage by, in this order: sizes the user gave; the rank's "pp" group; sizes in the metadata. In Megatron's
+ * default order tp-cp-ep-dp-pp, pp is outermost: stage = rank / (tp cp dp). With pp before dp:
+ * stage = rank / (tp cp) mod pp. A process on its own without a number, or with number 0, is a pipeline of one
+ * stage. */
+ps_place ps_job_place(const ps_job *job, int64_t rank, const ps_rank_facts *facts);
+
+#endif

@@ -1,0 +1,50 @@
+/* The list of analyses. */
+#include "analyze/core/analysis.h"
+
+#include <strings.h>
+
+#include "base/alloc.h"
+
+#define X(symbol) extern const ps_analysis ps_analysis_##symbol;
+#include "analyze/core/analyses.def"
+#undef X
+
+static const ps_analysis *const ANALYSES[] = {
+#define X(symbol) &ps_analysis_##symbol,
+#include "analyze/core/analyses.def"
+#undef X
+    NULL};
+
+#define MAX_TABLES ((size_t)1 << 24)
+
+const ps_analysis *const *ps_analyses(void) {
+    return ANALYSES;
+}
+
+const ps_analysis *ps_analysis_find(const char *name) {
+    for (size_t i = 0; ANALYSES[i] != NULL; i++) {
+        if (strcasecmp(ANALYSES[i]->name, name) == 0) {
+            return ANALYSES[i];
+        }
+    }
+    return NULL;
+}
+
+ps_code ps_result_add(ps_result *r, ps_table *table, ps_err *err) {
+    if (table == NULL ||
+        !ps_grow(&r->tables, &r->cap_tables, r->n_tables + 1, MAX_TABLES, sizeof(ps_table *))) {
+        ps_table_free(table);
+        return ps_fail_nomem(err);
+    }
+    r->tables[r->n_tables++] = table;
+    return PS_OK;
+}
+
+void ps_result_fini(ps_result *r) {
+    for (size_t i = 0; i < r->n_tables; i++) {
+        ps_table_free(r->tables[i]);
+    }
+    ps_free(r->tables);
+    ps_chart_free(r->chart);
+    *r = (ps_result){0};
+}

@@ -1,0 +1,250 @@
+#include "analyze/derived/comm_part.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/derived/derived.h"
+#include "analyze/rank/links.h"
+#include "analyze/rank/step_index.h"
+#include "base/alloc.h"
+#include "base/lit.h"
+#include "model/group_hash.h"
+#include "model/recording.h"
+
+void ps_comm_key(const char *group, char *out, size_t size) {
+    size_t n = strlen(group);
+    bool is_number = n < PS_COMM_KEY_SIZE && strspn(group, "0123456789") == n;
+    char digits[PS_COMM_KEY_SIZE];
+    ps_group_hash_text(group, digits);
+    (void)snprintf(out, size, "%s", is_number ? group : digits);
+}
+
+/* --- groups --------------------------------------------------------------------------------------------------- */
+
+/* A metadata entry that is an object or array; also a text that holds one. NULL when it is not there or malformed. */
+static const ps_lit *entry(const ps_map_input *in, const char *key, ps_arena *arena, bool *nomem) {
+    const char *text = ps_trace_meta(in->trace, key);
+    if (text == NULL) {
+        return NULL;
+    }
+    ps_err odd = PS_ERR_INIT;
+    const ps_lit *v = ps_lit_parse(arena, text, strlen(text), &odd);
+    if (v != NULL && v->kind == PS_LIT_STRING) {
+        v = ps_lit_parse(arena, v->text, v->len, &odd);
+    }
+    *nomem = *nomem || odd.code == PS_NOMEM;
+    if (v == NULL) {
+        ps_diag_add(in->diag, PS_ODD_METADATA, "%s: not JSON", key);
+    }
+    return v;
+}
+
+static bool add_ranks(ps_comm_group *g, ps_arena *arena, const ps_lit *ranks) {
+    size_t n = 0;
+    bool is_array = ranks != NULL && ranks->kind == PS_LIT_ARRAY;
+    for (const ps_lit *r = is_array ? ranks->child : NULL; r != NULL; r = r->next) {
+        n++;
+    }
+    g->ranks = ps_arena_alloc(arena, (n + 1) * sizeof *g->ranks);
+    if (g->ranks == NULL) {
+        return false;
+    }
+    for (const ps_lit *r = is_array ? ranks->child : NULL; r != NULL; r = r->next) {
+        g->ranks[g->n_ranks] = -1;
+        (void)ps_lit_int(r, &g->ranks[g->n_ranks]);
+        g->n_ranks++;
+    }
+    return true;
+}
+
+static bool add_group(ps_comm_part *part, const char *id, const char *label, const ps_lit *ranks) {
+    ps_comm_group *g = &part->groups[part->n_groups++];
+    char key[PS_COMM_KEY_SIZE];
+    ps_comm_key(id, key, sizeof key);
+    label = label != NULL ? label : "";
+    *g = (ps_comm_group){.id = ps_arena_strndup(&part->arena, id, strlen(id)),
+                         .key = ps_arena_strndup(&part->arena, key, strlen(key)),
+                         .label = ps_arena_strndup(&part->arena, label, strlen(label))};
+    return g->id != NULL && g->key != NULL && g->label != NULL && add_ranks(g, &part->arena, ranks);
+}
+
+static size_t count_children(const ps_lit *v, ps_lit_kind kind) {
+    size_t n = 0;
+    for (const ps_lit *c = v != NULL && v->kind == kind ? v->child : NULL; c != NULL; c = c->next) {
+        n++;
+    }
+    return n;
+}
+
+/* "ranks" of PyTorch is an array, or a text that holds one. */
+static const ps_lit *ranks_of(const ps_lit *group, ps_arena *arena, bool *nomem) {
+    const ps_lit *ranks = ps_lit_get(group, "ranks");
+    if (ranks != NULL && ranks->kind == PS_LIT_STRING) {
+        ps_err odd = PS_ERR_INIT;
+        ranks = ps_lit_parse(arena, ranks->text, ranks->len, &odd);
+        *nomem = *nomem || odd.code == PS_NOMEM;
+    }
+    return ranks;
+}
+
+static bool read_groups(const ps_map_input *in, ps_comm_part *part) {
+    bool nomem = false;
+    ps_arena scratch;
+    ps_arena_init(&scratch);
+    const ps_lit *groups = entry(in, "parallel_group_info", &scratch, &nomem);
+    const ps_lit *info = entry(in, "distributedInfo", &scratch, &nomem);
+    const ps_lit *config = ps_lit_get(info, "pg_config");
+    size_t n = count_children(groups, PS_LIT_OBJECT);
+    size_t m = count_children(config, PS_LIT_ARRAY);
+    part->groups = ps_arena_alloc(&part->arena, (n + m + 1) * sizeof *part->groups);
+    bool ok = !nomem && part->groups != NULL;
+    for (const ps_lit *g = n > 0 ? groups->child : NULL; ok && g != NULL; g = g->next) {
+        ok = add_group(part, g->key, ps_lit_str(ps_lit_get(g, "group_name")),
+                       ps_lit_get(g, "global_ranks"));
+    }
+    for (const ps_lit *g = m > 0 ? config->child : NULL; ok && g != NULL; g = g->next) {
+        const char *name = ps_lit_str(ps_lit_get(g, "pg_name"));
+        const ps_lit *ranks = ranks_of(g, &scratch, &nomem);
+        ok = !nomem &&
+             (name == NULL || add_group(part, name, ps_lit_str(ps_lit_get(g, "pg_desc")), ranks));
+    }
+    ps_arena_fini(&scratch);
+    return ok;
+}
+
+/* --- the part ------------------------------------------------------------------------------------------------- */
+
+static void keep_step(ps_comm_list *list, int64_t step) {
+    size_t n = 0;
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->ops[i].step == step) {
+            list->ops[n++] = list->ops[i];
+        }
+    }
+    list->n = n;
+}
+
+static ps_code read_list(const ps_map_input *in, ps_comm_part *part, ps_err *err) {
+    const ps_links *links = ps_derived_links(in->derived, err);
+    ps_code code = links != NULL
+                       ? ps_comm_list_collect(in->trace, links, &part->list, in->diag, err)
+                       : PS_NOMEM;
+    if (code == PS_OK && in->opts->step_id >= 0) {
+        keep_step(&part->list, in->opts->step_id);
+    }
+    return code;
+}
+
+static ps_comm_part *new_part(const ps_map_input *in, ps_err *err) {
+    ps_comm_part *part = ps_calloc(1, sizeof *part);
+    if (part == NULL) {
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    ps_arena_init(&part->arena);
+    part->n_users = 1;
+    size_t n_steps = 0;
+    (void)ps_trace_steps(in->trace, &n_steps);
+    part->has_steps = n_steps > 0;
+    return part;
+}
+
+static_assert((PS_COMM_TIMES | PS_COMM_BANDWIDTHS | PS_COMM_LINKS) < PS_N_COMM_SLOTS,
+              "a slot for each set of tables");
+
+static ps_comm_part *kept_part(const ps_map_input *in, uint32_t tables) {
+    return ps_derived_slot_at(in->derived, PS_SLOT_COMM + tables)->value;
+}
+
+static ps_comm_part *keep_part(const ps_map_input *in, uint32_t tables, ps_comm_part *part) {
+    *ps_derived_slot_at(in->derived, PS_SLOT_COMM + tables) =
+        (ps_derived_slot){.value = part, .free_value = ps_comm_part_free};
+    return part;
+}
+
+/* The part without tables, whose list all others share; kept with the derived facts. NULL when memory is out. */
+static ps_comm_part *base_part(const ps_map_input *in, ps_err *err) {
+    ps_comm_part *part = kept_part(in, 0);
+    if (part != NULL) {
+        return part;
+    }
+    part = new_part(in, err);
+    ps_code code = part == NULL            ? PS_NOMEM
+                   : read_groups(in, part) ? read_list(in, part, err)
+                                           : ps_fail_nomem(err);
+    if (code != PS_OK) {
+        ps_comm_part_free(part);
+        return NULL;
+    }
+    return keep_part(in, 0, part);
+}
+
+static ps_comm_part *part_with(const ps_map_input *in, uint32_t tables, ps_err *err) {
+    ps_comm_part *base = base_part(in, err);
+    ps_comm_part *kept = base != NULL ? kept_part(in, tables) : NULL;
+    ps_comm_part *part = base != NULL && kept == NULL ? new_part(in, err) : NULL;
+    if (part == NULL) {
+        return kept;
+    }
+    part->list = base->list;
+    part->list_of = base;
+    base->n_users++;
+    if (!read_groups(in, part)) {
+        (void)ps_fail_nomem(err);
+    } else if (ps_comm_tables_read(in->trace, tables, in->opts->step_id, &part->tables, err) ==
+               PS_OK) {
+        return keep_part(in, tables, part);
+    }
+    ps_comm_part_free(part);
+    return NULL;
+}
+
+ps_code ps_comm_part_read(const ps_map_input *in, uint32_t tables, ps_comm_part **out,
+                          ps_err *err) {
+    *out = NULL;
+    ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    ps_comm_part *part = tables == 0 ? base_part(in, err) : part_with(in, tables, err);
+    if (part == NULL) {
+        return PS_NOMEM;
+    }
+    const ps_comm_tables *t = &part->tables;
+    if (part->list.n == 0 && t->n_times + t->n_bandwidths + t->n_links == 0) {
+        return ps_fail(
+            err, PS_NOTHING, "no communication operators%s: the rank did not communicate, or %s",
+            in->opts->step_id >= 0 ? " in that step" : "",
+            ps_trace_is_recording(in->trace)
+                ? PS_RECORDING_COMM_HOW
+                : "they were not collected (Ascend: level 0 or higher with activities of the NPU; "
+                  "PyTorch: ProfilerActivity.CUDA)");
+    }
+    part->n_users++;
+    *out = part;
+    return PS_OK;
+}
+
+void ps_comm_part_free(void *p) {
+    ps_comm_part *part = p;
+    while (part != NULL && --part->n_users == 0) {
+        ps_comm_part *list_of = part->list_of;
+        if (list_of == NULL) {
+            ps_comm_list_fini(&part->list);
+        }
+        ps_comm_tables_fini(&part->tables);
+        ps_arena_fini(&part->arena);
+        ps_free(part);
+        part = list_of;
+    }
+}
+
+const ps_comm_list **ps_comm_lists(const ps_reduce_input *in) {
+    const ps_comm_list **lists = ps_calloc(in->n_ranks + 1, sizeof *lists);
+    for (size_t r = 0; lists != NULL && r < in->n_ranks; r++) {
+        const ps_comm_part *part = in->partials[r];
+        lists[r] = part != NULL ? &part->list : NULL;
+    }
+    return lists;
+}

@@ -1,0 +1,56 @@
+/* What most analyses of communication keep of a rank: its operators, the statistics that the profiler wrote, and what the
+ * metadata says of communicators. */
+#ifndef PS_ANALYZE_COMM_PART_H
+#define PS_ANALYZE_COMM_PART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/core/analysis.h"
+#include "analyze/comm/comm_list.h"
+#include "analyze/comm/comm_tables.h"
+#include "analyze/comm/late.h"
+
+/* A communicator as parallel_group_info (or pg_config of PyTorch) has it. Texts live in the arena of the part. */
+typedef struct ps_comm_group {
+    const char *id; /* "10.0.0.1%eth0_60000_0_17", "0" */
+    const char *
+        key; /* what statistics call it: the decimal hash of the id, or the id itself when it is a number */
+    const char *label; /* "dp", "default_pg"; "" unknown */
+    int64_t *ranks;    /* global, in the order of their places */
+    size_t n_ranks;    /* 0: not said */
+} ps_comm_group;
+
+/* Analyses of a run share them: not to be changed, but for the pool of the tables. */
+typedef struct ps_comm_part {
+    ps_comm_list list;
+    struct ps_comm_part *list_of; /* whose list it is, NULL: its own */
+    ps_comm_tables tables;
+    size_t n_users;        /* who will free it */
+    ps_comm_group *groups; /* in the order of the metadata */
+    size_t n_groups;
+    bool has_steps;
+    ps_arena arena;
+} ps_comm_part;
+
+#define PS_COMM_PART_NEEDS                                                                         \
+    (PS_NEED_META | PS_NEED_STEPS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST | PS_NEED_SLICES |        \
+     PS_NEED_FLOWS | PS_NEED_ARGS | PS_NEED_STATISTICS)
+
+enum { PS_COMM_KEY_SIZE = 24 }; /* room for the decimal digits of a hash */
+
+/* Operators, of `tables` (ps_comm_table bits) those that are there, and groups, with opts->step_id only of that step.
+ * PS_NOTHING with a sentence when the rank has neither an operator nor any of `tables`, or no such step. The caller
+ * frees it with ps_comm_part_free(), also after a failure when *out is not NULL. */
+PS_MUST_USE ps_code ps_comm_part_read(const ps_map_input *in, uint32_t tables, ps_comm_part **out,
+                                      ps_err *err);
+void ps_comm_part_free(void *part); /* NULL is fine */
+
+/* What statistics call a communicator; `out` has room for `size` bytes. */
+void ps_comm_key(const char *group, char *out, size_t size);
+
+/* Borrowed arrays for ps_late_measure; *lists is the caller's to free. NULL when memory is out. */
+const ps_comm_list **ps_comm_lists(const ps_reduce_input *in);
+
+#endif

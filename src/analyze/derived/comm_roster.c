@@ -1,0 +1,188 @@
+#include "analyze/derived/comm_roster.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/num.h"
+
+typedef struct building {
+    ps_comm_roster *r;
+    ps_idmap by_key; /* id of the key * 2 + is_p2p -> group */
+} building;
+
+static ps_str keep(ps_comm_roster *r, const char *text) {
+    return ps_strpool_add(&r->strings, text, strlen(text));
+}
+
+/* `id`: "" when only the key is known. False when memory is out. */
+static bool note(building *b, const char *key, const char *id, bool is_p2p, int64_t rank) {
+    ps_comm_roster *r = b->r;
+    ps_str key_id = keep(r, key);
+    ps_str id_id = keep(r, id);
+    if (ps_str_is_none(key_id) || ps_str_is_none(id_id)) {
+        return false;
+    }
+    uint64_t slot = (uint64_t)key_id.id * 2 + is_p2p;
+    uint32_t row = ps_idmap_get(&b->by_key, slot);
+    if (row == PS_IDMAP_NONE) {
+        row = (uint32_t)r->n;
+        if (!ps_grow(&r->groups, &r->cap, r->n + 1, UINT32_MAX - 1, sizeof *r->groups) ||
+            !ps_idmap_put(&b->by_key, slot, row)) {
+            return false;
+        }
+        r->groups[r->n++] = (ps_roster_group){
+            .key = ps_strpool_get(&r->strings, key_id), .id = "", .label = "", .is_p2p = is_p2p};
+    }
+    ps_roster_group *g = &r->groups[row];
+    g->id = g->id[0] == '\0' ? ps_strpool_get(&r->strings, id_id) : g->id;
+    if (g->n_ranks > 0 && g->ranks[g->n_ranks - 1] == rank) {
+        return true;
+    }
+    if (!ps_grow(&g->ranks, &g->cap_ranks, g->n_ranks + 1, UINT32_MAX, sizeof *g->ranks)) {
+        return false;
+    }
+    g->ranks[g->n_ranks++] = rank;
+    return true;
+}
+
+static bool note_part(building *b, const ps_comm_part *part, int64_t rank) {
+    const ps_comm_tables *t = &part->tables;
+    for (size_t i = 0; i < t->n_times; i++) {
+        if (!note(b, ps_comm_tables_text(t, t->times[i].group), "", t->times[i].is_p2p, rank)) {
+            return false;
+        }
+    }
+    for (size_t i = 0; t->n_times == 0 && i < part->list.n; i++) {
+        const ps_comm_op *op = &part->list.ops[i];
+        char key[PS_COMM_KEY_SIZE];
+        const char *group = ps_comm_text(&part->list, op->group);
+        ps_comm_key(group, key, sizeof key);
+        if (!ps_str_is_none(op->group) && !note(b, key, group, op->is_p2p, rank)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Statistics know a communicator by its hash only; operators have its name. */
+static bool index_names(ps_comm_roster *r, const ps_comm_list *list) {
+    bool *seen = ps_calloc(list->strings.n + 1, sizeof *seen);
+    bool ok = seen != NULL;
+    for (size_t i = 0; ok && i < list->n; i++) {
+        ps_str group = list->ops[i].group;
+        if (ps_str_is_none(group) || seen[group.id]) {
+            continue;
+        }
+        seen[group.id] = true;
+        char key[PS_COMM_KEY_SIZE];
+        const char *name = ps_comm_text(list, group);
+        ps_comm_key(name, key, sizeof key);
+        ps_str key_id = keep(r, key);
+        ps_str name_id = keep(r, name);
+        ok = !ps_str_is_none(key_id) && !ps_str_is_none(name_id) &&
+             (strcmp(name, key) == 0 || ps_idmap_put(&r->names, key_id.id, name_id.id));
+    }
+    ps_free(seen);
+    return ok;
+}
+
+/* The first that says something counts. */
+static bool index_facts(ps_comm_roster *r, const ps_comm_part *part) {
+    for (size_t i = 0; i < part->n_groups; i++) {
+        ps_str key = keep(r, part->groups[i].key);
+        if (ps_str_is_none(key)) {
+            return false;
+        }
+        if (ps_idmap_get(&r->facts, key.id) != PS_IDMAP_NONE) {
+            continue;
+        }
+        if (!ps_grow(&r->all_facts, &r->cap_facts, r->n_facts + 1, UINT32_MAX - 1,
+                     sizeof *r->all_facts) ||
+            !ps_idmap_put(&r->facts, key.id, (uint32_t)r->n_facts)) {
+            return false;
+        }
+        r->all_facts[r->n_facts++] = &part->groups[i];
+    }
+    return true;
+}
+
+const ps_comm_group *ps_comm_roster_fact(const ps_comm_roster *r, const char *key) {
+    ps_str id = ps_strpool_find(&r->strings, key, strlen(key));
+    uint32_t row = ps_str_is_none(id) ? PS_IDMAP_NONE : ps_idmap_get(&r->facts, id.id);
+    return row != PS_IDMAP_NONE ? r->all_facts[row] : NULL;
+}
+
+static bool complete(ps_comm_roster *r, ps_roster_group *g) {
+    g->fact = ps_comm_roster_fact(r, g->key);
+    uint32_t name =
+        ps_idmap_get(&r->names, ps_strpool_find(&r->strings, g->key, strlen(g->key)).id);
+    if (g->id[0] == '\0' && name != PS_IDMAP_NONE) {
+        g->id = ps_strpool_get(&r->strings, (ps_str){name});
+    }
+    if (g->fact != NULL) {
+        g->id = g->fact->id;
+        g->label = g->fact->label;
+        if (g->fact->n_ranks > 0) {
+            if (!ps_grow(&g->ranks, &g->cap_ranks, g->fact->n_ranks, UINT32_MAX,
+                         sizeof *g->ranks)) {
+                return false;
+            }
+            memcpy(g->ranks, g->fact->ranks, g->fact->n_ranks * sizeof *g->ranks);
+            g->n_ranks = g->fact->n_ranks;
+        }
+    }
+    if (g->n_ranks > 1) {
+        qsort(g->ranks, g->n_ranks, sizeof *g->ranks, ps_compare_i64);
+    }
+    return true;
+}
+
+static int compare_groups(const void *a, const void *b) {
+    const ps_roster_group *x = a;
+    const ps_roster_group *y = b;
+    if (x->is_p2p != y->is_p2p) {
+        return x->is_p2p ? 1 : -1;
+    }
+    if (x->ranks[0] != y->ranks[0]) {
+        return x->ranks[0] < y->ranks[0] ? -1 : 1;
+    }
+    if (x->n_ranks != y->n_ranks) {
+        return x->n_ranks < y->n_ranks ? -1 : 1;
+    }
+    return strcmp(x->key, y->key);
+}
+
+ps_code ps_comm_roster_build(const ps_reduce_input *in, ps_comm_roster *out, ps_err *err) {
+    *out = (ps_comm_roster){0};
+    ps_idmap_init(&out->facts);
+    ps_idmap_init(&out->names);
+    building b = {.r = out};
+    ps_idmap_init(&b.by_key);
+    bool ok = ps_strpool_init(&out->strings);
+    for (size_t i = 0; ok && i < in->n_ranks; i++) {
+        const ps_comm_part *part = in->partials[i];
+        ok = part == NULL || (index_facts(out, part) && index_names(out, &part->list) &&
+                              note_part(&b, part, in->ranks[i].rank));
+    }
+    for (size_t i = 0; ok && i < out->n; i++) {
+        ok = complete(out, &out->groups[i]);
+    }
+    if (ok && out->n > 1) {
+        qsort(out->groups, out->n, sizeof *out->groups, compare_groups);
+    }
+    ps_idmap_fini(&b.by_key);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+void ps_comm_roster_fini(ps_comm_roster *r) {
+    for (size_t i = 0; i < r->n; i++) {
+        ps_free(r->groups[i].ranks);
+    }
+    ps_free(r->groups);
+    ps_free(r->all_facts);
+    ps_idmap_fini(&r->facts);
+    ps_idmap_fini(&r->names);
+    ps_strpool_fini(&r->strings);
+    *r = (ps_comm_roster){0};
+}

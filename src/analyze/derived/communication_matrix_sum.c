@@ -1,0 +1,269 @@
+/* communication_matrix_sum: what each link between two ranks carried and how fast, by kind of operator and in all.
+ * communication_matrix is the same under its older name.
+ *
+ * Profiles number the ends of a link by their places in the communicator. Whose place that is stands in the metadata
+ * (parallel_group_info); else a rank tells its own by the link from itself to itself. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/derived/comm_part.h"
+#include "analyze/derived/comm_roster.h"
+#include "analyze/derived/communication_matrix_sum.h"
+#include "base/alloc.h"
+
+static bool fits(int64_t place) {
+    return place >= 0 && place < UINT32_MAX;
+}
+
+/* --- whose place it is ---------------------------------------------------------------------------------------- */
+
+/* A rank's own place by the link from itself to itself. The first one that tells counts. */
+static bool note_loops(ps_link_places *p, const ps_comm_part *part, uint32_t rank) {
+    const ps_comm_tables *t = &part->tables;
+    for (size_t i = 0; i < t->n_links; i++) {
+        const ps_comm_link *link = &t->links[i];
+        if (link->source != link->destination || !fits(link->source)) {
+            continue;
+        }
+        const char *key = ps_comm_tables_text(t, link->group);
+        ps_str group = ps_strpool_add(&p->groups, key, strlen(key));
+        uint64_t slot = (uint64_t)group.id << 32 | (uint32_t)link->source;
+        if (ps_str_is_none(group) || (ps_idmap_get(&p->loops, slot) == PS_IDMAP_NONE &&
+                                      !ps_idmap_put(&p->loops, slot, rank))) {
+            return false;
+        }
+    }
+    return true;
+}
+
+ps_code ps_link_places_init(ps_link_places *p, const ps_reduce_input *in,
+                            const ps_comm_roster *roster, ps_err *err) {
+    *p = (ps_link_places){.in = in, .roster = roster};
+    ps_idmap_init(&p->loops);
+    bool ok = ps_strpool_init(&p->groups);
+    for (uint32_t r = 0; ok && r < in->n_ranks; r++) {
+        ok = in->partials[r] == NULL || note_loops(p, in->partials[r], r);
+    }
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+void ps_link_places_fini(ps_link_places *p) {
+    ps_idmap_fini(&p->loops);
+    ps_strpool_fini(&p->groups);
+}
+
+int64_t ps_link_places_rank(const ps_link_places *p, const char *group, int64_t place) {
+    const ps_comm_group *fact = ps_comm_roster_fact(p->roster, group);
+    if (!fits(place)) {
+        return -1;
+    }
+    if (fact != NULL && fact->n_ranks > 0) {
+        return (uint64_t)place < fact->n_ranks ? fact->ranks[place] : -1;
+    }
+    ps_str id = ps_strpool_find(&p->groups, group, strlen(group));
+    uint32_t row = ps_str_is_none(id)
+                       ? PS_IDMAP_NONE
+                       : ps_idmap_get(&p->loops, (uint64_t)id.id << 32 | (uint32_t)place);
+    return row != PS_IDMAP_NONE ? p->in->ranks[row].rank : -1;
+}
+
+/* --- sums ----------------------------------------------------------------------------------------------------- */
+
+/* One link and name; texts belong to the partials. */
+typedef struct link_sum {
+    const char *step, *op, *group, *transport, *op_name;
+    int64_t source, destination;
+    double size, time;
+} link_sum;
+
+typedef struct sums {
+    ps_strpool keys;
+    ps_idmap index; /* key -> row */
+    link_sum *all;
+    size_t n, cap;
+} sums;
+
+static const char TOTAL[] = "Total Op Info";
+
+static bool sums_init(sums *s) {
+    *s = (sums){0};
+    ps_idmap_init(&s->index);
+    return ps_strpool_init(&s->keys);
+}
+
+static void sums_fini(sums *s) {
+    ps_strpool_fini(&s->keys);
+    ps_idmap_fini(&s->index);
+    ps_free(s->all);
+}
+
+static bool add(sums *s, const link_sum *link, bool is_p2p) {
+    char text[1024];
+    int n = snprintf(text, sizeof text, "%d\x1f%.100s\x1f%.500s\x1f%.100s\x1f%lld\x1f%lld", is_p2p,
+                     link->step, link->op, link->group, (long long)link->source,
+                     (long long)link->destination);
+    ps_str key = ps_strpool_add(&s->keys, text, n > 0 ? (size_t)n : 0);
+    uint32_t row = ps_str_is_none(key) ? 0 : ps_idmap_get(&s->index, key.id);
+    if (ps_str_is_none(key)) {
+        return false;
+    }
+    if (row == PS_IDMAP_NONE) {
+        row = (uint32_t)s->n;
+        if (!ps_grow(&s->all, &s->cap, s->n + 1, UINT32_MAX - 1, sizeof *s->all) ||
+            !ps_idmap_put(&s->index, key.id, row)) {
+            return false;
+        }
+        s->all[s->n++] = *link;
+        return true;
+    }
+    s->all[row].size += link->size;
+    s->all[row].time += link->time;
+    return true;
+}
+
+/* Operators into `by_name`, their sums ("allreduce-total") into `total` as well. */
+static bool add_rank(sums *by_name, sums *total, const ps_link_places *places,
+                     const ps_comm_part *part, ps_diag *diag) {
+    const ps_comm_tables *t = &part->tables;
+    bool ok = true;
+    for (size_t i = 0; ok && i < t->n_links; i++) {
+        const ps_comm_link *row = &t->links[i];
+        link_sum link = {.step = ps_comm_tables_text(t, row->step),
+                         .op = ps_comm_tables_text(t, row->op),
+                         .group = ps_comm_tables_text(t, row->group),
+                         .transport = ps_comm_tables_text(t, row->transport),
+                         .op_name = ps_comm_tables_text(t, row->op_name),
+                         .size = row->size,
+                         .time = row->time};
+        link.source = ps_link_places_rank(places, link.group, row->source);
+        link.destination = ps_link_places_rank(places, link.group, row->destination);
+        if (link.source < 0 || link.destination < 0) {
+            ps_diag_add(diag, PS_ODD_LINK_RANK, "%.60s of group %.30s, %lld-%lld", link.op,
+                        link.group, (long long)row->source, (long long)row->destination);
+            continue;
+        }
+        ok = add(by_name, &link, row->is_p2p);
+        if (ok && ps_comm_is_total(link.op)) {
+            link.op = TOTAL;
+            link.op_name = "";
+            ok = add(total, &link, row->is_p2p);
+        }
+    }
+    return ok;
+}
+
+/* --- the table ------------------------------------------------------------------------------------------------ */
+
+enum { STEP, OP, GROUP, SOURCE, DESTINATION, TRANSPORT, OP_NAME, SIZE, TIME, BANDWIDTH, N_COLUMNS };
+
+static const ps_column COLUMNS[N_COLUMNS] = {
+    [STEP] = {.name = "step", .type = PS_COL_TEXT},
+    [OP] = {.name = "hccl_op_name", .type = PS_COL_TEXT},
+    [GROUP] = {.name = "group_name", .type = PS_COL_TEXT},
+    [SOURCE] = {.name = "src_rank", .type = PS_COL_INT},
+    [DESTINATION] = {.name = "dst_rank", .type = PS_COL_INT},
+    [TRANSPORT] = {.name = "transport_type", .type = PS_COL_TEXT},
+    [OP_NAME] = {.name = "op_name", .type = PS_COL_TEXT},
+    [SIZE] = {.name = "transit_size", .type = PS_COL_REAL, .unit = PS_UNIT_MB, .exact = true},
+    [TIME] = {.name = "transit_time", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
+    [BANDWIDTH] = {.name = "bandwidth", .type = PS_COL_REAL, .unit = PS_UNIT_GB_PER_S},
+};
+
+static bool put_sums(ps_table *t, const sums *s) {
+    for (size_t i = 0; i < s->n; i++) {
+        const link_sum *l = &s->all[i];
+        if (!ps_table_add_row(t) || !ps_table_set_text(t, STEP, l->step) ||
+            !ps_table_set_text(t, OP, l->op) || !ps_table_set_text(t, GROUP, l->group) ||
+            !ps_table_set_text(t, TRANSPORT, l->transport) ||
+            !ps_table_set_text(t, OP_NAME, l->op_name)) {
+            return false;
+        }
+        ps_table_set_int(t, SOURCE, l->source);
+        ps_table_set_int(t, DESTINATION, l->destination);
+        if (!isnan(l->size) && !isnan(l->time)) {
+            ps_table_set_real(t, SIZE, l->size);
+            ps_table_set_real(t, TIME, l->time);
+            ps_table_set_real(t, BANDWIDTH, l->time > 0 ? round(l->size / l->time * 1e4) / 1e4 : 0);
+        }
+    }
+    return true;
+}
+
+static ps_code give(const sums *by_name, const sums *total, ps_result *result, ps_err *err) {
+    ps_table *t = ps_table_new("ClusterCommunicationMatrix", "", COLUMNS, N_COLUMNS);
+    if (t == NULL || !put_sums(t, by_name) || !put_sums(t, total)) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    t->names_fixed = true;
+    t->to = PS_TO_DB | PS_TO_FILES;
+    t->file = "cluster_communication_matrix";
+    return ps_result_add(result, t, err);
+}
+
+static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+    ps_comm_part *part = NULL;
+    ps_code code = ps_comm_part_read(in, PS_COMM_TIMES | PS_COMM_LINKS, &part, err);
+    *out = part;
+    if (code == PS_OK && part->tables.n_links == 0) {
+        code = ps_fail(
+            err, PS_NOTHING,
+            "no matrix of links (CommAnalyzerMatrix, communication_matrix.json): Ascend's "
+            "profiler writes it at level 1 or higher, when communication was recorded; communication marks have "
+            "no such figures");
+    }
+    if (code != PS_OK && code != PS_NOTHING) {
+        ps_comm_part_free(part);
+        *out = NULL;
+    }
+    return code;
+}
+
+static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+    *shared = NULL;
+    ps_comm_roster roster;
+    ps_link_places places = {0};
+    sums by_name = {0};
+    sums total = {0};
+    ps_code code = ps_comm_roster_build(in, &roster, err);
+    if (code == PS_OK) {
+        code = ps_link_places_init(&places, in, &roster, err);
+    }
+    bool ok = sums_init(&by_name) && sums_init(&total);
+    for (size_t r = 0; code == PS_OK && ok && r < in->n_ranks; r++) {
+        ok = in->partials[r] == NULL ||
+             add_rank(&by_name, &total, &places, in->partials[r], in->diags[r]);
+    }
+    if (code == PS_OK) {
+        code = ok ? give(&by_name, &total, in->result, err) : ps_fail_nomem(err);
+    }
+    sums_fini(&by_name);
+    sums_fini(&total);
+    ps_link_places_fini(&places);
+    ps_comm_roster_fini(&roster);
+    return code;
+}
+
+static const ps_round ROUNDS[] = {{.needs = PS_COMM_PART_NEEDS, .map = map, .reduce = reduce}};
+
+const ps_analysis ps_analysis_communication_matrix_sum = {
+    .name = "communication_matrix_sum",
+    .folder = "CommunicationMatrixSum",
+    .summary = "size, time and bandwidth of every link between two ranks",
+    .sets = PS_IN_ALL | PS_IN_EVERY,
+    .writes = PS_WRITES_CLUSTER,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = ps_comm_part_free,
+};
+
+const ps_analysis ps_analysis_communication_matrix = {
+    .name = "communication_matrix",
+    .folder = "CommunicationMatrixSum",
+    .summary = "the same as communication_matrix_sum",
+    .writes = PS_WRITES_CLUSTER,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = ps_comm_part_free,
+};

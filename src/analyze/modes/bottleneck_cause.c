@@ -1,0 +1,245 @@
+/* Two questions, as msprof-analyze asks them.
+ *
+ * Host or device? Of each kernel that the slow rank launched while the fast one waited: how long the host took from the
+ * framework's operator to the call, and how long the kernel then lay in the queue. Where more than half lay there at
+ * least 100 us longer, the device was behind; else the host did not launch in time.
+ *
+ * What differs? From the collective backwards the kernels of both ranks are matched by name, until both ranks are less
+ * than 1 ms apart: there the ways part. Of the matched ones, the kernel that took longest beside its counterpart, and
+ * the one before which the slow rank fell back most. Kernels of one name are the same work where their shapes are
+ * (alike.h): else the sentence says which shapes both had, or that nobody recorded them. */
+#include "analyze/modes/bottleneck_cause.h"
+
+#include <string.h>
+
+#include "analyze/stats/alike.h"
+#include "analyze/comm/comm_list.h"
+#include "analyze/rank/kernel_args.h"
+#include "base/alloc.h"
+#include "base/num.h"
+
+enum { QUEUE_NS = 100000, TOGETHER_NS = 1000000, LOOK_AHEAD = 16 };
+
+/* --- the way to a collective ------------------------------------------------------------------------------------ */
+
+static bool add_kernel(const ps_links *l, uint32_t i, ps_way *out) {
+    const ps_slices *s = ps_trace_slices(l->trace);
+    int64_t origin = ps_trace_origin_ns(l->trace);
+    const char *name = ps_trace_text(l->trace, s->name[i]);
+    uint32_t call = l->call[i];
+    uint32_t op = l->op[i];
+    const char *shapes = ps_input_shapes(l->trace, i);
+    shapes = shapes == NULL && op != PS_NONE ? ps_input_shapes(l->trace, op) : shapes;
+    ps_way_kernel k = {.start_ns = origin + s->start_ns[i],
+                       .call_start_ns = PS_NO_TIME,
+                       .call_end_ns = PS_NO_TIME,
+                       .op_end_ns = PS_NO_TIME,
+                       .name = ps_strpool_add(&out->names, name, strlen(name))};
+    k.shapes = shapes != NULL ? ps_strpool_add(&out->names, shapes, strlen(shapes)) : PS_STR_NONE;
+    k.end_ns = k.start_ns + s->dur_ns[i];
+    if (call != PS_NONE) {
+        k.call_start_ns = origin + s->start_ns[call];
+        k.call_end_ns = k.call_start_ns + s->dur_ns[call];
+    }
+    if (op != PS_NONE) {
+        k.op_end_ns = origin + s->start_ns[op] + s->dur_ns[op];
+    }
+    if (ps_str_is_none(k.name) || (shapes != NULL && ps_str_is_none(k.shapes)) ||
+        !ps_grow(&out->kernels, &out->cap, out->n + 1, PS_WAY_KERNELS, sizeof *out->kernels)) {
+        return false;
+    }
+    out->kernels[out->n++] = k;
+    return true;
+}
+
+ps_code ps_way_collect(const ps_links *l, uint32_t slice, ps_way *out, ps_err *err) {
+    *out = (ps_way){0};
+    const ps_slices *s = ps_trace_slices(l->trace);
+    int64_t step = ps_links_step(l, slice);
+    bool ok = ps_strpool_init(&out->names);
+    for (uint32_t i = slice; ok && i > 0 && out->n < PS_WAY_KERNELS; i--) {
+        if (s->kind[i - 1] != PS_SLICE_KERNEL) {
+            continue;
+        }
+        if (ps_links_step(l, i - 1) != step) {
+            break;
+        }
+        ok = add_kernel(l, i - 1, out);
+    }
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+void ps_way_fini(ps_way *way) {
+    ps_free(way->kernels);
+    ps_strpool_fini(&way->names);
+    *way = (ps_way){0};
+}
+
+/* --- host or device --------------------------------------------------------------------------------------------- */
+
+/* On the clock of the slow one. */
+static int64_t fast_time(const ps_lateness *l, int64_t ns) {
+    return ps_i64_minus(ns, l->shift_ns);
+}
+
+static double us(int64_t ns) {
+    return (double)ns / 1e3;
+}
+
+static void explain_bound(const ps_lateness *l, ps_buf *out) {
+    int64_t from = fast_time(l, l->fast_start_ns); /* the others wait from here on */
+    size_t n = 0;
+    size_t n_linked = 0;
+    size_t n_queued = 0;
+    double busy_us = 0;
+    for (size_t i = 0; i < l->slow->n; i++) {
+        const ps_way_kernel *k = &l->slow->kernels[i];
+        int64_t start = k->start_ns > from ? k->start_ns : from;
+        int64_t end = k->end_ns < l->slow_start_ns ? k->end_ns : l->slow_start_ns;
+        if (end <= start) {
+            continue;
+        }
+        n++;
+        busy_us +=
+            us(ps_i64_minus(end, start)); /* of one stream; kernels side by side count twice */
+        if (k->call_end_ns == PS_NO_TIME) {
+            continue;
+        }
+        int64_t queue = k->start_ns - k->call_end_ns;
+        int64_t host = k->op_end_ns != PS_NO_TIME && k->call_start_ns > k->op_end_ns
+                           ? k->call_start_ns - k->op_end_ns
+                           : 0;
+        n_linked++;
+        n_queued += queue - host > QUEUE_NS;
+    }
+    if (n == 0) {
+        ps_buf_addf(out, "no kernel ran meanwhile, so the host had launched none in time");
+    } else if (n_linked == 0) {
+        ps_buf_addf(out, "%zu kernel%s ran meanwhile for %.3f us; %s not in the profile", n,
+                    n == 1 ? "" : "s", busy_us, n == 1 ? "its launch is" : "their launches are");
+    } else {
+        ps_buf_addf(out,
+                    "%s-bound, %zu of %zu kernel%s lay in the queue over 100 us (%s ran %.3f us)",
+                    n_queued * 2 > n_linked ? "device" : "host", n_queued, n_linked,
+                    n_linked == 1 ? "" : "s", n == 1 ? "it" : "they", busy_us);
+    }
+}
+
+/* --- what differs ----------------------------------------------------------------------------------------------- */
+
+static bool same_name(const ps_lateness *l, size_t i, size_t j) {
+    return strcmp(ps_strpool_get(&l->slow->names, l->slow->kernels[i].name),
+                  ps_strpool_get(&l->fast->names, l->fast->kernels[j].name)) == 0;
+}
+
+/* Goes on to the next pair of one name, skipping few on either side. False when there is none. */
+static bool next_pair(const ps_lateness *l, size_t *i, size_t *j) {
+    for (size_t skipped = 0; skipped <= LOOK_AHEAD; skipped++) {
+        for (size_t a = 0; a <= skipped; a++) {
+            size_t x = *i + a;
+            size_t y = *j + skipped - a;
+            if (x < l->slow->n && y < l->fast->n && same_name(l, x, y)) {
+                *i = x;
+                *j = y;
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/* The i-th kernel of the slow one and the j-th of the fast one, which have one name. */
+static ps_alike alike(const ps_lateness *l, size_t i, size_t j) {
+    enum { ONE_NAME = 1, ONE_STAGE = 1 };
+    ps_str s = l->slow->kernels[i].shapes;
+    ps_str f = l->fast->kernels[j].shapes;
+    bool same = strcmp(ps_strpool_get(&l->slow->names, s), ps_strpool_get(&l->fast->names, f)) == 0;
+    return ps_alike_of((ps_alike_facts){ONE_NAME, ONE_STAGE, ps_str_is_none(s) ? -1 : 0},
+                       (ps_alike_facts){ONE_NAME, ONE_STAGE, ps_str_is_none(f) ? -1 : !same});
+}
+
+static void say_longer(const ps_lateness *l, size_t i, size_t j, int64_t longer_ns, ps_buf *out) {
+    const ps_way_kernel *s = &l->slow->kernels[i];
+    const ps_way_kernel *f = &l->fast->kernels[j];
+    ps_buf_addf(out, "; %.120s took %.3f us longer", ps_strpool_get(&l->slow->names, s->name),
+                us(longer_ns));
+    switch (alike(l, i, j)) {
+    case PS_ALIKE_SURE:
+        return;
+    case PS_ALIKE_UNSURE:
+        ps_buf_add_str(out, " (shapes were not recorded: that they are equal is assumed)");
+        return;
+    case PS_ALIKE_NOT:
+        if (ps_str_is_none(s->shapes) || ps_str_is_none(f->shapes)) {
+            ps_buf_add_str(out, " (shapes were recorded of one of the ranks only)");
+        } else {
+            ps_buf_addf(out, " (other work: shapes %.80s, on the other rank %.80s)",
+                        ps_strpool_get(&l->slow->names, s->shapes),
+                        ps_strpool_get(&l->fast->names, f->shapes));
+        }
+        return;
+    }
+}
+
+static void explain_kernels(const ps_lateness *l, ps_buf *out) {
+    int64_t longer = 0; /* of the kernel that took longest beside its counterpart */
+    int64_t fallen = 0; /* of the one before which the slow rank fell back most */
+    size_t longest = 0;
+    size_t longest_fast = 0;
+    size_t behind = 0;
+    size_t i = 0;
+    size_t j = 0;
+    int64_t after_ns =
+        ps_i64_minus(l->slow_start_ns, fast_time(l, l->fast_start_ns)); /* apart later on */
+    size_t after = SIZE_MAX; /* SIZE_MAX: the collective */
+    size_t n = 0;
+    bool met = false;
+    for (; !met && next_pair(l, &i, &j); i++, j++) {
+        const ps_way_kernel *s = &l->slow->kernels[i];
+        const ps_way_kernel *f = &l->fast->kernels[j];
+        int64_t apart = ps_i64_minus(s->start_ns, fast_time(l, f->start_ns));
+        int64_t difference = (s->end_ns - s->start_ns) - (f->end_ns - f->start_ns);
+        int64_t lost = ps_i64_minus(ps_i64_minus(after_ns, apart),
+                                    difference); /* between the end of this one and the later one */
+        if (difference > longer) {
+            longer = difference;
+            longest = i;
+            longest_fast = j;
+        }
+        if (lost > fallen) {
+            fallen = lost;
+            behind = after;
+        }
+        after_ns = apart;
+        after = i;
+        n++;
+        met = apart < TOGETHER_NS && apart > -TOGETHER_NS;
+    }
+    if (n == 0) {
+        ps_buf_addf(out, "; no kernels of both ranks could be matched");
+        return;
+    }
+    if (longer > 0) {
+        say_longer(l, longest, longest_fast, longer, out);
+    }
+    if (fallen > 0) {
+        ps_buf_addf(out, "; %.3f us were lost before %.120s", us(fallen),
+                    behind == SIZE_MAX
+                        ? "the operator itself"
+                        : ps_strpool_get(&l->slow->names, l->slow->kernels[behind].name));
+    }
+}
+
+void ps_lateness_explain(const ps_lateness *l, ps_buf *out) {
+    ps_buf_addf(out, "rank %lld began %.3f us after rank %lld: ", (long long)l->slow_rank,
+                us(ps_i64_minus(l->slow_start_ns, fast_time(l, l->fast_start_ns))),
+                (long long)l->fast_rank);
+    if (l->slow == NULL || l->slow->n == 0) {
+        ps_buf_addf(out, "its kernels are not in the profile");
+        return;
+    }
+    explain_bound(l, out);
+    if (l->fast != NULL && l->fast->n > 0) {
+        explain_kernels(l, out);
+    }
+}

@@ -1,0 +1,543 @@
+/* capture_facts: the baseline of `compare`. One pass over the slices adds up names; steps are numbered by order, so that
+ * captures whose steps have other numbers can be laid beside one another. */
+#include "analyze/modes/capture_facts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/derived/derived.h"
+#include "analyze/rank/kernel_args.h"
+#include "analyze/modules/module_tree.h"
+#include "base/alloc.h"
+#include "base/idmap.h"
+#include "base/num.h"
+#include "model/recording.h"
+
+/* --- map ---------------------------------------------------------------------------------------------------------- */
+
+typedef struct adding {
+    const ps_trace *trace;
+    const ps_slices *slices;
+    const ps_links *links;
+    const ps_track *tracks;
+    ps_named_sums *sums;
+    uint32_t
+        *outermost; /* [n_slices] of a host slice: the outermost operator around it, or itself */
+} adding;
+
+static bool find_outermost(adding *a) {
+    a->outermost = ps_alloc(((size_t)a->slices->n + 1) * sizeof *a->outermost);
+    for (uint32_t i = 0; a->outermost != NULL && i < a->slices->n; i++) {
+        uint32_t parent = a->links->parent[i]; /* begins no later: a lower row */
+        uint32_t own = a->slices->kind[i] == PS_SLICE_HOST_OP ? i : PS_NONE;
+        a->outermost[i] =
+            parent != PS_NONE && a->outermost[parent] != PS_NONE ? a->outermost[parent] : own;
+    }
+    return a->outermost != NULL;
+}
+
+static bool add(adding *a, ps_sum_class class_, const char *name, const char *detail,
+                int64_t time_ns) {
+    ps_named_sum *sum = ps_named_sums_of(a->sums, class_, name, detail);
+    if (sum == NULL) {
+        return false;
+    }
+    sum->n++;
+    sum->time_ns = ps_i64_plus(sum->time_ns, time_ns);
+    return true;
+}
+
+static const char *name_of(const adding *a, uint32_t slice) {
+    return ps_trace_text(a->trace, a->slices->name[slice]);
+}
+
+/* The type that the profiler gives a kernel, none where its level leaves types out; else the operator that launched it. */
+static const char *type_of_kernel(const adding *a, uint32_t slice) {
+    const char *type = ps_kernel_type(a->trace, slice);
+    uint32_t op = a->links->op[slice];
+    bool has_types = type != NULL || ps_trace_arg_text(a->trace, slice, "opType") != NULL;
+    return type != NULL ? type : has_types || op == PS_NONE ? "" : name_of(a, op);
+}
+
+/* Where kernels know no shapes, those of the operator that launched them. Databases put quotes around them. */
+static void shapes_of_kernel(const adding *a, uint32_t slice, char *out, size_t size) {
+    const char *shapes = ps_input_shapes(a->trace, slice);
+    uint32_t op = a->links->op[slice];
+    shapes = shapes == NULL && op != PS_NONE ? ps_input_shapes(a->trace, op) : shapes;
+    shapes = shapes != NULL ? shapes + strspn(shapes, "\"") : "";
+    (void)snprintf(out, size, "%.*s", (int)strcspn(shapes, "\""), shapes);
+}
+
+/* Compilers number kernels ("Conv2DBackpropFilter10", "trans_TransData_24") in an order that another run need not have:
+ * the length of the name without such a number. It follows the type; where the type is not known, any number at the end of
+ * a name that a compiler made is one, but for a version ("MatMulV2"). */
+static size_t length_without_number(const char *name, const char *type) {
+    size_t n = strlen(name);
+    size_t n_type = strlen(type);
+    size_t kept = n;
+    while (kept > 0 && name[kept - 1] >= '0' && name[kept - 1] <= '9') {
+        kept--;
+    }
+    if (kept == 0 || kept == n) {
+        return n;
+    }
+    bool is_version = name[kept - 1] == 'V';
+    kept -= name[kept - 1] == '_';
+    bool follows_type = kept >= n_type && memcmp(name + kept - n_type, type, n_type) == 0;
+    bool is_numbered = n_type > 0 ? follows_type : !is_version && strncmp(name, "aclnn", 5) != 0;
+    return is_numbered ? kept : n;
+}
+
+static bool add_kernel(adding *a, uint32_t i) {
+    const char *type = type_of_kernel(a, i);
+    char name[512];
+    (void)snprintf(name, sizeof name, "%.*s", (int)length_without_number(name_of(a, i), type),
+                   name_of(a, i));
+    char shapes[1024];
+    shapes_of_kernel(a, i, shapes, sizeof shapes);
+    int64_t dur = a->slices->dur_ns[i];
+    return add(a, PS_SUM_PART, ps_kernel_part(type, name), "", dur) &&
+           add(a, PS_SUM_KERNEL_TYPE, type[0] != '\0' ? type : name, "", dur) &&
+           add(a, PS_SUM_KERNEL, name, shapes, dur);
+}
+
+/* "hcom_allReduce_", "all_reduce", "allreduce": one name, so that devices of two makers can be compared. An operator's own
+ * name ("hcom_allReduce__576_0_1") goes on with its group and number, which are left out. */
+static void plain_type(const char *type, char *out, size_t size) {
+    size_t n = 0;
+    type += strncmp(type, "hcom_", 5) == 0 ? 5 : 0;
+    for (; *type != '\0' && n + 1 < size && strncmp(type, "__", 2) != 0; type++) {
+        if (*type != '_') {
+            out[n++] = *type >= 'A' && *type <= 'Z' ? (char)(*type - 'A' + 'a') : *type;
+        }
+    }
+    out[n] = '\0';
+}
+
+static bool add_communication(adding *a, uint32_t i) {
+    const char *type = ps_kernel_type(a->trace, i);
+    const char *called = ps_trace_arg_text(a->trace, i, "Collective name");
+    const ps_track *track = &a->tracks[a->slices->track[i]];
+    const char *group = ps_trace_arg_text(a->trace, i, "Process Group Description");
+    group = group != NULL ? group : ps_trace_arg_text(a->trace, i, "Process Group Name");
+    group = track->kind == PS_TRACK_COMM_GROUP ? ps_trace_text(a->trace, track->label) : group;
+    char plain[256];
+    plain_type(type != NULL ? type : called != NULL ? called : name_of(a, i), plain, sizeof plain);
+    return add(a, PS_SUM_COMMUNICATION, plain, group != NULL ? group : "", a->slices->dur_ns[i]);
+}
+
+/* Device time of an operator; how often it was called is counted where it is met on the host. */
+static bool add_device_time(adding *a, uint32_t i) {
+    uint32_t launch = a->links->op[i] != PS_NONE ? a->links->op[i] : a->links->call[i];
+    uint32_t op = launch != PS_NONE ? a->outermost[launch] : PS_NONE;
+    if (op == PS_NONE) {
+        return true;
+    }
+    ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, name_of(a, op), "");
+    if (sum != NULL) {
+        sum->time_ns = ps_i64_plus(sum->time_ns, a->slices->dur_ns[i]);
+    }
+    return sum != NULL;
+}
+
+static bool add_operator(adding *a, uint32_t i) {
+    ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, name_of(a, i), "");
+    if (sum == NULL) {
+        return false;
+    }
+    sum->n++;
+    return add(a, PS_SUM_OPERATOR_HOST, name_of(a, i), "", a->slices->dur_ns[i]);
+}
+
+static bool add_slice(adding *a, uint32_t i, bool has_comm_ops) {
+    int64_t dur = a->slices->dur_ns[i];
+    switch (a->slices->kind[i]) {
+    case PS_SLICE_KERNEL:
+        return add_kernel(a, i) && add_device_time(a, i);
+    case PS_SLICE_JOB:
+        return add(a, PS_SUM_KERNEL_TYPE, name_of(a, i), "", dur);
+    case PS_SLICE_COMM_OP:
+        return add_communication(a, i) && add_device_time(a, i);
+    case PS_SLICE_COMM_KERNEL:
+        return has_comm_ops || (add_communication(a, i) && add_device_time(a, i));
+    case PS_SLICE_COPY:
+        return add(a, PS_SUM_COPY, name_of(a, i), "", dur);
+    case PS_SLICE_CALL:
+        return add(a, PS_SUM_CALL, name_of(a, i), "", dur);
+    case PS_SLICE_HOST_OP:
+        return a->outermost[i] != i || add_operator(a, i);
+    default:
+        return true;
+    }
+}
+
+static bool has_kind(const ps_slices *s, uint8_t kind) {
+    for (uint32_t i = 0; i < s->n; i++) {
+        if (s->kind[i] == kind) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static ps_code add_up(const ps_map_input *in, const ps_links *links, ps_rank_capture *part,
+                      ps_err *err) {
+    size_t n_tracks = 0;
+    adding a = {.trace = in->trace,
+                .slices = ps_trace_slices(in->trace),
+                .links = links,
+                .tracks = ps_trace_tracks(in->trace, &n_tracks),
+                .sums = &part->sums};
+    bool has_comm_ops = has_kind(a.slices, PS_SLICE_COMM_OP);
+    bool ok = find_outermost(&a);
+    for (uint32_t i = 0; ok && i < a.slices->n; i++) {
+        ok = add_slice(&a, i, has_comm_ops);
+    }
+    ps_free(a.outermost);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+/* --- modules ------------------------------------------------------------------------------------------------------ */
+
+static int64_t own_time_ns(const ps_module_tree *t, const ps_slices *s, const ps_module_call *c) {
+    int64_t sum = 0;
+    for (uint32_t i = 0; i < c->n_ops; i++) {
+        uint32_t op = t->ops[c->first_op + i];
+        for (uint32_t k = t->first_kernel[op]; k < t->first_kernel[op + 1]; k++) {
+            sum = ps_i64_plus(sum, s->dur_ns[t->kernels[k]]);
+        }
+    }
+    return sum;
+}
+
+static bool add_call(const ps_module_tree *t, const ps_slices *s, const ps_module_call *c,
+                     ps_named_sums *sums) {
+    static const char *const PASSES[PS_N_MODULE_PASSES] = {[PS_MODULE_FORWARD] = "forward",
+                                                           [PS_MODULE_RECOMPUTE] = "recomputation",
+                                                           [PS_MODULE_BACKWARD] = "backward"};
+    char path[2048];
+    ps_module_path(t, c->node, path, sizeof path);
+    ps_named_sum *sum = ps_named_sums_of(sums, PS_SUM_MODULE, path, PASSES[c->pass]);
+    if (sum != NULL) {
+        sum->n++;
+        sum->time_ns = ps_i64_plus(sum->time_ns, own_time_ns(t, s, c));
+    }
+    return sum != NULL;
+}
+
+/* A capture without modules has none to compare. */
+static ps_code add_modules(const ps_map_input *in, ps_named_sums *sums, ps_err *err) {
+    const ps_module_tree *tree = NULL;
+    ps_err why = PS_ERR_INIT;
+    ps_code code = ps_derived_modules(in->derived, true, &tree, &why);
+    const ps_slices *s = ps_trace_slices(in->trace);
+    bool ok = code != PS_NOMEM;
+    for (size_t i = 0; ok && tree != NULL && i < tree->n_calls; i++) {
+        ok = add_call(tree, s, &tree->calls[i], sums);
+    }
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+/* --- the rank ----------------------------------------------------------------------------------------------------- */
+
+/* Which of the rank's steps it is, from 0. */
+static size_t order_of_step(const ps_rank_capture *part, const ps_overlap *o) {
+    size_t low = 0;
+    size_t high = part->n_steps;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool is_before = part->step_starts_ns[middle] < o->step_start_ns;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    return low;
+}
+
+ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
+    ps_rank_capture *part = ps_calloc(1, sizeof *part);
+    if (part == NULL || !ps_named_sums_init(&part->sums)) {
+        ps_rank_capture_free(part);
+        return ps_fail_nomem(err);
+    }
+    const ps_links *links = ps_derived_links(in->derived, err);
+    ps_code code = links == NULL
+                       ? PS_NOMEM
+                       : ps_overlaps_measure(links, in->opts->step_id, false, &part->overlaps, err);
+    if (code == PS_OK && part->overlaps.n == 0) {
+        code = ps_fail(err, PS_NOTHING, "nothing ran on a device");
+    }
+    code = code == PS_OK ? add_up(in, links, part, err) : code;
+    code = code == PS_OK ? add_modules(in, &part->sums, err) : code;
+    if (code == PS_OK) {
+        part->step_starts_ns =
+            ps_overlap_step_starts(part->overlaps.at, part->overlaps.n, &part->n_steps);
+        code = part->step_starts_ns != NULL ? PS_OK : ps_fail_nomem(err);
+    }
+    part->is_of_tables = ps_trace_missing_timeline(in->trace) != NULL;
+    part->is_of_own_work = !part->is_of_tables &&
+                           ps_trace_meta(in->trace, PS_STEP_STARTS_KEY) != NULL &&
+                           ps_trace_meta(in->trace, PS_STEP_ENDS_KEY) != NULL;
+    part->origin_ns = ps_trace_origin_ns(in->trace);
+    if (code != PS_OK) {
+        ps_rank_capture_free(part);
+        return code;
+    }
+    *out = part;
+    return PS_OK;
+}
+
+void ps_rank_capture_free(void *partial) {
+    ps_rank_capture *part = partial;
+    if (part != NULL) {
+        ps_named_sums_fini(&part->sums);
+        ps_overlaps_fini(&part->overlaps);
+        ps_free(part->step_starts_ns);
+        ps_free(part);
+    }
+}
+
+/* --- reduce ------------------------------------------------------------------------------------------------------- */
+
+static const ps_column SUMS[PS_N_CS] = {
+    [PS_CS_CLASS] = {.name = "class", .type = PS_COL_INT},
+    [PS_CS_NAME] = {.name = "name", .type = PS_COL_TEXT},
+    [PS_CS_DETAIL] = {.name = "detail", .type = PS_COL_TEXT},
+    [PS_CS_COUNT] = {.name = "count", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [PS_CS_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+};
+
+static const ps_column STEPS[PS_N_CT] = {
+    [PS_CT_ORDER] = {.name = "order", .type = PS_COL_INT},
+    [PS_CT_STEP] = {.name = "step", .type = PS_COL_INT},
+    [PS_CT_RANKS] = {.name = "ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [PS_CT_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_COMPUTING] = {.name = "computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_COMMUNICATION] = {.name = "communication", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_NOT_OVERLAPPED] = {.name = "not overlapped", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_FREE] = {.name = "free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_MEMORY] = {.name = "memory", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_BEFORE] = {.name = "before", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [PS_CT_AFTER] = {.name = "after", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+};
+
+static const ps_column SIZE[PS_N_CZ] = {
+    [PS_CZ_RANKS] = {.name = "ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [PS_CZ_RANK_STEPS] = {.name = "rank steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [PS_CZ_OF_TABLES] = {.name = "of tables", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [PS_CZ_HOST_STEPS] = {.name = "host steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+};
+
+static ps_code put_sums(const ps_named_sums *sums, ps_result *out, ps_err *err) {
+    ps_table *t = ps_table_new("CaptureSums", "", SUMS, PS_N_CS);
+    bool ok = t != NULL;
+    for (size_t i = 0; ok && i < sums->n; i++) {
+        const ps_named_sum *sum = &sums->at[i];
+        ok = ps_table_add_row(t) &&
+             ps_table_set_text(t, PS_CS_NAME, ps_strpool_get(&sums->strings, sum->name)) &&
+             ps_table_set_text(t, PS_CS_DETAIL, ps_strpool_get(&sums->strings, sum->detail));
+        if (ok) {
+            ps_table_set_int(t, PS_CS_CLASS, (int64_t)sum->class_);
+            ps_table_set_int(t, PS_CS_COUNT, sum->n);
+            ps_table_set_int(t, PS_CS_TIME, sum->time_ns);
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(out, t, err);
+}
+
+/* A step as all ranks together had it. */
+typedef struct step_sum {
+    int64_t values[PS_N_CT];
+} step_sum;
+
+static void add_step(step_sum *s, const ps_overlap *o) {
+    s->values[PS_CT_RANKS]++;
+    int64_t times[PS_N_CT] = {
+        [PS_CT_TIME] = ps_overlap_whole_ns(o),
+        [PS_CT_BEFORE] = o->before_ns,
+        [PS_CT_AFTER] = o->after_ns,
+        [PS_CT_COMPUTING] = o->computing_ns,
+        [PS_CT_COMMUNICATION] = o->communication_ns,
+        [PS_CT_NOT_OVERLAPPED] = o->not_overlapped_ns,
+        [PS_CT_FREE] = o->free_ns,
+        [PS_CT_BUBBLE] = o->bubble_ns,
+        [PS_CT_MEMORY] = o->memory_ns,
+    };
+    for (size_t i = 0; i < PS_N_CT; i++) {
+        s->values[i] = ps_i64_plus(s->values[i], times[i]);
+    }
+}
+
+/* When a step of the job was, by all ranks whose steps are their own work alone: epoch. */
+typedef struct job_step {
+    int64_t id;
+    int64_t start_ns, end_ns;
+    int64_t last_start_ns,
+        first_end_ns; /* of its ranks: clocks that have nothing in common have no step, either */
+} job_step;
+
+typedef struct job_steps {
+    job_step *all;
+    size_t n, cap;
+    ps_idmap index; /* id -> row */
+} job_steps;
+
+static bool note_step(job_steps *s, const ps_rank_capture *part, const ps_overlap *o) {
+    int64_t start_ns = part->origin_ns + o->step_start_ns;
+    int64_t end_ns = part->origin_ns + o->step_end_ns;
+    uint32_t row = ps_idmap_get(&s->index, (uint64_t)o->step);
+    if (row == PS_IDMAP_NONE) {
+        if (!ps_grow(&s->all, &s->cap, s->n + 1, UINT32_MAX - 1, sizeof *s->all) ||
+            !ps_idmap_put(&s->index, (uint64_t)o->step, (uint32_t)s->n)) {
+            return false;
+        }
+        s->all[s->n++] = (job_step){o->step, start_ns, end_ns, start_ns, end_ns};
+        return true;
+    }
+    job_step *j = &s->all[row];
+    j->start_ns = start_ns < j->start_ns ? start_ns : j->start_ns;
+    j->end_ns = end_ns > j->end_ns ? end_ns : j->end_ns;
+    j->last_start_ns = start_ns > j->last_start_ns ? start_ns : j->last_start_ns;
+    j->first_end_ns = end_ns < j->first_end_ns ? end_ns : j->first_end_ns;
+    return true;
+}
+
+/* False when memory is out. */
+static bool find_job_steps(const ps_reduce_input *in, job_steps *s) {
+    bool ok = true;
+    *s = (job_steps){0};
+    ps_idmap_init(&s->index);
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const ps_rank_capture *part = in->partials[r];
+        for (size_t i = 0; part != NULL && part->is_of_own_work && ok && i < part->overlaps.n;
+             i++) {
+            const ps_overlap *o = &part->overlaps.at[i];
+            ok = !o->has_step || note_step(s, part, o);
+        }
+    }
+    return ok;
+}
+
+/* A step of a rank that knows only its own work lasts as long as that of the job. */
+static ps_overlap widened(const job_steps *s, const ps_rank_capture *part, const ps_overlap *o) {
+    ps_overlap out = *o;
+    uint32_t row = part->is_of_own_work && o->has_step ? ps_idmap_get(&s->index, (uint64_t)o->step)
+                                                       : PS_IDMAP_NONE;
+    if (row != PS_IDMAP_NONE && s->all[row].last_start_ns < s->all[row].first_end_ns) {
+        out.before_ns += part->origin_ns + o->step_start_ns - s->all[row].start_ns;
+        out.after_ns += s->all[row].end_ns - part->origin_ns - o->step_end_ns;
+    }
+    return out;
+}
+
+static ps_code put_steps(const step_sum *steps, size_t n, ps_result *out, ps_err *err) {
+    ps_table *t = ps_table_new("CaptureSteps", "", STEPS, PS_N_CT);
+    bool ok = t != NULL;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = ps_table_add_row(t);
+        for (size_t c = 0; ok && c < PS_N_CT; c++) {
+            ps_table_set_int(t, c, steps[i].values[c]);
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(out, t, err);
+}
+
+static size_t most_steps(const ps_reduce_input *in) {
+    size_t n = 0;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const ps_rank_capture *part = in->partials[r];
+        n = part != NULL && part->n_steps > n ? part->n_steps : n;
+    }
+    return n;
+}
+
+/* The k-th step of every rank goes into row k. */
+static ps_code reduce_steps(const ps_reduce_input *in, ps_result *out, ps_err *err) {
+    size_t n = most_steps(in);
+    step_sum *steps = ps_calloc(n + 1, sizeof *steps);
+    job_steps job;
+    bool ok = find_job_steps(in, &job) && steps != NULL;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const ps_rank_capture *part = in->partials[r];
+        for (size_t i = 0; ok && part != NULL && i < part->overlaps.n; i++) {
+            const ps_overlap *o = &part->overlaps.at[i];
+            size_t order = order_of_step(part, o);
+            steps[order].values[PS_CT_ORDER] = (int64_t)order + 1;
+            steps[order].values[PS_CT_STEP] = o->step;
+            ps_overlap step = widened(&job, part, o);
+            add_step(&steps[order], &step);
+        }
+    }
+    ps_code code = ok ? put_steps(steps, n, out, err) : ps_fail_nomem(err);
+    ps_idmap_fini(&job.index);
+    ps_free(job.all);
+    ps_free(steps);
+    return code;
+}
+
+static ps_code put_size(const int64_t size[PS_N_CZ], ps_result *out, ps_err *err) {
+    ps_table *t = ps_table_new("CaptureSize", "", SIZE, PS_N_CZ);
+    if (t == NULL || !ps_table_add_row(t)) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    for (size_t c = 0; c < PS_N_CZ; c++) {
+        ps_table_set_int(t, c, size[c]);
+    }
+    return ps_result_add(out, t, err);
+}
+
+ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err) {
+    ps_named_sums all;
+    bool ok = ps_named_sums_init(&all);
+    int64_t size[PS_N_CZ] = {0};
+    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+        const ps_rank_capture *part = in->partials[r];
+        if (part != NULL) {
+            size[PS_CZ_RANKS]++;
+            size[PS_CZ_RANK_STEPS] += (int64_t)part->overlaps.n;
+            size[PS_CZ_HOST_STEPS] += (int64_t)part->n_steps;
+            size[PS_CZ_OF_TABLES] += part->is_of_tables;
+            ok = ps_named_sums_add(&all, &part->sums);
+        }
+    }
+    ps_code code = ok ? put_sums(&all, out, err) : ps_fail_nomem(err);
+    ps_named_sums_fini(&all);
+    code = code == PS_OK ? reduce_steps(in, out, err) : code;
+    return code == PS_OK ? put_size(size, out, err) : code;
+}
+
+const ps_table *ps_result_table(const ps_result *result, const char *name) {
+    for (size_t i = 0; result != NULL && i < result->n_tables; i++) {
+        if (strcmp(result->tables[i]->name, name) == 0) {
+            return result->tables[i];
+        }
+    }
+    return NULL;
+}
+
+static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+    *shared = NULL;
+    return ps_capture_tables(in, in->result, err);
+}
+
+static const ps_round ROUNDS[] = {
+    {.needs = PS_RANK_CAPTURE_NEEDS, .map = ps_rank_capture_map, .reduce = reduce}};
+
+const ps_analysis ps_analysis_capture_facts = {
+    .name = "capture_facts",
+    .folder = "CaptureFacts",
+    .summary = "what a capture is made of, for comparisons",
+    .hidden = true,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = ps_rank_capture_free,
+};

@@ -1,0 +1,32 @@
+/* cluster_time_summary: of each rank and step where the time goes, and how much of communication was waiting. */
+#include "analyze/core/analysis.h"
+#include "analyze/modes/time_summary.h"
+
+static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+    *shared = NULL;
+    ps_table *summary = NULL;
+    ps_table *extra = NULL;
+    ps_code code = ps_time_summary_tables(in, &summary, &extra, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    code = ps_result_add(in->result, summary, err);
+    if (code != PS_OK) {
+        ps_table_free(extra);
+        return code;
+    }
+    return ps_result_add(in->result, extra, err);
+}
+
+static const ps_round ROUNDS[] = {
+    {.needs = PS_TIME_SUMMARY_NEEDS, .map = ps_time_summary_map, .reduce = reduce}};
+
+const ps_analysis ps_analysis_cluster_time_summary = {
+    .name = "cluster_time_summary",
+    .folder = "ClusterTimeSummary",
+    .summary = "where the time of each step goes, waiting and transmission, launch delay, by rank",
+    .sets = PS_IN_EVERY,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = ps_time_summary_free,
+};

@@ -1,0 +1,395 @@
+/* communication_bottleneck: the longest communication operators of one rank (--rank_id), who was late to each of them, and
+ * why. Two rounds: the operators of all ranks tell who was late; then those ranks are read for what they did before. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/modes/bottleneck_cause.h"
+#include "analyze/derived/comm_part.h"
+#include "analyze/derived/derived.h"
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/num.h"
+
+#define DEFAULT_TOP 10
+/* Durations that differ by less say nothing. */
+#define LEAST_SHARE 0.05
+
+/* One of the longest operators. Ops are copies: a rank may be gone by the second round. */
+typedef struct bottleneck {
+    ps_comm_op op; /* of the rank looked at */
+    ps_str name;
+    size_t index; /* in that rank's list */
+    bool is_matched, is_late;
+    uint32_t slow, fast; /* indices of ranks */
+    ps_comm_op slow_op, fast_op;
+    int64_t shift_ns; /* clock of the fast one minus that of the slow one */
+    double share;     /* of the wait in the longest duration */
+} bottleneck;
+
+typedef struct bottlenecks {
+    bottleneck *all;
+    size_t n;
+    uint32_t rank; /* looked at */
+    ps_strpool names;
+} bottlenecks;
+
+typedef struct partial {
+    ps_comm_part *comm;
+    uint32_t index;
+    ps_way *slow, *fast; /* [n of the bottlenecks], or NULL */
+    size_t n_ways;
+} partial;
+
+static void free_partial(void *p) {
+    partial *part = p;
+    if (part == NULL) {
+        return;
+    }
+    for (size_t i = 0; i < part->n_ways; i++) {
+        ps_way_fini(&part->slow[i]);
+        ps_way_fini(&part->fast[i]);
+    }
+    ps_free(part->slow);
+    ps_free(part->fast);
+    ps_comm_part_free(part->comm);
+    ps_free(part);
+}
+
+static void free_shared(void *shared) {
+    bottlenecks *b = shared;
+    if (b != NULL) {
+        ps_free(b->all);
+        ps_strpool_fini(&b->names);
+        ps_free(b);
+    }
+}
+
+/* --- first round: who was late ---------------------------------------------------------------------------------- */
+
+static ps_code map_operators(const ps_map_input *in, void **out, ps_err *err) {
+    partial *part = ps_calloc(1, sizeof *part);
+    if (part == NULL) {
+        return ps_fail_nomem(err);
+    }
+    ps_code code = ps_comm_part_read(in, 0, &part->comm, err);
+    if (code != PS_OK) {
+        free_partial(part);
+        return code;
+    }
+    *out = part;
+    return PS_OK;
+}
+
+static int64_t duration_of(const ps_comm_op *op) {
+    return op->end_ns - op->start_ns;
+}
+
+static int by_duration(const void *a, const void *b) {
+    const bottleneck *x = a;
+    const bottleneck *y = b;
+    int64_t s = duration_of(&x->op);
+    int64_t t = duration_of(&y->op);
+    if (s != t) {
+        return s > t ? -1 : 1;
+    }
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static bool find_longest(const ps_comm_list *list, int64_t top, bottlenecks *out) {
+    out->all = ps_calloc(list->n + 1, sizeof *out->all);
+    if (out->all == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < list->n; i++) {
+        out->all[i] = (bottleneck){.op = list->ops[i], .index = i};
+    }
+    if (list->n > 1) {
+        qsort(out->all, list->n, sizeof *out->all, by_duration);
+    }
+    out->n = (uint64_t)top < list->n ? (size_t)top : list->n;
+    bool ok = true;
+    for (size_t i = 0; ok && i < out->n; i++) {
+        const char *name = ps_comm_text(list, out->all[i].op.name);
+        out->all[i].name = ps_strpool_add(&out->names, name, strlen(name));
+        ok = !ps_str_is_none(out->all[i].name);
+    }
+    return ok;
+}
+
+/* By the clocks of the job. Where nothing connects the two, all leave a collective together. */
+static void set_shift(bottleneck *b, const ps_late *late) {
+    const ps_rank_clock *slow = &late->clocks[b->slow];
+    const ps_rank_clock *fast = &late->clocks[b->fast];
+    if (slow->reference == fast->reference) {
+        b->shift_ns = ps_i64_minus(fast->offset_ns, slow->offset_ns);
+    } else if (!b->fast_op.is_p2p) {
+        b->shift_ns = ps_i64_minus(b->fast_op.end_ns, b->slow_op.end_ns);
+    }
+}
+
+/* The one that waited longest, and the one that everybody waited for. */
+static void take_meeting(bottleneck *b, const ps_late *late, const ps_meeting *m,
+                         const ps_comm_list *const *lists) {
+    b->is_matched = true;
+    for (uint32_t i = m->first; i < m->first + m->n; i++) {
+        const ps_meeting_part *p = &late->parts[i];
+        const ps_comm_op *op = &lists[p->rank]->ops[p->op];
+        if (i == m->first || duration_of(op) > duration_of(&b->fast_op)) {
+            b->fast_op = *op;
+            b->fast = p->rank;
+        }
+        if (i == m->first || duration_of(op) < duration_of(&b->slow_op)) {
+            b->slow_op = *op;
+            b->slow = p->rank;
+        }
+    }
+    int64_t longest = duration_of(&b->fast_op);
+    b->share = longest > 0 ? (double)(longest - duration_of(&b->slow_op)) / (double)longest : 0;
+    b->is_late = b->share >= LEAST_SHARE;
+    set_shift(b, late);
+}
+
+static void take_receive(bottleneck *b, const ps_late *late, const ps_late_receive *r,
+                         const ps_comm_list *const *lists) {
+    b->is_matched = true;
+    b->slow = r->sender;
+    b->fast = r->receiver;
+    b->slow_op = lists[r->sender]->ops[r->send_op];
+    b->fast_op = lists[r->receiver]->ops[r->receive_op];
+    int64_t duration = duration_of(&b->fast_op);
+    b->share = duration > 0 ? (double)r->waited_ns / (double)duration : 0;
+    b->is_late = b->share >= LEAST_SHARE;
+    set_shift(b, late);
+}
+
+/* of_op[operator of the rank] = bottleneck. */
+static void take_all(bottlenecks *b, const ps_late *late, const ps_comm_list *const *lists,
+                     bottleneck **of_op) {
+    for (size_t i = 0; i < b->n; i++) {
+        of_op[b->all[i].index] = &b->all[i];
+    }
+    for (size_t i = 0; i < late->n_meetings; i++) {
+        const ps_meeting *m = &late->meetings[i];
+        for (uint32_t p = m->first; p < m->first + m->n; p++) {
+            if (late->parts[p].rank == b->rank && of_op[late->parts[p].op] != NULL) {
+                take_meeting(of_op[late->parts[p].op], late, m, lists);
+            }
+        }
+    }
+    for (size_t i = 0; i < late->n_receives; i++) {
+        const ps_late_receive *r = &late->receives[i];
+        uint32_t op = r->receiver == b->rank ? r->receive_op : r->send_op;
+        bool is_own = r->receiver == b->rank || r->sender == b->rank;
+        if (is_own && of_op[op] != NULL) {
+            take_receive(of_op[op], late, r, lists);
+        }
+    }
+}
+
+static const ps_comm_list **lists_of(const ps_reduce_input *in) {
+    const ps_comm_list **lists = ps_calloc(in->n_ranks + 1, sizeof *lists);
+    for (uint32_t r = 0; lists != NULL && r < in->n_ranks; r++) {
+        partial *part = in->partials[r];
+        if (part != NULL) {
+            part->index = r;
+            lists[r] = &part->comm->list;
+        }
+    }
+    return lists;
+}
+
+static ps_code find_late(const ps_reduce_input *in, const ps_comm_list *const *lists,
+                         bottlenecks *out, ps_err *err) {
+    int64_t top = in->opts->top_num > 0 ? in->opts->top_num : DEFAULT_TOP;
+    bottleneck **of_op = ps_calloc(lists[out->rank]->n + 1, sizeof(bottleneck *));
+    ps_late late = {0};
+    ps_late_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
+    ps_code code =
+        of_op != NULL && find_longest(lists[out->rank], top, out) ? PS_OK : ps_fail_nomem(err);
+    if (code == PS_OK) {
+        code = ps_late_measure(&input, &late, err);
+    }
+    if (code == PS_OK) {
+        take_all(out, &late, lists, of_op);
+    }
+    ps_late_fini(&late);
+    ps_free(of_op);
+    return code;
+}
+
+static ps_code reduce_operators(const ps_reduce_input *in, void **shared, ps_err *err) {
+    bottlenecks *b = ps_calloc(1, sizeof *b);
+    const ps_comm_list **lists = lists_of(in);
+    *shared = b;
+    bool ok = b != NULL && ps_strpool_init(&b->names) && lists != NULL;
+    ps_code code = ok ? PS_OK : ps_fail_nomem(err);
+    if (code == PS_OK) {
+        b->rank = PS_NONE;
+        for (uint32_t r = 0; r < in->n_ranks; r++) {
+            bool is_it = lists[r] != NULL && in->ranks[r].rank == in->opts->rank_id;
+            b->rank = b->rank == PS_NONE && is_it ? r : b->rank;
+        }
+        code = b->rank != PS_NONE
+                   ? find_late(in, lists, b, err)
+                   : ps_fail(err, PS_NOTHING,
+                             "rank %lld is not among the ranks with communication: --rank_id names "
+                             "the one to look at",
+                             (long long)in->opts->rank_id);
+    }
+    ps_free(lists);
+    return code;
+}
+
+/* --- second round: why ------------------------------------------------------------------------------------------ */
+
+static ps_code map_ways(const ps_map_input *in, void **out, ps_err *err) {
+    partial *part = in->partial;
+    const bottlenecks *b = in->shared;
+    *out = part;
+    if (part == NULL || b == NULL) {
+        return PS_OK;
+    }
+    part->slow = ps_calloc(b->n + 1, sizeof *part->slow);
+    part->fast = ps_calloc(b->n + 1, sizeof *part->fast);
+    if (part->slow == NULL || part->fast == NULL) {
+        return ps_fail_nomem(err);
+    }
+    part->n_ways = b->n;
+    const ps_links *links = ps_derived_links(in->derived, err);
+    ps_code code = links != NULL ? PS_OK : PS_NOMEM;
+    for (size_t i = 0; code == PS_OK && i < b->n; i++) {
+        const bottleneck *one = &b->all[i];
+        if (one->is_late && one->slow == part->index) {
+            code = ps_way_collect(links, one->slow_op.slice, &part->slow[i], err);
+        }
+        if (code == PS_OK && one->is_late && one->fast == part->index) {
+            code = ps_way_collect(links, one->fast_op.slice, &part->fast[i], err);
+        }
+    }
+    return code;
+}
+
+/* Only ranks that were late, and those that they are held against, are read again. */
+static bool wants_ways(const ps_map_input *in) {
+    const partial *part = in->partial;
+    const bottlenecks *b = in->shared;
+    bool any = false;
+    for (size_t i = 0; part != NULL && b != NULL && i < b->n; i++) {
+        const bottleneck *one = &b->all[i];
+        any = any || (one->is_late && (one->slow == part->index || one->fast == part->index));
+    }
+    return any;
+}
+
+enum { START, END, DURATION, OP, SLOW, FAST, REASON, N_COLUMNS };
+
+static const ps_column COLUMNS[N_COLUMNS] = {
+    [START] = {.name = "startTime(us)", .type = PS_COL_TEXT},
+    [END] = {.name = "endTime(us)", .type = PS_COL_TEXT},
+    [DURATION] = {.name = "duration(us)", .type = PS_COL_REAL},
+    [OP] = {.name = "communicationOp", .type = PS_COL_TEXT},
+    [SLOW] = {.name = "slowRankId", .type = PS_COL_INT},
+    [FAST] = {.name = "fastRankId", .type = PS_COL_INT},
+    [REASON] = {.name = "reason", .type = PS_COL_TEXT},
+};
+
+/* "1760000000005408.6" */
+static bool set_time(ps_table *t, size_t column, int64_t ns) {
+    char text[40];
+    int n = snprintf(text, sizeof text, "%lld.%03d", (long long)(ns / 1000), abs((int)(ns % 1000)));
+    while (n > 0 && text[n - 1] == '0') {
+        text[--n] = '\0';
+    }
+    if (n > 0 && text[n - 1] == '.') {
+        text[n - 1] = '\0';
+    }
+    return ps_table_set_text(t, column, text);
+}
+
+static const ps_way *way_of(const ps_reduce_input *in, uint32_t rank, size_t i, bool slow) {
+    const partial *part = in->partials[rank];
+    if (part == NULL || part->n_ways <= i) {
+        return NULL;
+    }
+    return slow ? &part->slow[i] : &part->fast[i];
+}
+
+static void explain(const ps_reduce_input *in, const bottleneck *b, size_t i, ps_buf *out) {
+    if (!b->is_matched) {
+        ps_buf_add_str(out, ps_str_is_none(b->op.group)
+                                ? "[Failed] not matched: nothing names its group, and no such "
+                                  "operator of another rank ran and ended with it"
+                                : "[Failed] no other rank of the input has this operator");
+        return;
+    }
+    if (!b->is_late) {
+        ps_buf_addf(out, "[Completed] no slow rank: the wait is %.1f%% of the duration",
+                    b->share * 100);
+        return;
+    }
+    ps_lateness l = {.slow = way_of(in, b->slow, i, true),
+                     .fast = way_of(in, b->fast, i, false),
+                     .slow_rank = in->ranks[b->slow].rank,
+                     .fast_rank = in->ranks[b->fast].rank,
+                     .slow_start_ns = b->slow_op.start_ns,
+                     .fast_start_ns = b->fast_op.start_ns,
+                     .shift_ns = b->shift_ns};
+    ps_buf_addf(out, "[Completed] ");
+    ps_lateness_explain(&l, out);
+}
+
+static bool put(ps_table *t, const ps_reduce_input *in, const bottlenecks *b, size_t i) {
+    const bottleneck *one = &b->all[i];
+    ps_buf reason;
+    ps_buf_init(&reason, 0);
+    explain(in, one, i, &reason);
+    bool ok = ps_buf_ok(&reason) && ps_table_add_row(t) && set_time(t, START, one->op.start_ns) &&
+              set_time(t, END, one->op.end_ns) &&
+              ps_table_set_text(t, OP, ps_strpool_get(&b->names, one->name)) &&
+              ps_table_set_text(t, REASON, ps_buf_str(&reason));
+    ps_buf_fini(&reason);
+    if (ok) {
+        ps_table_set_real(t, DURATION, (double)duration_of(&one->op) / 1e3);
+    }
+    if (ok && one->is_matched) {
+        ps_table_set_int(t, SLOW, in->ranks[one->slow].rank);
+        ps_table_set_int(t, FAST, in->ranks[one->fast].rank);
+    }
+    return ok;
+}
+
+static ps_code reduce_ways(const ps_reduce_input *in, void **shared, ps_err *err) {
+    const bottlenecks *b = in->shared;
+    *shared = in->shared;
+    ps_table *t = ps_table_new("CommunicationBottleneck", "longest communication, and who was late",
+                               COLUMNS, N_COLUMNS);
+    bool ok = t != NULL;
+    for (size_t i = 0; ok && b != NULL && i < b->n; i++) {
+        ok = put(t, in, b, i);
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    t->names_fixed = true;
+    t->to = PS_TO_ALL;
+    t->file = "communication_bottleneck";
+    return ps_result_add(in->result, t, err);
+}
+
+static const ps_round ROUNDS[] = {
+    {.needs = PS_COMM_PART_NEEDS, .map = map_operators, .reduce = reduce_operators},
+    {.needs = PS_COMM_PART_NEEDS, .wants = wants_ways, .map = map_ways, .reduce = reduce_ways}};
+
+const ps_analysis ps_analysis_communication_bottleneck = {
+    .name = "communication_bottleneck",
+    .folder = "CommunicationBottleneck",
+    .summary = "the longest communication of a rank (--rank_id): who was late, and why",
+    .sets = PS_IN_EVERY,
+    .writes = PS_WRITES_CLUSTER,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = free_partial,
+    .free_shared = free_shared,
+};

@@ -1,0 +1,550 @@
+/* communication_time_sum: elapsed, transit and wait times of every operator, and what each transport carried, of all ranks
+ * in one table, with totals for each rank, step and communicator. communication_time is the same under its older name.
+ *
+ * Ranks whose profile has no such statistics give what the operators themselves tell: elapsed times, and how long each
+ * waited for the last one of its collective to begin, or as a receive for its send. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/derived/comm_part.h"
+#include "analyze/derived/comm_roster.h"
+#include "analyze/modes/communication_group_map.h"
+#include "base/alloc.h"
+#include "base/idmap.h"
+
+/* --- columns -------------------------------------------------------------------------------------------------- */
+
+enum {
+    T_STEP,
+    T_RANK,
+    T_OP,
+    T_GROUP,
+    T_START,
+    T_ELAPSED,
+    T_TRANSIT,
+    T_WAIT,
+    T_SYNC,
+    T_IDLE,
+    T_SYNC_RATIO,
+    T_WAIT_RATIO,
+    N_T
+};
+
+static const ps_column TIME_COLUMNS[N_T] = {
+    [T_STEP] = {.name = "step", .type = PS_COL_TEXT},
+    [T_RANK] = {.name = "rank_id", .type = PS_COL_INT},
+    [T_OP] = {.name = "hccl_op_name", .type = PS_COL_TEXT},
+    [T_GROUP] = {.name = "group_name", .type = PS_COL_TEXT},
+    [T_START] = {.name = "start_timestamp", .type = PS_COL_REAL, .unit = PS_UNIT_US, .exact = true},
+    [T_ELAPSED] = {.name = "elapsed_time", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
+    [T_TRANSIT] = {.name = "transit_time", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
+    [T_WAIT] = {.name = "wait_time", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
+    [T_SYNC] = {.name = "synchronization_time",
+                .type = PS_COL_REAL,
+                .unit = PS_UNIT_MS,
+                .exact = true},
+    [T_IDLE] = {.name = "idle_time", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
+    [T_SYNC_RATIO] = {.name = "synchronization_time_ratio", .type = PS_COL_REAL},
+    [T_WAIT_RATIO] = {.name = "wait_time_ratio", .type = PS_COL_REAL},
+};
+
+enum {
+    B_STEP,
+    B_RANK,
+    B_OP,
+    B_GROUP,
+    B_BAND,
+    B_SIZE,
+    B_TIME,
+    B_BANDWIDTH,
+    B_LARGE,
+    B_PACKAGE,
+    B_COUNT,
+    B_TOTAL,
+    N_B
+};
+
+static const ps_column BANDWIDTH_COLUMNS[N_B] = {
+    [B_STEP] = {.name = "step", .type = PS_COL_TEXT},
+    [B_RANK] = {.name = "rank_id", .type = PS_COL_INT},
+    [B_OP] = {.name = "hccl_op_name", .type = PS_COL_TEXT},
+    [B_GROUP] = {.name = "group_name", .type = PS_COL_TEXT},
+    [B_BAND] = {.name = "band_type", .type = PS_COL_TEXT},
+    [B_SIZE] = {.name = "transit_size", .type = PS_COL_REAL, .unit = PS_UNIT_MB, .exact = true},
+    [B_TIME] = {.name = "transit_time", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
+    [B_BANDWIDTH] = {.name = "bandwidth", .type = PS_COL_REAL, .unit = PS_UNIT_GB_PER_S},
+    /* whole in most profiles, and declared so by the public tool */
+    [B_LARGE] = {.name = "large_packet_ratio", .type = PS_COL_REAL, .sql_type = "INTEGER"},
+    [B_PACKAGE] = {.name = "package_size", .type = PS_COL_REAL, .unit = PS_UNIT_MB, .exact = true},
+    [B_COUNT] = {.name = "count", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [B_TOTAL] = {.name = "total_duration", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
+};
+
+static const char TOTAL[] = "Total Op Info";
+
+static void put(ps_table *t, size_t column, double value) {
+    if (!isnan(value)) {
+        ps_table_set_real(t, column, value);
+    }
+}
+
+/* Rounded to four decimals; 0 of nothing. */
+static double ratio(double part, double whole) {
+    return isnan(part) || isnan(whole) ? (double)NAN
+           : whole > 0                 ? round(part / whole * 1e4) / 1e4
+                                       : 0;
+}
+
+/* --- times ---------------------------------------------------------------------------------------------------- */
+
+/* The sums of one step and communicator of the rank at hand. */
+typedef struct time_total {
+    const char *step, *group;
+    double elapsed, transit, wait, synchronization, idle;
+} time_total;
+
+typedef struct totals {
+    ps_idmap index; /* step << 32 | group */
+    time_total *all;
+    size_t n, cap;
+} totals;
+
+static void totals_fini(totals *t) {
+    ps_idmap_fini(&t->index);
+    ps_free(t->all);
+}
+
+static time_total *total_for(totals *t, uint64_t key, const char *step, const char *group) {
+    uint32_t row = ps_idmap_get(&t->index, key);
+    if (row == PS_IDMAP_NONE) {
+        row = (uint32_t)t->n;
+        if (!ps_grow(&t->all, &t->cap, t->n + 1, UINT32_MAX - 1, sizeof *t->all) ||
+            !ps_idmap_put(&t->index, key, row)) {
+            return NULL;
+        }
+        t->all[t->n++] = (time_total){.step = step, .group = group};
+    }
+    return &t->all[row];
+}
+
+static bool put_texts(ps_table *t, int64_t rank, const char *step, const char *op,
+                      const char *group) {
+    bool ok = ps_table_add_row(t) && ps_table_set_text(t, T_STEP, step) &&
+              ps_table_set_text(t, T_OP, op) && ps_table_set_text(t, T_GROUP, group);
+    if (ok) {
+        ps_table_set_int(t, T_RANK, rank);
+    }
+    return ok;
+}
+
+static void put_times(ps_table *t, double start_us, const time_total *m) {
+    put(t, T_START, start_us);
+    put(t, T_ELAPSED, m->elapsed);
+    put(t, T_TRANSIT, m->transit);
+    put(t, T_WAIT, m->wait);
+    put(t, T_SYNC, m->synchronization);
+    put(t, T_IDLE, m->idle);
+}
+
+static bool add_time(ps_table *t, totals *sums, uint64_t key, int64_t rank, const char *op,
+                     double start_us, const time_total *m) {
+    time_total *sum = total_for(sums, key, m->step, m->group);
+    if (sum == NULL || !put_texts(t, rank, m->step, op, m->group)) {
+        return false;
+    }
+    put_times(t, start_us, m);
+    ps_table_set_real(t, T_SYNC_RATIO, 0);
+    ps_table_set_real(t, T_WAIT_RATIO, 0);
+    sum->elapsed += m->elapsed;
+    sum->transit += m->transit;
+    sum->wait += m->wait;
+    sum->synchronization += m->synchronization;
+    sum->idle += m->idle;
+    return true;
+}
+
+static bool add_totals(ps_table *t, const totals *sums, int64_t rank) {
+    for (size_t i = 0; i < sums->n; i++) {
+        const time_total *m = &sums->all[i];
+        if (!put_texts(t, rank, m->step, TOTAL, m->group)) {
+            return false;
+        }
+        put_times(t, 0, m);
+        put(t, T_SYNC_RATIO, ratio(m->synchronization, m->transit + m->synchronization));
+        put(t, T_WAIT_RATIO, ratio(m->wait, m->transit + m->wait));
+    }
+    return true;
+}
+
+static bool add_statistics(ps_table *t, totals *sums, const ps_comm_tables *from, int64_t rank) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < from->n_times; i++) {
+        const ps_comm_time *row = &from->times[i];
+        time_total m = {.step = ps_comm_tables_text(from, row->step),
+                        .group = ps_comm_tables_text(from, row->group),
+                        .elapsed = row->elapsed,
+                        .transit = row->transit,
+                        .wait = row->wait,
+                        .synchronization = row->synchronization,
+                        .idle = row->idle};
+        uint64_t key = (uint64_t)row->step.id << 32 | row->group.id;
+        ok = add_time(t, sums, key, rank, ps_comm_tables_text(from, row->op), row->start_us, &m);
+    }
+    return ok;
+}
+
+/* --- what the operators tell ------------------------------------------------------------------------------------ */
+
+/* waits[rank][op] in ns, -1 unknown; in one block. */
+typedef struct waits {
+    int64_t **of_rank;
+    int64_t *block;
+} waits;
+
+static void waits_fini(waits *w) {
+    ps_free(w->of_rank);
+    ps_free(w->block);
+}
+
+static void take_meeting(waits *w, const ps_late *late, const ps_meeting *m,
+                         const ps_comm_list *const *lists) {
+    int64_t last = late->parts[m->last].late_ns;
+    for (uint32_t i = m->first; i < m->first + m->n; i++) {
+        const ps_meeting_part *p = &late->parts[i];
+        const ps_comm_op *op = &lists[p->rank]->ops[p->op];
+        int64_t wait = last - p->late_ns;
+        int64_t duration = op->end_ns - op->start_ns;
+        w->of_rank[p->rank][p->op] = wait < duration ? wait : duration;
+    }
+}
+
+static ps_code find_waits(const ps_reduce_input *in, const ps_comm_list *const *lists, waits *w,
+                          ps_err *err) {
+    size_t n = 0;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        n += lists[r] != NULL ? lists[r]->n : 0;
+    }
+    w->of_rank = ps_calloc(in->n_ranks + 1, sizeof *w->of_rank);
+    w->block = ps_calloc(n + 1, sizeof *w->block);
+    if (w->of_rank == NULL || w->block == NULL) {
+        return ps_fail_nomem(err);
+    }
+    size_t at = 0;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        w->of_rank[r] = w->block + at;
+        at += lists[r] != NULL ? lists[r]->n : 0;
+    }
+    for (size_t i = 0; i < n; i++) {
+        w->block[i] = -1;
+    }
+    ps_late late;
+    ps_late_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
+    ps_code code = ps_late_measure(&input, &late, err);
+    for (size_t i = 0; code == PS_OK && i < late.n_meetings; i++) {
+        take_meeting(w, &late, &late.meetings[i], lists);
+    }
+    for (size_t i = 0; code == PS_OK && i < late.n_receives; i++) {
+        const ps_late_receive *r = &late.receives[i];
+        w->of_rank[r->receiver][r->receive_op] = r->waited_ns;
+    }
+    ps_late_fini(&late);
+    return code;
+}
+
+/* A step as the profiler's statistics call it. */
+static void step_name(const ps_comm_part *part, int64_t step, char *out, size_t size) {
+    bool is_known = part->has_steps && step >= 0;
+    (void)snprintf(out, size, is_known ? "step%lld" : "step", (long long)step);
+}
+
+/* Texts of rows must live as long as the totals: they are kept in the part's own pool of statistics. */
+static bool add_operators(ps_table *t, totals *sums, ps_comm_part *part, const int64_t *wait_ns,
+                          int64_t rank) {
+    ps_strpool *pool = &part->tables.strings;
+    bool ok = true;
+    for (size_t i = 0; ok && i < part->list.n; i++) {
+        const ps_comm_op *op = &part->list.ops[i];
+        char text[PS_COMM_KEY_SIZE + 8];
+        step_name(part, op->step, text, sizeof text);
+        ps_str step = ps_strpool_add(pool, text, strlen(text));
+        ps_comm_key(ps_comm_text(&part->list, op->group), text, PS_COMM_KEY_SIZE);
+        ps_str group = ps_strpool_add(pool, text, strlen(text));
+        if (ps_str_is_none(step) || ps_str_is_none(group)) {
+            return false;
+        }
+        double unknown = (double)NAN;
+        time_total m = {.step = ps_strpool_get(pool, step),
+                        .group = ps_strpool_get(pool, group),
+                        .elapsed = (double)(op->end_ns - op->start_ns) / 1e6,
+                        .transit = unknown,
+                        .wait = wait_ns[i] >= 0 ? (double)wait_ns[i] / 1e6 : unknown,
+                        .synchronization = unknown,
+                        .idle = unknown};
+        ok = add_time(t, sums, (uint64_t)step.id << 32 | group.id, rank,
+                      ps_comm_text(&part->list, op->name), (double)op->start_ns / 1e3, &m);
+    }
+    return ok;
+}
+
+static bool lacks_statistics(const ps_comm_part *part) {
+    return part->tables.n_times == 0 && part->list.n > 0;
+}
+
+static ps_code time_table(const ps_reduce_input *in, const ps_comm_list *const *lists,
+                          ps_err *err) {
+    ps_table *t = ps_table_new("ClusterCommunicationTime", "", TIME_COLUMNS, N_T);
+    waits w = {0};
+    bool needs_waits = false;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const ps_comm_part *part = in->partials[r];
+        needs_waits = needs_waits || (part != NULL && lacks_statistics(part));
+    }
+    ps_code code = needs_waits ? find_waits(in, lists, &w, err) : PS_OK;
+    bool ok = t != NULL;
+    for (size_t r = 0; code == PS_OK && ok && r < in->n_ranks; r++) {
+        ps_comm_part *part = in->partials[r];
+        totals sums = {0};
+        ps_idmap_init(&sums.index);
+        int64_t rank = in->ranks[r].rank;
+        if (part != NULL && lacks_statistics(part)) {
+            ps_diag_add(in->diags[r], PS_ODD_COMM_STATISTICS, "rank %lld", (long long)rank);
+            ok = add_operators(t, &sums, part, w.of_rank[r], rank);
+        } else if (part != NULL) {
+            ok = add_statistics(t, &sums, &part->tables, rank);
+        }
+        ok = ok && add_totals(t, &sums, rank);
+        totals_fini(&sums);
+    }
+    waits_fini(&w);
+    if (code != PS_OK || !ok) {
+        ps_table_free(t);
+        return code != PS_OK ? code : ps_fail_nomem(err);
+    }
+    t->names_fixed = true;
+    t->to = PS_TO_DB | PS_TO_FILES;
+    t->file = "cluster_communication_time";
+    return ps_result_add(in->result, t, err);
+}
+
+/* --- bandwidths ----------------------------------------------------------------------------------------------- */
+
+/* One transport of one step and communicator of the rank at hand. */
+typedef struct band {
+    ps_str step, group, transport;
+    double size, time;
+} band;
+
+/* The same for one packet size. */
+typedef struct package {
+    uint32_t band;
+    double package_size, large_ratio, total_time;
+    int64_t count;
+} package;
+
+typedef struct bands {
+    ps_idmap groups, index, packages,
+        ops; /* ways down: (step, group), transport, packet size; operators seen */
+    uint32_t n_groups;
+    band *all;
+    size_t n, cap;
+    package *sizes;
+    size_t n_sizes, cap_sizes;
+    ps_strpool digits; /* of packet sizes */
+} bands;
+
+static bool bands_init(bands *b) {
+    *b = (bands){0};
+    ps_idmap_init(&b->groups);
+    ps_idmap_init(&b->index);
+    ps_idmap_init(&b->packages);
+    ps_idmap_init(&b->ops);
+    return ps_strpool_init(&b->digits);
+}
+
+static void bands_fini(bands *b) {
+    ps_idmap_fini(&b->groups);
+    ps_idmap_fini(&b->index);
+    ps_idmap_fini(&b->packages);
+    ps_idmap_fini(&b->ops);
+    ps_strpool_fini(&b->digits);
+    ps_free(b->all);
+    ps_free(b->sizes);
+}
+
+/* The row of a pair in a map, *next when it is new; PS_IDMAP_NONE when memory is out. */
+static uint32_t row_of(ps_idmap *map, uint32_t high, uint32_t low, uint32_t next) {
+    uint64_t key = (uint64_t)high << 32 | low;
+    uint32_t row = ps_idmap_get(map, key);
+    if (row == PS_IDMAP_NONE && ps_idmap_put(map, key, next)) {
+        row = next;
+    }
+    return row;
+}
+
+static uint32_t band_of(bands *b, const ps_comm_bandwidth *row) {
+    uint32_t group = row_of(&b->groups, row->step.id, row->group.id, b->n_groups);
+    b->n_groups += group == b->n_groups;
+    uint32_t at = group != PS_IDMAP_NONE
+                      ? row_of(&b->index, group, row->transport.id, (uint32_t)b->n)
+                      : PS_IDMAP_NONE;
+    if (at == b->n) {
+        if (!ps_grow(&b->all, &b->cap, b->n + 1, UINT32_MAX - 1, sizeof *b->all)) {
+            return PS_IDMAP_NONE;
+        }
+        b->all[b->n++] = (band){row->step, row->group, row->transport, 0, 0};
+    }
+    return at;
+}
+
+static bool sum_bandwidth(bands *b, const ps_comm_bandwidth *row) {
+    uint32_t at = band_of(b, row);
+    char text[40];
+    (void)snprintf(text, sizeof text, "%.17g", row->package_size);
+    ps_str size = ps_strpool_add(&b->digits, text, strlen(text));
+    if (at == PS_IDMAP_NONE || ps_str_is_none(size)) {
+        return false;
+    }
+    size_t n_ops = b->ops.n;
+    uint32_t op = row_of(&b->ops, at, row->op.id, (uint32_t)n_ops);
+    uint32_t p = row_of(&b->packages, at, size.id, (uint32_t)b->n_sizes);
+    if (op == PS_IDMAP_NONE || p == PS_IDMAP_NONE) {
+        return false;
+    }
+    if (b->ops.n > n_ops) { /* its other packet sizes repeat size and time */
+        b->all[at].size += row->size;
+        b->all[at].time += row->time;
+    }
+    if (p == b->n_sizes) {
+        if (!ps_grow(&b->sizes, &b->cap_sizes, b->n_sizes + 1, UINT32_MAX - 1, sizeof *b->sizes)) {
+            return false;
+        }
+        b->sizes[b->n_sizes++] = (package){
+            .band = at, .package_size = row->package_size, .large_ratio = row->large_ratio};
+    }
+    b->sizes[p].count += row->count;
+    b->sizes[p].total_time += row->total_time;
+    return true;
+}
+
+static bool put_bandwidth(ps_table *t, const ps_comm_tables *from, int64_t rank, const char *op,
+                          const ps_comm_bandwidth *row) {
+    if (!ps_table_add_row(t) ||
+        !ps_table_set_text(t, B_STEP, ps_comm_tables_text(from, row->step)) ||
+        !ps_table_set_text(t, B_OP, op) ||
+        !ps_table_set_text(t, B_GROUP, ps_comm_tables_text(from, row->group)) ||
+        !ps_table_set_text(t, B_BAND, ps_comm_tables_text(from, row->transport))) {
+        return false;
+    }
+    ps_table_set_int(t, B_RANK, rank);
+    put(t, B_SIZE, row->size);
+    put(t, B_TIME, row->time);
+    put(t, B_BANDWIDTH, row->bandwidth);
+    put(t, B_LARGE, row->large_ratio);
+    put(t, B_PACKAGE, row->package_size);
+    ps_table_set_int(t, B_COUNT, row->count);
+    put(t, B_TOTAL, row->total_time);
+    return true;
+}
+
+static bool add_bandwidths(ps_table *t, const ps_comm_tables *from, int64_t rank) {
+    bands b;
+    bool ok = bands_init(&b);
+    for (size_t i = 0; ok && i < from->n_bandwidths; i++) {
+        const ps_comm_bandwidth *row = &from->bandwidths[i];
+        ok = put_bandwidth(t, from, rank, ps_comm_tables_text(from, row->op), row) &&
+             sum_bandwidth(&b, row);
+    }
+    for (size_t i = 0; ok && i < b.n_sizes; i++) {
+        const package *p = &b.sizes[i];
+        const band *of = &b.all[p->band];
+        ps_comm_bandwidth row = {.step = of->step,
+                                 .group = of->group,
+                                 .transport = of->transport,
+                                 .size = of->size,
+                                 .time = of->time,
+                                 .bandwidth = ratio(of->size, of->time),
+                                 .large_ratio = p->large_ratio,
+                                 .package_size = p->package_size,
+                                 .count = p->count,
+                                 .total_time = p->total_time};
+        ok = put_bandwidth(t, from, rank, TOTAL, &row);
+    }
+    bands_fini(&b);
+    return ok;
+}
+
+static ps_code bandwidth_table(const ps_reduce_input *in, ps_err *err) {
+    ps_table *t = ps_table_new("ClusterCommunicationBandwidth", "", BANDWIDTH_COLUMNS, N_B);
+    bool ok = t != NULL;
+    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+        const ps_comm_part *part = in->partials[r];
+        ok = part == NULL || add_bandwidths(t, &part->tables, in->ranks[r].rank);
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    t->names_fixed = true;
+    t->to = PS_TO_DB | PS_TO_FILES;
+    t->file = "cluster_communication_bandwidth";
+    return ps_result_add(in->result, t, err);
+}
+
+/* --- the rounds ----------------------------------------------------------------------------------------------- */
+
+static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+    ps_comm_part *part = NULL;
+    ps_code code = ps_comm_part_read(in, PS_COMM_TIMES | PS_COMM_BANDWIDTHS, &part, err);
+    if (code != PS_OK) {
+        ps_comm_part_free(part);
+        return code;
+    }
+    *out = part;
+    return PS_OK;
+}
+
+static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+    *shared = NULL;
+    ps_comm_roster roster;
+    const ps_comm_list **lists = ps_comm_lists(in);
+    ps_code code = ps_comm_roster_build(in, &roster, err);
+    if (code == PS_OK && lists == NULL) {
+        code = ps_fail_nomem(err);
+    }
+    if (code == PS_OK) {
+        code = ps_comm_roster_table(&roster, in->result, err);
+    }
+    if (code == PS_OK) {
+        code = time_table(in, lists, err);
+    }
+    if (code == PS_OK) {
+        code = bandwidth_table(in, err);
+    }
+    ps_comm_roster_fini(&roster);
+    ps_free(lists);
+    return code;
+}
+
+static const ps_round ROUNDS[] = {{.needs = PS_COMM_PART_NEEDS, .map = map, .reduce = reduce}};
+
+const ps_analysis ps_analysis_communication_time_sum = {
+    .name = "communication_time_sum",
+    .folder = "CommunicationTimeSum",
+    .summary = "times, waits and bandwidths of communication operators, with totals",
+    .sets = PS_IN_ALL | PS_IN_EVERY,
+    .writes = PS_WRITES_CLUSTER,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = ps_comm_part_free,
+};
+
+const ps_analysis ps_analysis_communication_time = {
+    .name = "communication_time",
+    .folder = "CommunicationTimeSum",
+    .summary = "the same as communication_time_sum",
+    .writes = PS_WRITES_CLUSTER,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = ps_comm_part_free,
+};

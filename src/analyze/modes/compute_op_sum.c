@@ -1,0 +1,420 @@
+/* compute_op_sum: which computing operators take the time. Public tables by type over all ranks, by type and by name for
+ * each rank; and ComputeOpSpread, which says how evenly the ranks carry each type.
+ *
+ * A kernel's type is what the profiler recorded (opType), else the name of the framework operator that launched it, whose
+ * input shapes then stand for its own. With --step_id a kernel belongs to the step that launched it. */
+#include <stdlib.h>
+
+#include "analyze/core/analysis.h"
+#include "analyze/derived/derived.h"
+#include "analyze/rank/links.h"
+#include "analyze/stats/stats.h"
+#include "analyze/rank/step_index.h"
+#include "analyze/stats/value_sums.h"
+#include "base/alloc.h"
+#include "model/recording.h"
+
+enum { OP_NAME, OP_TYPE, TASK_TYPE, SHAPES };
+#define BIT(key) (1u << (key))
+
+/* --- one rank ------------------------------------------------------------------------------------------- */
+
+/* Arguments that hold a text of the key, the better one first. */
+static const struct {
+    const char *arg;
+    int key;
+} WANTED[] = {
+    {"opType", OP_TYPE},
+    {"Type", OP_TYPE},
+    {"OP Type", OP_TYPE},
+    {"taskType", TASK_TYPE},
+    {"Accelerator Core", TASK_TYPE},
+    {"Task Type", TASK_TYPE},
+    {"inputShapes", SHAPES},
+    {"Input Shapes", SHAPES},
+};
+enum { N_WANTED = sizeof WANTED / sizeof *WANTED };
+
+static const char *const OPERATOR_SHAPES[] = {"Input Dims", "Input Shapes", "inputShapes"};
+
+typedef struct collector {
+    const ps_map_input *in;
+    ps_str wanted[N_WANTED]; /* none, which is the key of no argument: no slice has it */
+    ps_str operator_shapes[3];
+    const ps_links *links; /* of a step, or of a profile that does not know types; else NULL */
+    ps_value_adder adder;
+} collector;
+
+static ps_str text_arg(const ps_trace *t, uint32_t slice, const ps_str *wanted, size_t n) {
+    ps_arg arg;
+    for (ps_arg_iter it = ps_trace_args(t, slice); ps_arg_next(&it, &arg);) {
+        bool is_text = arg.type == PS_ARG_STR || arg.type == PS_ARG_JSON;
+        for (size_t i = 0; is_text && i < n; i++) {
+            if (!ps_str_is_none(wanted[i]) && ps_str_eq(arg.key, wanted[i])) {
+                return arg.u.s;
+            }
+        }
+    }
+    return PS_STR_NONE;
+}
+
+static void read_args(const collector *c, uint32_t slice, ps_str keys[PS_SUM_KEYS]) {
+    int best[PS_SUM_KEYS] = {N_WANTED, N_WANTED, N_WANTED, N_WANTED};
+    ps_arg arg;
+    for (ps_arg_iter it = ps_trace_args(c->in->trace, slice); ps_arg_next(&it, &arg);) {
+        if (arg.type != PS_ARG_STR) {
+            continue;
+        }
+        for (int w = 0; w < N_WANTED; w++) {
+            int key = WANTED[w].key;
+            if (ps_str_eq(arg.key, c->wanted[w]) && w < best[key]) {
+                best[key] = w;
+                keys[key] = arg.u.s;
+            }
+        }
+    }
+}
+
+static ps_code need_links(collector *c, ps_err *err) {
+    c->links = c->links != NULL ? c->links : ps_derived_links(c->in->derived, err);
+    return c->links != NULL ? PS_OK : PS_NOMEM;
+}
+
+static ps_code take_kernel(collector *c, const ps_slices *s, uint32_t i, ps_err *err) {
+    int64_t step = c->in->opts->step_id;
+    if (step >= 0 && ps_links_step(c->links, i) != step) {
+        return PS_OK;
+    }
+    ps_str keys[PS_SUM_KEYS] = {s->name[i], PS_STR_NONE, PS_STR_NONE, PS_STR_NONE};
+    read_args(c, i, keys);
+    if (ps_str_is_none(keys[TASK_TYPE])) {
+        keys[TASK_TYPE] = s->category[i];
+    }
+    if (ps_str_is_none(keys[OP_TYPE])) {
+        ps_code code = need_links(c, err);
+        if (code != PS_OK) {
+            return code;
+        }
+        uint32_t op = c->links->op[i];
+        if (op != PS_NONE) {
+            keys[OP_TYPE] = s->name[op];
+            if (ps_str_is_none(keys[SHAPES])) {
+                keys[SHAPES] = text_arg(c->in->trace, op, c->operator_shapes, 3);
+            }
+        }
+    }
+    return ps_value_adder_add(&c->adder, keys, s->dur_ns[i]) ? PS_OK : ps_fail_nomem(err);
+}
+
+static const char *text_cell(const ps_table *t, size_t row, const char *name) {
+    size_t c = ps_table_column(t, name);
+    bool is_text = c < t->n_columns && t->columns[c].type == PS_COL_TEXT;
+    const ps_value *v = is_text ? ps_table_cell(t, row, c) : NULL;
+    return v != NULL && !v->is_null ? v->u.text : NULL;
+}
+
+/* op_statistic.csv, where no kernels are there: the profiler's sums by type over the whole capture. */
+static bool add_statistic(const ps_table *t, ps_value_adder *adder, ps_diag *diag) {
+    static const char *const NUMBERS[] = {"Count", "Total Time", "Min Time", "Max Time"};
+    bool ok = true;
+    for (size_t r = 0; ok && r < t->n_rows; r++) {
+        ps_told_values told = {.keys = {[OP_TYPE] = text_cell(t, r, "OP Type"),
+                                        [TASK_TYPE] = text_cell(t, r, "Core Type")}};
+        bool is_said = told.keys[OP_TYPE] != NULL && ps_told_sums(t, r, NUMBERS, &told);
+        ok = !is_said || ps_value_adder_add_told(adder, &told);
+        if (!is_said) {
+            ps_diag_add(diag, PS_ODD_TABLE_ROW, "%s row %zu", t->title, r + 1);
+        }
+    }
+    return ok;
+}
+
+static ps_code collect(collector *c, ps_err *err) {
+    const ps_trace *t = c->in->trace;
+    const ps_slices *s = ps_trace_slices(t);
+    for (size_t i = 0; i < N_WANTED; i++) {
+        c->wanted[i] = ps_trace_find_text(t, WANTED[i].arg);
+    }
+    for (size_t i = 0; i < 3; i++) {
+        c->operator_shapes[i] = ps_trace_find_text(t, OPERATOR_SHAPES[i]);
+    }
+    ps_code code = ps_check_step(t, c->in->opts->step_id, err);
+    if (code == PS_OK && c->in->opts->step_id >= 0) {
+        code = need_links(c, err);
+    }
+    for (uint32_t i = 0; code == PS_OK && i < s->n; i++) {
+        if (s->kind[i] == PS_SLICE_KERNEL) {
+            code = take_kernel(c, s, i, err);
+        }
+    }
+    const ps_table *table = ps_trace_missing_timeline(t) != NULL && c->in->opts->step_id < 0
+                                ? ps_trace_side_table(t, "op_statistic")
+                                : NULL;
+    if (code == PS_OK && c->adder.n == 0 && table != NULL &&
+        !add_statistic(table, &c->adder, c->in->diag)) {
+        code = ps_fail_nomem(err);
+    }
+    return code;
+}
+
+static void free_partial(void *p) {
+    if (p != NULL) {
+        ps_value_sums_fini(p);
+        ps_free(p);
+    }
+}
+
+static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+    collector c = {.in = in, .adder = {.trace = in->trace}};
+    ps_code code = collect(&c, err);
+    if (code == PS_OK && ps_value_adder_is_empty(&c.adder)) {
+        code =
+            ps_fail(err, PS_NOTHING,
+                    "no computing kernels%s: the device was not recorded (Ascend: profiler_level "
+                    "Level0 or above; PyTorch: ProfilerActivity.CUDA)",
+                    in->opts->step_id >= 0 ? " in this step" : "");
+    }
+    ps_value_sums *sums = code == PS_OK ? ps_calloc(1, sizeof *sums) : NULL;
+    if (code == PS_OK) {
+        code = sums != NULL ? ps_value_adder_finish(&c.adder, sums, err) : ps_fail_nomem(err);
+    }
+    ps_value_adder_fini(&c.adder);
+    if (code != PS_OK) {
+        free_partial(sums);
+        return code;
+    }
+    *out = sums;
+    return PS_OK;
+}
+
+/* --- all ranks ------------------------------------------------------------------------------------------ */
+
+#define KEY(text)                                                                                  \
+    { .name = (text), .type = PS_COL_TEXT, .is_key = true }
+#define RANK                                                                                       \
+    { .name = "Rank", .type = PS_COL_INT }
+
+static const ps_column ALL[] = {KEY("OpType"), KEY("TaskType"), PS_STATS_COLUMNS};
+static const ps_column BY_TYPE[] = {KEY("OpType"), KEY("TaskType"), PS_STATS_COLUMNS, RANK};
+static const ps_column BY_NAME[] = {KEY("OpName"),      KEY("OpType"),    KEY("TaskType"),
+                                    KEY("InputShapes"), PS_STATS_COLUMNS, RANK};
+
+/* One of the public tables. */
+typedef struct shape {
+    const char *name, *file, *title;
+    const ps_column *columns;
+    size_t n_columns, n_keys;
+    int keys[PS_SUM_KEYS]; /* as columns */
+    bool by_rank;
+} shape;
+
+#define N_OF(columns) (sizeof(columns) / sizeof *(columns))
+
+static const shape SHAPE_ALL = {.name = "ComputeOpAllRankStats",
+                                .file = "all_stats",
+                                .title = "computing operators by type, all ranks",
+                                .columns = ALL,
+                                .n_columns = N_OF(ALL),
+                                .n_keys = 2,
+                                .keys = {OP_TYPE, TASK_TYPE}};
+static const shape SHAPE_TYPES = {.name = "ComputeOpPerRankStatsByOpType",
+                                  .file = "rank_stats_by_optype",
+                                  .title = "computing operators by type",
+                                  .columns = BY_TYPE,
+                                  .n_columns = N_OF(BY_TYPE),
+                                  .n_keys = 2,
+                                  .keys = {OP_TYPE, TASK_TYPE},
+                                  .by_rank = true};
+static const shape SHAPE_NAMES = {.name = "ComputeOpPerRankStatsByOpName",
+                                  .file = "rank_stats_by_opname",
+                                  .title = "computing operators by name and shapes",
+                                  .columns = BY_NAME,
+                                  .n_columns = N_OF(BY_NAME),
+                                  .n_keys = 4,
+                                  .keys = {OP_NAME, OP_TYPE, TASK_TYPE, SHAPES},
+                                  .by_rank = true};
+
+/* A type that nobody knows is N/A, as in the profiler's own tables; shapes stay empty. */
+static const char *shown(const ps_sum_row *row, int key) {
+    return row->keys[key][0] == '\0' && key != SHAPES ? "N/A" : row->keys[key];
+}
+
+static bool put_row(ps_table *t, const shape *of, const ps_sum_row *row,
+                    const ps_reduce_input *in) {
+    if (!ps_table_add_row(t)) {
+        return false;
+    }
+    for (size_t k = 0; k < of->n_keys; k++) {
+        if (!ps_table_set_text(t, k, shown(row, of->keys[k]))) {
+            return false;
+        }
+    }
+    ps_stats_put(t, of->n_keys, &row->stats);
+    if (of->by_rank) {
+        ps_table_set_int(t, of->n_columns - 1, in->ranks[row->rank_index].rank);
+    }
+    return true;
+}
+
+static ps_code add_table(const ps_reduce_input *in, const shape *of, const ps_sum_rows *rows,
+                         ps_err *err) {
+    ps_table *t = ps_table_new(of->name, of->title, of->columns, of->n_columns);
+    bool ok = t != NULL;
+    for (size_t i = 0; ok && i < rows->n; i++) {
+        ok = put_row(t, of, &rows->rows[i], in);
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    t->names_fixed = true;
+    t->to = PS_TO_DB | PS_TO_FILES;
+    t->file = of->file;
+    return ps_result_add(in->result, t, err);
+}
+
+static ps_code add_joined(const ps_reduce_input *in, const shape *of, ps_err *err) {
+    unsigned keys = 0;
+    for (size_t k = 0; k < of->n_keys; k++) {
+        keys |= BIT(of->keys[k]);
+    }
+    ps_sum_rows rows;
+    ps_code code = ps_value_sums_join((const ps_value_sums *const *)in->partials, in->n_ranks, keys,
+                                      of->by_rank, &rows, err);
+    if (of->by_rank) {
+        ps_sum_rows_by_rank(&rows);
+    } else {
+        ps_sum_rows_by_sum(&rows);
+    }
+    code = code == PS_OK ? add_table(in, of, &rows, err) : code;
+    ps_sum_rows_fini(&rows);
+    return code;
+}
+
+/* --- how even the ranks are ------------------------------------------------------------------------------ */
+
+enum { S_TYPE, S_TASK, S_SUM, S_SHARE, S_CUMULATIVE, S_RANKS, S_MEAN, S_MAX, S_RATIO, S_SLOWEST };
+
+static const ps_column SPREAD[] = {
+    KEY("OpType"),
+    KEY("TaskType"),
+    {.name = "SumNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS},
+    {.name = "Share(%)", .type = PS_COL_REAL},
+    {.name = "CumulativeShare(%)", .type = PS_COL_REAL},
+    {.name = "Ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    {.name = "MeanOfRanksNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS},
+    {.name = "MaxOfRanksNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS},
+    {.name = "MaxToMean", .type = PS_COL_REAL}, /* 1: even */
+    {.name = "SlowestRank", .type = PS_COL_INT},
+};
+
+/* A type over the ranks that run it. */
+typedef struct spread {
+    const ps_sum_row *first, *slowest; /* of the rows of its ranks */
+    int64_t sum;
+    size_t n_ranks;
+} spread;
+
+static int compare_spreads(const void *a, const void *b) {
+    const spread *x = a;
+    const spread *y = b;
+    if (x->sum != y->sum) {
+        return x->sum > y->sum ? -1 : 1;
+    }
+    return x->first < y->first ? -1 : x->first > y->first; /* rows come by their texts */
+}
+
+static size_t find_spreads(const ps_sum_rows *rows, spread *out, double *total) {
+    size_t n = 0;
+    *total = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        const ps_sum_row *row = &rows->rows[i];
+        if (n == 0 || !ps_sum_row_same(out[n - 1].first, row)) {
+            out[n++] = (spread){.first = row, .slowest = row};
+        }
+        spread *s = &out[n - 1];
+        s->n_ranks++;
+        s->sum = __builtin_add_overflow(s->sum, row->stats.sum, &s->sum) ? INT64_MAX : s->sum;
+        s->slowest = row->stats.sum > s->slowest->stats.sum ? row : s->slowest;
+        *total += (double)row->stats.sum;
+    }
+    if (n > 1) {
+        qsort(out, n, sizeof *out, compare_spreads);
+    }
+    return n;
+}
+
+static bool put_spread(ps_table *t, const spread *s, double total, double *cumulative,
+                       const ps_reduce_input *in) {
+    if (!ps_table_add_row(t) || !ps_table_set_text(t, S_TYPE, shown(s->first, OP_TYPE)) ||
+        !ps_table_set_text(t, S_TASK, shown(s->first, TASK_TYPE))) {
+        return false;
+    }
+    double mean = (double)s->sum / (double)s->n_ranks;
+    *cumulative += (double)s->sum;
+    ps_table_set_real(t, S_SUM, (double)s->sum);
+    if (total > 0) {
+        ps_table_set_real(t, S_SHARE, 100 * (double)s->sum / total);
+        ps_table_set_real(t, S_CUMULATIVE, 100 * *cumulative / total);
+    }
+    ps_table_set_int(t, S_RANKS, (int64_t)s->n_ranks);
+    ps_table_set_real(t, S_MEAN, mean);
+    ps_table_set_real(t, S_MAX, (double)s->slowest->stats.sum);
+    if (mean > 0) {
+        ps_table_set_real(t, S_RATIO, (double)s->slowest->stats.sum / mean);
+    }
+    ps_table_set_int(t, S_SLOWEST, in->ranks[s->slowest->rank_index].rank);
+    return true;
+}
+
+static ps_code add_spread(const ps_reduce_input *in, ps_err *err) {
+    ps_sum_rows rows;
+    ps_code code = ps_value_sums_join((const ps_value_sums *const *)in->partials, in->n_ranks,
+                                      BIT(OP_TYPE) | BIT(TASK_TYPE), true, &rows, err);
+    spread *spreads = code == PS_OK ? ps_calloc(rows.n + 1, sizeof *spreads) : NULL;
+    ps_table *t = ps_table_new("ComputeOpSpread", "where computing time goes, and how even", SPREAD,
+                               N_OF(SPREAD));
+    bool ok = spreads != NULL && t != NULL;
+    double total = 0;
+    double cumulative = 0;
+    size_t n = ok ? find_spreads(&rows, spreads, &total) : 0;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = put_spread(t, &spreads[i], total, &cumulative, in);
+    }
+    ps_free(spreads);
+    ps_sum_rows_fini(&rows);
+    if (!ok) {
+        ps_table_free(t);
+        return code != PS_OK ? code : ps_fail_nomem(err);
+    }
+    t->names_fixed = true;
+    t->to = PS_TO_ALL;
+    t->file = "op_spread";
+    return ps_result_add(in->result, t, err);
+}
+
+static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+    *shared = NULL;
+    ps_code code = add_spread(in, err);
+    code = code == PS_OK ? add_joined(in, &SHAPE_ALL, err) : code;
+    code = code == PS_OK ? add_joined(in, &SHAPE_TYPES, err) : code;
+    if (code == PS_OK && !in->opts->exclude_op_name) {
+        code = add_joined(in, &SHAPE_NAMES, err);
+    }
+    return code;
+}
+
+static const ps_round ROUNDS[] = {
+    {.needs = PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_ARGS,
+     .map = map,
+     .reduce = reduce}};
+
+const ps_analysis ps_analysis_compute_op_sum = {
+    .name = "compute_op_sum",
+    .folder = "ComputeOpSum",
+    .summary = "computing operators by type and name: time, spread over ranks",
+    .sets = PS_IN_EVERY,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = free_partial,
+};

@@ -1,0 +1,537 @@
+/* free_analysis: the longest gaps of every rank with what each of them waited for, and how much of a step is free.
+ *
+ * The sentences are those of the public tool where its rules hold; gaps that it would blame on the host although the device
+ * waited for a receive, or for work that had been launched, say so (dispatch.h). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/core/analysis.h"
+#include "analyze/derived/derived.h"
+#include "analyze/rank/dispatch.h"
+#include "analyze/rank/links.h"
+#include "analyze/rank/overlap.h"
+#include "analyze/rank/step_index.h"
+#include "analyze/rank/work.h"
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/num.h"
+
+enum { DEFAULT_TOP = 10, MAX_TYPES = 64 };
+
+/* A gap with what the table says of it; outlives the trace. */
+typedef struct told_gap {
+    int64_t start_ns, end_ns; /* epoch */
+    int64_t framework_idle_ns, call_idle_ns;
+    const char *reason; /* in the arena */
+} told_gap;
+
+typedef struct partial {
+    ps_arena arena;
+    ps_dispatch dispatch; /* of its gaps only sums are used: they point into the trace */
+    told_gap *gaps;
+    size_t n_gaps;
+} partial;
+
+static void free_partial(void *p) {
+    partial *part = p;
+    if (part != NULL) {
+        ps_arena_fini(&part->arena);
+        ps_dispatch_fini(&part->dispatch);
+        ps_free(part->gaps);
+        ps_free(part);
+    }
+}
+
+/* --- sentences -------------------------------------------------------------------------------------------------- */
+
+typedef struct teller {
+    const ps_links *links;
+    const ps_slices *s;
+    ps_work work;
+    bool is_torch; /* as far as a profiler's name tells */
+    ps_buf *out;
+} teller;
+
+/* Microseconds with as many digits as there are, at least one: 2400.0, 508.599. */
+static void add_us(ps_buf *out, int64_t ns) {
+    char digits[8];
+    uint64_t size = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+    (void)snprintf(digits, sizeof digits, "%03u", (unsigned)(size % 1000));
+    size_t n = 3;
+    while (n > 1 && digits[n - 1] == '0') {
+        n--;
+    }
+    ps_buf_addf(out, "%s%llu.%.*s", ns < 0 ? "-" : "", (unsigned long long)(size / 1000), (int)n,
+                digits);
+}
+
+static int64_t end_of(const teller *t, uint32_t slice) {
+    return t->s->start_ns[slice] + t->s->dur_ns[slice];
+}
+
+typedef struct type_count {
+    const char *name;
+    size_t n;
+} type_count;
+
+static int by_count(const void *a, const void *b) {
+    const type_count *x = a;
+    const type_count *y = b;
+    if (x->n != y->n) {
+        return x->n > y->n ? -1 : 1;
+    }
+    return strcmp(x->name, y->name);
+}
+
+static void count_type(type_count *types, size_t *n, const char *name) {
+    size_t k = 0;
+    while (k < *n && strcmp(types[k].name, name) != 0) {
+        k++;
+    }
+    if (k < MAX_TYPES) {
+        types[k].name = name;
+        types[k].n++;
+        *n += k == *n;
+    }
+}
+
+static uint32_t first_from(const ps_slices *s, int64_t start_ns) {
+    uint32_t low = 0;
+    uint32_t high = s->n;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (s->start_ns[middle] < start_ns) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The tasks that lie in the gap, and the longest stretch without any. */
+static void tell_tasks(const teller *t, const ps_gap *g) {
+    type_count types[MAX_TYPES] = {0};
+    size_t n = 0;
+    int64_t reach = g->start_ns;
+    int64_t longest = 0;
+    for (uint32_t i = first_from(t->s, g->start_ns); i < t->s->n && t->s->start_ns[i] < g->end_ns;
+         i++) {
+        uint8_t kind = t->s->kind[i];
+        bool is_task = kind == PS_SLICE_COPY || kind == PS_SLICE_TASK || kind == PS_SLICE_COMM_TASK;
+        if (!is_task || ps_work_device(&t->work, i) != g->device || end_of(t, i) > g->end_ns) {
+            continue;
+        }
+        count_type(types, &n, ps_trace_text(t->links->trace, t->s->name[i]));
+        int64_t pause = t->s->start_ns[i] - reach;
+        longest = pause > longest ? pause : longest;
+        reach = end_of(t, i) > reach ? end_of(t, i) : reach;
+    }
+    longest = g->end_ns - reach > longest ? g->end_ns - reach : longest;
+    qsort(types, n, sizeof *types, by_count);
+    ps_buf_add_str(t->out, "Device task running: ");
+    for (size_t k = 0; k < n; k++) {
+        ps_buf_addf(t->out, "%zu %.80s tasks, ", types[k].n, types[k].name);
+    }
+    ps_buf_add_str(t->out, "max remaining free ");
+    add_us(t->out, longest);
+    ps_buf_add_str(t->out, " us");
+}
+
+static void tell_framework(const teller *t, const ps_gap *g) {
+    if (g->framework_idle_ns != PS_GAP_NO_IDLE) {
+        ps_buf_add_str(t->out, t->is_torch ? "Idle Pytorch layer: no task dispatched in "
+                                           : "Idle framework layer: no task dispatched in ");
+        add_us(t->out, g->framework_idle_ns);
+    } else if (g->call_idle_ns != PS_GAP_NO_IDLE) {
+        ps_buf_add_str(t->out, "Idle host: no task launched in ");
+        add_us(t->out, g->call_idle_ns);
+    } else {
+        uint32_t call = t->links->call[g->next];
+        uint32_t launch = call != PS_NONE ? call : t->links->op[g->next];
+        ps_buf_add_str(t->out, "Idle host: the next task was launched after ");
+        add_us(t->out, end_of(t, launch) - g->start_ns);
+    }
+    ps_buf_add_str(t->out, " us");
+}
+
+/* The longest of three: the pause between the calls, and each of them. */
+static void tell_launch(const teller *t, const ps_gap *g) {
+    uint32_t prev = t->links->call[g->prev];
+    uint32_t next = t->links->call[g->next];
+    const char *name = ps_trace_text(t->links->trace, t->s->name[next]);
+    bool is_gpu = strncmp(name, "cu", 2) == 0 || strncmp(name, "hip", 3) == 0;
+    const char *layer = is_gpu ? "driver" : "CANN";
+    const char *what = is_gpu ? "launch" : "node@launch";
+    int64_t pause = t->s->start_ns[next] - end_of(t, prev);
+    int64_t call =
+        t->s->dur_ns[prev] > t->s->dur_ns[next] ? t->s->dur_ns[prev] : t->s->dur_ns[next];
+    if (pause >= call) {
+        ps_buf_addf(t->out, "Abnormal %s layer: long time between two %s ", layer, what);
+    } else {
+        ps_buf_addf(t->out, "Abnormal %s layer: long %s ", layer, what);
+    }
+    add_us(t->out, pause >= call ? pause : call);
+    ps_buf_add_str(t->out, " us");
+}
+
+static void tell_queued(const teller *t, const ps_gap *g) {
+    uint32_t call = t->links->call[g->next];
+    uint32_t launch = call != PS_NONE ? call : t->links->op[g->next];
+    int64_t before = g->start_ns - end_of(t, launch);
+    ps_buf_add_str(t->out, "Device waits for other work: the next task was launched ");
+    add_us(t->out, before >= 0 ? before : g->first_ns);
+    if (before >= 0) {
+        ps_buf_add_str(t->out, " us before the gap");
+        return;
+    }
+    ps_buf_add_str(t->out, " us into the gap and then waited for ");
+    add_us(t->out, g->end_ns - g->start_ns - g->first_ns);
+    ps_buf_add_str(t->out, " us");
+}
+
+/* The call that the host stood in for most of the gap. */
+static void tell_blocking(const teller *t, const ps_gap *g) {
+    if (g->blocking == PS_NONE || !ps_gap_is_host_bound(g->cause)) {
+        return;
+    }
+    int64_t start = t->s->start_ns[g->blocking];
+    int64_t end = end_of(t, g->blocking);
+    int64_t inside =
+        (end < g->end_ns ? end : g->end_ns) - (start > g->start_ns ? start : g->start_ns);
+    ps_buf_addf(t->out, "; host inside %.80s for ",
+                ps_trace_text(t->links->trace, t->s->name[g->blocking]));
+    add_us(t->out, inside);
+    ps_buf_add_str(t->out, " us of them");
+}
+
+static void tell(const teller *t, const ps_gap *g) {
+    ps_buf_clear(t->out);
+    switch (g->cause) {
+    case PS_GAP_FRAMEWORK:
+        tell_framework(t, g);
+        break;
+    case PS_GAP_LAUNCH:
+        tell_launch(t, g);
+        break;
+    case PS_GAP_TASKS:
+        tell_tasks(t, g);
+        break;
+    case PS_GAP_RECEIVE:
+        ps_buf_add_str(t->out, "Pipeline bubble: waiting for a receive, not for the host");
+        break;
+    case PS_GAP_QUEUED:
+        tell_queued(t, g);
+        break;
+    case PS_GAP_EDGE:
+        ps_buf_add_str(t->out, g->prev == PS_NONE ? "Before the first task of the step"
+                                                  : "After the last task of the step");
+        break;
+    default:
+        ps_buf_add_str(t->out, "Skip free analysis due to no pytorch dispatch time.");
+    }
+    tell_blocking(t, g);
+}
+
+/* --- one rank --------------------------------------------------------------------------------------------------- */
+
+static bool is_torch(const char *profiler) {
+    static const char *const NAMES[] = {"PyTorch", "Ascend", "MindSpore", "msMonitor"};
+    bool any = false;
+    for (size_t i = 0; profiler != NULL && i < sizeof NAMES / sizeof *NAMES; i++) {
+        any = any || strcmp(profiler, NAMES[i]) == 0;
+    }
+    return any;
+}
+
+static ps_code tell_all(const ps_map_input *in, const ps_links *links, partial *part, ps_err *err) {
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    teller t = {.links = links,
+                .s = ps_trace_slices(in->trace),
+                .work = ps_work_of(links),
+                .is_torch = is_torch(in->rank->profiler),
+                .out = &text};
+    int64_t origin = ps_trace_origin_ns(in->trace);
+    part->gaps = ps_calloc(part->dispatch.n_worst + 1, sizeof *part->gaps);
+    bool ok = part->gaps != NULL;
+    for (size_t i = 0; ok && i < part->dispatch.n_worst; i++) {
+        const ps_gap *g = &part->dispatch.worst[i];
+        tell(&t, g);
+        told_gap *told = &part->gaps[part->n_gaps++];
+        *told = (told_gap){
+            .start_ns = origin + g->start_ns,
+            .end_ns = origin + g->end_ns,
+            .framework_idle_ns = g->framework_idle_ns,
+            .call_idle_ns = g->call_idle_ns,
+            .reason = ps_buf_ok(&text) ? ps_arena_strndup(&part->arena, ps_buf_str(&text), text.len)
+                                       : NULL};
+        ok = told->reason != NULL;
+    }
+    ps_buf_fini(&text);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
+    size_t top = in->opts->top_num > 0 ? (size_t)in->opts->top_num : DEFAULT_TOP;
+    ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
+    const ps_links *links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
+    const ps_overlaps *overlaps = links != NULL ? ps_derived_overlaps(in->derived, err) : NULL;
+    code = code == PS_OK && overlaps == NULL ? PS_NOMEM : code;
+    if (code == PS_OK && overlaps->n == 0) {
+        code = ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK);
+    }
+    if (code == PS_OK) {
+        code = ps_dispatch_measure(links, overlaps, in->opts->step_id, top, &part->dispatch, err);
+    }
+    return code == PS_OK ? tell_all(in, links, part, err) : code;
+}
+
+static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+    partial *part = ps_calloc(1, sizeof *part);
+    if (part == NULL) {
+        return ps_fail_nomem(err);
+    }
+    ps_arena_init(&part->arena);
+    ps_code code = read_rank(in, part, err);
+    if (code != PS_OK) {
+        free_partial(part);
+        return code;
+    }
+    *out = part;
+    return PS_OK;
+}
+
+/* --- tables ----------------------------------------------------------------------------------------------------- */
+
+enum { RANK, START, END, DURATION, FRAMEWORK_IDLE, CALL_IDLE, REASON, N_COLUMNS };
+static const ps_column GAP_COLUMNS[N_COLUMNS] = {
+    {.name = "rankId", .type = PS_COL_INT, .header = "Rank ID"},
+    {.name = "startTime(us)", .type = PS_COL_TEXT, .header = "Start Time(us)"},
+    {.name = "endTime(us)", .type = PS_COL_TEXT, .header = "End Time(us)"},
+    {.name = "duration(us)", .type = PS_COL_REAL, .header = "Duration(us)"},
+    {.name = "pytorchIdleTime(us)", .type = PS_COL_REAL, .header = "Pytorch Idle Time(us)"},
+    {.name = "cannIdleTime(us)", .type = PS_COL_REAL, .header = "Cann Idle Time(us)"},
+    {.name = "reason", .type = PS_COL_TEXT, .header = "Reason"}};
+
+/* Exact, and without digits after the point where there are none to show. */
+static bool set_time(ps_table *t, size_t column, int64_t ns) {
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    add_us(&text, ns);
+    size_t n = text.len;
+    if (ps_buf_ok(&text) && n > 2 && memcmp(ps_buf_str(&text) + n - 2, ".0", 2) == 0) {
+        n -= 2;
+    }
+    char whole[32];
+    (void)snprintf(whole, sizeof whole, "%.*s", (int)n, ps_buf_ok(&text) ? ps_buf_str(&text) : "");
+    bool ok = ps_buf_ok(&text) && ps_table_set_text(t, column, whole);
+    ps_buf_fini(&text);
+    return ok;
+}
+
+static void set_idle(ps_table *t, size_t column, int64_t ns) {
+    if (ns != PS_GAP_NO_IDLE) {
+        ps_table_set_real(t, column, (double)ns / 1000);
+    }
+}
+
+static bool put_gap(ps_table *t, int64_t rank, const told_gap *g) {
+    if (!ps_table_add_row(t)) {
+        return false;
+    }
+    ps_table_set_int(t, RANK, rank);
+    ps_table_set_real(t, DURATION, (double)(g->end_ns - g->start_ns) / 1000);
+    set_idle(t, FRAMEWORK_IDLE, g->framework_idle_ns);
+    set_idle(t, CALL_IDLE, g->call_idle_ns);
+    return set_time(t, START, g->start_ns) && set_time(t, END, g->end_ns) &&
+           ps_table_set_text(t, REASON, g->reason);
+}
+
+enum {
+    SUM_RANK,
+    SUM_STEP,
+    SUM_BUSY,
+    SUM_FREE,
+    SUM_PREPARING,
+    SUM_FREE_SHARE,
+    SUM_IDLE_SHARE,
+    SUM_HOST_BOUND,
+    SUM_SMALL,
+    SUM_DELAY_MEDIAN,
+    SUM_DELAY_P95,
+    N_SUMS
+};
+#define US_COLUMN(column)                                                                          \
+    { .name = column, .type = PS_COL_REAL, .unit = PS_UNIT_US }
+#define SHARE_COLUMN(column)                                                                       \
+    { .name = column, .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT }
+static const ps_column SUM_COLUMNS[N_SUMS] = {{.name = "rankId", .type = PS_COL_INT},
+                                              {.name = "step", .type = PS_COL_INT},
+                                              US_COLUMN("busy"),
+                                              US_COLUMN("free"),
+                                              US_COLUMN("preparing"),
+                                              SHARE_COLUMN("freeShare"),
+                                              SHARE_COLUMN("freeAndPreparingShare"),
+                                              US_COLUMN("hostBound"),
+                                              US_COLUMN("gapsUnder20us"),
+                                              US_COLUMN("launchDelayMedian"),
+                                              US_COLUMN("launchDelayP95")};
+
+static double percent(int64_t part, int64_t whole) {
+    return whole > 0 ? 100 * (double)part / (double)whole : 0;
+}
+
+/* Of what is free. */
+typedef struct free_sums {
+    int64_t host_bound_ns, short_ns;
+} free_sums;
+
+static void put_sums(ps_table *t, const free_sums *sums) {
+    ps_table_set_real(t, SUM_HOST_BOUND, (double)sums->host_bound_ns / 1000);
+    ps_table_set_real(t, SUM_SMALL, (double)sums->short_ns / 1000);
+}
+
+static free_sums sums_of(const ps_dispatch_step *s) {
+    free_sums sums = {0};
+    for (int c = 0; c < PS_N_GAP_CAUSES; c++) {
+        int64_t of_cause = ps_gap_sum_of(s->sums[c]).total_ns;
+        bool is_host_bound = ps_gap_is_host_bound((ps_gap_cause)c);
+        sums.host_bound_ns = ps_i64_plus(sums.host_bound_ns, is_host_bound ? of_cause : 0);
+        sums.short_ns = ps_i64_plus(sums.short_ns, s->sums[c][0].total_ns);
+    }
+    return sums;
+}
+
+static void put_shares(ps_table *t, int64_t busy_ns, int64_t free_ns, int64_t preparing_ns,
+                       int64_t step_ns) {
+    ps_table_set_real(t, SUM_BUSY, (double)busy_ns / 1000);
+    ps_table_set_real(t, SUM_FREE, (double)free_ns / 1000);
+    ps_table_set_real(t, SUM_PREPARING, (double)preparing_ns / 1000);
+    ps_table_set_real(t, SUM_FREE_SHARE, percent(free_ns, ps_i64_plus(busy_ns, free_ns)));
+    ps_table_set_real(t, SUM_IDLE_SHARE, percent(ps_i64_plus(free_ns, preparing_ns), step_ns));
+}
+
+/* A row for each step, and one without a step for all of the rank, which has the launch delays. */
+static bool put_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
+    int64_t busy = 0;
+    int64_t idle = 0;
+    int64_t preparing = 0;
+    int64_t whole = 0;
+    free_sums all = {0};
+    for (size_t i = 0; i < d->n_steps; i++) {
+        const ps_dispatch_step *s = &d->steps[i];
+        free_sums sums = sums_of(s);
+        all.host_bound_ns = ps_i64_plus(all.host_bound_ns, sums.host_bound_ns);
+        all.short_ns = ps_i64_plus(all.short_ns, sums.short_ns);
+        busy = ps_i64_plus(busy, s->busy_ns);
+        idle = ps_i64_plus(idle, s->free_ns);
+        preparing = ps_i64_plus(preparing, s->preparing_ns);
+        whole = ps_i64_plus(whole, s->step_ns);
+        if (s->has_step) {
+            if (!ps_table_add_row(t)) {
+                return false;
+            }
+            ps_table_set_int(t, SUM_RANK, rank);
+            ps_table_set_int(t, SUM_STEP, s->step);
+            put_shares(t, s->busy_ns, s->free_ns, s->preparing_ns, s->step_ns);
+            put_sums(t, &sums);
+        }
+    }
+    if (!ps_table_add_row(t)) {
+        return false;
+    }
+    ps_table_set_int(t, SUM_RANK, rank);
+    put_shares(t, busy, idle, preparing, whole);
+    put_sums(t, &all);
+    if (d->after_call.n > 0) {
+        ps_table_set_real(t, SUM_DELAY_MEDIAN, d->after_call.median_ns / 1000);
+        ps_table_set_real(t, SUM_DELAY_P95, d->after_call.p95_ns / 1000);
+    }
+    return true;
+}
+
+static const ps_column SIZE_COLUMNS[] = {
+    {.name = "rankId", .type = PS_COL_INT},
+    {.name = "cause", .type = PS_COL_TEXT},
+    {.name = "gapLength", .type = PS_COL_TEXT},
+    {.name = "count", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    US_COLUMN("total"),
+};
+
+static bool put_histogram(ps_table *t, int64_t rank, const ps_dispatch *d) {
+    static const char *const SIZES[PS_N_GAP_SIZES] = {"< 20 us",    "20 - 50 us", "50 - 100 us",
+                                                      "0.1 - 1 ms", "1 - 10 ms",  ">= 10 ms"};
+    for (int c = 0; c < PS_N_GAP_CAUSES; c++) {
+        for (int s = 0; s < PS_N_GAP_SIZES; s++) {
+            const ps_gap_sum *sum = &d->sums[c][s];
+            if (sum->n == 0 && sum->total_ns == 0) {
+                continue;
+            }
+            if (!ps_table_add_row(t) ||
+                !ps_table_set_text(t, 1, ps_gap_cause_name((ps_gap_cause)c)) ||
+                !ps_table_set_text(t, 2, SIZES[s])) {
+                return false;
+            }
+            ps_table_set_int(t, 0, rank);
+            ps_table_set_int(t, 3, sum->n);
+            ps_table_set_real(t, 4, (double)sum->total_ns / 1000);
+        }
+    }
+    return true;
+}
+
+static ps_code add(const ps_reduce_input *in, ps_table *t, const char *file, ps_err *err) {
+    t->to = PS_TO_ALL;
+    t->file = file;
+    t->names_fixed = true;
+    return ps_result_add(in->result, t, err);
+}
+
+static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+    *shared = NULL;
+    ps_table *gaps = ps_table_new("FreeAnalysis", "longest gaps", GAP_COLUMNS, N_COLUMNS);
+    ps_table *sums = ps_table_new("FreeSummary", "free time", SUM_COLUMNS, N_SUMS);
+    ps_table *sizes = ps_table_new("FreeGaps", "gaps by cause and length", SIZE_COLUMNS,
+                                   sizeof SIZE_COLUMNS / sizeof *SIZE_COLUMNS);
+    bool ok = gaps != NULL && sums != NULL && sizes != NULL;
+    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+        const partial *part = in->partials[r];
+        int64_t rank = in->ranks[r].rank;
+        for (size_t i = 0; ok && part != NULL && i < part->n_gaps; i++) {
+            ok = put_gap(gaps, rank, &part->gaps[i]);
+        }
+        ok = ok && (part == NULL || (put_summary(sums, rank, &part->dispatch) &&
+                                     put_histogram(sizes, rank, &part->dispatch)));
+    }
+    ps_code code = ok ? add(in, gaps, "free_analysis", err) : ps_fail_nomem(err);
+    gaps = ok ? NULL : gaps;
+    if (code == PS_OK) {
+        code = add(in, sums, "free_summary", err);
+        sums = NULL;
+    }
+    if (code == PS_OK) {
+        code = add(in, sizes, "free_gaps", err);
+        sizes = NULL;
+    }
+    ps_table_free(gaps);
+    ps_table_free(sums);
+    ps_table_free(sizes);
+    return code;
+}
+
+static const ps_round ROUNDS[] = {
+    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS,
+     .map = map,
+     .reduce = reduce}};
+
+const ps_analysis ps_analysis_free_analysis = {
+    .name = "free_analysis",
+    .folder = "FreeAnalysis",
+    .summary = "longest gaps of the device and what they waited for; free share, launch delay",
+    .sets = PS_IN_EVERY,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = free_partial,
+};

@@ -1,0 +1,339 @@
+/* hccl_sum: how long communication operators take, by type over all ranks, by type and rank, and the names that take
+ * longest. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/derived/comm_part.h"
+#include "analyze/core/give.h"
+#include "analyze/stats/stats.h"
+#include "base/alloc.h"
+#include "base/buf.h"
+
+/* One operator; `what` is its type or name in the pool of the gathering. */
+typedef struct sample {
+    int64_t duration_ns;
+    uint32_t what, rank;
+} sample;
+
+typedef struct gathering {
+    ps_strpool texts;
+    sample *by_type, *by_name;
+    size_t n;
+    int64_t *values; /* of one row */
+} gathering;
+
+typedef struct row {
+    ps_stats stats;
+    const char *text;
+    int64_t rank, min_rank, max_rank;
+} row;
+
+/* --- gathering ------------------------------------------------------------------------------------------------ */
+
+static bool gather_rank(gathering *g, const ps_comm_list *list, uint32_t rank) {
+    for (size_t i = 0; i < list->n; i++) {
+        const ps_comm_op *op = &list->ops[i];
+        const char *type = ps_comm_text(list, op->type);
+        const char *name = ps_comm_text(list, op->name);
+        int64_t duration = op->end_ns - op->start_ns;
+        uint32_t type_id = ps_strpool_add(&g->texts, type, strlen(type)).id;
+        uint32_t name_id = ps_strpool_add(&g->texts, name, strlen(name)).id;
+        if (type_id == 0 || name_id == 0) {
+            return false;
+        }
+        g->by_type[g->n] = (sample){duration, type_id, rank};
+        g->by_name[g->n++] = (sample){duration, name_id, rank};
+    }
+    return true;
+}
+
+static bool gather(gathering *g, const ps_reduce_input *in) {
+    size_t n = 0;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const ps_comm_part *part = in->partials[r];
+        n += part != NULL ? part->list.n : 0;
+    }
+    *g = (gathering){.by_type = ps_calloc(n + 1, sizeof *g->by_type),
+                     .by_name = ps_calloc(n + 1, sizeof *g->by_name),
+                     .values = ps_calloc(n + 1, sizeof *g->values)};
+    bool ok =
+        ps_strpool_init(&g->texts) && g->by_type != NULL && g->by_name != NULL && g->values != NULL;
+    for (uint32_t r = 0; ok && r < in->n_ranks; r++) {
+        const ps_comm_part *part = in->partials[r];
+        ok = part == NULL || gather_rank(g, &part->list, r);
+    }
+    return ok;
+}
+
+static void gathering_fini(gathering *g) {
+    ps_free(g->by_type);
+    ps_free(g->by_name);
+    ps_free(g->values);
+    ps_strpool_fini(&g->texts);
+}
+
+/* --- rows ----------------------------------------------------------------------------------------------------- */
+
+/* By text and rank, shortest first. */
+static int compare_samples(const void *a, const void *b) {
+    const sample *x = a;
+    const sample *y = b;
+    if (x->what != y->what) {
+        return x->what < y->what ? -1 : 1;
+    }
+    if (x->rank != y->rank) {
+        return x->rank < y->rank ? -1 : 1;
+    }
+    return x->duration_ns < y->duration_ns ? -1 : x->duration_ns > y->duration_ns;
+}
+
+/* The lowest ranks of the extremes. */
+static row measure(gathering *g, const ps_reduce_input *in, const sample *s, size_t n) {
+    const sample *least = s;
+    const sample *most = s;
+    for (size_t i = 0; i < n; i++) {
+        g->values[i] = s[i].duration_ns;
+        least = s[i].duration_ns < least->duration_ns ? &s[i] : least;
+        most = s[i].duration_ns > most->duration_ns ? &s[i] : most;
+    }
+    return (row){.stats = ps_stats_of(g->values, n),
+                 .text = ps_strpool_get(&g->texts, (ps_str){s->what}),
+                 .rank = in->ranks[s->rank].rank,
+                 .min_rank = in->ranks[least->rank].rank,
+                 .max_rank = in->ranks[most->rank].rank};
+}
+
+/* Rows of samples that are sorted, one for each text, or text and rank. NULL when memory is out. */
+static row *measure_all(gathering *g, const ps_reduce_input *in, const sample *s, bool by_rank,
+                        size_t *n_rows) {
+    row *rows = ps_calloc(g->n + 1, sizeof *rows);
+    *n_rows = 0;
+    for (size_t i = 0; rows != NULL && i < g->n;) {
+        size_t k = i;
+        while (k < g->n && s[k].what == s[i].what && (!by_rank || s[k].rank == s[i].rank)) {
+            k++;
+        }
+        rows[(*n_rows)++] = measure(g, in, s + i, k - i);
+        i = k;
+    }
+    return rows;
+}
+
+static int by_sum(const void *a, const void *b) {
+    const row *x = a;
+    const row *y = b;
+    if (x->stats.sum != y->stats.sum) {
+        return x->stats.sum > y->stats.sum ? -1 : 1;
+    }
+    return strcmp(x->text, y->text);
+}
+
+static int by_rank_and_sum(const void *a, const void *b) {
+    const row *x = a;
+    const row *y = b;
+    if (x->rank != y->rank) {
+        return x->rank < y->rank ? -1 : 1;
+    }
+    return by_sum(a, b);
+}
+
+static int by_mean(const void *a, const void *b) {
+    const row *x = a;
+    const row *y = b;
+    if (x->stats.mean > y->stats.mean || x->stats.mean < y->stats.mean) {
+        return x->stats.mean > y->stats.mean ? -1 : 1;
+    }
+    return strcmp(x->text, y->text);
+}
+
+/* --- tables --------------------------------------------------------------------------------------------------- */
+
+static const ps_column ALL_COLUMNS[] = {{.name = "OpType", .type = PS_COL_TEXT, .is_key = true},
+                                        PS_STATS_COLUMNS};
+static const ps_column RANK_COLUMNS[] = {{.name = "OpType", .type = PS_COL_TEXT, .is_key = true},
+                                         PS_STATS_COLUMNS,
+                                         {.name = "Rank", .type = PS_COL_INT}};
+static const ps_column TOP_COLUMNS[] = {{.name = "OpName", .type = PS_COL_TEXT, .is_key = true},
+                                        PS_STATS_COLUMNS,
+                                        {.name = "MinRank", .type = PS_COL_INT},
+                                        {.name = "MaxRank", .type = PS_COL_INT}};
+
+typedef struct table_spec {
+    const char *name, *title, *file;
+    const ps_column *columns;
+    size_t n_columns;
+    bool by_name, by_rank;
+    int (*order)(const void *, const void *);
+} table_spec;
+
+static const table_spec TABLES[] = {
+    {"HcclAllRankStats", "communication operators by type, all ranks", "all_stats", ALL_COLUMNS,
+     sizeof ALL_COLUMNS / sizeof *ALL_COLUMNS, false, false, by_sum},
+    {"HcclPerRankStats", "communication operators by type and rank", "rank_stats", RANK_COLUMNS,
+     sizeof RANK_COLUMNS / sizeof *RANK_COLUMNS, false, true, by_rank_and_sum},
+    {"HcclTopOpStats", "names that take longest on average", "top_op_stats", TOP_COLUMNS,
+     sizeof TOP_COLUMNS / sizeof *TOP_COLUMNS, true, false, by_mean},
+};
+
+#define DEFAULT_TOP 15
+
+static bool put_row(ps_table *t, const table_spec *spec, const row *r) {
+    if (!ps_table_add_row(t) || !ps_table_set_text(t, 0, r->text)) {
+        return false;
+    }
+    ps_stats_put(t, 1, &r->stats);
+    if (spec->by_rank) {
+        ps_table_set_int(t, 1 + PS_N_STATS_COLUMNS, r->rank);
+    } else if (spec->by_name) {
+        ps_table_set_int(t, 1 + PS_N_STATS_COLUMNS, r->min_rank);
+        ps_table_set_int(t, 2 + PS_N_STATS_COLUMNS, r->max_rank);
+    }
+    return true;
+}
+
+static ps_code add_table(gathering *g, const ps_reduce_input *in, const table_spec *spec,
+                         ps_err *err) {
+    size_t n = 0;
+    row *rows = measure_all(g, in, spec->by_name ? g->by_name : g->by_type, spec->by_rank, &n);
+    ps_table *t = ps_table_new(spec->name, spec->title, spec->columns, spec->n_columns);
+    bool ok = rows != NULL && t != NULL;
+    if (ok && n > 1) {
+        qsort(rows, n, sizeof *rows, spec->order);
+    }
+    size_t limit = !spec->by_name          ? n
+                   : in->opts->top_num > 0 ? (size_t)in->opts->top_num
+                                           : DEFAULT_TOP;
+    for (size_t i = 0; ok && i < n && i < limit; i++) {
+        ok = put_row(t, spec, &rows[i]);
+    }
+    ps_free(rows);
+    return ps_give(in->result, t, ok, spec->file,
+                   spec->by_rank ? PS_TO_DB | PS_TO_FILES : PS_TO_ALL, err);
+}
+
+/* --- groups --------------------------------------------------------------------------------------------------- */
+
+static const ps_column GROUP_COLUMNS[] = {
+    {.name = "GroupName", .type = PS_COL_TEXT, .is_key = true},
+    {.name = "GroupId", .type = PS_COL_TEXT},
+    {.name = "Ranks", .type = PS_COL_TEXT}};
+
+typedef struct membership {
+    const char *group; /* in the part of a rank */
+    int64_t rank;
+} membership;
+
+static int compare_memberships(const void *a, const void *b) {
+    const membership *x = a;
+    const membership *y = b;
+    int by_group = strcmp(x->group, y->group);
+    return by_group != 0 ? by_group : x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Each group of each rank once. NULL when memory is out. */
+static membership *find_memberships(const ps_reduce_input *in, size_t *n) {
+    membership *all = NULL;
+    size_t cap = 0;
+    bool ok = ps_grow(&all, &cap, 1, SIZE_MAX / 64, sizeof *all);
+    *n = 0;
+    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+        const ps_comm_part *part = in->partials[r];
+        size_t n_strings = part != NULL ? part->list.strings.n : 0;
+        bool *seen = ps_calloc(n_strings + 1, sizeof *seen);
+        ok = seen != NULL;
+        for (size_t i = 0; ok && part != NULL && i < part->list.n; i++) {
+            ps_str group = part->list.ops[i].group;
+            if (ps_str_is_none(group) || seen[group.id]) {
+                continue;
+            }
+            seen[group.id] = true;
+            ok = ps_grow(&all, &cap, *n + 1, SIZE_MAX / 64, sizeof *all);
+            if (ok) {
+                all[(*n)++] = (membership){ps_comm_text(&part->list, group), in->ranks[r].rank};
+            }
+        }
+        ps_free(seen);
+    }
+    if (!ok) {
+        ps_free(all);
+        return NULL;
+    }
+    return all;
+}
+
+static bool put_group(ps_table *t, const membership *m, size_t n) {
+    char key[PS_COMM_KEY_SIZE];
+    ps_comm_key(m->group, key, sizeof key);
+    size_t len = strlen(key);
+    ps_buf ranks;
+    ps_buf_init(&ranks, 0);
+    for (size_t i = 0; i < n; i++) {
+        ps_buf_addf(&ranks, "%s%lld", i == 0 ? "" : ";", (long long)m[i].rank);
+    }
+    bool ok = ps_buf_ok(&ranks) && ps_table_add_row(t) && ps_table_set_text(t, 0, m->group) &&
+              ps_table_set_text(t, 1, len > 3 ? key + len - 3 : key) &&
+              ps_table_set_text(t, 2, ps_buf_str(&ranks));
+    ps_buf_fini(&ranks);
+    return ok;
+}
+
+static ps_code add_groups(const ps_reduce_input *in, ps_err *err) {
+    size_t n = 0;
+    membership *all = find_memberships(in, &n);
+    ps_table *t = ps_table_new("HcclGroupNameMap", "communicators", GROUP_COLUMNS, 3);
+    bool ok = all != NULL && t != NULL;
+    if (ok && n > 1) {
+        qsort(all, n, sizeof *all, compare_memberships);
+    }
+    for (size_t i = 0; ok && i < n;) {
+        size_t k = i;
+        while (k < n && strcmp(all[k].group, all[i].group) == 0) {
+            k++;
+        }
+        ok = put_group(t, all + i, k - i);
+        i = k;
+    }
+    ps_free(all);
+    return ps_give(in->result, t, ok, "group_name_map", PS_TO_DB | PS_TO_FILES, err);
+}
+
+/* --- the rounds ----------------------------------------------------------------------------------------------- */
+
+static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+    ps_comm_part *part = NULL;
+    ps_code code = ps_comm_part_read(in, 0, &part, err);
+    if (code != PS_OK) {
+        ps_comm_part_free(part);
+        return code;
+    }
+    *out = part;
+    return PS_OK;
+}
+
+static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+    *shared = NULL;
+    gathering g;
+    ps_code code = gather(&g, in) ? PS_OK : ps_fail_nomem(err);
+    if (code == PS_OK && g.n > 1) {
+        qsort(g.by_type, g.n, sizeof *g.by_type, compare_samples);
+        qsort(g.by_name, g.n, sizeof *g.by_name, compare_samples);
+    }
+    for (size_t i = 0; code == PS_OK && i < sizeof TABLES / sizeof *TABLES; i++) {
+        code = add_table(&g, in, &TABLES[i], err);
+    }
+    gathering_fini(&g);
+    return code == PS_OK ? add_groups(in, err) : code;
+}
+
+static const ps_round ROUNDS[] = {{.needs = PS_COMM_PART_NEEDS, .map = map, .reduce = reduce}};
+
+const ps_analysis ps_analysis_hccl_sum = {
+    .name = "hccl_sum",
+    .folder = "HcclSum",
+    .summary = "durations of communication operators by type, rank and name",
+    .sets = PS_IN_EVERY,
+    .writes = PS_WRITES_CLUSTER,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = ps_comm_part_free,
+};

@@ -1,0 +1,107 @@
+/* module_statistic: the model as a tree of modules, the operators that each module ran in order, the kernels that each
+ * operator launched, how long they took, and what share of the chip's peak they reached. */
+#include <string.h>
+
+#include "analyze/core/analysis.h"
+#include "analyze/derived/derived.h"
+#include "analyze/rank/links.h"
+#include "analyze/mfu/mfu.h"
+#include "analyze/modes/module_partial.h"
+#include "analyze/rank/step_index.h"
+#include "base/alloc.h"
+
+/* What one map makes on the way to its partial. */
+typedef struct work {
+    const ps_map_input *in;
+    const ps_links *links;
+    const ps_module_tree *tree;
+    ps_module_rows rows;
+    ps_module_measures measures;
+    const ps_mfu *mfu;
+    uint8_t *wanted; /* [n_calls] */
+} work;
+
+static ps_code choose_calls(work *w, ps_err *err) {
+    const ps_module_tree *t = w->tree;
+    int64_t step = w->in->opts->step_id;
+    w->wanted = ps_calloc(t->n_calls + 1, 1);
+    if (w->wanted == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (size_t c = 0; c < t->n_calls; c++) {
+        int64_t at = t->calls[c].start_ns;
+        w->wanted[c] = step < 0 || ps_step_of(&w->links->steps, at, at) == step;
+    }
+    return PS_OK;
+}
+
+static ps_code check_coverage(const work *w, ps_err *err) {
+    const ps_module_measures *m = &w->measures;
+    if (m->inside.n_kernels > 0) {
+        return PS_OK;
+    }
+    int64_t all_ns = ps_i64_plus(m->outside.kernel_ns, m->unlinked.kernel_ns);
+    return ps_fail(
+        err, PS_NOTHING,
+        "none of the %lld operators that launched kernels%s lies in one of the %zu modules (%s): "
+        "%.0f %% of the kernel time is outside, of the rest the launch is not known",
+        (long long)m->outside.n_ops, w->in->opts->step_id >= 0 ? " in this step" : "",
+        w->tree->n_marked, ps_module_source_text(w->tree),
+        all_ns > 0 ? 100.0 * (double)m->outside.kernel_ns / (double)all_ns : 0);
+}
+
+static ps_code analyse(work *w, ps_module_partial **out, ps_err *err) {
+    const ps_map_input *in = w->in;
+    ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
+    w->links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
+    code = code == PS_OK && w->links == NULL ? PS_NOMEM : code;
+    code = code == PS_OK ? ps_derived_modules(in->derived, true, &w->tree, err) : code;
+    code = code == PS_OK ? choose_calls(w, err) : code;
+    if (code == PS_OK) {
+        w->mfu = ps_derived_mfu(in->derived, err);
+        code = w->mfu != NULL ? PS_OK : PS_NOMEM;
+    }
+    code = code == PS_OK
+               ? ps_module_measure(w->tree, w->wanted, in->opts->step_id, w->mfu, &w->measures, err)
+               : code;
+    code = code == PS_OK ? check_coverage(w, err) : code;
+    code = code == PS_OK ? ps_module_rows_collect(w->tree, w->wanted, w->mfu, &w->rows, err) : code;
+    const ps_module_found found = {w->tree, &w->rows, &w->measures, w->wanted, in->opts};
+    return code == PS_OK ? ps_module_partial_make(&found, out, err) : code;
+}
+
+static ps_code map(const ps_map_input *in, void **partial, ps_err *err) {
+    work w = {.in = in};
+    ps_module_partial *out = NULL;
+    ps_code code = analyse(&w, &out, err);
+    ps_free(w.wanted);
+    ps_module_measures_fini(&w.measures);
+    ps_module_rows_fini(&w.rows);
+    *partial = out;
+    return code;
+}
+
+static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+    *shared = NULL;
+    return ps_module_tables(in, err);
+}
+
+static void free_partial(void *p) {
+    ps_module_partial_free(p);
+}
+
+static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS |
+                                            PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_ARGS,
+                                   .map = map,
+                                   .reduce = reduce}};
+
+const ps_analysis ps_analysis_module_statistic = {
+    .name = "module_statistic",
+    .folder = "ModuleStatistic",
+    .summary = "the model as a tree: operators, kernels, times and MFU of each module",
+    .sets = PS_IN_EVERY,
+    .writes = PS_WRITES_CLUSTER,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = free_partial,
+};

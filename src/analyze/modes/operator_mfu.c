@@ -1,0 +1,566 @@
+/* operator_mfu: FLOPs, rate and share of the chip's peak of every kernel that multiplies matrices. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/core/analysis.h"
+#include "analyze/derived/derived.h"
+#include "analyze/rank/links.h"
+#include "analyze/mfu/mfu.h"
+#include "analyze/modes/module_mfu.h"
+#include "analyze/rank/step_index.h"
+#include "base/alloc.h"
+#include "base/idmap.h"
+#include "base/num.h"
+#include "base/strpool.h"
+
+#define MAX_ROWS ((size_t)1 << 28)
+
+typedef struct row {
+    int64_t start_ns, end_ns; /* epoch */
+    ps_kernel_flops f;
+    ps_str op, kernel, flops_name, in_shapes, out_shapes; /* of the partial's texts */
+} row;
+
+/* Kernels of a rank whose FLOPs are known from the same source, by name. */
+typedef struct source_sum {
+    ps_str kernel, flops_name;
+    ps_flops_source source;
+    int64_t n;
+    double flops;
+} source_sum;
+
+typedef struct partial {
+    ps_strpool texts;
+    row *rows; /* by start */
+    size_t n, cap;
+    source_sum *sums; /* by names and source */
+    size_t n_sums, cap_sums;
+    size_t n_users; /* the run, and tables that make their rows from it */
+    ps_module_mfu modules;
+    int64_t n_unknown;
+    double peak_flop_s;
+    char peak_from[160];
+} partial;
+
+static void free_partial(void *p) {
+    partial *part = p;
+    if (part != NULL && --part->n_users == 0) {
+        ps_strpool_fini(&part->texts);
+        ps_module_mfu_fini(&part->modules);
+        ps_free(part->rows);
+        ps_free(part->sums);
+        ps_free(part);
+    }
+}
+
+/* --- one rank ------------------------------------------------------------------------------------------------- */
+
+/* Keeps a text without the quotes that Ascend puts around shapes; none for NULL. False when memory is out. */
+static bool keep(partial *part, const char *text, ps_str *out) {
+    size_t n = 0;
+    *out = PS_STR_NONE;
+    if (text == NULL) {
+        return true;
+    }
+    while (*text == '"') {
+        text++;
+    }
+    for (n = 0; text[n] != '\0'; n++) {
+    }
+    while (n > 0 && text[n - 1] == '"') {
+        n--;
+    }
+    *out = ps_strpool_add(&part->texts, text, n);
+    return !ps_str_is_none(*out);
+}
+
+/* Shapes stand with the kernel, or with the operator that launched it. */
+static const char *shapes_of(const ps_links *links, uint32_t slice, const char *const *keys,
+                             const char *op_key) {
+    for (; *keys != NULL; keys++) {
+        const char *text = ps_trace_arg_text(links->trace, slice, *keys);
+        if (text != NULL) {
+            return text;
+        }
+    }
+    uint32_t op = links->op[slice];
+    return op != PS_NONE && op_key != NULL ? ps_trace_arg_text(links->trace, op, op_key) : NULL;
+}
+
+static bool take_kernel(partial *part, const ps_links *links, const ps_mfu *mfu, uint32_t slice) {
+    const ps_slices *s = ps_trace_slices(links->trace);
+    int64_t start = s->start_ns[slice] + ps_trace_origin_ns(links->trace);
+    row r = {.start_ns = start, .end_ns = start + s->dur_ns[slice], .f = ps_mfu_of(mfu, slice)};
+    if (r.f.flops <= 0) {
+        part->n_unknown++;
+        return true;
+    }
+    uint32_t op = links->op[slice];
+    const char *op_name = op != PS_NONE ? ps_trace_text(links->trace, s->name[op]) : NULL;
+    const char *in = shapes_of(
+        links, slice, (const char *const[]){"inputShapes", "Input Shapes", NULL}, "Input Dims");
+    const char *out =
+        shapes_of(links, slice, (const char *const[]){"outputShapes", "Output Shapes", NULL}, NULL);
+    if (!keep(part, op_name, &r.op) ||
+        !keep(part, ps_trace_text(links->trace, s->name[slice]), &r.kernel) ||
+        !keep(part, ps_mfu_name_of(mfu, slice), &r.flops_name) || !keep(part, in, &r.in_shapes) ||
+        !keep(part, out, &r.out_shapes) ||
+        !ps_grow(&part->rows, &part->cap, part->n + 1, MAX_ROWS, sizeof *part->rows)) {
+        return false;
+    }
+    part->rows[part->n++] = r;
+    return true;
+}
+
+static ps_code take_all(partial *part, const ps_links *links, const ps_mfu *mfu, int64_t step,
+                        ps_err *err) {
+    const ps_slices *s = ps_trace_slices(links->trace);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->n; i++) {
+        if (s->kind[i] == PS_SLICE_KERNEL && ps_mfu_is_matrix(mfu, i) &&
+            (step < 0 || ps_links_step(links, i) == step)) {
+            ok = take_kernel(part, links, mfu, i);
+        }
+    }
+    const char *how = "";
+    part->peak_flop_s = ps_mfu_peak_flop_s(mfu, &how);
+    (void)snprintf(part->peak_from, sizeof part->peak_from, "%s", how);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+static int compare_sums(const void *a, const void *b, void *context) {
+    const ps_strpool *texts = context;
+    const source_sum *x = a;
+    const source_sum *y = b;
+    int order = strcmp(ps_strpool_get(texts, x->kernel), ps_strpool_get(texts, y->kernel));
+    order = order != 0 ? order
+                       : strcmp(ps_strpool_get(texts, x->flops_name),
+                                ps_strpool_get(texts, y->flops_name));
+    return order != 0 ? order : (x->source > y->source) - (x->source < y->source);
+}
+
+/* False when memory is out. */
+static bool sum_one(partial *part, ps_idmap *rows, const row *r) {
+    uint64_t key = ((uint64_t)r->kernel.id << 32) | r->flops_name.id;
+    uint32_t at = ps_idmap_get(rows, key);
+    if (at == PS_IDMAP_NONE) {
+        at = (uint32_t)part->n_sums;
+        if (!ps_grow(&part->sums, &part->cap_sums, part->n_sums + 1, MAX_ROWS,
+                     sizeof *part->sums) ||
+            !ps_idmap_put(rows, key, at)) {
+            return false;
+        }
+        part->sums[part->n_sums++] = (source_sum){r->kernel, r->flops_name, r->f.source, 0, 0};
+    }
+    part->sums[at].n++;
+    part->sums[at].flops += r->f.flops;
+    return true;
+}
+
+static ps_code sum_sources(partial *part, ps_err *err) {
+    bool ok = true;
+    for (int source = PS_FLOPS_RECORDED; ok && source <= PS_FLOPS_SHAPES; source++) {
+        ps_idmap rows; /* both names -> row in sums */
+        ps_idmap_init(&rows);
+        for (size_t i = 0; ok && i < part->n; i++) {
+            ok = (int)part->rows[i].f.source != source || sum_one(part, &rows, &part->rows[i]);
+        }
+        ps_idmap_fini(&rows);
+    }
+    if (part->n_sums > 0) {
+        qsort_r(part->sums, part->n_sums, sizeof *part->sums, compare_sums, &part->texts);
+    }
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+static ps_code nothing(const partial *part, ps_err *err) {
+    if (part->n_unknown == 0) {
+        return ps_fail(err, PS_NOTHING, "no kernel that multiplies matrices was recorded");
+    }
+    return ps_fail(err, PS_NOTHING,
+                   "nothing tells the FLOPs of %lld kernel%s: record shapes (PyTorch: "
+                   "record_shapes=True; Ascend: profiler level 1 or higher) or mark operators with "
+                   "ranges of domain mfu_flops",
+                   (long long)part->n_unknown, part->n_unknown == 1 ? "" : "s");
+}
+
+static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+    ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    partial *part = ps_calloc(1, sizeof *part);
+    if (part == NULL || !ps_strpool_init(&part->texts)) {
+        ps_free(part);
+        return ps_fail_nomem(err);
+    }
+    part->n_users = 1;
+    const ps_links *links = ps_derived_links(in->derived, err);
+    const ps_mfu *mfu = links != NULL ? ps_derived_mfu(in->derived, err) : NULL;
+    code = mfu != NULL ? take_all(part, links, mfu, in->opts->step_id, err) : PS_NOMEM;
+    code = code == PS_OK ? sum_sources(part, err) : code;
+    if (code == PS_OK && part->n > 0) {
+        code = ps_module_mfu_collect(in, &part->modules, err);
+    }
+    code = code == PS_OK && part->n == 0 ? nothing(part, err) : code;
+    if (code != PS_OK) {
+        free_partial(part);
+        return code;
+    }
+    *out = part;
+    return PS_OK;
+}
+
+/* --- tables --------------------------------------------------------------------------------------------------- */
+
+/* The column names are those of msprof-analyze. Stamps in files are text: a spreadsheet's numbers have 53 bits. */
+#define COLUMNS(stamp)                                                                             \
+    {                                                                                              \
+        {.name = "rank_id", .type = PS_COL_INT, .header = "Rank ID", .width = 10},                 \
+            {.name = "op_name", .type = PS_COL_TEXT, .header = "Op Name", .width = 40},            \
+            {.name = "kernel_name", .type = PS_COL_TEXT, .header = "Kernel Name", .width = 50},    \
+            {.name = "kernel_start(ns)",                                                           \
+             .type = stamp,                                                                        \
+             .header = "Kernel Start(ns)",                                                         \
+             .width = 22},                                                                         \
+            {.name = "kernel_end(ns)", .type = stamp, .header = "Kernel End(ns)", .width = 22},    \
+            {.name = "kernel_duration(ns)",                                                        \
+             .type = PS_COL_REAL,                                                                  \
+             .header = "Kernel Duration(ns)",                                                      \
+             .width = 20},                                                                         \
+            {.name = "mfu", .type = PS_COL_REAL, .header = "MFU", .width = 10},                    \
+            {.name = "actual_tflops", .type = PS_COL_REAL, .width = 15},                           \
+            {.name = "chip_peak_tflops", .type = PS_COL_REAL, .width = 15},                        \
+            {.name = "flops", .type = PS_COL_REAL, .width = 15},                                   \
+            {.name = "flops_op_name", .type = PS_COL_TEXT, .width = 40},                           \
+            {.name = "input_shapes", .type = PS_COL_TEXT, .width = 40}, {                          \
+            .name = "output_shapes", .type = PS_COL_TEXT, .width = 40                              \
+        }                                                                                          \
+    }
+
+static const ps_column IN_DB[] = COLUMNS(PS_COL_INT);
+static const ps_column IN_FILES[] = COLUMNS(PS_COL_TEXT);
+#define N_COLUMNS (sizeof IN_DB / sizeof *IN_DB)
+
+static const ps_column SOURCES[] = {
+    {.name = "rank_id", .type = PS_COL_INT},        {.name = "kernel_name", .type = PS_COL_TEXT},
+    {.name = "flops_op_name", .type = PS_COL_TEXT}, {.name = "source", .type = PS_COL_TEXT},
+    {.name = "kernel_count", .type = PS_COL_INT},   {.name = "flops", .type = PS_COL_REAL},
+};
+
+static const ps_column SUMMARY[] = {
+    {.name = "rank", .type = PS_COL_INT},
+    {.name = "recorded", .type = PS_COL_INT},
+    {.name = "from shapes", .type = PS_COL_INT},
+    {.name = "unknown", .type = PS_COL_INT},
+    {.name = "kernel time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    {.name = "TFLOP", .type = PS_COL_REAL},
+    {.name = "rate", .type = PS_COL_REAL, .unit = PS_UNIT_TFLOPS},
+    {.name = "peak", .type = PS_COL_REAL, .unit = PS_UNIT_TFLOPS},
+    {.name = "MFU", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    {.name = "peak from", .type = PS_COL_TEXT},
+};
+
+/* As Python's round(): the decimal that is nearest to the number itself. */
+static double rounded(double value, int digits) {
+    static const double POWERS[] = {1, 10, 100, 1000, 10000};
+    double scaled = value * POWERS[digits];
+    double whole = floor(scaled);
+    if (value >= 0 && scaled < 1e9 && fabs(scaled - whole - 0.5) > 1e-6) { /* no matter of digits */
+        return (scaled - whole > 0.5 ? whole + 1 : whole) / POWERS[digits];
+    }
+    char text[400];
+    (void)snprintf(text, sizeof text, "%.*f", digits, value);
+    return strtod(text, NULL);
+}
+
+static void set_text(ps_value *cell, const partial *part, ps_str text) {
+    if (!ps_str_is_none(text)) {
+        *cell = (ps_value){.u.text = ps_strpool_get(&part->texts, text)};
+    }
+}
+
+static void set_real(ps_value *cell, double value) {
+    *cell = (ps_value){.u.r = value};
+}
+
+static void set_stamp(ps_value *cell, int64_t ns, char *room) {
+    if (room == NULL) {
+        *cell = (ps_value){.u.i = ns};
+    } else {
+        (void)snprintf(room, 24, "%lld", (long long)ns);
+        *cell = (ps_value){.u.text = room};
+    }
+}
+
+/* `room`: for stamps as text, NULL: as numbers. */
+static void put_kernel(int64_t rank, const partial *part, const row *r, ps_value *cells,
+                       char *room) {
+    int64_t dur = r->end_ns - r->start_ns;
+    cells[0] = (ps_value){.u.i = rank};
+    set_text(&cells[1], part, r->op);
+    set_text(&cells[2], part, r->kernel);
+    set_stamp(&cells[3], r->start_ns, room);
+    set_stamp(&cells[4], r->end_ns, room != NULL ? room + 24 : NULL);
+    set_real(&cells[5], (double)dur);
+    if (r->f.peak_flop_s > 0 && dur > 0) {
+        set_real(&cells[6], rounded(ps_mfu_ratio(r->f, dur), 4));
+    }
+    if (dur > 0) {
+        set_real(&cells[7], rounded(r->f.flops / (double)dur * 1e-3, 2));
+    }
+    if (r->f.peak_flop_s > 0) {
+        set_real(&cells[8], rounded(r->f.peak_flop_s * 1e-12, 2));
+    }
+    set_real(&cells[9], r->f.flops);
+    set_text(&cells[10], part, r->flops_name);
+    set_text(&cells[11], part, r->in_shapes);
+    set_text(&cells[12], part, r->out_shapes);
+}
+
+static bool put_sources(ps_table *t, int64_t rank, const partial *part) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < part->n_sums; i++) {
+        const source_sum *s = &part->sums[i];
+        const char *source = s->source == PS_FLOPS_RECORDED ? "recorded" : "shapes";
+        ok = ps_table_add_row(t) &&
+             ps_table_set_text(t, 1, ps_strpool_get(&part->texts, s->kernel)) &&
+             ps_table_set_text(t, 2, ps_strpool_get(&part->texts, s->flops_name)) &&
+             ps_table_set_text(t, 3, source);
+        if (ok) {
+            ps_table_set_int(t, 0, rank);
+            ps_table_set_int(t, 4, s->n);
+            ps_table_set_real(t, 5, s->flops);
+        }
+    }
+    return ok;
+}
+
+/* Rate and MFU are sums over sums: FLOPs by time, FLOPs by time times peak. */
+static bool put_summary(ps_table *t, int64_t rank, const partial *part) {
+    int64_t n_recorded = 0;
+    int64_t time_ns = 0;
+    double flops = 0;
+    double measured = 0; /* FLOPs of kernels with a peak */
+    double possible = 0;
+    for (size_t i = 0; i < part->n; i++) {
+        const row *r = &part->rows[i];
+        int64_t dur = r->end_ns - r->start_ns;
+        n_recorded += r->f.source == PS_FLOPS_RECORDED;
+        time_ns = ps_i64_plus(time_ns, dur);
+        flops += r->f.flops;
+        measured += r->f.peak_flop_s > 0 ? r->f.flops : 0;
+        possible += r->f.peak_flop_s * (double)dur * 1e-9;
+    }
+    if (!ps_table_add_row(t)) {
+        return false;
+    }
+    ps_table_set_int(t, 0, rank);
+    ps_table_set_int(t, 1, n_recorded);
+    ps_table_set_int(t, 2, (int64_t)part->n - n_recorded);
+    ps_table_set_int(t, 3, part->n_unknown);
+    ps_table_set_int(t, 4, time_ns);
+    ps_table_set_real(t, 5, flops * 1e-12);
+    if (time_ns > 0) {
+        ps_table_set_real(t, 6, flops / (double)time_ns * 1e-3);
+    }
+    if (part->peak_flop_s > 0) {
+        ps_table_set_real(t, 7, part->peak_flop_s * 1e-12);
+    }
+    if (possible > 0) {
+        ps_table_set_real(t, 8, 100 * measured / possible);
+    }
+    return ps_table_set_text(t, 9,
+                             part->peak_from[0] != '\0' ? part->peak_from : "not in the profile");
+}
+
+/* --- rows on demand ------------------------------------------------------------------------------------------- */
+
+/* The kernels of some ranks as rows of one table. */
+typedef struct kernel_rows {
+    partial **parts;
+    int64_t *ranks;
+    size_t *ends; /* rows up to the end of each part */
+    size_t n_parts;
+    bool as_text; /* stamps */
+} kernel_rows;
+
+static void free_kernel_rows(void *context) {
+    kernel_rows *k = context;
+    if (k != NULL) {
+        for (size_t i = 0; i < k->n_parts; i++) {
+            free_partial(k->parts[i]);
+        }
+        ps_free(k->parts);
+        ps_free(k->ranks);
+        ps_free(k->ends);
+        ps_free(k);
+    }
+}
+
+static void make_row(const void *context, size_t at, ps_value *cells, char room[PS_ROW_ROOM]) {
+    const kernel_rows *k = context;
+    size_t p = 0; /* the first that ends behind it */
+    for (size_t high = k->n_parts - 1; p < high;) {
+        size_t middle = p + (high - p) / 2;
+        if (at < k->ends[middle]) {
+            high = middle;
+        } else {
+            p = middle + 1;
+        }
+    }
+    const partial *part = k->parts[p];
+    put_kernel(k->ranks[p], part, &part->rows[at - (k->ends[p] - part->n)], cells,
+               k->as_text ? room : NULL);
+}
+
+/* Of ranks first .. end; NULL when memory is out. */
+static ps_table *kernel_table(const ps_reduce_input *in, const char *name, size_t first, size_t end,
+                              bool as_text) {
+    kernel_rows *k = ps_calloc(1, sizeof *k);
+    if (k == NULL) {
+        return NULL;
+    }
+    k->parts = ps_calloc(end - first + 1, sizeof *k->parts);
+    k->ranks = ps_calloc(end - first + 1, sizeof *k->ranks);
+    k->ends = ps_calloc(end - first + 1, sizeof *k->ends);
+    k->as_text = as_text;
+    if (k->parts == NULL || k->ranks == NULL || k->ends == NULL) {
+        free_kernel_rows(k);
+        return NULL;
+    }
+    size_t n = 0;
+    for (size_t i = first; i < end; i++) {
+        partial *part = in->partials[i];
+        if (part != NULL) {
+            part->n_users++;
+            n += part->n;
+            k->parts[k->n_parts] = part;
+            k->ranks[k->n_parts] = in->ranks[i].rank;
+            k->ends[k->n_parts++] = n;
+        }
+    }
+    return ps_table_new_made(name, "", as_text ? IN_FILES : IN_DB, N_COLUMNS, n,
+                             (ps_row_maker){make_row, k, free_kernel_rows});
+}
+
+/* --- all ranks ------------------------------------------------------------------------------------------------ */
+
+typedef bool put_fn(ps_table *t, int64_t rank, const partial *part);
+
+/* One table over all ranks. */
+static ps_code all_ranks(const ps_reduce_input *in, ps_table *t, put_fn *put, ps_err *err) {
+    bool ok = t != NULL;
+    for (size_t k = 0; ok && k < in->n_ranks; k++) {
+        const partial *part = in->partials[k];
+        ok = part == NULL || put(t, in->ranks[k].rank, part);
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(in->result, t, err);
+}
+
+static ps_table *table_to(ps_table *t, uint32_t to, bool names_fixed) {
+    if (t != NULL) {
+        t->to = to;
+        t->names_fixed = names_fixed;
+    }
+    return t;
+}
+
+static ps_code rank_sheet(const ps_reduce_input *in, size_t k, ps_err *err) {
+    char name[64];
+    (void)snprintf(name, sizeof name, "operator_mfu_kernel_%lld", (long long)in->ranks[k].rank);
+    ps_table *t = table_to(kernel_table(in, name, k, k + 1, true), PS_TO_FILES, true);
+    if (t != NULL) {
+        t->is_sheet = true;
+    }
+    return ps_result_add(in->result, t, err);
+}
+
+/* Of all ranks, or of rank `only`; none without modules. */
+static ps_code module_table(const ps_reduce_input *in, size_t only, bool is_sheet, ps_err *err) {
+    char name[64] = "ModuleMFU";
+    bool any = false;
+    bool any_mfu = false;
+    for (size_t k = 0; k < in->n_ranks; k++) {
+        const partial *part = in->partials[k];
+        bool counts = part != NULL && (!is_sheet || k == only) && part->modules.n > 0;
+        any = any || counts;
+        any_mfu = any_mfu || (counts && part->modules.any_mfu);
+    }
+    if (!any) {
+        return PS_OK;
+    }
+    if (is_sheet) {
+        (void)snprintf(name, sizeof name, "operator_mfu_module_%lld",
+                       (long long)in->ranks[only].rank);
+    }
+    ps_table *t =
+        table_to(ps_module_mfu_table(name, any_mfu), is_sheet ? PS_TO_FILES : PS_TO_DB, true);
+    bool ok = t != NULL;
+    if (ok) {
+        t->is_sheet = is_sheet;
+    }
+    for (size_t k = 0; ok && k < in->n_ranks; k++) {
+        const partial *part = in->partials[k];
+        if (part != NULL && (!is_sheet || k == only)) {
+            ok = ps_module_mfu_put(t, in->ranks[k].rank, &part->modules);
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(in->result, t, err);
+}
+
+static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+    *shared = NULL;
+    ps_code code =
+        all_ranks(in,
+                  table_to(ps_table_new("OperatorMfuSummary", "kernels that multiply matrices",
+                                        SUMMARY, sizeof SUMMARY / sizeof *SUMMARY),
+                           PS_TO_ALL, false),
+                  put_summary, err);
+    if (code == PS_OK) {
+        code = ps_result_add(
+            in->result,
+            table_to(kernel_table(in, "OperatorMFU", 0, in->n_ranks, false), PS_TO_DB, true), err);
+    }
+    if (code == PS_OK) {
+        code = all_ranks(
+            in,
+            table_to(ps_table_new("KernelFlops", "", SOURCES, sizeof SOURCES / sizeof *SOURCES),
+                     PS_TO_DB | PS_TO_FILES, true),
+            put_sources, err);
+    }
+    if (code == PS_OK) {
+        code = module_table(in, 0, false, err);
+    }
+    for (size_t k = 0; code == PS_OK && k < in->n_ranks; k++) {
+        code = in->partials[k] != NULL ? rank_sheet(in, k, err) : PS_OK;
+        code = code == PS_OK ? module_table(in, k, true, err) : code;
+    }
+    return code;
+}
+
+static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES |
+                                            PS_NEED_FLOWS | PS_NEED_ARGS | PS_NEED_MARKS |
+                                            PS_NEED_STATISTICS,
+                                   .map = map,
+                                   .reduce = reduce}};
+
+const ps_analysis ps_analysis_operator_mfu = {
+    .name = "operator_mfu",
+    .folder = "OperatorMfu",
+    .summary = "FLOPs and share of the chip's peak of kernels that multiply matrices",
+    .sets = PS_IN_EVERY,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = free_partial,
+};

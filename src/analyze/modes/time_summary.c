@@ -1,0 +1,541 @@
+#include "analyze/modes/time_summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/comm/comm_list.h"
+#include "analyze/derived/derived.h"
+#include "analyze/rank/links.h"
+#include "analyze/rank/overlap.h"
+#include "analyze/stats/stats.h"
+#include "analyze/rank/step_index.h"
+#include "analyze/comm/topology.h"
+#include "analyze/rank/work.h"
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/hash.h"
+#include "base/idmap.h"
+#include "base/num.h"
+#include "model/recording.h"
+
+#define MAX_ROWS ((size_t)1 << 28)
+
+/* One rank, device and step. */
+typedef struct summary_row {
+    ps_overlap o;
+    ps_stats delays; /* of launches, ns */
+    double delay_p99_ns;
+    int64_t wait_ns, transmit_ns;
+    int64_t n_matched, n_unmatched;
+} summary_row;
+
+/* One communication operator: the k-th of its key in its step. */
+typedef struct summary_op {
+    uint64_t hash; /* of the three texts */
+    int64_t step, dur_ns, start_ns;
+    ps_str group, key, members; /* key: its name, or the two ends of a transfer */
+    uint32_t k;
+    bool is_p2p;
+} summary_op;
+
+typedef struct partial {
+    ps_arena arena;
+    ps_rank_facts facts;
+    ps_strpool strings;
+    summary_op *ops;
+    summary_row *rows; /* by device, then step start */
+    ps_idmap row_of;   /* step -> its row, of several devices the first */
+    size_t n_ops, n_rows;
+    bool has_no_ends, has_no_copies; /* of steps, of memory: slices made of tables do not tell */
+} partial;
+
+void ps_time_summary_free(void *p) {
+    partial *part = p;
+    if (part != NULL) {
+        ps_arena_fini(&part->arena);
+        ps_strpool_fini(&part->strings);
+        ps_idmap_fini(&part->row_of);
+        ps_free(part->ops);
+        ps_free(part->rows);
+        ps_free(part);
+    }
+}
+
+static int compare(int64_t a, int64_t b) {
+    return a < b ? -1 : a > b;
+}
+
+/* --- communication of one rank ----------------------------------------------------------------------------- */
+
+/* A transfer is known by its ends: "2>3" in the group, or "@10>@11" when only the number of the peer is known. False when
+ * the peer is not. */
+static bool key_of(const ps_comm_list *list, const ps_comm_op *op, int64_t rank, ps_buf *out) {
+    ps_buf_clear(out);
+    if (!op->is_p2p) {
+        ps_buf_add_str(out, ps_comm_text(list, op->name));
+        return true;
+    }
+    bool local = op->own >= 0;
+    long long own = local ? (long long)op->own : (long long)rank;
+    long long from = op->is_send ? own : (long long)op->peer;
+    long long to = op->is_send ? (long long)op->peer : own;
+    ps_buf_addf(out, local ? "%lld>%lld" : "@%lld>@%lld", from, to);
+    return op->peer >= 0;
+}
+
+static bool copy_text(ps_strpool *pool, const char *text, ps_str *out, uint64_t *hash) {
+    size_t n = strlen(text);
+    *out = ps_strpool_add(pool, text, n);
+    *hash = *hash * 31 + ps_hash64(text, n);
+    return n == 0 || !ps_str_is_none(*out);
+}
+
+/* The row of an operator's step; NULL when the device did nothing in it. */
+static summary_row *row_of_step(const partial *part, int64_t step) {
+    uint32_t row = ps_idmap_get(&part->row_of, (uint64_t)step);
+    return row != PS_IDMAP_NONE ? &part->rows[row] : NULL;
+}
+
+/* A transfer whose other end is not known. */
+static void note_unknown(partial *part, int64_t step) {
+    summary_row *row = row_of_step(part, step);
+    if (row != NULL) {
+        row->n_unmatched++;
+    }
+}
+
+/* Ranks of a pair name their members in the same way; of a transfer between numbered ranks the group is enough. */
+static bool copy_op(partial *part, const ps_comm_list *list, const ps_comm_op *op, int64_t rank,
+                    ps_buf *text) {
+    summary_op o = {.step = op->step,
+                    .start_ns = op->start_ns,
+                    .dur_ns = op->end_ns - op->start_ns,
+                    .is_p2p = op->is_p2p};
+    if (op->step == PS_STEP_OUTSIDE) {
+        return true;
+    }
+    if (!key_of(list, op, rank, text)) {
+        note_unknown(part, op->step);
+        return ps_buf_ok(text);
+    }
+    bool ok = ps_buf_ok(text) &&
+              copy_text(&part->strings, ps_comm_text(list, op->group), &o.group, &o.hash) &&
+              copy_text(&part->strings, ps_buf_str(text), &o.key, &o.hash) &&
+              copy_text(&part->strings, ps_comm_text(list, op->members), &o.members, &o.hash);
+    part->ops[part->n_ops] = o;
+    part->n_ops += ok;
+    return ok;
+}
+
+/* In one pool equal texts have equal ids. */
+static int by_key_and_start(const void *a, const void *b) {
+    const summary_op *x = a;
+    const summary_op *y = b;
+    int order = compare((int64_t)x->group.id, (int64_t)y->group.id);
+    order = order != 0 ? order : compare(x->key.id, y->key.id);
+    order = order != 0 ? order : compare(x->members.id, y->members.id);
+    order = order != 0 ? order : compare(x->step, y->step);
+    order = order != 0 ? order : compare(x->start_ns, y->start_ns);
+    return order != 0 ? order : compare(x->dur_ns, y->dur_ns);
+}
+
+static void count_occurrences(partial *part) {
+    if (part->n_ops > 1) {
+        qsort(part->ops, part->n_ops, sizeof *part->ops, by_key_and_start);
+    }
+    for (size_t i = 1; i < part->n_ops; i++) {
+        summary_op *o = &part->ops[i];
+        const summary_op *before = &part->ops[i - 1];
+        bool again = o->group.id == before->group.id && o->key.id == before->key.id &&
+                     o->members.id == before->members.id && o->step == before->step;
+        o->k = again ? before->k + 1 : 0;
+    }
+}
+
+static ps_code collect_ops(const ps_map_input *in, const ps_links *links, partial *part,
+                           ps_err *err) {
+    ps_comm_list list = {0};
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    ps_code code = ps_comm_list_collect(in->trace, links, &list, in->diag, err);
+    if (code == PS_OK) {
+        part->ops = ps_calloc(list.n + 1, sizeof *part->ops);
+        bool ok = part->ops != NULL;
+        for (size_t i = 0; ok && i < list.n; i++) {
+            ok = copy_op(part, &list, &list.ops[i], in->rank->rank, &text);
+        }
+        code = ok ? PS_OK : ps_fail_nomem(err);
+        count_occurrences(part);
+    }
+    ps_buf_fini(&text);
+    ps_comm_list_fini(&list);
+    return code;
+}
+
+/* --- steps of one rank ------------------------------------------------------------------------------------- */
+
+/* From the start of the call to the start of the work. */
+typedef struct delay {
+    int64_t device, step, ns;
+} delay;
+
+/* Where the row of a device and step is: `at` like a delay, for one order of both. */
+typedef struct place {
+    delay at;
+    size_t row;
+} place;
+
+static int by_device_and_step(const void *a, const void *b) {
+    const delay *x = a;
+    const delay *y = b;
+    int order = compare(x->device, y->device);
+    return order != 0 ? order : compare(x->step, y->step);
+}
+
+static delay *list_delays(const ps_links *links, size_t *n) {
+    ps_work work = ps_work_of(links);
+    delay *delays = ps_calloc((size_t)work.s->n + 1, sizeof *delays);
+    *n = 0;
+    for (uint32_t i = 0; delays != NULL && i < work.s->n; i++) {
+        ps_part part = links->call[i] != PS_NONE ? ps_work_part(&work, i) : PS_PART_NONE;
+        if (part != PS_PART_NONE && part != PS_PART_COPYING) {
+            delays[(*n)++] = (delay){ps_work_device(&work, i), ps_links_step(links, i),
+                                     work.s->start_ns[i] - work.s->start_ns[links->call[i]]};
+        }
+    }
+    if (delays != NULL && *n > 1) {
+        qsort(delays, *n, sizeof *delays, by_device_and_step);
+    }
+    return delays;
+}
+
+static int compare_places(const void *a, const void *b) {
+    return by_device_and_step(&((const place *)a)->at, &((const place *)b)->at);
+}
+
+static place *list_places(const partial *part) {
+    place *places = ps_calloc(part->n_rows + 1, sizeof *places);
+    for (size_t r = 0; places != NULL && r < part->n_rows; r++) {
+        const ps_overlap *o = &part->rows[r].o;
+        places[r] = (place){.at = {.device = o->device, .step = o->step}, .row = r};
+    }
+    if (places != NULL && part->n_rows > 1) {
+        qsort(places, part->n_rows, sizeof *places, compare_places);
+    }
+    return places;
+}
+
+/* Both lists come by device and step. */
+static bool set_delays(const ps_links *links, partial *part) {
+    size_t n = 0;
+    delay *delays = list_delays(links, &n);
+    place *places = list_places(part);
+    int64_t *values = ps_calloc(n + 1, sizeof *values);
+    bool ok = delays != NULL && places != NULL && values != NULL;
+    for (size_t i = 0, end = 0, p = 0; ok && i < n; i = end) {
+        for (end = i; end < n && by_device_and_step(&delays[i], &delays[end]) == 0; end++) {
+            values[end - i] = delays[end].ns;
+        }
+        while (p < part->n_rows && by_device_and_step(&places[p].at, &delays[i]) < 0) {
+            p++;
+        }
+        if (p < part->n_rows && by_device_and_step(&places[p].at, &delays[i]) == 0) {
+            summary_row *row = &part->rows[places[p].row];
+            row->delays = ps_stats_of(values, end - i);
+            row->delay_p99_ns = ps_stats_quantile(values, end - i, 0.99);
+        }
+    }
+    ps_free(delays);
+    ps_free(places);
+    ps_free(values);
+    return ok;
+}
+
+static ps_code collect_rows(const ps_map_input *in, const ps_links *links, partial *part,
+                            ps_err *err) {
+    const ps_overlaps *overlaps = ps_derived_overlaps(in->derived, err);
+    if (overlaps == NULL) {
+        return PS_NOMEM;
+    }
+    part->rows = ps_calloc(overlaps->n + 1, sizeof *part->rows);
+    bool ok = part->rows != NULL;
+    for (size_t i = 0; ok && i < overlaps->n; i++) {
+        uint64_t step = (uint64_t)overlaps->at[i].step;
+        bool is_first = ps_idmap_get(&part->row_of, step) == PS_IDMAP_NONE;
+        part->rows[part->n_rows++].o = overlaps->at[i];
+        ok = !is_first || ps_idmap_put(&part->row_of, step, (uint32_t)i);
+    }
+    return ok && set_delays(links, part) ? PS_OK : ps_fail_nomem(err);
+}
+
+static bool has_copies(const ps_trace *trace) {
+    const ps_slices *s = ps_trace_slices(trace);
+    return s->n > 0 && memchr(s->kind, PS_SLICE_COPY, s->n) != NULL;
+}
+
+static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
+    ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
+    const ps_links *links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
+    code = code == PS_OK && links == NULL ? PS_NOMEM : code;
+    code = code == PS_OK ? collect_rows(in, links, part, err) : code;
+    part->has_no_ends = ps_trace_meta(in->trace, PS_STEP_ENDS_KEY) != NULL;
+    part->has_no_copies = ps_trace_missing_timeline(in->trace) != NULL && !has_copies(in->trace);
+    if (code == PS_OK && part->n_rows == 0) {
+        code = ps_check_step(in->trace, in->opts->step_id, err);
+        code = code == PS_OK ? ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK) : code;
+    }
+    return code == PS_OK ? collect_ops(in, links, part, err) : code;
+}
+
+ps_code ps_time_summary_map(const ps_map_input *in, void **out, ps_err *err) {
+    partial *part = ps_calloc(1, sizeof *part);
+    if (part == NULL) {
+        return ps_fail_nomem(err);
+    }
+    ps_arena_init(&part->arena);
+    ps_idmap_init(&part->row_of);
+    ps_code code = ps_strpool_init(&part->strings) ? read_rank(in, part, err) : ps_fail_nomem(err);
+    if (code != PS_OK) {
+        ps_time_summary_free(part);
+        return code;
+    }
+    *out = part;
+    return PS_OK;
+}
+
+/* --- wait and transmission --------------------------------------------------------------------------------- */
+
+typedef struct entry {
+    partial *part;
+    const summary_op *op;
+} entry;
+
+static int compare_texts(const entry *x, const entry *y) {
+    int order = strcmp(ps_strpool_get(&x->part->strings, x->op->group),
+                       ps_strpool_get(&y->part->strings, y->op->group));
+    order = order != 0 ? order
+                       : strcmp(ps_strpool_get(&x->part->strings, x->op->key),
+                                ps_strpool_get(&y->part->strings, y->op->key));
+    return order != 0 ? order
+                      : strcmp(ps_strpool_get(&x->part->strings, x->op->members),
+                               ps_strpool_get(&y->part->strings, y->op->members));
+}
+
+static int by_occurrence(const void *a, const void *b) {
+    const entry *x = a;
+    const entry *y = b;
+    if (x->op->hash != y->op->hash) {
+        return x->op->hash < y->op->hash ? -1 : 1;
+    }
+    int order = compare_texts(x, y);
+    order = order != 0 ? order : compare(x->op->step, y->op->step);
+    return order != 0 ? order : compare(x->op->k, y->op->k);
+}
+
+/* "[0, 1, 2]" */
+static int64_t count_members(const char *text) {
+    int64_t n = text[0] != '\0' && strpbrk(text, "0123456789") != NULL;
+    for (const char *p = text; *p != '\0'; p++) {
+        n += *p == ',';
+    }
+    return n;
+}
+
+/* How many ranks the group has; 0 unknown. */
+static int64_t group_size(const entry *e) {
+    if (e->op->is_p2p) {
+        return 2;
+    }
+    int64_t n = count_members(ps_strpool_get(&e->part->strings, e->op->members));
+    const char *group = ps_strpool_get(&e->part->strings, e->op->group);
+    for (size_t g = 0; n == 0 && g < e->part->facts.n_groups; g++) {
+        const ps_group_fact *fact = &e->part->facts.groups[g];
+        n = strcmp(fact->comm_name, group) == 0 && fact->n_ranks > 0 ? fact->n_ranks : 0;
+    }
+    return n;
+}
+
+static void note_op(const entry *e, int64_t transmit_ns, bool matched) {
+    summary_row *row = row_of_step(e->part, e->op->step);
+    if (row != NULL) {
+        row->n_matched += matched;
+        row->n_unmatched += !matched;
+        row->transmit_ns = ps_i64_plus(row->transmit_ns, matched ? transmit_ns : 0);
+        row->wait_ns = ps_i64_plus(row->wait_ns, matched ? e->op->dur_ns - transmit_ns : 0);
+    }
+}
+
+/* The operators of one occurrence, one a rank. Without a known size all ranks that have it are the group. */
+static void match(const entry *entries, size_t n) {
+    int64_t size = group_size(&entries[0]);
+    bool complete = n > 1 && (size == 0 || (int64_t)n == size);
+    int64_t shortest = entries[0].op->dur_ns;
+    for (size_t i = 1; i < n; i++) {
+        shortest = entries[i].op->dur_ns < shortest ? entries[i].op->dur_ns : shortest;
+    }
+    for (size_t i = 0; i < n; i++) {
+        note_op(&entries[i], shortest, complete);
+    }
+}
+
+static bool match_all(const ps_reduce_input *in) {
+    size_t n = 0;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const partial *part = in->partials[r];
+        n += part != NULL ? part->n_ops : 0;
+    }
+    entry *entries = ps_calloc(n + 1, sizeof *entries);
+    n = 0;
+    for (size_t r = 0; entries != NULL && r < in->n_ranks; r++) {
+        partial *part = in->partials[r];
+        for (size_t i = 0; part != NULL && i < part->n_ops; i++) {
+            entries[n++] = (entry){part, &part->ops[i]};
+        }
+    }
+    if (entries != NULL && n > 1) {
+        qsort(entries, n, sizeof *entries, by_occurrence);
+    }
+    for (size_t i = 0, end = 0; entries != NULL && i < n; i = end) {
+        for (end = i + 1; end < n && by_occurrence(&entries[i], &entries[end]) == 0; end++) {
+        }
+        match(&entries[i], end - i);
+    }
+    ps_free(entries);
+    return entries != NULL;
+}
+
+/* --- tables -------------------------------------------------------------------------------------------------- */
+
+#define TIME_COLUMN(column)                                                                        \
+    { .name = column, .type = PS_COL_REAL, .unit = PS_UNIT_US }
+
+const ps_column ps_time_summary_columns[PS_TIME_SUMMARY_N_COLUMNS] = {
+    {.name = "rank", .type = PS_COL_INT},
+    {.name = "step", .type = PS_COL_INT},
+    TIME_COLUMN("stepTime"),
+    TIME_COLUMN("computation"),
+    TIME_COLUMN("communicationNotOverlapComputation"),
+    TIME_COLUMN("communicationOverlapComputation"),
+    TIME_COLUMN("communication"),
+    TIME_COLUMN("free"),
+    TIME_COLUMN("communicationWaitStageTime"),
+    TIME_COLUMN("communicationTransmitStageTime"),
+    TIME_COLUMN("memory"),
+    TIME_COLUMN("memoryNotOverlapComputationCommunication")};
+
+enum {
+    EXTRA_RANK,
+    EXTRA_STEP,
+    EXTRA_LAUNCHED,
+    EXTRA_DELAY,
+    EXTRA_DELAY_P50,
+    EXTRA_DELAY_P99,
+    EXTRA_MATCHED,
+    EXTRA_UNMATCHED,
+    N_EXTRA
+};
+static const ps_column EXTRA[N_EXTRA] = {
+    {.name = "rank", .type = PS_COL_INT},
+    {.name = "step", .type = PS_COL_INT},
+    {.name = "launchedTasks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    TIME_COLUMN("taskLaunchDelayAvgTime"),
+    TIME_COLUMN("taskLaunchDelayP50"),
+    TIME_COLUMN("taskLaunchDelayP99"),
+    {.name = "matchedOperators", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    {.name = "unmatchedOperators", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
+
+enum { WHOLE = 0, FREE = 5, MEMORY = 8, MEMORY_ALONE = 9 }; /* of the times */
+
+/* Free here is without copies, so it is unknown where they are. */
+static bool is_unknown(const partial *part, size_t time) {
+    return (part->has_no_ends && time == WHOLE) ||
+           (part->has_no_copies && (time == FREE || time == MEMORY || time == MEMORY_ALONE));
+}
+
+static void put_row(ps_table *t, int64_t rank, const partial *part, const summary_row *row) {
+    const ps_overlap *o = &row->o;
+    const int64_t ns[PS_TIME_SUMMARY_N_TIMES] = {
+        ps_overlap_whole_ns(o), o->computing_ns,
+        o->not_overlapped_ns,   ps_overlap_overlapped_ns(o),
+        o->communication_ns,    o->free_ns - o->copies_ns[PS_SHARE_FREE],
+        row->wait_ns,           row->transmit_ns,
+        o->memory_ns,           ps_overlap_copies_ns(o)};
+    ps_table_set_int(t, PS_TIME_SUMMARY_RANK, rank);
+    if (o->has_step) {
+        ps_table_set_int(t, PS_TIME_SUMMARY_STEP, o->step);
+    }
+    for (size_t c = 0; c < PS_TIME_SUMMARY_N_TIMES; c++) {
+        if (!is_unknown(part, c)) {
+            ps_table_set_real(t, PS_TIME_SUMMARY_FIRST_TIME + c, (double)ns[c] / 1000);
+        }
+    }
+}
+
+static void put_extra(ps_table *t, int64_t rank, const summary_row *row) {
+    ps_table_set_int(t, EXTRA_RANK, rank);
+    if (row->o.has_step) {
+        ps_table_set_int(t, EXTRA_STEP, row->o.step);
+    }
+    ps_table_set_int(t, EXTRA_LAUNCHED, (int64_t)row->delays.n);
+    if (row->delays.n > 0) {
+        ps_table_set_real(t, EXTRA_DELAY, row->delays.mean / 1000);
+        ps_table_set_real(t, EXTRA_DELAY_P50, row->delays.median / 1000);
+        ps_table_set_real(t, EXTRA_DELAY_P99, row->delay_p99_ns / 1000);
+    }
+    ps_table_set_int(t, EXTRA_MATCHED, row->n_matched);
+    ps_table_set_int(t, EXTRA_UNMATCHED, row->n_unmatched);
+}
+
+static int by_step(const void *a, const void *b) {
+    const ps_overlap *x = &((const summary_row *)a)->o;
+    const ps_overlap *y = &((const summary_row *)b)->o;
+    int order = compare(x->step, y->step);
+    return order != 0 ? order : compare(x->device, y->device);
+}
+
+static bool put_rank(int64_t rank, partial *part, ps_table *summary, ps_table *extra) {
+    if (part->n_rows > 1) {
+        qsort(part->rows, part->n_rows, sizeof *part->rows, by_step);
+    }
+    for (size_t i = 0; i < part->n_rows; i++) {
+        if (!ps_table_add_row(summary) || (extra != NULL && !ps_table_add_row(extra))) {
+            return false;
+        }
+        put_row(summary, rank, part, &part->rows[i]);
+        if (extra != NULL) {
+            put_extra(extra, rank, &part->rows[i]);
+        }
+    }
+    return true;
+}
+
+ps_code ps_time_summary_tables(const ps_reduce_input *in, ps_table **summary, ps_table **extra,
+                               ps_err *err) {
+    *summary = ps_table_new("ClusterTimeSummary", "time of steps by rank", ps_time_summary_columns,
+                            PS_TIME_SUMMARY_N_COLUMNS);
+    ps_table *more = extra != NULL ? ps_table_new("ClusterTimeSummaryExtra",
+                                                  "launch delay and matched communication by rank",
+                                                  EXTRA, N_EXTRA)
+                                   : NULL;
+    bool ok = *summary != NULL && (extra == NULL || more != NULL) && match_all(in);
+    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+        ok =
+            in->partials[r] == NULL || put_rank(in->ranks[r].rank, in->partials[r], *summary, more);
+    }
+    if (!ok) {
+        ps_table_free(*summary);
+        ps_table_free(more);
+        *summary = NULL;
+        return ps_fail_nomem(err);
+    }
+    (*summary)->to = PS_TO_ALL;
+    (*summary)->file = "cluster_time_summary";
+    (*summary)->names_fixed = true;
+    if (more != NULL) {
+        more->to = PS_TO_ALL;
+        more->file = "cluster_time_summary_extra";
+        more->names_fixed = true;
+        *extra = more;
+    }
+    return PS_OK;
+}

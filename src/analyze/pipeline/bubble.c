@@ -1,0 +1,825 @@
+#include "analyze/pipeline/bubble.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/num.h"
+#include "model/chart_groups.h"
+
+static double percent_of(double part, double whole) {
+    return whole > 0 ? 100.0 * part / whole : 0.0;
+}
+
+static double percent(int64_t part, int64_t whole) {
+    return percent_of((double)part, (double)whole);
+}
+
+typedef struct measuring {
+    ps_chart *chart;
+    ps_bubble_report *out;
+    ps_chart_groups groups;
+    uint32_t *previous;  /* [n_ops] the op before it on its rank and step, PS_NO_INDEX */
+    uint32_t *by_target; /* rows in links, by the op they lead to */
+    size_t *first_link;  /* [n_ops + 1] */
+    size_t *first_work;  /* [n_ranks + 1] of the rank's unexplained work in chart->works */
+    bool *is_on_path;    /* [n_ops] on the critical path of its step */
+} measuring;
+
+static bool chain_ops(measuring *m) {
+    m->previous = ps_calloc(m->chart->n_ops, sizeof *m->previous);
+    m->is_on_path = ps_calloc(m->chart->n_ops, sizeof *m->is_on_path);
+    if (m->previous == NULL || m->is_on_path == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < m->chart->n_ops; i++) {
+        m->previous[i] = PS_NO_INDEX;
+    }
+    for (size_t g = 0; g < m->chart->n_ranks * m->groups.n_steps; g++) {
+        for (size_t k = m->groups.first[g] + 1; k < m->groups.first[g + 1]; k++) {
+            m->previous[m->groups.order[k]] = m->groups.order[k - 1];
+        }
+    }
+    return true;
+}
+
+/* Links by the op they lead to. */
+static bool group_links(measuring *m) {
+    const ps_chart *c = m->chart;
+    m->by_target = ps_calloc(c->n_links, sizeof *m->by_target);
+    m->first_link = ps_calloc(c->n_ops + 2, sizeof *m->first_link);
+    if (m->by_target == NULL || m->first_link == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < c->n_links; i++) {
+        m->first_link[c->links[i].to + 2]++;
+    }
+    for (size_t i = 2; i < c->n_ops + 2; i++) {
+        m->first_link[i] += m->first_link[i - 1];
+    }
+    for (size_t i = 0; i < c->n_links; i++) {
+        m->by_target[m->first_link[c->links[i].to + 1]++] = (uint32_t)i;
+    }
+    return true;
+}
+
+/* Unexplained work by rank; the chart has it grouped. */
+static bool find_works(measuring *m) {
+    const ps_chart *c = m->chart;
+    m->first_work = ps_calloc(c->n_ranks + 1, sizeof *m->first_work);
+    if (m->first_work == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < c->n_works; i++) {
+        m->first_work[c->works[i].rank + 1]++;
+    }
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        m->first_work[r + 1] += m->first_work[r];
+    }
+    return true;
+}
+
+/* The op on another stage whose result came last, of those this op needs; PS_NO_INDEX when none is known. */
+static uint32_t latest_input(const measuring *m, uint32_t op) {
+    const ps_chart *c = m->chart;
+    uint32_t latest = PS_NO_INDEX;
+    for (size_t k = m->first_link[op]; k < m->first_link[op + 1]; k++) {
+        uint32_t from = c->links[m->by_target[k]].from;
+        if (ps_op_is_computation(&c->ops[from]) &&
+            (latest == PS_NO_INDEX || c->ops[from].end_ns > c->ops[latest].end_ns)) {
+            latest = from;
+        }
+    }
+    return latest;
+}
+
+/* --- one stage in one step ----------------------------------------------------------------------------------- */
+
+/* Stall time for other stages, to name the one waited for most. */
+typedef struct waits {
+    int64_t *by_stage; /* [n_by_stage] */
+    size_t n_by_stage;
+} waits;
+
+/* Idle time in the middle of the stage's ops, before `op`. */
+static void count_stall(measuring *m, ps_stage_bubble *s, uint32_t waits_for, int64_t from_ns,
+                        int64_t to_ns, waits *w) {
+    const ps_chart *c = m->chart;
+    s->stall_ns += to_ns - from_ns;
+    if (waits_for == PS_NO_INDEX) {
+        s->stall_other_ns += to_ns - from_ns;
+        return;
+    }
+    int64_t ready_ns = c->ops[waits_for].end_ns;
+    ready_ns = ready_ns < from_ns ? from_ns : ready_ns > to_ns ? to_ns : ready_ns;
+    s->stall_stage_ns += ready_ns - from_ns;
+    s->stall_transfer_ns += to_ns - ready_ns;
+    int32_t stage = c->ranks[c->ops[waits_for].rank].stage;
+    if (stage >= 0 && (size_t)stage < w->n_by_stage) {
+        w->by_stage[stage] += ready_ns - from_ns;
+        if (w->by_stage[stage] > s->waits_for_ns) {
+            s->waits_for_ns = w->by_stage[stage];
+            s->waits_for_stage = stage;
+        }
+    }
+}
+
+/* The device does nothing from `from_ns` to `to_ns`. False when memory is out. */
+static bool add_idle(measuring *m, ps_stage_bubble *s, int64_t from_ns, int64_t to_ns,
+                     ps_bubble_cause cause, uint32_t waits_for, waits *w) {
+    if (to_ns <= from_ns) {
+        return true;
+    }
+    if (cause == PS_BUBBLE_STALL) {
+        count_stall(m, s, waits_for, from_ns, to_ns, w);
+    } else if (cause == PS_BUBBLE_WARMUP) {
+        s->warmup_ns += to_ns - from_ns;
+    } else {
+        s->cooldown_ns += to_ns - from_ns;
+    }
+    return ps_chart_add_bubble(m->chart, (ps_bubble){.start_ns = from_ns,
+                                                     .end_ns = to_ns,
+                                                     .step = s->step,
+                                                     .rank = s->rank,
+                                                     .waits_for = waits_for,
+                                                     .cause = (uint8_t)cause});
+}
+
+/* No op from `from_ns` to `to_ns`: what of it the device works is other work, the rest is idle. *at moves on over the
+ * rank's unexplained work, which ends before later gaps. */
+static bool add_gap(measuring *m, ps_stage_bubble *s, int64_t from_ns, int64_t to_ns,
+                    ps_bubble_cause cause, uint32_t waits_for, size_t *at, waits *w) {
+    const ps_chart *c = m->chart;
+    size_t end = m->first_work[s->rank + 1];
+    bool ok = true;
+    while (*at < end && c->works[*at].end_ns <= from_ns) {
+        (*at)++;
+    }
+    for (size_t i = *at; ok && i < end && c->works[i].start_ns < to_ns && from_ns < to_ns; i++) {
+        int64_t start_ns = c->works[i].start_ns > from_ns ? c->works[i].start_ns : from_ns;
+        int64_t end_ns = c->works[i].end_ns < to_ns ? c->works[i].end_ns : to_ns;
+        ok = add_idle(m, s, from_ns, start_ns, cause, waits_for, w);
+        s->other_ns += end_ns > start_ns ? end_ns - start_ns : 0;
+        from_ns = end_ns > from_ns ? end_ns : from_ns;
+    }
+    return ok && add_idle(m, s, from_ns, to_ns, cause, waits_for, w);
+}
+
+/* Walks the stage's ops in the window [start, start + length) of the step. */
+static bool measure_stage(measuring *m, size_t group, int64_t start_ns, int64_t length_ns, waits *w,
+                          ps_stage_bubble *s) {
+    const ps_op *ops = m->chart->ops;
+    const uint32_t *order = m->groups.order + m->groups.first[group];
+    size_t n = m->groups.first[group + 1] - m->groups.first[group];
+    memset(w->by_stage, 0, w->n_by_stage * sizeof *w->by_stage);
+    s->n_ops = n;
+    s->is_told = true;
+    s->step_ns = length_ns;
+    s->waits_for_stage = -1;
+    s->first_ns = ops[order[0]].start_ns;
+    size_t work = m->first_work[s->rank];
+    int64_t end_ns = s->first_ns; /* of all ops so far */
+    bool ok =
+        add_gap(m, s, start_ns, s->first_ns, PS_BUBBLE_WARMUP, latest_input(m, order[0]), &work, w);
+    for (size_t k = 0; ok && k < n; k++) {
+        const ps_op *op = &ops[order[k]];
+        s->work_ns += op->work_ns;
+        if (op->start_ns > end_ns) {
+            uint32_t waits_for = latest_input(m, order[k]);
+            ok = add_gap(m, s, end_ns, op->start_ns, PS_BUBBLE_STALL, waits_for, &work, w);
+            end_ns = op->start_ns;
+        }
+        if (op->end_ns > end_ns) {
+            s->busy_ns += op->end_ns - end_ns;
+            end_ns = op->end_ns;
+        }
+    }
+    s->last_ns = end_ns;
+    ok = ok &&
+         add_gap(m, s, end_ns, start_ns + length_ns, PS_BUBBLE_COOLDOWN, PS_NO_INDEX, &work, w);
+    s->work_ns += s->other_ns;
+    s->bubble_ns = length_ns - s->busy_ns - s->other_ns;
+    return ok;
+}
+
+/* --- one step of one pipeline --------------------------------------------------------------------------------- */
+
+/* Of the op before `op` on its rank and the input it needs, the one that ended last; PS_NO_INDEX at the end of the path.
+ * An input that seems to end after the op started was needed all the same: the clocks differ, or the op holds its waiting. The op
+ * before it may run on beside it, and counts as ended when it started. */
+static uint32_t path_before(const measuring *m, uint32_t op) {
+    const ps_op *ops = m->chart->ops;
+    uint32_t before = m->previous[op];
+    uint32_t input = latest_input(m, op);
+    bool is_followed = input != PS_NO_INDEX && !m->is_on_path[input] &&
+                       m->groups.step_of_op[input] == m->groups.step_of_op[op];
+    if (!is_followed || before == PS_NO_INDEX) {
+        return is_followed ? input : before;
+    }
+    int64_t before_ns =
+        ops[before].end_ns < ops[op].start_ns ? ops[before].end_ns : ops[op].start_ns;
+    return ops[input].end_ns > before_ns ? input : before;
+}
+
+/* Where the part of the path ends that runs up to `at_ns` in `op`: an op computes from the end of its input. */
+static int64_t path_start(const measuring *m, uint32_t op, uint32_t next, int64_t at_ns) {
+    const ps_op *ops = m->chart->ops;
+    int64_t from_ns = ops[op].start_ns;
+    if (next != PS_NO_INDEX && next != m->previous[op] && ops[next].end_ns > from_ns) {
+        from_ns = ops[next].end_ns;
+    }
+    return from_ns < at_ns ? from_ns : at_ns;
+}
+
+/* From the op that ends last back to the step's start; what is computed and what is waited are the whole of it. */
+static void walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stage_bubble *stages,
+                               const uint32_t *stage_of_rank, uint32_t last) {
+    const ps_op *ops = m->chart->ops;
+    uint32_t op = last;
+    int64_t at_ns = ops[last].end_ns; /* all later is counted */
+    while (op != PS_NO_INDEX) {
+        m->is_on_path[op] = true;
+        uint32_t next = path_before(m, op);
+        int64_t from_ns = path_start(m, op, next, at_ns);
+        step->critical_compute_ns += at_ns - from_ns;
+        stages[stage_of_rank[ops[op].rank]].critical_ns += at_ns - from_ns;
+        int64_t ended_ns = next != PS_NO_INDEX ? ops[next].end_ns : step->start_ns;
+        at_ns = ended_ns < from_ns ? ended_ns : from_ns;
+        step->critical_wait_ns += from_ns - at_ns;
+        op = next;
+    }
+}
+
+typedef struct window {
+    int64_t start_ns, end_ns;
+    uint32_t last; /* op that ends last */
+    size_t n_ranks;
+} window;
+
+/* Ranks of a pipeline that have ops in the step. */
+static window find_window(const measuring *m, int32_t pipeline, size_t step) {
+    const ps_chart *c = m->chart;
+    window w = {INT64_MAX, INT64_MIN, PS_NO_INDEX, 0};
+    for (uint32_t r = 0; r < c->n_ranks; r++) {
+        size_t g = ps_chart_group(&m->groups, r, step);
+        if (c->ranks[r].pipeline != pipeline || m->groups.first[g] == m->groups.first[g + 1]) {
+            continue;
+        }
+        w.n_ranks++;
+        for (size_t k = m->groups.first[g]; k < m->groups.first[g + 1]; k++) {
+            const ps_op *op = &c->ops[m->groups.order[k]];
+            w.start_ns = op->start_ns < w.start_ns ? op->start_ns : w.start_ns;
+            if (op->end_ns > w.end_ns) {
+                w.end_ns = op->end_ns;
+                w.last = m->groups.order[k];
+            }
+        }
+    }
+    return w;
+}
+
+static int compare_stages(const void *a, const void *b, void *context) {
+    const ps_chart *c = context;
+    const ps_chart_rank *x = &c->ranks[((const ps_stage_bubble *)a)->rank];
+    const ps_chart_rank *y = &c->ranks[((const ps_stage_bubble *)b)->rank];
+    if (x->stage != y->stage) {
+        return x->stage < y->stage ? -1 : 1;
+    }
+    return x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits *w,
+                         uint32_t *stage_of_rank) {
+    ps_chart *c = m->chart;
+    window win = find_window(m, pipeline, step_row);
+    if (win.n_ranks == 0) {
+        return true;
+    }
+    ps_step_bubble *step = &m->out->steps[m->out->n_steps++];
+    *step = (ps_step_bubble){.step = m->groups.steps[step_row],
+                             .pipeline = pipeline,
+                             .start_ns = win.start_ns,
+                             .step_ns = win.end_ns - win.start_ns,
+                             .first_stage = m->out->n_stages,
+                             .is_told = true,
+                             .n_stages = win.n_ranks};
+    ps_stage_bubble *stages = m->out->stages + m->out->n_stages;
+    m->out->n_stages += win.n_ranks;
+    size_t n = 0;
+    for (uint32_t r = 0; r < c->n_ranks; r++) {
+        size_t g = ps_chart_group(&m->groups, r, step_row);
+        if (c->ranks[r].pipeline == pipeline && m->groups.first[g] < m->groups.first[g + 1]) {
+            stages[n] = (ps_stage_bubble){.step = step->step, .rank = r};
+            if (!measure_stage(m, g, win.start_ns, step->step_ns, w, &stages[n++])) {
+                return false;
+            }
+        }
+    }
+    qsort_r(stages, n, sizeof *stages, compare_stages, c);
+    int64_t most = -1;
+    for (size_t i = 0; i < n; i++) {
+        stage_of_rank[stages[i].rank] = (uint32_t)i;
+        if (stages[i].busy_ns > most) {
+            most = stages[i].busy_ns;
+            step->slowest = stages[i].rank;
+        }
+    }
+    walk_critical_path(m, step, stages, stage_of_rank, win.last);
+    return true;
+}
+
+/* Whether it is known which op needs what of which other; one stage alone needs nothing. */
+static bool is_linked(const ps_chart *c) {
+    bool several = false;
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        several = several || c->ranks[r].stage != c->ranks[0].stage;
+    }
+    bool any = !several;
+    for (size_t i = 0; i < c->n_links && !any; i++) {
+        any = ps_op_is_computation(&c->ops[c->links[i].from]) &&
+              ps_op_is_computation(&c->ops[c->links[i].to]);
+    }
+    return any;
+}
+
+/* --- all together ---------------------------------------------------------------------------------------------- */
+
+/* Distinct pipelines in ascending order. */
+static size_t list_pipelines(const ps_chart *c, int64_t *out) {
+    size_t n = 0;
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        out[r] = c->ranks[r].pipeline;
+    }
+    qsort(out, c->n_ranks, sizeof *out, ps_compare_i64);
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        if (n == 0 || out[r] != out[n - 1]) {
+            out[n++] = out[r];
+        }
+    }
+    return n;
+}
+
+static bool measure_all(measuring *m) {
+    ps_chart *c = m->chart;
+    waits w = {.n_by_stage = 0};
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        if (c->ranks[r].stage >= 0 && (size_t)c->ranks[r].stage >= w.n_by_stage &&
+            c->ranks[r].stage < 1 << 20) {
+            w.n_by_stage = (size_t)c->ranks[r].stage + 1;
+        }
+    }
+    int64_t *pipelines = ps_calloc(c->n_ranks, sizeof *pipelines);
+    uint32_t *stage_of_rank = ps_calloc(c->n_ranks, sizeof *stage_of_rank);
+    w.by_stage = ps_calloc(w.n_by_stage, sizeof *w.by_stage);
+    m->out->stages = ps_calloc(c->n_ranks * m->groups.n_steps, sizeof *m->out->stages);
+    bool ok =
+        pipelines != NULL && stage_of_rank != NULL && w.by_stage != NULL && m->out->stages != NULL;
+    size_t n_pipelines = ok ? list_pipelines(c, pipelines) : 0;
+    m->out->steps = ps_calloc(n_pipelines * m->groups.n_steps, sizeof *m->out->steps);
+    ok = ok && m->out->steps != NULL;
+    for (size_t s = 0; ok && s < m->groups.n_steps; s++) {
+        for (size_t p = 0; ok && p < n_pipelines; p++) {
+            ok = measure_step(m, (int32_t)pipelines[p], s, &w, stage_of_rank);
+        }
+    }
+    ps_free(pipelines);
+    ps_free(stage_of_rank);
+    ps_free(w.by_stage);
+    return ok;
+}
+
+/* --- what is told ------------------------------------------------------------------------------------------------- */
+
+/* Pipelines without a bubble, and the rank that most speaks against it. */
+typedef struct telling {
+    const ps_bubble_limits *limits;
+    int64_t *work_ns, *other_ns; /* [n_ranks] over all steps */
+    bool *is_untold;             /* [n_pipelines] */
+    size_t n_pipelines, n_unexplained, n_alone;
+    double worst_percent;
+    int32_t worst_rank;
+} telling;
+
+static void sum_work(const ps_bubble_report *r, telling *t) {
+    for (size_t i = 0; i < r->n_stages; i++) {
+        const ps_stage_bubble *s = &r->stages[i];
+        t->work_ns[s->rank] = ps_i64_plus(t->work_ns[s->rank], s->work_ns);
+        t->other_ns[s->rank] = ps_i64_plus(t->other_ns[s->rank], s->other_ns);
+    }
+}
+
+/* Of the pipelines, which ascend: too much of a rank's work is in no op, or one stage of several is here alone. */
+static void judge_pipelines(const ps_chart *c, const int64_t *pipelines, telling *t) {
+    for (size_t p = 0; p < t->n_pipelines; p++) {
+        int32_t stage = -1;
+        bool alone = t->limits->n_stages > 1 || t->limits->n_stages_guessed;
+        bool unexplained = false;
+        for (size_t r = 0; r < c->n_ranks; r++) {
+            if (c->ranks[r].pipeline != pipelines[p]) {
+                continue;
+            }
+            double share = percent(t->other_ns[r], t->work_ns[r]);
+            alone = alone && (stage < 0 || stage == c->ranks[r].stage);
+            stage = c->ranks[r].stage;
+            unexplained = unexplained || share > t->limits->unexplained_percent;
+            if (share > t->worst_percent) {
+                t->worst_percent = share;
+                t->worst_rank = c->ranks[r].rank;
+            }
+        }
+        t->is_untold[p] = unexplained || alone;
+        t->n_unexplained += unexplained;
+        t->n_alone += alone && !unexplained;
+    }
+}
+
+static bool say_untold(ps_chart *c, const telling *t) {
+    char text[512];
+    char which[64] = "";
+    size_t n = t->n_unexplained > 0 ? t->n_unexplained : t->n_alone;
+    if (t->n_pipelines > 1) {
+        (void)snprintf(which, sizeof which, " of %zu of %zu pipelines", n, t->n_pipelines);
+    }
+    if (t->n_unexplained > 0) {
+        (void)snprintf(
+            text, sizeof text,
+            "No bubble is told%s: %.1f %% of what the device of rank %s did in its steps is in no "
+            "op of the chart (limit %.3g %%: chart --unexplained). What looks idle may be the "
+            "pipeline's own work.",
+            which, t->worst_percent, PS_RANK(t->worst_rank), t->limits->unexplained_percent);
+    } else if (t->n_alone > 0 && t->limits->n_stages_guessed) {
+        (void)snprintf(
+            text, sizeof text,
+            "No bubble is told%s: one rank is here, and nothing says how many stages its pipeline "
+            "has (--pp).",
+            which);
+    } else if (t->n_alone > 0) {
+        (void)snprintf(
+            text, sizeof text,
+            "No bubble is told%s: 1 of %d stages is here, and what the others did is not known.",
+            which, (int)t->limits->n_stages);
+    }
+    return n == 0 || ps_chart_set_untold(c, text);
+}
+
+static bool is_untold(const int64_t *pipelines, const telling *t, int32_t pipeline) {
+    int64_t key = pipeline;
+    const int64_t *at = bsearch(&key, pipelines, t->n_pipelines, sizeof *pipelines, ps_compare_i64);
+    return at != NULL && t->is_untold[at - pipelines];
+}
+
+/* Idle intervals of what has no bubble are none. */
+static void drop_untold(ps_chart *c, ps_bubble_report *r, const int64_t *pipelines,
+                        const telling *t) {
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_bubbles; i++) {
+        if (!is_untold(pipelines, t, c->ranks[c->bubbles[i].rank].pipeline)) {
+            c->bubbles[n++] = c->bubbles[i];
+        }
+    }
+    c->n_bubbles = n;
+    for (size_t i = 0; i < r->n_stages; i++) {
+        r->stages[i].is_told = !is_untold(pipelines, t, c->ranks[r->stages[i].rank].pipeline);
+    }
+    for (size_t i = 0; i < r->n_steps; i++) {
+        r->steps[i].is_told = !is_untold(pipelines, t, r->steps[i].pipeline);
+    }
+}
+
+static bool add_figures(ps_chart *c, const ps_bubble_report *r) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < r->n_stages; i++) {
+        const ps_stage_bubble *s = &r->stages[i];
+        ok = ps_chart_add_figure(c, (ps_chart_figure){.step = s->step,
+                                                      .rank = s->rank,
+                                                      .step_ns = s->step_ns,
+                                                      .busy_ns = s->busy_ns,
+                                                      .other_ns = s->other_ns,
+                                                      .bubble_ns = s->bubble_ns,
+                                                      .work_ns = s->work_ns,
+                                                      .is_told = s->is_told});
+    }
+    return ok;
+}
+
+/* False when memory is out. */
+static bool tell_bubbles(ps_chart *c, const ps_bubble_limits *limits, ps_bubble_report *r) {
+    telling t = {.limits = limits, .worst_percent = -1};
+    int64_t *pipelines = ps_calloc(c->n_ranks, sizeof *pipelines);
+    t.work_ns = ps_calloc(c->n_ranks, sizeof *t.work_ns);
+    t.other_ns = ps_calloc(c->n_ranks, sizeof *t.other_ns);
+    t.is_untold = ps_calloc(c->n_ranks, sizeof *t.is_untold);
+    bool ok = pipelines != NULL && t.work_ns != NULL && t.other_ns != NULL && t.is_untold != NULL;
+    if (ok && limits != NULL) {
+        t.n_pipelines = list_pipelines(c, pipelines);
+        sum_work(r, &t);
+        judge_pipelines(c, pipelines, &t);
+        drop_untold(c, r, pipelines, &t);
+        ok = say_untold(c, &t);
+    }
+    ok = ok && add_figures(c, r);
+    ps_free(pipelines);
+    ps_free(t.work_ns);
+    ps_free(t.other_ns);
+    ps_free(t.is_untold);
+    return ok;
+}
+
+ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bubble_report *out,
+                          ps_err *err) {
+    *out = (ps_bubble_report){.ideal_percent = -1, .is_linked = is_linked(chart)};
+    measuring m = {.chart = chart, .out = out};
+    bool ok = ps_chart_groups_init(&m.groups, chart);
+    ps_code code = PS_OK;
+    if (ok && m.groups.n_steps == 0) {
+        code = ps_fail(err, PS_NOTHING, "the chart has no computation to measure");
+    } else {
+        ok = ok && chain_ops(&m) && group_links(&m) && find_works(&m) && measure_all(&m) &&
+             tell_bubbles(chart, limits, out);
+    }
+    ps_chart_groups_fini(&m.groups);
+    ps_free(m.by_target);
+    ps_free(m.first_link);
+    ps_free(m.first_work);
+    ps_free(m.previous);
+    ps_free(m.is_on_path);
+    if (!ok || code != PS_OK) {
+        ps_bubble_report_fini(out);
+        return code != PS_OK ? code : ps_fail_nomem(err);
+    }
+    return PS_OK;
+}
+
+void ps_bubble_report_fini(ps_bubble_report *r) {
+    ps_free(r->stages);
+    ps_free(r->steps);
+    *r = (ps_bubble_report){0};
+}
+
+/* --- tables ---------------------------------------------------------------------------------------------------- */
+
+enum { MAX_COLUMNS = 16 };
+#define NOT_SHOWN SIZE_MAX
+
+typedef struct int_value {
+    int column;
+    int64_t value;
+} int_value;
+
+/* A table without the columns that say nothing of this chart. */
+typedef struct shown_table {
+    ps_table *table;        /* NULL: memory is out */
+    size_t at[MAX_COLUMNS]; /* of each column of the list, NOT_SHOWN */
+} shown_table;
+
+static shown_table new_table(const char *name, const char *title, const ps_column *columns,
+                             size_t n, const bool *left_out) {
+    shown_table out = {.table = ps_table_new(name, title, columns, 0)};
+    ps_column *shown =
+        out.table != NULL ? ps_arena_alloc(&out.table->arena, n * sizeof *shown) : NULL;
+    if (shown == NULL) {
+        ps_table_free(out.table);
+        out.table = NULL;
+        return out;
+    }
+    for (size_t i = 0; i < n; i++) {
+        out.at[i] = left_out[i] ? NOT_SHOWN : out.table->n_columns;
+        if (!left_out[i]) {
+            shown[out.table->n_columns++] = columns[i];
+        }
+    }
+    out.table->columns = shown;
+    return out;
+}
+
+static void set_int(const shown_table *t, int column, int64_t value) {
+    if (t->at[column] != NOT_SHOWN) {
+        ps_table_set_int(t->table, t->at[column], value);
+    }
+}
+
+static void set_real(const shown_table *t, int column, double value) {
+    if (t->at[column] != NOT_SHOWN) {
+        ps_table_set_real(t->table, t->at[column], value);
+    }
+}
+
+static void set_ints(const shown_table *t, const int_value *values, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        set_int(t, values[i].column, values[i].value);
+    }
+}
+
+static bool has_pipelines(const ps_chart *chart) {
+    bool any = false;
+    for (size_t i = 0; i < chart->n_ranks; i++) {
+        any = any || chart->ranks[i].pipeline != chart->ranks[0].pipeline;
+    }
+    return any;
+}
+
+static bool has_work(const ps_chart *chart) {
+    bool any = false;
+    for (size_t i = 0; i < chart->n_ranks; i++) {
+        any = any || chart->ranks[i].has_work;
+    }
+    return any;
+}
+
+enum {
+    B_STEP,
+    B_PIPELINE,
+    B_STAGE,
+    B_RANK,
+    B_BUSY,
+    B_BUBBLE,
+    B_RATIO,
+    B_WARMUP,
+    B_STALL,
+    B_COOLDOWN,
+    B_OWN_RATIO,
+    B_OTHER, /* with B_UNEXPLAINED only where what some device did is known */
+    B_UNEXPLAINED,
+    N_B
+};
+
+static const ps_column STAGE_COLUMNS[N_B] = {
+    [B_STEP] = {.name = "step", .type = PS_COL_INT},
+    [B_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT},
+    [B_STAGE] = {.name = "stage", .type = PS_COL_INT},
+    [B_RANK] = {.name = "rank", .type = PS_COL_INT},
+    [B_BUSY] = {.name = "busy", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [B_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [B_RATIO] = {.name = "idle", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [B_WARMUP] = {.name = "warm-up", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [B_STALL] = {.name = "stall", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [B_COOLDOWN] = {.name = "cool-down", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [B_OWN_RATIO] = {.name = "own", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [B_OTHER] = {.name = "other work", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [B_UNEXPLAINED] = {.name = "unexplained", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+};
+
+ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r) {
+    const bool left_out[N_B] = {[B_PIPELINE] = !has_pipelines(chart),
+                                [B_OTHER] = !has_work(chart),
+                                [B_UNEXPLAINED] = !has_work(chart)};
+    shown_table t =
+        new_table("PipelineBubble", "bubble of each stage", STAGE_COLUMNS, N_B, left_out);
+    for (size_t i = 0; t.table != NULL && i < r->n_stages; i++) {
+        const ps_stage_bubble *s = &r->stages[i];
+        const ps_chart_rank *rank = &chart->ranks[s->rank];
+        if (!ps_table_add_row(t.table)) {
+            ps_table_free(t.table);
+            return NULL;
+        }
+        int64_t own_ns = s->last_ns - s->first_ns;
+        const int_value values[] = {{B_STEP, s->step},
+                                    {B_PIPELINE, rank->pipeline},
+                                    {B_STAGE, rank->stage},
+                                    {B_RANK, rank->rank},
+                                    {B_BUSY, s->busy_ns}};
+        const int_value bubble[] = {{B_BUBBLE, s->bubble_ns},
+                                    {B_WARMUP, s->warmup_ns},
+                                    {B_STALL, s->stall_ns},
+                                    {B_COOLDOWN, s->cooldown_ns}};
+        set_ints(&t, values, sizeof values / sizeof *values);
+        if (rank->has_work) {
+            set_int(&t, B_OTHER, s->other_ns);
+            set_real(&t, B_UNEXPLAINED, percent(s->other_ns, s->work_ns));
+        }
+        if (s->is_told) {
+            set_ints(&t, bubble, sizeof bubble / sizeof *bubble);
+            set_real(&t, B_RATIO, percent(s->bubble_ns, s->step_ns));
+            set_real(&t, B_OWN_RATIO, percent(s->stall_ns, own_ns));
+        }
+    }
+    return t.table;
+}
+
+enum {
+    W_STEP,
+    W_PIPELINE,
+    W_STAGE,
+    W_FOR_STAGE,
+    W_WAITS,
+    W_WAITS_NS,
+    W_TRANSFER,
+    W_OTHER,
+    W_CRITICAL,
+    W_SHARE,
+    N_W
+};
+
+static const ps_column WAIT_COLUMNS[N_W] = {
+    [W_STEP] = {.name = "step", .type = PS_COL_INT},
+    [W_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT},
+    [W_STAGE] = {.name = "stage", .type = PS_COL_INT},
+    [W_FOR_STAGE] = {.name = "for stages", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [W_WAITS] = {.name = "most for", .type = PS_COL_INT},
+    [W_WAITS_NS] = {.name = "of it", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [W_TRANSFER] = {.name = "for transfer", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [W_OTHER] = {.name = "other", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [W_CRITICAL] = {.name = "on path", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [W_SHARE] = {.name = "path", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+};
+
+ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r) {
+    const bool left_out[N_W] = {[W_PIPELINE] = !has_pipelines(chart)};
+    shown_table t = new_table(
+        "PipelineWaits",
+        "what the stalls of each stage waited for, and its computing on the critical path",
+        WAIT_COLUMNS, N_W, left_out);
+    for (size_t i = 0; t.table != NULL && i < r->n_stages; i++) {
+        const ps_stage_bubble *s = &r->stages[i];
+        const ps_chart_rank *rank = &chart->ranks[s->rank];
+        if (!ps_table_add_row(t.table)) {
+            ps_table_free(t.table);
+            return NULL;
+        }
+        const int_value values[] = {
+            {W_STEP, s->step}, {W_PIPELINE, rank->pipeline}, {W_STAGE, rank->stage}};
+        const int_value waited[] = {{W_FOR_STAGE, s->stall_stage_ns},
+                                    {W_TRANSFER, s->stall_transfer_ns},
+                                    {W_OTHER, s->stall_other_ns},
+                                    {W_CRITICAL, s->critical_ns}};
+        set_ints(&t, values, sizeof values / sizeof *values);
+        if (!s->is_told || !r->is_linked) {
+            continue;
+        }
+        set_ints(&t, waited, sizeof waited / sizeof *waited);
+        set_real(&t, W_SHARE, percent(s->critical_ns, s->step_ns));
+        if (s->waits_for_stage >= 0) {
+            set_int(&t, W_WAITS, s->waits_for_stage);
+            set_int(&t, W_WAITS_NS, s->waits_for_ns);
+        }
+    }
+    return t.table;
+}
+
+enum {
+    T_STEP,
+    T_PIPELINE,
+    T_TIME,
+    T_BUBBLE,
+    T_IDEAL,
+    T_SLOWEST,
+    T_SLOWEST_BUSY,
+    T_IMBALANCE,
+    T_COMPUTE,
+    T_WAIT,
+    N_T
+};
+
+static const ps_column STEP_COLUMNS[N_T] = {
+    [T_STEP] = {.name = "step", .type = PS_COL_INT},
+    [T_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT},
+    [T_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [T_BUBBLE] = {.name = "bubble", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [T_IDEAL] = {.name = "ideal", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [T_SLOWEST] = {.name = "slowest", .type = PS_COL_INT},
+    [T_SLOWEST_BUSY] = {.name = "its busy", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [T_IMBALANCE] = {.name = "imbalance", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [T_COMPUTE] = {.name = "computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [T_WAIT] = {.name = "waiting", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+};
+
+ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r) {
+    const bool left_out[N_T] = {
+        [T_PIPELINE] = !has_pipelines(chart), [T_IDEAL] = r->ideal_percent < 0};
+    shown_table t = new_table(
+        "PipelineStep",
+        "each pipeline's step, its slowest stage, and computing and waiting on the critical path",
+        STEP_COLUMNS, N_T, left_out);
+    for (size_t i = 0; t.table != NULL && i < r->n_steps; i++) {
+        const ps_step_bubble *s = &r->steps[i];
+        double busy = 0; /* sums over stages may leave 64 bits */
+        double other = 0;
+        double all = (double)s->step_ns * (double)s->n_stages;
+        int64_t most = 0;
+        for (size_t k = s->first_stage; k < s->first_stage + s->n_stages; k++) {
+            busy += (double)r->stages[k].busy_ns;
+            other += (double)r->stages[k].other_ns;
+            most = r->stages[k].busy_ns > most ? r->stages[k].busy_ns : most;
+        }
+        if (!ps_table_add_row(t.table)) {
+            ps_table_free(t.table);
+            return NULL;
+        }
+        set_int(&t, T_STEP, s->step);
+        set_int(&t, T_PIPELINE, s->pipeline);
+        set_int(&t, T_TIME, s->step_ns);
+        if (s->is_told) {
+            set_real(&t, T_BUBBLE, 100.0 - percent_of(busy + other, all));
+            set_real(&t, T_IDEAL, r->ideal_percent);
+        }
+        if (s->is_told && r->is_linked) {
+            set_int(&t, T_COMPUTE, s->critical_compute_ns);
+            set_int(&t, T_WAIT, s->critical_wait_ns);
+        }
+        set_int(&t, T_SLOWEST, chart->ranks[s->slowest].stage);
+        set_int(&t, T_SLOWEST_BUSY, most);
+        set_real(&t, T_IMBALANCE, percent_of((double)most * (double)s->n_stages - busy, busy));
+    }
+    return t.table;
+}

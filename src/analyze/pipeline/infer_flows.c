@@ -1,0 +1,174 @@
+/*   forward order    f1 f2 f3 | f4 f5 f6        backwards of the first: b3 b2 b1, then b6 b5 b4
+ *   backward starts   9  8  7 | 14 13 12        the rise from 7 to 14 ends the first microbatch
+ *
+ * Model pieces of one rank whose backwards run in another order than their forwards show no rise there: the same pass
+ * along the backwards finds those. A microbatch is what neither pass cuts. */
+#include "analyze/pipeline/infer_flows.h"
+
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/idmap.h"
+
+typedef struct pair {
+    uint32_t forward, backward; /* slices; in start order as their numbers */
+    uint32_t segment;           /* along the forwards, then along both */
+    uint32_t second;            /* along the backwards */
+} pair;
+
+/* Several flows of one operator are no rise: the latest first. */
+static int by_forward(const void *a, const void *b) {
+    const pair *x = a;
+    const pair *y = b;
+    if (x->forward != y->forward) {
+        return x->forward < y->forward ? -1 : 1;
+    }
+    return x->backward > y->backward ? -1 : x->backward < y->backward;
+}
+
+static int by_backward(const void *a, const void *b) {
+    const pair *x = a;
+    const pair *y = b;
+    if (x->backward != y->backward) {
+        return x->backward < y->backward ? -1 : 1;
+    }
+    return x->forward > y->forward ? -1 : x->forward < y->forward;
+}
+
+/* The pairs of forward and backward operators, NULL when memory is out. */
+static pair *find_pairs(const ps_trace *trace, size_t *n_out) {
+    const ps_slices *s = ps_trace_slices(trace);
+    size_t n_flows = 0;
+    const ps_flow *flows = ps_trace_flows(trace, &n_flows);
+    ps_str kind = ps_trace_find_text(trace, "fwdbwd");
+    size_t n = 0;
+    for (size_t i = 0; !ps_str_is_none(kind) && i < n_flows; i++) {
+        n += ps_str_eq(flows[i].kind, kind);
+    }
+    pair *pairs = ps_calloc(n, sizeof *pairs);
+    *n_out = 0;
+    for (size_t i = 0; pairs != NULL && n > 0 && i < n_flows; i++) {
+        uint32_t f = flows[i].from;
+        uint32_t b = flows[i].to;
+        bool in_order = s->start_ns[f] + s->dur_ns[f] <= s->start_ns[b];
+        if (ps_str_eq(flows[i].kind, kind) && in_order) {
+            pairs[(*n_out)++] = (pair){.forward = f, .backward = b};
+        }
+    }
+    return pairs;
+}
+
+/* Both passes; returns the number of microbatches, SIZE_MAX when memory is out. Numbers follow the first forwards. */
+static size_t cut(const ps_slices *s, pair *pairs, size_t n) {
+    uint32_t segment = 0;
+    qsort(pairs, n, sizeof *pairs, by_forward);
+    for (size_t i = 0; i < n; i++) {
+        segment += i > 0 && s->start_ns[pairs[i].backward] > s->start_ns[pairs[i - 1].backward];
+        pairs[i].segment = segment;
+    }
+    ps_idmap both;
+    ps_idmap_init(&both);
+    uint32_t second = 0;
+    size_t n_groups = 0;
+    bool ok = true;
+    qsort(pairs, n, sizeof *pairs, by_backward);
+    for (size_t i = 0; i < n; i++) {
+        second += i > 0 && s->start_ns[pairs[i].forward] > s->start_ns[pairs[i - 1].forward];
+        pairs[i].second = second;
+    }
+    qsort(pairs, n, sizeof *pairs, by_forward);
+    for (size_t i = 0; ok && i < n; i++) {
+        uint64_t key = (uint64_t)pairs[i].segment << 32 | pairs[i].second;
+        uint32_t group = ps_idmap_get(&both, key);
+        if (group == PS_IDMAP_NONE) {
+            group = (uint32_t)n_groups++;
+            ok = ps_idmap_put(&both, key, group);
+        }
+        pairs[i].segment = group;
+    }
+    ps_idmap_fini(&both);
+    return ok ? n_groups : SIZE_MAX;
+}
+
+static void widen(ps_inferred *op, const ps_slices *s, uint32_t slice) {
+    int64_t end = s->start_ns[slice] + s->dur_ns[slice];
+    op->start_ns = s->start_ns[slice] < op->start_ns ? s->start_ns[slice] : op->start_ns;
+    op->end_ns = end > op->end_ns ? end : op->end_ns;
+}
+
+static int by_start(const void *a, const void *b) {
+    const ps_inferred *x = a;
+    const ps_inferred *y = b;
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
+    if (x->end_ns != y->end_ns) {
+        return x->end_ns > y->end_ns ? -1 : 1;
+    }
+    return x->is_backward != y->is_backward ? (int)x->is_backward - (int)y->is_backward
+                                            : (x->number > y->number) - (x->number < y->number);
+}
+
+/* Forwards inside of a backward are recomputed ones: they and their own backwards are parts of it. Numbers the rest
+ * anew. False when memory is out. */
+static bool drop_recomputed(ps_inferred_list *list, size_t n_pairs) {
+    int32_t *number = ps_alloc((n_pairs + 1) * sizeof *number);
+    for (size_t k = 0; number != NULL && k < n_pairs; k++) {
+        number[k] = -1;
+    }
+    int64_t until = INT64_MIN; /* end of the backward around, the longest begun so far */
+    int32_t n_kept = 0;
+    for (size_t i = 0; number != NULL && i < list->n; i++) {
+        const ps_inferred *op = &list->ops[i];
+        if (op->is_backward == 0 && op->end_ns > until) {
+            number[op->number] = n_kept++;
+        }
+        bool known = op->is_backward != 0 && number[op->number] >= 0;
+        until = known && op->end_ns > until ? op->end_ns : until;
+    }
+    size_t n = 0;
+    for (size_t i = 0; number != NULL && i < list->n; i++) {
+        ps_inferred op = list->ops[i];
+        op.number = number[op.number];
+        if (op.number >= 0) {
+            list->ops[n++] = op;
+        }
+    }
+    list->n = n;
+    ps_free(number);
+    return number != NULL;
+}
+
+ps_code ps_infer_from_flows(const ps_trace *trace, ps_inferred_list *out, ps_err *err) {
+    *out = (ps_inferred_list){0};
+    const ps_slices *s = ps_trace_slices(trace);
+    size_t n = 0;
+    pair *pairs = find_pairs(trace, &n);
+    size_t n_groups = pairs != NULL && n > 0 ? cut(s, pairs, n) : 0;
+    bool ok = pairs != NULL && n_groups != SIZE_MAX &&
+              ps_grow(&out->ops, &out->cap, 2 * n_groups + 1, UINT32_MAX, sizeof *out->ops);
+    for (size_t k = 0; ok && k < n_groups; k++) {
+        out->ops[2 * k] = (ps_inferred){INT64_MAX, INT64_MIN, (int32_t)k, 0};
+        out->ops[2 * k + 1] = (ps_inferred){INT64_MAX, INT64_MIN, (int32_t)k, 1};
+    }
+    for (size_t i = 0; ok && i < n; i++) {
+        widen(&out->ops[2 * (size_t)pairs[i].segment], s, pairs[i].forward);
+        widen(&out->ops[2 * (size_t)pairs[i].segment + 1], s, pairs[i].backward);
+    }
+    out->n = ok ? 2 * n_groups : 0;
+    ps_free(pairs);
+    if (out->n > 1) {
+        qsort(out->ops, out->n, sizeof *out->ops, by_start);
+    }
+    ok = ok && drop_recomputed(out, n_groups);
+    if (!ok) {
+        ps_inferred_list_fini(out);
+        return ps_fail_nomem(err);
+    }
+    return PS_OK;
+}
+
+void ps_inferred_list_fini(ps_inferred_list *list) {
+    ps_free(list->ops);
+    *list = (ps_inferred_list){0};
+}

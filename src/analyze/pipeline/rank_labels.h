@@ -1,0 +1,70 @@
+/* The ops of one rank as its trace shows them, whoever named them: marks, labels of frameworks, rules of the user, jobs,
+ * or what follows from the flows of autograd. Each op with its place on the device and on the host, in its step. */
+#ifndef PS_ANALYZE_RANK_LABELS_H
+#define PS_ANALYZE_RANK_LABELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/core/analysis.h"
+#include "analyze/pipeline/host_labels.h"
+#include "analyze/pipeline/label.h"
+#include "analyze/rank/marks.h"
+#include "base/arena.h"
+
+/* source, what a chart says of it. The more trusted first: a job uses the best that any of its ranks has. */
+#define PS_LABEL_SOURCES(X)                                                                        \
+    X(PS_LABELS_USER, "ranges that --forward-re and --backward-re match")                          \
+    X(PS_LABELS_MARKS, "marks with a device side")                                                 \
+    X(PS_LABELS_ACTION, "PP: ranges of torch.distributed.pipelining")                              \
+    X(PS_LABELS_MICROBATCH, "Forward and Backward ranges of torch.distributed.pipelining")         \
+    X(PS_LABELS_FUNCTION, "ranges named after functions of the framework")                         \
+    X(PS_LABELS_LAYER, "ranges of layers")                                                         \
+    X(PS_LABELS_PART, "ranges that hold parts of passes, NAME(F), NAME(B), NAME(W)")               \
+    X(PS_LABELS_JOB, "jobs of the executor")                                                       \
+    X(PS_LABELS_FLOWS, "the flows between forward and backward operators: inferred, not marked")
+
+typedef enum ps_label_source {
+#define X(source, text) source,
+    PS_LABEL_SOURCES(X)
+#undef X
+        PS_LABELS_NONE
+} ps_label_source;
+
+const char *ps_label_source_text(ps_label_source source);
+
+typedef struct ps_labelled {
+    ps_mark mark;                 /* times are epoch ns */
+    ps_host_label label;          /* kind as written; a job's and a user's `stage` is its chunk */
+    const char *name;             /* of an OTHER op, else NULL */
+    int64_t work_ns;              /* device_work.h; of who looks at the device */
+    uint32_t first_part, n_parts; /* in the list's parts */
+} ps_labelled;
+
+typedef struct ps_rank_labels {
+    ps_label_source source;
+    ps_labelled *ops; /* in start order on the device; of MARKS only the mark counts */
+    size_t n, cap;
+    ps_given_part *parts; /* of the ops, epoch ns; grouped by op */
+    size_t n_parts, cap_parts;
+    bool host_times;      /* the trace has no device: device times are those of the host */
+    bool is_numbered;     /* every op has its microbatch */
+    bool has_windows;     /* the steps are those of the trace, not of the labels */
+    bool is_always_twice; /* labels stand twice in every window */
+    size_t n_twice;       /* ops whose label their window had before */
+    bool
+        is_merged; /* ops of one kind run on several threads at once, of several workers: no source, no ops */
+    int32_t n_chunks;          /* of USER: model pieces that its numbers tell apart */
+    bool has_i, has_w, has_bw; /* actions seen: which revision of the names it is */
+    ps_arena arena;            /* names */
+} ps_rank_labels;
+
+/* The best source that the trace has; PS_LABELS_NONE when it has none. With rules of the user nothing else is looked
+ * at. PS_NOMEM, or PS_USAGE for a rule that is no expression. End with ps_rank_labels_fini(), also after a failure. */
+PS_MUST_USE ps_code ps_rank_labels_read(const ps_map_input *in, ps_rank_labels *out, ps_err *err);
+/* Steps by the labels instead of the windows, of a rank whose windows hold several. False when memory is out. */
+bool ps_rank_labels_split(ps_rank_labels *labels);
+void ps_rank_labels_fini(ps_rank_labels *labels);
+
+#endif

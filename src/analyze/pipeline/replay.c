@@ -1,0 +1,529 @@
+/* Durations: per stage, the median of each kind and chunk, summed over chunks to one microbatch of the whole stage.
+ * A schedule with v chunks gets a v-th of it for each op (each of DualPipe's two ways has
+ * the whole stage). An overlapped pair takes the measured share of F + B
+ * (median over all pairs), F + B when none was measured. Latency between stages: the median time from the end of
+ * the latest input to the start of the op, over ops that waited for it. */
+#include "analyze/pipeline/replay.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/num.h"
+#include "model/chart_groups.h"
+#include "schedule/sim.h"
+
+#define MAX_CHUNKS 8
+
+typedef ps_measured_times times;
+
+/* Of which step and pipeline the durations are. */
+typedef struct scope {
+    const ps_chart *chart;
+    int64_t step;     /* PS_FIRST_STEP: of all */
+    int32_t pipeline; /* -1: of all */
+} scope;
+
+static bool is_within(const scope *q, uint32_t rank, int64_t step) {
+    return (q->step == PS_FIRST_STEP || step == q->step) &&
+           (q->pipeline < 0 || q->chart->ranks[rank].pipeline == q->pipeline);
+}
+
+/* --- durations from the chart ---------------------------------------------------------------------------------- */
+
+static int64_t median(int64_t *values, size_t n) {
+    if (n == 0) {
+        return 0;
+    }
+    qsort(values, n, sizeof *values, ps_compare_i64);
+    return ps_midpoint_i64(values[(n - 1) / 2], values[n / 2]);
+}
+
+/* Durations by (stage, kind, chunk): bucket b is values[first[b]] .. values[first[b + 1] - 1]. */
+typedef struct buckets {
+    int64_t *values;
+    size_t *first;
+    size_t n;
+} buckets;
+
+static size_t bucket_of(const scope *q, const times *t, const ps_op *op) {
+    int32_t stage = q->chart->ranks[op->rank].stage;
+    int32_t chunk = op->chunk < 0 ? 0 : op->chunk;
+    if (stage < 0 || stage >= t->n_stages || chunk >= MAX_CHUNKS || !ps_op_is_computation(op) ||
+        !is_within(q, op->rank, op->step)) {
+        return SIZE_MAX;
+    }
+    return ((size_t)stage * PS_N_OP_KINDS + op->kind) * MAX_CHUNKS + (size_t)chunk;
+}
+
+static bool fill_buckets(const scope *q, const times *t, buckets *b) {
+    const ps_chart *c = q->chart;
+    b->n = (size_t)t->n_stages * PS_N_OP_KINDS * MAX_CHUNKS;
+    b->values = ps_calloc(c->n_ops, sizeof *b->values);
+    b->first = ps_calloc(b->n + 2, sizeof *b->first);
+    if (b->values == NULL || b->first == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < c->n_ops; i++) {
+        size_t at = bucket_of(q, t, &c->ops[i]);
+        b->first[at != SIZE_MAX ? at + 2 : 0]++;
+    }
+    b->first[0] = 0;
+    for (size_t k = 2; k < b->n + 2; k++) {
+        b->first[k] += b->first[k - 1];
+    }
+    for (size_t i = 0; i < c->n_ops; i++) {
+        size_t at = bucket_of(q, t, &c->ops[i]);
+        if (at != SIZE_MAX) {
+            b->values[b->first[at + 1]++] = c->ops[i].end_ns - c->ops[i].start_ns;
+        }
+    }
+    return true;
+}
+
+/* 0 when there is no such op. */
+static int64_t bucket_median(buckets *b, int32_t stage, ps_op_kind kind, int32_t chunk) {
+    size_t at = ((size_t)stage * PS_N_OP_KINDS + (size_t)kind) * MAX_CHUNKS + (size_t)chunk;
+    return median(b->values + b->first[at], b->first[at + 1] - b->first[at]);
+}
+
+/* What the marks of one chunk on one stage say. */
+typedef struct chunk_times {
+    int64_t whole_ns, input_ns, weight_ns, logits_ns;
+} chunk_times;
+
+/* A chunk may lack marks of one half: DualPipeV's tail marks no weight gradients, and on some stages a chunk has all
+ * its lone backwards there. The missing half is taken from the stage's other chunks, else as long as the other half. */
+static int64_t whole_backward(const chunk_times *c, int64_t usual_weight_ns) {
+    if (c->whole_ns > 0) {
+        return c->whole_ns + c->logits_ns; /* the output head's backward has a mark of its own */
+    }
+    int64_t weight = c->weight_ns > 0      ? c->weight_ns
+                     : usual_weight_ns > 0 ? usual_weight_ns
+                                           : c->input_ns;
+    return c->input_ns > 0 ? c->input_ns + c->logits_ns + weight : 0;
+}
+
+/* W of chunks where it was never measured apart is taken in the proportion of those where it was. */
+static void measure_stage(buckets *b, times *t, int32_t stage, int32_t n_chunks) {
+    ps_stage_times *s = &t->stages[stage];
+    chunk_times chunks[MAX_CHUNKS] = {0};
+    int64_t usual_weight_ns = 0;
+    n_chunks = n_chunks < MAX_CHUNKS ? n_chunks : MAX_CHUNKS;
+    for (int32_t c = 0; c < n_chunks; c++) {
+        chunks[c] = (chunk_times){.whole_ns = bucket_median(b, stage, PS_OP_B, c),
+                                  .input_ns = bucket_median(b, stage, PS_OP_BI, c),
+                                  .weight_ns = bucket_median(b, stage, PS_OP_BW, c),
+                                  .logits_ns = bucket_median(b, stage, PS_OP_LOGITS, c)};
+        usual_weight_ns =
+            chunks[c].weight_ns > usual_weight_ns ? chunks[c].weight_ns : usual_weight_ns;
+        s->f_ns += bucket_median(b, stage, PS_OP_F, c);
+    }
+    int64_t weight_ns = 0; /* over chunks with a BW, and their whole backward */
+    int64_t weighed_ns = 0;
+    for (int32_t c = 0; c < n_chunks; c++) {
+        int64_t whole = whole_backward(&chunks[c], usual_weight_ns);
+        s->b_ns += whole;
+        weight_ns += chunks[c].weight_ns;
+        weighed_ns += chunks[c].weight_ns > 0 ? whole : 0;
+    }
+    s->w_is_half = weight_ns <= 0 || weight_ns >= weighed_ns;
+    s->w_ns = s->w_is_half ? s->b_ns / 2
+                           : (int64_t)((double)s->b_ns * (double)weight_ns / (double)weighed_ns);
+}
+
+static void measure_pairs(const scope *q, times *t, int32_t n_chunks, int64_t *scratch) {
+    const ps_chart *c = q->chart;
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_ops; i++) {
+        const ps_op *op = &c->ops[i];
+        int32_t stage = c->ranks[op->rank].stage;
+        if (op->kind == PS_OP_FB && stage >= 0 && stage < t->n_stages &&
+            is_within(q, op->rank, op->step)) {
+            int64_t apart = (t->stages[stage].f_ns + t->stages[stage].b_ns) / n_chunks;
+            if (apart > 0) {
+                scratch[n++] = (op->end_ns - op->start_ns) * 1000 / apart;
+            }
+        }
+    }
+    t->pair_per_mille = n > 0 ? median(scratch, n) : 1000;
+    t->pair_per_mille = t->pair_per_mille > 1000 ? 1000 : t->pair_per_mille;
+}
+
+/* Bubbles know what was waited for: the rest of the wait behind its end is the way from stage to stage. */
+static void measure_latency(const scope *q, times *t, int64_t *scratch) {
+    const ps_chart *c = q->chart;
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_bubbles && n < c->n_ops; i++) {
+        const ps_bubble *b = &c->bubbles[i];
+        if (b->cause == PS_BUBBLE_STALL && b->waits_for != PS_NO_INDEX &&
+            is_within(q, b->rank, b->step) && c->ops[b->waits_for].end_ns >= b->start_ns &&
+            c->ops[b->waits_for].end_ns <= b->end_ns) {
+            scratch[n++] = b->end_ns - c->ops[b->waits_for].end_ns;
+        }
+    }
+    t->p2p_ns = median(scratch, n);
+}
+
+/* Over the stages that were measured. */
+static ps_stage_times mean_times(const times *t) {
+    ps_stage_times sum = {0};
+    int64_t n = 0;
+    for (int32_t s = 0; s < t->n_stages; s++) {
+        sum.f_ns += t->stages[s].f_ns;
+        sum.b_ns += t->stages[s].b_ns;
+        sum.w_ns += t->stages[s].w_ns;
+        sum.w_is_half = sum.w_is_half || t->stages[s].w_is_half;
+        n += t->stages[s].f_ns + t->stages[s].b_ns > 0;
+    }
+    n = n > 0 ? n : 1;
+    return (ps_stage_times){sum.f_ns / n, sum.b_ns / n, sum.w_ns / n, sum.w_is_half};
+}
+
+/* A stage whose rank is missing is taken as the mean of the others. */
+static void fill_missing(times *t) {
+    ps_stage_times mean = mean_times(t);
+    for (int32_t s = 0; s < t->n_stages; s++) {
+        if (t->stages[s].f_ns + t->stages[s].b_ns == 0) {
+            t->stages[s] = mean;
+        }
+    }
+}
+
+ps_code ps_measure_times(const ps_chart *chart, const ps_recognised *r, int64_t step,
+                         int32_t pipeline, ps_measured_times *t, ps_err *err) {
+    const scope q = {chart, step, pipeline};
+    int32_t n_chunks = ps_schedule_chunks(r->schedule, &r->params);
+    *t = (times){.n_stages = r->params.n_stages};
+    t->stages = ps_calloc((size_t)t->n_stages, sizeof *t->stages);
+    int64_t *scratch = ps_calloc(chart->n_ops + 1, sizeof *scratch);
+    buckets b = {0};
+    bool ok = t->stages != NULL && scratch != NULL && fill_buckets(&q, t, &b);
+    for (int32_t s = 0; ok && s < t->n_stages; s++) {
+        measure_stage(&b, t, s, n_chunks);
+    }
+    if (ok) {
+        fill_missing(t);
+        measure_pairs(&q, t, n_chunks, scratch);
+        measure_latency(&q, t, scratch);
+    }
+    ps_free(b.values);
+    ps_free(b.first);
+    ps_free(scratch);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+void ps_measured_times_fini(ps_measured_times *t) {
+    ps_free(t->stages);
+    *t = (times){0};
+}
+
+void ps_measured_times_balance(ps_measured_times *t) {
+    ps_stage_times mean = mean_times(t);
+    for (int32_t s = 0; s < t->n_stages; s++) {
+        t->stages[s] = mean;
+    }
+}
+
+bool ps_measured_times_spread(ps_measured_times *t, int32_t n_stages) {
+    ps_stage_times mean = mean_times(t);
+    ps_stage_times *stages = ps_calloc((size_t)n_stages, sizeof *stages);
+    if (stages == NULL) {
+        return false;
+    }
+    for (int32_t s = 0; s < n_stages; s++) {
+        stages[s] =
+            (ps_stage_times){mean.f_ns * t->n_stages / n_stages, mean.b_ns * t->n_stages / n_stages,
+                             mean.w_ns * t->n_stages / n_stages, mean.w_is_half};
+    }
+    ps_free(t->stages);
+    t->stages = stages;
+    t->n_stages = n_stages;
+    return true;
+}
+
+/* --- one schedule ------------------------------------------------------------------------------------------------ */
+
+typedef struct prediction {
+    int64_t step_ns, busy_ns; /* busy: sum over stages */
+    size_t peak;              /* activations of one (chunk, microbatch) */
+} prediction;
+
+/* Chunks that one way through the model has on a device. */
+static int32_t chunks_of_chain(const ps_schedule *schedule, const ps_schedule_params *params) {
+    return ps_schedule_chunks(schedule, params) / (schedule->n_chains > 0 ? schedule->n_chains : 1);
+}
+
+static int64_t op_duration(const times *t, const ps_sim_plan *plan, uint32_t op, int32_t n_chunks) {
+    const ps_stage_times *s = &t->stages[plan->device[op]];
+    int64_t f = s->f_ns / n_chunks;
+    int64_t b = s->b_ns / n_chunks;
+    int64_t w = s->w_ns / n_chunks;
+    switch (plan->ops[op].kind) {
+    case PS_OP_F:
+        return f;
+    case PS_OP_B:
+        return b;
+    case PS_OP_BI:
+        return b - w;
+    case PS_OP_BW:
+        return w;
+    case PS_OP_FB:
+        return (f + b) * t->pair_per_mille / 1000;
+    default:
+        return 0;
+    }
+}
+
+int64_t *ps_measured_durations(const ps_measured_times *t, const ps_sim_plan *plan) {
+    int32_t n_chunks = chunks_of_chain(plan->schedule, &plan->params);
+    int64_t *durations = ps_calloc(plan->n_ops, sizeof *durations);
+    for (uint32_t op = 0; durations != NULL && op < plan->n_ops; op++) {
+        durations[op] = op_duration(t, plan, op, n_chunks);
+    }
+    return durations;
+}
+
+static ps_code simulate(const times *t, const ps_schedule *schedule,
+                        const ps_schedule_params *params, prediction *out, ps_err *err) {
+    ps_sim_plan *plan = ps_sim_plan_new(schedule, params, err);
+    if (plan == NULL) {
+        return err != NULL ? err->code : PS_NOMEM;
+    }
+    *out = (prediction){0};
+    int64_t *durations = ps_measured_durations(t, plan);
+    ps_sim_result result = {.start_ns = ps_calloc(plan->n_ops, sizeof(int64_t)),
+                            .end_ns = ps_calloc(plan->n_ops, sizeof(int64_t))};
+    ps_code code = durations != NULL && result.start_ns != NULL && result.end_ns != NULL
+                       ? PS_OK
+                       : ps_fail_nomem(err);
+    code = code == PS_OK ? ps_sim_run(plan, durations, t->p2p_ns, 0, &result, err) : code;
+    for (int32_t d = 0; code == PS_OK && d < params->n_stages; d++) {
+        size_t peak =
+            ps_peak_activations(plan->ops + plan->first[d], plan->first[d + 1] - plan->first[d]);
+        out->peak = peak > out->peak ? peak : out->peak;
+        out->busy_ns += ps_sim_busy_ns(plan, &result, d);
+    }
+    out->step_ns = code == PS_OK ? result.last_ns - result.first_ns : 0;
+    ps_free(durations);
+    ps_free(result.start_ns);
+    ps_free(result.end_ns);
+    ps_sim_plan_free(plan);
+    return code;
+}
+
+/* --- the table ----------------------------------------------------------------------------------------------------- */
+
+enum { R_SCHEDULE, R_STEP, R_GAIN, R_GAIN_SHARE, R_BUBBLE, R_ACTIVATIONS, N_R };
+
+static const ps_column COLUMNS[N_R] = {
+    [R_SCHEDULE] = {.name = "schedule", .type = PS_COL_TEXT},
+    [R_STEP] = {.name = "step time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [R_GAIN] = {.name = "gain", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [R_GAIN_SHARE] = {.name = "gain share", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [R_BUBBLE] = {.name = "bubble", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [R_ACTIVATIONS] = {.name = "activations", .type = PS_COL_REAL},
+};
+
+static bool add_row(ps_table *t, const char *name, const prediction *p, int64_t base_ns,
+                    const ps_schedule *schedule, const ps_schedule_params *params) {
+    double all = (double)p->step_ns * params->n_stages; /* may leave 64 bits */
+    if (!ps_table_add_row(t) || !ps_table_set_text(t, R_SCHEDULE, name)) {
+        return false;
+    }
+    ps_table_set_int(t, R_STEP, p->step_ns);
+    ps_table_set_int(t, R_GAIN, base_ns - p->step_ns);
+    ps_table_set_real(t, R_GAIN_SHARE,
+                      base_ns > 0 ? 100.0 * (double)(base_ns - p->step_ns) / (double)base_ns : 0.0);
+    ps_table_set_real(t, R_BUBBLE, all > 0 ? 100.0 * (all - (double)p->busy_ns) / all : 0.0);
+    ps_table_set_real(t, R_ACTIVATIONS,
+                      (double)p->peak / (double)chunks_of_chain(schedule, params));
+    return true;
+}
+
+enum { L_SCHEDULE, L_WHY, N_L };
+
+static const ps_column LEFT_OUT[N_L] = {
+    [L_SCHEDULE] = {.name = "schedule", .type = PS_COL_TEXT},
+    [L_WHY] = {.name = "why", .type = PS_COL_TEXT},
+};
+
+static ps_code leave_out(ps_table *t, const char *name, const char *why, ps_err *err) {
+    return ps_table_add_row(t) && ps_table_set_text(t, L_SCHEDULE, name) &&
+                   ps_table_set_text(t, L_WHY, why)
+               ? PS_OK
+               : ps_fail_nomem(err);
+}
+
+/* The recognised numbers; two chunks where a schedule lets one choose. */
+static ps_schedule_params usual_params(const ps_recognised *r, const ps_schedule *schedule) {
+    return (ps_schedule_params){.n_stages = r->params.n_stages,
+                                .n_microbatches = r->params.n_microbatches,
+                                .n_chunks = (schedule->takes & PS_TAKES_CHUNKS) != 0 ? 2 : 0};
+}
+
+/* What is replayed, and where it goes. */
+typedef struct replaying {
+    ps_table *table, *left_out;
+    times *t;
+    const ps_recognised *r;
+    const ps_replay_opts *opts;
+} replaying;
+
+static ps_code add_candidate(const replaying *x, const ps_schedule *schedule, int64_t base_ns,
+                             ps_err *err) {
+    bool takes_chunks = (schedule->takes & PS_TAKES_CHUNKS) != 0;
+    ps_schedule_params params = usual_params(x->r, schedule);
+    ps_err why = PS_ERR_INIT;
+    char name[96];
+    (void)snprintf(name, sizeof name, takes_chunks ? "%s, 2 chunks" : "%s", schedule->name);
+    if (schedule == x->r->schedule) {
+        return PS_OK;
+    }
+    if (schedule->check(&params, &why) != PS_OK) {
+        return leave_out(x->left_out, schedule->name, why.msg, err);
+    }
+    prediction p;
+    ps_code code = simulate(x->t, schedule, &params, &p, err);
+    int64_t limit = x->opts->max_activations * chunks_of_chain(schedule, &params);
+    if (code == PS_OK && limit > 0 && (int64_t)p.peak > limit) {
+        char text[96];
+        (void)snprintf(text, sizeof text,
+                       "it holds %.3g microbatches of activations (--max-activations %lld)",
+                       (double)p.peak / (double)chunks_of_chain(schedule, &params),
+                       (long long)x->opts->max_activations);
+        return leave_out(x->left_out, schedule->name, text, err);
+    }
+    return code != PS_OK                                             ? code
+           : add_row(x->table, name, &p, base_ns, schedule, &params) ? PS_OK
+                                                                     : ps_fail_nomem(err);
+}
+
+static ps_code fill(const replaying *x, ps_err *err) {
+    const ps_recognised *r = x->r;
+    ps_table *table = x->table;
+    times *t = x->t;
+    prediction own;
+    char name[96];
+    ps_code code = simulate(t, r->schedule, &r->params, &own, err);
+    (void)snprintf(name, sizeof name, "%s (replayed)", r->schedule->name);
+    if (code == PS_OK && !add_row(table, name, &own, own.step_ns, r->schedule, &r->params)) {
+        code = ps_fail_nomem(err);
+    }
+    for (const ps_schedule *const *s = ps_schedules(); code == PS_OK && *s != NULL; s++) {
+        code = add_candidate(x, *s, own.step_ns, err);
+    }
+    if (code == PS_OK) {
+        prediction even;
+        ps_measured_times_balance(t);
+        code = simulate(t, r->schedule, &r->params, &even, err);
+        (void)snprintf(name, sizeof name, "%s, stages balanced", r->schedule->name);
+        if (code == PS_OK && !add_row(table, name, &even, own.step_ns, r->schedule, &r->params)) {
+            code = ps_fail_nomem(err);
+        }
+    }
+    return code;
+}
+
+ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts,
+                    ps_table **left_out, ps_err *err) {
+    times t = {0};
+    replaying x = {.table = ps_table_new("PipelineReplay",
+                                         "the same work under other schedules (simulated with "
+                                         "medians of the measured durations)",
+                                         COLUMNS, N_R),
+                   .left_out = ps_table_new("PipelineNotReplayed",
+                                            "schedules that were not replayed", LEFT_OUT, N_L),
+                   .t = &t,
+                   .r = r,
+                   .opts = opts};
+    ps_code code = x.table != NULL && x.left_out != NULL
+                       ? ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err)
+                       : ps_fail_nomem(err);
+    code = code == PS_OK ? fill(&x, err) : code;
+    ps_measured_times_fini(&t);
+    *left_out = NULL;
+    if (code == PS_OK && x.left_out->n_rows > 0) {
+        *left_out = x.left_out;
+    } else {
+        ps_table_free(x.left_out);
+    }
+    if (code != PS_OK) {
+        ps_table_free(x.table);
+        return NULL;
+    }
+    return x.table;
+}
+
+ps_code ps_ideal_bubble(const ps_chart *chart, const ps_recognised *r, double *percent,
+                        ps_err *err) {
+    times t = {0};
+    prediction p = {0};
+    ps_code code = ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err);
+    if (code == PS_OK) {
+        ps_measured_times_balance(&t);
+        t.p2p_ns = 0;
+        code = simulate(&t, r->schedule, &r->params, &p, err);
+    }
+    double all = (double)p.step_ns * r->params.n_stages; /* may leave 64 bits */
+    *percent = all > 0 ? 100.0 * (all - (double)p.busy_ns) / all : -1.0;
+    ps_measured_times_fini(&t);
+    return code;
+}
+
+ps_chart *ps_theory_chart(const ps_chart *chart, const ps_recognised *r,
+                          const ps_schedule *schedule, ps_err *err) {
+    times t = {0};
+    ps_schedule_params params = schedule == r->schedule ? r->params : usual_params(r, schedule);
+    ps_sim_plan *plan = NULL;
+    int64_t *durations = NULL;
+    ps_chart *theory = NULL;
+    if (ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err) == PS_OK &&
+        schedule->check(&params, err) == PS_OK &&
+        (plan = ps_sim_plan_new(schedule, &params, err)) != NULL) {
+        ps_measured_times_balance(&t);
+        durations = ps_measured_durations(&t, plan);
+        theory = durations != NULL ? ps_sim_chart(plan, durations, 0, 1, 0, err) : NULL;
+        if (durations == NULL) {
+            (void)ps_fail_nomem(err);
+        }
+    }
+    ps_free(durations);
+    ps_sim_plan_free(plan);
+    ps_measured_times_fini(&t);
+    return theory;
+}
+
+/* The last backwards of DualPipeV, which the order of marks says nothing of: the chart has judged them by their length. */
+static bool tail_is_whole(const ps_chart *chart) {
+    bool any = false;
+    for (size_t i = 0; i < chart->n_ops; i++) {
+        const ps_op *op = &chart->ops[i];
+        if (op->phase == 6 && op->kind == PS_OP_BI) {
+            return false;
+        }
+        any = any || (op->phase == 6 && op->kind == PS_OP_B);
+    }
+    return any;
+}
+
+ps_code ps_recognise_for_theory(const ps_chart *chart, ps_recognised *r, ps_err *err) {
+    ps_code code = ps_recognise(chart, chart->schedule, chart->n_stages, 0, r, err);
+    if (code == PS_OK && r->schedule == NULL) {
+        return ps_fail(
+            err, PS_NOTHING,
+            "the measured schedule was not recognised, so its durations cannot be taken over "
+            "(name it with --pp-type)");
+    }
+    if (code == PS_OK && !chart->labels_are_exact && (r->schedule->takes & PS_TAKES_TAIL) != 0) {
+        r->params.tail_full = tail_is_whole(chart);
+    }
+    return code;
+}
+
+ps_chart *ps_theory_of(const ps_chart *chart, const ps_schedule *schedule, ps_err *err) {
+    ps_recognised r;
+    return ps_recognise_for_theory(chart, &r, err) == PS_OK
+               ? ps_theory_chart(chart, &r, schedule, err)
+               : NULL;
+}

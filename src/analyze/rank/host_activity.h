@@ -1,0 +1,96 @@
+/* What a host thread does at each moment, as far as the launches of work go: it fetches a batch, waits in a synchronising
+ * call, runs an operator. Known by the kind of a slice and by exact names: of operators, of functions of a driver, of ranges
+ * and Python frames in the form in which a framework writes them. A word somewhere in a name says nothing. */
+#ifndef PS_ANALYZE_HOST_ACTIVITY_H
+#define PS_ANALYZE_HOST_ACTIVITY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/rank/host_activity_phases.h"
+#include "analyze/rank/links.h"
+#include "base/err.h"
+#include "model/trace.h"
+
+/* X(id, tier, what the host is in). Of ranges inside of one another the higher tier counts; of one tier the outer range, of
+ * tier 0 the inner one. */
+#define PS_ACTIVITIES(X)                                                                           \
+    X(PS_ACTIVITY_NONE, 0, "no recorded activity")                                                 \
+    X(PS_ACTIVITY_FRAMEWORK, 0, "operators and Python")                                            \
+    X(PS_ACTIVITY_CALL, 0, "calls into the driver")                                                \
+    X(PS_ACTIVITY_RANGE, 0, "ranges that the program or its framework named")                      \
+    X(PS_ACTIVITY_OPTIMIZER, 1, "the optimiser's step")                                            \
+    X(PS_ACTIVITY_BUFFERS, 1, "sending the model's buffers")                                       \
+    X(PS_ACTIVITY_BUCKETS, 1, "copying gradients out of DistributedDataParallel's buckets")        \
+    X(PS_ACTIVITY_ONLINE, 1, "operators in on-line compile mode")                                  \
+    X(PS_ACTIVITY_COMPILE, 2, "compiling at run time")                                             \
+    X(PS_ACTIVITY_COPY, 2, "blocking copies")                                                      \
+    X(PS_ACTIVITY_SYNC, 2, "synchronising calls")                                                  \
+    X(PS_ACTIVITY_RECEIVE, 2, "receives")                                                          \
+    X(PS_ACTIVITY_MEMORY, 2, "allocating or freeing memory in the driver")                         \
+    X(PS_ACTIVITY_LOGGING, 3, "logging")                                                           \
+    X(PS_ACTIVITY_EVALUATION, 3, "evaluation")                                                     \
+    X(PS_ACTIVITY_CHECKPOINT, 3, "saving a checkpoint")                                            \
+    X(PS_ACTIVITY_DATA, 3, "fetching a batch")                                                     \
+    X(PS_ACTIVITY_GC, 4, "garbage collection")
+
+typedef enum ps_activity {
+#define X(id, tier, text) id,
+    PS_ACTIVITIES(X)
+#undef X
+        PS_N_ACTIVITIES
+} ps_activity;
+
+const char *ps_activity_text(ps_activity activity);
+
+/* Of one slice by itself; NONE of what is no range of a host thread. */
+ps_activity ps_activity_of(ps_slice_kind kind, const char *name);
+
+/* A frame as the PyTorch profiler writes it: "torch/serialization.py(943): save". `function` NULL: any. */
+bool ps_is_python_frame(const char *name, const char *file, const char *function);
+/* Whether a range is an optimiser's step, by the name that PyTorch gives it: "Optimizer.step#AdamW.step". */
+bool ps_is_optimizer_step(const char *name);
+
+/* Whether a range is the window of a step, which says nothing of what is done in it. */
+bool ps_is_step_window(const ps_links *links, uint32_t slice);
+
+/* From start_ns to the next moment of the thread. */
+typedef struct ps_moment {
+    int64_t start_ns;
+    uint32_t slice; /* the innermost, PS_NONE */
+} ps_moment;
+
+typedef struct ps_host_thread {
+    uint32_t track;
+    int64_t n_launches;
+    ps_moment *moments; /* by start; nothing before the first */
+    size_t n, cap;
+} ps_host_thread;
+
+typedef struct ps_host_activity {
+    const ps_links *links;
+    uint8_t *of;             /* [n_slices] ps_activity, with what lies around it */
+    uint32_t *from;          /* [n_slices] the slice that says so */
+    ps_host_thread *threads; /* those that launch work, most launches first */
+    size_t n_threads;
+    uint32_t *thread_of; /* [n_tracks] row in threads, PS_NONE */
+    ps_host_phases phases;
+} ps_host_activity;
+
+/* PS_NOMEM only; end with ps_host_activity_fini() in any case. The links must outlive it. Needs SLICES, FLOWS, STEPS. */
+PS_MUST_USE ps_code ps_host_activity_init(ps_host_activity *h, const ps_links *links, ps_err *err);
+void ps_host_activity_fini(ps_host_activity *h);
+
+/* Whether the slice is the beginning of an activity, on a thread that launches work (of garbage collection: on any). */
+bool ps_host_activity_begins(const ps_host_activity *h, uint32_t slice);
+
+/* The innermost range of the thread at `at_ns`, or PS_NONE, until *until_ns, at most `limit_ns`. */
+uint32_t ps_host_innermost_at(const ps_host_activity *h, uint32_t thread, int64_t at_ns,
+                              int64_t limit_ns, int64_t *until_ns);
+
+/* What the thread does at `at_ns`, until *until_ns, at most `limit_ns`. The slice that says so, or PS_NONE. */
+uint32_t ps_host_activity_at(const ps_host_activity *h, uint32_t thread, int64_t at_ns,
+                             int64_t limit_ns, int64_t *until_ns, ps_activity *activity);
+
+#endif

@@ -1,0 +1,626 @@
+/* report: the tuning flow that people follow by hand, as findings with evidence. Runs after the analyses that make the
+ * chart, whose results it finds in `before`. */
+#include "analyze/report/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report/report_gains.h"
+#include "analyze/report/report_gather.h"
+#include "analyze/rank/step_index.h"
+#include "base/alloc.h"
+#include "base/num.h"
+
+#define MAX_STEPS_NAMED 1000
+
+/* --- tables of others ------------------------------------------------------------------------------------------------ */
+
+const ps_table *ps_report_chart_table(const ps_report *report, const char *name) {
+    const ps_result *r = report->chart_tables;
+    for (size_t i = 0; r != NULL && i < r->n_tables; i++) {
+        if (strcmp(r->tables[i]->name, name) == 0) {
+            return r->tables[i];
+        }
+    }
+    return NULL;
+}
+
+static const ps_value *cell(const ps_table *t, size_t row, const char *column, ps_col_type *type) {
+    size_t c = ps_table_column(t, column);
+    const ps_value *v = c != SIZE_MAX ? ps_table_cell(t, row, c) : NULL;
+    *type = v != NULL ? t->columns[c].type : PS_COL_TEXT;
+    return v != NULL && !v->is_null ? v : NULL;
+}
+
+int64_t ps_column_int(const ps_table *t, size_t row, const char *column, int64_t fallback) {
+    ps_col_type type;
+    const ps_value *v = cell(t, row, column, &type);
+    return v != NULL && type == PS_COL_INT ? v->u.i : fallback;
+}
+
+double ps_column_real(const ps_table *t, size_t row, const char *column) {
+    ps_col_type type;
+    const ps_value *v = cell(t, row, column, &type);
+    return v == NULL ? 0 : type == PS_COL_REAL ? v->u.r : type == PS_COL_INT ? (double)v->u.i : 0;
+}
+
+const char *ps_column_text(const ps_table *t, size_t row, const char *column) {
+    ps_col_type type;
+    const ps_value *v = cell(t, row, column, &type);
+    return v != NULL && (type == PS_COL_TEXT || type == PS_COL_STRING_ID) ? v->u.text : "";
+}
+
+/* --- the members ------------------------------------------------------------------------------------------------------- */
+
+static int64_t copies_ns(const ps_overlap *o) {
+    return ps_overlap_copies_ns(o);
+}
+static int64_t before_ns(const ps_overlap *o) {
+    return o->before_ns - o->copies_ns[PS_SHARE_BEFORE];
+}
+static int64_t after_ns(const ps_overlap *o) {
+    return o->after_ns - o->copies_ns[PS_SHARE_AFTER];
+}
+static int64_t per_step(const ps_report_rank *r, int64_t sum_ns) {
+    return r->n_steps > 0 ? sum_ns / (int64_t)r->n_steps : 0;
+}
+static int64_t computing_ns(const ps_overlap *o) {
+    return o->computing_ns;
+}
+static int64_t exposed_ns(const ps_overlap *o) {
+    return o->not_overlapped_ns;
+}
+static int64_t free_ns(const ps_overlap *o) {
+    return o->free_ns - o->copies_ns[PS_SHARE_FREE];
+}
+static int64_t receive_ns(const ps_overlap *o) {
+    return o->not_overlapped_ns - o->exclude_receive_ns;
+}
+
+/* The parts of a step, each time of which belongs to one. Means are whole nanoseconds: each ends where the mean of all up
+ * to it ends, so that their sum is the mean step. */
+static void add_parts(ps_report_member *m) {
+    const struct {
+        int64_t (*of)(const ps_overlap *);
+        int64_t *mean_ns;
+    } parts[] = {{before_ns, &m->before_ns},   {computing_ns, &m->computing_ns},
+                 {exposed_ns, &m->exposed_ns}, {copies_ns, &m->copies_ns},
+                 {free_ns, &m->free_ns},       {after_ns, &m->after_ns}};
+    int64_t sum_ns = 0;
+    m->step_ns = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        sum_ns = ps_ns_add(sum_ns, ps_report_sum_ns(m->facts, parts[i].of));
+        *parts[i].mean_ns = per_step(m->facts, sum_ns) - m->step_ns;
+        m->step_ns = per_step(m->facts, sum_ns);
+    }
+    /* Receives are a part of what is exposed, also where that was rounded down. */
+    int64_t receive = per_step(m->facts, ps_report_sum_ns(m->facts, receive_ns));
+    m->receive_ns = receive < m->exposed_ns ? receive : m->exposed_ns;
+}
+
+/* The first chart that an analysis before this one made. */
+static void take_chart(ps_report *report) {
+    for (size_t i = 0; i < report->in->n_before && report->chart == NULL; i++) {
+        const ps_result *r = &report->in->before[i];
+        if (r->chart != NULL && r->chart->n_ops > 0) {
+            report->chart = r->chart;
+            report->chart_tables = r;
+        }
+    }
+}
+
+static const ps_chart_rank *chart_rank(const ps_report *report, int64_t rank, uint32_t *row) {
+    for (size_t r = 0; report->chart != NULL && r < report->chart->n_ranks; r++) {
+        if (report->chart->ranks[r].rank == rank) {
+            *row = (uint32_t)r;
+            return &report->chart->ranks[r];
+        }
+    }
+    return NULL;
+}
+
+/* The bubbles of every rank of the chart, whatever their order. */
+typedef struct by_rank {
+    size_t *first; /* [n_ranks + 1]: those of row r are rows[first[r]] to rows[first[r + 1]] */
+    uint32_t *rows;
+} by_rank;
+
+static bool sort_bubbles(const ps_chart *chart, by_rank *out) {
+    *out = (by_rank){.first = NULL};
+    if (chart == NULL) {
+        return true;
+    }
+    out->first = ps_calloc(chart->n_ranks + 2, sizeof *out->first);
+    out->rows = ps_calloc(chart->n_bubbles + 1, sizeof *out->rows);
+    if (out->first == NULL || out->rows == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < chart->n_bubbles; i++) {
+        out->first[chart->bubbles[i].rank + 2]++;
+    }
+    for (size_t r = 2; r < chart->n_ranks + 2; r++) {
+        out->first[r] += out->first[r - 1];
+    }
+    for (size_t i = 0; i < chart->n_bubbles; i++) {
+        out->rows[out->first[chart->bubbles[i].rank + 1]++] = (uint32_t)i;
+    }
+    return true;
+}
+
+static void free_by_rank(by_rank *x) {
+    ps_free(x->first);
+    ps_free(x->rows);
+}
+
+static bool length_within(const ps_report_gap *gaps, size_t n, const ps_intervals *spans,
+                          int64_t *out_ns) {
+    ps_intervals all = {0};
+    ps_intervals both = {0};
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = ps_intervals_add(&all, gaps[i].start_ns, gaps[i].end_ns);
+    }
+    ps_intervals_unite(&all);
+    ok = ok && ps_intervals_both(&all, spans, &both);
+    *out_ns = ps_intervals_length_ns(&both);
+    ps_intervals_fini(&all);
+    ps_intervals_fini(&both);
+    return ok;
+}
+
+/* What of the rank's free time, of what of it is the host's, and of the ends of its steps lies in the bubble of the chart. */
+static bool measure_bubble(ps_report *report, ps_report_member *m, const by_rank *bubbles,
+                           uint32_t row, int64_t *of_host_ns) {
+    const ps_chart *chart = report->chart;
+    const ps_report_rank *r = m->facts;
+    bool ok = true;
+    for (size_t i = bubbles->first[row]; ok && i < bubbles->first[row + 1]; i++) {
+        const ps_bubble *b = &chart->bubbles[bubbles->rows[i]];
+        ok = ps_intervals_add(&m->bubbles, chart->origin_ns + b->start_ns,
+                              chart->origin_ns + b->end_ns);
+    }
+    ps_intervals_unite(&m->bubbles);
+    int64_t free_ns = 0;
+    int64_t edges_ns = 0;
+    ok = ok && length_within(r->gaps, r->n_gaps, &m->bubbles, &free_ns) &&
+         length_within(r->edges, r->n_edges, &m->bubbles, &edges_ns) &&
+         length_within(r->host_gaps, r->n_host_gaps, &m->bubbles, of_host_ns);
+    m->bubble_ns = per_step(r, free_ns);
+    m->edge_bubble_ns = per_step(r, edges_ns);
+    return ok;
+}
+
+static const ps_overlap *step_of(const ps_report_rank *r, int64_t step) {
+    for (size_t i = 0; i < r->n_steps; i++) {
+        if (r->steps[i].has_step && r->steps[i].step == step) {
+            return &r->steps[i];
+        }
+    }
+    return NULL;
+}
+
+/* The steps of a rank that only knows its own work are as long as that. Of one in the chart the step is its pipeline's: before
+ * and after its work lie its warm-up and its cool-down. */
+static void widen_steps(const ps_report *report, ps_report_member *m, const by_rank *bubbles,
+                        uint32_t row) {
+    const ps_chart *chart = report->chart;
+    const ps_report_rank *r = m->facts;
+    int64_t before_ns = 0;
+    int64_t after_ns = 0;
+    bool any = false;
+    if (!r->has_no_starts || !r->has_no_ends) {
+        return;
+    }
+    for (size_t i = 0; i < chart->n_figures; i++) {
+        any = any || (chart->figures[i].rank == row && chart->figures[i].is_told);
+    }
+    for (size_t i = bubbles->first[row]; any && i < bubbles->first[row + 1]; i++) {
+        const ps_bubble *b = &chart->bubbles[bubbles->rows[i]];
+        const ps_overlap *step = step_of(r, b->step);
+        int64_t start_ns = chart->origin_ns + b->start_ns - r->origin_ns;
+        int64_t end_ns = chart->origin_ns + b->end_ns - r->origin_ns;
+        if (step != NULL && b->cause == PS_BUBBLE_WARMUP) {
+            end_ns = end_ns < step->step_start_ns ? end_ns : step->step_start_ns;
+            before_ns = ps_ns_add(before_ns, end_ns > start_ns ? end_ns - start_ns : 0);
+        } else if (step != NULL && b->cause == PS_BUBBLE_COOLDOWN) {
+            start_ns = start_ns > step->step_end_ns ? start_ns : step->step_end_ns;
+            after_ns = ps_ns_add(after_ns, end_ns > start_ns ? end_ns - start_ns : 0);
+        }
+    }
+    before_ns = per_step(r, before_ns);
+    after_ns = per_step(r, after_ns);
+    m->before_ns = ps_ns_add(m->before_ns, before_ns);
+    m->after_ns = ps_ns_add(m->after_ns, after_ns);
+    m->edge_bubble_ns = ps_ns_add(m->edge_bubble_ns, ps_ns_add(before_ns, after_ns));
+    m->step_ns = ps_ns_add(m->step_ns, ps_ns_add(before_ns, after_ns));
+    m->has_no_starts = m->has_no_starts && !any;
+    m->has_no_ends = m->has_no_ends && !any;
+}
+
+static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_rank *bubbles) {
+    const ps_report_rank *facts = report->in->partials[r];
+    ps_report_member *m = &report->members[report->n_members++];
+    uint32_t row = 0;
+    *m = (ps_report_member){.facts = facts,
+                            .rank = report->in->ranks[r].rank,
+                            .index = r,
+                            .has_no_starts = facts->has_no_starts,
+                            .has_no_ends = facts->has_no_ends};
+    add_parts(m);
+    const ps_chart_rank *in_chart = chart_rank(report, m->rank, &row);
+    ps_place place = in_chart != NULL ? (ps_place){in_chart->stage, in_chart->pipeline}
+                                      : ps_job_place(job, m->rank, &facts->facts);
+    m->stage = place.stage;
+    m->pipeline = place.pipeline;
+    report->has_host_times = report->has_host_times || facts->has_host_times;
+    report->comm_from_marks =
+        report->comm_from_marks != NULL ? report->comm_from_marks : facts->comm_from_marks;
+    report->vendor = report->vendor == PS_VENDOR_OTHER ? facts->vendor : report->vendor;
+    bool first = report->n_members == 1 || facts->first_ns < report->start_ns;
+    report->start_ns = first ? facts->first_ns : report->start_ns;
+    int64_t n_steps = (int64_t)facts->n_rank_steps;
+    report->n_steps = n_steps > report->n_steps ? n_steps : report->n_steps;
+    int64_t in_bubble_ns = 0;
+    bool ok = true;
+    if (in_chart != NULL) {
+        ok = measure_bubble(report, m, bubbles, row, &in_bubble_ns);
+        widen_steps(report, m, bubbles, row);
+    } else {
+        const int64_t *waits = facts->idle_ns[PS_ACTIVITY_RECEIVE];
+        m->bubble_ns = per_step(facts, waits[PS_SHARE_FREE]);
+        m->edge_bubble_ns =
+            per_step(facts, ps_ns_add(waits[PS_SHARE_BEFORE], waits[PS_SHARE_AFTER]));
+    }
+    report->step_ns = m->step_ns > report->step_ns ? m->step_ns : report->step_ns;
+    int64_t host_ns = 0;
+    int64_t late_comm_ns = 0;
+    for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
+        bool is_hosts = ps_idle_is_hosts(cause);
+        host_ns = ps_ns_add(host_ns, is_hosts ? ps_report_idle_ns(facts, cause) : 0);
+        late_comm_ns = ps_ns_add(late_comm_ns, is_hosts ? facts->late_comm_ns[cause] : 0);
+    }
+    late_comm_ns = per_step(facts, late_comm_ns);
+    m->late_comm_ns = late_comm_ns < m->exposed_ns ? late_comm_ns : m->exposed_ns;
+    m->host_ns = host_ns > in_bubble_ns ? per_step(facts, host_ns - in_bubble_ns) : 0;
+    m->host_ns = m->computing_ns > 0 ? m->host_ns : 0; /* else nobody knows when it was idle */
+    return ok;
+}
+
+/* Some profiles say of every rank that it is the first of its pipeline: then the sizes of the job decide. */
+static void mend_stages(ps_report *report, const ps_job *job) {
+    bool equal = report->n_members > 1 && job->n_stages > 1;
+    for (size_t i = 0; equal && i < report->n_members; i++) {
+        equal = report->members[i].stage == report->members[0].stage;
+    }
+    for (size_t i = 0; equal && i < report->n_members; i++) {
+        ps_report_member *m = &report->members[i];
+        ps_rank_facts sizes = m->facts->facts;
+        sizes.n_groups = 0;
+        ps_place place = ps_job_place(job, m->rank, &sizes);
+        m->stage = place.stage;
+        m->pipeline = place.pipeline;
+    }
+}
+
+static void note_stages(ps_report *report, const ps_job *job, const ps_rank_facts *const *facts) {
+    bool any_size = report->in->opts->pp > 0;
+    for (size_t r = 0; r < report->in->n_ranks; r++) {
+        any_size = any_size || (facts[r] != NULL && facts[r]->pp > 0);
+    }
+    report->n_stages = job->n_stages;
+    report->stages_by_group = !any_size;
+}
+
+static ps_code gather_members(ps_report *report, ps_err *err) {
+    const ps_reduce_input *in = report->in;
+    const ps_rank_facts **facts = ps_calloc(in->n_ranks + 1, sizeof *facts);
+    report->members = ps_calloc(in->n_ranks + 1, sizeof *report->members);
+    by_rank bubbles;
+    bool ok = sort_bubbles(report->chart, &bubbles) && facts != NULL && report->members != NULL;
+    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+        const ps_report_rank *part = in->partials[r];
+        facts[r] = part != NULL ? &part->facts : NULL;
+    }
+    if (ok) {
+        ps_job job = ps_job_from(facts, in->diags, in->n_ranks, in->opts);
+        note_stages(report, &job, facts);
+        for (size_t r = 0; ok && r < in->n_ranks; r++) {
+            const ps_report_rank *part = in->partials[r];
+            ok = part == NULL || !part->any_device || add_member(report, r, &job, &bubbles);
+        }
+        if (report->chart == NULL) {
+            mend_stages(report, &job);
+        }
+    }
+    free_by_rank(&bubbles);
+    ps_free(facts);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+/* The step of a pipeline may be longer than what its ranks do in it; a chart of host times has no members at all. */
+static void look_at_chart(ps_report *report) {
+    const ps_table *steps = ps_report_chart_table(report, "PipelineStep");
+    int64_t sum = 0;
+    int64_t n = 0;
+    int64_t n_steps = 0;
+    int64_t last = PS_STEP_OUTSIDE;
+    for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
+        int64_t step = ps_column_int(steps, r, "step", PS_STEP_OUTSIDE);
+        if (step != PS_STEP_OUTSIDE) {
+            sum = ps_ns_add(sum, ps_column_int(steps, r, "time", 0));
+            n++;
+            n_steps += step != last; /* each pipeline has a row in it */
+            last = step;
+        }
+    }
+    report->n_steps = n_steps > report->n_steps ? n_steps : report->n_steps;
+    report->chart_step_ns = n > 0 ? sum / n : 0;
+    report->n_chart_steps = n_steps;
+    bool any_step = false; /* a window, or work that a window may be taken from */
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        any_step = any_step || m->computing_ns > 0 ||
+                   (m->facts->n_steps > 0 && m->facts->steps[0].has_step);
+    }
+    if (n > 0 && (!any_step || report->chart_step_ns > report->step_ns)) {
+        report->step_ns = report->chart_step_ns;
+    }
+    if (report->n_members == 0 && report->chart != NULL) {
+        report->start_ns = report->chart->origin_ns;
+    }
+}
+
+/* --- the overview -------------------------------------------------------------------------------------------------------- */
+
+enum {
+    O_RANK,
+    O_STAGE,
+    O_STEPS,
+    O_STEP,
+    O_BEFORE,
+    O_COMPUTING,
+    O_EXPOSED,
+    O_RECEIVE,
+    O_COPIES,
+    O_FREE,
+    O_AFTER,
+    O_BUBBLE,
+    O_COMPUTING_SHARE,
+    O_EXPOSED_SHARE,
+    O_FREE_SHARE,
+    N_O
+};
+
+static const ps_column OVERVIEW[N_O] = {
+    [O_RANK] = {.name = "rank", .type = PS_COL_INT},
+    [O_STAGE] = {.name = "stage", .type = PS_COL_INT},
+    [O_STEPS] = {.name = "steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [O_STEP] = {.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_BEFORE] = {.name = "before", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_COMPUTING] = {.name = "computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_EXPOSED] = {.name = "exposed", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_RECEIVE] = {.name = "receives", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_COPIES] = {.name = "copies", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_FREE] = {.name = "free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_AFTER] = {.name = "after", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [O_COMPUTING_SHARE] = {.name = "computing", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [O_EXPOSED_SHARE] = {.name = "exposed", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [O_FREE_SHARE] = {.name = "free", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+};
+
+/* What nobody tells is 0 in sums, and nothing in a table. */
+static void set_known(ps_table *t, size_t column, int64_t ns, bool is_unknown) {
+    if (!is_unknown || ns != 0) {
+        ps_table_set_int(t, column, ns);
+    }
+}
+
+static ps_code add_overview(const ps_report *report, ps_err *err) {
+    const char *title =
+        report->findings.is_of_part
+            ? "where a step of each rank goes by the events that are left, mean of its steps"
+            : "where a step of each rank goes, mean of its steps";
+    ps_table *t = ps_table_new("overview", title, OVERVIEW, N_O);
+    bool ok = t != NULL;
+    for (size_t i = 0; ok && i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        if (m->computing_ns == 0) {
+            continue; /* nobody knows when the device was idle */
+        }
+        ok = ps_table_add_row(t);
+        if (ok) {
+            ps_table_set_int(t, O_RANK, m->rank);
+            ps_table_set_int(t, O_STEPS, (int64_t)m->facts->n_rank_steps);
+            ps_table_set_int(t, O_STEP, m->step_ns);
+            set_known(t, O_BEFORE, m->before_ns, m->has_no_starts);
+            ps_table_set_int(t, O_COMPUTING, m->computing_ns);
+            ps_table_set_int(t, O_EXPOSED, m->exposed_ns);
+            ps_table_set_int(t, O_RECEIVE, m->receive_ns);
+            set_known(t, O_COPIES, m->copies_ns, m->facts->has_no_copies);
+            ps_table_set_int(t, O_FREE, m->free_ns);
+            set_known(t, O_AFTER, m->after_ns, m->has_no_ends);
+            ps_table_set_int(t, O_BUBBLE, m->bubble_ns);
+            ps_table_set_real(t, O_COMPUTING_SHARE, ps_percent(m->computing_ns, m->step_ns));
+            ps_table_set_real(t, O_FREE_SHARE, ps_percent(m->free_ns, m->step_ns));
+            ps_table_set_real(t, O_EXPOSED_SHARE, ps_percent(m->exposed_ns, m->step_ns));
+        }
+        if (ok && m->stage >= 0) {
+            ps_table_set_int(t, O_STAGE, m->stage);
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(report->in->result, t, err);
+}
+
+static const ps_column JOB[] = {{.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+                                {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+                                {.name = "steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+                                {.name = "device_times", .type = PS_COL_TEXT},
+                                {.name = "comm_from_marks", .type = PS_COL_TEXT},
+                                {.name = "missing_timeline", .type = PS_COL_TEXT},
+                                {.name = "ranks_without_timeline", .type = PS_COL_INT},
+                                {.name = "job_ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+                                {.name = "job_ranks_are", .type = PS_COL_TEXT}};
+
+static ps_code add_job(const ps_report *report, ps_err *err) {
+    const char *files = NULL; /* of the first rank without a timeline */
+    int64_t n_without = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const char *of_rank = report->members[i].facts->no_timeline;
+        n_without += of_rank != NULL;
+        files = files != NULL ? files : of_rank;
+    }
+    ps_table *t = ps_table_new("job", "what shares and times are counted from", JOB,
+                               sizeof JOB / sizeof *JOB);
+    if (t == NULL || !ps_table_add_row(t) ||
+        !ps_table_set_text(t, 3, report->has_host_times ? "host" : "device") ||
+        (report->comm_from_marks != NULL && !ps_table_set_text(t, 4, report->comm_from_marks)) ||
+        (files != NULL && !ps_table_set_text(t, 5, files)) ||
+        (report->job.n_ranks > 0 &&
+         !ps_table_set_text(t, 8, report->job.is_least ? "at least" : "known"))) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    if (report->job.n_ranks > 0) {
+        ps_table_set_int(t, 7, report->job.n_ranks);
+    }
+    ps_table_set_int(t, 0, report->step_ns);
+    ps_table_set_int(t, 1, report->start_ns);
+    ps_table_set_int(t, 2, report->n_steps);
+    ps_table_set_int(t, 6, n_without);
+    return ps_result_add(report->in->result, t, err);
+}
+
+static const ps_column STEPS[] = {{.name = "step", .type = PS_COL_INT}};
+
+static bool add_step(ps_table *t, int64_t step) {
+    for (size_t r = t->n_rows; r > 0; r--) {
+        if (ps_table_cell(t, r - 1, 0)->u.i == step) {
+            return true;
+        }
+    }
+    if (step == PS_STEP_OUTSIDE || t->n_rows == MAX_STEPS_NAMED) {
+        return true;
+    }
+    if (!ps_table_add_row(t)) {
+        return false;
+    }
+    ps_table_set_int(t, 0, step);
+    return true;
+}
+
+/* Those of the chart, which the picture shows, else those of the ranks. */
+static ps_code add_steps(const ps_report *report, ps_err *err) {
+    ps_table *t = ps_table_new("steps", "steps that were looked at", STEPS, 1);
+    const ps_table *charted = ps_report_chart_table(report, "PipelineStep");
+    bool ok = t != NULL;
+    for (size_t r = 0; ok && charted != NULL && r < charted->n_rows; r++) {
+        ok = add_step(t, ps_column_int(charted, r, "step", PS_STEP_OUTSIDE));
+    }
+    for (size_t i = 0; ok && charted == NULL && i < report->n_members; i++) {
+        const ps_report_rank *r = report->members[i].facts;
+        for (size_t k = 0; ok && k < r->n_steps; k++) {
+            ok = !r->steps[k].has_step || add_step(t, r->steps[k].step);
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(report->in->result, t, err);
+}
+
+/* --- reduce -------------------------------------------------------------------------------------------------------------- */
+
+static ps_code look_and_tell(ps_report *report, ps_err *err) {
+    report->findings.n_ranks = report->n_members;
+    ps_report_thinned(report);
+    ps_report_find_peers(report);
+    ps_report_measure_late(report);
+    ps_report_dispatch(report);
+    ps_code code = ps_report_compute(report, err);
+    ps_report_units(report);
+    ps_report_fusions(report);
+    ps_report_optimiser_launches(report);
+    ps_report_comm(report);
+    ps_report_pipeline(report);
+    ps_report_bound_gains(report);
+    code = code == PS_OK ? ps_report_add_sections(report, err) : code;
+    if (code == PS_OK) {
+        code = ps_report_add_verdict(report, err);
+    }
+    if (code == PS_OK) {
+        code = ps_findings_tables(&report->findings, report->vendor, report->step_ns,
+                                  report->start_ns, report->in->result, err);
+    }
+    code = code == PS_OK ? add_job(report, err) : code;
+    code = code == PS_OK ? add_steps(report, err) : code;
+    code = code == PS_OK && report->n_members > 0 ? add_overview(report, err) : code;
+    return code == PS_OK && report->n_members > 0 ? ps_report_add_stages(report, err) : code;
+}
+
+static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+    double defaults[PS_N_RULES];
+    ps_report report = {.in = in};
+    *shared = NULL;
+    ps_thresholds_default(defaults);
+    ps_arena_init(&report.findings.arena);
+    report.findings.thresholds = in->opts->thresholds != NULL ? in->opts->thresholds : defaults;
+    take_chart(&report);
+    ps_code code = gather_members(&report, err);
+    if (code == PS_OK && report.n_members == 0 && report.chart == NULL) {
+        code = ps_fail(
+            err, PS_NOTHING,
+            "nothing ran on a device, and no ranges of the host tell of a pipeline: collect with the "
+            "activities of the device (PyTorch: ProfilerActivity.CUDA or NPU; pipescope record: "
+            "--backend cupti on a machine with a GPU, or pipescope.record_ops() for operators of the "
+            "CPU)");
+    }
+    if (code == PS_OK) {
+        look_at_chart(&report);
+        code = look_and_tell(&report, err);
+    }
+    for (size_t i = 0; i < report.n_members; i++) {
+        ps_intervals_fini(&report.members[i].bubbles);
+        ps_intervals_fini(&report.members[i].absent);
+        ps_intervals_fini(&report.members[i].absorbed);
+    }
+    ps_late_fini(&report.late);
+    ps_free(report.waited);
+    ps_free(report.members);
+    ps_findings_fini(&report.findings);
+    return code;
+}
+
+/* The chart of pp_chart is there after its second round. */
+static ps_code wait_for_chart(const ps_map_input *in, void **partial, ps_err *err) {
+    (void)err;
+    *partial = in->partial;
+    return PS_OK;
+}
+
+static void free_partial(void *partial) {
+    ps_report_rank_free(partial);
+}
+
+static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS |
+                                            PS_NEED_COMM_OPS | PS_NEED_COMM_HOST | PS_NEED_SLICES |
+                                            PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS |
+                                            PS_NEED_STATISTICS | PS_NEED_UNIT_RATIOS,
+                                   .map = ps_report_map},
+                                  {.map = wait_for_chart, .reduce = reduce}};
+
+const ps_analysis ps_analysis_report = {
+    .name = "report",
+    .folder = "Report",
+    .summary = "findings with evidence: dispatch, compute, communication, pipeline",
+    .hidden = true,
+    .writes = PS_WRITES_CLUSTER,
+    .rounds = ROUNDS,
+    .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
+    .free_partial = free_partial,
+};

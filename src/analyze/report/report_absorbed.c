@@ -1,0 +1,92 @@
+/* What is saved on a rank and shortens no step: where a collective behind it waits for a rank that was not captured, the rank comes
+ * to it earlier and waits longer, until the absent one comes earlier, too. That ends with the last such wait of a step. */
+#include <stdio.h>
+
+#include "analyze/report/report.h"
+#include "analyze/report/report_gains.h"
+
+/* For ranks that are not here, by names or by what all that are here do. */
+static int64_t waited_for_absent_ns(const ps_report *report, const ps_report_member *m, size_t op) {
+    const ps_comm_op_waits *w = &m->facts->comm_waits.ops[op];
+    const ps_report_waited *x = ps_report_waited_by(report, m, w->most);
+    int64_t named_ns = x != NULL && x->is_absent ? w->most_ns : 0;
+    int64_t nameless_ns = ps_report_absent_within_ns(m, &m->facts->comm.ops[op]);
+    return named_ns > nameless_ns ? named_ns : nameless_ns;
+}
+
+static int64_t start_of_step(const ps_report_rank *r, int64_t step) {
+    for (size_t i = 0; i < r->n_steps; i++) {
+        if (r->steps[i].has_step && r->steps[i].step == step) {
+            return r->origin_ns + r->steps[i].step_start_ns;
+        }
+    }
+    return r->first_ns;
+}
+
+/* What runs beside a collective, or is the collective, is no time before it. */
+static void find_absorbed(ps_report *report, ps_report_member *m) {
+    const ps_comm_list *list = &m->facts->comm;
+    ps_intervals before = {0};
+    ps_intervals ops = {0};
+    int64_t sum_ns = 0;
+    bool ok = true;
+    for (size_t i = 0; ok && i < list->n; i++) {
+        ok = ps_intervals_add(&ops, list->ops[i].start_ns, list->ops[i].end_ns);
+    }
+    for (size_t i = 0; ok && i < list->n; i++) {
+        int64_t ns = list->ops[i].is_p2p ? 0 : waited_for_absent_ns(report, m, i);
+        if (ns >= PS_SIGNAL_NS) {
+            sum_ns = ps_ns_add(sum_ns, ns);
+            ok = ps_intervals_add(&before, start_of_step(m->facts, list->ops[i].step),
+                                  list->ops[i].end_ns);
+        }
+    }
+    ps_intervals_unite(&before);
+    ps_intervals_unite(&ops);
+    int64_t per_step_ns = m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
+    if (ok && ps_rule_fires(&report->findings, PS_RULE_ABSENT_RANK,
+                            ps_percent(per_step_ns, m->step_ns))) {
+        ok = ps_intervals_minus(&before, &ops, &m->absorbed);
+    }
+    ps_intervals_fini(&before);
+    ps_intervals_fini(&ops);
+    report->findings.failed = report->findings.failed || !ok;
+}
+
+void ps_report_find_absorbed(ps_report *report) {
+    for (size_t i = 0; i < report->n_members; i++) {
+        find_absorbed(report, &report->members[i]);
+    }
+}
+
+static const ps_report_member *member_of(const ps_report *report, int64_t rank) {
+    for (size_t i = 0; i < report->n_members; i++) {
+        if (report->members[i].rank == rank) {
+            return &report->members[i];
+        }
+    }
+    return NULL;
+}
+
+int64_t ps_report_absorbed_ns(ps_report *report, const ps_finding *f) {
+    const ps_report_member *m = member_of(report, f->rank);
+    ps_intervals both = {0};
+    if (m == NULL || m->absorbed.n == 0 || f->spans.n == 0) {
+        return 0;
+    }
+    if (!ps_intervals_both(&m->absorbed, &f->spans, &both)) {
+        report->findings.failed = true;
+    }
+    int64_t ns = ps_intervals_length_ns(&both);
+    ns = m->facts->n_steps > 0 ? ns / (int64_t)m->facts->n_steps : ns;
+    ps_intervals_fini(&both);
+    return ns < f->gain_ns ? ns : f->gain_ns;
+}
+
+bool ps_report_all_absorb(const ps_report *report) {
+    size_t n = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        n += report->members[i].absorbed.n > 0;
+    }
+    return n > 0 && n == report->n_members;
+}

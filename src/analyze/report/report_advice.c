@@ -1,0 +1,285 @@
+/* What to try, where that depends on what the capture shows: a variable that is set already, a framework that trains, a kind of
+ * communication that is there at all. Rules whose advice holds of every capture have it in report_rules.def. */
+#include "analyze/report/report_advice.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "model/comm_kernels.h"
+
+typedef struct text {
+    char *out;
+    size_t n, size;
+} text;
+
+static text begin(char *out, size_t size) {
+    out[0] = '\0';
+    return (text){out, 0, size};
+}
+
+static void PS_PRINTF(3, 4) add(text *t, const char *between, const char *fmt, ...) {
+    va_list args;
+    if (t->n > 0 && t->n < t->size) {
+        t->n += (size_t)snprintf(t->out + t->n, t->size - t->n, "%s", between);
+    }
+    if (t->n >= t->size) {
+        return;
+    }
+    va_start(args, fmt);
+    int n = vsnprintf(t->out + t->n, t->size - t->n, fmt, args);
+    va_end(args);
+    t->n += n > 0 ? (size_t)n : 0;
+}
+
+static void end(text *t) {
+    if (t->n > 0 && t->n + 1 < t->size) {
+        t->out[t->n++] = '.';
+        t->out[t->n] = '\0';
+    }
+}
+
+#define NOT_SET " (if it is not set yet)"
+
+/* --- the host ------------------------------------------------------------------------------------------------------------- */
+
+const char *ps_report_free_advice(const ps_report *report, const ps_report_member *m, char *out,
+                                  size_t size) {
+    const ps_report_rank *r = m->facts;
+    if (report->vendor != PS_VENDOR_ASCEND) {
+        return NULL;
+    }
+    text t = begin(out, size);
+    add(&t, "",
+        "Launch fewer and larger kernels; the causes say where the host is late. Fused operators of "
+        "torch_npu");
+    if (r->task_queue < 2) {
+        add(&t, "; ", "TASK_QUEUE_ENABLE=2%s", r->task_queue < 0 ? NOT_SET : "");
+    }
+    if (r->cpu_affinity < 1) {
+        add(&t, "; ", "CPU_AFFINITY_CONF=1 (coarse) or 2 (fine)%s",
+            r->cpu_affinity < 0 ? NOT_SET : "");
+    }
+    if (strcmp(r->governor, "performance") != 0) {
+        add(&t, "; ", "the CPU governor performance%s", r->governor[0] == '\0' ? NOT_SET : "");
+    }
+    if (!r->trains) {
+        add(&t, "; ", "in serving MINDIE_ASYNC_SCHEDULING_ENABLE=1");
+    }
+    end(&t);
+    return out;
+}
+
+/* A variable that makes calls block: on, not known, or known as off, of which nothing is to be said. */
+static void add_blocking(text *t, const ps_report_rank *r, const char *variable) {
+    char room[32];
+    const char *value = ps_report_variable(r, variable, room);
+    if (value == NULL) {
+        add(t, " ", "See that %s is off.", variable);
+    } else if (value[0] != '\0' && strcmp(value, "0") != 0) {
+        add(t, " ", "Switch %s off.", variable);
+    }
+}
+
+const char *ps_report_sync_advice(const ps_report *report, const ps_report_member *m, char *out,
+                                  size_t size) {
+    const ps_report_rank *r = m->facts;
+    bool is_ascend = report->vendor == PS_VENDOR_ASCEND;
+    if (!is_ascend && report->vendor != PS_VENDOR_NVIDIA) {
+        return NULL;
+    }
+    text t = begin(out, size);
+    add(&t, "",
+        "Remove explicit synchronisation from the loop; use events and wait_stream instead.");
+    add_blocking(&t, r, is_ascend ? "ASCEND_LAUNCH_BLOCKING" : "CUDA_LAUNCH_BLOCKING");
+    if (is_ascend) {
+        add(&t, " ", "Find the callers of aclrtSynchronizeStream in the Python stacks%s.",
+            r->has_frames ? "" : " (with_stack=True)");
+    } else {
+        add(&t, " ", "cudaStreamWaitEvent instead of cudaStreamSynchronize.");
+    }
+    return out;
+}
+
+/* --- communication ---------------------------------------------------------------------------------------------------------- */
+
+/* What the collectives of a rank do, and how large they are. */
+typedef struct comm_shape {
+    bool reduces, gathers, is_p2p;
+    bool any_small; /* one below 1 MB */
+    int64_t largest_bytes;
+} comm_shape;
+
+#define HCCL_BUFFER INT64_C(200000000) /* HCCL_BUFFSIZE where nobody sets it */
+
+static comm_shape shape_of(const ps_report_member *m) {
+    const ps_comm_list *list = &m->facts->comm;
+    comm_shape s = {0};
+    for (size_t i = 0; i < list->n; i++) {
+        const ps_comm_op *op = &list->ops[i];
+        ps_comm_what what = ps_comm_of_name(ps_comm_text(list, op->type));
+        what = what <= PS_COMM_COMPUTING ? ps_comm_of_name(ps_comm_text(list, op->name)) : what;
+        s.reduces = s.reduces || what == PS_COMM_ALL_REDUCE || what == PS_COMM_REDUCE_SCATTER;
+        s.gathers = s.gathers || what == PS_COMM_ALL_GATHER;
+        s.is_p2p = s.is_p2p || op->is_p2p;
+        if (!op->is_p2p && op->size_bytes > 0) {
+            s.largest_bytes = op->size_bytes > s.largest_bytes ? op->size_bytes : s.largest_bytes;
+            s.any_small = s.any_small || op->size_bytes < 1000000;
+        }
+    }
+    return s;
+}
+
+const char *ps_report_overlap_advice(const ps_report *report, const ps_report_member *m, char *out,
+                                     size_t size) {
+    comm_shape s = shape_of(m);
+    text t = begin(out, size);
+    int64_t beside_ns = 0;
+    for (size_t i = 0; i < m->facts->n_steps; i++) {
+        beside_ns = ps_ns_add(beside_ns, ps_overlap_overlapped_ns(&m->facts->steps[i]));
+    }
+    beside_ns = m->facts->n_steps > 0 ? beside_ns / (int64_t)m->facts->n_steps : 0;
+    bool overlaps = ps_percent(beside_ns, m->exposed_ns - m->waits_ns) > 10;
+    if (s.reduces && overlaps) {
+        add(&t, "",
+            "Overlap more of the gradients with the backward: %s of communication lie beside computing "
+            "already, so try other sizes of buckets (bucket_cap_mb, reduce_bucket_size)",
+            ps_ns_text_of(beside_ns).text);
+    } else if (s.reduces) {
+        add(&t, "", "Overlap gradients with the backward (buckets)");
+    }
+    if (s.gathers) {
+        add(&t, s.reduces ? ", gather" : "", "%s parameters one layer ahead",
+            s.reduces ? "" : "Gather");
+    }
+    if (s.is_p2p) {
+        add(&t, t.n > 0 ? ", send" : "", "%s pipeline results asynchronously",
+            t.n > 0 ? "" : "Send");
+    }
+    if (t.n == 0) {
+        return NULL;
+    }
+    end(&t);
+    if (report->vendor == PS_VENDOR_ASCEND) {
+        add(&t, s.any_small ? " " : "", "%s",
+            s.any_small ? "HCCL_OP_EXPANSION_MODE=AIV for small messages." : "");
+        add(&t, s.largest_bytes > HCCL_BUFFER ? " " : "", "%s",
+            s.largest_bytes > HCCL_BUFFER ? "HCCL_BUFFSIZE above 200, since operators are larger."
+                                          : "");
+    } else if (report->vendor == PS_VENDOR_NVIDIA) {
+        add(&t, " ",
+            "CUDA_DEVICE_MAX_CONNECTIONS=1 with sequence parallelism; NCCL_BUFFSIZE, "
+            "NCCL_MIN_NCHANNELS, NCCL_ALGO, NCCL_PROTO.");
+    }
+    return out;
+}
+
+/* Larger buckets are sent later, which works against hiding them. */
+const char *ps_report_packets_advice(const ps_report *report, const ps_report_member *m, char *out,
+                                     size_t size) {
+    comm_shape s = shape_of(m);
+    text t = begin(out, size);
+    add(&t, "",
+        "Packets are pieces of an operator, one for each rank of its group: fewer and larger operators.");
+    if (s.reduces) {
+        add(&t, " ",
+            "Larger buckets of gradients (bucket_cap_mb) are complete later, so that less of them lies "
+            "beside the backward: measure both.");
+    }
+    if (s.gathers) {
+        add(&t, " ", "Coalesced all-gathers.");
+    }
+    if (report->vendor == PS_VENDOR_ASCEND && s.largest_bytes > HCCL_BUFFER) {
+        add(&t, " ", "HCCL_BUFFSIZE above 200, since operators are larger than that.");
+    } else if (report->vendor == PS_VENDOR_NVIDIA) {
+        add(&t, " ", "NCCL_BUFFSIZE.");
+    }
+    return out;
+}
+
+/* --- products ---------------------------------------------------------------------------------------------------------------- */
+
+/* Whether a size of a matrix is no multiple of a tile's 16; sizes of 1 are none. */
+static bool has_odd_size(const char *shapes) {
+    bool odd = false;
+    while (*shapes != '\0') {
+        size_t n = strspn(shapes, "0123456789");
+        int64_t size = 0;
+        odd = odd || (n > 0 && ps_parse_i64(shapes, n, &size) && size > 1 && size % 16 != 0);
+        shapes += n > 0 ? n : 1;
+    }
+    return odd;
+}
+
+static bool has_fired(const ps_findings *f, ps_rule_id rule) {
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->all[i].rule == rule) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *ps_report_mfu_advice(const ps_report *report, ps_rule_id rule,
+                                 const ps_report_kernel *k, char *out, size_t size) {
+    if (rule != PS_RULE_LOW_MFU && rule != PS_RULE_LOW_MFU_CONVOLUTION) {
+        return NULL;
+    }
+    bool is_conv = rule == PS_RULE_LOW_MFU_CONVOLUTION;
+    bool is_ascend = report->vendor == PS_VENDOR_ASCEND;
+    text t = begin(out, size);
+    if (has_odd_size(k->shapes) || k->shapes[0] == '\0') {
+        add(&t, "",
+            is_conv ? "Channels that are multiples of 16, larger"
+                    : "Shapes that are multiples of 16 (better 128 or 256), larger");
+    }
+    add(&t, " ",
+        t.n > 0   ? is_conv ? "batches" : "microbatches"
+        : is_conv ? "Larger batches"
+                  : "Larger microbatches");
+    if (k->is_wide || !k->has_types) {
+        add(&t, ", ", k->has_types ? "16-bit types (these are 32-bit floats)" : "16-bit types");
+    }
+    end(&t);
+    if (is_ascend && !is_conv && !has_fired(&report->findings, PS_RULE_CONVERSION)) {
+        add(&t, " ",
+            "Private formats for weights (torch_npu.npu_format_cast), no transposed copies before matmul.");
+    } else if (report->vendor == PS_VENDOR_NVIDIA) {
+        add(&t, " ", "%s",
+            is_conv                       ? "memory_format=torch.channels_last; "
+                                            "torch.backends.cudnn.benchmark=True where shapes do not change."
+            : k->has_types && !k->is_wide ? "cuBLASLt with workspace."
+                                          : "TF32 or bf16, cuBLASLt with workspace.");
+    }
+    return out;
+}
+
+/* --- conversions ------------------------------------------------------------------------------------------------------------ */
+
+const char *ps_report_conversion_advice(const ps_report *report, int64_t layout_ns,
+                                        int64_t numbers_ns, char *out, size_t size) {
+    bool is_ascend = report->vendor == PS_VENDOR_ASCEND;
+    bool is_layout = layout_ns > numbers_ns / 10;
+    bool is_numbers = numbers_ns > layout_ns / 10;
+    text t = begin(out, size);
+    add(&t, "",
+        "Keep one %s%s%s from operator to operator; convert weights and inputs once, before the loop.",
+        is_layout ? "layout" : "", is_layout && is_numbers ? " and one " : "",
+        is_numbers ? "type" : "");
+    if (is_layout && is_ascend) {
+        add(&t, " ",
+            "torch_npu.npu.config.allow_internal_format=False where TransData stands between "
+            "operators.");
+    } else if (is_layout && report->vendor == PS_VENDOR_NVIDIA) {
+        add(&t, " ",
+            "channels_last for model and input where convolutions change layouts; no contiguous() "
+            "that is not needed.");
+    }
+    if (is_numbers) {
+        add(&t, " ",
+            "Types that the operators take as they are: autocast once around the whole model, not in "
+            "each layer.");
+    }
+    return out;
+}

@@ -1,0 +1,26 @@
+/* What to try, where that depends on what the capture shows. Texts are written into `out` and returned; NULL: what the rule says. */
+#ifndef PS_ANALYZE_REPORT_ADVICE_H
+#define PS_ANALYZE_REPORT_ADVICE_H
+
+#include "analyze/report/report.h"
+
+enum { PS_ADVICE_TEXT = 512 };
+
+/* Of a device that waits for the host, and of synchronising calls. */
+const char *ps_report_free_advice(const ps_report *report, const ps_report_member *m, char *out,
+                                  size_t size);
+const char *ps_report_sync_advice(const ps_report *report, const ps_report_member *m, char *out,
+                                  size_t size);
+/* To hide communication: by what the member's operators do. */
+const char *ps_report_overlap_advice(const ps_report *report, const ps_report_member *m, char *out,
+                                     size_t size);
+const char *ps_report_packets_advice(const ps_report *report, const ps_report_member *m, char *out,
+                                     size_t size);
+/* Of products far below the peak, by shapes and types of the worst; after conversions were judged. */
+const char *ps_report_mfu_advice(const ps_report *report, ps_rule_id rule,
+                                 const ps_report_kernel *k, char *out, size_t size);
+/* By what is converted. */
+const char *ps_report_conversion_advice(const ps_report *report, int64_t layout_ns,
+                                        int64_t numbers_ns, char *out, size_t size);
+
+#endif

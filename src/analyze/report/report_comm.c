@@ -1,0 +1,609 @@
+/* Communication: what nothing hides, operators and links that are slower than their like, and who waits for whom. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/comm/late.h"
+#include "analyze/report/report.h"
+#include "analyze/report/report_advice.h"
+#include "analyze/report/report_gains.h"
+#include "analyze/rank/step_index.h"
+#include "base/alloc.h"
+#include "base/num.h"
+
+static int64_t dur_of(const ps_comm_op *op) {
+    return op->end_ns - op->start_ns;
+}
+
+static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
+    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
+}
+
+bool ps_report_knows_waits(const ps_report_member *m) {
+    return m->facts->comm_waits.n_peers > 0;
+}
+
+void ps_report_show_op(ps_report *report, const ps_report_member *m, const ps_comm_op *op,
+                       int64_t dur_ns, const char *note) {
+    ps_findings_evidence(&report->findings,
+                         (ps_evidence){.rank = m->rank,
+                                       .step = op->step,
+                                       .start_ns = op->start_ns,
+                                       .dur_ns = dur_ns,
+                                       .name = ps_comm_text(&m->facts->comm, op->name),
+                                       .note = note});
+}
+
+/* --- exposed --------------------------------------------------------------------------------------------------------- */
+
+/* Waiting in receives is the pipeline's. */
+static int64_t exposed_ns(const ps_report_member *m) {
+    return m->exposed_ns > m->receive_ns ? m->exposed_ns - m->receive_ns : 0;
+}
+
+/* What of that waits for ranks that come later: late-arrival counts it, on the rank that is late. */
+static int64_t late_wait_ns(const ps_report_member *m) {
+    return m->collective_waits_ns < exposed_ns(m) ? m->collective_waits_ns : exposed_ns(m);
+}
+
+/* What computing of the rank's steps is left to hide of it: in each what no communication lies beside already. Of what the
+ * optimiser's step awaits it can hide nothing. */
+static int64_t can_hide_ns(const ps_report_member *m) {
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < m->facts->n_steps; i++) {
+        const ps_overlap *step = &m->facts->steps[i];
+        int64_t left_ns = step->computing_ns - ps_overlap_overlapped_ns(step);
+        int64_t here_ns = step->exclude_receive_ns < left_ns ? step->exclude_receive_ns : left_ns;
+        sum_ns = ps_ns_add(sum_ns, here_ns > 0 ? here_ns : 0);
+    }
+    int64_t awaited_ns = per_step(m, m->facts->awaited_comm_ns);
+    int64_t most_ns = exposed_ns(m) > awaited_ns ? exposed_ns(m) - awaited_ns : 0;
+    return per_step(m, sum_ns) < most_ns ? per_step(m, sum_ns) : most_ns;
+}
+
+static void note_times(const ps_report_member *m, const ps_comm_op *op, char *out, size_t size) {
+    const ps_comm_time *row = ps_report_comm_time(m, op);
+    const ps_comm_op_waits *tasks = &m->facts->comm_waits.ops[op - m->facts->comm.ops];
+    out[0] = '\0';
+    if (tasks->has_tasks && ps_report_knows_waits(m)) {
+        (void)snprintf(out, size, "its tasks transfer for %s, wait for %s",
+                       ps_ns_text_of(tasks->transfer_ns).text, ps_ns_text_of(tasks->wait_ns).text);
+    } else if (row != NULL && row->transit >= 0 && row->wait >= 0 && row->idle >= 0) {
+        (void)snprintf(out, size, "transit %.3g ms, wait %.3g ms, idle %.3g ms", row->transit,
+                       row->wait, row->idle);
+    }
+}
+
+/* The longest operators that are not point-to-point. */
+static void show_longest(ps_report *report, const ps_report_member *m) {
+    const ps_comm_op *top[PS_EVIDENCE_MAX];
+    size_t n = 0;
+    for (size_t i = 0; i < m->facts->comm.n; i++) {
+        const ps_comm_op *op = &m->facts->comm.ops[i];
+        size_t at = n;
+        while (at > 0 && dur_of(op) > dur_of(top[at - 1])) {
+            at--;
+        }
+        if (op->is_p2p || at == PS_EVIDENCE_MAX) {
+            continue;
+        }
+        n += n < PS_EVIDENCE_MAX;
+        for (size_t k = n - 1; k > at; k--) {
+            top[k] = top[k - 1];
+        }
+        top[at] = op;
+    }
+    for (size_t i = 0; i < n; i++) {
+        char note[128];
+        note_times(m, top[i], note, sizeof note);
+        ps_report_show_op(report, m, top[i], dur_of(top[i]), note);
+    }
+}
+
+/* What the profiler says of the rank's collectives: sums over the capture, ms. */
+typedef struct comm_split {
+    double transit, wait, idle;
+} comm_split;
+
+static double at_least_0(double x) {
+    return x > 0 && x < 1e12 ? x : 0; /* also NaN */
+}
+
+static comm_split split_of(const ps_report_member *m) {
+    comm_split s = {0};
+    const ps_comm_tables *t = m->facts->part != NULL ? &m->facts->part->tables : NULL;
+    for (size_t i = 0; t != NULL && i < t->n_times; i++) {
+        bool is_total = ps_comm_is_total(ps_comm_tables_text(t, t->times[i].op));
+        if (!t->times[i].is_p2p && !is_total) {
+            s.transit += at_least_0(t->times[i].transit);
+            s.wait += at_least_0(t->times[i].wait);
+            s.idle += at_least_0(t->times[i].idle);
+        }
+    }
+    return s;
+}
+
+/* `out` is "" where the profile has no such table. What to try follows from it: NULL, nothing. */
+static const char *say_split(const ps_report_member *m, char *out, size_t size) {
+    comm_split s = split_of(m);
+    double most = s.transit > s.wait ? s.transit : s.wait;
+    most = s.idle > most ? s.idle : most;
+    int64_t n = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+    bool is_idle = most <= s.idle;
+    bool is_wait = !is_idle && most <= s.wait;
+    const char *where = is_idle
+                            ? "idle: the tasks of the operators start late or wait for one another"
+                        : is_wait ? "waiting: other ranks come late"
+                                  : "transit: the bandwidth decides";
+    out[0] = '\0';
+    if (most <= 0) {
+        return NULL;
+    }
+    (void)snprintf(
+        out, size,
+        " By the profiler its collectives are %s in transit, %s waiting, %s idle in a step. "
+        "Most of it is %s.",
+        ps_ns_text_of((int64_t)(s.transit * 1e6) / n).text,
+        ps_ns_text_of((int64_t)(s.wait * 1e6) / n).text,
+        ps_ns_text_of((int64_t)(s.idle * 1e6) / n).text, where);
+    return is_idle   ? "Look at the launch of the operators (HCCL_OP_EXPANSION_MODE, the host)."
+           : is_wait ? "Look at the ranks that come late, and at what they do before."
+                     : "Look at the links and at the size of messages.";
+}
+
+/* Overlapping is the first advice only where there is computing to overlap with. */
+static void advise_exposed(ps_report *report, const ps_report_member *m, const char *by_split,
+                           int64_t claimed_ns, int64_t hidden_ns) {
+    char advice[400];
+    if (by_split != NULL || hidden_ns < claimed_ns / 2) {
+        (void)snprintf(
+            advice, sizeof advice,
+            "%s%sMake the communication itself less: larger microbatches between gradient "
+            "reductions, groups inside one machine, 16-bit gradients.",
+            by_split != NULL ? by_split : "", by_split != NULL ? " " : "");
+        ps_findings_remedy(&report->findings, advice);
+        return;
+    }
+    char by_kind[PS_ADVICE_TEXT];
+    const char *remedy = ps_report_overlap_advice(report, m, by_kind, sizeof by_kind);
+    if (remedy != NULL) {
+        ps_findings_remedy(&report->findings, remedy);
+    }
+}
+
+/* What cannot be hidden, and why. */
+static void say_left(const ps_report_member *m, int64_t claimed_ns, int64_t hidden_ns,
+                     char out[256]) {
+    int64_t awaited_ns = per_step(m, m->facts->awaited_comm_ns);
+    size_t n = 0;
+    out[0] = '\0';
+    if (awaited_ns > 0) {
+        (void)snprintf(
+            out, 256,
+            " The optimiser's step works with what %s of it brings: nothing can hide that.",
+            ps_ns_text_of(awaited_ns).text);
+        n = strlen(out);
+    }
+    if (hidden_ns < claimed_ns && (hidden_ns > 0 || awaited_ns == 0)) {
+        (void)snprintf(out + n, 256 - n,
+                       " Computing is left to hide %s of it at most: the rest has to become less.",
+                       ps_ns_text_of(hidden_ns).text);
+    }
+}
+
+static double exposed_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    (void)none;
+    return m->computing_ns > 0 ? ps_percent(exposed_ns(m), report->step_ns) : 0;
+}
+
+static void find_exposed(ps_report *report) {
+    ps_worst all = ps_report_worst(report, PS_RULE_COMM_EXPOSED, exposed_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return;
+    }
+    bool by_tasks = ps_report_knows_waits(worst);
+    char parts[512];
+    const char *by_split = NULL;
+    if (by_tasks) { /* of all lanes, where the profiler looks at one */
+        ps_report_say_waits(report, worst, parts, sizeof parts);
+    } else {
+        by_split = say_split(worst, parts, sizeof parts);
+    }
+    char receives[96] = "";
+    if (worst->receive_ns > 0) {
+        (void)snprintf(receives, sizeof receives, "; receives (%s more) are left to the pipeline",
+                       ps_ns_text_of(worst->receive_ns).text);
+    }
+    int64_t waits_ns = late_wait_ns(worst);
+    char waits[128] = "";
+    if (waits_ns > 0 && !by_tasks) {
+        (void)snprintf(
+            waits, sizeof waits,
+            " For %s of it collectives wait for ranks that come later: that is not in the gain.",
+            ps_ns_text_of(waits_ns).text);
+    }
+    int64_t claimed_ns = exposed_ns(worst) - waits_ns;
+    int64_t hidden_ns = can_hide_ns(worst);
+    char left[256];
+    say_left(worst, claimed_ns, hidden_ns, left);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_COMM_EXPOSED,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = hidden_ns < claimed_ns ? hidden_ns : claimed_ns,
+                     .value = all.value,
+                     .n_over = all.n_over},
+        "On rank %s the device does nothing but communicate for %s of a step of %s (%.1f %%)%s. "
+        "Computing takes %s.%s%s%s",
+        PS_RANK(worst->rank), ps_ns_text_of(exposed_ns(worst)).text,
+        ps_ns_text_of(report->step_ns).text, all.value, receives,
+        ps_ns_text_of(worst->computing_ns).text, waits, left, parts);
+    advise_exposed(report, worst, by_split, claimed_ns, hidden_ns);
+    show_longest(report, worst);
+}
+
+/* --- who waits for whom ---------------------------------------------------------------------------------------------------- */
+
+static const ps_report_member *member_of(const ps_report *report, uint32_t index) {
+    for (size_t i = 0; i < report->n_members; i++) {
+        if (report->members[i].index == index) {
+            return &report->members[i];
+        }
+    }
+    return NULL;
+}
+
+/* Of the times for which a rank was late those in which it waited itself, by its tasks. */
+typedef struct lateness {
+    int64_t
+        overtaken_ns; /* for one that is not here: that came later still, so nobody waited for this one */
+    int64_t doubtful_ns; /* longer than it was late, and its tasks do not say for whom */
+    int64_t sure_ns;     /* for nobody that is not here, which its tasks would say */
+} lateness;
+
+/* Of each rank ([n_ranks], by index). Waits inside of an operator are short beside. */
+static void sum_overtaken(const ps_report *report, const ps_late *late, lateness *out) {
+    for (size_t i = 0; i < late->n_meetings; i++) {
+        const ps_meeting *x = &late->meetings[i];
+        const ps_meeting_part *last = &late->parts[x->last];
+        const ps_report_member *m = member_of(report, last->rank);
+        const ps_comm_op_waits *w = m != NULL ? &m->facts->comm_waits.ops[last->op] : NULL;
+        const ps_report_waited *whom = w != NULL ? ps_report_waited_by(report, m, w->most) : NULL;
+        bool is_named = whom != NULL && whom->is_absent && w->most_ns > x->late_ns / 10;
+        if (is_named || (w != NULL && ps_report_absent_within_ns(m, &m->facts->comm.ops[last->op]) >
+                                          x->late_ns / 10)) {
+            out[last->rank].overtaken_ns = ps_ns_add(out[last->rank].overtaken_ns, x->late_ns);
+        } else if (whom == NULL && w != NULL && w->wait_ns > x->late_ns) {
+            out[last->rank].doubtful_ns = ps_ns_add(out[last->rank].doubtful_ns, x->late_ns);
+        } else if (w != NULL && w->has_tasks && m->facts->comm_waits.n_own_places > 0) {
+            out[last->rank].sure_ns = ps_ns_add(out[last->rank].sure_ns, x->late_ns);
+        }
+    }
+}
+
+/* The rank for which others waited longest in sum, and how long; collectives or receives. `less` (or NULL) is not counted. */
+static const ps_report_member *most_late(const ps_report *report, const ps_late *late, bool p2p,
+                                         const lateness *less, int64_t *late_ns) {
+    const ps_report_member *worst = NULL;
+    *late_ns = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        int64_t sum = 0;
+        for (size_t r = 0; r < late->n_rows; r++) {
+            const ps_late_row *row = &late->rows[r];
+            sum = ps_ns_add(sum, row->rank == report->members[i].index && row->is_p2p == p2p
+                                     ? row->late_ns
+                                     : 0);
+        }
+        sum -= less != NULL ? less[report->members[i].index].overtaken_ns : 0;
+        if (sum > *late_ns) {
+            *late_ns = sum;
+            worst = &report->members[i];
+        }
+    }
+    return worst;
+}
+
+static int latest_first(const void *a, const void *b) {
+    const ps_meeting *x = *(const ps_meeting *const *)a;
+    const ps_meeting *y = *(const ps_meeting *const *)b;
+    if (x->late_ns != y->late_ns) {
+        return x->late_ns > y->late_ns ? -1 : 1;
+    }
+    return x < y ? -1 : x > y; /* both point into one array */
+}
+
+/* What is less than a hundredth of `all_ns` shows nothing. */
+static void show_meetings(ps_report *report, const ps_late *late, const ps_report_member *m,
+                          int64_t all_ns) {
+    const ps_meeting **own = ps_calloc(late->n_meetings + 1, sizeof *own);
+    size_t n = 0;
+    if (own == NULL) {
+        report->findings.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < late->n_meetings; i++) {
+        if (late->parts[late->meetings[i].last].rank == m->index) {
+            own[n++] = &late->meetings[i];
+        }
+    }
+    qsort(own, n, sizeof *own, latest_first);
+    for (size_t i = 0; i < n && own[i]->late_ns >= all_ns / 100; i++) {
+        const ps_comm_op *op = &m->facts->comm.ops[late->parts[own[i]->last].op];
+        char note[128];
+        (void)snprintf(note, sizeof note,
+                       "last of %u ranks, %s after the one before; took %s itself",
+                       (unsigned)own[i]->n, ps_ns_text_of(own[i]->late_ns).text,
+                       ps_ns_text_of(dur_of(op)).text);
+        ps_report_show_op(report, m, op, own[i]->late_ns, note);
+    }
+    for (size_t i = 0; i < n; i++) {
+        int64_t start_ns = m->facts->comm.ops[late->parts[own[i]->last].op].start_ns;
+        ps_findings_span(&report->findings, start_ns - own[i]->late_ns, start_ns);
+    }
+    ps_free(own);
+}
+
+/* Why no gain is told of a rank that comes late; "" where one is. */
+static void say_late_doubt(const ps_report *report, int64_t late_ns, const lateness *l,
+                           char out[256]) {
+    char partial[PS_PARTIAL_TEXT];
+    (void)ps_report_partial_text(report, partial);
+    out[0] = '\0';
+    if (report->job.is_partial && l->sure_ns < late_ns) {
+        (void)snprintf(
+            out, 256,
+            "%s: whether all wait for one of the others is not known, so no gain is told.",
+            partial);
+    } else if (report->job.n_ranks == 0 && l->doubtful_ns > late_ns / 2) {
+        (void)snprintf(out, 256,
+                       " It waits still longer there itself, and its tasks do not say for whom: "
+                       "one that is not here may come later, so no gain is told.");
+    }
+}
+
+static void tell_late(ps_report *report, const ps_late *late, const ps_report_member *m,
+                      int64_t late_ns, const lateness *l) {
+    size_t n_last = 0;
+    size_t n = 0;
+    for (size_t r = 0; r < late->n_rows; r++) {
+        bool own = late->rows[r].rank == m->index && !late->rows[r].is_p2p;
+        n_last += own ? late->rows[r].n_last : 0;
+        n += own ? late->rows[r].n : 0;
+    }
+    char unmatched[96] = "";
+    if (late->n_unmatched > 0) {
+        (void)snprintf(unmatched, sizeof unmatched,
+                       " %zu operators of all ranks are matched with none of another rank.",
+                       late->n_unmatched);
+    }
+    char doubt[256];
+    double share = ps_percent(per_step(m, late_ns), report->step_ns);
+    say_late_doubt(report, late_ns, l, doubt);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_LATE_ARRIVAL,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = doubt[0] != '\0' ? 0 : per_step(m, late_ns),
+                     .value = share},
+        "Rank %lld comes last to %zu of its %zu %scollectives; the others wait %s in each step for it%s "
+        "(%.1f %%).%s%s",
+        (long long)m->rank, n_last, n, late->n_unmatched > 0 ? "matched " : "",
+        ps_ns_text_of(per_step(m, late_ns)).text, doubt[0] != '\0' ? "" : " alone", share,
+        unmatched, doubt);
+    show_meetings(report, late, m, late_ns);
+}
+
+static void find_late(ps_report *report, const ps_late *late) {
+    int64_t late_ns = 0;
+    lateness *less = ps_calloc(report->in->n_ranks + 1, sizeof *less);
+    if (less == NULL) {
+        report->findings.failed = true;
+        return;
+    }
+    sum_overtaken(report, late, less);
+    const ps_report_member *m = most_late(report, late, false, less, &late_ns);
+    double share = m != NULL ? ps_percent(per_step(m, late_ns), report->step_ns) : 0;
+    if (m != NULL && ps_rule_fires(&report->findings, PS_RULE_LATE_ARRIVAL, share)) {
+        tell_late(report, late, m, late_ns, &less[m->index]);
+    }
+    ps_free(less);
+}
+
+static int most_waited(const void *a, const void *b) {
+    const ps_late_receive *x = *(const ps_late_receive *const *)a;
+    const ps_late_receive *y = *(const ps_late_receive *const *)b;
+    if (x->waited_ns != y->waited_ns) {
+        return x->waited_ns > y->waited_ns ? -1 : 1;
+    }
+    return x < y ? -1 : x > y;
+}
+
+static void show_receives(ps_report *report, const ps_late *late, const ps_report_member *m,
+                          int64_t late_ns) {
+    const ps_late_receive **own = ps_calloc(late->n_receives + 1, sizeof *own);
+    size_t n = 0;
+    if (own == NULL) {
+        report->findings.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < late->n_receives; i++) {
+        if (late->receives[i].sender == m->index) {
+            own[n++] = &late->receives[i];
+        }
+    }
+    qsort(own, n, sizeof *own, most_waited);
+    for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
+        const ps_report_member *to = member_of(report, own[i]->receiver);
+        char note[96];
+        (void)snprintf(note, sizeof note, "waits for the send of rank %s", PS_RANK(m->rank));
+        if (to != NULL && own[i]->waited_ns > 0 && own[i]->waited_ns >= late_ns / 100) {
+            ps_report_show_op(report, to, &to->facts->comm.ops[own[i]->receive_op],
+                              own[i]->waited_ns, note);
+        }
+    }
+    ps_free(own);
+}
+
+/* Part of it is the bubble that every schedule has: no gain is told. */
+static void find_receives(ps_report *report, const ps_late *late) {
+    int64_t late_ns = 0;
+    const ps_report_member *m = most_late(report, late, true, NULL, &late_ns);
+    double share = m != NULL ? ps_percent(per_step(m, late_ns), report->step_ns) : 0;
+    if (m == NULL || !ps_rule_fires(&report->findings, PS_RULE_RECEIVE_WAIT, share)) {
+        return;
+    }
+    char stage[32] = "";
+    bool is_pipeline = report->chart != NULL || report->n_stages > 1;
+    if (m->stage >= 0) {
+        (void)snprintf(stage, sizeof stage, " (stage %d)", (int)m->stage);
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){
+            .rule = PS_RULE_RECEIVE_WAIT, .rank = m->rank, .stage = m->stage, .value = share},
+        "Receives wait %s in each step for sends of rank %s%s (%.1f %% of a step).%s",
+        ps_ns_text_of(per_step(m, late_ns)).text, PS_RANK(m->rank), stage, share,
+        is_pipeline ? " A part of it is the bubble that the schedule has anyway." : "");
+    if (!is_pipeline) {
+        ps_findings_remedy(&report->findings,
+                           "Look at what that rank does before its sends: its kernels, its host.");
+    }
+    show_receives(report, late, m, late_ns);
+}
+
+static void find_waiting(ps_report *report) {
+    if (report->has_late) {
+        find_late(report, &report->late);
+        find_receives(report, &report->late);
+    }
+}
+
+/* --- ranks that differ -------------------------------------------------------------------------------------------------------- */
+
+typedef struct metric {
+    const char *what;
+    int64_t (*of)(const ps_report_member *m);
+    bool most_is_slow; /* else the rank with the least is the one that others wait for */
+    const char *remedy;
+} metric;
+
+static int64_t computing_of(const ps_report_member *m) {
+    return m->computing_ns;
+}
+static int64_t free_of(const ps_report_member *m) {
+    return m->computing_ns > 0 && m->free_ns > m->bubble_ns ? m->free_ns - m->bubble_ns : 0;
+}
+
+typedef struct spread {
+    const ps_report_member *most, *least;
+    int64_t mean_ns;
+    double share;
+    size_t n;
+} spread;
+
+static spread spread_of(const ps_report *report, int32_t stage, const metric *x) {
+    spread s = {0};
+    int64_t sum = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        if (m->stage != stage) {
+            continue;
+        }
+        s.most = s.most == NULL || x->of(m) > x->of(s.most) ? m : s.most;
+        s.least = s.least == NULL || x->of(m) < x->of(s.least) ? m : s.least;
+        sum = ps_ns_add(sum, x->of(m));
+        s.n++;
+    }
+    s.mean_ns = s.n > 0 ? sum / (int64_t)s.n : 0;
+    s.share = s.n > 1 ? ps_percent(x->of(s.most) - x->of(s.least), s.mean_ns) : 0;
+    return s;
+}
+
+static void show_ranks(ps_report *report, const spread *s, const metric *x) {
+    const ps_report_member *ends[] = {s->most, s->least};
+    for (size_t i = 0; i < 2; i++) {
+        ps_findings_evidence(&report->findings, (ps_evidence){.rank = ends[i]->rank,
+                                                              .step = PS_STEP_OUTSIDE,
+                                                              .start_ns = PS_NO_START,
+                                                              .dur_ns = x->of(ends[i]),
+                                                              .name = x->what,
+                                                              .note = i == 0 ? "most, in a step"
+                                                                             : "least, in a step"});
+    }
+}
+
+static bool is_first_of_stage(const ps_report *report, size_t i) {
+    for (size_t k = 0; k < i; k++) {
+        if (report->members[k].stage == report->members[i].stage) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void find_spread(ps_report *report, const metric *x) {
+    spread worst = {0};
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        if (!is_first_of_stage(report, i)) {
+            continue;
+        }
+        spread s = spread_of(report, report->members[i].stage, x);
+        int64_t ns = x->of(s.most) - x->of(s.least);
+        bool fires = ps_rule_fires(&report->findings, PS_RULE_SLOW_RANK, s.share) &&
+                     ps_percent(ns, report->step_ns) > 1;
+        if (fires && ns > most_ns) {
+            worst = s;
+            most_ns = ns;
+        }
+    }
+    if (worst.most == NULL) {
+        return;
+    }
+    const ps_report_member *slow = x->most_is_slow ? worst.most : worst.least;
+    char partial[PS_PARTIAL_TEXT];
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_SLOW_RANK,
+                     .rank = slow->rank,
+                     .stage = slow->stage,
+                     .gain_ns = x->most_is_slow && !report->job.is_partial
+                                    ? x->of(worst.most) - worst.mean_ns
+                                    : 0,
+                     .value = worst.share,
+                     .is_assumed = slow->stage < 0},
+        "%s differs by %.1f %% over %zu ranks%s: rank %s %s, rank %s %s in a step.%s%s%s%s",
+        x->what, worst.share, worst.n, slow->stage >= 0 ? " of one stage" : "",
+        PS_RANK(worst.most->rank), ps_ns_text_of(x->of(worst.most)).text,
+        PS_RANK(worst.least->rank), ps_ns_text_of(x->of(worst.least)).text,
+        x->most_is_slow || report->job.is_partial
+            ? ""
+            : " The one with the least is the one that the others wait for.",
+        slow->stage >= 0 ? "" : " Their stages are unknown: that they do the same work is assumed.",
+        ps_report_partial_text(report, partial), report->job.is_partial ? PS_OTHERS_UNKNOWN : "");
+    ps_findings_remedy(&report->findings, x->remedy);
+    show_ranks(report, &worst, x);
+}
+
+void ps_report_comm(ps_report *report) {
+    static const metric METRICS[] = {
+        {"Computing", computing_of, true,
+         "Unequal work, or a slow chip: compare the kernels of both ranks."},
+        {"Exposed communication", exposed_ns, false,
+         "Look at what the rank with the least of it did before its collectives, its host, its kernels and "
+         "its share of the work: ranks with more wait there."},
+        {"Free", free_of, true,
+         "The host of the rank with the most of it: what it does while its device is idle."}};
+    ps_report_comm_kinds(report);
+    find_waiting(report);
+    find_exposed(report); /* knows who waits by then */
+    ps_report_absent_rank(report);
+    for (size_t i = 0; i < sizeof METRICS / sizeof *METRICS; i++) {
+        find_spread(report, &METRICS[i]);
+    }
+    ps_report_network(report);
+    ps_report_doubts(report);
+}

@@ -1,0 +1,320 @@
+/* Operators of communication by kind: groups that communicate longer than their ranks compute, and operators far slower than
+ * their like. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/stats/alike.h"
+#include "analyze/report/report.h"
+#include "base/alloc.h"
+#include "base/num.h"
+
+static int64_t dur_of(const ps_comm_op *op) {
+    return op->end_ns - op->start_ns;
+}
+
+static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
+    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
+}
+
+/* --- kinds of operators ------------------------------------------------------------------------------------------------ */
+
+/* An operator and how long it takes without what it waits for other ranks, where its tasks say that. */
+typedef struct own_op {
+    const ps_comm_op *op;
+    int64_t ns;
+} own_op;
+
+/* Operators of a rank, sorted so that what is alike stands together. */
+typedef struct sorted {
+    own_op *ops; /* no point-to-point ones */
+    size_t n;
+} sorted;
+
+static const ps_comm_op *at(const void *p) {
+    return ((const own_op *)p)->op;
+}
+
+static own_op own_of(const ps_report_member *m, const ps_comm_op *op) {
+    int64_t wait_ns = m->facts->comm_waits.ops[op - m->facts->comm.ops].wait_ns;
+    return (own_op){op, dur_of(op) > wait_ns ? dur_of(op) - wait_ns : 0};
+}
+
+/* By ids, which differ from run to run: only neighbourhood is used, never the order. */
+static int by_group(const void *a, const void *b) {
+    uint32_t x = at(a)->group.id;
+    uint32_t y = at(b)->group.id;
+    return x < y ? -1 : x > y ? 1 : at(a)->slice < at(b)->slice ? -1 : at(a)->slice > at(b)->slice;
+}
+
+static int by_kind(const void *a, const void *b) {
+    const ps_comm_op *x = at(a);
+    const ps_comm_op *y = at(b);
+    if (x->group.id != y->group.id) {
+        return x->group.id < y->group.id ? -1 : 1;
+    }
+    if (x->type.id != y->type.id) {
+        return x->type.id < y->type.id ? -1 : 1;
+    }
+    if (x->size_bytes != y->size_bytes) {
+        return x->size_bytes < y->size_bytes ? -1 : 1;
+    }
+    int64_t x_ns = ((const own_op *)a)->ns;
+    int64_t y_ns = ((const own_op *)b)->ns;
+    if (x_ns != y_ns) {
+        return x_ns < y_ns ? -1 : 1;
+    }
+    return x->slice < y->slice ? -1 : x->slice > y->slice;
+}
+
+static ps_alike alike(const ps_comm_op *x, const ps_comm_op *y) {
+    return ps_alike_of((ps_alike_facts){x->type.id, x->group.id, x->size_bytes},
+                       (ps_alike_facts){y->type.id, y->group.id, y->size_bytes});
+}
+
+static bool sort_ops(const ps_report_member *m, int (*compare)(const void *, const void *),
+                     sorted *out) {
+    *out = (sorted){.ops = NULL};
+    out->ops = ps_calloc(m->facts->comm.n + 1, sizeof *out->ops);
+    for (size_t i = 0; out->ops != NULL && i < m->facts->comm.n; i++) {
+        if (!m->facts->comm.ops[i].is_p2p) {
+            out->ops[out->n++] = own_of(m, &m->facts->comm.ops[i]);
+        }
+    }
+    if (out->n > 1) {
+        qsort(out->ops, out->n, sizeof *out->ops, compare);
+    }
+    return out->ops != NULL;
+}
+
+/* --- groups longer than computing ---------------------------------------------------------------------------------------- */
+
+typedef struct heavy {
+    const ps_report_member *member;
+    const ps_comm_op *longest;
+    int64_t sum_ns;
+    double share;
+    size_t n_over;
+} heavy;
+
+static void look_at_group(ps_report *report, const ps_report_member *m, const sorted *s,
+                          size_t from, size_t to, heavy *worst) {
+    int64_t computing = 0;
+    int64_t sum = 0;
+    own_op longest = s->ops[from];
+    for (size_t i = 0; i < m->facts->n_steps; i++) {
+        computing = ps_ns_add(computing, m->facts->steps[i].computing_ns);
+    }
+    for (size_t i = from; i < to; i++) {
+        sum = ps_ns_add(sum, s->ops[i].ns);
+        longest = s->ops[i].ns > longest.ns ? s->ops[i] : longest;
+    }
+    double share = ps_percent(sum, computing);
+    worst->n_over += ps_rule_fires(&report->findings, PS_RULE_COMM_OVER_COMPUTE, share);
+    if (share > worst->share) {
+        *worst = (heavy){m, longest.op, sum, share, worst->n_over};
+    }
+}
+
+#define WITHOUT_WAITS " without what they wait for other ranks"
+
+static void find_heavy(ps_report *report) {
+    heavy worst = {0};
+    for (size_t k = 0; k < report->n_members; k++) {
+        sorted s;
+        if (!sort_ops(&report->members[k], by_group, &s)) {
+            report->findings.failed = true;
+            return;
+        }
+        for (size_t i = 0; i < s.n;) {
+            size_t end = i + 1;
+            while (end < s.n && s.ops[end].op->group.id == s.ops[i].op->group.id) {
+                end++;
+            }
+            if (!ps_str_is_none(s.ops[i].op->group)) { /* what names none may be several */
+                look_at_group(report, &report->members[k], &s, i, end, &worst);
+            }
+            i = end;
+        }
+        ps_free(s.ops);
+    }
+    if (!ps_rule_fires(&report->findings, PS_RULE_COMM_OVER_COMPUTE, worst.share)) {
+        return;
+    }
+    const ps_report_member *m = worst.member;
+    const char *group = ps_comm_text(&m->facts->comm, worst.longest->group);
+    char others[96] = "";
+    if (worst.n_over > 1) { /* a group counts once on each of its ranks */
+        (void)snprintf(others, sizeof others, " So it is %zu times, each a group on a rank.",
+                       worst.n_over);
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_COMM_OVER_COMPUTE,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .value = worst.share},
+        "On rank %s the operators of group %.80s take %s in a step%s, computing takes %s.%s",
+        PS_RANK(m->rank), group, ps_ns_text_of(per_step(m, worst.sum_ns)).text,
+        ps_report_knows_waits(m) ? WITHOUT_WAITS : "", ps_ns_text_of(m->computing_ns).text, others);
+    ps_report_show_op(report, m, worst.longest, dur_of(worst.longest), "the longest one");
+}
+
+/* --- outliers ------------------------------------------------------------------------------------------------------------ */
+
+typedef struct outlier {
+    own_op own;
+    int64_t median_ns;
+} outlier;
+
+static int longest_first(const void *a, const void *b) {
+    const outlier *x = a;
+    const outlier *y = b;
+    int64_t ex = x->own.ns - x->median_ns;
+    int64_t ey = y->own.ns - y->median_ns;
+    if (ex != ey) {
+        return ex > ey ? -1 : 1;
+    }
+    return x->own.op->slice < y->own.op->slice ? -1 : x->own.op->slice > y->own.op->slice;
+}
+
+/* Lengths of what is alike, and of what each is an outlier. */
+typedef struct lengths {
+    int64_t *ns, *like_ns;
+} lengths;
+
+/* Of an unknown size: what comes once or more in every step is there on purpose, and of another size. */
+static bool comes_back(const ps_report_member *m, const outlier *all, size_t n) {
+    size_t n_steps = 0;
+    for (size_t s = 0; s < m->facts->n_steps; s++) {
+        size_t i = 0;
+        while (i < n && all[i].own.op->step != m->facts->steps[s].step) {
+            i++;
+        }
+        n_steps += i < n;
+    }
+    return m->facts->n_steps > 1 && n_steps == m->facts->n_steps;
+}
+
+/* All of a rank where likeness is as certain as `sure`; *excess_ns is their time beyond the medians. */
+static size_t outliers_of(const ps_report *report, const ps_report_member *m, const sorted *s,
+                          ps_alike sure, lengths *l, outlier *out, int64_t *excess_ns) {
+    double times = report->findings.thresholds[PS_RULE_COMM_OUTLIER];
+    size_t n = 0;
+    *excess_ns = 0;
+    for (size_t i = 0, end = 0; i < s->n; i = end) {
+        for (end = i + 1; end < s->n && alike(s->ops[end].op, s->ops[i].op) != PS_ALIKE_NOT;) {
+            end++;
+        }
+        for (size_t k = i; k < end; k++) {
+            l->ns[k] = s->ops[k].ns;
+        }
+        if (alike(s->ops[i].op, s->ops[i].op) != sure ||
+            ps_outliers_find(l->ns + i, end - i, times, l->like_ns + i) == 0) {
+            continue;
+        }
+        size_t before = n;
+        for (size_t k = i; k < end; k++) {
+            if (l->like_ns[k] > 0) {
+                out[n++] = (outlier){s->ops[k], l->like_ns[k]};
+            }
+        }
+        n = sure == PS_ALIKE_UNSURE && comes_back(m, out + before, n - before) ? before : n;
+        for (size_t k = before; k < n; k++) {
+            *excess_ns = ps_ns_add(*excess_ns, out[k].own.ns - out[k].median_ns);
+        }
+    }
+    return n;
+}
+
+/* The rank that loses most by them. */
+typedef struct worst_outliers {
+    const ps_report_member *member;
+    outlier *all;
+    size_t n;
+    int64_t ns;    /* in a step */
+    size_t n_over; /* ranks that lose enough by theirs */
+} worst_outliers;
+
+static void say_outliers(ps_report *report, const worst_outliers *worst, ps_alike sure) {
+    const ps_report_member *m = worst->member;
+    outlier *all = worst->all;
+    size_t n = worst->n;
+    int64_t gain_ns = worst->ns;
+    qsort(all, n, sizeof *all, longest_first);
+    double times = (double)all[0].own.ns / (double)(all[0].median_ns > 0 ? all[0].median_ns : 1);
+    const char *like = sure == PS_ALIKE_SURE                  ? "kind, group and size"
+                       : ps_str_is_none(all[0].own.op->group) ? "kind"
+                                                              : "kind and group";
+    const char *unsure =
+        sure == PS_ALIKE_SURE ? ""
+        : ps_str_is_none(all[0].own.op->group)
+            ? " The profile does not name their group: they may be different things."
+            : " Their size is unknown: they may be different things.";
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_COMM_OUTLIER,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = sure == PS_ALIKE_SURE ? gain_ns : 0,
+                     .value = times,
+                     .n_over = worst->n_over},
+        "On rank %s %zu operator%s of %zu step%s took far longer than the others of the same %s: %s in "
+        "each step%s.%s",
+        PS_RANK(m->rank), n, n == 1 ? "" : "s", m->facts->n_steps,
+        m->facts->n_steps == 1 ? "" : "s", like, ps_ns_text_of(gain_ns).text,
+        ps_report_knows_waits(m) ? WITHOUT_WAITS : "", unsure);
+    for (size_t i = 0; i < n; i++) {
+        char note[96];
+        (void)snprintf(note, sizeof note, "median of its like %s",
+                       ps_ns_text_of(all[i].median_ns).text);
+        ps_report_show_op(report, m, all[i].own.op, all[i].own.ns, note);
+    }
+}
+
+static bool look_for_outliers(const ps_report *report, const ps_report_member *m, ps_alike sure,
+                              worst_outliers *worst) {
+    size_t n_ops = m->facts->comm.n;
+    sorted s = {0};
+    lengths l = {ps_calloc(n_ops + 1, sizeof *l.ns), ps_calloc(n_ops + 1, sizeof *l.like_ns)};
+    outlier *all = ps_calloc(n_ops + 1, sizeof *all);
+    bool ok = sort_ops(m, by_kind, &s) && l.ns != NULL && l.like_ns != NULL && all != NULL;
+    if (ok) {
+        int64_t excess_ns = 0;
+        size_t n = outliers_of(report, m, &s, sure, &l, all, &excess_ns);
+        int64_t ns = per_step(m, excess_ns);
+        bool counts = n > 0 && ps_percent(ns, report->step_ns) > 1;
+        worst->n_over += counts;
+        if (counts && ns > worst->ns) {
+            outlier *other = worst->all;
+            *worst = (worst_outliers){m, all, n, ns, worst->n_over};
+            all = other;
+        }
+    }
+    ps_free(s.ops);
+    ps_free(l.ns);
+    ps_free(l.like_ns);
+    ps_free(all);
+    return ok;
+}
+
+/* True when there are any. */
+static bool find_outliers(ps_report *report, ps_alike sure) {
+    worst_outliers worst = {0};
+    for (size_t k = 0; k < report->n_members; k++) {
+        if (!look_for_outliers(report, &report->members[k], sure, &worst)) {
+            report->findings.failed = true;
+        }
+    }
+    if (worst.member != NULL) {
+        say_outliers(report, &worst, sure);
+    }
+    ps_free(worst.all);
+    return worst.member != NULL;
+}
+
+void ps_report_comm_kinds(ps_report *report) {
+    find_heavy(report);
+    if (!find_outliers(report, PS_ALIKE_SURE)) {
+        (void)find_outliers(report, PS_ALIKE_UNSURE);
+    }
+}

@@ -1,0 +1,702 @@
+/* Compute: which kernels, how far from the peak, and whether equal ones take equal time, on one rank and between ranks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report/report_advice.h"
+#include "analyze/report/report_compute.h"
+#include "analyze/rank/step_index.h"
+#include "base/alloc.h"
+#include "base/num.h"
+
+typedef ps_compute_kind kind;
+typedef ps_compute compute;
+
+typedef struct ps_compute_entry {
+    const ps_report_kernel *kernel;
+    size_t member;
+    int32_t stage;
+} entry;
+
+static int compare_entries(const void *a, const void *b) {
+    const entry *x = a;
+    const entry *y = b;
+    int c = strcmp(x->kernel->type, y->kernel->type);
+    c = c != 0 ? c : strcmp(x->kernel->shapes, y->kernel->shapes);
+    if (c != 0) {
+        return c;
+    }
+    if (x->stage != y->stage) {
+        return x->stage < y->stage ? -1 : 1;
+    }
+    return x->member < y->member ? -1 : x->member > y->member;
+}
+
+static bool same_kind(const entry *a, const entry *b) {
+    return strcmp(a->kernel->type, b->kernel->type) == 0 &&
+           strcmp(a->kernel->shapes, b->kernel->shapes) == 0;
+}
+
+static int compare_kinds(const void *a, const void *b) {
+    const kind *x = a;
+    const kind *y = b;
+    if (x->sum_ns != y->sum_ns) {
+        return x->sum_ns > y->sum_ns ? -1 : 1;
+    }
+    int c = strcmp(x->one->type, y->one->type);
+    return c != 0 ? c : strcmp(x->one->shapes, y->one->shapes);
+}
+
+static bool join(compute *c) {
+    const ps_report *r = c->report;
+    size_t n = 0;
+    for (size_t m = 0; m < r->n_members; m++) {
+        n += r->members[m].facts->n_kernels;
+        c->sum_ns = ps_ns_add(c->sum_ns, r->members[m].facts->kernels_ns);
+    }
+    c->entries = ps_calloc(n + 1, sizeof *c->entries);
+    c->kinds = ps_calloc(n + 1, sizeof *c->kinds);
+    if (c->entries == NULL || c->kinds == NULL) {
+        return false;
+    }
+    for (size_t m = 0; m < r->n_members; m++) {
+        for (size_t k = 0; k < r->members[m].facts->n_kernels; k++) {
+            c->entries[c->n_entries++] =
+                (entry){&r->members[m].facts->kernels[k], m, r->members[m].stage};
+        }
+    }
+    if (c->n_entries > 1) {
+        qsort(c->entries, c->n_entries, sizeof *c->entries, compare_entries);
+    }
+    for (size_t i = 0; i < c->n_entries; i++) {
+        const entry *e = &c->entries[i];
+        if (i == 0 || !same_kind(e, &c->entries[i - 1])) {
+            c->kinds[c->n_kinds++] = (kind){.one = e->kernel, .where = &r->members[e->member]};
+        }
+        kind *k = &c->kinds[c->n_kinds - 1];
+        bool is_next = k->n_ranks == 0 || e->member != c->entries[i - 1].member;
+        k->n_ranks += is_next; /* the entries of a member stand together */
+        k->n += e->kernel->n;
+        k->sum_ns = ps_ns_add(k->sum_ns, e->kernel->sum_ns);
+        k->pays_ns = ps_ns_add(k->pays_ns, e->kernel->pays_ns);
+        k->conversion_alone_ns = ps_ns_add(k->conversion_alone_ns, e->kernel->conversion_alone_ns);
+        k->flops += e->kernel->flops;
+        k->peak_flops += e->kernel->peak_flops;
+        k->memory_ns = ps_ns_add(k->memory_ns, e->kernel->memory_ns);
+        k->unknown_roofline_ns = ps_ns_add(k->unknown_roofline_ns, e->kernel->unknown_roofline_ns);
+        k->memory_bytes += e->kernel->memory_bytes;
+        k->memory_flops += e->kernel->memory_flops;
+        for (size_t what = 0; what < PS_N_CONVERSIONS; what++) {
+            k->conversion_ns[what] =
+                ps_ns_add(k->conversion_ns[what], e->kernel->conversion_ns[what]);
+            k->n_conversions[what] += e->kernel->n_conversions[what];
+        }
+        k->odd_recorded += e->kernel->odd_recorded_flops;
+        k->odd_shapes += e->kernel->odd_shape_flops;
+        if (e->kernel->longest_ns > k->one->longest_ns) {
+            k->one = e->kernel;
+            k->where = &r->members[e->member];
+        }
+    }
+    if (c->n_kinds > 1) {
+        qsort(c->kinds, c->n_kinds, sizeof *c->kinds, compare_kinds);
+    }
+    return true;
+}
+
+/* --- one kernel ------------------------------------------------------------------------------------------------------ */
+
+static size_t n_steps_of_all(const compute *c) {
+    size_t n = 0;
+    for (size_t m = 0; m < c->report->n_members; m++) {
+        n += c->report->members[m].facts->n_steps;
+    }
+    return n;
+}
+
+int64_t ps_compute_mean_step_ns(const compute *c, int64_t sum_ns) {
+    size_t n = n_steps_of_all(c);
+    return n > 0 ? sum_ns / (int64_t)n : sum_ns;
+}
+
+double ps_compute_mean_count(const compute *c, int64_t n) {
+    size_t n_steps = n_steps_of_all(c);
+    return (double)n / (double)(n_steps > 0 ? n_steps : 1);
+}
+
+void ps_compute_show_kind(compute *c, const kind *k, const char *note) {
+    ps_findings_evidence(&c->report->findings, (ps_evidence){.rank = k->where->rank,
+                                                             .step = k->one->longest_step,
+                                                             .start_ns = k->one->longest_start_ns,
+                                                             .dur_ns = k->one->longest_ns,
+                                                             .name = k->one->name,
+                                                             .note = note});
+}
+
+const char *ps_compute_unpaid_text(int64_t claimed_ns, int64_t gain_ns, const char *why,
+                                   char out[PS_UNPAID_TEXT]) {
+    out[0] = '\0';
+    if (claimed_ns - gain_ns > claimed_ns / 10) {
+        (void)snprintf(out, PS_UNPAID_TEXT,
+                       " %s of that lies %s: it shortens no step and is not in the gain.",
+                       ps_ns_text_of(claimed_ns - gain_ns).text, why);
+    }
+    return out;
+}
+
+/* `otherwise` where it is not known, or records and shapes contradict. */
+static double mfu_of(const kind *k, double otherwise) {
+    return k->peak_flops > 0 && k->odd_recorded <= 0 ? 100 * k->flops / k->peak_flops : otherwise;
+}
+
+/* What helps depends on what is multiplied, so each has a rule of its own. */
+static ps_rule_id mfu_rule_of(const kind *k) {
+    switch (k->one->product) {
+    case PS_PRODUCT_GROUPED:
+        return PS_RULE_LOW_MFU_GROUPED;
+    case PS_PRODUCT_ATTENTION:
+        return PS_RULE_LOW_MFU_ATTENTION;
+    case PS_PRODUCT_CONVOLUTION:
+        return PS_RULE_LOW_MFU_CONVOLUTION;
+    case PS_PRODUCT_MATRICES:
+    case PS_PRODUCT_OTHER:
+        break;
+    }
+    return PS_RULE_LOW_MFU;
+}
+
+static bool is_low(const compute *c, ps_rule_id rule, const kind *k) {
+    double limit = c->report->findings.thresholds[rule];
+    return mfu_rule_of(k) == rule && mfu_of(k, limit) < limit && !ps_compute_is_memory_bound(k) &&
+           ps_percent(k->sum_ns, c->sum_ns) > 1;
+}
+
+/* With the threshold's share of the peak instead, the work would take ratio / threshold of its time. */
+static void find_mfu(compute *c, ps_rule_id rule) {
+    ps_findings *f = &c->report->findings;
+    double limit = f->thresholds[rule];
+    int64_t gain_ns = 0;
+    int64_t paid_ns = 0;
+    const kind *worst = NULL;
+    int64_t worst_ns = 0;
+    size_t n_low = 0;
+    bool is_unknown = false;
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        const kind *k = &c->kinds[i];
+        if (!is_low(c, rule, k)) {
+            continue;
+        }
+        is_unknown = is_unknown || k->unknown_roofline_ns > 0;
+        double saved = (double)k->sum_ns * (1 - mfu_of(k, limit) / limit);
+        int64_t ns = saved < 9e18 ? (int64_t)saved : INT64_MAX;
+        gain_ns = ps_ns_add(gain_ns, ns);
+        double paid = saved * (double)k->pays_ns / (double)(k->sum_ns > 0 ? k->sum_ns : 1);
+        paid_ns = ps_ns_add(paid_ns, paid < 9e18 ? (int64_t)paid : INT64_MAX);
+        n_low++;
+        if (ns > worst_ns) {
+            worst = k;
+            worst_ns = ns;
+        }
+    }
+    if (worst == NULL) {
+        return;
+    }
+    double mfu = 100 * worst->flops / worst->peak_flops;
+    gain_ns = ps_compute_mean_step_ns(c, gain_ns);
+    paid_ns = ps_compute_mean_step_ns(c, paid_ns);
+    char unpaid[PS_UNPAID_TEXT] = "";
+    char less[96] = "";
+    if (!f->is_of_part) { /* else there are more of them */
+        (void)snprintf(less, sizeof less, " At %.4g %% they would take %s less in each step.",
+                       limit, ps_ns_text_of(gain_ns).text);
+        (void)ps_compute_unpaid_text(gain_ns, paid_ns, PS_UNPAID_IF_FASTER, unpaid);
+    }
+    ps_findings_add(
+        f, (ps_finding){.rule = rule, .rank = -1, .stage = -1, .gain_ns = paid_ns, .value = mfu},
+        "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%.%s%s%s",
+        n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
+        worst->one->shapes, mfu, less, unpaid,
+        is_unknown
+            ? " Whether memory bounds them is not known: the bandwidth of the chip or the types "
+              "of tensors are not."
+            : "");
+    char advice[PS_ADVICE_TEXT];
+    const char *remedy = ps_report_mfu_advice(c->report, rule, worst->one, advice, sizeof advice);
+    if (remedy != NULL) {
+        ps_findings_remedy(f, remedy);
+    }
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        const kind *k = &c->kinds[i];
+        char note[96];
+        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld in all", mfu_of(k, limit),
+                       (long long)k->n);
+        if (is_low(c, rule, k)) {
+            ps_compute_show_kind(c, k, note);
+        }
+    }
+}
+
+/* What cannot be is told, and not judged. */
+static void show_doubtful(compute *c, const kind *k, double limit) {
+    char note[160];
+    double mfu = k->peak_flops > 0 ? 100 * k->flops / k->peak_flops : 0;
+    if (mfu > limit) {
+        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld in all", mfu,
+                       (long long)k->n);
+        ps_compute_show_kind(c, k, note);
+    } else if (k->odd_recorded > 0) {
+        (void)snprintf(note, sizeof note, "recorded %.3g FLOPs, by its shapes %.3g, in all",
+                       k->odd_recorded, k->odd_shapes);
+        ps_compute_show_kind(c, k, note);
+    }
+}
+
+static void find_doubtful(compute *c) {
+    ps_findings *f = &c->report->findings;
+    double limit = f->thresholds[PS_RULE_FLOPS_DOUBT];
+    double most = 0;
+    size_t n_over = 0;
+    size_t n_odd = 0;
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        const kind *k = &c->kinds[i];
+        double mfu = k->peak_flops > 0 ? 100 * k->flops / k->peak_flops : 0;
+        most = mfu > most ? mfu : most;
+        n_over += mfu > limit;
+        n_odd += k->odd_recorded > 0;
+    }
+    if (n_over + n_odd == 0) {
+        return;
+    }
+    char over[128] = "";
+    char odd[128] = "";
+    if (n_over > 0) {
+        (void)snprintf(over, sizeof over,
+                       "%zu kind%s of kernels would have an MFU of up to %.1f %%. ", n_over,
+                       n_over == 1 ? "" : "s", most);
+    }
+    if (n_odd > 0) {
+        (void)snprintf(
+            odd, sizeof odd,
+            "The recorded FLOPs of %zu kind%s differ from those of the shapes by more than 1.5 "
+            "times. ",
+            n_odd, n_odd == 1 ? "" : "s");
+    }
+    ps_findings_add(
+        f, (ps_finding){.rule = PS_RULE_FLOPS_DOUBT, .rank = -1, .stage = -1, .value = most},
+        "%s%sHow near the peak these come is not judged.", over, odd);
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        show_doubtful(c, &c->kinds[i], limit);
+    }
+}
+
+/* Which of the types of its inputs the AI core does not take: "DT_INT64"; "" for none. */
+static const char *slow_type_of(const ps_report_kernel *k) {
+    static const char *const TYPES[] = {"INT64",     "UINT64",     "DOUBLE",
+                                        "COMPLEX64", "COMPLEX128", "FLOAT64"};
+    for (const char *at = k->aicpu_types; at != NULL && *at != '\0';) {
+        at += strspn(at, "\";, ");
+        size_t n = strcspn(at, "\";, ");
+        const char *bare = strncmp(at, "DT_", 3) == 0 ? at + 3 : at;
+        size_t len = n - (size_t)(bare - at);
+        for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
+            if (strlen(TYPES[i]) == len && memcmp(TYPES[i], bare, len) == 0) {
+                return TYPES[i];
+            }
+        }
+        at += n;
+    }
+    return "";
+}
+
+static void find_aicpu(compute *c) {
+    ps_findings *f = &c->report->findings;
+    int64_t sum_ns = 0;
+    int64_t paid_ns = 0;
+    int64_t n = 0;
+    char unpaid[PS_UNPAID_TEXT];
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        sum_ns = ps_ns_add(sum_ns, c->kinds[i].one->is_aicpu ? c->kinds[i].sum_ns : 0);
+        paid_ns = ps_ns_add(paid_ns, c->kinds[i].one->is_aicpu ? c->kinds[i].pays_ns : 0);
+        n += c->kinds[i].one->is_aicpu ? c->kinds[i].n : 0;
+    }
+    double share = ps_percent(sum_ns, c->sum_ns);
+    if (!ps_rule_fires(f, PS_RULE_AICPU, share)) {
+        return;
+    }
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = PS_RULE_AICPU,
+                     .rank = -1,
+                     .stage = -1,
+                     .gain_ns = ps_compute_mean_step_ns(c, paid_ns),
+                     .value = share},
+        "Kernels on the AI CPU take %.1f %% of the computing. On average over ranks and steps "
+        "that is %s in a step, in %.4g kernels.%s",
+        share, ps_ns_text_of(ps_compute_mean_step_ns(c, sum_ns)).text, ps_compute_mean_count(c, n),
+        ps_compute_unpaid_text(ps_compute_mean_step_ns(c, sum_ns),
+                               ps_compute_mean_step_ns(c, paid_ns), PS_UNPAID_IF_FASTER, unpaid));
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        char note[64];
+        const char *type = slow_type_of(c->kinds[i].one);
+        (void)snprintf(note, sizeof note, "longest of %lld in all%s%s", (long long)c->kinds[i].n,
+                       type[0] != '\0' ? "; an input is " : "", type);
+        if (c->kinds[i].one->is_aicpu) {
+            ps_compute_show_kind(c, &c->kinds[i], note);
+        }
+    }
+}
+
+/* --- equal kernels ----------------------------------------------------------------------------------------------------- */
+
+static int more_excess(const void *a, const void *b) {
+    const ps_report_kernel *x = *(const ps_report_kernel *const *)a;
+    const ps_report_kernel *y = *(const ps_report_kernel *const *)b;
+    if (x->excess_ns != y->excess_ns) {
+        return x->excess_ns > y->excess_ns ? -1 : 1;
+    }
+    int by_type = strcmp(x->type, y->type);
+    return by_type != 0 ? by_type : strcmp(x->shapes, y->shapes);
+}
+
+/* Without shapes, kernels of one name may be of different sizes. */
+static int64_t counted_excess(const ps_report_kernel *k, bool with_shapes) {
+    return (k->shapes[0] != '\0') == with_shapes ? k->excess_ns : 0;
+}
+
+static int64_t excess_of(const ps_report_member *m, bool with_shapes) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < m->facts->n_kernels; k++) {
+        sum = ps_ns_add(sum, counted_excess(&m->facts->kernels[k], with_shapes));
+    }
+    return m->facts->n_steps > 0 ? sum / (int64_t)m->facts->n_steps : sum;
+}
+
+/* Of it what pays, at most: that of each kind is no more than what of the kind pays. */
+static int64_t paid_excess_of(const ps_report_member *m, bool with_shapes) {
+    int64_t sum = 0;
+    for (size_t k = 0; k < m->facts->n_kernels; k++) {
+        const ps_report_kernel *kernel = &m->facts->kernels[k];
+        int64_t ns = counted_excess(kernel, with_shapes);
+        sum = ps_ns_add(sum, ns < kernel->pays_ns ? ns : kernel->pays_ns);
+    }
+    return m->facts->n_steps > 0 ? sum / (int64_t)m->facts->n_steps : sum;
+}
+
+static void show_varying(ps_report *report, const ps_report_member *m, bool with_shapes) {
+    const ps_report_kernel **order = ps_calloc(m->facts->n_kernels + 1, sizeof *order);
+    if (order == NULL) {
+        report->findings.failed = true;
+        return;
+    }
+    for (size_t k = 0; k < m->facts->n_kernels; k++) {
+        order[k] = &m->facts->kernels[k];
+    }
+    qsort(order, m->facts->n_kernels, sizeof *order, more_excess);
+    for (size_t k = 0; k < m->facts->n_kernels && order[k]->excess_ns > 0; k++) {
+        char note[128];
+        if (counted_excess(order[k], with_shapes) == 0) {
+            continue;
+        }
+        (void)snprintf(note, sizeof note, "median %s; %lld of %lld are slow",
+                       ps_ns_text_of(order[k]->median_ns).text, (long long)order[k]->n_excess,
+                       (long long)order[k]->n);
+        ps_findings_evidence(&report->findings,
+                             (ps_evidence){.rank = m->rank,
+                                           .step = order[k]->longest_step,
+                                           .start_ns = order[k]->longest_start_ns,
+                                           .dur_ns = order[k]->longest_ns,
+                                           .name = order[k]->name,
+                                           .note = note});
+    }
+    ps_free(order);
+}
+
+static double excess_share(const ps_report *report, const ps_report_member *m,
+                           const void *with_shapes) {
+    return ps_percent(excess_of(m, *(const bool *)with_shapes), report->step_ns);
+}
+
+static bool find_varying(compute *c, bool with_shapes) {
+    ps_report *r = c->report;
+    ps_worst all = ps_report_worst(r, PS_RULE_KERNEL_VARIES, excess_share, &with_shapes);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return false;
+    }
+    int64_t most_ns = excess_of(worst, with_shapes);
+    char unpaid[PS_UNPAID_TEXT];
+    int64_t paid_ns = paid_excess_of(worst, with_shapes);
+    ps_findings_add(
+        &r->findings,
+        (ps_finding){.rule = PS_RULE_KERNEL_VARIES,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = with_shapes ? paid_ns : 0,
+                     .value = all.value,
+                     .n_over = all.n_over},
+        "On rank %s kernels that took more than 1.5 times the median of their like cost %s in each step "
+        "(%.1f %%).%s%s",
+        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, all.value,
+        with_shapes ? ps_compute_unpaid_text(most_ns, paid_ns, PS_UNPAID_IF_FASTER, unpaid) : "",
+        with_shapes ? "" : " Their shapes were not recorded: they may be of different sizes.");
+    show_varying(r, worst, with_shapes);
+    return true;
+}
+
+/* What a rank's kernels of one kind took longer than with the median of its peers' means; 0 when it is not slower, or
+ * fewer than two peers ran it. */
+typedef struct slower {
+    size_t member;
+    const ps_report_kernel *kernel;
+    int64_t extra_ns, peer_ns; /* in a step; mean of the peers */
+} slower;
+
+/* Rows [from, to) are one kind on one stage: the mean of each rank, sorted; `means` has room for them. */
+static void sort_means(const compute *c, size_t from, size_t to, int64_t *means) {
+    for (size_t i = from; i < to; i++) {
+        const ps_report_kernel *k = c->entries[i].kernel;
+        means[i - from] = k->sum_ns / k->n;
+    }
+    qsort(means, to - from, sizeof *means, ps_compare_i64);
+}
+
+/* The median of the means of the other ranks; 0 when there is none. */
+static int64_t peers_median_ns(const int64_t *means, size_t n, int64_t own_ns) {
+    size_t own = 0;
+    while (own < n && means[own] != own_ns) {
+        own++;
+    }
+    if (n < 2) {
+        return 0;
+    }
+    size_t low = (n - 2) / 2;
+    size_t high = (n - 1) / 2;
+    return ps_midpoint_i64(means[low + (low >= own)], means[high + (high >= own)]);
+}
+
+static slower slower_of(const compute *c, const entry *e, int64_t peer_ns) {
+    const ps_report_member *m = &c->report->members[e->member];
+    slower out = {.member = e->member, .kernel = e->kernel, .peer_ns = peer_ns};
+    int64_t like_peers = 0;
+    if (__builtin_mul_overflow(peer_ns, e->kernel->n, &like_peers)) {
+        like_peers = INT64_MAX;
+    }
+    int64_t extra = e->kernel->sum_ns - like_peers;
+    bool counts = peer_ns > 0 && extra > 0 && m->facts->n_steps > 0;
+    out.extra_ns = counts ? extra / (int64_t)m->facts->n_steps : 0;
+    return out;
+}
+
+static int most_extra(const void *a, const void *b) {
+    const slower *x = a;
+    const slower *y = b;
+    if (x->extra_ns != y->extra_ns) {
+        return x->extra_ns > y->extra_ns ? -1 : 1;
+    }
+    int by_type = strcmp(x->kernel->type, y->kernel->type);
+    return by_type != 0 ? by_type : strcmp(x->kernel->shapes, y->kernel->shapes);
+}
+
+/* Of kernels without shapes: nobody knows whether the peers' are of the same size. */
+static int64_t extra_without_shapes(const slower *all, size_t n, size_t member) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        bool counts = all[i].member == member && all[i].kernel->shapes[0] == '\0';
+        sum = ps_ns_add(sum, counts ? all[i].extra_ns : 0);
+    }
+    return sum;
+}
+
+/* `extra`: of each member, in a step. */
+static void say_slow(compute *c, slower *all, size_t n, size_t member, const int64_t *extra) {
+    ps_report *r = c->report;
+    int64_t extra_ns = extra[member];
+    size_t n_over = 0;
+    for (size_t i = 0; i < r->n_members; i++) {
+        double here = ps_percent(extra[i], r->step_ns);
+        n_over += ps_rule_fires(&r->findings, PS_RULE_SLOW_KERNEL, here);
+    }
+    const ps_report_member *m = &r->members[member];
+    double share = ps_percent(extra_ns, r->step_ns);
+    if (!ps_rule_fires(&r->findings, PS_RULE_SLOW_KERNEL, share)) {
+        return;
+    }
+    char partial[PS_PARTIAL_TEXT];
+    bool is_unsure = extra_without_shapes(all, n, member) > extra_ns / 2;
+    ps_findings_add(
+        &r->findings,
+        (ps_finding){.rule = PS_RULE_SLOW_KERNEL,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = r->job.is_partial ? 0 : extra_ns,
+                     .value = share,
+                     .n_over = n_over,
+                     .is_assumed = is_unsure},
+        "The kernels of rank %s take %s longer in each step (%.1f %%) than the median of the same ones of the "
+        "other ranks of its stage.%s%s%s",
+        PS_RANK(m->rank), ps_ns_text_of(extra_ns).text, share,
+        is_unsure ? " For most of it shapes were not recorded: that the sizes are equal is assumed."
+                  : "",
+        ps_report_partial_text(r, partial), r->job.is_partial ? PS_OTHERS_UNKNOWN : "");
+    qsort(all, n, sizeof *all, most_extra);
+    for (size_t i = 0; i < n && all[i].extra_ns > 0; i++) {
+        char note[128];
+        if (all[i].member != member) {
+            continue;
+        }
+        (void)snprintf(note, sizeof note, "mean %s, of the peers %s; %s in a step",
+                       ps_ns_text_of(all[i].kernel->sum_ns / all[i].kernel->n).text,
+                       ps_ns_text_of(all[i].peer_ns).text, ps_ns_text_of(all[i].extra_ns).text);
+        ps_findings_evidence(&r->findings,
+                             (ps_evidence){.rank = m->rank,
+                                           .step = all[i].kernel->longest_step,
+                                           .start_ns = all[i].kernel->longest_start_ns,
+                                           .dur_ns = all[i].kernel->longest_ns,
+                                           .name = all[i].kernel->name,
+                                           .note = note});
+    }
+}
+
+static void find_slow(compute *c) {
+    ps_report *r = c->report;
+    int64_t *means = ps_calloc(c->n_entries + 1, sizeof *means);
+    int64_t *extra = ps_calloc(r->n_members + 1, sizeof *extra);
+    slower *all = ps_calloc(c->n_entries + 1, sizeof *all);
+    bool ok = means != NULL && extra != NULL && all != NULL;
+    for (size_t i = 0; ok && i < c->n_entries;) {
+        size_t end = i + 1;
+        while (end < c->n_entries && c->entries[end].stage == c->entries[i].stage &&
+               same_kind(&c->entries[end], &c->entries[i])) {
+            end++;
+        }
+        sort_means(c, i, end, means);
+        for (size_t k = i; k < end; k++) {
+            const ps_report_kernel *own = c->entries[k].kernel;
+            int64_t peer_ns = peers_median_ns(means, end - i, own->sum_ns / own->n);
+            all[k] = slower_of(c, &c->entries[k], peer_ns);
+            extra[all[k].member] = ps_ns_add(extra[all[k].member], all[k].extra_ns);
+        }
+        i = end;
+    }
+    size_t worst = 0;
+    for (size_t m = 1; ok && m < r->n_members; m++) {
+        worst = extra[m] > extra[worst] ? m : worst;
+    }
+    if (ok && r->n_members > 1) {
+        say_slow(c, all, c->n_entries, worst, extra);
+    }
+    r->findings.failed = r->findings.failed || !ok;
+    ps_free(means);
+    ps_free(extra);
+    ps_free(all);
+}
+
+/* --- frequency --------------------------------------------------------------------------------------------------------- */
+
+static double below_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    const ps_report_frequency *d = &m->facts->device_frequency;
+    (void)report;
+    (void)none;
+    return d->is_known ? ps_percent(d->below_ns, d->all_ns) : 0;
+}
+
+static void find_frequency(compute *c) {
+    ps_report *r = c->report;
+    ps_worst all = ps_report_worst(r, PS_RULE_FREQUENCY_DROP, below_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return;
+    }
+    const ps_report_frequency *d = &worst->facts->device_frequency;
+    ps_findings_add(
+        &r->findings,
+        (ps_finding){.rule = PS_RULE_FREQUENCY_DROP,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = all.value,
+                     .n_over = all.n_over},
+        "The device of rank %s was below 0.95 of its usual %.0f MHz for %.1f %% of the time, down to "
+        "%.0f MHz.",
+        PS_RANK(worst->rank), d->usual_mhz, all.value, d->lowest_mhz);
+    ps_findings_evidence(&r->findings, (ps_evidence){.rank = worst->rank,
+                                                     .step = PS_STEP_OUTSIDE,
+                                                     .start_ns = d->longest_start_ns,
+                                                     .dur_ns = d->longest_ns,
+                                                     .name = d->series,
+                                                     .note = "the longest stretch below"});
+}
+
+/* --- the table ----------------------------------------------------------------------------------------------------------- */
+
+enum { K_TYPE, K_SHAPES, K_RANKS, K_CALLS, K_STEP, K_SHARE, K_MEAN, K_LONGEST, K_MFU, N_K };
+
+static const ps_column KERNELS[N_K] = {
+    [K_TYPE] = {.name = "kernel", .type = PS_COL_TEXT},
+    [K_SHAPES] = {.name = "shapes", .type = PS_COL_TEXT},
+    [K_RANKS] = {.name = "ranks", .type = PS_COL_INT},
+    [K_CALLS] = {.name = "calls a step", .type = PS_COL_REAL, .unit = PS_UNIT_COUNT},
+    [K_STEP] = {.name = "in a step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [K_SHARE] = {.name = "computing", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [K_MEAN] = {.name = "mean", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [K_LONGEST] = {.name = "longest", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [K_MFU] = {.name = "MFU", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+};
+
+static ps_code add_table(compute *c, ps_err *err) {
+    const char *title = c->report->findings.is_of_part
+                            ? "top kernels of the events that are left, mean of ranks and steps"
+                            : "top kernels, mean of ranks and steps";
+    ps_table *t = ps_table_new("kernels", title, KERNELS, N_K);
+    bool ok = t != NULL;
+    for (size_t i = 0; ok && i < c->n_kinds && i < 10; i++) {
+        const kind *k = &c->kinds[i];
+        ok = ps_table_add_row(t) && ps_table_set_text(t, K_TYPE, k->one->type) &&
+             ps_table_set_text(t, K_SHAPES, k->one->shapes);
+        if (ok) {
+            ps_table_set_real(t, K_CALLS, ps_compute_mean_count(c, k->n));
+            if (c->report->n_members > 1) { /* a mean over ranks may be that of one */
+                ps_table_set_int(t, K_RANKS, k->n_ranks);
+            }
+            ps_table_set_int(t, K_STEP, ps_compute_mean_step_ns(c, k->sum_ns));
+            ps_table_set_real(t, K_SHARE, ps_percent(k->sum_ns, c->sum_ns));
+            ps_table_set_int(t, K_MEAN, k->n > 0 ? k->sum_ns / k->n : 0);
+            ps_table_set_int(t, K_LONGEST, k->one->longest_ns);
+            if (k->peak_flops > 0 && k->odd_recorded <= 0) {
+                ps_table_set_real(t, K_MFU, mfu_of(k, 0));
+            }
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(c->report->in->result, t, err);
+}
+
+ps_code ps_report_compute(ps_report *report, ps_err *err) {
+    compute c = {.report = report};
+    ps_report_environment(report);
+    ps_code code = join(&c) ? PS_OK : ps_fail_nomem(err);
+    if (code == PS_OK && c.n_kinds > 0) {
+        ps_compute_find_top(&c);
+        ps_compute_find_conversion(&c);
+        find_mfu(&c, PS_RULE_LOW_MFU);
+        find_mfu(&c, PS_RULE_LOW_MFU_ATTENTION);
+        find_mfu(&c, PS_RULE_LOW_MFU_CONVOLUTION);
+        find_mfu(&c, PS_RULE_LOW_MFU_GROUPED);
+        ps_compute_find_memory_bound(&c);
+        find_doubtful(&c);
+        if (!find_varying(&c, true)) {
+            (void)find_varying(&c, false);
+        }
+        find_aicpu(&c);
+        find_slow(&c);
+    }
+    if (code == PS_OK) {
+        find_frequency(&c);
+        code = c.n_kinds > 0 ? add_table(&c, err) : PS_OK;
+    }
+    ps_free(c.entries);
+    ps_free(c.kinds);
+    return code;
+}

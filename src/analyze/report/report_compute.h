@@ -1,0 +1,50 @@
+/* Kernels of all ranks in the report, by type and shape: what the rules of computing look at. */
+#ifndef PS_ANALYZE_REPORT_COMPUTE_H
+#define PS_ANALYZE_REPORT_COMPUTE_H
+
+#include "analyze/report/report.h"
+
+/* Kernels of one type and shape, over all ranks. */
+typedef struct ps_compute_kind {
+    const ps_report_kernel *one; /* of the rank on which it took longest */
+    const ps_report_member *where;
+    int64_t n, sum_ns;
+    int64_t pays_ns, conversion_alone_ns; /* of it: as in ps_report_kernel */
+    int64_t n_ranks;                      /* that ran any */
+    double flops, peak_flops;
+    int64_t memory_ns, unknown_roofline_ns;
+    double memory_bytes, memory_flops;
+    double odd_recorded, odd_shapes;
+    int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS];
+} ps_compute_kind;
+
+typedef struct ps_compute {
+    ps_report *report;
+    struct ps_compute_entry *entries; /* by type, shapes, stage, member */
+    size_t n_entries;
+    ps_compute_kind *kinds; /* by sum, the most first */
+    size_t n_kinds;
+    int64_t sum_ns; /* of all kernels of all ranks */
+} ps_compute;
+
+/* Sums over ranks and steps, as a mean of ranks and steps. */
+int64_t ps_compute_mean_step_ns(const ps_compute *c, int64_t sum_ns);
+/* The same of a number of kernels: 62 */
+double ps_compute_mean_count(const ps_compute *c, int64_t n);
+/* The longest kernel of the kind as a row of evidence. */
+void ps_compute_show_kind(ps_compute *c, const ps_compute_kind *k, const char *note);
+
+enum { PS_UNPAID_TEXT = 224 };
+/* A sentence on what of the claimed time is not in the gain, and why; "" where that is less than a tenth. */
+const char *ps_compute_unpaid_text(int64_t claimed_ns, int64_t gain_ns, const char *why,
+                                   char out[PS_UNPAID_TEXT]);
+#define PS_UNPAID_IF_FASTER "beside communication or before the device waits for the host"
+
+/* Rules over types, whatever the shapes. Memory that runs out is noted in the findings. */
+void ps_compute_find_top(ps_compute *c);
+/* Whether memory bounds most of its time: then its operations are not to blame. */
+bool ps_compute_is_memory_bound(const ps_compute_kind *k);
+void ps_compute_find_memory_bound(ps_compute *c);
+void ps_compute_find_conversion(ps_compute *c);
+
+#endif

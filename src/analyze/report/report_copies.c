@@ -1,0 +1,131 @@
+/* Copies of a rank by direction and memory, and what of them nothing hides. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/rank/copies.h"
+#include "analyze/report/report_facts.h"
+#include "base/alloc.h"
+#include "base/idmap.h"
+
+/* One device: where only copies ran, and up to where these moments are given away. */
+typedef struct copy_lane {
+    int64_t device, given_ns;
+    ps_intervals alone;
+} copy_lane;
+
+typedef struct copy_search {
+    const ps_links *links;
+    ps_report_rank *out;
+    copy_lane *lanes;
+    size_t n_lanes;
+} copy_search;
+
+/* Overlaps come by device. */
+static bool list_lanes(copy_search *x, const ps_overlaps *o) {
+    x->lanes = ps_calloc(o->n + 1, sizeof *x->lanes);
+    bool ok = x->lanes != NULL;
+    for (size_t i = 0; ok && i < o->n; i++) {
+        if (i == 0 || o->at[i].device != o->at[i - 1].device) {
+            x->lanes[x->n_lanes++] = (copy_lane){.device = o->at[i].device, .given_ns = INT64_MIN};
+        }
+        const ps_intervals *copies = &o->spans[i].copies;
+        for (size_t k = 0; ok && k < copies->n; k++) {
+            const ps_interval *span = &copies->at[k];
+            ok = ps_intervals_add(&x->lanes[x->n_lanes - 1].alone, span->start_ns, span->end_ns) &&
+                 ps_intervals_add(&x->out->copy_spans, x->out->origin_ns + span->start_ns,
+                                  x->out->origin_ns + span->end_ns);
+        }
+    }
+    for (size_t i = 0; i < x->n_lanes; i++) {
+        ps_intervals_unite(&x->lanes[i].alone);
+    }
+    ps_report_limit_spans(&x->out->copy_spans);
+    return ok;
+}
+
+static bool is_same(const char *a, const char *b) {
+    return a == b || (a != NULL && b != NULL && strcmp(a, b) == 0);
+}
+
+/* The kind of a copy; those beyond the room go with what is not known. */
+static ps_report_copies *find_kind(ps_report_rank *r, const ps_copy *copy) {
+    const char *direction = copy->direction;
+    const char *memory = copy->memory;
+    for (size_t i = 0; i < r->n_copies; i++) {
+        if (is_same(r->copies[i].direction, direction) && is_same(r->copies[i].memory, memory)) {
+            return &r->copies[i];
+        }
+    }
+    if (r->n_copies == PS_REPORT_COPIES_KEPT) {
+        return &r->copies[PS_REPORT_COPIES_KEPT - 1];
+    }
+    r->copies[r->n_copies] = (ps_report_copies){.direction = direction, .memory = memory};
+    return &r->copies[r->n_copies++];
+}
+
+static int64_t take_alone(copy_search *x, int64_t device, int64_t start_ns, int64_t end_ns) {
+    for (size_t i = 0; i < x->n_lanes; i++) {
+        copy_lane *lane = &x->lanes[i];
+        if (lane->device == device) {
+            start_ns = start_ns > lane->given_ns ? start_ns : lane->given_ns;
+            lane->given_ns = end_ns > lane->given_ns ? end_ns : lane->given_ns;
+            return end_ns > start_ns ? ps_intervals_within_ns(&lane->alone, start_ns, end_ns) : 0;
+        }
+    }
+    return 0;
+}
+
+static bool take_copy(copy_search *x, const ps_work *work, const ps_copy_keys *keys, uint32_t i) {
+    const ps_slices *s = work->s;
+    ps_copy copy = ps_copy_read(x->links->trace, keys, i);
+    ps_report_copies *kind = find_kind(x->out, &copy);
+    int64_t dur = s->dur_ns[i];
+    int64_t alone = take_alone(x, ps_work_device(work, i), s->start_ns[i], s->start_ns[i] + dur);
+    kind->n++;
+    kind->sum_ns = ps_ns_add(kind->sum_ns, dur);
+    kind->alone_ns = ps_ns_add(kind->alone_ns, alone);
+    if (copy.bytes >= 0) {
+        kind->sized_bytes = ps_ns_add(kind->sized_bytes, copy.bytes);
+        kind->sized_ns = ps_ns_add(kind->sized_ns, dur);
+    }
+    if (kind->longest.name != NULL && alone <= kind->longest.idle_ns) {
+        return true;
+    }
+    const char *name = ps_trace_text(x->links->trace, s->name[i]);
+    kind->longest = (ps_report_event){.name = ps_arena_strndup(&x->out->arena, name, strlen(name)),
+                                      .start_ns = x->out->origin_ns + s->start_ns[i],
+                                      .dur_ns = dur,
+                                      .idle_ns = alone,
+                                      .step = ps_links_step(x->links, i)};
+    kind->longest_bytes = copy.bytes;
+    return kind->longest.name != NULL;
+}
+
+static int by_time_alone(const void *a, const void *b) {
+    const ps_report_copies *x = a;
+    const ps_report_copies *y = b;
+    if (x->alone_ns != y->alone_ns) {
+        return x->alone_ns > y->alone_ns ? -1 : 1;
+    }
+    return x->longest.start_ns < y->longest.start_ns ? -1
+                                                     : x->longest.start_ns > y->longest.start_ns;
+}
+
+bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps,
+                             ps_report_rank *r) {
+    copy_search x = {.links = links, .out = r};
+    ps_work work = ps_work_of(links);
+    ps_copy_keys keys = ps_copy_keys_of(links->trace);
+    bool ok = list_lanes(&x, overlaps);
+    for (uint32_t i = 0; ok && i < work.s->n; i++) {
+        ok = !ps_is_copy(&work, i) || work.s->dur_ns[i] == 0 || take_copy(&x, &work, &keys, i);
+    }
+    if (r->n_copies > 1) {
+        qsort(r->copies, r->n_copies, sizeof *r->copies, by_time_alone);
+    }
+    for (size_t i = 0; i < x.n_lanes; i++) {
+        ps_intervals_fini(&x.lanes[i].alone);
+    }
+    ps_free(x.lanes);
+    return ok;
+}

@@ -1,0 +1,833 @@
+/* Dispatch: does the device wait for the host, and for what; and what copies nothing hides. Idle time inside the pipeline
+ * bubble is not the host's. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/report/report.h"
+#include "analyze/report/report_advice.h"
+#include "analyze/rank/step_index.h"
+#include "base/num.h"
+
+static void show_event(ps_report *report, const ps_report_member *m, const ps_report_event *e,
+                       const char *note) {
+    ps_findings_evidence(&report->findings, (ps_evidence){.rank = m->rank,
+                                                          .step = e->step,
+                                                          .start_ns = e->start_ns,
+                                                          .dur_ns = e->dur_ns,
+                                                          .name = e->name,
+                                                          .note = note});
+}
+
+/* --- free ---------------------------------------------------------------------------------------------------------- */
+
+/* Where the host waits in a blocking call it waits for the communication, and not the device for the host: host-waits-comm. */
+static bool leaves_comm_alone(int cause) {
+    return ps_idle_is_hosts(cause) && cause != PS_ACTIVITY_COPY && cause != PS_ACTIVITY_SYNC;
+}
+
+static void claim_spans(ps_report *report, const ps_intervals *spans) {
+    for (size_t i = 0; i < spans->n; i++) {
+        ps_findings_span(&report->findings, spans->at[i].start_ns, spans->at[i].end_ns);
+    }
+}
+
+/* The last finding counts what these causes cost the device of the rank; causes are activities of the host, then ps_idle_cause. */
+static void claim_idle(ps_report *report, const ps_report_member *m, int first, int last) {
+    for (int cause = first; cause <= last; cause++) {
+        claim_spans(report, &m->facts->idle_spans[cause]);
+        if (leaves_comm_alone(cause)) {
+            claim_spans(report, &m->facts->late_comm_spans[cause]);
+        }
+    }
+}
+
+static void claim_host_idle(ps_report *report, const ps_report_member *m) {
+    for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
+        if (ps_idle_is_hosts(cause)) {
+            claim_idle(report, m, cause, cause);
+        }
+    }
+}
+
+static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
+    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
+}
+
+/* Of these causes, per step: communication alone before the next computing was launched, outside of the pipeline bubble. */
+static int64_t comm_alone_ns(const ps_report_member *m, int first, int last) {
+    int64_t sum_ns = 0;
+    for (int cause = first; cause <= last; cause++) {
+        sum_ns = ps_ns_add(sum_ns, leaves_comm_alone(cause) ? m->facts->late_comm_ns[cause] : 0);
+        for (size_t i = 0; leaves_comm_alone(cause) && i < m->bubbles.n; i++) {
+            const ps_interval *b = &m->bubbles.at[i];
+            sum_ns -=
+                ps_intervals_within_ns(&m->facts->late_comm_spans[cause], b->start_ns, b->end_ns);
+        }
+    }
+    return sum_ns > 0 ? per_step(m, sum_ns) : 0;
+}
+
+enum { COMM_TEXT = 192 };
+
+/* A sentence; "" where it is none. */
+static const char *comm_alone_text(int64_t ns, char out[COMM_TEXT]) {
+    out[0] = '\0';
+    if (ns > 0) {
+        (void)snprintf(out, COMM_TEXT,
+                       " For %s more it does nothing but communicate with nothing to compute "
+                       "launched yet, which a host in time may hide.",
+                       ps_ns_text_of(ns).text);
+    }
+    return out;
+}
+
+static bool in_bubble(const ps_report_member *m, const ps_report_wait *w) {
+    int64_t covered = ps_intervals_within_ns(&m->bubbles, w->start_ns, w->end_ns);
+    return covered > (w->end_ns - w->start_ns) / 2;
+}
+
+/* The longest waits for the host that are no bubble; what is less than a hundredth of the time shows nothing. */
+static void show_gaps(ps_report *report, const ps_report_member *m) {
+    int64_t least_ns = m->host_ns / 100;
+    for (size_t i = 0; i < m->facts->n_waits; i++) {
+        const ps_report_wait *w = &m->facts->waits[i];
+        char note[256];
+        if (in_bubble(m, w) || w->end_ns - w->start_ns < least_ns) {
+            continue;
+        }
+        (void)snprintf(note, sizeof note, "host: %s%s%.100s",
+                       ps_activity_text((ps_activity)w->cause), w->blocking[0] != '\0' ? ": " : "",
+                       w->blocking);
+        char name[192];
+        (void)snprintf(name, sizeof name, "idle %s%.140s",
+                       w->next[0] != '\0' ? "before " : "after the last work", w->next);
+        ps_findings_evidence(&report->findings, (ps_evidence){.rank = m->rank,
+                                                              .step = w->step,
+                                                              .start_ns = w->start_ns,
+                                                              .dur_ns = w->end_ns - w->start_ns,
+                                                              .name = name,
+                                                              .note = note});
+    }
+}
+
+/* Idle time by cause, the most first; what has none is left out. The parts add up to all of it. */
+static void say_causes(const ps_report_member *m, char *out, size_t size) {
+    static const char *const OTHERS[] = {"launched work that waited on the device",
+                                         "work whose launch is not known"};
+    const ps_report_rank *r = m->facts;
+    int64_t n = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
+    bool said[PS_N_IDLE_CAUSES] = {false};
+    size_t at = (size_t)snprintf(out, size, "All idle time by cause%s: ",
+                                 m->bubble_ns > 0 ? ", with what lies in the bubble" : "");
+    for (int k = 0; k < PS_N_IDLE_CAUSES; k++) {
+        int most = -1;
+        for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
+            bool more = most < 0 || ps_report_idle_ns(r, cause) > ps_report_idle_ns(r, most);
+            most = !said[cause] && more ? cause : most;
+        }
+        int64_t ns = ps_report_idle_ns(r, most) / n;
+        said[most] = true;
+        if (ns > 0 && at < size) {
+            const ps_report_stops *ranges = &r->stops[PS_ACTIVITY_RANGE];
+            bool named = most == PS_ACTIVITY_RANGE && ranges->n_top > 0;
+            at += (size_t)snprintf(out + at, size - at, "%s%s%s%.60s%s %s", k > 0 ? ", " : "",
+                                   most < PS_N_ACTIVITIES ? ps_activity_text((ps_activity)most)
+                                                          : OTHERS[most - PS_N_ACTIVITIES],
+                                   named ? " (most in one: " : "", named ? ranges->top[0].name : "",
+                                   named ? ")" : "", ps_ns_text_of(ns).text);
+        }
+    }
+    if (at < size) {
+        (void)snprintf(out + at, size - at, ".");
+    }
+}
+
+/* " Of operators and Python, each without what lies in it: ..." */
+static void say_operators(const ps_report_member *m, ps_activity activity, char *out, size_t size) {
+    char operators[800];
+    ps_report_say_operators(m->facts, activity, operators, sizeof operators);
+    if (operators[0] != '\0') {
+        (void)snprintf(out, size, " Of %s, each without what lies in it: %s.",
+                       ps_activity_text(activity), operators);
+    }
+}
+
+static int64_t idle_ns(const ps_report_member *m) {
+    return ps_ns_add(ps_ns_add(m->before_ns, m->free_ns), m->after_ns);
+}
+
+/* Shares are of the step of the job, as those of gains. */
+static double host_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    (void)none;
+    return ps_percent(m->host_ns, report->step_ns);
+}
+
+/* Fewer launches help where launching is what takes the time: that is not known of a host that nobody recorded. */
+static const char UNRECORDED_HOST[] =
+    "Look at what the program does between its operators: for most of this time the capture holds nothing of the host. Python "
+    "frames (with_stack=True) or ranges of your own (record_function, mstx, NVTX) would show it.";
+static const char UNRECORDED_WITH_FRAMES[] =
+    "Look at what the program does between its operators: for most of this time the capture holds nothing of the host, though "
+    "Python frames were recorded. Measure without the profiler first; ranges of your own (record_function, mstx, NVTX) would "
+    "show what it does.";
+
+enum { EXTRAS_TEXT = 256 };
+
+/* What the profiler recorded of the host beside operators and calls takes the host's time, too. A sentence; "" where it is none. */
+static const char *say_extras(const ps_report_rank *r, char out[EXTRAS_TEXT]) {
+    const char *parts[] = {r->has_frames ? "Python frames" : NULL,
+                           r->has_shapes ? "shapes of operators" : NULL,
+                           r->has_allocations ? "allocations" : NULL};
+    char list[96] = "";
+    size_t at = 0;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        if (parts[i] != NULL) {
+            at +=
+                (size_t)snprintf(list + at, sizeof list - at, "%s%s", at > 0 ? ", " : "", parts[i]);
+        }
+    }
+    out[0] = '\0';
+    if (at > 0) {
+        (void)snprintf(
+            out, EXTRAS_TEXT,
+            " A part of the host's time is the profiler's own, which recorded %s: measure "
+            "without them, too.",
+            list);
+    }
+    return out;
+}
+
+/* NULL when it does not fire. */
+static const ps_report_member *find_free(ps_report *report) {
+    ps_findings *f = &report->findings;
+    ps_worst worst = ps_report_worst(report, PS_RULE_FREE_SHARE, host_share, NULL);
+    const ps_report_member *m = worst.member;
+    if (m == NULL) {
+        return NULL;
+    }
+    char causes[1600];
+    say_causes(m, causes, sizeof causes);
+    if (per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_FRAMEWORK)) > m->host_ns / 20) {
+        say_operators(m, PS_ACTIVITY_FRAMEWORK, causes + strlen(causes),
+                      sizeof causes - strlen(causes));
+    }
+    char bubble[96] = "";
+    int64_t bubble_ns = ps_ns_add(m->bubble_ns, m->edge_bubble_ns);
+    if (bubble_ns > 0) {
+        (void)snprintf(bubble, sizeof bubble, " (%s of it in the pipeline bubble)",
+                       ps_ns_text_of(bubble_ns).text);
+    }
+    char comm[COMM_TEXT];
+    char extras[EXTRAS_TEXT];
+    int64_t comm_ns = comm_alone_ns(m, 0, PS_N_ACTIVITIES - 1);
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = PS_RULE_FREE_SHARE,
+                     .rank = m->rank,
+                     .stage = m->stage,
+                     .gain_ns = ps_ns_add(m->host_ns, comm_ns),
+                     .comm_ns = comm_ns,
+                     .value = worst.value,
+                     .n_over = worst.n_over},
+        "On rank %s the device is idle for %s of a step of %s%s; for %s of it (%.1f %% of the step) it "
+        "waits for the host.%s %s%s",
+        PS_RANK(m->rank), ps_ns_text_of(idle_ns(m)).text, ps_ns_text_of(report->step_ns).text,
+        bubble, ps_ns_text_of(m->host_ns).text, worst.value, comm_alone_text(comm_ns, comm), causes,
+        say_extras(m->facts, extras));
+    show_gaps(report, m);
+    claim_host_idle(report, m);
+    if (per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_NONE)) > m->host_ns / 2) {
+        ps_findings_remedy(f, m->facts->has_frames ? UNRECORDED_WITH_FRAMES : UNRECORDED_HOST);
+    } else {
+        char advice[PS_ADVICE_TEXT];
+        const char *remedy = ps_report_free_advice(report, m, advice, sizeof advice);
+        if (remedy != NULL) {
+            ps_findings_remedy(f, remedy);
+        }
+    }
+    return m;
+}
+
+/* Idle time of which the host is not the cause: nobody knows what it would take to be rid of it. */
+static int64_t other_idle_ns(const ps_report_member *m) {
+    int64_t known_ns = ps_ns_add(ps_ns_add(m->bubble_ns, m->edge_bubble_ns), m->host_ns);
+    return m->computing_ns > 0 && idle_ns(m) > known_ns ? idle_ns(m) - known_ns : 0;
+}
+
+/* Most of it stands before work whose launch the capture has: else nobody knows that it is not the host's. */
+static bool knows_launches(const ps_report_member *m) {
+    int64_t unknown_ns = per_step(m, ps_report_idle_ns(m->facts, PS_IDLE_UNKNOWN));
+    return m->facts->no_timeline == NULL && unknown_ns <= other_idle_ns(m) / 2;
+}
+
+static double other_idle_share(const ps_report *report, const ps_report_member *m,
+                               const void *none) {
+    (void)none;
+    return ps_percent(other_idle_ns(m), report->step_ns);
+}
+
+static void find_idle(ps_report *report) {
+    ps_worst all = ps_report_worst(report, PS_RULE_IDLE_DEVICE, other_idle_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return;
+    }
+    ps_finding found = {.rule = PS_RULE_IDLE_DEVICE,
+                        .rank = worst->rank,
+                        .stage = worst->stage,
+                        .value = all.value,
+                        .n_over = all.n_over};
+    char causes[700];
+    bool is_known = knows_launches(worst);
+    if (worst->facts->no_timeline == NULL) {
+        say_causes(worst, causes, sizeof causes);
+    } else {
+        (void)snprintf(causes, sizeof causes, "What it waited for is told by no table (no %.200s).",
+                       worst->facts->no_timeline);
+    }
+    found.title = is_known ? NULL : "The device is idle, and nothing says for what";
+    ps_findings_add(&report->findings, found,
+                    "On rank %s the device is idle for %s of a step of %s (%.1f %%)%s. %s",
+                    PS_RANK(worst->rank), ps_ns_text_of(other_idle_ns(worst)).text,
+                    ps_ns_text_of(report->step_ns).text, all.value,
+                    is_known ? " without waiting for the host"
+                             : "; whether it waited for the host is not known",
+                    causes);
+}
+
+/* --- before and after the work of a step --------------------------------------------------------------------------- */
+
+static void show_edge(ps_report *report, const ps_report_member *m, ps_report_event e,
+                      const char *name) {
+    e.name = name;
+    if (e.dur_ns > ps_ns_add(m->before_ns, m->after_ns) / 100) {
+        show_event(report, m, &e, "the longest one");
+    }
+}
+
+/* Before the first stage's result has come there is nothing to do: that is the pipeline's. */
+static int64_t edges_ns(const ps_report_member *m) {
+    return ps_ns_add(m->before_ns, m->after_ns) - m->edge_bubble_ns;
+}
+
+static double edges_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    (void)none;
+    return m->computing_ns > 0 ? ps_percent(edges_ns(m), report->step_ns) : 0;
+}
+
+static void find_edges(ps_report *report) {
+    ps_worst all = ps_report_worst(report, PS_RULE_BEFORE_FIRST_WORK, edges_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return;
+    }
+    char bubble[80] = "";
+    bool ends = !worst->has_no_ends && worst->after_ns > 0;
+    if (worst->edge_bubble_ns > 0) {
+        (void)snprintf(bubble, sizeof bubble, ", without %s in the pipeline bubble",
+                       ps_ns_text_of(worst->edge_bubble_ns).text);
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_BEFORE_FIRST_WORK,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = edges_ns(worst),
+                     .value = all.value,
+                     .n_over = all.n_over},
+        "On rank %s the device is idle for %s of a step of %s before its first computing or "
+        "communication%s%s%s (%s%.1f %% of the step%s).%s",
+        PS_RANK(worst->rank), ps_ns_text_of(worst->before_ns).text,
+        ps_ns_text_of(report->step_ns).text, ends ? ", and for " : "",
+        ends ? ps_ns_text_of(worst->after_ns).text : "", ends ? " after the last" : "",
+        ends ? "together " : "", all.value, bubble,
+        worst->has_no_ends ? " How long it goes on behind its last work is told by no table." : "");
+    show_edge(report, worst, worst->facts->before, "before the first work");
+    show_edge(report, worst, worst->facts->after, "after the last work");
+    for (size_t i = 0; i < worst->facts->n_edges; i++) {
+        const ps_report_gap *edge = &worst->facts->edges[i];
+        ps_findings_span(&report->findings, edge->start_ns, edge->end_ns);
+    }
+}
+
+/* --- launches ------------------------------------------------------------------------------------------------------ */
+
+/* Where next to no time is lost for the host nobody waits. */
+static double prompt_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    return host_share(report, m, none) > 1 ? ps_percent(m->facts->n_prompt, m->facts->n_launches)
+                                           : 0;
+}
+
+/* `shown`: the rank whose gaps stand with another finding already. */
+static void find_prompt(ps_report *report, const ps_report_member *shown) {
+    ps_worst all = ps_report_worst(report, PS_RULE_LAUNCH_DELAY, prompt_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return;
+    }
+    char where[128] = "";
+    if (worst == shown) {
+        (void)snprintf(where, sizeof where, " Where that cost most: the finding \"%s\".",
+                       ps_rule_of(PS_RULE_FREE_SHARE)->title);
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_LAUNCH_DELAY,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = all.value,
+                     .n_over = all.n_over},
+        "On rank %s %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch: the "
+        "device was waiting for them. The median delay of kernels is %s, 95 %% are below %s.%s",
+        PS_RANK(worst->rank), (long long)worst->facts->n_prompt,
+        (long long)worst->facts->n_launches, all.value,
+        ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
+        ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text, where);
+    if (worst != shown) {
+        show_gaps(report, worst);
+    }
+}
+
+/* --- what stops the launches ------------------------------------------------------------------------------------------- */
+
+/* Activities of the host that one rule is for. */
+typedef struct stop_rule {
+    ps_rule_id rule;
+    int first, last;
+    bool is_with_copies; /* without the cause what it copies is not copied either */
+} stop_rule;
+
+/* Outside of the pipeline bubble, in which nothing would have run anyway. */
+static int64_t stopped_ns(const ps_report_member *m, const stop_rule *rule) {
+    int64_t sum = 0;
+    for (int k = rule->first; k <= rule->last; k++) {
+        sum = ps_ns_add(sum, m->facts->stops[k].idle_ns);
+        for (size_t i = 0; i < m->bubbles.n; i++) {
+            const ps_interval *b = &m->bubbles.at[i];
+            sum -= ps_intervals_within_ns(&m->facts->idle_spans[k], b->start_ns, b->end_ns);
+        }
+    }
+    return sum > 0 ? per_step(m, sum) : 0;
+}
+
+/* "fetching a batch (6 times, 180 ms in all)" for each. */
+static void say_stops(const ps_report_member *m, const stop_rule *rule, char *out, size_t size) {
+    size_t at = 0;
+    for (int k = rule->first; k <= rule->last && at < size; k++) {
+        const ps_report_stops *stops = &m->facts->stops[k];
+        if (stops->idle_ns > 0) {
+            at += (size_t)snprintf(
+                out + at, size - at, "%s%s (%lld in %zu step%s, %s in all)", at > 0 ? ", " : "",
+                ps_activity_text((ps_activity)k), (long long)stops->n, m->facts->n_steps,
+                m->facts->n_steps == 1 ? "" : "s", ps_ns_text_of(stops->sum_ns).text);
+        }
+    }
+}
+
+/* What the device copies for it, and nothing else beside, in a step; with a sentence, or "". */
+static int64_t own_copies_ns(const ps_report_member *m, const stop_rule *rule, char text[96]) {
+    int64_t sum = 0;
+    text[0] = '\0';
+    for (int k = rule->first; rule->is_with_copies && k <= rule->last; k++) {
+        sum = ps_ns_add(sum, m->facts->stops[k].copies_ns);
+    }
+    sum = per_step(m, sum);
+    if (sum > 0) {
+        (void)snprintf(text, 96, " The copies themselves take %s more.", ps_ns_text_of(sum).text);
+    }
+    return sum;
+}
+
+static void show_stops(ps_report *report, const ps_report_member *m, const stop_rule *rule) {
+    for (int k = rule->first; k <= rule->last; k++) {
+        const ps_report_stops *stops = &m->facts->stops[k];
+        for (size_t i = 0; i < stops->n_top && stops->idle_ns > 0; i++) {
+            char note[64];
+            if (stops->top[i].idle_ns == 0) {
+                continue;
+            }
+            (void)snprintf(note, sizeof note, "device idle %s",
+                           ps_ns_text_of(stops->top[i].idle_ns).text);
+            show_event(report, m, &stops->top[i], note);
+        }
+    }
+}
+
+static const char ONLINE[] =
+    "torch_npu.npu.set_compile_mode(jit_compile=False): operators are then taken as they were compiled "
+    "before, and none is looked up, compiled and launched on line. "
+    "torch_npu.npu.config.allow_internal_format=False where private formats (TransData) keep operators on line.";
+
+/* What to try, where the finding knows better than its rule; NULL. `out` holds what is written. */
+static const char *remedy_of(const ps_report *report, const stop_rule *rule,
+                             const ps_report_member *m, char *out, size_t size) {
+    const ps_report_stops *stops = m->facts->stops;
+    if (rule->rule == PS_RULE_HOST_OPTIMIZER) {
+        return ps_report_optimiser_remedy(report, m, out, size) ? out : NULL;
+    }
+    if (rule->rule == PS_RULE_JIT_COMPILE) {
+        bool is_online = stops[PS_ACTIVITY_ONLINE].idle_ns > stops[PS_ACTIVITY_COMPILE].idle_ns;
+        return is_online ? ONLINE : NULL;
+    }
+    if (rule->rule == PS_RULE_BLOCKING_SYNC) {
+        return ps_report_sync_advice(report, m, out, size);
+    }
+    return rule->rule == PS_RULE_DATA_LOADING ? ps_report_fetch_remedy(m) : NULL;
+}
+
+static double stopped_share(const ps_report *report, const ps_report_member *m, const void *rule) {
+    return ps_percent(stopped_ns(m, rule), report->step_ns);
+}
+
+/* The rank whose device lost most. */
+static void find_idle_stop(ps_report *report, const stop_rule *rule) {
+    ps_worst all = ps_report_worst(report, rule->rule, stopped_share, rule);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return;
+    }
+    int64_t most_ns = stopped_ns(worst, rule);
+    char stops[400] = "";
+    char comm[COMM_TEXT];
+    int64_t comm_ns = comm_alone_ns(worst, rule->first, rule->last);
+    char inside[900] = "";
+    if (rule->rule == PS_RULE_HOST_OPTIMIZER) { /* in its operators, or in what is around them */
+        say_operators(worst, PS_ACTIVITY_OPTIMIZER, inside, sizeof inside);
+    }
+    char copies[96];
+    int64_t copies_ns = own_copies_ns(worst, rule, copies);
+    say_stops(worst, rule, stops, sizeof stops);
+    char fetch[500] = "";
+    if (rule->rule == PS_RULE_DATA_LOADING) {
+        ps_report_say_fetch(worst, fetch, sizeof fetch);
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = rule->rule,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = ps_ns_add(ps_ns_add(most_ns, comm_ns), copies_ns),
+                     .comm_ns = comm_ns,
+                     .value = all.value,
+                     .n_over = all.n_over},
+        "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
+        "%s.%s%s%s%s",
+        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, all.value, stops, fetch, copies,
+        comm_alone_text(comm_ns, comm), inside);
+    char text[PS_ADVICE_TEXT];
+    const char *remedy = remedy_of(report, rule, worst, text, sizeof text);
+    if (remedy != NULL) {
+        ps_findings_remedy(&report->findings, remedy);
+    }
+    show_stops(report, worst, rule);
+    claim_idle(report, worst, rule->first, rule->last);
+}
+
+static const ps_report_event *longest_stop(const ps_report_member *m, const stop_rule *rule) {
+    const ps_report_stops *stops = &m->facts->stops[rule->first];
+    const ps_report_event *longest = NULL;
+    for (size_t k = 0; k < stops->n_top; k++) {
+        bool is_longer = longest == NULL || stops->top[k].dur_ns > longest->dur_ns;
+        longest = is_longer ? &stops->top[k] : longest;
+    }
+    return longest;
+}
+
+static double longest_stop_ms(const ps_report *report, const ps_report_member *m,
+                              const void *rule) {
+    const ps_report_event *longest = longest_stop(m, rule);
+    (void)report;
+    return longest != NULL ? (double)longest->dur_ns / 1e6 : 0;
+}
+
+/* A single range longer than the threshold, in ms. */
+static void find_long_stop(ps_report *report, const stop_rule *rule) {
+    ps_worst all = ps_report_worst(report, rule->rule, longest_stop_ms, rule);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return;
+    }
+    const ps_report_event *longest = longest_stop(worst, rule);
+    const ps_report_stops *stops = &worst->facts->stops[rule->first];
+    int64_t lost_ns = stopped_ns(worst, rule);
+    char comm[COMM_TEXT];
+    int64_t comm_ns = comm_alone_ns(worst, rule->first, rule->last);
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = rule->rule,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = ps_ns_add(lost_ns, comm_ns),
+                     .comm_ns = comm_ns,
+                     .value = all.value,
+                     .n_over = all.n_over},
+        "On rank %s %s took up to %s, %lld times and %s in all; the device was idle for %s of it in "
+        "each step.%s",
+        PS_RANK(worst->rank), ps_activity_text((ps_activity)rule->first),
+        ps_ns_text_of(longest->dur_ns).text, (long long)stops->n, ps_ns_text_of(stops->sum_ns).text,
+        ps_ns_text_of(lost_ns).text, comm_alone_text(comm_ns, comm));
+    show_stops(report, worst, rule);
+    claim_idle(report, worst, rule->first, rule->last);
+}
+
+static int64_t comm_ns(const ps_report_member *m) {
+    return per_step(m, ps_ns_add(m->facts->stops[PS_ACTIVITY_COPY].comm_ns,
+                                 m->facts->stops[PS_ACTIVITY_SYNC].comm_ns));
+}
+
+static double comm_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    (void)none;
+    return ps_percent(comm_ns(m), report->step_ns);
+}
+
+/* How much of it is lost is not known: the launches that would have come are not in the trace. */
+static void find_comm_stop(ps_report *report) {
+    ps_worst all = ps_report_worst(report, PS_RULE_HOST_WAITS_COMM, comm_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return;
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_HOST_WAITS_COMM,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = all.value,
+                     .n_over = all.n_over},
+        "On rank %s the host is in a blocking call for %s of each step in which the device does nothing "
+        "but communicate; what it could launch meanwhile comes later.",
+        PS_RANK(worst->rank), ps_ns_text_of(comm_ns(worst)).text);
+    for (int which = PS_ACTIVITY_COPY; which <= PS_ACTIVITY_SYNC; which++) {
+        const ps_report_stops *stops = &worst->facts->stops[which];
+        for (size_t i = 0; i < stops->n_top; i++) {
+            char note[64];
+            (void)snprintf(note, sizeof note, "communication alone %s",
+                           ps_ns_text_of(stops->top[i].comm_ns).text);
+            if (stops->top[i].comm_ns > 0) {
+                show_event(report, worst, &stops->top[i], note);
+            }
+        }
+    }
+}
+
+/* --- copies ----------------------------------------------------------------------------------------------------------- */
+
+/* "H2D from pageable memory 925 ms (12.1 GB at 12.9 GB/s)" */
+static size_t say_copies(const ps_report_member *m, const ps_report_copies *c, char *out,
+                         size_t size) {
+    const char *direction = c->direction != NULL ? c->direction : "of unknown direction";
+    bool to_host = strcmp(direction, "D2H") == 0;
+    char memory[32] = "";
+    char sizes[80] = "sizes unknown";
+    if (c->memory != NULL) {
+        (void)snprintf(memory, sizeof memory, " %s %s memory", to_host ? "to" : "from", c->memory);
+    }
+    if (c->sized_ns > 0) {
+        (void)snprintf(sizes, sizeof sizes, "%.3g MB at %.3g GB/s",
+                       (double)per_step(m, c->sized_bytes) / 1e6,
+                       (double)c->sized_bytes / (double)c->sized_ns);
+    }
+    double n_steps = m->facts->n_steps > 0 ? (double)m->facts->n_steps : 1;
+    int n = snprintf(out, size, "%s%s %s (%.4g a step, %s)", direction, memory,
+                     ps_ns_text_of(per_step(m, c->alone_ns)).text, (double)c->n / n_steps, sizes);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static void show_copies(ps_report *report, const ps_report_member *m) {
+    for (size_t i = 0; i < m->facts->n_copies; i++) {
+        const ps_report_copies *c = &m->facts->copies[i];
+        char note[96];
+        size_t at =
+            (size_t)snprintf(note, sizeof note, "alone %s", ps_ns_text_of(c->longest.idle_ns).text);
+        if (c->longest_bytes >= 0 && c->longest.dur_ns > 0) {
+            (void)snprintf(note + at, sizeof note - at, ", %.3g MB at %.3g GB/s",
+                           (double)c->longest_bytes / 1e6,
+                           (double)c->longest_bytes / (double)c->longest.dur_ns);
+        }
+        if (c->longest.idle_ns > 0) {
+            show_event(report, m, &c->longest, note);
+        }
+    }
+}
+
+static double copies_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    (void)none;
+    return m->computing_ns > 0 ? ps_percent(m->copies_ns, report->step_ns) : 0;
+}
+
+/* Copies that run while the device does nothing else. */
+static void find_copies(ps_report *report) {
+    ps_worst all = ps_report_worst(report, PS_RULE_EXPOSED_COPIES, copies_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return;
+    }
+    char kinds[600] = "";
+    size_t at = 0;
+    for (size_t i = 0; i < worst->facts->n_copies && at < sizeof kinds; i++) {
+        const ps_report_copies *c = &worst->facts->copies[i];
+        if (per_step(worst, c->alone_ns) > 0) {
+            at += (size_t)snprintf(kinds + at, sizeof kinds - at, "%s", at > 0 ? ", " : "");
+            at += at < sizeof kinds ? say_copies(worst, c, kinds + at, sizeof kinds - at) : 0;
+        }
+    }
+    char hidden[128] = "";
+    if (worst->copies_ns > worst->computing_ns) {
+        (void)snprintf(hidden, sizeof hidden,
+                       " Computing could hide %s of it at most: the rest has to become less.",
+                       ps_ns_text_of(worst->computing_ns).text);
+    }
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_EXPOSED_COPIES,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = worst->copies_ns,
+                     .value = all.value,
+                     .n_over = all.n_over},
+        "On rank %s the device does nothing but copy for %s of a step of %s (%.1f %%): %s. What the "
+        "link could carry is not in the capture.%s",
+        PS_RANK(worst->rank), ps_ns_text_of(worst->copies_ns).text,
+        ps_ns_text_of(report->step_ns).text, all.value, kinds, hidden);
+    show_copies(report, worst);
+    for (size_t i = 0; i < worst->facts->copy_spans.n; i++) {
+        const ps_interval *span = &worst->facts->copy_spans.at[i];
+        ps_findings_span(&report->findings, span->start_ns, span->end_ns);
+    }
+}
+
+/* --- the environment ------------------------------------------------------------------------------------------------- */
+
+/* Of the first rank where it is low. */
+static void find_level(ps_report *report, ps_rule_id rule, const char *variable,
+                       int64_t (*level_of)(const ps_report_rank *)) {
+    ps_findings *f = &report->findings;
+    const ps_report_member *first = NULL;
+    size_t n_over = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        int64_t level = level_of(report->members[i].facts);
+        bool is_low = level >= 0 && (double)level < f->thresholds[rule];
+        n_over += is_low;
+        first = first == NULL && is_low ? &report->members[i] : first;
+    }
+    if (first != NULL) {
+        long long level = (long long)level_of(first->facts);
+        ps_findings_add(f,
+                        (ps_finding){.rule = rule,
+                                     .rank = first->rank,
+                                     .stage = -1,
+                                     .value = (double)level,
+                                     .n_over = n_over},
+                        "%s is %lld on rank %s, and the device waits for the host.", variable,
+                        level, PS_RANK(first->rank));
+    }
+}
+
+static int64_t task_queue(const ps_report_rank *r) {
+    return r->task_queue;
+}
+static int64_t cpu_affinity(const ps_report_rank *r) {
+    return r->cpu_affinity;
+}
+
+static bool is_governed(const ps_report_member *m) {
+    return m->facts->governor[0] != '\0' && strcmp(m->facts->governor, "performance") != 0;
+}
+
+static double below_share(const ps_report_member *m) {
+    const ps_report_frequency *c = &m->facts->cpu_frequency;
+    return c->is_known ? ps_percent(c->below_ns, c->all_ns) : 0;
+}
+
+/* Of the first rank where it is so. */
+static void find_cpu_frequency(ps_report *report) {
+    ps_findings *f = &report->findings;
+    const ps_report_member *m = NULL;
+    size_t n_over = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *x = &report->members[i];
+        bool fires = is_governed(x) || ps_rule_fires(f, PS_RULE_CPU_FREQUENCY, below_share(x));
+        n_over += fires;
+        m = m == NULL && fires ? x : m;
+    }
+    if (m == NULL) {
+        return;
+    }
+    const ps_report_frequency *c = &m->facts->cpu_frequency;
+    ps_finding found = {.rule = PS_RULE_CPU_FREQUENCY,
+                        .rank = m->rank,
+                        .stage = -1,
+                        .value = below_share(m),
+                        .n_over = n_over};
+    if (is_governed(m)) {
+        ps_findings_add(f, found, "The governor of the CPUs of rank %s is %.60s.", PS_RANK(m->rank),
+                        m->facts->governor);
+        return;
+    }
+    ps_findings_add(
+        f, found,
+        "%.60s of rank %s was below 0.9 of its highest frequency (%.0f MHz) for %.1f %% of the "
+        "time, down to %.0f MHz.",
+        c->series, PS_RANK(m->rank), c->usual_mhz, found.value, c->lowest_mhz);
+    ps_findings_evidence(f, (ps_evidence){.rank = m->rank,
+                                          .step = PS_STEP_OUTSIDE,
+                                          .start_ns = c->longest_start_ns,
+                                          .dur_ns = c->longest_ns,
+                                          .name = c->series,
+                                          .note = "the longest stretch below"});
+}
+
+static const stop_rule IDLE[] = {
+    {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA, false},
+    {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY, false},
+    {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC, false},
+    {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, false},
+    {PS_RULE_MODEL_BUFFERS, PS_ACTIVITY_BUFFERS, PS_ACTIVITY_BUFFERS, true},
+    {PS_RULE_BUCKET_COPIES, PS_ACTIVITY_BUCKETS, PS_ACTIVITY_BUCKETS, true},
+    {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT, false},
+    {PS_RULE_JIT_COMPILE, PS_ACTIVITY_ONLINE, PS_ACTIVITY_COMPILE, false},
+    {PS_RULE_ALLOCATION, PS_ACTIVITY_MEMORY, PS_ACTIVITY_MEMORY, false},
+};
+static const stop_rule PAUSE = {PS_RULE_GC_PAUSE, PS_ACTIVITY_GC, PS_ACTIVITY_GC, false};
+
+/* What is known not to wait for another rank, as operators, frames and blocking calls may. */
+static bool is_work(int activity) {
+    static const bool WORK[PS_N_ACTIVITIES] = {
+        [PS_ACTIVITY_CALL] = true,    [PS_ACTIVITY_OPTIMIZER] = true, [PS_ACTIVITY_ONLINE] = true,
+        [PS_ACTIVITY_COMPILE] = true, [PS_ACTIVITY_MEMORY] = true,    [PS_ACTIVITY_DATA] = true};
+    return WORK[activity];
+}
+
+int64_t ps_report_other_idle_ns(const ps_report_member *m, ps_rule_id rule) {
+    const stop_rule *own = rule == PS_RULE_GC_PAUSE ? &PAUSE : NULL;
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < sizeof IDLE / sizeof *IDLE; i++) {
+        own = IDLE[i].rule == rule ? &IDLE[i] : own;
+    }
+    for (int k = 0; own != NULL && m->bubbles.n == 0 && k < PS_N_ACTIVITIES; k++) {
+        bool is_other = k < own->first || k > own->last;
+        sum_ns = ps_ns_add(sum_ns, is_other && is_work(k) ? ps_report_idle_ns(m->facts, k) : 0);
+    }
+    return per_step(m, sum_ns);
+}
+
+void ps_report_dispatch(ps_report *report) {
+    find_cpu_frequency(report);
+    if (report->has_host_times) {
+        return; /* the device is the host: it launches nothing and waits for nobody */
+    }
+    const ps_report_member *host_bound = find_free(report);
+    find_idle(report);
+    find_edges(report);
+    find_prompt(report, host_bound);
+    for (size_t i = 0; i < sizeof IDLE / sizeof *IDLE; i++) {
+        find_idle_stop(report, &IDLE[i]);
+    }
+    find_comm_stop(report);
+    find_long_stop(report, &PAUSE);
+    find_copies(report);
+    if (host_bound != NULL) {
+        find_level(report, PS_RULE_TASK_QUEUE, "TASK_QUEUE_ENABLE", task_queue);
+        find_level(report, PS_RULE_CPU_BINDING, "CPU_AFFINITY_CONF", cpu_affinity);
+    }
+}

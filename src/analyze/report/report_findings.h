@@ -1,0 +1,102 @@
+/* Findings of the report with their evidence, while they are being collected. Texts live in the list's arena.
+ *
+ * A rule adds a finding, then its rows of evidence, and, where it knows them, the spans of time that its gain counts.
+ * report_gains.h bounds the gains, puts the findings in order, and tells by the spans which of them count the same time. */
+#ifndef PS_ANALYZE_REPORT_FINDINGS_H
+#define PS_ANALYZE_REPORT_FINDINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/core/analysis.h"
+#include "analyze/stats/intervals.h"
+#include "analyze/report/report_rules.h"
+#include "base/arena.h"
+
+#define PS_EVIDENCE_MAX 5 /* rows of a finding; more are for other commands */
+
+/* One thing that can be looked up in the trace. */
+typedef struct ps_evidence {
+    int64_t rank;             /* -1: none in particular */
+    int64_t step;             /* PS_STEP_OUTSIDE (marks.h): none */
+    int64_t start_ns, dur_ns; /* epoch; PS_NO_START: a sum without a place */
+    const char *name;         /* copied */
+    const char *note;         /* copied; may be "" */
+} ps_evidence;
+
+#define PS_NO_START INT64_MIN
+
+typedef struct ps_finding {
+    ps_rule_id rule;
+    const char *title; /* static, where the rule's says more than is known here; NULL: the rule's */
+    int64_t rank;      /* -1: several */
+    int32_t stage;     /* -1: several or unknown */
+    int64_t gain_ns;   /* per step, at most; 0 unknown */
+    int64_t comm_ns; /* of the gain: exposed communication of `rank` that a host in time may hide */
+    const char *replayed; /* the schedule whose replay bounds the gain; NULL: none does */
+    double value;         /* what the rule compares, in its unit */
+    size_t
+        n_over; /* ranks on which the rule fires, which the text then says; 0: no rule of single ranks */
+    bool is_assumed; /* the gain rests on something that was not measured: medium at most */
+    const char *text;
+    const char *remedy; /* what to try, where the finding knows better than its rule; else NULL */
+    size_t first_evidence, n_evidence;
+    ps_intervals spans; /* when that was on `rank`, epoch, over all steps; empty: not known */
+    int64_t shared_ns;  /* per step, of the gain: what finding `shared_with` counts, too */
+    int64_t
+        absorbed_ns; /* per step, of the gain: won only once ranks that are not here come earlier */
+    size_t shared_with; /* its number; 0: none; shared_ns 0: nobody knows how much */
+} ps_finding;
+
+const char *ps_finding_title(const ps_finding *finding);
+
+/* Zero it and set `thresholds` to begin; end with ps_findings_fini(). */
+typedef struct ps_findings {
+    ps_finding *all;
+    size_t n, cap;
+    ps_evidence *evidence; /* in the order in which findings were added */
+    size_t n_evidence, cap_evidence;
+    const double *thresholds; /* [PS_N_RULES] */
+    size_t n_ranks;           /* that were looked at */
+    bool
+        is_of_part; /* the capture holds a part of the events: rules that need all of them are silent */
+    ps_arena arena;
+    bool failed; /* memory ran out */
+} ps_findings;
+
+void ps_findings_fini(ps_findings *f);
+
+/* Whether `value` passes the rule's threshold, and the capture can tell. */
+bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value);
+
+/* Adds a finding; the sentence is printf-like. What follows are its rows of evidence, at most PS_EVIDENCE_MAX (more are
+ * ignored). */
+void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) PS_PRINTF(3, 4);
+void ps_findings_evidence(ps_findings *f, ps_evidence e);
+/* Of the last finding: the cause held on its rank from start to end (epoch). */
+void ps_findings_span(ps_findings *f, int64_t start_ns, int64_t end_ns);
+
+/* Of the last finding: what to try instead of what its rule advises. Copied. */
+void ps_findings_remedy(ps_findings *f, const char *remedy);
+/* What to try, wherever it is said: the finding's own remedy, else the advice of its rule. */
+void ps_finding_advice(const ps_finding *finding, ps_vendor vendor, char *out, size_t size);
+
+/* "18.3 ms": three significant digits. */
+typedef struct ps_ns_text {
+    char text[32];
+} ps_ns_text;
+ps_ns_text ps_ns_text_of(int64_t ns);
+
+/* 100 part / whole; 0 when the whole is none. */
+double ps_percent(int64_t part, int64_t whole);
+
+/* "high" from 10 % of the step, "medium" from 3 %, "low" below, "info" without an estimate. */
+const char *ps_severity_of(int64_t gain_ns, int64_t step_ns);
+
+/* The tables `findings` and `evidence`, in the order of the list. `start_ns` is the beginning of the capture, from which the
+ * evidence is counted, too. */
+PS_MUST_USE ps_code ps_findings_tables(const ps_findings *f, ps_vendor vendor, int64_t step_ns,
+                                       int64_t start_ns, ps_result *result, ps_err *err);
+
+#endif

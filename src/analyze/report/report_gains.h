@@ -1,0 +1,55 @@
+/* What a step would gain without the cause of a finding, at most; which findings count the same time; and their order.
+ *
+ * A rule measures its cause on one rank. That the step gets shorter by as much is not said: another rank may have as much to
+ * do without waiting for this one. So a gain is bounded by what each rank does itself in a step, which it still has to do,
+ * less what the cause takes of it there:
+ *
+ *   own(r)   = computing(r) + exposed communication(r) + copies(r) - waits(r)   waits: in collectives and receives, for ranks that come later
+ *   gain    <= step - max over r of (own(r) - removes(r))           removes: what rank r works less without the cause, at most
+ *
+ * For a rule about one thing that the host does (fetching a batch, compiling), own(r) has what the device of r is idle for other work of
+ * its host, too, as far as that cannot wait for other ranks itself: that goes on. So what is saved on a rank that then waits for another one is bounded by what the other one saves.
+ *
+ * removes is, for causes of idle time, what the device communicates while nothing to compute was launched yet (idle.h): that a host in
+ * time may hide, on every rank; and else the gain that the rule claims, never more than r's computing (or exposed
+ * communication, as the rule counts); for causes that lie in one rank alone it is 0 on all others.
+ *
+ * What is gained in the pipeline (bubble, stalls) is bounded by the fastest of the schedules that were replayed with the measured
+ * durations, where the replay of the current one takes as long as the measured step.
+ *
+ * Computing that pays nothing is no part of what a rule claims (report_pays.c).
+ *
+ * What is saved before a collective that waits for a rank that was not captured is only waited longer there: of such gains it is said
+ * that they come true once that rank comes earlier. They are not bounded by it, for it may have the same cause.
+ *
+ * It is an upper bound: the path between ranks is not replayed, and idle time counts as nobody's own, since a capture does not say
+ * whether a host that comes late waited for another rank. */
+#ifndef PS_ANALYZE_REPORT_GAINS_H
+#define PS_ANALYZE_REPORT_GAINS_H
+
+#include "analyze/comm/late.h"
+#include "analyze/report/report.h"
+
+/* Notes in each member what it waits for others in a step. */
+void ps_report_note_waits(ps_report *report, const ps_late *late);
+
+/* Whether the current schedule, replayed with the medians of the durations, takes as long as the measured step: within
+ * a tenth. Else what the replay says of other schedules is not true of this job. False without a replay. */
+bool ps_report_replay_is_like(const ps_report *report);
+
+/* Fills the members' `absorbed`, once it is known who waits for whom. */
+void ps_report_find_absorbed(ps_report *report);
+/* Of the gain of a finding whose spans are known and united, per step: what lies before the last wait for ranks that are not here. */
+int64_t ps_report_absorbed_ns(ps_report *report, const ps_finding *f);
+/* Whether every rank has such waits. */
+bool ps_report_all_absorb(const ps_report *report);
+
+/* own(r): what the device of the rank does itself in a step; it takes that long whatever the others do. */
+int64_t ps_report_own_ns(const ps_report_member *m);
+
+/* Bounds the gains of all findings, says in their texts which rank bounds them, and sorts: the largest gain first, then those
+ * without a gain in the order of their sections. Then tells each finding which of those before it counts the same time.
+ * Memory that runs out is noted in report->findings.failed. */
+void ps_report_bound_gains(ps_report *report);
+
+#endif

@@ -1,0 +1,302 @@
+/* The map of the report: the facts of one rank. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "analyze/report/report_gather.h"
+#include "base/alloc.h"
+#include "base/lit.h"
+#include "base/num.h"
+#include "model/recording.h"
+
+/* --- what it is ---------------------------------------------------------------------------------------------------- */
+
+static ps_vendor vendor_of_call(const char *name) {
+    if (strncmp(name, "cuda", 4) == 0 || strncmp(name, "cuLaunch", 8) == 0) {
+        return PS_VENDOR_NVIDIA;
+    }
+    bool acl = strncmp(name, "acl", 3) == 0 || strncmp(name, "AscendCL@", 9) == 0 ||
+               strncmp(name, "Dequeue@", 8) == 0;
+    return acl || strncmp(name, "hcom_", 5) == 0 ? PS_VENDOR_ASCEND : PS_VENDOR_OTHER;
+}
+
+/* By the driver that was called, else by who wrote the profile. */
+static void look_around(const ps_trace *trace, const char *profiler, ps_report_rank *r) {
+    const ps_slices *s = ps_trace_slices(trace);
+    r->origin_ns = ps_trace_origin_ns(trace);
+    r->first_ns = r->origin_ns + (s->n > 0 ? s->start_ns[0] : 0);
+    r->last_ns = r->first_ns;
+    r->has_host_times = ps_trace_has_host_times(trace);
+    r->comm_from_marks = ps_trace_comm_from_marks(trace);
+    for (uint32_t i = 0; i < s->n; i++) {
+        int64_t end = r->origin_ns + s->start_ns[i] + s->dur_ns[i];
+        bool derived = s->kind[i] == PS_SLICE_DERIVED;
+        r->last_ns = !derived && end > r->last_ns ? end : r->last_ns;
+        r->any_device = r->any_device || ps_is_launched(s->kind[i]) || s->kind[i] == PS_SLICE_JOB;
+        bool is_own_op = s->kind[i] == PS_SLICE_COMM_OP && r->comm_from_marks == NULL;
+        if (r->vendor == PS_VENDOR_OTHER &&
+            (s->kind[i] == PS_SLICE_CALL || s->kind[i] == PS_SLICE_QUEUE || is_own_op)) {
+            r->vendor = vendor_of_call(ps_trace_text(trace, s->name[i]));
+        }
+    }
+    if (r->vendor == PS_VENDOR_OTHER && profiler != NULL) {
+        bool ascend = strcmp(profiler, "Ascend") == 0 || strcmp(profiler, "MindSpore") == 0 ||
+                      strcmp(profiler, "msMonitor") == 0;
+        r->vendor = ascend                                    ? PS_VENDOR_ASCEND
+                    : strcmp(profiler, "Nsight Systems") == 0 ? PS_VENDOR_NVIDIA
+                                                              : PS_VENDOR_OTHER;
+    }
+}
+
+#define HOST_OPS_ASKED 1000
+
+/* What a profiler records of the host beside its operators and calls, as the capture shows it. */
+static void look_for_extras(const ps_trace *trace, ps_report_rank *r) {
+    static const char *const SHAPES[] = {"Input Dims", "Input dims", "inputShapes", "Input Shapes"};
+    const ps_slices *s = ps_trace_slices(trace);
+    size_t n_asked = 0;
+    r->has_frames = s->n > 0 && memchr(s->kind, PS_SLICE_PYTHON, s->n) != NULL;
+    r->has_allocations = !ps_str_is_none(ps_trace_find_text(trace, "[memory]"));
+    for (uint32_t i = 0; i < s->n && n_asked < HOST_OPS_ASKED && !r->has_shapes; i++) {
+        ps_arg arg;
+        bool is_op = s->kind[i] == PS_SLICE_HOST_OP;
+        n_asked += is_op;
+        for (ps_arg_iter it = ps_trace_args(trace, i); is_op && ps_arg_next(&it, &arg);) {
+            const char *key = ps_trace_text(trace, arg.key);
+            for (size_t k = 0; k < sizeof SHAPES / sizeof *SHAPES; k++) {
+                r->has_shapes = r->has_shapes || strcmp(key, SHAPES[k]) == 0;
+            }
+        }
+    }
+}
+
+/* The number of the machine, which is its own, else its name, which another one may have. */
+static bool look_for_host(const ps_trace *trace, ps_report_rank *r) {
+    static const char *const COLUMNS[] = {"hostUid", "hostName"};
+    const ps_table *t = ps_trace_side_table(trace, "HOST_INFO");
+    bool ok = true;
+    for (size_t i = 0; ok && t != NULL && t->n_rows == 1 && r->host == NULL && i < 2; i++) {
+        size_t column = ps_table_column(t, COLUMNS[i]);
+        const ps_value *v = column != SIZE_MAX ? ps_table_cell(t, 0, column) : NULL;
+        char number[24] = "";
+        const char *text = number;
+        if (v == NULL || v->is_null) {
+            continue;
+        }
+        if (t->columns[column].type == PS_COL_TEXT) {
+            text = v->u.text;
+        } else if (t->columns[column].type == PS_COL_INT) {
+            (void)snprintf(number, sizeof number, "%lld", (long long)v->u.i);
+        }
+        if (text[0] != '\0') {
+            r->host = ps_arena_strndup(&r->arena, text, strlen(text));
+            ok = r->host != NULL;
+        }
+    }
+    return ok;
+}
+
+static bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static void look_for_training(const ps_trace *trace, ps_report_rank *r) {
+    const ps_slices *s = ps_trace_slices(trace);
+    for (uint32_t i = 0; i < s->n && !r->trains; i++) {
+        if (ps_is_host_range(s->kind[i])) {
+            const char *name = ps_trace_text(trace, s->name[i]);
+            r->trains = begins(name, "autograd::engine::evaluate_function") ||
+                        begins(name, "Optimizer.step#");
+        }
+    }
+}
+
+/* What only a timeline tells is unknown without it. */
+static bool look_for_timeline(const ps_trace *trace, ps_report_rank *r) {
+    const ps_slices *s = ps_trace_slices(trace);
+    const char *files = ps_trace_missing_timeline(trace);
+    bool any_copies = s->n > 0 && memchr(s->kind, PS_SLICE_COPY, s->n) != NULL;
+    r->has_no_starts = ps_trace_meta(trace, PS_STEP_STARTS_KEY) != NULL;
+    r->has_no_ends = ps_trace_meta(trace, PS_STEP_ENDS_KEY) != NULL;
+    r->has_no_copies = files != NULL && !any_copies;
+    r->no_timeline = files != NULL ? ps_arena_strndup(&r->arena, files, strlen(files)) : NULL;
+    return files == NULL || r->no_timeline != NULL;
+}
+
+/* --- the environment ----------------------------------------------------------------------------------------------- */
+
+/* "2", or "mode:1,npu0:0-7". */
+static int64_t level_of(const char *text) {
+    int64_t level = -1;
+    if (text == NULL || text[0] == '\0') {
+        return -1;
+    }
+    const char *mode = strncmp(text, "mode:", 5) == 0 ? text + 5 : text;
+    size_t n = strspn(mode, "0123456789");
+    return n > 0 && ps_parse_i64(mode, n, &level) ? level : -1;
+}
+
+static bool is_governor(const char *key) {
+    static const char *const KEYS[] = {"governor", "cpu_governor", "cpu.governor",
+                                       "scaling_governor"};
+    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+        if (strcasecmp(key, KEYS[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* What is in the list with an empty value was not set; what is not in the list is unknown. */
+static bool read_environment(const ps_trace *trace, ps_report_rank *r, ps_err *err) {
+    r->task_queue = -1;
+    r->cpu_affinity = -1;
+    r->governor = "";
+    const char *text = ps_trace_meta(trace, "ENV_VARIABLES");
+    if (text != NULL) {
+        ps_err why = PS_ERR_INIT;
+        const ps_lit *env = ps_lit_parse(&r->arena, text, strlen(text), &why);
+        if (env == NULL && why.code == PS_NOMEM) {
+            (void)ps_fail_nomem(err);
+            return false;
+        }
+        r->environment = env;
+        const char *queue = ps_lit_str(ps_lit_get(env, "TASK_QUEUE_ENABLE"));
+        const char *affinity = ps_lit_str(ps_lit_get(env, "CPU_AFFINITY_CONF"));
+        r->task_queue = queue != NULL && queue[0] == '\0' ? 1 : level_of(queue);
+        r->cpu_affinity = affinity != NULL && affinity[0] == '\0' ? 0 : level_of(affinity);
+    }
+    size_t n = 0;
+    const ps_meta *metas = ps_trace_metas(trace, &n);
+    for (size_t i = 0; i < n; i++) {
+        if (is_governor(metas[i].key) && r->governor[0] == '\0') {
+            r->governor = ps_arena_strndup(&r->arena, metas[i].value, strlen(metas[i].value));
+            if (r->governor == NULL) {
+                (void)ps_fail_nomem(err);
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+/* --- steps ----------------------------------------------------------------------------------------------------------- */
+
+static bool keep_steps(const ps_overlaps *o, ps_report_rank *r) {
+    r->steps = ps_calloc(o->n + 1, sizeof *r->steps);
+    for (size_t i = 0; r->steps != NULL && i < o->n; i++) {
+        const ps_overlap *step = &o->at[i];
+        int64_t first_ns = r->origin_ns + step->step_start_ns;
+        r->steps[r->n_steps++] = *step;
+        r->first_ns = step->has_step && first_ns < r->first_ns ? first_ns : r->first_ns;
+    }
+    int64_t *starts = ps_overlap_step_starts(o->at, o->n, &r->n_rank_steps);
+    bool ok = r->steps != NULL && starts != NULL;
+    ps_free(starts);
+    return ok;
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------------------- */
+
+/* A rank may have no communication at all. */
+static ps_code gather_communication(const ps_map_input *in, ps_report_rank *r, ps_err *err) {
+    ps_err none = PS_ERR_INIT;
+    ps_code code =
+        ps_comm_part_read(in, PS_COMM_TIMES | PS_COMM_BANDWIDTHS | PS_COMM_LINKS, &r->part, &none);
+    if (r->part != NULL) {
+        r->comm = r->part->list;
+    }
+    if (code != PS_OK && code != PS_NOTHING) {
+        *err = none;
+    }
+    return code == PS_NOTHING ? PS_OK : code;
+}
+
+static ps_code gather_comm_waits(const ps_map_input *in, const ps_overlaps *overlaps,
+                                 ps_report_rank *r, ps_err *err) {
+    ps_intervals exposed = {0};
+    ps_code code = ps_overlaps_exposed(overlaps, &exposed)
+                       ? ps_comm_waits_measure(in->trace, &r->comm, &exposed, &r->comm_waits, err)
+                       : ps_fail_nomem(err);
+    ps_intervals_fini(&exposed);
+    return code;
+}
+
+/* What the host did, and the device for want of it. */
+static ps_code gather_idle(const ps_map_input *in, const ps_links *links,
+                           const ps_overlaps *overlaps, ps_report_rank *r, ps_err *err) {
+    ps_host_activity host;
+    ps_idle idle = {.at = NULL};
+    ps_code code = ps_host_activity_init(&host, links, err);
+    if (code == PS_OK) {
+        code = ps_idle_measure(links, overlaps, &host, &idle, err);
+    }
+    if (code == PS_OK) {
+        ps_report_paying paying = {0};
+        bool ok = ps_report_find_paying(&host, overlaps, &idle, &paying) &&
+                  ps_report_gather_kernels(in, links, &paying, r, err) &&
+                  ps_report_gather_host(&host, overlaps, &idle, r) &&
+                  ps_report_gather_operators(&host, &idle, r) &&
+                  ps_report_gather_waits(links, overlaps, &idle, r, err) &&
+                  ps_report_gather_copies(links, overlaps, r);
+        ps_report_gather_fetches(&host, &idle, r);
+        ps_intervals_fini(&paying.alone);
+        ps_intervals_fini(&paying.paying);
+        code = ok ? PS_OK : ps_fail_nomem(err);
+    }
+    ps_idle_fini(&idle);
+    ps_host_activity_fini(&host);
+    return code;
+}
+
+static ps_code gather(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
+                      ps_err *err) {
+    ps_overlaps overlaps = {0};
+    ps_code code = ps_overlaps_measure(links, -1, true, &overlaps, err);
+    code = code == PS_OK ? ps_thinned_measure(links, &r->thinned, err) : code;
+    if (code == PS_OK) {
+        code = gather_communication(in, r, err);
+    }
+    if (code == PS_OK) {
+        code = gather_comm_waits(in, &overlaps, r, err);
+    }
+    if (code == PS_OK) {
+        bool ok = keep_steps(&overlaps, r) && ps_report_gather_counters(in->trace, r) &&
+                  ps_report_gather_links(r) && ps_report_gather_doubts(links, r) &&
+                  ps_report_gather_optimiser(links, r) && ps_report_gather_fusions(links, r);
+        code = ok ? gather_idle(in, links, &overlaps, r, err) : ps_fail_nomem(err);
+    }
+    ps_overlaps_fini(&overlaps);
+    return code;
+}
+
+ps_code ps_report_map(const ps_map_input *in, void **partial, ps_err *err) {
+    ps_report_rank *r = ps_calloc(1, sizeof *r);
+    if (r == NULL) {
+        return ps_fail_nomem(err);
+    }
+    ps_arena_init(&r->arena);
+    look_around(in->trace, in->rank->profiler, r);
+    look_for_extras(in->trace, r);
+    look_for_training(in->trace, r);
+    ps_code code = ps_rank_facts_read(in->trace, &r->arena, &r->facts, in->diag, err);
+    if (code == PS_OK && !(look_for_timeline(in->trace, r) && look_for_host(in->trace, r))) {
+        code = ps_fail_nomem(err);
+    }
+    if (code == PS_OK && !read_environment(in->trace, r, err)) {
+        code = PS_NOMEM;
+    }
+    ps_links links = {0};
+    if (code == PS_OK && r->any_device) {
+        code = ps_links_init(&links, in->trace, err);
+        code = code == PS_OK ? gather(in, &links, r, err) : code;
+        ps_links_fini(&links);
+    }
+    if (code != PS_OK) {
+        ps_report_rank_free(r);
+        return code;
+    }
+    *partial = r;
+    return PS_OK;
+}

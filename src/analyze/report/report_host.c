@@ -1,0 +1,286 @@
+/* What the threads that launch work do instead, and what the device loses by it: blocking copies, synchronising calls,
+ * garbage collection, batches, checkpoints. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report/report_facts.h"
+#include "analyze/rank/step_index.h"
+#include "base/alloc.h"
+
+#define PROMPT_NS 20000
+
+typedef struct host {
+    const ps_host_activity *activity;
+    const ps_overlaps *overlaps;
+    const ps_idle *idle;
+    const ps_links *links;
+    const ps_slices *s;
+    ps_report_rank *out;
+    const ps_idle_piece **by_range; /* pieces of the host's, by the slice that they are due to */
+    size_t n_pieces;
+    ps_intervals exposed;   /* communication with no computing beside it */
+    ps_intervals windows;   /* of the steps, united; empty in a trace without */
+    int64_t last_launch_ns; /* when the last call that launched work of a step began */
+} host;
+
+static bool comes_before(const ps_report_event *a, const ps_report_event *b) {
+    if (a->idle_ns != b->idle_ns) {
+        return a->idle_ns > b->idle_ns;
+    }
+    return a->dur_ns != b->dur_ns ? a->dur_ns > b->dur_ns : a->start_ns < b->start_ns;
+}
+
+static bool keep(host *h, ps_report_stops *stops, ps_report_event e, uint32_t slice) {
+    size_t at = stops->n_top;
+    while (at > 0 && comes_before(&e, &stops->top[at - 1])) {
+        at--;
+    }
+    if (at == PS_REPORT_EVENTS_KEPT) {
+        return true;
+    }
+    const char *name = ps_trace_text(h->links->trace, h->s->name[slice]);
+    e.name = ps_arena_strndup(&h->out->arena, name, strlen(name));
+    stops->n_top += stops->n_top < PS_REPORT_EVENTS_KEPT;
+    for (size_t k = stops->n_top - 1; k > at; k--) {
+        stops->top[k] = stops->top[k - 1];
+    }
+    stops->top[at] = e;
+    return e.name != NULL;
+}
+
+/* --- idle time by the range that it is due to --------------------------------------------------------------------------- */
+
+static int by_range(const void *a, const void *b) {
+    const ps_idle_piece *x = *(const ps_idle_piece *const *)a;
+    const ps_idle_piece *y = *(const ps_idle_piece *const *)b;
+    if (x->from != y->from) {
+        return x->from < y->from ? -1 : 1;
+    }
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static bool sort_pieces(host *h, const ps_idle *idle) {
+    h->by_range = ps_calloc(idle->n + 1, sizeof *h->by_range);
+    for (size_t i = 0; h->by_range != NULL && i < idle->n; i++) {
+        if (idle->at[i].cause < PS_N_ACTIVITIES && idle->at[i].from != PS_NONE) {
+            h->by_range[h->n_pieces++] = &idle->at[i];
+        }
+    }
+    if (h->n_pieces > 1) {
+        qsort(h->by_range, h->n_pieces, sizeof *h->by_range, by_range);
+    }
+    return h->by_range != NULL;
+}
+
+static int64_t idle_of(const host *h, uint32_t slice) {
+    size_t low = 0;
+    size_t high = h->n_pieces;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (h->by_range[middle]->from < slice) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    int64_t sum = 0;
+    for (; low < h->n_pieces && h->by_range[low]->from == slice; low++) {
+        sum = ps_ns_add(sum, h->by_range[low]->end_ns - h->by_range[low]->start_ns);
+    }
+    return sum;
+}
+
+/* --- activities ----------------------------------------------------------------------------------------------------------- */
+
+/* The first step of several compiles and allocates what the others use again, and so does what runs outside of them. */
+static bool is_warm_up(const host *h, int activity, int64_t step) {
+    size_t n = 0;
+    const ps_step *steps = ps_trace_steps(h->links->trace, &n);
+    bool is_once = activity == PS_ACTIVITY_ONLINE || activity == PS_ACTIVITY_COMPILE ||
+                   activity == PS_ACTIVITY_MEMORY;
+    return is_once && n > 0 && (step == PS_STEP_OUTSIDE || (n > 1 && step == steps[0].id));
+}
+
+/* What the device was idle for it, without warm-up. */
+static int64_t idle_for(const host *h, int activity) {
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < h->idle->n; i++) {
+        const ps_idle_piece *p = &h->idle->at[i];
+        if (p->cause == activity && !is_warm_up(h, activity, h->overlaps->at[p->row].step)) {
+            sum_ns = ps_ns_add(sum_ns, p->end_ns - p->start_ns);
+        }
+    }
+    return sum_ns;
+}
+
+/* What lies outside of all steps is none of theirs: a synchronisation when the profiler stops. */
+static bool is_outside(const host *h, int64_t start, int64_t end) {
+    return h->windows.n > 0 && end > start && ps_intervals_within_ns(&h->windows, start, end) == 0;
+}
+
+/* Communication alone while the host waits in it; none where nothing was left to launch behind it. */
+static int64_t waited_comm_ns(const host *h, int64_t start, int64_t end) {
+    return h->last_launch_ns >= end ? ps_intervals_within_ns(&h->exposed, start, end) : 0;
+}
+
+static bool take_range(host *h, uint32_t i, ps_intervals *all, ps_intervals *waits) {
+    int64_t end = h->s->start_ns[i] + h->s->dur_ns[i];
+    int64_t start = ps_host_phase_start_ns(&h->activity->phases, i); /* as its idle time counts */
+    ps_report_stops *stops = &h->out->stops[h->activity->of[i]];
+    ps_report_event e = {.start_ns = h->out->origin_ns + start,
+                         .dur_ns = end - start,
+                         .idle_ns = idle_of(h, i),
+                         .comm_ns = waited_comm_ns(h, start, end),
+                         .step = ps_step_of(&h->links->steps, start, end)};
+    if (is_warm_up(h, h->activity->of[i], e.step) || is_outside(h, start, end)) {
+        return true;
+    }
+    stops->n++;
+    return ps_intervals_add(all, start, end) &&
+           (e.comm_ns == 0 || ps_intervals_add(waits, start, end)) && keep(h, stops, e, i);
+}
+
+/* The length of both; `of` is united for it. */
+static int64_t length_of_both_ns(ps_intervals *of, const ps_intervals *with, bool *ok) {
+    ps_intervals both = {0};
+    ps_intervals_unite(of);
+    *ok = *ok && ps_intervals_both(of, with, &both);
+    int64_t ns = ps_intervals_length_ns(&both);
+    ps_intervals_fini(&both);
+    return ns;
+}
+
+/* Threads may stop at the same time: how long they did is counted once, over the union. */
+static bool sum_activities(host *h) {
+    ps_intervals all[PS_N_ACTIVITIES] = {{0}};
+    ps_intervals waits[PS_N_ACTIVITIES] = {{0}};
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < h->s->n; i++) {
+        uint8_t which = h->activity->of[i];
+        ok = which < PS_ACTIVITY_RANGE || !ps_host_activity_begins(h->activity, i) ||
+             take_range(h, i, &all[which], &waits[which]);
+    }
+    for (int which = 0; which < PS_N_ACTIVITIES; which++) {
+        ps_report_stops *stops = &h->out->stops[which];
+        if (h->windows.n > 0) {
+            stops->sum_ns = length_of_both_ns(&all[which], &h->windows, &ok);
+        } else {
+            ps_intervals_unite(&all[which]);
+            stops->sum_ns = ps_intervals_length_ns(&all[which]);
+        }
+        stops->comm_ns = length_of_both_ns(&waits[which], &h->exposed, &ok);
+        stops->idle_ns = idle_for(h, which);
+        ps_intervals_fini(&waits[which]);
+        ps_intervals_fini(&all[which]);
+    }
+    return ok;
+}
+
+/* What the device copies, and nothing else beside, by the activity that launched it. */
+static bool sum_copies(host *h) {
+    ps_intervals alone = {0};
+    ps_intervals of[PS_N_ACTIVITIES] = {{0}};
+    bool ok = true;
+    for (size_t row = 0; ok && row < h->overlaps->n; row++) {
+        const ps_intervals *copies = &h->overlaps->spans[row].copies;
+        for (size_t k = 0; ok && k < copies->n; k++) {
+            ok = ps_intervals_add(&alone, copies->at[k].start_ns, copies->at[k].end_ns);
+        }
+    }
+    ps_intervals_unite(&alone);
+    for (uint32_t i = 0; ok && i < h->s->n; i++) {
+        uint32_t by = h->links->op[i] != PS_NONE ? h->links->op[i] : h->links->call[i];
+        if (h->s->kind[i] == PS_SLICE_COPY && by != PS_NONE) {
+            int64_t start = h->s->start_ns[i];
+            ok = ps_intervals_add(&of[h->activity->of[by]], start, start + h->s->dur_ns[i]);
+        }
+    }
+    for (int which = 0; which < PS_N_ACTIVITIES; which++) {
+        h->out->stops[which].copies_ns = length_of_both_ns(&of[which], &alone, &ok);
+        ps_intervals_fini(&of[which]);
+    }
+    ps_intervals_fini(&alone);
+    return ok;
+}
+
+static bool find_windows(host *h) {
+    size_t n = 0;
+    const ps_step *steps = ps_trace_steps(h->links->trace, &n);
+    bool ok = true;
+    for (size_t i = 0; ok && i < n; i++) {
+        ok = ps_intervals_add(&h->windows, steps[i].start_ns, steps[i].end_ns);
+    }
+    ps_intervals_unite(&h->windows);
+    return ok;
+}
+
+/* Of a kernel, a copy or an operator of communication; outside of steps nobody asks. */
+static void find_last_launch(host *h) {
+    h->last_launch_ns = INT64_MIN;
+    for (uint32_t i = 0; i < h->s->n; i++) {
+        uint32_t launch = ps_is_launched(h->s->kind[i]) ? h->links->call[i] : PS_NONE;
+        int64_t at = launch != PS_NONE ? h->s->start_ns[launch] : INT64_MIN;
+        if (at > h->last_launch_ns && !is_outside(h, at, at + 1)) {
+            h->last_launch_ns = at;
+        }
+    }
+}
+
+/* Where the device was idle or only communicated, by cause; united, for other pieces to see what they share. */
+static bool sum_causes(host *h, const ps_idle *idle) {
+    ps_report_rank *r = h->out;
+    bool ok = true;
+    for (size_t i = 0; ok && i < idle->n; i++) {
+        const ps_idle_piece *p = &idle->at[i];
+        int64_t *sum = &r->idle_ns[p->cause][p->part];
+        *sum = ps_ns_add(*sum, p->end_ns - p->start_ns);
+        ok = ps_intervals_add(&r->idle_spans[p->cause], r->origin_ns + p->start_ns,
+                              r->origin_ns + p->end_ns);
+    }
+    r->awaited_comm_ns = idle->awaited_comm_ns;
+    for (size_t i = 0; ok && i < idle->n_comm; i++) {
+        const ps_idle_piece *p = &idle->comm[i];
+        r->late_comm_ns[p->cause] = ps_ns_add(r->late_comm_ns[p->cause], p->end_ns - p->start_ns);
+        ok = ps_intervals_add(&r->late_comm_spans[p->cause], r->origin_ns + p->start_ns,
+                              r->origin_ns + p->end_ns);
+    }
+    for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
+        ps_report_limit_spans(&r->idle_spans[cause]);
+        ps_report_limit_spans(&r->late_comm_spans[cause]);
+    }
+    return ok;
+}
+
+static void count_launches(host *h) {
+    for (uint32_t i = 0; i < h->s->n; i++) {
+        uint8_t kind = h->s->kind[i];
+        uint32_t call = h->links->call[i];
+        if (call == PS_NONE || (kind != PS_SLICE_KERNEL && kind != PS_SLICE_COMM_KERNEL)) {
+            continue;
+        }
+        h->out->n_launches++;
+        h->out->n_prompt +=
+            h->s->start_ns[i] - (h->s->start_ns[call] + h->s->dur_ns[call]) < PROMPT_NS;
+    }
+}
+
+bool ps_report_gather_host(const ps_host_activity *activity, const ps_overlaps *overlaps,
+                           const ps_idle *idle, ps_report_rank *r) {
+    host h = {.activity = activity,
+              .overlaps = overlaps,
+              .idle = idle,
+              .links = activity->links,
+              .s = ps_trace_slices(activity->links->trace),
+              .out = r};
+    bool ok = find_windows(&h);
+    find_last_launch(&h);
+    ok = ok && sort_pieces(&h, idle) && ps_overlaps_exposed(overlaps, &h.exposed) &&
+         sum_causes(&h, idle) && sum_activities(&h) && sum_copies(&h);
+    if (ok) {
+        count_launches(&h);
+    }
+    ps_free(h.by_range);
+    ps_intervals_fini(&h.exposed);
+    ps_intervals_fini(&h.windows);
+    return ok;
+}

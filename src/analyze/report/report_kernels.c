@@ -1,0 +1,298 @@
+/* Kernels of one rank by type and shape. Names may carry running numbers ("Conv2D7") where the profile has types, so
+ * the type stands for the name there. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/stats/alike.h"
+#include "analyze/rank/kernel_args.h"
+#include "analyze/mfu/mfu.h"
+#include "analyze/report/report_facts.h"
+#include "analyze/report/report_pmu.h"
+#include "base/alloc.h"
+#include "base/idmap.h"
+#include "base/num.h"
+#include "base/strpool.h"
+
+#define SLOW_TIMES 1.5 /* the rule kernel-varies */
+#define MAX_KEPT 2000  /* kinds of kernels of a rank; the rest only counts in the sum */
+
+typedef struct timed {
+    uint32_t row;
+    int64_t dur_ns;
+} timed;
+
+typedef struct kernels {
+    const ps_links *links;
+    const ps_trace *trace;
+    const ps_slices *s;
+    const ps_mfu *mfu;
+    ps_report_rank *out;
+    ps_strpool texts; /* types and shapes */
+    ps_idmap rows;    /* type, shape -> row */
+    timed *all;
+    size_t n, cap;
+    ps_kernel_keys keys;
+    ps_bounds *bounds;
+    ps_classifier classifier;
+    const ps_report_paying *paying;
+} kernels;
+
+static const char *shapes_of(const kernels *k, uint32_t slice) {
+    uint32_t op = k->links->op[slice];
+    const char *text = ps_input_shapes(k->trace, slice);
+    text = text == NULL && op != PS_NONE ? ps_input_shapes(k->trace, op) : text;
+    return text != NULL ? text : "";
+}
+
+static const char *type_of(const kernels *k, uint32_t slice) {
+    const char *type = ps_kernel_type(k->trace, slice);
+    return type != NULL ? type : ps_trace_text(k->trace, k->s->name[slice]);
+}
+
+/* Whether one of the words of a text begins so; words are letters and digits. `whole`: it is that word. */
+static bool has_word(const char *text, const char *word, bool whole) {
+    size_t n = strlen(word);
+    for (const char *at = strstr(text, word); at != NULL; at = strstr(at + 1, word)) {
+        bool begins = at == text || !isalnum((unsigned char)at[-1]);
+        if (begins && (!whole || !isalnum((unsigned char)at[n]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* GPUs multiply 32-bit floats as such or as TF32, at a peak of their own, which chips.def does not have. */
+static bool is_wide_float(const kernels *k, uint32_t slice) {
+    const char *name = ps_trace_text(k->trace, k->s->name[slice]);
+    uint32_t op = k->links->op[slice];
+    const char *types = op != PS_NONE ? ps_trace_arg_text(k->trace, op, "Input type") : NULL;
+    return k->out->vendor == PS_VENDOR_NVIDIA &&
+           (has_word(name, "sgemm", false) || has_word(name, "s1688gemm", true) ||
+            has_word(name, "tf32", false) || (types != NULL && has_word(types, "float", true)));
+}
+
+#define FLOPS_DIFFER 1.5 /* times, between a record and the shapes */
+
+static void take_roofline(ps_kernel_flops f, int64_t dur_ns, ps_report_kernel *kind) {
+    ps_roofline bound = ps_mfu_roofline(f);
+    kind->bytes_s = f.bytes_s;
+    if (bound == PS_ROOFLINE_MEMORY) {
+        kind->memory_ns = ps_ns_add(kind->memory_ns, dur_ns);
+        kind->memory_bytes += f.bytes;
+        kind->memory_flops += f.flops;
+    } else if (bound == PS_ROOFLINE_UNKNOWN) {
+        kind->unknown_roofline_ns = ps_ns_add(kind->unknown_roofline_ns, dur_ns);
+    }
+}
+
+static void add_flops(const kernels *k, uint32_t slice, ps_report_kernel *kind) {
+    ps_kernel_flops f = ps_mfu_of(k->mfu, slice);
+    int64_t dur_ns = k->s->dur_ns[slice];
+    bool is_odd = f.shape_flops > 0 && (f.flops > f.shape_flops * FLOPS_DIFFER ||
+                                        f.shape_flops > f.flops * FLOPS_DIFFER);
+    if (f.flops > 0 && is_odd) {
+        kind->odd_recorded_flops += f.flops;
+        kind->odd_shape_flops += f.shape_flops;
+    } else if (f.flops > 0 && f.peak_flop_s > 0 && dur_ns > 0 && !is_wide_float(k, slice)) {
+        kind->product = ps_mfu_product_of(k->mfu, slice);
+        kind->flops += f.flops;
+        kind->peak_flops += f.peak_flop_s * (double)dur_ns / 1e9;
+        take_roofline(f, dur_ns, kind);
+    }
+}
+
+static bool is_aicpu(const kernels *k, uint32_t slice) {
+    const char *type = ps_trace_arg_text(k->trace, slice, "taskType");
+    return ps_core_is_aicpu(type);
+}
+
+/* Of databases, kernel_details.csv and op_summary.csv. */
+static const char *input_types(const kernels *k, uint32_t slice) {
+    const char *types = ps_trace_arg_text(k->trace, slice, "inputDataTypes");
+    return types != NULL ? types : ps_trace_arg_text(k->trace, slice, "Input Data Types");
+}
+
+/* Long lists of shapes are cut: they are for people. */
+static const char *keep_text(kernels *k, const char *text) {
+    size_t n = strlen(text);
+    return ps_arena_strndup(&k->out->arena, text, n < 400 ? n : 400);
+}
+
+/* Databases hold shapes in quotes, which say nothing to people. */
+static const char *keep_shapes(kernels *k, const char *text) {
+    size_t n = strlen(text);
+    bool quoted = n >= 2 && text[0] == '"' && text[n - 1] == '"';
+    n = quoted ? n - 2 : n;
+    return ps_arena_strndup(&k->out->arena, text + quoted, n < 400 ? n : 400);
+}
+
+/* Of a new kind: what its first kernel computes, and on what. */
+static bool look_at_first(kernels *k, uint32_t slice, ps_report_kernel *kind) {
+    uint32_t op = k->links->op[slice];
+    ps_kernel_class kind_of = {0};
+    const char *types = input_types(k, slice);
+    types = types == NULL && op != PS_NONE ? ps_trace_arg_text(k->trace, op, "Input type") : types;
+    bool ok = ps_classify(&k->classifier, slice, &kind_of);
+    kind->family = (ps_kernel_family)kind_of.family;
+    kind->is_vector = kind_of.core == PS_CORE_VECTOR;
+    kind->has_types = types != NULL;
+    kind->is_wide =
+        types != NULL && (has_word(types, "float", true) || has_word(types, "FLOAT", true) ||
+                          strstr(types, "DT_FLOAT;") != NULL);
+    return ok;
+}
+
+/* The row of the slice's kind, added when new; PS_NONE when memory is out. */
+static uint32_t row_of(kernels *k, uint32_t slice) {
+    const char *type = type_of(k, slice);
+    const char *shapes = shapes_of(k, slice);
+    ps_str t = ps_strpool_add(&k->texts, type, strlen(type));
+    ps_str s = ps_strpool_add(&k->texts, shapes, strlen(shapes));
+    if (ps_str_is_none(t) || ps_str_is_none(s)) {
+        return PS_NONE;
+    }
+    uint64_t key = (uint64_t)t.id << 32 | s.id;
+    uint32_t row = ps_idmap_get(&k->rows, key);
+    ps_report_rank *r = k->out;
+    if (row != PS_IDMAP_NONE) {
+        return row;
+    }
+    row = (uint32_t)r->n_kernels;
+    if (!ps_grow(&r->kernels, &r->cap_kernels, r->n_kernels + 1, UINT32_MAX - 1,
+                 sizeof *r->kernels) ||
+        !ps_idmap_put(&k->rows, key, row)) {
+        return PS_NONE;
+    }
+    r->kernels[r->n_kernels++] =
+        (ps_report_kernel){.type = keep_text(k, type), .shapes = keep_shapes(k, shapes)};
+    bool ok = r->kernels[row].type != NULL && r->kernels[row].shapes != NULL &&
+              look_at_first(k, slice, &r->kernels[row]);
+    return ok ? row : PS_NONE;
+}
+
+static bool add(kernels *k, uint32_t slice) {
+    int64_t dur_ns = k->s->dur_ns[slice];
+    uint32_t row = row_of(k, slice);
+    if (row == PS_NONE || !ps_grow(&k->all, &k->cap, k->n + 1, UINT32_MAX, sizeof *k->all)) {
+        return false;
+    }
+    k->all[k->n++] = (timed){row, dur_ns};
+    ps_report_kernel *kind = &k->out->kernels[row];
+    kind->n++;
+    kind->sum_ns = ps_ns_add(kind->sum_ns, dur_ns);
+    int64_t start_ns = k->s->start_ns[slice];
+    int64_t end_ns = start_ns + dur_ns;
+    kind->pays_ns =
+        ps_ns_add(kind->pays_ns, ps_intervals_within_ns(&k->paying->paying, start_ns, end_ns));
+    if (!kind->is_aicpu && is_aicpu(k, slice)) {
+        const char *types = input_types(k, slice);
+        kind->is_aicpu = true;
+        kind->aicpu_types = types != NULL ? keep_text(k, types) : NULL;
+    }
+    ps_conversion what = ps_report_conversion_of(k->links, slice);
+    if (what != PS_CONVERSION_NONE) {
+        kind->conversion_ns[what] = ps_ns_add(kind->conversion_ns[what], dur_ns);
+        kind->n_conversions[what]++;
+        kind->conversion_alone_ns = ps_ns_add(
+            kind->conversion_alone_ns, ps_intervals_within_ns(&k->paying->alone, start_ns, end_ns));
+    }
+    k->out->kernels_ns = ps_ns_add(k->out->kernels_ns, dur_ns);
+    if (dur_ns > kind->longest_ns || kind->name == NULL) {
+        kind->longest_ns = dur_ns;
+        kind->longest_start_ns = k->out->origin_ns + k->s->start_ns[slice];
+        kind->longest_step = ps_links_step(k->links, slice);
+        kind->name = keep_text(k, ps_trace_text(k->trace, k->s->name[slice]));
+    }
+    ps_bounds_take(k->bounds, slice, !is_aicpu(k, slice), kind);
+    add_flops(k, slice, kind);
+    return kind->name != NULL;
+}
+
+static int compare_timed(const void *a, const void *b) {
+    const timed *x = a;
+    const timed *y = b;
+    if (x->row != y->row) {
+        return x->row < y->row ? -1 : 1;
+    }
+    return x->dur_ns < y->dur_ns ? -1 : x->dur_ns > y->dur_ns;
+}
+
+/* Of one kind, sorted by length. */
+static void find_excess_of_kind(const timed *all, size_t n, int64_t *lengths_ns, int64_t *like_ns,
+                                ps_report_kernel *kind) {
+    for (size_t i = 0; i < n; i++) {
+        lengths_ns[i] = all[i].dur_ns;
+    }
+    kind->median_ns = ps_midpoint_i64(lengths_ns[(n - 1) / 2], lengths_ns[n / 2]);
+    kind->n_excess = (int64_t)ps_outliers_find(lengths_ns, n, SLOW_TIMES, like_ns);
+    if (kind->n_excess * 4 > kind->n) { /* not slow ones but others, of a size that nobody wrote */
+        kind->n_excess = 0;
+    }
+    for (size_t i = 0; kind->n_excess > 0 && i < n; i++) {
+        int64_t beyond_ns = like_ns[i] > 0 ? lengths_ns[i] - like_ns[i] : 0;
+        kind->excess_ns = ps_ns_add(kind->excess_ns, beyond_ns);
+    }
+}
+
+static bool find_excess(kernels *k) {
+    int64_t *lengths_ns = ps_calloc(k->n + 1, sizeof *lengths_ns);
+    int64_t *like_ns = ps_calloc(k->n + 1, sizeof *like_ns);
+    bool ok = lengths_ns != NULL && like_ns != NULL;
+    qsort(k->all, k->n, sizeof *k->all, compare_timed);
+    for (size_t i = 0, end = 0; ok && i < k->n; i = end) {
+        for (end = i; end < k->n && k->all[end].row == k->all[i].row;) {
+            end++;
+        }
+        find_excess_of_kind(k->all + i, end - i, lengths_ns, like_ns,
+                            &k->out->kernels[k->all[i].row]);
+    }
+    ps_free(lengths_ns);
+    ps_free(like_ns);
+    return ok;
+}
+
+static int compare_kinds(const void *a, const void *b) {
+    const ps_report_kernel *x = a;
+    const ps_report_kernel *y = b;
+    if (x->sum_ns != y->sum_ns) {
+        return x->sum_ns > y->sum_ns ? -1 : 1;
+    }
+    int by_type = strcmp(x->type, y->type);
+    return by_type != 0 ? by_type : strcmp(x->shapes, y->shapes);
+}
+
+bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,
+                              const ps_report_paying *paying, ps_report_rank *r, ps_err *err) {
+    kernels k = {.links = links,
+                 .trace = links->trace,
+                 .s = ps_trace_slices(links->trace),
+                 .out = r,
+                 .paying = paying};
+    ps_idmap_init(&k.rows);
+    ps_mfu *mfu = ps_mfu_new(links, in->opts, in->diag, err);
+    k.mfu = mfu;
+    k.bounds = ps_calloc(1, sizeof *k.bounds);
+    bool ok = ps_kernel_keys_init(&k.keys, k.trace) && ps_strpool_init(&k.texts) && mfu != NULL &&
+              k.bounds != NULL && ps_bounds_init(k.bounds, &k.keys, k.trace);
+    ok = ps_classifier_init(&k.classifier, links) && ok;
+    for (uint32_t i = 0; ok && i < k.s->n; i++) {
+        ok = k.s->kind[i] != PS_SLICE_KERNEL || add(&k, i);
+    }
+    if (ok && k.n > 0) {
+        ok = find_excess(&k);
+        qsort(r->kernels, r->n_kernels, sizeof *r->kernels, compare_kinds);
+    }
+    r->n_kernels = r->n_kernels < MAX_KEPT ? r->n_kernels : MAX_KEPT;
+    ps_mfu_free(mfu);
+    ps_free(k.all);
+    ps_kernel_keys_fini(&k.keys);
+    ps_classifier_fini(&k.classifier);
+    if (k.bounds != NULL) {
+        ps_bounds_fini(k.bounds);
+        ps_free(k.bounds);
+    }
+    ps_idmap_fini(&k.rows);
+    ps_strpool_fini(&k.texts);
+    return ok;
+}

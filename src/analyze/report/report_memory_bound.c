@@ -1,0 +1,49 @@
+/* Matrix kernels that memory bounds: their MFU is low whatever their shapes are tiled to. */
+#include <stdio.h>
+
+#include "analyze/report/report_compute.h"
+
+bool ps_compute_is_memory_bound(const ps_compute_kind *k) {
+    return k->memory_ns > k->sum_ns / 2;
+}
+
+static void show_memory_bound(ps_compute *c, const ps_compute_kind *k) {
+    char note[160];
+    double seconds = (double)k->memory_ns / 1e9;
+    (void)snprintf(note, sizeof note,
+                   "%.3g operations a byte; %.3g of %.3g GB/s reached, longest of %lld",
+                   k->memory_flops / k->memory_bytes, k->memory_bytes / seconds / 1e9,
+                   k->one->bytes_s / 1e9, (long long)k->n);
+    ps_compute_show_kind(c, k, note);
+}
+
+void ps_compute_find_memory_bound(ps_compute *c) {
+    ps_findings *f = &c->report->findings;
+    const ps_compute_kind *first = NULL;
+    int64_t sum_ns = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        const ps_compute_kind *k = &c->kinds[i];
+        if (ps_compute_is_memory_bound(k)) {
+            sum_ns = ps_ns_add(sum_ns, k->memory_ns);
+            first = first == NULL ? k : first; /* kinds stand by their time */
+            n++;
+        }
+    }
+    double share = ps_percent(sum_ns, c->sum_ns);
+    if (first == NULL || !ps_rule_fires(f, PS_RULE_MEMORY_BOUND, share)) {
+        return;
+    }
+    ps_findings_add(
+        f, (ps_finding){.rule = PS_RULE_MEMORY_BOUND, .rank = -1, .stage = -1, .value = share},
+        "Memory bounds %zu kind%s of matrix kernels, %.1f %% of the computing (%s in a step of the mean "
+        "rank), most of it %.100s of %.80s: its tensors have too few operations for each byte to keep "
+        "the chip busy.",
+        n, n == 1 ? "" : "s", share, ps_ns_text_of(ps_compute_mean_step_ns(c, sum_ns)).text,
+        first->one->type, first->one->shapes);
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        if (ps_compute_is_memory_bound(&c->kinds[i])) {
+            show_memory_bound(c, &c->kinds[i]);
+        }
+    }
+}

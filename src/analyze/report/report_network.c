@@ -1,0 +1,380 @@
+/* Links and packets, from what the profile's own communication tables say, and the sizes of messages. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/stats/alike.h"
+#include "analyze/derived/comm_roster.h"
+#include "analyze/report/report.h"
+#include "analyze/report/report_advice.h"
+#include "analyze/derived/slow_link_matrix.h"
+#include "analyze/rank/step_index.h"
+#include "base/alloc.h"
+#include "base/num.h"
+
+/* --- links ----------------------------------------------------------------------------------------------------------- */
+
+static const ps_report_member *member_of_rank(const ps_report *report, int64_t rank) {
+    for (size_t i = 0; i < report->n_members; i++) {
+        if (report->members[i].rank == rank) {
+            return &report->members[i];
+        }
+    }
+    return NULL;
+}
+
+static int64_t ms_to_ns(double ms) {
+    return ms > 0 && ms < 1e12 ? (int64_t)(ms * 1e6) : 0;
+}
+
+static void show_link(ps_report *report, const ps_slow_link *l) {
+    char name[96];
+    char note[128];
+    (void)snprintf(name, sizeof name, "%.32s to rank %s", l->transport, PS_RANK(l->destination));
+    (void)snprintf(note, sizeof note, "%.3g GB/s, median of %zu links %.3g GB/s, %.3g MB",
+                   l->bandwidth, l->n_alike, l->median, l->size);
+    ps_findings_evidence(&report->findings, (ps_evidence){.rank = l->source,
+                                                          .step = PS_STEP_OUTSIDE,
+                                                          .start_ns = PS_NO_START,
+                                                          .dur_ns = ms_to_ns(l->time),
+                                                          .name = name,
+                                                          .note = note});
+}
+
+static void keep_links(ps_report *report, const ps_slow_links *found) {
+    for (size_t i = 0; i < found->n && i < PS_REPORT_LINKS_KEPT; i++) {
+        const ps_slow_link *l = &found->all[i];
+        const char *group = ps_arena_strndup(&report->findings.arena, l->group, strlen(l->group));
+        if (group == NULL) {
+            report->findings.failed = true;
+            return;
+        }
+        report->slow_links[report->n_slow_links++] =
+            (ps_report_slow_link){l->source, l->destination, group};
+    }
+}
+
+static bool has_group(const ps_report_member *m, const char *key) {
+    char own[PS_COMM_KEY_SIZE];
+    bool found = false;
+    ps_str last = PS_STR_NONE;
+    for (size_t i = 0; i < m->facts->comm.n && !found; i++) {
+        ps_str group = m->facts->comm.ops[i].group;
+        if (!ps_str_is_none(group) && !ps_str_eq(group, last)) {
+            ps_comm_key(ps_comm_text(&m->facts->comm, group), own, sizeof own);
+            found = strcmp(own, key) == 0;
+            last = group;
+        }
+    }
+    return found;
+}
+
+const ps_report_slow_link *ps_report_slow_link_of(const ps_report *report, int64_t rank) {
+    const ps_report_member *m = member_of_rank(report, rank);
+    for (size_t i = 0; i < report->n_slow_links; i++) {
+        const ps_report_slow_link *l = &report->slow_links[i];
+        bool is_end = rank == l->source || rank == l->destination;
+        if (is_end || (m != NULL && l->group[0] != '\0' && has_group(m, l->group))) {
+            return l;
+        }
+    }
+    return NULL;
+}
+
+/* What the slowest one would save at the median's speed: all links of a collective work at once. */
+static void say_links(ps_report *report, const ps_slow_links *found) {
+    const ps_slow_link *worst = &found->all[0];
+    const ps_report_member *m = member_of_rank(report, worst->source);
+    m = m != NULL ? m : &report->members[0];
+    double share = 100 * worst->bandwidth / worst->median;
+    int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_SLOW_LINK,
+                     .rank = worst->source,
+                     .stage = m->stage,
+                     .gain_ns = ms_to_ns(worst->time * (1 - share / 100)) / n_steps,
+                     .value = share},
+        "%zu link%s far below the median of the same transport and size; the slowest, %.32s from rank "
+        "%lld to rank %s, reaches %.3g of %.3g GB/s.",
+        found->n, found->n == 1 ? " is" : "s are", worst->transport, (long long)worst->source,
+        PS_RANK(worst->destination), worst->bandwidth, worst->median);
+    for (size_t i = 0; i < found->n && i < PS_EVIDENCE_MAX; i++) {
+        show_link(report, &found->all[i]);
+    }
+}
+
+/* By the definition of the mode slow_link. */
+static void find_links(ps_report *report) {
+    void **parts = ps_calloc(report->in->n_ranks + 1, sizeof *parts);
+    ps_slow_links found = {0};
+    ps_err err = PS_ERR_INIT;
+    if (parts == NULL) {
+        report->findings.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < report->n_members; i++) {
+        parts[report->members[i].index] = report->members[i].facts->part;
+    }
+    ps_reduce_input in = *report->in;
+    in.partials = parts;
+    double share = report->findings.thresholds[PS_RULE_SLOW_LINK] / 100;
+    if (ps_slow_links_find(&in, share, &found, &err) != PS_OK) {
+        report->findings.failed = true;
+    } else if (found.n > 0 && report->n_members > 0) {
+        say_links(report, &found);
+        keep_links(report, &found);
+    }
+    ps_slow_links_fini(&found);
+    ps_free(parts);
+}
+
+/* --- packets ----------------------------------------------------------------------------------------------------------- */
+
+static double share_of(const ps_report_packets *packets) {
+    return packets->all_mb > 0 ? 100 * packets->small_mb / packets->all_mb : 0;
+}
+
+/* The transport with the largest share of them; NULL: none has any. */
+static const ps_report_packets *smallest_packets(const ps_report_member *m) {
+    const ps_report_packets *most = NULL;
+    for (size_t i = 0; i < m->facts->n_packets; i++) {
+        const ps_report_packets *p = &m->facts->packets[i];
+        most = share_of(p) > (most != NULL ? share_of(most) : 0) ? p : most;
+    }
+    return most;
+}
+
+static double small_share(const ps_report *report, const ps_report_member *m, const void *none) {
+    const ps_report_packets *most = smallest_packets(m);
+    (void)report;
+    (void)none;
+    return most != NULL ? share_of(most) : 0;
+}
+
+static void find_packets(ps_report *report) {
+    ps_worst all = ps_report_worst(report, PS_RULE_SMALL_PACKETS, small_share, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return;
+    }
+    const ps_report_packets *packets = smallest_packets(worst);
+    bool is_rdma = strcmp(packets->transport, "RDMA") == 0;
+    ps_findings_add(&report->findings,
+                    (ps_finding){.rule = PS_RULE_SMALL_PACKETS,
+                                 .rank = worst->rank,
+                                 .stage = worst->stage,
+                                 .value = all.value,
+                                 .n_over = all.n_over},
+                    "On rank %s %.1f %% of %.4g MB over %.32s go in packets below %d MB.",
+                    PS_RANK(worst->rank), all.value, packets->all_mb, packets->transport,
+                    is_rdma ? 1 : 16);
+    char advice[PS_ADVICE_TEXT];
+    ps_findings_remedy(&report->findings,
+                       ps_report_packets_advice(report, worst, advice, sizeof advice));
+}
+
+static double retransmitted_ms(const ps_report *report, const ps_report_member *m,
+                               const void *none) {
+    (void)report;
+    (void)none;
+    return (double)m->facts->retransmitted.dur_ns / 1e6;
+}
+
+static void find_retransmission(ps_report *report) {
+    ps_worst all = ps_report_worst(report, PS_RULE_RETRANSMISSION, retransmitted_ms, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return;
+    }
+    const ps_report_event *e = &worst->facts->retransmitted;
+    int64_t n_steps = worst->facts->n_steps > 0 ? (int64_t)worst->facts->n_steps : 1;
+    ps_findings_add(&report->findings,
+                    (ps_finding){.rule = PS_RULE_RETRANSMISSION,
+                                 .rank = worst->rank,
+                                 .stage = worst->stage,
+                                 .gain_ns = e->dur_ns / n_steps,
+                                 .value = all.value,
+                                 .n_over = all.n_over},
+                    "%.120s of rank %s was in transit over RDMA for %s.", e->name,
+                    PS_RANK(worst->rank), ps_ns_text_of(e->dur_ns).text);
+    bool placed = e->start_ns != PS_NO_TIME;
+    ps_findings_evidence(&report->findings,
+                         (ps_evidence){.rank = worst->rank,
+                                       .step = placed ? e->step : PS_STEP_OUTSIDE,
+                                       .start_ns = placed ? e->start_ns : PS_NO_START,
+                                       .dur_ns = e->dur_ns,
+                                       .name = e->name,
+                                       .note = "in transit"});
+}
+
+/* --- alignment --------------------------------------------------------------------------------------------------------- */
+
+#define LEAST_BYTES 1000000
+
+static bool is_odd(const ps_report *report, const ps_comm_op *op) {
+    double unit = report->findings.thresholds[PS_RULE_BYTE_ALIGNMENT];
+    return unit >= 1 && op->size_bytes > LEAST_BYTES && fmod((double)op->size_bytes, unit) != 0;
+}
+
+/* Operators bear one name in several groups or steps; their length tells them apart. */
+const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm_op *op) {
+    const ps_comm_tables *t = m->facts->part != NULL ? &m->facts->part->tables : NULL;
+    const char *name = ps_comm_text(&m->facts->comm, op->name);
+    double length_ms = (double)(op->end_ns - op->start_ns) / 1e6;
+    for (size_t i = 0; t != NULL && i < t->n_times; i++) {
+        const ps_comm_time *row = &t->times[i];
+        const char *other = ps_comm_tables_text(t, row->op);
+        size_t n = strcspn(other, "@");
+        if (strlen(name) == n && strncmp(name, other, n) == 0 &&
+            fabs(row->elapsed - length_ms) <= length_ms / 100) {
+            return row;
+        }
+    }
+    return NULL;
+}
+
+static int64_t length_of(const ps_comm_op *op) {
+    return op->end_ns - op->start_ns;
+}
+
+static int by_likeness(const void *a, const void *b) {
+    const ps_comm_op *x = *(const ps_comm_op *const *)a;
+    const ps_comm_op *y = *(const ps_comm_op *const *)b;
+    const int64_t left[] = {x->type.id, x->group.id, x->size_bytes, length_of(x), x->slice};
+    const int64_t right[] = {y->type.id, y->group.id, y->size_bytes, length_of(y), y->slice};
+    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
+        if (left[i] != right[i]) {
+            return left[i] < right[i] ? -1 : 1;
+        }
+    }
+    return 0;
+}
+
+static bool are_alike(const ps_comm_op *x, const ps_comm_op *y) {
+    return ps_alike_of((ps_alike_facts){x->type.id, x->group.id, x->size_bytes},
+                       (ps_alike_facts){y->type.id, y->group.id, y->size_bytes}) == PS_ALIKE_SURE;
+}
+
+static bool is_text(const ps_report_member *m, ps_str a, const ps_report_member *n, ps_str b) {
+    return strcmp(ps_comm_text(&m->facts->comm, a), ps_comm_text(&n->facts->comm, b)) == 0;
+}
+
+/* The shortest one of its like on any rank: who comes last does not wait. Few tell nothing: 0. */
+static int64_t shortest_alike(const ps_report *report, const ps_report_member *m,
+                              const ps_comm_op *op) {
+    int64_t shortest_ns = length_of(op);
+    size_t n = 0;
+    for (size_t k = 0; k < report->n_members && !ps_str_is_none(op->group); k++) {
+        const ps_report_member *other = &report->members[k];
+        for (size_t i = 0; i < other->facts->comm.n; i++) {
+            const ps_comm_op *x = &other->facts->comm.ops[i];
+            if (x->size_bytes == op->size_bytes && is_text(m, op->type, other, x->type) &&
+                is_text(m, op->group, other, x->group)) {
+                shortest_ns = length_of(x) < shortest_ns ? length_of(x) : shortest_ns;
+                n++;
+            }
+        }
+    }
+    return n >= PS_LEAST_ALIKE ? shortest_ns : 0;
+}
+
+/* Messages whose size is no multiple, and what of their time is transit: as the profile says, else at most what the
+ * shortest one of its like took, for what an operator waits is no message's fault; where that is not known either, nothing. */
+typedef struct odd_messages {
+    size_t n, n_told;   /* all; those that something is known of */
+    int64_t transit_ns; /* in a step */
+    bool is_bound;      /* of some it is only said that it is not more */
+} odd_messages;
+
+#define MAX_LOOKED_UP 4096 /* operators whose times are looked for in the profile's tables */
+
+static bool add_up_odd(const ps_report *report, const ps_report_member *m, odd_messages *out) {
+    const ps_comm_op **all = ps_calloc(m->facts->comm.n + 1, sizeof *all);
+    *out = (odd_messages){0};
+    for (size_t i = 0; all != NULL && i < m->facts->comm.n; i++) {
+        if (is_odd(report, &m->facts->comm.ops[i])) {
+            all[out->n++] = &m->facts->comm.ops[i];
+        }
+    }
+    if (out->n > 1) {
+        qsort(all, out->n, sizeof *all, by_likeness);
+    }
+    int64_t shortest_ns = 0;
+    for (size_t i = 0; i < out->n; i++) {
+        if (i == 0 || !are_alike(all[i - 1], all[i])) {
+            shortest_ns = shortest_alike(report, m, all[i]);
+        }
+        const ps_comm_time *row = out->n <= MAX_LOOKED_UP ? ps_report_comm_time(m, all[i]) : NULL;
+        bool is_said = row != NULL && row->transit >= 0;
+        out->is_bound = out->is_bound || (!is_said && shortest_ns > 0);
+        out->n_told += is_said || shortest_ns > 0;
+        out->transit_ns =
+            ps_ns_add(out->transit_ns, is_said ? ms_to_ns(row->transit) : shortest_ns);
+    }
+    if (m->facts->n_steps > 0) {
+        out->transit_ns /= (int64_t)m->facts->n_steps;
+    }
+    ps_free(all);
+    return all != NULL;
+}
+
+/* How much faster aligned ones would be is not known. */
+static void find_alignment(ps_report *report) {
+    const ps_report_member *worst = NULL;
+    odd_messages most = {0};
+    size_t n_over = 0;
+    for (size_t m = 0; m < report->n_members; m++) {
+        odd_messages here;
+        if (!add_up_odd(report, &report->members[m], &here)) {
+            report->findings.failed = true;
+        } else {
+            n_over += ps_percent(here.transit_ns, report->step_ns) > 1;
+            worst = here.transit_ns > most.transit_ns ? &report->members[m] : worst;
+            most = here.transit_ns > most.transit_ns ? here : most;
+        }
+    }
+    if (worst == NULL || ps_percent(most.transit_ns, report->step_ns) <= 1) {
+        return;
+    }
+    const ps_comm_op *largest = NULL;
+    for (size_t i = 0; i < worst->facts->comm.n; i++) {
+        const ps_comm_op *op = &worst->facts->comm.ops[i];
+        bool larger = largest == NULL || op->size_bytes > largest->size_bytes;
+        largest = is_odd(report, op) && larger ? op : largest;
+    }
+    double unit = report->findings.thresholds[PS_RULE_BYTE_ALIGNMENT];
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){.rule = PS_RULE_BYTE_ALIGNMENT,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = fmod((double)largest->size_bytes, unit),
+                     .n_over = n_over},
+        "On rank %s %zu messages over 1 MB in %zu step%s are no multiple of %.4g bytes; they are in transit for %s%s in a "
+        "step.%s",
+        PS_RANK(worst->rank), most.n_told, worst->facts->n_steps,
+        worst->facts->n_steps == 1 ? "" : "s", unit, most.is_bound ? "at most " : "",
+        ps_ns_text_of(most.transit_ns).text,
+        most.is_bound
+            ? " The profile does not tell transit from waiting: of each kind and size the "
+              "shortest one counts."
+            : "");
+    char note[64];
+    (void)snprintf(note, sizeof note, "%lld bytes", (long long)largest->size_bytes);
+    ps_findings_evidence(&report->findings,
+                         (ps_evidence){.rank = worst->rank,
+                                       .step = largest->step,
+                                       .start_ns = largest->start_ns,
+                                       .dur_ns = largest->end_ns - largest->start_ns,
+                                       .name = ps_comm_text(&worst->facts->comm, largest->name),
+                                       .note = note});
+}
+
+void ps_report_network(ps_report *report) {
+    find_links(report);
+    find_packets(report);
+    find_retransmission(report);
+    find_alignment(report);
+}

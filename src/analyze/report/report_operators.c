@@ -1,0 +1,137 @@
+/* In which operators, frames and ranges the host is while the device waits for it: each moment belongs to the innermost one, so that
+ * those of an activity add up to its idle time. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report/report.h"
+#include "analyze/report/report_facts.h"
+#include "base/alloc.h"
+#include "base/idmap.h"
+
+/* --- one rank --------------------------------------------------------------------------------------------------------- */
+
+typedef struct operator_row {
+    ps_report_operator op;
+    uint8_t activity;
+} operator_row;
+
+typedef struct operator_search {
+    const ps_host_activity *host;
+    const ps_trace *trace;
+    const ps_slices *s;
+    operator_row *rows;
+    size_t n, cap;
+    ps_idmap row_of; /* name and activity -> row */
+    uint8_t *seen;   /* bit by slice */
+} operator_search;
+
+/* Where there is nothing but the window of a step it is what is around that. */
+static bool add_moment(operator_search *x, uint8_t activity, uint32_t slice, int64_t ns) {
+    while (slice != PS_NONE && ps_is_step_window(x->host->links, slice)) {
+        slice = x->host->links->parent[slice];
+    }
+    if (slice == PS_NONE) {
+        return true;
+    }
+    uint64_t key = (uint64_t)x->s->name[slice].id * PS_N_ACTIVITIES + activity;
+    uint32_t row = ps_idmap_get(&x->row_of, key);
+    if (row == PS_IDMAP_NONE) {
+        row = (uint32_t)x->n;
+        if (!ps_grow(&x->rows, &x->cap, x->n + 1, UINT32_MAX - 1, sizeof *x->rows) ||
+            !ps_idmap_put(&x->row_of, key, row)) {
+            return false;
+        }
+        const char *name = ps_trace_text(x->trace, x->s->name[slice]);
+        x->rows[x->n++] = (operator_row){.op = {.name = name}, .activity = activity};
+    }
+    uint8_t bit = (uint8_t)(1u << slice % 8);
+    ps_report_operator *op = &x->rows[row].op;
+    op->n += (x->seen[slice / 8] & bit) == 0;
+    op->idle_ns = ps_ns_add(op->idle_ns, ns);
+    x->seen[slice / 8] |= bit;
+    return true;
+}
+
+static bool add_piece(operator_search *x, const ps_idle_piece *p) {
+    uint32_t thread = x->host->thread_of[x->s->track[p->from]];
+    bool ok = true;
+    for (int64_t at = p->start_ns; ok && thread != PS_NONE && at < p->end_ns;) {
+        int64_t until = p->end_ns;
+        uint32_t slice = ps_host_innermost_at(x->host, thread, at, p->end_ns, &until);
+        ok = slice == PS_NONE || add_moment(x, p->cause, slice, until - at);
+        at = until;
+    }
+    return ok;
+}
+
+static int most_idle_first(const void *a, const void *b) {
+    const operator_row *x = a;
+    const operator_row *y = b;
+    if (x->activity != y->activity) {
+        return x->activity < y->activity ? -1 : 1;
+    }
+    if (x->op.idle_ns != y->op.idle_ns) {
+        return x->op.idle_ns > y->op.idle_ns ? -1 : 1;
+    }
+    return strcmp(x->op.name, y->op.name);
+}
+
+static bool keep_operators(const operator_search *x, ps_report_rank *r) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < x->n; i++) {
+        ps_report_stops *stops = &r->stops[x->rows[i].activity];
+        if (stops->n_operators++ < PS_REPORT_OPERATORS_KEPT) {
+            ps_report_operator *op = &stops->operators[stops->n_operators - 1];
+            *op = x->rows[i].op;
+            op->name = ps_arena_strndup(&r->arena, op->name, strlen(op->name));
+            ok = op->name != NULL;
+        }
+    }
+    return ok;
+}
+
+bool ps_report_gather_operators(const ps_host_activity *host, const ps_idle *idle,
+                                ps_report_rank *r) {
+    operator_search x = {.host = host, .trace = host->links->trace};
+    x.s = ps_trace_slices(x.trace);
+    x.seen = ps_calloc((size_t)x.s->n / 8 + 1, 1);
+    ps_idmap_init(&x.row_of);
+    bool ok = x.seen != NULL;
+    for (size_t i = 0; ok && i < idle->n; i++) {
+        bool is_of_range = idle->at[i].cause < PS_N_ACTIVITIES && idle->at[i].from != PS_NONE;
+        ok = !is_of_range || add_piece(&x, &idle->at[i]);
+    }
+    if (x.n > 1) {
+        qsort(x.rows, x.n, sizeof *x.rows, most_idle_first);
+    }
+    ok = ok && keep_operators(&x, r);
+    ps_free(x.rows);
+    ps_free(x.seen);
+    ps_idmap_fini(&x.row_of);
+    return ok;
+}
+
+/* --- what is said ------------------------------------------------------------------------------------------------------ */
+
+void ps_report_say_operators(const ps_report_rank *r, ps_activity activity, char *out,
+                             size_t size) {
+    const ps_report_stops *stops = &r->stops[activity];
+    int64_t n_steps = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
+    int64_t left_ns = ps_report_idle_ns(r, (int)activity);
+    size_t n = stops->n_operators < PS_REPORT_OPERATORS_KEPT ? stops->n_operators
+                                                             : PS_REPORT_OPERATORS_KEPT;
+    size_t at = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < n && at < size && stops->operators[i].idle_ns >= n_steps; i++) {
+        const ps_report_operator *op = &stops->operators[i];
+        at += (size_t)snprintf(out + at, size - at, "%s%.80s %s (%.3g a step)", i > 0 ? ", " : "",
+                               op->name, ps_ns_text_of(op->idle_ns / n_steps).text,
+                               (double)op->n / (double)n_steps);
+        left_ns -= op->idle_ns;
+    }
+    if (stops->n_operators > n && left_ns >= n_steps && at < size) {
+        (void)snprintf(out + at, size - at, ", %zu others %s", stops->n_operators - n,
+                       ps_ns_text_of(left_ns / n_steps).text);
+    }
+}

@@ -1,0 +1,220 @@
+/* Optimisers that launch hundreds of kernels where a fused twin launches a few. How long the device waits for the host meanwhile is
+ * the rule host-optimizer's. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/report/report.h"
+#include "analyze/rank/step_index.h"
+#include "base/alloc.h"
+#include "base/idmap.h"
+#include "base/num.h"
+
+#define MAX_AROUND 64
+
+/* --- optimisers: one rank -------------------------------------------------------------------------------------------- */
+
+enum { STEP_LENGTH = sizeof "Optimizer.step#" - 1 };
+
+static bool is_optimiser(const ps_trace *t, const ps_slices *s, uint32_t slice) {
+    return ps_is_host_range(s->kind[slice]) &&
+           ps_is_optimizer_step(ps_trace_text(t, s->name[slice]));
+}
+
+typedef struct optimiser_run {
+    uint32_t slice;
+    int64_t n, ns;
+    int64_t n_foreach, n_fused; /* of n */
+} optimiser_run;
+
+typedef struct optimisers {
+    const ps_links *links;
+    const ps_slices *s;
+    optimiser_run *runs;
+    size_t n, cap;
+    ps_idmap rows; /* slice -> run */
+} optimisers;
+
+static bool begins(const char *text, const char *with) {
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static void note_way(const optimisers *o, uint32_t kernel, optimiser_run *run) {
+    uint32_t op = o->links->op[kernel];
+    const char *name = op != PS_NONE ? ps_trace_text(o->links->trace, o->s->name[op]) : "";
+    run->n_foreach += begins(name, "aten::_foreach_");
+    run->n_fused += begins(name, "aten::_fused_");
+}
+
+static bool note_kernel(optimisers *o, uint32_t kernel) {
+    const ps_trace *t = o->links->trace;
+    uint32_t at = o->links->op[kernel] != PS_NONE ? o->links->op[kernel] : o->links->call[kernel];
+    for (int around = 0; at != PS_NONE && around < MAX_AROUND && !is_optimiser(t, o->s, at);
+         around++) {
+        at = o->links->parent[at];
+    }
+    if (at == PS_NONE || !is_optimiser(t, o->s, at)) {
+        return true;
+    }
+    uint32_t row = ps_idmap_get(&o->rows, at);
+    if (row == PS_IDMAP_NONE) {
+        row = (uint32_t)o->n;
+        if (!ps_grow(&o->runs, &o->cap, o->n + 1, UINT32_MAX - 1, sizeof *o->runs) ||
+            !ps_idmap_put(&o->rows, at, row)) {
+            return false;
+        }
+        o->runs[o->n++] = (optimiser_run){.slice = at};
+    }
+    o->runs[row].n++;
+    note_way(o, kernel, &o->runs[row]);
+    o->runs[row].ns = ps_ns_add(o->runs[row].ns, o->s->dur_ns[kernel]);
+    return true;
+}
+
+/* The run with the most kernels, the first of several. */
+static bool take_most(const optimisers *o, ps_report_rank *r) {
+    const optimiser_run *most = NULL;
+    for (size_t i = 0; i < o->n; i++) {
+        most = most == NULL || o->runs[i].n > most->n ? &o->runs[i] : most;
+    }
+    if (most == NULL) {
+        return true;
+    }
+    int64_t start = o->s->start_ns[most->slice];
+    int64_t dur = o->s->dur_ns[most->slice];
+    const char *name = ps_trace_text(o->links->trace, o->s->name[most->slice]);
+    r->optimiser =
+        (ps_report_optimiser){.name = ps_arena_strndup(&r->arena, name, strnlen(name, 200)),
+                              .start_ns = r->origin_ns + start,
+                              .dur_ns = dur,
+                              .step = ps_step_of(&o->links->steps, start, start + dur),
+                              .n_kernels = most->n,
+                              .kernels_ns = most->ns,
+                              .way = most->n_fused > most->n / 2     ? PS_OPTIMISER_FUSED
+                                     : most->n_foreach > most->n / 2 ? PS_OPTIMISER_FOREACH
+                                                                     : PS_OPTIMISER_PLAIN};
+    return r->optimiser.name != NULL;
+}
+
+bool ps_report_gather_optimiser(const ps_links *links, ps_report_rank *r) {
+    optimisers o = {.links = links, .s = ps_trace_slices(links->trace)};
+    bool ok = true;
+    ps_idmap_init(&o.rows);
+    for (uint32_t i = 0; ok && i < o.s->n; i++) {
+        ok = o.s->kind[i] != PS_SLICE_KERNEL || note_kernel(&o, i);
+    }
+    ok = ok && take_most(&o, r);
+    ps_free(o.runs);
+    ps_idmap_fini(&o.rows);
+    return ok;
+}
+
+/* --- optimisers: the rule ---------------------------------------------------------------------------------------------- */
+
+/* "Optimizer.step#AdamW.step" */
+static const char *fused_twin(const char *range, ps_vendor vendor) {
+    static const struct {
+        const char *name, *ascend, *nvidia;
+    } TWINS[] = {
+        {"Adadelta", "torch_npu.optim.NpuFusedAdadelta", NULL},
+        {"Adagrad", NULL, "torch.optim.Adagrad(foreach=True)"},
+        {"Adam", "torch_npu.optim.NpuFusedAdam", "torch.optim.Adam(fused=True)"},
+        {"AdamW", "torch_npu.optim.NpuFusedAdamW", "torch.optim.AdamW(fused=True)"},
+        {"BertAdam", "torch_npu.optim.NpuFusedBertAdam", NULL},
+        {"Lamb", "torch_npu.optim.NpuFusedLamb", NULL},
+        {"RMSprop", "torch_npu.optim.NpuFusedRMSprop", "torch.optim.RMSprop(foreach=True)"},
+        {"RMSpropTF", "torch_npu.optim.NpuFusedRMSpropTF", NULL},
+        {"SGD", "torch_npu.optim.NpuFusedSGD", "torch.optim.SGD(fused=True)"}};
+    const char *name = range + STEP_LENGTH;
+    size_t n = strcspn(name, ".");
+    for (size_t i = 0; i < sizeof TWINS / sizeof *TWINS; i++) {
+        if (strlen(TWINS[i].name) == n && memcmp(TWINS[i].name, name, n) == 0 &&
+            strcmp(name + n, ".step") == 0) {
+            return vendor == PS_VENDOR_ASCEND   ? TWINS[i].ascend
+                   : vendor == PS_VENDOR_NVIDIA ? TWINS[i].nvidia
+                                                : NULL;
+        }
+    }
+    return NULL;
+}
+
+static const char *const WAYS[] = {[PS_OPTIMISER_PLAIN] = "",
+                                   [PS_OPTIMISER_FOREACH] = ", with foreach operators already",
+                                   [PS_OPTIMISER_FUSED] = ", with fused operators already"};
+
+/* What would launch fewer: nothing that is in use already. */
+static const char *fewer_text(const ps_report_optimiser *o, ps_vendor vendor, char out[160]) {
+    const char *twin = fused_twin(o->name, vendor);
+    bool is_foreach = twin != NULL && strstr(twin, "foreach=True") != NULL;
+    if (o->way == PS_OPTIMISER_FUSED) {
+        return "What would launch fewer is not known.";
+    }
+    if (twin == NULL || (is_foreach && o->way == PS_OPTIMISER_FOREACH)) {
+        twin = o->way == PS_OPTIMISER_FOREACH ? "A fused optimiser"
+                                              : "An optimiser with foreach or fused";
+    }
+    (void)snprintf(out, 160, "%s updates all parameters in a few.", twin);
+    return out;
+}
+
+bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,
+                                size_t size) {
+    const ps_report_optimiser *o = &m->facts->optimiser;
+    double limit = report->findings.thresholds[PS_RULE_OPTIMISER_LAUNCHES];
+    if (o->name == NULL || (double)o->n_kernels > limit) {
+        return false;
+    }
+    bool is_nvidia = report->vendor == PS_VENDOR_NVIDIA;
+    bool is_fused = o->way == PS_OPTIMISER_FUSED;
+    (void)snprintf(
+        out, size,
+        "%s%sA step launches %lld kernel%s%s: it is not their number that takes the time.",
+        is_fused                             ? "Fewer parameter groups"
+        : is_nvidia                          ? "fused=True where the optimiser has it"
+        : report->vendor == PS_VENDOR_ASCEND ? "Fused optimisers of torch_npu (NpuFusedAdamW ...)"
+                                             : "A fused optimiser",
+        is_nvidia ? "; capturable=True with CUDA graphs. " : ". ", (long long)o->n_kernels,
+        o->n_kernels == 1 ? "" : "s", WAYS[o->way]);
+    return true;
+}
+
+static double optimiser_kernels(const ps_report *report, const ps_report_member *m,
+                                const void *none) {
+    (void)report;
+    (void)none;
+    return m->facts->optimiser.name != NULL ? (double)m->facts->optimiser.n_kernels : 0;
+}
+
+void ps_report_optimiser_launches(ps_report *r) {
+    ps_worst all = ps_report_worst(r, PS_RULE_OPTIMISER_LAUNCHES, optimiser_kernels, NULL);
+    const ps_report_member *worst = all.member;
+    if (worst == NULL) {
+        return;
+    }
+    const ps_report_optimiser *o = &worst->facts->optimiser;
+    char than[160];
+    ps_findings_add(
+        &r->findings,
+        (ps_finding){.rule = PS_RULE_OPTIMISER_LAUNCHES,
+                     .title = o->way == PS_OPTIMISER_PLAIN ? NULL
+                                                           : "The optimiser launches many kernels",
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .value = all.value,
+                     .n_over = all.n_over},
+        "On rank %s one %.120s launches %lld kernels of %s on average%s. %s", PS_RANK(worst->rank),
+        o->name, (long long)o->n_kernels, ps_ns_text_of(o->kernels_ns / o->n_kernels).text,
+        WAYS[o->way], fewer_text(o, r->vendor, than));
+    if (o->way != PS_OPTIMISER_PLAIN) {
+        ps_findings_remedy(&r->findings,
+                           o->way == PS_OPTIMISER_FUSED
+                               ? "Fewer parameters: flatten those of a layer into one, or fewer "
+                                 "parameter groups."
+                               : "Take the fused one of its kind.");
+    }
+    ps_findings_evidence(&r->findings, (ps_evidence){.rank = worst->rank,
+                                                     .step = o->step,
+                                                     .start_ns = o->start_ns,
+                                                     .dur_ns = o->dur_ns,
+                                                     .name = o->name,
+                                                     .note = "the one with the most kernels"});
+}

@@ -1,0 +1,812 @@
+/* The pipeline in findings: from the tables that the chart came with (docs/bubble.md), as means over its steps. Of a stage
+ * that several pipelines have, one speaks for all: that of the median; where one is far off, the worst is named with it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report/report.h"
+#include "analyze/report/report_gains.h"
+#include "analyze/rank/step_index.h"
+#include "base/alloc.h"
+#include "base/num.h"
+
+/* One stage of one pipeline, sums over the steps. */
+typedef struct stage {
+    int32_t stage, pipeline, rank;
+    int64_t n_steps;
+    int64_t busy_ns, bubble_ns, warmup_ns, stall_ns, cooldown_ns;
+    int64_t for_stages_ns, transfer_ns, other_ns;
+    int64_t worst_step, worst_bubble_ns;
+} stage;
+
+typedef struct pipes {
+    ps_report *report;
+    stage *
+        stages; /* by pipeline, in the order of PipelineBubble's first step; those whose bubble is told */
+    size_t n, cap;
+    int32_t *numbers; /* [n_numbers] the stages that they are, ascending */
+    size_t n_numbers, n_pipelines;
+    const stage **of_number; /* [n] scratch */
+    int64_t step_ns;         /* mean of the chart's */
+} pipes;
+
+static int64_t mean(int64_t sum, int64_t n) {
+    return n > 0 ? sum / n : 0;
+}
+
+static stage *stage_of_rank(pipes *p, int32_t rank) {
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->stages[i].rank == rank) {
+            return &p->stages[i];
+        }
+    }
+    return NULL;
+}
+
+static bool is_outside(int64_t step) {
+    return step == PS_STEP_OUTSIDE;
+}
+
+/* PipelineBubble and PipelineWaits have the same rows in the same order. */
+static bool sum_stages(pipes *p) {
+    const ps_table *bubble = ps_report_chart_table(p->report, "PipelineBubble");
+    const ps_table *waits = ps_report_chart_table(p->report, "PipelineWaits");
+    for (size_t r = 0; bubble != NULL && r < bubble->n_rows; r++) {
+        int32_t rank = (int32_t)ps_column_int(bubble, r, "rank", -1);
+        int64_t step = ps_column_int(bubble, r, "step", PS_STEP_OUTSIDE);
+        stage *s = stage_of_rank(p, rank);
+        if (is_outside(step) || ps_column_int(bubble, r, "bubble", -1) < 0) {
+            continue; /* the chart says why there is no bubble */
+        }
+        if (s == NULL) {
+            if (!ps_grow(&p->stages, &p->cap, p->n + 1, UINT32_MAX, sizeof *p->stages)) {
+                return false;
+            }
+            s = &p->stages[p->n++];
+            *s = (stage){.rank = rank,
+                         .stage = (int32_t)ps_column_int(bubble, r, "stage", -1),
+                         .pipeline = (int32_t)ps_column_int(bubble, r, "pipeline", 0)};
+        }
+        int64_t idle_ns = ps_column_int(bubble, r, "bubble", 0);
+        s->n_steps++;
+        s->busy_ns = ps_ns_add(s->busy_ns, ps_column_int(bubble, r, "busy", 0));
+        s->bubble_ns = ps_ns_add(s->bubble_ns, idle_ns);
+        s->warmup_ns = ps_ns_add(s->warmup_ns, ps_column_int(bubble, r, "warm-up", 0));
+        s->stall_ns = ps_ns_add(s->stall_ns, ps_column_int(bubble, r, "stall", 0));
+        s->cooldown_ns = ps_ns_add(s->cooldown_ns, ps_column_int(bubble, r, "cool-down", 0));
+        if (s->n_steps == 1 || idle_ns > s->worst_bubble_ns) {
+            s->worst_step = step;
+            s->worst_bubble_ns = idle_ns;
+        }
+        if (waits != NULL && r < waits->n_rows) {
+            s->for_stages_ns =
+                ps_ns_add(s->for_stages_ns, ps_column_int(waits, r, "for stages", 0));
+            s->transfer_ns = ps_ns_add(s->transfer_ns, ps_column_int(waits, r, "for transfer", 0));
+            s->other_ns = ps_ns_add(s->other_ns, ps_column_int(waits, r, "other", 0));
+        }
+    }
+    return true;
+}
+
+/* --- the same stage of several pipelines ------------------------------------------------------------------------- */
+
+static int compare_numbers(const void *a, const void *b) {
+    int32_t x = *(const int32_t *)a;
+    int32_t y = *(const int32_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+static size_t distinct(int32_t *numbers, size_t n) {
+    size_t kept = 0;
+    if (n > 1) {
+        qsort(numbers, n, sizeof *numbers, compare_numbers);
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (kept == 0 || numbers[i] != numbers[kept - 1]) {
+            numbers[kept++] = numbers[i];
+        }
+    }
+    return kept;
+}
+
+/* False when memory is out. */
+static bool number_stages(pipes *p) {
+    p->numbers = ps_calloc(p->n, sizeof *p->numbers);
+    p->of_number = ps_calloc(p->n, sizeof *p->of_number);
+    if (p->numbers == NULL || p->of_number == NULL) {
+        return false;
+    }
+    for (size_t i = 0; i < p->n; i++) {
+        p->numbers[i] = p->stages[i].pipeline;
+    }
+    p->n_pipelines = distinct(p->numbers, p->n);
+    for (size_t i = 0; i < p->n; i++) {
+        p->numbers[i] = p->stages[i].stage;
+    }
+    p->n_numbers = distinct(p->numbers, p->n);
+    return true;
+}
+
+typedef int64_t stage_time_fn(const stage *s); /* sum over its steps */
+
+static int64_t busy_time(const stage *s) {
+    return s->busy_ns;
+}
+static int64_t bubble_time(const stage *s) {
+    return s->bubble_ns;
+}
+
+static int compare_times(const void *a, const void *b, void *context) {
+    stage_time_fn *const *of = context;
+    const stage *x = *(const stage *const *)a;
+    const stage *y = *(const stage *const *)b;
+    int64_t tx = mean((*of)(x), x->n_steps);
+    int64_t ty = mean((*of)(y), y->n_steps);
+    return tx != ty ? (tx < ty ? -1 : 1) : x->rank < y->rank ? 1 : x->rank > y->rank ? -1 : 0;
+}
+
+/* One stage in all its pipelines, by a time: the lower median and the largest of them. */
+typedef struct over_pipelines {
+    const stage *median, *worst;
+    size_t n;
+} over_pipelines;
+
+static over_pipelines stage_over(const pipes *p, int32_t number, stage_time_fn *of) {
+    over_pipelines o = {.n = 0};
+    for (size_t i = 0; i < p->n; i++) {
+        if (p->stages[i].stage == number) {
+            p->of_number[o.n++] = &p->stages[i];
+        }
+    }
+    qsort_r(p->of_number, o.n, sizeof *p->of_number, compare_times, &of);
+    o.median = p->of_number[(o.n - 1) / 2];
+    o.worst = p->of_number[o.n - 1];
+    return o;
+}
+
+typedef struct stage_text {
+    char text[48];
+} stage_text;
+
+/* "stage 3", and of which pipeline where there are several. */
+static stage_text name_stage(const pipes *p, const stage *s, bool begins) {
+    stage_text out;
+    const char *word = begins ? "Stage" : "stage";
+    if (p->n_pipelines > 1) {
+        (void)snprintf(out.text, sizeof out.text, "%s %d of pipeline %d", word, (int)s->stage,
+                       (int)s->pipeline);
+    } else {
+        (void)snprintf(out.text, sizeof out.text, "%s %d", word, (int)s->stage);
+    }
+    return out;
+}
+
+typedef struct mean_text {
+    char text[64];
+} mean_text;
+
+/* "4 stages", "4 stages of 16 pipelines" */
+static mean_text count_stages(const pipes *p) {
+    mean_text out;
+    int n = snprintf(out.text, sizeof out.text, "%zu stages", p->n_numbers);
+    if (p->n_pipelines > 1 && n > 0) {
+        (void)snprintf(out.text + n, sizeof out.text - (size_t)n, " of %zu pipelines",
+                       p->n_pipelines);
+    }
+    return out;
+}
+
+/* --- the longest bubbles --------------------------------------------------------------------------------------------- */
+
+/* What of a stall was spent after the other stage's result had come. */
+static int64_t after_result(const ps_chart *chart, const ps_bubble *b) {
+    if (b->waits_for == PS_NO_INDEX) {
+        return 0;
+    }
+    int64_t there = chart->ops[b->waits_for].end_ns;
+    return there >= b->end_ns ? 0 : b->end_ns - (there > b->start_ns ? there : b->start_ns);
+}
+
+static int64_t before_result(const ps_chart *chart, const ps_bubble *b) {
+    return b->waits_for == PS_NO_INDEX ? 0 : b->end_ns - b->start_ns - after_result(chart, b);
+}
+
+static int64_t without_result(const ps_chart *chart, const ps_bubble *b) {
+    (void)chart;
+    return b->waits_for == PS_NO_INDEX ? b->end_ns - b->start_ns : 0;
+}
+
+static int64_t whole(const ps_chart *chart, const ps_bubble *b) {
+    (void)chart;
+    return b->end_ns - b->start_ns;
+}
+
+typedef int64_t measure_fn(const ps_chart *chart, const ps_bubble *b);
+
+typedef struct wanted {
+    measure_fn *of;
+    bool stalls_only;
+    int32_t rank; /* -1: any */
+} wanted;
+
+static bool is_wanted(const ps_chart *chart, const ps_bubble *b, const wanted *w) {
+    return !is_outside(b->step) && (!w->stalls_only || b->cause == PS_BUBBLE_STALL) &&
+           (w->rank < 0 || chart->ranks[b->rank].rank == w->rank) && w->of(chart, b) > 0;
+}
+
+static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
+    const ps_chart *chart = report->chart;
+    char note[128];
+    if (b->waits_for != PS_NO_INDEX) {
+        const ps_op *op = &chart->ops[b->waits_for];
+        (void)snprintf(note, sizeof note, "waits for %.60s of stage %d", op->name,
+                       (int)chart->ranks[op->rank].stage);
+    } else {
+        (void)snprintf(note, sizeof note, "%s",
+                       b->cause == PS_BUBBLE_WARMUP     ? "before its first op of the step"
+                       : b->cause == PS_BUBBLE_COOLDOWN ? "after its last op of the step"
+                                                        : "waits for no other stage");
+    }
+    ps_findings_evidence(&report->findings,
+                         (ps_evidence){.rank = chart->ranks[b->rank].rank,
+                                       .step = b->step,
+                                       .start_ns = chart->origin_ns + b->start_ns,
+                                       .dur_ns = dur_ns,
+                                       .name = ps_bubble_cause_name((ps_bubble_cause)b->cause),
+                                       .note = note});
+}
+
+/* The longest ones, the earliest of equals. */
+static void show_bubbles(ps_report *report, wanted w, size_t n) {
+    const ps_chart *chart = report->chart;
+    const ps_bubble *shown[PS_EVIDENCE_MAX];
+    size_t n_shown = 0;
+    for (size_t i = 0; i < chart->n_bubbles; i++) {
+        const ps_bubble *b = &chart->bubbles[i];
+        if (!is_wanted(chart, b, &w)) {
+            continue;
+        }
+        size_t at = n_shown;
+        while (at > 0 && w.of(chart, shown[at - 1]) < w.of(chart, b)) {
+            at--;
+        }
+        if (at >= n) {
+            continue;
+        }
+        n_shown += n_shown < n;
+        for (size_t k = n_shown - 1; k > at; k--) {
+            shown[k] = shown[k - 1];
+        }
+        shown[at] = b;
+    }
+    for (size_t i = 0; i < n_shown; i++) {
+        add_bubble(report, shown[i], w.of(chart, shown[i]));
+    }
+}
+
+/* --- the rules ------------------------------------------------------------------------------------------------------- */
+
+/* The stage in the pipeline of the median, and how far the worst is from it. */
+static void show_stage(const pipes *p, int32_t number, stage_time_fn *of) {
+    over_pipelines o = stage_over(p, number, of);
+    const stage *s = o.median;
+    char note[256];
+    int n = snprintf(note, sizeof note, "busy %s, warm-up %s, stall %s, cool-down %s",
+                     ps_ns_text_of(mean(s->busy_ns, s->n_steps)).text,
+                     ps_ns_text_of(mean(s->warmup_ns, s->n_steps)).text,
+                     ps_ns_text_of(mean(s->stall_ns, s->n_steps)).text,
+                     ps_ns_text_of(mean(s->cooldown_ns, s->n_steps)).text);
+    if (o.n > 1 && n > 0) {
+        (void)snprintf(note + n, sizeof note - (size_t)n,
+                       "; the median of %zu pipelines, %s in the worst (pipeline %d, rank %s)", o.n,
+                       ps_ns_text_of(mean(of(o.worst), o.worst->n_steps)).text,
+                       (int)o.worst->pipeline, PS_RANK(o.worst->rank));
+    }
+    ps_findings_evidence(&p->report->findings, (ps_evidence){.rank = s->rank,
+                                                             .step = s->worst_step,
+                                                             .start_ns = PS_NO_START,
+                                                             .dur_ns = mean(of(s), s->n_steps),
+                                                             .name = name_stage(p, s, false).text,
+                                                             .note = note});
+}
+
+/* What the slowest stage is busier than the mean of the stages, each as its median over pipelines. */
+static int64_t unequal_ns(const pipes *p) {
+    int64_t sum_ns = 0;
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < p->n_numbers; i++) {
+        const stage *s = stage_over(p, p->numbers[i], busy_time).median;
+        int64_t busy_ns = mean(s->busy_ns, s->n_steps);
+        sum_ns = ps_ns_add(sum_ns, busy_ns);
+        most_ns = busy_ns > most_ns ? busy_ns : most_ns;
+    }
+    return most_ns - mean(sum_ns, (int64_t)p->n_numbers);
+}
+
+/* The row of PipelineReplay whose name ends so, SIZE_MAX for none. */
+static size_t replay_row(const ps_table *replay, const char *end) {
+    size_t n_end = strlen(end);
+    for (size_t r = 0; replay != NULL && r < replay->n_rows; r++) {
+        const char *name = ps_column_text(replay, r, "schedule");
+        size_t n = strlen(name);
+        if (n >= n_end && strcmp(name + n - n_end, end) == 0) {
+            return r;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* The row with the most gain after row `last` in the order of gains (0: the first one); those without gain do not count. */
+static size_t next_best(const ps_table *replay, size_t last, size_t balanced) {
+    int64_t limit = last > 0 ? ps_column_int(replay, last, "gain", 0) : INT64_MAX;
+    size_t best = SIZE_MAX;
+    int64_t most = 0;
+    for (size_t r = 1; r < replay->n_rows; r++) {
+        int64_t gain = ps_column_int(replay, r, "gain", 0);
+        bool after = gain < limit || (gain == limit && r > last);
+        if (r != balanced && after && gain > most) {
+            best = r;
+            most = gain;
+        }
+    }
+    return best;
+}
+
+/* The replayed schedule with the most gain, SIZE_MAX for none; a split of the stages is no schedule. */
+static size_t best_schedule(const ps_table *replay) {
+    return replay != NULL ? next_best(replay, 0, replay_row(replay, "stages balanced")) : SIZE_MAX;
+}
+
+/* Only what would help here. */
+static void advise_on_bubble(pipes *p, int64_t busy_ns) {
+    char text[256];
+    char schedule[96] = "";
+    const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
+    size_t best = ps_report_replay_is_like(p->report) ? best_schedule(replay) : SIZE_MAX;
+    bool unequal = ps_percent(unequal_ns(p), busy_ns) >
+                   p->report->findings.thresholds[PS_RULE_STAGE_IMBALANCE];
+    if (best != SIZE_MAX) {
+        (void)snprintf(schedule, sizeof schedule, "; another schedule (%s gains most)",
+                       ps_column_text(replay, best, "schedule"));
+    }
+    (void)snprintf(text, sizeof text,
+                   "More microbatches in a step%s%s. docs/bubble.md explains the figures.",
+                   schedule, unequal ? "; balanced stages" : "");
+    ps_findings_remedy(&p->report->findings, text);
+}
+
+typedef struct bubble_text {
+    char whole[64], ideal[192], unequal[96];
+} bubble_text;
+
+/* What the figures of the bubble stand beside: the step in full, the schedule's own bubble, the part of unequal stages. */
+static void say_beside(const pipes *p, bubble_text *out) {
+    const ps_table *steps = ps_report_chart_table(p->report, "PipelineStep");
+    double ideal = steps != NULL && ps_table_column(steps, "ideal") != SIZE_MAX
+                       ? ps_column_real(steps, 0, "ideal")
+                       : -1;
+    int64_t unequal = unequal_ns(p);
+    *out = (bubble_text){.whole = ""};
+    if (p->report->step_ns > p->step_ns) {
+        (void)snprintf(out->whole, sizeof out->whole, " (which takes %s in all)",
+                       ps_ns_text_of(p->report->step_ns).text);
+    }
+    if (ideal >= 0) {
+        (void)snprintf(
+            out->ideal, sizeof out->ideal,
+            " %s itself has %.1f %% with this number of microbatches, were all stages equally fast and nothing "
+            "lost between them.",
+            p->report->chart->schedule[0] != '\0' ? p->report->chart->schedule : "The schedule",
+            ideal);
+    }
+    if (unequal > 0) {
+        (void)snprintf(out->unequal, sizeof out->unequal,
+                       " Of it, %s come from stages that are not equally fast.",
+                       ps_ns_text_of(unequal).text);
+    }
+}
+
+/* The bubble of the mean stage is warm-up + stall + cool-down; another cut of it is what the slowest stage is busier than
+ * the mean, and what would be left with equal stages. */
+static void find_bubble(pipes *p) {
+    stage sum = {0};
+    for (size_t i = 0; i < p->n; i++) {
+        const stage *s = &p->stages[i];
+        sum.busy_ns = ps_ns_add(sum.busy_ns, mean(s->busy_ns, s->n_steps));
+        sum.bubble_ns = ps_ns_add(sum.bubble_ns, mean(s->bubble_ns, s->n_steps));
+        sum.warmup_ns = ps_ns_add(sum.warmup_ns, mean(s->warmup_ns, s->n_steps));
+        sum.stall_ns = ps_ns_add(sum.stall_ns, mean(s->stall_ns, s->n_steps));
+        sum.cooldown_ns = ps_ns_add(sum.cooldown_ns, mean(s->cooldown_ns, s->n_steps));
+    }
+    int64_t n = (int64_t)p->n;
+    int64_t bubble_ns = mean(sum.bubble_ns, n);
+    double share = ps_percent(bubble_ns, p->step_ns);
+    ps_findings *f = &p->report->findings;
+    if (!ps_rule_fires(f, PS_RULE_BUBBLE, share)) {
+        return;
+    }
+    bubble_text beside;
+    say_beside(p, &beside);
+    ps_findings_add(
+        f,
+        (ps_finding){
+            .rule = PS_RULE_BUBBLE, .rank = -1, .stage = -1, .gain_ns = bubble_ns, .value = share},
+        "Of the %s from the first to the last op of a step%s %s are bubble (%.1f %%, mean of %s): "
+        "warm-up %s, stalls %s, cool-down %s.%s%s",
+        ps_ns_text_of(p->step_ns).text, beside.whole, ps_ns_text_of(bubble_ns).text, share,
+        count_stages(p).text, ps_ns_text_of(mean(sum.warmup_ns, n)).text,
+        ps_ns_text_of(mean(sum.stall_ns, n)).text, ps_ns_text_of(mean(sum.cooldown_ns, n)).text,
+        beside.unequal, beside.ideal);
+    advise_on_bubble(p, mean(sum.busy_ns, n));
+    for (size_t i = 0; i < p->n_numbers && i < 2; i++) {
+        show_stage(p, p->numbers[i], bubble_time);
+    }
+    show_bubbles(p->report, (wanted){.of = whole, .rank = -1}, 3);
+}
+
+static int more_busy(const void *a, const void *b) {
+    const stage *x = *(const stage *const *)a;
+    const stage *y = *(const stage *const *)b;
+    int64_t bx = mean(x->busy_ns, x->n_steps);
+    int64_t by = mean(y->busy_ns, y->n_steps);
+    return bx != by ? (bx > by ? -1 : 1) : x->rank < y->rank ? -1 : x->rank > y->rank;
+}
+
+/* Each stage as its median over the pipelines, the most busy first. NULL when memory is out. */
+static const stage **stages_by_busy(const pipes *p, int64_t *mean_ns) {
+    const stage **order = ps_calloc(p->n_numbers, sizeof *order);
+    int64_t sum_ns = 0;
+    for (size_t i = 0; order != NULL && i < p->n_numbers; i++) {
+        order[i] = stage_over(p, p->numbers[i], busy_time).median;
+        sum_ns = ps_ns_add(sum_ns, mean(order[i]->busy_ns, order[i]->n_steps));
+    }
+    if (order != NULL) {
+        qsort(order, p->n_numbers, sizeof *order, more_busy);
+    }
+    *mean_ns = mean(sum_ns, (int64_t)p->n_numbers);
+    return order;
+}
+
+static void find_imbalance(pipes *p) {
+    int64_t mean_ns = 0;
+    const stage **order = stages_by_busy(p, &mean_ns);
+    if (order == NULL) {
+        p->report->findings.failed = true;
+        return;
+    }
+    int64_t most_ns = mean(order[0]->busy_ns, order[0]->n_steps);
+    double share = ps_percent(most_ns - mean_ns, mean_ns);
+    const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
+    size_t row = replay_row(replay, "stages balanced");
+    bool replayed = row != SIZE_MAX && ps_report_replay_is_like(p->report);
+    int64_t gain_ns = most_ns - mean_ns;
+    if (replayed && ps_column_int(replay, row, "gain", 0) < gain_ns) {
+        gain_ns = ps_column_int(replay, row, "gain", 0);
+    }
+    ps_findings *f = &p->report->findings;
+    if (p->n_numbers > 1 && ps_rule_fires(f, PS_RULE_STAGE_IMBALANCE, share)) {
+        char over[64] = "";
+        if (p->n_pipelines > 1) {
+            (void)snprintf(over, sizeof over, " (medians of %zu pipelines)", p->n_pipelines);
+        }
+        ps_findings_add(
+            f,
+            (ps_finding){.rule = PS_RULE_STAGE_IMBALANCE,
+                         .rank = order[0]->rank,
+                         .stage = order[0]->stage,
+                         .gain_ns = gain_ns > 0 ? gain_ns : 0,
+                         .value = share},
+            "Stage %d is busy %s in a step, %.1f %% more than the mean of %s%s. With all stages "
+            "equally fast the same schedule would take at most %s less%s.",
+            (int)order[0]->stage, ps_ns_text_of(most_ns).text, share, ps_ns_text_of(mean_ns).text,
+            over, ps_ns_text_of(gain_ns > 0 ? gain_ns : 0).text,
+            replayed ? " (replayed with the measured durations)" : "");
+        for (size_t i = 0; i < p->n_numbers && i < 4; i++) {
+            show_stage(p, order[i]->stage, busy_time);
+        }
+    }
+    ps_free(order);
+}
+
+typedef struct stall_rule {
+    ps_rule_id rule;
+    stage_time_fn *of;
+    measure_fn *in_bubble;
+    const char *what;
+} stall_rule;
+
+static int64_t for_stages(const stage *s) {
+    return s->for_stages_ns;
+}
+static int64_t for_transfer(const stage *s) {
+    return s->transfer_ns;
+}
+static int64_t for_other(const stage *s) {
+    return s->other_ns;
+}
+
+/* Which stage the stalls of a rank were most for; -1 none, or memory is out. */
+static int32_t most_awaited(const ps_chart *chart, int32_t rank) {
+    int32_t n_stages = 0;
+    for (size_t r = 0; r < chart->n_ranks; r++) {
+        n_stages = chart->ranks[r].stage >= n_stages ? chart->ranks[r].stage + 1 : n_stages;
+    }
+    int64_t *sums = ps_calloc((size_t)n_stages + 1, sizeof *sums);
+    wanted w = {before_result, true, rank};
+    int32_t best = -1;
+    for (size_t i = 0; sums != NULL && i < chart->n_bubbles; i++) {
+        const ps_bubble *b = &chart->bubbles[i];
+        if (is_wanted(chart, b, &w)) {
+            int32_t stage_of = chart->ranks[chart->ops[b->waits_for].rank].stage;
+            if (stage_of >= 0) {
+                sums[stage_of] = ps_ns_add(sums[stage_of], before_result(chart, b));
+            }
+        }
+    }
+    for (int32_t s = 0; sums != NULL && s < n_stages; s++) {
+        best = sums[s] > 0 && (best < 0 || sums[s] > sums[best]) ? s : best;
+    }
+    ps_free(sums);
+    return best;
+}
+
+/* Whether the stage stands on another machine than one next to it. */
+static bool is_at_a_border(const pipes *p, const stage *s) {
+    const ps_chart *c = p->report->chart;
+    int32_t machine = -1;
+    bool any = false;
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        machine = c->ranks[r].rank == s->rank ? c->ranks[r].machine : machine;
+    }
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        const ps_chart_rank *x = &c->ranks[r];
+        any = any || (x->pipeline == s->pipeline && x->machine != machine &&
+                      (x->stage == s->stage - 1 || x->stage == s->stage + 1));
+    }
+    return any;
+}
+
+static bool has_launches(const ps_report *report, int64_t rank) {
+    bool any = false;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        any = any || (m->rank == rank && m->facts->n_launches > 0);
+    }
+    return any;
+}
+
+/* Stage `number` of the pipeline is busier than the mean of its stages, by more than what counts as balanced. */
+static bool is_slow(const pipes *p, int32_t pipeline, int32_t number) {
+    int64_t sum_ns = 0;
+    int64_t busy_ns = 0;
+    int64_t n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const stage *s = &p->stages[i];
+        if (s->pipeline == pipeline) {
+            int64_t ns = mean(s->busy_ns, s->n_steps);
+            sum_ns = ps_ns_add(sum_ns, ns);
+            busy_ns = s->stage == number ? ns : busy_ns;
+            n++;
+        }
+    }
+    int64_t mean_ns = mean(sum_ns, n);
+    return ps_percent(busy_ns - mean_ns, mean_ns) >
+           p->report->findings.thresholds[PS_RULE_STAGE_IMBALANCE];
+}
+
+/* Only what would help here. */
+static void advise_on_stall(const pipes *p, ps_rule_id rule, const stage *worst, int32_t awaited) {
+    char text[320];
+    bool has_host = has_launches(p->report, worst->rank);
+    if (rule == PS_RULE_STAGE_WAIT && awaited >= 0 && is_slow(p, worst->pipeline, awaited)) {
+        (void)snprintf(
+            text, sizeof text,
+            "Speed stage %d up (where it waits itself, the slowest one behind it), or take a schedule that "
+            "gives its neighbours other work in between.",
+            (int)awaited);
+    } else if (rule == PS_RULE_STAGE_WAIT) {
+        (void)snprintf(
+            text, sizeof text,
+            "More microbatches, or a schedule that gives the stages other work in between: the stage that is "
+            "waited for is no slower than the others.");
+    } else if (rule == PS_RULE_TRANSFER_WAIT) {
+        (void)snprintf(text, sizeof text,
+                       "Start receives early, overlap sends (overlap-p2p-communication)%s%s.",
+                       is_at_a_border(p, worst) ? ", keep neighbouring stages on one machine" : "",
+                       has_host ? "; look at the dispatch section for that rank" : "");
+    } else {
+        (void)snprintf(text, sizeof text, "Usually the host or the data: %s.",
+                       has_host ? "see the dispatch section for that rank"
+                                : "the profile holds no launches that would tell");
+    }
+    ps_findings_remedy(&p->report->findings, text);
+}
+
+static void find_stall(pipes *p, const stall_rule *rule) {
+    over_pipelines most = {.n = 0};
+    size_t n_over = 0;
+    ps_findings *f = &p->report->findings;
+    for (size_t i = 0; i < p->n_numbers; i++) {
+        over_pipelines o = stage_over(p, p->numbers[i], rule->of);
+        int64_t ns = mean(rule->of(o.worst), o.worst->n_steps);
+        n_over += ps_rule_fires(f, rule->rule, ps_percent(ns, p->step_ns));
+        if (most.n == 0 || ns > mean(rule->of(most.worst), most.worst->n_steps)) {
+            most = o;
+        }
+    }
+    if (n_over == 0) {
+        return;
+    }
+    const stage *worst = most.worst;
+    int64_t ns = mean(rule->of(worst), worst->n_steps);
+    char for_whom[64] = "";
+    int32_t awaited =
+        rule->rule == PS_RULE_STAGE_WAIT ? most_awaited(p->report->chart, worst->rank) : -1;
+    if (awaited >= 0) {
+        (void)snprintf(for_whom, sizeof for_whom, ", most of it for stage %d", (int)awaited);
+    }
+    char median[128] = "";
+    if (p->n_pipelines > 1) {
+        (void)snprintf(median, sizeof median, " The median of this stage over %zu pipelines is %s.",
+                       most.n,
+                       ps_ns_text_of(mean(rule->of(most.median), most.median->n_steps)).text);
+    }
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = rule->rule,
+                     .rank = worst->rank,
+                     .stage = worst->stage,
+                     .gain_ns = ns,
+                     .value = ps_percent(ns, p->step_ns)},
+        "%s (rank %s) %s %s in each step%s.%s %zu of %zu stages are over the threshold%s.",
+        name_stage(p, worst, true).text, PS_RANK(worst->rank), rule->what, ps_ns_text_of(ns).text,
+        for_whom, median, n_over, p->n_numbers, p->n_pipelines > 1 ? " in some pipeline" : "");
+    advise_on_stall(p, rule->rule, worst, awaited);
+    show_bubbles(p->report, (wanted){rule->in_bubble, true, worst->rank}, PS_EVIDENCE_MAX);
+}
+
+static void show_schedule(ps_report *report, const ps_table *replay, size_t row) {
+    char note[96];
+    (void)snprintf(note, sizeof note, "bubble %.1f %%, activations %.3g",
+                   ps_column_real(replay, row, "bubble"),
+                   ps_column_real(replay, row, "activations"));
+    ps_findings_evidence(&report->findings,
+                         (ps_evidence){.rank = -1,
+                                       .step = PS_STEP_OUTSIDE,
+                                       .start_ns = PS_NO_START,
+                                       .dur_ns = ps_column_int(replay, row, "step time", 0),
+                                       .name = ps_column_text(replay, row, "schedule"),
+                                       .note = note});
+}
+
+static bool has_weights(const ps_chart *chart) {
+    bool any = false;
+    for (size_t i = 0; !any && i < chart->n_ops; i++) {
+        any = chart->ops[i].kind == PS_OP_BW;
+    }
+    return any;
+}
+
+/* Zero-bubble schedules and DualPipe run weight gradients apart from the backward. */
+static bool splits_backward(const ps_table *replay, size_t row) {
+    const char *name = ps_column_text(replay, row, "schedule");
+    return strstr(name, "zb") != NULL || strstr(name, "dualpipe") != NULL;
+}
+
+static void find_schedule(pipes *p) {
+    const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
+    size_t balanced = replay_row(replay, "stages balanced");
+    ps_findings *f = &p->report->findings;
+    size_t best = best_schedule(replay);
+    double share = best != SIZE_MAX ? ps_column_real(replay, best, "gain share") : 0;
+    if (best == SIZE_MAX || !ps_rule_fires(f, PS_RULE_OTHER_SCHEDULE, share)) {
+        return;
+    }
+    int64_t gain_ns = ps_column_int(replay, best, "gain", 0);
+    bool is_like = ps_report_replay_is_like(p->report);
+    bool is_assumed = !has_weights(p->report->chart) && splits_backward(replay, best);
+    char unlike[192] = "";
+    if (!is_like) {
+        (void)snprintf(
+            unlike, sizeof unlike,
+            " The replay does not reproduce the measured step of %s, so no gain is told.",
+            ps_ns_text_of(p->step_ns).text);
+    }
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = PS_RULE_OTHER_SCHEDULE,
+                     .rank = -1,
+                     .stage = -1,
+                     .gain_ns = is_like ? gain_ns : 0,
+                     .replayed = is_like ? ps_column_text(replay, best, "schedule") : NULL,
+                     .is_assumed = is_assumed,
+                     .value = share},
+        "Replayed, %s takes %s and the current schedule %s, %s less (%.1f %%), holding %.3g microbatches "
+        "of activations instead of %.3g.%s%s",
+        ps_column_text(replay, best, "schedule"),
+        ps_ns_text_of(ps_column_int(replay, best, "step time", 0)).text,
+        ps_ns_text_of(ps_column_int(replay, 0, "step time", 0)).text, ps_ns_text_of(gain_ns).text,
+        share, ps_column_real(replay, best, "activations"),
+        ps_column_real(replay, 0, "activations"),
+        is_assumed
+            ? " Weight gradients were not measured apart: they are taken as half of the backward."
+            : "",
+        unlike);
+    if (ps_column_real(replay, best, "activations") <= ps_column_real(replay, 0, "activations")) {
+        char text[160];
+        (void)snprintf(text, sizeof text,
+                       "Run %.64s: it holds no more activations than the schedule that ran.",
+                       ps_column_text(replay, best, "schedule"));
+        ps_findings_remedy(f, text);
+    }
+    show_schedule(p->report, replay, 0);
+    for (size_t shown = 0; best != SIZE_MAX && shown < PS_EVIDENCE_MAX; shown++) {
+        show_schedule(p->report, replay, best);
+        best = next_best(replay, best, balanced);
+    }
+}
+
+/* What the chart cannot know is said, and nothing is advised from it. Over all steps, as the chart judges. */
+static void find_unexplained(ps_report *report) {
+    const ps_chart *chart = report->chart;
+    int64_t *work_ns = ps_calloc(chart->n_ranks, sizeof *work_ns);
+    int64_t *other_ns = ps_calloc(chart->n_ranks, sizeof *other_ns);
+    bool ok = work_ns != NULL && other_ns != NULL;
+    for (size_t i = 0; ok && i < chart->n_figures; i++) {
+        const ps_chart_figure *figure = &chart->figures[i];
+        if (!figure->is_told) {
+            work_ns[figure->rank] = ps_ns_add(work_ns[figure->rank], figure->work_ns);
+            other_ns[figure->rank] = ps_ns_add(other_ns[figure->rank], figure->other_ns);
+        }
+    }
+    double most = 0;
+    size_t worst = 0;
+    for (size_t r = 0; ok && r < chart->n_ranks; r++) {
+        double share = ps_percent(other_ns[r], work_ns[r]);
+        worst = share > most ? r : worst;
+        most = share > most ? share : most;
+    }
+    if (ok && ps_rule_fires(&report->findings, PS_RULE_UNEXPLAINED, most)) {
+        ps_findings_add(&report->findings,
+                        (ps_finding){.rule = PS_RULE_UNEXPLAINED,
+                                     .rank = chart->ranks[worst].rank,
+                                     .stage = chart->ranks[worst].stage,
+                                     .value = most},
+                        "%s", chart->untold);
+    }
+    report->findings.failed = report->findings.failed || !ok;
+    ps_free(work_ns);
+    ps_free(other_ns);
+}
+
+void ps_report_pipeline(ps_report *report) {
+    static const stall_rule STALLS[] = {
+        {PS_RULE_STAGE_WAIT, for_stages, before_result,
+         "waits in the middle of the step for other stages for"},
+        {PS_RULE_TRANSFER_WAIT, for_transfer, after_result,
+         "has what it needs and does not start for"},
+        {PS_RULE_OTHER_STALL, for_other, without_result,
+         "stands still without waiting for another stage for"},
+    };
+    pipes p = {.report = report};
+    if (report->chart == NULL) {
+        return;
+    }
+    if (!sum_stages(&p)) {
+        report->findings.failed = true;
+    }
+    p.step_ns = report->chart_step_ns;
+    find_unexplained(report);
+    report->findings.failed = report->findings.failed || !number_stages(&p);
+    if (!report->findings.failed && p.n > 0 && report->n_chart_steps > 0) {
+        find_bubble(&p);
+        find_imbalance(&p);
+        for (size_t i = 0; i < sizeof STALLS / sizeof *STALLS; i++) {
+            find_stall(&p, &STALLS[i]);
+        }
+        find_schedule(&p);
+    }
+    ps_free(p.stages);
+    ps_free(p.numbers);
+    ps_free(p.of_number);
+}

@@ -1,0 +1,143 @@
+#include "analyze/report/report_rules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const ps_rule RULES[PS_N_RULES] = {
+#define X(id, name_, section_, threshold_, unit_, title_, rule_, advice_, ascend_, nvidia_)        \
+    [PS_RULE_##id] = {.name = name_,                                                               \
+                      .section = PS_SECTION_##section_,                                            \
+                      .threshold = threshold_,                                                     \
+                      .unit = PS_RULE_##unit_,                                                     \
+                      .title = title_,                                                             \
+                      .rule = rule_,                                                               \
+                      .advice = advice_,                                                           \
+                      .ascend = ascend_,                                                           \
+                      .nvidia = nvidia_},
+#include "analyze/report/report_rules.def"
+#undef X
+};
+
+const ps_rule *ps_rule_of(ps_rule_id id) {
+    return &RULES[id];
+}
+
+const char *ps_section_name(ps_report_section section) {
+    static const char *const NAMES[PS_N_SECTIONS] = {"dispatch", "compute", "communication",
+                                                     "pipeline"};
+    return NAMES[section];
+}
+
+void ps_thresholds_default(double out[PS_N_RULES]) {
+    for (size_t i = 0; i < PS_N_RULES; i++) {
+        out[i] = RULES[i].threshold;
+    }
+}
+
+static const char *unit_text(ps_rule_unit unit) {
+    static const char *const UNITS[] = {" %", " ms", " bytes", " times", ""};
+    return UNITS[unit];
+}
+
+bool ps_rule_needs_all(ps_rule_id rule) {
+    static const bool NEEDS[PS_N_RULES] = {
+        [PS_RULE_FREE_SHARE] = true,
+        [PS_RULE_IDLE_DEVICE] = true,
+        [PS_RULE_BEFORE_FIRST_WORK] = true,
+        [PS_RULE_LAUNCH_DELAY] = true,
+        [PS_RULE_BLOCKING_COPY] = true,
+        [PS_RULE_BLOCKING_SYNC] = true,
+        [PS_RULE_HOST_WAITS_COMM] = true,
+        [PS_RULE_DATA_LOADING] = true,
+        [PS_RULE_HOST_OPTIMIZER] = true,
+        [PS_RULE_OTHER_WORK] = true,
+        [PS_RULE_EXPOSED_COPIES] = true,
+        [PS_RULE_JIT_COMPILE] = true,
+        [PS_RULE_ALLOCATION] = true,
+        [PS_RULE_OPTIMISER_LAUNCHES] = true,
+        [PS_RULE_GC_PAUSE] = true,
+        [PS_RULE_MODEL_BUFFERS] = true,
+        [PS_RULE_BUCKET_COPIES] = true,
+        [PS_RULE_TOP_KERNEL] = true,
+        [PS_RULE_CONVERSION] = true,
+        [PS_RULE_MEMORY_BOUND] = true,
+        [PS_RULE_KERNEL_VARIES] = true,
+        [PS_RULE_AICPU] = true,
+        [PS_RULE_UNIT_BOUND] = true,
+        [PS_RULE_FUSIBLE] = true,
+        [PS_RULE_DYNAMIC_SHAPES] = true,
+        [PS_RULE_FEW_BLOCKS] = true,
+        [PS_RULE_SLOW_KERNEL] = true,
+        [PS_RULE_COMM_EXPOSED] = true,
+        [PS_RULE_COMM_OVER_COMPUTE] = true,
+        [PS_RULE_LATE_ARRIVAL] = true,
+        [PS_RULE_SLOW_RANK] = true,
+        [PS_RULE_RECEIVE_WAIT] = true,
+        [PS_RULE_BUBBLE] = true,
+        [PS_RULE_STAGE_IMBALANCE] = true,
+        [PS_RULE_STAGE_WAIT] = true,
+        [PS_RULE_TRANSFER_WAIT] = true,
+        [PS_RULE_OTHER_STALL] = true,
+        [PS_RULE_OTHER_SCHEDULE] = true,
+    };
+    return NEEDS[rule];
+}
+
+void ps_rule_value_text(const ps_rule *rule, double value, char *out, size_t size) {
+    (void)snprintf(out, size, "%.4g%s", value, unit_text(rule->unit));
+}
+
+void ps_rule_text(const ps_rule *rule, double threshold, char *out, size_t size) {
+    const char *hole = strstr(rule->rule, "{}");
+    char value[32];
+    ps_rule_value_text(rule, threshold, value, sizeof value);
+    if (hole == NULL) {
+        (void)snprintf(out, size, "%s", rule->rule);
+    } else {
+        (void)snprintf(out, size, "%.*s%s%s", (int)(hole - rule->rule), rule->rule, value,
+                       hole + 2);
+    }
+}
+
+void ps_rule_advice(const ps_rule *rule, ps_vendor vendor, char *out, size_t size) {
+    const char *own = vendor == PS_VENDOR_ASCEND   ? rule->ascend
+                      : vendor == PS_VENDOR_NVIDIA ? rule->nvidia
+                                                   : "";
+    bool both = rule->advice[0] != '\0' && own[0] != '\0';
+    (void)snprintf(out, size, "%s%s%s%s", rule->advice, both ? " " : "", own,
+                   own[0] != '\0' ? "." : "");
+}
+
+/* --- the list ---------------------------------------------------------------------------------------------------- */
+
+enum { C_SECTION, C_RULE, C_THRESHOLD, C_TITLE, C_TEXT, N_COLUMNS };
+
+static const ps_column COLUMNS[N_COLUMNS] = {
+    [C_SECTION] = {.name = "section", .type = PS_COL_TEXT},
+    [C_RULE] = {.name = "rule", .type = PS_COL_TEXT},
+    [C_THRESHOLD] = {.name = "threshold", .type = PS_COL_TEXT},
+    [C_TITLE] = {.name = "finding", .type = PS_COL_TEXT},
+    [C_TEXT] = {.name = "fires when", .type = PS_COL_TEXT},
+};
+
+ps_table *ps_rules_table(const double thresholds[PS_N_RULES]) {
+    ps_table *t = ps_table_new("rules", "", COLUMNS, N_COLUMNS);
+    bool ok = t != NULL;
+    for (size_t i = 0; ok && i < PS_N_RULES; i++) {
+        const ps_rule *rule = &RULES[i];
+        char threshold[32];
+        char text[512];
+        ps_rule_value_text(rule, thresholds[i], threshold, sizeof threshold);
+        ps_rule_text(rule, thresholds[i], text, sizeof text);
+        ok = ps_table_add_row(t) &&
+             ps_table_set_text(t, C_SECTION, ps_section_name(rule->section)) &&
+             ps_table_set_text(t, C_RULE, rule->name) &&
+             ps_table_set_text(t, C_THRESHOLD, threshold) &&
+             ps_table_set_text(t, C_TITLE, rule->title) && ps_table_set_text(t, C_TEXT, text);
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return NULL;
+    }
+    return t;
+}

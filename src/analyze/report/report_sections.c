@@ -1,0 +1,312 @@
+/* What there is to say of each section of the report beside its findings: what was not judged, for want of what, and else
+ * that nothing is over its threshold. Every page prints it; nothing is called fine that nobody could look at. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/report/report.h"
+#include "base/num.h"
+
+enum { S_SECTION, S_SAID, N_S };
+
+static const ps_column SECTIONS[N_S] = {
+    [S_SECTION] = {.name = "section", .type = PS_COL_TEXT},
+    [S_SAID] = {.name = "said", .type = PS_COL_TEXT},
+};
+
+#define NOTHING_OVER "Nothing is over its threshold."
+
+typedef struct said {
+    char text[768];
+    size_t n;
+} said;
+
+/* A sentence, after a space where one stands before it. */
+static void PS_PRINTF(2, 3) say(said *s, const char *fmt, ...) {
+    va_list args;
+    if (s->n > 0 && s->n + 1 < sizeof s->text) {
+        s->text[s->n++] = ' ';
+    }
+    va_start(args, fmt);
+    int n = vsnprintf(s->text + s->n, sizeof s->text - s->n, fmt, args);
+    va_end(args);
+    size_t more = n > 0 ? (size_t)n : 0;
+    s->n = s->n + more < sizeof s->text ? s->n + more : sizeof s->text - 1;
+}
+
+/* --- what the ranks hold ------------------------------------------------------------------------------------------------ */
+
+typedef struct holdings {
+    bool any_computing, any_launches, any_kernels, any_flops;
+    bool any_communication, any_exposed, any_links;
+    size_t n_without_timeline;
+} holdings;
+
+static bool has_flops(const ps_report_rank *r) {
+    bool any = false;
+    for (size_t i = 0; i < r->n_kernels && !any; i++) {
+        any = r->kernels[i].flops > 0;
+    }
+    return any;
+}
+
+static bool has_communication(const ps_report_rank *r) {
+    bool any = r->comm.n > 0;
+    for (size_t i = 0; i < r->n_steps && !any; i++) {
+        any = r->steps[i].communication_ns > 0;
+    }
+    return any;
+}
+
+static holdings look_at_members(const ps_report *report) {
+    holdings h = {.any_computing = false};
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        h.any_computing = h.any_computing || m->computing_ns > 0;
+        h.any_launches = h.any_launches || m->facts->n_launches > 0;
+        h.any_kernels = h.any_kernels || m->facts->n_kernels > 0;
+        h.any_flops = h.any_flops || has_flops(m->facts);
+        h.any_communication = h.any_communication || has_communication(m->facts);
+        h.any_exposed = h.any_exposed || m->exposed_ns > 0;
+        h.any_links = h.any_links || (m->facts->part != NULL && m->facts->part->tables.n_links > 0);
+        h.n_without_timeline += m->facts->no_timeline != NULL;
+    }
+    return h;
+}
+
+static size_t findings_of(const ps_report *report, ps_report_section section) {
+    size_t n = 0;
+    for (size_t i = 0; i < report->findings.n; i++) {
+        n += ps_rule_of(report->findings.all[i].rule)->section == section;
+    }
+    return n;
+}
+
+/* The number of the finding that says that the capture holds only a part; 0: it holds all. */
+static size_t part_finding(const ps_report *report) {
+    for (size_t i = 0; i < report->findings.n; i++) {
+        if (report->findings.all[i].rule == PS_RULE_THINNED) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* --- the sections ------------------------------------------------------------------------------------------------------- */
+
+static void say_dispatch(const ps_report *report, const holdings *h, size_t n, said *s) {
+    size_t part = part_finding(report);
+    if (report->has_host_times) {
+        say(s,
+            "Not judged: the times of the devices are the host's (no GPU was recorded), so nothing was launched "
+            "and no device waited for the host.");
+    } else if (h->n_without_timeline > 0 && h->n_without_timeline == report->n_members) {
+        say(s,
+            "Not judged: what the host did, launches and copies are only in the timeline, which is not there "
+            "(trace_view.json, or msprof_*.json of msprof). Idle time of the device is all that is known.");
+    } else if (h->n_without_timeline > 0) {
+        say(s,
+            "Of ranks without their timeline (trace_view.json, or msprof_*.json of msprof) nobody knows what the "
+            "host did, launches and copies: only their idle time is judged.");
+    } else if (part > 0 && n == 0) {
+        say(s, "Not judged: the capture holds only a part of the events (finding %zu).", part);
+    } else if (!h->any_computing) {
+        say(s, "Not judged: the profile has no computing kernels.");
+    } else if (!h->any_launches) {
+        say(s,
+            "Not judged: the profile holds no launches (calls of the host into the driver), so whether the device "
+            "waited for the host is not known.");
+    } else if (n == 0) {
+        say(s, NOTHING_OVER);
+    }
+}
+
+static void say_compute(const ps_report *report, const holdings *h, size_t n, said *s) {
+    size_t part = part_finding(report);
+    if (part > 0 && n > 0) {
+        say(s,
+            "The capture holds only a part of the events (finding %zu): what part of the computing a kernel takes, and "
+            "what a step would gain, is not judged.",
+            part);
+    } else if (part > 0) {
+        say(s,
+            "Not judged: the capture holds only a part of the events (finding %zu), so what part of the computing a "
+            "kernel takes is not known.",
+            part);
+    } else if (n == 0 && !h->any_computing) {
+        say(s, "Not judged: the profile has no computing kernels.");
+    } else if (n == 0 && !h->any_kernels) {
+        say(s,
+            "Not judged: the profile says when the devices computed, and not which kernels ran.");
+    } else if (n == 0) {
+        say(s, NOTHING_OVER);
+        if (!h->any_flops) {
+            say(s,
+                "How near kernels come to the chip's peak is not judged: of none are the FLOPs and the peak known "
+                "(shapes of inputs; --peak-tflops).");
+        }
+    }
+}
+
+static void say_marks(const ps_report *report, size_t n, said *s) {
+    bool is_host = strcmp(report->comm_from_marks, "host") == 0;
+    if (n == 0) {
+        say(s, NOTHING_OVER);
+    }
+    say(s,
+        is_host
+            ? "The operators come from communication marks, times of the host: a send or a receive holds its "
+              "waiting for the other end, too."
+            : "The operators come from communication marks, times of the stream.");
+}
+
+/* What the rules of communication look at beside the operators of a rank. */
+static void say_comm_lacks(const ps_report *report, const holdings *h, said *s) {
+    if (report->n_members == 1 && report->job.n_ranks != 1) {
+        say(s, "Who waits for whom is not judged: one rank is here.");
+    }
+    if (!h->any_links) {
+        say(s, "The speed of links is not judged: the profile has no table of them.");
+    }
+}
+
+static void say_comm(const ps_report *report, const holdings *h, size_t n, said *s) {
+    size_t part = part_finding(report);
+    if (report->comm_from_marks != NULL) {
+        say_marks(report, n, s);
+    } else if (n == 0 && part > 0) {
+        say(s, "Not judged: the capture holds only a part of the events (finding %zu).", part);
+    } else if (n == 0 && !h->any_communication) {
+        say(s, "Not judged: no communication was recorded.");
+    } else if (n == 0 && h->any_computing && !h->any_exposed) {
+        say(s, "Nothing is over its threshold: computing hides all communication.");
+        say_comm_lacks(report, h, s);
+    } else if (n == 0) {
+        say(s, NOTHING_OVER);
+        say_comm_lacks(report, h, s);
+    }
+}
+
+/* A bubble is told of some stage. */
+static bool has_bubble(const ps_chart *chart) {
+    bool any = false;
+    for (size_t i = 0; i < chart->n_figures && !any; i++) {
+        any = chart->figures[i].is_told;
+    }
+    return any;
+}
+
+/* No chart: what the ranks say of being a pipeline, and what is missing. */
+static void say_no_chart(const ps_report *report, said *s) {
+    if (report->n_stages > 1) {
+        say(s,
+            "Not judged: %s that the ranks are a pipeline of %lld stages, but nothing in the profile says what is a "
+            "forward and what a backward (marks with a device side, labels of a framework, jobs, forward-backward "
+            "flows), so there is no chart and no bubble is told. Name them (docs/marks.md), or give rules that match "
+            "their ranges: pipescope chart --forward-re, --backward-re.",
+            report->stages_by_group ? "the process groups say" : "the sizes of the job say",
+            (long long)report->n_stages);
+    } else if (report->n_stages == 1) {
+        say(s, "The sizes of the job say that it is no pipeline: it has one stage.");
+    } else {
+        say(s,
+            "Nothing says that the ranks are a pipeline (pipescope chart tells what is looked for).");
+    }
+}
+
+/* What stalls waited for needs links between ops, which follow from the schedule or from labels that name each op. */
+static bool knows_waits(const ps_report *report) {
+    const ps_table *waits = ps_report_chart_table(report, "PipelineWaits");
+    bool any = waits == NULL;
+    for (size_t r = 0; waits != NULL && r < waits->n_rows && !any; r++) {
+        any = ps_column_int(waits, r, "other", -1) >= 0;
+    }
+    return any;
+}
+
+static bool is_found(const ps_report *report, ps_rule_id rule) {
+    bool found = false;
+    for (size_t i = 0; i < report->findings.n && !found; i++) {
+        found = report->findings.all[i].rule == rule;
+    }
+    return found;
+}
+
+static void say_chart_lacks(const ps_report *report, said *s) {
+    const ps_chart *chart = report->chart;
+    bool any_bubble = has_bubble(chart);
+    if (any_bubble && !knows_waits(report)) {
+        say(s,
+            "What stalls waited for is not judged: which op needs what of which stage is not known.");
+    }
+    if (chart->untold[0] != '\0' && !is_found(report, PS_RULE_UNEXPLAINED)) {
+        say(s, "%s", chart->untold);
+    }
+    if (any_bubble && chart->unreplayed[0] != '\0') {
+        say(s, "%s", chart->unreplayed);
+    }
+}
+
+static void say_pipeline(const ps_report *report, const holdings *h, size_t n, said *s) {
+    size_t part = part_finding(report);
+    (void)h;
+    if (report->chart == NULL) {
+        say_no_chart(report, s);
+        return;
+    }
+    if (n == 0 && part > 0) {
+        say(s, "Not judged: the capture holds only a part of the events (finding %zu).", part);
+    } else if (n == 0 && has_bubble(report->chart)) {
+        say(s, NOTHING_OVER);
+    } else if (n == 0) {
+        say(s, "Not judged.");
+    }
+    say_chart_lacks(report, s);
+}
+
+/* --- the table ---------------------------------------------------------------------------------------------------------- */
+
+typedef void say_fn(const ps_report *report, const holdings *h, size_t n, said *s);
+
+static void say_section(const ps_report *report, ps_report_section section, said *s) {
+    static say_fn *const SAY[PS_N_SECTIONS] = {[PS_SECTION_DISPATCH] = say_dispatch,
+                                               [PS_SECTION_COMPUTE] = say_compute,
+                                               [PS_SECTION_COMMUNICATION] = say_comm,
+                                               [PS_SECTION_PIPELINE] = say_pipeline};
+    holdings h = look_at_members(report);
+    *s = (said){.n = 0};
+    SAY[section](report, &h, findings_of(report, section), s);
+}
+
+/* What nothing says to be a pipeline is nothing to judge. */
+ps_judged ps_report_judged(const ps_report *report) {
+    size_t n = 0;
+    size_t n_not = 0;
+    for (int section = 0; section < PS_N_SECTIONS; section++) {
+        said s;
+        say_section(report, (ps_report_section)section, &s);
+        bool is_not = strncmp(s.text, "Not judged", 10) == 0;
+        bool is_there = section != PS_SECTION_PIPELINE || report->chart != NULL;
+        n += is_there && !is_not;
+        n_not += is_not;
+    }
+    return n == 0 ? PS_JUDGED_NOTHING : n_not > 0 ? PS_JUDGED_A_PART : PS_JUDGED_ALL;
+}
+
+ps_code ps_report_add_sections(const ps_report *report, ps_err *err) {
+    ps_table *t = ps_table_new("sections", "what is judged", SECTIONS, N_S);
+    bool ok = t != NULL;
+    for (int section = 0; ok && section < PS_N_SECTIONS; section++) {
+        said s;
+        say_section(report, (ps_report_section)section, &s);
+        ok = s.n == 0 ||
+             (ps_table_add_row(t) &&
+              ps_table_set_text(t, S_SECTION, ps_section_name((ps_report_section)section)) &&
+              ps_table_set_text(t, S_SAID, s.text));
+    }
+    if (!ok) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    return ps_result_add(report->in->result, t, err);
+}

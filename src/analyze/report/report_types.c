@@ -1,0 +1,214 @@
+/* Kernels by type, whatever their shapes: which type takes most of the computing, and what conversions take. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report/report_advice.h"
+#include "analyze/report/report_compute.h"
+#include "base/alloc.h"
+
+/* Kinds of one type. */
+typedef struct kernel_type {
+    const ps_compute_kind *top; /* the shape that takes most */
+    size_t n_shapes;
+    int64_t n, sum_ns;
+} kernel_type;
+
+/* By type, within one by time. */
+static int compare_by_type(const void *a, const void *b) {
+    const ps_compute_kind *x = *(const ps_compute_kind *const *)a;
+    const ps_compute_kind *y = *(const ps_compute_kind *const *)b;
+    int c = strcmp(x->one->type, y->one->type);
+    if (c != 0) {
+        return c;
+    }
+    if (x->sum_ns != y->sum_ns) {
+        return x->sum_ns > y->sum_ns ? -1 : 1;
+    }
+    return strcmp(x->one->shapes, y->one->shapes);
+}
+
+static int compare_types(const void *a, const void *b) {
+    const kernel_type *x = a;
+    const kernel_type *y = b;
+    if (x->sum_ns != y->sum_ns) {
+        return x->sum_ns > y->sum_ns ? -1 : 1;
+    }
+    return strcmp(x->top->one->type, y->top->one->type);
+}
+
+/* The types, the one that takes most first; NULL when memory is out. The caller frees it with ps_free(). */
+static kernel_type *types_of(const ps_compute *c, size_t *n) {
+    const ps_compute_kind **order = ps_calloc(c->n_kinds + 1, sizeof *order);
+    kernel_type *types = order != NULL ? ps_calloc(c->n_kinds + 1, sizeof *types) : NULL;
+    *n = 0;
+    if (types == NULL) {
+        ps_free(order);
+        return NULL;
+    }
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        order[i] = &c->kinds[i];
+    }
+    qsort(order, c->n_kinds, sizeof *order, compare_by_type);
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        if (i == 0 || strcmp(order[i]->one->type, order[i - 1]->one->type) != 0) {
+            types[(*n)++].top = order[i];
+        }
+        kernel_type *t = &types[*n - 1];
+        t->n_shapes++;
+        t->n += order[i]->n;
+        t->sum_ns = ps_ns_add(t->sum_ns, order[i]->sum_ns);
+    }
+    ps_free(order);
+    qsort(types, *n, sizeof *types, compare_types);
+    return types;
+}
+
+/* Tiles are those of products; what takes no product takes as long as its tensors are large, each time that it is launched. */
+static const char *advice_of_top(const ps_report_kernel *k) {
+    switch (k->family) {
+    case PS_FAMILY_TENSOR_MOVE:
+        return "It computes nothing: look at the operators that launch it, and which of its copies are needed.";
+    case PS_FAMILY_OTHER:
+        return k->is_vector
+                   ? "It multiplies no matrices: what counts is how often it reads and writes its tensors. One kernel "
+                     "for several of them (fused operators, fused or foreach optimisers), narrower types, fewer calls."
+                   : NULL;
+    default:
+        return NULL;
+    }
+}
+
+static void say_top(ps_compute *c, const kernel_type *t, double share) {
+    const char *shapes = t->top->one->shapes;
+    char most[192] = "";
+    if (t->n_shapes > 1) {
+        (void)snprintf(most, sizeof most, " %zu shapes; most of it %.80s%s: %.1f %%.", t->n_shapes,
+                       shapes[0] != '\0' ? shapes : "without a shape",
+                       strlen(shapes) > 80 ? "..." : "", ps_percent(t->top->sum_ns, c->sum_ns));
+    }
+    bool one = t->n_shapes == 1 && shapes[0] != '\0';
+    ps_findings_add(
+        &c->report->findings,
+        (ps_finding){.rule = PS_RULE_TOP_KERNEL, .rank = -1, .stage = -1, .value = share},
+        "%.100s%s%.80s%s takes %.1f %% of the computing. On average over ranks and steps that is %s in a step, "
+        "in %.4g kernel%s.%s",
+        t->top->one->type, one ? " of " : "", one ? shapes : "",
+        one && strlen(shapes) > 80 ? "..." : "", share,
+        ps_ns_text_of(ps_compute_mean_step_ns(c, t->sum_ns)).text, ps_compute_mean_count(c, t->n),
+        ps_compute_mean_count(c, t->n) == 1 ? "" : "s", most);
+    const char *advice = advice_of_top(t->top->one);
+    if (advice != NULL) {
+        ps_findings_remedy(&c->report->findings, advice);
+    }
+}
+
+/* No gain: that it takes long is no fault. */
+void ps_compute_find_top(ps_compute *c) {
+    size_t n = 0;
+    kernel_type *types = types_of(c, &n);
+    if (types == NULL) {
+        c->report->findings.failed = true;
+        return;
+    }
+    double share = n > 0 ? ps_percent(types[0].sum_ns, c->sum_ns) : 0;
+    if (c->n_kinds > 1 && ps_rule_fires(&c->report->findings, PS_RULE_TOP_KERNEL, share)) {
+        say_top(c, &types[0], share);
+        for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
+            char note[128];
+            char shapes[48] = "";
+            if (types[i].n_shapes > 1) {
+                (void)snprintf(shapes, sizeof shapes, " in %zu shapes", types[i].n_shapes);
+            }
+            (void)snprintf(note, sizeof note, "one of %.4g in a step%s, %.1f %% of the computing",
+                           ps_compute_mean_count(c, types[i].n), shapes,
+                           ps_percent(types[i].sum_ns, c->sum_ns));
+            ps_compute_show_kind(c, types[i].top, note);
+        }
+    }
+    ps_free(types);
+}
+
+/* --- conversions ----------------------------------------------------------------------------------------------------- */
+
+static int64_t conversions_ns(const ps_compute_kind *k) {
+    return ps_ns_add(k->conversion_ns[PS_CONVERSION_LAYOUT],
+                     k->conversion_ns[PS_CONVERSION_NUMBERS]);
+}
+
+static int compare_conversions(const void *a, const void *b) {
+    const ps_compute_kind *x = *(const ps_compute_kind *const *)a;
+    const ps_compute_kind *y = *(const ps_compute_kind *const *)b;
+    int64_t x_ns = conversions_ns(x);
+    int64_t y_ns = conversions_ns(y);
+    if (x_ns != y_ns) {
+        return x_ns > y_ns ? -1 : 1;
+    }
+    int by_type = strcmp(x->one->type, y->one->type);
+    return by_type != 0 ? by_type : strcmp(x->one->shapes, y->one->shapes);
+}
+
+static void show_conversions(ps_compute *c) {
+    const ps_compute_kind **order = ps_calloc(c->n_kinds + 1, sizeof *order);
+    if (order == NULL) {
+        c->report->findings.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        order[i] = &c->kinds[i];
+    }
+    qsort(order, c->n_kinds, sizeof *order, compare_conversions);
+    for (size_t i = 0; i < c->n_kinds && i < PS_EVIDENCE_MAX && conversions_ns(order[i]) > 0; i++) {
+        char note[200];
+        int64_t n = order[i]->n_conversions[PS_CONVERSION_LAYOUT] +
+                    order[i]->n_conversions[PS_CONVERSION_NUMBERS];
+        (void)snprintf(
+            note, sizeof note, "%.80s: %.4g conversions in a step, %.1f %% of the computing",
+            order[i]->one->shapes[0] != '\0' ? order[i]->one->shapes : "shape unknown",
+            ps_compute_mean_count(c, n), ps_percent(conversions_ns(order[i]), c->sum_ns));
+        ps_compute_show_kind(c, order[i], note);
+    }
+    ps_free(order);
+}
+
+void ps_compute_find_conversion(ps_compute *c) {
+    int64_t sums[PS_N_CONVERSIONS] = {0};
+    int64_t n[PS_N_CONVERSIONS] = {0};
+    int64_t alone_ns = 0;
+    char unpaid[PS_UNPAID_TEXT];
+    for (size_t i = 0; i < c->n_kinds; i++) {
+        for (size_t what = 0; what < PS_N_CONVERSIONS; what++) {
+            sums[what] = ps_ns_add(sums[what], c->kinds[i].conversion_ns[what]);
+            n[what] += c->kinds[i].n_conversions[what];
+        }
+        alone_ns = ps_ns_add(alone_ns, c->kinds[i].conversion_alone_ns);
+    }
+    int64_t all_ns = ps_ns_add(sums[PS_CONVERSION_LAYOUT], sums[PS_CONVERSION_NUMBERS]);
+    double share = ps_percent(all_ns, c->sum_ns);
+    if (!ps_rule_fires(&c->report->findings, PS_RULE_CONVERSION, share)) {
+        return;
+    }
+    ps_findings_add(
+        &c->report->findings,
+        (ps_finding){.rule = PS_RULE_CONVERSION,
+                     .rank = -1,
+                     .stage = -1,
+                     .gain_ns = ps_compute_mean_step_ns(c, alone_ns),
+                     .value = share},
+        "Conversions take %.1f %% of the computing. On average over ranks and steps that is %s in a step: %.1f %% "
+        "for layout in %.4g kernels, %.1f %% for types of numbers in %.4g.%s",
+        share, ps_ns_text_of(ps_compute_mean_step_ns(c, all_ns)).text,
+        ps_percent(sums[PS_CONVERSION_LAYOUT], c->sum_ns),
+        ps_compute_mean_count(c, n[PS_CONVERSION_LAYOUT]),
+        ps_percent(sums[PS_CONVERSION_NUMBERS], c->sum_ns),
+        ps_compute_mean_count(c, n[PS_CONVERSION_NUMBERS]),
+        ps_compute_unpaid_text(ps_compute_mean_step_ns(c, all_ns),
+                               ps_compute_mean_step_ns(c, alone_ns), "beside communication",
+                               unpaid));
+    char advice[PS_ADVICE_TEXT];
+    ps_findings_remedy(&c->report->findings,
+                       ps_report_conversion_advice(c->report, sums[PS_CONVERSION_LAYOUT],
+                                                   sums[PS_CONVERSION_NUMBERS], advice,
+                                                   sizeof advice));
+    show_conversions(c);
+}

@@ -1,0 +1,226 @@
+/* The verdict: one paragraph that says what costs most, what to do about it and what a step would then take. Every page that
+ * shows the report begins with it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/report/report.h"
+#include "base/num.h"
+
+enum { V_TEXT, V_FINDING, V_STEP, V_AFTER, N_V };
+
+static const ps_column VERDICT[N_V] = {
+    [V_TEXT] = {.name = "verdict", .type = PS_COL_TEXT},
+    [V_FINDING] = {.name = "finding", .type = PS_COL_INT},
+    [V_STEP] = {.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [V_AFTER] = {.name = "step without", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+};
+
+typedef struct sentence {
+    char text[2048];
+    size_t n;
+} sentence;
+
+static void PS_PRINTF(2, 3) add_text(sentence *s, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(s->text + s->n, sizeof s->text - s->n, fmt, args);
+    va_end(args);
+    size_t more = n > 0 ? (size_t)n : 0;
+    s->n = s->n + more < sizeof s->text ? s->n + more : sizeof s->text - 1;
+}
+
+/* "rank 2", "stage 3 (rank 12)"; "" for a finding about all of them. */
+static void add_place(sentence *s, const ps_report *report, const ps_finding *f) {
+    if (report->n_members == 1) {
+        return;
+    }
+    if (f->rank >= 0 && f->stage >= 0) {
+        add_text(s, ", worst on rank %s (stage %d)", PS_RANK(f->rank), (int)f->stage);
+    } else if (f->rank >= 0) {
+        add_text(s, ", worst on rank %s", PS_RANK(f->rank));
+    }
+}
+
+/* Up to the first full stop that ends a sentence. */
+static void add_first_sentence(sentence *s, const char *text) {
+    const char *end = text;
+    while (*end != '\0' && !(*end == '.' && (end[1] == ' ' || end[1] == '\0'))) {
+        end++;
+    }
+    add_text(s, "%.*s.", (int)(end - text), text);
+}
+
+static void add_advice(sentence *s, const ps_report *report, const ps_finding *f) {
+    char advice[1024];
+    ps_finding_advice(f, report->vendor, advice, sizeof advice);
+    if (advice[0] != '\0') {
+        add_text(s, " Try first: ");
+        add_first_sentence(s, advice);
+    }
+}
+
+/* The finding that says more of the same time as the first, where there is one: what most of it is, or how it can be won. 0:
+ * none. The ends of a step are a place and no cause. */
+static size_t detail_of_first(const ps_findings *all, bool *is_most) {
+    for (size_t i = 1; i < all->n && all->all[i].gain_ns > 0; i++) {
+        const ps_finding *f = &all->all[i];
+        bool is_remedy = f->rule == PS_RULE_OTHER_SCHEDULE || f->rule == PS_RULE_STAGE_IMBALANCE;
+        *is_most = f->shared_ns > all->all[0].gain_ns / 2;
+        bool is_place = f->rule == PS_RULE_BEFORE_FIRST_WORK;
+        if (f->shared_with == 1 && !is_place && (is_remedy || *is_most)) {
+            return i;
+        }
+    }
+    return 0;
+}
+
+/* Then what to try: by the detail, if it is the cause of most of it. Which finding that is, 0: none. */
+static size_t add_detail(sentence *s, const ps_report *report) {
+    const ps_findings *all = &report->findings;
+    bool is_most = false;
+    size_t detail = detail_of_first(all, &is_most);
+    const ps_finding *f = &all->all[detail];
+    if (detail > 0 && is_most) {
+        add_text(s, " Most of it is finding %zu: %s (%s).", detail + 1, ps_finding_title(f),
+                 ps_ns_text_of(f->gain_ns).text);
+    } else if (detail > 0) {
+        add_text(s, " Finding %zu says how to win %s of it: %s.", detail + 1,
+                 ps_ns_text_of(f->gain_ns).text, ps_finding_title(f));
+    }
+    add_advice(s, report, is_most ? f : &all->all[0]);
+    return detail;
+}
+
+/* What of the finding stands in one before it. */
+static void add_shared(sentence *s, const ps_finding *f) {
+    if (f->shared_with > 0 && f->shared_ns == 0) {
+        add_text(s, ", which may count time of finding %zu, too", f->shared_with);
+    } else if (f->shared_with > 0 && f->shared_ns >= f->gain_ns) {
+        add_text(s, ", which counts in finding %zu, too", f->shared_with);
+    } else if (f->shared_with > 0) {
+        add_text(s, ", of which %s count in finding %zu, too", ps_ns_text_of(f->shared_ns).text,
+                 f->shared_with);
+    }
+}
+
+/* What of the finding others hold back. */
+static void add_absorbed(sentence *s, const ps_finding *f) {
+    if (f->absorbed_ns > f->gain_ns / 10) {
+        add_text(s, "; %s of it only once ranks that were not captured come earlier",
+                 ps_ns_text_of(f->absorbed_ns).text);
+    }
+}
+
+/* The next largest, but for `detail`, which was told. The ends of a step are a place, and no more than the first where that has
+ * them, too. */
+static void add_next(sentence *s, const ps_findings *all, size_t detail) {
+    for (size_t i = 1; i < all->n && all->all[i].gain_ns > 0; i++) {
+        const ps_finding *f = &all->all[i];
+        bool is_told = i == detail || (f->rule == PS_RULE_BEFORE_FIRST_WORK && f->shared_with > 0);
+        if (!is_told) {
+            add_text(s, " Next: %s, at most %s (finding %zu)", ps_finding_title(f),
+                     ps_ns_text_of(f->gain_ns).text, i + 1);
+            add_shared(s, f);
+            add_absorbed(s, f);
+            add_text(s, ".");
+            return;
+        }
+    }
+}
+
+static void say_largest(sentence *s, const ps_report *report, const ps_finding *f) {
+    int64_t after_ns = report->step_ns - f->gain_ns;
+    char without[128] = "without it";
+    if (f->replayed != NULL) { /* no schedule has no bubble: the gain is that of the best one */
+        (void)snprintf(without, sizeof without, "with the best that was replayed (%.64s)",
+                       f->replayed);
+    }
+    add_text(s, "%s", ps_finding_title(f));
+    add_place(s, report, f);
+    add_text(s,
+             ". That costs at most %s of a step of %s (%.1f %%): %s a step would take %s or more%s",
+             ps_ns_text_of(f->gain_ns).text, ps_ns_text_of(report->step_ns).text,
+             ps_percent(f->gain_ns, report->step_ns), without,
+             ps_ns_text_of(after_ns > 0 ? after_ns : 0).text,
+             f->is_assumed ? ", if what was not measured is as assumed" : "");
+    add_absorbed(s, f);
+    add_text(s, ".");
+    size_t detail = add_detail(s, report);
+    add_next(s, &report->findings, detail);
+}
+
+static const ps_report_member *longest_member(const ps_report *report) {
+    const ps_report_member *longest = NULL;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        bool is_longer = longest == NULL || m->step_ns > longest->step_ns;
+        longest = m->computing_ns > 0 && is_longer ? m : longest;
+    }
+    return longest;
+}
+
+/* Where the longest rank's step goes, in a word. */
+static void say_parts(sentence *s, const ps_report *report) {
+    const ps_report_member *m = longest_member(report);
+    if (m != NULL) {
+        add_text(s, " Computing takes %.1f %% of the step of rank %s (%s).",
+                 ps_percent(m->computing_ns, m->step_ns), PS_RANK(m->rank),
+                 ps_ns_text_of(m->step_ns).text);
+    }
+}
+
+static size_t number_of_thinned(const ps_report *report) {
+    size_t i = 0;
+    while (i < report->findings.n && report->findings.all[i].rule != PS_RULE_THINNED) {
+        i++;
+    }
+    return i + 1;
+}
+
+/* What the capture cannot tell comes first. */
+static void say_thinned(sentence *s, const ps_report *report) {
+    char text[512];
+    if (report->findings.is_of_part && ps_report_say_thinned(report, text, sizeof text)) {
+        add_text(s, "%s, and much is not judged (finding %zu). ", text, number_of_thinned(report));
+    }
+}
+
+static void say_verdict(sentence *s, const ps_report *report) {
+    const ps_findings *f = &report->findings;
+    say_thinned(s, report);
+    if (f->n > 0 && f->all[0].gain_ns > 0) {
+        say_largest(s, report, &f->all[0]);
+    } else if (f->is_of_part) {
+        add_text(s, "Collect again: the finding says how.");
+    } else if (f->n > 0) {
+        add_text(s, "Of no finding is it known what a step would gain; the first: %s.",
+                 ps_finding_title(&f->all[0]));
+        say_parts(s, report);
+    } else {
+        static const char *const SAID[] = {
+            [PS_JUDGED_NOTHING] = "Nothing could be judged: what is missing stands below.",
+            [PS_JUDGED_A_PART] = "Nothing that could be judged is over its threshold.",
+            [PS_JUDGED_ALL] = "Nothing is over its threshold."};
+        add_text(s, "%s", SAID[ps_report_judged(report)]);
+        say_parts(s, report);
+    }
+}
+
+ps_code ps_report_add_verdict(const ps_report *report, ps_err *err) {
+    sentence s = {.n = 0};
+    say_verdict(&s, report);
+    const ps_findings *f = &report->findings;
+    bool has_gain = f->n > 0 && f->all[0].gain_ns > 0;
+    ps_table *t = ps_table_new("verdict", "what costs most", VERDICT, N_V);
+    if (t == NULL || !ps_table_add_row(t) || !ps_table_set_text(t, V_TEXT, s.text)) {
+        ps_table_free(t);
+        return ps_fail_nomem(err);
+    }
+    ps_table_set_int(t, V_STEP, report->step_ns);
+    if (has_gain) {
+        ps_table_set_int(t, V_FINDING, 1);
+        ps_table_set_int(t, V_AFTER, report->step_ns - f->all[0].gain_ns);
+    }
+    return ps_result_add(report->in->result, t, err);
+}

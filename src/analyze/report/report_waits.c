@@ -1,0 +1,188 @@
+/* The stretches in which the device was idle: between the work of steps, at their ends, and the longest that are the
+ * host's. From idle.h, of which they are the pieces put together. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/report/report_facts.h"
+#include "base/alloc.h"
+
+#define MAX_GAPS 200000 /* of a rank; of more the longest are kept */
+#define MAX_HOST_GAPS ((size_t)1 << 16)
+#define SHORT_NS 20000
+
+static const char *name_of(const ps_trace *trace, uint32_t slice, ps_report_rank *r) {
+    const char *name =
+        slice != PS_NONE ? ps_trace_text(trace, ps_trace_slices(trace)->name[slice]) : "";
+    size_t n = strlen(name);
+    return ps_arena_strndup(&r->arena, name, n < 400 ? n : 400);
+}
+
+/* --- lists ----------------------------------------------------------------------------------------------------------- */
+
+static int by_length(const void *a, const void *b) {
+    const ps_report_gap *x = a;
+    const ps_report_gap *y = b;
+    int64_t dx = x->end_ns - x->start_ns;
+    int64_t dy = y->end_ns - y->start_ns;
+    if (dx != dy) {
+        return dx > dy ? -1 : 1;
+    }
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static int by_start(const void *a, const void *b) {
+    const ps_report_gap *x = a;
+    const ps_report_gap *y = b;
+    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static void keep_longest(ps_report_gap *gaps, size_t *n, size_t most, int64_t *dropped_ns) {
+    if (*n > most) {
+        qsort(gaps, *n, sizeof *gaps, by_length);
+        for (size_t i = most; i < *n; i++) {
+            *dropped_ns = ps_ns_add(*dropped_ns, gaps[i].end_ns - gaps[i].start_ns);
+        }
+        *n = most;
+    }
+    if (*n > 1) {
+        qsort(gaps, *n, sizeof *gaps, by_start);
+    }
+}
+
+/* Pieces that touch are one stretch. */
+static bool add_gap(ps_report_gap **gaps, size_t *n, size_t *cap, ps_report_gap gap) {
+    ps_report_gap *last = *n > 0 ? &(*gaps)[*n - 1] : NULL;
+    if (last != NULL && last->end_ns == gap.start_ns && last->step == gap.step) {
+        last->end_ns = gap.end_ns;
+        return true;
+    }
+    if (!ps_grow(gaps, cap, *n + 1, UINT32_MAX, sizeof **gaps)) {
+        return false;
+    }
+    (*gaps)[(*n)++] = gap;
+    return true;
+}
+
+static void keep_edge(ps_report_event *longest, const ps_report_gap *g) {
+    if (g->end_ns - g->start_ns > longest->dur_ns) {
+        *longest = (ps_report_event){
+            .start_ns = g->start_ns, .dur_ns = g->end_ns - g->start_ns, .step = g->step};
+    }
+}
+
+static bool list_gaps(const ps_overlaps *overlaps, const ps_idle *idle, ps_report_rank *r) {
+    bool ok = true;
+    ps_share_part edge = PS_SHARE_FREE; /* of the last one in the list of edges */
+    for (size_t i = 0; ok && i < idle->n; i++) {
+        const ps_idle_piece *p = &idle->at[i];
+        ps_report_gap g = {r->origin_ns + p->start_ns, r->origin_ns + p->end_ns,
+                           overlaps->at[p->row].step};
+        if (p->part == PS_SHARE_FREE) {
+            ok = add_gap(&r->gaps, &r->n_gaps, &r->cap_gaps, g);
+        } else {
+            size_t n = edge == (ps_share_part)p->part ? r->n_edges : 0; /* else begins a new one */
+            ok = n > 0 ? add_gap(&r->edges, &r->n_edges, &r->cap_edges, g)
+                       : ps_grow(&r->edges, &r->cap_edges, r->n_edges + 1, UINT32_MAX,
+                                 sizeof *r->edges);
+            if (ok && n == 0) {
+                r->edges[r->n_edges++] = g;
+            }
+            edge = (ps_share_part)p->part;
+            if (ok) {
+                keep_edge(edge == PS_SHARE_BEFORE ? &r->before : &r->after,
+                          &r->edges[r->n_edges - 1]);
+            }
+        }
+        ok = ok && (!ps_idle_is_hosts(p->cause) ||
+                    add_gap(&r->host_gaps, &r->n_host_gaps, &r->cap_host_gaps, g));
+    }
+    int64_t dropped_ns = 0;
+    keep_longest(r->gaps, &r->n_gaps, MAX_GAPS, &r->dropped_gaps_ns);
+    keep_longest(r->host_gaps, &r->n_host_gaps, MAX_HOST_GAPS, &dropped_ns);
+    return ok;
+}
+
+/* --- the longest waits for the host ---------------------------------------------------------------------------------- */
+
+/* Pieces [from, to) are one stretch of waiting for the host. */
+typedef struct stretch {
+    size_t from, to;
+    int64_t start_ns, length_ns;
+} stretch;
+
+static bool goes_on(const ps_idle_piece *a, const ps_idle_piece *b) {
+    return a->end_ns == b->start_ns && a->next == b->next && a->row == b->row &&
+           ps_idle_is_hosts(b->cause);
+}
+
+static int longer_first(const void *a, const void *b) {
+    const stretch *x = a;
+    const stretch *y = b;
+    if (x->length_ns != y->length_ns) {
+        return x->length_ns > y->length_ns ? -1 : 1;
+    }
+    if (x->start_ns != y->start_ns) {
+        return x->start_ns < y->start_ns ? -1 : 1;
+    }
+    return x->from < y->from ? -1 : x->from > y->from;
+}
+
+/* What the host did for the largest part, and the range that filled half. */
+static bool tell_wait(const ps_trace *trace, const ps_overlaps *overlaps, const ps_idle *idle,
+                      const stretch *x, ps_report_rank *r) {
+    int64_t by_cause[PS_N_ACTIVITIES] = {0};
+    const ps_idle_piece *longest = &idle->at[x->from];
+    int cause = longest->cause;
+    for (size_t i = x->from; i < x->to; i++) {
+        const ps_idle_piece *p = &idle->at[i];
+        by_cause[p->cause] += p->end_ns - p->start_ns;
+        cause = by_cause[p->cause] > by_cause[cause] ? p->cause : cause;
+        longest = p->end_ns - p->start_ns > longest->end_ns - longest->start_ns ? p : longest;
+    }
+    bool fills = longest->end_ns - longest->start_ns >= x->length_ns - x->length_ns / 2;
+    ps_report_wait *w = &r->waits[r->n_waits++];
+    *w = (ps_report_wait){.start_ns = r->origin_ns + x->start_ns,
+                          .end_ns = r->origin_ns + x->start_ns + x->length_ns,
+                          .step = overlaps->at[longest->row].step,
+                          .cause = cause,
+                          .next = name_of(trace, longest->next, r),
+                          .blocking = name_of(trace, fills ? longest->from : PS_NONE, r)};
+    return w->next != NULL && w->blocking != NULL;
+}
+
+static bool list_waits(const ps_trace *trace, const ps_overlaps *overlaps, const ps_idle *idle,
+                       ps_report_rank *r) {
+    stretch *all = ps_calloc(idle->n + 1, sizeof *all);
+    size_t n = 0;
+    for (size_t i = 0; all != NULL && i < idle->n; i++) {
+        if (!ps_idle_is_hosts(idle->at[i].cause)) {
+            continue;
+        }
+        stretch x = {.from = i, .start_ns = idle->at[i].start_ns};
+        while (i + 1 < idle->n && goes_on(&idle->at[i], &idle->at[i + 1])) {
+            i++;
+        }
+        x.to = i + 1;
+        x.length_ns = idle->at[i].end_ns - x.start_ns;
+        r->short_gaps_ns = ps_ns_add(r->short_gaps_ns, x.length_ns < SHORT_NS ? x.length_ns : 0);
+        all[n++] = x;
+    }
+    if (n > 1) {
+        qsort(all, n, sizeof *all, longer_first);
+    }
+    bool ok = all != NULL;
+    for (size_t i = 0; ok && i < n && i < PS_REPORT_WAITS_KEPT; i++) {
+        ok = tell_wait(trace, overlaps, idle, &all[i], r);
+    }
+    ps_free(all);
+    return ok;
+}
+
+bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, const ps_idle *idle,
+                            ps_report_rank *r, ps_err *err) {
+    ps_dispatch d = {0};
+    bool ok = ps_dispatch_measure(links, overlaps, -1, 0, &d, err) == PS_OK;
+    r->delays = d.after_call;
+    ps_dispatch_fini(&d);
+    return ok && list_gaps(overlaps, idle, r) && list_waits(links->trace, overlaps, idle, r);
+}

@@ -1,0 +1,118 @@
+#include "analyze/stats/named_sums.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/num.h"
+
+#define MAX_ROWS ((size_t)1 << 26)
+#define ID_BITS 30
+
+const char *ps_sum_class_name(ps_sum_class class_) {
+    static const char *const NAMES[] = {
+#define X(symbol, text) text,
+        PS_SUM_CLASSES(X)
+#undef X
+    };
+    return NAMES[class_];
+}
+
+bool ps_named_sums_init(ps_named_sums *s) {
+    *s = (ps_named_sums){0};
+    ps_idmap_init(&s->rows);
+    return ps_strpool_init(&s->strings);
+}
+
+void ps_named_sums_fini(ps_named_sums *s) {
+    ps_strpool_fini(&s->strings);
+    ps_idmap_fini(&s->rows);
+    ps_free(s->at);
+    *s = (ps_named_sums){0};
+}
+
+ps_named_sum *ps_named_sums_of(ps_named_sums *s, ps_sum_class class_, const char *name,
+                               const char *detail) {
+    ps_str a = ps_strpool_add(&s->strings, name, strlen(name));
+    ps_str b = ps_strpool_add(&s->strings, detail, strlen(detail));
+    if (ps_str_is_none(a) || ps_str_is_none(b) || (a.id | b.id) >> ID_BITS != 0) {
+        return NULL;
+    }
+    uint64_t key = (uint64_t)class_ << (2 * ID_BITS) | (uint64_t)a.id << ID_BITS | b.id;
+    uint32_t row = ps_idmap_get(&s->rows, key);
+    if (row != PS_IDMAP_NONE) {
+        return &s->at[row];
+    }
+    if (!ps_grow(&s->at, &s->cap, s->n + 1, MAX_ROWS, sizeof *s->at) ||
+        !ps_idmap_put(&s->rows, key, (uint32_t)s->n)) {
+        return NULL;
+    }
+    s->at[s->n] = (ps_named_sum){.name = a, .detail = b, .class_ = class_};
+    return &s->at[s->n++];
+}
+
+bool ps_named_sums_add(ps_named_sums *s, const ps_named_sums *other) {
+    for (size_t i = 0; i < other->n; i++) {
+        const ps_named_sum *from = &other->at[i];
+        ps_named_sum *to =
+            ps_named_sums_of(s, from->class_, ps_strpool_get(&other->strings, from->name),
+                             ps_strpool_get(&other->strings, from->detail));
+        if (to == NULL) {
+            return false;
+        }
+        to->n += from->n;
+        to->time_ns = ps_i64_plus(to->time_ns, from->time_ns);
+    }
+    return true;
+}
+
+/* --- kinds of work --------------------------------------------------------------------------------------------- */
+
+/* Whether a text holds a word of lower-case letters, in either case. */
+static bool holds(const char *text, const char *word) {
+    size_t n = strlen(word);
+    for (; *text != '\0'; text++) {
+        size_t k = 0;
+        while (k < n && ((text[k] >= 'A' && text[k] <= 'Z' ? text[k] + 32 : text[k]) == word[k])) {
+            k++;
+        }
+        if (k == n) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool holds_any(const char *type, const char *name, const char *const *words) {
+    for (; *words != NULL; words++) {
+        if (holds(type, *words) || holds(name, *words)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *ps_kernel_part(const char *type, const char *name) {
+    static const char *const ATTENTION[] = {"flash", "attention", "fmha", NULL};
+    static const char *const BACKWARD[] = {"grad", "bwd", "backward", NULL};
+    static const char *const CONVOLUTION[] = {"conv2d", "conv3d", "convolution", "wgrad_",
+                                              "dgrad_", "fprop",  NULL};
+    static const char *const MATRIX[] = {"matmul", "gemm",     "gemv",      "cutlass",     "xmma",
+                                         "linear", "aten::mm", "aten::bmm", "aten::addmm", NULL};
+    static const char *const EMBEDDING[] = {"embedding", NULL};
+    static const char *const MOVING[] = {"transpose", "transdata", "tensormove", "concat", "split",
+                                         "slice",     "gather",    "scatter",    "sort",   "copy",
+                                         "cast",      "pad",       "fill",       "memset", NULL};
+    if (holds_any(type, name, ATTENTION)) {
+        return holds_any(type, name, BACKWARD) ? "attention backward" : "attention";
+    }
+    if (holds_any(type, name, CONVOLUTION)) {
+        return "convolution";
+    }
+    if (holds_any(type, name, MATRIX)) {
+        return "matrix products";
+    }
+    if (holds_any(type, name, EMBEDDING)) {
+        return "embedding";
+    }
+    return holds_any(type, name, MOVING) ? "moving data" : "other vector work";
+}

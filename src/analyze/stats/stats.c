@@ -1,0 +1,132 @@
+#include "analyze/stats/stats.h"
+
+#include <math.h>
+
+#include "base/num.h"
+
+/* --- sorting -------------------------------------------------------------------------------------------- */
+
+#define FEW ((size_t)48)
+
+static void sort_few(int64_t *v, size_t n) {
+    for (size_t i = 1; i < n; i++) {
+        int64_t x = v[i];
+        size_t k = i;
+        for (; k > 0 && v[k - 1] > x; k--) {
+            v[k] = v[k - 1];
+        }
+        v[k] = x;
+    }
+}
+
+/* The byte of a value, in the order of signed numbers. */
+static size_t byte_of(int64_t value, int shift) {
+    return (((uint64_t)value ^ ((uint64_t)1 << 63)) >> shift) & 0xff;
+}
+
+/* Radix sort in place, from the byte at `shift` down: each value is swapped to its bucket, then the buckets are sorted by
+ * the next byte. At most eight levels deep. */
+static void sort_from(int64_t *v, size_t n, int shift) {
+    size_t begin[256];
+    size_t end[256] = {0};
+    for (size_t i = 0; i < n; i++) {
+        end[byte_of(v[i], shift)]++;
+    }
+    size_t at = 0;
+    for (size_t b = 0; b < 256; b++) {
+        begin[b] = at;
+        at += end[b];
+        end[b] = at;
+    }
+    for (size_t b = 0; b < 256; b++) {
+        while (begin[b] < end[b]) {
+            int64_t value = v[begin[b]];
+            size_t to = byte_of(value, shift);
+            v[begin[b]] = v[begin[to]]; /* the same place when it is in its bucket */
+            v[begin[to]++] = value;
+        }
+    }
+    for (size_t b = 0; b < 256 && shift > 0; b++) {
+        size_t first = b > 0 ? end[b - 1] : 0;
+        if (end[b] - first > FEW) {
+            sort_from(v + first, end[b] - first, shift - 8);
+        } else {
+            sort_few(v + first, end[b] - first);
+        }
+    }
+}
+
+static void sort(int64_t *v, size_t n) {
+    size_t sorted = 1;
+    uint64_t differ = 0;
+    for (; sorted < n && v[sorted - 1] <= v[sorted]; sorted++) {
+    }
+    for (size_t i = 0; sorted < n && i < n; i++) {
+        differ |= (uint64_t)(v[i] ^ v[0]);
+    }
+    if (sorted >= n) {
+        return;
+    }
+    if (n <= FEW) {
+        sort_few(v, n);
+        return;
+    }
+    int shift = 0;
+    while (shift < 56 && differ >> (shift + 8) != 0) {
+        shift += 8;
+    }
+    sort_from(v, n, shift);
+}
+
+/* --- statistics ----------------------------------------------------------------------------------------- */
+
+double ps_stats_quantile(const int64_t *sorted, size_t n, double p) {
+    double at = (double)(n - 1) * p;
+    size_t below = (size_t)at;
+    size_t above = below + 1 < n ? below + 1 : below;
+    double low = (double)sorted[below];
+    return low + (at - (double)below) * ((double)sorted[above] - low);
+}
+
+ps_stats ps_stats_of(int64_t *values, size_t n) {
+    ps_stats s = {.n = n};
+    if (n == 0) {
+        s.std = NAN;
+        s.population = NAN;
+        return s;
+    }
+    sort(values, n);
+    for (size_t i = 0; i < n; i++) {
+        s.sum = ps_i64_plus(s.sum, values[i]);
+    }
+    s.mean = (double)s.sum / (double)n;
+    double squares = 0;
+    for (size_t i = 0; i < n; i++) {
+        double d = (double)values[i] - s.mean;
+        squares += d * d;
+    }
+    s.std = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
+    s.population = sqrt(squares / (double)n);
+    s.min = values[0];
+    s.max = values[n - 1];
+    s.q1 = ps_stats_quantile(values, n, 0.25);
+    s.median = ps_stats_quantile(values, n, 0.5);
+    s.q3 = ps_stats_quantile(values, n, 0.75);
+    return s;
+}
+
+void ps_stats_put(ps_table *t, size_t first, const ps_stats *s) {
+    ps_table_set_int(t, first, (int64_t)s->n);
+    ps_table_set_real(t, first + 1, s->mean);
+    if (!isnan(s->std)) {
+        ps_table_set_real(t, first + 2, s->std);
+    }
+    ps_table_set_real(t, first + 3, (double)s->min);
+    if (!isnan(s->median)) { /* else only sums are known */
+        ps_table_set_real(t, first + 4, s->q1);
+        ps_table_set_real(t, first + 5, s->median);
+        ps_table_set_real(t, first + 6, s->q3);
+    }
+    ps_table_set_real(t, first + 7, (double)s->max);
+    ps_table_set_real(t, first + 8, (double)s->sum);
+}

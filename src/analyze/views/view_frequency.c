@@ -1,0 +1,144 @@
+/* frequency: how far the clocks of the device and of the CPUs fell. A value holds until the next one, the last to the end. */
+#include <string.h>
+
+#include "analyze/report/report_facts.h"
+#include "analyze/views/view.h"
+
+#define LARGEST_DROP_PERCENT 5.0 /* between the highest and the lowest value; more is a finding */
+
+enum {
+    C_SERIES,
+    C_DEVICE,
+    C_MIN,
+    C_MAX,
+    C_MEAN,
+    C_DROP,
+    C_BELOW,
+    C_VALUES,
+    C_LOWEST_AT,
+    C_VERDICT,
+    N_COLUMNS
+};
+static const ps_column COLUMNS[N_COLUMNS] = {
+    [C_SERIES] = {.name = "series", .type = PS_COL_TEXT},
+    [C_DEVICE] = {.name = "device", .type = PS_COL_INT},
+    [C_MIN] = {.name = "min", .type = PS_COL_REAL, .unit = PS_UNIT_MHZ},
+    [C_MAX] = {.name = "max", .type = PS_COL_REAL, .unit = PS_UNIT_MHZ},
+    [C_MEAN] = {.name = "mean", .type = PS_COL_REAL, .unit = PS_UNIT_MHZ},
+    [C_DROP] = {.name = "drop", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [C_BELOW] = {.name = "time below max", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [C_VALUES] = {.name = "values", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [C_LOWEST_AT] = {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [C_VERDICT] = {.name = "verdict", .type = PS_COL_TEXT},
+};
+
+typedef struct clock_facts {
+    double min, max, weighted, weight, below;
+    int64_t n, lowest_ns;
+} clock_facts;
+
+static int64_t trace_end(const ps_trace *t) {
+    const ps_slices *s = ps_trace_slices(t);
+    const ps_counters *c = ps_trace_counters(t);
+    int64_t end = 0;
+    for (uint32_t i = 0; i < s->n; i++) {
+        int64_t to = s->start_ns[i] + s->dur_ns[i];
+        end = to > end ? to : end;
+    }
+    for (uint32_t i = 0; i < c->n; i++) {
+        end = c->time_ns[i] > end ? c->time_ns[i] : end;
+    }
+    return end;
+}
+
+/* Values of one track, rows [from, to). A value held for no time counts as one that held for a nanosecond. */
+static clock_facts look_at(const ps_view_input *in, uint32_t from, uint32_t to, int64_t end_ns) {
+    const ps_counters *c = ps_trace_counters(in->trace);
+    clock_facts f = {0};
+    for (int pass = 0; pass < 2; pass++) { /* the highest one first */
+        for (uint32_t i = from; i < to; i++) {
+            int64_t until = i + 1 < to ? c->time_ns[i + 1] : end_ns;
+            int64_t held = until > c->time_ns[i] ? until - c->time_ns[i] : 0;
+            if (!(c->value[i] >= 0 && c->value[i] < 1e12) ||
+                !ps_view_touches(in, c->time_ns[i], held)) {
+                continue;
+            }
+            double weight = 1 + (double)ps_view_inside_ns(in, c->time_ns[i], c->time_ns[i] + held);
+            if (pass == 1) {
+                f.below += c->value[i] < f.max ? weight : 0;
+                continue;
+            }
+            if (f.n == 0 || c->value[i] < f.min) {
+                f.min = c->value[i];
+                f.lowest_ns = c->time_ns[i] > in->from_ns ? c->time_ns[i] : in->from_ns;
+            }
+            f.max = f.n == 0 || c->value[i] > f.max ? c->value[i] : f.max;
+            f.weighted += weight * c->value[i];
+            f.weight += weight;
+            f.n++;
+        }
+    }
+    return f;
+}
+
+static bool put_clock(ps_table *t, const ps_trace *trace, const ps_track *track,
+                      const clock_facts *f) {
+    double drop = f->max > 0 ? 100 * (f->max - f->min) / f->max : 0;
+    if (!ps_table_add_row(t) ||
+        !ps_table_set_text(t, C_SERIES, ps_trace_text(trace, track->name)) ||
+        !ps_table_set_text(t, C_VERDICT,
+                           drop > LARGEST_DROP_PERCENT ? "varies by more than 5 %" : "steady")) {
+        return false;
+    }
+    if (track->device >= 0) {
+        ps_table_set_int(t, C_DEVICE, track->device);
+    }
+    ps_table_set_real(t, C_MIN, f->min);
+    ps_table_set_real(t, C_MAX, f->max);
+    ps_table_set_real(t, C_MEAN, f->weighted / f->weight);
+    ps_table_set_real(t, C_DROP, drop);
+    ps_table_set_real(t, C_BELOW, 100 * f->below / f->weight);
+    ps_table_set_int(t, C_VALUES, f->n);
+    ps_table_set_int(t, C_LOWEST_AT, f->lowest_ns);
+    return true;
+}
+
+static bool put_clocks(const ps_view_input *in, ps_table *t) {
+    const ps_counters *c = ps_trace_counters(in->trace);
+    size_t n_tracks = 0;
+    const ps_track *tracks = ps_trace_tracks(in->trace, &n_tracks);
+    int64_t end_ns = trace_end(in->trace);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < c->n;) {
+        uint32_t end = i;
+        while (end < c->n && c->track[end] == c->track[i]) {
+            end++;
+        }
+        bool is_cpu = false;
+        const ps_track *track = &tracks[c->track[i]];
+        if (ps_is_frequency(ps_trace_text(in->trace, track->name), &is_cpu)) {
+            clock_facts f = look_at(in, i, end, end_ns);
+            ok = f.n == 0 || put_clock(t, in->trace, track, &f);
+        }
+        i = end;
+    }
+    return ok;
+}
+
+static ps_table *make_frequency(const ps_view_input *in, ps_err *err) {
+    ps_table *t = ps_table_new("frequency", "clocks of devices and processors", COLUMNS, N_COLUMNS);
+    bool ok = t != NULL && put_clocks(in, t);
+    if (!ok || t->n_rows == 0) {
+        ps_table_free(t);
+        (void)(ok ? ps_fail(
+                        err, PS_NOTHING,
+                        "no counter of a frequency in this span: Ascend profilers record AI Core Freq at "
+                        "profiler_level Level1 and above, Nsight Systems with --gpu-metrics-devices")
+                  : ps_fail_nomem(err));
+        return NULL;
+    }
+    return t;
+}
+
+const ps_view ps_view_frequency = {
+    .name = "frequency", .title = "Frequencies", .tab = PS_TAB_TIMELINE, .make = make_frequency};

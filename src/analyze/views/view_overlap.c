@@ -1,0 +1,111 @@
+/* overlap_sum: the four lanes of the overlap analysis as sums. */
+#include <string.h>
+
+#include "analyze/rank/overlap.h"
+#include "analyze/views/view.h"
+#include "base/alloc.h"
+#include "base/num.h"
+
+enum { LANE_COMPUTING, LANE_COMMUNICATION, LANE_EXPOSED, LANE_FREE, N_LANES };
+static const char *const LANES[N_LANES] = {"Computing", "Communication",
+                                           "Communication(Not Overlapped)", "Free"};
+
+typedef struct sums {
+    int64_t total_ns[N_LANES], n[N_LANES], min_ns[N_LANES], max_ns[N_LANES];
+} sums;
+
+static void count(sums *s, size_t lane, const ps_view_input *in, int64_t start_ns, int64_t end_ns) {
+    int64_t ns = ps_view_inside_ns(in, start_ns, end_ns);
+    if (ns == 0) {
+        return;
+    }
+    s->total_ns[lane] = ps_i64_plus(s->total_ns[lane], ns);
+    s->min_ns[lane] = s->n[lane] == 0 || ns < s->min_ns[lane] ? ns : s->min_ns[lane];
+    s->max_ns[lane] = ns > s->max_ns[lane] ? ns : s->max_ns[lane];
+    s->n[lane]++;
+}
+
+static void count_list(sums *s, size_t lane, const ps_view_input *in, const ps_intervals *list) {
+    for (size_t i = 0; i < list->n; i++) {
+        count(s, lane, in, list->at[i].start_ns, list->at[i].end_ns);
+    }
+}
+
+static bool measure(const ps_view_input *in, sums *out) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < in->overlaps->n; i++) {
+        const ps_overlap_spans *x = &in->overlaps->spans[i];
+        const ps_overlap *o = &in->overlaps->at[i];
+        sums before = *out;
+        count_list(out, LANE_COMPUTING, in, &x->computing);
+        count_list(out, LANE_COMMUNICATION, in, &x->communication);
+        ps_intervals exposed = {0};
+        ok = ps_intervals_minus(&x->communication, &x->computing, &exposed);
+        count_list(out, LANE_EXPOSED, in, &exposed);
+        ps_intervals_fini(&exposed);
+        count_list(out, LANE_FREE, in, &x->free);
+        if (ps_view_is_all(in)) { /* as the lanes of the profiler have them */
+            const int64_t own[N_LANES] = {o->computing_ns, o->communication_ns,
+                                          o->not_overlapped_ns, o->free_ns};
+            for (size_t lane = 0; lane < N_LANES; lane++) {
+                out->total_ns[lane] = ps_i64_plus(before.total_ns[lane], own[lane]);
+            }
+        }
+    }
+    return ok;
+}
+
+enum { C_NAME, C_RATIO, C_TOTAL, C_NUMBER, C_AVG, C_MIN, C_MAX, N_COLUMNS };
+static const ps_column COLUMNS[N_COLUMNS] = {
+    [C_NAME] = {.name = "name", .type = PS_COL_TEXT},
+    [C_RATIO] = {.name = "share", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [C_TOTAL] = {.name = "total", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [C_NUMBER] = {.name = "number", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [C_AVG] = {.name = "avg", .type = PS_COL_REAL, .unit = PS_UNIT_NS},
+    [C_MIN] = {.name = "min", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [C_MAX] = {.name = "max", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+};
+
+static bool put_lanes(ps_table *t, const sums *s) {
+    double whole = (double)s->total_ns[LANE_COMPUTING] + (double)s->total_ns[LANE_EXPOSED] +
+                   (double)s->total_ns[LANE_FREE];
+    for (size_t lane = 0; lane < N_LANES; lane++) {
+        if (!ps_table_add_row(t) || !ps_table_set_text(t, C_NAME, LANES[lane])) {
+            return false;
+        }
+        ps_table_set_int(t, C_TOTAL, s->total_ns[lane]);
+        ps_table_set_int(t, C_NUMBER, s->n[lane]);
+        if (whole > 0) {
+            ps_table_set_real(t, C_RATIO, 100 * (double)s->total_ns[lane] / whole);
+        }
+        if (s->n[lane] > 0) {
+            ps_table_set_real(t, C_AVG, (double)s->total_ns[lane] / (double)s->n[lane]);
+            ps_table_set_int(t, C_MIN, s->min_ns[lane]);
+            ps_table_set_int(t, C_MAX, s->max_ns[lane]);
+        }
+    }
+    return true;
+}
+
+static ps_table *make_overlap(const ps_view_input *in, ps_err *err) {
+    sums s;
+    memset(&s, 0, sizeof s);
+    if (in->overlaps->n == 0) {
+        (void)ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK);
+        return NULL;
+    }
+    ps_table *t =
+        ps_table_new("overlap_sum", "overlap of computing and communication", COLUMNS, N_COLUMNS);
+    if (t == NULL || !measure(in, &s) || !put_lanes(t, &s)) {
+        ps_table_free(t);
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    return t;
+}
+
+const ps_view ps_view_overlap_sum = {.name = "overlap_sum",
+                                     .title = "Overlap analysis",
+                                     .tab = PS_TAB_TIMELINE,
+                                     .uses = PS_VIEW_LINKS | PS_VIEW_OVERLAPS,
+                                     .make = make_overlap};

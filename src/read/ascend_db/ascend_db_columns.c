@@ -1,0 +1,40 @@
+#include "read/ascend_db/ascend_db_columns.h"
+
+#include <string.h>
+#include <strings.h>
+
+static ps_col_type type_of(const char *declared) {
+    if (declared == NULL) {
+        return PS_COL_REAL;
+    }
+    return strcasecmp(declared, "TEXT") == 0 ? PS_COL_TEXT
+           : strncasecmp(declared, "INT", 3) == 0 || strcasecmp(declared, "BIGINT") == 0
+               ? PS_COL_INT
+               : PS_COL_REAL;
+}
+
+ps_code ps_ascend_columns_of(ps_db *db, const char *table, ps_arena *arena, ps_ascend_column *out,
+                             size_t *n, ps_err *err) {
+    sqlite3_stmt *stmt = NULL;
+    *n = 0;
+    if (!ps_db_has_table(db, table)) {
+        return PS_OK;
+    }
+    int status = sqlite3_prepare_v2(
+        ps_db_handle(db), "SELECT name, type FROM pragma_table_info(?1)", -1, &stmt, NULL);
+    status = status == SQLITE_OK ? sqlite3_bind_text(stmt, 1, table, -1, SQLITE_STATIC) : status;
+    while (status == SQLITE_OK && *n < PS_ASCEND_MAX_COLUMNS && sqlite3_step(stmt) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(stmt, 0);
+        const char *copy = name != NULL ? ps_arena_strndup(arena, name, strlen(name)) : NULL;
+        if (copy == NULL) {
+            status = SQLITE_NOMEM;
+        } else {
+            out[(*n)++] =
+                (ps_ascend_column){copy, type_of((const char *)sqlite3_column_text(stmt, 1))};
+        }
+    }
+    (void)sqlite3_finalize(stmt);
+    return status == SQLITE_OK      ? PS_OK
+           : status == SQLITE_NOMEM ? ps_fail_nomem(err)
+                                    : ps_db_fail(db, table, err);
+}

@@ -1,9 +1,0 @@
-/* For bindings that cannot inline ps_is_recording(): a call into C costs them ten times as much as reading a word. */
-#include "pipescope/record.h"
-#include "record/events.h"
-#include "record/session.h"
-
-const volatile uint32_t *ps_record_enabled_word(void) {
-    ps_process_init();
-    return (const volatile uint32_t *)ps_recording;
-}

@@ -1,0 +1,143 @@
+/* A line is put together on the stack and written by one write(2), so that lines of several processes and threads do not
+ * mix. What was said is remembered by hashes: a text that hashes like another one is taken for said, which hardly ever happens. */
+#include "record/ring/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/ring/calm.h"
+#include "record/ring/config_texts.h"
+#include "record/ring/hold.h"
+
+enum { LINE = 1024, N_SAID = 512 };
+
+static struct {
+    pthread_mutex_t lock;
+    uint64_t said[N_SAID]; /* of this recording */
+    uint64_t keys[N_SAID]; /* of this process */
+    unsigned n_said, n_keys;
+    char file
+        [4096 +
+         64]; /* in logs/, "" none; opened for each line: programs close descriptors they do not know */
+} g = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static uint64_t hash_text(const char *s) {
+    uint64_t h = 14695981039346656037u;
+    for (; *s != '\0'; s++) {
+        h = (h ^ (unsigned char)*s) * 1099511628211u;
+    }
+    return h;
+}
+
+/* Whether `hash` is new in the set; a full set begins anew. */
+static bool is_new(uint64_t *set, unsigned *n, uint64_t hash) {
+    for (unsigned i = 0; i < *n; i++) {
+        if (set[i] == hash) {
+            return false;
+        }
+    }
+    if (*n == N_SAID) {
+        *n = 0;
+    }
+    set[(*n)++] = hash;
+    return true;
+}
+
+static void put(int fd, const char *line, size_t n) {
+    while (n > 0) {
+        ssize_t put_now = write(fd, line, n);
+        if (put_now < 0 && errno == EINTR) {
+            continue;
+        }
+        if (put_now <= 0) {
+            return; /* nowhere left to say it */
+        }
+        line += put_now;
+        n -= (size_t)put_now;
+    }
+}
+
+static void say(const char *fmt, va_list args) {
+    static const char PREFIX[] = "pipescope: ";
+    char line[LINE];
+    memcpy(line, PREFIX, sizeof PREFIX);
+    size_t room = sizeof line - sizeof PREFIX - 1; /* the line's end and the zero */
+    int wanted = vsnprintf(line + sizeof PREFIX - 1, room, fmt, args);
+    size_t n = sizeof PREFIX - 1 +
+               (wanted < 0              ? 0
+                : (size_t)wanted < room ? (size_t)wanted
+                                        : room - 1);
+    for (size_t i = 0; i < n; i++) {
+        if ((unsigned char)line[i] < ' ') {
+            line[i] = ' '; /* texts of users: one line stays one line */
+        }
+    }
+    line[n] = '\0';
+    if (!is_new(g.said, &g.n_said, hash_text(line))) {
+        return;
+    }
+    line[n++] = '\n';
+    int saved = errno;
+    ps_calm calm = ps_calm_begin();
+    if (!ps_rec_config_quiet()) {
+        put(STDERR_FILENO, line, n);
+    }
+    int fd = g.file[0] == '\0'
+                 ? -1
+                 : open(g.file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+    if (fd >= 0) {
+        put(fd, line, n);
+        (void)close(fd);
+    }
+    ps_calm_end(&calm);
+    errno = saved;
+}
+
+void ps_rec_log(const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    ps_hold(&g.lock);
+    say(fmt, args);
+    ps_let_go(&g.lock);
+    va_end(args);
+}
+
+void ps_rec_log_once(const char *key, const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    ps_hold(&g.lock);
+    if (is_new(g.keys, &g.n_keys, hash_text(key))) {
+        say(fmt, args);
+    }
+    ps_let_go(&g.lock);
+    va_end(args);
+}
+
+void ps_rec_log_begin(void) {
+    ps_hold(&g.lock);
+    g.n_said = 0;
+    ps_let_go(&g.lock);
+}
+
+void ps_rec_log_file(const char *path) {
+    ps_hold(&g.lock);
+    (void)snprintf(g.file, sizeof g.file, "%s", path != NULL ? path : "");
+    ps_let_go(&g.lock);
+}
+
+void ps_rec_log_hold(void) {
+    ps_hold(&g.lock);
+}
+
+void ps_rec_log_release(bool in_child) {
+    if (in_child) {
+        g.file[0] = '\0';
+    }
+    ps_let_go(&g.lock);
+}

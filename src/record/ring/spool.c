@@ -1,0 +1,266 @@
+/* A block is one system call: header and slots, which lie in two pieces where the ring wraps. A block that could be
+ * written only in part is cut off again, so that the file always ends with a whole one; what was not taken stays in the ring.
+ *
+ * Memory is mapped, grown by remapping without a copy, and not given to forked children. */
+#include "record/ring/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "record/ring/clock.h"
+#include "record/ring/memory.h"
+
+/* Ring 0 says how a recording ended and what was lost: a limit that is reached leaves room for that. */
+enum { FIRST_BYTES = 1 << 20, RETRY_NS = 1000000000, RESERVED_BYTES = 1 << 18 };
+
+/* --- memory ---------------------------------------------------------------------------------------------------------- */
+
+static bool grow(ps_spool *s, size_t need, size_t limit) {
+    if (need <= s->cap && need <= limit) {
+        return true;
+    }
+    size_t cap = s->cap > 0 ? s->cap : FIRST_BYTES;
+    while (cap < need) {
+        cap *= 2;
+    }
+    if (cap > limit) {
+        cap = limit;
+    }
+    if (cap >= need && !ps_memory_take(cap - s->cap)) {
+        cap = ps_memory_take(need - s->cap) ? need
+                                            : 0; /* not twice as much, but as much as it takes */
+    }
+    if (cap < need) {
+        errno = ENOSPC;
+        return false;
+    }
+    void *at = s->memory == NULL ? mmap(NULL, cap, PROT_READ | PROT_WRITE,
+                                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0)
+                                 : mremap(s->memory, s->cap, cap, MREMAP_MAYMOVE);
+    if (at == MAP_FAILED) {
+        int error = errno;
+        ps_memory_give(cap - s->cap);
+        errno = error;
+        return false;
+    }
+    (void)madvise(at, cap, MADV_DONTFORK);
+    s->memory = at;
+    s->cap = cap;
+    return true;
+}
+
+static bool put_memory(ps_spool *s, const struct iovec *pieces, int n_pieces, size_t n_bytes,
+                       bool reserve) {
+    if (!grow(s, (size_t)s->bytes + n_bytes,
+              (size_t)s->max_bytes + (reserve ? RESERVED_BYTES : 0))) {
+        return false;
+    }
+    for (int i = 0; i < n_pieces; i++) {
+        if (pieces[i].iov_len > 0) {
+            memcpy(s->memory + s->bytes, pieces[i].iov_base, pieces[i].iov_len);
+            s->bytes += pieces[i].iov_len;
+        }
+    }
+    return true;
+}
+
+/* --- file ------------------------------------------------------------------------------------------------------------ */
+
+/* Leaves out what has been written: `pieces` then begins with the first byte that has not. */
+static void advance(struct iovec **pieces, int *n_pieces, size_t done) {
+    while (*n_pieces > 0 && done >= (*pieces)->iov_len) {
+        done -= (*pieces)->iov_len;
+        (*pieces)++;
+        (*n_pieces)--;
+    }
+    if (*n_pieces > 0) {
+        (*pieces)->iov_base = (char *)(*pieces)->iov_base + done;
+        (*pieces)->iov_len -= done;
+    }
+}
+
+static bool is_ours(const ps_spool *s, int fd) {
+    struct stat st;
+    return fstat(fd, &st) == 0 && (uint64_t)st.st_dev == s->device &&
+           (uint64_t)st.st_ino == s->inode;
+}
+
+/* Says to whoever would recover the file that its process lives, also to one that cannot see that process (another container). Such
+ * locks end with the process and are not a child's. */
+static void lock(int fd) {
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    (void)fcntl(fd, F_SETLK, &whole);
+}
+
+/* The descriptor is, or is opened anew. */
+static bool still_ours(ps_spool *s) {
+    if (is_ours(s, s->fd)) {
+        return true;
+    }
+    int fd = open(s->path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) {
+        return false;
+    }
+    if (!is_ours(s, fd)) {
+        (void)close(fd);
+        errno = ENOENT;
+        return false;
+    }
+    s->fd = fd;
+    lock(fd);
+    return true;
+}
+
+static bool make_file(ps_spool *s, const char *dir) {
+    int n = snprintf(s->path, sizeof s->path, "%s/" PS_SPOOL_FILE, dir);
+    if (n < 0 || (size_t)n >= sizeof s->path) {
+        s->error = ENAMETOOLONG;
+        return false;
+    }
+    struct stat st;
+    s->fd = open(s->path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+    if (s->fd < 0 || fstat(s->fd, &st) != 0) {
+        s->error = errno;
+        return false;
+    }
+    s->device = (uint64_t)st.st_dev;
+    s->inode = (uint64_t)st.st_ino;
+    lock(s->fd);
+    return true;
+}
+
+/* Whether the limit allows the file that many more. */
+static bool allowed(ps_spool *s, size_t n_bytes, bool reserve) {
+    uint64_t limit = s->max_bytes;
+    if (limit == 0 || atomic_load_explicit(&s->lifted, memory_order_relaxed)) {
+        return true;
+    }
+    limit -= !reserve && limit > RESERVED_BYTES ? RESERVED_BYTES : 0;
+    bool ok = s->bytes + s->beside_bytes + n_bytes <= limit;
+    s->capped = s->capped || !ok;
+    errno = ok ? errno : ENOSPC;
+    return ok;
+}
+
+static bool put_file(ps_spool *s, struct iovec *pieces, int n_pieces, size_t n_bytes,
+                     bool reserve) {
+    size_t left = n_bytes;
+    if (!allowed(s, n_bytes, reserve) || !still_ours(s)) {
+        return false;
+    }
+    while (left > 0) {
+        ssize_t put = writev(s->fd, pieces, n_pieces);
+        if (put < 0 && errno == EINTR) {
+            continue;
+        }
+        if (put <= 0) {
+            int error = put == 0 ? ENOSPC : errno;
+            (void)!ftruncate(s->fd, (off_t)s->bytes); /* readers also cope with half a block */
+            errno = error;
+            return false;
+        }
+        left -= (size_t)put;
+        advance(&pieces, &n_pieces, (size_t)put);
+    }
+    s->bytes += n_bytes;
+    return true;
+}
+
+static bool put(ps_spool *s, struct iovec *pieces, int n_pieces, bool reserve) {
+    size_t n_bytes = 0;
+    for (int i = 0; i < n_pieces; i++) {
+        n_bytes += pieces[i].iov_len;
+    }
+    bool ok = s->fd >= 0 ? put_file(s, pieces, n_pieces, n_bytes, reserve)
+                         : put_memory(s, pieces, n_pieces, n_bytes, reserve);
+    if (!ok) {
+        s->error = errno;
+        s->retry_ns = ps_mono_ns() + RETRY_NS;
+    }
+    if (!reserve) {
+        s->full = !ok;
+    }
+    return ok;
+}
+
+/* --- what others call ------------------------------------------------------------------------------------------------ */
+
+bool ps_spool_open(ps_spool *s, const char *dir, const ps_spool_header *header,
+                   uint64_t max_bytes) {
+    memset(s, 0, sizeof *s);
+    s->fd = -1;
+    s->max_bytes = max_bytes;
+    if (dir != NULL && !make_file(s, dir)) {
+        return false;
+    }
+    ps_spool_header copy = *header;
+    struct iovec piece = {.iov_base = &copy, .iov_len = sizeof copy};
+    if (put(s, &piece, 1, false)) {
+        return true;
+    }
+    ps_spool_close(s);
+    return false;
+}
+
+uint64_t ps_spool_take(ps_spool *s, ps_ring *ring, uint32_t number) {
+    bool limited = s->fd < 0 || s->capped;
+    bool reserve = number == 0 && limited;
+    if (s->full && !reserve && ps_mono_ns() < s->retry_ns) {
+        return 0;
+    }
+    ps_ring_header *h = ring->header;
+    uint64_t tail = atomic_load_explicit(&h->tail, memory_order_relaxed);
+    uint64_t n = atomic_load_explicit(&h->head, memory_order_acquire) - tail;
+    uint64_t n_slots = ring->mask + 1;
+    if (n == 0 || n > n_slots) { /* more than the ring holds: somebody has overwritten its header */
+        return 0;
+    }
+    uint64_t drops = 0;
+    for (unsigned i = 0; i < PS_N_DROPS; i++) {
+        drops += atomic_load_explicit(&h->drops[i], memory_order_relaxed);
+    }
+    ps_block_header block = {
+        .magic = PS_BLOCK_MAGIC, .ring = number, .first = tail, .n_slots = n, .drops = drops};
+    uint64_t at = tail & ring->mask;
+    uint64_t before_wrap = n < n_slots - at ? n : n_slots - at;
+    struct iovec pieces[3] = {
+        {.iov_base = &block, .iov_len = sizeof block},
+        {.iov_base = &ring->slots[at], .iov_len = (size_t)before_wrap * sizeof(ps_slot)},
+        {.iov_base = ring->slots, .iov_len = (size_t)(n - before_wrap) * sizeof(ps_slot)}};
+    if (!put(s, pieces, n > before_wrap ? 3 : 2, reserve)) {
+        return 0;
+    }
+    atomic_store_explicit(&h->tail, tail + n, memory_order_release);
+    return n;
+}
+
+void ps_spool_lift(ps_spool *s) {
+    atomic_store_explicit(&s->lifted, true, memory_order_relaxed);
+}
+
+void ps_spool_retry(ps_spool *s) {
+    s->retry_ns = 0;
+}
+
+void ps_spool_forget(ps_spool *s) {
+    if (s->fd >= 0 && is_ours(s, s->fd)) {
+        (void)close(s->fd);
+    }
+    s->fd = -1;
+    ps_memory_give(s->cap);
+    s->memory = NULL;
+    s->cap = 0;
+}
+
+void ps_spool_close(ps_spool *s) {
+    if (s->memory != NULL) {
+        (void)munmap(s->memory, s->cap);
+    }
+    ps_spool_forget(s);
+}

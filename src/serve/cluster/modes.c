@@ -1,0 +1,275 @@
+#include "serve/cluster/modes.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/buf.h"
+#include "base/num.h"
+#include "run/run_pipeline.h"
+#include "schedule/schedule.h"
+
+/* --- what is asked --------------------------------------------------------------------------------------------------- */
+
+#define MAX_SIZE ((int64_t)1 << 20)
+
+bool ps_ask_rank_order(const ps_request *q, ps_reply *r, ps_analysis_opts *o) {
+    const char *order = ps_param_text(q, "order");
+    if (order == NULL) {
+        return true;
+    }
+    o->order_given = true;
+    o->pp_before_dp = strcmp(order, "tp-cp-ep-pp-dp") == 0;
+    if (!o->pp_before_dp && strcmp(order, "tp-cp-ep-dp-pp") != 0) {
+        ps_reply_fail(r, 400, "order: tp-cp-ep-dp-pp or tp-cp-ep-pp-dp");
+        return false;
+    }
+    return true;
+}
+
+/* A positive number; not given: 0. */
+static bool ask_real(const ps_request *q, ps_reply *r, const char *name, double most, double *out) {
+    const char *text = ps_param_text(q, name);
+    if (text == NULL) {
+        return true;
+    }
+    char *end = NULL;
+    *out = strtod(text, &end);
+    if (end == text || *end != '\0' || !(*out > 0 && *out <= most)) {
+        ps_reply_fail(r, 400, "%s: a number above 0 and up to %g", name, most);
+        return false;
+    }
+    return true;
+}
+
+static bool ask_schedule(const ps_request *q, ps_reply *r, ps_analysis_opts *o) {
+    o->pp_type = ps_param_text(q, "pp_type");
+    if (o->pp_type != NULL && ps_schedule_find(o->pp_type) == NULL) {
+        ps_reply_fail(r, 400, "pp_type: there is no schedule '%.64s'", o->pp_type);
+        return false;
+    }
+    return ps_ask_int(q, r, "microbatches", 1, PS_MAX_MICROBATCHES, 0, &o->n_microbatches);
+}
+
+bool ps_modes_ask_options(const ps_request *q, ps_reply *r, ps_modes_ask *out) {
+    int64_t cluster = 0;
+    ps_analysis_opts *o = &out->opts;
+    *o = (ps_analysis_opts){.step_id = -1,
+                            .parallel_types = ps_param_text(q, "parallel_types"),
+                            .module_glob = ps_param_text(q, "module")};
+    bool ok = ps_ask_int(q, r, "cluster", 0, INT32_MAX, 0, &cluster) &&
+              ps_ask_int(q, r, "step_id", -1, INT64_MAX, -1, &o->step_id) &&
+              ps_ask_int(q, r, "top_num", 1, 1000000, 0, &o->top_num) &&
+              ps_ask_int(q, r, "rank_id", 0, INT64_MAX, 0, &o->rank_id) &&
+              ps_ask_int(q, r, "tp", 1, MAX_SIZE, 0, &o->tp) &&
+              ps_ask_int(q, r, "pp", 1, MAX_SIZE, 0, &o->pp) &&
+              ps_ask_int(q, r, "cp", 1, MAX_SIZE, 0, &o->cp) &&
+              ps_ask_int(q, r, "dp", 1, MAX_SIZE, 0, &o->dp) &&
+              ps_ask_int(q, r, "depth", 1, 1000000, 0, &o->module_depth) &&
+              ps_ask_flag(q, r, "exclude_op_name", &o->exclude_op_name) &&
+              ask_real(q, r, "peak_tflops", 1e9, &o->peak_tflops) &&
+              ask_real(q, r, "fuzzy_threshold", 1, &o->fuzzy_threshold) &&
+              ps_ask_rank_order(q, r, o) && ask_schedule(q, r, o);
+    out->cluster = (size_t)cluster;
+    return ok;
+}
+
+void ps_modes_ask_report(const ps_request *q, ps_modes_ask *ask) {
+    ask->analyses[0] = ps_analysis_find("report");
+    ask->n_analyses = 1;
+    if (ask->cluster < ps_store_n_clusters(q->store)) { /* else the run says that it is not there */
+        ask->n_analyses =
+            ps_run_report_plan(ps_store_cluster(q->store, ask->cluster), ask->analyses);
+    }
+    ask->n_makers = ask->n_analyses - 1;
+    ask->opts.in_full = true;
+}
+
+/* Everything that the result depends on. */
+static void put_key(const ps_modes_ask *ask, ps_buf *out) {
+    const ps_analysis_opts *o = &ask->opts;
+    ps_buf_addf(out, "modes %zu", ask->cluster);
+    for (size_t i = 0; i < ask->n_analyses; i++) {
+        ps_buf_addf(out, " %s", ask->analyses[i]->name);
+    }
+    ps_buf_addf(out, " %lld %lld %lld %lld %lld %lld %d%d%d %lld %lld %lld %.17g %.17g %lld",
+                (long long)o->step_id, (long long)o->tp, (long long)o->pp, (long long)o->cp,
+                (long long)o->dp, (long long)o->n_microbatches, o->order_given, o->pp_before_dp,
+                o->exclude_op_name, (long long)o->top_num, (long long)o->rank_id,
+                (long long)o->max_activations, o->peak_tflops, o->fuzzy_threshold,
+                (long long)o->module_depth);
+    const char *const texts[] = {o->pp_type, o->parallel_types, o->module_glob};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        ps_buf_add_char(out, ' ');
+        if (texts[i] != NULL) {
+            ps_buf_add_json_str(out, texts[i], strlen(texts[i]));
+        }
+    }
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------------ */
+
+static void free_modes(void *value) {
+    ps_modes *m = value;
+    if (m != NULL) {
+        ps_run_free(m->run);
+        ps_arena_fini(&m->arena);
+        ps_free(m);
+    }
+}
+
+/* A note; the last one says how many more there are. False when memory is out. */
+static bool note(ps_modes *m, size_t n_more, const char *who, const char *what) {
+    char text[700];
+    if (m->n_notes >= PS_MODES_NOTES) {
+        return true;
+    }
+    if (m->n_notes == PS_MODES_NOTES - 1 && n_more > 0) {
+        (void)snprintf(text, sizeof text, "%zu more ranks say the like", n_more + 1);
+    } else {
+        (void)snprintf(text, sizeof text, "%s: %s", who, what);
+    }
+    m->notes[m->n_notes] = ps_arena_strndup(&m->arena, text, strlen(text));
+    return m->notes[m->n_notes++] != NULL;
+}
+
+static bool note_all(ps_modes *m, const ps_modes_ask *ask) {
+    const ps_run *run = m->run;
+    bool ok = true;
+    for (size_t a = ask->n_makers; ok && a < run->n_analyses; a++) {
+        ok = run->errors[a].code == PS_OK || note(m, 0, ask->analyses[a]->name, run->errors[a].msg);
+    }
+    for (size_t i = 0; ok && i < run->n_notes; i++) {
+        ok = note(m, 0, "note", run->notes[i]);
+    }
+    size_t n_more = 0;
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        n_more += run->ranks[r].status != PS_RANK_DONE ? 1 : 0;
+    }
+    for (size_t r = 0; ok && r < run->n_ranks; r++) {
+        if (run->ranks[r].status != PS_RANK_DONE) {
+            char who[48];
+            n_more--;
+            (void)snprintf(who, sizeof who, "rank %s", PS_RANK(run->ranks[r].rank->rank));
+            ok = note(m, n_more, who, run->ranks[r].err.msg);
+        }
+    }
+    return ok;
+}
+
+/* Why nothing came of it: what the first rank or analysis that says anything lacks. */
+static ps_code say_nothing(const ps_run *run, ps_err *err) {
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        if (run->ranks[r].err.msg[0] != '\0') {
+            return ps_fail(err, PS_NOTHING, "%.400s", run->ranks[r].err.msg);
+        }
+    }
+    for (size_t a = 0; a < run->n_analyses; a++) {
+        if (run->errors[a].code != PS_OK) {
+            return ps_fail(err, PS_NOTHING, "%.400s", run->errors[a].msg);
+        }
+    }
+    return ps_fail(err, PS_NOTHING, "There is nothing of this kind in the profiles.");
+}
+
+/* Empty tables are an answer, too: no link is slow. What no rank took part in is none. */
+static bool has_answer(const ps_run *run, size_t n_makers) {
+    for (size_t a = n_makers; a < run->n_analyses; a++) {
+        if (run->errors[a].code == PS_OK && run->n_took_part[a] > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static size_t bytes_of(const ps_run *run) {
+    size_t bytes = sizeof *run;
+    for (size_t a = 0; a < run->n_analyses; a++) {
+        for (size_t i = 0; i < run->results[a].n_tables; i++) {
+            const ps_table *t = run->results[a].tables[i];
+            bytes += t->n_rows * t->n_columns * sizeof *t->cells + t->arena.size_bytes;
+        }
+    }
+    return bytes;
+}
+
+typedef struct making {
+    const ps_cluster *cluster;
+    const ps_modes_ask *ask;
+} making;
+
+static ps_run *run_all(const making *m, ps_err *err) {
+    const ps_cluster *c = m->cluster;
+    const ps_cluster_rank **ranks = ps_calloc(c->n_ranks + 1, sizeof *ranks);
+    if (ranks == NULL) {
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        ranks[r] = &c->ranks[r];
+    }
+    ps_run_opts opts = {.export_type = PS_EXPORT_NOTHING, .analysis = m->ask->opts};
+    ps_run *run =
+        ps_run_analyses(m->ask->analyses, m->ask->n_analyses, c, ranks, c->n_ranks, &opts, err);
+    ps_free(ranks);
+    return run;
+}
+
+static ps_code make(void *context, ps_cached *out, ps_err *err) {
+    const making *mk = context;
+    if (mk->cluster->n_ranks == 0) {
+        return ps_fail(err, PS_NOTHING, "No profile was found under this path.");
+    }
+    ps_modes *m = ps_calloc(1, sizeof *m);
+    if (m == NULL) {
+        return ps_fail_nomem(err);
+    }
+    ps_arena_init(&m->arena);
+    m->run = run_all(mk, err);
+    ps_code code = m->run != NULL ? PS_OK : err->code;
+    if (code == PS_OK && !has_answer(m->run, mk->ask->n_makers)) {
+        code = say_nothing(m->run, err);
+    }
+    if (code == PS_OK && !note_all(m, mk->ask)) {
+        code = ps_fail_nomem(err);
+    }
+    if (code != PS_OK) {
+        free_modes(m);
+        return code;
+    }
+    *out = (ps_cached){.value = m, .bytes = bytes_of(m->run), .free_value = free_modes};
+    return PS_OK;
+}
+
+ps_code ps_modes_get(const ps_request *q, const ps_modes_ask *ask, const ps_modes **out,
+                     ps_err *err) {
+    ps_err mine = PS_ERR_INIT;
+    err = err != NULL ? err : &mine;
+    *out = NULL;
+    if (ask->cluster >= ps_store_n_clusters(q->store)) {
+        return ps_fail(err, PS_NOT_FOUND, "cluster: there is no cluster %zu", ask->cluster);
+    }
+    ps_buf key;
+    ps_buf_init(&key, 0);
+    put_key(ask, &key);
+    making m = {ps_store_cluster(q->store, ask->cluster), ask};
+    void *value = NULL;
+    ps_code code = ps_buf_ok(&key) ? ps_cache_get(q->cache, ps_buf_str(&key), make, &m, &value, err)
+                                   : ps_fail_nomem(err);
+    ps_buf_fini(&key);
+    *out = value;
+    return code;
+}
+
+const ps_table *ps_modes_table(const ps_modes *m, const char *name) {
+    for (size_t a = 0; a < m->run->n_analyses; a++) {
+        for (size_t i = 0; i < m->run->results[a].n_tables; i++) {
+            const ps_table *t = m->run->results[a].tables[i];
+            if (t->home == PS_HOME_CLUSTER && t->made == NULL && strcmp(t->name, name) == 0) {
+                return t;
+            }
+        }
+    }
+    return NULL;
+}

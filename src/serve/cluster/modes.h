@@ -1,0 +1,51 @@
+/* Analyses of `pipescope modes` over a cluster that is served: run when first asked for, over the files of its ranks, without
+ * writing anything; kept in the cache under their names and options. */
+#ifndef PS_SERVE_MODES_H
+#define PS_SERVE_MODES_H
+
+#include "analyze/core/analysis.h"
+#include "base/err.h"
+#include "run/run.h"
+#include "serve/rank/cache.h"
+#include "serve/http/route.h"
+
+#define PS_MODES_MOST 8 /* analyses of one run */
+#define PS_MODES_NOTES 16
+
+typedef struct ps_modes_ask {
+    size_t cluster;
+    const ps_analysis *analyses[PS_MODES_MOST];
+    size_t n_analyses;
+    size_t
+        n_makers; /* the first so many only give what the last one takes: what they miss is no news */
+    ps_analysis_opts opts; /* texts are borrowed from whoever asks */
+} ps_modes_ask;
+
+typedef struct ps_modes {
+    ps_run *run;
+    const char
+        *notes[PS_MODES_NOTES]; /* what ranks or analyses did not give, and why; in `arena` */
+    size_t n_notes;
+    ps_arena arena;
+} ps_modes;
+
+/* Release with ps_cache_release(). PS_NOT_FOUND: no such cluster; PS_NOTHING with a sentence that says what is missing:
+ * none of the analyses made anything. */
+PS_MUST_USE ps_code ps_modes_get(const ps_request *q, const ps_modes_ask *ask, const ps_modes **out,
+                                 ps_err *err);
+
+/* The table of that name that an analysis of the run made for the cluster, or NULL. */
+const ps_table *ps_modes_table(const ps_modes *m, const char *name);
+
+/* The analyses of the report of the ask's cluster, as `pipescope report` runs them. */
+void ps_modes_ask_report(const ps_request *q, ps_modes_ask *ask);
+
+/* Parameters of a request that are options of an analysis: cluster, step_id, top_num, rank_id, tp, pp, cp, dp, order,
+ * pp_type, microbatches, parallel_types, exclude_op_name, peak_tflops, fuzzy_threshold, depth, module. False with the reply
+ * filled. */
+bool ps_modes_ask_options(const ps_request *q, ps_reply *r, ps_modes_ask *out);
+
+/* Parameter `order`: in which order ranks are numbered; not given, nothing changes. False with the reply filled. */
+bool ps_ask_rank_order(const ps_request *q, ps_reply *r, ps_analysis_opts *out);
+
+#endif

@@ -1,0 +1,170 @@
+#include "serve/cluster/pipelines.h"
+
+#include <string.h>
+
+#include "analyze/pipeline/host_labels.h"
+#include "base/alloc.h"
+#include "schedule/schedule.h"
+
+#define MAX_RULE 512
+#define MAX_COPIES 1000 /* of a part of an expression */
+
+ps_pipelines_ask ps_pipelines_ask_init(size_t cluster) {
+    return (ps_pipelines_ask){.cluster = cluster, .opts = {.step_id = -1, .in_full = true}};
+}
+
+/* {m}, {m,}, {m,n} at `at`, behind its {: how many copies of the part before it are made. */
+static uint64_t copies_at(const char *at) {
+    uint64_t most = 0;
+    while (*at != '\0' && strchr("0123456789,", *at) != NULL) {
+        uint64_t n = 0;
+        for (; *at >= '0' && *at <= '9' && n <= MAX_COPIES; at++) {
+            n = n * 10 + (uint64_t)(*at - '0');
+        }
+        n += *at == ',' && at[1] == '}'; /* and one that is repeated */
+        most = n > most ? n : most;
+        if (*at != ',') {
+            break;
+        }
+        at++;
+    }
+    return most > 0 ? most : 1;
+}
+
+/* The matcher of the C library makes all copies at once, of copies too, and looks for references back in every way there is:
+ * a short expression would keep the server for ever, and take all memory. */
+static ps_code check_rule(const char *rule, ps_err *err) {
+    uint64_t copies = 1;
+    if (strlen(rule) > MAX_RULE) {
+        return ps_fail(err, PS_USAGE, "an expression has at most %d characters", MAX_RULE);
+    }
+    for (const char *at = rule; *at != '\0'; at++) {
+        if (*at == '\\' && at[1] >= '1' && at[1] <= '9') {
+            return ps_fail(err, PS_USAGE, "references back (\\%c) are not taken here", at[1]);
+        }
+        copies *= *at == '{' ? copies_at(at + 1) : 1;
+        if (copies > MAX_COPIES) {
+            return ps_fail(err, PS_USAGE, "an expression repeats its parts at most %d times in all",
+                           MAX_COPIES);
+        }
+        at += *at == '\\' && at[1] != '\0';
+    }
+    return PS_OK;
+}
+
+ps_code ps_pipelines_check(const ps_pipelines_ask *ask, ps_err *err) {
+    const ps_analysis_opts *o = &ask->opts;
+    if (o->pp_type != NULL && ps_schedule_find(o->pp_type) == NULL) {
+        return ps_fail(err, PS_USAGE, "pp_type: there is no schedule '%.64s'", o->pp_type);
+    }
+    const char *const rules_text[] = {o->forward_re, o->backward_re, o->microbatch_re};
+    for (size_t i = 0; i < sizeof rules_text / sizeof *rules_text; i++) {
+        ps_code code = rules_text[i] != NULL ? check_rule(rules_text[i], err) : PS_OK;
+        if (code != PS_OK) {
+            return code;
+        }
+    }
+    if (o->microbatch_re != NULL && !ps_label_rules_given(o)) {
+        return ps_fail(
+            err, PS_USAGE,
+            "microbatch_re numbers what forward_re and backward_re match: give those too");
+    }
+    ps_label_rules rules;
+    ps_code code = ps_label_rules_init(&rules, o, err);
+    ps_label_rules_fini(&rules);
+    return code;
+}
+
+/* --- what is kept ------------------------------------------------------------------------------------------------ */
+
+static void free_pipelines(void *value) {
+    ps_pipelines *p = value;
+    if (p != NULL) {
+        ps_run_free(p->run);
+    }
+    ps_free(p);
+}
+
+/* Everything the chart depends on. */
+static void put_key(const ps_pipelines_ask *ask, ps_buf *out) {
+    const ps_analysis_opts *o = &ask->opts;
+    ps_buf_addf(out, "pipelines %zu %lld %lld %lld %lld %d%d %lld %d %lld", ask->cluster,
+                (long long)o->tp, (long long)o->pp, (long long)o->cp, (long long)o->dp,
+                o->order_given, o->pp_before_dp, (long long)o->n_microbatches, o->align,
+                (long long)o->max_activations);
+    const char *const texts[] = {o->pp_type, o->forward_re, o->backward_re, o->microbatch_re};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        ps_buf_add_char(out, ' ');
+        if (texts[i] != NULL) {
+            ps_buf_add_json_str(out, texts[i], strlen(texts[i]));
+        }
+    }
+}
+
+/* Why there is no chart: what the first rank that says anything lacks. */
+static ps_code say_nothing(const ps_run *run, ps_err *err) {
+    static const char HOW[] =
+        "Mark the forward and backward of each microbatch (docs/marks.md), or say which ranges they are";
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        if (run->ranks[r].err.msg[0] != '\0') {
+            return ps_fail(err, PS_NOTHING, "No pipeline in this capture: %.300s. %s.",
+                           run->ranks[r].err.msg, HOW);
+        }
+    }
+    return ps_fail(err, PS_NOTHING,
+                   "No pipeline in this capture: no forward or backward was found. %s.", HOW);
+}
+
+typedef struct making {
+    const ps_cluster *cluster;
+    const ps_pipelines_ask *ask;
+} making;
+
+static ps_code make(void *context, ps_cached *out, ps_err *err) {
+    const making *m = context;
+    if (m->cluster->n_ranks == 0) {
+        return ps_fail(err, PS_NOTHING, "No profile was found under this path.");
+    }
+    ps_pipelines *p = ps_calloc(1, sizeof *p);
+    if (p == NULL) {
+        return ps_fail_nomem(err);
+    }
+    ps_run_opts opts = {.export_type = PS_EXPORT_NOTHING, .analysis = m->ask->opts};
+    p->run = ps_run_pipeline(m->cluster, &opts, err);
+    if (p->run == NULL) {
+        ps_free(p);
+        return err->code;
+    }
+    p->chart = p->run->results[0].chart;
+    if (p->chart == NULL || p->chart->n_ops == 0) {
+        ps_code code = say_nothing(p->run, err);
+        free_pipelines(p);
+        return code;
+    }
+    p->n_tables = ps_pipeline_tables(&p->run->results[0], p->tables);
+    *out = (ps_cached){.value = p,
+                       .bytes = sizeof *p + p->chart->cap_ops * sizeof(ps_op) +
+                                p->chart->cap_links * sizeof(ps_chart_link) +
+                                p->chart->cap_bubbles * sizeof(ps_bubble),
+                       .free_value = free_pipelines};
+    return PS_OK;
+}
+
+ps_code ps_pipelines_get(const ps_request *q, const ps_pipelines_ask *ask, const ps_pipelines **out,
+                         ps_err *err) {
+    ps_err mine = PS_ERR_INIT;
+    err = err != NULL ? err : &mine;
+    if (ask->cluster >= ps_store_n_clusters(q->store)) {
+        return ps_fail(err, PS_NOT_FOUND, "cluster: there is no cluster %zu", ask->cluster);
+    }
+    ps_buf key;
+    ps_buf_init(&key, 0);
+    put_key(ask, &key);
+    making m = {ps_store_cluster(q->store, ask->cluster), ask};
+    void *value = NULL;
+    ps_code code = ps_buf_ok(&key) ? ps_cache_get(q->cache, ps_buf_str(&key), make, &m, &value, err)
+                                   : ps_fail_nomem(err);
+    ps_buf_fini(&key);
+    *out = value;
+    return code;
+}

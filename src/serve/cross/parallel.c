@@ -1,0 +1,222 @@
+#include "serve/cross/parallel.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct layout {
+    const char *name, *title;
+    bool has_cp, has_moe_tp;
+} layout;
+
+static const layout LAYOUTS[PS_N_LAYOUTS] = {
+#define X(symbol, name, title, has_cp, has_moe_tp) {name, title, has_cp, has_moe_tp},
+    PS_LAYOUTS(X)
+#undef X
+};
+
+const char *ps_layout_name(ps_layout l) {
+    return LAYOUTS[l].name;
+}
+const char *ps_layout_title(ps_layout l) {
+    return LAYOUTS[l].title;
+}
+bool ps_layout_has_cp(ps_layout l) {
+    return LAYOUTS[l].has_cp;
+}
+bool ps_layout_has_moe_tp(ps_layout l) {
+    return LAYOUTS[l].has_moe_tp;
+}
+
+bool ps_layout_find(const char *name, ps_layout *out) {
+    for (size_t i = 0; i < PS_N_LAYOUTS; i++) {
+        if (strcmp(LAYOUTS[i].name, name) == 0) {
+            *out = (ps_layout)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+int64_t ps_parallel_ranks(ps_layout l, const ps_parallel *p) {
+    int64_t product = p->tp * p->dp; /* sizes are at most 10^4 */
+    product = product <= PS_PARALLEL_RANKS ? product * p->pp : -1;
+    product = product > PS_PARALLEL_RANKS ? -1 : product;
+    product = product > 0 && LAYOUTS[l].has_cp ? product * p->cp : product;
+    return product > PS_PARALLEL_RANKS ? -1 : product;
+}
+
+/* --- checks ------------------------------------------------------------------------------------------------------------ */
+
+static bool divides(int64_t part, int64_t whole) {
+    return part > 0 && whole % part == 0;
+}
+
+static void check_experts(ps_layout l, const ps_parallel *p, size_t *n,
+                          char out[PS_PARALLEL_PROBLEMS][160]) {
+    char *to = out[*n];
+    switch (l) {
+    case PS_LAYOUT_MEGATRON:
+    case PS_LAYOUT_MEGATRON_PP:
+        if (!divides(p->ep, p->dp)) {
+            (void)snprintf(to, 160, "dp %" PRId64 " is no multiple of ep %" PRId64, p->dp, p->ep);
+            ++*n;
+        }
+        break;
+    case PS_LAYOUT_MINDSPEED:
+        if (!divides(p->ep, p->cp * p->dp)) {
+            (void)snprintf(to, 160, "cp x dp = %" PRId64 " is no multiple of ep %" PRId64,
+                           p->cp * p->dp, p->ep);
+            ++*n;
+        }
+        break;
+    case PS_LAYOUT_MINDIE:
+        if (p->tp * p->dp != p->moe_tp * p->ep) {
+            (void)snprintf(to, 160, "tp x dp = %" PRId64 " is not moe_tp x ep = %" PRId64,
+                           p->tp * p->dp, p->moe_tp * p->ep);
+            ++*n;
+        }
+        break;
+    default:
+        if (p->ep > 1 && (!divides(p->ep, p->tp * p->dp) || !divides(p->tp, p->ep))) {
+            (void)snprintf(to, 160,
+                           "tp x dp = %" PRId64 " must be a multiple of ep %" PRId64
+                           ", and ep one of tp %" PRId64,
+                           p->tp * p->dp, p->ep, p->tp);
+            ++*n;
+        }
+    }
+}
+
+size_t ps_parallel_check(ps_layout l, const ps_parallel *p, int64_t n_ranks,
+                         char out[PS_PARALLEL_PROBLEMS][160]) {
+    size_t n = 0;
+    int64_t product = ps_parallel_ranks(l, p);
+    if (product < 0) {
+        (void)snprintf(out[n++], 160, "these sizes make more than %" PRId64 " ranks",
+                       PS_PARALLEL_RANKS);
+    } else if (product < n_ranks) {
+        (void)snprintf(out[n++], 160,
+                       "these sizes make %" PRId64 " ranks, and the capture has %" PRId64, product,
+                       n_ranks);
+    }
+    check_experts(l, p, &n, out);
+    return n;
+}
+
+/* --- places --------------------------------------------------------------------------------------------------------------- */
+
+static int64_t cp_of(ps_layout l, const ps_parallel *p) {
+    return LAYOUTS[l].has_cp ? p->cp : 1;
+}
+
+/* Stages are inside of the replicas instead of around them. */
+static bool pp_is_inside(ps_layout l) {
+    return l == PS_LAYOUT_MEGATRON_PP || l == PS_LAYOUT_VLLM;
+}
+
+/* Of the ranks of a stage, which share experts: their number in the group, and that of the group. */
+static void expert_of(ps_layout l, const ps_parallel *p, const ps_parallel_place *at, int64_t *ep,
+                      int64_t *group) {
+    int64_t cp = cp_of(l, p);
+    int64_t n = p->ep > 0 ? p->ep : 1;
+    switch (l) {
+    case PS_LAYOUT_MINDSPEED: { /* over the context and data parallel ranks together */
+        int64_t number = at->cp + cp * at->dp;
+        *ep = number % n;
+        *group = at->tp + p->tp * (number / n);
+        break;
+    }
+    case PS_LAYOUT_MINDIE: { /* experts are split by moe_tp inside */
+        int64_t number = at->tp + p->tp * at->dp;
+        int64_t split = p->moe_tp > 0 ? p->moe_tp : 1;
+        *ep = number / split % n;
+        *group = number % split + split * (number / (split * n));
+        break;
+    }
+    case PS_LAYOUT_VLLM: { /* over the tensor and data parallel ranks together */
+        int64_t number = at->tp + p->tp * at->dp;
+        *ep = number % n;
+        *group = number / n;
+        break;
+    }
+    default:
+        *ep = at->dp % n;
+        *group = at->tp + p->tp * (at->cp + cp * (at->dp / n));
+    }
+}
+
+ps_parallel_place ps_parallel_place_of(ps_layout l, const ps_parallel *p, int64_t rank) {
+    ps_parallel_place at = {.tp = rank % p->tp};
+    int64_t rest = rank / p->tp;
+    at.cp = rest % cp_of(l, p);
+    rest /= cp_of(l, p);
+    if (pp_is_inside(l)) {
+        at.pp = rest % p->pp;
+        at.dp = rest / p->pp;
+    } else {
+        at.dp = rest % p->dp;
+        at.pp = rest / p->dp;
+    }
+    int64_t group = 0;
+    expert_of(l, p, &at, &at.ep, &group);
+    return at;
+}
+
+int64_t ps_parallel_rank_at(ps_layout l, const ps_parallel *p, const ps_parallel_place *at) {
+    int64_t outer = pp_is_inside(l) ? at->pp + p->pp * at->dp : at->dp + p->dp * at->pp;
+    return at->tp + p->tp * (at->cp + cp_of(l, p) * outer);
+}
+
+void ps_parallel_position(ps_layout l, const ps_parallel *p, const ps_parallel_place *at,
+                          int64_t *x, int64_t *y) {
+    *x = (at->dp * cp_of(l, p) + at->cp) * p->tp + at->tp;
+    *y = at->pp;
+}
+
+/* --- groups ---------------------------------------------------------------------------------------------------------------- */
+
+const char *ps_group_kind_name(ps_group_kind kind) {
+    static const char *const NAMES[] = {
+#define X(symbol, name) name,
+        PS_PARALLEL_GROUPS(X)
+#undef X
+    };
+    return NAMES[kind];
+}
+
+/* The first rank of a group of dimensions stands for it: the one whose places in them are 0. */
+int64_t ps_parallel_group_of(ps_layout l, const ps_parallel *p, ps_group_kind kind, int64_t rank) {
+    ps_parallel_place at = ps_parallel_place_of(l, p, rank);
+    if (kind == PS_GROUP_EP) {
+        int64_t ep = 0;
+        int64_t group = 0;
+        expert_of(l, p, &at, &ep, &group);
+        return group * p->pp + at.pp;
+    }
+    at.tp = kind == PS_GROUP_TP || kind == PS_GROUP_TP_PP ? 0 : at.tp;
+    at.cp = kind == PS_GROUP_CP || kind == PS_GROUP_DP_CP ? 0 : at.cp;
+    at.dp = kind == PS_GROUP_DP || kind == PS_GROUP_DP_CP ? 0 : at.dp;
+    at.pp = kind == PS_GROUP_PP || kind == PS_GROUP_TP_PP ? 0 : at.pp;
+    return ps_parallel_rank_at(l, p, &at);
+}
+
+bool ps_parallel_has_group(ps_layout l, const ps_parallel *p, ps_group_kind kind) {
+    int64_t cp = cp_of(l, p);
+    switch (kind) {
+    case PS_GROUP_TP:
+        return p->tp > 1;
+    case PS_GROUP_CP:
+        return cp > 1;
+    case PS_GROUP_DP:
+        return p->dp > 1;
+    case PS_GROUP_PP:
+        return p->pp > 1;
+    case PS_GROUP_DP_CP:
+        return p->dp > 1 && cp > 1;
+    case PS_GROUP_TP_PP:
+        return p->tp > 1 && p->pp > 1;
+    default:
+        return p->ep > 1;
+    }
+}

@@ -1,0 +1,165 @@
+#include "serve/rank/derived_lanes.h"
+
+#include <string.h>
+
+#include "analyze/stats/intervals.h"
+#include "analyze/rank/work.h"
+#include "base/alloc.h"
+#include "base/idmap.h"
+
+enum { LANE_COMPUTING, LANE_COMMUNICATION, LANE_EXPOSED, LANE_FREE, N_LANES };
+static const char *const LANES[N_LANES] = {"Computing", "Communication",
+                                           "Communication(Not Overlapped)", "Free"};
+
+typedef struct device {
+    int64_t number;
+    bool has_lanes; /* of its own */
+    ps_intervals computing, communication;
+} device;
+
+typedef struct derivation {
+    const ps_trace *t;
+    device *devices;
+    size_t n, cap;
+    uint32_t *of_track; /* [n_tracks] row in devices; PS_NONE on the host */
+    ps_idmap rows;      /* number -> row */
+    ps_builder *b;
+    bool always;
+} derivation;
+
+static bool is_overlap(const char *name) {
+    for (size_t i = 0; i < N_LANES; i++) {
+        if (strcmp(name, LANES[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool list_devices(derivation *d) {
+    size_t n = 0;
+    const ps_track *tracks = ps_trace_tracks(d->t, &n);
+    d->of_track = ps_calloc(n + 1, sizeof *d->of_track);
+    for (size_t i = 0; d->of_track != NULL && i < n; i++) {
+        d->of_track[i] = PS_NONE;
+        if (tracks[i].device < 0) {
+            continue;
+        }
+        uint32_t row = ps_idmap_get(&d->rows, (uint64_t)tracks[i].device);
+        if (row == PS_IDMAP_NONE) {
+            row = (uint32_t)d->n;
+            if (!ps_grow(&d->devices, &d->cap, d->n + 1, PS_NONE - 1, sizeof *d->devices) ||
+                !ps_idmap_put(&d->rows, (uint64_t)tracks[i].device, row)) {
+                return false;
+            }
+            d->devices[d->n++] = (device){.number = tracks[i].device};
+        }
+        d->of_track[i] = row;
+        d->devices[row].has_lanes =
+            d->devices[row].has_lanes || (!d->always && tracks[i].kind == PS_TRACK_DERIVED &&
+                                          is_overlap(ps_trace_text(d->t, tracks[i].name)));
+    }
+    return d->of_track != NULL;
+}
+
+/* Keeps a list united while spans come by start: long captures of short kernels stay small. */
+static bool extend(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
+    ps_interval *last = list->n > 0 ? &list->at[list->n - 1] : NULL;
+    if (last != NULL && start_ns <= last->end_ns) {
+        last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+        return true;
+    }
+    return ps_intervals_add(list, start_ns, end_ns);
+}
+
+static bool gather(derivation *d) {
+    ps_work work = ps_work_of_trace(d->t);
+    const ps_slices *s = work.s;
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->n; i++) {
+        uint32_t row = d->of_track[s->track[i]];
+        if (row == PS_NONE || d->devices[row].has_lanes || s->dur_ns[i] <= 0) {
+            continue;
+        }
+        ps_part part = ps_work_busy(&work, i);
+        if (part == PS_PART_COMPUTING || part == PS_PART_COMMUNICATION) {
+            device *dev = &d->devices[row];
+            ok = extend(part == PS_PART_COMPUTING ? &dev->computing : &dev->communication,
+                        s->start_ns[i], s->start_ns[i] + s->dur_ns[i]);
+        }
+    }
+    return ok;
+}
+
+/* A lane: a slice for each span, or for each gap between two of them. */
+static void put_lane(derivation *d, const device *dev, int lane, const ps_intervals *list) {
+    bool gaps = lane == LANE_FREE;
+    if (list->n <= (gaps ? 1 : 0)) {
+        return;
+    }
+    ps_str name = ps_builder_str(d->b, LANES[lane], strlen(LANES[lane]));
+    uint32_t track = ps_builder_track(
+        d->b,
+        (ps_track){
+            .kind = PS_TRACK_DERIVED, .pid = -1, .tid = -1, .device = dev->number, .name = name});
+    if (track == PS_NONE) {
+        return;
+    }
+    ps_builder_track_label(d->b, track, PS_STR_NONE, lane);
+    for (size_t i = gaps ? 1 : 0; i < list->n; i++) {
+        int64_t from = gaps ? list->at[i - 1].end_ns : list->at[i].start_ns;
+        int64_t to = gaps ? list->at[i].start_ns : list->at[i].end_ns;
+        (void)ps_builder_slice(d->b, PS_SLICE_DERIVED, track, name, from, to, (int64_t)i);
+    }
+}
+
+static bool put_device(derivation *d, const device *dev) {
+    ps_intervals exposed = {0};
+    ps_intervals busy = {0};
+    bool ok = ps_intervals_minus(&dev->communication, &dev->computing, &exposed) &&
+              ps_intervals_either(&dev->computing, &dev->communication, &busy);
+    if (ok) {
+        put_lane(d, dev, LANE_COMPUTING, &dev->computing);
+        put_lane(d, dev, LANE_COMMUNICATION, &dev->communication);
+        put_lane(d, dev, LANE_EXPOSED, &exposed);
+        put_lane(d, dev, LANE_FREE, &busy);
+    }
+    ps_intervals_fini(&exposed);
+    ps_intervals_fini(&busy);
+    return ok;
+}
+
+/* Lanes count devices (lanes.h): all are known here, also those without lanes to add. */
+static bool put_all(derivation *d) {
+    ps_builder_origin(d->b, 0);
+    bool ok = ps_builder_time_base(d->b, ps_trace_origin_ns(d->t));
+    for (size_t i = 0; i < d->n && !ps_builder_failed(d->b); i++) {
+        (void)ps_builder_track(d->b, (ps_track){.kind = PS_TRACK_DERIVED,
+                                                .pid = -1,
+                                                .tid = -1,
+                                                .device = d->devices[i].number});
+    }
+    for (size_t i = 0; ok && i < d->n; i++) {
+        ok = put_device(d, &d->devices[i]);
+    }
+    return ok && !ps_builder_failed(d->b);
+}
+
+ps_trace *ps_derive_overlap(const ps_trace *trace, bool always, ps_err *err) {
+    derivation d = {.t = trace, .always = always, .b = ps_builder_new()};
+    ps_idmap_init(&d.rows);
+    bool ok = d.b != NULL && list_devices(&d) && gather(&d) && put_all(&d);
+    for (size_t i = 0; i < d.n; i++) {
+        ps_intervals_fini(&d.devices[i].computing);
+        ps_intervals_fini(&d.devices[i].communication);
+    }
+    ps_free(d.devices);
+    ps_free(d.of_track);
+    ps_idmap_fini(&d.rows);
+    if (!ok) {
+        ps_builder_free(d.b);
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    return ps_builder_seal(d.b, err);
+}

@@ -1,0 +1,37 @@
+/* What a capture lacks that people look for, and how to collect it: so that an empty page says why it is empty. */
+#ifndef PS_SERVE_MISSING_H
+#define PS_SERVE_MISSING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "serve/rank/loaded.h"
+
+/* What there is, as /api/ranks names it in "has". */
+typedef enum ps_part_of_capture {
+    PS_CAPTURE_PYTHON,
+    PS_CAPTURE_FLOWS, /* from the host to the device */
+    PS_CAPTURE_COUNTERS,
+    PS_CAPTURE_MEMORY,
+    PS_CAPTURE_COMMUNICATION,
+    PS_CAPTURE_STEPS,
+    PS_CAPTURE_HOST,   /* operators and calls */
+    PS_CAPTURE_DEVICE, /* kernels, copies, jobs */
+    PS_CAPTURE_MARKS,
+    PS_CAPTURE_SHAPES, /* of the operators' inputs */
+    PS_N_CAPTURE_PARTS
+} ps_part_of_capture;
+
+bool ps_capture_has(const ps_loaded *l, ps_part_of_capture part);
+const char *ps_capture_name(ps_part_of_capture part); /* "python" */
+
+typedef struct ps_missing {
+    const char *what;   /* "communication operators" */
+    const char *remedy; /* a sentence: what to do when the next capture is taken */
+} ps_missing;
+
+/* False: the part is there, or captures of this format never have it. `format`: name of the reader. */
+bool ps_capture_misses(const ps_loaded *l, const char *format, ps_part_of_capture part,
+                       ps_missing *out);
+
+#endif

@@ -1,0 +1,557 @@
+/* One lock guards states, queue and who holds what; it is never held while a file is read, memory is given back, or
+ * somebody is told of a change.
+ *
+ * A rank goes WAITING -> QUEUED -> READING -> READY or FAILED, and from READY back to WAITING when others need its memory.
+ * What somebody asked for comes first, the latest wish before the earlier ones; then the first PS_STORE_AUTO ranks in
+ * order, as long as they fit.
+ *
+ * A key promises that what stands under it never changes. So a file that is no longer the one that was found is not read
+ * under the old key: the rank fails and says so. What is in memory stays, whatever becomes of the file. A rank may have more
+ * files than the one its key is made of (tables beside a timeline, the log of a database): when it is read again, it must
+ * hold what it held before, since caches have numbers of its slices. */
+#include "serve/rank/store.h"
+
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/threads.h"
+#include "read/readers.h"
+#include "serve/rank/loaded_make.h"
+#include "serve/rank/store_ranks.h"
+
+/* The whole timeline with all that is known of it. */
+#define NEEDS                                                                                      \
+    (PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |         \
+     PS_NEED_LABELS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS |           \
+     PS_NEED_TABLES | PS_NEED_STATISTICS)
+
+/* How often a rank that is read tells of it: not at all for what is read in a blink. */
+enum { PROGRESS_STEPS = 32, PROGRESS_LEAST_BYTES = 4 << 20 };
+
+#define MIN_BUDGET_BYTES ((size_t)256 << 20)
+
+/* What changes of a rank. */
+typedef struct place {
+    ps_store *store;
+    ps_rank_state state;
+    uint64_t seq;      /* of the last change */
+    uint64_t wish;     /* when somebody last asked for it, 0: nobody */
+    uint64_t last_use; /* when it was last taken */
+    size_t n_held, bytes;
+    uint64_t fingerprint; /* when it was read first; 0: never */
+    ps_watch watch;       /* of reading it */
+    ps_loaded *loaded;
+    ps_err err;
+} place;
+
+struct ps_store {
+    ps_rank_list list;
+    place *places; /* [list.n] */
+    ps_store_opts opts;
+    pthread_t *threads;
+    size_t n_started; /* of them; only whoever makes and frees the store looks at it */
+    size_t n_threads; /* that may read side by side, in one file or several */
+    size_t n_reading;
+    pthread_mutex_t lock; /* of all that changes */
+    pthread_cond_t work;
+    uint64_t seq, clock;
+    bool is_stopping, has_lock, has_cond;
+};
+
+/* --- states (with the lock held) -------------------------------------------------------------------------------- */
+
+static void set_state(ps_store *s, size_t i, ps_rank_state state) {
+    s->places[i].state = state;
+    s->places[i].seq = ++s->seq;
+}
+
+static size_t bytes_used(const ps_store *s) {
+    size_t sum = 0;
+    for (size_t i = 0; i < s->list.n; i++) {
+        sum += s->places[i].bytes;
+    }
+    return sum;
+}
+
+/* What reading a file will about take: measured on the samples, where text takes a quarter of its size and databases
+ * little more than theirs. It only keeps several readers from going far beyond the budget at once. */
+static size_t bytes_expected(const ps_store *s, size_t i) {
+    return (size_t)s->list.files[i].size_bytes / 2;
+}
+
+static void measure(ps_store *s) {
+    for (size_t i = 0; i < s->list.n; i++) {
+        place *p = &s->places[i];
+        if (p->loaded != NULL) {
+            p->bytes = ps_loaded_total_bytes(p->loaded);
+        } else if (p->state != PS_STATE_READING) {
+            p->bytes = 0;
+        }
+    }
+}
+
+/* Takes out the rank that nobody holds and that was looked at longest ago; NULL when there is none but `but`. */
+static ps_loaded *take_idle(ps_store *s, size_t but) {
+    size_t oldest = SIZE_MAX;
+    for (size_t i = 0; i < s->list.n; i++) {
+        const place *p = &s->places[i];
+        bool is_idle = i != but && p->state == PS_STATE_READY && p->n_held == 0;
+        if (is_idle && (oldest == SIZE_MAX || p->last_use < s->places[oldest].last_use)) {
+            oldest = i;
+        }
+    }
+    if (oldest == SIZE_MAX) {
+        return NULL;
+    }
+    place *p = &s->places[oldest];
+    ps_loaded *l = p->loaded;
+    p->loaded = NULL;
+    p->bytes = 0;
+    p->wish = 0;
+    set_state(s, oldest, PS_STATE_WAITING);
+    return l;
+}
+
+/* The next rank to read, SIZE_MAX when there is none. */
+static size_t next_queued(const ps_store *s) {
+    size_t best = SIZE_MAX;
+    for (size_t i = 0; i < s->list.n; i++) {
+        const place *p = &s->places[i];
+        if (p->state == PS_STATE_QUEUED && (best == SIZE_MAX || p->wish > s->places[best].wish)) {
+            best = i;
+        }
+    }
+    return best;
+}
+
+static size_t n_queued(const ps_store *s) {
+    size_t n = 0;
+    for (size_t i = 0; i < s->list.n; i++) {
+        n += s->places[i].state == PS_STATE_QUEUED;
+    }
+    return n;
+}
+
+/* --- reading ---------------------------------------------------------------------------------------------------- */
+
+static void tell(ps_store *s) {
+    if (s->opts.changed != NULL) {
+        s->opts.changed(s->opts.context);
+    }
+}
+
+/* Lets idle ranks go until `more` bytes fit as well. Unlocks while it frees. */
+static void make_room(ps_store *s, size_t more, size_t but) {
+    measure(s);
+    while (bytes_used(s) + more > s->opts.max_bytes) {
+        ps_loaded *l = take_idle(s, but);
+        if (l == NULL) {
+            return;
+        }
+        (void)pthread_mutex_unlock(&s->lock);
+        ps_loaded_free(l);
+        tell(s);
+        (void)pthread_mutex_lock(&s->lock);
+    }
+}
+
+/* So that those who wait for changes see how far it is. */
+static void come_further(void *context) {
+    place *p = context;
+    ps_store *s = p->store;
+    (void)pthread_mutex_lock(&s->lock);
+    p->seq = ++s->seq;
+    (void)pthread_mutex_unlock(&s->lock);
+    tell(s);
+}
+
+static ps_loaded *read_rank(ps_store *s, size_t i, size_t n_threads, ps_err *err) {
+    if (ps_rank_list_check(&s->list, i, err) != PS_OK) {
+        return NULL;
+    }
+    ps_src src = ps_cluster_src(s->list.ranks[i].rank);
+    src.n_threads = n_threads;
+    src.watch = &s->places[i].watch;
+    ps_trace *trace = ps_read(&src, NEEDS, err);
+    if (trace == NULL) {
+        return NULL;
+    }
+    if (ps_rank_list_check(&s->list, i, err) != PS_OK) { /* half of it may be of the new file */
+        ps_trace_free(trace);
+        return NULL;
+    }
+    if (ps_trace_slices(trace)->n == 0 && ps_trace_counters(trace)->n == 0) {
+        ps_trace_free(trace);
+        (void)ps_fail_file(err, PS_NOTHING, src.path, "holds no events");
+        return NULL;
+    }
+    return ps_loaded_new(trace, err);
+}
+
+/* The rank as it was when it was read first, else NULL. */
+static ps_loaded *read_same(ps_store *s, size_t i, size_t n_threads, ps_err *err) {
+    ps_loaded *l = read_rank(s, i, n_threads, err);
+    if (l == NULL) {
+        return NULL;
+    }
+    place *p = &s->places[i]; /* this one is of the thread that reads the rank */
+    uint64_t now = ps_loaded_fingerprint(l);
+    if (p->fingerprint != 0 && p->fingerprint != now) {
+        ps_loaded_free(l);
+        (void)ps_rank_list_changed(&s->list, i, err);
+        return NULL;
+    }
+    p->fingerprint = now;
+    return l;
+}
+
+/* The rows of all lanes, so that nobody who draws waits for them; where memory is out, whoever looks tries again. */
+static void prepare_lanes(const ps_loaded *l, size_t n_threads) {
+    for (int i = 0; i < PS_N_LAYERS; i++) {
+        (void)!ps_lod_build_all(ps_loaded_layer(l, i)->lod, n_threads, NULL);
+    }
+}
+
+/* Reads rank i; the lock is held before and afterwards. */
+static void load(ps_store *s, size_t i) {
+    place *p = &s->places[i];
+    bool is_wanted = p->wish > 0;
+    size_t expected = bytes_expected(s, i);
+    if (!is_wanted) {
+        measure(s);
+        if (bytes_used(s) + expected > s->opts.max_bytes) { /* nobody asked: others stay for it */
+            set_state(s, i, PS_STATE_WAITING);
+            (void)pthread_mutex_unlock(&s->lock);
+            tell(s);
+            (void)pthread_mutex_lock(&s->lock);
+            return;
+        }
+    }
+    atomic_store(&p->watch.done_bytes, 0);
+    set_state(s, i, PS_STATE_READING);
+    p->bytes = expected;
+    s->n_reading++;
+    size_t side_by_side = s->n_reading + n_queued(s);
+    size_t n =
+        ps_threads_each(s->n_threads, side_by_side < s->n_threads ? side_by_side : s->n_threads);
+    if (is_wanted) {
+        make_room(s, 0, i);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    tell(s);
+    ps_err err = PS_ERR_INIT;
+    ps_loaded *l = read_same(s, i, n, &err);
+    (void)pthread_mutex_lock(&s->lock);
+    s->n_reading--;
+    p->loaded = l;
+    p->bytes = l != NULL ? ps_loaded_total_bytes(l) : 0;
+    p->err = err;
+    p->last_use = ++s->clock;
+    if (l != NULL) {
+        ps_loaded_set_owner(l, p);
+    }
+    set_state(s, i, l != NULL ? PS_STATE_READY : PS_STATE_FAILED);
+    if (l != NULL) {
+        p->n_held++; /* by us, for the lanes; making room lets go of the lock */
+        make_room(s, 0, i);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    tell(s);
+    if (l != NULL) {
+        prepare_lanes(l, n);
+        ps_loaded_release(l);
+    }
+    (void)pthread_mutex_lock(&s->lock);
+}
+
+static void *work(void *arg) {
+    ps_store *s = arg;
+    (void)pthread_mutex_lock(&s->lock);
+    while (!s->is_stopping) {
+        size_t i = next_queued(s);
+        if (i == SIZE_MAX) {
+            (void)pthread_cond_wait(&s->work, &s->lock);
+        } else {
+            load(s, i);
+        }
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+/* --- life ------------------------------------------------------------------------------------------------------- */
+
+static size_t default_budget(void) {
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long size = sysconf(_SC_PAGESIZE);
+    size_t all = pages > 0 && size > 0 ? (size_t)pages * (size_t)size : 0;
+    return all / 10 * 6 > MIN_BUDGET_BYTES ? all / 10 * 6 : MIN_BUDGET_BYTES;
+}
+
+static ps_store *new_store(const ps_store_opts *opts, ps_err *err) {
+    ps_store *s = ps_calloc(1, sizeof *s);
+    if (s == NULL) {
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    if (opts != NULL) {
+        s->opts = *opts;
+    }
+    s->opts.max_bytes = s->opts.max_bytes > 0 ? s->opts.max_bytes : default_budget();
+    s->n_threads = s->opts.n_threads > 0 ? s->opts.n_threads : ps_n_processors();
+    s->has_lock = pthread_mutex_init(&s->lock, NULL) == 0;
+    s->has_cond = pthread_cond_init(&s->work, NULL) == 0;
+    if (!s->has_lock || !s->has_cond) {
+        ps_store_free(s);
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    return s;
+}
+
+static bool make_places(ps_store *s) {
+    s->places = ps_calloc(s->list.n + 1, sizeof *s->places);
+    for (size_t i = 0; s->places != NULL && i < s->list.n; i++) {
+        place *p = &s->places[i];
+        uint64_t step = (uint64_t)s->list.files[i].size_bytes / PROGRESS_STEPS;
+        *p = (place){.store = s, .err = PS_ERR_INIT};
+        p->watch.progress = come_further;
+        p->watch.context = p;
+        p->watch.step_bytes = step > PROGRESS_LEAST_BYTES ? step : PROGRESS_LEAST_BYTES;
+    }
+    return s->places != NULL;
+}
+
+static ps_code start_threads(ps_store *s, ps_err *err) {
+    size_t n = s->n_threads < s->list.n ? s->n_threads : s->list.n;
+    s->threads = ps_calloc(n + 1, sizeof *s->threads);
+    if (s->threads == NULL) {
+        return ps_fail_nomem(err);
+    }
+    while (s->n_started < n && pthread_create(&s->threads[s->n_started], NULL, work, s) == 0) {
+        s->n_started++;
+    }
+    return s->n_started > 0 ? PS_OK
+                            : ps_fail(err, PS_NOMEM, "no thread can be started for reading");
+}
+
+ps_store *ps_store_new(const char *const *paths, size_t n_paths, const ps_store_opts *opts,
+                       ps_err *err) {
+    ps_store *s = new_store(opts, err);
+    if (s == NULL) {
+        return NULL;
+    }
+    ps_code code = ps_rank_list_find(&s->list, paths, n_paths, s->opts.reader, err);
+    if (code == PS_OK && !make_places(s)) {
+        code = ps_fail_nomem(err);
+    }
+    for (size_t i = 0; code == PS_OK && i < s->list.n && i < PS_STORE_AUTO; i++) {
+        set_state(s, i, PS_STATE_QUEUED);
+    }
+    code = code == PS_OK ? start_threads(s, err) : code;
+    if (code != PS_OK) {
+        ps_store_free(s);
+        return NULL;
+    }
+    return s;
+}
+
+ps_store *ps_store_of_trace(ps_trace *trace, const char *key, ps_err *err) {
+    ps_store *s = new_store(NULL, err);
+    ps_loaded *l = NULL;
+    if (s == NULL || ps_rank_list_of_trace(&s->list, trace, key, err) != PS_OK) {
+        ps_trace_free(trace);
+        ps_store_free(s);
+        return NULL;
+    }
+    l = ps_loaded_new(trace, err);
+    if (l == NULL || !make_places(s)) {
+        ps_loaded_free(l);
+        ps_store_free(s);
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    s->places[0].loaded = l;
+    ps_loaded_set_owner(l, &s->places[0]);
+    set_state(s, 0, PS_STATE_READY);
+    return s;
+}
+
+void ps_store_free(ps_store *s) {
+    if (s == NULL) {
+        return;
+    }
+    if (s->threads != NULL) {
+        (void)pthread_mutex_lock(&s->lock);
+        s->is_stopping = true;
+        for (size_t i = 0; i < s->list.n; i++) {
+            atomic_store(&s->places[i].watch.stop, true);
+        }
+        (void)pthread_cond_broadcast(&s->work);
+        (void)pthread_mutex_unlock(&s->lock);
+        for (size_t i = 0; i < s->n_started; i++) {
+            (void)pthread_join(s->threads[i], NULL);
+        }
+    }
+    for (size_t i = 0; s->places != NULL && i < s->list.n; i++) {
+        ps_loaded_free(s->places[i].loaded);
+    }
+    ps_free(s->threads);
+    ps_free(s->places);
+    ps_rank_list_fini(&s->list);
+    if (s->has_cond) {
+        (void)pthread_cond_destroy(&s->work);
+    }
+    if (s->has_lock) {
+        (void)pthread_mutex_destroy(&s->lock);
+    }
+    ps_free(s);
+}
+
+/* --- what is there ---------------------------------------------------------------------------------------------- */
+
+size_t ps_store_n_clusters(const ps_store *s) {
+    return s->list.n_clusters;
+}
+
+const ps_cluster *ps_store_cluster(const ps_store *s, size_t i) {
+    return s->list.clusters[i];
+}
+
+size_t ps_store_n_ranks(const ps_store *s) {
+    return s->list.n;
+}
+
+const ps_rank_entry *ps_store_rank(const ps_store *s, size_t i) {
+    return &s->list.ranks[i];
+}
+
+size_t ps_store_find(const ps_store *s, const char *key, size_t n) {
+    return ps_rank_list_row(&s->list, key, n);
+}
+
+/* A const store may be looked at by many threads: its lock is what makes that so. */
+static pthread_mutex_t *lock_of(const ps_store *s) {
+    return (pthread_mutex_t *)&s->lock;
+}
+
+uint64_t ps_store_seq(const ps_store *s) {
+    (void)pthread_mutex_lock(lock_of(s));
+    uint64_t seq = s->seq;
+    (void)pthread_mutex_unlock(lock_of(s));
+    return seq;
+}
+
+/* The last part is arranging what was read: sorting, lanes, colours. */
+#define SHARE_OF_READING 0.9
+
+static double progress_of(const ps_store *s, size_t i) {
+    const place *p = &s->places[i];
+    double all = (double)s->list.files[i].size_bytes;
+    double done = (double)atomic_load(&p->watch.done_bytes);
+    if (p->state != PS_STATE_READING || all <= 0) {
+        return p->state == PS_STATE_READY ? 1 : 0;
+    }
+    return SHARE_OF_READING * (done < all ? done / all : 1);
+}
+
+ps_rank_status_now ps_store_status(const ps_store *s, size_t i) {
+    (void)pthread_mutex_lock(lock_of(s));
+    const place *p = &s->places[i];
+    ps_rank_status_now now = {
+        .state = p->state, .seq = p->seq, .progress = progress_of(s, i), .err = p->err};
+    (void)pthread_mutex_unlock(lock_of(s));
+    return now;
+}
+
+void ps_store_want(ps_store *s, size_t i) {
+    (void)pthread_mutex_lock(&s->lock);
+    place *p = &s->places[i];
+    bool is_new = p->state == PS_STATE_WAITING || p->state == PS_STATE_FAILED;
+    if (is_new || p->state == PS_STATE_QUEUED) {
+        p->wish = ++s->clock;
+    }
+    if (is_new && s->threads != NULL) {
+        p->err = PS_ERR_INIT;
+        set_state(s, i, PS_STATE_QUEUED);
+        (void)pthread_cond_signal(&s->work);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    if (is_new) {
+        tell(s);
+    }
+}
+
+/* --- taking and giving back ------------------------------------------------------------------------------------- */
+
+static size_t n_before(const ps_store *s, size_t i) {
+    size_t n = s->n_reading;
+    for (size_t k = 0; k < s->list.n; k++) {
+        bool is_before = s->places[k].wish > s->places[i].wish ||
+                         (s->places[k].wish == s->places[i].wish && k < i);
+        n += s->places[k].state == PS_STATE_QUEUED && is_before;
+    }
+    return n;
+}
+
+/* Why a rank cannot be had. */
+static ps_code say_not_ready(const ps_store *s, size_t i, ps_err *err) {
+    const place *p = &s->places[i];
+    const char *label = s->list.ranks[i].label;
+    char why[640];
+    size_t before = 0;
+    switch (p->state) {
+    case PS_STATE_QUEUED:
+        before = n_before(s, i);
+        return ps_fail(err, PS_NOTHING, "%s waits to be read, behind %zu other%s", label, before,
+                       before == 1 ? "" : "s");
+    case PS_STATE_READING:
+        return ps_fail(err, PS_NOTHING, "%s is being read: %.0f %%", label,
+                       100 * progress_of(s, i));
+    case PS_STATE_FAILED:
+        ps_err_format(&p->err, why, sizeof why);
+        return ps_fail(err, PS_NOTHING, "%s could not be read: %s", label, why);
+    case PS_STATE_WAITING:
+    case PS_STATE_READY:
+        break;
+    }
+    return ps_fail(err, PS_NOTHING, "%s has not been read yet: nobody has asked for it", label);
+}
+
+static ps_code take(ps_store *s, size_t i, bool is_use, ps_loaded **out, ps_err *err) {
+    (void)pthread_mutex_lock(&s->lock);
+    place *p = &s->places[i];
+    bool is_ready = p->state == PS_STATE_READY;
+    ps_code code = PS_OK;
+    *out = NULL;
+    if (is_ready) {
+        p->n_held++;
+        p->last_use = is_use ? ++s->clock : p->last_use;
+        *out = p->loaded;
+    } else {
+        code = say_not_ready(s, i, err);
+    }
+    (void)pthread_mutex_unlock(&s->lock);
+    return code;
+}
+
+ps_code ps_store_get(ps_store *s, size_t i, ps_loaded **out, ps_err *err) {
+    return take(s, i, true, out, err);
+}
+
+ps_code ps_store_peek(ps_store *s, size_t i, ps_loaded **out, ps_err *err) {
+    return take(s, i, false, out, err);
+}
+
+void ps_loaded_release(ps_loaded *l) {
+    if (l == NULL) {
+        return;
+    }
+    place *p = ps_loaded_owner(l);
+    (void)pthread_mutex_lock(&p->store->lock);
+    p->n_held--;
+    (void)pthread_mutex_unlock(&p->store->lock);
+}

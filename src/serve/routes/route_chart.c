@@ -1,0 +1,197 @@
+/* GET /api/chart: the pipelines of a cluster for the page, with the rank of the timeline that each row of the chart is; or as
+ * a picture or file to save. */
+#include <string.h>
+
+#include "analyze/pipeline/replay.h"
+#include "schedule/schedule.h"
+#include "serve/cluster/modes.h"
+#include "serve/cluster/pipelines.h"
+#include "serve/http/route.h"
+#include "write/chart/chart_html.h"
+#include "write/chart/chart_json.h"
+#include "write/chart/chart_page.h"
+#include "write/chart/chart_svg.h"
+
+#define MAX_SIZE 4096
+
+/* --- what is asked ----------------------------------------------------------------------------------------------- */
+
+typedef struct asked {
+    ps_pipelines_ask pipelines;
+    const ps_schedule *against; /* or NULL */
+    const char *format;         /* "page" for the page itself */
+    int64_t step;
+    int32_t pipeline;
+    bool dark;
+} asked;
+
+/* The overrides of a job. */
+static bool ask_job(const ps_request *q, ps_reply *r, ps_pipelines_ask *out) {
+    int64_t cluster = 0;
+    if (!ps_ask_int(q, r, "cluster", 0, INT32_MAX, 0, &cluster)) {
+        return false;
+    }
+    *out = ps_pipelines_ask_init((size_t)cluster);
+    ps_analysis_opts *o = &out->opts;
+    o->pp_type = ps_param_text(q, "pp_type");
+    o->forward_re = ps_param_text(q, "forward_re");
+    o->backward_re = ps_param_text(q, "backward_re");
+    o->microbatch_re = ps_param_text(q, "microbatch_re");
+    if (!ps_ask_int(q, r, "pp", 1, MAX_SIZE, 0, &o->pp) ||
+        !ps_ask_int(q, r, "tp", 1, 1 << 20, 0, &o->tp) ||
+        !ps_ask_int(q, r, "cp", 1, 1 << 20, 0, &o->cp) ||
+        !ps_ask_int(q, r, "dp", 1, 1 << 20, 0, &o->dp) ||
+        !ps_ask_int(q, r, "microbatches", 1, PS_MAX_MICROBATCHES, 0, &o->n_microbatches) ||
+        !ps_ask_int(q, r, "max_activations", 1, 1 << 30, 0, &o->max_activations) ||
+        !ps_ask_flag(q, r, "align", &o->align) || !ps_ask_rank_order(q, r, o)) {
+        return false;
+    }
+    ps_err err = PS_ERR_INIT;
+    if (ps_pipelines_check(out, &err) != PS_OK) {
+        ps_reply_err(r, &err);
+        return false;
+    }
+    return true;
+}
+
+static bool ask(const ps_request *q, ps_reply *r, asked *a) {
+    int64_t pipeline = -1;
+    *a = (asked){.format = ps_param_text(q, "format")};
+    a->format = a->format != NULL ? a->format : "page";
+    if (!ask_job(q, r, &a->pipelines) ||
+        !ps_ask_int(q, r, "step", INT64_MIN + 1, INT64_MAX, 0, &a->step) ||
+        !ps_ask_int(q, r, "pipeline", 0, INT32_MAX, -1, &pipeline) ||
+        !ps_ask_flag(q, r, "dark", &a->dark)) {
+        return false;
+    }
+    a->pipeline = (int32_t)pipeline;
+    if (ps_param_text(q, "step") == NULL) {
+        a->step = PS_FIRST_STEP;
+    }
+    if (strcmp(a->format, "page") != 0 && strcmp(a->format, "svg") != 0 &&
+        strcmp(a->format, "html") != 0 && strcmp(a->format, "json") != 0) {
+        ps_reply_fail(r, 400, "format: page, svg, html or json");
+        return false;
+    }
+    const char *against = ps_param_text(q, "against");
+    if (against != NULL && (a->against = ps_schedule_find(against)) == NULL) {
+        ps_reply_fail(r, 400, "against: there is no schedule '%.64s'", against);
+        return false;
+    }
+    return true;
+}
+
+/* --- what is answered -------------------------------------------------------------------------------------------- */
+
+/* The rank of the store that a row of the chart is; NULL none. Ranks of that number on another machine come second. */
+static const char *place_of(const ps_store *store, const ps_cluster *cluster, const ps_chart *chart,
+                            const ps_chart_rank *rank) {
+    const char *found = NULL;
+    size_t n_own = 0;
+    const char *only = NULL;
+    for (size_t i = 0; i < ps_store_n_ranks(store); i++) {
+        const ps_rank_entry *e = ps_store_rank(store, i);
+        if (e->cluster != cluster) {
+            continue;
+        }
+        n_own++;
+        only = e->key;
+        if (e->rank->rank == rank->rank && (found == NULL || e->rank->machine == rank->machine)) {
+            found = e->key;
+        }
+    }
+    /* A capture of one rank that does not know its number. */
+    return found == NULL && n_own == 1 && chart->n_ranks == 1 ? only : found;
+}
+
+/* "places":[["KEY",clock_ns],...]: the chart's times + clock_ns are those of the rank. */
+static void put_places(const ps_request *q, size_t cluster, const ps_chart *chart, ps_json *j) {
+    ps_json_key(j, "places");
+    ps_json_array(j);
+    for (size_t i = 0; i < chart->n_ranks; i++) {
+        const ps_chart_rank *rank = &chart->ranks[i];
+        const char *key = place_of(q->store, ps_store_cluster(q->store, cluster), chart, rank);
+        bool moved = chart->is_aligned && rank->has_clock;
+        ps_json_array(j);
+        ps_json_str(j, key != NULL ? key : "");
+        ps_json_int(j, moved ? rank->clock_offset_ns : 0);
+        ps_json_close(j);
+    }
+    ps_json_close(j);
+}
+
+static ps_code put_file(const asked *a, const ps_chart_page *page, ps_reply *r, ps_err *err) {
+    if (strcmp(a->format, "svg") == 0) {
+        ps_chart_svg_opts opts = {.step = page->step, .pipeline = page->pipeline, .dark = a->dark};
+        r->content_type = "image/svg+xml";
+        r->file_name = "pipeline.svg";
+        return ps_write_chart_svg(page->chart, page->against, &opts, &r->body, err);
+    }
+    if (strcmp(a->format, "html") == 0) {
+        ps_chart_html_opts opts = {.step = page->step, .pipeline = page->pipeline};
+        r->content_type = "text/html; charset=utf-8";
+        r->file_name = "pipeline.html";
+        return ps_write_chart_html(page->chart, page->against, page->tables, page->n_tables, &opts,
+                                   &r->body, err);
+    }
+    ps_chart_json_opts opts = {.step = PS_EVERY_STEP, .pipeline = -1};
+    r->file_name = "pipeline.json";
+    return ps_write_chart_json(page->chart, &opts, &r->body, err);
+}
+
+static ps_code put_chart(const ps_request *q, const asked *a, const ps_pipelines *p,
+                         const ps_chart *against, ps_reply *r, ps_err *err) {
+    bool any_step = a->step == PS_FIRST_STEP;
+    ps_chart_page page = {.chart = p->chart,
+                          .against = against,
+                          .tables = p->tables,
+                          .n_tables = p->n_tables,
+                          .step = any_step ? ps_chart_usual_step(p->chart) : a->step,
+                          .pipeline = a->pipeline};
+    ps_code code = ps_page_choose(&page, err);
+    if (code != PS_OK && any_step) { /* that pipeline has other steps */
+        page.step = PS_FIRST_STEP;
+        page.pipeline = a->pipeline;
+        code = ps_page_choose(&page, err);
+    }
+    if (code != PS_OK || strcmp(a->format, "page") != 0) {
+        return code == PS_OK ? put_file(a, &page, r, err) : code;
+    }
+    ps_json j = ps_json_to(&r->body);
+    ps_json_object(&j);
+    code = ps_page_put_chart(&page, &j, err);
+    ps_json_line(&j, 0);
+    if (against == NULL) {
+        ps_json_key(&j, "against");
+        ps_json_null(&j);
+        ps_json_line(&j, 0);
+    }
+    put_places(q, a->pipelines.cluster, p->chart, &j);
+    ps_json_close(&j);
+    return code == PS_OK && !ps_buf_ok(&r->body) ? ps_fail_nomem(err) : code;
+}
+
+static void answer(const ps_request *q, ps_reply *r) {
+    asked a;
+    if (!ask(q, r, &a)) {
+        return;
+    }
+    ps_err err = PS_ERR_INIT;
+    const ps_pipelines *p = NULL;
+    ps_chart *against = NULL;
+    ps_code code = ps_pipelines_get(q, &a.pipelines, &p, &err);
+    if (code == PS_OK && a.against != NULL) {
+        against = ps_theory_of(p->chart, a.against, &err);
+        code = against != NULL ? PS_OK : err.code;
+    }
+    code = code == PS_OK ? put_chart(q, &a, p, against, r, &err) : code;
+    if (code != PS_OK) {
+        r->file_name = NULL;
+        ps_reply_err(r, &err);
+    }
+    ps_chart_free(against);
+    ps_cache_release(q->cache, (void *)(uintptr_t)p);
+}
+
+const ps_route ps_route_chart = {
+    .path = "/api/chart", .method = "GET", .is_slow = true, .answer = answer};

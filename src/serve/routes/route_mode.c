@@ -1,0 +1,77 @@
+/* GET /api/mode: an analysis of `pipescope modes` over a cluster that is served, with its options. Nothing is written. */
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "serve/cluster/modes.h"
+#include "serve/http/route.h"
+
+/* What a page may ask for. The report is no mode of `cluster`, and still what its tabs show. */
+static const ps_analysis *find_mode(ps_reply *r, const char *name) {
+    const ps_analysis *a = name != NULL ? ps_analysis_find(name) : NULL;
+    if (name == NULL) {
+        ps_reply_fail(r, 400, "parameter 'name' is missing: one of pipescope modes");
+    } else if (a == NULL || (a->hidden && strcasecmp(a->name, "report") != 0)) {
+        ps_reply_fail(r, 404, "there is no mode '%.80s': see pipescope modes", name);
+        a = NULL;
+    } else if (a->baseline != NULL) {
+        ps_reply_fail(r, 400,
+                      "%s compares with another capture: pipescope cluster -m %s -d DIR --bp OTHER",
+                      a->name, a->name);
+        a = NULL;
+    }
+    return a;
+}
+
+static void put_result(const ps_request *q, ps_reply *r, const ps_modes *m) {
+    const ps_result *result = &m->run->results[m->run->n_analyses - 1];
+    const ps_table **tables = ps_calloc(result->n_tables + 1, sizeof *tables);
+    const char *notes[PS_MODES_NOTES + 1];
+    char of_ranks[160];
+    size_t n = 0;
+    size_t n_ranks = 0;
+    if (tables == NULL) {
+        ps_reply_fail(r, 507, "not enough memory for this reply");
+        return;
+    }
+    for (size_t i = 0; i < result->n_tables; i++) {
+        if (result->tables[i]->home == PS_HOME_CLUSTER && result->tables[i]->made == NULL) {
+            tables[n++] = result->tables[i];
+        } else {
+            n_ranks++;
+        }
+    }
+    memcpy(notes, m->notes, m->n_notes * sizeof *notes);
+    ps_table_extra extra = {.notes = notes, .n_notes = m->n_notes};
+    if (n_ranks > 0) {
+        (void)snprintf(of_ranks, sizeof of_ranks,
+                       "%zu tables of single ranks are not shown: pipescope cluster writes them",
+                       n_ranks);
+        notes[extra.n_notes++] = of_ranks;
+    }
+    ps_put_tables(q, r, tables, n, &extra);
+    ps_free(tables);
+}
+
+static void answer(const ps_request *q, ps_reply *r) {
+    ps_modes_ask ask = {.n_analyses = 1};
+    ask.analyses[0] = find_mode(r, ps_param_text(q, "name"));
+    if (ask.analyses[0] == NULL || !ps_modes_ask_options(q, r, &ask)) {
+        return;
+    }
+    if (strcmp(ask.analyses[0]->name, "report") == 0) {
+        ps_modes_ask_report(q, &ask);
+    }
+    ps_err err = PS_ERR_INIT;
+    const ps_modes *m = NULL;
+    if (ps_modes_get(q, &ask, &m, &err) != PS_OK) {
+        ps_reply_err(r, &err);
+        return;
+    }
+    put_result(q, r, m);
+    ps_cache_release(q->cache, (void *)(uintptr_t)m);
+}
+
+const ps_route ps_route_mode = {
+    .path = "/api/mode", .method = "GET", .is_slow = true, .answer = answer};

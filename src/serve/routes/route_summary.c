@@ -1,0 +1,239 @@
+/* GET /api/summary: the parallel sizes of a job, what is wrong with them, and where its ranks stand. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "serve/cluster/cluster_views.h"
+#include "serve/cluster/modes.h"
+#include "serve/cross/parallel.h"
+#include "serve/http/route.h"
+#include "serve/cluster/summary.h"
+
+typedef struct asked {
+    size_t cluster;
+    ps_layout layout;
+    ps_parallel given;     /* 0: not given */
+    ps_parallel collected; /* 0: not said */
+    bool is_collected;
+    ps_parallel sizes; /* what counts: given, else collected, else 1 */
+    int64_t n_ranks;   /* of the capture */
+} asked;
+
+static bool ask(const ps_request *q, ps_reply *r, asked *a) {
+    const char *layout = ps_param_text(q, "algorithm");
+    int64_t cluster = 0;
+    if (layout != NULL && !ps_layout_find(layout, &a->layout)) {
+        ps_reply_fail(r, 400, "algorithm: megatron, megatron-pp-dp, mindspeed, mindie or vllm");
+        return false;
+    }
+    bool ok = ps_ask_int(q, r, "cluster", 0, INT32_MAX, 0, &cluster) &&
+              ps_ask_int(q, r, "tp", 1, PS_PARALLEL_MOST, 0, &a->given.tp) &&
+              ps_ask_int(q, r, "cp", 1, PS_PARALLEL_MOST, 0, &a->given.cp) &&
+              ps_ask_int(q, r, "dp", 1, PS_PARALLEL_MOST, 0, &a->given.dp) &&
+              ps_ask_int(q, r, "pp", 1, PS_PARALLEL_MOST, 0, &a->given.pp) &&
+              ps_ask_int(q, r, "ep", 1, PS_PARALLEL_MOST, 0, &a->given.ep) &&
+              ps_ask_int(q, r, "moe_tp", 1, PS_PARALLEL_MOST, 0, &a->given.moe_tp);
+    a->cluster = (size_t)cluster;
+    if (ok && a->cluster >= ps_store_n_clusters(q->store)) {
+        ps_reply_fail(r, 404, "cluster: there is no cluster %zu", a->cluster);
+        ok = false;
+    }
+    return ok;
+}
+
+static int64_t size_of(int64_t given, int64_t collected) {
+    return given > 0 ? given : collected > 0 ? collected : 1;
+}
+
+/* A capture without metadata, or without steps, still has places: sizes are then what was given. */
+static ps_code collect(const ps_request *q, asked *a, ps_err *err) {
+    ps_modes_ask modes = {.cluster = a->cluster, .opts = {.step_id = -1}};
+    const ps_modes *m = NULL;
+    ps_view_set_analyses(q, PS_SET_STEPS, &modes);
+    ps_code code = ps_modes_get(q, &modes, &m, err);
+    if (code == PS_OK) {
+        code = ps_summary_collected(m, &a->collected, &a->is_collected, err);
+        ps_cache_release(q->cache, (void *)(uintptr_t)m);
+    } else if (code == PS_NOTHING) {
+        code = PS_OK;
+    }
+    const ps_cluster *c = ps_store_cluster(q->store, a->cluster);
+    for (size_t i = 0; i < ps_store_n_ranks(q->store); i++) {
+        a->n_ranks += ps_store_rank(q->store, i)->cluster == c ? 1 : 0;
+    }
+    a->sizes = (ps_parallel){.tp = size_of(a->given.tp, a->collected.tp),
+                             .cp = size_of(a->given.cp, a->collected.cp),
+                             .dp = size_of(a->given.dp, a->collected.dp),
+                             .pp = size_of(a->given.pp, a->collected.pp),
+                             .ep = size_of(a->given.ep, a->collected.ep),
+                             .moe_tp = size_of(a->given.moe_tp, a->collected.moe_tp)};
+    a->sizes.cp = ps_layout_has_cp(a->layout) ? a->sizes.cp : 1;
+    return code;
+}
+
+/* --- the reply ---------------------------------------------------------------------------------------------------------- */
+
+#define put_size(j, key, size)                                                                     \
+    do {                                                                                           \
+        if ((size) > 0) {                                                                          \
+            ps_json_key_int(j, key, size);                                                         \
+        }                                                                                          \
+    } while (0)
+
+static void put_sizes(ps_json *j, const ps_parallel *p) {
+    ps_json_object(j);
+    put_size(j, "tp", p->tp);
+    put_size(j, "cp", p->cp);
+    put_size(j, "dp", p->dp);
+    put_size(j, "pp", p->pp);
+    put_size(j, "ep", p->ep);
+    put_size(j, "moe_tp", p->moe_tp);
+    ps_json_close(j);
+}
+
+static void put_layouts(ps_json *j) {
+    ps_json_key(j, "algorithms");
+    ps_json_array(j);
+    for (size_t i = 0; i < PS_N_LAYOUTS; i++) {
+        ps_layout l = (ps_layout)i;
+        ps_json_object(j);
+        ps_json_key_str(j, "name", ps_layout_name(l));
+        ps_json_key_str(j, "title", ps_layout_title(l));
+        ps_json_key_bool(j, "has_cp", ps_layout_has_cp(l));
+        ps_json_key_bool(j, "has_moe_tp", ps_layout_has_moe_tp(l));
+        ps_json_close(j);
+    }
+    ps_json_close(j);
+}
+
+/* "dp0-pp1": the dimensions that have more than one place. */
+static void put_name(ps_json *j, const asked *a, const ps_parallel_place *at) {
+    const struct {
+        const char *name;
+        int64_t size, place;
+    } PARTS[] = {{"dp", a->sizes.dp, at->dp},
+                 {"pp", a->sizes.pp, at->pp},
+                 {"cp", a->sizes.cp, at->cp},
+                 {"tp", a->sizes.tp, at->tp}};
+    char name[128] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
+        if (PARTS[i].size > 1) {
+            n += (size_t)snprintf(name + n, sizeof name - n, "%s%s%" PRId64, n > 0 ? "-" : "",
+                                  PARTS[i].name, PARTS[i].place);
+        }
+    }
+    ps_json_key_str(j, "name", name);
+}
+
+static void put_place(ps_json *j, const asked *a, int64_t rank, const char *key) {
+    ps_parallel_place at = ps_parallel_place_of(a->layout, &a->sizes, rank);
+    int64_t x = 0;
+    int64_t y = 0;
+    ps_parallel_position(a->layout, &a->sizes, &at, &x, &y);
+    if (rank > 0) {
+        ps_json_line(j, 0);
+    }
+    ps_json_object(j);
+    ps_json_key_int(j, "rank", rank);
+    ps_json_key_str(j, "key", key);
+    ps_json_key_int(j, "x", x);
+    ps_json_key_int(j, "y", y);
+    put_name(j, a, &at);
+    ps_json_key_int(j, "dp", at.dp);
+    ps_json_key_int(j, "pp", at.pp);
+    ps_json_key_int(j, "cp", at.cp);
+    ps_json_key_int(j, "tp", at.tp);
+    ps_json_key_int(j, "ep", at.ep);
+    ps_json_close(j);
+}
+
+/* The key of each rank of the job, by number; "" where the capture has none or several of it. */
+static const char **list_keys(const ps_request *q, const asked *a, int64_t n) {
+    const ps_cluster *c = ps_store_cluster(q->store, a->cluster);
+    const char **keys = ps_calloc((size_t)n + 1, sizeof *keys);
+    for (size_t i = 0; keys != NULL && i < ps_store_n_ranks(q->store); i++) {
+        const ps_rank_entry *e = ps_store_rank(q->store, i);
+        if (e->cluster == c && e->rank->rank >= 0 && e->rank->rank < n) {
+            const char **key = &keys[e->rank->rank];
+            *key = *key == NULL ? e->key : "";
+        }
+    }
+    return keys;
+}
+
+static void put_groups(ps_json *j, const asked *a, int64_t n) {
+    ps_json_key(j, "groups");
+    ps_json_object(j);
+    for (size_t k = 0; k < PS_N_GROUP_KINDS; k++) {
+        ps_group_kind kind = (ps_group_kind)k;
+        if (!ps_parallel_has_group(a->layout, &a->sizes, kind)) {
+            continue;
+        }
+        ps_json_name(j, ps_group_kind_name(kind), strlen(ps_group_kind_name(kind)));
+        ps_json_array(j);
+        for (int64_t rank = 0; rank < n; rank++) {
+            ps_json_int(j, ps_parallel_group_of(a->layout, &a->sizes, kind, rank));
+        }
+        ps_json_close(j);
+    }
+    ps_json_close(j);
+}
+
+static bool put_places(const ps_request *q, const asked *a, ps_json *j) {
+    int64_t n = ps_parallel_ranks(a->layout, &a->sizes);
+    const char **keys = list_keys(q, a, n);
+    ps_json_key(j, "places");
+    ps_json_array(j);
+    for (int64_t rank = 0; keys != NULL && rank < n; rank++) {
+        put_place(j, a, rank, keys[rank] != NULL ? keys[rank] : "");
+    }
+    ps_json_close(j);
+    put_groups(j, a, n);
+    ps_free(keys);
+    return keys != NULL;
+}
+
+static void answer(const ps_request *q, ps_reply *r) {
+    asked a = {.layout = PS_LAYOUT_MEGATRON};
+    ps_err err = PS_ERR_INIT;
+    char problems[PS_PARALLEL_PROBLEMS][160];
+    if (!ask(q, r, &a)) {
+        return;
+    }
+    if (collect(q, &a, &err) != PS_OK) {
+        ps_reply_err(r, &err);
+        return;
+    }
+    size_t n = ps_parallel_check(a.layout, &a.sizes, a.n_ranks, problems);
+    ps_json w = ps_json_to(&r->body);
+    ps_json *j = &w;
+    ps_json_object(j);
+    ps_json_key_str(j, "algorithm", ps_layout_name(a.layout));
+    ps_json_key_int(j, "ranks", a.n_ranks);
+    ps_json_key(j, "sizes");
+    put_sizes(j, &a.sizes);
+    ps_json_key(j, "collected");
+    if (a.is_collected) {
+        put_sizes(j, &a.collected);
+    } else {
+        ps_json_null(j);
+    }
+    put_layouts(j);
+    ps_json_key(j, "problems");
+    ps_json_array(j);
+    for (size_t i = 0; i < n; i++) {
+        ps_json_str(j, problems[i]);
+    }
+    ps_json_close(j);
+    if (n == 0 && !put_places(q, &a, j)) {
+        ps_reply_fail(r, 507, "not enough memory for this reply");
+        return;
+    }
+    ps_json_close(j);
+}
+
+const ps_route ps_route_summary = {
+    .path = "/api/summary", .method = "GET", .is_slow = true, .answer = answer};

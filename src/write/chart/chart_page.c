@@ -1,0 +1,216 @@
+#include "write/chart/chart_page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "write/chart/chart_json.h"
+#include "write/chart/chart_pack.h"
+#include "write/out/json_text.h"
+#include "write/out/theme.h"
+
+/* --- colours ----------------------------------------------------------------------------------------------- */
+
+typedef struct surface_entry {
+    const char *name;
+    ps_rgb colour;
+} surface_entry;
+
+enum { N_SURFACES = 7 };
+
+static void list_surfaces(bool dark, surface_entry out[N_SURFACES]) {
+    const ps_surfaces *s = ps_theme_surfaces(dark);
+    const surface_entry all[N_SURFACES] = {
+        {"page", s->page},   {"panel", s->panel}, {"line", s->line},    {"ink", s->ink},
+        {"quiet", s->quiet}, {"hatch", s->hatch}, {"accent", s->accent}};
+    memcpy(out, all, sizeof all);
+}
+
+static void add_rgb(ps_buf *out, ps_rgb c) {
+    ps_buf_addf(out, "#%02x%02x%02x", c.r, c.g, c.b);
+}
+
+void ps_page_put_variables(ps_buf *out, bool dark) {
+    surface_entry surfaces[N_SURFACES];
+    list_surfaces(dark, surfaces);
+    for (size_t i = 0; i < N_SURFACES; i++) {
+        ps_buf_addf(out, "--%s:", surfaces[i].name);
+        add_rgb(out, surfaces[i].colour);
+        ps_buf_add_char(out, ';');
+    }
+    ps_buf_addf(out, "color-scheme:%s", dark ? "dark" : "light");
+}
+
+void ps_page_put_colour(ps_json *j, ps_rgb c) {
+    char text[8];
+    (void)snprintf(text, sizeof text, "#%02x%02x%02x", c.r, c.g, c.b);
+    ps_json_str(j, text);
+}
+
+void ps_page_put_theme(ps_json *j, bool dark) {
+    surface_entry surfaces[N_SURFACES];
+    list_surfaces(dark, surfaces);
+    for (size_t i = 0; i < N_SURFACES; i++) {
+        ps_json_name(j, surfaces[i].name, strlen(surfaces[i].name));
+        ps_page_put_colour(j, surfaces[i].colour);
+    }
+    ps_json_key(j, "kinds");
+    ps_json_array(j);
+    for (int i = 0; i < PS_N_OP_KINDS; i++) {
+        ps_op_kind kind = (ps_op_kind)i;
+        ps_page_put_colour(j, dark ? ps_theme_kind_dark(kind) : ps_theme_kind(kind));
+    }
+    ps_json_close(j);
+    ps_json_key(j, "phases");
+    ps_json_array(j);
+    for (int i = 0; i < PS_N_PHASES; i++) {
+        ps_page_put_colour(j, dark ? ps_theme_phase_dark(i) : ps_theme_phase(i));
+    }
+    ps_json_close(j);
+}
+
+/* --- words ------------------------------------------------------------------------------------------------- */
+
+void ps_page_put_words(ps_json *j) {
+    ps_json_key(j, "kinds");
+    ps_json_array(j);
+    for (int i = 0; i < PS_N_OP_KINDS; i++) {
+        ps_json_array(j);
+        ps_json_str(j, ps_op_kind_name((ps_op_kind)i));
+        ps_json_str(j, ps_kind_text((ps_op_kind)i));
+        ps_json_close(j);
+    }
+    ps_json_close(j);
+    ps_json_key(j, "phases");
+    ps_json_array(j);
+    for (int i = 0; i < PS_N_PHASES; i++) {
+        ps_json_str(j, ps_phase_name(i));
+    }
+    ps_json_close(j);
+    ps_json_key(j, "causes");
+    ps_json_array(j);
+    for (int i = 0; i < PS_N_BUBBLE_CAUSES; i++) {
+        ps_json_str(j, ps_bubble_cause_name((ps_bubble_cause)i));
+    }
+    ps_json_close(j);
+    ps_json_key(j, "sources");
+    ps_json_array(j);
+    for (int i = PS_SOURCE_MARK; i <= PS_SOURCE_SIMULATED; i++) {
+        ps_json_str(j, ps_op_source_name((ps_op_source)i));
+    }
+    ps_json_close(j);
+}
+
+/* --- tables ------------------------------------------------------------------------------------------------ */
+
+static const char *type_name(ps_col_type type) {
+    return type == PS_COL_INT ? "int" : type == PS_COL_REAL ? "real" : "text";
+}
+
+static void put_script_str(ps_json *j, const char *s) {
+    ps_json_value(j);
+    ps_add_script_str(j->out, s);
+}
+
+static void put_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
+    if (cell->is_null) {
+        ps_json_null(j);
+    } else if (column->type == PS_COL_INT) {
+        ps_json_int(j, cell->u.i);
+    } else if (column->type == PS_COL_REAL) {
+        ps_json_short_real(j, cell->u.r);
+    } else {
+        put_script_str(j, cell->u.text);
+    }
+}
+
+/* {"name","title","columns":[["busy","int","ns",exact]],"rows":[[...]]} */
+static void put_table(ps_json *j, const ps_table *table) {
+    ps_json_object(j);
+    ps_json_key(j, "name");
+    put_script_str(j, table->name);
+    ps_json_key(j, "title");
+    put_script_str(j, table->title);
+    ps_json_key(j, "columns");
+    ps_json_array(j);
+    for (size_t c = 0; c < table->n_columns; c++) {
+        const ps_column *column = &table->columns[c];
+        ps_json_array(j);
+        put_script_str(j, column->name);
+        ps_json_str(j, type_name(column->type));
+        ps_json_str(j, ps_unit_name(column->unit));
+        ps_json_bool(j, column->exact);
+        ps_json_close(j);
+    }
+    ps_json_close(j);
+    ps_json_key(j, "rows");
+    ps_json_array(j);
+    for (size_t r = 0; r < table->n_rows; r++) {
+        ps_json_line(j, 0);
+        ps_json_array(j);
+        for (size_t c = 0; c < table->n_columns; c++) {
+            put_cell(j, &table->columns[c], ps_table_cell(table, r, c));
+        }
+        ps_json_close(j);
+    }
+    ps_json_close(j);
+    ps_json_close(j);
+}
+
+/* --- the chart --------------------------------------------------------------------------------------------- */
+
+ps_code ps_page_choose(ps_chart_page *view, ps_err *err) {
+    const ps_chart *chart = view->chart;
+    ps_chart_page asked = *view;
+    bool found = false;
+    for (size_t i = 0; i < chart->n_ops; i++) {
+        const ps_op *op = &chart->ops[i];
+        int32_t pipeline = chart->ranks[op->rank].pipeline;
+        if ((asked.step != PS_FIRST_STEP && op->step != asked.step) ||
+            (asked.pipeline >= 0 && pipeline != asked.pipeline)) {
+            continue;
+        }
+        if (!found || op->step < view->step ||
+            (op->step == view->step && pipeline < view->pipeline)) {
+            view->step = op->step;
+            view->pipeline = pipeline;
+        }
+        found = true;
+    }
+    if (chart->n_ops == 0) {
+        return ps_fail(err, PS_NOTHING, "the chart is empty: it has no ops to draw");
+    }
+    return found ? PS_OK
+                 : ps_fail(err, PS_NOTHING, "the chart has no ops of that step and pipeline");
+}
+
+static void put_tables(ps_json *j, const ps_table *const *tables, size_t n_tables) {
+    ps_json_line(j, 0);
+    ps_json_key(j, "tables");
+    ps_json_array(j);
+    for (size_t i = 0; i < n_tables; i++) {
+        ps_json_line(j, 0);
+        put_table(j, tables[i]);
+    }
+    ps_json_close(j);
+}
+
+ps_code ps_page_put_chart(const ps_chart_page *page, ps_json *j, ps_err *err) {
+    ps_json_key(j, "view");
+    ps_json_object(j);
+    ps_json_key_int(j, "step", page->step);
+    ps_json_key_int(j, "pipeline", page->pipeline);
+    ps_json_close(j);
+    ps_json_line(j, 0);
+    ps_json_key(j, "chart");
+    ps_json_value(j);
+    ps_code code = ps_chart_pack(page->chart, j->out, err);
+    if (code == PS_OK && page->against != NULL) {
+        ps_json_line(j, 0);
+        ps_json_key(j, "against");
+        ps_json_value(j);
+        code = ps_chart_pack(page->against, j->out, err);
+    }
+    put_tables(j, page->tables, page->n_tables);
+    return code;
+}

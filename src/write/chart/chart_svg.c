@@ -1,0 +1,873 @@
+/* The page, from top to bottom:
+ *
+ *   title                what and where from
+ *   facts                schedule and how it is known, step, length, bubble, theory
+ *                                                                                     busy %
+ *   stage 0  rank 0      [blocks, waiting hatched by cause                          ]   81.2
+ *                        [parts of ops: forward, backward, communication]
+ *                        [theory at 60 % height]
+ *                        [sends and receives]
+ *                        0 ms      50       100
+ *   legend
+ *   Stages               a bar and the figures of each
+ *
+ * web/src/pipeline draws the same picture for browsers; sizes are kept alike. */
+#include "write/chart/chart_svg.h"
+#include "write/chart/chart_clocks.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/utf8.h"
+#include "write/chart/chart_rows.h"
+#include "write/out/shorten.h"
+#include "write/chart/svg_lane.h"
+#include "write/out/text_width.h"
+#include "write/out/writers.h"
+
+enum { PAD = 24, NAMES = 132, SHARES = 56, WIDTH = 1200, WIDTH_MIN = 480, WIDTH_MAX = 20000 };
+enum { LABEL_ROOM = 13, MAX_TITLES = 3000, MAX_ARROWS = 3000, MAX_LABEL = 48 };
+
+#define FONT "-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Liberation Sans',sans-serif"
+
+/* Below a stage whose ops have parts. */
+enum { PART_FORWARD, PART_BACKWARD, PART_COMMUNICATION, N_PART_ROWS };
+
+typedef struct picture {
+    ps_rows rows, theory;
+    bool has_theory, has_parts, arrows;
+    const ps_surfaces *surfaces;
+    ps_rgb colours[PS_ROW_LOOKS];
+    int width;
+    ps_svg_scale scale;
+    double y; /* where the next part begins */
+    double plot_y, block_h, parts_y, part_h, theory_y, theory_h, transfer_y, transfer_h, pitch;
+    int64_t window_ns;
+    bool used[PS_ROW_LOOKS];
+    uint8_t first_level[2][PS_ROW_LOOKS]; /* of labels, by look: measured, theory */
+    ps_buf *out;
+} picture;
+
+/* --- text -------------------------------------------------------------------------------------------------- */
+
+typedef enum anchor { START, MIDDLE, END } anchor;
+
+static void put_text(picture *p, double x, double y, double size, anchor at, ps_rgb colour,
+                     const char *more, const char *text) {
+    static const char *const ANCHORS[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
+    ps_buf_add_str(p->out, "<text x=\"");
+    ps_svg_number(p->out, x);
+    ps_buf_add_str(p->out, "\" y=\"");
+    ps_svg_number(p->out, y);
+    ps_buf_add_str(p->out, "\" font-size=\"");
+    ps_svg_number(p->out, size);
+    ps_buf_addf(p->out, "\"%s%s fill=\"", ANCHORS[at], more);
+    ps_svg_rgb(p->out, colour);
+    ps_buf_add_str(p->out, "\">");
+    ps_svg_text(p->out, text);
+    ps_buf_add_str(p->out, "</text>\n");
+}
+
+static void put_rect(picture *p, double x, double y, double w, double h, const char *fill) {
+    ps_buf_add_str(p->out, "<rect x=\"");
+    ps_svg_number(p->out, x);
+    ps_buf_add_str(p->out, "\" y=\"");
+    ps_svg_number(p->out, y);
+    ps_buf_add_str(p->out, "\" width=\"");
+    ps_svg_number(p->out, w);
+    ps_buf_add_str(p->out, "\" height=\"");
+    ps_svg_number(p->out, h);
+    ps_buf_addf(p->out, "\" fill=\"%s\"/>\n", fill);
+}
+
+static void put_colour_rect(picture *p, double x, double y, double w, double h, ps_rgb colour) {
+    char fill[8];
+    (void)snprintf(fill, sizeof fill, "#%02x%02x%02x", colour.r, colour.g, colour.b);
+    put_rect(p, x, y, w, h, fill);
+}
+
+/* --- times ------------------------------------------------------------------------------------------------- */
+
+typedef struct unit {
+    const char *name;
+    int64_t ns;
+} unit;
+
+/* The largest unit that leaves at least `least` before the point. */
+static unit unit_for(int64_t ns, int64_t least) {
+    static const unit UNITS[] = {{"s", 1000000000}, {"ms", 1000000}, {"µs", 1000}, {"ns", 1}};
+    size_t i = 0;
+    while (i < 3 && ns / least < UNITS[i].ns) {
+        i++;
+    }
+    return UNITS[i];
+}
+
+/* "12.4 ms" */
+static void format_duration(int64_t ns, char *out, size_t size) {
+    unit u = unit_for(ns, 1);
+    double v = (double)ns / (double)u.ns;
+    (void)snprintf(out, size, "%.*f %s",
+                   u.ns == 1 || v >= 99.95 ? 0
+                   : v >= 9.995            ? 1
+                                           : 2,
+                   v, u.name);
+}
+
+/* --- layout ------------------------------------------------------------------------------------------------ */
+
+static void lay_out(picture *p) {
+    size_t n = p->rows.n;
+    p->block_h = n <= 6 ? 32 : n <= 12 ? 26 : n <= 24 ? 20 : n <= 64 ? 14 : n <= 160 ? 10 : 6;
+    double between = p->block_h > 12 ? 2 : 1;
+    double at = p->block_h;
+    p->has_parts = p->rows.chart->n_parts > 0;
+    if (p->has_parts) {
+        p->parts_y = at + between;
+        p->part_h = fmax(3, round(p->block_h * 0.6));
+        at = p->parts_y + N_PART_ROWS * (p->part_h + between) - between;
+    }
+    if (p->has_theory) {
+        p->theory_y = at + between;
+        p->theory_h = fmax(3, round(p->block_h * 0.6));
+        at = p->theory_y + p->theory_h;
+    }
+    if (p->rows.has_transfers) {
+        p->transfer_y = at + between;
+        p->transfer_h = fmin(12, fmax(3, round(p->block_h / 2.6)));
+        at = p->transfer_y + p->transfer_h;
+    }
+    p->pitch = at + (p->block_h >= 26 ? 10 : p->block_h >= 20 ? 8 : p->block_h >= 14 ? 4 : 2);
+    p->window_ns = p->rows.span_ns;
+    if (p->has_theory && p->theory.span_ns > p->window_ns) {
+        p->window_ns = p->theory.span_ns;
+    }
+    p->scale.x = PAD + NAMES;
+    p->scale.width = p->width - 2 * PAD - NAMES - SHARES;
+    p->scale.px_per_ns = p->scale.width / (double)p->window_ns;
+    p->plot_y = 92;
+}
+
+static const ps_row *theory_of(const picture *p, const ps_row *row) {
+    for (size_t k = 0; p->has_theory && k < p->theory.n; k++) {
+        if (p->theory.rows[k].rank->stage == row->rank->stage) {
+            return &p->theory.rows[k];
+        }
+    }
+    return NULL;
+}
+
+/* --- head -------------------------------------------------------------------------------------------------- */
+
+static void put_head(picture *p) {
+    static const char *const PATHS[] = {"M0 6L6 0", "M0 6L6 0M0 0L6 6", "M0 0L6 6"};
+    ps_buf_add_str(p->out, "<defs>\n");
+    for (int i = 0; i < PS_N_BUBBLE_CAUSES; i++) {
+        ps_buf_addf(
+            p->out,
+            "<pattern id=\"wait%d\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
+            "<path d=\"%s\" stroke=\"",
+            i, i < 3 ? PATHS[i] : "M0 3H2");
+        ps_svg_rgb(p->out, p->surfaces->hatch);
+        ps_buf_add_str(p->out, "\" stroke-width=\"0.8\" fill=\"none\"/></pattern>\n");
+    }
+    ps_buf_add_str(p->out, "</defs>\n");
+}
+
+enum { SUBTITLE_PITCH = 16 };
+
+/* Quiet lines below the title, broken at blanks where the next word would pass the right edge; the plot moves down. */
+static void put_subtitle(picture *p, ps_buf *text) {
+    const double room = p->width - 2 * PAD;
+    char *line = text->data;
+    double y = PAD + 38;
+    while (line != NULL && *line != '\0') {
+        char *end = NULL; /* of what fits */
+        for (char *at = line; end == NULL || *at != '\0'; at++) {
+            at += strcspn(at, " \n");
+            const char stop = *at;
+            *at = '\0';
+            bool fits = ps_text_width(line, 12) <= room;
+            *at = stop;
+            end = fits || end == NULL ? at : end;
+            if (!fits || stop != ' ') {
+                break;
+            }
+        }
+        char *next = *end != '\0' ? end + 1 : NULL;
+        *end = '\0';
+        put_text(p, PAD, y, 12, START, p->surfaces->quiet, "", line);
+        p->plot_y += y > PAD + 38 ? SUBTITLE_PITCH : 0;
+        y += SUBTITLE_PITCH;
+        line = next;
+    }
+}
+
+static ps_code put_title(picture *p, ps_err *err) {
+    const ps_chart *chart = p->rows.chart;
+    ps_arena arena;
+    ps_arena_init(&arena);
+    const char *what =
+        ps_text_clean(&arena, chart->title[0] != '\0' ? chart->title : "pipeline chart");
+    ps_buf line;
+    ps_buf_init(&line, 0);
+    if (what != NULL) {
+        ps_text_middle(&line, what, (size_t)((p->width - 2 * PAD) / 10.5), true);
+    }
+    put_text(p, PAD, PAD + 18, 18, START, p->surfaces->ink, " font-weight=\"600\"",
+             ps_buf_str(&line));
+    bool ok = what != NULL && ps_buf_ok(&line);
+    ps_buf_clear(&line);
+    char length[48];
+    format_duration(p->rows.span_ns, length, sizeof length);
+    const char *how = chart->schedule_how;
+    if (chart->schedule[0] != '\0' && strcasestr(chart->title, chart->schedule) == NULL) {
+        ps_buf_addf(&line, "%s%s%s · ", chart->schedule, how[0] != '\0' ? ", " : "", how);
+    } else if (how[0] != '\0') {
+        ps_buf_addf(&line, "%s · ", how);
+    }
+    if (chart->labels[0] != '\0') {
+        ps_buf_addf(&line, "%s · ", chart->labels);
+    }
+    if (chart->is_aligned) {
+        ps_buf_add_str(&line, "clocks aligned · ");
+    }
+    ps_buf_addf(&line, "step %lld · ", (long long)p->rows.step);
+    if (p->rows.several_pipelines) {
+        ps_buf_addf(&line, "pipeline %d · ", (int)p->rows.pipeline);
+    }
+    if (p->rows.is_untold) {
+        ps_buf_addf(&line, "%s · bubble not told", length);
+    } else {
+        ps_buf_addf(&line, "%s · bubble %.1f %%", length, p->rows.bubble_share * 100);
+    }
+    if (p->has_theory) {
+        format_duration(p->theory.span_ns, length, sizeof length);
+        ps_buf_addf(&line, " · theory (%s): %s, bubble %.1f %%", p->theory.chart->schedule, length,
+                    (1 - p->theory.busy_share) * 100);
+    }
+    if (chart->untold[0] != '\0') {
+        ps_buf_addf(&line, "\n%s", chart->untold);
+    }
+    ps_chart_say_clocks(chart, true, "\n", "", &line);
+    ok = ok && ps_buf_ok(&line);
+    if (ok) {
+        put_subtitle(p, &line);
+    }
+    ps_buf_fini(&line);
+    ps_arena_fini(&arena);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+/* --- labels ------------------------------------------------------------------------------------------------ */
+
+/* "7F+13B" -> "7+13"; false when that is no shorter or the name is of another kind. */
+static bool short_name(const char *name, char out[MAX_LABEL]) {
+    size_t n = 0;
+    bool shorter = false;
+    bool digit = false;
+    for (const char *c = name; *c != '\0'; c++) {
+        if (*c >= '0' && *c <= '9') {
+            digit = true;
+        } else if (*c == '+' && digit) {
+            digit = false;
+        } else if (((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z')) && digit) {
+            shorter = true;
+            continue;
+        } else {
+            return false;
+        }
+        if (n + 1 >= MAX_LABEL) {
+            return false;
+        }
+        out[n++] = *c;
+    }
+    out[n] = '\0';
+    return shorter && digit;
+}
+
+enum { LEVELS = 4, LEVELS_FLAT = 2, TWO_LINES_MIN = 25 };
+
+/* A text of one line, or of two ("7F", "13B"). */
+typedef struct label {
+    char text[MAX_LABEL];
+    const char *second; /* in text, or NULL */
+} label;
+
+static void split(label *l) {
+    char *plus = strchr(l->text, '+');
+    char ignored[MAX_LABEL];
+    if (plus != NULL &&
+        (short_name(l->text, ignored) || strspn(l->text, "0123456789+") == strlen(l->text))) {
+        *plus = '\0';
+        l->second = plus + 1;
+    }
+}
+
+/* The text of a level, from most to least: the full name, less of it, both in two lines. A name without such a form
+ * keeps that of the level before. False when there is nothing to write. */
+static bool label_text(const ps_op *op, int level, label *out) {
+    out->second = NULL;
+    bool has_number = strpbrk(op->name, "0123456789") != NULL;
+    bool full = level == 0 || level == 2;
+    if (!full && short_name(op->name, out->text)) {
+        /* done */
+    } else if (!has_number && op->microbatch >= 0 && (!full || strlen(op->name) <= 2)) {
+        if (op->microbatch2 >= 0) {
+            (void)snprintf(out->text, MAX_LABEL, "%ld+%ld", (long)op->microbatch,
+                           (long)op->microbatch2);
+        } else {
+            (void)snprintf(out->text, MAX_LABEL, "%ld", (long)op->microbatch);
+        }
+    } else {
+        (void)snprintf(out->text, MAX_LABEL, "%s", op->name);
+        if (strlen(op->name) >= MAX_LABEL) {
+            return false;
+        }
+    }
+    if (level >= LEVELS_FLAT) {
+        split(out);
+        if (level == 2 && out->second == NULL) {
+            return label_text(op, 1, out);
+        }
+    }
+    return out->text[0] != '\0';
+}
+
+static bool label_fits(const label *l, double room) {
+    return ps_text_width(l->text, 11) <= room &&
+           (l->second == NULL || ps_text_width(l->second, 11) <= room);
+}
+
+static double room_of(const picture *p, const ps_block *b, double *middle) {
+    double x0 = fmax(0, (double)b->start_ns * p->scale.px_per_ns);
+    double x1 = fmin(p->scale.width, (double)b->end_ns * p->scale.px_per_ns) - 1;
+    *middle = (x0 + x1) / 2;
+    return x1 - x0 - 3;
+}
+
+/* So that one picture is of one piece: the first level that fits on four of five blocks of a look that hold any text is
+ * the first for all of them ("9B" does not stand beside "10"); where fewer than four of five hold any, none does. */
+static void choose_names(const picture *p, const ps_rows *rows, int stop,
+                         uint8_t first_level[PS_ROW_LOOKS]) {
+    size_t fits[LEVELS][PS_ROW_LOOKS] = {{0}};
+    size_t all[PS_ROW_LOOKS] = {0};
+    label text;
+    for (size_t k = 0; k < rows->n; k++) {
+        for (size_t i = 0; i < rows->rows[k].ops.n; i++) {
+            const ps_block *b = &rows->rows[k].ops.at[i];
+            double middle = 0;
+            double room = room_of(p, b, &middle);
+            bool fitted = false;
+            all[b->look]++;
+            for (int level = 0; level < stop && room > 4; level++) {
+                fitted = fitted || (label_text(&rows->chart->ops[b->op], level, &text) &&
+                                    label_fits(&text, room));
+                fits[level][b->look] += fitted;
+            }
+        }
+    }
+    for (int look = 0; look < PS_ROW_LOOKS; look++) {
+        size_t any = fits[stop - 1][look];
+        int level = 0;
+        while (level < stop - 1 && fits[level][look] * 5 < any * 4) {
+            level++;
+        }
+        first_level[look] = (uint8_t)(any * 5 < all[look] * 4 ? LEVELS : level);
+    }
+}
+
+static int levels_for(double height) {
+    return height >= TWO_LINES_MIN ? LEVELS : LEVELS_FLAT;
+}
+
+static void put_label(picture *p, const label *l, double x, double middle, ps_rgb colour) {
+    double base = middle + (l->second == NULL ? 4 : -2);
+    put_text(p, x, base, 11, MIDDLE, colour, "", l->text);
+    if (l->second != NULL) {
+        put_text(p, x, base + 12, 11, MIDDLE, colour, "", l->second);
+    }
+}
+
+static void put_labels(picture *p, const ps_rows *rows, const ps_blocks *blocks, double y, double h,
+                       const uint8_t first_level[PS_ROW_LOOKS]) {
+    label text;
+    for (size_t i = 0; i < blocks->n && h >= LABEL_ROOM; i++) {
+        const ps_block *b = &blocks->at[i];
+        double middle = 0;
+        double room = room_of(p, b, &middle);
+        for (int level = first_level[b->look]; level < levels_for(h); level++) {
+            if (label_text(&rows->chart->ops[b->op], level, &text) && label_fits(&text, room)) {
+                put_label(p, &text, p->scale.x + middle, y + h / 2,
+                          ps_theme_text_on(p->colours[b->look]));
+                break;
+            }
+        }
+    }
+}
+
+/* --- rows -------------------------------------------------------------------------------------------------- */
+
+static void put_idle(picture *p, const ps_blocks *idle, double y, double h) {
+    char fill[24];
+    for (size_t i = 0; i < idle->n; i++) {
+        double x0 = fmax(0, (double)idle->at[i].start_ns * p->scale.px_per_ns);
+        double x1 = fmin(p->scale.width, (double)idle->at[i].end_ns * p->scale.px_per_ns);
+        if (x1 - x0 >= 2) {
+            (void)snprintf(fill, sizeof fill, "url(#wait%d)", idle->at[i].look);
+            put_rect(p, p->scale.x + x0, y, x1 - x0, h, fill);
+        }
+    }
+}
+
+static void put_grounds(picture *p) {
+    for (size_t k = 0; k < p->rows.n; k++) {
+        double y = p->plot_y + (double)k * p->pitch;
+        put_colour_rect(p, p->scale.x, y, p->scale.width, p->block_h, p->surfaces->panel);
+        if (p->has_theory) {
+            put_colour_rect(p, p->scale.x, y + p->theory_y, p->scale.width, p->theory_h,
+                            p->surfaces->panel);
+        }
+    }
+}
+
+static ps_code put_lane(picture *p, const ps_rows *rows, const ps_blocks *blocks, double y,
+                        double h, bool is_transfers, ps_err *err) {
+    ps_svg_lane lane = {.rows = rows,
+                        .blocks = blocks,
+                        .y = y,
+                        .height = h,
+                        .run_gap = is_transfers ? 1.5 : 4,
+                        .rounded = !is_transfers,
+                        .titles = rows->chart->n_ops <= MAX_TITLES,
+                        .colours = p->colours};
+    for (size_t i = 0; i < blocks->n; i++) {
+        p->used[blocks->at[i].look] = true;
+    }
+    return ps_svg_put_lane(&p->scale, &lane, p->out, err);
+}
+
+static int part_row(const ps_chart_part *part) {
+    return part->communicates      ? PART_COMMUNICATION
+           : part->kind == PS_OP_F ? PART_FORWARD
+                                   : PART_BACKWARD;
+}
+
+static void put_part(picture *p, const ps_chart_part *part, double y, double h) {
+    const ps_rows *rows = &p->rows;
+    double x0 = ((double)part->start_ns - (double)rows->start_ns) * p->scale.px_per_ns;
+    double x1 = ((double)part->end_ns - (double)rows->start_ns) * p->scale.px_per_ns;
+    x0 = fmax(0, x0);
+    x1 = fmin(p->scale.width, x1);
+    if (x1 <= x0) {
+        return;
+    }
+    int look = part->communicates ? PS_OP_SEND : part->kind;
+    double gap = x1 - x0 > 3 ? 1 : 0;
+    put_colour_rect(p, p->scale.x + x0, y, x1 - x0 - gap, h, p->colours[look]);
+    if (h >= LABEL_ROOM && ps_text_width(part->name, 10) <= x1 - x0 - 4) {
+        put_text(p, p->scale.x + (x0 + x1) / 2, y + h / 2 + 4, 10, MIDDLE,
+                 ps_theme_text_on(p->colours[look]), "", part->name);
+    }
+}
+
+/* Rows of what the ops of a stage are made of. */
+static void put_parts(picture *p, const ps_row *row, double y) {
+    static const char *const TITLES[N_PART_ROWS] = {"forward", "backward", "communication"};
+    const ps_chart *chart = p->rows.chart;
+    bool any[N_PART_ROWS] = {false};
+    double pitch = p->part_h + (p->block_h > 12 ? 2 : 1);
+    for (size_t i = 0; i < chart->n_parts; i++) {
+        const ps_chart_part *part = &chart->parts[i];
+        const ps_op *op = &chart->ops[part->op];
+        if (op->step == p->rows.step && &chart->ranks[op->rank] == row->rank) {
+            any[part_row(part)] = true;
+            p->used[part->kind] = p->used[part->kind] || !part->communicates;
+            put_part(p, part, y + part_row(part) * pitch, p->part_h);
+        }
+    }
+    for (int i = 0; i < N_PART_ROWS && p->part_h >= 8; i++) {
+        if (any[i]) {
+            put_text(p, p->scale.x - 12, y + i * pitch + p->part_h / 2 + 4, 10, END,
+                     p->surfaces->quiet, "", TITLES[i]);
+        }
+    }
+}
+
+static ps_code put_row(picture *p, size_t k, ps_err *err) {
+    const ps_row *row = &p->rows.rows[k];
+    double y = p->plot_y + (double)k * p->pitch;
+    double base = y + p->block_h / 2 + 4;
+    double size = p->block_h >= 12 ? 12 : p->block_h >= 10 ? 9 : 6;
+    char text[48] = "stage ?";
+    if (row->rank->stage >= 0) {
+        (void)snprintf(text, sizeof text, "stage %d", (int)row->rank->stage);
+    }
+    put_text(p, p->scale.x - 68, base, size, END, p->surfaces->ink, "", text);
+    (void)snprintf(text, sizeof text, "rank ?");
+    if (row->rank->rank >= 0) {
+        (void)snprintf(text, sizeof text, "rank %d", (int)row->rank->rank);
+    }
+    put_text(p, p->scale.x - 12, base, fmin(size, 11), END, p->surfaces->quiet, "", text);
+    (void)snprintf(text, sizeof text, "%.1f", (double)row->busy_ns / (double)p->rows.span_ns * 100);
+    put_text(p, p->width - PAD, base, size, END, p->surfaces->ink, "",
+             row->ops.n > 0 ? text : "no ops");
+    put_idle(p, &row->idle, y, p->block_h);
+    ps_code code = put_lane(p, &p->rows, &row->ops, y, p->block_h, false, err);
+    if (p->has_parts) {
+        put_parts(p, row, y + p->parts_y);
+    }
+    const ps_row *theory = theory_of(p, row);
+    if (code == PS_OK && theory != NULL) {
+        put_idle(p, &theory->idle, y + p->theory_y, p->theory_h);
+        code = put_lane(p, &p->theory, &theory->ops, y + p->theory_y, p->theory_h, false, err);
+    }
+    if (code == PS_OK && row->transfers.n > 0) {
+        code = put_lane(p, &p->rows, &row->transfers, y + p->transfer_y, p->transfer_h, true, err);
+    }
+    return code;
+}
+
+/* Over everything else, arrows too. */
+static void put_row_labels(picture *p, size_t k) {
+    const ps_row *row = &p->rows.rows[k];
+    double y = p->plot_y + (double)k * p->pitch;
+    put_labels(p, &p->rows, &row->ops, y, p->block_h, p->first_level[0]);
+    const ps_row *theory = theory_of(p, row);
+    if (theory != NULL) {
+        put_labels(p, &p->theory, &theory->ops, y + p->theory_y, p->theory_h, p->first_level[1]);
+    }
+}
+
+/* --- axis -------------------------------------------------------------------------------------------------- */
+
+/* Round ticks (1, 2 or 5 times a power of ten) at least 80 pixels apart, at most 2^60. */
+static int64_t tick_ns(const picture *p) {
+    static const int64_t STEPS[] = {1, 2, 5};
+    double least = 80 / p->scale.px_per_ns;
+    int64_t power = 1;
+    for (size_t i = 0;; i++) {
+        int64_t tick = STEPS[i % 3] * power;
+        if ((double)tick >= least || tick > INT64_MAX / 20) {
+            return tick;
+        }
+        power *= i % 3 == 2 ? 10 : 1;
+    }
+}
+
+static void put_grid(picture *p, double y0, double y1) {
+    int64_t tick = tick_ns(p);
+    for (int64_t k = 0; (double)k * (double)tick <= (double)p->window_ns; k++) {
+        put_colour_rect(p, round(p->scale.x + (double)k * (double)tick * p->scale.px_per_ns), y0, 1,
+                        y1 - y0, p->surfaces->line);
+    }
+}
+
+static void put_axis(picture *p) {
+    unit u = unit_for(p->window_ns, 2);
+    int64_t tick = tick_ns(p);
+    int decimals = 0;
+    for (int64_t rest = u.ns; rest > 1 && tick % rest != 0; rest /= 10) {
+        decimals++;
+    }
+    put_colour_rect(p, p->scale.x, p->y, p->scale.width, 1, p->surfaces->quiet);
+    put_text(p, p->scale.x - 12, p->y + 18, 11, END, p->surfaces->quiet, "",
+             "from the step’s start");
+    char text[64];
+    for (int64_t k = 0; (double)k * (double)tick <= (double)p->window_ns; k++) {
+        double x = round(p->scale.x + (double)k * (double)tick * p->scale.px_per_ns);
+        put_colour_rect(p, x, p->y, 1, 5, p->surfaces->quiet);
+        /* The first number carries the unit. */
+        if (k == 0) {
+            (void)snprintf(text, sizeof text, "0 %s", u.name);
+        } else {
+            (void)snprintf(text, sizeof text, "%.*f", decimals,
+                           (double)k * (double)tick / (double)u.ns);
+        }
+        put_text(p, x, p->y + 18, 11, k == 0 ? START : MIDDLE, p->surfaces->quiet, "", text);
+    }
+    p->y += 40;
+}
+
+/* --- arrows ------------------------------------------------------------------------------------------------ */
+
+static bool link_end(const picture *p, uint32_t op, bool is_start, double *x, double *y) {
+    const ps_op *o = &p->rows.chart->ops[op];
+    bool transfer = o->kind == PS_OP_SEND || o->kind == PS_OP_RECV;
+    for (size_t k = 0; k < p->rows.n && o->step == p->rows.step; k++) {
+        if (p->rows.rows[k].rank == &p->rows.chart->ranks[o->rank]) {
+            int64_t ns = is_start || transfer ? o->start_ns : o->end_ns;
+            *x = p->scale.x + ((double)ns - (double)p->rows.start_ns) * p->scale.px_per_ns;
+            *y = p->plot_y + (double)k * p->pitch +
+                 (transfer ? p->transfer_y + p->transfer_h / 2 : p->block_h / 2);
+            return *x >= p->scale.x && *x <= p->scale.x + p->scale.width;
+        }
+    }
+    return false;
+}
+
+static void put_arrows(picture *p) {
+    const ps_chart *chart = p->rows.chart;
+    size_t n = 0;
+    for (size_t i = 0; i < chart->n_links; i++) {
+        n += chart->ops[chart->links[i].from].step == p->rows.step;
+    }
+    if (!p->arrows || n == 0 || n > MAX_ARROWS) {
+        return;
+    }
+    ps_buf_add_str(p->out, "<g fill=\"none\" stroke-opacity=\"0.55\" stroke=\"");
+    ps_svg_rgb(p->out, p->surfaces->quiet);
+    ps_buf_add_str(p->out, "\">\n");
+    for (size_t i = 0; i < chart->n_links; i++) {
+        double x0 = 0;
+        double y0 = 0;
+        double x1 = 0;
+        double y1 = 0;
+        if (!link_end(p, chart->links[i].from, false, &x0, &y0) ||
+            !link_end(p, chart->links[i].to, true, &x1, &y1)) {
+            continue;
+        }
+        double reach = fmax(10, fmin(60, fabs(x1 - x0) / 2));
+        const double points[] = {x0, y0, x0 + reach, y0, x1 - reach, y1, x1, y1};
+        ps_buf_add_str(p->out, "<path d=\"M");
+        for (size_t k = 0; k < 8; k++) {
+            ps_buf_add_str(p->out, k == 2 ? "C" : k > 0 ? " " : "");
+            ps_svg_number(p->out, points[k]);
+        }
+        ps_buf_add_str(p->out, "m-6 -3l6 3l-6 3\"/>\n");
+    }
+    ps_buf_add_str(p->out, "</g>\n");
+}
+
+/* --- legend ------------------------------------------------------------------------------------------------ */
+
+typedef struct flow {
+    double x, y;
+} flow;
+
+/* Room for a swatch and its text; moves on, to the next line when needed. */
+static double flow_next(picture *p, flow *f, const char *text) {
+    double needs = 26 + ps_text_width(text, 12);
+    if (f->x > PAD && f->x + needs > p->width - PAD) {
+        f->x = PAD;
+        f->y += 20;
+    }
+    double x = f->x;
+    put_text(p, x + 26, f->y + 10, 12, START, p->surfaces->ink, "", text);
+    f->x += needs + 20;
+    return x;
+}
+
+static void look_text(int look, char *out, size_t size) {
+    if (look >= PS_N_OP_KINDS) {
+        (void)snprintf(out, size, "%s", ps_phase_name(look - PS_N_OP_KINDS));
+        return;
+    }
+    const char *name = ps_op_kind_name((ps_op_kind)look);
+    const char *text = ps_kind_text((ps_op_kind)look);
+    bool twice = strcasecmp(name, text) == 0;
+    (void)snprintf(out, size, "%s%s%s", twice ? "" : name, twice ? "" : " ", text);
+}
+
+static void put_legend(picture *p) {
+    flow f = {PAD, p->y};
+    char text[96];
+    for (int i = 0; i < 2 * PS_ROW_LOOKS; i++) {
+        int look = i % PS_ROW_LOOKS;
+        bool transfer = look == PS_OP_SEND || look == PS_OP_RECV;
+        if (p->used[look] && transfer == (i >= PS_ROW_LOOKS)) { /* transfers last */
+            look_text(look, text, sizeof text);
+            double x = flow_next(p, &f, text);
+            put_colour_rect(p, x, f.y + (transfer ? 3 : 0), 20, transfer ? 6 : 12,
+                            p->colours[look]);
+        }
+    }
+    for (int cause = 0; cause < PS_N_BUBBLE_CAUSES; cause++) {
+        bool any = false;
+        for (size_t k = 0; k < p->rows.n; k++) {
+            any = any || p->rows.rows[k].cause_ns[cause] > 0;
+        }
+        if (any) {
+            char fill[24];
+            (void)snprintf(fill, sizeof fill, "url(#wait%d)", cause);
+            (void)snprintf(text, sizeof text, "waiting: %s",
+                           ps_bubble_cause_name((ps_bubble_cause)cause));
+            double x = flow_next(p, &f, text);
+            put_colour_rect(p, x, f.y, 20, 12, p->surfaces->panel);
+            put_rect(p, x, f.y, 20, 12, fill);
+        }
+    }
+    if (p->has_theory) {
+        double x = flow_next(p, &f, "measured, and below it theory");
+        put_colour_rect(p, x, f.y, 20, 6, p->surfaces->quiet);
+        put_colour_rect(p, x, f.y + 8, 20, 4, p->surfaces->quiet);
+    }
+    p->y = f.y + 20 + 24;
+}
+
+/* --- stages ------------------------------------------------------------------------------------------------ */
+
+enum { N_FIGURES = 3 + PS_N_BUBBLE_CAUSES, FIGURE = 82 };
+
+static void put_bar(picture *p, const ps_row *row, double x, double width) {
+    double counted = 0;
+    for (int look = 0; look < PS_ROW_LOOKS; look++) {
+        counted += (double)row->look_ns[look];
+    }
+    double scale = width / (double)p->rows.span_ns;
+    for (int look = 0; look < PS_ROW_LOOKS; look++) {
+        double w =
+            counted > 0 ? (double)row->look_ns[look] / counted * (double)row->busy_ns * scale : 0;
+        if (w > 0) {
+            put_colour_rect(p, x, p->y + 2, w > 2 ? w - 1 : w, 12, p->colours[look]);
+        }
+        x += w;
+    }
+    for (int cause = 0; cause < PS_N_BUBBLE_CAUSES; cause++) {
+        char fill[24];
+        double w = (double)row->cause_ns[cause] * scale;
+        (void)snprintf(fill, sizeof fill, "url(#wait%d)", cause);
+        if (w > 0) {
+            put_colour_rect(p, x, p->y + 2, w > 2 ? w - 1 : w, 12, p->surfaces->panel);
+            put_rect(p, x, p->y + 2, w > 2 ? w - 1 : w, 12, fill);
+        }
+        x += w;
+    }
+}
+
+static void put_stages(picture *p) {
+    unit u = unit_for(p->rows.span_ns, 10);
+    double right = p->width - PAD;
+    double bar_x = PAD + NAMES;
+    double bar_w = right - N_FIGURES * FIGURE - bar_x - 8;
+    bool has_bar = bar_w >= 80;
+    put_text(p, PAD, p->y + 12, 14, START, p->surfaces->ink, " font-weight=\"600\"", "Stages");
+    p->y += 36;
+    char text[64];
+    put_text(p, p->scale.x - 68, p->y, 11, END, p->surfaces->quiet, "", "stage");
+    put_text(p, p->scale.x - 12, p->y, 11, END, p->surfaces->quiet, "", "rank");
+    if (has_bar) {
+        put_text(p, bar_x, p->y, 11, START, p->surfaces->quiet, "", "share of the step");
+    }
+    for (int i = 0; i < N_FIGURES; i++) {
+        int cause = i - 1;
+        if (i == 0) {
+            (void)snprintf(text, sizeof text, "busy %s", u.name);
+        } else if (cause < PS_N_BUBBLE_CAUSES) {
+            (void)snprintf(text, sizeof text, "%s %s", ps_bubble_cause_name((ps_bubble_cause)cause),
+                           u.name);
+        } else {
+            (void)snprintf(text, sizeof text, "%s", i == N_FIGURES - 2 ? "busy %" : "bubble %");
+        }
+        put_text(p, right - (N_FIGURES - 1 - i) * FIGURE, p->y, 11, END, p->surfaces->quiet, "",
+                 text);
+    }
+    put_colour_rect(p, PAD, p->y + 6, p->width - 2 * PAD, 1, p->surfaces->line);
+    p->y += 12;
+    for (size_t k = 0; k < p->rows.n; k++) {
+        const ps_row *row = &p->rows.rows[k];
+        (void)snprintf(text, sizeof text, "%d", (int)row->rank->stage);
+        put_text(p, p->scale.x - 68, p->y + 12, 12, END, p->surfaces->ink, "",
+                 row->rank->stage >= 0 ? text : "?");
+        (void)snprintf(text, sizeof text, "%d", (int)row->rank->rank);
+        put_text(p, p->scale.x - 12, p->y + 12, 12, END, p->surfaces->quiet, "", text);
+        if (has_bar) {
+            put_bar(p, row, bar_x, bar_w);
+        }
+        double share = (double)row->busy_ns / (double)p->rows.span_ns;
+        double idle = 0;
+        for (int cause = 0; cause < PS_N_BUBBLE_CAUSES; cause++) {
+            idle += (double)row->cause_ns[cause] / (double)p->rows.span_ns;
+        }
+        for (int i = 0; i < N_FIGURES; i++) {
+            double v = i == 0                    ? (double)row->busy_ns / (double)u.ns
+                       : i <= PS_N_BUBBLE_CAUSES ? (double)row->cause_ns[i - 1] / (double)u.ns
+                       : i == N_FIGURES - 2      ? share * 100
+                                                 : idle * 100;
+            bool is_known = !p->rows.is_untold || i == 0 || i == N_FIGURES - 2;
+            (void)snprintf(text, sizeof text, is_known ? "%.1f" : "-", v);
+            put_text(p, right - (N_FIGURES - 1 - i) * FIGURE, p->y + 12, 12, END, p->surfaces->ink,
+                     "", text);
+        }
+        p->y += 18;
+    }
+}
+
+/* --- entry point ------------------------------------------------------------------------------------------- */
+
+static ps_code put_page(picture *p, ps_err *err) {
+    put_head(p);
+    ps_code code = put_title(p, err);
+    put_text(p, p->width - PAD, p->plot_y - 8, 11, END, p->surfaces->quiet, "", "busy %");
+    put_grounds(p);
+    double bottom = p->plot_y + (double)p->rows.n * p->pitch;
+    put_grid(p, p->plot_y, bottom);
+    choose_names(p, &p->rows, levels_for(p->block_h), p->first_level[0]);
+    if (p->has_theory) {
+        choose_names(p, &p->theory, levels_for(p->theory_h), p->first_level[1]);
+    }
+    for (size_t k = 0; code == PS_OK && k < p->rows.n; k++) {
+        code = put_row(p, k, err);
+    }
+    put_arrows(p);
+    for (size_t k = 0; k < p->rows.n; k++) {
+        put_row_labels(p, k);
+    }
+    p->y = bottom;
+    put_axis(p);
+    put_legend(p);
+    put_stages(p);
+    return code;
+}
+
+static ps_code write_picture(picture *p, ps_buf *out, ps_err *err) {
+    ps_buf body;
+    ps_buf_init(&body, 0);
+    p->out = &body;
+    ps_code code = put_page(p, err);
+    int height = (int)ceil(p->y) + PAD;
+    ps_buf_addf(out,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
+                "viewBox=\"0 0 %d %d\" font-family=\"" FONT "\" "
+                "style=\"font-variant-numeric:tabular-nums\">\n",
+                p->width, height, p->width, height);
+    p->out = out;
+    put_colour_rect(p, 0, 0, p->width, height, p->surfaces->page);
+    ps_buf_add(out, body.data, body.len);
+    ps_buf_add_str(out, "</svg>\n");
+    if (code == PS_OK && (!ps_buf_ok(&body) || !ps_buf_ok(out))) {
+        code = ps_fail_nomem(err);
+    }
+    ps_buf_fini(&body);
+    return code;
+}
+
+ps_code ps_write_chart_svg(const ps_chart *chart, const ps_chart *against,
+                           const ps_chart_svg_opts *opts, ps_buf *out, ps_err *err) {
+    picture p = {.surfaces = ps_theme_surfaces(opts->dark), .arrows = opts->arrows};
+    p.width = opts->width == 0 ? WIDTH : (int)(opts->width > WIDTH_MAX ? WIDTH_MAX : opts->width);
+    p.width = p.width < WIDTH_MIN ? WIDTH_MIN : p.width;
+    for (int i = 0; i < PS_N_OP_KINDS; i++) {
+        p.colours[i] =
+            opts->dark ? ps_theme_kind_dark((ps_op_kind)i) : ps_theme_kind((ps_op_kind)i);
+    }
+    for (int i = 0; i < PS_N_PHASES; i++) {
+        p.colours[PS_N_OP_KINDS + i] = opts->dark ? ps_theme_phase_dark(i) : ps_theme_phase(i);
+    }
+    ps_code code = ps_rows_make(chart, opts->step, opts->pipeline, &p.rows, err);
+    if (code == PS_OK && against != NULL) {
+        int64_t step = ps_chart_has_step(against, p.rows.step) ? p.rows.step : PS_FIRST_STEP;
+        code = ps_rows_make(against, step, -1, &p.theory, err);
+        p.has_theory = true;
+    }
+    if (code == PS_OK) {
+        lay_out(&p);
+        code = write_picture(&p, out, err);
+    }
+    ps_rows_fini(&p.rows);
+    ps_rows_fini(&p.theory);
+    return code;
+}

@@ -1,0 +1,125 @@
+/* Readers of a result see the old file or the whole new one; a failed run leaves no half file. */
+#include "write/out/sink.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+
+static ps_code fail_errno(ps_err *err, const char *path, const char *what) {
+    int e = errno;
+    char text[128] = "";
+    const char *reason = strerror_r(e, text, sizeof text);
+    return ps_fail_file(err, e == ENOENT || e == ENOTDIR ? PS_NOT_FOUND : PS_IO, path, "%s: %s",
+                        what, reason);
+}
+
+/* Sets path and tmp; tmp stays NULL for what must not be replaced. */
+static bool choose_names(ps_sink *sink, const char *path) {
+    char real[PATH_MAX];
+    struct stat st;
+    bool exists = stat(path, &st) == 0;
+    if (exists && S_ISREG(st.st_mode) && realpath(path, real) != NULL) {
+        path = real; /* the file behind a link is replaced, not the link */
+    }
+    sink->path = ps_strdup(path);
+    if (sink->path == NULL || (exists && !S_ISREG(st.st_mode))) {
+        return sink->path != NULL;
+    }
+    size_t n = strlen(path);
+    sink->tmp = ps_alloc(n + sizeof ".tmp");
+    if (sink->tmp != NULL) {
+        memcpy(sink->tmp, path, n);
+        memcpy(sink->tmp + n, ".tmp", sizeof ".tmp");
+    }
+    return sink->tmp != NULL;
+}
+
+static void forget(ps_sink *sink) {
+    ps_free(sink->path);
+    ps_free(sink->tmp);
+    *sink = (ps_sink){0};
+}
+
+ps_code ps_sink_open_file(ps_sink *sink, const char *path, ps_err *err) {
+    *sink = (ps_sink){0};
+    ps_code code = PS_OK;
+    if (!choose_names(sink, path)) {
+        code = ps_fail_nomem(err);
+    } else {
+        const char *name = sink->tmp != NULL ? sink->tmp : sink->path;
+        int fd =
+            open(name, O_WRONLY | O_CLOEXEC | (sink->tmp != NULL ? O_CREAT | O_TRUNC : 0), 0666);
+        sink->file = fd >= 0 ? fdopen(fd, "w") : NULL;
+        if (sink->file == NULL) {
+            code = fail_errno(err, path, "cannot create the file");
+            if (fd >= 0) {
+                (void)close(fd);
+            }
+        }
+    }
+    if (code != PS_OK) {
+        forget(sink);
+    }
+    return code;
+}
+
+ps_sink ps_sink_stream(FILE *file) {
+    return (ps_sink){.file = file};
+}
+
+ps_sink ps_sink_buf(ps_buf *buf) {
+    return (ps_sink){.buf = buf};
+}
+
+ps_code ps_sink_write(ps_sink *sink, const void *bytes, size_t n, ps_err *err) {
+    if (sink->buf != NULL) {
+        ps_buf_add(sink->buf, bytes, n);
+        return ps_buf_ok(sink->buf) ? PS_OK : ps_fail_nomem(err);
+    }
+    if (n > 0 && fwrite(bytes, 1, n, sink->file) != n) {
+        return fail_errno(err, sink->path != NULL ? sink->path : "output", "cannot write");
+    }
+    return PS_OK;
+}
+
+ps_code ps_sink_commit(ps_sink *sink, ps_err *err) {
+    if (sink->buf != NULL) {
+        bool ok = ps_buf_ok(sink->buf);
+        forget(sink);
+        return ok ? PS_OK : ps_fail_nomem(err);
+    }
+    const char *shown = sink->path != NULL ? sink->path : "output";
+    ps_code code = PS_OK;
+    if (fflush(sink->file) != 0 || ferror(sink->file) != 0) {
+        code = fail_errno(err, shown, "cannot write");
+    }
+    if (sink->path != NULL) {
+        if (fclose(sink->file) != 0 && code == PS_OK) {
+            code = fail_errno(err, shown, "cannot write");
+        }
+        if (code == PS_OK && sink->tmp != NULL && rename(sink->tmp, sink->path) != 0) {
+            code = fail_errno(err, shown, "cannot replace the file");
+        }
+        if (code != PS_OK && sink->tmp != NULL) {
+            (void)unlink(sink->tmp);
+        }
+    }
+    forget(sink);
+    return code;
+}
+
+void ps_sink_abort(ps_sink *sink) {
+    if (sink->path != NULL && sink->file != NULL) {
+        (void)fclose(sink->file);
+        if (sink->tmp != NULL) {
+            (void)unlink(sink->tmp);
+        }
+    }
+    forget(sink);
+}

@@ -1,0 +1,255 @@
+#include "write/report/comparison.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/json_write.h"
+#include "write/out/number_text.h"
+#include "write/out/writers.h"
+
+static size_t column_named(const ps_table *t, const char *name) {
+    size_t c = 0;
+    while (c < t->n_columns && strcmp(t->columns[c].name, name) != 0) {
+        c++;
+    }
+    return c;
+}
+
+static const ps_table *table_named(const ps_comparison *c, const char *name) {
+    for (size_t i = 0; i < c->n_tables; i++) {
+        if (strcmp(c->tables[i]->name, name) == 0) {
+            return c->tables[i];
+        }
+    }
+    return NULL;
+}
+
+/* --- text --------------------------------------------------------------------------------------------------------- */
+
+/* Three digits and a unit: "1.52 ms". */
+static void duration_text(int64_t ns, char out[PS_NUMBER_TEXT]) {
+    static const struct {
+        const char *name;
+        int64_t scale;
+    } UNITS[] = {{"s", 1000000000}, {"ms", 1000000}, {"us", 1000}, {"ns", 1}};
+    size_t i = 0;
+    while (i < 3 && ns < UNITS[i].scale) {
+        i++;
+    }
+    unsigned decimals = i == 3 ? 0 : ps_decimals_for((double)ns / (double)UNITS[i].scale);
+    ps_int_scaled(ns, UNITS[i].scale, decimals, out);
+    size_t n = strlen(out);
+    (void)snprintf(out + n, PS_NUMBER_TEXT - n, " %s", UNITS[i].name);
+}
+
+/* Steps by their order that the side has: new 0, base 1. */
+static size_t count_steps(const ps_comparison *c, size_t side) {
+    const ps_table *t = table_named(c, "StepCompare");
+    size_t column = t != NULL ? column_named(t, side == 0 ? "step new" : "step base") : 0;
+    size_t n = 0;
+    for (size_t r = 0; t != NULL && column < t->n_columns && r < t->n_rows; r++) {
+        n += !ps_table_cell(t, r, column)->is_null;
+    }
+    return n;
+}
+
+/* "base  PATH: 2 ranks, 4 steps" */
+static void put_side(const ps_comparison *c, size_t side, ps_buf *out) {
+    size_t n = c->n_ranks[side];
+    size_t n_steps = count_steps(c, side);
+    ps_buf_addf(out, "%s%s", side == 0 ? "new   " : "base  ",
+                side == 0 ? c->new_name : c->base_name);
+    if (n > 0) {
+        ps_buf_addf(out, ": %zu rank%s, %zu step%s", n, n == 1 ? "" : "s", n_steps,
+                    n_steps == 1 ? "" : "s");
+    }
+    ps_buf_add_char(out, '\n');
+}
+
+/* "a step takes 1.52 ms longer (13.4 ms instead of 11.9 ms, 1.13 times)" */
+static void put_sentence(const ps_comparison *c, ps_buf *out) {
+    const ps_table *t = table_named(c, "OverallCompare");
+    if (t == NULL || t->n_rows == 0) {
+        return;
+    }
+    int64_t now = ps_table_cell(t, 0, column_named(t, "new"))->u.i;
+    int64_t base = ps_table_cell(t, 0, column_named(t, "base"))->u.i;
+    int64_t lost = now - base;
+    const ps_value *ratio = ps_table_cell(t, 0, column_named(t, "new / base"));
+    char difference[PS_NUMBER_TEXT];
+    char times[2][PS_NUMBER_TEXT];
+    duration_text(lost < 0 ? -lost : lost, difference);
+    duration_text(now, times[0]);
+    duration_text(base, times[1]);
+    put_side(c, 0, out);
+    put_side(c, 1, out);
+    ps_buf_add_char(out, '\n');
+    const char *what = ps_table_cell(t, 0, 0)->u.text; /* "step", or a part that both sides know */
+    if (lost == 0) {
+        ps_buf_addf(out, "A %s takes as long as before: %s.\n", what, times[0]);
+        return;
+    }
+    ps_buf_addf(out, "A %s takes %s %s: %s instead of %s", what, difference,
+                lost > 0 ? "longer" : "less", times[0], times[1]);
+    if (!ratio->is_null) {
+        ps_buf_addf(out, " (%.3g times)", ratio->u.r);
+    }
+    ps_buf_add_str(out, ". All times are those of a rank and step.\n");
+}
+
+/* Whether some row of a table by name has time on both sides. */
+static bool have_common(const ps_comparison *c, const char *name) {
+    const ps_table *t = table_named(c, name);
+    for (size_t r = 0; t != NULL && r < t->n_rows; r++) {
+        if (ps_table_cell(t, r, column_named(t, "new"))->u.i > 0 &&
+            ps_table_cell(t, r, column_named(t, "base"))->u.i > 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void warn_of_strangers(const ps_comparison *c, ps_buf *out) {
+    if (!have_common(c, "KernelCompare") && !have_common(c, "OperatorHostCompare") &&
+        !have_common(c, "OperatorCompare") && !have_common(c, "ModuleCompare")) {
+        ps_buf_add_str(out, "Not one kernel, operator or module of the two has the same name: they "
+                            "may not be captures of one model.\n");
+    }
+}
+
+/* Rows [first, first + n) as a table of their own; borrows everything. */
+static ps_table rows_of(const ps_table *t, size_t first, size_t n) {
+    ps_table view = *t;
+    view.cells = t->n_rows > 0 ? t->cells + first * t->n_columns : t->cells;
+    view.n_rows = n;
+    return view;
+}
+
+/* How many rows lost time; they stand first. */
+static size_t count_losers(const ps_table *t, size_t lost) {
+    size_t n = 0;
+    while (n < t->n_rows && ps_table_cell(t, n, lost)->u.i > 0) {
+        n++;
+    }
+    return n;
+}
+
+static size_t count_winners(const ps_table *t, size_t lost) {
+    size_t n = 0;
+    while (n < t->n_rows && ps_table_cell(t, t->n_rows - 1 - n, lost)->u.i < 0) {
+        n++;
+    }
+    return n;
+}
+
+/* The first `n` rows, or the last ones from the end on. */
+static ps_code put_rows(const ps_table *t, const char *what, size_t n, bool from_end,
+                        const ps_text_style *style, ps_buf *out, ps_err *err) {
+    char title[256];
+    ps_table view = rows_of(t, 0, n);
+    (void)snprintf(title, sizeof title, "%s: %s", t->title, what);
+    view.title = title;
+    view.cells = ps_calloc(n * t->n_columns, sizeof *view.cells);
+    if (view.cells == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (size_t r = 0; r < n; r++) {
+        size_t from = from_end ? t->n_rows - 1 - r : r;
+        memcpy(view.cells + r * t->n_columns, t->cells + from * t->n_columns,
+               t->n_columns * sizeof *view.cells);
+    }
+    ps_buf_add_char(out, '\n');
+    ps_code code = ps_write_table_text(&view, style, out, err);
+    ps_free(view.cells);
+    return code;
+}
+
+static void say_more(size_t n_all, size_t n_shown, const char *what, ps_buf *out) {
+    if (n_all > n_shown) {
+        ps_buf_addf(out, "and %zu more that %s\n", n_all - n_shown, what);
+    }
+}
+
+static ps_code put_ranked(const ps_table *t, size_t top, const ps_text_style *style, ps_buf *out,
+                          ps_err *err) {
+    size_t lost = column_named(t, "lost");
+    size_t n_lost = count_losers(t, lost);
+    size_t n_won = count_winners(t, lost);
+    size_t n = n_lost < top ? n_lost : top;
+    ps_code code = PS_OK;
+    if (n > 0) {
+        code = put_rows(t, "what lost time", n, false, style, out, err);
+        say_more(n_lost, n, "lost time", out);
+    }
+    n = n_won < (top + 2) / 3 ? n_won : (top + 2) / 3;
+    if (code == PS_OK && n > 0) {
+        code = put_rows(t, "what gained time", n, true, style, out, err);
+        say_more(n_won, n, "gained time", out);
+    }
+    return code;
+}
+
+static ps_code put_whole(const ps_table *t, size_t top, const ps_text_style *style, ps_buf *out,
+                         ps_err *err) {
+    size_t n = t->n_rows < top ? t->n_rows : top;
+    ps_table view = rows_of(t, 0, n);
+    ps_buf_add_char(out, '\n');
+    ps_code code = ps_write_table_text(&view, style, out, err);
+    if (code == PS_OK && t->n_rows > n) {
+        ps_buf_addf(out, "and %zu more\n", t->n_rows - n);
+    }
+    return code;
+}
+
+ps_code ps_write_comparison_text(const ps_comparison *c, size_t top, const ps_text_style *style,
+                                 ps_buf *out, ps_err *err) {
+    put_sentence(c, out);
+    warn_of_strangers(c, out);
+    ps_code code = PS_OK;
+    for (size_t i = 0; code == PS_OK && i < c->n_tables; i++) {
+        const ps_table *t = c->tables[i];
+        bool overall = strcmp(t->name, "OverallCompare") == 0;
+        bool steps = strcmp(t->name, "StepCompare") == 0;
+        if (t->n_rows > 0) {
+            code = overall || steps ? put_whole(t, overall ? SIZE_MAX : top, style, out, err)
+                                    : put_ranked(t, top, style, out, err);
+        }
+    }
+    return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
+}
+
+/* --- JSON --------------------------------------------------------------------------------------------------------- */
+
+ps_code ps_write_comparison_json(const ps_comparison *c, ps_buf *out, ps_err *err) {
+    ps_json j = ps_json_spaced_to(out);
+    ps_json_object(&j);
+    ps_json_pair(&j, "format", "pipescope-compare");
+    ps_json_key_int(&j, "version", 1);
+    ps_json_line(&j, 0);
+    ps_json_key_str(&j, "new", c->new_name);
+    ps_json_key_str(&j, "base", c->base_name);
+    for (size_t side = 0; side < 2 && c->n_ranks[side] > 0; side++) {
+        const char *key = side == 0 ? "new_size" : "base_size";
+        ps_json_line(&j, 0);
+        ps_json_name(&j, key, strlen(key));
+        ps_json_object(&j);
+        ps_json_key_uint(&j, "ranks", c->n_ranks[side]);
+        ps_json_key_uint(&j, "steps", count_steps(c, side));
+        ps_json_close(&j);
+    }
+    ps_json_line(&j, 0);
+    ps_json_key(&j, "tables");
+    ps_json_object(&j);
+    ps_code code = PS_OK;
+    for (size_t i = 0; code == PS_OK && i < c->n_tables; i++) {
+        ps_json_line(&j, 0);
+        ps_json_name(&j, c->tables[i]->name, strlen(c->tables[i]->name));
+        ps_json_value(&j);
+        code = ps_write_table_json(c->tables[i], out, err);
+    }
+    ps_json_close(&j);
+    ps_json_close(&j);
+    ps_buf_add_char(out, '\n');
+    return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
+}

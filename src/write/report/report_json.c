@@ -1,0 +1,124 @@
+#include <string.h>
+
+#include "base/version.h"
+#include "write/out/json_text.h"
+#include "write/report/report_view.h"
+
+/* "from start" of ns is "from_start_ns". */
+static void add_key(ps_json *j, const ps_table *t, size_t column) {
+    char name[128];
+    ps_table_file_name(t, column, name, sizeof name);
+    for (char *p = name; *p != '\0'; p++) {
+        *p = *p == ' ' || *p == '-' ? '_' : *p;
+    }
+    ps_json_name(j, name, strlen(name));
+}
+
+static void add_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
+    if (cell->is_null) {
+        ps_json_null(j);
+    } else if (column->type == PS_COL_INT) {
+        ps_json_int(j, cell->u.i);
+    } else if (column->type == PS_COL_REAL) {
+        ps_json_short_real(j, cell->u.r);
+    } else {
+        ps_json_str(j, cell->u.text);
+    }
+}
+
+static void add_members(ps_json *j, const ps_table *t, size_t row, size_t from) {
+    for (size_t c = from; c < t->n_columns; c++) {
+        add_key(j, t, c);
+        add_cell(j, &t->columns[c], ps_table_cell(t, row, c));
+    }
+}
+
+static void add_table(ps_json *j, const char *key, const ps_table *t) {
+    ps_json_line(j, 1);
+    ps_json_name(j, key, strlen(key));
+    ps_json_array(j);
+    for (size_t r = 0; t != NULL && r < t->n_rows; r++) {
+        ps_json_line(j, 2);
+        ps_json_object(j);
+        add_members(j, t, r, 0);
+        ps_json_close(j);
+    }
+    ps_json_close(j);
+}
+
+static void add_verdict(ps_json *j, const ps_report_view *view) {
+    if (view->verdict != NULL && view->verdict->n_rows > 0) {
+        ps_json_line(j, 1);
+        add_members(j, view->verdict, 0, 0);
+    }
+}
+
+static void add_findings(ps_json *j, const ps_report_view *view) {
+    const ps_table *t = view->findings;
+    ps_json_line(j, 1);
+    ps_json_key(j, "findings");
+    ps_json_array(j);
+    for (size_t r = 0; r < t->n_rows; r++) {
+        size_t from = 0;
+        size_t to = 0;
+        ps_view_evidence(view, ps_view_int(t, r, "finding"), &from, &to);
+        ps_json_line(j, 2);
+        ps_json_object(j);
+        add_members(j, t, r, 0);
+        ps_json_line(j, 3);
+        ps_json_key(j, "evidence");
+        ps_json_array(j);
+        for (size_t e = from; e < to; e++) {
+            ps_json_line(j, 4);
+            ps_json_object(j);
+            add_members(j, view->evidence, e, 1);
+            ps_json_close(j);
+        }
+        ps_json_close(j);
+        ps_json_close(j);
+    }
+    ps_json_close(j);
+}
+
+static void add_head(ps_json *j, const ps_report_view *view) {
+    ps_json_pair(j, "format", "pipescope-report");
+    ps_json_key_int(j, "version", 1);
+    ps_json_key_str(j, "title", view->title);
+    ps_json_line(j, 1);
+    ps_json_key_uint(j, "n_ranks", view->n_ranks);
+    ps_json_key_uint(j, "n_steps", view->n_steps);
+    ps_json_key_int(j, "step_ns", view->step_ns);
+    if (view->job_ranks > 0) {
+        const char *key = view->job_ranks_are_least ? "job_ranks_at_least" : "job_ranks";
+        ps_json_name(j, key, strlen(key));
+        ps_json_int(j, view->job_ranks);
+    }
+    if (view->has_host_times) {
+        ps_json_pair(j, "device_times", "host");
+    }
+    if (view->comm_from_marks != NULL && view->comm_from_marks[0] != '\0') {
+        ps_json_key_str(j, "comm_from_marks", view->comm_from_marks);
+    }
+    if (view->n_without_timeline > 0) {
+        ps_json_key_uint(j, "ranks_without_timeline", view->n_without_timeline);
+        ps_json_key_str(j, "missing_timeline", view->missing_timeline);
+    }
+}
+
+ps_code ps_write_report_json(const ps_report_view *view, ps_buf *out, ps_err *err) {
+    ps_json j = ps_json_spaced_to(out);
+    ps_json_object(&j);
+    add_head(&j, view);
+    add_verdict(&j, view);
+    add_findings(&j, view);
+    add_table(&j, "sections", view->sections);
+    add_table(&j, "overview", view->overview);
+    add_table(&j, "overview_stages", view->overview_stages);
+    add_table(&j, "kernels", view->kernels);
+    for (size_t i = 0; i < view->n_pipelines; i++) {
+        add_table(&j, view->pipelines[i]->name, view->pipelines[i]);
+    }
+    ps_json_close(&j);
+    ps_buf_add_char(out, '\n');
+    return ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
+}

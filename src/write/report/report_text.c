@@ -1,0 +1,401 @@
+/* The report on a terminal or in a text file:
+ *
+ *   The device waits for the host, worst on rank 3. That costs ...      the verdict
+ *
+ *   1  high  The device waits for the host                  at most 12.3 ms, 23.1 % of a step
+ *      On rank 3 the device has nothing to do for ...
+ *      rule free-share: Free outside ... is more than 10 %
+ *      try: ...
+ *      rank  step  in capture, ms  duration  what  where to look
+ *
+ *   rank  stage  step (ms) ...                     where a step goes */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/utf8.h"
+#include "write/report/report_view.h"
+#include "write/out/shorten.h"
+#include "write/out/writers.h"
+
+typedef struct page {
+    const ps_report_view *view;
+    const ps_text_style *style;
+    ps_arena arena;
+    ps_buf *out;
+    size_t width;
+    bool failed;
+} page;
+
+static const char *bold(const page *p, bool on) {
+    return p->style->colours == PS_COLOURS_NONE ? "" : on ? "\033[1m" : "\033[0m";
+}
+
+static const char *quiet(const page *p, bool on) {
+    return p->style->colours == PS_COLOURS_NONE ? "" : on ? "\033[2m" : "\033[0m";
+}
+
+/* --- wrapped text ---------------------------------------------------------------------------------------------------- */
+
+/* One word after the other; words wider than the line are broken by nobody. */
+static void wrap(page *p, const char *text, size_t indent) {
+    const char *clean = ps_text_clean(&p->arena, text);
+    size_t column = 0;
+    if (clean == NULL) {
+        p->failed = true;
+        return;
+    }
+    while (*clean != '\0') {
+        size_t n = strcspn(clean, " ");
+        size_t columns = ps_utf8_columns(clean, n);
+        bool fits = column == 0 || indent + column + 1 + columns <= p->width;
+        if (n > 0 && !fits) {
+            ps_buf_add_char(p->out, '\n');
+            column = 0;
+        }
+        if (n > 0 && column == 0) {
+            ps_buf_add_fill(p->out, ' ', indent);
+        } else if (n > 0) {
+            ps_buf_add_char(p->out, ' ');
+            column++;
+        }
+        ps_buf_add(p->out, clean, n);
+        column += columns;
+        clean += n + (clean[n] == ' ');
+    }
+    ps_buf_add_char(p->out, '\n');
+}
+
+/* --- tables ---------------------------------------------------------------------------------------------------------- */
+
+static void put_table(page *p, const ps_table *t, size_t indent) {
+    ps_buf text;
+    ps_err err = PS_ERR_INIT;
+    ps_text_style style = *p->style;
+    style.width = (uint32_t)(p->width - indent);
+    ps_buf_init(&text, 0);
+    p->failed = ps_write_table_text(t, &style, &text, &err) != PS_OK || p->failed;
+    const char *line = ps_buf_str(&text);
+    while (!p->failed && *line != '\0') {
+        size_t n = strcspn(line, "\n");
+        ps_buf_add_fill(p->out, ' ', n > 0 ? indent : 0);
+        ps_buf_add(p->out, line, n);
+        ps_buf_add_char(p->out, '\n');
+        line += n + (line[n] == '\n');
+    }
+    ps_buf_fini(&text);
+}
+
+/* Columns that say nothing (all NULL, empty or 0 ns) take no room. */
+static bool is_empty(const ps_table *t, size_t column) {
+    const ps_column *c = &t->columns[column];
+    bool is_text = c->type == PS_COL_TEXT;
+    bool is_time = c->type == PS_COL_INT && c->unit == PS_UNIT_NS;
+    for (size_t r = 0; r < t->n_rows; r++) {
+        const ps_value *v = ps_table_cell(t, r, column);
+        bool nothing = v->is_null || (is_text && v->u.text[0] == '\0') || (is_time && v->u.i == 0);
+        if (!nothing) {
+            return false;
+        }
+    }
+    return true;
+}
+
+#define MAX_COLUMNS 16
+
+/* NULL when memory is out; at least one column must say something. */
+static ps_table *without_empty(const ps_table *t, const char *const *hidden, size_t n_hidden,
+                               ps_column columns[MAX_COLUMNS]) {
+    size_t kept[MAX_COLUMNS];
+    size_t n = 0;
+    for (size_t c = 0; c < t->n_columns && n < MAX_COLUMNS; c++) {
+        bool is_hidden = false;
+        for (size_t i = 0; i < n_hidden; i++) {
+            bool is_length = t->columns[c].unit == PS_UNIT_NS; /* of the same name as its share */
+            is_hidden = is_hidden || (!is_length && strcmp(hidden[i], t->columns[c].name) == 0);
+        }
+        if (!is_hidden && !is_empty(t, c)) {
+            kept[n] = c;
+            columns[n++] = t->columns[c];
+        }
+    }
+    ps_table *out = n > 0 ? ps_table_new(t->name, t->title, columns, n) : NULL;
+    for (size_t r = 0; out != NULL && r < t->n_rows; r++) {
+        if (!ps_table_add_row(out)) {
+            ps_table_free(out);
+            return NULL;
+        }
+        for (size_t c = 0; c < n; c++) {
+            out->cells[(out->n_rows - 1) * n + c] = *ps_table_cell(t, r, kept[c]);
+        }
+    }
+    return out;
+}
+
+static void put_full_columns(page *p, const ps_table *t, const char *const *hidden, size_t n_hidden,
+                             size_t indent) {
+    ps_column columns[MAX_COLUMNS];
+    ps_table *full = without_empty(t, hidden, n_hidden, columns);
+    p->failed = p->failed || full == NULL;
+    if (full != NULL) {
+        put_table(p, full, indent);
+    }
+    ps_table_free(full);
+}
+
+/* --- evidence -------------------------------------------------------------------------------------------------------- */
+
+enum { INDENT = 4, WHAT = 44 }; /* where the names begin */
+
+/* Milliseconds to the microsecond: a place in the trace, not a length. */
+static void place_text(const ps_table *t, size_t row, char out[32]) {
+    (void)snprintf(out, 32, "%s", "");
+    if (!ps_view_is_null(t, row, "from start")) {
+        int64_t ns = ps_view_int(t, row, "from start");
+        int64_t half = ns % 1000 >= 500    ? 1
+                       : ns % 1000 <= -500 ? -1
+                                           : 0; /* rounded as lengths are */
+        int64_t us = ns / 1000 + half;
+        (void)snprintf(out, 32, "%s%lld.%03lld", us < 0 ? "-" : "",
+                       (long long)(us < 0 ? -us : us) / 1000,
+                       (long long)(us < 0 ? -us : us) % 1000);
+    }
+}
+
+static void int_text(const ps_table *t, size_t row, const char *column, char out[32]) {
+    (void)snprintf(out, 32, "%s", ps_view_is_null(t, row, column) ? "" : "-");
+    if (!ps_view_is_null(t, row, column)) {
+        (void)snprintf(out, 32, "%lld", (long long)ps_view_int(t, row, column));
+    }
+}
+
+static size_t room_of_names(const page *p) {
+    return p->width - WHAT > 8 ? p->width - WHAT : 8;
+}
+
+/* What there is to say of a row stands behind its name, cut at `cut` (ps_text_cut), where it fits, else on a line of its own. */
+static void put_evidence_row(page *p, size_t row, const char *name, size_t cut) {
+    const ps_table *t = p->view->evidence;
+    char rank[32];
+    char step[32];
+    char place[32];
+    char duration[32];
+    size_t room = room_of_names(p);
+    int_text(t, row, "rank", rank);
+    int_text(t, row, "step", step);
+    place_text(t, row, place);
+    duration[0] = '\0';
+    if (!ps_view_is_null(t, row, "duration")) {
+        ps_view_duration(ps_view_int(t, row, "duration"), duration);
+    }
+    const char *note = ps_text_clean(&p->arena, ps_view_text(t, row, "note"));
+    if (note == NULL) {
+        p->failed = true;
+        return;
+    }
+    size_t name_columns = ps_utf8_columns(name, strlen(name));
+    size_t note_columns = ps_utf8_columns(note, strlen(note));
+    bool beside = note_columns > 0 && name_columns + 2 + note_columns <= room;
+    ps_buf_addf(p->out, "%*s%5s  %5s  %14s  %8s  ", INDENT, "", rank, step, place, duration);
+    ps_text_cut(p->out, name, room, cut, p->style->utf8);
+    if (beside) {
+        ps_buf_addf(p->out, "  %s%s%s", quiet(p, true), note, quiet(p, false));
+    }
+    ps_buf_add_char(p->out, '\n');
+    if (note_columns > 0 && !beside) {
+        ps_buf_add_str(p->out, quiet(p, true));
+        wrap(p, note, p->width >= 100 ? WHAT : INDENT + 8);
+        ps_buf_add_str(p->out, quiet(p, false));
+    }
+}
+
+static void put_evidence(page *p, size_t from, size_t to) {
+    if (from == to) {
+        return;
+    }
+    const char **names = ps_arena_alloc(&p->arena, (to - from) * sizeof *names);
+    for (size_t i = 0; names != NULL && i < to - from; i++) {
+        names[i] = ps_text_clean(&p->arena, ps_view_text(p->view->evidence, from + i, "name"));
+        names = names[i] != NULL ? names : NULL;
+    }
+    const size_t *cuts = names != NULL ? ps_cut_places(&p->arena, names, to - from, 1,
+                                                       room_of_names(p), p->style->utf8)
+                                       : NULL;
+    if (cuts == NULL) {
+        p->failed = true;
+        return;
+    }
+    char place[32];
+    (void)snprintf(place, sizeof place, "%s, ms", ps_view_place_name(p->view));
+    ps_buf_addf(p->out, "\n%*s%s%5s  %5s  %14s  %8s  %s%s\n", INDENT, "", bold(p, true), "rank",
+                "step", place, "duration", "what", bold(p, false));
+    for (size_t row = from; row < to; row++) {
+        put_evidence_row(p, row, names[row - from], cuts[row - from]);
+    }
+}
+
+/* --- findings -------------------------------------------------------------------------------------------------------- */
+
+static void put_head(page *p, size_t row) {
+    const ps_table *t = p->view->findings;
+    char gain[96] = "";
+    char head[256];
+    if (!ps_view_is_null(t, row, "gain")) {
+        char duration[32];
+        ps_view_duration(ps_view_int(t, row, "gain"), duration);
+        (void)snprintf(gain, sizeof gain, "at most %s, %.1f %% of a step", duration,
+                       ps_view_real(t, row, "gain share"));
+    }
+    int n =
+        snprintf(head, sizeof head, "%2lld  %-6s  %s", (long long)ps_view_int(t, row, "finding"),
+                 ps_view_text(t, row, "severity"), ps_view_text(t, row, "title"));
+    size_t used = n > 0 ? (size_t)n : 0;
+    ps_buf_addf(p->out, "%s%s%s", bold(p, true), head, bold(p, false));
+    if (gain[0] != '\0' && used + 2 + strlen(gain) <= p->width) {
+        ps_buf_add_fill(p->out, ' ', p->width - used - strlen(gain));
+        ps_buf_addf(p->out, "%s\n", gain);
+    } else if (gain[0] != '\0') {
+        ps_buf_addf(p->out, "\n    %s\n", gain);
+    } else {
+        ps_buf_add_char(p->out, '\n');
+    }
+}
+
+static void put_labelled(page *p, const char *label, const char *text) {
+    char line[1600];
+    (void)snprintf(line, sizeof line, "%s: %s", label, text);
+    ps_buf_add_str(p->out, quiet(p, true));
+    wrap(p, line, 4);
+    ps_buf_add_str(p->out, quiet(p, false));
+}
+
+static void put_shared(page *p, size_t row) {
+    char text[PS_SHARED_TEXT];
+    ps_view_shared(p->view, row, text);
+    if (text[0] != '\0') {
+        wrap(p, text, INDENT);
+    }
+}
+
+static void put_finding(page *p, size_t row) {
+    const ps_table *t = p->view->findings;
+    char rule[600];
+    put_head(p, row);
+    wrap(p, ps_view_text(t, row, "what"), 4);
+    (void)snprintf(rule, sizeof rule, "%s. Here: %s (--threshold %s=N)",
+                   ps_view_text(t, row, "fires when"), ps_view_text(t, row, "value"),
+                   ps_view_text(t, row, "rule"));
+    put_shared(p, row);
+    put_labelled(p, "Rule", rule);
+    if (ps_view_text(t, row, "try")[0] != '\0') {
+        put_labelled(p, "Try", ps_view_text(t, row, "try"));
+    }
+    size_t from = 0;
+    size_t to = 0;
+    ps_view_evidence(p->view, ps_view_int(t, row, "finding"), &from, &to);
+    put_evidence(p, from, to);
+    ps_buf_add_char(p->out, '\n');
+}
+
+/* What is not judged, and why; one line a section. */
+static void put_silence(page *p, size_t section) {
+    const char *name = ps_report_section_name(section);
+    const char *silence = ps_view_silence(p->view, section);
+    char line[1024];
+    if (silence != NULL) {
+        (void)snprintf(line, sizeof line, "%c%s: %s", name[0] - 'a' + 'A', name + 1, silence);
+        wrap(p, line, 0);
+    }
+}
+
+static void put_findings(page *p) {
+    for (size_t r = 0; r < p->view->findings->n_rows; r++) {
+        put_finding(p, r);
+    }
+    for (size_t s = 0; s < PS_N_REPORT_SECTIONS; s++) {
+        put_silence(p, s);
+    }
+    ps_buf_add_char(p->out, '\n');
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------------------- */
+
+static void put_title(page *p) {
+    const ps_report_view *v = p->view;
+    char step[32];
+    char ranks[PS_RANKS_TEXT];
+    char steps[64] = "steps";
+    char found[128] = "no findings";
+    char line[640];
+    ps_view_duration(v->step_ns, step);
+    if (v->n_steps > 0) {
+        (void)snprintf(steps, sizeof steps, "%zu step%s", v->n_steps, v->n_steps == 1 ? "" : "s");
+    }
+    if (v->findings->n_rows > 0) {
+        (void)snprintf(
+            found, sizeof found, "%zu finding%s (%zu high, %zu medium, %zu low, %zu to know)",
+            v->findings->n_rows, v->findings->n_rows == 1 ? "" : "s", ps_view_count(v, "high"),
+            ps_view_count(v, "medium"), ps_view_count(v, "low"), ps_view_count(v, "info"));
+    }
+    ps_view_ranks(v, true, ranks);
+    (void)snprintf(line, sizeof line, "%.200s%s%s, %s of %s: %s.", v->title,
+                   v->title[0] != '\0' ? ": " : "", ranks, steps, step, found);
+    wrap(p, line, 0);
+    ps_buf_add_char(p->out, '\n');
+    if (v->verdict != NULL && v->verdict->n_rows > 0) {
+        ps_buf_add_str(p->out, bold(p, true));
+        wrap(p, ps_view_text(v->verdict, 0, "verdict"), 0);
+        ps_buf_add_str(p->out, bold(p, false));
+        ps_buf_add_char(p->out, '\n');
+    }
+    if (v->findings->n_rows > 0) {
+        wrap(p, PS_GAINS_SAID, 0);
+        ps_buf_add_char(p->out, '\n');
+    }
+}
+
+enum { MAX_RANKS = 32 }; /* more are shown as their stages */
+
+static void put_overview(page *p) {
+    static const char *const HIDDEN[] = {"steps", "computing", "exposed", "free"};
+    const ps_report_view *v = p->view;
+    if (v->overview == NULL || v->overview->n_rows == 0) {
+        wrap(p, PS_NO_OVERVIEW, 0);
+    } else if (v->overview->n_rows > MAX_RANKS && v->overview_stages != NULL) {
+        put_full_columns(p, v->overview_stages, NULL, 0, 0);
+        ps_buf_addf(p->out, "A row a stage; -o FILE.json has all %zu ranks.\n",
+                    v->overview->n_rows);
+    } else {
+        put_full_columns(p, v->overview, HIDDEN, sizeof HIDDEN / sizeof *HIDDEN, 0);
+    }
+    ps_buf_add_char(p->out, '\n');
+}
+
+static void put_chart(page *p) {
+    const ps_report_view *v = p->view;
+    ps_chart_text_opts opts = {.style = *p->style, .step = v->chart_step, .pipeline = v->pipeline};
+    ps_err err = PS_ERR_INIT;
+    if (v->chart != NULL) {
+        ps_code code = ps_write_chart_text(v->chart, &opts, p->out, &err);
+        p->failed = p->failed || code == PS_NOMEM;
+        ps_buf_add_char(p->out, '\n');
+    }
+}
+
+ps_code ps_write_report_text(const ps_report_view *view, const ps_text_style *style, ps_buf *out,
+                             ps_err *err) {
+    page p = {.view = view, .style = style, .out = out};
+    p.width = style->width > 0 ? style->width : 100;
+    p.width = p.width < 60 ? 60 : p.width;
+    ps_arena_init(&p.arena);
+    put_title(&p);
+    put_findings(&p);
+    put_overview(&p);
+    if (view->kernels != NULL && view->kernels->n_rows > 0) {
+        put_full_columns(&p, view->kernels, NULL, 0, 0);
+        ps_buf_add_char(out, '\n');
+    }
+    put_chart(&p);
+    ps_arena_fini(&p.arena);
+    return !p.failed && ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
+}

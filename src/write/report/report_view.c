@@ -1,0 +1,119 @@
+#include "write/report/report_view.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *ps_report_section_name(size_t section) {
+    static const char *const NAMES[PS_N_REPORT_SECTIONS] = {"dispatch", "compute", "communication",
+                                                            "pipeline"};
+    return NAMES[section];
+}
+
+static const ps_value *cell(const ps_table *t, size_t row, const char *column, ps_col_type *type) {
+    size_t c = ps_table_column(t, column);
+    if (c == SIZE_MAX || ps_table_cell(t, row, c)->is_null) {
+        return NULL;
+    }
+    *type = t->columns[c].type;
+    return ps_table_cell(t, row, c);
+}
+
+const char *ps_view_text(const ps_table *t, size_t row, const char *column) {
+    ps_col_type type;
+    const ps_value *v = cell(t, row, column, &type);
+    return v != NULL && (type == PS_COL_TEXT || type == PS_COL_STRING_ID) ? v->u.text : "";
+}
+
+int64_t ps_view_int(const ps_table *t, size_t row, const char *column) {
+    ps_col_type type;
+    const ps_value *v = cell(t, row, column, &type);
+    return v != NULL && type == PS_COL_INT ? v->u.i : 0;
+}
+
+double ps_view_real(const ps_table *t, size_t row, const char *column) {
+    ps_col_type type;
+    const ps_value *v = cell(t, row, column, &type);
+    return v != NULL && type == PS_COL_REAL ? v->u.r : 0;
+}
+
+bool ps_view_is_null(const ps_table *t, size_t row, const char *column) {
+    ps_col_type type;
+    return cell(t, row, column, &type) == NULL;
+}
+
+const char *ps_view_silence(const ps_report_view *view, size_t section) {
+    const ps_table *t = view->sections;
+    for (size_t r = 0; t != NULL && r < t->n_rows; r++) {
+        if (strcmp(ps_view_text(t, r, "section"), ps_report_section_name(section)) == 0) {
+            return ps_view_text(t, r, "said");
+        }
+    }
+    return NULL;
+}
+
+const char *ps_view_place_name(const ps_report_view *view) {
+    return view->overview != NULL ? "in capture" : "in chart";
+}
+
+void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, size_t *to) {
+    const ps_table *t = view->evidence;
+    *from = 0;
+    while (*from < t->n_rows && ps_view_int(t, *from, "finding") != number) {
+        (*from)++;
+    }
+    *to = *from;
+    while (*to < t->n_rows && ps_view_int(t, *to, "finding") == number) {
+        (*to)++;
+    }
+}
+
+void ps_view_duration(int64_t ns, char out[32]) {
+    static const struct {
+        const char *unit;
+        double scale;
+    } UNITS[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+    size_t u = 0;
+    while (u < 3 && fabs((double)ns) < UNITS[u].scale) {
+        u++;
+    }
+    double value = (double)ns / UNITS[u].scale;
+    int decimals = u == 3 || fabs(value) >= 100 ? 0 : fabs(value) >= 10 ? 1 : 2;
+    (void)snprintf(out, 32, "%.*f %s", decimals, value, UNITS[u].unit);
+}
+
+void ps_view_shared(const ps_report_view *view, size_t row, char out[PS_SHARED_TEXT]) {
+    const ps_table *t = view->findings;
+    long long with = (long long)ps_view_int(t, row, "shared with");
+    char duration[32];
+    out[0] = '\0';
+    ps_view_duration(ps_view_int(t, row, "shared"), duration);
+    if (with > 0 && ps_view_is_null(t, row, "shared")) {
+        (void)snprintf(out, PS_SHARED_TEXT, "It may count the same time as finding %lld.", with);
+    } else if (with > 0) {
+        (void)snprintf(out, PS_SHARED_TEXT, "%s of it count in finding %lld, too.", duration, with);
+    }
+}
+
+void ps_view_ranks(const ps_report_view *view, bool with_number, char out[PS_RANKS_TEXT]) {
+    char number[24] = "";
+    char of[40] = "";
+    bool is_part = view->job_ranks > (int64_t)view->n_ranks;
+    if (with_number) {
+        (void)snprintf(number, sizeof number, "%zu ", view->n_ranks);
+    }
+    if (is_part) {
+        (void)snprintf(of, sizeof of, "of %s%lld ", view->job_ranks_are_least ? "at least " : "",
+                       (long long)view->job_ranks);
+    }
+    (void)snprintf(out, PS_RANKS_TEXT, "%s%srank%s", number, of,
+                   view->n_ranks == 1 && !is_part ? "" : "s");
+}
+
+size_t ps_view_count(const ps_report_view *view, const char *severity) {
+    size_t n = 0;
+    for (size_t r = 0; r < view->findings->n_rows; r++) {
+        n += strcmp(ps_view_text(view->findings, r, "severity"), severity) == 0;
+    }
+    return n;
+}

@@ -1,0 +1,72 @@
+/* [
+ *  {"rank": 0, "time": 12500000},
+ *  {"rank": 1, "time": null}
+ * ] */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "write/out/number_text.h"
+#include "write/out/writers.h"
+
+static void add_cell(ps_buf *out, const ps_column *column, const ps_value *cell) {
+    char number[PS_NUMBER_TEXT];
+    bool not_finite = column->type == PS_COL_REAL && !cell->is_null && !isfinite(cell->u.r);
+    if (cell->is_null || not_finite) {
+        ps_buf_add_str(out, "null");
+        return;
+    }
+    switch (column->type) {
+    case PS_COL_INT:
+        ps_buf_add(out, number, ps_int_text(cell->u.i, number));
+        break;
+    case PS_COL_REAL:
+        ps_real_shortest(cell->u.r, number);
+        ps_buf_add_str(out, number);
+        break;
+    case PS_COL_TEXT:
+    case PS_COL_STRING_ID:
+        ps_buf_add_json_str(out, cell->u.text, strlen(cell->u.text));
+        break;
+    }
+}
+
+/* What stands before each cell of a row: `, "name": `, one after the other, each with a zero byte behind it. */
+static void make_keys(const ps_table *table, ps_buf *keys) {
+    for (size_t c = 0; c < table->n_columns; c++) {
+        char name[128];
+        ps_table_file_name(table, c, name, sizeof name);
+        ps_buf_add_str(keys, c > 0 ? ", " : "");
+        ps_buf_add_json_str(keys, name, strlen(name));
+        ps_buf_add(keys, ": ", 3);
+    }
+}
+
+ps_code ps_write_table_json_part(const ps_table *table, size_t first, size_t end, ps_buf *out,
+                                 ps_err *err) {
+    ps_buf keys;
+    ps_buf_init(&keys, 0);
+    make_keys(table, &keys);
+    ps_buf_add_str(out, first == 0 ? "[" : "");
+    for (size_t r = first; r < end && ps_buf_ok(&keys); r++) {
+        ps_buf_add_str(out, r > 0 ? ",\n {" : "\n {");
+        const char *key = ps_buf_str(&keys);
+        for (size_t c = 0; c < table->n_columns; c++) {
+            size_t n = strlen(key);
+            ps_buf_add(out, key, n);
+            key += n + 1;
+            add_cell(out, &table->columns[c], ps_table_cell(table, r, c));
+        }
+        ps_buf_add_char(out, '}');
+    }
+    if (end == table->n_rows) {
+        ps_buf_add_str(out, table->n_rows > 0 ? "\n]\n" : "]\n");
+    }
+    bool ok = ps_buf_ok(&keys) && ps_buf_ok(out);
+    ps_buf_fini(&keys);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+ps_code ps_write_table_json(const ps_table *table, ps_buf *out, ps_err *err) {
+    return ps_write_table_json_part(table, 0, table->n_rows, out, err);
+}

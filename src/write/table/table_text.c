@@ -1,0 +1,625 @@
+/* A table for people:
+ *
+ *   rank  name              time (ms)  busy (%)
+ *   ───────────────────────────────────────────
+ *      0  aclnnMatmul…all        12.4      81.2
+ *
+ * First all cells become text (one unit and one number of decimals a column), then the widths are settled: texts
+ * and headers give way to a minimum, longest first; columns that still find no room go into a further block below,
+ * which repeats the columns that tell the rows apart. Nothing is left out. A text in the last column is a note: it is
+ * shown whole, in a block of its own and over several lines where it must. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/arena.h"
+#include "base/utf8.h"
+#include "write/out/number_text.h"
+#include "write/out/shorten.h"
+#include "write/out/writers.h"
+
+enum { GAP = 2, SHORT = 12, WIDTH_MIN = 40 };
+enum { LONG_TEXT = 60, HEADER_LEAST = 16 }; /* that other columns give way to at first */
+enum { NOTE_LINES = 6 };
+
+/* How a column's numbers are shown. */
+typedef struct column_look {
+    const char *header; /* with the unit */
+    const char *unit;
+    int64_t scale; /* of the column's own unit in one shown; integers, a power of ten */
+    double factor; /* shown = value * factor, for reals and bytes */
+    unsigned decimals;
+    bool as_is; /* exact values */
+    bool is_text;
+    size_t natural;       /* columns of the widest cell or header */
+    size_t widest;        /* cell */
+    size_t least;         /* that it can make do with */
+    size_t width;         /* granted */
+    const size_t *places; /* of texts, where each is cut: ps_cut_places() */
+} column_look;
+
+typedef struct layout {
+    const ps_table *table;
+    const ps_text_style *style;
+    column_look *looks;
+    const char **texts; /* row-major, as shown */
+    size_t n_keys;      /* first columns that every block repeats, at least one */
+    size_t note;        /* the last column where it is a note, else SIZE_MAX */
+    ps_arena arena;
+    ps_buf *out;
+    bool failed; /* memory ran out outside of `out` */
+} layout;
+
+/* --- numbers ----------------------------------------------------------------------------------------------- */
+
+static double number_of(const ps_column *column, const ps_value *cell) {
+    return column->type == PS_COL_INT ? (double)cell->u.i : cell->u.r;
+}
+
+/* Largest and smallest size in a column that are not 0; 0 for none. */
+static void sizes(const ps_table *t, size_t column, double *largest, double *smallest,
+                  bool *whole) {
+    *largest = 0;
+    *smallest = 0;
+    *whole = true;
+    for (size_t r = 0; r < t->n_rows; r++) {
+        const ps_value *cell = ps_table_cell(t, r, column);
+        double size = cell->is_null ? 0 : fabs(number_of(&t->columns[column], cell));
+        if (size == 0 || !isfinite(size)) {
+            continue;
+        }
+        *largest = size > *largest ? size : *largest;
+        *smallest = *smallest == 0 || size < *smallest ? size : *smallest;
+        *whole = *whole && size == floor(size);
+    }
+}
+
+typedef struct unit_step {
+    const char *name;
+    int64_t scale;
+} unit_step;
+
+/* The largest unit in which the largest value is at least 1. */
+static unit_step pick_unit(const unit_step *steps, size_t n, double largest) {
+    size_t i = 0;
+    while (i + 1 < n && largest >= (double)steps[i + 1].scale) {
+        i++;
+    }
+    return steps[i];
+}
+
+static int64_t ns_per(ps_unit unit) {
+    return unit == PS_UNIT_MS ? 1000000 : unit == PS_UNIT_US ? 1000 : 1;
+}
+
+/* The largest value shows three significant digits; one digit more where the smallest would lose too many. */
+static unsigned pick_decimals(double largest, double smallest) {
+    unsigned few = ps_decimals_for(largest);
+    unsigned many = ps_decimals_for(smallest);
+    return many > few + 1 ? few + 1 : few;
+}
+
+static bool is_time(const ps_column *column) {
+    bool number = column->type == PS_COL_INT || column->type == PS_COL_REAL;
+    return number && !column->exact &&
+           (column->unit == PS_UNIT_NS || column->unit == PS_UNIT_US || column->unit == PS_UNIT_MS);
+}
+
+/* Times of a table share one unit, so that they can be added up and compared by eye, but for columns that are a
+ * thousand times smaller: those would lose their digits. */
+static double largest_time_ns(const ps_table *t) {
+    double largest_ns = 0;
+    for (size_t c = 0; c < t->n_columns; c++) {
+        double largest = 0;
+        double smallest = 0;
+        bool whole = true;
+        if (is_time(&t->columns[c])) {
+            sizes(t, c, &largest, &smallest, &whole);
+            largest *= (double)ns_per(t->columns[c].unit);
+            largest_ns = largest > largest_ns ? largest : largest_ns;
+        }
+    }
+    return largest_ns;
+}
+
+static void look_at_time(column_look *look, const ps_column *column, double table_largest_ns,
+                         double largest, double smallest) {
+    static const unit_step STEPS[] = {{"ns", 1}, {"us", 1000}, {"ms", 1000000}, {"s", 1000000000}};
+    double own = (double)ns_per(column->unit);
+    bool shared = largest * own * 1000 >= table_largest_ns || largest == 0;
+    unit_step unit =
+        pick_unit(STEPS, sizeof STEPS / sizeof STEPS[0], shared ? table_largest_ns : largest * own);
+    look->unit = unit.name;
+    look->factor = own / (double)unit.scale;
+    /* An integer of a unit coarser than the one shown is multiplied, which only the real path does. */
+    look->scale = unit.scale >= ns_per(column->unit) ? unit.scale / ns_per(column->unit) : 0;
+    bool whole = look->scale == 1 && column->type == PS_COL_INT; /* no fraction there could be */
+    look->decimals = whole ? 0 : pick_decimals(largest * look->factor, smallest * look->factor);
+}
+
+static void look_at_bytes(column_look *look, double largest, double smallest) {
+    static const unit_step STEPS[] = {{"bytes", 1},
+                                      {"KiB", 1 << 10},
+                                      {"MiB", 1 << 20},
+                                      {"GiB", 1 << 30},
+                                      {"TiB", (int64_t)1 << 40}};
+    unit_step unit = pick_unit(STEPS, sizeof STEPS / sizeof STEPS[0], largest);
+    look->unit = unit.name;
+    look->factor = 1 / (double)unit.scale;
+    look->scale = unit.scale == 1 ? 1 : 0;
+    look->decimals =
+        unit.scale == 1 ? 0 : pick_decimals(largest * look->factor, smallest * look->factor);
+}
+
+static column_look look_at(const ps_table *t, size_t c, bool exact) {
+    const ps_column *column = &t->columns[c];
+    column_look look = {.unit = ps_unit_name(column->unit), .scale = 1, .factor = 1};
+    look.is_text = column->type == PS_COL_TEXT || column->type == PS_COL_STRING_ID;
+    if (look.is_text) {
+        return look;
+    }
+    double largest = 0;
+    double smallest = 0;
+    bool whole = true;
+    sizes(t, c, &largest, &smallest, &whole);
+    switch (column->unit) {
+    case PS_UNIT_NS:
+    case PS_UNIT_US:
+    case PS_UNIT_MS:
+        look.as_is = exact || column->exact;
+        if (!look.as_is) {
+            look_at_time(&look, column, largest_time_ns(t), largest, smallest);
+        }
+        break;
+    case PS_UNIT_BYTES:
+        look.as_is = exact || column->exact;
+        if (!look.as_is) {
+            look_at_bytes(&look, largest, smallest);
+        }
+        break;
+    case PS_UNIT_PERCENT:
+        look.as_is = exact || column->exact;
+        look.decimals = 1;
+        break;
+    case PS_UNIT_MB:
+    case PS_UNIT_GB_PER_S:
+    case PS_UNIT_TFLOPS:
+    case PS_UNIT_MHZ:
+    case PS_UNIT_NONE:
+    case PS_UNIT_COUNT:
+        look.as_is = exact || column->exact || column->type == PS_COL_INT;
+        look.decimals = whole ? 0 : pick_decimals(largest, smallest);
+        break;
+    }
+    return look;
+}
+
+/* A number that would read 0 and is not: "<0.01". */
+static void show_small(double value, unsigned decimals, char out[PS_NUMBER_TEXT]) {
+    if (value != 0 && strpbrk(out, "123456789") == NULL) {
+        (void)snprintf(out, PS_NUMBER_TEXT, "%s%.*f", value < 0 ? ">-" : "<", (int)decimals,
+                       pow(10, -(double)decimals));
+    }
+}
+
+static void number_text(const column_look *look, const ps_column *column, const ps_value *cell,
+                        char out[PS_NUMBER_TEXT]) {
+    bool whole = column->type == PS_COL_INT;
+    if (look->as_is && whole) {
+        (void)snprintf(out, PS_NUMBER_TEXT, "%lld", (long long)cell->u.i);
+    } else if (look->as_is || (!whole && !isfinite(cell->u.r))) {
+        ps_real_shortest(number_of(column, cell), out);
+    } else {
+        double value = number_of(column, cell) * look->factor;
+        if (whole && look->scale > 0) {
+            ps_int_scaled(cell->u.i, look->scale, look->decimals, out);
+        } else {
+            (void)snprintf(out, PS_NUMBER_TEXT, "%.*f", (int)look->decimals, value);
+        }
+        show_small(value, look->decimals, out);
+    }
+}
+
+/* --- texts ------------------------------------------------------------------------------------------------- */
+
+static size_t columns_of(const char *s) {
+    return ps_utf8_columns(s, strlen(s));
+}
+
+/* The column's name without the unit that it may end in: "bubble_ns" and "bubble(ns)" in milliseconds are "bubble (ms)". */
+static const char *header_text(layout *l, size_t c) {
+    static const char *const ENDS[] = {"_ns",      "_us",  "_ms",  "_bytes",
+                                       "_percent", "(ns)", "(us)", "(ms)"};
+    const ps_column *column = &l->table->columns[c];
+    const char *unit = l->looks[c].unit;
+    const char *name =
+        ps_text_clean(&l->arena, column->shown != NULL ? column->shown : column->name);
+    if (name == NULL || unit[0] == '\0' || l->looks[c].is_text) {
+        return name;
+    }
+    size_t n = strlen(name);
+    for (size_t i = 0; i < sizeof ENDS / sizeof ENDS[0]; i++) {
+        size_t e = strlen(ENDS[i]);
+        if (n > e && strcmp(name + n - e, ENDS[i]) == 0) {
+            n -= e;
+            break;
+        }
+    }
+    size_t size = n + strlen(unit) + sizeof " ()";
+    char *text = ps_arena_alloc(&l->arena, size);
+    if (text != NULL) {
+        (void)snprintf(text, size, "%.*s (%s)", (int)n, name, unit);
+    }
+    return text;
+}
+
+/* Global ranks; -1 is one that nobody said. */
+static bool is_rank(const ps_column *column) {
+    return strcasecmp(column->name, "rank") == 0 || strcasecmp(column->name, "rankid") == 0 ||
+           strcasecmp(column->name, "rank_id") == 0;
+}
+
+static const char *cell_text(layout *l, size_t r, size_t c) {
+    const ps_column *column = &l->table->columns[c];
+    const ps_value *cell = ps_table_cell(l->table, r, c);
+    if (cell->is_null) {
+        return "-";
+    }
+    if (l->looks[c].is_text) {
+        return ps_text_clean(&l->arena, cell->u.text);
+    }
+    if (column->type == PS_COL_INT && cell->u.i < 0 && is_rank(column)) {
+        return "?";
+    }
+    char number[PS_NUMBER_TEXT];
+    number_text(&l->looks[c], column, cell, number);
+    return ps_arena_strndup(&l->arena, number, strlen(number));
+}
+
+static bool make_texts(layout *l) {
+    size_t n = l->table->n_columns;
+    for (size_t c = 0; c < n; c++) {
+        column_look *look = &l->looks[c];
+        *look = look_at(l->table, c, l->style->exact);
+        look->header = header_text(l, c);
+        if (look->header == NULL) {
+            return false;
+        }
+        size_t widest = 0;
+        for (size_t r = 0; r < l->table->n_rows; r++) {
+            const char *text = cell_text(l, r, c);
+            if (text == NULL) {
+                return false;
+            }
+            l->texts[r * n + c] = text;
+            size_t wide = columns_of(text);
+            widest = wide > widest ? wide : widest;
+        }
+        size_t header = columns_of(look->header);
+        look->natural = header > widest ? header : widest;
+        look->widest = widest;
+    }
+    return true;
+}
+
+/* --- widths and blocks ------------------------------------------------------------------------------------- */
+
+static size_t page_width(const layout *l) {
+    size_t width = l->style->width > 0 ? l->style->width : 100;
+    return width < WIDTH_MIN ? WIDTH_MIN : width;
+}
+
+/* Texts, and numbers that name something. */
+static bool is_key(const layout *l, size_t c) {
+    static const char *const IDS[] = {"rank",     "rankid",    "rank_id", "ranks",
+                                      "step",     "stepid",    "stage",   "device",
+                                      "deviceid", "device_id", "step_id"};
+    const ps_column *column = &l->table->columns[c];
+    bool is_id = false;
+    for (size_t i = 0; i < sizeof IDS / sizeof IDS[0]; i++) {
+        is_id = is_id || strcasecmp(column->name, IDS[i]) == 0;
+    }
+    return l->looks[c].is_text || (column->type == PS_COL_INT && is_id);
+}
+
+/* How narrow texts may become: the first of the keys, the others, and what is no key. */
+typedef struct narrowness {
+    size_t first, key, other;
+} narrowness;
+
+static void find_leasts(layout *l, size_t least_text) {
+    for (size_t c = 0; c < l->table->n_columns; c++) {
+        column_look *look = &l->looks[c];
+        size_t least = look->is_text ? least_text : SHORT;
+        look->least = look->natural < least ? look->natural : least;
+        if (!look->is_text && look->widest > look->least) {
+            look->least = look->widest; /* numbers stay whole */
+        }
+    }
+}
+
+/* The columns up to the first measure, as long as they take no more than half of the page. */
+static void find_keys(layout *l, narrowness narrow) {
+    size_t n = l->table->n_columns;
+    find_leasts(l, narrow.other);
+    l->n_keys = n > 0 ? 1 : 0;
+    l->note = n > 1 && l->looks[n - 1].is_text ? n - 1 : SIZE_MAX;
+    size_t half = page_width(l) / 2;
+    size_t used = 0;
+    for (size_t c = 0; c < n && c != l->note && (c == 0 || is_key(l, c)); c++) {
+        column_look *look = &l->looks[c];
+        used += look->least + (c > 0 ? GAP : 0);
+        if (c > 0 && used > half) {
+            break;
+        }
+        l->n_keys = c + 1;
+        size_t more = c == 0 ? narrow.first : narrow.key;
+        more = look->natural < more ? look->natural : more;
+        if (look->is_text && more > look->least && used - look->least + more <= half) {
+            used += more - look->least;
+            look->least = more;
+        }
+    }
+}
+
+static size_t common(const char *a, const char *b) {
+    size_t n = 0;
+    while (a[n] != '\0' && a[n] == b[n]) {
+        n++;
+    }
+    return n;
+}
+
+static size_t common_end(const char *a, const char *b) {
+    size_t m = strlen(a);
+    size_t k = strlen(b);
+    size_t n = 0;
+    while (n < m && n < k && a[m - n - 1] == b[k - n - 1]) {
+        n++;
+    }
+    return n;
+}
+
+enum { TELLING = 3 }; /* columns of what differs */
+
+/* So wide that headers that begin and end alike do not read alike when both are cut. */
+static void keep_distinct(layout *l) {
+    size_t n_dots = l->style->utf8 ? 1 : 3;
+    for (size_t c = 0; c < l->table->n_columns; c++) {
+        column_look *look = &l->looks[c];
+        for (size_t d = 0; d < l->table->n_columns; d++) {
+            const column_look *other = &l->looks[d];
+            size_t front = common(look->header, other->header);
+            size_t end = common_end(look->header, other->header);
+            bool alike = c != d && strcmp(look->header, other->header) != 0;
+            while (alike && look->least < columns_of(look->header) &&
+                   look->least < columns_of(other->header) &&
+                   look->least - n_dots - (look->least - n_dots) / 2 < front + TELLING &&
+                   (look->least - n_dots) / 2 < end + TELLING) {
+                look->least++;
+            }
+        }
+    }
+}
+
+/* The columns of a block: the keys, then [from, to). */
+typedef struct block {
+    size_t from, to;
+} block;
+
+static size_t next_in(const layout *l, const block *b, size_t c) {
+    return c + 1 == l->n_keys && b->from > l->n_keys ? b->from : c + 1;
+}
+
+/* As many columns from `from` on as fit beside the keys; always at least one. A note is not cut for others' sake. */
+static block cut_block(const layout *l, size_t from) {
+    block b = {.from = from, .to = from};
+    size_t used = 0;
+    for (size_t c = 0; c < l->n_keys; c++) {
+        used += l->looks[c].least + (c > 0 ? GAP : 0);
+    }
+    while (b.to < l->table->n_columns) {
+        used += (b.to == l->note ? l->looks[b.to].natural : l->looks[b.to].least) + GAP;
+        if (used > page_width(l) && b.to > from) {
+            break;
+        }
+        b.to++;
+    }
+    return b;
+}
+
+static bool is_one_block(const layout *l) {
+    block b = cut_block(l, l->n_keys);
+    return b.to >= l->table->n_columns || b.to == l->note;
+}
+
+/* Names want room, but more than a little of it only where the table is in several blocks anyway. */
+static void find_layout(layout *l) {
+    static const narrowness WIDE = {30, 30, 20};
+    static const narrowness SLIM = {18, SHORT, SHORT};
+    find_keys(l, SLIM);
+    keep_distinct(l);
+    if (!is_one_block(l)) {
+        find_keys(l, WIDE);
+        keep_distinct(l);
+    }
+}
+
+static size_t block_width(const layout *l, const block *b) {
+    size_t width = 0;
+    for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
+        width += l->looks[c].width + (c > 0 ? GAP : 0);
+    }
+    return width;
+}
+
+enum { FROM_LONG_TEXTS, FROM_HEADERS, FROM_KEYS, FROM_NOTE, N_ROUNDS };
+
+/* How narrow a column may become in a round. */
+static size_t floor_of(const layout *l, size_t c, int round) {
+    const column_look *look = &l->looks[c];
+    if (c == l->note) {
+        return round == FROM_NOTE ? SHORT : look->natural;
+    }
+    if (round >= FROM_KEYS) {
+        return look->least;
+    }
+    if (look->is_text != (round == FROM_LONG_TEXTS)) {
+        return look->natural;
+    }
+    size_t kept = look->is_text ? LONG_TEXT : HEADER_LEAST;
+    return kept > look->least ? kept : look->least;
+}
+
+/* Takes columns from the widest until the block fits: first from long texts, then from headers over numbers, then
+ * from texts that tell rows apart, and from a note last. */
+static void settle_widths(layout *l, const block *b) {
+    for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
+        l->looks[c].width = l->looks[c].natural;
+    }
+    size_t width = block_width(l, b);
+    for (int round = 0; round < N_ROUNDS; round++) {
+        for (column_look *widest = l->looks; widest != NULL && width > page_width(l);) {
+            widest = NULL;
+            for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
+                column_look *look = &l->looks[c];
+                bool can_give = look->width > floor_of(l, c, round);
+                widest =
+                    can_give && (widest == NULL || look->width > widest->width) ? look : widest;
+            }
+            if (widest != NULL) {
+                widest->width--;
+                width--;
+            }
+        }
+    }
+}
+
+/* --- output ------------------------------------------------------------------------------------------------ */
+
+static void put_text(layout *l, size_t c, const char *text, size_t place, bool last) {
+    const column_look *look = &l->looks[c];
+    size_t before = l->out->len;
+    size_t columns = columns_of(text);
+    size_t pad = columns < look->width ? look->width - columns : 0;
+    if (!look->is_text) {
+        ps_buf_add_fill(l->out, ' ', pad);
+    }
+    ps_text_cut(l->out, text, look->width, place, l->style->utf8);
+    if (look->is_text && !last && ps_buf_ok(l->out)) {
+        /* Cutting wide characters can leave one column more. */
+        columns = ps_utf8_columns(l->out->data + before, l->out->len - before);
+        ps_buf_add_fill(l->out, ' ', columns < look->width ? look->width - columns : 0);
+    }
+}
+
+/* The next piece of a text that is broken at blanks; of the last line all. */
+static size_t piece(const char *text, size_t width, bool is_last) {
+    size_t n = strlen(text);
+    size_t fit = ps_utf8_fit(text, n, width);
+    if (fit == n || is_last) {
+        return n;
+    }
+    for (size_t k = fit; k > fit / 2; k--) {
+        if (text[k] == ' ') {
+            return k;
+        }
+    }
+    return fit > 0 ? fit : n;
+}
+
+/* Goes on in further lines under its own column. */
+static void put_note(layout *l, const block *b, const char *text) {
+    size_t width = l->looks[l->note].width;
+    size_t indent = block_width(l, b) - width;
+    for (int line = 0; line < NOTE_LINES; line++) {
+        size_t n = piece(text, width, line + 1 == NOTE_LINES);
+        const char *part = ps_arena_strndup(&l->arena, text, n);
+        put_text(l, l->note, part != NULL ? part : "", 0, true);
+        text += n;
+        text += strspn(text, " ");
+        if (*text == '\0') {
+            return;
+        }
+        ps_buf_add_char(l->out, '\n');
+        ps_buf_add_fill(l->out, ' ', indent);
+    }
+}
+
+/* Row `row` of the texts, or the header for SIZE_MAX. */
+static void put_row(layout *l, const block *b, size_t row) {
+    for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
+        ps_buf_add_str(l->out, c > 0 ? "  " : "");
+        bool last = next_in(l, b, c) >= b->to;
+        if (row != SIZE_MAX && c == l->note) {
+            put_note(l, b, l->texts[row * l->table->n_columns + c]);
+            continue;
+        }
+        const size_t *places = row != SIZE_MAX ? l->looks[c].places : NULL;
+        put_text(l, c,
+                 row == SIZE_MAX ? l->looks[c].header : l->texts[row * l->table->n_columns + c],
+                 places != NULL ? places[row] : 0, last);
+    }
+}
+
+static void put_header(layout *l, const block *b) {
+    bool colour = l->style->colours != PS_COLOURS_NONE;
+    ps_buf_add_str(l->out, colour ? "\033[1m" : "");
+    put_row(l, b, SIZE_MAX);
+    ps_buf_add_str(l->out, colour ? "\033[0m\n\033[2m" : "\n");
+    for (size_t i = block_width(l, b); i > 0; i--) {
+        ps_buf_add_str(l->out, l->style->utf8 ? "─" : "-");
+    }
+    ps_buf_add_str(l->out, colour ? "\033[0m\n" : "\n");
+}
+
+static void find_places(layout *l, const block *b) {
+    size_t n = l->table->n_columns;
+    for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
+        column_look *look = &l->looks[c];
+        bool is_cut = look->is_text && c != l->note && look->width < look->natural;
+        look->places = is_cut ? ps_cut_places(&l->arena, l->texts + c, l->table->n_rows, n,
+                                              look->width, l->style->utf8)
+                              : NULL;
+        l->failed = l->failed || (is_cut && look->places == NULL);
+    }
+}
+
+static void put_table(layout *l) {
+    const char *title = ps_text_clean(&l->arena, l->table->title);
+    if (title != NULL && title[0] != '\0') {
+        ps_text_middle(l->out, title, page_width(l), l->style->utf8);
+        ps_buf_add_str(l->out, "\n\n");
+    }
+    find_layout(l);
+    size_t from = l->n_keys;
+    for (bool first = true; first || from < l->table->n_columns; first = false) {
+        block b = cut_block(l, from);
+        settle_widths(l, &b);
+        find_places(l, &b);
+        ps_buf_add_str(l->out, first ? "" : "\n");
+        put_header(l, &b);
+        for (size_t r = 0; r < l->table->n_rows; r++) {
+            put_row(l, &b, r);
+            ps_buf_add_char(l->out, '\n');
+        }
+        from = b.to;
+    }
+    ps_buf_add_str(l->out, l->table->n_rows == 0 ? "(no rows)\n" : "");
+}
+
+ps_code ps_write_table_text(const ps_table *table, const ps_text_style *style, ps_buf *out,
+                            ps_err *err) {
+    layout l = {.table = table, .style = style, .out = out};
+    ps_arena_init(&l.arena);
+    size_t n_cells = table->n_rows * table->n_columns;
+    l.looks = ps_arena_alloc(&l.arena, (table->n_columns + 1) * sizeof *l.looks);
+    l.texts = ps_arena_alloc(&l.arena, (n_cells + 1) * sizeof *l.texts);
+    bool ok = l.looks != NULL && l.texts != NULL && make_texts(&l);
+    if (ok) {
+        put_table(&l);
+    }
+    ps_arena_fini(&l.arena);
+    return ok && !l.failed && ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
+}
