@@ -14,8 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "read/readers.h"
 #include "read/events/trace_events.h"
+#include "read/readers.h"
 
 enum { MAX_FILES = 16, POLL_NS = 2000000 };
 

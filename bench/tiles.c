@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/rng.h"
-#include "serve/rank/loaded.h"
 #include "serve/http/server.h"
+#include "serve/rank/loaded.h"
 #include "serve/rank/store.h"
 
 enum { DEFAULT_SLICES = 5000000, ASKS = 5000 };

@@ -28,7 +28,7 @@ struct ps_ahead {
     ps_err err;
 };
 
-static void *work(void *arg) {
+static void *ahead_work(void *arg) {
     ps_ahead *a = arg;
     (void)pthread_mutex_lock(&a->lock);
     while (!a->stop && !a->ended) {
@@ -75,7 +75,7 @@ ps_ahead *ps_ahead_new(ps_ahead_fill *fill, void *context) {
         a->ring[i].bytes = ps_alloc(PIECE_BYTES);
         ok = ok && a->ring[i].bytes != NULL;
     }
-    if (!ok || pthread_create(&a->thread, NULL, work, a) != 0) {
+    if (!ok || pthread_create(&a->thread, NULL, ahead_work, a) != 0) {
         free_all(a);
         return NULL;
     }
@@ -104,7 +104,7 @@ static piece *wait_for_piece(ps_ahead *a) {
     return p;
 }
 
-static void release(ps_ahead *a) {
+static void release_ahead(ps_ahead *a) {
     (void)pthread_mutex_lock(&a->lock);
     a->first = (a->first + 1) % N_PIECES;
     a->n--;
@@ -131,7 +131,7 @@ ps_code ps_ahead_read(ps_ahead *a, uint8_t *out, size_t cap, size_t *n, ps_err *
         p->at += take;
         *n += take;
         if (p->at == p->n) {
-            release(a);
+            release_ahead(a);
         }
     }
     return PS_OK;

@@ -91,14 +91,14 @@ void ps_buf_add_fixed(ps_buf *b, double value, unsigned decimals) {
     }
 }
 
-static bool is_plain(unsigned char c) {
+static bool is_buf_plain(unsigned char c) {
     static const uint64_t PLAIN[4] = {~UINT64_C(0) << 0x20 & ~(UINT64_C(1) << '"'),
                                       ~(UINT64_C(1) << ('\\' - 64))};
     return (PLAIN[c >> 6] >> (c & 63) & 1) != 0;
 }
 
 /* The high bit of some byte is set when one of them may be below `low`. */
-static uint64_t below(uint64_t word, unsigned char low) {
+static uint64_t buf_below(uint64_t word, unsigned char low) {
     return (word - UINT64_C(0x0101010101010101) * low) & ~word;
 }
 
@@ -107,8 +107,8 @@ static bool all_plain(const char *s) {
     const uint64_t ones = UINT64_C(0x0101010101010101);
     uint64_t word = 0;
     memcpy(&word, s, sizeof word);
-    uint64_t odd =
-        word | below(word, 0x20) | below(word ^ ones * '"', 1) | below(word ^ ones * '\\', 1);
+    uint64_t odd = word | buf_below(word, 0x20) | buf_below(word ^ ones * '"', 1) |
+                   buf_below(word ^ ones * '\\', 1);
     return (odd & ones << 7) == 0;
 }
 
@@ -121,7 +121,7 @@ static size_t n_plain(const char *s, size_t n) {
     if (n >= 8 && n - i < 8 && all_plain(s + n - 8)) {
         return n;
     }
-    while (i < n && is_plain((unsigned char)s[i])) {
+    while (i < n && is_buf_plain((unsigned char)s[i])) {
         i++;
     }
     return i;

@@ -60,7 +60,7 @@ bool ps_is_readonly(const char *path) {
     return (st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0 || access(path, W_OK) != 0;
 }
 
-static int compare_names(const void *a, const void *b) {
+static int compare_fs_names(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
@@ -88,7 +88,7 @@ ps_code ps_list_dir(const char *path, ps_arena *arena, const char ***names, size
     }
     (void)closedir(dir);
     if (code == PS_OK && *n > 0) {
-        qsort(list, *n, sizeof *list, compare_names);
+        qsort(list, *n, sizeof *list, compare_fs_names);
         *names = ps_arena_alloc(arena, *n * sizeof **names);
         if (*names != NULL) {
             memcpy(*names, list, *n * sizeof *list);
@@ -159,7 +159,7 @@ ps_code ps_read_file(const char *path, size_t max_bytes, ps_buf *out, ps_err *er
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }
 
-static bool write_all(int fd, const char *bytes, size_t n) {
+static bool write_all_fs(int fd, const char *bytes, size_t n) {
     while (n > 0) {
         ssize_t put = write(fd, bytes, n);
         if (put < 0 && errno == EINTR) {
@@ -205,7 +205,7 @@ ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err
         code =
             errno == ENOMEM ? ps_fail_nomem(err) : fail_errno(err, path, "cannot create the file");
     } else {
-        bool wrote = write_all(fd, bytes, n);
+        bool wrote = write_all_fs(fd, bytes, n);
         if (!wrote) {
             code = fail_errno(err, path, "cannot write the file");
         }

@@ -11,7 +11,8 @@ void ps_idmap_fini(ps_idmap *m) {
     ps_idmap_init(m);
 }
 
-static ps_idmap_slot *slot_of(ps_idmap_slot *slots, size_t n_slots, uint64_t key, uint64_t seed) {
+static ps_idmap_slot *idmap_slot_of(ps_idmap_slot *slots, size_t n_slots, uint64_t key,
+                                    uint64_t seed) {
     size_t mask = n_slots - 1;
     size_t i = (size_t)ps_hash_u64_seeded(key, seed) & mask;
     while (slots[i].value != PS_IDMAP_NONE && slots[i].key != key) {
@@ -20,7 +21,7 @@ static ps_idmap_slot *slot_of(ps_idmap_slot *slots, size_t n_slots, uint64_t key
     return &slots[i];
 }
 
-static bool grow(ps_idmap *m) {
+static bool grow_idmap(ps_idmap *m) {
     size_t n_slots = m->n_slots > 0 ? m->n_slots * 2 : 64;
     ps_idmap_slot *slots = ps_realloc_array(NULL, n_slots, sizeof *slots);
     if (slots == NULL) {
@@ -31,7 +32,7 @@ static bool grow(ps_idmap *m) {
     }
     for (size_t i = 0; i < m->n_slots; i++) {
         if (m->slots[i].value != PS_IDMAP_NONE) {
-            *slot_of(slots, n_slots, m->slots[i].key, m->seed) = m->slots[i];
+            *idmap_slot_of(slots, n_slots, m->slots[i].key, m->seed) = m->slots[i];
         }
     }
     ps_free(m->slots);
@@ -41,10 +42,10 @@ static bool grow(ps_idmap *m) {
 }
 
 bool ps_idmap_put(ps_idmap *m, uint64_t key, uint32_t value) {
-    if (m->n * 2 >= m->n_slots && !grow(m)) {
+    if (m->n * 2 >= m->n_slots && !grow_idmap(m)) {
         return false;
     }
-    ps_idmap_slot *slot = slot_of(m->slots, m->n_slots, key, m->seed);
+    ps_idmap_slot *slot = idmap_slot_of(m->slots, m->n_slots, key, m->seed);
     if (slot->value == PS_IDMAP_NONE) {
         m->n++;
         m->min_key = key < m->min_key ? key : m->min_key;

@@ -37,8 +37,8 @@ bool ps_inflate_may_end(const ps_inflate *z) {
 }
 
 /* Gives the decoder the bytes [in, in + n). */
-static ps_inflate_end decode(ps_inflate *z, const uint8_t *in, size_t n, size_t *n_left,
-                             uint8_t **out, size_t *n_out) {
+static ps_inflate_end decode_inflate(ps_inflate *z, const uint8_t *in, size_t n, size_t *n_left,
+                                     uint8_t **out, size_t *n_out) {
     enum { MOST = 1 << 30 };
     size_t n_in = n < MOST ? n : MOST;
     size_t room = *n_out < MOST ? *n_out : MOST;
@@ -70,7 +70,7 @@ ps_inflate_end ps_inflate_run(ps_inflate *z, const uint8_t **in, size_t *n_in, u
             if (++z->n_magic == 2) {
                 size_t n_left = 0;
                 begin_member(z);
-                if (decode(z, MAGIC, 2, &n_left, out, n_out) == PS_INFLATE_DAMAGED) {
+                if (decode_inflate(z, MAGIC, 2, &n_left, out, n_out) == PS_INFLATE_DAMAGED) {
                     return PS_INFLATE_DAMAGED;
                 }
             }
@@ -79,7 +79,7 @@ ps_inflate_end ps_inflate_run(ps_inflate *z, const uint8_t **in, size_t *n_in, u
             return PS_INFLATE_GOES_ON;
         }
         size_t n_left = 0;
-        ps_inflate_end end = decode(z, *in, *n_in, &n_left, out, n_out);
+        ps_inflate_end end = decode_inflate(z, *in, *n_in, &n_left, out, n_out);
         *in += *n_in - n_left;
         *n_in = n_left;
         if (end != PS_INFLATE_GOES_ON || !z->between) {

@@ -122,7 +122,7 @@ static ps_code read_gzip(ps_input *in, uint8_t *out, size_t cap, size_t *n, ps_e
 }
 
 /* Looks at the first bytes and prepares for gzip. */
-static ps_code recognise(ps_input *in, ps_err *err) {
+static ps_code input_recognise(ps_input *in, ps_err *err) {
     size_t n = 0;
     ps_code code = read_source(in, in->head, sizeof in->head, &n, err);
     in->n_head = n;
@@ -183,7 +183,7 @@ ps_input *ps_input_open(const char *path, ps_err *err) {
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
         in->file_bytes = (uint64_t)st.st_size;
     }
-    if (recognise(in, err) != PS_OK) {
+    if (input_recognise(in, err) != PS_OK) {
         ps_input_close(in);
         return NULL;
     }
@@ -196,7 +196,7 @@ ps_input *ps_input_of_memory(const void *bytes, size_t n, ps_err *err) {
         in->memory = bytes;
         in->n_memory = n;
         in->file_bytes = n;
-        if (recognise(in, err) != PS_OK) {
+        if (input_recognise(in, err) != PS_OK) {
             ps_input_close(in);
             return NULL;
         }

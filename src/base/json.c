@@ -7,13 +7,13 @@
 
 /* --- words and numbers ------------------------------------------------------------------------------- */
 
-static bool is_digit(char c) {
+static bool is_json_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
 static size_t n_digits(const char *s, size_t n) {
     size_t i = 0;
-    while (i < n && is_digit(s[i])) {
+    while (i < n && is_json_digit(s[i])) {
         i++;
     }
     return i;
@@ -41,7 +41,7 @@ static bool split_exponent(const char *s, size_t n, int64_t *out) {
     return true;
 }
 
-static bool split(const char *s, size_t n, decimal *d) {
+static bool split_json(const char *s, size_t n, decimal *d) {
     *d = (decimal){.negative = n > 0 && s[0] == '-'};
     size_t i = d->negative;
     d->whole = s + i;
@@ -83,7 +83,7 @@ ps_json_word ps_json_word_of(const char *s, size_t n) {
     if (n == 4 && memcmp(s, "null", 4) == 0) {
         return PS_JSON_NULL;
     }
-    if (split(s, n, &d)) {
+    if (split_json(s, n, &d)) {
         return PS_JSON_NUMBER;
     }
     size_t sign = n > 0 && (s[0] == '-' || s[0] == '+');
@@ -92,7 +92,7 @@ ps_json_word ps_json_word_of(const char *s, size_t n) {
         return PS_JSON_NOT_A_NUMBER;
     }
     size_t point = sign + (sign < n && s[sign] == '.');
-    return point < n && is_digit(s[point]) ? PS_JSON_BAD_NUMBER : PS_JSON_NO_WORD;
+    return point < n && is_json_digit(s[point]) ? PS_JSON_BAD_NUMBER : PS_JSON_NO_WORD;
 }
 
 static int digit_at(const decimal *d, size_t i) {
@@ -112,7 +112,7 @@ bool ps_json_scaled(const char *s, size_t n, int shift, int64_t *out, bool *roun
     decimal d;
     *rounded = false;
     *out = 0;
-    if (!split(s, n, &d)) {
+    if (!split_json(s, n, &d)) {
         return false;
     }
     if (is_zero(&d)) {
@@ -185,7 +185,7 @@ static bool hex4(const char *s, size_t n, uint32_t *out) {
     for (size_t i = 0; i < 4; i++) {
         char c = i < n ? s[i] : '\0';
         char lower = (char)(c | 0x20);
-        if (is_digit(c)) {
+        if (is_json_digit(c)) {
             value = value << 4 | (uint32_t)(c - '0');
         } else if (lower >= 'a' && lower <= 'f') {
             value = value << 4 | (uint32_t)(lower - 'a' + 10);
@@ -198,7 +198,8 @@ static bool hex4(const char *s, size_t n, uint32_t *out) {
 }
 
 /* \uXXXX at s, with its partner when it is the first of a surrogate pair. Returns the bytes read, 0 when it is none. */
-static size_t unicode_escape(const char *s, size_t n, char *out, size_t *n_out, unsigned *odd) {
+static size_t json_unicode_escape(const char *s, size_t n, char *out, size_t *n_out,
+                                  unsigned *odd) {
     uint32_t c = 0;
     uint32_t low = 0;
     if (n < 6 || !hex4(s + 2, n - 2, &c)) {
@@ -218,7 +219,7 @@ static size_t unicode_escape(const char *s, size_t n, char *out, size_t *n_out, 
 }
 
 /* Bytes read of the escape at s, whose first byte is a backslash. */
-static size_t escape(const char *s, size_t n, char *out, size_t *n_out, unsigned *odd) {
+static size_t escape_json(const char *s, size_t n, char *out, size_t *n_out, unsigned *odd) {
     static const char FROM[] = "\"\\/bfnrt";
     static const char TO[] = "\"\\/\b\f\n\r\t";
     char c = n > 1 ? s[1] : '\0';
@@ -227,7 +228,7 @@ static size_t escape(const char *s, size_t n, char *out, size_t *n_out, unsigned
         out[(*n_out)++] = TO[plain - FROM];
         return 2;
     }
-    size_t read = c == 'u' ? unicode_escape(s, n, out, n_out, odd) : 0;
+    size_t read = c == 'u' ? json_unicode_escape(s, n, out, n_out, odd) : 0;
     if (read == 0) {
         out[(*n_out)++] = '\\';
         *odd |= PS_JSON_ODD_ESCAPE;
@@ -237,7 +238,7 @@ static size_t escape(const char *s, size_t n, char *out, size_t *n_out, unsigned
 }
 
 /* Text without backslashes. */
-static size_t copy_text(const char *s, size_t n, char *out, unsigned *odd) {
+static size_t copy_json_text(const char *s, size_t n, char *out, unsigned *odd) {
     if (ps_json_is_utf8(s, n)) {
         memcpy(out, s, n);
         return n;
@@ -264,9 +265,9 @@ size_t ps_json_unescape(const char *raw, size_t n, char *out, unsigned *odd) {
     while (i < n) {
         const char *backslash = memchr(raw + i, '\\', n - i);
         size_t plain = backslash != NULL ? (size_t)(backslash - raw) - i : n - i;
-        n_out += copy_text(raw + i, plain, out + n_out, odd);
+        n_out += copy_json_text(raw + i, plain, out + n_out, odd);
         i += plain;
-        i += i < n ? escape(raw + i, n - i, out, &n_out, odd) : 0;
+        i += i < n ? escape_json(raw + i, n - i, out, &n_out, odd) : 0;
     }
     return n_out;
 }

@@ -16,7 +16,7 @@ typedef struct walk {
     int depth, max_depth;
 } walk;
 
-static void put(walk *w, const char *s, size_t n) {
+static void put_json_tidy(walk *w, const char *s, size_t n) {
     if (w->out != NULL) {
         memcpy(w->out + w->n_out, s, n);
     }
@@ -27,7 +27,7 @@ static void put(walk *w, const char *s, size_t n) {
 static void mend(walk *w, const char *s, unsigned odd) {
     w->is_tidy = false;
     w->odd |= odd;
-    put(w, s, strlen(s));
+    put_json_tidy(w, s, strlen(s));
 }
 
 /* Copies white space; true when something follows. */
@@ -36,7 +36,7 @@ static bool take_space(walk *w) {
     while (w->at < w->end && ps_json_is_space(*w->at)) {
         w->at++;
     }
-    put(w, from, (size_t)(w->at - from));
+    put_json_tidy(w, from, (size_t)(w->at - from));
     return w->at < w->end;
 }
 
@@ -73,21 +73,21 @@ static void take_character(walk *w) {
         (void)snprintf(escape, sizeof escape, "\\u%04x", (unsigned)*s);
         mend(w, escape, 0);
     } else {
-        put(w, s, n);
+        put_json_tidy(w, s, n);
     }
     w->at += n;
 }
 
 /* At its first quote. A stray backslash before the quote that ends the value leaves no end: no JSON. */
 static bool take_string(walk *w) {
-    put(w, w->at++, 1);
+    put_json_tidy(w, w->at++, 1);
     while (w->at < w->end && *w->at != '"') {
         take_character(w);
     }
     if (w->at >= w->end) {
         return false;
     }
-    put(w, w->at++, 1);
+    put_json_tidy(w, w->at++, 1);
     return true;
 }
 
@@ -105,7 +105,7 @@ static bool take_word(walk *w) {
         mend(w, "null", PS_JSON_ODD_NUMBER);
         return true;
     default:
-        put(w, from, n);
+        put_json_tidy(w, from, n);
         return true;
     }
 }
@@ -114,12 +114,12 @@ static bool take_key(walk *w) {
     if (*w->at != '"' || !take_string(w) || !take_space(w) || *w->at != ':') {
         return false;
     }
-    put(w, w->at++, 1);
+    put_json_tidy(w, w->at++, 1);
     return take_space(w);
 }
 
 /* Behind an opening bracket or a comma: the beginning of a value, or the end of the level. */
-static bool take_value(walk *w, bool *is_container) {
+static bool take_json_tidy_value(walk *w, bool *is_container) {
     bool in_object = (w->objects & 1) != 0;
     *is_container = false;
     if (in_object && !take_key(w)) {
@@ -132,7 +132,7 @@ static bool take_value(walk *w, bool *is_container) {
         }
         w->objects = w->objects << 1 | (*w->at == '{');
         w->depth++;
-        put(w, w->at++, 1);
+        put_json_tidy(w, w->at++, 1);
         return true;
     }
     return *w->at == '"' ? take_string(w) : take_word(w);
@@ -152,7 +152,7 @@ static bool take_ends(walk *w, bool *first, bool *comma) {
                 next++;
             }
             if (next < w->end && *next != '}' && *next != ']') {
-                put(w, w->at++, 1);
+                put_json_tidy(w, w->at++, 1);
                 *comma = true;
                 return take_space(w);
             }
@@ -163,7 +163,7 @@ static bool take_ends(walk *w, bool *first, bool *comma) {
         if (c != ((w->objects & 1) != 0 ? '}' : ']')) {
             return *first;
         }
-        put(w, w->at++, 1);
+        put_json_tidy(w, w->at++, 1);
         w->objects >>= 1;
         w->depth--;
         *first = false;
@@ -175,7 +175,8 @@ static bool walk_all(walk *w) {
     bool first = true;
     bool comma = false;
     bool is_container = false;
-    if (w->at == w->end || (*w->at != '{' && *w->at != '[') || !take_value(w, &is_container)) {
+    if (w->at == w->end || (*w->at != '{' && *w->at != '[') ||
+        !take_json_tidy_value(w, &is_container)) {
         return false;
     }
     while (w->depth > 0) {
@@ -183,7 +184,7 @@ static bool walk_all(walk *w) {
         if (!take_ends(w, &first, &comma)) {
             return false;
         }
-        if (w->depth > 0 && ((!comma && !first) || !take_value(w, &is_container))) {
+        if (w->depth > 0 && ((!comma && !first) || !take_json_tidy_value(w, &is_container))) {
             return false;
         }
     }

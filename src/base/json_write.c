@@ -13,7 +13,7 @@ static void ps_json_misuse(ps_json *j) {
 
 /* --- what stands between ---------------------------------------------------------------------------------- */
 
-static void put_line(ps_json *j) {
+static void put_json_write_line(ps_json *j) {
     char *at = ps_buf_room(j->out, (size_t)j->line);
     if (at != NULL) {
         *at++ = '\n';
@@ -35,7 +35,7 @@ static inline void put_separator(ps_json *j) {
         ps_buf_wrote(j->out, j->spaced && j->line == 0 ? 2 * n : n);
     }
     if (j->line != 0) {
-        put_line(j);
+        put_json_write_line(j);
     }
     j->filled |= 1;
 }
@@ -45,7 +45,7 @@ void ps_json_value(ps_json *j) {
     if (j->has_key) {
         j->has_key = false;
         if (j->line != 0) {
-            put_line(j);
+            put_json_write_line(j);
         }
     } else if ((j->objects & 1) != 0 || (j->depth == 0 && (j->filled & 1) != 0)) {
         ps_json_misuse(j);
@@ -136,7 +136,7 @@ void ps_json_close(ps_json *j) {
         return;
     }
     if (j->line != 0) {
-        put_line(j);
+        put_json_write_line(j);
     }
     char *at = ps_buf_room(j->out, 1);
     if (at != NULL) {
@@ -206,7 +206,7 @@ static inline void put_digits(char *at, uint64_t value, unsigned n) {
     }
 }
 
-static uint64_t magnitude(int64_t value) {
+static uint64_t json_write_magnitude(int64_t value) {
     return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
 }
 
@@ -229,7 +229,7 @@ void ps_json_uint(ps_json *j, uint64_t value) {
 }
 
 void ps_json_int(ps_json *j, int64_t value) {
-    put_int(j, magnitude(value), value < 0, 0);
+    put_int(j, json_write_magnitude(value), value < 0, 0);
 }
 
 void ps_json_int_exact(ps_json *j, int64_t value) {
@@ -242,7 +242,7 @@ void ps_json_int_exact(ps_json *j, int64_t value) {
 }
 
 void ps_json_int_text(ps_json *j, int64_t value) {
-    put_int(j, magnitude(value), value < 0, 1);
+    put_int(j, json_write_magnitude(value), value < 0, 1);
 }
 
 /* With `quotes` on both sides, 0 or 1. */
@@ -251,7 +251,7 @@ static void put_us(ps_json *j, int64_t ns, unsigned quotes) {
     if (at == NULL) {
         return;
     }
-    uint64_t size = magnitude(ns);
+    uint64_t size = json_write_magnitude(ns);
     unsigned n = count_digits(size / 1000);
     *at = '"';
     at += quotes;

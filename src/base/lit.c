@@ -19,7 +19,7 @@ typedef struct parser {
 
 static ps_lit *parse_value(parser *p, int depth);
 
-static void *fail_at(parser *p, ps_code code, const char *what) {
+static void *lit_fail_at(parser *p, ps_code code, const char *what) {
     (void)ps_fail(p->err, code, "%s", what);
     if (p->err != NULL) {
         p->err->offset = p->at;
@@ -27,15 +27,15 @@ static void *fail_at(parser *p, ps_code code, const char *what) {
     return NULL;
 }
 
-static void skip_space(parser *p) {
+static void skip_lit_space(parser *p) {
     while (p->at < p->n && (p->text[p->at] == ' ' || p->text[p->at] == '\t' ||
                             p->text[p->at] == '\n' || p->text[p->at] == '\r')) {
         p->at++;
     }
 }
 
-static bool take(parser *p, char c) {
-    skip_space(p);
+static bool take_lit(parser *p, char c) {
+    skip_lit_space(p);
     if (p->at < p->n && p->text[p->at] == c) {
         p->at++;
         return true;
@@ -44,23 +44,23 @@ static bool take(parser *p, char c) {
 }
 
 static bool next_is(parser *p, char c) {
-    skip_space(p);
+    skip_lit_space(p);
     return p->at < p->n && p->text[p->at] == c;
 }
 
 static ps_lit *new_node(parser *p, ps_lit_kind kind) {
     if (p->n_nodes++ >= MAX_NODES) {
-        return fail_at(p, PS_RANGE, "too many values");
+        return lit_fail_at(p, PS_RANGE, "too many values");
     }
     ps_lit *v = ps_arena_alloc(p->arena, sizeof *v);
     if (v == NULL) {
-        return fail_at(p, PS_NOMEM, "out of memory");
+        return lit_fail_at(p, PS_NOMEM, "out of memory");
     }
     *v = (ps_lit){.kind = kind};
     return v;
 }
 
-static int hex_digit(char c) {
+static int lit_hex_digit(char c) {
     if (c >= '0' && c <= '9') {
         return c - '0';
     }
@@ -71,7 +71,7 @@ static int hex_digit(char c) {
 static bool hex_number(const parser *p, size_t at, size_t digits, uint32_t *out) {
     uint32_t value = 0;
     for (size_t i = 0; i < digits; i++) {
-        int d = at + i < p->n ? hex_digit(p->text[at + i]) : -1;
+        int d = at + i < p->n ? lit_hex_digit(p->text[at + i]) : -1;
         if (d < 0) {
             return false;
         }
@@ -83,7 +83,7 @@ static bool hex_number(const parser *p, size_t at, size_t digits, uint32_t *out)
 
 /* \uXXXX, joining a surrogate pair; p->at stands behind "\u". Writes at most 4 bytes, which the six bytes
  * of the escape always have room for. A lone surrogate becomes U+FFFD. */
-static bool unicode_escape(parser *p, char *out, size_t *n_out) {
+static bool lit_unicode_escape(parser *p, char *out, size_t *n_out) {
     uint32_t c = 0;
     if (!hex_number(p, p->at, 4, &c)) {
         return false;
@@ -101,7 +101,7 @@ static bool unicode_escape(parser *p, char *out, size_t *n_out) {
     return true;
 }
 
-static bool escape(parser *p, char *out, size_t *n_out) {
+static bool escape_lit(parser *p, char *out, size_t *n_out) {
     if (p->at >= p->n) {
         return false;
     }
@@ -115,7 +115,7 @@ static bool escape(parser *p, char *out, size_t *n_out) {
         return true;
     }
     if (c == 'u') {
-        return unicode_escape(p, out, n_out);
+        return lit_unicode_escape(p, out, n_out);
     }
     if (c == 'x' && hex_number(p, p->at, 2, &byte)) {
         p->at += 2;
@@ -132,19 +132,19 @@ static char *parse_string(parser *p, char quote, size_t *len) {
         end += p->text[end] == '\\' ? 2 : 1;
     }
     if (end >= p->n) {
-        return fail_at(p, PS_SYNTAX, "string without an end");
+        return lit_fail_at(p, PS_SYNTAX, "string without an end");
     }
     char *out = ps_arena_alloc(p->arena, end - p->at + 1); /* unescaping never lengthens */
     if (out == NULL) {
-        return fail_at(p, PS_NOMEM, "out of memory");
+        return lit_fail_at(p, PS_NOMEM, "out of memory");
     }
     size_t n = 0;
     while (p->at < end) {
         char c = p->text[p->at++];
         if (c != '\\') {
             out[n++] = c;
-        } else if (!escape(p, out, &n)) {
-            return fail_at(p, PS_SYNTAX, "bad escape in a string");
+        } else if (!escape_lit(p, out, &n)) {
+            return lit_fail_at(p, PS_SYNTAX, "bad escape in a string");
         }
     }
     p->at = end + 1;
@@ -179,11 +179,11 @@ static bool skip_number(parser *p) {
     return true;
 }
 
-static ps_lit *parse_number(parser *p) {
+static ps_lit *parse_lit_number(parser *p) {
     size_t start = p->at;
     if (!skip_number(p)) {
         p->at = start;
-        return fail_at(p, PS_SYNTAX, "expected a value");
+        return lit_fail_at(p, PS_SYNTAX, "expected a value");
     }
     ps_lit *v = new_node(p, PS_LIT_NUMBER);
     if (v == NULL) {
@@ -195,7 +195,7 @@ static ps_lit *parse_number(parser *p) {
     }
     v->text = ps_arena_strndup(p->arena, p->text + start, n);
     v->len = n;
-    return v->text != NULL ? v : fail_at(p, PS_NOMEM, "out of memory");
+    return v->text != NULL ? v : lit_fail_at(p, PS_NOMEM, "out of memory");
 }
 
 static ps_lit *parse_word(parser *p) {
@@ -219,27 +219,27 @@ static ps_lit *parse_word(parser *p) {
             return v;
         }
     }
-    return fail_at(p, PS_SYNTAX, "expected a value");
+    return lit_fail_at(p, PS_SYNTAX, "expected a value");
 }
 
 static char *parse_key(parser *p) {
-    skip_space(p);
+    skip_lit_space(p);
     size_t len = 0;
     char quote = p->at < p->n ? p->text[p->at] : '\0';
     if (quote != '"' && quote != '\'') {
-        return fail_at(p, PS_SYNTAX, "expected a key");
+        return lit_fail_at(p, PS_SYNTAX, "expected a key");
     }
     p->at++;
     char *key = parse_string(p, quote, &len);
-    if (key != NULL && !take(p, ':')) {
-        return fail_at(p, PS_SYNTAX, "expected ':' behind a key");
+    if (key != NULL && !take_lit(p, ':')) {
+        return lit_fail_at(p, PS_SYNTAX, "expected ':' behind a key");
     }
     return key;
 }
 
 static ps_lit *parse_members(parser *p, ps_lit_kind kind, char close, int depth) {
     ps_lit *parent = new_node(p, kind);
-    if (parent == NULL || take(p, close)) {
+    if (parent == NULL || take_lit(p, close)) {
         return parent;
     }
     ps_lit **tail = &parent->child;
@@ -248,7 +248,7 @@ static ps_lit *parse_members(parser *p, ps_lit_kind kind, char close, int depth)
         if (kind == PS_LIT_OBJECT && (key = parse_key(p)) == NULL) {
             return NULL;
         }
-        skip_space(p);
+        skip_lit_space(p);
         size_t start = p->at;
         ps_lit *node = parse_value(p, depth + 1);
         if (node == NULL) {
@@ -259,19 +259,20 @@ static ps_lit *parse_members(parser *p, ps_lit_kind kind, char close, int depth)
         node->source_len = p->at - start;
         *tail = node;
         tail = &node->next;
-    } while (take(p, ',') && !(close == ')' && next_is(p, close))); /* ('alone',) */
-    return take(p, close) ? parent : fail_at(p, PS_SYNTAX, "expected ',' or a closing bracket");
+    } while (take_lit(p, ',') && !(close == ')' && next_is(p, close))); /* ('alone',) */
+    return take_lit(p, close) ? parent
+                              : lit_fail_at(p, PS_SYNTAX, "expected ',' or a closing bracket");
 }
 
 static ps_lit *parse_value(parser *p, int depth) {
-    skip_space(p);
+    skip_lit_space(p);
     if (p->at >= p->n) {
-        return fail_at(p, PS_SYNTAX, "unexpected end");
+        return lit_fail_at(p, PS_SYNTAX, "unexpected end");
     }
     char c = p->text[p->at];
     if (c == '{' || c == '[' || c == '(') {
         if (depth >= MAX_DEPTH) {
-            return fail_at(p, PS_RANGE, "nested too deeply");
+            return lit_fail_at(p, PS_RANGE, "nested too deeply");
         }
         p->at++;
         return c == '{' ? parse_members(p, PS_LIT_OBJECT, '}', depth)
@@ -287,15 +288,15 @@ static ps_lit *parse_value(parser *p, int depth) {
     }
     bool digit_follows =
         c == '-' && p->at + 1 < p->n && p->text[p->at + 1] >= '0' && p->text[p->at + 1] <= '9';
-    return digit_follows || (c >= '0' && c <= '9') ? parse_number(p) : parse_word(p);
+    return digit_follows || (c >= '0' && c <= '9') ? parse_lit_number(p) : parse_word(p);
 }
 
 const ps_lit *ps_lit_parse(ps_arena *arena, const char *text, size_t n, ps_err *err) {
     parser p = {.arena = arena, .text = text, .n = n, .err = err};
     const ps_lit *v = parse_value(&p, 0);
-    skip_space(&p);
+    skip_lit_space(&p);
     if (v != NULL && p.at < n) {
-        return fail_at(&p, PS_SYNTAX, "text behind the end of the document");
+        return lit_fail_at(&p, PS_SYNTAX, "text behind the end of the document");
     }
     return v;
 }

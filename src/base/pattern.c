@@ -65,17 +65,17 @@ static void set_range(byte_set *s, unsigned from, unsigned to) {
     }
 }
 
-static unsigned char lower(unsigned char c) {
+static unsigned char pattern_lower(unsigned char c) {
     return c >= 'A' && c <= 'Z' ? (unsigned char)(c + 32) : c;
 }
 
-static bool is_digit(unsigned char c) {
+static bool is_pattern_digit(unsigned char c) {
     return c >= '0' && c <= '9';
 }
 
-static bool is_word(unsigned char c) {
-    unsigned char l = lower(c);
-    return (l >= 'a' && l <= 'z') || is_digit(c) || c == '_' || c >= 0x80;
+static bool is_pattern_word(unsigned char c) {
+    unsigned char l = pattern_lower(c);
+    return (l >= 'a' && l <= 'z') || is_pattern_digit(c) || c == '_' || c >= 0x80;
 }
 
 /* Bytes of the character that begins at s, at least 1 of n > 0; what is no UTF-8 is a character of one byte. */
@@ -145,9 +145,9 @@ static bool append_set(parser *c, byte_set set) {
     if ((p->how & PS_PATTERN_CASE) == 0) {
         for (unsigned k = 'A'; k <= 'Z'; k++) {
             unsigned char u = (unsigned char)k;
-            if (set_has(&set, u) || set_has(&set, lower(u))) {
+            if (set_has(&set, u) || set_has(&set, pattern_lower(u))) {
                 set_add(&set, u);
-                set_add(&set, lower(u));
+                set_add(&set, pattern_lower(u));
             }
         }
     }
@@ -260,15 +260,16 @@ static bool parse_escape(parser *c) {
     bool ok = true;
     if (letter_set(letter, &set)) {
         ok = append_set(c, set);
-    } else if (letter_set((char)lower((unsigned char)letter), &set)) {
+    } else if (letter_set((char)pattern_lower((unsigned char)letter), &set)) {
         ok = append_set_or_wide(c, inverse(set));
     } else if (letter == 'b') {
         ok = append(c, OP_EDGE, 0, 0);
     } else if (letter == 'n' || letter == 't') {
         ok = append_bytes(c, letter == 'n' ? "\n" : "\t", 1);
-    } else if (is_word((unsigned char)letter)) {
-        return wrong(c, is_digit((unsigned char)letter) ? "references back are not known here"
-                                                        : "this letter means nothing after \\");
+    } else if (is_pattern_word((unsigned char)letter)) {
+        return wrong(c, is_pattern_digit((unsigned char)letter)
+                            ? "references back are not known here"
+                            : "this letter means nothing after \\");
     } else {
         ok = append_bytes(c, &letter, 1);
     }
@@ -320,7 +321,7 @@ static bool parse_member(parser *c, brackets *b) {
         c->at += 2;
         return true;
     }
-    bool is_escaped = left >= 2 && s[0] == '\\' && !is_word((unsigned char)s[1]);
+    bool is_escaped = left >= 2 && s[0] == '\\' && !is_pattern_word((unsigned char)s[1]);
     c->at += is_escaped;
     s += is_escaped;
     size_t n = char_len(s, c->n - c->at);
@@ -355,9 +356,9 @@ static bool append_brackets(parser *c, const brackets *b) {
         if ((c->p->how & PS_PATTERN_CASE) == 0) { /* neither of them */
             for (unsigned k = 'A'; k <= 'Z'; k++) {
                 unsigned char u = (unsigned char)k;
-                if (set_has(&set, u) || set_has(&set, lower(u))) {
+                if (set_has(&set, u) || set_has(&set, pattern_lower(u))) {
                     set_add(&set, u);
-                    set_add(&set, lower(u));
+                    set_add(&set, pattern_lower(u));
                 }
             }
         }
@@ -456,10 +457,10 @@ static bool repeat_any(parser *c, size_t begin) {
     return insert(c, begin, OP_FORK, 1, n + 2) && append(c, OP_JUMP, -(n + 1), 0);
 }
 
-static bool parse_number(parser *c, size_t *out) {
+static bool parse_pattern_number(parser *c, size_t *out) {
     size_t begin = c->at;
     *out = 0;
-    while (c->at < c->n && is_digit((unsigned char)c->text[c->at]) && *out <= MAX_REPEAT) {
+    while (c->at < c->n && is_pattern_digit((unsigned char)c->text[c->at]) && *out <= MAX_REPEAT) {
         *out = *out * 10 + (size_t)(c->text[c->at++] - '0');
     }
     return c->at > begin;
@@ -470,10 +471,10 @@ static bool parse_count(parser *c, size_t begin) {
     c->at++;
     size_t least = 0;
     size_t most = 0;
-    bool has_least = parse_number(c, &least);
+    bool has_least = parse_pattern_number(c, &least);
     bool has_comma = c->at < c->n && c->text[c->at] == ',';
     c->at += has_comma;
-    bool has_most = has_comma ? parse_number(c, &most) : false;
+    bool has_most = has_comma ? parse_pattern_number(c, &most) : false;
     most = has_comma ? most : least;
     if (c->at >= c->n || c->text[c->at] != '}' || (!has_least && !has_most) || least > MAX_REPEAT ||
         most > MAX_REPEAT || ((has_most || !has_comma) && most < least)) {
@@ -561,14 +562,14 @@ static bool parse_ways(parser *c) {
 /* --- looking -------------------------------------------------------------------------------------------------- */
 
 static bool edge_at(const char *s, size_t n, size_t at) {
-    bool before = at > 0 && is_word((unsigned char)s[at - 1]);
-    bool after = at < n && is_word((unsigned char)s[at]);
+    bool before = at > 0 && is_pattern_word((unsigned char)s[at - 1]);
+    bool after = at < n && is_pattern_word((unsigned char)s[at]);
     return before != after;
 }
 
 /* Adds a step and all that it leads to without a byte; true when that is the end. */
-static bool add(ps_pattern *p, uint32_t *list, size_t *n_list, uint32_t from, const char *s,
-                size_t n, size_t at) {
+static bool add_pattern(ps_pattern *p, uint32_t *list, size_t *n_list, uint32_t from, const char *s,
+                        size_t n, size_t at) {
     size_t depth = 0;
     p->stack[depth++] = from;
     while (depth > 0) {
@@ -611,13 +612,13 @@ static bool add(ps_pattern *p, uint32_t *list, size_t *n_list, uint32_t from, co
     return false;
 }
 
-static bool look(ps_pattern *p, const char *s, size_t n) {
+static bool look_pattern(ps_pattern *p, const char *s, size_t n) {
     memset(p->mark, 0, p->n * sizeof *p->mark);
     p->cost += p->n / STEPS_CLEARED_IN_ONE;
     size_t n_now = 0;
     for (size_t at = 0; at <= n; at++) {
         bool may_begin = p->may_be_empty || (at < n && set_has(&p->first, (unsigned char)s[at]));
-        if (may_begin && add(p, p->now, &n_now, 0, s, n, at)) {
+        if (may_begin && add_pattern(p, p->now, &n_now, 0, s, n, at)) {
             return true;
         }
         if (at == n) {
@@ -628,7 +629,7 @@ static bool look(ps_pattern *p, const char *s, size_t n) {
         for (size_t k = 0; k < n_now; k++) {
             uint32_t i = p->now[k];
             if (set_has(&p->sets[p->steps[i].x], (unsigned char)s[at]) &&
-                add(p, p->next, &n_next, i + 1, s, n, at + 1)) {
+                add_pattern(p, p->next, &n_next, i + 1, s, n, at + 1)) {
                 return true;
             }
         }
@@ -650,7 +651,7 @@ static bool is_same(const ps_pattern *p, const char *s) {
         return memcmp(s, p->text, p->n_text) == 0;
     }
     for (size_t i = 0; i < p->n_text; i++) {
-        if (lower((unsigned char)s[i]) != (unsigned char)p->text[i]) {
+        if (pattern_lower((unsigned char)s[i]) != (unsigned char)p->text[i]) {
             return false;
         }
     }
@@ -673,7 +674,7 @@ static bool look_plain(ps_pattern *p, const char *s, size_t n) {
 
 bool ps_pattern_in(ps_pattern *p, const char *s, size_t n) {
     n = n < UINT32_MAX - 2 ? n : UINT32_MAX - 2;
-    return (p->how & PS_PATTERN_REGEX) != 0 ? look(p, s, n) : look_plain(p, s, n);
+    return (p->how & PS_PATTERN_REGEX) != 0 ? look_pattern(p, s, n) : look_plain(p, s, n);
 }
 
 uint64_t ps_pattern_cost(const ps_pattern *p) {
@@ -682,7 +683,7 @@ uint64_t ps_pattern_cost(const ps_pattern *p) {
 
 /* --- all of it ------------------------------------------------------------------------------------------------ */
 
-/* What a match may begin with: as add(), as if every place were right for ^, $ and edges. */
+/* What a match may begin with: as add_pattern(), as if every place were right for ^, $ and edges. */
 static void find_first(ps_pattern *p) {
     size_t depth = 0;
     memset(p->mark, 0, p->n * sizeof *p->mark);
@@ -710,7 +711,7 @@ static void find_first(ps_pattern *p) {
     }
 }
 
-static ps_code compile(ps_pattern *p, const char *text, size_t n, ps_err *err) {
+static ps_code pattern_compile(ps_pattern *p, const char *text, size_t n, ps_err *err) {
     parser c = {.p = p, .text = text, .n = n, .err = err};
     bool is_word_wanted = (p->how & PS_PATTERN_WORD) != 0;
     bool ok = !is_word_wanted || append(&c, OP_EDGE, 0, 0);
@@ -742,13 +743,13 @@ ps_pattern *ps_pattern_new(const char *text, size_t n, unsigned how, ps_err *err
     p->how = how;
     ps_code code = PS_OK;
     if ((how & PS_PATTERN_REGEX) != 0) {
-        code = compile(p, text, n, err);
+        code = pattern_compile(p, text, n, err);
     } else {
         p->text = ps_strndup(text, n);
         p->n_text = n;
         code = p->text != NULL ? PS_OK : ps_fail_nomem(err);
         for (size_t i = 0; code == PS_OK && (how & PS_PATTERN_CASE) == 0 && i < n; i++) {
-            p->text[i] = (char)lower((unsigned char)text[i]);
+            p->text[i] = (char)pattern_lower((unsigned char)text[i]);
         }
     }
     if (code != PS_OK) {

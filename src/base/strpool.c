@@ -50,7 +50,7 @@ static size_t find_slot(const ps_strpool *p, uint32_t hash, const char *s, size_
     return slot;
 }
 
-static bool grow_slots(ps_strpool *p) {
+static bool grow_strpool_slots(ps_strpool *p) {
     size_t n_slots = p->n_slots * 2;
     uint32_t *slots = ps_calloc(n_slots, sizeof *slots);
     if (slots == NULL) {
@@ -92,7 +92,7 @@ ps_str ps_strpool_add(ps_strpool *p, const char *s, size_t n) {
         return PS_STR_NONE;
     }
     if (p->n * 10 >= p->n_slots * 7) {
-        if (!grow_slots(p)) {
+        if (!grow_strpool_slots(p)) {
             return PS_STR_NONE;
         }
         slot = find_slot(p, hash, s, n);

@@ -13,7 +13,7 @@ typedef struct job {
     void *context;
 } job;
 
-static void *work(void *arg) {
+static void *thread_work(void *arg) {
     job *j = arg;
     for (;;) {
         size_t item = atomic_fetch_add(&j->next, 1);
@@ -48,10 +48,10 @@ void ps_parallel(size_t n, size_t n_threads, ps_item_fn *fn, void *context) {
     size_t n_started = 0;
     pthread_t *threads = n_threads > 1 ? ps_calloc(n_threads - 1, sizeof *threads) : NULL;
     while (threads != NULL && n_started + 1 < n_threads &&
-           pthread_create(&threads[n_started], NULL, work, &j) == 0) {
+           pthread_create(&threads[n_started], NULL, thread_work, &j) == 0) {
         n_started++;
     }
-    work(&j);
+    thread_work(&j);
     for (size_t i = 0; i < n_started; i++) {
         (void)pthread_join(threads[i], NULL);
     }

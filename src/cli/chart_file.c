@@ -15,7 +15,7 @@ int ps_cli_check_chart_file(const ps_cli *cli, const char *path) {
         cli, "-o %s: end it in .svg, .html or .json (the text goes to the terminal)", path);
 }
 
-static ps_code render(const char *path, const ps_chart_file *f, ps_buf *out, ps_err *err) {
+static ps_code file_render(const char *path, const ps_chart_file *f, ps_buf *out, ps_err *err) {
     if (ps_ends_with(path, ".json")) {
         ps_chart_json_opts opts = {.step = PS_EVERY_STEP, .pipeline = -1};
         return ps_write_chart_json(f->chart, &opts, out, err);
@@ -33,7 +33,7 @@ int ps_cli_write_chart_file(ps_cli *cli, const char *path, const ps_chart_file *
     ps_buf_init(&out, 0);
     ps_err err = PS_ERR_INIT;
     ps_sink sink = {0};
-    ps_code code = render(path, file, &out, &err);
+    ps_code code = file_render(path, file, &out, &err);
     code = code == PS_OK ? ps_sink_open_file(&sink, path, &err) : code;
     code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, &err) : code;
     code = code == PS_OK ? ps_sink_commit(&sink, &err) : code;

@@ -245,7 +245,7 @@ int ps_cli_put_chart(ps_cli *cli, const ps_chart *chart, int64_t step, int32_t p
 
 /* One message is one line whatever bytes a path or a profile brought along: control characters, which could also
  * steer the terminal, become '?'. */
-static void say(const ps_cli *cli, const char *fmt, va_list ap) {
+static void say_cli(const ps_cli *cli, const char *fmt, va_list ap) {
     char text[2048];
     (void)vsnprintf(text, sizeof text, fmt, ap);
     for (char *p = text; *p != '\0'; p++) {
@@ -263,7 +263,7 @@ void ps_cli_note(const ps_cli *cli, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     if (!cli->quiet) {
-        say(cli, fmt, ap);
+        say_cli(cli, fmt, ap);
     }
     va_end(ap);
 }
@@ -272,7 +272,7 @@ void ps_cli_detail(const ps_cli *cli, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
     if (cli->verbose) {
-        say(cli, fmt, ap);
+        say_cli(cli, fmt, ap);
     }
     va_end(ap);
 }
@@ -280,7 +280,7 @@ void ps_cli_detail(const ps_cli *cli, const char *fmt, ...) {
 void ps_cli_warn(const ps_cli *cli, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    say(cli, fmt, ap);
+    say_cli(cli, fmt, ap);
     va_end(ap);
 }
 
@@ -326,7 +326,7 @@ static int usage_hint(const ps_cli *cli) {
 int ps_cli_usage(const ps_cli *cli, const char *fmt, ...) {
     va_list ap;
     va_start(ap, fmt);
-    say(cli, fmt, ap);
+    say_cli(cli, fmt, ap);
     va_end(ap);
     return usage_hint(cli);
 }

@@ -26,7 +26,7 @@ typedef struct drawing {
 
 /* --- output ------------------------------------------------------------------------------------------------------ */
 
-static int print_text(ps_cli *cli, const drawing *d) {
+static int print_chart_text(ps_cli *cli, const drawing *d) {
     int status = ps_cli_put_chart(cli, d->chart, d->step, d->pipeline);
     if (status == PS_EXIT_OK && d->against != NULL) {
         ps_cli_print(cli, "\n");
@@ -45,7 +45,7 @@ static int print_text(ps_cli *cli, const drawing *d) {
     return status;
 }
 
-static int write_file(ps_cli *cli, const drawing *d, const char *path) {
+static int write_chart_file(ps_cli *cli, const drawing *d, const char *path) {
     const ps_table *tables[PS_MAX_PIPELINE_TABLES];
     size_t n = ps_pipeline_tables(&d->run->results[0], tables);
     ps_chart_file file = {d->chart, d->against, tables, n, d->step, d->pipeline};
@@ -54,7 +54,7 @@ static int write_file(ps_cli *cli, const drawing *d, const char *path) {
 
 /* --- the command ------------------------------------------------------------------------------------------------- */
 
-static bool has_step(const ps_chart *chart, int64_t step) {
+static bool has_chart_step(const ps_chart *chart, int64_t step) {
     for (size_t i = 0; i < chart->n_ops; i++) {
         if (chart->ops[i].step == step) {
             return true;
@@ -63,7 +63,7 @@ static bool has_step(const ps_chart *chart, int64_t step) {
     return false;
 }
 
-static int draw(ps_cli *cli, const ps_run *run) {
+static int draw_chart(ps_cli *cli, const ps_run *run) {
     drawing d = {.run = run, .chart = run->results[0].chart, .pipeline = -1};
     ps_err err = PS_ERR_INIT;
     if (d.chart == NULL || d.chart->n_ops == 0) {
@@ -71,7 +71,7 @@ static int draw(ps_cli *cli, const ps_run *run) {
     }
     d.step = ps_cli_given(cli, "step") ? ps_cli_int(cli, "step") : ps_chart_usual_step(d.chart);
     d.pipeline = ps_cli_given(cli, "pipeline") ? (int32_t)ps_cli_int(cli, "pipeline") : -1;
-    if (!has_step(d.chart, d.step)) {
+    if (!has_chart_step(d.chart, d.step)) {
         return ps_cli_usage(cli, "--step %lld: the chart has no such step (see: pipescope info)",
                             (long long)d.step);
     }
@@ -82,18 +82,18 @@ static int draw(ps_cli *cli, const ps_run *run) {
         return ps_cli_fail(cli, &err);
     }
     const char *path = ps_cli_text(cli, "output");
-    int status = path != NULL ? write_file(cli, &d, path) : print_text(cli, &d);
+    int status = path != NULL ? write_chart_file(cli, &d, path) : print_chart_text(cli, &d);
     ps_chart_free(d.against);
     return status;
 }
 
-static int analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
+static int chart_analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
     ps_err err = PS_ERR_INIT;
     ps_run *run = ps_run_pipeline(cluster, opts, &err);
     if (run == NULL) {
         return ps_cli_fail(cli, &err);
     }
-    int status = draw(cli, run);
+    int status = draw_chart(cli, run);
     ps_report_ranks(cli, run);
     int ranks_status = ps_report_status(run, cluster, NULL);
     ps_run_free(run);
@@ -122,7 +122,7 @@ static int check_rules(ps_cli *cli, ps_analysis_opts *opts) {
     return code == PS_OK ? PS_EXIT_OK : ps_cli_fail(cli, &err);
 }
 
-static int check(ps_cli *cli, ps_run_opts *opts) {
+static int check_chart(ps_cli *cli, ps_run_opts *opts) {
     int status = ps_cli_job(cli, &opts->analysis, "step");
     const char *against = ps_cli_text(cli, "against");
     const char *path = ps_cli_text(cli, "output");
@@ -143,7 +143,7 @@ static int check(ps_cli *cli, ps_run_opts *opts) {
 
 static int run(ps_cli *cli) {
     ps_run_opts opts = {0};
-    int status = check(cli, &opts);
+    int status = check_chart(cli, &opts);
     if (status != PS_EXIT_OK) {
         return status;
     }
@@ -153,7 +153,7 @@ static int run(ps_cli *cli) {
     }
     ps_report_cluster(cli, cluster);
     if (cluster->n_ranks > 0) {
-        status = analyse(cli, cluster, &opts);
+        status = chart_analyse(cli, cluster, &opts);
     } else {
         status = ps_report_no_profile(cli, cluster);
     }

@@ -260,7 +260,7 @@ static ps_cluster *find_ranks(ps_cli *cli, const request *q, bool of_databases, 
     return cluster;
 }
 
-static int run(ps_cli *cli) {
+static int run_cluster(ps_cli *cli) {
     request q = {0};
     int status = parse_request(cli, &q);
     if (status != PS_EXIT_OK) {
@@ -423,5 +423,5 @@ const ps_command ps_command_cluster = {
     .n_options = PS_N(OPTIONS),
     .notes =
         "Exit status: 0 all ranks done, 1 failed, 2 wrong usage or no such path, 3 nothing to analyse, 4 some ranks done.",
-    .run = run,
+    .run = run_cluster,
 };

@@ -8,11 +8,11 @@
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
 #include "run/run.h"
-#include "write/report/comparison.h"
 #include "write/out/sink.h"
+#include "write/report/comparison.h"
 #include "write/table/table_xlsx.h"
 
-static int check_output(ps_cli *cli, const char *path) {
+static int check_compare_output(ps_cli *cli, const char *path) {
     static const char *const ENDS[] = {".txt", ".json", ".xlsx"};
     for (size_t i = 0; path != NULL && i < PS_N(ENDS); i++) {
         if (ps_ends_with(path, ENDS[i])) {
@@ -23,8 +23,8 @@ static int check_output(ps_cli *cli, const char *path) {
                         : ps_cli_usage(cli, "-o %s: end it in .txt, .json or .xlsx", path);
 }
 
-static ps_code render(const ps_comparison *c, const char *path, size_t top, ps_buf *out,
-                      ps_err *err) {
+static ps_code compare_render(const ps_comparison *c, const char *path, size_t top, ps_buf *out,
+                              ps_err *err) {
     if (ps_ends_with(path, ".json")) {
         return ps_write_comparison_json(c, out, err);
     }
@@ -36,7 +36,7 @@ static ps_code store(const ps_comparison *c, const char *path, size_t top, ps_er
     ps_buf out;
     ps_buf_init(&out, 0);
     ps_sink sink = {0};
-    ps_code code = render(c, path, top, &out, err);
+    ps_code code = compare_render(c, path, top, &out, err);
     code = code == PS_OK ? ps_sink_open_file(&sink, path, err) : code;
     code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, err) : code;
     code = code == PS_OK ? ps_sink_commit(&sink, err) : code;
@@ -45,7 +45,7 @@ static ps_code store(const ps_comparison *c, const char *path, size_t top, ps_er
     return code;
 }
 
-static int write_file(ps_cli *cli, const ps_comparison *c, const char *path, size_t top) {
+static int write_compare_file(ps_cli *cli, const ps_comparison *c, const char *path, size_t top) {
     ps_err err = PS_ERR_INIT;
     ps_code code = ps_ends_with(path, ".xlsx")
                        ? ps_write_tables_xlsx((const ps_table *const *)c->tables, c->n_tables, path,
@@ -58,7 +58,7 @@ static int write_file(ps_cli *cli, const ps_comparison *c, const char *path, siz
     return PS_EXIT_OK;
 }
 
-static int print(ps_cli *cli, const ps_comparison *c, size_t top) {
+static int print_compare(ps_cli *cli, const ps_comparison *c, size_t top) {
     ps_buf out;
     ps_buf_init(&out, 0);
     ps_err err = PS_ERR_INIT;
@@ -71,7 +71,7 @@ static int print(ps_cli *cli, const ps_comparison *c, size_t top) {
     return code == PS_OK ? PS_EXIT_OK : ps_cli_fail(cli, &err);
 }
 
-static int show(ps_cli *cli, const ps_run *run) {
+static int show_compare(ps_cli *cli, const ps_run *run) {
     ps_table *tables[64];
     ps_comparison c = {.new_name = ps_cli_positional(cli, 0),
                        .base_name = ps_cli_positional(cli, 1),
@@ -88,10 +88,10 @@ static int show(ps_cli *cli, const ps_run *run) {
     }
     size_t top = (size_t)ps_cli_int(cli, "top_num");
     const char *path = ps_cli_text(cli, "output");
-    return path != NULL ? write_file(cli, &c, path, top) : print(cli, &c, top);
+    return path != NULL ? write_compare_file(cli, &c, path, top) : print_compare(cli, &c, top);
 }
 
-static int compare(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
+static int compare_cmd_compare(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
     ps_err err = PS_ERR_INIT;
     const ps_analysis *analyses[] = {ps_analysis_find("compare")};
     const ps_cluster_rank **ranks = ps_calloc(cluster->n_ranks, sizeof *ranks);
@@ -109,15 +109,15 @@ static int compare(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *op
     if (run == NULL) {
         return ps_cli_fail(cli, &err);
     }
-    int status = show(cli, run);
+    int status = show_compare(cli, run);
     ps_report_ranks(cli, run);
     int ranks_status = ps_report_status(run, cluster, NULL);
     ps_run_free(run);
     return ps_report_shown(status, ranks_status);
 }
 
-static int run(ps_cli *cli) {
-    int status = check_output(cli, ps_cli_text(cli, "output"));
+static int run_compare(ps_cli *cli) {
+    int status = check_compare_output(cli, ps_cli_text(cli, "output"));
     if (status != PS_EXIT_OK) {
         return status;
     }
@@ -130,8 +130,8 @@ static int run(ps_cli *cli) {
         return status;
     }
     ps_report_cluster(cli, cluster);
-    status =
-        cluster->n_ranks > 0 ? compare(cli, cluster, &opts) : ps_report_no_profile(cli, cluster);
+    status = cluster->n_ranks > 0 ? compare_cmd_compare(cli, cluster, &opts)
+                                  : ps_report_no_profile(cli, cluster);
     ps_cluster_free(cluster);
     return status;
 }
@@ -174,5 +174,5 @@ const ps_command ps_command_compare = {
     .notes =
         "Each side is a capture of any format, of one rank or many; times are a rank and step. Steps are matched by "
         "their order. A positive loss means that NEW is slower.",
-    .run = run,
+    .run = run_compare,
 };

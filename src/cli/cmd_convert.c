@@ -237,7 +237,7 @@ static void convert_all(conversion *c) {
     ps_progress_end(progress);
 }
 
-static void say_written(const conversion *c) {
+static void say_convert_written(const conversion *c) {
     const ps_trace_written *w = &c->written;
     ps_cli_print(c->cli, "wrote %s: %zu rank%s, %llu slices, %llu flows, %llu counter values\n",
                  c->path, c->n_done, c->n_done == 1 ? "" : "s", (unsigned long long)w->n_slices,
@@ -299,13 +299,13 @@ static int convert(conversion *c) {
     if (ps_trace_writer_commit(c->writer, &c->written, &err) != PS_OK) {
         return ps_cli_fail(c->cli, &err);
     }
-    say_written(c);
+    say_convert_written(c);
     return exit_status(c);
 }
 
 /* --- the command --------------------------------------------------------------------------------------- */
 
-static int check_output(const ps_cli *cli) {
+static int check_convert_output(const ps_cli *cli) {
     const char *path = ps_cli_text(cli, "output");
     ps_buf endings;
     ps_buf_init(&endings, 0);
@@ -320,8 +320,8 @@ static int check_output(const ps_cli *cli) {
     return status;
 }
 
-static int run(ps_cli *cli) {
-    int status = check_output(cli);
+static int run_convert(ps_cli *cli) {
+    int status = check_convert_output(cli);
     if (status != PS_EXIT_OK) {
         return status;
     }
@@ -385,5 +385,5 @@ const ps_command ps_command_convert = {
     .notes =
         "All ranks below the given files and folders go into one file, in rank order, each with "
         "processes of its own. docs/commands/convert.md says what each format keeps.",
-    .run = run,
+    .run = run_convert,
 };

@@ -5,7 +5,7 @@
 static const ps_column COLUMNS[] = {{.name = "format", .type = PS_COL_TEXT},
                                     {.name = "what it is", .type = PS_COL_TEXT}};
 
-static int run(ps_cli *cli) {
+static int run_format(ps_cli *cli) {
     ps_table *t = ps_table_new("formats", "", COLUMNS, PS_N(COLUMNS));
     bool ok = t != NULL;
     for (const ps_reader *const *r = ps_readers(); ok && *r != NULL; r++) {
@@ -30,5 +30,5 @@ const ps_command ps_command_formats = {
     .name = "formats",
     .summary = "the profile formats that are read",
     .usage = "",
-    .run = run,
+    .run = run_format,
 };

@@ -1,7 +1,7 @@
 /* pipescope help [COMMAND] */
 #include "cli/cli.h"
 
-static int run(ps_cli *cli) {
+static int run_help(ps_cli *cli) {
     const char *name = ps_cli_positional(cli, 0);
     const ps_command *command = name != NULL ? ps_command_find(name) : NULL;
     if (name != NULL && command == NULL) {
@@ -22,5 +22,5 @@ const ps_command ps_command_help = {
     .usage = "[COMMAND]",
     .positional = "COMMAND",
     .max_positionals = 1,
-    .run = run,
+    .run = run_help,
 };

@@ -16,12 +16,12 @@
 
 /* --- what a database may lack -------------------------------------------------------------------------------- */
 
-static int64_t rows_of(const ps_inventory *inv, const char *table) {
+static int64_t info_rows_of(const ps_inventory *inv, const char *table) {
     const ps_named *item = ps_named_find(&inv->tables, table);
     return item != NULL ? item->count : -1;
 }
 
-static void add_sentence(ps_buf *out, const char *text) {
+static void add_info_sentence(ps_buf *out, const char *text) {
     ps_buf_addf(out, "%s%s", out->len > 0 ? "; " : "", text);
 }
 
@@ -39,18 +39,18 @@ static void missing_of_timeline(const ps_inventory *inv, ps_buf *out) {
     }
     const ps_named *files = ps_named_find(&inv->facts, PS_FACT_MISSING);
     if (files != NULL) {
-        add_sentence(out, files->text);
+        add_info_sentence(out, files->text);
     }
     if (inv->n_steps == 0) {
-        add_sentence(out, "no steps: told apart by repetition");
+        add_info_sentence(out, "no steps: told apart by repetition");
     }
     if (on_device == 0) {
-        add_sentence(out, "no device work: charts show host times");
+        add_info_sentence(out, "no device work: charts show host times");
     } else if (n[PS_SLICE_JOB] == 0 && inv->flows.n == 0) {
-        add_sentence(out, "no links from calls to kernels: host ranges cannot be projected");
+        add_info_sentence(out, "no links from calls to kernels: host ranges cannot be projected");
     }
     if (n[PS_SLICE_JOB] + n[PS_SLICE_MARK_HOST] + n[PS_SLICE_ANNOTATION] == 0) {
-        add_sentence(out, "no named ranges: a chart has nothing to label");
+        add_info_sentence(out, "no named ranges: a chart has nothing to label");
     }
 }
 
@@ -70,8 +70,8 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
         missing_of_timeline(inv, out);
         return;
     }
-    if (rows_of(inv, "TASK") < 0 && rows_of(inv, "CommAnalyzerTime") >= 0) {
-        add_sentence(
+    if (info_rows_of(inv, "TASK") < 0 && info_rows_of(inv, "CommAnalyzerTime") >= 0) {
+        add_info_sentence(
             out,
             "no recording (ascend_pytorch_profiler_<rank>.db): only what the profiler computed of steps and "
             "communication");
@@ -80,16 +80,16 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
         /* Operators made of marks need neither table: those whose marks name the peer are paired, too. */
         bool made =
             inv->comm_from_marks != NULL && strncmp(PARTS[i].table, "COMMUNICATION_", 14) == 0;
-        if (rows_of(inv, PARTS[i].table) <= 0 && !made) {
-            add_sentence(out, PARTS[i].text);
+        if (info_rows_of(inv, PARTS[i].table) <= 0 && !made) {
+            add_info_sentence(out, PARTS[i].text);
         }
     }
     if (ps_named_find(&inv->metas, "pp_info") == NULL) {
-        add_sentence(out, "no pp_info metadata: classic labels unless --pp-type is given");
+        add_info_sentence(out, "no pp_info metadata: classic labels unless --pp-type is given");
     }
     if (ps_named_find(&inv->metas, "distributed_args") == NULL &&
         ps_named_find(&inv->metas, "parallel_group_info") == NULL) {
-        add_sentence(out, "no parallel sizes: stages need --pp --tp --cp --dp");
+        add_info_sentence(out, "no parallel sizes: stages need --pp --tp --cp --dp");
     }
 }
 
@@ -168,7 +168,7 @@ static bool add_rank_row(ps_table *t, const ps_info_rank *r) {
 }
 
 /* Prints and frees a table that was filled when `ok`. */
-static int put_table(ps_cli *cli, ps_table *t, bool ok) {
+static int put_info_table(ps_cli *cli, ps_table *t, bool ok) {
     int status = PS_EXIT_FAILED;
     if (ok) {
         status = ps_cli_put_table(cli, t);
@@ -187,7 +187,7 @@ static int print_ranks(ps_cli *cli, const ps_info *info) {
     for (size_t i = 0; ok && i < info->n; i++) {
         ok = add_rank_row(t, &info->ranks[i]);
     }
-    return put_table(cli, t, ok);
+    return put_info_table(cli, t, ok);
 }
 
 /* --- one rank stands for all of its format ------------------------------------------------------------------- */
@@ -224,11 +224,11 @@ static int print_content(ps_cli *cli, const ps_inventory *inv) {
                 add_content(t, "counters", "values", (int64_t)inv->n_counter_values));
     ok = ok && add_contents(t, "side table", &inv->side_tables);
     ok = ok && add_contents(t, "table", &inv->tables);
-    return put_table(cli, t, ok);
+    return put_info_table(cli, t, ok);
 }
 
 /* A line about a text of the profile: nothing in it steers the terminal. */
-static void print_text(ps_cli *cli, const char *key, const char *value) {
+static void print_info_text(ps_cli *cli, const char *key, const char *value) {
     enum { SHOWN_BYTES = 200 };
     ps_arena arena;
     ps_arena_init(&arena);
@@ -264,7 +264,7 @@ static int print_example(ps_cli *cli, const ps_info_rank *r) {
     for (size_t i = 0; i < PS_N(FACTS); i++) {
         const ps_named *item = ps_named_find(&r->inventory->facts, FACTS[i]);
         if (item != NULL) {
-            print_text(cli, FACTS[i], item->text);
+            print_info_text(cli, FACTS[i], item->text);
         }
     }
     if (r->inventory->comm_from_marks != NULL) {
@@ -275,7 +275,7 @@ static int print_example(ps_cli *cli, const ps_info_rank *r) {
     for (size_t i = 0; i < PS_N(KEYS); i++) {
         const ps_named *item = ps_named_find(&r->inventory->metas, KEYS[i]);
         if (item != NULL) {
-            print_text(cli, KEYS[i], item->text);
+            print_info_text(cli, KEYS[i], item->text);
         }
     }
     return status;
@@ -378,7 +378,7 @@ static void print_missing(ps_cli *cli, const ps_info *info) {
 
 /* --- the command --------------------------------------------------------------------------------------------- */
 
-static void read_rank(void *context, size_t i) {
+static void read_info_rank(void *context, size_t i) {
     ps_info *info = context;
     ps_info_rank *r = &info->ranks[i];
     r->inventory = ps_inventory_read(r->rank, ps_threads_each(info->n_threads, info->n));
@@ -393,7 +393,7 @@ static void print_title(ps_cli *cli, const ps_info *info) {
     ps_arena_fini(&arena);
 }
 
-static int show(ps_cli *cli, const ps_info *info) {
+static int show_info(ps_cli *cli, const ps_info *info) {
     if (ps_cli_flag(cli, "json")) {
         return ps_info_put_json(cli, info);
     }
@@ -408,7 +408,7 @@ static int show(ps_cli *cli, const ps_info *info) {
 }
 
 /* What could not be read, and what was odd in the rest. */
-static int report(ps_cli *cli, const ps_info *info) {
+static int report_info(ps_cli *cli, const ps_info *info) {
     size_t n_failed = 0;
     ps_diag *all = ps_calloc(1, sizeof *all);
     for (size_t i = 0; i < info->n; i++) {
@@ -443,9 +443,9 @@ static int inspect(ps_cli *cli, const ps_cluster *c) {
     for (size_t i = 0; i < info.n; i++) {
         info.ranks[i].rank = &c->ranks[i];
     }
-    ps_parallel(info.n, info.n_threads, read_rank, &info);
-    int status = show(cli, &info);
-    int failures = report(cli, &info);
+    ps_parallel(info.n, info.n_threads, read_info_rank, &info);
+    int status = show_info(cli, &info);
+    int failures = report_info(cli, &info);
     for (size_t i = 0; i < info.n; i++) {
         ps_inventory_free(info.ranks[i].inventory);
     }
@@ -455,7 +455,7 @@ static int inspect(ps_cli *cli, const ps_cluster *c) {
     return status != PS_EXIT_OK ? status : failures;
 }
 
-static int run(ps_cli *cli) {
+static int run_info(ps_cli *cli) {
     int status = PS_EXIT_OK;
     ps_cluster *c = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
     if (c == NULL) {
@@ -494,5 +494,5 @@ const ps_command ps_command_info = {
     .positional = "PATH",
     .min_positionals = 1,
     .max_positionals = 1,
-    .run = run,
+    .run = run_info,
 };

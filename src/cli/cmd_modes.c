@@ -35,7 +35,7 @@ static void print_mode(ps_cli *cli, const ps_analysis *a, size_t left) {
     ps_buf_fini(&text);
 }
 
-static int run(ps_cli *cli) {
+static int run_mode(ps_cli *cli) {
     size_t left = 0;
     for (const ps_analysis *const *a = ps_analyses(); *a != NULL; a++) {
         size_t n = strlen((*a)->name) + 2;
@@ -58,5 +58,5 @@ const ps_command ps_command_modes = {
     .name = "modes",
     .summary = "the analyses that `cluster -m` knows",
     .usage = "",
-    .run = run,
+    .run = run_mode,
 };

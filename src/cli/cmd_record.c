@@ -174,7 +174,7 @@ static char **command_words(const ps_cli *cli, ps_arena *arena) {
     return words;
 }
 
-static int record(ps_cli *cli, ps_arena *arena) {
+static int record_cmd_record(ps_cli *cli, ps_arena *arena) {
     char library[PATH_MAX];
     char dir[PATH_MAX];
     int status = check_options(cli);
@@ -208,7 +208,7 @@ static int record(ps_cli *cli, ps_arena *arena) {
     return command_status != 0 ? command_status : status;
 }
 
-static int run(ps_cli *cli) {
+static int run_record(ps_cli *cli) {
     bool recovers = ps_cli_given(cli, "recover");
     if (recovers && ps_cli_n_positionals(cli) > 0) {
         return ps_cli_usage(cli, "--recover stands alone; '%s' is one word too many",
@@ -220,7 +220,7 @@ static int run(ps_cli *cli) {
     ps_arena arena;
     ps_arena_init(&arena);
     int status = recovers ? ps_record_recover(cli, ps_cli_text(cli, "recover"), &arena)
-                          : record(cli, &arena);
+                          : record_cmd_record(cli, &arena);
     ps_arena_fini(&arena);
     return status;
 }
@@ -239,5 +239,5 @@ const ps_command ps_command_record = {
         "process gets a folder NAME_TIME_ascend_pt in DIR, which all commands here read. The options "
         "are also environment variables of the program (PIPESCOPE_WINDOW=3:7). Signals are passed on, "
         "and the exit status is the command's. docs/recording.md says more.",
-    .run = run,
+    .run = run_record,
 };

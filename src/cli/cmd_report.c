@@ -13,9 +13,9 @@
 #include "run/cluster.h"
 #include "run/run.h"
 #include "run/run_pipeline.h"
-#include "write/report/report_view.h"
 #include "write/out/sink.h"
 #include "write/out/writers.h"
+#include "write/report/report_view.h"
 
 /* --- thresholds ------------------------------------------------------------------------------------------------------ */
 
@@ -91,7 +91,7 @@ static int list_rules(ps_cli *cli, const double *thresholds) {
 
 /* --- output ------------------------------------------------------------------------------------------------------------ */
 
-static int check_output(ps_cli *cli, const char *path) {
+static int check_report_command_output(ps_cli *cli, const char *path) {
     static const char *const ENDS[] = {".txt", ".json", ".html"};
     for (size_t i = 0; path != NULL && i < PS_N(ENDS); i++) {
         if (ps_ends_with(path, ENDS[i])) {
@@ -102,19 +102,20 @@ static int check_output(ps_cli *cli, const char *path) {
                         : ps_cli_usage(cli, "-o %s: end it in .txt, .json or .html", path);
 }
 
-static ps_code render(const ps_report_view *view, const char *path, ps_buf *out, ps_err *err) {
+static ps_code report_command_render(const ps_report_view *view, const char *path, ps_buf *out,
+                                     ps_err *err) {
     ps_text_style style = {.width = 100, .utf8 = true};
     return ps_ends_with(path, ".json")   ? ps_write_report_json(view, out, err)
            : ps_ends_with(path, ".html") ? ps_write_report_html(view, out, err)
                                          : ps_write_report_text(view, &style, out, err);
 }
 
-static int write_file(ps_cli *cli, const ps_report_view *view, const char *path) {
+static int write_report_command_file(ps_cli *cli, const ps_report_view *view, const char *path) {
     ps_buf out;
     ps_buf_init(&out, 0);
     ps_err err = PS_ERR_INIT;
     ps_sink sink = {0};
-    ps_code code = render(view, path, &out, &err);
+    ps_code code = report_command_render(view, path, &out, &err);
     code = code == PS_OK ? ps_sink_open_file(&sink, path, &err) : code;
     code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, &err) : code;
     code = code == PS_OK ? ps_sink_commit(&sink, &err) : code;
@@ -127,7 +128,7 @@ static int write_file(ps_cli *cli, const ps_report_view *view, const char *path)
     return PS_EXIT_OK;
 }
 
-static int print(ps_cli *cli, const ps_report_view *view) {
+static int print_report_command(ps_cli *cli, const ps_report_view *view) {
     ps_buf out;
     ps_buf_init(&out, 0);
     ps_err err = PS_ERR_INIT;
@@ -168,8 +169,8 @@ static const ps_table *table_of(const ps_result *result, const char *name) {
 }
 
 /* The chart that the report took: the first one that there is. */
-static void add_chart(ps_cli *cli, ps_report_view *view, const ps_run *run,
-                      const ps_cluster *cluster) {
+static void add_report_command_chart(ps_cli *cli, ps_report_view *view, const ps_run *run,
+                                     const ps_cluster *cluster) {
     for (size_t a = 0; a + 1 < run->n_analyses && view->chart == NULL; a++) {
         const ps_result *r = &run->results[a];
         if (r->chart == NULL || r->chart->n_ops == 0) {
@@ -190,7 +191,7 @@ static void add_chart(ps_cli *cli, ps_report_view *view, const ps_run *run,
 }
 
 /* Of a chart those that it has ops of: what is drawn. */
-static bool has_step(const ps_table *steps, const ps_chart *chart, int64_t step) {
+static bool has_report_command_step(const ps_table *steps, const ps_chart *chart, int64_t step) {
     bool found = false;
     for (size_t i = 0; chart != NULL && i < chart->n_ops && !found; i++) {
         found = chart->ops[i].step == step;
@@ -216,7 +217,7 @@ static int say_steps(ps_cli *cli, const ps_table *steps, int64_t step) {
     return PS_EXIT_NOTHING;
 }
 
-static int show(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
+static int show_report_command(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
     const ps_result *result = &run->results[run->n_analyses - 1];
     const char *name = ps_path_base(cluster->root);
     const ps_err *failed = &run->errors[run->n_analyses - 1];
@@ -246,16 +247,18 @@ static int show(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
     view.comm_from_marks = ps_view_text(job, 0, "comm_from_marks");
     view.missing_timeline = ps_view_text(job, 0, "missing_timeline");
     view.n_without_timeline = (size_t)ps_view_int(job, 0, "ranks_without_timeline");
-    add_chart(cli, &view, run, cluster);
-    if (ps_cli_given(cli, "step") && !has_step(steps, view.chart, ps_cli_int(cli, "step"))) {
+    add_report_command_chart(cli, &view, run, cluster);
+    if (ps_cli_given(cli, "step") &&
+        !has_report_command_step(steps, view.chart, ps_cli_int(cli, "step"))) {
         return say_steps(cli, steps, ps_cli_int(cli, "step"));
     }
     const char *path = ps_cli_text(cli, "output");
-    return path != NULL ? write_file(cli, &view, path) : print(cli, &view);
+    return path != NULL ? write_report_command_file(cli, &view, path)
+                        : print_report_command(cli, &view);
 }
 
 /* What only the makers of the chart miss is no news: the report says whether there is a pipeline. */
-static void say_ranks(ps_cli *cli, const ps_run *run, const plan *p) {
+static void say_report_command_ranks(ps_cli *cli, const ps_run *run, const plan *p) {
     bool fine = run->errors[run->n_analyses - 1].code == PS_OK;
     for (size_t r = 0; fine && r < run->n_ranks; r++) {
         ps_rank_report *report = &run->ranks[r];
@@ -268,7 +271,7 @@ static void say_ranks(ps_cli *cli, const ps_run *run, const plan *p) {
     }
 }
 
-static int analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
+static int report_command_analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
     ps_err err = PS_ERR_INIT;
     plan p = plan_for(cluster);
     const ps_cluster_rank **ranks = ps_calloc(cluster->n_ranks, sizeof *ranks);
@@ -285,14 +288,14 @@ static int analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *op
     if (run == NULL) {
         return ps_cli_fail(cli, &err);
     }
-    int status = show(cli, run, cluster);
-    say_ranks(cli, run, &p);
+    int status = show_report_command(cli, run, cluster);
+    say_report_command_ranks(cli, run, &p);
     int ranks_status = ps_report_status(run, cluster, p.optional);
     ps_run_free(run);
     return ps_report_shown(status, ranks_status);
 }
 
-static int run(ps_cli *cli) {
+static int run_report_command(ps_cli *cli) {
     double thresholds[PS_N_RULES];
     ps_run_opts opts = {.export_type = PS_EXPORT_NOTHING,
                         .n_threads = (size_t)ps_cli_int(cli, "jobs")};
@@ -303,7 +306,8 @@ static int run(ps_cli *cli) {
     if (status == PS_EXIT_OK && ps_cli_n_positionals(cli) == 0) {
         status = ps_cli_usage(cli, "PATH is missing");
     }
-    status = status == PS_EXIT_OK ? check_output(cli, ps_cli_text(cli, "output")) : status;
+    status = status == PS_EXIT_OK ? check_report_command_output(cli, ps_cli_text(cli, "output"))
+                                  : status;
     status = status == PS_EXIT_OK ? ps_cli_job(cli, &opts.analysis, "step") : status;
     if (status != PS_EXIT_OK) {
         return status;
@@ -318,8 +322,8 @@ static int run(ps_cli *cli) {
         return status;
     }
     ps_report_cluster(cli, cluster);
-    status =
-        cluster->n_ranks > 0 ? analyse(cli, cluster, &opts) : ps_report_no_profile(cli, cluster);
+    status = cluster->n_ranks > 0 ? report_command_analyse(cli, cluster, &opts)
+                                  : ps_report_no_profile(cli, cluster);
     ps_cluster_free(cluster);
     return status;
 }
@@ -382,5 +386,5 @@ const ps_command ps_command_report = {
     .notes =
         "Reads profiles of any format and never writes to them. Every finding names its figure, its rule with the "
         "threshold, where to look in the trace, and one thing to try.",
-    .run = run,
+    .run = run_report_command,
 };

@@ -40,7 +40,7 @@ static void print_list(ps_cli *cli) {
                       "Draw one: pipescope simulate 1f1b --pp 4 --microbatches 8\n");
 }
 
-static int run(ps_cli *cli) {
+static int run_schedule(ps_cli *cli) {
     ps_err err = PS_ERR_INIT;
     ps_table *table = make_table();
     if (table == NULL) {
@@ -67,5 +67,5 @@ const ps_command ps_command_schedules = {
     .usage = "[--json]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
-    .run = run,
+    .run = run_schedule,
 };

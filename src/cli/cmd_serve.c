@@ -99,7 +99,7 @@ static void stop_signals(sigset_t *set) {
 }
 
 /* Before any thread is started, so that the signals come to the main thread only. One that is ignored (nohup) stays so. */
-static void hold_signals(sigset_t *before) {
+static void hold_serve_signals(sigset_t *before) {
     sigset_t set;
     stop_signals(&set);
     struct sigaction hangup;
@@ -145,7 +145,7 @@ static bool spawn_opener(const char *url, const sigset_t *mask) {
     return ok;
 }
 
-static bool is_set(const char *name) {
+static bool is_serve_set(const char *name) {
     const char *value = getenv(name);
     return value != NULL && *value != '\0';
 }
@@ -153,7 +153,7 @@ static bool is_set(const char *name) {
 static void open_browser(const service *v, const sigset_t *mask) {
     char url[PS_SERVER_URL];
     ps_server_url(v->server, url, sizeof url);
-    if (!is_set("DISPLAY") && !is_set("WAYLAND_DISPLAY")) {
+    if (!is_serve_set("DISPLAY") && !is_serve_set("WAYLAND_DISPLAY")) {
         ps_cli_warn(v->cli,
                     "--open: there is no display here; open the address in a browser "
                     "(through a tunnel: ssh -L %u:127.0.0.1:%u THIS_MACHINE)",
@@ -255,11 +255,11 @@ static void tell_start(const service *v) {
 }
 
 /* Ctrl+C a second time ends at once. */
-static void release_signals(const sigset_t *before) {
+static void release_serve_signals(const sigset_t *before) {
     (void)pthread_sigmask(SIG_SETMASK, before, NULL);
 }
 
-static int start(service *v) {
+static int start_serve(service *v) {
     ps_cli *cli = v->cli;
     ps_server_opts opts = {.host = ps_cli_text(cli, "host"),
                            .port = (uint16_t)ps_cli_int(cli, "port"),
@@ -275,8 +275,8 @@ static int start(service *v) {
     return PS_EXIT_OK;
 }
 
-static int serve(service *v, const sigset_t *mask) {
-    int status = start(v);
+static int cmd_serve_serve(service *v, const sigset_t *mask) {
+    int status = start_serve(v);
     if (status != PS_EXIT_OK) {
         return status;
     }
@@ -285,7 +285,7 @@ static int serve(service *v, const sigset_t *mask) {
         open_browser(v, mask);
     }
     serve_on(v);
-    release_signals(mask);
+    release_serve_signals(mask);
     notify(v, NULL);
     if (!ps_server_stop(v->server) || look_at_ranks(v)) {
         /* A rank is being read or an answer made. Nothing of it is written anywhere, so there is nothing to wait for. */
@@ -295,7 +295,7 @@ static int serve(service *v, const sigset_t *mask) {
     return PS_EXIT_OK;
 }
 
-static int run(ps_cli *cli) {
+static int run_serve(ps_cli *cli) {
     service v = {.cli = cli, .lock = PTHREAD_MUTEX_INITIALIZER};
     ps_store_opts opts;
     int status = store_options(&v, &opts);
@@ -303,7 +303,7 @@ static int run(ps_cli *cli) {
         return status;
     }
     sigset_t before;
-    hold_signals(&before);
+    hold_serve_signals(&before);
     raise_file_limit();
     size_t n = ps_cli_n_positionals(cli);
     const char **paths = ps_calloc(n, sizeof *paths);
@@ -319,7 +319,7 @@ static int run(ps_cli *cli) {
     if (v.store != NULL && v.told == NULL) {
         (void)ps_fail_nomem(&err);
     }
-    status = v.told != NULL ? serve(&v, &before) : ps_cli_fail(cli, &err);
+    status = v.told != NULL ? cmd_serve_serve(&v, &before) : ps_cli_fail(cli, &err);
     ps_store_free(v.store);
     ps_free(v.told);
     ps_free(paths);
@@ -378,5 +378,5 @@ const ps_command ps_command_serve = {
         "Prints the address of the page, with the token that it needs. From another machine: "
         "ssh -L 8686:127.0.0.1:8686 HOST, then the same address. Nothing is written beside the "
         "data. docs/commands/serve.md says more.",
-    .run = run,
+    .run = run_serve,
 };

@@ -284,7 +284,7 @@ static int check_together(const ps_cli *cli, const request *q) {
 }
 
 /* The durations that the ops of the plan have. */
-static int check_times(const ps_cli *cli, const request *q) {
+static int check_simulate_command_times(const ps_cli *cli, const request *q) {
     bool splits = ps_sim_uses(q->plan, PS_OP_BI);
     bool pairs = ps_sim_uses(q->plan, PS_OP_FB);
     if (splits && q->times.b_ns - q->times.w_ns < PS_PROFILE_MIN_OP_NS) {
@@ -405,7 +405,7 @@ static void print_peaks(ps_cli *cli, const ps_lists *lists) {
 }
 
 /* The chart with its bubble: on the terminal, or as a file. */
-static int show(ps_cli *cli, const request *q, ps_chart *chart) {
+static int show_simulate_command(ps_cli *cli, const request *q, ps_chart *chart) {
     ps_err err = PS_ERR_INIT;
     ps_bubble_report report = {0};
     ps_code code = ps_chart_connect(chart, q->plan, &err);
@@ -434,7 +434,7 @@ static int show(ps_cli *cli, const request *q, ps_chart *chart) {
     return status;
 }
 
-static int draw(ps_cli *cli, const request *q) {
+static int draw_simulate_command(ps_cli *cli, const request *q) {
     ps_err err = PS_ERR_INIT;
     int64_t *duration_ns = ps_realloc_array(NULL, q->plan->n_ops, sizeof *duration_ns);
     ps_code code =
@@ -448,7 +448,7 @@ static int draw(ps_cli *cli, const request *q) {
     if (chart == NULL) {
         return fail_or_usage(cli, &err);
     }
-    int status = show(cli, q, chart);
+    int status = show_simulate_command(cli, q, chart);
     ps_chart_free(chart);
     return status;
 }
@@ -511,7 +511,7 @@ static bool is_schedule_file(const char *word) {
     return ps_ends_with(word, ".csv") || ps_is_file(word);
 }
 
-static int run(ps_cli *cli) {
+static int run_simulate_command(ps_cli *cli) {
     const char *word = ps_cli_positional(cli, 0);
     request q = {.word = word, .schedule = ps_schedule_find(word), .times = times_given(cli)};
     if (q.schedule == NULL && !is_schedule_file(word)) {
@@ -519,14 +519,15 @@ static int run(ps_cli *cli) {
     }
     int status = q.schedule != NULL ? plan_schedule(cli, &q) : plan_file(cli, &q);
     if (status == PS_EXIT_OK) {
-        status = check_times(cli, &q);
+        status = check_simulate_command_times(cli, &q);
     }
     const char *path = ps_cli_text(cli, "output");
     if (status == PS_EXIT_OK && path != NULL) {
         status = ps_cli_check_chart_file(cli, path);
     }
     if (status == PS_EXIT_OK) {
-        status = ps_cli_given(cli, "profile") ? write_profile(cli, &q) : draw(cli, &q);
+        status =
+            ps_cli_given(cli, "profile") ? write_profile(cli, &q) : draw_simulate_command(cli, &q);
     }
     ps_sim_plan_free(q.plan);
     return status;
@@ -548,5 +549,5 @@ const ps_command ps_command_simulate = {
         "the schedules; docs/schedules.md tells what they do. FILE.csv is a schedule as "
         "torch.distributed.pipelining writes it, one row of actions such as 0F3 for each device. A profile has one folder a rank with the files of "
         "the Ascend PyTorch profiler.",
-    .run = run,
+    .run = run_simulate_command,
 };

@@ -125,8 +125,8 @@ static const ps_column COLUMNS[] = {
     {.name = "malformed", .type = PS_COL_INT},
     {.name = "bubble", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT}};
 
-static bool add_row(ps_table *t, const ps_paddle_figures *f, const ps_paddle_worker *w,
-                    size_t skip) {
+static bool add_timeline_row(ps_table *t, const ps_paddle_figures *f, const ps_paddle_worker *w,
+                             size_t skip) {
     const ps_diag *d = ps_trace_diag(w->trace);
     const ps_table *runs = ps_trace_side_table(w->trace, PS_PADDLE_RUNS);
     if (!ps_table_add_row(t)) {
@@ -152,12 +152,12 @@ static bool add_row(ps_table *t, const ps_paddle_figures *f, const ps_paddle_wor
     return true;
 }
 
-static int put_summary(ps_cli *cli, const ps_paddle_pipeline *p) {
+static int put_timeline_summary(ps_cli *cli, const ps_paddle_pipeline *p) {
     size_t skip = p->timeline.by_machine ? 0 : 1;
     ps_table *t = ps_table_new("workers", "", COLUMNS + skip, PS_N(COLUMNS) - skip);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < p->timeline.n_workers; i++) {
-        ok = add_row(t, &p->figures[i], &p->timeline.workers[i], skip);
+        ok = add_timeline_row(t, &p->figures[i], &p->timeline.workers[i], skip);
     }
     int status = PS_EXIT_FAILED;
     if (ok) {
@@ -260,7 +260,7 @@ static int make_timeline(ps_cli *cli, ps_paddle_logs *logs, const char *out_dir)
     } else if (ps_make_dirs(out_dir, &err) != PS_OK) { /* before the table, not behind it */
         (void)ps_cli_fail(cli, &err);
     } else {
-        status = put_summary(cli, &p);
+        status = put_timeline_summary(cli, &p);
         ps_cli_print(cli, "\n");
         status = status == PS_EXIT_OK ? write_files(cli, &p, out_dir, n_threads) : status;
         bool is_partial = n_failed > 0 || logs->has_gap;
@@ -271,7 +271,7 @@ static int make_timeline(ps_cli *cli, ps_paddle_logs *logs, const char *out_dir)
     return status;
 }
 
-static int run(ps_cli *cli) {
+static int run_timeline(ps_cli *cli) {
     const char *log_dir = ps_cli_text(cli, "log_dir");
     const char *out_dir = ps_cli_text(cli, "output");
     ps_err err = PS_ERR_INIT;
@@ -346,5 +346,5 @@ const ps_command ps_command_timeline = {
     .max_positionals = 1,
     .notes = "Writes " PS_PADDLE_CHROME_FILE " (chrome://tracing) and " PS_PADDLE_PERFETTO_FILE
              " (ui.perfetto.dev). docs/commands/timeline.md explains every row and field.",
-    .run = run,
+    .run = run_timeline,
 };

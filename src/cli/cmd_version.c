@@ -4,7 +4,7 @@
 #include "base/version.h"
 #include "cli/cli.h"
 
-static int run(ps_cli *cli) {
+static int run_version(ps_cli *cli) {
     ps_cli_print(cli, "pipescope %s (SQLite %s)\n", PS_VERSION, sqlite3_libversion());
     return PS_EXIT_OK;
 }
@@ -13,5 +13,5 @@ const ps_command ps_command_version = {
     .name = "version",
     .summary = "the version of the program and of the SQLite library in use",
     .usage = "",
-    .run = run,
+    .run = run_version,
 };

@@ -4,7 +4,7 @@
 #include "base/json_write.h"
 #include "cli/info.h"
 
-static void add_text(ps_json *j, const char *key, const char *value) {
+static void add_info_json_text(ps_json *j, const char *key, const char *value) {
     ps_json_name(j, key, strlen(key));
     ps_json_str(j, value);
 }
@@ -25,17 +25,17 @@ static void add_list(ps_json *j, const char *key, const ps_named_list *list) {
 }
 
 /* Epochs do not fit a double: as text. */
-static void add_time(ps_json *j, const char *what, const char *edge, int64_t ns) {
+static void add_info_json_time(ps_json *j, const char *what, const char *edge, int64_t ns) {
     char key[32];
     (void)snprintf(key, sizeof key, "%s_%s_ns", what, edge);
     ps_json_name(j, key, strlen(key));
     ps_json_int_text(j, ns);
 }
 
-static void add_span(ps_json *j, const char *what, const ps_span *span) {
+static void add_info_json_span(ps_json *j, const char *what, const ps_span *span) {
     if (span->known) {
-        add_time(j, what, "start", span->start_ns);
-        add_time(j, what, "end", span->end_ns);
+        add_info_json_time(j, what, "start", span->start_ns);
+        add_info_json_time(j, what, "end", span->end_ns);
     }
 }
 
@@ -64,20 +64,20 @@ static void add_oddities(ps_json *j, const ps_diag *d) {
     ps_json_close(j);
 }
 
-static const char *fact(const ps_inventory *inv, const char *name) {
+static const char *info_json_fact(const ps_inventory *inv, const char *name) {
     const ps_named *item = ps_named_find(&inv->facts, name);
     return item != NULL ? item->text : NULL;
 }
 
 static void add_inventory(ps_json *j, const ps_info_rank *r) {
     const ps_inventory *inv = r->inventory;
-    add_span(j, "host", &inv->host);
-    add_span(j, "device", &inv->device);
-    add_text(j, "level", fact(inv, "profiler level"));
-    add_text(j, "device", fact(inv, "device"));
-    add_text(j, "host", fact(inv, "host"));
+    add_info_json_span(j, "host", &inv->host);
+    add_info_json_span(j, "device", &inv->device);
+    add_info_json_text(j, "level", info_json_fact(inv, "profiler level"));
+    add_info_json_text(j, "device", info_json_fact(inv, "device"));
+    add_info_json_text(j, "host", info_json_fact(inv, "host"));
     if (inv->comm_from_marks != NULL) {
-        add_text(j, "comm_from_marks", inv->comm_from_marks);
+        add_info_json_text(j, "comm_from_marks", inv->comm_from_marks);
     }
     ps_json_key(j, "steps");
     ps_json_array(j);
@@ -99,17 +99,17 @@ static void add_inventory(ps_json *j, const ps_info_rank *r) {
     ps_buf lacks;
     ps_buf_init(&lacks, 0);
     ps_info_missing(r, &lacks);
-    add_text(j, "missing", lacks.len > 0 ? ps_buf_str(&lacks) : NULL);
+    add_info_json_text(j, "missing", lacks.len > 0 ? ps_buf_str(&lacks) : NULL);
     ps_buf_fini(&lacks);
 }
 
-static void add_rank(ps_json *j, const ps_info_rank *r) {
+static void add_info_json_rank(ps_json *j, const ps_info_rank *r) {
     ps_json_line(j, 2);
     ps_json_object(j);
     ps_json_key_int(j, "rank", r->rank->rank);
-    add_text(j, "format", ps_cluster_format(r->rank));
-    add_text(j, "profiler", ps_cluster_profiler(r->rank));
-    add_text(j, "file", r->rank->rel_path);
+    add_info_json_text(j, "format", ps_cluster_format(r->rank));
+    add_info_json_text(j, "profiler", ps_cluster_profiler(r->rank));
+    add_info_json_text(j, "file", r->rank->rel_path);
     if (ps_info_was_read(r)) {
         add_inventory(j, r);
         ps_json_close(j);
@@ -119,7 +119,7 @@ static void add_rank(ps_json *j, const ps_info_rank *r) {
     (void)ps_fail_nomem(&nomem);
     char text[1024];
     ps_err_format(r->inventory != NULL ? &r->inventory->err : &nomem, text, sizeof text);
-    add_text(j, "error", text);
+    add_info_json_text(j, "error", text);
     ps_json_close(j);
 }
 
@@ -134,7 +134,7 @@ int ps_info_put_json(ps_cli *cli, const ps_info *info) {
     ps_json_key(&j, "ranks");
     ps_json_array(&j);
     for (size_t i = 0; i < info->n; i++) {
-        add_rank(&j, &info->ranks[i]);
+        add_info_json_rank(&j, &info->ranks[i]);
     }
     ps_json_line(&j, 0);
     ps_json_close(&j);

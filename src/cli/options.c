@@ -14,7 +14,7 @@
 
 /* --- nearest words ----------------------------------------------------------------------------------------- */
 
-static char fold(char c) {
+static char fold_option(char c) {
     if (c == '_') {
         return '-';
     }
@@ -39,10 +39,11 @@ static size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b
     for (size_t i = 1; i <= n_a; i++) {
         row[0] = i;
         for (size_t j = 1; j <= n_b; j++) {
-            char ca = fold(a[i - 1]);
-            char cb = fold(b[j - 1]);
+            char ca = fold_option(a[i - 1]);
+            char cb = fold_option(b[j - 1]);
             row[j] = min3(last[j] + 1, row[j - 1] + 1, last[j - 1] + (ca != cb));
-            bool swapped = i > 1 && j > 1 && ca == fold(b[j - 2]) && fold(a[i - 2]) == cb;
+            bool swapped =
+                i > 1 && j > 1 && ca == fold_option(b[j - 2]) && fold_option(a[i - 2]) == cb;
             if (swapped && before[j - 2] + 1 < row[j]) {
                 row[j] = before[j - 2] + 1;
             }
@@ -99,7 +100,7 @@ static const ps_option *spec_at(const ps_option_spec *spec, size_t i) {
     return i < spec->n_options ? &spec->options[i] : &spec->common[i - spec->n_options];
 }
 
-static bool same_name(const char *name, const char *s, size_t n) {
+static bool option_same_name(const char *name, const char *s, size_t n) {
     if (strlen(name) != n) {
         return false;
     }
@@ -116,7 +117,7 @@ static bool same_name(const char *name, const char *s, size_t n) {
 /* Row of the long name, or n_specs. */
 static size_t find_long(const ps_option_spec *spec, const char *s, size_t n) {
     size_t i = 0;
-    while (i < n_specs(spec) && !same_name(spec_at(spec, i)->name, s, n)) {
+    while (i < n_specs(spec) && !option_same_name(spec_at(spec, i)->name, s, n)) {
         i++;
     }
     return i;
@@ -172,7 +173,7 @@ static ps_code fail_choice(const ps_option *o, const char *text, ps_err *err) {
 
 static ps_code parse_choice(const ps_option *o, const char *text, ps_option_value *v, ps_err *err) {
     for (size_t i = 0; o->choices[i] != NULL; i++) {
-        if (same_name(o->choices[i], text, strlen(text))) {
+        if (option_same_name(o->choices[i], text, strlen(text))) {
             v->text = o->choices[i];
             return PS_OK;
         }
@@ -524,7 +525,7 @@ static void help_line(const ps_option *o, size_t left, size_t width, ps_buf *out
     ps_buf_fini(&text);
 }
 
-static const char *group_of(const ps_option *o) {
+static const char *option_group_of(const ps_option *o) {
     return o->group != NULL ? o->group : "Options";
 }
 
@@ -532,7 +533,7 @@ static const char *group_of(const ps_option *o) {
 static bool is_new_group(const ps_option_spec *spec, size_t row) {
     for (size_t i = 0; i < row; i++) {
         if (!spec_at(spec, i)->hidden &&
-            strcmp(group_of(spec_at(spec, i)), group_of(spec_at(spec, row))) == 0) {
+            strcmp(option_group_of(spec_at(spec, i)), option_group_of(spec_at(spec, row))) == 0) {
             return false;
         }
     }
@@ -545,11 +546,11 @@ void ps_options_help(const ps_option_spec *spec, size_t width, ps_buf *out) {
         if (!is_new_group(spec, g)) {
             continue;
         }
-        const char *group = group_of(spec_at(spec, g));
+        const char *group = option_group_of(spec_at(spec, g));
         ps_buf_addf(out, "\n%s:\n", group);
         for (size_t i = g; i < n_specs(spec); i++) {
             const ps_option *o = spec_at(spec, i);
-            if (!o->hidden && strcmp(group_of(o), group) == 0) {
+            if (!o->hidden && strcmp(option_group_of(o), group) == 0) {
                 help_line(o, left, width, out);
             }
         }

@@ -145,7 +145,7 @@ typedef struct number_span {
     uint64_t least, largest;
 } number_span;
 
-static void widen(number_span *spans, const char *sentence) {
+static void rank_report_widen(number_span *spans, const char *sentence) {
     size_t k = 0;
     for (const char *at = sentence; *at != '\0' && k < MAX_NUMBERS;) {
         size_t n = number_at(sentence, at);
@@ -160,7 +160,7 @@ static void widen(number_span *spans, const char *sentence) {
 }
 
 /* The sentence of rank `first`; where others of the same cause have other numbers, "16 to 32" in place of one. */
-static void add_sentence(ps_buf *out, const ps_run *run, size_t a, size_t first) {
+static void add_rank_report_sentence(ps_buf *out, const ps_run *run, size_t a, size_t first) {
     const char *sentence = run->ranks[first].missing[a];
     number_span spans[MAX_NUMBERS];
     for (size_t i = 0; i < MAX_NUMBERS; i++) {
@@ -169,7 +169,7 @@ static void add_sentence(ps_buf *out, const ps_run *run, size_t a, size_t first)
     for (size_t r = first; r < run->n_ranks; r++) {
         const char *other = run->ranks[r].missing[a];
         if (other != NULL && is_same_cause(other, sentence)) {
-            widen(spans, other);
+            rank_report_widen(spans, other);
         }
     }
     size_t k = 0;
@@ -240,7 +240,7 @@ static void report_nothing(const ps_cli *cli, const ps_run *run, size_t r) {
         report_rank(cli, &run->ranks[r]);
     } else if (first == r) {
         ps_buf_add_str(&who, ": ");
-        add_sentence(&who, run, 0, r);
+        add_rank_report_sentence(&who, run, 0, r);
         ps_cli_warn(cli, "%s", ps_buf_str(&who));
     }
     ps_buf_fini(&who);
@@ -336,7 +336,7 @@ static void report_missing(const ps_cli *cli, const modes *m, size_t a) {
             ps_buf_add_str(&line, ": ");
             (void)name_ranks(&line, run, a, r);
             ps_buf_add_str(&line, ": ");
-            add_sentence(&line, run, a, r);
+            add_rank_report_sentence(&line, run, a, r);
         }
         if (is_news && is_optional(m, a)) {
             ps_cli_note(cli, "%s", ps_buf_str(&line));
@@ -544,7 +544,7 @@ static void add_diag(ps_json *j, const ps_diag *d) {
     ps_json_close(j);
 }
 
-static void add_rank(ps_json *j, const ps_rank_report *r) {
+static void add_rank_report_rank(ps_json *j, const ps_rank_report *r) {
     static const char *const STATUSES[] = {"done", "nothing", "failed"};
     ps_json_line(j, 4);
     ps_json_object(j);
@@ -563,7 +563,8 @@ static void add_rank(ps_json *j, const ps_rank_report *r) {
 }
 
 /* The tables of the cluster that were written, and what their files could not hold. */
-static void add_tables(ps_json *j, const ps_run *run, const ps_analysis *const *analyses) {
+static void add_rank_report_tables(ps_json *j, const ps_run *run,
+                                   const ps_analysis *const *analyses) {
     ps_json_line(j, 2);
     ps_json_key(j, "tables");
     ps_json_array(j);
@@ -592,7 +593,7 @@ static void add_lack(ps_json *j, const ps_run *run, const ps_analysis *analysis,
                      size_t r) {
     ps_buf message;
     ps_buf_init(&message, 0);
-    add_sentence(&message, run, a, r);
+    add_rank_report_sentence(&message, run, a, r);
     ps_json_line(j, 4);
     ps_json_object(j);
     ps_json_key_str(j, "mode", analysis->name);
@@ -652,7 +653,7 @@ static void add_rank_list(ps_json *j, const ps_run *run) {
     ps_json_key(j, "ranks");
     ps_json_array(j);
     for (size_t r = 0; r < run->n_ranks; r++) {
-        add_rank(j, &run->ranks[r]);
+        add_rank_report_rank(j, &run->ranks[r]);
     }
     ps_json_line(j, 2);
     ps_json_close(j);
@@ -691,7 +692,7 @@ ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run
     }
     ps_json_close(&j);
     add_counts(&j, run, cluster);
-    add_tables(&j, run, analyses);
+    add_rank_report_tables(&j, run, analyses);
     add_missing(&j, run, analyses);
     add_baseline(&j, run);
     ps_json_line(&j, 2);

@@ -30,7 +30,7 @@ static const char *const DROP_KEYS[PS_N_DROPS] = {
 
 /* --- names ----------------------------------------------------------------------------------------------------------- */
 
-static int by_name(const void *a, const void *b) {
+static int by_folder_name(const void *a, const void *b) {
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
@@ -41,7 +41,7 @@ ps_code ps_recorded_before(ps_recorded *r, const char *dir, ps_err *err) {
 
 static bool was_before(const ps_recorded *r, const char *name) {
     return r->n_before > 0 &&
-           bsearch(&name, r->before, r->n_before, sizeof *r->before, by_name) != NULL;
+           bsearch(&name, r->before, r->n_before, sizeof *r->before, by_folder_name) != NULL;
 }
 
 /* The file in `dir` whose name begins and ends like this, NULL when there is none. */
@@ -64,7 +64,7 @@ static const char *database_of(ps_recorded *r, const char *path) {
 }
 
 /* "collector": {"launch": ...} of profiler_info[_<rank>].json, "" when it is not there. */
-static const char *launch_of(ps_recorded *r, const char *path) {
+static const char *folder_launch_of(ps_recorded *r, const char *path) {
     enum { MOST_BYTES = 1 << 20 };
     const char *info = file_like(r, path, "profiler_info", ".json");
     ps_buf text;
@@ -81,7 +81,7 @@ static const char *launch_of(ps_recorded *r, const char *path) {
 /* --- what a database says -------------------------------------------------------------------------------------------- */
 
 /* The first column of the first row as a number; `otherwise` when there is none, or no such table. */
-static int64_t number(ps_db *db, const char *sql, int64_t otherwise) {
+static int64_t number_folder(ps_db *db, const char *sql, int64_t otherwise) {
     sqlite3_stmt *s = NULL;
     int64_t value = otherwise;
     if (sqlite3_prepare_v2(ps_db_handle(db), sql, -1, &s, NULL) == SQLITE_OK &&
@@ -93,7 +93,7 @@ static int64_t number(ps_db *db, const char *sql, int64_t otherwise) {
 }
 
 /* A value of META_DATA as a document, NULL when it is not there. */
-static const ps_lit *fact(ps_db *db, ps_arena *arena, const char *name) {
+static const ps_lit *folder_fact(ps_db *db, ps_arena *arena, const char *name) {
     sqlite3_stmt *s = NULL;
     const ps_lit *doc = NULL;
     if (sqlite3_prepare_v2(ps_db_handle(db), "SELECT value FROM META_DATA WHERE name = ?", -1, &s,
@@ -112,27 +112,29 @@ static const ps_lit *fact(ps_db *db, ps_arena *arena, const char *name) {
 
 /* Whichever table has a row knows the process. */
 static int64_t process_of(ps_db *db) {
-    int64_t pid = number(db, "SELECT globalTid >> 32 FROM MSTX_EVENTS LIMIT 1", -1);
-    pid = pid >= 0 ? pid : number(db, "SELECT globalPid FROM TASK LIMIT 1", -1);
-    return pid >= 0 ? pid
-                    : number(db, "SELECT globalTid >> 32 FROM PIPESCOPE_OPEN_RANGES LIMIT 1", -1);
+    int64_t pid = number_folder(db, "SELECT globalTid >> 32 FROM MSTX_EVENTS LIMIT 1", -1);
+    pid = pid >= 0 ? pid : number_folder(db, "SELECT globalPid FROM TASK LIMIT 1", -1);
+    return pid >= 0
+               ? pid
+               : number_folder(db, "SELECT globalTid >> 32 FROM PIPESCOPE_OPEN_RANGES LIMIT 1", -1);
 }
 
 static void count_rows(ps_db *db, ps_recorded_folder *f) {
-    f->rank = number(db, "SELECT rankId FROM RANK_DEVICE_MAP", -1);
+    f->rank = number_folder(db, "SELECT rankId FROM RANK_DEVICE_MAP", -1);
     f->pid = process_of(db);
-    f->n_steps = number(db, "SELECT count(*) FROM STEP_TIME", 0);
-    f->n_open = number(db, "SELECT count(*) FROM PIPESCOPE_OPEN_RANGES", 0);
-    f->n_marks = number(db, "SELECT count(*) FROM MSTX_EVENTS WHERE eventType IN (0, 3)", 0);
-    f->n_ranges = number(db, "SELECT count(*) FROM MSTX_EVENTS WHERE eventType IN (1, 2)", 0);
+    f->n_steps = number_folder(db, "SELECT count(*) FROM STEP_TIME", 0);
+    f->n_open = number_folder(db, "SELECT count(*) FROM PIPESCOPE_OPEN_RANGES", 0);
+    f->n_marks = number_folder(db, "SELECT count(*) FROM MSTX_EVENTS WHERE eventType IN (0, 3)", 0);
+    f->n_ranges =
+        number_folder(db, "SELECT count(*) FROM MSTX_EVENTS WHERE eventType IN (1, 2)", 0);
     f->n_ranges -=
         f->n_steps < f->n_ranges ? f->n_steps : f->n_ranges; /* each step is a range too */
-    f->n_ops = number(db, "SELECT count(*) FROM PYTORCH_API", 0);
-    f->n_device = number(db, "SELECT count(*) FROM TASK", 0);
+    f->n_ops = number_folder(db, "SELECT count(*) FROM PYTORCH_API", 0);
+    f->n_device = number_folder(db, "SELECT count(*) FROM TASK", 0);
 }
 
 static void read_drops(ps_db *db, ps_arena *arena, ps_recorded_folder *f) {
-    const ps_lit *drops = fact(db, arena, "collector.drops");
+    const ps_lit *drops = folder_fact(db, arena, "collector.drops");
     for (unsigned i = 0; i < PS_N_DROPS; i++) {
         (void)ps_lit_int(ps_lit_get(drops, DROP_KEYS[i]), &f->drops[i]);
     }
@@ -151,7 +153,7 @@ static int64_t cost_of(const ps_lit *test, const char *key, int64_t n) {
 
 /* Operators and steps are ranges to the recorder. */
 static void read_overhead(ps_db *db, ps_arena *arena, ps_recorded_folder *f) {
-    const ps_lit *test = fact(db, arena, "collector.overhead_self_test");
+    const ps_lit *test = folder_fact(db, arena, "collector.overhead_self_test");
     f->overhead_ps = cost_of(test, "range_ns", f->n_ranges + f->n_ops + f->n_steps) +
                      cost_of(test, "mark_ns", f->n_marks);
 }
@@ -167,12 +169,12 @@ static void read_database(ps_recorded *r, ps_recorded_folder *f, const char *pat
         return;
     }
     read_drops(db, r->arena, f);
-    const ps_lit *damaged = fact(db, r->arena, "collector.damaged");
+    const ps_lit *damaged = folder_fact(db, r->arena, "collector.damaged");
     const char *first = ps_lit_str(ps_lit_get(damaged, "first"));
     f->damaged_at = first != NULL ? first : "";
     (void)ps_lit_int(ps_lit_get(damaged, "bytes"), &f->damaged_bytes);
-    f->has_stages = fact(db, r->arena, "distributed_args") != NULL ||
-                    fact(db, r->arena, "parallel_group_info") != NULL;
+    f->has_stages = folder_fact(db, r->arena, "distributed_args") != NULL ||
+                    folder_fact(db, r->arena, "parallel_group_info") != NULL;
     count_rows(db, f);
     read_overhead(db, r->arena, f);
     ps_db_close(db);
@@ -215,8 +217,8 @@ static int by_rank(const void *a, const void *b) {
 }
 
 /* One folder. *found: it is of this launch. */
-static ps_code look_at(ps_recorded *r, const char *path, const char *launch,
-                       ps_recorded_folder *out, bool *found, ps_err *err) {
+static ps_code folder_look_at(ps_recorded *r, const char *path, const char *launch,
+                              ps_recorded_folder *out, bool *found, ps_err *err) {
     *found = false;
     if (path == NULL) {
         return ps_fail_nomem(err);
@@ -224,7 +226,7 @@ static ps_code look_at(ps_recorded *r, const char *path, const char *launch,
     const char *database = database_of(r, path);
     if (database != NULL) {
         *out = new_folder(path);
-        out->launch = launch_of(r, path);
+        out->launch = folder_launch_of(r, path);
         *found = same_launch(out->launch, launch);
         if (*found) {
             read_database(r, out, database);
@@ -276,8 +278,8 @@ ps_code ps_recorded_find(ps_recorded *r, const char *launch, ps_err *err) {
     for (size_t i = 0; i < n_names && code == PS_OK; i++) {
         bool found = false;
         if (ps_ends_with(names[i], SUFFIX) && !was_before(r, names[i])) {
-            code = look_at(r, ps_path_join(r->arena, r->dir, names[i]), launch, &r->folders[r->n],
-                           &found, err);
+            code = folder_look_at(r, ps_path_join(r->arena, r->dir, names[i]), launch,
+                                  &r->folders[r->n], &found, err);
         }
         r->n += found ? 1 : 0;
     }
@@ -285,7 +287,7 @@ ps_code ps_recorded_find(ps_recorded *r, const char *launch, ps_err *err) {
         bool found = false;
         const char *path = new_place(r, r->places[i]);
         if (path != NULL) {
-            code = look_at(r, path, launch, &r->folders[r->n], &found, err);
+            code = folder_look_at(r, path, launch, &r->folders[r->n], &found, err);
         }
         r->n += found ? 1 : 0;
     }

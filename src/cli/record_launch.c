@@ -75,7 +75,7 @@ static bool is_of_command(const launch *l, pid_t pid) {
 /* --- before and after ----------------------------------------------------------------------------------------------- */
 
 /* Signals that are ignored (nohup, a script's background) stay ignored, for the command too. */
-static void hold_signals(launch *l) {
+static void hold_launch_signals(launch *l) {
     (void)sigemptyset(&l->fetched);
     for (size_t i = 0; i < PS_N(PASSED); i++) {
         struct sigaction now;
@@ -93,7 +93,7 @@ static void hold_signals(launch *l) {
 }
 
 /* What came in while the command ended was for the command: it shall not end us before the summary. */
-static void release_signals(const launch *l) {
+static void release_launch_signals(const launch *l) {
     struct timespec now = {0};
     while (sigtimedwait(&l->fetched, NULL, &now) > 0) {
     }
@@ -112,13 +112,13 @@ static void become_command(const launch *l, char *const *argv, int report) {
 }
 
 /* 0, or the errno of the exec that failed. */
-static int start(launch *l, char *const *argv) {
+static int start_launch(launch *l, char *const *argv) {
     int report[2];
     if (pipe2(report, O_CLOEXEC) != 0) {
         return errno;
     }
     (void)fflush(NULL);
-    hold_signals(l);
+    hold_launch_signals(l);
     l->child = fork();
     int reason = errno;
     if (l->child == 0) {
@@ -222,13 +222,13 @@ static int say_not_run(ps_cli *cli, const char *name, int reason) {
 
 int ps_record_launch(ps_cli *cli, char *const *argv, bool *started) {
     launch l = {.child = -1};
-    int reason = start(&l, argv);
+    int reason = start_launch(&l, argv);
     *started = reason == 0;
     if (*started) {
         wait_for_end(&l);
     }
     if (l.held) {
-        release_signals(&l);
+        release_launch_signals(&l);
     }
     if (!*started) {
         return say_not_run(cli, argv[0], reason);

@@ -23,7 +23,7 @@ typedef struct trial {
     char error[512];
 } trial;
 
-static void load(const char *name, trial *t) {
+static void load_library(const char *name, trial *t) {
     (void)unsetenv("PIPESCOPE_RECORD"); /* loading it shall not begin to record us */
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     if (library == NULL) {
@@ -43,7 +43,7 @@ static void load(const char *name, trial *t) {
     t->loaded = true;
 }
 
-static bool read_all(int fd, void *out, size_t n) {
+static bool read_all_library(int fd, void *out, size_t n) {
     size_t got = 0;
     while (got < n) {
         ssize_t part = read(fd, (char *)out + got, n - got);
@@ -66,11 +66,11 @@ static void try(const char *name, trial *t) {
     (void)fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        load(name, t);
+        load_library(name, t);
         _exit(write(ends[1], t, sizeof *t) == (ssize_t)sizeof *t ? 0 : 1);
     }
     (void)close(ends[1]);
-    if (child < 0 || !read_all(ends[0], t, sizeof *t)) {
+    if (child < 0 || !read_all_library(ends[0], t, sizeof *t)) {
         *t = (trial){.error = "the process that loads it died"};
     }
     (void)close(ends[0]);

@@ -64,7 +64,7 @@ static bool is_there(const ps_recorded_folder *f) {
     return f->state == PS_RECORDED_EXPORTED || f->state == PS_RECORDED_RECOVERED;
 }
 
-static size_t count(const ps_recorded *r, ps_recorded_state state) {
+static size_t count_record_summary(const ps_recorded *r, ps_recorded_state state) {
     size_t n = 0;
     for (size_t i = 0; i < r->n; i++) {
         n += r->folders[i].state == state ? 1 : 0;
@@ -91,7 +91,7 @@ static const char *shown_path(const char *path) {
                                                                                 : path;
 }
 
-static bool add_row(ps_table *t, const ps_recorded_folder *f) {
+static bool add_record_summary_row(ps_table *t, const ps_recorded_folder *f) {
     if (!ps_table_add_row(t)) {
         return false;
     }
@@ -244,7 +244,7 @@ static ps_code format_table(const ps_recorded *r, const ps_text_style *style, ps
     ps_table *t = ps_table_new("recorded", "", COLUMNS, PS_N(COLUMNS));
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < r->n; i++) {
-        ok = !is_there(&r->folders[i]) || add_row(t, &r->folders[i]);
+        ok = !is_there(&r->folders[i]) || add_record_summary_row(t, &r->folders[i]);
     }
     ps_code code = ok ? PS_OK : ps_fail_nomem(err);
     if (ok && t->n_rows > 0) {
@@ -394,7 +394,7 @@ int ps_record_sum_up(ps_cli *cli, ps_recorded *r, const char *launch, int comman
     }
     say_rest(cli, r);
     put_on_stderr(cli, r);
-    return count(r, PS_RECORDED_FAILED) > 0 ? PS_EXIT_FAILED : PS_EXIT_OK;
+    return count_record_summary(r, PS_RECORDED_FAILED) > 0 ? PS_EXIT_FAILED : PS_EXIT_OK;
 }
 
 /* --- recover ------------------------------------------------------------------------------------------------------------ */
@@ -419,8 +419,8 @@ int ps_record_recover(ps_cli *cli, const char *dir, ps_arena *arena) {
                         shown_path(r.folders[i].path));
         }
     }
-    size_t n_done = count(&r, PS_RECORDED_RECOVERED);
-    size_t n_failed = count(&r, PS_RECORDED_FAILED);
+    size_t n_done = count_record_summary(&r, PS_RECORDED_RECOVERED);
+    size_t n_failed = count_record_summary(&r, PS_RECORDED_FAILED);
     if (n_done + n_failed == 0) {
         ps_cli_warn(cli,
                     "%s: nothing to recover: no folder with raw files of a process that has ended",

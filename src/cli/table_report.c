@@ -13,7 +13,7 @@ enum { MAX_ROWS_SHOWN = 20, MAX_FILES_NAMED = 64, MAX_ANALYSES_SHOWN = 4 };
 /* --- results ------------------------------------------------------------------------------------------------- */
 
 /* Where the table was written, NULL when it was not. The same table of two modes is there once. */
-static const char *place_of(const ps_run *run, const ps_table *t) {
+static const char *table_report_place_of(const ps_run *run, const ps_table *t) {
     const char *same_name = NULL;
     for (size_t i = 0; i < run->n_written; i++) {
         const ps_table *other = run->written[i].table;
@@ -30,7 +30,7 @@ static int put_first_rows(ps_cli *cli, const ps_run *run, const ps_table *t) {
     shown.n_rows = t->n_rows < MAX_ROWS_SHOWN ? t->n_rows : MAX_ROWS_SHOWN;
     int status = ps_cli_put_table(cli, &shown);
     size_t n_more = t->n_rows - shown.n_rows;
-    const char *place = place_of(run, t);
+    const char *place = table_report_place_of(run, t);
     if (n_more > 0 && place != NULL && ps_ends_with(place, ".db")) {
         ps_cli_print(cli, "... and %zu more rows in the table %s\n", n_more, t->name);
     } else if (n_more > 0 && place != NULL) {
@@ -41,7 +41,7 @@ static int put_first_rows(ps_cli *cli, const ps_run *run, const ps_table *t) {
     return status;
 }
 
-static bool is_shown(const ps_table *t) {
+static bool is_table_report_shown(const ps_table *t) {
     bool wanted = t->to == 0 || (t->to & PS_TO_SCREEN) != 0;
     return t->home == PS_HOME_CLUSTER && wanted && t->n_rows > 0;
 }
@@ -51,7 +51,8 @@ static bool was_shown(const ps_run *run, size_t a, const ps_table *t) {
     for (size_t k = 0; k < a; k++) {
         const ps_result *earlier = &run->results[k];
         for (size_t i = 0; i < earlier->n_tables; i++) {
-            if (is_shown(earlier->tables[i]) && strcmp(earlier->tables[i]->name, t->name) == 0) {
+            if (is_table_report_shown(earlier->tables[i]) &&
+                strcmp(earlier->tables[i]->name, t->name) == 0) {
                 return true;
             }
         }
@@ -68,8 +69,9 @@ int ps_report_results(ps_cli *cli, const ps_run *run) {
         int64_t step = has_chart ? ps_chart_usual_step(result->chart) : 0;
         for (size_t i = 0; i < result->n_tables && status == PS_EXIT_OK; i++) {
             const ps_table *t = result->tables[i];
-            bool is_listed = run->n_analyses > MAX_ANALYSES_SHOWN && place_of(run, t) != NULL;
-            if (is_shown(t) && !is_listed && !was_shown(run, a, t)) {
+            bool is_listed =
+                run->n_analyses > MAX_ANALYSES_SHOWN && table_report_place_of(run, t) != NULL;
+            if (is_table_report_shown(t) && !is_listed && !was_shown(run, a, t)) {
                 status =
                     t->to == 0 ? ps_cli_put_step_rows(cli, t, step) : put_first_rows(cli, run, t);
                 ps_cli_print(cli, "\n");
@@ -96,7 +98,7 @@ static const char *path_below(const char *path, const char *folder, size_t *n_to
     return at != NULL ? at + strlen(folder) : path;
 }
 
-static const char *plural(size_t n) {
+static const char *table_report_plural(size_t n) {
     return n == 1 ? "" : "s";
 }
 
@@ -105,7 +107,7 @@ static bool is_in_database(const ps_written *w) {
 }
 
 /* The tables in the database, or those in files: with a database, lists that only files hold. */
-static void say_written(ps_cli *cli, const ps_run *run, bool in_database) {
+static void say_table_report_written(ps_cli *cli, const ps_run *run, bool in_database) {
     static const char FOLDER[] = "/cluster_analysis_output/";
     const ps_written *first = NULL;
     size_t n = 0;
@@ -126,9 +128,10 @@ static void say_written(ps_cli *cli, const ps_run *run, bool in_database) {
         return;
     }
     if (in_database) {
-        ps_cli_print(cli, "Wrote %zu table%s into %s\n", n, plural(n), first->path);
+        ps_cli_print(cli, "Wrote %zu table%s into %s\n", n, table_report_plural(n), first->path);
     } else {
-        ps_cli_print(cli, "Wrote %zu file%s into %.*s\n", n, plural(n), (int)n_top, first->path);
+        ps_cli_print(cli, "Wrote %zu file%s into %.*s\n", n, table_report_plural(n), (int)n_top,
+                     first->path);
     }
     size_t n_shown = 0;
     for (size_t i = 0; i < run->n_written && n_shown < MAX_FILES_NAMED; i++) {
@@ -137,7 +140,7 @@ static void say_written(ps_cli *cli, const ps_run *run, bool in_database) {
             ps_cli_print(cli, "  %-*s  %*zu row%s\n", (int)widest,
                          in_database ? w->table->name : path_below(w->path, FOLDER, &n_top),
                          snprintf(NULL, 0, "%zu", most), w->table->n_rows,
-                         plural(w->table->n_rows));
+                         table_report_plural(w->table->n_rows));
             n_shown++;
         }
     }
@@ -146,7 +149,8 @@ static void say_written(ps_cli *cli, const ps_run *run, bool in_database) {
     }
 }
 
-static void say_ranks(ps_cli *cli, const ps_run *run, ps_export type, const char *input) {
+static void say_table_report_ranks(ps_cli *cli, const ps_run *run, ps_export type,
+                                   const char *input) {
     size_t n_written =
         0; /* of the ranks done; others only lost a stale table, which is reported by itself */
     const char *first = NULL;
@@ -163,7 +167,8 @@ static void say_ranks(ps_cli *cli, const ps_run *run, ps_export type, const char
         return;
     }
     if (type != PS_EXPORT_DB) {
-        ps_cli_print(cli, "Files of %zu rank%s are in %s\n", n_written, plural(n_written), first);
+        ps_cli_print(cli, "Files of %zu rank%s are in %s\n", n_written,
+                     table_report_plural(n_written), first);
     } else if (!in_place && n_written == 1) {
         ps_cli_print(cli, "Wrote the copy %s\n", first);
     } else if (!in_place) {
@@ -205,10 +210,10 @@ static void say_idle(const ps_cli *cli, const ps_run *run, const ps_analysis *co
 void ps_report_written(ps_cli *cli, const ps_run *run, const ps_analysis *const *analyses,
                        ps_export type, const char *input) {
     say_idle(cli, run, analyses);
-    say_ranks(cli, run, type, input);
+    say_table_report_ranks(cli, run, type, input);
     if (run->n_written > 0) {
-        say_written(cli, run, true);
-        say_written(cli, run, false);
+        say_table_report_written(cli, run, true);
+        say_table_report_written(cli, run, false);
     }
     for (size_t i = 0; i < run->n_notes; i++) {
         ps_cli_warn(cli, "%s", run->notes[i]);

@@ -34,7 +34,7 @@ static uint32_t decide_width(uint32_t columns, const char *variable) {
     return (uint32_t)(width > WIDTH_MAX ? WIDTH_MAX : width);
 }
 
-static bool is_set(const char *variable) {
+static bool is_term_set(const char *variable) {
     return variable != NULL && variable[0] != '\0';
 }
 
@@ -43,13 +43,14 @@ static ps_colours decide_colours(bool terminal, ps_env_fn *env, void *context) {
     const char *force = env(context, "CLICOLOR_FORCE");
     const char *term = env(context, "TERM");
     const char *depth = env(context, "COLORTERM");
-    bool forced = is_set(force) && strcmp(force, "0") != 0;
-    bool dumb = !is_set(term) || strcmp(term, "dumb") == 0 || strncmp(term, "vt", 2) == 0;
-    if (is_set(env(context, "NO_COLOR")) || (!forced && (!terminal || dumb))) {
+    bool forced = is_term_set(force) && strcmp(force, "0") != 0;
+    bool dumb = !is_term_set(term) || strcmp(term, "dumb") == 0 || strncmp(term, "vt", 2) == 0;
+    if (is_term_set(env(context, "NO_COLOR")) || (!forced && (!terminal || dumb))) {
         return PS_COLOURS_NONE;
     }
-    bool deep = is_set(depth) && (strcmp(depth, "truecolor") == 0 || strcmp(depth, "24bit") == 0);
-    bool direct = is_set(term) && strstr(term, "-direct") != NULL;
+    bool deep =
+        is_term_set(depth) && (strcmp(depth, "truecolor") == 0 || strcmp(depth, "24bit") == 0);
+    bool direct = is_term_set(term) && strstr(term, "-direct") != NULL;
     return deep || direct ? PS_COLOURS_TRUE : PS_COLOURS_256;
 }
 
@@ -58,7 +59,7 @@ static bool decide_utf8(ps_env_fn *env, void *context) {
                                         "LANG"}; /* the first that is set counts */
     for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0]; i++) {
         const char *value = env(context, NAMES[i]);
-        if (is_set(value)) {
+        if (is_term_set(value)) {
             return strcasestr(value, "utf-8") != NULL || strcasestr(value, "utf8") != NULL;
         }
     }
@@ -68,7 +69,7 @@ static bool decide_utf8(ps_env_fn *env, void *context) {
 ps_term ps_term_decide(bool out_is_terminal, bool err_is_terminal, uint32_t columns, ps_env_fn *env,
                        void *context) {
     const char *term = env(context, "TERM");
-    bool dumb = !is_set(term) || strcmp(term, "dumb") == 0;
+    bool dumb = !is_term_set(term) || strcmp(term, "dumb") == 0;
     return (ps_term){.out_is_terminal = out_is_terminal,
                      .err_is_live = err_is_terminal && !dumb,
                      .width = decide_width(out_is_terminal ? columns : 0, env(context, "COLUMNS")),
@@ -107,7 +108,7 @@ struct ps_progress {
 enum { BAR = 24, SHOW_AFTER_MS = 500, EVERY_MS = 100 };
 
 /* "reading ranks  ━━━━━━━━━━────────  3 of 8"; 70 columns at the most, which every terminal has. */
-static void draw(ps_progress *p) {
+static void draw_term(ps_progress *p) {
     uint64_t done = atomic_load(&p->done);
     done = done < p->total ? done : p->total;
     size_t full = p->total > 0 ? (size_t)(done * BAR / p->total) : 0;
@@ -126,7 +127,7 @@ static void draw(ps_progress *p) {
     p->shown = true;
 }
 
-static struct timespec later(struct timespec t, long ms) {
+static struct timespec term_later(struct timespec t, long ms) {
     t.tv_nsec += ms * 1000000;
     t.tv_sec += t.tv_nsec / 1000000000;
     t.tv_nsec %= 1000000000;
@@ -137,13 +138,13 @@ static void *drawer(void *context) {
     ps_progress *p = context;
     struct timespec next;
     (void)clock_gettime(CLOCK_MONOTONIC, &next);
-    next = later(next, SHOW_AFTER_MS);
+    next = term_later(next, SHOW_AFTER_MS);
     (void)pthread_mutex_lock(&p->lock);
     while (!p->over) {
         if (pthread_cond_timedwait(&p->wake, &p->lock, &next) != 0 && !p->over) {
-            draw(p);
+            draw_term(p);
             (void)clock_gettime(CLOCK_MONOTONIC, &next);
-            next = later(next, EVERY_MS);
+            next = term_later(next, EVERY_MS);
         }
     }
     (void)pthread_mutex_unlock(&p->lock);

@@ -34,12 +34,12 @@ static bool collect_steps(ps_chart_groups *g, const ps_chart *c) {
     return true;
 }
 
-static uint32_t find_step(const ps_chart_groups *g, int64_t step) {
+static uint32_t find_group_step(const ps_chart_groups *g, int64_t step) {
     const int64_t *at = bsearch(&step, g->steps, g->n_steps, sizeof *g->steps, ps_compare_i64);
     return (uint32_t)(at - g->steps);
 }
 
-static int compare_starts(const void *a, const void *b, void *context) {
+static int compare_group_starts(const void *a, const void *b, void *context) {
     const ps_op *ops = context;
     uint32_t x = *(const uint32_t *)a;
     uint32_t y = *(const uint32_t *)b;
@@ -53,7 +53,7 @@ static void sort_group(const ps_chart *c, uint32_t *order, size_t n) {
     for (size_t i = 1; i < n;
          i++) { /* readers and the simulator deliver start order: usually nothing to do */
         if (c->ops[order[i]].start_ns < c->ops[order[i - 1]].start_ns) {
-            qsort_r(order, n, sizeof *order, compare_starts, c->ops);
+            qsort_r(order, n, sizeof *order, compare_group_starts, c->ops);
             return;
         }
     }
@@ -67,7 +67,7 @@ static void place_ops(ps_chart_groups *g, const ps_chart *c) {
             i > 0 && g->step_of_op[i - 1] != PS_NO_INDEX && c->ops[i - 1].step == c->ops[i].step;
         g->step_of_op[i] = !ps_op_is_computation(&c->ops[i]) ? PS_NO_INDEX
                            : again                           ? g->step_of_op[i - 1]
-                                                             : find_step(g, c->ops[i].step);
+                                                             : find_group_step(g, c->ops[i].step);
         if (g->step_of_op[i] != PS_NO_INDEX) {
             g->first[ps_chart_group(g, c->ops[i].rank, g->step_of_op[i]) + 2]++;
         }

@@ -76,8 +76,8 @@ static bool relax(const ps_clock_interval *i, bool from_a, ps_clock_offset *out)
 }
 
 /* Bellman-Ford: uncertainties only add up, and what is only likely betters nothing, so it ends. */
-static void spread(const ps_clock_interval *intervals, size_t n, ps_clock_offset *out,
-                   uint32_t n_machines) {
+static void clock_spread(const ps_clock_interval *intervals, size_t n, ps_clock_offset *out,
+                         uint32_t n_machines) {
     bool changed = true;
     for (uint32_t round = 0; changed && round <= n_machines; round++) {
         changed = false;
@@ -113,7 +113,7 @@ ps_code ps_clock_solve(uint32_t n_machines, const ps_clock_interval *intervals, 
     for (uint32_t m = 0; m < n_machines; m++) {
         if (connected[m] != 0 && !out[m].is_known) { /* the first of its part */
             out[m].is_known = true;
-            spread(intervals, n_intervals, out, n_machines);
+            clock_spread(intervals, n_intervals, out, n_machines);
         }
     }
     ps_free(connected);

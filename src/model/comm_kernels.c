@@ -65,7 +65,7 @@ typedef struct path {
     bool is_cut;
 } path;
 
-static void add_part(path *p, const char *text, size_t n) {
+static void add_comm_rule_part(path *p, const char *text, size_t n) {
     if (n == 0) {
         return; /* an unnamed namespace */
     }
@@ -95,7 +95,7 @@ static bool read_mangled(const char *name, path *out) {
             return out->n > 0;
         }
         bool is_unnamed = n >= 10 && strncmp(at, "_GLOBAL__N", 10) == 0;
-        add_part(out, at, is_unnamed ? 0 : n);
+        add_comm_rule_part(out, at, is_unnamed ? 0 : n);
         at += n;
         at += *at == 'L' ? 1 : 0;
     }
@@ -115,7 +115,7 @@ static void read_demangled(const char *name, path *out) {
             at += unnamed - 1;
             from = at + 1;
         } else if (*at == '<') {
-            add_part(out, from, depth == 0 ? (size_t)(at - from) : 0);
+            add_comm_rule_part(out, from, depth == 0 ? (size_t)(at - from) : 0);
             depth++;
         } else if (*at == '>' && depth > 0) {
             depth--;
@@ -125,7 +125,7 @@ static void read_demangled(const char *name, path *out) {
         } else if (*at == '(') {
             break;
         } else if (*at == ':' && at[1] == ':') {
-            add_part(out, from, (size_t)(at - from));
+            add_comm_rule_part(out, from, (size_t)(at - from));
             at++;
             from = at + 1;
         } else if (*at == ' ' && at[1] == '[') {
@@ -135,7 +135,7 @@ static void read_demangled(const char *name, path *out) {
             from = at + 1;
         }
     }
-    add_part(out, from, depth == 0 && at > from ? (size_t)(at - from) : 0);
+    add_comm_rule_part(out, from, depth == 0 && at > from ? (size_t)(at - from) : 0);
 }
 
 static void read_path(const char *name, path *out) {
@@ -170,7 +170,7 @@ static void read_pattern(const char *text, path *out) {
     for (const char *end; *text != '\0'; text = *end == '\0' ? end : end + 2) {
         end = strstr(text, "::");
         end = end != NULL ? end : text + strlen(text);
-        add_part(out, text, (size_t)(end - text));
+        add_comm_rule_part(out, text, (size_t)(end - text));
     }
 }
 

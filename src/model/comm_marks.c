@@ -68,7 +68,7 @@ const char *ps_comm_data_type_name(const char *name) {
 /* --- messages --------------------------------------------------------------------------------------------- */
 
 /* NULL when memory is out. */
-static const char *keep(const parsing *p, const char *text) {
+static const char *keep_mark_text(const parsing *p, const char *text) {
     ps_str id = ps_strpool_add(&p->m->texts, text, strlen(text));
     return ps_str_is_none(id) ? NULL : ps_strpool_get(&p->m->texts, id);
 }
@@ -85,24 +85,24 @@ static const char *op_type(const parsing *p, const char *call, const char *prefi
     }
     char text[160];
     (void)snprintf(text, sizeof text, "%s%s_", prefix, prefix[0] != '\0' ? plain : call);
-    return keep(p, text);
+    return keep_mark_text(p, text);
 }
 
 static ps_comm_said set_texts(const parsing *p, const char *call, const char *prefix,
                               const char *const fields[3]) {
     ps_comm_mark *m = p->out;
-    m->call = keep(p, call);
+    m->call = keep_mark_text(p, call);
     m->type = op_type(p, call, prefix);
-    m->group = keep(p, fields[0]);
-    m->data_type = keep(p, fields[1]);
-    m->count = keep(p, fields[2]);
+    m->group = keep_mark_text(p, fields[0]);
+    m->data_type = keep_mark_text(p, fields[1]);
+    m->count = keep_mark_text(p, fields[2]);
     bool ok = m->call != NULL && m->type != NULL && m->group != NULL && m->data_type != NULL &&
               m->count != NULL;
     return ok ? PS_COMM_OK : PS_COMM_NOMEM;
 }
 
 /* A member as text: strings as they are, integers as their digits, NULL otherwise. */
-static const char *member(const ps_lit *dict, const char *key) {
+static const char *mark_text_member(const ps_lit *dict, const char *key) {
     const ps_lit *v = ps_lit_get(dict, key);
     return v != NULL && (v->kind == PS_LIT_STRING || v->kind == PS_LIT_INT) ? v->text : NULL;
 }
@@ -137,9 +137,9 @@ static ps_comm_said parse_json(parsing *p, const char *text) {
     if (odd.code == PS_NOMEM) {
         return PS_COMM_NOMEM;
     }
-    const char *call = member(dict, "opName");
-    const char *fields[3] = {member(dict, "groupName"), member(dict, "dataType"),
-                             member(dict, "count")};
+    const char *call = mark_text_member(dict, "opName");
+    const char *fields[3] = {mark_text_member(dict, "groupName"),
+                             mark_text_member(dict, "dataType"), mark_text_member(dict, "count")};
     if (call == NULL || fields[0] == NULL || fields[1] == NULL || fields[2] == NULL) {
         return PS_COMM_BAD;
     }
@@ -220,7 +220,7 @@ bool ps_comm_marks_add(ps_comm_marks *m, const ps_comm_mark *mark) {
     return true;
 }
 
-static int compare_marks(const void *a, const void *b) {
+static int compare_mark_text_marks(const void *a, const void *b) {
     const ps_comm_mark *x = a;
     const ps_comm_mark *y = b;
     if (x->start_ns != y->start_ns) {
@@ -234,7 +234,7 @@ static int compare_marks(const void *a, const void *b) {
 
 bool ps_comm_marks_number(ps_comm_marks *m) {
     if (m->n > 1) {
-        qsort(m->marks, m->n, sizeof *m->marks, compare_marks);
+        qsort(m->marks, m->n, sizeof *m->marks, compare_mark_text_marks);
     }
     ps_idmap counters; /* (group, type) -> how many there were */
     ps_idmap_init(&counters);

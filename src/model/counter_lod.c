@@ -151,7 +151,7 @@ static uint32_t seek(const ps_counters *c, uint32_t first, uint32_t end, int64_t
     return low;
 }
 
-static bool put(ps_counter_points *out, double last, extremes e, int32_t bucket) {
+static bool put_extreme(ps_counter_points *out, double last, extremes e, int32_t bucket) {
     if (out->n == out->cap &&
         !ps_grow(&out->at, &out->cap, out->n + 1, SIZE_MAX / sizeof *out->at, sizeof *out->at)) {
         return false;
@@ -175,12 +175,13 @@ ps_code ps_counter_lod_tile(const ps_counter_lod *lod, const ps_counters *c, uin
     bool ok = true;
     if (at > first) {
         double value = c->value[at - 1];
-        ok = put(out, value, (extremes){value, value}, -1);
+        ok = put_extreme(out, value, (extremes){value, value}, -1);
     }
     while (ok && at < end && c->time_ns[at] - from_ns < length_ns) {
         int64_t bucket = (c->time_ns[at] - from_ns) >> level;
         uint32_t next = seek(c, at, end, from_ns + ((bucket + 1) << level));
-        ok = put(out, c->value[next - 1], of_range(lod, c->value, at, next), (int32_t)bucket);
+        ok = put_extreme(out, c->value[next - 1], of_range(lod, c->value, at, next),
+                         (int32_t)bucket);
         at = next;
     }
     return ok ? PS_OK : ps_fail_nomem(err);

@@ -179,7 +179,7 @@ size_t ps_lod_bytes(const ps_lod *lod) {
 
 /* --- merging ----------------------------------------------------------------------------------------- */
 
-static int compare_numbers(const void *a, const void *b) {
+static int compare_lod_numbers(const void *a, const void *b) {
     uint32_t x = *(const uint32_t *)a;
     uint32_t y = *(const uint32_t *)b;
     return x < y ? -1 : x > y;
@@ -206,7 +206,7 @@ static uint32_t *members_of(const ps_lod *lod, const uint32_t *lanes, size_t n, 
             members[at++] = lanes[i];
         }
     }
-    qsort(members, most, sizeof *members, compare_numbers);
+    qsort(members, most, sizeof *members, compare_lod_numbers);
     *n_members = 0;
     for (size_t i = 0; i < most; i++) {
         if (i == 0 || members[i] != members[i - 1]) {
@@ -372,7 +372,7 @@ static bool build(ps_lod *lod, lane *l) {
             ps_free(l->order);
             l->order = NULL;
         } else { /* a second try starts from slices in order again */
-            qsort(l->order, l->n, sizeof *l->order, compare_numbers);
+            qsort(l->order, l->n, sizeof *l->order, compare_lod_numbers);
         }
         return false;
     }
@@ -454,10 +454,10 @@ const uint32_t *ps_lod_row(const ps_lod *lod, uint32_t lane_no, uint32_t row, ui
     return v.order;
 }
 
-static uint32_t find_row(const ps_lod *lod, const lane *l, uint32_t first, uint32_t slice) {
+static uint32_t find_lod_row(const ps_lod *lod, const lane *l, uint32_t first, uint32_t slice) {
     for (uint32_t row = first; row < l->n_rows; row++) {
         ps_lod_row_view v = view_of(lod, l, row);
-        if (bsearch(&slice, v.order, v.n, sizeof *v.order, compare_numbers) != NULL) {
+        if (bsearch(&slice, v.order, v.n, sizeof *v.order, compare_lod_numbers) != NULL) {
             return row;
         }
     }
@@ -469,7 +469,7 @@ uint32_t ps_lod_row_of(const ps_lod *lod, uint32_t slice) {
     for (uint32_t i = 0; row == DEEP && i < lod->n_base; i++) {
         const lane *l = &lod->base[i];
         if (atomic_load_explicit(&l->state, memory_order_acquire) == BUILT) {
-            uint32_t found = find_row(lod, l, DEEP, slice);
+            uint32_t found = find_lod_row(lod, l, DEEP, slice);
             row = found != PS_NONE ? found : row;
         }
     }
@@ -477,7 +477,7 @@ uint32_t ps_lod_row_of(const ps_lod *lod, uint32_t slice) {
 }
 
 uint32_t ps_lod_row_in(const ps_lod *lod, uint32_t lane_no, uint32_t slice) {
-    return find_row(lod, lane_at(lod, lane_no), 0, slice);
+    return find_lod_row(lod, lane_at(lod, lane_no), 0, slice);
 }
 
 void ps_lod_row_range(const ps_lod *lod, uint32_t lane_no, uint32_t row, int64_t from_ns,

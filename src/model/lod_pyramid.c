@@ -65,7 +65,7 @@ static inline void close_last(const ps_lod_row_view *v, gather *g) {
 }
 
 /* Adds what comes after what is there, in the same bucket. */
-static inline void join(const ps_lod_row_view *v, gather *a, const gather *b) {
+static inline void join_pyramid(const ps_lod_row_view *v, gather *a, const gather *b) {
     close_last(v, a);
     take_longer(v, a, b->longest, b->longest_ns);
     a->busy_ns += b->busy_ns;
@@ -79,7 +79,7 @@ static inline void join(const ps_lod_row_view *v, gather *a, const gather *b) {
 #define MAX_SUMMED_NS (INT64_MAX / PS_LOD_CHUNK)
 
 /* How long slices [place, end) are together. */
-static double sum_of(const ps_lod_row_view *v, uint32_t place, uint32_t end) {
+static double pyramid_sum_of(const ps_lod_row_view *v, uint32_t place, uint32_t end) {
     double sum = 0;
     for (uint32_t i = place; i < end; i++) {
         sum += (double)dur_at(v, i);
@@ -108,7 +108,7 @@ static inline gather gather_slices(const ps_lod_row_view *v, unsigned level, uin
     g.n = i - place;
     g.longest_ns = (float)longest_ns;
     g.last_ns = (float)last_ns;
-    g.busy_ns = longest_ns > MAX_SUMMED_NS ? sum_of(v, place, g.last) : (double)busy_ns;
+    g.busy_ns = longest_ns > MAX_SUMMED_NS ? pyramid_sum_of(v, place, g.last) : (double)busy_ns;
     return g;
 }
 
@@ -208,7 +208,7 @@ static void fill_level(const ps_lod_row_view *v, const ps_lod_chunk *c, size_t i
         gather next = gather_of(k, stop, 0, v->n);
         next.bucket = (below + k->bucket) >> up;
         if (next.bucket == open.bucket) {
-            join(v, &open, &next);
+            join_pyramid(v, &open, &next);
         } else {
             *out++ = node_of(&open, first_bucket);
             open = next;
@@ -228,7 +228,7 @@ static void fill_all(const ps_lod_row_view *v, ps_lod_chunk *c) {
     gather open = gather_of(k, stop, 0, v->n);
     while (++k < stop) {
         gather next = gather_of(k, stop, 0, v->n);
-        join(v, &open, &next);
+        join_pyramid(v, &open, &next);
     }
     c->all = node_of(&open, 0);
 }
@@ -374,7 +374,7 @@ static inline void set_others(ps_lod_entry *e, const walk *w, const gather *g, u
 }
 
 /* The entries of what was gathered: the last slice when it is long, the others as one. */
-static void draw(walk *w, gather *g) {
+static void draw_pyramid(walk *w, gather *g) {
     const ps_lod_row_view *v = w->v;
     ps_lod_entry *e = room(w);
     if (e == NULL) {
@@ -396,7 +396,7 @@ static void draw(walk *w, gather *g) {
 }
 
 /* Adds the part of a slice that lies in the tile to the buckets it covers; one without length is a nanosecond: it is seen. */
-static void spread(const walk *w, int64_t start_ns, int64_t dur_ns) {
+static void pyramid_spread(const walk *w, int64_t start_ns, int64_t dur_ns) {
     unsigned level = w->level;
     start_ns -= w->from_ns;
     int64_t end_ns = start_ns + (dur_ns > 0 ? dur_ns : 1);
@@ -410,21 +410,21 @@ static void spread(const walk *w, int64_t start_ns, int64_t dur_ns) {
     }
 }
 
-static void cover(walk *w, const gather *g) {
+static void cover_pyramid(walk *w, const gather *g) {
     if (g->n > 1) {
         double most_ns = (double)(INT64_C(1) << w->level);
         double busy_ns = g->busy_ns < most_ns ? g->busy_ns : most_ns;
         w->busy_ns[g->bucket - (w->from_ns >> w->level)] +=
             busy_ns > 1 ? (int64_t)(busy_ns + 0.5) : 1;
     }
-    spread(w, start_at(w->v, g->last), dur_at(w->v, g->last));
+    pyramid_spread(w, start_at(w->v, g->last), dur_at(w->v, g->last));
 }
 
-static inline void finish(walk *w, gather *g) {
+static inline void finish_pyramid(walk *w, gather *g) {
     if (w->busy_ns != NULL) {
-        cover(w, g);
+        cover_pyramid(w, g);
     } else {
-        draw(w, g);
+        draw_pyramid(w, g);
     }
 }
 
@@ -446,7 +446,7 @@ static gather *next_gather(walk *w) {
         __builtin_prefetch(&v->slices->dur_ns[last]);
     }
     if (n >= RING) {
-        finish(w, &w->ring[n % RING]);
+        finish_pyramid(w, &w->ring[n % RING]);
     }
     return &w->ring[n % RING];
 }
@@ -454,14 +454,14 @@ static gather *next_gather(walk *w) {
 static void finish_rest(walk *w) {
     size_t n = w->n_begun;
     for (size_t i = n < RING ? 0 : n - RING; i < n; i++) {
-        finish(w, &w->ring[i % RING]);
+        finish_pyramid(w, &w->ring[i % RING]);
     }
 }
 
-static inline void feed(walk *w, const gather *g) {
+static inline void feed_pyramid(walk *w, const gather *g) {
     gather *open = &w->ring[(w->n_begun - 1) % RING];
     if (w->n_begun > 0 && open->bucket == g->bucket) {
-        join(w->v, open, g);
+        join_pyramid(w->v, open, g);
     } else {
         *next_gather(w) = *g;
     }
@@ -470,7 +470,7 @@ static inline void feed(walk *w, const gather *g) {
 static void feed_slices(walk *w, uint32_t first, uint32_t end) {
     for (uint32_t i = first; i < end;) {
         gather g = gather_slices(w->v, w->level, i, end);
-        feed(w, &g);
+        feed_pyramid(w, &g);
         i = g.last + 1;
     }
 }
@@ -499,7 +499,7 @@ static void feed_nodes(walk *w, size_t chunk) {
     for (; k < stop && first_bucket + k->bucket < to; k++) {
         gather g = gather_of(k, stop, first_place, n_in_chunk);
         g.bucket = (first_bucket + k->bucket) >> (w->level - level);
-        feed(w, &g);
+        feed_pyramid(w, &g);
     }
 }
 
@@ -510,7 +510,7 @@ static void feed_chunk(walk *w, size_t chunk) {
     if (c->first_start_ns >> w->level == c->last_start_ns >> w->level) {
         gather g = gather_of(&c->all, &c->all, first, end - first);
         g.bucket = c->first_start_ns >> w->level;
-        feed(w, &g);
+        feed_pyramid(w, &g);
     } else if (w->level >= c->base) {
         feed_nodes(w, chunk);
     } else {
@@ -552,8 +552,8 @@ static void feed_row(walk *w) {
 }
 
 /* The ring is not set: it is not read before it is filled. */
-static void begin(walk *w, const ps_lod_row_view *v, unsigned level, int64_t from_ns,
-                  int64_t to_ns) {
+static void begin_pyramid(walk *w, const ps_lod_row_view *v, unsigned level, int64_t from_ns,
+                          int64_t to_ns) {
     w->v = v;
     w->level = level;
     w->from_ns = from_ns;
@@ -567,7 +567,7 @@ static void begin(walk *w, const ps_lod_row_view *v, unsigned level, int64_t fro
 ps_code ps_lod_row_tile(const ps_lod_row_view *v, unsigned level, int64_t from_ns, int64_t to_ns,
                         ps_lod_entries *out, ps_err *err) {
     walk w;
-    begin(&w, v, level, from_ns, to_ns);
+    begin_pyramid(&w, v, level, from_ns, to_ns);
     w.out = out;
     feed_reaching(&w);
     feed_row(&w);
@@ -577,11 +577,11 @@ ps_code ps_lod_row_tile(const ps_lod_row_view *v, unsigned level, int64_t from_n
 void ps_lod_row_cover(const ps_lod_row_view *v, unsigned level, int64_t from_ns, int64_t to_ns,
                       int64_t busy_ns[PS_LOD_TILE]) {
     walk w;
-    begin(&w, v, level, from_ns, to_ns);
+    begin_pyramid(&w, v, level, from_ns, to_ns);
     w.busy_ns = busy_ns;
     uint32_t place = ps_lod_lower(v, from_ns);
     if (place > 0 && start_at(v, place - 1) + dur_at(v, place - 1) > from_ns) {
-        spread(&w, start_at(v, place - 1), dur_at(v, place - 1));
+        pyramid_spread(&w, start_at(v, place - 1), dur_at(v, place - 1));
     }
     feed_row(&w);
 }

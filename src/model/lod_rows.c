@@ -81,7 +81,7 @@ static uint32_t place_in_tree(packer *p, int64_t start_ns, int64_t end_ns) {
     return (uint32_t)row;
 }
 
-static uint32_t place(packer *p, int64_t start_ns, int64_t end_ns) {
+static uint32_t place_lod_row(packer *p, int64_t start_ns, int64_t end_ns) {
     if (p->in_tree && start_ns >= p->busy_until_ns) {
         p->in_tree = false;
         p->depth = 0;
@@ -125,7 +125,7 @@ bool ps_lod_rows_pack(const ps_slices *s, const uint32_t *order, uint32_t n, uin
     bool ok = true;
     for (uint32_t i = 0; ok && i < n; i++) {
         uint32_t slice = order[i];
-        uint32_t row = place(&p, s->start_ns[slice], s->start_ns[slice] + s->dur_ns[slice]);
+        uint32_t row = place_lod_row(&p, s->start_ns[slice], s->start_ns[slice] + s->dur_ns[slice]);
         ok = row != PS_NONE && count_row(rows, row);
         row_of[i] = (uint16_t)row;
     }

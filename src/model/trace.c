@@ -127,7 +127,7 @@ void ps_trace_free(ps_trace *t) {
     ps_free(t);
 }
 
-static bool fail(ps_builder *b) {
+static bool fail_trace(ps_builder *b) {
     b->failed = true;
     return false;
 }
@@ -135,7 +135,7 @@ static bool fail(ps_builder *b) {
 ps_str ps_builder_str(ps_builder *b, const char *s, size_t n) {
     ps_str id = ps_strpool_add(&b->trace->strings, s, n);
     if (ps_str_is_none(id)) {
-        fail(b);
+        fail_trace(b);
     }
     return id;
 }
@@ -168,7 +168,7 @@ uint32_t ps_builder_track(ps_builder *b, ps_track track) {
     }
     if (!ps_grow(&t->tracks, &b->cap_tracks, t->n_tracks + 1, MAX_ROWS, sizeof *t->tracks) ||
         !ps_idmap_put(&b->track_rows, key, (uint32_t)t->n_tracks)) {
-        fail(b);
+        fail_trace(b);
         return PS_NONE;
     }
     track.label = PS_STR_NONE;
@@ -188,7 +188,7 @@ bool ps_builder_retrack(ps_builder *b, uint32_t row, ps_track track) {
         }
     }
     if (!ps_idmap_put(&b->track_rows, key, row)) {
-        return fail(b);
+        return fail_trace(b);
     }
     const ps_track *old = &t->tracks[row];
     track.label = old->label;
@@ -220,7 +220,7 @@ void ps_builder_process(ps_builder *b, ps_process process) {
         if (!ps_grow(&t->processes, &b->cap_processes, t->n_processes + 1, MAX_ROWS,
                      sizeof *t->processes) ||
             !ps_idmap_put(&b->process_rows, (uint64_t)process.pid, row)) {
-            fail(b);
+            fail_trace(b);
             return;
         }
         t->processes[t->n_processes++] = process;
@@ -241,7 +241,7 @@ static bool grow_slices(ps_builder *b) {
 #define X(type, col)                                                                               \
     cap = b->cap_slices;                                                                           \
     if (!ps_grow(&s->col, &cap, (size_t)s->n + 1, MAX_ROWS, sizeof *s->col)) {                     \
-        return fail(b);                                                                            \
+        return fail_trace(b);                                                                      \
     }
     PS_SLICE_COLS(X)
 #undef X
@@ -330,7 +330,7 @@ const uint32_t *ps_builder_slice_order(ps_builder *b) {
     if (b->order == NULL || (n > 0 && !ps_slices_order(&b->trace->slices, b->order))) {
         ps_free(b->order);
         b->order = NULL;
-        fail(b);
+        fail_trace(b);
         return NULL;
     }
     b->n_ordered = n;
@@ -360,7 +360,7 @@ const ps_process *ps_builder_process_of(const ps_builder *b, int64_t pid) {
 void ps_builder_flow_of(ps_builder *b, uint32_t from, uint32_t to, ps_str kind) {
     ps_trace *t = b->trace;
     if (!ps_grow(&t->flows, &b->cap_flows, t->n_flows + 1, MAX_ROWS, sizeof *t->flows)) {
-        fail(b);
+        fail_trace(b);
         return;
     }
     t->flows[t->n_flows++] = (ps_flow){from, to, kind};
@@ -380,7 +380,7 @@ bool ps_builder_counter(ps_builder *b, uint32_t track, int64_t time_ns, double v
 #define X(type, col)                                                                               \
     cap = b->cap_counters;                                                                         \
     if (!ps_grow(&c->col, &cap, (size_t)c->n + 1, MAX_ROWS, sizeof *c->col)) {                     \
-        return fail(b);                                                                            \
+        return fail_trace(b);                                                                      \
     }
         PS_COUNTER_COLS(X)
 #undef X
@@ -407,7 +407,7 @@ static void close_args(ps_builder *b) {
 static bool append_arg(ps_builder *b, ps_arg arg) {
     if (!ps_grow(&b->open_args, &b->cap_open_args, b->n_open_args + 1, MAX_ROWS,
                  sizeof *b->open_args)) {
-        return fail(b);
+        return fail_trace(b);
     }
     b->open_args[b->n_open_args++] = arg;
     return true;
@@ -425,7 +425,7 @@ static void open_args(ps_builder *b, uint32_t slice) {
 
 void ps_builder_arg(ps_builder *b, uint32_t slice, ps_arg arg) {
     if (ps_str_is_none(arg.key)) {
-        fail(b);
+        fail_trace(b);
         return;
     }
     if (arg.type == PS_ARG_TIME && !time_ok(arg.u.i)) {
@@ -446,7 +446,7 @@ void ps_builder_args(ps_builder *b, uint32_t slice, const ps_arg *args, size_t n
     }
     if (!ps_grow(&b->open_args, &b->cap_open_args, b->n_open_args + n, MAX_ROWS,
                  sizeof *b->open_args)) {
-        fail(b);
+        fail_trace(b);
         return;
     }
     memcpy(b->open_args + b->n_open_args, args, n * sizeof *args);
@@ -477,7 +477,7 @@ void ps_builder_step(ps_builder *b, int64_t id, int64_t start_ns, int64_t end_ns
         return;
     }
     if (!ps_grow(&t->steps, &b->cap_steps, t->n_steps + 1, MAX_ROWS, sizeof *t->steps)) {
-        fail(b);
+        fail_trace(b);
         return;
     }
     t->steps[t->n_steps++] = (ps_step){id, start_ns, end_ns};
@@ -489,7 +489,7 @@ void ps_builder_meta(ps_builder *b, const char *key, const char *value) {
     ps_str v = ps_builder_str(b, value, strlen(value));
     if (b->failed ||
         !ps_grow(&t->metas, &b->cap_metas, t->n_metas + 1, MAX_ROWS, sizeof *t->metas)) {
-        fail(b);
+        fail_trace(b);
         return;
     }
     t->metas[t->n_metas++] =
@@ -531,7 +531,7 @@ void ps_builder_side_table(ps_builder *b, ps_table *table) {
     if (table == NULL || !ps_grow(&t->side_tables, &b->cap_side_tables, t->n_side_tables + 1,
                                   MAX_ROWS, sizeof(ps_table *))) {
         ps_table_free(table);
-        fail(b);
+        fail_trace(b);
         return;
     }
     t->side_tables[t->n_side_tables++] = table;
@@ -551,7 +551,7 @@ bool ps_builder_failed(const ps_builder *b) {
 
 /* --- sealing ----------------------------------------------------------------------------------------- */
 
-static void lower(int64_t *least, const int64_t *times, uint32_t n) {
+static void trace_lower(int64_t *least, const int64_t *times, uint32_t n) {
     for (uint32_t i = 0; i < n; i++) {
         *least = times[i] < *least ? times[i] : *least;
     }
@@ -562,8 +562,8 @@ static void subtract_origin(ps_trace *t) {
     ps_slices *s = &t->slices;
     ps_counters *c = &t->counters;
     int64_t origin = INT64_MAX;
-    lower(&origin, s->start_ns, s->n);
-    lower(&origin, c->time_ns, c->n);
+    trace_lower(&origin, s->start_ns, s->n);
+    trace_lower(&origin, c->time_ns, c->n);
     if (origin == INT64_MAX) {
         origin = t->n_steps > 0 ? t->steps[0].start_ns : 0;
     }
@@ -607,7 +607,7 @@ static bool sort_flows(ps_trace *t, const uint32_t *new_row) {
     return true;
 }
 
-static int compare_steps(const void *a, const void *b) {
+static int compare_trace_steps(const void *a, const void *b) {
     const ps_step *x = a;
     const ps_step *y = b;
     if (x->start_ns != y->start_ns) {
@@ -630,7 +630,7 @@ ps_trace *ps_builder_seal(ps_builder *b, ps_err *err) {
     }
     if (ok) {
         if (t->n_steps > 1) {
-            qsort(t->steps, t->n_steps, sizeof *t->steps, compare_steps);
+            qsort(t->steps, t->n_steps, sizeof *t->steps, compare_trace_steps);
         }
         ps_arg_store_seal(&t->args);
         b->trace = NULL;

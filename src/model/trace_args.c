@@ -42,7 +42,7 @@ static bool same_shape(const ps_arg_store *s, uint32_t row, const ps_arg *args, 
 }
 
 /* PS_IDMAP_NONE when memory is out. */
-static uint32_t add_shape(ps_arg_store *s, uint64_t hash, const ps_arg *args, size_t n) {
+static uint32_t add_arg_shape(ps_arg_store *s, uint64_t hash, const ps_arg *args, size_t n) {
     uint32_t row = (uint32_t)s->n_shapes;
     if (!ps_grow(&s->keys, &s->cap_keys, s->n_keys + n, MAX_KEYS, sizeof *s->keys) ||
         !ps_grow(&s->shapes, &s->cap_shapes, s->n_shapes + 1, MAX_KEYS, sizeof *s->shapes) ||
@@ -66,7 +66,7 @@ static uint32_t find_shape(ps_arg_store *s, const ps_arg *args, size_t n) {
             return row;
         }
     }
-    return add_shape(s, hash, args, n);
+    return add_arg_shape(s, hash, args, n);
 }
 
 /* Slices of a few kinds alternate: most shapes are among those seen lately. */
@@ -99,7 +99,7 @@ static const uint8_t *get_varint(const uint8_t *at, uint64_t *value) {
 }
 
 /* Small negative numbers stay short: 0, -1, 1, -2 ... become 0, 1, 2, 3 ... */
-static uint64_t zigzag(int64_t v) {
+static uint64_t arg_shape_zigzag(int64_t v) {
     return (uint64_t)v << 1 ^ (uint64_t)(v >> 63);
 }
 
@@ -107,7 +107,7 @@ static int64_t unzigzag(uint64_t v) {
     return (int64_t)(v >> 1 ^ (0 - (v & 1)));
 }
 
-static uint8_t *put_value(uint8_t *at, const ps_arg *arg) {
+static uint8_t *put_arg_shape_value(uint8_t *at, const ps_arg *arg) {
     switch (arg->type) {
     case PS_ARG_REAL:
         memcpy(at, &arg->u.r, sizeof arg->u.r);
@@ -123,7 +123,7 @@ static uint8_t *put_value(uint8_t *at, const ps_arg *arg) {
     case PS_ARG_BOOL:
         break;
     }
-    return put_varint(at, zigzag(arg->u.i));
+    return put_varint(at, arg_shape_zigzag(arg->u.i));
 }
 
 /* Ids of more strings than that would pass for others. */
@@ -147,7 +147,7 @@ uint32_t ps_arg_store_add(ps_arg_store *s, const ps_arg *args, size_t n) {
     }
     uint8_t *end = put_varint(s->bytes + at, shape);
     for (size_t i = 0; i < n; i++) {
-        end = put_value(end, &args[i]);
+        end = put_arg_shape_value(end, &args[i]);
     }
     s->n_bytes = (size_t)(end - s->bytes);
     return (uint32_t)at;

@@ -16,7 +16,7 @@ static unsigned bits_of(uint64_t v) {
     return v == 0 ? 0 : 64 - (unsigned)__builtin_clzll(v);
 }
 
-static unsigned least(unsigned a, unsigned b) {
+static unsigned time_sort_least(unsigned a, unsigned b) {
     return a < b ? a : b;
 }
 
@@ -141,7 +141,7 @@ typedef struct deal {
 } deal;
 
 /* False when the rows are in order. */
-static bool plan(const sorter *s, const uint32_t *old, size_t n, deal *d) {
+static bool plan_time_sort(const sorter *s, const uint32_t *old, size_t n, deal *d) {
     int64_t last = time_of(s, old != NULL ? old[0] : 0);
     int64_t high = last;
     bool in_order = true;
@@ -155,8 +155,8 @@ static bool plan(const sorter *s, const uint32_t *old, size_t n, deal *d) {
     }
     unsigned time_bits = bits_of((uint64_t)high - (uint64_t)d->low);
     unsigned want = bits_of(n) > FEW_BITS - 2 ? bits_of(n) - (FEW_BITS - 2) : 0;
-    want = want < MIN_DEAL_BITS ? MIN_DEAL_BITS : least(want, MAX_DEAL_BITS);
-    d->bits = least(want, time_bits);
+    want = want < MIN_DEAL_BITS ? MIN_DEAL_BITS : time_sort_least(want, MAX_DEAL_BITS);
+    d->bits = time_sort_least(want, time_bits);
     d->shift = time_bits - d->bits;
     return !in_order;
 }
@@ -164,7 +164,7 @@ static bool plan(const sorter *s, const uint32_t *old, size_t n, deal *d) {
 static bool order_rows(sorter *s, const uint32_t *old, uint32_t *rows, size_t n) {
     uint32_t next[1 << MAX_DEAL_BITS] = {0};
     deal d;
-    if (!plan(s, old, n, &d)) {
+    if (!plan_time_sort(s, old, n, &d)) {
         return true;
     }
     for (size_t i = 0; i < n; i++) {

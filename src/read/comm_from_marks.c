@@ -29,7 +29,7 @@ typedef struct making {
 
 /* --- what is known beforehand -------------------------------------------------------------------------------- */
 
-static bool says(const ps_builder *b, const char *key, const char *value) {
+static bool made_op_says(const ps_builder *b, const char *key, const char *value) {
     const char *text = ps_builder_meta_text(b, key);
     return text != NULL && strcmp(text, value) == 0;
 }
@@ -47,7 +47,7 @@ static int64_t home_of(const ps_builder *b) {
 
 /* --- whether there is anything to do ---------------------------------------------------------------------- */
 
-static bool is_wanted(const ps_slices *s) {
+static bool is_made_op_wanted(const ps_slices *s) {
     bool any_mark = false;
     for (uint32_t i = 0; i < s->n; i++) {
         switch (s->kind[i]) {
@@ -157,7 +157,7 @@ static bool take_host_sides(making *k) {
     return ok;
 }
 
-static bool find_waiting(making *k) {
+static bool find_made_op_waiting(making *k) {
     const ps_slices *s = ps_builder_slices(k->b);
     for (uint32_t i = 0; i < s->n; i++) {
         int64_t stream = -1;
@@ -181,7 +181,7 @@ static bool find_waiting(making *k) {
 }
 
 /* Whether a mark has it already: as the row of its device side, or as the task that the reader took the times of that from. */
-static bool is_taken(const making *k, const ps_slices *s, uint32_t i) {
+static bool is_made_op_taken(const making *k, const ps_slices *s, uint32_t i) {
     return s->kind[i] == PS_SLICE_MARK_DEVICE ||
            ps_idmap_get(&k->taken, times_key(s, i)) != PS_IDMAP_NONE;
 }
@@ -200,7 +200,8 @@ static bool find_tasks(making *k) {
     for (uint32_t i = 0; ok && i < s->n; i++) {
         const ps_track *track = &tracks[s->track[i]];
         if (s->kind[i] < PS_SLICE_KERNEL || track->kind != PS_TRACK_STREAM || track->tid < 0 ||
-            ps_idmap_get(&streams, (uint64_t)track->tid) == PS_IDMAP_NONE || is_taken(k, s, i)) {
+            ps_idmap_get(&streams, (uint64_t)track->tid) == PS_IDMAP_NONE ||
+            is_made_op_taken(k, s, i)) {
             continue;
         }
         ok = ps_grow(&k->tasks, &k->cap_tasks, k->n_tasks + 1, UINT32_MAX, sizeof *k->tasks);
@@ -221,7 +222,7 @@ static bool take_waiting(making *k) {
     if (k->is_host) {
         return take_host_sides(k);
     }
-    if (!find_waiting(k) || (k->n_waiting > 0 && !find_tasks(k))) {
+    if (!find_made_op_waiting(k) || (k->n_waiting > 0 && !find_tasks(k))) {
         return false;
     }
     ps_waiting_marks_join(k->waiting, k->n_waiting, k->tasks, k->n_tasks);
@@ -249,14 +250,14 @@ static bool take_waiting(making *k) {
 /* --- operators ---------------------------------------------------------------------------------------------------- */
 
 /* False when memory is out. */
-static bool read_groups(making *k) {
+static bool read_made_op_groups(making *k) {
     const char *text = ps_builder_meta_text(k->b, "parallel_group_info");
     ps_err odd = PS_ERR_INIT; /* whoever uses the metadata says what is wrong with it */
     k->groups = text != NULL ? ps_lit_parse(&k->arena, text, strlen(text), &odd) : NULL;
     return odd.code != PS_NOMEM;
 }
 
-static uint32_t track_of(const making *k, const ps_comm_mark *m, const ps_lit *group) {
+static uint32_t made_op_track_of(const making *k, const ps_comm_mark *m, const ps_lit *group) {
     size_t n = 0;
     const ps_slices *s = ps_builder_slices(k->b);
     const ps_track *on = &ps_builder_tracks(k->b, &n)[s->track[m->device]];
@@ -274,12 +275,12 @@ static uint32_t track_of(const making *k, const ps_comm_mark *m, const ps_lit *g
     return track;
 }
 
-static void add_text(const making *k, uint32_t slice, const char *key, const char *text) {
+static void add_made_op_text(const making *k, uint32_t slice, const char *key, const char *text) {
     ps_builder_arg_str(k->b, slice, key, ps_builder_str(k->b, text, strlen(text)));
 }
 
-static void add_args(const making *k, uint32_t slice, ps_comm_mark *m, int64_t op_id,
-                     const ps_lit *group) {
+static void add_made_op_args(const making *k, uint32_t slice, ps_comm_mark *m, int64_t op_id,
+                             const ps_lit *group) {
     int64_t own = -1;
     int64_t count = 0;
     (void)ps_lit_int(ps_lit_get(group, "group_rank"), &own);
@@ -288,23 +289,23 @@ static void add_args(const making *k, uint32_t slice, ps_comm_mark *m, int64_t o
         ps_builder_arg_int(k->b, slice, "dstRank", m->is_send ? m->receiver : m->sender);
     }
     ps_builder_arg_int(k->b, slice, "opId", op_id);
-    add_text(k, slice, "dataType", ps_comm_data_type_name(m->data_type));
+    add_made_op_text(k, slice, "dataType", ps_comm_data_type_name(m->data_type));
     if (ps_parse_i64(m->count, strlen(m->count), &count)) {
         ps_builder_arg_int(k->b, slice, "count", count);
     } else {
-        add_text(k, slice, "count", m->count);
+        add_made_op_text(k, slice, "count", m->count);
     }
-    add_text(k, slice, "opType", m->type);
+    add_made_op_text(k, slice, "opType", m->type);
 }
 
-static void add_operators(making *k) {
+static void add_made_op_operators(making *k) {
     for (size_t i = 0; i < k->marks.n && !ps_builder_failed(k->b); i++) {
         ps_comm_mark *m = &k->marks.marks[i];
         const ps_lit *group = ps_lit_get(k->groups, m->group);
         char tag[PS_COMM_TAG_SIZE];
         char name[PS_COMM_NAME_SIZE];
         ps_comm_mark_name(m, tag, name);
-        uint32_t track = track_of(k, m, group);
+        uint32_t track = made_op_track_of(k, m, group);
         int64_t row = ps_builder_slices(k->b)->source_row[m->host];
         uint32_t slice = track != PS_NONE
                              ? ps_builder_slice(k->b, PS_SLICE_COMM_OP, track,
@@ -312,7 +313,7 @@ static void add_operators(making *k) {
                                                 m->start_ns, m->end_ns, row)
                              : PS_NONE;
         if (slice != PS_NONE) {
-            add_args(k, slice, m, (int64_t)i, group);
+            add_made_op_args(k, slice, m, (int64_t)i, group);
             ps_builder_flow(k->b, m->host, slice);
         }
     }
@@ -323,21 +324,21 @@ static void add_operators(making *k) {
 
 ps_code ps_comm_from_marks(ps_builder *b, uint32_t needs, ps_err *err) {
     if ((needs & (PS_NEED_SLICES | PS_NEED_DEVICE_SPANS)) == 0 || ps_builder_failed(b) ||
-        !is_wanted(ps_builder_slices(b))) {
+        !is_made_op_wanted(ps_builder_slices(b))) {
         return PS_OK;
     }
     making k = {.b = b,
                 .counts = (needs & PS_NEED_COMM_MARKS) == 0,
-                .is_enqueue_time = says(b, "collector.comm_time_source", "host_enqueue"),
-                .is_host = says(b, "collector.device_time_source", "host"),
+                .is_enqueue_time = made_op_says(b, "collector.comm_time_source", "host_enqueue"),
+                .is_host = made_op_says(b, "collector.device_time_source", "host"),
                 .home = home_of(b)};
     ps_idmap_init(&k.seen);
     ps_idmap_init(&k.taken);
     ps_arena_init(&k.arena);
     bool ok = ps_comm_marks_init(&k.marks) && take_device_sides(&k) && take_waiting(&k) &&
-              ps_comm_marks_number(&k.marks) && read_groups(&k);
+              ps_comm_marks_number(&k.marks) && read_made_op_groups(&k);
     if (ok) {
-        add_operators(&k);
+        add_made_op_operators(&k);
     }
     ps_comm_marks_fini(&k.marks);
     ps_idmap_fini(&k.seen);

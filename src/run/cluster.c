@@ -195,7 +195,7 @@ ps_code ps_cluster_add(ps_cluster *c, ps_cluster_rank rank) {
     return PS_OK;
 }
 
-static void add_rank(walk *w, ps_cluster_rank rank) {
+static void add_cluster_rank(walk *w, ps_cluster_rank rank) {
     w->nomem = ps_cluster_add(w->cluster, rank) != PS_OK || w->nomem;
 }
 
@@ -305,7 +305,7 @@ static void add_analysed(walk *w, const char *out_dir, const char *name, ps_clus
     if (found.path == NULL) {
         w->nomem = true;
     } else {
-        add_rank(w, found);
+        add_cluster_rank(w, found);
     }
 }
 
@@ -338,7 +338,7 @@ static void visit_text_rank(walk *w, const char *out_dir, const char *const *nam
     if (found.rank < 0 && found.reader != NULL && found.reader->parts != NULL) {
         found.rank = told_rank(w, &found);
     }
-    add_rank(w, found);
+    add_cluster_rank(w, found);
 }
 
 /* `dir` holds ASCEND_PROFILER_OUTPUT; `names` are those of `dir`. */
@@ -376,7 +376,7 @@ static void visit_rank_dir(walk *w, const char *dir, const char *const *names, s
         w->nomem = true;
         return;
     }
-    add_rank(w, found);
+    add_cluster_rank(w, found);
 }
 
 /* --- the walk ---------------------------------------------------------------------------------------- */
@@ -455,7 +455,7 @@ static void visit_dir(walk *w, const char *dir, int depth) {
         if (path == NULL) {
             w->nomem = true;
         } else if (!ps_is_dir(path) && name_database(names[i], &database)) {
-            add_rank(w, database);
+            add_cluster_rank(w, database);
         } else if (ps_is_dir(path)) {
             if (strcmp(names[i], OUTPUT_DIR) == 0) {
                 visit_rank_dir(w, dir, names, n);
@@ -513,7 +513,7 @@ static void visit_file(walk *w, const char *path) {
         return;
     }
     found.rank_dir = rank_dir_of(w, dir);
-    add_rank(w, found);
+    add_cluster_rank(w, found);
 }
 
 /* --- duplicates and order ---------------------------------------------------------------------------- */
@@ -561,12 +561,12 @@ typedef struct places {
 } places;
 
 /* The folder of the profile's rank, or what holds that; NULL when memory is out. */
-static const char *place_of(ps_cluster *c, const ps_cluster_rank *r, bool above) {
+static const char *cluster_place_of(ps_cluster *c, const ps_cluster_rank *r, bool above) {
     const char *dir = r->rank_dir != NULL ? r->rank_dir : ps_path_dir(&c->arena, r->path);
     return dir != NULL && above ? ps_path_dir(&c->arena, dir) : dir;
 }
 
-static void add_place(places *p, const char *name) {
+static void add_cluster_place(places *p, const char *name) {
     for (size_t i = 0; i < p->n && i < MAX_PLACES; i++) {
         if (strcmp(p->names[i], name) == 0) {
             return;
@@ -578,7 +578,7 @@ static void add_place(places *p, const char *name) {
     p->n++;
 }
 
-static void put_places(ps_buf *out, const places *p) {
+static void put_cluster_places(ps_buf *out, const places *p) {
     for (size_t i = 0; i < p->n && i < MAX_PLACES; i++) {
         ps_buf_addf(out, "%s%s", i > 0 ? ", " : "", p->names[i]);
     }
@@ -599,14 +599,14 @@ static bool say_left_out(ps_cluster *c) {
             if (i == 0 || !is_same_rank(&c->ranks[kept], r)) {
                 kept = i;
             } else if (!r->is_copy || c->ranks[kept].is_copy) {
-                const char *from = place_of(c, &c->ranks[kept], above != 0);
-                const char *other = place_of(c, r, above != 0);
+                const char *from = cluster_place_of(c, &c->ranks[kept], above != 0);
+                const char *other = cluster_place_of(c, r, above != 0);
                 if (from == NULL || other == NULL) {
                     return false;
                 }
                 is_clear = is_clear && strcmp(from, other) != 0;
-                add_place(&read, from);
-                add_place(&left, other);
+                add_cluster_place(&read, from);
+                add_cluster_place(&left, other);
                 n_left++;
             }
         }
@@ -622,9 +622,9 @@ static bool say_left_out(ps_cluster *c) {
     ps_buf_addf(
         &text, "%s%s%s", c->left_out != NULL ? c->left_out : "", c->left_out != NULL ? "; " : "",
         "ranks are here more than once: of each the newest profile is read (a database before text), from ");
-    put_places(&text, &read);
+    put_cluster_places(&text, &read);
     ps_buf_addf(&text, "; %zu other%s left out, from ", n_left, n_left == 1 ? " is" : "s are");
-    put_places(&text, &left);
+    put_cluster_places(&text, &left);
     ps_buf_add_str(&text, " (name one folder to read what is in it)");
     c->left_out =
         ps_buf_ok(&text) ? ps_arena_strndup(&c->arena, ps_buf_str(&text), text.len) : NULL;
@@ -703,7 +703,7 @@ static void say_formats(ps_cluster *c) {
     }
 }
 
-static ps_cluster *find(const char *path, bool all, const ps_reader *reader, ps_err *err) {
+static ps_cluster *find_cluster(const char *path, bool all, const ps_reader *reader, ps_err *err) {
     ps_file_id id;
     if (ps_file_identify(path, &id, err) != PS_OK) {
         return NULL;
@@ -753,15 +753,15 @@ static ps_cluster *find(const char *path, bool all, const ps_reader *reader, ps_
 }
 
 ps_cluster *ps_cluster_find(const char *path, ps_err *err) {
-    return find(path, true, NULL, err);
+    return find_cluster(path, true, NULL, err);
 }
 
 ps_cluster *ps_cluster_find_as(const char *path, const ps_reader *reader, ps_err *err) {
-    return find(path, true, reader, err);
+    return find_cluster(path, true, reader, err);
 }
 
 ps_cluster *ps_cluster_find_databases(const char *path, ps_err *err) {
-    return find(path, false, NULL, err);
+    return find_cluster(path, false, NULL, err);
 }
 
 void ps_cluster_free(ps_cluster *c) {

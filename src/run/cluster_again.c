@@ -41,7 +41,7 @@ static bool is_timestamped(const ps_cluster_rank *r) {
 }
 
 /* "<host>_<pid>" of "<host>_<pid>_<time>_ascend_pt"; the host alone where a name in place of both has no number. */
-static void take_names(const ps_cluster_rank *r, recording *out) {
+static void take_again_names(const ps_cluster_rank *r, recording *out) {
     const char *name = ps_path_base(r->rank_dir);
     size_t n = strlen(name) - strlen("_ascend_pt");
     while (n > 0 && name[n - 1] != '_') {
@@ -95,17 +95,18 @@ static ps_code read_times(const ps_cluster_rank *r, recording *out) {
 
 /* --- which are one rank ------------------------------------------------------------------------------- */
 
-static int compare_texts(const char *a, size_t n_a, const char *b, size_t n_b) {
+static int compare_again_texts(const char *a, size_t n_a, const char *b, size_t n_b) {
     int order = memcmp(a, b, n_a < n_b ? n_a : n_b);
     return order != 0 ? order : n_a < n_b ? -1 : n_a > n_b;
 }
 
 /* Hosts, their processes, then time. */
-static int compare_names(const void *a, const void *b) {
+static int compare_again_names(const void *a, const void *b) {
     const recording *x = a;
     const recording *y = b;
-    int order = compare_texts(x->worker, x->n_host, y->worker, y->n_host);
-    order = order != 0 ? order : compare_texts(x->worker, x->n_worker, y->worker, y->n_worker);
+    int order = compare_again_texts(x->worker, x->n_host, y->worker, y->n_host);
+    order =
+        order != 0 ? order : compare_again_texts(x->worker, x->n_worker, y->worker, y->n_worker);
     order = order != 0 ? order : strcmp(x->worker, y->worker); /* to the folder's end: its time */
     return order != 0 ? order : (int)y->is_copy - (int)x->is_copy;
 }
@@ -117,17 +118,17 @@ static int compare_begins(const void *a, const void *b) {
 }
 
 static bool same_worker(const recording *a, const recording *b) {
-    return compare_texts(a->worker, a->n_worker, b->worker, b->n_worker) == 0;
+    return compare_again_texts(a->worker, a->n_worker, b->worker, b->n_worker) == 0;
 }
 
 static bool same_host(const recording *a, const recording *b) {
-    return compare_texts(a->worker, a->n_host, b->worker, b->n_host) == 0;
+    return compare_again_texts(a->worker, a->n_host, b->worker, b->n_host) == 0;
 }
 
 /* list[0..n) are of one worker, by time: all but the last are left out, and that one gets the time of all. Those that
  * overlap are several processes under one name, and may be without times where the name has no process. Returns whether
  * all have times. */
-static bool join_worker(recording *list, size_t n) {
+static bool join_again_worker(recording *list, size_t n) {
     bool is_timed = true;
     for (size_t i = 0; i < n; i++) {
         is_timed = is_timed && list[i].is_timed;
@@ -168,7 +169,7 @@ static void keep_last_run(recording *list, size_t n) {
     }
 }
 
-static void choose(recording *list, size_t n) {
+static void choose_again(recording *list, size_t n) {
     for (size_t i = 0; i < n;) {
         size_t end = i;
         bool is_timed = true;
@@ -177,7 +178,7 @@ static void choose(recording *list, size_t n) {
             while (next < n && same_worker(&list[end], &list[next])) {
                 next++;
             }
-            is_timed = join_worker(list + end, next - end) && is_timed;
+            is_timed = join_again_worker(list + end, next - end) && is_timed;
             end = next;
         }
         if (is_timed) {
@@ -202,7 +203,7 @@ static void put_folders(ps_buf *text, const ps_cluster *c, const recording *list
     ps_buf_add_str(text, n_named > MAX_NAMED ? ", ..." : "");
 }
 
-static bool say(ps_cluster *c, const recording *list, size_t n, size_t n_left) {
+static bool say_again(ps_cluster *c, const recording *list, size_t n, size_t n_left) {
     ps_buf text;
     ps_buf_init(&text, 0);
     ps_buf_add_str(&text,
@@ -255,18 +256,18 @@ ps_code ps_cluster_drop_again(ps_cluster *c) {
         if (is_timestamped(&c->ranks[i])) {
             list[n].row = i;
             list[n].is_copy = c->ranks[i].is_copy;
-            take_names(&c->ranks[i], &list[n]);
+            take_again_names(&c->ranks[i], &list[n]);
             code = read_times(&c->ranks[i], &list[n++]);
         }
     }
     if (code == PS_OK) {
-        qsort(list, n, sizeof *list, compare_names);
-        choose(list, n);
+        qsort(list, n, sizeof *list, compare_again_names);
+        choose_again(list, n);
         for (size_t i = 0; i < n; i++) {
             n_left += list[i].is_left_out;
         }
         if (n_left > 0) {
-            code = say(c, list, n, n_left) ? PS_OK : PS_NOMEM;
+            code = say_again(c, list, n, n_left) ? PS_OK : PS_NOMEM;
             remove_left_out(c, list, n);
         }
     }

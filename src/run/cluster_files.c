@@ -70,7 +70,8 @@ static int32_t machine_of_dir(const char *dir) {
     return (int32_t)number;
 }
 
-static ps_code add_file(ps_cluster *c, const char *path, const ps_reader *wanted, bool named) {
+static ps_code add_cluster_file(ps_cluster *c, const char *path, const ps_reader *wanted,
+                                bool named) {
     const char *name = ps_path_base(path);
     ps_err err = PS_ERR_INIT;
     const ps_reader *reader = wanted != NULL && named ? wanted : ps_reader_for(path, &err);
@@ -132,11 +133,11 @@ static ps_code add_file(ps_cluster *c, const char *path, const ps_reader *wanted
 
 ps_code ps_cluster_add_file(ps_cluster *c, const char *path, const ps_reader *wanted, bool named) {
     bool is_passed = !named && (is_passed_over(ps_path_base(path)) || !ps_is_file(path));
-    return is_passed ? PS_OK : add_file(c, path, wanted, named);
+    return is_passed ? PS_OK : add_cluster_file(c, path, wanted, named);
 }
 
 ps_code ps_cluster_add_tables(ps_cluster *c, const char *path, const ps_reader *wanted) {
-    return ps_is_file(path) ? add_file(c, path, wanted, false) : PS_OK;
+    return ps_is_file(path) ? add_cluster_file(c, path, wanted, false) : PS_OK;
 }
 
 /* --- numbers --------------------------------------------------------------------------------------------- */
@@ -149,7 +150,7 @@ size_t ps_cluster_reader_order(const ps_reader *reader) {
     return i;
 }
 
-static int compare_numbers(int64_t a, int64_t b) {
+static int compare_cluster_file_numbers(int64_t a, int64_t b) {
     return a < b ? -1 : a > b;
 }
 
@@ -159,19 +160,19 @@ static int compare_places(const void *a, const void *b) {
     const ps_cluster_rank *y = b;
     size_t x_dir = (size_t)(ps_path_base(x->path) - x->path);
     size_t y_dir = (size_t)(ps_path_base(y->path) - y->path);
-    int order = compare_numbers(x->profiler, y->profiler);
+    int order = compare_cluster_file_numbers(x->profiler, y->profiler);
     if (order == 0) {
-        order = compare_numbers((int64_t)ps_cluster_reader_order(x->reader),
-                                (int64_t)ps_cluster_reader_order(y->reader));
+        order = compare_cluster_file_numbers((int64_t)ps_cluster_reader_order(x->reader),
+                                             (int64_t)ps_cluster_reader_order(y->reader));
     }
-    order = order != 0 ? order : compare_numbers(x->machine, y->machine);
+    order = order != 0 ? order : compare_cluster_file_numbers(x->machine, y->machine);
     if (order == 0 && (x_dir != y_dir || memcmp(x->path, y->path, x_dir) != 0)) {
         int dirs = memcmp(x->path, y->path, x_dir < y_dir ? x_dir : y_dir);
-        order = dirs != 0 ? dirs : compare_numbers((int64_t)x_dir, (int64_t)y_dir);
+        order = dirs != 0 ? dirs : compare_cluster_file_numbers((int64_t)x_dir, (int64_t)y_dir);
     }
-    order = order != 0 ? order : compare_numbers(x->rank, y->rank);
+    order = order != 0 ? order : compare_cluster_file_numbers(x->rank, y->rank);
     order = order != 0 ? order : strverscmp(x->path, y->path);
-    return order != 0 ? order : compare_numbers(x->part, y->part);
+    return order != 0 ? order : compare_cluster_file_numbers(x->part, y->part);
 }
 
 static bool same_dir(const ps_cluster_rank *a, const ps_cluster_rank *b) {

@@ -20,8 +20,8 @@ const ps_named *ps_named_find(const ps_named_list *list, const char *name) {
     return NULL;
 }
 
-static bool add(ps_inventory *inv, ps_named_list *list, const char *name, int64_t count,
-                const char *text) {
+static bool add_inventory_line(ps_inventory *inv, ps_named_list *list, const char *name,
+                               int64_t count, const char *text) {
     ps_named item = {.name = ps_arena_strndup(&inv->arena, name, strlen(name)), .count = count};
     if (text != NULL) {
         item.text = ps_arena_strndup(&inv->arena, text, strlen(text));
@@ -34,7 +34,7 @@ static bool add(ps_inventory *inv, ps_named_list *list, const char *name, int64_
     return true;
 }
 
-static int compare_names(const void *a, const void *b) {
+static int compare_inventory_names(const void *a, const void *b) {
     return strcmp(((const ps_named *)a)->name, ((const ps_named *)b)->name);
 }
 
@@ -51,17 +51,18 @@ static bool copy_side_tables(ps_inventory *inv, const ps_trace *t) {
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
         ok = is_inventory_table(tables[i]) ||
-             add(inv, &inv->side_tables, tables[i]->name, (int64_t)tables[i]->n_rows, NULL);
+             add_inventory_line(inv, &inv->side_tables, tables[i]->name, (int64_t)tables[i]->n_rows,
+                                NULL);
     }
     const ps_table *rows = ps_trace_side_table(t, "tables");
     for (size_t r = 0; ok && rows != NULL && r < rows->n_rows; r++) {
-        ok = add(inv, &inv->tables, ps_table_cell(rows, r, 0)->u.text,
-                 ps_table_cell(rows, r, 1)->u.i, NULL);
+        ok = add_inventory_line(inv, &inv->tables, ps_table_cell(rows, r, 0)->u.text,
+                                ps_table_cell(rows, r, 1)->u.i, NULL);
     }
     const ps_table *facts = ps_trace_side_table(t, "facts");
     for (size_t r = 0; ok && facts != NULL && r < facts->n_rows; r++) {
-        ok = add(inv, &inv->facts, ps_table_cell(facts, r, 0)->u.text, 0,
-                 ps_table_cell(facts, r, 1)->u.text);
+        ok = add_inventory_line(inv, &inv->facts, ps_table_cell(facts, r, 0)->u.text, 0,
+                                ps_table_cell(facts, r, 1)->u.text);
     }
     const ps_table *spans = ps_trace_side_table(t, "spans");
     for (size_t r = 0; ok && spans != NULL && r < spans->n_rows; r++) {
@@ -83,7 +84,7 @@ static bool copy_metas(ps_inventory *inv, const ps_trace *t) {
         uint64_t key = ps_hash64(metas[i].key, strlen(metas[i].key));
         if (ps_idmap_get(&seen, key) == PS_IDMAP_NONE) {
             ok = ps_idmap_put(&seen, key, 1) &&
-                 add(inv, &inv->metas, metas[i].key, 0, metas[i].value);
+                 add_inventory_line(inv, &inv->metas, metas[i].key, 0, metas[i].value);
         }
     }
     ps_idmap_fini(&seen);
@@ -92,7 +93,7 @@ static bool copy_metas(ps_inventory *inv, const ps_trace *t) {
 
 /* --- counts -------------------------------------------------------------------------------------------------- */
 
-static void widen(ps_span *span, int64_t start_ns, int64_t end_ns) {
+static void inventory_widen(ps_span *span, int64_t start_ns, int64_t end_ns) {
     span->start_ns = !span->known || start_ns < span->start_ns ? start_ns : span->start_ns;
     span->end_ns = !span->known || end_ns > span->end_ns ? end_ns : span->end_ns;
     span->known = true;
@@ -108,8 +109,8 @@ static void count_slices(ps_inventory *inv, const ps_trace *t) {
         bool on_device = s->kind[i] >= PS_SLICE_JOB || s->kind[i] == PS_SLICE_MARK_DEVICE ||
                          s->kind[i] == PS_SLICE_COMM_OP;
         if (s->kind[i] != PS_SLICE_DERIVED && s->kind[i] != PS_SLICE_INSTANT) {
-            widen(on_device ? &device : &host, s->start_ns[i] + origin_ns,
-                  s->start_ns[i] + s->dur_ns[i] + origin_ns);
+            inventory_widen(on_device ? &device : &host, s->start_ns[i] + origin_ns,
+                            s->start_ns[i] + s->dur_ns[i] + origin_ns);
         }
     }
     inv->host = inv->host.known ? inv->host : host; /* the reader has looked at everything */
@@ -134,9 +135,10 @@ static bool count_flows(ps_inventory *inv, const ps_trace *t) {
         uint32_t row = ps_idmap_get(&rows, kind.id);
         if (row == PS_IDMAP_NONE) {
             row = (uint32_t)inv->flows.n;
-            ok = ps_idmap_put(&rows, kind.id, row) &&
-                 add(inv, &inv->flows, ps_str_is_none(kind) ? "mark" : ps_trace_text(t, kind), 0,
-                     NULL);
+            ok =
+                ps_idmap_put(&rows, kind.id, row) &&
+                add_inventory_line(inv, &inv->flows,
+                                   ps_str_is_none(kind) ? "mark" : ps_trace_text(t, kind), 0, NULL);
         }
         if (ok) {
             inv->flows.items[row].count++;
@@ -144,7 +146,7 @@ static bool count_flows(ps_inventory *inv, const ps_trace *t) {
     }
     ps_idmap_fini(&rows);
     if (inv->flows.n > 1) {
-        qsort(inv->flows.items, inv->flows.n, sizeof *inv->flows.items, compare_names);
+        qsort(inv->flows.items, inv->flows.n, sizeof *inv->flows.items, compare_inventory_names);
     }
     return ok;
 }

@@ -42,7 +42,7 @@ static int compare_machines(const void *a, const void *b) {
 }
 
 /* The first number in "machine10" or "machine-3b"; -1 without one. */
-static int64_t number_in(const char *name) {
+static int64_t log_number_in(const char *name) {
     const char *digits = name + strcspn(name, "0123456789");
     size_t n = strspn(digits, "0123456789");
     int64_t number = -1;
@@ -113,14 +113,14 @@ static ps_code add_machines(search *s, const char *log_dir, ps_err *err) {
             return ps_fail_nomem(err);
         }
         if (ps_is_dir(dir)) {
-            code = add_machine(s, dir, number_in(names[i]), err);
+            code = add_machine(s, dir, log_number_in(names[i]), err);
         }
     }
     return code;
 }
 
 /* By number; a machine without one, or with one that another has, gets the next after the largest. */
-static void number_machines(search *s) {
+static void number_log_machines(search *s) {
     qsort(s->machines, s->n_machines, sizeof *s->machines, compare_machines);
     int64_t next = 0;
     for (size_t i = 0; i < s->n_machines; i++) {
@@ -144,7 +144,7 @@ static bool has_worker(const machine *m, int64_t worker) {
     return bsearch(&worker, m->workers, m->n_workers, sizeof worker, ps_compare_i64) != NULL;
 }
 
-static bool add_column(search *s, int64_t worker) {
+static bool add_log_column(search *s, int64_t worker) {
     if (!ps_grow(&s->columns, &s->cap_columns, s->n_columns + 1, MAX_LOGS, sizeof *s->columns)) {
         return false;
     }
@@ -164,7 +164,7 @@ static bool is_column(const search *s, int64_t worker) {
 /* The workers asked for in the order given, each once; else all that any machine has. */
 static bool choose_columns(search *s, const int64_t *workers, size_t n_workers) {
     for (size_t i = 0; i < n_workers; i++) {
-        if (!is_column(s, workers[i]) && !add_column(s, workers[i])) {
+        if (!is_column(s, workers[i]) && !add_log_column(s, workers[i])) {
             return false;
         }
     }
@@ -173,7 +173,7 @@ static bool choose_columns(search *s, const int64_t *workers, size_t n_workers) 
     }
     for (size_t m = 0; m < s->n_machines; m++) {
         for (size_t i = 0; i < s->machines[m].n_workers; i++) {
-            if (!add_column(s, s->machines[m].workers[i])) {
+            if (!add_log_column(s, s->machines[m].workers[i])) {
                 return false;
             }
         }
@@ -266,7 +266,7 @@ static ps_code search_dir(search *s, const char *log_dir, bool by_machine, ps_er
                                 : "no file workerlog.N, and no directory machine* that has one");
     }
     if (code == PS_OK) {
-        number_machines(s);
+        number_log_machines(s);
     }
     return code;
 }

@@ -38,7 +38,7 @@ static int64_t run_of(const ps_trace *t, int64_t step) {
     return low > 0 ? ps_table_cell(runs, low - 1, 0)->u.i : 0;
 }
 
-static bool add_step(joining *j, const ps_trace *t, ps_paddle_span span) {
+static bool add_paddle_span_step(joining *j, const ps_trace *t, ps_paddle_span span) {
     span.run = run_of(t, span.step);
     if (!ps_grow(&j->steps, &j->cap_steps, j->n_steps + 1, MAX_ROWS, sizeof *j->steps) ||
         !ps_idmap_put(&j->by_number, (uint64_t)span.step, (uint32_t)j->n_steps)) {
@@ -54,13 +54,13 @@ static int64_t common_ns(const ps_paddle_span *a, const ps_paddle_span *b) {
     return end - start; /* negative: apart */
 }
 
-static bool overlap(const ps_paddle_span *a, const ps_paddle_span *b) {
+static bool paddle_span_overlap(const ps_paddle_span *a, const ps_paddle_span *b) {
     int64_t x = a->end_ns - a->start_ns;
     int64_t y = b->end_ns - b->start_ns;
     return common_ns(a, b) >= 0 && common_ns(a, b) * 2 >= (x < y ? x : y);
 }
 
-static ps_paddle_span absolute(const ps_trace *t, const ps_step *s) {
+static ps_paddle_span paddle_span_absolute(const ps_trace *t, const ps_step *s) {
     int64_t origin = ps_trace_origin_ns(t);
     return (ps_paddle_span){.step = s->id,
                             .start_ns = s->start_ns + origin,
@@ -78,7 +78,7 @@ static uint32_t find_by_time(const joining *j, const ps_paddle_span *own, size_t
     }
     for (size_t i = *from; i < j->n_first && i < *from + LOOK_AROUND; i++) {
         int64_t ns = common_ns(&j->steps[i], own);
-        if (ns > best_ns && overlap(&j->steps[i], own)) {
+        if (ns > best_ns && paddle_span_overlap(&j->steps[i], own)) {
             best = (uint32_t)i;
             best_ns = ns;
         }
@@ -87,22 +87,22 @@ static uint32_t find_by_time(const joining *j, const ps_paddle_span *own, size_t
 }
 
 /* Finds the place of each step of one worker in the whole. */
-static bool join_worker(joining *j, ps_paddle_worker *w, ps_paddle_figures *f,
-                        ps_paddle_renumber *numbers, uint32_t *rows) {
+static bool join_paddle_span_worker(joining *j, ps_paddle_worker *w, ps_paddle_figures *f,
+                                    ps_paddle_renumber *numbers, uint32_t *rows) {
     size_t n = 0;
     size_t from = 0;
     const ps_step *own = ps_trace_steps(w->trace, &n);
     for (size_t i = 0; i < n; i++) {
-        ps_paddle_span span = absolute(w->trace, &own[i]);
+        ps_paddle_span span = paddle_span_absolute(w->trace, &own[i]);
         uint32_t same = ps_idmap_get(&j->by_number, (uint64_t)span.step);
         uint32_t row = same;
-        if (same == PS_IDMAP_NONE || !overlap(&j->steps[same], &span)) {
+        if (same == PS_IDMAP_NONE || !paddle_span_overlap(&j->steps[same], &span)) {
             row = find_by_time(j, &span, &from);
             row = row != PS_NONE ? row : same;
         }
         if (row == PS_NONE) {
             row = (uint32_t)j->n_steps;
-            if (!add_step(j, w->trace, span)) {
+            if (!add_paddle_span_step(j, w->trace, span)) {
                 return false;
             }
         }
@@ -123,7 +123,7 @@ static int compare_spans(const void *a, const void *b) {
     return x->step < y->step ? -1 : x->step > y->step;
 }
 
-static int compare_numbers(const void *a, const void *b) {
+static int compare_paddle_span_numbers(const void *a, const void *b) {
     const ps_paddle_renumber *x = a;
     const ps_paddle_renumber *y = b;
     return x->from < y->from ? -1 : x->from > y->from;
@@ -143,7 +143,7 @@ static void cut_spans(ps_paddle_span *spans, size_t n) {
     }
 }
 
-static void widen(ps_paddle_span *whole, const ps_paddle_span *part) {
+static void paddle_span_widen(ps_paddle_span *whole, const ps_paddle_span *part) {
     whole->true_start_ns =
         part->true_start_ns < whole->true_start_ns ? part->true_start_ns : whole->true_start_ns;
     whole->true_end_ns =
@@ -159,18 +159,18 @@ static bool place_worker(joining *j, size_t at) {
     ps_paddle_span *spans = ps_arena_alloc(&j->p->arena, (n + 1) * sizeof *spans);
     uint32_t *rows = ps_alloc((n + 1) * sizeof *rows);
     bool ok = numbers != NULL && spans != NULL && rows != NULL &&
-              join_worker(j, w, &j->p->figures[at], numbers, rows);
+              join_paddle_span_worker(j, w, &j->p->figures[at], numbers, rows);
     for (size_t i = 0; ok && i < n; i++) {
-        spans[i] = absolute(w->trace, &own[i]);
+        spans[i] = paddle_span_absolute(w->trace, &own[i]);
         spans[i].step = j->steps[rows[i]].step;
         spans[i].run = j->steps[rows[i]].run;
-        widen(&j->steps[rows[i]], &spans[i]);
+        paddle_span_widen(&j->steps[rows[i]], &spans[i]);
     }
     ps_free(rows);
     if (ok) {
         cut_spans(spans, n);
         if (n > 1) {
-            qsort(numbers, n, sizeof *numbers, compare_numbers);
+            qsort(numbers, n, sizeof *numbers, compare_paddle_span_numbers);
         }
         w->steps = numbers;
         w->n_steps = n;
@@ -196,7 +196,7 @@ static bool join_steps(ps_paddle_pipeline *p) {
     const ps_step *own = ps_trace_steps(first, &n);
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
-        ok = add_step(&j, first, absolute(first, &own[i]));
+        ok = add_paddle_span_step(&j, first, paddle_span_absolute(first, &own[i]));
     }
     j.n_first = j.n_steps;
     for (size_t i = 0; ok && i < t->n_workers; i++) {
@@ -216,8 +216,8 @@ typedef struct idle_list {
     size_t n, cap;
 } idle_list;
 
-static bool add_idle(idle_list *l, const ps_paddle_span *window, int64_t start_ns, int64_t end_ns,
-                     ps_paddle_figures *f) {
+static bool add_paddle_span_idle(idle_list *l, const ps_paddle_span *window, int64_t start_ns,
+                                 int64_t end_ns, ps_paddle_figures *f) {
     if (end_ns <= start_ns) {
         return true;
     }
@@ -256,7 +256,7 @@ static bool find_idle(const ps_paddle_timeline *t, const ps_paddle_worker *w, co
         busy_ns = busy_ns > window->start_ns ? busy_ns : window->start_ns;
         for (; slice < s->n && s->start_ns[slice] + origin < window->end_ns; slice++) {
             int64_t start_ns = s->start_ns[slice] + origin;
-            if (takes_part && !add_idle(l, window, busy_ns, start_ns, f)) {
+            if (takes_part && !add_paddle_span_idle(l, window, busy_ns, start_ns, f)) {
                 return false;
             }
             int64_t end_ns = start_ns + s->dur_ns[slice];
@@ -264,7 +264,7 @@ static bool find_idle(const ps_paddle_timeline *t, const ps_paddle_worker *w, co
         }
         if (takes_part) {
             f->window_ns += window->end_ns - window->start_ns;
-            if (!add_idle(l, window, busy_ns, window->end_ns, f)) {
+            if (!add_paddle_span_idle(l, window, busy_ns, window->end_ns, f)) {
                 return false;
             }
         }

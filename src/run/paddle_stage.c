@@ -82,7 +82,7 @@ static int compare_warmup(const void *a, const void *b) {
                                       : (x->worker > y->worker) - (x->worker < y->worker);
 }
 
-static int compare_starts(const void *a, const void *b) {
+static int compare_stage_span_starts(const void *a, const void *b) {
     const opening *x = a;
     const opening *y = b;
     return x->start_ns != y->start_ns ? (x->start_ns < y->start_ns ? -1 : 1)
@@ -90,7 +90,7 @@ static int compare_starts(const void *a, const void *b) {
 }
 
 /* More than half of the shorter one at the same time. */
-static bool overlap(const opening *a, const opening *b) {
+static bool stage_span_overlap(const opening *a, const opening *b) {
     int64_t start = a->start_ns > b->start_ns ? a->start_ns : b->start_ns;
     int64_t end = a->end_ns < b->end_ns ? a->end_ns : b->end_ns;
     int64_t x = a->end_ns - a->start_ns;
@@ -105,8 +105,8 @@ static bool number_groups(opening *o, size_t n, bool by_time) {
     size_t first_size = 0;
     bool equal = true;
     for (size_t i = 0; i < n; i++) {
-        bool same =
-            i > 0 && (by_time ? overlap(&o[i - 1], &o[i]) : o[i - 1].n_warmup == o[i].n_warmup);
+        bool same = i > 0 && (by_time ? stage_span_overlap(&o[i - 1], &o[i])
+                                      : o[i - 1].n_warmup == o[i].n_warmup);
         if (i > 0 && !same) {
             first_size = group == 0 ? size : first_size;
             equal = equal && size == first_size;
@@ -141,7 +141,7 @@ static bool stages_of_step(const ps_paddle_timeline *t, int64_t step, opening *o
     }
     qsort(o, t->n_workers, sizeof *o, compare_warmup);
     bool by_warmup = number_groups(o, t->n_workers, false);
-    qsort(o, t->n_workers, sizeof *o, compare_starts);
+    qsort(o, t->n_workers, sizeof *o, compare_stage_span_starts);
     bool by_time = number_groups(o, t->n_workers, true);
     for (size_t i = 0; i < t->n_workers; i++) {
         /* With several chunks a stage the warm-up need not fall from stage to stage. */

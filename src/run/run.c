@@ -96,7 +96,7 @@ static bool writes_in_place(const session *s) {
     return in_place && s->opts->out_dir == NULL && s->opts->export_type == PS_EXPORT_DB;
 }
 
-static ps_trace *read_rank(session *s, size_t r) {
+static ps_trace *read_run_rank(session *s, size_t r) {
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
     ps_src src = ps_cluster_src(report->rank);
@@ -184,7 +184,7 @@ static void map_rank(void *context, size_t r) {
     session *s = context;
     ps_trace *trace = NULL;
     ps_derived *derived = NULL;
-    bool lost = needs_trace(s, r) && (trace = read_rank(s, r)) == NULL;
+    bool lost = needs_trace(s, r) && (trace = read_run_rank(s, r)) == NULL;
     if (trace != NULL) {
         ps_err err = PS_ERR_INIT;
         derived = ps_derived_new(trace, &s->opts->analysis, &s->run->ranks[r].diag, &err);
@@ -357,7 +357,7 @@ static void count_parts(session *s) {
 }
 
 /* Also of an analysis that no rank had anything for: it may take a stale table away. */
-static ps_code gather(session *s, size_t a, ps_err *err) {
+static ps_code gather_run(session *s, size_t a, ps_err *err) {
     const ps_result *result = &s->run->results[a];
     for (size_t i = 0; i < result->n_tables; i++) {
         const ps_table *t = result->tables[i];
@@ -396,14 +396,14 @@ static ps_code each_output(session *s, output_fn *fn, ps_err *err) {
             continue;
         }
         forget_tables(s);
-        code = gather(s, a, err);
+        code = gather_run(s, a, err);
         if (code == PS_OK) {
             code = fn(s->run, s->cluster, s->outputs, s->analyses[a]->folder, false, s->opts, err);
         }
     }
     forget_tables(s);
     for (size_t a = 0; code == PS_OK && in_place && a < s->run->n_analyses; a++) {
-        code = s->analyses[a]->writes == PS_WRITES_RANK_DB ? gather(s, a, err) : PS_OK;
+        code = s->analyses[a]->writes == PS_WRITES_RANK_DB ? gather_run(s, a, err) : PS_OK;
     }
     if (code == PS_OK && in_place) {
         code = fn(s->run, s->cluster, s->outputs, NULL, true, s->opts, err);

@@ -54,7 +54,7 @@ static bool same_table(const ps_table *a, const ps_table *b) {
     return same;
 }
 
-static bool is_wanted(const ps_table *t, ps_export type) {
+static bool is_cluster_table_wanted(const ps_table *t, ps_export type) {
     if (t->home != PS_HOME_CLUSTER) {
         return false;
     }
@@ -66,7 +66,7 @@ static bool is_wanted(const ps_table *t, ps_export type) {
 }
 
 /* "3/kernel_details" as a path below the folder; names come from analyses, which may have them from a profile. */
-static void add_file(ps_buf *path, const char *name) {
+static void add_cluster_table_file(ps_buf *path, const char *name) {
     bool at_start = true;
     for (const char *p = name; *p != '\0'; p++) {
         unsigned char c = (unsigned char)*p;
@@ -84,7 +84,7 @@ static const char *target_of(ps_run *run, const ps_table *t, const char *dir, co
         ps_buf_addf(&path, "%s/%s", dir, DATABASE);
     } else {
         ps_buf_addf(&path, "%s/%s/", dir, folder);
-        add_file(&path, t->file != NULL ? t->file : t->name);
+        add_cluster_table_file(&path, t->file != NULL ? t->file : t->name);
         ps_buf_addf(&path, ".%s", ps_table_file_end(t, type));
     }
     const char *copy =
@@ -183,7 +183,7 @@ ps_code ps_plan_cluster_tables(ps_run *run, const ps_analysis *const *analyses,
         bool is_idle = run->n_took_part[a] == 0; /* what an earlier run left stays */
         for (size_t i = 0; code == PS_OK && !is_idle && i < result->n_tables; i++) {
             const ps_table *t = result->tables[i];
-            if (is_wanted(t, opts->export_type)) {
+            if (is_cluster_table_wanted(t, opts->export_type)) {
                 const char *path = target_of(run, t, dir, analyses[a]->folder, opts->export_type);
                 code =
                     path != NULL ? plan_table(run, analyses, a, t, path, err) : ps_fail_nomem(err);

@@ -158,7 +158,7 @@ static ps_code recheck(void *context, sqlite3 *handle, ps_err *err) {
 }
 
 /* Also for a link that leads nowhere. */
-static bool is_taken(const char *path) {
+static bool is_rank_output_taken(const char *path) {
     struct stat st;
     return lstat(path, &st) == 0;
 }
@@ -188,7 +188,7 @@ static ps_code copy_sidecars(const ps_cluster_rank *rank, const char *target, ps
         const char *to = ps_path_join(&arena, dir, names[i]);
         if (from == NULL || to == NULL) {
             code = ps_fail_nomem(err);
-        } else if (ps_is_file(from) && !is_taken(to)) {
+        } else if (ps_is_file(from) && !is_rank_output_taken(to)) {
             ps_buf_clear(&text);
             code = ps_read_file(from, (size_t)64 << 20, &text, err);
             code = code == PS_OK ? ps_write_file(to, ps_buf_str(&text), text.len, err) : code;
@@ -251,7 +251,7 @@ static ps_code write_files(output *o, size_t r, ps_err *err) {
     return code;
 }
 
-static void write_rank(void *context, size_t r) {
+static void write_rank_output_rank(void *context, size_t r) {
     output *o = context;
     if (o->targets[r] == NULL) {
         return;
@@ -280,7 +280,8 @@ static void write_rank(void *context, size_t r) {
 }
 
 /* `any`: there is something to write. The caller frees o->targets, also after a failure. */
-static ps_code prepare(output *o, const char *folder, bool in_place, bool *any, ps_err *err) {
+static ps_code prepare_rank_output(output *o, const char *folder, bool in_place, bool *any,
+                                   ps_err *err) {
     const ps_run *run = o->run;
     *any = false;
     o->targets = ps_calloc(run->n_ranks, sizeof *o->targets);
@@ -302,7 +303,7 @@ ps_code ps_check_rank_outputs(ps_run *run, const ps_cluster *cluster, const ps_r
                               ps_err *err) {
     output o = {.run = run, .cluster = cluster, .outputs = outputs, .opts = opts};
     bool any = false;
-    ps_code code = prepare(&o, folder, in_place, &any, err);
+    ps_code code = prepare_rank_output(&o, folder, in_place, &any, err);
     ps_free(o.targets);
     return code;
 }
@@ -312,9 +313,9 @@ ps_code ps_write_rank_outputs(ps_run *run, const ps_cluster *cluster, const ps_r
                               ps_err *err) {
     output o = {.run = run, .cluster = cluster, .outputs = outputs, .opts = opts};
     bool any = false;
-    ps_code code = prepare(&o, folder, in_place, &any, err);
+    ps_code code = prepare_rank_output(&o, folder, in_place, &any, err);
     if (code == PS_OK && any) {
-        ps_parallel(run->n_ranks, opts->n_threads, write_rank, &o);
+        ps_parallel(run->n_ranks, opts->n_threads, write_rank_output_rank, &o);
     }
     ps_free(o.targets);
     return code;

@@ -14,7 +14,7 @@ const char *ps_table_file_end(const ps_table *table, ps_export type) {
 
 enum { ROWS_AT_ONCE = 1024, CHUNK_BYTES = 16 << 20 };
 
-static ps_code flush(ps_sink *sink, ps_buf *text, const char *path, ps_err *err) {
+static ps_code flush_table_file(ps_sink *sink, ps_buf *text, const char *path, ps_err *err) {
     bool is_open = sink->file != NULL;
     ps_code code = is_open ? PS_OK : ps_sink_open_file(sink, path, err);
     code = code == PS_OK ? ps_sink_write(sink, ps_buf_str(text), text->len, err) : code;
@@ -35,13 +35,13 @@ static ps_code write_text(const ps_table *table, ps_table_part_fn *part, const c
         end = table->n_rows - first < ROWS_AT_ONCE ? table->n_rows : first + ROWS_AT_ONCE;
         code = part(table, first, end, &text, err);
         if (code == PS_OK && text.len > CHUNK_BYTES) {
-            code = flush(&sink, &text, path, err);
+            code = flush_table_file(&sink, &text, path, err);
         }
     } while (code == PS_OK && end < table->n_rows);
     if (code == PS_OK && sink.file == NULL) {
         code = ps_write_file(path, ps_buf_str(&text), text.len, err);
     } else if (code == PS_OK) {
-        code = flush(&sink, &text, path, err);
+        code = flush_table_file(&sink, &text, path, err);
         code = code == PS_OK ? ps_sink_commit(&sink, err) : code;
     }
     ps_sink_abort(&sink);

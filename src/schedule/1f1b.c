@@ -8,8 +8,8 @@
 #include "schedule/placement.h"
 #include "schedule/schedule.h"
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
-                     ps_err *err) {
+static ps_code order_1f1b(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                          ps_err *err) {
     int32_t m = params->n_microbatches;
     int32_t behind = params->n_stages - 1 - device;
     int32_t warm_up = behind < m ? behind : m;
@@ -31,7 +31,7 @@ const ps_schedule ps_schedule_1f1b = {
     .rule = "m >= 1",
     .n_chunks = 1,
     .check = ps_schedule_check_size,
-    .order = order,
-    .marks = order,
+    .order = order_1f1b,
+    .marks = order_1f1b,
     .logical_stage = ps_place_plain,
 };

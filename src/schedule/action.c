@@ -33,7 +33,7 @@ typedef struct span {
     const char *s, *end;
 } span;
 
-static span trim(span t) {
+static span trim_action(span t) {
     while (t.s < t.end && (*t.s == ' ' || *t.s == '\t')) {
         t.s++;
     }
@@ -44,7 +44,7 @@ static span trim(span t) {
 }
 
 /* Digits, of which there must be one; at most 9, which is far above any limit. */
-static bool take_number(span *t, int32_t *out) {
+static bool take_action_number(span *t, int32_t *out) {
     const char *begin = t->s;
     int32_t value = 0;
     while (t->s < t->end && *t->s >= '0' && *t->s <= '9' && t->s - begin < 9) {
@@ -70,12 +70,12 @@ static bool take_kind(span *t, ps_action_kind *out) {
 }
 
 static bool read_part(span t, ps_action_part *out) {
-    t = trim(t);
+    t = trim_action(t);
     out->microbatch = -1;
-    if (!take_number(&t, &out->stage) || !take_kind(&t, &out->kind)) {
+    if (!take_action_number(&t, &out->stage) || !take_kind(&t, &out->kind)) {
         return false;
     }
-    bool has_number = t.s < t.end && take_number(&t, &out->microbatch);
+    bool has_number = t.s < t.end && take_action_number(&t, &out->microbatch);
     return t.s == t.end && has_number == KINDS[out->kind].has_microbatch;
 }
 
@@ -85,7 +85,7 @@ static bool read_overlap(span t, ps_action *out) {
     if (close == NULL) {
         return false;
     }
-    span kind = trim((span){close + 1, t.end});
+    span kind = trim_action((span){close + 1, t.end});
     if ((size_t)(kind.end - kind.s) != strlen(OVERLAP) ||
         memcmp(kind.s, OVERLAP, strlen(OVERLAP)) != 0) {
         return false;
@@ -107,7 +107,7 @@ static bool read_overlap(span t, ps_action *out) {
 
 bool ps_action_parse(const char *s, size_t n, ps_action *out) {
     *out = (ps_action){0};
-    span t = trim((span){s, s + n});
+    span t = trim_action((span){s, s + n});
     if (t.s < t.end && *t.s == '(') {
         t.s++;
         return read_overlap(t, out);
@@ -118,7 +118,7 @@ bool ps_action_parse(const char *s, size_t n, ps_action *out) {
 
 /* --- writing ------------------------------------------------------------------------------------------------------ */
 
-static size_t add_part(const ps_action_part *part, char *out, size_t size) {
+static size_t add_action_part(const ps_action_part *part, char *out, size_t size) {
     int n = KINDS[part->kind].has_microbatch
                 ? snprintf(out, size, "%d%s%d", (int)part->stage, KINDS[part->kind].text,
                            (int)part->microbatch)
@@ -126,21 +126,21 @@ static size_t add_part(const ps_action_part *part, char *out, size_t size) {
     return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
 
-static size_t add_text(const char *text, char *out, size_t size) {
+static size_t add_action_text(const char *text, char *out, size_t size) {
     int n = snprintf(out, size, "%s", text);
     return n < 0 ? 0 : (size_t)n < size ? (size_t)n : size - 1;
 }
 
 void ps_action_text(const ps_action *action, char *out, size_t size) {
     if (action->n_parts == 1) {
-        (void)add_part(&action->parts[0], out, size);
+        (void)add_action_part(&action->parts[0], out, size);
         return;
     }
     size_t at = 0;
     for (size_t i = 0; i < action->n_parts; i++) {
-        at += add_text(i == 0 ? "(" : ";", out + at, size - at);
-        at += add_part(&action->parts[i], out + at, size - at);
+        at += add_action_text(i == 0 ? "(" : ";", out + at, size - at);
+        at += add_action_part(&action->parts[i], out + at, size - at);
     }
-    at += add_text(")", out + at, size - at);
-    (void)add_text(OVERLAP, out + at, size - at);
+    at += add_action_text(")", out + at, size - at);
+    (void)add_action_text(OVERLAP, out + at, size - at);
 }

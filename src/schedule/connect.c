@@ -26,12 +26,13 @@ static bool has_forward(uint8_t kind) {
     return kind == PS_OP_F || kind == PS_OP_FB;
 }
 
-static bool has_backward(uint8_t kind) {
+static bool has_connect_backward(uint8_t kind) {
     return kind == PS_OP_B || kind == PS_OP_BI || kind == PS_OP_FB;
 }
 
 /* SIZE_MAX when it lies outside the plan. */
-static size_t cell_of(const connecting *k, int32_t stage, int32_t chunk, int32_t microbatch) {
+static size_t connect_cell_of(const connecting *k, int32_t stage, int32_t chunk,
+                              int32_t microbatch) {
     chunk = chunk < 0 ? 0 : chunk;
     if (stage < 0 || stage >= k->plan->params.n_stages || (size_t)chunk >= k->n_chunks ||
         microbatch < 0 || microbatch >= k->plan->params.n_microbatches) {
@@ -53,7 +54,7 @@ static bool init_half(half *h, size_t n_cells, uint32_t n_ops) {
     return h->plan_op != NULL && h->row != NULL;
 }
 
-static bool init(connecting *k) {
+static bool init_connect(connecting *k) {
     const ps_sim_plan *plan = k->plan;
     int32_t chunks = 1;
     for (uint32_t op = 0; op < plan->n_ops; op++) {
@@ -71,17 +72,17 @@ static bool init(connecting *k) {
         const ps_sched_op *o = &plan->ops[op];
         bool pair = o->kind == PS_OP_FB;
         if (has_forward((uint8_t)o->kind)) {
-            k->forward.plan_op[cell_of(k, plan->device[op], o->chunk, o->microbatch)] = op;
+            k->forward.plan_op[connect_cell_of(k, plan->device[op], o->chunk, o->microbatch)] = op;
         }
-        if (has_backward((uint8_t)o->kind)) {
-            k->backward.plan_op[cell_of(k, plan->device[op], pair ? o->chunk2 : o->chunk,
-                                        pair ? o->microbatch2 : o->microbatch)] = op;
+        if (has_connect_backward((uint8_t)o->kind)) {
+            k->backward.plan_op[connect_cell_of(k, plan->device[op], pair ? o->chunk2 : o->chunk,
+                                                pair ? o->microbatch2 : o->microbatch)] = op;
         }
     }
     return ps_chart_groups_init(&k->groups, k->chart);
 }
 
-static void fini(connecting *k) {
+static void connect_fini(connecting *k) {
     ps_chart_groups_fini(&k->groups);
     ps_free(k->forward.plan_op);
     ps_free(k->forward.row);
@@ -91,18 +92,19 @@ static void fini(connecting *k) {
 }
 
 static uint32_t forward_op(const connecting *k, const ps_op *op) {
-    size_t cell = has_forward(op->kind)
-                      ? cell_of(k, k->chart->ranks[op->rank].stage, op->chunk, op->microbatch)
-                      : SIZE_MAX;
+    size_t cell = has_forward(op->kind) ? connect_cell_of(k, k->chart->ranks[op->rank].stage,
+                                                          op->chunk, op->microbatch)
+                                        : SIZE_MAX;
     return cell != SIZE_MAX ? k->forward.plan_op[cell] : PS_NO_OP;
 }
 
 static uint32_t backward_op(const connecting *k, const ps_op *op) {
     bool pair = op->kind == PS_OP_FB;
-    size_t cell = has_backward(op->kind)
-                      ? cell_of(k, k->chart->ranks[op->rank].stage, pair ? op->chunk2 : op->chunk,
-                                pair ? op->microbatch2 : op->microbatch)
-                      : SIZE_MAX;
+    size_t cell =
+        has_connect_backward(op->kind)
+            ? connect_cell_of(k, k->chart->ranks[op->rank].stage, pair ? op->chunk2 : op->chunk,
+                              pair ? op->microbatch2 : op->microbatch)
+            : SIZE_MAX;
     return cell != SIZE_MAX ? k->backward.plan_op[cell] : PS_NO_OP;
 }
 
@@ -167,7 +169,7 @@ static int compare_pipelines(const void *a, const void *b, void *context) {
 
 ps_code ps_chart_connect(ps_chart *chart, const ps_sim_plan *plan, ps_err *err) {
     connecting k = {.chart = chart, .plan = plan};
-    bool ok = init(&k);
+    bool ok = init_connect(&k);
     for (uint32_t r = 0; ok && r < chart->n_ranks; r++) {
         k.ranks[r] = r;
     }
@@ -183,6 +185,6 @@ ps_code ps_chart_connect(ps_chart *chart, const ps_sim_plan *plan, ps_err *err) 
         ok = connect_pipeline(&k, k.ranks + i, end - i);
         i = end;
     }
-    fini(&k);
+    connect_fini(&k);
     return ok ? PS_OK : ps_fail_nomem(err);
 }

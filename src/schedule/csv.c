@@ -31,7 +31,7 @@ typedef struct reader {
     bool has_bw, has_w, has_i;
 } reader;
 
-static ps_code fail_at(const reader *r, ps_code code, const char *what, ps_err *err) {
+static ps_code csv_fail_at(const reader *r, ps_code code, const char *what, ps_err *err) {
     (void)ps_fail_file(err, code, r->file, "row %zu, column %zu: %s", r->row + 1, r->column + 1,
                        what);
     if (err != NULL) {
@@ -48,7 +48,7 @@ static ps_code note_stage(reader *r, int32_t stage, ps_err *err) {
     if (stage >= MAX_LOGICAL) {
         (void)snprintf(what, sizeof what, "stage %d: must be less than %d", (int)stage,
                        MAX_LOGICAL);
-        return fail_at(r, PS_SYNTAX, what, err);
+        return csv_fail_at(r, PS_SYNTAX, what, err);
     }
     size_t n = (size_t)r->lists->n_logical;
     if (!ps_grow(&r->row_of, &r->cap_stages, (size_t)stage + 1, MAX_LOGICAL, sizeof *r->row_of)) {
@@ -62,7 +62,7 @@ static ps_code note_stage(reader *r, int32_t stage, ps_err *err) {
         (void)snprintf(what, sizeof what,
                        "stage %d is in row %d already; a stage belongs to one device", (int)stage,
                        (int)r->row_of[stage] + 1);
-        return fail_at(r, PS_SYNTAX, what, err);
+        return csv_fail_at(r, PS_SYNTAX, what, err);
     }
     r->row_of[stage] = (int32_t)r->row;
     return PS_OK;
@@ -73,7 +73,7 @@ static ps_code note_part(reader *r, const ps_action_part *part, ps_err *err) {
         char what[96];
         (void)snprintf(what, sizeof what, "microbatch %d: must be less than %d",
                        (int)part->microbatch, PS_MAX_MICROBATCHES);
-        return fail_at(r, PS_SYNTAX, what, err);
+        return csv_fail_at(r, PS_SYNTAX, what, err);
     }
     r->has_bw = r->has_bw || part->kind == PS_ACTION_BW;
     r->has_w = r->has_w || part->kind == PS_ACTION_W;
@@ -128,10 +128,11 @@ static ps_code read_cell(reader *r, size_t n, ps_err *err) {
         char what[MAX_SHOWN + 64];
         (void)snprintf(what, sizeof what, "'%.*s%s' is no action such as 0F3",
                        (int)(n < MAX_SHOWN ? n : MAX_SHOWN), r->at, n < MAX_SHOWN ? "" : "...");
-        return fail_at(r, PS_SYNTAX, what, err);
+        return csv_fail_at(r, PS_SYNTAX, what, err);
     }
     if (action.n_parts > 1 && !is_pair(&action)) {
-        return fail_at(r, PS_UNSUPPORTED, "only a forward and a whole backward can overlap", err);
+        return csv_fail_at(r, PS_UNSUPPORTED, "only a forward and a whole backward can overlap",
+                           err);
     }
     if (action.n_parts == 1 && !is_compute(&action.parts[0])) {
         return PS_OK;
@@ -143,7 +144,7 @@ static ps_code read_cell(reader *r, size_t n, ps_err *err) {
         }
     }
     if (r->ops.n == PS_SIM_MAX_OPS) {
-        return fail_at(r, PS_SYNTAX, "a step of so many ops is not supported", err);
+        return csv_fail_at(r, PS_SYNTAX, "a step of so many ops is not supported", err);
     }
     if (!ps_grow(&r->columns, &r->cap_columns, r->ops.n + 1, PS_SIM_MAX_OPS, sizeof *r->columns)) {
         return ps_fail_nomem(err);
@@ -165,7 +166,7 @@ static ps_code read_row(reader *r, const char *s, const char *end, ps_err *err) 
     r->at = s;
     r->column = 0;
     if (r->row >= PS_MAX_STAGES) {
-        return fail_at(r, PS_SYNTAX, "too many rows: one for each device, at most 4096", err);
+        return csv_fail_at(r, PS_SYNTAX, "too many rows: one for each device, at most 4096", err);
     }
     if (!ps_grow(&r->lists->first, &r->cap_first, r->row + 2, PS_MAX_STAGES + 1,
                  sizeof *r->lists->first)) {
@@ -187,7 +188,8 @@ static ps_code read_row(reader *r, const char *s, const char *end, ps_err *err) 
     if (r->lists->first[r->row] == r->ops.n) {
         r->at = s;
         r->column = 0;
-        return fail_at(r, PS_SYNTAX, "the row has no forward or backward; a row is a device", err);
+        return csv_fail_at(r, PS_SYNTAX, "the row has no forward or backward; a row is a device",
+                           err);
     }
     r->row++;
     return PS_OK;
@@ -255,7 +257,7 @@ static void settle_ops(const reader *r, const int32_t *chunk_of, bool old) {
     }
 }
 
-static ps_code settle(reader *r, ps_err *err) {
+static ps_code settle_csv(reader *r, ps_err *err) {
     ps_lists *lists = r->lists;
     lists->n_stages = (int32_t)r->row;
     lists->chain_length = lists->n_logical;
@@ -283,7 +285,7 @@ ps_code ps_lists_parse_csv(ps_lists *out, const char *name, const char *text, si
     reader r = {.lists = out, .file = name, .text = text, .at = text};
     ps_code code = read_rows(&r, n, err);
     if (code == PS_OK) {
-        code = settle(&r, err);
+        code = settle_csv(&r, err);
     }
     ps_op_list_fini(&r.ops);
     ps_free(r.columns);

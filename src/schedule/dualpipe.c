@@ -9,8 +9,8 @@
 #include "schedule/fold.h"
 #include "schedule/schedule.h"
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
-                     ps_err *err) {
+static ps_code order_dualpipe(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                              ps_err *err) {
     int32_t p = params->n_stages;
     bool lower = device < p / 2;
     ps_fold fold = {.q = p / 2,
@@ -20,7 +20,7 @@ static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_lis
     return ps_fold_list(&fold, out, err);
 }
 
-static ps_code check(const ps_schedule_params *params, ps_err *err) {
+static ps_code check_dualpipe(const ps_schedule_params *params, ps_err *err) {
     ps_code code = ps_schedule_check_size(params, err);
     int32_t p = params->n_stages;
     int32_t m = params->n_microbatches;
@@ -43,8 +43,8 @@ const ps_schedule ps_schedule_dualpipe = {
     .rule = "p, m even, m >= 2p",
     .n_chunks = 2,
     .n_chains = 2,
-    .check = check,
-    .order = order,
-    .marks = order,
+    .check = check_dualpipe,
+    .order = order_dualpipe,
+    .marks = order_dualpipe,
     .logical_stage = logical_stage,
 };

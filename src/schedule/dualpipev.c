@@ -20,8 +20,8 @@ static ps_fold fold_of(const ps_schedule_params *params, int32_t device) {
                      .has_head = device == 0};
 }
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
-                     ps_err *err) {
+static ps_code order_dualpipev(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                               ps_err *err) {
     ps_fold fold = fold_of(params, device);
     return ps_fold_list(&fold, out, err);
 }
@@ -33,7 +33,7 @@ static ps_code marks(const ps_schedule_params *params, int32_t device, ps_op_lis
     return ps_fold_list(&fold, out, err);
 }
 
-static ps_code check(const ps_schedule_params *params, ps_err *err) {
+static ps_code check_dualpipev(const ps_schedule_params *params, ps_err *err) {
     ps_code code = ps_schedule_check_size(params, err);
     if (code == PS_OK && params->n_microbatches < 2 * params->n_stages) {
         code = ps_fail(
@@ -49,8 +49,8 @@ const ps_schedule ps_schedule_dualpipev = {
     .rule = "m >= 2p",
     .n_chunks = 2,
     .takes = PS_TAKES_TAIL,
-    .check = check,
-    .order = order,
+    .check = check_dualpipev,
+    .order = order_dualpipev,
     .marks = marks,
     .logical_stage = ps_place_v,
 };

@@ -33,7 +33,7 @@ typedef struct line {
     size_t n_fields;
 } line;
 
-static ps_code fail_at(const line *l, const char *what, field shown, ps_err *err) {
+static ps_code duration_fail_at(const line *l, const char *what, field shown, ps_err *err) {
     (void)ps_fail_file(err, PS_SYNTAX, l->file, "%s: '%.*s'", what,
                        (int)(shown.n < MAX_SHOWN ? shown.n : MAX_SHOWN), shown.s);
     if (err != NULL) {
@@ -43,7 +43,7 @@ static ps_code fail_at(const line *l, const char *what, field shown, ps_err *err
     return PS_SYNTAX;
 }
 
-static field trim(const char *s, const char *end) {
+static field trim_duration(const char *s, const char *end) {
     while (s < end && (*s == ' ' || *s == '\t')) {
         s++;
     }
@@ -54,12 +54,12 @@ static field trim(const char *s, const char *end) {
 }
 
 /* Counts all fields, keeps the first three. */
-static void split(line *l, const char *s, const char *end) {
+static void split_duration(line *l, const char *s, const char *end) {
     l->n_fields = 0;
     for (bool last = false; !last;) {
         const char *comma = memchr(s, ',', (size_t)(end - s));
         last = comma == NULL;
-        field f = trim(s, last ? end : comma);
+        field f = trim_duration(s, last ? end : comma);
         if (l->n_fields < N_FIELDS) {
             l->fields[l->n_fields] = f;
         }
@@ -68,47 +68,48 @@ static void split(line *l, const char *s, const char *end) {
     }
 }
 
-static bool is_word(field f, const char *word) {
+static bool is_duration_word(field f, const char *word) {
     return f.n == strlen(word) && strncasecmp(f.s, word, f.n) == 0;
 }
 
 static bool is_header(const line *l) {
-    return l->n_fields == N_FIELDS && is_word(l->fields[0], "stage") &&
-           is_word(l->fields[1], "kind") && is_word(l->fields[2], "ns");
+    return l->n_fields == N_FIELDS && is_duration_word(l->fields[0], "stage") &&
+           is_duration_word(l->fields[1], "kind") && is_duration_word(l->fields[2], "ns");
 }
 
 static ps_code read_line(ps_durations *d, const line *l, ps_err *err) {
     if (l->n_fields != N_FIELDS) {
-        return fail_at(l, "a line is stage,kind,ns", l->fields[0], err);
+        return duration_fail_at(l, "a line is stage,kind,ns", l->fields[0], err);
     }
     int64_t stage = -1;
     if (!ps_parse_i64(l->fields[0].s, l->fields[0].n, &stage) || stage < 0 ||
         stage >= d->n_stages) {
         char what[64];
         (void)snprintf(what, sizeof what, "the stage is none of 0 to %d", (int)d->n_stages - 1);
-        return fail_at(l, what, l->fields[0], err);
+        return duration_fail_at(l, what, l->fields[0], err);
     }
     int64_t *slot = NULL;
     for (size_t i = 0; i < sizeof KINDS / sizeof KINDS[0]; i++) {
-        if (is_word(l->fields[1], ps_op_kind_name(KINDS[i]))) {
+        if (is_duration_word(l->fields[1], ps_op_kind_name(KINDS[i]))) {
             slot = &d->ns[(size_t)stage * PS_N_OP_KINDS + KINDS[i]];
         }
     }
     if (slot == NULL) {
-        return fail_at(l, "the kind is none of F, B, BI, BW, FB", l->fields[1], err);
+        return duration_fail_at(l, "the kind is none of F, B, BI, BW, FB", l->fields[1], err);
     }
     if (*slot >= 0) {
-        return fail_at(l, "stage and kind were given before", l->fields[1], err);
+        return duration_fail_at(l, "stage and kind were given before", l->fields[1], err);
     }
     int64_t ns = -1;
     if (!ps_parse_i64(l->fields[2].s, l->fields[2].n, &ns) || ns < 0) {
-        return fail_at(l, "the duration is no whole number of nanoseconds", l->fields[2], err);
+        return duration_fail_at(l, "the duration is no whole number of nanoseconds", l->fields[2],
+                                err);
     }
     *slot = ns;
     return PS_OK;
 }
 
-static bool init(ps_durations *out, int32_t n_stages) {
+static bool init_duration(ps_durations *out, int32_t n_stages) {
     size_t n_slots = (size_t)n_stages * PS_N_OP_KINDS;
     *out = (ps_durations){.n_stages = n_stages,
                           .ns = ps_realloc_array(NULL, n_slots, sizeof *out->ns)};
@@ -120,7 +121,7 @@ static bool init(ps_durations *out, int32_t n_stages) {
 
 ps_code ps_durations_parse_csv(ps_durations *out, const char *name, const char *text, size_t n,
                                int32_t n_stages, ps_err *err) {
-    if (!init(out, n_stages)) {
+    if (!init_duration(out, n_stages)) {
         return ps_fail_nomem(err);
     }
     line l = {.file = name};
@@ -131,7 +132,7 @@ ps_code ps_durations_parse_csv(ps_durations *out, const char *name, const char *
         const char *stop = newline == NULL ? end : newline;
         l.number++;
         l.offset = (uint64_t)(s - text);
-        split(&l, s, stop);
+        split_duration(&l, s, stop);
         bool is_empty = l.n_fields == 1 && l.fields[0].n == 0;
         if (!is_empty && !(l.number == 1 && is_header(&l))) {
             code = read_line(out, &l, err);
@@ -212,7 +213,7 @@ static ps_code take_medians(ps_durations *out, const ps_lit *ops, const char *na
 
 ps_code ps_durations_parse_json(ps_durations *out, const char *name, const char *text, size_t n,
                                 int32_t n_stages, ps_err *err) {
-    if (!init(out, n_stages)) {
+    if (!init_duration(out, n_stages)) {
         return ps_fail_nomem(err);
     }
     ps_arena arena;

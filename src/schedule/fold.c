@@ -9,7 +9,7 @@ typedef struct state {
     int32_t next_b[2]; /* next backward of each chunk */
 } state;
 
-static void add(state *s, ps_op_kind kind, int32_t chunk, int32_t microbatch) {
+static void add_fold(state *s, ps_op_kind kind, int32_t chunk, int32_t microbatch) {
     (void)ps_op_list_add(s->out, (ps_sched_op){.kind = kind,
                                                .chunk = chunk,
                                                .microbatch = microbatch,
@@ -19,12 +19,12 @@ static void add(state *s, ps_op_kind kind, int32_t chunk, int32_t microbatch) {
 }
 
 static void forward(state *s, int32_t chunk) {
-    add(s, PS_OP_F, chunk, s->next_f[chunk]++);
+    add_fold(s, PS_OP_F, chunk, s->next_f[chunk]++);
 }
 
 static void output_head(state *s, int32_t chunk) {
     if (s->fold->marks && s->fold->has_head && !s->fold->no_pairs && chunk == 1) {
-        add(s, PS_OP_LOGITS, chunk, s->next_b[chunk]);
+        add_fold(s, PS_OP_LOGITS, chunk, s->next_b[chunk]);
     }
 }
 
@@ -32,11 +32,11 @@ static void output_head(state *s, int32_t chunk) {
 static int32_t backward(state *s, ps_op_kind kind, int32_t chunk) {
     output_head(s, chunk);
     int32_t microbatch = s->next_b[chunk]++;
-    add(s, kind, chunk, microbatch);
+    add_fold(s, kind, chunk, microbatch);
     return microbatch;
 }
 
-static void pair(state *s, int32_t forward_chunk, int32_t backward_chunk) {
+static void pair_fold(state *s, int32_t forward_chunk, int32_t backward_chunk) {
     if (s->fold->marks && s->fold->no_pairs) {
         forward(s, forward_chunk);
         (void)backward(s, PS_OP_B, backward_chunk);
@@ -52,7 +52,7 @@ static void pair(state *s, int32_t forward_chunk, int32_t backward_chunk) {
 }
 
 /* Phases 1 to 3: the pipeline fills. */
-static void fill(state *s) {
+static void fill_fold(state *s) {
     int32_t inside = s->fold->q - 1 - s->fold->h;
     s->phase = 0;
     for (int32_t i = 0; i < 2 * inside; i++) {
@@ -66,13 +66,13 @@ static void fill(state *s) {
     s->phase = 2;
     for (int32_t i = 0; i < inside; i++) {
         int32_t microbatch = backward(s, PS_OP_BI, s->z);
-        add(s, PS_OP_BW, s->z, microbatch);
+        add_fold(s, PS_OP_BW, s->z, microbatch);
         forward(s, s->z);
     }
 }
 
 /* Phases 4 and 5: pairs. */
-static void steady(state *s) {
+static void fold_steady(state *s) {
     const ps_fold *f = s->fold;
     int32_t inside = f->q - 1 - f->h;
     s->phase = 3;
@@ -81,14 +81,14 @@ static void steady(state *s) {
             forward(s, s->a);
             (void)backward(s, PS_OP_B, s->z);
         } else {
-            pair(s, s->a, s->z);
+            pair_fold(s, s->a, s->z);
         }
-        pair(s, s->z, s->a);
+        pair_fold(s, s->z, s->a);
     }
     s->phase = 4;
     for (int32_t i = 0; i < inside; i++) {
         (void)backward(s, PS_OP_B, s->z);
-        pair(s, s->z, s->a);
+        pair_fold(s, s->z, s->a);
     }
 }
 
@@ -107,12 +107,12 @@ static int32_t chunk_of_turn(const state *s, int32_t i) {
 static void oldest_weight(state *s, put_off *late) {
     int32_t turns = s->fold->h + 1;
     int32_t chunk = late->taken < turns ? chunk_of_turn(s, turns + late->taken) : s->a;
-    add(s, PS_OP_BW, chunk, late->next[chunk]++);
+    add_fold(s, PS_OP_BW, chunk, late->next[chunk]++);
     late->taken++;
 }
 
 /* Phases 6 to 8. A mark cannot tell BI from B, so marks call every backward here B; the weight gradients have none. */
-static void drain(state *s) {
+static void fold_drain(state *s) {
     int32_t inside = s->fold->q - 1 - s->fold->h;
     int32_t turns = s->fold->h + 1;
     bool whole = s->fold->marks || s->fold->tail_full;
@@ -139,8 +139,8 @@ static void drain(state *s) {
 
 ps_code ps_fold_list(const ps_fold *fold, ps_op_list *out, ps_err *err) {
     state s = {.fold = fold, .out = out, .a = fold->in, .z = 1 - fold->in};
-    fill(&s);
-    steady(&s);
-    drain(&s);
+    fill_fold(&s);
+    fold_steady(&s);
+    fold_drain(&s);
     return ps_op_list_result(out, err);
 }

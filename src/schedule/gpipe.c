@@ -5,8 +5,8 @@
 #include "schedule/placement.h"
 #include "schedule/schedule.h"
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
-                     ps_err *err) {
+static ps_code order_gpipe(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                           ps_err *err) {
     (void)device;
     for (int32_t k = 0; k < params->n_microbatches; k++) {
         (void)ps_op_list_put(out, PS_OP_F, 0, k);
@@ -23,7 +23,7 @@ const ps_schedule ps_schedule_gpipe = {
     .rule = "m >= 1",
     .n_chunks = 1,
     .check = ps_schedule_check_size,
-    .order = order,
-    .marks = order,
+    .order = order_gpipe,
+    .marks = order_gpipe,
     .logical_stage = ps_place_plain,
 };

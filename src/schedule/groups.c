@@ -15,7 +15,7 @@ typedef struct place {
     int32_t chunk, microbatch;
 } place;
 
-static place place_of(const ps_groups *groups, int32_t index, bool backward) {
+static place group_place_of(const ps_groups *groups, int32_t index, bool backward) {
     int32_t first = index / (groups->g * groups->v) * groups->g;
     int32_t within = index % (groups->g * groups->v);
     int32_t size = groups->m - first < groups->g ? groups->m - first : groups->g;
@@ -25,14 +25,14 @@ static place place_of(const ps_groups *groups, int32_t index, bool backward) {
 }
 
 void ps_groups_add(const ps_groups *groups, ps_op_list *out, ps_op_kind kind, int32_t index) {
-    place at = place_of(groups, index, kind != PS_OP_F);
+    place at = group_place_of(groups, index, kind != PS_OP_F);
     (void)ps_op_list_put(out, kind, at.chunk, at.microbatch);
 }
 
 void ps_groups_add_pair(const ps_groups *groups, ps_op_list *out, int32_t forward,
                         int32_t backward) {
-    place f = place_of(groups, forward, false);
-    place b = place_of(groups, backward, true);
+    place f = group_place_of(groups, forward, false);
+    place b = group_place_of(groups, backward, true);
     (void)ps_op_list_add(out, (ps_sched_op){.kind = PS_OP_FB,
                                             .chunk = f.chunk,
                                             .microbatch = f.microbatch,

@@ -15,7 +15,7 @@
 #define SELF (&ps_schedule_interleaved)
 extern const ps_schedule ps_schedule_interleaved;
 
-static ps_code check(const ps_schedule_params *params, ps_err *err) {
+static ps_code check_interleaved(const ps_schedule_params *params, ps_err *err) {
     ps_code code = ps_groups_check(SELF, params, 2, err);
     if (code != PS_OK) {
         return code;
@@ -33,8 +33,8 @@ static ps_code check(const ps_schedule_params *params, ps_err *err) {
     return PS_OK;
 }
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
-                     ps_err *err) {
+static ps_code order_interleaved(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                                 ps_err *err) {
     ps_groups groups = ps_groups_of(SELF, params);
     int32_t warm_up = ps_groups_warm_up(&groups, device, 2);
     warm_up += params->overlap && warm_up < groups.n ? 1 : 0;
@@ -61,8 +61,8 @@ const ps_schedule ps_schedule_interleaved = {
     .rule = "p <= g <= m, m mod g 0 or >= p",
     .n_chunks = 2,
     .takes = PS_TAKES_CHUNKS | PS_TAKES_GROUP | PS_TAKES_OVERLAP,
-    .check = check,
-    .order = order,
-    .marks = order,
+    .check = check_interleaved,
+    .order = order_interleaved,
+    .marks = order_interleaved,
     .logical_stage = ps_place_loop,
 };

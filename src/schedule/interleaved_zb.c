@@ -11,7 +11,7 @@
 #define SELF (&ps_schedule_interleaved_zb)
 extern const ps_schedule ps_schedule_interleaved_zb;
 
-static ps_code check(const ps_schedule_params *params, ps_err *err) {
+static ps_code check_interleaved_zb(const ps_schedule_params *params, ps_err *err) {
     ps_code code = ps_groups_check(SELF, params, 1, err);
     if (code != PS_OK) {
         return code;
@@ -26,8 +26,8 @@ static ps_code check(const ps_schedule_params *params, ps_err *err) {
     return PS_OK;
 }
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
-                     ps_err *err) {
+static ps_code order_interleaved_zb(const ps_schedule_params *params, int32_t device,
+                                    ps_op_list *out, ps_err *err) {
     ps_groups groups = ps_groups_of(SELF, params);
     return ps_split_order(&groups, ps_groups_warm_up(&groups, device, 1), device, out, err);
 }
@@ -39,8 +39,8 @@ const ps_schedule ps_schedule_interleaved_zb = {
     .rule = "p <= g, m a multiple of g",
     .n_chunks = 2,
     .takes = PS_TAKES_CHUNKS | PS_TAKES_GROUP,
-    .check = check,
-    .order = order,
-    .marks = order,
+    .check = check_interleaved_zb,
+    .order = order_interleaved_zb,
+    .marks = order_interleaved_zb,
     .logical_stage = ps_place_loop,
 };

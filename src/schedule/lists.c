@@ -6,8 +6,8 @@
 #include "base/alloc.h"
 #include "schedule/action.h"
 
-static ps_code gather(ps_lists *lists, const ps_schedule *schedule,
-                      const ps_schedule_params *params, ps_err *err) {
+static ps_code gather_list(ps_lists *lists, const ps_schedule *schedule,
+                           const ps_schedule_params *params, ps_err *err) {
     ps_op_list all = {0};
     ps_code code = PS_OK;
     for (int32_t d = 0; d < lists->n_stages && code == PS_OK; d++) {
@@ -19,7 +19,8 @@ static ps_code gather(ps_lists *lists, const ps_schedule *schedule,
     return code;
 }
 
-static void place(ps_lists *lists, const ps_schedule *schedule, const ps_schedule_params *params) {
+static void place_list(ps_lists *lists, const ps_schedule *schedule,
+                       const ps_schedule_params *params) {
     for (int32_t d = 0; d < lists->n_stages; d++) {
         for (int32_t c = 0; c < lists->n_chunks; c++) {
             lists->logical[d * lists->n_chunks + c] = schedule->logical_stage(params, d, c);
@@ -54,8 +55,8 @@ ps_code ps_lists_make(ps_lists *out, const ps_schedule *schedule, const ps_sched
     out->logical = ps_calloc((size_t)out->n_logical, sizeof *out->logical);
     code = out->first == NULL || out->logical == NULL ? ps_fail_nomem(err) : PS_OK;
     if (code == PS_OK) {
-        place(out, schedule, params);
-        code = gather(out, schedule, params, err);
+        place_list(out, schedule, params);
+        code = gather_list(out, schedule, params, err);
     }
     if (code != PS_OK) {
         ps_lists_fini(out);

@@ -226,7 +226,7 @@ static void wake(worklist *w, int32_t device) {
     }
 }
 
-static int32_t take(worklist *w) {
+static int32_t take_plan(worklist *w) {
     int32_t device = w->ring[w->head];
     w->head = (w->head + 1) % w->p;
     w->n--;
@@ -289,14 +289,14 @@ static ps_code deadlock(const ps_sim_plan *plan, const worklist *w, ps_err *err)
     return code;
 }
 
-static ps_code walk(ps_sim_plan *plan, const makers *mk, worklist *w, ps_err *err) {
+static ps_code walk_plan(ps_sim_plan *plan, const makers *mk, worklist *w, ps_err *err) {
     for (size_t d = 0; d < w->p; d++) {
         w->next[d] = (uint32_t)plan->first[d];
         wake(w, (int32_t)d);
     }
     uint32_t n = 0;
     while (w->n > 0) {
-        int32_t d = take(w);
+        int32_t d = take_plan(w);
         while (w->next[d] < plan->first[d + 1] && missing_input(plan, w, w->next[d]) == PS_NO_OP) {
             uint32_t op = w->next[d]++;
             w->done[op] = true;
@@ -317,7 +317,7 @@ static ps_code find_sequence(ps_sim_plan *plan, const makers *mk, ps_err *err) {
     plan->sequence = ps_realloc_array(NULL, plan->n_ops, sizeof *plan->sequence);
     bool ok = w.ring != NULL && w.queued != NULL && w.next != NULL && w.done != NULL &&
               plan->sequence != NULL;
-    ps_code code = ok ? walk(plan, mk, &w, err) : ps_fail_nomem(err);
+    ps_code code = ok ? walk_plan(plan, mk, &w, err) : ps_fail_nomem(err);
     ps_free(w.ring);
     ps_free(w.queued);
     ps_free(w.next);

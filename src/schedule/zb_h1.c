@@ -12,8 +12,8 @@
 #define SELF (&ps_schedule_zb_h1)
 extern const ps_schedule ps_schedule_zb_h1;
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
-                     ps_err *err) {
+static ps_code order_zb_h1(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                           ps_err *err) {
     ps_groups groups = ps_groups_of(SELF, params);
     return ps_split_order(&groups, ps_groups_warm_up(&groups, device, 1), device, out, err);
 }
@@ -25,7 +25,7 @@ const ps_schedule ps_schedule_zb_h1 = {
     .rule = "m >= 1",
     .n_chunks = 1,
     .check = ps_schedule_check_size,
-    .order = order,
-    .marks = order,
+    .order = order_zb_h1,
+    .marks = order_zb_h1,
     .logical_stage = ps_place_plain,
 };

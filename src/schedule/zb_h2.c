@@ -11,7 +11,7 @@
 #define SELF (&ps_schedule_zb_h2)
 extern const ps_schedule ps_schedule_zb_h2;
 
-static ps_code check(const ps_schedule_params *params, ps_err *err) {
+static ps_code check_zb_h2(const ps_schedule_params *params, ps_err *err) {
     ps_code code = ps_schedule_check_size(params, err);
     if (code == PS_OK && params->n_microbatches < 2 * params->n_stages - 1) {
         code = ps_fail(
@@ -21,8 +21,8 @@ static ps_code check(const ps_schedule_params *params, ps_err *err) {
     return code;
 }
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
-                     ps_err *err) {
+static ps_code order_zb_h2(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                           ps_err *err) {
     ps_groups groups = ps_groups_of(SELF, params);
     return ps_split_order(&groups, ps_groups_warm_up(&groups, device, 2), 2 * device, out, err);
 }
@@ -33,8 +33,8 @@ const ps_schedule ps_schedule_zb_h2 = {
     .summary = "zb-h1 with a longer warm-up: no waiting inside, twice the memory",
     .rule = "m >= 2p-1",
     .n_chunks = 1,
-    .check = check,
-    .order = order,
-    .marks = order,
+    .check = check_zb_h2,
+    .order = order_zb_h2,
+    .marks = order_zb_h2,
     .logical_stage = ps_place_plain,
 };

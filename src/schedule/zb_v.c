@@ -16,7 +16,7 @@ typedef struct state {
     int32_t next[2][PS_N_OP_KINDS]; /* next microbatch of each chunk and kind */
 } state;
 
-static void add(state *s, ps_op_kind kind, int32_t chunk) {
+static void add_zb_v(state *s, ps_op_kind kind, int32_t chunk) {
     int32_t microbatch = s->next[chunk][kind]++;
     if (microbatch < s->m) {
         (void)ps_op_list_put(s->out, kind, chunk, microbatch);
@@ -25,59 +25,59 @@ static void add(state *s, ps_op_kind kind, int32_t chunk) {
 
 /* BI and BW of one microbatch: two ops although they are neighbours. */
 static void split_backward(state *s, int32_t chunk) {
-    add(s, PS_OP_BI, chunk);
-    add(s, PS_OP_BW, chunk);
+    add_zb_v(s, PS_OP_BI, chunk);
+    add_zb_v(s, PS_OP_BW, chunk);
 }
 
 static void warm_up(state *s, int32_t p, int32_t device) {
     for (int32_t i = 0; i < 2 * (p - device) - 1; i++) {
-        add(s, PS_OP_F, 0);
+        add_zb_v(s, PS_OP_F, 0);
     }
     for (int32_t i = 0; i < device; i++) {
-        add(s, PS_OP_F, 1);
-        add(s, PS_OP_F, 0);
+        add_zb_v(s, PS_OP_F, 1);
+        add_zb_v(s, PS_OP_F, 0);
     }
     for (int32_t i = 0; i < p - device; i++) {
-        add(s, PS_OP_F, 1);
+        add_zb_v(s, PS_OP_F, 1);
         split_backward(s, 1);
     }
 }
 
-static void steady(state *s, int32_t n) {
+static void zb_v_steady(state *s, int32_t n) {
     while (s->next[1][PS_OP_F] < s->next[0][PS_OP_F] || s->next[0][PS_OP_F] < n) {
         if (s->next[0][PS_OP_F] < n) {
-            add(s, PS_OP_F, 0);
+            add_zb_v(s, PS_OP_F, 0);
         }
         split_backward(s, 0);
-        add(s, PS_OP_F, 1);
+        add_zb_v(s, PS_OP_F, 1);
         split_backward(s, 1);
     }
 }
 
-static void drain(state *s, int32_t p, int32_t device, int32_t n) {
+static void zb_v_drain(state *s, int32_t p, int32_t device, int32_t n) {
     for (int32_t i = 0; i < device; i++) {
-        add(s, PS_OP_BI, 0);
-        add(s, PS_OP_BI, 1);
+        add_zb_v(s, PS_OP_BI, 0);
+        add_zb_v(s, PS_OP_BI, 1);
     }
     for (int32_t i = 0; i < p - device; i++) {
         split_backward(s, 0);
     }
     while (s->next[1][PS_OP_BW] < n) {
-        add(s, PS_OP_BW, 1);
+        add_zb_v(s, PS_OP_BW, 1);
     }
     while (s->next[0][PS_OP_BW] < n) {
-        add(s, PS_OP_BW, 0);
+        add_zb_v(s, PS_OP_BW, 0);
     }
 }
 
-static ps_code order(const ps_schedule_params *params, int32_t device, ps_op_list *out,
-                     ps_err *err) {
+static ps_code order_zb_v(const ps_schedule_params *params, int32_t device, ps_op_list *out,
+                          ps_err *err) {
     int32_t p = params->n_stages;
     int32_t n = params->n_microbatches > 2 * p - 1 ? params->n_microbatches : 2 * p - 1;
     state s = {.out = out, .m = params->n_microbatches};
     warm_up(&s, p, device);
-    steady(&s, n);
-    drain(&s, p, device, n);
+    zb_v_steady(&s, n);
+    zb_v_drain(&s, p, device, n);
     return ps_op_list_result(out, err);
 }
 
@@ -88,7 +88,7 @@ const ps_schedule ps_schedule_zb_v = {
     .rule = "m >= 1",
     .n_chunks = 2,
     .check = ps_schedule_check_size,
-    .order = order,
-    .marks = order,
+    .order = order_zb_v,
+    .marks = order_zb_v,
     .logical_stage = ps_place_v,
 };

@@ -10,9 +10,9 @@
 
 #include "base/lit.h"
 #include "serve/http/assets.h"
-#include "serve/rank/cache.h"
 #include "serve/http/guard.h"
 #include "serve/http/route.h"
+#include "serve/rank/cache.h"
 
 int LLVMFuzzerInitialize(int *argc, char ***argv);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -11,9 +11,9 @@
 
 #include "record/core/device.h"
 #include "record/core/events.h"
+#include "record/core/threads_shared.h"
 #include "record/ring/log.h"
 #include "record/session/session_parts.h"
-#include "record/core/threads_shared.h"
 
 enum { MAX_ROWS = 65536 };
 typedef struct row {

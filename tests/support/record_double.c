@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "record/ring/clock.h"
 #include "record/core/domains.h"
 #include "record/core/recording.h"
+#include "record/ring/clock.h"
 #include "record/ring/wake.h"
 
 static struct {

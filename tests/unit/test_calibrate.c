@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/modes/capture_facts.h"
 #include "analyze/derived/derived.h"
+#include "analyze/modes/capture_facts.h"
 #include "analyze/stats/text_likeness.h"
 
 static void likeness_is_one_less_edits_by_length(void **state) {

@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
-#include "analyze/modes/capture_facts.h"
 #include "analyze/derived/derived.h"
+#include "analyze/modes/capture_facts.h"
 #include "write/report/comparison.h"
 
 typedef struct capture {

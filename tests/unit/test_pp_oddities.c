@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/pipeline/infer_flows.h"
 #include "analyze/comm/transfers.h"
+#include "analyze/pipeline/infer_flows.h"
 
 #define N(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -19,12 +19,12 @@
 #include <unistd.h>
 
 #include "../programs/lib_cuda.h"
+#include "record/core/device.h"
+#include "record/core/events.h"
 #include "record/gpu/cuda_contexts.h"
 #include "record/gpu/cuda_driver.h"
-#include "record/core/device.h"
 #include "record/gpu/device_choose.h"
 #include "record/gpu/device_gpu.h"
-#include "record/core/events.h"
 #include "record/gpu/gpu_thread.h"
 #include "record/ring/log.h"
 #include "record/session/session_parts.h"

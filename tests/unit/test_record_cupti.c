@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 #include "../programs/lib_cuda.h"
-#include "record/ring/clock.h"
-#include "record/gpu/cupti_parts.h"
 #include "record/core/device.h"
-#include "record/gpu/device_choose.h"
 #include "record/core/events.h"
+#include "record/gpu/cupti_parts.h"
+#include "record/gpu/device_choose.h"
 #include "record/gpu/gpu_thread.h"
+#include "record/ring/clock.h"
 #include "record/ring/log.h"
 #include "record/session/session_parts.h"
 #include "support/record_device_notes.h"

@@ -10,8 +10,8 @@
 #include <string.h>
 
 #include "record/core/domains.h"
-#include "record/ring/memory.h"
 #include "record/nvtx/nvtx.h"
+#include "record/ring/memory.h"
 #include "record/ring/spool.h"
 
 static int restore(void **state) {

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
-#include "record/ring/clock.h"
 #include "record/core/domains.h"
 #include "record/core/events.h"
+#include "record/ring/clock.h"
 #include "record/ring/intern.h"
 #include "support/record_double.h"
 

@@ -7,8 +7,8 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "analyze/pipeline/chart_clock.h"
 #include "analyze/comm/recorded_clock.h"
+#include "analyze/pipeline/chart_clock.h"
 #include "base/alloc.h"
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */

@@ -11,8 +11,8 @@
 
 #include "base/lit.h"
 #include "schedule/schedule.h"
-#include "serve/rank/cache.h"
 #include "serve/http/route.h"
+#include "serve/rank/cache.h"
 #include "serve/rank/store.h"
 #include "support/profile.h"
 #include "write/simulated/ascend_profile.h"

@@ -156,7 +156,7 @@ static ps_str keep_n(collection *c, const char *text, size_t n) {
 }
 
 /* None for NULL and for an empty text. */
-static ps_str keep(collection *c, const char *text) {
+static ps_str keep_comm_op(collection *c, const char *text) {
     return text != NULL && text[0] != '\0' ? keep_n(c, text, strlen(text)) : PS_STR_NONE;
 }
 
@@ -174,7 +174,7 @@ static bool is_number(const char *text) {
 
 /* --- arguments ----------------------------------------------------------------------------------------------- */
 
-static comm_args read_args(const collection *c, uint32_t slice) {
+static comm_args read_comm_op_args(const collection *c, uint32_t slice) {
     comm_args out = {0};
     for (size_t k = 0; k < N_KEYS; k++) {
         out.numbers[k] = -1;
@@ -202,7 +202,7 @@ static comm_args read_args(const collection *c, uint32_t slice) {
 }
 
 /* A number, or a text that holds one: databases may keep counts as text. */
-static int64_t number_of(const comm_args *args, comm_key key) {
+static int64_t comm_op_number_of(const comm_args *args, comm_key key) {
     int64_t value = args->numbers[key];
     const char *text = args->texts[key];
     if (text != NULL && !ps_parse_i64(text, strlen(text), &value)) {
@@ -214,7 +214,7 @@ static int64_t number_of(const comm_args *args, comm_key key) {
 static void set_size(collection *c, ps_comm_op *op, const comm_args *args) {
     comm_key count =
         args->numbers[KEY_COUNT] != -1 || args->texts[KEY_COUNT] != NULL ? KEY_COUNT : KEY_ELEMENTS;
-    int64_t n = number_of(args, count);
+    int64_t n = comm_op_number_of(args, count);
     const char *type = args->texts[KEY_DATA_TYPE];
     type = type != NULL ? type : args->texts[KEY_DATA_TYPE_TEXT];
     type = type != NULL ? type : args->texts[KEY_DTYPE];
@@ -224,10 +224,10 @@ static void set_size(collection *c, ps_comm_op *op, const comm_args *args) {
         n = -1;
     }
     int64_t bytes = type != NULL ? ps_data_type_bytes(type) : 0;
-    op->data_type = keep(c, type);
+    op->data_type = keep_comm_op(c, type);
     op->n_elements = n;
     op->size_bytes = n >= 0 && bytes > 0 && n <= INT64_MAX / bytes ? n * bytes : -1;
-    int64_t said = number_of(args, KEY_MESSAGE_SIZE);
+    int64_t said = comm_op_number_of(args, KEY_MESSAGE_SIZE);
     op->size_bytes = op->size_bytes < 0 && said >= 0 ? said : op->size_bytes;
 }
 
@@ -236,7 +236,8 @@ static void set_size(collection *c, ps_comm_op *op, const comm_args *args) {
 /* "hcom_allReduce__648_0_1" -> "hcom_allReduce_", as the profiler writes it where it knows. */
 static ps_str type_in_name(collection *c, const char *name) {
     const char *tag = strstr(name, "__");
-    return tag != NULL && tag > name ? keep_n(c, name, (size_t)(tag - name) + 1) : keep(c, name);
+    return tag != NULL && tag > name ? keep_n(c, name, (size_t)(tag - name) + 1)
+                                     : keep_comm_op(c, name);
 }
 
 /* "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" -> "AllReduce"; of other libraries the function. */
@@ -248,7 +249,7 @@ static ps_str type_in_kernel(collection *c, const char *name) {
         at = of_nccl + sizeof "Kernel_" - 1;
         n = strcspn(at, "_(<");
     }
-    return n > 0 ? keep_n(c, at, n) : keep(c, name);
+    return n > 0 ? keep_n(c, at, n) : keep_comm_op(c, name);
 }
 
 /* The range "nccl:all_reduce" or "ncclAllReduce" around the call that launched a kernel, or PS_NONE. */
@@ -297,7 +298,7 @@ static uint32_t only_call_of_group(const collection *c, uint32_t group_end) {
 /* What NCCL's own range says of its call. The other end is a place in the communicator, and which is this rank's is not
  * said: it tells nothing. */
 static void take_payload(const collection *c, uint32_t range, comm_args *args) {
-    comm_args said = read_args(c, range);
+    comm_args said = read_comm_op_args(c, range);
     static const comm_key KEYS_OF_RANGE[] = {KEY_MESSAGE_SIZE, KEY_COMMUNICATOR};
     for (size_t i = 0; i < sizeof KEYS_OF_RANGE / sizeof *KEYS_OF_RANGE; i++) {
         args->texts[KEYS_OF_RANGE[i]] = said.texts[KEYS_OF_RANGE[i]];
@@ -326,7 +327,7 @@ static void set_kernel_type(collection *c, ps_comm_op *op, uint32_t slice, comm_
         }
     }
     bool is_known = called != NULL && !ps_comm_is_group_call(called);
-    op->type = called != NULL ? keep(c, called) : type_in_kernel(c, name);
+    op->type = called != NULL ? keep_comm_op(c, called) : type_in_kernel(c, name);
     op->is_group = is_nvtx_group;
     op->is_p2p = !is_nvtx_group && names_p2p(is_known ? called : name);
 }
@@ -335,7 +336,7 @@ static void set_op_type(collection *c, ps_comm_op *op, const comm_args *args) {
     const char *name = ps_comm_text(c->list, op->name);
     const char *type = args->texts[KEY_OP_TYPE];
     bool is_known = type != NULL && type[0] != '\0' && strcmp(type, "N/A") != 0;
-    op->type = is_known ? keep(c, type) : type_in_name(c, name);
+    op->type = is_known ? keep_comm_op(c, type) : type_in_name(c, name);
     op->is_p2p = names_p2p(name) || names_p2p(ps_comm_text(c->list, op->type));
 }
 
@@ -366,7 +367,7 @@ static bool index_groups(collection *c) {
         if (v->is_null || ps_table_cell(t, row, group)->is_null) {
             continue;
         }
-        ps_str s = keep(c, v->u.text);
+        ps_str s = keep_comm_op(c, v->u.text);
         if (!ps_str_is_none(s) && !ps_idmap_put(&c->group_of, s.id, (uint32_t)row)) {
             return false;
         }
@@ -377,11 +378,11 @@ static bool index_groups(collection *c) {
 static ps_str group_of_number(collection *c, ps_str op_name, const char *number) {
     uint32_t row = ps_idmap_get(&c->group_of, op_name.id);
     if (row != PS_IDMAP_NONE) {
-        return keep(c, ps_table_cell(c->groups, row, c->group_column)->u.text);
+        return keep_comm_op(c, ps_table_cell(c->groups, row, c->group_column)->u.text);
     }
     const char *tag = strstr(ps_comm_text(c->list, op_name), "__");
     size_t n = tag != NULL ? strspn(tag + 2, "0123456789") : 0;
-    return n > 0 ? keep_n(c, tag + 2, n) : keep(c, number);
+    return n > 0 ? keep_n(c, tag + 2, n) : keep_comm_op(c, number);
 }
 
 /* NCCL's own number of the communicator, 64 bits without a sign. */
@@ -393,7 +394,7 @@ static void set_communicator(collection *c, ps_comm_op *op, const comm_args *arg
         (void)snprintf(digits, sizeof digits, "%llu", (unsigned long long)number);
         text = digits;
     }
-    op->group = keep(c, text);
+    op->group = keep_comm_op(c, text);
 }
 
 static void set_group(collection *c, ps_comm_op *op, uint32_t slice, const comm_args *args) {
@@ -403,12 +404,12 @@ static void set_group(collection *c, ps_comm_op *op, uint32_t slice, const comm_
     if (track->kind == PS_TRACK_COMM_GROUP || track->kind == PS_TRACK_COMM_PLANE) {
         const char *name = ps_trace_text(c->trace, track->name);
         bool is_short_number = is_number(name) && strlen(name) < 8;
-        op->group = is_short_number ? group_of_number(c, op->name, name) : keep(c, name);
+        op->group = is_short_number ? group_of_number(c, op->name, name) : keep_comm_op(c, name);
         return;
     }
     const char *name = args->texts[KEY_GROUP_NAME];
-    op->group =
-        keep(c, name != NULL && name[0] != '\0' ? name : args->texts[KEY_GROUP_DESCRIPTION]);
+    op->group = keep_comm_op(
+        c, name != NULL && name[0] != '\0' ? name : args->texts[KEY_GROUP_DESCRIPTION]);
     if (ps_str_is_none(op->group)) {
         set_communicator(c, op, args);
     }
@@ -467,22 +468,23 @@ static void set_ends(const collection *c, ps_comm_op *op, const comm_args *args)
     const char *type = ps_comm_text(c->list, op->type);
     const char *name = names_p2p(type) ? type : ps_comm_text(c->list, op->name);
     op->is_send = ps_comm_of_name(name) == PS_COMM_SEND;
-    op->own = rank_of(number_of(args, KEY_OWN));
-    op->peer = op->own >= 0 ? rank_of(number_of(args, KEY_PEER))
-                            : rank_of(number_of(args, op->is_send ? KEY_DESTINATION : KEY_SOURCE));
+    op->own = rank_of(comm_op_number_of(args, KEY_OWN));
+    op->peer = op->own >= 0
+                   ? rank_of(comm_op_number_of(args, KEY_PEER))
+                   : rank_of(comm_op_number_of(args, op->is_send ? KEY_DESTINATION : KEY_SOURCE));
 }
 
 /* --- the list ------------------------------------------------------------------------------------------------ */
 
-static bool add_op(collection *c, uint32_t slice, bool is_kernel) {
+static bool add_listed_op(collection *c, uint32_t slice, bool is_kernel) {
     ps_comm_list *list = c->list;
     if (!ps_grow(&list->ops, &list->cap, list->n + 1, UINT32_MAX - 1, sizeof *list->ops)) {
         return false;
     }
-    comm_args args = read_args(c, slice);
+    comm_args args = read_comm_op_args(c, slice);
     ps_str name = ps_trace_slices(c->trace)->name[slice];
     ps_comm_op *op = &list->ops[list->n];
-    *op = (ps_comm_op){.slice = slice, .sequence = number_of(&args, KEY_SEQUENCE)};
+    *op = (ps_comm_op){.slice = slice, .sequence = comm_op_number_of(&args, KEY_SEQUENCE)};
     op->name = keep_n(c, ps_trace_text(c->trace, name), ps_trace_text_len(c->trace, name));
     if (is_kernel) {
         set_kernel_type(c, op, slice, &args);
@@ -491,7 +493,7 @@ static bool add_op(collection *c, uint32_t slice, bool is_kernel) {
     }
     set_group(c, op, slice, &args);
     set_ends(c, op, &args);
-    op->members = keep(c, args.texts[KEY_MEMBERS]);
+    op->members = keep_comm_op(c, args.texts[KEY_MEMBERS]);
     set_size(c, op, &args);
     set_times(c, op, slice, &args);
     list->n++;
@@ -516,7 +518,7 @@ static uint8_t kind_to_take(const ps_trace *trace, bool *on_host) {
     return has_kernels ? PS_SLICE_COMM_KERNEL : PS_SLICE_COMM_OP;
 }
 
-static bool collect(collection *c) {
+static bool collect_comm_op(collection *c) {
     for (size_t k = 0; k < N_KEYS; k++) {
         c->keys[k] = ps_trace_find_text(c->trace, KEYS[k]);
     }
@@ -529,7 +531,7 @@ static bool collect(collection *c) {
     for (uint32_t i = 0; ok && i < s->n; i++) { /* slices come by start */
         bool is_host = tracks[s->track[i]].kind == PS_TRACK_HOST_THREAD;
         if (s->kind[i] == kind && (on_host || !is_host)) {
-            ok = add_op(c, i, kind == PS_SLICE_COMM_KERNEL);
+            ok = add_listed_op(c, i, kind == PS_SLICE_COMM_KERNEL);
         }
     }
     return ok;
@@ -540,7 +542,7 @@ ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *links, ps_co
     *out = (ps_comm_list){0};
     collection c = {.trace = trace, .links = links, .list = out, .diag = diag};
     ps_idmap_init(&c.group_of);
-    bool ok = ps_strpool_init(&out->strings) && collect(&c);
+    bool ok = ps_strpool_init(&out->strings) && collect_comm_op(&c);
     ps_idmap_fini(&c.group_of);
     return ok ? ps_recorded_clock_read(trace, &out->recorded_clock, err) : ps_fail_nomem(err);
 }

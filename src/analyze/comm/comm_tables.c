@@ -34,7 +34,7 @@ static size_t find_column(const ps_table *t, const char *name) {
     return NO_COLUMN;
 }
 
-static const ps_value *cell(const source *s, size_t column, ps_col_type *type) {
+static const ps_value *comm_cell_cell(const source *s, size_t column, ps_col_type *type) {
     size_t c = s->columns[column];
     if (c == NO_COLUMN) {
         return NULL;
@@ -44,9 +44,9 @@ static const ps_value *cell(const source *s, size_t column, ps_col_type *type) {
     return v->is_null ? NULL : v;
 }
 
-static double number(const source *s, size_t column) {
+static double number_comm_cell(const source *s, size_t column) {
     ps_col_type type = PS_COL_INT;
-    const ps_value *v = cell(s, column, &type);
+    const ps_value *v = comm_cell_cell(s, column, &type);
     if (v == NULL) {
         return (double)NAN;
     }
@@ -58,9 +58,9 @@ static double number(const source *s, size_t column) {
     return end != v->u.text && *end == '\0' ? value : (double)NAN;
 }
 
-static int64_t whole(const source *s, size_t column, int64_t fallback) {
+static int64_t comm_cell_whole(const source *s, size_t column, int64_t fallback) {
     ps_col_type type = PS_COL_INT;
-    const ps_value *v = cell(s, column, &type);
+    const ps_value *v = comm_cell_cell(s, column, &type);
     int64_t value = fallback;
     if (v == NULL) {
         return fallback;
@@ -74,9 +74,9 @@ static int64_t whole(const source *s, size_t column, int64_t fallback) {
     return ps_parse_i64(v->u.text, strlen(v->u.text), &value) ? value : fallback;
 }
 
-static ps_str text(source *s, size_t column) {
+static ps_str comm_cell_text(source *s, size_t column) {
     ps_col_type type = PS_COL_INT;
-    const ps_value *v = cell(s, column, &type);
+    const ps_value *v = comm_cell_cell(s, column, &type);
     char digits[32] = "";
     if (v != NULL && type == PS_COL_INT) {
         (void)snprintf(digits, sizeof digits, "%lld", (long long)v->u.i);
@@ -100,9 +100,9 @@ const char *ps_comm_tables_text(const ps_comm_tables *t, ps_str s) {
     return ps_strpool_get(&t->strings, s);
 }
 
-static bool is_text(const source *s, size_t column, const char *expected) {
+static bool is_comm_cell_text(const source *s, size_t column, const char *expected) {
     ps_col_type type = PS_COL_INT;
-    const ps_value *v = cell(s, column, &type);
+    const ps_value *v = comm_cell_cell(s, column, &type);
     return v != NULL && type == PS_COL_TEXT && strcmp(v->u.text, expected) == 0;
 }
 
@@ -114,7 +114,7 @@ static const char *const TIME_COLUMNS[] = {
     "start_timestamp",      "elapse_time", "transit_time", "wait_time",
     "synchronization_time", "idle_time"};
 
-static bool take_time(source *s) {
+static bool take_comm_cell_time(source *s) {
     ps_comm_tables *out = s->out;
     if (!ps_grow(&out->times, &out->cap_times, out->n_times + 1, UINT32_MAX - 1,
                  sizeof *out->times)) {
@@ -122,17 +122,17 @@ static bool take_time(source *s) {
     }
     size_t start = s->columns[T_START];
     bool in_ns = start != NO_COLUMN && s->table->columns[start].unit == PS_UNIT_NS;
-    out->times[out->n_times++] =
-        (ps_comm_time){.op = text(s, T_OP),
-                       .group = text(s, T_GROUP),
-                       .step = text(s, T_STEP),
-                       .is_p2p = is_text(s, T_TYPE, "p2p"),
-                       .start_us = in_ns ? number(s, T_START) / 1000 : number(s, T_START),
-                       .elapsed = number(s, T_ELAPSED),
-                       .transit = number(s, T_TRANSIT),
-                       .wait = number(s, T_WAIT),
-                       .synchronization = number(s, T_SYNC),
-                       .idle = number(s, T_IDLE)};
+    out->times[out->n_times++] = (ps_comm_time){
+        .op = comm_cell_text(s, T_OP),
+        .group = comm_cell_text(s, T_GROUP),
+        .step = comm_cell_text(s, T_STEP),
+        .is_p2p = is_comm_cell_text(s, T_TYPE, "p2p"),
+        .start_us = in_ns ? number_comm_cell(s, T_START) / 1000 : number_comm_cell(s, T_START),
+        .elapsed = number_comm_cell(s, T_ELAPSED),
+        .transit = number_comm_cell(s, T_TRANSIT),
+        .wait = number_comm_cell(s, T_WAIT),
+        .synchronization = number_comm_cell(s, T_SYNC),
+        .idle = number_comm_cell(s, T_IDLE)};
     return !s->failed;
 }
 
@@ -160,17 +160,18 @@ static bool take_bandwidth(source *s) {
                  sizeof *out->bandwidths)) {
         return false;
     }
-    out->bandwidths[out->n_bandwidths++] = (ps_comm_bandwidth){.op = text(s, B_OP),
-                                                               .group = text(s, B_GROUP),
-                                                               .step = text(s, B_STEP),
-                                                               .transport = text(s, B_TRANSPORT),
-                                                               .size = number(s, B_SIZE),
-                                                               .time = number(s, B_TIME),
-                                                               .bandwidth = number(s, B_BANDWIDTH),
-                                                               .large_ratio = number(s, B_LARGE),
-                                                               .package_size = number(s, B_PACKAGE),
-                                                               .count = whole(s, B_COUNT, 0),
-                                                               .total_time = number(s, B_TOTAL)};
+    out->bandwidths[out->n_bandwidths++] =
+        (ps_comm_bandwidth){.op = comm_cell_text(s, B_OP),
+                            .group = comm_cell_text(s, B_GROUP),
+                            .step = comm_cell_text(s, B_STEP),
+                            .transport = comm_cell_text(s, B_TRANSPORT),
+                            .size = number_comm_cell(s, B_SIZE),
+                            .time = number_comm_cell(s, B_TIME),
+                            .bandwidth = number_comm_cell(s, B_BANDWIDTH),
+                            .large_ratio = number_comm_cell(s, B_LARGE),
+                            .package_size = number_comm_cell(s, B_PACKAGE),
+                            .count = comm_cell_whole(s, B_COUNT, 0),
+                            .total_time = number_comm_cell(s, B_TOTAL)};
     return !s->failed;
 }
 
@@ -197,17 +198,18 @@ static bool take_link(source *s) {
                  sizeof *out->links)) {
         return false;
     }
-    out->links[out->n_links++] = (ps_comm_link){.op = text(s, L_OP),
-                                                .group = text(s, L_GROUP),
-                                                .step = text(s, L_STEP),
-                                                .transport = text(s, L_TRANSPORT),
-                                                .op_name = text(s, L_OP_NAME),
-                                                .is_p2p = is_text(s, L_TYPE, "p2p"),
-                                                .source = whole(s, L_SOURCE, -1),
-                                                .destination = whole(s, L_DESTINATION, -1),
-                                                .size = number(s, L_SIZE),
-                                                .time = number(s, L_TIME),
-                                                .bandwidth = number(s, L_BANDWIDTH)};
+    out->links[out->n_links++] =
+        (ps_comm_link){.op = comm_cell_text(s, L_OP),
+                       .group = comm_cell_text(s, L_GROUP),
+                       .step = comm_cell_text(s, L_STEP),
+                       .transport = comm_cell_text(s, L_TRANSPORT),
+                       .op_name = comm_cell_text(s, L_OP_NAME),
+                       .is_p2p = is_comm_cell_text(s, L_TYPE, "p2p"),
+                       .source = comm_cell_whole(s, L_SOURCE, -1),
+                       .destination = comm_cell_whole(s, L_DESTINATION, -1),
+                       .size = number_comm_cell(s, L_SIZE),
+                       .time = number_comm_cell(s, L_TIME),
+                       .bandwidth = number_comm_cell(s, L_BANDWIDTH)};
     return !s->failed;
 }
 
@@ -219,9 +221,9 @@ static bool take_rows(source *s, int64_t step_id, bool (*take)(source *)) {
     (void)snprintf(wanted, sizeof wanted, "step%lld", (long long)step_id);
     for (s->row = 0; s->row < s->table->n_rows; s->row++) {
         bool is_total =
-            is_text(s, 0, "Total Op Info"); /* of communication.json: sums of the rest */
-        bool is_wanted =
-            !is_total && (step_id < 0 || is_text(s, 2, wanted) || is_text(s, 2, wanted + 4));
+            is_comm_cell_text(s, 0, "Total Op Info"); /* of communication.json: sums of the rest */
+        bool is_wanted = !is_total && (step_id < 0 || is_comm_cell_text(s, 2, wanted) ||
+                                       is_comm_cell_text(s, 2, wanted + 4));
         if (is_wanted && !take(s)) {
             return false;
         }
@@ -244,7 +246,7 @@ ps_code ps_comm_tables_read(const ps_trace *trace, uint32_t which, int64_t step_
         bool (*take)(source *);
     } TABLES[] = {
         {PS_COMM_TIMES, "CommAnalyzerTime", "communication", TIME_COLUMNS,
-         sizeof TIME_COLUMNS / sizeof *TIME_COLUMNS, take_time},
+         sizeof TIME_COLUMNS / sizeof *TIME_COLUMNS, take_comm_cell_time},
         {PS_COMM_BANDWIDTHS, "CommAnalyzerBandwidth", "communication_bandwidth", BANDWIDTH_COLUMNS,
          sizeof BANDWIDTH_COLUMNS / sizeof *BANDWIDTH_COLUMNS, take_bandwidth},
         {PS_COMM_LINKS, "CommAnalyzerMatrix", "communication_matrix", LINK_COLUMNS,

@@ -193,7 +193,7 @@ static uint32_t op_of_task(measuring *m, uint32_t place, int64_t start_ns) {
     return PS_NONE;
 }
 
-static bool take_task(measuring *m, uint32_t slice) {
+static bool take_wait_task(measuring *m, uint32_t slice) {
     const ps_track *t = &m->tracks[m->s->track[slice]];
     bool waits = ps_comm_task_waits(&m->lanes[m->s->track[slice]],
                                     ps_trace_text(m->trace, m->s->name[slice]));
@@ -227,10 +227,10 @@ static bool take_task(measuring *m, uint32_t slice) {
     return true;
 }
 
-static bool take_tasks(measuring *m) {
+static bool take_wait_tasks(measuring *m) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < m->s->n; i++) {
-        ok = m->s->kind[i] != PS_SLICE_COMM_TASK || take_task(m, i);
+        ok = m->s->kind[i] != PS_SLICE_COMM_TASK || take_wait_task(m, i);
     }
     return ok;
 }
@@ -246,7 +246,7 @@ static int by_op(const void *a, const void *b) {
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-static int by_time(const void *a, const void *b) {
+static int by_wait_time(const void *a, const void *b) {
     const change *x = a;
     const change *y = b;
     if (x->at_ns != y->at_ns) {
@@ -345,7 +345,7 @@ static bool sum_op(measuring *m, const comm_task *tasks, size_t n) {
         m->changes[2 * i] = (change){tasks[i].start_ns, tasks[i].peer, 1};
         m->changes[2 * i + 1] = (change){tasks[i].end_ns, tasks[i].peer, -1};
     }
-    qsort(m->changes, 2 * n, sizeof *m->changes, by_time);
+    qsort(m->changes, 2 * n, sizeof *m->changes, by_wait_time);
     moment now = {.op = &m->out->ops[tasks[0].op],
                   .counts = !m->list->ops[tasks[0].op].is_p2p,
                   .is_nameless = !m->out->ops[tasks[0].op].names_ranks};
@@ -398,7 +398,7 @@ static bool sum_all(measuring *m) {
     return ok && sum_nameless(m);
 }
 
-static bool begin(measuring *m) {
+static bool begin_wait(measuring *m) {
     static const char *const KEYS[N_KEYS] = {[OWN] = "srcRank",
                                              [OWN_OF_TEXT] = "src rank",
                                              [PEER] = "dstRank",
@@ -423,7 +423,7 @@ ps_code ps_comm_waits_measure(const ps_trace *trace, const ps_comm_list *list,
                               const ps_intervals *exposed, ps_comm_waits *out, ps_err *err) {
     *out = (ps_comm_waits){0};
     measuring m = {.trace = trace, .list = list, .exposed = exposed, .out = out};
-    bool ok = begin(&m) && place_ops(&m) && take_tasks(&m) && sum_all(&m);
+    bool ok = begin_wait(&m) && place_ops(&m) && take_wait_tasks(&m) && sum_all(&m);
     ps_idmap_fini(&m.places);
     ps_idmap_fini(&m.peers);
     ps_idmap_fini(&m.own_places);

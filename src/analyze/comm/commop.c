@@ -66,7 +66,7 @@ static bool collect_mark(collection *c, uint32_t host, uint32_t device) {
     return ps_comm_marks_add(&c->marks, &m);
 }
 
-static bool collect(collection *c) {
+static bool collect_commop(collection *c) {
     size_t n_flows = 0;
     const ps_flow *flows = ps_trace_flows(c->trace, &n_flows);
     const uint8_t *kinds = ps_trace_slices(c->trace)->kind;
@@ -122,8 +122,8 @@ static int64_t place_in_group(const ps_rank_facts *facts, const char *comm_name)
     return -1;
 }
 
-static bool add_p2p(ps_comm_mark *m, const ps_rank_facts *facts, int64_t op_id, const char *tag,
-                    ps_p2p_list *p2p, ps_diag *diag) {
+static bool add_commop_p2p(ps_comm_mark *m, const ps_rank_facts *facts, int64_t op_id,
+                           const char *tag, ps_p2p_list *p2p, ps_diag *diag) {
     if (!ps_comm_mark_peers(m, place_in_group(facts, m->group))) {
         ps_diag_add(diag, PS_ODD_P2P_PEER, "%s of group %.60s", m->type, m->group);
         return true;
@@ -141,7 +141,7 @@ static bool add_p2p(ps_comm_mark *m, const ps_rank_facts *facts, int64_t op_id, 
                          .is_send = m->is_send});
 }
 
-static bool add_row(ps_table *t, const ps_comm_mark *m, int64_t op_id, const char *name) {
+static bool add_commop_row(ps_table *t, const ps_comm_mark *m, int64_t op_id, const char *name) {
     if (!ps_table_add_row(t)) {
         return false;
     }
@@ -161,9 +161,9 @@ static bool fill_table(collection *c, const ps_rank_facts *facts, ps_table *t, p
         char tag[PS_COMM_TAG_SIZE];
         char name[PS_COMM_NAME_SIZE];
         ps_comm_mark_name(m, tag, name);
-        ok = add_row(t, m, (int64_t)i, name);
+        ok = add_commop_row(t, m, (int64_t)i, name);
         if (ok && p2p != NULL && (m->is_send || m->is_receive)) {
-            ok = add_p2p(m, facts, (int64_t)i, tag, p2p, c->diag);
+            ok = add_commop_p2p(m, facts, (int64_t)i, tag, p2p, c->diag);
         }
     }
     if (p2p != NULL) {
@@ -177,7 +177,7 @@ ps_code ps_commop_from_marks(const ps_trace *trace, const ps_rank_facts *facts,
                              ps_diag *diag, ps_err *err) {
     *out = NULL;
     collection c = {.trace = trace, .opts = opts, .diag = diag};
-    bool ok = ps_comm_marks_init(&c.marks) && find_wanted_steps(&c) && collect(&c);
+    bool ok = ps_comm_marks_init(&c.marks) && find_wanted_steps(&c) && collect_commop(&c);
     if (ok && c.marks.n > 0) {
         *out = ps_table_new("COMMUNICATION_OP", "", COLUMNS, N_COLUMNS);
         ok = *out != NULL && fill_table(&c, facts, *out, p2p);

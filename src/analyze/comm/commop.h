@@ -3,9 +3,9 @@
 #ifndef PS_ANALYZE_COMMOP_H
 #define PS_ANALYZE_COMMOP_H
 
-#include "analyze/core/analysis.h"
 #include "analyze/comm/p2p.h"
 #include "analyze/comm/topology.h"
+#include "analyze/core/analysis.h"
 
 /* The table COMMUNICATION_OP in the schema the profiler itself writes, in start order, for the rank's database;
  * NULL in *out when the trace has no communication marks. Sends and receives whose message names the peer are

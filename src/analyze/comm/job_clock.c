@@ -262,8 +262,8 @@ static ps_clock_interval *list_intervals(ps_job_clock *c, ps_clock_notes *notes)
 }
 
 /* lowest[clock]: the first rank that has it. */
-static void set_ranks(const ps_job_clock *c, const ps_clock_offset *offsets, uint32_t *lowest,
-                      ps_rank_clock *out) {
+static void set_clock_pair_ranks(const ps_job_clock *c, const ps_clock_offset *offsets,
+                                 uint32_t *lowest, ps_rank_clock *out) {
     for (size_t r = c->n_ranks; r > 0; r--) {
         if (c->clock_of[r - 1] != PS_NO_CLOCK) {
             lowest[c->clock_of[r - 1]] = (uint32_t)r - 1;
@@ -297,7 +297,7 @@ ps_code ps_job_clock_solve(ps_job_clock *c, ps_rank_clock *out, ps_clock_notes *
     ps_code code =
         ok ? ps_clock_solve(c->n_clocks, all, c->n_pairs, offsets, err) : ps_fail_nomem(err);
     if (code == PS_OK) {
-        set_ranks(c, offsets, lowest, out);
+        set_clock_pair_ranks(c, offsets, lowest, out);
     }
     ps_free(all);
     ps_free(offsets);

@@ -18,14 +18,14 @@ static bool is_comparable(const ps_late *out, const ps_meeting *m) {
     return same;
 }
 
-static int64_t duration_of(const ps_comm_op *op) {
+static int64_t lateness_duration_of(const ps_comm_op *op) {
     return ps_late_minus(op->end_ns, op->start_ns);
 }
 
 /* Where clocks cannot be compared, all are taken to end together. */
-static int64_t start_of(const ps_late_work *w, const ps_meeting_part *p, bool comparable) {
+static int64_t lateness_start_of(const ps_late_work *w, const ps_meeting_part *p, bool comparable) {
     const ps_comm_op *op = ps_late_op(w->in, p->rank, p->op);
-    return comparable ? ps_late_time(w->out, p->rank, op->start_ns) : -duration_of(op);
+    return comparable ? ps_late_time(w->out, p->rank, op->start_ns) : -lateness_duration_of(op);
 }
 
 /* A mistaken match: nobody can leave before the last one came. Only short operators, which end together, may seem to
@@ -56,8 +56,8 @@ static bool measure_meeting(ps_late_work *w, ps_meeting *m) {
     m->longest_ns = 0;
     m->shortest_ns = INT64_MAX;
     for (uint32_t i = 0; i < m->n; i++) {
-        int64_t start = start_of(w, &parts[i], comparable);
-        int64_t duration = duration_of(ps_late_op(w->in, parts[i].rank, parts[i].op));
+        int64_t start = lateness_start_of(w, &parts[i], comparable);
+        int64_t duration = lateness_duration_of(ps_late_op(w->in, parts[i].rank, parts[i].op));
         parts[i].late_ns = start; /* until the first is known */
         first = start < first ? start : first;
         if (start > last) {
@@ -74,14 +74,14 @@ static bool measure_meeting(ps_late_work *w, ps_meeting *m) {
     m->late_ns = ps_late_minus(last, before_last);
     for (uint32_t i = 0; i < m->n; i++) {
         int64_t wait = ps_late_minus(last, parts[i].late_ns);
-        int64_t duration = duration_of(ps_late_op(w->in, parts[i].rank, parts[i].op));
+        int64_t duration = lateness_duration_of(ps_late_op(w->in, parts[i].rank, parts[i].op));
         m->waited_ns = ps_late_plus(m->waited_ns, wait < duration ? wait : duration);
         parts[i].late_ns = ps_late_minus(parts[i].late_ns, first);
     }
     return is_possible(w, m, last);
 }
 
-static void measure_all(ps_late_work *w) {
+static void measure_all_lateness(ps_late_work *w) {
     ps_late *out = w->out;
     size_t n = 0;
     for (size_t i = 0; i < out->n_meetings; i++) {
@@ -132,7 +132,7 @@ static bool sum_meeting(sums *s, const ps_meeting *m) {
             return false;
         }
         int64_t wait = ps_late_minus(last, p->late_ns);
-        int64_t duration = duration_of(ps_late_op(s->w->in, p->rank, p->op));
+        int64_t duration = lateness_duration_of(ps_late_op(s->w->in, p->rank, p->op));
         row->n++;
         behind(row, p->late_ns);
         row->waited_ns = ps_late_plus(row->waited_ns, wait < duration ? wait : duration);
@@ -185,7 +185,7 @@ static bool sum_up(ps_late_work *w) {
 
 /* --- order ---------------------------------------------------------------------------------------------------- */
 
-static int compare_texts(const ps_late *late, ps_str a, ps_str b) {
+static int compare_lateness_texts(const ps_late *late, ps_str a, ps_str b) {
     return ps_str_eq(a, b)
                ? 0
                : strcmp(ps_strpool_get(&late->strings, a), ps_strpool_get(&late->strings, b));
@@ -197,8 +197,8 @@ static int compare_meetings(const void *a, const void *b, void *late) {
     if (x->start_ns != y->start_ns) {
         return x->start_ns < y->start_ns ? -1 : 1;
     }
-    int by_group = compare_texts(late, x->group, y->group);
-    int by_name = by_group != 0 ? by_group : compare_texts(late, x->name, y->name);
+    int by_group = compare_lateness_texts(late, x->group, y->group);
+    int by_name = by_group != 0 ? by_group : compare_lateness_texts(late, x->name, y->name);
     if (by_name != 0) {
         return by_name;
     }
@@ -223,7 +223,7 @@ static int compare_receives(const void *a, const void *b, void *work) {
     return x->receive_op < y->receive_op ? -1 : x->receive_op > y->receive_op;
 }
 
-static int compare_rows(const void *a, const void *b, void *late) {
+static int compare_lateness_rows(const void *a, const void *b, void *late) {
     const ps_late_row *x = a;
     const ps_late_row *y = b;
     if (x->rank != y->rank) {
@@ -232,7 +232,7 @@ static int compare_rows(const void *a, const void *b, void *late) {
     if (x->is_p2p != y->is_p2p) {
         return x->is_p2p ? 1 : -1;
     }
-    int by_group = compare_texts(late, x->group, y->group);
+    int by_group = compare_lateness_texts(late, x->group, y->group);
     if (by_group != 0) {
         return by_group;
     }
@@ -249,7 +249,7 @@ static void sort_all(ps_late_work *w) {
         qsort_r(out->receives, out->n_receives, sizeof *out->receives, compare_receives, w);
     }
     if (out->n_rows > 1) {
-        qsort_r(out->rows, out->n_rows, sizeof *out->rows, compare_rows, out);
+        qsort_r(out->rows, out->n_rows, sizeof *out->rows, compare_lateness_rows, out);
     }
 }
 
@@ -283,7 +283,7 @@ ps_code ps_late_measure(const ps_late_input *in, ps_late *out, ps_err *err) {
     ok = ok && ps_late_match(&w) && ps_late_clocks(&w) && (w.n_loose == 0 || match_anew(&w));
     if (ok) {
         ps_late_wait(&w);
-        measure_all(&w);
+        measure_all_lateness(&w);
         ok = sum_up(&w);
     }
     if (ok) {

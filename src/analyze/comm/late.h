@@ -20,9 +20,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/core/analysis.h"
 #include "analyze/comm/comm_list.h"
 #include "analyze/comm/job_clock.h"
+#include "analyze/core/analysis.h"
 #include "base/strpool.h"
 
 /* Ranks are indices into the run: lists[rank], ranks[rank]. */

@@ -11,7 +11,7 @@ bool ps_late_is_symmetric(const ps_late_work *w, const ps_meeting *m) {
            ps_is_symmetric(ps_comm_text(list, op->name));
 }
 
-static ps_clock_span span_of(const ps_late_work *w) {
+static ps_clock_span clock_bound_span_of(const ps_late_work *w) {
     ps_clock_span span = {.start_ns = w->in->start_ns, .end_ns = w->in->end_ns, .is_level = true};
     bool is_given = span.start_ns != 0 || span.end_ns != 0;
     for (size_t i = 0; i < w->n && !is_given; i++) {
@@ -35,7 +35,7 @@ static ps_clock_meeting meeting_of(const ps_late_work *w, const ps_meeting_part 
 }
 
 /* Each part against the first one and the one before it: all of them are connected then, and n parts cost n. */
-static bool add_collective(ps_late_work *w, ps_job_clock *clocks, const ps_meeting *m) {
+static bool add_clock_bound_collective(ps_late_work *w, ps_job_clock *clocks, const ps_meeting *m) {
     const ps_meeting_part *parts = &w->out->parts[m->first];
     bool ok = true;
     bool tells = false;
@@ -71,9 +71,9 @@ bool ps_late_clocks(ps_late_work *w) {
         ranks[r] =
             (ps_clock_rank){w->in->ranks[r].machine, list != NULL ? &list->recorded_clock : NULL};
     }
-    ok = ok && ps_job_clock_init(&clocks, ranks, n, span_of(w), true);
+    ok = ok && ps_job_clock_init(&clocks, ranks, n, clock_bound_span_of(w), true);
     for (size_t i = 0; ok && i < out->n_meetings; i++) {
-        ok = add_collective(w, &clocks, &out->meetings[i]);
+        ok = add_clock_bound_collective(w, &clocks, &out->meetings[i]);
     }
     for (size_t i = 0; ok && i < out->n_receives; i++) {
         ok = add_transfer(w, &clocks, &out->receives[i]);

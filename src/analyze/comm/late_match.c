@@ -27,12 +27,12 @@ static uint32_t renamed(renaming *r, ps_str s) {
     return r->to[s.id];
 }
 
-static uint32_t type_of(renaming *r, const ps_comm_op *op) {
+static uint32_t matched_type_of(renaming *r, const ps_comm_op *op) {
     return renamed(r, ps_str_is_none(op->type) ? op->name : op->type);
 }
 
 /* Groups of one name are told apart by their members. */
-static uint32_t group_of(renaming *r, const ps_comm_op *op) {
+static uint32_t matched_group_of(renaming *r, const ps_comm_op *op) {
     ps_late_work *w = r->w;
     ps_str group = {renamed(r, op->group)};
     ps_str key = group;
@@ -60,7 +60,7 @@ static uint32_t group_of(renaming *r, const ps_comm_op *op) {
     return key.id;
 }
 
-static bool gather_rank(ps_late_work *w, uint32_t rank, bool p2p) {
+static bool gather_matched_rank(ps_late_work *w, uint32_t rank, bool p2p) {
     const ps_comm_list *list = w->in->lists[rank];
     renaming r = {w, list, ps_calloc(list->strings.n + 1, sizeof *r.to)};
     bool ok = r.to != NULL;
@@ -77,8 +77,8 @@ static bool gather_rank(ps_late_work *w, uint32_t rank, bool p2p) {
         *e = (ps_late_entry){.start_ns = op->start_ns,
                              .step = op->step,
                              .size = op->size_bytes,
-                             .group = group_of(&r, op),
-                             .type = type_of(&r, op),
+                             .group = matched_group_of(&r, op),
+                             .type = matched_type_of(&r, op),
                              .name = renamed(&r, op->name),
                              .rank = rank,
                              .op = (uint32_t)i};
@@ -96,11 +96,11 @@ bool ps_late_gather(ps_late_work *w) {
     w->entries = ps_calloc(n + 1, sizeof *w->entries);
     bool ok = w->entries != NULL && n < UINT32_MAX;
     for (uint32_t r = 0; ok && r < w->in->n_ranks; r++) {
-        ok = w->in->lists[r] == NULL || gather_rank(w, r, false);
+        ok = w->in->lists[r] == NULL || gather_matched_rank(w, r, false);
     }
     w->n_collectives = w->n;
     for (uint32_t r = 0; ok && r < w->in->n_ranks; r++) {
-        ok = w->in->lists[r] == NULL || gather_rank(w, r, true);
+        ok = w->in->lists[r] == NULL || gather_matched_rank(w, r, true);
     }
     return ok;
 }
@@ -112,7 +112,7 @@ bool ps_late_gather(ps_late_work *w) {
         return x->field < y->field ? -1 : 1;                                                       \
     }
 
-static int by_group(const void *a, const void *b) {
+static int by_matched_group(const void *a, const void *b) {
     const ps_late_entry *x = a;
     const ps_late_entry *y = b;
     BY(group)
@@ -124,7 +124,7 @@ static int by_group(const void *a, const void *b) {
     return 0;
 }
 
-static int by_name(const void *a, const void *b) {
+static int by_matched_name(const void *a, const void *b) {
     const ps_late_entry *x = a;
     const ps_late_entry *y = b;
     BY(name)
@@ -255,7 +255,7 @@ static bool number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
         }
         return false;
     }
-    qsort(e, n, sizeof *e, by_name);
+    qsort(e, n, sizeof *e, by_matched_name);
     for (size_t i = 0; i < n;) {
         size_t k = i;
         while (k < n && e[k].name == e[i].name) {
@@ -339,7 +339,7 @@ static bool match_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
 }
 
 /* Names give way to places while operators are numbered. */
-static void take_names(ps_late_work *w) {
+static void take_matched_names(ps_late_work *w) {
     for (size_t i = 0; i < w->n_collectives; i++) {
         ps_late_entry *e = &w->entries[i];
         const char *name =
@@ -358,10 +358,10 @@ bool ps_late_match(ps_late_work *w) {
     }
     ps_late_entry *e = w->entries;
     if (w->has_clocks) {
-        take_names(w);
+        take_matched_names(w);
     }
     if (n > 1) {
-        qsort(e, n, sizeof *e, by_group);
+        qsort(e, n, sizeof *e, by_matched_group);
     }
     bool ok = true;
     for (size_t i = 0; ok && i < n;) {

@@ -136,7 +136,7 @@ static bool find_transfers(matching *m) {
 /* --- pairs ---------------------------------------------------------------------------------------------------- */
 
 /* Transfers of one direction: receives first, as many as sends. */
-static void pair(ps_late_work *w, const transfer *t, size_t n) {
+static void pair_transfer(ps_late_work *w, const transfer *t, size_t n) {
     size_t n_receives = 0;
     while (n_receives < n && !t[n_receives].is_send) {
         n_receives++;
@@ -172,7 +172,7 @@ bool ps_late_receives(ps_late_work *w) {
                m.all[k].sender == m.all[i].sender && m.all[k].receiver == m.all[i].receiver) {
             k++;
         }
-        pair(w, m.all + i, k - i);
+        pair_transfer(w, m.all + i, k - i);
         i = k;
     }
     ps_free(m.all);

@@ -101,7 +101,7 @@ static int by_pause(const void *a, const void *b) {
 }
 
 /* Keeps what fits; all else goes into the pool. */
-static void divide(refit *f) {
+static void divide_refit(refit *f) {
     for (size_t i = 0; i < f->n;) {
         size_t k = run_end(f, i);
         bool keep = f->e[i].number >= 0 && fit_of(f, i, k) == FIT_ENDS;
@@ -132,7 +132,7 @@ static bool have_other_ranks(refit *f, size_t from, size_t middle, size_t to) {
 }
 
 /* Joins the cluster that ends with `at` with the one behind it, if they can be one. */
-static void join(refit *f, size_t at) {
+static void join_refit(refit *f, size_t at) {
     size_t first = f->first[at];
     size_t last = f->last[at + 1];
     int64_t latest_ns =
@@ -162,7 +162,7 @@ static void join_all(refit *f) {
         qsort(f->pauses, n, sizeof *f->pauses, by_pause);
     }
     for (size_t i = 0; i < n; i++) {
-        join(f, f->pauses[i].at);
+        join_refit(f, f->pauses[i].at);
     }
     for (size_t i = 0; i < f->n_pool; i = f->last[i] + 1) {
         for (size_t k = i; f->last[i] > i && k <= f->last[i]; k++) {
@@ -200,7 +200,7 @@ bool ps_late_refit(ps_late_work *w, ps_late_entry *e, size_t n) {
     bool ok = f.number != NULL && f.pool != NULL && f.first != NULL && f.last != NULL &&
               f.latest_ns != NULL && f.stamp != NULL && f.pauses != NULL;
     if (ok) {
-        divide(&f);
+        divide_refit(&f);
         join_all(&f);
         keep_overlapping(&f);
         for (size_t i = 0; i < n; i++) {

@@ -208,7 +208,7 @@ static bool fill_links(pairing *p) {
 
 /* --- matching one link ------------------------------------------------------------------------------- */
 
-static int compare_numbers(const ps_p2p_op *a, const ps_p2p_op *b) {
+static int compare_p2p_link_numbers(const ps_p2p_op *a, const ps_p2p_op *b) {
     if (a->iteration != b->iteration) {
         return a->iteration < b->iteration ? -1 : 1;
     }
@@ -217,7 +217,7 @@ static int compare_numbers(const ps_p2p_op *a, const ps_p2p_op *b) {
 
 static bool numbers_ascend(const end_ref *refs, size_t n) {
     for (size_t i = 1; i < n; i++) {
-        if (compare_numbers(refs[i - 1].op, refs[i].op) >= 0) {
+        if (compare_p2p_link_numbers(refs[i - 1].op, refs[i].op) >= 0) {
             return false;
         }
     }
@@ -233,7 +233,7 @@ static bool numbers_match(const link *l) {
     size_t j = 0;
     size_t n_equal = 0;
     while (i < l->n_sends && j < l->n_recvs) {
-        int order = compare_numbers(l->sends[i].op, l->recvs[j].op);
+        int order = compare_p2p_link_numbers(l->sends[i].op, l->recvs[j].op);
         n_equal += order == 0;
         i += order <= 0;
         j += order >= 0;
@@ -339,7 +339,7 @@ static bool numbers_tell(const link *l) {
     }
     bool one_sided = l->n_sends == 0 || l->n_recvs == 0;
     if (one_sided || l->n_sends == l->n_recvs ||
-        compare_numbers(l->sends[0].op, l->recvs[0].op) != 0) {
+        compare_p2p_link_numbers(l->sends[0].op, l->recvs[0].op) != 0) {
         return true;
     }
     int64_t usual = 0;
@@ -367,7 +367,7 @@ static void give_index(const link *l, size_t *i, size_t *j, int order, uint32_t 
     (*index)++;
 }
 
-static int64_t misfit(const link *l, size_t i, size_t j, int64_t usual) {
+static int64_t p2p_link_misfit(const link *l, size_t i, size_t j, int64_t usual) {
     if (i >= l->n_sends || j >= l->n_recvs) {
         return INT64_MAX;
     }
@@ -392,12 +392,12 @@ static uint64_t match_link(const link *l) {
         if (i == l->n_sends || j == l->n_recvs) {
             order = i < l->n_sends ? -1 : 1;
         } else if (by_numbers) {
-            order = compare_numbers(l->sends[i].op, l->recvs[j].op);
+            order = compare_p2p_link_numbers(l->sends[i].op, l->recvs[j].op);
         } else if (!by_count) {
-            int64_t here = misfit(l, i, j, usual);
-            order = misfit(l, i + 1, j, usual) < here   ? -1
-                    : misfit(l, i, j + 1, usual) < here ? 1
-                                                        : 0;
+            int64_t here = p2p_link_misfit(l, i, j, usual);
+            order = p2p_link_misfit(l, i + 1, j, usual) < here   ? -1
+                    : p2p_link_misfit(l, i, j + 1, usual) < here ? 1
+                                                                 : 0;
         }
         give_index(l, &i, &j, order, &index, &n_lone);
     }

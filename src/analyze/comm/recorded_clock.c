@@ -12,7 +12,7 @@
 /* PTP keeps clocks within a microsecond; the kernel's bound grows by half a millisecond a second until the next word. */
 enum { PTP_ERROR_US = 1, PTP_BOUND_US = 1000, MOST_PPB = 1000000 };
 
-static bool is_true(const ps_lit *v) {
+static bool is_recorded_clock_true(const ps_lit *v) {
     return v != NULL && v->kind == PS_LIT_BOOL && v->boolean;
 }
 
@@ -31,7 +31,8 @@ static bool read_ppm(const ps_lit *v, int64_t *ppb) {
 static bool says_ptp(const ps_lit *doc) {
     int64_t bound_us = INT64_MAX;
     int64_t error_us = INT64_MAX;
-    return is_true(ps_lit_get(doc, "ptp")) && is_true(ps_lit_get(doc, "synchronised")) &&
+    return is_recorded_clock_true(ps_lit_get(doc, "ptp")) &&
+           is_recorded_clock_true(ps_lit_get(doc, "synchronised")) &&
            ps_lit_int(ps_lit_get(doc, "max_error_us"), &bound_us) && bound_us >= 0 &&
            ps_lit_int(ps_lit_get(doc, "estimated_error_us"), &error_us) &&
            (bound_us <= PTP_ERROR_US || (error_us <= PTP_ERROR_US && bound_us <= PTP_BOUND_US));
@@ -99,7 +100,7 @@ ps_code ps_recorded_clock_read(const ps_trace *trace, ps_recorded_clock *out, ps
 /* Clocks of computers differ by less than this where nobody measured by how much. */
 enum { USUAL_DRIFT_PPB = 100000, PTP_ERROR_NS = 1000 };
 
-static int64_t magnitude(int64_t n) {
+static int64_t recorded_clock_magnitude(int64_t n) {
     return n < 0 ? -n : n;
 }
 
@@ -113,7 +114,7 @@ static int64_t outside(const ps_recorded_clock *c, int64_t start_ns, int64_t end
 
 /* By half the span the clock gains what it lies off at both ends. */
 static int64_t gain_at_ends(int64_t span_ns, int64_t drift_ppb) {
-    return ps_clock_gain(span_ns, magnitude(drift_ppb)) / 2;
+    return ps_clock_gain(span_ns, recorded_clock_magnitude(drift_ppb)) / 2;
 }
 
 ps_clock_state ps_recorded_clock_at(const ps_recorded_clock *c, int64_t start_ns, int64_t end_ns) {
@@ -130,7 +131,7 @@ ps_clock_state ps_recorded_clock_at(const ps_recorded_clock *c, int64_t start_ns
     if (!c->has_drift) {
         unsure = ps_i64_plus(unsure, ps_clock_gain(ps_i64_minus(c->to_ns, c->from_ns), unsure_ppb));
     }
-    if (magnitude(drift) <= unsure_ppb) { /* perhaps it does not drift at all */
+    if (recorded_clock_magnitude(drift) <= unsure_ppb) { /* perhaps it does not drift at all */
         unsure = ps_i64_plus(unsure, gain_at_ends(span, drift));
         drift = 0;
     }

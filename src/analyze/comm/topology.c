@@ -21,8 +21,8 @@ static int64_t positive(const ps_lit *object, const char *entry, const char *key
     return value;
 }
 
-static const ps_lit *entry(const ps_trace *trace, const char *key, ps_arena *arena, ps_diag *diag,
-                           bool *nomem) {
+static const ps_lit *topology_entry(const ps_trace *trace, const char *key, ps_arena *arena,
+                                    ps_diag *diag, bool *nomem) {
     const char *text = ps_trace_meta(trace, key);
     if (text == NULL) {
         return NULL;
@@ -58,7 +58,8 @@ static int64_t from_batch_sizes(const ps_lit *object, const char *entry, int64_t
     return n;
 }
 
-static ps_code read_groups(const ps_lit *groups, ps_arena *arena, ps_rank_facts *out, ps_err *err) {
+static ps_code read_topology_groups(const ps_lit *groups, ps_arena *arena, ps_rank_facts *out,
+                                    ps_err *err) {
     size_t n = 0;
     for (const ps_lit *g = groups != NULL ? groups->child : NULL; g != NULL; g = g->next) {
         n++;
@@ -185,10 +186,10 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
                            ps_diag *diag, ps_err *err) {
     *out = (ps_rank_facts){0};
     bool nomem = false;
-    const ps_lit *pp_info = entry(trace, "pp_info", arena, diag, &nomem);
-    const ps_lit *args = entry(trace, "distributed_args", arena, diag, &nomem);
-    const ps_lit *groups = entry(trace, "parallel_group_info", arena, diag, &nomem);
-    const ps_lit *info = entry(trace, "distributedInfo", arena, diag, &nomem);
+    const ps_lit *pp_info = topology_entry(trace, "pp_info", arena, diag, &nomem);
+    const ps_lit *args = topology_entry(trace, "distributed_args", arena, diag, &nomem);
+    const ps_lit *groups = topology_entry(trace, "parallel_group_info", arena, diag, &nomem);
+    const ps_lit *info = topology_entry(trace, "distributedInfo", arena, diag, &nomem);
     if (nomem) {
         return ps_fail_nomem(err);
     }
@@ -210,7 +211,7 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
         out->n_microbatches = from_batch_sizes(args, ARGS, out->dp, diag);
     }
     ps_code code = ps_recorded_clock_read(trace, &out->clock, err);
-    code = code == PS_OK ? read_groups(groups, arena, out, err) : code;
+    code = code == PS_OK ? read_topology_groups(groups, arena, out, err) : code;
     return code == PS_OK && info != NULL ? read_distributed_info(info, trace, arena, out, diag, err)
                                          : code;
 }
@@ -227,7 +228,7 @@ const ps_group_fact *ps_rank_facts_pp(const ps_rank_facts *facts) {
 
 /* --- the job ----------------------------------------------------------------------------------------- */
 
-static void join(int64_t *into, int64_t said, const char *what, ps_diag *diag) {
+static void join_topology(int64_t *into, int64_t said, const char *what, ps_diag *diag) {
     if (said > 0 && *into == 0) {
         *into = said;
     } else if (said > 0 && said != *into) {
@@ -243,12 +244,12 @@ static void join_facts(ps_job *job, const ps_rank_facts *f, ps_diag *diag) {
         ps_diag_add(diag, PS_ODD_METADATA, "pp_type is %.40s here, %.40s on an earlier rank",
                     f->pp_type, job->pp_type);
     }
-    join(&job->n_microbatches, f->n_microbatches, "microbatch_num", diag);
-    join(&job->tp, f->tp, "tensor_model_parallel_size", diag);
-    join(&job->n_stages, f->pp, "pipeline_model_parallel_size", diag);
-    join(&job->dp, f->dp, "data_parallel_size", diag);
-    join(&job->cp, f->cp, "context_parallel_size", diag);
-    join(&job->world_size, f->world_size, "world_size", diag);
+    join_topology(&job->n_microbatches, f->n_microbatches, "microbatch_num", diag);
+    join_topology(&job->tp, f->tp, "tensor_model_parallel_size", diag);
+    join_topology(&job->n_stages, f->pp, "pipeline_model_parallel_size", diag);
+    join_topology(&job->dp, f->dp, "data_parallel_size", diag);
+    join_topology(&job->cp, f->cp, "context_parallel_size", diag);
+    join_topology(&job->world_size, f->world_size, "world_size", diag);
 }
 
 static void override(int64_t *value, int64_t said) {

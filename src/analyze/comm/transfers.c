@@ -32,8 +32,9 @@ static void describe_group(const ps_rank_facts *facts, const char *group, const 
     }
 }
 
-static bool add_collective(ps_collective_list *list, const ps_trace *trace, uint32_t slice,
-                           const char *group, const char *name, size_t name_len, int64_t sequence) {
+static bool add_rank_transfer_collective(ps_collective_list *list, const ps_trace *trace,
+                                         uint32_t slice, const char *group, const char *name,
+                                         size_t name_len, int64_t sequence) {
     const ps_slices *s = ps_trace_slices(trace);
     char key[KEY_SIZE];
     int64_t start = ps_trace_origin_ns(trace) + s->start_ns[slice];
@@ -52,8 +53,9 @@ static bool add_collective(ps_collective_list *list, const ps_trace *trace, uint
     return true;
 }
 
-static bool add_p2p(ps_transfers *t, const ps_trace *trace, uint32_t slice, const char *group,
-                    int64_t rank, int64_t peer, bool is_send, int64_t sequence) {
+static bool add_rank_transfer_p2p(ps_transfers *t, const ps_trace *trace, uint32_t slice,
+                                  const char *group, int64_t rank, int64_t peer, bool is_send,
+                                  int64_t sequence) {
     const ps_slices *s = ps_trace_slices(trace);
     ps_p2p_op op = {.start_ns = ps_trace_origin_ns(trace) + s->start_ns[slice],
                     .source_row = s->source_row[slice],
@@ -70,8 +72,8 @@ static bool add_p2p(ps_transfers *t, const ps_trace *trace, uint32_t slice, cons
 }
 
 /* False when memory is out. */
-static bool add_kernel(ps_transfers *t, const ps_trace *trace, uint32_t slice, int64_t rank,
-                       const ps_rank_facts *facts, ps_diag *diag) {
+static bool add_rank_transfer_kernel(ps_transfers *t, const ps_trace *trace, uint32_t slice,
+                                     int64_t rank, const ps_rank_facts *facts, ps_diag *diag) {
     const char *name = ps_trace_arg_text(trace, slice, "Collective name");
     const char *group = ps_trace_arg_text(trace, slice, "Process Group Name");
     int64_t sequence = -1;
@@ -90,7 +92,8 @@ static bool add_kernel(ps_transfers *t, const ps_trace *trace, uint32_t slice, i
                         (long long)ps_trace_slices(trace)->source_row[slice]);
             return true;
         }
-        return add_p2p(t, trace, slice, group, rank, peer, is_send, sequence < 0 ? 0 : sequence);
+        return add_rank_transfer_p2p(t, trace, slice, group, rank, peer, is_send,
+                                     sequence < 0 ? 0 : sequence);
     }
     if (!ps_is_symmetric(name)) {
         return true;
@@ -98,7 +101,8 @@ static bool add_kernel(ps_transfers *t, const ps_trace *trace, uint32_t slice, i
     char who[GROUP_SIZE];
     describe_group(facts, group, ps_trace_arg_text(trace, slice, "Process Group Ranks"), who,
                    sizeof who);
-    return add_collective(&t->collectives, trace, slice, who, name, strlen(name), sequence);
+    return add_rank_transfer_collective(&t->collectives, trace, slice, who, name, strlen(name),
+                                        sequence);
 }
 
 /* "hcom_allReduce__795_0_1": numbers behind "__" are not equal on all ranks. Nor is the number of a group that stands
@@ -117,8 +121,8 @@ static bool add_operator(ps_transfers *t, const ps_trace *trace, uint32_t slice,
     }
     char who[GROUP_SIZE];
     describe_group(facts, group, NULL, who, sizeof who);
-    return add_collective(&t->collectives, trace, slice, who, name,
-                          end != NULL ? (size_t)(end - name) : strlen(name), -1);
+    return add_rank_transfer_collective(&t->collectives, trace, slice, who, name,
+                                        end != NULL ? (size_t)(end - name) : strlen(name), -1);
 }
 
 /* What carries no number is counted per key; such keys then say how many there are, so that only ranks that saw equally
@@ -162,7 +166,7 @@ ps_code ps_transfers_collect(const ps_trace *trace, const ps_analysis_opts *opts
     const ps_slices *s = ps_trace_slices(trace);
     for (uint32_t i = 0; ok && i < s->n; i++) {
         if (s->kind[i] == PS_SLICE_COMM_KERNEL) {
-            ok = add_kernel(out, trace, i, rank, facts, diag);
+            ok = add_rank_transfer_kernel(out, trace, i, rank, facts, diag);
         } else if (s->kind[i] == PS_SLICE_COMM_OP) {
             ok = add_operator(out, trace, i, facts);
         }

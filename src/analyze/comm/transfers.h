@@ -6,9 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/core/analysis.h"
 #include "analyze/comm/p2p.h"
 #include "analyze/comm/topology.h"
+#include "analyze/core/analysis.h"
 #include "base/strpool.h"
 
 /* A collective in which nobody can finish before everybody has begun. */

@@ -23,7 +23,8 @@ void ps_comm_key(const char *group, char *out, size_t size) {
 /* --- groups --------------------------------------------------------------------------------------------------- */
 
 /* A metadata entry that is an object or array; also a text that holds one. NULL when it is not there or malformed. */
-static const ps_lit *entry(const ps_map_input *in, const char *key, ps_arena *arena, bool *nomem) {
+static const ps_lit *comm_group_entry(const ps_map_input *in, const char *key, ps_arena *arena,
+                                      bool *nomem) {
     const char *text = ps_trace_meta(in->trace, key);
     if (text == NULL) {
         return NULL;
@@ -40,7 +41,7 @@ static const ps_lit *entry(const ps_map_input *in, const char *key, ps_arena *ar
     return v;
 }
 
-static bool add_ranks(ps_comm_group *g, ps_arena *arena, const ps_lit *ranks) {
+static bool add_comm_group_ranks(ps_comm_group *g, ps_arena *arena, const ps_lit *ranks) {
     size_t n = 0;
     bool is_array = ranks != NULL && ranks->kind == PS_LIT_ARRAY;
     for (const ps_lit *r = is_array ? ranks->child : NULL; r != NULL; r = r->next) {
@@ -58,7 +59,8 @@ static bool add_ranks(ps_comm_group *g, ps_arena *arena, const ps_lit *ranks) {
     return true;
 }
 
-static bool add_group(ps_comm_part *part, const char *id, const char *label, const ps_lit *ranks) {
+static bool add_comm_group(ps_comm_part *part, const char *id, const char *label,
+                           const ps_lit *ranks) {
     ps_comm_group *g = &part->groups[part->n_groups++];
     char key[PS_COMM_KEY_SIZE];
     ps_comm_key(id, key, sizeof key);
@@ -66,7 +68,8 @@ static bool add_group(ps_comm_part *part, const char *id, const char *label, con
     *g = (ps_comm_group){.id = ps_arena_strndup(&part->arena, id, strlen(id)),
                          .key = ps_arena_strndup(&part->arena, key, strlen(key)),
                          .label = ps_arena_strndup(&part->arena, label, strlen(label))};
-    return g->id != NULL && g->key != NULL && g->label != NULL && add_ranks(g, &part->arena, ranks);
+    return g->id != NULL && g->key != NULL && g->label != NULL &&
+           add_comm_group_ranks(g, &part->arena, ranks);
 }
 
 static size_t count_children(const ps_lit *v, ps_lit_kind kind) {
@@ -88,26 +91,26 @@ static const ps_lit *ranks_of(const ps_lit *group, ps_arena *arena, bool *nomem)
     return ranks;
 }
 
-static bool read_groups(const ps_map_input *in, ps_comm_part *part) {
+static bool read_comm_group_groups(const ps_map_input *in, ps_comm_part *part) {
     bool nomem = false;
     ps_arena scratch;
     ps_arena_init(&scratch);
-    const ps_lit *groups = entry(in, "parallel_group_info", &scratch, &nomem);
-    const ps_lit *info = entry(in, "distributedInfo", &scratch, &nomem);
+    const ps_lit *groups = comm_group_entry(in, "parallel_group_info", &scratch, &nomem);
+    const ps_lit *info = comm_group_entry(in, "distributedInfo", &scratch, &nomem);
     const ps_lit *config = ps_lit_get(info, "pg_config");
     size_t n = count_children(groups, PS_LIT_OBJECT);
     size_t m = count_children(config, PS_LIT_ARRAY);
     part->groups = ps_arena_alloc(&part->arena, (n + m + 1) * sizeof *part->groups);
     bool ok = !nomem && part->groups != NULL;
     for (const ps_lit *g = n > 0 ? groups->child : NULL; ok && g != NULL; g = g->next) {
-        ok = add_group(part, g->key, ps_lit_str(ps_lit_get(g, "group_name")),
-                       ps_lit_get(g, "global_ranks"));
+        ok = add_comm_group(part, g->key, ps_lit_str(ps_lit_get(g, "group_name")),
+                            ps_lit_get(g, "global_ranks"));
     }
     for (const ps_lit *g = m > 0 ? config->child : NULL; ok && g != NULL; g = g->next) {
         const char *name = ps_lit_str(ps_lit_get(g, "pg_name"));
         const ps_lit *ranks = ranks_of(g, &scratch, &nomem);
-        ok = !nomem &&
-             (name == NULL || add_group(part, name, ps_lit_str(ps_lit_get(g, "pg_desc")), ranks));
+        ok = !nomem && (name == NULL ||
+                        add_comm_group(part, name, ps_lit_str(ps_lit_get(g, "pg_desc")), ranks));
     }
     ps_arena_fini(&scratch);
     return ok;
@@ -170,9 +173,9 @@ static ps_comm_part *base_part(const ps_map_input *in, ps_err *err) {
         return part;
     }
     part = new_part(in, err);
-    ps_code code = part == NULL            ? PS_NOMEM
-                   : read_groups(in, part) ? read_list(in, part, err)
-                                           : ps_fail_nomem(err);
+    ps_code code = part == NULL                       ? PS_NOMEM
+                   : read_comm_group_groups(in, part) ? read_list(in, part, err)
+                                                      : ps_fail_nomem(err);
     if (code != PS_OK) {
         ps_comm_part_free(part);
         return NULL;
@@ -190,7 +193,7 @@ static ps_comm_part *part_with(const ps_map_input *in, uint32_t tables, ps_err *
     part->list = base->list;
     part->list_of = base;
     base->n_users++;
-    if (!read_groups(in, part)) {
+    if (!read_comm_group_groups(in, part)) {
         (void)ps_fail_nomem(err);
     } else if (ps_comm_tables_read(in->trace, tables, in->opts->step_id, &part->tables, err) ==
                PS_OK) {

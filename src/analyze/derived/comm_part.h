@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/core/analysis.h"
 #include "analyze/comm/comm_list.h"
 #include "analyze/comm/comm_tables.h"
 #include "analyze/comm/late.h"
+#include "analyze/core/analysis.h"
 
 /* A communicator as parallel_group_info (or pg_config of PyTorch) has it. Texts live in the arena of the part. */
 typedef struct ps_comm_group {

@@ -11,15 +11,15 @@ typedef struct building {
     ps_idmap by_key; /* id of the key * 2 + is_p2p -> group */
 } building;
 
-static ps_str keep(ps_comm_roster *r, const char *text) {
+static ps_str keep_roster(ps_comm_roster *r, const char *text) {
     return ps_strpool_add(&r->strings, text, strlen(text));
 }
 
 /* `id`: "" when only the key is known. False when memory is out. */
-static bool note(building *b, const char *key, const char *id, bool is_p2p, int64_t rank) {
+static bool note_roster(building *b, const char *key, const char *id, bool is_p2p, int64_t rank) {
     ps_comm_roster *r = b->r;
-    ps_str key_id = keep(r, key);
-    ps_str id_id = keep(r, id);
+    ps_str key_id = keep_roster(r, key);
+    ps_str id_id = keep_roster(r, id);
     if (ps_str_is_none(key_id) || ps_str_is_none(id_id)) {
         return false;
     }
@@ -49,7 +49,8 @@ static bool note(building *b, const char *key, const char *id, bool is_p2p, int6
 static bool note_part(building *b, const ps_comm_part *part, int64_t rank) {
     const ps_comm_tables *t = &part->tables;
     for (size_t i = 0; i < t->n_times; i++) {
-        if (!note(b, ps_comm_tables_text(t, t->times[i].group), "", t->times[i].is_p2p, rank)) {
+        if (!note_roster(b, ps_comm_tables_text(t, t->times[i].group), "", t->times[i].is_p2p,
+                         rank)) {
             return false;
         }
     }
@@ -58,7 +59,7 @@ static bool note_part(building *b, const ps_comm_part *part, int64_t rank) {
         char key[PS_COMM_KEY_SIZE];
         const char *group = ps_comm_text(&part->list, op->group);
         ps_comm_key(group, key, sizeof key);
-        if (!ps_str_is_none(op->group) && !note(b, key, group, op->is_p2p, rank)) {
+        if (!ps_str_is_none(op->group) && !note_roster(b, key, group, op->is_p2p, rank)) {
             return false;
         }
     }
@@ -78,8 +79,8 @@ static bool index_names(ps_comm_roster *r, const ps_comm_list *list) {
         char key[PS_COMM_KEY_SIZE];
         const char *name = ps_comm_text(list, group);
         ps_comm_key(name, key, sizeof key);
-        ps_str key_id = keep(r, key);
-        ps_str name_id = keep(r, name);
+        ps_str key_id = keep_roster(r, key);
+        ps_str name_id = keep_roster(r, name);
         ok = !ps_str_is_none(key_id) && !ps_str_is_none(name_id) &&
              (strcmp(name, key) == 0 || ps_idmap_put(&r->names, key_id.id, name_id.id));
     }
@@ -90,7 +91,7 @@ static bool index_names(ps_comm_roster *r, const ps_comm_list *list) {
 /* The first that says something counts. */
 static bool index_facts(ps_comm_roster *r, const ps_comm_part *part) {
     for (size_t i = 0; i < part->n_groups; i++) {
-        ps_str key = keep(r, part->groups[i].key);
+        ps_str key = keep_roster(r, part->groups[i].key);
         if (ps_str_is_none(key)) {
             return false;
         }
@@ -113,7 +114,7 @@ const ps_comm_group *ps_comm_roster_fact(const ps_comm_roster *r, const char *ke
     return row != PS_IDMAP_NONE ? r->all_facts[row] : NULL;
 }
 
-static bool complete(ps_comm_roster *r, ps_roster_group *g) {
+static bool complete_roster(ps_comm_roster *r, ps_roster_group *g) {
     g->fact = ps_comm_roster_fact(r, g->key);
     uint32_t name =
         ps_idmap_get(&r->names, ps_strpool_find(&r->strings, g->key, strlen(g->key)).id);
@@ -166,7 +167,7 @@ ps_code ps_comm_roster_build(const ps_reduce_input *in, ps_comm_roster *out, ps_
                               note_part(&b, part, in->ranks[i].rank));
     }
     for (size_t i = 0; ok && i < out->n; i++) {
-        ok = complete(out, &out->groups[i]);
+        ok = complete_roster(out, &out->groups[i]);
     }
     if (ok && out->n > 1) {
         qsort(out->groups, out->n, sizeof *out->groups, compare_groups);

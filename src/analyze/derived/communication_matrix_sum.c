@@ -12,7 +12,7 @@
 #include "analyze/derived/communication_matrix_sum.h"
 #include "base/alloc.h"
 
-static bool fits(int64_t place) {
+static bool fits_matrix(int64_t place) {
     return place >= 0 && place < UINT32_MAX;
 }
 
@@ -23,7 +23,7 @@ static bool note_loops(ps_link_places *p, const ps_comm_part *part, uint32_t ran
     const ps_comm_tables *t = &part->tables;
     for (size_t i = 0; i < t->n_links; i++) {
         const ps_comm_link *link = &t->links[i];
-        if (link->source != link->destination || !fits(link->source)) {
+        if (link->source != link->destination || !fits_matrix(link->source)) {
             continue;
         }
         const char *key = ps_comm_tables_text(t, link->group);
@@ -55,7 +55,7 @@ void ps_link_places_fini(ps_link_places *p) {
 
 int64_t ps_link_places_rank(const ps_link_places *p, const char *group, int64_t place) {
     const ps_comm_group *fact = ps_comm_roster_fact(p->roster, group);
-    if (!fits(place)) {
+    if (!fits_matrix(place)) {
         return -1;
     }
     if (fact != NULL && fact->n_ranks > 0) {
@@ -98,7 +98,7 @@ static void sums_fini(sums *s) {
     ps_free(s->all);
 }
 
-static bool add(sums *s, const link_sum *link, bool is_p2p) {
+static bool add_matrix(sums *s, const link_sum *link, bool is_p2p) {
     char text[1024];
     int n = snprintf(text, sizeof text, "%d\x1f%.100s\x1f%.500s\x1f%.100s\x1f%lld\x1f%lld", is_p2p,
                      link->step, link->op, link->group, (long long)link->source,
@@ -123,8 +123,8 @@ static bool add(sums *s, const link_sum *link, bool is_p2p) {
 }
 
 /* Operators into `by_name`, their sums ("allreduce-total") into `total` as well. */
-static bool add_rank(sums *by_name, sums *total, const ps_link_places *places,
-                     const ps_comm_part *part, ps_diag *diag) {
+static bool add_matrix_rank(sums *by_name, sums *total, const ps_link_places *places,
+                            const ps_comm_part *part, ps_diag *diag) {
     const ps_comm_tables *t = &part->tables;
     bool ok = true;
     for (size_t i = 0; ok && i < t->n_links; i++) {
@@ -143,11 +143,11 @@ static bool add_rank(sums *by_name, sums *total, const ps_link_places *places,
                         link.group, (long long)row->source, (long long)row->destination);
             continue;
         }
-        ok = add(by_name, &link, row->is_p2p);
+        ok = add_matrix(by_name, &link, row->is_p2p);
         if (ok && ps_comm_is_total(link.op)) {
             link.op = TOTAL;
             link.op_name = "";
-            ok = add(total, &link, row->is_p2p);
+            ok = add_matrix(total, &link, row->is_p2p);
         }
     }
     return ok;
@@ -170,7 +170,7 @@ static const ps_column COLUMNS[N_COLUMNS] = {
     [BANDWIDTH] = {.name = "bandwidth", .type = PS_COL_REAL, .unit = PS_UNIT_GB_PER_S},
 };
 
-static bool put_sums(ps_table *t, const sums *s) {
+static bool put_matrix_sums(ps_table *t, const sums *s) {
     for (size_t i = 0; i < s->n; i++) {
         const link_sum *l = &s->all[i];
         if (!ps_table_add_row(t) || !ps_table_set_text(t, STEP, l->step) ||
@@ -190,9 +190,9 @@ static bool put_sums(ps_table *t, const sums *s) {
     return true;
 }
 
-static ps_code give(const sums *by_name, const sums *total, ps_result *result, ps_err *err) {
+static ps_code give_matrix(const sums *by_name, const sums *total, ps_result *result, ps_err *err) {
     ps_table *t = ps_table_new("ClusterCommunicationMatrix", "", COLUMNS, N_COLUMNS);
-    if (t == NULL || !put_sums(t, by_name) || !put_sums(t, total)) {
+    if (t == NULL || !put_matrix_sums(t, by_name) || !put_matrix_sums(t, total)) {
         ps_table_free(t);
         return ps_fail_nomem(err);
     }
@@ -202,7 +202,7 @@ static ps_code give(const sums *by_name, const sums *total, ps_result *result, p
     return ps_result_add(result, t, err);
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_matrix(const ps_map_input *in, void **out, ps_err *err) {
     ps_comm_part *part = NULL;
     ps_code code = ps_comm_part_read(in, PS_COMM_TIMES | PS_COMM_LINKS, &part, err);
     *out = part;
@@ -220,7 +220,7 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     return code;
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_matrix(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_comm_roster roster;
     ps_link_places places = {0};
@@ -233,10 +233,10 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     bool ok = sums_init(&by_name) && sums_init(&total);
     for (size_t r = 0; code == PS_OK && ok && r < in->n_ranks; r++) {
         ok = in->partials[r] == NULL ||
-             add_rank(&by_name, &total, &places, in->partials[r], in->diags[r]);
+             add_matrix_rank(&by_name, &total, &places, in->partials[r], in->diags[r]);
     }
     if (code == PS_OK) {
-        code = ok ? give(&by_name, &total, in->result, err) : ps_fail_nomem(err);
+        code = ok ? give_matrix(&by_name, &total, in->result, err) : ps_fail_nomem(err);
     }
     sums_fini(&by_name);
     sums_fini(&total);
@@ -245,7 +245,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     return code;
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_COMM_PART_NEEDS, .map = map, .reduce = reduce}};
+static const ps_round ROUNDS[] = {
+    {.needs = PS_COMM_PART_NEEDS, .map = map_matrix, .reduce = reduce_matrix}};
 
 const ps_analysis ps_analysis_communication_matrix_sum = {
     .name = "communication_matrix_sum",

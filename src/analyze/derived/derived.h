@@ -7,9 +7,9 @@
 #include <stdbool.h>
 
 #include "analyze/core/analysis.h"
-#include "analyze/rank/links.h"
 #include "analyze/mfu/mfu.h"
 #include "analyze/modules/module_tree.h"
+#include "analyze/rank/links.h"
 #include "analyze/rank/overlap.h"
 #include "base/diag.h"
 #include "base/err.h"

@@ -26,7 +26,7 @@ typedef struct links {
 
 /* --- sums ----------------------------------------------------------------------------------------------------- */
 
-static bool add(links *l, const link_sum *link) {
+static bool add_slow_matrix(links *l, const link_sum *link) {
     char text[1024];
     int n = snprintf(text, sizeof text, "%.300s\x1f%.100s\x1f%.100s\x1f%lld\x1f%lld", link->op,
                      link->group, link->transport, (long long)link->source,
@@ -50,7 +50,7 @@ static bool add(links *l, const link_sum *link) {
     return true;
 }
 
-static bool add_rank(links *l, const ps_link_places *places, const ps_comm_part *part) {
+static bool add_slow_matrix_rank(links *l, const ps_link_places *places, const ps_comm_part *part) {
     const ps_comm_tables *t = &part->tables;
     bool ok = true;
     for (size_t i = 0; ok && i < t->n_links; i++) {
@@ -68,7 +68,7 @@ static bool add_rank(links *l, const ps_link_places *places, const ps_comm_part 
         }
         link.source = ps_link_places_rank(places, link.group, row->source);
         link.destination = ps_link_places_rank(places, link.group, row->destination);
-        ok = link.source < 0 || link.destination < 0 || add(l, &link);
+        ok = link.source < 0 || link.destination < 0 || add_slow_matrix(l, &link);
     }
     return ok;
 }
@@ -181,7 +181,7 @@ static const ps_column COLUMNS[N_COLUMNS] = {
     [ALIKE] = {.name = "comparedLinks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
 };
 
-static bool put(ps_table *t, const link_sum *l) {
+static bool put_slow_matrix(ps_table *t, const link_sum *l) {
     if (!ps_table_add_row(t) || !ps_table_set_text(t, TRANSPORT, l->transport) ||
         !ps_table_set_text(t, GROUP, l->group) || !ps_table_set_text(t, OP, l->op)) {
         return false;
@@ -197,12 +197,12 @@ static bool put(ps_table *t, const link_sum *l) {
     return true;
 }
 
-static ps_code give(const ps_slow_links *l, ps_result *result, ps_err *err) {
+static ps_code give_slow_matrix(const ps_slow_links *l, ps_result *result, ps_err *err) {
     ps_table *t = ps_table_new("SlowLinkMatrix", "links slower than others of their kind", COLUMNS,
                                N_COLUMNS);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < l->n; i++) {
-        ok = put(t, &l->all[i]);
+        ok = put_slow_matrix(t, &l->all[i]);
     }
     if (!ok) {
         ps_table_free(t);
@@ -227,7 +227,7 @@ ps_code ps_slow_links_find(const ps_reduce_input *in, double share, ps_slow_link
         code = ps_link_places_init(&places, in, &roster, err);
     }
     for (size_t r = 0; code == PS_OK && ok && r < in->n_ranks; r++) {
-        ok = in->partials[r] == NULL || add_rank(&l, &places, in->partials[r]);
+        ok = in->partials[r] == NULL || add_slow_matrix_rank(&l, &places, in->partials[r]);
     }
     if (code == PS_OK) {
         keep_slow(&l, share);
@@ -249,7 +249,7 @@ void ps_slow_links_fini(ps_slow_links *l) {
 ps_code ps_slow_link_matrix(const ps_reduce_input *in, ps_err *err) {
     ps_slow_links found;
     ps_code code = ps_slow_links_find(in, PS_SLOW_LINK_SHARE, &found, err);
-    code = code == PS_OK ? give(&found, in->result, err) : code;
+    code = code == PS_OK ? give_slow_matrix(&found, in->result, err) : code;
     ps_slow_links_fini(&found);
     return code;
 }

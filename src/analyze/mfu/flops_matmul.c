@@ -52,19 +52,19 @@ static bool same_size(int64_t a, bool a_padded, int64_t b, bool b_padded) {
     return a == b || (a_padded && is_padded(b, a)) || (b_padded && is_padded(a, b));
 }
 
-static int64_t least(int64_t a, int64_t b) {
+static int64_t matmul_least(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
 /* b is k x n, or n x k: then *k and *n become the sizes without padding. */
-static bool fits(const matrix *b, int64_t *k, bool k_padded, int64_t *n, bool n_padded) {
+static bool fits_matmul(const matrix *b, int64_t *k, bool k_padded, int64_t *n, bool n_padded) {
     for (int turned = 0; turned < 2; turned++) {
         int64_t rows = turned ? b->cols : b->rows;
         int64_t cols = turned ? b->rows : b->cols;
         if (same_size(*k, k_padded, rows, b->is_fractal) &&
             same_size(*n, n_padded, cols, b->is_fractal)) {
-            *k = least(*k, rows);
-            *n = least(*n, cols);
+            *k = matmul_least(*k, rows);
+            *n = matmul_least(*n, cols);
             return true;
         }
     }
@@ -86,15 +86,15 @@ double ps_flops_matmul(const ps_shapes *in, const char *in_formats, const ps_sha
         int64_t k = turned ? a.rows : a.cols;
         int64_t n = c.cols;
         bool is_m = same_size(rows, a.is_fractal, c.rows, c.is_fractal);
-        if (is_m && fits(&b, &k, a.is_fractal, &n, c.is_fractal)) {
-            return 2 * c.batch * (double)least(rows, c.rows) * (double)n * (double)k;
+        if (is_m && fits_matmul(&b, &k, a.is_fractal, &n, c.is_fractal)) {
+            return 2 * c.batch * (double)matmul_least(rows, c.rows) * (double)n * (double)k;
         }
     }
     /* leading dimensions of A or C folded into the rows of the other */
     int64_t k = a.cols;
     int64_t n = c.cols;
     bool is_folded = a.batch * (double)a.rows == c.batch * (double)c.rows;
-    return is_folded && fits(&b, &k, a.is_fractal, &n, c.is_fractal)
+    return is_folded && fits_matmul(&b, &k, a.is_fractal, &n, c.is_fractal)
                ? 2 * c.batch * (double)c.rows * (double)n * (double)k
                : 0;
 }
@@ -112,8 +112,9 @@ static double one_group(const ps_shape *x, const ps_shape *w, const ps_shape *y)
     }
     int64_t k = mx.cols;
     int64_t n = my.cols;
-    return fits(&mw, &k, false, &n, false) ? 2 * my.batch * (double)my.rows * (double)n * (double)k
-                                           : 0;
+    return fits_matmul(&mw, &k, false, &n, false)
+               ? 2 * my.batch * (double)my.rows * (double)n * (double)k
+               : 0;
 }
 
 /* x[t,m] and g[t,n], either turned, against y[e,m,n]. */

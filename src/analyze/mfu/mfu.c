@@ -58,7 +58,7 @@ static void hand_over(ps_diag *found, ps_diag *diag) {
     ps_diag_merge(diag, found, NULL);
 }
 
-static ps_code work(ps_mfu_work *w, ps_err *err) {
+static ps_code mfu_work(ps_mfu_work *w, ps_err *err) {
     ps_code code = ps_mfu_find_kernels(w, err);
     code = code == PS_OK ? ps_mfu_attention(w, err) : code;
     code = code == PS_OK ? ps_mfu_operators(w, err) : code;
@@ -80,7 +80,7 @@ ps_mfu *ps_mfu_new(const ps_links *links, const ps_analysis_opts *opts, ps_diag 
                      .out = ps_alloc(sizeof *w.out)};
     ps_code code = w.in != NULL && w.out != NULL && w.diag != NULL ? PS_OK : ps_fail_nomem(err);
     code = code == PS_OK ? ps_peak_find(links->trace, opts, &m->peak, err) : code;
-    code = code == PS_OK ? work(&w, err) : code;
+    code = code == PS_OK ? mfu_work(&w, err) : code;
     m->kernels = w.kernels;
     m->n = w.n;
     if (code == PS_OK) {
@@ -106,7 +106,7 @@ void ps_mfu_free(ps_mfu *m) {
     }
 }
 
-static const ps_matrix_kernel *find(const ps_mfu *m, uint32_t slice) {
+static const ps_matrix_kernel *find_kernel_mfu(const ps_mfu *m, uint32_t slice) {
     size_t low = 0;
     size_t high = m->n;
     while (low < high) {
@@ -121,7 +121,7 @@ static const ps_matrix_kernel *find(const ps_mfu *m, uint32_t slice) {
 }
 
 ps_kernel_flops ps_mfu_of(const ps_mfu *m, uint32_t slice) {
-    const ps_matrix_kernel *k = find(m, slice);
+    const ps_matrix_kernel *k = find_kernel_mfu(m, slice);
     if (k == NULL || k->flops <= 0) {
         return (ps_kernel_flops){0};
     }
@@ -134,17 +134,17 @@ ps_kernel_flops ps_mfu_of(const ps_mfu *m, uint32_t slice) {
 }
 
 const char *ps_mfu_name_of(const ps_mfu *m, uint32_t slice) {
-    const ps_matrix_kernel *k = find(m, slice);
+    const ps_matrix_kernel *k = find_kernel_mfu(m, slice);
     return k != NULL && k->flops > 0 ? k->name : NULL;
 }
 
 bool ps_mfu_is_matrix(const ps_mfu *m, uint32_t slice) {
-    const ps_matrix_kernel *k = find(m, slice);
+    const ps_matrix_kernel *k = find_kernel_mfu(m, slice);
     return k != NULL && k->role != PS_ROLE_NONE;
 }
 
 ps_product ps_mfu_product_of(const ps_mfu *m, uint32_t slice) {
-    const ps_matrix_kernel *k = find(m, slice);
+    const ps_matrix_kernel *k = find_kernel_mfu(m, slice);
     switch (k != NULL ? k->role : PS_ROLE_NONE) {
     case PS_ROLE_MATMUL:
         return PS_PRODUCT_MATRICES;

@@ -102,7 +102,7 @@ static ps_kernel_role role_of_type(const char *type) {
 
 /* --- facts ---------------------------------------------------------------------------------------------------- */
 
-static void find_keys(ps_mfu_work *w) {
+static void find_mfu_kernel_keys(ps_mfu_work *w) {
     /* databases; kernel_details.csv; op_summary.csv */
     static const char *const KEYS[PS_N_FACTS][3] = {
         [PS_FACT_OP_TYPE] = {"opType", "Type", "OP Type"},
@@ -247,7 +247,7 @@ static bool role_of_name(const ps_mfu_work *w, ps_idmap *known, ps_str name, ps_
     return true;
 }
 
-static bool take_kernel(ps_mfu_work *w, ps_idmap *roles, uint32_t slice) {
+static bool take_mfu_kernel(ps_mfu_work *w, ps_idmap *roles, uint32_t slice) {
     ps_kernel_facts facts = ps_mfu_facts(w, slice);
     const char *type = facts.text[PS_FACT_OP_TYPE];
     ps_matrix_kernel k = {.slice = slice, .type = PS_FLOP_UNSAID};
@@ -271,10 +271,10 @@ static bool take_kernel(ps_mfu_work *w, ps_idmap *roles, uint32_t slice) {
 ps_code ps_mfu_find_kernels(ps_mfu_work *w, ps_err *err) {
     ps_idmap roles;
     ps_idmap_init(&roles);
-    find_keys(w);
+    find_mfu_kernel_keys(w);
     bool ok = true;
     for (uint32_t i = 0; ok && i < w->slices->n; i++) {
-        ok = w->slices->kind[i] != PS_SLICE_KERNEL || take_kernel(w, &roles, i);
+        ok = w->slices->kind[i] != PS_SLICE_KERNEL || take_mfu_kernel(w, &roles, i);
     }
     ps_idmap_fini(&roles);
     return ok ? PS_OK : ps_fail_nomem(err);

@@ -89,7 +89,7 @@ static uint32_t telling_operator(const ps_mfu_work *w, const forms *f, uint32_t 
     return PS_NONE;
 }
 
-static size_t collect(const ps_mfu_work *w, const forms *f, claim *claims) {
+static size_t collect_mfu_operator(const ps_mfu_work *w, const forms *f, claim *claims) {
     size_t n = 0;
     for (uint32_t i = 0; i < w->n; i++) {
         const ps_matrix_kernel *k = &w->kernels[i];
@@ -112,7 +112,7 @@ ps_code ps_mfu_operators(ps_mfu_work *w, ps_err *err) {
     if (claims == NULL) {
         return ps_fail_nomem(err);
     }
-    size_t n = collect(w, &f, claims);
+    size_t n = collect_mfu_operator(w, &f, claims);
     qsort(claims, n, sizeof *claims, compare_claims);
     for (size_t i = 0; i < n; i++) {
         ps_matrix_kernel *k = &w->kernels[claims[i].row];

@@ -172,7 +172,7 @@ ps_code ps_peak_find(const ps_trace *trace, const ps_analysis_opts *opts, ps_pea
 
 /* --- types ---------------------------------------------------------------------------------------------------- */
 
-static bool is_one_of(const char *text, const char *const *words) {
+static bool peak_is_one_of(const char *text, const char *const *words) {
     for (; *words != NULL; words++) {
         if (strcmp(text, *words) == 0) {
             return true;
@@ -194,11 +194,11 @@ ps_flop_type ps_flop_type_of(const char *name) {
         strncmp(t, "FP8", 3) == 0) {
         return PS_FLOP_FP8;
     }
-    if (is_one_of(t, (const char *const[]){"INT8", "SIGNED CHAR", "CHAR", NULL})) {
+    if (peak_is_one_of(t, (const char *const[]){"INT8", "SIGNED CHAR", "CHAR", NULL})) {
         return PS_FLOP_INT8;
     }
-    return is_one_of(t, (const char *const[]){"FLOAT", "FLOAT32", "FLOAT16", "HALF", "BF16",
-                                              "BFLOAT16", NULL})
+    return peak_is_one_of(t, (const char *const[]){"FLOAT", "FLOAT32", "FLOAT16", "HALF", "BF16",
+                                                   "BFLOAT16", NULL})
                ? PS_FLOP_16BIT
                : PS_FLOP_OTHER;
 }

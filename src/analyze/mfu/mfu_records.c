@@ -45,7 +45,7 @@ static bool parse_message(const char *text, double *flops, const char **name) {
     return true;
 }
 
-static bool collect(ps_mfu_work *w, records *r) {
+static bool collect_mfu_record(ps_mfu_work *w, records *r) {
     const ps_slices *s = w->slices;
     ps_str domain = ps_trace_find_text(w->trace, "mfu_flops");
     for (uint32_t i = 0; !ps_str_is_none(domain) && i < s->n; i++) {
@@ -167,7 +167,7 @@ static void take_share(const ps_mfu_work *w, ps_matrix_kernel *k, const record *
 
 ps_code ps_mfu_records(ps_mfu_work *w, ps_err *err) {
     records r = {0};
-    bool ok = collect(w, &r);
+    bool ok = collect_mfu_record(w, &r);
     uint32_t *of = NULL;
     if (ok && r.n > 0) {
         qsort(r.list, r.n, sizeof *r.list, compare_records);

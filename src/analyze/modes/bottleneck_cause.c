@@ -12,9 +12,9 @@
 
 #include <string.h>
 
-#include "analyze/stats/alike.h"
 #include "analyze/comm/comm_list.h"
 #include "analyze/rank/kernel_args.h"
+#include "analyze/stats/alike.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -22,7 +22,7 @@ enum { QUEUE_NS = 100000, TOGETHER_NS = 1000000, LOOK_AHEAD = 16 };
 
 /* --- the way to a collective ------------------------------------------------------------------------------------ */
 
-static bool add_kernel(const ps_links *l, uint32_t i, ps_way *out) {
+static bool add_cause_kernel(const ps_links *l, uint32_t i, ps_way *out) {
     const ps_slices *s = ps_trace_slices(l->trace);
     int64_t origin = ps_trace_origin_ns(l->trace);
     const char *name = ps_trace_text(l->trace, s->name[i]);
@@ -64,7 +64,7 @@ ps_code ps_way_collect(const ps_links *l, uint32_t slice, ps_way *out, ps_err *e
         if (ps_links_step(l, i - 1) != step) {
             break;
         }
-        ok = add_kernel(l, i - 1, out);
+        ok = add_cause_kernel(l, i - 1, out);
     }
     return ok ? PS_OK : ps_fail_nomem(err);
 }
@@ -82,7 +82,7 @@ static int64_t fast_time(const ps_lateness *l, int64_t ns) {
     return ps_i64_minus(ns, l->shift_ns);
 }
 
-static double us(int64_t ns) {
+static double cause_us(int64_t ns) {
     return (double)ns / 1e3;
 }
 
@@ -100,8 +100,8 @@ static void explain_bound(const ps_lateness *l, ps_buf *out) {
             continue;
         }
         n++;
-        busy_us +=
-            us(ps_i64_minus(end, start)); /* of one stream; kernels side by side count twice */
+        busy_us += cause_us(
+            ps_i64_minus(end, start)); /* of one stream; kernels side by side count twice */
         if (k->call_end_ns == PS_NO_TIME) {
             continue;
         }
@@ -127,7 +127,7 @@ static void explain_bound(const ps_lateness *l, ps_buf *out) {
 
 /* --- what differs ----------------------------------------------------------------------------------------------- */
 
-static bool same_name(const ps_lateness *l, size_t i, size_t j) {
+static bool cause_same_name(const ps_lateness *l, size_t i, size_t j) {
     return strcmp(ps_strpool_get(&l->slow->names, l->slow->kernels[i].name),
                   ps_strpool_get(&l->fast->names, l->fast->kernels[j].name)) == 0;
 }
@@ -138,7 +138,7 @@ static bool next_pair(const ps_lateness *l, size_t *i, size_t *j) {
         for (size_t a = 0; a <= skipped; a++) {
             size_t x = *i + a;
             size_t y = *j + skipped - a;
-            if (x < l->slow->n && y < l->fast->n && same_name(l, x, y)) {
+            if (x < l->slow->n && y < l->fast->n && cause_same_name(l, x, y)) {
                 *i = x;
                 *j = y;
                 return true;
@@ -149,7 +149,7 @@ static bool next_pair(const ps_lateness *l, size_t *i, size_t *j) {
 }
 
 /* The i-th kernel of the slow one and the j-th of the fast one, which have one name. */
-static ps_alike alike(const ps_lateness *l, size_t i, size_t j) {
+static ps_alike cause_alike(const ps_lateness *l, size_t i, size_t j) {
     enum { ONE_NAME = 1, ONE_STAGE = 1 };
     ps_str s = l->slow->kernels[i].shapes;
     ps_str f = l->fast->kernels[j].shapes;
@@ -162,8 +162,8 @@ static void say_longer(const ps_lateness *l, size_t i, size_t j, int64_t longer_
     const ps_way_kernel *s = &l->slow->kernels[i];
     const ps_way_kernel *f = &l->fast->kernels[j];
     ps_buf_addf(out, "; %.120s took %.3f us longer", ps_strpool_get(&l->slow->names, s->name),
-                us(longer_ns));
-    switch (alike(l, i, j)) {
+                cause_us(longer_ns));
+    switch (cause_alike(l, i, j)) {
     case PS_ALIKE_SURE:
         return;
     case PS_ALIKE_UNSURE:
@@ -223,7 +223,7 @@ static void explain_kernels(const ps_lateness *l, ps_buf *out) {
         say_longer(l, longest, longest_fast, longer, out);
     }
     if (fallen > 0) {
-        ps_buf_addf(out, "; %.3f us were lost before %.120s", us(fallen),
+        ps_buf_addf(out, "; %.3f us were lost before %.120s", cause_us(fallen),
                     behind == SIZE_MAX
                         ? "the operator itself"
                         : ps_strpool_get(&l->slow->names, l->slow->kernels[behind].name));
@@ -232,7 +232,7 @@ static void explain_kernels(const ps_lateness *l, ps_buf *out) {
 
 void ps_lateness_explain(const ps_lateness *l, ps_buf *out) {
     ps_buf_addf(out, "rank %lld began %.3f us after rank %lld: ", (long long)l->slow_rank,
-                us(ps_i64_minus(l->slow_start_ns, fast_time(l, l->fast_start_ns))),
+                cause_us(ps_i64_minus(l->slow_start_ns, fast_time(l, l->fast_start_ns))),
                 (long long)l->fast_rank);
     if (l->slow == NULL || l->slow->n == 0) {
         ps_buf_addf(out, "its kernels are not in the profile");

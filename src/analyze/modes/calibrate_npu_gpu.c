@@ -32,7 +32,7 @@ typedef struct modules {
 
 /* --- both sides --------------------------------------------------------------------------------------------------- */
 
-static char *key_of(ps_arena *arena, const char *path) {
+static char *calibration_key_of(ps_arena *arena, const char *path) {
     char *key = ps_arena_strndup(arena, path, strlen(path));
     char *found = key;
     while (found != NULL && (found = strstr(found, "Ascend")) != NULL) {
@@ -46,7 +46,7 @@ static bool add_module(modules *m, ps_arena *arena, const char *path, const char
     module *to = &m->at[m->n++];
     *to = (module){.path = path,
                    .pass = pass,
-                   .key = key_of(arena, path),
+                   .key = calibration_key_of(arena, path),
                    .time_ns = ps_i64_plus(time_ns, n_steps / 2) / n_steps,
                    .count = (double)count / (double)n_steps,
                    .partner = SIZE_MAX};
@@ -201,8 +201,8 @@ static bool put_path(ps_table *t, const char *path) {
     return ps_table_set_text(t, C_MODULE, slash != NULL ? slash + 1 : path);
 }
 
-static bool put_module(ps_table *t, const module *a, const modules *npu, const module *b,
-                       const modules *gpu) {
+static bool put_calibration_module(ps_table *t, const module *a, const modules *npu,
+                                   const module *b, const modules *gpu) {
     const module *any = a != NULL ? a : b;
     if (!ps_table_add_row(t) || !put_path(t, any->path) ||
         !ps_table_set_text(t, C_PASS, any->pass) ||
@@ -226,8 +226,8 @@ static bool put_module(ps_table *t, const module *a, const modules *npu, const m
 }
 
 /* Modules of the NPU in the order of their paths, then those that only the GPU has. */
-static ps_code put_rank(const modules *npu, const modules *gpu, int64_t rank, ps_result *out,
-                        ps_err *err) {
+static ps_code put_calibration_rank(const modules *npu, const modules *gpu, int64_t rank,
+                                    ps_result *out, ps_err *err) {
     char name[64];
     char file[64];
     (void)snprintf(name, sizeof name, "CompareProfileReportRank%lld", (long long)rank);
@@ -236,10 +236,12 @@ static ps_code put_rank(const modules *npu, const modules *gpu, int64_t rank, ps
     bool ok = t != NULL && (t->file = ps_arena_strndup(&t->arena, file, strlen(file))) != NULL;
     for (size_t i = 0; ok && i < npu->n; i++) {
         const module *a = &npu->at[i];
-        ok = put_module(t, a, npu, a->partner != SIZE_MAX ? &gpu->at[a->partner] : NULL, gpu);
+        ok = put_calibration_module(t, a, npu, a->partner != SIZE_MAX ? &gpu->at[a->partner] : NULL,
+                                    gpu);
     }
     for (size_t k = 0; ok && k < gpu->n; k++) {
-        ok = gpu->at[k].partner != SIZE_MAX || put_module(t, NULL, npu, &gpu->at[k], gpu);
+        ok = gpu->at[k].partner != SIZE_MAX ||
+             put_calibration_module(t, NULL, npu, &gpu->at[k], gpu);
     }
     if (!ok) {
         ps_table_free(t);
@@ -253,7 +255,7 @@ static ps_code put_rank(const modules *npu, const modules *gpu, int64_t rank, ps
 
 /* --- the analysis -------------------------------------------------------------------------------------------------- */
 
-static ps_code map(const ps_map_input *in, void **partial, ps_err *err) {
+static ps_code map_calibration(const ps_map_input *in, void **partial, ps_err *err) {
     ps_code code = ps_rank_capture_map(in, partial, err);
     const ps_rank_capture *part = code == PS_OK ? *partial : NULL;
     bool any = false;
@@ -284,7 +286,7 @@ static ps_code compare_rank(const ps_reduce_input *in, size_t r, ps_err *err) {
     if (code == PS_OK) {
         join_equal(&npu, &gpu);
         join_alike(&npu, &gpu, least, &n_tries);
-        code = put_rank(&npu, &gpu, in->ranks[r].rank, in->result, err);
+        code = put_calibration_rank(&npu, &gpu, in->ranks[r].rank, in->result, err);
     }
     ps_free(npu.at);
     ps_free(gpu.at);
@@ -292,7 +294,7 @@ static ps_code compare_rank(const ps_reduce_input *in, size_t r, ps_err *err) {
     return code;
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_calibration(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     if (ps_result_table(in->opts->baseline, "CaptureSums") == NULL) {
         return ps_fail(err, PS_NOTHING,
@@ -305,7 +307,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     return code;
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_RANK_CAPTURE_NEEDS, .map = map, .reduce = reduce}};
+static const ps_round ROUNDS[] = {
+    {.needs = PS_RANK_CAPTURE_NEEDS, .map = map_calibration, .reduce = reduce_calibration}};
 
 const ps_analysis ps_analysis_calibrate_npu_gpu = {
     .name = "calibrate_npu_gpu",

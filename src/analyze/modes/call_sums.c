@@ -34,7 +34,7 @@ static const char *layer_of(const char *level) {
 }
 
 /* The profiler's sums over the whole capture; "Time" is in us. */
-static bool add_table(const ps_table *t, ps_value_adder *adder, ps_diag *diag) {
+static bool add_call_sum_table(const ps_table *t, ps_value_adder *adder, ps_diag *diag) {
     static const char *const NUMBERS[] = {"Count", "Time", "Min", "Max"};
     size_t name = ps_table_column(t, "API Name");
     size_t level = ps_table_column(t, "Level");
@@ -82,6 +82,6 @@ ps_code ps_call_sums_collect(const ps_map_input *in, ps_value_adder *adder, ps_e
     const ps_table *table = ps_trace_missing_timeline(in->trace) != NULL && step < 0
                                 ? ps_trace_side_table(in->trace, "api_statistic")
                                 : NULL;
-    ok = ok && (table == NULL || adder->n > 0 || add_table(table, adder, in->diag));
+    ok = ok && (table == NULL || adder->n > 0 || add_call_sum_table(table, adder, in->diag));
     return ok ? PS_OK : ps_fail_nomem(err);
 }

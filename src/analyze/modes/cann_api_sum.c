@@ -3,21 +3,21 @@
 #include <string.h>
 
 #include "analyze/core/analysis.h"
-#include "analyze/modes/call_sums.h"
 #include "analyze/core/give.h"
+#include "analyze/modes/call_sums.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 
 /* --- one rank ------------------------------------------------------------------------------------------- */
 
-static void free_partial(void *p) {
+static void free_api_partial(void *p) {
     if (p != NULL) {
         ps_value_sums_fini(p);
         ps_free(p);
     }
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_api(const ps_map_input *in, void **out, ps_err *err) {
     ps_value_adder adder = {.trace = in->trace};
     ps_code code = ps_call_sums_collect(in, &adder, err);
     if (code == PS_OK && ps_value_adder_is_empty(&adder)) {
@@ -32,7 +32,7 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     }
     ps_value_adder_fini(&adder);
     if (code != PS_OK) {
-        free_partial(sums);
+        free_api_partial(sums);
         return code;
     }
     *out = sums;
@@ -102,7 +102,7 @@ static void put_tenths(ps_table *t, size_t column, double value) {
     }
 }
 
-static double percent(int64_t part, double of) {
+static double api_percent(int64_t part, double of) {
     return of > 0 ? nearbyint(10000 * (double)part / of) / 100 : 0;
 }
 
@@ -111,7 +111,7 @@ static bool put_rank_row(ps_table *t, const ps_sum_row *row, double total, int64
     if (!ps_table_add_row(t) || !ps_table_set_text(t, R_NAME, row->keys[0])) {
         return false;
     }
-    ps_table_set_real(t, R_RATIO, percent(s->sum, total));
+    ps_table_set_real(t, R_RATIO, api_percent(s->sum, total));
     ps_table_set_int(t, R_TOTAL, s->sum);
     ps_table_set_int(t, R_COUNT, (int64_t)s->n);
     ps_table_set_real(t, R_MEAN, tenths(s->mean));
@@ -155,7 +155,7 @@ static bool put_all_row(ps_table *t, const ps_sum_row *row, double total) {
     if (!ps_table_add_row(t) || !ps_table_set_text(t, A_NAME, row->keys[0])) {
         return false;
     }
-    ps_table_set_real(t, A_RATIO, percent(s->sum, total));
+    ps_table_set_real(t, A_RATIO, api_percent(s->sum, total));
     ps_table_set_int(t, A_TOTAL, s->sum);
     ps_table_set_int(t, A_COUNT, (int64_t)s->n);
     ps_table_set_real(t, A_MEAN, tenths(s->mean));
@@ -168,7 +168,7 @@ static bool put_all_row(ps_table *t, const ps_sum_row *row, double total) {
     return true;
 }
 
-static double sum_of(const ps_sum_rows *rows, size_t first, size_t end) {
+static double api_sum_of(const ps_sum_rows *rows, size_t first, size_t end) {
     double total = 0;
     for (size_t i = first; i < end; i++) {
         total += (double)rows->rows[i].stats.sum;
@@ -179,7 +179,7 @@ static double sum_of(const ps_sum_rows *rows, size_t first, size_t end) {
 /* `ranks` by name, then rank. */
 static bool fill_all(ps_table *t, ps_sum_rows *all, const ps_sum_rows *ranks,
                      const ps_reduce_input *in) {
-    double total = sum_of(all, 0, all->n);
+    double total = api_sum_of(all, 0, all->n);
     ps_sum_rows_by_sum(all);
     for (size_t i = 0; i < all->n; i++) {
         const ps_sum_row *row = &all->rows[i];
@@ -212,7 +212,7 @@ static bool fill_ranks(ps_table *t, ps_sum_rows *ranks, const ps_reduce_input *i
         while (end < ranks->n && ranks->rows[end].rank_index == ranks->rows[first].rank_index) {
             end++;
         }
-        double total = sum_of(ranks, first, end);
+        double total = api_sum_of(ranks, first, end);
         for (; ok && first < end; first++) {
             const ps_sum_row *row = &ranks->rows[first];
             ok = put_rank_row(t, row, total, in->ranks[row->rank_index].rank);
@@ -236,7 +236,7 @@ static ps_code make_tables(const ps_reduce_input *in, ps_sum_rows *all, ps_sum_r
                    PS_TO_DB | PS_TO_FILES, err);
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_api(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     const ps_value_sums *const *sums = (const ps_value_sums *const *)in->partials;
     ps_sum_rows all = {0};
@@ -250,7 +250,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 }
 
 static const ps_round ROUNDS[] = {
-    {.needs = PS_NEED_STEPS | PS_NEED_SLICES, .map = map, .reduce = reduce}};
+    {.needs = PS_NEED_STEPS | PS_NEED_SLICES, .map = map_api, .reduce = reduce_api}};
 
 const ps_analysis ps_analysis_cann_api_sum = {
     .name = "cann_api_sum",
@@ -259,5 +259,5 @@ const ps_analysis ps_analysis_cann_api_sum = {
     .sets = PS_IN_EVERY,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_api_partial,
 };

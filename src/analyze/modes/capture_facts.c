@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "analyze/derived/derived.h"
-#include "analyze/rank/kernel_args.h"
 #include "analyze/modules/module_tree.h"
+#include "analyze/rank/kernel_args.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -36,8 +36,8 @@ static bool find_outermost(adding *a) {
     return a->outermost != NULL;
 }
 
-static bool add(adding *a, ps_sum_class class_, const char *name, const char *detail,
-                int64_t time_ns) {
+static bool add_named_fact(adding *a, ps_sum_class class_, const char *name, const char *detail,
+                           int64_t time_ns) {
     ps_named_sum *sum = ps_named_sums_of(a->sums, class_, name, detail);
     if (sum == NULL) {
         return false;
@@ -47,7 +47,7 @@ static bool add(adding *a, ps_sum_class class_, const char *name, const char *de
     return true;
 }
 
-static const char *name_of(const adding *a, uint32_t slice) {
+static const char *fact_name_of(const adding *a, uint32_t slice) {
     return ps_trace_text(a->trace, a->slices->name[slice]);
 }
 
@@ -56,7 +56,7 @@ static const char *type_of_kernel(const adding *a, uint32_t slice) {
     const char *type = ps_kernel_type(a->trace, slice);
     uint32_t op = a->links->op[slice];
     bool has_types = type != NULL || ps_trace_arg_text(a->trace, slice, "opType") != NULL;
-    return type != NULL ? type : has_types || op == PS_NONE ? "" : name_of(a, op);
+    return type != NULL ? type : has_types || op == PS_NONE ? "" : fact_name_of(a, op);
 }
 
 /* Where kernels know no shapes, those of the operator that launched them. Databases put quotes around them. */
@@ -88,17 +88,17 @@ static size_t length_without_number(const char *name, const char *type) {
     return is_numbered ? kept : n;
 }
 
-static bool add_kernel(adding *a, uint32_t i) {
+static bool add_fact_kernel(adding *a, uint32_t i) {
     const char *type = type_of_kernel(a, i);
     char name[512];
-    (void)snprintf(name, sizeof name, "%.*s", (int)length_without_number(name_of(a, i), type),
-                   name_of(a, i));
+    (void)snprintf(name, sizeof name, "%.*s", (int)length_without_number(fact_name_of(a, i), type),
+                   fact_name_of(a, i));
     char shapes[1024];
     shapes_of_kernel(a, i, shapes, sizeof shapes);
     int64_t dur = a->slices->dur_ns[i];
-    return add(a, PS_SUM_PART, ps_kernel_part(type, name), "", dur) &&
-           add(a, PS_SUM_KERNEL_TYPE, type[0] != '\0' ? type : name, "", dur) &&
-           add(a, PS_SUM_KERNEL, name, shapes, dur);
+    return add_named_fact(a, PS_SUM_PART, ps_kernel_part(type, name), "", dur) &&
+           add_named_fact(a, PS_SUM_KERNEL_TYPE, type[0] != '\0' ? type : name, "", dur) &&
+           add_named_fact(a, PS_SUM_KERNEL, name, shapes, dur);
 }
 
 /* "hcom_allReduce_", "all_reduce", "allreduce": one name, so that devices of two makers can be compared. An operator's own
@@ -122,8 +122,12 @@ static bool add_communication(adding *a, uint32_t i) {
     group = group != NULL ? group : ps_trace_arg_text(a->trace, i, "Process Group Name");
     group = track->kind == PS_TRACK_COMM_GROUP ? ps_trace_text(a->trace, track->label) : group;
     char plain[256];
-    plain_type(type != NULL ? type : called != NULL ? called : name_of(a, i), plain, sizeof plain);
-    return add(a, PS_SUM_COMMUNICATION, plain, group != NULL ? group : "", a->slices->dur_ns[i]);
+    plain_type(type != NULL     ? type
+               : called != NULL ? called
+                                : fact_name_of(a, i),
+               plain, sizeof plain);
+    return add_named_fact(a, PS_SUM_COMMUNICATION, plain, group != NULL ? group : "",
+                          a->slices->dur_ns[i]);
 }
 
 /* Device time of an operator; how often it was called is counted where it is met on the host. */
@@ -133,7 +137,7 @@ static bool add_device_time(adding *a, uint32_t i) {
     if (op == PS_NONE) {
         return true;
     }
-    ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, name_of(a, op), "");
+    ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, fact_name_of(a, op), "");
     if (sum != NULL) {
         sum->time_ns = ps_i64_plus(sum->time_ns, a->slices->dur_ns[i]);
     }
@@ -141,29 +145,29 @@ static bool add_device_time(adding *a, uint32_t i) {
 }
 
 static bool add_operator(adding *a, uint32_t i) {
-    ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, name_of(a, i), "");
+    ps_named_sum *sum = ps_named_sums_of(a->sums, PS_SUM_OPERATOR, fact_name_of(a, i), "");
     if (sum == NULL) {
         return false;
     }
     sum->n++;
-    return add(a, PS_SUM_OPERATOR_HOST, name_of(a, i), "", a->slices->dur_ns[i]);
+    return add_named_fact(a, PS_SUM_OPERATOR_HOST, fact_name_of(a, i), "", a->slices->dur_ns[i]);
 }
 
-static bool add_slice(adding *a, uint32_t i, bool has_comm_ops) {
+static bool add_fact_slice(adding *a, uint32_t i, bool has_comm_ops) {
     int64_t dur = a->slices->dur_ns[i];
     switch (a->slices->kind[i]) {
     case PS_SLICE_KERNEL:
-        return add_kernel(a, i) && add_device_time(a, i);
+        return add_fact_kernel(a, i) && add_device_time(a, i);
     case PS_SLICE_JOB:
-        return add(a, PS_SUM_KERNEL_TYPE, name_of(a, i), "", dur);
+        return add_named_fact(a, PS_SUM_KERNEL_TYPE, fact_name_of(a, i), "", dur);
     case PS_SLICE_COMM_OP:
         return add_communication(a, i) && add_device_time(a, i);
     case PS_SLICE_COMM_KERNEL:
         return has_comm_ops || (add_communication(a, i) && add_device_time(a, i));
     case PS_SLICE_COPY:
-        return add(a, PS_SUM_COPY, name_of(a, i), "", dur);
+        return add_named_fact(a, PS_SUM_COPY, fact_name_of(a, i), "", dur);
     case PS_SLICE_CALL:
-        return add(a, PS_SUM_CALL, name_of(a, i), "", dur);
+        return add_named_fact(a, PS_SUM_CALL, fact_name_of(a, i), "", dur);
     case PS_SLICE_HOST_OP:
         return a->outermost[i] != i || add_operator(a, i);
     default:
@@ -180,8 +184,8 @@ static bool has_kind(const ps_slices *s, uint8_t kind) {
     return false;
 }
 
-static ps_code add_up(const ps_map_input *in, const ps_links *links, ps_rank_capture *part,
-                      ps_err *err) {
+static ps_code add_fact_up(const ps_map_input *in, const ps_links *links, ps_rank_capture *part,
+                           ps_err *err) {
     size_t n_tracks = 0;
     adding a = {.trace = in->trace,
                 .slices = ps_trace_slices(in->trace),
@@ -191,7 +195,7 @@ static ps_code add_up(const ps_map_input *in, const ps_links *links, ps_rank_cap
     bool has_comm_ops = has_kind(a.slices, PS_SLICE_COMM_OP);
     bool ok = find_outermost(&a);
     for (uint32_t i = 0; ok && i < a.slices->n; i++) {
-        ok = add_slice(&a, i, has_comm_ops);
+        ok = add_fact_slice(&a, i, has_comm_ops);
     }
     ps_free(a.outermost);
     return ok ? PS_OK : ps_fail_nomem(err);
@@ -210,8 +214,8 @@ static int64_t own_time_ns(const ps_module_tree *t, const ps_slices *s, const ps
     return sum;
 }
 
-static bool add_call(const ps_module_tree *t, const ps_slices *s, const ps_module_call *c,
-                     ps_named_sums *sums) {
+static bool add_fact_call(const ps_module_tree *t, const ps_slices *s, const ps_module_call *c,
+                          ps_named_sums *sums) {
     static const char *const PASSES[PS_N_MODULE_PASSES] = {[PS_MODULE_FORWARD] = "forward",
                                                            [PS_MODULE_RECOMPUTE] = "recomputation",
                                                            [PS_MODULE_BACKWARD] = "backward"};
@@ -233,7 +237,7 @@ static ps_code add_modules(const ps_map_input *in, ps_named_sums *sums, ps_err *
     const ps_slices *s = ps_trace_slices(in->trace);
     bool ok = code != PS_NOMEM;
     for (size_t i = 0; ok && tree != NULL && i < tree->n_calls; i++) {
-        ok = add_call(tree, s, &tree->calls[i], sums);
+        ok = add_fact_call(tree, s, &tree->calls[i], sums);
     }
     return ok ? PS_OK : ps_fail_nomem(err);
 }
@@ -266,7 +270,7 @@ ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {
     if (code == PS_OK && part->overlaps.n == 0) {
         code = ps_fail(err, PS_NOTHING, "nothing ran on a device");
     }
-    code = code == PS_OK ? add_up(in, links, part, err) : code;
+    code = code == PS_OK ? add_fact_up(in, links, part, err) : code;
     code = code == PS_OK ? add_modules(in, &part->sums, err) : code;
     if (code == PS_OK) {
         part->step_starts_ns =
@@ -328,7 +332,7 @@ static const ps_column SIZE[PS_N_CZ] = {
     [PS_CZ_HOST_STEPS] = {.name = "host steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
 };
 
-static ps_code put_sums(const ps_named_sums *sums, ps_result *out, ps_err *err) {
+static ps_code put_fact_sums(const ps_named_sums *sums, ps_result *out, ps_err *err) {
     ps_table *t = ps_table_new("CaptureSums", "", SUMS, PS_N_CS);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < sums->n; i++) {
@@ -354,7 +358,7 @@ typedef struct step_sum {
     int64_t values[PS_N_CT];
 } step_sum;
 
-static void add_step(step_sum *s, const ps_overlap *o) {
+static void add_fact_step(step_sum *s, const ps_overlap *o) {
     s->values[PS_CT_RANKS]++;
     int64_t times[PS_N_CT] = {
         [PS_CT_TIME] = ps_overlap_whole_ns(o),
@@ -434,7 +438,7 @@ static ps_overlap widened(const job_steps *s, const ps_rank_capture *part, const
     return out;
 }
 
-static ps_code put_steps(const step_sum *steps, size_t n, ps_result *out, ps_err *err) {
+static ps_code put_fact_steps(const step_sum *steps, size_t n, ps_result *out, ps_err *err) {
     ps_table *t = ps_table_new("CaptureSteps", "", STEPS, PS_N_CT);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < n; i++) {
@@ -473,10 +477,10 @@ static ps_code reduce_steps(const ps_reduce_input *in, ps_result *out, ps_err *e
             steps[order].values[PS_CT_ORDER] = (int64_t)order + 1;
             steps[order].values[PS_CT_STEP] = o->step;
             ps_overlap step = widened(&job, part, o);
-            add_step(&steps[order], &step);
+            add_fact_step(&steps[order], &step);
         }
     }
-    ps_code code = ok ? put_steps(steps, n, out, err) : ps_fail_nomem(err);
+    ps_code code = ok ? put_fact_steps(steps, n, out, err) : ps_fail_nomem(err);
     ps_idmap_fini(&job.index);
     ps_free(job.all);
     ps_free(steps);
@@ -509,7 +513,7 @@ ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err
             ok = ps_named_sums_add(&all, &part->sums);
         }
     }
-    ps_code code = ok ? put_sums(&all, out, err) : ps_fail_nomem(err);
+    ps_code code = ok ? put_fact_sums(&all, out, err) : ps_fail_nomem(err);
     ps_named_sums_fini(&all);
     code = code == PS_OK ? reduce_steps(in, out, err) : code;
     return code == PS_OK ? put_size(size, out, err) : code;
@@ -524,13 +528,13 @@ const ps_table *ps_result_table(const ps_result *result, const char *name) {
     return NULL;
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_fact(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     return ps_capture_tables(in, in->result, err);
 }
 
 static const ps_round ROUNDS[] = {
-    {.needs = PS_RANK_CAPTURE_NEEDS, .map = ps_rank_capture_map, .reduce = reduce}};
+    {.needs = PS_RANK_CAPTURE_NEEDS, .map = ps_rank_capture_map, .reduce = reduce_fact}};
 
 const ps_analysis ps_analysis_capture_facts = {
     .name = "capture_facts",

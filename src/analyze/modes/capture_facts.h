@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 #include "analyze/core/analysis.h"
-#include "analyze/stats/named_sums.h"
 #include "analyze/rank/overlap.h"
+#include "analyze/stats/named_sums.h"
 
 /* One rank's share; the partial of the analyses capture_facts and compare. */
 typedef struct ps_rank_capture {

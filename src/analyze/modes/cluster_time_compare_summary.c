@@ -18,7 +18,7 @@ enum {
     N_COLUMNS = FIRST + EACH * N_TIMES
 };
 
-static ps_code map(const ps_map_input *in, void **partial, ps_err *err) {
+static ps_code map_time_pair(const ps_map_input *in, void **partial, ps_err *err) {
     if (in->opts->baseline == NULL) {
         return PS_OK; /* said once, by reduce */
     }
@@ -54,7 +54,7 @@ typedef struct span {
     size_t from, end;
 } span;
 
-static span rows_of(const ps_table *t, int64_t rank, size_t from) {
+static span time_pair_rows_of(const ps_table *t, int64_t rank, size_t from) {
     while (from < t->n_rows && rank_at(t, from) != rank) {
         from++;
     }
@@ -85,15 +85,15 @@ static void pair_rank(const ps_table *own, span o, const ps_table *base, span b,
 
 static void pair_rows(const ps_table *own, const ps_table *base, size_t *pair) {
     for (size_t i = 0; i < own->n_rows;) {
-        span o = rows_of(own, rank_at(own, i), i);
-        pair_rank(own, o, base, rows_of(base, rank_at(own, i), 0), pair);
+        span o = time_pair_rows_of(own, rank_at(own, i), i);
+        pair_rank(own, o, base, time_pair_rows_of(base, rank_at(own, i), 0), pair);
         i = o.end;
     }
 }
 
 /* --- tables --------------------------------------------------------------------------------------------------- */
 
-static ps_table *new_table(void) {
+static ps_table *new_time_pair_table(void) {
     static const char *const ENDS[EACH] = {"", "Base", "Diff"};
     ps_table *t = ps_table_new("ClusterTimeCompareSummary", "time of steps against the baseline",
                                NULL, N_COLUMNS);
@@ -216,18 +216,18 @@ static bool put_means(ps_table *t, const ps_table *own, const ps_table *base) {
     return true;
 }
 
-static ps_code add(const ps_reduce_input *in, ps_table *t, uint32_t to, const char *file,
-                   ps_err *err) {
+static ps_code add_time_pair(const ps_reduce_input *in, ps_table *t, uint32_t to, const char *file,
+                             ps_err *err) {
     t->to = to;
     t->file = file;
     t->names_fixed = true;
     return ps_result_add(in->result, t, err);
 }
 
-static ps_code put_tables(const ps_reduce_input *in, const ps_table *own, const ps_table *base,
-                          ps_err *err) {
+static ps_code put_time_pair_tables(const ps_reduce_input *in, const ps_table *own,
+                                    const ps_table *base, ps_err *err) {
     size_t *pair = ps_calloc(own->n_rows + 1, sizeof *pair);
-    ps_table *rows = new_table();
+    ps_table *rows = new_time_pair_table();
     ps_table *means =
         ps_table_new("ClusterTimeCompareMeans",
                      "means over all ranks and steps against the baseline", MEANS, N_MEANS);
@@ -242,15 +242,16 @@ static ps_code put_tables(const ps_reduce_input *in, const ps_table *own, const 
         ps_table_free(means);
         return ps_fail_nomem(err);
     }
-    ps_code code = add(in, rows, PS_TO_DB | PS_TO_FILES, "cluster_time_compare_summary", err);
+    ps_code code =
+        add_time_pair(in, rows, PS_TO_DB | PS_TO_FILES, "cluster_time_compare_summary", err);
     if (code != PS_OK) {
         ps_table_free(means);
         return code;
     }
-    return add(in, means, PS_TO_ALL, "cluster_time_compare_means", err);
+    return add_time_pair(in, means, PS_TO_ALL, "cluster_time_compare_means", err);
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_time_pair(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     const ps_table *base = find_base(in->opts->baseline);
     if (base == NULL) {
@@ -258,12 +259,13 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     }
     ps_table *own = NULL;
     ps_code code = ps_time_summary_tables(in, &own, NULL, err);
-    code = code == PS_OK ? put_tables(in, own, base, err) : code;
+    code = code == PS_OK ? put_time_pair_tables(in, own, base, err) : code;
     ps_table_free(own);
     return code;
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_TIME_SUMMARY_NEEDS, .map = map, .reduce = reduce}};
+static const ps_round ROUNDS[] = {
+    {.needs = PS_TIME_SUMMARY_NEEDS, .map = map_time_pair, .reduce = reduce_time_pair}};
 
 const ps_analysis ps_analysis_cluster_time_compare_summary = {
     .name = "cluster_time_compare_summary",

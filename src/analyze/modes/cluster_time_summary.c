@@ -2,7 +2,7 @@
 #include "analyze/core/analysis.h"
 #include "analyze/modes/time_summary.h"
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_cluster_time(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_table *summary = NULL;
     ps_table *extra = NULL;
@@ -19,7 +19,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 }
 
 static const ps_round ROUNDS[] = {
-    {.needs = PS_TIME_SUMMARY_NEEDS, .map = ps_time_summary_map, .reduce = reduce}};
+    {.needs = PS_TIME_SUMMARY_NEEDS, .map = ps_time_summary_map, .reduce = reduce_cluster_time}};
 
 const ps_analysis ps_analysis_cluster_time_summary = {
     .name = "cluster_time_summary",

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/modes/bottleneck_cause.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/derived.h"
+#include "analyze/modes/bottleneck_cause.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/num.h"
@@ -41,7 +41,7 @@ typedef struct partial {
     size_t n_ways;
 } partial;
 
-static void free_partial(void *p) {
+static void free_bottleneck_partial(void *p) {
     partial *part = p;
     if (part == NULL) {
         return;
@@ -56,7 +56,7 @@ static void free_partial(void *p) {
     ps_free(part);
 }
 
-static void free_shared(void *shared) {
+static void free_bottleneck_shared(void *shared) {
     bottlenecks *b = shared;
     if (b != NULL) {
         ps_free(b->all);
@@ -74,22 +74,22 @@ static ps_code map_operators(const ps_map_input *in, void **out, ps_err *err) {
     }
     ps_code code = ps_comm_part_read(in, 0, &part->comm, err);
     if (code != PS_OK) {
-        free_partial(part);
+        free_bottleneck_partial(part);
         return code;
     }
     *out = part;
     return PS_OK;
 }
 
-static int64_t duration_of(const ps_comm_op *op) {
+static int64_t bottleneck_duration_of(const ps_comm_op *op) {
     return op->end_ns - op->start_ns;
 }
 
 static int by_duration(const void *a, const void *b) {
     const bottleneck *x = a;
     const bottleneck *y = b;
-    int64_t s = duration_of(&x->op);
-    int64_t t = duration_of(&y->op);
+    int64_t s = bottleneck_duration_of(&x->op);
+    int64_t t = bottleneck_duration_of(&y->op);
     if (s != t) {
         return s > t ? -1 : 1;
     }
@@ -129,23 +129,24 @@ static void set_shift(bottleneck *b, const ps_late *late) {
 }
 
 /* The one that waited longest, and the one that everybody waited for. */
-static void take_meeting(bottleneck *b, const ps_late *late, const ps_meeting *m,
-                         const ps_comm_list *const *lists) {
+static void take_bottleneck_meeting(bottleneck *b, const ps_late *late, const ps_meeting *m,
+                                    const ps_comm_list *const *lists) {
     b->is_matched = true;
     for (uint32_t i = m->first; i < m->first + m->n; i++) {
         const ps_meeting_part *p = &late->parts[i];
         const ps_comm_op *op = &lists[p->rank]->ops[p->op];
-        if (i == m->first || duration_of(op) > duration_of(&b->fast_op)) {
+        if (i == m->first || bottleneck_duration_of(op) > bottleneck_duration_of(&b->fast_op)) {
             b->fast_op = *op;
             b->fast = p->rank;
         }
-        if (i == m->first || duration_of(op) < duration_of(&b->slow_op)) {
+        if (i == m->first || bottleneck_duration_of(op) < bottleneck_duration_of(&b->slow_op)) {
             b->slow_op = *op;
             b->slow = p->rank;
         }
     }
-    int64_t longest = duration_of(&b->fast_op);
-    b->share = longest > 0 ? (double)(longest - duration_of(&b->slow_op)) / (double)longest : 0;
+    int64_t longest = bottleneck_duration_of(&b->fast_op);
+    b->share =
+        longest > 0 ? (double)(longest - bottleneck_duration_of(&b->slow_op)) / (double)longest : 0;
     b->is_late = b->share >= LEAST_SHARE;
     set_shift(b, late);
 }
@@ -157,15 +158,15 @@ static void take_receive(bottleneck *b, const ps_late *late, const ps_late_recei
     b->fast = r->receiver;
     b->slow_op = lists[r->sender]->ops[r->send_op];
     b->fast_op = lists[r->receiver]->ops[r->receive_op];
-    int64_t duration = duration_of(&b->fast_op);
+    int64_t duration = bottleneck_duration_of(&b->fast_op);
     b->share = duration > 0 ? (double)r->waited_ns / (double)duration : 0;
     b->is_late = b->share >= LEAST_SHARE;
     set_shift(b, late);
 }
 
 /* of_op[operator of the rank] = bottleneck. */
-static void take_all(bottlenecks *b, const ps_late *late, const ps_comm_list *const *lists,
-                     bottleneck **of_op) {
+static void take_all_bottleneck(bottlenecks *b, const ps_late *late,
+                                const ps_comm_list *const *lists, bottleneck **of_op) {
     for (size_t i = 0; i < b->n; i++) {
         of_op[b->all[i].index] = &b->all[i];
     }
@@ -173,7 +174,7 @@ static void take_all(bottlenecks *b, const ps_late *late, const ps_comm_list *co
         const ps_meeting *m = &late->meetings[i];
         for (uint32_t p = m->first; p < m->first + m->n; p++) {
             if (late->parts[p].rank == b->rank && of_op[late->parts[p].op] != NULL) {
-                take_meeting(of_op[late->parts[p].op], late, m, lists);
+                take_bottleneck_meeting(of_op[late->parts[p].op], late, m, lists);
             }
         }
     }
@@ -211,7 +212,7 @@ static ps_code find_late(const ps_reduce_input *in, const ps_comm_list *const *l
         code = ps_late_measure(&input, &late, err);
     }
     if (code == PS_OK) {
-        take_all(out, &late, lists, of_op);
+        take_all_bottleneck(out, &late, lists, of_op);
     }
     ps_late_fini(&late);
     ps_free(of_op);
@@ -295,7 +296,7 @@ static const ps_column COLUMNS[N_COLUMNS] = {
 };
 
 /* "1760000000005408.6" */
-static bool set_time(ps_table *t, size_t column, int64_t ns) {
+static bool set_bottleneck_time(ps_table *t, size_t column, int64_t ns) {
     char text[40];
     int n = snprintf(text, sizeof text, "%lld.%03d", (long long)(ns / 1000), abs((int)(ns % 1000)));
     while (n > 0 && text[n - 1] == '0') {
@@ -339,18 +340,19 @@ static void explain(const ps_reduce_input *in, const bottleneck *b, size_t i, ps
     ps_lateness_explain(&l, out);
 }
 
-static bool put(ps_table *t, const ps_reduce_input *in, const bottlenecks *b, size_t i) {
+static bool put_bottleneck(ps_table *t, const ps_reduce_input *in, const bottlenecks *b, size_t i) {
     const bottleneck *one = &b->all[i];
     ps_buf reason;
     ps_buf_init(&reason, 0);
     explain(in, one, i, &reason);
-    bool ok = ps_buf_ok(&reason) && ps_table_add_row(t) && set_time(t, START, one->op.start_ns) &&
-              set_time(t, END, one->op.end_ns) &&
+    bool ok = ps_buf_ok(&reason) && ps_table_add_row(t) &&
+              set_bottleneck_time(t, START, one->op.start_ns) &&
+              set_bottleneck_time(t, END, one->op.end_ns) &&
               ps_table_set_text(t, OP, ps_strpool_get(&b->names, one->name)) &&
               ps_table_set_text(t, REASON, ps_buf_str(&reason));
     ps_buf_fini(&reason);
     if (ok) {
-        ps_table_set_real(t, DURATION, (double)duration_of(&one->op) / 1e3);
+        ps_table_set_real(t, DURATION, (double)bottleneck_duration_of(&one->op) / 1e3);
     }
     if (ok && one->is_matched) {
         ps_table_set_int(t, SLOW, in->ranks[one->slow].rank);
@@ -366,7 +368,7 @@ static ps_code reduce_ways(const ps_reduce_input *in, void **shared, ps_err *err
                                COLUMNS, N_COLUMNS);
     bool ok = t != NULL;
     for (size_t i = 0; ok && b != NULL && i < b->n; i++) {
-        ok = put(t, in, b, i);
+        ok = put_bottleneck(t, in, b, i);
     }
     if (!ok) {
         ps_table_free(t);
@@ -390,6 +392,6 @@ const ps_analysis ps_analysis_communication_bottleneck = {
     .writes = PS_WRITES_CLUSTER,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
-    .free_shared = free_shared,
+    .free_partial = free_bottleneck_partial,
+    .free_shared = free_bottleneck_shared,
 };

@@ -15,7 +15,7 @@ static const ps_column COLUMNS[N_COLUMNS] = {
     [PG_NAME] = {.name = "pg_name", .type = PS_COL_TEXT},
 };
 
-static bool set_ranks(ps_table *t, const ps_roster_group *g) {
+static bool set_group_map_ranks(ps_table *t, const ps_roster_group *g) {
     ps_buf text;
     ps_buf_init(&text, 0);
     for (size_t i = 0; i < g->n_ranks; i++) {
@@ -34,7 +34,7 @@ ps_code ps_comm_roster_table(const ps_comm_roster *roster, ps_result *result, ps
     for (size_t i = 0; ok && i < roster->n; i++) {
         const ps_roster_group *g = &roster->groups[i];
         ok = ps_table_add_row(t) && ps_table_set_text(t, TYPE, g->is_p2p ? "p2p" : "collective") &&
-             set_ranks(t, g) && ps_table_set_text(t, GROUP_NAME, g->key) &&
+             set_group_map_ranks(t, g) && ps_table_set_text(t, GROUP_NAME, g->key) &&
              ps_table_set_text(t, GROUP_ID, g->id) && ps_table_set_text(t, PG_NAME, g->label);
     }
     if (!ok) {
@@ -47,7 +47,7 @@ ps_code ps_comm_roster_table(const ps_comm_roster *roster, ps_result *result, ps
     return ps_result_add(result, t, err);
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_group_map(const ps_map_input *in, void **out, ps_err *err) {
     ps_comm_part *part = NULL;
     ps_code code = ps_comm_part_read(in, PS_COMM_TIMES, &part, err);
     if (code != PS_OK) {
@@ -58,7 +58,7 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     return PS_OK;
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_group_map(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_comm_roster roster;
     ps_code code = ps_comm_roster_build(in, &roster, err);
@@ -69,7 +69,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     return code;
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_COMM_PART_NEEDS, .map = map, .reduce = reduce}};
+static const ps_round ROUNDS[] = {
+    {.needs = PS_COMM_PART_NEEDS, .map = map_group_map, .reduce = reduce_group_map}};
 
 const ps_analysis ps_analysis_communication_group_map = {
     .name = "communication_group_map",

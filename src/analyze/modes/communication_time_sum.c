@@ -83,14 +83,14 @@ static const ps_column BANDWIDTH_COLUMNS[N_B] = {
 
 static const char TOTAL[] = "Total Op Info";
 
-static void put(ps_table *t, size_t column, double value) {
+static void put_comm_time(ps_table *t, size_t column, double value) {
     if (!isnan(value)) {
         ps_table_set_real(t, column, value);
     }
 }
 
 /* Rounded to four decimals; 0 of nothing. */
-static double ratio(double part, double whole) {
+static double comm_time_ratio(double part, double whole) {
     return isnan(part) || isnan(whole) ? (double)NAN
            : whole > 0                 ? round(part / whole * 1e4) / 1e4
                                        : 0;
@@ -139,16 +139,16 @@ static bool put_texts(ps_table *t, int64_t rank, const char *step, const char *o
 }
 
 static void put_times(ps_table *t, double start_us, const time_total *m) {
-    put(t, T_START, start_us);
-    put(t, T_ELAPSED, m->elapsed);
-    put(t, T_TRANSIT, m->transit);
-    put(t, T_WAIT, m->wait);
-    put(t, T_SYNC, m->synchronization);
-    put(t, T_IDLE, m->idle);
+    put_comm_time(t, T_START, start_us);
+    put_comm_time(t, T_ELAPSED, m->elapsed);
+    put_comm_time(t, T_TRANSIT, m->transit);
+    put_comm_time(t, T_WAIT, m->wait);
+    put_comm_time(t, T_SYNC, m->synchronization);
+    put_comm_time(t, T_IDLE, m->idle);
 }
 
-static bool add_time(ps_table *t, totals *sums, uint64_t key, int64_t rank, const char *op,
-                     double start_us, const time_total *m) {
+static bool add_comm_time(ps_table *t, totals *sums, uint64_t key, int64_t rank, const char *op,
+                          double start_us, const time_total *m) {
     time_total *sum = total_for(sums, key, m->step, m->group);
     if (sum == NULL || !put_texts(t, rank, m->step, op, m->group)) {
         return false;
@@ -171,8 +171,9 @@ static bool add_totals(ps_table *t, const totals *sums, int64_t rank) {
             return false;
         }
         put_times(t, 0, m);
-        put(t, T_SYNC_RATIO, ratio(m->synchronization, m->transit + m->synchronization));
-        put(t, T_WAIT_RATIO, ratio(m->wait, m->transit + m->wait));
+        put_comm_time(t, T_SYNC_RATIO,
+                      comm_time_ratio(m->synchronization, m->transit + m->synchronization));
+        put_comm_time(t, T_WAIT_RATIO, comm_time_ratio(m->wait, m->transit + m->wait));
     }
     return true;
 }
@@ -189,7 +190,8 @@ static bool add_statistics(ps_table *t, totals *sums, const ps_comm_tables *from
                         .synchronization = row->synchronization,
                         .idle = row->idle};
         uint64_t key = (uint64_t)row->step.id << 32 | row->group.id;
-        ok = add_time(t, sums, key, rank, ps_comm_tables_text(from, row->op), row->start_us, &m);
+        ok = add_comm_time(t, sums, key, rank, ps_comm_tables_text(from, row->op), row->start_us,
+                           &m);
     }
     return ok;
 }
@@ -207,8 +209,8 @@ static void waits_fini(waits *w) {
     ps_free(w->block);
 }
 
-static void take_meeting(waits *w, const ps_late *late, const ps_meeting *m,
-                         const ps_comm_list *const *lists) {
+static void take_comm_time_meeting(waits *w, const ps_late *late, const ps_meeting *m,
+                                   const ps_comm_list *const *lists) {
     int64_t last = late->parts[m->last].late_ns;
     for (uint32_t i = m->first; i < m->first + m->n; i++) {
         const ps_meeting_part *p = &late->parts[i];
@@ -242,7 +244,7 @@ static ps_code find_waits(const ps_reduce_input *in, const ps_comm_list *const *
     ps_late_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
     ps_code code = ps_late_measure(&input, &late, err);
     for (size_t i = 0; code == PS_OK && i < late.n_meetings; i++) {
-        take_meeting(w, &late, &late.meetings[i], lists);
+        take_comm_time_meeting(w, &late, &late.meetings[i], lists);
     }
     for (size_t i = 0; code == PS_OK && i < late.n_receives; i++) {
         const ps_late_receive *r = &late.receives[i];
@@ -259,8 +261,8 @@ static void step_name(const ps_comm_part *part, int64_t step, char *out, size_t 
 }
 
 /* Texts of rows must live as long as the totals: they are kept in the part's own pool of statistics. */
-static bool add_operators(ps_table *t, totals *sums, ps_comm_part *part, const int64_t *wait_ns,
-                          int64_t rank) {
+static bool add_comm_time_operators(ps_table *t, totals *sums, ps_comm_part *part,
+                                    const int64_t *wait_ns, int64_t rank) {
     ps_strpool *pool = &part->tables.strings;
     bool ok = true;
     for (size_t i = 0; ok && i < part->list.n; i++) {
@@ -281,8 +283,8 @@ static bool add_operators(ps_table *t, totals *sums, ps_comm_part *part, const i
                         .wait = wait_ns[i] >= 0 ? (double)wait_ns[i] / 1e6 : unknown,
                         .synchronization = unknown,
                         .idle = unknown};
-        ok = add_time(t, sums, (uint64_t)step.id << 32 | group.id, rank,
-                      ps_comm_text(&part->list, op->name), (double)op->start_ns / 1e3, &m);
+        ok = add_comm_time(t, sums, (uint64_t)step.id << 32 | group.id, rank,
+                           ps_comm_text(&part->list, op->name), (double)op->start_ns / 1e3, &m);
     }
     return ok;
 }
@@ -309,7 +311,7 @@ static ps_code time_table(const ps_reduce_input *in, const ps_comm_list *const *
         int64_t rank = in->ranks[r].rank;
         if (part != NULL && lacks_statistics(part)) {
             ps_diag_add(in->diags[r], PS_ODD_COMM_STATISTICS, "rank %lld", (long long)rank);
-            ok = add_operators(t, &sums, part, w.of_rank[r], rank);
+            ok = add_comm_time_operators(t, &sums, part, w.of_rank[r], rank);
         } else if (part != NULL) {
             ok = add_statistics(t, &sums, &part->tables, rank);
         }
@@ -373,7 +375,7 @@ static void bands_fini(bands *b) {
 }
 
 /* The row of a pair in a map, *next when it is new; PS_IDMAP_NONE when memory is out. */
-static uint32_t row_of(ps_idmap *map, uint32_t high, uint32_t low, uint32_t next) {
+static uint32_t comm_time_row_of(ps_idmap *map, uint32_t high, uint32_t low, uint32_t next) {
     uint64_t key = (uint64_t)high << 32 | low;
     uint32_t row = ps_idmap_get(map, key);
     if (row == PS_IDMAP_NONE && ps_idmap_put(map, key, next)) {
@@ -383,10 +385,10 @@ static uint32_t row_of(ps_idmap *map, uint32_t high, uint32_t low, uint32_t next
 }
 
 static uint32_t band_of(bands *b, const ps_comm_bandwidth *row) {
-    uint32_t group = row_of(&b->groups, row->step.id, row->group.id, b->n_groups);
+    uint32_t group = comm_time_row_of(&b->groups, row->step.id, row->group.id, b->n_groups);
     b->n_groups += group == b->n_groups;
     uint32_t at = group != PS_IDMAP_NONE
-                      ? row_of(&b->index, group, row->transport.id, (uint32_t)b->n)
+                      ? comm_time_row_of(&b->index, group, row->transport.id, (uint32_t)b->n)
                       : PS_IDMAP_NONE;
     if (at == b->n) {
         if (!ps_grow(&b->all, &b->cap, b->n + 1, UINT32_MAX - 1, sizeof *b->all)) {
@@ -406,8 +408,8 @@ static bool sum_bandwidth(bands *b, const ps_comm_bandwidth *row) {
         return false;
     }
     size_t n_ops = b->ops.n;
-    uint32_t op = row_of(&b->ops, at, row->op.id, (uint32_t)n_ops);
-    uint32_t p = row_of(&b->packages, at, size.id, (uint32_t)b->n_sizes);
+    uint32_t op = comm_time_row_of(&b->ops, at, row->op.id, (uint32_t)n_ops);
+    uint32_t p = comm_time_row_of(&b->packages, at, size.id, (uint32_t)b->n_sizes);
     if (op == PS_IDMAP_NONE || p == PS_IDMAP_NONE) {
         return false;
     }
@@ -437,13 +439,13 @@ static bool put_bandwidth(ps_table *t, const ps_comm_tables *from, int64_t rank,
         return false;
     }
     ps_table_set_int(t, B_RANK, rank);
-    put(t, B_SIZE, row->size);
-    put(t, B_TIME, row->time);
-    put(t, B_BANDWIDTH, row->bandwidth);
-    put(t, B_LARGE, row->large_ratio);
-    put(t, B_PACKAGE, row->package_size);
+    put_comm_time(t, B_SIZE, row->size);
+    put_comm_time(t, B_TIME, row->time);
+    put_comm_time(t, B_BANDWIDTH, row->bandwidth);
+    put_comm_time(t, B_LARGE, row->large_ratio);
+    put_comm_time(t, B_PACKAGE, row->package_size);
     ps_table_set_int(t, B_COUNT, row->count);
-    put(t, B_TOTAL, row->total_time);
+    put_comm_time(t, B_TOTAL, row->total_time);
     return true;
 }
 
@@ -463,7 +465,7 @@ static bool add_bandwidths(ps_table *t, const ps_comm_tables *from, int64_t rank
                                  .transport = of->transport,
                                  .size = of->size,
                                  .time = of->time,
-                                 .bandwidth = ratio(of->size, of->time),
+                                 .bandwidth = comm_time_ratio(of->size, of->time),
                                  .large_ratio = p->large_ratio,
                                  .package_size = p->package_size,
                                  .count = p->count,
@@ -493,7 +495,7 @@ static ps_code bandwidth_table(const ps_reduce_input *in, ps_err *err) {
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_comm_time(const ps_map_input *in, void **out, ps_err *err) {
     ps_comm_part *part = NULL;
     ps_code code = ps_comm_part_read(in, PS_COMM_TIMES | PS_COMM_BANDWIDTHS, &part, err);
     if (code != PS_OK) {
@@ -504,7 +506,7 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     return PS_OK;
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_comm_time(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_comm_roster roster;
     const ps_comm_list **lists = ps_comm_lists(in);
@@ -526,7 +528,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     return code;
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_COMM_PART_NEEDS, .map = map, .reduce = reduce}};
+static const ps_round ROUNDS[] = {
+    {.needs = PS_COMM_PART_NEEDS, .map = map_comm_time, .reduce = reduce_comm_time}};
 
 const ps_analysis ps_analysis_communication_time_sum = {
     .name = "communication_time_sum",

@@ -31,7 +31,7 @@ static bool side_of(const ps_result *result, side *out) {
     return out->n_rank_steps > 0;
 }
 
-static int64_t int_at(const ps_table *t, size_t row, size_t column) {
+static int64_t compare_int_at(const ps_table *t, size_t row, size_t column) {
     return ps_table_cell(t, row, column)->u.i;
 }
 
@@ -46,7 +46,7 @@ static void put_ratio(ps_table *t, size_t column, int64_t now, int64_t base) {
     }
 }
 
-static ps_code give(ps_table *t, bool ok, ps_result *out, ps_err *err) {
+static ps_code give_compare(ps_table *t, bool ok, ps_result *out, ps_err *err) {
     if (!ok) {
         ps_table_free(t);
         return ps_fail_nomem(err);
@@ -69,9 +69,9 @@ static const ps_column OVERALL[N_O] = {
 
 /* Where a side does not know when steps ended, they are compared to their last work. */
 static int64_t part_at(const side *s, size_t row, size_t column) {
-    int64_t ns = int_at(s->steps, row, column);
+    int64_t ns = compare_int_at(s->steps, row, column);
     bool is_whole = column == PS_CT_TIME && s->is_of_tables;
-    return is_whole ? ps_i64_minus(ns, int_at(s->steps, row, PS_CT_AFTER)) : ns;
+    return is_whole ? ps_i64_minus(ns, compare_int_at(s->steps, row, PS_CT_AFTER)) : ns;
 }
 
 static int64_t total(const side *s, size_t column) {
@@ -82,7 +82,7 @@ static int64_t total(const side *s, size_t column) {
     return sum;
 }
 
-static bool put_part(ps_table *t, const char *name, int64_t now, int64_t base) {
+static bool put_compare_part(ps_table *t, const char *name, int64_t now, int64_t base) {
     if (!ps_table_add_row(t) || !ps_table_set_text(t, O_PART, name)) {
         return false;
     }
@@ -96,9 +96,9 @@ static bool put_part(ps_table *t, const char *name, int64_t now, int64_t base) {
 /* The time of one kind of work in all sums of a side; 0 when it has none. */
 static int64_t part_time(const side *s, const char *name) {
     for (size_t r = 0; r < s->sums->n_rows; r++) {
-        if (int_at(s->sums, r, PS_CS_CLASS) == PS_SUM_PART &&
+        if (compare_int_at(s->sums, r, PS_CS_CLASS) == PS_SUM_PART &&
             strcmp(ps_table_cell(s->sums, r, PS_CS_NAME)->u.text, name) == 0) {
-            return per(int_at(s->sums, r, PS_CS_TIME), s->n_rank_steps);
+            return per(compare_int_at(s->sums, r, PS_CS_TIME), s->n_rank_steps);
         }
     }
     return 0;
@@ -116,7 +116,7 @@ static bool put_kinds_of_work(ps_table *t, const side *now, const side *base) {
     for (size_t i = 0; ok && i < sizeof PARTS / sizeof *PARTS; i++) {
         int64_t a = part_time(now, PARTS[i][0]);
         int64_t b = part_time(base, PARTS[i][0]);
-        ok = (a == 0 && b == 0) || put_part(t, PARTS[i][1], a, b);
+        ok = (a == 0 && b == 0) || put_compare_part(t, PARTS[i][1], a, b);
     }
     return ok;
 }
@@ -140,14 +140,14 @@ static ps_code put_overall(const side *now, const side *base, ps_result *out, ps
         bool is_unknown = now->is_of_tables &&
                           (PARTS[i].column == PS_CT_AFTER || PARTS[i].column == PS_CT_MEMORY);
         bool is_cut = now->is_of_tables && PARTS[i].column == PS_CT_TIME;
-        ok = is_unknown || put_part(t, is_cut ? "step to its last work" : PARTS[i].name,
-                                    per(total(now, PARTS[i].column), now->n_rank_steps),
-                                    per(total(base, PARTS[i].column), base->n_rank_steps));
+        ok = is_unknown || put_compare_part(t, is_cut ? "step to its last work" : PARTS[i].name,
+                                            per(total(now, PARTS[i].column), now->n_rank_steps),
+                                            per(total(base, PARTS[i].column), base->n_rank_steps));
         if (ok && PARTS[i].column == PS_CT_COMPUTING) {
             ok = put_kinds_of_work(t, now, base);
         }
     }
-    return give(t, ok, out, err);
+    return give_compare(t, ok, out, err);
 }
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
@@ -179,19 +179,19 @@ static const ps_column STEPS[N_S] = {
 
 /* The mean over the ranks that have the step. */
 static int64_t step_mean(const side *s, size_t row, size_t column) {
-    return per(part_at(s, row, column), int_at(s->steps, row, PS_CT_RANKS));
+    return per(part_at(s, row, column), compare_int_at(s->steps, row, PS_CT_RANKS));
 }
 
-static void put_step(ps_table *t, const side *now, const side *base, size_t row) {
+static void put_compare_step(ps_table *t, const side *now, const side *base, size_t row) {
     bool has_new = row < now->steps->n_rows;
     bool has_base = row < base->steps->n_rows;
     ps_table_set_int(t, S_ORDER, (int64_t)row + 1);
     if (has_new) {
-        ps_table_set_int(t, S_STEP_NEW, int_at(now->steps, row, PS_CT_STEP));
+        ps_table_set_int(t, S_STEP_NEW, compare_int_at(now->steps, row, PS_CT_STEP));
         ps_table_set_int(t, S_NEW, step_mean(now, row, PS_CT_TIME));
     }
     if (has_base) {
-        ps_table_set_int(t, S_STEP_BASE, int_at(base->steps, row, PS_CT_STEP));
+        ps_table_set_int(t, S_STEP_BASE, compare_int_at(base->steps, row, PS_CT_STEP));
         ps_table_set_int(t, S_BASE, step_mean(base, row, PS_CT_TIME));
     }
     if (has_new && has_base) {
@@ -205,7 +205,7 @@ static void put_step(ps_table *t, const side *now, const side *base, size_t row)
     }
 }
 
-static ps_code put_steps(const side *now, const side *base, ps_result *out, ps_err *err) {
+static ps_code put_compare_steps(const side *now, const side *base, ps_result *out, ps_err *err) {
     size_t n = now->steps->n_rows > base->steps->n_rows ? now->steps->n_rows : base->steps->n_rows;
     ps_table *t = ps_table_new("StepCompare",
                                "steps by their order, mean over the ranks, and where time was lost",
@@ -214,10 +214,10 @@ static ps_code put_steps(const side *now, const side *base, ps_result *out, ps_e
     for (size_t row = 0; ok && row < n; row++) {
         ok = ps_table_add_row(t);
         if (ok) {
-            put_step(t, now, base, row);
+            put_compare_step(t, now, base, row);
         }
     }
-    return give(t, ok, out, err);
+    return give_compare(t, ok, out, err);
 }
 
 /* --- by name ------------------------------------------------------------------------------------------------------ */
@@ -229,7 +229,7 @@ typedef struct pair {
     int64_t count[2], time_ns[2]; /* [0] new, [1] base; counts are totals */
 } pair;
 
-static int compare_keys(const void *x, const void *y) {
+static int compare_compare_own_keys(const void *x, const void *y) {
     const pair *a = x;
     const pair *b = y;
     if (a->class_ != b->class_) {
@@ -242,7 +242,7 @@ static int compare_keys(const void *x, const void *y) {
 /* Whether any kernel of a side says its shapes: a capture of a low level has none, and then names alone are joined. */
 static bool has_shapes(const side *s) {
     for (size_t r = 0; r < s->sums->n_rows; r++) {
-        if (int_at(s->sums, r, PS_CS_CLASS) == PS_SUM_KERNEL &&
+        if (compare_int_at(s->sums, r, PS_CS_CLASS) == PS_SUM_KERNEL &&
             ps_table_cell(s->sums, r, PS_CS_DETAIL)->u.text[0] != '\0') {
             return true;
         }
@@ -262,28 +262,29 @@ static int64_t steps_of_counts(const side *s, int64_t class_) {
     return is_host ? s->n_host_steps : steps_of_times(s, class_);
 }
 
-static size_t take(pair *pairs, size_t n, const side *s, size_t which, bool with_shapes) {
+static size_t take_compare(pair *pairs, size_t n, const side *s, size_t which, bool with_shapes) {
     for (size_t r = 0; r < s->sums->n_rows; r++) {
         pair *p = &pairs[n++];
         *p = (pair){.name = ps_table_cell(s->sums, r, PS_CS_NAME)->u.text,
                     .detail = ps_table_cell(s->sums, r, PS_CS_DETAIL)->u.text,
-                    .class_ = int_at(s->sums, r, PS_CS_CLASS)};
+                    .class_ = compare_int_at(s->sums, r, PS_CS_CLASS)};
         bool is_apart = (!with_shapes && p->class_ == PS_SUM_KERNEL) ||
                         (s->is_mixed && p->class_ == PS_SUM_COMMUNICATION);
         p->detail = is_apart ? "" : p->detail;
-        p->count[which] = int_at(s->sums, r, PS_CS_COUNT);
-        p->time_ns[which] = per(int_at(s->sums, r, PS_CS_TIME), steps_of_times(s, p->class_));
+        p->count[which] = compare_int_at(s->sums, r, PS_CS_COUNT);
+        p->time_ns[which] =
+            per(compare_int_at(s->sums, r, PS_CS_TIME), steps_of_times(s, p->class_));
     }
     return n;
 }
 
 /* Joins equal keys; returns how many are left. */
-static size_t join(pair *pairs, size_t n) {
-    qsort(pairs, n, sizeof *pairs, compare_keys);
+static size_t join_compare(pair *pairs, size_t n) {
+    qsort(pairs, n, sizeof *pairs, compare_compare_own_keys);
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         pair *last = kept > 0 ? &pairs[kept - 1] : NULL;
-        if (last == NULL || compare_keys(last, &pairs[i]) != 0) {
+        if (last == NULL || compare_compare_own_keys(last, &pairs[i]) != 0) {
             pairs[kept++] = pairs[i];
             continue;
         }
@@ -295,7 +296,7 @@ static size_t join(pair *pairs, size_t n) {
     return kept;
 }
 
-static int64_t lost(const pair *p) {
+static int64_t compare_lost(const pair *p) {
     return ps_i64_minus(p->time_ns[0], p->time_ns[1]);
 }
 
@@ -305,10 +306,10 @@ static int compare_losses(const void *x, const void *y) {
     if (a->class_ != b->class_) {
         return a->class_ < b->class_ ? -1 : 1;
     }
-    if (lost(a) != lost(b)) {
-        return lost(a) > lost(b) ? -1 : 1;
+    if (compare_lost(a) != compare_lost(b)) {
+        return compare_lost(a) > compare_lost(b) ? -1 : 1;
     }
-    return compare_keys(x, y);
+    return compare_compare_own_keys(x, y);
 }
 
 enum { P_NAME, P_DETAIL, P_CALLS_NEW, P_CALLS_BASE, P_NEW, P_BASE, P_LOST, P_RATIO, N_P };
@@ -362,44 +363,45 @@ static bool put_pair(ps_table *t, const pair *p, const side *now, const side *ba
                       (double)p->count[1] / (double)steps_of_counts(base, p->class_));
     ps_table_set_int(t, P_NEW - left_out, p->time_ns[0]);
     ps_table_set_int(t, P_BASE - left_out, p->time_ns[1]);
-    ps_table_set_int(t, P_LOST - left_out, lost(p));
+    ps_table_set_int(t, P_LOST - left_out, compare_lost(p));
     put_ratio(t, P_RATIO - left_out, p->time_ns[0], p->time_ns[1]);
     return true;
 }
 
-static ps_code put_class(const class_table *which, const pair *pairs, size_t n, const side *now,
-                         const side *base, ps_result *out, ps_err *err) {
+static ps_code put_compare_class(const class_table *which, const pair *pairs, size_t n,
+                                 const side *now, const side *base, ps_result *out, ps_err *err) {
     ps_table *t = ps_table_new(which->name, which->title, which->columns, which->n_columns);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < n; i++) {
         ok = pairs[i].class_ != (int64_t)which->class_ || put_pair(t, &pairs[i], now, base);
     }
-    return give(t, ok, out, err);
+    return give_compare(t, ok, out, err);
 }
 
 /* What a side without a timeline does not know, and therefore has none of. */
-static bool is_of_timeline(int64_t class_) {
+static bool is_compare_of_timeline(int64_t class_) {
     return class_ != PS_SUM_KERNEL_TYPE && class_ != PS_SUM_KERNEL &&
            class_ != PS_SUM_COMMUNICATION;
 }
 
-static ps_code put_names(const side *now, const side *base, ps_result *out, ps_err *err) {
+static ps_code put_compare_names(const side *now, const side *base, ps_result *out, ps_err *err) {
     size_t n = now->sums->n_rows + base->sums->n_rows;
     pair *pairs = ps_calloc(n + 1, sizeof *pairs);
     if (pairs == NULL) {
         return ps_fail_nomem(err);
     }
     bool with_shapes = has_shapes(now) && has_shapes(base);
-    n = take(pairs, 0, now, 0, with_shapes);
-    n = take(pairs, n, base, 1, with_shapes);
-    n = join(pairs, n);
+    n = take_compare(pairs, 0, now, 0, with_shapes);
+    n = take_compare(pairs, n, base, 1, with_shapes);
+    n = join_compare(pairs, n);
     qsort(pairs, n, sizeof *pairs, compare_losses);
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < sizeof TABLES / sizeof *TABLES; i++) {
         bool no_types =
             TABLES[i].class_ == PS_SUM_KERNEL_TYPE && has_shapes(now) != has_shapes(base);
-        bool is_left_out = no_types || (now->is_of_tables && is_of_timeline(TABLES[i].class_));
-        code = is_left_out ? PS_OK : put_class(&TABLES[i], pairs, n, now, base, out, err);
+        bool is_left_out =
+            no_types || (now->is_of_tables && is_compare_of_timeline(TABLES[i].class_));
+        code = is_left_out ? PS_OK : put_compare_class(&TABLES[i], pairs, n, now, base, out, err);
     }
     ps_free(pairs);
     return code;
@@ -407,7 +409,7 @@ static ps_code put_names(const side *now, const side *base, ps_result *out, ps_e
 
 /* --- the analysis -------------------------------------------------------------------------------------------------- */
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_compare(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_result own = {0};
     side now;
@@ -421,15 +423,15 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
         now.is_of_tables = base.is_of_tables =
             code == PS_OK && (now.is_of_tables || base.is_of_tables);
         code = code == PS_OK ? put_overall(&now, &base, in->result, err) : code;
-        code = code == PS_OK ? put_steps(&now, &base, in->result, err) : code;
-        code = code == PS_OK ? put_names(&now, &base, in->result, err) : code;
+        code = code == PS_OK ? put_compare_steps(&now, &base, in->result, err) : code;
+        code = code == PS_OK ? put_compare_names(&now, &base, in->result, err) : code;
     }
     ps_result_fini(&own);
     return code;
 }
 
 static const ps_round ROUNDS[] = {
-    {.needs = PS_RANK_CAPTURE_NEEDS, .map = ps_rank_capture_map, .reduce = reduce}};
+    {.needs = PS_RANK_CAPTURE_NEEDS, .map = ps_rank_capture_map, .reduce = reduce_compare}};
 
 const ps_analysis ps_analysis_compare = {
     .name = "compare",

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyze/derived/comm_part.h"
 #include "analyze/core/give.h"
+#include "analyze/derived/comm_part.h"
 #include "analyze/stats/intervals.h"
 #include "base/alloc.h"
 
@@ -29,7 +29,7 @@ typedef struct type_sets {
     size_t n;
 } type_sets;
 
-static void add_name(type_set *set, const char *name, size_t n) {
+static void add_masking_name(type_set *set, const char *name, size_t n) {
     while (n > 0 && *name == ' ') {
         name++;
         n--;
@@ -61,7 +61,7 @@ static void parse_types(const char *text, type_sets *out) {
         size_t n_set = strcspn(p, ";");
         for (size_t at = 0; at < n_set;) {
             size_t n = strcspn(p + at, ",;");
-            add_name(set, p + at, n);
+            add_masking_name(set, p + at, n);
             at += n + 1;
         }
         out->n += set->n > 0;
@@ -104,7 +104,7 @@ typedef struct partial {
     size_t n, cap;
 } partial;
 
-static void free_partial(void *p) {
+static void free_masking_partial(void *p) {
     partial *part = p;
     if (part != NULL) {
         ps_free(part->rows);
@@ -198,7 +198,7 @@ static bool find_window(const masking *m, row *r) {
     return n == 0; /* operators outside of all steps belong to none */
 }
 
-static int compare_ops(const void *a, const void *b) {
+static int compare_masking_ops(const void *a, const void *b) {
     const ps_comm_op *const *x = a;
     const ps_comm_op *const *y = b;
     if ((*x)->step != (*y)->step) {
@@ -208,7 +208,7 @@ static int compare_ops(const void *a, const void *b) {
 }
 
 /* The operators of one step. */
-static bool add_row(masking *m, size_t set, const ps_comm_op *const *ops, size_t n) {
+static bool add_masking_row(masking *m, size_t set, const ps_comm_op *const *ops, size_t n) {
     row r = {.step = ops[0]->step, .set = set};
     ps_intervals spans = {0};
     bool ok = true;
@@ -239,7 +239,7 @@ static bool add_set(masking *m, size_t set, const ps_comm_op **ops) {
         }
     }
     if (n > 1) {
-        qsort(ops, n, sizeof *ops, compare_ops);
+        qsort(ops, n, sizeof *ops, compare_masking_ops);
     }
     bool ok = true;
     for (size_t i = 0; ok && i < n;) {
@@ -247,7 +247,7 @@ static bool add_set(masking *m, size_t set, const ps_comm_op **ops) {
         while (k < n && ops[k]->step == ops[i]->step) {
             k++;
         }
-        ok = add_row(m, set, ops + i, k - i);
+        ok = add_masking_row(m, set, ops + i, k - i);
         i = k;
     }
     return ok;
@@ -257,7 +257,7 @@ static const char *types_of(const ps_analysis_opts *opts) {
     return opts->parallel_types != NULL ? opts->parallel_types : DEFAULT_TYPES;
 }
 
-static ps_code measure(masking *m, ps_err *err) {
+static ps_code measure_masking(masking *m, ps_err *err) {
     const ps_comm_op **ops = ps_calloc(m->comm->list.n + 1, sizeof *ops);
     bool ok = ops != NULL && find_computing(m) && find_sets(m);
     for (size_t t = 0; ok && t < m->types.n; t++) {
@@ -269,7 +269,7 @@ static ps_code measure(masking *m, ps_err *err) {
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_masking(const ps_map_input *in, void **out, ps_err *err) {
     ps_comm_part *comm = NULL;
     ps_code code = ps_comm_part_read(in, 0, &comm, err);
     if (code == PS_OK && comm->n_groups == 0) {
@@ -285,7 +285,7 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
         code = ps_fail_nomem(err);
     }
     if (code == PS_OK) {
-        code = measure(&m, err);
+        code = measure_masking(&m, err);
     }
     if (code == PS_OK && m.out->n == 0) {
         code = ps_fail(err, PS_NOTHING, "no communication in groups of %.100s (--parallel_types)",
@@ -293,7 +293,7 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     }
     ps_comm_part_free(comm);
     if (code != PS_OK) {
-        free_partial(m.out);
+        free_masking_partial(m.out);
         return code;
     }
     *out = m.out;
@@ -319,7 +319,7 @@ static const ps_column RANK_COLUMNS[] = {{.name = "rankId", .type = PS_COL_INT},
 enum { N_PUBLIC = sizeof COLUMNS / sizeof *COLUMNS };
 
 /* `first`: of the public columns. */
-static bool put(ps_table *t, size_t first, const row *r, const type_sets *types) {
+static bool put_masking(ps_table *t, size_t first, const row *r, const type_sets *types) {
     if (!ps_table_add_row(t) || !ps_table_set_text(t, first + 1, types->all[r->set].shown)) {
         return false;
     }
@@ -337,7 +337,7 @@ static bool put(ps_table *t, size_t first, const row *r, const type_sets *types)
     return true;
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_masking(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     type_sets types;
     parse_types(types_of(in->opts), &types);
@@ -349,7 +349,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     for (size_t r = 0; ok && r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
         for (size_t i = 0; ok && part != NULL && i < part->n; i++) {
-            ok = put(t, 0, &part->rows[i], &types) && put(by_rank, 1, &part->rows[i], &types);
+            ok = put_masking(t, 0, &part->rows[i], &types) &&
+                 put_masking(by_rank, 1, &part->rows[i], &types);
             if (ok) {
                 ps_table_set_int(by_rank, 0, in->ranks[r].rank);
             }
@@ -365,7 +366,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
                    err);
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_COMM_PART_NEEDS, .map = map, .reduce = reduce}};
+static const ps_round ROUNDS[] = {
+    {.needs = PS_COMM_PART_NEEDS, .map = map_masking, .reduce = reduce_masking}};
 
 const ps_analysis ps_analysis_computational_op_masking = {
     .name = "computational_op_masking",
@@ -375,5 +377,5 @@ const ps_analysis ps_analysis_computational_op_masking = {
     .writes = PS_WRITES_CLUSTER,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_masking_partial,
 };

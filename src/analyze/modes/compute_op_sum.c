@@ -8,8 +8,8 @@
 #include "analyze/core/analysis.h"
 #include "analyze/derived/derived.h"
 #include "analyze/rank/links.h"
-#include "analyze/stats/stats.h"
 #include "analyze/rank/step_index.h"
+#include "analyze/stats/stats.h"
 #include "analyze/stats/value_sums.h"
 #include "base/alloc.h"
 #include "model/recording.h"
@@ -58,7 +58,7 @@ static ps_str text_arg(const ps_trace *t, uint32_t slice, const ps_str *wanted, 
     return PS_STR_NONE;
 }
 
-static void read_args(const collector *c, uint32_t slice, ps_str keys[PS_SUM_KEYS]) {
+static void read_compute_op_args(const collector *c, uint32_t slice, ps_str keys[PS_SUM_KEYS]) {
     int best[PS_SUM_KEYS] = {N_WANTED, N_WANTED, N_WANTED, N_WANTED};
     ps_arg arg;
     for (ps_arg_iter it = ps_trace_args(c->in->trace, slice); ps_arg_next(&it, &arg);) {
@@ -80,13 +80,13 @@ static ps_code need_links(collector *c, ps_err *err) {
     return c->links != NULL ? PS_OK : PS_NOMEM;
 }
 
-static ps_code take_kernel(collector *c, const ps_slices *s, uint32_t i, ps_err *err) {
+static ps_code take_compute_op_kernel(collector *c, const ps_slices *s, uint32_t i, ps_err *err) {
     int64_t step = c->in->opts->step_id;
     if (step >= 0 && ps_links_step(c->links, i) != step) {
         return PS_OK;
     }
     ps_str keys[PS_SUM_KEYS] = {s->name[i], PS_STR_NONE, PS_STR_NONE, PS_STR_NONE};
-    read_args(c, i, keys);
+    read_compute_op_args(c, i, keys);
     if (ps_str_is_none(keys[TASK_TYPE])) {
         keys[TASK_TYPE] = s->category[i];
     }
@@ -129,7 +129,7 @@ static bool add_statistic(const ps_table *t, ps_value_adder *adder, ps_diag *dia
     return ok;
 }
 
-static ps_code collect(collector *c, ps_err *err) {
+static ps_code collect_compute_op(collector *c, ps_err *err) {
     const ps_trace *t = c->in->trace;
     const ps_slices *s = ps_trace_slices(t);
     for (size_t i = 0; i < N_WANTED; i++) {
@@ -144,7 +144,7 @@ static ps_code collect(collector *c, ps_err *err) {
     }
     for (uint32_t i = 0; code == PS_OK && i < s->n; i++) {
         if (s->kind[i] == PS_SLICE_KERNEL) {
-            code = take_kernel(c, s, i, err);
+            code = take_compute_op_kernel(c, s, i, err);
         }
     }
     const ps_table *table = ps_trace_missing_timeline(t) != NULL && c->in->opts->step_id < 0
@@ -157,16 +157,16 @@ static ps_code collect(collector *c, ps_err *err) {
     return code;
 }
 
-static void free_partial(void *p) {
+static void free_compute_op_partial(void *p) {
     if (p != NULL) {
         ps_value_sums_fini(p);
         ps_free(p);
     }
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_compute_op(const ps_map_input *in, void **out, ps_err *err) {
     collector c = {.in = in, .adder = {.trace = in->trace}};
-    ps_code code = collect(&c, err);
+    ps_code code = collect_compute_op(&c, err);
     if (code == PS_OK && ps_value_adder_is_empty(&c.adder)) {
         code =
             ps_fail(err, PS_NOTHING,
@@ -180,7 +180,7 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     }
     ps_value_adder_fini(&c.adder);
     if (code != PS_OK) {
-        free_partial(sums);
+        free_compute_op_partial(sums);
         return code;
     }
     *out = sums;
@@ -239,8 +239,8 @@ static const char *shown(const ps_sum_row *row, int key) {
     return row->keys[key][0] == '\0' && key != SHAPES ? "N/A" : row->keys[key];
 }
 
-static bool put_row(ps_table *t, const shape *of, const ps_sum_row *row,
-                    const ps_reduce_input *in) {
+static bool put_compute_op_row(ps_table *t, const shape *of, const ps_sum_row *row,
+                               const ps_reduce_input *in) {
     if (!ps_table_add_row(t)) {
         return false;
     }
@@ -256,12 +256,12 @@ static bool put_row(ps_table *t, const shape *of, const ps_sum_row *row,
     return true;
 }
 
-static ps_code add_table(const ps_reduce_input *in, const shape *of, const ps_sum_rows *rows,
-                         ps_err *err) {
+static ps_code add_compute_op_table(const ps_reduce_input *in, const shape *of,
+                                    const ps_sum_rows *rows, ps_err *err) {
     ps_table *t = ps_table_new(of->name, of->title, of->columns, of->n_columns);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < rows->n; i++) {
-        ok = put_row(t, of, &rows->rows[i], in);
+        ok = put_compute_op_row(t, of, &rows->rows[i], in);
     }
     if (!ok) {
         ps_table_free(t);
@@ -273,7 +273,7 @@ static ps_code add_table(const ps_reduce_input *in, const shape *of, const ps_su
     return ps_result_add(in->result, t, err);
 }
 
-static ps_code add_joined(const ps_reduce_input *in, const shape *of, ps_err *err) {
+static ps_code add_compute_op_joined(const ps_reduce_input *in, const shape *of, ps_err *err) {
     unsigned keys = 0;
     for (size_t k = 0; k < of->n_keys; k++) {
         keys |= BIT(of->keys[k]);
@@ -286,7 +286,7 @@ static ps_code add_joined(const ps_reduce_input *in, const shape *of, ps_err *er
     } else {
         ps_sum_rows_by_sum(&rows);
     }
-    code = code == PS_OK ? add_table(in, of, &rows, err) : code;
+    code = code == PS_OK ? add_compute_op_table(in, of, &rows, err) : code;
     ps_sum_rows_fini(&rows);
     return code;
 }
@@ -344,8 +344,8 @@ static size_t find_spreads(const ps_sum_rows *rows, spread *out, double *total) 
     return n;
 }
 
-static bool put_spread(ps_table *t, const spread *s, double total, double *cumulative,
-                       const ps_reduce_input *in) {
+static bool put_compute_op_spread(ps_table *t, const spread *s, double total, double *cumulative,
+                                  const ps_reduce_input *in) {
     if (!ps_table_add_row(t) || !ps_table_set_text(t, S_TYPE, shown(s->first, OP_TYPE)) ||
         !ps_table_set_text(t, S_TASK, shown(s->first, TASK_TYPE))) {
         return false;
@@ -379,7 +379,7 @@ static ps_code add_spread(const ps_reduce_input *in, ps_err *err) {
     double cumulative = 0;
     size_t n = ok ? find_spreads(&rows, spreads, &total) : 0;
     for (size_t i = 0; ok && i < n; i++) {
-        ok = put_spread(t, &spreads[i], total, &cumulative, in);
+        ok = put_compute_op_spread(t, &spreads[i], total, &cumulative, in);
     }
     ps_free(spreads);
     ps_sum_rows_fini(&rows);
@@ -393,21 +393,21 @@ static ps_code add_spread(const ps_reduce_input *in, ps_err *err) {
     return ps_result_add(in->result, t, err);
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_compute_op(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_code code = add_spread(in, err);
-    code = code == PS_OK ? add_joined(in, &SHAPE_ALL, err) : code;
-    code = code == PS_OK ? add_joined(in, &SHAPE_TYPES, err) : code;
+    code = code == PS_OK ? add_compute_op_joined(in, &SHAPE_ALL, err) : code;
+    code = code == PS_OK ? add_compute_op_joined(in, &SHAPE_TYPES, err) : code;
     if (code == PS_OK && !in->opts->exclude_op_name) {
-        code = add_joined(in, &SHAPE_NAMES, err);
+        code = add_compute_op_joined(in, &SHAPE_NAMES, err);
     }
     return code;
 }
 
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_ARGS,
-     .map = map,
-     .reduce = reduce}};
+     .map = map_compute_op,
+     .reduce = reduce_compute_op}};
 
 const ps_analysis ps_analysis_compute_op_sum = {
     .name = "compute_op_sum",
@@ -416,5 +416,5 @@ const ps_analysis ps_analysis_compute_op_sum = {
     .sets = PS_IN_EVERY,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_compute_op_partial,
 };

@@ -26,7 +26,7 @@ typedef struct partial {
     ps_arena arena;
 } partial;
 
-static void free_partial(void *p) {
+static void free_balance_partial(void *p) {
     partial *part = p;
     if (part != NULL) {
         ps_free(part->groups);
@@ -56,7 +56,7 @@ static membership read_members(partial *part, const ps_lit *ranks, int64_t own,
     return *members == NULL ? NO_MEMORY : is_odd ? ODD : has_own ? MEMBER : NO_MEMBER;
 }
 
-static bool add_group(partial *part, const char *text) {
+static bool add_balance_group(partial *part, const char *text) {
     for (size_t i = 0; i < part->n_groups; i++) {
         if (strcmp(part->groups[i], text) == 0) {
             return true;
@@ -70,7 +70,7 @@ static bool add_group(partial *part, const char *text) {
     return true;
 }
 
-static ps_code read_groups(partial *part, const ps_map_input *in, ps_err *err) {
+static ps_code read_balance_groups(partial *part, const ps_map_input *in, ps_err *err) {
     const char *text = ps_trace_meta(in->trace, "parallel_group_info");
     ps_err odd = PS_ERR_INIT;
     const ps_lit *info = text != NULL ? ps_lit_parse(&part->arena, text, strlen(text), &odd) : NULL;
@@ -97,7 +97,7 @@ static ps_code read_groups(partial *part, const ps_map_input *in, ps_err *err) {
             ps_diag_add(in->diag, PS_ODD_METADATA, "parallel_group_info: ranks of %s",
                         g->key != NULL ? g->key : "a group");
         }
-        if (is == NO_MEMORY || (is == MEMBER && !add_group(part, members))) {
+        if (is == NO_MEMORY || (is == MEMBER && !add_balance_group(part, members))) {
             return ps_fail_nomem(err);
         }
     }
@@ -165,9 +165,9 @@ static ps_code count_tokens(partial *part, const ps_map_input *in, ps_err *err) 
     return code;
 }
 
-static ps_code fill(partial *part, const ps_map_input *in, ps_err *err) {
+static ps_code fill_balance(partial *part, const ps_map_input *in, ps_err *err) {
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
-    code = code == PS_OK ? read_groups(part, in, err) : code;
+    code = code == PS_OK ? read_balance_groups(part, in, err) : code;
     if (code == PS_OK && part->n_groups == 0) {
         code = ps_fail(err, PS_NOTHING,
                        "no expert-parallel group of this rank: parallel_group_info in the metadata "
@@ -184,15 +184,15 @@ static ps_code fill(partial *part, const ps_map_input *in, ps_err *err) {
     return code;
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_balance(const ps_map_input *in, void **out, ps_err *err) {
     partial *part = ps_calloc(1, sizeof *part);
     if (part == NULL) {
         return ps_fail_nomem(err);
     }
     ps_arena_init(&part->arena);
-    ps_code code = fill(part, in, err);
+    ps_code code = fill_balance(part, in, err);
     if (code != PS_OK) {
-        free_partial(part);
+        free_balance_partial(part);
         return code;
     }
     *out = part;
@@ -215,7 +215,7 @@ typedef struct member {
     int64_t tokens;
 } member;
 
-static int compare_members(const void *a, const void *b) {
+static int compare_balance_members(const void *a, const void *b) {
     return strcmp(((const member *)a)->group, ((const member *)b)->group);
 }
 
@@ -233,7 +233,7 @@ static int compare_differences(const void *a, const void *b) {
 static size_t find_differences(member *members, size_t n) {
     size_t n_groups = 0;
     if (n > 1) {
-        qsort(members, n, sizeof *members, compare_members);
+        qsort(members, n, sizeof *members, compare_balance_members);
     }
     for (size_t i = 0; i < n;) {
         member group = members[i];
@@ -278,7 +278,7 @@ static bool fill_tables(const ps_reduce_input *in, ps_table *summary, ps_table *
     return true;
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_balance(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     size_t n = 0;
     for (size_t r = 0; r < in->n_ranks; r++) {
@@ -311,8 +311,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_ARGS,
-     .map = map,
-     .reduce = reduce}};
+     .map = map_balance,
+     .reduce = reduce_balance}};
 
 const ps_analysis ps_analysis_ep_load_balance = {
     .name = "ep_load_balance",
@@ -321,5 +321,5 @@ const ps_analysis ps_analysis_ep_load_balance = {
     .sets = PS_IN_EVERY,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_balance_partial,
 };

@@ -14,7 +14,7 @@ typedef struct partial {
     ps_table *kernels, *calls; /* NULL: nothing of it */
 } partial;
 
-static void free_partial(void *p) {
+static void free_export_partial(void *p) {
     partial *part = p;
     if (part != NULL) {
         ps_table_free(part->kernels);
@@ -70,7 +70,7 @@ static ps_code make_calls(const ps_map_input *in, ps_table **out, ps_err *err) {
 
 /* --- all together --------------------------------------------------------------------------------------- */
 
-static ps_code fill(partial *part, const ps_map_input *in, ps_err *err) {
+static ps_code fill_export_tables(partial *part, const ps_map_input *in, ps_err *err) {
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
     code = code == PS_OK ? make_calls(in, &part->calls, err) : code;
     code = code == PS_OK ? ps_kernel_details_list(in, &part->kernels, err) : code;
@@ -82,11 +82,11 @@ static ps_code fill(partial *part, const ps_map_input *in, ps_err *err) {
     return code;
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_export(const ps_map_input *in, void **out, ps_err *err) {
     partial *part = ps_calloc(1, sizeof *part);
-    ps_code code = part != NULL ? fill(part, in, err) : ps_fail_nomem(err);
+    ps_code code = part != NULL ? fill_export_tables(part, in, err) : ps_fail_nomem(err);
     if (code != PS_OK) {
-        free_partial(part);
+        free_export_partial(part);
         return code;
     }
     *out = part;
@@ -110,7 +110,7 @@ static bool name_file(ps_table *t, const ps_reduce_input *in, size_t r) {
     return t->file != NULL;
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_export(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_code code = PS_OK;
     for (size_t r = 0; code == PS_OK && r < in->n_ranks; r++) {
@@ -136,8 +136,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 
 static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES |
                                             PS_NEED_FLOWS | PS_NEED_ARGS | PS_NEED_COMM_OPS,
-                                   .map = map,
-                                   .reduce = reduce}};
+                                   .map = map_export,
+                                   .reduce = reduce_export}};
 
 const ps_analysis ps_analysis_export_summary = {
     .name = "export_summary",
@@ -146,5 +146,5 @@ const ps_analysis ps_analysis_export_summary = {
     .sets = PS_IN_EVERY,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_export_partial,
 };

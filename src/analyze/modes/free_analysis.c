@@ -33,7 +33,7 @@ typedef struct partial {
     size_t n_gaps;
 } partial;
 
-static void free_partial(void *p) {
+static void free_free_time_partial(void *p) {
     partial *part = p;
     if (part != NULL) {
         ps_arena_fini(&part->arena);
@@ -66,7 +66,7 @@ static void add_us(ps_buf *out, int64_t ns) {
                 digits);
 }
 
-static int64_t end_of(const teller *t, uint32_t slice) {
+static int64_t free_time_end_of(const teller *t, uint32_t slice) {
     return t->s->start_ns[slice] + t->s->dur_ns[slice];
 }
 
@@ -96,7 +96,7 @@ static void count_type(type_count *types, size_t *n, const char *name) {
     }
 }
 
-static uint32_t first_from(const ps_slices *s, int64_t start_ns) {
+static uint32_t free_time_first_from(const ps_slices *s, int64_t start_ns) {
     uint32_t low = 0;
     uint32_t high = s->n;
     while (low < high) {
@@ -116,17 +116,18 @@ static void tell_tasks(const teller *t, const ps_gap *g) {
     size_t n = 0;
     int64_t reach = g->start_ns;
     int64_t longest = 0;
-    for (uint32_t i = first_from(t->s, g->start_ns); i < t->s->n && t->s->start_ns[i] < g->end_ns;
-         i++) {
+    for (uint32_t i = free_time_first_from(t->s, g->start_ns);
+         i < t->s->n && t->s->start_ns[i] < g->end_ns; i++) {
         uint8_t kind = t->s->kind[i];
         bool is_task = kind == PS_SLICE_COPY || kind == PS_SLICE_TASK || kind == PS_SLICE_COMM_TASK;
-        if (!is_task || ps_work_device(&t->work, i) != g->device || end_of(t, i) > g->end_ns) {
+        if (!is_task || ps_work_device(&t->work, i) != g->device ||
+            free_time_end_of(t, i) > g->end_ns) {
             continue;
         }
         count_type(types, &n, ps_trace_text(t->links->trace, t->s->name[i]));
         int64_t pause = t->s->start_ns[i] - reach;
         longest = pause > longest ? pause : longest;
-        reach = end_of(t, i) > reach ? end_of(t, i) : reach;
+        reach = free_time_end_of(t, i) > reach ? free_time_end_of(t, i) : reach;
     }
     longest = g->end_ns - reach > longest ? g->end_ns - reach : longest;
     qsort(types, n, sizeof *types, by_count);
@@ -151,7 +152,7 @@ static void tell_framework(const teller *t, const ps_gap *g) {
         uint32_t call = t->links->call[g->next];
         uint32_t launch = call != PS_NONE ? call : t->links->op[g->next];
         ps_buf_add_str(t->out, "Idle host: the next task was launched after ");
-        add_us(t->out, end_of(t, launch) - g->start_ns);
+        add_us(t->out, free_time_end_of(t, launch) - g->start_ns);
     }
     ps_buf_add_str(t->out, " us");
 }
@@ -164,7 +165,7 @@ static void tell_launch(const teller *t, const ps_gap *g) {
     bool is_gpu = strncmp(name, "cu", 2) == 0 || strncmp(name, "hip", 3) == 0;
     const char *layer = is_gpu ? "driver" : "CANN";
     const char *what = is_gpu ? "launch" : "node@launch";
-    int64_t pause = t->s->start_ns[next] - end_of(t, prev);
+    int64_t pause = t->s->start_ns[next] - free_time_end_of(t, prev);
     int64_t call =
         t->s->dur_ns[prev] > t->s->dur_ns[next] ? t->s->dur_ns[prev] : t->s->dur_ns[next];
     if (pause >= call) {
@@ -179,7 +180,7 @@ static void tell_launch(const teller *t, const ps_gap *g) {
 static void tell_queued(const teller *t, const ps_gap *g) {
     uint32_t call = t->links->call[g->next];
     uint32_t launch = call != PS_NONE ? call : t->links->op[g->next];
-    int64_t before = g->start_ns - end_of(t, launch);
+    int64_t before = g->start_ns - free_time_end_of(t, launch);
     ps_buf_add_str(t->out, "Device waits for other work: the next task was launched ");
     add_us(t->out, before >= 0 ? before : g->first_ns);
     if (before >= 0) {
@@ -197,7 +198,7 @@ static void tell_blocking(const teller *t, const ps_gap *g) {
         return;
     }
     int64_t start = t->s->start_ns[g->blocking];
-    int64_t end = end_of(t, g->blocking);
+    int64_t end = free_time_end_of(t, g->blocking);
     int64_t inside =
         (end < g->end_ns ? end : g->end_ns) - (start > g->start_ns ? start : g->start_ns);
     ps_buf_addf(t->out, "; host inside %.80s for ",
@@ -206,7 +207,7 @@ static void tell_blocking(const teller *t, const ps_gap *g) {
     ps_buf_add_str(t->out, " us of them");
 }
 
-static void tell(const teller *t, const ps_gap *g) {
+static void tell_free_time(const teller *t, const ps_gap *g) {
     ps_buf_clear(t->out);
     switch (g->cause) {
     case PS_GAP_FRAMEWORK:
@@ -258,7 +259,7 @@ static ps_code tell_all(const ps_map_input *in, const ps_links *links, partial *
     bool ok = part->gaps != NULL;
     for (size_t i = 0; ok && i < part->dispatch.n_worst; i++) {
         const ps_gap *g = &part->dispatch.worst[i];
-        tell(&t, g);
+        tell_free_time(&t, g);
         told_gap *told = &part->gaps[part->n_gaps++];
         *told = (told_gap){
             .start_ns = origin + g->start_ns,
@@ -273,7 +274,7 @@ static ps_code tell_all(const ps_map_input *in, const ps_links *links, partial *
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
-static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
+static ps_code read_free_time_rank(const ps_map_input *in, partial *part, ps_err *err) {
     size_t top = in->opts->top_num > 0 ? (size_t)in->opts->top_num : DEFAULT_TOP;
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
     const ps_links *links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
@@ -288,15 +289,15 @@ static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
     return code == PS_OK ? tell_all(in, links, part, err) : code;
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_free_time(const ps_map_input *in, void **out, ps_err *err) {
     partial *part = ps_calloc(1, sizeof *part);
     if (part == NULL) {
         return ps_fail_nomem(err);
     }
     ps_arena_init(&part->arena);
-    ps_code code = read_rank(in, part, err);
+    ps_code code = read_free_time_rank(in, part, err);
     if (code != PS_OK) {
-        free_partial(part);
+        free_free_time_partial(part);
         return code;
     }
     *out = part;
@@ -316,7 +317,7 @@ static const ps_column GAP_COLUMNS[N_COLUMNS] = {
     {.name = "reason", .type = PS_COL_TEXT, .header = "Reason"}};
 
 /* Exact, and without digits after the point where there are none to show. */
-static bool set_time(ps_table *t, size_t column, int64_t ns) {
+static bool set_free_time(ps_table *t, size_t column, int64_t ns) {
     ps_buf text;
     ps_buf_init(&text, 0);
     add_us(&text, ns);
@@ -345,7 +346,7 @@ static bool put_gap(ps_table *t, int64_t rank, const told_gap *g) {
     ps_table_set_real(t, DURATION, (double)(g->end_ns - g->start_ns) / 1000);
     set_idle(t, FRAMEWORK_IDLE, g->framework_idle_ns);
     set_idle(t, CALL_IDLE, g->call_idle_ns);
-    return set_time(t, START, g->start_ns) && set_time(t, END, g->end_ns) &&
+    return set_free_time(t, START, g->start_ns) && set_free_time(t, END, g->end_ns) &&
            ps_table_set_text(t, REASON, g->reason);
 }
 
@@ -379,7 +380,7 @@ static const ps_column SUM_COLUMNS[N_SUMS] = {{.name = "rankId", .type = PS_COL_
                                               US_COLUMN("launchDelayMedian"),
                                               US_COLUMN("launchDelayP95")};
 
-static double percent(int64_t part, int64_t whole) {
+static double free_time_percent(int64_t part, int64_t whole) {
     return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
@@ -388,7 +389,7 @@ typedef struct free_sums {
     int64_t host_bound_ns, short_ns;
 } free_sums;
 
-static void put_sums(ps_table *t, const free_sums *sums) {
+static void put_free_time_sums(ps_table *t, const free_sums *sums) {
     ps_table_set_real(t, SUM_HOST_BOUND, (double)sums->host_bound_ns / 1000);
     ps_table_set_real(t, SUM_SMALL, (double)sums->short_ns / 1000);
 }
@@ -404,17 +405,18 @@ static free_sums sums_of(const ps_dispatch_step *s) {
     return sums;
 }
 
-static void put_shares(ps_table *t, int64_t busy_ns, int64_t free_ns, int64_t preparing_ns,
-                       int64_t step_ns) {
+static void put_free_time_shares(ps_table *t, int64_t busy_ns, int64_t free_ns,
+                                 int64_t preparing_ns, int64_t step_ns) {
     ps_table_set_real(t, SUM_BUSY, (double)busy_ns / 1000);
     ps_table_set_real(t, SUM_FREE, (double)free_ns / 1000);
     ps_table_set_real(t, SUM_PREPARING, (double)preparing_ns / 1000);
-    ps_table_set_real(t, SUM_FREE_SHARE, percent(free_ns, ps_i64_plus(busy_ns, free_ns)));
-    ps_table_set_real(t, SUM_IDLE_SHARE, percent(ps_i64_plus(free_ns, preparing_ns), step_ns));
+    ps_table_set_real(t, SUM_FREE_SHARE, free_time_percent(free_ns, ps_i64_plus(busy_ns, free_ns)));
+    ps_table_set_real(t, SUM_IDLE_SHARE,
+                      free_time_percent(ps_i64_plus(free_ns, preparing_ns), step_ns));
 }
 
 /* A row for each step, and one without a step for all of the rank, which has the launch delays. */
-static bool put_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
+static bool put_free_time_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
     int64_t busy = 0;
     int64_t idle = 0;
     int64_t preparing = 0;
@@ -435,16 +437,16 @@ static bool put_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
             }
             ps_table_set_int(t, SUM_RANK, rank);
             ps_table_set_int(t, SUM_STEP, s->step);
-            put_shares(t, s->busy_ns, s->free_ns, s->preparing_ns, s->step_ns);
-            put_sums(t, &sums);
+            put_free_time_shares(t, s->busy_ns, s->free_ns, s->preparing_ns, s->step_ns);
+            put_free_time_sums(t, &sums);
         }
     }
     if (!ps_table_add_row(t)) {
         return false;
     }
     ps_table_set_int(t, SUM_RANK, rank);
-    put_shares(t, busy, idle, preparing, whole);
-    put_sums(t, &all);
+    put_free_time_shares(t, busy, idle, preparing, whole);
+    put_free_time_sums(t, &all);
     if (d->after_call.n > 0) {
         ps_table_set_real(t, SUM_DELAY_MEDIAN, d->after_call.median_ns / 1000);
         ps_table_set_real(t, SUM_DELAY_P95, d->after_call.p95_ns / 1000);
@@ -482,14 +484,15 @@ static bool put_histogram(ps_table *t, int64_t rank, const ps_dispatch *d) {
     return true;
 }
 
-static ps_code add(const ps_reduce_input *in, ps_table *t, const char *file, ps_err *err) {
+static ps_code add_free_time(const ps_reduce_input *in, ps_table *t, const char *file,
+                             ps_err *err) {
     t->to = PS_TO_ALL;
     t->file = file;
     t->names_fixed = true;
     return ps_result_add(in->result, t, err);
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_free_time(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_table *gaps = ps_table_new("FreeAnalysis", "longest gaps", GAP_COLUMNS, N_COLUMNS);
     ps_table *sums = ps_table_new("FreeSummary", "free time", SUM_COLUMNS, N_SUMS);
@@ -502,17 +505,17 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
         for (size_t i = 0; ok && part != NULL && i < part->n_gaps; i++) {
             ok = put_gap(gaps, rank, &part->gaps[i]);
         }
-        ok = ok && (part == NULL || (put_summary(sums, rank, &part->dispatch) &&
+        ok = ok && (part == NULL || (put_free_time_summary(sums, rank, &part->dispatch) &&
                                      put_histogram(sizes, rank, &part->dispatch)));
     }
-    ps_code code = ok ? add(in, gaps, "free_analysis", err) : ps_fail_nomem(err);
+    ps_code code = ok ? add_free_time(in, gaps, "free_analysis", err) : ps_fail_nomem(err);
     gaps = ok ? NULL : gaps;
     if (code == PS_OK) {
-        code = add(in, sums, "free_summary", err);
+        code = add_free_time(in, sums, "free_summary", err);
         sums = NULL;
     }
     if (code == PS_OK) {
-        code = add(in, sizes, "free_gaps", err);
+        code = add_free_time(in, sizes, "free_gaps", err);
         sizes = NULL;
     }
     ps_table_free(gaps);
@@ -523,8 +526,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS,
-     .map = map,
-     .reduce = reduce}};
+     .map = map_free_time,
+     .reduce = reduce_free_time}};
 
 const ps_analysis ps_analysis_free_analysis = {
     .name = "free_analysis",
@@ -533,5 +536,5 @@ const ps_analysis ps_analysis_free_analysis = {
     .sets = PS_IN_EVERY,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_free_time_partial,
 };

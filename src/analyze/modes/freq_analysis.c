@@ -34,7 +34,7 @@ typedef struct partial {
     int64_t nominal_mhz; /* stated, 0: not */
 } partial;
 
-static void free_partial(void *p) {
+static void free_frequency_partial(void *p) {
     partial *part = p;
     if (part != NULL) {
         ps_free(part->spans);
@@ -52,7 +52,7 @@ static bool is_core_clock(const ps_trace *t, const ps_track *track) {
 }
 
 /* `rows`: frequency of the core -> its row. */
-static bool add_value(partial *part, ps_idmap *rows, span value) {
+static bool add_frequency_value(partial *part, ps_idmap *rows, span value) {
     uint32_t row = ps_idmap_get(rows, (uint64_t)value.mhz);
     if (row != PS_IDMAP_NONE) {
         part->spans[row].time_ns = ps_i64_plus(part->spans[row].time_ns, value.time_ns);
@@ -95,13 +95,13 @@ static bool take_track(partial *part, const ps_trace *t, const ps_track *track, 
         }
         value.mhz = (int64_t)mhz;
         value.time_ns = to > from ? to - from : 0;
-        ok = add_value(part, &rows, value);
+        ok = add_frequency_value(part, &rows, value);
     }
     ps_idmap_fini(&rows);
     return ok;
 }
 
-static const ps_step *find_step(const ps_trace *t, int64_t id) {
+static const ps_step *find_frequency_step(const ps_trace *t, int64_t id) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(t, &n);
     for (size_t i = 0; id >= 0 && i < n; i++) {
@@ -130,7 +130,7 @@ static bool take_tracks(partial *part, const ps_trace *t, const ps_step *step, p
     return ok;
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_frequency(const ps_map_input *in, void **out, ps_err *err) {
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
     if (code != PS_OK) {
         return code;
@@ -145,7 +145,8 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
         part->nominal_mhz = 0;
     }
     if (!ps_strpool_init(&part->strings) ||
-        !take_tracks(part, in->trace, find_step(in->trace, in->opts->step_id), in->diag)) {
+        !take_tracks(part, in->trace, find_frequency_step(in->trace, in->opts->step_id),
+                     in->diag)) {
         code = ps_fail_nomem(err);
     } else if (part->n == 0) {
         code = ps_fail(err, PS_NOTHING,
@@ -154,7 +155,7 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
                        in->opts->step_id >= 0 ? " in this step" : "");
     }
     if (code != PS_OK) {
-        free_partial(part);
+        free_frequency_partial(part);
         return code;
     }
     *out = part;
@@ -243,7 +244,7 @@ static bool is_idle(int64_t mhz, int64_t nominal) {
 static const ps_column RANKS[] = {{.name = "rankId", .type = PS_COL_INT},
                                   {.name = "aicoreFrequency", .type = PS_COL_TEXT}};
 
-static bool put_rank(ps_table *t, int64_t rank, const int64_t *list, size_t n) {
+static bool put_frequency_rank(ps_table *t, int64_t rank, const int64_t *list, size_t n) {
     ps_buf text;
     ps_buf_init(&text, 0);
     for (size_t i = 0; i < n; i++) {
@@ -270,9 +271,9 @@ static bool put_ranks(const ps_reduce_input *in, int64_t of_run, ps_table *free_
         if (list == NULL) {
             ok = part == NULL;
         } else if (n == 2 && list[1] == nominal && is_idle(list[0], nominal)) {
-            ok = put_rank(free_ranks, in->ranks[r].rank, list, n);
+            ok = put_frequency_rank(free_ranks, in->ranks[r].rank, list, n);
         } else if (n > 1 || list[0] != nominal) {
-            ok = put_rank(abnormal, in->ranks[r].rank, list, n);
+            ok = put_frequency_rank(abnormal, in->ranks[r].rank, list, n);
         }
         ps_free(list);
     }
@@ -295,8 +296,8 @@ static const ps_column SHARES[] = {
 };
 
 /* Spans [first, end) of one core. A core with one value ran at it all the time. */
-static bool put_share(ps_table *t, const partial *part, size_t first, size_t end, int64_t rank,
-                      int64_t nominal) {
+static bool put_frequency_share(ps_table *t, const partial *part, size_t first, size_t end,
+                                int64_t rank, int64_t nominal) {
     const span *s = &part->spans[first];
     double total = 0;
     double mean = 0;
@@ -338,7 +339,7 @@ static bool put_share(ps_table *t, const partial *part, size_t first, size_t end
     return true;
 }
 
-static bool put_shares(const ps_reduce_input *in, int64_t of_run, ps_table *t) {
+static bool put_frequency_shares(const ps_reduce_input *in, int64_t of_run, ps_table *t) {
     bool ok = true;
     for (size_t r = 0; ok && r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
@@ -348,22 +349,22 @@ static bool put_shares(const ps_reduce_input *in, int64_t of_run, ps_table *t) {
                    ps_str_eq(part->spans[end].series, part->spans[i].series)) {
                 end++;
             }
-            ok = put_share(t, part, i, end, in->ranks[r].rank, nominal_of(part, of_run));
+            ok = put_frequency_share(t, part, i, end, in->ranks[r].rank, nominal_of(part, of_run));
             i = end;
         }
     }
     return ok;
 }
 
-static ps_code add(const ps_reduce_input *in, ps_table *t, const char *file, uint32_t to,
-                   ps_err *err) {
+static ps_code add_frequency(const ps_reduce_input *in, ps_table *t, const char *file, uint32_t to,
+                             ps_err *err) {
     t->names_fixed = true;
     t->to = to;
     t->file = file;
     return ps_result_add(in->result, t, err);
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_frequency(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_table *tables[] = {
         ps_table_new("FreeFrequencyRanks", "ranks that clocked down while idle", RANKS, 2),
@@ -374,13 +375,13 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     int64_t of_run = 0;
     bool ok = tables[0] != NULL && tables[1] != NULL && tables[2] != NULL &&
               find_nominal(in, &of_run) && put_ranks(in, of_run, tables[0], tables[1]) &&
-              put_shares(in, of_run, tables[2]);
+              put_frequency_shares(in, of_run, tables[2]);
     ps_code code = ok ? PS_OK : ps_fail_nomem(err);
     static const char *const FILES[] = {"free_frequency_ranks", "abnormal_frequency_ranks",
                                         "frequency_share"};
     for (size_t i = 0; i < 3; i++) {
         if (code == PS_OK) {
-            code = add(in, tables[i], FILES[i], PS_TO_ALL, err);
+            code = add_frequency(in, tables[i], FILES[i], PS_TO_ALL, err);
         } else {
             ps_table_free(tables[i]);
         }
@@ -388,8 +389,9 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     return code;
 }
 
-static const ps_round ROUNDS[] = {
-    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_COUNTERS, .map = map, .reduce = reduce}};
+static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_COUNTERS,
+                                   .map = map_frequency,
+                                   .reduce = reduce_frequency}};
 
 const ps_analysis ps_analysis_freq_analysis = {
     .name = "freq_analysis",
@@ -398,5 +400,5 @@ const ps_analysis ps_analysis_freq_analysis = {
     .sets = PS_IN_EVERY,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_frequency_partial,
 };

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/derived/comm_part.h"
 #include "analyze/core/give.h"
+#include "analyze/derived/comm_part.h"
 #include "analyze/stats/stats.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -30,7 +30,7 @@ typedef struct row {
 
 /* --- gathering ------------------------------------------------------------------------------------------------ */
 
-static bool gather_rank(gathering *g, const ps_comm_list *list, uint32_t rank) {
+static bool gather_hccl_rank(gathering *g, const ps_comm_list *list, uint32_t rank) {
     for (size_t i = 0; i < list->n; i++) {
         const ps_comm_op *op = &list->ops[i];
         const char *type = ps_comm_text(list, op->type);
@@ -47,7 +47,7 @@ static bool gather_rank(gathering *g, const ps_comm_list *list, uint32_t rank) {
     return true;
 }
 
-static bool gather(gathering *g, const ps_reduce_input *in) {
+static bool gather_hccl(gathering *g, const ps_reduce_input *in) {
     size_t n = 0;
     for (size_t r = 0; r < in->n_ranks; r++) {
         const ps_comm_part *part = in->partials[r];
@@ -60,7 +60,7 @@ static bool gather(gathering *g, const ps_reduce_input *in) {
         ps_strpool_init(&g->texts) && g->by_type != NULL && g->by_name != NULL && g->values != NULL;
     for (uint32_t r = 0; ok && r < in->n_ranks; r++) {
         const ps_comm_part *part = in->partials[r];
-        ok = part == NULL || gather_rank(g, &part->list, r);
+        ok = part == NULL || gather_hccl_rank(g, &part->list, r);
     }
     return ok;
 }
@@ -75,7 +75,7 @@ static void gathering_fini(gathering *g) {
 /* --- rows ----------------------------------------------------------------------------------------------------- */
 
 /* By text and rank, shortest first. */
-static int compare_samples(const void *a, const void *b) {
+static int compare_hccl_samples(const void *a, const void *b) {
     const sample *x = a;
     const sample *y = b;
     if (x->what != y->what) {
@@ -88,7 +88,7 @@ static int compare_samples(const void *a, const void *b) {
 }
 
 /* The lowest ranks of the extremes. */
-static row measure(gathering *g, const ps_reduce_input *in, const sample *s, size_t n) {
+static row measure_hccl(gathering *g, const ps_reduce_input *in, const sample *s, size_t n) {
     const sample *least = s;
     const sample *most = s;
     for (size_t i = 0; i < n; i++) {
@@ -104,8 +104,8 @@ static row measure(gathering *g, const ps_reduce_input *in, const sample *s, siz
 }
 
 /* Rows of samples that are sorted, one for each text, or text and rank. NULL when memory is out. */
-static row *measure_all(gathering *g, const ps_reduce_input *in, const sample *s, bool by_rank,
-                        size_t *n_rows) {
+static row *measure_all_hccl(gathering *g, const ps_reduce_input *in, const sample *s, bool by_rank,
+                             size_t *n_rows) {
     row *rows = ps_calloc(g->n + 1, sizeof *rows);
     *n_rows = 0;
     for (size_t i = 0; rows != NULL && i < g->n;) {
@@ -113,7 +113,7 @@ static row *measure_all(gathering *g, const ps_reduce_input *in, const sample *s
         while (k < g->n && s[k].what == s[i].what && (!by_rank || s[k].rank == s[i].rank)) {
             k++;
         }
-        rows[(*n_rows)++] = measure(g, in, s + i, k - i);
+        rows[(*n_rows)++] = measure_hccl(g, in, s + i, k - i);
         i = k;
     }
     return rows;
@@ -177,7 +177,7 @@ static const table_spec TABLES[] = {
 
 #define DEFAULT_TOP 15
 
-static bool put_row(ps_table *t, const table_spec *spec, const row *r) {
+static bool put_hccl_row(ps_table *t, const table_spec *spec, const row *r) {
     if (!ps_table_add_row(t) || !ps_table_set_text(t, 0, r->text)) {
         return false;
     }
@@ -191,10 +191,10 @@ static bool put_row(ps_table *t, const table_spec *spec, const row *r) {
     return true;
 }
 
-static ps_code add_table(gathering *g, const ps_reduce_input *in, const table_spec *spec,
-                         ps_err *err) {
+static ps_code add_hccl_table(gathering *g, const ps_reduce_input *in, const table_spec *spec,
+                              ps_err *err) {
     size_t n = 0;
-    row *rows = measure_all(g, in, spec->by_name ? g->by_name : g->by_type, spec->by_rank, &n);
+    row *rows = measure_all_hccl(g, in, spec->by_name ? g->by_name : g->by_type, spec->by_rank, &n);
     ps_table *t = ps_table_new(spec->name, spec->title, spec->columns, spec->n_columns);
     bool ok = rows != NULL && t != NULL;
     if (ok && n > 1) {
@@ -204,7 +204,7 @@ static ps_code add_table(gathering *g, const ps_reduce_input *in, const table_sp
                    : in->opts->top_num > 0 ? (size_t)in->opts->top_num
                                            : DEFAULT_TOP;
     for (size_t i = 0; ok && i < n && i < limit; i++) {
-        ok = put_row(t, spec, &rows[i]);
+        ok = put_hccl_row(t, spec, &rows[i]);
     }
     ps_free(rows);
     return ps_give(in->result, t, ok, spec->file,
@@ -299,7 +299,7 @@ static ps_code add_groups(const ps_reduce_input *in, ps_err *err) {
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_hccl(const ps_map_input *in, void **out, ps_err *err) {
     ps_comm_part *part = NULL;
     ps_code code = ps_comm_part_read(in, 0, &part, err);
     if (code != PS_OK) {
@@ -310,22 +310,23 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     return PS_OK;
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_hccl(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     gathering g;
-    ps_code code = gather(&g, in) ? PS_OK : ps_fail_nomem(err);
+    ps_code code = gather_hccl(&g, in) ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK && g.n > 1) {
-        qsort(g.by_type, g.n, sizeof *g.by_type, compare_samples);
-        qsort(g.by_name, g.n, sizeof *g.by_name, compare_samples);
+        qsort(g.by_type, g.n, sizeof *g.by_type, compare_hccl_samples);
+        qsort(g.by_name, g.n, sizeof *g.by_name, compare_hccl_samples);
     }
     for (size_t i = 0; code == PS_OK && i < sizeof TABLES / sizeof *TABLES; i++) {
-        code = add_table(&g, in, &TABLES[i], err);
+        code = add_hccl_table(&g, in, &TABLES[i], err);
     }
     gathering_fini(&g);
     return code == PS_OK ? add_groups(in, err) : code;
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_COMM_PART_NEEDS, .map = map, .reduce = reduce}};
+static const ps_round ROUNDS[] = {
+    {.needs = PS_COMM_PART_NEEDS, .map = map_hccl, .reduce = reduce_hccl}};
 
 const ps_analysis ps_analysis_hccl_sum = {
     .name = "hccl_sum",

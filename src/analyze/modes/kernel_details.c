@@ -131,7 +131,7 @@ static uint64_t size_of(int64_t number) {
     return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
 }
 
-static char *put_number(char *at, int64_t number) {
+static char *put_detail_number(char *at, int64_t number) {
     if (number < 0) {
         *at++ = '-';
     }
@@ -168,12 +168,13 @@ static void make_whole_row(const details *d, size_t i, ps_value *cells, char roo
     cells[K_DURATION].u.r = (double)r->dur_ns / 1000;
     cells[K_WAIT].u.r = wait_ns > 0 ? (double)wait_ns / 1000 : 0;
     if (r->task != NO_TASK) {
-        (void)put_number(end + 1, r->task);
+        (void)put_detail_number(end + 1, r->task);
         cells[K_TASK].u.text = end + 1;
     }
 }
 
-static void make_row(const void *context, size_t i, ps_value *cells, char room[PS_ROW_ROOM]) {
+static void make_detail_row(const void *context, size_t i, ps_value *cells,
+                            char room[PS_ROW_ROOM]) {
     make_whole_row(context, i, cells, room);
 }
 
@@ -222,7 +223,7 @@ typedef struct lister {
     int64_t step;
 } lister;
 
-static void set_text(look_key *k, size_t column, ps_str text) {
+static void set_detail_text(look_key *k, size_t column, ps_str text) {
     k->value[column] = text.id;
     k->kind[column] = CELL_TEXT;
 }
@@ -233,7 +234,7 @@ static void set_number(look_key *k, size_t column, int64_t number) {
 }
 
 /* A text in the arena, once however often it is used. NULL when memory is out. */
-static const char *copy_text(lister *l, ps_str text) {
+static const char *copy_detail_text(lister *l, ps_str text) {
     uint32_t at = ps_idmap_get(&l->copied, text.id);
     if (at != PS_IDMAP_NONE) {
         return l->copies[at];
@@ -249,14 +250,14 @@ static const char *copy_text(lister *l, ps_str text) {
     return copy;
 }
 
-static const char *text_of(lister *l, const look_key *k, size_t column) {
+static const char *detail_text_of(lister *l, const look_key *k, size_t column) {
     char text[32];
     switch (k->kind[column]) {
     case CELL_TEXT:
-        return copy_text(l, (ps_str){(uint32_t)k->value[column]});
+        return copy_detail_text(l, (ps_str){(uint32_t)k->value[column]});
     case CELL_NUMBER:
         return ps_arena_strndup(&l->d->arena, text,
-                                (size_t)(put_number(text, k->value[column]) - text));
+                                (size_t)(put_detail_number(text, k->value[column]) - text));
     case CELL_COMMUNICATION:
         return COMMUNICATION;
     default:
@@ -275,7 +276,7 @@ static bool add_look(lister *l, const look_key *k, uint64_t hash) {
     *new = (look){0};
     for (size_t c = 0; c < N_KERNEL_COLUMNS; c++) {
         if (KERNELS[c].type == PS_COL_TEXT && c != K_START) {
-            new->text[c] = text_of(l, k, c);
+            new->text[c] = detail_text_of(l, k, c);
             if (new->text[c] == NULL) {
                 return false;
             }
@@ -300,7 +301,7 @@ static bool find_look(lister *l, const look_key *k, uint32_t *out) {
     }
 }
 
-static void read_args(const lister *l, uint32_t slice, look_key *k) {
+static void read_detail_args(const lister *l, uint32_t slice, look_key *k) {
     ps_arg fields[PS_N_KERNEL_FIELDS];
     ps_kernel_read(&l->wanted, slice, fields);
     for (size_t f = 0; f < PS_N_KERNEL_FIELDS; f++) {
@@ -310,7 +311,7 @@ static void read_args(const lister *l, uint32_t slice, look_key *k) {
         if (fields[f].type == PS_ARG_INT) {
             set_number(k, COLUMN_OF[f], fields[f].u.i);
         } else {
-            set_text(k, COLUMN_OF[f], fields[f].u.s);
+            set_detail_text(k, COLUMN_OF[f], fields[f].u.s);
         }
     }
 }
@@ -325,7 +326,7 @@ static bool read_missing_type(lister *l, uint32_t slice, look_key *k) {
     }
     uint32_t op = l->links->op[slice];
     if (op != PS_NONE) {
-        set_text(k, K_TYPE, l->s->name[op]);
+        set_detail_text(k, K_TYPE, l->s->name[op]);
     }
     return true;
 }
@@ -339,7 +340,7 @@ static void read_operator(const lister *l, uint32_t slice, look_key *k) {
             bool is_text =
                 arg.type == PS_ARG_STR || arg.type == PS_ARG_NUMBER || arg.type == PS_ARG_JSON;
             if (is_text) {
-                set_text(k, K_TYPE, arg.u.s);
+                set_detail_text(k, K_TYPE, arg.u.s);
             }
             return;
         }
@@ -348,7 +349,7 @@ static void read_operator(const lister *l, uint32_t slice, look_key *k) {
 
 static bool read_look(lister *l, uint32_t slice, bool is_kernel, look_key *k) {
     const ps_track *track = &l->tracks[l->s->track[slice]];
-    set_text(k, K_NAME, l->s->name[slice]);
+    set_detail_text(k, K_NAME, l->s->name[slice]);
     if (track->device >= 0) {
         set_number(k, K_DEVICE, track->device);
     }
@@ -360,13 +361,13 @@ static bool read_look(lister *l, uint32_t slice, bool is_kernel, look_key *k) {
         return true;
     }
     if (!ps_str_is_none(l->s->category[slice])) {
-        set_text(k, K_TASK_TYPE, l->s->category[slice]);
+        set_detail_text(k, K_TASK_TYPE, l->s->category[slice]);
     }
-    read_args(l, slice, k);
+    read_detail_args(l, slice, k);
     return read_missing_type(l, slice, k);
 }
 
-static bool add_row(lister *l, uint32_t slice, bool is_kernel) {
+static bool add_detail_row(lister *l, uint32_t slice, bool is_kernel) {
     details *d = l->d;
     if (!ps_grow(&d->rows, &d->cap, d->n + 1, MAX_ROWS, sizeof *d->rows)) {
         return false;
@@ -398,7 +399,7 @@ static bool list_all(lister *l) {
         bool is_kernel = l->s->kind[i] == PS_SLICE_KERNEL;
         if ((is_kernel || l->s->kind[i] == communication) &&
             (l->step < 0 || ps_links_step(l->links, i) == l->step)) {
-            ok = add_row(l, i, is_kernel);
+            ok = add_detail_row(l, i, is_kernel);
         }
     }
     return ok;
@@ -440,6 +441,6 @@ ps_code ps_kernel_details_list(const ps_map_input *in, ps_table **out, ps_err *e
     *out = ps_table_new_made(
         "kernel_details", "kernels and communication operators", state ? KERNELS : STATELESS,
         state ? N_KERNEL_COLUMNS : N_KERNEL_COLUMNS - 1, d->n,
-        (ps_row_maker){state ? make_row : make_stateless_row, d, free_details});
+        (ps_row_maker){state ? make_detail_row : make_stateless_row, d, free_details});
     return *out != NULL ? PS_OK : ps_fail_nomem(err);
 }

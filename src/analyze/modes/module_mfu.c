@@ -15,7 +15,7 @@
 /* --- texts ------------------------------------------------------------------------------------------------------ */
 
 /* Per cent with two decimals at most and one at least, as Python prints round(100 * x, 2). */
-static void add_percent(ps_buf *out, double share) {
+static void add_module_mfu_percent(ps_buf *out, double share) {
     char text[400];
     int n = snprintf(text, sizeof text, "%.2f", 100 * share);
     if (n > 1 && text[n - 1] == '0') {
@@ -24,7 +24,7 @@ static void add_percent(ps_buf *out, double share) {
     ps_buf_addf(out, "%s%%", text);
 }
 
-static ps_str keep(ps_module_mfu *m, const char *text) {
+static ps_str keep_module_mfu(ps_module_mfu *m, const char *text) {
     return ps_strpool_add(&m->texts, text, strlen(text));
 }
 
@@ -33,7 +33,7 @@ static ps_str parent_of(ps_module_mfu *m, const ps_module_tree *tree, uint32_t n
     if (tree->nodes[node].parent != PS_NONE) {
         ps_module_path(tree, tree->nodes[node].parent, path, sizeof path);
     }
-    return keep(m, path);
+    return keep_module_mfu(m, path);
 }
 
 /* "[Recompute]Layer_1": the number where a module ran different operators. */
@@ -45,7 +45,7 @@ static ps_str module_of(ps_module_mfu *m, const ps_module_tree *tree, const ps_m
     if (rows->n_variants[(size_t)PS_N_MODULE_PASSES * r->node + r->pass] > 1) {
         ps_buf_addf(scratch, "_%u", r->variant);
     }
-    return ps_buf_ok(scratch) ? keep(m, ps_buf_str(scratch)) : PS_STR_NONE;
+    return ps_buf_ok(scratch) ? keep_module_mfu(m, ps_buf_str(scratch)) : PS_STR_NONE;
 }
 
 static ps_str kernels_of(ps_module_mfu *m, const ps_module_rows *rows, const ps_module_row *r,
@@ -56,7 +56,7 @@ static ps_str kernels_of(ps_module_mfu *m, const ps_module_rows *rows, const ps_
         ps_buf_add_str(scratch,
                        ps_strpool_get(&rows->strings, rows->kernels[r->first_kernel + k].name));
     }
-    return ps_buf_ok(scratch) ? keep(m, ps_buf_str(scratch)) : PS_STR_NONE;
+    return ps_buf_ok(scratch) ? keep_module_mfu(m, ps_buf_str(scratch)) : PS_STR_NONE;
 }
 
 /* Of each kernel the mean over the calls; those without a value are left out. */
@@ -67,24 +67,25 @@ static ps_str shares_of(ps_module_mfu *m, const ps_module_rows *rows, const ps_m
         const ps_module_kernel *kernel = &rows->kernels[r->first_kernel + k];
         if (kernel->n_mfu > 0) {
             ps_buf_add_str(scratch, scratch->len > 0 ? "," : "");
-            add_percent(scratch, kernel->mfu / kernel->n_mfu);
+            add_module_mfu_percent(scratch, kernel->mfu / kernel->n_mfu);
             m->any_mfu = true;
         }
     }
-    return ps_buf_ok(scratch) ? keep(m, ps_buf_str(scratch)) : PS_STR_NONE;
+    return ps_buf_ok(scratch) ? keep_module_mfu(m, ps_buf_str(scratch)) : PS_STR_NONE;
 }
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
-static bool take_row(ps_module_mfu *m, const ps_module_tree *tree, const ps_module_rows *rows,
-                     const ps_module_row *r, ps_buf *scratch) {
+static bool take_module_mfu_row(ps_module_mfu *m, const ps_module_tree *tree,
+                                const ps_module_rows *rows, const ps_module_row *r,
+                                ps_buf *scratch) {
     if (!ps_grow(&m->rows, &m->cap, m->n + 1, MAX_ROWS, sizeof *m->rows)) {
         return false;
     }
     ps_module_mfu_row *row = &m->rows[m->n++];
     *row = (ps_module_mfu_row){.parent = parent_of(m, tree, r->node),
                                .module = module_of(m, tree, rows, r, scratch),
-                               .op = keep(m, ps_strpool_get(&rows->strings, r->op)),
+                               .op = keep_module_mfu(m, ps_strpool_get(&rows->strings, r->op)),
                                .kernels = kernels_of(m, rows, r, scratch),
                                .mfu = shares_of(m, rows, r, scratch),
                                .total_ns = r->total_ns,
@@ -93,8 +94,8 @@ static bool take_row(ps_module_mfu *m, const ps_module_tree *tree, const ps_modu
            !ps_str_is_none(row->op) && !ps_str_is_none(row->kernels) && !ps_str_is_none(row->mfu);
 }
 
-static ps_code collect(const ps_module_tree *tree, const ps_mfu *mfu, int64_t step,
-                       ps_module_mfu *out, ps_err *err) {
+static ps_code collect_module_mfu(const ps_module_tree *tree, const ps_mfu *mfu, int64_t step,
+                                  ps_module_mfu *out, ps_err *err) {
     ps_module_rows rows = {0};
     ps_buf scratch;
     ps_buf_init(&scratch, 0);
@@ -109,7 +110,9 @@ static ps_code collect(const ps_module_tree *tree, const ps_mfu *mfu, int64_t st
     if (code == PS_OK) {
         code = ps_module_rows_collect(tree, wanted, mfu, &rows, err);
         for (size_t i = 0; code == PS_OK && i < rows.n; i++) {
-            code = take_row(out, tree, &rows, &rows.rows[i], &scratch) ? PS_OK : ps_fail_nomem(err);
+            code = take_module_mfu_row(out, tree, &rows, &rows.rows[i], &scratch)
+                       ? PS_OK
+                       : ps_fail_nomem(err);
         }
         ps_module_rows_fini(&rows);
     }
@@ -128,7 +131,7 @@ ps_code ps_module_mfu_collect(const ps_map_input *in, ps_module_mfu *out, ps_err
     ps_err none = PS_ERR_INIT;
     ps_code code = mfu != NULL ? ps_derived_modules(in->derived, false, &tree, &none) : PS_NOMEM;
     if (code == PS_OK) {
-        return collect(tree, mfu, in->opts->step_id, out, err);
+        return collect_module_mfu(tree, mfu, in->opts->step_id, out, err);
     }
     return code == PS_NOTHING ? PS_OK : ps_fail_nomem(err);
 }

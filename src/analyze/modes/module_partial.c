@@ -32,20 +32,21 @@ typedef struct making {
              sizeof *(m)->out->list) &&                                                            \
      ((m)->out->list[(m)->out->n_##list++] = (__VA_ARGS__), true))
 
-static const char *keep(making *m, const char *text, size_t n) {
+static const char *keep_module_row(making *m, const char *text, size_t n) {
     return ps_arena_strndup(&m->out->arena, text, n);
 }
 
 /* What is in m->text; NULL when memory is out. */
-static const char *keep_text(making *m) {
-    const char *text = ps_buf_ok(&m->text) ? keep(m, ps_buf_str(&m->text), m->text.len) : NULL;
+static const char *keep_module_row_text(making *m) {
+    const char *text =
+        ps_buf_ok(&m->text) ? keep_module_row(m, ps_buf_str(&m->text), m->text.len) : NULL;
     ps_buf_clear(&m->text);
     return text;
 }
 
 /* --- names of modules ------------------------------------------------------------------------------------------- */
 
-static bool matches(const making *m, const char *path, const char *name) {
+static bool module_row_matches(const making *m, const char *path, const char *name) {
     const char *glob = m->f->opts->module_glob;
     return glob == NULL || glob[0] == '\0' || fnmatch(glob, path, 0) == 0 ||
            fnmatch(glob, name, 0) == 0;
@@ -62,9 +63,9 @@ static bool name_nodes(making *m) {
         const ps_module_node *node = &t->nodes[n];
         ps_module_path(t, (uint32_t)n, path, sizeof path);
         const char *name = ps_strpool_get(&t->names, node->name);
-        m->names[n] = keep(m, name, strlen(name));
-        m->paths[n] = keep(m, path, strlen(path));
-        m->shown[n] = matches(m, path, name) &&
+        m->names[n] = keep_module_row(m, name, strlen(name));
+        m->paths[n] = keep_module_row(m, path, strlen(path));
+        m->shown[n] = module_row_matches(m, path, name) &&
                       (m->f->opts->module_depth <= 0 || node->depth <= m->f->opts->module_depth);
         ok = m->names[n] != NULL && m->paths[n] != NULL;
     }
@@ -90,13 +91,13 @@ static const char *title_of(making *m, const ps_module_row *row) {
     if (variants) {
         ps_buf_addf(&m->text, "_%u", row->variant);
     }
-    return keep_text(m);
+    return keep_module_row_text(m);
 }
 
 /* --- ModuleStatistic and ModuleOp ------------------------------------------------------------------------------- */
 
 /* "30.25%": two decimals at most, one at least. */
-static void add_percent(ps_buf *out, double share) {
+static void add_module_row_percent(ps_buf *out, double share) {
     char text[64];
     int n = snprintf(text, sizeof text, "%.2f", 100 * share);
     if (n > 1 && text[n - 1] == '0') {
@@ -115,7 +116,7 @@ static const char *kernel_list(making *m, const ps_module_row *row) {
         }
         ps_buf_add_str(&m->text, ps_strpool_get(&m->f->rows->strings, kernel->name));
     }
-    return keep_text(m);
+    return keep_module_row_text(m);
 }
 
 /* Shares of the peak by kernel; unknown ones are left out, or are a dash. */
@@ -133,12 +134,12 @@ static const char *mfu_list(making *m, const ps_module_row *row, bool with_unkno
         ps_buf_add_str(&m->text, first ? "" : ",");
         first = false;
         if (kernel->n_mfu > 0) {
-            add_percent(&m->text, kernel->mfu / kernel->n_mfu);
+            add_module_row_percent(&m->text, kernel->mfu / kernel->n_mfu);
         } else {
             ps_buf_add_str(&m->text, "-");
         }
     }
-    return keep_text(m);
+    return keep_module_row_text(m);
 }
 
 static const char *flops_from(const making *m, const ps_module_row *row) {
@@ -163,9 +164,9 @@ static bool add_rows(making *m) {
         const char *enclosing = ps_strpool_get(&rows->strings, row->enclosing);
         ps_module_out_row out = {.path = path_around(m, row->node),
                                  .module = title_of(m, row),
-                                 .op = keep(m, op, strlen(op)),
+                                 .op = keep_module_row(m, op, strlen(op)),
                                  .kernels = kernel_list(m, row),
-                                 .enclosing = keep(m, enclosing, strlen(enclosing)),
+                                 .enclosing = keep_module_row(m, enclosing, strlen(enclosing)),
                                  .mfu = mfu_list(m, row, false),
                                  .kernel_mfu = mfu_list(m, row, true),
                                  .flops_from = flops_from(m, row),
@@ -182,7 +183,7 @@ static bool add_rows(making *m) {
 
 /* --- ModuleTree ------------------------------------------------------------------------------------------------- */
 
-static int64_t step_of(const making *m, const ps_module_call *call, bool *has) {
+static int64_t module_row_step_of(const making *m, const ps_module_call *call, bool *has) {
     int64_t step = ps_step_of(&m->tree->links->steps, call->start_ns, call->start_ns);
     *has = m->tree->links->steps.n > 0 && step != PS_STEP_OUTSIDE;
     return *has ? step : 0;
@@ -266,7 +267,7 @@ static bool add_nodes(making *m) {
                                                ? (double)sum->busy_ns / (double)steps_ns
                                                : -1};
         if (sum->slowest != PS_NONE) {
-            out.slowest_step = step_of(m, &t->calls[sum->slowest], &out.has_step);
+            out.slowest_step = module_row_step_of(m, &t->calls[sum->slowest], &out.has_step);
         }
         ok = ADD(m, nodes, out);
     }
@@ -293,7 +294,7 @@ static int slowest_first(const void *x, const void *y) {
     return a->call < b->call ? -1 : a->call > b->call;
 }
 
-static int by_step(const void *x, const void *y) {
+static int by_module_row_step(const void *x, const void *y) {
     const timed_call *a = x;
     const timed_call *b = y;
     if (a->node != b->node) {
@@ -305,11 +306,11 @@ static int by_step(const void *x, const void *y) {
     return a->call < b->call ? -1 : a->call > b->call;
 }
 
-static int64_t kernel_time(const ps_module_call_sum *sum) {
+static int64_t module_row_kernel_time(const ps_module_call_sum *sum) {
     return ps_i64_plus(ps_i64_plus(sum->kernel_ns[0], sum->kernel_ns[1]), sum->kernel_ns[2]);
 }
 
-static bool add_call(making *m, const timed_call *timed) {
+static bool add_module_row_call(making *m, const timed_call *timed) {
     const ps_module_call *call = &m->tree->calls[timed->call];
     ps_module_out_call out = {.path = path_around(m, call->node),
                               .module = m->names[call->node],
@@ -317,7 +318,7 @@ static bool add_call(making *m, const timed_call *timed) {
                               .start_ns = call->start_ns + ps_trace_origin_ns(m->trace),
                               .host_ns = call->end_ns - call->start_ns,
                               .sum = m->f->measures->calls[timed->call]};
-    out.step = step_of(m, call, &out.has_step);
+    out.step = module_row_step_of(m, call, &out.has_step);
     for (size_t side = 0; side < 2; side++) {
         if (out.sum.first_ns[side] <= out.sum.last_ns[side]) {
             out.sum.first_ns[side] += ps_trace_origin_ns(m->trace);
@@ -333,14 +334,14 @@ static bool add_slowest(making *m, timed_call *calls, size_t n) {
     qsort(calls, n, sizeof *calls, slowest_first);
     for (size_t i = 0; ok && i < n; i++) {
         of_node = i > 0 && calls[i].node == calls[i - 1].node ? of_node + 1 : 0;
-        ok = of_node >= m->top || add_call(m, &calls[i]);
+        ok = of_node >= m->top || add_module_row_call(m, &calls[i]);
     }
     return ok;
 }
 
-static bool add_steps(making *m, timed_call *calls, size_t n) {
+static bool add_module_row_steps(making *m, timed_call *calls, size_t n) {
     bool ok = true;
-    qsort(calls, n, sizeof *calls, by_step);
+    qsort(calls, n, sizeof *calls, by_module_row_step);
     for (size_t i = 0; ok && i < n;) {
         ps_module_out_step out = {.path = path_around(m, calls[i].node),
                                   .module = m->names[calls[i].node],
@@ -366,14 +367,14 @@ static bool add_calls(making *m) {
     for (size_t i = 0; calls != NULL && i < t->n_marked; i++) {
         if (m->f->wanted[i] != 0 && m->shown[t->calls[i].node] != 0) {
             bool has_step = false;
-            int64_t step = step_of(m, &t->calls[i], &has_step);
-            calls[n++] = (timed_call){kernel_time(&m->f->measures->calls[i]), step,
+            int64_t step = module_row_step_of(m, &t->calls[i], &has_step);
+            calls[n++] = (timed_call){module_row_kernel_time(&m->f->measures->calls[i]), step,
                                       t->calls[i].node, (uint32_t)i};
         }
     }
-    bool ok =
-        calls != NULL && (n == 0 || (add_slowest(m, calls, n) &&
-                                     (m->tree->links->steps.n == 0 || add_steps(m, calls, n))));
+    bool ok = calls != NULL &&
+              (n == 0 || (add_slowest(m, calls, n) &&
+                          (m->tree->links->steps.n == 0 || add_module_row_steps(m, calls, n))));
     ps_free(calls);
     return ok;
 }
@@ -385,7 +386,7 @@ typedef struct named_share {
     int64_t n_kernels, kernel_ns;
 } named_share;
 
-static int longest_first(const void *x, const void *y) {
+static int module_row_longest_first(const void *x, const void *y) {
     const named_share *a = x;
     const named_share *b = y;
     if (a->kernel_ns != b->kernel_ns) {
@@ -423,7 +424,7 @@ static bool collect_names(const making *m, uint8_t place, named_share **names, s
     return true;
 }
 
-static double percent_of(int64_t ns, int64_t total_ns) {
+static double module_row_percent_of(int64_t ns, int64_t total_ns) {
     return total_ns > 0 ? 100.0 * (double)ns / (double)total_ns : 0;
 }
 
@@ -434,27 +435,28 @@ static bool add_share(making *m, const char *part, const ps_module_share *share,
     size_t cap = 0;
     ps_idmap rows;
     ps_idmap_init(&rows);
-    bool ok = ADD(m, shares,
-                  (ps_module_out_share){.part = part,
-                                        .name = "",
-                                        .n_ops = place == PS_MODULE_UNLINKED ? -1 : share->n_ops,
-                                        .n_kernels = share->n_kernels,
-                                        .kernel_ns = share->kernel_ns,
-                                        .percent = percent_of(share->kernel_ns, total_ns)}) &&
-              (place == PS_MODULE_INSIDE || collect_names(m, place, &names, &n, &cap, &rows));
+    bool ok =
+        ADD(m, shares,
+            (ps_module_out_share){.part = part,
+                                  .name = "",
+                                  .n_ops = place == PS_MODULE_UNLINKED ? -1 : share->n_ops,
+                                  .n_kernels = share->n_kernels,
+                                  .kernel_ns = share->kernel_ns,
+                                  .percent = module_row_percent_of(share->kernel_ns, total_ns)}) &&
+        (place == PS_MODULE_INSIDE || collect_names(m, place, &names, &n, &cap, &rows));
     if (ok && n > 0) {
-        qsort(names, n, sizeof *names, longest_first);
+        qsort(names, n, sizeof *names, module_row_longest_first);
     }
     for (size_t i = 0; ok && i < n && i < m->top; i++) {
-        const char *name = keep(m, names[i].name, strlen(names[i].name));
-        ok = name != NULL &&
-             ADD(m, shares,
-                 (ps_module_out_share){.part = part,
-                                       .name = name,
-                                       .n_ops = -1,
-                                       .n_kernels = names[i].n_kernels,
-                                       .kernel_ns = names[i].kernel_ns,
-                                       .percent = percent_of(names[i].kernel_ns, total_ns)});
+        const char *name = keep_module_row(m, names[i].name, strlen(names[i].name));
+        ok = name != NULL && ADD(m, shares,
+                                 (ps_module_out_share){.part = part,
+                                                       .name = name,
+                                                       .n_ops = -1,
+                                                       .n_kernels = names[i].n_kernels,
+                                                       .kernel_ns = names[i].kernel_ns,
+                                                       .percent = module_row_percent_of(
+                                                           names[i].kernel_ns, total_ns)});
     }
     ps_idmap_fini(&rows);
     ps_free(names);

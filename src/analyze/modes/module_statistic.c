@@ -4,9 +4,9 @@
 
 #include "analyze/core/analysis.h"
 #include "analyze/derived/derived.h"
-#include "analyze/rank/links.h"
 #include "analyze/mfu/mfu.h"
 #include "analyze/modes/module_partial.h"
+#include "analyze/rank/links.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 
@@ -50,7 +50,7 @@ static ps_code check_coverage(const work *w, ps_err *err) {
         all_ns > 0 ? 100.0 * (double)m->outside.kernel_ns / (double)all_ns : 0);
 }
 
-static ps_code analyse(work *w, ps_module_partial **out, ps_err *err) {
+static ps_code module_statistic_analyse(work *w, ps_module_partial **out, ps_err *err) {
     const ps_map_input *in = w->in;
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
     w->links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
@@ -70,10 +70,10 @@ static ps_code analyse(work *w, ps_module_partial **out, ps_err *err) {
     return code == PS_OK ? ps_module_partial_make(&found, out, err) : code;
 }
 
-static ps_code map(const ps_map_input *in, void **partial, ps_err *err) {
+static ps_code map_module_statistic(const ps_map_input *in, void **partial, ps_err *err) {
     work w = {.in = in};
     ps_module_partial *out = NULL;
-    ps_code code = analyse(&w, &out, err);
+    ps_code code = module_statistic_analyse(&w, &out, err);
     ps_free(w.wanted);
     ps_module_measures_fini(&w.measures);
     ps_module_rows_fini(&w.rows);
@@ -81,19 +81,19 @@ static ps_code map(const ps_map_input *in, void **partial, ps_err *err) {
     return code;
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_module_statistic(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     return ps_module_tables(in, err);
 }
 
-static void free_partial(void *p) {
+static void free_module_statistic_partial(void *p) {
     ps_module_partial_free(p);
 }
 
 static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS |
                                             PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_ARGS,
-                                   .map = map,
-                                   .reduce = reduce}};
+                                   .map = map_module_statistic,
+                                   .reduce = reduce_module_statistic}};
 
 const ps_analysis ps_analysis_module_statistic = {
     .name = "module_statistic",
@@ -103,5 +103,5 @@ const ps_analysis ps_analysis_module_statistic = {
     .writes = PS_WRITES_CLUSTER,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_module_statistic_partial,
 };

@@ -7,7 +7,8 @@
 #include "base/idmap.h"
 #include "base/num.h"
 
-static ps_code give(const ps_reduce_input *in, ps_table *t, bool ok, uint32_t to, ps_err *err) {
+static ps_code give_module_table(const ps_reduce_input *in, ps_table *t, bool ok, uint32_t to,
+                                 ps_err *err) {
     if (!ok || t->n_rows == 0) {
         ps_table_free(t);
         return ok ? PS_OK : ps_fail_nomem(err);
@@ -96,7 +97,7 @@ static ps_code give_public(const ps_reduce_input *in, ps_err *err) {
     if (t != NULL) {
         t->names_fixed = true;
     }
-    return give(in, t, ok, PS_TO_DB | PS_TO_SCREEN, err);
+    return give_module_table(in, t, ok, PS_TO_DB | PS_TO_SCREEN, err);
 }
 
 /* The same as one sheet a rank. */
@@ -120,7 +121,7 @@ static ps_code give_sheet(const ps_reduce_input *in, size_t r, ps_err *err) {
         t->names_fixed = true;
         ok = t->file != NULL;
     }
-    return give(in, t, ok, PS_TO_FILES, err);
+    return give_module_table(in, t, ok, PS_TO_FILES, err);
 }
 
 /* --- ModuleTree ------------------------------------------------------------------------------------------------- */
@@ -189,7 +190,7 @@ typedef struct spreads {
     size_t n, cap;
 } spreads;
 
-static int64_t kernel_time(const ps_module_sum *sum) {
+static int64_t module_table_kernel_time(const ps_module_sum *sum) {
     return ps_i64_plus(ps_i64_plus(sum->kernel_ns[0], sum->kernel_ns[1]), sum->kernel_ns[2]);
 }
 
@@ -203,26 +204,26 @@ static bool take_spread(spreads *s, const ps_module_out_node *node) {
         }
         s->at[s->n++] = (spread){0};
     }
-    int64_t ns = kernel_time(&node->sum);
+    int64_t ns = module_table_kernel_time(&node->sum);
     s->at[row].max_ns = ns > s->at[row].max_ns ? ns : s->at[row].max_ns;
     s->at[row].sum_ns += (double)ns;
     s->at[row].n++;
     return true;
 }
 
-static void put_spread(ps_table *t, const spreads *s, uint64_t key) {
+static void put_module_table_spread(ps_table *t, const spreads *s, uint64_t key) {
     const spread *at = &s->at[ps_idmap_get(&s->rows, key)];
     if (at->n > 1 && at->sum_ns > 0) {
         ps_table_set_real(t, T_SPREAD, (double)at->max_ns * (double)at->n / at->sum_ns);
     }
 }
 
-static void put_sum(ps_table *t, const ps_module_out_node *node) {
+static void put_module_table_sum(ps_table *t, const ps_module_out_node *node) {
     const ps_module_sum *sum = &node->sum;
     ps_table_set_int(t, T_CALLS, sum->calls[PS_MODULE_FORWARD]);
     ps_table_set_int(t, T_RECOMPUTED, sum->calls[PS_MODULE_RECOMPUTE]);
     ps_table_set_int(t, T_BACKWARDS, sum->calls[PS_MODULE_BACKWARD]);
-    ps_table_set_int(t, T_KERNEL, kernel_time(sum));
+    ps_table_set_int(t, T_KERNEL, module_table_kernel_time(sum));
     ps_table_set_int(t, T_OWN, sum->own_ns);
     ps_table_set_int(t, T_FORWARD, sum->kernel_ns[PS_MODULE_FORWARD]);
     ps_table_set_int(t, T_RECOMPUTE, sum->kernel_ns[PS_MODULE_RECOMPUTE]);
@@ -261,8 +262,8 @@ static bool put_nodes(const ps_reduce_input *in, ps_table *t, const spreads *s) 
             if (ok) {
                 ps_table_set_int(t, T_RANK, in->ranks[r].rank);
                 ps_table_set_int(t, T_DEPTH, node->depth);
-                put_sum(t, node);
-                put_spread(t, s, node->key);
+                put_module_table_sum(t, node);
+                put_module_table_spread(t, s, node->key);
             }
         }
     }
@@ -308,7 +309,7 @@ static void copy_cell(ps_table *to, size_t column, const ps_table *from, size_t 
     }
 }
 
-static bool put_module(ps_table *t, const ps_table *tree, size_t row) {
+static bool put_module_table_module(ps_table *t, const ps_table *tree, size_t row) {
     static const size_t FROM[N_MODULES] = {
         [M_CALLS] = T_CALLS,     [M_KERNEL] = T_KERNEL, [M_SHARE] = T_SHARE,   [M_RATIO] = T_RATIO,
         [M_EXPOSED] = T_EXPOSED, [M_GAP] = T_GAP,       [M_SPREAD] = T_SPREAD, [M_MFU] = T_MFU};
@@ -341,9 +342,9 @@ static ps_code give_modules(const ps_reduce_input *in, const ps_table *tree, ps_
     ps_table *t = ps_table_new("Modules", title, MODULES, N_MODULES);
     bool ok = t != NULL;
     for (size_t row = 0; ok && row < tree->n_rows; row++) {
-        ok = ps_table_cell(tree, row, T_RANK)->u.i != rank || put_module(t, tree, row);
+        ok = ps_table_cell(tree, row, T_RANK)->u.i != rank || put_module_table_module(t, tree, row);
     }
-    return give(in, t, ok, PS_TO_SCREEN, err);
+    return give_module_table(in, t, ok, PS_TO_SCREEN, err);
 }
 
 static ps_code give_tree(const ps_reduce_input *in, ps_err *err) {
@@ -366,7 +367,7 @@ static ps_code give_tree(const ps_reduce_input *in, ps_err *err) {
         ps_table_free(t);
         return code;
     }
-    return give(in, t, ok, PS_TO_DB | PS_TO_FILES, err);
+    return give_module_table(in, t, ok, PS_TO_DB | PS_TO_FILES, err);
 }
 
 /* --- ModuleOp --------------------------------------------------------------------------------------------------- */
@@ -429,7 +430,7 @@ static ps_code give_ops(const ps_reduce_input *in, ps_err *err) {
             }
         }
     }
-    return give(in, t, ok, PS_TO_DB | PS_TO_FILES, err);
+    return give_module_table(in, t, ok, PS_TO_DB | PS_TO_FILES, err);
 }
 
 /* --- ModuleInstance --------------------------------------------------------------------------------------------- */
@@ -516,7 +517,7 @@ static ps_code give_calls(const ps_reduce_input *in, ps_err *err) {
             }
         }
     }
-    return give(in, t, ok, PS_TO_DB | PS_TO_FILES, err);
+    return give_module_table(in, t, ok, PS_TO_DB | PS_TO_FILES, err);
 }
 
 /* --- ModuleStep ------------------------------------------------------------------------------------------------- */
@@ -552,7 +553,7 @@ static ps_code give_steps(const ps_reduce_input *in, ps_err *err) {
             }
         }
     }
-    return give(in, t, ok, PS_TO_DB | PS_TO_FILES, err);
+    return give_module_table(in, t, ok, PS_TO_DB | PS_TO_FILES, err);
 }
 
 /* --- ModuleCoverage --------------------------------------------------------------------------------------------- */
@@ -596,7 +597,7 @@ static ps_code give_coverage(const ps_reduce_input *in, ps_err *err) {
     for (size_t r = 0; ok && r < in->n_ranks; r++) {
         ok = in->partials[r] == NULL || put_coverage(t, in->ranks[r].rank, in->partials[r]);
     }
-    return give(in, t, ok, PS_TO_ALL, err);
+    return give_module_table(in, t, ok, PS_TO_ALL, err);
 }
 
 ps_code ps_module_tables(const ps_reduce_input *in, ps_err *err) {

@@ -1,7 +1,7 @@
 /* mstx2commop: COMMUNICATION_OP made from the framework's communication marks, in a copy of each rank's
  * database. */
-#include "analyze/core/analysis.h"
 #include "analyze/comm/commop.h"
+#include "analyze/core/analysis.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 
@@ -9,7 +9,7 @@ typedef struct partial {
     ps_table *table;
 } partial;
 
-static void free_partial(void *p) {
+static void free_mstx_op_partial(void *p) {
     partial *part = p;
     if (part != NULL) {
         ps_table_free(part->table);
@@ -17,7 +17,7 @@ static void free_partial(void *p) {
     }
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_mstx_op(const ps_map_input *in, void **out, ps_err *err) {
     uint32_t has = ps_trace_has(in->trace);
     if ((has & PS_HAS_COMM_OPS) != 0) {
         return ps_fail(err, PS_NOTHING, "COMMUNICATION_OP is there already: nothing to make");
@@ -38,7 +38,7 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
         code = ps_fail(err, PS_NOTHING, "no communication marks among the mstx marks");
     }
     if (code != PS_OK) {
-        free_partial(part);
+        free_mstx_op_partial(part);
         return code;
     }
     *out = part;
@@ -48,7 +48,7 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
 static const ps_column SUMMARY[] = {{.name = "rank", .type = PS_COL_INT},
                                     {.name = "operators made", .type = PS_COL_INT}};
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_mstx_op(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_table *summary = ps_table_new("Mstx2Commop", "operators made from marks", SUMMARY, 2);
     ps_code code = summary != NULL ? PS_OK : ps_fail_nomem(err);
@@ -77,8 +77,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_MARKS,
-     .map = map,
-     .reduce = reduce}};
+     .map = map_mstx_op,
+     .reduce = reduce_mstx_op}};
 
 const ps_analysis ps_analysis_mstx2commop = {
     .name = "mstx2commop",
@@ -87,5 +87,5 @@ const ps_analysis ps_analysis_mstx2commop = {
     .writes = PS_WRITES_RANK_COPY,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_mstx_op_partial,
 };

@@ -14,9 +14,9 @@
 #include <string.h>
 
 #include "analyze/derived/derived.h"
+#include "analyze/pipeline/project.h"
 #include "analyze/rank/links.h"
 #include "analyze/rank/overlap.h"
-#include "analyze/pipeline/project.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -62,7 +62,7 @@ static int64_t framework_start(const collector *c, uint32_t mark) {
     return c->s->start_ns[op != PS_NONE ? op : mark];
 }
 
-static int compare_steps(const void *a, const void *b) {
+static int compare_mstx_mark_steps(const void *a, const void *b) {
     const ps_step *x = a;
     const ps_step *y = b;
     return x->id < y->id ? -1 : x->id > y->id;
@@ -73,7 +73,7 @@ static bool sort_steps(collector *c) {
     c->steps = ps_alloc((c->n_steps + 1) * sizeof *c->steps);
     if (c->steps != NULL && c->n_steps > 0) {
         memcpy(c->steps, steps, c->n_steps * sizeof *steps);
-        qsort(c->steps, c->n_steps, sizeof *c->steps, compare_steps);
+        qsort(c->steps, c->n_steps, sizeof *c->steps, compare_mstx_mark_steps);
     }
     return c->steps != NULL;
 }
@@ -82,7 +82,8 @@ static bool sort_steps(collector *c) {
 static int64_t length_of_step(const collector *c, int64_t id) {
     const ps_step key = {.id = id};
     const ps_step *step =
-        c->n_steps > 0 ? bsearch(&key, c->steps, c->n_steps, sizeof key, compare_steps) : NULL;
+        c->n_steps > 0 ? bsearch(&key, c->steps, c->n_steps, sizeof key, compare_mstx_mark_steps)
+                       : NULL;
     return step != NULL ? step->end_ns - step->start_ns : 0;
 }
 
@@ -103,7 +104,7 @@ static int64_t length_on_device(const collector *c, int64_t step, uint32_t side)
 }
 
 /* False when memory is out. */
-static bool add(collector *c, ps_timed_mark mark) {
+static bool add_mstx_mark(collector *c, ps_timed_mark mark) {
     mark.step = ps_step_of(&c->links->steps, mark.start_ns, mark.start_ns);
     if (c->wanted_step >= 0 && mark.step != c->wanted_step) {
         return true;
@@ -122,7 +123,7 @@ static bool add(collector *c, ps_timed_mark mark) {
 
 /* --- markers -------------------------------------------------------------------------------------------- */
 
-static bool ends_with(const char *text, size_t n, const char *end, size_t *stem) {
+static bool mstx_mark_ends_with(const char *text, size_t n, const char *end, size_t *stem) {
     size_t k = strlen(end);
     *stem = n > k && memcmp(text + n - k, end, k) == 0 ? n - k : 0;
     return *stem > 0;
@@ -156,16 +157,16 @@ static bool close_marker(collector *c, open_name *o, uint32_t stop) {
     o->top = c->below[start];
     uint32_t from = c->device[start];
     uint32_t to = c->device[stop];
-    return add(c,
-               (ps_timed_mark){.name = o->name,
-                               .start_ns = s->start_ns[start],
-                               .framework_ns = framework_start(c, stop) - framework_start(c, start),
-                               .cann_ns = s->start_ns[stop] - s->start_ns[start],
-                               .device_ns = from != PS_NONE && to != PS_NONE
-                                                ? s->start_ns[to] - s->start_ns[from]
-                                                : PS_NO_DURATION,
-                               .track = s->track[start],
-                               .row = start});
+    return add_mstx_mark(
+        c, (ps_timed_mark){.name = o->name,
+                           .start_ns = s->start_ns[start],
+                           .framework_ns = framework_start(c, stop) - framework_start(c, start),
+                           .cann_ns = s->start_ns[stop] - s->start_ns[start],
+                           .device_ns = from != PS_NONE && to != PS_NONE
+                                            ? s->start_ns[to] - s->start_ns[from]
+                                            : PS_NO_DURATION,
+                           .track = s->track[start],
+                           .row = start});
 }
 
 /* *is_marker is false for a mark of another name. */
@@ -173,8 +174,8 @@ static bool take_marker(collector *c, uint32_t i, bool *is_marker) {
     const char *text = ps_trace_text(c->trace, c->s->name[i]);
     size_t n = ps_trace_text_len(c->trace, c->s->name[i]);
     size_t stem = 0;
-    bool is_start = ends_with(text, n, "_start", &stem);
-    *is_marker = is_start || ends_with(text, n, "_stop", &stem);
+    bool is_start = mstx_mark_ends_with(text, n, "_start", &stem);
+    *is_marker = is_start || mstx_mark_ends_with(text, n, "_stop", &stem);
     if (!*is_marker) {
         return true;
     }
@@ -227,14 +228,14 @@ static bool take_range(collector *c, uint32_t i) {
     }
     c->names[i] = name_of_range(c, i, c->around[i]);
     return !ps_str_is_none(c->names[i]) &&
-           add(c,
-               (ps_timed_mark){.name = c->names[i],
-                               .start_ns = s->start_ns[i],
-                               .framework_ns = s->dur_ns[i],
-                               .cann_ns = s->dur_ns[i],
-                               .device_ns = device != PS_NONE ? s->dur_ns[device] : PS_NO_DURATION,
-                               .track = s->track[i],
-                               .row = i});
+           add_mstx_mark(c, (ps_timed_mark){.name = c->names[i],
+                                            .start_ns = s->start_ns[i],
+                                            .framework_ns = s->dur_ns[i],
+                                            .cann_ns = s->dur_ns[i],
+                                            .device_ns = device != PS_NONE ? s->dur_ns[device]
+                                                                           : PS_NO_DURATION,
+                                            .track = s->track[i],
+                                            .row = i});
 }
 
 /* --- ranges without a device side of their own ---------------------------------------------------------- */
@@ -294,7 +295,7 @@ static ps_code project_ranges(collector *c, ps_err *err) {
 
 /* --- repeats -------------------------------------------------------------------------------------------- */
 
-static int compare_marks(const void *a, const void *b) {
+static int compare_mstx_mark_marks(const void *a, const void *b) {
     const ps_timed_mark *x = a;
     const ps_timed_mark *y = b;
     if (x->step != y->step) {
@@ -382,7 +383,7 @@ static bool find_device_sides(collector *c) {
     return any_mark;
 }
 
-static bool take_all(collector *c) {
+static bool take_all_mstx_mark(collector *c) {
     const ps_slices *s = c->s;
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->n; i++) {
@@ -402,12 +403,12 @@ static bool take_all(collector *c) {
         count_unpaired(c);
     }
     if (ok && c->out->n > 1) {
-        qsort(c->out->marks, c->out->n, sizeof *c->out->marks, compare_marks);
+        qsort(c->out->marks, c->out->n, sizeof *c->out->marks, compare_mstx_mark_marks);
     }
     return ok && number_repeats(c);
 }
 
-static ps_code collect(collector *c, ps_err *err) {
+static ps_code collect_mstx_mark(collector *c, ps_err *err) {
     size_t n = (size_t)c->s->n + 1;
     c->device = ps_alloc(n * sizeof *c->device);
     c->below = ps_alloc(n * sizeof *c->below);
@@ -426,7 +427,7 @@ static ps_code collect(collector *c, ps_err *err) {
     c->links = ps_derived_links(c->derived, err);
     c->overlaps = c->links != NULL ? ps_derived_overlaps(c->derived, err) : NULL;
     ps_code code = c->overlaps != NULL ? PS_OK : PS_NOMEM;
-    if (code == PS_OK && !take_all(c)) {
+    if (code == PS_OK && !take_all_mstx_mark(c)) {
         code = ps_fail_nomem(err);
     }
     if (code == PS_OK && !c->any_device && ps_trace_has_device(c->trace)) {
@@ -458,7 +459,7 @@ ps_code ps_timed_marks_collect(const ps_map_input *in, ps_timed_marks *out, ps_e
                    .diag = in->diag};
     ps_idmap_init(&c.open_rows);
     ps_buf_init(&c.text, 0);
-    code = collect(&c, err);
+    code = collect_mstx_mark(&c, err);
     ps_idmap_fini(&c.open_rows);
     ps_buf_fini(&c.text);
     ps_free(c.device);

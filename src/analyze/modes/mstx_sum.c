@@ -6,27 +6,27 @@
 #include <string.h>
 
 #include "analyze/core/give.h"
-#include "analyze/stats/stats.h"
 #include "analyze/rank/step_index.h"
+#include "analyze/stats/stats.h"
 #include "base/alloc.h"
 
 /* --- one rank ------------------------------------------------------------------------------------------- */
 
-static void free_partial(void *p) {
+static void free_mstx_partial(void *p) {
     if (p != NULL) {
         ps_timed_marks_fini(p);
         ps_free(p);
     }
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_mstx(const ps_map_input *in, void **out, ps_err *err) {
     ps_timed_marks *marks = ps_calloc(1, sizeof *marks);
     if (marks == NULL) {
         return ps_fail_nomem(err);
     }
     ps_code code = ps_timed_marks_collect(in, marks, err);
     if (code != PS_OK) {
-        free_partial(marks);
+        free_mstx_partial(marks);
         return code;
     }
     *out = marks;
@@ -37,7 +37,7 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
 
 enum clock { FRAMEWORK, CANN, DEVICE, N_CLOCKS };
 
-static int64_t duration_of(const ps_timed_mark *m, enum clock clock) {
+static int64_t mstx_duration_of(const ps_timed_mark *m, enum clock clock) {
     return clock == FRAMEWORK ? m->framework_ns : clock == CANN ? m->cann_ns : m->device_ns;
 }
 
@@ -72,7 +72,7 @@ static bool put_mark(ps_table *t, size_t index, const ps_timed_marks *of, int64_
     }
     ps_table_set_int(t, M_INDEX, (int64_t)index);
     for (enum clock k = FRAMEWORK; k < N_CLOCKS; k++) {
-        int64_t ns = duration_of(m, k);
+        int64_t ns = mstx_duration_of(m, k);
         if (ns == PS_NO_DURATION) {
             continue;
         }
@@ -89,7 +89,7 @@ static bool put_mark(ps_table *t, size_t index, const ps_timed_marks *of, int64_
     return true;
 }
 
-static ps_code add_marks(const ps_reduce_input *in, ps_err *err) {
+static ps_code add_mstx_marks(const ps_reduce_input *in, ps_err *err) {
     ps_table *t =
         ps_table_new("MSTXMarkStats", "durations of marks", MARKS, sizeof MARKS / sizeof *MARKS);
     bool ok = t != NULL;
@@ -148,7 +148,7 @@ typedef struct entry {
 } entry;
 
 /* By step, name, rank, then time. */
-static int compare_entries(const void *a, const void *b) {
+static int compare_mstx_entries(const void *a, const void *b) {
     const entry *x = a;
     const entry *y = b;
     if (x->mark->step != y->mark->step) {
@@ -180,7 +180,7 @@ static entry *list_entries(const ps_reduce_input *in, size_t *n) {
         }
     }
     if (entries != NULL && *n > 1) {
-        qsort(entries, *n, sizeof *entries, compare_entries);
+        qsort(entries, *n, sizeof *entries, compare_mstx_entries);
     }
     return entries;
 }
@@ -189,7 +189,7 @@ static entry *list_entries(const ps_reduce_input *in, size_t *n) {
 static int64_t rank_with(const ps_reduce_input *in, const entry *entries, size_t n,
                          enum clock clock, int64_t value) {
     size_t i = 0;
-    while (i + 1 < n && duration_of(entries[i].mark, clock) != value) {
+    while (i + 1 < n && mstx_duration_of(entries[i].mark, clock) != value) {
         i++;
     }
     return in->ranks[entries[i].rank_index].rank;
@@ -200,7 +200,7 @@ static bool put_name(ps_table *t, const ps_reduce_input *in, const entry *entrie
                      enum clock clock, int64_t *values) {
     size_t n_values = 0;
     for (size_t i = 0; i < n; i++) {
-        int64_t ns = duration_of(entries[i].mark, clock);
+        int64_t ns = mstx_duration_of(entries[i].mark, clock);
         if (ns != PS_NO_DURATION) {
             values[n_values++] = ns;
         }
@@ -256,7 +256,7 @@ static ps_code add_names(const ps_reduce_input *in, enum clock clock, const entr
     return ps_give(in->result, t, ok, FILES[clock], to, err);
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_mstx(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     size_t n = 0;
     entry *entries = list_entries(in, &n);
@@ -265,7 +265,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     for (enum clock k = FRAMEWORK; code == PS_OK && k < N_CLOCKS; k++) {
         code = add_names(in, k, entries, n, values, err);
     }
-    code = code == PS_OK ? add_marks(in, err) : code;
+    code = code == PS_OK ? add_mstx_marks(in, err) : code;
     ps_free(entries);
     ps_free(values);
     return code;
@@ -273,8 +273,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_MARKS,
-     .map = map,
-     .reduce = reduce}};
+     .map = map_mstx,
+     .reduce = reduce_mstx}};
 
 const ps_analysis ps_analysis_mstx_sum = {
     .name = "mstx_sum",
@@ -283,5 +283,5 @@ const ps_analysis ps_analysis_mstx_sum = {
     .sets = PS_IN_EVERY,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_mstx_partial,
 };

@@ -6,9 +6,9 @@
 
 #include "analyze/core/analysis.h"
 #include "analyze/derived/derived.h"
-#include "analyze/rank/links.h"
 #include "analyze/mfu/mfu.h"
 #include "analyze/modes/module_mfu.h"
+#include "analyze/rank/links.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
@@ -44,7 +44,7 @@ typedef struct partial {
     char peak_from[160];
 } partial;
 
-static void free_partial(void *p) {
+static void free_op_mfu_partial(void *p) {
     partial *part = p;
     if (part != NULL && --part->n_users == 0) {
         ps_strpool_fini(&part->texts);
@@ -58,7 +58,7 @@ static void free_partial(void *p) {
 /* --- one rank ------------------------------------------------------------------------------------------------- */
 
 /* Keeps a text without the quotes that Ascend puts around shapes; none for NULL. False when memory is out. */
-static bool keep(partial *part, const char *text, ps_str *out) {
+static bool keep_op_mfu(partial *part, const char *text, ps_str *out) {
     size_t n = 0;
     *out = PS_STR_NONE;
     if (text == NULL) {
@@ -89,7 +89,8 @@ static const char *shapes_of(const ps_links *links, uint32_t slice, const char *
     return op != PS_NONE && op_key != NULL ? ps_trace_arg_text(links->trace, op, op_key) : NULL;
 }
 
-static bool take_kernel(partial *part, const ps_links *links, const ps_mfu *mfu, uint32_t slice) {
+static bool take_op_mfu_kernel(partial *part, const ps_links *links, const ps_mfu *mfu,
+                               uint32_t slice) {
     const ps_slices *s = ps_trace_slices(links->trace);
     int64_t start = s->start_ns[slice] + ps_trace_origin_ns(links->trace);
     row r = {.start_ns = start, .end_ns = start + s->dur_ns[slice], .f = ps_mfu_of(mfu, slice)};
@@ -103,10 +104,10 @@ static bool take_kernel(partial *part, const ps_links *links, const ps_mfu *mfu,
         links, slice, (const char *const[]){"inputShapes", "Input Shapes", NULL}, "Input Dims");
     const char *out =
         shapes_of(links, slice, (const char *const[]){"outputShapes", "Output Shapes", NULL}, NULL);
-    if (!keep(part, op_name, &r.op) ||
-        !keep(part, ps_trace_text(links->trace, s->name[slice]), &r.kernel) ||
-        !keep(part, ps_mfu_name_of(mfu, slice), &r.flops_name) || !keep(part, in, &r.in_shapes) ||
-        !keep(part, out, &r.out_shapes) ||
+    if (!keep_op_mfu(part, op_name, &r.op) ||
+        !keep_op_mfu(part, ps_trace_text(links->trace, s->name[slice]), &r.kernel) ||
+        !keep_op_mfu(part, ps_mfu_name_of(mfu, slice), &r.flops_name) ||
+        !keep_op_mfu(part, in, &r.in_shapes) || !keep_op_mfu(part, out, &r.out_shapes) ||
         !ps_grow(&part->rows, &part->cap, part->n + 1, MAX_ROWS, sizeof *part->rows)) {
         return false;
     }
@@ -114,14 +115,14 @@ static bool take_kernel(partial *part, const ps_links *links, const ps_mfu *mfu,
     return true;
 }
 
-static ps_code take_all(partial *part, const ps_links *links, const ps_mfu *mfu, int64_t step,
-                        ps_err *err) {
+static ps_code take_all_op_mfu(partial *part, const ps_links *links, const ps_mfu *mfu,
+                               int64_t step, ps_err *err) {
     const ps_slices *s = ps_trace_slices(links->trace);
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->n; i++) {
         if (s->kind[i] == PS_SLICE_KERNEL && ps_mfu_is_matrix(mfu, i) &&
             (step < 0 || ps_links_step(links, i) == step)) {
-            ok = take_kernel(part, links, mfu, i);
+            ok = take_op_mfu_kernel(part, links, mfu, i);
         }
     }
     const char *how = "";
@@ -186,7 +187,7 @@ static ps_code nothing(const partial *part, ps_err *err) {
                    (long long)part->n_unknown, part->n_unknown == 1 ? "" : "s");
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_op_mfu(const ps_map_input *in, void **out, ps_err *err) {
     ps_code code = ps_check_step(in->trace, in->opts->step_id, err);
     if (code != PS_OK) {
         return code;
@@ -199,14 +200,14 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     part->n_users = 1;
     const ps_links *links = ps_derived_links(in->derived, err);
     const ps_mfu *mfu = links != NULL ? ps_derived_mfu(in->derived, err) : NULL;
-    code = mfu != NULL ? take_all(part, links, mfu, in->opts->step_id, err) : PS_NOMEM;
+    code = mfu != NULL ? take_all_op_mfu(part, links, mfu, in->opts->step_id, err) : PS_NOMEM;
     code = code == PS_OK ? sum_sources(part, err) : code;
     if (code == PS_OK && part->n > 0) {
         code = ps_module_mfu_collect(in, &part->modules, err);
     }
     code = code == PS_OK && part->n == 0 ? nothing(part, err) : code;
     if (code != PS_OK) {
-        free_partial(part);
+        free_op_mfu_partial(part);
         return code;
     }
     *out = part;
@@ -276,13 +277,13 @@ static double rounded(double value, int digits) {
     return strtod(text, NULL);
 }
 
-static void set_text(ps_value *cell, const partial *part, ps_str text) {
+static void set_op_mfu_text(ps_value *cell, const partial *part, ps_str text) {
     if (!ps_str_is_none(text)) {
         *cell = (ps_value){.u.text = ps_strpool_get(&part->texts, text)};
     }
 }
 
-static void set_real(ps_value *cell, double value) {
+static void set_op_mfu_real(ps_value *cell, double value) {
     *cell = (ps_value){.u.r = value};
 }
 
@@ -300,24 +301,24 @@ static void put_kernel(int64_t rank, const partial *part, const row *r, ps_value
                        char *room) {
     int64_t dur = r->end_ns - r->start_ns;
     cells[0] = (ps_value){.u.i = rank};
-    set_text(&cells[1], part, r->op);
-    set_text(&cells[2], part, r->kernel);
+    set_op_mfu_text(&cells[1], part, r->op);
+    set_op_mfu_text(&cells[2], part, r->kernel);
     set_stamp(&cells[3], r->start_ns, room);
     set_stamp(&cells[4], r->end_ns, room != NULL ? room + 24 : NULL);
-    set_real(&cells[5], (double)dur);
+    set_op_mfu_real(&cells[5], (double)dur);
     if (r->f.peak_flop_s > 0 && dur > 0) {
-        set_real(&cells[6], rounded(ps_mfu_ratio(r->f, dur), 4));
+        set_op_mfu_real(&cells[6], rounded(ps_mfu_ratio(r->f, dur), 4));
     }
     if (dur > 0) {
-        set_real(&cells[7], rounded(r->f.flops / (double)dur * 1e-3, 2));
+        set_op_mfu_real(&cells[7], rounded(r->f.flops / (double)dur * 1e-3, 2));
     }
     if (r->f.peak_flop_s > 0) {
-        set_real(&cells[8], rounded(r->f.peak_flop_s * 1e-12, 2));
+        set_op_mfu_real(&cells[8], rounded(r->f.peak_flop_s * 1e-12, 2));
     }
-    set_real(&cells[9], r->f.flops);
-    set_text(&cells[10], part, r->flops_name);
-    set_text(&cells[11], part, r->in_shapes);
-    set_text(&cells[12], part, r->out_shapes);
+    set_op_mfu_real(&cells[9], r->f.flops);
+    set_op_mfu_text(&cells[10], part, r->flops_name);
+    set_op_mfu_text(&cells[11], part, r->in_shapes);
+    set_op_mfu_text(&cells[12], part, r->out_shapes);
 }
 
 static bool put_sources(ps_table *t, int64_t rank, const partial *part) {
@@ -339,7 +340,7 @@ static bool put_sources(ps_table *t, int64_t rank, const partial *part) {
 }
 
 /* Rate and MFU are sums over sums: FLOPs by time, FLOPs by time times peak. */
-static bool put_summary(ps_table *t, int64_t rank, const partial *part) {
+static bool put_op_mfu_summary(ps_table *t, int64_t rank, const partial *part) {
     int64_t n_recorded = 0;
     int64_t time_ns = 0;
     double flops = 0;
@@ -391,7 +392,7 @@ static void free_kernel_rows(void *context) {
     kernel_rows *k = context;
     if (k != NULL) {
         for (size_t i = 0; i < k->n_parts; i++) {
-            free_partial(k->parts[i]);
+            free_op_mfu_partial(k->parts[i]);
         }
         ps_free(k->parts);
         ps_free(k->ranks);
@@ -400,7 +401,8 @@ static void free_kernel_rows(void *context) {
     }
 }
 
-static void make_row(const void *context, size_t at, ps_value *cells, char room[PS_ROW_ROOM]) {
+static void make_op_mfu_row(const void *context, size_t at, ps_value *cells,
+                            char room[PS_ROW_ROOM]) {
     const kernel_rows *k = context;
     size_t p = 0; /* the first that ends behind it */
     for (size_t high = k->n_parts - 1; p < high;) {
@@ -443,7 +445,7 @@ static ps_table *kernel_table(const ps_reduce_input *in, const char *name, size_
         }
     }
     return ps_table_new_made(name, "", as_text ? IN_FILES : IN_DB, N_COLUMNS, n,
-                             (ps_row_maker){make_row, k, free_kernel_rows});
+                             (ps_row_maker){make_op_mfu_row, k, free_kernel_rows});
 }
 
 /* --- all ranks ------------------------------------------------------------------------------------------------ */
@@ -519,14 +521,14 @@ static ps_code module_table(const ps_reduce_input *in, size_t only, bool is_shee
     return ps_result_add(in->result, t, err);
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_op_mfu(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_code code =
         all_ranks(in,
                   table_to(ps_table_new("OperatorMfuSummary", "kernels that multiply matrices",
                                         SUMMARY, sizeof SUMMARY / sizeof *SUMMARY),
                            PS_TO_ALL, false),
-                  put_summary, err);
+                  put_op_mfu_summary, err);
     if (code == PS_OK) {
         code = ps_result_add(
             in->result,
@@ -552,8 +554,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES |
                                             PS_NEED_FLOWS | PS_NEED_ARGS | PS_NEED_MARKS |
                                             PS_NEED_STATISTICS,
-                                   .map = map,
-                                   .reduce = reduce}};
+                                   .map = map_op_mfu,
+                                   .reduce = reduce_op_mfu}};
 
 const ps_analysis ps_analysis_operator_mfu = {
     .name = "operator_mfu",
@@ -562,5 +564,5 @@ const ps_analysis ps_analysis_operator_mfu = {
     .sets = PS_IN_EVERY,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_op_mfu_partial,
 };

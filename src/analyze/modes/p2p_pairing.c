@@ -1,9 +1,9 @@
 /* p2p_pairing: gives every send and its receive the same COMMUNICATION_OP.opConnectionId, which is how
  * MindStudio Insight draws the arrow between them. */
-#include "analyze/core/analysis.h"
 #include "analyze/comm/p2p.h"
-#include "analyze/rank/step_index.h"
 #include "analyze/comm/topology.h"
+#include "analyze/core/analysis.h"
+#include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 
 typedef struct partial {
@@ -12,7 +12,7 @@ typedef struct partial {
     ps_arena arena;
 } partial;
 
-static void free_partial(void *p) {
+static void free_pairing_partial(void *p) {
     partial *part = p;
     if (part != NULL) {
         ps_p2p_list_fini(&part->p2p);
@@ -21,7 +21,7 @@ static void free_partial(void *p) {
     }
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_pairing(const ps_map_input *in, void **out, ps_err *err) {
     uint32_t has = ps_trace_has(in->trace);
     if ((has & PS_HAS_COMM_OPS) == 0 && (has & PS_HAS_MARKS) != 0) {
         return ps_fail(
@@ -48,7 +48,7 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
         code = ps_p2p_collect(in->trace, in->opts, &part->p2p, in->diag, err);
     }
     if (code != PS_OK) {
-        free_partial(part);
+        free_pairing_partial(part);
         return code;
     }
     *out = part;
@@ -87,7 +87,7 @@ static ps_code summarise(const ps_reduce_input *in, ps_err *err) {
     return ps_result_add(in->result, t, err);
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_pairing(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     ps_p2p_list **lists = ps_calloc(in->n_ranks, sizeof *lists);
     const ps_rank_facts **facts = ps_calloc(in->n_ranks, sizeof *facts);
@@ -116,8 +116,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST,
-     .map = map,
-     .reduce = reduce}};
+     .map = map_pairing,
+     .reduce = reduce_pairing}};
 
 const ps_analysis ps_analysis_p2p_pairing = {
     .name = "p2p_pairing",
@@ -126,5 +126,5 @@ const ps_analysis ps_analysis_p2p_pairing = {
     .writes = PS_WRITES_RANK_DB,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_pairing_partial,
 };

@@ -9,17 +9,17 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyze/core/analysis.h"
 #include "analyze/comm/commop.h"
+#include "analyze/comm/p2p.h"
+#include "analyze/comm/recorded_clock.h"
+#include "analyze/comm/topology.h"
+#include "analyze/core/analysis.h"
 #include "analyze/pipeline/device_work.h"
 #include "analyze/pipeline/label.h"
-#include "analyze/rank/marks.h"
 #include "analyze/pipeline/measured_chart.h"
-#include "analyze/comm/p2p.h"
 #include "analyze/pipeline/pipeline.h"
-#include "analyze/comm/recorded_clock.h"
+#include "analyze/rank/marks.h"
 #include "analyze/rank/step_index.h"
-#include "analyze/comm/topology.h"
 #include "base/alloc.h"
 #include "base/num.h"
 #include "model/recording.h"
@@ -48,7 +48,7 @@ typedef struct plan {
     ps_place *places;            /* [n_ranks] */
 } plan;
 
-static void free_partial(void *p) {
+static void free_pp_chart_partial(void *p) {
     partial *part = p;
     if (part != NULL) {
         ps_mark_list_fini(&part->marks);
@@ -61,7 +61,7 @@ static void free_partial(void *p) {
     }
 }
 
-static void free_shared(void *s) {
+static void free_pp_chart_shared(void *s) {
     plan *pl = s;
     if (pl != NULL) {
         ps_free(pl->places);
@@ -139,7 +139,7 @@ static ps_code map_collect(const ps_map_input *in, void **out, ps_err *err) {
     ps_arena_init(&part->arena);
     ps_code code = collect_rank(in, part, err);
     if (code != PS_OK && code != PS_NOTHING) {
-        free_partial(part);
+        free_pp_chart_partial(part);
         return code;
     }
     *out = part; /* a rank without marks still has operators, and perhaps a stale table */
@@ -204,7 +204,7 @@ static ps_code add_comm_ops(const ps_reduce_input *in, ps_err *err) {
     return code;
 }
 
-static ps_code settle(const ps_reduce_input *in, plan *pl, ps_err *err) {
+static ps_code settle_pp_chart(const ps_reduce_input *in, plan *pl, ps_err *err) {
     const ps_rank_facts **facts = ps_calloc(in->n_ranks, sizeof *facts);
     ps_p2p_list **lists = ps_calloc(in->n_ranks, sizeof *lists);
     int32_t *pipelines = ps_calloc(in->n_ranks, sizeof *pipelines);
@@ -240,9 +240,9 @@ static ps_code reduce_settle(const ps_reduce_input *in, void **shared, ps_err *e
     if (pl == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_code code = settle(in, pl, err);
+    ps_code code = settle_pp_chart(in, pl, err);
     if (code != PS_OK) {
-        free_shared(pl);
+        free_pp_chart_shared(pl);
         return code;
     }
     *shared = pl;
@@ -268,7 +268,7 @@ static void label_classic(partial *part) {
 }
 
 /* Marks that are or contain a backward, the kind that is never recorded twice or in vain. */
-static bool has_backward(ps_op_kind kind) {
+static bool has_pp_chart_backward(ps_op_kind kind) {
     return kind == PS_OP_B || kind == PS_OP_BI || kind == PS_OP_FB || kind == PS_OP_LOGITS;
 }
 
@@ -284,10 +284,10 @@ static ps_code theory(const plan *pl, int32_t stage, bool overlap_off, bool may_
     size_t n_ops = 0;
     size_t n_seen = 0;
     for (size_t k = 0; k < once; k++) {
-        n_ops += has_backward(out->ops[k].kind);
+        n_ops += has_pp_chart_backward(out->ops[k].kind);
     }
     for (size_t i = 0; i < n_marks; i++) {
-        n_seen += has_backward((ps_op_kind)marks[i].kind);
+        n_seen += has_pp_chart_backward((ps_op_kind)marks[i].kind);
     }
     size_t times = may_repeat && n_ops > 0 ? (n_seen + n_ops / 2) / n_ops : 1;
     for (size_t t = 1; code == PS_OK && t < times; t++) {
@@ -404,7 +404,7 @@ typedef struct by_step {
     uint32_t *order;
 } by_step;
 
-static int compare_steps(const void *a, const void *b, void *context) {
+static int compare_pp_chart_steps(const void *a, const void *b, void *context) {
     const ps_mark *marks = context;
     uint32_t x = *(const uint32_t *)a;
     uint32_t y = *(const uint32_t *)b;
@@ -423,7 +423,7 @@ static bool sort_by_step(const ps_mark_list *list, by_step *out) {
     for (size_t i = 0; i < list->n; i++) {
         out->order[i] = (uint32_t)i;
     }
-    qsort_r(out->order, list->n, sizeof *out->order, compare_steps, list->marks);
+    qsort_r(out->order, list->n, sizeof *out->order, compare_pp_chart_steps, list->marks);
     for (size_t i = 0; i < list->n; i++) {
         out->marks[i] = list->marks[out->order[i]];
     }
@@ -458,7 +458,7 @@ static ps_code label_by_schedule(const plan *pl, int32_t stage, partial *part, p
 }
 
 /* How much of the device's work lies in the marks of steps; of a table and of host times nothing is known. */
-static ps_code explain_work(const ps_trace *trace, partial *part, ps_err *err) {
+static ps_code explain_pp_chart_work(const ps_trace *trace, partial *part, ps_err *err) {
     if (trace == NULL || part->from_table || part->host_times) {
         return PS_OK;
     }
@@ -497,7 +497,7 @@ static ps_code map_label(const ps_map_input *in, void **out, ps_err *err) {
     }
     if (pl->schedule == NULL) {
         label_classic(part);
-        return explain_work(in->trace, part, err);
+        return explain_pp_chart_work(in->trace, part, err);
     }
     int32_t stage = ps_job_place(&pl->job, in->rank->rank, &part->facts).stage;
     if (stage < 0 || stage >= pl->job.n_stages) {
@@ -507,7 +507,7 @@ static ps_code map_label(const ps_map_input *in, void **out, ps_err *err) {
             "its pipeline stage is unknown (no parallel_group_info, and the sizes do not reach it): give --pp, --tp, --cp, --dp or --order");
     }
     ps_code code = label_by_schedule(pl, stage, part, in->diag, err);
-    code = code == PS_OK ? explain_work(in->trace, part, err) : code;
+    code = code == PS_OK ? explain_pp_chart_work(in->trace, part, err) : code;
     part->failed = code != PS_OK; /* some labels are missing: none is written */
     return code;
 }
@@ -577,7 +577,7 @@ static const ps_column SUMMARY[N_SUMMARY] = {
 };
 
 /* Distinct steps: on the device they may interleave. False when memory is out. */
-static bool count_steps(const partial *part, int64_t *n_steps) {
+static bool count_pp_chart_steps(const partial *part, int64_t *n_steps) {
     size_t n = part->marks.n;
     int64_t *steps = ps_calloc(n, sizeof *steps);
     *n_steps = 0;
@@ -605,7 +605,7 @@ static bool fill_summary_row(ps_table *t, const ps_reduce_input *in, const plan 
     bool classic = pl->schedule == NULL;
     int64_t n_steps = 0;
     int64_t end = 0;
-    if (!count_steps(part, &n_steps)) {
+    if (!count_pp_chart_steps(part, &n_steps)) {
         return false;
     }
     for (size_t i = 0; i < marks->n; i++) {
@@ -667,7 +667,7 @@ static void note_pipeline(const ps_reduce_input *in, const plan *pl,
 }
 
 /* As the files lie, else as the recordings say. */
-static bool number_machines(const ps_reduce_input *in, ps_measured_rank *ranks) {
+static bool number_pp_chart_machines(const ps_reduce_input *in, ps_measured_rank *ranks) {
     int32_t *machines = ps_calloc(in->n_ranks, sizeof *machines);
     const ps_recorded_clock **clocks = ps_calloc(in->n_ranks, sizeof *clocks);
     bool ok = machines != NULL && clocks != NULL;
@@ -704,12 +704,12 @@ static bool say_times(const ps_reduce_input *in, const plan *pl) {
                    : "marks; host times: no device in the trace");
 }
 
-static ps_code add_chart(const ps_reduce_input *in, const plan *pl, ps_err *err) {
+static ps_code add_pp_chart(const ps_reduce_input *in, const plan *pl, ps_err *err) {
     ps_measured_rank *ranks = ps_calloc(in->n_ranks, sizeof *ranks);
     if (ranks == NULL) {
         return ps_fail_nomem(err);
     }
-    if (!number_machines(in, ranks)) {
+    if (!number_pp_chart_machines(in, ranks)) {
         ps_free(ranks);
         return ps_fail_nomem(err);
     }
@@ -767,7 +767,7 @@ static ps_code reduce_tables(const ps_reduce_input *in, void **shared, ps_err *e
         }
     }
     code = code == PS_OK ? add_summary(in, pl, err) : code;
-    return code == PS_OK ? add_chart(in, pl, err) : code;
+    return code == PS_OK ? add_pp_chart(in, pl, err) : code;
 }
 
 static const ps_round ROUNDS[] = {
@@ -788,6 +788,6 @@ const ps_analysis ps_analysis_pp_chart = {
     .writes = PS_WRITES_RANK_DB,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
-    .free_shared = free_shared,
+    .free_partial = free_pp_chart_partial,
+    .free_shared = free_pp_chart_shared,
 };

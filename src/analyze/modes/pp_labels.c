@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/comm/recorded_clock.h"
+#include "analyze/comm/topology.h"
+#include "analyze/comm/transfers.h"
 #include "analyze/core/analysis.h"
 #include "analyze/pipeline/device_work.h"
 #include "analyze/pipeline/job_places.h"
 #include "analyze/pipeline/measured_chart.h"
 #include "analyze/pipeline/pipeline.h"
 #include "analyze/pipeline/rank_labels.h"
-#include "analyze/comm/recorded_clock.h"
-#include "analyze/comm/topology.h"
-#include "analyze/comm/transfers.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "schedule/schedule.h"
@@ -30,7 +30,7 @@ typedef struct partial {
     const char *host;  /* name of the machine, "" unknown */
 } partial;
 
-static void free_partial(void *p) {
+static void free_labelled_partial(void *p) {
     partial *part = p;
     if (part != NULL) {
         ps_rank_labels_fini(&part->labels);
@@ -56,7 +56,7 @@ static bool read_host(const ps_trace *trace, partial *part) {
 }
 
 /* Jobs of an executor are all that their logs tell of a device. */
-static ps_code explain_work(const ps_trace *trace, partial *part, ps_err *err) {
+static ps_code explain_labelled_work(const ps_trace *trace, partial *part, ps_err *err) {
     ps_rank_labels *labels = &part->labels;
     if (labels->n == 0 || labels->host_times || labels->source == PS_LABELS_JOB) {
         return PS_OK;
@@ -88,7 +88,7 @@ static const char *why_no_labels(const ps_map_input *in, const ps_rank_labels *l
            "pipeline, no forward-backward flows (docs/marks.md)";
 }
 
-static ps_code collect(const ps_map_input *in, partial *part, ps_err *err) {
+static ps_code collect_labelled(const ps_map_input *in, partial *part, ps_err *err) {
     ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
     if (code == PS_OK) {
         code = read_host(in->trace, part) ? PS_OK : ps_fail_nomem(err);
@@ -101,7 +101,7 @@ static ps_code collect(const ps_map_input *in, partial *part, ps_err *err) {
                                     &part->transfers, in->diag, err);
     }
     if (code == PS_OK) {
-        code = explain_work(in->trace, part, err);
+        code = explain_labelled_work(in->trace, part, err);
     }
     if (code == PS_OK && part->labels.n == 0) {
         code = ps_fail(err, PS_NOTHING, "%s", why_no_labels(in, &part->labels));
@@ -109,16 +109,16 @@ static ps_code collect(const ps_map_input *in, partial *part, ps_err *err) {
     return code;
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_labelled(const ps_map_input *in, void **out, ps_err *err) {
     partial *part = ps_calloc(1, sizeof *part);
     if (part == NULL) {
         return ps_fail_nomem(err);
     }
     ps_arena_init(&part->arena);
     ps_arena_init(&part->labels.arena);
-    ps_code code = collect(in, part, err);
+    ps_code code = collect_labelled(in, part, err);
     if (code != PS_OK && code != PS_NOTHING) {
-        free_partial(part);
+        free_labelled_partial(part);
         return code;
     }
     *out = part;
@@ -474,7 +474,7 @@ static bool recorded_machines(const job *j, int32_t *machines) {
 }
 
 /* Machines by the names that the traces carry, else by where the files were found. False when memory is out. */
-static bool number_machines(const job *j, int32_t *machines) {
+static bool number_labelled_machines(const job *j, int32_t *machines) {
     ps_strpool hosts;
     if (!ps_strpool_init(&hosts)) {
         return false;
@@ -508,7 +508,7 @@ static bool number_machines(const job *j, int32_t *machines) {
 
 static ps_code measure_ranks(job *j, ps_err *err) {
     int32_t *machines = ps_calloc(j->in->n_ranks, sizeof *machines);
-    bool ok = machines != NULL && number_machines(j, machines);
+    bool ok = machines != NULL && number_labelled_machines(j, machines);
     uint32_t n_rows = 0;
     for (size_t r = 0; ok && r < j->in->n_ranks; r++) {
         partial *part = j->in->partials[r];
@@ -545,7 +545,7 @@ typedef struct member {
     uint32_t rank;
 } member;
 
-static int compare_members(const void *a, const void *b) {
+static int compare_labelled_members(const void *a, const void *b) {
     const member *x = a;
     const member *y = b;
     int by_key = strcmp(x->key, y->key);
@@ -599,7 +599,7 @@ static bool find_meetings(const job *j, int64_t origin, meetings *o) {
         }
     }
     if (ok && n_members > 1) {
-        qsort(members, n_members, sizeof *members, compare_members);
+        qsort(members, n_members, sizeof *members, compare_labelled_members);
     }
     for (size_t i = 0; ok && i < n_members;) { /* each against the first and the one before */
         size_t end = i + 1;
@@ -617,7 +617,7 @@ static bool find_meetings(const job *j, int64_t origin, meetings *o) {
 
 /* --- the chart --------------------------------------------------------------------------------------------------- */
 
-static bool describe(const job *j, ps_chart *chart) {
+static bool describe_labelled(const job *j, ps_chart *chart) {
     char text[256];
     (void)snprintf(text, sizeof text, "%s; %s; %s", ps_label_source_text(j->source),
                    j->source == PS_LABELS_JOB     ? "device times as logged"
@@ -661,7 +661,7 @@ static bool find_pieces(const job *j, ps_model_places *out, int32_t **table) {
     return *table != NULL;
 }
 
-static ps_code report(job *j, ps_err *err) {
+static ps_code report_labelled(job *j, ps_err *err) {
     ps_chart *chart = j->in->result->chart;
     const char *pp_type = j->job.pp_type;
     meetings found = {.n = 0};
@@ -700,7 +700,7 @@ static ps_code report(job *j, ps_err *err) {
     return code;
 }
 
-static ps_code add_chart(job *j, ps_err *err) {
+static ps_code add_labelled_chart(job *j, ps_err *err) {
     ps_code code = measure_ranks(j, err);
     if (code == PS_OK && j->diag != NULL) {
         code = ps_p2p_pair(j->lists, j->pipelines, j->in, err);
@@ -716,13 +716,13 @@ static ps_code add_chart(job *j, ps_err *err) {
         return err != NULL ? err->code : PS_NOMEM;
     }
     chart->labels_are_exact = j->is_exact;
-    if (!describe(j, chart) || !ps_chart_set_text(chart, "", j->job.pp_type)) {
+    if (!describe_labelled(j, chart) || !ps_chart_set_text(chart, "", j->job.pp_type)) {
         return ps_fail_nomem(err);
     }
-    return report(j, err);
+    return report_labelled(j, err);
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_labelled(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     job j = {.in = in};
     ps_code code = job_init(&j) ? PS_OK : ps_fail_nomem(err);
@@ -732,7 +732,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     if (code == PS_OK && j.source != PS_LABELS_NONE) {
         settle_revision(&j);
         code = settle_windows(&j) ? settle_places(&j, err) : ps_fail_nomem(err);
-        code = code == PS_OK ? add_chart(&j, err) : code;
+        code = code == PS_OK ? add_labelled_chart(&j, err) : code;
     }
     job_fini(&j);
     return code;
@@ -740,8 +740,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS,
-     .map = map,
-     .reduce = reduce}};
+     .map = map_labelled,
+     .reduce = reduce_labelled}};
 
 const ps_analysis ps_analysis_pp_labels = {
     .name = "pp_labels",
@@ -751,5 +751,5 @@ const ps_analysis ps_analysis_pp_labels = {
     .writes = PS_WRITES_RANK_DB,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_labelled_partial,
 };

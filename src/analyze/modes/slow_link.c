@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/derived/comm_part.h"
 #include "analyze/core/give.h"
+#include "analyze/derived/comm_part.h"
 #include "analyze/derived/slow_link_matrix.h"
 #include "analyze/stats/stats.h"
 #include "base/alloc.h"
@@ -47,7 +47,7 @@ typedef struct finding {
 
 /* --- classes -------------------------------------------------------------------------------------------------- */
 
-static bool take_meeting(finding *f, const ps_late *late, const ps_meeting *m) {
+static bool take_slow_link_meeting(finding *f, const ps_late *late, const ps_meeting *m) {
     for (uint32_t i = m->first; i < m->first + m->n; i++) {
         const ps_meeting_part *p = &late->parts[i];
         const ps_comm_list *list = f->lists[p->rank];
@@ -67,7 +67,7 @@ static bool take_meeting(finding *f, const ps_late *late, const ps_meeting *m) {
     return true;
 }
 
-static ps_code take_all(finding *f, ps_err *err) {
+static ps_code take_all_slow_link(finding *f, ps_err *err) {
     ps_late late;
     ps_late_input input = {
         .lists = f->lists, .ranks = f->in->ranks, .n_ranks = f->in->n_ranks, .step = -1};
@@ -79,7 +79,7 @@ static ps_code take_all(finding *f, ps_err *err) {
         bool ok = ps_strpool_init(&f->texts) && f->samples != NULL && f->values != NULL &&
                   f->classes != NULL;
         for (size_t i = 0; ok && i < late.n_meetings; i++) {
-            ok = take_meeting(f, &late, &late.meetings[i]);
+            ok = take_slow_link_meeting(f, &late, &late.meetings[i]);
         }
         code = ok ? PS_OK : ps_fail_nomem(err);
     }
@@ -92,7 +92,7 @@ static ps_code take_all(finding *f, ps_err *err) {
         return x->field < y->field ? -1 : 1;                                                       \
     }
 
-static int compare_samples(const void *a, const void *b) {
+static int compare_slow_link_samples(const void *a, const void *b) {
     const sample *x = a;
     const sample *y = b;
     BY(type)
@@ -105,7 +105,7 @@ static int compare_samples(const void *a, const void *b) {
 }
 
 /* The first of the samples decides between equal extremes. */
-static link_class measure(finding *f, size_t begin, size_t end) {
+static link_class measure_slow_link(finding *f, size_t begin, size_t end) {
     const sample *least = &f->samples[begin];
     const sample *most = least;
     for (size_t i = begin; i < end; i++) {
@@ -148,7 +148,7 @@ static int compare_classes(const void *a, const void *b, void *finding_) {
 
 static void find_classes(finding *f) {
     if (f->n > 1) {
-        qsort(f->samples, f->n, sizeof *f->samples, compare_samples);
+        qsort(f->samples, f->n, sizeof *f->samples, compare_slow_link_samples);
     }
     for (size_t i = 0; i < f->n;) {
         size_t k = i;
@@ -157,7 +157,7 @@ static void find_classes(finding *f) {
                f->samples[k].size_bytes == s->size_bytes && f->samples[k].n_ranks == s->n_ranks) {
             k++;
         }
-        link_class c = measure(f, i, k);
+        link_class c = measure_slow_link(f, i, k);
         if (c.offset_ratio > 3) {
             f->classes[f->n_classes++] = c;
         }
@@ -184,7 +184,7 @@ static size_t n_shown(const finding *f) {
     return f->n_classes < limit ? f->n_classes : limit;
 }
 
-static bool put_class(ps_table *t, const finding *f, const link_class *c) {
+static bool put_slow_link_class(ps_table *t, const finding *f, const link_class *c) {
     const sample *s = &f->samples[c->begin];
     char size[32] = "unknown";
     char text[256];
@@ -208,7 +208,7 @@ static ps_code add_sums(const finding *f, ps_err *err) {
                                sizeof SUM_COLUMNS / sizeof *SUM_COLUMNS);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < n_shown(f); i++) {
-        ok = put_class(t, f, &f->classes[i]);
+        ok = put_slow_link_class(t, f, &f->classes[i]);
     }
     return ps_give(f->in->result, t, ok, "slow_link_sum", PS_TO_ALL, err);
 }
@@ -247,7 +247,7 @@ static bool put_sample(ps_table *t, const finding *f, const sample *s) {
     return true;
 }
 
-static ps_code add_ops(const finding *f, ps_err *err) {
+static ps_code add_slow_link_ops(const finding *f, ps_err *err) {
     ps_table *t = ps_table_new("SlowLinkOps", "their operators", OP_COLUMNS, N_O);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < n_shown(f); i++) {
@@ -260,7 +260,7 @@ static ps_code add_ops(const finding *f, ps_err *err) {
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_slow_link(const ps_map_input *in, void **out, ps_err *err) {
     ps_comm_part *part = NULL;
     ps_code code = ps_comm_part_read(in, PS_COMM_TIMES | PS_COMM_LINKS, &part, err);
     if (code != PS_OK) {
@@ -271,17 +271,17 @@ static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
     return PS_OK;
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_slow_link(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     const ps_comm_list **lists = ps_comm_lists(in);
     finding f = {.in = in, .lists = lists};
-    ps_code code = lists != NULL ? take_all(&f, err) : ps_fail_nomem(err);
+    ps_code code = lists != NULL ? take_all_slow_link(&f, err) : ps_fail_nomem(err);
     if (code == PS_OK) {
         find_classes(&f);
         code = add_sums(&f, err);
     }
     if (code == PS_OK) {
-        code = add_ops(&f, err);
+        code = add_slow_link_ops(&f, err);
     }
     if (code == PS_OK) {
         code = ps_slow_link_matrix(in, err);
@@ -294,7 +294,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     return code;
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_COMM_PART_NEEDS, .map = map, .reduce = reduce}};
+static const ps_round ROUNDS[] = {
+    {.needs = PS_COMM_PART_NEEDS, .map = map_slow_link, .reduce = reduce_slow_link}};
 
 const ps_analysis ps_analysis_slow_link = {
     .name = "slow_link",

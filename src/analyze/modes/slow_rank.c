@@ -6,10 +6,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/core/give.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/comm_roster.h"
 #include "analyze/stats/dixon.h"
-#include "analyze/core/give.h"
 #include "analyze/stats/stats.h"
 #include "base/alloc.h"
 #include "base/num.h"
@@ -44,13 +44,13 @@ static const ps_comm_op *op_of(const judging *j, const ps_meeting_part *p) {
 
 /* --- votes ---------------------------------------------------------------------------------------------------- */
 
-static int64_t duration_of(const ps_comm_op *op) {
+static int64_t slow_rank_duration_of(const ps_comm_op *op) {
     return op->end_ns - op->start_ns;
 }
 
 static size_t take_durations(judging *j, const ps_meeting *m) {
     for (uint32_t i = 0; i < m->n; i++) {
-        j->durations[i] = duration_of(op_of(j, &j->late.parts[m->first + i]));
+        j->durations[i] = slow_rank_duration_of(op_of(j, &j->late.parts[m->first + i]));
     }
     return m->n;
 }
@@ -59,13 +59,15 @@ static const ps_meeting_part *find_shortest(const judging *j, const ps_meeting *
     const ps_meeting_part *shortest = &j->late.parts[m->first];
     for (uint32_t i = 1; i < m->n; i++) {
         const ps_meeting_part *p = &j->late.parts[m->first + i];
-        shortest = duration_of(op_of(j, p)) < duration_of(op_of(j, shortest)) ? p : shortest;
+        shortest = slow_rank_duration_of(op_of(j, p)) < slow_rank_duration_of(op_of(j, shortest))
+                       ? p
+                       : shortest;
     }
     return shortest;
 }
 
 /* The slow one of a meeting, or NULL. */
-static const ps_meeting_part *judge(judging *j, const ps_meeting *m) {
+static const ps_meeting_part *judge_slow_rank(judging *j, const ps_meeting *m) {
     if (m->n <= SMALL_GROUP) {
         bool is_late = m->late_ns >= LEAST_LATE_NS && m->late_ns > m->longest_ns / 2;
         return is_late ? &j->late.parts[m->last] : NULL;
@@ -92,7 +94,7 @@ static bool judge_all(judging *j) {
     }
     for (size_t i = 0; i < j->late.n_meetings; i++) {
         const ps_meeting *m = &j->late.meetings[i];
-        const ps_meeting_part *slow = judge(j, m);
+        const ps_meeting_part *slow = judge_slow_rank(j, m);
         if (slow != NULL) {
             j->votes[j->n_votes++] = (vote){m, op_of(j, slow), slow->rank};
         }
@@ -118,7 +120,7 @@ static int compare_counts(const void *a, const void *b) {
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
-static ps_code add_ranks(const judging *j, ps_err *err) {
+static ps_code add_slow_rank_ranks(const judging *j, ps_err *err) {
     size_t n = j->in->n_ranks;
     count *counts = ps_calloc(n + 1, sizeof *counts);
     ps_table *t = ps_table_new("SlowRank", "collectives in which a rank kept the others waiting",
@@ -168,7 +170,7 @@ static bool put_vote(ps_table *t, judging *j, const vote *v) {
     return true;
 }
 
-static ps_code add_ops(judging *j, ps_err *err) {
+static ps_code add_slow_rank_ops(judging *j, ps_err *err) {
     ps_table *t = ps_table_new("SlowOpStats", "these collectives: durations over the ranks",
                                OP_COLUMNS, sizeof OP_COLUMNS / sizeof *OP_COLUMNS);
     bool ok = t != NULL;
@@ -218,12 +220,12 @@ static int compare_late(const void *a, const void *b) {
     return *x < *y ? -1 : *x > *y; /* in one array, by rank */
 }
 
-static double us(int64_t ns) {
+static double slow_rank_us(int64_t ns) {
     return (double)ns / 1e3;
 }
 
 /* "dp", "" unknown. */
-static const char *label_of(const judging *j, const char *group) {
+static const char *slow_rank_label_of(const judging *j, const char *group) {
     char key[PS_COMM_KEY_SIZE];
     ps_comm_key(group, key, sizeof key);
     const ps_comm_group *fact = ps_comm_roster_fact(&j->roster, key);
@@ -234,7 +236,7 @@ static bool put_late(ps_table *t, const judging *j, const ps_late_row *row) {
     const ps_rank_clock *clock = &j->late.clocks[row->rank];
     const char *group = ps_strpool_get(&j->late.strings, row->group);
     if (!ps_table_add_row(t) || !ps_table_set_text(t, L_GROUP, group) ||
-        !ps_table_set_text(t, L_LABEL, label_of(j, group)) ||
+        !ps_table_set_text(t, L_LABEL, slow_rank_label_of(j, group)) ||
         !ps_table_set_text(t, L_KIND, row->is_p2p ? "p2p" : "collective")) {
         return false;
     }
@@ -243,14 +245,15 @@ static bool put_late(ps_table *t, const judging *j, const ps_late_row *row) {
     size_t n_known = row->n - row->n_unknown;
     if (n_known > 0 || row->n == 0) { /* else how late it was is not known of any */
         ps_table_set_int(t, L_LAST, (int64_t)row->n_last);
-        ps_table_set_real(t, L_LATE, us(row->late_ns));
-        ps_table_set_real(t, L_MEAN, n_known > 0 ? us(row->behind_ns) / (double)n_known : 0);
-        ps_table_set_real(t, L_MAX, us(row->most_behind_ns));
+        ps_table_set_real(t, L_LATE, slow_rank_us(row->late_ns));
+        ps_table_set_real(t, L_MEAN,
+                          n_known > 0 ? slow_rank_us(row->behind_ns) / (double)n_known : 0);
+        ps_table_set_real(t, L_MAX, slow_rank_us(row->most_behind_ns));
     }
     if (row->n_waits_unknown < row->n_waits || row->n_waits == 0) {
-        ps_table_set_real(t, L_WAITED, us(row->waited_ns));
+        ps_table_set_real(t, L_WAITED, slow_rank_us(row->waited_ns));
     }
-    ps_table_set_real(t, L_OFFSET, us(clock->offset_ns));
+    ps_table_set_real(t, L_OFFSET, slow_rank_us(clock->offset_ns));
     ps_table_set_int(t, L_CLOCK, j->in->ranks[clock->reference].rank);
     return true;
 }
@@ -276,7 +279,7 @@ static ps_code add_lateness(const judging *j, ps_err *err) {
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_slow_rank(const ps_map_input *in, void **out, ps_err *err) {
     ps_comm_part *part = NULL;
     ps_code code = ps_comm_part_read(in, 0, &part, err);
     if (code != PS_OK) {
@@ -312,7 +315,7 @@ static size_t count_parts(const ps_reduce_input *in) {
     return n;
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_slow_rank(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     if (count_parts(in) < 2) {
         return ps_fail(err, PS_NOTHING,
@@ -335,13 +338,13 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
         code = judge_all(&j) ? PS_OK : ps_fail_nomem(err);
     }
     if (code == PS_OK) {
-        code = add_ranks(&j, err);
+        code = add_slow_rank_ranks(&j, err);
     }
     if (code == PS_OK) {
         code = add_lateness(&j, err);
     }
     if (code == PS_OK) {
-        code = add_ops(&j, err);
+        code = add_slow_rank_ops(&j, err);
     }
     ps_free(j.votes);
     ps_free(j.durations);
@@ -351,7 +354,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
     return code;
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_COMM_PART_NEEDS, .map = map, .reduce = reduce}};
+static const ps_round ROUNDS[] = {
+    {.needs = PS_COMM_PART_NEEDS, .map = map_slow_rank, .reduce = reduce_slow_rank}};
 
 const ps_analysis ps_analysis_slow_rank = {
     .name = "slow_rank",

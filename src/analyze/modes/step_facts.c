@@ -85,8 +85,8 @@ ps_code ps_step_facts_read(const ps_trace *trace, ps_arena *arena, ps_step_facts
 
 /* --- the tables ------------------------------------------------------------------------------------------- */
 
-static ps_code add_table(const ps_reduce_input *in, ps_table *t, bool ok, const char *file,
-                         ps_err *err) {
+static ps_code add_step_fact_table(const ps_reduce_input *in, ps_table *t, bool ok,
+                                   const char *file, ps_err *err) {
     if (!ok || t->n_rows == 0) {
         ps_table_free(t);
         return ok ? PS_OK : ps_fail_nomem(err);
@@ -109,14 +109,14 @@ static ps_code put_base(const ps_reduce_input *in, const ps_step_facts *const *f
                  ps_table_set_text(t, 1, facts[r]->distributed_args);
         }
     }
-    return add_table(in, t, ok, "cluster_base_info", err);
+    return add_step_fact_table(in, t, ok, "cluster_base_info", err);
 }
 
 typedef struct host {
     const char *uid, *name;
 } host;
 
-static int by_name(const void *a, const void *b) {
+static int by_step_fact_name(const void *a, const void *b) {
     const host *x = a;
     const host *y = b;
     int order = strcmp(x->name, y->name);
@@ -138,16 +138,16 @@ static ps_code put_hosts(const ps_reduce_input *in, const ps_step_facts *const *
         }
     }
     if (ok && n > 1) {
-        qsort(hosts, n, sizeof *hosts, by_name);
+        qsort(hosts, n, sizeof *hosts, by_step_fact_name);
     }
     for (size_t i = 0; ok && i < n; i++) {
-        if (i == 0 || by_name(&hosts[i - 1], &hosts[i]) != 0) {
+        if (i == 0 || by_step_fact_name(&hosts[i - 1], &hosts[i]) != 0) {
             ok = ps_table_add_row(t) && ps_table_set_text(t, 0, hosts[i].uid) &&
                  ps_table_set_text(t, 1, hosts[i].name);
         }
     }
     ps_free(hosts);
-    return add_table(in, t, ok, "host_info", err);
+    return add_step_fact_table(in, t, ok, "host_info", err);
 }
 
 static ps_code put_devices(const ps_reduce_input *in, const ps_step_facts *const *facts,
@@ -172,7 +172,7 @@ static ps_code put_devices(const ps_reduce_input *in, const ps_step_facts *const
             ps_table_set_int(t, 1, facts[r]->device);
         }
     }
-    return add_table(in, t, ok, "rank_device_map", err);
+    return add_step_fact_table(in, t, ok, "rank_device_map", err);
 }
 
 ps_code ps_step_facts_put(const ps_reduce_input *in, const ps_step_facts *const *facts,

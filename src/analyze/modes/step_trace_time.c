@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/comm/topology.h"
 #include "analyze/core/analysis.h"
 #include "analyze/derived/derived.h"
+#include "analyze/modes/step_facts.h"
+#include "analyze/pipeline/stage_groups.h"
 #include "analyze/rank/overlap.h"
 #include "analyze/rank/overlap_lanes.h"
-#include "analyze/pipeline/stage_groups.h"
-#include "analyze/modes/step_facts.h"
 #include "analyze/rank/step_index.h"
-#include "analyze/comm/topology.h"
 #include "base/alloc.h"
 #include "model/recording.h"
 
@@ -49,7 +49,7 @@ typedef struct partial {
     size_t n, cap;
 } partial;
 
-static void free_partial(void *p) {
+static void free_step_trace_partial(void *p) {
     partial *part = p;
     if (part != NULL) {
         ps_arena_fini(&part->arena);
@@ -58,7 +58,7 @@ static void free_partial(void *p) {
     }
 }
 
-static bool add_row(partial *part, const step_row *row) {
+static bool add_step_trace_row(partial *part, const step_row *row) {
     if (!ps_grow(&part->rows, &part->cap, part->n + 1, MAX_ROWS, sizeof *part->rows)) {
         return false;
     }
@@ -68,7 +68,7 @@ static bool add_row(partial *part, const step_row *row) {
 
 /* --- by the work ---------------------------------------------------------------------------------------- */
 
-static step_row row_of(const ps_overlap *o) {
+static step_row step_trace_row_of(const ps_overlap *o) {
     return (step_row){.step = o->step,
                       .has_step = o->has_step,
                       .ns = {[COMPUTING] = o->computing_ns,
@@ -82,14 +82,14 @@ static step_row row_of(const ps_overlap *o) {
                              [PREPARING] = ps_overlap_preparing_ns(o)}};
 }
 
-static ps_code measure(const ps_map_input *in, partial *part, ps_err *err) {
+static ps_code measure_step_trace(const ps_map_input *in, partial *part, ps_err *err) {
     const ps_overlaps *overlaps = ps_derived_overlaps(in->derived, err);
     ps_code code = overlaps != NULL ? PS_OK : PS_NOMEM;
     bool has_no_start = ps_trace_meta(in->trace, PS_STEP_STARTS_KEY) != NULL;
     for (size_t i = 0; code == PS_OK && i < overlaps->n; i++) {
-        step_row row = row_of(&overlaps->at[i]);
+        step_row row = step_trace_row_of(&overlaps->at[i]);
         row.has_no_start = has_no_start;
-        code = add_row(part, &row) ? PS_OK : ps_fail_nomem(err);
+        code = add_step_trace_row(part, &row) ? PS_OK : ps_fail_nomem(err);
         part->own.device = part->own.device < 0 ? overlaps->at[i].device : part->own.device;
     }
     return code;
@@ -131,7 +131,7 @@ static int64_t cell_ns(const ps_table *t, size_t row, size_t column) {
     return us > -9e15 && us < 9e15 ? (int64_t)llround(us * 1000) : 0;
 }
 
-static ps_code take_table(const ps_map_input *in, partial *part, ps_err *err) {
+static ps_code take_step_trace_table(const ps_map_input *in, partial *part, ps_err *err) {
     const ps_table *t = ps_trace_side_table(in->trace, "StepTraceTime");
     t = t != NULL ? t : ps_trace_side_table(in->trace, "step_trace_time");
     for (size_t r = 0; t != NULL && r < t->n_rows; r++) {
@@ -141,19 +141,19 @@ static ps_code take_table(const ps_map_input *in, partial *part, ps_err *err) {
             row.ns[c] = cell_ns(t, r, find_column(t, TABLE_NAMES[c][0], TABLE_NAMES[c][1]));
         }
         bool wanted = in->opts->step_id < 0 || (row.has_step && row.step == in->opts->step_id);
-        if (wanted && !add_row(part, &row)) {
+        if (wanted && !add_step_trace_row(part, &row)) {
             return ps_fail_nomem(err);
         }
     }
     return PS_OK;
 }
 
-static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
+static ps_code read_step_trace_rank(const ps_map_input *in, partial *part, ps_err *err) {
     ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
     code = code == PS_OK ? ps_step_facts_read(in->trace, &part->arena, &part->own, err) : code;
-    code = code == PS_OK ? measure(in, part, err) : code;
+    code = code == PS_OK ? measure_step_trace(in, part, err) : code;
     if (code == PS_OK && part->n == 0) {
-        code = take_table(in, part, err);
+        code = take_step_trace_table(in, part, err);
     }
     if (code == PS_OK && part->n == 0) {
         code = ps_check_step(in->trace, in->opts->step_id, err);
@@ -162,15 +162,15 @@ static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
     return code;
 }
 
-static ps_code map(const ps_map_input *in, void **out, ps_err *err) {
+static ps_code map_step_trace(const ps_map_input *in, void **out, ps_err *err) {
     partial *part = ps_calloc(1, sizeof *part);
     if (part == NULL) {
         return ps_fail_nomem(err);
     }
     ps_arena_init(&part->arena);
-    ps_code code = read_rank(in, part, err);
+    ps_code code = read_step_trace_rank(in, part, err);
     if (code != PS_OK) {
-        free_partial(part);
+        free_step_trace_partial(part);
         return code;
     }
     *out = part;
@@ -276,7 +276,8 @@ static bool add_stages(lines *l, const int32_t *stage, size_t n_stages) {
     return open != NULL;
 }
 
-static bool gather(const ps_reduce_input *in, const int32_t *stage, size_t n_stages, lines *l) {
+static bool gather_step_trace(const ps_reduce_input *in, const int32_t *stage, size_t n_stages,
+                              lines *l) {
     size_t total = 0;
     for (size_t r = 0; r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
@@ -318,8 +319,8 @@ static void set_index(ps_table *t, size_t column, int64_t value) {
     }
 }
 
-static bool put_line(ps_table *t, const ps_reduce_input *in, const line *at,
-                     const ps_indices *indices, const int32_t *stage, ps_buf *text) {
+static bool put_step_trace_line(ps_table *t, const ps_reduce_input *in, const line *at,
+                                const ps_indices *indices, const int32_t *stage, ps_buf *text) {
     const step_row *row = at->is_stage ? &at->largest : at->row;
     bool ok = ps_table_add_row(t);
     if (ok && row->has_step) {
@@ -348,16 +349,16 @@ static bool put_line(ps_table *t, const ps_reduce_input *in, const line *at,
     return ok;
 }
 
-static ps_code put_steps(const ps_reduce_input *in, const ps_indices *indices, const int32_t *stage,
-                         size_t n_stages, ps_err *err) {
+static ps_code put_step_trace_steps(const ps_reduce_input *in, const ps_indices *indices,
+                                    const int32_t *stage, size_t n_stages, ps_err *err) {
     lines l = {0};
     ps_buf text;
     ps_buf_init(&text, 0);
     ps_table *t = ps_table_new("ClusterStepTraceTime", "time of steps by rank and stage",
                                STEP_COLUMNS, N_COLUMNS);
-    bool ok = t != NULL && gather(in, stage, n_stages, &l);
+    bool ok = t != NULL && gather_step_trace(in, stage, n_stages, &l);
     for (size_t i = 0; ok && i < l.n; i++) {
-        ok = put_line(t, in, &l.at[i], indices, stage, &text);
+        ok = put_step_trace_line(t, in, &l.at[i], indices, stage, &text);
     }
     ps_free(l.at);
     ps_buf_fini(&text);
@@ -371,7 +372,7 @@ static ps_code put_steps(const ps_reduce_input *in, const ps_indices *indices, c
     return ps_result_add(in->result, t, err);
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_step_trace(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     const ps_rank_facts **facts = ps_calloc(in->n_ranks, sizeof *facts);
     const ps_step_facts **own = ps_calloc(in->n_ranks, sizeof *own);
@@ -391,7 +392,7 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
             indices[r] = ps_indices_of(&job, in->ranks[r].rank, facts[r]);
         }
         code = ps_stage_groups(in->ranks, facts, &job, in->n_ranks, stage, &n_stages, err);
-        code = code == PS_OK ? put_steps(in, indices, stage, n_stages, err) : code;
+        code = code == PS_OK ? put_step_trace_steps(in, indices, stage, n_stages, err) : code;
         code = code == PS_OK ? ps_step_facts_put(in, own, err) : code;
     }
     ps_free(facts);
@@ -403,8 +404,8 @@ static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
 
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_DEVICE_SPANS | PS_NEED_STATISTICS,
-     .map = map,
-     .reduce = reduce}};
+     .map = map_step_trace,
+     .reduce = reduce_step_trace}};
 
 const ps_analysis ps_analysis_step_trace_time = {
     .name = "step_trace_time",
@@ -413,5 +414,5 @@ const ps_analysis ps_analysis_step_trace_time = {
     .sets = PS_IN_ALL | PS_IN_EVERY,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_step_trace_partial,
 };

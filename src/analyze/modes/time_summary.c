@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "analyze/comm/comm_list.h"
+#include "analyze/comm/topology.h"
 #include "analyze/derived/derived.h"
 #include "analyze/rank/links.h"
 #include "analyze/rank/overlap.h"
-#include "analyze/stats/stats.h"
 #include "analyze/rank/step_index.h"
-#include "analyze/comm/topology.h"
 #include "analyze/rank/work.h"
+#include "analyze/stats/stats.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/hash.h"
@@ -61,7 +61,7 @@ void ps_time_summary_free(void *p) {
     }
 }
 
-static int compare(int64_t a, int64_t b) {
+static int compare_time_row(int64_t a, int64_t b) {
     return a < b ? -1 : a > b;
 }
 
@@ -69,7 +69,8 @@ static int compare(int64_t a, int64_t b) {
 
 /* A transfer is known by its ends: "2>3" in the group, or "@10>@11" when only the number of the peer is known. False when
  * the peer is not. */
-static bool key_of(const ps_comm_list *list, const ps_comm_op *op, int64_t rank, ps_buf *out) {
+static bool time_row_key_of(const ps_comm_list *list, const ps_comm_op *op, int64_t rank,
+                            ps_buf *out) {
     ps_buf_clear(out);
     if (!op->is_p2p) {
         ps_buf_add_str(out, ps_comm_text(list, op->name));
@@ -83,7 +84,7 @@ static bool key_of(const ps_comm_list *list, const ps_comm_op *op, int64_t rank,
     return op->peer >= 0;
 }
 
-static bool copy_text(ps_strpool *pool, const char *text, ps_str *out, uint64_t *hash) {
+static bool copy_time_row_text(ps_strpool *pool, const char *text, ps_str *out, uint64_t *hash) {
     size_t n = strlen(text);
     *out = ps_strpool_add(pool, text, n);
     *hash = *hash * 31 + ps_hash64(text, n);
@@ -114,14 +115,15 @@ static bool copy_op(partial *part, const ps_comm_list *list, const ps_comm_op *o
     if (op->step == PS_STEP_OUTSIDE) {
         return true;
     }
-    if (!key_of(list, op, rank, text)) {
+    if (!time_row_key_of(list, op, rank, text)) {
         note_unknown(part, op->step);
         return ps_buf_ok(text);
     }
-    bool ok = ps_buf_ok(text) &&
-              copy_text(&part->strings, ps_comm_text(list, op->group), &o.group, &o.hash) &&
-              copy_text(&part->strings, ps_buf_str(text), &o.key, &o.hash) &&
-              copy_text(&part->strings, ps_comm_text(list, op->members), &o.members, &o.hash);
+    bool ok =
+        ps_buf_ok(text) &&
+        copy_time_row_text(&part->strings, ps_comm_text(list, op->group), &o.group, &o.hash) &&
+        copy_time_row_text(&part->strings, ps_buf_str(text), &o.key, &o.hash) &&
+        copy_time_row_text(&part->strings, ps_comm_text(list, op->members), &o.members, &o.hash);
     part->ops[part->n_ops] = o;
     part->n_ops += ok;
     return ok;
@@ -131,12 +133,12 @@ static bool copy_op(partial *part, const ps_comm_list *list, const ps_comm_op *o
 static int by_key_and_start(const void *a, const void *b) {
     const summary_op *x = a;
     const summary_op *y = b;
-    int order = compare((int64_t)x->group.id, (int64_t)y->group.id);
-    order = order != 0 ? order : compare(x->key.id, y->key.id);
-    order = order != 0 ? order : compare(x->members.id, y->members.id);
-    order = order != 0 ? order : compare(x->step, y->step);
-    order = order != 0 ? order : compare(x->start_ns, y->start_ns);
-    return order != 0 ? order : compare(x->dur_ns, y->dur_ns);
+    int order = compare_time_row((int64_t)x->group.id, (int64_t)y->group.id);
+    order = order != 0 ? order : compare_time_row(x->key.id, y->key.id);
+    order = order != 0 ? order : compare_time_row(x->members.id, y->members.id);
+    order = order != 0 ? order : compare_time_row(x->step, y->step);
+    order = order != 0 ? order : compare_time_row(x->start_ns, y->start_ns);
+    return order != 0 ? order : compare_time_row(x->dur_ns, y->dur_ns);
 }
 
 static void count_occurrences(partial *part) {
@@ -188,8 +190,8 @@ typedef struct place {
 static int by_device_and_step(const void *a, const void *b) {
     const delay *x = a;
     const delay *y = b;
-    int order = compare(x->device, y->device);
-    return order != 0 ? order : compare(x->step, y->step);
+    int order = compare_time_row(x->device, y->device);
+    return order != 0 ? order : compare_time_row(x->step, y->step);
 }
 
 static delay *list_delays(const ps_links *links, size_t *n) {
@@ -273,7 +275,7 @@ static bool has_copies(const ps_trace *trace) {
     return s->n > 0 && memchr(s->kind, PS_SLICE_COPY, s->n) != NULL;
 }
 
-static ps_code read_rank(const ps_map_input *in, partial *part, ps_err *err) {
+static ps_code read_time_row_rank(const ps_map_input *in, partial *part, ps_err *err) {
     ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
     const ps_links *links = code == PS_OK ? ps_derived_links(in->derived, err) : NULL;
     code = code == PS_OK && links == NULL ? PS_NOMEM : code;
@@ -294,7 +296,8 @@ ps_code ps_time_summary_map(const ps_map_input *in, void **out, ps_err *err) {
     }
     ps_arena_init(&part->arena);
     ps_idmap_init(&part->row_of);
-    ps_code code = ps_strpool_init(&part->strings) ? read_rank(in, part, err) : ps_fail_nomem(err);
+    ps_code code =
+        ps_strpool_init(&part->strings) ? read_time_row_rank(in, part, err) : ps_fail_nomem(err);
     if (code != PS_OK) {
         ps_time_summary_free(part);
         return code;
@@ -310,7 +313,7 @@ typedef struct entry {
     const summary_op *op;
 } entry;
 
-static int compare_texts(const entry *x, const entry *y) {
+static int compare_time_row_texts(const entry *x, const entry *y) {
     int order = strcmp(ps_strpool_get(&x->part->strings, x->op->group),
                        ps_strpool_get(&y->part->strings, y->op->group));
     order = order != 0 ? order
@@ -327,9 +330,9 @@ static int by_occurrence(const void *a, const void *b) {
     if (x->op->hash != y->op->hash) {
         return x->op->hash < y->op->hash ? -1 : 1;
     }
-    int order = compare_texts(x, y);
-    order = order != 0 ? order : compare(x->op->step, y->op->step);
-    return order != 0 ? order : compare(x->op->k, y->op->k);
+    int order = compare_time_row_texts(x, y);
+    order = order != 0 ? order : compare_time_row(x->op->step, y->op->step);
+    return order != 0 ? order : compare_time_row(x->op->k, y->op->k);
 }
 
 /* "[0, 1, 2]" */
@@ -366,7 +369,7 @@ static void note_op(const entry *e, int64_t transmit_ns, bool matched) {
 }
 
 /* The operators of one occurrence, one a rank. Without a known size all ranks that have it are the group. */
-static void match(const entry *entries, size_t n) {
+static void match_time_row(const entry *entries, size_t n) {
     int64_t size = group_size(&entries[0]);
     bool complete = n > 1 && (size == 0 || (int64_t)n == size);
     int64_t shortest = entries[0].op->dur_ns;
@@ -398,7 +401,7 @@ static bool match_all(const ps_reduce_input *in) {
     for (size_t i = 0, end = 0; entries != NULL && i < n; i = end) {
         for (end = i + 1; end < n && by_occurrence(&entries[i], &entries[end]) == 0; end++) {
         }
-        match(&entries[i], end - i);
+        match_time_row(&entries[i], end - i);
     }
     ps_free(entries);
     return entries != NULL;
@@ -452,7 +455,7 @@ static bool is_unknown(const partial *part, size_t time) {
            (part->has_no_copies && (time == FREE || time == MEMORY || time == MEMORY_ALONE));
 }
 
-static void put_row(ps_table *t, int64_t rank, const partial *part, const summary_row *row) {
+static void put_time_row(ps_table *t, int64_t rank, const partial *part, const summary_row *row) {
     const ps_overlap *o = &row->o;
     const int64_t ns[PS_TIME_SUMMARY_N_TIMES] = {
         ps_overlap_whole_ns(o), o->computing_ns,
@@ -486,22 +489,22 @@ static void put_extra(ps_table *t, int64_t rank, const summary_row *row) {
     ps_table_set_int(t, EXTRA_UNMATCHED, row->n_unmatched);
 }
 
-static int by_step(const void *a, const void *b) {
+static int by_time_row_step(const void *a, const void *b) {
     const ps_overlap *x = &((const summary_row *)a)->o;
     const ps_overlap *y = &((const summary_row *)b)->o;
-    int order = compare(x->step, y->step);
-    return order != 0 ? order : compare(x->device, y->device);
+    int order = compare_time_row(x->step, y->step);
+    return order != 0 ? order : compare_time_row(x->device, y->device);
 }
 
-static bool put_rank(int64_t rank, partial *part, ps_table *summary, ps_table *extra) {
+static bool put_time_row_rank(int64_t rank, partial *part, ps_table *summary, ps_table *extra) {
     if (part->n_rows > 1) {
-        qsort(part->rows, part->n_rows, sizeof *part->rows, by_step);
+        qsort(part->rows, part->n_rows, sizeof *part->rows, by_time_row_step);
     }
     for (size_t i = 0; i < part->n_rows; i++) {
         if (!ps_table_add_row(summary) || (extra != NULL && !ps_table_add_row(extra))) {
             return false;
         }
-        put_row(summary, rank, part, &part->rows[i]);
+        put_time_row(summary, rank, part, &part->rows[i]);
         if (extra != NULL) {
             put_extra(extra, rank, &part->rows[i]);
         }
@@ -519,8 +522,8 @@ ps_code ps_time_summary_tables(const ps_reduce_input *in, ps_table **summary, ps
                                    : NULL;
     bool ok = *summary != NULL && (extra == NULL || more != NULL) && match_all(in);
     for (size_t r = 0; ok && r < in->n_ranks; r++) {
-        ok =
-            in->partials[r] == NULL || put_rank(in->ranks[r].rank, in->partials[r], *summary, more);
+        ok = in->partials[r] == NULL ||
+             put_time_row_rank(in->ranks[r].rank, in->partials[r], *summary, more);
     }
     if (!ok) {
         ps_table_free(*summary);

@@ -127,7 +127,7 @@ static void add_work(const measuring *m, ps_module_sum *sum, uint32_t slice) {
 }
 
 /* A kernel counts for the call of its operator: of a backward operator, for the call it is the backward of. */
-static void add_kernel(measuring *m, uint32_t call, uint32_t slice) {
+static void add_module_time_kernel(measuring *m, uint32_t call, uint32_t slice) {
     const ps_module_call *c = &m->tree->calls[call];
     ps_module_sum *sum = &m->out->nodes[c->node];
     ps_module_call_sum *of = &m->out->calls[c->forward];
@@ -147,7 +147,7 @@ static bool is_of_step(const measuring *m, uint32_t slice) {
     return m->step < 0 || ps_links_step(m->tree->links, slice) == m->step;
 }
 
-static void take_kernel(measuring *m, uint32_t slice) {
+static void take_module_time_kernel(measuring *m, uint32_t slice) {
     int64_t dur = m->s->dur_ns[slice];
     uint32_t op = ps_module_launcher(m->tree, slice);
     if (op == PS_NONE) {
@@ -161,7 +161,7 @@ static void take_kernel(measuring *m, uint32_t slice) {
     if (call != PS_NONE && m->wanted[call] != 0) {
         add_share(&m->out->inside, dur);
         m->out->place[slice] = PS_MODULE_INSIDE;
-        add_kernel(m, call, slice);
+        add_module_time_kernel(m, call, slice);
     } else if (call == PS_NONE && is_of_step(m, slice)) {
         add_share(&m->out->outside, dur);
         m->out->place[slice] = PS_MODULE_OUTSIDE;
@@ -197,7 +197,7 @@ static void add_to_parent(ps_module_call_sum *into, const ps_module_call_sum *fr
     }
 }
 
-static int64_t kernel_time(const int64_t *kernel_ns) {
+static int64_t module_time_kernel_time(const int64_t *kernel_ns) {
     int64_t sum = 0;
     for (size_t p = 0; p < PS_N_MODULE_PASSES; p++) {
         sum = ps_i64_plus(sum, kernel_ns[p]);
@@ -233,7 +233,7 @@ static void sum_calls(measuring *m) {
         }
         note_host(m, c);
         sum->gap_ns = ps_i64_plus(sum->gap_ns, of->gap_ns);
-        int64_t ns = kernel_time(of->kernel_ns);
+        int64_t ns = module_time_kernel_time(of->kernel_ns);
         if (sum->slowest == PS_NONE || ns >= sum->slowest_ns) { /* of equals the first */
             sum->slowest_ns = ns;
             sum->slowest = (uint32_t)(i - 1);
@@ -275,7 +275,7 @@ static void count_ops(const measuring *m) {
 
 /* --- all together ----------------------------------------------------------------------------------------------- */
 
-static bool make_room(measuring *m) {
+static bool make_module_time_room(measuring *m) {
     const ps_module_tree *t = m->tree;
     ps_module_measures *out = m->out;
     out->nodes = ps_calloc(t->n_nodes + 1, sizeof *out->nodes);
@@ -312,10 +312,10 @@ ps_code ps_module_measure(const ps_module_tree *tree, const uint8_t *wanted, int
     *out = (ps_module_measures){0};
     const char *how = NULL;
     m.peak_flop_s = mfu != NULL ? ps_mfu_peak_flop_s(mfu, &how) : 0;
-    bool ok = make_room(&m) && find_anchors(&m) && collect_spans(&m);
+    bool ok = make_module_time_room(&m) && find_anchors(&m) && collect_spans(&m);
     for (uint32_t i = 0; ok && i < m.s->n; i++) {
         if (ps_module_counts(tree, i, m.has_comm_ops)) {
-            take_kernel(&m, i);
+            take_module_time_kernel(&m, i);
         }
     }
     if (ok) {

@@ -56,7 +56,7 @@ static bool variant_of(collecting *c, const ps_module_call *call, uint64_t *hash
 
 /* --- rows ------------------------------------------------------------------------------------------------------- */
 
-static ps_str intern(collecting *c, const char *text) {
+static ps_str averaged_intern(collecting *c, const char *text) {
     return ps_strpool_add(&c->out->strings, text, strlen(text));
 }
 
@@ -74,11 +74,12 @@ static ps_str enclosing_op(collecting *c, uint32_t op) {
             break;
         }
     }
-    return found == PS_NONE ? PS_STR_NONE : intern(c, ps_trace_text(c->trace, c->s->name[found]));
+    return found == PS_NONE ? PS_STR_NONE
+                            : averaged_intern(c, ps_trace_text(c->trace, c->s->name[found]));
 }
 
-static bool add_row(collecting *c, const ps_module_call *call, uint32_t position, uint32_t variant,
-                    uint32_t *row) {
+static bool add_averaged_row(collecting *c, const ps_module_call *call, uint32_t position,
+                             uint32_t variant, uint32_t *row) {
     ps_module_rows *out = c->out;
     uint32_t op = c->tree->ops[call->first_op + position];
     uint32_t first = c->tree->first_kernel[op];
@@ -89,20 +90,22 @@ static bool add_row(collecting *c, const ps_module_call *call, uint32_t position
         return false;
     }
     *row = (uint32_t)out->n;
-    out->rows[out->n++] = (ps_module_row){.node = call->node,
-                                          .variant = variant,
-                                          .position = position,
-                                          .first_kernel = (uint32_t)out->n_kernels,
-                                          .n_kernels = n,
-                                          .op = intern(c, ps_trace_text(c->trace, c->s->name[op])),
-                                          .enclosing = enclosing_op(c, op),
-                                          .first_ns = c->s->start_ns[op],
-                                          .min_ns = INT64_MAX,
-                                          .pass = call->pass};
+    out->rows[out->n++] =
+        (ps_module_row){.node = call->node,
+                        .variant = variant,
+                        .position = position,
+                        .first_kernel = (uint32_t)out->n_kernels,
+                        .n_kernels = n,
+                        .op = averaged_intern(c, ps_trace_text(c->trace, c->s->name[op])),
+                        .enclosing = enclosing_op(c, op),
+                        .first_ns = c->s->start_ns[op],
+                        .min_ns = INT64_MAX,
+                        .pass = call->pass};
     bool ok = !ps_str_is_none(out->rows[*row].op);
     for (uint32_t k = 0; k < n; k++) {
         ps_module_kernel kernel = {
-            .name = intern(c, ps_module_kernel_name(c->trace, c->tree->kernels[first + k]))};
+            .name =
+                averaged_intern(c, ps_module_kernel_name(c->trace, c->tree->kernels[first + k]))};
         out->kernels[out->n_kernels++] = kernel;
         ok = ok && !ps_str_is_none(kernel.name);
     }
@@ -120,7 +123,7 @@ static uint32_t kernel_word(const collecting *c, uint32_t slice) {
     return name;
 }
 
-static void add_up(collecting *c, ps_module_row *row, uint32_t op) {
+static void add_averaged_up(collecting *c, ps_module_row *row, uint32_t op) {
     const ps_module_tree *t = c->tree;
     int64_t total = 0;
     for (uint32_t k = 0; k < row->n_kernels; k++) {
@@ -161,11 +164,11 @@ static bool take_op(collecting *c, const ps_module_call *call, uint32_t position
     }
     uint64_t hash = ps_hash64_seeded(c->words, ((size_t)n + 3) * sizeof *c->words);
     uint32_t row = ps_idmap_get(&c->rows, hash);
-    if (row == PS_IDMAP_NONE &&
-        (!add_row(c, call, position, variant, &row) || !ps_idmap_put(&c->rows, hash, row))) {
+    if (row == PS_IDMAP_NONE && (!add_averaged_row(c, call, position, variant, &row) ||
+                                 !ps_idmap_put(&c->rows, hash, row))) {
         return false;
     }
-    add_up(c, &c->out->rows[row], op);
+    add_averaged_up(c, &c->out->rows[row], op);
     return true;
 }
 
@@ -179,7 +182,7 @@ static bool take_call(collecting *c, const ps_module_call *call) {
     return ok;
 }
 
-static int compare_rows(const void *x, const void *y) {
+static int compare_averaged_rows(const void *x, const void *y) {
     const ps_module_row *a = x;
     const ps_module_row *b = y;
     if (a->first_ns != b->first_ns) {
@@ -192,7 +195,7 @@ static int compare_rows(const void *x, const void *y) {
 }
 
 /* Marked and backward calls are two lists by start: merged, so that variants are numbered in the order of time. */
-static bool take_calls(collecting *c, const uint8_t *wanted) {
+static bool take_averaged_calls(collecting *c, const uint8_t *wanted) {
     const ps_module_tree *t = c->tree;
     size_t marked = 0;
     size_t backward = t->n_marked;
@@ -220,9 +223,10 @@ ps_code ps_module_rows_collect(const ps_module_tree *tree, const uint8_t *wanted
     ps_idmap_init(&c.variants);
     ps_idmap_init(&c.rows);
     out->n_variants = ps_calloc((tree->n_nodes + 1) * PS_N_MODULE_PASSES, sizeof *out->n_variants);
-    bool ok = ps_strpool_init(&out->strings) && out->n_variants != NULL && take_calls(&c, wanted);
+    bool ok = ps_strpool_init(&out->strings) && out->n_variants != NULL &&
+              take_averaged_calls(&c, wanted);
     if (ok && out->n > 0) {
-        qsort(out->rows, out->n, sizeof *out->rows, compare_rows);
+        qsort(out->rows, out->n, sizeof *out->rows, compare_averaged_rows);
     }
     ps_idmap_fini(&c.variants);
     ps_idmap_fini(&c.rows);

@@ -31,7 +31,7 @@ typedef struct building {
     size_t n_tracks;
 } building;
 
-static int64_t end_of(const ps_slices *s, uint32_t i) {
+static int64_t module_end_of(const ps_slices *s, uint32_t i) {
     return s->start_ns[i] + s->dur_ns[i];
 }
 
@@ -107,7 +107,7 @@ static size_t count_modules(const ps_trace *trace, ps_module_source source, ps_s
 
 /* --- building blocks -------------------------------------------------------------------------------------------- */
 
-static uint32_t *new_column(size_t n) {
+static uint32_t *new_module_column(size_t n) {
     uint32_t *column = ps_alloc((n + 1) * sizeof *column);
     for (size_t i = 0; column != NULL && i < n; i++) {
         column[i] = PS_NONE;
@@ -115,7 +115,7 @@ static uint32_t *new_column(size_t n) {
     return column;
 }
 
-static bool holds(const ps_module_call *call, int64_t start, int64_t end) {
+static bool module_holds(const ps_module_call *call, int64_t start, int64_t end) {
     return start < call->end_ns || end <= call->end_ns;
 }
 
@@ -132,7 +132,7 @@ static uint32_t call_around(building *b, uint32_t track, int64_t start, int64_t 
     uint32_t call = b->top[track];
     for (int n = 0; call != PS_NONE && n < MAX_CROSSING; n++) {
         const ps_module_call *c = &b->t->calls[call];
-        if (whole ? end <= c->end_ns : holds(c, start, end)) {
+        if (whole ? end <= c->end_ns : module_holds(c, start, end)) {
             return call;
         }
         call = c->below;
@@ -146,7 +146,7 @@ static void open_call(building *b, uint32_t call) {
     b->top[c->track] = call;
 }
 
-static bool add_call(ps_module_tree *t, ps_module_call call) {
+static bool add_module_call(ps_module_tree *t, ps_module_call call) {
     if (!ps_grow(&t->calls, &t->cap_calls, t->n_calls + 1, PS_NONE - 1, sizeof *t->calls)) {
         return false;
     }
@@ -154,7 +154,7 @@ static bool add_call(ps_module_tree *t, ps_module_call call) {
     return true;
 }
 
-static uint64_t key_of(const ps_module_tree *t, uint32_t parent, ps_str name) {
+static uint64_t module_key_of(const ps_module_tree *t, uint32_t parent, ps_str name) {
     uint64_t fields[2] = {
         parent == PS_NONE ? 0 : t->nodes[parent].key,
         ps_hash64(ps_strpool_get(&t->names, name), ps_strpool_len(&t->names, name))};
@@ -177,7 +177,7 @@ static uint32_t node_of(building *b, uint32_t parent, ps_str name) {
         (ps_module_node){.parent = parent,
                          .depth = parent == PS_NONE ? 1 : t->nodes[parent].depth + 1,
                          .name = name,
-                         .key = key_of(t, parent, name)};
+                         .key = module_key_of(t, parent, name)};
     return (uint32_t)t->n_nodes++;
 }
 
@@ -197,7 +197,7 @@ static bool find_marked(building *b, ps_str domain) {
     ps_module_tree *t = b->t;
     const ps_slices *s = b->s;
     for (uint32_t i = 0; i < s->n; i++) {
-        int64_t end = end_of(s, i);
+        int64_t end = module_end_of(s, i);
         if (may_launch(s->kind[i])) {
             t->call_of[i] = call_around(b, s->track[i], s->start_ns[i], end, false);
         } else if (ps_is_host_range(s->kind[i]) &&
@@ -206,12 +206,12 @@ static bool find_marked(building *b, ps_str domain) {
             t->call_of[i] = (uint32_t)t->n_calls;
             t->is_mstx =
                 t->is_mstx || (t->source == PS_MODULES_RANGE && is_mstx(t->links->trace, i));
-            if (!add_call(t, (ps_module_call){.start_ns = s->start_ns[i],
-                                              .end_ns = end,
-                                              .track = s->track[i],
-                                              .node = PS_NONE,
-                                              .parent = PS_NONE,
-                                              .forward = (uint32_t)t->n_calls})) {
+            if (!add_module_call(t, (ps_module_call){.start_ns = s->start_ns[i],
+                                                     .end_ns = end,
+                                                     .track = s->track[i],
+                                                     .node = PS_NONE,
+                                                     .parent = PS_NONE,
+                                                     .forward = (uint32_t)t->n_calls})) {
                 return false;
             }
             open_call(b, (uint32_t)t->n_calls - 1);
@@ -229,7 +229,7 @@ static bool take_backward(building *b, uint32_t op, uint32_t forward) {
     uint32_t *current = &b->current[b->s->track[op]];
     if (*current != PS_NONE && t->calls[*current].forward == forward) {
         ps_module_call *c = &t->calls[*current];
-        c->end_ns = end_of(b->s, op) > c->end_ns ? end_of(b->s, op) : c->end_ns;
+        c->end_ns = module_end_of(b->s, op) > c->end_ns ? module_end_of(b->s, op) : c->end_ns;
         return true;
     }
     size_t n = t->n_calls - t->n_marked;
@@ -238,13 +238,13 @@ static bool take_backward(building *b, uint32_t op, uint32_t forward) {
         return false;
     }
     b->first_of_call[n] = op;
-    return add_call(t, (ps_module_call){.start_ns = b->s->start_ns[op],
-                                        .end_ns = end_of(b->s, op),
-                                        .track = b->s->track[op],
-                                        .node = PS_NONE,
-                                        .parent = PS_NONE,
-                                        .forward = forward,
-                                        .pass = PS_MODULE_BACKWARD});
+    return add_module_call(t, (ps_module_call){.start_ns = b->s->start_ns[op],
+                                               .end_ns = module_end_of(b->s, op),
+                                               .track = b->s->track[op],
+                                               .node = PS_NONE,
+                                               .parent = PS_NONE,
+                                               .forward = forward,
+                                               .pass = PS_MODULE_BACKWARD});
 }
 
 /* The call of the forward operator, PS_NONE where there is none. */
@@ -303,8 +303,9 @@ static bool find_waited_for(building *b, uint32_t *open) {
             open[of] = (uint32_t)(t->n_marked + next);
             b->current[of] = PS_NONE;
         }
-        bool covered = open[track] != PS_NONE &&
-                       holds(&t->calls[open[track]], b->s->start_ns[slice], end_of(b->s, slice));
+        bool covered =
+            open[track] != PS_NONE &&
+            module_holds(&t->calls[open[track]], b->s->start_ns[slice], module_end_of(b->s, slice));
         uint32_t forward = covered || is_marked(b, slice) ? PS_NONE : waiting_call(b, slice);
         if (forward != PS_NONE && !take_backward(b, slice, forward)) {
             return false;
@@ -356,7 +357,7 @@ static bool find_backward(building *b) {
     for (size_t i = 0; i < b->n_tracks; i++) {
         b->current[i] = PS_NONE;
     }
-    uint32_t *open = new_column(b->n_tracks);
+    uint32_t *open = new_module_column(b->n_tracks);
     bool ok = open != NULL && find_waited_for(b, open) && sort_backward(b);
     ps_free(open);
     return ok;
@@ -376,7 +377,7 @@ static bool inside_backward_op(const building *b, uint32_t slice) {
 }
 
 /* Texts of the trace are interned once. */
-static ps_str name_of(building *b, uint32_t slice) {
+static ps_str module_name_of(building *b, uint32_t slice) {
     ps_module_tree *t = b->t;
     const char *text = ps_trace_text(t->links->trace, b->s->name[slice]);
     size_t n = ps_trace_text_len(t->links->trace, b->s->name[slice]);
@@ -396,7 +397,7 @@ static bool place_marked(building *b, uint32_t slice) {
         again = again || a->pass != PS_MODULE_FORWARD;
         c->parent = a->forward;
     }
-    ps_str name = name_of(b, slice);
+    ps_str name = module_name_of(b, slice);
     uint32_t parent = c->parent == PS_NONE ? PS_NONE : t->calls[c->parent].node;
     c->node = ps_str_is_none(name) ? PS_NONE : node_of(b, parent, name);
     open_call(b, t->call_of[slice]);
@@ -428,7 +429,7 @@ static bool place_all(building *b) {
             place_backward(b, (uint32_t)(t->n_marked + next++));
         }
         if (may_launch(s->kind[i])) {
-            t->call_of[i] = call_around(b, s->track[i], s->start_ns[i], end_of(s, i), false);
+            t->call_of[i] = call_around(b, s->track[i], s->start_ns[i], module_end_of(s, i), false);
         } else if (t->call_of[i] != PS_NONE && !place_marked(b, i)) {
             return false;
         }
@@ -583,9 +584,9 @@ ps_code ps_module_tree_build(ps_module_tree *t, const ps_links *links, bool mark
     bool ok = ps_strpool_init(&t->names);
     ps_code code = ok ? choose_source(t, marks_too, &domain, err) : ps_fail_nomem(err);
     if (code == PS_OK) {
-        t->call_of = new_column(s->n);
-        b.top = new_column(b.n_tracks);
-        b.current = new_column(b.n_tracks);
+        t->call_of = new_module_column(s->n);
+        b.top = new_module_column(b.n_tracks);
+        b.current = new_module_column(b.n_tracks);
         ok = t->call_of != NULL && b.top != NULL && b.current != NULL && list_kernels(t, s);
         code = ok ? check_launches(t, s, err) : ps_fail_nomem(err);
     }

@@ -8,12 +8,12 @@
 #include "base/num.h"
 #include "model/chart_groups.h"
 
-static double percent_of(double part, double whole) {
+static double bubble_percent_of(double part, double whole) {
     return whole > 0 ? 100.0 * part / whole : 0.0;
 }
 
-static double percent(int64_t part, int64_t whole) {
-    return percent_of((double)part, (double)whole);
+static double bubble_percent(int64_t part, int64_t whole) {
+    return bubble_percent_of((double)part, (double)whole);
 }
 
 typedef struct measuring {
@@ -126,8 +126,8 @@ static void count_stall(measuring *m, ps_stage_bubble *s, uint32_t waits_for, in
 }
 
 /* The device does nothing from `from_ns` to `to_ns`. False when memory is out. */
-static bool add_idle(measuring *m, ps_stage_bubble *s, int64_t from_ns, int64_t to_ns,
-                     ps_bubble_cause cause, uint32_t waits_for, waits *w) {
+static bool add_bubble_idle(measuring *m, ps_stage_bubble *s, int64_t from_ns, int64_t to_ns,
+                            ps_bubble_cause cause, uint32_t waits_for, waits *w) {
     if (to_ns <= from_ns) {
         return true;
     }
@@ -148,8 +148,8 @@ static bool add_idle(measuring *m, ps_stage_bubble *s, int64_t from_ns, int64_t 
 
 /* No op from `from_ns` to `to_ns`: what of it the device works is other work, the rest is idle. *at moves on over the
  * rank's unexplained work, which ends before later gaps. */
-static bool add_gap(measuring *m, ps_stage_bubble *s, int64_t from_ns, int64_t to_ns,
-                    ps_bubble_cause cause, uint32_t waits_for, size_t *at, waits *w) {
+static bool add_bubble_gap(measuring *m, ps_stage_bubble *s, int64_t from_ns, int64_t to_ns,
+                           ps_bubble_cause cause, uint32_t waits_for, size_t *at, waits *w) {
     const ps_chart *c = m->chart;
     size_t end = m->first_work[s->rank + 1];
     bool ok = true;
@@ -159,16 +159,16 @@ static bool add_gap(measuring *m, ps_stage_bubble *s, int64_t from_ns, int64_t t
     for (size_t i = *at; ok && i < end && c->works[i].start_ns < to_ns && from_ns < to_ns; i++) {
         int64_t start_ns = c->works[i].start_ns > from_ns ? c->works[i].start_ns : from_ns;
         int64_t end_ns = c->works[i].end_ns < to_ns ? c->works[i].end_ns : to_ns;
-        ok = add_idle(m, s, from_ns, start_ns, cause, waits_for, w);
+        ok = add_bubble_idle(m, s, from_ns, start_ns, cause, waits_for, w);
         s->other_ns += end_ns > start_ns ? end_ns - start_ns : 0;
         from_ns = end_ns > from_ns ? end_ns : from_ns;
     }
-    return ok && add_idle(m, s, from_ns, to_ns, cause, waits_for, w);
+    return ok && add_bubble_idle(m, s, from_ns, to_ns, cause, waits_for, w);
 }
 
 /* Walks the stage's ops in the window [start, start + length) of the step. */
-static bool measure_stage(measuring *m, size_t group, int64_t start_ns, int64_t length_ns, waits *w,
-                          ps_stage_bubble *s) {
+static bool measure_bubble_stage(measuring *m, size_t group, int64_t start_ns, int64_t length_ns,
+                                 waits *w, ps_stage_bubble *s) {
     const ps_op *ops = m->chart->ops;
     const uint32_t *order = m->groups.order + m->groups.first[group];
     size_t n = m->groups.first[group + 1] - m->groups.first[group];
@@ -180,14 +180,14 @@ static bool measure_stage(measuring *m, size_t group, int64_t start_ns, int64_t 
     s->first_ns = ops[order[0]].start_ns;
     size_t work = m->first_work[s->rank];
     int64_t end_ns = s->first_ns; /* of all ops so far */
-    bool ok =
-        add_gap(m, s, start_ns, s->first_ns, PS_BUBBLE_WARMUP, latest_input(m, order[0]), &work, w);
+    bool ok = add_bubble_gap(m, s, start_ns, s->first_ns, PS_BUBBLE_WARMUP,
+                             latest_input(m, order[0]), &work, w);
     for (size_t k = 0; ok && k < n; k++) {
         const ps_op *op = &ops[order[k]];
         s->work_ns += op->work_ns;
         if (op->start_ns > end_ns) {
             uint32_t waits_for = latest_input(m, order[k]);
-            ok = add_gap(m, s, end_ns, op->start_ns, PS_BUBBLE_STALL, waits_for, &work, w);
+            ok = add_bubble_gap(m, s, end_ns, op->start_ns, PS_BUBBLE_STALL, waits_for, &work, w);
             end_ns = op->start_ns;
         }
         if (op->end_ns > end_ns) {
@@ -196,8 +196,8 @@ static bool measure_stage(measuring *m, size_t group, int64_t start_ns, int64_t 
         }
     }
     s->last_ns = end_ns;
-    ok = ok &&
-         add_gap(m, s, end_ns, start_ns + length_ns, PS_BUBBLE_COOLDOWN, PS_NO_INDEX, &work, w);
+    ok = ok && add_bubble_gap(m, s, end_ns, start_ns + length_ns, PS_BUBBLE_COOLDOWN, PS_NO_INDEX,
+                              &work, w);
     s->work_ns += s->other_ns;
     s->bubble_ns = length_ns - s->busy_ns - s->other_ns;
     return ok;
@@ -311,7 +311,7 @@ static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits 
         size_t g = ps_chart_group(&m->groups, r, step_row);
         if (c->ranks[r].pipeline == pipeline && m->groups.first[g] < m->groups.first[g + 1]) {
             stages[n] = (ps_stage_bubble){.step = step->step, .rank = r};
-            if (!measure_stage(m, g, win.start_ns, step->step_ns, w, &stages[n++])) {
+            if (!measure_bubble_stage(m, g, win.start_ns, step->step_ns, w, &stages[n++])) {
                 return false;
             }
         }
@@ -360,7 +360,7 @@ static size_t list_pipelines(const ps_chart *c, int64_t *out) {
     return n;
 }
 
-static bool measure_all(measuring *m) {
+static bool measure_all_bubble(measuring *m) {
     ps_chart *c = m->chart;
     waits w = {.n_by_stage = 0};
     for (size_t r = 0; r < c->n_ranks; r++) {
@@ -419,7 +419,7 @@ static void judge_pipelines(const ps_chart *c, const int64_t *pipelines, telling
             if (c->ranks[r].pipeline != pipelines[p]) {
                 continue;
             }
-            double share = percent(t->other_ns[r], t->work_ns[r]);
+            double share = bubble_percent(t->other_ns[r], t->work_ns[r]);
             alone = alone && (stage < 0 || stage == c->ranks[r].stage);
             stage = c->ranks[r].stage;
             unexplained = unexplained || share > t->limits->unexplained_percent;
@@ -535,7 +535,7 @@ ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bu
     if (ok && m.groups.n_steps == 0) {
         code = ps_fail(err, PS_NOTHING, "the chart has no computation to measure");
     } else {
-        ok = ok && chain_ops(&m) && group_links(&m) && find_works(&m) && measure_all(&m) &&
+        ok = ok && chain_ops(&m) && group_links(&m) && find_works(&m) && measure_all_bubble(&m) &&
              tell_bubbles(chart, limits, out);
     }
     ps_chart_groups_fini(&m.groups);
@@ -573,8 +573,8 @@ typedef struct shown_table {
     size_t at[MAX_COLUMNS]; /* of each column of the list, NOT_SHOWN */
 } shown_table;
 
-static shown_table new_table(const char *name, const char *title, const ps_column *columns,
-                             size_t n, const bool *left_out) {
+static shown_table new_bubble_table(const char *name, const char *title, const ps_column *columns,
+                                    size_t n, const bool *left_out) {
     shown_table out = {.table = ps_table_new(name, title, columns, 0)};
     ps_column *shown =
         out.table != NULL ? ps_arena_alloc(&out.table->arena, n * sizeof *shown) : NULL;
@@ -599,7 +599,7 @@ static void set_int(const shown_table *t, int column, int64_t value) {
     }
 }
 
-static void set_real(const shown_table *t, int column, double value) {
+static void set_bubble_real(const shown_table *t, int column, double value) {
     if (t->at[column] != NOT_SHOWN) {
         ps_table_set_real(t->table, t->at[column], value);
     }
@@ -665,7 +665,7 @@ ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r
                                 [B_OTHER] = !has_work(chart),
                                 [B_UNEXPLAINED] = !has_work(chart)};
     shown_table t =
-        new_table("PipelineBubble", "bubble of each stage", STAGE_COLUMNS, N_B, left_out);
+        new_bubble_table("PipelineBubble", "bubble of each stage", STAGE_COLUMNS, N_B, left_out);
     for (size_t i = 0; t.table != NULL && i < r->n_stages; i++) {
         const ps_stage_bubble *s = &r->stages[i];
         const ps_chart_rank *rank = &chart->ranks[s->rank];
@@ -686,12 +686,12 @@ ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r
         set_ints(&t, values, sizeof values / sizeof *values);
         if (rank->has_work) {
             set_int(&t, B_OTHER, s->other_ns);
-            set_real(&t, B_UNEXPLAINED, percent(s->other_ns, s->work_ns));
+            set_bubble_real(&t, B_UNEXPLAINED, bubble_percent(s->other_ns, s->work_ns));
         }
         if (s->is_told) {
             set_ints(&t, bubble, sizeof bubble / sizeof *bubble);
-            set_real(&t, B_RATIO, percent(s->bubble_ns, s->step_ns));
-            set_real(&t, B_OWN_RATIO, percent(s->stall_ns, own_ns));
+            set_bubble_real(&t, B_RATIO, bubble_percent(s->bubble_ns, s->step_ns));
+            set_bubble_real(&t, B_OWN_RATIO, bubble_percent(s->stall_ns, own_ns));
         }
     }
     return t.table;
@@ -726,7 +726,7 @@ static const ps_column WAIT_COLUMNS[N_W] = {
 
 ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r) {
     const bool left_out[N_W] = {[W_PIPELINE] = !has_pipelines(chart)};
-    shown_table t = new_table(
+    shown_table t = new_bubble_table(
         "PipelineWaits",
         "what the stalls of each stage waited for, and its computing on the critical path",
         WAIT_COLUMNS, N_W, left_out);
@@ -748,7 +748,7 @@ ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r)
             continue;
         }
         set_ints(&t, waited, sizeof waited / sizeof *waited);
-        set_real(&t, W_SHARE, percent(s->critical_ns, s->step_ns));
+        set_bubble_real(&t, W_SHARE, bubble_percent(s->critical_ns, s->step_ns));
         if (s->waits_for_stage >= 0) {
             set_int(&t, W_WAITS, s->waits_for_stage);
             set_int(&t, W_WAITS_NS, s->waits_for_ns);
@@ -787,7 +787,7 @@ static const ps_column STEP_COLUMNS[N_T] = {
 ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r) {
     const bool left_out[N_T] = {
         [T_PIPELINE] = !has_pipelines(chart), [T_IDEAL] = r->ideal_percent < 0};
-    shown_table t = new_table(
+    shown_table t = new_bubble_table(
         "PipelineStep",
         "each pipeline's step, its slowest stage, and computing and waiting on the critical path",
         STEP_COLUMNS, N_T, left_out);
@@ -810,8 +810,8 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
         set_int(&t, T_PIPELINE, s->pipeline);
         set_int(&t, T_TIME, s->step_ns);
         if (s->is_told) {
-            set_real(&t, T_BUBBLE, 100.0 - percent_of(busy + other, all));
-            set_real(&t, T_IDEAL, r->ideal_percent);
+            set_bubble_real(&t, T_BUBBLE, 100.0 - bubble_percent_of(busy + other, all));
+            set_bubble_real(&t, T_IDEAL, r->ideal_percent);
         }
         if (s->is_told && r->is_linked) {
             set_int(&t, T_COMPUTE, s->critical_compute_ns);
@@ -819,7 +819,8 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
         }
         set_int(&t, T_SLOWEST, chart->ranks[s->slowest].stage);
         set_int(&t, T_SLOWEST_BUSY, most);
-        set_real(&t, T_IMBALANCE, percent_of((double)most * (double)s->n_stages - busy, busy));
+        set_bubble_real(&t, T_IMBALANCE,
+                        bubble_percent_of((double)most * (double)s->n_stages - busy, busy));
     }
     return t.table;
 }

@@ -19,7 +19,7 @@ typedef struct clocks {
     ps_clock_span span;
 } clocks;
 
-static ps_clock_span span_of(const ps_chart *chart) {
+static ps_clock_span clock_span_of(const ps_chart *chart) {
     ps_clock_span span = {.origin_ns = chart->origin_ns};
     for (size_t i = 0; i < chart->n_ops; i++) {
         const ps_op *op = &chart->ops[i];
@@ -119,7 +119,7 @@ static ps_code move_ops(clocks *k, ps_err *err) {
 
 /* Offsets count from the first machine of the chart. What is not connected to it stays unknown, and so does what is only likely: a
  * chart says how wrong its times may be. */
-static bool set_ranks(clocks *k, const ps_rank_clock *found) {
+static bool set_clock_ranks(clocks *k, const ps_rank_clock *found) {
     bool any = false;
     uint32_t reference = PS_NO_INDEX;
     for (size_t r = 0; r < k->chart->n_ranks; r++) {
@@ -147,7 +147,7 @@ static ps_code solve(clocks *k, ps_chart_clock_notes *notes, ps_err *err) {
     ps_code code = found != NULL && add_events(k) ? ps_job_clock_solve(&k->job, found, &job, err)
                                                   : ps_fail_nomem(err);
     *notes = (ps_chart_clock_notes){job.n_contradicted, job.n_disagree};
-    if (code == PS_OK && set_ranks(k, found) && k->opts->align) {
+    if (code == PS_OK && set_clock_ranks(k, found) && k->opts->align) {
         code = move_ops(k, err);
     }
     ps_free(found);
@@ -156,7 +156,7 @@ static ps_code solve(clocks *k, ps_chart_clock_notes *notes, ps_err *err) {
 
 ps_code ps_chart_clocks(ps_chart *chart, const ps_chart_clock_opts *opts,
                         ps_chart_clock_notes *notes, ps_err *err) {
-    clocks k = {.chart = chart, .opts = opts, .span = span_of(chart)};
+    clocks k = {.chart = chart, .opts = opts, .span = clock_span_of(chart)};
     ps_clock_rank *ranks = ps_calloc(chart->n_ranks + 1, sizeof *ranks);
     *notes = (ps_chart_clock_notes){0};
     for (size_t r = 0; ranks != NULL && r < chart->n_ranks; r++) {

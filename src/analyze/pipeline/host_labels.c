@@ -16,7 +16,7 @@
 
 #define MAX_MODEL_STAGES (PS_MAX_STAGES * PS_MAX_CHUNKS)
 
-static ps_host_label label_of(ps_label_family family, ps_op_kind kind) {
+static ps_host_label host_label_label_of(ps_label_family family, ps_op_kind kind) {
     return (ps_host_label){.family = family,
                            .kind = kind,
                            .stage = -1,
@@ -29,7 +29,8 @@ static ps_host_label label_of(ps_label_family family, ps_op_kind kind) {
 
 /* --- rules of the user --------------------------------------------------------------------------------------- */
 
-static ps_code compile(regex_t *re, bool *has, const char *option, const char *text, ps_err *err) {
+static ps_code host_label_compile(regex_t *re, bool *has, const char *option, const char *text,
+                                  ps_err *err) {
     if (text == NULL) {
         return PS_OK;
     }
@@ -48,15 +49,15 @@ static ps_code compile(regex_t *re, bool *has, const char *option, const char *t
 
 ps_code ps_label_rules_init(ps_label_rules *rules, const ps_analysis_opts *opts, ps_err *err) {
     *rules = (ps_label_rules){.has_forward = false};
-    ps_code code =
-        compile(&rules->forward, &rules->has_forward, "--forward-re", opts->forward_re, err);
+    ps_code code = host_label_compile(&rules->forward, &rules->has_forward, "--forward-re",
+                                      opts->forward_re, err);
     if (code == PS_OK) {
-        code = compile(&rules->backward, &rules->has_backward, "--backward-re", opts->backward_re,
-                       err);
+        code = host_label_compile(&rules->backward, &rules->has_backward, "--backward-re",
+                                  opts->backward_re, err);
     }
     if (code == PS_OK) {
-        code = compile(&rules->microbatch, &rules->has_microbatch, "--microbatch-re",
-                       opts->microbatch_re, err);
+        code = host_label_compile(&rules->microbatch, &rules->has_microbatch, "--microbatch-re",
+                                  opts->microbatch_re, err);
     }
     return code;
 }
@@ -75,7 +76,7 @@ void ps_label_rules_fini(ps_label_rules *rules) {
 }
 
 /* The first digits of the span, -1 when there are none or too many. */
-static int32_t number_in(const char *s, const regmatch_t *span) {
+static int32_t host_label_number_in(const char *s, const regmatch_t *span) {
     int64_t value = -1;
     for (regoff_t i = span->rm_so; span->rm_so >= 0 && i < span->rm_eo; i++) {
         if (isdigit((unsigned char)s[i])) {
@@ -115,14 +116,16 @@ ps_code ps_label_rules_match(const ps_label_rules *rules, const char *name, ps_h
         return PS_OK;
     }
     *found = true;
-    *out = label_of(PS_FAMILY_USER, forward && backward ? PS_OP_FB : forward ? PS_OP_F : PS_OP_B);
-    out->microbatch = number_in(name, forward ? &f[1] : &b[1]);
-    out->microbatch2 = forward && backward ? number_in(name, &b[1]) : -1;
+    *out = host_label_label_of(PS_FAMILY_USER, forward && backward ? PS_OP_FB
+                                               : forward           ? PS_OP_F
+                                                                   : PS_OP_B);
+    out->microbatch = host_label_number_in(name, forward ? &f[1] : &b[1]);
+    out->microbatch2 = forward && backward ? host_label_number_in(name, &b[1]) : -1;
     bool wanted = out->microbatch < 0 && rules->has_microbatch;
     if (try_rule(&rules->microbatch, wanted, name, m, &numbered) != PS_OK) {
         return PS_NOMEM;
     }
-    out->microbatch = numbered ? number_in(name, &m[m[1].rm_so >= 0]) : out->microbatch;
+    out->microbatch = numbered ? host_label_number_in(name, &m[m[1].rm_so >= 0]) : out->microbatch;
     return PS_OK;
 }
 
@@ -136,7 +139,7 @@ static bool parse_action(const char *s, ps_host_label *out) {
         return false;
     }
     const ps_action_part *first = &action.parts[0];
-    *out = label_of(PS_FAMILY_ACTION, ps_action_op(first->kind));
+    *out = host_label_label_of(PS_FAMILY_ACTION, ps_action_op(first->kind));
     out->action = first->kind;
     out->stage = first->stage;
     out->microbatch = first->microbatch;
@@ -159,7 +162,7 @@ static bool parse_action(const char *s, ps_host_label *out) {
            out->microbatch < PS_MAX_MICROBATCHES && out->microbatch2 < PS_MAX_MICROBATCHES;
 }
 
-static bool parse_number(const char *s, int32_t limit, int32_t *out) {
+static bool parse_host_label_number(const char *s, int32_t limit, int32_t *out) {
     int64_t value = 0;
     if (s[0] == '-' || !ps_parse_i64(s, strlen(s), &value) || value >= limit) {
         return false;
@@ -174,10 +177,10 @@ static bool parse_gpipe(const char *s, ps_host_label *out) {
     bool backward = strncmp(s, "Backward ", 9) == 0;
     int32_t number = 0;
     if ((!forward && !backward) ||
-        !parse_number(s + (forward ? 8 : 9), PS_MAX_MICROBATCHES, &number)) {
+        !parse_host_label_number(s + (forward ? 8 : 9), PS_MAX_MICROBATCHES, &number)) {
         return false;
     }
-    *out = label_of(PS_FAMILY_MICROBATCH, forward ? PS_OP_F : PS_OP_B);
+    *out = host_label_label_of(PS_FAMILY_MICROBATCH, forward ? PS_OP_F : PS_OP_B);
     out->microbatch = number;
     return true;
 }
@@ -207,7 +210,7 @@ static bool parse_layers(const char *s, ps_host_label *out) {
     if (!take_layer(&s, &side, &layer)) {
         return false;
     }
-    *out = label_of(PS_FAMILY_LAYER, side == 'f' ? PS_OP_F : PS_OP_B);
+    *out = host_label_label_of(PS_FAMILY_LAYER, side == 'f' ? PS_OP_F : PS_OP_B);
     *(side == 'f' ? &out->layer_f : &out->layer_b) = layer;
     if (*s == '\0') {
         return true;
@@ -252,7 +255,7 @@ static bool parse_function(const char *s, ps_host_label *out) {
         size_t len = strlen(FUNCTIONS[i].name);
         if (n >= len && memcmp(s + n - len, FUNCTIONS[i].name, len) == 0 &&
             (n == len || s[n - len - 1] == '.')) {
-            *out = label_of(PS_FAMILY_FUNCTION, FUNCTIONS[i].kind);
+            *out = host_label_label_of(PS_FAMILY_FUNCTION, FUNCTIONS[i].kind);
             return true;
         }
     }
@@ -304,7 +307,7 @@ static bool may_carry_label(const collecting *c, uint8_t kind) {
 }
 
 /* The row of the name's label, looked up or made. False when memory is out. */
-static bool classify(collecting *c, ps_str name, uint32_t *row) {
+static bool host_label_classify(collecting *c, ps_str name, uint32_t *row) {
     *row = ps_idmap_get(&c->by_name, name.id);
     if (*row != PS_IDMAP_NONE) {
         return true;
@@ -330,7 +333,7 @@ static bool classify(collecting *c, ps_str name, uint32_t *row) {
     return ps_idmap_put(&c->by_name, name.id, *row);
 }
 
-static bool add_range(ps_host_ranges *out, ps_host_range range) {
+static bool add_host_label_range(ps_host_ranges *out, ps_host_range range) {
     if (!ps_grow(&out->ranges, &out->cap, out->n + 1, UINT32_MAX - 1, sizeof *out->ranges)) {
         return false;
     }
@@ -357,7 +360,7 @@ static bool find_ranges(collecting *c) {
         if (!may_carry_label(c, s->kind[i])) {
             continue;
         }
-        if (!classify(c, s->name[i], &row)) {
+        if (!host_label_classify(c, s->name[i], &row)) {
             return false;
         }
         const ps_host_label *label = row != 0 ? &c->labels[row] : NULL;
@@ -376,7 +379,7 @@ static bool find_ranges(collecting *c) {
                                .slice = i,
                                .track = s->track[i],
                                .label = *label};
-        if (!add_range(c->out, range)) {
+        if (!add_host_label_range(c->out, range)) {
             return false;
         }
     }
@@ -486,7 +489,7 @@ static bool drop_nested(ps_host_ranges *r, const ps_trace *trace, ps_diag *diag)
 /* --- layers ------------------------------------------------------------------------------------------------------ */
 
 /* The next layer of the same op: forwards go up the layers, backwards down. */
-static bool goes_on(const ps_host_label *last, const ps_host_label *next) {
+static bool host_label_goes_on(const ps_host_label *last, const ps_host_label *next) {
     return last->kind == next->kind && (next->layer_f < 0 || next->layer_f > last->layer_f) &&
            (next->layer_b < 0 || next->layer_b < last->layer_b);
 }
@@ -512,7 +515,7 @@ static bool join_layers(ps_host_ranges *r, const ps_trace *trace) {
     for (size_t i = 0; open != NULL && i < r->n; i++) {
         ps_host_range range = r->ranges[i];
         ps_host_range *last = open[range.track] > 0 ? &r->ranges[open[range.track] - 1] : NULL;
-        if (last != NULL && goes_on(&last->label, &range.label)) {
+        if (last != NULL && host_label_goes_on(&last->label, &range.label)) {
             last->label = range.label;
             last->end_ns = range.end_ns > last->end_ns ? range.end_ns : last->end_ns;
             last->slice = PS_NONE;

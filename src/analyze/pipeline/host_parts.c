@@ -50,7 +50,7 @@ typedef struct collecting {
 } collecting;
 
 /* 0: no part, else 1 + its kind. False when memory is out. */
-static bool class_of(collecting *c, ps_str name, uint32_t *class) {
+static bool host_part_class_of(collecting *c, ps_str name, uint32_t *class) {
     *class = ps_idmap_get(&c->by_name, name.id);
     if (*class != PS_IDMAP_NONE) {
         return true;
@@ -61,7 +61,7 @@ static bool class_of(collecting *c, ps_str name, uint32_t *class) {
     return ps_idmap_put(&c->by_name, name.id, *class);
 }
 
-static bool add_range(collecting *c, uint32_t i, uint32_t class) {
+static bool add_host_part_range(collecting *c, uint32_t i, uint32_t class) {
     const ps_slices *s = ps_trace_slices(c->trace);
     uint32_t *top = &c->top[s->track[i]];
     int64_t end_ns = s->start_ns[i] + s->dur_ns[i];
@@ -105,7 +105,7 @@ bool ps_host_parts_collect(const ps_trace *trace, ps_host_parts *out) {
         uint32_t class = 0;
         bool range = s->kind[i] == PS_SLICE_ANNOTATION || s->kind[i] == PS_SLICE_MARK_HOST;
         if (range && !ps_is_step_mark(trace, i)) {
-            ok = class_of(&c, s->name[i], &class) && add_range(&c, i, class);
+            ok = host_part_class_of(&c, s->name[i], &class) && add_host_part_range(&c, i, class);
         }
     }
     ps_idmap_fini(&c.by_name);
@@ -121,7 +121,7 @@ void ps_host_parts_fini(ps_host_parts *parts) {
 
 /* --- ops -------------------------------------------------------------------------------------------------------- */
 
-static bool is_backward(ps_op_kind kind) {
+static bool is_host_part_backward(ps_op_kind kind) {
     return kind == PS_OP_B || kind == PS_OP_BI || kind == PS_OP_BW;
 }
 
@@ -133,7 +133,7 @@ static ps_op_kind kind_with(ps_op_kind kind, ps_op_kind part) {
     return kind == part ? kind : PS_OP_B; /* B and BW together are a whole backward */
 }
 
-static int by_start(const void *a, const void *b) {
+static int by_host_part_start(const void *a, const void *b) {
     const ps_host_range *x = a;
     const ps_host_range *y = b;
     if (x->start_ns != y->start_ns) {
@@ -145,7 +145,7 @@ static int by_start(const void *a, const void *b) {
     return x->slice < y->slice ? -1 : x->slice > y->slice;
 }
 
-static bool add_op(ps_host_ranges *out, ps_host_range range, ps_op_kind kind) {
+static bool add_host_part_op(ps_host_ranges *out, ps_host_range range, ps_op_kind kind) {
     range.label = (ps_host_label){.family = PS_FAMILY_PART,
                                   .kind = kind,
                                   .stage = -1,
@@ -162,8 +162,8 @@ static bool add_op(ps_host_ranges *out, ps_host_range range, ps_op_kind kind) {
 }
 
 /* One more part of the op of `row`, PS_IDMAP_NONE: of a new one. */
-static bool add_part(const ps_trace *trace, const ps_host_part *part, uint32_t row,
-                     ps_host_ranges *out) {
+static bool add_host_part(const ps_trace *trace, const ps_host_part *part, uint32_t row,
+                          ps_host_ranges *out) {
     if (row != PS_IDMAP_NONE) {
         ps_host_range *op = &out->ranges[row];
         op->label.kind = kind_with(op->label.kind, part->kind);
@@ -175,7 +175,8 @@ static bool add_part(const ps_trace *trace, const ps_host_part *part, uint32_t r
     bool held = around != PS_NONE;
     int64_t start_ns = held ? s->start_ns[around] : part->start_ns;
     int64_t end_ns = held ? start_ns + s->dur_ns[around] : part->end_ns;
-    return add_op(out, (ps_host_range){start_ns, end_ns, around, part->track, {0}}, part->kind);
+    return add_host_part_op(out, (ps_host_range){start_ns, end_ns, around, part->track, {0}},
+                            part->kind);
 }
 
 /* What holds parts may hold, beside them, another range that holds some: the outer one is the op. */
@@ -210,19 +211,19 @@ bool ps_host_parts_ops(const ps_trace *trace, const ps_host_parts *parts, ps_hos
             row = ps_idmap_get(&by_holder, part->around);
         } else if (last[part->track] > 0) {
             const ps_host_range *op = &out->ranges[last[part->track] - 1];
-            bool goes_on =
-                op->slice == PS_NONE && is_backward(op->label.kind) == is_backward(part->kind);
+            bool goes_on = op->slice == PS_NONE && is_host_part_backward(op->label.kind) ==
+                                                       is_host_part_backward(part->kind);
             row = goes_on ? last[part->track] - 1 : row;
         }
         bool is_new = row == PS_IDMAP_NONE;
         row = is_new ? (uint32_t)out->n : row;
-        ok = add_part(trace, part, is_new ? PS_IDMAP_NONE : row, out) &&
+        ok = add_host_part(trace, part, is_new ? PS_IDMAP_NONE : row, out) &&
              (!is_new || part->around == PS_NONE || ps_idmap_put(&by_holder, part->around, row));
         last[part->track] = row + 1;
     }
     ps_idmap_fini(&by_holder);
     if (ok && out->n > 1) {
-        qsort(out->ranges, out->n, sizeof *out->ranges, by_start);
+        qsort(out->ranges, out->n, sizeof *out->ranges, by_host_part_start);
         drop_inner(out, last, n_tracks);
     }
     ps_free(last);

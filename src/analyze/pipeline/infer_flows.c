@@ -90,13 +90,13 @@ static size_t cut(const ps_slices *s, pair *pairs, size_t n) {
     return ok ? n_groups : SIZE_MAX;
 }
 
-static void widen(ps_inferred *op, const ps_slices *s, uint32_t slice) {
+static void inferred_widen(ps_inferred *op, const ps_slices *s, uint32_t slice) {
     int64_t end = s->start_ns[slice] + s->dur_ns[slice];
     op->start_ns = s->start_ns[slice] < op->start_ns ? s->start_ns[slice] : op->start_ns;
     op->end_ns = end > op->end_ns ? end : op->end_ns;
 }
 
-static int by_start(const void *a, const void *b) {
+static int by_inferred_start(const void *a, const void *b) {
     const ps_inferred *x = a;
     const ps_inferred *y = b;
     if (x->start_ns != y->start_ns) {
@@ -152,13 +152,13 @@ ps_code ps_infer_from_flows(const ps_trace *trace, ps_inferred_list *out, ps_err
         out->ops[2 * k + 1] = (ps_inferred){INT64_MAX, INT64_MIN, (int32_t)k, 1};
     }
     for (size_t i = 0; ok && i < n; i++) {
-        widen(&out->ops[2 * (size_t)pairs[i].segment], s, pairs[i].forward);
-        widen(&out->ops[2 * (size_t)pairs[i].segment + 1], s, pairs[i].backward);
+        inferred_widen(&out->ops[2 * (size_t)pairs[i].segment], s, pairs[i].forward);
+        inferred_widen(&out->ops[2 * (size_t)pairs[i].segment + 1], s, pairs[i].backward);
     }
     out->n = ok ? 2 * n_groups : 0;
     ps_free(pairs);
     if (out->n > 1) {
-        qsort(out->ops, out->n, sizeof *out->ops, by_start);
+        qsort(out->ops, out->n, sizeof *out->ops, by_inferred_start);
     }
     ok = ok && drop_recomputed(out, n_groups);
     if (!ok) {

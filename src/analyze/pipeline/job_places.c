@@ -207,7 +207,7 @@ static void place_by_order(placing *p) {
     p->out->is_guess = true;
 }
 
-static bool find(placing *p) {
+static bool find_job_place(placing *p) {
     bool labelled = false;
     bool done = false;
     for (size_t r = 0; r < p->n; r++) {
@@ -255,7 +255,7 @@ ps_code ps_places_find(const ps_rank_place_facts *ranks, size_t n, const ps_job 
     for (size_t r = 0; out->places != NULL && r < n; r++) {
         out->places[r] = (ps_place){-1, -1};
     }
-    if (out->places == NULL || !find(&p)) {
+    if (out->places == NULL || !find_job_place(&p)) {
         ps_places_fini(out);
         return ps_fail_nomem(err);
     }

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/core/analysis.h"
 #include "analyze/comm/topology.h"
+#include "analyze/core/analysis.h"
 
 #define PS_MAX_RANK_CHUNKS 64
 

@@ -190,7 +190,7 @@ static void give_up(const problem *p, ps_alignment *out) {
 
 /* Idle times, usual durations, and what "no work" means: less than a hundredth of the longest weight-gradient mark
  * (not of the median one: most may be empty). */
-static bool measure(problem *p) {
+static bool measure_alignment(problem *p) {
     int64_t *durations = ps_calloc(p->n, sizeof *durations);
     if (durations == NULL) {
         return false;
@@ -241,7 +241,7 @@ ps_code ps_align_within(const ps_mark *marks, size_t n_marks, const ps_op_list *
     if (match_one_to_one(&p, out)) {
         return PS_OK;
     }
-    if (!measure(&p)) {
+    if (!measure_alignment(&p)) {
         ps_alignment_fini(out);
         return ps_fail_nomem(err);
     }

@@ -73,7 +73,7 @@ static ps_op mark_op(const building *b, const ps_mark *mark, const ps_given_labe
 }
 
 /* The parts of the op that was added last. */
-static bool add_parts(building *b, const ps_given_label *label) {
+static bool add_measured_parts(building *b, const ps_given_label *label) {
     int64_t origin = b->chart->origin_ns;
     bool ok = true;
     for (uint32_t i = 0; ok && i < label->n_parts; i++) {
@@ -105,10 +105,10 @@ static bool add_mark(building *b, const ps_measured_rank *r, size_t i, uint32_t 
         (void)snprintf(number, sizeof number, op.kind == PS_OP_F ? "%d" : "%dB", op.microbatch);
         op.name = number;
     }
-    return ps_chart_add_op(b->chart, op) && add_parts(b, &r->labels[i]);
+    return ps_chart_add_op(b->chart, op) && add_measured_parts(b, &r->labels[i]);
 }
 
-static bool add_p2p(building *b, size_t rank, size_t i, uint32_t rank_row, int64_t step) {
+static bool add_measured_p2p(building *b, size_t rank, size_t i, uint32_t rank_row, int64_t step) {
     const ps_p2p_op *p = &b->ranks[rank].p2p->ops[i];
     ps_op op = {.start_ns = p->start_ns - b->chart->origin_ns,
                 .end_ns = p->end_ns - b->chart->origin_ns,
@@ -155,7 +155,7 @@ static bool add_works(building *b, const ps_intervals *rest, uint32_t rank_row) 
 }
 
 /* Marks and operators of one rank, both in start order, merged. */
-static bool add_rank(building *b, size_t rank) {
+static bool add_measured_rank(building *b, size_t rank) {
     const ps_measured_rank *r = &b->ranks[rank];
     uint32_t rank_row = (uint32_t)b->chart->n_ranks;
     size_t n_p2p = r->p2p != NULL ? r->p2p->n : 0;
@@ -178,7 +178,7 @@ static bool add_rank(building *b, size_t rank) {
         while (ok && next_p2p < n_p2p &&
                (last || r->p2p->ops[next_p2p].start_ns < r->marks->marks[i].start_ns)) {
             int64_t step = step_of_p2p(r->marks, &r->p2p->ops[next_p2p]);
-            ok = add_p2p(b, rank, next_p2p++, rank_row, step);
+            ok = add_measured_p2p(b, rank, next_p2p++, rank_row, step);
         }
         ok = ok && (last || r->labels[i].left_out || add_mark(b, r, i, rank_row, &counts));
     }
@@ -223,7 +223,7 @@ ps_chart *ps_measured_chart(const ps_measured_rank *ranks, size_t n, bool is_cla
         find_origin(&b);
     }
     for (size_t r = 0; ok && r < n; r++) {
-        ok = ranks[r].marks == NULL || add_rank(&b, r);
+        ok = ranks[r].marks == NULL || add_measured_rank(&b, r);
     }
     ok = ok && add_links(&b);
     for (size_t r = 0; b.row_of_p2p != NULL && r < n; r++) {

@@ -2,11 +2,11 @@
 #ifndef PS_ANALYZE_MEASURED_CHART_H
 #define PS_ANALYZE_MEASURED_CHART_H
 
-#include "analyze/stats/intervals.h"
-#include "analyze/pipeline/label.h"
-#include "analyze/rank/marks.h"
 #include "analyze/comm/p2p.h"
 #include "analyze/comm/topology.h"
+#include "analyze/pipeline/label.h"
+#include "analyze/rank/marks.h"
+#include "analyze/stats/intervals.h"
 #include "model/chart.h"
 
 /* One rank. Without marks it is not part of the chart; all pointers are borrowed. */

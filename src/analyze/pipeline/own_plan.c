@@ -56,7 +56,7 @@ static size_t full_step(const making *m) {
 }
 
 /* False when memory is out. */
-static bool fill(making *m, size_t step) {
+static bool fill_own_plan(making *m, size_t step) {
     ps_lists *l = &m->lists;
     size_t n_stages = (size_t)m->places->n_stages;
     size_t n_chunks = (size_t)m->places->n_chunks;
@@ -116,7 +116,7 @@ static ps_code check_places(const ps_model_places *places, ps_err *err) {
     return code;
 }
 
-static ps_sim_plan *make(making *m, ps_err *err) {
+static ps_sim_plan *make_own_plan(making *m, ps_err *err) {
     if (check_places(m->places, err) != PS_OK) {
         return NULL;
     }
@@ -128,7 +128,7 @@ static ps_sim_plan *make(making *m, ps_err *err) {
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    if (m->groups.n_steps == 0 || !fill(m, full_step(m))) {
+    if (m->groups.n_steps == 0 || !fill_own_plan(m, full_step(m))) {
         (void)(m->groups.n_steps == 0 ? ps_fail(err, PS_NOTHING, "no ops") : ps_fail_nomem(err));
         return NULL;
     }
@@ -149,7 +149,7 @@ ps_sim_plan *ps_own_plan(const ps_chart *chart, const ps_model_places *places, p
     }
     m.rank_of = ps_calloc((size_t)places->n_stages, sizeof *m.rank_of);
     if (m.rank_of != NULL) {
-        plan = make(&m, err);
+        plan = make_own_plan(&m, err);
     } else {
         (void)ps_fail_nomem(err);
     }

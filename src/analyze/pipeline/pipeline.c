@@ -73,8 +73,8 @@ static double agreement(const ps_recognised *r) {
 
 /* What was said, then the same schedule with as many microbatches as ran, then any schedule: what fits best, the
  * first of equals. */
-static ps_code recognise(const ps_chart *chart, const ps_pipeline_opts *opts, ps_recognised *best,
-                         ps_err *err) {
+static ps_code chart_pipeline_recognise(const ps_chart *chart, const ps_pipeline_opts *opts,
+                                        ps_recognised *best, ps_err *err) {
     const struct {
         const char *name;
         int32_t n_microbatches;
@@ -128,7 +128,7 @@ static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recogn
         *r = (ps_recognised){.schedule = NULL};
         return PS_OK;
     }
-    ps_code code = recognise(chart, opts, r, err);
+    ps_code code = chart_pipeline_recognise(chart, opts, r, err);
     notes->best = r->schedule;
     notes->best_agreement = 100.0 * agreement(r);
     if (code != PS_OK || agreement(r) < PS_MIN_AGREEMENT) {
@@ -150,8 +150,9 @@ static bool is_too_large(const ps_err *why, ps_pipeline_notes *notes) {
 }
 
 /* By the schedule; where it is unknown, by what ran itself when the labels name that in full. */
-static ps_code connect(ps_chart *chart, const ps_recognised *r, const ps_model_places *places,
-                       ps_pipeline_notes *notes, ps_err *err) {
+static ps_code connect_chart_pipeline(ps_chart *chart, const ps_recognised *r,
+                                      const ps_model_places *places, ps_pipeline_notes *notes,
+                                      ps_err *err) {
     ps_err why = PS_ERR_INIT;
     if (r->schedule == NULL && !chart->labels_are_exact) {
         return PS_OK;
@@ -222,8 +223,8 @@ static ps_code find_ideal(const ps_chart *chart, const ps_recognised *r, ps_bubb
     return code == PS_OK || code == PS_RANGE ? PS_OK : ps_fail(err, code, "%s", why.msg);
 }
 
-static ps_code add_tables(const ps_chart *chart, const ps_bubble_report *report, bool in_full,
-                          ps_result *result, ps_err *err) {
+static ps_code add_chart_pipeline_tables(const ps_chart *chart, const ps_bubble_report *report,
+                                         bool in_full, ps_result *result, ps_err *err) {
     ps_code code =
         in_full ? ps_result_add(result, ps_bubble_step_table(chart, report), err) : PS_OK;
     code = code == PS_OK ? ps_result_add(result, ps_bubble_stage_table(chart, report), err) : code;
@@ -272,7 +273,7 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     ps_code code = name_ops(chart, opts, &r, notes, err);
     notes->schedule = r.schedule;
     if (code == PS_OK) {
-        code = connect(chart, &r, &opts->places, notes, err);
+        code = connect_chart_pipeline(chart, &r, &opts->places, notes, err);
     }
     if (code == PS_OK) {
         code = ps_chart_clocks(chart, &opts->clocks, &notes->clocks, err);
@@ -289,7 +290,8 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
         return PS_OK;
     }
     code = code == PS_OK && opts->in_full ? find_ideal(chart, &r, &report, err) : code;
-    code = code == PS_OK ? add_tables(chart, &report, opts->in_full, result, err) : code;
+    code = code == PS_OK ? add_chart_pipeline_tables(chart, &report, opts->in_full, result, err)
+                         : code;
     ps_bubble_report_fini(&report);
     /* One stage alone does the same under every schedule. */
     bool can_replay = r.schedule != NULL && r.params.n_stages > 1 && notes->unlinked[0] == '\0' &&

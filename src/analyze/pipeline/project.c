@@ -45,7 +45,7 @@ bool ps_trace_has_device(const ps_trace *trace) {
 }
 
 /* The host slice that stands for a device slice's launch, PS_NONE. */
-static uint32_t launch_of(const ps_links *links, uint32_t to) {
+static uint32_t launch_of_projected(const ps_links *links, uint32_t to) {
     const ps_slices *s = ps_trace_slices(links->trace);
     uint32_t call = links->call[to];
     uint32_t op = links->op[to];
@@ -54,7 +54,8 @@ static uint32_t launch_of(const ps_links *links, uint32_t to) {
     return call == PS_NONE || is_queued ? op : call;
 }
 
-static void extend(ps_extent *e, uint8_t value, bool is_part, int64_t start_ns, int64_t end_ns) {
+static void extend_projection(ps_extent *e, uint8_t value, bool is_part, int64_t start_ns,
+                              int64_t end_ns) {
     bool communicates = value == COMMUNICATION;
     value = is_part && communicates ? KERNEL : value;
     if (value > e->rank) {
@@ -81,7 +82,7 @@ ps_code ps_project(const ps_links *links, const ps_host_span *spans, size_t n, p
     }
     for (uint32_t to = 0; ok && to < s->n; to++) {
         uint8_t value = value_of(s->kind[to]);
-        uint32_t launch = value != NOTHING ? launch_of(links, to) : PS_NONE;
+        uint32_t launch = value != NOTHING ? launch_of_projected(links, to) : PS_NONE;
         if (launch == PS_NONE) {
             continue;
         }
@@ -90,8 +91,8 @@ ps_code ps_project(const ps_links *links, const ps_host_span *spans, size_t n, p
         bool own = value != OWN_DEVICE_SIDE || (span != PS_NONE && spans[span].slice == launch);
         n_open += is_open && own;
         if (span != PS_NONE && own) {
-            extend(&out[span], value, spans[span].is_part, s->start_ns[to],
-                   s->start_ns[to] + s->dur_ns[to]);
+            extend_projection(&out[span], value, spans[span].is_part, s->start_ns[to],
+                              s->start_ns[to] + s->dur_ns[to]);
         }
     }
     ps_diag_count(diag, PS_ODD_LAUNCH_OPEN, n_open);

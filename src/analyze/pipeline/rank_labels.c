@@ -39,7 +39,7 @@ static ps_label_source source_of(ps_label_family family) {
     return SOURCES[family];
 }
 
-static bool add(ps_rank_labels *out, ps_labelled op) {
+static bool add_rank_label(ps_rank_labels *out, ps_labelled op) {
     if (!ps_grow(&out->ops, &out->cap, out->n + 1, UINT32_MAX - 1, sizeof *out->ops)) {
         return false;
     }
@@ -71,8 +71,8 @@ static bool is_lost(const ps_rank_labels *out, const ps_extent *e, ps_op_kind ki
     return lost;
 }
 
-static bool add_range(const ps_trace *trace, const ps_host_range *range, const ps_extent *e,
-                      ps_rank_labels *out, ps_diag *diag) {
+static bool add_rank_label_range(const ps_trace *trace, const ps_host_range *range,
+                                 const ps_extent *e, ps_rank_labels *out, ps_diag *diag) {
     const ps_host_label *label = &range->label;
     const char *name = "";
     if (range->slice != PS_NONE) {
@@ -92,7 +92,7 @@ static bool add_range(const ps_trace *trace, const ps_host_range *range, const p
     out->has_i |= is_action && (label->action == PS_ACTION_I || label->second == PS_ACTION_I);
     out->has_w |= is_action && label->action == PS_ACTION_W;
     out->has_bw |= is_action && (label->action == PS_ACTION_BW || label->second == PS_ACTION_BW);
-    return (label->kind != PS_OP_OTHER || op.name != NULL) && add(out, op);
+    return (label->kind != PS_OP_OTHER || op.name != NULL) && add_rank_label(out, op);
 }
 
 /* --- ranges and what parts they have ------------------------------------------------------------------------ */
@@ -242,7 +242,7 @@ static void projecting_fini(projecting *p) {
 }
 
 /* A part behind the others of the op that was added last. One that did nothing on the device is none. */
-static bool add_part(const projecting *p, uint32_t k, ps_rank_labels *out) {
+static bool add_rank_label_part(const projecting *p, uint32_t k, ps_rank_labels *out) {
     const ps_host_part *part = &p->parts->at[k];
     const ps_extent *e = &p->extents[p->part_at[k]];
     int64_t origin = ps_trace_origin_ns(p->trace);
@@ -266,12 +266,12 @@ static bool add_part(const projecting *p, uint32_t k, ps_rank_labels *out) {
 }
 
 /* The parts of a range, of the op that was added for it. */
-static bool add_parts(const projecting *p, size_t range, ps_rank_labels *out) {
+static bool add_rank_label_parts(const projecting *p, size_t range, ps_rank_labels *out) {
     uint32_t first = (uint32_t)out->n_parts;
     bool ok = true;
     for (uint32_t at = p->first[range]; ok && at < p->first[range + 1]; at++) {
         bool is_itself = p->parts->at[p->held[at]].slice == p->ranges->ranges[range].slice;
-        ok = is_itself || add_part(p, p->held[at], out);
+        ok = is_itself || add_rank_label_part(p, p->held[at], out);
     }
     ps_labelled *op = &out->ops[out->n - 1];
     op->first_part = first;
@@ -357,8 +357,8 @@ static ps_code read_ranges(const ps_map_input *in, const ps_label_rules *rules, 
     bool ok = code == PS_OK && project_all(&p, diag);
     for (size_t i = 0; ok && i < found.n; i++) {
         size_t before = out->n;
-        ok = add_range(trace, &found.ranges[i], &p.extents[p.range_at[i]], out, diag) &&
-             (out->n == before || add_parts(&p, i, out));
+        ok = add_rank_label_range(trace, &found.ranges[i], &p.extents[p.range_at[i]], out, diag) &&
+             (out->n == before || add_rank_label_parts(&p, i, out));
     }
     out->source = source_of(found.family);
     projecting_fini(&p);
@@ -400,7 +400,7 @@ static ps_code read_flows(const ps_map_input *in, ps_rank_labels *out, ps_err *e
                                     .microbatch2 = -1,
                                     .layer_f = -1,
                                     .layer_b = -1}};
-        ok = add(out, op);
+        ok = add_rank_label(out, op);
     }
     out->source = found.n > 0 ? PS_LABELS_FLOWS : PS_LABELS_NONE;
     ps_free(spans);
@@ -418,12 +418,12 @@ static ps_code read_marks(const ps_trace *trace, const ps_analysis_opts *opts, p
     ps_code code = ps_marks_collect(trace, &all, &marks, diag, err);
     bool ok = code == PS_OK;
     for (size_t i = 0; ok && i < marks.n; i++) {
-        ok = add(out, (ps_labelled){.mark = marks.marks[i],
-                                    .label = {.kind = (ps_op_kind)marks.marks[i].kind,
-                                              .stage = -1,
-                                              .microbatch = -1,
-                                              .stage2 = -1,
-                                              .microbatch2 = -1}});
+        ok = add_rank_label(out, (ps_labelled){.mark = marks.marks[i],
+                                               .label = {.kind = (ps_op_kind)marks.marks[i].kind,
+                                                         .stage = -1,
+                                                         .microbatch = -1,
+                                                         .stage2 = -1,
+                                                         .microbatch2 = -1}});
     }
     if (code == PS_OK) {
         out->source = marks.n > 0 ? PS_LABELS_MARKS : PS_LABELS_NONE;

@@ -12,8 +12,8 @@ static int32_t arg_or(const ps_trace *trace, uint32_t slice, const char *key, in
     return ok ? (int32_t)value : otherwise;
 }
 
-static bool add_job(const ps_trace *trace, uint32_t slice, ps_op_kind kind, int chunk,
-                    ps_rank_labels *out) {
+static bool add_job_label_job(const ps_trace *trace, uint32_t slice, ps_op_kind kind, int chunk,
+                              ps_rank_labels *out) {
     const ps_slices *s = ps_trace_slices(trace);
     const char *type = ps_trace_text(trace, s->name[slice]);
     int64_t start = ps_trace_origin_ns(trace) + s->start_ns[slice];
@@ -59,7 +59,7 @@ bool ps_jobs_collect(const ps_trace *trace, ps_rank_labels *out, bool *any) {
             continue;
         }
         *any = *any || kind != PS_OP_OTHER;
-        if (!add_job(trace, i, kind, chunk, out)) {
+        if (!add_job_label_job(trace, i, kind, chunk, out)) {
             return false;
         }
     }

@@ -29,7 +29,7 @@ typedef struct walk {
 } walk;
 
 /* One op of a rank in a step. */
-static uint64_t key_of(const ps_host_label *l) {
+static uint64_t label_step_key_of(const ps_host_label *l) {
     return (uint64_t)l->kind << 60 ^ (uint64_t)(uint32_t)(l->stage + 1) << 38 ^
            (uint64_t)(uint32_t)(l->microbatch + 1) << 18 ^ (uint64_t)(uint32_t)(l->microbatch2 + 1);
 }
@@ -38,7 +38,7 @@ static bool has_forward(ps_op_kind kind) {
     return kind == PS_OP_F || kind == PS_OP_FB;
 }
 
-static bool has_backward(ps_op_kind kind) {
+static bool has_label_step_backward(ps_op_kind kind) {
     return kind == PS_OP_B || kind == PS_OP_BI || kind == PS_OP_FB;
 }
 
@@ -70,21 +70,21 @@ static void end_step(walk *w) {
     w->is_twice = false;
 }
 
-static void begin_step(walk *w) {
+static void begin_label_step(walk *w) {
     end_step(w);
     w->step++;
 }
 
 /* Whether the op begins a step. Without chunks every label that stands there again does; with them a forward may stand
  * there again for each chunk, before the first backward of its microbatch. False when memory is out. */
-static bool begins(walk *w, const ps_host_label *l, bool *begin) {
+static bool label_step_begins(walk *w, const ps_host_label *l, bool *begin) {
     bool forward = has_forward(l->kind);
     const piece *p = forward ? piece_of(w, l->stage, l->microbatch) : NULL;
     if (forward && p == NULL) {
         return false;
     }
-    bool again =
-        w->chunks ? forward && p->n_forwards > 0 : ps_idmap_get(&w->seen, key_of(l)) == w->step;
+    bool again = w->chunks ? forward && p->n_forwards > 0
+                           : ps_idmap_get(&w->seen, label_step_key_of(l)) == w->step;
     bool first =
         forward && ps_idmap_get(&w->lowest, (uint64_t)(l->stage + 1)) == (uint32_t)l->microbatch;
     bool quiet = w->n_open == 0 && w->has_backward;
@@ -131,25 +131,25 @@ static bool close_backward(walk *w, ps_host_label *l) {
     return true;
 }
 
-static bool take(walk *w, ps_host_label *l) {
+static bool take_label_step(walk *w, ps_host_label *l) {
     bool begin = false;
-    if (w->split && !begins(w, l, &begin)) {
+    if (w->split && !label_step_begins(w, l, &begin)) {
         return false;
     }
     if (begin) {
-        begin_step(w);
+        begin_label_step(w);
     }
     if ((has_forward(l->kind) && !open_forward(w, l)) ||
-        (has_backward(l->kind) && !close_backward(w, l))) {
+        (has_label_step_backward(l->kind) && !close_backward(w, l))) {
         return false;
     }
     w->has_backward = w->has_backward || l->kind != PS_OP_F;
     w->any = true;
-    if (ps_idmap_get(&w->seen, key_of(l)) == w->step) { /* now with its chunk */
+    if (ps_idmap_get(&w->seen, label_step_key_of(l)) == w->step) { /* now with its chunk */
         w->is_twice = true;
         w->out->n_twice++;
     }
-    return ps_idmap_put(&w->seen, key_of(l), w->step);
+    return ps_idmap_put(&w->seen, label_step_key_of(l), w->step);
 }
 
 static bool find_lowest(walk *w, const ps_labelled *ops, size_t n) {
@@ -174,9 +174,9 @@ bool ps_label_steps_find(ps_labelled *ops, size_t n, bool split, bool chunks, ps
     ok = find_lowest(&w, ops, n);
     for (size_t i = 0; ok && i < n; i++) {
         if (!split && i > 0 && ops[i].mark.step != ops[i - 1].mark.step) {
-            begin_step(&w);
+            begin_label_step(&w);
         }
-        ok = !ps_label_is_op(ops[i].label.kind) || take(&w, &ops[i].label);
+        ok = !ps_label_is_op(ops[i].label.kind) || take_label_step(&w, &ops[i].label);
         ops[i].mark.step = split ? (int64_t)w.step : ops[i].mark.step;
     }
     end_step(&w);

@@ -132,7 +132,7 @@ static void count_labels(looking *l) {
 }
 
 /* `n_stages` may say that the pipeline has more stages than the chart shows. */
-static bool start(looking *l, const ps_chart *chart, int32_t n_stages) {
+static bool start_candidate(looking *l, const ps_chart *chart, int32_t n_stages) {
     *l = (looking){.chart = chart};
     l->marks = ps_calloc(chart->n_ops, sizeof *l->marks);
     if (l->marks == NULL || !ps_chart_groups_init(&l->groups, chart) || !find_stages(l, n_stages)) {
@@ -145,7 +145,7 @@ static bool start(looking *l, const ps_chart *chart, int32_t n_stages) {
     return true;
 }
 
-static void finish(looking *l) {
+static void finish_candidate(looking *l) {
     ps_chart_groups_fini(&l->groups);
     ps_free(l->rank_of_stage);
     ps_free(l->marks);
@@ -171,9 +171,9 @@ typedef struct stage_list {
 } stage_list;
 
 /* The list of a device; of exact labels the kinds and codes that fill_marks() gives. */
-static ps_code order_of(const looking *l, const ps_schedule *schedule,
-                        const ps_schedule_params *params, int32_t device, ps_op_list *list,
-                        ps_err *err) {
+static ps_code candidate_order_of(const looking *l, const ps_schedule *schedule,
+                                  const ps_schedule_params *params, int32_t device,
+                                  ps_op_list *list, ps_err *err) {
     ps_code code = ps_schedule_order(schedule, params, device, list, err);
     for (size_t i = 0; code == PS_OK && l->is_exact && i < list->n; i++) {
         ps_sched_op *op = &list->ops[i];
@@ -191,7 +191,7 @@ static ps_code make_lists(const looking *l, const ps_schedule *schedule,
         if (is_looked_at(l, s)) {
             stage_list *stage = &lists[(*n)++];
             stage->group = ps_chart_group(&l->groups, l->rank_of_stage[s], l->step);
-            code = order_of(l, schedule, params, s, &stage->list, err);
+            code = candidate_order_of(l, schedule, params, s, &stage->list, err);
         }
     }
     return code;
@@ -311,7 +311,7 @@ ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages,
     *out = (ps_recognised){0};
     const ps_schedule *named = name != NULL && name[0] != '\0' ? ps_schedule_find(name) : NULL;
     looking l;
-    ps_code code = start(&l, chart, n_stages) ? PS_OK : ps_fail_nomem(err);
+    ps_code code = start_candidate(&l, chart, n_stages) ? PS_OK : ps_fail_nomem(err);
     bool something = code == PS_OK && l.n_stages > 0 && l.n_forwards > 0;
     for (const ps_schedule *const *s = ps_schedules(); code == PS_OK && something && *s != NULL;
          s++) {
@@ -319,13 +319,13 @@ ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages,
             code = try_schedule(&l, *s, n_microbatches, out, err);
         }
     }
-    finish(&l);
+    finish_candidate(&l);
     return code;
 }
 
 /* --- applying ------------------------------------------------------------------------------------------------------ */
 
-static uint64_t key_of(uint8_t kind, int32_t code) {
+static uint64_t candidate_key_of(uint8_t kind, int32_t code) {
     return (uint64_t)kind << 32 | (uint32_t)code;
 }
 
@@ -354,7 +354,8 @@ static ps_code apply_exact(looking *l, ps_chart *chart, const ps_recognised *r, 
     uint8_t *seen = ps_calloc(list->n, sizeof *seen);
     bool ok = seen != NULL;
     for (size_t i = 0; ok && n > 0 && i < list->n; i++) {
-        ok = ps_idmap_put(&listed, key_of((uint8_t)list->ops[i].kind, list->ops[i].microbatch),
+        ok = ps_idmap_put(&listed,
+                          candidate_key_of((uint8_t)list->ops[i].kind, list->ops[i].microbatch),
                           (uint32_t)i);
     }
     size_t mark = 0;
@@ -363,7 +364,8 @@ static ps_code apply_exact(looking *l, ps_chart *chart, const ps_recognised *r, 
         if (!is_compared(l, op)) {
             continue;
         }
-        uint32_t at = ps_idmap_get(&listed, key_of(l->marks[mark].kind, l->marks[mark].microbatch));
+        uint32_t at =
+            ps_idmap_get(&listed, candidate_key_of(l->marks[mark].kind, l->marks[mark].microbatch));
         mark++;
         if (at != PS_IDMAP_NONE) {
             n_found += seen[at] == 0;
@@ -563,7 +565,7 @@ static ps_code apply_rank(looking *l, ps_chart *chart, const ps_recognised *r, u
     if (stage < 0 || stage >= r->params.n_stages) {
         return PS_OK;
     }
-    ps_code code = order_of(l, r->schedule, &r->params, stage, &list, err);
+    ps_code code = candidate_order_of(l, r->schedule, &r->params, stage, &list, err);
     for (size_t step = 0; code == PS_OK && step < l->groups.n_steps; step++) {
         code =
             apply_group(l, chart, r, ps_chart_group(&l->groups, rank, step), &list, n_missing, err);
@@ -576,11 +578,11 @@ ps_code ps_apply_schedule(ps_chart *chart, const ps_recognised *r, const char *h
                           size_t *n_missing, ps_err *err) {
     looking l;
     *n_missing = 0;
-    ps_code code = start(&l, chart, r->params.n_stages) ? PS_OK : ps_fail_nomem(err);
+    ps_code code = start_candidate(&l, chart, r->params.n_stages) ? PS_OK : ps_fail_nomem(err);
     for (uint32_t rank = 0; code == PS_OK && rank < chart->n_ranks; rank++) {
         code = apply_rank(&l, chart, r, rank, n_missing, err);
     }
-    finish(&l);
+    finish_candidate(&l);
     char text[64];
     (void)snprintf(text, sizeof text, "recognised, %.1f %% of ops agree",
                    r->n_ops > 0 ? 100.0 * (double)r->n_agreeing / (double)r->n_ops : 0.0);

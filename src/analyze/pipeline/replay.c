@@ -31,7 +31,7 @@ static bool is_within(const scope *q, uint32_t rank, int64_t step) {
 
 /* --- durations from the chart ---------------------------------------------------------------------------------- */
 
-static int64_t median(int64_t *values, size_t n) {
+static int64_t replay_median(int64_t *values, size_t n) {
     if (n == 0) {
         return 0;
     }
@@ -84,7 +84,7 @@ static bool fill_buckets(const scope *q, const times *t, buckets *b) {
 /* 0 when there is no such op. */
 static int64_t bucket_median(buckets *b, int32_t stage, ps_op_kind kind, int32_t chunk) {
     size_t at = ((size_t)stage * PS_N_OP_KINDS + (size_t)kind) * MAX_CHUNKS + (size_t)chunk;
-    return median(b->values + b->first[at], b->first[at + 1] - b->first[at]);
+    return replay_median(b->values + b->first[at], b->first[at + 1] - b->first[at]);
 }
 
 /* What the marks of one chunk on one stage say. */
@@ -105,7 +105,7 @@ static int64_t whole_backward(const chunk_times *c, int64_t usual_weight_ns) {
 }
 
 /* W of chunks where it was never measured apart is taken in the proportion of those where it was. */
-static void measure_stage(buckets *b, times *t, int32_t stage, int32_t n_chunks) {
+static void measure_replay_stage(buckets *b, times *t, int32_t stage, int32_t n_chunks) {
     ps_stage_times *s = &t->stages[stage];
     chunk_times chunks[MAX_CHUNKS] = {0};
     int64_t usual_weight_ns = 0;
@@ -146,7 +146,7 @@ static void measure_pairs(const scope *q, times *t, int32_t n_chunks, int64_t *s
             }
         }
     }
-    t->pair_per_mille = n > 0 ? median(scratch, n) : 1000;
+    t->pair_per_mille = n > 0 ? replay_median(scratch, n) : 1000;
     t->pair_per_mille = t->pair_per_mille > 1000 ? 1000 : t->pair_per_mille;
 }
 
@@ -162,7 +162,7 @@ static void measure_latency(const scope *q, times *t, int64_t *scratch) {
             scratch[n++] = b->end_ns - c->ops[b->waits_for].end_ns;
         }
     }
-    t->p2p_ns = median(scratch, n);
+    t->p2p_ns = replay_median(scratch, n);
 }
 
 /* Over the stages that were measured. */
@@ -200,7 +200,7 @@ ps_code ps_measure_times(const ps_chart *chart, const ps_recognised *r, int64_t 
     buckets b = {0};
     bool ok = t->stages != NULL && scratch != NULL && fill_buckets(&q, t, &b);
     for (int32_t s = 0; ok && s < t->n_stages; s++) {
-        measure_stage(&b, t, s, n_chunks);
+        measure_replay_stage(&b, t, s, n_chunks);
     }
     if (ok) {
         fill_missing(t);
@@ -284,8 +284,8 @@ int64_t *ps_measured_durations(const ps_measured_times *t, const ps_sim_plan *pl
     return durations;
 }
 
-static ps_code simulate(const times *t, const ps_schedule *schedule,
-                        const ps_schedule_params *params, prediction *out, ps_err *err) {
+static ps_code replay_simulate(const times *t, const ps_schedule *schedule,
+                               const ps_schedule_params *params, prediction *out, ps_err *err) {
     ps_sim_plan *plan = ps_sim_plan_new(schedule, params, err);
     if (plan == NULL) {
         return err != NULL ? err->code : PS_NOMEM;
@@ -325,8 +325,8 @@ static const ps_column COLUMNS[N_R] = {
     [R_ACTIVATIONS] = {.name = "activations", .type = PS_COL_REAL},
 };
 
-static bool add_row(ps_table *t, const char *name, const prediction *p, int64_t base_ns,
-                    const ps_schedule *schedule, const ps_schedule_params *params) {
+static bool add_replay_row(ps_table *t, const char *name, const prediction *p, int64_t base_ns,
+                           const ps_schedule *schedule, const ps_schedule_params *params) {
     double all = (double)p->step_ns * params->n_stages; /* may leave 64 bits */
     if (!ps_table_add_row(t) || !ps_table_set_text(t, R_SCHEDULE, name)) {
         return false;
@@ -384,7 +384,7 @@ static ps_code add_candidate(const replaying *x, const ps_schedule *schedule, in
         return leave_out(x->left_out, schedule->name, why.msg, err);
     }
     prediction p;
-    ps_code code = simulate(x->t, schedule, &params, &p, err);
+    ps_code code = replay_simulate(x->t, schedule, &params, &p, err);
     int64_t limit = x->opts->max_activations * chunks_of_chain(schedule, &params);
     if (code == PS_OK && limit > 0 && (int64_t)p.peak > limit) {
         char text[96];
@@ -394,20 +394,20 @@ static ps_code add_candidate(const replaying *x, const ps_schedule *schedule, in
                        (long long)x->opts->max_activations);
         return leave_out(x->left_out, schedule->name, text, err);
     }
-    return code != PS_OK                                             ? code
-           : add_row(x->table, name, &p, base_ns, schedule, &params) ? PS_OK
-                                                                     : ps_fail_nomem(err);
+    return code != PS_OK                                                    ? code
+           : add_replay_row(x->table, name, &p, base_ns, schedule, &params) ? PS_OK
+                                                                            : ps_fail_nomem(err);
 }
 
-static ps_code fill(const replaying *x, ps_err *err) {
+static ps_code fill_replay(const replaying *x, ps_err *err) {
     const ps_recognised *r = x->r;
     ps_table *table = x->table;
     times *t = x->t;
     prediction own;
     char name[96];
-    ps_code code = simulate(t, r->schedule, &r->params, &own, err);
+    ps_code code = replay_simulate(t, r->schedule, &r->params, &own, err);
     (void)snprintf(name, sizeof name, "%s (replayed)", r->schedule->name);
-    if (code == PS_OK && !add_row(table, name, &own, own.step_ns, r->schedule, &r->params)) {
+    if (code == PS_OK && !add_replay_row(table, name, &own, own.step_ns, r->schedule, &r->params)) {
         code = ps_fail_nomem(err);
     }
     for (const ps_schedule *const *s = ps_schedules(); code == PS_OK && *s != NULL; s++) {
@@ -416,9 +416,10 @@ static ps_code fill(const replaying *x, ps_err *err) {
     if (code == PS_OK) {
         prediction even;
         ps_measured_times_balance(t);
-        code = simulate(t, r->schedule, &r->params, &even, err);
+        code = replay_simulate(t, r->schedule, &r->params, &even, err);
         (void)snprintf(name, sizeof name, "%s, stages balanced", r->schedule->name);
-        if (code == PS_OK && !add_row(table, name, &even, own.step_ns, r->schedule, &r->params)) {
+        if (code == PS_OK &&
+            !add_replay_row(table, name, &even, own.step_ns, r->schedule, &r->params)) {
             code = ps_fail_nomem(err);
         }
     }
@@ -440,7 +441,7 @@ ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_repl
     ps_code code = x.table != NULL && x.left_out != NULL
                        ? ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err)
                        : ps_fail_nomem(err);
-    code = code == PS_OK ? fill(&x, err) : code;
+    code = code == PS_OK ? fill_replay(&x, err) : code;
     ps_measured_times_fini(&t);
     *left_out = NULL;
     if (code == PS_OK && x.left_out->n_rows > 0) {
@@ -463,7 +464,7 @@ ps_code ps_ideal_bubble(const ps_chart *chart, const ps_recognised *r, double *p
     if (code == PS_OK) {
         ps_measured_times_balance(&t);
         t.p2p_ns = 0;
-        code = simulate(&t, r->schedule, &r->params, &p, err);
+        code = replay_simulate(&t, r->schedule, &r->params, &p, err);
     }
     double all = (double)p.step_ns * r->params.n_stages; /* may leave 64 bits */
     *percent = all > 0 ? 100.0 * (all - (double)p.busy_ns) / all : -1.0;

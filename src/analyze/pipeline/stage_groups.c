@@ -77,7 +77,7 @@ typedef struct member {
     size_t rank;
 } member;
 
-static int by_group(const void *a, const void *b) {
+static int by_stage_group_group(const void *a, const void *b) {
     const member *x = a;
     const member *y = b;
     int order = strcmp(x->comm, y->comm);
@@ -102,7 +102,7 @@ static member *list_members(const ps_rank_facts *const *facts, size_t n_ranks, s
         }
     }
     if (members != NULL && *n > 1) {
-        qsort(members, *n, sizeof *members, by_group);
+        qsort(members, *n, sizeof *members, by_stage_group_group);
     }
     return members;
 }

@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/core/analysis.h"
 #include "analyze/comm/topology.h"
+#include "analyze/core/analysis.h"
 
 /* -1 unknown. */
 typedef struct ps_indices {

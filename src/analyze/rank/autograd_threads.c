@@ -43,7 +43,7 @@ typedef struct search {
     uint32_t *best_waits; /* [out->n] */
 } search;
 
-static int64_t end_of(const ps_slices *s, uint32_t i) {
+static int64_t engine_end_of(const ps_slices *s, uint32_t i) {
     return s->start_ns[i] + s->dur_ns[i];
 }
 
@@ -88,7 +88,7 @@ static void set_bit(uint8_t *bits, uint32_t slice) {
     bits[slice / 8] |= (uint8_t)(1u << slice % 8);
 }
 
-static bool is_backward(const search *x, uint32_t slice) {
+static bool is_engine_backward(const search *x, uint32_t slice) {
     bool is_end = x->is_end != NULL && has_bit(x->is_end, slice);
     return is_end || ps_is_backward_node(x->trace, slice) || has_forward_thread(x, slice);
 }
@@ -117,7 +117,7 @@ static bool is_range_to_wait_in(uint8_t kind) {
 
 static void count_operator(search *x, thread *t, uint32_t i) {
     bool surely_other = t->n_others > SURELY_OTHERS && t->n_others > t->n_nodes;
-    if (!surely_other && is_backward(x, i)) {
+    if (!surely_other && is_engine_backward(x, i)) {
         t->n_nodes++;
         set_bit(x->inside, i);
     } else {
@@ -207,15 +207,15 @@ static uint32_t waits_in(const search *x, uint32_t track, uint32_t slice, uint32
         ++*next;
     }
     if (*next == x->first_own[track] ||
-        (*next < end && s->start_ns[x->own[*next]] < end_of(s, slice))) {
+        (*next < end && s->start_ns[x->own[*next]] < engine_end_of(s, slice))) {
         return PS_NONE;
     }
     uint32_t in = x->own[*next - 1];
-    while (in != PS_NONE && end_of(s, in) <= s->start_ns[slice]) {
+    while (in != PS_NONE && engine_end_of(s, in) <= s->start_ns[slice]) {
         in = x->parent[in];
     }
-    bool waits =
-        in != PS_NONE && end_of(s, in) >= end_of(s, slice) && is_range_to_wait_in(s->kind[in]);
+    bool waits = in != PS_NONE && engine_end_of(s, in) >= engine_end_of(s, slice) &&
+                 is_range_to_wait_in(s->kind[in]);
     return waits ? in : PS_NONE;
 }
 
@@ -258,7 +258,7 @@ static void drop_without(ps_callers *c) {
     c->n = kept;
 }
 
-static bool find_waiting(search *x) {
+static bool find_engine_waiting(search *x) {
     x->n_waits = ps_calloc(x->n_tracks + 1, sizeof *x->n_waits);
     x->best_waits = ps_calloc(x->out->n + 1, sizeof *x->best_waits);
     bool ok = x->n_waits != NULL && x->best_waits != NULL && list_waiting(x);
@@ -285,7 +285,7 @@ bool ps_callers_find(const ps_trace *trace, const uint32_t *parent, ps_callers *
     bool ok = x.threads != NULL && x.inside != NULL && note_flow_ends(&x);
     if (ok) {
         read_threads(&x);
-        ok = list_outermost(&x) && (out->n == 0 || find_waiting(&x));
+        ok = list_outermost(&x) && (out->n == 0 || find_engine_waiting(&x));
         drop_without(out);
     }
     ps_free(x.threads);

@@ -4,8 +4,8 @@
 #include "base/alloc.h"
 
 /* Optimisers that take their steps one behind the other, with no backward operator between them, await the same gradients. */
-static bool add_step(ps_comm_awaited *a, int64_t backward_end_ns, int64_t start_ns,
-                     int64_t end_ns) {
+static bool add_comm_awaited_step(ps_comm_awaited *a, int64_t backward_end_ns, int64_t start_ns,
+                                  int64_t end_ns) {
     const ps_awaiting *last = a->n > 0 ? &a->at[a->n - 1] : NULL;
     ps_awaiting x = {backward_end_ns != INT64_MIN ? backward_end_ns : start_ns, start_ns, end_ns};
     if (last != NULL && backward_end_ns <= last->before_ns) {
@@ -36,7 +36,7 @@ bool ps_comm_awaited_find(const ps_links *links, ps_comm_awaited *out) {
         if (end_ns > backward_end_ns && ps_is_backward_node(links->trace, i)) {
             backward_end_ns = end_ns;
         } else if (ps_is_optimizer_step(ps_trace_text(links->trace, s->name[i]))) {
-            ok = add_step(out, backward_end_ns, s->start_ns[i], end_ns);
+            ok = add_comm_awaited_step(out, backward_end_ns, s->start_ns[i], end_ns);
         }
     }
     return ok;

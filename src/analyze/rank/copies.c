@@ -14,7 +14,7 @@ bool ps_is_copy(const ps_work *w, uint32_t slice) {
     return w->s->kind[slice] == PS_SLICE_COPY && ps_work_busy(w, slice) == PS_PART_COPYING;
 }
 
-static bool is_word(const char *text, size_t n, const char *word) {
+static bool is_copy_word(const char *text, size_t n, const char *word) {
     return strlen(word) == n && strncasecmp(text, word, n) == 0;
 }
 
@@ -41,17 +41,17 @@ static const char *direction_of(const char *kind) {
         }
     }
     size_t first = strcspn(kind, " _(");
-    if (is_word(kind, first, "Memset")) {
+    if (is_copy_word(kind, first, "Memset")) {
         return "fill";
     }
-    if (!is_word(kind, first, "Memcpy") && !is_word(kind, first, "[CUDA")) {
+    if (!is_copy_word(kind, first, "Memcpy") && !is_copy_word(kind, first, "[CUDA")) {
         return NULL;
     }
     for (const char *at = kind + first; *at != '\0' && *at != '(';) {
         at += strspn(at, " _]");
         size_t n = strcspn(at, " _(]");
         for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
-            if (is_word(at, n, WORDS[i].text)) {
+            if (is_copy_word(at, n, WORDS[i].text)) {
                 return WORDS[i].direction;
             }
         }
@@ -76,13 +76,13 @@ static const char *memory_of(const char *kind, const char *direction, const char
         side = arrow + 4;
         n = strcspn(side, ")");
     }
-    return side == NULL                   ? NULL
-           : is_word(side, n, "Pageable") ? "pageable"
-           : is_word(side, n, "Pinned")   ? "pinned"
-                                          : NULL;
+    return side == NULL                        ? NULL
+           : is_copy_word(side, n, "Pageable") ? "pageable"
+           : is_copy_word(side, n, "Pinned")   ? "pinned"
+                                               : NULL;
 }
 
-static bool is_key(ps_str key, ps_str wanted) {
+static bool is_copy_key(ps_str key, ps_str wanted) {
     return !ps_str_is_none(wanted) && ps_str_eq(key, wanted);
 }
 
@@ -92,12 +92,12 @@ ps_copy ps_copy_read(const ps_trace *t, const ps_copy_keys *k, uint32_t slice) {
     const char *target = NULL;
     ps_arg arg;
     for (ps_arg_iter it = ps_trace_args(t, slice); ps_arg_next(&it, &arg);) {
-        bool is_size = is_key(arg.key, k->size[0]) || is_key(arg.key, k->size[1]);
+        bool is_size = is_copy_key(arg.key, k->size[0]) || is_copy_key(arg.key, k->size[1]);
         if (arg.type == PS_ARG_STR) {
             const char *text = ps_trace_text(t, arg.u.s);
-            out.kind = is_key(arg.key, k->direction) ? arg.u.s : out.kind;
-            source = is_key(arg.key, k->source) ? text : source;
-            target = is_key(arg.key, k->target) ? text : target;
+            out.kind = is_copy_key(arg.key, k->direction) ? arg.u.s : out.kind;
+            source = is_copy_key(arg.key, k->source) ? text : source;
+            target = is_copy_key(arg.key, k->target) ? text : target;
         } else if (is_size && arg.type == PS_ARG_INT && arg.u.i >= 0) {
             out.bytes = arg.u.i;
         }

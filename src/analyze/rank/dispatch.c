@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "analyze/rank/host_activity.h"
-#include "analyze/stats/stats.h"
 #include "analyze/rank/step_index.h"
 #include "analyze/rank/work.h"
+#include "analyze/stats/stats.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -56,7 +56,7 @@ typedef struct meter {
 
 enum { NAME_PLAIN = 1, NAME_RECEIVES, NAME_BLOCKS };
 
-static uint32_t classify(ps_slice_kind kind, const char *name) {
+static uint32_t dispatch_classify(ps_slice_kind kind, const char *name) {
     static const char *const BLOCKING[] = {"aten::item",          "aten::_local_scalar_dense",
                                            "aten::nonzero",       "aten::is_nonzero",
                                            "aten::masked_select", "aten::_unique2",
@@ -71,18 +71,18 @@ static uint32_t classify(ps_slice_kind kind, const char *name) {
 }
 
 /* 0 when memory is out. */
-static uint32_t class_of(meter *m, uint32_t slice) {
+static uint32_t dispatch_class_of(meter *m, uint32_t slice) {
     uint64_t key = (uint64_t)m->s->name[slice].id * PS_N_SLICE_KINDS + m->s->kind[slice];
     uint32_t class = ps_idmap_get(&m->classes, key);
     if (class == PS_IDMAP_NONE) {
-        class = classify((ps_slice_kind)m->s->kind[slice],
-                         ps_trace_text(m->links->trace, m->s->name[slice]));
+        class = dispatch_classify((ps_slice_kind)m->s->kind[slice],
+                                  ps_trace_text(m->links->trace, m->s->name[slice]));
         return ps_idmap_put(&m->classes, key, class) ? class : 0;
     }
     return class;
 }
 
-static int64_t end_of(const meter *m, uint32_t slice) {
+static int64_t dispatch_end_of(const meter *m, uint32_t slice) {
     return m->s->start_ns[slice] + m->s->dur_ns[slice];
 }
 
@@ -94,7 +94,7 @@ static bool in_wanted_step(const meter *m, int64_t step) {
 static void take_blocking_op(meter *m, uint32_t i) {
     uint32_t around = m->links->parent[i];
     int64_t start = m->s->start_ns[i];
-    if ((around == PS_NONE || class_of(m, around) != NAME_BLOCKS) &&
+    if ((around == PS_NONE || dispatch_class_of(m, around) != NAME_BLOCKS) &&
         in_wanted_step(m, ps_step_of(&m->links->steps, start, start))) {
         m->out->n_blocking_ops++;
         m->out->blocking_ops_ns = ps_i64_plus(m->out->blocking_ops_ns, m->s->dur_ns[i]);
@@ -125,9 +125,10 @@ static bool read_host(meter *m) {
         if (!is_mark && !is_range) {
             continue;
         }
-        uint32_t class = class_of(m, i);
-        if (class == 0 || (class == NAME_RECEIVES &&
-                           !ps_intervals_add(&m->receives, m->s->start_ns[i], end_of(m, i)))) {
+        uint32_t class = dispatch_class_of(m, i);
+        if (class == 0 ||
+            (class == NAME_RECEIVES &&
+             !ps_intervals_add(&m->receives, m->s->start_ns[i], dispatch_end_of(m, i)))) {
             return false;
         }
         if (class == NAME_BLOCKS && m->s->kind[i] == PS_SLICE_HOST_OP) {
@@ -142,7 +143,7 @@ static bool read_host(meter *m) {
 
 /* From the end of the operator to the start of the call, which may lie inside it. */
 static int64_t queue_ns(const meter *m, uint32_t slice) {
-    return m->s->start_ns[m->links->call[slice]] - end_of(m, m->links->op[slice]);
+    return m->s->start_ns[m->links->call[slice]] - dispatch_end_of(m, m->links->op[slice]);
 }
 
 /* Both have a call. Without operators the longest of three decides: the pause between the calls, or one of them. */
@@ -152,14 +153,14 @@ static ps_gap_cause late_cause(const meter *m, uint32_t prev, uint32_t next) {
         return queue_ns(m, next) - queue_ns(m, prev) < SLOW_LAUNCH_NS ? PS_GAP_FRAMEWORK
                                                                       : PS_GAP_LAUNCH;
     }
-    int64_t pause = m->s->start_ns[l->call[next]] - end_of(m, l->call[prev]);
+    int64_t pause = m->s->start_ns[l->call[next]] - dispatch_end_of(m, l->call[prev]);
     return pause >= m->s->dur_ns[l->call[next]] && pause >= m->s->dur_ns[l->call[prev]]
                ? PS_GAP_FRAMEWORK
                : PS_GAP_LAUNCH;
 }
 
 /* What launched the work behind the gap: the call, else the operator. */
-static uint32_t launch_of(const meter *m, const ps_gap *g) {
+static uint32_t dispatch_launch_of(const meter *m, const ps_gap *g) {
     uint32_t call = g->next != PS_NONE ? m->links->call[g->next] : PS_NONE;
     return call != PS_NONE || g->next == PS_NONE ? call : m->links->op[g->next];
 }
@@ -176,11 +177,11 @@ static ps_gap_cause whole_cause(const meter *m, const device_lane *lane, const p
     if (ps_intervals_within_ns(&lane->tasks, g->start_ns, g->end_ns) >= length - length / 2) {
         return PS_GAP_TASKS;
     }
-    return launch_of(m, g) == PS_NONE ? PS_GAP_UNKNOWN : PS_N_GAP_CAUSES;
+    return dispatch_launch_of(m, g) == PS_NONE ? PS_GAP_UNKNOWN : PS_N_GAP_CAUSES;
 }
 
 /* Until the launch returned the device waited for the host; from then on for something on the device. */
-static void judge(const meter *m, const device_lane *lane, ps_gap *g) {
+static void judge_dispatch(const meter *m, const device_lane *lane, ps_gap *g) {
     int64_t length = g->end_ns - g->start_ns;
     g->cause = whole_cause(m, lane, g);
     g->first_cause = g->cause;
@@ -188,7 +189,7 @@ static void judge(const meter *m, const device_lane *lane, ps_gap *g) {
     if (g->cause != PS_N_GAP_CAUSES) {
         return;
     }
-    int64_t launched = end_of(m, launch_of(m, g));
+    int64_t launched = dispatch_end_of(m, dispatch_launch_of(m, g));
     bool known = m->links->call[g->next] != PS_NONE && m->links->call[g->prev] != PS_NONE;
     g->first_cause = known ? late_cause(m, g->prev, g->next) : PS_GAP_FRAMEWORK;
     if (launched < g->end_ns) {
@@ -200,12 +201,13 @@ static void judge(const meter *m, const device_lane *lane, ps_gap *g) {
 static int64_t idle_ns(const meter *m, const uint32_t *launch, const ps_gap *g) {
     bool known = g->prev != PS_NONE && g->next != PS_NONE && launch[g->prev] != PS_NONE &&
                  launch[g->next] != PS_NONE;
-    return known ? end_of(m, launch[g->next]) - end_of(m, launch[g->prev]) : PS_GAP_NO_IDLE;
+    return known ? dispatch_end_of(m, launch[g->next]) - dispatch_end_of(m, launch[g->prev])
+                 : PS_GAP_NO_IDLE;
 }
 
 /* --- gaps --------------------------------------------------------------------------------------------- */
 
-static int by_length(const void *a, const void *b) {
+static int by_dispatch_length(const void *a, const void *b) {
     const ps_gap *x = a;
     const ps_gap *y = b;
     int64_t dx = x->end_ns - x->start_ns;
@@ -222,7 +224,7 @@ static int by_length(const void *a, const void *b) {
 static void keep_longest(meter *m) {
     ps_dispatch *d = m->out;
     if (d->n_worst > 1) {
-        qsort(d->worst, d->n_worst, sizeof *d->worst, by_length);
+        qsort(d->worst, d->n_worst, sizeof *d->worst, by_dispatch_length);
     }
     d->n_worst = d->n_worst < m->n_worst ? d->n_worst : m->n_worst;
 }
@@ -257,7 +259,7 @@ static void add_to(ps_gap_sum sums[PS_N_GAP_CAUSES][PS_N_GAP_SIZES], const ps_ga
 }
 
 /* Where the gap is Free of a step, that step. The steps are in the order of the overlaps. */
-static ps_dispatch_step *find_step(const meter *m, const ps_gap *g) {
+static ps_dispatch_step *find_dispatch_step(const meter *m, const ps_gap *g) {
     ps_share shares[2];
     size_t n = ps_overlaps_share(m->overlaps, g->device, g->start_ns, g->end_ns, shares);
     return n > 0 && shares[0].part == PS_SHARE_FREE ? &m->out->steps[shares[0].row] : NULL;
@@ -270,12 +272,12 @@ static bool note_gap(meter *m, const device_lane *lane, ps_gap g) {
     if (g.step == PS_STEP_OUTSIDE && g.prev != PS_NONE) {
         g.step = ps_links_step(m->links, g.prev);
     }
-    judge(m, lane, &g);
+    judge_dispatch(m, lane, &g);
     g.framework_idle_ns = idle_ns(m, m->links->op, &g);
     g.call_idle_ns = idle_ns(m, m->links->call, &g);
     g.blocking = PS_NONE;
     add_to(m->out->sums, &g);
-    ps_dispatch_step *step = find_step(m, &g);
+    ps_dispatch_step *step = find_dispatch_step(m, &g);
     if (step != NULL) {
         add_to(step->sums, &g);
     }
@@ -334,7 +336,7 @@ static bool add_number(numbers *list, int64_t value) {
 static bool note_delay(meter *m, uint32_t i) {
     uint32_t call = m->links->call[i];
     return call == PS_NONE ||
-           (add_number(&m->after_call, m->s->start_ns[i] - end_of(m, call)) &&
+           (add_number(&m->after_call, m->s->start_ns[i] - dispatch_end_of(m, call)) &&
             add_number(&m->after_start, m->s->start_ns[i] - m->s->start_ns[call]));
 }
 
@@ -350,7 +352,7 @@ static bool take_foreign_work(meter *m, uint32_t i) {
                 .device = lane->device,
                 .prev = lane->last,
                 .next = i};
-    if (lane->last != PS_NONE && g.end_ns > g.start_ns && find_step(m, &g) == NULL) {
+    if (lane->last != PS_NONE && g.end_ns > g.start_ns && find_dispatch_step(m, &g) == NULL) {
         int64_t unused = 0;
         int64_t end = 0;
         g.next = PS_NONE;
@@ -361,14 +363,14 @@ static bool take_foreign_work(meter *m, uint32_t i) {
     }
     bool any = lane->last != PS_NONE || lane->has_foreign;
     lane->has_foreign = true;
-    if (!any || end_of(m, i) > lane->end_ns) {
-        lane->end_ns = end_of(m, i);
+    if (!any || dispatch_end_of(m, i) > lane->end_ns) {
+        lane->end_ns = dispatch_end_of(m, i);
         forget_tasks(lane);
     }
     return true;
 }
 
-static bool take_work(meter *m, uint32_t i) {
+static bool take_dispatch_work(meter *m, uint32_t i) {
     device_lane *lane = find_lane(m, ps_work_device(&m->work, i));
     if (lane == NULL || !note_delay(m, i)) {
         return false;
@@ -383,12 +385,13 @@ static bool take_work(meter *m, uint32_t i) {
     if (has_gap && g.end_ns > g.start_ns && !note_gap(m, lane, g)) {
         return false;
     }
-    bool later = (lane->last == PS_NONE && !lane->has_foreign) || end_of(m, i) > lane->end_ns;
+    bool later =
+        (lane->last == PS_NONE && !lane->has_foreign) || dispatch_end_of(m, i) > lane->end_ns;
     if (lane->last == PS_NONE || later) {
         lane->last = i;
     }
     if (later) {
-        lane->end_ns = end_of(m, i);
+        lane->end_ns = dispatch_end_of(m, i);
         forget_tasks(lane);
     }
     return true;
@@ -399,13 +402,13 @@ static bool is_other_task(uint8_t kind) {
 }
 
 /* Tasks that end before the work so far does lie in no gap. */
-static bool take_task(meter *m, uint32_t i) {
+static bool take_dispatch_task(meter *m, uint32_t i) {
     device_lane *lane = find_lane(m, ps_work_device(&m->work, i));
     if (lane == NULL) {
         return false;
     }
     int64_t start = m->s->start_ns[i];
-    int64_t end = end_of(m, i);
+    int64_t end = dispatch_end_of(m, i);
     ps_intervals *tasks = &lane->tasks;
     if ((lane->last == PS_NONE && !lane->has_foreign) || end <= lane->end_ns) {
         return true;
@@ -424,10 +427,10 @@ static bool read_device(meter *m) {
         bool works = part != PS_PART_NONE && part != PS_PART_COPYING;
         bool ok = true;
         if (works) {
-            ok = in_wanted_step(m, ps_links_step(m->links, i)) ? take_work(m, i)
+            ok = in_wanted_step(m, ps_links_step(m->links, i)) ? take_dispatch_work(m, i)
                                                                : take_foreign_work(m, i);
         } else if (!works && is_other_task(m->s->kind[i])) {
-            ok = take_task(m, i);
+            ok = take_dispatch_task(m, i);
         }
         if (!ok) {
             return false;
@@ -449,7 +452,7 @@ static bool read_device(meter *m) {
 
 static int64_t shared_ns(const meter *m, uint32_t slice, const ps_gap *g) {
     int64_t from = m->s->start_ns[slice] > g->start_ns ? m->s->start_ns[slice] : g->start_ns;
-    int64_t to = end_of(m, slice) < g->end_ns ? end_of(m, slice) : g->end_ns;
+    int64_t to = dispatch_end_of(m, slice) < g->end_ns ? dispatch_end_of(m, slice) : g->end_ns;
     return to > from ? to - from : 0;
 }
 
@@ -459,7 +462,7 @@ typedef struct by_start {
     size_t gap;
 } by_start;
 
-static int compare_starts(const void *a, const void *b) {
+static int compare_dispatch_starts(const void *a, const void *b) {
     int64_t x = ((const by_start *)a)->start_ns;
     int64_t y = ((const by_start *)b)->start_ns;
     return x < y ? -1 : x > y;
@@ -477,7 +480,7 @@ static void take_call(const meter *m, uint32_t i, const by_start *order) {
             high = middle;
         }
     }
-    for (; low < d->n_worst && order[low].start_ns < end_of(m, i); low++) {
+    for (; low < d->n_worst && order[low].start_ns < dispatch_end_of(m, i); low++) {
         ps_gap *g = &d->worst[order[low].gap];
         int64_t shared = shared_ns(m, i, g);
         if (shared > 0 && (g->blocking == PS_NONE || shared > shared_ns(m, g->blocking, g))) {
@@ -504,7 +507,7 @@ static bool find_blocking(const meter *m) {
         order[i] = (by_start){d->worst[i].start_ns, d->worst[i].end_ns, i};
     }
     if (order != NULL && d->n_worst > 1) {
-        qsort(order, d->n_worst, sizeof *order, compare_starts);
+        qsort(order, d->n_worst, sizeof *order, compare_dispatch_starts);
     }
     for (size_t i = 1; order != NULL && i < d->n_worst; i++) {
         int64_t before = order[i - 1].latest_end_ns;

@@ -30,9 +30,9 @@ const char *ps_activity_text(ps_activity activity) {
 
 /* --- names -------------------------------------------------------------------------------------------- */
 
-#define IS_ONE_OF(text, n, list) is_one_of(text, n, list, sizeof(list) / sizeof *(list))
+#define IS_ONE_OF(text, n, list) activity_is_one_of(text, n, list, sizeof(list) / sizeof *(list))
 
-static bool is_one_of(const char *text, size_t n, const char *const *list, size_t n_list) {
+static bool activity_is_one_of(const char *text, size_t n, const char *const *list, size_t n_list) {
     for (size_t i = 0; i < n_list; i++) {
         if (strlen(list[i]) == n && memcmp(text, list[i], n) == 0) {
             return true;
@@ -41,7 +41,7 @@ static bool is_one_of(const char *text, size_t n, const char *const *list, size_
     return false;
 }
 
-static bool begins(const char *text, const char *with) {
+static bool activity_begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
@@ -107,7 +107,7 @@ static ps_activity activity_of_call(const char *name) {
         "cuStreamSynchronize",    "cuCtxSynchronize",
         "cuEventSynchronize",     "hipDeviceSynchronize",
         "hipStreamSynchronize",   "hipEventSynchronize"};
-    name += begins(name, "AscendCL@") ? 9 : 0;
+    name += activity_begins(name, "AscendCL@") ? 9 : 0;
     size_t n = strlen(name);
     ps_activity listed = listed_activity(name, n);
     if (listed != PS_ACTIVITY_NONE) {
@@ -132,7 +132,7 @@ static bool is_receive(const char *name) {
                                         "c10d::recv_any_source_"};
     size_t n = strcspn(name, " ");
     ps_action action;
-    if (begins(name, "PP:")) {
+    if (activity_begins(name, "PP:")) {
         return ps_action_parse(name + 3, strlen(name + 3), &action) && action.n_parts == 1 &&
                ps_action_op(action.parts[0].kind) == PS_OP_RECV;
     }
@@ -149,7 +149,7 @@ static bool is_receive(const char *name) {
 }
 
 bool ps_is_optimizer_step(const char *name) {
-    return begins(name, "Optimizer.step#");
+    return activity_begins(name, "Optimizer.step#");
 }
 
 /* Operators, and ranges that frameworks and programs name. */
@@ -160,15 +160,15 @@ static ps_activity activity_of_range(const char *name) {
     static const char *const EVALUATES[] = {"evaluate", "evaluation", "validation"};
     static const char *const LOGS[] = {"logging", "training_log"};
     size_t n = strlen(name);
-    if (begins(name, "Python GC") || strcmp(name, "GC") == 0) {
+    if (activity_begins(name, "Python GC") || strcmp(name, "GC") == 0) {
         return PS_ACTIVITY_GC;
     }
-    if ((begins(name, "enumerate(DataLoader)#") && ends(name, n, ".__next__")) ||
-        (begins(name, "[pl][profile][") &&
+    if ((activity_begins(name, "enumerate(DataLoader)#") && ends(name, n, ".__next__")) ||
+        (activity_begins(name, "[pl][profile][") &&
          (ends(name, n, "].train_dataloader_next") || ends(name, n, "].val_next")))) {
         return PS_ACTIVITY_DATA;
     }
-    if (ps_is_optimizer_step(name) || begins(name, "Optimizer.zero_grad#")) {
+    if (ps_is_optimizer_step(name) || activity_begins(name, "Optimizer.zero_grad#")) {
         return PS_ACTIVITY_OPTIMIZER;
     }
     return IS_ONE_OF(name, n, READS)                     ? PS_ACTIVITY_COPY
@@ -266,7 +266,7 @@ static bool has_name(const ps_trace *trace, const char *name) {
 
 /* A call that compiles and launches is no compiling where what compiles is there by itself: but it is of the same mode. */
 static ps_activity without_around(const ps_trace *trace, const char *name, ps_activity own) {
-    name += begins(name, ASCENDCL) ? sizeof ASCENDCL - 1 : 0;
+    name += activity_begins(name, ASCENDCL) ? sizeof ASCENDCL - 1 : 0;
     for (size_t i = 0; own == PS_ACTIVITY_COMPILE && i < sizeof AROUNDS / sizeof *AROUNDS; i++) {
         if (strcmp(name, AROUNDS[i].call) == 0 && has_name(trace, AROUNDS[i].inner)) {
             return PS_ACTIVITY_ONLINE;
@@ -316,7 +316,7 @@ static bool holds_step(const ps_links *links, uint32_t i) {
     return low < x->n && x->steps[low].end_ns <= s->start_ns[i] + s->dur_ns[i];
 }
 
-static void join(ps_host_activity *h, uint32_t i, ps_activity own) {
+static void join_activity(ps_host_activity *h, uint32_t i, ps_activity own) {
     const ps_slices *s = ps_trace_slices(h->links->trace);
     uint32_t around = h->links->parent[i];
     ps_activity outer = around != PS_NONE ? (ps_activity)h->of[around] : PS_ACTIVITY_NONE;
@@ -332,7 +332,7 @@ static void join(ps_host_activity *h, uint32_t i, ps_activity own) {
 }
 
 /* Names repeat: each is looked at once for a kind. False when memory is out. */
-static bool classify(ps_host_activity *h) {
+static bool activity_classify(ps_host_activity *h) {
     const ps_slices *s = ps_trace_slices(h->links->trace);
     ps_idmap seen;
     ps_idmap_init(&seen);
@@ -360,7 +360,7 @@ static bool classify(ps_host_activity *h) {
         own = may_be_step && ps_is_step_window(h->links, i) ? PS_ACTIVITY_NONE : own;
         bool may_be_loop = own == PS_ACTIVITY_FRAMEWORK && s->kind[i] == PS_SLICE_PYTHON;
         own = may_be_loop && holds_step(h->links, i) ? PS_ACTIVITY_NONE : own;
-        join(h, i, (ps_activity)own);
+        join_activity(h, i, (ps_activity)own);
     }
     ps_idmap_fini(&seen);
     return ok;
@@ -482,7 +482,7 @@ static bool list_moments(ps_host_activity *h) {
 
 ps_code ps_host_activity_init(ps_host_activity *h, const ps_links *links, ps_err *err) {
     *h = (ps_host_activity){.links = links};
-    return classify(h) && find_threads(h) && list_moments(h) ? PS_OK : ps_fail_nomem(err);
+    return activity_classify(h) && find_threads(h) && list_moments(h) ? PS_OK : ps_fail_nomem(err);
 }
 
 void ps_host_activity_fini(ps_host_activity *h) {

@@ -67,7 +67,7 @@ typedef struct search {
     ps_str inside[N_INSIDES], around[N_INSIDES], behind[N_BEHINDS];
 } search;
 
-static bool is_text(ps_str a, ps_str b) {
+static bool is_phase_text(ps_str a, ps_str b) {
     return !ps_str_is_none(a) && a.id == b.id;
 }
 
@@ -76,12 +76,12 @@ static bool is_text(ps_str a, ps_str b) {
 /* The activity that the operator has where a range of that name is around it; 0. */
 static uint8_t by_around(const search *x, uint32_t slice) {
     for (size_t i = 0; i < N_INSIDES; i++) {
-        if (!is_text(x->inside[i], x->s->name[slice])) {
+        if (!is_phase_text(x->inside[i], x->s->name[slice])) {
             continue;
         }
         uint32_t up = x->links->parent[slice];
         for (int k = 0; up != PS_NONE && k < MAX_AROUND; k++, up = x->links->parent[up]) {
-            if (is_text(x->around[i], x->s->name[up])) {
+            if (is_phase_text(x->around[i], x->s->name[up])) {
                 return INSIDES[i].activity;
             }
         }
@@ -146,11 +146,11 @@ static void note_launches(search *x) {
 
 /* --- phases --------------------------------------------------------------------------------------------- */
 
-static bool goes_on(const search *x, uint32_t slice, uint8_t activity) {
+static bool phase_goes_on(const search *x, uint32_t slice, uint8_t activity) {
     bool is_named = false;
     for (size_t i = 0; i < N_BEHINDS; i++) {
-        is_named = is_named ||
-                   (BEHINDS[i].activity == activity && is_text(x->behind[i], x->s->name[slice]));
+        is_named = is_named || (BEHINDS[i].activity == activity &&
+                                is_phase_text(x->behind[i], x->s->name[slice]));
     }
     return is_named && (x->flags[slice] & TRANSFERS) == 0;
 }
@@ -183,7 +183,7 @@ static void follow(search *x) {
         open_phase *p = &x->open[x->row[up]];
         bool is_open = p->activity != 0;
         bool begins = x->of[i] != 0;
-        if (is_open && (begins ? x->of[i] == p->activity : goes_on(x, i, p->activity))) {
+        if (is_open && (begins ? x->of[i] == p->activity : phase_goes_on(x, i, p->activity))) {
             take_until(x, p, i);
         } else if (begins) {
             *p = (open_phase){x->of[i], i};

@@ -43,13 +43,13 @@ static uint32_t launched_next(const search *x, uint32_t slice) {
     return behind != PS_IDMAP_NONE ? behind : slice;
 }
 
-static int64_t end_of(const search *x, uint32_t slice) {
+static int64_t idle_end_of(const search *x, uint32_t slice) {
     return x->s->start_ns[slice] + x->s->dur_ns[slice];
 }
 
 /* --- causes --------------------------------------------------------------------------------------------- */
 
-static bool add_piece(search *x, ps_idle_piece p) {
+static bool add_idle_piece(search *x, ps_idle_piece p) {
     ps_idle *out = x->out;
     if (p.end_ns <= p.start_ns) {
         return true;
@@ -74,7 +74,7 @@ static bool ask_threads(search *x, ps_idle_piece p, uint32_t thread, uint32_t af
     if (thread == PS_NONE) {
         p.cause = (uint8_t)otherwise;
         p.from = PS_NONE;
-        return add_piece(x, p);
+        return add_idle_piece(x, p);
     }
     bool ok = true;
     bool more = after < x->host->n_threads && after < MAX_THREADS_ASKED;
@@ -86,13 +86,13 @@ static bool ask_threads(search *x, ps_idle_piece p, uint32_t thread, uint32_t af
         part.cause = (uint8_t)does;
         at = part.end_ns;
         ok = does != PS_ACTIVITY_NONE
-                 ? add_piece(x, part)
+                 ? add_idle_piece(x, part)
                  : ask_threads(x, part, more ? after : PS_NONE, after + 1, otherwise);
     }
     return ok;
 }
 
-static uint32_t thread_of(const search *x, uint32_t slice) {
+static uint32_t idle_thread_of(const search *x, uint32_t slice) {
     return slice != PS_NONE ? x->host->thread_of[x->s->track[slice]] : PS_NONE;
 }
 
@@ -100,11 +100,11 @@ static uint32_t thread_of(const search *x, uint32_t slice) {
 static bool add_hosts(search *x, ps_idle_piece p) {
     uint32_t op = p.next != PS_NONE ? x->links->op[p.next] : PS_NONE;
     uint32_t call = p.next != PS_NONE ? x->links->call[p.next] : PS_NONE;
-    uint32_t caller = thread_of(x, call);
-    uint32_t thread = op != PS_NONE ? thread_of(x, op) : caller;
+    uint32_t caller = idle_thread_of(x, call);
+    uint32_t thread = op != PS_NONE ? idle_thread_of(x, op) : caller;
     int64_t handed = p.end_ns;
     if (op != PS_NONE && call != PS_NONE && caller != PS_NONE && caller != thread) {
-        handed = end_of(x, op) > p.start_ns ? end_of(x, op) : p.start_ns;
+        handed = idle_end_of(x, op) > p.start_ns ? idle_end_of(x, op) : p.start_ns;
         handed = handed < p.end_ns ? handed : p.end_ns;
     }
     thread = thread != PS_NONE || x->host->n_threads == 0 ? thread : 0;
@@ -123,15 +123,15 @@ static bool add_by_launch(search *x, ps_idle_piece p) {
     }
     if ((launch == PS_NONE && p.next != PS_NONE) || x->host->n_threads == 0) {
         p.cause = PS_IDLE_UNKNOWN;
-        return add_piece(x, p);
+        return add_idle_piece(x, p);
     }
-    int64_t launched = p.next != PS_NONE ? end_of(x, launch) : p.end_ns;
+    int64_t launched = p.next != PS_NONE ? idle_end_of(x, launch) : p.end_ns;
     launched = launched < p.start_ns ? p.start_ns : launched > p.end_ns ? p.end_ns : launched;
     ps_idle_piece queued = p;
     queued.start_ns = launched;
     queued.cause = PS_IDLE_QUEUED;
     p.end_ns = launched;
-    return add_hosts(x, p) && add_piece(x, queued);
+    return add_hosts(x, p) && add_idle_piece(x, queued);
 }
 
 /* What lies in `list` has its cause; what does not goes on. */
@@ -160,7 +160,7 @@ static bool add_outside(search *x, ps_idle_piece p, size_t which) {
         before.end_ns = inside.start_ns;
         p.start_ns = inside.end_ns;
         ok = (before.end_ns <= before.start_ns || add_outside(x, before, which + 1)) &&
-             add_piece(x, inside);
+             add_idle_piece(x, inside);
     }
     return ok && (p.end_ns <= p.start_ns || add_outside(x, p, which + 1));
 }
@@ -200,8 +200,8 @@ static bool list_first(search *x) {
             continue;
         }
         for (size_t k = 0; ok && k < 2; k++) {
-            ok =
-                does != FIRST[k] || ps_intervals_add(&x->first[k], x->s->start_ns[i], end_of(x, i));
+            ok = does != FIRST[k] ||
+                 ps_intervals_add(&x->first[k], x->s->start_ns[i], idle_end_of(x, i));
         }
     }
     ps_intervals_unite(&x->first[0]);
@@ -209,7 +209,7 @@ static bool list_first(search *x) {
     return ok;
 }
 
-static device_end *find_device(search *x, int64_t device, int64_t start_ns) {
+static device_end *find_idle_device(search *x, int64_t device, int64_t start_ns) {
     uint32_t row = ps_idmap_get(&x->row_of, (uint64_t)device);
     if (row == PS_IDMAP_NONE) {
         row = (uint32_t)x->n_devices;
@@ -246,18 +246,18 @@ static bool look_behind_copies(search *x) {
     return ok;
 }
 
-static bool walk(search *x) {
+static bool walk_idle(search *x) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < x->s->n; i++) {
         ps_part part = x->s->dur_ns[i] > 0 ? ps_work_busy(&x->work, i) : PS_PART_NONE;
         if (part == PS_PART_NONE) {
             continue;
         }
-        device_end *d = find_device(x, ps_work_device(&x->work, i), x->s->start_ns[i]);
+        device_end *d = find_idle_device(x, ps_work_device(&x->work, i), x->s->start_ns[i]);
         ok = d != NULL &&
              add_stretch(x, d->device, d->end_ns, x->s->start_ns[i], launched_next(x, i));
-        if (ok && end_of(x, i) > d->end_ns) {
-            d->end_ns = end_of(x, i);
+        if (ok && idle_end_of(x, i) > d->end_ns) {
+            d->end_ns = idle_end_of(x, i);
         }
     }
     for (size_t k = 0; ok && x->has_steps && k < x->n_devices; k++) {
@@ -299,7 +299,7 @@ static void sort_work(const search *x, work_list *all) {
     for (size_t i = 0; i < all->n; i++) {
         device_work *w = &all->at[i];
         bool is_first = i == 0 || w[-1].device != w->device;
-        int64_t end_ns = end_of(x, w->slice);
+        int64_t end_ns = idle_end_of(x, w->slice);
         w->latest_end_ns = is_first || end_ns > w[-1].latest_end_ns ? end_ns : w[-1].latest_end_ns;
     }
 }
@@ -310,7 +310,7 @@ static bool list_work(search *x, work_list *computing, work_list *comm) {
     for (uint32_t i = 0; ok && i < x->s->n; i++) {
         ps_part part = x->s->dur_ns[i] > 0 ? ps_work_part(&x->work, i) : PS_PART_NONE;
         if (part == PS_PART_RECEIVING) {
-            ok = ps_intervals_add(&x->first[0], x->s->start_ns[i], end_of(x, i));
+            ok = ps_intervals_add(&x->first[0], x->s->start_ns[i], idle_end_of(x, i));
         }
         work_list *all = part == PS_PART_COMPUTING                                    ? computing
                          : part == PS_PART_COMMUNICATION || part == PS_PART_RECEIVING ? comm
@@ -353,7 +353,7 @@ static const device_work *computes_behind(const work_list *all, int64_t device, 
 }
 
 /* When the host launched it; INT64_MAX: nobody knows. */
-static int64_t launch_of(const search *x, uint32_t slice) {
+static int64_t idle_launch_of(const search *x, uint32_t slice) {
     uint32_t by = x->links->call[slice] != PS_NONE ? x->links->call[slice] : x->links->op[slice];
     return by != PS_NONE ? x->s->start_ns[by] : INT64_MAX;
 }
@@ -362,7 +362,7 @@ static int64_t launch_of(const search *x, uint32_t slice) {
  * nobody looks: one that runs for long has many behind it. */
 static bool is_awaited(const search *x, const work_list *comm, int64_t device, ps_interval span,
                        uint32_t next) {
-    int64_t launch_ns = launch_of(x, next);
+    int64_t launch_ns = idle_launch_of(x, next);
     bool any = false;
     size_t n_back = 0;
     for (size_t k = begins_behind(comm, device, span.end_ns - 1); k > 0; k--) {
@@ -373,12 +373,12 @@ static bool is_awaited(const search *x, const work_list *comm, int64_t device, p
         if (n_back++ == MAX_BACK) {
             return false;
         }
-        if (end_of(x, w->slice) <= span.start_ns) {
+        if (idle_end_of(x, w->slice) <= span.start_ns) {
             continue;
         }
         any = true;
         if (launch_ns == INT64_MAX ||
-            !ps_comm_is_awaited(&x->awaited, launch_of(x, w->slice), launch_ns)) {
+            !ps_comm_is_awaited(&x->awaited, idle_launch_of(x, w->slice), launch_ns)) {
             return false;
         }
     }
@@ -454,7 +454,7 @@ static bool walk_exposed(search *x) {
     return ok;
 }
 
-static void find_windows(search *x) {
+static void find_idle_windows(search *x) {
     const ps_step_index *steps = &x->links->steps;
     for (size_t i = 0; i < steps->n; i++) {
         const ps_step *step = &steps->steps[i];
@@ -476,8 +476,8 @@ ps_code ps_idle_measure(const ps_links *links, const ps_overlaps *overlaps,
                 .out = out};
     ps_idmap_init(&x.row_of);
     ps_idmap_init(&x.behind);
-    find_windows(&x);
-    bool ok = list_first(&x) && look_behind_copies(&x) && walk(&x) && walk_exposed(&x);
+    find_idle_windows(&x);
+    bool ok = list_first(&x) && look_behind_copies(&x) && walk_idle(&x) && walk_exposed(&x);
     ps_intervals_fini(&x.first[0]);
     ps_intervals_fini(&x.first[1]);
     ps_free(x.devices);

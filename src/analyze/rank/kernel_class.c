@@ -10,13 +10,13 @@
 
 /* --- names --------------------------------------------------------------------------------------------------------- */
 
-static bool holds(const char *text, const char *word) {
+static bool kernel_class_holds(const char *text, const char *word) {
     return text != NULL && strcasestr(text, word) != NULL;
 }
 
 static bool holds_any(const char *text, const char *const *words) {
     for (; *words != NULL; words++) {
-        if (holds(text, *words)) {
+        if (kernel_class_holds(text, *words)) {
             return true;
         }
     }
@@ -35,7 +35,7 @@ static const char *bare(const char *name) {
     return strncmp(name, "aclnn", 5) == 0 ? name + 5 : name;
 }
 
-static bool is_word(const char *name, const char *word) {
+static bool is_kernel_class_word(const char *name, const char *word) {
     size_t n = strlen(word);
     if (strncasecmp(name, word, n) != 0) {
         return false;
@@ -53,7 +53,7 @@ static ps_kernel_family family_of_op(const char *name) {
                                             "efficient_attention",
                                             NULL};
     static const char *const PRODUCTS[] = {"addmm", "bmm", "mm", "baddbmm", "linear", NULL};
-    if (holds(name, "evaluate_function")) {
+    if (kernel_class_holds(name, "evaluate_function")) {
         return PS_FAMILY_OTHER;
     }
     if (holds_any(name, ATTENTION)) {
@@ -61,26 +61,26 @@ static ps_kernel_family family_of_op(const char *name) {
     }
     const char *word = bare(name);
     for (const char *const *w = PRODUCTS; *w != NULL; w++) {
-        if (is_word(word, *w)) {
+        if (is_kernel_class_word(word, *w)) {
             return PS_FAMILY_MATMUL;
         }
     }
-    if (holds(word, "matmul")) {
+    if (kernel_class_holds(word, "matmul")) {
         return PS_FAMILY_MATMUL;
     }
     bool conv = strncasecmp(word, "conv", 4) == 0 || strncasecmp(word, "_conv", 5) == 0;
-    return conv && !holds(word, "convert") ? PS_FAMILY_CONV : PS_FAMILY_OTHER;
+    return conv && !kernel_class_holds(word, "convert") ? PS_FAMILY_CONV : PS_FAMILY_OTHER;
 }
 
 static ps_kernel_family family_of_kernel(const char *type, const char *name) {
     const char *own = type != NULL ? type : name;
-    if (holds(own, "flashattention")) {
+    if (kernel_class_holds(own, "flashattention")) {
         return PS_FAMILY_FLASH_ATTENTION;
     }
     if (type != NULL && strncasecmp(type, "conv", 4) == 0) {
         return PS_FAMILY_CONV;
     }
-    if (holds(type, "matmul")) {
+    if (kernel_class_holds(type, "matmul")) {
         return PS_FAMILY_MATMUL;
     }
     const char *part = ps_kernel_part(type != NULL ? type : "", name);
@@ -174,7 +174,8 @@ static uint32_t family_number(const char *name) {
 }
 
 static uint32_t backward_number(const char *name) {
-    return holds(name, "backward") || holds(name, "autograd::engine") ? 1 : 0;
+    return kernel_class_holds(name, "backward") || kernel_class_holds(name, "autograd::engine") ? 1
+                                                                                                : 0;
 }
 
 /* --- cores ----------------------------------------------------------------------------------------------------------- */
@@ -183,12 +184,12 @@ static uint32_t backward_number(const char *name) {
 enum { CORE_BOTH = PS_N_CORES };
 
 static uint32_t core_of_text(const char *core) {
-    if (holds(core, "AI_CPU") || holds(core, "AICPU")) {
+    if (kernel_class_holds(core, "AI_CPU") || kernel_class_holds(core, "AICPU")) {
         return PS_CORE_AICPU;
     }
-    bool both = holds(core, "AI_CORE") || holds(core, "AICORE") || holds(core, "CUBE") ||
-                holds(core, "AIC");
-    bool vector = holds(core, "VECTOR") || holds(core, "AIV");
+    bool both = kernel_class_holds(core, "AI_CORE") || kernel_class_holds(core, "AICORE") ||
+                kernel_class_holds(core, "CUBE") || kernel_class_holds(core, "AIC");
+    bool vector = kernel_class_holds(core, "VECTOR") || kernel_class_holds(core, "AIV");
     return both     ? (uint32_t)CORE_BOTH
            : vector ? (uint32_t)PS_CORE_VECTOR
                     : (uint32_t)PS_CORE_UNKNOWN;
@@ -242,11 +243,11 @@ enum {
     LOOK_SURE = 32 /* whatever launched it */
 };
 
-static uint32_t look_at(const char *type, const char *name) {
-    if (holds(type, "pagedattention")) {
+static uint32_t kernel_class_look_at(const char *type, const char *name) {
+    if (kernel_class_holds(type, "pagedattention")) {
         return (uint32_t)PS_FAMILY_PAGED_ATTENTION | LOOK_SURE;
     }
-    if (strncasecmp(name, "aclnnInplaceCopy", 16) == 0 && holds(name, "tensormove")) {
+    if (strncasecmp(name, "aclnnInplaceCopy", 16) == 0 && kernel_class_holds(name, "tensormove")) {
         return (uint32_t)PS_FAMILY_TENSOR_MOVE | LOOK_SURE;
     }
     return (uint32_t)family_of_kernel(type, name) |
@@ -263,7 +264,8 @@ static bool find_look(ps_classifier *c, uint32_t kernel, const ps_arg *fields, u
     if (*out != PS_IDMAP_NONE) {
         return true;
     }
-    *out = look_at(ps_str_is_none(type) ? NULL : ps_trace_text(t, type), ps_trace_text(t, name));
+    *out = kernel_class_look_at(ps_str_is_none(type) ? NULL : ps_trace_text(t, type),
+                                ps_trace_text(t, name));
     return ps_idmap_put(&c->looks, key, *out);
 }
 

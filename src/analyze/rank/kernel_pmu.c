@@ -27,7 +27,7 @@ static bool is_bookkeeping(const char *key) {
     return false;
 }
 
-static bool add_column(ps_pmu *p, const char *name, ps_col_type type, uint32_t *out) {
+static bool add_pmu_column(ps_pmu *p, const char *name, ps_col_type type, uint32_t *out) {
     *out = PS_PMU_MAX;
     if (p->n == PS_PMU_MAX) {
         p->n_dropped++;
@@ -49,7 +49,7 @@ static bool name_row(ps_pmu *p, uint32_t row) {
     }
     uint32_t column = ps_idmap_get(&p->names_at, id.id);
     if (column == PS_IDMAP_NONE) {
-        if (!add_column(p, ps_strpool_get(&p->names, id), PS_COL_REAL, &column) ||
+        if (!add_pmu_column(p, ps_strpool_get(&p->names, id), PS_COL_REAL, &column) ||
             !ps_idmap_put(&p->names_at, id.id, column)) {
             return false;
         }
@@ -117,7 +117,7 @@ void ps_pmu_fini(ps_pmu *p) {
 
 /* --- arguments ------------------------------------------------------------------------------------------------------------- */
 
-static ps_col_type type_of(const ps_arg *arg) {
+static ps_col_type pmu_type_of(const ps_arg *arg) {
     return arg->type == PS_ARG_INT    ? PS_COL_INT
            : arg->type == PS_ARG_REAL ? PS_COL_REAL
                                       : PS_COL_TEXT;
@@ -141,12 +141,12 @@ bool ps_pmu_learn(ps_pmu *p, uint32_t kernel) {
             const char *name = ps_trace_text(p->trace, arg.key);
             column = PS_PMU_MAX;
             if (!ps_kernel_is_field(p->keys, arg.key) && !is_bookkeeping(name)) {
-                ok = add_column(p, name, type_of(&arg), &column);
+                ok = add_pmu_column(p, name, pmu_type_of(&arg), &column);
             }
             ok = ok && ps_idmap_put(&p->columns, arg.key.id, column);
         } else if (column < PS_PMU_MAX) {
             ps_col_type *type = &p->at[column].type;
-            ps_col_type new = type_of(&arg);
+            ps_col_type new = pmu_type_of(&arg);
             bool numbers = *type != PS_COL_TEXT && new != PS_COL_TEXT;
             *type = *type == new ? new : numbers ? PS_COL_REAL : PS_COL_TEXT;
         }
@@ -161,8 +161,8 @@ void ps_pmu_columns(const ps_pmu *p, ps_column *out) {
 }
 
 /* `used` bytes of the room are taken. */
-static void set_arg(const ps_pmu *p, const ps_arg *arg, ps_col_type type, ps_value *cell,
-                    char *room, size_t *used) {
+static void set_pmu_arg(const ps_pmu *p, const ps_arg *arg, ps_col_type type, ps_value *cell,
+                        char *room, size_t *used) {
     bool is_text =
         arg->type == PS_ARG_STR || arg->type == PS_ARG_NUMBER || arg->type == PS_ARG_JSON;
     bool is_int = arg->type == PS_ARG_INT || arg->type == PS_ARG_BOOL;
@@ -202,7 +202,7 @@ void ps_pmu_cells(const ps_pmu *p, uint32_t kernel, ps_value *cells, char room[P
     for (ps_arg_iter it = ps_trace_args(p->trace, kernel); ps_arg_next(&it, &arg);) {
         uint32_t column = ps_idmap_get(&p->columns, arg.key.id);
         if (column < PS_PMU_MAX) {
-            set_arg(p, &arg, p->at[column].type, &cells[column], room, &used);
+            set_pmu_arg(p, &arg, p->at[column].type, &cells[column], room, &used);
         }
         if (p->table != NULL && arg.type == PS_ARG_INT && ps_str_eq(arg.key, p->task_key)) {
             set_rows(p, arg.u.i, cells);

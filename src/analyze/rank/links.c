@@ -6,11 +6,11 @@
 #include "base/alloc.h"
 #include "model/recording.h"
 
-static int64_t end_of(const ps_slices *s, uint32_t i) {
+static int64_t link_end_of(const ps_slices *s, uint32_t i) {
     return s->start_ns[i] + s->dur_ns[i];
 }
 
-static uint32_t *new_column(uint32_t n) {
+static uint32_t *new_link_column(uint32_t n) {
     uint32_t *column = ps_alloc(((size_t)n + 1) * sizeof *column);
     for (uint32_t i = 0; column != NULL && i < n; i++) {
         column[i] = PS_NONE;
@@ -24,14 +24,14 @@ static uint32_t *new_column(uint32_t n) {
 static bool find_parents(ps_links *l, const ps_slices *s) {
     size_t n_tracks = 0;
     (void)ps_trace_tracks(l->trace, &n_tracks);
-    uint32_t *top = new_column((uint32_t)n_tracks);
+    uint32_t *top = new_link_column((uint32_t)n_tracks);
     for (uint32_t i = 0; top != NULL && i < s->n; i++) {
         bool is_range = ps_is_host_range(s->kind[i]);
         if (!is_range && s->kind[i] != PS_SLICE_INSTANT) {
             continue;
         }
         uint32_t around = top[s->track[i]];
-        while (around != PS_NONE && end_of(s, around) < end_of(s, i)) {
+        while (around != PS_NONE && link_end_of(s, around) < link_end_of(s, i)) {
             around = l->parent[around];
         }
         l->parent[i] = around;
@@ -71,7 +71,7 @@ static bool look_behind_queues(const ps_links *l, const ps_slices *s, uint32_t *
         if (s->kind[flows[i].from] != PS_SLICE_QUEUE || s->kind[to] != PS_SLICE_QUEUE) {
             continue;
         }
-        *queue = *queue != NULL ? *queue : new_column(s->n);
+        *queue = *queue != NULL ? *queue : new_link_column(s->n);
         if (*queue == NULL) {
             return false;
         }
@@ -110,9 +110,9 @@ ps_code ps_links_init(ps_links *l, const ps_trace *trace, ps_err *err) {
     const ps_slices *s = ps_trace_slices(trace);
     *l = (ps_links){.trace = trace,
                     .step_key = ps_trace_find_text(trace, PS_STEP_ARG),
-                    .parent = new_column(s->n),
-                    .call = new_column(s->n),
-                    .op = new_column(s->n)};
+                    .parent = new_link_column(s->n),
+                    .call = new_link_column(s->n),
+                    .op = new_link_column(s->n)};
     uint32_t *queue = NULL;
     bool ok = l->parent != NULL && l->call != NULL && l->op != NULL;
     ok = ps_step_index_init(&l->steps, trace) && ok && find_parents(l, s) &&

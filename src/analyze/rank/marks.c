@@ -89,7 +89,7 @@ typedef struct classes {
     size_t n, cap;
 } classes;
 
-static bool classify(classes *c, const ps_trace *trace, ps_str name, uint32_t *row) {
+static bool mark_classify(classes *c, const ps_trace *trace, ps_str name, uint32_t *row) {
     *row = ps_idmap_get(&c->by_name, name.id);
     if (*row != PS_IDMAP_NONE) {
         return true;
@@ -135,7 +135,7 @@ static int compare_groups(const void *a, const void *b) {
     return x->source_row < y->source_row ? -1 : x->source_row > y->source_row;
 }
 
-static int compare_starts(const void *a, const void *b) {
+static int compare_mark_starts(const void *a, const void *b) {
     const ps_mark *x = a;
     const ps_mark *y = b;
     if (x->start_ns != y->start_ns) {
@@ -210,7 +210,7 @@ static void filter(ps_mark_list *list, ps_diag *diag) {
     }
     list->n = kept;
     if (list->n > 1) {
-        qsort(list->marks, list->n, sizeof *list->marks, compare_starts);
+        qsort(list->marks, list->n, sizeof *list->marks, compare_mark_starts);
     }
 }
 
@@ -230,7 +230,7 @@ static bool select_mark(selection *c, uint32_t host, uint32_t device) {
     const ps_slices *s = ps_trace_slices(c->trace);
     int64_t origin = ps_trace_origin_ns(c->trace);
     uint32_t row = 0;
-    if (!classify(&c->classes, c->trace, s->name[host], &row)) {
+    if (!mark_classify(&c->classes, c->trace, s->name[host], &row)) {
         return false;
     }
     if (row == 0) {
@@ -281,8 +281,8 @@ static bool select_host_sides(selection *c) {
     return ok;
 }
 
-static ps_code collect(const ps_trace *trace, const ps_analysis_opts *opts, ps_mark_list *out,
-                       bool select(selection *c), ps_diag *diag, ps_err *err) {
+static ps_code collect_marks(const ps_trace *trace, const ps_analysis_opts *opts, ps_mark_list *out,
+                             bool select(selection *c), ps_diag *diag, ps_err *err) {
     *out = (ps_mark_list){0};
     ps_code code = ps_check_step(trace, opts->step_id, err);
     if (code != PS_OK) {
@@ -305,12 +305,12 @@ static ps_code collect(const ps_trace *trace, const ps_analysis_opts *opts, ps_m
 
 ps_code ps_marks_collect(const ps_trace *trace, const ps_analysis_opts *opts, ps_mark_list *out,
                          ps_diag *diag, ps_err *err) {
-    return collect(trace, opts, out, select_device_sides, diag, err);
+    return collect_marks(trace, opts, out, select_device_sides, diag, err);
 }
 
 ps_code ps_marks_collect_host(const ps_trace *trace, const ps_analysis_opts *opts,
                               ps_mark_list *out, ps_diag *diag, ps_err *err) {
-    return collect(trace, opts, out, select_host_sides, diag, err);
+    return collect_marks(trace, opts, out, select_host_sides, diag, err);
 }
 
 /* --- labels of an earlier run -------------------------------------------------------------------------------- */
@@ -394,7 +394,7 @@ ps_code ps_marks_from_labels(const ps_trace *trace, const ps_analysis_opts *opts
     }
     out->n_selected = out->n;
     if (out->n > 1) {
-        qsort(out->marks, out->n, sizeof *out->marks, compare_starts);
+        qsort(out->marks, out->n, sizeof *out->marks, compare_mark_starts);
     }
     return PS_OK;
 }

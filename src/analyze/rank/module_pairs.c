@@ -43,11 +43,11 @@ typedef struct keys {
     ps_str sequence[2], thread[2]; /* as Ascend and as Kineto name them */
 } keys;
 
-static bool is_key(const ps_str *known, ps_str key) {
+static bool is_module_pair_key(const ps_str *known, ps_str key) {
     return ps_str_eq(known[0], key) || ps_str_eq(known[1], key);
 }
 
-static bool add(numbered **list, size_t *n, size_t *cap, numbered op) {
+static bool add_module_pair(numbered **list, size_t *n, size_t *cap, numbered op) {
     if (!ps_grow(list, cap, *n + 1, UINT32_MAX, sizeof **list)) {
         return false;
     }
@@ -62,9 +62,9 @@ static bool collect_op(pairing *p, const keys *k, uint32_t slice) {
     int64_t sequence = -1;
     int64_t thread = 0;
     while (ps_arg_next(&iter, &arg)) {
-        if (arg.type == PS_ARG_INT && is_key(k->sequence, arg.key)) {
+        if (arg.type == PS_ARG_INT && is_module_pair_key(k->sequence, arg.key)) {
             sequence = arg.u.i;
-        } else if (arg.type == PS_ARG_INT && is_key(k->thread, arg.key)) {
+        } else if (arg.type == PS_ARG_INT && is_module_pair_key(k->thread, arg.key)) {
             thread = arg.u.i;
         }
     }
@@ -75,14 +75,14 @@ static bool collect_op(pairing *p, const keys *k, uint32_t slice) {
     if (is_node || (thread > 0 && thread <= UINT32_MAX)) {
         thread = thread > 0 && thread <= UINT32_MAX ? thread : 0;
         p->out->backward[slice] = 1;
-        return add(&p->backwards, &p->n_backwards, &p->cap_backwards,
-                   (numbered){sequence, (uint32_t)thread, slice});
+        return add_module_pair(&p->backwards, &p->n_backwards, &p->cap_backwards,
+                               (numbered){sequence, (uint32_t)thread, slice});
     }
-    return add(&p->forwards, &p->n_forwards, &p->cap_forwards,
-               (numbered){sequence, s->track[slice], slice});
+    return add_module_pair(&p->forwards, &p->n_forwards, &p->cap_forwards,
+                           (numbered){sequence, s->track[slice], slice});
 }
 
-static bool collect(pairing *p) {
+static bool collect_module_pair(pairing *p) {
     const ps_slices *s = ps_trace_slices(p->trace);
     const keys k = {{ps_trace_find_text(p->trace, "sequenceNumber"),
                      ps_trace_find_text(p->trace, "Sequence number")},
@@ -158,7 +158,7 @@ static bool learn_threads(pairing *p) {
     return true;
 }
 
-static void pair(ps_module_pairs *out, uint32_t forward, uint32_t backward) {
+static void pair_module_pair(ps_module_pairs *out, uint32_t forward, uint32_t backward) {
     if (out->forward[backward] == PS_NONE && forward < backward) {
         out->forward[backward] = forward;
         out->backward[backward] = 1;
@@ -174,7 +174,7 @@ static void pair_by_number(const pairing *p) {
         uint32_t forward =
             track != PS_IDMAP_NONE ? on_track(p, b->sequence, track, b->slice) : PS_NONE;
         if (forward != PS_NONE) {
-            pair(p->out, forward, b->slice);
+            pair_module_pair(p->out, forward, b->slice);
         }
     }
 }
@@ -187,7 +187,7 @@ static void pair_by_flow(const pairing *p) {
     for (size_t i = 0; i < n && !ps_str_is_none(kind); i++) {
         if (ps_str_eq(flows[i].kind, kind) && s->kind[flows[i].from] == PS_SLICE_HOST_OP &&
             s->kind[flows[i].to] == PS_SLICE_HOST_OP) {
-            pair(p->out, flows[i].from, flows[i].to);
+            pair_module_pair(p->out, flows[i].from, flows[i].to);
         }
     }
 }
@@ -202,7 +202,7 @@ ps_code ps_module_pairs_find(const ps_trace *trace, ps_module_pairs *out, ps_err
     for (uint32_t i = 0; ok && i < s->n; i++) {
         out->forward[i] = PS_NONE;
     }
-    ok = ok && collect(&p) && learn_threads(&p);
+    ok = ok && collect_module_pair(&p) && learn_threads(&p);
     if (ok) {
         pair_by_number(&p);
         pair_by_flow(&p);

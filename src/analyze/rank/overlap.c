@@ -69,7 +69,7 @@ typedef struct measure {
 
 /* --- where it goes ------------------------------------------------------------------------------------ */
 
-static bool is_wanted(const measure *m, int64_t step) {
+static bool is_overlap_wanted(const measure *m, int64_t step) {
     return m->wanted_step < 0 || step == m->wanted_step;
 }
 
@@ -95,7 +95,7 @@ static device_state *find_state(measure *m, int64_t device, int64_t start_ns) {
     return &m->states[row];
 }
 
-static bool number(ps_idmap *map, int64_t key, uint32_t *next, uint32_t *out) {
+static bool number_overlap(ps_idmap *map, int64_t key, uint32_t *next, uint32_t *out) {
     *out = ps_idmap_get(map, (uint64_t)key);
     if (*out != PS_IDMAP_NONE) {
         return true;
@@ -112,7 +112,7 @@ static bool find_bucket(measure *m, int64_t device, int64_t step, bucket **out) 
     }
     uint32_t d = ps_idmap_get(&m->devices, (uint64_t)device); /* find_state() put it there */
     uint32_t s = 0;
-    if (!number(&m->steps, step, &m->n_steps, &s)) {
+    if (!number_overlap(&m->steps, step, &m->n_steps, &s)) {
         return false;
     }
     uint64_t key = ((uint64_t)d << 32) | s;
@@ -136,7 +136,7 @@ static bool find_bucket(measure *m, int64_t device, int64_t step, bucket **out) 
     return true;
 }
 
-static void extend(reach *r, int64_t start_ns, int64_t end_ns) {
+static void extend_overlap(reach *r, int64_t start_ns, int64_t end_ns) {
     int64_t from = start_ns > r->end_ns ? start_ns : r->end_ns;
     r->total_ns += end_ns > from ? end_ns - from : 0;
     r->end_ns = end_ns > r->end_ns ? end_ns : r->end_ns;
@@ -154,7 +154,8 @@ static bool extend_list(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
 
 /* --- time without work --------------------------------------------------------------------------------- */
 
-static bool add_piece(pieces *list, int64_t device, int64_t start_ns, int64_t end_ns, bool copies) {
+static bool add_overlap_piece(pieces *list, int64_t device, int64_t start_ns, int64_t end_ns,
+                              bool copies) {
     if (end_ns <= start_ns) {
         return true;
     }
@@ -166,7 +167,7 @@ static bool add_piece(pieces *list, int64_t device, int64_t start_ns, int64_t en
 }
 
 /* From the end of the work so far to `until_ns`: what copies fill, and what nothing fills. */
-static bool add_gap(device_state *d, int64_t until_ns) {
+static bool add_overlap_gap(device_state *d, int64_t until_ns) {
     int64_t at = d->end_ns;
     bool ok = true;
     for (size_t i = 0; ok && i < d->copies.n && at < until_ns; i++) {
@@ -175,11 +176,11 @@ static bool add_gap(device_state *d, int64_t until_ns) {
         from = from > at ? from : at;
         from = from < until_ns ? from : until_ns;
         to = to < until_ns ? to : until_ns;
-        ok = add_piece(&d->open, d->device, at, from, false) &&
-             add_piece(&d->open, d->device, from, to, true);
+        ok = add_overlap_piece(&d->open, d->device, at, from, false) &&
+             add_overlap_piece(&d->open, d->device, from, to, true);
         at = to > at ? to : at;
     }
-    return ok && add_piece(&d->open, d->device, at, until_ns, false);
+    return ok && add_overlap_piece(&d->open, d->device, at, until_ns, false);
 }
 
 static void forget_copies(device_state *d) {
@@ -194,7 +195,7 @@ static void forget_copies(device_state *d) {
 }
 
 /* Pieces of interleaved steps come late; unite_spans() puts them in order. */
-static bool add_span(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
+static bool add_overlap_span(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
     bool in_order = list->n == 0 || start_ns >= list->at[list->n - 1].start_ns;
     return in_order ? extend_list(list, start_ns, end_ns)
                     : ps_intervals_add(list, start_ns, end_ns);
@@ -207,8 +208,9 @@ static bool keep_share(const measure *m, bucket *b, ps_share_part part, const pi
     ps_intervals *const lists[PS_N_SHARES] = {&b->spans.free, &b->spans.before, &b->spans.after};
     *sums[part] = ps_i64_plus(*sums[part], ns);
     o->copies_ns[part] = ps_i64_plus(o->copies_ns[part], p->copies ? ns : 0);
-    return !m->with_spans || (add_span(lists[part], p->start_ns, p->end_ns) &&
-                              (!p->copies || add_span(&b->spans.copies, p->start_ns, p->end_ns)));
+    return !m->with_spans ||
+           (add_overlap_span(lists[part], p->start_ns, p->end_ns) &&
+            (!p->copies || add_overlap_span(&b->spans.copies, p->start_ns, p->end_ns)));
 }
 
 /* Pieces behind the last work of a step wait until it is known whether it works again. */
@@ -216,7 +218,7 @@ static bool move_open(measure *m, device_state *d) {
     bool ok = true;
     for (size_t i = 0; ok && i < d->open.n; i++) {
         const piece *p = &d->open.at[i];
-        ok = add_piece(&m->unresolved, p->device, p->start_ns, p->end_ns, p->copies);
+        ok = add_overlap_piece(&m->unresolved, p->device, p->start_ns, p->end_ns, p->copies);
     }
     d->open.n = 0;
     return ok;
@@ -245,19 +247,19 @@ static bool take_busy(const measure *m, bucket *b, ps_part p, int64_t start, int
         b->o.first_ns = start;
     }
     bool computes = p == PS_PART_COMPUTING;
-    extend(computes ? &b->computing : &b->communication, start, end);
-    extend(&b->busy, start, end);
+    extend_overlap(computes ? &b->computing : &b->communication, start, end);
+    extend_overlap(&b->busy, start, end);
     if (p != PS_PART_COMMUNICATION) {
-        extend(&b->or_received, start, end);
+        extend_overlap(&b->or_received, start, end);
     }
-    return !m->with_spans || !is_wanted(m, b->o.step) ||
+    return !m->with_spans || !is_overlap_wanted(m, b->o.step) ||
            (extend_list(computes ? &b->spans.computing : &b->spans.communication, start, end) &&
             extend_list(&b->spans.busy, start, end));
 }
 
-static bool take_work(measure *m, device_state *d, bucket *b, ps_part p, int64_t start,
-                      int64_t end) {
-    bool ok = start <= d->end_ns || add_gap(d, start);
+static bool take_overlap_work(measure *m, device_state *d, bucket *b, ps_part p, int64_t start,
+                              int64_t end) {
+    bool ok = start <= d->end_ns || add_overlap_gap(d, start);
     if (b != NULL) {
         ok = ok && close_pieces(m, d, (size_t)(b - m->buckets)) && take_busy(m, b, p, start, end);
         b->o.bubble_ns = ps_i64_plus(b->o.bubble_ns, p == PS_PART_RECEIVING ? end - start : 0);
@@ -283,7 +285,7 @@ static bool take_slice(measure *m, uint32_t i) {
         return false;
     }
     if (p != PS_PART_COPYING) {
-        return take_work(m, d, b, p, start, end);
+        return take_overlap_work(m, d, b, p, start, end);
     }
     if (b != NULL) {
         b->o.memory_ns = ps_i64_plus(b->o.memory_ns, end - start);
@@ -293,7 +295,7 @@ static bool take_slice(measure *m, uint32_t i) {
 
 /* --- results ------------------------------------------------------------------------------------------ */
 
-static void finish(bucket *b) {
+static void finish_overlap(bucket *b) {
     ps_overlap *o = &b->o;
     o->computing_ns = b->computing.total_ns;
     o->communication_ns = b->communication.total_ns;
@@ -312,16 +314,16 @@ static void free_spans(ps_overlap_spans *spans) {
     ps_intervals_fini(&spans->copies);
 }
 
-static int compare(int64_t a, int64_t b) {
+static int compare_overlap(int64_t a, int64_t b) {
     return a < b ? -1 : a > b;
 }
 
 static int by_device_and_step(const void *a, const void *b) {
     const ps_overlap *x = &((const bucket *)a)->o;
     const ps_overlap *y = &((const bucket *)b)->o;
-    int order = compare(x->device, y->device);
-    order = order != 0 ? order : compare(x->step_start_ns, y->step_start_ns);
-    return order != 0 ? order : compare(x->step, y->step);
+    int order = compare_overlap(x->device, y->device);
+    order = order != 0 ? order : compare_overlap(x->step_start_ns, y->step_start_ns);
+    return order != 0 ? order : compare_overlap(x->step, y->step);
 }
 
 /* The window of a step whose id stands in several rows is that of all of them. */
@@ -354,10 +356,10 @@ static bool set_windows(measure *m) {
 static int by_device_and_first(const void *a, const void *b) {
     const ps_overlap_place *x = a;
     const ps_overlap_place *y = b;
-    int order = compare(x->device, y->device);
-    order = order != 0 ? order : compare(x->first_ns, y->first_ns);
-    order = order != 0 ? order : compare(x->step_start_ns, y->step_start_ns);
-    return order != 0 ? order : compare(x->last_ns, y->last_ns);
+    int order = compare_overlap(x->device, y->device);
+    order = order != 0 ? order : compare_overlap(x->first_ns, y->first_ns);
+    order = order != 0 ? order : compare_overlap(x->step_start_ns, y->step_start_ns);
+    return order != 0 ? order : compare_overlap(x->last_ns, y->last_ns);
 }
 
 /* Of sorted and finished buckets. */
@@ -422,13 +424,13 @@ static bool end_devices(measure *m) {
         if (!m->has_steps && d->copies.n > 0) {
             end = d->copies.at[d->copies.n - 1].end_ns;
         }
-        ok = (end <= d->end_ns || add_gap(d, end)) && move_open(m, d);
+        ok = (end <= d->end_ns || add_overlap_gap(d, end)) && move_open(m, d);
     }
     return ok;
 }
 
 /* Moves the buckets in which the device worked; the others go. */
-static bool hand_out(measure *m, ps_overlaps *out) {
+static bool hand_overlap_out(measure *m, ps_overlaps *out) {
     out->at = ps_calloc(m->n + 1, sizeof *out->at);
     out->spans = m->with_spans ? ps_calloc(m->n + 1, sizeof *out->spans) : NULL;
     size_t *bucket_of = ps_calloc(m->n + 1, sizeof *bucket_of);
@@ -440,8 +442,8 @@ static bool hand_out(measure *m, ps_overlaps *out) {
     size_t n = 0;
     for (size_t i = 0; ok && i < m->n; i++) {
         bucket *b = &m->buckets[i];
-        finish(b);
-        if (b->busy.total_ns > 0 && is_wanted(m, b->o.step)) {
+        finish_overlap(b);
+        if (b->busy.total_ns > 0 && is_overlap_wanted(m, b->o.step)) {
             bucket_of[n] = i;
             b->row = n++;
         }
@@ -460,7 +462,7 @@ static bool hand_out(measure *m, ps_overlaps *out) {
     return ok;
 }
 
-static void find_windows(measure *m) {
+static void find_overlap_windows(measure *m) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(m->links->trace, &n);
     for (size_t i = 0; i < n; i++) {
@@ -484,12 +486,12 @@ ps_code ps_overlaps_measure(const ps_links *links, int64_t wanted_step, bool wit
     ps_idmap_init(&m.devices);
     ps_idmap_init(&m.steps);
     ps_idmap_init(&m.of);
-    find_windows(&m);
+    find_overlap_windows(&m);
     bool ok = true;
     for (uint32_t i = 0; ok && i < m.s->n; i++) {
         ok = take_slice(&m, i);
     }
-    ok = ok && hand_out(&m, out);
+    ok = ok && hand_overlap_out(&m, out);
     ok = ok && ps_overlaps_take_lanes(links->trace, out);
     for (size_t i = 0; i < m.n; i++) {
         free_spans(&m.buckets[i].spans);
@@ -550,8 +552,8 @@ static size_t last_begun(const ps_overlaps *o, int64_t device, int64_t at_ns, si
     return low > 0 && o->places[low - 1].device == device ? low - 1 : SIZE_MAX;
 }
 
-static size_t put_share(const ps_overlap_place *p, ps_share_part part, int64_t start_ns,
-                        int64_t end_ns, ps_share *out) {
+static size_t put_overlap_share(const ps_overlap_place *p, ps_share_part part, int64_t start_ns,
+                                int64_t end_ns, ps_share *out) {
     if (end_ns <= start_ns || p->row == SIZE_MAX) {
         return 0;
     }
@@ -568,7 +570,7 @@ size_t ps_overlaps_share(const ps_overlaps *o, int64_t device, int64_t start_ns,
         while (latest->last_ns < end_ns) {
             latest = &o->places[latest->longer];
         }
-        return put_share(latest, PS_SHARE_FREE, start_ns, end_ns, out);
+        return put_overlap_share(latest, PS_SHARE_FREE, start_ns, end_ns, out);
     }
     int64_t cut = end_ns; /* here the next step begins */
     size_t n = 0;
@@ -576,17 +578,17 @@ size_t ps_overlaps_share(const ps_overlaps *o, int64_t device, int64_t start_ns,
         const ps_overlap_place *p = &o->places[next];
         cut = p->has_step ? p->step_start_ns : start_ns;
         cut = cut < start_ns ? start_ns : cut > end_ns ? end_ns : cut;
-        n = put_share(p, PS_SHARE_BEFORE, cut, end_ns, out);
+        n = put_overlap_share(p, PS_SHARE_BEFORE, cut, end_ns, out);
     }
     if (latest != NULL) {
         const ps_overlap_place *p = &o->places[latest->latest];
         int64_t to = p->has_step && p->step_end_ns < cut ? p->step_end_ns : cut;
-        n += put_share(p, PS_SHARE_AFTER, start_ns, to, out + n);
+        n += put_overlap_share(p, PS_SHARE_AFTER, start_ns, to, out + n);
     }
     return n;
 }
 
-static int compare_starts(const void *a, const void *b) {
+static int compare_overlap_starts(const void *a, const void *b) {
     int64_t x = *(const int64_t *)a;
     int64_t y = *(const int64_t *)b;
     return x < y ? -1 : x > y;
@@ -599,7 +601,7 @@ int64_t *ps_overlap_step_starts(const ps_overlap *at, size_t n, size_t *n_steps)
         starts[i] = at[i].step_start_ns;
     }
     if (starts != NULL && n > 1) {
-        qsort(starts, n, sizeof *starts, compare_starts);
+        qsort(starts, n, sizeof *starts, compare_overlap_starts);
     }
     for (size_t i = 0; starts != NULL && i < n; i++) {
         if (*n_steps == 0 || starts[*n_steps - 1] != starts[i]) {

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/stats/intervals.h"
 #include "analyze/rank/links.h"
+#include "analyze/stats/intervals.h"
 #include "base/err.h"
 #include "model/trace.h"
 

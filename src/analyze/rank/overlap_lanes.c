@@ -27,7 +27,7 @@ static bool is_one_device(const ps_overlaps *o) {
 }
 
 /* The first slice that starts at `from_ns` or later; they are sorted. */
-static uint32_t first_from(const ps_slices *s, int64_t from_ns) {
+static uint32_t overlap_lane_first_from(const ps_slices *s, int64_t from_ns) {
     uint32_t low = 0;
     uint32_t high = s->n;
     while (low < high) {
@@ -42,10 +42,10 @@ static uint32_t first_from(const ps_slices *s, int64_t from_ns) {
 }
 
 /* Adds up the lanes inside of one step's work. */
-static void add_up(const ps_trace *trace, const ps_str *names, const ps_overlap *o,
-                   lane_sum sums[N_LANES]) {
+static void add_overlap_lane_up(const ps_trace *trace, const ps_str *names, const ps_overlap *o,
+                                lane_sum sums[N_LANES]) {
     const ps_slices *s = ps_trace_slices(trace);
-    uint32_t i = first_from(s, o->first_ns - EDGE_NS);
+    uint32_t i = overlap_lane_first_from(s, o->first_ns - EDGE_NS);
     for (; i < s->n && s->start_ns[i] <= o->last_ns; i++) {
         for (size_t lane = 0; s->kind[i] == PS_SLICE_DERIVED && lane < N_LANES; lane++) {
             if (!ps_str_is_none(names[lane]) && ps_str_eq(s->name[i], names[lane])) {
@@ -74,13 +74,13 @@ static void set_lanes(ps_overlap *o, const int64_t ns[N_LANES]) {
     *copies = *copies < o->free_ns ? *copies : o->free_ns;
 }
 
-static void take(const ps_trace *trace, const ps_str *names, ps_overlap *o) {
+static void take_overlap_lane(const ps_trace *trace, const ps_str *names, ps_overlap *o) {
     lane_sum sums[N_LANES] = {{0, 0}};
     int64_t *own[N_LANES] = {[LANE_COMPUTING] = &o->computing_ns,
                              [LANE_COMMUNICATION] = &o->communication_ns,
                              [LANE_NOT_OVERLAPPED] = &o->not_overlapped_ns,
                              [LANE_FREE] = &o->free_ns};
-    add_up(trace, names, o, sums);
+    add_overlap_lane_up(trace, names, o, sums);
     for (size_t lane = 0; lane < N_LANES; lane++) {
         if (!differs_by_rounding(&sums[lane], *own[lane])) {
             return;
@@ -129,8 +129,8 @@ static bool is_near(const ps_trace *trace, int64_t told_ns, int64_t own_ns) {
     return llabs(ps_i64_minus(told_ns, own_ns)) <= n * ROUNDING_NS;
 }
 
-static void take_row(const ps_trace *trace, const ps_table *t, const ps_idmap *rows,
-                     const char *const *names, ps_overlap *o) {
+static void take_overlap_lane_row(const ps_trace *trace, const ps_table *t, const ps_idmap *rows,
+                                  const char *const *names, ps_overlap *o) {
     size_t row = ps_idmap_get(rows, o->has_step ? (uint64_t)o->step : NO_STEP);
     int64_t told[N_LANES] = {0};
     int64_t *own[N_LANES] = {[LANE_COMPUTING] = &o->computing_ns,
@@ -150,7 +150,8 @@ static void take_row(const ps_trace *trace, const ps_table *t, const ps_idmap *r
     }
 }
 
-static bool take_table(const ps_trace *trace, const char *const *names, ps_overlaps *o) {
+static bool take_overlap_lane_table(const ps_trace *trace, const char *const *names,
+                                    ps_overlaps *o) {
     const ps_table *t = ps_trace_missing_timeline(trace) != NULL
                             ? ps_trace_side_table(trace, "step_trace_time")
                             : NULL;
@@ -161,7 +162,7 @@ static bool take_table(const ps_trace *trace, const char *const *names, ps_overl
     ps_idmap_init(&rows);
     bool ok = index_steps(t, &rows);
     for (size_t i = 0; ok && i < o->n; i++) {
-        take_row(trace, t, &rows, names, &o->at[i]);
+        take_overlap_lane_row(trace, t, &rows, names, &o->at[i]);
     }
     ps_idmap_fini(&rows);
     return ok;
@@ -179,7 +180,7 @@ bool ps_overlaps_take_lanes(const ps_trace *trace, ps_overlaps *o) {
     }
     for (size_t i = 0; !ps_str_is_none(names[LANE_COMPUTING]) && is_one_device(o) && i < o->n;
          i++) {
-        take(trace, names, &o->at[i]);
+        take_overlap_lane(trace, names, &o->at[i]);
     }
-    return take_table(trace, NAMES, o);
+    return take_overlap_lane_table(trace, NAMES, o);
 }

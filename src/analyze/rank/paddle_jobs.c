@@ -17,7 +17,7 @@ static const struct job_name {
              {"default", PS_OP_OTHER, false}};
 
 /* Decimal digits from *at on; -1 when there are none or they are too large. */
-static int take_number(const char **at) {
+static int take_job_number(const char **at) {
     int value = -1;
     for (; **at >= '0' && **at <= '9'; (*at)++) {
         value = (value < 0 ? 0 : value) * 10 + (**at - '0');
@@ -42,10 +42,10 @@ static bool read_chunk(const char *s, int *chunk) {
     }
     if (strncmp(s, OPEN, sizeof OPEN - 1) == 0) {
         at += sizeof OPEN - 1;
-        *chunk = take_number(&at);
+        *chunk = take_job_number(&at);
         return *chunk >= 0 && *at == ')' && ends_here(at + 1);
     }
-    *chunk = take_number(&at);
+    *chunk = take_job_number(&at);
     if (*chunk >= 0) {
         return ends_here(at);
     }

@@ -37,7 +37,7 @@ static bool add_dim(ps_shape *shape, int64_t dim) {
     return true;
 }
 
-static ps_shape *add_shape(ps_shapes *out) {
+static ps_shape *add_tensor_shape(ps_shapes *out) {
     if (out->n >= PS_MAX_SHAPES) {
         return NULL;
     }
@@ -49,7 +49,7 @@ static ps_shape *add_shape(ps_shapes *out) {
 /* "1024,512;512,256;;": a part behind the last semicolon counts only when it is not empty. */
 static bool parse_parts(const char *s, ps_shapes *out) {
     while (*s != '\0') {
-        ps_shape *shape = add_shape(out);
+        ps_shape *shape = add_tensor_shape(out);
         if (shape == NULL) {
             return false;
         }
@@ -110,7 +110,7 @@ static const char *take_element(const char *s, ps_shape *shape) {
 static bool parse_json(const char *s, ps_shapes *out) {
     s = skip_blanks(s + 1);
     while (*s != ']') {
-        ps_shape *shape = add_shape(out);
+        ps_shape *shape = add_tensor_shape(out);
         s = shape != NULL ? take_element(s, shape) : NULL;
         if (s == NULL) {
             return false;

@@ -84,12 +84,12 @@ ps_code ps_thinned_measure(const ps_links *links, ps_thinned *out, ps_err *err) 
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
-static double percent_of(const ps_missing_part *part) {
+static double thinned_percent_of(const ps_missing_part *part) {
     return part->of >= FEW ? 100.0 * (double)part->n / (double)part->of : 0;
 }
 
 double ps_thinned_percent(const ps_thinned *t) {
-    double most = percent_of(&t->events);
-    most = percent_of(&t->launches) > most ? percent_of(&t->launches) : most;
-    return percent_of(&t->kernels) > most ? percent_of(&t->kernels) : most;
+    double most = thinned_percent_of(&t->events);
+    most = thinned_percent_of(&t->launches) > most ? thinned_percent_of(&t->launches) : most;
+    return thinned_percent_of(&t->kernels) > most ? thinned_percent_of(&t->kernels) : most;
 }

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/rank/step_index.h"
 #include "analyze/report/report_gains.h"
 #include "analyze/report/report_gather.h"
-#include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -25,7 +25,8 @@ const ps_table *ps_report_chart_table(const ps_report *report, const char *name)
     return NULL;
 }
 
-static const ps_value *cell(const ps_table *t, size_t row, const char *column, ps_col_type *type) {
+static const ps_value *report_cell(const ps_table *t, size_t row, const char *column,
+                                   ps_col_type *type) {
     size_t c = ps_table_column(t, column);
     const ps_value *v = c != SIZE_MAX ? ps_table_cell(t, row, c) : NULL;
     *type = v != NULL ? t->columns[c].type : PS_COL_TEXT;
@@ -34,19 +35,19 @@ static const ps_value *cell(const ps_table *t, size_t row, const char *column, p
 
 int64_t ps_column_int(const ps_table *t, size_t row, const char *column, int64_t fallback) {
     ps_col_type type;
-    const ps_value *v = cell(t, row, column, &type);
+    const ps_value *v = report_cell(t, row, column, &type);
     return v != NULL && type == PS_COL_INT ? v->u.i : fallback;
 }
 
 double ps_column_real(const ps_table *t, size_t row, const char *column) {
     ps_col_type type;
-    const ps_value *v = cell(t, row, column, &type);
+    const ps_value *v = report_cell(t, row, column, &type);
     return v == NULL ? 0 : type == PS_COL_REAL ? v->u.r : type == PS_COL_INT ? (double)v->u.i : 0;
 }
 
 const char *ps_column_text(const ps_table *t, size_t row, const char *column) {
     ps_col_type type;
-    const ps_value *v = cell(t, row, column, &type);
+    const ps_value *v = report_cell(t, row, column, &type);
     return v != NULL && (type == PS_COL_TEXT || type == PS_COL_STRING_ID) ? v->u.text : "";
 }
 
@@ -61,13 +62,13 @@ static int64_t before_ns(const ps_overlap *o) {
 static int64_t after_ns(const ps_overlap *o) {
     return o->after_ns - o->copies_ns[PS_SHARE_AFTER];
 }
-static int64_t per_step(const ps_report_rank *r, int64_t sum_ns) {
+static int64_t report_per_step(const ps_report_rank *r, int64_t sum_ns) {
     return r->n_steps > 0 ? sum_ns / (int64_t)r->n_steps : 0;
 }
 static int64_t computing_ns(const ps_overlap *o) {
     return o->computing_ns;
 }
-static int64_t exposed_ns(const ps_overlap *o) {
+static int64_t report_exposed_ns(const ps_overlap *o) {
     return o->not_overlapped_ns;
 }
 static int64_t free_ns(const ps_overlap *o) {
@@ -79,22 +80,25 @@ static int64_t receive_ns(const ps_overlap *o) {
 
 /* The parts of a step, each time of which belongs to one. Means are whole nanoseconds: each ends where the mean of all up
  * to it ends, so that their sum is the mean step. */
-static void add_parts(ps_report_member *m) {
+static void add_report_parts(ps_report_member *m) {
     const struct {
         int64_t (*of)(const ps_overlap *);
         int64_t *mean_ns;
-    } parts[] = {{before_ns, &m->before_ns},   {computing_ns, &m->computing_ns},
-                 {exposed_ns, &m->exposed_ns}, {copies_ns, &m->copies_ns},
-                 {free_ns, &m->free_ns},       {after_ns, &m->after_ns}};
+    } parts[] = {{before_ns, &m->before_ns},
+                 {computing_ns, &m->computing_ns},
+                 {report_exposed_ns, &m->exposed_ns},
+                 {copies_ns, &m->copies_ns},
+                 {free_ns, &m->free_ns},
+                 {after_ns, &m->after_ns}};
     int64_t sum_ns = 0;
     m->step_ns = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         sum_ns = ps_ns_add(sum_ns, ps_report_sum_ns(m->facts, parts[i].of));
-        *parts[i].mean_ns = per_step(m->facts, sum_ns) - m->step_ns;
-        m->step_ns = per_step(m->facts, sum_ns);
+        *parts[i].mean_ns = report_per_step(m->facts, sum_ns) - m->step_ns;
+        m->step_ns = report_per_step(m->facts, sum_ns);
     }
     /* Receives are a part of what is exposed, also where that was rounded down. */
-    int64_t receive = per_step(m->facts, ps_report_sum_ns(m->facts, receive_ns));
+    int64_t receive = report_per_step(m->facts, ps_report_sum_ns(m->facts, receive_ns));
     m->receive_ns = receive < m->exposed_ns ? receive : m->exposed_ns;
 }
 
@@ -185,12 +189,12 @@ static bool measure_bubble(ps_report *report, ps_report_member *m, const by_rank
     ok = ok && length_within(r->gaps, r->n_gaps, &m->bubbles, &free_ns) &&
          length_within(r->edges, r->n_edges, &m->bubbles, &edges_ns) &&
          length_within(r->host_gaps, r->n_host_gaps, &m->bubbles, of_host_ns);
-    m->bubble_ns = per_step(r, free_ns);
-    m->edge_bubble_ns = per_step(r, edges_ns);
+    m->bubble_ns = report_per_step(r, free_ns);
+    m->edge_bubble_ns = report_per_step(r, edges_ns);
     return ok;
 }
 
-static const ps_overlap *step_of(const ps_report_rank *r, int64_t step) {
+static const ps_overlap *report_step_of(const ps_report_rank *r, int64_t step) {
     for (size_t i = 0; i < r->n_steps; i++) {
         if (r->steps[i].has_step && r->steps[i].step == step) {
             return &r->steps[i];
@@ -216,7 +220,7 @@ static void widen_steps(const ps_report *report, ps_report_member *m, const by_r
     }
     for (size_t i = bubbles->first[row]; any && i < bubbles->first[row + 1]; i++) {
         const ps_bubble *b = &chart->bubbles[bubbles->rows[i]];
-        const ps_overlap *step = step_of(r, b->step);
+        const ps_overlap *step = report_step_of(r, b->step);
         int64_t start_ns = chart->origin_ns + b->start_ns - r->origin_ns;
         int64_t end_ns = chart->origin_ns + b->end_ns - r->origin_ns;
         if (step != NULL && b->cause == PS_BUBBLE_WARMUP) {
@@ -227,8 +231,8 @@ static void widen_steps(const ps_report *report, ps_report_member *m, const by_r
             after_ns = ps_ns_add(after_ns, end_ns > start_ns ? end_ns - start_ns : 0);
         }
     }
-    before_ns = per_step(r, before_ns);
-    after_ns = per_step(r, after_ns);
+    before_ns = report_per_step(r, before_ns);
+    after_ns = report_per_step(r, after_ns);
     m->before_ns = ps_ns_add(m->before_ns, before_ns);
     m->after_ns = ps_ns_add(m->after_ns, after_ns);
     m->edge_bubble_ns = ps_ns_add(m->edge_bubble_ns, ps_ns_add(before_ns, after_ns));
@@ -237,7 +241,8 @@ static void widen_steps(const ps_report *report, ps_report_member *m, const by_r
     m->has_no_ends = m->has_no_ends && !any;
 }
 
-static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_rank *bubbles) {
+static bool add_report_member(ps_report *report, size_t r, const ps_job *job,
+                              const by_rank *bubbles) {
     const ps_report_rank *facts = report->in->partials[r];
     ps_report_member *m = &report->members[report->n_members++];
     uint32_t row = 0;
@@ -246,7 +251,7 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
                             .index = r,
                             .has_no_starts = facts->has_no_starts,
                             .has_no_ends = facts->has_no_ends};
-    add_parts(m);
+    add_report_parts(m);
     const ps_chart_rank *in_chart = chart_rank(report, m->rank, &row);
     ps_place place = in_chart != NULL ? (ps_place){in_chart->stage, in_chart->pipeline}
                                       : ps_job_place(job, m->rank, &facts->facts);
@@ -267,9 +272,9 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
         widen_steps(report, m, bubbles, row);
     } else {
         const int64_t *waits = facts->idle_ns[PS_ACTIVITY_RECEIVE];
-        m->bubble_ns = per_step(facts, waits[PS_SHARE_FREE]);
+        m->bubble_ns = report_per_step(facts, waits[PS_SHARE_FREE]);
         m->edge_bubble_ns =
-            per_step(facts, ps_ns_add(waits[PS_SHARE_BEFORE], waits[PS_SHARE_AFTER]));
+            report_per_step(facts, ps_ns_add(waits[PS_SHARE_BEFORE], waits[PS_SHARE_AFTER]));
     }
     report->step_ns = m->step_ns > report->step_ns ? m->step_ns : report->step_ns;
     int64_t host_ns = 0;
@@ -279,9 +284,9 @@ static bool add_member(ps_report *report, size_t r, const ps_job *job, const by_
         host_ns = ps_ns_add(host_ns, is_hosts ? ps_report_idle_ns(facts, cause) : 0);
         late_comm_ns = ps_ns_add(late_comm_ns, is_hosts ? facts->late_comm_ns[cause] : 0);
     }
-    late_comm_ns = per_step(facts, late_comm_ns);
+    late_comm_ns = report_per_step(facts, late_comm_ns);
     m->late_comm_ns = late_comm_ns < m->exposed_ns ? late_comm_ns : m->exposed_ns;
-    m->host_ns = host_ns > in_bubble_ns ? per_step(facts, host_ns - in_bubble_ns) : 0;
+    m->host_ns = host_ns > in_bubble_ns ? report_per_step(facts, host_ns - in_bubble_ns) : 0;
     m->host_ns = m->computing_ns > 0 ? m->host_ns : 0; /* else nobody knows when it was idle */
     return ok;
 }
@@ -326,7 +331,7 @@ static ps_code gather_members(ps_report *report, ps_err *err) {
         note_stages(report, &job, facts);
         for (size_t r = 0; ok && r < in->n_ranks; r++) {
             const ps_report_rank *part = in->partials[r];
-            ok = part == NULL || !part->any_device || add_member(report, r, &job, &bubbles);
+            ok = part == NULL || !part->any_device || add_report_member(report, r, &job, &bubbles);
         }
         if (report->chart == NULL) {
             mend_stages(report, &job);
@@ -466,7 +471,7 @@ static const ps_column JOB[] = {{.name = "step", .type = PS_COL_INT, .unit = PS_
                                 {.name = "job_ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
                                 {.name = "job_ranks_are", .type = PS_COL_TEXT}};
 
-static ps_code add_job(const ps_report *report, ps_err *err) {
+static ps_code add_report_job(const ps_report *report, ps_err *err) {
     const char *files = NULL; /* of the first rank without a timeline */
     int64_t n_without = 0;
     for (size_t i = 0; i < report->n_members; i++) {
@@ -497,7 +502,7 @@ static ps_code add_job(const ps_report *report, ps_err *err) {
 
 static const ps_column STEPS[] = {{.name = "step", .type = PS_COL_INT}};
 
-static bool add_step(ps_table *t, int64_t step) {
+static bool add_report_step(ps_table *t, int64_t step) {
     for (size_t r = t->n_rows; r > 0; r--) {
         if (ps_table_cell(t, r - 1, 0)->u.i == step) {
             return true;
@@ -514,17 +519,17 @@ static bool add_step(ps_table *t, int64_t step) {
 }
 
 /* Those of the chart, which the picture shows, else those of the ranks. */
-static ps_code add_steps(const ps_report *report, ps_err *err) {
+static ps_code add_report_steps(const ps_report *report, ps_err *err) {
     ps_table *t = ps_table_new("steps", "steps that were looked at", STEPS, 1);
     const ps_table *charted = ps_report_chart_table(report, "PipelineStep");
     bool ok = t != NULL;
     for (size_t r = 0; ok && charted != NULL && r < charted->n_rows; r++) {
-        ok = add_step(t, ps_column_int(charted, r, "step", PS_STEP_OUTSIDE));
+        ok = add_report_step(t, ps_column_int(charted, r, "step", PS_STEP_OUTSIDE));
     }
     for (size_t i = 0; ok && charted == NULL && i < report->n_members; i++) {
         const ps_report_rank *r = report->members[i].facts;
         for (size_t k = 0; ok && k < r->n_steps; k++) {
-            ok = !r->steps[k].has_step || add_step(t, r->steps[k].step);
+            ok = !r->steps[k].has_step || add_report_step(t, r->steps[k].step);
         }
     }
     if (!ok) {
@@ -557,13 +562,13 @@ static ps_code look_and_tell(ps_report *report, ps_err *err) {
         code = ps_findings_tables(&report->findings, report->vendor, report->step_ns,
                                   report->start_ns, report->in->result, err);
     }
-    code = code == PS_OK ? add_job(report, err) : code;
-    code = code == PS_OK ? add_steps(report, err) : code;
+    code = code == PS_OK ? add_report_job(report, err) : code;
+    code = code == PS_OK ? add_report_steps(report, err) : code;
     code = code == PS_OK && report->n_members > 0 ? add_overview(report, err) : code;
     return code == PS_OK && report->n_members > 0 ? ps_report_add_stages(report, err) : code;
 }
 
-static ps_code reduce(const ps_reduce_input *in, void **shared, ps_err *err) {
+static ps_code reduce_report(const ps_reduce_input *in, void **shared, ps_err *err) {
     double defaults[PS_N_RULES];
     ps_report report = {.in = in};
     *shared = NULL;
@@ -603,7 +608,7 @@ static ps_code wait_for_chart(const ps_map_input *in, void **partial, ps_err *er
     return PS_OK;
 }
 
-static void free_partial(void *partial) {
+static void free_report_partial(void *partial) {
     ps_report_rank_free(partial);
 }
 
@@ -612,7 +617,7 @@ static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NE
                                             PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS |
                                             PS_NEED_STATISTICS | PS_NEED_UNIT_RATIOS,
                                    .map = ps_report_map},
-                                  {.map = wait_for_chart, .reduce = reduce}};
+                                  {.map = wait_for_chart, .reduce = reduce_report}};
 
 const ps_analysis ps_analysis_report = {
     .name = "report",
@@ -622,5 +627,5 @@ const ps_analysis ps_analysis_report = {
     .writes = PS_WRITES_CLUSTER,
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
-    .free_partial = free_partial,
+    .free_partial = free_report_partial,
 };

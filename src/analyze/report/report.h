@@ -2,11 +2,11 @@
 #ifndef PS_ANALYZE_REPORT_H
 #define PS_ANALYZE_REPORT_H
 
-#include "analyze/core/analysis.h"
-#include "analyze/stats/intervals.h"
 #include "analyze/comm/late.h"
+#include "analyze/core/analysis.h"
 #include "analyze/report/report_facts.h"
 #include "analyze/report/report_findings.h"
+#include "analyze/stats/intervals.h"
 #include "model/chart.h"
 
 /* One rank in the report. */

@@ -58,7 +58,7 @@ static bool is_whole_here(const ps_report *report, const char *group) {
 }
 
 /* NULL: memory is out. Operators without a communicator are of one without a name. */
-static group_here *group_of(absence *a, const ps_report_member *m, const ps_comm_op *op) {
+static group_here *absent_group_of(absence *a, const ps_report_member *m, const ps_comm_op *op) {
     const char *name = ps_comm_text(&m->facts->comm, op->group);
     ps_str s = ps_strpool_add(&a->names, name, strlen(name));
     if (ps_str_is_none(s) ||
@@ -80,7 +80,7 @@ static bool count_groups(absence *a) {
     for (size_t i = 0; ok && i < a->report->n_members; i++) {
         const ps_report_member *m = &a->report->members[i];
         for (size_t k = 0; ok && k < m->facts->comm.n; k++) {
-            group_here *g = group_of(a, m, &m->facts->comm.ops[k]);
+            group_here *g = absent_group_of(a, m, &m->facts->comm.ops[k]);
             ok = g != NULL;
             if (ok && g->last != m) {
                 g->last = m;
@@ -150,12 +150,12 @@ static bool is_all_of_group(absence *a, const ps_meeting *x, bool *ok) {
         return false;
     }
     const ps_report_member *m = a->by_index[first];
-    const group_here *g = group_of(a, m, &m->facts->comm.ops[parts[0].op]);
+    const group_here *g = absent_group_of(a, m, &m->facts->comm.ops[parts[0].op]);
     *ok = g != NULL;
     return g != NULL && g->n_ranks == x->n && !g->is_whole;
 }
 
-static bool take_meeting(absence *a, const ps_meeting *x) {
+static bool take_absent_meeting(absence *a, const ps_meeting *x) {
     const ps_meeting_part *parts = &a->late->parts[x->first];
     ps_intervals common = {0};
     bool ok = true;
@@ -190,7 +190,7 @@ static bool take_lone_ops(absence *a, const ps_report_member *m) {
     bool ok = true;
     for (size_t i = 0; ok && i < w->n_nameless; i++) {
         const ps_wait_span *x = &w->nameless[i];
-        const group_here *g = group_of(a, m, &m->facts->comm.ops[x->op]);
+        const group_here *g = absent_group_of(a, m, &m->facts->comm.ops[x->op]);
         ok = g != NULL;
         if (ok && g->n_ranks == 1 && !g->is_whole && !a->is_met[m->index][x->op]) {
             ok = ps_intervals_add(&a->waits[m->index], x->start_ns, x->end_ns);
@@ -214,7 +214,7 @@ static bool note_member(absence *a, ps_report_member *m) {
     return ok;
 }
 
-static bool begin(absence *a) {
+static bool begin_absent(absence *a) {
     size_t n = a->report->in->n_ranks + 1;
     a->by_index = ps_calloc(n, sizeof *a->by_index);
     a->waits = ps_calloc(n, sizeof *a->waits);
@@ -230,7 +230,7 @@ static bool begin(absence *a) {
     return ok;
 }
 
-static void fini(absence *a) {
+static void absent_fini(absence *a) {
     for (size_t i = 0; i < a->report->in->n_ranks; i++) {
         if (a->waits != NULL) {
             ps_intervals_fini(&a->waits[i]);
@@ -290,14 +290,14 @@ void ps_report_find_absent(ps_report *report, const ps_late *late) {
         !any_nameless(report)) {
         return;
     }
-    bool ok = begin(&a) && count_groups(&a);
+    bool ok = begin_absent(&a) && count_groups(&a);
     for (size_t i = 0; ok && i < late->n_meetings; i++) {
-        ok = take_meeting(&a, &late->meetings[i]);
+        ok = take_absent_meeting(&a, &late->meetings[i]);
     }
     for (size_t i = 0; ok && i < report->n_members; i++) {
         ok = take_lone_ops(&a, &report->members[i]) && note_member(&a, &report->members[i]);
     }
-    fini(&a);
+    absent_fini(&a);
     report->findings.failed = report->findings.failed || !ok;
     if (ok && tells_of_absent(report, longest_waiting(report))) {
         note_job(report);
@@ -315,7 +315,7 @@ typedef struct waiting_op {
     int64_t ns;
 } waiting_op;
 
-static int longest_first(const void *a, const void *b) {
+static int absent_longest_first(const void *a, const void *b) {
     const waiting_op *x = a;
     const waiting_op *y = b;
     return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : x->op < y->op ? -1 : x->op > y->op;
@@ -331,7 +331,7 @@ static void show_ops(ps_report *report, const ps_report_member *m) {
     for (size_t i = 0; i < list->n; i++) {
         all[i] = (waiting_op){i, ps_report_absent_within_ns(m, &list->ops[i])};
     }
-    qsort(all, list->n, sizeof *all, longest_first);
+    qsort(all, list->n, sizeof *all, absent_longest_first);
     for (size_t i = 0; i < list->n && i < PS_EVIDENCE_MAX && all[i].ns > 0; i++) {
         const ps_comm_op *op = &list->ops[all[i].op];
         char note[128];

@@ -14,7 +14,7 @@ typedef struct text {
     size_t n, size;
 } text;
 
-static text begin(char *out, size_t size) {
+static text begin_advice(char *out, size_t size) {
     out[0] = '\0';
     return (text){out, 0, size};
 }
@@ -33,7 +33,7 @@ static void PS_PRINTF(3, 4) add(text *t, const char *between, const char *fmt, .
     t->n += n > 0 ? (size_t)n : 0;
 }
 
-static void end(text *t) {
+static void end_advice(text *t) {
     if (t->n > 0 && t->n + 1 < t->size) {
         t->out[t->n++] = '.';
         t->out[t->n] = '\0';
@@ -50,7 +50,7 @@ const char *ps_report_free_advice(const ps_report *report, const ps_report_membe
     if (report->vendor != PS_VENDOR_ASCEND) {
         return NULL;
     }
-    text t = begin(out, size);
+    text t = begin_advice(out, size);
     add(&t, "",
         "Launch fewer and larger kernels; the causes say where the host is late. Fused operators of "
         "torch_npu");
@@ -67,7 +67,7 @@ const char *ps_report_free_advice(const ps_report *report, const ps_report_membe
     if (!r->trains) {
         add(&t, "; ", "in serving MINDIE_ASYNC_SCHEDULING_ENABLE=1");
     }
-    end(&t);
+    end_advice(&t);
     return out;
 }
 
@@ -89,7 +89,7 @@ const char *ps_report_sync_advice(const ps_report *report, const ps_report_membe
     if (!is_ascend && report->vendor != PS_VENDOR_NVIDIA) {
         return NULL;
     }
-    text t = begin(out, size);
+    text t = begin_advice(out, size);
     add(&t, "",
         "Remove explicit synchronisation from the loop; use events and wait_stream instead.");
     add_blocking(&t, r, is_ascend ? "ASCEND_LAUNCH_BLOCKING" : "CUDA_LAUNCH_BLOCKING");
@@ -134,7 +134,7 @@ static comm_shape shape_of(const ps_report_member *m) {
 const char *ps_report_overlap_advice(const ps_report *report, const ps_report_member *m, char *out,
                                      size_t size) {
     comm_shape s = shape_of(m);
-    text t = begin(out, size);
+    text t = begin_advice(out, size);
     int64_t beside_ns = 0;
     for (size_t i = 0; i < m->facts->n_steps; i++) {
         beside_ns = ps_ns_add(beside_ns, ps_overlap_overlapped_ns(&m->facts->steps[i]));
@@ -160,7 +160,7 @@ const char *ps_report_overlap_advice(const ps_report *report, const ps_report_me
     if (t.n == 0) {
         return NULL;
     }
-    end(&t);
+    end_advice(&t);
     if (report->vendor == PS_VENDOR_ASCEND) {
         add(&t, s.any_small ? " " : "", "%s",
             s.any_small ? "HCCL_OP_EXPANSION_MODE=AIV for small messages." : "");
@@ -179,7 +179,7 @@ const char *ps_report_overlap_advice(const ps_report *report, const ps_report_me
 const char *ps_report_packets_advice(const ps_report *report, const ps_report_member *m, char *out,
                                      size_t size) {
     comm_shape s = shape_of(m);
-    text t = begin(out, size);
+    text t = begin_advice(out, size);
     add(&t, "",
         "Packets are pieces of an operator, one for each rank of its group: fewer and larger operators.");
     if (s.reduces) {
@@ -212,7 +212,7 @@ static bool has_odd_size(const char *shapes) {
     return odd;
 }
 
-static bool has_fired(const ps_findings *f, ps_rule_id rule) {
+static bool has_advice_fired(const ps_findings *f, ps_rule_id rule) {
     for (size_t i = 0; i < f->n; i++) {
         if (f->all[i].rule == rule) {
             return true;
@@ -228,7 +228,7 @@ const char *ps_report_mfu_advice(const ps_report *report, ps_rule_id rule,
     }
     bool is_conv = rule == PS_RULE_LOW_MFU_CONVOLUTION;
     bool is_ascend = report->vendor == PS_VENDOR_ASCEND;
-    text t = begin(out, size);
+    text t = begin_advice(out, size);
     if (has_odd_size(k->shapes) || k->shapes[0] == '\0') {
         add(&t, "",
             is_conv ? "Channels that are multiples of 16, larger"
@@ -241,8 +241,8 @@ const char *ps_report_mfu_advice(const ps_report *report, ps_rule_id rule,
     if (k->is_wide || !k->has_types) {
         add(&t, ", ", k->has_types ? "16-bit types (these are 32-bit floats)" : "16-bit types");
     }
-    end(&t);
-    if (is_ascend && !is_conv && !has_fired(&report->findings, PS_RULE_CONVERSION)) {
+    end_advice(&t);
+    if (is_ascend && !is_conv && !has_advice_fired(&report->findings, PS_RULE_CONVERSION)) {
         add(&t, " ",
             "Private formats for weights (torch_npu.npu_format_cast), no transposed copies before matmul.");
     } else if (report->vendor == PS_VENDOR_NVIDIA) {
@@ -262,7 +262,7 @@ const char *ps_report_conversion_advice(const ps_report *report, int64_t layout_
     bool is_ascend = report->vendor == PS_VENDOR_ASCEND;
     bool is_layout = layout_ns > numbers_ns / 10;
     bool is_numbers = numbers_ns > layout_ns / 10;
-    text t = begin(out, size);
+    text t = begin_advice(out, size);
     add(&t, "",
         "Keep one %s%s%s from operator to operator; convert weights and inputs once, before the loop.",
         is_layout ? "layout" : "", is_layout && is_numbers ? " and one " : "",

@@ -4,18 +4,18 @@
 #include <string.h>
 
 #include "analyze/comm/late.h"
+#include "analyze/rank/step_index.h"
 #include "analyze/report/report.h"
 #include "analyze/report/report_advice.h"
 #include "analyze/report/report_gains.h"
-#include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
-static int64_t dur_of(const ps_comm_op *op) {
+static int64_t comm_dur_of(const ps_comm_op *op) {
     return op->end_ns - op->start_ns;
 }
 
-static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
+static int64_t comm_per_step(const ps_report_member *m, int64_t sum_ns) {
     return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
 }
 
@@ -37,13 +37,14 @@ void ps_report_show_op(ps_report *report, const ps_report_member *m, const ps_co
 /* --- exposed --------------------------------------------------------------------------------------------------------- */
 
 /* Waiting in receives is the pipeline's. */
-static int64_t exposed_ns(const ps_report_member *m) {
+static int64_t comm_exposed_ns(const ps_report_member *m) {
     return m->exposed_ns > m->receive_ns ? m->exposed_ns - m->receive_ns : 0;
 }
 
 /* What of that waits for ranks that come later: late-arrival counts it, on the rank that is late. */
 static int64_t late_wait_ns(const ps_report_member *m) {
-    return m->collective_waits_ns < exposed_ns(m) ? m->collective_waits_ns : exposed_ns(m);
+    return m->collective_waits_ns < comm_exposed_ns(m) ? m->collective_waits_ns
+                                                       : comm_exposed_ns(m);
 }
 
 /* What computing of the rank's steps is left to hide of it: in each what no communication lies beside already. Of what the
@@ -56,9 +57,9 @@ static int64_t can_hide_ns(const ps_report_member *m) {
         int64_t here_ns = step->exclude_receive_ns < left_ns ? step->exclude_receive_ns : left_ns;
         sum_ns = ps_ns_add(sum_ns, here_ns > 0 ? here_ns : 0);
     }
-    int64_t awaited_ns = per_step(m, m->facts->awaited_comm_ns);
-    int64_t most_ns = exposed_ns(m) > awaited_ns ? exposed_ns(m) - awaited_ns : 0;
-    return per_step(m, sum_ns) < most_ns ? per_step(m, sum_ns) : most_ns;
+    int64_t awaited_ns = comm_per_step(m, m->facts->awaited_comm_ns);
+    int64_t most_ns = comm_exposed_ns(m) > awaited_ns ? comm_exposed_ns(m) - awaited_ns : 0;
+    return comm_per_step(m, sum_ns) < most_ns ? comm_per_step(m, sum_ns) : most_ns;
 }
 
 static void note_times(const ps_report_member *m, const ps_comm_op *op, char *out, size_t size) {
@@ -81,7 +82,7 @@ static void show_longest(ps_report *report, const ps_report_member *m) {
     for (size_t i = 0; i < m->facts->comm.n; i++) {
         const ps_comm_op *op = &m->facts->comm.ops[i];
         size_t at = n;
-        while (at > 0 && dur_of(op) > dur_of(top[at - 1])) {
+        while (at > 0 && comm_dur_of(op) > comm_dur_of(top[at - 1])) {
             at--;
         }
         if (op->is_p2p || at == PS_EVIDENCE_MAX) {
@@ -96,7 +97,7 @@ static void show_longest(ps_report *report, const ps_report_member *m) {
     for (size_t i = 0; i < n; i++) {
         char note[128];
         note_times(m, top[i], note, sizeof note);
-        ps_report_show_op(report, m, top[i], dur_of(top[i]), note);
+        ps_report_show_op(report, m, top[i], comm_dur_of(top[i]), note);
     }
 }
 
@@ -174,7 +175,7 @@ static void advise_exposed(ps_report *report, const ps_report_member *m, const c
 /* What cannot be hidden, and why. */
 static void say_left(const ps_report_member *m, int64_t claimed_ns, int64_t hidden_ns,
                      char out[256]) {
-    int64_t awaited_ns = per_step(m, m->facts->awaited_comm_ns);
+    int64_t awaited_ns = comm_per_step(m, m->facts->awaited_comm_ns);
     size_t n = 0;
     out[0] = '\0';
     if (awaited_ns > 0) {
@@ -193,7 +194,7 @@ static void say_left(const ps_report_member *m, int64_t claimed_ns, int64_t hidd
 
 static double exposed_share(const ps_report *report, const ps_report_member *m, const void *none) {
     (void)none;
-    return m->computing_ns > 0 ? ps_percent(exposed_ns(m), report->step_ns) : 0;
+    return m->computing_ns > 0 ? ps_percent(comm_exposed_ns(m), report->step_ns) : 0;
 }
 
 static void find_exposed(ps_report *report) {
@@ -223,7 +224,7 @@ static void find_exposed(ps_report *report) {
             " For %s of it collectives wait for ranks that come later: that is not in the gain.",
             ps_ns_text_of(waits_ns).text);
     }
-    int64_t claimed_ns = exposed_ns(worst) - waits_ns;
+    int64_t claimed_ns = comm_exposed_ns(worst) - waits_ns;
     int64_t hidden_ns = can_hide_ns(worst);
     char left[256];
     say_left(worst, claimed_ns, hidden_ns, left);
@@ -237,7 +238,7 @@ static void find_exposed(ps_report *report) {
                      .n_over = all.n_over},
         "On rank %s the device does nothing but communicate for %s of a step of %s (%.1f %%)%s. "
         "Computing takes %s.%s%s%s",
-        PS_RANK(worst->rank), ps_ns_text_of(exposed_ns(worst)).text,
+        PS_RANK(worst->rank), ps_ns_text_of(comm_exposed_ns(worst)).text,
         ps_ns_text_of(report->step_ns).text, all.value, receives,
         ps_ns_text_of(worst->computing_ns).text, waits, left, parts);
     advise_exposed(report, worst, by_split, claimed_ns, hidden_ns);
@@ -246,7 +247,7 @@ static void find_exposed(ps_report *report) {
 
 /* --- who waits for whom ---------------------------------------------------------------------------------------------------- */
 
-static const ps_report_member *member_of(const ps_report *report, uint32_t index) {
+static const ps_report_member *comm_member_of(const ps_report *report, uint32_t index) {
     for (size_t i = 0; i < report->n_members; i++) {
         if (report->members[i].index == index) {
             return &report->members[i];
@@ -268,7 +269,7 @@ static void sum_overtaken(const ps_report *report, const ps_late *late, lateness
     for (size_t i = 0; i < late->n_meetings; i++) {
         const ps_meeting *x = &late->meetings[i];
         const ps_meeting_part *last = &late->parts[x->last];
-        const ps_report_member *m = member_of(report, last->rank);
+        const ps_report_member *m = comm_member_of(report, last->rank);
         const ps_comm_op_waits *w = m != NULL ? &m->facts->comm_waits.ops[last->op] : NULL;
         const ps_report_waited *whom = w != NULL ? ps_report_waited_by(report, m, w->most) : NULL;
         bool is_named = whom != NULL && whom->is_absent && w->most_ns > x->late_ns / 10;
@@ -335,7 +336,7 @@ static void show_meetings(ps_report *report, const ps_late *late, const ps_repor
         (void)snprintf(note, sizeof note,
                        "last of %u ranks, %s after the one before; took %s itself",
                        (unsigned)own[i]->n, ps_ns_text_of(own[i]->late_ns).text,
-                       ps_ns_text_of(dur_of(op)).text);
+                       ps_ns_text_of(comm_dur_of(op)).text);
         ps_report_show_op(report, m, op, own[i]->late_ns, note);
     }
     for (size_t i = 0; i < n; i++) {
@@ -379,19 +380,19 @@ static void tell_late(ps_report *report, const ps_late *late, const ps_report_me
                        late->n_unmatched);
     }
     char doubt[256];
-    double share = ps_percent(per_step(m, late_ns), report->step_ns);
+    double share = ps_percent(comm_per_step(m, late_ns), report->step_ns);
     say_late_doubt(report, late_ns, l, doubt);
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_LATE_ARRIVAL,
                      .rank = m->rank,
                      .stage = m->stage,
-                     .gain_ns = doubt[0] != '\0' ? 0 : per_step(m, late_ns),
+                     .gain_ns = doubt[0] != '\0' ? 0 : comm_per_step(m, late_ns),
                      .value = share},
         "Rank %lld comes last to %zu of its %zu %scollectives; the others wait %s in each step for it%s "
         "(%.1f %%).%s%s",
         (long long)m->rank, n_last, n, late->n_unmatched > 0 ? "matched " : "",
-        ps_ns_text_of(per_step(m, late_ns)).text, doubt[0] != '\0' ? "" : " alone", share,
+        ps_ns_text_of(comm_per_step(m, late_ns)).text, doubt[0] != '\0' ? "" : " alone", share,
         unmatched, doubt);
     show_meetings(report, late, m, late_ns);
 }
@@ -405,7 +406,7 @@ static void find_late(ps_report *report, const ps_late *late) {
     }
     sum_overtaken(report, late, less);
     const ps_report_member *m = most_late(report, late, false, less, &late_ns);
-    double share = m != NULL ? ps_percent(per_step(m, late_ns), report->step_ns) : 0;
+    double share = m != NULL ? ps_percent(comm_per_step(m, late_ns), report->step_ns) : 0;
     if (m != NULL && ps_rule_fires(&report->findings, PS_RULE_LATE_ARRIVAL, share)) {
         tell_late(report, late, m, late_ns, &less[m->index]);
     }
@@ -436,7 +437,7 @@ static void show_receives(ps_report *report, const ps_late *late, const ps_repor
     }
     qsort(own, n, sizeof *own, most_waited);
     for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
-        const ps_report_member *to = member_of(report, own[i]->receiver);
+        const ps_report_member *to = comm_member_of(report, own[i]->receiver);
         char note[96];
         (void)snprintf(note, sizeof note, "waits for the send of rank %s", PS_RANK(m->rank));
         if (to != NULL && own[i]->waited_ns > 0 && own[i]->waited_ns >= late_ns / 100) {
@@ -451,7 +452,7 @@ static void show_receives(ps_report *report, const ps_late *late, const ps_repor
 static void find_receives(ps_report *report, const ps_late *late) {
     int64_t late_ns = 0;
     const ps_report_member *m = most_late(report, late, true, NULL, &late_ns);
-    double share = m != NULL ? ps_percent(per_step(m, late_ns), report->step_ns) : 0;
+    double share = m != NULL ? ps_percent(comm_per_step(m, late_ns), report->step_ns) : 0;
     if (m == NULL || !ps_rule_fires(&report->findings, PS_RULE_RECEIVE_WAIT, share)) {
         return;
     }
@@ -465,7 +466,7 @@ static void find_receives(ps_report *report, const ps_late *late) {
         (ps_finding){
             .rule = PS_RULE_RECEIVE_WAIT, .rank = m->rank, .stage = m->stage, .value = share},
         "Receives wait %s in each step for sends of rank %s%s (%.1f %% of a step).%s",
-        ps_ns_text_of(per_step(m, late_ns)).text, PS_RANK(m->rank), stage, share,
+        ps_ns_text_of(comm_per_step(m, late_ns)).text, PS_RANK(m->rank), stage, share,
         is_pipeline ? " A part of it is the bubble that the schedule has anyway." : "");
     if (!is_pipeline) {
         ps_findings_remedy(&report->findings,
@@ -474,7 +475,7 @@ static void find_receives(ps_report *report, const ps_late *late) {
     show_receives(report, late, m, late_ns);
 }
 
-static void find_waiting(ps_report *report) {
+static void find_comm_waiting(ps_report *report) {
     if (report->has_late) {
         find_late(report, &report->late);
         find_receives(report, &report->late);
@@ -592,13 +593,13 @@ void ps_report_comm(ps_report *report) {
     static const metric METRICS[] = {
         {"Computing", computing_of, true,
          "Unequal work, or a slow chip: compare the kernels of both ranks."},
-        {"Exposed communication", exposed_ns, false,
+        {"Exposed communication", comm_exposed_ns, false,
          "Look at what the rank with the least of it did before its collectives, its host, its kernels and "
          "its share of the work: ranks with more wait there."},
         {"Free", free_of, true,
          "The host of the rank with the most of it: what it does while its device is idle."}};
     ps_report_comm_kinds(report);
-    find_waiting(report);
+    find_comm_waiting(report);
     find_exposed(report); /* knows who waits by then */
     ps_report_absent_rank(report);
     for (size_t i = 0; i < sizeof METRICS / sizeof *METRICS; i++) {

@@ -3,16 +3,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/stats/alike.h"
 #include "analyze/report/report.h"
+#include "analyze/stats/alike.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
-static int64_t dur_of(const ps_comm_op *op) {
+static int64_t comm_kind_dur_of(const ps_comm_op *op) {
     return op->end_ns - op->start_ns;
 }
 
-static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
+static int64_t comm_kind_per_step(const ps_report_member *m, int64_t sum_ns) {
     return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
 }
 
@@ -36,11 +36,11 @@ static const ps_comm_op *at(const void *p) {
 
 static own_op own_of(const ps_report_member *m, const ps_comm_op *op) {
     int64_t wait_ns = m->facts->comm_waits.ops[op - m->facts->comm.ops].wait_ns;
-    return (own_op){op, dur_of(op) > wait_ns ? dur_of(op) - wait_ns : 0};
+    return (own_op){op, comm_kind_dur_of(op) > wait_ns ? comm_kind_dur_of(op) - wait_ns : 0};
 }
 
 /* By ids, which differ from run to run: only neighbourhood is used, never the order. */
-static int by_group(const void *a, const void *b) {
+static int by_comm_kind_group(const void *a, const void *b) {
     uint32_t x = at(a)->group.id;
     uint32_t y = at(b)->group.id;
     return x < y ? -1 : x > y ? 1 : at(a)->slice < at(b)->slice ? -1 : at(a)->slice > at(b)->slice;
@@ -66,7 +66,7 @@ static int by_kind(const void *a, const void *b) {
     return x->slice < y->slice ? -1 : x->slice > y->slice;
 }
 
-static ps_alike alike(const ps_comm_op *x, const ps_comm_op *y) {
+static ps_alike comm_kind_alike(const ps_comm_op *x, const ps_comm_op *y) {
     return ps_alike_of((ps_alike_facts){x->type.id, x->group.id, x->size_bytes},
                        (ps_alike_facts){y->type.id, y->group.id, y->size_bytes});
 }
@@ -121,7 +121,7 @@ static void find_heavy(ps_report *report) {
     heavy worst = {0};
     for (size_t k = 0; k < report->n_members; k++) {
         sorted s;
-        if (!sort_ops(&report->members[k], by_group, &s)) {
+        if (!sort_ops(&report->members[k], by_comm_kind_group, &s)) {
             report->findings.failed = true;
             return;
         }
@@ -154,9 +154,9 @@ static void find_heavy(ps_report *report) {
                      .stage = m->stage,
                      .value = worst.share},
         "On rank %s the operators of group %.80s take %s in a step%s, computing takes %s.%s",
-        PS_RANK(m->rank), group, ps_ns_text_of(per_step(m, worst.sum_ns)).text,
+        PS_RANK(m->rank), group, ps_ns_text_of(comm_kind_per_step(m, worst.sum_ns)).text,
         ps_report_knows_waits(m) ? WITHOUT_WAITS : "", ps_ns_text_of(m->computing_ns).text, others);
-    ps_report_show_op(report, m, worst.longest, dur_of(worst.longest), "the longest one");
+    ps_report_show_op(report, m, worst.longest, comm_kind_dur_of(worst.longest), "the longest one");
 }
 
 /* --- outliers ------------------------------------------------------------------------------------------------------------ */
@@ -166,7 +166,7 @@ typedef struct outlier {
     int64_t median_ns;
 } outlier;
 
-static int longest_first(const void *a, const void *b) {
+static int comm_kind_longest_first(const void *a, const void *b) {
     const outlier *x = a;
     const outlier *y = b;
     int64_t ex = x->own.ns - x->median_ns;
@@ -202,13 +202,14 @@ static size_t outliers_of(const ps_report *report, const ps_report_member *m, co
     size_t n = 0;
     *excess_ns = 0;
     for (size_t i = 0, end = 0; i < s->n; i = end) {
-        for (end = i + 1; end < s->n && alike(s->ops[end].op, s->ops[i].op) != PS_ALIKE_NOT;) {
+        for (end = i + 1;
+             end < s->n && comm_kind_alike(s->ops[end].op, s->ops[i].op) != PS_ALIKE_NOT;) {
             end++;
         }
         for (size_t k = i; k < end; k++) {
             l->ns[k] = s->ops[k].ns;
         }
-        if (alike(s->ops[i].op, s->ops[i].op) != sure ||
+        if (comm_kind_alike(s->ops[i].op, s->ops[i].op) != sure ||
             ps_outliers_find(l->ns + i, end - i, times, l->like_ns + i) == 0) {
             continue;
         }
@@ -240,7 +241,7 @@ static void say_outliers(ps_report *report, const worst_outliers *worst, ps_alik
     outlier *all = worst->all;
     size_t n = worst->n;
     int64_t gain_ns = worst->ns;
-    qsort(all, n, sizeof *all, longest_first);
+    qsort(all, n, sizeof *all, comm_kind_longest_first);
     double times = (double)all[0].own.ns / (double)(all[0].median_ns > 0 ? all[0].median_ns : 1);
     const char *like = sure == PS_ALIKE_SURE                  ? "kind, group and size"
                        : ps_str_is_none(all[0].own.op->group) ? "kind"
@@ -281,7 +282,7 @@ static bool look_for_outliers(const ps_report *report, const ps_report_member *m
     if (ok) {
         int64_t excess_ns = 0;
         size_t n = outliers_of(report, m, &s, sure, &l, all, &excess_ns);
-        int64_t ns = per_step(m, excess_ns);
+        int64_t ns = comm_kind_per_step(m, excess_ns);
         bool counts = n > 0 && ps_percent(ns, report->step_ns) > 1;
         worst->n_over += counts;
         if (counts && ns > worst->ns) {

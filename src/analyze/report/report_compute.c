@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/rank/step_index.h"
 #include "analyze/report/report_advice.h"
 #include "analyze/report/report_compute.h"
-#include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -18,7 +18,7 @@ typedef struct ps_compute_entry {
     int32_t stage;
 } entry;
 
-static int compare_entries(const void *a, const void *b) {
+static int compare_compute_entries(const void *a, const void *b) {
     const entry *x = a;
     const entry *y = b;
     int c = strcmp(x->kernel->type, y->kernel->type);
@@ -37,7 +37,7 @@ static bool same_kind(const entry *a, const entry *b) {
            strcmp(a->kernel->shapes, b->kernel->shapes) == 0;
 }
 
-static int compare_kinds(const void *a, const void *b) {
+static int compare_compute_kinds(const void *a, const void *b) {
     const kind *x = a;
     const kind *y = b;
     if (x->sum_ns != y->sum_ns) {
@@ -47,7 +47,7 @@ static int compare_kinds(const void *a, const void *b) {
     return c != 0 ? c : strcmp(x->one->shapes, y->one->shapes);
 }
 
-static bool join(compute *c) {
+static bool join_compute(compute *c) {
     const ps_report *r = c->report;
     size_t n = 0;
     for (size_t m = 0; m < r->n_members; m++) {
@@ -66,7 +66,7 @@ static bool join(compute *c) {
         }
     }
     if (c->n_entries > 1) {
-        qsort(c->entries, c->n_entries, sizeof *c->entries, compare_entries);
+        qsort(c->entries, c->n_entries, sizeof *c->entries, compare_compute_entries);
     }
     for (size_t i = 0; i < c->n_entries; i++) {
         const entry *e = &c->entries[i];
@@ -99,7 +99,7 @@ static bool join(compute *c) {
         }
     }
     if (c->n_kinds > 1) {
-        qsort(c->kinds, c->n_kinds, sizeof *c->kinds, compare_kinds);
+        qsort(c->kinds, c->n_kinds, sizeof *c->kinds, compare_compute_kinds);
     }
     return true;
 }
@@ -593,7 +593,8 @@ static void find_slow(compute *c) {
 
 /* --- frequency --------------------------------------------------------------------------------------------------------- */
 
-static double below_share(const ps_report *report, const ps_report_member *m, const void *none) {
+static double compute_below_share(const ps_report *report, const ps_report_member *m,
+                                  const void *none) {
     const ps_report_frequency *d = &m->facts->device_frequency;
     (void)report;
     (void)none;
@@ -602,7 +603,7 @@ static double below_share(const ps_report *report, const ps_report_member *m, co
 
 static void find_frequency(compute *c) {
     ps_report *r = c->report;
-    ps_worst all = ps_report_worst(r, PS_RULE_FREQUENCY_DROP, below_share, NULL);
+    ps_worst all = ps_report_worst(r, PS_RULE_FREQUENCY_DROP, compute_below_share, NULL);
     const ps_report_member *worst = all.member;
     if (worst == NULL) {
         return;
@@ -642,7 +643,7 @@ static const ps_column KERNELS[N_K] = {
     [K_MFU] = {.name = "MFU", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
 };
 
-static ps_code add_table(compute *c, ps_err *err) {
+static ps_code add_compute_table(compute *c, ps_err *err) {
     const char *title = c->report->findings.is_of_part
                             ? "top kernels of the events that are left, mean of ranks and steps"
                             : "top kernels, mean of ranks and steps";
@@ -676,7 +677,7 @@ static ps_code add_table(compute *c, ps_err *err) {
 ps_code ps_report_compute(ps_report *report, ps_err *err) {
     compute c = {.report = report};
     ps_report_environment(report);
-    ps_code code = join(&c) ? PS_OK : ps_fail_nomem(err);
+    ps_code code = join_compute(&c) ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK && c.n_kinds > 0) {
         ps_compute_find_top(&c);
         ps_compute_find_conversion(&c);
@@ -694,7 +695,7 @@ ps_code ps_report_compute(ps_report *report, ps_err *err) {
     }
     if (code == PS_OK) {
         find_frequency(&c);
-        code = c.n_kinds > 0 ? add_table(&c, err) : PS_OK;
+        code = c.n_kinds > 0 ? add_compute_table(&c, err) : PS_OK;
     }
     ps_free(c.entries);
     ps_free(c.kinds);

@@ -48,8 +48,8 @@ static double usual(span *spans, size_t n, bool highest) {
 }
 
 /* Rows [from, to) are one track. */
-static bool look_at(const ps_counters *c, uint32_t from, uint32_t to, int64_t last_ns, bool is_cpu,
-                    const char *series, ps_report_rank *r) {
+static bool counter_look_at(const ps_counters *c, uint32_t from, uint32_t to, int64_t last_ns,
+                            bool is_cpu, const char *series, ps_report_rank *r) {
     ps_report_frequency *f = is_cpu ? &r->cpu_frequency : &r->device_frequency;
     span *spans = ps_calloc((size_t)(to - from) + 1, sizeof *spans);
     if (spans == NULL) {
@@ -110,7 +110,7 @@ bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r) {
         const char *name = ps_trace_text(trace, tracks[c->track[i]].name);
         bool is_cpu = false;
         if (ps_is_frequency(name, &is_cpu)) {
-            ok = look_at(c, i, end, r->last_ns - r->origin_ns, is_cpu, name, r);
+            ok = counter_look_at(c, i, end, r->last_ns - r->origin_ns, is_cpu, name, r);
         }
         i = end;
     }

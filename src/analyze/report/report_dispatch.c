@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/rank/step_index.h"
 #include "analyze/report/report.h"
 #include "analyze/report/report_advice.h"
-#include "analyze/rank/step_index.h"
 #include "base/num.h"
 
 static void show_event(ps_report *report, const ps_report_member *m, const ps_report_event *e,
@@ -49,7 +49,7 @@ static void claim_host_idle(ps_report *report, const ps_report_member *m) {
     }
 }
 
-static int64_t per_step(const ps_report_member *m, int64_t sum_ns) {
+static int64_t dispatch_finding_per_step(const ps_report_member *m, int64_t sum_ns) {
     return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
 }
 
@@ -64,7 +64,7 @@ static int64_t comm_alone_ns(const ps_report_member *m, int first, int last) {
                 ps_intervals_within_ns(&m->facts->late_comm_spans[cause], b->start_ns, b->end_ns);
         }
     }
-    return sum_ns > 0 ? per_step(m, sum_ns) : 0;
+    return sum_ns > 0 ? dispatch_finding_per_step(m, sum_ns) : 0;
 }
 
 enum { COMM_TEXT = 192 };
@@ -207,7 +207,8 @@ static const ps_report_member *find_free(ps_report *report) {
     }
     char causes[1600];
     say_causes(m, causes, sizeof causes);
-    if (per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_FRAMEWORK)) > m->host_ns / 20) {
+    if (dispatch_finding_per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_FRAMEWORK)) >
+        m->host_ns / 20) {
         say_operators(m, PS_ACTIVITY_FRAMEWORK, causes + strlen(causes),
                       sizeof causes - strlen(causes));
     }
@@ -236,7 +237,8 @@ static const ps_report_member *find_free(ps_report *report) {
         say_extras(m->facts, extras));
     show_gaps(report, m);
     claim_host_idle(report, m);
-    if (per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_NONE)) > m->host_ns / 2) {
+    if (dispatch_finding_per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_NONE)) >
+        m->host_ns / 2) {
         ps_findings_remedy(f, m->facts->has_frames ? UNRECORDED_WITH_FRAMES : UNRECORDED_HOST);
     } else {
         char advice[PS_ADVICE_TEXT];
@@ -256,7 +258,7 @@ static int64_t other_idle_ns(const ps_report_member *m) {
 
 /* Most of it stands before work whose launch the capture has: else nobody knows that it is not the host's. */
 static bool knows_launches(const ps_report_member *m) {
-    int64_t unknown_ns = per_step(m, ps_report_idle_ns(m->facts, PS_IDLE_UNKNOWN));
+    int64_t unknown_ns = dispatch_finding_per_step(m, ps_report_idle_ns(m->facts, PS_IDLE_UNKNOWN));
     return m->facts->no_timeline == NULL && unknown_ns <= other_idle_ns(m) / 2;
 }
 
@@ -407,7 +409,7 @@ static int64_t stopped_ns(const ps_report_member *m, const stop_rule *rule) {
             sum -= ps_intervals_within_ns(&m->facts->idle_spans[k], b->start_ns, b->end_ns);
         }
     }
-    return sum > 0 ? per_step(m, sum) : 0;
+    return sum > 0 ? dispatch_finding_per_step(m, sum) : 0;
 }
 
 /* "fetching a batch (6 times, 180 ms in all)" for each. */
@@ -431,7 +433,7 @@ static int64_t own_copies_ns(const ps_report_member *m, const stop_rule *rule, c
     for (int k = rule->first; rule->is_with_copies && k <= rule->last; k++) {
         sum = ps_ns_add(sum, m->facts->stops[k].copies_ns);
     }
-    sum = per_step(m, sum);
+    sum = dispatch_finding_per_step(m, sum);
     if (sum > 0) {
         (void)snprintf(text, 96, " The copies themselves take %s more.", ps_ns_text_of(sum).text);
     }
@@ -571,8 +573,8 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
 }
 
 static int64_t comm_ns(const ps_report_member *m) {
-    return per_step(m, ps_ns_add(m->facts->stops[PS_ACTIVITY_COPY].comm_ns,
-                                 m->facts->stops[PS_ACTIVITY_SYNC].comm_ns));
+    return dispatch_finding_per_step(m, ps_ns_add(m->facts->stops[PS_ACTIVITY_COPY].comm_ns,
+                                                  m->facts->stops[PS_ACTIVITY_SYNC].comm_ns));
 }
 
 static double comm_share(const ps_report *report, const ps_report_member *m, const void *none) {
@@ -624,12 +626,13 @@ static size_t say_copies(const ps_report_member *m, const ps_report_copies *c, c
     }
     if (c->sized_ns > 0) {
         (void)snprintf(sizes, sizeof sizes, "%.3g MB at %.3g GB/s",
-                       (double)per_step(m, c->sized_bytes) / 1e6,
+                       (double)dispatch_finding_per_step(m, c->sized_bytes) / 1e6,
                        (double)c->sized_bytes / (double)c->sized_ns);
     }
     double n_steps = m->facts->n_steps > 0 ? (double)m->facts->n_steps : 1;
     int n = snprintf(out, size, "%s%s %s (%.4g a step, %s)", direction, memory,
-                     ps_ns_text_of(per_step(m, c->alone_ns)).text, (double)c->n / n_steps, sizes);
+                     ps_ns_text_of(dispatch_finding_per_step(m, c->alone_ns)).text,
+                     (double)c->n / n_steps, sizes);
     return n > 0 ? (size_t)n : 0;
 }
 
@@ -666,7 +669,7 @@ static void find_copies(ps_report *report) {
     size_t at = 0;
     for (size_t i = 0; i < worst->facts->n_copies && at < sizeof kinds; i++) {
         const ps_report_copies *c = &worst->facts->copies[i];
-        if (per_step(worst, c->alone_ns) > 0) {
+        if (dispatch_finding_per_step(worst, c->alone_ns) > 0) {
             at += (size_t)snprintf(kinds + at, sizeof kinds - at, "%s", at > 0 ? ", " : "");
             at += at < sizeof kinds ? say_copies(worst, c, kinds + at, sizeof kinds - at) : 0;
         }
@@ -734,7 +737,7 @@ static bool is_governed(const ps_report_member *m) {
     return m->facts->governor[0] != '\0' && strcmp(m->facts->governor, "performance") != 0;
 }
 
-static double below_share(const ps_report_member *m) {
+static double dispatch_finding_below_share(const ps_report_member *m) {
     const ps_report_frequency *c = &m->facts->cpu_frequency;
     return c->is_known ? ps_percent(c->below_ns, c->all_ns) : 0;
 }
@@ -746,7 +749,8 @@ static void find_cpu_frequency(ps_report *report) {
     size_t n_over = 0;
     for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *x = &report->members[i];
-        bool fires = is_governed(x) || ps_rule_fires(f, PS_RULE_CPU_FREQUENCY, below_share(x));
+        bool fires = is_governed(x) ||
+                     ps_rule_fires(f, PS_RULE_CPU_FREQUENCY, dispatch_finding_below_share(x));
         n_over += fires;
         m = m == NULL && fires ? x : m;
     }
@@ -757,7 +761,7 @@ static void find_cpu_frequency(ps_report *report) {
     ps_finding found = {.rule = PS_RULE_CPU_FREQUENCY,
                         .rank = m->rank,
                         .stage = -1,
-                        .value = below_share(m),
+                        .value = dispatch_finding_below_share(m),
                         .n_over = n_over};
     if (is_governed(m)) {
         ps_findings_add(f, found, "The governor of the CPUs of rank %s is %.60s.", PS_RANK(m->rank),
@@ -808,7 +812,7 @@ int64_t ps_report_other_idle_ns(const ps_report_member *m, ps_rule_id rule) {
         bool is_other = k < own->first || k > own->last;
         sum_ns = ps_ns_add(sum_ns, is_other && is_work(k) ? ps_report_idle_ns(m->facts, k) : 0);
     }
-    return per_step(m, sum_ns);
+    return dispatch_finding_per_step(m, sum_ns);
 }
 
 void ps_report_dispatch(ps_report *report) {

@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/report/report.h"
 #include "analyze/rank/work.h"
+#include "analyze/report/report.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -56,7 +56,7 @@ static const char *library_call_around(const doubts *d, uint32_t slice) {
 }
 
 /* NULL for a kernel that is known, or when memory is out (*ok). */
-static named *row_of(doubts *d, uint32_t slice, bool *ok) {
+static named *doubt_row_of(doubts *d, uint32_t slice, bool *ok) {
     ps_str name = d->s->name[slice];
     uint32_t row = ps_idmap_get(&d->rows, name.id);
     if (row == PS_IDMAP_NONE) {
@@ -71,13 +71,13 @@ static named *row_of(doubts *d, uint32_t slice, bool *ok) {
     return *ok && row != KNOWN ? &d->all[row] : NULL;
 }
 
-static bool add_kernel(doubts *d, uint32_t slice) {
+static bool add_doubt_kernel(doubts *d, uint32_t slice) {
     bool ok = true;
     int64_t ns = d->s->dur_ns[slice];
     uint32_t track = d->s->track[slice];
     d->other_ns[track] = ps_ns_add(d->other_ns[track], ns);
     d->sum_other_ns = ps_ns_add(d->sum_other_ns, ns);
-    named *k = row_of(d, slice, &ok);
+    named *k = doubt_row_of(d, slice, &ok);
     if (k == NULL) {
         return ok;
     }
@@ -97,7 +97,7 @@ static bool look_at_all(doubts *d) {
             uint32_t track = d->s->track[i];
             d->comm_ns[track] = ps_ns_add(d->comm_ns[track], d->s->dur_ns[i]);
             d->sum_ns = ps_ns_add(d->sum_ns, d->s->dur_ns[i]);
-        } else if (d->s->kind[i] == PS_SLICE_KERNEL && !add_kernel(d, i)) {
+        } else if (d->s->kind[i] == PS_SLICE_KERNEL && !add_doubt_kernel(d, i)) {
             return false;
         }
     }

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/report/report.h"
 #include "analyze/rank/step_index.h"
+#include "analyze/report/report.h"
 #include "base/lit.h"
 #include "base/num.h"
 
@@ -28,7 +28,7 @@ static const variable VARIABLES[] = {
 #define N_VARIABLES (sizeof VARIABLES / sizeof *VARIABLES)
 
 /* Whether `value` is one of "a|b". */
-static bool is_one_of(const char *value, const char *list) {
+static bool environment_is_one_of(const char *value, const char *list) {
     size_t n = strlen(value);
     for (const char *at = list; n > 0;) {
         size_t len = strcspn(at, "|");
@@ -60,7 +60,7 @@ static bool applies(const variable *v, const char *value, bool host_bound) {
     int64_t limit = 0;
     switch (v->condition) {
     case COND_IS:
-        return is_one_of(value, v->operand);
+        return environment_is_one_of(value, v->operand);
     case COND_BELOW:
         return ps_parse_i64(value, strlen(value), &is) &&
                ps_parse_i64(v->operand, strlen(v->operand), &limit) && is < limit;
@@ -70,7 +70,7 @@ static bool applies(const variable *v, const char *value, bool host_bound) {
     return false;
 }
 
-static bool has_fired(const ps_findings *f, ps_rule_id rule) {
+static bool has_environment_fired(const ps_findings *f, ps_rule_id rule) {
     for (size_t i = 0; i < f->n; i++) {
         if (f->all[i].rule == rule) {
             return true;
@@ -94,7 +94,7 @@ static const ps_report_member *find_member(const ps_report *r, const variable *v
 void ps_report_environment(ps_report *report) {
     ps_findings *f = &report->findings;
     const ps_report_member *where[N_VARIABLES];
-    bool host_bound = has_fired(f, PS_RULE_FREE_SHARE);
+    bool host_bound = has_environment_fired(f, PS_RULE_FREE_SHARE);
     char names[256] = "";
     size_t n = 0;
     for (size_t i = 0; i < N_VARIABLES; i++) {

@@ -28,7 +28,7 @@ int64_t ps_report_idle_ns(const ps_report_rank *r, int cause) {
     return ps_ns_add(ps_ns_add(ns[PS_SHARE_FREE], ns[PS_SHARE_BEFORE]), ns[PS_SHARE_AFTER]);
 }
 
-static int by_length(const void *a, const void *b) {
+static int by_fact_length(const void *a, const void *b) {
     const ps_interval *x = a;
     const ps_interval *y = b;
     int64_t dx = x->end_ns - x->start_ns;
@@ -44,7 +44,7 @@ static int by_length(const void *a, const void *b) {
 void ps_report_limit_spans(ps_intervals *spans) {
     ps_intervals_unite(spans);
     if (spans->n > MAX_SPANS) {
-        qsort(spans->at, spans->n, sizeof *spans->at, by_length);
+        qsort(spans->at, spans->n, sizeof *spans->at, by_fact_length);
         spans->n = MAX_SPANS;
         ps_intervals_unite(spans);
     }

@@ -6,20 +6,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/core/analysis.h"
 #include "analyze/comm/comm_list.h"
-#include "analyze/derived/comm_part.h"
 #include "analyze/comm/comm_waits.h"
-#include "analyze/rank/dispatch.h"
+#include "analyze/comm/topology.h"
+#include "analyze/core/analysis.h"
+#include "analyze/derived/comm_part.h"
 #include "analyze/mfu/flops_operator.h"
+#include "analyze/rank/dispatch.h"
 #include "analyze/rank/host_activity.h"
 #include "analyze/rank/idle.h"
 #include "analyze/rank/kernel_class.h"
 #include "analyze/rank/links.h"
 #include "analyze/rank/overlap.h"
-#include "analyze/report/report_rules.h"
 #include "analyze/rank/thinned.h"
-#include "analyze/comm/topology.h"
+#include "analyze/report/report_rules.h"
 #include "base/arena.h"
 
 /* Sums of hostile times stop at the ends of 64 bits. */

@@ -48,7 +48,7 @@ void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) {
     f->all[f->n++] = finding;
 }
 
-static const char *copy(ps_findings *f, const char *text) {
+static const char *copy_finding(ps_findings *f, const char *text) {
     return ps_arena_strndup(&f->arena, text != NULL ? text : "", text != NULL ? strlen(text) : 0);
 }
 
@@ -56,8 +56,8 @@ void ps_findings_evidence(ps_findings *f, ps_evidence e) {
     if (f->failed || f->n == 0 || f->all[f->n - 1].n_evidence == PS_EVIDENCE_MAX) {
         return;
     }
-    e.name = copy(f, e.name);
-    e.note = copy(f, e.note);
+    e.name = copy_finding(f, e.name);
+    e.note = copy_finding(f, e.note);
     if (e.name == NULL || e.note == NULL ||
         !ps_grow(&f->evidence, &f->cap_evidence, f->n_evidence + 1, UINT32_MAX,
                  sizeof *f->evidence)) {
@@ -76,7 +76,7 @@ void ps_findings_span(ps_findings *f, int64_t start_ns, int64_t end_ns) {
 
 void ps_findings_remedy(ps_findings *f, const char *remedy) {
     if (!f->failed && f->n > 0) {
-        f->all[f->n - 1].remedy = copy(f, remedy);
+        f->all[f->n - 1].remedy = copy_finding(f, remedy);
         f->failed = f->all[f->n - 1].remedy == NULL;
     }
 }

@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "analyze/core/analysis.h"
-#include "analyze/stats/intervals.h"
 #include "analyze/report/report_rules.h"
+#include "analyze/stats/intervals.h"
 #include "base/arena.h"
 
 #define PS_EVIDENCE_MAX 5 /* rows of a finding; more are for other commands */

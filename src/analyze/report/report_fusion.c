@@ -25,7 +25,7 @@ typedef struct tail {
     size_t n;
 } tail;
 
-static void push(tail *t, uint32_t slice, const char *type) {
+static void push_fusion(tail *t, uint32_t slice, const char *type) {
     if (t->n == LONGEST) {
         memmove(t->slices, t->slices + 1, (LONGEST - 1) * sizeof *t->slices);
         memmove(t->types, t->types + 1, (LONGEST - 1) * sizeof *t->types);
@@ -36,7 +36,7 @@ static void push(tail *t, uint32_t slice, const char *type) {
 }
 
 /* How many kernels the sequence has if the tail ends with it, else 0. */
-static size_t ends_with(const tail *t, const char *types) {
+static size_t fusion_ends_with(const tail *t, const char *types) {
     size_t n = 1;
     for (const char *at = types; *at != '\0'; at++) {
         n += *at == ',';
@@ -53,8 +53,8 @@ static size_t ends_with(const tail *t, const char *types) {
     return n <= t->n ? n : 0;
 }
 
-static void count(const ps_links *links, const tail *t, size_t n, ps_report_rank *r,
-                  ps_report_fusion *f) {
+static void count_fusion(const ps_links *links, const tail *t, size_t n, ps_report_rank *r,
+                         ps_report_fusion *f) {
     const ps_slices *s = ps_trace_slices(links->trace);
     int64_t sum_ns = 0;
     for (size_t i = t->n - n; i < t->n; i++) {
@@ -83,11 +83,11 @@ bool ps_report_gather_fusions(const ps_links *links, ps_report_rank *r) {
             t->n = 0; /* something else came between, or nobody knows what */
             continue;
         }
-        push(t, i, type);
+        push_fusion(t, i, type);
         for (size_t k = 0; k < PS_N_FUSIONS; k++) {
-            size_t n = ends_with(t, SEQUENCES[k].types);
+            size_t n = fusion_ends_with(t, SEQUENCES[k].types);
             if (n > 0) {
-                count(links, t, n, r, &r->fusions[k]);
+                count_fusion(links, t, n, r, &r->fusions[k]);
                 t->n = 0; /* a kernel is of one sequence */
                 break;
             }
@@ -100,7 +100,8 @@ bool ps_report_gather_fusions(const ps_links *links, ps_report_rank *r) {
 
 /* --- the finding ------------------------------------------------------------------------------------------------------ */
 
-static int64_t sum_of(const ps_report *r, size_t k, int64_t *n, const ps_report_member **most) {
+static int64_t fusion_sum_of(const ps_report *r, size_t k, int64_t *n,
+                             const ps_report_member **most) {
     int64_t sum_ns = 0;
     for (size_t m = 0; m < r->n_members; m++) {
         const ps_report_fusion *f = &r->members[m].facts->fusions[k];
@@ -149,7 +150,7 @@ void ps_report_fusions(ps_report *report) {
         all_ns = ps_ns_add(all_ns, report->members[m].facts->kernels_ns);
     }
     for (size_t k = 0; k < PS_N_FUSIONS; k++) {
-        ns[k] = sum_of(report, k, &n[k], &most[k]);
+        ns[k] = fusion_sum_of(report, k, &n[k], &most[k]);
         sum_ns = ps_ns_add(sum_ns, ns[k]);
         n_all += n[k];
     }

@@ -97,7 +97,7 @@ static bool look_for_host(const ps_trace *trace, ps_report_rank *r) {
     return ok;
 }
 
-static bool begins(const char *text, const char *with) {
+static bool gather_begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
@@ -106,8 +106,8 @@ static void look_for_training(const ps_trace *trace, ps_report_rank *r) {
     for (uint32_t i = 0; i < s->n && !r->trains; i++) {
         if (ps_is_host_range(s->kind[i])) {
             const char *name = ps_trace_text(trace, s->name[i]);
-            r->trains = begins(name, "autograd::engine::evaluate_function") ||
-                        begins(name, "Optimizer.step#");
+            r->trains = gather_begins(name, "autograd::engine::evaluate_function") ||
+                        gather_begins(name, "Optimizer.step#");
         }
     }
 }
@@ -250,8 +250,8 @@ static ps_code gather_idle(const ps_map_input *in, const ps_links *links,
     return code;
 }
 
-static ps_code gather(const ps_map_input *in, const ps_links *links, ps_report_rank *r,
-                      ps_err *err) {
+static ps_code gather_report_gather(const ps_map_input *in, const ps_links *links,
+                                    ps_report_rank *r, ps_err *err) {
     ps_overlaps overlaps = {0};
     ps_code code = ps_overlaps_measure(links, -1, true, &overlaps, err);
     code = code == PS_OK ? ps_thinned_measure(links, &r->thinned, err) : code;
@@ -290,7 +290,7 @@ ps_code ps_report_map(const ps_map_input *in, void **partial, ps_err *err) {
     ps_links links = {0};
     if (code == PS_OK && r->any_device) {
         code = ps_links_init(&links, in->trace, err);
-        code = code == PS_OK ? gather(in, &links, r, err) : code;
+        code = code == PS_OK ? gather_report_gather(in, &links, r, err) : code;
         ps_links_fini(&links);
     }
     if (code != PS_OK) {

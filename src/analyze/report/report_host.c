@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/report/report_facts.h"
 #include "analyze/rank/step_index.h"
+#include "analyze/report/report_facts.h"
 #include "base/alloc.h"
 
 #define PROMPT_NS 20000
@@ -30,7 +30,7 @@ static bool comes_before(const ps_report_event *a, const ps_report_event *b) {
     return a->dur_ns != b->dur_ns ? a->dur_ns > b->dur_ns : a->start_ns < b->start_ns;
 }
 
-static bool keep(host *h, ps_report_stops *stops, ps_report_event e, uint32_t slice) {
+static bool keep_host(host *h, ps_report_stops *stops, ps_report_event e, uint32_t slice) {
     size_t at = stops->n_top;
     while (at > 0 && comes_before(&e, &stops->top[at - 1])) {
         at--;
@@ -114,7 +114,7 @@ static int64_t idle_for(const host *h, int activity) {
 }
 
 /* What lies outside of all steps is none of theirs: a synchronisation when the profiler stops. */
-static bool is_outside(const host *h, int64_t start, int64_t end) {
+static bool is_host_outside(const host *h, int64_t start, int64_t end) {
     return h->windows.n > 0 && end > start && ps_intervals_within_ns(&h->windows, start, end) == 0;
 }
 
@@ -132,12 +132,12 @@ static bool take_range(host *h, uint32_t i, ps_intervals *all, ps_intervals *wai
                          .idle_ns = idle_of(h, i),
                          .comm_ns = waited_comm_ns(h, start, end),
                          .step = ps_step_of(&h->links->steps, start, end)};
-    if (is_warm_up(h, h->activity->of[i], e.step) || is_outside(h, start, end)) {
+    if (is_warm_up(h, h->activity->of[i], e.step) || is_host_outside(h, start, end)) {
         return true;
     }
     stops->n++;
     return ps_intervals_add(all, start, end) &&
-           (e.comm_ns == 0 || ps_intervals_add(waits, start, end)) && keep(h, stops, e, i);
+           (e.comm_ns == 0 || ps_intervals_add(waits, start, end)) && keep_host(h, stops, e, i);
 }
 
 /* The length of both; `of` is united for it. */
@@ -203,7 +203,7 @@ static bool sum_copies(host *h) {
     return ok;
 }
 
-static bool find_windows(host *h) {
+static bool find_host_windows(host *h) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(h->links->trace, &n);
     bool ok = true;
@@ -220,7 +220,7 @@ static void find_last_launch(host *h) {
     for (uint32_t i = 0; i < h->s->n; i++) {
         uint32_t launch = ps_is_launched(h->s->kind[i]) ? h->links->call[i] : PS_NONE;
         int64_t at = launch != PS_NONE ? h->s->start_ns[launch] : INT64_MIN;
-        if (at > h->last_launch_ns && !is_outside(h, at, at + 1)) {
+        if (at > h->last_launch_ns && !is_host_outside(h, at, at + 1)) {
             h->last_launch_ns = at;
         }
     }
@@ -272,7 +272,7 @@ bool ps_report_gather_host(const ps_host_activity *activity, const ps_overlaps *
               .links = activity->links,
               .s = ps_trace_slices(activity->links->trace),
               .out = r};
-    bool ok = find_windows(&h);
+    bool ok = find_host_windows(&h);
     find_last_launch(&h);
     ok = ok && sort_pieces(&h, idle) && ps_overlaps_exposed(overlaps, &h.exposed) &&
          sum_causes(&h, idle) && sum_activities(&h) && sum_copies(&h);

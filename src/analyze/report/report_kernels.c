@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/stats/alike.h"
-#include "analyze/rank/kernel_args.h"
 #include "analyze/mfu/mfu.h"
+#include "analyze/rank/kernel_args.h"
 #include "analyze/report/report_facts.h"
 #include "analyze/report/report_pmu.h"
+#include "analyze/stats/alike.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -45,7 +45,7 @@ static const char *shapes_of(const kernels *k, uint32_t slice) {
     return text != NULL ? text : "";
 }
 
-static const char *type_of(const kernels *k, uint32_t slice) {
+static const char *kernel_row_type_of(const kernels *k, uint32_t slice) {
     const char *type = ps_kernel_type(k->trace, slice);
     return type != NULL ? type : ps_trace_text(k->trace, k->s->name[slice]);
 }
@@ -114,7 +114,7 @@ static const char *input_types(const kernels *k, uint32_t slice) {
 }
 
 /* Long lists of shapes are cut: they are for people. */
-static const char *keep_text(kernels *k, const char *text) {
+static const char *keep_kernel_row_text(kernels *k, const char *text) {
     size_t n = strlen(text);
     return ps_arena_strndup(&k->out->arena, text, n < 400 ? n : 400);
 }
@@ -144,8 +144,8 @@ static bool look_at_first(kernels *k, uint32_t slice, ps_report_kernel *kind) {
 }
 
 /* The row of the slice's kind, added when new; PS_NONE when memory is out. */
-static uint32_t row_of(kernels *k, uint32_t slice) {
-    const char *type = type_of(k, slice);
+static uint32_t kernel_row_row_of(kernels *k, uint32_t slice) {
+    const char *type = kernel_row_type_of(k, slice);
     const char *shapes = shapes_of(k, slice);
     ps_str t = ps_strpool_add(&k->texts, type, strlen(type));
     ps_str s = ps_strpool_add(&k->texts, shapes, strlen(shapes));
@@ -165,15 +165,15 @@ static uint32_t row_of(kernels *k, uint32_t slice) {
         return PS_NONE;
     }
     r->kernels[r->n_kernels++] =
-        (ps_report_kernel){.type = keep_text(k, type), .shapes = keep_shapes(k, shapes)};
+        (ps_report_kernel){.type = keep_kernel_row_text(k, type), .shapes = keep_shapes(k, shapes)};
     bool ok = r->kernels[row].type != NULL && r->kernels[row].shapes != NULL &&
               look_at_first(k, slice, &r->kernels[row]);
     return ok ? row : PS_NONE;
 }
 
-static bool add(kernels *k, uint32_t slice) {
+static bool add_kernel_row(kernels *k, uint32_t slice) {
     int64_t dur_ns = k->s->dur_ns[slice];
-    uint32_t row = row_of(k, slice);
+    uint32_t row = kernel_row_row_of(k, slice);
     if (row == PS_NONE || !ps_grow(&k->all, &k->cap, k->n + 1, UINT32_MAX, sizeof *k->all)) {
         return false;
     }
@@ -188,7 +188,7 @@ static bool add(kernels *k, uint32_t slice) {
     if (!kind->is_aicpu && is_aicpu(k, slice)) {
         const char *types = input_types(k, slice);
         kind->is_aicpu = true;
-        kind->aicpu_types = types != NULL ? keep_text(k, types) : NULL;
+        kind->aicpu_types = types != NULL ? keep_kernel_row_text(k, types) : NULL;
     }
     ps_conversion what = ps_report_conversion_of(k->links, slice);
     if (what != PS_CONVERSION_NONE) {
@@ -202,7 +202,7 @@ static bool add(kernels *k, uint32_t slice) {
         kind->longest_ns = dur_ns;
         kind->longest_start_ns = k->out->origin_ns + k->s->start_ns[slice];
         kind->longest_step = ps_links_step(k->links, slice);
-        kind->name = keep_text(k, ps_trace_text(k->trace, k->s->name[slice]));
+        kind->name = keep_kernel_row_text(k, ps_trace_text(k->trace, k->s->name[slice]));
     }
     ps_bounds_take(k->bounds, slice, !is_aicpu(k, slice), kind);
     add_flops(k, slice, kind);
@@ -252,7 +252,7 @@ static bool find_excess(kernels *k) {
     return ok;
 }
 
-static int compare_kinds(const void *a, const void *b) {
+static int compare_kernel_row_kinds(const void *a, const void *b) {
     const ps_report_kernel *x = a;
     const ps_report_kernel *y = b;
     if (x->sum_ns != y->sum_ns) {
@@ -277,11 +277,11 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,
               k.bounds != NULL && ps_bounds_init(k.bounds, &k.keys, k.trace);
     ok = ps_classifier_init(&k.classifier, links) && ok;
     for (uint32_t i = 0; ok && i < k.s->n; i++) {
-        ok = k.s->kind[i] != PS_SLICE_KERNEL || add(&k, i);
+        ok = k.s->kind[i] != PS_SLICE_KERNEL || add_kernel_row(&k, i);
     }
     if (ok && k.n > 0) {
         ok = find_excess(&k);
-        qsort(r->kernels, r->n_kernels, sizeof *r->kernels, compare_kinds);
+        qsort(r->kernels, r->n_kernels, sizeof *r->kernels, compare_kernel_row_kinds);
     }
     r->n_kernels = r->n_kernels < MAX_KEPT ? r->n_kernels : MAX_KEPT;
     ps_mfu_free(mfu);

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/stats/alike.h"
 #include "analyze/derived/comm_roster.h"
-#include "analyze/report/report.h"
-#include "analyze/report/report_advice.h"
 #include "analyze/derived/slow_link_matrix.h"
 #include "analyze/rank/step_index.h"
+#include "analyze/report/report.h"
+#include "analyze/report/report_advice.h"
+#include "analyze/stats/alike.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -132,7 +132,7 @@ static void find_links(ps_report *report) {
 
 /* --- packets ----------------------------------------------------------------------------------------------------------- */
 
-static double share_of(const ps_report_packets *packets) {
+static double network_share_of(const ps_report_packets *packets) {
     return packets->all_mb > 0 ? 100 * packets->small_mb / packets->all_mb : 0;
 }
 
@@ -141,7 +141,7 @@ static const ps_report_packets *smallest_packets(const ps_report_member *m) {
     const ps_report_packets *most = NULL;
     for (size_t i = 0; i < m->facts->n_packets; i++) {
         const ps_report_packets *p = &m->facts->packets[i];
-        most = share_of(p) > (most != NULL ? share_of(most) : 0) ? p : most;
+        most = network_share_of(p) > (most != NULL ? network_share_of(most) : 0) ? p : most;
     }
     return most;
 }
@@ -150,7 +150,7 @@ static double small_share(const ps_report *report, const ps_report_member *m, co
     const ps_report_packets *most = smallest_packets(m);
     (void)report;
     (void)none;
-    return most != NULL ? share_of(most) : 0;
+    return most != NULL ? network_share_of(most) : 0;
 }
 
 static void find_packets(ps_report *report) {
@@ -257,7 +257,8 @@ static bool are_alike(const ps_comm_op *x, const ps_comm_op *y) {
                        (ps_alike_facts){y->type.id, y->group.id, y->size_bytes}) == PS_ALIKE_SURE;
 }
 
-static bool is_text(const ps_report_member *m, ps_str a, const ps_report_member *n, ps_str b) {
+static bool is_network_text(const ps_report_member *m, ps_str a, const ps_report_member *n,
+                            ps_str b) {
     return strcmp(ps_comm_text(&m->facts->comm, a), ps_comm_text(&n->facts->comm, b)) == 0;
 }
 
@@ -270,8 +271,8 @@ static int64_t shortest_alike(const ps_report *report, const ps_report_member *m
         const ps_report_member *other = &report->members[k];
         for (size_t i = 0; i < other->facts->comm.n; i++) {
             const ps_comm_op *x = &other->facts->comm.ops[i];
-            if (x->size_bytes == op->size_bytes && is_text(m, op->type, other, x->type) &&
-                is_text(m, op->group, other, x->group)) {
+            if (x->size_bytes == op->size_bytes && is_network_text(m, op->type, other, x->type) &&
+                is_network_text(m, op->group, other, x->group)) {
                 shortest_ns = length_of(x) < shortest_ns ? length_of(x) : shortest_ns;
                 n++;
             }

@@ -53,7 +53,7 @@ static bool add_moment(operator_search *x, uint8_t activity, uint32_t slice, int
     return true;
 }
 
-static bool add_piece(operator_search *x, const ps_idle_piece *p) {
+static bool add_operator_piece(operator_search *x, const ps_idle_piece *p) {
     uint32_t thread = x->host->thread_of[x->s->track[p->from]];
     bool ok = true;
     for (int64_t at = p->start_ns; ok && thread != PS_NONE && at < p->end_ns;) {
@@ -100,7 +100,7 @@ bool ps_report_gather_operators(const ps_host_activity *host, const ps_idle *idl
     bool ok = x.seen != NULL;
     for (size_t i = 0; ok && i < idle->n; i++) {
         bool is_of_range = idle->at[i].cause < PS_N_ACTIVITIES && idle->at[i].from != PS_NONE;
-        ok = !is_of_range || add_piece(&x, &idle->at[i]);
+        ok = !is_of_range || add_operator_piece(&x, &idle->at[i]);
     }
     if (x.n > 1) {
         qsort(x.rows, x.n, sizeof *x.rows, most_idle_first);

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/report/report.h"
 #include "analyze/rank/step_index.h"
+#include "analyze/report/report.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -34,15 +34,15 @@ typedef struct optimisers {
     ps_idmap rows; /* slice -> run */
 } optimisers;
 
-static bool begins(const char *text, const char *with) {
+static bool optimiser_begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
 static void note_way(const optimisers *o, uint32_t kernel, optimiser_run *run) {
     uint32_t op = o->links->op[kernel];
     const char *name = op != PS_NONE ? ps_trace_text(o->links->trace, o->s->name[op]) : "";
-    run->n_foreach += begins(name, "aten::_foreach_");
-    run->n_fused += begins(name, "aten::_fused_");
+    run->n_foreach += optimiser_begins(name, "aten::_foreach_");
+    run->n_fused += optimiser_begins(name, "aten::_fused_");
 }
 
 static bool note_kernel(optimisers *o, uint32_t kernel) {

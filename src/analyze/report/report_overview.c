@@ -40,7 +40,7 @@ typedef struct stage_sums {
     const ps_report_member *busiest;
 } stage_sums;
 
-static void add_member(stage_sums *s, const ps_report_member *m) {
+static void add_overview_member(stage_sums *s, const ps_report_member *m) {
     const int64_t parts[N_S] = {
         [S_BEFORE] = m->before_ns, [S_COMPUTING] = m->computing_ns, [S_EXPOSED] = m->exposed_ns,
         [S_COPIES] = m->copies_ns, [S_FREE] = m->free_ns,           [S_AFTER] = m->after_ns};
@@ -97,7 +97,7 @@ ps_code ps_report_add_stages(const ps_report *report, ps_err *err) {
     for (size_t i = 0; ok && i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
         if (m->computing_ns > 0) {
-            add_member(&sums[m->stage + 1], m);
+            add_overview_member(&sums[m->stage + 1], m);
         }
     }
     for (int32_t stage = -1; ok && stage < n_stages; stage++) {

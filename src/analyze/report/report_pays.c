@@ -71,7 +71,7 @@ static int64_t end_before(const ps_intervals *list, int64_t at_ns) {
     return low > 0 ? list->at[low - 1].end_ns : INT64_MIN;
 }
 
-static int64_t later(int64_t a, int64_t b) {
+static int64_t pay_later(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
@@ -92,11 +92,11 @@ static bool find_paced(pays *p) {
             end++;
         }
         int64_t gap_ns = idle->at[i].start_ns;
-        int64_t from_ns = later(last_gap_ns, end_before(&p->communication, gap_ns));
-        from_ns = later(from_ns, end_before(&p->blocked, idle->at[end - 1].end_ns));
+        int64_t from_ns = pay_later(last_gap_ns, end_before(&p->communication, gap_ns));
+        from_ns = pay_later(from_ns, end_before(&p->blocked, idle->at[end - 1].end_ns));
         if (is_hosts) {
             ok = !is_paced(&idle->at[i]) || from_ns >= gap_ns ||
-                 ps_intervals_add(&p->paced, later(from_ns, INT64_MIN / 2), gap_ns);
+                 ps_intervals_add(&p->paced, pay_later(from_ns, INT64_MIN / 2), gap_ns);
             last_gap_ns = idle->at[end - 1].end_ns;
         }
     }

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/rank/step_index.h"
 #include "analyze/report/report.h"
 #include "analyze/report/report_gains.h"
-#include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -43,7 +43,7 @@ static stage *stage_of_rank(pipes *p, int32_t rank) {
     return NULL;
 }
 
-static bool is_outside(int64_t step) {
+static bool is_pipeline_finding_outside(int64_t step) {
     return step == PS_STEP_OUTSIDE;
 }
 
@@ -55,7 +55,7 @@ static bool sum_stages(pipes *p) {
         int32_t rank = (int32_t)ps_column_int(bubble, r, "rank", -1);
         int64_t step = ps_column_int(bubble, r, "step", PS_STEP_OUTSIDE);
         stage *s = stage_of_rank(p, rank);
-        if (is_outside(step) || ps_column_int(bubble, r, "bubble", -1) < 0) {
+        if (is_pipeline_finding_outside(step) || ps_column_int(bubble, r, "bubble", -1) < 0) {
             continue; /* the chart says why there is no bubble */
         }
         if (s == NULL) {
@@ -90,7 +90,7 @@ static bool sum_stages(pipes *p) {
 
 /* --- the same stage of several pipelines ------------------------------------------------------------------------- */
 
-static int compare_numbers(const void *a, const void *b) {
+static int compare_pipeline_finding_numbers(const void *a, const void *b) {
     int32_t x = *(const int32_t *)a;
     int32_t y = *(const int32_t *)b;
     return x < y ? -1 : x > y;
@@ -99,7 +99,7 @@ static int compare_numbers(const void *a, const void *b) {
 static size_t distinct(int32_t *numbers, size_t n) {
     size_t kept = 0;
     if (n > 1) {
-        qsort(numbers, n, sizeof *numbers, compare_numbers);
+        qsort(numbers, n, sizeof *numbers, compare_pipeline_finding_numbers);
     }
     for (size_t i = 0; i < n; i++) {
         if (kept == 0 || numbers[i] != numbers[kept - 1]) {
@@ -216,7 +216,7 @@ static int64_t without_result(const ps_chart *chart, const ps_bubble *b) {
     return b->waits_for == PS_NO_INDEX ? b->end_ns - b->start_ns : 0;
 }
 
-static int64_t whole(const ps_chart *chart, const ps_bubble *b) {
+static int64_t pipeline_finding_whole(const ps_chart *chart, const ps_bubble *b) {
     (void)chart;
     return b->end_ns - b->start_ns;
 }
@@ -229,8 +229,9 @@ typedef struct wanted {
     int32_t rank; /* -1: any */
 } wanted;
 
-static bool is_wanted(const ps_chart *chart, const ps_bubble *b, const wanted *w) {
-    return !is_outside(b->step) && (!w->stalls_only || b->cause == PS_BUBBLE_STALL) &&
+static bool is_pipeline_finding_wanted(const ps_chart *chart, const ps_bubble *b, const wanted *w) {
+    return !is_pipeline_finding_outside(b->step) &&
+           (!w->stalls_only || b->cause == PS_BUBBLE_STALL) &&
            (w->rank < 0 || chart->ranks[b->rank].rank == w->rank) && w->of(chart, b) > 0;
 }
 
@@ -263,7 +264,7 @@ static void show_bubbles(ps_report *report, wanted w, size_t n) {
     size_t n_shown = 0;
     for (size_t i = 0; i < chart->n_bubbles; i++) {
         const ps_bubble *b = &chart->bubbles[i];
-        if (!is_wanted(chart, b, &w)) {
+        if (!is_pipeline_finding_wanted(chart, b, &w)) {
             continue;
         }
         size_t at = n_shown;
@@ -441,7 +442,7 @@ static void find_bubble(pipes *p) {
     for (size_t i = 0; i < p->n_numbers && i < 2; i++) {
         show_stage(p, p->numbers[i], bubble_time);
     }
-    show_bubbles(p->report, (wanted){.of = whole, .rank = -1}, 3);
+    show_bubbles(p->report, (wanted){.of = pipeline_finding_whole, .rank = -1}, 3);
 }
 
 static int more_busy(const void *a, const void *b) {
@@ -536,7 +537,7 @@ static int32_t most_awaited(const ps_chart *chart, int32_t rank) {
     int32_t best = -1;
     for (size_t i = 0; sums != NULL && i < chart->n_bubbles; i++) {
         const ps_bubble *b = &chart->bubbles[i];
-        if (is_wanted(chart, b, &w)) {
+        if (is_pipeline_finding_wanted(chart, b, &w)) {
             int32_t stage_of = chart->ranks[chart->ops[b->waits_for].rank].stage;
             if (stage_of >= 0) {
                 sums[stage_of] = ps_ns_add(sums[stage_of], before_result(chart, b));

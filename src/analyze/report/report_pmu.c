@@ -87,7 +87,7 @@ static ps_report_bound bound_of_kernel(ps_bounds *b, uint32_t kernel) {
     return best;
 }
 
-static int64_t number_of(const ps_bounds *b, const ps_arg *field) {
+static int64_t pmu_number_of(const ps_bounds *b, const ps_arg *field) {
     int64_t value = 0;
     if (ps_str_is_none(field->key)) {
         return 0;
@@ -105,7 +105,7 @@ static int64_t number_of(const ps_bounds *b, const ps_arg *field) {
 static void take_state(const ps_bounds *b, const ps_arg *fields, int64_t dur_ns,
                        ps_report_kernel *kind) {
     ps_str state = ps_kernel_text(b->keys, &fields[PS_KERNEL_STATE]);
-    int64_t model = number_of(b, &fields[PS_KERNEL_MODEL]);
+    int64_t model = pmu_number_of(b, &fields[PS_KERNEL_MODEL]);
     bool in_graph =
         !ps_str_is_none(fields[PS_KERNEL_MODEL].key) && model >= 0 && model < SINGLE_OPERATOR;
     if (in_graph && !ps_str_is_none(state)) {
@@ -130,7 +130,7 @@ void ps_bounds_take(ps_bounds *b, uint32_t kernel, bool on_ai_core, ps_report_ke
         take_state(b, fields, dur_ns, kind);
     }
     if (b->n_cores > 0 && on_ai_core) {
-        int64_t blocks = number_of(b, &fields[PS_KERNEL_BLOCK]);
+        int64_t blocks = pmu_number_of(b, &fields[PS_KERNEL_BLOCK]);
         kind->few_blocks_ns =
             ps_ns_add(kind->few_blocks_ns, blocks > 0 && blocks < b->n_cores ? dur_ns : 0);
         kind->n_cores = b->n_cores;

@@ -21,7 +21,7 @@ static const ps_report_member *most_thinned(const ps_report *report, size_t *n_o
 }
 
 /* "2402 of 238287 events that its profiler numbered (1.0 %)" for each part of which something is missing. */
-static void say_parts(const ps_thinned *t, double limit, char *out, size_t size) {
+static void say_thinned_parts(const ps_thinned *t, double limit, char *out, size_t size) {
     const struct {
         const ps_missing_part *part;
         const char *of;
@@ -49,7 +49,7 @@ bool ps_report_say_thinned(const ps_report *report, char *out, size_t size) {
         return false;
     }
     char parts[256];
-    say_parts(&m->facts->thinned, limit, parts, sizeof parts);
+    say_thinned_parts(&m->facts->thinned, limit, parts, sizeof parts);
     (void)snprintf(out, size,
                    "The capture of rank %s holds only %s: what ran in between is unknown",
                    PS_RANK(m->rank), parts);

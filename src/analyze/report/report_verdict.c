@@ -31,7 +31,7 @@ static void PS_PRINTF(2, 3) add_text(sentence *s, const char *fmt, ...) {
 }
 
 /* "rank 2", "stage 3 (rank 12)"; "" for a finding about all of them. */
-static void add_place(sentence *s, const ps_report *report, const ps_finding *f) {
+static void add_verdict_place(sentence *s, const ps_report *report, const ps_finding *f) {
     if (report->n_members == 1) {
         return;
     }
@@ -137,7 +137,7 @@ static void say_largest(sentence *s, const ps_report *report, const ps_finding *
                        f->replayed);
     }
     add_text(s, "%s", ps_finding_title(f));
-    add_place(s, report, f);
+    add_verdict_place(s, report, f);
     add_text(s,
              ". That costs at most %s of a step of %s (%.1f %%): %s a step would take %s or more%s",
              ps_ns_text_of(f->gain_ns).text, ps_ns_text_of(report->step_ns).text,
@@ -161,7 +161,7 @@ static const ps_report_member *longest_member(const ps_report *report) {
 }
 
 /* Where the longest rank's step goes, in a word. */
-static void say_parts(sentence *s, const ps_report *report) {
+static void say_verdict_parts(sentence *s, const ps_report *report) {
     const ps_report_member *m = longest_member(report);
     if (m != NULL) {
         add_text(s, " Computing takes %.1f %% of the step of rank %s (%s).",
@@ -196,14 +196,14 @@ static void say_verdict(sentence *s, const ps_report *report) {
     } else if (f->n > 0) {
         add_text(s, "Of no finding is it known what a step would gain; the first: %s.",
                  ps_finding_title(&f->all[0]));
-        say_parts(s, report);
+        say_verdict_parts(s, report);
     } else {
         static const char *const SAID[] = {
             [PS_JUDGED_NOTHING] = "Nothing could be judged: what is missing stands below.",
             [PS_JUDGED_A_PART] = "Nothing that could be judged is over its threshold.",
             [PS_JUDGED_ALL] = "Nothing is over its threshold."};
         add_text(s, "%s", SAID[ps_report_judged(report)]);
-        say_parts(s, report);
+        say_verdict_parts(s, report);
     }
 }
 

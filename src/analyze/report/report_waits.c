@@ -10,7 +10,7 @@
 #define MAX_HOST_GAPS ((size_t)1 << 16)
 #define SHORT_NS 20000
 
-static const char *name_of(const ps_trace *trace, uint32_t slice, ps_report_rank *r) {
+static const char *wait_name_of(const ps_trace *trace, uint32_t slice, ps_report_rank *r) {
     const char *name =
         slice != PS_NONE ? ps_trace_text(trace, ps_trace_slices(trace)->name[slice]) : "";
     size_t n = strlen(name);
@@ -19,7 +19,7 @@ static const char *name_of(const ps_trace *trace, uint32_t slice, ps_report_rank
 
 /* --- lists ----------------------------------------------------------------------------------------------------------- */
 
-static int by_length(const void *a, const void *b) {
+static int by_wait_length(const void *a, const void *b) {
     const ps_report_gap *x = a;
     const ps_report_gap *y = b;
     int64_t dx = x->end_ns - x->start_ns;
@@ -30,7 +30,7 @@ static int by_length(const void *a, const void *b) {
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-static int by_start(const void *a, const void *b) {
+static int by_wait_start(const void *a, const void *b) {
     const ps_report_gap *x = a;
     const ps_report_gap *y = b;
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
@@ -38,19 +38,19 @@ static int by_start(const void *a, const void *b) {
 
 static void keep_longest(ps_report_gap *gaps, size_t *n, size_t most, int64_t *dropped_ns) {
     if (*n > most) {
-        qsort(gaps, *n, sizeof *gaps, by_length);
+        qsort(gaps, *n, sizeof *gaps, by_wait_length);
         for (size_t i = most; i < *n; i++) {
             *dropped_ns = ps_ns_add(*dropped_ns, gaps[i].end_ns - gaps[i].start_ns);
         }
         *n = most;
     }
     if (*n > 1) {
-        qsort(gaps, *n, sizeof *gaps, by_start);
+        qsort(gaps, *n, sizeof *gaps, by_wait_start);
     }
 }
 
 /* Pieces that touch are one stretch. */
-static bool add_gap(ps_report_gap **gaps, size_t *n, size_t *cap, ps_report_gap gap) {
+static bool add_wait_gap(ps_report_gap **gaps, size_t *n, size_t *cap, ps_report_gap gap) {
     ps_report_gap *last = *n > 0 ? &(*gaps)[*n - 1] : NULL;
     if (last != NULL && last->end_ns == gap.start_ns && last->step == gap.step) {
         last->end_ns = gap.end_ns;
@@ -78,10 +78,10 @@ static bool list_gaps(const ps_overlaps *overlaps, const ps_idle *idle, ps_repor
         ps_report_gap g = {r->origin_ns + p->start_ns, r->origin_ns + p->end_ns,
                            overlaps->at[p->row].step};
         if (p->part == PS_SHARE_FREE) {
-            ok = add_gap(&r->gaps, &r->n_gaps, &r->cap_gaps, g);
+            ok = add_wait_gap(&r->gaps, &r->n_gaps, &r->cap_gaps, g);
         } else {
             size_t n = edge == (ps_share_part)p->part ? r->n_edges : 0; /* else begins a new one */
-            ok = n > 0 ? add_gap(&r->edges, &r->n_edges, &r->cap_edges, g)
+            ok = n > 0 ? add_wait_gap(&r->edges, &r->n_edges, &r->cap_edges, g)
                        : ps_grow(&r->edges, &r->cap_edges, r->n_edges + 1, UINT32_MAX,
                                  sizeof *r->edges);
             if (ok && n == 0) {
@@ -94,7 +94,7 @@ static bool list_gaps(const ps_overlaps *overlaps, const ps_idle *idle, ps_repor
             }
         }
         ok = ok && (!ps_idle_is_hosts(p->cause) ||
-                    add_gap(&r->host_gaps, &r->n_host_gaps, &r->cap_host_gaps, g));
+                    add_wait_gap(&r->host_gaps, &r->n_host_gaps, &r->cap_host_gaps, g));
     }
     int64_t dropped_ns = 0;
     keep_longest(r->gaps, &r->n_gaps, MAX_GAPS, &r->dropped_gaps_ns);
@@ -110,7 +110,7 @@ typedef struct stretch {
     int64_t start_ns, length_ns;
 } stretch;
 
-static bool goes_on(const ps_idle_piece *a, const ps_idle_piece *b) {
+static bool wait_goes_on(const ps_idle_piece *a, const ps_idle_piece *b) {
     return a->end_ns == b->start_ns && a->next == b->next && a->row == b->row &&
            ps_idle_is_hosts(b->cause);
 }
@@ -145,8 +145,8 @@ static bool tell_wait(const ps_trace *trace, const ps_overlaps *overlaps, const 
                           .end_ns = r->origin_ns + x->start_ns + x->length_ns,
                           .step = overlaps->at[longest->row].step,
                           .cause = cause,
-                          .next = name_of(trace, longest->next, r),
-                          .blocking = name_of(trace, fills ? longest->from : PS_NONE, r)};
+                          .next = wait_name_of(trace, longest->next, r),
+                          .blocking = wait_name_of(trace, fills ? longest->from : PS_NONE, r)};
     return w->next != NULL && w->blocking != NULL;
 }
 
@@ -159,7 +159,7 @@ static bool list_waits(const ps_trace *trace, const ps_overlaps *overlaps, const
             continue;
         }
         stretch x = {.from = i, .start_ns = idle->at[i].start_ns};
-        while (i + 1 < idle->n && goes_on(&idle->at[i], &idle->at[i + 1])) {
+        while (i + 1 < idle->n && wait_goes_on(&idle->at[i], &idle->at[i + 1])) {
             i++;
         }
         x.to = i + 1;

@@ -25,7 +25,7 @@ static size_t count_distinct(const int64_t *sorted, size_t n) {
 }
 
 /* Larger samples leave out more of the values next to the extremes, which may be outliers themselves. */
-static double ratio(const int64_t *x, size_t n) {
+static double dixon_ratio(const int64_t *x, size_t n) {
     size_t next = n <= 10 ? 1 : 2;                  /* compared with the smallest */
     size_t from_top = n <= 7 ? 1 : n <= 13 ? 2 : 3; /* the largest is the last but this */
     double range = (double)x[n - from_top] - (double)x[0];
@@ -49,5 +49,5 @@ bool ps_smallest_is_outlier(const int64_t *sorted, size_t n) {
     if (count_distinct(sorted, n) <= 3) {
         return false;
     }
-    return n > LAST ? is_beyond_sigma(sorted, n) : ratio(sorted, n) > CRITICAL[n - FIRST];
+    return n > LAST ? is_beyond_sigma(sorted, n) : dixon_ratio(sorted, n) > CRITICAL[n - FIRST];
 }

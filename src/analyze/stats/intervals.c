@@ -8,7 +8,7 @@
 
 #define MAX_SPANS (SIZE_MAX / 64)
 
-static int64_t larger(int64_t a, int64_t b) {
+static int64_t interval_larger(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
@@ -42,7 +42,7 @@ static bool is_sorted(const ps_interval *at, size_t n) {
     return n_backward == 0;
 }
 
-static int by_start(const void *a, const void *b) {
+static int by_interval_start(const void *a, const void *b) {
     int64_t x = ((const ps_interval *)a)->start_ns;
     int64_t y = ((const ps_interval *)b)->start_ns;
     return x < y ? -1 : x > y;
@@ -63,8 +63,8 @@ static void count_digits(const ps_interval *at, size_t n, size_t *counts) {
     }
 }
 
-static void spread(const ps_interval *from, ps_interval *to, size_t n, unsigned digit,
-                   size_t *counts) {
+static void interval_spread(const ps_interval *from, ps_interval *to, size_t n, unsigned digit,
+                            size_t *counts) {
     size_t next = 0;
     for (size_t v = 0; v < N_VALUES; v++) {
         size_t count = counts[v];
@@ -89,7 +89,7 @@ static bool sort_by_digits(ps_interval *at, size_t n) {
         for (unsigned d = 0; d < N_DIGITS; d++) {
             size_t *own = &counts[(size_t)d * N_VALUES];
             if (own[digit_of(at[0].start_ns, d)] != n) {
-                spread(from, to, n, d, own);
+                interval_spread(from, to, n, d, own);
                 ps_interval *swap = from;
                 from = to;
                 to = swap;
@@ -104,9 +104,9 @@ static bool sort_by_digits(ps_interval *at, size_t n) {
     return ok;
 }
 
-static void sort(ps_interval *at, size_t n) {
+static void sort_interval(ps_interval *at, size_t n) {
     if (!is_sorted(at, n) && (n <= FEW || !sort_by_digits(at, n))) {
-        qsort(at, n, sizeof *at, by_start);
+        qsort(at, n, sizeof *at, by_interval_start);
     }
 }
 
@@ -115,7 +115,7 @@ static void sort(ps_interval *at, size_t n) {
 void ps_intervals_unite(ps_intervals *list) {
     ps_interval *at = list->at;
     size_t first = 0;
-    sort(at, list->n);
+    sort_interval(at, list->n);
     while (first < list->n && at[first].end_ns <= at[first].start_ns) {
         first++;
     }
@@ -129,7 +129,7 @@ void ps_intervals_unite(ps_intervals *list) {
         int64_t end = at[i].end_ns;
         bool empty = end <= at[i].start_ns;
         bool opens = (at[i].start_ns > open.end_ns) & !empty;
-        int64_t reach = larger(open.end_ns, empty ? open.end_ns : end);
+        int64_t reach = interval_larger(open.end_ns, empty ? open.end_ns : end);
         int64_t start = at[i].start_ns;
         at[n] = open; /* n < i: overwritten as long as nothing opens */
         n += opens;
@@ -144,9 +144,9 @@ int64_t ps_intervals_union_ns(const ps_interval *at, size_t n) {
     int64_t reach = INT64_MIN;
     int64_t total = 0;
     for (size_t i = 0; i < n; i++) {
-        int64_t from = larger(at[i].start_ns, reach);
-        total += larger(at[i].end_ns, from) - from;
-        reach = larger(at[i].end_ns, reach);
+        int64_t from = interval_larger(at[i].start_ns, reach);
+        total += interval_larger(at[i].end_ns, from) - from;
+        reach = interval_larger(at[i].end_ns, reach);
     }
     return total;
 }
@@ -169,8 +169,8 @@ static int64_t both_ns(const ps_intervals *a, const ps_intervals *b) {
     while (i < a->n && k < b->n) {
         const ps_interval *x = &a->at[i];
         const ps_interval *y = &b->at[k];
-        int64_t from = larger(x->start_ns, y->start_ns);
-        total += larger(smaller(x->end_ns, y->end_ns), from) - from;
+        int64_t from = interval_larger(x->start_ns, y->start_ns);
+        total += interval_larger(smaller(x->end_ns, y->end_ns), from) - from;
         bool first_ends = x->end_ns <= y->end_ns;
         i += first_ends;
         k += !first_ends;
@@ -207,7 +207,7 @@ bool ps_intervals_both(const ps_intervals *a, const ps_intervals *b, ps_interval
     size_t i = 0;
     size_t k = 0;
     while (i < a->n && k < b->n) {
-        int64_t from = larger(a->at[i].start_ns, b->at[k].start_ns);
+        int64_t from = interval_larger(a->at[i].start_ns, b->at[k].start_ns);
         int64_t to = smaller(a->at[i].end_ns, b->at[k].end_ns);
         if (to > from && !ps_intervals_add(out, from, to)) {
             return false;
@@ -227,7 +227,7 @@ bool ps_intervals_either(const ps_intervals *a, const ps_intervals *b, ps_interv
         const ps_interval *next = from_a ? &a->at[i++] : &b->at[k++];
         ps_interval *last = out->n > 0 ? &out->at[out->n - 1] : NULL;
         if (last != NULL && next->start_ns <= last->end_ns) {
-            last->end_ns = larger(last->end_ns, next->end_ns);
+            last->end_ns = interval_larger(last->end_ns, next->end_ns);
         } else if (!ps_intervals_add(out, next->start_ns, next->end_ns)) {
             return false;
         }
@@ -248,8 +248,8 @@ int64_t ps_intervals_within_ns(const ps_intervals *list, int64_t start_ns, int64
     }
     int64_t total = 0;
     for (size_t i = low; i < list->n && list->at[i].start_ns < end_ns; i++) {
-        int64_t from = larger(list->at[i].start_ns, start_ns);
-        total += larger(smaller(list->at[i].end_ns, end_ns), from) - from;
+        int64_t from = interval_larger(list->at[i].start_ns, start_ns);
+        total += interval_larger(smaller(list->at[i].end_ns, end_ns), from) - from;
     }
     return total;
 }

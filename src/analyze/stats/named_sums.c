@@ -68,7 +68,7 @@ bool ps_named_sums_add(ps_named_sums *s, const ps_named_sums *other) {
 /* --- kinds of work --------------------------------------------------------------------------------------------- */
 
 /* Whether a text holds a word of lower-case letters, in either case. */
-static bool holds(const char *text, const char *word) {
+static bool named_sum_holds(const char *text, const char *word) {
     size_t n = strlen(word);
     for (; *text != '\0'; text++) {
         size_t k = 0;
@@ -84,7 +84,7 @@ static bool holds(const char *text, const char *word) {
 
 static bool holds_any(const char *type, const char *name, const char *const *words) {
     for (; *words != NULL; words++) {
-        if (holds(type, *words) || holds(name, *words)) {
+        if (named_sum_holds(type, *words) || named_sum_holds(name, *words)) {
             return true;
         }
     }

@@ -56,7 +56,7 @@ static void sort_from(int64_t *v, size_t n, int shift) {
     }
 }
 
-static void sort(int64_t *v, size_t n) {
+static void sort_stat(int64_t *v, size_t n) {
     size_t sorted = 1;
     uint64_t differ = 0;
     for (; sorted < n && v[sorted - 1] <= v[sorted]; sorted++) {
@@ -95,7 +95,7 @@ ps_stats ps_stats_of(int64_t *values, size_t n) {
         s.population = NAN;
         return s;
     }
-    sort(values, n);
+    sort_stat(values, n);
     for (size_t i = 0; i < n; i++) {
         s.sum = ps_i64_plus(s.sum, values[i]);
     }

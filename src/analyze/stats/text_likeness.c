@@ -18,7 +18,8 @@ static uint16_t least_of(uint16_t a, uint16_t b, uint16_t c) {
 }
 
 /* One row of the table of distances at a time; a row that is beyond the bound everywhere ends it. */
-static size_t distance(const char *a, size_t n_a, const char *b, size_t n_b, size_t bound) {
+static size_t likeness_distance(const char *a, size_t n_a, const char *b, size_t n_b,
+                                size_t bound) {
     uint16_t row[MAX_BYTES + 1];
     for (size_t j = 0; j <= n_b; j++) {
         row[j] = (uint16_t)j;
@@ -54,6 +55,6 @@ double ps_text_likeness(const char *a, const char *b, double least) {
     if (longer - shorter > bound) {
         return 0;
     }
-    size_t edits = distance(a, n_a, b, n_b, bound);
+    size_t edits = likeness_distance(a, n_a, b, n_b, bound);
     return edits > bound ? 0 : 1 - (double)edits / (double)longer;
 }

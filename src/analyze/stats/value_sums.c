@@ -13,7 +13,7 @@
 /* --- collecting ----------------------------------------------------------------------------------------- */
 
 /* PS_NONE when memory is out. */
-static uint32_t group_of(ps_value_adder *a, const ps_str keys[PS_SUM_KEYS]) {
+static uint32_t value_sum_group_of(ps_value_adder *a, const ps_str keys[PS_SUM_KEYS]) {
     uint64_t key = ps_hash64_seeded(keys, sizeof *keys * PS_SUM_KEYS);
     for (uint32_t row; (row = ps_idmap_get(&a->rows, key)) != PS_IDMAP_NONE; key++) {
         if (memcmp(a->groups[row].keys, keys, sizeof *keys * PS_SUM_KEYS) == 0) {
@@ -36,7 +36,7 @@ bool ps_value_adder_add(ps_value_adder *a, const ps_str keys[PS_SUM_KEYS], int64
         ps_idmap_init(&a->rows);
         a->has_rows = true;
     }
-    uint32_t group = group_of(a, keys);
+    uint32_t group = value_sum_group_of(a, keys);
     if (group == PS_NONE ||
         !ps_grow(&a->values, &a->cap_values, a->n + 1, UINT32_MAX, sizeof *a->values) ||
         !ps_grow(&a->group_of, &a->cap_group_of, a->n + 1, UINT32_MAX, sizeof *a->group_of)) {
@@ -164,7 +164,7 @@ typedef struct part {
     const ps_told_values *told;
 } part;
 
-static int compare_keys(const char *const *a, const char *const *b) {
+static int compare_value_sum_keys(const char *const *a, const char *const *b) {
     int order = 0;
     for (size_t k = 0; order == 0 && k < PS_SUM_KEYS; k++) {
         order = strcmp(a[k], b[k]);
@@ -179,12 +179,12 @@ static int compare_ranks(size_t a, size_t b) {
 static int compare_parts(const void *a, const void *b) {
     const part *x = a;
     const part *y = b;
-    int order = compare_keys(x->keys, y->keys);
+    int order = compare_value_sum_keys(x->keys, y->keys);
     return order != 0 ? order : compare_ranks(x->rank_index, y->rank_index);
 }
 
-static part *list_parts(const ps_value_sums *const *sums, size_t n_ranks, unsigned keys,
-                        size_t *n) {
+static part *list_value_sum_parts(const ps_value_sums *const *sums, size_t n_ranks, unsigned keys,
+                                  size_t *n) {
     *n = 0;
     for (size_t r = 0; r < n_ranks; r++) {
         *n += sums[r] != NULL ? sums[r]->n_groups : 0;
@@ -215,7 +215,7 @@ static part *list_parts(const ps_value_sums *const *sums, size_t n_ranks, unsign
 static size_t run_of(const part *parts, size_t n, size_t first, bool by_rank, size_t *n_values) {
     size_t end = first;
     *n_values = 0;
-    while (end < n && compare_keys(parts[first].keys, parts[end].keys) == 0 &&
+    while (end < n && compare_value_sum_keys(parts[first].keys, parts[end].keys) == 0 &&
            (!by_rank || parts[first].rank_index == parts[end].rank_index)) {
         *n_values += parts[end++].n;
     }
@@ -267,7 +267,7 @@ ps_code ps_value_sums_join(const ps_value_sums *const *sums, size_t n_ranks, uns
                            bool by_rank, ps_sum_rows *out, ps_err *err) {
     *out = (ps_sum_rows){0};
     size_t n = 0;
-    part *parts = list_parts(sums, n_ranks, keys, &n);
+    part *parts = list_value_sum_parts(sums, n_ranks, keys, &n);
     bool ok = parts != NULL && make_rows(parts, n, by_rank, out);
     ps_free(parts);
     return ok ? PS_OK : ps_fail_nomem(err);
@@ -284,7 +284,7 @@ static int compare_sums(const void *a, const void *b) {
     if (x->stats.sum != y->stats.sum) {
         return x->stats.sum > y->stats.sum ? -1 : 1;
     }
-    int order = compare_keys(x->keys, y->keys);
+    int order = compare_value_sum_keys(x->keys, y->keys);
     return order != 0 ? order : compare_ranks(x->rank_index, y->rank_index);
 }
 
@@ -307,5 +307,5 @@ void ps_sum_rows_by_rank(ps_sum_rows *r) {
 }
 
 bool ps_sum_row_same(const ps_sum_row *a, const ps_sum_row *b) {
-    return compare_keys(a->keys, b->keys) == 0;
+    return compare_value_sum_keys(a->keys, b->keys) == 0;
 }

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "analyze/core/analysis.h"
-#include "analyze/modes/capture_facts.h"
 #include "analyze/derived/derived.h"
+#include "analyze/modes/capture_facts.h"
 #include "analyze/views/view.h"
 #include "base/alloc.h"
 #include "base/num.h"
@@ -93,13 +93,13 @@ static uint32_t find_slice(const ps_trace *t, const char *name, int64_t start_ns
     return PS_NONE;
 }
 
-static const char *text_at(const ps_table *t, size_t row, const char *column) {
+static const char *advice_text_at(const ps_table *t, size_t row, const char *column) {
     size_t at = ps_table_column(t, column);
     const ps_value *v = at != SIZE_MAX ? ps_table_cell(t, row, at) : NULL;
     return v != NULL && !v->is_null ? v->u.text : "";
 }
 
-static bool int_at(const ps_table *t, size_t row, const char *column, int64_t *out) {
+static bool advice_int_at(const ps_table *t, size_t row, const char *column, int64_t *out) {
     size_t at = ps_table_column(t, column);
     const ps_value *v = at != SIZE_MAX ? ps_table_cell(t, row, at) : NULL;
     *out = v != NULL && !v->is_null ? v->u.i : 0;
@@ -107,18 +107,19 @@ static bool int_at(const ps_table *t, size_t row, const char *column, int64_t *o
 }
 
 /* A place to look at: name and note, and the slice when there is one that begins then. */
-static bool put_evidence(const ps_trace *trace, const ps_table *evidence, size_t row, ps_table *t) {
+static bool put_advice_evidence(const ps_trace *trace, const ps_table *evidence, size_t row,
+                                ps_table *t) {
     int64_t at = 0;
     int64_t duration = 0;
-    const char *name = text_at(evidence, row, "name");
-    const char *note = text_at(evidence, row, "note");
+    const char *name = advice_text_at(evidence, row, "name");
+    const char *note = advice_text_at(evidence, row, "note");
     char what[512];
     (void)snprintf(what, sizeof what, "%.300s%s%.180s", name, note[0] != '\0' ? ": " : "", note);
     if (!ps_table_add_row(t) || !ps_table_set_text(t, C_WHAT, what)) {
         return false;
     }
     ps_table_set_int(t, C_LEVEL, 1);
-    if (int_at(evidence, row, "at", &at)) {
+    if (advice_int_at(evidence, row, "at", &at)) {
         int64_t start = ps_i64_minus(at, ps_trace_origin_ns(trace));
         uint32_t slice = find_slice(trace, name, start);
         ps_table_set_int(t, C_START, start);
@@ -126,13 +127,13 @@ static bool put_evidence(const ps_trace *trace, const ps_table *evidence, size_t
             ps_table_set_int(t, C_SLICE, slice);
         }
     }
-    if (int_at(evidence, row, "duration", &duration)) {
+    if (advice_int_at(evidence, row, "duration", &duration)) {
         ps_table_set_int(t, C_DURATION, duration);
     }
     return true;
 }
 
-static bool put_findings(const ps_trace *trace, const ps_result *report, ps_table *t) {
+static bool put_advice_findings(const ps_trace *trace, const ps_result *report, ps_table *t) {
     const ps_table *findings = ps_result_table(report, "findings");
     const ps_table *evidence = ps_result_table(report, "evidence");
     bool ok = true;
@@ -143,10 +144,10 @@ static bool put_findings(const ps_trace *trace, const ps_result *report, ps_tabl
         if (ok) {
             ps_table_set_int(t, C_LEVEL, 0);
         }
-        (void)int_at(findings, row, "finding", &number);
+        (void)advice_int_at(findings, row, "finding", &number);
         for (size_t e = 0; ok && evidence != NULL && e < evidence->n_rows; e++) {
-            ok = !int_at(evidence, e, "finding", &of) || of != number ||
-                 put_evidence(trace, evidence, e, t);
+            ok = !advice_int_at(evidence, e, "finding", &of) || of != number ||
+                 put_advice_evidence(trace, evidence, e, t);
         }
     }
     return ok;
@@ -191,7 +192,7 @@ static ps_table *make_advice(const ps_view_input *in, ps_err *err) {
     ps_result report = {0};
     ps_code code = run_report(in, &report, err);
     ps_table *t = code == PS_OK ? ps_table_new("advice", "what to try", COLUMNS, N_COLUMNS) : NULL;
-    bool ok = t != NULL && put_findings(in->trace, &report, t);
+    bool ok = t != NULL && put_advice_findings(in->trace, &report, t);
     ps_result_fini(&report);
     if (!ok) {
         ps_table_free(t);

@@ -35,16 +35,17 @@ static const ps_column COLUMNS[N_COLUMNS] = {
     [C_PEER] = {.name = "peer", .type = PS_COL_INT},
 };
 
-static bool put_text(ps_table *t, size_t column, const ps_comm_list *list, ps_str text) {
+static bool put_comm_op_text(ps_table *t, size_t column, const ps_comm_list *list, ps_str text) {
     return ps_str_is_none(text) || ps_table_set_text(t, column, ps_comm_text(list, text));
 }
 
 static bool put_op(ps_table *t, const ps_comm_list *list, const ps_comm_op *op, int64_t origin_ns,
                    bool has_steps) {
     int64_t dur_ns = op->end_ns - op->start_ns;
-    bool ok = ps_table_add_row(t) && put_text(t, C_NAME, list, op->name) &&
-              put_text(t, C_TYPE, list, op->type) && put_text(t, C_GROUP, list, op->group) &&
-              put_text(t, C_DATA_TYPE, list, op->data_type);
+    bool ok = ps_table_add_row(t) && put_comm_op_text(t, C_NAME, list, op->name) &&
+              put_comm_op_text(t, C_TYPE, list, op->type) &&
+              put_comm_op_text(t, C_GROUP, list, op->group) &&
+              put_comm_op_text(t, C_DATA_TYPE, list, op->data_type);
     if (!ok) {
         return false;
     }
@@ -66,7 +67,7 @@ static bool put_op(ps_table *t, const ps_comm_list *list, const ps_comm_op *op, 
     return true;
 }
 
-static ps_table *make_operators(const ps_view_input *in, ps_err *err) {
+static ps_table *make_comm_op_operators(const ps_view_input *in, ps_err *err) {
     ps_comm_list list = {0};
     ps_diag diag = {0};
     size_t n_steps = 0;
@@ -99,4 +100,4 @@ const ps_view ps_view_communication_operators = {.name = "communication_operator
                                                  .title = "Communication operators, each",
                                                  .tab = PS_TAB_COMMUNICATION,
                                                  .uses = PS_VIEW_LINKS,
-                                                 .make = make_operators};
+                                                 .make = make_comm_op_operators};

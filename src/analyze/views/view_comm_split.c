@@ -31,7 +31,7 @@ void ps_comm_split_fini(ps_comm_split *c) {
 
 /* --- groups ------------------------------------------------------------------------------------------------------------ */
 
-static bool add_group(ps_comm_split *c, ps_str key, const char *name, size_t *out) {
+static bool add_comm_split_group(ps_comm_split *c, ps_str key, const char *name, size_t *out) {
     if (!ps_grow(&c->groups, &c->cap, c->n_groups + 1, UINT32_MAX - 1, sizeof *c->groups)) {
         return false;
     }
@@ -75,7 +75,7 @@ bool ps_comm_split_group(ps_comm_split *c, uint32_t slice, size_t *out) {
         return true;
     }
     const char *name = ps_trace_text(t, ps_str_is_none(text) ? key : text);
-    return add_group(c, key, name[0] != '\0' ? name : "unnamed group", out);
+    return add_comm_split_group(c, key, name[0] != '\0' ? name : "unnamed group", out);
 }
 
 bool ps_comm_split_add(ps_comm_split *c, size_t group, const ps_intervals *hidden_by,
@@ -86,7 +86,7 @@ bool ps_comm_split_add(ps_comm_split *c, size_t group, const ps_intervals *hidde
 
 /* --- tasks ------------------------------------------------------------------------------------------------------------- */
 
-static bool take_tasks(ps_comm_split *c, ps_comm_lane *lanes) {
+static bool take_comm_split_tasks(ps_comm_split *c, ps_comm_lane *lanes) {
     const ps_trace *t = c->in->trace;
     const ps_slices *s = ps_trace_slices(t);
     bool ok = true;
@@ -108,7 +108,7 @@ static bool take_tasks(ps_comm_split *c, ps_comm_lane *lanes) {
     return ok;
 }
 
-static bool measure(ps_comm_split_group_times *g) {
+static bool measure_comm_split(ps_comm_split_group_times *g) {
     ps_intervals sent = {0};
     ps_intervals waited = {0};
     ps_intervals_unite(&g->exposed);
@@ -130,9 +130,9 @@ bool ps_comm_split_finish(ps_comm_split *c) {
     size_t n_tracks = 0;
     (void)ps_trace_tracks(c->in->trace, &n_tracks);
     ps_comm_lane *lanes = ps_calloc(n_tracks + 1, sizeof *lanes);
-    bool ok = lanes != NULL && take_tasks(c, lanes);
+    bool ok = lanes != NULL && take_comm_split_tasks(c, lanes);
     for (size_t i = 0; ok && i < c->n_groups; i++) {
-        ok = measure(&c->groups[i]);
+        ok = measure_comm_split(&c->groups[i]);
     }
     ps_free(lanes);
     return ok;

@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "analyze/rank/copies.h"
+#include "analyze/rank/work.h"
 #include "analyze/views/view.h"
 #include "analyze/views/view_sums.h"
-#include "analyze/rank/work.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -12,7 +12,7 @@ static const char NO_COPIES[] =
     "no copies of memory on a device in this span: record its activity (Ascend: profiler_level Level2 for sizes "
     "and directions; ProfilerActivity.CUDA)";
 
-static bool is_shown(const ps_work *w, const ps_view_input *in, uint32_t i) {
+static bool is_copy_shown(const ps_work *w, const ps_view_input *in, uint32_t i) {
     return ps_is_copy(w, i) && ps_view_touches(in, w->s->start_ns[i], w->s->dur_ns[i]);
 }
 
@@ -59,7 +59,7 @@ typedef struct copy_sums {
     size_t n, cap;
 } copy_sums;
 
-static bool count(copy_sums *c, const ps_copy *copy, int64_t inside_ns, int64_t dur_ns) {
+static bool count_copy(copy_sums *c, const ps_copy *copy, int64_t inside_ns, int64_t dur_ns) {
     const ps_str keys[PS_VIEW_KEYS] = {copy->kind};
     int64_t bytes = copy->bytes;
     const ps_view_sum *row = ps_view_sums_add(&c->times, keys, inside_ns);
@@ -86,17 +86,17 @@ static bool count_all(copy_sums *c, const ps_view_input *in) {
     ps_work work = ps_work_of(in->links);
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->n && s->start_ns[i] < in->to_ns; i++) {
-        if (is_shown(&work, in, i)) {
+        if (is_copy_shown(&work, in, i)) {
             int64_t inside_ns =
                 ps_view_inside_ns(in, s->start_ns[i], s->start_ns[i] + s->dur_ns[i]);
             ps_copy copy = ps_copy_read(in->trace, &keys, i);
-            ok = count(c, &copy, inside_ns, s->dur_ns[i]);
+            ok = count_copy(c, &copy, inside_ns, s->dur_ns[i]);
         }
     }
     return ok;
 }
 
-static bool put_sum(ps_table *t, const ps_trace *trace, const ps_view_sum *r, const sizes *s) {
+static bool put_copy_sum(ps_table *t, const ps_trace *trace, const ps_view_sum *r, const sizes *s) {
     const char *kind = ps_trace_text(trace, r->keys[0]);
     if (!ps_table_add_row(t) || !ps_table_set_text(t, S_KIND, kind) ||
         !ps_table_set_text(t, S_DIRECTION, s->direction != NULL ? s->direction : kind)) {
@@ -128,7 +128,7 @@ static ps_table *make_memcpy(const ps_view_input *in, ps_err *err) {
     bool any = !ok || c.times.n > 0;
     ok = t != NULL;
     for (size_t i = 0; ok && i < c.times.n; i++) {
-        ok = put_sum(t, in->trace, &c.times.at[i], &c.sizes[i]);
+        ok = put_copy_sum(t, in->trace, &c.times.at[i], &c.sizes[i]);
     }
     ps_view_sums_fini(&c.times);
     ps_free(c.sizes);
@@ -226,7 +226,7 @@ static ps_table *make_memcpy_details(const ps_view_input *in, ps_err *err) {
                       .tracks = ps_trace_tracks(in->trace, &n),
                       .keys = ps_copy_keys_of(in->trace)};
         for (uint32_t i = 0; ok && i < c->s->n && c->s->start_ns[i] < in->to_ns; i++) {
-            ok = !is_shown(&work, in, i) || ps_slice_list_add(&c->list, i);
+            ok = !is_copy_shown(&work, in, i) || ps_slice_list_add(&c->list, i);
         }
     }
     if (!ok || c->list.n == 0) {

@@ -52,7 +52,8 @@ static int64_t trace_end(const ps_trace *t) {
 }
 
 /* Values of one track, rows [from, to). A value held for no time counts as one that held for a nanosecond. */
-static clock_facts look_at(const ps_view_input *in, uint32_t from, uint32_t to, int64_t end_ns) {
+static clock_facts frequency_look_at(const ps_view_input *in, uint32_t from, uint32_t to,
+                                     int64_t end_ns) {
     const ps_counters *c = ps_trace_counters(in->trace);
     clock_facts f = {0};
     for (int pass = 0; pass < 2; pass++) { /* the highest one first */
@@ -117,7 +118,7 @@ static bool put_clocks(const ps_view_input *in, ps_table *t) {
         bool is_cpu = false;
         const ps_track *track = &tracks[c->track[i]];
         if (ps_is_frequency(ps_trace_text(in->trace, track->name), &is_cpu)) {
-            clock_facts f = look_at(in, i, end, end_ns);
+            clock_facts f = frequency_look_at(in, i, end, end_ns);
             ok = f.n == 0 || put_clock(t, in->trace, track, &f);
         }
         i = end;

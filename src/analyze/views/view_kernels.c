@@ -105,7 +105,8 @@ static void free_details(void *context) {
 
 /* --- a row ----------------------------------------------------------------------------------------------------------- */
 
-static void set_field(const details *d, const ps_arg *field, ps_value *cell, ps_col_type type) {
+static void set_kernel_field(const details *d, const ps_arg *field, ps_value *cell,
+                             ps_col_type type) {
     if (ps_str_is_none(field->key)) {
         return;
     }
@@ -117,7 +118,8 @@ static void set_field(const details *d, const ps_arg *field, ps_value *cell, ps_
     }
 }
 
-static void make_row(const void *context, size_t i, ps_value *cells, char room[PS_ROW_ROOM]) {
+static void make_kernel_row(const void *context, size_t i, ps_value *cells,
+                            char room[PS_ROW_ROOM]) {
     const details *d = context;
     uint32_t slice = d->rows[i].slice;
     const ps_track *track = &d->tracks[d->s->track[slice]];
@@ -139,7 +141,7 @@ static void make_row(const void *context, size_t i, ps_value *cells, char room[P
     }
     for (size_t f = 0; f < sizeof PLAIN / sizeof *PLAIN; f++) {
         uint8_t column = PLAIN[f].column;
-        set_field(d, &k.fields[PLAIN[f].field], &cells[column], FIXED[column].type);
+        set_kernel_field(d, &k.fields[PLAIN[f].field], &cells[column], FIXED[column].type);
     }
     ps_pmu_cells(&d->pmu, slice, cells + N_FIXED, room);
 }
@@ -206,7 +208,7 @@ static ps_table *to_table(details *d, const ps_view *view, ps_err *err) {
     memcpy(d->columns, FIXED, sizeof FIXED);
     ps_pmu_columns(&d->pmu, d->columns + N_FIXED);
     ps_table *t = ps_table_new_made(view->name, view->title, d->columns, n, d->n,
-                                    (ps_row_maker){make_row, d, free_details});
+                                    (ps_row_maker){make_kernel_row, d, free_details});
     if (t == NULL) {
         (void)ps_fail_nomem(err);
     }

@@ -79,7 +79,7 @@ static void free_launches(void *context) {
     }
 }
 
-static int64_t end_of(const launches *l, uint32_t slice) {
+static int64_t launch_end_of(const launches *l, uint32_t slice) {
     return l->s->start_ns[slice] + l->s->dur_ns[slice];
 }
 
@@ -96,12 +96,12 @@ static uint32_t around(const launches *l, uint32_t at, ps_slice_kind kind) {
     return at;
 }
 
-static int64_t thread_of(const launches *l, uint32_t slice) {
+static int64_t launch_thread_of(const launches *l, uint32_t slice) {
     return l->tracks[l->s->track[slice]].tid;
 }
 
 static int compare_dequeues(const launches *l, uint32_t slice, int64_t thread, int64_t start_ns) {
-    int64_t own = thread_of(l, slice);
+    int64_t own = launch_thread_of(l, slice);
     if (own != thread) {
         return own < thread ? -1 : 1;
     }
@@ -112,7 +112,7 @@ static int by_thread(const void *a, const void *b, void *context) {
     const launches *l = context;
     uint32_t x = *(const uint32_t *)a;
     uint32_t y = *(const uint32_t *)b;
-    int order = compare_dequeues(l, x, thread_of(l, y), l->s->start_ns[y]);
+    int order = compare_dequeues(l, x, launch_thread_of(l, y), l->s->start_ns[y]);
     return order != 0 ? order : x < y ? -1 : x > y;
 }
 
@@ -122,16 +122,16 @@ static uint32_t dequeue_at(const launches *l, uint32_t call) {
     size_t high = l->n_dequeues;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_dequeues(l, l->dequeues[middle], thread_of(l, call), l->s->start_ns[call]) <=
-            0) {
+        if (compare_dequeues(l, l->dequeues[middle], launch_thread_of(l, call),
+                             l->s->start_ns[call]) <= 0) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
     uint32_t found = low > 0 ? l->dequeues[low - 1] : PS_NONE;
-    bool holds = found != PS_NONE && thread_of(l, found) == thread_of(l, call) &&
-                 end_of(l, found) >= end_of(l, call);
+    bool holds = found != PS_NONE && launch_thread_of(l, found) == launch_thread_of(l, call) &&
+                 launch_end_of(l, found) >= launch_end_of(l, call);
     return holds ? found : PS_NONE;
 }
 
@@ -179,13 +179,13 @@ static uint32_t outermost(const launches *l, uint32_t op) {
     return found;
 }
 
-static void put_span(ps_value *cell, int64_t from_ns, int64_t to_ns) {
+static void put_launch_span(ps_value *cell, int64_t from_ns, int64_t to_ns) {
     if (to_ns >= from_ns) {
         ps_cell_int_set(cell, to_ns - from_ns);
     }
 }
 
-static const char *path_of(const launches *l, const stations *st, uint32_t kernel) {
+static const char *launch_path_of(const launches *l, const stations *st, uint32_t kernel) {
     const char *call = st->call != PS_NONE ? ps_trace_text(l->trace, l->s->name[st->call]) : "";
     const char *dequeue =
         st->dequeue != PS_NONE ? ps_trace_text(l->trace, l->s->name[st->dequeue]) : "";
@@ -252,24 +252,25 @@ static void make_launch(const void *context, size_t row, ps_value *cells, char r
         ps_cell_text_set(&cells[C_OP], ps_trace_text(l->trace, l->s->name[top]));
         ps_cell_int_set(&cells[C_OP_SLICE], top);
         if (handed != PS_NONE) {
-            put_span(&cells[C_BEFORE], l->s->start_ns[top], l->s->start_ns[handed]);
+            put_launch_span(&cells[C_BEFORE], l->s->start_ns[top], l->s->start_ns[handed]);
         }
-        put_span(&cells[C_TOTAL], l->s->start_ns[top], end_of(l, kernel));
+        put_launch_span(&cells[C_TOTAL], l->s->start_ns[top], launch_end_of(l, kernel));
     } else if (handed != PS_NONE) {
-        put_span(&cells[C_TOTAL], l->s->start_ns[handed], end_of(l, kernel));
+        put_launch_span(&cells[C_TOTAL], l->s->start_ns[handed], launch_end_of(l, kernel));
     }
     if (st.enqueue != PS_NONE) {
         ps_cell_int_set(&cells[C_ENQUEUE], l->s->dur_ns[st.enqueue]);
-        put_span(&cells[C_QUEUE_WAIT], end_of(l, st.enqueue), l->s->start_ns[st.dequeue]);
+        put_launch_span(&cells[C_QUEUE_WAIT], launch_end_of(l, st.enqueue),
+                        l->s->start_ns[st.dequeue]);
     }
     if (st.dequeue != PS_NONE) {
         ps_cell_int_set(&cells[C_DEQUEUE], l->s->dur_ns[st.dequeue]);
     }
     if (st.call != PS_NONE) {
         ps_cell_int_set(&cells[C_LAUNCH], l->s->dur_ns[st.call]);
-        put_span(&cells[C_DEVICE_WAIT], end_of(l, st.call), start);
+        put_launch_span(&cells[C_DEVICE_WAIT], launch_end_of(l, st.call), start);
     }
-    ps_cell_text_set(&cells[C_PATH], path_of(l, &st, kernel));
+    ps_cell_text_set(&cells[C_PATH], launch_path_of(l, &st, kernel));
     put_status(l, &st, runs_on_aicpu(l, kernel), cells);
 }
 

@@ -61,7 +61,7 @@ typedef struct op_index {
     size_t n, cap;
 } op_index;
 
-static int by_name(const void *a, const void *b, void *context) {
+static int by_memory_op_name(const void *a, const void *b, void *context) {
     const op_index *x = context;
     uint32_t p = *(const uint32_t *)a;
     uint32_t q = *(const uint32_t *)b;
@@ -82,7 +82,7 @@ static bool index_ops(op_index *x, const ps_trace *trace) {
         }
     }
     if (x->n > 1) {
-        qsort_r(x->at, x->n, sizeof *x->at, by_name, x);
+        qsort_r(x->at, x->n, sizeof *x->at, by_memory_op_name, x);
     }
     return true;
 }
@@ -154,7 +154,8 @@ static bool find_source(const ps_trace *trace, source *x) {
 }
 
 /* Whether it was allocated or released inside of the span. A row without any time is in every span. */
-static bool is_wanted(const ps_view_input *in, const source *x, size_t row, int64_t origin_ns) {
+static bool is_memory_op_wanted(const ps_view_input *in, const source *x, size_t row,
+                                int64_t origin_ns) {
     bool any = false;
     for (size_t i = 0; i < 2; i++) {
         int64_t time = 0;
@@ -169,8 +170,8 @@ static bool is_wanted(const ps_view_input *in, const source *x, size_t row, int6
     return !any;
 }
 
-static bool put_row(const source *x, size_t row, int64_t origin_ns, const op_index *ops,
-                    ps_table *t) {
+static bool put_memory_op_row(const source *x, size_t row, int64_t origin_ns, const op_index *ops,
+                              ps_table *t) {
     const char *name = ps_memory_text(x->t, row, &x->name);
     int64_t number = 0;
     if (!ps_table_add_row(t) || (name != NULL && !ps_table_set_text(t, C_NAME, name))) {
@@ -207,12 +208,12 @@ static bool put_row(const source *x, size_t row, int64_t origin_ns, const op_ind
     return true;
 }
 
-static bool put_table(const ps_view_input *in, const source *x, ps_table *t) {
+static bool put_memory_op_table(const ps_view_input *in, const source *x, ps_table *t) {
     op_index ops;
     int64_t origin = ps_trace_origin_ns(in->trace);
     bool ok = index_ops(&ops, in->trace);
     for (size_t row = 0; ok && row < x->t->n_rows; row++) {
-        ok = !is_wanted(in, x, row, origin) || put_row(x, row, origin, &ops, t);
+        ok = !is_memory_op_wanted(in, x, row, origin) || put_memory_op_row(x, row, origin, &ops, t);
     }
     ps_free(ops.at);
     return ok;
@@ -239,7 +240,7 @@ static bool add_block(blocks *b, block new) {
     return true;
 }
 
-static bool take_event(blocks *b, const ps_memory_event *e, uint32_t slice) {
+static bool take_memory_op_event(blocks *b, const ps_memory_event *e, uint32_t slice) {
     uint64_t place = (uint64_t)e->address ^ (e->is_cpu ? 0 : (uint64_t)e->device + 1) << 58;
     uint32_t open = ps_idmap_get(&b->open, place);
     if (e->bytes >= 0) {
@@ -301,7 +302,7 @@ static bool put_events(const ps_view_input *in, ps_table *t, bool *any) {
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->n; i++) {
         ps_memory_event e;
-        ok = !ps_memory_event_read(in->trace, name, i, &e) || take_event(&b, &e, i);
+        ok = !ps_memory_event_read(in->trace, name, i, &e) || take_memory_op_event(&b, &e, i);
     }
     *any = b.n > 0;
     for (size_t i = 0; ok && i < b.n; i++) {
@@ -319,11 +320,11 @@ static bool put_events(const ps_view_input *in, ps_table *t, bool *any) {
 
 /* --- the view ------------------------------------------------------------------------------------------------------------------ */
 
-static ps_table *make_operators(const ps_view_input *in, ps_err *err) {
+static ps_table *make_memory_op_operators(const ps_view_input *in, ps_err *err) {
     source x;
     ps_table *t = ps_table_new("memory_operators", "memory by operator", COLUMNS, N_COLUMNS);
     bool any = find_source(in->trace, &x);
-    bool ok = t != NULL && (any ? put_table(in, &x, t) : put_events(in, t, &any));
+    bool ok = t != NULL && (any ? put_memory_op_table(in, &x, t) : put_events(in, t, &any));
     if (!ok || !any) {
         ps_table_free(t);
         (void)(ok ? ps_fail(
@@ -339,4 +340,4 @@ const ps_view ps_view_memory_operators = {.name = "memory_operators",
                                           .title = "Memory by operator",
                                           .tab = PS_TAB_MEMORY,
                                           .uses = PS_VIEW_LINKS,
-                                          .make = make_operators};
+                                          .make = make_memory_op_operators};

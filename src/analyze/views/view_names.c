@@ -52,7 +52,7 @@ static ps_str text_arg(const ps_trace *t, uint32_t slice, ps_str key) {
 }
 
 /* Of a communicator the name of its lane; kernels of a library say it as an argument. */
-static ps_str group_of(const adder *a, uint32_t slice) {
+static ps_str name_group_of(const adder *a, uint32_t slice) {
     const ps_track *track = &a->tracks[a->s->track[slice]];
     if (track->kind == PS_TRACK_COMM_GROUP) {
         return ps_str_is_none(track->label) ? track->name : track->label;
@@ -65,7 +65,7 @@ static ps_str comm_type_of(const adder *a, uint32_t slice) {
     return ps_str_is_none(type) ? a->s->name[slice] : type;
 }
 
-static bool add_slice(adder *a, uint32_t i, bool is_comm) {
+static bool add_name_slice(adder *a, uint32_t i, bool is_comm) {
     ps_kernel_facts k = {0};
     ps_str keys[PS_VIEW_KEYS] = {{0}};
     bool reads = false;
@@ -81,7 +81,7 @@ static bool add_slice(adder *a, uint32_t i, bool is_comm) {
                   : key == KEY_TYPE            ? k.type
                   : key == KEY_CORE            ? k.core
                   : key == KEY_SHAPES          ? k.shapes
-                  : key == KEY_GROUP           ? group_of(a, i)
+                  : key == KEY_GROUP           ? name_group_of(a, i)
                                                : PS_STR_NONE;
     }
     int64_t start = a->s->start_ns[i];
@@ -97,7 +97,7 @@ static bool add_all(adder *a) {
         bool wanted = (kinds & KIND(a->s->kind[i])) != 0 &&
                       (!a->what->on_streams || a->tracks[a->s->track[i]].kind == PS_TRACK_STREAM) &&
                       ps_view_touches(a->in, a->s->start_ns[i], a->s->dur_ns[i]);
-        ok = !wanted || add_slice(a, i, is_comm);
+        ok = !wanted || add_name_slice(a, i, is_comm);
     }
     return ok;
 }

@@ -39,7 +39,7 @@ typedef struct tally {
     int64_t n, sum_ns, min_ns, max_ns;
 } tally;
 
-static void count(tally *t, int64_t share_ns, int64_t time_ns) {
+static void count_overall(tally *t, int64_t share_ns, int64_t time_ns) {
     t->total_ns = ps_i64_plus(t->total_ns, share_ns);
     t->sum_ns = ps_i64_plus(t->sum_ns, time_ns);
     t->min_ns = t->n == 0 || time_ns < t->min_ns ? time_ns : t->min_ns;
@@ -47,7 +47,7 @@ static void count(tally *t, int64_t share_ns, int64_t time_ns) {
     t->n++;
 }
 
-static void join(tally *to, const tally *from) {
+static void join_overall(tally *to, const tally *from) {
     if (from->n == 0) {
         return;
     }
@@ -82,7 +82,7 @@ static bool take_communication(gathering *g, const ps_time_piece *p) {
         g->exposed[g->n_exposed++] = (tally){0};
     }
     if (p->share_ns > 0) {
-        count(&g->exposed[group], p->share_ns, p->share_ns);
+        count_overall(&g->exposed[group], p->share_ns, p->share_ns);
     }
     return ps_comm_split_add(&g->split, group, &g->in->overlaps->spans[p->overlap].computing,
                              p->start_ns, p->end_ns);
@@ -93,7 +93,7 @@ static bool take_piece(void *context, const ps_time_piece *p) {
     int64_t start = g->s->start_ns[p->slice];
     int64_t inside = ps_view_inside_ns(g->in, start, start + g->s->dur_ns[p->slice]);
     if (p->overlap == SIZE_MAX) {
-        count(&g->outside, p->share_ns, inside);
+        count_overall(&g->outside, p->share_ns, inside);
         return true;
     }
     if (p->part != PS_PART_COMPUTING) {
@@ -103,7 +103,7 @@ static bool take_piece(void *context, const ps_time_piece *p) {
     if (!ps_classify(&g->classes, p->slice, &c)) {
         return false;
     }
-    count(&g->computing[ps_kernel_class_number(c)], p->share_ns, inside);
+    count_overall(&g->computing[ps_kernel_class_number(c)], p->share_ns, inside);
     return true;
 }
 
@@ -131,11 +131,11 @@ static tops measure_tops(const ps_view_input *in) {
         for (size_t k = 0; k < x->free.n; k++) {
             int64_t gap = ps_view_inside_ns(in, x->free.at[k].start_ns, x->free.at[k].end_ns);
             if (gap > 0) {
-                count(&gaps, gap, gap);
+                count_overall(&gaps, gap, gap);
             }
         }
         gaps.total_ns = all ? o->free_ns : gaps.total_ns; /* where lanes of the profiler say so */
-        join(&t.gaps, &gaps);
+        join_overall(&t.gaps, &gaps);
         if (o->has_step) {
             t.preparing_ns = ps_i64_plus(
                 t.preparing_ns, ps_intervals_within_ns(&x->before, in->from_ns, in->to_ns));
@@ -154,8 +154,8 @@ typedef struct writer {
 } writer;
 
 /* `numbers` NULL: only the total. */
-static void put_row(writer *w, const char *path, const char *name, int64_t level, int64_t total_ns,
-                    bool has_ratio, const tally *numbers) {
+static void put_overall_row(writer *w, const char *path, const char *name, int64_t level,
+                            int64_t total_ns, bool has_ratio, const tally *numbers) {
     w->ok = w->ok && ps_table_add_row(w->table) && ps_table_set_text(w->table, C_PATH, path) &&
             ps_table_set_text(w->table, C_NAME, name);
     if (!w->ok) {
@@ -175,7 +175,7 @@ static void put_row(writer *w, const char *path, const char *name, int64_t level
     }
 }
 
-static const char *path_of(writer *w, const char *top, const char *const *names, size_t n) {
+static const char *overall_path_of(writer *w, const char *top, const char *const *names, size_t n) {
     ps_buf_clear(&w->path);
     ps_buf_add_str(&w->path, top);
     for (size_t i = 0; i < n; i++) {
@@ -186,7 +186,7 @@ static const char *path_of(writer *w, const char *top, const char *const *names,
 }
 
 /* The tally of all classes that begin with these names. */
-static tally below(const tally *classes, const char *const *names, size_t n) {
+static tally overall_below(const tally *classes, const char *const *names, size_t n) {
     tally sum = {0};
     for (size_t k = 0; k < PS_N_CLASSES; k++) {
         const char *path[PS_CLASS_LEVELS];
@@ -196,7 +196,7 @@ static tally below(const tally *classes, const char *const *names, size_t n) {
             same = path[i] != NULL && strcmp(path[i], names[i]) == 0;
         }
         if (same) {
-            join(&sum, &classes[k]);
+            join_overall(&sum, &classes[k]);
         }
     }
     return sum;
@@ -215,9 +215,9 @@ static void put_classes(writer *w, const tally *classes) {
         for (size_t i = 0; i < PS_CLASS_LEVELS && path[i] != NULL; i++) {
             is_new = is_new || before[i] == NULL || strcmp(before[i], path[i]) != 0;
             if (is_new) {
-                tally sum = below(classes, path, i + 1);
-                put_row(w, path_of(w, COMPUTING, path, i + 1), path[i], (int64_t)i + 1,
-                        sum.total_ns, true, &sum);
+                tally sum = overall_below(classes, path, i + 1);
+                put_overall_row(w, overall_path_of(w, COMPUTING, path, i + 1), path[i],
+                                (int64_t)i + 1, sum.total_ns, true, &sum);
             }
         }
         memcpy(before, path, sizeof before);
@@ -231,43 +231,44 @@ static void put_groups(writer *w, const gathering *g) {
         if (g->exposed[k].n == 0) {
             continue;
         }
-        put_row(w, path_of(w, EXPOSED, names, 1), times->name, 1, g->exposed[k].total_ns, true,
-                &g->exposed[k]);
+        put_overall_row(w, overall_path_of(w, EXPOSED, names, 1), times->name, 1,
+                        g->exposed[k].total_ns, true, &g->exposed[k]);
         static const char *const PARTS[] = {"Transmit", "Wait", "Idle"};
         const int64_t ns[] = {times->transmit_ns, times->wait_ns, times->idle_ns};
         for (size_t i = 0; times->has_tasks && i < 3; i++) {
             names[1] = PARTS[i];
-            put_row(w, path_of(w, EXPOSED, names, 2), PARTS[i], 2, ns[i], true, NULL);
+            put_overall_row(w, overall_path_of(w, EXPOSED, names, 2), PARTS[i], 2, ns[i], true,
+                            NULL);
         }
     }
 }
 
 static void put_all(writer *w, const gathering *g, const tops *t) {
-    tally computing = below(g->computing, NULL, 0);
+    tally computing = overall_below(g->computing, NULL, 0);
     tally exposed = {0};
     for (size_t k = 0; k < g->n_exposed; k++) {
-        join(&exposed, &g->exposed[k]);
+        join_overall(&exposed, &g->exposed[k]);
     }
     static const char *const ROUNDING[] = {"Rounding of the profiler"};
-    put_row(w, COMPUTING, COMPUTING, 0, t->computing_ns, true, &computing);
+    put_overall_row(w, COMPUTING, COMPUTING, 0, t->computing_ns, true, &computing);
     put_classes(w, g->computing);
     if (t->computing_ns != computing.total_ns) {
-        put_row(w, path_of(w, COMPUTING, ROUNDING, 1), ROUNDING[0], 1,
-                t->computing_ns - computing.total_ns, true, NULL);
+        put_overall_row(w, overall_path_of(w, COMPUTING, ROUNDING, 1), ROUNDING[0], 1,
+                        t->computing_ns - computing.total_ns, true, NULL);
     }
-    put_row(w, EXPOSED, EXPOSED, 0, t->exposed_ns, true, &exposed);
+    put_overall_row(w, EXPOSED, EXPOSED, 0, t->exposed_ns, true, &exposed);
     put_groups(w, g);
     if (t->exposed_ns != exposed.total_ns) {
-        put_row(w, path_of(w, EXPOSED, ROUNDING, 1), ROUNDING[0], 1,
-                t->exposed_ns - exposed.total_ns, true, NULL);
+        put_overall_row(w, overall_path_of(w, EXPOSED, ROUNDING, 1), ROUNDING[0], 1,
+                        t->exposed_ns - exposed.total_ns, true, NULL);
     }
-    put_row(w, FREE, FREE, 0, t->gaps.total_ns, true, &t->gaps);
-    put_row(w, "E2E", "E2E", 0, w->e2e_ns, true, NULL);
+    put_overall_row(w, FREE, FREE, 0, t->gaps.total_ns, true, &t->gaps);
+    put_overall_row(w, "E2E", "E2E", 0, w->e2e_ns, true, NULL);
     if (t->preparing_ns > 0) {
-        put_row(w, "Preparing", "Preparing", 0, t->preparing_ns, false, NULL);
+        put_overall_row(w, "Preparing", "Preparing", 0, t->preparing_ns, false, NULL);
     }
     if (g->outside.n > 0) {
-        put_row(w, OUTSIDE, OUTSIDE, 0, g->outside.total_ns, false, &g->outside);
+        put_overall_row(w, OUTSIDE, OUTSIDE, 0, g->outside.total_ns, false, &g->outside);
     }
 }
 
@@ -281,7 +282,7 @@ static bool is_empty(const ps_view_input *in, ps_err *err) {
     return true;
 }
 
-static bool gather(gathering *g) {
+static bool gather_overall(gathering *g) {
     bool ok = ps_classifier_init(&g->classes, g->in->links);
     ok = ok && ps_comm_split_init(&g->split, g->in);
     return ok && ps_time_walk(g->in, take_piece, g) && ps_comm_split_finish(&g->split);
@@ -305,7 +306,7 @@ static ps_table *make_overall(const ps_view_input *in, ps_err *err) {
     if (w.ok) {
         g->in = in;
         g->s = ps_trace_slices(in->trace);
-        w.ok = gather(g);
+        w.ok = gather_overall(g);
     }
     if (w.ok) {
         tops t = measure_tops(in);
@@ -379,7 +380,7 @@ static bool is_at_or_below(const char *path, const char *above) {
 }
 
 /* What is below a communicator is a part of all its operators: they are listed for it, too. */
-static bool is_wanted(const leaf_search *x, const char *path) {
+static bool is_overall_wanted(const leaf_search *x, const char *path) {
     return is_at_or_below(path, x->path) ||
            (is_at_or_below(path, EXPOSED) && is_at_or_below(x->path, path));
 }
@@ -390,7 +391,7 @@ static bool wants_path(leaf_search *x, const char *top, const char *const *names
     for (size_t i = 0; i < n && names[i] != NULL; i++) {
         ps_buf_addf(&x->text, "/%s", names[i]);
     }
-    return is_wanted(x, ps_buf_str(&x->text));
+    return is_overall_wanted(x, ps_buf_str(&x->text));
 }
 
 static bool wants_class(leaf_search *x, ps_kernel_class c) {

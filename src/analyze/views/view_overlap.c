@@ -14,7 +14,8 @@ typedef struct sums {
     int64_t total_ns[N_LANES], n[N_LANES], min_ns[N_LANES], max_ns[N_LANES];
 } sums;
 
-static void count(sums *s, size_t lane, const ps_view_input *in, int64_t start_ns, int64_t end_ns) {
+static void count_overlap(sums *s, size_t lane, const ps_view_input *in, int64_t start_ns,
+                          int64_t end_ns) {
     int64_t ns = ps_view_inside_ns(in, start_ns, end_ns);
     if (ns == 0) {
         return;
@@ -27,11 +28,11 @@ static void count(sums *s, size_t lane, const ps_view_input *in, int64_t start_n
 
 static void count_list(sums *s, size_t lane, const ps_view_input *in, const ps_intervals *list) {
     for (size_t i = 0; i < list->n; i++) {
-        count(s, lane, in, list->at[i].start_ns, list->at[i].end_ns);
+        count_overlap(s, lane, in, list->at[i].start_ns, list->at[i].end_ns);
     }
 }
 
-static bool measure(const ps_view_input *in, sums *out) {
+static bool measure_overlap(const ps_view_input *in, sums *out) {
     bool ok = true;
     for (size_t i = 0; ok && i < in->overlaps->n; i++) {
         const ps_overlap_spans *x = &in->overlaps->spans[i];
@@ -96,7 +97,7 @@ static ps_table *make_overlap(const ps_view_input *in, ps_err *err) {
     }
     ps_table *t =
         ps_table_new("overlap_sum", "overlap of computing and communication", COLUMNS, N_COLUMNS);
-    if (t == NULL || !measure(in, &s) || !put_lanes(t, &s)) {
+    if (t == NULL || !measure_overlap(in, &s) || !put_lanes(t, &s)) {
         ps_table_free(t);
         (void)ps_fail_nomem(err);
         return NULL;

@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "base/num.h"
 
-static ps_view_sum *row_of(ps_view_sums *s, const ps_str keys[PS_VIEW_KEYS]) {
+static ps_view_sum *sum_row_of(ps_view_sums *s, const ps_str keys[PS_VIEW_KEYS]) {
     if (!s->has_rows) {
         ps_idmap_init(&s->rows);
         s->has_rows = true;
@@ -32,7 +32,7 @@ static ps_view_sum *row_of(ps_view_sums *s, const ps_str keys[PS_VIEW_KEYS]) {
 }
 
 ps_view_sum *ps_view_sums_add(ps_view_sums *s, const ps_str keys[PS_VIEW_KEYS], int64_t time_ns) {
-    ps_view_sum *row = row_of(s, keys);
+    ps_view_sum *row = sum_row_of(s, keys);
     if (row == NULL) {
         return NULL;
     }
@@ -63,7 +63,7 @@ static const ps_column FIGURES[N_FIGURES] = {
     [T_MAX] = {.name = "max", .type = PS_COL_INT, .unit = PS_UNIT_NS},
 };
 
-static int compare_rows(const void *a, const void *b, void *context) {
+static int compare_sum_rows(const void *a, const void *b, void *context) {
     const ps_trace *trace = context;
     const ps_view_sum *x = a;
     const ps_view_sum *y = b;
@@ -78,8 +78,8 @@ static int compare_rows(const void *a, const void *b, void *context) {
 }
 
 /* The columns belong to the table, so they are in its arena: made with a table that has none yet. */
-static ps_table *new_table(const char *name, const char *title, const char *const *key_names,
-                           size_t n_keys) {
+static ps_table *new_sum_table(const char *name, const char *title, const char *const *key_names,
+                               size_t n_keys) {
     ps_table *t = ps_table_new(name, title, FIGURES, N_FIGURES);
     ps_column *columns =
         t != NULL ? ps_arena_alloc(&t->arena, (n_keys + N_FIGURES) * sizeof *columns) : NULL;
@@ -96,8 +96,8 @@ static ps_table *new_table(const char *name, const char *title, const char *cons
     return t;
 }
 
-static bool put_row(ps_table *t, const ps_trace *trace, const ps_view_sum *r, size_t n_keys,
-                    int64_t whole_ns) {
+static bool put_sum_row(ps_table *t, const ps_trace *trace, const ps_view_sum *r, size_t n_keys,
+                        int64_t whole_ns) {
     bool ok = ps_table_add_row(t);
     for (size_t k = 0; ok && k < n_keys; k++) {
         ok =
@@ -120,17 +120,17 @@ static bool put_row(ps_table *t, const ps_trace *trace, const ps_view_sum *r, si
 ps_table *ps_view_sums_table(ps_view_sums *s, const ps_trace *trace, const char *name,
                              const char *title, const char *const *key_names, size_t n_keys,
                              int64_t whole_ns, ps_err *err) {
-    ps_table *t = new_table(name, title, key_names, n_keys);
+    ps_table *t = new_sum_table(name, title, key_names, n_keys);
     bool ok = t != NULL;
     if (s->n > 1) {
-        qsort_r(s->at, s->n, sizeof *s->at, compare_rows, (void *)(uintptr_t)trace);
+        qsort_r(s->at, s->n, sizeof *s->at, compare_sum_rows, (void *)(uintptr_t)trace);
     }
     bool adds_up = whole_ns == 0;
     for (size_t i = 0; adds_up && i < s->n; i++) {
         whole_ns = ps_i64_plus(whole_ns, s->at[i].sum_ns);
     }
     for (size_t i = 0; ok && i < s->n; i++) {
-        ok = put_row(t, trace, &s->at[i], n_keys, whole_ns);
+        ok = put_sum_row(t, trace, &s->at[i], n_keys, whole_ns);
     }
     if (!ok) {
         ps_table_free(t);

@@ -50,7 +50,7 @@ bool ps_time_add_exposed(ps_intervals *list, const ps_intervals *hidden_by, int6
 }
 
 /* The slice's own share of [start, end), cut to the span. */
-static ps_time_piece share_of(walk *w, uint32_t i, ps_part part, int64_t step) {
+static ps_time_piece time_share_of(walk *w, uint32_t i, ps_part part, int64_t step) {
     const ps_slices *s = w->work.s;
     int64_t start = s->start_ns[i];
     int64_t end = start + s->dur_ns[i];
@@ -91,7 +91,7 @@ bool ps_time_walk(const ps_view_input *in, bool (*take)(void *context, const ps_
         if (part == PS_PART_NONE || part == PS_PART_COPYING) {
             continue;
         }
-        ps_time_piece p = share_of(&w, i, part, ps_links_step(in->links, i));
+        ps_time_piece p = time_share_of(&w, i, part, ps_links_step(in->links, i));
         ok = !ps_view_touches(in, s->start_ns[i], s->dur_ns[i]) || take(context, &p);
     }
     ps_free(w.reached);

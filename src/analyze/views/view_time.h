@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/rank/work.h"
 #include "analyze/stats/intervals.h"
 #include "analyze/views/view.h"
-#include "analyze/rank/work.h"
 
 typedef struct ps_time_piece {
     uint32_t slice;

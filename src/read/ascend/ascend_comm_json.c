@@ -114,7 +114,7 @@ static const ps_column MATRIX_COLUMNS[N_M] = {
 
 /* --- cells -------------------------------------------------------------------------------------------------- */
 
-static void set_real(ps_table *t, size_t column, const ps_lit *v) {
+static void set_comm_json_real(ps_table *t, size_t column, const ps_lit *v) {
     if (v != NULL && v->kind == PS_LIT_INT) {
         ps_table_set_real(t, column, (double)v->integer);
     } else if (v != NULL && v->kind == PS_LIT_NUMBER) {
@@ -180,7 +180,7 @@ static const struct {
              {T_SYNC, "Synchronization Time(ms)"},
              {T_IDLE, "Idle Time(ms)"}};
 
-static bool add_time(walk *w, const char *key, const ps_lit *op) {
+static bool add_comm_json_time(walk *w, const char *key, const ps_lit *op) {
     const ps_lit *info = ps_lit_get(op, "Communication Time Info");
     if (info == NULL) {
         return true;
@@ -190,7 +190,7 @@ static bool add_time(walk *w, const char *key, const ps_lit *op) {
     }
     set_start(w, ps_lit_get(info, "Start Timestamp(us)"));
     for (size_t i = 0; i < sizeof TIMES / sizeof *TIMES; i++) {
-        set_real(w->ops.table, TIMES[i].column, ps_lit_get(info, TIMES[i].key));
+        set_comm_json_real(w->ops.table, TIMES[i].column, ps_lit_get(info, TIMES[i].key));
     }
     return true;
 }
@@ -203,16 +203,16 @@ static bool add_packets(walk *w, const char *key, const ps_lit *transport, const
         !set_shared(t, B_TRANSPORT, &s->transport, transport->key, strlen(transport->key))) {
         return false;
     }
-    set_real(t, B_SIZE, ps_lit_get(transport, "Transit Size(MB)"));
-    set_real(t, B_TIME, ps_lit_get(transport, "Transit Time(ms)"));
-    set_real(t, B_BANDWIDTH, ps_lit_get(transport, "Bandwidth(GB/s)"));
-    set_real(t, B_LARGE, ps_lit_get(transport, "Large Packet Ratio"));
+    set_comm_json_real(t, B_SIZE, ps_lit_get(transport, "Transit Size(MB)"));
+    set_comm_json_real(t, B_TIME, ps_lit_get(transport, "Transit Time(ms)"));
+    set_comm_json_real(t, B_BANDWIDTH, ps_lit_get(transport, "Bandwidth(GB/s)"));
+    set_comm_json_real(t, B_LARGE, ps_lit_get(transport, "Large Packet Ratio"));
     const ps_lit *count = part != NULL ? part->child : NULL;
     ps_table_set_real(t, B_PACKAGE,
                       part != NULL && part->key != NULL ? strtod(part->key, NULL) : 0);
     ps_table_set_int(t, B_COUNT, count != NULL && count->kind == PS_LIT_INT ? count->integer : 0);
     ps_table_set_real(t, B_TOTAL, 0);
-    set_real(t, B_TOTAL, count != NULL ? count->next : NULL);
+    set_comm_json_real(t, B_TOTAL, count != NULL ? count->next : NULL);
     return true;
 }
 
@@ -239,7 +239,7 @@ static bool add_bandwidth(walk *w, const char *key, const ps_lit *op) {
 }
 
 /* "0-7" */
-static void set_ranks(ps_table *t, const char *link) {
+static void set_comm_json_ranks(ps_table *t, const char *link) {
     const char *dash = link != NULL ? strchr(link, '-') : NULL;
     int64_t src = 0;
     int64_t dst = 0;
@@ -258,16 +258,17 @@ static bool add_links(walk *w, const char *key, const ps_lit *op) {
              ps_table_set_text(t, M_TRANSPORT, ps_lit_str(ps_lit_get(link, "Transport Type"))) &&
              ps_table_set_text(t, M_OP_NAME, ps_lit_str(ps_lit_get(link, "Op Name")));
         if (ok) {
-            set_ranks(t, link->key);
-            set_real(t, M_SIZE, ps_lit_get(link, "Transit Size(MB)"));
-            set_real(t, M_TIME, ps_lit_get(link, "Transit Time(ms)"));
-            set_real(t, M_BANDWIDTH, ps_lit_get(link, "Bandwidth(GB/s)"));
+            set_comm_json_ranks(t, link->key);
+            set_comm_json_real(t, M_SIZE, ps_lit_get(link, "Transit Size(MB)"));
+            set_comm_json_real(t, M_TIME, ps_lit_get(link, "Transit Time(ms)"));
+            set_comm_json_real(t, M_BANDWIDTH, ps_lit_get(link, "Bandwidth(GB/s)"));
         }
     }
     return ok;
 }
 
-static ps_code add_op(walk *w, const char *key, const char *value, size_t n, ps_err *err) {
+static ps_code add_comm_json_op(walk *w, const char *key, const char *value, size_t n,
+                                ps_err *err) {
     ps_arena arena;
     ps_arena_init(&arena);
     ps_err odd = PS_ERR_INIT;
@@ -278,7 +279,7 @@ static ps_code add_op(walk *w, const char *key, const char *value, size_t n, ps_
                     odd.msg[0] != '\0' ? odd.msg : "not an object");
     } else if (code == PS_OK) {
         bool ok = w->is_matrix ? add_links(w, key, op)
-                               : add_time(w, key, op) && add_bandwidth(w, key, op);
+                               : add_comm_json_time(w, key, op) && add_bandwidth(w, key, op);
         code = ok ? PS_OK : ps_fail_nomem(err);
     }
     ps_arena_fini(&arena);
@@ -293,7 +294,7 @@ static void skip_blank(walk *w) {
     }
 }
 
-static bool take(walk *w, char c) {
+static bool take_comm_json(walk *w, char c) {
     skip_blank(w);
     bool is_there = w->at < w->n && w->json[w->at] == c;
     w->at += is_there;
@@ -301,13 +302,13 @@ static bool take(walk *w, char c) {
 }
 
 static bool skip_string(walk *w) {
-    if (!take(w, '"')) {
+    if (!take_comm_json(w, '"')) {
         return false;
     }
     while (w->at < w->n && w->json[w->at] != '"') {
         w->at += w->json[w->at] == '\\' ? 2 : 1;
     }
-    return w->at < w->n && take(w, '"');
+    return w->at < w->n && take_comm_json(w, '"');
 }
 
 /* Over a value of any kind; what is inside is looked at by whoever parses it. */
@@ -353,10 +354,10 @@ typedef enum member { MEMBER_THERE, MEMBER_END, MEMBER_BAD } member;
 
 /* The next key of an object; w->at is then at its value. The key is unescaped into the arena, NULL when memory is out. */
 static member next_member(walk *w, ps_arena *arena, bool is_first, const char **key) {
-    if (take(w, '}')) {
+    if (take_comm_json(w, '}')) {
         return MEMBER_END;
     }
-    if (!is_first && !take(w, ',')) {
+    if (!is_first && !take_comm_json(w, ',')) {
         return MEMBER_BAD;
     }
     skip_blank(w);
@@ -370,7 +371,7 @@ static member next_member(walk *w, ps_arena *arena, bool is_first, const char **
     if (text == NULL && odd.code != PS_NOMEM) {
         return MEMBER_BAD;
     }
-    return take(w, ':') ? MEMBER_THERE : MEMBER_BAD;
+    return take_comm_json(w, ':') ? MEMBER_THERE : MEMBER_BAD;
 }
 
 static ps_code walk_object(walk *w, int level, bool *is_bad, ps_err *err);
@@ -398,12 +399,12 @@ static ps_code walk_value(walk *w, int level, const char *key, bool *is_bad, ps_
         *is_bad = true;
         return PS_OK;
     }
-    return is_short ? add_op(w, key, w->json + begin, w->at - begin, err) : PS_OK;
+    return is_short ? add_comm_json_op(w, key, w->json + begin, w->at - begin, err) : PS_OK;
 }
 
 /* Levels: 0 steps, 1 types, 2 operators. */
 static ps_code walk_object(walk *w, int level, bool *is_bad, ps_err *err) {
-    if (!take(w, '{')) {
+    if (!take_comm_json(w, '{')) {
         *is_bad = true;
         return PS_OK;
     }
@@ -425,7 +426,7 @@ static ps_code walk_object(walk *w, int level, bool *is_bad, ps_err *err) {
     return code;
 }
 
-static void give(walk *w, ps_table *t) {
+static void give_comm_json(walk *w, ps_table *t) {
     if (t != NULL) {
         ps_builder_side_table(w->builder, t);
     }
@@ -459,8 +460,8 @@ ps_code ps_ascend_comm_json(const char *file, const char *json, size_t n, bool i
         ps_table_free(w.matrix.table);
         return code;
     }
-    give(&w, w.ops.table);
-    give(&w, w.bandwidth.table);
-    give(&w, w.matrix.table);
+    give_comm_json(&w, w.ops.table);
+    give_comm_json(&w, w.bandwidth.table);
+    give_comm_json(&w, w.matrix.table);
     return PS_OK;
 }

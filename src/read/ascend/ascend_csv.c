@@ -56,7 +56,7 @@ typedef struct reading {
 
 /* --- cells ------------------------------------------------------------------------------------------------ */
 
-static bool is_word(const char *text, size_t n, const char *const *words) {
+static bool is_csv_table_word(const char *text, size_t n, const char *const *words) {
     for (; *words != NULL; words++) {
         if (n == strlen(*words) && memcmp(text, *words, n) == 0) {
             return true;
@@ -102,13 +102,13 @@ static bool is_decimal(const char *s, size_t n, bool *is_integer, digits *count)
     return i == n;
 }
 
-static cell_kind classify(const ps_csv_cell *c, digits *count) {
+static cell_kind csv_table_classify(const ps_csv_cell *c, digits *count) {
     static const char *const MISSING[] = {"N/A", "NA", "None", "null", NULL};
     static const char *const NO_NUMBERS[] = {"nan",  "NaN",      "NAN",       "inf",
                                              "-inf", "Infinity", "-Infinity", NULL};
     bool is_integer = false;
     int64_t value = 0;
-    if (c->n == 0 || is_word(c->text, c->n, MISSING)) {
+    if (c->n == 0 || is_csv_table_word(c->text, c->n, MISSING)) {
         return CELL_MISSING;
     }
     if (c->text[0] == '-' || c->text[0] == '.' || (c->text[0] >= '0' && c->text[0] <= '9')) {
@@ -117,12 +117,12 @@ static cell_kind classify(const ps_csv_cell *c, digits *count) {
             return is_int ? CELL_INT : is_integer ? CELL_TEXT : CELL_REAL;
         }
     }
-    return is_word(c->text, c->n, NO_NUMBERS) ? CELL_ODD : CELL_TEXT;
+    return is_csv_table_word(c->text, c->n, NO_NUMBERS) ? CELL_ODD : CELL_TEXT;
 }
 
 static void see(seen *s, const ps_csv_cell *c) {
     digits count = {0};
-    cell_kind kind = classify(c, &count);
+    cell_kind kind = csv_table_classify(c, &count);
     s->n[kind]++;
     if (kind == CELL_INT || kind == CELL_REAL) {
         s->has_epoch = s->has_epoch || count.n_whole >= MIN_EPOCH_DIGITS;
@@ -156,10 +156,10 @@ static bool is_known_time(const char *header) {
                                         "BP End(us)",
                                         "Iteration End(us)",
                                         NULL};
-    return is_word(header, strlen(header), TIMES);
+    return is_csv_table_word(header, strlen(header), TIMES);
 }
 
-static ps_col_type type_of(seen *s, const char *header, bool is_measure) {
+static ps_col_type csv_table_type_of(seen *s, const char *header, bool is_measure) {
     size_t n = s->n[CELL_INT] + s->n[CELL_REAL];
     s->is_time = s->n[CELL_TEXT] == 0 && ps_ends_with(header, "(us)") &&
                  (is_known_time(header) || s->has_epoch);
@@ -204,8 +204,8 @@ static const char *unique_name(reading *r, size_t column, const char *name) {
 /* Columns of step_trace_time are microseconds, all but those that say which step. */
 static bool is_untitled_us(const char *table, const char *header) {
     static const char *const WHICH[] = {"Step", "Device_id", "Device ID", "Index", "Type", NULL};
-    return strcmp(table, "step_trace_time") == 0 && !is_word(header, strlen(header), WHICH) &&
-           !ps_ends_with(header, "Index");
+    return strcmp(table, "step_trace_time") == 0 &&
+           !is_csv_table_word(header, strlen(header), WHICH) && !ps_ends_with(header, "Index");
 }
 
 /* Name, unit and type from the header's text and what the cells are. */
@@ -227,7 +227,7 @@ static bool make_column(reading *r, size_t i) {
     bool is_measure = unit != PS_UNIT_NONE || (n > 0 && header[n - 1] == ')' && !is_bytes);
     seen *s = &r->seen[i];
     s->n_names = 1;
-    s->type = type_of(s, header, is_measure);
+    s->type = csv_table_type_of(s, header, is_measure);
     char name[256];
     if (n == 0) {
         (void)snprintf(name, sizeof name, "column %zu", i + 1);
@@ -351,7 +351,7 @@ static ps_code walk_rows(reading *r, row_fn *fn, bool count_odd, ps_err *err) {
 }
 
 /* Whether the table may have this row, given those before it: the same in both passes. */
-static bool has_room(reading *r, const ps_csv_row *row) {
+static bool has_csv_table_room(reading *r, const ps_csv_row *row) {
     r->n_free_cells += (row->n < r->n_columns ? row->n : r->n_columns) * CELLS_FOR_EACH;
     bool is_kept = r->n_free_cells >= r->n_columns;
     r->n_free_cells -= is_kept ? r->n_columns : 0;
@@ -362,7 +362,7 @@ static ps_code learn_row(reading *r, const ps_csv_row *row, bool is_header, ps_e
     if (is_header) {
         return make_columns(r, row, err);
     }
-    bool is_kept = has_room(r, row);
+    bool is_kept = has_csv_table_room(r, row);
     check_width(r, row, is_kept);
     for (size_t i = 0; is_kept && i < row->n && i < r->n_columns; i++) {
         see(&r->seen[i], &row->cells[i]);
@@ -371,7 +371,7 @@ static ps_code learn_row(reading *r, const ps_csv_row *row, bool is_header, ps_e
 }
 
 /* The one copy of a text, NULL when memory is out. */
-static const char *keep_text(reading *r, const ps_csv_cell *c) {
+static const char *keep_csv_table_text(reading *r, const ps_csv_cell *c) {
     uint64_t key = ps_hash64_seeded(c->text, c->n);
     for (uint32_t row; (row = ps_idmap_get(&r->text_rows, key)) != PS_IDMAP_NONE; key++) {
         if (strlen(r->texts[row]) == c->n && memcmp(r->texts[row], c->text, c->n) == 0) {
@@ -392,14 +392,14 @@ static const char *keep_text(reading *r, const ps_csv_cell *c) {
 static bool fill_cell(reading *r, size_t column, const ps_csv_cell *c, uint64_t line) {
     const seen *s = &r->seen[column];
     digits count = {0};
-    cell_kind kind = classify(c, &count);
+    cell_kind kind = csv_table_classify(c, &count);
     int64_t value = 0;
     bool ok = true;
     if (kind == CELL_MISSING) {
         return true;
     }
     if (s->type == PS_COL_TEXT) {
-        const char *text = keep_text(r, c);
+        const char *text = keep_csv_table_text(r, c);
         if (text != NULL) {
             ps_table_share_text(r->table, column, text);
         }
@@ -429,7 +429,7 @@ static ps_code fill_row(reading *r, const ps_csv_row *row, bool is_header, ps_er
     if (is_header) {
         return PS_OK;
     }
-    if (!has_room(r, row)) {
+    if (!has_csv_table_room(r, row)) {
         return PS_OK; /* counted by the first pass */
     }
     bool ok = ps_table_add_row(r->table);
@@ -496,7 +496,7 @@ void ps_ascend_csv_table_name(const char *file_name, char *out, size_t size) {
 }
 
 /* Where the number of a part stands and ends; 0 where the name is that of no part. */
-static size_t find_part(const char *file_name, size_t *end) {
+static size_t find_csv_table_part(const char *file_name, size_t *end) {
     const char *number = NULL;
     for (const char *at = file_name; (at = strstr(at, PART)) != NULL; at++) {
         const char *from = at + PART_CHARS + 1;
@@ -511,7 +511,7 @@ static size_t find_part(const char *file_name, size_t *end) {
 
 int64_t ps_ascend_csv_part(const char *file_name) {
     size_t end = 0;
-    size_t at = find_part(file_name, &end);
+    size_t at = find_csv_table_part(file_name, &end);
     int64_t part = -1;
     return at > 0 && ps_parse_i64(file_name + at, end - at, &part) ? part : -1;
 }
@@ -519,9 +519,9 @@ int64_t ps_ascend_csv_part(const char *file_name) {
 bool ps_ascend_csv_same_parts(const char *file_name, const char *other) {
     size_t end = 0;
     size_t other_end = 0;
-    size_t at = find_part(file_name, &end);
-    return at > 0 && find_part(other, &other_end) == at && memcmp(file_name, other, at) == 0 &&
-           strcmp(file_name + end, other + other_end) == 0;
+    size_t at = find_csv_table_part(file_name, &end);
+    return at > 0 && find_csv_table_part(other, &other_end) == at &&
+           memcmp(file_name, other, at) == 0 && strcmp(file_name + end, other + other_end) == 0;
 }
 
 size_t ps_ascend_csv_column(const ps_table *t, const char *name) {
@@ -553,8 +553,8 @@ static int64_t device_of(const ps_value *v) {
 }
 
 /* Adds one column of one row. `name` is "PTA/Total Reserved". */
-static void add_value(ps_builder *b, const counter_file *f, const char *name, ps_str unit,
-                      int64_t device, int64_t time_ns, double value) {
+static void add_csv_table_value(ps_builder *b, const counter_file *f, const char *name, ps_str unit,
+                                int64_t device, int64_t time_ns, double value) {
     ps_track track = {.kind = PS_TRACK_COUNTER,
                       .pid = f->pid,
                       .tid = -1,
@@ -599,9 +599,9 @@ static void add_rows(const ps_table *t, ps_builder *b, const counter_file *f) {
                 (void)snprintf(name, sizeof name, "%.120s/%.*s", what->u.text, (int)(unit - header),
                                header);
             }
-            add_value(b, f, name, unit_text,
-                      has_device ? device_of(ps_table_cell(t, row, device)) : -1, when->u.i,
-                      value->u.r);
+            add_csv_table_value(b, f, name, unit_text,
+                                has_device ? device_of(ps_table_cell(t, row, device)) : -1,
+                                when->u.i, value->u.r);
         }
     }
 }

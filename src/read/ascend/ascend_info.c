@@ -13,7 +13,7 @@
 static const ps_column TABLES[] = {{.name = "table", .type = PS_COL_TEXT},
                                    {.name = "rows", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
 
-static ps_code add_tables(ps_db *db, ps_builder *b, ps_err *err) {
+static ps_code add_ascend_info_tables(ps_db *db, ps_builder *b, ps_err *err) {
     ps_table *t = ps_table_new("tables", "", TABLES, 2);
     size_t n = 0;
     const char *const *names = ps_db_tables(db, &n);
@@ -52,7 +52,7 @@ static int64_t cell_time(const ps_scan_column *column, size_t row, int64_t other
     return ps_cell_int(column, row, otherwise);
 }
 
-static ps_code widen(void *context, const ps_scan_batch *batch, ps_err *err) {
+static ps_code ascend_info_widen(void *context, const ps_scan_batch *batch, ps_err *err) {
     span *s = context;
     (void)err;
     for (size_t i = 0; i < batch->n_rows; i++) {
@@ -68,13 +68,13 @@ static const ps_column SPANS[] = {{.name = "what", .type = PS_COL_TEXT},
                                   {.name = "startNs", .type = PS_COL_INT, .unit = PS_UNIT_NS},
                                   {.name = "endNs", .type = PS_COL_INT, .unit = PS_UNIT_NS}};
 
-static ps_code add_span(ps_db *db, ps_table *t, const char *what, const char *const *tables,
-                        size_t n, ps_err *err) {
+static ps_code add_ascend_info_span(ps_db *db, ps_table *t, const char *what,
+                                    const char *const *tables, size_t n, ps_err *err) {
     static const char *const COLUMNS[] = {"startNs", "endNs"};
     span s = {INT64_MAX, INT64_MIN};
     for (size_t i = 0; i < n; i++) {
         if (ps_db_has_table(db, tables[i])) {
-            ps_code code = ps_scan(db, tables[i], COLUMNS, 2, widen, &s, err);
+            ps_code code = ps_scan(db, tables[i], COLUMNS, 2, ascend_info_widen, &s, err);
             if (code != PS_OK) {
                 return code;
             }
@@ -96,8 +96,8 @@ static ps_code add_spans(ps_db *db, ps_builder *b, ps_err *err) {
     static const char *const DEVICE[] = {"TASK"};
     ps_table *t = ps_table_new("spans", "", SPANS, 3);
     ps_code code = t != NULL ? PS_OK : ps_fail_nomem(err);
-    code = code == PS_OK ? add_span(db, t, "host", HOST, 3, err) : code;
-    code = code == PS_OK ? add_span(db, t, "device", DEVICE, 1, err) : code;
+    code = code == PS_OK ? add_ascend_info_span(db, t, "host", HOST, 3, err) : code;
+    code = code == PS_OK ? add_ascend_info_span(db, t, "device", DEVICE, 1, err) : code;
     if (code != PS_OK) {
         ps_table_free(t);
         return code;
@@ -111,7 +111,7 @@ static ps_code add_spans(ps_db *db, ps_builder *b, ps_err *err) {
 static const ps_column FACTS[] = {{.name = "what", .type = PS_COL_TEXT},
                                   {.name = "value", .type = PS_COL_TEXT}};
 
-static bool add_fact(ps_table *t, const char *what, const char *value) {
+static bool add_ascend_info_fact(ps_table *t, const char *what, const char *value) {
     return value == NULL || value[0] == '\0' ||
            (ps_table_add_row(t) && ps_table_set_text(t, 0, what) && ps_table_set_text(t, 1, value));
 }
@@ -149,11 +149,12 @@ static bool add_level(const ps_src *src, ps_table *t) {
         }
         const ps_lit *doc = ps_lit_parse(&arena, ps_buf_str(&text), text.len, NULL);
         const ps_lit *config = ps_lit_get(ps_lit_get(doc, "config"), "experimental_config");
-        ok = add_fact(t, "profiler level", ps_lit_str(ps_lit_get(config, "_profiler_level")));
+        ok = add_ascend_info_fact(t, "profiler level",
+                                  ps_lit_str(ps_lit_get(config, "_profiler_level")));
         const ps_lit *tx = ps_lit_get(config, "_msprof_tx");
         tx = tx != NULL ? tx : ps_lit_get(config, "_mstx");
         ok = ok && (tx == NULL || tx->kind != PS_LIT_BOOL ||
-                    add_fact(t, "mstx", tx->boolean ? "on" : "off"));
+                    add_ascend_info_fact(t, "mstx", tx->boolean ? "on" : "off"));
         break;
     }
     ps_buf_fini(&text);
@@ -172,7 +173,7 @@ static ps_code add_facts(ps_db *db, const ps_src *src, ps_builder *b, ps_err *er
     for (size_t i = 0; ok && i < sizeof QUERIES / sizeof *QUERIES; i++) {
         char value[256];
         first_value(db, QUERIES[i].sql, value, sizeof value);
-        ok = add_fact(t, QUERIES[i].what, value);
+        ok = add_ascend_info_fact(t, QUERIES[i].what, value);
     }
     if (!ok) {
         ps_table_free(t);
@@ -183,7 +184,7 @@ static ps_code add_facts(ps_db *db, const ps_src *src, ps_builder *b, ps_err *er
 }
 
 ps_code ps_ascend_info(ps_db *db, const ps_src *src, ps_builder *b, ps_err *err) {
-    ps_code code = add_tables(db, b, err);
+    ps_code code = add_ascend_info_tables(db, b, err);
     code = code == PS_OK ? add_spans(db, b, err) : code;
     return code == PS_OK ? add_facts(db, src, b, err) : code;
 }

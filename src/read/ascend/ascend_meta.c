@@ -169,12 +169,12 @@ ps_code ps_ascend_device_facts(const char *rank_dir, ps_builder *b, ps_err *err)
 
 /* --- profiler_info ------------------------------------------------------------------------------------ */
 
-static bool is_true(const ps_lit *object, const char *key) {
+static bool is_ascend_meta_true(const ps_lit *object, const char *key) {
     const ps_lit *v = ps_lit_get(object, key);
     return v != NULL && v->kind == PS_LIT_BOOL && v->boolean;
 }
 
-static void copy_text(char *out, size_t size, const ps_lit *v) {
+static void copy_ascend_meta_text(char *out, size_t size, const ps_lit *v) {
     const char *text = ps_lit_str(v);
     (void)snprintf(out, size, "%s", text != NULL ? text : "");
 }
@@ -190,14 +190,15 @@ static void take_profile(const ps_lit *doc, ps_ascend_profile *out) {
     if (ps_lit_int(ps_lit_get(doc, "rank_id"), &rank) && rank >= 0) {
         out->rank = rank;
     }
-    copy_text(out->level, sizeof out->level, ps_lit_get(more, "_profiler_level"));
-    copy_text(out->aic_metrics, sizeof out->aic_metrics, ps_lit_get(more, "_aic_metrics"));
+    copy_ascend_meta_text(out->level, sizeof out->level, ps_lit_get(more, "_profiler_level"));
+    copy_ascend_meta_text(out->aic_metrics, sizeof out->aic_metrics,
+                          ps_lit_get(more, "_aic_metrics"));
     out->has_mstx_option = mstx != NULL && mstx->kind == PS_LIT_BOOL;
     out->mstx = out->has_mstx_option && mstx->boolean;
-    out->l2_cache = is_true(more, "_l2_cache");
-    out->profile_memory = is_true(common, "profile_memory");
-    out->with_stack = is_true(common, "with_stack");
-    out->record_shapes = is_true(common, "record_shapes");
+    out->l2_cache = is_ascend_meta_true(more, "_l2_cache");
+    out->profile_memory = is_ascend_meta_true(common, "profile_memory");
+    out->with_stack = is_ascend_meta_true(common, "with_stack");
+    out->record_shapes = is_ascend_meta_true(common, "record_shapes");
     out->has_activities = activities != NULL && activities->kind == PS_LIT_ARRAY;
     for (const ps_lit *a = out->has_activities ? activities->child : NULL; a != NULL; a = a->next) {
         const char *name = ps_lit_str(a);

@@ -42,7 +42,7 @@ static ps_code fail_row(const ps_csv *c, ps_err *err, const char *why) {
 
 /* --- the window -------------------------------------------------------------------------------------- */
 
-static ps_code make_room(ps_csv *c, ps_err *err) {
+static ps_code make_csv_room(ps_csv *c, ps_err *err) {
     if (c->begin > 0 && c->begin < c->end) {
         memmove(c->bytes, c->bytes + c->begin, c->end - c->begin);
     }
@@ -64,8 +64,8 @@ static ps_code make_room(ps_csv *c, ps_err *err) {
     return PS_OK;
 }
 
-static ps_code fill(ps_csv *c, ps_err *err) {
-    ps_code code = make_room(c, err);
+static ps_code fill_csv(ps_csv *c, ps_err *err) {
+    ps_code code = make_csv_room(c, err);
     size_t n = 0;
     if (code == PS_OK) {
         code = ps_input_read(c->in, c->bytes + c->end, c->cap - c->end, &n, err);
@@ -80,7 +80,7 @@ static ps_code fill(ps_csv *c, ps_err *err) {
 static ps_code skip_mark(ps_csv *c, ps_err *err) {
     ps_code code = PS_OK;
     while (code == PS_OK && !c->is_at_end && c->end < 3) {
-        code = fill(c, err);
+        code = fill_csv(c, err);
     }
     if (code == PS_OK && c->end >= 3 && memcmp(c->bytes, "\xEF\xBB\xBF", 3) == 0) {
         c->begin = 3;
@@ -217,7 +217,7 @@ static ps_code next_row(ps_csv *c, walk *w, ps_err *err) {
             c->is_cut = c->is_cut || w->in_quotes;
             return w->at > 0 ? end_cell(c, w, err) : PS_OK;
         }
-        code = fill(c, err);
+        code = fill_csv(c, err);
         if (code != PS_OK) {
             return code;
         }

@@ -36,7 +36,7 @@ static int compare_tasks(const void *a, const void *b) {
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static int compare_marks(const void *a, const void *b) {
+static int compare_stream_task_marks(const void *a, const void *b) {
     const ps_waiting_mark *x = a;
     const ps_waiting_mark *y = b;
     if (x->stream != y->stream) {
@@ -52,7 +52,7 @@ static int compare_marks(const void *a, const void *b) {
 void ps_waiting_marks_join(ps_waiting_mark *marks, size_t n, ps_stream_task *tasks,
                            size_t n_tasks) {
     if (n > 1) {
-        qsort(marks, n, sizeof *marks, compare_marks);
+        qsort(marks, n, sizeof *marks, compare_stream_task_marks);
     }
     if (n_tasks > 1) {
         qsort(tasks, n_tasks, sizeof *tasks, compare_tasks);

@@ -15,6 +15,8 @@
 #include "base/fs.h"
 #include "base/lit.h"
 #include "model/comm_marks.h"
+#include "read/ascend/ascend_info.h"
+#include "read/ascend/ascend_meta.h"
 #include "read/ascend_db/ascend_db_comm.h"
 #include "read/ascend_db/ascend_db_counters.h"
 #include "read/ascend_db/ascend_db_device.h"
@@ -25,8 +27,6 @@
 #include "read/ascend_db/ascend_db_sniff.h"
 #include "read/ascend_db/ascend_db_spans.h"
 #include "read/ascend_db/ascend_db_tables.h"
-#include "read/ascend/ascend_info.h"
-#include "read/ascend/ascend_meta.h"
 
 /* --- metadata and steps ------------------------------------------------------------------------------ */
 
@@ -49,7 +49,7 @@ static ps_code take_metadata(void *context, const ps_scan_batch *b, ps_err *err)
     return PS_OK;
 }
 
-static ps_code take_steps(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_db_steps(void *context, const ps_scan_batch *b, ps_err *err) {
     ps_ascend *a = context;
     (void)err;
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -137,7 +137,7 @@ static ps_code read_small_tables(ps_ascend *a, ps_err *err) {
         code = code == PS_OK ? ps_ascend_device_facts(a->src->rank_dir, a->builder, err) : code;
     }
     if (code == PS_OK && ps_ascend_wants(a, PS_NEED_STEPS) && ps_db_has_table(a->db, "STEP_TIME")) {
-        code = PS_ASCEND_SCAN(a->db, "STEP_TIME", take_steps, a, err, "id", "startNs", "endNs");
+        code = PS_ASCEND_SCAN(a->db, "STEP_TIME", take_db_steps, a, err, "id", "startNs", "endNs");
     }
     return code == PS_OK ? read_labels(a, err) : code;
 }

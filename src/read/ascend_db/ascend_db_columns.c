@@ -3,7 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
-static ps_col_type type_of(const char *declared) {
+static ps_col_type declared_type_of(const char *declared) {
     if (declared == NULL) {
         return PS_COL_REAL;
     }
@@ -29,8 +29,8 @@ ps_code ps_ascend_columns_of(ps_db *db, const char *table, ps_arena *arena, ps_a
         if (copy == NULL) {
             status = SQLITE_NOMEM;
         } else {
-            out[(*n)++] =
-                (ps_ascend_column){copy, type_of((const char *)sqlite3_column_text(stmt, 1))};
+            out[(*n)++] = (ps_ascend_column){
+                copy, declared_type_of((const char *)sqlite3_column_text(stmt, 1))};
         }
     }
     (void)sqlite3_finalize(stmt);

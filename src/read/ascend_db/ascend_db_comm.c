@@ -212,7 +212,7 @@ static bool names_of(ps_ascend *a, const ps_ascend_op *op, ps_str *name, ps_str 
 }
 
 /* What people call the group ("tp"), by the name in front of its ranks in parallel_group_info. */
-static ps_str label_of(const ps_ascend_ops *ops, ps_str group) {
+static ps_str comm_op_label_of(const ps_ascend_ops *ops, ps_str group) {
     uint32_t row = ps_idmap_get(&ops->groups, group.id);
     const ps_lit *info = row != PS_IDMAP_NONE ? ops->group_infos[row] : NULL;
     const char *name = ps_lit_str(ps_lit_get(info, "group_name"));
@@ -239,8 +239,8 @@ static bool index_groups(ps_ascend_ops *ops, ps_arena *arena, const ps_lit *grou
 }
 
 /* The old projection knows no process and no device. */
-static uint32_t track_of(ps_ascend_ops *ops, const ps_ascend_op *op, ps_str group, int64_t pid,
-                         int64_t device) {
+static uint32_t comm_op_track_of(ps_ascend_ops *ops, const ps_ascend_op *op, ps_str group,
+                                 int64_t pid, int64_t device) {
     ps_ascend *a = ops->a;
     ps_track track = {
         .kind = PS_TRACK_COMM_GROUP, .pid = -1, .tid = -1, .device = -1, .name = group};
@@ -251,13 +251,13 @@ static uint32_t track_of(ps_ascend_ops *ops, const ps_ascend_op *op, ps_str grou
     track.device = op->device >= 0 ? op->device : device;
     uint32_t row = ps_builder_track(a->builder, track);
     if (row != PS_NONE && ps_idmap_get(&ops->labelled, row) == PS_IDMAP_NONE) {
-        ps_builder_track_label(a->builder, row, label_of(ops, group), PS_NO_ORDER);
+        ps_builder_track_label(a->builder, row, comm_op_label_of(ops, group), PS_NO_ORDER);
         return ps_idmap_put(&ops->labelled, row, 1) ? row : PS_NONE;
     }
     return row;
 }
 
-static ps_code add_op(ps_ascend_ops *ops, size_t i, int64_t pid, int64_t device, ps_err *err) {
+static ps_code add_comm_op(ps_ascend_ops *ops, size_t i, int64_t pid, int64_t device, ps_err *err) {
     ps_ascend *a = ops->a;
     const ps_ascend_op *op = &ops->rows[i];
     ps_str name = PS_STR_NONE;
@@ -265,7 +265,7 @@ static ps_code add_op(ps_ascend_ops *ops, size_t i, int64_t pid, int64_t device,
     if (!names_of(a, op, &name, &group)) {
         return PS_OK;
     }
-    uint32_t track = track_of(ops, op, group, pid, device);
+    uint32_t track = comm_op_track_of(ops, op, group, pid, device);
     if (track == PS_NONE) {
         return ps_fail_nomem(err);
     }
@@ -298,7 +298,7 @@ ps_code ps_ascend_ops_add(ps_ascend_ops *ops, int64_t pid, int64_t device, ps_er
             odd.code == PS_NOMEM || !index_groups(ops, &arena, groups) ? ps_fail_nomem(err) : PS_OK;
     }
     for (size_t i = 0; code == PS_OK && i < ops->n; i++) {
-        code = add_op(ops, i, pid, device, err);
+        code = add_comm_op(ops, i, pid, device, err);
     }
     ps_arena_fini(&arena);
     return code == PS_OK && ps_builder_failed(a->builder) ? ps_fail_nomem(err) : code;

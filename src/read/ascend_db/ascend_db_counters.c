@@ -158,7 +158,7 @@ static void key_text(const counters *c, size_t k, const ps_scan_batch *b, size_t
     }
 }
 
-static void put(char *out, size_t size, size_t *n, const char *text, size_t len) {
+static void put_counter(char *out, size_t size, size_t *n, const char *text, size_t len) {
     for (size_t i = 0; i < len && *n + 1 < size; i++) {
         out[(*n)++] = text[i];
     }
@@ -181,9 +181,9 @@ static size_t fill_in(const char *pattern, char keys[2][64], char *out, size_t s
         } else if (*p == '%' && (p[1] == '1' || p[1] == '2')) {
             const char *key = keys[*++p - '1'];
             drop = drop || key[0] == '\0';
-            put(out, size, &n, key, strlen(key));
+            put_counter(out, size, &n, key, strlen(key));
         } else {
-            put(out, size, &n, p, 1);
+            put_counter(out, size, &n, p, 1);
         }
     }
     return n;
@@ -228,7 +228,7 @@ static int64_t key_value(const counters *c, const ps_scan_batch *b, size_t k, si
     return ps_cell_int(column, i, PS_ASCEND_NULL);
 }
 
-static const combination *find(counters *c, const ps_scan_batch *b, size_t i) {
+static const combination *find_counter(counters *c, const ps_scan_batch *b, size_t i) {
     combination k = {.device = ps_cell_int(&b->columns[DEVICE], i, -1),
                      .keys = {key_value(c, b, 0, i), key_value(c, b, 1, i)}};
     const int64_t fields[] = {k.device, k.keys[0], k.keys[1]};
@@ -280,7 +280,7 @@ static ps_code take_values(void *context, const ps_scan_batch *b, ps_err *err) {
                         (long long)b->rowids[i]);
             continue;
         }
-        const combination *k = find(c, b, i);
+        const combination *k = find_counter(c, b, i);
         if (k == NULL) {
             return ps_fail_nomem(err);
         }
@@ -300,7 +300,7 @@ static const char *unit_of(const char *column) {
                : "";
 }
 
-static bool is_key(const counter_table *t, const char *column) {
+static bool is_counter_key(const counter_table *t, const char *column) {
     return strcmp(column, "deviceId") == 0 || strcmp(column, "timestampNs") == 0 ||
            (t->keys[0] != NULL && strcmp(column, t->keys[0]) == 0);
 }
@@ -312,7 +312,7 @@ static ps_code every_column(counters *c, ps_err *err) {
     ps_code code = ps_ascend_columns_of(c->a->db, c->table->table, &c->arena, columns, &n, err);
     for (size_t i = 0; code == PS_OK && i < n; i++) {
         char name[192];
-        if (is_key(c->table, columns[i].name)) {
+        if (is_counter_key(c->table, columns[i].name)) {
             continue;
         }
         int len = snprintf(name, sizeof name, "%s/%s", c->table->every, columns[i].name);

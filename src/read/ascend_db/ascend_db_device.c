@@ -181,15 +181,15 @@ static uint32_t plane_track(const tasks *t, const task *k, const int64_t *comm) 
     return track;
 }
 
-static uint32_t add_slice(const tasks *t, const task *k, ps_slice_kind kind, uint32_t track,
-                          ps_str name) {
+static uint32_t add_device_task_slice(const tasks *t, const task *k, ps_slice_kind kind,
+                                      uint32_t track, ps_str name) {
     return ps_ascend_slice(
         t->a, kind, track, name, k->type, ps_cell_int(&k->b->columns[START], k->i, INT64_MIN),
         ps_cell_int(&k->b->columns[END], k->i, INT64_MIN), "TASK", k->b->rowids[k->i]);
 }
 
-static void add_args(const tasks *t, const task *k, uint32_t slice, const ps_ascend_join *join,
-                     const int64_t *values, size_t first) {
+static void add_device_task_args(const tasks *t, const task *k, uint32_t slice,
+                                 const ps_ascend_join *join, const int64_t *values, size_t first) {
     bool missing = false;
     if (slice == PS_NONE || !t->args) {
         return;
@@ -217,17 +217,17 @@ static ps_str comm_name(const tasks *t, const task *k, const int64_t *comm) {
 }
 
 static void add_comm_task(tasks *t, const task *k, const int64_t *comm) {
-    uint32_t slice =
-        add_slice(t, k, PS_SLICE_COMM_TASK, plane_track(t, k, comm), comm_name(t, k, comm));
-    add_args(t, k, slice, &t->comm, comm, COMM_OP_ID);
+    uint32_t slice = add_device_task_slice(t, k, PS_SLICE_COMM_TASK, plane_track(t, k, comm),
+                                           comm_name(t, k, comm));
+    add_device_task_args(t, k, slice, &t->comm, comm, COMM_OP_ID);
     ps_ascend_ops_note_task(t->ops, comm[COMM_OP_ID] != PS_ASCEND_NULL ? comm[COMM_OP_ID] : -1,
                             k->pid, k->device);
 }
 
-static bool add_kernel(tasks *t, const task *k, const int64_t *kernel) {
-    uint32_t slice = add_slice(t, k, PS_SLICE_KERNEL, stream_track(t, k, PS_STR_NONE),
-                               text_or(kernel[KERNEL_NAME], k->type));
-    add_args(t, k, slice, &t->kernels, kernel, N_KERNEL_BASE);
+static bool add_device_task_kernel(tasks *t, const task *k, const int64_t *kernel) {
+    uint32_t slice = add_device_task_slice(t, k, PS_SLICE_KERNEL, stream_track(t, k, PS_STR_NONE),
+                                           text_or(kernel[KERNEL_NAME], k->type));
+    add_device_task_args(t, k, slice, &t->kernels, kernel, N_KERNEL_BASE);
     return ps_ascend_add_end(t->a, ps_cell_int(&k->b->columns[CONNECTION], k->i, -1), slice);
 }
 
@@ -246,17 +246,17 @@ static bool add_other(tasks *t, const task *k) {
     } else if (type == PS_ASCEND_NULL) {
         kind = kind_of_name(ps_builder_text(t->a->builder, k->type));
     }
-    uint32_t slice = add_slice(t, k, kind, stream_track(t, k, PS_STR_NONE), name);
+    uint32_t slice = add_device_task_slice(t, k, kind, stream_track(t, k, PS_STR_NONE), name);
     if (schedule != NULL) {
-        add_args(t, k, slice, &t->schedule, schedule, 1);
+        add_device_task_args(t, k, slice, &t->schedule, schedule, 1);
         return ps_ascend_add_end(t->a, ps_cell_int(&k->b->columns[CONNECTION], k->i, -1), slice);
     }
-    add_args(t, k, slice, copy != NULL ? &t->copies : NULL, copy, 0);
+    add_device_task_args(t, k, slice, copy != NULL ? &t->copies : NULL, copy, 0);
     return kind != PS_SLICE_COPY ||
            ps_ascend_add_end(t->a, ps_cell_int(&k->b->columns[CONNECTION], k->i, -1), slice);
 }
 
-static ps_code take_task(tasks *t, const task *k, ps_err *err) {
+static ps_code take_device_task(tasks *t, const task *k, ps_err *err) {
     bool first = false;
     bool is_mark = ps_ascend_marks_own_task(t->marks, k->b, k->i, &first);
     if (is_mark && first) {
@@ -268,7 +268,7 @@ static ps_code take_task(tasks *t, const task *k, ps_err *err) {
     if (comm != NULL) {
         add_comm_task(t, k, comm);
     } else if (kernel != NULL) {
-        ok = add_kernel(t, k, kernel);
+        ok = add_device_task_kernel(t, k, kernel);
     } else if (is_mark) {
         ps_diag_add(t->a->diag, PS_ODD_MARK_TASKS, "TASK rowid %lld",
                     (long long)k->b->rowids[k->i]);
@@ -288,7 +288,7 @@ static void note_home(tasks *t, int64_t pid, int64_t device) {
     }
 }
 
-static ps_code take_tasks(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_device_task_tasks(void *context, const ps_scan_batch *b, ps_err *err) {
     tasks *t = context;
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < b->n_rows; i++) {
@@ -302,7 +302,7 @@ static ps_code take_tasks(void *context, const ps_scan_batch *b, ps_err *err) {
                   .type = ps_ascend_cell_name(t->a, &b->columns[TYPE], i, &missing)};
         ps_ascend_count_missing(t->a, missing, "TASK", b->rowids[i]);
         note_home(t, k.pid, k.device);
-        code = take_task(t, &k, err);
+        code = take_device_task(t, &k, err);
     }
     return code;
 }
@@ -355,7 +355,8 @@ ps_code ps_ascend_tasks_read(ps_ascend *a, ps_ascend_marks *marks, ps_ascend_ops
             a, &t.fields, TASK, has_pmu ? sizeof TASK / sizeof *TASK : (size_t)N_TASK_BASE, err);
     }
     if (code == PS_OK) {
-        code = ps_ascend_scan(a, "TASK", COLUMNS, N_COLUMNS, &t.fields, take_tasks, &t, err);
+        code = ps_ascend_scan(a, "TASK", COLUMNS, N_COLUMNS, &t.fields, take_device_task_tasks, &t,
+                              err);
     }
     for (size_t i = 0; i < 4; i++) {
         if (code == PS_OK) {

@@ -72,7 +72,7 @@ static uint32_t first_end_of(const flows *f, int64_t number) {
     return row == PS_IDMAP_NONE ? PS_NONE : row;
 }
 
-static ps_code take_connections(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_flow_connections(void *context, const ps_scan_batch *b, ps_err *err) {
     flows *f = context;
     size_t max_pairs = (f->a->n_torch + 1) * MAX_PAIRS_A_ROW;
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -115,11 +115,11 @@ typedef struct group {
     size_t n;
 } group;
 
-static const ps_ascend_torch *row_of(const flows *f, const group *g, size_t i) {
+static const ps_ascend_torch *flow_row_of(const flows *f, const group *g, size_t i) {
     return &f->a->torch[g->pairs[i].torch];
 }
 
-static void flow(const flows *f, uint32_t from, uint32_t to, ps_str kind) {
+static void ascend_db_flows_flow(const flows *f, uint32_t from, uint32_t to, ps_str kind) {
     if (from != to) {
         ps_builder_flow_of(f->a->builder, from, to, kind);
     }
@@ -130,12 +130,12 @@ static bool add_queue(const flows *f, const group *g) {
     const ps_ascend_torch *from = NULL;
     bool any = false;
     for (size_t i = 0; from == NULL && i < g->n; i++) {
-        from = row_of(f, g, i)->is_enqueue ? row_of(f, g, i) : NULL;
+        from = flow_row_of(f, g, i)->is_enqueue ? flow_row_of(f, g, i) : NULL;
     }
     for (size_t i = 0; from != NULL && i < g->n; i++) {
-        const ps_ascend_torch *to = row_of(f, g, i);
+        const ps_ascend_torch *to = flow_row_of(f, g, i);
         if (to->is_queue && !to->is_enqueue) {
-            flow(f, from->slice, to->slice, f->queue);
+            ascend_db_flows_flow(f, from->slice, to->slice, f->queue);
             any = true;
         }
     }
@@ -156,7 +156,7 @@ static bool add_backward(const flows *f, const group *g, const ps_ascend_torch *
     const ps_ascend_torch *first = NULL;
     *forward = NULL;
     for (size_t i = 0; i < g->n; i++) {
-        const ps_ascend_torch *row = row_of(f, g, i);
+        const ps_ascend_torch *row = flow_row_of(f, g, i);
         if (row->is_queue) {
             continue;
         }
@@ -164,7 +164,7 @@ static bool add_backward(const flows *f, const group *g, const ps_ascend_torch *
             first = row;
         } else if (same_sequence(first, row) && first->slice != row->slice &&
                    (first->sequence >= 0 || !is_launch(f, g))) {
-            flow(f, first->slice, row->slice, f->backward);
+            ascend_db_flows_flow(f, first->slice, row->slice, f->backward);
             *forward = first;
         }
     }
@@ -176,7 +176,7 @@ static bool add_npu(const flows *f, const group *g, const ps_ascend_torch *forwa
     size_t n_from = 0;
     uint32_t first = first_end_of(f, g->pairs[0].number);
     for (size_t i = 0; first != PS_NONE && i < g->n; i++) {
-        const ps_ascend_torch *row = row_of(f, g, i);
+        const ps_ascend_torch *row = flow_row_of(f, g, i);
         if (row->is_queue || (forward != NULL && same_sequence(forward, row))) {
             continue;
         }
@@ -186,13 +186,13 @@ static bool add_npu(const flows *f, const group *g, const ps_ascend_torch *forwa
             break;
         }
         for (uint32_t end = first; end != PS_NONE; end = f->next_end[end]) {
-            flow(f, row->slice, f->a->ends[end].slice, f->to_npu);
+            ascend_db_flows_flow(f, row->slice, f->a->ends[end].slice, f->to_npu);
         }
     }
     return n_from > 0;
 }
 
-static void add_group(const flows *f, const group *g) {
+static void add_flow_group(const flows *f, const group *g) {
     const ps_ascend_torch *forward = NULL;
     bool queue = add_queue(f, g);
     bool pairs = add_backward(f, g, &forward);
@@ -208,7 +208,7 @@ static void add_groups(const flows *f) {
         while (end < f->n_pairs && f->pairs[end].number == f->pairs[i].number) {
             end++;
         }
-        add_group(f, &(group){f->pairs + i, end - i});
+        add_flow_group(f, &(group){f->pairs + i, end - i});
         i = end;
     }
 }
@@ -226,7 +226,7 @@ static void add_calls(const flows *f) {
     for (size_t i = 0; i < a->n_ends; i++) {
         uint32_t call = ps_idmap_get(&a->call_of_connection, (uint64_t)a->ends[i].connection);
         if (call != PS_IDMAP_NONE) {
-            flow(f, call, a->ends[i].slice, f->to_device);
+            ascend_db_flows_flow(f, call, a->ends[i].slice, f->to_device);
         } else if (has_calls &&
                    is_wanted_call(ps_builder_slice_kind(a->builder, a->ends[i].slice))) {
             ps_diag_add(a->diag, PS_ODD_NO_CALL, "connection %lld",
@@ -254,7 +254,8 @@ ps_code ps_ascend_flows_add(ps_ascend *a, ps_err *err) {
     }
     if (code == PS_OK) {
         add_calls(&f);
-        code = ps_ascend_scan(a, "CONNECTION_IDS", COLUMNS, 2, NULL, take_connections, &f, err);
+        code =
+            ps_ascend_scan(a, "CONNECTION_IDS", COLUMNS, 2, NULL, take_flow_connections, &f, err);
     }
     if (code == PS_OK && f.n_pairs > 0) {
         qsort(f.pairs, f.n_pairs, sizeof *f.pairs, compare_pairs);

@@ -168,23 +168,23 @@ typedef struct torch {
     bool swapped; /* as the last row that could tell */
 } torch;
 
-static bool starts_with(const char *text, const char *head) {
+static bool host_starts_with(const char *text, const char *head) {
     return strncmp(text, head, strlen(head)) == 0;
 }
 
 /* Old files have no type: the names of the queue's ends tell them. */
-static ps_slice_kind kind_of(const torch *t, int64_t type, const char *name) {
+static ps_slice_kind host_kind_of(const torch *t, int64_t type, const char *name) {
     if (type == t->trace_type) {
         return PS_SLICE_PYTHON;
     }
     if (type == t->mstx_type) {
         return PS_SLICE_MARK_HOST;
     }
-    if (type == t->queue_type || (type == PS_ASCEND_NULL &&
-                                  (starts_with(name, "Enqueue") || starts_with(name, "Dequeue")))) {
+    if (type == t->queue_type || (type == PS_ASCEND_NULL && (host_starts_with(name, "Enqueue") ||
+                                                             host_starts_with(name, "Dequeue")))) {
         return PS_SLICE_QUEUE;
     }
-    return starts_with(name, "ProfilerStep#") ? PS_SLICE_ANNOTATION : PS_SLICE_HOST_OP;
+    return host_starts_with(name, "ProfilerStep#") ? PS_SLICE_ANNOTATION : PS_SLICE_HOST_OP;
 }
 
 static bool has_letters(const char *text) {
@@ -213,7 +213,8 @@ static void add_shapes(torch *t, uint32_t slice, ps_str dtypes, ps_str shapes) {
     add_str(t, slice, t->key_dtypes, t->swapped ? shapes : dtypes);
 }
 
-static void add_args(torch *t, const ps_scan_batch *b, size_t i, uint32_t slice, bool *missing) {
+static void add_torch_args(torch *t, const ps_scan_batch *b, size_t i, uint32_t slice,
+                           bool *missing) {
     ps_builder *builder = t->a->builder;
     int64_t sequence = ps_cell_int(&b->columns[SEQUENCE], i, -1);
     int64_t thread = ps_cell_int(&b->columns[FORWARD_THREAD], i, -1);
@@ -246,7 +247,7 @@ static bool keep_for_flows(torch *t, const ps_scan_batch *b, size_t i, uint32_t 
                           .start_ns = ps_builder_slice_start_ns(a->builder, slice),
                           .slice = slice,
                           .is_queue = kind == PS_SLICE_QUEUE,
-                          .is_enqueue = starts_with(name, "Enqueue")};
+                          .is_enqueue = host_starts_with(name, "Enqueue")};
     return true;
 }
 
@@ -257,7 +258,7 @@ static ps_code take_torch_row(torch *t, const ps_scan_batch *b, size_t i, ps_err
     int64_t tid = ps_cell_int(&b->columns[TID], i, PS_ASCEND_NULL);
     ps_str name = ps_ascend_cell_name(a, &b->columns[NAME], i, &missing);
     const char *text = ps_builder_text(a->builder, name);
-    ps_slice_kind kind = kind_of(t, type, text);
+    ps_slice_kind kind = host_kind_of(t, type, text);
     if (kind == PS_SLICE_MARK_HOST && ps_ascend_marks_on_thread(t->marks, tid, name)) {
         ps_diag_add(a->diag, PS_ODD_MARK_TWICE, "PYTORCH_API rowid %lld", (long long)b->rowids[i]);
         return PS_OK;
@@ -270,7 +271,7 @@ static ps_code take_torch_row(torch *t, const ps_scan_batch *b, size_t i, ps_err
                         ps_ascend_cell_time(&b->columns[END], i), "PYTORCH_API", b->rowids[i]);
     if (slice != PS_NONE) {
         if (b->n_columns > N_COLUMNS) {
-            add_args(t, b, i, slice, &missing);
+            add_torch_args(t, b, i, slice, &missing);
         }
         if (!keep_for_flows(t, b, i, slice, kind, text)) {
             return ps_fail_nomem(err);
@@ -280,7 +281,7 @@ static ps_code take_torch_row(torch *t, const ps_scan_batch *b, size_t i, ps_err
     return ps_builder_failed(a->builder) ? ps_fail_nomem(err) : PS_OK;
 }
 
-static ps_code take_torch(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_host_torch(void *context, const ps_scan_batch *b, ps_err *err) {
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < b->n_rows; i++) {
         code = take_torch_row(context, b, i, err);
@@ -288,7 +289,7 @@ static ps_code take_torch(void *context, const ps_scan_batch *b, ps_err *err) {
     return code;
 }
 
-static ps_str key_of(const torch *t, const char *key) {
+static ps_str host_key_of(const torch *t, const char *key) {
     return ps_builder_str(t->a->builder, key, strlen(key));
 }
 
@@ -308,16 +309,16 @@ ps_code ps_ascend_torch_read(ps_ascend *a, ps_ascend_marks *marks, ps_err *err) 
     t.trace_type = ps_ascend_enum_id(a, PS_ASCEND_API_TYPE, "trace");
     t.mstx_type = ps_ascend_enum_id(a, PS_ASCEND_API_TYPE, "mstx");
     if (code == PS_OK && args) {
-        t.key_sequence = key_of(&t, "sequenceNumber");
-        t.key_thread = key_of(&t, "fwdThreadId");
-        t.key_dtypes = key_of(&t, "inputDtypes");
-        t.key_shapes = key_of(&t, "inputShapes");
-        t.key_stack = key_of(&t, "callStack");
+        t.key_sequence = host_key_of(&t, "sequenceNumber");
+        t.key_thread = host_key_of(&t, "fwdThreadId");
+        t.key_dtypes = host_key_of(&t, "inputDtypes");
+        t.key_shapes = host_key_of(&t, "inputShapes");
+        t.key_stack = host_key_of(&t, "callStack");
         code = read_chains(&t.chains, err);
     }
     if (code == PS_OK) {
-        code = ps_scan(a->db, "PYTORCH_API", COLUMNS, args ? N_ARG_COLUMNS : N_COLUMNS, take_torch,
-                       &t, err);
+        code = ps_scan(a->db, "PYTORCH_API", COLUMNS, args ? N_ARG_COLUMNS : N_COLUMNS,
+                       take_host_torch, &t, err);
     }
     chains_fini(&t.chains);
     return code;
@@ -331,7 +332,7 @@ typedef struct calls {
     ps_str gc;
 } calls;
 
-static ps_code take_calls(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_cann_calls(void *context, const ps_scan_batch *b, ps_err *err) {
     const calls *c = context;
     ps_ascend *a = c->a;
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -396,7 +397,7 @@ ps_code ps_ascend_calls_read(ps_ascend *a, ps_err *err) {
         c.key_connection = ps_builder_str(a->builder, "connectionId", 12);
     }
     if (code == PS_OK) {
-        code = ps_ascend_scan(a, "CANN_API", COLUMNS, 6, NULL, take_calls, &c, err);
+        code = ps_ascend_scan(a, "CANN_API", COLUMNS, 6, NULL, take_cann_calls, &c, err);
     }
     if (code == PS_OK) {
         code = ps_ascend_scan(a, "OSRT_API", COLUMNS, 4, NULL, take_others, &c, err);

@@ -76,7 +76,7 @@ static void add_host_args(const ps_ascend *a, const ps_ascend_mark *mark, ps_str
 }
 
 /* None for the numbers that stand for no domain. */
-static ps_str domain_of(ps_ascend *a, const ps_ascend_mark *mark, bool *missing) {
+static ps_str mark_domain_of(ps_ascend *a, const ps_ascend_mark *mark, bool *missing) {
     if (!ps_ascend_wants(a, PS_NEED_SLICES) || mark->domain == PS_ASCEND_NULL ||
         mark->domain == PS_ASCEND_NO_ID) {
         return PS_STR_NONE;
@@ -96,7 +96,7 @@ static ps_slice_kind kind_of_mark(const ps_ascend *a, const ps_ascend_mark *mark
 }
 
 /* Without its message a mark means nothing to an analysis; on the timeline it is still there. */
-static ps_str message_of(ps_ascend *a, const ps_ascend_mark *mark, bool *missing) {
+static ps_str mark_message_of(ps_ascend *a, const ps_ascend_mark *mark, bool *missing) {
     ps_str message = ps_ascend_wants(a, PS_NEED_SLICES) ? ps_ascend_name(a, mark->message, missing)
                                                         : ps_ascend_text(a, mark->message);
     *missing = *missing || ps_str_is_none(message);
@@ -107,8 +107,8 @@ static ps_code add_host_mark(ps_ascend_marks *m, size_t row, ps_err *err) {
     ps_ascend *a = m->a;
     ps_ascend_mark *mark = &m->rows[row];
     bool missing = false;
-    ps_str message = message_of(a, mark, &missing);
-    ps_str domain = domain_of(a, mark, &missing);
+    ps_str message = mark_message_of(a, mark, &missing);
+    ps_str domain = mark_domain_of(a, mark, &missing);
     if (ps_builder_failed(a->builder)) {
         return ps_fail_nomem(err);
     }
@@ -206,7 +206,7 @@ ps_code ps_ascend_marks_take_task(ps_ascend_marks *m, const ps_scan_batch *b, si
 
 /* The hot loop: nearly all rows are kernels and miss the map by its range of keys. A mark has one task; a
  * second one with its connection id is counted and left out. */
-static ps_code take_tasks(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_mark_tasks(void *context, const ps_scan_batch *b, ps_err *err) {
     ps_ascend_marks *m = context;
     for (size_t i = 0; i < b->n_rows; i++) {
         bool first = false;
@@ -233,7 +233,7 @@ ps_code ps_ascend_marks_add_device(ps_ascend_marks *m, ps_err *err) {
     if (m->n == 0 || !ps_db_has_table(m->a->db, "TASK")) {
         return PS_OK;
     }
-    return PS_ASCEND_SCAN(m->a->db, "TASK", take_tasks, m, err, PS_ASCEND_TASK_COLUMNS);
+    return PS_ASCEND_SCAN(m->a->db, "TASK", take_mark_tasks, m, err, PS_ASCEND_TASK_COLUMNS);
 }
 
 /* --- communication marks without a task of their own ------------------------------------------------ */
@@ -268,7 +268,7 @@ static ps_code take_stream_tasks(void *context, const ps_scan_batch *b, ps_err *
     return PS_OK;
 }
 
-static void add_joined(ps_ascend_marks *all, const ps_waiting_mark *marks, size_t n) {
+static void add_mark_joined(ps_ascend_marks *all, const ps_waiting_mark *marks, size_t n) {
     for (size_t i = 0; i < n; i++) {
         const ps_ascend_mark *m = &all->rows[marks[i].mark];
         const ps_stream_task *task = marks[i].task;
@@ -298,7 +298,7 @@ static ps_code find_waiting_tasks(ps_ascend_marks *all, ps_waiting_mark *marks, 
     }
     if (code == PS_OK) {
         ps_waiting_marks_join(marks, n, s.tasks, s.n);
-        add_joined(all, marks, n);
+        add_mark_joined(all, marks, n);
     }
     ps_idmap_fini(&s.streams);
     ps_free(s.tasks);

@@ -89,7 +89,7 @@ static bool has_bit(const bits *b, int64_t id) {
 }
 
 /* The earliest time of an id stays. */
-static bool set_time(spans *s, times *t, int64_t id, int64_t time_ns) {
+static bool set_work_span_time(spans *s, times *t, int64_t id, int64_t time_ns) {
     t->n_rows++;
     if ((size_t)id > MAX_VALUES_A_ROW * (t->n_rows + ROWS_BESIDES)) {
         s->unusual = true;
@@ -116,7 +116,7 @@ static int64_t time_of(const times *t, int64_t id) {
 }
 
 /* Out of memory ends a scan; so does what is unusual, which is no failure. */
-static ps_code stop(const spans *s, ps_err *err) {
+static ps_code stop_work_span(const spans *s, ps_err *err) {
     return s->unusual ? ps_fail(err, PS_UNSUPPORTED, "ids lie far apart") : ps_fail_nomem(err);
 }
 
@@ -124,7 +124,7 @@ static ps_code take_bits(spans *s, bits *to, const ps_scan_batch *b, ps_err *err
     for (size_t i = 0; i < b->n_rows; i++) {
         int64_t id = ps_cell_int(&b->columns[0], i, -1);
         if (id >= 0 && !set_bit(s, to, id)) {
-            return stop(s, err);
+            return stop_work_span(s, err);
         }
     }
     return PS_OK;
@@ -142,7 +142,7 @@ static ps_code take_comm(void *context, const ps_scan_batch *b, ps_err *err) {
 
 /* --- launches --------------------------------------------------------------------------------------------- */
 
-static ps_code take_steps(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_work_span_steps(void *context, const ps_scan_batch *b, ps_err *err) {
     spans *s = context;
     for (size_t i = 0; i < b->n_rows; i++) {
         step_window x = {ps_cell_int(&b->columns[0], i, INT64_MIN),
@@ -150,7 +150,7 @@ static ps_code take_steps(void *context, const ps_scan_batch *b, ps_err *err) {
         bool after = s->n_steps == 0 || x.start_ns >= s->steps[s->n_steps - 1].end_ns;
         if (x.end_ns <= x.start_ns || !after) {
             s->unusual = true;
-            return stop(s, err);
+            return stop_work_span(s, err);
         }
         if (!ps_grow(&s->steps, &s->cap_steps, s->n_steps + 1, MAX_ENTRIES, sizeof *s->steps)) {
             return ps_fail_nomem(err);
@@ -192,25 +192,25 @@ static ps_code take_times(spans *s, times *to, const ps_scan_batch *b, ps_err *e
         int64_t id = ps_cell_int(&b->columns[0], i, -1);
         int64_t start = ps_ascend_cell_time(&b->columns[1], i);
         bool usable = id >= 0 && id != PS_ASCEND_NO_ID && start != PS_ASCEND_NULL;
-        if (usable && !set_time(s, to, id, start)) {
-            return stop(s, err);
+        if (usable && !set_work_span_time(s, to, id, start)) {
+            return stop_work_span(s, err);
         }
     }
     return PS_OK;
 }
 
-static ps_code take_calls(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_work_span_calls(void *context, const ps_scan_batch *b, ps_err *err) {
     spans *s = context;
     return take_times(s, &s->calls, b, err);
 }
 
-static ps_code take_torch(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_work_span_torch(void *context, const ps_scan_batch *b, ps_err *err) {
     spans *s = context;
     return take_times(s, &s->torch, b, err);
 }
 
 /* An operator counts before its call; only where that makes a difference it is kept. */
-static ps_code take_connections(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_work_span_connections(void *context, const ps_scan_batch *b, ps_err *err) {
     spans *s = context;
     for (size_t i = 0; i < b->n_rows; i++) {
         int64_t start = time_of(&s->torch, ps_cell_int(&b->columns[0], i, -1));
@@ -242,24 +242,25 @@ static ps_code scan_if(spans *s, const char *table, const char *const *columns, 
 }
 
 static ps_code read_launches(spans *s, ps_err *err) {
-    ps_code code =
-        scan_if(s, "STEP_TIME", (const char *const[]){"startNs", "endNs"}, 2, take_steps, err);
+    ps_code code = scan_if(s, "STEP_TIME", (const char *const[]){"startNs", "endNs"}, 2,
+                           take_work_span_steps, err);
     if (code != PS_OK || s->n_steps == 0) {
         return code;
     }
     static const char *const CALL[] = {"connectionId", "startNs"};
     static const char *const CONNECTION[] = {"id", "connectionId"};
-    code = scan_if(s, "CANN_API", CALL, 2, take_calls, err);
+    code = scan_if(s, "CANN_API", CALL, 2, take_work_span_calls, err);
     if (code == PS_OK && ps_db_has_table(s->a->db, "CONNECTION_IDS")) {
-        code = scan_if(s, "PYTORCH_API", CALL, 2, take_torch, err);
-        code = code == PS_OK ? scan_if(s, "CONNECTION_IDS", CONNECTION, 2, take_connections, err)
-                             : code;
+        code = scan_if(s, "PYTORCH_API", CALL, 2, take_work_span_torch, err);
+        code = code == PS_OK
+                   ? scan_if(s, "CONNECTION_IDS", CONNECTION, 2, take_work_span_connections, err)
+                   : code;
     }
     return code;
 }
 
 /* NO_LAUNCH when it is not known, or nobody asks. */
-static int64_t launch_of(const spans *s, int64_t connection) {
+static int64_t work_span_launch_of(const spans *s, int64_t connection) {
     if (s->n_steps == 0 || connection < 0) {
         return NO_LAUNCH;
     }
@@ -267,13 +268,14 @@ static int64_t launch_of(const spans *s, int64_t connection) {
     return row != PS_IDMAP_NONE ? s->operators[row] : time_of(&s->calls, connection);
 }
 
-static size_t step_of(const spans *s, int64_t launch_ns, int64_t start_ns) {
+static size_t work_span_step_of(const spans *s, int64_t launch_ns, int64_t start_ns) {
     return launch_ns != NO_LAUNCH ? launch_step(s, launch_ns) : running_step(s, start_ns);
 }
 
 /* Adds the launch of a slice when it is needed to find its step. */
 static bool add_launch(spans *s, uint32_t slice, int64_t launch_ns, int64_t start_ns) {
-    if (slice == PS_NONE || step_of(s, launch_ns, start_ns) == running_step(s, start_ns)) {
+    if (slice == PS_NONE ||
+        work_span_step_of(s, launch_ns, start_ns) == running_step(s, start_ns)) {
         return true;
     }
     ps_builder *b = s->a->builder;
@@ -311,11 +313,11 @@ static bool joins_last(const spans *s, size_t step, int64_t start_ns, int64_t en
 }
 
 /* False when memory is out. */
-static bool take_kernel(spans *s, int64_t start_ns, int64_t end_ns, int64_t connection,
-                        int64_t row) {
+static bool take_work_span_kernel(spans *s, int64_t start_ns, int64_t end_ns, int64_t connection,
+                                  int64_t row) {
     ps_builder *b = s->a->builder;
-    int64_t launch_ns = launch_of(s, connection);
-    size_t step = step_of(s, launch_ns, start_ns);
+    int64_t launch_ns = work_span_launch_of(s, connection);
+    size_t step = work_span_step_of(s, launch_ns, start_ns);
     if (joins_last(s, step, start_ns, end_ns)) {
         bool longer = end_ns > s->last_end_ns;
         if (!longer || ps_builder_slice_end(b, s->last, end_ns)) {
@@ -334,7 +336,7 @@ static bool take_kernel(spans *s, int64_t start_ns, int64_t end_ns, int64_t conn
     return add_launch(s, slice, launch_ns, start_ns) && !ps_builder_failed(b);
 }
 
-static ps_code take_tasks(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_work_span_tasks(void *context, const ps_scan_batch *b, ps_err *err) {
     spans *s = context;
     for (size_t i = 0; i < b->n_rows; i++) {
         int64_t id = ps_cell_int(&b->columns[TASK_ID], i, -1);
@@ -343,8 +345,9 @@ static ps_code take_tasks(void *context, const ps_scan_batch *b, ps_err *err) {
             continue;
         }
         int64_t connection = s->n_steps > 0 ? ps_cell_int(&b->columns[CONNECTION], i, -1) : -1;
-        if (!take_kernel(s, ps_cell_int(&b->columns[START], i, INT64_MIN),
-                         ps_cell_int(&b->columns[END], i, INT64_MIN), connection, b->rowids[i])) {
+        if (!take_work_span_kernel(s, ps_cell_int(&b->columns[START], i, INT64_MIN),
+                                   ps_cell_int(&b->columns[END], i, INT64_MIN), connection,
+                                   b->rowids[i])) {
             return ps_fail_nomem(err);
         }
     }
@@ -354,15 +357,15 @@ static ps_code take_tasks(void *context, const ps_scan_batch *b, ps_err *err) {
 static ps_code add_work(spans *s, ps_ascend_ops *ops, ps_err *err) {
     static const char *const COLUMNS[N_COLUMNS] = {"startNs", "endNs", "deviceId", "globalTaskId",
                                                    "connectionId"};
-    ps_code code =
-        scan_if(s, "TASK", COLUMNS, s->n_steps > 0 ? N_COLUMNS : N_COLUMNS - 1, take_tasks, err);
+    ps_code code = scan_if(s, "TASK", COLUMNS, s->n_steps > 0 ? N_COLUMNS : N_COLUMNS - 1,
+                           take_work_span_tasks, err);
     if (code == PS_OK) {
         code = ps_ascend_ops_add(ops, -1, s->many_devices ? -1 : s->home, err);
     }
     for (size_t i = 0; code == PS_OK && i < s->a->n_ends; i++) {
         const ps_ascend_end *end = &s->a->ends[i];
         int64_t start = ps_builder_slice_start_ns(s->a->builder, end->slice);
-        int64_t launch_ns = launch_of(s, end->connection);
+        int64_t launch_ns = work_span_launch_of(s, end->connection);
         code = add_launch(s, end->slice, launch_ns, start) ? PS_OK : ps_fail_nomem(err);
     }
     return code;

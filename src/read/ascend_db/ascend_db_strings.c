@@ -165,7 +165,8 @@ typedef struct enum_scan {
     ps_ascend_names *names;
 } enum_scan;
 
-static bool add_name(ps_ascend *a, ps_ascend_names *e, int64_t id, const char *name, size_t n) {
+static bool add_string_name(ps_ascend *a, ps_ascend_names *e, int64_t id, const char *name,
+                            size_t n) {
     ps_str str = ps_builder_str(a->builder, name, n);
     if (ps_str_is_none(str) ||
         !ps_grow(&e->ids, &e->cap_ids, e->n + 1, UINT32_MAX - 1, sizeof *e->ids) ||
@@ -178,12 +179,13 @@ static bool add_name(ps_ascend *a, ps_ascend_names *e, int64_t id, const char *n
     return true;
 }
 
-static ps_code take_names(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_string_names(void *context, const ps_scan_batch *b, ps_err *err) {
     enum_scan *s = context;
     for (size_t i = 0; i < b->n_rows; i++) {
         ps_scan_bytes name = ps_cell_text(&b->columns[1], i);
         int64_t id = ps_cell_int(&b->columns[0], i, PS_ASCEND_NULL);
-        if (id != PS_ASCEND_NULL && !add_name(s->a, s->names, id, name.data, name.size_bytes)) {
+        if (id != PS_ASCEND_NULL &&
+            !add_string_name(s->a, s->names, id, name.data, name.size_bytes)) {
             return ps_fail_nomem(err);
         }
     }
@@ -197,12 +199,12 @@ ps_code ps_ascend_enum_read(ps_ascend *a, ps_ascend_enum which, ps_err *err) {
     }
     e->loaded = true;
     if (ps_db_has_table(a->db, ENUMS[which].table)) {
-        return PS_ASCEND_SCAN(a->db, ENUMS[which].table, take_names, (&(enum_scan){a, e}), err,
-                              "id", "name");
+        return PS_ASCEND_SCAN(a->db, ENUMS[which].table, take_string_names, (&(enum_scan){a, e}),
+                              err, "id", "name");
     }
     for (size_t i = 0; i < ENUMS[which].n_known; i++) {
         const known *k = &ENUMS[which].known[i];
-        if (!add_name(a, e, k->id, k->name, strlen(k->name))) {
+        if (!add_string_name(a, e, k->id, k->name, strlen(k->name))) {
             return ps_fail_nomem(err);
         }
     }

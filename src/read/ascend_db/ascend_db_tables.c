@@ -76,7 +76,7 @@ static const char *text_of_id(copy *c, int64_t id, bool *missing) {
     return text;
 }
 
-static bool set_text(copy *c, size_t column, const char *text) {
+static bool set_side_table_text(copy *c, size_t column, const char *text) {
     if (text != NULL) {
         ps_table_share_text(c->table, column, text);
     }
@@ -96,10 +96,11 @@ static bool set_cell(copy *c, const ps_scan_batch *b, size_t column, size_t i, b
                         (long long)b->rowids[i], c->table->columns[column].name);
             return true;
         }
-        return set_text(c, column, ps_arena_strndup(&c->table->arena, text.data, text.size_bytes));
+        return set_side_table_text(c, column,
+                                   ps_arena_strndup(&c->table->arena, text.data, text.size_bytes));
     }
     if (c->is_text[column]) {
-        return set_text(c, column, text_of_id(c, ps_cell_int(cell, i, -1), missing));
+        return set_side_table_text(c, column, text_of_id(c, ps_cell_int(cell, i, -1), missing));
     }
     if (type == PS_COL_REAL) {
         ps_table_set_real(c->table, column, ps_cell_real(cell, i, 0));
@@ -114,7 +115,7 @@ static bool set_cell(copy *c, const ps_scan_batch *b, size_t column, size_t i, b
 }
 
 /* Texts that no string is there for are taken, and counted. */
-static bool is_taken(const copy *c, const ps_scan_batch *b, size_t i) {
+static bool is_side_table_taken(const copy *c, const ps_scan_batch *b, size_t i) {
     const ps_scan_column *cell = &b->columns[c->text_column];
     if (c->ending == NULL || cell->types[i] != PS_CELL_INT) {
         return true;
@@ -128,7 +129,7 @@ static ps_code take_rows(void *context, const ps_scan_batch *b, ps_err *err) {
     copy *c = context;
     for (size_t i = 0; i < b->n_rows; i++) {
         bool missing = false;
-        if (!is_taken(c, b, i)) {
+        if (!is_side_table_taken(c, b, i)) {
             continue;
         }
         bool ok = ps_table_add_row(c->table);
@@ -153,8 +154,8 @@ static bool holds_ids(const copied_table *t, const char *column) {
 }
 
 /* An empty table whose columns live in its own arena. */
-static ps_table *new_table(copy *c, const copied_table *t, const ps_ascend_column *columns,
-                           size_t n) {
+static ps_table *new_side_table(copy *c, const copied_table *t, const ps_ascend_column *columns,
+                                size_t n) {
     ps_table *table = ps_table_new(t->name, "", NULL, n);
     ps_column *own = table != NULL ? ps_arena_alloc(&table->arena, n * sizeof *own) : NULL;
     for (size_t i = 0; own != NULL && i < n; i++) {
@@ -184,7 +185,7 @@ static ps_code copy_table(ps_ascend *a, ps_db *db, const copied_table *t, const 
     ps_idmap_init(&c.owned);
     ps_code code = ps_ascend_columns_of(db, t->name, &arena, columns, &n, err);
     if (code == PS_OK && n > 0) {
-        c.table = new_table(&c, t, columns, n);
+        c.table = new_side_table(&c, t, columns, n);
         code = c.table != NULL ? PS_OK : ps_fail_nomem(err);
         for (size_t i = 0; i < n; i++) {
             names[i] = columns[i].name;

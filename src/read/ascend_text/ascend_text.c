@@ -18,7 +18,7 @@
 
 /* --- recognising -------------------------------------------------------------------------------------------- */
 
-static bool contains(const unsigned char *head, size_t n, const char *text) {
+static bool ascend_text_contains(const unsigned char *head, size_t n, const char *text) {
     return memmem(head, n, text, strlen(text)) != NULL;
 }
 
@@ -37,7 +37,7 @@ static bool has_text_times(const unsigned char *head, size_t n) {
     return false;
 }
 
-static int sniff(const char *path, const unsigned char *head, size_t n) {
+static int sniff_ascend_text(const char *path, const unsigned char *head, size_t n) {
     static const char *const OWN[] = {
         "\"Ascend Hardware\"",  "\"Overlap Analysis\"",   "\"async_npu\"",
         "\"async_task_queue\"", "\"HostToDevice\"",       "\"AscendCL@",
@@ -52,16 +52,18 @@ static int sniff(const char *path, const unsigned char *head, size_t n) {
            (head[at] == ' ' || head[at] == '\n' || head[at] == '\r' || head[at] == '\t')) {
         at++;
     }
-    if (at == n || (head[at] != '[' && head[at] != '{') || !contains(head, n, "\"ph\"")) {
+    if (at == n || (head[at] != '[' && head[at] != '{') ||
+        !ascend_text_contains(head, n, "\"ph\"")) {
         return 0;
     }
     for (size_t i = 0; i < sizeof OWN / sizeof *OWN; i++) {
-        if (contains(head, n, OWN[i])) {
+        if (ascend_text_contains(head, n, OWN[i])) {
             return 90;
         }
     }
-    bool is_framework = contains(head, n, "\"Fwd thread id\"") || contains(head, n, "\"cpu_op\"") ||
-                        contains(head, n, "\"python_function\"");
+    bool is_framework = ascend_text_contains(head, n, "\"Fwd thread id\"") ||
+                        ascend_text_contains(head, n, "\"cpu_op\"") ||
+                        ascend_text_contains(head, n, "\"python_function\"");
     return is_framework && has_text_times(head, n) ? 90 : 0;
 }
 
@@ -81,7 +83,8 @@ static int64_t rank_in_name(const char *name) {
     return rank;
 }
 
-static ps_code parts(const char *path, ps_arena *arena, ps_part **out, size_t *n, ps_err *err) {
+static ps_code ascend_text_parts(const char *path, ps_arena *arena, ps_part **out, size_t *n,
+                                 ps_err *err) {
     ps_src src = {.path = path};
     ps_ascend_places places;
     ps_ascend_profile profile = {.rank = -1};
@@ -139,8 +142,8 @@ static ps_code read_events(ps_ascend_text *r, const ps_src *src, ps_err *err) {
 }
 
 /* `is_table`: what was named is a table that stands for all of the rank, for there is no trace. */
-static ps_code read_rank(ps_ascend_text *r, const ps_src *src, bool is_table,
-                         ps_ascend_files *files, ps_err *err) {
+static ps_code read_ascend_text_rank(ps_ascend_text *r, const ps_src *src, bool is_table,
+                                     ps_ascend_files *files, ps_err *err) {
     const uint32_t timeline = PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |
                               PS_NEED_COMM_MARKS | PS_NEED_INVENTORY | PS_NEED_SLICES |
                               PS_NEED_FLOWS | PS_NEED_COUNTERS;
@@ -182,7 +185,8 @@ static ps_code read_text(const ps_src *src, uint32_t needs, ps_builder *b, ps_er
     }
     if (code == PS_OK) {
         files = ps_ascend_files_open(&places, needs, b, err);
-        code = files != NULL ? read_rank(&r, src, places.own_table != NULL, files, err) : PS_NOMEM;
+        code = files != NULL ? read_ascend_text_rank(&r, src, places.own_table != NULL, files, err)
+                             : PS_NOMEM;
     }
     if (code == PS_OK) {
         bool has_comm_ops = ps_ascend_text_has_groups(&r) || r.has_comm_rows;
@@ -199,7 +203,7 @@ const ps_reader ps_reader_ascend_text = {
     .name = "ascend-text",
     .profiler = "Ascend",
     .summary = "Ascend PyTorch / MindSpore profiler and msprof text export (trace_view.json, CSV)",
-    .sniff = sniff,
-    .parts = parts,
+    .sniff = sniff_ascend_text,
+    .parts = ascend_text_parts,
     .read = read_text,
 };

@@ -22,8 +22,8 @@
 #include "model/trace.h"
 #include "read/ascend/ascend_csv.h"
 #include "read/ascend/ascend_meta.h"
-#include "read/reader.h"
 #include "read/events/trace_model.h"
+#include "read/reader.h"
 
 #define PS_ASCEND_NO_ID INT64_C(4294967295)
 #define PS_ASCEND_DEVICE_MASK 31 /* of the pid of a process that stands for a device */

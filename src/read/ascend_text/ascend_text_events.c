@@ -59,7 +59,7 @@ static bool looks_like_op(const char *name) {
 
 static const char STEP_NAME[] = "ProfilerStep#";
 
-static bool starts_with(const char *text, const char *head) {
+static bool ascend_event_starts_with(const char *text, const char *head) {
     return text[0] == head[0] && strncmp(text, head, strlen(head)) == 0;
 }
 
@@ -86,7 +86,7 @@ static ps_slice_kind kind_of_word(const char *word) {
                  {"EVENT_", PS_SLICE_SYNC},     {"NOTIFY", PS_SLICE_SYNC},
                  {"STREAM_WAIT", PS_SLICE_SYNC}};
     for (size_t i = 0; i < sizeof HEADS / sizeof *HEADS; i++) {
-        if (starts_with(word, HEADS[i].head)) {
+        if (ascend_event_starts_with(word, HEADS[i].head)) {
             return HEADS[i].kind;
         }
     }
@@ -129,7 +129,7 @@ static bool is_mark_category(const char *cat) {
     return strcasestr(cat, "mstx") != NULL || strcasestr(cat, "msproftx") != NULL;
 }
 
-static void add_step(ps_ascend_text *r, const ps_model_event *e, const char *name) {
+static void add_ascend_event_step(ps_ascend_text *r, const ps_model_event *e, const char *name) {
     int64_t id = 0;
     const char *digits = name + sizeof STEP_NAME - 1;
     int64_t end = 0;
@@ -164,16 +164,16 @@ static ps_slice_kind kind_of_category(ps_ascend_text *r, const ps_model_event *e
                                                                  : PS_SLICE_HOST_OTHER;
 }
 
-static void place(void *context, ps_builder *b, const ps_model_event *e, ps_slice_kind *kind,
-                  uint32_t *track) {
+static void place_ascend_event(void *context, ps_builder *b, const ps_model_event *e,
+                               ps_slice_kind *kind, uint32_t *track) {
     ps_ascend_text *r = context;
     const ps_ascend_words *w = &r->words;
     if (*kind == PS_SLICE_INSTANT) {
         return;
     }
     const char *name = ps_builder_text(b, e->name);
-    if (starts_with(name, STEP_NAME)) {
-        add_step(r, e, name);
+    if (ascend_event_starts_with(name, STEP_NAME)) {
+        add_ascend_event_step(r, e, name);
         *kind = PS_SLICE_ANNOTATION;
     } else if (!ps_str_is_none(e->cat)) {
         *kind = kind_of_category(r, e);
@@ -250,7 +250,8 @@ static void note_connection(ps_ascend_text *r, const ps_model_event *e, uint32_t
     }
 }
 
-static void added(void *context, ps_builder *b, const ps_model_event *e, uint32_t slice) {
+static void ascend_event_added(void *context, ps_builder *b, const ps_model_event *e,
+                               uint32_t slice) {
     ps_ascend_text *r = context;
     ps_slice_kind kind = ps_builder_slice_kind(b, slice);
     if (r->kernels != NULL && ps_str_is_none(e->cat)) {
@@ -379,7 +380,8 @@ static uint32_t counter(void *context, ps_builder *b, const ps_model_event *e,
 /* --- flows ------------------------------------------------------------------------------------------------- */
 
 /* Ranges around an operator may begin at the same nanosecond: which of them a flow means, its category tells. */
-static bool takes(void *context, const ps_builder *b, ps_str kind, bool is_begin, uint32_t slice) {
+static bool ascend_event_takes(void *context, const ps_builder *b, ps_str kind, bool is_begin,
+                               uint32_t slice) {
     const ps_ascend_text *r = context;
     const ps_ascend_words *w = &r->words;
     ps_slice_kind is = ps_builder_slice_kind(b, slice);
@@ -399,7 +401,8 @@ static bool takes(void *context, const ps_builder *b, ps_str kind, bool is_begin
     return true;
 }
 
-static bool flow(void *context, const ps_builder *b, uint32_t from, uint32_t to, ps_str kind) {
+static bool ascend_event_flow(void *context, const ps_builder *b, uint32_t from, uint32_t to,
+                              ps_str kind) {
     ps_ascend_text *r = context;
     (void)b;
     if (!ps_str_eq(kind, r->words.mstx)) {
@@ -475,7 +478,7 @@ typedef struct sink_context {
     ps_trace_model *model;
 } sink_context;
 
-static ps_code take_batch(void *context, const ps_event_batch *batch, ps_err *err) {
+static ps_code take_ascend_event_batch(void *context, const ps_event_batch *batch, ps_err *err) {
     sink_context *c = context;
     for (size_t i = 0; i < batch->n_events; i++) {
         if (batch->events[i].ph == 'M') {
@@ -503,12 +506,12 @@ static uint32_t model_needs(uint32_t needs) {
 
 ps_code ps_ascend_text_events(ps_ascend_text *r, ps_input *in, size_t n_threads,
                               ps_event_stats *stats, ps_err *err) {
-    const ps_dialect dialect = {.place = place,
-                                .added = added,
+    const ps_dialect dialect = {.place = place_ascend_event,
+                                .added = ascend_event_added,
                                 .counter = counter,
                                 .end = end,
-                                .takes = takes,
-                                .flow = flow,
+                                .takes = ascend_event_takes,
+                                .flow = ascend_event_flow,
                                 .context = r,
                                 .exact_ends = true,
                                 .zero_is_stray = true};
@@ -517,7 +520,7 @@ ps_code ps_ascend_text_events(ps_ascend_text *r, ps_input *in, size_t n_threads,
         return ps_fail_nomem(err);
     }
     ps_event_schema schema = {.all_args = (r->needs & PS_NEED_ARGS) != 0, .wanted = WANTED};
-    ps_event_sink sink = {&c, take_batch, NULL};
+    ps_event_sink sink = {&c, take_ascend_event_batch, NULL};
     ps_code code = ps_trace_events_read(in, &schema, &sink, n_threads, r->diag, stats, err);
     code = code == PS_OK ? ps_trace_model_finish(c.model, err) : code;
     ps_trace_model_free(c.model);

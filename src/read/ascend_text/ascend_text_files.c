@@ -10,8 +10,8 @@
 #include "model/recording.h"
 #include "read/ascend/ascend_comm_json.h"
 #include "read/ascend/ascend_tables.h"
-#include "read/ascend_text/ascend_text.h"
 #include "read/ascend/csv.h"
+#include "read/ascend_text/ascend_text.h"
 
 #define MAX_JSON_BYTES ((size_t)1 << 30)
 #define MAX_FILES ((size_t)4096)
@@ -45,7 +45,7 @@ static bool is_output_dir(const char *dir) {
            strcmp(name, "mindstudio_profiler_output") == 0;
 }
 
-static bool starts_with(const char *text, const char *head) {
+static bool ascend_file_starts_with(const char *text, const char *head) {
     return strncmp(text, head, strlen(head)) == 0;
 }
 
@@ -110,8 +110,8 @@ ps_code ps_ascend_places_find(const ps_src *src, ps_arena *arena, ps_ascend_plac
     /* A trace under another name in a folder of any kind says nothing about its neighbours. */
     const char *main_table = out->own_table != NULL ? ps_ascend_tables_main(&name, 1) : NULL;
     bool has_siblings = out->is_output || src->rank_dir != NULL ||
-                        starts_with(name, "trace_view") || starts_with(name, "msprof_") ||
-                        main_table != NULL;
+                        ascend_file_starts_with(name, "trace_view") ||
+                        ascend_file_starts_with(name, "msprof_") || main_table != NULL;
     out->dir = has_siblings ? dir : NULL;
     return has_siblings && src->rank_dir == NULL
                ? find_rank_dir(dir, out->is_output, arena, &out->rank_dir, err)
@@ -148,7 +148,7 @@ static bool is_known_table(const char *table) {
             return true;
         }
     }
-    return starts_with(table, "minddata_");
+    return ascend_file_starts_with(table, "minddata_");
 }
 
 static bool is_kernels(const char *table) {
@@ -165,7 +165,7 @@ static bool is_sum(const char *table) {
 }
 
 /* Of what a timeline is made where there is none, and what modes take in its place. */
-static bool is_of_timeline(const char *table) {
+static bool is_ascend_file_of_timeline(const char *table) {
     return strcmp(table, "task_time") == 0 || strcmp(table, "step_trace") == 0 ||
            is_statistic(table) || is_kernels(table) || is_sum(table);
 }
@@ -209,8 +209,8 @@ static const char *next_part(const ps_ascend_files *f, const char *name, int64_t
 }
 
 /* The parts behind the first one, by their numbers; one that is not there is counted. */
-static ps_code add_parts(ps_ascend_files *f, const char *name, ps_ascend_csv_src *src,
-                         ps_diag *diag, ps_err *err) {
+static ps_code add_ascend_file_parts(ps_ascend_files *f, const char *name, ps_ascend_csv_src *src,
+                                     ps_diag *diag, ps_err *err) {
     int64_t last = ps_ascend_csv_part(name);
     size_t n = 0;
     const char **paths = NULL;
@@ -257,13 +257,13 @@ static ps_code add_csv(ps_ascend_files *f, const char *name, const char *path, p
                      ((f->needs & PS_NEED_STATISTICS) != 0 && is_statistic(file.table)) ||
                      ((f->needs & PS_NEED_ARGS) != 0 && is_kernels(file.table)) ||
                      ((f->needs & PS_NEED_COUNTERS) != 0 && is_memory(file.table)) ||
-                     (f->places.own_table != NULL && is_of_timeline(file.table));
+                     (f->places.own_table != NULL && is_ascend_file_of_timeline(file.table));
     if (!is_wanted || !(f->places.is_output || is_known_table(file.table)) ||
         !ps_is_file(file.path)) {
         return PS_OK;
     }
     ps_ascend_csv_src src = {.path = file.path};
-    ps_code code = add_parts(f, name, &src, diag, err);
+    ps_code code = add_ascend_file_parts(f, name, &src, diag, err);
     if (code == PS_OK) {
         code = ps_ascend_csv_read(&src, file.table, diag, &file.csv, err);
     }
@@ -447,7 +447,8 @@ static bool name_absent(const ps_ascend_files *f, ps_buf *out) {
 }
 
 /* "NPU:3" in the first row of a table of memory; a rank has one device. -1 where none says. */
-static ps_code find_device(const ps_ascend_files *f, const char *name, int64_t *out, ps_err *err) {
+static ps_code find_ascend_file_device(const ps_ascend_files *f, const char *name, int64_t *out,
+                                       ps_err *err) {
     ps_arena arena;
     ps_arena_init(&arena);
     const char *path = f->places.dir != NULL ? ps_path_join(&arena, f->places.dir, name) : "";
@@ -466,7 +467,7 @@ static ps_code find_device(const ps_ascend_files *f, const char *name, int64_t *
         }
         bool has_cell = code == PS_OK && line == 1 && column < row.n;
         const char *cell = has_cell ? row.cells[column].text : NULL;
-        if (cell != NULL && starts_with(cell, "NPU:") &&
+        if (cell != NULL && ascend_file_starts_with(cell, "NPU:") &&
             !ps_parse_i64(cell + 4, row.cells[column].n - 4, out)) {
             *out = -1;
         }
@@ -492,7 +493,7 @@ ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tabl
         ps_builder_side_table(b, (ps_table *)out->steps);
     }
     for (size_t i = 0; code == PS_OK && out->device < 0 && i < 2; i++) {
-        code = find_device(f, NAMING_DEVICE[i], &out->device, err);
+        code = find_ascend_file_device(f, NAMING_DEVICE[i], &out->device, err);
     }
     ps_buf absent;
     ps_buf_init(&absent, 0);
@@ -585,7 +586,7 @@ ps_code ps_ascend_files_finish(ps_ascend_files *f, bool has_comm_ops, ps_builder
 static const ps_column FACTS[] = {{.name = "what", .type = PS_COL_TEXT},
                                   {.name = "value", .type = PS_COL_TEXT}};
 
-static bool add_fact(ps_table *t, const char *what, const char *value) {
+static bool add_ascend_file_fact(ps_table *t, const char *what, const char *value) {
     return value[0] == '\0' ||
            (ps_table_add_row(t) && ps_table_set_text(t, 0, what) && ps_table_set_text(t, 1, value));
 }
@@ -601,7 +602,7 @@ static bool add_missing(const ps_ascend_files *f, ps_table *t) {
             ps_buf_addf(&text, "%sno %s: %s", text.len > 0 ? "; " : "", file, TELLING[i].tells);
         }
     }
-    bool ok = ps_buf_ok(&text) && add_fact(t, PS_FACT_MISSING, ps_buf_str(&text));
+    bool ok = ps_buf_ok(&text) && add_ascend_file_fact(t, PS_FACT_MISSING, ps_buf_str(&text));
     ps_buf_fini(&text);
     return ok;
 }
@@ -609,12 +610,12 @@ static bool add_missing(const ps_ascend_files *f, ps_table *t) {
 ps_code ps_ascend_files_facts(const ps_ascend_files *f, ps_builder *b, ps_err *err) {
     const ps_ascend_profile *p = &f->profile;
     ps_table *t = ps_table_new("facts", "", FACTS, 2);
-    bool ok = t != NULL && add_fact(t, "profiler level", p->level) &&
-              add_fact(t, "aic metrics", p->aic_metrics) &&
-              add_fact(t, "mstx",
-                       !p->has_mstx_option ? ""
-                       : p->mstx           ? "on"
-                                           : "off");
+    bool ok = t != NULL && add_ascend_file_fact(t, "profiler level", p->level) &&
+              add_ascend_file_fact(t, "aic metrics", p->aic_metrics) &&
+              add_ascend_file_fact(t, "mstx",
+                                   !p->has_mstx_option ? ""
+                                   : p->mstx           ? "on"
+                                                       : "off");
     if (ok && f->places.own_table != NULL) {
         ok = add_missing(f, t);
     }

@@ -60,7 +60,7 @@ static bool is_known_to_slice(const ps_ascend_kernels *k, size_t column) {
     return is_known;
 }
 
-static int compare_rows(const void *a, const void *b) {
+static int compare_csv_kernel_rows(const void *a, const void *b) {
     const ps_ascend_kernel_row *x = a;
     const ps_ascend_kernel_row *y = b;
     if (x->start_ns != y->start_ns) {
@@ -69,7 +69,7 @@ static int compare_rows(const void *a, const void *b) {
     return x->row < y->row ? -1 : x->row > y->row;
 }
 
-static bool fill(ps_ascend_kernels *k, const ps_ascend_csv *csv, ps_builder *b) {
+static bool fill_csv_kernel(ps_ascend_kernels *k, const ps_ascend_csv *csv, ps_builder *b) {
     const ps_table *t = k->table;
     k->rows = ps_alloc((t->n_rows + 1) * sizeof *k->rows);
     k->keys = ps_calloc(t->n_columns, sizeof *k->keys);
@@ -85,7 +85,7 @@ static bool fill(ps_ascend_kernels *k, const ps_ascend_csv *csv, ps_builder *b) 
         }
     }
     if (k->n_rows > 1) {
-        qsort(k->rows, k->n_rows, sizeof *k->rows, compare_rows);
+        qsort(k->rows, k->n_rows, sizeof *k->rows, compare_csv_kernel_rows);
     }
     for (size_t c = 0; c < t->n_columns; c++) {
         if (!is_known_to_slice(k, c)) {
@@ -104,7 +104,7 @@ ps_ascend_kernels *ps_ascend_kernels_new(const ps_ascend_csv *csv, ps_builder *b
     }
     k->table = csv->table;
     *is_useless = !find_columns(k);
-    if (*is_useless || !fill(k, csv, b)) {
+    if (*is_useless || !fill_csv_kernel(k, csv, b)) {
         ps_ascend_kernels_free(k);
         return NULL;
     }
@@ -122,19 +122,20 @@ void ps_ascend_kernels_free(ps_ascend_kernels *k) {
 /* --- joining ------------------------------------------------------------------------------------------------ */
 
 /* MindSpore may append the call stack to the name. */
-static bool same_name(const char *in_table, const char *of_slice) {
+static bool csv_kernel_same_name(const char *in_table, const char *of_slice) {
     size_t n = strlen(of_slice);
     return n > 0 && strncmp(in_table, of_slice, n) == 0 &&
            (in_table[n] == '\0' || strchr(" \t\r\n;:/|@", in_table[n]) != NULL);
 }
 
 /* Lower is better, -1: another slice. */
-static int64_t misfit(const ps_ascend_kernels *k, const ps_ascend_kernel_row *row, const char *name,
-                      int64_t start_ns, int64_t dur_ns, int64_t stream) {
+static int64_t csv_kernel_misfit(const ps_ascend_kernels *k, const ps_ascend_kernel_row *row,
+                                 const char *name, int64_t start_ns, int64_t dur_ns,
+                                 int64_t stream) {
     const ps_value *duration = ps_table_cell(k->table, row->row, k->duration);
     double dur = duration->is_null ? 0 : duration->u.r * 1000;
     if (row->is_taken || !(fabs(dur - (double)dur_ns) <= DURATION_SLACK_NS) ||
-        !same_name(ps_table_cell(k->table, row->row, k->name)->u.text, name)) {
+        !csv_kernel_same_name(ps_table_cell(k->table, row->row, k->name)->u.text, name)) {
         return -1;
     }
     const ps_value *on =
@@ -144,8 +145,8 @@ static int64_t misfit(const ps_ascend_kernels *k, const ps_ascend_kernel_row *ro
            (int64_t)fabs(dur - (double)dur_ns);
 }
 
-static ps_ascend_kernel_row *find_row(ps_ascend_kernels *k, const char *name, int64_t start_ns,
-                                      int64_t dur_ns, int64_t stream) {
+static ps_ascend_kernel_row *find_csv_kernel_row(ps_ascend_kernels *k, const char *name,
+                                                 int64_t start_ns, int64_t dur_ns, int64_t stream) {
     size_t low = 0;
     size_t high = k->n_rows;
     while (low < high) {
@@ -161,7 +162,7 @@ static ps_ascend_kernel_row *find_row(ps_ascend_kernels *k, const char *name, in
     for (size_t i = low; i < k->n_rows && i - low < MAX_CANDIDATES &&
                          k->rows[i].start_ns <= start_ns + START_SLACK_NS;
          i++) {
-        int64_t m = misfit(k, &k->rows[i], name, start_ns, dur_ns, stream);
+        int64_t m = csv_kernel_misfit(k, &k->rows[i], name, start_ns, dur_ns, stream);
         if (m >= 0 && m < least) {
             least = m;
             best = &k->rows[i];
@@ -174,7 +175,7 @@ void ps_ascend_kernels_join(ps_ascend_kernels *k, ps_builder *b, uint32_t slice,
     int64_t start = ps_builder_slice_start_ns(b, slice);
     const char *name = ps_builder_text(b, ps_builder_slice_name(b, slice));
     ps_ascend_kernel_row *found =
-        find_row(k, name, start, ps_builder_slice_end_ns(b, slice) - start, stream);
+        find_csv_kernel_row(k, name, start, ps_builder_slice_end_ns(b, slice) - start, stream);
     if (found == NULL) {
         return;
     }

@@ -93,11 +93,11 @@ typedef struct settling {
     uint8_t *has_tasks; /* by track: some slice says that it is a task of communication */
 } settling;
 
-static bool starts_with(const char *text, const char *head) {
+static bool ascend_lane_starts_with(const char *text, const char *head) {
     return strncmp(text, head, strlen(head)) == 0;
 }
 
-static const char *label_of(const ps_builder *b, const ps_track *t) {
+static const char *ascend_lane_label_of(const ps_builder *b, const ps_track *t) {
     return ps_builder_text(b, t->label); /* "" for none */
 }
 
@@ -113,8 +113,8 @@ static process_role role_of_name(const settling *s, const ps_process *p) {
             return NAMES[i].role;
         }
     }
-    bool is_npu =
-        !ps_str_is_none(p->labels) && starts_with(ps_builder_text(s->b, p->labels), "NPU");
+    bool is_npu = !ps_str_is_none(p->labels) &&
+                  ascend_lane_starts_with(ps_builder_text(s->b, p->labels), "NPU");
     return is_npu ? ROLE_DEVICE : ROLE_HOST;
 }
 
@@ -176,10 +176,10 @@ static void become(settling *s, uint32_t row, ps_track track, int64_t lane_tid) 
 
 /* "Stream 7" and "Stream 7 MSTX domain 0" are two lanes of one stream. */
 static void settle_stream(settling *s, uint32_t row, ps_track t) {
-    const char *label = label_of(s->b, &t);
+    const char *label = ascend_lane_label_of(s->b, &t);
     int64_t stream = t.tid;
     const char *rest = "";
-    if (starts_with(label, "Stream ")) {
+    if (ascend_lane_starts_with(label, "Stream ")) {
         const char *digits = label + strcspn(label, "0123456789");
         size_t n = strspn(digits, "0123456789");
         rest = digits + n + strspn(digits + n, " ");
@@ -250,7 +250,7 @@ static void settle_track(settling *s, uint32_t row) {
 /* --- communicators ----------------------------------------------------------------------------------------- */
 
 static bool is_plane_label(const char *label) {
-    return starts_with(label, "Plane");
+    return ascend_lane_starts_with(label, "Plane");
 }
 
 static void add_comm_lane(settling *s, comm_lane lane) {
@@ -276,7 +276,7 @@ static void find_comm_lanes(settling *s) {
     for (uint32_t row = 0; row < n; row++) {
         ps_track t = ps_builder_tracks(s->b, &n)[row];
         if (t.kind == PS_TRACK_HOST_THREAD && role_of(s, t.pid) == ROLE_COMM) {
-            const char *label = label_of(s->b, &t);
+            const char *label = ascend_lane_label_of(s->b, &t);
             bool is_plane = label[0] != '\0' ? is_plane_label(label) : s->has_tasks[row] != 0;
             add_comm_lane(s, (comm_lane){.pid = t.pid,
                                          .tid = t.tid,
@@ -324,7 +324,7 @@ static ps_str group_name(const settling *s, const comm_lane *lane) {
     }
     const char *label = ps_builder_text(s->b, lane->label);
     size_t n = strlen(label);
-    size_t head = starts_with(label, HEAD) ? sizeof HEAD - 1 : 0;
+    size_t head = ascend_lane_starts_with(label, HEAD) ? sizeof HEAD - 1 : 0;
     size_t tail = ps_ends_with(label, TAIL) ? sizeof TAIL - 1 : 0;
     return n > head + tail ? ps_builder_str(s->b, label + head, n - head - tail) : lane->label;
 }

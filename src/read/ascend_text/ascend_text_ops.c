@@ -34,7 +34,7 @@ typedef struct joining {
 
 /* --- operators and calls --------------------------------------------------------------------------------- */
 
-static int compare_ops(const void *a, const void *b) {
+static int compare_ascend_op_ops(const void *a, const void *b) {
     const comm_op *x = a;
     const comm_op *y = b;
     if (x->pid != y->pid) {
@@ -72,7 +72,7 @@ static bool collect_ops(joining *j) {
                                        .peer = {-1, -1}};
     }
     if (j->n_ops > 1) {
-        qsort(j->ops, j->n_ops, sizeof *j->ops, compare_ops);
+        qsort(j->ops, j->n_ops, sizeof *j->ops, compare_ascend_op_ops);
     }
     for (size_t i = 0; i < j->n_ops; i++) {
         const comm_op *before = i > 0 ? &j->ops[i - 1] : NULL;
@@ -117,7 +117,7 @@ static bool collect_connections(joining *j) {
 
 /* --- tasks ------------------------------------------------------------------------------------------------ */
 
-static int compare_keys(const ps_ascend_task_key *x, const ps_ascend_task_key *y) {
+static int compare_ascend_op_keys(const ps_ascend_task_key *x, const ps_ascend_task_key *y) {
     if (x->start_ns != y->start_ns) {
         return x->start_ns < y->start_ns ? -1 : 1;
     }
@@ -133,7 +133,7 @@ static int compare_keys(const ps_ascend_task_key *x, const ps_ascend_task_key *y
 static int compare_launches(const void *a, const void *b) {
     const ps_ascend_launch *x = a;
     const ps_ascend_launch *y = b;
-    int order = compare_keys(&x->key, &y->key);
+    int order = compare_ascend_op_keys(&x->key, &y->key);
     if (order != 0) {
         return order;
     }
@@ -146,13 +146,14 @@ static comm_op *op_of_launch(const joining *j, const ps_ascend_comm_task *task) 
     size_t high = j->r->n_launches;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_keys(&j->r->launches[middle].key, &task->key) < 0) {
+        if (compare_ascend_op_keys(&j->r->launches[middle].key, &task->key) < 0) {
             low = middle + 1;
         } else {
             high = middle;
         }
     }
-    if (low == j->r->n_launches || compare_keys(&j->r->launches[low].key, &task->key) != 0) {
+    if (low == j->r->n_launches ||
+        compare_ascend_op_keys(&j->r->launches[low].key, &task->key) != 0) {
         return NULL;
     }
     uint32_t slice = ps_idmap_get(&j->operators, (uint64_t)j->r->launches[low].connection_id);
@@ -171,7 +172,7 @@ static comm_op *op_at(const joining *j, const ps_ascend_comm_task *task) {
     size_t high = j->n_ops;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_ops(&j->ops[middle], &key) <= 0) {
+        if (compare_ascend_op_ops(&j->ops[middle], &key) <= 0) {
             low = middle + 1;
         } else {
             high = middle;

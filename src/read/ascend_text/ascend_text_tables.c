@@ -174,7 +174,8 @@ typedef struct table_reading {
     bool has_kernels;
 } table_reading;
 
-static const ps_value *cell_of(const ps_table *t, size_t row, size_t column, ps_col_type type) {
+static const ps_value *lone_table_cell_of(const ps_table *t, size_t row, size_t column,
+                                          ps_col_type type) {
     if (column == PS_NO_COLUMN || t->columns[column].type != type) {
         return NULL;
     }
@@ -182,18 +183,18 @@ static const ps_value *cell_of(const ps_table *t, size_t row, size_t column, ps_
     return v->is_null ? NULL : v;
 }
 
-static const char *text_of(const ps_table *t, size_t row, size_t column) {
-    const ps_value *v = cell_of(t, row, column, PS_COL_TEXT);
+static const char *lone_table_text_of(const ps_table *t, size_t row, size_t column) {
+    const ps_value *v = lone_table_cell_of(t, row, column, PS_COL_TEXT);
     return v != NULL ? v->u.text : NULL;
 }
 
 /* "50", "step50"; -1 for none. */
-static int64_t step_of(const ps_table *t, size_t row, size_t column) {
-    const ps_value *v = cell_of(t, row, column, PS_COL_INT);
+static int64_t lone_table_step_of(const ps_table *t, size_t row, size_t column) {
+    const ps_value *v = lone_table_cell_of(t, row, column, PS_COL_INT);
     if (v != NULL) {
         return v->u.i >= 0 ? v->u.i : -1;
     }
-    const char *text = text_of(t, row, column);
+    const char *text = lone_table_text_of(t, row, column);
     int64_t id = -1;
     if (text == NULL) {
         return -1;
@@ -203,9 +204,9 @@ static int64_t step_of(const ps_table *t, size_t row, size_t column) {
 }
 
 /* A measure in units of so many nanoseconds. False when it is missing or no duration. */
-static bool duration_of(const ps_table *t, size_t row, size_t column, double unit_ns,
-                        int64_t *out) {
-    const ps_value *v = cell_of(t, row, column, PS_COL_REAL);
+static bool lone_table_duration_of(const ps_table *t, size_t row, size_t column, double unit_ns,
+                                   int64_t *out) {
+    const ps_value *v = lone_table_cell_of(t, row, column, PS_COL_REAL);
     if (v == NULL || !(v->u.r >= 0 && v->u.r * unit_ns < 9e17)) {
         return false;
     }
@@ -253,10 +254,10 @@ static void take_preparing(table_reading *t) {
     size_t id = table != NULL ? ps_ascend_csv_column(table, "Step") : PS_NO_COLUMN;
     size_t preparing = table != NULL ? ps_ascend_csv_column(table, "Preparing") : PS_NO_COLUMN;
     for (size_t row = 0; id != PS_NO_COLUMN && row < table->n_rows; row++) {
-        int64_t step = step_of(table, row, id);
+        int64_t step = lone_table_step_of(table, row, id);
         uint32_t of = step >= 0 ? ps_idmap_get(&t->step_rows, (uint64_t)step) : PS_IDMAP_NONE;
         int64_t ns = 0;
-        if (of != PS_IDMAP_NONE && duration_of(table, row, preparing, 1000, &ns)) {
+        if (of != PS_IDMAP_NONE && lone_table_duration_of(table, row, preparing, 1000, &ns)) {
             table_step *s = &t->steps[of];
             s->preparing_ns = s->preparing_ns < 0 || ns < s->preparing_ns ? ns : s->preparing_ns;
         }
@@ -284,10 +285,10 @@ static void add_iterations(const table_reading *t) {
     size_t end = ps_ascend_csv_column(table, "Iteration End");
     size_t time = ps_ascend_csv_column(table, "Iteration Time");
     for (size_t row = 0; row < table->n_rows; row++) {
-        int64_t step = step_of(table, row, id);
-        const ps_value *at = cell_of(table, row, end, PS_COL_INT);
+        int64_t step = lone_table_step_of(table, row, id);
+        const ps_value *at = lone_table_cell_of(table, row, end, PS_COL_INT);
         int64_t dur = 0;
-        if (step < 0 || at == NULL || !duration_of(table, row, time, 1000, &dur)) {
+        if (step < 0 || at == NULL || !lone_table_duration_of(table, row, time, 1000, &dur)) {
             count_odd(t, table, row);
             continue;
         }
@@ -295,7 +296,7 @@ static void add_iterations(const table_reading *t) {
     }
 }
 
-static void add_steps(table_reading *t) {
+static void add_lone_table_steps(table_reading *t) {
     const ps_table *table = t->tables->steps;
     size_t n_unknown = 0;
     if ((t->r->needs & PS_NEED_STEPS) == 0) {
@@ -337,14 +338,14 @@ static bool collect_told_ops(table_reading *t) {
     size_t elapse = ps_ascend_csv_column(table, "elapse_time");
     size_t step = ps_ascend_csv_column(table, "step");
     for (size_t row = 0; row < table->n_rows; row++) {
-        const char *text = text_of(table, row, name);
-        const char *hash = text_of(table, row, group);
-        const ps_value *at = cell_of(table, row, start, PS_COL_INT);
+        const char *text = lone_table_text_of(table, row, name);
+        const char *hash = lone_table_text_of(table, row, group);
+        const ps_value *at = lone_table_cell_of(table, row, start, PS_COL_INT);
         int64_t dur = 0;
         if (text == NULL || strcmp(text, "Total Op Info") == 0) {
             continue;
         }
-        if (at == NULL || !duration_of(table, row, elapse, 1e6, &dur)) {
+        if (at == NULL || !lone_table_duration_of(table, row, elapse, 1e6, &dur)) {
             count_odd(t, table, row);
             continue;
         }
@@ -353,7 +354,7 @@ static bool collect_told_ops(table_reading *t) {
         }
         t->ops[t->n_ops++] = (told_op){.start_ns = at->u.i,
                                        .dur_ns = dur,
-                                       .step = step_of(table, row, step),
+                                       .step = lone_table_step_of(table, row, step),
                                        .name = text,
                                        .group = hash != NULL ? hash : ""};
     }
@@ -471,17 +472,18 @@ static bool is_comm_core(const char *core) {
 
 static bool read_kernel(const table_reading *t, const ps_ascend_kernels *k, uint32_t row,
                         kernel *out) {
-    const ps_value *device = cell_of(k->table, row, k->device, PS_COL_INT);
-    const ps_value *stream = cell_of(k->table, row, k->stream, PS_COL_INT);
-    const char *core = text_of(k->table, row, k->core);
+    const ps_value *device = lone_table_cell_of(k->table, row, k->device, PS_COL_INT);
+    const ps_value *stream = lone_table_cell_of(k->table, row, k->stream, PS_COL_INT);
+    const char *core = lone_table_text_of(k->table, row, k->core);
     const char *tag = NULL;
-    *out = (kernel){.name = text_of(k->table, row, k->name),
+    *out = (kernel){.name = lone_table_text_of(k->table, row, k->name),
                     .core = core,
                     .start_ns = ps_table_cell(k->table, row, k->start)->u.i,
                     .device = device != NULL && device->u.i >= 0 ? device->u.i : t->tables->device,
                     .stream = stream != NULL && stream->u.i >= 0 ? stream->u.i : -1};
     out->name = out->name != NULL ? out->name : core; /* of task_time, where it is no kernel */
-    if (out->name == NULL || !duration_of(k->table, row, k->duration, 1000, &out->dur_ns)) {
+    if (out->name == NULL ||
+        !lone_table_duration_of(k->table, row, k->duration, 1000, &out->dur_ns)) {
         return false;
     }
     out->op = find_told_op(t, out->name, out->start_ns);
@@ -494,7 +496,7 @@ static bool read_kernel(const table_reading *t, const ps_ascend_kernels *k, uint
     return true;
 }
 
-static uint32_t track_of(table_reading *t, const kernel *k) {
+static uint32_t lone_table_track_of(table_reading *t, const kernel *k) {
     if (k->kind == PS_SLICE_COMM_OP) {
         const char *tag = "";
         size_t n = k->op == NULL ? tag_of(k->name, &tag) : 0;
@@ -518,8 +520,8 @@ static uint32_t track_of(table_reading *t, const kernel *k) {
 /* What the trace says of its slices, under its names. */
 static void add_task_args(const table_reading *t, const ps_ascend_kernels *k, uint32_t slice,
                           uint32_t row, const kernel *from) {
-    const ps_value *task = cell_of(k->table, row, k->task, PS_COL_INT);
-    const ps_value *model = cell_of(k->table, row, k->model, PS_COL_INT);
+    const ps_value *task = lone_table_cell_of(k->table, row, k->task, PS_COL_INT);
+    const ps_value *model = lone_table_cell_of(k->table, row, k->model, PS_COL_INT);
     if (from->kind == PS_SLICE_COMM_OP) {
         return;
     }
@@ -554,9 +556,10 @@ static bool add_kernel_rows(table_reading *t, ps_ascend_kernels *k, bool rest) {
         if (rest && (from.kind == PS_SLICE_KERNEL || from.kind == PS_SLICE_COMM_OP)) {
             continue;
         }
-        uint32_t slice = ps_builder_slice(
-            t->b, from.kind, track_of(t, &from), ps_builder_str(t->b, from.name, strlen(from.name)),
-            from.start_ns, ps_i64_plus(from.start_ns, from.dur_ns), (int64_t)row);
+        uint32_t slice =
+            ps_builder_slice(t->b, from.kind, lone_table_track_of(t, &from),
+                             ps_builder_str(t->b, from.name, strlen(from.name)), from.start_ns,
+                             ps_i64_plus(from.start_ns, from.dur_ns), (int64_t)row);
         if (slice == PS_NONE) {
             count_odd(t, k->table, row);
             continue;
@@ -573,7 +576,7 @@ static bool add_kernel_rows(table_reading *t, ps_ascend_kernels *k, bool rest) {
         if ((t->r->needs & PS_NEED_ARGS) != 0) {
             ps_ascend_kernels_add_args(k, t->b, slice, row);
         }
-        int64_t step = step_of(k->table, row, k->step);
+        int64_t step = lone_table_step_of(k->table, row, k->step);
         ok = note_step(t, slice, step < 0 && from.op != NULL ? from.op->step : step);
     }
     return ok;
@@ -601,7 +604,7 @@ static bool add_kernel_table(table_reading *t, const ps_ascend_csv *csv, bool re
 
 /* --- all of it ----------------------------------------------------------------------------------------------- */
 
-static ps_str word(ps_builder *b, const char *text) {
+static ps_str lone_table_word(ps_builder *b, const char *text) {
     return ps_builder_str(b, text, strlen(text));
 }
 
@@ -610,18 +613,18 @@ ps_code ps_ascend_tables_slices(ps_ascend_text *r, const ps_ascend_tables *table
     table_reading t = {.r = r,
                        .b = b,
                        .tables = tables,
-                       .hardware = word(b, "Ascend Hardware"),
-                       .comm = word(b, "Communication"),
+                       .hardware = lone_table_word(b, "Ascend Hardware"),
+                       .comm = lone_table_word(b, "Communication"),
                        .core_key = r->words.task_type,
                        .task_key = r->words.hardware_task_id,
                        .stream_key = r->words.physic_stream_id,
-                       .model_key = word(b, "Model Id")};
+                       .model_key = lone_table_word(b, "Model Id")};
     ps_idmap_init(&t.step_rows);
     bool has_kernels = tables->kernels != NULL && tables->kernels->table != NULL;
     bool ok = collect_told_ops(&t) && add_kernel_table(&t, tables->kernels, false) &&
               add_kernel_table(&t, tables->tasks, has_kernels) && add_told_ops(&t);
     if (ok) {
-        add_steps(&t);
+        add_lone_table_steps(&t);
     }
     ps_free(t.ops);
     ps_free(t.steps);

@@ -20,8 +20,8 @@
 #include "base/lit.h"
 #include "base/num.h"
 #include "read/chrome/pipescope_json_tables.h"
-#include "read/reader.h"
 #include "read/events/trace_events.h"
+#include "read/reader.h"
 
 #define VERSION 1
 #define MAX_HEAD_BYTES ((size_t)16 << 20)
@@ -76,7 +76,7 @@ typedef struct reading {
 
 /* --- texts and arguments ------------------------------------------------------------------------------- */
 
-static ps_str text(reading *r, uint32_t id) {
+static ps_str own_text(reading *r, uint32_t id) {
     if (ps_str_is_none(r->texts[id]) && id != 0) {
         const ps_event_text *t = &r->batch->texts[id];
         r->texts[id] = ps_builder_str(r->builder, t->bytes, t->n);
@@ -84,7 +84,7 @@ static ps_str text(reading *r, uint32_t id) {
     return r->texts[id];
 }
 
-static bool is_text(const reading *r, uint32_t id, const char *wanted) {
+static bool is_own_text(const reading *r, uint32_t id, const char *wanted) {
     const ps_event_text *t = &r->batch->texts[id];
     return t->n == strlen(wanted) && memcmp(t->bytes, wanted, t->n) == 0;
 }
@@ -92,7 +92,7 @@ static bool is_text(const reading *r, uint32_t id, const char *wanted) {
 static const ps_event_arg *find_arg(const reading *r, const ps_event *e, const char *key) {
     for (uint32_t i = 0; i < e->n_args; i++) {
         const ps_event_arg *arg = &r->batch->args[e->first_arg + i];
-        if (is_text(r, arg->key, key)) {
+        if (is_own_text(r, arg->key, key)) {
             return arg;
         }
     }
@@ -113,25 +113,25 @@ static ps_str str_arg(reading *r, const ps_event *e, const char *key) {
     if (arg == NULL || arg->type != PS_ARG_STR) {
         return PS_STR_NONE;
     }
-    return arg->u.text != 0 ? text(r, arg->u.text) : ps_builder_str(r->builder, "", 0);
+    return arg->u.text != 0 ? own_text(r, arg->u.text) : ps_builder_str(r->builder, "", 0);
 }
 
-static void odd(reading *r, ps_oddity kind, const ps_event *e, const char *what) {
+static void own_odd(reading *r, ps_oddity kind, const ps_event *e, const char *what) {
     ps_diag_add(r->diag, kind, "byte %llu: %s", (unsigned long long)e->offset, what);
 }
 
 /* --- tracks -------------------------------------------------------------------------------------------- */
 
-static lane_key key_of(reading *r, const ps_event *e) {
+static lane_key own_key_of(reading *r, const ps_event *e) {
     bool pid_is_text = (e->flags & PS_EVENT_PID_TEXT) != 0;
     bool tid_is_text = (e->flags & PS_EVENT_TID_TEXT) != 0;
-    return (lane_key){.pid = pid_is_text ? (int64_t)text(r, (uint32_t)e->pid).id : e->pid,
-                      .tid = tid_is_text ? (int64_t)text(r, (uint32_t)e->tid).id : e->tid,
+    return (lane_key){.pid = pid_is_text ? (int64_t)own_text(r, (uint32_t)e->pid).id : e->pid,
+                      .tid = tid_is_text ? (int64_t)own_text(r, (uint32_t)e->tid).id : e->tid,
                       .flags = (pid_is_text ? PID_TEXT : 0) | (tid_is_text ? TID_TEXT : 0)};
 }
 
 static lane_key counter_key(reading *r, const ps_event *e, ps_str name) {
-    lane_key key = key_of(r, e);
+    lane_key key = own_key_of(r, e);
     key.tid = (int64_t)name.id;
     key.flags = (key.flags & PID_TEXT) | COUNTER_NAME;
     return key;
@@ -159,7 +159,7 @@ static uint32_t track_at(const reading *r, const lane_key *key) {
     return row != PS_IDMAP_NONE ? r->lanes[row].track : PS_NONE;
 }
 
-static bool add_lane(reading *r, lane_key key, uint32_t track) {
+static bool add_own_lane(reading *r, lane_key key, uint32_t track) {
     uint64_t slot = 0;
     uint32_t row = find_lane(r, &key, &slot);
     if (row != PS_IDMAP_NONE) {
@@ -184,7 +184,7 @@ static bool kind_of_track(const reading *r, const ps_event *e, ps_track_kind *ou
     const ps_event_arg *arg = find_arg(r, e, "kind");
     for (size_t i = 0; arg != NULL && arg->type == PS_ARG_STR && i < sizeof KINDS / sizeof *KINDS;
          i++) {
-        if (is_text(r, arg->u.text, KINDS[i].name)) {
+        if (is_own_text(r, arg->u.text, KINDS[i].name)) {
             *out = KINDS[i].kind;
             return true;
         }
@@ -196,7 +196,7 @@ static bool kind_of_track(const reading *r, const ps_event *e, ps_track_kind *ou
 static bool take_track(reading *r, const ps_event *e) {
     ps_track track = {.pid = 0, .tid = -1, .device = -1};
     if (!kind_of_track(r, e, &track.kind)) {
-        odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_track without a kind");
+        own_odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_track without a kind");
         return true;
     }
     (void)int_arg(r, e, "pid", &track.pid);
@@ -216,11 +216,11 @@ static bool take_track(reading *r, const ps_event *e) {
     }
     if (track.kind == PS_TRACK_COUNTER) {
         ps_str name = str_arg(r, e, "counter");
-        if (!ps_str_is_none(name) && !add_lane(r, counter_key(r, e, name), row)) {
+        if (!ps_str_is_none(name) && !add_own_lane(r, counter_key(r, e, name), row)) {
             return false;
         }
     }
-    return (e->flags & PS_EVENT_HAS_TID) == 0 || add_lane(r, key_of(r, e), row);
+    return (e->flags & PS_EVENT_HAS_TID) == 0 || add_own_lane(r, own_key_of(r, e), row);
 }
 
 /* --- other metadata ------------------------------------------------------------------------------------ */
@@ -228,7 +228,7 @@ static bool take_track(reading *r, const ps_event *e) {
 static bool kind_of_slice(const reading *r, const ps_event *e, ps_slice_kind *out) {
     const ps_event_arg *arg = find_arg(r, e, "kind");
     for (int k = 0; arg != NULL && arg->type == PS_ARG_STR && k < PS_N_SLICE_KINDS; k++) {
-        if (is_text(r, arg->u.text, ps_slice_kind_name((ps_slice_kind)k))) {
+        if (is_own_text(r, arg->u.text, ps_slice_kind_name((ps_slice_kind)k))) {
             *out = (ps_slice_kind)k;
             return true;
         }
@@ -246,7 +246,7 @@ static bool take_category(reading *r, const ps_event *e) {
     ps_str name = str_arg(r, e, "name");
     ps_str cat = str_arg(r, e, "cat");
     if (!kind_of_slice(r, e, &c.kind) || ps_str_is_none(cat)) {
-        odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_category without a kind");
+        own_odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_category without a kind");
         return true;
     }
     if (!ps_grow(&r->categories, &r->cap_categories, r->n_categories + 1, PS_NONE,
@@ -268,7 +268,7 @@ static bool take_process(reading *r, const ps_event *e) {
         (void)int_arg(r, e, "order", &process.order);
         ps_builder_process(r->builder, process);
     } else {
-        odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_process without a pid");
+        own_odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_process without a pid");
     }
     return true;
 }
@@ -279,7 +279,7 @@ static bool take_step(reading *r, const ps_event *e) {
     int64_t end_ns = 0;
     if (!int_arg(r, e, "id", &id) || !int_arg(r, e, "start_ns", &start_ns) ||
         !int_arg(r, e, "end_ns", &end_ns)) {
-        odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_step without its numbers");
+        own_odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_step without its numbers");
     } else if ((r->needs & PS_NEED_STEPS) != 0) {
         ps_builder_step(r->builder, id, start_ns, end_ns);
     }
@@ -294,7 +294,7 @@ static bool take_meta(reading *r, const ps_event *e) {
     return true;
 }
 
-static bool take_time(reading *r, const ps_event *e) {
+static bool take_own_time(reading *r, const ps_event *e) {
     ps_str key = str_arg(r, e, "arg");
     return ps_str_is_none(key) || ps_idmap_put(&r->time_keys, key.id, 1);
 }
@@ -310,7 +310,7 @@ static bool wants_tables(const reading *r) {
     return (r->needs & (PS_NEED_TABLES | PS_NEED_STATISTICS)) != 0;
 }
 
-static bool take_table(reading *r, const ps_event *e) {
+static bool take_own_table(reading *r, const ps_event *e) {
     if (!wants_tables(r)) {
         return true;
     }
@@ -318,19 +318,20 @@ static bool take_table(reading *r, const ps_event *e) {
     const char *name = ps_builder_text(r->builder, str_arg(r, e, "table"));
     ps_json_table_result result = ps_json_tables_begin(&r->tables, name, columns.bytes, columns.n);
     if (result == PS_JSON_TABLE_ODD) {
-        odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_table without a name and columns");
+        own_odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_table without a name and columns");
     }
     return result != PS_JSON_TABLE_NOMEM;
 }
 
-static bool take_row(reading *r, const ps_event *e) {
+static bool take_own_row(reading *r, const ps_event *e) {
     if (!wants_tables(r)) {
         return true;
     }
     ps_event_text cells = json_arg(r, e, "cells");
     ps_json_table_result result = ps_json_tables_row(&r->tables, cells.bytes, cells.n);
     if (result == PS_JSON_TABLE_ODD) {
-        odd(r, PS_ODD_METADATA_EVENT, e, "pipescope_row that fits no pipescope_table before it");
+        own_odd(r, PS_ODD_METADATA_EVENT, e,
+                "pipescope_row that fits no pipescope_table before it");
     }
     return result != PS_JSON_TABLE_NOMEM;
 }
@@ -358,16 +359,16 @@ static bool take_metadata(reading *r, const ps_event *e) {
         const char *name;
         bool (*take)(reading *, const ps_event *);
     } EVENTS[] = {
-        {"pipescope_track", take_track}, {"pipescope_category", take_category},
-        {"pipescope_meta", take_meta},   {"pipescope_step", take_step},
-        {"pipescope_time", take_time},   {"pipescope_process", take_process},
-        {"pipescope_table", take_table}, {"pipescope_row", take_row},
+        {"pipescope_track", take_track},     {"pipescope_category", take_category},
+        {"pipescope_meta", take_meta},       {"pipescope_step", take_step},
+        {"pipescope_time", take_own_time},   {"pipescope_process", take_process},
+        {"pipescope_table", take_own_table}, {"pipescope_row", take_own_row},
     };
-    if (is_text(r, e->name, "pipescope_rank")) {
+    if (is_own_text(r, e->name, "pipescope_rank")) {
         return take_rank(r, e);
     }
     for (size_t i = 0; r->is_wanted && i < sizeof EVENTS / sizeof *EVENTS; i++) {
-        if (is_text(r, e->name, EVENTS[i].name)) {
+        if (is_own_text(r, e->name, EVENTS[i].name)) {
             return EVENTS[i].take(r, e);
         }
     }
@@ -377,7 +378,7 @@ static bool take_metadata(reading *r, const ps_event *e) {
 /* --- events -------------------------------------------------------------------------------------------- */
 
 static void add_arg(reading *r, uint32_t slice, const ps_event_arg *arg) {
-    ps_arg out = {.key = text(r, arg->key), .type = arg->type};
+    ps_arg out = {.key = own_text(r, arg->key), .type = arg->type};
     if (arg->key == 0) {
         out.key = ps_builder_str(r->builder, "", 0);
     }
@@ -388,7 +389,7 @@ static void add_arg(reading *r, uint32_t slice, const ps_event_arg *arg) {
     case PS_ARG_STR:
     case PS_ARG_NUMBER:
     case PS_ARG_JSON:
-        out.u.s = text(r, arg->u.text);
+        out.u.s = own_text(r, arg->u.text);
         break;
     case PS_ARG_INT:
     case PS_ARG_TIME:
@@ -411,18 +412,18 @@ static bool push_slice(reading *r, uint32_t slice) {
     return true;
 }
 
-static bool absolute(const reading *r, const ps_event *e, int64_t *start_ns, int64_t *end_ns) {
+static bool own_absolute(const reading *r, const ps_event *e, int64_t *start_ns, int64_t *end_ns) {
     bool has_dur = (e->flags & PS_EVENT_HAS_DUR) != 0;
     return (e->flags & PS_EVENT_HAS_TS) != 0 &&
            !__builtin_add_overflow(e->ts_ns, r->base_ns, start_ns) &&
            !__builtin_add_overflow(*start_ns, has_dur ? e->dur_ns : 0, end_ns);
 }
 
-static category category_of(reading *r, const ps_event *e) {
-    const ps_str cat = text(r, e->cat);
+static category own_category_of(reading *r, const ps_event *e) {
+    const ps_str cat = own_text(r, e->cat);
     uint32_t row = PS_IDMAP_NONE;
     if (r->has_named) {
-        row = ps_idmap_get(&r->category_rows, category_key(cat, text(r, e->name)));
+        row = ps_idmap_get(&r->category_rows, category_key(cat, own_text(r, e->name)));
     }
     if (row == PS_IDMAP_NONE) {
         row = ps_idmap_get(&r->category_rows, category_key(cat, PS_STR_NONE));
@@ -433,20 +434,20 @@ static category category_of(reading *r, const ps_event *e) {
 static bool take_slice(reading *r, const ps_event *e, int64_t event) {
     int64_t start_ns = 0;
     int64_t end_ns = 0;
-    lane_key key = key_of(r, e);
+    lane_key key = own_key_of(r, e);
     uint32_t track = track_at(r, &key);
-    const category c = category_of(r, e);
+    const category c = own_category_of(r, e);
     if (track == PS_NONE) {
-        odd(r, PS_ODD_EVENT_FIELD, e, "a thread that no pipescope_track names");
+        own_odd(r, PS_ODD_EVENT_FIELD, e, "a thread that no pipescope_track names");
         return push_slice(r, PS_NONE);
     }
     uint32_t slice = PS_NONE;
-    if (absolute(r, e, &start_ns, &end_ns)) {
-        slice = ps_builder_slice_in(r->builder, c.kind, track, text(r, e->name), c.name, start_ns,
-                                    end_ns, event);
+    if (own_absolute(r, e, &start_ns, &end_ns)) {
+        slice = ps_builder_slice_in(r->builder, c.kind, track, own_text(r, e->name), c.name,
+                                    start_ns, end_ns, event);
     }
     if (slice == PS_NONE) {
-        odd(r, PS_ODD_TIME, e, "slice");
+        own_odd(r, PS_ODD_TIME, e, "slice");
         return push_slice(r, PS_NONE);
     }
     for (uint32_t i = 0; i < e->n_args; i++) {
@@ -455,13 +456,13 @@ static bool take_slice(reading *r, const ps_event *e, int64_t event) {
     return push_slice(r, slice);
 }
 
-static void take_value(reading *r, const ps_event *e) {
-    lane_key key = counter_key(r, e, text(r, e->name));
+static void take_own_value(reading *r, const ps_event *e) {
+    lane_key key = counter_key(r, e, own_text(r, e->name));
     uint32_t track = track_at(r, &key);
     const ps_event_arg *arg = e->n_args > 0 ? &r->batch->args[e->first_arg] : NULL;
     double value = __builtin_nan("");
     if (track == PS_NONE || arg == NULL) {
-        odd(r, PS_ODD_EVENT_FIELD, e, "a counter that no pipescope_track names");
+        own_odd(r, PS_ODD_EVENT_FIELD, e, "a counter that no pipescope_track names");
         return;
     }
     if (arg->type == PS_ARG_INT) {
@@ -471,9 +472,9 @@ static void take_value(reading *r, const ps_event *e) {
     }
     int64_t time_ns = 0;
     int64_t end_ns = 0;
-    if (!absolute(r, e, &time_ns, &end_ns) ||
+    if (!own_absolute(r, e, &time_ns, &end_ns) ||
         !ps_builder_counter(r->builder, track, time_ns, value)) {
-        odd(r, PS_ODD_TIME, e, "counter");
+        own_odd(r, PS_ODD_TIME, e, "counter");
     }
 }
 
@@ -483,7 +484,7 @@ static uint32_t flow_slice(reading *r, const ps_event *e) {
     int64_t start_ns = 0;
     int64_t end_ns = 0;
     if (!int_arg(r, e, "slice", &number) || number < 0 || (uint64_t)number >= r->n_slices ||
-        !absolute(r, e, &start_ns, &end_ns)) {
+        !own_absolute(r, e, &start_ns, &end_ns)) {
         return PS_NONE;
     }
     uint32_t slice = r->slices[number];
@@ -495,7 +496,7 @@ static uint32_t flow_slice(reading *r, const ps_event *e) {
 static void take_flow(reading *r, const ps_event *e) {
     if (e->ph == 's') {
         if (r->flow_is_open) {
-            odd(r, PS_ODD_FLOW_HALF, e, "the flow before it has no end");
+            own_odd(r, PS_ODD_FLOW_HALF, e, "the flow before it has no end");
         }
         r->flow_is_open = true;
         r->flow_id = e->id_low;
@@ -504,20 +505,20 @@ static void take_flow(reading *r, const ps_event *e) {
     }
     uint32_t to = flow_slice(r, e);
     if (!r->flow_is_open || r->flow_id != e->id_low) {
-        odd(r, PS_ODD_FLOW_HALF, e, "a flow's end that does not follow its begin");
+        own_odd(r, PS_ODD_FLOW_HALF, e, "a flow's end that does not follow its begin");
         return;
     }
     r->flow_is_open = false;
     if (r->flow_from == PS_NONE || to == PS_NONE) {
-        odd(r, PS_ODD_FLOW_NO_SLICE, e, "flow");
+        own_odd(r, PS_ODD_FLOW_NO_SLICE, e, "flow");
         return;
     }
-    ps_str kind = text(r, e->cat);
+    ps_str kind = own_text(r, e->cat);
     ps_builder_flow_of(r->builder, r->flow_from, to,
                        ps_str_eq(kind, r->no_kind) ? PS_STR_NONE : kind);
 }
 
-static bool take_event(reading *r, const ps_event *e, int64_t event) {
+static bool take_own_event(reading *r, const ps_event *e, int64_t event) {
     const uint32_t any =
         PS_NEED_SLICES | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST | PS_NEED_COMM_MARKS;
     if (e->ph == 'M') {
@@ -533,7 +534,7 @@ static bool take_event(reading *r, const ps_event *e, int64_t event) {
         return (r->needs & any) == 0 || take_slice(r, e, event);
     case 'C':
         if ((r->needs & PS_NEED_COUNTERS) != 0) {
-            take_value(r, e);
+            take_own_value(r, e);
         }
         break;
     case 's':
@@ -543,7 +544,7 @@ static bool take_event(reading *r, const ps_event *e, int64_t event) {
         }
         break;
     default:
-        odd(r, PS_ODD_EVENT_PHASE, e, "an event that pipescope does not write");
+        own_odd(r, PS_ODD_EVENT_PHASE, e, "an event that pipescope does not write");
         break;
     }
     return true;
@@ -552,7 +553,7 @@ static bool take_event(reading *r, const ps_event *e, int64_t event) {
 /* Ends the reading of events; is_done says that it is no failure. */
 #define STOP PS_NOTHING
 
-static ps_code take_batch(void *context, const ps_event_batch *batch, ps_err *err) {
+static ps_code take_own_batch(void *context, const ps_event_batch *batch, ps_err *err) {
     reading *r = context;
     if (!ps_grow(&r->texts, &r->cap_texts, batch->n_texts + 1, SIZE_MAX / sizeof *r->texts,
                  sizeof *r->texts)) {
@@ -561,7 +562,7 @@ static ps_code take_batch(void *context, const ps_event_batch *batch, ps_err *er
     memset(r->texts, 0, batch->n_texts * sizeof *r->texts);
     r->batch = batch;
     for (size_t i = 0; i < batch->n_events; i++) {
-        if (!take_event(r, &batch->events[i], (int64_t)(batch->first_event + i))) {
+        if (!take_own_event(r, &batch->events[i], (int64_t)(batch->first_event + i))) {
             return ps_fail_nomem(err);
         }
         if (r->is_done) {
@@ -587,11 +588,11 @@ static const ps_lit *parse_head(ps_arena *arena, const char *json, size_t n, ps_
     return head;
 }
 
-static ps_code list_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, size_t *n,
-                          ps_err *err);
+static ps_code list_own_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, size_t *n,
+                              ps_err *err);
 
-static ps_code take_member(void *context, const char *key, const char *json, size_t n,
-                           ps_err *err) {
+static ps_code take_own_member(void *context, const char *key, const char *json, size_t n,
+                               ps_err *err) {
     reading *r = context;
     if (strcmp(key, "baseTimeNanoseconds") == 0) {
         if (r->has_events || !ps_parse_i64(json, n, &r->base_ns)) {
@@ -608,7 +609,7 @@ static ps_code take_member(void *context, const char *key, const char *json, siz
     const ps_lit *head = parse_head(&arena, json, n, err);
     ps_part *parts = NULL;
     size_t n_parts = 0;
-    ps_code code = head != NULL  ? list_parts(head, &arena, &parts, &n_parts, err)
+    ps_code code = head != NULL  ? list_own_parts(head, &arena, &parts, &n_parts, err)
                    : err != NULL ? err->code
                                  : PS_SYNTAX;
     ps_arena_fini(&arena);
@@ -627,7 +628,7 @@ ps_code ps_pipescope_json_read(ps_input *in, int64_t part, uint32_t needs, size_
     ps_idmap_init(&r.category_rows);
     ps_idmap_init(&r.time_keys);
     const ps_event_schema schema = {.all_args = true};
-    const ps_event_sink sink = {&r, take_batch, take_member};
+    const ps_event_sink sink = {&r, take_own_batch, take_own_member};
     ps_event_stats stats = {0};
     ps_code code = ps_trace_events_read(in, &schema, &sink, n_threads, r.diag, &stats, &here);
     code = r.is_done && code == STOP ? PS_OK : code;
@@ -658,7 +659,7 @@ ps_code ps_pipescope_json_read(ps_input *in, int64_t part, uint32_t needs, size_
 
 /* --- the reader ---------------------------------------------------------------------------------------- */
 
-static size_t skip_space(const char *s, size_t n, size_t at) {
+static size_t skip_own_space(const char *s, size_t n, size_t at) {
     while (at < n && (s[at] == ' ' || s[at] == '\t' || s[at] == '\r' || s[at] == '\n')) {
         at++;
     }
@@ -668,19 +669,19 @@ static size_t skip_space(const char *s, size_t n, size_t at) {
 /* Where the value of the first member begins when that is "pipescope"; 0 else. */
 static size_t find_head(const char *s, size_t n) {
     static const char NAME[] = "\"pipescope\"";
-    size_t at = skip_space(s, n, 0);
+    size_t at = skip_own_space(s, n, 0);
     if (at >= n || s[at] != '{') {
         return 0;
     }
-    at = skip_space(s, n, at + 1);
+    at = skip_own_space(s, n, at + 1);
     if (n - at < sizeof NAME || memcmp(s + at, NAME, sizeof NAME - 1) != 0) {
         return 0;
     }
-    at = skip_space(s, n, at + sizeof NAME - 1);
-    return at < n && s[at] == ':' ? skip_space(s, n, at + 1) : 0;
+    at = skip_own_space(s, n, at + sizeof NAME - 1);
+    return at < n && s[at] == ':' ? skip_own_space(s, n, at + 1) : 0;
 }
 
-static int sniff(const char *path, const unsigned char *head, size_t n) {
+static int sniff_own(const char *path, const unsigned char *head, size_t n) {
     (void)path;
     return find_head((const char *)head, n) > 0 ? 95 : 0;
 }
@@ -695,7 +696,7 @@ typedef struct head_walk {
 /* Goes on to the object's end or that of the text. */
 static void walk_on(head_walk *w, const char *s, size_t n) {
     if (w->depth == 0) {
-        w->at = w->begin = skip_space(s, n, w->at);
+        w->at = w->begin = skip_own_space(s, n, w->at);
     }
     for (; w->at < n && !w->ended && !w->failed; w->at++) {
         char c = s[w->at];
@@ -760,8 +761,8 @@ static ps_code refuse_twins(const ps_part *parts, size_t n, ps_err *err) {
     return code;
 }
 
-static ps_code list_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, size_t *n,
-                          ps_err *err) {
+static ps_code list_own_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, size_t *n,
+                              ps_err *err) {
     const ps_lit *ranks = ps_lit_get(head, "ranks");
     size_t count = 0;
     for (const ps_lit *r = ranks != NULL ? ranks->child : NULL; r != NULL; r = r->next) {
@@ -797,7 +798,7 @@ static ps_code list_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, 
     return refuse_twins(*parts, *n, err);
 }
 
-static ps_code parts(const char *path, ps_arena *arena, ps_part **out, size_t *n, ps_err *err) {
+static ps_code own_parts(const char *path, ps_arena *arena, ps_part **out, size_t *n, ps_err *err) {
     ps_input *in = ps_input_open(path, err);
     if (in == NULL) {
         return err != NULL ? err->code : PS_IO;
@@ -812,7 +813,7 @@ static ps_code parts(const char *path, ps_arena *arena, ps_part **out, size_t *n
     if (code == PS_OK) {
         ps_err here = PS_ERR_INIT;
         const ps_lit *head = parse_head(&scratch, head_text.data + begin, length, &here);
-        code = head != NULL ? list_parts(head, arena, out, n, &here) : here.code;
+        code = head != NULL ? list_own_parts(head, arena, out, n, &here) : here.code;
         if (code != PS_OK) {
             (void)ps_fail_file(err, code, path, "%s", here.msg);
         }
@@ -838,7 +839,7 @@ const ps_reader ps_reader_pipescope_json = {
     .name = "pipescope-json",
     .profiler = "pipescope",
     .summary = "Trace events that pipescope convert wrote (JSON, also gzipped)",
-    .sniff = sniff,
-    .parts = parts,
+    .sniff = sniff_own,
+    .parts = own_parts,
     .read = read_file,
 };

@@ -48,7 +48,7 @@ static size_t count_columns(const ps_lit *columns) {
 }
 
 /* The columns live in the arena of the table. */
-static ps_table *new_table(const char *name, const ps_lit *columns, size_t n) {
+static ps_table *new_own_table(const char *name, const ps_lit *columns, size_t n) {
     ps_table *table = ps_table_new(name, "", NULL, n);
     ps_column *own = table != NULL ? ps_arena_alloc(&table->arena, n * sizeof *own) : NULL;
     size_t at = 0;
@@ -74,7 +74,7 @@ ps_json_table_result ps_json_tables_begin(ps_json_tables *t, const char *name, c
     const ps_lit *told = ps_lit_parse(&arena, columns, n_columns, &err);
     size_t n = count_columns(told);
     if (n > 0 && name[0] != '\0') {
-        t->open = new_table(name, told, n);
+        t->open = new_own_table(name, told, n);
         err.code = t->open == NULL ? PS_NOMEM : PS_OK;
     }
     ps_arena_fini(&arena);
@@ -110,7 +110,7 @@ static bool row_fits(const ps_table *t, const ps_lit *cells) {
     return is_array && n == t->n_columns;
 }
 
-static bool add_row(ps_table *t, const ps_lit *cells) {
+static bool add_own_table_row(ps_table *t, const ps_lit *cells) {
     bool ok = ps_table_add_row(t);
     size_t column = 0;
     for (const ps_lit *c = cells->child; ok && c != NULL; c = c->next, column++) {
@@ -135,7 +135,7 @@ ps_json_table_result ps_json_tables_row(ps_json_tables *t, const char *cells, si
     ps_arena_init(&arena);
     const ps_lit *told = ps_lit_parse(&arena, cells, n_cells, &err);
     bool fits = row_fits(t->open, told);
-    bool ok = fits ? add_row(t->open, told) : err.code != PS_NOMEM;
+    bool ok = fits ? add_own_table_row(t->open, told) : err.code != PS_NOMEM;
     ps_arena_fini(&arena);
     return !ok ? PS_JSON_TABLE_NOMEM : fits ? PS_JSON_TABLE_OK : PS_JSON_TABLE_ODD;
 }

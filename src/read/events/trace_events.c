@@ -70,7 +70,7 @@ static uint64_t here(const driver *d) {
     return d->offset + (uint64_t)(d->at - d->begin);
 }
 
-static void odd(driver *d, ps_oddity kind) {
+static void driver_odd(driver *d, ps_oddity kind) {
     ps_diag_add(d->diag, kind, "byte %llu", (unsigned long long)here(d));
 }
 
@@ -89,7 +89,7 @@ static const char *spaces_end(const driver *d, const char *p) {
     return p;
 }
 
-static bool skip_space(driver *d) {
+static bool skip_driver_space(driver *d) {
     d->at = spaces_end(d, d->at);
     return d->at < d->end;
 }
@@ -98,7 +98,7 @@ static bool skip_space(driver *d) {
 
 static void enter_events(driver *d) {
     if (d->saw_events) {
-        odd(d, PS_ODD_DUPLICATE_KEY); /* the events of both are read */
+        driver_odd(d, PS_ODD_DUPLICATE_KEY); /* the events of both are read */
     }
     d->at++;
     d->place = AT_EVENTS;
@@ -116,7 +116,7 @@ static ps_code at_start(driver *d) {
         }
         d->at += n >= sizeof BOM && memcmp(d->at, BOM, sizeof BOM) == 0 ? sizeof BOM : 0;
     }
-    if (!skip_space(d)) {
+    if (!skip_driver_space(d)) {
         return WAIT;
     }
     if (*d->at == '[') {
@@ -133,8 +133,8 @@ static ps_code at_start(driver *d) {
     return PS_OK;
 }
 
-static ps_code lost(driver *d) {
-    odd(d, PS_ODD_JSON);
+static ps_code driver_lost(driver *d) {
+    driver_odd(d, PS_ODD_JSON);
     d->place = d->saw_events ? AT_LOST : AT_SEEK;
     return PS_OK;
 }
@@ -143,28 +143,28 @@ static ps_code lost(driver *d) {
 static ps_code at_key(driver *d) {
     bool has_escape = false;
     unsigned odds = 0;
-    if (!skip_space(d)) {
+    if (!skip_driver_space(d)) {
         return WAIT;
     }
     if (*d->at == '}') {
         if (!d->first_member) {
-            odd(d, PS_ODD_COMMA);
+            driver_odd(d, PS_ODD_COMMA);
         }
         d->at++;
         d->place = AT_DONE;
         return PS_OK;
     }
     if (*d->at != '"') {
-        return lost(d);
+        return driver_lost(d);
     }
     const char *key = d->at + 1;
     const char *p = key;
     if (ps_json_skip_string(&p, d->end, &has_escape) != PS_JSON_OK) {
-        return (size_t)(p - key) > NAME_MAX_BYTES ? lost(d) : WAIT;
+        return (size_t)(p - key) > NAME_MAX_BYTES ? driver_lost(d) : WAIT;
     }
     size_t n = (size_t)(p - key) - 1;
     if (n > NAME_MAX_BYTES) {
-        return lost(d);
+        return driver_lost(d);
     }
     ps_buf_clear(&d->m.key);
     char *plain = ps_alloc(3 * n);
@@ -183,11 +183,11 @@ static ps_code at_key(driver *d) {
 }
 
 static ps_code at_colon(driver *d) {
-    if (!skip_space(d)) {
+    if (!skip_driver_space(d)) {
         return WAIT;
     }
     if (*d->at != ':') {
-        return lost(d);
+        return driver_lost(d);
     }
     d->at++;
     d->place = AT_MEMBER;
@@ -197,7 +197,7 @@ static ps_code at_colon(driver *d) {
 static ps_code at_member(driver *d) {
     static const char EVENTS[] = "traceEvents";
     member_value *m = &d->m;
-    if (!skip_space(d)) {
+    if (!skip_driver_space(d)) {
         return WAIT;
     }
     if (*d->at == '[' && m->key.len == sizeof EVENTS - 1 &&
@@ -211,14 +211,14 @@ static ps_code at_member(driver *d) {
     m->begun = m->in_string = m->escaped = false;
     m->too_long = strlen(ps_buf_str(&m->key)) != m->key.len; /* else it would pass for another */
     if (m->too_long) {
-        odd(d, PS_ODD_TEXT);
+        driver_odd(d, PS_ODD_TEXT);
     }
     d->place = AT_VALUE;
     return PS_OK;
 }
 
 /* Moves behind the value or to the end of the text; true when the value is complete. */
-static bool skip_member(driver *d) {
+static bool skip_driver_member(driver *d) {
     member_value *m = &d->m;
     for (; d->at < d->end; d->at++) {
         char c = *d->at;
@@ -252,9 +252,9 @@ static bool skip_member(driver *d) {
 static ps_code at_value(driver *d) {
     member_value *m = &d->m;
     const char *from = d->at;
-    bool complete = skip_member(d);
+    bool complete = skip_driver_member(d);
     if (complete && !m->begun) {
-        return lost(d);
+        return driver_lost(d);
     }
     size_t n = (size_t)(d->at - from);
     if (d->sink->member != NULL && !m->too_long) {
@@ -281,11 +281,11 @@ static ps_code at_value(driver *d) {
 }
 
 static ps_code at_next(driver *d) {
-    if (!skip_space(d)) {
+    if (!skip_driver_space(d)) {
         return WAIT;
     }
     if (*d->at != ',' && *d->at != '}') {
-        return lost(d);
+        return driver_lost(d);
     }
     d->place = *d->at == ',' ? AT_KEY : AT_DONE;
     d->at++;
@@ -317,7 +317,7 @@ static ps_code at_seek(driver *d) {
 }
 
 static ps_code at_seek_colon(driver *d) {
-    if (!skip_space(d)) {
+    if (!skip_driver_space(d)) {
         return WAIT;
     }
     d->place = *d->at == ':' ? AT_SEEK_BRACKET : AT_SEEK;
@@ -326,7 +326,7 @@ static ps_code at_seek_colon(driver *d) {
 }
 
 static ps_code at_seek_bracket(driver *d) {
-    if (!skip_space(d)) {
+    if (!skip_driver_space(d)) {
         return WAIT;
     }
     if (*d->at == '[') {
@@ -338,9 +338,9 @@ static ps_code at_seek_bracket(driver *d) {
 }
 
 static ps_code at_done(driver *d) {
-    if (skip_space(d)) {
+    if (skip_driver_space(d)) {
         if (d->diag->counts[PS_ODD_TRAILING] == 0) {
-            odd(d, PS_ODD_TRAILING);
+            driver_odd(d, PS_ODD_TRAILING);
         }
         d->at = d->end;
     }
@@ -421,7 +421,7 @@ static ps_code at_events(driver *d) {
 
 /* --- blocks -------------------------------------------------------------------------------------------------- */
 
-static ps_code step(driver *d) {
+static ps_code step_driver(driver *d) {
     switch (d->place) {
     case AT_START:
         return at_start(d);
@@ -452,7 +452,7 @@ static ps_code step(driver *d) {
 }
 
 /* Text in front of the block, joined with it. */
-static bool join(rest *r, const char *text, size_t n) {
+static bool join_driver(rest *r, const char *text, size_t n) {
     if (!ps_grow(&r->text, &r->cap, r->n + n + PS_JSON_PAD, SIZE_MAX / 2, 1)) {
         return false;
     }
@@ -473,18 +473,18 @@ static bool keep_rest(driver *d, bool joined) {
         return true;
     }
     if (!joined) {
-        return left == 0 || join(&d->rest, d->at, left);
+        return left == 0 || join_driver(&d->rest, d->at, left);
     }
     memmove(d->rest.text, d->at, left);
     d->rest.n = left;
     return true;
 }
 
-static ps_code feed(driver *d, ps_event_block *block) {
+static ps_code feed_driver(driver *d, ps_event_block *block) {
     bool joined = d->rest.n > 0;
     d->eof = block->is_last;
     d->ahead = block->is_parsed && !joined ? block : NULL;
-    if (joined && !join(&d->rest, block->text, block->n)) {
+    if (joined && !join_driver(&d->rest, block->text, block->n)) {
         return ps_fail_nomem(d->err);
     }
     if (joined && d->rest.n <= d->rest.enough && !block->is_last) {
@@ -495,7 +495,7 @@ static ps_code feed(driver *d, ps_event_block *block) {
     d->at = d->begin;
     ps_code code = PS_OK;
     while (code == PS_OK) {
-        code = step(d);
+        code = step_driver(d);
     }
     if (code != WAIT) {
         return code;
@@ -504,7 +504,7 @@ static ps_code feed(driver *d, ps_event_block *block) {
 }
 
 /* What the end of the input means for the place where it came. */
-static ps_code finish(driver *d) {
+static ps_code finish_driver(driver *d) {
     bool in_array = d->place == AT_EVENTS && !d->stats->is_object && d->rest.n == 0 &&
                     d->expect != PS_EXPECT_RESYNC;
     d->at = d->begin = d->end = NULL;
@@ -515,9 +515,9 @@ static ps_code finish(driver *d) {
     bool no_bracket = in_array || d->place == AT_NEXT;
     d->stats->is_cut = ps_input_is_cut(d->in) || (!complete && !no_bracket);
     if (d->stats->is_cut) {
-        odd(d, PS_ODD_TRUNCATED);
+        driver_odd(d, PS_ODD_TRUNCATED);
     } else if (no_bracket) {
-        odd(d, PS_ODD_NO_BRACKET);
+        driver_odd(d, PS_ODD_NO_BRACKET);
     }
     if (!d->saw_events && !d->stats->is_cut) {
         return fail_here(d, PS_SYNTAX, "the object holds no traceEvents");
@@ -534,16 +534,16 @@ static void forget_ahead(ps_event_block *block) {
     }
 }
 
-static ps_code read_all(driver *d) {
+static ps_code read_all_driver(driver *d) {
     ps_code code = PS_OK;
     while (code == PS_OK) {
         ps_event_block *block =
             ps_blocks_next(d->blocks, d->place == AT_EVENTS, d->stats->is_object);
         if (block == NULL) {
-            return finish(d);
+            return finish_driver(d);
         }
         d->stats->n_bytes += block->n;
-        code = block->code == PS_OK ? feed(d, block) : block->code;
+        code = block->code == PS_OK ? feed_driver(d, block) : block->code;
         if (block->code != PS_OK && d->err != NULL) {
             *d->err = block->err;
         }
@@ -570,7 +570,7 @@ ps_code ps_trace_events_read_tuned(ps_input *in, const ps_event_schema *schema,
         d.x.shapes = ps_blocks_shapes(d.blocks);
         d.x.fast = ps_blocks_fast(d.blocks);
     }
-    ps_code code = ok ? read_all(&d) : ps_fail_nomem(err);
+    ps_code code = ok ? read_all_driver(&d) : ps_fail_nomem(err);
     ps_blocks_free(d.blocks);
     ps_stretch_fini(&d.x);
     ps_buf_fini(&d.m.key);

@@ -72,7 +72,7 @@ static size_t free_slot(const ps_batch_build *b, uint32_t hash) {
     return slot;
 }
 
-static bool grow_slots(ps_batch_build *b) {
+static bool grow_batch_slots(ps_batch_build *b) {
     size_t n_slots = b->n_slots * 2;
     uint32_t *slots = ps_calloc(n_slots, sizeof *slots);
     if (slots == NULL) {
@@ -91,7 +91,7 @@ static bool grow_slots(ps_batch_build *b) {
     return true;
 }
 
-static bool add_text(ps_batch_build *b, const char *bytes, size_t n, uint32_t *text) {
+static bool add_batch_text(ps_batch_build *b, const char *bytes, size_t n, uint32_t *text) {
     if (!ps_grow(&b->texts, &b->cap_texts, b->n_texts + 1, MAX_ROWS, sizeof *b->texts) ||
         !ps_grow(&b->keys_seen, &b->cap_keys_seen, b->n_texts + 1, MAX_ROWS,
                  sizeof *b->keys_seen)) {
@@ -106,7 +106,7 @@ static bool add_text(ps_batch_build *b, const char *bytes, size_t n, uint32_t *t
 static bool add_spelling(ps_batch_build *b, ps_spelling spelling) {
     if (!ps_grow(&b->spellings, &b->cap_spellings, b->n_spellings + 1, MAX_ROWS,
                  sizeof *b->spellings) ||
-        (b->n_spellings * 4 >= b->n_slots && !grow_slots(b))) {
+        (b->n_spellings * 4 >= b->n_slots && !grow_batch_slots(b))) {
         return false;
     }
     b->slots[free_slot(b, spelling.hash)] = (uint32_t)b->n_spellings;
@@ -117,7 +117,7 @@ static bool add_spelling(ps_batch_build *b, ps_spelling spelling) {
 /* A new text without escapes. */
 static bool add_plain(ps_batch_build *b, const char *bytes, size_t n, uint32_t hash,
                       uint32_t *text) {
-    return add_text(b, bytes, n, text) &&
+    return add_batch_text(b, bytes, n, text) &&
            add_spelling(b,
                         (ps_spelling){.raw = bytes, .n = (uint32_t)n, .text = *text, .hash = hash});
 }

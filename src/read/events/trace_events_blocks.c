@@ -82,7 +82,7 @@ static size_t find_cut(const char *text, size_t n) {
     return n;
 }
 
-static void fill(ps_blocks *b, ps_event_block *k) {
+static void fill_block(ps_blocks *b, ps_event_block *k) {
     size_t want = b->block_bytes - b->n_carry;
     size_t got = 0;
     k->code = PS_OK;
@@ -112,7 +112,7 @@ static void fill(ps_blocks *b, ps_event_block *k) {
 
 /* --- parsing ahead ----------------------------------------------------------------------------------------- */
 
-static bool prepare(ps_stretch *x, const ps_blocks *b, worker *w) {
+static bool prepare_block(ps_stretch *x, const ps_blocks *b, worker *w) {
     if (x->schema == NULL && !ps_stretch_init(x, b->schema)) {
         *x = (ps_stretch){0};
         return false;
@@ -122,9 +122,9 @@ static bool prepare(ps_stretch *x, const ps_blocks *b, worker *w) {
     return true;
 }
 
-static void parse(ps_blocks *b, worker *w, ps_event_block *k, bool is_object) {
+static void parse_block(ps_blocks *b, worker *w, ps_event_block *k, bool is_object) {
     ps_stretch *x = &k->x;
-    if (k->code != PS_OK || !k->begins_event || !prepare(x, b, w)) {
+    if (k->code != PS_OK || !k->begins_event || !prepare_block(x, b, w)) {
         return; /* without memory the caller fares no better, and says so */
     }
     x->begin = x->at = k->text;
@@ -145,7 +145,7 @@ static void take_turn(ps_blocks *b, worker *w) {
     k->state = BUSY;
     b->n++;
     (void)pthread_mutex_unlock(&b->lock);
-    fill(b, k);
+    fill_block(b, k);
     (void)pthread_mutex_lock(&b->lock);
     b->reading = false;
     b->ended = k->is_last;
@@ -154,7 +154,7 @@ static void take_turn(ps_blocks *b, worker *w) {
     if (b->ahead && !is_next) {
         (void)pthread_cond_broadcast(&b->changed);
         (void)pthread_mutex_unlock(&b->lock);
-        parse(b, w, k, is_object);
+        parse_block(b, w, k, is_object);
         (void)pthread_mutex_lock(&b->lock);
     }
     k->state = READY;
@@ -165,7 +165,7 @@ static bool may_read(const ps_blocks *b) {
     return !b->reading && !b->ended && b->n < b->n_ring;
 }
 
-static void *work(void *arg) {
+static void *block_work(void *arg) {
     worker *w = arg;
     ps_blocks *b = w->blocks;
     (void)pthread_mutex_lock(&b->lock);
@@ -186,7 +186,7 @@ static void *work(void *arg) {
 static void start_workers(ps_blocks *b) {
     while (b->n_started < b->n_workers && !b->no_more_threads) {
         worker *w = &b->workers[b->n_started];
-        b->no_more_threads = pthread_create(&w->thread, NULL, work, w) != 0;
+        b->no_more_threads = pthread_create(&w->thread, NULL, block_work, w) != 0;
         b->n_started += !b->no_more_threads;
     }
 }

@@ -94,7 +94,7 @@ static void odd_now(ps_stretch *x, ps_oddity kind, const char *p) {
     ps_diag_add(&x->diag, kind, "byte %llu", (unsigned long long)offset_of(x, p));
 }
 
-static const char *skip_space(const char *p, const char *end) {
+static const char *skip_stretch_space(const char *p, const char *end) {
     while (p < end && ps_json_is_space(*p)) {
         p++;
     }
@@ -130,7 +130,7 @@ static ps_json_status read_token(const char **p, const char *end, token *t) {
     return PS_JSON_OK;
 }
 
-static bool is_text(const token *t, const char *text) {
+static bool is_stretch_text(const token *t, const char *text) {
     return t->is_string && t->n == strlen(text) && memcmp(t->s, text, t->n) == 0;
 }
 
@@ -161,7 +161,7 @@ static ps_text_result text_of_kind(ps_stretch *x, const char *s, size_t n, ps_sp
 }
 
 /* The id of a string in the batch. */
-static uint32_t text_of(ps_stretch *x, const char *s, size_t n, bool has_escape) {
+static uint32_t stretch_text_of(ps_stretch *x, const char *s, size_t n, bool has_escape) {
     uint32_t text = 0;
     (void)text_of_kind(x, s, n, has_escape ? PS_SPELLING_ESCAPES : PS_SPELLING_PLAIN, &text);
     return text;
@@ -219,7 +219,7 @@ static void set_owner(ps_stretch *x, ps_event *e, const token *t, int64_t *out, 
         return;
     }
     if (t->is_string) {
-        *out = text_of(x, t->s, t->n, t->has_escape);
+        *out = stretch_text_of(x, t->s, t->n, t->has_escape);
         set_flag(e, has | as_text, true);
         return;
     }
@@ -234,7 +234,7 @@ static void set_owner(ps_stretch *x, ps_event *e, const token *t, int64_t *out, 
     *out = 0;
     if (t->word ==
         PS_JSON_NUMBER) { /* too big, or none that counts processes: told apart as text */
-        *out = text_of(x, t->s, t->n, false);
+        *out = stretch_text_of(x, t->s, t->n, false);
         set_flag(e, has | as_text, true);
         return;
     }
@@ -294,7 +294,7 @@ static bool read_id(ps_stretch *x, const token *t, uint64_t *high, uint64_t *low
         return true;
     }
     *as_text = true;
-    *low = text_of(x, t->s, t->n, t->has_escape);
+    *low = stretch_text_of(x, t->s, t->n, t->has_escape);
     return true;
 }
 
@@ -323,16 +323,16 @@ void ps_stretch_set_id(ps_stretch *x, ps_event *e, ps_field f, const char *s, si
     }
 }
 
-static uint32_t name_of(ps_stretch *x, const token *t) {
-    return is_absent(x, t) ? 0 : text_of(x, t->s, t->n, t->has_escape);
+static uint32_t stretch_name_of(ps_stretch *x, const token *t) {
+    return is_absent(x, t) ? 0 : stretch_text_of(x, t->s, t->n, t->has_escape);
 }
 
-static bool is_true(const token *t) {
+static bool is_stretch_true(const token *t) {
     return !t->is_string && (t->word == PS_JSON_TRUE ||
                              (t->word == PS_JSON_NUMBER && !(t->n == 1 && t->s[0] == '0')));
 }
 
-static void set_field(ps_stretch *x, ps_event *e, ps_field f, const token *t) {
+static void set_stretch_field(ps_stretch *x, ps_event *e, ps_field f, const token *t) {
     bool has = false;
     switch (f) {
     case PS_FIELD_PH:
@@ -356,13 +356,13 @@ static void set_field(ps_stretch *x, ps_event *e, ps_field f, const token *t) {
         set_owner(x, e, t, &e->tid, PS_EVENT_HAS_TID, PS_EVENT_TID_TEXT);
         break;
     case PS_FIELD_NAME:
-        e->name = name_of(x, t);
+        e->name = stretch_name_of(x, t);
         break;
     case PS_FIELD_CAT:
-        e->cat = name_of(x, t);
+        e->cat = stretch_name_of(x, t);
         break;
     case PS_FIELD_SCOPE:
-        e->scope_text = name_of(x, t);
+        e->scope_text = stretch_name_of(x, t);
         break;
     case PS_FIELD_ID:
         set_id(x, e, t, false);
@@ -371,16 +371,18 @@ static void set_field(ps_stretch *x, ps_event *e, ps_field f, const token *t) {
         set_bind_id(x, e, t);
         break;
     case PS_FIELD_BP:
-        set_flag(e, PS_EVENT_BIND_ENCLOSING, is_text(t, "e"));
+        set_flag(e, PS_EVENT_BIND_ENCLOSING, is_stretch_text(t, "e"));
         break;
     case PS_FIELD_S:
-        e->scope = is_text(t, "g") || is_text(t, "p") || is_text(t, "t") ? t->s[0] : '\0';
+        e->scope = is_stretch_text(t, "g") || is_stretch_text(t, "p") || is_stretch_text(t, "t")
+                       ? t->s[0]
+                       : '\0';
         break;
     case PS_FIELD_FLOW_IN:
-        set_flag(e, PS_EVENT_FLOW_IN, is_true(t));
+        set_flag(e, PS_EVENT_FLOW_IN, is_stretch_true(t));
         break;
     case PS_FIELD_FLOW_OUT:
-        set_flag(e, PS_EVENT_FLOW_OUT, is_true(t));
+        set_flag(e, PS_EVENT_FLOW_OUT, is_stretch_true(t));
         break;
     default:
         ps_stretch_odd(x, PS_ODD_TEXT, t->s);
@@ -398,11 +400,11 @@ typedef struct member {
 /* Moves *p (behind '{' or a value) to the next member's value. *done: the object ended. */
 static ps_json_status next_member(ps_stretch *x, const char **p, bool first, member *m,
                                   bool *done) {
-    const char *s = skip_space(*p, x->end);
+    const char *s = skip_stretch_space(*p, x->end);
     const char *comma = s;
     *done = false;
     if (!first && s < x->end && *s == ',') {
-        s = skip_space(s + 1, x->end);
+        s = skip_stretch_space(s + 1, x->end);
     } else if (!first && s < x->end && *s != '}') {
         *p = s;
         return PS_JSON_BAD;
@@ -426,11 +428,11 @@ static ps_json_status next_member(ps_stretch *x, const char **p, bool first, mem
     if (status != PS_JSON_OK) {
         return status;
     }
-    *p = skip_space(*p, x->end);
+    *p = skip_stretch_space(*p, x->end);
     if (*p == x->end || **p != ':') {
         return *p == x->end ? PS_JSON_MORE : PS_JSON_BAD;
     }
-    *p = skip_space(*p + 1, x->end);
+    *p = skip_stretch_space(*p + 1, x->end);
     m->value = *p;
     return *p == x->end ? PS_JSON_MORE : PS_JSON_OK;
 }
@@ -472,7 +474,7 @@ static ps_field field_of(const token *key) {
     return ps_field_of(s, n);
 }
 
-static bool is_wanted(const ps_stretch *x, const token *key) {
+static bool is_stretch_wanted(const ps_stretch *x, const token *key) {
     char buffer[1024];
     size_t n = 0;
     const char *s = plain_key(key, buffer, sizeof buffer, &n);
@@ -493,13 +495,13 @@ static void set_number(ps_stretch *x, ps_event_arg *arg, const token *t) {
         return;
     }
     arg->type = PS_ARG_NUMBER;
-    arg->u.text = text_of(x, t->s, t->n, false);
+    arg->u.text = stretch_text_of(x, t->s, t->n, false);
 }
 
-static void set_arg(ps_stretch *x, ps_event_arg *arg, const token *t) {
+static void set_stretch_arg(ps_stretch *x, ps_event_arg *arg, const token *t) {
     if (t->is_string) {
         arg->type = PS_ARG_STR;
-        arg->u.text = text_of(x, t->s, t->n, t->has_escape);
+        arg->u.text = stretch_text_of(x, t->s, t->n, t->has_escape);
     } else if (is_absent(x, t)) {
         arg->type = PS_ARG_NULL;
     } else if (t->word == PS_JSON_NUMBER) {
@@ -512,7 +514,7 @@ static void set_arg(ps_stretch *x, ps_event_arg *arg, const token *t) {
 
 /* The place of an argument: a new one, or that of an earlier one with the same key. NULL when memory is out. */
 static ps_event_arg *place_arg(ps_stretch *x, ps_event *e, const token *key) {
-    uint32_t text = text_of(x, key->s, key->n, key->has_escape);
+    uint32_t text = stretch_text_of(x, key->s, key->n, key->has_escape);
     ps_key_seen *seen = &x->batch.keys_seen[text];
     if (seen->event == x->n_tried && seen->arg >= e->first_arg) {
         ps_stretch_odd(x, PS_ODD_DUPLICATE_KEY, key->s);
@@ -551,13 +553,13 @@ static ps_json_status keep_arg(ps_stretch *x, ps_event *e, const member *m, cons
         arg->type = PS_ARG_JSON;
         arg->u.text = text;
     } else {
-        set_arg(x, arg, &t);
+        set_stretch_arg(x, arg, &t);
     }
     return status;
 }
 
 /* *p at the '{'. */
-static ps_json_status read_args(ps_stretch *x, ps_event *e, const char **p, bool all) {
+static ps_json_status read_stretch_args(ps_stretch *x, ps_event *e, const char **p, bool all) {
     bool done = false;
     (*p)++;
     for (bool first = true;; first = false) {
@@ -566,7 +568,7 @@ static ps_json_status read_args(ps_stretch *x, ps_event *e, const char **p, bool
         if (status != PS_JSON_OK || done) {
             return status;
         }
-        if (all || is_wanted(x, &m.key)) {
+        if (all || is_stretch_wanted(x, &m.key)) {
             status = keep_arg(x, e, &m, p);
         } else {
             status = ps_json_skip_value(p, x->end, 2);
@@ -590,8 +592,8 @@ static ps_json_status read_id2(ps_stretch *x, ps_event *e, const char **p) {
         if (status != PS_JSON_OK || done) {
             return status;
         }
-        bool is_local = is_text(&m.key, "local");
-        bool is_id = is_local || is_text(&m.key, "global");
+        bool is_local = is_stretch_text(&m.key, "local");
+        bool is_id = is_local || is_stretch_text(&m.key, "global");
         if (is_id && **p != '{' && **p != '[') {
             status = read_token(p, x->end, &t);
             if (status == PS_JSON_OK) {
@@ -641,7 +643,7 @@ static ps_json_status read_field(ps_stretch *x, ps_event *e, const member *m, co
     token t = {0};
     ps_json_status status = read_token(p, x->end, &t);
     if (status == PS_JSON_OK && !(f == PS_FIELD_ARGS && t.word == PS_JSON_NULL && !t.is_string)) {
-        set_field(x, e, f, &t);
+        set_stretch_field(x, e, f, &t);
     }
     return status;
 }
@@ -671,7 +673,7 @@ static ps_json_status read_event(ps_stretch *x, const char **p) {
     bool all = x->schema->all_args || e->ph == 'M' || e->ph == 'C';
     if (r.args != NULL && (all || x->schema->wanted != NULL)) {
         const char *at = r.args;
-        ps_json_status status = read_args(x, e, &at, all);
+        ps_json_status status = read_stretch_args(x, e, &at, all);
         if (status != PS_JSON_OK) {
             *p = at;
             return status == PS_JSON_MORE ? PS_JSON_BAD : status;
@@ -682,7 +684,7 @@ static ps_json_status read_event(ps_stretch *x, const char **p) {
 }
 
 /* The same; an event that is complete is counted, of any other nothing stays. */
-static ps_json_status take_event(ps_stretch *x, const char **p) {
+static ps_json_status take_stretch_event(ps_stretch *x, const char **p) {
     size_t n_args = x->batch.n_args;
     ps_stretch_forget(x);
     ps_json_status status = read_event(x, p);
@@ -703,20 +705,20 @@ static bool is_long(const char *begin, const char *end) {
 
 /* Whether an event begins behind the comma at p. */
 static ps_json_status try_event(ps_stretch *x, const char *p, const char **behind) {
-    const char *s = skip_space(p + 1, x->end);
+    const char *s = skip_stretch_space(p + 1, x->end);
     if (s == x->end) {
         return PS_JSON_MORE;
     }
     if (*s != '{') {
         return PS_JSON_BAD;
     }
-    const char *quote = skip_space(s + 1, x->end);
+    const char *quote = skip_stretch_space(s + 1, x->end);
     if (quote < x->end && *quote != '"') {
         return PS_JSON_BAD;
     }
     size_t n_args = x->batch.n_args;
     const char *brace = s;
-    ps_json_status status = take_event(x, &s);
+    ps_json_status status = take_stretch_event(x, &s);
     if (status == PS_JSON_OK && !x->nomem &&
         (x->batch.events[x->batch.n_events - 1].ph == '\0' || is_long(brace, s))) {
         x->batch.n_events--;
@@ -760,7 +762,7 @@ static ps_json_status resync(ps_stretch *x, bool *is_end) {
 static ps_json_status take_element(ps_stretch *x) {
     const char *p = x->at;
     if (*p == '{') {
-        ps_json_status status = take_event(x, &p);
+        ps_json_status status = take_stretch_event(x, &p);
         if (status == PS_JSON_OK && !x->nomem) {
             ps_stretch_commit(x);
             x->at = p;
@@ -781,7 +783,7 @@ static ps_json_status take_element(ps_stretch *x) {
 }
 
 /* What may stand between elements; true when `at` is at an element or the end of the stretch. */
-static bool between(ps_stretch *x, bool *is_end) {
+static bool stretch_between(ps_stretch *x, bool *is_end) {
     char c = *x->at;
     *is_end = c == ']';
     if (c == ']') {
@@ -808,14 +810,14 @@ static bool between(ps_stretch *x, bool *is_end) {
 }
 
 /* One turn where the place in the array is known. */
-static ps_stretch_end step(ps_stretch *x, bool *go_on) {
+static ps_stretch_end step_stretch(ps_stretch *x, bool *go_on) {
     bool is_end = false;
     *go_on = false;
-    x->at = skip_space(x->at, x->end);
+    x->at = skip_stretch_space(x->at, x->end);
     if (x->at == x->end) {
         return PS_STRETCH_CUT;
     }
-    if (!between(x, &is_end)) {
+    if (!stretch_between(x, &is_end)) {
         *go_on = !is_end;
         return is_end ? PS_STRETCH_ARRAY_END : PS_STRETCH_CUT;
     }
@@ -863,7 +865,7 @@ ps_stretch_end ps_stretch_run(ps_stretch *x) {
                 ps_stretch_commit(x);
             }
         } else {
-            end = step(x, &go_on);
+            end = step_stretch(x, &go_on);
             x->lost_offset = offset_of(x, x->at);
             x->n_looked = 0;
         }

@@ -29,7 +29,7 @@ uint64_t ps_shapes_next_batch(ps_shapes *s) {
     return ++s->n_batches;
 }
 
-static const char *skip_space(const char *p, const char *end) {
+static const char *skip_shape_space(const char *p, const char *end) {
     while (p < end && ps_json_is_space(*p)) {
         p++;
     }
@@ -37,8 +37,8 @@ static const char *skip_space(const char *p, const char *end) {
 }
 
 /* Fills in what the text at p says. False when it is nothing to be learned. */
-static bool describe(ps_shape *shape, bool first, const char *p, const char *end) {
-    const char *s = skip_space(p, end);
+static bool describe_shape(ps_shape *shape, bool first, const char *p, const char *end) {
+    const char *s = skip_shape_space(p, end);
     if (s < end && *s == '}') {
         shape->field = PS_FIELD_END;
         shape->n = (uint8_t)(s + 1 - p);
@@ -48,7 +48,7 @@ static bool describe(ps_shape *shape, bool first, const char *p, const char *end
         if (s == end || *s != ',') {
             return false;
         }
-        s = skip_space(s + 1, end);
+        s = skip_shape_space(s + 1, end);
     }
     const char *key = s + 1;
     bool has_escape = false;
@@ -58,11 +58,11 @@ static bool describe(ps_shape *shape, bool first, const char *p, const char *end
     }
     shape->key_at = (uint8_t)(s + 1 - p);
     shape->n_key = (uint8_t)(key - 1 - (s + 1));
-    s = skip_space(key, end);
+    s = skip_shape_space(key, end);
     if (s == end || *s != ':') {
         return false;
     }
-    s = skip_space(s + 1, end);
+    s = skip_shape_space(s + 1, end);
     if (s == end || s + 1 - p > PS_SHAPE_BYTES) {
         return false;
     }
@@ -101,7 +101,7 @@ ps_shape *ps_shapes_learn(ps_shapes *s, ps_shape *before, bool inside, const cha
     }
     ps_shape *shape = &s->all[s->n];
     *shape = (ps_shape){.parent = before};
-    if (!describe(shape, inside || before == s->all, p, end)) {
+    if (!describe_shape(shape, inside || before == s->all, p, end)) {
         return NULL;
     }
     memcpy(shape->text, p, shape->n);

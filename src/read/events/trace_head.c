@@ -60,7 +60,7 @@ static bool is_kineto_category(const char *text, size_t n) {
     return false;
 }
 
-static bool is_digit(const walk *w) {
+static bool is_head_digit(const walk *w) {
     return w->at < w->n && w->text[w->at] >= '0' && w->text[w->at] <= '9';
 }
 
@@ -93,7 +93,7 @@ static void see_key(walk *w, const char *key, size_t n) {
         w->expect_events = w->at < w->n && w->text[w->at] == '[';
         w->head.is_object = w->head.is_object || w->expect_events;
     } else if (top && (equals(key, n, "deviceProperties") || equals(key, n, "distributedInfo") ||
-                       (equals(key, n, "schemaVersion") && is_digit(w)))) {
+                       (equals(key, n, "schemaVersion") && is_head_digit(w)))) {
         w->head.has_kineto_member = true;
         w->in_distributed = equals(key, n, "distributedInfo");
     } else if (top && equals(key, n, "host_name")) {
@@ -130,7 +130,7 @@ static bool step_string(walk *w) {
 }
 
 /* False where nothing more is to be learned. */
-static bool step(walk *w) {
+static bool step_head(walk *w) {
     char c = w->text[w->at];
     if (c == '"') {
         return step_string(w);
@@ -159,7 +159,7 @@ ps_trace_head ps_trace_head_look(const void *bytes, size_t n) {
     }
     skip_blank(&w);
     if (w.at < n && (w.text[w.at] == '{' || w.text[w.at] == '[')) {
-        while (w.at < w.n && step(&w)) {
+        while (w.at < w.n && step_head(&w)) {
         }
         w.head.is_array = (w.objects & 1) == 0 && w.has_ph;
     }

@@ -13,7 +13,7 @@
 
 /* --- making and freeing ------------------------------------------------------------------------------ */
 
-static ps_str word(ps_trace_model *m, const char *text) {
+static ps_str model_word(ps_trace_model *m, const char *text) {
     return ps_builder_str(m->builder, text, strlen(text));
 }
 
@@ -39,15 +39,15 @@ ps_trace_model *ps_trace_model_new(ps_builder *b, const ps_dialect *dialect, uin
     for (size_t i = 0; i < PS_MODEL_THREAD_CACHE; i++) {
         m->cache[i].thread = PS_NONE;
     }
-    m->empty = word(m, "");
-    m->words.process_name = word(m, "process_name");
-    m->words.process_labels = word(m, "process_labels");
-    m->words.process_sort_index = word(m, "process_sort_index");
-    m->words.thread_name = word(m, "thread_name");
-    m->words.thread_sort_index = word(m, "thread_sort_index");
-    m->words.name = word(m, "name");
-    m->words.labels = word(m, "labels");
-    m->words.sort_index = word(m, "sort_index");
+    m->empty = model_word(m, "");
+    m->words.process_name = model_word(m, "process_name");
+    m->words.process_labels = model_word(m, "process_labels");
+    m->words.process_sort_index = model_word(m, "process_sort_index");
+    m->words.thread_name = model_word(m, "thread_name");
+    m->words.thread_sort_index = model_word(m, "thread_sort_index");
+    m->words.name = model_word(m, "name");
+    m->words.labels = model_word(m, "labels");
+    m->words.sort_index = model_word(m, "sort_index");
     if (ps_builder_failed(b)) {
         ps_trace_model_free(m);
         return NULL;
@@ -251,7 +251,7 @@ static bool find_thread(ps_trace_model *m, ps_model_event *e) {
     return true;
 }
 
-static uint32_t usual_track(ps_trace_model *m, uint32_t thread) {
+static uint32_t model_usual_track(ps_trace_model *m, uint32_t thread) {
     ps_model_thread *t = &m->threads[thread];
     if (t->usual == PS_NONE) {
         t->usual = ps_builder_track(m->builder, (ps_track){.kind = PS_TRACK_HOST_THREAD,
@@ -264,7 +264,7 @@ static uint32_t usual_track(ps_trace_model *m, uint32_t thread) {
 }
 
 uint32_t ps_model_thread_track(const ps_model_event *e) {
-    return usual_track(e->model, e->thread);
+    return model_usual_track(e->model, e->thread);
 }
 
 static void note_placement(ps_trace_model *m, uint32_t thread, uint32_t track) {
@@ -318,8 +318,8 @@ static bool has_time(ps_trace_model *m, const ps_model_event *e) {
 }
 
 /* A slice where the dialect wants it; PS_NONE when it is left out. */
-static uint32_t add_slice(ps_trace_model *m, const ps_model_event *e, ps_slice_kind kind,
-                          int64_t end_ns) {
+static uint32_t add_model_slice(ps_trace_model *m, const ps_model_event *e, ps_slice_kind kind,
+                                int64_t end_ns) {
     uint32_t track = PS_TRACK_USUAL;
     if ((m->needs & (PS_NEED_SLICES | PS_NEED_STEPS)) == 0) {
         return PS_NONE;
@@ -331,7 +331,7 @@ static uint32_t add_slice(ps_trace_model *m, const ps_model_event *e, ps_slice_k
         ps_model_note_time(m, end_ns);
         return PS_NONE;
     }
-    track = track == PS_TRACK_USUAL ? usual_track(m, e->thread) : track;
+    track = track == PS_TRACK_USUAL ? model_usual_track(m, e->thread) : track;
     uint32_t slice = ps_builder_slice_in(m->builder, kind, track, e->name, e->cat, e->event->ts_ns,
                                          end_ns, e->row);
     if (slice == PS_NONE) {
@@ -352,19 +352,19 @@ static uint32_t add_slice(ps_trace_model *m, const ps_model_event *e, ps_slice_k
     return slice;
 }
 
-static void complete(ps_trace_model *m, const ps_model_event *e) {
+static void complete_model(ps_trace_model *m, const ps_model_event *e) {
     int64_t end = 0;
     if ((e->event->flags & PS_EVENT_HAS_DUR) == 0) {
         odd_event(m, PS_ODD_EVENT_FIELD, e, "no dur");
     } else if (__builtin_add_overflow(e->event->ts_ns, e->event->dur_ns, &end)) {
         odd_event(m, PS_ODD_TIME, e, "out of range");
     } else {
-        (void)add_slice(m, e, PS_SLICE_HOST_OTHER, end);
+        (void)add_model_slice(m, e, PS_SLICE_HOST_OTHER, end);
     }
 }
 
 /* Without a time that counts it is left out, but its end is still to come. */
-static void begin(ps_trace_model *m, const ps_model_event *e, bool is_timed) {
+static void begin_model(ps_trace_model *m, const ps_model_event *e, bool is_timed) {
     uint32_t row = m->free_open;
     if (row != PS_NONE) {
         m->free_open = m->opens[row].below;
@@ -374,7 +374,8 @@ static void begin(ps_trace_model *m, const ps_model_event *e, bool is_timed) {
         m->failed = true;
         return;
     }
-    uint32_t slice = is_timed ? add_slice(m, e, PS_SLICE_HOST_OTHER, e->event->ts_ns) : PS_NONE;
+    uint32_t slice =
+        is_timed ? add_model_slice(m, e, PS_SLICE_HOST_OTHER, e->event->ts_ns) : PS_NONE;
     ps_model_thread *t = &m->threads[e->thread];
     m->opens[row] = (ps_model_open){slice, t->open};
     t->open = row;
@@ -477,10 +478,10 @@ static void metadata(ps_trace_model *m, const ps_model_event *e) {
 static void take_timed(ps_trace_model *m, const ps_model_event *e) {
     switch (e->event->ph) {
     case 'X':
-        complete(m, e);
+        complete_model(m, e);
         break;
     case 'B':
-        begin(m, e, true);
+        begin_model(m, e, true);
         break;
     case 'E':
         end(m, e, true);
@@ -489,7 +490,7 @@ static void take_timed(ps_trace_model *m, const ps_model_event *e) {
     case 'I':
     case 'R':
     case 'P':
-        (void)add_slice(m, e, PS_SLICE_INSTANT, e->event->ts_ns);
+        (void)add_model_slice(m, e, PS_SLICE_INSTANT, e->event->ts_ns);
         break;
     case 'C':
         ps_model_counter(m, e);
@@ -573,7 +574,7 @@ void ps_model_take(ps_trace_model *m, ps_model_event *e) {
     if (ph == 'M') {
         metadata(m, e);
     } else if (!is_timed && ph == 'B') {
-        begin(m, e, false);
+        begin_model(m, e, false);
     } else if (!is_timed) {
         end(m, e, false);
     } else {

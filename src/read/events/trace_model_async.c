@@ -5,7 +5,7 @@
 #include "read/events/trace_model_parts.h"
 
 /* Slices of one name lie on one track, whatever their id: they may overlap there. */
-static uint32_t add_slice(ps_trace_model *m, const ps_model_event *e, ps_slice_kind kind) {
+static uint32_t add_async_slice(ps_trace_model *m, const ps_model_event *e, ps_slice_kind kind) {
     uint32_t track = ps_builder_track(
         m->builder,
         (ps_track){
@@ -61,7 +61,8 @@ void ps_model_async(ps_trace_model *m, const ps_model_event *e, ps_point_space s
     ps_model_note_time(m, e->event->ts_ns);
     uint32_t slice = PS_NONE;
     if (phase != PS_POINT_END) {
-        slice = add_slice(m, e, phase == PS_POINT_STEP ? PS_SLICE_INSTANT : PS_SLICE_HOST_OTHER);
+        slice =
+            add_async_slice(m, e, phase == PS_POINT_STEP ? PS_SLICE_INSTANT : PS_SLICE_HOST_OTHER);
     }
     if (phase == PS_POINT_STEP || (phase == PS_POINT_BEGIN && slice == PS_NONE)) {
         return;

@@ -10,7 +10,7 @@
 #define ID_FLAGS (PS_EVENT_HAS_ID | PS_EVENT_ID_TEXT)
 
 /* A part that is too long is cut between characters; its hash keeps it apart from others. */
-static void add_part(const ps_model_event *e, ps_buf *name, const char *bytes, size_t n) {
+static void add_counter_part(const ps_model_event *e, ps_buf *name, const char *bytes, size_t n) {
     if (n <= MAX_PART_BYTES) {
         ps_buf_add(name, bytes, n);
         return;
@@ -34,7 +34,7 @@ static void add_id(ps_buf *name, const ps_model_event *e) {
     ps_buf_add_char(name, '[');
     if ((event->flags & PS_EVENT_ID_TEXT) != 0) {
         const ps_event_text *t = &e->batch->texts[event->id_low];
-        add_part(e, name, t->bytes, t->n);
+        add_counter_part(e, name, t->bytes, t->n);
     } else if (event->id_high != 0) {
         ps_buf_addf(name, "0x%llx%016llx", (unsigned long long)event->id_high,
                     (unsigned long long)event->id_low);
@@ -45,15 +45,16 @@ static void add_id(ps_buf *name, const ps_model_event *e) {
 }
 
 /* The usual track of a series; `key` none: the event's name alone. */
-static uint32_t usual_track(ps_trace_model *m, const ps_model_event *e, ps_str key) {
+static uint32_t counter_usual_track(ps_trace_model *m, const ps_model_event *e, ps_str key) {
     ps_buf name;
     ps_buf_init(&name, 0);
-    add_part(e, &name, ps_builder_text(m->builder, e->name),
-             ps_builder_text_len(m->builder, e->name));
+    add_counter_part(e, &name, ps_builder_text(m->builder, e->name),
+                     ps_builder_text_len(m->builder, e->name));
     add_id(&name, e);
     if (!ps_str_is_none(key)) {
         ps_buf_add_char(&name, '/');
-        add_part(e, &name, ps_builder_text(m->builder, key), ps_builder_text_len(m->builder, key));
+        add_counter_part(e, &name, ps_builder_text(m->builder, key),
+                         ps_builder_text_len(m->builder, key));
     }
     uint32_t track = PS_NONE;
     if (ps_buf_ok(&name)) {
@@ -125,7 +126,7 @@ static uint32_t series_track(ps_trace_model *m, const ps_model_event *e, ps_str 
     whole.track = PS_NONE;
     bool is_first = find_series(m, &whole, &whole_hash) == PS_NONE;
     bool is_plain = is_first && key_is_plain(m, e, key);
-    s.track = usual_track(m, e, is_plain ? PS_STR_NONE : key);
+    s.track = counter_usual_track(m, e, is_plain ? PS_STR_NONE : key);
     if (s.track == PS_NONE) {
         m->failed = true;
         return PS_NONE;

@@ -360,7 +360,7 @@ static bool bind_points(ps_trace_model *m) {
 /* --- linking ----------------------------------------------------------------------------------------- */
 
 /* What the file calls the flows of this id. */
-static ps_str kind_of(const ps_trace_model *m, const ps_point *begin) {
+static ps_str flow_kind_of(const ps_trace_model *m, const ps_point *begin) {
     const ps_point_family *f = &m->flows.families[begin->family];
     if (f->space != PS_POINT_BIND) {
         return (ps_str){f->cat};
@@ -386,7 +386,7 @@ static void lead_group(ps_trace_model *m, const uint32_t *rows, size_t n) {
     const ps_points *p = &m->flows;
     size_t begin = first_begin(p, rows, n);
     const ps_point *from = &p->points[rows[begin]];
-    ps_str kind = kind_of(m, from);
+    ps_str kind = flow_kind_of(m, from);
     for (size_t i = 0; i < n; i++) {
         const ps_point *point = &p->points[rows[i]];
         if (point->place == PS_NONE) {

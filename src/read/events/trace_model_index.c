@@ -71,16 +71,17 @@ uint32_t ps_trace_model_slice_at(const ps_trace_model *m, uint32_t track, int64_
 
 /* --- open slices ------------------------------------------------------------------------------------- */
 
-static int64_t end_of(const ps_slices *s, uint32_t slice) {
+static int64_t index_end_of(const ps_slices *s, uint32_t slice) {
     return s->start_ns[slice] + s->dur_ns[slice];
 }
 
 bool ps_open_stack_push(ps_open_stack *stack, const ps_slices *s, uint32_t slice, int64_t slack_ns,
                         bool *fits) {
-    while (stack->n > 0 && end_of(s, stack->slices[stack->n - 1]) <= s->start_ns[slice]) {
+    while (stack->n > 0 && index_end_of(s, stack->slices[stack->n - 1]) <= s->start_ns[slice]) {
         stack->n--;
     }
-    *fits = stack->n == 0 || end_of(s, slice) <= end_of(s, stack->slices[stack->n - 1]) + slack_ns;
+    *fits = stack->n == 0 ||
+            index_end_of(s, slice) <= index_end_of(s, stack->slices[stack->n - 1]) + slack_ns;
     if (!ps_grow(&stack->slices, &stack->cap, stack->n + 1, PS_MODEL_MAX, sizeof *stack->slices)) {
         return false;
     }
@@ -89,7 +90,7 @@ bool ps_open_stack_push(ps_open_stack *stack, const ps_slices *s, uint32_t slice
 }
 
 uint32_t ps_open_stack_at(ps_open_stack *stack, const ps_slices *s, int64_t time_ns) {
-    while (stack->n > 0 && end_of(s, stack->slices[stack->n - 1]) < time_ns) {
+    while (stack->n > 0 && index_end_of(s, stack->slices[stack->n - 1]) < time_ns) {
         stack->n--;
     }
     return stack->n > 0 ? stack->slices[stack->n - 1] : PS_NONE;

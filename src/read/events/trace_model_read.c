@@ -7,13 +7,13 @@ typedef struct whole {
     ps_code (*member)(void *context, const char *key, const char *json, size_t n, ps_err *err);
 } whole;
 
-static ps_code take_batch(void *context, const ps_event_batch *batch, ps_err *err) {
+static ps_code take_model_read_batch(void *context, const ps_event_batch *batch, ps_err *err) {
     whole *w = context;
     return ps_trace_model_batch(w->model, batch, err);
 }
 
-static ps_code take_member(void *context, const char *key, const char *json, size_t n,
-                           ps_err *err) {
+static ps_code take_model_read_member(void *context, const char *key, const char *json, size_t n,
+                                      ps_err *err) {
     whole *w = context;
     return w->member(w->context, key, json, n, err);
 }
@@ -30,7 +30,8 @@ ps_code ps_trace_model_read(ps_input *in, const ps_dialect *dialect, uint32_t ne
         return ps_fail_nomem(err);
     }
     ps_event_schema schema = {.all_args = (needs & PS_NEED_ARGS) != 0, .wanted = wanted};
-    ps_event_sink sink = {&w, take_batch, member != NULL ? take_member : NULL};
+    ps_event_sink sink = {&w, take_model_read_batch,
+                          member != NULL ? take_model_read_member : NULL};
     ps_event_stats stats;
     ps_code code =
         ps_trace_events_read(in, &schema, &sink, n_threads, ps_builder_diag(b), &stats, err);

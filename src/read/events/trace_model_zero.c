@@ -26,12 +26,13 @@ void ps_held_fini(ps_held *h) {
 
 /* --- copies -------------------------------------------------------------------------------------------- */
 
-static bool is_text(const ps_event_arg *arg) {
+static bool is_held_text(const ps_event_arg *arg) {
     return arg->type == PS_ARG_STR || arg->type == PS_ARG_NUMBER || arg->type == PS_ARG_JSON;
 }
 
 /* The new id of a text of the batch. 0 stays 0; with `failed` set when memory is out. */
-static uint32_t copy_text(ps_held *h, const ps_event_batch *batch, uint64_t text, bool *failed) {
+static uint32_t copy_held_text(ps_held *h, const ps_event_batch *batch, uint64_t text,
+                               bool *failed) {
     if (text == 0 || *failed) {
         return 0;
     }
@@ -56,33 +57,33 @@ static bool copy_args(ps_held *h, const ps_model_event *e, ps_event *to) {
     to->first_arg = (uint32_t)h->n_args;
     for (uint32_t i = 0; i < to->n_args && !failed; i++) {
         ps_event_arg arg = from[i];
-        arg.key = copy_text(h, e->batch, arg.key, &failed);
-        if (is_text(&arg)) {
-            arg.u.text = copy_text(h, e->batch, arg.u.text, &failed);
+        arg.key = copy_held_text(h, e->batch, arg.key, &failed);
+        if (is_held_text(&arg)) {
+            arg.u.text = copy_held_text(h, e->batch, arg.u.text, &failed);
         }
         h->args[h->n_args++] = arg;
     }
     return !failed;
 }
 
-static bool hold(ps_held *h, const ps_model_event *e) {
+static bool hold_held(ps_held *h, const ps_model_event *e) {
     const ps_event_batch *batch = e->batch;
     ps_event to = *e->event;
     bool failed = false;
-    to.name = copy_text(h, batch, to.name, &failed);
-    to.cat = copy_text(h, batch, to.cat, &failed);
-    to.scope_text = copy_text(h, batch, to.scope_text, &failed);
+    to.name = copy_held_text(h, batch, to.name, &failed);
+    to.cat = copy_held_text(h, batch, to.cat, &failed);
+    to.scope_text = copy_held_text(h, batch, to.scope_text, &failed);
     if ((to.flags & PS_EVENT_PID_TEXT) != 0) {
-        to.pid = copy_text(h, batch, (uint64_t)to.pid, &failed);
+        to.pid = copy_held_text(h, batch, (uint64_t)to.pid, &failed);
     }
     if ((to.flags & PS_EVENT_TID_TEXT) != 0) {
-        to.tid = copy_text(h, batch, (uint64_t)to.tid, &failed);
+        to.tid = copy_held_text(h, batch, (uint64_t)to.tid, &failed);
     }
     if ((to.flags & PS_EVENT_ID_TEXT) != 0) {
-        to.id_low = copy_text(h, batch, to.id_low, &failed);
+        to.id_low = copy_held_text(h, batch, to.id_low, &failed);
     }
     if ((to.flags & PS_EVENT_BIND_ID_TEXT) != 0) {
-        to.bind_id_low = copy_text(h, batch, to.bind_id_low, &failed);
+        to.bind_id_low = copy_held_text(h, batch, to.bind_id_low, &failed);
     }
     if (failed || !copy_args(h, e, &to) ||
         !ps_grow(&h->events, &h->cap, h->n + 1, MAX_HELD, sizeof *h->events)) {
@@ -128,7 +129,7 @@ static bool hold_back(ps_trace_model *m, const ps_model_event *e) {
         ps_model_release(m);
         return false;
     }
-    m->failed = m->failed || !hold(&m->held, e);
+    m->failed = m->failed || !hold_held(&m->held, e);
     return true;
 }
 

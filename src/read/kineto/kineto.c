@@ -81,7 +81,7 @@ typedef struct kineto {
     bool has_base, failed;
 } kineto;
 
-static uint8_t *class_of(kineto *k, classes *c, ps_str text) {
+static uint8_t *kineto_class_of(kineto *k, classes *c, ps_str text) {
     size_t old = c->cap;
     if (text.id >= c->cap) {
         if (!ps_grow(&c->values, &c->cap, (size_t)text.id + 1, (size_t)1 << 32, 1)) {
@@ -96,11 +96,11 @@ static uint8_t *class_of(kineto *k, classes *c, ps_str text) {
 
 /* --- placing slices -------------------------------------------------------------------------------------- */
 
-static const ps_kineto_category *category_of(kineto *k, ps_str cat) {
+static const ps_kineto_category *kineto_category_of(kineto *k, ps_str cat) {
     if (ps_str_is_none(cat)) {
         return NULL;
     }
-    uint8_t *class = class_of(k, &k->categories, cat);
+    uint8_t *class = kineto_class_of(k, &k->categories, cat);
     if (*class == 0) {
         int row = ps_kineto_category_of(ps_builder_text(k->builder, cat));
         *class = (uint8_t)(row < 0 ? CATEGORY_UNKNOWN : CATEGORY_FIRST + row);
@@ -109,7 +109,7 @@ static const ps_kineto_category *category_of(kineto *k, ps_str cat) {
 }
 
 static uint8_t name_class(kineto *k, ps_str name) {
-    uint8_t *class = class_of(k, &k->names, name);
+    uint8_t *class = kineto_class_of(k, &k->names, name);
     if (*class == 0) {
         int64_t step = 0;
         const char *text = ps_builder_text(k->builder, name);
@@ -155,7 +155,7 @@ static uint32_t lane_track(kineto *k, const ps_model_event *e) {
                                        .name = ps_str_is_none(e->tid_name) ? e->cat : e->tid_name});
 }
 
-static void add_step(kineto *k, const ps_model_event *e) {
+static void add_kineto_step(kineto *k, const ps_model_event *e) {
     int64_t step = 0;
     int64_t end_ns = 0;
     if ((k->needs & PS_NEED_STEPS) != 0 &&
@@ -165,12 +165,12 @@ static void add_step(kineto *k, const ps_model_event *e) {
     }
 }
 
-static void place(void *context, ps_builder *b, const ps_model_event *e, ps_slice_kind *kind,
-                  uint32_t *track) {
+static void place_kineto(void *context, ps_builder *b, const ps_model_event *e, ps_slice_kind *kind,
+                         uint32_t *track) {
     kineto *k = context;
     (void)b;
     k->last_ns = e->event->ts_ns > k->last_ns ? e->event->ts_ns : k->last_ns;
-    const ps_kineto_category *category = category_of(k, e->cat);
+    const ps_kineto_category *category = kineto_category_of(k, e->cat);
     bool is_range = e->event->ph == 'X';
     if (is_range && category != NULL) {
         uint8_t name = name_class(k, e->name);
@@ -180,7 +180,7 @@ static void place(void *context, ps_builder *b, const ps_model_event *e, ps_slic
         } else if (name == NAME_STEP &&
                    (*kind == PS_SLICE_ANNOTATION || *kind == PS_SLICE_HOST_OP)) {
             *kind = PS_SLICE_ANNOTATION; /* an operator in files of 2021 */
-            add_step(k, e);
+            add_kineto_step(k, e);
         }
     }
     if ((k->needs & PS_NEED_SLICES) == 0) {
@@ -194,7 +194,7 @@ static void place(void *context, ps_builder *b, const ps_model_event *e, ps_slic
 
 /* --- links ------------------------------------------------------------------------------------------------ */
 
-static void added(void *context, ps_builder *b, const ps_model_event *e, uint32_t slice) {
+static void kineto_added(void *context, ps_builder *b, const ps_model_event *e, uint32_t slice) {
     kineto *k = context;
     ps_slice_kind kind = ps_builder_slice_kind(b, slice);
     int64_t correlation = 0;
@@ -216,7 +216,7 @@ static void all_added(void *context, ps_builder *b) {
 }
 
 static uint8_t flow_class(kineto *k, ps_str kind) {
-    uint8_t *class = class_of(k, &k->flows, kind);
+    uint8_t *class = kineto_class_of(k, &k->flows, kind);
     if (*class == 0) {
         const char *text = ps_builder_text(k->builder, kind);
         *class = ps_kineto_is_launch(text)         ? FLOW_LAUNCH
@@ -227,7 +227,8 @@ static uint8_t flow_class(kineto *k, ps_str kind) {
 }
 
 /* In files of whole microseconds an operator and what it calls may begin together. */
-static bool takes(void *context, const ps_builder *b, ps_str kind, bool is_begin, uint32_t slice) {
+static bool kineto_takes(void *context, const ps_builder *b, ps_str kind, bool is_begin,
+                         uint32_t slice) {
     ps_slice_kind slice_kind = ps_builder_slice_kind(b, slice);
     switch (flow_class(context, kind)) {
     case FLOW_LAUNCH:
@@ -247,7 +248,8 @@ static bool known(void *context, const ps_builder *b, ps_str kind, uint64_t id) 
 }
 
 /* A launch is one flow, whether a correlation id, a pair of flow events or both tell of it. */
-static bool flow(void *context, const ps_builder *b, uint32_t from, uint32_t to, ps_str kind) {
+static bool kineto_flow(void *context, const ps_builder *b, uint32_t from, uint32_t to,
+                        ps_str kind) {
     kineto *k = context;
     (void)b;
     (void)from;
@@ -298,8 +300,8 @@ static ps_code take_distributed(kineto *k, const char *json, size_t n, ps_err *e
     return PS_OK;
 }
 
-static ps_code take_member(void *context, const char *key, const char *json, size_t n,
-                           ps_err *err) {
+static ps_code take_kineto_member(void *context, const char *key, const char *json, size_t n,
+                                  ps_err *err) {
     kineto *k = context;
     if (strcmp(key, "baseTimeNanoseconds") == 0) {
         k->has_base = parse_int(json, n, &k->base_ns);
@@ -356,7 +358,7 @@ static void kineto_fini(kineto *k) {
     ps_kineto_numbers_fini(&k->numbers);
 }
 
-static ps_str word(ps_builder *b, const char *text) {
+static ps_str kineto_word(ps_builder *b, const char *text) {
     return ps_builder_str(b, text, strlen(text));
 }
 
@@ -365,23 +367,24 @@ ps_code ps_kineto_read_input(ps_input *in, const char *path, uint32_t needs, siz
     kineto k = {.builder = b,
                 .diag = ps_builder_diag(b),
                 .needs = needs,
-                .correlation = word(b, "correlation"),
-                .device = word(b, "device"),
-                .number = word(b, "Ev Idx"),
+                .correlation = kineto_word(b, "correlation"),
+                .device = kineto_word(b, "device"),
+                .number = kineto_word(b, "Ev Idx"),
                 .last_ns = INT64_MIN,
                 .rank = -1};
     ps_kineto_links_init(&k.links);
-    k.links.kind = word(b, "ac2g");
-    const ps_dialect dialect = {.place = place,
-                                .added = added,
+    k.links.kind = kineto_word(b, "ac2g");
+    const ps_dialect dialect = {.place = place_kineto,
+                                .added = kineto_added,
                                 .end = all_added,
-                                .takes = takes,
+                                .takes = kineto_takes,
                                 .known = known,
-                                .flow = flow,
+                                .flow = kineto_flow,
                                 .context = &k,
                                 .zero_is_stray = true,
                                 .overlap_slack_ns = OVERLAP_SLACK_NS};
-    ps_code code = ps_trace_model_read(in, &dialect, needs, WANTED, take_member, n_threads, b, err);
+    ps_code code =
+        ps_trace_model_read(in, &dialect, needs, WANTED, take_kineto_member, n_threads, b, err);
     if (code == PS_OK) {
         place_in_time(&k);
         note_thinned(&k);
@@ -399,7 +402,7 @@ static ps_code read_kineto(const ps_src *src, uint32_t needs, ps_builder *b, ps_
     return ps_trace_file_read(src, needs, ps_kineto_read_input, b, err);
 }
 
-static int sniff(const char *path, const unsigned char *head, size_t n) {
+static int sniff_kineto(const char *path, const unsigned char *head, size_t n) {
     (void)path;
     ps_trace_head look = ps_trace_head_look(head, n);
     return look.is_object && (look.has_kineto_member || look.has_kineto_category) ? 80 : 0;
@@ -409,7 +412,7 @@ const ps_reader ps_reader_kineto = {
     .name = "kineto",
     .profiler = "PyTorch",
     .summary = "PyTorch profiler trace (Kineto, JSON, also gzipped)",
-    .sniff = sniff,
+    .sniff = sniff_kineto,
     .parts = ps_kineto_parts,
     .read = read_kineto,
 };

@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "base/input.h"
 #include "model/trace.h"
-#include "read/reader.h"
 #include "read/events/trace_model.h"
+#include "read/reader.h"
 
 /* Reads an open input. `path`: whose name may tell the rank. `n_threads` as for ps_trace_events_read(). */
 PS_MUST_USE ps_code ps_kineto_read_input(ps_input *in, const char *path, uint32_t needs,

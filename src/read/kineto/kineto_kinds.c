@@ -37,7 +37,7 @@ const ps_kineto_category ps_kineto_categories[] = {
     {"memset", PS_SLICE_COPY, PS_KINETO_STREAM},
 };
 
-static bool matches(const char *name, const char *pattern) {
+static bool kind_matches(const char *name, const char *pattern) {
     size_t n = strlen(pattern);
     return pattern[n - 1] == '*' ? strncasecmp(name, pattern, n - 1) == 0
                                  : strcasecmp(name, pattern) == 0;
@@ -46,7 +46,7 @@ static bool matches(const char *name, const char *pattern) {
 int ps_kineto_category_of(const char *name) {
     int n = (int)(sizeof ps_kineto_categories / sizeof *ps_kineto_categories);
     for (int row = 0; row < n; row++) {
-        if (matches(name, ps_kineto_categories[row].name)) {
+        if (kind_matches(name, ps_kineto_categories[row].name)) {
             return row;
         }
     }

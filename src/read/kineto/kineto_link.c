@@ -47,7 +47,7 @@ void ps_kineto_links_add(ps_kineto_links *l, const ps_builder *b, uint32_t slice
 }
 
 /* Rows in the order of their ids, equal ones as they came; the caller frees it. NULL when memory is out. */
-static uint32_t *order_of(const ps_kineto_ids *ids) {
+static uint32_t *id_link_order_of(const ps_kineto_ids *ids) {
     uint32_t *order = ps_alloc(ids->n * sizeof *order);
     if (order != NULL && ids->n > 0 && !ps_times_order(ids->ids, ids->n, order)) {
         ps_free(order);
@@ -56,8 +56,8 @@ static uint32_t *order_of(const ps_kineto_ids *ids) {
     return order;
 }
 
-static void merge(ps_kineto_links *l, ps_builder *b, const uint32_t *calls,
-                  const uint32_t *launched) {
+static void merge_id_link(ps_kineto_links *l, ps_builder *b, const uint32_t *calls,
+                          const uint32_t *launched) {
     size_t call = 0;
     for (size_t i = 0; i < l->launched.n; i++) {
         int64_t id = l->launched.ids[launched[i]];
@@ -82,12 +82,12 @@ void ps_kineto_links_join(ps_kineto_links *l, ps_builder *b) {
     l->n_slices = ps_builder_n_slices(b);
     l->is_linked = ps_calloc((size_t)l->n_slices / 8 + 1, 1);
     l->joined = ps_alloc(l->launched.n * sizeof *l->joined);
-    uint32_t *calls = order_of(&l->calls);
-    uint32_t *launched = order_of(&l->launched);
+    uint32_t *calls = id_link_order_of(&l->calls);
+    uint32_t *launched = id_link_order_of(&l->launched);
     l->failed =
         l->failed || l->is_linked == NULL || l->joined == NULL || calls == NULL || launched == NULL;
     if (!l->failed) {
-        merge(l, b, calls, launched);
+        merge_id_link(l, b, calls, launched);
     }
     ps_free(calls);
     ps_free(launched);

@@ -8,8 +8,8 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/num.h"
-#include "read/kineto/kineto.h"
 #include "read/events/trace_head.h"
+#include "read/kineto/kineto.h"
 
 #define TAIL_BYTES ((size_t)1 << 20)
 

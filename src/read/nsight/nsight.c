@@ -42,7 +42,7 @@ static bool may_be_ours(const unsigned char *head, size_t n) {
     return !all_there || memmem(head, page_size, "StringIds", 9) != NULL;
 }
 
-static int sniff(const char *path, const unsigned char *head, size_t n) {
+static int sniff_nsight(const char *path, const unsigned char *head, size_t n) {
     if (!may_be_ours(head, n)) {
         return 0;
     }
@@ -230,8 +230,8 @@ static size_t n_own_parts(const part_scan *s) {
 }
 
 /* A file that names no process is one part with everything in it. */
-static ps_code hand_out(const part_scan *s, ps_arena *arena, ps_part **parts, size_t *n,
-                        ps_err *err) {
+static ps_code hand_nsight_out(const part_scan *s, ps_arena *arena, ps_part **parts, size_t *n,
+                               ps_err *err) {
     size_t n_own = n_own_parts(s);
     *parts = ps_arena_alloc(arena, (n_own + 1) * sizeof **parts);
     if (*parts == NULL) {
@@ -247,13 +247,13 @@ static ps_code hand_out(const part_scan *s, ps_arena *arena, ps_part **parts, si
     return PS_OK;
 }
 
-static ps_code list_parts(const char *path, ps_arena *arena, ps_part **parts, size_t *n,
-                          ps_err *err) {
+static ps_code list_nsight_parts(const char *path, ps_arena *arena, ps_part **parts, size_t *n,
+                                 ps_err *err) {
     part_scan s = {.found = NULL};
     *parts = NULL;
     *n = 0;
     ps_code code = scan_parts(&s, path, arena, err);
-    code = code == PS_OK ? hand_out(&s, arena, parts, n, err) : code;
+    code = code == PS_OK ? hand_nsight_out(&s, arena, parts, n, err) : code;
     ps_free(s.found);
     ps_nsight_close(&s.n);
     return code;
@@ -311,7 +311,7 @@ static ps_code read_clock(ps_nsight *n, int64_t *epoch_ns, ps_err *err) {
     return code;
 }
 
-static ps_code read_all(ps_nsight *n, ps_err *err) {
+static ps_code read_all_nsight(ps_nsight *n, ps_err *err) {
     int64_t epoch_ns = 0;
     ps_builder_has(n->builder, ps_db_has_table(n->db, "NVTX_EVENTS") ? PS_HAS_MARKS : 0);
     ps_code code = read_clock(n, &epoch_ns, err);
@@ -326,7 +326,7 @@ static ps_code read_all(ps_nsight *n, ps_err *err) {
 static ps_code read_part(ps_nsight *n, ps_err *err) {
     ps_db_stamp stamp = ps_db_get_stamp(n->db);
     ps_builder_stamp(n->builder, (ps_file_stamp){stamp.file, stamp.wal, stamp.change_counter});
-    return read_all(n, err);
+    return read_all_nsight(n, err);
 }
 
 static ps_code read_export(const ps_src *src, uint32_t needs, ps_builder *b, ps_err *err) {
@@ -355,7 +355,7 @@ const ps_reader ps_reader_nsight = {
     .name = "nsight",
     .profiler = "Nsight Systems",
     .summary = "NVIDIA Nsight Systems export (SQLite)",
-    .sniff = sniff,
-    .parts = list_parts,
+    .sniff = sniff_nsight,
+    .parts = list_nsight_parts,
     .read = read_export,
 };

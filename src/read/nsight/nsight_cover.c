@@ -41,8 +41,8 @@ static int compare_calls(const void *a, const void *b) {
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-static ps_str innermost(const ps_nsight_range *ranges, const size_t *stack, size_t depth,
-                        const ps_nsight_call *call) {
+static ps_str covering_innermost(const ps_nsight_range *ranges, const size_t *stack, size_t depth,
+                                 const ps_nsight_call *call) {
     for (size_t k = 0; k < depth && k < MAX_DEPTH; k++) {
         const ps_nsight_range *r = &ranges[stack[depth - 1 - k]];
         if (r->end_ns >= call->end_ns) {
@@ -52,8 +52,9 @@ static ps_str innermost(const ps_nsight_range *ranges, const size_t *stack, size
     return PS_STR_NONE;
 }
 
-static void walk(const ps_nsight_range *ranges, size_t n_ranges, const numbered_call *calls,
-                 size_t n_calls, size_t *stack, ps_str *names) {
+static void walk_covering(const ps_nsight_range *ranges, size_t n_ranges,
+                          const numbered_call *calls, size_t n_calls, size_t *stack,
+                          ps_str *names) {
     size_t depth = 0;
     size_t next = 0;
     for (size_t i = 0; i < n_calls; i++) {
@@ -72,7 +73,7 @@ static void walk(const ps_nsight_range *ranges, size_t n_ranges, const numbered_
                              ranges[stack[depth - 1]].end_ns < c->start_ns)) {
             depth--;
         }
-        names[calls[i].number] = innermost(ranges, stack, depth, c);
+        names[calls[i].number] = covering_innermost(ranges, stack, depth, c);
     }
 }
 
@@ -93,7 +94,7 @@ ps_code ps_nsight_cover(ps_nsight_range *ranges, size_t n_ranges, const ps_nsigh
         }
         qsort(ranges, n_ranges, sizeof *ranges, compare_ranges);
         qsort(sorted, n_calls, sizeof *sorted, compare_calls);
-        walk(ranges, n_ranges, sorted, n_calls, stack, names);
+        walk_covering(ranges, n_ranges, sorted, n_calls, stack, names);
     }
     ps_free(sorted);
     ps_free(stack);

@@ -116,7 +116,7 @@ typedef struct host_scan {
 } host_scan;
 
 /* cuLaunchKernel is the driver's, cudaLaunchKernel the runtime's. */
-static ps_str category_of(const host_scan *s, ps_str name) {
+static ps_str cuda_category_of(const host_scan *s, ps_str name) {
     const char *text = ps_builder_text(s->c->n->builder, name);
     bool is_driver = strncmp(text, "cu", 2) == 0 && text[2] >= 'A' && text[2] <= 'Z';
     return is_driver ? s->driver : s->runtime;
@@ -141,7 +141,7 @@ static bool note_call(cuda *c, uint32_t slice, uint32_t thread, int64_t correlat
     return true;
 }
 
-static ps_code take_calls(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_cuda_calls(void *context, const ps_scan_batch *b, ps_err *err) {
     const host_scan *s = context;
     cuda *c = s->c;
     ps_nsight *n = c->n;
@@ -164,7 +164,7 @@ static ps_code take_calls(void *context, const ps_scan_batch *b, ps_err *err) {
                                .start_ns = ps_nsight_int(b, H_START, i, INT64_MIN),
                                .end_ns = ps_nsight_int(b, H_END, i, INT64_MIN),
                                .row = b->rowids[i]};
-        span.category = category_of(s, span.name);
+        span.category = cuda_category_of(s, span.name);
         uint32_t slice = ps_nsight_add(n, &span, s->table->name);
         int64_t correlation = ps_nsight_int(b, H_CORRELATION, i, 0);
         if (slice != PS_NONE && s->table->is_cuda &&
@@ -191,7 +191,7 @@ static ps_code read_calls(cuda *c, ps_err *err) {
         s.runtime = ps_nsight_str(c->n, category != NULL ? category : "cuda_runtime");
         s.driver = ps_nsight_str(c->n, category != NULL ? category : "cuda_driver");
         code = ps_nsight_scan(c->n, t->name, HOST_COLUMNS, c->with_args ? N_HOST : N_HOST_PLAIN,
-                              take_calls, &s, err);
+                              take_cuda_calls, &s, err);
     }
     return code;
 }

@@ -223,7 +223,8 @@ ps_code ps_nsight_load_devices(ps_nsight *n, ps_err *err) {
     return code;
 }
 
-static const ps_nsight_device *find_device(const ps_nsight *n, int64_t pid, int64_t cuda_id) {
+static const ps_nsight_device *find_nsight_device(const ps_nsight *n, int64_t pid,
+                                                  int64_t cuda_id) {
     size_t low = 0;
     size_t high = n->n_devices;
     ps_nsight_device wanted = {.pid = pid, .cuda_id = cuda_id, .order = 0};
@@ -241,8 +242,8 @@ static const ps_nsight_device *find_device(const ps_nsight *n, int64_t pid, int6
 }
 
 int64_t ps_nsight_gpu(const ps_nsight *n, int64_t process_key, int64_t cuda_id) {
-    const ps_nsight_device *d = find_device(n, ps_nsight_os_pid(process_key), cuda_id);
-    d = d != NULL ? d : find_device(n, process_key, cuda_id);
+    const ps_nsight_device *d = find_nsight_device(n, ps_nsight_os_pid(process_key), cuda_id);
+    d = d != NULL ? d : find_nsight_device(n, process_key, cuda_id);
     return d != NULL ? d->gpu_id : cuda_id;
 }
 

@@ -114,7 +114,7 @@ typedef struct meta_scan {
 } meta_scan;
 
 /* A value as text: numbers in decimal, nothing for the rest. */
-static bool add_value(ps_buf *out, const ps_scan_column *c, size_t i) {
+static bool add_nsight_info_value(ps_buf *out, const ps_scan_column *c, size_t i) {
     if (c->types[i] == PS_CELL_TEXT) {
         ps_buf_add(out, c->bytes[i].data, c->bytes[i].size_bytes);
     } else if (c->types[i] == PS_CELL_INT) {
@@ -138,7 +138,8 @@ static ps_code take_metas(void *context, const ps_scan_batch *b, ps_err *err) {
         ps_buf_clear(&s->key);
         ps_buf_clear(&s->value);
         ps_buf_add_str(&s->key, s->prefix);
-        if (add_value(&s->key, &b->columns[0], i) && add_value(&s->value, &b->columns[1], i)) {
+        if (add_nsight_info_value(&s->key, &b->columns[0], i) &&
+            add_nsight_info_value(&s->value, &b->columns[1], i)) {
             code = add_meta(s, err);
         }
     }
@@ -158,7 +159,7 @@ static ps_code take_gpus(void *context, const ps_scan_batch *b, ps_err *err) {
             ps_buf_clear(&s->value);
             ps_buf_addf(&s->key, "gpu.%lld.%s", (long long)ps_nsight_int(b, 0, i, 0),
                         GPU_COLUMNS[k]);
-            if (add_value(&s->value, &b->columns[k], i) && s->value.len > 0) {
+            if (add_nsight_info_value(&s->value, &b->columns[k], i) && s->value.len > 0) {
                 code = add_meta(s, err);
             }
         }
@@ -359,7 +360,7 @@ typedef struct span {
     int64_t start_ns, end_ns;
 } span;
 
-static ps_code widen(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code nsight_info_widen(void *context, const ps_scan_batch *b, ps_err *err) {
     span *s = context;
     (void)err;
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -371,13 +372,14 @@ static ps_code widen(void *context, const ps_scan_batch *b, ps_err *err) {
     return PS_OK;
 }
 
-static ps_code add_span(ps_nsight *n, ps_table *t, const char *what, const char *const *tables,
-                        size_t n_tables, int64_t epoch_ns, ps_err *err) {
+static ps_code add_nsight_info_span(ps_nsight *n, ps_table *t, const char *what,
+                                    const char *const *tables, size_t n_tables, int64_t epoch_ns,
+                                    ps_err *err) {
     static const char *const COLUMNS[] = {"start", "end"};
     span s = {INT64_MAX, INT64_MIN};
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < n_tables; i++) {
-        code = ps_nsight_scan(n, tables[i], COLUMNS, N(COLUMNS), widen, &s, err);
+        code = ps_nsight_scan(n, tables[i], COLUMNS, N(COLUMNS), nsight_info_widen, &s, err);
     }
     bool fits = s.start_ns <= s.end_ns &&
                 !__builtin_add_overflow(s.start_ns, epoch_ns, &s.start_ns) &&
@@ -398,8 +400,9 @@ static ps_code list_spans(ps_nsight *n, ps_table *t, int64_t epoch_ns, ps_err *e
     static const char *const DEVICE[] = {"CUPTI_ACTIVITY_KIND_KERNEL", "CUPTI_ACTIVITY_KIND_MEMCPY",
                                          "CUPTI_ACTIVITY_KIND_MEMSET",
                                          "CUPTI_ACTIVITY_KIND_GRAPH_TRACE"};
-    ps_code code = add_span(n, t, "host", HOST, N(HOST), epoch_ns, err);
-    return code == PS_OK ? add_span(n, t, "device", DEVICE, N(DEVICE), epoch_ns, err) : code;
+    ps_code code = add_nsight_info_span(n, t, "host", HOST, N(HOST), epoch_ns, err);
+    return code == PS_OK ? add_nsight_info_span(n, t, "device", DEVICE, N(DEVICE), epoch_ns, err)
+                         : code;
 }
 
 typedef struct fact_scan {

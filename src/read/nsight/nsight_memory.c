@@ -34,7 +34,7 @@ enum { C_START, C_PID, C_DEVICE, C_ADDRESS, C_BYTES, C_KIND, C_OPERATION };
 static const char *const COLUMNS[] = {"start", "globalPid", "deviceId",           "address",
                                       "bytes", "memKind",   "memoryOperationType"};
 
-static uint32_t track_of(memory *m, uint32_t process, int64_t device, int64_t kind) {
+static uint32_t memory_track_of(memory *m, uint32_t process, int64_t device, int64_t kind) {
     ps_nsight *n = m->n;
     ps_nsight_process *p = &n->processes[process];
     char name[64];
@@ -55,7 +55,7 @@ static uint32_t track_of(memory *m, uint32_t process, int64_t device, int64_t ki
     return row;
 }
 
-static ps_code take_events(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_memory_events(void *context, const ps_scan_batch *b, ps_err *err) {
     memory *m = context;
     ps_nsight *n = m->n;
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -79,8 +79,8 @@ static ps_code take_events(void *context, const ps_scan_batch *b, ps_err *err) {
             ps_diag_add(n->diag, PS_ODD_TABLE_ROW, TABLE " rowid %lld", (long long)e.row);
             continue;
         }
-        e.track =
-            track_of(m, process, ps_nsight_int(b, C_DEVICE, i, 0), ps_nsight_int(b, C_KIND, i, -1));
+        e.track = memory_track_of(m, process, ps_nsight_int(b, C_DEVICE, i, 0),
+                                  ps_nsight_int(b, C_KIND, i, -1));
         if (!ps_grow(&m->events, &m->cap, m->n_events + 1, PS_NONE, sizeof *m->events)) {
             return ps_fail_nomem(err);
         }
@@ -89,25 +89,25 @@ static ps_code take_events(void *context, const ps_scan_batch *b, ps_err *err) {
     return ps_nsight_check(n, err);
 }
 
-static int order(int64_t x, int64_t y) {
+static int order_memory(int64_t x, int64_t y) {
     return x < y ? -1 : x > y;
 }
 
 static int by_address(const void *a, const void *b) {
     const memory_event *x = a;
     const memory_event *y = b;
-    int by = order(x->process, y->process);
-    by = by != 0 ? by : order(x->address, y->address);
-    by = by != 0 ? by : order(x->start_ns, y->start_ns);
-    return by != 0 ? by : order(x->row, y->row);
+    int by = order_memory(x->process, y->process);
+    by = by != 0 ? by : order_memory(x->address, y->address);
+    by = by != 0 ? by : order_memory(x->start_ns, y->start_ns);
+    return by != 0 ? by : order_memory(x->row, y->row);
 }
 
-static int by_time(const void *a, const void *b) {
+static int by_memory_time(const void *a, const void *b) {
     const memory_event *x = a;
     const memory_event *y = b;
-    int by = order(x->track, y->track);
-    by = by != 0 ? by : order(x->start_ns, y->start_ns);
-    return by != 0 ? by : order(x->row, y->row);
+    int by = order_memory(x->track, y->track);
+    by = by != 0 ? by : order_memory(x->start_ns, y->start_ns);
+    return by != 0 ? by : order_memory(x->row, y->row);
 }
 
 /* What each event changes; events are sorted by address and time. */
@@ -158,12 +158,12 @@ ps_code ps_nsight_memory_read(ps_nsight *n, ps_err *err) {
                                  PS_NSIGHT_MEMORY_KINDS, m.kinds, err);
     }
     if (code == PS_OK) {
-        code = ps_nsight_scan(n, TABLE, COLUMNS, N(COLUMNS), take_events, &m, err);
+        code = ps_nsight_scan(n, TABLE, COLUMNS, N(COLUMNS), take_memory_events, &m, err);
     }
     if (code == PS_OK && m.n_events > 0) {
         qsort(m.events, m.n_events, sizeof *m.events, by_address);
         pair_by_address(&m);
-        qsort(m.events, m.n_events, sizeof *m.events, by_time);
+        qsort(m.events, m.n_events, sizeof *m.events, by_memory_time);
         add_values(&m);
     }
     ps_free(m.events);

@@ -86,7 +86,7 @@ typedef struct pass {
     ps_torch_links torch_links;
 } pass;
 
-static int compare_names(const void *a, const void *b) {
+static int compare_nvtx_names(const void *a, const void *b) {
     const given_name *x = a;
     const given_name *y = b;
     const int64_t left[] = {x->process_key, x->domain, x->category, x->row};
@@ -105,7 +105,7 @@ static ps_str find_name(const pass *p, int64_t process_key, int64_t domain, int6
     size_t high = p->n_names;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_names(&p->names[middle], &wanted) <= 0) {
+        if (compare_nvtx_names(&p->names[middle], &wanted) <= 0) {
             low = middle + 1;
         } else {
             high = middle;
@@ -133,7 +133,7 @@ enum { NAME_TYPE, NAME_TID, NAME_DOMAIN, NAME_CATEGORY, NAME_TEXT, NAME_TEXT_ID 
 static const char *const NAME_COLUMNS[] = {"eventType", "globalTid", "domainId",
                                            "category",  "text",      "textId"};
 
-static ps_code take_names(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_nvtx_names(void *context, const ps_scan_batch *b, ps_err *err) {
     pass *p = context;
     for (size_t i = 0; i < b->n_rows; i++) {
         size_t type =
@@ -250,8 +250,8 @@ static void add_payload(ps_nsight *n, uint32_t slice, const ps_scan_batch *b, si
     ps_builder_arg(n->builder, slice, arg);
 }
 
-static void add_args(const pass *p, uint32_t slice, const ps_scan_batch *b, size_t i,
-                     int64_t process_key, ps_str domain) {
+static void add_nvtx_args(const pass *p, uint32_t slice, const ps_scan_batch *b, size_t i,
+                          int64_t process_key, ps_str domain) {
     ps_nsight *n = p->n;
     int64_t category = ps_nsight_int(b, C_CATEGORY, i, 0);
     ps_nsight_arg_str(n, slice, "domain", domain);
@@ -304,7 +304,7 @@ static bool take_torch_name(ps_nsight *n, ps_str *name, ps_torch_range *out) {
 }
 
 /* A row that is a range or a mark of a wanted process. */
-static bool add_row(pass *p, size_t type, uint32_t thread, const ps_scan_batch *b, size_t i) {
+static bool add_nvtx_row(pass *p, size_t type, uint32_t thread, const ps_scan_batch *b, size_t i) {
     ps_nsight *n = p->n;
     const ps_nsight_thread *t = &n->threads[thread];
     int64_t process_key = n->processes[t->process].key;
@@ -332,7 +332,7 @@ static bool add_row(pass *p, size_t type, uint32_t thread, const ps_scan_batch *
         return true;
     }
     if ((n->needs & PS_NEED_ARGS) != 0) {
-        add_args(p, slice, b, i, process_key, domain);
+        add_nvtx_args(p, slice, b, i, process_key, domain);
         if (is_op) {
             ps_torch_range_args(n, slice, &torch);
         }
@@ -369,7 +369,7 @@ static void count_odd_type(const pass *p, size_t type, int64_t row) {
     }
 }
 
-static ps_code take_events(void *context, const ps_scan_batch *b, ps_err *err) {
+static ps_code take_nvtx_events(void *context, const ps_scan_batch *b, ps_err *err) {
     pass *p = context;
     ps_nsight *n = p->n;
     for (size_t i = 0; i < b->n_rows; i++) {
@@ -391,7 +391,8 @@ static ps_code take_events(void *context, const ps_scan_batch *b, ps_err *err) {
         if (thread == PS_NONE) {
             return ps_fail_nomem(err);
         }
-        if (ps_nsight_wants(n, n->threads[thread].process) && !add_row(p, type, thread, b, i)) {
+        if (ps_nsight_wants(n, n->threads[thread].process) &&
+            !add_nvtx_row(p, type, thread, b, i)) {
             return ps_fail_nomem(err);
         }
     }
@@ -460,17 +461,17 @@ ps_code ps_nsight_nvtx_read(ps_nsight_nvtx *x, ps_err *err) {
         code = ps_nsight_scan(n, "ThreadNames", THREADS, N(THREADS), take_thread_names, x, err);
     }
     if (code == PS_OK) {
-        code = ps_nsight_scan(n, TABLE, NAME_COLUMNS, N(NAME_COLUMNS), take_names, &p, err);
+        code = ps_nsight_scan(n, TABLE, NAME_COLUMNS, N(NAME_COLUMNS), take_nvtx_names, &p, err);
     }
     if (p.n_names > 1) {
-        qsort(p.names, p.n_names, sizeof *p.names, compare_names);
+        qsort(p.names, p.n_names, sizeof *p.names, compare_nvtx_names);
     }
     if (code == PS_OK && with_args) {
         code = ps_nsight_payloads_load(n, &p.payloads, err);
     }
     if (code == PS_OK) {
-        code = ps_nsight_scan(n, TABLE, COLUMNS, with_args ? N_COLUMNS : N_PLAIN, take_events, &p,
-                              err);
+        code = ps_nsight_scan(n, TABLE, COLUMNS, with_args ? N_COLUMNS : N_PLAIN, take_nvtx_events,
+                              &p, err);
     }
     ps_torch_links_finish(&p.torch_links, n);
     ps_nsight_payloads_free(p.payloads);

@@ -98,35 +98,36 @@ static ps_code take_sizes(void *context, const ps_scan_batch *b, ps_err *err) {
     return PS_OK;
 }
 
-static int order(int64_t x, int64_t y) {
+static int order_payload(int64_t x, int64_t y) {
     return x < y ? -1 : x > y;
 }
 
 static int compare_fields(const void *a, const void *b) {
     const field *x = a;
     const field *y = b;
-    int by = order(x->domain, y->domain);
-    by = by != 0 ? by : order(x->schema, y->schema);
-    by = by != 0 ? by : order(x->index, y->index);
-    return by != 0 ? by : order(x->row, y->row);
+    int by = order_payload(x->domain, y->domain);
+    by = by != 0 ? by : order_payload(x->schema, y->schema);
+    by = by != 0 ? by : order_payload(x->index, y->index);
+    return by != 0 ? by : order_payload(x->row, y->row);
 }
 
 static int compare_values(const void *a, const void *b) {
     const enum_value *x = a;
     const enum_value *y = b;
-    int by = order(x->schema, y->schema);
-    by = by != 0 ? by : order(x->value, y->value);
-    return by != 0 ? by : order(x->row, y->row);
+    int by = order_payload(x->schema, y->schema);
+    by = by != 0 ? by : order_payload(x->value, y->value);
+    return by != 0 ? by : order_payload(x->row, y->row);
 }
 
 static int compare_sizes(const void *a, const void *b) {
     const enum_size *x = a;
     const enum_size *y = b;
-    int by = order(x->schema, y->schema);
-    return by != 0 ? by : order(x->row, y->row);
+    int by = order_payload(x->schema, y->schema);
+    return by != 0 ? by : order_payload(x->row, y->row);
 }
 
-static void sort(void *rows, size_t n, size_t size, int (*compare)(const void *, const void *)) {
+static void sort_payload(void *rows, size_t n, size_t size,
+                         int (*compare)(const void *, const void *)) {
     if (n > 1) {
         qsort(rows, n, size, compare);
     }
@@ -173,9 +174,9 @@ ps_code ps_nsight_payloads_load(ps_nsight *n, ps_nsight_payloads **out, ps_err *
         ps_nsight_payloads_free(p);
         return code;
     }
-    sort(p->fields, p->n_fields, sizeof *p->fields, compare_fields);
-    sort(p->values, p->n_values, sizeof *p->values, compare_values);
-    sort(p->sizes, p->n_sizes, sizeof *p->sizes, compare_sizes);
+    sort_payload(p->fields, p->n_fields, sizeof *p->fields, compare_fields);
+    sort_payload(p->values, p->n_values, sizeof *p->values, compare_values);
+    sort_payload(p->sizes, p->n_sizes, sizeof *p->sizes, compare_sizes);
     drop_repeated_fields(p);
     *out = p;
     return PS_OK;
@@ -330,7 +331,7 @@ static bool add_field(const ps_nsight_payloads *p, ps_nsight *n, uint32_t slice,
 
 /* --- a payload ------------------------------------------------------------------------------------------- */
 
-static int hex_digit(char c) {
+static int payload_hex_digit(char c) {
     return c >= '0' && c <= '9'   ? c - '0'
            : c >= 'a' && c <= 'f' ? c - 'a' + 10
            : c >= 'A' && c <= 'F' ? c - 'A' + 10
@@ -343,8 +344,8 @@ static bool from_hex(const char *text, size_t n, ps_buf *out) {
         return false;
     }
     for (size_t i = 0; i < n; i += 2) {
-        int high = hex_digit(text[i]);
-        int low = hex_digit(text[i + 1]);
+        int high = payload_hex_digit(text[i]);
+        int low = payload_hex_digit(text[i + 1]);
         if (high < 0 || low < 0) {
             return false;
         }

@@ -49,7 +49,7 @@ static size_t list_length(const char *text, size_t n) {
 }
 
 /* Bytes of the value, 0 when it is none. */
-static size_t take_value(size_t f, const char *text, size_t n, ps_torch_range *out) {
+static size_t take_emitted_value(size_t f, const char *text, size_t n, ps_torch_range *out) {
     if (f == SIZES || f == INPUTS) {
         size_t length = list_length(text, n);
         *(f == SIZES ? &out->sizes : &out->inputs) = text;
@@ -78,7 +78,7 @@ bool ps_torch_range_parse(const char *text, size_t n, ps_torch_range *out) {
             return false;
         }
         at += FIELDS[f].n;
-        size_t length = take_value(f, text + at, n - at, out);
+        size_t length = take_emitted_value(f, text + at, n - at, out);
         if (length == 0) {
             return false;
         }

@@ -100,7 +100,7 @@ static bool add_untimed(reading *r, const ps_paddle_job *job) {
     return true;
 }
 
-static bool add_slice(reading *r, const ps_paddle_job *job, int64_t id) {
+static bool add_paddle_slice(reading *r, const ps_paddle_job *job, int64_t id) {
     uint32_t slice = ps_builder_slice_in(r->builder, PS_SLICE_JOB, r->track, job->type, job->type,
                                          job->start_ns, job->end_ns, (int64_t)job->line);
     if (slice == PS_NONE) {
@@ -117,7 +117,8 @@ static bool add_slice(reading *r, const ps_paddle_job *job, int64_t id) {
 }
 
 /* Gives the job its place and keeps it: as a slice, as untimed, or with a reason why not. */
-static bool add_job(reading *r, const ps_paddle_record *rec, uint64_t line, uint64_t offset) {
+static bool add_paddle_job(reading *r, const ps_paddle_record *rec, uint64_t line,
+                           uint64_t offset) {
     bool untimed = rec->start_us == 0 && rec->end_us == 0;
     const char *reason = rec->reason;
     if (reason == NULL && !untimed && (rec->start_us == 0 || rec->end_us < rec->start_us)) {
@@ -141,7 +142,7 @@ static bool add_job(reading *r, const ps_paddle_record *rec, uint64_t line, uint
     if (untimed) {
         return add_untimed(r, &job);
     }
-    return !r->wants_slices || add_slice(r, &job, rec->job);
+    return !r->wants_slices || add_paddle_slice(r, &job, rec->job);
 }
 
 static bool take_place(reading *r, const unsigned char *block, size_t n, const ps_paddle_hit *hit,
@@ -165,13 +166,13 @@ static bool take_place(reading *r, const unsigned char *block, size_t n, const p
         break;
     case PS_PADDLE_MALFORMED:
         if (rec.has_place) {
-            return add_job(r, &rec, line, offset);
+            return add_paddle_job(r, &rec, line, offset);
         }
         ps_paddle_steps_skip(&r->steps);
         return reject(r, PS_ODD_RECORD, line, offset, rec.reason);
     case PS_PADDLE_JOB:
         r->behind = offset + rec.n_bytes;
-        return add_job(r, &rec, line, offset);
+        return add_paddle_job(r, &rec, line, offset);
     }
     r->behind = offset + rec.n_bytes;
     return true;
@@ -180,8 +181,8 @@ static bool take_place(reading *r, const unsigned char *block, size_t n, const p
 /* --- the log ------------------------------------------------------------------------------------------------- */
 
 /* Takes what begins in the first `n` of the `n_seen` bytes of the block. */
-static bool take_block(reading *r, const unsigned char *block, size_t n, size_t n_seen,
-                       ps_paddle_hits *hits) {
+static bool take_paddle_block(reading *r, const unsigned char *block, size_t n, size_t n_seen,
+                              ps_paddle_hits *hits) {
     for (size_t at = 0; at < n; at += hits->n_bytes) {
         ps_paddle_scan(block + at, n - at, hits);
         for (size_t i = 0; i < hits->n; i++) {
@@ -212,7 +213,7 @@ static ps_code read_blocks(reading *r, ps_input *in, ps_err *err) {
         n += got;
         at_end = n < cap;
         size_t whole = at_end ? n : n - PS_PADDLE_MAX_BYTES;
-        if (!take_block(r, block, whole, n, hits)) {
+        if (!take_paddle_block(r, block, whole, n, hits)) {
             code = ps_fail_nomem(err);
         }
         memmove(block, block + whole, n - whole);
@@ -223,7 +224,7 @@ static ps_code read_blocks(reading *r, ps_input *in, ps_err *err) {
     return code;
 }
 
-static bool prepare(reading *r, uint32_t needs) {
+static bool prepare_paddle(reading *r, uint32_t needs) {
     r->diag = ps_builder_diag(r->builder);
     r->line = 1;
     r->wants_slices = (needs & (PS_NEED_SLICES | PS_NEED_MARKS)) != 0;
@@ -249,7 +250,7 @@ static bool prepare(reading *r, uint32_t needs) {
            !ps_builder_failed(r->builder);
 }
 
-static bool add_fact(ps_table *t, const char *what, uint64_t value) {
+static bool add_paddle_fact(ps_table *t, const char *what, uint64_t value) {
     char text[32];
     (void)snprintf(text, sizeof text, "%llu", (unsigned long long)value);
     return ps_table_add_row(t) && ps_table_set_text(t, 0, what) && ps_table_set_text(t, 1, text);
@@ -260,8 +261,8 @@ static bool add_facts(const reading *r) {
     static const ps_column FACTS[] = {{.name = "what", .type = PS_COL_TEXT},
                                       {.name = "value", .type = PS_COL_TEXT}};
     ps_table *facts = ps_table_new("facts", "", FACTS, 2);
-    bool ok = facts != NULL && add_fact(facts, "runs", r->runs->n_rows) &&
-              add_fact(facts, "lines", r->line);
+    bool ok = facts != NULL && add_paddle_fact(facts, "runs", r->runs->n_rows) &&
+              add_paddle_fact(facts, "lines", r->line);
     ps_builder_side_table(r->builder, facts);
     return ok && !ps_builder_failed(r->builder);
 }
@@ -269,7 +270,7 @@ static bool add_facts(const reading *r) {
 ps_code ps_paddle_read_log(ps_input *in, const char *name, uint32_t needs, ps_builder *b,
                            ps_err *err) {
     reading r = {.builder = b, .name = ps_path_base(name)};
-    ps_code code = prepare(&r, needs) ? PS_OK : ps_fail_nomem(err);
+    ps_code code = prepare_paddle(&r, needs) ? PS_OK : ps_fail_nomem(err);
     code = code == PS_OK ? read_blocks(&r, in, err) : code;
     if (code == PS_OK && (!ps_paddle_steps_finish(&r.steps) ||
                           ((needs & PS_NEED_INVENTORY) != 0 && !add_facts(&r)))) {
@@ -308,7 +309,7 @@ int64_t ps_paddle_worker_of(const char *path) {
 }
 
 /* The directory of the log when it is named for a machine, in the arena; "" when not, NULL when memory is out. */
-static const char *machine_of(const char *path, ps_arena *arena) {
+static const char *paddle_machine_of(const char *path, ps_arena *arena) {
     const char *dir = ps_path_dir(arena, path);
     const char *base = dir != NULL ? ps_path_base(dir) : NULL;
     return base == NULL ? NULL : strncmp(base, "machine", 7) == 0 ? base : "";
@@ -328,7 +329,7 @@ static ps_code read_log(const ps_src *src, uint32_t needs, ps_builder *b, ps_err
     ps_input_close(in);
     ps_arena arena;
     ps_arena_init(&arena);
-    const char *machine = machine_of(src->path, &arena);
+    const char *machine = paddle_machine_of(src->path, &arena);
     int64_t worker = ps_paddle_worker_of(src->path);
     if (code == PS_OK && machine == NULL) {
         code = ps_fail_nomem(err);
@@ -345,8 +346,9 @@ static ps_code read_log(const ps_src *src, uint32_t needs, ps_builder *b, ps_err
     return code;
 }
 
-static ps_code parts(const char *path, ps_arena *arena, ps_part **out, size_t *n, ps_err *err) {
-    const char *machine = machine_of(path, arena);
+static ps_code paddle_parts(const char *path, ps_arena *arena, ps_part **out, size_t *n,
+                            ps_err *err) {
+    const char *machine = paddle_machine_of(path, arena);
     *out = ps_arena_alloc(arena, sizeof **out);
     *n = 0;
     if (machine == NULL || *out == NULL) {
@@ -432,7 +434,7 @@ static bool is_something_else(const unsigned char *head, size_t n) {
     return i < n && (head[i] == '{' || head[i] == ']');
 }
 
-static int sniff(const char *path, const unsigned char *head, size_t n) {
+static int sniff_paddle(const char *path, const unsigned char *head, size_t n) {
     if (is_something_else(head, n)) {
         return 0;
     }
@@ -444,7 +446,7 @@ const ps_reader ps_reader_paddle = {
     .name = "paddle-log",
     .profiler = "Paddle",
     .summary = "worker log of Paddle's static graph executor (workerlog.N)",
-    .sniff = sniff,
-    .parts = parts,
+    .sniff = sniff_paddle,
+    .parts = paddle_parts,
     .read = read_log,
 };

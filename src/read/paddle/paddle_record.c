@@ -11,13 +11,13 @@ typedef struct cursor {
     const char *at, *end;
 } cursor;
 
-#define TAKE(c, literal) take(c, literal, sizeof(literal) - 1)
+#define TAKE(c, literal) take_field(c, literal, sizeof(literal) - 1)
 
-static inline bool is_digit(char byte) {
+static inline bool is_field_digit(char byte) {
     return (unsigned char)(byte - '0') <= 9;
 }
 
-static inline bool take(cursor *c, const char *literal, size_t n) {
+static inline bool take_field(cursor *c, const char *literal, size_t n) {
     if ((size_t)(c->end - c->at) < n || memcmp(c->at, literal, n) != 0) {
         return false;
     }
@@ -32,17 +32,17 @@ static inline bool take_digits(cursor *c, int64_t *value, bool *fits) {
     const char *at = begin;
     uint64_t v = 0;
     bool ok = true;
-    for (; at < end && is_digit(*at); at++) {
+    for (; at < end && is_field_digit(*at); at++) {
         ok = ok && v <= (UINT64_C(1) << 63) / 10;
         v = ok ? v * 10 + (uint64_t)(*at - '0') : v;
     }
     c->at = at;
     *fits = ok && v <= INT64_MAX;
     *value = *fits ? (int64_t)v : 0;
-    return at > begin && (at == c->end || !is_digit(*at));
+    return at > begin && (at == c->end || !is_field_digit(*at));
 }
 
-static bool take_number(cursor *c, int64_t *value) {
+static bool take_field_number(cursor *c, int64_t *value) {
     bool fits = false;
     return take_digits(c, value, &fits) && fits;
 }
@@ -94,7 +94,7 @@ static const char *const END_FAULTS[N_TIME_FAULTS] = {
 
 /* Digits, a dot and exactly six digits: milliseconds that were a double once. What they said is whole microseconds;
  * the rest is the noise of the double. */
-static inline time_fault take_time(cursor *c, int64_t *us) {
+static inline time_fault take_field_time(cursor *c, int64_t *us) {
     int64_t ms = 0;
     bool fits = false;
     if (!take_digits(c, &ms, &fits)) {
@@ -105,13 +105,13 @@ static inline time_fault take_time(cursor *c, int64_t *us) {
     }
     int64_t fraction = 0;
     unsigned n = 0;
-    for (; n < 6 && c->at < c->end && is_digit(*c->at); n++) {
+    for (; n < 6 && c->at < c->end && is_field_digit(*c->at); n++) {
         fraction = fraction * 10 + (*c->at++ - '0');
     }
     if (n < 6) {
         return TIME_CUT;
     }
-    if (c->at < c->end && is_digit(*c->at)) {
+    if (c->at < c->end && is_field_digit(*c->at)) {
         return TIME_TOO_FINE;
     }
     if (!fits || ms > MAX_US / 1000) {
@@ -139,21 +139,21 @@ static ps_paddle_what parse_job(cursor c, const char *begin, ps_paddle_record *o
     if (!TAKE(&c, ", type = ") || !take_type(&c, out)) {
         return malformed(out, "the type is missing or cut");
     }
-    if (!TAKE(&c, ", micro_batch_id = ") || !take_number(&c, &out->microbatch)) {
+    if (!TAKE(&c, ", micro_batch_id = ") || !take_field_number(&c, &out->microbatch)) {
         return malformed(out, "micro_batch_id is missing or no number");
     }
     out->has_place = true;
     if (!TAKE(&c, ", job_start_time = ")) {
         return malformed(out, "job_start_time is missing");
     }
-    time_fault fault = take_time(&c, &out->start_us);
+    time_fault fault = take_field_time(&c, &out->start_us);
     if (fault != TIME_OK) {
         return malformed(out, START_FAULTS[fault]);
     }
     if (!TAKE(&c, ", job_end_time = ")) {
         return malformed(out, "job_end_time is missing");
     }
-    fault = take_time(&c, &out->end_us);
+    fault = take_field_time(&c, &out->end_us);
     if (fault != TIME_OK) {
         return malformed(out, END_FAULTS[fault]);
     }
@@ -162,8 +162,9 @@ static ps_paddle_what parse_job(cursor c, const char *begin, ps_paddle_record *o
 }
 
 static ps_paddle_what parse_banner(cursor c, const char *begin, ps_paddle_record *out) {
-    if (!take_number(&c, &out->first) || !TAKE(&c, " and end at step ") ||
-        !take_number(&c, &out->end) || out->end <= out->first || out->end > PS_PADDLE_MAX_STEP) {
+    if (!take_field_number(&c, &out->first) || !TAKE(&c, " and end at step ") ||
+        !take_field_number(&c, &out->end) || out->end <= out->first ||
+        out->end > PS_PADDLE_MAX_STEP) {
         return PS_PADDLE_NOISE; /* an empty window says that nothing is recorded */
     }
     out->n_bytes = (size_t)(c.at - begin);
@@ -175,13 +176,13 @@ static ps_paddle_what parse_mark(cursor c, const char *begin, ps_paddle_record *
     ps_paddle_what what = PS_PADDLE_POP;
     if (TAKE(&c, "push: ")) {
         what = PS_PADDLE_PUSH;
-        if (!take_number(&c, &out->first) || out->first > PS_PADDLE_MAX_STEP) {
+        if (!take_field_number(&c, &out->first) || out->first > PS_PADDLE_MAX_STEP) {
             return PS_PADDLE_NOISE;
         }
     } else if (!TAKE(&c, "pop")) {
         return PS_PADDLE_NOISE;
     }
-    if (!TAKE(&c, ", time: ") || take_time(&c, &us) != TIME_OK) {
+    if (!TAKE(&c, ", time: ") || take_field_time(&c, &us) != TIME_OK) {
         return PS_PADDLE_NOISE;
     }
     out->n_bytes = (size_t)(c.at - begin);

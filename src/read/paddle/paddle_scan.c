@@ -15,7 +15,8 @@
 #endif
 
 /* Adds the set bits of one block: `hits` and `newlines` have a bit for each of its bytes. */
-static inline void take_block(ps_paddle_hits *out, size_t at, uint32_t hits, uint32_t newlines) {
+static inline void take_hit_block(ps_paddle_hits *out, size_t at, uint32_t hits,
+                                  uint32_t newlines) {
     while (hits != 0) {
         unsigned bit = (unsigned)__builtin_ctz(hits);
         uint32_t before = newlines & ((UINT32_C(1) << bit) - 1);
@@ -31,7 +32,7 @@ static inline uint32_t first_bits(size_t n, size_t size) {
     return n >= size ? UINT32_MAX : (UINT32_C(1) << n) - 1;
 }
 
-static inline void begin(ps_paddle_hits *out) {
+static inline void begin_hit(ps_paddle_hits *out) {
     out->n = 0;
     out->n_bytes = 0;
     out->n_lines = 0;
@@ -39,14 +40,14 @@ static inline void begin(ps_paddle_hits *out) {
 
 /* Goes over the blocks with `masks`, a function (bytes, &hits, &newlines) for `size` <= 32 bytes. */
 #define SCAN_BLOCKS(bytes, n, out, masks, size)                                                    \
-    begin(out);                                                                                    \
+    begin_hit(out);                                                                                \
     size_t at = 0;                                                                                 \
     for (; at < (n) && (out)->n <= PS_PADDLE_HITS - (size); at += (size)) {                        \
         uint32_t hits = 0;                                                                         \
         uint32_t newlines = 0;                                                                     \
         masks((bytes) + at, &hits, &newlines);                                                     \
         uint32_t inside = first_bits((n)-at, (size));                                              \
-        take_block(out, at, hits &inside, newlines &inside);                                       \
+        take_hit_block(out, at, hits &inside, newlines &inside);                                   \
     }                                                                                              \
     (out)->n_bytes = at < (n) ? at : (n)
 

@@ -65,7 +65,7 @@ static int64_t usual_ns(const ps_paddle_steps *s) {
     return length_ns > ONE_STEP_NS ? length_ns : ONE_STEP_NS;
 }
 
-static int64_t scaled(int64_t ns, int64_t factor) {
+static int64_t paddle_step_scaled(int64_t ns, int64_t factor) {
     return ns > INT64_MAX / factor ? INT64_MAX : ns * factor;
 }
 
@@ -136,13 +136,13 @@ static bool is_far_away(const ps_paddle_steps *s, const ps_paddle_job *job, bool
     }
     int64_t step_ns = usual_ns(s);
     int64_t apart_ns = job->start_ns - s->ref_start_ns; /* both within 2^61 of 0 */
-    return apart_ns < -step_ns || apart_ns > scaled(step_ns, FAR_AHEAD);
+    return apart_ns < -step_ns || apart_ns > paddle_step_scaled(step_ns, FAR_AHEAD);
 }
 
 static bool is_banner_of_another_run(const ps_paddle_steps *s, const ps_paddle_job *job) {
     bool same = s->banner_first == s->run.banner_first && s->banner_end == s->run.banner_end;
-    bool pause =
-        job->is_timed && s->has_ref && job->start_ns - s->ref_end_ns > scaled(usual_ns(s), PAUSE);
+    bool pause = job->is_timed && s->has_ref &&
+                 job->start_ns - s->ref_end_ns > paddle_step_scaled(usual_ns(s), PAUSE);
     return !same || (window_is_used_up(s) && pause);
 }
 
@@ -152,7 +152,7 @@ static bool is_another_run(const ps_paddle_steps *s, const ps_paddle_job *job, b
            is_far_away(s, job, repeated);
 }
 
-static void begin_step(ps_paddle_steps *s) {
+static void begin_paddle_step(ps_paddle_steps *s) {
     end_step(s);
     int64_t shift = s->run.first_step - s->run.said_first;
     if (s->run.n_steps == 0) {
@@ -192,7 +192,7 @@ static ps_paddle_pair *find_pair(ps_paddle_steps *s, const ps_paddle_job *job) {
     return p;
 }
 
-static void take_time(ps_paddle_steps *s, const ps_paddle_job *job) {
+static void take_paddle_step_time(ps_paddle_steps *s, const ps_paddle_job *job) {
     if (!s->has_time) {
         note_period(s, s->has_ref ? job->start_ns - s->ref_start_ns : 0);
         s->start_ns = job->start_ns;
@@ -230,7 +230,7 @@ bool ps_paddle_steps_add(ps_paddle_steps *s, ps_paddle_job *job) {
         return false;
     }
     if (!s->has_step || s->push_seen || s->pop_seen || repeated) {
-        begin_step(s);
+        begin_paddle_step(s);
     }
     if (s->push_seen) {
         s->run_push = s->push;
@@ -238,7 +238,7 @@ bool ps_paddle_steps_add(ps_paddle_steps *s, ps_paddle_job *job) {
     s->banner_seen = s->push_seen = s->pop_seen = false;
     keep_place(s, pair);
     if (job->is_timed) {
-        take_time(s, job);
+        take_paddle_step_time(s, job);
     }
     s->run.n_jobs++;
     job->step = s->id;

@@ -126,7 +126,8 @@ static ps_code make_uri(ps_buf *uri, const char *path, const char *query, ps_err
 }
 
 /* Replaces db->handle by one on `path`. */
-static ps_code connect(ps_db *db, const char *path, const char *query, int busy_ms, ps_err *err) {
+static ps_code connect_sqlite(ps_db *db, const char *path, const char *query, int busy_ms,
+                              ps_err *err) {
     (void)sqlite3_close(db->handle);
     db->handle = NULL;
     ps_buf uri;
@@ -181,7 +182,7 @@ static ps_code read_header(ps_db *db, unsigned char header[HEADER_BYTES], ps_err
 }
 
 /* Takes the shared lock, which stays until the connection closes. `*rc` says why it could not be had. */
-static ps_code begin(ps_db *db, int *rc, ps_err *err) {
+static ps_code begin_sqlite(ps_db *db, int *rc, ps_err *err) {
     *rc = sqlite3_exec(db->handle, "BEGIN; SELECT 1 FROM sqlite_master LIMIT 1", NULL, NULL, NULL);
     return *rc == SQLITE_OK ? PS_OK : ps_sqlite_fail(db->handle, db->path, NULL, err);
 }
@@ -258,10 +259,10 @@ static ps_code open_copy(ps_db *db, const char *file, int busy_ms, ps_err *err) 
     }
     if (code == PS_OK) {
         db->is_copy = true;
-        code = connect(db, db->copy.path, "?mode=ro&immutable=1", busy_ms, err);
+        code = connect_sqlite(db, db->copy.path, "?mode=ro&immutable=1", busy_ms, err);
     }
     int rc = SQLITE_OK;
-    return code == PS_OK ? begin(db, &rc, err) : code;
+    return code == PS_OK ? begin_sqlite(db, &rc, err) : code;
 }
 
 /* Whether a failed read-only attempt may succeed on a copy: recovery would have had to write. */
@@ -294,11 +295,11 @@ static ps_code open_in_mode(ps_db *db, int busy_ms, ps_err *err) {
         return open_copy(db, file, busy_ms, err);
     }
     if (mode == MODE_IMMUTABLE) {
-        code = connect(db, db->path, "?mode=ro&immutable=1", busy_ms, err);
+        code = connect_sqlite(db, db->path, "?mode=ro&immutable=1", busy_ms, err);
     }
     int rc = SQLITE_OK;
     if (code == PS_OK) {
-        code = begin(db, &rc, err);
+        code = begin_sqlite(db, &rc, err);
     }
     if (code != PS_OK && wants_recovery(rc)) {
         return open_copy(db, file, busy_ms, err);
@@ -334,7 +335,7 @@ ps_db *ps_db_open_waiting(const char *path, int busy_ms, ps_err *err) {
     db->path = ps_arena_strndup(&db->arena, path, strlen(path));
     ps_code code = db->path != NULL ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
-        code = connect(db, path, "?mode=ro", busy_ms, err);
+        code = connect_sqlite(db, path, "?mode=ro", busy_ms, err);
     }
     if (code == PS_OK) {
         code = open_in_mode(db, busy_ms, err);

@@ -111,7 +111,7 @@ static const unsigned char *block_page(const ps_pages *p, uint32_t number) {
 }
 
 /* Makes page `number` present, reading `run` pages from it on when it is not. */
-static ps_code load(ps_pages *p, uint32_t number, uint32_t run, ps_err *err) {
+static ps_code load_page(ps_pages *p, uint32_t number, uint32_t run, ps_err *err) {
     if (in_block(p, number)) {
         return PS_OK;
     }
@@ -212,8 +212,8 @@ static uint32_t plan_run(const ps_pages *p, const ps_walk_level *level, uint32_t
 }
 
 /* Opens the page as the next level down. */
-static ps_code push(ps_walk *w, uint32_t number, const unsigned char *page, uint32_t header,
-                    ps_err *err) {
+static ps_code push_page(ps_walk *w, uint32_t number, const unsigned char *page, uint32_t header,
+                         ps_err *err) {
     ps_pages *p = w->pages;
     if (w->depth == PS_WALK_LEVELS) {
         return ps_pages_fail(p, number, header, "lies too deep in its table", err);
@@ -240,12 +240,12 @@ static ps_code push(ps_walk *w, uint32_t number, const unsigned char *page, uint
 
 /* Goes to page `number`, whose number was found at byte `at` of page `from`: a leaf fills `out`, an interior page
  * becomes a level. */
-static ps_code enter(ps_walk *w, uint32_t number, uint32_t run, uint32_t from, uint32_t at,
-                     ps_leaf *out, ps_err *err) {
+static ps_code enter_page(ps_walk *w, uint32_t number, uint32_t run, uint32_t from, uint32_t at,
+                          ps_leaf *out, ps_err *err) {
     ps_pages *p = w->pages;
     ps_code code = visit(p, number, from, at, err);
     if (code == PS_OK) {
-        code = load(p, number, run, err);
+        code = load_page(p, number, run, err);
     }
     if (code != PS_OK) {
         return code;
@@ -254,7 +254,7 @@ static ps_code enter(ps_walk *w, uint32_t number, uint32_t run, uint32_t from, u
     uint32_t header = number == 1 ? HEADER_BYTES : 0;
     switch (page[header]) {
     case TYPE_TABLE_INTERIOR:
-        return push(w, number, page, header, err);
+        return push_page(w, number, page, header, err);
     case TYPE_TABLE_LEAF:
         break;
     default:
@@ -274,7 +274,7 @@ ps_code ps_walk_next(ps_walk *w, ps_leaf *out, ps_err *err) {
     *out = (ps_leaf){.page = NULL};
     if (!w->started) {
         w->started = true;
-        ps_code code = enter(w, w->root, 1, 1, 0, out, err);
+        ps_code code = enter_page(w, w->root, 1, 1, 0, out, err);
         if (code != PS_OK || out->page != NULL) {
             return code;
         }
@@ -293,7 +293,7 @@ ps_code ps_walk_next(ps_walk *w, ps_leaf *out, ps_err *err) {
         level->next++;
         uint32_t child = ps_be32(level->page + at);
         ps_code code =
-            enter(w, child, plan_run(w->pages, level, child), level->number, at, out, err);
+            enter_page(w, child, plan_run(w->pages, level, child), level->number, at, out, err);
         if (code != PS_OK || out->page != NULL) {
             return code;
         }

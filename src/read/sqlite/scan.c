@@ -45,7 +45,7 @@ static bool set_default(ps_field *f, const ps_schema_column *column) {
 }
 
 /* False when the decoder should not be used. */
-static bool set_field(ps_field *f, const ps_schema_table *t, const char *name) {
+static bool set_scan_field(ps_field *f, const ps_schema_table *t, const char *name) {
     *f = (ps_field){.position = -1, .missing_type = PS_CELL_NULL, .missing_bytes = {"", 0}};
     int32_t index = ps_schema_column_index(t, name);
     if (index < 0) {
@@ -61,11 +61,12 @@ static bool set_field(ps_field *f, const ps_schema_table *t, const char *name) {
 }
 
 /* Sets `*can` and opens the pages when the decoder is to be used. */
-static ps_code plan(ps_db *db, const ps_schema_table *t, const char *const *columns,
-                    ps_field *fields, size_t n_columns, ps_pages *pages, bool *can, ps_err *err) {
+static ps_code plan_scan(ps_db *db, const ps_schema_table *t, const char *const *columns,
+                         ps_field *fields, size_t n_columns, ps_pages *pages, bool *can,
+                         ps_err *err) {
     *can = ps_db_may_scan(db, t);
     for (size_t i = 0; *can && i < n_columns; i++) {
-        *can = set_field(&fields[i], t, columns[i]);
+        *can = set_scan_field(&fields[i], t, columns[i]);
     }
     if (!*can) {
         return PS_OK;
@@ -77,7 +78,7 @@ static ps_code plan(ps_db *db, const ps_schema_table *t, const char *const *colu
 
 /* --- libsqlite3 --- */
 
-static void add_name(ps_buf *sql, const char *name) {
+static void add_scan_name(ps_buf *sql, const char *name) {
     ps_buf_add_char(sql, '"');
     for (const char *p = name; *p != '\0'; p++) {
         if (*p == '"') {
@@ -97,13 +98,13 @@ static void make_select(ps_buf *sql, const ps_schema_table *t, const char *const
         ps_buf_add_str(sql, ", ");
         int32_t index = ps_schema_column_index(t, columns[i]);
         if (index >= 0) {
-            add_name(sql, t->columns[index].name);
+            add_scan_name(sql, t->columns[index].name);
         } else {
             ps_buf_add_str(sql, "NULL");
         }
     }
     ps_buf_add_str(sql, " FROM main.");
-    add_name(sql, t->name);
+    add_scan_name(sql, t->name);
     if (t->rowid_name != NULL) {
         ps_buf_addf(sql, " NOT INDEXED ORDER BY %s", t->rowid_name);
     }
@@ -126,7 +127,7 @@ static ps_code keep_bytes(ps_batch *b, sqlite3_stmt *q, int column, bool is_text
     return PS_OK;
 }
 
-static ps_code add_cell(ps_batch *b, size_t i, sqlite3_stmt *q, ps_err *err) {
+static ps_code add_scan_cell(ps_batch *b, size_t i, sqlite3_stmt *q, ps_err *err) {
     size_t row = b->n_rows;
     ps_batch_column *out = &b->columns[i];
     int column = (int)i + 1;
@@ -169,7 +170,7 @@ static ps_code step_rows(ps_db *db, const ps_schema_table *t, sqlite3_stmt *q, p
         number++;
         b->rowids[b->n_rows] = t->rowid_name != NULL ? sqlite3_column_int64(q, 0) : number;
         for (size_t i = 0; code == PS_OK && i < b->n_columns; i++) {
-            code = add_cell(b, i, q, err);
+            code = add_scan_cell(b, i, q, err);
         }
         if (code == PS_OK) {
             code = ps_batch_row_done(b, err);
@@ -228,7 +229,7 @@ ps_code ps_scan(ps_db *db, const char *table, const char *const *columns, size_t
     }
     ps_pages pages = {.page_size = 0};
     bool can = false;
-    ps_code code = plan(db, t, columns, fields, n_columns, &pages, &can, err);
+    ps_code code = plan_scan(db, t, columns, fields, n_columns, &pages, &can, err);
     if (code == PS_OK && can) {
         code = ps_rows_scan(&pages, t->root, fields, n_columns, fn, context, err);
     } else if (code == PS_OK) {
@@ -243,7 +244,7 @@ static ps_code count_by_steps(ps_db *db, const ps_schema_table *t, int64_t *out,
     ps_buf sql;
     ps_buf_init(&sql, 0);
     ps_buf_add_str(&sql, "SELECT count(*) FROM main.");
-    add_name(&sql, t->name);
+    add_scan_name(&sql, t->name);
     sqlite3_stmt *q = NULL;
     ps_code code = ps_buf_ok(&sql) ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK &&
@@ -265,7 +266,7 @@ ps_code ps_db_count_rows(ps_db *db, const char *table, int64_t *out, ps_err *err
     }
     ps_pages pages = {.page_size = 0};
     bool can = false;
-    ps_code code = plan(db, t, NULL, NULL, 0, &pages, &can, err);
+    ps_code code = plan_scan(db, t, NULL, NULL, 0, &pages, &can, err);
     if (code == PS_OK) {
         code = can ? ps_rows_count(&pages, t->root, out, err) : count_by_steps(db, t, out, err);
     }

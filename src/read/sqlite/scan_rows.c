@@ -60,7 +60,7 @@ typedef struct place {
     uint32_t at;
 } place;
 
-static ps_code fail(const rows *r, place here, const char *what, ps_err *err) {
+static ps_code fail_record(const rows *r, place here, const char *what, ps_err *err) {
     return ps_pages_fail(r->pages, here.page, here.at, what, err);
 }
 
@@ -167,7 +167,7 @@ static ps_code build_shape(rows *r, size_t slot, const unsigned char *record, ui
             at += varint(record + at, &serial);
             uint64_t size = serial_size(serial);
             if (at > header || serial == 10 || serial == 11 || size > payload - value_at) {
-                return fail(r, here, "a record's header does not fit the record", err);
+                return fail_record(r, here, "a record's header does not fit the record", err);
             }
             value_at += size;
             present = position++ == field->position;
@@ -257,7 +257,7 @@ static void put_odd(rows *r, size_t column, size_t row, const shape_cell *cell,
     r->batch.shown[column].seen |= PS_CELL_BIT(type);
 }
 
-static void put_row(rows *r, size_t slot, const unsigned char *record, int64_t rowid) {
+static void put_record_row(rows *r, size_t slot, const unsigned char *record, int64_t rowid) {
     shape *s = &r->shapes[slot];
     const shape_cell *cells = &r->cells[slot * r->n_fields];
     ps_batch *b = &r->batch;
@@ -295,8 +295,8 @@ typedef struct leaf_cell {
 } leaf_cell;
 
 /* The first `n` bytes of a record that overflows, gathered in the batch's memory. */
-static ps_code gather(rows *r, const leaf_cell *cell, uint64_t n, const unsigned char **out,
-                      ps_err *err) {
+static ps_code gather_record(rows *r, const leaf_cell *cell, uint64_t n, const unsigned char **out,
+                             ps_err *err) {
     unsigned char *all = ps_batch_keep(&r->batch, (size_t)n + PS_PAGE_SLACK);
     if (all == NULL) {
         return ps_fail_nomem(err);
@@ -316,22 +316,22 @@ static inline ps_code read_record(rows *r, const leaf_cell *cell, ps_err *err) {
     uint64_t header = 0;
     (void)varint(record, &header);
     if (header == 0 || header > cell->payload) {
-        return fail(r, cell->here, "a record's header does not fit the record", err);
+        return fail_record(r, cell->here, "a record's header does not fit the record", err);
     }
     ps_code code = PS_OK;
     if (header > have) {
         have = cell->payload;
-        code = gather(r, cell, have, &record, err);
+        code = gather_record(r, cell, have, &record, err);
     }
     size_t slot = 0;
     if (code == PS_OK) {
         code = find_shape(r, record, header, cell->payload, cell->here, &slot, err);
     }
     if (code == PS_OK && r->shapes[slot].end > have) {
-        code = gather(r, cell, r->shapes[slot].end, &record, err);
+        code = gather_record(r, cell, r->shapes[slot].end, &record, err);
     }
     if (code == PS_OK) {
-        put_row(r, slot, record, cell->rowid);
+        put_record_row(r, slot, record, cell->rowid);
         code = ps_batch_row_done(&r->batch, err);
     }
     return code;
@@ -351,7 +351,8 @@ static inline ps_code read_cell(rows *r, const ps_leaf *leaf, uint32_t index, le
     uint32_t at = ps_be16(leaf->page + pointer_at);
     uint32_t usable = r->pages->usable;
     if (at < leaf->cells + 2 * leaf->n_cells || at > usable - 4) {
-        return fail(r, (place){leaf->number, pointer_at}, "a cell lies outside the page", err);
+        return fail_record(r, (place){leaf->number, pointer_at}, "a cell lies outside the page",
+                           err);
     }
     const unsigned char *p = leaf->page + at;
     uint64_t rowid = 0;
@@ -364,16 +365,17 @@ static inline ps_code read_cell(rows *r, const ps_leaf *leaf, uint32_t index, le
     uint64_t end = out->here.at + out->payload;
     if (out->payload > r->max_local) {
         if (out->payload > INT32_MAX || out->payload > r->pages->src.size_bytes) {
-            return fail(r, (place){leaf->number, at}, "a record is larger than the file", err);
+            return fail_record(r, (place){leaf->number, at}, "a record is larger than the file",
+                               err);
         }
         out->local = local_size(r, out->payload);
         end = out->here.at + out->local + 4;
     }
     if (end > usable || out->payload == 0) {
-        return fail(r, (place){leaf->number, at}, "a record does not fit its page", err);
+        return fail_record(r, (place){leaf->number, at}, "a record does not fit its page", err);
     }
     if (r->any_row && out->rowid <= r->last_rowid) {
-        return fail(r, (place){leaf->number, at}, "rows are out of order", err);
+        return fail_record(r, (place){leaf->number, at}, "rows are out of order", err);
     }
     r->any_row = true;
     r->last_rowid = out->rowid;
@@ -392,7 +394,7 @@ static void sort_fields(rows *r) {
     }
 }
 
-static ps_code init(rows *r, ps_err *err) {
+static ps_code init_record(rows *r, ps_err *err) {
     r->order = ps_calloc(r->n_fields, sizeof *r->order);
     r->cells = ps_calloc(r->n_fields, (N_SHAPES + 1) * sizeof *r->cells);
     if (r->order == NULL || r->cells == NULL) {
@@ -413,7 +415,7 @@ static ps_code before_replace(void *context, ps_err *err) {
     return r->batch.borrows ? ps_batch_deliver(&r->batch, err) : PS_OK;
 }
 
-static ps_code scan(rows *r, uint32_t root, ps_err *err) {
+static ps_code scan_record(rows *r, uint32_t root, ps_err *err) {
     ps_walk walk;
     ps_walk_init(&walk, r->pages, root);
     ps_leaf leaf = {.page = NULL};
@@ -445,12 +447,12 @@ ps_code ps_rows_scan(ps_pages *pages, uint32_t root, const ps_field *fields, siz
     r->n_fields = n_fields;
     ps_code code = ps_batch_init(&r->batch, n_fields, fn, context, err);
     if (code == PS_OK) {
-        code = init(r, err);
+        code = init_record(r, err);
     }
     if (code == PS_OK) {
         pages->on_replace = before_replace;
         pages->replace_context = r;
-        code = scan(r, root, err);
+        code = scan_record(r, root, err);
         pages->on_replace = NULL;
     }
     ps_batch_fini(&r->batch);

@@ -38,12 +38,12 @@ ps_code ps_sqlite_fail(sqlite3 *handle, const char *path, const char *what, ps_e
     }
 }
 
-static ps_code fail(const reading *r, ps_err *err) {
+static ps_code fail_schema(const reading *r, ps_err *err) {
     return ps_sqlite_fail(r->handle, r->path, "reading the schema", err);
 }
 
 /* Copies a result column; NULL stays NULL. False when memory is out. */
-static bool copy_text(const reading *r, sqlite3_stmt *q, int column, const char **out) {
+static bool copy_schema_text(const reading *r, sqlite3_stmt *q, int column, const char **out) {
     const char *text = (const char *)sqlite3_column_text(q, column);
     *out = NULL;
     if (text == NULL) {
@@ -53,7 +53,7 @@ static bool copy_text(const reading *r, sqlite3_stmt *q, int column, const char 
     return *out != NULL;
 }
 
-static bool contains(const char *type, const char *word) {
+static bool schema_contains(const char *type, const char *word) {
     size_t n = strlen(word);
     for (; *type != '\0'; type++) {
         if (sqlite3_strnicmp(type, word, (int)n) == 0) {
@@ -65,16 +65,18 @@ static bool contains(const char *type, const char *word) {
 
 /* The five rules of "Determination Of Column Affinity", in their order. */
 static ps_affinity affinity_of(const char *type) {
-    if (contains(type, "INT")) {
+    if (schema_contains(type, "INT")) {
         return PS_AFFINITY_INTEGER;
     }
-    if (contains(type, "CHAR") || contains(type, "CLOB") || contains(type, "TEXT")) {
+    if (schema_contains(type, "CHAR") || schema_contains(type, "CLOB") ||
+        schema_contains(type, "TEXT")) {
         return PS_AFFINITY_TEXT;
     }
-    if (type[0] == '\0' || contains(type, "BLOB")) {
+    if (type[0] == '\0' || schema_contains(type, "BLOB")) {
         return PS_AFFINITY_BLOB;
     }
-    if (contains(type, "REAL") || contains(type, "FLOA") || contains(type, "DOUB")) {
+    if (schema_contains(type, "REAL") || schema_contains(type, "FLOA") ||
+        schema_contains(type, "DOUB")) {
         return PS_AFFINITY_REAL;
     }
     return PS_AFFINITY_NUMERIC;
@@ -109,15 +111,16 @@ typedef struct primary_key {
     bool is_integer;
 } primary_key;
 
-static ps_code add_column(const reading *r, ps_schema_table *t, size_t *cap, sqlite3_stmt *q,
-                          primary_key *pk, ps_err *err) {
+static ps_code add_schema_column(const reading *r, ps_schema_table *t, size_t *cap, sqlite3_stmt *q,
+                                 primary_key *pk, ps_err *err) {
     if (!ps_grow(&t->columns, cap, t->n_columns + 1, INT16_MAX, sizeof *t->columns)) {
         return ps_fail_nomem(err);
     }
     ps_schema_column column = {.name = NULL};
     const char *type = NULL;
-    if (!copy_text(r, q, XINFO_NAME, &column.name) || !copy_text(r, q, XINFO_TYPE, &type) ||
-        !copy_text(r, q, XINFO_DEFAULT, &column.default_sql)) {
+    if (!copy_schema_text(r, q, XINFO_NAME, &column.name) ||
+        !copy_schema_text(r, q, XINFO_TYPE, &type) ||
+        !copy_schema_text(r, q, XINFO_DEFAULT, &column.default_sql)) {
         return ps_fail_nomem(err);
     }
     column.name = column.name != NULL ? column.name : "";
@@ -144,14 +147,14 @@ static ps_code read_columns(const reading *r, ps_schema_table *t, primary_key *p
     while (rc == SQLITE_OK || rc == SQLITE_ROW) {
         rc = sqlite3_step(q);
         if (rc == SQLITE_ROW) {
-            code = add_column(r, t, &cap, q, pk, err);
+            code = add_schema_column(r, t, &cap, q, pk, err);
             if (code != PS_OK) {
                 break;
             }
         }
     }
     if (code == PS_OK && rc != SQLITE_DONE && (t->root != 0 || rc == SQLITE_NOMEM)) {
-        code = fail(r, err);
+        code = fail_schema(r, err);
     }
     (void)sqlite3_finalize(q);
     return code;
@@ -171,7 +174,7 @@ static ps_code probe_rowid(const reading *r, ps_schema_table *t, ps_err *err) {
         t->rowid_name = NULL;
         return PS_OK;
     }
-    return rc == SQLITE_OK ? PS_OK : fail(r, err);
+    return rc == SQLITE_OK ? PS_OK : fail_schema(r, err);
 }
 
 /* An INTEGER PRIMARY KEY is the rowid exactly when no index was made for it: INTEGER PRIMARY KEY DESC looks alike
@@ -187,7 +190,7 @@ static ps_code probe_alias(const reading *r, ps_schema_table *t, int32_t column,
             has_index = has_index || (origin != NULL && strcmp(origin, "pk") == 0);
         }
     }
-    ps_code code = rc == SQLITE_DONE ? PS_OK : fail(r, err);
+    ps_code code = rc == SQLITE_DONE ? PS_OK : fail_schema(r, err);
     if (code == PS_OK && !has_index) {
         t->rowid_column = column;
     }
@@ -216,8 +219,8 @@ static ps_code find_rowid(const reading *r, ps_schema_table *t, const primary_ke
 
 /* --- tables --- */
 
-static ps_code add_table(const reading *r, size_t *cap, const char *name, int64_t root,
-                         ps_err *err) {
+static ps_code add_schema_table(const reading *r, size_t *cap, const char *name, int64_t root,
+                                ps_err *err) {
     ps_schema *s = r->schema;
     if (!ps_grow(&s->tables, cap, s->n_tables + 1, SIZE_MAX / sizeof *s->tables,
                  sizeof *s->tables)) {
@@ -246,13 +249,13 @@ static ps_code read_tables(const reading *r, size_t *cap, ps_err *err) {
         rc = sqlite3_step(q);
         if (rc == SQLITE_ROW) {
             const char *name = NULL;
-            code = copy_text(r, q, 0, &name)
-                       ? add_table(r, cap, name, sqlite3_column_int64(q, 1), err)
+            code = copy_schema_text(r, q, 0, &name)
+                       ? add_schema_table(r, cap, name, sqlite3_column_int64(q, 1), err)
                        : ps_fail_nomem(err);
         }
     }
     if (code == PS_OK && rc != SQLITE_DONE) {
-        code = fail(r, err);
+        code = fail_schema(r, err);
     }
     (void)sqlite3_finalize(q);
     return code;
@@ -278,7 +281,7 @@ ps_code ps_schema_read(ps_schema *s, sqlite3 *handle, const char *path, ps_arena
     size_t cap = 0;
     ps_code code = read_tables(&r, &cap, err);
     if (code == PS_OK) {
-        code = add_table(&r, &cap, "sqlite_master", 1, err); /* not listed in itself */
+        code = add_schema_table(&r, &cap, "sqlite_master", 1, err); /* not listed in itself */
     }
     return code == PS_OK ? list_tables(s, err) : code;
 }

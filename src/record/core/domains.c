@@ -43,7 +43,7 @@ static bool in_list(const char *list, const char *name, size_t length) {
     return false;
 }
 
-static bool passes(const char *name, size_t length) {
+static bool domain_passes(const char *name, size_t length) {
     if (domains.include != NULL) {
         return in_list(domains.include, name, length);
     }
@@ -53,12 +53,12 @@ static bool passes(const char *name, size_t length) {
 static uint8_t state_of(const char *name, size_t length) {
     bool asks = domains.asking != NULL &&
                 (strcmp(domains.asking, "*") == 0 || in_list(domains.asking, name, length));
-    return !passes(name, length) ? PS_DOMAIN_LEFT_OUT
-           : asks                ? PS_DOMAIN_ASKING
-                                 : PS_DOMAIN_RECORDED;
+    return !domain_passes(name, length) ? PS_DOMAIN_LEFT_OUT
+           : asks                       ? PS_DOMAIN_ASKING
+                                        : PS_DOMAIN_RECORDED;
 }
 
-static ps_record_domain *find(const char *name, size_t length) {
+static ps_record_domain *find_domain(const char *name, size_t length) {
     uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_acquire);
     for (uint32_t i = 0; i < n; i++) {
         ps_record_domain *d = &ps_domains[i];
@@ -70,7 +70,7 @@ static ps_record_domain *find(const char *name, size_t length) {
 }
 
 /* With the lock held. */
-static ps_record_domain *add(const char *name, size_t length) {
+static ps_record_domain *add_domain(const char *name, size_t length) {
     uint32_t n = atomic_load_explicit(&ps_n_domains, memory_order_relaxed);
     char *copy = n < PS_MAX_DOMAINS ? ps_strndup(name, length) : NULL;
     if (copy == NULL) {
@@ -92,11 +92,11 @@ ps_record_domain *ps_domain_named(const char *name, size_t length) {
     if (length > PS_RECORD_MAX_TEXT) {
         length = PS_RECORD_MAX_TEXT;
     }
-    ps_record_domain *d = find(name, length);
+    ps_record_domain *d = find_domain(name, length);
     if (d == NULL) {
         (void)pthread_mutex_lock(&domains.lock);
-        d = find(name, length);
-        d = d != NULL ? d : add(name, length);
+        d = find_domain(name, length);
+        d = d != NULL ? d : add_domain(name, length);
         (void)pthread_mutex_unlock(&domains.lock);
     }
     if (d != NULL) {
@@ -168,15 +168,15 @@ static struct {
     size_t bytes;
 } texts = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static shared_text *text_at(uint32_t id) {
+static shared_text *domain_text_at(uint32_t id) {
     return &texts.chunks[(id - 1) / TEXTS_IN_CHUNK][(id - 1) % TEXTS_IN_CHUNK];
 }
 
 /* The place of the text in the index, or the empty one where it belongs. */
-static uint32_t *place_of(const char *text, size_t length) {
+static uint32_t *domain_place_of(const char *text, size_t length) {
     size_t i = (size_t)ps_intern_hash(text, length) & (texts.index_size - 1);
     for (; texts.index[i] != 0; i = (i + 1) & (texts.index_size - 1)) {
-        const shared_text *t = text_at(texts.index[i]);
+        const shared_text *t = domain_text_at(texts.index[i]);
         if (t->length == length && memcmp(t->text, text, length) == 0) {
             break;
         }
@@ -198,13 +198,13 @@ static bool grow_index(void) {
     texts.index = bigger;
     texts.index_size = size;
     for (uint32_t id = 1; id <= n; id++) {
-        *place_of(text_at(id)->text, text_at(id)->length) = id;
+        *domain_place_of(domain_text_at(id)->text, domain_text_at(id)->length) = id;
     }
     return true;
 }
 
 /* With the lock held, for a text that is not there. */
-static uint32_t add_text(const char *text, size_t length) {
+static uint32_t add_domain_text(const char *text, size_t length) {
     uint32_t n = atomic_load_explicit(&texts.n, memory_order_relaxed);
     if (n == PS_MAX_SHARED_TEXTS || texts.bytes + length > MAX_SHARED_BYTES) {
         return 0;
@@ -237,9 +237,9 @@ uint32_t ps_shared_text(const char *text, size_t length) {
     uint32_t id = 0;
     (void)pthread_mutex_lock(&texts.lock);
     if (grow_index()) {
-        uint32_t *place = place_of(text, length);
+        uint32_t *place = domain_place_of(text, length);
         if (*place == 0) {
-            *place = add_text(text, length);
+            *place = add_domain_text(text, length);
         }
         id = *place;
     }
@@ -252,12 +252,12 @@ const char *ps_shared_text_at(uint32_t id, size_t *length) {
         *length = 0;
         return NULL;
     }
-    *length = text_at(id)->length;
-    return text_at(id)->text;
+    *length = domain_text_at(id)->length;
+    return domain_text_at(id)->text;
 }
 
 _Atomic uint32_t *ps_shared_text_defined(uint32_t id) {
-    return id == 0 || id > ps_shared_text_count() ? NULL : &text_at(id)->defined;
+    return id == 0 || id > ps_shared_text_count() ? NULL : &domain_text_at(id)->defined;
 }
 
 uint32_t ps_shared_text_count(void) {

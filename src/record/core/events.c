@@ -12,11 +12,11 @@
 #include <errno.h>
 #include <string.h>
 
-#include "record/ring/clock.h"
 #include "record/core/device.h"
 #include "record/core/put.h"
 #include "record/core/threads.h"
 #include "record/core/threads_shared.h"
+#include "record/ring/clock.h"
 #include "record/ring/wake.h"
 
 #define LIKELY(x) __builtin_expect(!!(x), 1)
@@ -54,7 +54,7 @@ static __attribute__((noinline, cold)) uint32_t recording_fenced(ps_rec_thread *
     return atomic_load_explicit(ps_recording, memory_order_seq_cst);
 }
 
-static inline ps_rec_thread *enter(void) {
+static inline ps_rec_thread *enter_event(void) {
     uint32_t generation = atomic_load_explicit(ps_recording, memory_order_relaxed);
     if (generation == 0) {
         return NULL;
@@ -166,7 +166,7 @@ static __attribute__((noinline)) bool judge_long(ps_rec_thread *me, ps_text *tex
 }
 
 /* Whether an event with this message is recorded; cuts what is too long. */
-static inline bool judge(ps_rec_thread *me, ps_text *text) {
+static inline bool judge_event(ps_rec_thread *me, ps_text *text) {
     if (text->shared != 0) {
         return true;
     }
@@ -230,7 +230,7 @@ static inline void need_shared_text(ps_rec_thread *me, const ps_text *text) {
 }
 
 /* The number of the text for a slot; defines it at *n when it is new. */
-static inline uint32_t put_text(ps_lane *lane, const ps_text *text, uint64_t *n) {
+static inline uint32_t put_event_text(ps_lane *lane, const ps_text *text, uint64_t *n) {
     if (text->shared != 0) {
         return PS_TEXT_SHARED | text->shared;
     }
@@ -266,7 +266,7 @@ static inline uint64_t put_intro(ps_rec_thread *me, ps_lane *lane) {
 
 static __attribute__((noinline)) uint64_t put_nvtx(ps_lane *lane, const ps_nvtx_extra *extra,
                                                    uint64_t n, ps_text *payload) {
-    uint32_t text = put_text(lane, payload, &n);
+    uint32_t text = put_event_text(lane, payload, &n);
     *ps_ring_slot(&lane->ring, n) =
         (ps_slot){.kind = PS_REC_NVTX,
                   .id = extra->category | (uint64_t)extra->colour << 32,
@@ -321,8 +321,8 @@ put_event(ps_rec_thread *me, uint8_t kind, bool opens, const ps_record_domain *d
         return full(lane);
     }
     uint64_t n = put_intro(me, lane);
-    uint32_t shapes_id = shapes != NULL ? put_text(lane, shapes, &n) : 0;
-    uint32_t text_id = put_text(lane, text, &n);
+    uint32_t shapes_id = shapes != NULL ? put_event_text(lane, shapes, &n) : 0;
+    uint32_t text_id = put_event_text(lane, text, &n);
     if (UNLIKELY(extra != NULL)) {
         n = put_nvtx(lane, extra, n, &payload);
     }
@@ -346,7 +346,7 @@ static inline uint8_t recorded(const ps_record_domain *domain) {
     return atomic_load_explicit(&domain->recorded, memory_order_relaxed);
 }
 
-static inline device_call start_of(bool asks) {
+static inline device_call event_start_of(bool asks) {
     return UNLIKELY(asks) ? DEVICE_ASKS : DEVICE_START;
 }
 
@@ -375,8 +375,8 @@ static inline slot_kind kind_in(uint8_t kind, uint16_t domain) {
     return (uint32_t)domain << 16 | kind;
 }
 
-static bool put_end(ps_rec_thread *me, ps_lane *lane, uint64_t spare, slot_kind kind,
-                    uint64_t ticks, uint64_t id, uint64_t aux) {
+static bool put_event_end(ps_rec_thread *me, ps_lane *lane, uint64_t spare, slot_kind kind,
+                          uint64_t ticks, uint64_t id, uint64_t aux) {
     if (UNLIKELY(!ps_lane_has(lane, intro_need(me, lane) + 1 + spare))) {
         return false;
     }
@@ -401,7 +401,7 @@ put_end_shared(ps_rec_thread *me, slot_kind kind, uint64_t ticks, uint64_t id, u
     if (me->lane->number == 0 || !ps_lane_shared_lock(&lane)) {
         return false;
     }
-    bool done = lane != NULL && put_end(me, lane, ps_lane_open(lane), kind, ticks, id, aux);
+    bool done = lane != NULL && put_event_end(me, lane, ps_lane_open(lane), kind, ticks, id, aux);
     ps_lane_shared_unlock();
     return done;
 }
@@ -412,7 +412,7 @@ static inline void put_range_end(ps_rec_thread *me, ps_lane *owner, uint16_t dom
     slot_kind kind = kind_in(PS_REC_RANGE_END, domain);
     ps_lane *lane = me->lane;
     bool own = owner == lane;
-    if (UNLIKELY(!put_end(me, lane, own ? 0 : ps_lane_open(lane), kind, ticks, id, 0)) &&
+    if (UNLIKELY(!put_event_end(me, lane, own ? 0 : ps_lane_open(lane), kind, ticks, id, 0)) &&
         !put_end_shared(me, kind, ticks, id, 0)) {
         ps_ring_count_drop(&lane->ring, PS_DROP_END_LOST);
     }
@@ -439,7 +439,7 @@ static inline ps_lane *owner_of(ps_rec_thread *me, uint64_t id) {
 }
 
 static inline void end_range(uint16_t domain, uint64_t id) {
-    ps_rec_thread *me = id != 0 ? enter() : NULL;
+    ps_rec_thread *me = id != 0 ? enter_event() : NULL;
     if (me == NULL) {
         return;
     }
@@ -457,12 +457,12 @@ static inline void end_range(uint16_t domain, uint64_t id) {
 
 void ps_event_mark(const ps_record_domain *domain, ps_text text, void *stream,
                    const ps_nvtx_extra *extra) {
-    ps_rec_thread *me = enter();
+    ps_rec_thread *me = enter_event();
     if (me == NULL) {
         return;
     }
     uint64_t id = 0;
-    if (LIKELY(recorded(domain)) && judge(me, &text)) {
+    if (LIKELY(recorded(domain)) && judge_event(me, &text)) {
         id = put_event(me, PS_REC_MARK, false, domain, &text, NULL, 0, stream, false, extra);
         if (LIKELY(id != 0)) {
             ps_ring_count(&me->lane->ring.header->n_marks);
@@ -473,17 +473,17 @@ void ps_event_mark(const ps_record_domain *domain, ps_text text, void *stream,
 
 uint64_t ps_event_start(const ps_record_domain *domain, ps_text text, void *stream,
                         const ps_nvtx_extra *extra) {
-    ps_rec_thread *me = enter();
+    ps_rec_thread *me = enter_event();
     if (me == NULL) {
         return 0;
     }
     uint64_t id = 0;
     uint8_t state = recorded(domain);
     bool asks = UNLIKELY(state == PS_DOMAIN_ASKING);
-    if (LIKELY(state != PS_DOMAIN_LEFT_OUT) && judge(me, &text)) {
+    if (LIKELY(state != PS_DOMAIN_LEFT_OUT) && judge_event(me, &text)) {
         id = put_range(me, PS_REC_RANGE_START, domain, &text, stream, asks, extra);
     }
-    leave_with(me, start_of(asks), id, stream);
+    leave_with(me, event_start_of(asks), id, stream);
     return id;
 }
 
@@ -492,7 +492,7 @@ void ps_event_end(const ps_record_domain *domain, uint64_t id) {
 }
 
 uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t forward) {
-    ps_rec_thread *me = enter();
+    ps_rec_thread *me = enter_event();
     if (me == NULL) {
         return 0;
     }
@@ -500,14 +500,14 @@ uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t 
     bool asks = UNLIKELY(recorded(ps_domain_check(NULL)) == PS_DOMAIN_ASKING);
     bool has_shapes = shapes.shared != 0 || (shapes.bytes != NULL && shapes.length > 0);
     shapes = has_shapes ? shapes : (ps_text){0};
-    if (judge(me, &name) && (!has_shapes || judge(me, &shapes))) {
+    if (judge_event(me, &name) && (!has_shapes || judge_event(me, &shapes))) {
         id = put_event(me, PS_REC_OP_BEGIN, true, ps_domain_check(NULL), &name, &shapes, forward,
                        stream, asks, NULL);
         if (LIKELY(id != 0)) {
             count_begun(me->lane, &me->lane->ring.header->n_ops);
         }
     }
-    leave_with(me, start_of(asks), id, stream);
+    leave_with(me, event_start_of(asks), id, stream);
     return id;
 }
 
@@ -518,7 +518,7 @@ void ps_event_op_end(uint64_t id) {
 /* --- push and pop ---------------------------------------------------------------------------------------------------- */
 
 /* The innermost push of the domain, NULL when there is none. */
-static struct ps_pushed *innermost(ps_rec_thread *me, uint16_t domain) {
+static struct ps_pushed *event_innermost(ps_rec_thread *me, uint16_t domain) {
     for (uint32_t i = me->depth; i > 0; i--) {
         if (me->stack[i - 1].domain == domain) {
             return &me->stack[i - 1];
@@ -538,7 +538,7 @@ static int push_too_deep(ps_rec_thread *me, struct ps_pushed *top) {
 
 int ps_event_push(const ps_record_domain *domain, ps_text text, void *stream,
                   const ps_nvtx_extra *extra) {
-    ps_rec_thread *me = enter();
+    ps_rec_thread *me = enter_event();
     if (me == NULL) {
         return -1;
     }
@@ -547,7 +547,7 @@ int ps_event_push(const ps_record_domain *domain, ps_text text, void *stream,
         leave(me);
         return -1;
     }
-    struct ps_pushed *top = innermost(me, domain->id);
+    struct ps_pushed *top = event_innermost(me, domain->id);
     if (UNLIKELY(me->depth == PS_STACK_DEPTH || (top != NULL && top->deeper > 0))) {
         int none = push_too_deep(me, top);
         leave(me);
@@ -555,18 +555,18 @@ int ps_event_push(const ps_record_domain *domain, ps_text text, void *stream,
     }
     uint64_t id = 0;
     bool asks = UNLIKELY(state == PS_DOMAIN_ASKING);
-    if (judge(me, &text)) {
+    if (judge_event(me, &text)) {
         id = put_range(me, PS_REC_PUSH, domain, &text, stream, asks, extra);
     }
     uint16_t level = top != NULL ? (uint16_t)(top->level + 1) : 0;
     me->stack[me->depth++] = (struct ps_pushed){.id = id, .domain = domain->id, .level = level};
-    leave_with(me, start_of(asks), id, stream);
+    leave_with(me, event_start_of(asks), id, stream);
     return id != 0 ? (int)level : -1;
 }
 
 /* Takes the innermost push of the domain off the stack. False when there is none, or when it was not recorded. */
 static bool take_pushed(ps_rec_thread *me, uint16_t domain, struct ps_pushed *out) {
-    struct ps_pushed *top = innermost(me, domain);
+    struct ps_pushed *top = event_innermost(me, domain);
     if (UNLIKELY(top == NULL)) {
         ps_ring_count_drop(&me->lane->ring, PS_DROP_UNBALANCED_POP);
         return false;
@@ -582,7 +582,7 @@ static bool take_pushed(ps_rec_thread *me, uint16_t domain, struct ps_pushed *ou
 }
 
 int ps_event_pop(const ps_record_domain *domain) {
-    ps_rec_thread *me = enter();
+    ps_rec_thread *me = enter_event();
     if (me == NULL) {
         return -1;
     }
@@ -600,7 +600,8 @@ int ps_event_pop(const ps_record_domain *domain) {
 /* --- steps and counts ------------------------------------------------------------------------------------------------ */
 
 /* `id` 0: none, one slot. */
-static bool put_step(ps_rec_thread *me, ps_lane *lane, uint64_t spare, ps_slot step, uint64_t id) {
+static bool put_event_step(ps_rec_thread *me, ps_lane *lane, uint64_t spare, ps_slot step,
+                           uint64_t id) {
     if (!ps_lane_has(lane, intro_need(me, lane) + 1 + (id != 0) + spare)) {
         return false;
     }
@@ -617,14 +618,14 @@ static bool put_step(ps_rec_thread *me, ps_lane *lane, uint64_t spare, ps_slot s
 /* In the thread's ring, else in ring 0. A begin leaves room for its end. */
 static bool put_step_anywhere(ps_rec_thread *me, ps_slot step, uint64_t id) {
     bool begin = step.kind == PS_REC_STEP_BEGIN;
-    if (LIKELY(put_step(me, me->lane, ps_lane_open(me->lane) + begin, step, id))) {
+    if (LIKELY(put_event_step(me, me->lane, ps_lane_open(me->lane) + begin, step, id))) {
         return true;
     }
     ps_lane *lane;
     ps_wake_writer();
     bool done = false;
     if (me->lane->number != 0 && ps_lane_shared_lock(&lane)) {
-        done = lane != NULL && put_step(me, lane, ps_lane_open(lane), step, id);
+        done = lane != NULL && put_event_step(me, lane, ps_lane_open(lane), step, id);
         ps_lane_shared_unlock();
     }
     if (!done) {
@@ -634,7 +635,7 @@ static bool put_step_anywhere(ps_rec_thread *me, ps_slot step, uint64_t id) {
 }
 
 uint64_t ps_event_step_begin(int64_t step, void *stream) {
-    ps_rec_thread *me = enter();
+    ps_rec_thread *me = enter_event();
     if (me == NULL) {
         return 0;
     }
@@ -649,7 +650,7 @@ uint64_t ps_event_step_begin(int64_t step, void *stream) {
 }
 
 void ps_event_step_end(int64_t step, uint64_t id) {
-    ps_rec_thread *me = enter();
+    ps_rec_thread *me = enter_event();
     if (me == NULL) {
         return;
     }
@@ -678,7 +679,7 @@ void ps_event_drop(unsigned drop) {
         }
         return;
     }
-    me = enter();
+    me = enter_event();
     if (me != NULL) {
         ps_ring_count_drop(&me->lane->ring, drop);
         leave(me);

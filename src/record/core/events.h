@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #include "record/core/domains.h"
-#include "record/ring/format.h"
 #include "record/core/recording.h"
+#include "record/ring/format.h"
 
 /* The option mstx_strict: messages of more than 156 bytes are refused. */
 extern atomic_bool ps_mstx_strict __attribute__((visibility("hidden")));

@@ -14,11 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "record/core/recording.h"
+#include "record/core/threads_shared.h"
 #include "record/ring/clock.h"
 #include "record/ring/hold.h"
 #include "record/ring/memory.h"
-#include "record/core/recording.h"
-#include "record/core/threads_shared.h"
 
 _Thread_local ps_rec_thread *ps_this_thread;
 

@@ -4,10 +4,10 @@
 #include <time.h>
 
 #include "base/alloc.h"
-#include "record/ring/log.h"
 #include "record/core/put.h"
 #include "record/core/recording.h"
 #include "record/core/threads_shared.h"
+#include "record/ring/log.h"
 #include "record/ring/wake.h"
 
 /* What waits for ring 0: whole records, one behind the other. Under the lock of lane 0. */
@@ -40,7 +40,7 @@ void ps_lane_look(ps_lane *lane) {
 }
 
 /* One of 100 times that ring 0 had no room. */
-static void make_room(void) {
+static void make_shared_room(void) {
     if (taker != NULL) {
         taker();
         return;
@@ -89,11 +89,11 @@ static outcome try_record(ps_slot head, const char *text, size_t length) {
     return out;
 }
 
-static void record(ps_slot head, const char *text, size_t length) {
+static void record_shared(ps_slot head, const char *text, size_t length) {
     int error = errno;
     outcome out = try_record(head, text, length);
     for (int i = 0; out == NO_ROOM && i < 100; i++) {
-        make_room();
+        make_shared_room();
         out = try_record(head, text, length);
     }
     if (out != DONE) {
@@ -104,7 +104,7 @@ static void record(ps_slot head, const char *text, size_t length) {
 
 void ps_shared_define(uint8_t kind, uint64_t id, const char *text, size_t length) {
     length = length < PS_RECORD_MAX_TEXT ? length : PS_RECORD_MAX_TEXT;
-    record((ps_slot){.kind = kind, .id = id, .aux = length}, text, length);
+    record_shared((ps_slot){.kind = kind, .id = id, .aux = length}, text, length);
 }
 
 void ps_shared_pair(uint8_t kind, const char *key, const char *text, size_t length) {
@@ -117,16 +117,17 @@ void ps_shared_pair(uint8_t kind, const char *key, const char *text, size_t leng
     }
     memcpy(pair, key, n_key);
     memcpy(pair + n_key, text, length);
-    record((ps_slot){.kind = kind, .id = n_key, .aux = n_key + length}, pair, n_key + length);
+    record_shared((ps_slot){.kind = kind, .id = n_key, .aux = n_key + length}, pair,
+                  n_key + length);
 }
 
 void ps_shared_anchor(uint64_t ticks, int64_t real_ns, int64_t mono_ns, uint32_t half_width_ns) {
-    record((ps_slot){.kind = PS_REC_ANCHOR,
-                     .ticks = ticks,
-                     .id = (uint64_t)real_ns,
-                     .aux = (uint64_t)mono_ns,
-                     .text = half_width_ns},
-           "", 0);
+    record_shared((ps_slot){.kind = PS_REC_ANCHOR,
+                            .ticks = ticks,
+                            .id = (uint64_t)real_ns,
+                            .aux = (uint64_t)mono_ns,
+                            .text = half_width_ns},
+                  "", 0);
 }
 
 /* One try; the name is a text of ring 0. */
@@ -171,7 +172,7 @@ void ps_shared_device(uint8_t kind, uint64_t id, int64_t start_ns, int64_t end_n
     int error = errno;
     outcome out = try_device(head, name, more);
     for (int i = 0; out == NO_ROOM && i < 100; i++) {
-        make_room();
+        make_shared_room();
         out = try_device(head, name, more);
     }
     if (out != DONE) {
@@ -209,7 +210,7 @@ void ps_shared_flush(void) {
     }
     ps_slot *slots = waiting.slots;
     size_t n = lane != NULL ? waiting.n : 0;
-    if (n > 0) { /* taken: record() below takes the lock by itself */
+    if (n > 0) { /* taken: record_shared() below takes the lock by itself */
         waiting.slots = NULL;
         waiting.n = waiting.cap = 0;
     }
@@ -218,7 +219,8 @@ void ps_shared_flush(void) {
     }
     ps_lane_shared_unlock();
     for (size_t i = 0; i < n; i += 1u + slots[i].n_more) {
-        record(slots[i], (const char *)&slots[i + 1], (size_t)slots[i].n_more * sizeof(ps_slot));
+        record_shared(slots[i], (const char *)&slots[i + 1],
+                      (size_t)slots[i].n_more * sizeof(ps_slot));
     }
     if (n > 0 && ps_lane_shared_lock(&lane)) {
         waiting.written =
@@ -239,7 +241,7 @@ void ps_shared_forget(void) {
     }
 }
 
-static void abandon(ps_slot *slots) {
+static void shared_abandon(ps_slot *slots) {
     if (slots != NULL) {
         waiting.abandoned[waiting.n_abandoned++ % MAX_ABANDONED] = slots;
     }
@@ -248,8 +250,8 @@ static void abandon(ps_slot *slots) {
 void ps_shared_abandon(void) {
     /* Neither freed nor written to: another thread of the parent may have been between growing them and noting where they are.
      * Kept, so that they are no leak. */
-    abandon(waiting.slots);
-    abandon(waiting.written);
+    shared_abandon(waiting.slots);
+    shared_abandon(waiting.written);
     waiting.slots = waiting.written = NULL;
     waiting.n = waiting.cap = 0;
     memset(waiting.drops, 0, sizeof waiting.drops);

@@ -6,8 +6,8 @@
 #include <time.h>
 
 #include "base/lit.h"
-#include "record/ring/clock.h"
 #include "record/export/capture_parts.h"
+#include "record/ring/clock.h"
 
 #define CLOCK_STEP_NS 1000000 /* a wall clock that moves more between two anchors was set */
 
@@ -154,7 +154,7 @@ static ps_code read_slots(ps_capture *c, ps_err *err) {
     return code;
 }
 
-static ps_code finish(ps_capture *c, ps_code code, ps_capture **out, ps_err *err) {
+static ps_code finish_capture(ps_capture *c, ps_code code, ps_capture **out, ps_err *err) {
     if (code == PS_OK) {
         code = read_slots(c, err);
     }
@@ -166,7 +166,7 @@ static ps_code finish(ps_capture *c, ps_code code, ps_capture **out, ps_err *err
     return code;
 }
 
-static ps_capture *make(void) {
+static ps_capture *make_capture(void) {
     ps_capture *c = ps_calloc(1, sizeof *c);
     if (c != NULL) {
         ps_texts_init(&c->texts);
@@ -175,14 +175,14 @@ static ps_capture *make(void) {
 }
 
 ps_code ps_capture_read(const char *dir, ps_capture **out, ps_err *err) {
-    ps_capture *c = make();
+    ps_capture *c = make_capture();
     *out = NULL;
     return c == NULL ? ps_fail_nomem(err)
-                     : finish(c, ps_slot_files_open(&c->files, dir, err), out, err);
+                     : finish_capture(c, ps_slot_files_open(&c->files, dir, err), out, err);
 }
 
 ps_code ps_capture_peek(const char *dir, ps_capture **out, ps_err *err) {
-    ps_capture *c = make();
+    ps_capture *c = make_capture();
     *out = NULL;
     if (c == NULL) {
         return ps_fail_nomem(err);
@@ -201,10 +201,11 @@ ps_code ps_capture_peek(const char *dir, ps_capture **out, ps_err *err) {
 }
 
 ps_code ps_capture_read_memory(const void *spool, size_t bytes, ps_capture **out, ps_err *err) {
-    ps_capture *c = make();
+    ps_capture *c = make_capture();
     *out = NULL;
-    return c == NULL ? ps_fail_nomem(err)
-                     : finish(c, ps_slot_files_memory(&c->files, spool, bytes, err), out, err);
+    return c == NULL
+               ? ps_fail_nomem(err)
+               : finish_capture(c, ps_slot_files_memory(&c->files, spool, bytes, err), out, err);
 }
 
 static void free_named(ps_named *named) {

@@ -48,14 +48,14 @@ static bool read_one(const ps_capture *c, ps_arena *arena, const char *text, siz
            !__builtin_add_overflow(out->offset_ns, set_by, &out->offset_ns);
 }
 
-static int by_time(const void *a, const void *b) {
+static int by_clock_offset_time(const void *a, const void *b) {
     const ps_clock_reading *x = a;
     const ps_clock_reading *y = b;
     return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
 }
 
 /* All of the same rank, each moment once. */
-static size_t tidy(ps_clock_reading *readings, size_t n) {
+static size_t tidy_clock_offset(ps_clock_reading *readings, size_t n) {
     size_t kept = 0;
     int64_t reference = n > 0 ? readings[n - 1].reference : 0;
     for (size_t i = 0; i < n; i++) {
@@ -64,7 +64,7 @@ static size_t tidy(ps_clock_reading *readings, size_t n) {
         }
     }
     if (kept > 1) {
-        qsort(readings, kept, sizeof *readings, by_time);
+        qsort(readings, kept, sizeof *readings, by_clock_offset_time);
     }
     size_t last = 0;
     for (size_t i = 1; i < kept; i++) {
@@ -102,7 +102,7 @@ ps_code ps_clock_offsets_read(const ps_capture *c, ps_clock_reading **out, size_
     }
     ps_arena_fini(&arena);
     *out = readings;
-    *n = tidy(readings, found);
+    *n = tidy_clock_offset(readings, found);
     return PS_OK;
 }
 
@@ -182,7 +182,8 @@ ps_clock_offset_line ps_clock_offsets_fit(const ps_clock_reading *readings, size
 
 /* --- META_DATA ------------------------------------------------------------------------------------------------------ */
 
-static void put_line(ps_json *j, const ps_clock_reading *readings, size_t n, uint64_t machine) {
+static void put_clock_offset_line(ps_json *j, const ps_clock_reading *readings, size_t n,
+                                  uint64_t machine) {
     ps_clock_offset_line line = ps_clock_offsets_fit(readings, n);
     const ps_clock_reading *last = &readings[n - 1];
     char number[24];
@@ -221,7 +222,7 @@ ps_code ps_clock_offsets_describe(const ps_capture *c, uint64_t machine, const c
         ps_json j = ps_json_to(out);
         ps_json_object(&j);
         ps_json_members(&j, clock + 1, is_object ? length - 2 : 0);
-        put_line(&j, readings, n, machine);
+        put_clock_offset_line(&j, readings, n, machine);
         ps_json_close(&j);
     }
     ps_free(readings);

@@ -17,7 +17,7 @@ typedef struct payload {
 } payload;
 
 /* Names differ between releases: "NCCL communicator ID", "Message size [bytes]", "Peer rank", "No. of ranks", "Rank". */
-static void take_member(payload *p, const ps_lit *v) {
+static void take_nccl_member(payload *p, const ps_lit *v) {
     if ((v->kind != PS_LIT_INT && v->kind != PS_LIT_NUMBER) || v->key == NULL) {
         return;
     }
@@ -52,7 +52,7 @@ static bool read_payload(const ps_capture *c, uint32_t text, payload *out) {
     for (; object != NULL && !out->has_communicator && !out->has_bytes; object = object->next) {
         for (const ps_lit *v = object->kind == PS_LIT_OBJECT ? object->child : NULL; v != NULL;
              v = v->next) {
-            take_member(out, v);
+            take_nccl_member(out, v);
         }
         if (doc->kind != PS_LIT_ARRAY) {
             break;
@@ -78,7 +78,8 @@ static bool is_nccl(const ps_capture *c, uint16_t domain) {
     return strcmp(ps_capture_text(c, ps_capture_domains(c)->value[domain], NULL), "NCCL") == 0;
 }
 
-static bool take_event(const ps_capture *c, ps_comm_calls *out, ps_comm_calls *made, size_t row) {
+static bool take_nccl_event(const ps_capture *c, ps_comm_calls *out, ps_comm_calls *made,
+                            size_t row) {
     const ps_events *v = ps_capture_events(c);
     uint32_t text = ps_capture_nvtx(c)->payload[v->extra[row]];
     payload p;
@@ -116,7 +117,7 @@ bool ps_comm_find(const ps_capture *c, ps_comm_calls *out) {
     *out = (ps_comm_calls){.n = 0};
     for (size_t i = 0; ok && ps_capture_nvtx(c)->n > 0 && i < v->n; i++) {
         if (v->extra[i] != PS_NO_TEXT && v->what[i] != PS_EVENT_OP) {
-            ok = take_event(c, out, &made, i);
+            ok = take_nccl_event(c, out, &made, i);
         }
     }
     for (size_t i = 0; ok && i < made.n; i++) {

@@ -17,7 +17,7 @@ typedef struct cover {
     size_t n, cap, last;
 } cover;
 
-static thread_top *thread_of(cover *c, uint32_t tid) {
+static thread_top *cover_thread_of(cover *c, uint32_t tid) {
     if (c->last < c->n && c->threads[c->last].tid == tid) {
         return &c->threads[c->last];
     }
@@ -41,8 +41,8 @@ static void take_off(const cover *c, thread_top *t, int64_t at_ns) {
     }
 }
 
-static bool push(cover *c, uint32_t event) {
-    thread_top *t = thread_of(c, c->v->tid[event]);
+static bool push_cover(cover *c, uint32_t event) {
+    thread_top *t = cover_thread_of(c, c->v->tid[event]);
     if (t == NULL) {
         return false;
     }
@@ -52,7 +52,7 @@ static bool push(cover *c, uint32_t event) {
     return true;
 }
 
-static bool walk(cover *c, const ps_device_rows *d, const uint8_t *wanted, uint32_t *out) {
+static bool walk_cover(cover *c, const ps_device_rows *d, const uint8_t *wanted, uint32_t *out) {
     size_t event = 0;
     for (size_t row = 0; row < d->n; row++) {
         out[row] = PS_NO_TEXT;
@@ -61,11 +61,11 @@ static bool walk(cover *c, const ps_device_rows *d, const uint8_t *wanted, uint3
         }
         for (; event < c->v->n && c->v->start_ns[event] <= d->start_ns[row]; event++) {
             if (wanted[event] && c->v->end_ns[event] != PS_STILL_OPEN &&
-                !push(c, (uint32_t)event)) {
+                !push_cover(c, (uint32_t)event)) {
                 return false;
             }
         }
-        thread_top *t = thread_of(c, d->tid[row]);
+        thread_top *t = cover_thread_of(c, d->tid[row]);
         if (t == NULL) {
             return false;
         }
@@ -80,7 +80,7 @@ uint32_t *ps_cover_calls(const ps_capture *capture, const uint8_t *wanted) {
     cover c = {.v = ps_capture_events(capture)};
     uint32_t *out = ps_alloc((d->n + 1) * sizeof *out);
     c.below = ps_alloc((c.v->n + 1) * sizeof *c.below);
-    bool ok = out != NULL && c.below != NULL && walk(&c, d, wanted, out);
+    bool ok = out != NULL && c.below != NULL && walk_cover(&c, d, wanted, out);
     ps_free(c.below);
     ps_free(c.threads);
     if (!ok) {

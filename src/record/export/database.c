@@ -44,7 +44,7 @@ static const index_of INDEXES[] = {
 };
 
 /* Tables that only some recordings have. */
-static bool is_wanted(const char *table, ps_database_tables tables) {
+static bool is_database_wanted(const char *table, ps_database_tables tables) {
     static const char *const DEVICE[] = {
         "CANN_API",           "COMMUNICATION_OP",    "COMMUNICATION_TASK_INFO",
         "MEMCPY_INFO",        "ENUM_HCCL_LINK_TYPE", "ENUM_HCCL_TRANSPORT_TYPE",
@@ -68,7 +68,7 @@ static bool is_wanted(const char *table, ps_database_tables tables) {
 
 /* --- failures ----------------------------------------------------------------------------------------------------- */
 
-static ps_code fail(const ps_database *d, ps_err *err) {
+static ps_code fail_database(const ps_database *d, ps_err *err) {
     if (d->handle == NULL) {
         return ps_fail_nomem(err);
     }
@@ -81,12 +81,13 @@ static ps_code fail(const ps_database *d, ps_err *err) {
                         code == PS_SQ_FULL ? "; make room and run pipescope record --recover" : "");
 }
 
-static ps_code execute(const ps_database *d, const char *sql, ps_err *err) {
-    return d->lib->exec(d->handle, sql, NULL, NULL, NULL) == PS_SQ_OK ? PS_OK : fail(d, err);
+static ps_code execute_database(const ps_database *d, const char *sql, ps_err *err) {
+    return d->lib->exec(d->handle, sql, NULL, NULL, NULL) == PS_SQ_OK ? PS_OK
+                                                                      : fail_database(d, err);
 }
 
 static ps_code execute_buf(const ps_database *d, ps_buf *sql, ps_err *err) {
-    ps_code code = ps_buf_ok(sql) ? execute(d, ps_buf_str(sql), err) : ps_fail_nomem(err);
+    ps_code code = ps_buf_ok(sql) ? execute_database(d, ps_buf_str(sql), err) : ps_fail_nomem(err);
     ps_buf_fini(sql);
     return code;
 }
@@ -98,7 +99,7 @@ static ps_code create_tables(const ps_database *d, ps_database_tables tables, ps
     ps_buf_init(&sql, 0);
     for (size_t i = 0; i < N_COLUMNS; i++) {
         const column_of *c = &COLUMNS[i];
-        if (!is_wanted(c->table, tables)) {
+        if (!is_database_wanted(c->table, tables)) {
             continue;
         }
         bool first = i == 0 || strcmp(c->table, COLUMNS[i - 1].table) != 0;
@@ -109,7 +110,7 @@ static ps_code create_tables(const ps_database *d, ps_database_tables tables, ps
         ps_buf_addf(&sql, "%s%s %s%s", first ? "" : ",", c->name, c->type, last ? ");" : "");
     }
     for (size_t i = 0; i < sizeof ENUM_ROWS / sizeof ENUM_ROWS[0]; i++) {
-        if (is_wanted(ENUM_ROWS[i].table, tables)) {
+        if (is_database_wanted(ENUM_ROWS[i].table, tables)) {
             ps_buf_add_str(&sql, ENUM_ROWS[i].sql);
         }
     }
@@ -138,7 +139,7 @@ static ps_code create_indexes(const ps_database *d, ps_err *err) {
 }
 
 /* Made by us: nothing that lay there is followed or kept. */
-static ps_code make_file(const ps_database *d, ps_err *err) {
+static ps_code make_database_file(const ps_database *d, ps_err *err) {
     (void)unlink(d->temporary);
     int fd = open(d->temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0640);
     if (fd < 0) {
@@ -160,17 +161,18 @@ ps_code ps_database_open(ps_database *d, const char *path, ps_database_tables ta
                        "pipescope record --recover where it is");
     }
     (void)snprintf(d->temporary, sizeof d->temporary, "%s.tmp", path);
-    ps_code code = make_file(d, err);
+    ps_code code = make_database_file(d, err);
     int flags = PS_SQ_OPEN_READWRITE | PS_SQ_OPEN_NOMUTEX;
     if (code == PS_OK && d->lib->open_v2(d->temporary, &d->handle, flags, NULL) != PS_SQ_OK) {
-        code = fail(d, err);
+        code = fail_database(d, err);
     }
     if (code == PS_OK) {
-        code = execute(d,
-                       "PRAGMA page_size=4096;PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;"
-                       "PRAGMA locking_mode=EXCLUSIVE;PRAGMA cache_size=-65536;"
-                       "PRAGMA temp_store=MEMORY;BEGIN",
-                       err);
+        code =
+            execute_database(d,
+                             "PRAGMA page_size=4096;PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;"
+                             "PRAGMA locking_mode=EXCLUSIVE;PRAGMA cache_size=-65536;"
+                             "PRAGMA temp_store=MEMORY;BEGIN",
+                             err);
     }
     return code == PS_OK ? create_tables(d, tables, err) : code;
 }
@@ -197,7 +199,7 @@ ps_code ps_database_begin(ps_database *d, const char *table, ps_err *err) {
     if (!ps_buf_ok(&sql)) {
         code = ps_fail_nomem(err);
     } else if (d->lib->prepare_v2(d->handle, ps_buf_str(&sql), -1, &d->insert, NULL) != PS_SQ_OK) {
-        code = fail(d, err);
+        code = fail_database(d, err);
     }
     ps_buf_fini(&sql);
     return code;
@@ -225,7 +227,7 @@ ps_code ps_database_put(ps_database *d, ps_err *err) {
     bool ok = d->lib->step(d->insert) == PS_SQ_DONE;
     ok = d->lib->reset(d->insert) == PS_SQ_OK && ok;
     d->n_rows += ok;
-    return ok ? PS_OK : fail(d, err);
+    return ok ? PS_OK : fail_database(d, err);
 }
 
 ps_code ps_database_put_ints(ps_database *d, const int64_t *values, size_t n, ps_err *err) {
@@ -272,7 +274,7 @@ ps_code ps_database_finish(ps_database *d, ps_err *err) {
     d->insert = NULL;
     ps_code code = create_indexes(d, err);
     if (code == PS_OK) {
-        code = execute(d, "COMMIT", err);
+        code = execute_database(d, "COMMIT", err);
     }
     if (code == PS_OK) {
         code = close_handle(d, err);

@@ -70,7 +70,7 @@ static uint32_t add_repaired(ps_capture *c, const char *text, size_t n) {
 }
 
 /* PS_NO_TEXT when memory is out. */
-static uint32_t add_text(ps_capture *c, const char *text, size_t n) {
+static uint32_t add_decoded_text(ps_capture *c, const char *text, size_t n) {
     return is_clean(text, n) ? ps_texts_add(&c->texts, text, n) : add_repaired(c, text, n);
 }
 
@@ -124,7 +124,7 @@ static bool grow_texts(local_texts *t) {
 }
 
 /* A number that has a text gets the new one: the ring went to another thread, which begins anew. */
-static bool set_text(local_texts *t, uint32_t local, uint32_t text) {
+static bool set_decoded_text(local_texts *t, uint32_t local, uint32_t text) {
     if (2 * t->n >= t->n_slots && !grow_texts(t)) {
         return false;
     }
@@ -141,11 +141,11 @@ static bool define_text(ring_state *s, const ps_slot *slot) {
     }
     const char *text;
     size_t n = text_behind(s, slot, slot->aux, &text);
-    uint32_t id = add_text(s->c, text, n);
-    return id != PS_NO_TEXT && set_text(&s->texts, (uint32_t)slot->id, id);
+    uint32_t id = add_decoded_text(s->c, text, n);
+    return id != PS_NO_TEXT && set_decoded_text(&s->texts, (uint32_t)slot->id, id);
 }
 
-static uint32_t text_of(ring_state *s, uint32_t text) {
+static uint32_t decoded_text_of(ring_state *s, uint32_t text) {
     uint32_t id = PS_NO_TEXT;
     if (text == 0) {
         return s->dropped;
@@ -164,9 +164,9 @@ static uint32_t text_of(ring_state *s, uint32_t text) {
 }
 
 /* A message that begins with '{' loses its backslashes: who puts JSON into JSON escapes twice. */
-static uint32_t message_of(ring_state *s, uint32_t text) {
+static uint32_t decoded_message_of(ring_state *s, uint32_t text) {
     ps_capture *c = s->c;
-    uint32_t id = text_of(s, text);
+    uint32_t id = decoded_text_of(s, text);
     const char *bytes = c->texts.text[id];
     if (bytes[0] != '{') {
         return id;
@@ -237,8 +237,8 @@ static bool take_pair(ring_state *s, const ps_slot *slot) {
     }
     size_t key_length = (size_t)slot->id;
     size_t value_at = key_length < n && text[key_length] == '\0' ? key_length + 1 : key_length;
-    uint32_t key = add_text(c, text, key_length);
-    uint32_t value = add_text(c, text + value_at, n - value_at);
+    uint32_t key = add_decoded_text(c, text, key_length);
+    uint32_t value = add_decoded_text(c, text + value_at, n - value_at);
     if (key == PS_NO_TEXT || value == PS_NO_TEXT) {
         return false;
     }
@@ -252,7 +252,7 @@ static bool take_named(ring_state *s, const ps_slot *slot) {
     ps_capture *c = s->c;
     const char *text;
     size_t n = text_behind(s, slot, slot->aux, &text);
-    uint32_t id = add_text(c, text, n);
+    uint32_t id = add_decoded_text(c, text, n);
     if (id == PS_NO_TEXT) {
         return false;
     }
@@ -298,7 +298,7 @@ static bool take_start(ring_state *s, const ps_slot *slot, ps_event_what what) {
                         .end = slot->ticks,
                         .id = slot->id,
                         .stream = slot->aux,
-                        .message = message_of(s, slot->text),
+                        .message = decoded_message_of(s, slot->text),
                         .shapes = PS_NO_TEXT,
                         .extra = s->extra,
                         .tid = s->tid,
@@ -309,7 +309,7 @@ static bool take_start(ring_state *s, const ps_slot *slot, ps_event_what what) {
     s->extra = PS_NO_TEXT;
     if (what == PS_EVENT_OP && slot->n_more > 0) {
         e->forward = slot[1].id;
-        e->shapes = slot[1].text != 0 ? text_of(s, slot[1].text) : PS_NO_TEXT;
+        e->shapes = slot[1].text != 0 ? decoded_text_of(s, slot[1].text) : PS_NO_TEXT;
     }
     seen(s->c, slot->ticks);
     return e->message != PS_NO_TEXT;
@@ -353,7 +353,7 @@ static bool take_nvtx(ring_state *s, const ps_slot *slot) {
     rows->colour[rows->n] = (uint32_t)(slot->id >> 32);
     rows->payload_type[rows->n] = (uint32_t)slot->aux;
     rows->form[rows->n] = (uint32_t)(slot->aux >> 32);
-    rows->payload[rows->n] = slot->text != 0 ? text_of(s, slot->text) : PS_NO_TEXT;
+    rows->payload[rows->n] = slot->text != 0 ? decoded_text_of(s, slot->text) : PS_NO_TEXT;
     s->extra = (uint32_t)rows->n++;
     return true;
 }
@@ -373,7 +373,7 @@ static bool take_device_time(ring_state *s, const ps_slot *slot, const ps_device
     return d != NULL;
 }
 
-static bool take_row(ring_state *s, const ps_slot *slot, const ps_device_more *more) {
+static bool take_decoded_row(ring_state *s, const ps_slot *slot, const ps_device_more *more) {
     ps_raw_row *r = PS_RAW_MORE(s->c->raw_rows);
     if (r != NULL) {
         *r = (ps_raw_row){.start = slot->ticks,
@@ -384,7 +384,7 @@ static bool take_row(ring_state *s, const ps_slot *slot, const ps_device_more *m
                           .device = more->device,
                           .context = more->context,
                           .tid = more->thread,
-                          .name = slot->text != 0 ? text_of(s, slot->text) : PS_NO_TEXT,
+                          .name = slot->text != 0 ? decoded_text_of(s, slot->text) : PS_NO_TEXT,
                           .what = more->what,
                           .kind = slot->kind};
     }
@@ -405,7 +405,7 @@ static bool take_from_device(ring_state *s, const ps_slot *slot) {
     if (slot->kind == PS_REC_CORRELATE) { /* correlation | range id */
         more.bytes = slot->aux;
     }
-    return take_row(s, slot, &more);
+    return take_decoded_row(s, slot, &more);
 }
 
 static bool take_anchor(ring_state *s, const ps_slot *slot) {
@@ -437,7 +437,7 @@ static bool take_anchor(ring_state *s, const ps_slot *slot) {
 /* --- all ---------------------------------------------------------------------------------------------------------- */
 
 /* False when memory is out. */
-static bool take(ring_state *s, const ps_slot *slot) {
+static bool take_decoded(ring_state *s, const ps_slot *slot) {
     switch (slot->kind) {
     case PS_REC_TEXT:
         return define_text(s, slot);
@@ -494,7 +494,7 @@ static bool decode_ring(ps_capture *c, uint32_t ring, uint32_t lost, uint32_t dr
     bool ok = true;
     for (const ps_slot *slot; ok && (slot = ps_slot_walk_next(w)) != NULL;) {
         s.position = w->position;
-        ok = take(&s, slot);
+        ok = take_decoded(&s, slot);
     }
     ps_free(w);
     ps_free(s.texts.slots);

@@ -14,7 +14,7 @@ static void (*release)(void *);
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 /* A program in C++ has it; else its library may lie here. What it returns is from malloc. */
-static void find(void) {
+static void find_demangle(void) {
     static const char *const LIBRARIES[] = {NULL, "libstdc++.so.6", "libc++abi.so.1"};
     void *found = NULL;
     for (size_t i = 0; i < sizeof LIBRARIES / sizeof LIBRARIES[0] && found == NULL; i++) {
@@ -28,7 +28,7 @@ static void find(void) {
     }
 }
 
-static size_t put(char *out, size_t size, const char *text, size_t n) {
+static size_t put_demangle(char *out, size_t size, const char *text, size_t n) {
     n = n < size ? n : size - 1;
     memcpy(out, text, n);
     out[n] = '\0';
@@ -48,18 +48,19 @@ static size_t plain_name(const char *name, const char **out) {
 
 size_t ps_demangle(const char *name, char *out, size_t size) {
     if (strncmp(name, "_Z", 2) != 0) {
-        return put(out, size, name, strlen(name));
+        return put_demangle(out, size, name, strlen(name));
     }
-    (void)pthread_once(&once, find);
+    (void)pthread_once(&once, find_demangle);
     int status = -1;
     char *whole = demangle != NULL ? demangle(name, NULL, NULL, &status) : NULL;
     size_t n = 0;
     if (whole != NULL && status == 0) {
-        n = put(out, size, whole, strlen(whole));
+        n = put_demangle(out, size, whole, strlen(whole));
     } else {
         const char *plain = name;
         size_t length = plain_name(name, &plain);
-        n = length > 0 ? put(out, size, plain, length) : put(out, size, name, strlen(name));
+        n = length > 0 ? put_demangle(out, size, plain, length)
+                       : put_demangle(out, size, name, strlen(name));
     }
     if (whole != NULL) {
         release(whole);

@@ -22,7 +22,7 @@ static const uint8_t LOST[PS_N_DROPS] = {
 
 /* --- one export --------------------------------------------------------------------------------------------------- */
 
-static ps_code begin(ps_export *e, ps_err *err) {
+static ps_code begin_export(ps_export *e, ps_err *err) {
     const ps_spool_header *h = ps_capture_header(e->c);
     const char *backend = ps_capture_fact(e->c, "backend");
     ps_texts_init(&e->strings);
@@ -44,7 +44,7 @@ static ps_code begin(ps_export *e, ps_err *err) {
                                                                         : ps_fail_nomem(err);
 }
 
-static void end(ps_export *e) {
+static void end_export(ps_export *e) {
     ps_database_drop(&e->db);
     ps_texts_fini(&e->strings);
     ps_free(e->string_of_text);
@@ -56,7 +56,7 @@ static void end(ps_export *e) {
     ps_free(e->tasks);
 }
 
-static void count(ps_export *e) {
+static void count_export(ps_export *e) {
     ps_export_result *r = e->result;
     r->n_ops = e->n_operators;
     r->damaged_bytes = ps_capture_damaged_bytes(e->c, r->damage, sizeof r->damage);
@@ -66,7 +66,7 @@ static void count(ps_export *e) {
     }
 }
 
-static ps_code fill(ps_export *e, ps_err *err) {
+static ps_code fill_database(ps_export *e, ps_err *err) {
     ps_code code = ps_fill_marks(e, err);
     if (code == PS_OK) {
         code = ps_make_tasks(e, err);
@@ -108,7 +108,7 @@ static ps_code write_database(ps_export *e, const char *profile_dir, ps_err *err
     ps_database_tables tables = {.device = ps_capture_device(e->c)->n > 0,
                                  .operators = e->n_operators > 0};
     ps_code code = ps_database_open(&e->db, path, tables, err);
-    return code == PS_OK ? fill(e, err) : code;
+    return code == PS_OK ? fill_database(e, err) : code;
 }
 
 /* What lies beside the database. Its name comes last: where it is, all is. */
@@ -143,9 +143,9 @@ ps_code ps_export_capture(const ps_capture *c, const char *profile_dir,
         ps_capture_device(c)->n == 0) {
         return ps_fail_file(err, PS_NOTHING, profile_dir, "nothing was recorded");
     }
-    ps_code code = begin(&e, err);
+    ps_code code = begin_export(&e, err);
     if (code == PS_OK) {
-        count(&e);
+        count_export(&e);
         code = write_database(&e, profile_dir, err);
     }
     if (code == PS_OK) {
@@ -158,7 +158,7 @@ ps_code ps_export_capture(const ps_capture *c, const char *profile_dir,
     if (code != PS_OK) {
         result->database[0] = '\0';
     }
-    end(&e);
+    end_export(&e);
     return code;
 }
 

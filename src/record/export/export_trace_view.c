@@ -27,7 +27,7 @@ typedef struct view {
 
 /* --- out ------------------------------------------------------------------------------------------------------------ */
 
-static void flush(view *v, size_t from) {
+static void flush_view(view *v, size_t from) {
     size_t at = 0;
     while (v->error == 0 && v->text.len >= from && at < v->text.len) {
         ssize_t n = write(v->fd, v->text.data + at, v->text.len - at);
@@ -42,8 +42,8 @@ static void flush(view *v, size_t from) {
 }
 
 /* The object of an event, open. */
-static ps_json *begin_event(view *v, const char *ph, int64_t pid, int64_t tid) {
-    flush(v, FLUSH_BYTES);
+static ps_json *begin_view_event(view *v, const char *ph, int64_t pid, int64_t tid) {
+    flush_view(v, FLUSH_BYTES);
     if (v->any) {
         ps_json_line(&v->json, 0);
     }
@@ -56,7 +56,7 @@ static ps_json *begin_event(view *v, const char *ph, int64_t pid, int64_t tid) {
 }
 
 static void add_meta(view *v, const char *what, int64_t pid, int64_t tid, const char *name) {
-    ps_json *j = begin_event(v, "M", pid, tid);
+    ps_json *j = begin_view_event(v, "M", pid, tid);
     ps_json_key_str(j, "name", what);
     ps_json_key(j, "args");
     ps_json_object(j);
@@ -66,7 +66,7 @@ static void add_meta(view *v, const char *what, int64_t pid, int64_t tid, const 
 }
 
 static void add_order(view *v, const char *what, int64_t pid, int64_t tid, int64_t order) {
-    ps_json *j = begin_event(v, "M", pid, tid);
+    ps_json *j = begin_view_event(v, "M", pid, tid);
     ps_json_key_str(j, "name", what);
     ps_json_key(j, "args");
     ps_json_object(j);
@@ -114,11 +114,11 @@ static void add_places(view *v) {
 
 /* --- events --------------------------------------------------------------------------------------------------------- */
 
-static void add_slice(view *v, int64_t pid, int64_t tid, const char *category, int64_t name,
-                      int64_t start_ns, int64_t end_ns, int64_t connection) {
+static void add_view_slice(view *v, int64_t pid, int64_t tid, const char *category, int64_t name,
+                           int64_t start_ns, int64_t end_ns, int64_t connection) {
     const ps_texts *strings = &v->e->strings;
     name = v->e->out_of_memory ? 0 : name; /* said at the end */
-    ps_json *j = begin_event(v, "X", pid, tid);
+    ps_json *j = begin_view_event(v, "X", pid, tid);
     ps_json_key_str(j, "cat", category);
     ps_json_key(j, "name");
     ps_json_str_n(j, strings->text[name], strings->length[name]);
@@ -136,7 +136,7 @@ static void add_slice(view *v, int64_t pid, int64_t tid, const char *category, i
 /* From the host's side of an event to the device's: `ph` s, then f, at the starts of both. */
 static void add_flow(view *v, const char *ph, const char *category, int64_t pid, int64_t tid,
                      int64_t at_ns, int64_t connection) {
-    ps_json *j = begin_event(v, ph, pid, tid);
+    ps_json *j = begin_view_event(v, ph, pid, tid);
     ps_json_key_str(j, "cat", category);
     ps_json_key_str(j, "name", category);
     ps_json_key_int(j, "id", connection);
@@ -148,12 +148,12 @@ static void add_flow(view *v, const char *ph, const char *category, int64_t pid,
     ps_json_close(j);
 }
 
-static void add_marks(view *v) {
+static void add_view_marks(view *v) {
     ps_export *e = v->e;
     ps_mark m;
     for (ps_mark_walk w = {0}; v->error == 0 && !e->out_of_memory && ps_marks_next(e, &w, &m);) {
         if (m.end_ns != PS_STILL_OPEN) {
-            add_slice(v, e->pid, m.tid, "mstx", m.message, m.start_ns, m.end_ns, m.connection);
+            add_view_slice(v, e->pid, m.tid, "mstx", m.message, m.start_ns, m.end_ns, m.connection);
             if (ps_mark_has_task(e, &m)) {
                 add_flow(v, "s", "MsTx", e->pid, m.tid, m.start_ns, m.connection);
             }
@@ -162,9 +162,9 @@ static void add_marks(view *v) {
     const ps_events *events = ps_capture_events(e->c);
     for (size_t i = 0; v->error == 0 && e->n_operators > 0 && i < events->n; i++) {
         if (events->what[i] == PS_EVENT_OP && events->end_ns[i] != PS_STILL_OPEN) {
-            add_slice(v, e->pid, events->tid[i], "cpu_op", ps_export_text(e, events->message[i]),
-                      events->start_ns[i], events->end_ns[i],
-                      PS_DB_FIRST_OPERATOR + e->operator_number[i]);
+            add_view_slice(v, e->pid, events->tid[i], "cpu_op",
+                           ps_export_text(e, events->message[i]), events->start_ns[i],
+                           events->end_ns[i], PS_DB_FIRST_OPERATOR + e->operator_number[i]);
             if (!e->cupti_backend &&
                 (e->host_backend || events->device_start_ns[i] != PS_STILL_OPEN)) {
                 add_flow(v, "s", "async_npu", e->pid, events->tid[i], events->start_ns[i],
@@ -202,9 +202,9 @@ static void add_tasks(view *v) {
         if (e->out_of_memory) {
             return;
         }
-        add_slice(v, device_pid(e, t->device), t->stream,
-                  t->what == PS_TASK_MARK ? "mstx" : "kernel", name, t->start_ns, t->end_ns,
-                  t->connection);
+        add_view_slice(v, device_pid(e, t->device), t->stream,
+                       t->what == PS_TASK_MARK ? "mstx" : "kernel", name, t->start_ns, t->end_ns,
+                       t->connection);
         if (t->what == PS_TASK_MARK || t->what == PS_TASK_OPERATOR) {
             add_flow(v, "f", t->what == PS_TASK_MARK ? "MsTx" : "async_npu",
                      device_pid(e, t->device), t->stream, t->start_ns, t->connection);
@@ -214,17 +214,17 @@ static void add_tasks(view *v) {
 
 /* --- the file ------------------------------------------------------------------------------------------------------- */
 
-static ps_code fill(view *v, ps_err *err, const char *path) {
+static ps_code fill_view(view *v, ps_err *err, const char *path) {
     ps_buf_init(&v->text, 0);
     v->json = ps_json_to(&v->text);
     ps_json_array(&v->json);
     add_places(v);
-    add_marks(v);
+    add_view_marks(v);
     add_tasks(v);
     ps_json_close(&v->json);
     ps_buf_add_char(&v->text, '\n');
     bool ok = ps_buf_ok(&v->text) && !v->e->out_of_memory;
-    flush(v, 0);
+    flush_view(v, 0);
     ps_buf_fini(&v->text);
     if (!ok) {
         return ps_fail_nomem(err);
@@ -247,7 +247,7 @@ ps_code ps_trace_view_write(ps_export *e, const char *path, ps_err *err) {
     if (v.fd < 0) {
         return ps_fail_system(err, path, "cannot write", errno);
     }
-    ps_code code = fill(&v, err, path);
+    ps_code code = fill_view(&v, err, path);
     (void)close(v.fd);
     if (code == PS_OK && rename(temporary, path) != 0) {
         code = ps_fail_system(err, path, "cannot rename", errno);

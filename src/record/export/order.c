@@ -5,8 +5,8 @@
 
 #include "base/alloc.h"
 
-static void merge(const ps_order_key *a, size_t n_a, const ps_order_key *b, size_t n_b,
-                  ps_order_key *out) {
+static void merge_order(const ps_order_key *a, size_t n_a, const ps_order_key *b, size_t n_b,
+                        ps_order_key *out) {
     while (n_a > 0 && n_b > 0) {
         if (b->at < a->at) {
             *out++ = *b++;
@@ -34,7 +34,7 @@ static size_t merge_runs(const ps_order_key *keys, size_t n, ps_order_key *out) 
             }
             end[half] = i;
         }
-        merge(keys + at, end[0] - at, keys + end[0], end[1] - end[0], out + at);
+        merge_order(keys + at, end[0] - at, keys + end[0], end[1] - end[0], out + at);
         at = end[1];
     }
     return runs;

@@ -17,7 +17,7 @@ typedef struct id_table {
 } id_table;
 
 /* Without the bit for the device. */
-static uint64_t key_of(uint64_t id) {
+static uint64_t pairing_key_of(uint64_t id) {
     return (id & (PS_RANGE_ON_DEVICE - 1)) | (id >> 31) << 30;
 }
 
@@ -25,7 +25,7 @@ static bool id_table_make(id_table *t, const ps_capture *c) {
     uint64_t max = 0;
     size_t n = c->raw_events.n;
     for (size_t i = 0; i < n; i++) {
-        uint64_t key = key_of(c->raw_events.at[i].id);
+        uint64_t key = pairing_key_of(c->raw_events.at[i].id);
         max = key > max ? key : max;
     }
     t->direct = max < 4 * (uint64_t)n + 65536;
@@ -37,8 +37,8 @@ static bool id_table_make(id_table *t, const ps_capture *c) {
     return t->slots != NULL;
 }
 
-static uint64_t slot_of(const id_table *t, const ps_capture *c, uint64_t id) {
-    uint64_t key = key_of(id);
+static uint64_t pairing_slot_of(const id_table *t, const ps_capture *c, uint64_t id) {
+    uint64_t key = pairing_key_of(id);
     if (t->direct) {
         return key;
     }
@@ -52,7 +52,7 @@ static uint64_t slot_of(const id_table *t, const ps_capture *c, uint64_t id) {
 }
 
 static ps_raw_event *event_of(const id_table *t, ps_capture *c, uint64_t id) {
-    uint64_t slot = slot_of(t, c, id);
+    uint64_t slot = pairing_slot_of(t, c, id);
     if (slot >= t->n_slots || t->slots[slot] == 0) {
         return NULL;
     }
@@ -63,7 +63,7 @@ static ps_raw_event *event_of(const id_table *t, ps_capture *c, uint64_t id) {
 /* Two events of one id cannot be: the first one has it. */
 static void id_table_fill(id_table *t, ps_capture *c) {
     for (size_t i = 0; i < c->raw_events.n; i++) {
-        uint64_t slot = slot_of(t, c, c->raw_events.at[i].id);
+        uint64_t slot = pairing_slot_of(t, c, c->raw_events.at[i].id);
         if (t->slots[slot] != 0) {
             ps_slot_files_damage(&c->files, sizeof(ps_slot), "two events have the number %llu",
                                  (unsigned long long)c->raw_events.at[i].id);
@@ -78,14 +78,14 @@ static void id_table_fill(id_table *t, ps_capture *c) {
 static void close_ranges(const id_table *t, ps_capture *c) {
     uint64_t first_id = UINT64_MAX;
     for (size_t i = 0; i < c->raw_events.n; i++) {
-        uint64_t key = key_of(c->raw_events.at[i].id);
+        uint64_t key = pairing_key_of(c->raw_events.at[i].id);
         first_id = key < first_id ? key : first_id;
     }
     for (size_t i = 0; i < c->raw_ends.n; i++) {
         const ps_raw_end *end = &c->raw_ends.at[i];
         ps_raw_event *e = event_of(t, c, end->id);
         if (e == NULL || e->what == PS_EVENT_MARK) {
-            bool earlier = e == NULL && key_of(end->id) < first_id;
+            bool earlier = e == NULL && pairing_key_of(end->id) < first_id;
             c->found[earlier ? PS_DROP_EARLIER_RANGE : PS_DROP_UNKNOWN_RANGE]++;
         } else if (end->domain != PS_DOMAIN_ANY && end->domain != e->domain) {
             c->found[PS_DROP_DOMAIN_MISMATCH]++;

@@ -177,7 +177,8 @@ static void put_experimental_config(ps_json *j, const ps_lit *session) {
 }
 
 /* When it began and ended; also of a process that did not end, as far as it is known. */
-static void put_span(ps_json *j, const ps_export *e, int64_t start_ns, int64_t end_ns, bool ended) {
+static void put_profile_span(ps_json *j, const ps_export *e, int64_t start_ns, int64_t end_ns,
+                             bool ended) {
     const ps_clock_line *clock = ps_capture_clock(e->c);
     ps_json_line(j, 4);
     ps_json_key(j, "start_info");
@@ -214,7 +215,7 @@ static void add_info(const ps_export *e, ps_arena *arena, ps_buf *out) {
     put_experimental_config(&j, doc);
     ps_json_line(&j, 4);
     ps_json_close(&j);
-    put_span(&j, e, start_ns, end_ns, ended);
+    put_profile_span(&j, e, start_ns, end_ns, ended);
     const char *world_size = ps_capture_fact(e->c, "world_size");
     if (world_size[0] != '\0') {
         ps_json_line(&j, 4);

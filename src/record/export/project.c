@@ -31,7 +31,7 @@ bool ps_is_projected(const ps_events *v, size_t event) {
            v->what[event] != PS_EVENT_MARK && v->end_ns[event] != PS_STILL_OPEN;
 }
 
-static ps_projection join(ps_projection a, ps_projection b) {
+static ps_projection join_projection(ps_projection a, ps_projection b) {
     if (a.first == PS_NO_TEXT || b.first == PS_NO_TEXT) {
         return a.first == PS_NO_TEXT ? b : a;
     }
@@ -52,7 +52,7 @@ typedef struct sources {
 } sources;
 
 /* Of each call the innermost range that asked; only where CUPTI named any. */
-static bool cover(const ps_capture *c, sources *s) {
+static bool cover_projection(const ps_capture *c, sources *s) {
     if (s->told.external.n == 0) {
         return true;
     }
@@ -74,7 +74,8 @@ static bool cover(const ps_capture *c, sources *s) {
 }
 
 /* When and on which thread the work of a row was asked for; false when that is not known. */
-static bool launch_of(const ps_capture *c, const sources *s, uint32_t row, launch *out) {
+static bool launch_of_projected_call(const ps_capture *c, const sources *s, uint32_t row,
+                                     launch *out) {
     const ps_device_rows *d = ps_capture_device(c);
     const ps_events *v = ps_capture_events(c);
     uint32_t call = ps_calls_find(&s->calls, d->correlation[row]);
@@ -91,12 +92,14 @@ static bool launch_of(const ps_capture *c, const sources *s, uint32_t row, launc
 }
 
 /* Work whose call is known, in no order yet. */
-static bool collect(const ps_capture *c, launches *l) {
+static bool collect_projection(const ps_capture *c, launches *l) {
     sources s = {.innermost = NULL};
-    bool ok = ps_calls_make(&s.calls, l->d, PS_REC_API) && ps_told_make(&s.told, c) && cover(c, &s);
+    bool ok = ps_calls_make(&s.calls, l->d, PS_REC_API) && ps_told_make(&s.told, c) &&
+              cover_projection(c, &s);
     l->sorted = ok ? ps_alloc((l->d->n + 1) * sizeof *l->sorted) : NULL;
     for (size_t row = 0; l->sorted != NULL && row < l->d->n; row++) {
-        l->n += is_work(l->d->kind[row]) && launch_of(c, &s, (uint32_t)row, &l->sorted[l->n]);
+        l->n += is_work(l->d->kind[row]) &&
+                launch_of_projected_call(c, &s, (uint32_t)row, &l->sorted[l->n]);
     }
     ps_calls_free(&s.calls);
     ps_told_free(&s.told);
@@ -130,13 +133,13 @@ static bool make_tree(launches *l) {
         l->tree[l->n + i] = (ps_projection){l->d->start_ns[row], l->d->end_ns[row], row};
     }
     for (size_t i = l->n; l->tree != NULL && i-- > 1;) {
-        l->tree[i] = join(l->tree[2 * i], l->tree[2 * i + 1]);
+        l->tree[i] = join_projection(l->tree[2 * i], l->tree[2 * i + 1]);
     }
     return l->tree != NULL;
 }
 
 /* The first launch of the thread that is not before `at_ns`, or behind all of it. */
-static size_t first_from(const launches *l, uint32_t tid, int64_t at_ns) {
+static size_t projection_first_from(const launches *l, uint32_t tid, int64_t at_ns) {
     size_t low = 0;
     size_t high = l->n;
     while (low < high) {
@@ -155,10 +158,10 @@ static ps_projection extent(const launches *l, size_t begin, size_t end) {
     ps_projection out = NOTHING;
     for (begin += l->n, end += l->n; begin < end; begin /= 2, end /= 2) {
         if (begin % 2 == 1) {
-            out = join(out, l->tree[begin++]);
+            out = join_projection(out, l->tree[begin++]);
         }
         if (end % 2 == 1) {
-            out = join(out, l->tree[--end]);
+            out = join_projection(out, l->tree[--end]);
         }
     }
     return out;
@@ -168,15 +171,15 @@ static ps_projection project(const launches *l, const ps_events *v, size_t event
     if (!ps_is_projected(v, event)) {
         return NOTHING;
     }
-    size_t begin = first_from(l, v->tid[event], v->start_ns[event]);
-    size_t end = first_from(l, v->tid[event], v->end_ns[event]);
+    size_t begin = projection_first_from(l, v->tid[event], v->start_ns[event]);
+    size_t end = projection_first_from(l, v->tid[event], v->end_ns[event]);
     return begin < end ? extent(l, begin, end) : NOTHING;
 }
 
 ps_projection *ps_project_ranges(const ps_capture *c) {
     const ps_events *v = ps_capture_events(c);
     launches l = {.d = ps_capture_device(c)};
-    bool ok = collect(c, &l) && sort_by(&l, false) && sort_by(&l, true) && make_tree(&l);
+    bool ok = collect_projection(c, &l) && sort_by(&l, false) && sort_by(&l, true) && make_tree(&l);
     ps_projection *out = ok ? ps_alloc((v->n + 1) * sizeof *out) : NULL;
     for (size_t i = 0; out != NULL && i < v->n; i++) {
         out[i] = project(&l, v, i);

@@ -103,7 +103,7 @@ typedef struct finding {
     size_t n, cap;
 } finding;
 
-static const char *launch_of(const ps_capture *c, ps_arena *arena) {
+static const char *recover_launch_of(const ps_capture *c, ps_arena *arena) {
     const char *session = ps_capture_fact(c, "session");
     const ps_lit *doc = ps_lit_parse(arena, session, strlen(session), NULL);
     const char *launch = ps_lit_str(ps_lit_get(doc, "launch"));
@@ -111,7 +111,7 @@ static const char *launch_of(const ps_capture *c, ps_arena *arena) {
 }
 
 /* Adds `dir` when it holds raw files. What is damaged is found too: recovering says what it is. */
-static ps_code look_at(finding *f, const char *dir, ps_err *err) {
+static ps_code recover_look_at(finding *f, const char *dir, ps_err *err) {
     const char *raw = ps_path_join(f->arena, dir, "FRAMEWORK");
     const char *spool = raw != NULL ? ps_path_join(f->arena, raw, "events.spool") : NULL;
     const char *ring = raw != NULL ? ps_path_join(f->arena, raw, "0.ring") : NULL;
@@ -133,7 +133,7 @@ static ps_code look_at(finding *f, const char *dir, ps_err *err) {
     }
     if (code == PS_OK) {
         const ps_spool_header *h = ps_capture_header(c);
-        const char *launch = launch_of(c, f->arena);
+        const char *launch = recover_launch_of(c, f->arena);
         folder.pid = h->pid;
         folder.rank = h->rank;
         folder.running = is_running(h, ps_capture_clock(c)->mono_ns) || is_locked(spool);
@@ -153,7 +153,7 @@ static ps_code look_below(finding *f, const char *dir, ps_err *err) {
             continue;
         }
         const char *path = ps_path_join(f->arena, dir, names[i]);
-        code = path != NULL ? look_at(f, path, err) : ps_fail_nomem(err);
+        code = path != NULL ? recover_look_at(f, path, err) : ps_fail_nomem(err);
     }
     return code;
 }
@@ -164,7 +164,7 @@ ps_code ps_recover_find(const char *dir, ps_arena *arena, ps_raw_folder **out, s
     *out = NULL;
     *n = 0;
     const char *own = ps_arena_strndup(arena, dir, strlen(dir));
-    ps_code code = own != NULL ? look_at(&f, own, err) : ps_fail_nomem(err);
+    ps_code code = own != NULL ? recover_look_at(&f, own, err) : ps_fail_nomem(err);
     if (code == PS_OK && f.n == 0) {
         code = look_below(&f, dir, err);
     }
@@ -182,7 +182,7 @@ ps_code ps_recover_find(const char *dir, ps_arena *arena, ps_raw_folder **out, s
 
 /* --- recovering --------------------------------------------------------------------------------------------------- */
 
-static bool says(const ps_lit *config, const char *option, const char *wanted) {
+static bool recover_says(const ps_lit *config, const char *option, const char *wanted) {
     const char *text = ps_lit_str(ps_lit_get(config, option));
     return text != NULL && strstr(text, wanted) != NULL;
 }
@@ -198,11 +198,11 @@ static ps_export_options options_of(const ps_capture *c, const ps_export_options
     if (o.device_id == 0) {
         (void)ps_lit_int(ps_lit_get(config, "device_id"), &o.device_id);
     }
-    if (says(config, "nvtx_push_pop_type", "1")) {
+    if (recover_says(config, "nvtx_push_pop_type", "1")) {
         o.nvtx_push_pop_type = 1;
     }
-    o.nccl_marks = o.nccl_marks || says(config, "nccl_marks", "1");
-    o.text = o.text || says(config, "export_type", "text");
+    o.nccl_marks = o.nccl_marks || recover_says(config, "nccl_marks", "1");
+    o.text = o.text || recover_says(config, "export_type", "text");
     ps_arena_fini(&arena);
     return o;
 }

@@ -320,7 +320,7 @@ static ps_code open_files(ps_slot_files *f, const char *dir, ps_arena *arena, ps
     return code;
 }
 
-static void finish(ps_slot_files *f) {
+static void finish_slot(ps_slot_files *f) {
     settle_cut(f);
     for (size_t i = 0; i < f->n_rings; i++) {
         sort_segments(&f->rings[i]);
@@ -337,7 +337,7 @@ ps_code ps_slot_files_open(ps_slot_files *f, const char *dir, ps_err *err) {
         ps_slot_files_close(f);
         return code;
     }
-    finish(f);
+    finish_slot(f);
     return PS_OK;
 }
 
@@ -349,7 +349,7 @@ ps_code ps_slot_files_memory(ps_slot_files *f, const void *spool, size_t bytes, 
         ps_slot_files_close(f);
         return code;
     }
-    finish(f);
+    finish_slot(f);
     return PS_OK;
 }
 

@@ -50,13 +50,13 @@ static ps_comm_call *call_of_event(ps_export *e, uint32_t event) {
     return NULL;
 }
 
-static const char *name_of(const ps_export *e, const ps_comm_call *call) {
+static const char *comm_table_name_of(const ps_export *e, const ps_comm_call *call) {
     return ps_capture_text(e->c, ps_capture_events(e->c)->message[call->event], NULL);
 }
 
 /* "ncclAllReduce" and "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)". */
-static bool fits(const ps_export *e, const ps_comm_call *call, const char *kernel) {
-    const char *name = name_of(e, call);
+static bool fits_comm_table(const ps_export *e, const ps_comm_call *call, const char *kernel) {
+    const char *name = comm_table_name_of(e, call);
     if (call->is_send || call->is_receive) {
         return strstr(kernel, "SendRecv") != NULL;
     }
@@ -71,7 +71,8 @@ static ps_comm_call *oldest_call(ps_export *e, const char *kernel, uint32_t tid,
         if (v->start_ns[call->event] > at_ns) {
             break;
         }
-        if (!call->used && (tid == 0 || v->tid[call->event] == tid) && fits(e, call, kernel)) {
+        if (!call->used && (tid == 0 || v->tid[call->event] == tid) &&
+            fits_comm_table(e, call, kernel)) {
             return call;
         }
         e->first_comm += call->used && i == e->first_comm;
@@ -125,7 +126,7 @@ static void name_op(comm_work *w, comm_op *op, const char *kernel) {
     char kind[96];
     char group[32] = "N/A";
     if (op->call != NULL) {
-        (void)snprintf(kind, sizeof kind, "%s", name_of(e, op->call));
+        (void)snprintf(kind, sizeof kind, "%s", comm_table_name_of(e, op->call));
         if (op->call->has_communicator) {
             (void)snprintf(group, sizeof group, "%" PRIx64, op->call->communicator);
         }
@@ -162,7 +163,7 @@ static bool find_ops(comm_work *w) {
     return true;
 }
 
-static bool prepare(comm_work *w) {
+static bool prepare_comm_table(comm_work *w) {
     ps_export *e = w->e;
     uint8_t *wanted = ps_calloc(ps_capture_events(e->c)->n + 1, 1);
     for (size_t i = 0; wanted != NULL && i < e->comm.n; i++) {
@@ -217,7 +218,7 @@ static ps_code put_api(ps_export *e, int64_t start_ns, int64_t end_ns, int64_t t
 }
 
 /* Calls that launched a kernel of NCCL have the operator's name; one that was not recorded is the call of NCCL itself. */
-static ps_code fill_api(comm_work *w, ps_err *err) {
+static ps_code fill_comm_table_api(comm_work *w, ps_err *err) {
     ps_export *e = w->e;
     const ps_device_rows *d = ps_capture_device(e->c);
     const ps_events *v = ps_capture_events(e->c);
@@ -250,7 +251,7 @@ static ps_code fill_api(comm_work *w, ps_err *err) {
 
 ps_code ps_fill_communication(ps_export *e, ps_err *err) {
     comm_work w = {.e = e};
-    ps_code code = prepare(&w) ? PS_OK : ps_fail_nomem(err);
+    ps_code code = prepare_comm_table(&w) ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
         code = fill_ops(&w, err);
     }
@@ -258,7 +259,7 @@ ps_code ps_fill_communication(ps_export *e, ps_err *err) {
         code = fill_op_tasks(&w, err);
     }
     if (code == PS_OK) {
-        code = fill_api(&w, err);
+        code = fill_comm_table_api(&w, err);
     }
     ps_calls_free(&w.calls);
     ps_free(w.covering);

@@ -44,7 +44,7 @@ static uint64_t host_uid(const ps_export *e, const char *name) {
     return ps_stable_hash(boot_id[0] != '\0' ? boot_id : name) >> 1;
 }
 
-static uint64_t machine_of(const ps_export *e) {
+static uint64_t fact_machine_of(const ps_export *e) {
     ps_arena arena;
     ps_arena_init(&arena);
     uint64_t uid = host_uid(e, host_name(e, &arena));
@@ -54,7 +54,7 @@ static uint64_t machine_of(const ps_export *e) {
 
 /* --- META_DATA ---------------------------------------------------------------------------------------------------- */
 
-static ps_code put_meta(ps_export *e, const char *name, ps_buf *value, ps_err *err) {
+static ps_code put_fact_meta(ps_export *e, const char *name, ps_buf *value, ps_err *err) {
     ps_code code = ps_buf_ok(value) ? ps_database_pair(&e->db, name, ps_buf_str(value), err)
                                     : ps_fail_nomem(err);
     ps_buf_clear(value);
@@ -115,7 +115,7 @@ static void add_threads(const ps_export *e, ps_buf *out) {
     ps_json_close(&j);
 }
 
-static void put_sum(ps_json *j, uint64_t n, uint64_t ns) {
+static void put_fact_sum(ps_json *j, uint64_t n, uint64_t ns) {
     ps_json_object(j);
     ps_json_key_uint(j, "count", n);
     ps_json_key_uint(j, "ns", ns);
@@ -140,16 +140,16 @@ static bool add_cupti_sums(const ps_export *e, ps_buf *out) {
     ps_json j = ps_json_spaced_to(out);
     ps_json_object(&j);
     ps_json_key(&j, "overhead");
-    put_sum(&j, n[0], ns[0]);
+    put_fact_sum(&j, n[0], ns[0]);
     ps_json_key(&j, "synchronisation");
-    put_sum(&j, n[1], ns[1]);
+    put_fact_sum(&j, n[1], ns[1]);
     ps_json_close(&j);
     return n[0] + n[1] > 0;
 }
 
 static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
     ps_buf_add_str(value, PIPESCOPE_VERSION);
-    ps_code code = put_meta(e, "collector.version", value, err);
+    ps_code code = put_fact_meta(e, "collector.version", value, err);
     if (code == PS_OK) {
         code = ps_database_pair(&e->db, "collector.backend", e->backend, err);
     }
@@ -158,7 +158,7 @@ static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
     }
     if (code == PS_OK) {
         ps_export_add_drops(e->c, value);
-        code = put_meta(e, "collector.drops", value, err);
+        code = put_fact_meta(e, "collector.drops", value, err);
     }
     if (code == PS_OK && e->options->nccl_marks && e->comm.n > 0) {
         code = ps_database_pair(&e->db, "collector.comm_time_source", "host_enqueue", err);
@@ -169,10 +169,10 @@ static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
     }
     const char *clock = ps_capture_fact(e->c, "clock");
     if (code == PS_OK && clock[0] != '\0') {
-        code = ps_clock_offsets_describe(e->c, machine_of(e), clock, value, err);
+        code = ps_clock_offsets_describe(e->c, fact_machine_of(e), clock, value, err);
     }
     if (code == PS_OK && value->len > 0) {
-        code = put_meta(e, "collector.clock", value, err);
+        code = put_fact_meta(e, "collector.clock", value, err);
     }
     const char *self_test = ps_capture_fact(e->c, "overhead_self_test");
     if (code == PS_OK && self_test[0] != '\0') {
@@ -184,11 +184,11 @@ static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
     }
     if (code == PS_OK) {
         add_stream_map(e, value);
-        code = put_meta(e, "collector.stream_map", value, err);
+        code = put_fact_meta(e, "collector.stream_map", value, err);
     }
     if (code == PS_OK && ps_capture_threads(e->c)->n > 0) {
         add_threads(e, value);
-        code = put_meta(e, "collector.thread_names", value, err);
+        code = put_fact_meta(e, "collector.thread_names", value, err);
     }
     if (code == PS_OK) {
         ps_json j = ps_json_spaced_to(value);
@@ -196,10 +196,10 @@ static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
         ps_json_key_uint(&j, "open", e->result->n_open);
         ps_json_key_uint(&j, "without_device_time", e->n_without_device);
         ps_json_close(&j);
-        code = put_meta(e, "collector.incomplete_ranges", value, err);
+        code = put_fact_meta(e, "collector.incomplete_ranges", value, err);
     }
     if (code == PS_OK && add_cupti_sums(e, value)) {
-        code = put_meta(e, "collector.cupti", value, err);
+        code = put_fact_meta(e, "collector.cupti", value, err);
     }
     ps_buf_clear(value);
     char place[160];
@@ -210,7 +210,7 @@ static ps_code put_own_meta(ps_export *e, ps_buf *value, ps_err *err) {
         ps_json_key_uint(&j, "bytes", damaged);
         ps_json_key_str(&j, "first", place);
         ps_json_close(&j);
-        code = put_meta(e, "collector.damaged", value, err);
+        code = put_fact_meta(e, "collector.damaged", value, err);
     }
     return code;
 }

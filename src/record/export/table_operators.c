@@ -44,7 +44,7 @@ static int64_t operator_id(const ps_export *e, size_t event) {
 }
 
 /* The number behind ", <key> = ", -1 without one. */
-static int64_t number_in(const char *text, const char *key) {
+static int64_t operator_number_in(const char *text, const char *key) {
     const char *at = strstr(text, key);
     return at != NULL ? strtoll(at + strlen(key), NULL, 10) : -1;
 }
@@ -53,7 +53,7 @@ static int64_t sequence_of(const ps_export *e, size_t event) {
     const ps_events *v = ps_capture_events(e->c);
     return v->what[event] == PS_EVENT_OP
                ? -1
-               : number_in(ps_capture_text(e->c, v->message[event], NULL), ", seq = ");
+               : operator_number_in(ps_capture_text(e->c, v->message[event], NULL), ", seq = ");
 }
 
 /* --- rows ----------------------------------------------------------------------------------------------------------- */
@@ -92,7 +92,7 @@ static void bind_shapes(ps_export *e, int column, size_t row) {
     }
 }
 
-static int64_t name_of(ps_export *e, size_t row) {
+static int64_t operator_name_of(ps_export *e, size_t row) {
     const ps_events *v = ps_capture_events(e->c);
     const char *text = ps_capture_text(e->c, v->message[row], NULL);
     return v->what[row] == PS_EVENT_OP ? ps_export_text(e, v->message[row])
@@ -108,7 +108,7 @@ static ps_code put_operator(ps_export *e, size_t row, ps_err *err) {
     ps_database_int(d, 1, v->end_ns[row]);
     ps_database_int(d, 2, ps_export_tid(e, v->tid[row]));
     ps_database_int(d, 3, operator_id(e, row));
-    ps_database_int(d, 4, name_of(e, row));
+    ps_database_int(d, 4, operator_name_of(e, row));
     if (v->what[row] == PS_EVENT_OP) {
         /* As autograd numbers its nodes: both ends have the number, and the backward one the thread of the forward one. */
         ps_database_int(d, 5, (int64_t)(v->forward[row] != 0 ? v->forward[row] : v->id[row]));
@@ -128,7 +128,7 @@ static ps_code put_operator(ps_export *e, size_t row, ps_err *err) {
     return ps_database_put(d, err);
 }
 
-static ps_code fill_api(ps_export *e, ps_err *err) {
+static ps_code fill_operator_api(ps_export *e, ps_err *err) {
     const ps_events *v = ps_capture_events(e->c);
     ps_code code = ps_database_begin(&e->db, "PYTORCH_API", err);
     for (size_t i = 0; code == PS_OK && i < v->n; i++) {
@@ -202,7 +202,7 @@ static ps_code put_launches(ps_export *e, ps_err *err) {
     return code;
 }
 
-static bool is_backward(const ps_export *e, size_t event) {
+static bool is_operator_backward(const ps_export *e, size_t event) {
     const ps_events *v = ps_capture_events(e->c);
     if (v->what[event] == PS_EVENT_OP) {
         return v->forward[event] != 0;
@@ -240,9 +240,9 @@ static ps_code put_pairs(ps_export *e, ps_err *err) {
         size_t end = i + 1;
         size_t backward = 0;
         for (; end < n && keys[end].at == keys[i].at; end++) {
-            backward = backward == 0 && is_backward(e, keys[end].index) ? end : backward;
+            backward = backward == 0 && is_operator_backward(e, keys[end].index) ? end : backward;
         }
-        if (backward != 0 && !is_backward(e, keys[i].index)) {
+        if (backward != 0 && !is_operator_backward(e, keys[i].index)) {
             int64_t pair = FIRST_PAIR + (int64_t)keys[i].at;
             code = PS_DATABASE_PUT(&e->db, err, operator_id(e, keys[i].index), pair);
             if (code == PS_OK) {
@@ -256,7 +256,7 @@ static ps_code put_pairs(ps_export *e, ps_err *err) {
 }
 
 ps_code ps_fill_operators(ps_export *e, ps_err *err) {
-    ps_code code = fill_api(e, err);
+    ps_code code = fill_operator_api(e, err);
     if (code == PS_OK) {
         code = ps_database_begin(&e->db, "CONNECTION_IDS", err);
     }

@@ -105,7 +105,7 @@ static ps_task task_of_mark(ps_export *e, const ps_mark *m) {
     return task;
 }
 
-static bool add_marks(ps_export *e) {
+static bool add_task_marks(ps_export *e) {
     ps_mark m;
     for (ps_mark_walk w = {0}; ps_marks_next(e, &w, &m);) {
         if (ps_mark_has_task(e, &m)) {
@@ -121,7 +121,7 @@ static bool add_marks(ps_export *e) {
 }
 
 /* Where CUPTI tells of kernels an operator needs none that stands for it. */
-static bool add_operators(ps_export *e) {
+static bool add_task_operators(ps_export *e) {
     const ps_events *v = ps_capture_events(e->c);
     for (size_t i = 0; i < v->n; i++) {
         if (v->what[i] != PS_EVENT_OP) {
@@ -218,7 +218,7 @@ ps_code ps_make_tasks(ps_export *e, ps_err *err) {
             return ps_fail_nomem(err);
         }
     }
-    bool ok = add_marks(e) && add_operators(e) && add_device_rows(e) && sort_tasks(e);
+    bool ok = add_task_marks(e) && add_task_operators(e) && add_device_rows(e) && sort_tasks(e);
     return ok && !e->out_of_memory ? PS_OK : ps_fail_nomem(err);
 }
 

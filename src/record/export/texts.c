@@ -38,7 +38,7 @@ static uint32_t hash_of(const char *text, size_t n) {
     return (uint32_t)(h >> 32);
 }
 
-static size_t slot_of(const ps_texts *t, uint32_t hash, const char *text, size_t n) {
+static size_t text_slot_of(const ps_texts *t, uint32_t hash, const char *text, size_t n) {
     size_t mask = t->n_slots - 1;
     size_t i = hash & mask;
     for (; t->slots[i] != 0; i = (i + 1) & mask) {
@@ -50,7 +50,7 @@ static size_t slot_of(const ps_texts *t, uint32_t hash, const char *text, size_t
     return i;
 }
 
-static bool grow_slots(ps_texts *t) {
+static bool grow_text_slots(ps_texts *t) {
     size_t n_slots = t->n_slots == 0 ? 1024 : t->n_slots * 2;
     uint32_t *slots = ps_calloc(n_slots, sizeof *slots);
     if (slots == NULL) {
@@ -70,11 +70,11 @@ static bool grow_slots(ps_texts *t) {
 }
 
 uint32_t ps_texts_add(ps_texts *t, const char *text, size_t n) {
-    if (n > UINT32_MAX - 1 || ((t->n + 1) * 2 > t->n_slots && !grow_slots(t))) {
+    if (n > UINT32_MAX - 1 || ((t->n + 1) * 2 > t->n_slots && !grow_text_slots(t))) {
         return UINT32_MAX;
     }
     uint32_t hash = hash_of(text, n);
-    size_t slot = slot_of(t, hash, text, n);
+    size_t slot = text_slot_of(t, hash, text, n);
     if (t->slots[slot] != 0) {
         return t->slots[slot] - 1;
     }

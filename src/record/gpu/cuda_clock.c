@@ -110,13 +110,13 @@ const ps_cuda_anchor *ps_cuda_clock_newest(const ps_cuda_clock *clock) {
     return clock->n == 0 ? NULL : &clock->anchors[(clock->n - 1) % PS_CUDA_ANCHORS];
 }
 
-static uint32_t oldest(const ps_cuda_clock *clock) {
+static uint32_t cuda_clock_oldest(const ps_cuda_clock *clock) {
     return clock->n > PS_CUDA_ANCHORS ? clock->n - PS_CUDA_ANCHORS : 0;
 }
 
 static void fit(ps_cuda_clock *clock, uint32_t epoch, const ps_cuda_anchor *origin) {
     double w_sum = 0, x_sum = 0, y_sum = 0, xx = 0, xy = 0;
-    for (uint32_t i = oldest(clock); i < clock->n; i++) {
+    for (uint32_t i = cuda_clock_oldest(clock); i < clock->n; i++) {
         const ps_cuda_anchor *a = &clock->anchors[i % PS_CUDA_ANCHORS];
         if (a->epoch == epoch) {
             double half = (double)a->half_ns + 1;
@@ -152,7 +152,8 @@ static int64_t to_host(ps_cuda_clock *clock, const ps_cuda_anchor *anchor, int64
 /* The newest anchor not behind the moment; the oldest when all are. */
 static uint32_t anchor_before(const ps_cuda_clock *clock, int64_t device_ns) {
     uint32_t i = clock->n - 1;
-    while (i > oldest(clock) && clock->anchors[i % PS_CUDA_ANCHORS].device_ns > device_ns) {
+    while (i > cuda_clock_oldest(clock) &&
+           clock->anchors[i % PS_CUDA_ANCHORS].device_ns > device_ns) {
         i--;
     }
     return i;
@@ -160,7 +161,7 @@ static uint32_t anchor_before(const ps_cuda_clock *clock, int64_t device_ns) {
 
 int ps_cuda_clock_place(const ps_cuda_calls *cu, ps_cuda_clock *clock, ps_cu_event start,
                         ps_cu_event end, int64_t *start_ns, int64_t *end_ns) {
-    if (clock->nearest < oldest(clock) || clock->nearest >= clock->n) {
+    if (clock->nearest < cuda_clock_oldest(clock) || clock->nearest >= clock->n) {
         clock->nearest = clock->n - 1;
     }
     const ps_cuda_anchor *anchor = &clock->anchors[clock->nearest % PS_CUDA_ANCHORS];

@@ -25,14 +25,14 @@ typedef struct open_place {
 
 static open_place open_places[PS_CUDA_OPEN];
 
-static open_place *place_of(uint64_t id, uint32_t probe) {
+static open_place *context_place_of(uint64_t id, uint32_t probe) {
     uint64_t hash = id * UINT64_C(0x9e3779b97f4a7c15) >> 49; /* 15 bits */
     return &open_places[(hash + probe) % PS_CUDA_OPEN];
 }
 
 bool ps_cuda_open_put(const ps_cuda_open *range) {
     for (uint32_t i = 0; i < PROBES; i++) {
-        open_place *p = place_of(range->id, i);
+        open_place *p = context_place_of(range->id, i);
         uint64_t empty = 0;
         if (atomic_compare_exchange_strong_explicit(&p->key, &empty, BUSY, memory_order_acquire,
                                                     memory_order_relaxed)) {
@@ -56,7 +56,7 @@ static bool take_place(open_place *p, uint64_t id, ps_cuda_open *out) {
 
 bool ps_cuda_open_take(uint64_t id, ps_cuda_open *out) {
     for (uint32_t i = 0; i < PROBES; i++) {
-        open_place *p = place_of(id, i);
+        open_place *p = context_place_of(id, i);
         if (atomic_load_explicit(&p->key, memory_order_relaxed) == id && take_place(p, id, out)) {
             return true;
         }
@@ -202,7 +202,7 @@ static bool make_arrays(ps_cuda_context *c, uint32_t cap) {
     return true;
 }
 
-static ps_cuda_context *find(ps_cu_context handle, unsigned long long unique) {
+static ps_cuda_context *find_context(ps_cu_context handle, unsigned long long unique) {
     uint32_t n = ps_cuda_context_count();
     for (uint32_t i = 0; i < n; i++) {
         ps_cuda_context *c = &ps_cuda_context_table[i];
@@ -219,7 +219,7 @@ static ps_cuda_context *find(ps_cu_context handle, unsigned long long unique) {
     return NULL;
 }
 
-static ps_cuda_context *add(ps_cu_context handle, unsigned long long unique, uint32_t cap) {
+static ps_cuda_context *add_context(ps_cu_context handle, unsigned long long unique, uint32_t cap) {
     uint32_t n = atomic_load_explicit(&n_contexts, memory_order_relaxed);
     if (n == PS_CUDA_CONTEXTS) {
         return NULL;
@@ -245,13 +245,13 @@ static ps_cuda_context *add(ps_cu_context handle, unsigned long long unique, uin
 
 ps_cuda_context *ps_cuda_context_of(const ps_cuda_calls *cu, ps_cu_context handle,
                                     unsigned long long unique, uint32_t cap, bool *is_new) {
-    ps_cuda_context *c = find(handle, unique);
+    ps_cuda_context *c = find_context(handle, unique);
     *is_new = false;
     if (c == NULL) {
         (void)pthread_mutex_lock(&table_lock);
-        c = find(handle, unique);
+        c = find_context(handle, unique);
         if (c == NULL) {
-            c = add(handle, unique, cap);
+            c = add_context(handle, unique, cap);
             *is_new = c != NULL;
         }
         (void)pthread_mutex_unlock(&table_lock);
@@ -266,7 +266,7 @@ ps_cuda_context *ps_cuda_context_of(const ps_cuda_calls *cu, ps_cu_context handl
 /* --- streams ---------------------------------------------------------------------------------------------------------- */
 
 /* Under the lock. */
-static ps_cuda_lane *lane_of(ps_cuda_context *c, uint64_t stream) {
+static ps_cuda_lane *context_lane_of(ps_cuda_context *c, uint64_t stream) {
     uint64_t hash = stream * UINT64_C(0x9e3779b97f4a7c15) >> 56;
     for (uint32_t i = 0; i < PROBES; i++) {
         ps_cuda_lane *lane = &c->lanes[(hash + i) % PS_CUDA_LANES];
@@ -286,7 +286,7 @@ void ps_cuda_pending_add(ps_cuda_context *c, uint64_t id, uint64_t stream, uint3
     (void)pthread_mutex_lock(&c->lock);
     c->pending[start] =
         (ps_cuda_pending){.id = id, .stream = stream, .end = end, .next = PS_CUDA_NONE};
-    ps_cuda_lane *lane = lane_of(c, stream);
+    ps_cuda_lane *lane = context_lane_of(c, stream);
     if (lane->head == PS_CUDA_NONE) {
         lane->head = start;
     } else {

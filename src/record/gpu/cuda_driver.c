@@ -110,7 +110,7 @@ static entry proc_address(void *library, int version, const char *name) {
     return e;
 }
 
-static bool fill(void *library, ps_cuda_calls *calls) {
+static bool fill_driver_table(void *library, ps_cuda_calls *calls) {
     int version = 0;
     entry ask = symbol_of(library, "cuDriverGetVersion");
     if (ask == NULL) {
@@ -145,7 +145,7 @@ const ps_cuda_calls *ps_cuda_driver_found(void) {
 }
 
 /* s->path is empty when there is no driver, or nothing was loaded since the last search. */
-static void look(search *s, const char *library) {
+static void look_driver_table(search *s, const char *library) {
     *s = (search){.prefix = "libcuda.so",
                   .name = library != NULL ? base_name(library) : NULL,
                   .if_new = true,
@@ -158,7 +158,7 @@ static void look(search *s, const char *library) {
 
 bool ps_cuda_driver_listed(const char *library) {
     search s;
-    look(&s, library);
+    look_driver_table(&s, library);
     return s.path[0] != 0;
 }
 
@@ -168,14 +168,14 @@ const ps_cuda_calls *ps_cuda_driver(const char *library) {
         return have;
     }
     search s;
-    look(&s, library);
+    look_driver_table(&s, library);
     if (s.path[0] == 0) {
         return NULL;
     }
     /* Never closed: the driver's code must not go while we hold pointers into it. */
     void *handle = dlopen(s.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     ps_cuda_calls calls = {0};
-    if (handle == NULL || !fill(handle, &calls)) {
+    if (handle == NULL || !fill_driver_table(handle, &calls)) {
         atomic_store_explicit(&loads_seen, s.loads + 1, memory_order_relaxed);
         return ps_cuda_driver_found();
     }

@@ -9,15 +9,15 @@
  * taken together with that for the start, so that the end of an admitted range never lacks one. */
 #include <stddef.h>
 
-#include "record/ring/clock.h"
+#include "record/core/events.h"
+#include "record/core/threads_shared.h"
 #include "record/gpu/cuda_driver.h"
 #include "record/gpu/cuda_internal.h"
 #include "record/gpu/device_choose.h"
 #include "record/gpu/device_gpu.h"
-#include "record/core/events.h"
 #include "record/gpu/gpu_thread.h"
+#include "record/ring/clock.h"
 #include "record/ring/log.h"
-#include "record/core/threads_shared.h"
 
 ps_cuda_backend ps_cuda;
 
@@ -73,7 +73,7 @@ void ps_cuda_fail(ps_cuda_context *c, int result) {
 }
 
 /* Counts why an event on a stream gets no device time. */
-static void refuse(ps_cuda_context *c, void *stream, int result) {
+static void cuda_event_refuse(ps_cuda_context *c, void *stream, int result) {
     switch (ps_cuda_meaning_of(result)) {
     case PS_CUDA_CAPTURING:
         ps_event_drop(PS_DROP_CAPTURING);
@@ -143,7 +143,7 @@ static ps_cuda_context *admit(void *stream) {
     r = r != PS_CU_OK ? r : context_of(cu, stream, &handle);
     r = r != PS_CU_OK ? r : ps_cuda_context_id(cu, handle, &unique);
     if (r != PS_CU_OK) {
-        refuse(NULL, stream, r);
+        cuda_event_refuse(NULL, stream, r);
         return NULL;
     }
     bool is_new;
@@ -160,7 +160,7 @@ static ps_cuda_context *admit(void *stream) {
 }
 
 /* Threads share the handle of the per-thread default stream; what they mean by it differs. */
-static uint64_t lane_of(const void *stream) {
+static uint64_t cuda_event_lane_of(const void *stream) {
     static _Atomic uint32_t n_threads;
     static _Thread_local uint32_t number;
     if (stream != PS_CU_STREAM_PER_THREAD) {
@@ -194,7 +194,7 @@ static bool time_to_relieve(void) {
            atomic_compare_exchange_strong(&ps_cuda.relieved_ns, &last, now);
 }
 
-static bool take(ps_cuda_context *c, uint32_t n, uint32_t *events) {
+static bool take_cuda_event(ps_cuda_context *c, uint32_t n, uint32_t *events) {
     uint32_t wish = 0;
     bool ok = ps_cuda_pool_take(c, n, events, &wish);
     if (wish == PS_GPU_GROW || (wish == PS_GPU_RESOLVE && time_to_relieve())) {
@@ -207,10 +207,10 @@ static bool take(ps_cuda_context *c, uint32_t n, uint32_t *events) {
     return ok;
 }
 
-static bool record(ps_cuda_context *c, uint32_t event, void *stream) {
+static bool record_cuda_event(ps_cuda_context *c, uint32_t event, void *stream) {
     int r = ps_cuda.calls->EventRecord(c->events[event], stream);
     if (r != PS_CU_OK) {
-        refuse(c, stream, r);
+        cuda_event_refuse(c, stream, r);
     }
     return r == PS_CU_OK;
 }
@@ -218,11 +218,11 @@ static bool record(ps_cuda_context *c, uint32_t event, void *stream) {
 static void cuda_mark(uint64_t id, void *stream) {
     uint32_t event;
     ps_cuda_context *c = atomic_load(&ps_cuda.open) ? admit(stream) : NULL;
-    if (c == NULL || !take(c, 1, &event)) {
+    if (c == NULL || !take_cuda_event(c, 1, &event)) {
         return;
     }
-    if (record(c, event, stream)) {
-        ps_cuda_pending_add(c, id, lane_of(stream), event, event);
+    if (record_cuda_event(c, event, stream)) {
+        ps_cuda_pending_add(c, id, cuda_event_lane_of(stream), event, event);
     } else {
         ps_cuda_pool_give(c, 1, &event);
     }
@@ -231,12 +231,15 @@ static void cuda_mark(uint64_t id, void *stream) {
 static void cuda_start(uint64_t id, void *stream) {
     uint32_t events[2];
     ps_cuda_context *c = atomic_load(&ps_cuda.open) ? admit(stream) : NULL;
-    if (c == NULL || !take(c, 2, events)) {
+    if (c == NULL || !take_cuda_event(c, 2, events)) {
         return;
     }
-    ps_cuda_open range = {
-        .id = id, .stream = lane_of(stream), .context = c, .start = events[0], .end = events[1]};
-    bool ok = record(c, events[0], stream);
+    ps_cuda_open range = {.id = id,
+                          .stream = cuda_event_lane_of(stream),
+                          .context = c,
+                          .start = events[0],
+                          .end = events[1]};
+    bool ok = record_cuda_event(c, events[0], stream);
     if (ok && !ps_cuda_open_put(&range)) {
         ps_event_drop(PS_DROP_EVENT_POOL_EMPTY);
         ok = false;
@@ -255,7 +258,7 @@ static void cuda_end(uint64_t id) {
     bool per_thread = (range.stream & UINT32_MAX) == 2;
     void *stream = per_thread ? PS_CU_STREAM_PER_THREAD : (void *)(uintptr_t)range.stream;
     ps_cuda_context *c = NULL;
-    if (per_thread && lane_of(stream) != range.stream) {
+    if (per_thread && cuda_event_lane_of(stream) != range.stream) {
         ps_event_drop(
             PS_DROP_BAD_STREAM); /* another thread's default stream: not reachable from here */
     } else {
@@ -266,7 +269,7 @@ static void cuda_end(uint64_t id) {
             c = NULL;
         }
     }
-    if (c != NULL && record(c, range.end, stream)) {
+    if (c != NULL && record_cuda_event(c, range.end, stream)) {
         ps_cuda_pending_add(c, id, range.stream, range.start, range.end);
     } else {
         ps_cuda_pool_give(range.context, 2, (uint32_t[]){range.start, range.end});

@@ -13,13 +13,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "record/ring/clock.h"
+#include "record/core/events.h"
+#include "record/core/threads_shared.h"
 #include "record/gpu/cuda_internal.h"
 #include "record/gpu/device_gpu.h"
-#include "record/core/events.h"
 #include "record/gpu/gpu_thread.h"
+#include "record/ring/clock.h"
 #include "record/ring/log.h"
-#include "record/core/threads_shared.h"
 
 enum {
     ANCHOR_FRESH_NS =
@@ -53,7 +53,7 @@ static bool alive(const ps_cuda_calls *cu, ps_cuda_context *c) {
 
 /* Of a context that cannot be asked any more, or whose time is over: all that is pending is counted. Events go back to the
  * pool: recording one again is allowed whatever became of it. */
-static void abandon(ps_cuda_context *c) {
+static void pending_abandon(ps_cuda_context *c) {
     uint32_t n = 0;
     for (uint32_t lane = 0; lane <= PS_CUDA_LANES; lane++) {
         for (uint32_t i = ps_cuda_pending_take(c, lane); i != PS_CUDA_NONE; n++) {
@@ -117,7 +117,7 @@ static int make_ready(const ps_cuda_calls *cu, ps_cuda_context *c) {
     return r;
 }
 
-static int grow(const ps_cuda_calls *cu, ps_cuda_context *c) {
+static int grow_pending(const ps_cuda_calls *cu, ps_cuda_context *c) {
     uint32_t n_free, n_events, before;
     int r = PS_CU_OK;
     ps_cuda_pool_state(c, &n_free, &n_events);
@@ -224,10 +224,10 @@ static int resolve(const ps_cuda_calls *cu, ps_cuda_context *c) {
 /* --- the thread's work ------------------------------------------------------------------------------------------------- */
 
 /* What is wished for in a context that is alive and current. */
-static int serve(const ps_cuda_calls *cu, ps_cuda_context *c, uint32_t wishes) {
+static int pending_serve(const ps_cuda_calls *cu, ps_cuda_context *c, uint32_t wishes) {
     int r = c->told ? PS_CU_OK : make_ready(cu, c);
     if (r == PS_CU_OK && (wishes & (PS_GPU_SETUP | PS_GPU_GROW)) != 0) {
-        r = grow(cu, c);
+        r = grow_pending(cu, c);
     }
     bool full = c->clock.n > 0 && c->clock.n % ANCHORS_BETWEEN == 0;
     if (r == PS_CU_OK && (wishes & PS_GPU_ANCHOR) != 0 && atomic_exchange(&c->active, false)) {
@@ -246,23 +246,23 @@ static void serve_all(const ps_cuda_calls *cu, uint32_t wishes) {
     for (uint32_t i = 0; i < n && !ps_gpu_thread_given_up(); i++) {
         ps_cuda_context *c = &ps_cuda_context_table[i];
         if (!alive(cu, c)) {
-            abandon(c);
+            pending_abandon(c);
             continue;
         }
         ps_cu_context before;
         int r = cu->CtxPushCurrent(c->handle);
         if (r == PS_CU_OK) {
-            r = serve(cu, c, wishes);
+            r = pending_serve(cu, c, wishes);
             (void)cu->CtxPopCurrent(&before);
         }
         if (r != PS_CU_OK && !ps_gpu_thread_given_up()) {
             ps_cuda_fail(c, r);
-            abandon(c);
+            pending_abandon(c);
         }
     }
 }
 
-static void drain(const ps_cuda_calls *cu) {
+static void pending_drain(const ps_cuda_calls *cu) {
     struct timespec pause = {.tv_nsec = 50000};
     for (;;) {
         serve_all(cu, PS_GPU_DRAIN);
@@ -276,7 +276,7 @@ static void drain(const ps_cuda_calls *cu) {
         pause.tv_nsec = pause.tv_nsec < 2000000 ? pause.tv_nsec * 2 : pause.tv_nsec;
     }
     for (uint32_t i = 0; i < ps_cuda_context_count(); i++) {
-        abandon(&ps_cuda_context_table[i]);
+        pending_abandon(&ps_cuda_context_table[i]);
     }
     ps_rec_log_once("unresolved",
                     "the device did not finish in time: the last ranges have no device times");
@@ -288,6 +288,6 @@ void ps_cuda_work(uint32_t wishes) {
         serve_all(cu, wishes & ~(uint32_t)PS_GPU_DRAIN);
     }
     if ((wishes & PS_GPU_DRAIN) != 0) {
-        drain(cu);
+        pending_drain(cu);
     }
 }

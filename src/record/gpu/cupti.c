@@ -21,17 +21,17 @@
 #include <dlfcn.h>
 #include <string.h>
 
-#include "record/ring/clock.h"
+#include "record/core/events.h"
+#include "record/core/threads_shared.h"
 #include "record/gpu/cuda_contexts.h"
 #include "record/gpu/cuda_driver.h"
 #include "record/gpu/cuda_internal.h"
 #include "record/gpu/cupti_parts.h"
 #include "record/gpu/device_choose.h"
 #include "record/gpu/device_gpu.h"
-#include "record/core/events.h"
 #include "record/gpu/gpu_thread.h"
+#include "record/ring/clock.h"
 #include "record/ring/log.h"
-#include "record/core/threads_shared.h"
 
 ps_cupti_state ps_cupti;
 
@@ -60,7 +60,7 @@ static void *find_library(const char *wanted) {
     return library;
 }
 
-static bool fill(void *library) {
+static bool fill_cupti(void *library) {
     const char *missing = NULL;
     ps_cupti_calls *calls = &ps_cupti.calls;
 #define X(required, name, params)                                                                  \
@@ -78,7 +78,7 @@ static bool fill(void *library) {
     return missing == NULL;
 }
 
-static bool load(const ps_rec_config *config) {
+static bool load_cupti(const ps_rec_config *config) {
     if (g.library == NULL) {
         void *library = find_library(config->cupti_path);
         if (library == NULL) {
@@ -89,7 +89,7 @@ static bool load(const ps_rec_config *config) {
                             why != NULL ? why : "not loaded");
             return false;
         }
-        if (!fill(library)) {
+        if (!fill_cupti(library)) {
             return false;
         }
         g.library = library; /* never closed: its threads may run */
@@ -122,7 +122,8 @@ static void complete_v2(uint8_t *buffer, size_t size, size_t valid, void *info) 
         ps_gpu_thread_ask(PS_GPU_BUFFERS);
     }
 }
-static void complete(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid) {
+static void complete_cupti(void *context, uint32_t stream, uint8_t *buffer, size_t size,
+                           size_t valid) {
     (void)context;
     (void)stream;
     complete_v2(buffer, size, valid, NULL);
@@ -289,7 +290,7 @@ static bool set_up(const ps_rec_config *config) {
                          c->ActivityRegisterTimestampCallback(timestamp) == PS_CUPTI_OK;
     int result = ps_cupti.v2
                      ? c->ActivityRegisterCallbacks_v2(ps_cupti.subscriber, request_v2, complete_v2)
-                     : c->ActivityRegisterCallbacks(request, complete);
+                     : c->ActivityRegisterCallbacks(request, complete_cupti);
     if (result != PS_CUPTI_OK || !enable_kinds(config)) {
         ps_rec_log_once("cupti_setup",
                         "CUPTI cannot be used (error %d): device times come from CUDA events",
@@ -308,7 +309,7 @@ static bool cupti_open(const ps_rec_config *config) {
     if (config->level < PS_LEVEL_0) {
         return false; /* ranges only: CUDA events do that for less */
     }
-    if (!load(config) || ps_cupti.calls.GetVersion(&ps_cupti.version) != PS_CUPTI_OK ||
+    if (!load_cupti(config) || ps_cupti.calls.GetVersion(&ps_cupti.version) != PS_CUPTI_OK ||
         !subscribe() || !set_up(config)) {
         return false;
     }

@@ -1,10 +1,10 @@
 /* CUPTI's times. Where it takes a clock from us (cuptiActivityRegisterTimestampCallback) its records carry CLOCK_MONOTONIC. Else
  * they carry a clock of its own, on Linux usually CLOCK_REALTIME: both are read about once a second, and times in
  * between are interpolated, so that a wall clock which is set moves only what lies in the second around it. */
-#include "record/ring/clock.h"
-#include "record/gpu/cupti_parts.h"
 #include "record/core/events.h"
 #include "record/core/threads_shared.h"
+#include "record/gpu/cupti_parts.h"
+#include "record/ring/clock.h"
 
 enum { PAIRS = 256, TRIES = 5 };
 

@@ -12,8 +12,8 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "record/gpu/cupti_parts.h"
 #include "record/core/events.h"
+#include "record/gpu/cupti_parts.h"
 #include "record/ring/log.h"
 
 enum { STACKS = 256, DEPTH = 64 };
@@ -67,7 +67,7 @@ static told *take_stack(void) {
     return NULL;
 }
 
-static int push(uint64_t id) {
+static int push_correlation(uint64_t id) {
     const ps_cupti_calls *c = &ps_cupti.calls;
     return ps_cupti.v2
                ? c->ActivityPushExternalCorrelationId_v2(ps_cupti.subscriber, PS_CUPTI_CUSTOM0, id)
@@ -85,7 +85,7 @@ static void pop(told *s) {
 }
 
 /* On the stack's thread: what has ended on top. Names of an earlier subscription are none of this one's. */
-static uint32_t tidy(told *s) {
+static uint32_t tidy_correlation(told *s) {
     uint32_t now = atomic_load_explicit(&subscription, memory_order_relaxed), n;
     bool stale = s->subscription != now;
     while ((n = atomic_load_explicit(&s->n, memory_order_relaxed)) > 0 &&
@@ -101,12 +101,12 @@ void ps_cupti_enter(uint64_t id) {
         return;
     }
     told *s = mine != NULL ? mine : take_stack();
-    uint32_t n = s != NULL ? tidy(s) : DEPTH;
+    uint32_t n = s != NULL ? tidy_correlation(s) : DEPTH;
     if (n == DEPTH) {
         ps_event_drop(PS_DROP_NOT_CORRELATED);
         return;
     }
-    int result = push(id);
+    int result = push_correlation(id);
     if (result != PS_CUPTI_OK) {
         ps_event_drop(PS_DROP_NOT_CORRELATED);
         ps_rec_log_once(
@@ -137,7 +137,7 @@ void ps_cupti_leave(uint64_t id) {
         return;
     }
     if (mine != NULL && mark_ended(mine, id)) {
-        (void)tidy(mine);
+        (void)tidy_correlation(mine);
         return;
     }
     uint32_t n = atomic_load_explicit(&n_stacks, memory_order_acquire);

@@ -3,11 +3,11 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "record/core/events.h"
+#include "record/core/threads_shared.h"
 #include "record/gpu/cupti_parts.h"
 #include "record/gpu/device_gpu.h"
-#include "record/core/events.h"
 #include "record/gpu/gpu_thread.h"
-#include "record/core/threads_shared.h"
 
 static uint32_t u32(const uint8_t *record, size_t at) {
     uint32_t v;
@@ -60,7 +60,7 @@ static bool kernel(const uint8_t *r) {
                    u64(r, PS_KERNEL_END), name, &more);
 }
 
-static bool copy(const uint8_t *r, bool set) {
+static bool copy_cupti_record(const uint8_t *r, bool set) {
     ps_device_more more = {.device = u32(r, PS_COPY_DEVICE),
                            .context = context_at(r, PS_COPY_CONTEXT),
                            .stream = u32(r, PS_COPY_STREAM),
@@ -134,14 +134,14 @@ static size_t bytes_of(uint32_t kind) {
     }
 }
 
-static bool take(const uint8_t *r, uint32_t kind) {
+static bool take_cupti_record(const uint8_t *r, uint32_t kind) {
     switch (kind) {
     case PS_CUPTI_KERNEL:
     case PS_CUPTI_CONCURRENT_KERNEL:
         return kernel(r);
     case PS_CUPTI_MEMCPY:
     case PS_CUPTI_MEMSET:
-        return copy(r, kind == PS_CUPTI_MEMSET);
+        return copy_cupti_record(r, kind == PS_CUPTI_MEMSET);
     case PS_CUPTI_DRIVER:
     case PS_CUPTI_RUNTIME:
         return call(r, kind);
@@ -176,7 +176,7 @@ uint64_t ps_cupti_records(const ps_cupti_buffer *buffer) {
         }
         uint32_t kind = u32(r, 0);
         bool whole = (size_t)(end - r) >= bytes_of(kind);
-        lost += whole && take(r, kind) ? 0 : 1;
+        lost += whole && take_cupti_record(r, kind) ? 0 : 1;
     }
     return lost;
 }

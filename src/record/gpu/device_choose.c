@@ -19,11 +19,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "record/core/threads_shared.h"
 #include "record/gpu/cuda_driver.h"
 #include "record/gpu/device_gpu.h"
 #include "record/gpu/gpu_thread.h"
 #include "record/ring/log.h"
-#include "record/core/threads_shared.h"
 
 enum { OPENING_MS = 2000, WAIT_NS = 5000000 };
 

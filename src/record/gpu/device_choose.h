@@ -2,8 +2,8 @@
 #ifndef PS_RECORD_DEVICE_CHOOSE_H
 #define PS_RECORD_DEVICE_CHOOSE_H
 
-#include "record/ring/config.h"
 #include "record/core/device.h"
+#include "record/ring/config.h"
 
 extern const ps_rec_device ps_device_cuda, ps_device_cupti;
 

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "record/gpu/cuda_abi.h"
 #include "record/core/device.h"
+#include "record/gpu/cuda_abi.h"
 
 /* Wishes to the GPU thread. */
 enum {

@@ -16,13 +16,13 @@
 /* Longer than any message that is taken; what is longer is refused by its length alone. */
 enum { LONGEST_LOOK = PS_RECORD_MAX_TEXT + 1 };
 
-static ps_text message_of(const char *message) {
+static ps_text mstx_message_of(const char *message) {
     size_t length = message == NULL ? 0 : strnlen(message, LONGEST_LOOK);
     return (ps_text){.bytes = message == NULL ? "" : message, .length = length, .check = true};
 }
 
 /* NULL, counted, for a handle that is not a living domain. */
-static ps_record_domain *domain_of(mstxDomainHandle_t handle) {
+static ps_record_domain *mstx_domain_of(mstxDomainHandle_t handle) {
     ps_record_domain *domain = ps_domain_check(handle);
     if (domain == NULL) {
         ps_event_drop(PS_DROP_BAD_DOMAIN);
@@ -36,9 +36,9 @@ static void domain_mark(mstxDomainHandle_t handle, const char *message, aclrtStr
     if (!ps_is_recording()) {
         return;
     }
-    const ps_record_domain *domain = domain_of(handle);
+    const ps_record_domain *domain = mstx_domain_of(handle);
     if (domain != NULL) {
-        ps_event_mark(domain, message_of(message), stream, NULL);
+        ps_event_mark(domain, mstx_message_of(message), stream, NULL);
     }
 }
 
@@ -47,15 +47,15 @@ static mstxRangeId domain_range_start(mstxDomainHandle_t handle, const char *mes
     if (!ps_is_recording()) {
         return 0;
     }
-    const ps_record_domain *domain = domain_of(handle);
-    return domain == NULL ? 0 : ps_event_start(domain, message_of(message), stream, NULL);
+    const ps_record_domain *domain = mstx_domain_of(handle);
+    return domain == NULL ? 0 : ps_event_start(domain, mstx_message_of(message), stream, NULL);
 }
 
 static void domain_range_end(mstxDomainHandle_t handle, mstxRangeId id) {
     if (id == 0 || !ps_is_recording()) {
         return;
     }
-    const ps_record_domain *domain = domain_of(handle);
+    const ps_record_domain *domain = mstx_domain_of(handle);
     if (domain != NULL) {
         ps_event_end(domain, id);
     }
@@ -141,8 +141,8 @@ static const mstxFuncPointer CORE_MEM[] = {
 };
 
 /* Fills as many pointers as this client's header knows of. */
-static void fill(mstxGetModuleFuncTableFunc get_table, int module, const mstxFuncPointer *ours,
-                 unsigned n) {
+static void fill_mstx_table(mstxGetModuleFuncTableFunc get_table, int module,
+                            const mstxFuncPointer *ours, unsigned n) {
     mstxFuncTable table = NULL;
     unsigned size = 0;
     if (get_table(module, &table, &size) != MSTX_SUCCESS || table == NULL) {
@@ -163,9 +163,9 @@ int InitInjectionMstx(mstxGetModuleFuncTableFunc get_table) {
         return MSTX_FAIL;
     }
     ps_process_init();
-    fill(get_table, MSTX_MODULE_CORE, CORE, COUNT(CORE));
-    fill(get_table, MSTX_MODULE_CORE_DOMAIN, CORE_DOMAIN, COUNT(CORE_DOMAIN));
-    fill(get_table, MSTX_MODULE_CORE_MEM, CORE_MEM, COUNT(CORE_MEM));
+    fill_mstx_table(get_table, MSTX_MODULE_CORE, CORE, COUNT(CORE));
+    fill_mstx_table(get_table, MSTX_MODULE_CORE_DOMAIN, CORE_DOMAIN, COUNT(CORE_DOMAIN));
+    fill_mstx_table(get_table, MSTX_MODULE_CORE_MEM, CORE_MEM, COUNT(CORE_MEM));
     return MSTX_SUCCESS;
 }
 

@@ -11,8 +11,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "record/ring/config.h"
 #include "record/nvtx/nvtx.h"
+#include "record/ring/config.h"
 #include "record/session/session.h"
 
 _Atomic uint32_t ps_nvtx_generation;
@@ -760,7 +760,7 @@ static const struct {
 };
 
 /* Ours where there is one, else the chained tool's; what stays empty the client switches off. */
-static void fill(const NvtxExportTableCallbacks *callbacks, int module) {
+static void fill_nvtx_table(const NvtxExportTableCallbacks *callbacks, int module) {
     NvtxFunctionTable table = NULL;
     unsigned size = 0;
     if (callbacks->GetModuleFunctionTable(module, &table, &size) == 0 || table == NULL) {
@@ -792,7 +792,7 @@ int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t get_export_table) {
         version->SetInjectionNvtxVersion(3);
     }
     for (int module = NVTX_CB_MODULE_CORE; module < NVTX_CB_MODULE_SIZE; module++) {
-        fill(callbacks, module);
+        fill_nvtx_table(callbacks, module);
     }
     return 1;
 }

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "record/nvtx/nvtx.h"
 #include "record/ring/config.h"
 #include "record/ring/log.h"
-#include "record/nvtx/nvtx.h"
 
 NvtxFunctionPointer ps_nvtx_chain[NVTX_CB_MODULE_SIZE][64];
 intptr_t ps_nvtx_chain_payload[NVTX_EXT_PAYLOAD_SLOTS];
@@ -63,7 +63,7 @@ static const void *export_table(uint32_t id) {
 }
 
 /* dlsym gives an object pointer for a function; POSIX says that the two fit. */
-static void find(void *library, const char *name, void *function) {
+static void find_chain(void *library, const char *name, void *function) {
     void *symbol = dlsym(library, name);
     memcpy(function, &symbol, sizeof symbol);
 }
@@ -89,7 +89,7 @@ void ps_nvtx_chain_open(void) {
         return;
     }
     NvtxInitializeInjectionNvtxFunc_t init = NULL;
-    find(library, "InitializeInjectionNvtx2", &init);
+    find_chain(library, "InitializeInjectionNvtx2", &init);
     if (init == NULL || is_here(init)) {
         ps_rec_log_once("nvtx_chain", "nvtx_chain: %s is %s: going on without it", path,
                         init == NULL ? "no NVTX tool (it has no InitializeInjectionNvtx2)"
@@ -101,7 +101,7 @@ void ps_nvtx_chain_open(void) {
         ps_rec_log_once("nvtx_chain", "nvtx_chain: %s refused to start: going on without it", path);
         return;
     }
-    find(library, "InitializeInjectionNvtxExtension", &init_extension);
+    find_chain(library, "InitializeInjectionNvtxExtension", &init_extension);
     atomic_store(&chained, true);
 }
 
@@ -142,13 +142,13 @@ typedef struct handle_pair {
 static handle_pair *_Atomic handles;
 static uint32_t n_handles; /* under the lock */
 
-static uint32_t first_place(uint64_t theirs, uint32_t kind) {
+static uint32_t chain_first_place(uint64_t theirs, uint32_t kind) {
     return (uint32_t)(((theirs ^ (uint64_t)kind << 44) * UINT64_C(0x9e3779b97f4a7c15)) >> 32) %
            N_HANDLES;
 }
 
-static handle_pair *place_of(handle_pair *all, uint64_t theirs, uint32_t kind) {
-    for (uint32_t i = first_place(theirs, kind);; i = (i + 1) % N_HANDLES) {
+static handle_pair *chain_place_of(handle_pair *all, uint64_t theirs, uint32_t kind) {
+    for (uint32_t i = chain_first_place(theirs, kind);; i = (i + 1) % N_HANDLES) {
         uint64_t there = atomic_load_explicit(&all[i].theirs, memory_order_acquire);
         if (there == 0 ||
             (there == theirs && atomic_load_explicit(&all[i].kind, memory_order_relaxed) == kind)) {
@@ -157,7 +157,7 @@ static handle_pair *place_of(handle_pair *all, uint64_t theirs, uint32_t kind) {
     }
 }
 
-static void put(uint64_t theirs, uint32_t kind, void *ours) {
+static void put_chained(uint64_t theirs, uint32_t kind, void *ours) {
     ps_nvtx_lock();
     handle_pair *all = atomic_load_explicit(&handles, memory_order_relaxed);
     if (all == NULL) {
@@ -167,7 +167,7 @@ static void put(uint64_t theirs, uint32_t kind, void *ours) {
         atomic_store_explicit(&handles, all, memory_order_release);
     }
     if (all != NULL && theirs != 0) {
-        handle_pair *pair = place_of(all, theirs, kind);
+        handle_pair *pair = chain_place_of(all, theirs, kind);
         if (atomic_load_explicit(&pair->theirs, memory_order_relaxed) != 0) {
             atomic_store_explicit(&pair->ours, ours, memory_order_release);
         } else if (n_handles < N_HANDLES / 2) {
@@ -190,14 +190,14 @@ static void *get(uint64_t theirs, uint32_t kind) {
     if (all == NULL || theirs == 0) {
         return NULL;
     }
-    const handle_pair *pair = place_of(all, theirs, kind);
+    const handle_pair *pair = chain_place_of(all, theirs, kind);
     return atomic_load_explicit(&pair->theirs, memory_order_relaxed) == 0
                ? NULL
                : atomic_load_explicit(&pair->ours, memory_order_acquire);
 }
 
 void ps_nvtx_chain_put_domain(nvtxDomainHandle_t theirs, ps_record_domain *ours) {
-    put((uint64_t)(uintptr_t)theirs, A_DOMAIN, ours);
+    put_chained((uint64_t)(uintptr_t)theirs, A_DOMAIN, ours);
 }
 
 ps_record_domain *ps_nvtx_chain_domain(nvtxDomainHandle_t theirs) {
@@ -207,8 +207,8 @@ ps_record_domain *ps_nvtx_chain_domain(nvtxDomainHandle_t theirs) {
 /* A tool may number the strings of each domain anew; a client may use a string with another domain. */
 void ps_nvtx_chain_put_string(const ps_record_domain *domain, nvtxStringHandle_t theirs,
                               ps_nvtx_string *ours) {
-    put((uint64_t)(uintptr_t)theirs, domain->id, ours);
-    put((uint64_t)(uintptr_t)theirs, ANY_DOMAIN, ours);
+    put_chained((uint64_t)(uintptr_t)theirs, domain->id, ours);
+    put_chained((uint64_t)(uintptr_t)theirs, ANY_DOMAIN, ours);
 }
 
 ps_nvtx_string *ps_nvtx_chain_string(const ps_record_domain *domain, nvtxStringHandle_t theirs) {

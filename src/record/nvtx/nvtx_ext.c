@@ -137,7 +137,7 @@ static const NvtxFunctionPointer SLOTS[] = {
 };
 
 /* Slots that stay empty are switched off by the client. */
-static void fill(const nvtxExtModuleSegment_t *segment) {
+static void fill_ext(const nvtxExtModuleSegment_t *segment) {
     const size_t n_ours = sizeof SLOTS / sizeof SLOTS[0];
     for (size_t i = 0; i < segment->slotCount && i < NVTX_EXT_PAYLOAD_SLOTS; i++) {
         intptr_t function =
@@ -160,7 +160,7 @@ int InitializeInjectionNvtxExtension(nvtxExtModuleInfo_t *info) {
     }
     for (size_t i = 0; i < info->segmentsCount && info->segments != NULL; i++) {
         if (info->segments[i].segmentId == 0 && info->segments[i].functionSlots != NULL) {
-            fill(&info->segments[i]);
+            fill_ext(&info->segments[i]);
         }
     }
     return 1;

@@ -146,7 +146,7 @@ static bool escaped(ps_json_out *j, unsigned char c) {
     return ps_json_out_raw(j, text, n);
 }
 
-static bool is_plain(unsigned char c) {
+static bool is_json_plain(unsigned char c) {
     return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
@@ -155,7 +155,7 @@ bool ps_json_out_text(ps_json_out *j, const char *s, size_t n) {
     bool fits = ps_json_out_raw(j, "\"", 1);
     for (size_t i = 0; fits && i < n;) {
         size_t plain = i;
-        while (plain < n && is_plain((unsigned char)s[plain])) {
+        while (plain < n && is_json_plain((unsigned char)s[plain])) {
             plain++;
         }
         if (plain > i) {

@@ -4,10 +4,10 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "record/ring/log.h"
-#include "record/nvtx/nvtx.h"
-#include "record/session/session.h"
 #include "record/core/threads_shared.h"
+#include "record/nvtx/nvtx.h"
+#include "record/ring/log.h"
+#include "record/session/session.h"
 
 enum { MAX_NAMES = 16384, MAX_CATEGORIES_BYTES = 8000 };
 

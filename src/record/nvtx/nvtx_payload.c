@@ -38,7 +38,7 @@ typedef struct printer {
 static bool print_schema(printer *p, const ps_nvtx_schema *schema, span data, size_t *used,
                          uint64_t selected);
 
-static uint64_t load(const uint8_t *at, uint64_t size) {
+static uint64_t load_payload(const uint8_t *at, uint64_t size) {
     uint64_t v = 0;
     memcpy(&v, at, size < 8 ? size : 8); /* little-endian machines only, as all that run CUDA */
     return v;
@@ -63,7 +63,7 @@ static bool is_signed(uint64_t type) {
     }
 }
 
-static int64_t widen(uint64_t v, uint64_t size) {
+static int64_t payload_widen(uint64_t v, uint64_t size) {
     unsigned shift = size >= 8 ? 0 : (unsigned)(64 - 8 * size);
     return (int64_t)(v << shift) >> shift;
 }
@@ -85,7 +85,7 @@ static double small_float(uint64_t v, unsigned exponent_bits, unsigned fraction_
 
 /* Its first 48 bits behind the point: more than a double shows. */
 static double quadruple(const uint8_t *at) {
-    return small_float(load(at + 8, 8), 15, 48);
+    return small_float(load_payload(at + 8, 8), 15, 48);
 }
 
 static bool print_real(printer *p, uint64_t type, const uint8_t *at) {
@@ -109,14 +109,14 @@ static bool print_real(printer *p, uint64_t type, const uint8_t *at) {
     case NVTX_ENTRY_FLOAT128:
         return ps_json_out_real(&p->json, quadruple(at), false);
     case NVTX_ENTRY_FLOAT16:
-        return ps_json_out_real(&p->json, small_float(load(at, 2), 5, 10), true);
+        return ps_json_out_real(&p->json, small_float(load_payload(at, 2), 5, 10), true);
     default:
-        return ps_json_out_real(&p->json, small_float(load(at, 2), 8, 7), true);
+        return ps_json_out_real(&p->json, small_float(load_payload(at, 2), 8, 7), true);
     }
 }
 
 /* A text as a value, which may be what the event is called. */
-static bool print_text(printer *p, const char *text, size_t n) {
+static bool print_payload_text(printer *p, const char *text, size_t n) {
     if (p->in_message && p->message != NULL && n > 0) {
         memcpy(p->message, text, n);
         p->message_length = n;
@@ -134,12 +134,12 @@ static bool print_registered(printer *p, uint64_t handle) {
     }
     size_t n = string->length < MAX_STRING ? string->length : MAX_STRING;
     p->cut_string |= n < string->length;
-    return print_text(p, string->bytes, n);
+    return print_payload_text(p, string->bytes, n);
 }
 
 /* One value of a predefined type; `size` bytes are there. */
 static bool print_plain(printer *p, uint64_t type, const uint8_t *at, uint64_t size) {
-    uint64_t v = load(at, size);
+    uint64_t v = load_payload(at, size);
     switch (type) {
     case NVTX_ENTRY_FLOAT:
     case NVTX_ENTRY_DOUBLE:
@@ -153,7 +153,7 @@ static bool print_plain(printer *p, uint64_t type, const uint8_t *at, uint64_t s
         return print_real(p, type, at);
     case NVTX_ENTRY_INT128:
     case NVTX_ENTRY_UINT128: {
-        uint64_t high = load(at + 8, 8);
+        uint64_t high = load_payload(at + 8, 8);
         return ps_json_out_u128(&p->json, high, v, type == NVTX_ENTRY_INT128 && high >> 63 != 0);
     }
     case NVTX_ENTRY_ADDRESS:
@@ -180,7 +180,7 @@ static bool print_plain(printer *p, uint64_t type, const uint8_t *at, uint64_t s
     default:
         break;
     }
-    return is_signed(type) ? ps_json_out_i64(&p->json, widen(v, size))
+    return is_signed(type) ? ps_json_out_i64(&p->json, payload_widen(v, size))
                            : ps_json_out_u64(&p->json, v);
 }
 
@@ -206,7 +206,7 @@ static unsigned text_unit(uint64_t type) {
     }
 }
 
-static bool is_string(uint64_t type) {
+static bool is_payload_string(uint64_t type) {
     return type >= NVTX_ENTRY_CSTRING && type <= NVTX_ENTRY_CSTRING_UTF32;
 }
 
@@ -215,7 +215,7 @@ static bool print_string(printer *p, const uint8_t *at, uint64_t n_units, unsign
     bool cut = false;
     size_t n = ps_nvtx_to_utf8(at, n_units, unit, text, sizeof text, &cut);
     p->cut_string |= cut;
-    return print_text(p, text, n);
+    return print_payload_text(p, text, n);
 }
 
 /* Values before one that is zero, in at most data.n bytes. */
@@ -280,7 +280,7 @@ static bool print_value(printer *p, uint64_t type, span data, size_t *used, uint
             return ps_json_out_raw(&p->json, "null", 4);
         }
         *used = schema->size;
-        return print_enum(p, schema, load(data.at, schema->size));
+        return print_enum(p, schema, load_payload(data.at, schema->size));
     }
     return print_schema(p, schema, data, used, selected);
 }
@@ -340,9 +340,9 @@ static size_t copy_from(uint64_t address, uint8_t *scratch) {
 
 /* An integer of an entry that was laid out at `at`: a length or a selector. Negative ones count as none. */
 static uint64_t integer_of(uint16_t domain, uint64_t type, const uint8_t *at, uint64_t size) {
-    uint64_t v = load(at, size);
+    uint64_t v = load_payload(at, size);
     (void)domain;
-    return is_signed(type) && widen(v, size) < 0 ? 0 : v;
+    return is_signed(type) && payload_widen(v, size) < 0 ? 0 : v;
 }
 
 /* What is known of the entries before this one: where each began. */
@@ -430,12 +430,12 @@ static uint64_t count_of(const printer *p, const layout *l, const ps_nvtx_entry 
                          uint64_t size) {
     switch (entry->flags & NVTX_ENTRY_ARRAY_MASK) {
     case 0:
-        return is_string(entry->type)
+        return is_payload_string(entry->type)
                    ? (entry->detail != 0 ? entry->detail : count_to_zero(data, size))
                    : 1;
     case NVTX_ENTRY_ARRAY_FIXED:
-        return is_string(entry->type) && entry->detail == 0 ? count_to_zero(data, size)
-                                                            : entry->detail;
+        return is_payload_string(entry->type) && entry->detail == 0 ? count_to_zero(data, size)
+                                                                    : entry->detail;
     case NVTX_ENTRY_ARRAY_ZERO_TERMINATED:
         return count_to_zero(data, size);
     case NVTX_ENTRY_ARRAY_LENGTH_INDEX:
@@ -456,7 +456,7 @@ static bool print_there(printer *p, const layout *l, const ps_nvtx_entry *entry,
     unsigned array = entry->flags & NVTX_ENTRY_ARRAY_MASK;
     uint64_t n = count_of(p, l, entry, data, size);
     unsigned unit = text_unit(entry->type);
-    if (known && unit != 0 && (array != 0 || is_string(entry->type))) {
+    if (known && unit != 0 && (array != 0 || is_payload_string(entry->type))) {
         uint64_t fit = data.n / unit;
         n = n < fit ? n : fit;
         bool terminated =
@@ -507,7 +507,7 @@ static bool print_elsewhere(printer *p, const layout *l, const ps_nvtx_entry *en
         *used = l->data.n - at;
         return ps_json_out_raw(&p->json, "null", 4);
     }
-    uint64_t value = load(l->data.at + at, sizeof(void *));
+    uint64_t value = load_payload(l->data.at + at, sizeof(void *));
     uint64_t flags = entry->flags;
     if ((flags & (NVTX_ENTRY_FLAG_OFFSET_FROM_BASE | NVTX_ENTRY_FLAG_OFFSET_FROM_HERE)) != 0) {
         uint64_t from = (flags & NVTX_ENTRY_FLAG_OFFSET_FROM_HERE) != 0 ? at + sizeof(void *) : 0;
@@ -532,12 +532,12 @@ static bool print_elsewhere(printer *p, const layout *l, const ps_nvtx_entry *en
 static bool is_pointer(const ps_nvtx_schema *schema, const ps_nvtx_entry *entry) {
     return (entry->flags & (NVTX_ENTRY_FLAG_POINTER | NVTX_ENTRY_FLAG_OFFSET_FROM_BASE |
                             NVTX_ENTRY_FLAG_OFFSET_FROM_HERE)) != 0 ||
-           (is_string(entry->type) && (entry->flags & NVTX_ENTRY_ARRAY_MASK) == 0 &&
+           (is_payload_string(entry->type) && (entry->flags & NVTX_ENTRY_ARRAY_MASK) == 0 &&
             entry->detail == 0 && schema->type != NVTX_SCHEMA_DYNAMIC);
 }
 
 /* Where entry i begins; `end`: where the one before it ended. */
-static size_t start_of(const printer *p, const layout *l, uint32_t i, size_t end) {
+static size_t payload_start_of(const printer *p, const layout *l, uint32_t i, size_t end) {
     const ps_nvtx_entry *entry = &l->schema->entries[i];
     if (entry->offset != 0 || i == 0 || l->schema->type == NVTX_SCHEMA_UNION) {
         return entry->offset < l->data.n ? (size_t)entry->offset : l->data.n;
@@ -588,7 +588,7 @@ static bool print_entry(printer *p, const layout *l, uint32_t i, size_t at, size
 /* "name": value of entry i, or nothing of it when it does not fit. */
 static void print_member(printer *p, layout *l, uint32_t i, size_t *end, bool *first) {
     const ps_nvtx_entry *entry = &l->schema->entries[i];
-    size_t at = start_of(p, l, i, *end);
+    size_t at = payload_start_of(p, l, i, *end);
     if (i < MAX_STARTS) {
         l->starts[i] = at;
         l->n = i + 1;
@@ -650,10 +650,10 @@ static bool print_schema(printer *p, const ps_nvtx_schema *schema, span data, si
 
 /* --- NCCL, when it has not said how its payloads look -------------------------------------------------------------- */
 
-static bool member(printer *p, bool first, const char *name, uint64_t v, bool is_int) {
+static bool payload_member(printer *p, bool first, const char *name, uint64_t v, bool is_int) {
     return (first || ps_json_out_raw(&p->json, ",", 1)) &&
            ps_json_out_text(&p->json, name, strlen(name)) && ps_json_out_raw(&p->json, ":", 1) &&
-           (is_int ? ps_json_out_i64(&p->json, widen(v, 4)) : ps_json_out_u64(&p->json, v));
+           (is_int ? ps_json_out_i64(&p->json, payload_widen(v, 4)) : ps_json_out_u64(&p->json, v));
 }
 
 /* Layouts of NCCL 2.2x by their numbers. The names are those of the layouts it registers nowadays. */
@@ -666,10 +666,11 @@ static bool print_nccl(printer *p, uint64_t id, span data) {
         strcmp(p->of->name, "NCCL") != 0) {
         return false;
     }
-    bool fits = ps_json_out_raw(&p->json, "{", 1) &&
-                member(p, true, "NCCL communicator ID", load(data.at, 8), false) &&
-                member(p, false, "Message size [bytes]", load(data.at + 8, 8), false) &&
-                (third == NULL || member(p, false, third, load(data.at + 16, 4), true));
+    bool fits =
+        ps_json_out_raw(&p->json, "{", 1) &&
+        payload_member(p, true, "NCCL communicator ID", load_payload(data.at, 8), false) &&
+        payload_member(p, false, "Message size [bytes]", load_payload(data.at + 8, 8), false) &&
+        (third == NULL || payload_member(p, false, third, load_payload(data.at + 16, 4), true));
     ps_json_out_close(&p->json, "}");
     return fits;
 }
@@ -697,7 +698,7 @@ static bool print_predefined(printer *p, uint64_t type, span data) {
     if (!ps_nvtx_type_layout(p->domain, type, &size, &align) || data.n < size) {
         return print_unknown(p, type, data);
     }
-    if (is_string(type) || (text_unit(type) != 0 && data.n > size)) {
+    if (is_payload_string(type) || (text_unit(type) != 0 && data.n > size)) {
         return print_string(p, data.at, data.n / size, text_unit(type));
     }
     return data.n / size == 1 ? print_plain(p, type, data.at, size)
@@ -705,7 +706,7 @@ static bool print_predefined(printer *p, uint64_t type, span data) {
 }
 
 /* The bytes of a payload. SIZE_MAX stands for: as long as its type is. */
-static span span_of(uint16_t domain, const nvtxPayloadData_t *payload) {
+static span payload_span_of(uint16_t domain, const nvtxPayloadData_t *payload) {
     span data = {payload->payload, payload->size};
     if (data.at == NULL) {
         data.n = 0;
@@ -716,7 +717,7 @@ static span span_of(uint16_t domain, const nvtxPayloadData_t *payload) {
         if (payload->schemaId == NVTX_ENTRY_CSTRING ||
             payload->schemaId == NVTX_ENTRY_CSTRING_UTF8) {
             data.n = strnlen(payload->payload, MAX_STRING + 1);
-        } else if (!is_string(payload->schemaId) &&
+        } else if (!is_payload_string(payload->schemaId) &&
                    ps_nvtx_type_layout(domain, payload->schemaId, &size, &align)) {
             data.n = (size_t)size;
         }
@@ -725,7 +726,7 @@ static span span_of(uint16_t domain, const nvtxPayloadData_t *payload) {
 }
 
 static bool print_payload(printer *p, const nvtxPayloadData_t *payload) {
-    span data = span_of(p->domain, payload);
+    span data = payload_span_of(p->domain, payload);
     uint64_t id = payload->schemaId;
     size_t used = 0;
     if (id < NVTX_ID_STATIC_START) {
@@ -742,7 +743,7 @@ static bool print_payload(printer *p, const nvtxPayloadData_t *payload) {
     return print_nccl(p, id, data) || print_unknown(p, id, data);
 }
 
-static bool is_shown(const nvtxPayloadData_t *payload) {
+static bool is_payload_shown(const nvtxPayloadData_t *payload) {
     return payload->size != 0 && payload->payload != NULL &&
            payload->schemaId != NVTX_SCHEMA_ID_REFERENCED;
 }
@@ -758,14 +759,14 @@ size_t ps_nvtx_payload_json(const ps_record_domain *domain, const nvtxPayloadDat
     ps_json_out_init(&p.json, out, size);
     size_t n_shown = 0;
     for (size_t i = 0; payloads != NULL && i < n; i++) {
-        n_shown += is_shown(&payloads[i]);
+        n_shown += is_payload_shown(&payloads[i]);
     }
     if (n_shown > 1) {
         (void)ps_json_out_raw(&p.json, "[", 1);
     }
     bool first = true;
     for (size_t i = 0; n_shown > 0 && i < n && !p.json.full; i++) {
-        if (!is_shown(&payloads[i])) {
+        if (!is_payload_shown(&payloads[i])) {
             continue;
         }
         size_t before = p.json.n;

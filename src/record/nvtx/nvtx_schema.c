@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "record/ring/log.h"
 #include "record/nvtx/nvtx.h"
+#include "record/ring/log.h"
 
 enum { N_PLACES = 2 * PS_NVTX_MAX_SCHEMAS, MAX_NAME = 256 };
 
@@ -15,13 +15,13 @@ static ps_nvtx_schema *_Atomic places[N_PLACES];
 static uint32_t n_schemas; /* also those that were replaced; under the lock */
 static uint64_t next_id = NVTX_ID_DYNAMIC_START + 1; /* under the lock */
 
-static uint32_t first_place(uint16_t domain, uint64_t id) {
+static uint32_t schema_entry_first_place(uint16_t domain, uint64_t id) {
     return (uint32_t)(((id ^ (uint64_t)domain << 40) * UINT64_C(0x9e3779b97f4a7c15)) >> 40) %
            N_PLACES;
 }
 
 const ps_nvtx_schema *ps_nvtx_schema_find(uint16_t domain, uint64_t id) {
-    for (uint32_t i = first_place(domain, id);; i = (i + 1) % N_PLACES) {
+    for (uint32_t i = schema_entry_first_place(domain, id);; i = (i + 1) % N_PLACES) {
         const ps_nvtx_schema *schema = atomic_load_explicit(&places[i], memory_order_acquire);
         if (schema == NULL || (schema->id == id && schema->domain == domain)) {
             return schema;
@@ -98,7 +98,7 @@ bool ps_nvtx_type_layout(uint16_t domain, uint64_t type, uint64_t *size, uint64_
     return *size != 0;
 }
 
-static bool is_string(uint64_t type) {
+static bool is_schema_entry_string(uint64_t type) {
     return type >= NVTX_ENTRY_CSTRING && type <= NVTX_ENTRY_CSTRING_UTF32;
 }
 
@@ -107,23 +107,23 @@ static bool entry_layout(uint16_t domain, bool dynamic, const ps_nvtx_entry *ent
                          uint64_t *align) {
     unsigned array = entry->flags & NVTX_ENTRY_ARRAY_MASK;
     bool fixed = array == NVTX_ENTRY_ARRAY_FIXED ||
-                 (is_string(entry->type) && array == 0 && entry->detail != 0);
+                 (is_schema_entry_string(entry->type) && array == 0 && entry->detail != 0);
     const uint64_t elsewhere = NVTX_ENTRY_FLAG_POINTER | NVTX_ENTRY_FLAG_OFFSET_FROM_BASE |
                                NVTX_ENTRY_FLAG_OFFSET_FROM_HERE;
     if ((entry->flags & elsewhere) != 0 ||
-        (is_string(entry->type) && array == 0 && entry->detail == 0 && !dynamic)) {
+        (is_schema_entry_string(entry->type) && array == 0 && entry->detail == 0 && !dynamic)) {
         *size = *align = sizeof(void *);
         return true;
     }
     bool known = ps_nvtx_type_layout(domain, entry->type, size, align);
-    if (!known || (array != 0 && !fixed) || (is_string(entry->type) && !fixed)) {
+    if (!known || (array != 0 && !fixed) || (is_schema_entry_string(entry->type) && !fixed)) {
         return false;
     }
     return !fixed || !__builtin_mul_overflow(*size, entry->detail, size);
 }
 
 /* Sets size and alignment of a struct or union from its entries. */
-static void lay_out(ps_nvtx_schema *schema, uint64_t static_size) {
+static void lay_schema_entry_out(ps_nvtx_schema *schema, uint64_t static_size) {
     uint64_t end = 0;
     bool known = schema->type != NVTX_SCHEMA_DYNAMIC;
     bool is_union = schema->type == NVTX_SCHEMA_UNION;
@@ -198,7 +198,7 @@ static ps_nvtx_entry *copy_values(const nvtxPayloadEnum_t *from, size_t n) {
 }
 
 /* With the lock held. Takes the entries over; frees them when it fails. */
-static uint64_t keep(const ps_nvtx_schema *schema, ps_nvtx_entry *entries) {
+static uint64_t keep_schema_entry(const ps_nvtx_schema *schema, ps_nvtx_entry *entries) {
     ps_nvtx_schema *copy =
         entries == NULL || n_schemas == PS_NVTX_MAX_SCHEMAS ? NULL : ps_alloc(sizeof *copy);
     if (copy == NULL) {
@@ -212,7 +212,7 @@ static uint64_t keep(const ps_nvtx_schema *schema, ps_nvtx_entry *entries) {
     *copy = *schema;
     copy->entries = entries;
     n_schemas++;
-    for (uint32_t i = first_place(copy->domain, copy->id);; i = (i + 1) % N_PLACES) {
+    for (uint32_t i = schema_entry_first_place(copy->domain, copy->id);; i = (i + 1) % N_PLACES) {
         const ps_nvtx_schema *there = atomic_load_explicit(&places[i], memory_order_relaxed);
         if (there == NULL || (there->id == copy->id && there->domain == copy->domain)) {
             copy->place = i;
@@ -254,15 +254,15 @@ static uint64_t choose_id(uint64_t given, bool has_id, uint64_t registered) {
 }
 
 /* Under an id that fits; takes `entries` over. Returns the id, 0 when there is none. */
-static uint64_t add(ps_nvtx_schema *schema, ps_nvtx_entry *entries, uint64_t given, bool has_own,
-                    uint64_t own) {
+static uint64_t add_schema_entry(ps_nvtx_schema *schema, ps_nvtx_entry *entries, uint64_t given,
+                                 bool has_own, uint64_t own) {
     ps_nvtx_lock();
     schema->id = choose_id(given, has_own, own);
     uint64_t kept = 0;
     if (schema->id == 0) {
         free_entries(entries, schema->n_entries);
     } else {
-        kept = keep(schema, entries);
+        kept = keep_schema_entry(schema, entries);
     }
     ps_nvtx_unlock();
     return kept;
@@ -287,10 +287,10 @@ uint64_t ps_nvtx_schema_add(const ps_record_domain *domain, const nvtxPayloadSch
     ps_nvtx_entry *entries = copy_entries(attr->entries, attr->numEntries);
     schema.entries = entries;
     if (entries != NULL) {
-        lay_out(&schema, static_size);
+        lay_schema_entry_out(&schema, static_size);
     }
     bool chosen = (attr->fieldMask & NVTX_SCHEMA_HAS_ID) != 0;
-    return add(&schema, entries, id, chosen, attr->schemaId);
+    return add_schema_entry(&schema, entries, id, chosen, attr->schemaId);
 }
 
 uint64_t ps_nvtx_enum_add(const ps_record_domain *domain, const nvtxPayloadEnumAttr_t *attr,
@@ -310,5 +310,5 @@ uint64_t ps_nvtx_enum_add(const ps_record_domain *domain, const nvtxPayloadEnumA
                              .align = attr->sizeOfEnum};
     ps_nvtx_entry *entries = copy_values(attr->entries, attr->numEntries);
     bool chosen = (attr->fieldMask & NVTX_ENUM_HAS_ID) != 0;
-    return add(&schema, entries, id, chosen, attr->schemaId);
+    return add_schema_entry(&schema, entries, id, chosen, attr->schemaId);
 }

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "record/ring/log.h"
 #include "record/nvtx/nvtx.h"
+#include "record/ring/log.h"
 
 enum { MAX_RULES = 256 };
 
@@ -117,7 +117,7 @@ void ps_nvtx_stream_rules(const char *option) {
     atomic_store_explicit(&current, list, memory_order_release);
 }
 
-static uint32_t match(const rules *list, const char *text, size_t length) {
+static uint32_t match_stream(const rules *list, const char *text, size_t length) {
     for (uint32_t i = 0; i < list->n; i++) {
         if (ps_nvtx_glob(list->rule[i].glob, list->rule[i].length, text, length)) {
             return i + 1;
@@ -133,7 +133,7 @@ static uint32_t cached(const rules *list, _Atomic uint64_t *cache, const char *t
     if (known >> 32 == list->number) {
         return (uint32_t)known;
     }
-    uint32_t found = match(list, text, length);
+    uint32_t found = match_stream(list, text, length);
     atomic_store_explicit(cache, (uint64_t)list->number << 32 | found, memory_order_relaxed);
     return found;
 }
@@ -145,7 +145,7 @@ void *ps_nvtx_stream_of(const ps_record_domain *domain, ps_text text, ps_nvtx_st
     }
     uint32_t a = cached(list, &of_domain[domain->id], domain->name, domain->length);
     uint32_t b = string != NULL ? cached(list, &string->stream_rule, string->bytes, string->length)
-                                : match(list, text.bytes, text.length);
+                                : match_stream(list, text.bytes, text.length);
     uint32_t found = a == 0 || (b != 0 && b < a) ? b : a;
     return found == 0 ? NULL : list->rule[found - 1].stream;
 }

@@ -7,8 +7,8 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
-#include "record/ring/memory.h"
 #include "record/nvtx/nvtx.h"
+#include "record/ring/memory.h"
 
 enum { MAX_STRINGS = PS_MAX_SHARED_TEXTS, N_BUCKETS = 2 * MAX_STRINGS };
 

@@ -146,7 +146,7 @@ static bool parse_graphs(const char *s, bool *whole) {
 }
 
 /* Numbers into their places: options whose text is a whole number between two others. */
-static bool parse_number(int option, const char *s, ps_rec_config *out) {
+static bool parse_option_number(int option, const char *s, ps_rec_config *out) {
     int64_t v = 0;
     switch (option) {
     case PS_OPT_rank:
@@ -200,7 +200,7 @@ bool ps_rec_config_absolute(const char *s, char out[static 4096]) {
 
 /* Puts the option's value into its place; false when the text makes no sense. An empty text is the default of options that
  * have none. */
-static bool parse(int option, const char *s, ps_rec_config *out) {
+static bool parse_option(int option, const char *s, ps_rec_config *out) {
     static const char *const BACKENDS[] = {"auto", "host", "cuda_event", "cupti", NULL};
     switch (option) {
     case PS_OPT_output_dir:
@@ -227,7 +227,7 @@ static bool parse(int option, const char *s, ps_rec_config *out) {
         out->max_disk = 0;
         return strcmp(s, "0") == 0 || parse_bytes(s, &out->max_disk);
     case PS_OPT_rank:
-        return s[0] == '\0' || parse_number(option, s, out);
+        return s[0] == '\0' || parse_option_number(option, s, out);
     case PS_OPT_record:
         return ps_rec_parse_bool(s, &out->record);
     case PS_OPT_mstx_strict:
@@ -246,7 +246,7 @@ static bool parse(int option, const char *s, ps_rec_config *out) {
     case PS_OPT_nvtx_push_pop_type:
     case PS_OPT_exit_timeout_s:
     case PS_OPT_event_pool:
-        return parse_number(option, s, out);
+        return parse_option_number(option, s, out);
     default:
         return true; /* any text */
     }
@@ -307,12 +307,12 @@ void ps_rec_config_read(ps_rec_config *out) {
     const char *texts[PS_N_OPTIONS];
     for (int i = 0; i < PS_N_OPTIONS; i++) {
         texts[i] = ps_rec_option_text(i);
-        if (!parse(i, texts[i], out)) {
+        if (!parse_option(i, texts[i], out)) {
             ps_rec_log("the option %s (%s) cannot be \"%.200s\": taken as \"%s\"",
                        ps_rec_options[i].name, ps_rec_options[i].environment, texts[i],
                        ps_rec_options[i].fallback);
             texts[i] = ps_rec_options[i].fallback;
-            (void)parse(i, texts[i], out);
+            (void)parse_option(i, texts[i], out);
         }
     }
     find_rank(out);
@@ -347,7 +347,7 @@ bool ps_rec_config_window(int64_t *first, int64_t *end) {
 bool ps_rec_config_takes(const char *option, const char *value) {
     ps_rec_config scratch = {0};
     int i = ps_rec_option_named(option);
-    return i >= 0 && (value == NULL || parse(i, value, &scratch));
+    return i >= 0 && (value == NULL || parse_option(i, value, &scratch));
 }
 
 void ps_rec_config_json(ps_buf *out) {

@@ -44,7 +44,7 @@ int ps_rec_option_named(const char *name) {
 }
 
 /* The text itself, to keep; NULL when memory is out. Locked by the caller. */
-static const char *keep(const char *text) {
+static const char *keep_option_text(const char *text) {
     for (const kept *k = g.texts; k != NULL; k = k->next) {
         if (strcmp(k->text, text) == 0) {
             return k->text;
@@ -73,7 +73,7 @@ const char *ps_rec_option_text(int option) {
     const char *value = g.set[option];
     if (value == NULL) {
         const char *outside = ps_rec_environment(ps_rec_options[option].environment);
-        value = outside != NULL ? keep(outside) : NULL;
+        value = outside != NULL ? keep_option_text(outside) : NULL;
     }
     ps_let_go(&g.lock);
     return value != NULL ? value : ps_rec_options[option].fallback;
@@ -104,7 +104,7 @@ bool ps_rec_config_set(const char *option, const char *value) {
         return false;
     }
     ps_hold(&g.lock);
-    g.set[i] = value != NULL ? keep(value) : NULL;
+    g.set[i] = value != NULL ? keep_option_text(value) : NULL;
     ps_let_go(&g.lock);
     atomic_fetch_add(&version, 1);
     if (i == PS_OPT_quiet) {

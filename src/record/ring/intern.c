@@ -5,7 +5,7 @@
 #include "record/ring/format.h"
 
 /* The 128 bits of a product folded to 64: every bit of both factors reaches the middle of it. */
-static inline uint64_t fold(uint64_t a, uint64_t b) {
+static inline uint64_t fold_intern(uint64_t a, uint64_t b) {
     __extension__ typedef unsigned __int128 wide;
     wide product = (wide)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
@@ -38,20 +38,20 @@ uint64_t ps_intern_hash(const char *text, size_t length) {
     uint64_t h = K1 ^ (uint64_t)length;
     size_t i = 0;
     for (; i + 16 < length; i += 16) {
-        h = fold(load8(text + i) ^ h, load8(text + i + 8) ^ K2);
+        h = fold_intern(load8(text + i) ^ h, load8(text + i + 8) ^ K2);
     }
     /* The last 1 to 16 bytes, overlapping those before where that saves a branch. */
     if (length > 8) {
         size_t last = length < 16 ? 0 : length - 16;
-        h = fold(load8(text + last) ^ h, load8(text + length - 8) ^ K2);
+        h = fold_intern(load8(text + last) ^ h, load8(text + length - 8) ^ K2);
     } else {
-        h = fold(load_few(text, length) ^ h, K2);
+        h = fold_intern(load_few(text, length) ^ h, K2);
     }
-    return fold(h ^ K2, K1);
+    return fold_intern(h ^ K2, K1);
 }
 
 /* The entry that was used longest ago, an empty one first. */
-static unsigned oldest(const ps_intern *table, const ps_intern_entry *entries) {
+static unsigned intern_oldest(const ps_intern *table, const ps_intern_entry *entries) {
     unsigned worst = 0;
     for (unsigned way = 0; way < PS_INTERN_WAYS; way++) {
         if (entries[way].id == 0) {
@@ -91,7 +91,7 @@ uint32_t ps_intern_text(ps_intern *table, const char *text, size_t length, bool 
         }
     }
     uint32_t id = new_id(table);
-    unsigned way = oldest(table, set->entries);
+    unsigned way = intern_oldest(table, set->entries);
     set->entries[way] =
         (ps_intern_entry){.hash = hash, .id = id, .length = (uint16_t)length, .used = table->clock};
     memcpy(set->texts[way], text, length);

@@ -49,7 +49,7 @@ static bool is_new(uint64_t *set, unsigned *n, uint64_t hash) {
     return true;
 }
 
-static void put(int fd, const char *line, size_t n) {
+static void put_log(int fd, const char *line, size_t n) {
     while (n > 0) {
         ssize_t put_now = write(fd, line, n);
         if (put_now < 0 && errno == EINTR) {
@@ -63,7 +63,7 @@ static void put(int fd, const char *line, size_t n) {
     }
 }
 
-static void say(const char *fmt, va_list args) {
+static void say_log(const char *fmt, va_list args) {
     static const char PREFIX[] = "pipescope: ";
     char line[LINE];
     memcpy(line, PREFIX, sizeof PREFIX);
@@ -86,13 +86,13 @@ static void say(const char *fmt, va_list args) {
     int saved = errno;
     ps_calm calm = ps_calm_begin();
     if (!ps_rec_config_quiet()) {
-        put(STDERR_FILENO, line, n);
+        put_log(STDERR_FILENO, line, n);
     }
     int fd = g.file[0] == '\0'
                  ? -1
                  : open(g.file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
     if (fd >= 0) {
-        put(fd, line, n);
+        put_log(fd, line, n);
         (void)close(fd);
     }
     ps_calm_end(&calm);
@@ -103,7 +103,7 @@ void ps_rec_log(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
     ps_hold(&g.lock);
-    say(fmt, args);
+    say_log(fmt, args);
     ps_let_go(&g.lock);
     va_end(args);
 }
@@ -113,7 +113,7 @@ void ps_rec_log_once(const char *key, const char *fmt, ...) {
     va_start(args, fmt);
     ps_hold(&g.lock);
     if (is_new(g.keys, &g.n_keys, hash_text(key))) {
-        say(fmt, args);
+        say_log(fmt, args);
     }
     ps_let_go(&g.lock);
     va_end(args);

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 /* By hand: signal handlers come here. */
-static char *put_number(char *at, uint32_t number) {
+static char *put_ring_number(char *at, uint32_t number) {
     char digits[10];
     size_t n = 0;
     do {
@@ -35,7 +35,7 @@ bool ps_ring_name(ps_ring *ring, const char *dir, uint32_t number) {
     }
     memcpy(ring->path, dir, n);
     ring->path[n] = '/';
-    memcpy(put_number(ring->path + n + 1, number), END, sizeof END);
+    memcpy(put_ring_number(ring->path + n + 1, number), END, sizeof END);
     return true;
 }
 

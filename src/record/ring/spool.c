@@ -21,7 +21,7 @@ enum { FIRST_BYTES = 1 << 20, RETRY_NS = 1000000000, RESERVED_BYTES = 1 << 18 };
 
 /* --- memory ---------------------------------------------------------------------------------------------------------- */
 
-static bool grow(ps_spool *s, size_t need, size_t limit) {
+static bool grow_spool(ps_spool *s, size_t need, size_t limit) {
     if (need <= s->cap && need <= limit) {
         return true;
     }
@@ -57,8 +57,8 @@ static bool grow(ps_spool *s, size_t need, size_t limit) {
 
 static bool put_memory(ps_spool *s, const struct iovec *pieces, int n_pieces, size_t n_bytes,
                        bool reserve) {
-    if (!grow(s, (size_t)s->bytes + n_bytes,
-              (size_t)s->max_bytes + (reserve ? RESERVED_BYTES : 0))) {
+    if (!grow_spool(s, (size_t)s->bytes + n_bytes,
+                    (size_t)s->max_bytes + (reserve ? RESERVED_BYTES : 0))) {
         return false;
     }
     for (int i = 0; i < n_pieces; i++) {
@@ -117,7 +117,7 @@ static bool still_ours(ps_spool *s) {
     return true;
 }
 
-static bool make_file(ps_spool *s, const char *dir) {
+static bool make_spool_file(ps_spool *s, const char *dir) {
     int n = snprintf(s->path, sizeof s->path, "%s/" PS_SPOOL_FILE, dir);
     if (n < 0 || (size_t)n >= sizeof s->path) {
         s->error = ENAMETOOLONG;
@@ -148,8 +148,8 @@ static bool allowed(ps_spool *s, size_t n_bytes, bool reserve) {
     return ok;
 }
 
-static bool put_file(ps_spool *s, struct iovec *pieces, int n_pieces, size_t n_bytes,
-                     bool reserve) {
+static bool put_spool_file(ps_spool *s, struct iovec *pieces, int n_pieces, size_t n_bytes,
+                           bool reserve) {
     size_t left = n_bytes;
     if (!allowed(s, n_bytes, reserve) || !still_ours(s)) {
         return false;
@@ -172,12 +172,12 @@ static bool put_file(ps_spool *s, struct iovec *pieces, int n_pieces, size_t n_b
     return true;
 }
 
-static bool put(ps_spool *s, struct iovec *pieces, int n_pieces, bool reserve) {
+static bool put_spool(ps_spool *s, struct iovec *pieces, int n_pieces, bool reserve) {
     size_t n_bytes = 0;
     for (int i = 0; i < n_pieces; i++) {
         n_bytes += pieces[i].iov_len;
     }
-    bool ok = s->fd >= 0 ? put_file(s, pieces, n_pieces, n_bytes, reserve)
+    bool ok = s->fd >= 0 ? put_spool_file(s, pieces, n_pieces, n_bytes, reserve)
                          : put_memory(s, pieces, n_pieces, n_bytes, reserve);
     if (!ok) {
         s->error = errno;
@@ -196,12 +196,12 @@ bool ps_spool_open(ps_spool *s, const char *dir, const ps_spool_header *header,
     memset(s, 0, sizeof *s);
     s->fd = -1;
     s->max_bytes = max_bytes;
-    if (dir != NULL && !make_file(s, dir)) {
+    if (dir != NULL && !make_spool_file(s, dir)) {
         return false;
     }
     ps_spool_header copy = *header;
     struct iovec piece = {.iov_base = &copy, .iov_len = sizeof copy};
-    if (put(s, &piece, 1, false)) {
+    if (put_spool(s, &piece, 1, false)) {
         return true;
     }
     ps_spool_close(s);
@@ -233,7 +233,7 @@ uint64_t ps_spool_take(ps_spool *s, ps_ring *ring, uint32_t number) {
         {.iov_base = &block, .iov_len = sizeof block},
         {.iov_base = &ring->slots[at], .iov_len = (size_t)before_wrap * sizeof(ps_slot)},
         {.iov_base = ring->slots, .iov_len = (size_t)(n - before_wrap) * sizeof(ps_slot)}};
-    if (!put(s, pieces, n > before_wrap ? 3 : 2, reserve)) {
+    if (!put_spool(s, pieces, n > before_wrap ? 3 : 2, reserve)) {
         return 0;
     }
     atomic_store_explicit(&h->tail, tail + n, memory_order_release);

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/version.h"
-#include "record/ring/config.h"
 #include "record/core/domains.h"
 #include "record/core/events.h"
+#include "record/ring/config.h"
 #include "record/session/session.h"
 
 /* --- results --------------------------------------------------------------------------------------------------------- */
@@ -93,12 +93,12 @@ int ps_record_directory(char *out, uint32_t size) {
 
 /* --- ranges and marks ------------------------------------------------------------------------------------------------ */
 
-static inline ps_text text_of(const char *message) {
+static inline ps_text api_text_of(const char *message) {
     return (ps_text){.bytes = message, .length = message != NULL ? strlen(message) : 0};
 }
 
 /* The caller's handle as a domain that may be used; NULL (counted) when it is none of ours. */
-static inline const ps_record_domain *domain_of(const ps_record_domain *handle) {
+static inline const ps_record_domain *api_domain_of(const ps_record_domain *handle) {
     const ps_record_domain *domain = ps_domain_check(handle);
     if (__builtin_expect(domain == NULL, 0)) {
         ps_event_drop(PS_DROP_BAD_DOMAIN);
@@ -115,9 +115,9 @@ void ps_record_mark(ps_record_domain *handle, const char *message, void *stream)
     if (!ps_is_recording()) {
         return;
     }
-    const ps_record_domain *domain = domain_of(handle);
+    const ps_record_domain *domain = api_domain_of(handle);
     if (domain != NULL) {
-        ps_event_mark(domain, text_of(message), stream, NULL);
+        ps_event_mark(domain, api_text_of(message), stream, NULL);
     }
 }
 
@@ -125,8 +125,8 @@ uint64_t ps_record_range_start(ps_record_domain *handle, const char *message, vo
     if (!ps_is_recording()) {
         return 0;
     }
-    const ps_record_domain *domain = domain_of(handle);
-    return domain == NULL ? 0 : ps_event_start(domain, text_of(message), stream, NULL);
+    const ps_record_domain *domain = api_domain_of(handle);
+    return domain == NULL ? 0 : ps_event_start(domain, api_text_of(message), stream, NULL);
 }
 
 void ps_record_range_end(uint64_t range) {
@@ -139,26 +139,28 @@ int ps_record_range_push(ps_record_domain *handle, const char *message, void *st
     if (!ps_is_recording()) {
         return -1;
     }
-    const ps_record_domain *domain = domain_of(handle);
-    return domain == NULL ? -1 : ps_event_push(domain, text_of(message), stream, NULL);
+    const ps_record_domain *domain = api_domain_of(handle);
+    return domain == NULL ? -1 : ps_event_push(domain, api_text_of(message), stream, NULL);
 }
 
 int ps_record_range_pop(ps_record_domain *handle) {
     if (!ps_is_recording()) {
         return -1;
     }
-    const ps_record_domain *domain = domain_of(handle);
+    const ps_record_domain *domain = api_domain_of(handle);
     return domain == NULL ? -1 : ps_event_pop(domain);
 }
 
 uint64_t ps_record_op_begin(const char *name, const char *shapes, void *stream) {
-    return ps_is_recording() ? ps_event_op_begin(text_of(name), text_of(shapes), stream, 0) : 0;
+    return ps_is_recording() ? ps_event_op_begin(api_text_of(name), api_text_of(shapes), stream, 0)
+                             : 0;
 }
 
 uint64_t ps_record_op_begin_backward(const char *name, const char *shapes, void *stream,
                                      uint64_t forward) {
-    return ps_is_recording() ? ps_event_op_begin(text_of(name), text_of(shapes), stream, forward)
-                             : 0;
+    return ps_is_recording()
+               ? ps_event_op_begin(api_text_of(name), api_text_of(shapes), stream, forward)
+               : 0;
 }
 
 void ps_record_op_end(uint64_t op) {

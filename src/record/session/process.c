@@ -13,16 +13,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/ring/config.h"
 #include "record/core/device.h"
-#include "record/gpu/device_choose.h"
 #include "record/core/domains.h"
 #include "record/core/events.h"
+#include "record/core/threads.h"
+#include "record/gpu/device_choose.h"
+#include "record/ring/config.h"
 #include "record/ring/log.h"
 #include "record/session/self_test.h"
 #include "record/session/session.h"
 #include "record/session/session_parts.h"
-#include "record/core/threads.h"
 #include "record/session/writer.h"
 
 /* A page. `owned` is 1 in the process that mapped it and in children that have noticed that they are. */
@@ -48,7 +48,7 @@ static void before_fork(void) {
     ps_domains_hold();
 }
 
-static void release(bool in_child) {
+static void release_process(bool in_child) {
     ps_domains_release();
     ps_rec_config_release();
     ps_rec_log_release(in_child);
@@ -56,7 +56,7 @@ static void release(bool in_child) {
 }
 
 static void after_fork_in_parent(void) {
-    release(false);
+    release_process(false);
 }
 
 static void forget_parent(void) {
@@ -91,7 +91,7 @@ static void begin_automatically(void) {
 
 static void after_fork_in_child(void) {
     bool was_recording = ps_session_is_recording();
-    release(true);
+    release_process(true);
     forget_parent();
     if (was_recording && ps_rec_config_is_on("follow_fork")) {
         (void)ps_session_begin(PS_BY_OPTION);
@@ -109,7 +109,7 @@ typedef struct ending {
 /* Static: a helper that is given up goes on with it. */
 static ending end = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void *finish(void *unused) {
+static void *finish_process(void *unused) {
     (void)unused;
     ps_session_finish();
     (void)pthread_mutex_lock(&end.lock);
@@ -179,7 +179,7 @@ static void at_process_exit(void) {
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all,
                           &before); /* the program's handlers are for its threads */
-    bool helped = pthread_create(&helper, NULL, finish, NULL) == 0;
+    bool helped = pthread_create(&helper, NULL, finish_process, NULL) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (helped) {
         if (!wait_for(helper, ps_session_exit_timeout_s())) {

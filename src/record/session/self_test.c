@@ -9,11 +9,11 @@
 
 #include "base/buf.h"
 #include "base/json_write.h"
-#include "record/ring/clock.h"
 #include "record/core/events.h"
-#include "record/ring/ring.h"
 #include "record/core/threads.h"
 #include "record/core/threads_shared.h"
+#include "record/ring/clock.h"
+#include "record/ring/ring.h"
 
 enum { BATCHES = 9, BATCHES_A_ROUND = 3, EVENTS = 128, SLOTS = 1024, FIRST_NUMBER = PS_ID_BLOCK };
 
@@ -138,14 +138,14 @@ static int by_size(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-static double median(double *values, unsigned n) {
+static double self_test_median(double *values, unsigned n) {
     qsort(values, n, sizeof *values, by_size);
     return values[n / 2];
 }
 
 static void put_median(ps_json *j, double *values, unsigned n) {
     ps_json_value(j);
-    ps_buf_add_fixed(j->out, median(values, n), 1);
+    ps_buf_add_fixed(j->out, self_test_median(values, n), 1);
 }
 
 static void conclude(void) {

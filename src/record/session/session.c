@@ -19,15 +19,15 @@
 
 #include "base/alloc.h"
 #include "record/core/device.h"
-#include "record/gpu/device_choose.h"
 #include "record/core/domains.h"
 #include "record/core/events.h"
+#include "record/core/threads.h"
+#include "record/core/threads_shared.h"
+#include "record/gpu/device_choose.h"
 #include "record/ring/hold.h"
 #include "record/ring/log.h"
 #include "record/ring/memory.h"
 #include "record/session/session_parts.h"
-#include "record/core/threads.h"
-#include "record/core/threads_shared.h"
 #include "record/session/writer.h"
 
 /* How long a stop waits for threads in the middle of an event (they take a microsecond, unless they are not running), and for
@@ -316,7 +316,7 @@ typedef struct ring_sums {
     bool all_in_files;
 } ring_sums;
 
-static uint64_t look(const _Atomic uint64_t *counter) {
+static uint64_t look_session(const _Atomic uint64_t *counter) {
     return atomic_load_explicit(counter, memory_order_relaxed);
 }
 
@@ -329,16 +329,16 @@ static void add_ring(void *context, ps_ring *ring, uint32_t number) {
     ring_sums *sums = context;
     ps_record_stats *s = sums->stats;
     const ps_ring_header *h = ring->header;
-    s->n_ranges += look(&h->n_ranges);
-    s->n_marks += look(&h->n_marks);
-    s->n_ops += look(&h->n_ops);
-    s->n_device += look(&h->n_device);
+    s->n_ranges += look_session(&h->n_ranges);
+    s->n_marks += look_session(&h->n_marks);
+    s->n_ops += look_session(&h->n_ops);
+    s->n_device += look_session(&h->n_device);
     for (unsigned i = 0; i < PS_N_DROPS; i++) {
-        s->n_dropped += LOST[i] ? look(&h->drops[i]) : 0;
+        s->n_dropped += LOST[i] ? look_session(&h->drops[i]) : 0;
     }
     sums->all_in_files = sums->all_in_files && ring->in_file;
     if (sums->undrained != NULL && number < PS_MAX_RINGS) {
-        sums->undrained[number] = look(&h->head) != look(&h->tail);
+        sums->undrained[number] = look_session(&h->head) != look_session(&h->tail);
     }
 }
 
@@ -424,7 +424,7 @@ static bool keep_stopped(ps_take *take, bool was_warm) {
 }
 
 /* *was_warm: what ended had only been made ready. */
-static int stop(bool *was_warm) {
+static int stop_session(bool *was_warm) {
     *was_warm = false;
     (void)pthread_mutex_lock(&g.control);
     ps_take *take = atomic_load(&g.current);
@@ -458,13 +458,13 @@ static int stop(bool *was_warm) {
 
 int ps_session_stop(void) {
     bool was_warm;
-    return stop(&was_warm);
+    return stop_session(&was_warm);
 }
 
 /* --- what was recorded ----------------------------------------------------------------------------------------------- */
 
 /* Out of `waiting` into `exporting`; NULL stays NULL. Under `control`. */
-static ps_take *hand_out(ps_take **at) {
+static ps_take *hand_session_out(ps_take **at) {
     ps_take *take = *at;
     if (take != NULL) {
         *at = take->next;
@@ -483,7 +483,7 @@ static ps_take *take_stopped(uint64_t number) {
     while (*at != NULL && (*at)->stop != stop) {
         at = &(*at)->next;
     }
-    ps_take *take = hand_out(at);
+    ps_take *take = hand_session_out(at);
     (void)pthread_mutex_unlock(&g.control);
     return take;
 }
@@ -497,7 +497,7 @@ static ps_take *take_untried(void) {
     for (; *at != NULL && ((*at)->given_up || (*at)->set_aside); at = &(*at)->next) {
         aside = aside == NULL && !(*at)->given_up ? at : aside;
     }
-    ps_take *take = hand_out(*at == NULL && aside != NULL ? aside : at);
+    ps_take *take = hand_session_out(*at == NULL && aside != NULL ? aside : at);
     (void)pthread_mutex_unlock(&g.control);
     return take;
 }
@@ -525,7 +525,7 @@ static void put_back(ps_take *take, bool done) {
     }
 }
 
-static int export_take(ps_take *take, const char *dir, bool say) {
+static int export_and_free_take(ps_take *take, const char *dir, bool say) {
     int code = ps_take_export(take, dir, say);
     bool done = code == PS_RECORD_OK || code == PS_RECORD_NOTHING;
     g.n_own += code == PS_RECORD_OK && !take->automatic;
@@ -539,13 +539,13 @@ static int export_take(ps_take *take, const char *dir, bool say) {
 
 int ps_session_export_last(void) {
     ps_take *take = take_stopped(0);
-    return take != NULL ? export_take(take, NULL, true) : PS_RECORD_NOTHING;
+    return take != NULL ? export_and_free_take(take, NULL, true) : PS_RECORD_NOTHING;
 }
 
 int ps_session_export(uint64_t number, const char *dir) {
     ps_take *take = take_stopped(number);
     if (take != NULL) {
-        return export_take(take, dir, false);
+        return export_and_free_take(take, dir, false);
     }
     (void)pthread_mutex_lock(&g.control);
     uint64_t stop = number != 0 ? number : g.n_stops;
@@ -568,7 +568,7 @@ uint64_t ps_session_last(void) {
 /* The current recording or what was made ready, else the last one; never one before those. */
 int ps_session_discard(void) {
     bool was_warm;
-    int stopped = stop(&was_warm);
+    int stopped = stop_session(&was_warm);
     if (was_warm) {
         return PS_RECORD_OK;
     }
@@ -680,7 +680,7 @@ void ps_session_finish(void) {
         take->given_up = true;
         atomic_fetch_add(&g.n_given_up, 1);
         if (!discard_set_aside(take)) {
-            (void)export_take(take, NULL, true);
+            (void)export_and_free_take(take, NULL, true);
         }
     }
 }

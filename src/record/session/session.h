@@ -15,9 +15,9 @@
 #include <stdint.h>
 
 #include "pipescope/record.h"
+#include "record/core/threads.h"
 #include "record/ring/config.h"
 #include "record/ring/format.h"
-#include "record/core/threads.h"
 
 int ps_session_warmup(void);
 int ps_session_start(void);

@@ -11,13 +11,13 @@
 #include <time.h>
 
 #include "base/json_write.h"
-#include "record/ring/clock.h"
 #include "record/core/events.h"
+#include "record/core/threads_shared.h"
+#include "record/ring/clock.h"
 #include "record/ring/hold.h"
 #include "record/ring/log.h"
 #include "record/session/session.h"
 #include "record/session/session_parts.h"
-#include "record/core/threads_shared.h"
 
 enum { MAX_KEPT = 64, MAX_METHOD = 31 };
 
@@ -60,7 +60,7 @@ void ps_clock_offsets_define(void) {
 }
 
 /* The first one tells most of the drift: of too many the second oldest goes. */
-static void keep(const measured *m) {
+static void keep_clock(const measured *m) {
     if (g.n == MAX_KEPT) {
         memmove(&g.kept[1], &g.kept[2], (MAX_KEPT - 2) * sizeof g.kept[0]);
         g.n--;
@@ -68,7 +68,7 @@ static void keep(const measured *m) {
     g.kept[g.n++] = *m;
 }
 
-static bool is_word(const char *text) {
+static bool is_clock_word(const char *text) {
     size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-");
     return n > 0 && n <= MAX_METHOD && text[n] == '\0';
 }
@@ -77,7 +77,7 @@ int ps_session_clock_offset(int reference_rank, int64_t at_ns, int64_t offset_ns
                             int64_t uncertainty_ns, const char *method) {
     method = method != NULL ? method : "exchange";
     if (reference_rank < 0 || uncertainty_ns < 0 || uncertainty_ns > MAX_OFFSET_NS ||
-        offset_ns > MAX_OFFSET_NS || offset_ns < -MAX_OFFSET_NS || !is_word(method)) {
+        offset_ns > MAX_OFFSET_NS || offset_ns < -MAX_OFFSET_NS || !is_clock_word(method)) {
         ps_rec_log("a clock offset needs a rank, an offset within 36 years, an uncertainty that is "
                    "not negative, and a method of at most %d of a-z, 0-9, _ and -",
                    MAX_METHOD);
@@ -99,7 +99,7 @@ int ps_session_clock_offset(int reference_rank, int64_t at_ns, int64_t offset_ns
                   .reference = reference_rank};
     (void)snprintf(m.method, sizeof m.method, "%s", method);
     ps_facts_hold();
-    keep(&m);
+    keep_clock(&m);
     if (ps_facts_are_defined()) {
         define(&m);
     }

@@ -7,9 +7,9 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "record/core/events.h"
+#include "record/core/threads_shared.h"
 #include "record/ring/log.h"
 #include "record/session/session_parts.h"
-#include "record/core/threads_shared.h"
 
 enum { MAX_VALUE = 1024, MAX_ALL = 64 * 1024, MAX_NAME = 256, PIECE = 1200 };
 
@@ -29,7 +29,7 @@ static const name_rule RULES[] = {
 };
 
 /* As shells set them: nothing in such a name has to be escaped. */
-static bool is_plain(const char *name, size_t n) {
+static bool is_variable_plain(const char *name, size_t n) {
     static const char PLAIN[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
     return n > 0 && n <= MAX_NAME && strspn(name, PLAIN) >= n;
 }
@@ -46,7 +46,7 @@ static bool is_listed(const char *name, size_t n) {
 }
 
 /* Small letters or large. NULL when there is none. */
-static const char *find_part(const char *text, size_t n, const char *part) {
+static const char *find_variable_part(const char *text, size_t n, const char *part) {
     size_t length = strlen(part);
     for (size_t i = 0; i + length <= n; i++) {
         if (strncasecmp(text + i, part, length) == 0) {
@@ -61,7 +61,7 @@ static bool is_secret(const char *name, size_t n) {
                                         "PASSPHRASE", "_PWD",       "_PASS",    "_KEY",
                                         "APIKEY",     "CREDENTIAL", "_AUTH"};
     for (size_t i = 0; i < sizeof PARTS / sizeof PARTS[0]; i++) {
-        if (find_part(name, n, PARTS[i]) != NULL) {
+        if (find_variable_part(name, n, PARTS[i]) != NULL) {
             return true;
         }
     }
@@ -74,7 +74,7 @@ static bool tells_secret(const char *value) {
                                         "api-key", "api_key", "access_key", "access-key", "apikey"};
     for (size_t i = 0; i < sizeof WORDS / sizeof WORDS[0]; i++) {
         const char *at = value;
-        while ((at = find_part(at, strlen(at), WORDS[i])) != NULL) {
+        while ((at = find_variable_part(at, strlen(at), WORDS[i])) != NULL) {
             at += strlen(WORDS[i]);
             if (strchr("=: \"'", *at) != NULL && *at != '\0') {
                 return true;
@@ -126,7 +126,7 @@ char *ps_environment_read(void) {
     for (char **entry = environ; entry != NULL && *entry != NULL; entry++) {
         const char *equals = strchr(*entry, '=');
         size_t n = equals != NULL ? (size_t)(equals - *entry) : 0;
-        if (!is_plain(*entry, n) || !is_listed(*entry, n) || is_secret(*entry, n)) {
+        if (!is_variable_plain(*entry, n) || !is_listed(*entry, n) || is_secret(*entry, n)) {
             continue;
         }
         if (out.len > MAX_ALL) {

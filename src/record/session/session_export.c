@@ -10,9 +10,9 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/fs.h"
-#include "record/ring/calm.h"
 #include "record/export/capture.h"
 #include "record/export/export.h"
+#include "record/ring/calm.h"
 #include "record/ring/log.h"
 #include "record/session/session_parts.h"
 
@@ -83,7 +83,7 @@ static ps_code write_take(const ps_take *take, const char *folder, ps_export_res
     return code;
 }
 
-static const char *plural(uint64_t n) {
+static const char *take_plural(uint64_t n) {
     return n == 1 ? "" : "s";
 }
 
@@ -98,7 +98,8 @@ static void describe_lost(const ps_export_result *r, ps_buf *out) {
 #undef X
     };
     const char *before = " (";
-    ps_buf_addf(out, ", %llu event%s lost", (unsigned long long)r->n_dropped, plural(r->n_dropped));
+    ps_buf_addf(out, ", %llu event%s lost", (unsigned long long)r->n_dropped,
+                take_plural(r->n_dropped));
     for (unsigned i = 0; i < PS_N_DROPS; i++) {
         if (KINDS[i].lost && r->drops[i] > 0) {
             ps_buf_addf(out, "%s%llu %s", before, (unsigned long long)r->drops[i], KINDS[i].key);
@@ -115,8 +116,8 @@ static void say_result(const char *folder, const ps_export_result *r) {
         describe_lost(r, &lost);
     }
     ps_rec_log("%llu range%s, %llu mark%s recorded in %s%s", (unsigned long long)r->n_ranges,
-               plural(r->n_ranges), (unsigned long long)r->n_marks, plural(r->n_marks), folder,
-               lost.len > 0 && ps_buf_ok(&lost) ? ps_buf_str(&lost) : "");
+               take_plural(r->n_ranges), (unsigned long long)r->n_marks, take_plural(r->n_marks),
+               folder, lost.len > 0 && ps_buf_ok(&lost) ? ps_buf_str(&lost) : "");
     ps_buf_fini(&lost);
 }
 
@@ -133,7 +134,7 @@ static void clean_up(ps_take *take, const char *folder) {
     }
 }
 
-static int export_take(ps_take *take, const char *dir, bool say) {
+static int export_stopped_take(ps_take *take, const char *dir, bool say) {
     char folder[sizeof take->folder] = "";
     ps_err err = PS_ERR_INIT;
     ps_code code = PS_OK;
@@ -178,7 +179,7 @@ static int export_take(ps_take *take, const char *dir, bool say) {
 
 int ps_take_export(ps_take *take, const char *dir, bool say) {
     ps_calm calm = ps_calm_begin();
-    int code = export_take(take, dir, say);
+    int code = export_stopped_take(take, dir, say);
     ps_calm_end(&calm);
     return code;
 }

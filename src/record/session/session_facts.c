@@ -11,14 +11,14 @@
 #include "base/version.h"
 #include "record/core/device.h"
 #include "record/core/events.h"
+#include "record/core/threads.h"
+#include "record/core/threads_shared.h"
 #include "record/export/json_value.h"
 #include "record/ring/hold.h"
 #include "record/ring/log.h"
 #include "record/session/self_test.h"
 #include "record/session/session.h"
 #include "record/session/session_parts.h"
-#include "record/core/threads.h"
-#include "record/core/threads_shared.h"
 
 enum { MAX_META = 4096, MAX_META_ALL = 50 * 1024, MAX_STREAMS = 4096 };
 

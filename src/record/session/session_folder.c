@@ -18,12 +18,12 @@
 
 #include "base/arena.h"
 #include "base/fs.h"
-#include "record/ring/calm.h"
+#include "record/core/threads.h"
 #include "record/export/capture_parts.h"
 #include "record/export/export.h"
+#include "record/ring/calm.h"
 #include "record/ring/log.h"
 #include "record/session/session_parts.h"
-#include "record/core/threads.h"
 #include "record/session/writer.h"
 
 enum { MAX_SAME_NAME = 1000, LEAST_SPOOL = 1 << 18 };
@@ -149,7 +149,7 @@ static bool make_parts(ps_take *take, ps_err *err) {
 }
 
 /* Room for ring 0, the ring of the first thread, and a little to write. */
-static bool has_room(const ps_take *take, ps_err *err) {
+static bool has_folder_room(const ps_take *take, ps_err *err) {
     uint64_t free_bytes = 0;
     uint64_t need = 2 * (PS_RING_HEADER_BYTES + take->ring_slots * sizeof(ps_slot)) + LEAST_SPOOL;
     if (ps_free_space(take->raw, &free_bytes, err) != PS_OK) {
@@ -174,7 +174,7 @@ static bool place_on_disk(ps_take *take, const ps_spool_header *header) {
     char text[1024];
     if (ps_take_make_folder(take, take->config.output_dir, take->folder, sizeof take->folder,
                             &err) == PS_OK &&
-        make_parts(take, &err) && has_room(take, &err)) {
+        make_parts(take, &err) && has_folder_room(take, &err)) {
         if (ps_spool_open(&take->spool, take->raw, header, take->config.max_disk)) {
             return true;
         }

@@ -18,11 +18,11 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "pipescope/record.h"
+#include "record/core/threads.h"
 #include "record/ring/clock.h"
 #include "record/ring/config.h"
 #include "record/ring/format.h"
 #include "record/ring/spool.h"
-#include "record/core/threads.h"
 
 /* One recording. Everything but what says otherwise is set before other threads see it. */
 typedef struct ps_take {

@@ -79,7 +79,7 @@ static int act(todo what) {
     return PS_RECORD_OK;
 }
 
-static int begin_step(int64_t step, void *stream) {
+static int begin_step_window_step(int64_t step, void *stream) {
     (void)pthread_mutex_lock(&g.lock);
     close_open();
     g.open = false;
@@ -99,7 +99,7 @@ static int begin_step(int64_t step, void *stream) {
 }
 
 int ps_session_step_begin(int64_t step, void *stream) {
-    return begin_step(step, stream);
+    return begin_step_window_step(step, stream);
 }
 
 int ps_session_step_end(void) {
@@ -117,7 +117,7 @@ int ps_session_step(void *stream) {
     (void)pthread_mutex_lock(&g.lock);
     int64_t next = !g.any ? 0 : g.number == INT64_MAX ? g.number : g.number + 1;
     (void)pthread_mutex_unlock(&g.lock);
-    return begin_step(next, stream);
+    return begin_step_window_step(next, stream);
 }
 
 void ps_steps_close(void) {

@@ -10,16 +10,16 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "record/ring/calm.h"
-#include "record/ring/clock.h"
 #include "record/core/device.h"
-#include "record/ring/log.h"
-#include "record/ring/memory.h"
 #include "record/core/recording.h"
-#include "record/session/self_test.h"
 #include "record/core/threads.h"
 #include "record/core/threads_shared.h"
+#include "record/ring/calm.h"
+#include "record/ring/clock.h"
+#include "record/ring/log.h"
+#include "record/ring/memory.h"
 #include "record/ring/wake.h"
+#include "record/session/self_test.h"
 
 enum { ROUND_NS = 10000000, IDLE_NS = 100000000, ANCHOR_NS = 1000000000 };
 
@@ -87,7 +87,7 @@ static void add_file_bytes(void *bytes, ps_ring *ring, uint32_t number) {
 }
 
 /* One round over all rings, which stay until the writer is stopped. */
-static uint64_t take_all(void) {
+static uint64_t take_all_writer(void) {
     uint64_t taken = 0;
     g.spool->beside_bytes = 0;
     ps_threads_each_ring(add_file_bytes, &g.spool->beside_bytes);
@@ -120,20 +120,20 @@ static void store_anchor(uint64_t now_ns) {
 }
 
 /* The writer's own records found ring 0 full. */
-static void make_room(void) {
-    (void)take_all();
+static void make_writer_room(void) {
+    (void)take_all_writer();
 }
 
-static void *run(void *unused) {
+static void *run_writer(void *unused) {
     (void)unused;
     (void)prctl(PR_SET_NAME, "pipescope");
-    ps_shared_set_taker(make_room);
+    ps_shared_set_taker(make_writer_room);
     uint64_t pause_ns = ROUND_NS;
     g.next_anchor_ns = ps_mono_ns() + ANCHOR_NS;
     while (!atomic_load(&g.stop)) {
         ps_wake_awake();
         g.hooks->round();
-        uint64_t taken = take_all();
+        uint64_t taken = take_all_writer();
         ps_self_test_round(g.clock);
         const ps_rec_device *device = atomic_load(&ps_device);
         if (!g.exit_early && strcmp(device->name, "host") != 0) {
@@ -173,7 +173,7 @@ bool ps_writer_start(ps_spool *spool, int clock, const ps_writer_hooks *hooks) {
     sigset_t before;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
-    g.running = pthread_create(&g.thread, NULL, run, NULL) == 0;
+    g.running = pthread_create(&g.thread, NULL, run_writer, NULL) == 0;
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return g.running;
 }
@@ -190,7 +190,7 @@ void ps_writer_stop(void) {
     }
     ps_spool_retry(g.spool); /* also when no thread could be had: the rings are all there is then */
     ps_calm calm = ps_calm_begin();
-    (void)take_all();
+    (void)take_all_writer();
     ps_calm_end(&calm);
     g.spool = NULL;
 }

@@ -93,7 +93,7 @@ static double e2e_us(const rank_time *t) {
            (t->us[T_PREPARING] > 0 ? t->us[T_PREPARING] : 0);
 }
 
-static const char *text_at(const ps_table *t, size_t row, const char *column) {
+static const char *cluster_view_text_at(const ps_table *t, size_t row, const char *column) {
     size_t at = ps_table_column(t, column);
     const ps_value *v = at != SIZE_MAX ? ps_table_cell(t, row, at) : NULL;
     return v != NULL && !v->is_null ? v->u.text : "";
@@ -112,9 +112,9 @@ static rank_time *rank_of(rank_times *times, int64_t rank) {
     return &times->at[times->n++];
 }
 
-static bool take_row(rank_times *times, const ps_table *t, size_t row) {
+static bool take_cluster_view_row(rank_times *times, const ps_table *t, size_t row) {
     static const char *const INDICES[3] = {"dp_index", "pp_index", "tp_index"};
-    const char *index = text_at(t, row, "index");
+    const char *index = cluster_view_text_at(t, row, "index");
     int64_t rank = -1;
     if (!ps_parse_i64(index, strlen(index), &rank)) {
         return true;
@@ -146,9 +146,9 @@ static ps_code gather_times(const ps_modes *m, const char *step, rank_times *out
     ps_idmap_init(&out->rows);
     bool all = strcmp(step, "all") == 0;
     for (size_t row = 0; t != NULL && row < t->n_rows; row++) {
-        bool wanted = strcmp(text_at(t, row, "type"), "rank") == 0 &&
-                      (all || strcmp(text_at(t, row, "step"), step) == 0);
-        if (wanted && !take_row(out, t, row)) {
+        bool wanted = strcmp(cluster_view_text_at(t, row, "type"), "rank") == 0 &&
+                      (all || strcmp(cluster_view_text_at(t, row, "step"), step) == 0);
+        if (wanted && !take_cluster_view_row(out, t, row)) {
             return ps_fail_nomem(err);
         }
     }
@@ -226,7 +226,7 @@ static void set_us(ps_table *t, size_t column, double us) {
     }
 }
 
-static bool put_overview(ps_table *t, const char *key, const rank_time *x) {
+static bool put_cluster_view_overview(ps_table *t, const char *key, const rank_time *x) {
     if (!ps_table_add_row(t) || !ps_table_set_text(t, O_KEY, key)) {
         return false;
     }
@@ -268,7 +268,7 @@ static ps_table *make_overview(const ps_request *q, size_t cluster, const ps_mod
     }
     for (size_t i = 0; code == PS_OK && i < times.n; i++) {
         const char *key = ps_cluster_rank_key(q, cluster, times.at[i].rank);
-        code = put_overview(t, key, &times.at[i]) ? PS_OK : ps_fail_nomem(err);
+        code = put_cluster_view_overview(t, key, &times.at[i]) ? PS_OK : ps_fail_nomem(err);
     }
     times_fini(&times);
     if (code != PS_OK) {
@@ -306,7 +306,8 @@ static const ps_column SPREAD[N_SPREAD] = {
     [S_WHAT] = {.name = "what", .type = PS_COL_TEXT},
 };
 
-static bool put_spread(ps_table *t, const rank_times *times, const char *metric, size_t time) {
+static bool put_cluster_view_spread(ps_table *t, const rank_times *times, const char *metric,
+                                    size_t time) {
     const rank_time *most = &times->at[0];
     const rank_time *least = &times->at[0];
     double mean = 0;
@@ -350,9 +351,9 @@ static ps_table *make_spread(const ps_request *q, size_t cluster, const ps_modes
     ps_code code = gather_times(m, step, &times, err);
     if (code == PS_OK) {
         t = ps_table_new("spread", "how far ranks differ", SPREAD, N_SPREAD);
-        bool ok = t != NULL && put_spread(t, &times, "Computing", T_COMPUTING) &&
-                  put_spread(t, &times, "Communication (not overlapped)", T_EXPOSED) &&
-                  put_spread(t, &times, "Free", T_FREE);
+        bool ok = t != NULL && put_cluster_view_spread(t, &times, "Computing", T_COMPUTING) &&
+                  put_cluster_view_spread(t, &times, "Communication (not overlapped)", T_EXPOSED) &&
+                  put_cluster_view_spread(t, &times, "Free", T_FREE);
         code = ok ? PS_OK : ps_fail_nomem(err);
     }
     times_fini(&times);
@@ -398,7 +399,7 @@ static ps_table *make_communication_advice(const ps_request *q, size_t cluster, 
                                findings->columns, findings->n_columns);
     bool ok = t != NULL;
     for (size_t row = 0; ok && row < findings->n_rows; row++) {
-        ok = strcmp(text_at(findings, row, "section"), "communication") != 0 ||
+        ok = strcmp(cluster_view_text_at(findings, row, "section"), "communication") != 0 ||
              copy_row(findings, row, t);
     }
     if (!ok) {
@@ -423,15 +424,15 @@ static const ps_column EVIDENCE[N_EVIDENCE] = {
     [E_NOTE] = {.name = "note", .type = PS_COL_TEXT},
 };
 
-static bool int_at(const ps_table *t, size_t row, const char *column, int64_t *out) {
+static bool cluster_view_int_at(const ps_table *t, size_t row, const char *column, int64_t *out) {
     size_t at = ps_table_column(t, column);
     const ps_value *v = at != SIZE_MAX ? ps_table_cell(t, row, at) : NULL;
     *out = v != NULL && !v->is_null ? v->u.i : 0;
     return v != NULL && !v->is_null;
 }
 
-static bool put_evidence(const ps_request *q, size_t cluster, const ps_table *from, size_t row,
-                         ps_table *to) {
+static bool put_cluster_view_evidence(const ps_request *q, size_t cluster, const ps_table *from,
+                                      size_t row, ps_table *to) {
     static const struct {
         const char *name;
         int column;
@@ -441,14 +442,15 @@ static bool put_evidence(const ps_request *q, size_t cluster, const ps_table *fr
                    {"at", E_TIME},
                    {"duration", E_DURATION}};
     int64_t number = 0;
-    bool ok = ps_table_add_row(to) && ps_table_set_text(to, E_NAME, text_at(from, row, "name")) &&
-              ps_table_set_text(to, E_NOTE, text_at(from, row, "note"));
+    bool ok = ps_table_add_row(to) &&
+              ps_table_set_text(to, E_NAME, cluster_view_text_at(from, row, "name")) &&
+              ps_table_set_text(to, E_NOTE, cluster_view_text_at(from, row, "note"));
     for (size_t i = 0; ok && i < sizeof NUMBERS / sizeof *NUMBERS; i++) {
-        if (int_at(from, row, NUMBERS[i].name, &number)) {
+        if (cluster_view_int_at(from, row, NUMBERS[i].name, &number)) {
             ps_table_set_int(to, (size_t)NUMBERS[i].column, number);
         }
     }
-    return ok && (!int_at(from, row, "rank", &number) ||
+    return ok && (!cluster_view_int_at(from, row, "rank", &number) ||
                   ps_table_set_text(to, E_KEY, ps_cluster_rank_key(q, cluster, number)));
 }
 
@@ -463,7 +465,7 @@ static ps_table *make_evidence(const ps_request *q, size_t cluster, const ps_mod
     ps_table *t = ps_table_new("evidence", "where to look", EVIDENCE, N_EVIDENCE);
     bool ok = t != NULL;
     for (size_t row = 0; ok && row < evidence->n_rows; row++) {
-        ok = put_evidence(q, cluster, evidence, row, t);
+        ok = put_cluster_view_evidence(q, cluster, evidence, row, t);
     }
     if (!ok) {
         ps_table_free(t);

@@ -87,7 +87,7 @@ void ps_modes_ask_report(const ps_request *q, ps_modes_ask *ask) {
 }
 
 /* Everything that the result depends on. */
-static void put_key(const ps_modes_ask *ask, ps_buf *out) {
+static void put_mode_key(const ps_modes_ask *ask, ps_buf *out) {
     const ps_analysis_opts *o = &ask->opts;
     ps_buf_addf(out, "modes %zu", ask->cluster);
     for (size_t i = 0; i < ask->n_analyses; i++) {
@@ -120,7 +120,7 @@ static void free_modes(void *value) {
 }
 
 /* A note; the last one says how many more there are. False when memory is out. */
-static bool note(ps_modes *m, size_t n_more, const char *who, const char *what) {
+static bool note_mode(ps_modes *m, size_t n_more, const char *who, const char *what) {
     char text[700];
     if (m->n_notes >= PS_MODES_NOTES) {
         return true;
@@ -138,10 +138,11 @@ static bool note_all(ps_modes *m, const ps_modes_ask *ask) {
     const ps_run *run = m->run;
     bool ok = true;
     for (size_t a = ask->n_makers; ok && a < run->n_analyses; a++) {
-        ok = run->errors[a].code == PS_OK || note(m, 0, ask->analyses[a]->name, run->errors[a].msg);
+        ok = run->errors[a].code == PS_OK ||
+             note_mode(m, 0, ask->analyses[a]->name, run->errors[a].msg);
     }
     for (size_t i = 0; ok && i < run->n_notes; i++) {
-        ok = note(m, 0, "note", run->notes[i]);
+        ok = note_mode(m, 0, "note", run->notes[i]);
     }
     size_t n_more = 0;
     for (size_t r = 0; r < run->n_ranks; r++) {
@@ -152,14 +153,14 @@ static bool note_all(ps_modes *m, const ps_modes_ask *ask) {
             char who[48];
             n_more--;
             (void)snprintf(who, sizeof who, "rank %s", PS_RANK(run->ranks[r].rank->rank));
-            ok = note(m, n_more, who, run->ranks[r].err.msg);
+            ok = note_mode(m, n_more, who, run->ranks[r].err.msg);
         }
     }
     return ok;
 }
 
 /* Why nothing came of it: what the first rank or analysis that says anything lacks. */
-static ps_code say_nothing(const ps_run *run, ps_err *err) {
+static ps_code say_mode_nothing(const ps_run *run, ps_err *err) {
     for (size_t r = 0; r < run->n_ranks; r++) {
         if (run->ranks[r].err.msg[0] != '\0') {
             return ps_fail(err, PS_NOTHING, "%.400s", run->ranks[r].err.msg);
@@ -216,7 +217,7 @@ static ps_run *run_all(const making *m, ps_err *err) {
     return run;
 }
 
-static ps_code make(void *context, ps_cached *out, ps_err *err) {
+static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
     const making *mk = context;
     if (mk->cluster->n_ranks == 0) {
         return ps_fail(err, PS_NOTHING, "No profile was found under this path.");
@@ -229,7 +230,7 @@ static ps_code make(void *context, ps_cached *out, ps_err *err) {
     m->run = run_all(mk, err);
     ps_code code = m->run != NULL ? PS_OK : err->code;
     if (code == PS_OK && !has_answer(m->run, mk->ask->n_makers)) {
-        code = say_nothing(m->run, err);
+        code = say_mode_nothing(m->run, err);
     }
     if (code == PS_OK && !note_all(m, mk->ask)) {
         code = ps_fail_nomem(err);
@@ -252,11 +253,12 @@ ps_code ps_modes_get(const ps_request *q, const ps_modes_ask *ask, const ps_mode
     }
     ps_buf key;
     ps_buf_init(&key, 0);
-    put_key(ask, &key);
+    put_mode_key(ask, &key);
     making m = {ps_store_cluster(q->store, ask->cluster), ask};
     void *value = NULL;
-    ps_code code = ps_buf_ok(&key) ? ps_cache_get(q->cache, ps_buf_str(&key), make, &m, &value, err)
-                                   : ps_fail_nomem(err);
+    ps_code code = ps_buf_ok(&key)
+                       ? ps_cache_get(q->cache, ps_buf_str(&key), make_mode, &m, &value, err)
+                       : ps_fail_nomem(err);
     ps_buf_fini(&key);
     *out = value;
     return code;

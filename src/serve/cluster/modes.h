@@ -6,8 +6,8 @@
 #include "analyze/core/analysis.h"
 #include "base/err.h"
 #include "run/run.h"
-#include "serve/rank/cache.h"
 #include "serve/http/route.h"
+#include "serve/rank/cache.h"
 
 #define PS_MODES_MOST 8 /* analyses of one run */
 #define PS_MODES_NOTES 16

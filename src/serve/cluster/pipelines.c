@@ -86,7 +86,7 @@ static void free_pipelines(void *value) {
 }
 
 /* Everything the chart depends on. */
-static void put_key(const ps_pipelines_ask *ask, ps_buf *out) {
+static void put_pipeline_key(const ps_pipelines_ask *ask, ps_buf *out) {
     const ps_analysis_opts *o = &ask->opts;
     ps_buf_addf(out, "pipelines %zu %lld %lld %lld %lld %d%d %lld %d %lld", ask->cluster,
                 (long long)o->tp, (long long)o->pp, (long long)o->cp, (long long)o->dp,
@@ -102,7 +102,7 @@ static void put_key(const ps_pipelines_ask *ask, ps_buf *out) {
 }
 
 /* Why there is no chart: what the first rank that says anything lacks. */
-static ps_code say_nothing(const ps_run *run, ps_err *err) {
+static ps_code say_pipeline_nothing(const ps_run *run, ps_err *err) {
     static const char HOW[] =
         "Mark the forward and backward of each microbatch (docs/marks.md), or say which ranges they are";
     for (size_t r = 0; r < run->n_ranks; r++) {
@@ -120,7 +120,7 @@ typedef struct making {
     const ps_pipelines_ask *ask;
 } making;
 
-static ps_code make(void *context, ps_cached *out, ps_err *err) {
+static ps_code make_pipeline(void *context, ps_cached *out, ps_err *err) {
     const making *m = context;
     if (m->cluster->n_ranks == 0) {
         return ps_fail(err, PS_NOTHING, "No profile was found under this path.");
@@ -137,7 +137,7 @@ static ps_code make(void *context, ps_cached *out, ps_err *err) {
     }
     p->chart = p->run->results[0].chart;
     if (p->chart == NULL || p->chart->n_ops == 0) {
-        ps_code code = say_nothing(p->run, err);
+        ps_code code = say_pipeline_nothing(p->run, err);
         free_pipelines(p);
         return code;
     }
@@ -159,11 +159,12 @@ ps_code ps_pipelines_get(const ps_request *q, const ps_pipelines_ask *ask, const
     }
     ps_buf key;
     ps_buf_init(&key, 0);
-    put_key(ask, &key);
+    put_pipeline_key(ask, &key);
     making m = {ps_store_cluster(q->store, ask->cluster), ask};
     void *value = NULL;
-    ps_code code = ps_buf_ok(&key) ? ps_cache_get(q->cache, ps_buf_str(&key), make, &m, &value, err)
-                                   : ps_fail_nomem(err);
+    ps_code code = ps_buf_ok(&key)
+                       ? ps_cache_get(q->cache, ps_buf_str(&key), make_pipeline, &m, &value, err)
+                       : ps_fail_nomem(err);
     ps_buf_fini(&key);
     *out = value;
     return code;

@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "model/chart.h"
 #include "run/run_pipeline.h"
-#include "serve/rank/cache.h"
 #include "serve/http/route.h"
+#include "serve/rank/cache.h"
 
 /* Which chart: a cluster, and what overrides its metadata. Texts are borrowed from whoever asks. */
 typedef struct ps_pipelines_ask {

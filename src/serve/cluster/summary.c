@@ -66,15 +66,15 @@ static const ps_column BASE[N_BASE] = {{.name = "name", .type = PS_COL_TEXT},
                                        {.name = "value", .type = PS_COL_TEXT},
                                        {.name = "unit", .type = PS_COL_TEXT}};
 
-static bool put(ps_table *t, const char *name, const char *value, const char *unit) {
+static bool put_summary_line(ps_table *t, const char *name, const char *value, const char *unit) {
     return ps_table_add_row(t) && ps_table_set_text(t, B_NAME, name) &&
            ps_table_set_text(t, B_VALUE, value) && ps_table_set_text(t, B_UNIT, unit);
 }
 
-static bool put_number(ps_table *t, const char *name, int64_t value, const char *unit) {
+static bool put_summary_number(ps_table *t, const char *name, int64_t value, const char *unit) {
     char text[32];
     (void)snprintf(text, sizeof text, "%" PRId64, value);
-    return put(t, name, text, unit);
+    return put_summary_line(t, name, text, unit);
 }
 
 /* What only a rank in memory says: when the capture began and ended. */
@@ -136,7 +136,7 @@ static void look_at_ranks(const ps_request *q, const ps_cluster *c, files *f) {
 }
 
 /* Different texts of the first column of rows. Steps are few. */
-static size_t count_steps(const ps_modes *m) {
+static size_t count_summary_steps(const ps_modes *m) {
     const ps_table *t = ps_modes_table(m, "ClusterStepTraceTime");
     size_t n = 0;
     const char *seen[512];
@@ -162,7 +162,7 @@ static bool put_sizes(ps_table *t, const ps_parallel *p) {
                  {"expert parallel", p->ep}, {"expert tensor parallel", p->moe_tp}};
     bool ok = true;
     for (size_t i = 0; ok && i < sizeof SIZES / sizeof *SIZES; i++) {
-        ok = SIZES[i].size == 0 || put_number(t, SIZES[i].name, SIZES[i].size, "");
+        ok = SIZES[i].size == 0 || put_summary_number(t, SIZES[i].name, SIZES[i].size, "");
     }
     return ok;
 }
@@ -180,17 +180,19 @@ ps_table *ps_summary_base_info(const ps_request *q, size_t cluster, const ps_mod
     }
     look_at_ranks(q, c, &f);
     ps_table *t = ps_table_new("base_info", "base information", BASE, N_BASE);
-    bool ok = t != NULL && put(t, "path", c->path, "") &&
-              put(t, "format", f.formats_differ ? "several" : f.format, "") &&
-              put_number(t, "ranks", (int64_t)f.n_ranks, "") &&
-              put_number(t, "ranks loaded", (int64_t)f.n_loaded, "") &&
-              (f.n_failed == 0 || put_number(t, "ranks that failed", (int64_t)f.n_failed, "")) &&
-              (hosts == NULL || put_number(t, "hosts", (int64_t)hosts->n_rows, "")) &&
-              put_number(t, "steps", (int64_t)count_steps(m), "") &&
-              put_number(t, "data size", f.bytes, "bytes");
+    bool ok =
+        t != NULL && put_summary_line(t, "path", c->path, "") &&
+        put_summary_line(t, "format", f.formats_differ ? "several" : f.format, "") &&
+        put_summary_number(t, "ranks", (int64_t)f.n_ranks, "") &&
+        put_summary_number(t, "ranks loaded", (int64_t)f.n_loaded, "") &&
+        (f.n_failed == 0 || put_summary_number(t, "ranks that failed", (int64_t)f.n_failed, "")) &&
+        (hosts == NULL || put_summary_number(t, "hosts", (int64_t)hosts->n_rows, "")) &&
+        put_summary_number(t, "steps", (int64_t)count_summary_steps(m), "") &&
+        put_summary_number(t, "data size", f.bytes, "bytes");
     if (ok && f.span.n > 0) { /* of the ranks that are loaded */
-        ok = put_number(t, "start time", f.span.start_ns, "epoch ns") &&
-             put_number(t, "collected for", ps_i64_minus(f.span.end_ns, f.span.start_ns), "ns");
+        ok = put_summary_number(t, "start time", f.span.start_ns, "epoch ns") &&
+             put_summary_number(t, "collected for", ps_i64_minus(f.span.end_ns, f.span.start_ns),
+                                "ns");
     }
     ok = ok && put_sizes(t, &sizes);
     if (!ok) {

@@ -82,7 +82,7 @@ static void span_of_all(const ps_align_rank *ranks, size_t n, ps_late_input *in)
     }
 }
 
-static void place(ps_align_rank *r, const ps_rank_clock *own, const ps_rank_clock *first) {
+static void place_align(ps_align_rank *r, const ps_rank_clock *own, const ps_rank_clock *first) {
     set_unknown(r);
     if (own->reference == first->reference) {
         bool is_bounded = own->uncertainty_ns != PS_CLOCK_UNBOUNDED;
@@ -91,7 +91,7 @@ static void place(ps_align_rank *r, const ps_rank_clock *own, const ps_rank_cloc
     }
 }
 
-static ps_code measure(ps_align_rank *ranks, size_t n, ps_late *late, ps_err *err) {
+static ps_code measure_align(ps_align_rank *ranks, size_t n, ps_late *late, ps_err *err) {
     const ps_comm_list **lists = ps_calloc(n + 1, sizeof(ps_comm_list *));
     ps_rank_info *infos = ps_calloc(n + 1, sizeof *infos);
     ps_late_input in = {.lists = lists, .ranks = infos, .n_ranks = n, .step = -1};
@@ -115,9 +115,9 @@ ps_code ps_align_clocks(ps_align_rank *ranks, size_t n, ps_late_evidence *eviden
         return PS_OK;
     }
     ps_late late = {0};
-    ps_code code = measure(ranks, n, &late, err);
+    ps_code code = measure_align(ranks, n, &late, err);
     for (size_t i = 0; code == PS_OK && i < n; i++) {
-        place(&ranks[i], &late.clocks[i], &late.clocks[0]);
+        place_align(&ranks[i], &late.clocks[i], &late.clocks[0]);
     }
     *evidence = late.evidence;
     ps_late_fini(&late);

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/core/analysis.h"
 #include "analyze/comm/late.h"
+#include "analyze/core/analysis.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "serve/rank/loaded.h"

@@ -11,11 +11,11 @@
 
 /* --- making --------------------------------------------------------------------------------------------------- */
 
-static ps_peer_end end_of(const ps_peer_rank *ranks, uint32_t rank, uint32_t op) {
+static ps_peer_end peer_end_of(const ps_peer_rank *ranks, uint32_t rank, uint32_t op) {
     return (ps_peer_end){rank, ranks[rank].list->ops[op].slice};
 }
 
-static const char *keep(ps_peers *p, const char *text) {
+static const char *keep_peer(ps_peers *p, const char *text) {
     return ps_arena_strndup(&p->arena, text, strlen(text));
 }
 
@@ -27,7 +27,7 @@ static bool keep_texts(ps_peers *p, const ps_late *late) {
         const ps_str of[2] = {late->meetings[i].group, late->meetings[i].name};
         for (size_t k = 0; ok && k < 2; k++) {
             if (kept[of[k].id] == NULL) {
-                kept[of[k].id] = keep(p, ps_strpool_get(&late->strings, of[k]));
+                kept[of[k].id] = keep_peer(p, ps_strpool_get(&late->strings, of[k]));
             }
             ok = kept[of[k].id] != NULL;
         }
@@ -51,13 +51,13 @@ static bool copy_late(ps_peers *p, const ps_peer_rank *ranks, const ps_late *lat
     }
     for (size_t i = 0; i < p->n_pairs; i++) {
         const ps_late_receive *r = &late->receives[i];
-        p->pairs[i] =
-            (ps_peer_pair){end_of(ranks, r->sender, r->send_op),
-                           end_of(ranks, r->receiver, r->receive_op), r->waited_ns, r->is_known};
+        p->pairs[i] = (ps_peer_pair){peer_end_of(ranks, r->sender, r->send_op),
+                                     peer_end_of(ranks, r->receiver, r->receive_op), r->waited_ns,
+                                     r->is_known};
     }
     for (size_t i = 0; i < p->n_parts; i++) {
         const ps_meeting_part *part = &late->parts[i];
-        p->parts[i] = (ps_peer_part){end_of(ranks, part->rank, part->op), part->late_ns};
+        p->parts[i] = (ps_peer_part){peer_end_of(ranks, part->rank, part->op), part->late_ns};
     }
     for (size_t i = 0; i < p->n_meetings; i++) {
         const ps_meeting *m = &late->meetings[i];
@@ -70,7 +70,7 @@ static bool copy_late(ps_peers *p, const ps_peer_rank *ranks, const ps_late *lat
     return keep_texts(p, late);
 }
 
-static int compare_entries(const void *a, const void *b) {
+static int compare_peer_entries(const void *a, const void *b) {
     const ps_peer_entry *x = a;
     const ps_peer_entry *y = b;
     if (x->slice != y->slice) {
@@ -114,7 +114,7 @@ static bool index_entries(ps_peers *p) {
     for (size_t r = 0; r < p->n_ranks; r++) {
         size_t n = p->first_entry[r + 1] - p->first_entry[r];
         if (n > 1) {
-            qsort(p->entries + p->first_entry[r], n, sizeof *p->entries, compare_entries);
+            qsort(p->entries + p->first_entry[r], n, sizeof *p->entries, compare_peer_entries);
         }
     }
     ps_free(next);
@@ -122,7 +122,7 @@ static bool index_entries(ps_peers *p) {
 }
 
 /* `late` is filled, also after a failure. */
-static ps_code measure(const ps_peer_rank *ranks, size_t n, ps_late *late, ps_err *err) {
+static ps_code measure_peer(const ps_peer_rank *ranks, size_t n, ps_late *late, ps_err *err) {
     const ps_comm_list **lists = ps_calloc(n + 1, sizeof(const ps_comm_list *));
     ps_rank_info *infos = ps_calloc(n + 1, sizeof *infos);
     ps_code code = lists != NULL && infos != NULL ? PS_OK : ps_fail_nomem(err);
@@ -150,10 +150,10 @@ ps_peers *ps_peers_new(const ps_peer_rank *ranks, size_t n, ps_err *err) {
     p->keys = ps_calloc(n + 1, sizeof *p->keys);
     bool ok = p->keys != NULL;
     for (size_t i = 0; ok && i < n; i++) {
-        p->keys[p->n_ranks++] = keep(p, ranks[i].key);
+        p->keys[p->n_ranks++] = keep_peer(p, ranks[i].key);
         ok = p->keys[i] != NULL;
     }
-    ok = ok && measure(ranks, n, &late, err) == PS_OK && copy_late(p, ranks, &late) &&
+    ok = ok && measure_peer(ranks, n, &late, err) == PS_OK && copy_late(p, ranks, &late) &&
          index_entries(p);
     ps_late_fini(&late);
     if (!ok) {
@@ -288,7 +288,7 @@ typedef struct gathering {
     ps_err *errors;      /* [c->n] */
 } gathering;
 
-static void gather_rank(void *context, size_t i) {
+static void gather_peer_rank(void *context, size_t i) {
     const gathering *g = context;
     const ps_request *q = g->c->q;
     const ps_rank_entry *entry = ps_store_rank(q->store, g->c->ranks[i]);
@@ -325,7 +325,7 @@ static ps_code make_peers(void *context, ps_cached *out, ps_err *err) {
     ps_peers *peers = NULL;
     ps_code code = g.ranks != NULL && g.errors != NULL ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
-        ps_parallel(c->n, 0, gather_rank, &g);
+        ps_parallel(c->n, 0, gather_peer_rank, &g);
         for (size_t i = 0; code == PS_OK && i < c->n; i++) {
             code = g.errors[i].code != PS_OK ? ps_fail(err, g.errors[i].code, "%s", g.errors[i].msg)
                                              : PS_OK;

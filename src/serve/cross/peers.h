@@ -8,12 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/core/analysis.h"
 #include "analyze/comm/comm_list.h"
+#include "analyze/core/analysis.h"
 #include "base/arena.h"
 #include "base/err.h"
-#include "serve/rank/loaded.h"
 #include "serve/http/route.h"
+#include "serve/rank/loaded.h"
 
 /* Names of these flows. */
 #define PS_FLOW_SEND_RECV "send-recv"

@@ -71,7 +71,7 @@ bool ps_guard_token(const ps_guard *g, const char *authorization) {
 /* --- names ----------------------------------------------------------------------------------------------------- */
 
 /* "name:8686" or "[::1]:8686" without port and brackets. False: it is neither. */
-static bool name_of(const char *host, char name[PS_GUARD_MAX_HOST], bool *is_v6) {
+static bool guard_name_of(const char *host, char name[PS_GUARD_MAX_HOST], bool *is_v6) {
     *is_v6 = host[0] == '[';
     host += *is_v6;
     size_t n = strcspn(host, *is_v6 ? "]" : ":");
@@ -103,7 +103,7 @@ static bool is_v4(const char *name, bool *is_loopback) {
 bool ps_guard_host(const ps_guard *g, const char *host) {
     char name[PS_GUARD_MAX_HOST];
     bool is_v6 = false;
-    if (host == NULL || !name_of(host, name, &is_v6)) {
+    if (host == NULL || !guard_name_of(host, name, &is_v6)) {
         return false;
     }
     if (is_v6) {

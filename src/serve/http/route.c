@@ -44,21 +44,21 @@ void ps_route_answer(const ps_route *route, const ps_request *q, ps_reply *r) {
 
 /* --- the query ----------------------------------------------------------------------------------------------- */
 
-static int hex_digit(char c) {
+static int route_hex_digit(char c) {
     char lower = (char)(c | 0x20);
     return c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
 /* Decodes %XX and '+' in place. False: an escape is none, or gives a zero byte. */
-static bool decode(char *text) {
+static bool decode_route(char *text) {
     char *to = text;
     for (const char *at = text; *at != '\0'; at++) {
         if (*at != '%') {
             *to++ = (char)(*at == '+' ? ' ' : *at);
             continue;
         }
-        int high = hex_digit(at[1]);
-        int low = high >= 0 ? hex_digit(at[2]) : -1;
+        int high = route_hex_digit(at[1]);
+        int low = high >= 0 ? route_hex_digit(at[2]) : -1;
         if (low < 0 || high * 16 + low == 0) {
             return false;
         }
@@ -87,7 +87,7 @@ bool ps_request_parse(ps_request *q, ps_reply *r, char *query) {
                 ps_reply_fail(r, 400, "more than %d parameters", PS_REQUEST_MAX_PARAMS);
                 return false;
             }
-            if (!decode(at) || !decode(value)) {
+            if (!decode_route(at) || !decode_route(value)) {
                 ps_reply_fail(r, 400, "the query has an escape that is none");
                 return false;
             }

@@ -24,14 +24,14 @@ static const char *const ALL_HEADERS[][2] = {
     {"Cross-Origin-Resource-Policy", "same-origin"},
 };
 
-static bool add(struct MHD_Response *response, const char *name, const char *value) {
+static bool add_send(struct MHD_Response *response, const char *name, const char *value) {
     return MHD_add_response_header(response, name, value) == MHD_YES;
 }
 
 static bool add_list(struct MHD_Response *response, const char *const list[][2], size_t n) {
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
-        ok = add(response, list[i][0], list[i][1]);
+        ok = add_send(response, list[i][0], list[i][1]);
     }
     return ok;
 }
@@ -69,8 +69,8 @@ static struct MHD_Response *empty_response(void) {
 static enum MHD_Result send_unchanged(struct MHD_Connection *mhd, const char *etag,
                                       const char *cache) {
     struct MHD_Response *response = empty_response();
-    bool ok = response != NULL && add(response, MHD_HTTP_HEADER_ETAG, etag) &&
-              add(response, MHD_HTTP_HEADER_CACHE_CONTROL, cache);
+    bool ok = response != NULL && add_send(response, MHD_HTTP_HEADER_ETAG, etag) &&
+              add_send(response, MHD_HTTP_HEADER_CACHE_CONTROL, cache);
     return queue(mhd, MHD_HTTP_NOT_MODIFIED, response, ok);
 }
 
@@ -86,7 +86,7 @@ static void free_reply(void *context) {
 static bool add_file_name(struct MHD_Response *response, const char *name) {
     char text[256];
     (void)snprintf(text, sizeof text, "attachment; filename=\"%.200s\"", name);
-    return name == NULL || add(response, MHD_HTTP_HEADER_CONTENT_DISPOSITION, text);
+    return name == NULL || add_send(response, MHD_HTTP_HEADER_CONTENT_DISPOSITION, text);
 }
 
 enum MHD_Result ps_send_reply(struct MHD_Connection *mhd, ps_reply *r) {
@@ -105,9 +105,9 @@ enum MHD_Result ps_send_reply(struct MHD_Connection *mhd, ps_reply *r) {
         free_reply(r);
         return MHD_NO;
     }
-    bool ok = add(response, MHD_HTTP_HEADER_CONTENT_TYPE, r->content_type) &&
-              add(response, MHD_HTTP_HEADER_CACHE_CONTROL, is_kept ? FOR_EVER : "no-store") &&
-              (!is_kept || add(response, MHD_HTTP_HEADER_ETAG, etag)) &&
+    bool ok = add_send(response, MHD_HTTP_HEADER_CONTENT_TYPE, r->content_type) &&
+              add_send(response, MHD_HTTP_HEADER_CACHE_CONTROL, is_kept ? FOR_EVER : "no-store") &&
+              (!is_kept || add_send(response, MHD_HTTP_HEADER_ETAG, etag)) &&
               (r->file_name == NULL || add_file_name(response, r->file_name));
     return queue(mhd, r->status, response, ok);
 }
@@ -123,9 +123,9 @@ enum MHD_Result ps_send_asset(struct MHD_Connection *mhd, const ps_asset *asset)
     struct MHD_Response *response = MHD_create_response_from_buffer(
         asset->size, (void *)(uintptr_t)asset->bytes, MHD_RESPMEM_PERSISTENT);
     bool ok = response != NULL &&
-              add(response, MHD_HTTP_HEADER_CONTENT_TYPE, asset->content_type) &&
-              add(response, MHD_HTTP_HEADER_CACHE_CONTROL, CACHE) &&
-              add(response, MHD_HTTP_HEADER_ETAG, etag) &&
+              add_send(response, MHD_HTTP_HEADER_CONTENT_TYPE, asset->content_type) &&
+              add_send(response, MHD_HTTP_HEADER_CACHE_CONTROL, CACHE) &&
+              add_send(response, MHD_HTTP_HEADER_ETAG, etag) &&
               add_list(response, PAGE_HEADERS, sizeof PAGE_HEADERS / sizeof PAGE_HEADERS[0]);
     return queue(mhd, MHD_HTTP_OK, response, ok);
 }
@@ -134,8 +134,8 @@ enum MHD_Result ps_send_not_allowed(struct MHD_Connection *mhd, const char *allo
     static const char BODY[] = "{\"error\":\"this address is not asked with this method\"}\n";
     struct MHD_Response *response = MHD_create_response_from_buffer(
         sizeof BODY - 1, (void *)(uintptr_t)BODY, MHD_RESPMEM_PERSISTENT);
-    bool ok = response != NULL && add(response, MHD_HTTP_HEADER_ALLOW, allowed) &&
-              add(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json") &&
-              add(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    bool ok = response != NULL && add_send(response, MHD_HTTP_HEADER_ALLOW, allowed) &&
+              add_send(response, MHD_HTTP_HEADER_CONTENT_TYPE, "application/json") &&
+              add_send(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     return queue(mhd, MHD_HTTP_METHOD_NOT_ALLOWED, response, ok);
 }

@@ -66,7 +66,7 @@ static void cut_slow(ps_server *s, int64_t now_ms) {
     }
 }
 
-static void *keep(void *context) {
+static void *keep_server(void *context) {
     ps_server *s = context;
     (void)pthread_mutex_lock(&s->lock);
     while (!s->is_over) {
@@ -244,7 +244,7 @@ static ps_code listen_at(ps_server *s, const place *p, const char *host, uint16_
 
 /* --- start ----------------------------------------------------------------------------------------------------- */
 
-static size_t between(size_t least, size_t n, size_t most) {
+static size_t server_between(size_t least, size_t n, size_t most) {
     return n < least ? least : n > most ? most : n;
 }
 
@@ -270,7 +270,7 @@ static void discard_message(void *context, const char *format, va_list values) {
 static ps_code start_daemon(ps_server *s, const ps_server_opts *opts, ps_err *err) {
     unsigned flags =
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (s->is_v6 ? MHD_USE_IPv6 : 0u);
-    unsigned n_threads = (unsigned)between(2, ps_n_processors(), 8);
+    unsigned n_threads = (unsigned)server_between(2, ps_n_processors(), 8);
     s->daemon = MHD_start_daemon(
         flags, s->port, NULL, NULL, ps_exchange_go, s, MHD_OPTION_EXTERNAL_LOGGER, discard_message,
         NULL, MHD_OPTION_LISTEN_SOCKET, s->listen_fd, MHD_OPTION_THREAD_POOL_SIZE, n_threads,
@@ -288,16 +288,16 @@ static size_t cache_bytes(void) {
     long pages = sysconf(_SC_PHYS_PAGES);
     long size = sysconf(_SC_PAGESIZE);
     size_t memory = pages > 0 && size > 0 ? (size_t)pages * (size_t)size : 0;
-    return between((size_t)256 << 20, memory / 16, (size_t)4 << 30);
+    return server_between((size_t)256 << 20, memory / 16, (size_t)4 << 30);
 }
 
 static ps_code start_threads(ps_server *s, const ps_server_opts *opts, ps_err *err) {
     s->cache = ps_cache_new(cache_bytes());
-    s->work = ps_work_new(between(2, ps_n_processors(), 8));
+    s->work = ps_work_new(server_between(2, ps_n_processors(), 8));
     if (s->cache == NULL || s->work == NULL) {
         return ps_fail_nomem(err);
     }
-    s->has_keeper = pthread_create(&s->keeper, NULL, keep, s) == 0;
+    s->has_keeper = pthread_create(&s->keeper, NULL, keep_server, s) == 0;
     if (!s->has_keeper) {
         return ps_fail(err, PS_IO, "the server's threads cannot be started");
     }

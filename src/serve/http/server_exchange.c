@@ -19,7 +19,7 @@ static ps_reply *new_reply(void) {
 }
 
 /* The request will be answered with this as soon as it may be. False: no memory. */
-static bool refuse(ps_exchange *e, unsigned status, const char *why) {
+static bool exchange_refuse(ps_exchange *e, unsigned status, const char *why) {
     e->reply = e->reply != NULL ? e->reply : new_reply();
     if (e->reply != NULL) {
         ps_reply_fail(e->reply, status, "%s", why);
@@ -155,7 +155,7 @@ static bool not_allowed(ps_exchange *e, const char *allowed) {
 
 static bool find_asset(ps_exchange *e, const char *method) {
     if (!ps_asset_find(e->uri, &e->asset)) {
-        return refuse(e, 404, "there is nothing at this address");
+        return exchange_refuse(e, 404, "there is nothing at this address");
     }
     if (strcmp(method, "GET") != 0) {
         return not_allowed(e, "GET, HEAD");
@@ -170,17 +170,17 @@ static bool find_route(ps_exchange *e, const char *method) {
     if (e->route == NULL && other_method) {
         return not_allowed(e, strcmp(method, "POST") == 0 ? "GET, HEAD" : "POST");
     }
-    return e->route != NULL || refuse(e, 404, "there is nothing at this address");
+    return e->route != NULL || exchange_refuse(e, 404, "there is nothing at this address");
 }
 
 /* Looks at everything but the body. False: no memory. */
-static bool look(ps_exchange *e, const char *method, const headers *h) {
+static bool look_exchange(ps_exchange *e, const char *method, const headers *h) {
     if (e->uri == NULL) {
-        return refuse(e, 414, "the address is longer than 16 KiB");
+        return exchange_refuse(e, 414, "the address is longer than 16 KiB");
     }
     const char *why = stranger(e, h);
     if (why != NULL) {
-        return refuse(e, 403, why);
+        return exchange_refuse(e, 403, why);
     }
     method = strcmp(method, "HEAD") == 0 ? "GET" : method;
     bool is_api = strncmp(e->uri, "/api/", 5) == 0;
@@ -194,12 +194,12 @@ static bool is_too_long(const ps_exchange *e, const headers *h) {
                                  length < 0 || (size_t)length > e->route->max_body);
 }
 
-static enum MHD_Result begin(ps_exchange *e, const char *method) {
+static enum MHD_Result begin_exchange(ps_exchange *e, const char *method) {
     headers h = {0};
     (void)MHD_get_connection_values(e->mhd, MHD_HEADER_KIND, take_header, &h);
-    bool ok = look(e, method, &h);
+    bool ok = look_exchange(e, method, &h);
     if (ok && !e->is_answered && is_too_long(e, &h)) {
-        ok = refuse(e, 413, "the body of this request is too large");
+        ok = exchange_refuse(e, 413, "the body of this request is too large");
     }
     /* An answer before the end of the request closes the connection: only where a body that nobody wants would follow. */
     bool has_body = h.is_chunked || (h.length != NULL && strcmp(h.length, "0") != 0);
@@ -218,7 +218,7 @@ static enum MHD_Result take_body(ps_exchange *e, const char *bytes, size_t n) {
 /* --- answering ------------------------------------------------------------------------------------------------- */
 
 /* False: the reply says what is wrong with the parameters. */
-static bool prepare(ps_exchange *e) {
+static bool prepare_exchange(ps_exchange *e) {
     e->request.path = e->route->path;
     e->request.store = e->server->store;
     e->request.cache = e->server->cache;
@@ -274,7 +274,7 @@ static bool is_slow(const ps_exchange *e) {
 }
 
 /* The whole request is there: it counts as being answered from here on. False: no memory. */
-static bool complete(ps_exchange *e) {
+static bool complete_exchange(ps_exchange *e) {
     e->is_complete = true;
     note_conn(e, false);
     (void)pthread_mutex_lock(&e->server->lock);
@@ -285,15 +285,15 @@ static bool complete(ps_exchange *e) {
         return true;
     }
     if (is_stopping) {
-        return refuse(e, 503, "the server is being stopped");
+        return exchange_refuse(e, 503, "the server is being stopped");
     }
     e->reply = new_reply();
-    e->is_answered = e->reply != NULL && !prepare(e);
+    e->is_answered = e->reply != NULL && !prepare_exchange(e);
     return e->reply != NULL;
 }
 
 static enum MHD_Result go_on(ps_exchange *e) {
-    if (!e->is_complete && !complete(e)) {
+    if (!e->is_complete && !complete_exchange(e)) {
         return MHD_NO;
     }
     if (!e->is_answered && wait_for_change(e)) {
@@ -323,7 +323,7 @@ enum MHD_Result ps_exchange_go(void *server, struct MHD_Connection *mhd, const c
     if (!e->has_begun) {
         e->has_begun = true;
         note_conn(e, true);
-        return begin(e, method);
+        return begin_exchange(e, method);
     }
     if (*upload_size > 0) {
         enum MHD_Result result = take_body(e, upload, *upload_size);

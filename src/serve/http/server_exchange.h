@@ -12,10 +12,10 @@
 #include <stdint.h>
 
 #include "serve/http/assets.h"
-#include "serve/rank/cache.h"
 #include "serve/http/guard.h"
 #include "serve/http/route.h"
 #include "serve/http/server.h"
+#include "serve/rank/cache.h"
 #include "serve/rank/work.h"
 
 #define PS_MAX_URI ((size_t)16 << 10)

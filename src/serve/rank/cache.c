@@ -55,7 +55,7 @@ static void list_newest(ps_cache *c, entry *e) {
     c->newest = e;
 }
 
-static entry *find(const ps_cache *c, uint64_t hash, const char *key) {
+static entry *find_cache(const ps_cache *c, uint64_t hash, const char *key) {
     entry *e = c->buckets[hash % N_BUCKETS];
     while (e != NULL && (e->hash != hash || strcmp(e->key, key) != 0)) {
         e = e->chain;
@@ -63,7 +63,7 @@ static entry *find(const ps_cache *c, uint64_t hash, const char *key) {
     return e;
 }
 
-static entry *add(ps_cache *c, uint64_t hash, const char *key) {
+static entry *add_cache(ps_cache *c, uint64_t hash, const char *key) {
     size_t n = strlen(key) + 1;
     entry *e = ps_calloc(1, sizeof *e + n);
     if (e != NULL) {
@@ -136,17 +136,17 @@ void ps_cache_free(ps_cache *c) {
 }
 
 /* The entry of a key, held by the caller: made, or (*is_mine) to be made by the caller. NULL: no memory. */
-static entry *hold(ps_cache *c, const char *key, bool *is_mine) {
+static entry *hold_cache(ps_cache *c, const char *key, bool *is_mine) {
     uint64_t hash = ps_hash64_seeded(key, strlen(key));
     *is_mine = false;
     (void)pthread_mutex_lock(&c->lock);
-    entry *e = find(c, hash, key);
+    entry *e = find_cache(c, hash, key);
     while (e != NULL && !e->is_made) {
         (void)pthread_cond_wait(&c->made, &c->lock);
-        e = find(c, hash, key);
+        e = find_cache(c, hash, key);
     }
     if (e == NULL) {
-        e = add(c, hash, key);
+        e = add_cache(c, hash, key);
         *is_mine = true;
     }
     if (e != NULL) {
@@ -163,7 +163,7 @@ ps_code ps_cache_get(ps_cache *c, const char *key,
                      void **value, ps_err *err) {
     *value = NULL;
     bool is_mine = false;
-    entry *e = hold(c, key, &is_mine);
+    entry *e = hold_cache(c, key, &is_mine);
     if (e == NULL) {
         return ps_fail_nomem(err);
     }

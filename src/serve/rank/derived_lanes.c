@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "analyze/stats/intervals.h"
 #include "analyze/rank/work.h"
+#include "analyze/stats/intervals.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 
@@ -63,7 +63,7 @@ static bool list_devices(derivation *d) {
 }
 
 /* Keeps a list united while spans come by start: long captures of short kernels stay small. */
-static bool extend(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
+static bool extend_derived(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
     ps_interval *last = list->n > 0 ? &list->at[list->n - 1] : NULL;
     if (last != NULL && start_ns <= last->end_ns) {
         last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
@@ -72,7 +72,7 @@ static bool extend(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
     return ps_intervals_add(list, start_ns, end_ns);
 }
 
-static bool gather(derivation *d) {
+static bool gather_derived(derivation *d) {
     ps_work work = ps_work_of_trace(d->t);
     const ps_slices *s = work.s;
     bool ok = true;
@@ -84,15 +84,15 @@ static bool gather(derivation *d) {
         ps_part part = ps_work_busy(&work, i);
         if (part == PS_PART_COMPUTING || part == PS_PART_COMMUNICATION) {
             device *dev = &d->devices[row];
-            ok = extend(part == PS_PART_COMPUTING ? &dev->computing : &dev->communication,
-                        s->start_ns[i], s->start_ns[i] + s->dur_ns[i]);
+            ok = extend_derived(part == PS_PART_COMPUTING ? &dev->computing : &dev->communication,
+                                s->start_ns[i], s->start_ns[i] + s->dur_ns[i]);
         }
     }
     return ok;
 }
 
 /* A lane: a slice for each span, or for each gap between two of them. */
-static void put_lane(derivation *d, const device *dev, int lane, const ps_intervals *list) {
+static void put_derived_lane(derivation *d, const device *dev, int lane, const ps_intervals *list) {
     bool gaps = lane == LANE_FREE;
     if (list->n <= (gaps ? 1 : 0)) {
         return;
@@ -119,10 +119,10 @@ static bool put_device(derivation *d, const device *dev) {
     bool ok = ps_intervals_minus(&dev->communication, &dev->computing, &exposed) &&
               ps_intervals_either(&dev->computing, &dev->communication, &busy);
     if (ok) {
-        put_lane(d, dev, LANE_COMPUTING, &dev->computing);
-        put_lane(d, dev, LANE_COMMUNICATION, &dev->communication);
-        put_lane(d, dev, LANE_EXPOSED, &exposed);
-        put_lane(d, dev, LANE_FREE, &busy);
+        put_derived_lane(d, dev, LANE_COMPUTING, &dev->computing);
+        put_derived_lane(d, dev, LANE_COMMUNICATION, &dev->communication);
+        put_derived_lane(d, dev, LANE_EXPOSED, &exposed);
+        put_derived_lane(d, dev, LANE_FREE, &busy);
     }
     ps_intervals_fini(&exposed);
     ps_intervals_fini(&busy);
@@ -148,7 +148,7 @@ static bool put_all(derivation *d) {
 ps_trace *ps_derive_overlap(const ps_trace *trace, bool always, ps_err *err) {
     derivation d = {.t = trace, .always = always, .b = ps_builder_new()};
     ps_idmap_init(&d.rows);
-    bool ok = d.b != NULL && list_devices(&d) && gather(&d) && put_all(&d);
+    bool ok = d.b != NULL && list_devices(&d) && gather_derived(&d) && put_all(&d);
     for (size_t i = 0; i < d.n; i++) {
         ps_intervals_fini(&d.devices[i].computing);
         ps_intervals_fini(&d.devices[i].communication);

@@ -16,21 +16,21 @@ const char *ps_flow_kind_name(const ps_trace *trace, ps_str kind) {
     return ps_str_is_none(kind) ? PS_FLOW_MARKS : ps_trace_text(trace, kind);
 }
 
-static int64_t earlier(const ps_flow_index *x, uint32_t row) {
+static int64_t flow_earlier(const ps_flow_index *x, uint32_t row) {
     const int64_t *start = ps_trace_slices(x->trace)->start_ns;
     int64_t a = start[x->flows[row].from];
     int64_t b = start[x->flows[row].to];
     return a < b ? a : b;
 }
 
-static int64_t later(const ps_flow_index *x, uint32_t row) {
+static int64_t flow_later(const ps_flow_index *x, uint32_t row) {
     const int64_t *start = ps_trace_slices(x->trace)->start_ns;
     int64_t a = start[x->flows[row].from];
     int64_t b = start[x->flows[row].to];
     return a > b ? a : b;
 }
 
-static int compare_kinds(const void *a, const void *b) {
+static int compare_flow_kinds(const void *a, const void *b) {
     return strcmp(((const ps_flow_kind *)a)->name, ((const ps_flow_kind *)b)->name);
 }
 
@@ -58,7 +58,7 @@ static bool find_kinds(ps_flow_index *x, ps_str marks, ps_idmap *kind_of) {
         x->kinds[k].n++;
     }
     if (x->n_kinds > 1) {
-        qsort(x->kinds, x->n_kinds, sizeof *x->kinds, compare_kinds);
+        qsort(x->kinds, x->n_kinds, sizeof *x->kinds, compare_flow_kinds);
     }
     uint32_t first = 0;
     for (uint32_t k = 0; k < x->n_kinds; k++) {
@@ -92,7 +92,7 @@ static bool order_kinds(ps_flow_index *x, ps_str marks, const ps_idmap *kind_of)
     bool ok = all != NULL && next != NULL;
     for (uint32_t i = 0; ok && i < x->n; i++) {
         uint32_t k = ps_idmap_get(kind_of, text_of_kind(x, marks, i));
-        all[x->kinds[k].first + next[k]++] = (timed){earlier(x, i), i};
+        all[x->kinds[k].first + next[k]++] = (timed){flow_earlier(x, i), i};
     }
     for (size_t k = 0; ok && k < x->n_kinds; k++) {
         timed *begin = all + x->kinds[k].first;
@@ -107,7 +107,7 @@ static bool order_kinds(ps_flow_index *x, ps_str marks, const ps_idmap *kind_of)
     for (uint32_t i = 0; ok && i < x->n; i++) {
         x->order[i] = all[i].row;
         x->earlier_ns[i] = all[i].time_ns;
-        int64_t late = later(x, all[i].row);
+        int64_t late = flow_later(x, all[i].row);
         int64_t *latest = &x->latest_ns[i / BLOCK];
         *latest = i % BLOCK == 0 || late > *latest ? late : *latest;
     }
@@ -173,14 +173,15 @@ size_t ps_flow_index_bytes(const ps_flow_index *x) {
 
 const ps_flow_kind *ps_flow_kind_find(const ps_flow_index *x, const char *name) {
     ps_flow_kind key = {.name = name};
-    return x->n_kinds > 0 ? bsearch(&key, x->kinds, x->n_kinds, sizeof *x->kinds, compare_kinds)
-                          : NULL;
+    return x->n_kinds > 0
+               ? bsearch(&key, x->kinds, x->n_kinds, sizeof *x->kinds, compare_flow_kinds)
+               : NULL;
 }
 
 /* --- of one slice --------------------------------------------------------------------------------------------- */
 
 /* The first row whose `from` is not below the slice. */
-static uint32_t first_from(const ps_flow_index *x, uint32_t slice) {
+static uint32_t flow_first_from(const ps_flow_index *x, uint32_t slice) {
     uint32_t low = 0;
     uint32_t high = x->n;
     while (low < high) {
@@ -209,7 +210,7 @@ static uint32_t first_to(const ps_flow_index *x, uint32_t slice) {
 }
 
 void ps_flows_from(const ps_flow_index *x, uint32_t slice, uint32_t *first, uint32_t *end) {
-    *first = first_from(x, slice);
+    *first = flow_first_from(x, slice);
     *end = *first;
     while (*end < x->n && x->flows[*end].from == slice) {
         ++*end;
@@ -251,7 +252,7 @@ static bool list_add(ps_flow_list *list, uint32_t row) {
     return true;
 }
 
-static bool take(walk *w, uint32_t row) {
+static bool take_timed_flow(walk *w, uint32_t row) {
     if (ps_idmap_get(&w->seen, row) != PS_IDMAP_NONE) {
         return true;
     }
@@ -276,17 +277,17 @@ static bool visit_later(walk *w, uint32_t slice) {
 }
 
 /* What a launch passes through on its way; operators, marks and kernels are its ends. */
-static bool passes(uint8_t kind) {
+static bool flow_passes(uint8_t kind) {
     return kind == PS_SLICE_QUEUE || kind == PS_SLICE_CALL || kind == PS_SLICE_HOST_OTHER;
 }
 
 static bool is_opened(uint8_t kind) {
-    return passes(kind) || kind == PS_SLICE_HOST_OP;
+    return flow_passes(kind) || kind == PS_SLICE_HOST_OP;
 }
 
 static bool go_on_from(walk *w, uint32_t row) {
     uint32_t to = w->x->flows[row].to;
-    return take(w, row) && (!passes(w->s->kind[to]) || visit_later(w, to));
+    return take_timed_flow(w, row) && (!flow_passes(w->s->kind[to]) || visit_later(w, to));
 }
 
 /* Text exports of Ascend profilers give the calls of a thread to a process of their own: the thread's number is the same. */
@@ -297,7 +298,7 @@ static bool same_thread(const walk *w, uint32_t a, uint32_t b) {
                       x->tid == y->tid && x->tid >= 0);
 }
 
-static bool holds(const walk *w, uint32_t outer, uint32_t inner) {
+static bool flow_holds(const walk *w, uint32_t outer, uint32_t inner) {
     const ps_slices *s = w->s;
     return s->start_ns[outer] <= s->start_ns[inner] &&
            s->start_ns[outer] + s->dur_ns[outer] >= s->start_ns[inner] + s->dur_ns[inner] &&
@@ -309,7 +310,7 @@ static bool open_slice(walk *w, uint32_t slice) {
     const ps_slices *s = w->s;
     int64_t end_ns = s->start_ns[slice] + s->dur_ns[slice];
     size_t n_looks = 0;
-    for (uint32_t row = first_from(w->x, slice + 1); row < w->x->n && !w->is_full; row++) {
+    for (uint32_t row = flow_first_from(w->x, slice + 1); row < w->x->n && !w->is_full; row++) {
         uint32_t from = w->x->flows[row].from;
         uint8_t kind = s->kind[w->x->flows[row].to];
         if (s->start_ns[from] > end_ns) {
@@ -319,7 +320,7 @@ static bool open_slice(walk *w, uint32_t slice) {
             w->list->is_cut = true;
             break;
         }
-        if (holds(w, slice, from) && (passes(kind) || ps_is_launched(kind)) &&
+        if (flow_holds(w, slice, from) && (flow_passes(kind) || ps_is_launched(kind)) &&
             !go_on_from(w, row)) {
             return false;
         }
@@ -346,7 +347,7 @@ static bool take_into(walk *w, uint32_t slice) {
     for (uint32_t i = first; i < end; i++) {
         uint32_t row = w->x->by_to[i];
         uint32_t from = w->x->flows[row].from;
-        if (!take(w, row) || (passes(w->s->kind[from]) && !visit_later(w, from))) {
+        if (!take_timed_flow(w, row) || (flow_passes(w->s->kind[from]) && !visit_later(w, from))) {
             return false;
         }
     }
@@ -363,7 +364,7 @@ static uint32_t queue_around(const walk *w, uint32_t slice) {
     uint32_t end = first_to(w->x, slice);
     for (uint32_t i = end; around == PS_NONE && i > 0 && end - i < MOST_LOOKS; i--) {
         uint32_t to = w->x->flows[w->x->by_to[i - 1]].to;
-        around = w->s->kind[to] == PS_SLICE_QUEUE && holds(w, to, slice) ? to : PS_NONE;
+        around = w->s->kind[to] == PS_SLICE_QUEUE && flow_holds(w, to, slice) ? to : PS_NONE;
     }
     return around;
 }
@@ -394,11 +395,11 @@ static bool take_own(walk *w, uint32_t slice) {
     bool ok = true;
     ps_flows_to(w->x, slice, &first, &end);
     for (uint32_t i = first; ok && i < end && !w->is_full; i++) {
-        ok = take(w, w->x->by_to[i]);
+        ok = take_timed_flow(w, w->x->by_to[i]);
     }
     ps_flows_from(w->x, slice, &first, &end);
     for (uint32_t row = first; ok && row < end && !w->is_full; row++) {
-        ok = take(w, row);
+        ok = take_timed_flow(w, row);
     }
     return ok;
 }
@@ -423,7 +424,7 @@ ps_code ps_flow_chain(const ps_flow_index *x, const ps_links *links, uint32_t sl
 /* --- of a window ---------------------------------------------------------------------------------------------- */
 
 /* How many of each part are shown: the same for all that have them, as many as fit. */
-static size_t share_of(const size_t *counts, size_t n_parts, size_t limit) {
+static size_t flow_share_of(const size_t *counts, size_t n_parts, size_t limit) {
     size_t low = 1;
     size_t high = limit;
     while (low < high) {
@@ -475,7 +476,7 @@ size_t ps_thin_evenly(size_t n, size_t limit, int64_t time_of(const void *things
         ends[part] = low;
         begin = low;
     }
-    size_t share = share_of(counts, limit, limit);
+    size_t share = flow_share_of(counts, limit, limit);
     size_t n_picks = 0;
     for (size_t part = 0; part < limit; part++) {
         size_t wanted = counts[part] < share ? counts[part] : share;
@@ -519,7 +520,7 @@ static uint32_t place_of_time(const ps_flow_index *x, const ps_flow_kind *kind, 
 }
 
 static bool is_inside(const ps_flow_index *x, const ps_flow_window *w, uint32_t place) {
-    return later(x, x->order[place]) <= w->to_ns;
+    return flow_later(x, x->order[place]) <= w->to_ns;
 }
 
 static uint64_t count_inside(const ps_flow_index *x, const ps_flow_window *w, uint32_t first,

@@ -29,19 +29,19 @@ static bool is_api(const maker *m, ps_str category) {
     return false;
 }
 
-static bool begins(const char *text, const char *with) {
+static bool lane_part_begins(const char *text, const char *with) {
     return strncmp(text, with, strlen(with)) == 0;
 }
 
 /* --- what kind of trace it is --------------------------------------------------------------------------- */
 
 static bool is_ascend_task(const char *category) {
-    return begins(category, "KERNEL_") || begins(category, "MIX_AI") ||
-           begins(category, "PROFILING_") || begins(category, "AI_C");
+    return lane_part_begins(category, "KERNEL_") || lane_part_begins(category, "MIX_AI") ||
+           lane_part_begins(category, "PROFILING_") || lane_part_begins(category, "AI_C");
 }
 
 /* One look at the kinds of all slices; texts are looked at where a category differs from the one before. */
-static void look(maker *m) {
+static void look_lane_part(maker *m) {
     ps_lane_parts *p = m->p;
     size_t n = 0;
     const ps_process *processes = ps_trace_processes(m->t, &n);
@@ -134,22 +134,22 @@ static ps_lane_part part_of_slice(const ps_lane_parts *p, const ps_trace *t, ps_
     return PS_PART_ALL;
 }
 
-static uint64_t key_of(uint32_t track, ps_str text) {
+static uint64_t lane_part_key_of(uint32_t track, ps_str text) {
     return (uint64_t)text.id << 32 | track;
 }
 
 /* PS_NONE when memory is out. */
-static uint32_t find_part(maker *m, uint32_t track, ps_lane_part part, ps_str text) {
+static uint32_t find_lane_part(maker *m, uint32_t track, ps_lane_part part, ps_str text) {
     ps_lane_parts *p = m->p;
     uint32_t found = m->last[track];
     if (found != PS_NONE && p->at[found].part == part && ps_str_eq(p->at[found].text, text)) {
         return found;
     }
-    uint64_t key = key_of(track, text);
+    uint64_t key = lane_part_key_of(track, text);
     if (part == PS_PART_MARKS && m->n_marks[track] >= PS_MAX_MARK_LANES &&
         ps_idmap_get(&p->of[part], key) == PS_IDMAP_NONE) {
         text = PS_STR_NONE;
-        key = key_of(track, text);
+        key = lane_part_key_of(track, text);
     }
     found = ps_idmap_get(&p->of[part], key);
     if (found != PS_IDMAP_NONE) {
@@ -169,10 +169,11 @@ static void note_role(maker *m, uint32_t i) {
     if (*role != PS_ROLE_NONE) {
         return;
     }
-    if (m->s->kind[i] == PS_SLICE_QUEUE && begins(ps_trace_text(m->t, m->s->name[i]), "Dequeue")) {
+    if (m->s->kind[i] == PS_SLICE_QUEUE &&
+        lane_part_begins(ps_trace_text(m->t, m->s->name[i]), "Dequeue")) {
         *role = PS_ROLE_DEQUEUE;
     } else if (m->s->kind[i] == PS_SLICE_HOST_OP &&
-               begins(ps_trace_text(m->t, m->s->name[i]), "autograd::engine::")) {
+               lane_part_begins(ps_trace_text(m->t, m->s->name[i]), "autograd::engine::")) {
         *role = PS_ROLE_AUTOGRAD;
     }
 }
@@ -186,13 +187,13 @@ static bool note_mirrored(maker *m, uint32_t slice, uint32_t part) {
     return true;
 }
 
-static bool divide(maker *m) {
+static bool divide_lane_part(maker *m) {
     for (uint32_t i = 0; i < m->s->n; i++) {
         uint32_t track = m->s->track[i];
         ps_str text = PS_STR_NONE;
         ps_str domain = {m->part_of[i]};
         ps_lane_part part = part_of_slice(m->p, m->t, m->tracks[track].kind, i, domain, &text);
-        uint32_t row = find_part(m, track, part, text);
+        uint32_t row = find_lane_part(m, track, part, text);
         if (row == PS_NONE || (!ps_str_is_none(domain) && !note_mirrored(m, i, row))) {
             return false;
         }
@@ -212,7 +213,7 @@ static bool add_counters(maker *m) {
     const ps_counters *c = ps_trace_counters(m->t);
     for (uint32_t i = 0; i < c->n; i++) { /* sorted by track */
         if ((i == 0 || c->track[i] != c->track[i - 1]) &&
-            find_part(m, c->track[i], PS_PART_VALUES, PS_STR_NONE) == PS_NONE) {
+            find_lane_part(m, c->track[i], PS_PART_VALUES, PS_STR_NONE) == PS_NONE) {
             return false;
         }
     }
@@ -240,9 +241,9 @@ bool ps_lane_parts_init(ps_lane_parts *p, const ps_trace *t, uint32_t *part_of) 
         p->roles[i] = is_main ? PS_ROLE_MAIN : PS_ROLE_NONE;
     }
     if (ok) {
-        look(&m);
+        look_lane_part(&m);
         hand_down_domains(&m);
-        ok = divide(&m) && add_counters(&m);
+        ok = divide_lane_part(&m) && add_counters(&m);
     }
     ps_free(m.last);
     ps_free(m.n_marks);
@@ -275,8 +276,9 @@ uint32_t ps_lane_parts_of(const ps_lane_parts *p, const ps_trace *t, uint32_t sl
     ps_str text = PS_STR_NONE;
     ps_lane_part part =
         part_of_slice(p, t, ps_trace_tracks(t, &n)[track].kind, slice, PS_STR_NONE, &text);
-    uint32_t row = ps_idmap_get(&p->of[part], key_of(track, text));
-    return row != PS_IDMAP_NONE ? row : ps_idmap_get(&p->of[part], key_of(track, PS_STR_NONE));
+    uint32_t row = ps_idmap_get(&p->of[part], lane_part_key_of(track, text));
+    return row != PS_IDMAP_NONE ? row
+                                : ps_idmap_get(&p->of[part], lane_part_key_of(track, PS_STR_NONE));
 }
 
 void ps_lane_parts_fini(ps_lane_parts *p) {

@@ -88,8 +88,8 @@ static size_t first_below(const turn *turns, size_t n, uint32_t parent) {
 }
 
 /* Adds what is below `parent` (a draft), which stands at `at` of the list. The tree is six levels deep at most. */
-static void hand_out(ps_lane_tree *x, const turn *turns, size_t n, uint32_t parent, uint32_t at,
-                     uint32_t *lane_of_part) {
+static void hand_lane_out(ps_lane_tree *x, const turn *turns, size_t n, uint32_t parent,
+                          uint32_t at, uint32_t *lane_of_part) {
     ps_lanes *lanes = x->lanes;
     for (size_t i = first_below(turns, n, parent); i < n && turns[i].d->node.parent == parent;
          i++) {
@@ -102,11 +102,11 @@ static void hand_out(ps_lane_tree *x, const turn *turns, size_t n, uint32_t pare
             lanes->node_of_lane[lanes->n_lanes] = node;
             lanes->nodes[node].lane = lanes->n_lanes++;
         }
-        hand_out(x, turns, n, turns[i].row, node, lane_of_part);
+        hand_lane_out(x, turns, n, turns[i].row, node, lane_of_part);
     }
 }
 
-static bool finish(ps_lane_tree *x, uint32_t *lane_of) {
+static bool finish_lane(ps_lane_tree *x, uint32_t *lane_of) {
     ps_lanes *lanes = x->lanes;
     turn *turns = ps_calloc(x->n_drafts + 1, sizeof *turns);
     uint32_t *lane_of_part = ps_calloc(x->parts->n + 1, sizeof *lane_of_part);
@@ -126,7 +126,7 @@ static bool finish(ps_lane_tree *x, uint32_t *lane_of) {
         qsort(turns, n, sizeof *turns, by_siblings);
     }
     if (ok) {
-        hand_out(x, turns, n, PS_NONE, PS_NONE, lane_of_part);
+        hand_lane_out(x, turns, n, PS_NONE, PS_NONE, lane_of_part);
         uint32_t n_slices = ps_trace_slices(x->t)->n;
         for (uint32_t i = 0; i < n_slices; i++) {
             lane_of[i] = lane_of_part[lane_of[i]];
@@ -136,7 +136,7 @@ static bool finish(ps_lane_tree *x, uint32_t *lane_of) {
     return ok;
 }
 
-static void release(ps_lane_tree *x) {
+static void release_lane(ps_lane_tree *x) {
     ps_idmap_fini(&x->owner_rows);
     ps_idmap_fini(&x->streams);
     ps_idmap_fini(&x->group_labels);
@@ -169,8 +169,8 @@ ps_code ps_lanes_init(ps_lanes *lanes, const ps_trace *trace, uint32_t *lane_of,
     lanes->parts = x.parts = ps_calloc(1, sizeof *x.parts);
     bool ok = ps_strpool_init(&x.ids) && x.n_parts != NULL && x.threads != NULL &&
               x.parts != NULL && ps_lane_parts_init(x.parts, trace, lane_of) &&
-              ps_tree_place_all(&x) && fold_threads(&x) && finish(&x, lane_of);
-    release(&x);
+              ps_tree_place_all(&x) && fold_threads(&x) && finish_lane(&x, lane_of);
+    release_lane(&x);
     if (!ok) {
         ps_lanes_fini(lanes);
         return ps_fail_nomem(err);

@@ -10,8 +10,8 @@
 /* --- lanes ---------------------------------------------------------------------------------------------- */
 
 /* A lane with what stands in x->id and x->name. */
-static uint32_t put_lane(ps_lane_tree *x, uint32_t parent, ps_node_kind kind, int64_t order,
-                         uint32_t part) {
+static uint32_t put_lane_place_lane(ps_lane_tree *x, uint32_t parent, ps_node_kind kind,
+                                    int64_t order, uint32_t part) {
     uint32_t row = ps_tree_put(x, parent, kind, true, order);
     if (row != PS_NONE) {
         ps_lane_node *node = &x->drafts[row].node;
@@ -68,14 +68,14 @@ static void place_api(ps_lane_tree *x, uint32_t parent, uint32_t part) {
     if (api[0] == '\0') { /* calls of the operating system */
         ps_buf_addf(&x->id, "%s/os", ps_tree_id(x, parent));
         ps_buf_add_str(&x->name, "OS Runtime API");
-        (void)put_lane(x, parent, PS_NODE_HOST, PS_PART_GC, part);
+        (void)put_lane_place_lane(x, parent, PS_NODE_HOST, PS_PART_GC, part);
         return;
     }
     uint32_t group = ps_tree_group(x, parent, "calls", "CANN", PS_PART_API);
     ps_buf_addf(&x->id, "%s/", ps_tree_id(x, group));
     ps_key_text(api, &x->id);
     ps_buf_add_str(&x->name, api);
-    (void)put_lane(x, group, PS_NODE_HOST, order, part);
+    (void)put_lane_place_lane(x, group, PS_NODE_HOST, order, part);
 }
 
 /* Recorded ranges come from mstx, NVTX and the program's own calls alike; of Ascend's profilers all are mstx. */
@@ -96,7 +96,7 @@ static void place_marks(ps_lane_tree *x, uint32_t parent, uint32_t part) {
     ps_buf_add_str(&x->id, "marks/");
     ps_key_text(domain, &x->id);
     ps_buf_add_str(&x->name, is_lone ? family : domain[0] == '\0' ? "default" : domain);
-    (void)put_lane(x, group, PS_NODE_MARKS, PS_PART_MARKS, part);
+    (void)put_lane_place_lane(x, group, PS_NODE_MARKS, PS_PART_MARKS, part);
 }
 
 static void place_host(ps_lane_tree *x, uint32_t part) {
@@ -115,17 +115,17 @@ static void place_host(ps_lane_tree *x, uint32_t part) {
     case PS_PART_FRAMES:
         ps_buf_addf(&x->id, "%s/python", ps_tree_id(x, parent));
         ps_buf_add_str(&x->name, "Python Stack");
-        (void)put_lane(x, parent, PS_NODE_PYTHON, p->part, part);
+        (void)put_lane_place_lane(x, parent, PS_NODE_PYTHON, p->part, part);
         return;
     case PS_PART_GC:
         ps_buf_addf(&x->id, "%s/gc", ps_tree_id(x, parent));
         ps_buf_add_str(&x->name, "Python GC");
-        (void)put_lane(x, parent, PS_NODE_HOST, p->part, part);
+        (void)put_lane_place_lane(x, parent, PS_NODE_HOST, p->part, part);
         return;
     default:
         ps_buf_addf(&x->id, "%s/ops", ps_tree_id(x, parent));
         ps_buf_add_str(&x->name, ops_name(x, p));
-        (void)put_lane(x, parent, PS_NODE_HOST, PS_PART_OPS, part);
+        (void)put_lane_place_lane(x, parent, PS_NODE_HOST, PS_PART_OPS, part);
     }
 }
 
@@ -169,8 +169,8 @@ static void place_stream(ps_lane_tree *x, uint32_t part) {
             ps_key_text(name, &x->id);
         }
     }
-    uint32_t row =
-        put_lane(x, parent, is_marks ? PS_NODE_MARKS : PS_NODE_DEVICE, track_order(plain), part);
+    uint32_t row = put_lane_place_lane(x, parent, is_marks ? PS_NODE_MARKS : PS_NODE_DEVICE,
+                                       track_order(plain), part);
     if (row != PS_NONE) {
         x->drafts[row].next = is_marks ? 0 : 1; /* marks above the stream that they are on */
     }
@@ -197,7 +197,7 @@ static uint32_t put_comm(ps_lane_tree *x, const ps_track *track, uint32_t part) 
     }
     int64_t order = is_comm || track->order == PS_NO_ORDER ? track->order : track->order - 1;
     return part == PS_NONE ? ps_tree_put(x, parent, PS_NODE_GROUP, false, order)
-                           : put_lane(x, parent, PS_NODE_COMM, order, part);
+                           : put_lane_place_lane(x, parent, PS_NODE_COMM, order, part);
 }
 
 /* Planes come after all communicators. */
@@ -211,7 +211,7 @@ static void place_plane(ps_lane_tree *x, uint32_t part) {
     } else {
         ps_buf_addf(&x->name, "Plane %lld", (long long)track->tid);
     }
-    (void)put_lane(x, parent, PS_NODE_PLANE, track_order(track), part);
+    (void)put_lane_place_lane(x, parent, PS_NODE_PLANE, track_order(track), part);
 }
 
 /* 0..3 of the lanes that profilers compute of a step's time, 4 of others. */
@@ -237,7 +237,7 @@ static void place_derived(ps_lane_tree *x, uint32_t part) {
         ps_tree_device_key(x, track->device);
         ps_buf_addf(&x->id, "/overlap/%s", KEYS[overlap]);
         ps_buf_add_str(&x->name, name);
-        (void)put_lane(x, parent, PS_NODE_OVERLAP, overlap, part);
+        (void)put_lane_place_lane(x, parent, PS_NODE_OVERLAP, overlap, part);
         return;
     }
     if (stream != NULL) { /* ranges of the host, as the profiler projected them on a stream */
@@ -248,7 +248,7 @@ static void place_derived(ps_lane_tree *x, uint32_t part) {
         ps_name_stream(x->t, stream, &x->name);
         ps_buf_addf(&x->name, " %s",
                     strcmp(name, "gpu_user_annotation") == 0 ? "annotations" : name);
-        uint32_t row = put_lane(x, parent, PS_NODE_OTHER, track_order(stream), part);
+        uint32_t row = put_lane_place_lane(x, parent, PS_NODE_OTHER, track_order(stream), part);
         if (row != PS_NONE) {
             x->drafts[row].node.device = stream->device;
         }
@@ -259,7 +259,7 @@ static void place_derived(ps_lane_tree *x, uint32_t part) {
     ps_buf_addf(&x->id, "%s/derived/", ps_tree_id(x, parent));
     ps_key_text(name, &x->id);
     ps_buf_add_str(&x->name, label[0] != '\0' ? label : name[0] != '\0' ? name : "Derived");
-    uint32_t row = put_lane(x, parent, PS_NODE_OTHER, track->order, part);
+    uint32_t row = put_lane_place_lane(x, parent, PS_NODE_OTHER, track->order, part);
     if (row != PS_NONE) {
         x->drafts[row].next = PS_IN_DERIVED;
     }
@@ -298,7 +298,7 @@ static void place_counter(ps_lane_tree *x, uint32_t part) {
     }
     ps_buf_addf(&x->id, "/counter/%s", name);
     ps_buf_add_str(&x->name, own[0] != '\0' ? own : "Counter");
-    uint32_t row = put_lane(x, parent, PS_NODE_COUNTER, track->order, part);
+    uint32_t row = put_lane_place_lane(x, parent, PS_NODE_COUNTER, track->order, part);
     if (row != PS_NONE) {
         x->drafts[row].next = PS_IN_COUNTERS;
     }
@@ -387,7 +387,7 @@ static bool place_threads(ps_lane_tree *x) {
     return turns != NULL && !x->failed;
 }
 
-static void place(ps_lane_tree *x, uint32_t part) {
+static void place_lane_place(ps_lane_tree *x, uint32_t part) {
     const ps_track *track = &x->tracks[x->parts->at[part].track];
     switch (track->kind) {
     case PS_TRACK_HOST_THREAD:
@@ -415,7 +415,7 @@ bool ps_tree_place_all(ps_lane_tree *x) {
         return false;
     }
     for (uint32_t i = 0; i < x->parts->n && !x->failed; i++) {
-        place(x, i);
+        place_lane_place(x, i);
     }
     for (uint32_t i = 0; i < x->parts->n && !x->failed; i++) {
         if (x->tracks[x->parts->at[i].track].kind == PS_TRACK_COMM_PLANE) {

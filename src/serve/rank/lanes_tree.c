@@ -147,7 +147,7 @@ void ps_tree_device_key(ps_lane_tree *x, int64_t device) {
     }
 }
 
-static int64_t order_of(const ps_lane_owner *o) {
+static int64_t lane_draft_order_of(const ps_lane_owner *o) {
     return o->process != NULL ? o->process->order : PS_NO_ORDER;
 }
 
@@ -161,8 +161,8 @@ static int by_shown(const void *a, const void *b) {
     if (is_made_up(x) != is_made_up(y)) {
         return is_made_up(x) ? 1 : -1;
     }
-    int64_t p = order_of(x);
-    int64_t q = order_of(y);
+    int64_t p = lane_draft_order_of(x);
+    int64_t q = lane_draft_order_of(y);
     return p != q ? (p < q ? -1 : 1) : ps_by_number(&x->pid, &y->pid);
 }
 
@@ -198,7 +198,7 @@ static uint32_t device_process(ps_lane_tree *x, ps_lane_owner *o, const char *ke
         ps_key_text(ps_trace_text(x->t, o->process->name), &x->id);
     }
     ps_name_process(x->t, o->process, o->pid, false, &x->name);
-    o->node = ps_tree_put(x, PS_NONE, PS_NODE_GROUP, true, order_of(o));
+    o->node = ps_tree_put(x, PS_NONE, PS_NODE_GROUP, true, lane_draft_order_of(o));
     if (o->node != PS_NONE) {
         ps_tree_at(x, o->node)->next = PS_TOP_DEVICE;
         ps_tree_at(x, o->node)->node.device = o->device;
@@ -226,7 +226,7 @@ uint32_t ps_tree_host(ps_lane_tree *x, int64_t pid) {
     }
     ps_name_process(x->t, o->process, pid, o->is_real, &x->name);
     /* Two processes may have one name; their groups are apart all the same. */
-    uint32_t row = ps_tree_put(x, parent, PS_NODE_GROUP, true, order_of(o));
+    uint32_t row = ps_tree_put(x, parent, PS_NODE_GROUP, true, lane_draft_order_of(o));
     if (row != PS_NONE) {
         ps_tree_at(x, row)->next = o->has_threads ? PS_TOP_HOST : PS_TOP_OTHER;
     }

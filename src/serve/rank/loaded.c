@@ -62,7 +62,7 @@ static bool make_tints(layer *y) {
     return true;
 }
 
-static void cover(ps_loaded_facts *f, bool *is_first, int64_t start_ns, int64_t end_ns) {
+static void cover_loaded(ps_loaded_facts *f, bool *is_first, int64_t start_ns, int64_t end_ns) {
     f->start_ns = *is_first || start_ns < f->start_ns ? start_ns : f->start_ns;
     f->end_ns = *is_first || end_ns > f->end_ns ? end_ns : f->end_ns;
     *is_first = false;
@@ -74,10 +74,10 @@ static void gather_facts(ps_loaded_facts *f, const ps_trace *t) {
     bool is_first = true;
     for (uint32_t i = 0; i < s->n; i++) {
         f->n_of_kind[s->kind[i]]++;
-        cover(f, &is_first, s->start_ns[i], s->start_ns[i] + s->dur_ns[i]);
+        cover_loaded(f, &is_first, s->start_ns[i], s->start_ns[i] + s->dur_ns[i]);
     }
     for (uint32_t i = 0; i < c->n; i++) {
-        cover(f, &is_first, c->time_ns[i], c->time_ns[i]);
+        cover_loaded(f, &is_first, c->time_ns[i], c->time_ns[i]);
     }
 }
 

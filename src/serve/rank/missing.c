@@ -258,7 +258,7 @@ const char *ps_capture_name(ps_part_of_capture part) {
 }
 
 /* What a timeline tells and tables do not: there it is the file that is missing, whatever was collected. */
-static bool is_of_timeline(const ps_loaded *l, ps_part_of_capture part) {
+static bool is_missing_of_timeline(const ps_loaded *l, ps_part_of_capture part) {
     bool is_told = part == PS_CAPTURE_PYTHON || part == PS_CAPTURE_FLOWS ||
                    part == PS_CAPTURE_HOST || part == PS_CAPTURE_MARKS;
     return is_told &&
@@ -272,7 +272,7 @@ bool ps_capture_misses(const ps_loaded *l, const char *format, ps_part_of_captur
     if (remedy == NULL || ps_capture_has(l, part)) {
         return false;
     }
-    if (is_of_timeline(l, part)) {
+    if (is_missing_of_timeline(l, part)) {
         remedy =
             "The timeline (trace_view.json, msprof_*.json) is not among the files of this rank, only tables: "
             "copy it beside them, or export it again.";

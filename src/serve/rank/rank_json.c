@@ -17,7 +17,7 @@ static const char *state_name(ps_rank_state state) {
 
 /* --- of a rank that is ready -------------------------------------------------------------------------------------- */
 
-static void put_steps(ps_json *j, const ps_trace *t) {
+static void put_rank_state_steps(ps_json *j, const ps_trace *t) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(t, &n);
     ps_json_key(j, "steps");
@@ -137,7 +137,7 @@ static bool put_ready(ps_json *j, const ps_loaded *l, const char *format) {
     ps_json_key_int(j, "start", facts->start_ns);
     ps_json_key_int(j, "end", facts->end_ns);
     ps_json_key_int(j, "slices", ps_trace_slices(t)->n);
-    put_steps(j, t);
+    put_rank_state_steps(j, t);
     bool ok = put_devices(j, l);
     put_bytes(j, l);
     if (ps_trace_comm_from_marks(t) != NULL) {

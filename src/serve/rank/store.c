@@ -82,7 +82,7 @@ static size_t bytes_expected(const ps_store *s, size_t i) {
     return (size_t)s->list.files[i].size_bytes / 2;
 }
 
-static void measure(ps_store *s) {
+static void measure_store(ps_store *s) {
     for (size_t i = 0; i < s->list.n; i++) {
         place *p = &s->places[i];
         if (p->loaded != NULL) {
@@ -137,15 +137,15 @@ static size_t n_queued(const ps_store *s) {
 
 /* --- reading ---------------------------------------------------------------------------------------------------- */
 
-static void tell(ps_store *s) {
+static void tell_store(ps_store *s) {
     if (s->opts.changed != NULL) {
         s->opts.changed(s->opts.context);
     }
 }
 
 /* Lets idle ranks go until `more` bytes fit as well. Unlocks while it frees. */
-static void make_room(ps_store *s, size_t more, size_t but) {
-    measure(s);
+static void make_store_room(ps_store *s, size_t more, size_t but) {
+    measure_store(s);
     while (bytes_used(s) + more > s->opts.max_bytes) {
         ps_loaded *l = take_idle(s, but);
         if (l == NULL) {
@@ -153,7 +153,7 @@ static void make_room(ps_store *s, size_t more, size_t but) {
         }
         (void)pthread_mutex_unlock(&s->lock);
         ps_loaded_free(l);
-        tell(s);
+        tell_store(s);
         (void)pthread_mutex_lock(&s->lock);
     }
 }
@@ -165,10 +165,10 @@ static void come_further(void *context) {
     (void)pthread_mutex_lock(&s->lock);
     p->seq = ++s->seq;
     (void)pthread_mutex_unlock(&s->lock);
-    tell(s);
+    tell_store(s);
 }
 
-static ps_loaded *read_rank(ps_store *s, size_t i, size_t n_threads, ps_err *err) {
+static ps_loaded *read_store_rank(ps_store *s, size_t i, size_t n_threads, ps_err *err) {
     if (ps_rank_list_check(&s->list, i, err) != PS_OK) {
         return NULL;
     }
@@ -193,7 +193,7 @@ static ps_loaded *read_rank(ps_store *s, size_t i, size_t n_threads, ps_err *err
 
 /* The rank as it was when it was read first, else NULL. */
 static ps_loaded *read_same(ps_store *s, size_t i, size_t n_threads, ps_err *err) {
-    ps_loaded *l = read_rank(s, i, n_threads, err);
+    ps_loaded *l = read_store_rank(s, i, n_threads, err);
     if (l == NULL) {
         return NULL;
     }
@@ -216,16 +216,16 @@ static void prepare_lanes(const ps_loaded *l, size_t n_threads) {
 }
 
 /* Reads rank i; the lock is held before and afterwards. */
-static void load(ps_store *s, size_t i) {
+static void load_store(ps_store *s, size_t i) {
     place *p = &s->places[i];
     bool is_wanted = p->wish > 0;
     size_t expected = bytes_expected(s, i);
     if (!is_wanted) {
-        measure(s);
+        measure_store(s);
         if (bytes_used(s) + expected > s->opts.max_bytes) { /* nobody asked: others stay for it */
             set_state(s, i, PS_STATE_WAITING);
             (void)pthread_mutex_unlock(&s->lock);
-            tell(s);
+            tell_store(s);
             (void)pthread_mutex_lock(&s->lock);
             return;
         }
@@ -238,10 +238,10 @@ static void load(ps_store *s, size_t i) {
     size_t n =
         ps_threads_each(s->n_threads, side_by_side < s->n_threads ? side_by_side : s->n_threads);
     if (is_wanted) {
-        make_room(s, 0, i);
+        make_store_room(s, 0, i);
     }
     (void)pthread_mutex_unlock(&s->lock);
-    tell(s);
+    tell_store(s);
     ps_err err = PS_ERR_INIT;
     ps_loaded *l = read_same(s, i, n, &err);
     (void)pthread_mutex_lock(&s->lock);
@@ -256,10 +256,10 @@ static void load(ps_store *s, size_t i) {
     set_state(s, i, l != NULL ? PS_STATE_READY : PS_STATE_FAILED);
     if (l != NULL) {
         p->n_held++; /* by us, for the lanes; making room lets go of the lock */
-        make_room(s, 0, i);
+        make_store_room(s, 0, i);
     }
     (void)pthread_mutex_unlock(&s->lock);
-    tell(s);
+    tell_store(s);
     if (l != NULL) {
         prepare_lanes(l, n);
         ps_loaded_release(l);
@@ -275,7 +275,7 @@ static void *work(void *arg) {
         if (i == SIZE_MAX) {
             (void)pthread_cond_wait(&s->work, &s->lock);
         } else {
-            load(s, i);
+            load_store(s, i);
         }
     }
     (void)pthread_mutex_unlock(&s->lock);
@@ -481,13 +481,13 @@ void ps_store_want(ps_store *s, size_t i) {
     }
     (void)pthread_mutex_unlock(&s->lock);
     if (is_new) {
-        tell(s);
+        tell_store(s);
     }
 }
 
 /* --- taking and giving back ------------------------------------------------------------------------------------- */
 
-static size_t n_before(const ps_store *s, size_t i) {
+static size_t store_n_before(const ps_store *s, size_t i) {
     size_t n = s->n_reading;
     for (size_t k = 0; k < s->list.n; k++) {
         bool is_before = s->places[k].wish > s->places[i].wish ||
@@ -505,7 +505,7 @@ static ps_code say_not_ready(const ps_store *s, size_t i, ps_err *err) {
     size_t before = 0;
     switch (p->state) {
     case PS_STATE_QUEUED:
-        before = n_before(s, i);
+        before = store_n_before(s, i);
         return ps_fail(err, PS_NOTHING, "%s waits to be read, behind %zu other%s", label, before,
                        before == 1 ? "" : "s");
     case PS_STATE_READING:
@@ -521,7 +521,7 @@ static ps_code say_not_ready(const ps_store *s, size_t i, ps_err *err) {
     return ps_fail(err, PS_NOTHING, "%s has not been read yet: nobody has asked for it", label);
 }
 
-static ps_code take(ps_store *s, size_t i, bool is_use, ps_loaded **out, ps_err *err) {
+static ps_code take_store(ps_store *s, size_t i, bool is_use, ps_loaded **out, ps_err *err) {
     (void)pthread_mutex_lock(&s->lock);
     place *p = &s->places[i];
     bool is_ready = p->state == PS_STATE_READY;
@@ -539,11 +539,11 @@ static ps_code take(ps_store *s, size_t i, bool is_use, ps_loaded **out, ps_err 
 }
 
 ps_code ps_store_get(ps_store *s, size_t i, ps_loaded **out, ps_err *err) {
-    return take(s, i, true, out, err);
+    return take_store(s, i, true, out, err);
 }
 
 ps_code ps_store_peek(ps_store *s, size_t i, ps_loaded **out, ps_err *err) {
-    return take(s, i, false, out, err);
+    return take_store(s, i, false, out, err);
 }
 
 void ps_loaded_release(ps_loaded *l) {

@@ -140,7 +140,7 @@ static ps_code find_clusters(ps_rank_list *list, const char *const *paths, size_
                         "(`pipescope formats` lists what is read)");
 }
 
-static bool add_ranks(ps_rank_list *list, const ps_cluster *cluster) {
+static bool add_store_rank_ranks(ps_rank_list *list, const ps_cluster *cluster) {
     for (size_t i = 0; i < cluster->n_ranks; i++) {
         const ps_cluster_rank *rank = &cluster->ranks[i];
         size_t at = list->n;
@@ -174,7 +174,7 @@ ps_code ps_rank_list_find(ps_rank_list *list, const char *const *paths, size_t n
     list->files = ps_calloc(n + 1, sizeof *list->files);
     bool ok = list->ranks != NULL && list->files != NULL;
     for (size_t i = 0; ok && i < list->n_clusters; i++) {
-        ok = add_ranks(list, list->clusters[i]);
+        ok = add_store_rank_ranks(list, list->clusters[i]);
     }
     for (size_t i = 0; ok && i < list->n; i++) {
         ok = make_label(list, i);

@@ -19,7 +19,7 @@ struct ps_work {
     pthread_t threads[MAX_THREADS];
 };
 
-static ps_job *take(ps_work *w) {
+static ps_job *take_job(ps_work *w) {
     ps_job *job = w->first;
     if (job != NULL) {
         w->first = job->next;
@@ -32,7 +32,7 @@ static void *worker(void *context) {
     ps_work *w = context;
     (void)pthread_mutex_lock(&w->lock);
     while (!w->is_over) {
-        ps_job *job = take(w);
+        ps_job *job = take_job(w);
         if (job == NULL) {
             (void)pthread_cond_wait(&w->come, &w->lock);
             continue;

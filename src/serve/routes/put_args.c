@@ -22,7 +22,7 @@ static void put_real(ps_json *j, double value) {
 }
 
 /* A number that was kept as text: as a number where that loses nothing. */
-static void put_number(ps_json *j, const char *s, size_t n) {
+static void put_arg_number(ps_json *j, const char *s, size_t n) {
     int64_t value = 0;
     size_t digits = 0;
     for (size_t i = 0; i < n; i++) {
@@ -37,7 +37,7 @@ static void put_number(ps_json *j, const char *s, size_t n) {
     }
 }
 
-static void put_value(ps_json *j, const ps_trace *t, const ps_arg *arg) {
+static void put_arg_value(ps_json *j, const ps_trace *t, const ps_arg *arg) {
     switch (arg->type) {
     case PS_ARG_INT:
         ps_json_int_exact(j, arg->u.i);
@@ -62,7 +62,7 @@ static void put_value(ps_json *j, const ps_trace *t, const ps_arg *arg) {
     const char *text = ps_trace_text(t, arg->u.s);
     size_t n = ps_trace_text_len(t, arg->u.s);
     if (arg->type == PS_ARG_NUMBER) {
-        put_number(j, text, n);
+        put_arg_number(j, text, n);
     } else if (arg->type == PS_ARG_JSON && ps_json_is_value(text, n, 0)) {
         ps_json_raw(j, text, n);
     } else {
@@ -76,7 +76,7 @@ void ps_put_args(ps_json *j, const ps_trace *trace, uint32_t slice) {
     for (ps_arg arg; ps_arg_next(&iter, &arg);) {
         ps_json_array(j);
         ps_json_str_n(j, ps_trace_text(trace, arg.key), ps_trace_text_len(trace, arg.key));
-        put_value(j, trace, &arg);
+        put_arg_value(j, trace, &arg);
         ps_json_close(j);
     }
     ps_json_close(j);

@@ -5,9 +5,9 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "serve/cross/align.h"
-#include "serve/rank/cache.h"
 #include "serve/cross/peers.h"
 #include "serve/http/route.h"
+#include "serve/rank/cache.h"
 
 typedef struct company {
     const ps_request *q;
@@ -35,8 +35,8 @@ static const char *host_of(const ps_rank_entry *e, const ps_trace *t) {
 }
 
 /* Numbers of machines that the job has count from 0; those that recordings tell apart, or names, get numbers behind them. */
-static bool machine_of(company *c, const ps_rank_entry *e, const ps_trace *t,
-                       const ps_recorded_clock *clock, int32_t *out) {
+static bool align_machine_of(company *c, const ps_rank_entry *e, const ps_trace *t,
+                             const ps_recorded_clock *clock, int32_t *out) {
     const char *host = host_of(e, t);
     *out = e->rank->machine;
     if (*out >= 0 || (host == NULL && !clock->has_offset)) {
@@ -54,7 +54,7 @@ static bool machine_of(company *c, const ps_rank_entry *e, const ps_trace *t,
     return true;
 }
 
-static ps_code add_rank(company *c, size_t i, ps_err *err) {
+static ps_code add_align_rank(company *c, size_t i, ps_err *err) {
     ps_err gone = PS_ERR_INIT;
     ps_loaded *l = NULL;
     if (ps_store_peek(c->q->store, i, &l, &gone) != PS_OK) {
@@ -71,7 +71,7 @@ static ps_code add_rank(company *c, size_t i, ps_err *err) {
     const ps_trace *trace = ps_loaded_layer(l, PS_LAYER_PROFILE)->trace;
     ps_recorded_clock recorded;
     ps_code code = ps_recorded_clock_read(trace, &recorded, err);
-    if (code == PS_OK && !machine_of(c, e, trace, &recorded, &r->info.machine)) {
+    if (code == PS_OK && !align_machine_of(c, e, trace, &recorded, &r->info.machine)) {
         code = ps_fail_nomem(err);
     }
     if (code != PS_OK) {
@@ -80,7 +80,7 @@ static ps_code add_rank(company *c, size_t i, ps_err *err) {
     return c->with_lists ? ps_peers_list(c->q, e->key, l, &r->list, err) : PS_OK;
 }
 
-static ps_code gather(company *c, ps_err *err) {
+static ps_code gather_align(company *c, ps_err *err) {
     size_t n = ps_store_n_ranks(c->q->store);
     c->ranks = ps_calloc(n + 1, sizeof *c->ranks);
     c->held = ps_calloc(n + 1, sizeof(ps_loaded *));
@@ -88,7 +88,7 @@ static ps_code gather(company *c, ps_err *err) {
     bool ok = c->ranks != NULL && c->held != NULL && c->clusters != NULL;
     ps_code code = ok ? PS_OK : ps_fail_nomem(err);
     for (size_t i = 0; code == PS_OK && i < n; i++) {
-        code = add_rank(c, i, err);
+        code = add_align_rank(c, i, err);
     }
     if (code == PS_OK && c->n == 0) {
         code = ps_fail(err, PS_NOTHING, "no rank is ready yet");
@@ -96,7 +96,7 @@ static ps_code gather(company *c, ps_err *err) {
     return code;
 }
 
-static void release(company *c) {
+static void release_align(company *c) {
     for (size_t i = 0; i < c->n; i++) {
         ps_cache_release(c->q->cache, (void *)(uintptr_t)c->ranks[i].list);
         ps_loaded_release(c->held[i]);
@@ -142,7 +142,7 @@ static void put_how(ps_json *j, const ps_late_evidence *e) {
     ps_buf_fini(&text);
 }
 
-static void put_notes(ps_json *j, const company *c, const char *why) {
+static void put_align_notes(ps_json *j, const company *c, const char *why) {
     ps_json_key(j, "notes");
     ps_json_array(j);
     for (size_t i = 0; i < c->n; i++) {
@@ -205,7 +205,7 @@ static ps_code put_alignment(ps_buf *out, company *c, const char *by, ps_err *er
         ps_align_starts(c->ranks, c->n);
         put_offsets(&j, c);
         ps_json_key_str(&j, "how", "all ranks begin where the first one begins");
-        put_notes(&j, c, "");
+        put_align_notes(&j, c, "");
     } else if (strcmp(by, "steps") == 0) {
         ps_code code = ps_align_steps(c->ranks, c->n, err);
         if (code != PS_OK) {
@@ -215,7 +215,7 @@ static ps_code put_alignment(ps_buf *out, company *c, const char *by, ps_err *er
         ps_json_key_str(
             &j, "how",
             "the first step that a rank shares with the first rank begins at the same time");
-        put_notes(&j, c, "shares no step with the first rank: it stays where it is");
+        put_align_notes(&j, c, "shares no step with the first rank: it stays where it is");
     } else {
         ps_late_evidence evidence;
         ps_code code = align_clocks(c, &evidence, err);
@@ -224,15 +224,15 @@ static ps_code put_alignment(ps_buf *out, company *c, const char *by, ps_err *er
         }
         put_offsets(&j, c);
         put_how(&j, &evidence);
-        put_notes(&j, c,
-                  "has no communication with the first rank that tells: its clock is taken "
-                  "as it is");
+        put_align_notes(&j, c,
+                        "has no communication with the first rank that tells: its clock is taken "
+                        "as it is");
     }
     ps_json_close(&j);
     return ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_align(const ps_request *q, ps_reply *r) {
     const char *by = ps_param_text(q, "by");
     by = by != NULL ? by : "clock";
     if (strcmp(by, "clock") != 0 && strcmp(by, "start") != 0 && strcmp(by, "steps") != 0) {
@@ -242,13 +242,13 @@ static void answer(const ps_request *q, ps_reply *r) {
     company c = {.q = q, .with_lists = strcmp(by, "clock") == 0};
     ps_idmap_init(&c.machines);
     ps_err err = PS_ERR_INIT;
-    ps_code code = gather(&c, &err);
+    ps_code code = gather_align(&c, &err);
     code = code == PS_OK ? put_alignment(&r->body, &c, by, &err) : code;
     if (code != PS_OK) {
         ps_reply_err(r, &err);
     }
-    release(&c);
+    release_align(&c);
 }
 
 const ps_route ps_route_align = {
-    .path = "/api/align", .method = "GET", .is_slow = true, .answer = answer};
+    .path = "/api/align", .method = "GET", .is_slow = true, .answer = answer_align};

@@ -54,7 +54,7 @@ static bool ask_job(const ps_request *q, ps_reply *r, ps_pipelines_ask *out) {
     return true;
 }
 
-static bool ask(const ps_request *q, ps_reply *r, asked *a) {
+static bool ask_chart_reply(const ps_request *q, ps_reply *r, asked *a) {
     int64_t pipeline = -1;
     *a = (asked){.format = ps_param_text(q, "format")};
     a->format = a->format != NULL ? a->format : "page";
@@ -84,8 +84,8 @@ static bool ask(const ps_request *q, ps_reply *r, asked *a) {
 /* --- what is answered -------------------------------------------------------------------------------------------- */
 
 /* The rank of the store that a row of the chart is; NULL none. Ranks of that number on another machine come second. */
-static const char *place_of(const ps_store *store, const ps_cluster *cluster, const ps_chart *chart,
-                            const ps_chart_rank *rank) {
+static const char *chart_reply_place_of(const ps_store *store, const ps_cluster *cluster,
+                                        const ps_chart *chart, const ps_chart_rank *rank) {
     const char *found = NULL;
     size_t n_own = 0;
     const char *only = NULL;
@@ -105,12 +105,14 @@ static const char *place_of(const ps_store *store, const ps_cluster *cluster, co
 }
 
 /* "places":[["KEY",clock_ns],...]: the chart's times + clock_ns are those of the rank. */
-static void put_places(const ps_request *q, size_t cluster, const ps_chart *chart, ps_json *j) {
+static void put_chart_reply_places(const ps_request *q, size_t cluster, const ps_chart *chart,
+                                   ps_json *j) {
     ps_json_key(j, "places");
     ps_json_array(j);
     for (size_t i = 0; i < chart->n_ranks; i++) {
         const ps_chart_rank *rank = &chart->ranks[i];
-        const char *key = place_of(q->store, ps_store_cluster(q->store, cluster), chart, rank);
+        const char *key =
+            chart_reply_place_of(q->store, ps_store_cluster(q->store, cluster), chart, rank);
         bool moved = chart->is_aligned && rank->has_clock;
         ps_json_array(j);
         ps_json_str(j, key != NULL ? key : "");
@@ -120,7 +122,8 @@ static void put_places(const ps_request *q, size_t cluster, const ps_chart *char
     ps_json_close(j);
 }
 
-static ps_code put_file(const asked *a, const ps_chart_page *page, ps_reply *r, ps_err *err) {
+static ps_code put_chart_reply_file(const asked *a, const ps_chart_page *page, ps_reply *r,
+                                    ps_err *err) {
     if (strcmp(a->format, "svg") == 0) {
         ps_chart_svg_opts opts = {.step = page->step, .pipeline = page->pipeline, .dark = a->dark};
         r->content_type = "image/svg+xml";
@@ -139,8 +142,8 @@ static ps_code put_file(const asked *a, const ps_chart_page *page, ps_reply *r, 
     return ps_write_chart_json(page->chart, &opts, &r->body, err);
 }
 
-static ps_code put_chart(const ps_request *q, const asked *a, const ps_pipelines *p,
-                         const ps_chart *against, ps_reply *r, ps_err *err) {
+static ps_code put_chart_reply_chart(const ps_request *q, const asked *a, const ps_pipelines *p,
+                                     const ps_chart *against, ps_reply *r, ps_err *err) {
     bool any_step = a->step == PS_FIRST_STEP;
     ps_chart_page page = {.chart = p->chart,
                           .against = against,
@@ -155,7 +158,7 @@ static ps_code put_chart(const ps_request *q, const asked *a, const ps_pipelines
         code = ps_page_choose(&page, err);
     }
     if (code != PS_OK || strcmp(a->format, "page") != 0) {
-        return code == PS_OK ? put_file(a, &page, r, err) : code;
+        return code == PS_OK ? put_chart_reply_file(a, &page, r, err) : code;
     }
     ps_json j = ps_json_to(&r->body);
     ps_json_object(&j);
@@ -166,14 +169,14 @@ static ps_code put_chart(const ps_request *q, const asked *a, const ps_pipelines
         ps_json_null(&j);
         ps_json_line(&j, 0);
     }
-    put_places(q, a->pipelines.cluster, p->chart, &j);
+    put_chart_reply_places(q, a->pipelines.cluster, p->chart, &j);
     ps_json_close(&j);
     return code == PS_OK && !ps_buf_ok(&r->body) ? ps_fail_nomem(err) : code;
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_chart_reply(const ps_request *q, ps_reply *r) {
     asked a;
-    if (!ask(q, r, &a)) {
+    if (!ask_chart_reply(q, r, &a)) {
         return;
     }
     ps_err err = PS_ERR_INIT;
@@ -184,7 +187,7 @@ static void answer(const ps_request *q, ps_reply *r) {
         against = ps_theory_of(p->chart, a.against, &err);
         code = against != NULL ? PS_OK : err.code;
     }
-    code = code == PS_OK ? put_chart(q, &a, p, against, r, &err) : code;
+    code = code == PS_OK ? put_chart_reply_chart(q, &a, p, against, r, &err) : code;
     if (code != PS_OK) {
         r->file_name = NULL;
         ps_reply_err(r, &err);
@@ -194,4 +197,4 @@ static void answer(const ps_request *q, ps_reply *r) {
 }
 
 const ps_route ps_route_chart = {
-    .path = "/api/chart", .method = "GET", .is_slow = true, .answer = answer};
+    .path = "/api/chart", .method = "GET", .is_slow = true, .answer = answer_chart_reply};

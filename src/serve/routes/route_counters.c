@@ -38,8 +38,9 @@ static ps_code index_of(const ps_request *q, const ps_layer *layer, bool is_deri
 }
 
 /* Nothing of a lane that is no counter. */
-static ps_code add_lane(const ps_tile_ask *ask, uint32_t lane_no, ps_counter_lod *const index[],
-                        ps_counter_points *points, ps_err *err) {
+static ps_code add_counters_lane(const ps_tile_ask *ask, uint32_t lane_no,
+                                 ps_counter_lod *const index[], ps_counter_points *points,
+                                 ps_err *err) {
     const ps_layer *layer = NULL;
     uint32_t lane = 0;
     if (!ps_loaded_lane(ask->loaded, lane_no, &layer, &lane) || lane >= layer->lanes->n_lanes) {
@@ -54,8 +55,8 @@ static ps_code add_lane(const ps_tile_ask *ask, uint32_t lane_no, ps_counter_lod
                                ask->level, ask->tile, points, err);
 }
 
-static void fill(ps_reply *r, const ps_tile_ask *ask, const ps_counter_points *points,
-                 const size_t *ends) {
+static void fill_counters(ps_reply *r, const ps_tile_ask *ask, const ps_counter_points *points,
+                          const size_t *ends) {
     size_t n = points->n;
     char *at = ps_tile_body(r, ask, MAGIC, n, n * POINT_BYTES, 8);
     if (at == NULL) {
@@ -77,7 +78,7 @@ static void fill(ps_reply *r, const ps_tile_ask *ask, const ps_counter_points *p
     }
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_counters(const ps_request *q, ps_reply *r) {
     ps_tile_ask ask;
     if (!ps_ask_tile(q, r, &ask)) {
         return;
@@ -91,11 +92,11 @@ static void answer(const ps_request *q, ps_reply *r) {
         code = index_of(q, ps_loaded_layer(ask.loaded, i), i == PS_LAYER_DERIVED, &index[i], &err);
     }
     for (size_t k = 0; code == PS_OK && k < ask.n_lanes; k++) {
-        code = add_lane(&ask, ask.lanes[k], index, &points, &err);
+        code = add_counters_lane(&ask, ask.lanes[k], index, &points, &err);
         ends[k] = points.n;
     }
     if (code == PS_OK) {
-        fill(r, &ask, &points, ends);
+        fill_counters(r, &ask, &points, ends);
     } else {
         ps_reply_err(r, &err);
     }
@@ -106,5 +107,7 @@ static void answer(const ps_request *q, ps_reply *r) {
     ps_loaded_release(ask.loaded);
 }
 
-const ps_route ps_route_counters = {
-    .path = "/api/counters", .method = "GET", .is_large = ps_asks_many_lanes, .answer = answer};
+const ps_route ps_route_counters = {.path = "/api/counters",
+                                    .method = "GET",
+                                    .is_large = ps_asks_many_lanes,
+                                    .answer = answer_counters};

@@ -4,8 +4,8 @@
 #include "serve/select/tile_ask.h"
 
 /* The lanes of one layer: busiest of them and of what is there. */
-static ps_code cover(const ps_tile_ask *ask, const ps_layer *layer, uint32_t *lanes,
-                     uint8_t sum[PS_LOD_TILE], ps_err *err) {
+static ps_code cover_coverage(const ps_tile_ask *ask, const ps_layer *layer, uint32_t *lanes,
+                              uint8_t sum[PS_LOD_TILE], ps_err *err) {
     size_t n = 0;
     for (size_t i = 0; i < ask->n_lanes; i++) {
         const ps_layer *of = NULL;
@@ -23,7 +23,7 @@ static ps_code cover(const ps_tile_ask *ask, const ps_layer *layer, uint32_t *la
     return code;
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_coverage(const ps_request *q, ps_reply *r) {
     ps_tile_ask ask;
     if (!ps_ask_tile(q, r, &ask)) {
         return;
@@ -33,7 +33,7 @@ static void answer(const ps_request *q, ps_reply *r) {
     uint32_t *lanes = ps_arena_alloc(&r->arena, ask.n_lanes * sizeof *lanes);
     ps_code code = lanes != NULL ? PS_OK : ps_fail_nomem(&err);
     for (int i = 0; code == PS_OK && i < PS_N_LAYERS; i++) {
-        code = cover(&ask, ps_loaded_layer(ask.loaded, i), lanes, sum, &err);
+        code = cover_coverage(&ask, ps_loaded_layer(ask.loaded, i), lanes, sum, &err);
     }
     ps_loaded_release(ask.loaded);
     if (code != PS_OK) {
@@ -43,5 +43,7 @@ static void answer(const ps_request *q, ps_reply *r) {
     ps_buf_add(&r->body, sum, sizeof sum);
 }
 
-const ps_route ps_route_coverage = {
-    .path = "/api/coverage", .method = "GET", .is_large = ps_asks_many_lanes, .answer = answer};
+const ps_route ps_route_coverage = {.path = "/api/coverage",
+                                    .method = "GET",
+                                    .is_large = ps_asks_many_lanes,
+                                    .answer = answer_coverage};

@@ -1,7 +1,7 @@
 /* GET /api/events?after=SEQ: what has changed since, and how far ranks are that are being read. The server keeps the request
  * until there is something to tell. */
-#include "serve/rank/rank_json.h"
 #include "serve/http/route.h"
+#include "serve/rank/rank_json.h"
 
 /* False when it says something else than a number: then it is refused at once. */
 static bool read_after(const ps_request *q, ps_reply *r, uint64_t *after) {
@@ -32,7 +32,7 @@ static bool must_wait(const ps_request *q, int64_t waited_ms) {
 }
 
 /* The number is read first: what changes meanwhile is told now and once more, and nothing is missed. */
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_events(const ps_request *q, ps_reply *r) {
     uint64_t after = 0;
     if (!read_after(q, r, &after)) {
         return;
@@ -61,4 +61,4 @@ static void answer(const ps_request *q, ps_reply *r) {
 }
 
 const ps_route ps_route_events = {
-    .path = "/api/events", .method = "GET", .must_wait = must_wait, .answer = answer};
+    .path = "/api/events", .method = "GET", .must_wait = must_wait, .answer = answer_events};

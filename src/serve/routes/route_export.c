@@ -97,7 +97,7 @@ static bool is_full(const ps_buf *body) {
     return !ps_buf_ok(body) && body->len + ((size_t)2 << 20) > MAX_BYTES;
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_export(const ps_request *q, ps_reply *r) {
     ps_loaded *l = NULL;
     ps_subset what = {0};
     const kind *k = ask_kind(q, r);
@@ -127,4 +127,4 @@ static void answer(const ps_request *q, ps_reply *r) {
 }
 
 const ps_route ps_route_export = {
-    .path = "/api/export", .method = "GET", .is_slow = true, .answer = answer};
+    .path = "/api/export", .method = "GET", .is_slow = true, .answer = answer_export};

@@ -3,11 +3,11 @@
 
 #include "analyze/comm/comm_list.h"
 #include "base/alloc.h"
+#include "serve/cross/peers.h"
+#include "serve/http/route.h"
 #include "serve/rank/cache.h"
 #include "serve/rank/flows.h"
 #include "serve/rank/lane_memo.h"
-#include "serve/cross/peers.h"
-#include "serve/http/route.h"
 
 #define MAX_OF 400        /* flows of one slice */
 #define MAX_PARTS 2048    /* of a collective */
@@ -53,7 +53,7 @@ static const ps_loaded *loaded_of(company *c, uint32_t rank) {
     return c->held[rank];
 }
 
-static ps_code put_end(company *c, ps_json *j, ps_peer_end end, ps_err *err) {
+static ps_code put_flow_reply_end(company *c, ps_json *j, ps_peer_end end, ps_err *err) {
     return ps_put_ref(j, c->peers->keys[end.rank], loaded_of(c, end.rank), end.slice, err);
 }
 
@@ -117,14 +117,14 @@ static ps_code put_across(asked *a, company *c, const char *kind, ps_peer_end fr
         ps_json_key_int(&a->j, "waited_ns", waited_ns);
     }
     ps_json_key(&a->j, "from");
-    ps_code code = put_end(c, &a->j, from, err);
+    ps_code code = put_flow_reply_end(c, &a->j, from, err);
     ps_json_key(&a->j, "to");
-    code = code == PS_OK ? put_end(c, &a->j, to, err) : code;
+    code = code == PS_OK ? put_flow_reply_end(c, &a->j, to, err) : code;
     return end_flow(a, code);
 }
 
 /* Every other one with the one that came last. */
-static ps_code put_parts(asked *a, company *c, const ps_peer_meeting *m, ps_err *err) {
+static ps_code put_flow_reply_parts(asked *a, company *c, const ps_peer_meeting *m, ps_err *err) {
     const ps_peer_part *parts = c->peers->parts;
     ps_code code = PS_OK;
     for (uint32_t i = m->first; code == PS_OK && i < m->first + m->n; i++) {
@@ -154,7 +154,7 @@ static ps_code put_meeting(asked *a, company *c, const ps_peer_meeting *m, ps_er
     ps_json_key(&a->j, "last");
     ps_code code = PS_OK;
     if (loaded_of(c, last->end.rank) != NULL) {
-        code = put_end(c, &a->j, last->end, err);
+        code = put_flow_reply_end(c, &a->j, last->end, err);
     } else {
         ps_json_null(&a->j);
     }
@@ -166,7 +166,7 @@ static ps_code put_entry(asked *a, company *c, const ps_peer_entry *e, const ps_
                          ps_err *err) {
     if (!e->is_pair) {
         *met = &c->peers->meetings[e->row];
-        return put_parts(a, c, *met, err);
+        return put_flow_reply_parts(a, c, *met, err);
     }
     const ps_peer_pair *p = &c->peers->pairs[e->row];
     return put_across(a, c, PS_FLOW_SEND_RECV, p->send, p->receive,
@@ -329,7 +329,7 @@ static bool is_wanted_slice(window *w, uint32_t slice) {
     return lane != PS_NONE && w->is_lane[lane] != 0;
 }
 
-static bool is_wanted(void *context, const ps_flow *flow) {
+static bool is_flow_reply_wanted(void *context, const ps_flow *flow) {
     return is_wanted_slice(context, flow->from) && is_wanted_slice(context, flow->to);
 }
 
@@ -405,7 +405,7 @@ static ps_code put_window(window *w, ps_err *err) {
                            .from_ns = w->from_ns,
                            .to_ns = w->to_ns,
                            .limit = w->limit,
-                           .wanted = w->is_lane != NULL ? is_wanted : NULL,
+                           .wanted = w->is_lane != NULL ? is_flow_reply_wanted : NULL,
                            .context = w};
     ps_flow_list list = {0};
     ps_code code = span.kind != NULL ? ps_flow_window_list(x, &span, &list, err) : PS_OK;

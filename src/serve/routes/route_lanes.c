@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "serve/rank/loaded.h"
 #include "serve/http/route.h"
+#include "serve/rank/loaded.h"
 
 /* A node of the tree as it is shown. */
 typedef struct shown {
@@ -52,7 +52,7 @@ static uint32_t only_top(const ps_lanes *lanes, int64_t device) {
     return found;
 }
 
-static void join(tree *x) {
+static void join_lane_node(tree *x) {
     const ps_lanes *derived = lanes_of(x, PS_LAYER_DERIVED);
     const ps_lanes *profile = lanes_of(x, PS_LAYER_PROFILE);
     for (uint32_t i = 0; i < derived->n_nodes; i++) {
@@ -94,7 +94,7 @@ static bool is_counters(const ps_lanes *lanes, uint32_t node) {
 }
 
 /* What of the derived tree joins a node of the profile. */
-static void add_joined(tree *x, uint32_t node) {
+static void add_lane_node_joined(tree *x, uint32_t node) {
     const ps_lanes *derived = lanes_of(x, PS_LAYER_DERIVED);
     for (uint32_t i = 0; i < derived->n_nodes; i++) {
         if (x->joins[i] == node && !x->is_same[i]) {
@@ -122,11 +122,11 @@ static void add_profile(tree *x, uint32_t node, uint32_t parent) {
     uint32_t end = next_beside(profile, node);
     for (uint32_t i = node + 1; i < end; i = next_beside(profile, i)) {
         if (is_counters(profile, i)) {
-            add_joined(x, node);
+            add_lane_node_joined(x, node);
         }
         add_profile(x, i, at);
     }
-    add_joined(x, node);
+    add_lane_node_joined(x, node);
 }
 
 /* Derived groups that join nothing: without a parent, or below one that the profile has no place for. */
@@ -144,7 +144,7 @@ static void add_rest(tree *x, int64_t device) {
 static void list_all(tree *x) {
     const ps_lanes *profile = lanes_of(x, PS_LAYER_PROFILE);
     const ps_lanes *derived = lanes_of(x, PS_LAYER_DERIVED);
-    join(x);
+    join_lane_node(x);
     for (uint32_t i = 0; i < profile->n_nodes; i = next_beside(profile, i)) {
         add_profile(x, i, PS_NONE);
     }
@@ -238,7 +238,7 @@ static ps_code build_rows(const ps_loaded *l, ps_err *err) {
     return code;
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_lane_node(const ps_request *q, ps_reply *r) {
     ps_loaded *l = NULL;
     if (!ps_ask_rank(q, r, &l)) {
         return;
@@ -271,4 +271,4 @@ static void answer(const ps_request *q, ps_reply *r) {
 }
 
 const ps_route ps_route_lanes = {
-    .path = "/api/lanes", .method = "GET", .is_slow = true, .answer = answer};
+    .path = "/api/lanes", .method = "GET", .is_slow = true, .answer = answer_lane_node};

@@ -6,7 +6,7 @@
 /* Merged lanes are kept until the rank is let go: each costs about 10 bytes a slice. */
 enum { MOST_MERGED = 1000, MAX_BODY = 512 << 10 };
 
-static void merge(ps_reply *r, ps_loaded *l, const uint32_t *lanes, size_t n) {
+static void merge_merge_lanes(ps_reply *r, ps_loaded *l, const uint32_t *lanes, size_t n) {
     if (ps_lanes_end(l) - ps_loaded_n_lanes(l) >= MOST_MERGED) {
         ps_reply_fail(r, 400, "%d merged lanes are the most that are kept of a rank",
                       (int)MOST_MERGED);
@@ -32,7 +32,7 @@ static void merge(ps_reply *r, ps_loaded *l, const uint32_t *lanes, size_t n) {
     ps_json_close(&j);
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_merge_lanes(const ps_request *q, ps_reply *r) {
     const ps_lit *body = NULL;
     ps_loaded *l = NULL;
     if (!ps_ask_body_rank(q, r, &body, &l)) {
@@ -42,7 +42,7 @@ static void answer(const ps_request *q, ps_reply *r) {
     size_t n = 0;
     if (ps_ask_body_numbers(r, body, "lanes", ps_lanes_end(l), PS_ASK_MAX_LANES, &lanes, &n)) {
         if (n > 0) {
-            merge(r, l, lanes, n);
+            merge_merge_lanes(r, l, lanes, n);
         } else {
             ps_reply_fail(r, 400, "\"lanes\" is empty: which lanes are to be drawn as one?");
         }
@@ -54,4 +54,4 @@ const ps_route ps_route_merge = {.path = "/api/merge",
                                  .method = "POST",
                                  .is_slow = true,
                                  .max_body = MAX_BODY,
-                                 .answer = answer};
+                                 .answer = answer_merge_lanes};

@@ -54,7 +54,7 @@ static void put_result(const ps_request *q, ps_reply *r, const ps_modes *m) {
     ps_free(tables);
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_mode(const ps_request *q, ps_reply *r) {
     ps_modes_ask ask = {.n_analyses = 1};
     ask.analyses[0] = find_mode(r, ps_param_text(q, "name"));
     if (ask.analyses[0] == NULL || !ps_modes_ask_options(q, r, &ask)) {
@@ -74,4 +74,4 @@ static void answer(const ps_request *q, ps_reply *r) {
 }
 
 const ps_route ps_route_mode = {
-    .path = "/api/mode", .method = "GET", .is_slow = true, .answer = answer};
+    .path = "/api/mode", .method = "GET", .is_slow = true, .answer = answer_mode};

@@ -4,7 +4,7 @@
 
 enum { MOST_NAMES = 4096, MAX_BODY = 64 << 10 };
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_names(const ps_request *q, ps_reply *r) {
     const ps_lit *body = NULL;
     ps_loaded *l = NULL;
     if (!ps_ask_body_rank(q, r, &body, &l)) {
@@ -40,4 +40,4 @@ static void answer(const ps_request *q, ps_reply *r) {
 }
 
 const ps_route ps_route_names = {
-    .path = "/api/names", .method = "POST", .max_body = MAX_BODY, .answer = answer};
+    .path = "/api/names", .method = "POST", .max_body = MAX_BODY, .answer = answer_names};

@@ -1,8 +1,8 @@
 /* GET /api/near: the slice beside, above or below one. */
 #include <string.h>
 
-#include "serve/select/around.h"
 #include "serve/http/route.h"
+#include "serve/select/around.h"
 
 /* The one beside it in its row; PS_NONE. */
 static ps_code beside(const ps_loaded *l, uint32_t slice, bool is_next, uint32_t *out,
@@ -63,7 +63,8 @@ static ps_code above(const ps_loaded *l, uint32_t slice, bool unused, uint32_t *
     return code;
 }
 
-static ps_code below(const ps_loaded *l, uint32_t slice, bool unused, uint32_t *out, ps_err *err) {
+static ps_code near_below(const ps_loaded *l, uint32_t slice, bool unused, uint32_t *out,
+                          ps_err *err) {
     (void)unused;
     uint32_t children[1];
     size_t n = 0;
@@ -84,7 +85,7 @@ static const direction *ask_direction(const ps_request *q, ps_reply *r) {
                                     {"next-same", same_in_lane, true},
                                     {"previous-same", same_in_lane, false},
                                     {"parent", above, false},
-                                    {"child", below, false}};
+                                    {"child", near_below, false}};
     const char *to = ps_param_text(q, "to");
     for (size_t i = 0; to != NULL && i < sizeof ALL / sizeof *ALL; i++) {
         if (strcmp(ALL[i].name, to) == 0) {
@@ -96,7 +97,7 @@ static const direction *ask_direction(const ps_request *q, ps_reply *r) {
     return NULL;
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_near(const ps_request *q, ps_reply *r) {
     ps_loaded *l = NULL;
     uint32_t slice = 0;
     const direction *to = ask_direction(q, r);
@@ -123,4 +124,4 @@ static void answer(const ps_request *q, ps_reply *r) {
 }
 
 const ps_route ps_route_near = {
-    .path = "/api/near", .method = "GET", .is_slow = true, .answer = answer};
+    .path = "/api/near", .method = "GET", .is_slow = true, .answer = answer_near};

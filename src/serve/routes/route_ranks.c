@@ -2,9 +2,9 @@
 #include <stdint.h>
 
 #include "base/lit.h"
+#include "serve/http/route.h"
 #include "serve/rank/loaded.h"
 #include "serve/rank/rank_json.h"
-#include "serve/http/route.h"
 
 enum { MAX_BODY = 1 << 20 }; /* keys of some 50,000 ranks */
 
@@ -54,7 +54,7 @@ static bool is_there(const ps_store *store, size_t i) {
 }
 
 /* Every key must be one, before anything is asked for. The ranks in the reply's arena; NULL with the reply filled. */
-static size_t *find_keys(const ps_request *q, ps_reply *r, const ps_lit *keys, size_t *n) {
+static size_t *find_ranks_keys(const ps_request *q, ps_reply *r, const ps_lit *keys, size_t *n) {
     *n = 0;
     for (const ps_lit *key = keys->child; key != NULL; key = key->next) {
         ++*n;
@@ -102,7 +102,7 @@ static void answer_load(const ps_request *q, ps_reply *r) {
     size_t n = ps_store_n_ranks(q->store);
     size_t *ranks = NULL;
     if (keys != NULL && keys->kind == PS_LIT_ARRAY) {
-        ranks = find_keys(q, r, keys, &n);
+        ranks = find_ranks_keys(q, r, keys, &n);
         if (ranks == NULL) {
             return;
         }

@@ -6,9 +6,9 @@
 #include "base/num.h"
 #include "base/pattern.h"
 #include "base/threads.h"
+#include "serve/http/route.h"
 #include "serve/rank/cache.h"
 #include "serve/select/found_set.h"
-#include "serve/http/route.h"
 #include "serve/select/search.h"
 
 #define MAX_RANKS 4096
@@ -46,7 +46,7 @@ static bool ask_how(const ps_request *q, ps_reply *r, asked *a) {
     return ps_ask_flag(q, r, "args", &a->query.in_args);
 }
 
-static bool add_rank(asked *a, ps_reply *r, size_t i) {
+static bool add_search_reply_rank(asked *a, ps_reply *r, size_t i) {
     ps_err err = PS_ERR_INIT;
     ps_found_rank *rank = &a->set.ranks[a->set.n_ranks];
     if (ps_store_get(a->q->store, i, &rank->loaded, &err) != PS_OK) {
@@ -71,7 +71,7 @@ static bool add_named_ranks(asked *a, ps_reply *r, const char *keys) {
         for (size_t k = 0; k < a->set.n_ranks; k++) {
             is_twice = is_twice || a->set.ranks[k].key == ps_store_rank(a->q->store, i)->key;
         }
-        if (!is_twice && !add_rank(a, r, i)) {
+        if (!is_twice && !add_search_reply_rank(a, r, i)) {
             return false;
         }
         at += n;
@@ -282,7 +282,7 @@ static bool is_more(const ps_found_name *a, const ps_found_name *b) {
     return a->n != b->n ? a->n > b->n : strcmp(a->text, b->text) < 0;
 }
 
-static void put_names(ps_json *j, names *all) {
+static void put_search_reply_names(ps_json *j, names *all) {
     ps_found_name top[SHOWN_NAMES];
     size_t n = 0;
     for (size_t i = 0; i < all->n; i++) {
@@ -338,7 +338,7 @@ static void answer_search(const ps_request *q, ps_reply *r) {
         ps_json_close(&j);
         ps_json_key(&j, "names");
         ps_json_array(&j);
-        put_names(&j, &all);
+        put_search_reply_names(&j, &all);
         ps_json_close(&j);
         ps_json_close(&j);
         ps_free(all.at);
@@ -357,7 +357,7 @@ typedef struct order {
     ps_found_by by;
 } order;
 
-static ps_code make_order(void *context, ps_cached *out, ps_err *err) {
+static ps_code make_search_reply_order(void *context, ps_cached *out, ps_err *err) {
     const order *o = context;
     ps_found_at *sorted = ps_found_sorted(o->set, o->by);
     if (sorted == NULL) {
@@ -377,9 +377,9 @@ static ps_code sorted_list(const asked *a, ps_found_by by, void **list, ps_err *
     }
     add_query_key(&key, a, &a->query);
     order o = {&a->set, by};
-    ps_code code = ps_buf_ok(&key)
-                       ? ps_cache_get(a->q->cache, ps_buf_str(&key), make_order, &o, list, err)
-                       : ps_fail_nomem(err);
+    ps_code code = ps_buf_ok(&key) ? ps_cache_get(a->q->cache, ps_buf_str(&key),
+                                                  make_search_reply_order, &o, list, err)
+                                   : ps_fail_nomem(err);
     ps_buf_fini(&key);
     return code;
 }
@@ -396,7 +396,7 @@ typedef struct page {
     bool is_desc;
 } page;
 
-static bool ask_page(const ps_request *q, ps_reply *r, page *p) {
+static bool ask_search_reply_page(const ps_request *q, ps_reply *r, page *p) {
     int64_t offset = 0;
     int64_t limit = 0;
     if (!ps_ask_int(q, r, "offset", 0, UINT32_MAX, 0, &offset) ||
@@ -444,7 +444,7 @@ static ps_code fill_page(const asked *a, const page *p, ps_found_at *rows, size_
 static void answer_list(const ps_request *q, ps_reply *r) {
     asked a;
     page p = {0};
-    if (begin_search(q, r, &a) && ask_page(q, r, &p)) {
+    if (begin_search(q, r, &a) && ask_search_reply_page(q, r, &p)) {
         ps_err err = PS_ERR_INIT;
         size_t n = 0;
         ps_found_at *rows = ps_calloc(p.n, sizeof *rows);

@@ -52,7 +52,7 @@ static void put_cluster(ps_json *j, const ps_cluster *c) {
 }
 
 /* What the page calls itself: the folder or file that is served. */
-static void put_title(ps_json *j, const ps_store *store) {
+static void put_session_title(ps_json *j, const ps_store *store) {
     const char *path = ps_store_n_clusters(store) > 0 ? ps_store_cluster(store, 0)->root : "";
     size_t n = strlen(path);
     while (n > 1 && path[n - 1] == '/') {
@@ -76,12 +76,12 @@ static void put_schedules(ps_json *j) {
     }
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_session(const ps_request *q, ps_reply *r) {
     ps_json j = ps_json_to(&r->body);
     ps_json_object(&j);
     ps_json_key_str(&j, "version", PIPESCOPE_VERSION);
     ps_json_key(&j, "title");
-    put_title(&j, q->store);
+    put_session_title(&j, q->store);
     ps_json_key(&j, "theme");
     ps_json_object(&j);
     ps_json_key(&j, "light");
@@ -103,4 +103,5 @@ static void answer(const ps_request *q, ps_reply *r) {
     ps_json_close(&j);
 }
 
-const ps_route ps_route_session = {.path = "/api/session", .method = "GET", .answer = answer};
+const ps_route ps_route_session = {
+    .path = "/api/session", .method = "GET", .answer = answer_session};

@@ -52,7 +52,7 @@ typedef struct asked {
     const char *durations; /* lines, or NULL */
 } asked;
 
-/* What an answer is made of; released by fini(). */
+/* What an answer is made of; released by simulation_fini(). */
 typedef struct simulation {
     const ps_pipelines *measured; /* or NULL */
     ps_sim_plan *plan;
@@ -302,7 +302,7 @@ static void usual_times(const asked *a, simulation *s) {
     }
 }
 
-static int64_t scaled(int64_t ns, double by) {
+static int64_t simulation_scaled(int64_t ns, double by) {
     double v = round((double)ns * by);
     return v < 1 ? (ns > 0 ? 1 : 0) : v > (double)MAX_OP_NS ? MAX_OP_NS : (int64_t)v;
 }
@@ -327,13 +327,13 @@ static void apply_given(const asked *a, simulation *s) {
     for (int32_t d = 0; d < n; d++) {
         op_times *t = &s->times[d];
         int64_t apart = t->f_ns + t->b_ns;
-        t->f_ns = scaled(t->f_ns, by_f);
-        t->b_ns = scaled(t->b_ns, by_b);
-        t->w_ns = scaled(t->w_ns, by_w);
+        t->f_ns = simulation_scaled(t->f_ns, by_f);
+        t->b_ns = simulation_scaled(t->b_ns, by_b);
+        t->w_ns = simulation_scaled(t->w_ns, by_w);
         double by_fb = g->fb_ns > 0 && fb > 0 ? (double)g->fb_ns / fb
                        : apart > 0            ? (double)(t->f_ns + t->b_ns) / (double)apart
                                               : 1;
-        t->fb_ns = scaled(t->fb_ns, by_fb);
+        t->fb_ns = simulation_scaled(t->fb_ns, by_fb);
     }
 }
 
@@ -359,9 +359,9 @@ static ps_code apply_lines(const asked *a, simulation *s, ps_err *err) {
         }
         t->w_ns = ns[PS_OP_BW] >= 0   ? ns[PS_OP_BW]
                   : ns[PS_OP_BI] >= 0 ? t->b_ns - ns[PS_OP_BI]
-                  : was.b_ns > 0      ? scaled(was.w_ns, (double)t->b_ns / (double)was.b_ns)
-                                      : t->b_ns / 2;
-        t->fb_ns = ns[PS_OP_FB] >= 0 ? ns[PS_OP_FB] : scaled(t->f_ns + t->b_ns, pair);
+                  : was.b_ns > 0 ? simulation_scaled(was.w_ns, (double)t->b_ns / (double)was.b_ns)
+                                 : t->b_ns / 2;
+        t->fb_ns = ns[PS_OP_FB] >= 0 ? ns[PS_OP_FB] : simulation_scaled(t->f_ns + t->b_ns, pair);
         if (t->f_ns > MAX_OP_NS || t->b_ns > MAX_OP_NS || t->fb_ns > MAX_OP_NS) {
             code = ps_fail(err, PS_USAGE, "durations: an op takes at most 10 s");
         }
@@ -370,7 +370,7 @@ static ps_code apply_lines(const asked *a, simulation *s, ps_err *err) {
     return code == PS_SYNTAX || code == PS_RANGE ? (err->code = PS_USAGE) : code;
 }
 
-static ps_code check_times(const asked *a, const simulation *s, ps_err *err) {
+static ps_code check_simulation_times(const asked *a, const simulation *s, ps_err *err) {
     bool splits = ps_sim_uses(s->plan, PS_OP_BI);
     for (int32_t d = 0; splits && d < a->params.n_stages; d++) {
         const op_times *t = &s->times[d];
@@ -434,14 +434,14 @@ static int64_t *op_durations(const simulation *s) {
         default:
             break;
         }
-        ns[op] = scaled(ns[op], s->factors[plan->device[op]]);
+        ns[op] = simulation_scaled(ns[op], s->factors[plan->device[op]]);
     }
     return ns;
 }
 
 /* --- the simulation ---------------------------------------------------------------------------------------------- */
 
-static ps_code prepare(const ps_request *q, asked *a, simulation *s, ps_err *err) {
+static ps_code prepare_simulation(const ps_request *q, asked *a, simulation *s, ps_err *err) {
     ps_recognised r = {0};
     ps_code code = PS_OK;
     if (a->has_from) {
@@ -472,10 +472,10 @@ static ps_code prepare(const ps_request *q, asked *a, simulation *s, ps_err *err
         code = apply_lines(a, s, err);
     }
     code = code == PS_OK ? read_factors(a, s, err) : code;
-    return code == PS_OK ? check_times(a, s, err) : code;
+    return code == PS_OK ? check_simulation_times(a, s, err) : code;
 }
 
-static ps_code simulate(const asked *a, simulation *s, ps_err *err) {
+static ps_code simulation_simulate(const asked *a, simulation *s, ps_err *err) {
     int64_t *ns = op_durations(s);
     s->chart = ns != NULL ? ps_sim_chart(s->plan, ns, s->p2p_ns, 1, 0, err) : NULL;
     if (ns == NULL) {
@@ -498,7 +498,7 @@ static ps_code simulate(const asked *a, simulation *s, ps_err *err) {
                : ps_fail_nomem(err);
 }
 
-static void fini(const ps_request *q, simulation *s) {
+static void simulation_fini(const ps_request *q, simulation *s) {
     for (size_t i = 0; i < sizeof s->tables / sizeof *s->tables; i++) {
         ps_table_free(s->tables[i]);
     }
@@ -551,7 +551,7 @@ static double most_activations(const simulation *s) {
     return (double)most / (n > 0 ? n : 1);
 }
 
-static ps_code put_page(const asked *a, const simulation *s, ps_buf *out, ps_err *err) {
+static ps_code put_simulation_page(const asked *a, const simulation *s, ps_buf *out, ps_err *err) {
     const ps_table *tables[] = {s->tables[0], s->tables[1], s->tables[2]};
     ps_chart_page page = {.chart = s->chart,
                           .tables = tables,
@@ -593,7 +593,7 @@ static ps_code put_svg(const asked *a, const simulation *s, ps_reply *r, ps_err 
                               a->has_from ? s->chart : NULL, &opts, &r->body, err);
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_simulation(const ps_request *q, ps_reply *r) {
     asked a = {0};
     simulation s = {0};
     ps_err err = PS_ERR_INIT;
@@ -602,20 +602,20 @@ static void answer(const ps_request *q, ps_reply *r) {
     if (code == PS_SYNTAX) {
         code = err.code = PS_USAGE;
     }
-    code = code == PS_OK ? prepare(q, &a, &s, &err) : code;
-    code = code == PS_OK ? simulate(&a, &s, &err) : code;
+    code = code == PS_OK ? prepare_simulation(q, &a, &s, &err) : code;
+    code = code == PS_OK ? simulation_simulate(&a, &s, &err) : code;
     if (code == PS_OK) {
-        code = a.as_svg ? put_svg(&a, &s, r, &err) : put_page(&a, &s, &r->body, &err);
+        code = a.as_svg ? put_svg(&a, &s, r, &err) : put_simulation_page(&a, &s, &r->body, &err);
     }
     if (code != PS_OK) {
         r->file_name = NULL;
         ps_reply_err(r, &err);
     }
-    fini(q, &s);
+    simulation_fini(q, &s);
 }
 
 const ps_route ps_route_simulate = {.path = "/api/simulate",
                                     .method = "POST",
                                     .is_slow = true,
                                     .max_body = PS_REQUEST_MAX_BODY,
-                                    .answer = answer};
+                                    .answer = answer_simulation};

@@ -2,10 +2,10 @@
 #include <string.h>
 
 #include "analyze/rank/step_index.h"
-#include "serve/select/around.h"
+#include "serve/http/route.h"
 #include "serve/rank/flows.h"
 #include "serve/routes/put_args.h"
-#include "serve/http/route.h"
+#include "serve/select/around.h"
 
 #define MAX_LINKS 500 /* of each direction */
 #define MAX_CHILDREN 50
@@ -31,7 +31,7 @@ static ps_code put_ref(detail *d, uint32_t slice, ps_err *err) {
 /* --- where ---------------------------------------------------------------------------------------------------- */
 
 /* The lane's name, and the groups above it from the outside in. */
-static ps_code put_place(detail *d, ps_err *err) {
+static ps_code put_slice_place(detail *d, ps_err *err) {
     uint32_t lane = PS_NONE;
     uint32_t row = 0;
     ps_code code = ps_loaded_place(d->l, d->number, &lane, &row, err);
@@ -82,7 +82,7 @@ static void put_source(detail *d) {
     ps_buf_fini(&text);
 }
 
-static void put_step(detail *d) {
+static void put_slice_step(detail *d) {
     ps_json_key(&d->j, "step");
     size_t n_steps = 0;
     (void)ps_trace_steps(d->layer->trace, &n_steps);
@@ -112,7 +112,7 @@ static ps_code put_times(detail *d, ps_err *err) {
     ps_json_int_exact(&d->j, start + d->s->dur_ns[d->slice]);
     ps_json_key(&d->j, "self_ns");
     ps_json_int_exact(&d->j, self);
-    put_step(d);
+    put_slice_step(d);
     return PS_OK;
 }
 
@@ -285,7 +285,7 @@ static ps_code put_detail(detail *d, ps_err *err) {
     }
     ps_json_object(&d->j);
     ps_code code = ps_put_ref_members(&d->j, d->key, d->l, d->number, err);
-    code = code == PS_OK ? put_place(d, err) : code;
+    code = code == PS_OK ? put_slice_place(d, err) : code;
     ps_json_key_str(&d->j, "category", ps_trace_text(d->layer->trace, d->s->category[d->slice]));
     code = code == PS_OK ? put_times(d, err) : code;
     ps_json_key(&d->j, "args");
@@ -298,7 +298,7 @@ static ps_code put_detail(detail *d, ps_err *err) {
     return code;
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_slice(const ps_request *q, ps_reply *r) {
     ps_loaded *l = NULL;
     uint32_t slice = 0;
     if (ps_ask_rank(q, r, &l) && ps_ask_slice(q, r, l, &slice)) {
@@ -324,4 +324,4 @@ static void answer(const ps_request *q, ps_reply *r) {
 }
 
 const ps_route ps_route_slice = {
-    .path = "/api/slice", .method = "GET", .is_slow = true, .answer = answer};
+    .path = "/api/slice", .method = "GET", .is_slow = true, .answer = answer_slice};

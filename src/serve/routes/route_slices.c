@@ -1,7 +1,7 @@
 /* GET /api/slices: all slices of lanes that touch a span, as a table. */
 #include "serve/select/slice_table.h"
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_slices(const ps_request *q, ps_reply *r) {
     ps_loaded *l = NULL;
     ps_slice_box box;
     if (!ps_ask_rank(q, r, &l)) {
@@ -14,4 +14,4 @@ static void answer(const ps_request *q, ps_reply *r) {
 }
 
 const ps_route ps_route_slices = {
-    .path = "/api/slices", .method = "GET", .is_slow = true, .answer = answer};
+    .path = "/api/slices", .method = "GET", .is_slow = true, .answer = answer_slices};

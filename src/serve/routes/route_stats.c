@@ -44,7 +44,7 @@ typedef struct measure {
 } measure;
 
 /* NULL when memory is out. */
-static sums *group_of(measure *m, int layer, ps_str name) {
+static sums *box_stats_group_of(measure *m, int layer, ps_str name) {
     uint32_t group = ps_idmap_get(&m->groups[layer], name.id);
     if (group != PS_IDMAP_NONE) {
         return &m->at[group];
@@ -63,11 +63,11 @@ static sums *group_of(measure *m, int layer, ps_str name) {
     return ps_idmap_put(&m->groups[layer], name.id, group) ? &m->at[group] : NULL;
 }
 
-static int64_t later(int64_t a, int64_t b) {
+static int64_t box_stats_later(int64_t a, int64_t b) {
     return a > b ? a : b;
 }
 
-static int64_t earlier(int64_t a, int64_t b) {
+static int64_t box_stats_earlier(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
@@ -81,8 +81,8 @@ static int64_t covered_below(const ps_box_row *row, const ps_slices *s, uint32_t
         if (s->start_ns[slice] >= end_ns) {
             break;
         }
-        int64_t from = later(s->start_ns[slice], start_ns);
-        int64_t to = earlier(below_end_ns, end_ns);
+        int64_t from = box_stats_later(s->start_ns[slice], start_ns);
+        int64_t to = box_stats_earlier(below_end_ns, end_ns);
         covered = to > from ? ps_i64_plus(covered, to - from) : covered;
         if (below_end_ns > end_ns) { /* reaches into the next one */
             break;
@@ -91,15 +91,15 @@ static int64_t covered_below(const ps_box_row *row, const ps_slices *s, uint32_t
     return covered;
 }
 
-static void count(sums *g, int64_t wall_ns, int64_t self_ns) {
+static void count_box_stats(sums *g, int64_t wall_ns, int64_t self_ns) {
     g->n++;
     g->wall_ns = ps_i64_plus(g->wall_ns, wall_ns);
     g->self_ns = ps_i64_plus(g->self_ns, self_ns);
-    g->least_ns = earlier(g->least_ns, wall_ns);
-    g->most_ns = later(g->most_ns, wall_ns);
+    g->least_ns = box_stats_earlier(g->least_ns, wall_ns);
+    g->most_ns = box_stats_later(g->most_ns, wall_ns);
 }
 
-static ps_code add_row(void *context, const ps_box_row *row, ps_err *err) {
+static ps_code add_box_stats_row(void *context, const ps_box_row *row, ps_err *err) {
     measure *m = context;
     const ps_slices *s = ps_trace_slices(row->layer->trace);
     int layer =
@@ -110,29 +110,30 @@ static ps_code add_row(void *context, const ps_box_row *row, ps_err *err) {
         int64_t start_ns = s->start_ns[slice];
         int64_t end_ns = start_ns + s->dur_ns[slice];
         bool is_cut = start_ns < m->box->from_ns || end_ns > m->box->to_ns;
-        start_ns = later(start_ns, m->box->from_ns);
-        end_ns = earlier(end_ns, m->box->to_ns);
+        start_ns = box_stats_later(start_ns, m->box->from_ns);
+        end_ns = box_stats_earlier(end_ns, m->box->to_ns);
         int64_t covered_ns = covered_below(row, s, &below, start_ns, end_ns);
         if (!ps_slice_set_add(&m->set, layer, slice)) {
             continue; /* in a merged lane and in its own */
         }
-        sums *g = group_of(m, layer, s->name[slice]);
+        sums *g = box_stats_group_of(m, layer, s->name[slice]);
         if (g == NULL) {
             return ps_fail_nomem(err);
         }
         m->n_cut += is_cut;
         int64_t wall_ns = end_ns - start_ns;
         int64_t self_ns = covered_ns < wall_ns ? wall_ns - covered_ns : 0;
-        count(g, wall_ns, self_ns);
-        count(&m->all, wall_ns, self_ns);
+        count_box_stats(g, wall_ns, self_ns);
+        count_box_stats(&m->all, wall_ns, self_ns);
     }
     return PS_OK;
 }
 
-static void cover(sums *g, int64_t start_ns, int64_t end_ns) {
-    int64_t more_ns = end_ns > g->covered_ns ? end_ns - later(start_ns, g->covered_ns) : 0;
+static void cover_box_stats(sums *g, int64_t start_ns, int64_t end_ns) {
+    int64_t more_ns =
+        end_ns > g->covered_ns ? end_ns - box_stats_later(start_ns, g->covered_ns) : 0;
     g->union_ns = ps_i64_plus(g->union_ns, more_ns);
-    g->covered_ns = later(g->covered_ns, end_ns);
+    g->covered_ns = box_stats_later(g->covered_ns, end_ns);
 }
 
 /* All slices of the set by start, those of both layers together. */
@@ -155,14 +156,15 @@ static bool add_unions(measure *m) {
             return true;
         }
         uint32_t slice = at[next];
-        int64_t start_ns = later(s[next]->start_ns[slice], m->box->from_ns);
-        int64_t end_ns = earlier(s[next]->start_ns[slice] + s[next]->dur_ns[slice], m->box->to_ns);
-        sums *g = group_of(m, next, s[next]->name[slice]);
+        int64_t start_ns = box_stats_later(s[next]->start_ns[slice], m->box->from_ns);
+        int64_t end_ns =
+            box_stats_earlier(s[next]->start_ns[slice] + s[next]->dur_ns[slice], m->box->to_ns);
+        sums *g = box_stats_group_of(m, next, s[next]->name[slice]);
         if (g == NULL) {
             return false;
         }
-        cover(g, start_ns, end_ns);
-        cover(&m->all, start_ns, end_ns);
+        cover_box_stats(g, start_ns, end_ns);
+        cover_box_stats(&m->all, start_ns, end_ns);
         at[next] = ps_slice_set_next(&m->set, next, slice + 1);
     }
 }
@@ -183,7 +185,7 @@ static void free_stats(void *value) {
     ps_free(x);
 }
 
-static bool put_sums(ps_table *t, const sums *g) {
+static bool put_box_stats_sums(ps_table *t, const sums *g) {
     if (!ps_table_add_row(t) || !ps_table_set_text(t, C_NAME, g->name)) {
         return false;
     }
@@ -217,7 +219,7 @@ static stats *stats_of(const measure *m) {
     x->table = ps_table_new("stats", "", COLUMNS, N_COLUMNS);
     bool ok = x->table != NULL && ps_buf_ok(&x->totals);
     for (size_t i = 0; ok && i < m->n; i++) {
-        ok = put_sums(x->table, &m->at[i]);
+        ok = put_box_stats_sums(x->table, &m->at[i]);
     }
     if (!ok) {
         free_stats(x);
@@ -234,7 +236,7 @@ static stats *stats_of(const measure *m) {
 static ps_code make_stats(void *context, ps_cached *out, ps_err *err) {
     measure *m = context;
     ps_code code = ps_slice_set_init(&m->set, m->l, err);
-    code = code == PS_OK ? ps_box_walk(m->l, m->box, add_row, m, err) : code;
+    code = code == PS_OK ? ps_box_walk(m->l, m->box, add_box_stats_row, m, err) : code;
     code = code == PS_OK && !add_unions(m) ? ps_fail_nomem(err) : code;
     stats *x = code == PS_OK ? stats_of(m) : NULL;
     if (x == NULL) {
@@ -278,7 +280,7 @@ static void put_stats(const ps_request *q, ps_reply *r, const ps_loaded *l,
     ps_buf_fini(&key);
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_box_stats(const ps_request *q, ps_reply *r) {
     ps_loaded *l = NULL;
     ps_slice_box box;
     if (!ps_ask_rank(q, r, &l)) {
@@ -296,4 +298,4 @@ static void answer(const ps_request *q, ps_reply *r) {
 }
 
 const ps_route ps_route_stats = {
-    .path = "/api/stats", .method = "GET", .is_slow = true, .answer = answer};
+    .path = "/api/stats", .method = "GET", .is_slow = true, .answer = answer_box_stats};

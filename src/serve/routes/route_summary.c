@@ -7,9 +7,9 @@
 #include "base/json_write.h"
 #include "serve/cluster/cluster_views.h"
 #include "serve/cluster/modes.h"
+#include "serve/cluster/summary.h"
 #include "serve/cross/parallel.h"
 #include "serve/http/route.h"
-#include "serve/cluster/summary.h"
 
 typedef struct asked {
     size_t cluster;
@@ -21,7 +21,7 @@ typedef struct asked {
     int64_t n_ranks;   /* of the capture */
 } asked;
 
-static bool ask(const ps_request *q, ps_reply *r, asked *a) {
+static bool ask_summary_reply(const ps_request *q, ps_reply *r, asked *a) {
     const char *layout = ps_param_text(q, "algorithm");
     int64_t cluster = 0;
     if (layout != NULL && !ps_layout_find(layout, &a->layout)) {
@@ -48,7 +48,7 @@ static int64_t size_of(int64_t given, int64_t collected) {
 }
 
 /* A capture without metadata, or without steps, still has places: sizes are then what was given. */
-static ps_code collect(const ps_request *q, asked *a, ps_err *err) {
+static ps_code collect_summary_reply(const ps_request *q, asked *a, ps_err *err) {
     ps_modes_ask modes = {.cluster = a->cluster, .opts = {.step_id = -1}};
     const ps_modes *m = NULL;
     ps_view_set_analyses(q, PS_SET_STEPS, &modes);
@@ -128,7 +128,7 @@ static void put_name(ps_json *j, const asked *a, const ps_parallel_place *at) {
     ps_json_key_str(j, "name", name);
 }
 
-static void put_place(ps_json *j, const asked *a, int64_t rank, const char *key) {
+static void put_summary_reply_place(ps_json *j, const asked *a, int64_t rank, const char *key) {
     ps_parallel_place at = ps_parallel_place_of(a->layout, &a->sizes, rank);
     int64_t x = 0;
     int64_t y = 0;
@@ -182,13 +182,13 @@ static void put_groups(ps_json *j, const asked *a, int64_t n) {
     ps_json_close(j);
 }
 
-static bool put_places(const ps_request *q, const asked *a, ps_json *j) {
+static bool put_summary_reply_places(const ps_request *q, const asked *a, ps_json *j) {
     int64_t n = ps_parallel_ranks(a->layout, &a->sizes);
     const char **keys = list_keys(q, a, n);
     ps_json_key(j, "places");
     ps_json_array(j);
     for (int64_t rank = 0; keys != NULL && rank < n; rank++) {
-        put_place(j, a, rank, keys[rank] != NULL ? keys[rank] : "");
+        put_summary_reply_place(j, a, rank, keys[rank] != NULL ? keys[rank] : "");
     }
     ps_json_close(j);
     put_groups(j, a, n);
@@ -196,14 +196,14 @@ static bool put_places(const ps_request *q, const asked *a, ps_json *j) {
     return keys != NULL;
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_summary_reply(const ps_request *q, ps_reply *r) {
     asked a = {.layout = PS_LAYOUT_MEGATRON};
     ps_err err = PS_ERR_INIT;
     char problems[PS_PARALLEL_PROBLEMS][160];
-    if (!ask(q, r, &a)) {
+    if (!ask_summary_reply(q, r, &a)) {
         return;
     }
-    if (collect(q, &a, &err) != PS_OK) {
+    if (collect_summary_reply(q, &a, &err) != PS_OK) {
         ps_reply_err(r, &err);
         return;
     }
@@ -228,7 +228,7 @@ static void answer(const ps_request *q, ps_reply *r) {
         ps_json_str(j, problems[i]);
     }
     ps_json_close(j);
-    if (n == 0 && !put_places(q, &a, j)) {
+    if (n == 0 && !put_summary_reply_places(q, &a, j)) {
         ps_reply_fail(r, 507, "not enough memory for this reply");
         return;
     }
@@ -236,4 +236,4 @@ static void answer(const ps_request *q, ps_reply *r) {
 }
 
 const ps_route ps_route_summary = {
-    .path = "/api/summary", .method = "GET", .is_slow = true, .answer = answer};
+    .path = "/api/summary", .method = "GET", .is_slow = true, .answer = answer_summary_reply};

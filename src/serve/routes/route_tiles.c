@@ -77,8 +77,8 @@ static columns columns_at(char *at, size_t n) {
     return c;
 }
 
-static void fill(const columns *c, const ps_tile_ask *ask, const ps_lod_entry *entries,
-                 const size_t *ends) {
+static void fill_tiles(const columns *c, const ps_tile_ask *ask, const ps_lod_entry *entries,
+                       const size_t *ends) {
     const double bucket = 1 / (double)(INT64_C(1) << ask->level);
     size_t i = 0;
     for (size_t k = 0; k < ask->n_lanes; k++) {
@@ -102,7 +102,8 @@ static void fill(const columns *c, const ps_tile_ask *ask, const ps_lod_entry *e
     }
 }
 
-static ps_code gather(const ps_tile_ask *ask, ps_lod_entries *entries, size_t *ends, ps_err *err) {
+static ps_code gather_tiles(const ps_tile_ask *ask, ps_lod_entries *entries, size_t *ends,
+                            ps_err *err) {
     ps_code code = PS_OK;
     for (size_t k = 0; code == PS_OK && k < ask->n_lanes; k++) {
         const ps_layer *layer = NULL;
@@ -114,7 +115,7 @@ static ps_code gather(const ps_tile_ask *ask, ps_lod_entries *entries, size_t *e
     return code;
 }
 
-static void answer(const ps_request *q, ps_reply *r) {
+static void answer_tiles(const ps_request *q, ps_reply *r) {
     ps_tile_ask ask;
     if (!ps_ask_tile(q, r, &ask)) {
         return;
@@ -122,14 +123,14 @@ static void answer(const ps_request *q, ps_reply *r) {
     ps_err err = PS_ERR_INIT;
     ps_lod_entries entries = {0};
     size_t *ends = ps_arena_alloc(&r->arena, ask.n_lanes * sizeof *ends);
-    ps_code code = ends != NULL ? gather(&ask, &entries, ends, &err) : ps_fail_nomem(&err);
+    ps_code code = ends != NULL ? gather_tiles(&ask, &entries, ends, &err) : ps_fail_nomem(&err);
     if (code != PS_OK) {
         ps_reply_err(r, &err);
     } else {
         char *at = ps_tile_body(r, &ask, MAGIC, entries.n, entries.n * ENTRY_BYTES, 4);
         if (at != NULL) {
             columns c = columns_at(at, entries.n);
-            fill(&c, &ask, entries.at, ends);
+            fill_tiles(&c, &ask, entries.at, ends);
             uint32_t *pairs = (uint32_t *)(void *)r->body.data + 4;
             for (size_t k = 0; k < ask.n_lanes; k++) {
                 pairs[2 * k + 1] = (uint32_t)(ends[k] - (k > 0 ? ends[k - 1] : 0));
@@ -141,4 +142,4 @@ static void answer(const ps_request *q, ps_reply *r) {
 }
 
 const ps_route ps_route_tiles = {
-    .path = "/api/tiles", .method = "GET", .is_large = ps_asks_many_lanes, .answer = answer};
+    .path = "/api/tiles", .method = "GET", .is_large = ps_asks_many_lanes, .answer = answer_tiles};

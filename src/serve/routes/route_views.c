@@ -3,9 +3,9 @@
 
 #include "analyze/views/view.h"
 #include "serve/cluster/cluster_views.h"
-#include "serve/rank/loaded.h"
 #include "serve/cluster/modes.h"
 #include "serve/http/route.h"
+#include "serve/rank/loaded.h"
 
 /* --- the list ------------------------------------------------------------------------------------------------------------ */
 
@@ -70,7 +70,7 @@ static void free_table(void *table) {
     ps_table_free(table);
 }
 
-static ps_code make(void *context, ps_cached *out, ps_err *err) {
+static ps_code make_view_reply(void *context, ps_cached *out, ps_err *err) {
     const making *m = context;
     ps_table *t = m->view->make(m->in, err);
     if (t == NULL) {
@@ -83,8 +83,8 @@ static ps_code make(void *context, ps_cached *out, ps_err *err) {
     return PS_OK;
 }
 
-static void put_key(const ps_request *q, const ps_view_input *in, const ps_view *view,
-                    ps_buf *out) {
+static void put_view_reply_key(const ps_request *q, const ps_view_input *in, const ps_view *view,
+                               ps_buf *out) {
     const char *rank = ps_param_text(q, "rank");
     ps_buf_addf(out, "view %s %s %lld %lld", view->name, rank, (long long)in->from_ns,
                 (long long)in->to_ns);
@@ -101,11 +101,12 @@ static ps_code put_kept(const ps_request *q, ps_reply *r, const ps_view *view,
                         const ps_view_input *in, ps_err *err) {
     ps_buf key;
     ps_buf_init(&key, 0);
-    put_key(q, in, view, &key);
+    put_view_reply_key(q, in, view, &key);
     making m = {view, in};
     void *table = NULL;
-    ps_code code = ps_buf_ok(&key) ? ps_cache_get(q->cache, ps_buf_str(&key), make, &m, &table, err)
-                                   : ps_fail_nomem(err);
+    ps_code code = ps_buf_ok(&key)
+                       ? ps_cache_get(q->cache, ps_buf_str(&key), make_view_reply, &m, &table, err)
+                       : ps_fail_nomem(err);
     ps_buf_fini(&key);
     if (code == PS_OK) {
         ps_put_table(q, r, table);

@@ -12,8 +12,8 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/lit.h"
-#include "serve/rank/cache.h"
 #include "serve/http/route.h"
+#include "serve/rank/cache.h"
 #include "serve/select/table_order.h"
 #include "write/out/number_text.h"
 #include "write/out/writers.h"
@@ -32,7 +32,7 @@ typedef struct page {
 
 /* --- parameters ------------------------------------------------------------------------------------------------ */
 
-static bool is_text(const ps_column *c) {
+static bool is_reply_text(const ps_column *c) {
     return c->type == PS_COL_TEXT || c->type == PS_COL_STRING_ID;
 }
 
@@ -49,7 +49,7 @@ static bool ask_sort(const ps_request *q, ps_reply *r, const ps_table *t, page *
     return ps_ask_flag(q, r, "desc", &p->want.desc);
 }
 
-static bool number_of(const ps_lit *v, double fallback, double *out) {
+static bool reply_number_of(const ps_lit *v, double fallback, double *out) {
     *out = fallback;
     if (v->kind == PS_LIT_INT) {
         *out = (double)v->integer;
@@ -67,8 +67,9 @@ static bool read_filter(const ps_lit *v, const ps_column *column, ps_table_filte
     }
     const ps_lit *least = v->kind == PS_LIT_ARRAY ? v->child : NULL;
     const ps_lit *most = least != NULL ? least->next : NULL;
-    return most != NULL && most->next == NULL && !is_text(column) &&
-           number_of(least, -INFINITY, &f->least) && number_of(most, INFINITY, &f->most);
+    return most != NULL && most->next == NULL && !is_reply_text(column) &&
+           reply_number_of(least, -INFINITY, &f->least) &&
+           reply_number_of(most, INFINITY, &f->most);
 }
 
 static bool ask_filters(const ps_request *q, ps_reply *r, const ps_table *t, page *p) {
@@ -122,7 +123,7 @@ static bool ask_format(const ps_request *q, ps_reply *r, table_format *out) {
     return name == NULL;
 }
 
-static bool ask_page(const ps_request *q, ps_reply *r, const ps_table *t, page *p) {
+static bool ask_reply_page(const ps_request *q, ps_reply *r, const ps_table *t, page *p) {
     int64_t offset = 0;
     int64_t limit = 0;
     *p = (page){.n_rows = t->n_rows};
@@ -143,7 +144,7 @@ typedef struct order_source {
     const ps_table_want *want;
 } order_source;
 
-static ps_code make_order(void *context, ps_cached *out, ps_err *err) {
+static ps_code make_reply_order(void *context, ps_cached *out, ps_err *err) {
     const order_source *source = context;
     ps_table_order *order = ps_table_order_new(source->table, source->want, err);
     if (order == NULL) {
@@ -186,9 +187,9 @@ static bool find_order(const ps_request *q, ps_reply *r, const ps_table *t, page
     ps_err err = PS_ERR_INIT;
     order_source source = {t, &p->want};
     void *value = NULL;
-    ps_code code = ps_buf_ok(&key)
-                       ? ps_cache_get(q->cache, ps_buf_str(&key), make_order, &source, &value, &err)
-                       : ps_fail_nomem(&err);
+    ps_code code = ps_buf_ok(&key) ? ps_cache_get(q->cache, ps_buf_str(&key), make_reply_order,
+                                                  &source, &value, &err)
+                                   : ps_fail_nomem(&err);
     ps_buf_fini(&key);
     if (code != PS_OK) {
         ps_reply_err(r, &err);
@@ -202,7 +203,7 @@ static bool find_order(const ps_request *q, ps_reply *r, const ps_table *t, page
 
 /* --- JSON ------------------------------------------------------------------------------------------------------ */
 
-static void put_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
+static void put_reply_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
     char number[PS_NUMBER_TEXT];
     if (cell->is_null || (column->type == PS_COL_REAL && !isfinite(cell->u.r))) {
         ps_json_null(j);
@@ -223,7 +224,9 @@ static void put_columns(ps_json *j, const ps_table *t) {
         const ps_column *column = &t->columns[c];
         ps_json_array(j);
         ps_json_str(j, column->name);
-        ps_json_str(j, is_text(column) ? "text" : column->type == PS_COL_INT ? "int" : "real");
+        ps_json_str(j, is_reply_text(column)        ? "text"
+                       : column->type == PS_COL_INT ? "int"
+                                                    : "real");
         ps_json_str(j, ps_unit_name(column->unit));
         ps_json_bool(j, column->exact);
         ps_json_close(j);
@@ -241,14 +244,14 @@ static void put_rows(ps_json *j, const ps_table *t, const page *p) {
         ps_json_line(j, 0);
         ps_json_array(j);
         for (size_t c = 0; c < t->n_columns; c++) {
-            put_cell(j, &t->columns[c], ps_table_cell(t, row, c));
+            put_reply_cell(j, &t->columns[c], ps_table_cell(t, row, c));
         }
         ps_json_close(j);
     }
     ps_json_close(j);
 }
 
-static void put_notes(ps_json *j, const ps_table_extra *extra) {
+static void put_reply_notes(ps_json *j, const ps_table_extra *extra) {
     ps_json_key(j, "notes");
     ps_json_array(j);
     for (size_t i = 0; extra != NULL && i < extra->n_notes; i++) {
@@ -260,7 +263,8 @@ static void put_notes(ps_json *j, const ps_table_extra *extra) {
     }
 }
 
-static void put_table(ps_json *j, const ps_table *t, const page *p, const ps_table_extra *extra) {
+static void put_reply_table(ps_json *j, const ps_table *t, const page *p,
+                            const ps_table_extra *extra) {
     ps_json_object(j);
     ps_json_key_str(j, "name", t->name);
     ps_json_key_str(j, "title", t->title);
@@ -268,7 +272,7 @@ static void put_table(ps_json *j, const ps_table *t, const page *p, const ps_tab
     ps_json_key_uint(j, "total", p->n_rows);
     ps_json_key_uint(j, "offset", p->offset);
     put_rows(j, t, p);
-    put_notes(j, extra);
+    put_reply_notes(j, extra);
     ps_json_close(j);
 }
 
@@ -293,14 +297,14 @@ static void free_nothing(void *context) {
     (void)context;
 }
 
-static ps_code write_file(ps_buf *out, const ps_table *t, table_format format, ps_err *err) {
+static ps_code write_reply_file(ps_buf *out, const ps_table *t, table_format format, ps_err *err) {
     return format == FORMAT_CSV ? ps_write_table_csv(t, out, err)
                                 : ps_write_table_json(t, out, err);
 }
 
 static ps_code write_rows(ps_buf *out, const ps_table *t, const page *p, ps_err *err) {
     if (p->rows == NULL) {
-        return write_file(out, t, p->format, err);
+        return write_reply_file(out, t, p->format, err);
     }
     chosen_rows chosen = {t, p->rows};
     ps_row_maker maker = {make_chosen, &chosen, free_nothing};
@@ -311,7 +315,7 @@ static ps_code write_rows(ps_buf *out, const ps_table *t, const page *p, ps_err 
     }
     view->home = t->home;
     view->names_fixed = t->names_fixed;
-    ps_code code = write_file(out, view, p->format, err);
+    ps_code code = write_reply_file(out, view, p->format, err);
     ps_table_free(view);
     return code;
 }
@@ -334,7 +338,7 @@ static const char *file_name(ps_reply *r, const ps_table *t, table_format format
     return name;
 }
 
-static void put_file(ps_reply *r, const ps_table *t, const page *p) {
+static void put_reply_file(ps_reply *r, const ps_table *t, const page *p) {
     ps_err err = PS_ERR_INIT;
     if (write_rows(&r->body, t, p, &err) != PS_OK) {
         ps_reply_fail(r, 507, "table '%s' has %zu rows, too many for one file: filter it", t->name,
@@ -351,14 +355,14 @@ void ps_put_table_with(const ps_request *q, ps_reply *r, const ps_table *table,
                        const ps_table_extra *extra) {
     page p;
     ps_table_order *order = NULL;
-    if (!ask_page(q, r, table, &p) || !find_order(q, r, table, &p, &order)) {
+    if (!ask_reply_page(q, r, table, &p) || !find_order(q, r, table, &p, &order)) {
         return;
     }
     if (p.format == FORMAT_JSON) {
         ps_json j = ps_json_to(&r->body);
-        put_table(&j, table, &p, extra);
+        put_reply_table(&j, table, &p, extra);
     } else {
-        put_file(r, table, &p);
+        put_reply_file(r, table, &p);
     }
     ps_cache_release(q->cache, order);
 }
@@ -395,11 +399,11 @@ void ps_put_tables(const ps_request *q, ps_reply *r, const ps_table *const *tabl
             if (!first) {
                 ps_json_line(&j, 0);
             }
-            put_table(&j, tables[i], &p, NULL);
+            put_reply_table(&j, tables[i], &p, NULL);
             first = false;
         }
     }
     ps_json_close(&j);
-    put_notes(&j, extra);
+    put_reply_notes(&j, extra);
     ps_json_close(&j);
 }

@@ -26,20 +26,20 @@ static spot spot_of(const ps_loaded *l, uint32_t slice) {
 }
 
 /* Lane of the layer and row of a slice; the lane's rows are there then. */
-static ps_code place_of(const ps_loaded *l, const spot *p, uint32_t *lane, uint32_t *row,
-                        ps_err *err) {
+static ps_code around_place_of(const ps_loaded *l, const spot *p, uint32_t *lane, uint32_t *row,
+                               ps_err *err) {
     ps_code code = ps_loaded_place(l, p->layer->first_slice + p->slice, lane, row, err);
     *lane -= code == PS_OK && *lane != PS_NONE ? p->layer->first_lane : 0;
     return code;
 }
 
-static int64_t end_of(const ps_slices *s, uint32_t i) {
+static int64_t around_end_of(const ps_slices *s, uint32_t i) {
     return s->start_ns[i] + s->dur_ns[i];
 }
 
 /* --- communication -------------------------------------------------------------------------------------------- */
 
-static const ps_track *track_of(const spot *p, uint32_t slice) {
+static const ps_track *around_track_of(const spot *p, uint32_t slice) {
     return &ps_trace_tracks(p->layer->trace, &(size_t){0})[p->s->track[slice]];
 }
 
@@ -55,7 +55,7 @@ static uint32_t holder_in_lane(const spot *p, uint32_t lane);
 /* The operator that a task is of. */
 static ps_code operator_of_task(const spot *p, uint32_t *out, ps_err *err) {
     *out = PS_NONE;
-    const ps_track *plane = track_of(p, p->slice);
+    const ps_track *plane = around_track_of(p, p->slice);
     const ps_track *tracks = ps_trace_tracks(p->layer->trace, &(size_t){0});
     const ps_lanes *lanes = p->layer->lanes;
     for (size_t i = 0; plane->kind == PS_TRACK_COMM_PLANE && i < lanes->n_nodes; i++) {
@@ -72,7 +72,7 @@ static ps_code operator_of_task(const spot *p, uint32_t *out, ps_err *err) {
 
 /* The tasks of an operator, as ps_around_children(). */
 static void tasks_of_operator(const spot *p, uint32_t *first, size_t max, size_t *n) {
-    const ps_track *group = track_of(p, p->slice);
+    const ps_track *group = around_track_of(p, p->slice);
     if (group->kind != PS_TRACK_COMM_GROUP) {
         return;
     }
@@ -81,7 +81,8 @@ static void tasks_of_operator(const spot *p, uint32_t *first, size_t max, size_t
         i--;
     }
     for (; i < p->s->n && p->s->start_ns[i] <= p->end_ns; i++) {
-        if (p->s->start_ns[i] + p->s->dur_ns[i] <= p->end_ns && is_task_of(track_of(p, i), group)) {
+        if (p->s->start_ns[i] + p->s->dur_ns[i] <= p->end_ns &&
+            is_task_of(around_track_of(p, i), group)) {
             if (*n < max) {
                 first[*n] = p->layer->first_slice + i;
             }
@@ -101,7 +102,7 @@ static uint32_t holder_in_row(const spot *p, uint32_t lane, uint32_t row) {
     const uint32_t *slices = ps_lod_row(p->layer->lod, lane, row, &n);
     while (end > first) {
         uint32_t i = slices[--end];
-        if (p->s->start_ns[i] <= p->start_ns && end_of(p->s, i) >= p->end_ns) {
+        if (p->s->start_ns[i] <= p->start_ns && around_end_of(p->s, i) >= p->end_ns) {
             return i;
         }
     }
@@ -133,7 +134,7 @@ ps_code ps_around_parents(const ps_loaded *l, uint32_t slice, uint32_t *parents,
     }
     uint32_t lane = PS_NONE;
     uint32_t row = 0;
-    ps_code code = place_of(l, &p, &lane, &row, err);
+    ps_code code = around_place_of(l, &p, &lane, &row, err);
     while (code == PS_OK && lane != PS_NONE && row > 0 && *n < max) {
         uint32_t i = holder_in_row(&p, lane, --row);
         if (i != PS_NONE) {
@@ -189,13 +190,13 @@ ps_code ps_around_children(const ps_loaded *l, uint32_t slice, uint32_t *first, 
     }
     uint32_t lane = PS_NONE;
     uint32_t row = 0;
-    ps_code code = place_of(l, &p, &lane, &row, err);
+    ps_code code = around_place_of(l, &p, &lane, &row, err);
     uint32_t at = 0;
     uint32_t end = 0;
     const uint32_t *slices = code == PS_OK ? row_below(&p, lane, row, &at, &end) : NULL;
     for (; slices != NULL && at < end; at++) {
         uint32_t i = slices[at];
-        if (p.s->start_ns[i] >= p.start_ns && end_of(p.s, i) <= p.end_ns) {
+        if (p.s->start_ns[i] >= p.start_ns && around_end_of(p.s, i) <= p.end_ns) {
             if (*n < max) {
                 first[*n] = p.layer->first_slice + i;
             }
@@ -213,14 +214,14 @@ ps_code ps_around_self_ns(const ps_loaded *l, uint32_t slice, int64_t *self_ns, 
     uint32_t lane = PS_NONE;
     uint32_t row = 0;
     *self_ns = p.end_ns - p.start_ns;
-    ps_code code = place_of(l, &p, &lane, &row, err);
+    ps_code code = around_place_of(l, &p, &lane, &row, err);
     uint32_t at = 0;
     uint32_t end = 0;
     const uint32_t *slices = code == PS_OK ? row_below(&p, lane, row, &at, &end) : NULL;
     int64_t covered_to_ns = p.start_ns;
     for (; slices != NULL && at < end; at++) {
         int64_t from = p.s->start_ns[slices[at]];
-        int64_t to = end_of(p.s, slices[at]);
+        int64_t to = around_end_of(p.s, slices[at]);
         from = from > covered_to_ns ? from : covered_to_ns;
         to = to < p.end_ns ? to : p.end_ns;
         if (to > from) {

@@ -26,7 +26,7 @@ int64_t ps_found_dur_ns(const ps_found_rank *rank, uint32_t slice) {
     return ps_trace_slices(ref.layer->trace)->dur_ns[ref.slice];
 }
 
-static const char *name_of(const ps_found_rank *rank, uint32_t slice) {
+static const char *found_name_of(const ps_found_rank *rank, uint32_t slice) {
     ps_ref ref = ref_of(rank, slice);
     return ps_trace_text(ref.layer->trace, ps_trace_slices(ref.layer->trace)->name[ref.slice]);
 }
@@ -34,7 +34,7 @@ static const char *name_of(const ps_found_rank *rank, uint32_t slice) {
 /* --- places in the order of time ------------------------------------------------------------------------------ */
 
 /* Of one rank: how many begin before `time_ns`, or there with a number up to `slice` (exclusive). */
-static size_t n_before(const ps_found_rank *rank, int64_t time_ns, uint32_t slice) {
+static size_t found_n_before(const ps_found_rank *rank, int64_t time_ns, uint32_t slice) {
     const ps_found *f = rank->found;
     size_t low = 0;
     size_t high = f->n;
@@ -55,7 +55,7 @@ uint64_t ps_found_before(const ps_found_set *set, uint32_t rank, uint32_t slice,
     uint64_t n = 0;
     for (uint32_t r = 0; r < set->n_ranks; r++) {
         uint32_t stop = r < rank ? UINT32_MAX : r > rank ? 0 : after ? slice + 1 : slice;
-        n += n_before(&set->ranks[r], time_ns, stop);
+        n += found_n_before(&set->ranks[r], time_ns, stop);
     }
     return n;
 }
@@ -63,7 +63,7 @@ uint64_t ps_found_before(const ps_found_set *set, uint32_t rank, uint32_t slice,
 uint64_t ps_found_before_time(const ps_found_set *set, int64_t time_ns) {
     uint64_t n = 0;
     for (uint32_t r = 0; r < set->n_ranks; r++) {
-        n += n_before(&set->ranks[r], time_ns, 0);
+        n += found_n_before(&set->ranks[r], time_ns, 0);
     }
     return n;
 }
@@ -129,7 +129,7 @@ size_t ps_found_range(const ps_found_set *set, uint64_t offset, size_t n, ps_fou
     int64_t time_ns = time_at(set, offset);
     uint64_t skipped = 0;
     for (uint32_t r = 0; r < set->n_ranks; r++) {
-        at[r] = n_before(&set->ranks[r], time_ns, 0);
+        at[r] = found_n_before(&set->ranks[r], time_ns, 0);
         skipped += at[r];
     }
     size_t n_out = 0;
@@ -191,8 +191,8 @@ typedef struct numbering {
     size_t n, cap;
 } numbering;
 
-static uint32_t *number_of(const numbering *x, const ps_found_set *set, uint32_t r,
-                           uint32_t slice) {
+static uint32_t *found_number_of(const numbering *x, const ps_found_set *set, uint32_t r,
+                                 uint32_t slice) {
     ps_ref ref = ref_of(&set->ranks[r], slice);
     size_t layer = ref.layer == ps_loaded_layer(set->ranks[r].loaded, PS_LAYER_DERIVED) ? 1 : 0;
     ps_str name = ps_trace_slices(ref.layer->trace)->name[ref.slice];
@@ -210,12 +210,12 @@ static bool list_rank_names(numbering *x, const ps_found_set *set, uint32_t r) {
     }
     const ps_found *f = set->ranks[r].found;
     for (size_t i = 0; i < f->n; i++) {
-        uint32_t *number = number_of(x, set, r, f->slices[i]);
+        uint32_t *number = found_number_of(x, set, r, f->slices[i]);
         if (*number == 0) {
             if (!ps_grow(&x->names, &x->cap, x->n + 1, UINT32_MAX, sizeof *x->names)) {
                 return false;
             }
-            x->names[x->n++] = (named){name_of(&set->ranks[r], f->slices[i]), number};
+            x->names[x->n++] = (named){found_name_of(&set->ranks[r], f->slices[i]), number};
             *number = 1;
         }
     }
@@ -280,7 +280,7 @@ static bool set_keys(const ps_found_set *set, ps_found_by by, keyed *a, size_t n
     for (size_t i = 0; ok && i < n; i++) {
         ps_found_at at = a[i].at;
         a[i].key = by == PS_FOUND_BY_NAME
-                       ? *number_of(&x, set, at.rank, at.slice)
+                       ? *found_number_of(&x, set, at.rank, at.slice)
                        : (uint64_t)ps_found_dur_ns(&set->ranks[at.rank], at.slice);
     }
     free_numbering(&x);

@@ -100,7 +100,7 @@ static ps_code mark_lane(pass *p, uint32_t lane, ps_err *err) {
     return code;
 }
 
-static ps_code mark_lanes(pass *p, ps_err *err) {
+static ps_code mark_search_lanes(pass *p, ps_err *err) {
     if (p->q->n_lanes == 0) {
         return PS_OK;
     }
@@ -117,7 +117,7 @@ static ps_code mark_lanes(pass *p, ps_err *err) {
 }
 
 /* Slices [0, n) begin before the end of the span. */
-static uint32_t n_before(const ps_slices *s, int64_t to_ns) {
+static uint32_t search_n_before(const ps_slices *s, int64_t to_ns) {
     uint32_t low = 0;
     uint32_t high = s->n;
     while (low < high) {
@@ -131,7 +131,7 @@ static uint32_t n_before(const ps_slices *s, int64_t to_ns) {
     return low;
 }
 
-static bool is_wanted(const pass *p, uint32_t slice) {
+static bool is_search_wanted(const pass *p, uint32_t slice) {
     if (p->in_lanes != NULL && (p->in_lanes[slice >> 3] >> (slice & 7) & 1) == 0) {
         return false;
     }
@@ -140,7 +140,7 @@ static bool is_wanted(const pass *p, uint32_t slice) {
            p->s->start_ns[slice] >= p->q->from_ns;
 }
 
-static bool is_in(pass *p, uint32_t slice) {
+static bool search_is_in(pass *p, uint32_t slice) {
     return text_is_in(p, p->s->name[slice]) ||
            (p->q->in_args &&
             ((!ps_str_is_none(p->s->category[slice]) && text_is_in(p, p->s->category[slice])) ||
@@ -167,7 +167,7 @@ static void find_names(pass *p, uint32_t from, uint32_t to) {
 static void find_others(pass *p, uint32_t from, uint32_t to) {
     bool is_all = p->in_lanes == NULL && p->q->from_ns == INT64_MIN;
     for (uint32_t i = from; i < to && !p->is_costly; i++) {
-        if ((is_all || is_wanted(p, i)) && is_in(p, i)) {
+        if ((is_all || is_search_wanted(p, i)) && search_is_in(p, i)) {
             p->slices[p->n++] = i;
         }
     }
@@ -176,7 +176,7 @@ static void find_others(pass *p, uint32_t from, uint32_t to) {
 /* In pieces, so that what an expression costs is looked at now and then. */
 static ps_code find_slices(pass *p, ps_err *err) {
     enum { PIECE = 16384 };
-    uint32_t n = p->q->to_ns == INT64_MAX ? p->s->n : n_before(p->s, p->q->to_ns);
+    uint32_t n = p->q->to_ns == INT64_MAX ? p->s->n : search_n_before(p->s, p->q->to_ns);
     bool names_only = p->in_lanes == NULL && p->q->from_ns == INT64_MIN && !p->q->in_args;
     for (uint32_t i = 0; i < n && !p->is_costly; i += PIECE) {
         if (!ps_grow(&p->slices, &p->cap, p->n + PIECE, UINT32_MAX, sizeof *p->slices)) {
@@ -201,14 +201,14 @@ static ps_code search_layer(pass *p, ps_err *err) {
     if (p->known == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_code code = mark_lanes(p, err);
+    ps_code code = mark_search_lanes(p, err);
     return code == PS_OK ? find_slices(p, err) : code;
 }
 
 /* --- counts --------------------------------------------------------------------------------------------------- */
 
 /* Both layers by start; of equal starts the profile's first. */
-static ps_code join(ps_found *f, const pass *a, const pass *b, ps_err *err) {
+static ps_code join_search(ps_found *f, const pass *a, const pass *b, ps_err *err) {
     f->slices = ps_alloc((a->n + b->n + 1) * sizeof *f->slices);
     if (f->slices == NULL) {
         return ps_fail_nomem(err);
@@ -263,7 +263,7 @@ static ps_code count_lanes(ps_found *f, const ps_loaded *l, const pass *passes, 
     return PS_OK;
 }
 
-static int compare_names(const void *a, const void *b) {
+static int compare_search_names(const void *a, const void *b) {
     const ps_found_name *x = a;
     const ps_found_name *y = b;
     return x->n != y->n ? (x->n > y->n ? -1 : 1) : strcmp(x->text, y->text);
@@ -300,7 +300,7 @@ static ps_code list_names(ps_found *f, const pass *passes, ps_err *err) {
         ok = passes[i].n == 0 || count_names(f, &passes[i], &cap);
     }
     if (ok && f->n_names > 1) {
-        qsort(f->names, f->n_names, sizeof *f->names, compare_names);
+        qsort(f->names, f->n_names, sizeof *f->names, compare_search_names);
     }
     f->n_names = f->n_names < PS_SEARCH_MAX_NAMES ? f->n_names : PS_SEARCH_MAX_NAMES;
     for (size_t i = 0; ok && i < f->n_names; i++) {
@@ -332,8 +332,8 @@ static ps_code search_all(const ps_loaded *l, const ps_query *q, pass passes[PS_
         code = search_layer(&passes[i], err);
     }
     ps_pattern_free(pattern);
-    code =
-        code == PS_OK ? join(f, &passes[PS_LAYER_PROFILE], &passes[PS_LAYER_DERIVED], err) : code;
+    code = code == PS_OK ? join_search(f, &passes[PS_LAYER_PROFILE], &passes[PS_LAYER_DERIVED], err)
+                         : code;
     code = code == PS_OK ? count_lanes(f, l, passes, err) : code;
     return code == PS_OK ? list_names(f, passes, err) : code;
 }

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serve/rank/loaded.h"
 #include "serve/http/route.h"
+#include "serve/rank/loaded.h"
 
 /* Rows of a lane; UINT32_MAX as `last`: all from `first` on. */
 typedef struct ps_box_lane {

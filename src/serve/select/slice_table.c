@@ -105,7 +105,7 @@ static void choose_args(slice_rows *x) {
 
 /* --- rows ---------------------------------------------------------------------------------------------------- */
 
-static void set_text(ps_value *cell, const char *text) {
+static void set_slice_cell_text(ps_value *cell, const char *text) {
     *cell = (ps_value){.u.text = text, .is_null = text[0] == '\0'};
 }
 
@@ -123,14 +123,14 @@ static void set_number_text(ps_value *cell, room *to, const char *digits) {
     size_t n = strlen(digits) + 1;
     if (n <= to->left) {
         memcpy(to->at, digits, n);
-        set_text(cell, to->at);
+        set_slice_cell_text(cell, to->at);
         to->at += n;
         to->left -= n;
     }
 }
 
-static void set_arg(ps_value *cell, const arg_column *c, const ps_trace *t, const ps_arg *arg,
-                    room *to) {
+static void set_slice_cell_arg(ps_value *cell, const arg_column *c, const ps_trace *t,
+                               const ps_arg *arg, room *to) {
     char digits[PS_NUMBER_TEXT];
     bool is_whole = arg->type == PS_ARG_INT || arg->type == PS_ARG_BOOL || arg->type == PS_ARG_TIME;
     bool is_text =
@@ -148,7 +148,7 @@ static void set_arg(ps_value *cell, const arg_column *c, const ps_trace *t, cons
             *cell = (ps_value){.u.r = arg->u.r};
         }
     } else if (is_text) {
-        set_text(cell, ps_trace_text(t, arg->u.s));
+        set_slice_cell_text(cell, ps_trace_text(t, arg->u.s));
     } else if (arg->type == PS_ARG_REAL) {
         ps_real_shortest(arg->u.r, digits);
         set_number_text(cell, to, digits);
@@ -166,7 +166,8 @@ static void set_args(const slice_rows *x, const ps_ref *ref, ps_value *cells,
     for (ps_arg arg; x->n_args > 0 && ps_arg_next(&iter, &arg);) {
         for (size_t i = 0; i < x->n_args; i++) {
             if (ps_str_eq(x->args[i].key[layer], arg.key) && cells[N_FIXED + i].is_null) {
-                set_arg(&cells[N_FIXED + i], &x->args[i], ref->layer->trace, &arg, &left);
+                set_slice_cell_arg(&cells[N_FIXED + i], &x->args[i], ref->layer->trace, &arg,
+                                   &left);
             }
         }
     }
@@ -187,7 +188,8 @@ static uint32_t slice_of_row(const slice_rows *x, size_t row) {
     return last->slice;
 }
 
-static void make_row(const void *context, size_t row, ps_value *cells, char text[PS_ROW_ROOM]) {
+static void make_slice_cell_row(const void *context, size_t row, ps_value *cells,
+                                char text[PS_ROW_ROOM]) {
     const slice_rows *x = context;
     uint32_t slice = slice_of_row(x, row);
     ps_ref ref;
@@ -196,7 +198,7 @@ static void make_row(const void *context, size_t row, ps_value *cells, char text
     }
     const ps_trace *t = ref.layer->trace;
     const ps_slices *s = ps_trace_slices(t);
-    set_text(&cells[C_NAME], ps_trace_text(t, s->name[ref.slice]));
+    set_slice_cell_text(&cells[C_NAME], ps_trace_text(t, s->name[ref.slice]));
     cells[C_NAME].is_null = false;
     set_int(&cells[C_START], s->start_ns[ref.slice]);
     set_int(&cells[C_DURATION], s->dur_ns[ref.slice]);
@@ -204,12 +206,12 @@ static void make_row(const void *context, size_t row, ps_value *cells, char text
     uint32_t in_lane = 0;
     if (ps_loaded_place(x->l, slice, &lane, &in_lane, NULL) == PS_OK && lane != PS_NONE) {
         const ps_lanes *lanes = ref.layer->lanes;
-        set_text(&cells[C_LANE],
-                 lanes->nodes[lanes->node_of_lane[lane - ref.layer->first_lane]].name);
+        set_slice_cell_text(&cells[C_LANE],
+                            lanes->nodes[lanes->node_of_lane[lane - ref.layer->first_lane]].name);
         set_int(&cells[C_ROW], in_lane);
     }
-    set_text(&cells[C_KIND], ps_slice_kind_name((ps_slice_kind)s->kind[ref.slice]));
-    set_text(&cells[C_CATEGORY], ps_trace_text(t, s->category[ref.slice]));
+    set_slice_cell_text(&cells[C_KIND], ps_slice_kind_name((ps_slice_kind)s->kind[ref.slice]));
+    set_slice_cell_text(&cells[C_CATEGORY], ps_trace_text(t, s->category[ref.slice]));
     set_args(x, &ref, cells, text);
     set_int(&cells[N_FIXED + x->n_args], slice);
 }
@@ -277,7 +279,7 @@ ps_table *ps_slice_table_new(ps_reply *r, const char *name, const ps_loaded *l,
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    ps_row_maker maker = {make_row, x, ps_free};
+    ps_row_maker maker = {make_slice_cell_row, x, ps_free};
     ps_table *t =
         ps_table_new_made(name, "", columns, N_FIXED + x->n_args + 1, ps_slice_set_n(set), maker);
     if (t == NULL) {
@@ -296,7 +298,7 @@ typedef struct set_source {
     ps_slice_set *set;
 } set_source;
 
-static ps_code add_row(void *context, const ps_box_row *row, ps_err *err) {
+static ps_code add_slice_cell_row(void *context, const ps_box_row *row, ps_err *err) {
     (void)err;
     const set_source *x = context;
     int layer = layer_of(x->l, row->layer);
@@ -322,7 +324,7 @@ static ps_code make_set(void *context, ps_cached *out, ps_err *err) {
     set_source *x = context;
     x->set = ps_calloc(1, sizeof *x->set);
     ps_code code = x->set != NULL ? ps_slice_set_init(x->set, x->l, err) : ps_fail_nomem(err);
-    code = code == PS_OK ? ps_box_walk(x->l, x->box, add_row, x, err) : code;
+    code = code == PS_OK ? ps_box_walk(x->l, x->box, add_slice_cell_row, x, err) : code;
     code = code == PS_OK ? ps_slice_set_close(x->set, err) : code;
     if (code != PS_OK) {
         if (x->set != NULL) {

@@ -24,7 +24,7 @@ typedef struct copy {
 
 /* --- pieces --------------------------------------------------------------------------------------------------- */
 
-static ps_str text_of(copy *c, ps_str s) {
+static ps_str subset_text_of(copy *c, ps_str s) {
     if (ps_str_is_none(s)) {
         return s;
     }
@@ -39,21 +39,21 @@ static void copy_process(copy *c, int64_t pid) {
     const ps_process *p = ps_trace_process(c->t, pid);
     if (p != NULL) {
         ps_process to = *p;
-        to.name = text_of(c, p->name);
-        to.labels = text_of(c, p->labels);
+        to.name = subset_text_of(c, p->name);
+        to.labels = subset_text_of(c, p->labels);
         ps_builder_process(c->b, to);
     }
 }
 
-static uint32_t track_of(copy *c, uint32_t row) {
+static uint32_t subset_track_of(copy *c, uint32_t row) {
     if (c->tracks[row] == PS_NONE) {
         const ps_track *from = &ps_trace_tracks(c->t, &(size_t){0})[row];
         ps_track to = *from;
-        to.name = text_of(c, from->name);
+        to.name = subset_text_of(c, from->name);
         c->tracks[row] = ps_builder_track(c->b, to);
-        ps_builder_track_label(c->b, c->tracks[row], text_of(c, from->label), from->order);
+        ps_builder_track_label(c->b, c->tracks[row], subset_text_of(c, from->label), from->order);
         if (c->tracks[row] != PS_NONE) {
-            ps_builder_track_unit(c->b, c->tracks[row], text_of(c, from->unit));
+            ps_builder_track_unit(c->b, c->tracks[row], subset_text_of(c, from->unit));
         }
         copy_process(c, from->pid);
     }
@@ -63,11 +63,11 @@ static uint32_t track_of(copy *c, uint32_t row) {
 static void copy_args(copy *c, uint32_t from, uint32_t to) {
     ps_arg_iter iter = ps_trace_args(c->t, from);
     for (ps_arg arg; ps_arg_next(&iter, &arg);) {
-        arg.key = text_of(c, arg.key);
+        arg.key = subset_text_of(c, arg.key);
         if (arg.type == PS_ARG_TIME) {
             arg.u.i += c->origin_ns;
         } else if (arg.type == PS_ARG_STR || arg.type == PS_ARG_NUMBER || arg.type == PS_ARG_JSON) {
-            arg.u.s = text_of(c, arg.u.s);
+            arg.u.s = subset_text_of(c, arg.u.s);
         }
         ps_builder_arg(c->b, to, arg);
     }
@@ -75,7 +75,7 @@ static void copy_args(copy *c, uint32_t from, uint32_t to) {
 
 /* --- slices and flows ----------------------------------------------------------------------------------------- */
 
-static bool is_wanted(const copy *c, uint32_t i) {
+static bool is_subset_wanted(const copy *c, uint32_t i) {
     int64_t start = c->s->start_ns[i];
     if (start + c->s->dur_ns[i] <= c->what->from_ns && start < c->what->from_ns) {
         return false;
@@ -90,7 +90,7 @@ static bool is_wanted(const copy *c, uint32_t i) {
 
 static ps_code copy_slices(copy *c, ps_err *err) {
     for (uint32_t i = 0; i < c->s->n && c->s->start_ns[i] < c->what->to_ns; i++) {
-        if (!is_wanted(c, i)) {
+        if (!is_subset_wanted(c, i)) {
             continue;
         }
         if (c->n >= PS_SUBSET_MAX_SLICES) {
@@ -100,10 +100,10 @@ static ps_code copy_slices(copy *c, ps_err *err) {
                            PS_SUBSET_MAX_SLICES);
         }
         int64_t start = c->s->start_ns[i] + c->origin_ns;
-        uint32_t to =
-            ps_builder_slice_in(c->b, (ps_slice_kind)c->s->kind[i], track_of(c, c->s->track[i]),
-                                text_of(c, c->s->name[i]), text_of(c, c->s->category[i]), start,
-                                start + c->s->dur_ns[i], c->s->source_row[i]);
+        uint32_t to = ps_builder_slice_in(
+            c->b, (ps_slice_kind)c->s->kind[i], subset_track_of(c, c->s->track[i]),
+            subset_text_of(c, c->s->name[i]), subset_text_of(c, c->s->category[i]), start,
+            start + c->s->dur_ns[i], c->s->source_row[i]);
         if (to == PS_NONE) {
             return ps_fail_nomem(err);
         }
@@ -121,7 +121,7 @@ static void copy_flows(copy *c) {
         uint32_t from = c->slices[flows[i].from];
         uint32_t to = c->slices[flows[i].to];
         if (from != PS_NONE && to != PS_NONE) {
-            ps_builder_flow_of(c->b, from, to, text_of(c, flows[i].kind));
+            ps_builder_flow_of(c->b, from, to, subset_text_of(c, flows[i].kind));
         }
     }
 }
@@ -157,8 +157,8 @@ static ps_code copy_counters(copy *c, ps_err *err) {
             i + 1 == v->n || v->track[i + 1] != v->track[i] || v->time_ns[i + 1] > c->what->from_ns;
         bool is_inside = v->time_ns[i] >= c->what->from_ns || is_last_before;
         if (wanted[v->track[i]] && is_inside && v->time_ns[i] < c->what->to_ns) {
-            (void)ps_builder_counter(c->b, track_of(c, v->track[i]), v->time_ns[i] + c->origin_ns,
-                                     v->value[i]);
+            (void)ps_builder_counter(c->b, subset_track_of(c, v->track[i]),
+                                     v->time_ns[i] + c->origin_ns, v->value[i]);
         }
     }
     ps_free(wanted);
@@ -199,7 +199,7 @@ static ps_code mark_merged(copy *c, uint32_t lane, ps_err *err) {
     return code;
 }
 
-static ps_code mark_lanes(copy *c, ps_err *err) {
+static ps_code mark_subset_lanes(copy *c, ps_err *err) {
     c->is_lane = ps_calloc((size_t)c->layer->lanes->n_lanes + 1, 1);
     ps_code code = c->is_lane != NULL ? PS_OK : ps_fail_nomem(err);
     for (size_t i = 0; code == PS_OK && i < c->what->n_lanes; i++) {
@@ -219,7 +219,7 @@ static ps_code mark_lanes(copy *c, ps_err *err) {
 
 /* --- all of it ------------------------------------------------------------------------------------------------ */
 
-static uint32_t *new_column(size_t n, uint32_t value) {
+static uint32_t *new_subset_column(size_t n, uint32_t value) {
     uint32_t *column = ps_alloc((n + 1) * sizeof *column);
     for (size_t i = 0; column != NULL && i < n; i++) {
         column[i] = value;
@@ -230,13 +230,13 @@ static uint32_t *new_column(size_t n, uint32_t value) {
 static ps_code copy_layer(copy *c, ps_err *err) {
     size_t n_tracks = 0;
     (void)ps_trace_tracks(c->t, &n_tracks);
-    c->strings = new_column(ps_trace_n_texts(c->t), 0);
-    c->tracks = new_column(n_tracks, PS_NONE);
-    c->slices = new_column(c->s->n, PS_NONE);
+    c->strings = new_subset_column(ps_trace_n_texts(c->t), 0);
+    c->tracks = new_subset_column(n_tracks, PS_NONE);
+    c->slices = new_subset_column(c->s->n, PS_NONE);
     bool ok = c->strings != NULL && c->tracks != NULL && c->slices != NULL;
     ps_code code = ok ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK && c->what->n_lanes > 0) {
-        code = mark_lanes(c, err);
+        code = mark_subset_lanes(c, err);
     }
     code = code == PS_OK ? copy_slices(c, err) : code;
     code = code == PS_OK ? copy_counters(c, err) : code;

@@ -18,31 +18,31 @@ typedef struct pair {
     uint32_t row;
 } pair;
 
-static bool is_text(const ps_column *c) {
+static bool is_order_text(const ps_column *c) {
     return c->type == PS_COL_TEXT || c->type == PS_COL_STRING_ID;
 }
 
 /* --- filter ---------------------------------------------------------------------------------------------------- */
 
-static char lower(char c) {
+static char order_lower(char c) {
     return (char)(c >= 'A' && c <= 'Z' ? c + ('a' - 'A') : c);
 }
 
-static bool contains(const char *text, const char *part) {
+static bool order_contains(const char *text, const char *part) {
     if (*part == '\0') {
         return true;
     }
-    char first = lower(*part);
+    char first = order_lower(*part);
     size_t n = strlen(part);
     for (; *text != '\0'; text++) {
-        if (lower(*text) == first && strncasecmp(text, part, n) == 0) {
+        if (order_lower(*text) == first && strncasecmp(text, part, n) == 0) {
             return true;
         }
     }
     return false;
 }
 
-static bool matches(const ps_table_filter *f, const ps_column *column, const ps_value *cell) {
+static bool order_matches(const ps_table_filter *f, const ps_column *column, const ps_value *cell) {
     if (cell->is_null) {
         return f->text != NULL && *f->text == '\0';
     }
@@ -50,8 +50,8 @@ static bool matches(const ps_table_filter *f, const ps_column *column, const ps_
         double value = column->type == PS_COL_INT ? (double)cell->u.i : cell->u.r;
         return value >= f->least && value <= f->most;
     }
-    if (is_text(column)) {
-        return contains(cell->u.text, f->text);
+    if (is_order_text(column)) {
+        return order_contains(cell->u.text, f->text);
     }
     char number[PS_NUMBER_TEXT];
     if (column->type == PS_COL_INT) {
@@ -59,13 +59,13 @@ static bool matches(const ps_table_filter *f, const ps_column *column, const ps_
     } else {
         ps_real_shortest(cell->u.r, number);
     }
-    return contains(number, f->text);
+    return order_contains(number, f->text);
 }
 
-static bool passes(const ps_table *t, const ps_table_want *want, size_t row) {
+static bool order_passes(const ps_table *t, const ps_table_want *want, size_t row) {
     for (size_t i = 0; i < want->n_filters; i++) {
         const ps_table_filter *f = &want->filters[i];
-        if (!matches(f, &t->columns[f->column], ps_table_cell(t, row, f->column))) {
+        if (!order_matches(f, &t->columns[f->column], ps_table_cell(t, row, f->column))) {
             return false;
         }
     }
@@ -88,8 +88,9 @@ static uint64_t key_of_real(double v) {
 }
 
 /* Of a cell that is not empty; a text gives its id in the pool. False: memory is out. */
-static bool key_of(const ps_column *column, const ps_value *cell, ps_strpool *pool, uint64_t *key) {
-    if (is_text(column)) {
+static bool order_key_of(const ps_column *column, const ps_value *cell, ps_strpool *pool,
+                         uint64_t *key) {
+    if (is_order_text(column)) {
         ps_str s = ps_strpool_add(pool, cell->u.text, strlen(cell->u.text));
         *key = s.id;
         return !ps_str_is_none(s);
@@ -98,7 +99,7 @@ static bool key_of(const ps_column *column, const ps_value *cell, ps_strpool *po
     return true;
 }
 
-static int compare_texts(const void *a, const void *b, void *context) {
+static int compare_order_texts(const void *a, const void *b, void *context) {
     const ps_strpool *pool = context;
     const char *x = ps_strpool_get(pool, (ps_str){*(const uint32_t *)a});
     const char *y = ps_strpool_get(pool, (ps_str){*(const uint32_t *)b});
@@ -115,7 +116,7 @@ static bool rank_texts(ps_strpool *pool, pair *pairs, size_t n) {
         for (size_t i = 0; i < pool->n; i++) {
             ids[i] = (uint32_t)i;
         }
-        qsort_r(ids, pool->n, sizeof *ids, compare_texts, pool);
+        qsort_r(ids, pool->n, sizeof *ids, compare_order_texts, pool);
         for (size_t i = 0; i < pool->n; i++) {
             place[ids[i]] = (uint32_t)i;
         }
@@ -171,10 +172,11 @@ static void turn_round(pair *pairs, size_t n) {
 /* --- all of it ------------------------------------------------------------------------------------------------- */
 
 /* Rows that pass, with their keys. SIZE_MAX: memory is out. */
-static size_t collect(const ps_table *t, const ps_table_want *want, pair *pairs, ps_strpool *pool) {
+static size_t collect_order(const ps_table *t, const ps_table_want *want, pair *pairs,
+                            ps_strpool *pool) {
     size_t n = 0;
     for (size_t row = 0; row < t->n_rows; row++) {
-        if (!passes(t, want, row)) {
+        if (!order_passes(t, want, row)) {
             continue;
         }
         pair p = {.key = 0, .row = (uint32_t)row};
@@ -183,7 +185,7 @@ static size_t collect(const ps_table *t, const ps_table_want *want, pair *pairs,
             const ps_value *cell = ps_table_cell(t, row, want->sort);
             bool is_empty = cell->is_null || (column->type == PS_COL_REAL && isnan(cell->u.r) != 0);
             p.key = LAST;
-            if (!is_empty && !key_of(column, cell, pool, &p.key)) {
+            if (!is_empty && !order_key_of(column, cell, pool, &p.key)) {
                 return SIZE_MAX;
             }
         }
@@ -192,7 +194,7 @@ static size_t collect(const ps_table *t, const ps_table_want *want, pair *pairs,
     return n;
 }
 
-static ps_table_order *order_of(const pair *pairs, size_t n) {
+static ps_table_order *table_order_order_of(const pair *pairs, size_t n) {
     ps_table_order *order = ps_alloc(sizeof *order + n * sizeof order->rows[0]);
     if (order != NULL) {
         order->n = n;
@@ -206,16 +208,16 @@ static ps_table_order *order_of(const pair *pairs, size_t n) {
 /* The pairs of the table, sorted, as an order. NULL: memory is out. */
 static ps_table_order *sorted_order(const ps_table *t, const ps_table_want *want, pair *pairs,
                                     pair *spare, ps_strpool *pool) {
-    size_t n = collect(t, want, pairs, pool);
+    size_t n = collect_order(t, want, pairs, pool);
     bool ok = n != SIZE_MAX;
     if (ok && want->sort != SIZE_MAX) {
-        ok = !is_text(&t->columns[want->sort]) || rank_texts(pool, pairs, n);
+        ok = !is_order_text(&t->columns[want->sort]) || rank_texts(pool, pairs, n);
         if (ok && want->desc) {
             turn_round(pairs, n);
         }
         pairs = ok ? sort_pairs(pairs, spare, n) : pairs;
     }
-    return ok ? order_of(pairs, n) : NULL;
+    return ok ? table_order_order_of(pairs, n) : NULL;
 }
 
 ps_table_order *ps_table_order_new(const ps_table *table, const ps_table_want *want, ps_err *err) {

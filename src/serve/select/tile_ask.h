@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "serve/rank/loaded.h"
 #include "serve/http/route.h"
+#include "serve/rank/loaded.h"
 
 #define PS_ASK_MAX_LANES 65536
 

@@ -44,7 +44,7 @@ static bool rank_is_in(const job *j, uint32_t rank) {
     return j->pipeline < 0 || j->chart->ranks[rank].pipeline == j->pipeline;
 }
 
-static bool is_in(const job *j, uint32_t rank, int64_t step) {
+static bool json_is_in(const job *j, uint32_t rank, int64_t step) {
     return rank_is_in(j, rank) && (j->step == PS_EVERY_STEP || step == j->step);
 }
 
@@ -134,7 +134,7 @@ static uint32_t put_ops(const job *j) {
     begin_list(w, "ops");
     for (size_t i = 0; i < j->chart->n_ops; i++) {
         const ps_op *op = &j->chart->ops[i];
-        bool in = is_in(j, op->rank, op->step);
+        bool in = json_is_in(j, op->rank, op->step);
         j->row_of[i] = in ? n++ : PS_NO_INDEX;
         if (in) {
             add_line(w);
@@ -162,7 +162,7 @@ static void put_links(const job *j) {
 }
 
 /* Where the program named any. */
-static void put_parts(const job *j) {
+static void put_json_parts(const job *j) {
     bool is_open = false;
     ps_json *w = j->json;
     for (size_t i = 0; i < j->chart->n_parts; i++) {
@@ -197,7 +197,7 @@ static void put_work(const job *j) {
     for (size_t i = 0; i < j->chart->n_figures; i++) {
         const ps_chart_figure *f = &j->chart->figures[i];
         const ps_chart_rank *rank = &j->chart->ranks[f->rank];
-        if (!rank->has_work || !is_in(j, f->rank, f->step)) {
+        if (!rank->has_work || !json_is_in(j, f->rank, f->step)) {
             continue;
         }
         if (!is_open) {
@@ -227,7 +227,7 @@ static void put_bubbles(const job *j) {
     begin_list(w, "bubble");
     for (size_t i = 0; i < j->chart->n_bubbles; i++) {
         const ps_bubble *b = &j->chart->bubbles[i];
-        if (!is_in(j, b->rank, b->step)) {
+        if (!json_is_in(j, b->rank, b->step)) {
             continue;
         }
         const ps_chart_rank *rank = &j->chart->ranks[b->rank];
@@ -290,7 +290,7 @@ ps_code ps_write_chart_json(const ps_chart *chart, const ps_chart_json_opts *opt
     put_ranks(&j);
     uint32_t n = put_ops(&j);
     put_links(&j);
-    put_parts(&j);
+    put_json_parts(&j);
     put_bubbles(&j);
     put_work(&j);
     ps_json_close(&w);

@@ -19,13 +19,13 @@ static void add_varint(ps_buf *column, uint64_t v) {
     ps_buf_add_char(column, (char)v);
 }
 
-static uint64_t zigzag(uint64_t difference) {
+static uint64_t packed_zigzag(uint64_t difference) {
     return (difference << 1) ^ (difference >> 63 != 0 ? UINT64_MAX : 0);
 }
 
 /* z(now - before). */
-static void add_step(ps_buf *column, int64_t now, int64_t before) {
-    add_varint(column, zigzag((uint64_t)now - (uint64_t)before));
+static void add_packed_step(ps_buf *column, int64_t now, int64_t before) {
+    add_varint(column, packed_zigzag((uint64_t)now - (uint64_t)before));
 }
 
 static void add_base64(ps_buf *out, const ps_buf *bytes) {
@@ -70,7 +70,7 @@ void ps_add_script_str(ps_buf *out, const char *s) {
     ps_buf_fini(&text);
 }
 
-static void put_script_str(ps_json *j, const char *s) {
+static void put_packed_script_str(ps_json *j, const char *s) {
     ps_json_value(j);
     ps_add_script_str(j->out, s);
 }
@@ -111,7 +111,7 @@ static bool add_to_run(ps_buf *runs, run *r, uint32_t rank, int64_t step) {
 /* --- ops --------------------------------------------------------------------------------------------------- */
 
 /* The row of "labels" for an op, added when new. PS_NO_INDEX when memory is out. */
-static uint32_t label_of(const ps_op *op, ps_strpool *pool, ps_buf *key, ps_buf *labels) {
+static uint32_t packed_label_of(const ps_op *op, ps_strpool *pool, ps_buf *key, ps_buf *labels) {
     ps_buf_clear(key);
     ps_add_script_str(key, op->name);
     ps_buf_addf(key, ",%d,%d,%ld,%d,%ld,%d,%d", op->kind, op->chunk, (long)op->microbatch,
@@ -142,15 +142,16 @@ static ps_code pack_ops(const ps_chart *chart, ps_strpool *pool, ps_json *j, ps_
     for (size_t i = 0; i < chart->n_ops && ok; i++) {
         const ps_op *op = &chart->ops[i];
         int64_t took = (int64_t)((uint64_t)op->end_ns - (uint64_t)op->start_ns);
-        uint32_t row = label_of(op, pool, &key, &labels);
+        uint32_t row = packed_label_of(op, pool, &key, &labels);
         ok = row != PS_NO_INDEX;
         end = add_to_run(&runs, &r, op->rank, op->step) ? 0 : end;
-        add_step(&label, row, last_label);
-        add_step(&gap, op->start_ns, end);
-        add_step(&dur, took, last_dur[op->kind]);
+        add_packed_step(&label, row, last_label);
+        add_packed_step(&gap, op->start_ns, end);
+        add_packed_step(&dur, took, last_dur[op->kind]);
         if (op->has_host) {
-            add_varint(&host, zigzag((uint64_t)op->host_start_ns - (uint64_t)op->start_ns) + 1);
-            add_step(&host_dur, op->host_end_ns, op->host_start_ns);
+            add_varint(&host,
+                       packed_zigzag((uint64_t)op->host_start_ns - (uint64_t)op->start_ns) + 1);
+            add_packed_step(&host_dur, op->host_end_ns, op->host_start_ns);
         } else {
             add_varint(&host, 0);
         }
@@ -190,8 +191,8 @@ static void pack_links(const ps_chart *chart, ps_json *j) {
     for (size_t i = 0; i < chart->n_links; i++) {
         const ps_chart_link *link = &chart->links[i];
         int64_t reach = (int64_t)link->to - (int64_t)link->from;
-        add_step(&from, link->from, last_from);
-        add_step(&to, reach, last_reach);
+        add_packed_step(&from, link->from, last_from);
+        add_packed_step(&to, reach, last_reach);
         last_from = link->from;
         last_reach = reach;
     }
@@ -216,13 +217,13 @@ static void pack_bubbles(const ps_chart *chart, ps_json *j) {
     for (size_t i = 0; i < chart->n_bubbles; i++) {
         const ps_bubble *b = &chart->bubbles[i];
         end = add_to_run(&runs, &r, b->rank, b->step) ? 0 : end;
-        add_step(&gap, b->start_ns, end);
-        add_step(&dur, b->end_ns, b->start_ns);
+        add_packed_step(&gap, b->start_ns, end);
+        add_packed_step(&dur, b->end_ns, b->start_ns);
         add_varint(&cause, b->cause);
         if (b->waits_for == PS_NO_INDEX) {
             add_varint(&waits, 0);
         } else {
-            add_varint(&waits, zigzag((uint64_t)b->waits_for - (uint64_t)last_wait) + 1);
+            add_varint(&waits, packed_zigzag((uint64_t)b->waits_for - (uint64_t)last_wait) + 1);
             last_wait = b->waits_for;
         }
         end = b->end_ns;
@@ -250,7 +251,7 @@ static void pack_parts(const ps_chart *chart, ps_json *j) {
         const ps_chart_part *part = &chart->parts[i];
         ps_json_array(j);
         ps_json_uint(j, part->op);
-        put_script_str(j, part->name);
+        put_packed_script_str(j, part->name);
         ps_json_int(j, part->kind);
         ps_json_int(j, part->communicates);
         ps_json_int(j, ps_i64_minus(part->start_ns, chart->ops[part->op].start_ns));
@@ -268,7 +269,7 @@ static void put_how(const ps_chart *chart, ps_json *j) {
                 chart->schedule_how[0] != '\0' && chart->labels[0] != '\0' ? "; " : "",
                 chart->labels, chart->is_aligned ? "; clocks aligned" : "");
     ps_chart_say_clocks(chart, true, how.len > 0 ? "; " : "", "", &how);
-    put_script_str(j, ps_buf_str(&how));
+    put_packed_script_str(j, ps_buf_str(&how));
     j->out->failed = j->out->failed || !ps_buf_ok(&how);
     ps_buf_fini(&how);
 }
@@ -297,16 +298,16 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     ps_json j = ps_json_to(out);
     ps_json_object(&j);
     ps_json_key(&j, "title");
-    put_script_str(&j, chart->title);
+    put_packed_script_str(&j, chart->title);
     ps_json_key(&j, "schedule");
-    put_script_str(&j, chart->schedule);
+    put_packed_script_str(&j, chart->schedule);
     ps_json_key(&j, "how");
     put_how(chart, &j);
     ps_json_key_int(&j, "measured", chart->n_figures > 0);
     ps_json_key(&j, "untold");
-    put_script_str(&j, chart->untold);
+    put_packed_script_str(&j, chart->untold);
     ps_json_key(&j, "unreplayed");
-    put_script_str(&j, chart->unreplayed);
+    put_packed_script_str(&j, chart->unreplayed);
     ps_json_key(&j, "origin_ns");
     ps_json_int_text(&j, chart->origin_ns);
     ps_json_line(&j, 0);

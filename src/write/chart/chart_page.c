@@ -107,12 +107,12 @@ static const char *type_name(ps_col_type type) {
     return type == PS_COL_INT ? "int" : type == PS_COL_REAL ? "real" : "text";
 }
 
-static void put_script_str(ps_json *j, const char *s) {
+static void put_page_script_str(ps_json *j, const char *s) {
     ps_json_value(j);
     ps_add_script_str(j->out, s);
 }
 
-static void put_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
+static void put_page_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
     if (cell->is_null) {
         ps_json_null(j);
     } else if (column->type == PS_COL_INT) {
@@ -120,23 +120,23 @@ static void put_cell(ps_json *j, const ps_column *column, const ps_value *cell) 
     } else if (column->type == PS_COL_REAL) {
         ps_json_short_real(j, cell->u.r);
     } else {
-        put_script_str(j, cell->u.text);
+        put_page_script_str(j, cell->u.text);
     }
 }
 
 /* {"name","title","columns":[["busy","int","ns",exact]],"rows":[[...]]} */
-static void put_table(ps_json *j, const ps_table *table) {
+static void put_page_table(ps_json *j, const ps_table *table) {
     ps_json_object(j);
     ps_json_key(j, "name");
-    put_script_str(j, table->name);
+    put_page_script_str(j, table->name);
     ps_json_key(j, "title");
-    put_script_str(j, table->title);
+    put_page_script_str(j, table->title);
     ps_json_key(j, "columns");
     ps_json_array(j);
     for (size_t c = 0; c < table->n_columns; c++) {
         const ps_column *column = &table->columns[c];
         ps_json_array(j);
-        put_script_str(j, column->name);
+        put_page_script_str(j, column->name);
         ps_json_str(j, type_name(column->type));
         ps_json_str(j, ps_unit_name(column->unit));
         ps_json_bool(j, column->exact);
@@ -149,7 +149,7 @@ static void put_table(ps_json *j, const ps_table *table) {
         ps_json_line(j, 0);
         ps_json_array(j);
         for (size_t c = 0; c < table->n_columns; c++) {
-            put_cell(j, &table->columns[c], ps_table_cell(table, r, c));
+            put_page_cell(j, &table->columns[c], ps_table_cell(table, r, c));
         }
         ps_json_close(j);
     }
@@ -184,13 +184,13 @@ ps_code ps_page_choose(ps_chart_page *view, ps_err *err) {
                  : ps_fail(err, PS_NOTHING, "the chart has no ops of that step and pipeline");
 }
 
-static void put_tables(ps_json *j, const ps_table *const *tables, size_t n_tables) {
+static void put_page_tables(ps_json *j, const ps_table *const *tables, size_t n_tables) {
     ps_json_line(j, 0);
     ps_json_key(j, "tables");
     ps_json_array(j);
     for (size_t i = 0; i < n_tables; i++) {
         ps_json_line(j, 0);
-        put_table(j, tables[i]);
+        put_page_table(j, tables[i]);
     }
     ps_json_close(j);
 }
@@ -211,6 +211,6 @@ ps_code ps_page_put_chart(const ps_chart_page *page, ps_json *j, ps_err *err) {
         ps_json_value(j);
         code = ps_chart_pack(page->against, j->out, err);
     }
-    put_tables(j, page->tables, page->n_tables);
+    put_page_tables(j, page->tables, page->n_tables);
     return code;
 }

@@ -12,7 +12,7 @@ static bool is_transfer(const ps_op *op) {
     return op->kind == PS_OP_SEND || op->kind == PS_OP_RECV;
 }
 
-static bool is_in(const ps_rows *r, const ps_op *op) {
+static bool chart_row_is_in(const ps_rows *r, const ps_op *op) {
     return op->step == r->step && r->chart->ranks[op->rank].pipeline == r->pipeline &&
            op->end_ns >= op->start_ns;
 }
@@ -28,7 +28,7 @@ bool ps_chart_has_step(const ps_chart *chart, int64_t step) {
 
 /* --- choosing ---------------------------------------------------------------------------------------------- */
 
-static ps_code choose(ps_rows *r, int64_t step, int32_t pipeline, ps_err *err) {
+static ps_code choose_chart_row(ps_rows *r, int64_t step, int32_t pipeline, ps_err *err) {
     const ps_chart *chart = r->chart;
     bool found = false;
     for (size_t i = 0; i < chart->n_ops; i++) {
@@ -53,12 +53,12 @@ static ps_code choose(ps_rows *r, int64_t step, int32_t pipeline, ps_err *err) {
                  : ps_fail(err, PS_NOTHING, "the chart has no ops of that step and pipeline");
 }
 
-static ps_code find_span(ps_rows *r, ps_err *err) {
+static ps_code find_chart_row_span(ps_rows *r, ps_err *err) {
     int64_t start = INT64_MAX;
     int64_t end = INT64_MIN;
     for (size_t i = 0; i < r->chart->n_ops; i++) {
         const ps_op *op = &r->chart->ops[i];
-        if (is_in(r, op) && !is_transfer(op)) {
+        if (chart_row_is_in(r, op) && !is_transfer(op)) {
             start = op->start_ns < start ? op->start_ns : start;
             end = op->end_ns > end ? op->end_ns : end;
             r->by_phase = r->by_phase || (op->phase >= 0 && op->phase < PS_N_PHASES);
@@ -77,7 +77,7 @@ static ps_code find_span(ps_rows *r, ps_err *err) {
 
 /* --- filling ----------------------------------------------------------------------------------------------- */
 
-static int compare_rows(const void *a, const void *b) {
+static int compare_chart_row_rows(const void *a, const void *b) {
     const ps_chart_rank *x = ((const ps_row *)a)->rank;
     const ps_chart_rank *y = ((const ps_row *)b)->rank;
     /* As unsigned, an unknown stage (-1) comes last. */
@@ -106,10 +106,10 @@ static ps_block block_of(const ps_rows *r, size_t i) {
                       .look = (uint8_t)(phase ? PS_N_OP_KINDS + op->phase : op->kind)};
 }
 
-static void fill(ps_rows *r, const size_t *row_of) {
+static void fill_chart_row(ps_rows *r, const size_t *row_of) {
     const ps_chart *chart = r->chart;
     for (size_t i = 0; i < chart->n_ops; i++) {
-        if (is_in(r, &chart->ops[i])) {
+        if (chart_row_is_in(r, &chart->ops[i])) {
             ps_row *row = &r->rows[row_of[chart->ops[i].rank]];
             *(is_transfer(&chart->ops[i]) ? &row->transfers.n : &row->ops.n) += 1;
         }
@@ -123,7 +123,7 @@ static void fill(ps_rows *r, const size_t *row_of) {
         r->rows[k].ops.n = r->rows[k].transfers.n = 0; /* counted again while filling */
     }
     for (size_t i = 0; i < chart->n_ops; i++) {
-        if (is_in(r, &chart->ops[i])) {
+        if (chart_row_is_in(r, &chart->ops[i])) {
             ps_row *row = &r->rows[row_of[chart->ops[i].rank]];
             ps_blocks *blocks = is_transfer(&chart->ops[i]) ? &row->transfers : &row->ops;
             blocks->at[blocks->n++] = block_of(r, i);
@@ -141,7 +141,8 @@ static void fill(ps_rows *r, const size_t *row_of) {
 
 /* --- figures ----------------------------------------------------------------------------------------------- */
 
-static void add_idle(ps_row *row, int64_t start_ns, int64_t end_ns, ps_bubble_cause cause) {
+static void add_chart_row_idle(ps_row *row, int64_t start_ns, int64_t end_ns,
+                               ps_bubble_cause cause) {
     if (end_ns > start_ns) {
         row->idle.at[row->idle.n++] = (ps_block){start_ns, end_ns, PS_NO_INDEX, (uint8_t)cause};
         row->cause_ns[cause] += end_ns - start_ns;
@@ -152,11 +153,11 @@ static void add_gaps(const ps_rows *r, ps_row *row) {
     int64_t until = 0;
     for (size_t i = 0; i < row->ops.n; i++) {
         const ps_block *b = &row->ops.at[i];
-        add_idle(row, until, b->start_ns, i == 0 ? PS_BUBBLE_WARMUP : PS_BUBBLE_STALL);
+        add_chart_row_idle(row, until, b->start_ns, i == 0 ? PS_BUBBLE_WARMUP : PS_BUBBLE_STALL);
         until = b->end_ns > until ? b->end_ns : until;
     }
     if (row->ops.n > 0) {
-        add_idle(row, until, r->span_ns, PS_BUBBLE_COOLDOWN);
+        add_chart_row_idle(row, until, r->span_ns, PS_BUBBLE_COOLDOWN);
     }
 }
 
@@ -176,8 +177,8 @@ static bool take_bubbles(ps_rows *r, const size_t *row_of) {
                 row->idle.n++;
                 n++;
             } else {
-                add_idle(row, b->start_ns - r->start_ns, b->end_ns - r->start_ns,
-                         (ps_bubble_cause)b->cause);
+                add_chart_row_idle(row, b->start_ns - r->start_ns, b->end_ns - r->start_ns,
+                                   (ps_bubble_cause)b->cause);
             }
         }
         for (size_t k = 0; pass == 0 && k < r->n; k++) {
@@ -189,7 +190,7 @@ static bool take_bubbles(ps_rows *r, const size_t *row_of) {
     return n > 0;
 }
 
-static void measure(ps_rows *r, const size_t *row_of) {
+static void measure_chart_row(ps_rows *r, const size_t *row_of) {
     double sum = 0;
     size_t n = 0;
     ps_bubble_word word = ps_chart_bubble(r->chart, r->step, r->pipeline, &r->bubble_share);
@@ -224,9 +225,9 @@ static void measure(ps_rows *r, const size_t *row_of) {
 ps_code ps_rows_make(const ps_chart *chart, int64_t step, int32_t pipeline, ps_rows *out,
                      ps_err *err) {
     *out = (ps_rows){.chart = chart};
-    ps_code code = choose(out, step, pipeline, err);
+    ps_code code = choose_chart_row(out, step, pipeline, err);
     if (code == PS_OK) {
-        code = find_span(out, err);
+        code = find_chart_row_span(out, err);
     }
     if (code != PS_OK) {
         return code;
@@ -245,12 +246,12 @@ ps_code ps_rows_make(const ps_chart *chart, int64_t step, int32_t pipeline, ps_r
             out->rows[out->n++].rank = &chart->ranks[i];
         }
     }
-    qsort(out->rows, out->n, sizeof *out->rows, compare_rows);
+    qsort(out->rows, out->n, sizeof *out->rows, compare_chart_row_rows);
     for (size_t k = 0; k < out->n; k++) {
         row_of[out->rows[k].rank - chart->ranks] = k;
     }
-    fill(out, row_of);
-    measure(out, row_of);
+    fill_chart_row(out, row_of);
+    measure_chart_row(out, row_of);
     ps_free(row_of);
     return PS_OK;
 }

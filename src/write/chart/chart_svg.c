@@ -23,8 +23,8 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "write/chart/chart_rows.h"
-#include "write/out/shorten.h"
 #include "write/chart/svg_lane.h"
+#include "write/out/shorten.h"
 #include "write/out/text_width.h"
 #include "write/out/writers.h"
 
@@ -55,8 +55,8 @@ typedef struct picture {
 
 typedef enum anchor { START, MIDDLE, END } anchor;
 
-static void put_text(picture *p, double x, double y, double size, anchor at, ps_rgb colour,
-                     const char *more, const char *text) {
+static void put_svg_text(picture *p, double x, double y, double size, anchor at, ps_rgb colour,
+                         const char *more, const char *text) {
     static const char *const ANCHORS[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
     ps_buf_add_str(p->out, "<text x=\"");
     ps_svg_number(p->out, x);
@@ -119,7 +119,7 @@ static void format_duration(int64_t ns, char *out, size_t size) {
 
 /* --- layout ------------------------------------------------------------------------------------------------ */
 
-static void lay_out(picture *p) {
+static void lay_svg_out(picture *p) {
     size_t n = p->rows.n;
     p->block_h = n <= 6 ? 32 : n <= 12 ? 26 : n <= 24 ? 20 : n <= 64 ? 14 : n <= 160 ? 10 : 6;
     double between = p->block_h > 12 ? 2 : 1;
@@ -162,7 +162,7 @@ static const ps_row *theory_of(const picture *p, const ps_row *row) {
 
 /* --- head -------------------------------------------------------------------------------------------------- */
 
-static void put_head(picture *p) {
+static void put_svg_head(picture *p) {
     static const char *const PATHS[] = {"M0 6L6 0", "M0 6L6 0M0 0L6 6", "M0 0L6 6"};
     ps_buf_add_str(p->out, "<defs>\n");
     for (int i = 0; i < PS_N_BUBBLE_CAUSES; i++) {
@@ -199,14 +199,14 @@ static void put_subtitle(picture *p, ps_buf *text) {
         }
         char *next = *end != '\0' ? end + 1 : NULL;
         *end = '\0';
-        put_text(p, PAD, y, 12, START, p->surfaces->quiet, "", line);
+        put_svg_text(p, PAD, y, 12, START, p->surfaces->quiet, "", line);
         p->plot_y += y > PAD + 38 ? SUBTITLE_PITCH : 0;
         y += SUBTITLE_PITCH;
         line = next;
     }
 }
 
-static ps_code put_title(picture *p, ps_err *err) {
+static ps_code put_svg_title(picture *p, ps_err *err) {
     const ps_chart *chart = p->rows.chart;
     ps_arena arena;
     ps_arena_init(&arena);
@@ -217,8 +217,8 @@ static ps_code put_title(picture *p, ps_err *err) {
     if (what != NULL) {
         ps_text_middle(&line, what, (size_t)((p->width - 2 * PAD) / 10.5), true);
     }
-    put_text(p, PAD, PAD + 18, 18, START, p->surfaces->ink, " font-weight=\"600\"",
-             ps_buf_str(&line));
+    put_svg_text(p, PAD, PAD + 18, 18, START, p->surfaces->ink, " font-weight=\"600\"",
+                 ps_buf_str(&line));
     bool ok = what != NULL && ps_buf_ok(&line);
     ps_buf_clear(&line);
     char length[48];
@@ -297,7 +297,7 @@ typedef struct label {
     const char *second; /* in text, or NULL */
 } label;
 
-static void split(label *l) {
+static void split_svg(label *l) {
     char *plus = strchr(l->text, '+');
     char ignored[MAX_LABEL];
     if (plus != NULL &&
@@ -329,7 +329,7 @@ static bool label_text(const ps_op *op, int level, label *out) {
         }
     }
     if (level >= LEVELS_FLAT) {
-        split(out);
+        split_svg(out);
         if (level == 2 && out->second == NULL) {
             return label_text(op, 1, out);
         }
@@ -384,11 +384,11 @@ static int levels_for(double height) {
     return height >= TWO_LINES_MIN ? LEVELS : LEVELS_FLAT;
 }
 
-static void put_label(picture *p, const label *l, double x, double middle, ps_rgb colour) {
+static void put_svg_label(picture *p, const label *l, double x, double middle, ps_rgb colour) {
     double base = middle + (l->second == NULL ? 4 : -2);
-    put_text(p, x, base, 11, MIDDLE, colour, "", l->text);
+    put_svg_text(p, x, base, 11, MIDDLE, colour, "", l->text);
     if (l->second != NULL) {
-        put_text(p, x, base + 12, 11, MIDDLE, colour, "", l->second);
+        put_svg_text(p, x, base + 12, 11, MIDDLE, colour, "", l->second);
     }
 }
 
@@ -401,8 +401,8 @@ static void put_labels(picture *p, const ps_rows *rows, const ps_blocks *blocks,
         double room = room_of(p, b, &middle);
         for (int level = first_level[b->look]; level < levels_for(h); level++) {
             if (label_text(&rows->chart->ops[b->op], level, &text) && label_fits(&text, room)) {
-                put_label(p, &text, p->scale.x + middle, y + h / 2,
-                          ps_theme_text_on(p->colours[b->look]));
+                put_svg_label(p, &text, p->scale.x + middle, y + h / 2,
+                              ps_theme_text_on(p->colours[b->look]));
                 break;
             }
         }
@@ -434,8 +434,8 @@ static void put_grounds(picture *p) {
     }
 }
 
-static ps_code put_lane(picture *p, const ps_rows *rows, const ps_blocks *blocks, double y,
-                        double h, bool is_transfers, ps_err *err) {
+static ps_code put_svg_lane(picture *p, const ps_rows *rows, const ps_blocks *blocks, double y,
+                            double h, bool is_transfers, ps_err *err) {
     ps_svg_lane lane = {.rows = rows,
                         .blocks = blocks,
                         .y = y,
@@ -456,7 +456,7 @@ static int part_row(const ps_chart_part *part) {
                                    : PART_BACKWARD;
 }
 
-static void put_part(picture *p, const ps_chart_part *part, double y, double h) {
+static void put_svg_part(picture *p, const ps_chart_part *part, double y, double h) {
     const ps_rows *rows = &p->rows;
     double x0 = ((double)part->start_ns - (double)rows->start_ns) * p->scale.px_per_ns;
     double x1 = ((double)part->end_ns - (double)rows->start_ns) * p->scale.px_per_ns;
@@ -469,13 +469,13 @@ static void put_part(picture *p, const ps_chart_part *part, double y, double h) 
     double gap = x1 - x0 > 3 ? 1 : 0;
     put_colour_rect(p, p->scale.x + x0, y, x1 - x0 - gap, h, p->colours[look]);
     if (h >= LABEL_ROOM && ps_text_width(part->name, 10) <= x1 - x0 - 4) {
-        put_text(p, p->scale.x + (x0 + x1) / 2, y + h / 2 + 4, 10, MIDDLE,
-                 ps_theme_text_on(p->colours[look]), "", part->name);
+        put_svg_text(p, p->scale.x + (x0 + x1) / 2, y + h / 2 + 4, 10, MIDDLE,
+                     ps_theme_text_on(p->colours[look]), "", part->name);
     }
 }
 
 /* Rows of what the ops of a stage are made of. */
-static void put_parts(picture *p, const ps_row *row, double y) {
+static void put_svg_parts(picture *p, const ps_row *row, double y) {
     static const char *const TITLES[N_PART_ROWS] = {"forward", "backward", "communication"};
     const ps_chart *chart = p->rows.chart;
     bool any[N_PART_ROWS] = {false};
@@ -486,18 +486,18 @@ static void put_parts(picture *p, const ps_row *row, double y) {
         if (op->step == p->rows.step && &chart->ranks[op->rank] == row->rank) {
             any[part_row(part)] = true;
             p->used[part->kind] = p->used[part->kind] || !part->communicates;
-            put_part(p, part, y + part_row(part) * pitch, p->part_h);
+            put_svg_part(p, part, y + part_row(part) * pitch, p->part_h);
         }
     }
     for (int i = 0; i < N_PART_ROWS && p->part_h >= 8; i++) {
         if (any[i]) {
-            put_text(p, p->scale.x - 12, y + i * pitch + p->part_h / 2 + 4, 10, END,
-                     p->surfaces->quiet, "", TITLES[i]);
+            put_svg_text(p, p->scale.x - 12, y + i * pitch + p->part_h / 2 + 4, 10, END,
+                         p->surfaces->quiet, "", TITLES[i]);
         }
     }
 }
 
-static ps_code put_row(picture *p, size_t k, ps_err *err) {
+static ps_code put_svg_row(picture *p, size_t k, ps_err *err) {
     const ps_row *row = &p->rows.rows[k];
     double y = p->plot_y + (double)k * p->pitch;
     double base = y + p->block_h / 2 + 4;
@@ -506,27 +506,28 @@ static ps_code put_row(picture *p, size_t k, ps_err *err) {
     if (row->rank->stage >= 0) {
         (void)snprintf(text, sizeof text, "stage %d", (int)row->rank->stage);
     }
-    put_text(p, p->scale.x - 68, base, size, END, p->surfaces->ink, "", text);
+    put_svg_text(p, p->scale.x - 68, base, size, END, p->surfaces->ink, "", text);
     (void)snprintf(text, sizeof text, "rank ?");
     if (row->rank->rank >= 0) {
         (void)snprintf(text, sizeof text, "rank %d", (int)row->rank->rank);
     }
-    put_text(p, p->scale.x - 12, base, fmin(size, 11), END, p->surfaces->quiet, "", text);
+    put_svg_text(p, p->scale.x - 12, base, fmin(size, 11), END, p->surfaces->quiet, "", text);
     (void)snprintf(text, sizeof text, "%.1f", (double)row->busy_ns / (double)p->rows.span_ns * 100);
-    put_text(p, p->width - PAD, base, size, END, p->surfaces->ink, "",
-             row->ops.n > 0 ? text : "no ops");
+    put_svg_text(p, p->width - PAD, base, size, END, p->surfaces->ink, "",
+                 row->ops.n > 0 ? text : "no ops");
     put_idle(p, &row->idle, y, p->block_h);
-    ps_code code = put_lane(p, &p->rows, &row->ops, y, p->block_h, false, err);
+    ps_code code = put_svg_lane(p, &p->rows, &row->ops, y, p->block_h, false, err);
     if (p->has_parts) {
-        put_parts(p, row, y + p->parts_y);
+        put_svg_parts(p, row, y + p->parts_y);
     }
     const ps_row *theory = theory_of(p, row);
     if (code == PS_OK && theory != NULL) {
         put_idle(p, &theory->idle, y + p->theory_y, p->theory_h);
-        code = put_lane(p, &p->theory, &theory->ops, y + p->theory_y, p->theory_h, false, err);
+        code = put_svg_lane(p, &p->theory, &theory->ops, y + p->theory_y, p->theory_h, false, err);
     }
     if (code == PS_OK && row->transfers.n > 0) {
-        code = put_lane(p, &p->rows, &row->transfers, y + p->transfer_y, p->transfer_h, true, err);
+        code =
+            put_svg_lane(p, &p->rows, &row->transfers, y + p->transfer_y, p->transfer_h, true, err);
     }
     return code;
 }
@@ -574,8 +575,8 @@ static void put_axis(picture *p) {
         decimals++;
     }
     put_colour_rect(p, p->scale.x, p->y, p->scale.width, 1, p->surfaces->quiet);
-    put_text(p, p->scale.x - 12, p->y + 18, 11, END, p->surfaces->quiet, "",
-             "from the step’s start");
+    put_svg_text(p, p->scale.x - 12, p->y + 18, 11, END, p->surfaces->quiet, "",
+                 "from the step’s start");
     char text[64];
     for (int64_t k = 0; (double)k * (double)tick <= (double)p->window_ns; k++) {
         double x = round(p->scale.x + (double)k * (double)tick * p->scale.px_per_ns);
@@ -587,7 +588,7 @@ static void put_axis(picture *p) {
             (void)snprintf(text, sizeof text, "%.*f", decimals,
                            (double)k * (double)tick / (double)u.ns);
         }
-        put_text(p, x, p->y + 18, 11, k == 0 ? START : MIDDLE, p->surfaces->quiet, "", text);
+        put_svg_text(p, x, p->y + 18, 11, k == 0 ? START : MIDDLE, p->surfaces->quiet, "", text);
     }
     p->y += 40;
 }
@@ -656,7 +657,7 @@ static double flow_next(picture *p, flow *f, const char *text) {
         f->y += 20;
     }
     double x = f->x;
-    put_text(p, x + 26, f->y + 10, 12, START, p->surfaces->ink, "", text);
+    put_svg_text(p, x + 26, f->y + 10, 12, START, p->surfaces->ink, "", text);
     f->x += needs + 20;
     return x;
 }
@@ -672,7 +673,7 @@ static void look_text(int look, char *out, size_t size) {
     (void)snprintf(out, size, "%s%s%s", twice ? "" : name, twice ? "" : " ", text);
 }
 
-static void put_legend(picture *p) {
+static void put_svg_legend(picture *p) {
     flow f = {PAD, p->y};
     char text[96];
     for (int i = 0; i < 2 * PS_ROW_LOOKS; i++) {
@@ -744,13 +745,13 @@ static void put_stages(picture *p) {
     double bar_x = PAD + NAMES;
     double bar_w = right - N_FIGURES * FIGURE - bar_x - 8;
     bool has_bar = bar_w >= 80;
-    put_text(p, PAD, p->y + 12, 14, START, p->surfaces->ink, " font-weight=\"600\"", "Stages");
+    put_svg_text(p, PAD, p->y + 12, 14, START, p->surfaces->ink, " font-weight=\"600\"", "Stages");
     p->y += 36;
     char text[64];
-    put_text(p, p->scale.x - 68, p->y, 11, END, p->surfaces->quiet, "", "stage");
-    put_text(p, p->scale.x - 12, p->y, 11, END, p->surfaces->quiet, "", "rank");
+    put_svg_text(p, p->scale.x - 68, p->y, 11, END, p->surfaces->quiet, "", "stage");
+    put_svg_text(p, p->scale.x - 12, p->y, 11, END, p->surfaces->quiet, "", "rank");
     if (has_bar) {
-        put_text(p, bar_x, p->y, 11, START, p->surfaces->quiet, "", "share of the step");
+        put_svg_text(p, bar_x, p->y, 11, START, p->surfaces->quiet, "", "share of the step");
     }
     for (int i = 0; i < N_FIGURES; i++) {
         int cause = i - 1;
@@ -762,18 +763,18 @@ static void put_stages(picture *p) {
         } else {
             (void)snprintf(text, sizeof text, "%s", i == N_FIGURES - 2 ? "busy %" : "bubble %");
         }
-        put_text(p, right - (N_FIGURES - 1 - i) * FIGURE, p->y, 11, END, p->surfaces->quiet, "",
-                 text);
+        put_svg_text(p, right - (N_FIGURES - 1 - i) * FIGURE, p->y, 11, END, p->surfaces->quiet, "",
+                     text);
     }
     put_colour_rect(p, PAD, p->y + 6, p->width - 2 * PAD, 1, p->surfaces->line);
     p->y += 12;
     for (size_t k = 0; k < p->rows.n; k++) {
         const ps_row *row = &p->rows.rows[k];
         (void)snprintf(text, sizeof text, "%d", (int)row->rank->stage);
-        put_text(p, p->scale.x - 68, p->y + 12, 12, END, p->surfaces->ink, "",
-                 row->rank->stage >= 0 ? text : "?");
+        put_svg_text(p, p->scale.x - 68, p->y + 12, 12, END, p->surfaces->ink, "",
+                     row->rank->stage >= 0 ? text : "?");
         (void)snprintf(text, sizeof text, "%d", (int)row->rank->rank);
-        put_text(p, p->scale.x - 12, p->y + 12, 12, END, p->surfaces->quiet, "", text);
+        put_svg_text(p, p->scale.x - 12, p->y + 12, 12, END, p->surfaces->quiet, "", text);
         if (has_bar) {
             put_bar(p, row, bar_x, bar_w);
         }
@@ -789,8 +790,8 @@ static void put_stages(picture *p) {
                                                  : idle * 100;
             bool is_known = !p->rows.is_untold || i == 0 || i == N_FIGURES - 2;
             (void)snprintf(text, sizeof text, is_known ? "%.1f" : "-", v);
-            put_text(p, right - (N_FIGURES - 1 - i) * FIGURE, p->y + 12, 12, END, p->surfaces->ink,
-                     "", text);
+            put_svg_text(p, right - (N_FIGURES - 1 - i) * FIGURE, p->y + 12, 12, END,
+                         p->surfaces->ink, "", text);
         }
         p->y += 18;
     }
@@ -798,10 +799,10 @@ static void put_stages(picture *p) {
 
 /* --- entry point ------------------------------------------------------------------------------------------- */
 
-static ps_code put_page(picture *p, ps_err *err) {
-    put_head(p);
-    ps_code code = put_title(p, err);
-    put_text(p, p->width - PAD, p->plot_y - 8, 11, END, p->surfaces->quiet, "", "busy %");
+static ps_code put_svg_page(picture *p, ps_err *err) {
+    put_svg_head(p);
+    ps_code code = put_svg_title(p, err);
+    put_svg_text(p, p->width - PAD, p->plot_y - 8, 11, END, p->surfaces->quiet, "", "busy %");
     put_grounds(p);
     double bottom = p->plot_y + (double)p->rows.n * p->pitch;
     put_grid(p, p->plot_y, bottom);
@@ -810,7 +811,7 @@ static ps_code put_page(picture *p, ps_err *err) {
         choose_names(p, &p->theory, levels_for(p->theory_h), p->first_level[1]);
     }
     for (size_t k = 0; code == PS_OK && k < p->rows.n; k++) {
-        code = put_row(p, k, err);
+        code = put_svg_row(p, k, err);
     }
     put_arrows(p);
     for (size_t k = 0; k < p->rows.n; k++) {
@@ -818,7 +819,7 @@ static ps_code put_page(picture *p, ps_err *err) {
     }
     p->y = bottom;
     put_axis(p);
-    put_legend(p);
+    put_svg_legend(p);
     put_stages(p);
     return code;
 }
@@ -827,7 +828,7 @@ static ps_code write_picture(picture *p, ps_buf *out, ps_err *err) {
     ps_buf body;
     ps_buf_init(&body, 0);
     p->out = &body;
-    ps_code code = put_page(p, err);
+    ps_code code = put_svg_page(p, err);
     int height = (int)ceil(p->y) + PAD;
     ps_buf_addf(out,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
@@ -864,7 +865,7 @@ ps_code ps_write_chart_svg(const ps_chart *chart, const ps_chart *against,
         p.has_theory = true;
     }
     if (code == PS_OK) {
-        lay_out(&p);
+        lay_svg_out(&p);
         code = write_picture(&p, out, err);
     }
     ps_rows_fini(&p.rows);

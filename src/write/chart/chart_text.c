@@ -113,7 +113,7 @@ static ps_code choose_pipeline(picture *p, int32_t wanted, ps_err *err) {
     return PS_OK;
 }
 
-static int compare_rows(const void *a, const void *b) {
+static int compare_chart_text_rows(const void *a, const void *b) {
     const ps_chart_rank *x = ((const chart_row *)a)->rank;
     const ps_chart_rank *y = ((const chart_row *)b)->rank;
     /* As unsigned, an unknown stage (-1) comes last. */
@@ -123,7 +123,7 @@ static int compare_rows(const void *a, const void *b) {
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-static int compare_ops(const void *a, const void *b) {
+static int compare_chart_text_ops(const void *a, const void *b) {
     const ps_op *x = *(const ps_op *const *)a;
     const ps_op *y = *(const ps_op *const *)b;
     if (x->start_ns != y->start_ns) {
@@ -152,14 +152,14 @@ static bool is_drawn(const picture *p, const ps_op *op) {
 }
 
 /* Rows of the pipeline's ranks with their ops; `row_of` is scratch of n_ranks. */
-static void gather(picture *p, size_t *row_of) {
+static void gather_chart_text(picture *p, size_t *row_of) {
     const ps_chart *chart = p->chart;
     for (size_t i = 0; i < chart->n_ranks; i++) {
         if (chart->ranks[i].pipeline == p->pipeline) {
             p->rows[p->n_rows++].rank = &chart->ranks[i];
         }
     }
-    qsort(p->rows, p->n_rows, sizeof *p->rows, compare_rows);
+    qsort(p->rows, p->n_rows, sizeof *p->rows, compare_chart_text_rows);
     for (size_t r = 0; r < p->n_rows; r++) {
         row_of[p->rows[r].rank - chart->ranks] = r;
     }
@@ -182,7 +182,7 @@ static void gather(picture *p, size_t *row_of) {
 }
 
 /* Start and length of the step: of its computation, since a receive may be posted long before it. */
-static ps_code find_span(picture *p, ps_err *err) {
+static ps_code find_chart_text_span(picture *p, ps_err *err) {
     int64_t start = INT64_MAX;
     int64_t end = INT64_MIN;
     for (size_t r = 0; r < p->n_rows; r++) {
@@ -215,7 +215,7 @@ static void finish_rows(picture *p) {
         if (row->n_ops == 0) {
             continue;
         }
-        qsort(p->ops + row->first, row->n_ops, sizeof *p->ops, compare_ops);
+        qsort(p->ops + row->first, row->n_ops, sizeof *p->ops, compare_chart_text_ops);
         row->busy_ns = busy_of(p->ops + row->first, row->n_ops);
         for (size_t i = row->first; i < row->first + row->n_ops; i++) {
             row->has_transfers = row->has_transfers || ps_is_transfer(p->ops[i]);
@@ -258,7 +258,7 @@ static int wider(int n, int32_t number) {
     return digits > n ? digits : n;
 }
 
-static void lay_out(picture *p, uint32_t width) {
+static void lay_chart_text_out(picture *p, uint32_t width) {
     p->stage_digits = 1;
     p->rank_digits = 1;
     for (size_t r = 0; r < p->n_rows; r++) {
@@ -275,7 +275,7 @@ static void lay_out(picture *p, uint32_t width) {
 }
 
 /* "stage 0  rank 12 ", or "0 " when there is little room. */
-static void put_label(const picture *p, const ps_chart_rank *rank) {
+static void put_chart_text_label(const picture *p, const ps_chart_rank *rank) {
     char stage[16] = "?";
     char number[16] = "?";
     if (rank->stage >= 0) {
@@ -292,7 +292,7 @@ static void put_label(const picture *p, const ps_chart_rank *rank) {
 }
 
 /* "  81.2 %", in tenths of a percent as integers: the same on every machine. */
-static void put_share(const picture *p, const chart_row *row) {
+static void put_chart_text_share(const picture *p, const chart_row *row) {
     if (row->n_ops == 0) {
         ps_buf_add_str(p->out, "   no ops");
         return;
@@ -307,7 +307,7 @@ static void put_share(const picture *p, const chart_row *row) {
 
 typedef enum lane { LANE_FORWARD, LANE_BACKWARD, LANE_COMMUNICATION, N_LANES } part_lane;
 
-static part_lane lane_of(const ps_chart_part *part) {
+static part_lane chart_text_lane_of(const ps_chart_part *part) {
     return part->communicates      ? LANE_COMMUNICATION
            : part->kind == PS_OP_F ? LANE_FORWARD
                                    : LANE_BACKWARD;
@@ -334,8 +334,8 @@ static int compare_parts(const void *a, const void *b) {
 }
 
 /* One row of blocks; `ops` and `refs` have room for all parts of the chart. */
-static ps_code put_lane(picture *p, const chart_row *row, part_lane lane, ps_op *ops,
-                        const ps_op **refs, ps_err *err) {
+static ps_code put_chart_text_lane(picture *p, const chart_row *row, part_lane lane, ps_op *ops,
+                                   const ps_op **refs, ps_err *err) {
     static const char *const NAMES[N_LANES][2] = {
         {"forward ", "F "}, {"backward ", "B "}, {"communication ", "c "}};
     ps_arena arena;
@@ -344,7 +344,7 @@ static ps_code put_lane(picture *p, const chart_row *row, part_lane lane, ps_op 
     bool ok = true;
     for (size_t i = 0; ok && i < p->chart->n_parts; i++) {
         const ps_chart_part *part = &p->chart->parts[i];
-        if (lane_of(part) == lane && is_of(p, row, part)) {
+        if (chart_text_lane_of(part) == lane && is_of(p, row, part)) {
             ops[n] = (ps_op){.start_ns = part->start_ns,
                              .end_ns = part->end_ns,
                              .name = part_name(&arena, part),
@@ -371,7 +371,7 @@ static ps_code put_lane(picture *p, const chart_row *row, part_lane lane, ps_op 
     return code;
 }
 
-static ps_code put_parts(picture *p, const chart_row *row, ps_err *err) {
+static ps_code put_chart_text_parts(picture *p, const chart_row *row, ps_err *err) {
     size_t n = p->chart->n_parts;
     if (n == 0) {
         return PS_OK;
@@ -380,20 +380,20 @@ static ps_code put_parts(picture *p, const chart_row *row, ps_err *err) {
     const ps_op **refs = ps_calloc(n, sizeof *refs);
     ps_code code = ops != NULL && refs != NULL ? PS_OK : ps_fail_nomem(err);
     for (part_lane lane = LANE_FORWARD; code == PS_OK && lane < N_LANES; lane++) {
-        code = put_lane(p, row, lane, ops, refs, err);
+        code = put_chart_text_lane(p, row, lane, ops, refs, err);
     }
     ps_free(ops);
     ps_free(refs);
     return code;
 }
 
-static ps_code put_row(picture *p, const chart_row *row, ps_err *err) {
+static ps_code put_chart_text_row(picture *p, const chart_row *row, ps_err *err) {
     const ps_op *const *ops = p->ops + row->first;
-    put_label(p, row->rank);
+    put_chart_text_label(p, row->rank);
     put_quiet(p, "┃", "|");
     ps_code code = ps_cells_draw(&p->canvas, ops, row->n_ops, &p->mixed, p->out, err);
     put_quiet(p, "┃", "|");
-    put_share(p, row);
+    put_chart_text_share(p, row);
     ps_buf_add_char(p->out, '\n');
     if (code == PS_OK && row->has_transfers) {
         ps_buf_add_fill(p->out, ' ', p->label_width + 1);
@@ -404,7 +404,7 @@ static ps_code put_row(picture *p, const chart_row *row, ps_err *err) {
 }
 
 /* What, how it is known, step, bubble: the picture explains itself when it travels alone. */
-static void put_title(const picture *p) {
+static void put_chart_text_title(const picture *p) {
     const ps_chart *chart = p->chart;
     const char *dot = p->canvas.style.utf8 ? " · " : ", ";
     ps_buf tail;
@@ -473,7 +473,7 @@ static axis make_axis(const picture *p) {
 }
 
 /* Cell in which a time lies, counting the edge after the last cell. */
-static size_t cell_of(const picture *p, int64_t ns) {
+static size_t chart_text_cell_of(const picture *p, int64_t ns) {
     return (size_t)((double)ns / (double)p->canvas.span_ns * (double)p->canvas.n_cells);
 }
 
@@ -488,7 +488,7 @@ static void put_axis_line(const picture *p, const axis *a) {
     int64_t tick = a->tick_ns;
     ps_buf_add_str(&line, glyph[0]);
     for (size_t c = 0; c < p->canvas.n_cells; c++) {
-        bool here = tick < p->canvas.span_ns && cell_of(p, tick) == c;
+        bool here = tick < p->canvas.span_ns && chart_text_cell_of(p, tick) == c;
         ps_buf_add_str(&line, glyph[here ? 2 : 1]);
         tick += here ? a->tick_ns : 0;
     }
@@ -515,7 +515,7 @@ static void put_axis_numbers(const picture *p, const axis *a) {
     for (int64_t tick = 0; tick < p->canvas.span_ns; tick += a->tick_ns) {
         ps_int_scaled(tick, a->unit_ns, tick == 0 ? 0 : a->decimals, text);
         size_t n = strlen(text);
-        size_t edge = tick == 0 ? 0 : cell_of(p, tick) + 1;
+        size_t edge = tick == 0 ? 0 : chart_text_cell_of(p, tick) + 1;
         size_t from = edge >= n / 2 ? edge - n / 2 : 0;
         if (from + n + 2 > end_at) {
             break;
@@ -533,7 +533,7 @@ static void put_axis_numbers(const picture *p, const axis *a) {
 
 /* --- legend ------------------------------------------------------------------------------------------------ */
 
-static void put_legend(const picture *p) {
+static void put_chart_text_legend(const picture *p) {
     bool used[PS_N_LOOKS] = {false};
     bool transfers = false;
     for (size_t r = 0; r < p->n_rows; r++) {
@@ -594,13 +594,13 @@ static void put_origin(const picture *p) {
 
 /* --- entry point ------------------------------------------------------------------------------------------- */
 
-static ps_code put_page(picture *p, uint32_t width, ps_err *err) {
-    lay_out(p, width);
+static ps_code put_chart_text_page(picture *p, uint32_t width, ps_err *err) {
+    lay_chart_text_out(p, width);
     p->canvas.snap = better_snapped(p);
-    put_title(p);
+    put_chart_text_title(p);
     for (size_t r = 0; r < p->n_rows; r++) {
-        ps_code code = put_row(p, &p->rows[r], err);
-        code = code == PS_OK ? put_parts(p, &p->rows[r], err) : code;
+        ps_code code = put_chart_text_row(p, &p->rows[r], err);
+        code = code == PS_OK ? put_chart_text_parts(p, &p->rows[r], err) : code;
         if (code != PS_OK) {
             return code;
         }
@@ -609,7 +609,7 @@ static ps_code put_page(picture *p, uint32_t width, ps_err *err) {
     put_axis_line(p, &a);
     put_axis_numbers(p, &a);
     ps_buf_add_char(p->out, '\n');
-    put_legend(p);
+    put_chart_text_legend(p);
     put_origin(p);
     return PS_OK;
 }
@@ -631,12 +631,12 @@ ps_code ps_write_chart_text(const ps_chart *chart, const ps_chart_text_opts *opt
     if (p.rows == NULL || p.ops == NULL || row_of == NULL) {
         code = ps_fail_nomem(err);
     } else {
-        gather(&p, row_of);
-        code = find_span(&p, err);
+        gather_chart_text(&p, row_of);
+        code = find_chart_text_span(&p, err);
     }
     if (code == PS_OK) {
         finish_rows(&p);
-        code = put_page(&p, opts->style.width, err);
+        code = put_chart_text_page(&p, opts->style.width, err);
     }
     ps_free(p.rows);
     ps_free(p.ops);

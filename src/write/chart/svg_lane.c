@@ -93,7 +93,7 @@ static void calm(lane_state *s, double *bins, size_t from, size_t to) {
 }
 
 /* One path from the base line up to `levels`. */
-static void put_steps(const lane_state *s, size_t from, size_t to, ps_rgb colour) {
+static void put_svg_lane_steps(const lane_state *s, size_t from, size_t to, ps_rgb colour) {
     double base = s->lane->y + s->lane->height;
     ps_buf_add_str(s->out, "<path fill=\"");
     ps_svg_rgb(s->out, colour);
@@ -164,7 +164,7 @@ static void put_run(lane_state *s, double x0, double x1) {
             s->levels[px] = level > looks ? level : looks; /* each at least a pixel */
             s->levels[px] = s->levels[px] < s->lane->height ? s->levels[px] : s->lane->height;
         }
-        put_steps(s, from, to, s->lane->colours[top]);
+        put_svg_lane_steps(s, from, to, s->lane->colours[top]);
     }
     for (int look = 0; look < PS_ROW_LOOKS; look++) {
         if (s->used[look]) {
@@ -176,7 +176,7 @@ static void put_run(lane_state *s, double x0, double x1) {
 
 /* --- blocks ------------------------------------------------------------------------------------------------ */
 
-static void put_title(const lane_state *s, const ps_block *b) {
+static void put_svg_lane_title(const lane_state *s, const ps_block *b) {
     const ps_op *op = &s->lane->rows->chart->ops[b->op];
     ps_buf_add_str(s->out, "><title>");
     ps_svg_text(s->out, op->name);
@@ -200,7 +200,7 @@ static void put_block(const lane_state *s, const ps_block *b, double x0, double 
     ps_svg_rgb(s->out, s->lane->colours[b->look]);
     ps_buf_add_char(s->out, '"');
     if (s->lane->titles) {
-        put_title(s, b);
+        put_svg_lane_title(s, b);
     } else {
         ps_buf_add_str(s->out, "/>\n");
     }

@@ -26,7 +26,7 @@ void ps_pb_clear(ps_pb *pb) {
 }
 
 /* Room for a key, a number and n bytes. */
-static bool has_room(ps_pb *pb, size_t n) {
+static bool has_protobuf_room(ps_pb *pb, size_t n) {
     size_t need = 2 * MAX_VARINT;
     if (pb->failed || n > MAX_BYTES ||
         !(pb->cap - pb->n >= need + n ||
@@ -54,7 +54,7 @@ static size_t varint_size(uint64_t value) {
     return n;
 }
 
-static uint8_t *put_key(ps_pb *pb, uint32_t field, unsigned type) {
+static uint8_t *put_protobuf_key(ps_pb *pb, uint32_t field, unsigned type) {
     return put_varint(pb->data + pb->n, (uint64_t)field << 3 | type);
 }
 
@@ -63,14 +63,14 @@ static void wrote_to(ps_pb *pb, const uint8_t *end) {
 }
 
 void ps_pb_varint(ps_pb *pb, uint32_t field, uint64_t value) {
-    if (has_room(pb, 0)) {
-        wrote_to(pb, put_varint(put_key(pb, field, TYPE_VARINT), value));
+    if (has_protobuf_room(pb, 0)) {
+        wrote_to(pb, put_varint(put_protobuf_key(pb, field, TYPE_VARINT), value));
     }
 }
 
 void ps_pb_fixed64(ps_pb *pb, uint32_t field, uint64_t value) {
-    if (has_room(pb, 0)) {
-        uint8_t *at = put_key(pb, field, TYPE_FIXED64);
+    if (has_protobuf_room(pb, 0)) {
+        uint8_t *at = put_protobuf_key(pb, field, TYPE_FIXED64);
         for (unsigned shift = 0; shift < 64; shift += 8) {
             *at++ = (uint8_t)(value >> shift);
         }
@@ -85,8 +85,8 @@ void ps_pb_double(ps_pb *pb, uint32_t field, double value) {
 }
 
 void ps_pb_bytes(ps_pb *pb, uint32_t field, const void *bytes, size_t n) {
-    if (has_room(pb, n)) {
-        uint8_t *at = put_varint(put_key(pb, field, TYPE_BYTES), n);
+    if (has_protobuf_room(pb, n)) {
+        uint8_t *at = put_varint(put_protobuf_key(pb, field, TYPE_BYTES), n);
         if (n > 0) {
             memcpy(at, bytes, n);
         }
@@ -114,7 +114,7 @@ void ps_pb_str(ps_pb *pb, uint32_t field, const char *s, size_t n) {
     }
     static const char REPLACEMENT[] = "\xEF\xBF\xBD";
     ps_pb_begin(pb, field); /* a string has the form of a message */
-    while (n > 0 && has_room(pb, good + sizeof REPLACEMENT)) {
+    while (n > 0 && has_protobuf_room(pb, good + sizeof REPLACEMENT)) {
         memcpy(pb->data + pb->n, s, good);
         pb->n += good;
         s += good;
@@ -134,15 +134,15 @@ void ps_pb_begin(ps_pb *pb, uint32_t field) {
     if (pb->n_open == PS_PB_DEPTH) {
         pb->failed = true;
     }
-    if (has_room(pb, 0)) {
-        uint8_t *at = put_key(pb, field, TYPE_BYTES);
+    if (has_protobuf_room(pb, 0)) {
+        uint8_t *at = put_protobuf_key(pb, field, TYPE_BYTES);
         wrote_to(pb, at + 1);
         pb->open[pb->n_open++] = pb->n;
     }
 }
 
 void ps_pb_end(ps_pb *pb) {
-    if (pb->failed || pb->n_open == 0 || !has_room(pb, 0)) {
+    if (pb->failed || pb->n_open == 0 || !has_protobuf_room(pb, 0)) {
         return;
     }
     size_t begin = pb->open[--pb->n_open];

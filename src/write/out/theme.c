@@ -112,7 +112,7 @@ ps_rgb ps_theme_text_on(ps_rgb background) {
     return (luminance(WHITE) + 0.05) / ground >= ground / (luminance(INK) + 0.05) ? WHITE : INK;
 }
 
-static int distance(ps_rgb a, ps_rgb b) {
+static int theme_distance(ps_rgb a, ps_rgb b) {
     int r = a.r - b.r;
     int g = a.g - b.g;
     int l = a.b - b.b;
@@ -128,8 +128,8 @@ uint8_t ps_rgb_to_256(ps_rgb colour) {
         uint8_t grey = (uint8_t)(8 + 10 * (i - 232));
         ps_rgb c = i < 232 ? (ps_rgb){STEPS[cube / 36], STEPS[cube / 6 % 6], STEPS[cube % 6]}
                            : (ps_rgb){grey, grey, grey};
-        if (distance(c, colour) < nearest) {
-            nearest = distance(c, colour);
+        if (theme_distance(c, colour) < nearest) {
+            nearest = theme_distance(c, colour);
             best = i;
         }
     }

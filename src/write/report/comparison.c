@@ -44,7 +44,7 @@ static void duration_text(int64_t ns, char out[PS_NUMBER_TEXT]) {
 }
 
 /* Steps by their order that the side has: new 0, base 1. */
-static size_t count_steps(const ps_comparison *c, size_t side) {
+static size_t count_comparison_steps(const ps_comparison *c, size_t side) {
     const ps_table *t = table_named(c, "StepCompare");
     size_t column = t != NULL ? column_named(t, side == 0 ? "step new" : "step base") : 0;
     size_t n = 0;
@@ -57,7 +57,7 @@ static size_t count_steps(const ps_comparison *c, size_t side) {
 /* "base  PATH: 2 ranks, 4 steps" */
 static void put_side(const ps_comparison *c, size_t side, ps_buf *out) {
     size_t n = c->n_ranks[side];
-    size_t n_steps = count_steps(c, side);
+    size_t n_steps = count_comparison_steps(c, side);
     ps_buf_addf(out, "%s%s", side == 0 ? "new   " : "base  ",
                 side == 0 ? c->new_name : c->base_name);
     if (n > 0) {
@@ -119,7 +119,7 @@ static void warn_of_strangers(const ps_comparison *c, ps_buf *out) {
 }
 
 /* Rows [first, first + n) as a table of their own; borrows everything. */
-static ps_table rows_of(const ps_table *t, size_t first, size_t n) {
+static ps_table comparison_rows_of(const ps_table *t, size_t first, size_t n) {
     ps_table view = *t;
     view.cells = t->n_rows > 0 ? t->cells + first * t->n_columns : t->cells;
     view.n_rows = n;
@@ -147,7 +147,7 @@ static size_t count_winners(const ps_table *t, size_t lost) {
 static ps_code put_rows(const ps_table *t, const char *what, size_t n, bool from_end,
                         const ps_text_style *style, ps_buf *out, ps_err *err) {
     char title[256];
-    ps_table view = rows_of(t, 0, n);
+    ps_table view = comparison_rows_of(t, 0, n);
     (void)snprintf(title, sizeof title, "%s: %s", t->title, what);
     view.title = title;
     view.cells = ps_calloc(n * t->n_columns, sizeof *view.cells);
@@ -193,7 +193,7 @@ static ps_code put_ranked(const ps_table *t, size_t top, const ps_text_style *st
 static ps_code put_whole(const ps_table *t, size_t top, const ps_text_style *style, ps_buf *out,
                          ps_err *err) {
     size_t n = t->n_rows < top ? t->n_rows : top;
-    ps_table view = rows_of(t, 0, n);
+    ps_table view = comparison_rows_of(t, 0, n);
     ps_buf_add_char(out, '\n');
     ps_code code = ps_write_table_text(&view, style, out, err);
     if (code == PS_OK && t->n_rows > n) {
@@ -235,7 +235,7 @@ ps_code ps_write_comparison_json(const ps_comparison *c, ps_buf *out, ps_err *er
         ps_json_name(&j, key, strlen(key));
         ps_json_object(&j);
         ps_json_key_uint(&j, "ranks", c->n_ranks[side]);
-        ps_json_key_uint(&j, "steps", count_steps(c, side));
+        ps_json_key_uint(&j, "steps", count_comparison_steps(c, side));
         ps_json_close(&j);
     }
     ps_json_line(&j, 0);

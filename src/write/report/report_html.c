@@ -8,9 +8,9 @@
 #include "base/version.h"
 #include "write/chart/chart_svg.h"
 #include "write/out/number_text.h"
-#include "write/report/report_view.h"
 #include "write/out/shorten.h"
 #include "write/out/theme.h"
+#include "write/report/report_view.h"
 
 typedef struct page {
     const ps_report_view *view;
@@ -22,7 +22,7 @@ typedef struct page {
 /* --- text ------------------------------------------------------------------------------------------------------------ */
 
 /* Control characters become blanks: they mean nothing on a page. */
-static void put(page *p, const char *s) {
+static void put_report_html(page *p, const char *s) {
     for (; *s != '\0'; s++) {
         switch (*s) {
         case '&':
@@ -46,7 +46,7 @@ static void put(page *p, const char *s) {
 
 static void put_tag(page *p, const char *before, const char *text, const char *after) {
     ps_buf_add_str(p->out, before);
-    put(p, text);
+    put_report_html(p, text);
     ps_buf_add_str(p->out, after);
 }
 
@@ -169,14 +169,15 @@ static bool is_place(const ps_column *c) {
     return strcmp(c->name, "from start") == 0;
 }
 
-static bool is_text(const ps_column *c) {
+static bool is_report_html_text(const ps_column *c) {
     return c->type == PS_COL_TEXT || c->type == PS_COL_STRING_ID;
 }
 
 static bool says_something(const ps_table *t, size_t column, size_t from, size_t to) {
     for (size_t r = from; r < to; r++) {
         const ps_value *v = ps_table_cell(t, r, column);
-        bool empty = is_text(&t->columns[column]) ? v->is_null || v->u.text[0] == '\0' : v->is_null;
+        bool empty = is_report_html_text(&t->columns[column]) ? v->is_null || v->u.text[0] == '\0'
+                                                              : v->is_null;
         bool no_time =
             is_time(&t->columns[column]) && !is_place(&t->columns[column]) && v->u.i == 0;
         if (!empty && !no_time) {
@@ -193,14 +194,15 @@ static void put_cut(page *p, const char *name, size_t place) {
     ps_buf cut;
     ps_buf_init(&cut, 0);
     ps_text_cut(&cut, name, NAME_COLUMNS, place, true);
-    put(p, ps_buf_str(&cut));
+    put_report_html(p, ps_buf_str(&cut));
     p->failed = p->failed || !ps_buf_ok(&cut);
     ps_buf_fini(&cut);
 }
 
 static bool is_name(const ps_column *c) {
-    return is_text(c) && (strcmp(c->name, "name") == 0 || strcmp(c->name, "kernel") == 0 ||
-                          strcmp(c->name, "shapes") == 0);
+    return is_report_html_text(c) &&
+           (strcmp(c->name, "name") == 0 || strcmp(c->name, "kernel") == 0 ||
+            strcmp(c->name, "shapes") == 0);
 }
 
 /* Where the names of a column are cut (ps_cut_places); NULL for other columns. */
@@ -220,17 +222,18 @@ static const size_t *name_places(page *p, const ps_table *t, size_t column, size
     return places;
 }
 
-static void put_cell(page *p, const ps_column *c, const ps_value *v, unit u, size_t place) {
+static void put_report_html_cell(page *p, const ps_column *c, const ps_value *v, unit u,
+                                 size_t place) {
     char text[PS_NUMBER_TEXT];
     if (v->is_null) {
         ps_buf_add_str(p->out, "<td class=n>");
-    } else if (is_text(c)) {
+    } else if (is_report_html_text(c)) {
         ps_buf_addf(p->out, "<td class=%s title=\"", is_name(c) ? "name" : "wide");
         put_tag(p, "", v->u.text, "\">");
         if (is_name(c)) {
             put_cut(p, v->u.text, place);
         } else {
-            put(p, v->u.text);
+            put_report_html(p, v->u.text);
         }
     } else if (is_place(c)) {
         ps_buf_addf(p->out, "<td class=n title=\"%lld ns\">%.3f", (long long)v->u.i,
@@ -250,9 +253,9 @@ static void put_cell(page *p, const ps_column *c, const ps_value *v, unit u, siz
     ps_buf_add_str(p->out, "</td>");
 }
 
-static void put_header(page *p, const ps_column *c, unit u) {
+static void put_report_html_header(page *p, const ps_column *c, unit u) {
     const char *head = is_place(c) ? ps_view_place_name(p->view) : c->name;
-    put_tag(p, is_text(c) ? "<th>" : "<th class=n>", head, "");
+    put_tag(p, is_report_html_text(c) ? "<th>" : "<th class=n>", head, "");
     const char *name = is_place(c) ? "ms" : is_time(c) ? u.name : ps_unit_name(c->unit);
     if (name[0] != '\0') {
         ps_buf_addf(p->out, " (%s)", name);
@@ -263,7 +266,7 @@ static void put_header(page *p, const ps_column *c, unit u) {
 enum { MAX_COLUMNS = 24, MAX_ROWS = 500 };
 
 /* Rows [from, to) without the first `skip` columns and those that say nothing. */
-static void put_table(page *p, const ps_table *t, size_t from, size_t to, size_t skip) {
+static void put_report_html_table(page *p, const ps_table *t, size_t from, size_t to, size_t skip) {
     unit units[MAX_COLUMNS] = {{0}};
     bool shown[MAX_COLUMNS] = {false};
     const size_t *places[MAX_COLUMNS] = {NULL};
@@ -274,7 +277,7 @@ static void put_table(page *p, const ps_table *t, size_t from, size_t to, size_t
         shown[c] = says_something(t, c, from, end);
         units[c] = is_time(&t->columns[c]) ? unit_of(t, c, from, end) : (unit){"", 1, 0};
         if (shown[c]) {
-            put_header(p, &t->columns[c], units[c]);
+            put_report_html_header(p, &t->columns[c], units[c]);
             places[c] = name_places(p, t, c, from, end);
         }
     }
@@ -283,8 +286,8 @@ static void put_table(page *p, const ps_table *t, size_t from, size_t to, size_t
         ps_buf_add_str(p->out, "<tr>");
         for (size_t c = skip; c < n; c++) {
             if (shown[c]) {
-                put_cell(p, &t->columns[c], ps_table_cell(t, r, c), units[c],
-                         places[c] != NULL ? places[c][r - from] : 0);
+                put_report_html_cell(p, &t->columns[c], ps_table_cell(t, r, c), units[c],
+                                     places[c] != NULL ? places[c][r - from] : 0);
             }
         }
         ps_buf_add_str(p->out, "</tr>\n");
@@ -298,7 +301,8 @@ static void put_table(page *p, const ps_table *t, size_t from, size_t to, size_t
 
 /* --- where a step goes ----------------------------------------------------------------------------------------------- */
 
-static void put_part(page *p, const char *class_name, const char *what, int64_t ns, int64_t of_ns) {
+static void put_report_html_part(page *p, const char *class_name, const char *what, int64_t ns,
+                                 int64_t of_ns) {
     char duration[32];
     ps_view_duration(ns, duration);
     if (ns > 0 && of_ns > 0) {
@@ -315,15 +319,17 @@ static void put_bar(page *p, const ps_table *t, size_t row, int64_t longest_ns) 
     int64_t receives = ps_view_int(t, row, "receives");
     int64_t bubble = ps_view_int(t, row, "bubble");
     ps_buf_add_str(p->out, "<td><div class=bar>");
-    put_part(p, "b", "before the first work", ps_view_int(t, row, "before"), longest_ns);
-    put_part(p, "c", "computing", ps_view_int(t, row, "computing"), longest_ns);
-    put_part(p, "e", "exposed communication", at_least_0(ps_view_int(t, row, "exposed") - receives),
-             longest_ns);
-    put_part(p, "w", "waiting in receives", receives, longest_ns);
-    put_part(p, "k", "copies", ps_view_int(t, row, "copies"), longest_ns);
-    put_part(p, "w", "free in the pipeline bubble", bubble, longest_ns);
-    put_part(p, "f", "free", at_least_0(ps_view_int(t, row, "free") - bubble), longest_ns);
-    put_part(p, "b", "after the last work", ps_view_int(t, row, "after"), longest_ns);
+    put_report_html_part(p, "b", "before the first work", ps_view_int(t, row, "before"),
+                         longest_ns);
+    put_report_html_part(p, "c", "computing", ps_view_int(t, row, "computing"), longest_ns);
+    put_report_html_part(p, "e", "exposed communication",
+                         at_least_0(ps_view_int(t, row, "exposed") - receives), longest_ns);
+    put_report_html_part(p, "w", "waiting in receives", receives, longest_ns);
+    put_report_html_part(p, "k", "copies", ps_view_int(t, row, "copies"), longest_ns);
+    put_report_html_part(p, "w", "free in the pipeline bubble", bubble, longest_ns);
+    put_report_html_part(p, "f", "free", at_least_0(ps_view_int(t, row, "free") - bubble),
+                         longest_ns);
+    put_report_html_part(p, "b", "after the last work", ps_view_int(t, row, "after"), longest_ns);
     ps_buf_add_str(p->out, "</div></td>");
 }
 
@@ -339,7 +345,7 @@ static bool is_nothing(const ps_table *t, const char *column) {
     return true;
 }
 
-static void put_overview(page *p) {
+static void put_report_html_overview(page *p) {
     enum { N_NUMBERS = 9 };
     static const char *const NUMBERS[N_NUMBERS] = {
         "step", "before", "computing", "exposed", "receives", "copies", "free", "after", "bubble"};
@@ -352,7 +358,8 @@ static void put_overview(page *p) {
     }
     ps_buf_addf(p->out, "<h2>Where a step goes</h2>\n<p class=quiet>%c",
                 t->title[0] >= 'a' && t->title[0] <= 'z' ? t->title[0] - 'a' + 'A' : t->title[0]);
-    put(p, t->title[0] != '\0' ? t->title + 1 : ""); /* of what it is: a capture may hold a part */
+    put_report_html(p, t->title[0] != '\0' ? t->title + 1
+                                           : ""); /* of what it is: a capture may hold a part */
     ps_buf_add_str(
         p->out,
         ".<span class=\"key c\"></span>computing<span class=\"key e\"></span>exposed "
@@ -372,13 +379,13 @@ static void put_overview(page *p) {
         ps_buf_addf(p->out, "<tr><td class=n>%lld</td>", (long long)ps_view_int(t, r, "rank"));
         if (stages) {
             size_t stage = ps_table_column(t, "stage");
-            put_cell(p, &t->columns[stage], ps_table_cell(t, r, stage), scale, 0);
+            put_report_html_cell(p, &t->columns[stage], ps_table_cell(t, r, stage), scale, 0);
         }
         put_bar(p, t, r, longest_ns);
         for (size_t c = 0; c < N_NUMBERS; c++) {
             size_t column = ps_table_column(t, NUMBERS[c]);
             if (!is_nothing(t, NUMBERS[c])) {
-                put_cell(p, &t->columns[column], ps_table_cell(t, r, column), scale, 0);
+                put_report_html_cell(p, &t->columns[column], ps_table_cell(t, r, column), scale, 0);
             }
         }
         ps_buf_add_str(p->out, "</tr>\n");
@@ -398,7 +405,7 @@ static void gain_text(const ps_table *t, size_t row, char out[96]) {
     (void)snprintf(out, 96, "at most %s, %.1f %%", duration, ps_view_real(t, row, "gain share"));
 }
 
-static void put_finding(page *p, size_t row) {
+static void put_report_html_finding(page *p, size_t row) {
     const ps_table *t = p->view->findings;
     char gain[96];
     size_t from = 0;
@@ -422,7 +429,7 @@ static void put_finding(page *p, size_t row) {
     }
     ps_view_evidence(p->view, number, &from, &to);
     if (to > from) {
-        put_table(p, p->view->evidence, from, to, 1);
+        put_report_html_table(p, p->view->evidence, from, to, 1);
     }
     put_tag(p, "<dl><dt>Rule</dt><dd>", ps_view_text(t, row, "fires when"), ". Here ");
     put_tag(p, "", ps_view_text(t, row, "value"), ". <span class=quiet>--threshold ");
@@ -434,7 +441,7 @@ static void put_finding(page *p, size_t row) {
 }
 
 /* What is not judged in a section, and why. */
-static void put_silence(page *p, size_t section) {
+static void put_report_html_silence(page *p, size_t section) {
     const char *name = ps_report_section_name(section);
     const char *silence = ps_view_silence(p->view, section);
     if (silence != NULL) {
@@ -443,14 +450,14 @@ static void put_silence(page *p, size_t section) {
     }
 }
 
-static void put_findings(page *p) {
+static void put_report_html_findings(page *p) {
     const ps_report_view *v = p->view;
     put_tag(p, "<h2>Findings</h2>\n<p class=quiet>", PS_GAINS_SAID, "</p>\n");
     for (size_t r = 0; r < v->findings->n_rows; r++) {
-        put_finding(p, r);
+        put_report_html_finding(p, r);
     }
     for (size_t s = 0; s < PS_N_REPORT_SECTIONS; s++) {
-        put_silence(p, s);
+        put_report_html_silence(p, s);
     }
 }
 
@@ -475,7 +482,7 @@ static void put_renamed(ps_buf *out, const char *svg) {
     }
 }
 
-static ps_code put_chart(page *p, bool dark, ps_err *err) {
+static ps_code put_report_html_chart(page *p, bool dark, ps_err *err) {
     ps_chart_svg_opts opts = {
         .step = p->view->chart_step, .pipeline = p->view->pipeline, .dark = dark, .width = 1192};
     ps_buf svg;
@@ -500,11 +507,11 @@ static ps_code put_pipeline(page *p, ps_err *err) {
     if (v->chart != NULL || v->n_pipelines > 0) {
         ps_buf_add_str(p->out, "<h2>Pipeline</h2>\n");
     }
-    ps_code code = v->chart != NULL ? put_chart(p, false, err) : PS_OK;
-    code = code == PS_OK && v->chart != NULL ? put_chart(p, true, err) : code;
+    ps_code code = v->chart != NULL ? put_report_html_chart(p, false, err) : PS_OK;
+    code = code == PS_OK && v->chart != NULL ? put_report_html_chart(p, true, err) : code;
     for (size_t i = 0; i < v->n_pipelines; i++) {
         put_tag(p, "<details><summary>", v->pipelines[i]->title, "</summary>");
-        put_table(p, v->pipelines[i], 0, v->pipelines[i]->n_rows, 0);
+        put_report_html_table(p, v->pipelines[i], 0, v->pipelines[i]->n_rows, 0);
         ps_buf_add_str(p->out, "</details>\n");
     }
     return code == PS_NOTHING ? PS_OK : code; /* a step without ops has no picture */
@@ -549,7 +556,7 @@ static void put_kernels(page *p) {
     const ps_table *kernels = p->view->kernels;
     if (kernels != NULL && kernels->n_rows > 0) {
         put_tag(p, "<h2>Kernels</h2>\n<details open><summary>", kernels->title, "</summary>");
-        put_table(p, kernels, 0, kernels->n_rows, 0);
+        put_report_html_table(p, kernels, 0, kernels->n_rows, 0);
         ps_buf_add_str(p->out, "</details>\n");
     }
 }
@@ -567,9 +574,9 @@ ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *er
     put_style(&p);
     ps_buf_add_str(out, "</head>\n<body>\n<main>\n");
     put_top(&p);
-    put_findings(&p);
+    put_report_html_findings(&p);
     if (view->overview != NULL && view->overview->n_rows > 0) {
-        put_overview(&p);
+        put_report_html_overview(&p);
     } else {
         put_tag(&p, "<h2>Where a step goes</h2>\n<p class=quiet>", PS_NO_OVERVIEW, "</p>\n");
     }

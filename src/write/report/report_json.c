@@ -14,7 +14,7 @@ static void add_key(ps_json *j, const ps_table *t, size_t column) {
     ps_json_name(j, name, strlen(name));
 }
 
-static void add_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
+static void add_report_json_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
     if (cell->is_null) {
         ps_json_null(j);
     } else if (column->type == PS_COL_INT) {
@@ -29,11 +29,11 @@ static void add_cell(ps_json *j, const ps_column *column, const ps_value *cell) 
 static void add_members(ps_json *j, const ps_table *t, size_t row, size_t from) {
     for (size_t c = from; c < t->n_columns; c++) {
         add_key(j, t, c);
-        add_cell(j, &t->columns[c], ps_table_cell(t, row, c));
+        add_report_json_cell(j, &t->columns[c], ps_table_cell(t, row, c));
     }
 }
 
-static void add_table(ps_json *j, const char *key, const ps_table *t) {
+static void add_report_json_table(ps_json *j, const char *key, const ps_table *t) {
     ps_json_line(j, 1);
     ps_json_name(j, key, strlen(key));
     ps_json_array(j);
@@ -111,12 +111,12 @@ ps_code ps_write_report_json(const ps_report_view *view, ps_buf *out, ps_err *er
     add_head(&j, view);
     add_verdict(&j, view);
     add_findings(&j, view);
-    add_table(&j, "sections", view->sections);
-    add_table(&j, "overview", view->overview);
-    add_table(&j, "overview_stages", view->overview_stages);
-    add_table(&j, "kernels", view->kernels);
+    add_report_json_table(&j, "sections", view->sections);
+    add_report_json_table(&j, "overview", view->overview);
+    add_report_json_table(&j, "overview_stages", view->overview_stages);
+    add_report_json_table(&j, "kernels", view->kernels);
     for (size_t i = 0; i < view->n_pipelines; i++) {
-        add_table(&j, view->pipelines[i]->name, view->pipelines[i]);
+        add_report_json_table(&j, view->pipelines[i]->name, view->pipelines[i]);
     }
     ps_json_close(&j);
     ps_buf_add_char(out, '\n');

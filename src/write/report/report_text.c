@@ -14,9 +14,9 @@
 
 #include "base/arena.h"
 #include "base/utf8.h"
-#include "write/report/report_view.h"
 #include "write/out/shorten.h"
 #include "write/out/writers.h"
+#include "write/report/report_view.h"
 
 typedef struct page {
     const ps_report_view *view;
@@ -68,7 +68,7 @@ static void wrap(page *p, const char *text, size_t indent) {
 
 /* --- tables ---------------------------------------------------------------------------------------------------------- */
 
-static void put_table(page *p, const ps_table *t, size_t indent) {
+static void put_report_text_table(page *p, const ps_table *t, size_t indent) {
     ps_buf text;
     ps_err err = PS_ERR_INIT;
     ps_text_style style = *p->style;
@@ -138,7 +138,7 @@ static void put_full_columns(page *p, const ps_table *t, const char *const *hidd
     ps_table *full = without_empty(t, hidden, n_hidden, columns);
     p->failed = p->failed || full == NULL;
     if (full != NULL) {
-        put_table(p, full, indent);
+        put_report_text_table(p, full, indent);
     }
     ps_table_free(full);
 }
@@ -209,7 +209,7 @@ static void put_evidence_row(page *p, size_t row, const char *name, size_t cut) 
     }
 }
 
-static void put_evidence(page *p, size_t from, size_t to) {
+static void put_report_text_evidence(page *p, size_t from, size_t to) {
     if (from == to) {
         return;
     }
@@ -236,7 +236,7 @@ static void put_evidence(page *p, size_t from, size_t to) {
 
 /* --- findings -------------------------------------------------------------------------------------------------------- */
 
-static void put_head(page *p, size_t row) {
+static void put_report_text_head(page *p, size_t row) {
     const ps_table *t = p->view->findings;
     char gain[96] = "";
     char head[256];
@@ -277,10 +277,10 @@ static void put_shared(page *p, size_t row) {
     }
 }
 
-static void put_finding(page *p, size_t row) {
+static void put_report_text_finding(page *p, size_t row) {
     const ps_table *t = p->view->findings;
     char rule[600];
-    put_head(p, row);
+    put_report_text_head(p, row);
     wrap(p, ps_view_text(t, row, "what"), 4);
     (void)snprintf(rule, sizeof rule, "%s. Here: %s (--threshold %s=N)",
                    ps_view_text(t, row, "fires when"), ps_view_text(t, row, "value"),
@@ -293,12 +293,12 @@ static void put_finding(page *p, size_t row) {
     size_t from = 0;
     size_t to = 0;
     ps_view_evidence(p->view, ps_view_int(t, row, "finding"), &from, &to);
-    put_evidence(p, from, to);
+    put_report_text_evidence(p, from, to);
     ps_buf_add_char(p->out, '\n');
 }
 
 /* What is not judged, and why; one line a section. */
-static void put_silence(page *p, size_t section) {
+static void put_report_text_silence(page *p, size_t section) {
     const char *name = ps_report_section_name(section);
     const char *silence = ps_view_silence(p->view, section);
     char line[1024];
@@ -308,19 +308,19 @@ static void put_silence(page *p, size_t section) {
     }
 }
 
-static void put_findings(page *p) {
+static void put_report_text_findings(page *p) {
     for (size_t r = 0; r < p->view->findings->n_rows; r++) {
-        put_finding(p, r);
+        put_report_text_finding(p, r);
     }
     for (size_t s = 0; s < PS_N_REPORT_SECTIONS; s++) {
-        put_silence(p, s);
+        put_report_text_silence(p, s);
     }
     ps_buf_add_char(p->out, '\n');
 }
 
 /* --- all of it ------------------------------------------------------------------------------------------------------- */
 
-static void put_title(page *p) {
+static void put_report_text_title(page *p) {
     const ps_report_view *v = p->view;
     char step[32];
     char ranks[PS_RANKS_TEXT];
@@ -356,7 +356,7 @@ static void put_title(page *p) {
 
 enum { MAX_RANKS = 32 }; /* more are shown as their stages */
 
-static void put_overview(page *p) {
+static void put_report_text_overview(page *p) {
     static const char *const HIDDEN[] = {"steps", "computing", "exposed", "free"};
     const ps_report_view *v = p->view;
     if (v->overview == NULL || v->overview->n_rows == 0) {
@@ -371,7 +371,7 @@ static void put_overview(page *p) {
     ps_buf_add_char(p->out, '\n');
 }
 
-static void put_chart(page *p) {
+static void put_report_text_chart(page *p) {
     const ps_report_view *v = p->view;
     ps_chart_text_opts opts = {.style = *p->style, .step = v->chart_step, .pipeline = v->pipeline};
     ps_err err = PS_ERR_INIT;
@@ -388,14 +388,14 @@ ps_code ps_write_report_text(const ps_report_view *view, const ps_text_style *st
     p.width = style->width > 0 ? style->width : 100;
     p.width = p.width < 60 ? 60 : p.width;
     ps_arena_init(&p.arena);
-    put_title(&p);
-    put_findings(&p);
-    put_overview(&p);
+    put_report_text_title(&p);
+    put_report_text_findings(&p);
+    put_report_text_overview(&p);
     if (view->kernels != NULL && view->kernels->n_rows > 0) {
         put_full_columns(&p, view->kernels, NULL, 0, 0);
         ps_buf_add_char(out, '\n');
     }
-    put_chart(&p);
+    put_report_text_chart(&p);
     ps_arena_fini(&p.arena);
     return !p.failed && ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
 }

@@ -10,7 +10,8 @@ const char *ps_report_section_name(size_t section) {
     return NAMES[section];
 }
 
-static const ps_value *cell(const ps_table *t, size_t row, const char *column, ps_col_type *type) {
+static const ps_value *report_view_cell(const ps_table *t, size_t row, const char *column,
+                                        ps_col_type *type) {
     size_t c = ps_table_column(t, column);
     if (c == SIZE_MAX || ps_table_cell(t, row, c)->is_null) {
         return NULL;
@@ -21,25 +22,25 @@ static const ps_value *cell(const ps_table *t, size_t row, const char *column, p
 
 const char *ps_view_text(const ps_table *t, size_t row, const char *column) {
     ps_col_type type;
-    const ps_value *v = cell(t, row, column, &type);
+    const ps_value *v = report_view_cell(t, row, column, &type);
     return v != NULL && (type == PS_COL_TEXT || type == PS_COL_STRING_ID) ? v->u.text : "";
 }
 
 int64_t ps_view_int(const ps_table *t, size_t row, const char *column) {
     ps_col_type type;
-    const ps_value *v = cell(t, row, column, &type);
+    const ps_value *v = report_view_cell(t, row, column, &type);
     return v != NULL && type == PS_COL_INT ? v->u.i : 0;
 }
 
 double ps_view_real(const ps_table *t, size_t row, const char *column) {
     ps_col_type type;
-    const ps_value *v = cell(t, row, column, &type);
+    const ps_value *v = report_view_cell(t, row, column, &type);
     return v != NULL && type == PS_COL_REAL ? v->u.r : 0;
 }
 
 bool ps_view_is_null(const ps_table *t, size_t row, const char *column) {
     ps_col_type type;
-    return cell(t, row, column, &type) == NULL;
+    return report_view_cell(t, row, column, &type) == NULL;
 }
 
 const char *ps_view_silence(const ps_report_view *view, size_t section) {

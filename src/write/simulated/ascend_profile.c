@@ -31,7 +31,7 @@ static ps_code check_number(const char *name, int64_t value, int64_t min, int64_
                          (long long)min, (long long)max);
 }
 
-static ps_code check_times(const ps_ascend_profile_opts *o, ps_err *err) {
+static ps_code check_profile_times(const ps_ascend_profile_opts *o, ps_err *err) {
     int64_t max = MAX_OP_NS;
     const ps_sim_times *t = &o->times;
     ps_code code = check_number("forward time in ns", t->f_ns, PS_PROFILE_MIN_OP_NS, max, err);
@@ -88,7 +88,7 @@ static ps_code check_opts(const ps_ascend_profile_opts *o, ps_err *err) {
         n_ranks = n_ranks > PS_PROFILE_MAX_RANKS ? n_ranks : n_ranks * o->params.n_stages;
         code = check_number("number of ranks", n_ranks, 1, PS_PROFILE_MAX_RANKS, err);
     }
-    return code == PS_OK ? check_times(o, err) : code;
+    return code == PS_OK ? check_profile_times(o, err) : code;
 }
 
 /* Options that only make sense once the lists are known. */
@@ -288,8 +288,8 @@ static ps_code write_json(ps_arena *arena, const char *dir, const batch *b, ps_r
     return code;
 }
 
-static ps_code write_rank(const batch *b, size_t item, ps_rank_id id, ps_arena *arena,
-                          ps_err *err) {
+static ps_code write_profile_rank(const batch *b, size_t item, ps_rank_id id, ps_arena *arena,
+                                  ps_err *err) {
     char name[96];
     (void)snprintf(name, sizeof name, "node%d_%lld_20250109081616%03d_ascend_pt", (int)id.host,
                    (long long)id.pid, (int)(id.rank % 1000));
@@ -329,7 +329,7 @@ static void write_item(void *context, size_t item) {
                      .pid = FIRST_PID + rank};
     ps_arena arena;
     ps_arena_init(&arena);
-    b->codes[item] = write_rank(b, item, id, &arena, &b->errs[item]);
+    b->codes[item] = write_profile_rank(b, item, id, &arena, &b->errs[item]);
     if (b->codes[item] != PS_OK) {
         ps_err_prefix(&b->errs[item], "writing rank %d", (int)rank);
     }

@@ -97,7 +97,7 @@ static const kernel_kind BACKWARD_KERNELS[] = {
     {S_ADD_NAME, S_ADD, S_AIVEC, S_BF16_2, S_HIDDEN_2, 48},
 };
 
-static const kernel_kind *kind_of(const ps_kernel *k) {
+static const kernel_kind *profile_db_kind_of(const ps_kernel *k) {
     return k->backward ? &BACKWARD_KERNELS[k->random % 5] : &FORWARD_KERNELS[k->random % 5];
 }
 
@@ -137,7 +137,7 @@ static ps_code db_fail(const db *d, ps_err *err) {
                                                sqlite3_errmsg(d->handle));
 }
 
-static ps_code execute(const db *d, const char *sql, ps_err *err) {
+static ps_code execute_profile_db(const db *d, const char *sql, ps_err *err) {
     return sqlite3_exec(d->handle, sql, NULL, NULL, NULL) == SQLITE_OK ? PS_OK : db_fail(d, err);
 }
 
@@ -153,7 +153,8 @@ static ps_code create_tables(const db *d, ps_err *err) {
         ps_buf_addf(&sql, "%s%s %s%s", first ? "" : ",", COLUMNS[i].name, COLUMNS[i].type,
                     last ? ");" : "");
     }
-    ps_code code = ps_buf_ok(&sql) ? execute(d, ps_buf_str(&sql), err) : ps_fail_nomem(err);
+    ps_code code =
+        ps_buf_ok(&sql) ? execute_profile_db(d, ps_buf_str(&sql), err) : ps_fail_nomem(err);
     ps_buf_fini(&sql);
     return code;
 }
@@ -191,7 +192,7 @@ static void bind_text(const db *d, int i, const char *text) {
     (void)sqlite3_bind_text(d->insert, i + 1, text, -1, SQLITE_STATIC);
 }
 
-static ps_code put(const db *d, ps_err *err) {
+static ps_code put_profile_db(const db *d, ps_err *err) {
     bool ok = sqlite3_step(d->insert) == SQLITE_DONE;
     return sqlite3_reset(d->insert) == SQLITE_OK && ok ? PS_OK : db_fail(d, err);
 }
@@ -203,28 +204,28 @@ static ps_code put_ints(const db *d, const int64_t *values, size_t n, ps_err *er
     for (int i = 0; i < d->n_columns; i++) {
         bind_int(d, i, values[i]);
     }
-    return put(d, err);
+    return put_profile_db(d, err);
 }
 
 #define PUT(d, err, ...)                                                                           \
     put_ints(d, (const int64_t[]){__VA_ARGS__},                                                    \
              sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t), err)
 
-static ps_code put_text(const db *d, int64_t id, const char *text, ps_err *err) {
+static ps_code put_profile_db_text(const db *d, int64_t id, const char *text, ps_err *err) {
     bind_int(d, 0, id);
     bind_text(d, 1, text);
-    return put(d, err);
+    return put_profile_db(d, err);
 }
 
 static ps_code put_pair(const db *d, const char *name, const char *value, ps_err *err) {
     bind_text(d, 0, name);
     bind_text(d, 1, value);
-    return put(d, err);
+    return put_profile_db(d, err);
 }
 
 /* --- what the file is --------------------------------------------------------------------------------------------- */
 
-static ps_code put_meta(const db *d, const char *name, ps_buf *value, ps_err *err) {
+static ps_code put_profile_db_meta(const db *d, const char *name, ps_buf *value, ps_err *err) {
     ps_code code =
         ps_buf_ok(value) ? put_pair(d, name, ps_buf_str(value), err) : ps_fail_nomem(err);
     ps_buf_clear(value);
@@ -245,17 +246,17 @@ static ps_code fill_metadata(db *d, const ps_rank_events *e, ps_err *err) {
     if (code == PS_OK) {
         ps_json j = ps_json_spaced_to(&text);
         ps_put_distributed_args(e->job->opts, e->id, &j);
-        code = put_meta(d, "distributed_args", &text, err);
+        code = put_profile_db_meta(d, "distributed_args", &text, err);
     }
     if (code == PS_OK) {
         ps_json j = ps_json_spaced_to(&text);
         ps_put_group_info(e->job->opts, e->id, &j);
-        code = put_meta(d, "parallel_group_info", &text, err);
+        code = put_profile_db_meta(d, "parallel_group_info", &text, err);
     }
     if (code == PS_OK) {
         ps_json j = ps_json_spaced_to(&text);
         ps_put_pp_info(e->job->opts, &j);
-        code = put_meta(d, "pp_info", &text, err);
+        code = put_profile_db_meta(d, "pp_info", &text, err);
     }
     ps_buf_fini(&text);
     return code;
@@ -270,7 +271,7 @@ static ps_code fill_header(db *d, const ps_rank_events *e, ps_err *err) {
         code = PUT(d, err, e->id.rank, e->id.device);
     }
     if (code == PS_OK && (code = begin_table(d, "NPU_INFO", err)) == PS_OK) {
-        code = put_text(d, e->id.device, "Ascend910B", err);
+        code = put_profile_db_text(d, e->id.device, "Ascend910B", err);
     }
     if (code == PS_OK && (code = begin_table(d, "HOST_INFO", err)) == PS_OK) {
         char uid[32];
@@ -313,19 +314,19 @@ static ps_code fill_strings(db *d, const ps_rank_events *e, const ps_rank_group 
     char text[160];
     ps_code code = begin_table(d, "STRING_IDS", err);
     for (int i = 0; i < N_FIXED_STRINGS && code == PS_OK; i++) {
-        code = put_text(d, i, STRINGS[i], err);
+        code = put_profile_db_text(d, i, STRINGS[i], err);
     }
     if (code == PS_OK) {
-        code = put_text(d, S_GROUP, pp->name, err);
+        code = put_profile_db_text(d, S_GROUP, pp->name, err);
     }
     for (uint32_t i = 0; i < ps_message_count(e->job) && code == PS_OK; i++) {
         ps_message_text(e->job, i, text, sizeof text);
-        code = put_text(d, S_FIRST_MESSAGE + (int64_t)i, text, err);
+        code = put_profile_db_text(d, S_FIRST_MESSAGE + (int64_t)i, text, err);
     }
     for (size_t i = 0; i < e->n_comms && code == PS_OK; i++) {
         (void)snprintf(text, sizeof text, "%s_%03u_%zu_1",
                        STRINGS[e->comms[i].is_send ? S_SEND : S_RECEIVE], group_tag(pp->name), i);
-        code = put_text(d, comm_name_id(e, i), text, err);
+        code = put_profile_db_text(d, comm_name_id(e, i), text, err);
     }
     return code;
 }
@@ -440,7 +441,7 @@ static ps_code put_task(const db *d, const task_walk *w, ps_err *err) {
         end_ns = w->kernel.end_ns;
         /* One call of the framework often launches two kernels. */
         connection = (int64_t)((w->n_kernels - 1) / 2) + 1;
-        type = kind_of(&w->kernel)->core;
+        type = profile_db_kind_of(&w->kernel)->core;
         stream = COMPUTE_STREAM;
         break;
     }
@@ -449,7 +450,7 @@ static ps_code put_task(const db *d, const task_walk *w, ps_err *err) {
 }
 
 static ps_code put_compute(const db *d, const task_walk *w, ps_err *err) {
-    const kernel_kind *k = kind_of(&w->kernel);
+    const kernel_kind *k = profile_db_kind_of(&w->kernel);
     bool two = k->inputs == S_BF16_2;
     return PUT(d, err, k->name, w->id, k->block_dim, 0, k->core, k->type, two ? S_ND2 : S_ND,
                k->inputs, k->shapes, S_ND, S_BF16, S_HIDDEN, S_NOT_KNOWN);
@@ -492,11 +493,12 @@ static ps_code fill_tasks(db *d, const ps_rank_events *e, const ps_rank_group *p
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-static ps_code fill(db *d, const ps_rank_events *e, ps_err *err) {
+static ps_code fill_profile_db(db *d, const ps_rank_events *e, ps_err *err) {
     ps_rank_group groups[PS_MAX_GROUPS];
     (void)ps_rank_groups(e->job->opts, e->id, groups);
     const ps_rank_group *pp = &groups[0];
-    ps_code code = execute(d,
+    ps_code code =
+        execute_profile_db(d,
                            "PRAGMA page_size=4096;PRAGMA journal_mode=OFF;PRAGMA synchronous=OFF;"
                            "PRAGMA locking_mode=EXCLUSIVE;PRAGMA cache_size=-16384;BEGIN",
                            err);
@@ -504,7 +506,7 @@ static ps_code fill(db *d, const ps_rank_events *e, ps_err *err) {
         code = create_tables(d, err);
     }
     if (code == PS_OK) {
-        code = execute(d, ENUM_ROWS, err);
+        code = execute_profile_db(d, ENUM_ROWS, err);
     }
     if (code == PS_OK) {
         code = fill_header(d, e, err);
@@ -522,9 +524,9 @@ static ps_code fill(db *d, const ps_rank_events *e, ps_err *err) {
         code = fill_tasks(d, e, pp, err);
     }
     if (code == PS_OK) {
-        code = execute(d, INDEXES, err);
+        code = execute_profile_db(d, INDEXES, err);
     }
-    return code == PS_OK ? execute(d, "COMMIT", err) : code;
+    return code == PS_OK ? execute_profile_db(d, "COMMIT", err) : code;
 }
 
 ps_code ps_rank_db_write(const char *path, const ps_rank_events *e,
@@ -541,7 +543,7 @@ ps_code ps_rank_db_write(const char *path, const ps_rank_events *e,
         code = d.handle == NULL ? ps_fail_nomem(err) : db_fail(&d, err);
     }
     if (code == PS_OK) {
-        code = fill(&d, e, err);
+        code = fill_profile_db(&d, e, err);
     }
     (void)sqlite3_finalize(d.insert);
     if (sqlite3_close(d.handle) != SQLITE_OK && code == PS_OK) {

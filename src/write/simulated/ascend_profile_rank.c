@@ -64,7 +64,7 @@ void ps_message_text(const ps_profile_job *job, uint32_t message, char *out, siz
     }
 }
 
-static uint32_t message_of(const ps_profile_job *job, const ps_sched_op *mark) {
+static uint32_t profile_rank_message_of(const ps_profile_job *job, const ps_sched_op *mark) {
     uint32_t m = (uint32_t)job->plan->params.n_microbatches;
     switch (mark->kind) {
     case PS_OP_LOGITS:
@@ -97,11 +97,11 @@ static ps_code plan_device(ps_profile_job *job, int32_t device, const ps_op_list
         size_t main = k + (head ? 1 : 0);
         if (main < marks->n && shows(&marks->ops[main], &plan->ops[op])) {
             if (head) {
-                out[k] =
-                    (ps_mark_plan){(uint32_t)op, PS_PART_HEAD, message_of(job, &marks->ops[k])};
+                out[k] = (ps_mark_plan){(uint32_t)op, PS_PART_HEAD,
+                                        profile_rank_message_of(job, &marks->ops[k])};
             }
             out[main] = (ps_mark_plan){(uint32_t)op, head ? PS_PART_REST : PS_PART_ALL,
-                                       message_of(job, &marks->ops[main])};
+                                       profile_rank_message_of(job, &marks->ops[main])};
             k = main + 1;
         }
     }
@@ -385,8 +385,8 @@ int32_t ps_rank_host(int32_t rank) {
     return rank / RANKS_PER_HOST;
 }
 
-static ps_rank_group group_of(const char *kind, int32_t port, ps_rank_id id, int32_t n,
-                              int32_t stride) {
+static ps_rank_group profile_rank_group_of(const char *kind, int32_t port, ps_rank_id id, int32_t n,
+                                           int32_t stride) {
     ps_rank_group g = {.kind = kind, .n = n, .own = id.rank / stride % n, .stride = stride};
     g.base = id.rank - g.own * stride;
     (void)snprintf(g.name, sizeof g.name, "node%d%%eth0_%d_%d_1736410000000000",
@@ -397,15 +397,15 @@ static ps_rank_group group_of(const char *kind, int32_t port, ps_rank_id id, int
 size_t ps_rank_groups(const ps_ascend_profile_opts *o, ps_rank_id id,
                       ps_rank_group groups[PS_MAX_GROUPS]) {
     size_t n = 0;
-    groups[n++] = group_of("pp", 60000, id, o->params.n_stages, o->tp * o->cp * o->dp);
+    groups[n++] = profile_rank_group_of("pp", 60000, id, o->params.n_stages, o->tp * o->cp * o->dp);
     if (o->tp > 1) {
-        groups[n++] = group_of("tp", 60001, id, o->tp, 1);
+        groups[n++] = profile_rank_group_of("tp", 60001, id, o->tp, 1);
     }
     if (o->cp > 1) {
-        groups[n++] = group_of("cp", 60002, id, o->cp, o->tp);
+        groups[n++] = profile_rank_group_of("cp", 60002, id, o->cp, o->tp);
     }
     if (o->dp > 1) {
-        groups[n++] = group_of("dp", 60003, id, o->dp, o->tp * o->cp);
+        groups[n++] = profile_rank_group_of("dp", 60003, id, o->dp, o->tp * o->cp);
     }
     return n;
 }

@@ -46,7 +46,7 @@ typedef struct out {
 
 /* --- bytes ------------------------------------------------------------------------------------------------- */
 
-static void flush(out *o) {
+static void flush_paddle(out *o) {
     if (o->code == PS_OK) {
         o->code = ps_sink_write(&o->sink, o->bytes, (size_t)(o->at - o->bytes), o->err);
     }
@@ -54,9 +54,9 @@ static void flush(out *o) {
 }
 
 /* Room for one event. */
-static void begin_event(out *o) {
+static void begin_paddle_event(out *o) {
     if ((size_t)(o->at - o->bytes) > FLUSH_BYTES - MAX_EVENT_BYTES) {
-        flush(o);
+        flush_paddle(o);
     }
     if (!o->first) {
         *o->at++ = ',';
@@ -65,15 +65,15 @@ static void begin_event(out *o) {
     o->first = false;
 }
 
-static inline void put(out *o, const char *text, size_t n) {
+static inline void put_paddle(out *o, const char *text, size_t n) {
     memcpy(o->at, text, n);
     o->at += n;
 }
 
-#define PUT(o, literal) put(o, literal, sizeof(literal) - 1)
+#define PUT(o, literal) put_paddle(o, literal, sizeof(literal) - 1)
 
 static inline void put_piece(out *o, piece p) {
-    put(o, p.text, p.n);
+    put_paddle(o, p.text, p.n);
 }
 
 static inline void put_int(out *o, int64_t value) {
@@ -88,7 +88,7 @@ static inline void put_int(out *o, int64_t value) {
     if (value < 0) {
         *--at = '-';
     }
-    put(o, at, (size_t)(end - at));
+    put_paddle(o, at, (size_t)(end - at));
 }
 
 static void check_memory(out *o, bool ok) {
@@ -98,7 +98,7 @@ static void check_memory(out *o, bool ok) {
 }
 
 /* A copy in the arena; empty when memory is out, which the code then says. */
-static piece keep(out *o, const ps_buf *text) {
+static piece keep_paddle(out *o, const ps_buf *text) {
     const char *copy =
         ps_buf_ok(text) ? ps_arena_strndup(&o->arena, ps_buf_str(text), text->len) : NULL;
     check_memory(o, copy != NULL);
@@ -134,7 +134,7 @@ static int64_t tid_number(const out *o, const ps_paddle_worker *w, int row) {
 }
 
 /* `"pid":0,"tid":"GPU0"` */
-static void add_place(const out *o, const ps_paddle_worker *w, int row, ps_buf *text) {
+static void add_paddle_place(const out *o, const ps_paddle_worker *w, int row, ps_buf *text) {
     ps_buf_addf(text, "\"pid\":%lld,\"tid\":", (long long)pid_of(o, w));
     if (o->flavour == PS_PADDLE_PERFETTO) {
         ps_buf_addf(text, "%lld", (long long)tid_number(o, w, row));
@@ -190,11 +190,11 @@ static void make_look(out *o, const char *type, size_t n, job_look *look) {
     const char *inner = ps_buf_str(&quoted);
     int n_inner = quoted.len > 1 ? (int)quoted.len - 1 : 0; /* without the closing quote */
     ps_buf_addf(&text, "{\"name\":%.*s_", n_inner, inner);
-    look->head = keep(o, &text);
+    look->head = keep_paddle(o, &text);
     ps_buf_clear(&text);
     ps_buf_addf(&text, "\",\"cat\":%s,\"ph\":\"X\",\"cname\":\"%s\",\"ts\":", inner,
                 colour_of(o, type));
-    look->middle = keep(o, &text);
+    look->middle = keep_paddle(o, &text);
     ps_buf_fini(&quoted);
     ps_buf_fini(&text);
 }
@@ -259,7 +259,7 @@ static void put_job(out *o, job_writer *jw, uint32_t slice) {
     }
     int64_t dur_us = s->dur_ns[slice] / 1000;
     uint8_t lane = jw->w->lanes != NULL ? jw->w->lanes[slice] : 0;
-    begin_event(o);
+    begin_paddle_event(o);
     put_piece(o, look->head);
     put_int(o, a.job);
     put_piece(o, look->middle);
@@ -298,14 +298,14 @@ static void put_jobs(out *o, const ps_paddle_worker *w) {
     for (uint32_t lane = 0; lane < w->n_lanes; lane++) {
         ps_buf_clear(&text);
         ps_buf_add_char(&text, ',');
-        add_place(o, w, ROW_LANE + (int)lane, &text);
-        jw.places[lane] = keep(o, &text);
+        add_paddle_place(o, w, ROW_LANE + (int)lane, &text);
+        jw.places[lane] = keep_paddle(o, &text);
     }
     ps_buf_clear(&text);
     if (w->stage >= 0) {
         ps_buf_addf(&text, ",\"stage\":%d", (int)w->stage);
     }
-    jw.stage = keep(o, &text);
+    jw.stage = keep_paddle(o, &text);
     check_memory(o, jw.looks != NULL);
     for (uint32_t i = 0; i < s->n && o->code == PS_OK; i++) {
         put_job(o, &jw, i);
@@ -316,8 +316,9 @@ static void put_jobs(out *o, const ps_paddle_worker *w) {
 
 /* --- steps, stages, bubbles ---------------------------------------------------------------------------------- */
 
-static void put_span(out *o, const ps_paddle_span *s, piece head, piece place, bool is_idle) {
-    begin_event(o);
+static void put_paddle_span(out *o, const ps_paddle_span *s, piece head, piece place,
+                            bool is_idle) {
+    begin_paddle_event(o);
     put_piece(o, head);
     PUT(o, ",\"ts\":");
     put_int(o, s->start_ns / 1000);
@@ -358,47 +359,47 @@ static void put_spans(out *o, const ps_paddle_worker *w) {
             "{\"name\":\"stage%d\",\"cat\":\"stage\",\"ph\":\"X\",\"cname\":\"thread_state_runnable\"",
             (int)w->stage);
         ps_buf_add_char(&place, ',');
-        add_place(o, w, ROW_STAGE, &place);
-        piece kept_head = keep(o, &head);
-        piece kept_place = keep(o, &place);
+        add_paddle_place(o, w, ROW_STAGE, &place);
+        piece kept_head = keep_paddle(o, &head);
+        piece kept_place = keep_paddle(o, &place);
         for (size_t i = 0; i < w->n_spans && o->code == PS_OK; i++) {
-            put_span(o, &w->spans[i], kept_head, kept_place, false);
+            put_paddle_span(o, &w->spans[i], kept_head, kept_place, false);
         }
     }
     ps_buf_clear(&place);
     ps_buf_add_char(&place, ',');
-    add_place(o, w, ROW_BUBBLE, &place);
-    piece kept_place = keep(o, &place);
+    add_paddle_place(o, w, ROW_BUBBLE, &place);
+    piece kept_place = keep_paddle(o, &place);
     piece bubble =
         literal("{\"name\":\"bubble\",\"cat\":\"bubble\",\"ph\":\"X\",\"cname\":\"grey\"");
     for (size_t i = 0; i < w->n_idle && o->code == PS_OK; i++) {
-        put_span(o, &w->idle[i], bubble, kept_place, true);
+        put_paddle_span(o, &w->idle[i], bubble, kept_place, true);
     }
     ps_buf_fini(&head);
     ps_buf_fini(&place);
 }
 
-static void put_steps(out *o) {
+static void put_paddle_steps(out *o) {
     ps_buf text;
     ps_buf_init(&text, 0);
     ps_buf_add_char(&text, ',');
     add_step_place(o, &text);
-    piece place = keep(o, &text);
+    piece place = keep_paddle(o, &text);
     for (size_t i = 0; i < o->t->n_steps && o->code == PS_OK; i++) {
         char head[128];
         int n = snprintf(
             head, sizeof head,
             "{\"name\":\"step%lld\",\"cat\":\"step\",\"ph\":\"X\",\"cname\":\"thread_state_unknown\"",
             (long long)o->t->steps[i].step);
-        put_span(o, &o->t->steps[i], (piece){head, (size_t)n}, place, false);
+        put_paddle_span(o, &o->t->steps[i], (piece){head, (size_t)n}, place, false);
     }
     ps_buf_fini(&text);
 }
 
 /* --- names and order of rows ----------------------------------------------------------------------------------- */
 
-static void put_meta(out *o, const char *name, const char *place, const char *args) {
-    begin_event(o);
+static void put_paddle_meta(out *o, const char *name, const char *place, const char *args) {
+    begin_paddle_event(o);
     int n =
         snprintf(o->at, MAX_EVENT_BYTES,
                  "{\"name\":\"%s\",\"cat\":\"__metadata\",\"ph\":\"M\",\"ts\":0,%s,\"args\":{%s}}",
@@ -411,20 +412,20 @@ static void put_process(out *o, int64_t pid, const char *name, int64_t order) {
     char args[96];
     (void)snprintf(place, sizeof place, "\"pid\":%lld,\"tid\":0", (long long)pid);
     (void)snprintf(args, sizeof args, "\"name\":\"%s\"", name);
-    put_meta(o, "process_name", place, args);
+    put_paddle_meta(o, "process_name", place, args);
     (void)snprintf(args, sizeof args, "\"sort_index\":%lld", (long long)order);
-    put_meta(o, "process_sort_index", place, args);
+    put_paddle_meta(o, "process_sort_index", place, args);
 }
 
 /* The Chrome file names its rows by their texts already. */
-static void put_row(out *o, const char *place, const char *name, int64_t order) {
+static void put_paddle_row(out *o, const char *place, const char *name, int64_t order) {
     char args[160];
     if (o->flavour == PS_PADDLE_PERFETTO) {
         (void)snprintf(args, sizeof args, "\"name\":\"%s\"", name);
-        put_meta(o, "thread_name", place, args);
+        put_paddle_meta(o, "thread_name", place, args);
     }
     (void)snprintf(args, sizeof args, "\"sort_index\":%lld", (long long)order);
-    put_meta(o, "thread_sort_index", place, args);
+    put_paddle_meta(o, "thread_sort_index", place, args);
 }
 
 static void put_worker_rows(out *o, const ps_paddle_worker *w, ps_buf *place, ps_buf *name) {
@@ -440,14 +441,14 @@ static void put_worker_rows(out *o, const ps_paddle_worker *w, ps_buf *place, ps
         }
         ps_buf_clear(place);
         ps_buf_clear(name);
-        add_place(o, w, row, place);
+        add_paddle_place(o, w, row, place);
         row_name(o, w, row, ":", name);
         check_memory(o, ps_buf_ok(place) && ps_buf_ok(name));
-        put_row(o, ps_buf_str(place), ps_buf_str(name), 1 + (int64_t)w->column * N + i);
+        put_paddle_row(o, ps_buf_str(place), ps_buf_str(name), 1 + (int64_t)w->column * N + i);
     }
 }
 
-static void put_names(out *o) {
+static void put_paddle_names(out *o) {
     ps_buf place;
     ps_buf name;
     ps_buf_init(&place, 0);
@@ -455,7 +456,7 @@ static void put_names(out *o) {
     put_process(o, 0, o->t->by_machine ? "steps" : "workers", 0);
     add_step_place(o, &place);
     check_memory(o, ps_buf_ok(&place));
-    put_row(o, ps_buf_str(&place), "STEP", 0);
+    put_paddle_row(o, ps_buf_str(&place), "STEP", 0);
     for (size_t i = 0; i < o->t->n_workers && o->code == PS_OK; i++) {
         const ps_paddle_worker *w = &o->t->workers[i];
         if (o->t->by_machine && (i == 0 || o->t->workers[i - 1].machine_row != w->machine_row)) {
@@ -473,16 +474,16 @@ static void put_names(out *o) {
 
 static void put_document(out *o) {
     PUT(o, "{\"traceEvents\":[");
-    put_names(o);
+    put_paddle_names(o);
     for (size_t i = 0; i < o->t->n_workers && o->code == PS_OK; i++) {
         put_jobs(o, &o->t->workers[i]);
     }
-    put_steps(o);
+    put_paddle_steps(o);
     for (size_t i = 0; i < o->t->n_workers && o->code == PS_OK; i++) {
         put_spans(o, &o->t->workers[i]);
     }
     PUT(o, "\n]}\n");
-    flush(o);
+    flush_paddle(o);
 }
 
 ps_code ps_write_paddle_json(const ps_paddle_timeline *t, ps_paddle_flavour flavour,

@@ -24,7 +24,7 @@ typedef struct writer {
     bool makes_empty; /* a table without rows is made: readers of results expect it */
 } writer;
 
-static ps_code fail(const writer *w, const char *what) {
+static ps_code fail_sqlite(const writer *w, const char *what) {
     int rc = sqlite3_extended_errcode(w->db);
     ps_code code = PS_IO;
     const char *hint = "";
@@ -52,23 +52,24 @@ static ps_code fail(const writer *w, const char *what) {
 }
 
 static ps_code run_sql(const writer *w, const char *sql) {
-    return sqlite3_exec(w->db, sql, NULL, NULL, NULL) == SQLITE_OK ? PS_OK : fail(w, "writing");
+    return sqlite3_exec(w->db, sql, NULL, NULL, NULL) == SQLITE_OK ? PS_OK
+                                                                   : fail_sqlite(w, "writing");
 }
 
-static sqlite3_stmt *prepare(const writer *w, const ps_buf *sql) {
+static sqlite3_stmt *prepare_sqlite(const writer *w, const ps_buf *sql) {
     sqlite3_stmt *stmt = NULL;
     if (!ps_buf_ok(sql)) {
         (void)ps_fail_nomem(w->err);
         return NULL;
     }
     if (sqlite3_prepare_v2(w->db, ps_buf_str(sql), -1, &stmt, NULL) != SQLITE_OK) {
-        (void)fail(w, "preparing to write");
+        (void)fail_sqlite(w, "preparing to write");
     }
     return stmt;
 }
 
 /* "name" with its quotes doubled. */
-static void add_name(ps_buf *sql, const char *name) {
+static void add_sqlite_name(ps_buf *sql, const char *name) {
     ps_buf_add_char(sql, '"');
     for (const char *p = name; *p != '\0'; p++) {
         ps_buf_add(sql, p, 1);
@@ -135,7 +136,7 @@ static ps_code find_strings(const writer *w, string_ids *s) {
     }
     if (sqlite3_prepare_v2(w->db, "SELECT id, value FROM STRING_IDS", -1, &stmt, NULL) !=
         SQLITE_OK) {
-        return fail(w, "reading STRING_IDS");
+        return fail_sqlite(w, "reading STRING_IDS");
     }
     int rc = SQLITE_OK;
     while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
@@ -148,7 +149,7 @@ static ps_code find_strings(const writer *w, string_ids *s) {
             s->ids[known.id] = id;
         }
     }
-    code = rc == SQLITE_DONE ? PS_OK : fail(w, "reading STRING_IDS");
+    code = rc == SQLITE_DONE ? PS_OK : fail_sqlite(w, "reading STRING_IDS");
     (void)sqlite3_finalize(stmt);
     return code;
 }
@@ -157,7 +158,7 @@ static ps_code insert_strings(const writer *w, string_ids *s) {
     sqlite3_stmt *stmt = NULL;
     if (sqlite3_prepare_v2(w->db, "INSERT INTO STRING_IDS (id, value) VALUES (?1, ?2)", -1, &stmt,
                            NULL) != SQLITE_OK) {
-        return fail(w, "writing STRING_IDS");
+        return fail_sqlite(w, "writing STRING_IDS");
     }
     ps_code code = PS_OK;
     for (uint32_t i = 1; code == PS_OK && i < s->pool.n; i++) {
@@ -172,7 +173,7 @@ static ps_code insert_strings(const writer *w, string_ids *s) {
         s->ids[i] = ++s->max_id;
         sqlite3_bind_int64(stmt, 1, s->ids[i]);
         sqlite3_bind_text(stmt, 2, ps_strpool_get(&s->pool, (ps_str){i}), -1, SQLITE_STATIC);
-        code = sqlite3_step(stmt) == SQLITE_DONE ? PS_OK : fail(w, "writing STRING_IDS");
+        code = sqlite3_step(stmt) == SQLITE_DONE ? PS_OK : fail_sqlite(w, "writing STRING_IDS");
         (void)sqlite3_reset(stmt);
     }
     (void)sqlite3_finalize(stmt);
@@ -218,10 +219,10 @@ static ps_code create_table(const writer *w, const ps_table *t) {
     ps_buf sql;
     ps_buf_init(&sql, 0);
     ps_buf_add_str(&sql, "CREATE TABLE ");
-    add_name(&sql, t->name);
+    add_sqlite_name(&sql, t->name);
     for (size_t c = 0; c < t->n_columns; c++) {
         ps_buf_add_str(&sql, c == 0 ? " (" : ", ");
-        add_name(&sql, t->columns[c].name);
+        add_sqlite_name(&sql, t->columns[c].name);
         ps_buf_addf(&sql, " %s", sql_type(&t->columns[c]));
     }
     ps_buf_add_char(&sql, ')');
@@ -244,14 +245,14 @@ static ps_code create_index(const writer *w, const ps_table *t) {
         if (t->columns[c].is_key) {
             ps_buf_addf(&name, "_%s", t->columns[c].name);
             ps_buf_add_str(&keys, any ? ", " : "");
-            add_name(&keys, t->columns[c].name);
+            add_sqlite_name(&keys, t->columns[c].name);
             any = true;
         }
     }
     ps_buf_add_str(&sql, "CREATE INDEX ");
-    add_name(&sql, ps_buf_str(&name));
+    add_sqlite_name(&sql, ps_buf_str(&name));
     ps_buf_add_str(&sql, " ON ");
-    add_name(&sql, t->name);
+    add_sqlite_name(&sql, t->name);
     ps_buf_addf(&sql, " (%s)", ps_buf_str(&keys));
     bool ok = ps_buf_ok(&name) && ps_buf_ok(&keys) && ps_buf_ok(&sql);
     ps_code code = !ok ? ps_fail_nomem(w->err) : any ? run_sql(w, ps_buf_str(&sql)) : PS_OK;
@@ -289,12 +290,12 @@ static ps_code insert_rows(const writer *w, const ps_table *t, const string_ids 
     ps_buf sql;
     ps_buf_init(&sql, 0);
     ps_buf_add_str(&sql, "INSERT INTO ");
-    add_name(&sql, t->name);
+    add_sqlite_name(&sql, t->name);
     for (size_t c = 0; c < t->n_columns; c++) {
         ps_buf_add_str(&sql, c == 0 ? " VALUES (?" : ", ?");
     }
     ps_buf_add_char(&sql, ')');
-    sqlite3_stmt *stmt = prepare(w, &sql);
+    sqlite3_stmt *stmt = prepare_sqlite(w, &sql);
     ps_buf_fini(&sql);
     if (stmt == NULL) {
         return w->err != NULL ? w->err->code : PS_IO;
@@ -304,7 +305,7 @@ static ps_code insert_rows(const writer *w, const ps_table *t, const string_ids 
         for (size_t c = 0; c < t->n_columns; c++) {
             bind_value(stmt, (int)c + 1, t, r, c, s);
         }
-        code = sqlite3_step(stmt) == SQLITE_DONE ? PS_OK : fail(w, t->name);
+        code = sqlite3_step(stmt) == SQLITE_DONE ? PS_OK : fail_sqlite(w, t->name);
         (void)sqlite3_reset(stmt);
     }
     (void)sqlite3_finalize(stmt);
@@ -315,7 +316,7 @@ static ps_code drop_table(const writer *w, const char *name) {
     ps_buf sql;
     ps_buf_init(&sql, 0);
     ps_buf_add_str(&sql, "DROP TABLE IF EXISTS ");
-    add_name(&sql, name);
+    add_sqlite_name(&sql, name);
     ps_code code = ps_buf_ok(&sql) ? run_sql(w, ps_buf_str(&sql)) : ps_fail_nomem(w->err);
     ps_buf_fini(&sql);
     return code;
@@ -362,18 +363,18 @@ static ps_code clear_others(const writer *w, const ps_table *t, const char *rowi
     ps_buf sql;
     ps_buf_init(&sql, 0);
     ps_buf_addf(&sql, "SELECT %s FROM ", rowid);
-    add_name(&sql, t->name);
+    add_sqlite_name(&sql, t->name);
     ps_buf_add_str(&sql, " WHERE ");
-    add_name(&sql, column);
+    add_sqlite_name(&sql, column);
     ps_buf_add_str(&sql, " IS NOT NULL");
-    sqlite3_stmt *select = prepare(w, &sql);
+    sqlite3_stmt *select = prepare_sqlite(w, &sql);
     ps_buf_clear(&sql);
     ps_buf_add_str(&sql, "UPDATE ");
-    add_name(&sql, t->name);
+    add_sqlite_name(&sql, t->name);
     ps_buf_add_str(&sql, " SET ");
-    add_name(&sql, column);
+    add_sqlite_name(&sql, column);
     ps_buf_addf(&sql, " = NULL WHERE %s = ?1", rowid);
-    sqlite3_stmt *clear = select != NULL ? prepare(w, &sql) : NULL;
+    sqlite3_stmt *clear = select != NULL ? prepare_sqlite(w, &sql) : NULL;
     ps_buf_fini(&sql);
     int64_t *old = NULL; /* collected first: a table is not changed while it is read */
     size_t n_old = 0;
@@ -392,10 +393,10 @@ static ps_code clear_others(const writer *w, const ps_table *t, const char *rowi
             old[n_old++] = row;
         }
     }
-    code = code == PS_OK && rc != SQLITE_DONE ? fail(w, t->name) : code;
+    code = code == PS_OK && rc != SQLITE_DONE ? fail_sqlite(w, t->name) : code;
     for (size_t i = 0; code == PS_OK && i < n_old; i++) {
         sqlite3_bind_int64(clear, 1, old[i]);
-        code = sqlite3_step(clear) == SQLITE_DONE ? PS_OK : fail(w, t->name);
+        code = sqlite3_step(clear) == SQLITE_DONE ? PS_OK : fail_sqlite(w, t->name);
         (void)sqlite3_reset(clear);
     }
     (void)sqlite3_finalize(select);
@@ -404,11 +405,11 @@ static ps_code clear_others(const writer *w, const ps_table *t, const char *rowi
     return code;
 }
 
-static ps_code add_column(const writer *w, const ps_table *t, const ps_column *column) {
+static ps_code add_sqlite_column(const writer *w, const ps_table *t, const ps_column *column) {
     ps_buf sql;
     ps_buf_init(&sql, 0);
     ps_buf_add_str(&sql, "ALTER TABLE ");
-    add_name(&sql, t->name);
+    add_sqlite_name(&sql, t->name);
     ps_buf_add_str(&sql, " ADD COLUMN ");
     ps_buf_addf(&sql, "%s %s", column->name, sql_type(column));
     ps_code code = ps_buf_ok(&sql) ? run_sql(w, ps_buf_str(&sql)) : ps_fail_nomem(w->err);
@@ -421,13 +422,13 @@ static ps_code set_values(const writer *w, const ps_table *t, const char *rowid,
     ps_buf sql;
     ps_buf_init(&sql, 0);
     ps_buf_add_str(&sql, "UPDATE ");
-    add_name(&sql, t->name);
+    add_sqlite_name(&sql, t->name);
     ps_buf_add_str(&sql, " SET ");
-    add_name(&sql, t->columns[c].name);
+    add_sqlite_name(&sql, t->columns[c].name);
     ps_buf_addf(&sql, " = ?1 WHERE %s = ?2 AND ", rowid);
-    add_name(&sql, t->columns[c].name);
+    add_sqlite_name(&sql, t->columns[c].name);
     ps_buf_add_str(&sql, " IS NOT ?1");
-    sqlite3_stmt *stmt = prepare(w, &sql);
+    sqlite3_stmt *stmt = prepare_sqlite(w, &sql);
     ps_buf_fini(&sql);
     if (stmt == NULL) {
         return w->err != NULL ? w->err->code : PS_IO;
@@ -436,7 +437,7 @@ static ps_code set_values(const writer *w, const ps_table *t, const char *rowid,
     for (size_t r = 0; code == PS_OK && r < t->n_rows; r++) {
         bind_value(stmt, 1, t, r, c, NULL);
         sqlite3_bind_int64(stmt, 2, ps_table_cell(t, r, 0)->u.i);
-        code = sqlite3_step(stmt) == SQLITE_DONE ? PS_OK : fail(w, t->name);
+        code = sqlite3_step(stmt) == SQLITE_DONE ? PS_OK : fail_sqlite(w, t->name);
         (void)sqlite3_reset(stmt);
     }
     (void)sqlite3_finalize(stmt);
@@ -463,14 +464,14 @@ static ps_code write_columns(const writer *w, const ps_table *t) {
     for (size_t c = 1; code == PS_OK && c < t->n_columns; c++) {
         code = has_column(w, t->name, t->columns[c].name)
                    ? clear_others(w, t, rowid, t->columns[c].name, rows)
-                   : add_column(w, t, &t->columns[c]);
+                   : add_sqlite_column(w, t, &t->columns[c]);
         code = code == PS_OK ? set_values(w, t, rowid, c) : code;
     }
     ps_free(rows);
     return code;
 }
 
-static ps_code write_all(const writer *w, const ps_table *const *tables, size_t n) {
+static ps_code write_all_sqlite(const writer *w, const ps_table *const *tables, size_t n) {
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < n; i++) {
         code = tables[i]->mode == PS_TABLE_ADD_COLUMN ? write_columns(w, tables[i])
@@ -501,7 +502,7 @@ static void distrust(sqlite3 *db) {
 static ps_code open_for_writing(writer *w, int flags) {
     /* One thread at a time has the connection: no locks inside. */
     if (sqlite3_open_v2(w->path, &w->db, flags | SQLITE_OPEN_NOMUTEX, NULL) != SQLITE_OK) {
-        return fail(w, "cannot open for writing");
+        return fail_sqlite(w, "cannot open for writing");
     }
     if (has_foreign_journal(w->db)) {
         return ps_fail_file(
@@ -528,7 +529,7 @@ static ps_code apply(writer *w, int flags, const ps_table *const *tables, size_t
     if (code == PS_OK && recheck != NULL) {
         code = recheck(context, w->db, w->err);
     }
-    code = code == PS_OK ? write_all(w, tables, n) : code;
+    code = code == PS_OK ? write_all_sqlite(w, tables, n) : code;
     if (begun) {
         if (code == PS_OK) {
             code = run_sql(w, "COMMIT");
@@ -619,11 +620,11 @@ static ps_code check_replaceable(const char *to, int application_id, ps_err *err
 static ps_code copy_pages(const writer *w, sqlite3 *source) {
     sqlite3_backup *backup = sqlite3_backup_init(w->db, "main", source, "main");
     if (backup == NULL) {
-        return fail(w, "copying the database");
+        return fail_sqlite(w, "copying the database");
     }
     int rc = sqlite3_backup_step(backup, -1);
     (void)sqlite3_backup_finish(backup);
-    return rc == SQLITE_DONE ? PS_OK : fail(w, "copying the database");
+    return rc == SQLITE_DONE ? PS_OK : fail_sqlite(w, "copying the database");
 }
 
 static bool is_open_as(int fd, const char *path) {
@@ -740,7 +741,7 @@ ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id,
                        application_id);
         code = run_sql(&w, sql);
     }
-    code = code == PS_OK ? write_all(&w, tables, n) : code;
+    code = code == PS_OK ? write_all_sqlite(&w, tables, n) : code;
     if (code == PS_OK) {
         char sql[64]; /* the id again, so that there is a change to flush */
         (void)snprintf(sql, sizeof sql, "PRAGMA application_id = %d; COMMIT", application_id);

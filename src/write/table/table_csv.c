@@ -26,7 +26,7 @@ static void add_field(ps_buf *out, const char *text) {
     ps_buf_add_char(out, '"');
 }
 
-static void add_cell(ps_buf *out, const ps_column *column, const ps_value *cell) {
+static void add_csv_cell(ps_buf *out, const ps_column *column, const ps_value *cell) {
     char number[PS_NUMBER_TEXT];
     if (cell->is_null) {
         return;
@@ -66,7 +66,7 @@ ps_code ps_write_table_csv_part(const ps_table *table, size_t first, size_t end,
             if (c > 0) {
                 ps_buf_add_char(out, ',');
             }
-            add_cell(out, &table->columns[c], ps_table_cell(table, r, c));
+            add_csv_cell(out, &table->columns[c], ps_table_cell(table, r, c));
         }
         ps_buf_add(out, "\r\n", 2);
     }

@@ -9,7 +9,7 @@
 #include "write/out/number_text.h"
 #include "write/out/writers.h"
 
-static void add_cell(ps_buf *out, const ps_column *column, const ps_value *cell) {
+static void add_table_json_cell(ps_buf *out, const ps_column *column, const ps_value *cell) {
     char number[PS_NUMBER_TEXT];
     bool not_finite = column->type == PS_COL_REAL && !cell->is_null && !isfinite(cell->u.r);
     if (cell->is_null || not_finite) {
@@ -55,7 +55,7 @@ ps_code ps_write_table_json_part(const ps_table *table, size_t first, size_t end
             size_t n = strlen(key);
             ps_buf_add(out, key, n);
             key += n + 1;
-            add_cell(out, &table->columns[c], ps_table_cell(table, r, c));
+            add_table_json_cell(out, &table->columns[c], ps_table_cell(table, r, c));
         }
         ps_buf_add_char(out, '}');
     }

@@ -53,7 +53,7 @@ typedef struct layout {
 
 /* --- numbers ----------------------------------------------------------------------------------------------- */
 
-static double number_of(const ps_column *column, const ps_value *cell) {
+static double table_text_number_of(const ps_column *column, const ps_value *cell) {
     return column->type == PS_COL_INT ? (double)cell->u.i : cell->u.r;
 }
 
@@ -65,7 +65,7 @@ static void sizes(const ps_table *t, size_t column, double *largest, double *sma
     *whole = true;
     for (size_t r = 0; r < t->n_rows; r++) {
         const ps_value *cell = ps_table_cell(t, r, column);
-        double size = cell->is_null ? 0 : fabs(number_of(&t->columns[column], cell));
+        double size = cell->is_null ? 0 : fabs(table_text_number_of(&t->columns[column], cell));
         if (size == 0 || !isfinite(size)) {
             continue;
         }
@@ -152,7 +152,7 @@ static void look_at_bytes(column_look *look, double largest, double smallest) {
         unit.scale == 1 ? 0 : pick_decimals(largest * look->factor, smallest * look->factor);
 }
 
-static column_look look_at(const ps_table *t, size_t c, bool exact) {
+static column_look table_text_look_at(const ps_table *t, size_t c, bool exact) {
     const ps_column *column = &t->columns[c];
     column_look look = {.unit = ps_unit_name(column->unit), .scale = 1, .factor = 1};
     look.is_text = column->type == PS_COL_TEXT || column->type == PS_COL_STRING_ID;
@@ -209,9 +209,9 @@ static void number_text(const column_look *look, const ps_column *column, const 
     if (look->as_is && whole) {
         (void)snprintf(out, PS_NUMBER_TEXT, "%lld", (long long)cell->u.i);
     } else if (look->as_is || (!whole && !isfinite(cell->u.r))) {
-        ps_real_shortest(number_of(column, cell), out);
+        ps_real_shortest(table_text_number_of(column, cell), out);
     } else {
-        double value = number_of(column, cell) * look->factor;
+        double value = table_text_number_of(column, cell) * look->factor;
         if (whole && look->scale > 0) {
             ps_int_scaled(cell->u.i, look->scale, look->decimals, out);
         } else {
@@ -281,7 +281,7 @@ static bool make_texts(layout *l) {
     size_t n = l->table->n_columns;
     for (size_t c = 0; c < n; c++) {
         column_look *look = &l->looks[c];
-        *look = look_at(l->table, c, l->style->exact);
+        *look = table_text_look_at(l->table, c, l->style->exact);
         look->header = header_text(l, c);
         if (look->header == NULL) {
             return false;
@@ -311,7 +311,7 @@ static size_t page_width(const layout *l) {
 }
 
 /* Texts, and numbers that name something. */
-static bool is_key(const layout *l, size_t c) {
+static bool is_table_text_key(const layout *l, size_t c) {
     static const char *const IDS[] = {"rank",     "rankid",    "rank_id", "ranks",
                                       "step",     "stepid",    "stage",   "device",
                                       "deviceid", "device_id", "step_id"};
@@ -340,14 +340,14 @@ static void find_leasts(layout *l, size_t least_text) {
 }
 
 /* The columns up to the first measure, as long as they take no more than half of the page. */
-static void find_keys(layout *l, narrowness narrow) {
+static void find_table_text_keys(layout *l, narrowness narrow) {
     size_t n = l->table->n_columns;
     find_leasts(l, narrow.other);
     l->n_keys = n > 0 ? 1 : 0;
     l->note = n > 1 && l->looks[n - 1].is_text ? n - 1 : SIZE_MAX;
     size_t half = page_width(l) / 2;
     size_t used = 0;
-    for (size_t c = 0; c < n && c != l->note && (c == 0 || is_key(l, c)); c++) {
+    for (size_t c = 0; c < n && c != l->note && (c == 0 || is_table_text_key(l, c)); c++) {
         column_look *look = &l->looks[c];
         used += look->least + (c > 0 ? GAP : 0);
         if (c > 0 && used > half) {
@@ -438,10 +438,10 @@ static bool is_one_block(const layout *l) {
 static void find_layout(layout *l) {
     static const narrowness WIDE = {30, 30, 20};
     static const narrowness SLIM = {18, SHORT, SHORT};
-    find_keys(l, SLIM);
+    find_table_text_keys(l, SLIM);
     keep_distinct(l);
     if (!is_one_block(l)) {
-        find_keys(l, WIDE);
+        find_table_text_keys(l, WIDE);
         keep_distinct(l);
     }
 }
@@ -498,7 +498,7 @@ static void settle_widths(layout *l, const block *b) {
 
 /* --- output ------------------------------------------------------------------------------------------------ */
 
-static void put_text(layout *l, size_t c, const char *text, size_t place, bool last) {
+static void put_table_text(layout *l, size_t c, const char *text, size_t place, bool last) {
     const column_look *look = &l->looks[c];
     size_t before = l->out->len;
     size_t columns = columns_of(text);
@@ -536,7 +536,7 @@ static void put_note(layout *l, const block *b, const char *text) {
     for (int line = 0; line < NOTE_LINES; line++) {
         size_t n = piece(text, width, line + 1 == NOTE_LINES);
         const char *part = ps_arena_strndup(&l->arena, text, n);
-        put_text(l, l->note, part != NULL ? part : "", 0, true);
+        put_table_text(l, l->note, part != NULL ? part : "", 0, true);
         text += n;
         text += strspn(text, " ");
         if (*text == '\0') {
@@ -548,7 +548,7 @@ static void put_note(layout *l, const block *b, const char *text) {
 }
 
 /* Row `row` of the texts, or the header for SIZE_MAX. */
-static void put_row(layout *l, const block *b, size_t row) {
+static void put_table_text_row(layout *l, const block *b, size_t row) {
     for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
         ps_buf_add_str(l->out, c > 0 ? "  " : "");
         bool last = next_in(l, b, c) >= b->to;
@@ -557,16 +557,16 @@ static void put_row(layout *l, const block *b, size_t row) {
             continue;
         }
         const size_t *places = row != SIZE_MAX ? l->looks[c].places : NULL;
-        put_text(l, c,
-                 row == SIZE_MAX ? l->looks[c].header : l->texts[row * l->table->n_columns + c],
-                 places != NULL ? places[row] : 0, last);
+        put_table_text(
+            l, c, row == SIZE_MAX ? l->looks[c].header : l->texts[row * l->table->n_columns + c],
+            places != NULL ? places[row] : 0, last);
     }
 }
 
-static void put_header(layout *l, const block *b) {
+static void put_table_text_header(layout *l, const block *b) {
     bool colour = l->style->colours != PS_COLOURS_NONE;
     ps_buf_add_str(l->out, colour ? "\033[1m" : "");
-    put_row(l, b, SIZE_MAX);
+    put_table_text_row(l, b, SIZE_MAX);
     ps_buf_add_str(l->out, colour ? "\033[0m\n\033[2m" : "\n");
     for (size_t i = block_width(l, b); i > 0; i--) {
         ps_buf_add_str(l->out, l->style->utf8 ? "─" : "-");
@@ -586,7 +586,7 @@ static void find_places(layout *l, const block *b) {
     }
 }
 
-static void put_table(layout *l) {
+static void put_table_text_table(layout *l) {
     const char *title = ps_text_clean(&l->arena, l->table->title);
     if (title != NULL && title[0] != '\0') {
         ps_text_middle(l->out, title, page_width(l), l->style->utf8);
@@ -599,9 +599,9 @@ static void put_table(layout *l) {
         settle_widths(l, &b);
         find_places(l, &b);
         ps_buf_add_str(l->out, first ? "" : "\n");
-        put_header(l, &b);
+        put_table_text_header(l, &b);
         for (size_t r = 0; r < l->table->n_rows; r++) {
-            put_row(l, &b, r);
+            put_table_text_row(l, &b, r);
             ps_buf_add_char(l->out, '\n');
         }
         from = b.to;
@@ -618,7 +618,7 @@ ps_code ps_write_table_text(const ps_table *table, const ps_text_style *style, p
     l.texts = ps_arena_alloc(&l.arena, (n_cells + 1) * sizeof *l.texts);
     bool ok = l.looks != NULL && l.texts != NULL && make_texts(&l);
     if (ok) {
-        put_table(&l);
+        put_table_text_table(&l);
     }
     ps_arena_fini(&l.arena);
     return ok && !l.failed && ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);

@@ -77,7 +77,7 @@ static size_t add_character(ps_buf *out, const char *s, size_t n, size_t *units)
 }
 
 /* Whether every byte stands for itself: the usual case. */
-static bool is_plain(const char *s, size_t n) {
+static bool is_xlsx_plain(const char *s, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (s[i] < 0x20 || s[i] > 0x7E || (s[i] == '_' && s[i + 1] == 'x')) {
             return false;
@@ -92,7 +92,7 @@ static void make_text(book *b, const char *text) {
     size_t used = 0;
     size_t keep = 0; /* bytes of out that leave room for the mark */
     ps_buf_clear(&b->text);
-    if (is_plain(text, n)) {
+    if (is_xlsx_plain(text, n)) {
         ps_buf_add(&b->text, text, n);
         return;
     }
@@ -112,8 +112,8 @@ static void make_text(book *b, const char *text) {
 
 /* --- cells ------------------------------------------------------------------------------------------------- */
 
-static lxw_error put_text(book *b, lxw_worksheet *sheet, lxw_row_t row, lxw_col_t col,
-                          const char *text, lxw_format *format) {
+static lxw_error put_xlsx_text(book *b, lxw_worksheet *sheet, lxw_row_t row, lxw_col_t col,
+                               const char *text, lxw_format *format) {
     make_text(b, text);
     if (!ps_buf_ok(&b->text)) {
         return LXW_ERROR_MEMORY_MALLOC_FAILED;
@@ -122,7 +122,7 @@ static lxw_error put_text(book *b, lxw_worksheet *sheet, lxw_row_t row, lxw_col_
                            : worksheet_write_blank(sheet, row, col, format);
 }
 
-static lxw_error put_cell(book *b, lxw_worksheet *sheet, lxw_row_t row, size_t r, size_t c) {
+static lxw_error put_xlsx_cell(book *b, lxw_worksheet *sheet, lxw_row_t row, size_t r, size_t c) {
     const ps_value *cell = ps_table_cell(b->table, r, c);
     lxw_col_t col = (lxw_col_t)c;
     char number[PS_NUMBER_TEXT];
@@ -144,7 +144,7 @@ static lxw_error put_cell(book *b, lxw_worksheet *sheet, lxw_row_t row, size_t r
         break;
     case PS_COL_TEXT:
     case PS_COL_STRING_ID:
-        return put_text(b, sheet, row, col, cell->u.text, b->data);
+        return put_xlsx_text(b, sheet, row, col, cell->u.text, b->data);
     }
     return worksheet_write_string(sheet, row, col, number, b->data);
 }
@@ -170,7 +170,7 @@ static bool same_value(const ps_table *t, size_t r, size_t c) {
 }
 
 /* Whether row r goes on with the cell above: in a merged column, and in all merged columns before it. */
-static bool goes_on(const book *b, size_t r, size_t c, size_t first) {
+static bool xlsx_goes_on(const book *b, size_t r, size_t c, size_t first) {
     if (!b->has_merging || !b->table->columns[c].merged || r == first) {
         return false;
     }
@@ -187,7 +187,7 @@ static lxw_error merge_column(book *b, lxw_worksheet *sheet, size_t c, size_t fi
     lxw_error rc = LXW_NO_ERROR;
     for (size_t r = first; rc == LXW_NO_ERROR && r < end;) {
         size_t next = r + 1;
-        while (next < end && goes_on(b, next, c, first)) {
+        while (next < end && xlsx_goes_on(b, next, c, first)) {
             next++;
         }
         if (next > r + 1) {
@@ -228,7 +228,7 @@ static double content_width(book *b, size_t c, const char *header) {
     return width > MAX_WIDTH ? MAX_WIDTH : width;
 }
 
-static lxw_error put_header(book *b, lxw_worksheet *sheet) {
+static lxw_error put_xlsx_header(book *b, lxw_worksheet *sheet) {
     lxw_error rc = worksheet_set_row(sheet, 0, HEADER_HEIGHT, NULL);
     bool merges = false;
     for (size_t c = 0; rc == LXW_NO_ERROR && c < b->table->n_columns; c++) {
@@ -241,7 +241,7 @@ static lxw_error put_header(book *b, lxw_worksheet *sheet) {
         if (column->width > 0 || width > DEFAULT_WIDTH) {
             rc = worksheet_set_column(sheet, col, col, width, NULL);
         }
-        rc = rc == LXW_NO_ERROR ? put_text(b, sheet, 0, col, name, b->header) : rc;
+        rc = rc == LXW_NO_ERROR ? put_xlsx_text(b, sheet, 0, col, name, b->header) : rc;
     }
     if (!merges) {
         worksheet_freeze_panes(sheet, 1, 0);
@@ -259,14 +259,14 @@ static lxw_error put_sheet(book *b, size_t first, size_t end) {
     }
     b->report.n_sheets++;
     b->n_cells += (uint64_t)(end - first + 1) * b->table->n_columns;
-    lxw_error rc = put_header(b, sheet);
+    lxw_error rc = put_xlsx_header(b, sheet);
     for (size_t c = 0; rc == LXW_NO_ERROR && b->has_merging && c < b->table->n_columns; c++) {
         rc = b->table->columns[c].merged ? merge_column(b, sheet, c, first, end) : rc;
     }
     for (size_t r = first; rc == LXW_NO_ERROR && r < end; r++) {
         for (size_t c = 0; rc == LXW_NO_ERROR && c < b->table->n_columns; c++) {
-            if (!goes_on(b, r, c, first)) {
-                rc = put_cell(b, sheet, (lxw_row_t)(r - first + 1), r, c);
+            if (!xlsx_goes_on(b, r, c, first)) {
+                rc = put_xlsx_cell(b, sheet, (lxw_row_t)(r - first + 1), r, c);
             }
         }
     }
@@ -291,7 +291,7 @@ static lxw_format *add_format(lxw_workbook *workbook, bool is_header) {
     return f;
 }
 
-static ps_code fail(const char *path, lxw_error rc, ps_err *err) {
+static ps_code fail_xlsx(const char *path, lxw_error rc, ps_err *err) {
     if (rc == LXW_ERROR_MEMORY_MALLOC_FAILED) {
         return ps_fail_nomem(err);
     }
@@ -317,7 +317,7 @@ static bool look_at_columns(book *b) {
     return b->as_text != NULL;
 }
 
-static lxw_error put_table(book *b) {
+static lxw_error put_xlsx_table(book *b) {
     lxw_error rc = LXW_NO_ERROR;
     size_t rows = b->limits.rows - 1;
     for (size_t first = 0; rc == LXW_NO_ERROR && (first == 0 || first < b->table->n_rows);
@@ -328,11 +328,11 @@ static lxw_error put_table(book *b) {
     return rc;
 }
 
-static lxw_error put_tables(book *b) {
+static lxw_error put_xlsx_tables(book *b) {
     lxw_error rc = LXW_NO_ERROR;
     for (size_t i = 0; rc == LXW_NO_ERROR && i < b->n_tables; i++) {
         b->table = b->tables[i];
-        rc = look_at_columns(b) ? put_table(b) : LXW_ERROR_MEMORY_MALLOC_FAILED;
+        rc = look_at_columns(b) ? put_xlsx_table(b) : LXW_ERROR_MEMORY_MALLOC_FAILED;
     }
     return rc;
 }
@@ -363,7 +363,7 @@ static ps_code make_book(book *b, const char *tmp, char *dir, ps_err *err) {
     b->header = add_format(b->workbook, true);
     b->data = add_format(b->workbook, false);
     rc = b->header != NULL && b->data != NULL ? rc : LXW_ERROR_MEMORY_MALLOC_FAILED;
-    rc = rc == LXW_NO_ERROR ? put_tables(b) : rc;
+    rc = rc == LXW_NO_ERROR ? put_xlsx_tables(b) : rc;
     if (rc != LXW_NO_ERROR) {
         lxw_workbook_free(b->workbook);
     } else {
@@ -371,11 +371,11 @@ static ps_code make_book(book *b, const char *tmp, char *dir, ps_err *err) {
         rc = workbook_close(b->workbook);
         (void)pthread_mutex_unlock(&CLOSING);
     }
-    return rc == LXW_NO_ERROR ? PS_OK : fail(tmp, rc, err);
+    return rc == LXW_NO_ERROR ? PS_OK : fail_xlsx(tmp, rc, err);
 }
 
 /* An own name, so that runs side by side do not meet in it. */
-static ps_code make_file(book *b, const char *path, ps_err *err) {
+static ps_code make_xlsx_file(book *b, const char *path, ps_err *err) {
     ps_buf tmp;
     ps_buf_init(&tmp, 0);
     ps_buf_addf(&tmp, "%s.%ld.tmp", path, (long)getpid());
@@ -409,7 +409,7 @@ static ps_code write_book(book *b, const char *path, ps_xlsx_report *report, ps_
     }
     ps_arena_init(&b->arena);
     ps_buf_init(&b->text, 0);
-    ps_code code = make_file(b, path, err);
+    ps_code code = make_xlsx_file(b, path, err);
     ps_buf_fini(&b->text);
     ps_arena_fini(&b->arena);
     if (report != NULL) {

@@ -38,7 +38,7 @@ typedef struct checker {
     struct inflate_state inflate;
 } checker;
 
-static uint32_t number(const unsigned char *p, int n_bytes) {
+static uint32_t number_xlsx_check(const unsigned char *p, int n_bytes) {
     uint32_t value = 0;
     for (int i = n_bytes - 1; i >= 0; i--) {
         value = value << 8 | p[i];
@@ -51,7 +51,7 @@ static bool read_at(int fd, void *out, size_t n, uint64_t at) {
 }
 
 /* Takes `n` new bytes behind the carried ones in the window. */
-static void scan(part *p, size_t n) {
+static void scan_xlsx_check(part *p, size_t n) {
     size_t length = strlen(p->counted);
     size_t end = p->n_carry + n;
     size_t from = p->n_carry >= length ? p->n_carry - (length - 1) : 0;
@@ -88,12 +88,12 @@ static bool inflate_part(checker *c, uint64_t at, uint64_t n_bytes) {
         if (isal_inflate(&c->inflate) != ISAL_DECOMP_OK) {
             return false;
         }
-        scan(&c->part, OUT_BYTES - c->inflate.avail_out);
+        scan_xlsx_check(&c->part, OUT_BYTES - c->inflate.avail_out);
     }
     return n_bytes == 0 && c->inflate.avail_in == 0;
 }
 
-static bool ends_with(const part *p, const char *tail) {
+static bool xlsx_check_ends_with(const part *p, const char *tail) {
     size_t n = strlen(tail);
     return p->n_carry >= n && memcmp(p->window + p->n_carry - n, tail, n) == 0;
 }
@@ -104,38 +104,39 @@ static bool check_part(checker *c, const unsigned char *entry, const char *name,
     bool is_sheet = strncmp(name, "xl/worksheets/sheet", 19) == 0;
     bool is_strings = strcmp(name, "xl/sharedStrings.xml") == 0;
     unsigned char local[LOCAL_HEADER];
-    uint64_t at = number(entry + 42, 4);
-    if (number(entry + 10, 2) != 8 || !read_at(c->fd, local, sizeof local, at)) {
+    uint64_t at = number_xlsx_check(entry + 42, 4);
+    if (number_xlsx_check(entry + 10, 2) != 8 || !read_at(c->fd, local, sizeof local, at)) {
         return false;
     }
     c->part.counted = is_strings ? "<si>" : "<c r=";
     c->part.n = 0;
     c->part.n_head = 0;
     c->part.n_carry = 0;
-    at += LOCAL_HEADER + number(local + 26, 2) + number(local + 28, 2);
-    if (!inflate_part(c, at, number(entry + 20, 4))) {
+    at += LOCAL_HEADER + number_xlsx_check(local + 26, 2) + number_xlsx_check(local + 28, 2);
+    if (!inflate_part(c, at, number_xlsx_check(entry + 20, 4))) {
         return false;
     }
     if (is_strings) {
         const char *count = strstr(c->part.head, "uniqueCount=\"");
         return count != NULL && strtoull(count + 13, NULL, 10) == c->part.n &&
-               ends_with(&c->part, "</sst>");
+               xlsx_check_ends_with(&c->part, "</sst>");
     }
     if (is_sheet) {
         *n_cells += c->part.n;
-        return ends_with(&c->part, "</worksheet>");
+        return xlsx_check_ends_with(&c->part, "</worksheet>");
     }
-    return ends_with(&c->part, ">") || ends_with(&c->part, ">\n");
+    return xlsx_check_ends_with(&c->part, ">") || xlsx_check_ends_with(&c->part, ">\n");
 }
 
 static bool check_parts(checker *c, size_t n, uint64_t *n_cells) {
     size_t at = 0;
     while (at + ENTRY <= n) {
         const unsigned char *entry = c->directory + at;
-        size_t n_name = number(entry + 28, 2);
-        size_t n_all = ENTRY + n_name + number(entry + 30, 2) + number(entry + 32, 2);
+        size_t n_name = number_xlsx_check(entry + 28, 2);
+        size_t n_all =
+            ENTRY + n_name + number_xlsx_check(entry + 30, 2) + number_xlsx_check(entry + 32, 2);
         char name[64] = "";
-        if (number(entry, 4) != 0x02014b50 || at + n_all > n) {
+        if (number_xlsx_check(entry, 4) != 0x02014b50 || at + n_all > n) {
             return false;
         }
         memcpy(name, entry + ENTRY, n_name < sizeof name - 1 ? n_name : sizeof name - 1);
@@ -152,11 +153,11 @@ static bool read_directory(checker *c, size_t *n) {
     unsigned char end[END_RECORD];
     if (fstat(c->fd, &st) != 0 || st.st_size < END_RECORD ||
         !read_at(c->fd, end, sizeof end, (uint64_t)st.st_size - END_RECORD) ||
-        number(end, 4) != 0x06054b50) {
+        number_xlsx_check(end, 4) != 0x06054b50) {
         return false;
     }
-    *n = number(end + 12, 4);
-    return *n <= MAX_DIRECTORY && read_at(c->fd, c->directory, *n, number(end + 16, 4));
+    *n = number_xlsx_check(end + 12, 4);
+    return *n <= MAX_DIRECTORY && read_at(c->fd, c->directory, *n, number_xlsx_check(end + 16, 4));
 }
 
 ps_code ps_xlsx_check(const char *path, const char *name, uint64_t n_cells, ps_err *err) {

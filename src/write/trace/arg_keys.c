@@ -29,7 +29,7 @@ static bool note_type(ps_arg_keys *k, const ps_arg *arg) {
 }
 
 /* A list of keys and types seen for the first time. */
-static bool add_shape(ps_arg_keys *k, ps_arg_iter iter) {
+static bool add_arg_key_shape(ps_arg_keys *k, ps_arg_iter iter) {
     uint64_t address = (uint64_t)(uintptr_t)iter.shape;
     ps_idmap seen;
     ps_idmap_init(&seen);
@@ -57,7 +57,7 @@ bool ps_arg_keys_init(ps_arg_keys *k, const ps_trace *t) {
         }
         last = iter.shape;
         if (ps_idmap_get(&k->shapes, (uint64_t)(uintptr_t)last) == PS_IDMAP_NONE &&
-            !add_shape(k, iter)) {
+            !add_arg_key_shape(k, iter)) {
             return false;
         }
     }

@@ -17,8 +17,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "write/trace/arg_keys.h"
 #include "write/out/json_text.h"
+#include "write/trace/arg_keys.h"
 #include "write/trace/trace_chrome_names.h"
 #include "write/trace/trace_layout.h"
 #include "write/trace/trace_writer.h"
@@ -52,11 +52,11 @@ typedef struct chrome_rank {
 
 /* --- small pieces -------------------------------------------------------------------------------------- */
 
-static void put_text(chrome_rank *r, ps_str s) {
+static void put_chrome_text(chrome_rank *r, ps_str s) {
     ps_json_str_n(r->j, ps_trace_text(r->t, s), ps_trace_text_len(r->t, s));
 }
 
-static void put_scratch(chrome_rank *r) {
+static void put_chrome_scratch(chrome_rank *r) {
     ps_json_str_n(r->j, ps_buf_str(&r->scratch), r->scratch.len);
     ps_buf_clear(&r->scratch);
 }
@@ -69,12 +69,12 @@ static void put_scratch(chrome_rank *r) {
     do {                                                                                           \
         if (!ps_str_is_none(text)) {                                                               \
             ps_json_key((r)->j, key);                                                              \
-            put_text((r), (text));                                                                 \
+            put_chrome_text((r), (text));                                                          \
         }                                                                                          \
     } while (0)
 
 /* On a line of its own. */
-static void begin_event(chrome_rank *r) {
+static void begin_chrome_event(chrome_rank *r) {
     ps_byte_out_relieve(r->out);
     ps_json_line(r->j, 0);
     ps_json_object(r->j);
@@ -82,7 +82,7 @@ static void begin_event(chrome_rank *r) {
 
 /* Begins a metadata event; its args are open. `ids` says where it belongs. */
 static void begin_meta(chrome_rank *r, const char *name, ps_json_piece ids) {
-    begin_event(r);
+    begin_chrome_event(r);
     ps_json_pair(r->j, "ph", "M");
     put_key_text(r, "name", name);
     ps_json_members(r->j, ids.text, ids.n);
@@ -97,7 +97,7 @@ static void end_meta(chrome_rank *r) {
 
 /* --- what stands before the events --------------------------------------------------------------------- */
 
-static void put_head(chrome_rank *r) {
+static void put_chrome_head(chrome_rank *r) {
     const ps_trace_job *job = r->c->job;
     ps_json_object(r->j);
     ps_json_key(r->j, "pipescope");
@@ -194,7 +194,7 @@ static void put_facts(chrome_rank *r) {
     for (size_t i = 0; i < r->keys.n_time_keys; i++) {
         begin_meta(r, "pipescope_time", ids);
         ps_json_key(r->j, "arg");
-        put_text(r, r->keys.time_keys[i]);
+        put_chrome_text(r, r->keys.time_keys[i]);
         end_meta(r);
     }
 }
@@ -207,10 +207,10 @@ static void put_column_type(chrome_rank *r, const ps_column *c) {
                 : c->type == PS_COL_REAL ? "real"
                                          : "text",
                 unit[0] != '\0' ? ", " : "", unit);
-    put_scratch(r);
+    put_chrome_scratch(r);
 }
 
-static void put_cell(chrome_rank *r, const ps_table *t, size_t row, size_t column) {
+static void put_chrome_cell(chrome_rank *r, const ps_table *t, size_t row, size_t column) {
     const ps_value *cell = ps_table_cell(t, row, column);
     ps_col_type type = t->columns[column].type;
     if (cell->is_null || (type == PS_COL_REAL && cell->u.r - cell->u.r != 0)) {
@@ -224,7 +224,7 @@ static void put_cell(chrome_rank *r, const ps_table *t, size_t row, size_t colum
     }
 }
 
-static void put_table(chrome_rank *r, const ps_table *t, ps_json_piece ids) {
+static void put_chrome_table(chrome_rank *r, const ps_table *t, ps_json_piece ids) {
     begin_meta(r, "pipescope_table", ids);
     put_key_text(r, "table", t->name);
     ps_json_key(r->j, "columns");
@@ -240,7 +240,7 @@ static void put_table(chrome_rank *r, const ps_table *t, ps_json_piece ids) {
         ps_json_key(r->j, "cells");
         ps_json_array(r->j);
         for (size_t c = 0; c < t->n_columns; c++) {
-            put_cell(r, t, row, c);
+            put_chrome_cell(r, t, row, c);
         }
         ps_json_close(r->j);
         end_meta(r);
@@ -248,21 +248,21 @@ static void put_table(chrome_rank *r, const ps_table *t, ps_json_piece ids) {
 }
 
 /* What a timeline has no place for, as far as it was read: statistics of the profiler, names of hosts and devices. */
-static void put_tables(chrome_rank *r) {
+static void put_chrome_tables(chrome_rank *r) {
     size_t n = 0;
     const ps_table *const *tables = ps_trace_side_tables(r->t, &n);
     for (size_t i = 0; i < n && !ps_byte_out_failed(r->out); i++) {
         if (tables[i]->n_columns > 0) {
-            put_table(r, tables[i], first_ids(r));
+            put_chrome_table(r, tables[i], first_ids(r));
         }
     }
 }
 
-static bool is_several(const chrome_rank *r) {
+static bool is_chrome_several(const chrome_rank *r) {
     return r->c->job->n_sources > 1;
 }
 
-static const ps_track *track_of(const chrome_rank *r, uint32_t row) {
+static const ps_track *chrome_track_of(const chrome_rank *r, uint32_t row) {
     return &ps_trace_tracks(r->t, &(size_t){0})[row];
 }
 
@@ -287,18 +287,18 @@ static void put_processes(chrome_rank *r) {
     }
     for (size_t g = 0; g < r->layout.n_groups; g++) {
         const ps_trace_group *group = &r->layout.groups[g];
-        if (is_several(r)) {
+        if (is_chrome_several(r)) {
             ps_buf_addf(&r->scratch, "%s ", r->source->title);
         }
         ps_trace_group_title(r->t, group, &r->scratch);
         begin_meta(r, "process_name", r->names.pids[g]);
         ps_json_key(r->j, "name");
-        put_scratch(r);
+        put_chrome_scratch(r);
         end_meta(r);
         if (group->process != NULL && !ps_str_is_none(group->process->labels)) {
             begin_meta(r, "process_labels", r->names.pids[g]);
             ps_json_key(r->j, "labels");
-            put_text(r, group->process->labels);
+            put_chrome_text(r, group->process->labels);
             end_meta(r);
         }
         begin_meta(r, "process_sort_index", r->names.pids[g]);
@@ -327,7 +327,7 @@ static const char *track_kind_name(ps_track_kind kind) {
 
 /* The track itself, for our reader; `lane` is one of its own, or that of the process for a counter. */
 static void put_track(chrome_rank *r, uint32_t row, ps_json_piece ids) {
-    const ps_track *track = track_of(r, row);
+    const ps_track *track = chrome_track_of(r, row);
     begin_meta(r, "pipescope_track", ids);
     put_key_int(r, "row", row);
     put_key_text(r, "kind", track_kind_name(track->kind));
@@ -348,7 +348,7 @@ static void put_track(chrome_rank *r, uint32_t row, ps_json_piece ids) {
 }
 
 /* In row order first, so that a reader makes the same rows; further lanes and what viewers show after them. */
-static void put_tracks(chrome_rank *r) {
+static void put_chrome_tracks(chrome_rank *r) {
     const ps_trace_layout *l = &r->layout;
     for (uint32_t row = 0; row < l->n_tracks; row++) {
         bool is_counter = r->names.lanes[row].text == NULL;
@@ -367,7 +367,7 @@ static void put_tracks(chrome_rank *r) {
             ps_trace_lane_title(r->t, &l->lanes[lane], &r->scratch);
             begin_meta(r, "thread_name", r->names.lanes[lane]);
             ps_json_key(r->j, "name");
-            put_scratch(r);
+            put_chrome_scratch(r);
             end_meta(r);
             begin_meta(r, "thread_sort_index", r->names.lanes[lane]);
             put_key_int(r, "sort_index", order++);
@@ -378,7 +378,7 @@ static void put_tracks(chrome_rank *r) {
 
 /* --- events -------------------------------------------------------------------------------------------- */
 
-static void put_value(chrome_rank *r, const ps_arg *arg) {
+static void put_chrome_value(chrome_rank *r, const ps_arg *arg) {
     const char *text = NULL;
     size_t n = 0;
     switch (arg->type) {
@@ -398,7 +398,7 @@ static void put_value(chrome_rank *r, const ps_arg *arg) {
         ps_json_null(r->j);
         break;
     case PS_ARG_STR:
-        put_text(r, arg->u.s);
+        put_chrome_text(r, arg->u.s);
         break;
     case PS_ARG_NUMBER:
     case PS_ARG_JSON:
@@ -426,7 +426,7 @@ static bool put_arg_key(chrome_rank *r, ps_str key, ps_arg_names *names) {
     return ok;
 }
 
-static bool put_args(chrome_rank *r, uint32_t row) {
+static bool put_chrome_args(chrome_rank *r, uint32_t row) {
     ps_arg_iter iter = ps_trace_args(r->t, row);
     if (iter.n_left == 0) {
         return true;
@@ -438,7 +438,7 @@ static bool put_args(chrome_rank *r, uint32_t row) {
     ps_json_object(r->j);
     for (ps_arg arg; ok && ps_arg_next(&iter, &arg);) {
         ok = put_arg_key(r, arg.key, repeats ? &names : NULL);
-        put_value(r, &arg);
+        put_chrome_value(r, &arg);
     }
     ps_json_close(r->j);
     if (repeats) {
@@ -447,7 +447,7 @@ static bool put_args(chrome_rank *r, uint32_t row) {
     return ok;
 }
 
-static bool put_slices(chrome_rank *r) {
+static bool put_chrome_slices(chrome_rank *r) {
     const ps_slices *s = ps_trace_slices(r->t);
     const int64_t from_base = ps_trace_origin_ns(r->t) - r->c->base_ns;
     ps_trace_written *written = &r->c->job->written;
@@ -459,7 +459,7 @@ static bool put_slices(chrome_rank *r) {
         }
         uint32_t lane = r->layout.lane_of[row];
         bool is_point = s->kind[row] == PS_SLICE_INSTANT && s->dur_ns[row] == 0;
-        begin_event(r);
+        begin_chrome_event(r);
         if (is_point) {
             ps_json_pair(r->j, "ph", "i");
             ps_json_pair(r->j, "s", "t");
@@ -467,7 +467,7 @@ static bool put_slices(chrome_rank *r) {
             ps_json_pair(r->j, "ph", "X");
         }
         ps_json_key(r->j, "name");
-        put_text(r, s->name[row]);
+        put_chrome_text(r, s->name[row]);
         ps_json_key(r->j, "cat");
         ps_json_raw(r->j, cat->shown.text, cat->shown.n);
         ps_json_members(r->j, r->names.lanes[lane].text, r->names.lanes[lane].n);
@@ -477,7 +477,7 @@ static bool put_slices(chrome_rank *r) {
             ps_json_key(r->j, "dur");
             ps_json_us(r->j, s->dur_ns[row]);
         }
-        ok = put_args(r, row);
+        ok = put_chrome_args(r, row);
         ps_json_close(r->j);
         written->n_crossing += r->layout.lanes[lane].number > 0;
     }
@@ -488,7 +488,7 @@ static bool put_slices(chrome_rank *r) {
 static void put_flow_end(chrome_rank *r, bool is_start, const ps_flow *flow, uint32_t slice) {
     const ps_slices *s = ps_trace_slices(r->t);
     const ps_json_piece ids = r->names.lanes[r->layout.lane_of[slice]];
-    begin_event(r);
+    begin_chrome_event(r);
     if (is_start) {
         ps_json_pair(r->j, "ph", "s");
     } else {
@@ -525,16 +525,16 @@ static void put_flows(chrome_rank *r) {
 }
 
 /* Values that are no numbers are null. */
-static void put_counters(chrome_rank *r) {
+static void put_chrome_counters(chrome_rank *r) {
     const ps_counters *c = ps_trace_counters(r->t);
     const int64_t from_base = ps_trace_origin_ns(r->t) - r->c->base_ns;
     for (uint32_t row = 0; row < c->n && !ps_byte_out_failed(r->out); row++) {
         uint32_t track = c->track[row];
-        ps_str unit = track_of(r, track)->unit;
+        ps_str unit = chrome_track_of(r, track)->unit;
         double value = c->value[row];
         const ps_json_piece name = r->names.counters[track];
         const ps_json_piece ids = r->names.pids[r->layout.group_of[track]];
-        begin_event(r);
+        begin_chrome_event(r);
         ps_json_pair(r->j, "ph", "C");
         ps_json_key(r->j, "name");
         ps_json_raw(r->j, name.text, name.n);
@@ -563,14 +563,14 @@ static void put_counters(chrome_rank *r) {
 
 /* --- the format ---------------------------------------------------------------------------------------- */
 
-static void release(chrome_rank *r) {
+static void release_chrome(chrome_rank *r) {
     ps_chrome_names_fini(&r->names);
     ps_trace_layout_fini(&r->layout);
     ps_arg_keys_fini(&r->keys);
     ps_buf_fini(&r->scratch);
 }
 
-static ps_code write_rank(void *state, size_t source, const ps_trace *t, ps_err *err) {
+static ps_code write_chrome_rank(void *state, size_t source, const ps_trace *t, ps_err *err) {
     chrome *c = state;
     chrome_rank r = {.c = c, .out = c->job->out, .t = t, .source = &c->job->sources[source]};
     r.j = &c->json;
@@ -586,22 +586,22 @@ static ps_code write_rank(void *state, size_t source, const ps_trace *t, ps_err 
         code = ps_fail_nomem(err);
     } else {
         if (!c->has_begun) {
-            put_head(&r);
+            put_chrome_head(&r);
         }
         put_facts(&r);
-        put_tables(&r);
+        put_chrome_tables(&r);
         put_processes(&r);
-        put_tracks(&r);
-        bool ok = put_slices(&r);
+        put_chrome_tracks(&r);
+        bool ok = put_chrome_slices(&r);
         put_flows(&r);
-        put_counters(&r);
+        put_chrome_counters(&r);
         code = ok && ps_buf_ok(&r.scratch) ? PS_OK : ps_fail_nomem(err);
     }
-    release(&r);
+    release_chrome(&r);
     return code;
 }
 
-static void *begin(ps_trace_job *job) {
+static void *begin_chrome(ps_trace_job *job) {
     chrome *c = ps_calloc(1, sizeof *c);
     if (c != NULL) {
         *c = (chrome){.job = job, .json = ps_json_to(&job->out->buf), .next_pid = 1};
@@ -610,7 +610,7 @@ static void *begin(ps_trace_job *job) {
 }
 
 /* Without a single rank: still a document. */
-static void end(void *state) {
+static void end_chrome(void *state) {
     chrome *c = state;
     ps_json *j = &c->json;
     if (c->has_begun) {
@@ -631,8 +631,8 @@ const ps_trace_format ps_trace_format_chrome = {
     .name = "chrome",
     .summary = "trace-event JSON for chrome://tracing, Perfetto and pipescope itself",
     .suffixes = SUFFIXES,
-    .begin = begin,
-    .rank = write_rank,
-    .end = end,
+    .begin = begin_chrome,
+    .rank = write_chrome_rank,
+    .end = end_chrome,
     .free_state = ps_free,
 };

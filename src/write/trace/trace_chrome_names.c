@@ -11,7 +11,7 @@
 #define FIRST_MADE_PID 10000000
 
 /* What is in the scratch buffer, kept. Text NULL when memory is out. */
-static ps_json_piece keep(ps_chrome_names *m) {
+static ps_json_piece keep_chrome_name(ps_chrome_names *m) {
     ps_json_piece f = {NULL, m->scratch.len};
     if (ps_buf_ok(&m->scratch)) {
         f.text = ps_arena_strndup(&m->arena, ps_buf_str(&m->scratch), f.n);
@@ -22,12 +22,12 @@ static ps_json_piece keep(ps_chrome_names *m) {
 
 /* The same as a JSON string. */
 static ps_json_piece keep_as_string(ps_chrome_names *m) {
-    ps_json_piece raw = keep(m);
+    ps_json_piece raw = keep_chrome_name(m);
     if (raw.text == NULL) {
         return raw;
     }
     ps_buf_add_json_str(&m->scratch, raw.text, raw.n);
-    return keep(m);
+    return keep_chrome_name(m);
 }
 
 /* --- numbers and names --------------------------------------------------------------------------------- */
@@ -37,7 +37,8 @@ static uint64_t used_key(size_t group, const void *what, size_t n) {
 }
 
 /* True when the text or number was free in `group` and is taken now. */
-static bool take(ps_chrome_names *m, size_t group, const void *what, size_t n, bool *nomem) {
+static bool take_chrome_name(ps_chrome_names *m, size_t group, const void *what, size_t n,
+                             bool *nomem) {
     uint64_t key = used_key(group, what, n);
     if (ps_idmap_get(&m->used, key) != PS_IDMAP_NONE) {
         return false;
@@ -46,11 +47,11 @@ static bool take(ps_chrome_names *m, size_t group, const void *what, size_t n, b
     return true;
 }
 
-static bool take_number(ps_chrome_names *m, size_t group, int64_t number, bool *nomem) {
-    return take(m, group, &number, sizeof number, nomem);
+static bool take_chrome_name_number(ps_chrome_names *m, size_t group, int64_t number, bool *nomem) {
+    return take_chrome_name(m, group, &number, sizeof number, nomem);
 }
 
-static bool is_several(const ps_chrome_names *m) {
+static bool is_chrome_name_several(const ps_chrome_names *m) {
     return m->next_pid != NULL;
 }
 
@@ -63,17 +64,17 @@ static bool name_processes(ps_chrome_names *m) {
     const ps_trace_layout *l = m->layout;
     for (size_t g = 0; g < l->n_groups; g++) {
         if (!l->groups[g].is_split) {
-            (void)take_number(m, ALL_GROUPS, l->groups[g].pid, &nomem);
+            (void)take_chrome_name_number(m, ALL_GROUPS, l->groups[g].pid, &nomem);
         }
     }
     for (size_t g = 0; g < l->n_groups && !nomem; g++) {
         const ps_trace_group *group = &l->groups[g];
         ps_json j = ps_json_members_to(&m->scratch);
         ps_json_key(&j, "pid");
-        if (is_several(m)) {
+        if (is_chrome_name_several(m)) {
             ps_json_int(&j, (*m->next_pid)++);
         } else if (group->is_split) {
-            while (!take_number(m, ALL_GROUPS, made, &nomem)) {
+            while (!take_chrome_name_number(m, ALL_GROUPS, made, &nomem)) {
                 made++;
             }
             ps_json_int(&j, made);
@@ -83,13 +84,13 @@ static bool name_processes(ps_chrome_names *m) {
         } else {
             ps_json_int(&j, group->pid);
         }
-        m->pids[g] = keep(m);
+        m->pids[g] = keep_chrome_name(m);
         nomem = nomem || m->pids[g].text == NULL;
     }
     return !nomem;
 }
 
-static const ps_track *track_of(const ps_chrome_names *m, uint32_t row) {
+static const ps_track *chrome_name_track_of(const ps_chrome_names *m, uint32_t row) {
     return &ps_trace_tracks(m->t, &(size_t){0})[row];
 }
 
@@ -102,15 +103,15 @@ static ps_json begin_lane_ids(ps_chrome_names *m, uint32_t group) {
 
 /* The number or text of the track itself, when nobody has it yet. */
 static bool name_as_is(ps_chrome_names *m, uint32_t row, bool *nomem) {
-    const ps_track *track = track_of(m, row);
+    const ps_track *track = chrome_name_track_of(m, row);
     uint32_t group = m->layout->group_of[row];
     const char *name = ps_trace_text(m->t, track->name);
     size_t n = ps_trace_text_len(m->t, track->name);
     bool is_text = track->tid == -1 && n > 0;
-    if (is_text && (is_several(m) || !take(m, group, name, n, nomem))) {
+    if (is_text && (is_chrome_name_several(m) || !take_chrome_name(m, group, name, n, nomem))) {
         return false;
     }
-    if (!is_text && !take_number(m, group, track->tid, nomem)) {
+    if (!is_text && !take_chrome_name_number(m, group, track->tid, nomem)) {
         return false;
     }
     ps_json j = begin_lane_ids(m, group);
@@ -119,14 +120,14 @@ static bool name_as_is(ps_chrome_names *m, uint32_t row, bool *nomem) {
     } else {
         ps_json_int(&j, track->tid);
     }
-    m->lanes[row] = keep(m);
+    m->lanes[row] = keep_chrome_name(m);
     *nomem = *nomem || m->lanes[row].text == NULL;
     return true;
 }
 
 /* A counter has no thread, unless slices lie on it all the same. */
 static bool has_lanes(const ps_chrome_names *m, uint32_t row) {
-    return track_of(m, row)->kind != PS_TRACK_COUNTER || m->layout->has_slices[row];
+    return chrome_name_track_of(m, row)->kind != PS_TRACK_COUNTER || m->layout->has_slices[row];
 }
 
 static bool name_lanes(ps_chrome_names *m) {
@@ -148,10 +149,10 @@ static bool name_lanes(ps_chrome_names *m) {
             }
             do {
                 next[group]++;
-            } while (!take_number(m, group, next[group], &nomem));
+            } while (!take_chrome_name_number(m, group, next[group], &nomem));
             ps_json j = begin_lane_ids(m, group);
             ps_json_int(&j, next[group]);
-            m->lanes[lane] = keep(m);
+            m->lanes[lane] = keep_chrome_name(m);
             nomem = nomem || m->lanes[lane].text == NULL;
         }
     }
@@ -173,7 +174,7 @@ static bool choose_counter_name(ps_chrome_names *m, uint32_t row, ps_idmap *atte
         if (attempt++ > 0) {
             ps_buf_addf(&m->scratch, " (%u)", attempt);
         }
-        if (take(m, group, ps_buf_str(&m->scratch), m->scratch.len, &nomem)) {
+        if (take_chrome_name(m, group, ps_buf_str(&m->scratch), m->scratch.len, &nomem)) {
             break;
         }
         ps_buf_clear(&m->scratch);
@@ -190,7 +191,7 @@ static bool name_counters(ps_chrome_names *m) {
     bool ok = true;
     for (size_t i = 0; ok && i < l->n_tracks; i++) {
         uint32_t row = l->tracks[i];
-        if (track_of(m, row)->kind == PS_TRACK_COUNTER) {
+        if (chrome_name_track_of(m, row)->kind == PS_TRACK_COUNTER) {
             ok = choose_counter_name(m, row, &attempts);
             m->counters[row] = keep_as_string(m);
             ok = ok && m->counters[row].text != NULL;
@@ -240,7 +241,7 @@ static bool add_category(ps_chrome_names *m, ps_str name, ps_slice_kind kind) {
     bool nomem = false;
     add_category_text(m, name, kind);
     const uint64_t text = used_key(ALL_GROUPS - 1, ps_buf_str(&m->scratch), m->scratch.len);
-    if (take(m, ALL_GROUPS - 1, ps_buf_str(&m->scratch), m->scratch.len, &nomem)) {
+    if (take_chrome_name(m, ALL_GROUPS - 1, ps_buf_str(&m->scratch), m->scratch.len, &nomem)) {
         c->first = row;
         c->shown = keep_as_string(m);
         return c->shown.text != NULL && !nomem && ps_idmap_put(&m->first_rows, text, row);
@@ -310,7 +311,7 @@ static bool set_apart(ps_chrome_names *m, ps_chrome_category *c) {
         if (attempt > 1) {
             ps_buf_addf(&m->scratch, ",%u", attempt);
         }
-        if (take(m, ALL_GROUPS - 1, ps_buf_str(&m->scratch), m->scratch.len, &nomem)) {
+        if (take_chrome_name(m, ALL_GROUPS - 1, ps_buf_str(&m->scratch), m->scratch.len, &nomem)) {
             break;
         }
         ps_buf_clear(&m->scratch);

@@ -73,7 +73,7 @@ static bool heap_push(busy_heap *h, busy_lane item) {
 }
 
 /* PS_NONE when memory is out. */
-static uint32_t add_lane(lane_maker *m, uint32_t track) {
+static uint32_t add_layout_lane(lane_maker *m, uint32_t track) {
     ps_trace_layout *l = m->layout;
     size_t lane = l->n_lanes;
     if (lane >= PS_NONE ||
@@ -89,7 +89,7 @@ static uint32_t add_lane(lane_maker *m, uint32_t track) {
     return (uint32_t)l->n_lanes++;
 }
 
-static bool fits(ps_open_ends *o, int64_t start_ns, int64_t end_ns) {
+static bool fits_layout(ps_open_ends *o, int64_t start_ns, int64_t end_ns) {
     (void)ps_open_ends_pop(o, start_ns);
     return o->n == 0 || (o->ends[o->n - 1] >= end_ns && o->n < PS_LANE_MAX_DEPTH);
 }
@@ -102,18 +102,18 @@ static uint32_t take_free(lane_maker *m, uint32_t track, int64_t start_ns, int64
         sift_down(h, (busy_lane){end_ns, lane});
         return lane;
     }
-    uint32_t lane = add_lane(m, track);
+    uint32_t lane = add_layout_lane(m, track);
     return lane != PS_NONE && heap_push(h, (busy_lane){end_ns, lane}) ? lane : PS_NONE;
 }
 
-static uint32_t place(lane_maker *m, uint32_t track, int64_t start_ns, int64_t end_ns) {
+static uint32_t place_layout(lane_maker *m, uint32_t track, int64_t start_ns, int64_t end_ns) {
     const ps_trace_layout *l = m->layout;
     uint32_t lane = track;
     for (uint32_t tried = 0; tried < SEARCHED; tried++) {
-        if (lane == PS_NONE && (lane = add_lane(m, track)) == PS_NONE) {
+        if (lane == PS_NONE && (lane = add_layout_lane(m, track)) == PS_NONE) {
             return PS_NONE;
         }
-        if (fits(&m->open[lane], start_ns, end_ns)) {
+        if (fits_layout(&m->open[lane], start_ns, end_ns)) {
             return ps_open_ends_push(&m->open[lane], end_ns) ? lane : PS_NONE;
         }
         lane = l->lanes[lane].next;
@@ -135,7 +135,7 @@ static bool make_lanes(ps_trace_layout *l, const ps_trace *t) {
     l->n_lanes = l->n_tracks;
     for (uint32_t row = 0; ok && row < s->n; row++) {
         l->lane_of[row] =
-            place(&m, s->track[row], s->start_ns[row], s->start_ns[row] + s->dur_ns[row]);
+            place_layout(&m, s->track[row], s->start_ns[row], s->start_ns[row] + s->dur_ns[row]);
         l->has_slices[s->track[row]] = true;
         ok = l->lane_of[row] != PS_NONE;
     }
@@ -153,7 +153,7 @@ static bool make_lanes(ps_trace_layout *l, const ps_trace *t) {
 
 /* --- groups -------------------------------------------------------------------------------------------- */
 
-static ps_group_class class_of(const ps_track *track) {
+static ps_group_class layout_class_of(const ps_track *track) {
     switch (track->kind) {
     case PS_TRACK_HOST_THREAD:
         break;
@@ -183,7 +183,7 @@ typedef struct placed_track {
     uint32_t row;
 } placed_track;
 
-static int compare_numbers(int64_t a, int64_t b) {
+static int compare_layout_numbers(int64_t a, int64_t b) {
     return a < b ? -1 : a > b;
 }
 
@@ -191,18 +191,18 @@ static int compare_numbers(int64_t a, int64_t b) {
 static int compare_classes(const void *a, const void *b) {
     const placed_track *x = a;
     const placed_track *y = b;
-    int by = compare_numbers(x->pid, y->pid);
-    by = by != 0 ? by : compare_numbers((int64_t)x->what, (int64_t)y->what);
-    by = by != 0 ? by : compare_numbers(x->device, y->device);
-    return by != 0 ? by : compare_numbers(x->row, y->row);
+    int by = compare_layout_numbers(x->pid, y->pid);
+    by = by != 0 ? by : compare_layout_numbers((int64_t)x->what, (int64_t)y->what);
+    by = by != 0 ? by : compare_layout_numbers(x->device, y->device);
+    return by != 0 ? by : compare_layout_numbers(x->row, y->row);
 }
 
 static int compare_shown_groups(const placed_track *x, const placed_track *y) {
-    int by = compare_numbers(x->group_order, y->group_order);
-    by = by != 0 ? by : compare_numbers((int64_t)x->what, (int64_t)y->what);
-    by = by != 0 ? by : compare_numbers(x->device, y->device);
+    int by = compare_layout_numbers(x->group_order, y->group_order);
+    by = by != 0 ? by : compare_layout_numbers((int64_t)x->what, (int64_t)y->what);
+    by = by != 0 ? by : compare_layout_numbers(x->device, y->device);
     by = by != 0 ? by : strcmp(x->process_name, y->process_name);
-    return by != 0 ? by : compare_numbers(x->pid, y->pid);
+    return by != 0 ? by : compare_layout_numbers(x->pid, y->pid);
 }
 
 /* Within a group: as the file says, else host threads, streams, communicators each followed by its planes, the rest. */
@@ -210,13 +210,15 @@ static int compare_shown(const void *a, const void *b) {
     const placed_track *x = a;
     const placed_track *y = b;
     int by = compare_shown_groups(x, y);
-    by = by != 0 ? by : compare_numbers(x->order, y->order);
-    by = by != 0 ? by : compare_numbers((int64_t)class_of(x->track), (int64_t)class_of(y->track));
+    by = by != 0 ? by : compare_layout_numbers(x->order, y->order);
+    by = by != 0 ? by
+                 : compare_layout_numbers((int64_t)layout_class_of(x->track),
+                                          (int64_t)layout_class_of(y->track));
     by = by != 0 ? by : strcmp(x->name, y->name);
-    by = by != 0 ? by : compare_numbers((int64_t)x->track->kind, (int64_t)y->track->kind);
-    by = by != 0 ? by : compare_numbers(x->plane_order, y->plane_order);
-    by = by != 0 ? by : compare_numbers(x->track->tid, y->track->tid);
-    return by != 0 ? by : compare_numbers(x->row, y->row);
+    by = by != 0 ? by : compare_layout_numbers((int64_t)x->track->kind, (int64_t)y->track->kind);
+    by = by != 0 ? by : compare_layout_numbers(x->plane_order, y->plane_order);
+    by = by != 0 ? by : compare_layout_numbers(x->track->tid, y->track->tid);
+    return by != 0 ? by : compare_layout_numbers(x->row, y->row);
 }
 
 /* Tracks of one kind that share a pid are one group, and so are all tracks of a pid that differ in kind only because
@@ -271,9 +273,9 @@ static void make_groups(ps_trace_layout *l, const placed_track *p) {
 static int compare_pids(const void *a, const void *b) {
     const ps_trace_group *const *x = a;
     const ps_trace_group *const *y = b;
-    int by = compare_numbers((*x)->pid, (*y)->pid);
-    by = by != 0 ? by : compare_numbers((int64_t)(*x)->what, (int64_t)(*y)->what);
-    return by != 0 ? by : compare_numbers((*x)->device, (*y)->device);
+    int by = compare_layout_numbers((*x)->pid, (*y)->pid);
+    by = by != 0 ? by : compare_layout_numbers((int64_t)(*x)->what, (int64_t)(*y)->what);
+    return by != 0 ? by : compare_layout_numbers((*x)->device, (*y)->device);
 }
 
 /* The first group of a pid keeps the number: host threads where there are any. */
@@ -320,7 +322,7 @@ static void fill_placed(placed_track *p, const ps_trace *t, const ps_idmap *proc
                            .order = track->order,
                            .pid = track->pid,
                            .device = track->kind == PS_TRACK_HOST_THREAD ? -1 : track->device,
-                           .what = class_of(track),
+                           .what = layout_class_of(track),
                            .process = process,
                            .process_name = process != NULL ? ps_trace_text(t, process->name) : "",
                            .name = ps_trace_text(t, track->name),
@@ -405,14 +407,14 @@ void ps_trace_layout_fini(ps_trace_layout *l) {
 
 /* --- names --------------------------------------------------------------------------------------------- */
 
-static void add_text(const ps_trace *t, ps_str s, ps_buf *out) {
+static void add_layout_text(const ps_trace *t, ps_str s, ps_buf *out) {
     ps_buf_add(out, ps_trace_text(t, s), ps_trace_text_len(t, s));
 }
 
 void ps_trace_group_title(const ps_trace *t, const ps_trace_group *group, ps_buf *out) {
     static const char *const WHATS[] = {"", "", " communication", " computed lanes", " counters"};
     if (!group->is_split && group->process != NULL && !ps_str_is_none(group->process->name)) {
-        add_text(t, group->process->name, out);
+        add_layout_text(t, group->process->name, out);
     } else if (group->what == PS_GROUP_HOST) {
         ps_buf_addf(out, "process %lld", (long long)group->pid);
     } else if (group->device >= 0 || group->what == PS_GROUP_DEVICE) {
@@ -447,13 +449,13 @@ static void add_made_title(const ps_trace *t, const ps_track *track, ps_buf *out
         }
         break;
     }
-    add_text(t, track->name, out);
+    add_layout_text(t, track->name, out);
 }
 
 void ps_trace_lane_title(const ps_trace *t, const ps_trace_lane *lane, ps_buf *out) {
     const ps_track *track = &ps_trace_tracks(t, &(size_t){0})[lane->track];
     if (ps_trace_text_len(t, track->label) > 0) {
-        add_text(t, track->label, out);
+        add_layout_text(t, track->label, out);
     } else {
         add_made_title(t, track, out);
     }

@@ -15,8 +15,8 @@
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/json.h"
-#include "write/trace/arg_keys.h"
 #include "write/out/protobuf.h"
+#include "write/trace/arg_keys.h"
 #include "write/trace/trace_layout.h"
 #include "write/trace/trace_writer.h"
 
@@ -145,7 +145,7 @@ static void begin_timed_packet(perfetto_rank *r, int64_t time_ns) {
     ps_pb_varint(r->pb, PACKET_FLAGS, NEEDS_STATE);
 }
 
-static void begin_event(perfetto_rank *r, uint32_t type, uint64_t track) {
+static void begin_perfetto_event(perfetto_rank *r, uint32_t type, uint64_t track) {
     ps_pb_begin(r->pb, PACKET_EVENT);
     ps_pb_varint(r->pb, EVENT_TYPE, type);
     ps_pb_varint(r->pb, EVENT_TRACK, track);
@@ -174,13 +174,13 @@ static void put_str(perfetto_rank *r, uint32_t field, ps_str s) {
 }
 
 /* What is in the scratch buffer. */
-static void put_scratch(perfetto_rank *r, uint32_t field) {
+static void put_perfetto_scratch(perfetto_rank *r, uint32_t field) {
     r->pb->failed = r->pb->failed || !ps_buf_ok(&r->scratch);
     ps_pb_str(r->pb, field, ps_buf_str(&r->scratch), r->scratch.len);
     ps_buf_clear(&r->scratch);
 }
 
-static const ps_track *track_of(const perfetto_rank *r, uint32_t row) {
+static const ps_track *perfetto_track_of(const perfetto_rank *r, uint32_t row) {
     return &ps_trace_tracks(r->t, &(size_t){0})[row];
 }
 
@@ -191,7 +191,7 @@ static bool is_usable(int64_t number) {
     return number > 0 && number <= INT32_MAX;
 }
 
-static bool is_taken(const ps_idmap *numbers, int64_t number) {
+static bool is_perfetto_taken(const ps_idmap *numbers, int64_t number) {
     return ps_idmap_get(numbers, (uint64_t)number) != PS_IDMAP_NONE;
 }
 
@@ -210,8 +210,8 @@ static bool choose_pids(perfetto_rank *r) {
                 continue;
             }
             r->pids[i] = g->pid;
-            while (made != 0 && (is_taken(&p->pids, r->pids[i] = p->next_pid++) ||
-                                 is_taken(&p->tids, r->pids[i]))) {
+            while (made != 0 && (is_perfetto_taken(&p->pids, r->pids[i] = p->next_pid++) ||
+                                 is_perfetto_taken(&p->tids, r->pids[i]))) {
             }
             ok = ps_idmap_put(&p->pids, (uint64_t)r->pids[i], 1);
         }
@@ -222,10 +222,11 @@ static bool choose_pids(perfetto_rank *r) {
 /* 0 when memory is out. */
 static int64_t choose_tid(perfetto_rank *r, int64_t tid, int64_t pid) {
     perfetto *p = r->p;
-    if (!is_usable(tid) || is_taken(&p->tids, tid) || (tid != pid && is_taken(&p->pids, tid))) {
+    if (!is_usable(tid) || is_perfetto_taken(&p->tids, tid) ||
+        (tid != pid && is_perfetto_taken(&p->pids, tid))) {
         do {
             tid = p->next_tid++;
-        } while (is_taken(&p->tids, tid) || is_taken(&p->pids, tid));
+        } while (is_perfetto_taken(&p->tids, tid) || is_perfetto_taken(&p->pids, tid));
     }
     return ps_idmap_put(&p->tids, (uint64_t)tid, 1) ? tid : 0;
 }
@@ -269,7 +270,7 @@ static void put_group(perfetto_rank *r, size_t i) {
         !g->process->pid_is_text) {
         ps_buf_addf(&r->scratch, " (pid %lld)", (long long)g->pid);
     }
-    put_scratch(r, PROCESS_NAME);
+    put_perfetto_scratch(r, PROCESS_NAME);
     if (g->process != NULL && !ps_str_is_none(g->process->labels)) {
         put_str(r, PROCESS_LABELS, g->process->labels);
     }
@@ -279,7 +280,7 @@ static void put_group(perfetto_rank *r, size_t i) {
 }
 
 static void put_thread(perfetto_rank *r, uint32_t row, uint64_t order) {
-    const ps_track *track = track_of(r, row);
+    const ps_track *track = perfetto_track_of(r, row);
     int64_t pid = r->pids[r->layout.group_of[row]];
     int64_t tid = choose_tid(r, track->tid, pid);
     r->pb->failed = r->pb->failed || tid == 0;
@@ -289,7 +290,7 @@ static void put_thread(perfetto_rank *r, uint32_t row, uint64_t order) {
     ps_pb_varint(r->pb, THREAD_TID, (uint64_t)tid);
     if (tid != track->tid || !ps_str_is_none(track->label) || !ps_str_is_none(track->name)) {
         ps_trace_lane_title(r->t, &r->layout.lanes[row], &r->scratch);
-        put_scratch(r, THREAD_NAME);
+        put_perfetto_scratch(r, THREAD_NAME);
     }
     ps_pb_end(r->pb);
     ps_pb_varint(r->pb, TRACK_CHILD_ORDER, EXPLICIT_ORDER);
@@ -311,11 +312,11 @@ static void put_unit(perfetto_rank *r, ps_str unit) {
 
 static void put_plain_track(perfetto_rank *r, uint32_t lane, uint64_t parent, uint64_t order) {
     const ps_trace_lane *l = &r->layout.lanes[lane];
-    const ps_track *track = track_of(r, l->track);
+    const ps_track *track = perfetto_track_of(r, l->track);
     begin_track(r, r->lane_uuids[lane]);
     ps_pb_varint(r->pb, TRACK_PARENT, parent);
     ps_trace_lane_title(r->t, l, &r->scratch);
-    put_scratch(r, TRACK_NAME);
+    put_perfetto_scratch(r, TRACK_NAME);
     if (track->kind == PS_TRACK_COUNTER && !r->layout.has_slices[l->track]) {
         put_unit(r, track->unit);
     }
@@ -331,7 +332,7 @@ static bool is_plane_of(const ps_track *plane, const ps_track *group) {
 }
 
 /* Counters on which slices lie have slices only: a track is one or the other. */
-static void put_tracks(perfetto_rank *r) {
+static void put_perfetto_tracks(perfetto_rank *r) {
     const ps_trace_layout *l = &r->layout;
     for (size_t lane = 0; lane < l->n_lanes; lane++) {
         r->lane_uuids[lane] = r->p->next_uuid++;
@@ -340,13 +341,13 @@ static void put_tracks(perfetto_rank *r) {
     uint32_t comm_group = PS_NONE;
     for (size_t i = 0; i < l->n_tracks; i++) {
         uint32_t row = l->tracks[i];
-        const ps_track *track = track_of(r, row);
+        const ps_track *track = perfetto_track_of(r, row);
         if (i > 0 && l->group_of[row] != l->group_of[l->tracks[i - 1]]) {
             comm_group = PS_NONE;
         }
         comm_group = track->kind == PS_TRACK_COMM_GROUP ? row : comm_group;
         uint64_t parent = r->group_uuids[l->group_of[row]];
-        if (comm_group != PS_NONE && is_plane_of(track, track_of(r, comm_group))) {
+        if (comm_group != PS_NONE && is_plane_of(track, perfetto_track_of(r, comm_group))) {
             parent = r->lane_uuids[comm_group];
         }
         if (track->kind == PS_TRACK_HOST_THREAD) {
@@ -375,7 +376,7 @@ static void send(perfetto_rank *r, table_name which, uint32_t iid, const char *s
 }
 
 /* Sends the string with the packet that is being written, unless an earlier one had it. */
-static void intern(perfetto_rank *r, table_name which, ps_str s) {
+static void perfetto_intern(perfetto_rank *r, table_name which, ps_str s) {
     table *t = &r->tables[which];
     if (s.id >= t->n) {
         size_t need = (size_t)s.id + 1;
@@ -421,16 +422,16 @@ static void intern_slice(perfetto_rank *r, uint32_t row, bool repeats) {
     if (ps_str_is_none(s->category[row])) {
         intern_kind(r, s->kind[row]);
     } else {
-        intern(r, CATEGORIES, s->category[row]);
+        perfetto_intern(r, CATEGORIES, s->category[row]);
     }
-    intern(r, NAMES, s->name[row]);
+    perfetto_intern(r, NAMES, s->name[row]);
     ps_arg_iter iter = ps_trace_args(r->t, row);
     for (ps_arg arg; ps_arg_next(&iter, &arg);) {
         if (!repeats) {
-            intern(r, KEYS, arg.key);
+            perfetto_intern(r, KEYS, arg.key);
         }
         if (is_text_value(r, &arg)) {
-            intern(r, VALUES, arg.u.s);
+            perfetto_intern(r, VALUES, arg.u.s);
         }
     }
     if (r->interned_open) {
@@ -441,7 +442,7 @@ static void intern_slice(perfetto_rank *r, uint32_t row, bool repeats) {
 
 /* --- slices -------------------------------------------------------------------------------------------- */
 
-static void put_value(perfetto_rank *r, const ps_arg *arg) {
+static void put_perfetto_value(perfetto_rank *r, const ps_arg *arg) {
     switch (arg->type) {
     case PS_ARG_INT:
         ps_pb_varint(r->pb, ANNOTATION_INT, (uint64_t)arg->u.i);
@@ -470,7 +471,7 @@ static void put_value(perfetto_rank *r, const ps_arg *arg) {
     }
 }
 
-static void put_args(perfetto_rank *r, uint32_t row, bool repeats) {
+static void put_perfetto_args(perfetto_rank *r, uint32_t row, bool repeats) {
     ps_arg_iter iter = ps_trace_args(r->t, row);
     ps_arg_names names;
     bool ok = !repeats || ps_arg_names_init(&names, r->t, iter);
@@ -480,9 +481,9 @@ static void put_args(perfetto_rank *r, uint32_t row, bool repeats) {
             ps_pb_varint(r->pb, ANNOTATION_NAME, iid_of(r, KEYS, arg.key));
         } else {
             ok = ps_arg_names_next(&names, r->t, arg.key, &r->scratch) && ok;
-            put_scratch(r, ANNOTATION_NAME_TEXT);
+            put_perfetto_scratch(r, ANNOTATION_NAME_TEXT);
         }
-        put_value(r, &arg);
+        put_perfetto_value(r, &arg);
         ps_pb_end(r->pb);
     }
     r->pb->failed = r->pb->failed || !ok;
@@ -528,9 +529,9 @@ static void put_flow_ids(perfetto_rank *r, uint32_t row, size_t *next_out) {
     }
 }
 
-static void put_end(perfetto_rank *r, uint64_t track, int64_t time_ns) {
+static void put_perfetto_end(perfetto_rank *r, uint64_t track, int64_t time_ns) {
     begin_timed_packet(r, time_ns);
-    begin_event(r, END, track);
+    begin_perfetto_event(r, END, track);
     end_event(r);
 }
 
@@ -538,7 +539,7 @@ static void put_end(perfetto_rank *r, uint64_t track, int64_t time_ns) {
 static void put_ends(perfetto_rank *r, uint32_t lane, int64_t time_ns) {
     ps_open_ends *o = &r->open[lane];
     while (o->n > 0 && o->ends[o->n - 1] <= time_ns) {
-        put_end(r, r->lane_uuids[lane], o->ends[--o->n]);
+        put_perfetto_end(r, r->lane_uuids[lane], o->ends[--o->n]);
     }
 }
 
@@ -551,12 +552,12 @@ static void put_slice(perfetto_rank *r, uint32_t row, size_t *next_out) {
     put_ends(r, lane, s->start_ns[row]);
     begin_timed_packet(r, s->start_ns[row]);
     intern_slice(r, row, repeats);
-    begin_event(r, is_point ? INSTANT : BEGIN, r->lane_uuids[lane]);
+    begin_perfetto_event(r, is_point ? INSTANT : BEGIN, r->lane_uuids[lane]);
     ps_pb_varint(r->pb, EVENT_NAME, iid_of(r, NAMES, s->name[row]));
     ps_pb_varint(r->pb, EVENT_CATEGORY,
                  ps_str_is_none(s->category[row]) ? r->kinds[s->kind[row]]
                                                   : iid_of(r, CATEGORIES, s->category[row]));
-    put_args(r, row, repeats);
+    put_perfetto_args(r, row, repeats);
     put_flow_ids(r, row, next_out);
     end_event(r);
     if (!is_point && !ps_open_ends_push(&r->open[lane], s->start_ns[row] + s->dur_ns[row])) {
@@ -568,7 +569,7 @@ static bool is_stopped(const perfetto_rank *r) {
     return r->pb->failed || ps_byte_out_failed(r->p->job->out);
 }
 
-static void put_slices(perfetto_rank *r) {
+static void put_perfetto_slices(perfetto_rank *r) {
     const ps_slices *s = ps_trace_slices(r->t);
     ps_trace_written *written = &r->p->job->written;
     size_t next_out = 0;
@@ -593,7 +594,7 @@ static void put_slices(perfetto_rank *r) {
 
 /* --- counters, steps, metadata ------------------------------------------------------------------------- */
 
-static void put_counters(perfetto_rank *r) {
+static void put_perfetto_counters(perfetto_rank *r) {
     const ps_counters *c = ps_trace_counters(r->t);
     ps_trace_written *written = &r->p->job->written;
     for (uint32_t row = 0; row < c->n && !is_stopped(r); row++) {
@@ -607,7 +608,7 @@ static void put_counters(perfetto_rank *r) {
             continue;
         }
         begin_timed_packet(r, c->time_ns[row]);
-        begin_event(r, COUNTER, r->lane_uuids[c->track[row]]);
+        begin_perfetto_event(r, COUNTER, r->lane_uuids[c->track[row]]);
         if (value >= -9e15 && value <= 9e15 && (double)(int64_t)value == value) {
             ps_pb_varint(r->pb, EVENT_INT_VALUE, (uint64_t)(int64_t)value);
         } else {
@@ -640,7 +641,7 @@ static void put_metas(perfetto_rank *r) {
     ps_idmap seen;
     ps_idmap_init(&seen);
     begin_timed_packet(r, r->zero_ns < 0 ? -r->zero_ns : 0);
-    begin_event(r, INSTANT, track);
+    begin_perfetto_event(r, INSTANT, track);
     ps_pb_str(r->pb, EVENT_NAME_TEXT, "metadata", 8);
     for (size_t i = 0; i < n; i++) {
         size_t len = strlen(metas[i].key);
@@ -676,7 +677,7 @@ static step_lane *find_step_lane(perfetto_rank *r, step_lane *lanes, size_t *n, 
     return &lanes[(*n)++];
 }
 
-static void put_steps(perfetto_rank *r) {
+static void put_perfetto_steps(perfetto_rank *r) {
     step_lane lanes[STEP_LANES];
     size_t n_lanes = 0;
     size_t n = 0;
@@ -689,13 +690,14 @@ static void put_steps(perfetto_rank *r) {
         }
         step_lane *lane = find_step_lane(r, lanes, &n_lanes, start_ns);
         begin_timed_packet(r, start_ns);
-        begin_event(r, lane != NULL ? BEGIN : INSTANT, lane != NULL ? lane->track : lanes[0].track);
+        begin_perfetto_event(r, lane != NULL ? BEGIN : INSTANT,
+                             lane != NULL ? lane->track : lanes[0].track);
         ps_buf_addf(&r->scratch, "step %lld", (long long)steps[i].id);
-        put_scratch(r, EVENT_NAME_TEXT);
+        put_perfetto_scratch(r, EVENT_NAME_TEXT);
         end_event(r);
         if (lane != NULL) {
             lane->end_ns = steps[i].end_ns;
-            put_end(r, lane->track, lane->end_ns);
+            put_perfetto_end(r, lane->track, lane->end_ns);
         }
     }
 }
@@ -724,7 +726,7 @@ static bool index_flows(perfetto_rank *r) {
     return true;
 }
 
-static bool prepare(perfetto_rank *r) {
+static bool prepare_perfetto(perfetto_rank *r) {
     const ps_trace_layout *l = &r->layout;
     r->pids = ps_calloc(l->n_groups + 1, sizeof *r->pids);
     r->group_uuids = ps_calloc(l->n_groups + 1, sizeof *r->group_uuids);
@@ -734,7 +736,7 @@ static bool prepare(perfetto_rank *r) {
            ps_arg_keys_init(&r->keys, r->t) && choose_pids(r) && index_flows(r);
 }
 
-static void release(perfetto_rank *r) {
+static void release_perfetto(perfetto_rank *r) {
     for (size_t lane = 0; r->open != NULL && lane < r->layout.n_lanes; lane++) {
         ps_free(r->open[lane].ends);
     }
@@ -752,18 +754,18 @@ static void release(perfetto_rank *r) {
     ps_free(r->in_flows);
 }
 
-static void put_rank(perfetto_rank *r) {
+static void put_perfetto_rank(perfetto_rank *r) {
     put_first_packet(r);
     for (size_t g = 0; g < r->layout.n_groups; g++) {
         put_group(r, g);
     }
-    put_tracks(r);
+    put_perfetto_tracks(r);
     if (r->layout.n_groups > 0) {
         put_metas(r);
-        put_steps(r);
+        put_perfetto_steps(r);
     }
-    put_slices(r);
-    put_counters(r);
+    put_perfetto_slices(r);
+    put_perfetto_counters(r);
 }
 
 /* Times are unsigned: a trace of a clock that was below zero moves up. */
@@ -774,7 +776,7 @@ static void choose_shift(perfetto *p, const ps_trace *t) {
     }
 }
 
-static ps_code write_rank(void *state, size_t source, const ps_trace *t, ps_err *err) {
+static ps_code write_perfetto_rank(void *state, size_t source, const ps_trace *t, ps_err *err) {
     perfetto *p = state;
     perfetto_rank r = {.p = p, .pb = &p->pb, .t = t, .source = &p->job->sources[source]};
     r.sequence = source + 1;
@@ -782,18 +784,18 @@ static ps_code write_rank(void *state, size_t source, const ps_trace *t, ps_err 
     r.zero_ns = ps_trace_origin_ns(t) + p->shift_ns;
     ps_buf_init(&r.scratch, 0);
     ps_code code = ps_trace_layout_init(&r.layout, t, err);
-    if (code == PS_OK && !prepare(&r)) {
+    if (code == PS_OK && !prepare_perfetto(&r)) {
         code = ps_fail_nomem(err);
     }
     if (code == PS_OK) {
-        put_rank(&r);
+        put_perfetto_rank(&r);
         code = p->pb.failed ? ps_fail_nomem(err) : PS_OK;
     }
-    release(&r);
+    release_perfetto(&r);
     return code;
 }
 
-static void *begin(ps_trace_job *job) {
+static void *begin_perfetto(ps_trace_job *job) {
     perfetto *p = ps_calloc(1, sizeof *p);
     if (p != NULL) {
         *p = (perfetto){.job = job, .next_uuid = 1, .next_pid = 1, .next_tid = 1};
@@ -804,7 +806,7 @@ static void *begin(ps_trace_job *job) {
     return p;
 }
 
-static void end(void *state) {
+static void end_perfetto(void *state) {
     perfetto *p = state;
     if (!p->pb.failed) { /* else it holds half a message, and the rank has said so */
         ps_byte_out_add(p->job->out, p->pb.data, p->pb.n);
@@ -826,8 +828,8 @@ const ps_trace_format ps_trace_format_perfetto = {
     .name = "perfetto",
     .summary = "Perfetto's protobuf trace",
     .suffixes = SUFFIXES,
-    .begin = begin,
-    .rank = write_rank,
-    .end = end,
+    .begin = begin_perfetto,
+    .rank = write_perfetto_rank,
+    .end = end_perfetto,
     .free_state = free_state,
 };

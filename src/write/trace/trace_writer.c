@@ -54,8 +54,8 @@ void ps_trace_format_list(ps_buf *out) {
     ps_buf_addf(out, " or %s", last != NULL ? last : "");
 }
 
-static ps_trace_writer *make(const ps_trace_format *format, bool gzip, ps_sink *sink,
-                             const ps_trace_source *sources, size_t n, ps_err *err) {
+static ps_trace_writer *make_writer(const ps_trace_format *format, bool gzip, ps_sink *sink,
+                                    const ps_trace_source *sources, size_t n, ps_err *err) {
     ps_trace_writer *w = ps_calloc(1, sizeof *w);
     if (w == NULL) {
         (void)ps_fail_nomem(err);
@@ -80,7 +80,7 @@ static ps_trace_writer *make(const ps_trace_format *format, bool gzip, ps_sink *
 
 ps_trace_writer *ps_trace_writer_to_sink(const ps_trace_format *format, ps_sink *sink,
                                          const ps_trace_source *sources, size_t n, ps_err *err) {
-    return make(format, false, sink, sources, n, err);
+    return make_writer(format, false, sink, sources, n, err);
 }
 
 ps_trace_writer *ps_trace_writer_open(const char *path, const ps_trace_source *sources, size_t n,
@@ -98,7 +98,7 @@ ps_trace_writer *ps_trace_writer_open(const char *path, const ps_trace_source *s
     if (ps_sink_open_file(&file, path, err) != PS_OK) {
         return NULL;
     }
-    ps_trace_writer *w = make(format, ps_ends_with(path, ".gz"), NULL, sources, n, err);
+    ps_trace_writer *w = make_writer(format, ps_ends_with(path, ".gz"), NULL, sources, n, err);
     if (w == NULL) {
         ps_sink_abort(&file);
         return NULL;
