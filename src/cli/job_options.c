@@ -5,8 +5,6 @@
 #include "read/readers.h"
 #include "schedule/schedule.h"
 
-const char *const ps_job_orders[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", NULL};
-
 #define MAX_SCHEDULES 32
 
 int ps_cli_job(ps_cli *cli, ps_analysis_opts *out, const char *step_option) {
@@ -17,8 +15,7 @@ int ps_cli_job(ps_cli *cli, ps_analysis_opts *out, const char *step_option) {
     out->dp = ps_cli_int(cli, "dp");
     out->n_microbatches = ps_cli_int(cli, "microbatches");
     const char *order = ps_cli_text(cli, "order");
-    out->order_given = order != NULL;
-    out->pp_before_dp = order != NULL && strcmp(order, ps_job_orders[1]) == 0;
+    out->order_given = order != NULL && ps_layout_find(order, &out->layout);
     out->pp_type = ps_cli_text(cli, "pp-type");
     if (out->pp_type == NULL || ps_schedule_find(out->pp_type) != NULL) {
         return PS_EXIT_OK;

@@ -41,7 +41,7 @@
          .kind = PS_OPTION_CHOICE,                                                                 \
          .arg = "ORDER",                                                                           \
          .fallback_shown = "tp-cp-ep-dp-pp",                                                       \
-         .choices = ps_job_orders,                                                                 \
+         .choices = ps_layout_names,                                                               \
          .help = "rank order",                                                                     \
          .group = PS_JOB_GROUP},                                                                   \
         {.name = "pp-type",                                                                        \
@@ -66,8 +66,6 @@ int ps_cli_reader(ps_cli *cli, const ps_reader **out);
 
 /* Finds the ranks below `path`, heeding --format. NULL with *status set, having said why. */
 ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status);
-
-extern const char *const ps_job_orders[];
 
 /* Fills the job's part of the options and step_id; an exit status. */
 int ps_cli_job(ps_cli *cli, ps_analysis_opts *out, const char *step_option);

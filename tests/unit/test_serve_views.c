@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "model/layout.h"
 #include "serve/cluster/cluster_views.h"
-#include "serve/cross/parallel.h"
 #include "support/asks.h"
 #include "support/small_runs.h"
 
@@ -180,25 +180,25 @@ static void places_of_a_cluster(void **state) {
 
 static void places_there_and_back(void **state) {
     (void)state;
-    const ps_parallel p = {.tp = 2, .cp = 3, .dp = 4, .pp = 5, .ep = 2, .moe_tp = 4};
+    const ps_layout_dims p = {.tp = 2, .cp = 3, .dp = 4, .pp = 5, .ep = 2, .moe_tp = 4};
     for (size_t i = 0; i < PS_N_LAYOUTS; i++) {
         ps_layout l = (ps_layout)i;
-        int64_t n = ps_parallel_ranks(l, &p);
+        int64_t n = ps_layout_ranks(l, &p);
         assert_int_equal(n, ps_layout_has_cp(l) ? 120 : 40);
         for (int64_t rank = 0; rank < n; rank++) {
-            ps_parallel_place at = ps_parallel_place_of(l, &p, rank);
+            ps_layout_coordinates at = ps_layout_coordinates_of(l, &p, rank);
             assert_true(at.tp < 2 && at.cp < 3 && at.dp < 4 && at.pp < 5 && at.ep < 2);
-            assert_int_equal(ps_parallel_rank_at(l, &p, &at), rank);
+            assert_int_equal(ps_layout_rank_at(l, &p, &at), rank);
         }
         /* Every group of a kind has as many ranks as its dimensions say. */
         int64_t cp = ps_layout_has_cp(l) ? 3 : 1;
         const int64_t sizes[PS_N_GROUP_KINDS] = {2, cp, 4, 5, 4 * cp, 10, 2};
         for (size_t k = 0; k < PS_N_GROUP_KINDS; k++) {
             for (int64_t rank = 0; rank < n; rank++) {
-                int64_t own = ps_parallel_group_of(l, &p, (ps_group_kind)k, rank);
+                int64_t own = ps_layout_group_of(l, &p, (ps_group_kind)k, rank);
                 int64_t members = 0;
                 for (int64_t other = 0; other < n; other++) {
-                    members += ps_parallel_group_of(l, &p, (ps_group_kind)k, other) == own;
+                    members += ps_layout_group_of(l, &p, (ps_group_kind)k, other) == own;
                 }
                 assert_int_equal(members, sizes[k]);
             }
@@ -209,31 +209,31 @@ static void places_there_and_back(void **state) {
 /* tp + TP*(cp + CP*(dp + DP*pp)) with TP 2, CP 2, DP 2: rank 13 is tp 1, cp 0, dp 1, pp 1. */
 static void a_place_by_hand(void **state) {
     (void)state;
-    const ps_parallel p = {.tp = 2, .cp = 2, .dp = 2, .pp = 2, .ep = 2, .moe_tp = 1};
-    ps_parallel_place at = ps_parallel_place_of(PS_LAYOUT_MEGATRON, &p, 13);
+    const ps_layout_dims p = {.tp = 2, .cp = 2, .dp = 2, .pp = 2, .ep = 2, .moe_tp = 1};
+    ps_layout_coordinates at = ps_layout_coordinates_of(PS_LAYOUT_MEGATRON, &p, 13);
     assert_true(at.tp == 1 && at.cp == 0 && at.dp == 1 && at.pp == 1 && at.ep == 1);
     int64_t x = 0;
     int64_t y = 0;
-    ps_parallel_position(PS_LAYOUT_MEGATRON, &p, &at, &x, &y);
+    ps_layout_position(PS_LAYOUT_MEGATRON, &p, &at, &x, &y);
     assert_int_equal(x, 1 * 4 + 0 * 2 + 1);
     assert_int_equal(y, 1);
-    at = ps_parallel_place_of(PS_LAYOUT_MEGATRON_PP, &p, 13); /* tp + 2*(cp + 2*(pp + 2*dp)) */
+    at = ps_layout_coordinates_of(PS_LAYOUT_MEGATRON_PP, &p, 13); /* tp + 2*(cp + 2*(pp + 2*dp)) */
     assert_true(at.tp == 1 && at.cp == 0 && at.pp == 1 && at.dp == 1);
-    at = ps_parallel_place_of(PS_LAYOUT_VLLM, &p, 6); /* tp + 2*(pp + 2*dp) */
+    at = ps_layout_coordinates_of(PS_LAYOUT_VLLM, &p, 6); /* tp + 2*(pp + 2*dp) */
     assert_true(at.tp == 0 && at.pp == 1 && at.dp == 1);
 }
 
-static size_t problems(ps_layout l, ps_parallel p, int64_t n_ranks) {
-    char out[PS_PARALLEL_PROBLEMS][160];
-    return ps_parallel_check(l, &p, n_ranks, out);
+static size_t problems(ps_layout l, ps_layout_dims p, int64_t n_ranks) {
+    char out[PS_LAYOUT_PROBLEMS][160];
+    return ps_layout_check(l, &p, n_ranks, out);
 }
 
 static void sizes_that_do_not_fit(void **state) {
     (void)state;
-    const ps_parallel fits = {.tp = 2, .cp = 2, .dp = 4, .pp = 2, .ep = 2, .moe_tp = 4};
+    const ps_layout_dims fits = {.tp = 2, .cp = 2, .dp = 4, .pp = 2, .ep = 2, .moe_tp = 4};
     assert_int_equal(problems(PS_LAYOUT_MEGATRON, fits, 32), 0);
     assert_int_equal(problems(PS_LAYOUT_MEGATRON, fits, 33), 1);
-    ps_parallel p = fits;
+    ps_layout_dims p = fits;
     p.ep = 8; /* more than dp, and just cp x dp */
     assert_int_equal(problems(PS_LAYOUT_MEGATRON, p, 32), 1);
     assert_int_equal(problems(PS_LAYOUT_MINDSPEED, p, 32), 0);
@@ -245,9 +245,9 @@ static void sizes_that_do_not_fit(void **state) {
     p = fits;
     p.ep = 3;
     assert_int_equal(problems(PS_LAYOUT_VLLM, p, 16), 1);
-    p = (ps_parallel){.tp = 10000, .cp = 10000, .dp = 10000, .pp = 10000, .ep = 1, .moe_tp = 1};
+    p = (ps_layout_dims){.tp = 10000, .cp = 10000, .dp = 10000, .pp = 10000, .ep = 1, .moe_tp = 1};
     assert_int_equal(problems(PS_LAYOUT_MEGATRON, p, 1), 1);
-    assert_int_equal(ps_parallel_ranks(PS_LAYOUT_MEGATRON, &p), -1);
+    assert_int_equal(ps_layout_ranks(PS_LAYOUT_MEGATRON, &p), -1);
 }
 
 int main(void) {

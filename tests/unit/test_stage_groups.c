@@ -22,7 +22,7 @@ static void by_sizes(void **state) {
     expect(ps_indices_of(&job, 13, NULL), 1, 1, 1);
     expect(ps_indices_of(&job, 0, NULL), 0, 0, 0);
     expect(ps_indices_of(&job, -1, NULL), -1, -1, -1);
-    job.pp_before_dp = true; /* 13 = 1 + 2 (0 + 2 (1 + 2 x 1)): pp 1, dp 1; 4 is pp 1 */
+    job.layout = PS_LAYOUT_MEGATRON_PP; /* 13 = 1 + 2 (0 + 2 (1 + 2 x 1)): pp 1, dp 1; 4 is pp 1 */
     expect(ps_indices_of(&job, 4, NULL), 0, 1, 0);
     job.dp = 0; /* follows from the size of the job */
     expect(ps_indices_of(&job, 13, NULL), 1, 1, 1);

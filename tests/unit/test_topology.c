@@ -162,7 +162,8 @@ static void default_order_has_pp_outermost(void **state) {
  * consecutive ones are a stage. */
 static void other_order_has_dp_outermost(void **state) {
     (void)state;
-    ps_job job = {.pp_type = "", .tp = 2, .cp = 2, .dp = 2, .n_stages = 3, .pp_before_dp = true};
+    ps_job job = {
+        .pp_type = "", .tp = 2, .cp = 2, .dp = 2, .n_stages = 3, .layout = PS_LAYOUT_MEGATRON_PP};
     expect_place(&job, 3, 0, 3);
     expect_place(&job, 4, 1, 0);
     expect_place(&job, 8, 2, 0);
@@ -189,7 +190,7 @@ static void sizes_beyond_reason_are_no_place(void **state) {
     ps_job job = {.pp_type = "", .tp = INT32_MAX, .cp = INT32_MAX, .dp = INT32_MAX, .n_stages = 2};
     ps_place p = ps_job_place(&job, 5, NULL);
     assert_true(p.stage == 0 || p.stage == -1);
-    job.pp_before_dp = true;
+    job.layout = PS_LAYOUT_MEGATRON_PP;
     p = ps_job_place(&job, 5, NULL);
     assert_true(p.stage == 0 || p.stage == -1);
 }

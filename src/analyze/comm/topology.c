@@ -281,7 +281,7 @@ ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, siz
     }
     job.sizes_overridden =
         opts->tp > 0 || opts->pp > 0 || opts->cp > 0 || opts->dp > 0 || opts->order_given;
-    job.pp_before_dp = opts->pp_before_dp;
+    job.layout = opts->layout;
     if (opts->tp > 0 || opts->cp > 0 || opts->dp > 0) {
         job.world_size = 0; /* the width follows from the sizes the user gave */
     }
@@ -297,37 +297,18 @@ ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, siz
     return job;
 }
 
-static int64_t at_least_one(int64_t size) {
-    return size > 0 ? size : 1;
-}
-
-/* The product, or INT64_MAX when it does not fit: wider than any job, so that every rank lies in the first block. */
-static int64_t width_of(int64_t a, int64_t b) {
-    int64_t width = 0;
-    return __builtin_mul_overflow(a, b, &width) ? INT64_MAX : width;
+ps_layout_place ps_job_locate(const ps_job *job, int64_t rank) {
+    ps_layout_sizes sizes = {
+        .tp = job->tp, .cp = job->cp, .dp = job->dp, .pp = job->n_stages, .world = job->world_size};
+    return ps_layout_locate(job->layout, &sizes, rank);
 }
 
 static ps_place place_by_sizes(const ps_job *job, int64_t rank) {
-    ps_place unknown = {-1, -1};
     if (job->alone && rank <= 0) { /* rank 3 has others, whoever they are */
         return (ps_place){0, 0};
     }
-    if (job->n_stages <= 0 || rank < 0 || rank > INT32_MAX) {
-        return unknown;
-    }
-    int64_t inner = width_of(at_least_one(job->tp), at_least_one(job->cp));
-    if (job->pp_before_dp) {
-        int64_t block = width_of(inner, job->n_stages);
-        return (ps_place){(int32_t)(rank / inner % job->n_stages),
-                          (int32_t)(rank / block * inner + rank % inner)};
-    }
-    bool divides = job->world_size > 0 && job->world_size % job->n_stages == 0;
-    int64_t width =
-        divides ? job->world_size / job->n_stages : width_of(inner, at_least_one(job->dp));
-    if (rank / width >= job->n_stages) {
-        return unknown;
-    }
-    return (ps_place){(int32_t)(rank / width), (int32_t)(rank % width)};
+    ps_layout_place at = ps_job_locate(job, rank);
+    return (ps_place){(int32_t)at.pp, (int32_t)at.pipeline};
 }
 
 ps_place ps_job_place(const ps_job *job, int64_t rank, const ps_rank_facts *facts) {

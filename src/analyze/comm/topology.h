@@ -45,7 +45,7 @@ typedef struct ps_job {
     int64_t n_microbatches;
     int64_t tp, cp, dp, world_size; /* 0 unknown */
     bool sizes_overridden;
-    bool pp_before_dp;
+    ps_layout layout;
     bool alone; /* one rank, and nothing says that there are others */
 } ps_job;
 
@@ -58,9 +58,10 @@ typedef struct ps_place {
     int32_t stage, pipeline; /* -1 unknown */
 } ps_place;
 
-/* Stage by, in this order: sizes the user gave; the rank's "pp" group; sizes in the metadata. In Megatron's
- * default order tp-cp-ep-dp-pp, pp is outermost: stage = rank / (tp cp dp). With pp before dp:
- * stage = rank / (tp cp) mod pp. A process on its own without a number, or with number 0, is a pipeline of one
+/* By the sizes of the job alone (model/layout.h). */
+ps_layout_place ps_job_locate(const ps_job *job, int64_t rank);
+
+/* Stage by, in this order: sizes the user gave; the rank's "pp" group; sizes in the metadata (ps_job_locate()). A process on its own without a number, or with number 0, is a pipeline of one
  * stage. */
 ps_place ps_job_place(const ps_job *job, int64_t rank, const ps_rank_facts *facts);
 

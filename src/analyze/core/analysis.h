@@ -15,6 +15,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "model/chart.h"
+#include "model/layout.h"
 #include "model/table.h"
 #include "model/trace.h"
 
@@ -29,8 +30,8 @@ typedef struct ps_result {
 typedef struct ps_analysis_opts {
     int64_t step_id; /* -1: all steps */
     int64_t tp, pp, cp, dp;
-    bool order_given;    /* the user named the rank order */
-    bool pp_before_dp;   /* rank order tp-cp-ep-pp-dp instead of tp-cp-ep-dp-pp */
+    bool order_given;    /* the user named the layout */
+    ps_layout layout;    /* how the ranks lie in the dimensions */
     const char *pp_type; /* schedule name */
     int64_t n_microbatches;
     bool in_full;        /* pp_chart: critical path, waits and other schedules too */

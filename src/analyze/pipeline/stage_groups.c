@@ -6,45 +6,20 @@
 
 #include "base/alloc.h"
 
-static int64_t or_one(int64_t size) {
-    return size > 0 ? size : 1;
-}
-
 /* Metadata that lists the groups of all ranks has places of ranks that are not this one. */
 static bool is_own_group(const ps_group_fact *pp, int64_t rank) {
     return pp != NULL && (pp->first_rank < 0 ||
                           (pp->group_rank == 0 ? pp->first_rank == rank : pp->first_rank != rank));
 }
 
-/* False when the sizes are not known, or do not give the size of the job. */
-static bool by_sizes(const ps_job *job, int64_t rank, ps_indices *x) {
-    int64_t cp = or_one(job->cp);
-    int64_t inner = 0;
-    int64_t all = 0;
-    if (job->tp <= 0 || job->n_stages <= 0 || rank < 0 ||
-        __builtin_mul_overflow(job->tp, cp, &inner) ||
-        __builtin_mul_overflow(inner, job->n_stages, &all)) {
-        return false;
-    }
-    int64_t dp = job->dp > 0 ? job->dp : job->world_size / all;
-    if (dp <= 0 || __builtin_mul_overflow(all, dp, &all) || rank >= all ||
-        (job->world_size > 0 && job->world_size != all)) {
-        return false;
-    }
-    x->tp = rank % job->tp;
-    x->dp = job->pp_before_dp ? rank / inner / job->n_stages : rank / inner % dp;
-    x->pp = job->pp_before_dp ? rank / inner % job->n_stages : rank / inner / dp;
-    return true;
-}
-
 ps_indices ps_indices_of(const ps_job *job, int64_t rank, const ps_rank_facts *facts) {
-    ps_indices x = {-1, -1, -1};
+    ps_layout_place at = ps_job_locate(job, rank);
+    ps_indices x = {.dp = at.dp, .pp = at.pp, .tp = at.tp};
     const ps_group_fact *pp = ps_rank_facts_pp(facts);
-    bool sized = by_sizes(job, rank, &x);
     if (!job->sizes_overridden && is_own_group(pp, rank)) {
         x.pp = pp->group_rank;
-    } else if (!sized) {
-        x.pp = ps_job_place(job, rank, is_own_group(pp, rank) ? facts : NULL).stage;
+    } else if (x.pp < 0) {
+        x.pp = ps_job_place(job, rank, NULL).stage;
     }
     return x;
 }

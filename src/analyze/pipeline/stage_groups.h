@@ -13,8 +13,7 @@ typedef struct ps_indices {
     int64_t dp, pp, tp;
 } ps_indices;
 
-/* By sizes, when all are known and their product is that of the job: tp counts fastest, then cp, then dp, then pp (or pp
- * before dp, as the user said). The pp index is first of all the place in the rank's own "pp" group, unless the user gave
+/* By sizes (ps_job_locate()). The pp index is first of all the place in the rank's own "pp" group, unless the user gave
  * sizes. */
 ps_indices ps_indices_of(const ps_job *job, int64_t rank, const ps_rank_facts *facts);
 

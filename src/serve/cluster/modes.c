@@ -19,13 +19,12 @@ bool ps_ask_rank_order(const ps_request *q, ps_reply *r, ps_analysis_opts *o) {
     if (order == NULL) {
         return true;
     }
-    o->order_given = true;
-    o->pp_before_dp = strcmp(order, "tp-cp-ep-pp-dp") == 0;
-    if (!o->pp_before_dp && strcmp(order, "tp-cp-ep-dp-pp") != 0) {
-        ps_reply_fail(r, 400, "order: tp-cp-ep-dp-pp or tp-cp-ep-pp-dp");
-        return false;
+    o->order_given = ps_layout_find(order, &o->layout);
+    if (!o->order_given) {
+        ps_reply_fail(r, 400, "no order of ranks is called '%.40s'; those known begin with %s",
+                      order, ps_layout_names[0]);
     }
-    return true;
+    return o->order_given;
 }
 
 /* A positive number; not given: 0. */
@@ -95,7 +94,7 @@ static void put_mode_key(const ps_modes_ask *ask, ps_buf *out) {
     }
     ps_buf_addf(out, " %lld %lld %lld %lld %lld %lld %d%d%d %lld %lld %lld %.17g %.17g %lld",
                 (long long)o->step_id, (long long)o->tp, (long long)o->pp, (long long)o->cp,
-                (long long)o->dp, (long long)o->n_microbatches, o->order_given, o->pp_before_dp,
+                (long long)o->dp, (long long)o->n_microbatches, o->order_given, (int)o->layout,
                 o->exclude_op_name, (long long)o->top_num, (long long)o->rank_id,
                 (long long)o->max_activations, o->peak_tflops, o->fuzzy_threshold,
                 (long long)o->module_depth);

@@ -13,7 +13,7 @@
 
 static void take_size(const ps_lit *args, const char *key, int64_t *out) {
     int64_t value = 0;
-    if (ps_lit_int(ps_lit_get(args, key), &value) && value >= 1 && value <= PS_PARALLEL_MOST) {
+    if (ps_lit_int(ps_lit_get(args, key), &value) && value >= 1 && value <= PS_LAYOUT_MOST) {
         *out = value;
     }
 }
@@ -30,11 +30,11 @@ static const char *distributed_args(const ps_modes *m) {
     return NULL;
 }
 
-ps_code ps_summary_collected(const ps_modes *m, ps_parallel *out, bool *any, ps_err *err) {
+ps_code ps_summary_collected(const ps_modes *m, ps_layout_dims *out, bool *any, ps_err *err) {
     const char *text = distributed_args(m);
     ps_arena arena;
     ps_err why = PS_ERR_INIT;
-    *out = (ps_parallel){0};
+    *out = (ps_layout_dims){0};
     *any = false;
     if (text == NULL) {
         return PS_OK;
@@ -51,7 +51,7 @@ ps_code ps_summary_collected(const ps_modes *m, ps_parallel *out, bool *any, ps_
     if (ps_lit_int(ps_lit_get(args, "world_size"), &world) && out->dp == 0 && world > 0) {
         int64_t rest =
             (out->tp > 0 ? out->tp : 1) * (out->cp > 0 ? out->cp : 1) * (out->pp > 0 ? out->pp : 1);
-        bool fits = world % rest == 0 && world / rest <= PS_PARALLEL_MOST;
+        bool fits = world % rest == 0 && world / rest <= PS_LAYOUT_MOST;
         out->dp = fits ? world / rest : 0;
     }
     *any = out->tp + out->cp + out->dp + out->pp + out->ep > 0;
@@ -153,7 +153,7 @@ static size_t count_summary_steps(const ps_modes *m) {
     return n;
 }
 
-static bool put_sizes(ps_table *t, const ps_parallel *p) {
+static bool put_sizes(ps_table *t, const ps_layout_dims *p) {
     const struct {
         const char *name;
         int64_t size;
@@ -173,7 +173,7 @@ ps_table *ps_summary_base_info(const ps_request *q, size_t cluster, const ps_mod
     const ps_cluster *c = ps_store_cluster(q->store, cluster);
     const ps_table *hosts = ps_modes_table(m, "HostInfo");
     files f = {.format = ""};
-    ps_parallel sizes;
+    ps_layout_dims sizes;
     bool any = false;
     if (ps_summary_collected(m, &sizes, &any, err) != PS_OK) {
         return NULL;

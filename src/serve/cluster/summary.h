@@ -3,14 +3,14 @@
 #define PS_SERVE_SUMMARY_H
 
 #include "base/err.h"
+#include "model/layout.h"
 #include "model/table.h"
 #include "serve/cluster/modes.h"
-#include "serve/cross/parallel.h"
 #include "serve/http/route.h"
 
 /* Sizes that the metadata of the ranks says; false: it says none. Those it leaves out are 0; dp is worked out of the world's
  * size where only that is said. PS_NOMEM otherwise only. */
-PS_MUST_USE ps_code ps_summary_collected(const ps_modes *m, ps_parallel *out, bool *any,
+PS_MUST_USE ps_code ps_summary_collected(const ps_modes *m, ps_layout_dims *out, bool *any,
                                          ps_err *err);
 
 /* The view base_info: name, value, unit. */

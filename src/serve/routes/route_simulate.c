@@ -145,7 +145,9 @@ static ps_code read_from(const ps_lit *from, asked *a, ps_err *err) {
     const char *order = NULL;
     code = code == PS_OK ? get_text(from, "order", &order, err) : code;
     o->order_given = order != NULL;
-    o->pp_before_dp = order != NULL && strcmp(order, "tp-cp-ep-pp-dp") == 0;
+    if (code == PS_OK && order != NULL && !ps_layout_find(order, &o->layout)) {
+        return ps_fail(err, PS_USAGE, "no order of ranks is called '%.40s'", order);
+    }
     code = code == PS_OK ? get_flag(from, "align", &o->align, err) : code;
     code = code == PS_OK
                ? get_int(from, "step", INT64_MIN + 1, INT64_MAX, PS_FIRST_STEP, &a->step, err)

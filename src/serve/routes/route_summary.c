@@ -5,20 +5,20 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
+#include "model/layout.h"
 #include "serve/cluster/cluster_views.h"
 #include "serve/cluster/modes.h"
 #include "serve/cluster/summary.h"
-#include "serve/cross/parallel.h"
 #include "serve/http/route.h"
 
 typedef struct asked {
     size_t cluster;
     ps_layout layout;
-    ps_parallel given;     /* 0: not given */
-    ps_parallel collected; /* 0: not said */
+    ps_layout_dims given;     /* 0: not given */
+    ps_layout_dims collected; /* 0: not said */
     bool is_collected;
-    ps_parallel sizes; /* what counts: given, else collected, else 1 */
-    int64_t n_ranks;   /* of the capture */
+    ps_layout_dims sizes; /* what counts: given, else collected, else 1 */
+    int64_t n_ranks;      /* of the capture */
 } asked;
 
 static bool ask_summary_reply(const ps_request *q, ps_reply *r, asked *a) {
@@ -29,12 +29,12 @@ static bool ask_summary_reply(const ps_request *q, ps_reply *r, asked *a) {
         return false;
     }
     bool ok = ps_ask_int(q, r, "cluster", 0, INT32_MAX, 0, &cluster) &&
-              ps_ask_int(q, r, "tp", 1, PS_PARALLEL_MOST, 0, &a->given.tp) &&
-              ps_ask_int(q, r, "cp", 1, PS_PARALLEL_MOST, 0, &a->given.cp) &&
-              ps_ask_int(q, r, "dp", 1, PS_PARALLEL_MOST, 0, &a->given.dp) &&
-              ps_ask_int(q, r, "pp", 1, PS_PARALLEL_MOST, 0, &a->given.pp) &&
-              ps_ask_int(q, r, "ep", 1, PS_PARALLEL_MOST, 0, &a->given.ep) &&
-              ps_ask_int(q, r, "moe_tp", 1, PS_PARALLEL_MOST, 0, &a->given.moe_tp);
+              ps_ask_int(q, r, "tp", 1, PS_LAYOUT_MOST, 0, &a->given.tp) &&
+              ps_ask_int(q, r, "cp", 1, PS_LAYOUT_MOST, 0, &a->given.cp) &&
+              ps_ask_int(q, r, "dp", 1, PS_LAYOUT_MOST, 0, &a->given.dp) &&
+              ps_ask_int(q, r, "pp", 1, PS_LAYOUT_MOST, 0, &a->given.pp) &&
+              ps_ask_int(q, r, "ep", 1, PS_LAYOUT_MOST, 0, &a->given.ep) &&
+              ps_ask_int(q, r, "moe_tp", 1, PS_LAYOUT_MOST, 0, &a->given.moe_tp);
     a->cluster = (size_t)cluster;
     if (ok && a->cluster >= ps_store_n_clusters(q->store)) {
         ps_reply_fail(r, 404, "cluster: there is no cluster %zu", a->cluster);
@@ -63,12 +63,12 @@ static ps_code collect_summary_reply(const ps_request *q, asked *a, ps_err *err)
     for (size_t i = 0; i < ps_store_n_ranks(q->store); i++) {
         a->n_ranks += ps_store_rank(q->store, i)->cluster == c ? 1 : 0;
     }
-    a->sizes = (ps_parallel){.tp = size_of(a->given.tp, a->collected.tp),
-                             .cp = size_of(a->given.cp, a->collected.cp),
-                             .dp = size_of(a->given.dp, a->collected.dp),
-                             .pp = size_of(a->given.pp, a->collected.pp),
-                             .ep = size_of(a->given.ep, a->collected.ep),
-                             .moe_tp = size_of(a->given.moe_tp, a->collected.moe_tp)};
+    a->sizes = (ps_layout_dims){.tp = size_of(a->given.tp, a->collected.tp),
+                                .cp = size_of(a->given.cp, a->collected.cp),
+                                .dp = size_of(a->given.dp, a->collected.dp),
+                                .pp = size_of(a->given.pp, a->collected.pp),
+                                .ep = size_of(a->given.ep, a->collected.ep),
+                                .moe_tp = size_of(a->given.moe_tp, a->collected.moe_tp)};
     a->sizes.cp = ps_layout_has_cp(a->layout) ? a->sizes.cp : 1;
     return code;
 }
@@ -82,7 +82,7 @@ static ps_code collect_summary_reply(const ps_request *q, asked *a, ps_err *err)
         }                                                                                          \
     } while (0)
 
-static void put_sizes(ps_json *j, const ps_parallel *p) {
+static void put_sizes(ps_json *j, const ps_layout_dims *p) {
     ps_json_object(j);
     put_size(j, "tp", p->tp);
     put_size(j, "cp", p->cp);
@@ -109,7 +109,7 @@ static void put_layouts(ps_json *j) {
 }
 
 /* "dp0-pp1": the dimensions that have more than one place. */
-static void put_name(ps_json *j, const asked *a, const ps_parallel_place *at) {
+static void put_name(ps_json *j, const asked *a, const ps_layout_coordinates *at) {
     const struct {
         const char *name;
         int64_t size, place;
@@ -129,10 +129,10 @@ static void put_name(ps_json *j, const asked *a, const ps_parallel_place *at) {
 }
 
 static void put_summary_reply_place(ps_json *j, const asked *a, int64_t rank, const char *key) {
-    ps_parallel_place at = ps_parallel_place_of(a->layout, &a->sizes, rank);
+    ps_layout_coordinates at = ps_layout_coordinates_of(a->layout, &a->sizes, rank);
     int64_t x = 0;
     int64_t y = 0;
-    ps_parallel_position(a->layout, &a->sizes, &at, &x, &y);
+    ps_layout_position(a->layout, &a->sizes, &at, &x, &y);
     if (rank > 0) {
         ps_json_line(j, 0);
     }
@@ -169,13 +169,13 @@ static void put_groups(ps_json *j, const asked *a, int64_t n) {
     ps_json_object(j);
     for (size_t k = 0; k < PS_N_GROUP_KINDS; k++) {
         ps_group_kind kind = (ps_group_kind)k;
-        if (!ps_parallel_has_group(a->layout, &a->sizes, kind)) {
+        if (!ps_layout_has_group(a->layout, &a->sizes, kind)) {
             continue;
         }
         ps_json_name(j, ps_group_kind_name(kind), strlen(ps_group_kind_name(kind)));
         ps_json_array(j);
         for (int64_t rank = 0; rank < n; rank++) {
-            ps_json_int(j, ps_parallel_group_of(a->layout, &a->sizes, kind, rank));
+            ps_json_int(j, ps_layout_group_of(a->layout, &a->sizes, kind, rank));
         }
         ps_json_close(j);
     }
@@ -183,7 +183,7 @@ static void put_groups(ps_json *j, const asked *a, int64_t n) {
 }
 
 static bool put_summary_reply_places(const ps_request *q, const asked *a, ps_json *j) {
-    int64_t n = ps_parallel_ranks(a->layout, &a->sizes);
+    int64_t n = ps_layout_ranks(a->layout, &a->sizes);
     const char **keys = list_keys(q, a, n);
     ps_json_key(j, "places");
     ps_json_array(j);
@@ -199,7 +199,7 @@ static bool put_summary_reply_places(const ps_request *q, const asked *a, ps_jso
 static void answer_summary_reply(const ps_request *q, ps_reply *r) {
     asked a = {.layout = PS_LAYOUT_MEGATRON};
     ps_err err = PS_ERR_INIT;
-    char problems[PS_PARALLEL_PROBLEMS][160];
+    char problems[PS_LAYOUT_PROBLEMS][160];
     if (!ask_summary_reply(q, r, &a)) {
         return;
     }
@@ -207,7 +207,7 @@ static void answer_summary_reply(const ps_request *q, ps_reply *r) {
         ps_reply_err(r, &err);
         return;
     }
-    size_t n = ps_parallel_check(a.layout, &a.sizes, a.n_ranks, problems);
+    size_t n = ps_layout_check(a.layout, &a.sizes, a.n_ranks, problems);
     ps_json w = ps_json_to(&r->body);
     ps_json *j = &w;
     ps_json_object(j);

@@ -1,16 +1,16 @@
-#include "serve/cross/parallel.h"
+#include "model/layout.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 typedef struct layout {
-    const char *name, *title;
+    const char *name, *order, *title;
     bool has_cp, has_moe_tp;
 } layout;
 
 static const layout LAYOUTS[PS_N_LAYOUTS] = {
-#define X(symbol, name, title, has_cp, has_moe_tp) {name, title, has_cp, has_moe_tp},
+#define X(symbol, name, order, title, has_cp, has_moe_tp) {name, order, title, has_cp, has_moe_tp},
     PS_LAYOUTS(X)
 #undef X
 };
@@ -28,9 +28,16 @@ bool ps_layout_has_moe_tp(ps_layout l) {
     return LAYOUTS[l].has_moe_tp;
 }
 
+const char *const ps_layout_names[] = {"tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp",
+#define X(symbol, name, order, title, has_cp, has_moe_tp) name,
+                                       PS_LAYOUTS(X)
+#undef X
+                                           NULL};
+
 bool ps_layout_find(const char *name, ps_layout *out) {
     for (size_t i = 0; i < PS_N_LAYOUTS; i++) {
-        if (strcmp(LAYOUTS[i].name, name) == 0) {
+        const layout *l = &LAYOUTS[i];
+        if (strcmp(l->name, name) == 0 || (l->order != NULL && strcmp(l->order, name) == 0)) {
             *out = (ps_layout)i;
             return true;
         }
@@ -38,12 +45,12 @@ bool ps_layout_find(const char *name, ps_layout *out) {
     return false;
 }
 
-int64_t ps_parallel_ranks(ps_layout l, const ps_parallel *p) {
+int64_t ps_layout_ranks(ps_layout l, const ps_layout_dims *p) {
     int64_t product = p->tp * p->dp; /* sizes are at most 10^4 */
-    product = product <= PS_PARALLEL_RANKS ? product * p->pp : -1;
-    product = product > PS_PARALLEL_RANKS ? -1 : product;
+    product = product <= PS_LAYOUT_RANKS ? product * p->pp : -1;
+    product = product > PS_LAYOUT_RANKS ? -1 : product;
     product = product > 0 && LAYOUTS[l].has_cp ? product * p->cp : product;
-    return product > PS_PARALLEL_RANKS ? -1 : product;
+    return product > PS_LAYOUT_RANKS ? -1 : product;
 }
 
 /* --- checks ------------------------------------------------------------------------------------------------------------ */
@@ -52,8 +59,8 @@ static bool divides(int64_t part, int64_t whole) {
     return part > 0 && whole % part == 0;
 }
 
-static void check_experts(ps_layout l, const ps_parallel *p, size_t *n,
-                          char out[PS_PARALLEL_PROBLEMS][160]) {
+static void check_experts(ps_layout l, const ps_layout_dims *p, size_t *n,
+                          char out[PS_LAYOUT_PROBLEMS][160]) {
     char *to = out[*n];
     switch (l) {
     case PS_LAYOUT_MEGATRON:
@@ -88,13 +95,13 @@ static void check_experts(ps_layout l, const ps_parallel *p, size_t *n,
     }
 }
 
-size_t ps_parallel_check(ps_layout l, const ps_parallel *p, int64_t n_ranks,
-                         char out[PS_PARALLEL_PROBLEMS][160]) {
+size_t ps_layout_check(ps_layout l, const ps_layout_dims *p, int64_t n_ranks,
+                       char out[PS_LAYOUT_PROBLEMS][160]) {
     size_t n = 0;
-    int64_t product = ps_parallel_ranks(l, p);
+    int64_t product = ps_layout_ranks(l, p);
     if (product < 0) {
         (void)snprintf(out[n++], 160, "these sizes make more than %" PRId64 " ranks",
-                       PS_PARALLEL_RANKS);
+                       PS_LAYOUT_RANKS);
     } else if (product < n_ranks) {
         (void)snprintf(out[n++], 160,
                        "these sizes make %" PRId64 " ranks, and the capture has %" PRId64, product,
@@ -106,7 +113,7 @@ size_t ps_parallel_check(ps_layout l, const ps_parallel *p, int64_t n_ranks,
 
 /* --- places --------------------------------------------------------------------------------------------------------------- */
 
-static int64_t cp_of(ps_layout l, const ps_parallel *p) {
+static int64_t cp_of(ps_layout l, const ps_layout_dims *p) {
     return LAYOUTS[l].has_cp ? p->cp : 1;
 }
 
@@ -116,8 +123,8 @@ static bool pp_is_inside(ps_layout l) {
 }
 
 /* Of the ranks of a stage, which share experts: their number in the group, and that of the group. */
-static void expert_of(ps_layout l, const ps_parallel *p, const ps_parallel_place *at, int64_t *ep,
-                      int64_t *group) {
+static void expert_of(ps_layout l, const ps_layout_dims *p, const ps_layout_coordinates *at,
+                      int64_t *ep, int64_t *group) {
     int64_t cp = cp_of(l, p);
     int64_t n = p->ep > 0 ? p->ep : 1;
     switch (l) {
@@ -146,8 +153,8 @@ static void expert_of(ps_layout l, const ps_parallel *p, const ps_parallel_place
     }
 }
 
-ps_parallel_place ps_parallel_place_of(ps_layout l, const ps_parallel *p, int64_t rank) {
-    ps_parallel_place at = {.tp = rank % p->tp};
+ps_layout_coordinates ps_layout_coordinates_of(ps_layout l, const ps_layout_dims *p, int64_t rank) {
+    ps_layout_coordinates at = {.tp = rank % p->tp};
     int64_t rest = rank / p->tp;
     at.cp = rest % cp_of(l, p);
     rest /= cp_of(l, p);
@@ -163,15 +170,71 @@ ps_parallel_place ps_parallel_place_of(ps_layout l, const ps_parallel *p, int64_
     return at;
 }
 
-int64_t ps_parallel_rank_at(ps_layout l, const ps_parallel *p, const ps_parallel_place *at) {
+int64_t ps_layout_rank_at(ps_layout l, const ps_layout_dims *p, const ps_layout_coordinates *at) {
     int64_t outer = pp_is_inside(l) ? at->pp + p->pp * at->dp : at->dp + p->dp * at->pp;
     return at->tp + p->tp * (at->cp + cp_of(l, p) * outer);
 }
 
-void ps_parallel_position(ps_layout l, const ps_parallel *p, const ps_parallel_place *at,
-                          int64_t *x, int64_t *y) {
+void ps_layout_position(ps_layout l, const ps_layout_dims *p, const ps_layout_coordinates *at,
+                        int64_t *x, int64_t *y) {
     *x = (at->dp * cp_of(l, p) + at->cp) * p->tp + at->tp;
     *y = at->pp;
+}
+
+/* --- as far as it is known -------------------------------------------------------------------------------------------------- */
+
+static int64_t size_or_one(int64_t size) {
+    return size > 0 ? size : 1;
+}
+
+/* The product, or INT64_MAX when it does not fit: wider than any job, so that every rank lies in the first block. */
+static int64_t product_of(int64_t a, int64_t b) {
+    int64_t product = 0;
+    return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
+}
+
+/* How many replicas of a stage's inner ranks the job has; 0: not known, or its sizes contradict its size. */
+static int64_t replicas_of(const ps_layout_sizes *s, int64_t block) {
+    if (s->world <= 0) {
+        return s->dp;
+    }
+    int64_t dp = s->world % block == 0 ? s->world / block : 0;
+    return s->dp <= 0 || s->dp == dp ? dp : 0;
+}
+
+/* Ranks of one stage, with stages outermost. */
+static int64_t width_of_stage(const ps_layout_sizes *s, int64_t inner) {
+    bool divides = s->world > 0 && s->world % s->pp == 0;
+    return divides ? s->world / s->pp : product_of(inner, size_or_one(s->dp));
+}
+
+static bool is_in_job(const ps_layout_sizes *s, bool inside, int64_t block, int64_t rank) {
+    if (rank < 0 || rank > INT32_MAX || s->pp <= 0 || (s->world > 0 && rank >= s->world)) {
+        return false;
+    }
+    return !inside || s->world > 0 || s->dp <= 0 || rank / block < s->dp;
+}
+
+ps_layout_place ps_layout_locate(ps_layout l, const ps_layout_sizes *s, int64_t rank) {
+    ps_layout_place at = {-1, -1, -1, -1};
+    bool inside = pp_is_inside(l);
+    int64_t inner = product_of(size_or_one(s->tp), LAYOUTS[l].has_cp ? size_or_one(s->cp) : 1);
+    int64_t block = product_of(inner, size_or_one(s->pp));
+    if (!is_in_job(s, inside, block, rank)) {
+        return at;
+    }
+    int64_t width = width_of_stage(s, inner);
+    if (!inside && rank / width >= s->pp) {
+        return at;
+    }
+    at.pp = inside ? rank / inner % s->pp : rank / width;
+    at.pipeline = inside ? rank / block * inner + rank % inner : rank % width;
+    int64_t dp = s->tp > 0 ? replicas_of(s, block) : 0;
+    if (dp > 0) {
+        at.tp = rank % s->tp;
+        at.dp = inside ? rank / block : rank / inner % dp;
+    }
+    return at;
 }
 
 /* --- groups ---------------------------------------------------------------------------------------------------------------- */
@@ -179,15 +242,15 @@ void ps_parallel_position(ps_layout l, const ps_parallel *p, const ps_parallel_p
 const char *ps_group_kind_name(ps_group_kind kind) {
     static const char *const NAMES[] = {
 #define X(symbol, name) name,
-        PS_PARALLEL_GROUPS(X)
+        PS_LAYOUT_GROUPS(X)
 #undef X
     };
     return NAMES[kind];
 }
 
 /* The first rank of a group of dimensions stands for it: the one whose places in them are 0. */
-int64_t ps_parallel_group_of(ps_layout l, const ps_parallel *p, ps_group_kind kind, int64_t rank) {
-    ps_parallel_place at = ps_parallel_place_of(l, p, rank);
+int64_t ps_layout_group_of(ps_layout l, const ps_layout_dims *p, ps_group_kind kind, int64_t rank) {
+    ps_layout_coordinates at = ps_layout_coordinates_of(l, p, rank);
     if (kind == PS_GROUP_EP) {
         int64_t ep = 0;
         int64_t group = 0;
@@ -198,10 +261,10 @@ int64_t ps_parallel_group_of(ps_layout l, const ps_parallel *p, ps_group_kind ki
     at.cp = kind == PS_GROUP_CP || kind == PS_GROUP_DP_CP ? 0 : at.cp;
     at.dp = kind == PS_GROUP_DP || kind == PS_GROUP_DP_CP ? 0 : at.dp;
     at.pp = kind == PS_GROUP_PP || kind == PS_GROUP_TP_PP ? 0 : at.pp;
-    return ps_parallel_rank_at(l, p, &at);
+    return ps_layout_rank_at(l, p, &at);
 }
 
-bool ps_parallel_has_group(ps_layout l, const ps_parallel *p, ps_group_kind kind) {
+bool ps_layout_has_group(ps_layout l, const ps_layout_dims *p, ps_group_kind kind) {
     int64_t cp = cp_of(l, p);
     switch (kind) {
     case PS_GROUP_TP:
