@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "analyze/core/analysis.h"
+#include "analyze/derived/derived.h"
 #include "model/trace.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

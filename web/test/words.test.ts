@@ -14,7 +14,7 @@ function remediesOf(source: string): string[] {
 }
 
 test("each way to get what a capture lacks has its Chinese", () => {
-  const told = remediesOf(readFileSync("../src/serve/missing.c", "utf8"));
+  const told = remediesOf(readFileSync("../src/serve/rank/missing.c", "utf8"));
   assert.ok(told.length > 25, `${told.length} remedies in missing.c`);
   assert.deepEqual([...new Set(told)].sort(), Object.keys(REMEDIES).sort());
   language.set("zh");
