@@ -161,7 +161,7 @@ static int run(ps_cli *cli) {
     return status;
 }
 
-#define PS_RULES_GROUP "Ranges that no framework named (extended regular expressions)"
+#define PS_RULES_GROUP "Ranges that no framework named (regular expressions)"
 
 static const ps_option OPTIONS[] = {
     {.name = "output",

@@ -100,7 +100,7 @@ static void test_what_is_no_label(void **context) {
 
 static bool matches(const ps_label_rules *rules, const char *name, ps_host_label *l) {
     bool found = false;
-    assert_int_equal(ps_label_rules_match(rules, name, l, &found), PS_OK);
+    assert_int_equal(ps_label_rules_match(rules, name, l, &found, NULL), PS_OK);
     return found;
 }
 
@@ -128,6 +128,24 @@ static void test_rules(void **context) {
     ps_label_rules_fini(&rules);
 }
 
+/* An expression that tries every way through a name ends, and the error says which one it is. */
+static void test_costly_rule(void **context) {
+    (void)context;
+    const ps_analysis_opts opts = {.backward_re = "(a|aa)*[bc]"};
+    char name[200];
+    memset(name, 'a', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    ps_label_rules rules;
+    ps_host_label l;
+    ps_err err = PS_ERR_INIT;
+    bool found = false;
+    assert_int_equal(ps_label_rules_init(&rules, &opts, &err), PS_OK);
+    assert_int_equal(ps_label_rules_match(&rules, name, &l, &found, &err), PS_USAGE);
+    assert_non_null(strstr(err.msg, "--backward-re"));
+    assert_false(found);
+    ps_label_rules_fini(&rules);
+}
+
 static void test_bad_rules(void **context) {
     (void)context;
     const ps_analysis_opts opts = {.forward_re = "fwd", .backward_re = "bwd(["};
@@ -140,10 +158,9 @@ static void test_bad_rules(void **context) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_what_is_no_label),
-        cmocka_unit_test(test_rules),
-        cmocka_unit_test(test_bad_rules),
+        cmocka_unit_test(test_names),       cmocka_unit_test(test_what_is_no_label),
+        cmocka_unit_test(test_rules),       cmocka_unit_test(test_bad_rules),
+        cmocka_unit_test(test_costly_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

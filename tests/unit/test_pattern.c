@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/pattern.h"
+#include "support/sanitized.h"
 
 static bool in(const char *pattern, unsigned how, const char *text) {
     ps_err err = PS_ERR_INIT;
@@ -64,7 +65,6 @@ static void regex(void **state) {
         {"^a{1,3}$", "aaaa", false},
         {"^(ab){2}$", "abab", true},
         {"^a{0}b$", "b", true},
-        {"^a{,2}$", "", true},
         {"[0-9]+_[[:alpha:]]", "x12_y", true},
         {"[^a-z]", "ABC", false}, /* case does not matter */
         {"[^a-z]", "abc1", true},
@@ -112,11 +112,18 @@ static void refused(void **state) {
     static const struct {
         const char *pattern, *part;
     } CASES[] = {
-        {"(a", "never closed"},      {"a)", "never opened"},    {"[a", "never closed"},
-        {"*a", "could be repeated"}, {"a{2,1}", "repetitions"}, {"a{2000}", "repetitions"},
-        {"a\\", "after the last"},   {"(a)\\1", "references"},  {"[[:nothing:]]", "no such class"},
-        {"[z-a]", "no such range"},  {"\\q", "means nothing"},  {"(.{1000}){1000}", "too large"},
-        {"a{", "repetitions"},
+        {"(a", "character 3: missing closing parenthesis"},
+        {"a)", "character 2: unmatched closing parenthesis"},
+        {"[a", "missing terminating ]"},
+        {"*a", "character 1: quantifier does not follow"},
+        {"a{2,1}", "out of order"},
+        {"a\\", "at end of pattern"},
+        {"[[:nothing:]]", "unknown POSIX class"},
+        {"[z-a]", "out of order"},
+        {"\\q", "follows"},
+        {"\\C", "\\C"},
+        {"(((ab){255}){255}){255}", "too large"},
+        {"\xff", "UTF-8"},
     };
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         ps_err err = PS_ERR_INIT;
@@ -134,35 +141,73 @@ static void refused(void **state) {
     assert_null(ps_pattern_new(deep, sizeof deep, PS_PATTERN_REGEX, &err));
 }
 
-/* Expressions that take others years: the work stays below length times steps. */
+/* Expressions that try every way there is end, in one look or in many, and find nothing from then on. */
 static void costs(void **state) {
     (void)state;
-    static const char *const EVIL[] = {"(a*)*b", "(a|aa)+$x", "(a|a)*b", "(a?){50}a{50}b",
-                                       "(.*a){8}x"};
+    static const char *const EVIL[] = {"(a*)*[bc]", "(a|aa)+$[xy]", "(a|a)*[bc]", "(.*a){8}[xy]",
+                                       "(a+)+\\1[bc]"};
     char text[4000];
     memset(text, 'a', sizeof text);
     for (size_t i = 0; i < sizeof EVIL / sizeof *EVIL; i++) {
         ps_err err = PS_ERR_INIT;
-        ps_pattern *p = ps_pattern_new(EVIL[i], strlen(EVIL[i]), PS_PATTERN_REGEX, &err);
+        ps_pattern *p =
+            ps_pattern_new(EVIL[i], strlen(EVIL[i]), PS_PATTERN_REGEX | PS_PATTERN_CASE, &err);
         assert_non_null(p);
         assert_false(ps_pattern_in(p, text, sizeof text));
-        assert_true(ps_pattern_cost(p) <= (uint64_t)sizeof text * PS_PATTERN_MAX);
         ps_pattern_free(p);
     }
+    ps_err err = PS_ERR_INIT;
+    ps_pattern *p = ps_pattern_new("(a|aa)*[cd]", 11, PS_PATTERN_REGEX, &err);
+    assert_int_equal(ps_pattern_ended(p), PS_OK);
+    assert_true(ps_pattern_in(p, "aac", 3));
+    while (ps_pattern_ended(p) == PS_OK) {
+        assert_false(ps_pattern_in(p, text, 24));
+    }
+    assert_int_equal(ps_pattern_ended(p), PS_USAGE);
+    assert_false(ps_pattern_in(p, "aac", 3));
+    ps_pattern_free(p);
 }
 
-/* What leads to no byte is work too: a limit on the cost would not end it else. */
-static void costs_of_nothing(void **state) {
+/* A million names of usual length are no cost. */
+static void many_looks(void **state) {
     (void)state;
-    static const char EVIL[] = "a(\\b?){1000}z";
-    char text[100];
-    memset(text, 'a', sizeof text);
+    static const char NAME[] = "void at::native::vectorized_elementwise_kernel<4, at::native::add>";
     ps_err err = PS_ERR_INIT;
-    ps_pattern *p = ps_pattern_new(EVIL, sizeof EVIL - 1, PS_PATTERN_REGEX, &err);
-    assert_non_null(p);
-    assert_false(ps_pattern_in(p, text, sizeof text));
-    assert_true(ps_pattern_cost(p) >= (uint64_t)sizeof text * 1000);
+    ps_pattern *p = ps_pattern_new("at::.*add(mm)?.*$", 17, PS_PATTERN_REGEX, &err);
+    for (int i = 0; i < PS_ROUNDS(1000000, 10000); i++) {
+        assert_true(ps_pattern_in(p, NAME, sizeof NAME - 1));
+    }
+    assert_int_equal(ps_pattern_ended(p), PS_OK);
     ps_pattern_free(p);
+}
+
+static void groups(void **state) {
+    (void)state;
+    ps_err err = PS_ERR_INIT;
+    ps_pattern *p = ps_pattern_new("f(wd)?([0-9]+)", 14, PS_PATTERN_REGEX, &err);
+    ps_pattern_group group[2];
+    assert_true(ps_pattern_find(p, "a fwd12", 7, group));
+    assert_int_equal(group[0].begin, 2);
+    assert_int_equal(group[0].end, 7);
+    assert_true(group[1].took_part);
+    assert_int_equal(group[1].begin, 3);
+    assert_true(ps_pattern_find(p, "f3", 2, group));
+    assert_false(group[1].took_part);
+    assert_false(ps_pattern_find(p, "f", 1, group));
+    assert_false(group[0].took_part);
+    ps_pattern_free(p);
+}
+
+/* Bytes that are no UTF-8 match nothing and hide nothing. */
+static void damaged_texts(void **state) {
+    (void)state;
+    assert_true(in("mm", 0, "\xff\xfemm"));
+    assert_true(in("mm.out", PS_PATTERN_REGEX, "\xc3mm_out"));
+    assert_false(in("a.b", PS_PATTERN_REGEX,
+                    "a\xff"
+                    "b"));
+    assert_true(in("\xe5\x89\x8d", PS_PATTERN_WORD, "x \xe5\x89\x8d."));
+    assert_false(in("\xe5\x89\x8d", PS_PATTERN_WORD, "\xe5\x89\x8d\xe5\x90\x91"));
 }
 
 static void no_memory(void **state) {
@@ -183,12 +228,9 @@ static void no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain),
-        cmocka_unit_test(regex),
-        cmocka_unit_test(refused),
-        cmocka_unit_test(costs),
-        cmocka_unit_test(costs_of_nothing),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(plain),         cmocka_unit_test(regex),      cmocka_unit_test(refused),
+        cmocka_unit_test(costs),         cmocka_unit_test(many_looks), cmocka_unit_test(groups),
+        cmocka_unit_test(damaged_texts), cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

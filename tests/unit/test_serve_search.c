@@ -44,7 +44,7 @@ static void one_rank(void **state) {
     expect_in(ask(&a, "/api/search?q=matmul&from=150"), "{\"total\":1,");
     expect_in(ask(&a, "/api/search?q=matmul&to=100"), "{\"total\":1,");
     expect_in(ask(&a, "/api/search?q=m&lanes=0"), "\"lanes\":[[0,");
-    expect_in(ask_fails(&a, 400, "/api/search?q=(&regex=1"), "never closed");
+    expect_in(ask_fails(&a, 400, "/api/search?q=(&regex=1"), "closing parenthesis");
     (void)ask_fails(&a, 400, "/api/search");
     (void)ask_fails(&a, 404, "/api/search?q=m&lanes=99");
     (void)ask_fails(&a, 404, "/api/search?q=m&ranks=r7");

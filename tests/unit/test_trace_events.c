@@ -57,8 +57,7 @@ static void check_schema(const char *text, size_t n, const ps_event_schema *sche
                     (ps_event_tuning){.n_threads = 1, .simd = SIMDS[i]});
     }
     for (size_t i = quick ? 4 : 0; i < sizeof BLOCKS / sizeof *BLOCKS; i++) {
-        for (size_t n_threads = PS_ROUNDS(1, 3); n_threads <= 4;
-             n_threads += quick ? 2 : 1) {
+        for (size_t n_threads = PS_ROUNDS(1, 3); n_threads <= 4; n_threads += quick ? 2 : 1) {
             expect_same(text, n, schema, ps_buf_str(&d.out),
                         (ps_event_tuning){.block_bytes = BLOCKS[i], .n_threads = n_threads});
         }

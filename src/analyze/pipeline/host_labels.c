@@ -29,104 +29,93 @@ static ps_host_label host_label_label_of(ps_label_family family, ps_op_kind kind
 
 /* --- rules of the user --------------------------------------------------------------------------------------- */
 
-static ps_code host_label_compile(regex_t *re, bool *has, const char *option, const char *text,
-                                  ps_err *err) {
+static ps_code compile_rule(ps_pattern **rule, const char *option, const char *text, ps_err *err) {
     if (text == NULL) {
         return PS_OK;
     }
-    int status = regcomp(re, text, REG_EXTENDED);
-    if (status != 0) {
-        char why[128];
-        (void)regerror(status, re, why, sizeof why);
-        return status == REG_ESPACE
-                   ? ps_fail_nomem(err)
-                   : ps_fail(err, PS_USAGE, "%s '%.200s' is no extended regular expression: %s",
-                             option, text, why);
+    ps_err why = PS_ERR_INIT;
+    *rule = ps_pattern_new(text, strlen(text), PS_PATTERN_REGEX | PS_PATTERN_CASE, &why);
+    if (*rule != NULL) {
+        return PS_OK;
     }
-    *has = true;
-    return PS_OK;
+    return why.code == PS_NOMEM ? ps_fail_nomem(err)
+                                : ps_fail(err, PS_USAGE, "%s '%.200s': %s", option, text, why.msg);
 }
 
 ps_code ps_label_rules_init(ps_label_rules *rules, const ps_analysis_opts *opts, ps_err *err) {
-    *rules = (ps_label_rules){.has_forward = false};
-    ps_code code = host_label_compile(&rules->forward, &rules->has_forward, "--forward-re",
-                                      opts->forward_re, err);
+    *rules = (ps_label_rules){.forward = NULL};
+    ps_code code = compile_rule(&rules->forward, "--forward-re", opts->forward_re, err);
     if (code == PS_OK) {
-        code = host_label_compile(&rules->backward, &rules->has_backward, "--backward-re",
-                                  opts->backward_re, err);
+        code = compile_rule(&rules->backward, "--backward-re", opts->backward_re, err);
     }
-    if (code == PS_OK) {
-        code = host_label_compile(&rules->microbatch, &rules->has_microbatch, "--microbatch-re",
-                                  opts->microbatch_re, err);
-    }
-    return code;
+    return code == PS_OK
+               ? compile_rule(&rules->microbatch, "--microbatch-re", opts->microbatch_re, err)
+               : code;
 }
 
 void ps_label_rules_fini(ps_label_rules *rules) {
-    if (rules->has_forward) {
-        regfree(&rules->forward);
-    }
-    if (rules->has_backward) {
-        regfree(&rules->backward);
-    }
-    if (rules->has_microbatch) {
-        regfree(&rules->microbatch);
-    }
-    *rules = (ps_label_rules){.has_forward = false};
+    ps_pattern_free(rules->forward);
+    ps_pattern_free(rules->backward);
+    ps_pattern_free(rules->microbatch);
+    *rules = (ps_label_rules){.forward = NULL};
 }
 
-/* The first digits of the span, -1 when there are none or too many. */
-static int32_t host_label_number_in(const char *s, const regmatch_t *span) {
+/* The first digits of the group, -1 when there are none or too many. */
+static int32_t host_label_number_in(const char *s, ps_pattern_group group) {
     int64_t value = -1;
-    for (regoff_t i = span->rm_so; span->rm_so >= 0 && i < span->rm_eo; i++) {
+    for (size_t i = group.begin; i < group.end; i++) {
         if (isdigit((unsigned char)s[i])) {
-            regoff_t end = i;
-            while (end < span->rm_eo && isdigit((unsigned char)s[end])) {
+            size_t end = i;
+            while (end < group.end && isdigit((unsigned char)s[end])) {
                 end++;
             }
-            bool ok = ps_parse_i64(s + i, (size_t)(end - i), &value);
+            bool ok = ps_parse_i64(s + i, end - i, &value);
             return ok && value < PS_MAX_MICROBATCHES ? (int32_t)value : -1;
         }
     }
     return -1;
 }
 
-/* Whether the rule matches, and the groups; PS_NOMEM where the matcher ran out of it. */
-static ps_code try_rule(const regex_t *re, bool has, const char *name, regmatch_t groups[2],
-                        bool *matches) {
-    int status = has ? regexec(re, name, 2, groups, 0) : REG_NOMATCH;
-    *matches = status == 0;
-    return status == REG_ESPACE ? PS_NOMEM : PS_OK;
+static ps_code match_rule(ps_pattern *rule, const char *option, const char *name,
+                          ps_pattern_group groups[2], bool *matches, ps_err *err) {
+    *matches = rule != NULL && ps_pattern_find(rule, name, strlen(name), groups);
+    switch (rule != NULL ? ps_pattern_ended(rule) : PS_OK) {
+    case PS_OK:
+        return PS_OK;
+    case PS_NOMEM:
+        return ps_fail_nomem(err);
+    default:
+        return ps_fail(err, PS_USAGE,
+                       "%s takes too long on the names of this capture: make it simpler", option);
+    }
 }
 
 ps_code ps_label_rules_match(const ps_label_rules *rules, const char *name, ps_host_label *out,
-                             bool *found) {
-    regmatch_t f[2] = {{-1, -1}, {-1, -1}};
-    regmatch_t b[2] = {{-1, -1}, {-1, -1}};
-    regmatch_t m[2] = {{-1, -1}, {-1, -1}};
+                             bool *found, ps_err *err) {
+    ps_pattern_group f[2] = {0};
+    ps_pattern_group b[2] = {0};
+    ps_pattern_group m[2] = {0};
     bool forward = false;
     bool backward = false;
     bool numbered = false;
     *found = false;
-    if (try_rule(&rules->forward, rules->has_forward, name, f, &forward) != PS_OK ||
-        try_rule(&rules->backward, rules->has_backward, name, b, &backward) != PS_OK) {
-        return PS_NOMEM;
-    }
-    if (!forward && !backward) {
-        return PS_OK;
+    ps_code code = match_rule(rules->forward, "--forward-re", name, f, &forward, err);
+    code = code == PS_OK ? match_rule(rules->backward, "--backward-re", name, b, &backward, err)
+                         : code;
+    if (code != PS_OK || (!forward && !backward)) {
+        return code;
     }
     *found = true;
     *out = host_label_label_of(PS_FAMILY_USER, forward && backward ? PS_OP_FB
                                                : forward           ? PS_OP_F
                                                                    : PS_OP_B);
-    out->microbatch = host_label_number_in(name, forward ? &f[1] : &b[1]);
-    out->microbatch2 = forward && backward ? host_label_number_in(name, &b[1]) : -1;
-    bool wanted = out->microbatch < 0 && rules->has_microbatch;
-    if (try_rule(&rules->microbatch, wanted, name, m, &numbered) != PS_OK) {
-        return PS_NOMEM;
+    out->microbatch = host_label_number_in(name, forward ? f[1] : b[1]);
+    out->microbatch2 = forward && backward ? host_label_number_in(name, b[1]) : -1;
+    if (out->microbatch < 0) {
+        code = match_rule(rules->microbatch, "--microbatch-re", name, m, &numbered, err);
+        out->microbatch = numbered ? host_label_number_in(name, m[m[1].took_part]) : -1;
     }
-    out->microbatch = numbered ? host_label_number_in(name, &m[m[1].rm_so >= 0]) : out->microbatch;
-    return PS_OK;
+    return code;
 }
 
 /* --- names of frameworks -------------------------------------------------------------------------------------- */
@@ -306,31 +295,40 @@ static bool may_carry_label(const collecting *c, uint8_t kind) {
            (c->rules != NULL && (kind == PS_SLICE_PYTHON || kind == PS_SLICE_JOB));
 }
 
-/* The row of the name's label, looked up or made. False when memory is out. */
-static bool host_label_classify(collecting *c, ps_str name, uint32_t *row) {
+/* The label of a name: what frameworks call it, or what the user's rules say. */
+static ps_code name_label(const collecting *c, ps_str name, ps_host_label *label, bool *found,
+                          ps_err *err) {
+    const char *text = ps_trace_text(c->trace, name);
+    if (c->rules != NULL) {
+        return ps_label_rules_match(c->rules, text, label, found, err);
+    }
+    *found = ps_host_label_parse(text, label);
+    return PS_OK;
+}
+
+/* The row of the name's label, looked up or made; 0: it has none. */
+static ps_code host_label_classify(collecting *c, ps_str name, uint32_t *row, ps_err *err) {
     *row = ps_idmap_get(&c->by_name, name.id);
     if (*row != PS_IDMAP_NONE) {
-        return true;
+        return PS_OK;
     }
     ps_host_label label;
-    const char *text = ps_trace_text(c->trace, name);
     bool found = false;
-    if (c->rules == NULL) {
-        found = ps_host_label_parse(text, &label);
-    } else if (ps_label_rules_match(c->rules, text, &label, &found) != PS_OK) {
-        return false;
+    ps_code code = name_label(c, name, &label, &found, err);
+    if (code != PS_OK) {
+        return code;
     }
     *row = 0;
     if (found) {
         size_t at = c->n_labels > 0 ? c->n_labels : 1;
         if (!ps_grow(&c->labels, &c->cap_labels, at + 1, UINT32_MAX / 2, sizeof *c->labels)) {
-            return false;
+            return ps_fail_nomem(err);
         }
         c->labels[at] = label;
         c->n_labels = at + 1;
         *row = (uint32_t)at;
     }
-    return ps_idmap_put(&c->by_name, name.id, *row);
+    return ps_idmap_put(&c->by_name, name.id, *row) ? PS_OK : ps_fail_nomem(err);
 }
 
 static bool add_host_label_range(ps_host_ranges *out, ps_host_range range) {
@@ -353,15 +351,16 @@ static bool is_unread(const collecting *c, ps_str name, const ps_host_label *lab
 }
 
 /* All labelled slices; the best family that has an op. */
-static bool find_ranges(collecting *c) {
+static ps_code find_ranges(collecting *c, ps_err *err) {
     const ps_slices *s = ps_trace_slices(c->trace);
     for (uint32_t i = 0; i < s->n; i++) {
         uint32_t row = 0;
         if (!may_carry_label(c, s->kind[i])) {
             continue;
         }
-        if (!host_label_classify(c, s->name[i], &row)) {
-            return false;
+        ps_code code = host_label_classify(c, s->name[i], &row, err);
+        if (code != PS_OK) {
+            return code;
         }
         const ps_host_label *label = row != 0 ? &c->labels[row] : NULL;
         if (c->rules == NULL && is_unread(c, s->name[i], label)) {
@@ -380,10 +379,10 @@ static bool find_ranges(collecting *c) {
                                .track = s->track[i],
                                .label = *label};
         if (!add_host_label_range(c->out, range)) {
-            return false;
+            return ps_fail_nomem(err);
         }
     }
-    return true;
+    return PS_OK;
 }
 
 /* Posting a transfer is no op. */
@@ -537,21 +536,19 @@ ps_code ps_host_ranges_collect(const ps_trace *trace, const ps_label_rules *rule
     *out = (ps_host_ranges){.family = PS_N_FAMILIES};
     collecting c = {.trace = trace, .rules = rules, .out = out, .diag = diag};
     ps_idmap_init(&c.by_name);
-    bool ok = find_ranges(&c);
+    ps_code code = find_ranges(&c, err);
     ps_idmap_fini(&c.by_name);
     ps_free(c.labels);
-    if (ok) {
+    if (code == PS_OK) {
         keep_family(out);
-        ok = drop_nested(out, trace, diag);
+        bool ok = drop_nested(out, trace, diag) &&
+                  (out->family != PS_FAMILY_LAYER || join_layers(out, trace));
+        code = ok ? PS_OK : ps_fail_nomem(err);
     }
-    if (ok && out->family == PS_FAMILY_LAYER) {
-        ok = join_layers(out, trace);
-    }
-    if (!ok) {
+    if (code != PS_OK) {
         ps_host_ranges_fini(out);
-        return ps_fail_nomem(err);
     }
-    return PS_OK;
+    return code;
 }
 
 void ps_host_ranges_fini(ps_host_ranges *ranges) {

@@ -9,13 +9,13 @@
 #ifndef PS_ANALYZE_HOST_LABELS_H
 #define PS_ANALYZE_HOST_LABELS_H
 
-#include <regex.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "analyze/core/analysis.h"
 #include "base/err.h"
+#include "base/pattern.h"
 #include "schedule/action.h"
 
 /* The more specific first. */
@@ -45,10 +45,9 @@ static inline bool ps_label_is_op(ps_op_kind kind) {
     return kind != PS_OP_OTHER && kind != PS_OP_SEND && kind != PS_OP_RECV;
 }
 
-/* Rules of the user, compiled. */
+/* Rules of the user, compiled; NULL: none. One thread at a time. */
 typedef struct ps_label_rules {
-    regex_t forward, backward, microbatch;
-    bool has_forward, has_backward, has_microbatch;
+    ps_pattern *forward, *backward, *microbatch;
 } ps_label_rules;
 
 /* Compiles the expressions of the options (NULL: none); PS_USAGE names the one that is none. End with
@@ -62,9 +61,9 @@ static inline bool ps_label_rules_given(const ps_analysis_opts *opts) {
 }
 
 /* The name against the rules: matched by both, it is an FB. The number is what the first group of the rule holds, else
- * that of the microbatch rule. PS_NOMEM only: *found tells whether any rule matches. */
+ * that of the microbatch rule. *found tells whether any rule matches. PS_USAGE: a rule costs too much. */
 PS_MUST_USE ps_code ps_label_rules_match(const ps_label_rules *rules, const char *name,
-                                         ps_host_label *out, bool *found);
+                                         ps_host_label *out, bool *found, ps_err *err);
 
 /* The name of a framework. False also when memory is out, which only a message in form of a dict needs. */
 bool ps_host_label_parse(const char *name, ps_host_label *out);

@@ -6,63 +6,14 @@
 #include "base/alloc.h"
 #include "schedule/schedule.h"
 
-#define MAX_RULE 512
-#define MAX_COPIES 1000 /* of a part of an expression */
-
 ps_pipelines_ask ps_pipelines_ask_init(size_t cluster) {
     return (ps_pipelines_ask){.cluster = cluster, .opts = {.step_id = -1, .in_full = true}};
-}
-
-/* {m}, {m,}, {m,n} at `at`, behind its {: how many copies of the part before it are made. */
-static uint64_t copies_at(const char *at) {
-    uint64_t most = 0;
-    while (*at != '\0' && strchr("0123456789,", *at) != NULL) {
-        uint64_t n = 0;
-        for (; *at >= '0' && *at <= '9' && n <= MAX_COPIES; at++) {
-            n = n * 10 + (uint64_t)(*at - '0');
-        }
-        n += *at == ',' && at[1] == '}'; /* and one that is repeated */
-        most = n > most ? n : most;
-        if (*at != ',') {
-            break;
-        }
-        at++;
-    }
-    return most > 0 ? most : 1;
-}
-
-/* The matcher of the C library makes all copies at once, of copies too, and looks for references back in every way there is:
- * a short expression would keep the server for ever, and take all memory. */
-static ps_code check_rule(const char *rule, ps_err *err) {
-    uint64_t copies = 1;
-    if (strlen(rule) > MAX_RULE) {
-        return ps_fail(err, PS_USAGE, "an expression has at most %d characters", MAX_RULE);
-    }
-    for (const char *at = rule; *at != '\0'; at++) {
-        if (*at == '\\' && at[1] >= '1' && at[1] <= '9') {
-            return ps_fail(err, PS_USAGE, "references back (\\%c) are not taken here", at[1]);
-        }
-        copies *= *at == '{' ? copies_at(at + 1) : 1;
-        if (copies > MAX_COPIES) {
-            return ps_fail(err, PS_USAGE, "an expression repeats its parts at most %d times in all",
-                           MAX_COPIES);
-        }
-        at += *at == '\\' && at[1] != '\0';
-    }
-    return PS_OK;
 }
 
 ps_code ps_pipelines_check(const ps_pipelines_ask *ask, ps_err *err) {
     const ps_analysis_opts *o = &ask->opts;
     if (o->pp_type != NULL && ps_schedule_find(o->pp_type) == NULL) {
         return ps_fail(err, PS_USAGE, "pp_type: there is no schedule '%.64s'", o->pp_type);
-    }
-    const char *const rules_text[] = {o->forward_re, o->backward_re, o->microbatch_re};
-    for (size_t i = 0; i < sizeof rules_text / sizeof *rules_text; i++) {
-        ps_code code = rules_text[i] != NULL ? check_rule(rules_text[i], err) : PS_OK;
-        if (code != PS_OK) {
-            return code;
-        }
     }
     if (o->microbatch_re != NULL && !ps_label_rules_given(o)) {
         return ps_fail(

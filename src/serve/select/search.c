@@ -21,8 +21,7 @@ typedef struct pass {
     uint8_t *known;    /* [texts of the trace] */
     uint8_t *in_lanes; /* bit a slice; NULL: all are */
     bool has_numbers;  /* the pattern may be in the text of a number */
-    bool is_costly;
-    uint32_t *slices; /* of the layer */
+    uint32_t *slices;  /* of the layer */
     size_t n, cap;
 } pass;
 
@@ -32,7 +31,6 @@ static bool look_at_text(pass *p, ps_str text) {
     const ps_trace *t = p->layer->trace;
     bool is_in = ps_pattern_in(p->pattern, ps_trace_text(t, text), ps_trace_text_len(t, text));
     p->known[text.id] = is_in ? IS_IN : IS_OUT;
-    p->is_costly = p->is_costly || ps_pattern_cost(p->pattern) > PS_SEARCH_MAX_COST;
     return is_in;
 }
 
@@ -52,7 +50,6 @@ static bool number_is_in(pass *p, const ps_arg *arg) {
         n = ps_int_text(arg->u.i + origin, text);
     }
     bool is_in = ps_pattern_in(p->pattern, text, n);
-    p->is_costly = p->is_costly || ps_pattern_cost(p->pattern) > PS_SEARCH_MAX_COST;
     return is_in;
 }
 
@@ -166,7 +163,7 @@ static void find_names(pass *p, uint32_t from, uint32_t to) {
 
 static void find_others(pass *p, uint32_t from, uint32_t to) {
     bool is_all = p->in_lanes == NULL && p->q->from_ns == INT64_MIN;
-    for (uint32_t i = from; i < to && !p->is_costly; i++) {
+    for (uint32_t i = from; i < to && ps_pattern_ended(p->pattern) == PS_OK; i++) {
         if ((is_all || is_search_wanted(p, i)) && search_is_in(p, i)) {
             p->slices[p->n++] = i;
         }
@@ -178,7 +175,7 @@ static ps_code find_slices(pass *p, ps_err *err) {
     enum { PIECE = 16384 };
     uint32_t n = p->q->to_ns == INT64_MAX ? p->s->n : search_n_before(p->s, p->q->to_ns);
     bool names_only = p->in_lanes == NULL && p->q->from_ns == INT64_MIN && !p->q->in_args;
-    for (uint32_t i = 0; i < n && !p->is_costly; i += PIECE) {
+    for (uint32_t i = 0; i < n && ps_pattern_ended(p->pattern) == PS_OK; i += PIECE) {
         if (!ps_grow(&p->slices, &p->cap, p->n + PIECE, UINT32_MAX, sizeof *p->slices)) {
             return ps_fail_nomem(err);
         }
@@ -189,11 +186,16 @@ static ps_code find_slices(pass *p, ps_err *err) {
             find_others(p, i, end);
         }
     }
-    return p->is_costly
-               ? ps_fail(err, PS_USAGE,
-                         "this expression takes too long on so many texts; search for less "
-                         "at once, or without arguments")
-               : PS_OK;
+    switch (ps_pattern_ended(p->pattern)) {
+    case PS_OK:
+        return PS_OK;
+    case PS_NOMEM:
+        return ps_fail_nomem(err);
+    default:
+        return ps_fail(err, PS_USAGE,
+                       "this expression takes too long on so many texts; search for less at once, "
+                       "or without arguments");
+    }
 }
 
 static ps_code search_layer(pass *p, ps_err *err) {

@@ -13,8 +13,6 @@
 #include "base/err.h"
 #include "serve/rank/loaded.h"
 
-/* Steps of a regular expression that one search may cost: about two seconds. */
-#define PS_SEARCH_MAX_COST ((uint64_t)1 << 30)
 /* Different names of what was found that are counted apart; the rarer ones are only in the total. */
 #define PS_SEARCH_MAX_NAMES 65536
 
@@ -48,7 +46,7 @@ typedef struct ps_found {
     ps_arena arena;
 } ps_found;
 
-/* NULL: PS_USAGE (the expression is wrong, or costs more than PS_SEARCH_MAX_COST), PS_NOMEM. The caller frees it. */
+/* NULL: PS_USAGE (the expression is wrong, or costs too much), PS_NOMEM. The caller frees it. */
 ps_found *ps_search(const ps_loaded *l, const ps_query *q, ps_err *err);
 void ps_found_free(void *found); /* a ps_found; NULL is fine */
 size_t ps_found_bytes(const ps_found *found);
