@@ -36,7 +36,7 @@ typedef struct ps_analysis_opts {
     int64_t n_microbatches;
     bool in_full;        /* pp_chart: critical path, waits and other schedules too */
     bool one_of_several; /* report: the run looks at one rank, and others may have been captured */
-    /* pp_labels: rules for names of ranges, POSIX extended; the first group of a match is the microbatch */
+    /* pp_labels: rules for names of ranges, regular expressions; the first group of a match is the microbatch */
     const char *forward_re, *backward_re, *microbatch_re;
     int64_t
         unexplained; /* charts: percent of device work in no op above which no bubble is told; 0: the default */
