@@ -23,6 +23,7 @@ typedef struct shape {
     int64_t until[2];   /* another stream of each rank computes until then; 0: none does */
     bool prompt;        /* places 2 and 3 come before rank 1 */
     bool gaps;          /* a kernel before it, and one behind, is launched late */
+    bool beside;        /* and one beside it */
 } shape;
 
 static void add_task(rig *r, const shape *s, int64_t lane, const char *name, int64_t from,
@@ -53,6 +54,9 @@ static ps_trace *one_rank(const shape *s, int rank) {
     (void)rig_kernel(&r, "Add", NULL, 1, end, s->gaps ? 960 : 1000);
     if (s->gaps) {
         (void)rig_kernel(&r, "Add", NULL, 979, 990, 1000);
+    }
+    if (s->beside) {
+        (void)rig_kernel(&r, "Mul", NULL, 299, 310, 400);
     }
     if (s->hidden) {
         (void)rig_kernel(&r, "Mul", NULL, 1, 2, 1000);
@@ -284,7 +288,7 @@ static void gains_before_absent_ranks(void **state) {
         const char *text = report_text(&o, PS_RULE_FREE_SHARE);
         assert_int_equal(
             strstr(text, "111 us of the gain is won only once ranks that were not captured come "
-                         "earlier: it lies before waits for them.") != NULL,
+                         "earlier: it lies before or beside waits for them.") != NULL,
             CASES[i].is_held);
         assert_int_equal(report_gain(&o, PS_RULE_FREE_SHARE), 131 * US);
         const char *verdict = ps_table_cell(report_table(&o, "verdict"), 0, 0)->u.text;
@@ -293,6 +297,18 @@ static void gains_before_absent_ranks(void **state) {
                          CASES[i].is_held);
         report_fini(&o);
     }
+}
+
+/* The host is late beside the collective, too (from its begin to 300): it ends no earlier for what is computed beside it earlier. */
+static void gains_beside_waits_for_absent_ranks(void **state) {
+    (void)state;
+    report_run o;
+    run_shape(&o, &(shape){.own = {0, 1}, .n_places = 4, .gaps = true, .beside = true});
+    expect_said(&o, PS_RULE_FREE_SHARE, "For 90.0 us more it does nothing but communicate");
+    expect_said(&o, PS_RULE_FREE_SHARE,
+                "201 us of the gain is won only once ranks that were not captured");
+    assert_int_equal(report_gain(&o, PS_RULE_FREE_SHARE), 221 * US);
+    report_fini(&o);
 }
 
 /* The communicator has more ranks than were captured, and no tasks say who waits: nothing is promised of late or slow ranks. */
@@ -399,6 +415,7 @@ int main(void) {
         cmocka_unit_test(nobody_is_absent),
         cmocka_unit_test(machines_apart),
         cmocka_unit_test(gains_before_absent_ranks),
+        cmocka_unit_test(gains_beside_waits_for_absent_ranks),
         cmocka_unit_test(part_of_a_group),
         cmocka_unit_test(one_of_several),
         cmocka_unit_test(out_of_memory),

@@ -1,5 +1,5 @@
-/* What is saved on a rank and shortens no step: where a collective behind it waits for a rank that was not captured, the rank comes
- * to it earlier and waits longer, until the absent one comes earlier, too. That ends with the last such wait of a step. */
+/* What is saved on a rank and shortens no step: where a collective behind or beside it waits for a rank that was not captured, this rank
+ * waits longer instead, until the absent one comes earlier, too. That ends with the last such wait of a step. */
 #include <stdio.h>
 
 #include "analyze/report/report.h"
@@ -23,33 +23,27 @@ static int64_t start_of_step(const ps_report_rank *r, int64_t step) {
     return r->first_ns;
 }
 
-/* What runs beside a collective, or is the collective, is no time before it. */
+/* Up to where such a wait ends: what is saved while it lasts, beside the collective, changes its end as little as what is saved
+ * before it. */
 static void find_absorbed(ps_report *report, ps_report_member *m) {
     const ps_comm_list *list = &m->facts->comm;
-    ps_intervals before = {0};
-    ps_intervals ops = {0};
     int64_t sum_ns = 0;
     bool ok = true;
     for (size_t i = 0; ok && i < list->n; i++) {
-        ok = ps_intervals_add(&ops, list->ops[i].start_ns, list->ops[i].end_ns);
-    }
-    for (size_t i = 0; ok && i < list->n; i++) {
-        int64_t ns = list->ops[i].is_p2p ? 0 : waited_for_absent_ns(report, m, i);
+        const ps_comm_op *op = &list->ops[i];
+        int64_t ns = op->is_p2p ? 0 : waited_for_absent_ns(report, m, i);
         if (ns >= PS_SIGNAL_NS) {
             sum_ns = ps_ns_add(sum_ns, ns);
-            ok = ps_intervals_add(&before, start_of_step(m->facts, list->ops[i].step),
-                                  list->ops[i].end_ns);
+            ok = ps_intervals_add(&m->absorbed, start_of_step(m->facts, op->step),
+                                  ps_ns_add(op->start_ns, ns));
         }
     }
-    ps_intervals_unite(&before);
-    ps_intervals_unite(&ops);
+    ps_intervals_unite(&m->absorbed);
     int64_t per_step_ns = m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
-    if (ok && ps_rule_fires(&report->findings, PS_RULE_ABSENT_RANK,
-                            ps_percent(per_step_ns, m->step_ns))) {
-        ok = ps_intervals_minus(&before, &ops, &m->absorbed);
+    if (!ps_rule_fires(&report->findings, PS_RULE_ABSENT_RANK,
+                       ps_percent(per_step_ns, m->step_ns))) {
+        ps_intervals_fini(&m->absorbed);
     }
-    ps_intervals_fini(&before);
-    ps_intervals_fini(&ops);
     report->findings.failed = report->findings.failed || !ok;
 }
 

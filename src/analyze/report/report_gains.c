@@ -260,7 +260,7 @@ static void say_absorbed(ps_report *report, ps_finding *f) {
         (void)snprintf(
             more, sizeof more,
             " %s of the gain is won only once ranks that were not captured come earlier: it lies "
-            "before waits for them.",
+            "before or beside waits for them.",
             ps_ns_text_of(f->absorbed_ns).text);
         append_text(&report->findings, f, more);
     } else if (f->spans.n == 0 && ps_report_all_absorb(report)) {
