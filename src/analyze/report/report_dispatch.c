@@ -455,10 +455,33 @@ static void show_stops(ps_report *report, const ps_report_member *m, const stop_
     }
 }
 
+/* A compiler that runs takes longer. */
+#define LOOKED_UP_NS 1000000
+
+/* What compiles did nothing but find what was compiled before. */
+static bool is_looked_up(const ps_report_member *m, const stop_rule *rule) {
+    const ps_report_stops *inner = &m->facts->stops[PS_ACTIVITY_COMPILE];
+    return rule->rule == PS_RULE_JIT_COMPILE && m->facts->stops[PS_ACTIVITY_ONLINE].n > 0 &&
+           inner->n > 0 && inner->longest_ns < LOOKED_UP_NS;
+}
+
+static const char *looked_up_text(const ps_report_member *m, const stop_rule *rule, char text[96]) {
+    text[0] = '\0';
+    if (is_looked_up(m, rule)) {
+        (void)snprintf(text, 96, " None of the look-ups took longer than %s: nothing was compiled.",
+                       ps_ns_text_of(m->facts->stops[PS_ACTIVITY_COMPILE].longest_ns).text);
+    }
+    return text;
+}
+
 static const char ONLINE[] =
     "torch_npu.npu.set_compile_mode(jit_compile=False): operators are then taken as they were compiled "
-    "before, and none is looked up, compiled and launched on line. "
-    "torch_npu.npu.config.allow_internal_format=False where private formats (TransData) keep operators on line.";
+    "before.";
+static const char LOOKED_UP[] =
+    "jit_compile does not matter here. The time is AscendCL's older way to launch an operator "
+    "(aclopCompileAndExecute): a newer CANN and torch_npu launch more operators directly (aclnn). Where "
+    "conversions of a format are what it launches (trans_TransData), "
+    "torch_npu.npu.config.allow_internal_format=False may do without them.";
 
 /* What to try, where the finding knows better than its rule; NULL. `out` holds what is written. */
 static const char *remedy_of(const ps_report *report, const stop_rule *rule,
@@ -469,7 +492,7 @@ static const char *remedy_of(const ps_report *report, const stop_rule *rule,
     }
     if (rule->rule == PS_RULE_JIT_COMPILE) {
         bool is_online = stops[PS_ACTIVITY_ONLINE].idle_ns > stops[PS_ACTIVITY_COMPILE].idle_ns;
-        return is_online ? ONLINE : NULL;
+        return is_looked_up(m, rule) ? LOOKED_UP : is_online ? ONLINE : NULL;
     }
     if (rule->rule == PS_RULE_BLOCKING_SYNC) {
         return ps_report_sync_advice(report, m, out, size);
@@ -496,6 +519,7 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
     if (rule->rule == PS_RULE_HOST_OPTIMIZER) { /* in its operators, or in what is around them */
         say_operators(worst, PS_ACTIVITY_OPTIMIZER, inside, sizeof inside);
     }
+    char looked_up[96];
     char copies[96];
     int64_t copies_ns = own_copies_ns(worst, rule, copies);
     say_stops(worst, rule, stops, sizeof stops);
@@ -513,9 +537,10 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
                      .value = all.value,
                      .n_over = all.n_over},
         "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
-        "%s.%s%s%s%s",
-        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, all.value, stops, fetch, copies,
-        comm_alone_text(comm_ns, comm), inside);
+        "%s.%s%s%s%s%s",
+        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, all.value, stops,
+        looked_up_text(worst, rule, looked_up), fetch, copies, comm_alone_text(comm_ns, comm),
+        inside);
     char text[PS_ADVICE_TEXT];
     const char *remedy = remedy_of(report, rule, worst, text, sizeof text);
     if (remedy != NULL) {

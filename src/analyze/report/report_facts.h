@@ -106,7 +106,8 @@ typedef struct ps_report_operator {
  * device was idle for it; the ranges that cost most are named. */
 typedef struct ps_report_stops {
     int64_t n, sum_ns, idle_ns, comm_ns;
-    int64_t copies_ns; /* the device did nothing but copy what was launched in it */
+    int64_t longest_ns; /* of one */
+    int64_t copies_ns;  /* the device did nothing but copy what was launched in it */
     ps_report_event top[PS_REPORT_EVENTS_KEPT]; /* by idle time, then length, the most first */
     size_t n_top;
     ps_report_operator operators[PS_REPORT_OPERATORS_KEPT]; /* the most first */

@@ -136,6 +136,7 @@ static bool take_range(host *h, uint32_t i, ps_intervals *all, ps_intervals *wai
         return true;
     }
     stops->n++;
+    stops->longest_ns = e.dur_ns > stops->longest_ns ? e.dur_ns : stops->longest_ns;
     return ps_intervals_add(all, start, end) &&
            (e.comm_ns == 0 || ps_intervals_add(waits, start, end)) && keep_host(h, stops, e, i);
 }
