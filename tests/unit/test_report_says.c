@@ -62,10 +62,29 @@ static void the_optimiser_awaits_what_it_works_with(void **state) {
         bool is_awaited = launch < 400;
         assert_int_equal(report_gain(&o, PS_RULE_COMM_EXPOSED), is_awaited ? 0 : 280 * US);
         const char *said = strstr(report_text(&o, PS_RULE_COMM_EXPOSED),
-                                  "The optimiser's step works with what 280 us of it brings");
+                                  "280 us of it lie behind what the backward computes");
         assert_int_equal(said != NULL, is_awaited);
         report_fini(&o);
     }
+}
+
+/* The same where a thread of its own makes the calls, behind the end of the optimiser's step: what counts is the operator. */
+static void calls_of_another_thread(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    uint32_t node =
+        rig_host(&r, PS_SLICE_HOST_OP, "autograd::engine::evaluate_function: MmBackward0", 0, 120);
+    (void)rig_kernel(&r, "MatMul", NULL, 10, 20, 120);
+    ps_builder_flow(r.b, node, rig_comm(&r, "hcom_allReduce__1_0_1", 120, 400, 0));
+    (void)rig_host(&r, PS_SLICE_ANNOTATION, "Optimizer.step#AdamW.step", 130, 200);
+    uint32_t op = rig_host(&r, PS_SLICE_HOST_OP, "aten::_foreach_add_", 140, 190);
+    ps_builder_flow(r.b, op, rig_kernel(&r, "Adam", NULL, 300, 400, 1000));
+    report_one(&o, &r);
+    assert_int_equal(report_gain(&o, PS_RULE_COMM_EXPOSED), 0);
+    assert_non_null(
+        strstr(report_text(&o, PS_RULE_COMM_EXPOSED), "280 us of it lie behind what the backward"));
+    report_fini(&o);
 }
 
 /* The verdict tries first what the finding tries first. */
@@ -523,6 +542,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(communication_hides_behind_what_is_left),
         cmocka_unit_test(the_optimiser_awaits_what_it_works_with),
+        cmocka_unit_test(calls_of_another_thread),
         cmocka_unit_test(verdict_and_finding_say_the_same),
         cmocka_unit_test(ranks_are_counted_where_there_are_several),
         cmocka_unit_test(advice_for_a_host_that_nobody_recorded),

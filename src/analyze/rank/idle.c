@@ -352,9 +352,9 @@ static const device_work *computes_behind(const work_list *all, int64_t device, 
     return k < all->n && all->at[k].device == device ? &all->at[k] : NULL;
 }
 
-/* When the host launched it; INT64_MAX: nobody knows. */
+/* When the host launched it, on the thread that runs operators: others may make its calls later. INT64_MAX: nobody knows. */
 static int64_t idle_launch_of(const search *x, uint32_t slice) {
-    uint32_t by = x->links->call[slice] != PS_NONE ? x->links->call[slice] : x->links->op[slice];
+    uint32_t by = x->links->op[slice] != PS_NONE ? x->links->op[slice] : x->links->call[slice];
     return by != PS_NONE ? x->s->start_ns[by] : INT64_MAX;
 }
 

@@ -174,19 +174,20 @@ static void advise_exposed(ps_report *report, const ps_report_member *m, const c
 
 /* What cannot be hidden, and why. */
 static void say_left(const ps_report_member *m, int64_t claimed_ns, int64_t hidden_ns,
-                     char out[256]) {
+                     char out[320]) {
     int64_t awaited_ns = comm_per_step(m, m->facts->awaited_comm_ns);
     size_t n = 0;
     out[0] = '\0';
     if (awaited_ns > 0) {
         (void)snprintf(
-            out, 256,
-            " The optimiser's step works with what %s of it brings: nothing can hide that.",
+            out, 320,
+            " %s of it lie behind what the backward computes, and the optimiser's step works with what "
+            "they bring: nothing is left that could run beside them.",
             ps_ns_text_of(awaited_ns).text);
         n = strlen(out);
     }
     if (hidden_ns < claimed_ns && (hidden_ns > 0 || awaited_ns == 0)) {
-        (void)snprintf(out + n, 256 - n,
+        (void)snprintf(out + n, 320 - n,
                        " Computing is left to hide %s of it at most: the rest has to become less.",
                        ps_ns_text_of(hidden_ns).text);
     }
@@ -226,7 +227,7 @@ static void find_exposed(ps_report *report) {
     }
     int64_t claimed_ns = comm_exposed_ns(worst) - waits_ns;
     int64_t hidden_ns = can_hide_ns(worst);
-    char left[256];
+    char left[320];
     say_left(worst, claimed_ns, hidden_ns, left);
     ps_findings_add(
         &report->findings,
