@@ -73,6 +73,48 @@ static void compiled_at_launch(void **state) {
     report_fini(&o);
 }
 
+/* x.to(device) of memory that is not pinned: called at 460, begun by the device at 600, waited for until 680. The call that waits lies in
+ * the operator, on a track of the driver's own with the thread's number, or nowhere: only then is the copy not waited for. */
+static void copies_that_are_waited_for(void **state) {
+    (void)state;
+    enum { IN_OPERATOR, ON_OTHER_TRACK, NOWHERE };
+    for (int where = IN_OPERATOR; where <= NOWHERE; where++) {
+        report_run o;
+        rig r = with_gap();
+        uint32_t driver =
+            ps_builder_track(r.b, (ps_track){.kind = PS_TRACK_HOST_THREAD, .pid = 7, .device = -1});
+        (void)rig_host(&r, PS_SLICE_PYTHON, "main.py(5): load", 440, 688);
+        (void)rig_host(&r, PS_SLICE_PYTHON, "torch/_tensor.py(9): to", 445, 687);
+        uint32_t op = rig_host(&r, PS_SLICE_HOST_OP, "aten::copy_", 450, 682);
+        uint32_t call = rig_host(&r, PS_SLICE_CALL, "aclrtMemcpyAsync", 460, 461);
+        if (where != NOWHERE) {
+            (void)rig_slice(&r, PS_SLICE_CALL, where == IN_OPERATOR ? r.host : driver,
+                            "aclrtSynchronizeStreamWithTimeout", 470, 680);
+        }
+        uint32_t copy = rig_slice(&r, PS_SLICE_COPY, r.stream, "MEMCPY_ASYNC", 600, 680);
+        ps_builder_flow(r.b, call, copy);
+        ps_builder_flow(r.b, op, copy);
+        finish_gap(&o, &r);
+        const char *causes = report_text(&o, PS_RULE_FREE_SHARE);
+        assert_int_equal(report_fired(&o, PS_RULE_BLOCKING_COPY), where != NOWHERE);
+        if (where != NOWHERE) {
+            expect_in(causes, "blocking copies 152 us"); /* 450 to 600, 680 to 682 */
+            expect_in(advice(&o, PS_RULE_BLOCKING_COPY), "pin_memory=True");
+            assert_null(strstr(advice(&o, PS_RULE_BLOCKING_COPY), "item()"));
+            const ps_table *rows = report_table(&o, "evidence");
+            bool named = false;
+            for (size_t i = 0; i < rows->n_rows; i++) {
+                const ps_value *note = ps_table_cell(rows, i, ps_table_column(rows, "note"));
+                named = named || (!note->is_null && strstr(note->u.text, "in main.py(5): load"));
+            }
+            assert_true(named);
+        } else {
+            expect_in(causes, "launched work that waited on the device");
+        }
+        report_fini(&o);
+    }
+}
+
 /* Of the gap the loop's own frame has all but 410 to 500: it says only that the program runs. A frame inside of the step is Python. */
 static void a_loop_is_no_activity(void **state) {
     (void)state;
@@ -172,9 +214,10 @@ static void fetching_without_frames(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_line_compile_mode),  cmocka_unit_test(compiled_at_launch),
-        cmocka_unit_test(a_loop_is_no_activity), cmocka_unit_test(opening_a_batch_is_no_waiting),
-        cmocka_unit_test(waiting_for_workers),   cmocka_unit_test(fetching_without_frames),
+        cmocka_unit_test(on_line_compile_mode),          cmocka_unit_test(compiled_at_launch),
+        cmocka_unit_test(copies_that_are_waited_for),    cmocka_unit_test(a_loop_is_no_activity),
+        cmocka_unit_test(opening_a_batch_is_no_waiting), cmocka_unit_test(waiting_for_workers),
+        cmocka_unit_test(fetching_without_frames),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,11 @@
 /* Slices come by start, longer first, and parents before what lies in them: what a slice means with all that is around it
  * follows from its own name and its parent. The moments of a thread come from a stack of the slices that are open. */
 #include "analyze/rank/host_activity.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/rank/host_activity_copies.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "model/comm_marks.h"
@@ -18,6 +18,10 @@ static const uint8_t TIERS[PS_N_ACTIVITIES] = {
     PS_ACTIVITIES(X)
 #undef X
 };
+
+int ps_activity_tier(ps_activity activity) {
+    return TIERS[activity];
+}
 
 const char *ps_activity_text(ps_activity activity) {
     static const char *const TEXTS[PS_N_ACTIVITIES] = {
@@ -482,7 +486,9 @@ static bool list_moments(ps_host_activity *h) {
 
 ps_code ps_host_activity_init(ps_host_activity *h, const ps_links *links, ps_err *err) {
     *h = (ps_host_activity){.links = links};
-    return activity_classify(h) && find_threads(h) && list_moments(h) ? PS_OK : ps_fail_nomem(err);
+    bool ok = activity_classify(h) && find_threads(h) && list_moments(h) &&
+              ps_host_activity_take_copies(h);
+    return ok ? PS_OK : ps_fail_nomem(err);
 }
 
 void ps_host_activity_fini(ps_host_activity *h) {

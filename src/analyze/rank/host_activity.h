@@ -43,6 +43,7 @@ typedef enum ps_activity {
 } ps_activity;
 
 const char *ps_activity_text(ps_activity activity);
+int ps_activity_tier(ps_activity activity);
 
 /* Of one slice by itself; NONE of what is no range of a host thread. */
 ps_activity ps_activity_of(ps_slice_kind kind, const char *name);

@@ -116,6 +116,29 @@ static bool add_hosts(search *x, ps_idle_piece p) {
             ask_threads(x, p, caller, MAX_THREADS_ASKED, PS_ACTIVITY_CALL));
 }
 
+/* Behind its launch. A copy that the host waits for is prepared by its driver (pages are pinned, or go through a buffer) before the
+ * device begins: the host does that. */
+static bool add_queued(search *x, ps_idle_piece p) {
+    bool is_copy = p.next != PS_NONE && x->s->kind[p.next] == PS_SLICE_COPY;
+    uint32_t op = is_copy ? x->links->op[p.next] : PS_NONE;
+    uint32_t thread = idle_thread_of(x, op != PS_NONE || !is_copy ? op : x->links->call[p.next]);
+    bool ok = true;
+    for (int64_t at = p.start_ns; ok && at < p.end_ns;) {
+        ps_activity does = PS_ACTIVITY_NONE;
+        ps_idle_piece part = p;
+        part.start_ns = at;
+        if (thread != PS_NONE) {
+            part.from = ps_host_activity_at(x->host, thread, at, p.end_ns, &part.end_ns, &does);
+        }
+        bool waits = does == PS_ACTIVITY_COPY;
+        part.from = waits ? part.from : PS_NONE;
+        part.cause = waits ? (uint8_t)does : PS_IDLE_QUEUED;
+        at = part.end_ns;
+        ok = add_idle_piece(x, part);
+    }
+    return ok;
+}
+
 static bool add_by_launch(search *x, ps_idle_piece p) {
     uint32_t launch = PS_NONE;
     if (p.next != PS_NONE) {
@@ -129,9 +152,8 @@ static bool add_by_launch(search *x, ps_idle_piece p) {
     launched = launched < p.start_ns ? p.start_ns : launched > p.end_ns ? p.end_ns : launched;
     ps_idle_piece queued = p;
     queued.start_ns = launched;
-    queued.cause = PS_IDLE_QUEUED;
     p.end_ns = launched;
-    return add_hosts(x, p) && add_idle_piece(x, queued);
+    return add_hosts(x, p) && add_queued(x, queued);
 }
 
 /* What lies in `list` has its cause; what does not goes on. */

@@ -4,7 +4,7 @@
  * A stretch ends with the work (or copy) behind it. Until the call that launched that returned the device waited for the
  * host, and what the host did is the cause (host_activity.h): until the operator behind the launch ended its thread counts,
  * then, where another thread makes the call, that one. A thread of which nothing is recorded at that moment leaves it to the other threads that launch work.
- * From the launch on the work stood in a queue. Garbage collection on any thread stops all of Python, and a receive that
+ * From the launch on the work stood in a queue, but for a copy that its operator waits for, which the driver prepares meanwhile. Garbage collection on any thread stops all of Python, and a receive that
  * is under way is a pipeline bubble: both count before all else.
  *
  * While the device does nothing but communicate it may wait in the same way: as long as the launch of what it computes next

@@ -82,6 +82,49 @@ static void add_blocking(text *t, const ps_report_rank *r, const char *variable)
     }
 }
 
+/* Idle time in operators that read a value, and in copies of whole tensors, of the ranges that cost most. */
+static void split_copies(const ps_report_stops *stops, int64_t *reads_ns, int64_t *tensors_ns) {
+    static const char *const READS[] = {"aten::item", "aten::_local_scalar_dense", "aten::nonzero",
+                                        "aten::is_nonzero"};
+    *reads_ns = 0;
+    *tensors_ns = 0;
+    for (size_t i = 0; i < stops->n_top; i++) {
+        bool is_read = false;
+        for (size_t k = 0; k < sizeof READS / sizeof *READS; k++) {
+            is_read = is_read || strcmp(stops->top[i].name, READS[k]) == 0;
+        }
+        int64_t *sum = is_read ? reads_ns : tensors_ns;
+        *sum = ps_ns_add(*sum, stops->top[i].idle_ns);
+    }
+}
+
+const char *ps_report_copy_advice(const ps_report *report, const ps_report_member *m, char *out,
+                                  size_t size) {
+    int64_t reads_ns = 0;
+    int64_t tensors_ns = 0;
+    split_copies(&m->facts->stops[PS_ACTIVITY_COPY], &reads_ns, &tensors_ns);
+    bool has_frames = m->facts->has_frames;
+    text t = begin_advice(out, size);
+    for (int k = 0; k < 2; k++) {
+        bool is_reads = (k == 0) == (reads_ns >= tensors_ns);
+        const char *before = k == 0 ? "" : " ";
+        if (is_reads && reads_ns > 0) {
+            add(&t, before,
+                "Keep values on the device: no item(), no bool(tensor), no nonzero() in what each "
+                "step does; print and measure every N steps.%s",
+                has_frames ? " The rows below name who reads them." : "");
+        } else if (!is_reads && tensors_ns > 0) {
+            add(&t, before,
+                "pin_memory=True in the loader and to(device, non_blocking=True): the copy then runs "
+                "while the host goes on.");
+        }
+    }
+    if (report->vendor == PS_VENDOR_NVIDIA && !has_frames) {
+        add(&t, " ", "torch.cuda.set_sync_debug_mode(\"warn\") names the places.");
+    }
+    return out[0] != '\0' ? out : NULL;
+}
+
 const char *ps_report_sync_advice(const ps_report *report, const ps_report_member *m, char *out,
                                   size_t size) {
     const ps_report_rank *r = m->facts;

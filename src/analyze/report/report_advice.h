@@ -9,6 +9,8 @@ enum { PS_ADVICE_TEXT = 512 };
 /* Of a device that waits for the host, and of synchronising calls. */
 const char *ps_report_free_advice(const ps_report *report, const ps_report_member *m, char *out,
                                   size_t size);
+const char *ps_report_copy_advice(const ps_report *report, const ps_report_member *m, char *out,
+                                  size_t size);
 const char *ps_report_sync_advice(const ps_report *report, const ps_report_member *m, char *out,
                                   size_t size);
 /* To hide communication: by what the member's operators do. */

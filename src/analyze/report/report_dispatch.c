@@ -444,12 +444,15 @@ static void show_stops(ps_report *report, const ps_report_member *m, const stop_
     for (int k = rule->first; k <= rule->last; k++) {
         const ps_report_stops *stops = &m->facts->stops[k];
         for (size_t i = 0; i < stops->n_top && stops->idle_ns > 0; i++) {
-            char note[64];
-            if (stops->top[i].idle_ns == 0) {
+            char note[256];
+            const ps_report_event *e = &stops->top[i];
+            if (e->idle_ns == 0) {
                 continue;
             }
-            (void)snprintf(note, sizeof note, "device idle %s",
-                           ps_ns_text_of(stops->top[i].idle_ns).text);
+            bool has_frame = e->frame != NULL && strcmp(e->frame, e->name) != 0;
+            (void)snprintf(note, sizeof note, "device idle %s%s%.200s",
+                           ps_ns_text_of(e->idle_ns).text, has_frame ? ", in " : "",
+                           has_frame ? e->frame : "");
             show_event(report, m, &stops->top[i], note);
         }
     }
@@ -496,6 +499,9 @@ static const char *remedy_of(const ps_report *report, const stop_rule *rule,
     }
     if (rule->rule == PS_RULE_BLOCKING_SYNC) {
         return ps_report_sync_advice(report, m, out, size);
+    }
+    if (rule->rule == PS_RULE_BLOCKING_COPY) {
+        return ps_report_copy_advice(report, m, out, size);
     }
     return rule->rule == PS_RULE_DATA_LOADING ? ps_report_fetch_remedy(m) : NULL;
 }

@@ -85,6 +85,8 @@ typedef struct ps_report_kernel {
 
 typedef struct ps_report_event {
     const char *name;
+    const char
+        *frame; /* of a stop: the Python frame of the program that it lies in, NULL unknown */
     int64_t start_ns, dur_ns; /* epoch */
     int64_t idle_ns;          /* of the device, for this reason */
     int64_t comm_ns;          /* of it, the device did nothing but communicate */

@@ -30,6 +30,22 @@ static bool comes_before(const ps_report_event *a, const ps_report_event *b) {
     return a->dur_ns != b->dur_ns ? a->dur_ns > b->dur_ns : a->start_ns < b->start_ns;
 }
 
+/* The innermost Python frame around a slice that is none of the framework's own or of Python's library. */
+static const char *frame_around(const host *h, uint32_t slice) {
+    static const char *const LIBRARIES[] = {"torch/", "torch_npu/", "<"};
+    for (; slice != PS_NONE; slice = h->links->parent[slice]) {
+        const char *name = ps_trace_text(h->links->trace, h->s->name[slice]);
+        bool is_own = h->s->kind[slice] == PS_SLICE_PYTHON && strstr(name, "): ") != NULL;
+        for (size_t i = 0; is_own && i < sizeof LIBRARIES / sizeof *LIBRARIES; i++) {
+            is_own = strncmp(name, LIBRARIES[i], strlen(LIBRARIES[i])) != 0;
+        }
+        if (is_own) {
+            return name;
+        }
+    }
+    return NULL;
+}
+
 static bool keep_host(host *h, ps_report_stops *stops, ps_report_event e, uint32_t slice) {
     size_t at = stops->n_top;
     while (at > 0 && comes_before(&e, &stops->top[at - 1])) {
@@ -39,13 +55,15 @@ static bool keep_host(host *h, ps_report_stops *stops, ps_report_event e, uint32
         return true;
     }
     const char *name = ps_trace_text(h->links->trace, h->s->name[slice]);
+    const char *frame = frame_around(h, slice);
     e.name = ps_arena_strndup(&h->out->arena, name, strlen(name));
+    e.frame = frame != NULL ? ps_arena_strndup(&h->out->arena, frame, strlen(frame)) : NULL;
     stops->n_top += stops->n_top < PS_REPORT_EVENTS_KEPT;
     for (size_t k = stops->n_top - 1; k > at; k--) {
         stops->top[k] = stops->top[k - 1];
     }
     stops->top[at] = e;
-    return e.name != NULL;
+    return e.name != NULL && (frame == NULL || e.frame != NULL);
 }
 
 /* --- idle time by the range that it is due to --------------------------------------------------------------------------- */
