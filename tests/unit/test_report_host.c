@@ -95,9 +95,9 @@ static void copies_that_are_waited_for(void **state) {
         ps_builder_flow(r.b, call, copy);
         ps_builder_flow(r.b, op, copy);
         finish_gap(&o, &r);
-        const char *causes = report_text(&o, PS_RULE_FREE_SHARE);
         assert_int_equal(report_fired(&o, PS_RULE_BLOCKING_COPY), where != NOWHERE);
         if (where != NOWHERE) {
+            const char *causes = report_text(&o, PS_RULE_FREE_SHARE);
             expect_in(causes, "blocking copies 152 us"); /* 450 to 600, 680 to 682 */
             expect_in(advice(&o, PS_RULE_BLOCKING_COPY), "pin_memory=True");
             assert_null(strstr(advice(&o, PS_RULE_BLOCKING_COPY), "item()"));
@@ -108,8 +108,6 @@ static void copies_that_are_waited_for(void **state) {
                 named = named || (!note->is_null && strstr(note->u.text, "in main.py(5): load"));
             }
             assert_true(named);
-        } else {
-            expect_in(causes, "launched work that waited on the device");
         }
         report_fini(&o);
     }
