@@ -902,14 +902,15 @@ static void slow_links_and_slow_collectives(void **state) {
     }
 }
 
-enum { B_NAME, B_TRANSPORT, B_PACKAGE, B_COUNT, B_TIME, N_B };
+enum { B_NAME, B_TRANSPORT, B_PACKAGE, B_COUNT, B_TIME, B_TOTAL, N_B };
 
 static const ps_column BANDWIDTH[N_B] = {
     [B_NAME] = {.name = "hccl_op_name", .type = PS_COL_TEXT},
     [B_TRANSPORT] = {.name = "transport_type", .type = PS_COL_TEXT},
     [B_PACKAGE] = {.name = "package_size", .type = PS_COL_REAL},
     [B_COUNT] = {.name = "count", .type = PS_COL_INT},
-    [B_TIME] = {.name = "transit_time", .type = PS_COL_REAL}};
+    [B_TIME] = {.name = "transit_time", .type = PS_COL_REAL},
+    [B_TOTAL] = {.name = "total_duration", .type = PS_COL_REAL}};
 
 static void report_packet(report_run *o, const char *transport, double package_mb, double time_ms) {
     ps_table *t = ps_table_new("CommAnalyzerBandwidth", "", BANDWIDTH, N_B);
@@ -924,6 +925,34 @@ static void report_packet(report_run *o, const char *transport, double package_m
     (void)rig_comm(&r, "hcom_allReduce__1_0_1", 410, 440, 0);
     ps_builder_side_table(r.b, t);
     report_one(o, &r);
+}
+
+/* 3 packets of 10 MB beside 3 of 30 MB, which go at 30 GB/s. Small ones that are as fast lose nothing by their size. */
+static void small_packets_at_full_speed(void **state) {
+    (void)state;
+    for (int is_slow = 0; is_slow < 2; is_slow++) {
+        report_run o;
+        ps_table *t = ps_table_new("CommAnalyzerBandwidth", "", BANDWIDTH, N_B);
+        assert_non_null(t);
+        for (int is_large = 0; is_large < 2; is_large++) {
+            assert_true(ps_table_add_row(t));
+            assert_true(ps_table_set_text(t, B_NAME, "hcom_allReduce__1_0_1"));
+            assert_true(ps_table_set_text(t, B_TRANSPORT, "HCCS"));
+            ps_table_set_real(t, B_PACKAGE, is_large ? 30 : 10);
+            ps_table_set_int(t, B_COUNT, 3);
+            ps_table_set_real(t, B_TOTAL, is_large ? 3 : is_slow ? 2 : 1.05);
+        }
+        rig r = with_gap(450);
+        (void)rig_comm(&r, "hcom_allReduce__1_0_1", 410, 440, 0);
+        ps_builder_side_table(r.b, t);
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_SMALL_PACKETS), is_slow);
+        if (is_slow) {
+            assert_non_null(strstr(report_text(&o, PS_RULE_SMALL_PACKETS),
+                                   "They go at 15 GB/s, larger ones at 30 GB/s."));
+        }
+        report_fini(&o);
+    }
 }
 
 static void packets(void **state) {
@@ -1167,6 +1196,7 @@ int main(void) {
         cmocka_unit_test(slow_link),
         cmocka_unit_test(slow_links_and_slow_collectives),
         cmocka_unit_test(packets),
+        cmocka_unit_test(small_packets_at_full_speed),
         cmocka_unit_test(byte_alignment),
         cmocka_unit_test(thresholds),
         cmocka_unit_test(evidence_can_be_looked_up),

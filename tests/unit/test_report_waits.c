@@ -181,7 +181,9 @@ static void rows_add_up_to_the_sentence(void **state) {
     (void)state;
     report_run o;
     run_shape(&o, &(shape){.own = {0, 1}, .n_places = 4, .until = {410, 410}});
-    expect_said(&o, PS_RULE_ABSENT_RANK, "collectives wait 300 us in each step for rank 3");
+    expect_said(
+        &o, PS_RULE_ABSENT_RANK,
+        "collectives wait 300 us in each step, with nothing computed beside them, for rank 3");
     const ps_table *t = report_table(&o, "evidence");
     const char *note = ps_table_cell(t, 0, ps_table_column(t, "note"))->u.text;
     assert_string_equal(note, "waits 300 us for it, transfers for 100 us");

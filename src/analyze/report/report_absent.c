@@ -379,7 +379,7 @@ bool ps_report_absent_ranks(ps_report *report) {
                      .stage = m->stage,
                      .gain_ns = m->absent_ns,
                      .value = share},
-        "On rank %s collectives wait %s in each step (%.1f %%) for ranks that were not captured: %s."
+        "On rank %s collectives wait %s in each step (%.1f %%), with nothing computed beside them, for ranks that were not captured: %s."
         "%s%s%s. Their tasks do not say for whom (collection level 0): "
         "which ranks come late, and why, only their own captures tell.",
         PS_RANK(m->rank), ps_ns_text_of(m->absent_ns).text, share,

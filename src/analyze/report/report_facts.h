@@ -171,6 +171,7 @@ typedef struct ps_report_doubt {
 typedef struct ps_report_packets {
     const char *transport;
     double all_mb, small_mb;
+    double all_ms, small_ms; /* under way, added up over packets */
 } ps_report_packets;
 
 /* By which operators an optimiser launches most of its kernels: by the operator that launches, not one around it, since a

@@ -184,7 +184,7 @@ const char *ps_report_fetch_remedy(const ps_report_member *m) {
     if (ns[PS_FETCH_UNKNOWN] > work_ns && ns[PS_FETCH_UNKNOWN] > ns[PS_FETCH_WAIT]) {
         return "See first what it does there (with_stack=True). If it waits for its workers: more of them, "
                "prefetch_factor, persistent_workers=True, decode before the training. If it works on the "
-               "batch itself: pin_memory=True, whose thread opens batches ahead; few large tensors.";
+               "batch itself: pin_memory=True, whose thread opens batches ahead.";
     }
     if (work_ns <= ns[PS_FETCH_WAIT]) {
         return NULL;
@@ -193,6 +193,5 @@ const char *ps_report_fetch_remedy(const ps_report_member *m) {
                ? "num_workers above 0: the process reads and collates batches itself; then "
                  "prefetch_factor, persistent_workers=True, pin_memory=True."
                : "The batch is there and the process opens it itself, so more workers do not help: "
-                 "pin_memory=True, whose thread opens and pins batches ahead; few large tensors in place of "
-                 "many small objects, collated by the workers.";
+                 "pin_memory=True, whose thread opens and pins batches ahead of the loop.";
 }

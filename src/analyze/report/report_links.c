@@ -55,6 +55,9 @@ bool ps_report_gather_links(ps_report_rank *r) {
             bool is_small = row->package_size < (is_rdma ? SMALL_RDMA_MB : SMALL_SDMA_MB);
             p->all_mb += volume_mb;
             p->small_mb += is_small ? volume_mb : 0;
+            double time_ms = row->total_time > 0 && row->total_time < 1e12 ? row->total_time : 0;
+            p->all_ms += time_ms;
+            p->small_ms += is_small ? time_ms : 0;
         }
         if (is_rdma && row->time > 0 && row->time < 1e12 &&
             row->time * 1e6 > (double)r->retransmitted.dur_ns) {

@@ -132,8 +132,33 @@ static void find_links(ps_report *report) {
 
 /* --- packets ----------------------------------------------------------------------------------------------------------- */
 
-static double network_share_of(const ps_report_packets *packets) {
-    return packets->all_mb > 0 ? 100 * packets->small_mb / packets->all_mb : 0;
+#define AS_FAST 0.9 /* of the rate of the larger ones: they lose nothing by their size */
+
+/* GB/s; 0: not known. */
+static double rate_of_packets(double mb, double ms) {
+    return mb > 0 && ms > 0 ? mb / ms : 0;
+}
+
+static double rate_of_large(const ps_report_packets *p) {
+    return rate_of_packets(p->all_mb - p->small_mb, p->all_ms - p->small_ms);
+}
+
+/* Of small ones that are slower than the larger, as far as is known. */
+static double network_share_of(const ps_report_packets *p) {
+    double large = rate_of_large(p);
+    bool as_fast = large > 0 && rate_of_packets(p->small_mb, p->small_ms) >= AS_FAST * large;
+    return p->all_mb > 0 && !as_fast ? 100 * p->small_mb / p->all_mb : 0;
+}
+
+/* " They go at 10.7 GB/s, larger ones at 17.2 GB/s.", as far as that is known. */
+static const char *rates_of_packets(const ps_report_packets *p, char text[96]) {
+    double small = rate_of_packets(p->small_mb, p->small_ms);
+    double large = rate_of_large(p);
+    text[0] = '\0';
+    if (small > 0 && large > 0) {
+        (void)snprintf(text, 96, " They go at %.3g GB/s, larger ones at %.3g GB/s.", small, large);
+    }
+    return text;
 }
 
 /* The transport with the largest share of them; NULL: none has any. */
@@ -161,15 +186,16 @@ static void find_packets(ps_report *report) {
     }
     const ps_report_packets *packets = smallest_packets(worst);
     bool is_rdma = strcmp(packets->transport, "RDMA") == 0;
+    char rates[96];
     ps_findings_add(&report->findings,
                     (ps_finding){.rule = PS_RULE_SMALL_PACKETS,
                                  .rank = worst->rank,
                                  .stage = worst->stage,
                                  .value = all.value,
                                  .n_over = all.n_over},
-                    "On rank %s %.1f %% of %.4g MB over %.32s go in packets below %d MB.",
+                    "On rank %s %.1f %% of %.4g MB over %.32s go in packets below %d MB.%s",
                     PS_RANK(worst->rank), all.value, packets->all_mb, packets->transport,
-                    is_rdma ? 1 : 16);
+                    is_rdma ? 1 : 16, rates_of_packets(packets, rates));
     char advice[PS_ADVICE_TEXT];
     ps_findings_remedy(&report->findings,
                        ps_report_packets_advice(report, worst, advice, sizeof advice));

@@ -376,7 +376,7 @@ void ps_report_absent_rank(ps_report *report) {
                      .stage = m->stage,
                      .gain_ns = gain_without_ns(report, x),
                      .value = share},
-        "On rank %s collectives wait %s in each step for %s %s of it (%.1f %% of the step) for no other "
+        "On rank %s collectives wait %s in each step, with nothing computed beside them, for %s %s of it (%.1f %% of the step) for no other "
         "rank at the same time. So it is for %zu of %zu ranks.%s%s%s Why it comes late only its own capture tells.",
         PS_RANK(m->rank), ps_ns_text_of(waited_ns_of(report, m, x)).text,
         ps_report_waited_text(x, who), ps_ns_text_of(x->worst_alone_ns).text, share, x->n_members,

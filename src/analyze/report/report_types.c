@@ -70,9 +70,12 @@ static const char *advice_of_top(const ps_report_kernel *k) {
     case PS_FAMILY_TENSOR_MOVE:
         return "It computes nothing: look at the operators that launch it, and which of its copies are needed.";
     case PS_FAMILY_OTHER:
-        return k->is_vector
+        return k->is_vector && strncmp(k->type, "Foreach", 7) == 0
+                   ? "It takes many tensors at once already: what counts is how often their bytes are read and written. A "
+                     "fused optimiser reads and writes each once a step; narrower types; fewer parameters that are trained."
+               : k->is_vector
                    ? "It multiplies no matrices: what counts is how often it reads and writes its tensors. One kernel "
-                     "for several of them (fused operators, fused or foreach optimisers), narrower types, fewer calls."
+                     "for several of them (fused operators, foreach or fused optimisers), narrower types, fewer calls."
                    : NULL;
     default:
         return NULL;
