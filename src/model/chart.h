@@ -127,6 +127,7 @@ typedef struct ps_chart_figure {
     int64_t step_ns, busy_ns, other_ns, bubble_ns;
     int64_t work_ns; /* of the device, in ops and not; 0 where that is not known */
     bool is_told;    /* else bubble_ns is no bubble: see ps_chart.untold */
+    bool is_part;    /* the rank's pipeline has fewer ops in it than in its fullest step */
 } ps_chart_figure;
 
 typedef struct ps_chart {

@@ -209,9 +209,9 @@ static void traces_with_labels(void **state) {
     assert_non_null(bubble);
     assert_int_equal(overview->n_rows, 4);
     for (size_t r = 0; r < 4; r++) {
-        int64_t stall = ps_table_cell(bubble, r, ps_table_column(bubble, "stall"))->u.i;
+        int64_t whole = ps_table_cell(bubble, r, ps_table_column(bubble, "bubble"))->u.i;
         int64_t found = ps_table_cell(overview, r, ps_table_column(overview, "bubble"))->u.i;
-        assert_int_equal(found, stall);
+        assert_int_equal(found, whole);
     }
     /* The window of a step ends 2 ms behind its last op, with nothing recorded on the host: that is all it is charged. */
     assert_in_range(report_gain(&o, PS_RULE_FREE_SHARE), 2000 * US, 2050 * US);

@@ -389,6 +389,40 @@ static bool measure_all_bubble(measuring *m) {
     return ok;
 }
 
+static size_t ops_of_step(const ps_bubble_report *r, const ps_step_bubble *step) {
+    size_t n = 0;
+    for (size_t k = 0; k < step->n_stages; k++) {
+        n += r->stages[step->first_stage + k].n_ops;
+    }
+    return n;
+}
+
+/* What lies outside of all steps is none. False when memory is out. */
+static bool count_fewer_ops(const ps_chart *c, ps_bubble_report *r) {
+    int64_t *pipelines = ps_calloc(c->n_ranks, sizeof *pipelines);
+    size_t *most = ps_calloc(c->n_ranks, sizeof *most);
+    bool ok = pipelines != NULL && most != NULL;
+    size_t n_pipelines = ok ? list_pipelines(c, pipelines) : 0;
+    for (int pass = 0; ok && pass < 2; pass++) {
+        for (size_t i = 0; i < r->n_steps; i++) {
+            ps_step_bubble *step = &r->steps[i];
+            int64_t key = step->pipeline;
+            const int64_t *at =
+                bsearch(&key, pipelines, n_pipelines, sizeof *pipelines, ps_compare_i64);
+            size_t n = ops_of_step(r, step);
+            size_t *fullest = &most[at - pipelines];
+            if (step->step == PS_FIRST_STEP) {
+                continue;
+            }
+            *fullest = n > *fullest ? n : *fullest;
+            step->n_fewer = *fullest - n;
+        }
+    }
+    ps_free(pipelines);
+    ps_free(most);
+    return ok;
+}
+
 /* --- what is told ------------------------------------------------------------------------------------------------- */
 
 /* Pipelines without a bubble, and the rank that most speaks against it. */
@@ -487,10 +521,13 @@ static void drop_untold(ps_chart *c, ps_bubble_report *r, const int64_t *pipelin
     }
 }
 
+/* Stages lie in the order of the steps that have them. */
 static bool add_figures(ps_chart *c, const ps_bubble_report *r) {
     bool ok = true;
+    const ps_step_bubble *step = r->steps;
     for (size_t i = 0; ok && i < r->n_stages; i++) {
         const ps_stage_bubble *s = &r->stages[i];
+        step += i == step->first_stage + step->n_stages;
         ok = ps_chart_add_figure(c, (ps_chart_figure){.step = s->step,
                                                       .rank = s->rank,
                                                       .step_ns = s->step_ns,
@@ -498,7 +535,8 @@ static bool add_figures(ps_chart *c, const ps_bubble_report *r) {
                                                       .other_ns = s->other_ns,
                                                       .bubble_ns = s->bubble_ns,
                                                       .work_ns = s->work_ns,
-                                                      .is_told = s->is_told});
+                                                      .is_told = s->is_told,
+                                                      .is_part = step->n_fewer > 0});
     }
     return ok;
 }
@@ -536,7 +574,7 @@ ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bu
         code = ps_fail(err, PS_NOTHING, "the chart has no computation to measure");
     } else {
         ok = ok && chain_ops(&m) && group_links(&m) && find_works(&m) && measure_all_bubble(&m) &&
-             tell_bubbles(chart, limits, out);
+             count_fewer_ops(chart, out) && tell_bubbles(chart, limits, out);
     }
     ps_chart_groups_fini(&m.groups);
     ps_free(m.by_target);
@@ -768,6 +806,7 @@ enum {
     T_IMBALANCE,
     T_COMPUTE,
     T_WAIT,
+    T_FEWER, /* only where a step has fewer ops than another */
     N_T
 };
 
@@ -782,11 +821,21 @@ static const ps_column STEP_COLUMNS[N_T] = {
     [T_IMBALANCE] = {.name = "imbalance", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
     [T_COMPUTE] = {.name = "computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [T_WAIT] = {.name = "waiting", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [T_FEWER] = {.name = "fewer ops", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
 };
 
+static bool has_part_steps(const ps_bubble_report *r) {
+    bool any = false;
+    for (size_t i = 0; i < r->n_steps; i++) {
+        any = any || r->steps[i].n_fewer > 0;
+    }
+    return any;
+}
+
 ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r) {
-    const bool left_out[N_T] = {
-        [T_PIPELINE] = !has_pipelines(chart), [T_IDEAL] = r->ideal_percent < 0};
+    const bool left_out[N_T] = {[T_PIPELINE] = !has_pipelines(chart),
+                                [T_IDEAL] = r->ideal_percent < 0,
+                                [T_FEWER] = !has_part_steps(r)};
     shown_table t = new_bubble_table(
         "PipelineStep",
         "each pipeline's step, its slowest stage, and computing and waiting on the critical path",
@@ -817,6 +866,7 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
             set_int(&t, T_COMPUTE, s->critical_compute_ns);
             set_int(&t, T_WAIT, s->critical_wait_ns);
         }
+        set_int(&t, T_FEWER, (int64_t)s->n_fewer);
         set_int(&t, T_SLOWEST, chart->ranks[s->slowest].stage);
         set_int(&t, T_SLOWEST_BUSY, most);
         set_bubble_real(&t, T_IMBALANCE,

@@ -42,8 +42,10 @@ typedef struct ps_step_bubble {
     int64_t step;
     int32_t pipeline;
     int64_t start_ns, step_ns;
-    size_t first_stage, n_stages;                  /* range in stages */
-    bool is_told;                                  /* of all its stages */
+    size_t first_stage, n_stages; /* range in stages */
+    bool is_told;                 /* of all its stages */
+    size_t
+        n_fewer; /* ops that the pipeline has less than in its fullest step: records were lost, the capture begins or ends here */
     int64_t critical_compute_ns, critical_wait_ns; /* together step_ns */
     uint32_t slowest; /* row in the chart's ranks: the most busy stage */
 } ps_step_bubble;

@@ -2,7 +2,8 @@
  * A schedule with v chunks gets a v-th of it for each op (each of DualPipe's two ways has
  * the whole stage). An overlapped pair takes the measured share of F + B
  * (median over all pairs), F + B when none was measured. Latency between stages: the median time from the end of
- * the latest input to the start of the op, over ops that waited for it. */
+ * the latest input to the start of the op, over ops that waited for it. What a stage computes before its first op of the schedule
+ * and after the last one (the optimiser) it does under every schedule: the median of its steps. */
 #include "analyze/pipeline/replay.h"
 
 #include <stdio.h>
@@ -165,6 +166,47 @@ static void measure_latency(const scope *q, times *t, int64_t *scratch) {
     t->p2p_ns = replay_median(scratch, n);
 }
 
+/* What the ops of one rank in one step, rows first to end, compute outside of the schedule's. */
+static void sum_around(const ps_chart *c, size_t first, size_t end, int64_t *before_ns,
+                       int64_t *after_ns) {
+    int64_t other_ns = 0; /* since the last op of the schedule */
+    bool any = false;
+    *before_ns = 0;
+    for (size_t i = first; i < end; i++) {
+        const ps_op *op = &c->ops[i];
+        if (op->kind == PS_OP_OTHER) {
+            other_ns = ps_i64_plus(other_ns, op->end_ns - op->start_ns);
+        } else if (ps_op_is_computation(op)) {
+            *before_ns = any ? *before_ns : other_ns;
+            any = true;
+            other_ns = 0;
+        }
+    }
+    *after_ns = any ? other_ns : 0;
+}
+
+/* scratch [2 * n_ops] */
+static void measure_around(const scope *q, times *t, int32_t stage, int64_t *scratch) {
+    const ps_chart *c = q->chart;
+    int64_t *after = scratch + c->n_ops;
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_ops;) {
+        const ps_op *op = &c->ops[i];
+        size_t end = i + 1;
+        while (end < c->n_ops && c->ops[end].rank == op->rank && c->ops[end].step == op->step) {
+            end++;
+        }
+        if (c->ranks[op->rank].stage == stage && op->step != PS_FIRST_STEP &&
+            is_within(q, op->rank, op->step)) {
+            sum_around(c, i, end, &scratch[n], &after[n]);
+            n++;
+        }
+        i = end;
+    }
+    t->stages[stage].before_ns = replay_median(scratch, n);
+    t->stages[stage].after_ns = replay_median(after, n);
+}
+
 /* Over the stages that were measured. */
 static ps_stage_times mean_times(const times *t) {
     ps_stage_times sum = {0};
@@ -173,11 +215,18 @@ static ps_stage_times mean_times(const times *t) {
         sum.f_ns += t->stages[s].f_ns;
         sum.b_ns += t->stages[s].b_ns;
         sum.w_ns += t->stages[s].w_ns;
+        sum.before_ns += t->stages[s].before_ns;
+        sum.after_ns += t->stages[s].after_ns;
         sum.w_is_half = sum.w_is_half || t->stages[s].w_is_half;
         n += t->stages[s].f_ns + t->stages[s].b_ns > 0;
     }
     n = n > 0 ? n : 1;
-    return (ps_stage_times){sum.f_ns / n, sum.b_ns / n, sum.w_ns / n, sum.w_is_half};
+    return (ps_stage_times){.f_ns = sum.f_ns / n,
+                            .b_ns = sum.b_ns / n,
+                            .w_ns = sum.w_ns / n,
+                            .w_is_half = sum.w_is_half,
+                            .before_ns = sum.before_ns / n,
+                            .after_ns = sum.after_ns / n};
 }
 
 /* A stage whose rank is missing is taken as the mean of the others. */
@@ -196,11 +245,12 @@ ps_code ps_measure_times(const ps_chart *chart, const ps_recognised *r, int64_t 
     int32_t n_chunks = ps_schedule_chunks(r->schedule, &r->params);
     *t = (times){.n_stages = r->params.n_stages};
     t->stages = ps_calloc((size_t)t->n_stages, sizeof *t->stages);
-    int64_t *scratch = ps_calloc(chart->n_ops + 1, sizeof *scratch);
+    int64_t *scratch = ps_calloc(2 * chart->n_ops + 1, sizeof *scratch);
     buckets b = {0};
     bool ok = t->stages != NULL && scratch != NULL && fill_buckets(&q, t, &b);
     for (int32_t s = 0; ok && s < t->n_stages; s++) {
         measure_replay_stage(&b, t, s, n_chunks);
+        measure_around(&q, t, s, scratch);
     }
     if (ok) {
         fill_missing(t);
@@ -232,9 +282,12 @@ bool ps_measured_times_spread(ps_measured_times *t, int32_t n_stages) {
         return false;
     }
     for (int32_t s = 0; s < n_stages; s++) {
-        stages[s] =
-            (ps_stage_times){mean.f_ns * t->n_stages / n_stages, mean.b_ns * t->n_stages / n_stages,
-                             mean.w_ns * t->n_stages / n_stages, mean.w_is_half};
+        stages[s] = (ps_stage_times){.f_ns = mean.f_ns * t->n_stages / n_stages,
+                                     .b_ns = mean.b_ns * t->n_stages / n_stages,
+                                     .w_ns = mean.w_ns * t->n_stages / n_stages,
+                                     .w_is_half = mean.w_is_half,
+                                     .before_ns = mean.before_ns * t->n_stages / n_stages,
+                                     .after_ns = mean.after_ns * t->n_stages / n_stages};
     }
     ps_free(t->stages);
     t->stages = stages;
@@ -284,6 +337,21 @@ int64_t *ps_measured_durations(const ps_measured_times *t, const ps_sim_plan *pl
     return durations;
 }
 
+/* From the first work of any device to the last, with what each does around its ops. */
+static int64_t step_with_rest(const times *t, const ps_sim_plan *plan,
+                              const ps_sim_result *result) {
+    int64_t first_ns = INT64_MAX;
+    int64_t last_ns = INT64_MIN;
+    for (uint32_t op = 0; op < plan->n_ops; op++) {
+        const ps_stage_times *s = &t->stages[plan->device[op]];
+        int64_t from_ns = result->start_ns[op] - s->before_ns;
+        int64_t to_ns = result->end_ns[op] + s->after_ns;
+        first_ns = from_ns < first_ns ? from_ns : first_ns;
+        last_ns = to_ns > last_ns ? to_ns : last_ns;
+    }
+    return plan->n_ops > 0 ? last_ns - first_ns : 0;
+}
+
 static ps_code replay_simulate(const times *t, const ps_schedule *schedule,
                                const ps_schedule_params *params, prediction *out, ps_err *err) {
     ps_sim_plan *plan = ps_sim_plan_new(schedule, params, err);
@@ -302,9 +370,10 @@ static ps_code replay_simulate(const times *t, const ps_schedule *schedule,
         size_t peak =
             ps_peak_activations(plan->ops + plan->first[d], plan->first[d + 1] - plan->first[d]);
         out->peak = peak > out->peak ? peak : out->peak;
-        out->busy_ns += ps_sim_busy_ns(plan, &result, d);
+        out->busy_ns +=
+            ps_sim_busy_ns(plan, &result, d) + t->stages[d].before_ns + t->stages[d].after_ns;
     }
-    out->step_ns = code == PS_OK ? result.last_ns - result.first_ns : 0;
+    out->step_ns = code == PS_OK ? step_with_rest(t, plan, &result) : 0;
     ps_free(durations);
     ps_free(result.start_ns);
     ps_free(result.end_ns);
@@ -464,6 +533,9 @@ ps_code ps_ideal_bubble(const ps_chart *chart, const ps_recognised *r, double *p
     if (code == PS_OK) {
         ps_measured_times_balance(&t);
         t.p2p_ns = 0;
+        for (int32_t s = 0; s < t.n_stages; s++) {
+            t.stages[s].before_ns = t.stages[s].after_ns = 0;
+        }
         code = replay_simulate(&t, r->schedule, &r->params, &p, err);
     }
     double all = (double)p.step_ns * r->params.n_stages; /* may leave 64 bits */

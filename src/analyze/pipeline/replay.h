@@ -13,6 +13,8 @@
 typedef struct ps_stage_times {
     int64_t f_ns, b_ns, w_ns; /* b: whole backward; w: its weight-gradient part */
     bool w_is_half;           /* never measured apart: assumed half of b */
+    int64_t before_ns,
+        after_ns; /* in a step, before its first op of a schedule and after the last: the optimiser, for one */
 } ps_stage_times;
 
 /* Of all stages of a pipeline. Durations of a schedule's ops follow: a stage of v chunks gets a v-th for each, each of DualPipe's

@@ -2,6 +2,7 @@
  * chart, whose results it finds in `before`. */
 #include "analyze/report/report.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,7 +94,7 @@ static void add_report_parts(ps_report_member *m) {
     int64_t sum_ns = 0;
     m->step_ns = 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        sum_ns = ps_ns_add(sum_ns, ps_report_sum_ns(m->facts, parts[i].of));
+        sum_ns = ps_i64_plus(sum_ns, ps_report_sum_ns(m->facts, parts[i].of));
         *parts[i].mean_ns = report_per_step(m->facts, sum_ns) - m->step_ns;
         m->step_ns = report_per_step(m->facts, sum_ns);
     }
@@ -225,18 +226,18 @@ static void widen_steps(const ps_report *report, ps_report_member *m, const by_r
         int64_t end_ns = chart->origin_ns + b->end_ns - r->origin_ns;
         if (step != NULL && b->cause == PS_BUBBLE_WARMUP) {
             end_ns = end_ns < step->step_start_ns ? end_ns : step->step_start_ns;
-            before_ns = ps_ns_add(before_ns, end_ns > start_ns ? end_ns - start_ns : 0);
+            before_ns = ps_i64_plus(before_ns, end_ns > start_ns ? end_ns - start_ns : 0);
         } else if (step != NULL && b->cause == PS_BUBBLE_COOLDOWN) {
             start_ns = start_ns > step->step_end_ns ? start_ns : step->step_end_ns;
-            after_ns = ps_ns_add(after_ns, end_ns > start_ns ? end_ns - start_ns : 0);
+            after_ns = ps_i64_plus(after_ns, end_ns > start_ns ? end_ns - start_ns : 0);
         }
     }
     before_ns = report_per_step(r, before_ns);
     after_ns = report_per_step(r, after_ns);
-    m->before_ns = ps_ns_add(m->before_ns, before_ns);
-    m->after_ns = ps_ns_add(m->after_ns, after_ns);
-    m->edge_bubble_ns = ps_ns_add(m->edge_bubble_ns, ps_ns_add(before_ns, after_ns));
-    m->step_ns = ps_ns_add(m->step_ns, ps_ns_add(before_ns, after_ns));
+    m->before_ns = ps_i64_plus(m->before_ns, before_ns);
+    m->after_ns = ps_i64_plus(m->after_ns, after_ns);
+    m->edge_bubble_ns = ps_i64_plus(m->edge_bubble_ns, ps_i64_plus(before_ns, after_ns));
+    m->step_ns = ps_i64_plus(m->step_ns, ps_i64_plus(before_ns, after_ns));
     m->has_no_starts = m->has_no_starts && !any;
     m->has_no_ends = m->has_no_ends && !any;
 }
@@ -274,15 +275,15 @@ static bool add_report_member(ps_report *report, size_t r, const ps_job *job,
         const int64_t *waits = facts->idle_ns[PS_ACTIVITY_RECEIVE];
         m->bubble_ns = report_per_step(facts, waits[PS_SHARE_FREE]);
         m->edge_bubble_ns =
-            report_per_step(facts, ps_ns_add(waits[PS_SHARE_BEFORE], waits[PS_SHARE_AFTER]));
+            report_per_step(facts, ps_i64_plus(waits[PS_SHARE_BEFORE], waits[PS_SHARE_AFTER]));
     }
     report->step_ns = m->step_ns > report->step_ns ? m->step_ns : report->step_ns;
     int64_t host_ns = 0;
     int64_t late_comm_ns = 0;
     for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
         bool is_hosts = ps_idle_is_hosts(cause);
-        host_ns = ps_ns_add(host_ns, is_hosts ? ps_report_idle_ns(facts, cause) : 0);
-        late_comm_ns = ps_ns_add(late_comm_ns, is_hosts ? facts->late_comm_ns[cause] : 0);
+        host_ns = ps_i64_plus(host_ns, is_hosts ? ps_report_idle_ns(facts, cause) : 0);
+        late_comm_ns = ps_i64_plus(late_comm_ns, is_hosts ? facts->late_comm_ns[cause] : 0);
     }
     late_comm_ns = report_per_step(facts, late_comm_ns);
     m->late_comm_ns = late_comm_ns < m->exposed_ns ? late_comm_ns : m->exposed_ns;
@@ -349,13 +350,17 @@ static void look_at_chart(ps_report *report) {
     int64_t n = 0;
     int64_t n_steps = 0;
     int64_t last = PS_STEP_OUTSIDE;
+    bool has_fewer = steps != NULL && ps_table_column(steps, "fewer ops") != SIZE_MAX;
     for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
         int64_t step = ps_column_int(steps, r, "step", PS_STEP_OUTSIDE);
-        if (step != PS_STEP_OUTSIDE) {
-            sum = ps_ns_add(sum, ps_column_int(steps, r, "time", 0));
+        if (step == PS_STEP_OUTSIDE) {
+            continue;
+        }
+        n_steps += step != last; /* each pipeline has a row in it */
+        last = step;
+        if (!has_fewer || ps_column_int(steps, r, "fewer ops", 0) == 0) {
+            sum = ps_i64_plus(sum, ps_column_int(steps, r, "time", 0));
             n++;
-            n_steps += step != last; /* each pipeline has a row in it */
-            last = step;
         }
     }
     report->n_steps = n_steps > report->n_steps ? n_steps : report->n_steps;
@@ -421,11 +426,27 @@ static void set_known(ps_table *t, size_t column, int64_t ns, bool is_unknown) {
     }
 }
 
+/* With what lies in what, where there is any of it. */
+static void write_overview_title(const ps_report *report, char title[192]) {
+    int64_t receive_ns = 0;
+    int64_t bubble_ns = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        receive_ns = m->receive_ns > receive_ns ? m->receive_ns : receive_ns;
+        bubble_ns = m->bubble_ns > bubble_ns ? m->bubble_ns : bubble_ns;
+        bubble_ns = m->edge_bubble_ns > bubble_ns ? m->edge_bubble_ns : bubble_ns;
+    }
+    (void)snprintf(title, 192, "where a step of each rank goes%s, mean of its steps%s%s%s%s",
+                   report->findings.is_of_part ? " by the events that are left" : "",
+                   receive_ns > 0 || bubble_ns > 0 ? "; " : "",
+                   receive_ns > 0 ? "receives lie in exposed" : "",
+                   receive_ns > 0 && bubble_ns > 0 ? ", " : "",
+                   bubble_ns > 0 ? "the bubble in before, free and after" : "");
+}
+
 static ps_code add_overview(const ps_report *report, ps_err *err) {
-    const char *title =
-        report->findings.is_of_part
-            ? "where a step of each rank goes by the events that are left, mean of its steps"
-            : "where a step of each rank goes, mean of its steps";
+    char title[192];
+    write_overview_title(report, title);
     ps_table *t = ps_table_new("overview", title, OVERVIEW, N_O);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < report->n_members; i++) {
@@ -445,7 +466,7 @@ static ps_code add_overview(const ps_report *report, ps_err *err) {
             set_known(t, O_COPIES, m->copies_ns, m->facts->has_no_copies);
             ps_table_set_int(t, O_FREE, m->free_ns);
             set_known(t, O_AFTER, m->after_ns, m->has_no_ends);
-            ps_table_set_int(t, O_BUBBLE, m->bubble_ns);
+            ps_table_set_int(t, O_BUBBLE, ps_i64_plus(m->bubble_ns, m->edge_bubble_ns));
             ps_table_set_real(t, O_COMPUTING_SHARE, ps_percent(m->computing_ns, m->step_ns));
             ps_table_set_real(t, O_FREE_SHARE, ps_percent(m->free_ns, m->step_ns));
             ps_table_set_real(t, O_EXPOSED_SHARE, ps_percent(m->exposed_ns, m->step_ns));

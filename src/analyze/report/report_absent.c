@@ -118,8 +118,8 @@ static bool note_common(absence *a, uint32_t rank, const ps_intervals *common) {
     int64_t offset_ns = a->late->clocks[rank].offset_ns;
     bool ok = true;
     for (size_t i = 0; ok && i < common->n; i++) {
-        ok = ps_intervals_add(&a->waits[rank], ps_ns_add(common->at[i].start_ns, offset_ns),
-                              ps_ns_add(common->at[i].end_ns, offset_ns));
+        ok = ps_intervals_add(&a->waits[rank], ps_i64_plus(common->at[i].start_ns, offset_ns),
+                              ps_i64_plus(common->at[i].end_ns, offset_ns));
     }
     return ok;
 }

@@ -33,9 +33,9 @@ static void find_absorbed(ps_report *report, ps_report_member *m) {
         const ps_comm_op *op = &list->ops[i];
         int64_t ns = op->is_p2p ? 0 : waited_for_absent_ns(report, m, i);
         if (ns >= PS_SIGNAL_NS) {
-            sum_ns = ps_ns_add(sum_ns, ns);
+            sum_ns = ps_i64_plus(sum_ns, ns);
             ok = ps_intervals_add(&m->absorbed, start_of_step(m->facts, op->step),
-                                  ps_ns_add(op->start_ns, ns));
+                                  ps_i64_plus(op->start_ns, ns));
         }
     }
     ps_intervals_unite(&m->absorbed);

@@ -94,7 +94,7 @@ static void split_copies(const ps_report_stops *stops, int64_t *reads_ns, int64_
             is_read = is_read || strcmp(stops->top[i].name, READS[k]) == 0;
         }
         int64_t *sum = is_read ? reads_ns : tensors_ns;
-        *sum = ps_ns_add(*sum, stops->top[i].idle_ns);
+        *sum = ps_i64_plus(*sum, stops->top[i].idle_ns);
     }
 }
 
@@ -180,7 +180,7 @@ const char *ps_report_overlap_advice(const ps_report *report, const ps_report_me
     text t = begin_advice(out, size);
     int64_t beside_ns = 0;
     for (size_t i = 0; i < m->facts->n_steps; i++) {
-        beside_ns = ps_ns_add(beside_ns, ps_overlap_overlapped_ns(&m->facts->steps[i]));
+        beside_ns = ps_i64_plus(beside_ns, ps_overlap_overlapped_ns(&m->facts->steps[i]));
     }
     beside_ns = m->facts->n_steps > 0 ? beside_ns / (int64_t)m->facts->n_steps : 0;
     bool overlaps = ps_percent(beside_ns, m->exposed_ns - m->waits_ns) > 10;

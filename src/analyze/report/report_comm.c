@@ -55,7 +55,7 @@ static int64_t can_hide_ns(const ps_report_member *m) {
         const ps_overlap *step = &m->facts->steps[i];
         int64_t left_ns = step->computing_ns - ps_overlap_overlapped_ns(step);
         int64_t here_ns = step->exclude_receive_ns < left_ns ? step->exclude_receive_ns : left_ns;
-        sum_ns = ps_ns_add(sum_ns, here_ns > 0 ? here_ns : 0);
+        sum_ns = ps_i64_plus(sum_ns, here_ns > 0 ? here_ns : 0);
     }
     int64_t awaited_ns = comm_per_step(m, m->facts->awaited_comm_ns);
     int64_t most_ns = comm_exposed_ns(m) > awaited_ns ? comm_exposed_ns(m) - awaited_ns : 0;
@@ -276,11 +276,11 @@ static void sum_overtaken(const ps_report *report, const ps_late *late, lateness
         bool is_named = whom != NULL && whom->is_absent && w->most_ns > x->late_ns / 10;
         if (is_named || (w != NULL && ps_report_absent_within_ns(m, &m->facts->comm.ops[last->op]) >
                                           x->late_ns / 10)) {
-            out[last->rank].overtaken_ns = ps_ns_add(out[last->rank].overtaken_ns, x->late_ns);
+            out[last->rank].overtaken_ns = ps_i64_plus(out[last->rank].overtaken_ns, x->late_ns);
         } else if (whom == NULL && w != NULL && w->wait_ns > x->late_ns) {
-            out[last->rank].doubtful_ns = ps_ns_add(out[last->rank].doubtful_ns, x->late_ns);
+            out[last->rank].doubtful_ns = ps_i64_plus(out[last->rank].doubtful_ns, x->late_ns);
         } else if (w != NULL && w->has_tasks && m->facts->comm_waits.n_own_places > 0) {
-            out[last->rank].sure_ns = ps_ns_add(out[last->rank].sure_ns, x->late_ns);
+            out[last->rank].sure_ns = ps_i64_plus(out[last->rank].sure_ns, x->late_ns);
         }
     }
 }
@@ -294,9 +294,9 @@ static const ps_report_member *most_late(const ps_report *report, const ps_late 
         int64_t sum = 0;
         for (size_t r = 0; r < late->n_rows; r++) {
             const ps_late_row *row = &late->rows[r];
-            sum = ps_ns_add(sum, row->rank == report->members[i].index && row->is_p2p == p2p
-                                     ? row->late_ns
-                                     : 0);
+            sum = ps_i64_plus(sum, row->rank == report->members[i].index && row->is_p2p == p2p
+                                       ? row->late_ns
+                                       : 0);
         }
         sum -= less != NULL ? less[report->members[i].index].overtaken_ns : 0;
         if (sum > *late_ns) {
@@ -516,7 +516,7 @@ static spread spread_of(const ps_report *report, int32_t stage, const metric *x)
         }
         s.most = s.most == NULL || x->of(m) > x->of(s.most) ? m : s.most;
         s.least = s.least == NULL || x->of(m) < x->of(s.least) ? m : s.least;
-        sum = ps_ns_add(sum, x->of(m));
+        sum = ps_i64_plus(sum, x->of(m));
         s.n++;
     }
     s.mean_ns = s.n > 0 ? sum / (int64_t)s.n : 0;

@@ -102,10 +102,10 @@ static void look_at_group(ps_report *report, const ps_report_member *m, const so
     int64_t sum = 0;
     own_op longest = s->ops[from];
     for (size_t i = 0; i < m->facts->n_steps; i++) {
-        computing = ps_ns_add(computing, m->facts->steps[i].computing_ns);
+        computing = ps_i64_plus(computing, m->facts->steps[i].computing_ns);
     }
     for (size_t i = from; i < to; i++) {
-        sum = ps_ns_add(sum, s->ops[i].ns);
+        sum = ps_i64_plus(sum, s->ops[i].ns);
         longest = s->ops[i].ns > longest.ns ? s->ops[i] : longest;
     }
     double share = ps_percent(sum, computing);
@@ -221,7 +221,7 @@ static size_t outliers_of(const ps_report *report, const ps_report_member *m, co
         }
         n = sure == PS_ALIKE_UNSURE && comes_back(m, out + before, n - before) ? before : n;
         for (size_t k = before; k < n; k++) {
-            *excess_ns = ps_ns_add(*excess_ns, out[k].own.ns - out[k].median_ns);
+            *excess_ns = ps_i64_plus(*excess_ns, out[k].own.ns - out[k].median_ns);
         }
     }
     return n;

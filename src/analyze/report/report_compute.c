@@ -52,7 +52,7 @@ static bool join_compute(compute *c) {
     size_t n = 0;
     for (size_t m = 0; m < r->n_members; m++) {
         n += r->members[m].facts->n_kernels;
-        c->sum_ns = ps_ns_add(c->sum_ns, r->members[m].facts->kernels_ns);
+        c->sum_ns = ps_i64_plus(c->sum_ns, r->members[m].facts->kernels_ns);
     }
     c->entries = ps_calloc(n + 1, sizeof *c->entries);
     c->kinds = ps_calloc(n + 1, sizeof *c->kinds);
@@ -77,18 +77,20 @@ static bool join_compute(compute *c) {
         bool is_next = k->n_ranks == 0 || e->member != c->entries[i - 1].member;
         k->n_ranks += is_next; /* the entries of a member stand together */
         k->n += e->kernel->n;
-        k->sum_ns = ps_ns_add(k->sum_ns, e->kernel->sum_ns);
-        k->pays_ns = ps_ns_add(k->pays_ns, e->kernel->pays_ns);
-        k->conversion_alone_ns = ps_ns_add(k->conversion_alone_ns, e->kernel->conversion_alone_ns);
+        k->sum_ns = ps_i64_plus(k->sum_ns, e->kernel->sum_ns);
+        k->pays_ns = ps_i64_plus(k->pays_ns, e->kernel->pays_ns);
+        k->conversion_alone_ns =
+            ps_i64_plus(k->conversion_alone_ns, e->kernel->conversion_alone_ns);
         k->flops += e->kernel->flops;
         k->peak_flops += e->kernel->peak_flops;
-        k->memory_ns = ps_ns_add(k->memory_ns, e->kernel->memory_ns);
-        k->unknown_roofline_ns = ps_ns_add(k->unknown_roofline_ns, e->kernel->unknown_roofline_ns);
+        k->memory_ns = ps_i64_plus(k->memory_ns, e->kernel->memory_ns);
+        k->unknown_roofline_ns =
+            ps_i64_plus(k->unknown_roofline_ns, e->kernel->unknown_roofline_ns);
         k->memory_bytes += e->kernel->memory_bytes;
         k->memory_flops += e->kernel->memory_flops;
         for (size_t what = 0; what < PS_N_CONVERSIONS; what++) {
             k->conversion_ns[what] =
-                ps_ns_add(k->conversion_ns[what], e->kernel->conversion_ns[what]);
+                ps_i64_plus(k->conversion_ns[what], e->kernel->conversion_ns[what]);
             k->n_conversions[what] += e->kernel->n_conversions[what];
         }
         k->odd_recorded += e->kernel->odd_recorded_flops;
@@ -189,9 +191,9 @@ static void find_mfu(compute *c, ps_rule_id rule) {
         is_unknown = is_unknown || k->unknown_roofline_ns > 0;
         double saved = (double)k->sum_ns * (1 - mfu_of(k, limit) / limit);
         int64_t ns = saved < 9e18 ? (int64_t)saved : INT64_MAX;
-        gain_ns = ps_ns_add(gain_ns, ns);
+        gain_ns = ps_i64_plus(gain_ns, ns);
         double paid = saved * (double)k->pays_ns / (double)(k->sum_ns > 0 ? k->sum_ns : 1);
-        paid_ns = ps_ns_add(paid_ns, paid < 9e18 ? (int64_t)paid : INT64_MAX);
+        paid_ns = ps_i64_plus(paid_ns, paid < 9e18 ? (int64_t)paid : INT64_MAX);
         n_low++;
         if (ns > worst_ns) {
             worst = k;
@@ -315,8 +317,8 @@ static void find_aicpu(compute *c) {
     int64_t n = 0;
     char unpaid[PS_UNPAID_TEXT];
     for (size_t i = 0; i < c->n_kinds; i++) {
-        sum_ns = ps_ns_add(sum_ns, c->kinds[i].one->is_aicpu ? c->kinds[i].sum_ns : 0);
-        paid_ns = ps_ns_add(paid_ns, c->kinds[i].one->is_aicpu ? c->kinds[i].pays_ns : 0);
+        sum_ns = ps_i64_plus(sum_ns, c->kinds[i].one->is_aicpu ? c->kinds[i].sum_ns : 0);
+        paid_ns = ps_i64_plus(paid_ns, c->kinds[i].one->is_aicpu ? c->kinds[i].pays_ns : 0);
         n += c->kinds[i].one->is_aicpu ? c->kinds[i].n : 0;
     }
     double share = ps_percent(sum_ns, c->sum_ns);
@@ -366,7 +368,7 @@ static int64_t counted_excess(const ps_report_kernel *k, bool with_shapes) {
 static int64_t excess_of(const ps_report_member *m, bool with_shapes) {
     int64_t sum = 0;
     for (size_t k = 0; k < m->facts->n_kernels; k++) {
-        sum = ps_ns_add(sum, counted_excess(&m->facts->kernels[k], with_shapes));
+        sum = ps_i64_plus(sum, counted_excess(&m->facts->kernels[k], with_shapes));
     }
     return m->facts->n_steps > 0 ? sum / (int64_t)m->facts->n_steps : sum;
 }
@@ -377,7 +379,7 @@ static int64_t paid_excess_of(const ps_report_member *m, bool with_shapes) {
     for (size_t k = 0; k < m->facts->n_kernels; k++) {
         const ps_report_kernel *kernel = &m->facts->kernels[k];
         int64_t ns = counted_excess(kernel, with_shapes);
-        sum = ps_ns_add(sum, ns < kernel->pays_ns ? ns : kernel->pays_ns);
+        sum = ps_i64_plus(sum, ns < kernel->pays_ns ? ns : kernel->pays_ns);
     }
     return m->facts->n_steps > 0 ? sum / (int64_t)m->facts->n_steps : sum;
 }
@@ -502,7 +504,7 @@ static int64_t extra_without_shapes(const slower *all, size_t n, size_t member) 
     int64_t sum = 0;
     for (size_t i = 0; i < n; i++) {
         bool counts = all[i].member == member && all[i].kernel->shapes[0] == '\0';
-        sum = ps_ns_add(sum, counts ? all[i].extra_ns : 0);
+        sum = ps_i64_plus(sum, counts ? all[i].extra_ns : 0);
     }
     return sum;
 }
@@ -574,7 +576,7 @@ static void find_slow(compute *c) {
             const ps_report_kernel *own = c->entries[k].kernel;
             int64_t peer_ns = peers_median_ns(means, end - i, own->sum_ns / own->n);
             all[k] = slower_of(c, &c->entries[k], peer_ns);
-            extra[all[k].member] = ps_ns_add(extra[all[k].member], all[k].extra_ns);
+            extra[all[k].member] = ps_i64_plus(extra[all[k].member], all[k].extra_ns);
         }
         i = end;
     }

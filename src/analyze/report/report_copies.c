@@ -82,11 +82,11 @@ static bool take_copy(copy_search *x, const ps_work *work, const ps_copy_keys *k
     int64_t dur = s->dur_ns[i];
     int64_t alone = take_alone(x, ps_work_device(work, i), s->start_ns[i], s->start_ns[i] + dur);
     kind->n++;
-    kind->sum_ns = ps_ns_add(kind->sum_ns, dur);
-    kind->alone_ns = ps_ns_add(kind->alone_ns, alone);
+    kind->sum_ns = ps_i64_plus(kind->sum_ns, dur);
+    kind->alone_ns = ps_i64_plus(kind->alone_ns, alone);
     if (copy.bytes >= 0) {
-        kind->sized_bytes = ps_ns_add(kind->sized_bytes, copy.bytes);
-        kind->sized_ns = ps_ns_add(kind->sized_ns, dur);
+        kind->sized_bytes = ps_i64_plus(kind->sized_bytes, copy.bytes);
+        kind->sized_ns = ps_i64_plus(kind->sized_ns, dur);
     }
     if (kind->longest.name != NULL && alone <= kind->longest.idle_ns) {
         return true;

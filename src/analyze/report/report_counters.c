@@ -36,7 +36,7 @@ static double usual(span *spans, size_t n, bool highest) {
         int64_t sum = 0;
         size_t end = i;
         for (; end < n && spans[end].mhz <= spans[i].mhz; end++) {
-            sum = ps_ns_add(sum, spans[end].dur_ns);
+            sum = ps_i64_plus(sum, spans[end].dur_ns);
         }
         if (highest || sum >= best_ns) {
             best = spans[i].mhz;
@@ -67,8 +67,8 @@ static bool counter_look_at(const ps_counters *c, uint32_t from, uint32_t to, in
     for (uint32_t i = from; i < to; i++) {
         int64_t dur_ns = held(c, i, last_ns);
         bool below = c->value[i] < limit;
-        found.all_ns = ps_ns_add(found.all_ns, dur_ns);
-        found.below_ns = ps_ns_add(found.below_ns, below ? dur_ns : 0);
+        found.all_ns = ps_i64_plus(found.all_ns, dur_ns);
+        found.below_ns = ps_i64_plus(found.below_ns, below ? dur_ns : 0);
         found.lowest_mhz = c->value[i] < found.lowest_mhz ? c->value[i] : found.lowest_mhz;
         since = below && run_ns == 0 ? c->time_ns[i] : since;
         run_ns = below ? run_ns + dur_ns : 0;

@@ -57,7 +57,7 @@ static int64_t dispatch_finding_per_step(const ps_report_member *m, int64_t sum_
 static int64_t comm_alone_ns(const ps_report_member *m, int first, int last) {
     int64_t sum_ns = 0;
     for (int cause = first; cause <= last; cause++) {
-        sum_ns = ps_ns_add(sum_ns, leaves_comm_alone(cause) ? m->facts->late_comm_ns[cause] : 0);
+        sum_ns = ps_i64_plus(sum_ns, leaves_comm_alone(cause) ? m->facts->late_comm_ns[cause] : 0);
         for (size_t i = 0; leaves_comm_alone(cause) && i < m->bubbles.n; i++) {
             const ps_interval *b = &m->bubbles.at[i];
             sum_ns -=
@@ -153,7 +153,7 @@ static void say_operators(const ps_report_member *m, ps_activity activity, char 
 }
 
 static int64_t idle_ns(const ps_report_member *m) {
-    return ps_ns_add(ps_ns_add(m->before_ns, m->free_ns), m->after_ns);
+    return ps_i64_plus(ps_i64_plus(m->before_ns, m->free_ns), m->after_ns);
 }
 
 /* Shares are of the step of the job, as those of gains. */
@@ -213,7 +213,7 @@ static const ps_report_member *find_free(ps_report *report) {
                       sizeof causes - strlen(causes));
     }
     char bubble[96] = "";
-    int64_t bubble_ns = ps_ns_add(m->bubble_ns, m->edge_bubble_ns);
+    int64_t bubble_ns = ps_i64_plus(m->bubble_ns, m->edge_bubble_ns);
     if (bubble_ns > 0) {
         (void)snprintf(bubble, sizeof bubble, " (%s of it in the pipeline bubble)",
                        ps_ns_text_of(bubble_ns).text);
@@ -226,7 +226,7 @@ static const ps_report_member *find_free(ps_report *report) {
         (ps_finding){.rule = PS_RULE_FREE_SHARE,
                      .rank = m->rank,
                      .stage = m->stage,
-                     .gain_ns = ps_ns_add(m->host_ns, comm_ns),
+                     .gain_ns = ps_i64_plus(m->host_ns, comm_ns),
                      .comm_ns = comm_ns,
                      .value = worst.value,
                      .n_over = worst.n_over},
@@ -252,7 +252,7 @@ static const ps_report_member *find_free(ps_report *report) {
 
 /* Idle time of which the host is not the cause: nobody knows what it would take to be rid of it. */
 static int64_t other_idle_ns(const ps_report_member *m) {
-    int64_t known_ns = ps_ns_add(ps_ns_add(m->bubble_ns, m->edge_bubble_ns), m->host_ns);
+    int64_t known_ns = ps_i64_plus(ps_i64_plus(m->bubble_ns, m->edge_bubble_ns), m->host_ns);
     return m->computing_ns > 0 && idle_ns(m) > known_ns ? idle_ns(m) - known_ns : 0;
 }
 
@@ -302,14 +302,14 @@ static void find_idle(ps_report *report) {
 static void show_edge(ps_report *report, const ps_report_member *m, ps_report_event e,
                       const char *name) {
     e.name = name;
-    if (e.dur_ns > ps_ns_add(m->before_ns, m->after_ns) / 100) {
+    if (e.dur_ns > ps_i64_plus(m->before_ns, m->after_ns) / 100) {
         show_event(report, m, &e, "the longest one");
     }
 }
 
 /* Before the first stage's result has come there is nothing to do: that is the pipeline's. */
 static int64_t edges_ns(const ps_report_member *m) {
-    return ps_ns_add(m->before_ns, m->after_ns) - m->edge_bubble_ns;
+    return ps_i64_plus(m->before_ns, m->after_ns) - m->edge_bubble_ns;
 }
 
 static double edges_share(const ps_report *report, const ps_report_member *m, const void *none) {
@@ -403,7 +403,7 @@ typedef struct stop_rule {
 static int64_t stopped_ns(const ps_report_member *m, const stop_rule *rule) {
     int64_t sum = 0;
     for (int k = rule->first; k <= rule->last; k++) {
-        sum = ps_ns_add(sum, m->facts->stops[k].idle_ns);
+        sum = ps_i64_plus(sum, m->facts->stops[k].idle_ns);
         for (size_t i = 0; i < m->bubbles.n; i++) {
             const ps_interval *b = &m->bubbles.at[i];
             sum -= ps_intervals_within_ns(&m->facts->idle_spans[k], b->start_ns, b->end_ns);
@@ -431,7 +431,7 @@ static int64_t own_copies_ns(const ps_report_member *m, const stop_rule *rule, c
     int64_t sum = 0;
     text[0] = '\0';
     for (int k = rule->first; rule->is_with_copies && k <= rule->last; k++) {
-        sum = ps_ns_add(sum, m->facts->stops[k].copies_ns);
+        sum = ps_i64_plus(sum, m->facts->stops[k].copies_ns);
     }
     sum = dispatch_finding_per_step(m, sum);
     if (sum > 0) {
@@ -538,7 +538,7 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
         (ps_finding){.rule = rule->rule,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = ps_ns_add(ps_ns_add(most_ns, comm_ns), copies_ns),
+                     .gain_ns = ps_i64_plus(ps_i64_plus(most_ns, comm_ns), copies_ns),
                      .comm_ns = comm_ns,
                      .value = all.value,
                      .n_over = all.n_over},
@@ -590,7 +590,7 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
         (ps_finding){.rule = rule->rule,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = ps_ns_add(lost_ns, comm_ns),
+                     .gain_ns = ps_i64_plus(lost_ns, comm_ns),
                      .comm_ns = comm_ns,
                      .value = all.value,
                      .n_over = all.n_over},
@@ -604,8 +604,8 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
 }
 
 static int64_t comm_ns(const ps_report_member *m) {
-    return dispatch_finding_per_step(m, ps_ns_add(m->facts->stops[PS_ACTIVITY_COPY].comm_ns,
-                                                  m->facts->stops[PS_ACTIVITY_SYNC].comm_ns));
+    return dispatch_finding_per_step(m, ps_i64_plus(m->facts->stops[PS_ACTIVITY_COPY].comm_ns,
+                                                    m->facts->stops[PS_ACTIVITY_SYNC].comm_ns));
 }
 
 static double comm_share(const ps_report *report, const ps_report_member *m, const void *none) {
@@ -841,7 +841,7 @@ int64_t ps_report_other_idle_ns(const ps_report_member *m, ps_rule_id rule) {
     }
     for (int k = 0; own != NULL && m->bubbles.n == 0 && k < PS_N_ACTIVITIES; k++) {
         bool is_other = k < own->first || k > own->last;
-        sum_ns = ps_ns_add(sum_ns, is_other && is_work(k) ? ps_report_idle_ns(m->facts, k) : 0);
+        sum_ns = ps_i64_plus(sum_ns, is_other && is_work(k) ? ps_report_idle_ns(m->facts, k) : 0);
     }
     return dispatch_finding_per_step(m, sum_ns);
 }

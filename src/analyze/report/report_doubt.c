@@ -75,16 +75,16 @@ static bool add_doubt_kernel(doubts *d, uint32_t slice) {
     bool ok = true;
     int64_t ns = d->s->dur_ns[slice];
     uint32_t track = d->s->track[slice];
-    d->other_ns[track] = ps_ns_add(d->other_ns[track], ns);
-    d->sum_other_ns = ps_ns_add(d->sum_other_ns, ns);
+    d->other_ns[track] = ps_i64_plus(d->other_ns[track], ns);
+    d->sum_other_ns = ps_i64_plus(d->sum_other_ns, ns);
     named *k = doubt_row_of(d, slice, &ok);
     if (k == NULL) {
         return ok;
     }
     const char *caller = library_call_around(d, slice);
     k->n++;
-    k->sum_ns = ps_ns_add(k->sum_ns, ns);
-    k->called_ns = ps_ns_add(k->called_ns, caller != NULL ? ns : 0);
+    k->sum_ns = ps_i64_plus(k->sum_ns, ns);
+    k->called_ns = ps_i64_plus(k->called_ns, caller != NULL ? ns : 0);
     k->caller = caller != NULL ? caller : k->caller;
     k->longest = ns > d->s->dur_ns[k->longest] ? slice : k->longest;
     k->on_many = k->on_many || k->track != track;
@@ -95,13 +95,13 @@ static bool look_at_all(doubts *d) {
     for (uint32_t i = 0; i < d->s->n; i++) {
         if (d->s->kind[i] == PS_SLICE_COMM_KERNEL) {
             uint32_t track = d->s->track[i];
-            d->comm_ns[track] = ps_ns_add(d->comm_ns[track], d->s->dur_ns[i]);
-            d->sum_ns = ps_ns_add(d->sum_ns, d->s->dur_ns[i]);
+            d->comm_ns[track] = ps_i64_plus(d->comm_ns[track], d->s->dur_ns[i]);
+            d->sum_ns = ps_i64_plus(d->sum_ns, d->s->dur_ns[i]);
         } else if (d->s->kind[i] == PS_SLICE_KERNEL && !add_doubt_kernel(d, i)) {
             return false;
         }
     }
-    d->sum_ns = ps_ns_add(d->sum_ns, d->sum_other_ns);
+    d->sum_ns = ps_i64_plus(d->sum_ns, d->sum_other_ns);
     return true;
 }
 

@@ -25,7 +25,7 @@ void ps_report_rank_free(ps_report_rank *r) {
 
 int64_t ps_report_idle_ns(const ps_report_rank *r, int cause) {
     const int64_t *ns = r->idle_ns[cause];
-    return ps_ns_add(ps_ns_add(ns[PS_SHARE_FREE], ns[PS_SHARE_BEFORE]), ns[PS_SHARE_AFTER]);
+    return ps_i64_plus(ps_i64_plus(ns[PS_SHARE_FREE], ns[PS_SHARE_BEFORE]), ns[PS_SHARE_AFTER]);
 }
 
 static int by_fact_length(const void *a, const void *b) {
@@ -53,7 +53,7 @@ void ps_report_limit_spans(ps_intervals *spans) {
 int64_t ps_report_sum_ns(const ps_report_rank *r, int64_t (*of)(const ps_overlap *)) {
     int64_t sum = 0; /* parts of one capture: far from 64 bits */
     for (size_t i = 0; i < r->n_steps; i++) {
-        sum = ps_ns_add(sum, of(&r->steps[i]));
+        sum = ps_i64_plus(sum, of(&r->steps[i]));
     }
     return sum;
 }

@@ -21,12 +21,7 @@
 #include "analyze/rank/thinned.h"
 #include "analyze/report/report_rules.h"
 #include "base/arena.h"
-
-/* Sums of hostile times stop at the ends of 64 bits. */
-static inline int64_t ps_ns_add(int64_t a, int64_t b) {
-    int64_t sum = 0;
-    return __builtin_add_overflow(a, b, &sum) ? (b > 0 ? INT64_MAX : INT64_MIN) : sum;
-}
+#include "base/num.h"
 
 /* What a kernel changes that computes nothing: report_conversion.def. */
 typedef enum ps_conversion {

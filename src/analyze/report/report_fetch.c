@@ -95,7 +95,7 @@ static ps_fetch fetch_of(const fetching *x, uint32_t slice, uint32_t from) {
 static void take_piece(const fetching *x, const ps_idle_piece *p, int64_t *sums_ns) {
     uint32_t row = x->host->thread_of[x->s->track[p->from]];
     if (row == PS_NONE) {
-        sums_ns[PS_FETCH_UNKNOWN] = ps_ns_add(sums_ns[PS_FETCH_UNKNOWN], p->end_ns - p->start_ns);
+        sums_ns[PS_FETCH_UNKNOWN] = ps_i64_plus(sums_ns[PS_FETCH_UNKNOWN], p->end_ns - p->start_ns);
         return;
     }
     const ps_host_thread *t = &x->host->threads[row];
@@ -113,7 +113,7 @@ static void take_piece(const fetching *x, const ps_idle_piece *p, int64_t *sums_
         int64_t end = low < t->n && t->moments[low].start_ns < p->end_ns ? t->moments[low].start_ns
                                                                          : p->end_ns;
         int64_t *sum = &sums_ns[slice != PS_NONE ? fetch_of(x, slice, p->from) : PS_FETCH_UNKNOWN];
-        *sum = ps_ns_add(*sum, end - at);
+        *sum = ps_i64_plus(*sum, end - at);
         at = end;
     }
 }
@@ -140,7 +140,7 @@ static const char *const WORK[PS_N_FETCHES] = {[PS_FETCH_UNPICKLE] = "unpickling
 static int64_t worked_ns(const ps_report_rank *r) {
     int64_t sum_ns = 0;
     for (int k = 0; k < PS_N_FETCHES; k++) {
-        sum_ns = ps_ns_add(sum_ns, WORK[k] != NULL ? r->fetch_ns[k] : 0);
+        sum_ns = ps_i64_plus(sum_ns, WORK[k] != NULL ? r->fetch_ns[k] : 0);
     }
     return sum_ns;
 }
@@ -179,7 +179,7 @@ void ps_report_say_fetch(const ps_report_member *m, char *out, size_t size) {
 
 const char *ps_report_fetch_remedy(const ps_report_member *m) {
     const int64_t *ns = m->facts->fetch_ns;
-    int64_t read_ns = ps_ns_add(ns[PS_FETCH_READ], ns[PS_FETCH_COLLATE]);
+    int64_t read_ns = ps_i64_plus(ns[PS_FETCH_READ], ns[PS_FETCH_COLLATE]);
     int64_t work_ns = worked_ns(m->facts);
     if (ns[PS_FETCH_UNKNOWN] > work_ns && ns[PS_FETCH_UNKNOWN] > ns[PS_FETCH_WAIT]) {
         return "See first what it does there (with_stack=True). If it waits for its workers: more of them, "

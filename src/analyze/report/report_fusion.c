@@ -58,10 +58,10 @@ static void count_fusion(const ps_links *links, const tail *t, size_t n, ps_repo
     const ps_slices *s = ps_trace_slices(links->trace);
     int64_t sum_ns = 0;
     for (size_t i = t->n - n; i < t->n; i++) {
-        sum_ns = ps_ns_add(sum_ns, s->dur_ns[t->slices[i]]);
+        sum_ns = ps_i64_plus(sum_ns, s->dur_ns[t->slices[i]]);
     }
     f->n++;
-    f->ns = ps_ns_add(f->ns, sum_ns);
+    f->ns = ps_i64_plus(f->ns, sum_ns);
     if (sum_ns > f->longest_ns || f->n == 1) {
         uint32_t first = t->slices[t->n - n];
         f->longest_ns = sum_ns;
@@ -105,7 +105,7 @@ static int64_t fusion_sum_of(const ps_report *r, size_t k, int64_t *n,
     int64_t sum_ns = 0;
     for (size_t m = 0; m < r->n_members; m++) {
         const ps_report_fusion *f = &r->members[m].facts->fusions[k];
-        sum_ns = ps_ns_add(sum_ns, f->ns);
+        sum_ns = ps_i64_plus(sum_ns, f->ns);
         *n += f->n;
         *most = f->n > 0 && (*most == NULL || f->longest_ns > (*most)->facts->fusions[k].longest_ns)
                     ? &r->members[m]
@@ -147,11 +147,11 @@ void ps_report_fusions(ps_report *report) {
     int64_t sum_ns = 0;
     int64_t n_all = 0;
     for (size_t m = 0; m < report->n_members; m++) {
-        all_ns = ps_ns_add(all_ns, report->members[m].facts->kernels_ns);
+        all_ns = ps_i64_plus(all_ns, report->members[m].facts->kernels_ns);
     }
     for (size_t k = 0; k < PS_N_FUSIONS; k++) {
         ns[k] = fusion_sum_of(report, k, &n[k], &most[k]);
-        sum_ns = ps_ns_add(sum_ns, ns[k]);
+        sum_ns = ps_i64_plus(sum_ns, ns[k]);
         n_all += n[k];
     }
     double share = ps_percent(sum_ns, all_ns);

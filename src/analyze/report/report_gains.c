@@ -21,7 +21,7 @@ static void note_member_waits(ps_report_member *m, const rank_waits *w) {
     int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
     int64_t sum_ns = tasks->n_peers > 0 ? tasks->wait_ns : w->collectives_ns;
     int64_t collectives_ns = sum_ns / n_steps;
-    int64_t all_ns = ps_ns_add(sum_ns, w->receives_ns) / n_steps;
+    int64_t all_ns = ps_i64_plus(sum_ns, w->receives_ns) / n_steps;
     m->collective_waits_ns = collectives_ns < m->exposed_ns ? collectives_ns : m->exposed_ns;
     m->waits_ns = all_ns < m->exposed_ns ? all_ns : m->exposed_ns;
 }
@@ -36,7 +36,7 @@ void ps_report_note_waits(ps_report *report, const ps_late *late) {
         const ps_late_row *row = &late->rows[r];
         rank_waits *w = &waits[row->rank];
         int64_t *sum_ns = row->is_p2p ? &w->receives_ns : &w->collectives_ns;
-        *sum_ns = ps_ns_add(*sum_ns, row->waited_ns);
+        *sum_ns = ps_i64_plus(*sum_ns, row->waited_ns);
     }
     for (size_t i = 0; i < report->n_members; i++) {
         note_member_waits(&report->members[i], &waits[report->members[i].index]);
@@ -117,7 +117,7 @@ static rule_time time_of_rule(ps_rule_id rule) {
 /* --- the bound ------------------------------------------------------------------------------------------------------- */
 
 int64_t ps_report_own_ns(const ps_report_member *m) {
-    int64_t work_ns = ps_ns_add(ps_ns_add(m->computing_ns, m->exposed_ns), m->copies_ns);
+    int64_t work_ns = ps_i64_plus(ps_i64_plus(m->computing_ns, m->exposed_ns), m->copies_ns);
     return work_ns > m->waits_ns ? work_ns - m->waits_ns : 0;
 }
 
@@ -152,7 +152,7 @@ static const ps_report_member *longest_without(const ps_report *report, const ps
     for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
         int64_t left = ps_report_own_ns(m) - removed_ns(f, m);
-        left = ps_ns_add(left, ps_report_other_idle_ns(m, f->rule));
+        left = ps_i64_plus(left, ps_report_other_idle_ns(m, f->rule));
         left = left > 0 ? left : 0;
         if (m->computing_ns > 0 && (longest == NULL || left > *left_ns)) {
             *left_ns = left;
@@ -168,7 +168,7 @@ bool ps_report_replay_is_like(const ps_report *report) {
         replay != NULL && replay->n_rows > 0 ? ps_column_int(replay, 0, "step time", 0) : 0;
     int64_t tenth_ns = report->chart_step_ns / 10;
     return own_ns > 0 && own_ns >= report->chart_step_ns - tenth_ns &&
-           own_ns <= ps_ns_add(report->chart_step_ns, tenth_ns);
+           own_ns <= ps_i64_plus(report->chart_step_ns, tenth_ns);
 }
 
 /* The step of the fastest schedule that was replayed; 0: none, or the replay is not like this job. */

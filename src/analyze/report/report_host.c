@@ -103,7 +103,7 @@ static int64_t idle_of(const host *h, uint32_t slice) {
     }
     int64_t sum = 0;
     for (; low < h->n_pieces && h->by_range[low]->from == slice; low++) {
-        sum = ps_ns_add(sum, h->by_range[low]->end_ns - h->by_range[low]->start_ns);
+        sum = ps_i64_plus(sum, h->by_range[low]->end_ns - h->by_range[low]->start_ns);
     }
     return sum;
 }
@@ -125,7 +125,7 @@ static int64_t idle_for(const host *h, int activity) {
     for (size_t i = 0; i < h->idle->n; i++) {
         const ps_idle_piece *p = &h->idle->at[i];
         if (p->cause == activity && !is_warm_up(h, activity, h->overlaps->at[p->row].step)) {
-            sum_ns = ps_ns_add(sum_ns, p->end_ns - p->start_ns);
+            sum_ns = ps_i64_plus(sum_ns, p->end_ns - p->start_ns);
         }
     }
     return sum_ns;
@@ -252,14 +252,14 @@ static bool sum_causes(host *h, const ps_idle *idle) {
     for (size_t i = 0; ok && i < idle->n; i++) {
         const ps_idle_piece *p = &idle->at[i];
         int64_t *sum = &r->idle_ns[p->cause][p->part];
-        *sum = ps_ns_add(*sum, p->end_ns - p->start_ns);
+        *sum = ps_i64_plus(*sum, p->end_ns - p->start_ns);
         ok = ps_intervals_add(&r->idle_spans[p->cause], r->origin_ns + p->start_ns,
                               r->origin_ns + p->end_ns);
     }
     r->awaited_comm_ns = idle->awaited_comm_ns;
     for (size_t i = 0; ok && i < idle->n_comm; i++) {
         const ps_idle_piece *p = &idle->comm[i];
-        r->late_comm_ns[p->cause] = ps_ns_add(r->late_comm_ns[p->cause], p->end_ns - p->start_ns);
+        r->late_comm_ns[p->cause] = ps_i64_plus(r->late_comm_ns[p->cause], p->end_ns - p->start_ns);
         ok = ps_intervals_add(&r->late_comm_spans[p->cause], r->origin_ns + p->start_ns,
                               r->origin_ns + p->end_ns);
     }

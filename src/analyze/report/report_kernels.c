@@ -78,11 +78,11 @@ static void take_roofline(ps_kernel_flops f, int64_t dur_ns, ps_report_kernel *k
     ps_roofline bound = ps_mfu_roofline(f);
     kind->bytes_s = f.bytes_s;
     if (bound == PS_ROOFLINE_MEMORY) {
-        kind->memory_ns = ps_ns_add(kind->memory_ns, dur_ns);
+        kind->memory_ns = ps_i64_plus(kind->memory_ns, dur_ns);
         kind->memory_bytes += f.bytes;
         kind->memory_flops += f.flops;
     } else if (bound == PS_ROOFLINE_UNKNOWN) {
-        kind->unknown_roofline_ns = ps_ns_add(kind->unknown_roofline_ns, dur_ns);
+        kind->unknown_roofline_ns = ps_i64_plus(kind->unknown_roofline_ns, dur_ns);
     }
 }
 
@@ -180,11 +180,11 @@ static bool add_kernel_row(kernels *k, uint32_t slice) {
     k->all[k->n++] = (timed){row, dur_ns};
     ps_report_kernel *kind = &k->out->kernels[row];
     kind->n++;
-    kind->sum_ns = ps_ns_add(kind->sum_ns, dur_ns);
+    kind->sum_ns = ps_i64_plus(kind->sum_ns, dur_ns);
     int64_t start_ns = k->s->start_ns[slice];
     int64_t end_ns = start_ns + dur_ns;
     kind->pays_ns =
-        ps_ns_add(kind->pays_ns, ps_intervals_within_ns(&k->paying->paying, start_ns, end_ns));
+        ps_i64_plus(kind->pays_ns, ps_intervals_within_ns(&k->paying->paying, start_ns, end_ns));
     if (!kind->is_aicpu && is_aicpu(k, slice)) {
         const char *types = input_types(k, slice);
         kind->is_aicpu = true;
@@ -192,12 +192,12 @@ static bool add_kernel_row(kernels *k, uint32_t slice) {
     }
     ps_conversion what = ps_report_conversion_of(k->links, slice);
     if (what != PS_CONVERSION_NONE) {
-        kind->conversion_ns[what] = ps_ns_add(kind->conversion_ns[what], dur_ns);
+        kind->conversion_ns[what] = ps_i64_plus(kind->conversion_ns[what], dur_ns);
         kind->n_conversions[what]++;
-        kind->conversion_alone_ns = ps_ns_add(
+        kind->conversion_alone_ns = ps_i64_plus(
             kind->conversion_alone_ns, ps_intervals_within_ns(&k->paying->alone, start_ns, end_ns));
     }
-    k->out->kernels_ns = ps_ns_add(k->out->kernels_ns, dur_ns);
+    k->out->kernels_ns = ps_i64_plus(k->out->kernels_ns, dur_ns);
     if (dur_ns > kind->longest_ns || kind->name == NULL) {
         kind->longest_ns = dur_ns;
         kind->longest_start_ns = k->out->origin_ns + k->s->start_ns[slice];
@@ -231,7 +231,7 @@ static void find_excess_of_kind(const timed *all, size_t n, int64_t *lengths_ns,
     }
     for (size_t i = 0; kind->n_excess > 0 && i < n; i++) {
         int64_t beyond_ns = like_ns[i] > 0 ? lengths_ns[i] - like_ns[i] : 0;
-        kind->excess_ns = ps_ns_add(kind->excess_ns, beyond_ns);
+        kind->excess_ns = ps_i64_plus(kind->excess_ns, beyond_ns);
     }
 }
 

@@ -25,7 +25,7 @@ void ps_compute_find_memory_bound(ps_compute *c) {
     for (size_t i = 0; i < c->n_kinds; i++) {
         const ps_compute_kind *k = &c->kinds[i];
         if (ps_compute_is_memory_bound(k)) {
-            sum_ns = ps_ns_add(sum_ns, k->memory_ns);
+            sum_ns = ps_i64_plus(sum_ns, k->memory_ns);
             first = first == NULL ? k : first; /* kinds stand by their time */
             n++;
         }

@@ -338,7 +338,7 @@ static bool add_up_odd(const ps_report *report, const ps_report_member *m, odd_m
         out->is_bound = out->is_bound || (!is_said && shortest_ns > 0);
         out->n_told += is_said || shortest_ns > 0;
         out->transit_ns =
-            ps_ns_add(out->transit_ns, is_said ? ms_to_ns(row->transit) : shortest_ns);
+            ps_i64_plus(out->transit_ns, is_said ? ms_to_ns(row->transit) : shortest_ns);
     }
     if (m->facts->n_steps > 0) {
         out->transit_ns /= (int64_t)m->facts->n_steps;

@@ -48,7 +48,7 @@ static bool add_moment(operator_search *x, uint8_t activity, uint32_t slice, int
     uint8_t bit = (uint8_t)(1u << slice % 8);
     ps_report_operator *op = &x->rows[row].op;
     op->n += (x->seen[slice / 8] & bit) == 0;
-    op->idle_ns = ps_ns_add(op->idle_ns, ns);
+    op->idle_ns = ps_i64_plus(op->idle_ns, ns);
     x->seen[slice / 8] |= bit;
     return true;
 }

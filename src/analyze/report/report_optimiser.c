@@ -66,7 +66,7 @@ static bool note_kernel(optimisers *o, uint32_t kernel) {
     }
     o->runs[row].n++;
     note_way(o, kernel, &o->runs[row]);
-    o->runs[row].ns = ps_ns_add(o->runs[row].ns, o->s->dur_ns[kernel]);
+    o->runs[row].ns = ps_i64_plus(o->runs[row].ns, o->s->dur_ns[kernel]);
     return true;
 }
 

@@ -45,7 +45,7 @@ static void add_overview_member(stage_sums *s, const ps_report_member *m) {
         [S_BEFORE] = m->before_ns, [S_COMPUTING] = m->computing_ns, [S_EXPOSED] = m->exposed_ns,
         [S_COPIES] = m->copies_ns, [S_FREE] = m->free_ns,           [S_AFTER] = m->after_ns};
     for (size_t c = S_BEFORE; c <= S_AFTER; c++) {
-        s->parts_ns[c] = ps_ns_add(s->parts_ns[c], parts[c]);
+        s->parts_ns[c] = ps_i64_plus(s->parts_ns[c], parts[c]);
     }
     s->n_unknown[S_BEFORE] += m->has_no_starts;
     s->n_unknown[S_COPIES] += m->facts->has_no_copies;
@@ -64,7 +64,7 @@ static bool add_stage_row(ps_table *t, int32_t stage, const stage_sums *s) {
     int64_t sum_ns = 0;
     int64_t step_ns = 0;
     for (size_t c = S_BEFORE; c <= S_AFTER; c++) {
-        sum_ns = ps_ns_add(sum_ns, s->parts_ns[c]);
+        sum_ns = ps_i64_plus(sum_ns, s->parts_ns[c]);
         if (s->n_unknown[c] < s->n || s->parts_ns[c] != 0) {
             ps_table_set_int(t, c, sum_ns / s->n - step_ns);
         }

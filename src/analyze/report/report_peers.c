@@ -207,7 +207,7 @@ static bool sum_member(peers *p, ps_report_member *m) {
         }
         ps_report_waited *x = &p->report->waited[rows[i]];
         int64_t alone_ns = peer->alone_ns / n_steps;
-        x->alone_ns = ps_ns_add(x->alone_ns, alone_ns);
+        x->alone_ns = ps_i64_plus(x->alone_ns, alone_ns);
         x->n_members += alone_ns > 0;
         if (x->worst == NULL || alone_ns > x->worst_alone_ns) {
             x->worst = m;
@@ -336,7 +336,7 @@ static int64_t waited_ns_of(const ps_report *report, const ps_report_member *m,
     int64_t sum_ns = 0;
     for (size_t i = 0; i < w->n_peers; i++) {
         bool is_it = ps_report_waited_by(report, m, (uint32_t)i) == x;
-        sum_ns = ps_ns_add(sum_ns, is_it ? w->peers[i].waited_ns : 0);
+        sum_ns = ps_i64_plus(sum_ns, is_it ? w->peers[i].waited_ns : 0);
     }
     return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
 }
@@ -350,7 +350,7 @@ static int64_t gain_without_ns(const ps_report *report, const ps_report_waited *
         int64_t alone_ns = 0;
         for (size_t k = 0; k < w->n_peers; k++) {
             bool is_it = ps_report_waited_by(report, m, (uint32_t)k) == x;
-            alone_ns = ps_ns_add(alone_ns, is_it ? w->peers[k].alone_ns : 0);
+            alone_ns = ps_i64_plus(alone_ns, is_it ? w->peers[k].alone_ns : 0);
         }
         alone_ns /= m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
         bool is_longest = alone_ns > 0 && m->step_ns - alone_ns > left_ns;
@@ -405,7 +405,7 @@ void ps_report_say_waits(const ps_report *report, const ps_report_member *m, cha
     }
     char rest[64] = "";
     int64_t exposed_ns = m->exposed_ns - m->receive_ns;
-    int64_t rest_ns = exposed_ns - ps_ns_add(w->transfer_ns, w->wait_ns) / n_steps;
+    int64_t rest_ns = exposed_ns - ps_i64_plus(w->transfer_ns, w->wait_ns) / n_steps;
     if (rest_ns > 0) {
         (void)snprintf(rest, sizeof rest, " For %s none of them runs.",
                        ps_ns_text_of(rest_ns).text);

@@ -8,6 +8,7 @@
 #include "analyze/report/report.h"
 #include "analyze/report/report_gains.h"
 #include "base/alloc.h"
+#include "base/idmap.h"
 #include "base/num.h"
 
 /* One stage of one pipeline, sums over the steps. */
@@ -16,7 +17,6 @@ typedef struct stage {
     int64_t n_steps;
     int64_t busy_ns, bubble_ns, warmup_ns, stall_ns, cooldown_ns;
     int64_t for_stages_ns, transfer_ns, other_ns;
-    int64_t worst_step, worst_bubble_ns;
 } stage;
 
 typedef struct pipes {
@@ -28,6 +28,10 @@ typedef struct pipes {
     size_t n_numbers, n_pipelines;
     const stage **of_number; /* [n] scratch */
     int64_t step_ns;         /* mean of the chart's */
+    ps_idmap
+        part_steps; /* of each pipeline (part_key), those that are in no mean: they have fewer ops than others */
+    size_t n_part_steps;
+    int64_t a_part_step;
 } pipes;
 
 static int64_t mean(int64_t sum, int64_t n) {
@@ -47,16 +51,44 @@ static bool is_pipeline_finding_outside(int64_t step) {
     return step == PS_STEP_OUTSIDE;
 }
 
+static uint64_t part_key(int64_t step, int32_t pipeline) {
+    return (uint64_t)step << 16 | (uint16_t)pipeline;
+}
+
+/* Steps of which something was lost, or that the capture cuts: of whole ones alone a mean says something. */
+static bool find_part_steps(pipes *p) {
+    const ps_chart *chart = p->report->chart;
+    bool ok = true;
+    for (size_t i = 0; ok && i < chart->n_figures; i++) {
+        const ps_chart_figure *figure = &chart->figures[i];
+        uint64_t key = part_key(figure->step, chart->ranks[figure->rank].pipeline);
+        if (figure->is_part && ps_idmap_get(&p->part_steps, key) == PS_IDMAP_NONE) {
+            ok = ps_idmap_put(&p->part_steps, key, 1);
+            p->n_part_steps++;
+            p->a_part_step = figure->step;
+        }
+    }
+    return ok;
+}
+
+static bool is_part_step(const pipes *p, int64_t step, int32_t pipeline) {
+    return ps_idmap_get(&p->part_steps, part_key(step, pipeline)) != PS_IDMAP_NONE;
+}
+
 /* PipelineBubble and PipelineWaits have the same rows in the same order. */
 static bool sum_stages(pipes *p) {
     const ps_table *bubble = ps_report_chart_table(p->report, "PipelineBubble");
     const ps_table *waits = ps_report_chart_table(p->report, "PipelineWaits");
+    int32_t first_pipeline = p->report->chart->ranks[0].pipeline;
     for (size_t r = 0; bubble != NULL && r < bubble->n_rows; r++) {
         int32_t rank = (int32_t)ps_column_int(bubble, r, "rank", -1);
         int64_t step = ps_column_int(bubble, r, "step", PS_STEP_OUTSIDE);
         stage *s = stage_of_rank(p, rank);
         if (is_pipeline_finding_outside(step) || ps_column_int(bubble, r, "bubble", -1) < 0) {
             continue; /* the chart says why there is no bubble */
+        }
+        if (is_part_step(p, step, (int32_t)ps_column_int(bubble, r, "pipeline", first_pipeline))) {
+            continue;
         }
         if (s == NULL) {
             if (!ps_grow(&p->stages, &p->cap, p->n + 1, UINT32_MAX, sizeof *p->stages)) {
@@ -69,20 +101,17 @@ static bool sum_stages(pipes *p) {
         }
         int64_t idle_ns = ps_column_int(bubble, r, "bubble", 0);
         s->n_steps++;
-        s->busy_ns = ps_ns_add(s->busy_ns, ps_column_int(bubble, r, "busy", 0));
-        s->bubble_ns = ps_ns_add(s->bubble_ns, idle_ns);
-        s->warmup_ns = ps_ns_add(s->warmup_ns, ps_column_int(bubble, r, "warm-up", 0));
-        s->stall_ns = ps_ns_add(s->stall_ns, ps_column_int(bubble, r, "stall", 0));
-        s->cooldown_ns = ps_ns_add(s->cooldown_ns, ps_column_int(bubble, r, "cool-down", 0));
-        if (s->n_steps == 1 || idle_ns > s->worst_bubble_ns) {
-            s->worst_step = step;
-            s->worst_bubble_ns = idle_ns;
-        }
+        s->busy_ns = ps_i64_plus(s->busy_ns, ps_column_int(bubble, r, "busy", 0));
+        s->bubble_ns = ps_i64_plus(s->bubble_ns, idle_ns);
+        s->warmup_ns = ps_i64_plus(s->warmup_ns, ps_column_int(bubble, r, "warm-up", 0));
+        s->stall_ns = ps_i64_plus(s->stall_ns, ps_column_int(bubble, r, "stall", 0));
+        s->cooldown_ns = ps_i64_plus(s->cooldown_ns, ps_column_int(bubble, r, "cool-down", 0));
         if (waits != NULL && r < waits->n_rows) {
             s->for_stages_ns =
-                ps_ns_add(s->for_stages_ns, ps_column_int(waits, r, "for stages", 0));
-            s->transfer_ns = ps_ns_add(s->transfer_ns, ps_column_int(waits, r, "for transfer", 0));
-            s->other_ns = ps_ns_add(s->other_ns, ps_column_int(waits, r, "other", 0));
+                ps_i64_plus(s->for_stages_ns, ps_column_int(waits, r, "for stages", 0));
+            s->transfer_ns =
+                ps_i64_plus(s->transfer_ns, ps_column_int(waits, r, "for transfer", 0));
+            s->other_ns = ps_i64_plus(s->other_ns, ps_column_int(waits, r, "other", 0));
         }
     }
     return true;
@@ -229,8 +258,10 @@ typedef struct wanted {
     int32_t rank; /* -1: any */
 } wanted;
 
-static bool is_pipeline_finding_wanted(const ps_chart *chart, const ps_bubble *b, const wanted *w) {
+static bool is_pipeline_finding_wanted(const pipes *p, const ps_bubble *b, const wanted *w) {
+    const ps_chart *chart = p->report->chart;
     return !is_pipeline_finding_outside(b->step) &&
+           !is_part_step(p, b->step, chart->ranks[b->rank].pipeline) &&
            (!w->stalls_only || b->cause == PS_BUBBLE_STALL) &&
            (w->rank < 0 || chart->ranks[b->rank].rank == w->rank) && w->of(chart, b) > 0;
 }
@@ -258,13 +289,14 @@ static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
 }
 
 /* The longest ones, the earliest of equals. */
-static void show_bubbles(ps_report *report, wanted w, size_t n) {
+static void show_bubbles(const pipes *p, wanted w, size_t n) {
+    ps_report *report = p->report;
     const ps_chart *chart = report->chart;
     const ps_bubble *shown[PS_EVIDENCE_MAX];
     size_t n_shown = 0;
     for (size_t i = 0; i < chart->n_bubbles; i++) {
         const ps_bubble *b = &chart->bubbles[i];
-        if (!is_pipeline_finding_wanted(chart, b, &w)) {
+        if (!is_pipeline_finding_wanted(p, b, &w)) {
             continue;
         }
         size_t at = n_shown;
@@ -292,11 +324,12 @@ static void show_stage(const pipes *p, int32_t number, stage_time_fn *of) {
     over_pipelines o = stage_over(p, number, of);
     const stage *s = o.median;
     char note[256];
-    int n = snprintf(note, sizeof note, "busy %s, warm-up %s, stall %s, cool-down %s",
-                     ps_ns_text_of(mean(s->busy_ns, s->n_steps)).text,
-                     ps_ns_text_of(mean(s->warmup_ns, s->n_steps)).text,
-                     ps_ns_text_of(mean(s->stall_ns, s->n_steps)).text,
-                     ps_ns_text_of(mean(s->cooldown_ns, s->n_steps)).text);
+    int n =
+        snprintf(note, sizeof note, "mean of steps: busy %s, warm-up %s, stall %s, cool-down %s",
+                 ps_ns_text_of(mean(s->busy_ns, s->n_steps)).text,
+                 ps_ns_text_of(mean(s->warmup_ns, s->n_steps)).text,
+                 ps_ns_text_of(mean(s->stall_ns, s->n_steps)).text,
+                 ps_ns_text_of(mean(s->cooldown_ns, s->n_steps)).text);
     if (o.n > 1 && n > 0) {
         (void)snprintf(note + n, sizeof note - (size_t)n,
                        "; the median of %zu pipelines, %s in the worst (pipeline %d, rank %s)", o.n,
@@ -304,7 +337,7 @@ static void show_stage(const pipes *p, int32_t number, stage_time_fn *of) {
                        (int)o.worst->pipeline, PS_RANK(o.worst->rank));
     }
     ps_findings_evidence(&p->report->findings, (ps_evidence){.rank = s->rank,
-                                                             .step = s->worst_step,
+                                                             .step = PS_STEP_OUTSIDE, /* a mean */
                                                              .start_ns = PS_NO_START,
                                                              .dur_ns = mean(of(s), s->n_steps),
                                                              .name = name_stage(p, s, false).text,
@@ -318,7 +351,7 @@ static int64_t unequal_ns(const pipes *p) {
     for (size_t i = 0; i < p->n_numbers; i++) {
         const stage *s = stage_over(p, p->numbers[i], busy_time).median;
         int64_t busy_ns = mean(s->busy_ns, s->n_steps);
-        sum_ns = ps_ns_add(sum_ns, busy_ns);
+        sum_ns = ps_i64_plus(sum_ns, busy_ns);
         most_ns = busy_ns > most_ns ? busy_ns : most_ns;
     }
     return most_ns - mean(sum_ns, (int64_t)p->n_numbers);
@@ -377,7 +410,7 @@ static void advise_on_bubble(pipes *p, int64_t busy_ns) {
 }
 
 typedef struct bubble_text {
-    char whole[64], ideal[192], unequal[96];
+    char whole[64], ideal[192], unequal[96], parts[192];
 } bubble_text;
 
 /* What the figures of the bubble stand beside: the step in full, the schedule's own bubble, the part of unequal stages. */
@@ -400,6 +433,19 @@ static void say_beside(const pipes *p, bubble_text *out) {
             p->report->chart->schedule[0] != '\0' ? p->report->chart->schedule : "The schedule",
             ideal);
     }
+    if (p->n_part_steps == 1) {
+        (void)snprintf(
+            out->parts, sizeof out->parts,
+            " Step %lld has fewer ops than others (lost records, or the capture cuts it): it is in none of "
+            "these figures.",
+            (long long)p->a_part_step);
+    } else if (p->n_part_steps > 1) {
+        (void)snprintf(
+            out->parts, sizeof out->parts,
+            " %zu steps%s have fewer ops than others (lost records, or the capture cuts them): they are in "
+            "none of these figures.",
+            p->n_part_steps, p->n_pipelines > 1 ? " of pipelines" : "");
+    }
     if (unequal > 0) {
         (void)snprintf(out->unequal, sizeof out->unequal,
                        " Of it, %s come from stages that are not equally fast.",
@@ -413,11 +459,11 @@ static void find_bubble(pipes *p) {
     stage sum = {0};
     for (size_t i = 0; i < p->n; i++) {
         const stage *s = &p->stages[i];
-        sum.busy_ns = ps_ns_add(sum.busy_ns, mean(s->busy_ns, s->n_steps));
-        sum.bubble_ns = ps_ns_add(sum.bubble_ns, mean(s->bubble_ns, s->n_steps));
-        sum.warmup_ns = ps_ns_add(sum.warmup_ns, mean(s->warmup_ns, s->n_steps));
-        sum.stall_ns = ps_ns_add(sum.stall_ns, mean(s->stall_ns, s->n_steps));
-        sum.cooldown_ns = ps_ns_add(sum.cooldown_ns, mean(s->cooldown_ns, s->n_steps));
+        sum.busy_ns = ps_i64_plus(sum.busy_ns, mean(s->busy_ns, s->n_steps));
+        sum.bubble_ns = ps_i64_plus(sum.bubble_ns, mean(s->bubble_ns, s->n_steps));
+        sum.warmup_ns = ps_i64_plus(sum.warmup_ns, mean(s->warmup_ns, s->n_steps));
+        sum.stall_ns = ps_i64_plus(sum.stall_ns, mean(s->stall_ns, s->n_steps));
+        sum.cooldown_ns = ps_i64_plus(sum.cooldown_ns, mean(s->cooldown_ns, s->n_steps));
     }
     int64_t n = (int64_t)p->n;
     int64_t bubble_ns = mean(sum.bubble_ns, n);
@@ -433,16 +479,16 @@ static void find_bubble(pipes *p) {
         (ps_finding){
             .rule = PS_RULE_BUBBLE, .rank = -1, .stage = -1, .gain_ns = bubble_ns, .value = share},
         "Of the %s from the first to the last op of a step%s %s are bubble (%.1f %%, mean of %s): "
-        "warm-up %s, stalls %s, cool-down %s.%s%s",
+        "warm-up %s, stalls %s, cool-down %s.%s%s%s",
         ps_ns_text_of(p->step_ns).text, beside.whole, ps_ns_text_of(bubble_ns).text, share,
         count_stages(p).text, ps_ns_text_of(mean(sum.warmup_ns, n)).text,
         ps_ns_text_of(mean(sum.stall_ns, n)).text, ps_ns_text_of(mean(sum.cooldown_ns, n)).text,
-        beside.unequal, beside.ideal);
+        beside.unequal, beside.ideal, beside.parts);
     advise_on_bubble(p, mean(sum.busy_ns, n));
     for (size_t i = 0; i < p->n_numbers && i < 2; i++) {
         show_stage(p, p->numbers[i], bubble_time);
     }
-    show_bubbles(p->report, (wanted){.of = pipeline_finding_whole, .rank = -1}, 3);
+    show_bubbles(p, (wanted){.of = pipeline_finding_whole, .rank = -1}, 3);
 }
 
 static int more_busy(const void *a, const void *b) {
@@ -459,7 +505,7 @@ static const stage **stages_by_busy(const pipes *p, int64_t *mean_ns) {
     int64_t sum_ns = 0;
     for (size_t i = 0; order != NULL && i < p->n_numbers; i++) {
         order[i] = stage_over(p, p->numbers[i], busy_time).median;
-        sum_ns = ps_ns_add(sum_ns, mean(order[i]->busy_ns, order[i]->n_steps));
+        sum_ns = ps_i64_plus(sum_ns, mean(order[i]->busy_ns, order[i]->n_steps));
     }
     if (order != NULL) {
         qsort(order, p->n_numbers, sizeof *order, more_busy);
@@ -527,7 +573,8 @@ static int64_t for_other(const stage *s) {
 }
 
 /* Which stage the stalls of a rank were most for; -1 none, or memory is out. */
-static int32_t most_awaited(const ps_chart *chart, int32_t rank) {
+static int32_t most_awaited(const pipes *p, int32_t rank) {
+    const ps_chart *chart = p->report->chart;
     int32_t n_stages = 0;
     for (size_t r = 0; r < chart->n_ranks; r++) {
         n_stages = chart->ranks[r].stage >= n_stages ? chart->ranks[r].stage + 1 : n_stages;
@@ -537,10 +584,10 @@ static int32_t most_awaited(const ps_chart *chart, int32_t rank) {
     int32_t best = -1;
     for (size_t i = 0; sums != NULL && i < chart->n_bubbles; i++) {
         const ps_bubble *b = &chart->bubbles[i];
-        if (is_pipeline_finding_wanted(chart, b, &w)) {
+        if (is_pipeline_finding_wanted(p, b, &w)) {
             int32_t stage_of = chart->ranks[chart->ops[b->waits_for].rank].stage;
             if (stage_of >= 0) {
-                sums[stage_of] = ps_ns_add(sums[stage_of], before_result(chart, b));
+                sums[stage_of] = ps_i64_plus(sums[stage_of], before_result(chart, b));
             }
         }
     }
@@ -585,7 +632,7 @@ static bool is_slow(const pipes *p, int32_t pipeline, int32_t number) {
         const stage *s = &p->stages[i];
         if (s->pipeline == pipeline) {
             int64_t ns = mean(s->busy_ns, s->n_steps);
-            sum_ns = ps_ns_add(sum_ns, ns);
+            sum_ns = ps_i64_plus(sum_ns, ns);
             busy_ns = s->stage == number ? ns : busy_ns;
             n++;
         }
@@ -641,8 +688,7 @@ static void find_stall(pipes *p, const stall_rule *rule) {
     const stage *worst = most.worst;
     int64_t ns = mean(rule->of(worst), worst->n_steps);
     char for_whom[64] = "";
-    int32_t awaited =
-        rule->rule == PS_RULE_STAGE_WAIT ? most_awaited(p->report->chart, worst->rank) : -1;
+    int32_t awaited = rule->rule == PS_RULE_STAGE_WAIT ? most_awaited(p, worst->rank) : -1;
     if (awaited >= 0) {
         (void)snprintf(for_whom, sizeof for_whom, ", most of it for stage %d", (int)awaited);
     }
@@ -663,7 +709,7 @@ static void find_stall(pipes *p, const stall_rule *rule) {
         name_stage(p, worst, true).text, PS_RANK(worst->rank), rule->what, ps_ns_text_of(ns).text,
         for_whom, median, n_over, p->n_numbers, p->n_pipelines > 1 ? " in some pipeline" : "");
     advise_on_stall(p, rule->rule, worst, awaited);
-    show_bubbles(p->report, (wanted){rule->in_bubble, true, worst->rank}, PS_EVIDENCE_MAX);
+    show_bubbles(p, (wanted){rule->in_bubble, true, worst->rank}, PS_EVIDENCE_MAX);
 }
 
 static void show_schedule(ps_report *report, const ps_table *replay, size_t row) {
@@ -756,8 +802,8 @@ static void find_unexplained(ps_report *report) {
     for (size_t i = 0; ok && i < chart->n_figures; i++) {
         const ps_chart_figure *figure = &chart->figures[i];
         if (!figure->is_told) {
-            work_ns[figure->rank] = ps_ns_add(work_ns[figure->rank], figure->work_ns);
-            other_ns[figure->rank] = ps_ns_add(other_ns[figure->rank], figure->other_ns);
+            work_ns[figure->rank] = ps_i64_plus(work_ns[figure->rank], figure->work_ns);
+            other_ns[figure->rank] = ps_i64_plus(other_ns[figure->rank], figure->other_ns);
         }
     }
     double most = 0;
@@ -793,7 +839,8 @@ void ps_report_pipeline(ps_report *report) {
     if (report->chart == NULL) {
         return;
     }
-    if (!sum_stages(&p)) {
+    ps_idmap_init(&p.part_steps);
+    if (!find_part_steps(&p) || !sum_stages(&p)) {
         report->findings.failed = true;
     }
     p.step_ns = report->chart_step_ns;
@@ -807,6 +854,7 @@ void ps_report_pipeline(ps_report *report) {
         }
         find_schedule(&p);
     }
+    ps_idmap_fini(&p.part_steps);
     ps_free(p.stages);
     ps_free(p.numbers);
     ps_free(p.of_number);

@@ -110,8 +110,8 @@ static void take_state(const ps_bounds *b, const ps_arg *fields, int64_t dur_ns,
         !ps_str_is_none(fields[PS_KERNEL_MODEL].key) && model >= 0 && model < SINGLE_OPERATOR;
     if (in_graph && !ps_str_is_none(state)) {
         bool is_dynamic = strcmp(ps_trace_text(b->keys->trace, state), "dynamic") == 0;
-        kind->in_graph_ns = ps_ns_add(kind->in_graph_ns, dur_ns);
-        kind->dynamic_ns = ps_ns_add(kind->dynamic_ns, is_dynamic ? dur_ns : 0);
+        kind->in_graph_ns = ps_i64_plus(kind->in_graph_ns, dur_ns);
+        kind->dynamic_ns = ps_i64_plus(kind->dynamic_ns, is_dynamic ? dur_ns : 0);
         kind->n_dynamic += is_dynamic;
     }
 }
@@ -120,7 +120,7 @@ void ps_bounds_take(ps_bounds *b, uint32_t kernel, bool on_ai_core, ps_report_ke
     int64_t dur_ns = ps_trace_slices(b->keys->trace)->dur_ns[kernel];
     ps_report_bound bound = b->any ? bound_of_kernel(b, kernel) : PS_N_REPORT_BOUNDS;
     if (bound != PS_N_REPORT_BOUNDS) {
-        kind->bound_ns[bound] = ps_ns_add(kind->bound_ns[bound], dur_ns);
+        kind->bound_ns[bound] = ps_i64_plus(kind->bound_ns[bound], dur_ns);
     }
     ps_arg fields[PS_N_KERNEL_FIELDS];
     if (b->n_cores > 0 || b->has_states) {
@@ -132,7 +132,7 @@ void ps_bounds_take(ps_bounds *b, uint32_t kernel, bool on_ai_core, ps_report_ke
     if (b->n_cores > 0 && on_ai_core) {
         int64_t blocks = pmu_number_of(b, &fields[PS_KERNEL_BLOCK]);
         kind->few_blocks_ns =
-            ps_ns_add(kind->few_blocks_ns, blocks > 0 && blocks < b->n_cores ? dur_ns : 0);
+            ps_i64_plus(kind->few_blocks_ns, blocks > 0 && blocks < b->n_cores ? dur_ns : 0);
         kind->n_cores = b->n_cores;
         kind->n_blocks = blocks > kind->n_blocks ? blocks : kind->n_blocks;
     }

@@ -57,7 +57,7 @@ static kernel_type *types_of(const ps_compute *c, size_t *n) {
         kernel_type *t = &types[*n - 1];
         t->n_shapes++;
         t->n += order[i]->n;
-        t->sum_ns = ps_ns_add(t->sum_ns, order[i]->sum_ns);
+        t->sum_ns = ps_i64_plus(t->sum_ns, order[i]->sum_ns);
     }
     ps_free(order);
     qsort(types, *n, sizeof *types, compare_types);
@@ -135,8 +135,8 @@ void ps_compute_find_top(ps_compute *c) {
 /* --- conversions ----------------------------------------------------------------------------------------------------- */
 
 static int64_t conversions_ns(const ps_compute_kind *k) {
-    return ps_ns_add(k->conversion_ns[PS_CONVERSION_LAYOUT],
-                     k->conversion_ns[PS_CONVERSION_NUMBERS]);
+    return ps_i64_plus(k->conversion_ns[PS_CONVERSION_LAYOUT],
+                       k->conversion_ns[PS_CONVERSION_NUMBERS]);
 }
 
 static int compare_conversions(const void *a, const void *b) {
@@ -181,12 +181,12 @@ void ps_compute_find_conversion(ps_compute *c) {
     char unpaid[PS_UNPAID_TEXT];
     for (size_t i = 0; i < c->n_kinds; i++) {
         for (size_t what = 0; what < PS_N_CONVERSIONS; what++) {
-            sums[what] = ps_ns_add(sums[what], c->kinds[i].conversion_ns[what]);
+            sums[what] = ps_i64_plus(sums[what], c->kinds[i].conversion_ns[what]);
             n[what] += c->kinds[i].n_conversions[what];
         }
-        alone_ns = ps_ns_add(alone_ns, c->kinds[i].conversion_alone_ns);
+        alone_ns = ps_i64_plus(alone_ns, c->kinds[i].conversion_alone_ns);
     }
-    int64_t all_ns = ps_ns_add(sums[PS_CONVERSION_LAYOUT], sums[PS_CONVERSION_NUMBERS]);
+    int64_t all_ns = ps_i64_plus(sums[PS_CONVERSION_LAYOUT], sums[PS_CONVERSION_NUMBERS]);
     double share = ps_percent(all_ns, c->sum_ns);
     if (!ps_rule_fires(&c->report->findings, PS_RULE_CONVERSION, share)) {
         return;

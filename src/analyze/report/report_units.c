@@ -63,7 +63,7 @@ static unit_row *rank_units(const ps_report *r, int64_t (*of)(const ps_report_ke
 static int64_t sum_computing_ns(const ps_report *r) {
     int64_t sum_ns = 0;
     for (size_t m = 0; m < r->n_members; m++) {
-        sum_ns = ps_ns_add(sum_ns, r->members[m].facts->kernels_ns);
+        sum_ns = ps_i64_plus(sum_ns, r->members[m].facts->kernels_ns);
     }
     return sum_ns;
 }
@@ -89,7 +89,7 @@ static void sum_bounds(const ps_report *r, int64_t out[PS_N_REPORT_BOUNDS]) {
     for (size_t m = 0; m < r->n_members; m++) {
         for (size_t k = 0; k < r->members[m].facts->n_kernels; k++) {
             for (size_t b = 0; b < PS_N_REPORT_BOUNDS; b++) {
-                out[b] = ps_ns_add(out[b], r->members[m].facts->kernels[k].bound_ns[b]);
+                out[b] = ps_i64_plus(out[b], r->members[m].facts->kernels[k].bound_ns[b]);
             }
         }
     }
@@ -153,7 +153,7 @@ static void find_few_blocks(ps_report *r, int64_t all_ns) {
     unit_row *rows = rank_units(r, few_blocks_ns, &n);
     r->findings.failed = r->findings.failed || rows == NULL;
     for (size_t i = 0; rows != NULL && i < n; i++) {
-        sum_ns = ps_ns_add(sum_ns, rows[i].ns);
+        sum_ns = ps_i64_plus(sum_ns, rows[i].ns);
     }
     double share = ps_percent(sum_ns, all_ns);
     if (rows == NULL || n == 0 || !ps_rule_fires(&r->findings, PS_RULE_FEW_BLOCKS, share)) {
@@ -185,7 +185,7 @@ static void find_dynamic(ps_report *r, int64_t all_ns) {
     unit_row *rows = rank_units(r, dynamic_ns, &n);
     r->findings.failed = r->findings.failed || rows == NULL;
     for (size_t i = 0; rows != NULL && i < n; i++) {
-        sum_ns = ps_ns_add(sum_ns, rows[i].ns);
+        sum_ns = ps_i64_plus(sum_ns, rows[i].ns);
     }
     double share = ps_percent(sum_ns, all_ns);
     if (n == 0 || !ps_rule_fires(&r->findings, PS_RULE_DYNAMIC_SHAPES, share)) {
@@ -194,7 +194,7 @@ static void find_dynamic(ps_report *r, int64_t all_ns) {
     }
     for (size_t m = 0; m < r->n_members; m++) {
         for (size_t k = 0; k < r->members[m].facts->n_kernels; k++) {
-            in_graphs_ns = ps_ns_add(in_graphs_ns, r->members[m].facts->kernels[k].in_graph_ns);
+            in_graphs_ns = ps_i64_plus(in_graphs_ns, r->members[m].facts->kernels[k].in_graph_ns);
         }
     }
     ps_findings_add(

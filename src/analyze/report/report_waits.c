@@ -40,7 +40,7 @@ static void keep_longest(ps_report_gap *gaps, size_t *n, size_t most, int64_t *d
     if (*n > most) {
         qsort(gaps, *n, sizeof *gaps, by_wait_length);
         for (size_t i = most; i < *n; i++) {
-            *dropped_ns = ps_ns_add(*dropped_ns, gaps[i].end_ns - gaps[i].start_ns);
+            *dropped_ns = ps_i64_plus(*dropped_ns, gaps[i].end_ns - gaps[i].start_ns);
         }
         *n = most;
     }
@@ -164,7 +164,7 @@ static bool list_waits(const ps_trace *trace, const ps_overlaps *overlaps, const
         }
         x.to = i + 1;
         x.length_ns = idle->at[i].end_ns - x.start_ns;
-        r->short_gaps_ns = ps_ns_add(r->short_gaps_ns, x.length_ns < SHORT_NS ? x.length_ns : 0);
+        r->short_gaps_ns = ps_i64_plus(r->short_gaps_ns, x.length_ns < SHORT_NS ? x.length_ns : 0);
         all[n++] = x;
     }
     if (n > 1) {
