@@ -124,17 +124,38 @@ static comm_split split_of(const ps_report_member *m) {
     return s;
 }
 
+/* How many ranks the same is true of: most of what they communicate alone is waiting for a rank that comes later. Where the captured ranks
+ * come at one time, the profiler's word stands alone. */
+static const char *waiting_text(const ps_report *report, const ps_report_member *m,
+                                char text[160]) {
+    size_t n = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *other = &report->members[i];
+        n += late_wait_ns(other) > comm_exposed_ns(other) / 2;
+    }
+    if (late_wait_ns(m) > comm_exposed_ns(m) / 2) {
+        (void)snprintf(text, 160, "waiting: other ranks come late, as they do for %zu of %zu ranks",
+                       n, report->n_members);
+    } else {
+        (void)snprintf(text, 160,
+                       "waiting, and no captured rank comes so late: for what is not known");
+    }
+    return text;
+}
+
 /* `out` is "" where the profile has no such table. What to try follows from it: NULL, nothing. */
-static const char *say_split(const ps_report_member *m, char *out, size_t size) {
+static const char *say_split(const ps_report *report, const ps_report_member *m, char *out,
+                             size_t size) {
     comm_split s = split_of(m);
     double most = s.transit > s.wait ? s.transit : s.wait;
     most = s.idle > most ? s.idle : most;
     int64_t n = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
     bool is_idle = most <= s.idle;
     bool is_wait = !is_idle && most <= s.wait;
+    char waiting[160];
     const char *where = is_idle
                             ? "idle: the tasks of the operators start late or wait for one another"
-                        : is_wait ? "waiting: other ranks come late"
+                        : is_wait ? waiting_text(report, m, waiting)
                                   : "transit: the bandwidth decides";
     out[0] = '\0';
     if (most <= 0) {
@@ -210,7 +231,7 @@ static void find_exposed(ps_report *report) {
     if (by_tasks) { /* of all lanes, where the profiler looks at one */
         ps_report_say_waits(report, worst, parts, sizeof parts);
     } else {
-        by_split = say_split(worst, parts, sizeof parts);
+        by_split = say_split(report, worst, parts, sizeof parts);
     }
     char receives[96] = "";
     if (worst->receive_ns > 0) {
@@ -573,7 +594,7 @@ static void find_spread(ps_report *report, const metric *x) {
                      .rank = slow->rank,
                      .stage = slow->stage,
                      .gain_ns = x->most_is_slow && !report->job.is_partial
-                                    ? x->of(worst.most) - worst.mean_ns
+                                    ? x->of(worst.most) - x->of(worst.least)
                                     : 0,
                      .value = worst.share,
                      .is_assumed = slow->stage < 0},

@@ -219,8 +219,8 @@ static void find_mfu(compute *c, ps_rule_id rule) {
         n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
         worst->one->shapes, mfu, less, unpaid,
         is_unknown
-            ? " Whether memory bounds them is not known: the bandwidth of the chip or the types "
-              "of tensors are not."
+            ? " Whether memory bounds them is not known: that takes the bandwidth of the chip (by "
+              "the name of a known one) and the types of the tensors."
             : "");
     char advice[PS_ADVICE_TEXT];
     const char *remedy = ps_report_mfu_advice(c->report, rule, worst->one, advice, sizeof advice);

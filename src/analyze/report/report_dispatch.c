@@ -87,12 +87,13 @@ static bool in_bubble(const ps_report_member *m, const ps_report_wait *w) {
 }
 
 /* The longest waits for the host that are no bubble; what is less than a hundredth of the time shows nothing. */
-static void show_gaps(ps_report *report, const ps_report_member *m) {
-    int64_t least_ns = m->host_ns / 100;
+static void show_gaps(ps_report *report, const ps_report_member *m, bool before_kernels) {
+    int64_t least_ns = before_kernels ? 0 : m->host_ns / 100;
     for (size_t i = 0; i < m->facts->n_waits; i++) {
         const ps_report_wait *w = &m->facts->waits[i];
         char note[256];
-        if (in_bubble(m, w) || w->end_ns - w->start_ns < least_ns) {
+        if (in_bubble(m, w) || w->end_ns - w->start_ns < least_ns ||
+            (before_kernels && !w->is_before_kernel)) {
             continue;
         }
         (void)snprintf(note, sizeof note, "host: %s%s%.100s",
@@ -235,7 +236,7 @@ static const ps_report_member *find_free(ps_report *report) {
         PS_RANK(m->rank), ps_ns_text_of(idle_ns(m)).text, ps_ns_text_of(report->step_ns).text,
         bubble, ps_ns_text_of(m->host_ns).text, worst.value, comm_alone_text(comm_ns, comm), causes,
         say_extras(m->facts, extras));
-    show_gaps(report, m);
+    show_gaps(report, m, false);
     claim_host_idle(report, m);
     if (dispatch_finding_per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_NONE)) >
         m->host_ns / 2) {
@@ -386,7 +387,7 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
         ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
         ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text, where);
     if (worst != shown) {
-        show_gaps(report, worst);
+        show_gaps(report, worst, true);
     }
 }
 

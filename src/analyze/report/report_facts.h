@@ -121,9 +121,10 @@ typedef struct ps_report_gap {
 typedef struct ps_report_wait {
     int64_t start_ns, end_ns; /* until the launch returned, epoch */
     int64_t step;
-    int cause;            /* ps_activity: what the host did for the largest part of it */
-    const char *next;     /* the work behind it, "" unknown */
-    const char *blocking; /* the range of the host that fills half of it or more, "" none */
+    int cause;             /* ps_activity: what the host did for the largest part of it */
+    const char *next;      /* the work behind it, "" unknown */
+    bool is_before_kernel; /* that is a kernel */
+    const char *blocking;  /* the range of the host that fills half of it or more, "" none */
 } ps_report_wait;
 
 /* Copies of one direction and memory, as far as nothing hides them. */

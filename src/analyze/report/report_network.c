@@ -82,24 +82,71 @@ const ps_report_slow_link *ps_report_slow_link_of(const ps_report *report, int64
     return NULL;
 }
 
-/* What the slowest one would save at the median's speed: all links of a collective work at once. */
+/* Steps of which the rank's tables tell links; 1 where they do not say which. */
+static int64_t n_steps_of_links(const ps_report_member *m) {
+    const ps_comm_tables *t = m->facts->part != NULL ? &m->facts->part->tables : NULL;
+    int64_t n = 0;
+    for (size_t i = 0; t != NULL && i < t->n_links; i++) {
+        bool is_new = true;
+        for (size_t k = 0; k < i && is_new; k++) {
+            is_new = t->links[k].step.id != t->links[i].step.id;
+        }
+        n += is_new;
+    }
+    return n > 0 ? n : 1;
+}
+
+/* How long the collectives of a group are in transit in a step, by the rank's tables; -1 not known. */
+static int64_t transit_in_group_ns(const ps_report_member *m, const char *key) {
+    const ps_comm_tables *t = m->facts->part != NULL ? &m->facts->part->tables : NULL;
+    char own[PS_COMM_KEY_SIZE];
+    double sum_ms = 0;
+    bool any = false;
+    for (size_t i = 0; t != NULL && i < t->n_times; i++) {
+        const ps_comm_time *row = &t->times[i];
+        ps_comm_key(ps_comm_tables_text(t, row->group), own, sizeof own);
+        if (!row->is_p2p && row->transit >= 0 && strcmp(own, key) == 0) {
+            sum_ms += row->transit;
+            any = true;
+        }
+    }
+    return any ? ms_to_ns(sum_ms) / (m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1) : -1;
+}
+
+/* What the slowest one would save at the median's speed: all links of a collective work at once, and none can save more than its
+ * collectives are in transit. */
+static int64_t gain_of_link(const ps_report_member *m, const ps_slow_link *l, char bound[128]) {
+    int64_t saved_ns = ms_to_ns(l->time * (1 - l->bandwidth / l->median)) / n_steps_of_links(m);
+    int64_t transit_ns = transit_in_group_ns(m, l->group);
+    bool is_bound = transit_ns >= 0 && transit_ns < saved_ns;
+    bound[0] = '\0';
+    if (is_bound) {
+        (void)snprintf(
+            bound, 128,
+            " The collectives of its group are in transit for %s in a step: no more can be won.",
+            ps_ns_text_of(transit_ns).text);
+    }
+    return is_bound ? transit_ns : saved_ns;
+}
+
 static void say_links(ps_report *report, const ps_slow_links *found) {
     const ps_slow_link *worst = &found->all[0];
     const ps_report_member *m = member_of_rank(report, worst->source);
     m = m != NULL ? m : &report->members[0];
     double share = 100 * worst->bandwidth / worst->median;
-    int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+    char bound[128];
+    int64_t gain_ns = gain_of_link(m, worst, bound);
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_SLOW_LINK,
                      .rank = worst->source,
                      .stage = m->stage,
-                     .gain_ns = ms_to_ns(worst->time * (1 - share / 100)) / n_steps,
+                     .gain_ns = gain_ns,
                      .value = share},
         "%zu link%s far below the median of the same transport and size; the slowest, %.32s from rank "
-        "%lld to rank %s, reaches %.3g of %.3g GB/s.",
+        "%lld to rank %s, reaches %.3g of %.3g GB/s.%s",
         found->n, found->n == 1 ? " is" : "s are", worst->transport, (long long)worst->source,
-        PS_RANK(worst->destination), worst->bandwidth, worst->median);
+        PS_RANK(worst->destination), worst->bandwidth, worst->median, bound);
     for (size_t i = 0; i < found->n && i < PS_EVIDENCE_MAX; i++) {
         show_link(report, &found->all[i]);
     }

@@ -140,12 +140,16 @@ static bool tell_wait(const ps_trace *trace, const ps_overlaps *overlaps, const 
         longest = p->end_ns - p->start_ns > longest->end_ns - longest->start_ns ? p : longest;
     }
     bool fills = longest->end_ns - longest->start_ns >= x->length_ns - x->length_ns / 2;
+    uint8_t next =
+        longest->next != PS_NONE ? ps_trace_slices(trace)->kind[longest->next] : PS_SLICE_DERIVED;
     ps_report_wait *w = &r->waits[r->n_waits++];
     *w = (ps_report_wait){.start_ns = r->origin_ns + x->start_ns,
                           .end_ns = r->origin_ns + x->start_ns + x->length_ns,
                           .step = overlaps->at[longest->row].step,
                           .cause = cause,
                           .next = wait_name_of(trace, longest->next, r),
+                          .is_before_kernel =
+                              next == PS_SLICE_KERNEL || next == PS_SLICE_COMM_KERNEL,
                           .blocking = wait_name_of(trace, fills ? longest->from : PS_NONE, r)};
     return w->next != NULL && w->blocking != NULL;
 }
