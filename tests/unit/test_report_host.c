@@ -48,7 +48,7 @@ static void on_line_compile_mode(void **state) {
         if (inner) {
             expect_in(causes, "operators in on-line compile mode 180 us");
             expect_in(report_text(&o, PS_RULE_JIT_COMPILE),
-                      "operators in on-line compile mode (1 in 1 step, 200 us in all)");
+                      "operators in on-line compile mode (1 in a step, 200 us)");
             assert_int_equal(strncmp(advice(&o, PS_RULE_JIT_COMPILE),
                                      "torch_npu.npu.set_compile_mode(jit_compile=False)", 49),
                              0);
