@@ -541,6 +541,44 @@ static void test_shares_of_long_steps(void **context) {
     ps_chart_free(chart);
 }
 
+static bool tells_of_clocks(ps_table *t) {
+    assert_non_null(t);
+    bool tells = strstr(t->title, "clock offsets not taken off (--align)") != NULL;
+    ps_table_free(t);
+    return tells;
+}
+
+/* Two machines, the second one's clock 70 ahead: what its stage seems to wait is said to hold that, until it is taken off. */
+static void test_titles_tell_of_clocks(void **context) {
+    (void)context;
+    enum { NO_CLOCK, AHEAD, ALIGNED, N };
+    for (int k = 0; k < N; k++) {
+        ps_chart *chart = ps_chart_new();
+        for (int32_t s = 0; s < 2; s++) {
+            assert_true(ps_chart_add_rank(
+                chart, (ps_chart_rank){.rank = s,
+                                       .stage = s,
+                                       .machine = s,
+                                       .has_clock = k != NO_CLOCK,
+                                       .clock_offset_ns = k != NO_CLOCK ? 70 * s : 0}));
+            int64_t at_ns = s * (k == AHEAD ? 170 : 100);
+            assert_true(ps_chart_add_op(chart, (ps_op){.start_ns = at_ns,
+                                                       .end_ns = at_ns + 100,
+                                                       .name = "0",
+                                                       .rank = (uint32_t)s,
+                                                       .kind = PS_OP_F}));
+        }
+        chart->is_aligned = k == ALIGNED;
+        ps_bubble_report r;
+        assert_int_equal(ps_bubble_measure(chart, NULL, &r, NULL), PS_OK);
+        assert_int_equal(tells_of_clocks(ps_bubble_step_table(chart, &r)), k == AHEAD);
+        assert_int_equal(tells_of_clocks(ps_bubble_stage_table(chart, &r)), k == AHEAD);
+        assert_int_equal(tells_of_clocks(ps_bubble_wait_table(chart, &r)), k == AHEAD);
+        ps_bubble_report_fini(&r);
+        ps_chart_free(chart);
+    }
+}
+
 /* Microbatches count up in each step by itself, although the steps interleave on the device. */
 static void test_interleaved_steps(void **context) {
     (void)context;
@@ -586,6 +624,7 @@ int main(void) {
         cmocka_unit_test(test_too_large_for_a_plan),
         cmocka_unit_test(test_tail_is_judged_together),
         cmocka_unit_test(test_shares_of_long_steps),
+        cmocka_unit_test(test_titles_tell_of_clocks),
         cmocka_unit_test(test_interleaved_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

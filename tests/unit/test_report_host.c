@@ -47,9 +47,8 @@ static void on_line_compile_mode(void **state) {
         expect_in(causes, inner ? "compiling at run time 20.0 us" : "compiling at run time 200 us");
         if (inner) {
             expect_in(causes, "operators compiled or looked up at their launch 180 us");
-            expect_in(
-                report_text(&o, PS_RULE_JIT_COMPILE),
-                "operators compiled or looked up at their launch (1 in 1 step, 200 us in all)");
+            expect_in(report_text(&o, PS_RULE_JIT_COMPILE),
+                      "operators compiled or looked up at their launch (1 in a step, 200 us)");
             expect_in(report_text(&o, PS_RULE_JIT_COMPILE),
                       "None of the look-ups took longer than 20.0 us: nothing was compiled.");
             assert_null(strstr(advice(&o, PS_RULE_JIT_COMPILE), "jit_compile=False"));

@@ -611,6 +611,17 @@ typedef struct shown_table {
     size_t at[MAX_COLUMNS]; /* of each column of the list, NOT_SHOWN */
 } shown_table;
 
+/* Times of several clocks as they are: what a stage seems to wait holds what the clocks differ by, which the title says. */
+static bool has_offsets_left(const ps_chart *c) {
+    bool any = false;
+    for (size_t r = 0; r < c->n_ranks && !c->is_aligned; r++) {
+        any = any || (c->ranks[r].has_clock && c->ranks[r].clock_offset_ns != 0);
+    }
+    return any;
+}
+
+#define OFFSETS_LEFT ", clock offsets not taken off (--align)"
+
 static shown_table new_bubble_table(const char *name, const char *title, const ps_column *columns,
                                     size_t n, const bool *left_out) {
     shown_table out = {.table = ps_table_new(name, title, columns, 0)};
@@ -702,8 +713,10 @@ ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r
     const bool left_out[N_B] = {[B_PIPELINE] = !has_pipelines(chart),
                                 [B_OTHER] = !has_work(chart),
                                 [B_UNEXPLAINED] = !has_work(chart)};
-    shown_table t =
-        new_bubble_table("PipelineBubble", "bubble of each stage", STAGE_COLUMNS, N_B, left_out);
+    shown_table t = new_bubble_table("PipelineBubble",
+                                     has_offsets_left(chart) ? "bubble of each stage" OFFSETS_LEFT
+                                                             : "bubble of each stage",
+                                     STAGE_COLUMNS, N_B, left_out);
     for (size_t i = 0; t.table != NULL && i < r->n_stages; i++) {
         const ps_stage_bubble *s = &r->stages[i];
         const ps_chart_rank *rank = &chart->ranks[s->rank];
@@ -766,7 +779,9 @@ ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r)
     const bool left_out[N_W] = {[W_PIPELINE] = !has_pipelines(chart)};
     shown_table t = new_bubble_table(
         "PipelineWaits",
-        "what the stalls of each stage waited for, and its computing on the critical path",
+        has_offsets_left(chart)
+            ? "what stalls waited for, time on the path" OFFSETS_LEFT
+            : "what the stalls of each stage waited for, and its computing on the critical path",
         WAIT_COLUMNS, N_W, left_out);
     for (size_t i = 0; t.table != NULL && i < r->n_stages; i++) {
         const ps_stage_bubble *s = &r->stages[i];
@@ -838,7 +853,9 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
                                 [T_FEWER] = !has_part_steps(r)};
     shown_table t = new_bubble_table(
         "PipelineStep",
-        "each pipeline's step, its slowest stage, and computing and waiting on the critical path",
+        has_offsets_left(chart)
+            ? "each pipeline's step, waiting on its critical path" OFFSETS_LEFT
+            : "each pipeline's step, its slowest stage, and computing and waiting on the critical path",
         STEP_COLUMNS, N_T, left_out);
     for (size_t i = 0; t.table != NULL && i < r->n_steps; i++) {
         const ps_step_bubble *s = &r->steps[i];

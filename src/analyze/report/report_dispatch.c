@@ -413,16 +413,17 @@ static int64_t stopped_ns(const ps_report_member *m, const stop_rule *rule) {
     return sum > 0 ? dispatch_finding_per_step(m, sum) : 0;
 }
 
-/* "fetching a batch (6 times, 180 ms in all)" for each. */
+/* "fetching a batch (2 in a step, 60 ms)" for each, of a step as the figures beside it. */
 static void say_stops(const ps_report_member *m, const stop_rule *rule, char *out, size_t size) {
+    double n_steps = m->facts->n_steps > 0 ? (double)m->facts->n_steps : 1;
     size_t at = 0;
     for (int k = rule->first; k <= rule->last && at < size; k++) {
         const ps_report_stops *stops = &m->facts->stops[k];
         if (stops->idle_ns > 0) {
-            at += (size_t)snprintf(
-                out + at, size - at, "%s%s (%lld in %zu step%s, %s in all)", at > 0 ? ", " : "",
-                ps_activity_text((ps_activity)k), (long long)stops->n, m->facts->n_steps,
-                m->facts->n_steps == 1 ? "" : "s", ps_ns_text_of(stops->sum_ns).text);
+            at += (size_t)snprintf(out + at, size - at, "%s%s (%.4g in a step, %s)",
+                                   at > 0 ? ", " : "", ps_activity_text((ps_activity)k),
+                                   (double)stops->n / n_steps,
+                                   ps_ns_text_of(dispatch_finding_per_step(m, stops->sum_ns)).text);
         }
     }
 }
