@@ -212,6 +212,36 @@ static void test_lost_mark(void **context) {
     finish(&s, &r);
 }
 
+/* Three steps, of which the second lacks two ops and the third one: only the first is whole. */
+static void test_steps_that_lack_ops(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 2, 3, -1, 1, 0, 3);
+    size_t n = 0;
+    for (size_t i = 0; i < s.chart->n_ops; i++) {
+        const ps_op *op = &s.chart->ops[i];
+        bool is_lost = (op->step == 2 && op->kind == PS_OP_B && op->microbatch == 1) ||
+                       (op->step == 3 && op->kind == PS_OP_F && op->microbatch == 0 &&
+                        s.chart->ranks[op->rank].stage == 0);
+        if (!is_lost) {
+            s.chart->ops[n++] = *op;
+        }
+    }
+    s.chart->n_ops = n;
+    ps_bubble_report r = measure(&s);
+    static const size_t FEWER[] = {0, 2, 1};
+    assert_int_equal(r.n_steps, 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(r.steps[i].n_fewer, FEWER[i]);
+    }
+    for (size_t i = 0; i < s.chart->n_figures; i++) {
+        assert_int_equal(s.chart->figures[i].is_part, s.chart->figures[i].step != 1);
+    }
+    ps_table *t = ps_bubble_step_table(s.chart, &r);
+    assert_int_equal(ps_table_cell(t, 1, ps_table_column(t, "fewer ops"))->u.i, 2);
+    ps_table_free(t);
+    finish(&s, &r);
+}
+
 /* Without stage 3 the step is what the other three show: 0 to 330 all the same. */
 static void test_missing_rank(void **context) {
     (void)context;
@@ -352,6 +382,52 @@ static void test_replay(void **context) {
     assert_string_equal(s.chart->unreplayed, "");
     /* 90 of 330 are the schedule's own. */
     const ps_table *steps = find_table(&result, "PipelineStep");
+    const ps_value *ideal = ps_table_cell(steps, 0, ps_table_column(steps, "ideal"));
+    assert_float_equal(ideal->u.r, 100.0 * 90 / 330, 1e-6);
+    ps_result_fini(&result);
+    ps_chart_free(s.chart);
+    ps_sim_plan_free(s.plan);
+}
+
+/* Each stage has an optimiser of 15 behind its last backward, stage 0, which ends last, one of 25: 330 + 25 under 1f1b and gpipe.
+ * The bubble of the schedule itself is what it was. */
+static void test_replay_with_optimisers(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 4, 8, -1, 1, 0, 1);
+    ps_chart *with = ps_chart_new();
+    assert_non_null(with);
+    for (size_t r = 0; r < s.chart->n_ranks; r++) {
+        assert_true(ps_chart_add_rank(with, s.chart->ranks[r]));
+    }
+    for (size_t i = 0; i < s.chart->n_ops; i++) {
+        const ps_op *op = &s.chart->ops[i];
+        assert_true(ps_chart_add_op(with, *op));
+        bool is_last = i + 1 == s.chart->n_ops || s.chart->ops[i + 1].rank != op->rank;
+        if (is_last) {
+            int64_t dur = (s.chart->ranks[op->rank].stage == 0 ? 25 : 15) * US;
+            assert_true(ps_chart_add_op(with, (ps_op){.start_ns = op->end_ns,
+                                                      .end_ns = op->end_ns + dur,
+                                                      .step = op->step,
+                                                      .rank = op->rank,
+                                                      .kind = PS_OP_OTHER,
+                                                      .microbatch = -1,
+                                                      .chunk = -1,
+                                                      .name = "optimizer"}));
+        }
+    }
+    ps_chart_free(s.chart);
+    s.chart = with;
+    forget(s.chart);
+    ps_result result = {0};
+    ps_err err = PS_ERR_INIT;
+    ps_pipeline_notes notes;
+    ps_pipeline_opts opts = {.pp_type = "", .how = "", .in_full = true};
+    assert_int_equal(ps_pipeline_report(s.chart, &opts, &result, &notes, &err), PS_OK);
+    const ps_table *t = find_table(&result, "PipelineReplay");
+    assert_int_equal(replayed(t, "1f1b (replayed)"), 355 * US);
+    assert_int_equal(replayed(t, "gpipe"), 355 * US);
+    const ps_table *steps = find_table(&result, "PipelineStep");
+    assert_int_equal(ps_table_cell(steps, 0, ps_table_column(steps, "time"))->u.i, 355 * US);
     const ps_value *ideal = ps_table_cell(steps, 0, ps_table_column(steps, "ideal"));
     assert_float_equal(ideal->u.r, 100.0 * 90 / 330, 1e-6);
     ps_result_fini(&result);
@@ -618,6 +694,8 @@ int main(void) {
         cmocka_unit_test(test_schedule_is_recognised),
         cmocka_unit_test(test_replay),
         cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_steps_that_lack_ops),
+        cmocka_unit_test(test_replay_with_optimisers),
         cmocka_unit_test(test_unknown_schedule),
         cmocka_unit_test(test_empty_chart),
         cmocka_unit_test(test_iterations_without_steps),
