@@ -453,16 +453,6 @@ static void say_beside(const pipes *p, bubble_text *out) {
     }
 }
 
-/* A step is never shorter than what its busiest stage does. */
-static int64_t least_bubble_ns(const pipes *p) {
-    int64_t least_ns = INT64_MAX;
-    for (size_t i = 0; i < p->n; i++) {
-        int64_t ns = mean(p->stages[i].bubble_ns, p->stages[i].n_steps);
-        least_ns = ns < least_ns ? ns : least_ns;
-    }
-    return least_ns;
-}
-
 /* The bubble of the mean stage is warm-up + stall + cool-down; another cut of it is what the slowest stage is busier than
  * the mean, and what would be left with equal stages. */
 static void find_bubble(pipes *p) {
@@ -483,14 +473,13 @@ static void find_bubble(pipes *p) {
         return;
     }
     bubble_text beside;
-    int64_t least_ns = least_bubble_ns(p);
     say_beside(p, &beside);
     ps_findings_add(
         f,
         (ps_finding){.rule = PS_RULE_BUBBLE,
                      .rank = -1,
                      .stage = -1,
-                     .gain_ns = least_ns < bubble_ns ? least_ns : bubble_ns,
+                     .gain_ns = bubble_ns, /* with the work of the stages spread evenly */
                      .value = share},
         "Of the %s from the first to the last op of a step%s %s are bubble (%.1f %%, mean of %s): "
         "warm-up %s, stalls %s, cool-down %s.%s%s%s",
