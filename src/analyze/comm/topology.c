@@ -182,6 +182,19 @@ static int64_t world_size_of_launcher(const ps_trace *trace) {
     return ok ? n : 0;
 }
 
+static const char ARGS[] = "distributed_args";
+
+void ps_job_sizes_read(const ps_lit *args, ps_layout_dims *sizes, int64_t *world_size,
+                       ps_diag *diag) {
+    sizes->tp = positive(args, ARGS, "tensor_model_parallel_size", diag);
+    sizes->pp = positive(args, ARGS, "pipeline_model_parallel_size", diag);
+    sizes->dp = positive(args, ARGS, "data_parallel_size", diag);
+    sizes->cp = positive(args, ARGS, "context_parallel_size", diag);
+    sizes->ep = positive(args, ARGS, "expert_model_parallel_size", diag);
+    sizes->moe_tp = positive(args, ARGS, "moe_tp_size", diag);
+    *world_size = positive(args, ARGS, "world_size", diag);
+}
+
 ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out,
                            ps_diag *diag, ps_err *err) {
     *out = (ps_rank_facts){0};
@@ -193,12 +206,12 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
     if (nomem) {
         return ps_fail_nomem(err);
     }
-    static const char ARGS[] = "distributed_args";
-    out->tp = positive(args, ARGS, "tensor_model_parallel_size", diag);
-    out->pp = positive(args, ARGS, "pipeline_model_parallel_size", diag);
-    out->dp = positive(args, ARGS, "data_parallel_size", diag);
-    out->cp = positive(args, ARGS, "context_parallel_size", diag);
-    out->world_size = positive(args, ARGS, "world_size", diag);
+    ps_layout_dims sizes;
+    ps_job_sizes_read(args, &sizes, &out->world_size, diag);
+    out->tp = sizes.tp;
+    out->pp = sizes.pp;
+    out->dp = sizes.dp;
+    out->cp = sizes.cp;
     if (out->world_size == 0) {
         out->world_size = world_size_of_launcher(trace);
     }

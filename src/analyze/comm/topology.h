@@ -9,7 +9,9 @@
 #include "analyze/core/analysis.h"
 #include "base/arena.h"
 #include "base/diag.h"
+#include "base/lit.h"
 #include "model/clock.h"
+#include "model/layout.h"
 
 /* A communicator this rank belongs to. */
 typedef struct ps_group_fact {
@@ -29,6 +31,10 @@ typedef struct ps_rank_facts {
     size_t n_groups;
     ps_recorded_clock clock;
 } ps_rank_facts;
+
+/* The sizes that distributed_args names, and the size of the job; 0 not said. `args` may be NULL. */
+void ps_job_sizes_read(const ps_lit *args, ps_layout_dims *sizes, int64_t *world_size,
+                       ps_diag *diag);
 
 /* Reads pp_info, distributed_args and parallel_group_info, or the distributedInfo of a PyTorch trace, whose group for
  * pipelines is known by its description; what is malformed is counted and left out. */

@@ -4,19 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/comm/topology.h"
 #include "base/fs.h"
 #include "base/lit.h"
 #include "base/num.h"
 #include "serve/rank/loaded.h"
 
 /* --- sizes --------------------------------------------------------------------------------------------------------------- */
-
-static void take_size(const ps_lit *args, const char *key, int64_t *out) {
-    int64_t value = 0;
-    if (ps_lit_int(ps_lit_get(args, key), &value) && value >= 1 && value <= PS_LAYOUT_MOST) {
-        *out = value;
-    }
-}
 
 static const char *distributed_args(const ps_modes *m) {
     const ps_table *t = ps_modes_table(m, "ClusterBaseInfo");
@@ -30,31 +24,26 @@ static const char *distributed_args(const ps_modes *m) {
     return NULL;
 }
 
-ps_code ps_summary_collected(const ps_modes *m, ps_layout_dims *out, bool *any, ps_err *err) {
+ps_code ps_summary_collected(const ps_modes *m, ps_layout_dims *out, int64_t *world_size,
+                             ps_err *err) {
     const char *text = distributed_args(m);
     ps_arena arena;
     ps_err why = PS_ERR_INIT;
+    ps_diag counted_by_the_modes = {0};
     *out = (ps_layout_dims){0};
-    *any = false;
+    *world_size = 0;
     if (text == NULL) {
         return PS_OK;
     }
     ps_arena_init(&arena);
     const ps_lit *args = ps_lit_parse(&arena, text, strlen(text), &why);
-    int64_t world = 0;
-    take_size(args, "tensor_model_parallel_size", &out->tp);
-    take_size(args, "context_parallel_size", &out->cp);
-    take_size(args, "data_parallel_size", &out->dp);
-    take_size(args, "pipeline_model_parallel_size", &out->pp);
-    take_size(args, "expert_model_parallel_size", &out->ep);
-    take_size(args, "moe_tp_size", &out->moe_tp);
-    if (ps_lit_int(ps_lit_get(args, "world_size"), &world) && out->dp == 0 && world > 0) {
+    ps_job_sizes_read(args, out, world_size, &counted_by_the_modes);
+    if (out->dp == 0 && *world_size > 0) {
         int64_t rest =
             (out->tp > 0 ? out->tp : 1) * (out->cp > 0 ? out->cp : 1) * (out->pp > 0 ? out->pp : 1);
-        bool fits = world % rest == 0 && world / rest <= PS_LAYOUT_MOST;
-        out->dp = fits ? world / rest : 0;
+        bool fits = *world_size % rest == 0 && *world_size / rest <= PS_LAYOUT_MOST;
+        out->dp = fits ? *world_size / rest : 0;
     }
-    *any = out->tp + out->cp + out->dp + out->pp + out->ep > 0;
     ps_arena_fini(&arena);
     return args == NULL && why.code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
 }
@@ -174,8 +163,8 @@ ps_table *ps_summary_base_info(const ps_request *q, size_t cluster, const ps_mod
     const ps_table *hosts = ps_modes_table(m, "HostInfo");
     files f = {.format = ""};
     ps_layout_dims sizes;
-    bool any = false;
-    if (ps_summary_collected(m, &sizes, &any, err) != PS_OK) {
+    int64_t world_size = 0;
+    if (ps_summary_collected(m, &sizes, &world_size, err) != PS_OK) {
         return NULL;
     }
     look_at_ranks(q, c, &f);

@@ -8,10 +8,10 @@
 #include "serve/cluster/modes.h"
 #include "serve/http/route.h"
 
-/* Sizes that the metadata of the ranks says; false: it says none. Those it leaves out are 0; dp is worked out of the world's
- * size where only that is said. PS_NOMEM otherwise only. */
-PS_MUST_USE ps_code ps_summary_collected(const ps_modes *m, ps_layout_dims *out, bool *any,
-                                         ps_err *err);
+/* Sizes that the metadata of the ranks says, and that of the job; 0 not said. dp is worked out of the job's where only that is
+ * said. PS_NOMEM only. */
+PS_MUST_USE ps_code ps_summary_collected(const ps_modes *m, ps_layout_dims *out,
+                                         int64_t *world_size, ps_err *err);
 
 /* The view base_info: name, value, unit. */
 ps_table *ps_summary_base_info(const ps_request *q, size_t cluster, const ps_modes *m,

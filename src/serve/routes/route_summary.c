@@ -17,6 +17,7 @@ typedef struct asked {
     ps_layout_dims given;     /* 0: not given */
     ps_layout_dims collected; /* 0: not said */
     bool is_collected;
+    int64_t world_size;   /* that the capture says, 0 none */
     ps_layout_dims sizes; /* what counts: given, else collected, else 1 */
     int64_t n_ranks;      /* of the capture */
 } asked;
@@ -54,7 +55,9 @@ static ps_code collect_summary_reply(const ps_request *q, asked *a, ps_err *err)
     ps_view_set_analyses(q, PS_SET_STEPS, &modes);
     ps_code code = ps_modes_get(q, &modes, &m, err);
     if (code == PS_OK) {
-        code = ps_summary_collected(m, &a->collected, &a->is_collected, err);
+        code = ps_summary_collected(m, &a->collected, &a->world_size, err);
+        const ps_layout_dims *c = &a->collected;
+        a->is_collected = c->tp + c->cp + c->dp + c->pp + c->ep > 0;
         ps_cache_release(q->cache, (void *)(uintptr_t)m);
     } else if (code == PS_NOTHING) {
         code = PS_OK;
@@ -71,6 +74,22 @@ static ps_code collect_summary_reply(const ps_request *q, asked *a, ps_err *err)
                                 .moe_tp = size_of(a->given.moe_tp, a->collected.moe_tp)};
     a->sizes.cp = ps_layout_has_cp(a->layout) ? a->sizes.cp : 1;
     return code;
+}
+
+/* As charts and tables take it: who gives sizes gives a job of their own; else those of the capture must make its job. One more
+ * sentence in `out` where they do not. */
+static size_t check_collected(const asked *a, char out[160]) {
+    const ps_layout_dims *given = &a->given;
+    bool is_own = given->tp + given->cp + given->dp + given->pp > 0;
+    int64_t n = ps_layout_ranks(a->layout, &a->sizes);
+    if (!a->is_collected || is_own || a->world_size == 0 || n == a->world_size) {
+        return 0;
+    }
+    (void)snprintf(out, 160,
+                   "the sizes in the capture make %" PRId64 " ranks, and its world_size is %" PRId64
+                   ": give them",
+                   n, a->world_size);
+    return 1;
 }
 
 /* --- the reply ---------------------------------------------------------------------------------------------------------- */
@@ -208,6 +227,7 @@ static void answer_summary_reply(const ps_request *q, ps_reply *r) {
         return;
     }
     size_t n = ps_layout_check(a.layout, &a.sizes, a.n_ranks, problems);
+    n += n < PS_LAYOUT_PROBLEMS ? check_collected(&a, problems[n]) : 0;
     ps_json w = ps_json_to(&r->body);
     ps_json *j = &w;
     ps_json_object(j);

@@ -5,7 +5,7 @@ import { session } from "../model/session";
 import { t } from "../words";
 import { job, JOB_FIELDS, type Job } from "./pipeline_state";
 
-const ORDERS = ["tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp"];
+const ORDERS = ["tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", "mindspeed", "mindie", "vllm"];
 const NUMBERS: ReadonlySet<string> = new Set(["pp", "tp", "cp", "dp", "microbatches"]);
 
 export function JobForm() {

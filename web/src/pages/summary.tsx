@@ -17,7 +17,7 @@ import { choicesOf, modeTable, reader, useReply, wholeTable } from "./data";
 import { Findings } from "./findings";
 import { ParallelForm, type Setup } from "./parallel_form";
 import {
-  endToEnd, entriesOf, foldOf, FOLDS, hasCp, INDICATORS, ordered, ofStep, sizesOf, spreadsOf, type Box, type Entry, type Fold, type Indicator, type Order, type Values,
+  endToEnd, entriesOf, foldOf, FOLDS, hasCp, INDICATORS, ordered, ofStep, placesOf, sizesOf, spreadsOf, type Box, type Entry, type Fold, type Indicator, type Order, type Place, type Places, type Values,
 } from "./summary_model";
 
 const TOPS = ["all", "16", "32", "64"] as const;
@@ -70,20 +70,31 @@ function change(to: Partial<State>): void {
 function setupParams(setup: Setup | null): Params {
   return setup === null ? {} : {
     pp: setup.sizes.pp, tp: setup.sizes.tp, dp: setup.sizes.dp, ...(hasCp(setup.algorithm) ? { cp: setup.sizes.cp } : {}),
-    order: setup.algorithm === "megatron-tp-cp-pp-ep-dp" || setup.algorithm === "vllm" ? "tp-cp-ep-pp-dp" : "tp-cp-ep-dp-pp",
+    order: setup.algorithm,
   };
+}
+
+/** The same for the places of the ranks, which experts have a part in. */
+function placeParams(setup: Setup | null): Params {
+  if (setup === null) {
+    return {};
+  }
+  const { order, ...sizes } = setupParams(setup);
+  return { algorithm: order, ...sizes, ep: setup.sizes.ep, moe_tp: setup.sizes.moetp };
 }
 
 export function SummaryPage() {
   const now = useAtom(state);
   useEffect(() => registerUrl(part), []);
   const params = setupParams(now.setup);
-  const reply = useReply(JSON.stringify(params), async (signal) => ({
+  const placing = placeParams(now.setup);
+  const reply = useReply(JSON.stringify([params, placing]), async (signal) => ({
     steps: await modeTable("step_trace_time", "ClusterStepTraceTime", params, signal),
-    arranged: await get<{ collected: Record<string, number> | null }>("summary", {}, signal),
+    arranged: await get<{ collected: Record<string, number> | null; places?: (Place & { rank: number })[] }>("summary", placing, signal),
   }));
   const steps = reply.data?.steps ?? null;
   const carried = useMemo(() => sizesOf(reply.data?.arranged.collected ?? null), [reply.data]);
+  const places = useMemo(() => placesOf(reply.data?.arranged.places), [reply.data]);
   return (
     <main class="page">
       <BaseInfo steps={steps} />
@@ -91,7 +102,7 @@ export function SummaryPage() {
       {reply.error !== null ? <Failed error={reply.error} retry={reply.retry} />
         : reply.data === null ? <Loading what={t("summary.working")} />
         : steps === null || steps.rows.length === 0 ? <Empty title={t("summary.no-steps")}><p class="quiet">{t("summary.how")}</p></Empty>
-        : <Overview steps={steps} notes={steps.notes ?? []} carried={carried} />}
+        : <Overview steps={steps} notes={steps.notes ?? []} carried={carried} places={places} />}
     </main>
   );
 }
@@ -134,7 +145,7 @@ function moment(ns: bigint): string {
   return ms > 946_684_800_000 && ms < 4_102_444_800_000 ? new Date(ms).toLocaleString() : duration(Number(ns));
 }
 
-function Overview({ steps, notes, carried }: { steps: Table; notes: string[]; carried: ReturnType<typeof sizesOf> }) {
+function Overview({ steps, notes, carried, places }: { steps: Table; notes: string[]; carried: ReturnType<typeof sizesOf>; places: Places }) {
   const now = useAtom(state);
   const entries = useMemo(() => entriesOf(steps), [steps]);
   const names = choicesOf(steps, "step");
@@ -166,7 +177,7 @@ function Overview({ steps, notes, carried }: { steps: Table; notes: string[]; ca
       <Spreads entries={inStage} />
       {notes.map((note) => <p class="quiet">{note}</p>)}
       {now.setup !== null && now.fold !== "none"
-        ? <Folded boxes={foldOf(shown, now.setup.algorithm, now.setup.sizes, now.fold)} />
+        ? <Folded boxes={foldOf(shown, places, now.setup.sizes, now.fold)} />
         : <RankBars entries={shown} rank={rank} choose={setRank} />}
       {rank !== null && <RankDetails rank={rank} onClose={() => setRank(null)} />}
       <div class="card flush"><LocalTable table={tableOf(all, names.length > 1 ? stepOf : null)} title={t("summary.table")} name="summary" urlKey="summary" maxRows={16} hidden={["type"]} onRow={(row) => row.get("type") === "rank" && setRank(String(row.get("index")))} isMarked={(row) => row.get("type") === "rank" && row.get("index") === rank} /></div>

@@ -145,18 +145,11 @@ export interface Place {
   pp: number;
 }
 
-/** Where a rank stands (S-6): the fastest dimension first. */
-export function placeOf(algorithm: Algorithm, s: Sizes, rank: number): Place {
-  const order: (keyof Place)[] = algorithm === "megatron-tp-cp-pp-ep-dp" ? ["tp", "cp", "pp", "dp"]
-    : algorithm === "vllm" ? ["tp", "pp", "dp"] : algorithm === "mindie" ? ["tp", "dp", "pp"] : ["tp", "cp", "dp", "pp"];
-  const place: Place = { tp: 0, cp: 0, dp: 0, pp: 0 };
-  let rest = rank;
-  order.forEach((dimension, i) => {
-    place[dimension] = i === order.length - 1 ? rest : rest % s[dimension];
-    rest = Math.floor(rest / s[dimension]);
-  });
-  return place;
-}
+/** Where ranks stand (S-6), by rank, as the server says it (/api/summary); without places, where sizes do not fit. */
+export type Places = ReadonlyMap<string, Place>;
+
+export const placesOf = (places: readonly (Place & { rank: number })[] | undefined): Places =>
+  new Map((places ?? []).map((p) => [String(p.rank), p]));
 
 /** Dimensions that a box of the overview keeps apart; those it leaves out are folded into it (S-7). */
 export const FOLDS = ["none", "tp", "tp-cp", "stage"] as const;
@@ -165,31 +158,31 @@ export type Fold = (typeof FOLDS)[number];
 export interface Box {
   label: string;
   ranks: string[];
-  place: Place;
   max: Values;
   min: Values;
 }
 
 const FOLDED: Record<Fold, (keyof Place)[]> = { none: [], tp: ["tp"], "tp-cp": ["tp", "cp"], stage: ["tp", "cp", "dp"] };
 
-/** Ranks that differ only in what is folded become one box with the largest and least of their values. */
-export function foldOf(entries: Entry[], algorithm: Algorithm, s: Sizes, fold: Fold): Box[] {
+/** Ranks that differ only in what is folded become one box with the largest and least of their values; a rank without a place
+ * keeps a box of its own. */
+export function foldOf(entries: Entry[], places: Places, s: Sizes, fold: Fold): Box[] {
   const kept = (["dp", "pp", "cp", "tp"] as const).filter((d) => !FOLDED[fold].includes(d));
-  const by = new Map<string, { place: Place; entries: Entry[] }>();
+  const by = new Map<string, { place: Place | undefined; entries: Entry[] }>();
   for (const entry of entries) {
-    const place = placeOf(algorithm, s, Number(entry.index));
-    const key = kept.map((d) => place[d]).join();
+    const place = places.get(entry.index);
+    const key = place === undefined ? `rank ${entry.index}` : kept.map((d) => place[d]).join();
     by.get(key)?.entries.push(entry) ?? by.set(key, { place, entries: [entry] });
   }
   return [...by.values()].map(({ place, entries: same }) => {
-    const many = kept.filter((d) => s[d] > 1);
+    const many = place === undefined ? [] : kept.filter((d) => s[d] > 1);
     const of = (pick: (...v: number[]) => number): Values => Object.fromEntries(INDICATORS.map((name) => {
       const known = same.map((e) => e.values[name]).filter((v): v is number => v !== null);
       return [name, known.length === 0 ? null : pick(...known)];
     })) as Values;
     return {
-      label: many.length === 0 ? same.map((e) => e.index).join(",") : many.map((d) => `${d}${place[d]}`).join("-"),
-      ranks: same.map((e) => e.index), place, max: of(Math.max), min: of(Math.min),
+      label: many.length === 0 ? same.map((e) => e.index).join(",") : many.map((d) => `${d}${place![d]}`).join("-"),
+      ranks: same.map((e) => e.index), max: of(Math.max), min: of(Math.min),
     };
   });
 }
