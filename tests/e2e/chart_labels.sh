@@ -65,7 +65,7 @@ grep -q 'torch.distributed.pipelining' "$T/labels.svg" || fail "the picture does
 grep -q 'torch.distributed.pipelining' "$T/labels.html" || fail "the page does not say where labels come from"
 want=2 # numbers that the program did not name are asked for
 expect chart "$T/own" --forward-re 'fwd(['
-said 'no extended regular expression'
+said 'regular expression, character 6'
 want=3
 expect chart "$T/none"
 said 'nothing says what is a forward'

@@ -14,7 +14,7 @@ const LARGEST = 10_000;
 function start(setup: Setup | null, carried: Partial<Sizes>, nRanks: number): Setup {
   const known = { pp: 1, tp: 1, cp: 1, ep: 1, moetp: 1, ...carried };
   const dp = carried.dp ?? Math.max(1, Math.floor(nRanks / (known.pp * known.tp * known.cp)));
-  return setup ?? { algorithm: "megatron-tp-cp-ep-dp-pp", sizes: { ...known, dp } };
+  return setup ?? { algorithm: "megatron", sizes: { ...known, dp } };
 }
 
 export function ParallelForm({ setup, carried, nRanks, onGenerate }: { setup: Setup | null; carried: Partial<Sizes>; nRanks: number; onGenerate: (setup: Setup | null) => void }) {

@@ -106,7 +106,7 @@ export function spreadsOf(entries: Entry[]): Spread[] {
   });
 }
 
-export const ALGORITHMS = ["megatron-tp-cp-ep-dp-pp", "megatron-tp-cp-pp-ep-dp", "mindspeed", "mindie", "vllm"] as const;
+export const ALGORITHMS = ["megatron", "megatron-pp-dp", "mindspeed", "mindie", "vllm"] as const;
 export type Algorithm = (typeof ALGORITHMS)[number];
 export interface Sizes {
   pp: number;
@@ -127,7 +127,7 @@ export function faultsOf(algorithm: Algorithm, s: Sizes, nRanks: number): Fault[
   const cp = hasCp(algorithm) ? s.cp : 1;
   const out: Fault[] = s.pp * s.tp * cp * s.dp < nRanks ? ["too-few"] : [];
   switch (algorithm) {
-    case "megatron-tp-cp-ep-dp-pp": case "megatron-tp-cp-pp-ep-dp":
+    case "megatron": case "megatron-pp-dp":
       return s.dp % s.ep !== 0 ? [...out, "dp-ep"] : out;
     case "mindspeed":
       return (cp * s.dp) % s.ep !== 0 ? [...out, "cpdp-ep"] : out;
