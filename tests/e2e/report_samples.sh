@@ -56,9 +56,10 @@ for f in cluster["findings"]:
 assert rules["free-share"]["rank"] == 2
 assert rules["late-arrival"]["rank"] == 2
 # 16 MB in 4 ms over two steps, 19 GB/s is the median of the links: 4 - 16 / 19 ms, halved.
-assert rules["slow-link"]["rank"] == 6 and rules["slow-link"]["severity"] == "high"
+assert rules["slow-link"]["rank"] == 6
 assert rules["slow-link"]["evidence"][0]["name"] == "HCCS to rank 7"
-assert abs(rules["slow-link"]["gain_ns"] - 1.579e6) < 1e3
+# 3.16 ms at the median's speed, of the one step that tells links; but the collectives of its group are in transit for 536 us only.
+assert abs(rules["slow-link"]["gain_ns"] - 0.5356e6) < 1e3
 assert [r["stage"] for r in cluster["overview"]] == [0] * 4 + [1] * 4
 
 # item() waits for the allreduce that takes most of the real step, but the host has launched all of the step's work by then.
@@ -69,7 +70,7 @@ tried = level1["comm-exposed"]["try"]
 assert "bucket" in tried and "lie beside computing already" in tried, tried
 assert not any(word in tried for word in ("NCCL", "gather", "pipeline", "small messages")), tried
 assert "MINDIE" not in level1["free-share"]["try"] and "autocast" not in level1["conversion"]["try"]
-assert "jit_compile=False" in level1["jit-compile"]["try"] and "More workers" not in level1["data-loading"]["try"][:12]
+assert "nothing was compiled" in level1["jit-compile"]["what"] and "jit_compile=False" not in level1["jit-compile"]["try"] and "More workers" not in level1["data-loading"]["try"][:12]
 
 # The 88.8 ms of the first allreduce wait for rank 6, which was not captured: its tasks Notify_Wait say so (sums by SQL over TASK and
 # COMMUNICATION_TASK_INFO, where no computing hides them), though the profiler's table calls them idle.
@@ -79,7 +80,7 @@ assert exposed["evidence"][0]["note"] == "its tasks transfer for 289 us, wait fo
 absent = level1["absent-rank"]
 assert "for rank 6, which was not captured" in absent["what"] and absent["gain_ns"] == 82007303, absent
 # Rows leave out what computing hides, as the sentence does; rank 0 waits for it alone for less than rank 1, so a step gains no more.
-assert "wait 90.3 ms in each step for rank 6" in absent["what"] and "82.8 ms of it (54.5 %" in absent["what"], absent
+assert "wait 90.3 ms in each step, with nothing computed beside them, for rank 6" in absent["what"] and "82.8 ms of it (54.5 %" in absent["what"], absent
 assert [r["note"].split(" for it")[0] for r in absent["evidence"]] == ["waits 81.4 ms", "waits 8.17 ms", "waits 753 us"], absent
 # At level 0 tasks name nobody, and both ranks wait 9.6 to 75 ms at once: for ranks that are not here, as at level 1.
 first = load("level0")["findings"][0]
@@ -94,8 +95,8 @@ level1_step = load("level1")["step_ns"]
 worst = load("level1")["overview"][level1["free-share"]["rank"]]
 idle = sum(worst[k] for k in ("before_ns", "free_ns", "after_ns"))
 host = float(level1["free-share"]["value"].split()[0]) / 100 * level1_step
-# The first copy of the step had been launched 4.08 ms before it began: that is no wait for the host.
-assert 35.3e6 < host < 35.5e6 and idle > host + 8e6, (level1["free-share"], idle)
+# The first copy of the step began 4.08 ms after its call, and its operator waits for it: that time is the host's, too.
+assert 38.9e6 < host < 39.1e6 and idle > host + 4e6, (level1["free-share"], idle)
 # Beside it stands what it leaves alone of the communication: no more than what is exposed without waiting for others.
 assert host - 1e5 < level1["free-share"]["gain_ns"] < host + exposed["gain_ns"], level1["free-share"]
 assert level1["before-first-work"]["gain_ns"] > 18e6
@@ -105,7 +106,7 @@ nccl = {f["rule"]: f for f in load("nccl")["findings"]}
 # All-reduces of 11 ms stand alone because the host launches the next kernels late; beside the last one of a backward pass, 2 ms, only
 # the optimiser's step could compute, which awaits it. Buffers are copied back after they were sent, gradients out of their buckets.
 assert 178e6 < nccl["free-share"]["gain_ns"] < 180e6, nccl["free-share"]
-assert 7e6 < nccl["bucket-copies"]["gain_ns"] < 8e6 and "(483 in 3 steps" in nccl["bucket-copies"]["what"], nccl["bucket-copies"]
+assert 7e6 < nccl["bucket-copies"]["gain_ns"] < 8e6 and "(161 in a step" in nccl["bucket-copies"]["what"], nccl["bucket-copies"]
 assert 36.5e6 < nccl["model-buffers"]["gain_ns"] < 37.5e6, nccl["model-buffers"]
 assert "foreach=True" not in nccl["host-optimizer"]["try"] and "(finding 2)" in load("nccl")["verdict"]
 assert "CUDA graphs" in nccl["free-share"]["try"] and "TASK_QUEUE" not in nccl["free-share"]["try"]
