@@ -14,6 +14,9 @@
 #include "write/out/number_text.h"
 #include "write/out/shorten.h"
 
+/* Events that a profiler lost, or that were thinned out, are looked for by report: that takes the arguments of all. */
+#define NOTHING_MISSING "no kind of record (whether single events are lost: report)"
+
 /* --- what a database may lack -------------------------------------------------------------------------------- */
 
 static int64_t info_rows_of(const ps_inventory *inv, const char *table) {
@@ -358,7 +361,7 @@ static void print_missing(ps_cli *cli, const ps_info *info) {
         n_same += strcmp(ps_buf_str(&first), ps_buf_str(&text)) == 0;
     }
     if (n_read > 0 && n_same == n_read) {
-        ps_cli_print(cli, "\nmissing  %s\n", first.len > 0 ? ps_buf_str(&first) : "nothing");
+        ps_cli_print(cli, "\nmissing  %s\n", first.len > 0 ? ps_buf_str(&first) : NOTHING_MISSING);
     } else if (n_read > 0) {
         ps_cli_print(cli, "\n");
     }
@@ -369,7 +372,7 @@ static void print_missing(ps_cli *cli, const ps_info *info) {
             ps_info_missing(r, &text);
             char who[PS_WHO_TEXT];
             ps_cli_print(cli, "missing on %s  %s\n", ps_cli_who(r->rank, who),
-                         text.len > 0 ? ps_buf_str(&text) : "nothing");
+                         text.len > 0 ? ps_buf_str(&text) : NOTHING_MISSING);
         }
     }
     ps_buf_fini(&first);

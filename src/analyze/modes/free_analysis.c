@@ -142,12 +142,15 @@ static void tell_tasks(const teller *t, const ps_gap *g) {
 
 static void tell_framework(const teller *t, const ps_gap *g) {
     if (g->framework_idle_ns != PS_GAP_NO_IDLE) {
-        ps_buf_add_str(t->out, t->is_torch ? "Idle Pytorch layer: no task dispatched in "
-                                           : "Idle framework layer: no task dispatched in ");
+        ps_buf_add_str(t->out, t->is_torch ? "Idle Pytorch layer: " : "Idle framework layer: ");
         add_us(t->out, g->framework_idle_ns);
+        ps_buf_add_str(t->out, " us between the operators that launched the work around the gap");
+        return;
     } else if (g->call_idle_ns != PS_GAP_NO_IDLE) {
-        ps_buf_add_str(t->out, "Idle host: no task launched in ");
+        ps_buf_add_str(t->out, "Idle host: ");
         add_us(t->out, g->call_idle_ns);
+        ps_buf_add_str(t->out, " us between the calls that launched the work around the gap");
+        return;
     } else {
         uint32_t call = t->links->call[g->next];
         uint32_t launch = call != PS_NONE ? call : t->links->op[g->next];

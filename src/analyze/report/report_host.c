@@ -153,10 +153,13 @@ static bool take_range(host *h, uint32_t i, ps_intervals *all, ps_intervals *wai
     if (is_warm_up(h, h->activity->of[i], e.step) || is_host_outside(h, start, end)) {
         return true;
     }
+    ps_report_event shown = e; /* where it lies, not what came before it */
+    shown.start_ns = h->out->origin_ns + h->s->start_ns[i];
+    shown.dur_ns = h->s->dur_ns[i];
     stops->n++;
     stops->longest_ns = e.dur_ns > stops->longest_ns ? e.dur_ns : stops->longest_ns;
     return ps_intervals_add(all, start, end) &&
-           (e.comm_ns == 0 || ps_intervals_add(waits, start, end)) && keep_host(h, stops, e, i);
+           (e.comm_ns == 0 || ps_intervals_add(waits, start, end)) && keep_host(h, stops, shown, i);
 }
 
 /* The length of both; `of` is united for it. */

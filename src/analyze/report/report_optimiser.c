@@ -156,6 +156,19 @@ static const char *fewer_text(const ps_report_optimiser *o, ps_vendor vendor, ch
     return out;
 }
 
+/* Optimisers of torch.optim that CUDA graphs can hold. */
+static bool is_capturable(const char *range) {
+    static const char *const NAMES[] = {"ASGD",  "Adadelta", "Adam",    "AdamW", "Adamax",
+                                        "NAdam", "RAdam",    "RMSprop", "Rprop"};
+    const char *name = range + STEP_LENGTH;
+    size_t n = strcspn(name, ".");
+    bool found = false;
+    for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
+        found = found || (strlen(NAMES[i]) == n && memcmp(NAMES[i], name, n) == 0);
+    }
+    return found;
+}
+
 bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,
                                 size_t size) {
     const ps_report_optimiser *o = &m->facts->optimiser;
@@ -172,8 +185,8 @@ bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member 
         : is_nvidia                          ? "fused=True where the optimiser has it"
         : report->vendor == PS_VENDOR_ASCEND ? "Fused optimisers of torch_npu (NpuFusedAdamW ...)"
                                              : "A fused optimiser",
-        is_nvidia ? "; capturable=True with CUDA graphs. " : ". ", (long long)o->n_kernels,
-        o->n_kernels == 1 ? "" : "s", WAYS[o->way]);
+        is_nvidia && is_capturable(o->name) ? "; capturable=True with CUDA graphs. " : ". ",
+        (long long)o->n_kernels, o->n_kernels == 1 ? "" : "s", WAYS[o->way]);
     return true;
 }
 
