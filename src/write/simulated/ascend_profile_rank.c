@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "model/layout.h"
 
 #define FIRST_COMM_STREAM 10
 #define MAX_PEERS 8
@@ -385,27 +386,57 @@ int32_t ps_rank_host(int32_t rank) {
     return rank / RANKS_PER_HOST;
 }
 
-static ps_rank_group profile_rank_group_of(const char *kind, int32_t port, ps_rank_id id, int32_t n,
-                                           int32_t stride) {
-    ps_rank_group g = {.kind = kind, .n = n, .own = id.rank / stride % n, .stride = stride};
-    g.base = id.rank - g.own * stride;
-    (void)snprintf(g.name, sizeof g.name, "node%d%%eth0_%d_%d_1736410000000000",
-                   (int)ps_rank_host(g.base), (int)port, (int)g.base);
+typedef int64_t *coordinate_fn(ps_layout_coordinates *at);
+
+static int64_t *stage_of_place(ps_layout_coordinates *at) {
+    return &at->pp;
+}
+static int64_t *tensor_of_place(ps_layout_coordinates *at) {
+    return &at->tp;
+}
+static int64_t *context_of_place(ps_layout_coordinates *at) {
+    return &at->cp;
+}
+static int64_t *data_of_place(ps_layout_coordinates *at) {
+    return &at->dp;
+}
+
+/* The ranks that differ from this one in one dimension alone; n >= 1 of them. */
+static ps_rank_group profile_rank_group_of(const ps_ascend_profile_opts *o, ps_rank_id id,
+                                           const char *kind, int32_t n, coordinate_fn *of) {
+    const ps_layout_dims dims = {
+        .tp = o->tp, .cp = o->cp, .dp = o->dp, .pp = o->params.n_stages, .ep = 1, .moe_tp = 1};
+    ps_layout_coordinates at = ps_layout_coordinates_of(PS_LAYOUT_MEGATRON, &dims, id.rank);
+    ps_rank_group g = {.kind = kind, .n = n, .own = (int32_t)*of(&at), .stride = 1};
+    *of(&at) = 0;
+    g.base = (int32_t)ps_layout_rank_at(PS_LAYOUT_MEGATRON, &dims, &at);
+    if (n > 1) {
+        *of(&at) = 1;
+        g.stride = (int32_t)ps_layout_rank_at(PS_LAYOUT_MEGATRON, &dims, &at) - g.base;
+    }
     return g;
 }
 
 size_t ps_rank_groups(const ps_ascend_profile_opts *o, ps_rank_id id,
                       ps_rank_group groups[PS_MAX_GROUPS]) {
+    static const struct {
+        const char *kind;
+        coordinate_fn *of;
+        int32_t port;
+    } KINDS[PS_MAX_GROUPS] = {{"pp", stage_of_place, 60000},
+                              {"tp", tensor_of_place, 60001},
+                              {"cp", context_of_place, 60002},
+                              {"dp", data_of_place, 60003}};
+    const int32_t sizes[PS_MAX_GROUPS] = {o->params.n_stages, o->tp, o->cp, o->dp};
     size_t n = 0;
-    groups[n++] = profile_rank_group_of("pp", 60000, id, o->params.n_stages, o->tp * o->cp * o->dp);
-    if (o->tp > 1) {
-        groups[n++] = profile_rank_group_of("tp", 60001, id, o->tp, 1);
-    }
-    if (o->cp > 1) {
-        groups[n++] = profile_rank_group_of("cp", 60002, id, o->cp, o->tp);
-    }
-    if (o->dp > 1) {
-        groups[n++] = profile_rank_group_of("dp", 60003, id, o->dp, o->tp * o->cp);
+    for (size_t k = 0; k < PS_MAX_GROUPS; k++) {
+        if (k > 0 && sizes[k] <= 1) {
+            continue;
+        }
+        ps_rank_group *g = &groups[n++];
+        *g = profile_rank_group_of(o, id, KINDS[k].kind, sizes[k], KINDS[k].of);
+        (void)snprintf(g->name, sizeof g->name, "node%d%%eth0_%d_%d_1736410000000000",
+                       (int)ps_rank_host(g->base), (int)KINDS[k].port, (int)g->base);
     }
     return n;
 }
