@@ -178,9 +178,12 @@ async function ready(page) {
   await page.keyboard.type("stream");
   await page.waitForFunction(() => [...document.querySelectorAll(".palette-group")].some((g) => g.textContent === "lane"));
   await page.keyboard.press("Escape");
+  await page.waitForSelector("dialog", { state: "detached" });
 
   await page.keyboard.press("Control+k");
+  await page.waitForSelector("dialog .palette-item");
   await page.keyboard.type("settings");
+  await until(async () => /settings/i.test(await page.locator(".palette-item[aria-selected=true]").innerText()), "the palette finds the settings");
   await page.keyboard.press("Enter");
   await page.waitForSelector("dialog .colours");
   const computing = () => page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--computing").trim());
