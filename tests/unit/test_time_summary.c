@@ -85,8 +85,8 @@ static void job_fini(job *j) {
     ps_trace_free(j->traces[1]);
 }
 
-/* One step. Rank 0 and 1 in group "g": "reduce" three times on rank 0 and twice on rank 1, of 10, 30, 5 and 20, 20 us: the
- * third has no counterpart. Occurrence 1: transmission 10, rank 1 waits 10; occurrence 2: 20, rank 0 waits 10. */
+/* One step. Rank 0 and 1 in group "g": reductions 0, 1, 2 on rank 0 and 0, 1 on rank 1, of 10, 30, 5 and 20, 20 us: the third has no
+ * counterpart. The first: transmission 10, rank 1 waits 10; the second: 20, rank 0 waits 10. */
 static void make_job(job *j) {
     *j = (job){.opts = {.step_id = -1}};
     static const int64_t LENGTHS[2][3] = {{10, 30, 5}, {20, 20, 0}};
@@ -98,9 +98,10 @@ static void make_job(job *j) {
         (void)add(&m, PS_SLICE_COPY, m.stream, "MEMCPY_ASYNC", 50, 70);
         (void)add(&m, PS_SLICE_COPY, m.stream, "MEMCPY_ASYNC", 160, 190);
         for (int64_t i = 0; i < (r == 0 ? 3 : 2); i++) {
+            static const char *const NAMES[] = {"reduce_0", "reduce_1", "reduce_2"};
             int64_t start = 200 + 100 * i;
             launch(&m, start - 20 - 10 * i,
-                   add(&m, PS_SLICE_COMM_OP, m.group, "reduce", start, start + LENGTHS[r][i]));
+                   add(&m, PS_SLICE_COMM_OP, m.group, NAMES[i], start, start + LENGTHS[r][i]));
         }
         j->traces[r] = seal(&m);
         j->ranks[r] = (ps_rank_info){.rank = r, .machine = -1, .profiler = "Ascend", .dir = "."};
@@ -119,7 +120,7 @@ static double real_at(const ps_table *t, size_t row, const char *column) {
     return 0;
 }
 
-static void the_kth_of_one_rank_meets_the_kth_of_the_other(void **state) {
+static void operators_of_one_name_are_one(void **state) {
     (void)state;
     job j;
     make_job(&j);
@@ -146,6 +147,33 @@ static void the_kth_of_one_rank_meets_the_kth_of_the_other(void **state) {
     assert_true(real_at(more, 0, "launchedTasks") == 4);
     assert_true(real_at(more, 0, "taskLaunchDelayAvgTime") == 25);
     assert_true(real_at(more, 0, "taskLaunchDelayP50") == 25);
+    job_fini(&j);
+}
+
+/* What never ran at the same time on one machine was no transfer of one another: two of three pairs, as a thinned capture leaves them. */
+static void what_does_not_overlap_is_not_matched(void **state) {
+    (void)state;
+    static const int64_t STARTS[2][3] = {{100, 300, 500}, {100, 400, 500}};
+    job j;
+    make_job(&j);
+    for (int r = 0; r < 2; r++) {
+        ps_trace_free(j.traces[r]);
+        maker m = begin("");
+        ps_builder_step(m.b, 3, 0, 1000 * 1000 * US);
+        (void)add(&m, PS_SLICE_KERNEL, m.stream, "k", 0, 10);
+        for (int i = 0; i < 3; i++) {
+            (void)add(&m, PS_SLICE_COMM_KERNEL, m.stream, "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                      STARTS[r][i] * 1000, (STARTS[r][i] + 50) * 1000);
+        }
+        j.traces[r] = seal(&m);
+        j.ranks[r].machine = 0;
+    }
+    assert_int_equal(run(&j, ps_analysis_find("cluster_time_summary")), PS_OK);
+    for (size_t r = 0; r < 2; r++) {
+        assert_true(real_at(j.result.tables[1], r, "matchedOperators") == 2);
+        assert_true(real_at(j.result.tables[1], r, "unmatchedOperators") == 1);
+        assert_true(real_at(j.result.tables[0], r, "communicationTransmitStageTime") == 100000);
+    }
     job_fini(&j);
 }
 
@@ -226,7 +254,8 @@ static void every_allocation_may_fail(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_kth_of_one_rank_meets_the_kth_of_the_other),
+        cmocka_unit_test(operators_of_one_name_are_one),
+        cmocka_unit_test(what_does_not_overlap_is_not_matched),
         cmocka_unit_test(groups_that_miss_a_rank_are_left_out),
         cmocka_unit_test(runs_are_compared_by_order_where_no_step_is_common),
         cmocka_unit_test(every_allocation_may_fail),

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/comm/comm_list.h"
+#include "analyze/comm/late.h"
 #include "analyze/comm/topology.h"
 #include "analyze/derived/derived.h"
 #include "analyze/rank/links.h"
@@ -29,23 +30,14 @@ typedef struct summary_row {
     int64_t n_matched, n_unmatched;
 } summary_row;
 
-/* One communication operator: the k-th of its key in its step. */
-typedef struct summary_op {
-    uint64_t hash; /* of the three texts */
-    int64_t step, dur_ns, start_ns;
-    ps_str group, key, members; /* key: its name, or the two ends of a transfer */
-    uint32_t k;
-    bool is_p2p;
-} summary_op;
-
 typedef struct partial {
     ps_arena arena;
     ps_rank_facts facts;
-    ps_strpool strings;
-    summary_op *ops;
-    summary_row *rows; /* by device, then step start */
-    ps_idmap row_of;   /* step -> its row, of several devices the first */
-    size_t n_ops, n_rows;
+    ps_comm_list list;
+    uint8_t *is_matched; /* [list.n] with what other ranks have */
+    summary_row *rows;   /* by device, then step start */
+    ps_idmap row_of;     /* step -> its row, of several devices the first */
+    size_t n_rows;
     bool has_no_ends, has_no_copies; /* of steps, of memory: slices made of tables do not tell */
 } partial;
 
@@ -53,9 +45,9 @@ void ps_time_summary_free(void *p) {
     partial *part = p;
     if (part != NULL) {
         ps_arena_fini(&part->arena);
-        ps_strpool_fini(&part->strings);
+        ps_comm_list_fini(&part->list);
         ps_idmap_fini(&part->row_of);
-        ps_free(part->ops);
+        ps_free(part->is_matched);
         ps_free(part->rows);
         ps_free(part);
     }
@@ -63,115 +55,6 @@ void ps_time_summary_free(void *p) {
 
 static int compare_time_row(int64_t a, int64_t b) {
     return a < b ? -1 : a > b;
-}
-
-/* --- communication of one rank ----------------------------------------------------------------------------- */
-
-/* A transfer is known by its ends: "2>3" in the group, or "@10>@11" when only the number of the peer is known. False when
- * the peer is not. */
-static bool time_row_key_of(const ps_comm_list *list, const ps_comm_op *op, int64_t rank,
-                            ps_buf *out) {
-    ps_buf_clear(out);
-    if (!op->is_p2p) {
-        ps_buf_add_str(out, ps_comm_text(list, op->name));
-        return true;
-    }
-    bool local = op->own >= 0;
-    long long own = local ? (long long)op->own : (long long)rank;
-    long long from = op->is_send ? own : (long long)op->peer;
-    long long to = op->is_send ? (long long)op->peer : own;
-    ps_buf_addf(out, local ? "%lld>%lld" : "@%lld>@%lld", from, to);
-    return op->peer >= 0;
-}
-
-static bool copy_time_row_text(ps_strpool *pool, const char *text, ps_str *out, uint64_t *hash) {
-    size_t n = strlen(text);
-    *out = ps_strpool_add(pool, text, n);
-    *hash = *hash * 31 + ps_hash64(text, n);
-    return n == 0 || !ps_str_is_none(*out);
-}
-
-/* The row of an operator's step; NULL when the device did nothing in it. */
-static summary_row *row_of_step(const partial *part, int64_t step) {
-    uint32_t row = ps_idmap_get(&part->row_of, (uint64_t)step);
-    return row != PS_IDMAP_NONE ? &part->rows[row] : NULL;
-}
-
-/* A transfer whose other end is not known. */
-static void note_unknown(partial *part, int64_t step) {
-    summary_row *row = row_of_step(part, step);
-    if (row != NULL) {
-        row->n_unmatched++;
-    }
-}
-
-/* Ranks of a pair name their members in the same way; of a transfer between numbered ranks the group is enough. */
-static bool copy_op(partial *part, const ps_comm_list *list, const ps_comm_op *op, int64_t rank,
-                    ps_buf *text) {
-    summary_op o = {.step = op->step,
-                    .start_ns = op->start_ns,
-                    .dur_ns = op->end_ns - op->start_ns,
-                    .is_p2p = op->is_p2p};
-    if (op->step == PS_STEP_OUTSIDE) {
-        return true;
-    }
-    if (!time_row_key_of(list, op, rank, text)) {
-        note_unknown(part, op->step);
-        return ps_buf_ok(text);
-    }
-    bool ok =
-        ps_buf_ok(text) &&
-        copy_time_row_text(&part->strings, ps_comm_text(list, op->group), &o.group, &o.hash) &&
-        copy_time_row_text(&part->strings, ps_buf_str(text), &o.key, &o.hash) &&
-        copy_time_row_text(&part->strings, ps_comm_text(list, op->members), &o.members, &o.hash);
-    part->ops[part->n_ops] = o;
-    part->n_ops += ok;
-    return ok;
-}
-
-/* In one pool equal texts have equal ids. */
-static int by_key_and_start(const void *a, const void *b) {
-    const summary_op *x = a;
-    const summary_op *y = b;
-    int order = compare_time_row((int64_t)x->group.id, (int64_t)y->group.id);
-    order = order != 0 ? order : compare_time_row(x->key.id, y->key.id);
-    order = order != 0 ? order : compare_time_row(x->members.id, y->members.id);
-    order = order != 0 ? order : compare_time_row(x->step, y->step);
-    order = order != 0 ? order : compare_time_row(x->start_ns, y->start_ns);
-    return order != 0 ? order : compare_time_row(x->dur_ns, y->dur_ns);
-}
-
-static void count_occurrences(partial *part) {
-    if (part->n_ops > 1) {
-        qsort(part->ops, part->n_ops, sizeof *part->ops, by_key_and_start);
-    }
-    for (size_t i = 1; i < part->n_ops; i++) {
-        summary_op *o = &part->ops[i];
-        const summary_op *before = &part->ops[i - 1];
-        bool again = o->group.id == before->group.id && o->key.id == before->key.id &&
-                     o->members.id == before->members.id && o->step == before->step;
-        o->k = again ? before->k + 1 : 0;
-    }
-}
-
-static ps_code collect_ops(const ps_map_input *in, const ps_links *links, partial *part,
-                           ps_err *err) {
-    ps_comm_list list = {0};
-    ps_buf text;
-    ps_buf_init(&text, 0);
-    ps_code code = ps_comm_list_collect(in->trace, links, &list, in->diag, err);
-    if (code == PS_OK) {
-        part->ops = ps_calloc(list.n + 1, sizeof *part->ops);
-        bool ok = part->ops != NULL;
-        for (size_t i = 0; ok && i < list.n; i++) {
-            ok = copy_op(part, &list, &list.ops[i], in->rank->rank, &text);
-        }
-        code = ok ? PS_OK : ps_fail_nomem(err);
-        count_occurrences(part);
-    }
-    ps_buf_fini(&text);
-    ps_comm_list_fini(&list);
-    return code;
 }
 
 /* --- steps of one rank ------------------------------------------------------------------------------------- */
@@ -286,7 +169,13 @@ static ps_code read_time_row_rank(const ps_map_input *in, partial *part, ps_err 
         code = ps_check_step(in->trace, in->opts->step_id, err);
         code = code == PS_OK ? ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK) : code;
     }
-    return code == PS_OK ? collect_ops(in, links, part, err) : code;
+    code =
+        code == PS_OK ? ps_comm_list_collect(in->trace, links, &part->list, in->diag, err) : code;
+    if (code == PS_OK) {
+        part->is_matched = ps_calloc(part->list.n + 1, sizeof *part->is_matched);
+        code = part->is_matched != NULL ? PS_OK : ps_fail_nomem(err);
+    }
+    return code;
 }
 
 ps_code ps_time_summary_map(const ps_map_input *in, void **out, ps_err *err) {
@@ -296,8 +185,7 @@ ps_code ps_time_summary_map(const ps_map_input *in, void **out, ps_err *err) {
     }
     ps_arena_init(&part->arena);
     ps_idmap_init(&part->row_of);
-    ps_code code =
-        ps_strpool_init(&part->strings) ? read_time_row_rank(in, part, err) : ps_fail_nomem(err);
+    ps_code code = read_time_row_rank(in, part, err);
     if (code != PS_OK) {
         ps_time_summary_free(part);
         return code;
@@ -308,33 +196,6 @@ ps_code ps_time_summary_map(const ps_map_input *in, void **out, ps_err *err) {
 
 /* --- wait and transmission --------------------------------------------------------------------------------- */
 
-typedef struct entry {
-    partial *part;
-    const summary_op *op;
-} entry;
-
-static int compare_time_row_texts(const entry *x, const entry *y) {
-    int order = strcmp(ps_strpool_get(&x->part->strings, x->op->group),
-                       ps_strpool_get(&y->part->strings, y->op->group));
-    order = order != 0 ? order
-                       : strcmp(ps_strpool_get(&x->part->strings, x->op->key),
-                                ps_strpool_get(&y->part->strings, y->op->key));
-    return order != 0 ? order
-                      : strcmp(ps_strpool_get(&x->part->strings, x->op->members),
-                               ps_strpool_get(&y->part->strings, y->op->members));
-}
-
-static int by_occurrence(const void *a, const void *b) {
-    const entry *x = a;
-    const entry *y = b;
-    if (x->op->hash != y->op->hash) {
-        return x->op->hash < y->op->hash ? -1 : 1;
-    }
-    int order = compare_time_row_texts(x, y);
-    order = order != 0 ? order : compare_time_row(x->op->step, y->op->step);
-    return order != 0 ? order : compare_time_row(x->op->k, y->op->k);
-}
-
 /* "[0, 1, 2]" */
 static int64_t count_members(const char *text) {
     int64_t n = text[0] != '\0' && strpbrk(text, "0123456789") != NULL;
@@ -344,67 +205,98 @@ static int64_t count_members(const char *text) {
     return n;
 }
 
-/* How many ranks the group has; 0 unknown. */
-static int64_t group_size(const entry *e) {
-    if (e->op->is_p2p) {
-        return 2;
-    }
-    int64_t n = count_members(ps_strpool_get(&e->part->strings, e->op->members));
-    const char *group = ps_strpool_get(&e->part->strings, e->op->group);
-    for (size_t g = 0; n == 0 && g < e->part->facts.n_groups; g++) {
-        const ps_group_fact *fact = &e->part->facts.groups[g];
+/* How many ranks the operator's group has; 0 unknown. */
+static int64_t group_size(const partial *part, const ps_comm_op *op) {
+    int64_t n = count_members(ps_comm_text(&part->list, op->members));
+    const char *group = ps_comm_text(&part->list, op->group);
+    for (size_t g = 0; n == 0 && g < part->facts.n_groups; g++) {
+        const ps_group_fact *fact = &part->facts.groups[g];
         n = strcmp(fact->comm_name, group) == 0 && fact->n_ranks > 0 ? fact->n_ranks : 0;
     }
     return n;
 }
 
-static void note_op(const entry *e, int64_t transmit_ns, bool matched) {
-    summary_row *row = row_of_step(e->part, e->op->step);
+/* The row of an operator's step; NULL when the device did nothing in it. */
+static summary_row *row_of_step(const partial *part, int64_t step) {
+    uint32_t row = ps_idmap_get(&part->row_of, (uint64_t)step);
+    return row != PS_IDMAP_NONE ? &part->rows[row] : NULL;
+}
+
+/* The operator took `transmit_ns` of its time to send, as long as the shortest of those that it is matched with; all else it
+ * waited. */
+static void note_matched(partial *part, uint32_t op, int64_t transmit_ns) {
+    const ps_comm_op *o = &part->list.ops[op];
+    summary_row *row = o->step != PS_STEP_OUTSIDE ? row_of_step(part, o->step) : NULL;
+    part->is_matched[op] = 1;
     if (row != NULL) {
-        row->n_matched += matched;
-        row->n_unmatched += !matched;
-        row->transmit_ns = ps_i64_plus(row->transmit_ns, matched ? transmit_ns : 0);
-        row->wait_ns = ps_i64_plus(row->wait_ns, matched ? e->op->dur_ns - transmit_ns : 0);
+        row->n_matched++;
+        row->transmit_ns = ps_i64_plus(row->transmit_ns, transmit_ns);
+        row->wait_ns = ps_i64_plus(row->wait_ns, o->end_ns - o->start_ns - transmit_ns);
     }
 }
 
-/* The operators of one occurrence, one a rank. Without a known size all ranks that have it are the group. */
-static void match_time_row(const entry *entries, size_t n) {
-    int64_t size = group_size(&entries[0]);
-    bool complete = n > 1 && (size == 0 || (int64_t)n == size);
-    int64_t shortest = entries[0].op->dur_ns;
-    for (size_t i = 1; i < n; i++) {
-        shortest = entries[i].op->dur_ns < shortest ? entries[i].op->dur_ns : shortest;
-    }
-    for (size_t i = 0; i < n; i++) {
-        note_op(&entries[i], shortest, complete);
+/* Without a known size all ranks that took part are the group. */
+static void note_collective(const ps_reduce_input *in, const ps_late *late, const ps_meeting *m) {
+    const ps_meeting_part *parts = &late->parts[m->first];
+    partial *first = in->partials[parts[0].rank];
+    int64_t size = group_size(first, &first->list.ops[parts[0].op]);
+    for (uint32_t i = 0; i < m->n && (size == 0 || size == (int64_t)m->n); i++) {
+        note_matched(in->partials[parts[i].rank], parts[i].op, m->shortest_ns);
     }
 }
 
-static bool match_all(const ps_reduce_input *in) {
-    size_t n = 0;
-    for (size_t r = 0; r < in->n_ranks; r++) {
-        const partial *part = in->partials[r];
-        n += part != NULL ? part->n_ops : 0;
+/* Where neither names the other, only what lasted at the same time on one clock belongs together. */
+static void note_transfer(const ps_reduce_input *in, const ps_late *late,
+                          const ps_late_receive *r) {
+    partial *sender = in->partials[r->sender];
+    partial *receiver = in->partials[r->receiver];
+    const ps_comm_op *send = &sender->list.ops[r->send_op];
+    const ps_comm_op *receive = &receiver->list.ops[r->receive_op];
+    int64_t sent_ns = send->end_ns - send->start_ns;
+    int64_t received_ns = receive->end_ns - receive->start_ns;
+    bool is_named = send->peer >= 0 || receive->peer >= 0;
+    bool is_one_clock = late->clocks[r->sender].reference == late->clocks[r->receiver].reference;
+    if (r->is_known && (is_named || is_one_clock)) {
+        int64_t shortest_ns = sent_ns < received_ns ? sent_ns : received_ns;
+        note_matched(sender, r->send_op, shortest_ns);
+        note_matched(receiver, r->receive_op, shortest_ns);
     }
-    entry *entries = ps_calloc(n + 1, sizeof *entries);
-    n = 0;
-    for (size_t r = 0; entries != NULL && r < in->n_ranks; r++) {
+}
+
+static void count_unmatched(partial *part) {
+    for (size_t i = 0; i < part->list.n; i++) {
+        int64_t step = part->list.ops[i].step;
+        summary_row *row = step != PS_STEP_OUTSIDE ? row_of_step(part, step) : NULL;
+        if (row != NULL) {
+            row->n_unmatched += part->is_matched[i] == 0;
+        }
+    }
+}
+
+static ps_code match_all(const ps_reduce_input *in, ps_err *err) {
+    ps_late late = {0};
+    const ps_comm_list **lists = ps_calloc(in->n_ranks + 1, sizeof *lists);
+    for (size_t r = 0; lists != NULL && r < in->n_ranks; r++) {
         partial *part = in->partials[r];
-        for (size_t i = 0; part != NULL && i < part->n_ops; i++) {
-            entries[n++] = (entry){part, &part->ops[i]};
+        lists[r] = part != NULL ? &part->list : NULL;
+    }
+    ps_late_input input = {
+        .lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = in->opts->step_id};
+    ps_code code = lists != NULL ? ps_late_measure(&input, &late, err) : ps_fail_nomem(err);
+    for (size_t i = 0; code == PS_OK && i < late.n_meetings; i++) {
+        note_collective(in, &late, &late.meetings[i]);
+    }
+    for (size_t i = 0; code == PS_OK && i < late.n_receives; i++) {
+        note_transfer(in, &late, &late.receives[i]);
+    }
+    for (size_t r = 0; code == PS_OK && r < in->n_ranks; r++) {
+        if (in->partials[r] != NULL) {
+            count_unmatched(in->partials[r]);
         }
     }
-    if (entries != NULL && n > 1) {
-        qsort(entries, n, sizeof *entries, by_occurrence);
-    }
-    for (size_t i = 0, end = 0; entries != NULL && i < n; i = end) {
-        for (end = i + 1; end < n && by_occurrence(&entries[i], &entries[end]) == 0; end++) {
-        }
-        match_time_row(&entries[i], end - i);
-    }
-    ps_free(entries);
-    return entries != NULL;
+    ps_late_fini(&late);
+    ps_free(lists);
+    return code;
 }
 
 /* --- tables -------------------------------------------------------------------------------------------------- */
@@ -520,7 +412,9 @@ ps_code ps_time_summary_tables(const ps_reduce_input *in, ps_table **summary, ps
                                                   "launch delay and matched communication by rank",
                                                   EXTRA, N_EXTRA)
                                    : NULL;
-    bool ok = *summary != NULL && (extra == NULL || more != NULL) && match_all(in);
+    bool ok = *summary != NULL && (extra == NULL || more != NULL);
+    ps_code code = ok ? match_all(in, err) : ps_fail_nomem(err);
+    ok = code == PS_OK;
     for (size_t r = 0; ok && r < in->n_ranks; r++) {
         ok = in->partials[r] == NULL ||
              put_time_row_rank(in->ranks[r].rank, in->partials[r], *summary, more);
