@@ -522,6 +522,7 @@ static int64_t free_of(const ps_report_member *m) {
 
 typedef struct spread {
     const ps_report_member *most, *least;
+    int64_t next_ns; /* the most but for one rank */
     int64_t mean_ns;
     double share;
     size_t n;
@@ -539,6 +540,11 @@ static spread spread_of(const ps_report *report, int32_t stage, const metric *x)
         s.least = s.least == NULL || x->of(m) < x->of(s.least) ? m : s.least;
         sum = ps_i64_plus(sum, x->of(m));
         s.n++;
+    }
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        bool is_other = m->stage == stage && m != s.most;
+        s.next_ns = is_other && x->of(m) > s.next_ns ? x->of(m) : s.next_ns;
     }
     s.mean_ns = s.n > 0 ? sum / (int64_t)s.n : 0;
     s.share = s.n > 1 ? ps_percent(x->of(s.most) - x->of(s.least), s.mean_ns) : 0;
@@ -594,7 +600,7 @@ static void find_spread(ps_report *report, const metric *x) {
                      .rank = slow->rank,
                      .stage = slow->stage,
                      .gain_ns = x->most_is_slow && !report->job.is_partial
-                                    ? x->of(worst.most) - x->of(worst.least)
+                                    ? x->of(worst.most) - worst.next_ns
                                     : 0,
                      .value = worst.share,
                      .is_assumed = slow->stage < 0},

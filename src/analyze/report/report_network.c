@@ -113,20 +113,87 @@ static int64_t transit_in_group_ns(const ps_report_member *m, const char *key) {
     return any ? ms_to_ns(sum_ms) / (m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1) : -1;
 }
 
-/* What the slowest one would save at the median's speed: all links of a collective work at once, and none can save more than its
- * collectives are in transit. */
-static int64_t gain_of_link(const ps_report_member *m, const ps_slow_link *l, char bound[128]) {
-    int64_t saved_ns = ms_to_ns(l->time * (1 - l->bandwidth / l->median)) / n_steps_of_links(m);
-    int64_t transit_ns = transit_in_group_ns(m, l->group);
-    bool is_bound = transit_ns >= 0 && transit_ns < saved_ns;
-    bound[0] = '\0';
-    if (is_bound) {
-        (void)snprintf(
-            bound, 128,
-            " The collectives of its group are in transit for %s in a step: no more can be won.",
-            ps_ns_text_of(transit_ns).text);
+static bool is_network_text(const ps_report_member *m, ps_str a, const ps_report_member *n,
+                            ps_str b) {
+    return strcmp(ps_comm_text(&m->facts->comm, a), ps_comm_text(&n->facts->comm, b)) == 0;
+}
+
+/* One part of a collective that several ranks took part in, and its operator. */
+typedef struct met {
+    const ps_report_member *member;
+    const ps_comm_op *op;
+} met;
+
+static met first_part_of(const ps_report *report, const ps_meeting *x) {
+    const ps_meeting_part *part = &report->late.parts[x->first];
+    met out = {NULL, NULL};
+    for (size_t i = 0; i < report->n_members && out.member == NULL; i++) {
+        const ps_report_member *m = &report->members[i];
+        out = m->index == part->rank ? (met){m, &m->facts->comm.ops[part->op]} : out;
     }
-    return is_bound ? transit_ns : saved_ns;
+    return out;
+}
+
+static bool is_in_group(const met *x, const char *key) {
+    char own[PS_COMM_KEY_SIZE];
+    ps_comm_key(ps_comm_text(&x->member->facts->comm, x->op->group), own, sizeof own);
+    return strcmp(own, key) == 0;
+}
+
+#define LINK_MEETINGS 64 /* of the link's group that are compared */
+
+/* How much longer the collectives of a link's group take than those of its kind and size in other groups, in a step, by the rank that
+ * waits least in each; -1: there is none to compare with. */
+static int64_t longer_than_others_ns(const ps_report *report, const char *key) {
+    const ps_late *late = &report->late;
+    int64_t sum_ns = 0;
+    size_t n = 0;
+    for (size_t i = 0; report->has_late && i < late->n_meetings && n < LINK_MEETINGS; i++) {
+        met own = first_part_of(report, &late->meetings[i]);
+        if (own.member == NULL || !is_in_group(&own, key)) {
+            continue;
+        }
+        int64_t others_ns = 0;
+        int64_t n_others = 0;
+        for (size_t k = 0; k < late->n_meetings; k++) {
+            met other = first_part_of(report, &late->meetings[k]);
+            if (other.member != NULL && other.op->size_bytes == own.op->size_bytes &&
+                is_network_text(own.member, own.op->type, other.member, other.op->type) &&
+                !is_in_group(&other, key)) {
+                others_ns = ps_i64_plus(others_ns, late->meetings[k].shortest_ns);
+                n_others++;
+            }
+        }
+        int64_t longer_ns = n_others > 0 ? late->meetings[i].shortest_ns - others_ns / n_others : 0;
+        sum_ns = ps_i64_plus(sum_ns, longer_ns > 0 ? longer_ns : 0);
+        n += n_others > 0;
+    }
+    return n > 0 ? sum_ns / (report->n_steps > 0 ? (int64_t)report->n_steps : 1) : -1;
+}
+
+/* What the slowest one would save at the median's speed: all links of a collective work at once. No more than the collectives of its
+ * group take longer than others; where there are no others, than they are in transit. */
+static int64_t gain_of_link(const ps_report *report, const ps_report_member *m,
+                            const ps_slow_link *l, char bound[192]) {
+    int64_t saved_ns = ms_to_ns(l->time * (1 - l->bandwidth / l->median)) / n_steps_of_links(m);
+    int64_t longer_ns = longer_than_others_ns(report, l->group);
+    int64_t transit_ns = transit_in_group_ns(m, l->group);
+    bound[0] = '\0';
+    if (longer_ns >= 0) {
+        (void)snprintf(
+            bound, 192,
+            " The collectives of its group take %s longer in a step than their like in other groups.",
+            longer_ns > 0 ? ps_ns_text_of(longer_ns).text : "no");
+        return longer_ns < saved_ns ? longer_ns : saved_ns;
+    }
+    if (transit_ns < 0 || transit_ns >= saved_ns) {
+        return saved_ns;
+    }
+    (void)snprintf(
+        bound, 192,
+        " The collectives of its group are in transit for %s in a step: no more can be won.",
+        ps_ns_text_of(transit_ns).text);
+    return transit_ns;
 }
 
 static void say_links(ps_report *report, const ps_slow_links *found) {
@@ -134,8 +201,8 @@ static void say_links(ps_report *report, const ps_slow_links *found) {
     const ps_report_member *m = member_of_rank(report, worst->source);
     m = m != NULL ? m : &report->members[0];
     double share = 100 * worst->bandwidth / worst->median;
-    char bound[128];
-    int64_t gain_ns = gain_of_link(m, worst, bound);
+    char bound[192];
+    int64_t gain_ns = gain_of_link(report, m, worst, bound);
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_SLOW_LINK,
@@ -328,11 +395,6 @@ static int by_likeness(const void *a, const void *b) {
 static bool are_alike(const ps_comm_op *x, const ps_comm_op *y) {
     return ps_alike_of((ps_alike_facts){x->type.id, x->group.id, x->size_bytes},
                        (ps_alike_facts){y->type.id, y->group.id, y->size_bytes}) == PS_ALIKE_SURE;
-}
-
-static bool is_network_text(const ps_report_member *m, ps_str a, const ps_report_member *n,
-                            ps_str b) {
-    return strcmp(ps_comm_text(&m->facts->comm, a), ps_comm_text(&n->facts->comm, b)) == 0;
 }
 
 /* The shortest one of its like on any rank: who comes last does not wait. Few tell nothing: 0. */
