@@ -63,11 +63,6 @@ function sliceLines(actions: Actions, hit: SliceHit, full: Slice | null): Line[]
     ...common(actions),
     { text: t("timeline.analyse-slice"), run: () => actions.analyse(spanOf(ref)) },
     "line",
-    ...linkLines(full),
-    ...(isComm ? [{ text: t("timeline.find-comm"), run: () => {
-      findInCommunication.set(ref);
-      tab.set("communication");
-    } }] : []),
     { text: t("timeline.events"), run: () => eventsOf.set({ rank: ref.rank, lanes: [ref.lane] }) },
     { text: t("timeline.to-pipeline"), run: () => {
       gotoPipeline.set({ rank: ref.rank, at: ref.start });
@@ -84,6 +79,13 @@ function sliceLines(actions: Actions, hit: SliceHit, full: Slice | null): Line[]
       actions.align(true);
     }, isOff: base === null },
     { text: t("timeline.base-clear"), run: () => baseSlice.set(null), isOff: base === null },
+    "line",
+    // Last, since what is known of the slice only later would move the lines below under the pointer.
+    ...(isComm ? [{ text: t("timeline.find-comm"), run: () => {
+      findInCommunication.set(ref);
+      tab.set("communication");
+    } }] : []),
+    ...linkLines(full),
   ];
 }
 
