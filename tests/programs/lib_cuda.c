@@ -67,6 +67,7 @@ static int64_t latency_ns = 3000, advanced_ns, base_ns;
 static double drift = 0;
 static FILE *truth;
 static emu_counts counts;
+static _Thread_local uint64_t calls_here;
 static struct {
     char call[48];
     int code, after, block_ms;
@@ -123,6 +124,7 @@ void emu_fail(const char *call, int code, int after, int block_ms) {
 void emu_get_counts(emu_counts *out) {
     (void)pthread_mutex_lock(&lock);
     *out = counts;
+    out->calls_here = calls_here;
     (void)pthread_mutex_unlock(&lock);
 }
 
@@ -153,6 +155,7 @@ static int demanded(const char *call, context *ctx) {
     int code = 0, block = 0;
     (void)pthread_mutex_lock(&lock);
     counts.calls++;
+    calls_here++;
     if (ctx != NULL && ctx->sticky != 0) {
         code = ctx->sticky;
         counts.after_sticky++;

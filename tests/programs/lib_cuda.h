@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 typedef struct emu_counts {
+    uint64_t calls_here; /* of the thread that asks: others call when they like */
     uint64_t calls, events_made, records, queries, proc_addresses;
     uint64_t misuse;          /* of handles that are no more: a real driver may crash */
     uint64_t after_sticky;    /* calls in a context with an error that stays */
