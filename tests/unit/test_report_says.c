@@ -442,7 +442,8 @@ static void buffers_are_copied_back(void **state) {
         }
         (void)rig_kernel(&r, "Add", NULL, 690, 700, 1000);
         report_one(&o, &r);
-        assert_int_equal(report_gain(&o, PS_RULE_MODEL_BUFFERS), (126 + 2) * US);
+        /* 126 idle, 2 of copies, and 2 behind them, where the launch comes earlier by all that the host did */
+        assert_int_equal(report_gain(&o, PS_RULE_MODEL_BUFFERS), 130 * US);
         assert_non_null(strstr(report_text(&o, PS_RULE_MODEL_BUFFERS), "in a step, 130 us)"));
         report_fini(&o);
     }
@@ -466,7 +467,7 @@ static void gradients_are_copied_one_by_one(void **state) {
         report_one(&o, &r);
         assert_int_equal(report_fired(&o, PS_RULE_BUCKET_COPIES), is_reducer);
         if (is_reducer) {
-            assert_int_equal(report_gain(&o, PS_RULE_BUCKET_COPIES), (200 - 2) * US);
+            assert_int_equal(report_gain(&o, PS_RULE_BUCKET_COPIES), 200 * US);
             assert_non_null(strstr(report_text(&o, PS_RULE_BUCKET_COPIES), "2 in a step"));
             assert_non_null(
                 strstr(advice(&o, PS_RULE_BUCKET_COPIES), "gradient_as_bucket_view=True"));

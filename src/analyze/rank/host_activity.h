@@ -24,7 +24,7 @@
     X(PS_ACTIVITY_BUFFERS, 1, "sending the model's buffers")                                       \
     X(PS_ACTIVITY_BUCKETS, 1, "copying gradients out of DistributedDataParallel's buckets")        \
     X(PS_ACTIVITY_ONLINE, 1, "operators compiled or looked up at their launch")                    \
-    X(PS_ACTIVITY_COMPILE, 2, "compiling at run time")                                             \
+    X(PS_ACTIVITY_COMPILE, 2, "the compiler or its cache")                                         \
     X(PS_ACTIVITY_COPY, 2, "blocking copies")                                                      \
     X(PS_ACTIVITY_SYNC, 2, "synchronising calls")                                                  \
     X(PS_ACTIVITY_RECEIVE, 2, "receives")                                                          \

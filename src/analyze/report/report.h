@@ -162,6 +162,15 @@ const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm
 void ps_report_units(ps_report *report);
 void ps_report_fusions(ps_report *report);
 void ps_report_optimiser_launches(ps_report *report);
+/* What a host without an activity gains behind it, per step (report_lead.c). */
+typedef struct ps_report_lead {
+    int64_t idle_ns, comm_ns; /* where the device is idle, or does nothing but communicate */
+    char text[128];           /* a sentence; "" where it is none */
+} ps_report_lead;
+
+/* Of all activities that one rule counts with this one, the first of them; no more than `most_ns`. */
+ps_report_lead ps_report_lead_of(const ps_report_member *m, int activity, int64_t most_ns);
+
 /* What to try where the host is late in the optimiser's step and its kernels are few already; false: what the rule says. */
 bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,
                                 size_t size);

@@ -397,7 +397,6 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
 typedef struct stop_rule {
     ps_rule_id rule;
     int first, last;
-    bool is_with_copies; /* without the cause what it copies is not copied either */
 } stop_rule;
 
 /* Outside of the pipeline bubble, in which nothing would have run anyway. */
@@ -411,6 +410,13 @@ static int64_t stopped_ns(const ps_report_member *m, const stop_rule *rule) {
         }
     }
     return sum > 0 ? dispatch_finding_per_step(m, sum) : 0;
+}
+
+/* No more than all that the device waits for the host, of which `counted_ns` are counted already. */
+static ps_report_lead lead_of(const ps_report_member *m, const stop_rule *rule,
+                              int64_t counted_ns) {
+    int64_t most_ns = ps_i64_plus(m->host_ns, comm_alone_ns(m, 0, PS_N_ACTIVITIES - 1));
+    return ps_report_lead_of(m, rule->first, most_ns > counted_ns ? most_ns - counted_ns : 0);
 }
 
 /* "fetching a batch (2 in a step, 60 ms)" for each, of a step as the figures beside it. */
@@ -432,8 +438,9 @@ static void say_stops(const ps_report_member *m, const stop_rule *rule, char *ou
 static int64_t own_copies_ns(const ps_report_member *m, const stop_rule *rule, char text[96]) {
     int64_t sum = 0;
     text[0] = '\0';
-    for (int k = rule->first; rule->is_with_copies && k <= rule->last; k++) {
-        sum = ps_i64_plus(sum, m->facts->stops[k].copies_ns);
+    for (int k = rule->first; k <= rule->last; k++) {
+        int64_t ns = ps_report_goes_with_copies(k) ? m->facts->stops[k].copies_ns : 0;
+        sum = ps_i64_plus(sum, ns);
     }
     sum = dispatch_finding_per_step(m, sum);
     if (sum > 0) {
@@ -530,6 +537,9 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
     char looked_up[96];
     char copies[96];
     int64_t copies_ns = own_copies_ns(worst, rule, copies);
+    ps_report_lead ahead = lead_of(worst, rule, ps_i64_plus(most_ns, comm_ns));
+    int64_t idle_and_comm_ns =
+        ps_i64_plus(ps_i64_plus(most_ns, comm_ns), ahead.idle_ns + ahead.comm_ns);
     say_stops(worst, rule, stops, sizeof stops);
     char fetch[500] = "";
     if (rule->rule == PS_RULE_DATA_LOADING) {
@@ -540,15 +550,15 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
         (ps_finding){.rule = rule->rule,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = ps_i64_plus(ps_i64_plus(most_ns, comm_ns), copies_ns),
-                     .comm_ns = comm_ns,
+                     .gain_ns = ps_i64_plus(idle_and_comm_ns, copies_ns),
+                     .comm_ns = ps_i64_plus(comm_ns, ahead.comm_ns),
                      .value = all.value,
                      .n_over = all.n_over},
         "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
-        "%s.%s%s%s%s%s",
+        "%s.%s%s%s%s%s%s",
         PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, all.value, stops,
         looked_up_text(worst, rule, looked_up), fetch, copies, comm_alone_text(comm_ns, comm),
-        inside);
+        ahead.text, inside);
     char text[PS_ADVICE_TEXT];
     const char *remedy = remedy_of(report, rule, worst, text, sizeof text);
     if (remedy != NULL) {
@@ -556,6 +566,7 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
     }
     show_stops(report, worst, rule);
     claim_idle(report, worst, rule->first, rule->last);
+    claim_spans(report, &worst->facts->stops[rule->first].lead_spans);
 }
 
 static const ps_report_event *longest_stop(const ps_report_member *m, const stop_rule *rule) {
@@ -587,22 +598,25 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
     int64_t lost_ns = stopped_ns(worst, rule);
     char comm[COMM_TEXT];
     int64_t comm_ns = comm_alone_ns(worst, rule->first, rule->last);
+    ps_report_lead ahead = lead_of(worst, rule, ps_i64_plus(lost_ns, comm_ns));
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = rule->rule,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = ps_i64_plus(lost_ns, comm_ns),
-                     .comm_ns = comm_ns,
+                     .gain_ns =
+                         ps_i64_plus(ps_i64_plus(lost_ns, comm_ns), ahead.idle_ns + ahead.comm_ns),
+                     .comm_ns = ps_i64_plus(comm_ns, ahead.comm_ns),
                      .value = all.value,
                      .n_over = all.n_over},
         "On rank %s %s took up to %s, %lld times and %s in all; the device was idle for %s of it in "
-        "each step.%s",
+        "each step.%s%s",
         PS_RANK(worst->rank), ps_activity_text((ps_activity)rule->first),
         ps_ns_text_of(longest->dur_ns).text, (long long)stops->n, ps_ns_text_of(stops->sum_ns).text,
-        ps_ns_text_of(lost_ns).text, comm_alone_text(comm_ns, comm));
+        ps_ns_text_of(lost_ns).text, comm_alone_text(comm_ns, comm), ahead.text);
     show_stops(report, worst, rule);
     claim_idle(report, worst, rule->first, rule->last);
+    claim_spans(report, &worst->facts->stops[rule->first].lead_spans);
 }
 
 static int64_t comm_ns(const ps_report_member *m) {
@@ -815,17 +829,17 @@ static void find_cpu_frequency(ps_report *report) {
 }
 
 static const stop_rule IDLE[] = {
-    {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA, false},
-    {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY, false},
-    {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC, false},
-    {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, false},
-    {PS_RULE_MODEL_BUFFERS, PS_ACTIVITY_BUFFERS, PS_ACTIVITY_BUFFERS, true},
-    {PS_RULE_BUCKET_COPIES, PS_ACTIVITY_BUCKETS, PS_ACTIVITY_BUCKETS, true},
-    {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT, false},
-    {PS_RULE_JIT_COMPILE, PS_ACTIVITY_ONLINE, PS_ACTIVITY_COMPILE, false},
-    {PS_RULE_ALLOCATION, PS_ACTIVITY_MEMORY, PS_ACTIVITY_MEMORY, false},
+    {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA},
+    {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY},
+    {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC},
+    {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER},
+    {PS_RULE_MODEL_BUFFERS, PS_ACTIVITY_BUFFERS, PS_ACTIVITY_BUFFERS},
+    {PS_RULE_BUCKET_COPIES, PS_ACTIVITY_BUCKETS, PS_ACTIVITY_BUCKETS},
+    {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT},
+    {PS_RULE_JIT_COMPILE, PS_ACTIVITY_ONLINE, PS_ACTIVITY_COMPILE},
+    {PS_RULE_ALLOCATION, PS_ACTIVITY_MEMORY, PS_ACTIVITY_MEMORY},
 };
-static const stop_rule PAUSE = {PS_RULE_GC_PAUSE, PS_ACTIVITY_GC, PS_ACTIVITY_GC, false};
+static const stop_rule PAUSE = {PS_RULE_GC_PAUSE, PS_ACTIVITY_GC, PS_ACTIVITY_GC};
 
 /* What is known not to wait for another rank, as operators, frames and blocking calls may. */
 static bool is_work(int activity) {
@@ -845,7 +859,9 @@ int64_t ps_report_other_idle_ns(const ps_report_member *m, ps_rule_id rule) {
         bool is_other = k < own->first || k > own->last;
         sum_ns = ps_i64_plus(sum_ns, is_other && is_work(k) ? ps_report_idle_ns(m->facts, k) : 0);
     }
-    return dispatch_finding_per_step(m, sum_ns);
+    int64_t lead_ns =
+        own != NULL ? m->facts->stops[own->first].lead_ns : 0; /* that need not wait */
+    return sum_ns > lead_ns ? dispatch_finding_per_step(m, sum_ns - lead_ns) : 0;
 }
 
 void ps_report_dispatch(ps_report *report) {

@@ -14,6 +14,9 @@ void ps_report_rank_free(ps_report_rank *r) {
             ps_intervals_fini(&r->idle_spans[cause]);
             ps_intervals_fini(&r->late_comm_spans[cause]);
         }
+        for (int activity = 0; activity < PS_N_ACTIVITIES; activity++) {
+            ps_intervals_fini(&r->stops[activity].lead_spans);
+        }
         ps_intervals_fini(&r->copy_spans);
         ps_free(r->kernels);
         ps_comm_waits_fini(&r->comm_waits);

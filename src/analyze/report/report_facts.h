@@ -105,6 +105,11 @@ typedef struct ps_report_stops {
     int64_t n, sum_ns, idle_ns, comm_ns;
     int64_t longest_ns; /* of one */
     int64_t copies_ns;  /* the device did nothing but copy what was launched in it */
+    /* Beyond idle_ns: what the device gains where it is idle, or does nothing but communicate, later, since the host would be
+     * there earlier without the activity (report_lead.c; of activities that one rule counts together at the first of them); and where,
+     * epoch, united; of many the longest. */
+    int64_t lead_ns, lead_comm_ns;
+    ps_intervals lead_spans;
     ps_report_event top[PS_REPORT_EVENTS_KEPT]; /* by idle time, then length, the most first */
     size_t n_top;
     ps_report_operator operators[PS_REPORT_OPERATORS_KEPT]; /* the most first */
@@ -297,6 +302,12 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,
                               const ps_report_paying *paying, ps_report_rank *r, ps_err *err);
 bool ps_report_gather_host(const ps_host_activity *host, const ps_overlaps *overlaps,
                            const ps_idle *idle, ps_report_rank *r);
+/* `of`: where the host is in each activity, and `copies`: where the device does nothing but copy what was launched in it; united, from
+ * the origin. */
+bool ps_report_gather_leads(const ps_idle *idle, const ps_overlaps *overlaps,
+                            const ps_intervals *of, const ps_intervals *copies, ps_report_rank *r);
+/* Whether what the activity copies would not be copied without it. */
+bool ps_report_goes_with_copies(int activity);
 bool ps_report_gather_operators(const ps_host_activity *host, const ps_idle *idle,
                                 ps_report_rank *r);
 bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, const ps_idle *idle,

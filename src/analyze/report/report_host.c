@@ -173,8 +173,7 @@ static int64_t length_of_both_ns(ps_intervals *of, const ps_intervals *with, boo
 }
 
 /* Threads may stop at the same time: how long they did is counted once, over the union. */
-static bool sum_activities(host *h) {
-    ps_intervals all[PS_N_ACTIVITIES] = {{0}};
+static bool sum_activities(host *h, ps_intervals all[PS_N_ACTIVITIES]) {
     ps_intervals waits[PS_N_ACTIVITIES] = {{0}};
     bool ok = true;
     for (uint32_t i = 0; ok && i < h->s->n; i++) {
@@ -193,20 +192,19 @@ static bool sum_activities(host *h) {
         stops->comm_ns = length_of_both_ns(&waits[which], &h->exposed, &ok);
         stops->idle_ns = idle_for(h, which);
         ps_intervals_fini(&waits[which]);
-        ps_intervals_fini(&all[which]);
     }
     return ok;
 }
 
 /* What the device copies, and nothing else beside, by the activity that launched it. */
-static bool sum_copies(host *h) {
+static bool sum_copies(host *h, ps_intervals copies[PS_N_ACTIVITIES]) {
     ps_intervals alone = {0};
     ps_intervals of[PS_N_ACTIVITIES] = {{0}};
     bool ok = true;
     for (size_t row = 0; ok && row < h->overlaps->n; row++) {
-        const ps_intervals *copies = &h->overlaps->spans[row].copies;
-        for (size_t k = 0; ok && k < copies->n; k++) {
-            ok = ps_intervals_add(&alone, copies->at[k].start_ns, copies->at[k].end_ns);
+        const ps_intervals *spans = &h->overlaps->spans[row].copies;
+        for (size_t k = 0; ok && k < spans->n; k++) {
+            ok = ps_intervals_add(&alone, spans->at[k].start_ns, spans->at[k].end_ns);
         }
     }
     ps_intervals_unite(&alone);
@@ -218,10 +216,24 @@ static bool sum_copies(host *h) {
         }
     }
     for (int which = 0; which < PS_N_ACTIVITIES; which++) {
-        h->out->stops[which].copies_ns = length_of_both_ns(&of[which], &alone, &ok);
+        ps_intervals_unite(&of[which]);
+        ok = ok && ps_intervals_both(&of[which], &alone, &copies[which]);
+        h->out->stops[which].copies_ns = ps_intervals_length_ns(&copies[which]);
         ps_intervals_fini(&of[which]);
     }
     ps_intervals_fini(&alone);
+    return ok;
+}
+
+static bool gather_activities(host *h) {
+    ps_intervals all[PS_N_ACTIVITIES] = {{0}};
+    ps_intervals copies[PS_N_ACTIVITIES] = {{0}};
+    bool ok = sum_activities(h, all) && sum_copies(h, copies) &&
+              ps_report_gather_leads(h->idle, h->overlaps, all, copies, h->out);
+    for (int which = 0; which < PS_N_ACTIVITIES; which++) {
+        ps_intervals_fini(&all[which]);
+        ps_intervals_fini(&copies[which]);
+    }
     return ok;
 }
 
@@ -297,7 +309,7 @@ bool ps_report_gather_host(const ps_host_activity *activity, const ps_overlaps *
     bool ok = find_host_windows(&h);
     find_last_launch(&h);
     ok = ok && sort_pieces(&h, idle) && ps_overlaps_exposed(overlaps, &h.exposed) &&
-         sum_causes(&h, idle) && sum_activities(&h) && sum_copies(&h);
+         sum_causes(&h, idle) && gather_activities(&h);
     if (ok) {
         count_launches(&h);
     }
