@@ -85,7 +85,8 @@ static const char *why_no_labels(const ps_map_input *in, const ps_rank_labels *l
         return "no range matches --forward-re or --backward-re";
     }
     return "nothing says what is a forward and what a backward: no marks, no labels, no jobs of a "
-           "pipeline, no forward-backward flows (docs/marks.md)";
+           "pipeline, no forward-backward flows (docs/marks.md); ranges of the program that name them "
+           "count with --forward-re and --backward-re";
 }
 
 static ps_code collect_labelled(const ps_map_input *in, partial *part, ps_err *err) {
