@@ -1,5 +1,5 @@
 /* Pieces of JSON text, for the scanner of big traces (read/events/trace_events.h): where a value ends, what a number or a
- * string says. Small documents are read whole by lit.h.
+ * string says. Small documents are read whole by literal.h.
  *
  * Nothing here allocates or knows of files. */
 #ifndef PS_BASE_JSON_H

@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "base/fs.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "read/sqlite/db.h"
 
@@ -71,8 +71,8 @@ static const char *folder_launch_of(ps_recorded *r, const char *path) {
     ps_buf_init(&text, 0);
     const char *launch = NULL;
     if (info != NULL && ps_read_file(info, MOST_BYTES, &text, NULL) == PS_OK) {
-        const ps_lit *doc = ps_lit_parse(r->arena, ps_buf_str(&text), text.len, NULL);
-        launch = ps_lit_str(ps_lit_get(ps_lit_get(doc, "collector"), "launch"));
+        const ps_literal *doc = ps_literal_parse(r->arena, ps_buf_str(&text), text.len, NULL);
+        launch = ps_literal_str(ps_literal_get(ps_literal_get(doc, "collector"), "launch"));
     }
     ps_buf_fini(&text);
     return launch != NULL ? launch : "";
@@ -93,9 +93,9 @@ static int64_t number_folder(ps_db *db, const char *sql, int64_t otherwise) {
 }
 
 /* A value of META_DATA as a document, NULL when it is not there. */
-static const ps_lit *folder_fact(ps_db *db, ps_arena *arena, const char *name) {
+static const ps_literal *folder_fact(ps_db *db, ps_arena *arena, const char *name) {
     sqlite3_stmt *s = NULL;
-    const ps_lit *doc = NULL;
+    const ps_literal *doc = NULL;
     if (sqlite3_prepare_v2(ps_db_handle(db), "SELECT value FROM META_DATA WHERE name = ?", -1, &s,
                            NULL) == SQLITE_OK &&
         sqlite3_bind_text(s, 1, name, -1, SQLITE_STATIC) == SQLITE_OK &&
@@ -104,7 +104,7 @@ static const ps_lit *folder_fact(ps_db *db, ps_arena *arena, const char *name) {
         size_t n = (size_t)sqlite3_column_bytes(s, 0);
         /* A document borrows from its text. */
         const char *kept = text != NULL ? ps_arena_strndup(arena, text, n) : NULL;
-        doc = kept != NULL ? ps_lit_parse(arena, kept, n, NULL) : NULL;
+        doc = kept != NULL ? ps_literal_parse(arena, kept, n, NULL) : NULL;
     }
     (void)sqlite3_finalize(s);
     return doc;
@@ -134,18 +134,18 @@ static void count_rows(ps_db *db, ps_recorded_folder *f) {
 }
 
 static void read_drops(ps_db *db, ps_arena *arena, ps_recorded_folder *f) {
-    const ps_lit *drops = folder_fact(db, arena, "collector.drops");
+    const ps_literal *drops = folder_fact(db, arena, "collector.drops");
     for (unsigned i = 0; i < PS_N_DROPS; i++) {
-        (void)ps_lit_int(ps_lit_get(drops, DROP_KEYS[i]), &f->drops[i]);
+        (void)ps_literal_int(ps_literal_get(drops, DROP_KEYS[i]), &f->drops[i]);
     }
 }
 
 /* "48.2": picoseconds of so many events; 0 when it is no figure. */
-static int64_t cost_of(const ps_lit *test, const char *key, int64_t n) {
-    const ps_lit *v = ps_lit_get(test, key);
+static int64_t cost_of(const ps_literal *test, const char *key, int64_t n) {
+    const ps_literal *v = ps_literal_get(test, key);
     int64_t each_ps = 0;
     int64_t all_ps = 0;
-    bool ok = v != NULL && (v->kind == PS_LIT_NUMBER || v->kind == PS_LIT_INT) &&
+    bool ok = v != NULL && (v->kind == PS_LITERAL_NUMBER || v->kind == PS_LITERAL_INT) &&
               ps_parse_scaled(v->begin, v->source_len, 1000, &each_ps) &&
               !__builtin_mul_overflow(each_ps, n, &all_ps) && all_ps < INT64_MAX / 65536;
     return ok ? all_ps : 0;
@@ -153,7 +153,7 @@ static int64_t cost_of(const ps_lit *test, const char *key, int64_t n) {
 
 /* Operators and steps are ranges to the recorder. */
 static void read_overhead(ps_db *db, ps_arena *arena, ps_recorded_folder *f) {
-    const ps_lit *test = folder_fact(db, arena, "collector.overhead_self_test");
+    const ps_literal *test = folder_fact(db, arena, "collector.overhead_self_test");
     f->overhead_ps = cost_of(test, "range_ns", f->n_ranges + f->n_ops + f->n_steps) +
                      cost_of(test, "mark_ns", f->n_marks);
 }
@@ -169,10 +169,10 @@ static void read_database(ps_recorded *r, ps_recorded_folder *f, const char *pat
         return;
     }
     read_drops(db, r->arena, f);
-    const ps_lit *damaged = folder_fact(db, r->arena, "collector.damaged");
-    const char *first = ps_lit_str(ps_lit_get(damaged, "first"));
+    const ps_literal *damaged = folder_fact(db, r->arena, "collector.damaged");
+    const char *first = ps_literal_str(ps_literal_get(damaged, "first"));
     f->damaged_at = first != NULL ? first : "";
-    (void)ps_lit_int(ps_lit_get(damaged, "bytes"), &f->damaged_bytes);
+    (void)ps_literal_int(ps_literal_get(damaged, "bytes"), &f->damaged_bytes);
     f->has_stages = folder_fact(db, r->arena, "distributed_args") != NULL ||
                     folder_fact(db, r->arena, "parallel_group_info") != NULL;
     count_rows(db, f);

@@ -13,7 +13,7 @@ ps_chart *ps_chart_new(void) {
         chart->schedule = "";
         chart->schedule_how = "";
         chart->labels = "";
-        chart->untold = "";
+        chart->unjudged = "";
         chart->unreplayed = "";
         ps_arena_init(&chart->arena);
     }
@@ -106,9 +106,9 @@ bool ps_chart_add_figure(ps_chart *chart, ps_chart_figure figure) {
     return true;
 }
 
-bool ps_chart_set_untold(ps_chart *chart, const char *untold) {
-    const char *copy = ps_arena_strndup(&chart->arena, untold, strlen(untold));
-    chart->untold = copy != NULL ? copy : "";
+bool ps_chart_set_unjudged(ps_chart *chart, const char *unjudged) {
+    const char *copy = ps_arena_strndup(&chart->arena, unjudged, strlen(unjudged));
+    chart->unjudged = copy != NULL ? copy : "";
     return copy != NULL;
 }
 
@@ -178,7 +178,7 @@ ps_bubble_word ps_chart_bubble(const ps_chart *chart, int64_t step, int32_t pipe
         if (f->step == step && chart->ranks[f->rank].pipeline == pipeline) {
             bubble += (double)f->bubble_ns;
             all += (double)f->step_ns;
-            word = word == PS_BUBBLE_UNTOLD || !f->is_told ? PS_BUBBLE_UNTOLD : PS_BUBBLE_TOLD;
+            word = word == PS_BUBBLE_UNTOLD || !f->is_judged ? PS_BUBBLE_UNTOLD : PS_BUBBLE_TOLD;
         }
     }
     *share = all > 0 ? bubble / all : 0;

@@ -126,7 +126,7 @@ typedef struct ps_chart_figure {
     uint32_t rank; /* row in ranks */
     int64_t step_ns, busy_ns, other_ns, bubble_ns;
     int64_t work_ns; /* of the device, in ops and not; 0 where that is not known */
-    bool is_told;    /* else bubble_ns is no bubble: see ps_chart.untold */
+    bool is_judged;  /* else bubble_ns is no bubble: see ps_chart.unjudged */
     bool is_part;    /* the rank's pipeline has fewer ops in it than in its fullest step */
 } ps_chart_figure;
 
@@ -155,8 +155,8 @@ typedef struct ps_chart {
     size_t n_parts, cap_parts;
     ps_chart_figure *figures; /* filled by the bubble report; empty where nothing was measured */
     size_t n_figures, cap_figures;
-    const char
-        *untold; /* why some pipelines have no bubble, "" where all have one; owned by the chart */
+    const char *
+        unjudged; /* why some pipelines have no bubble, "" where all have one; owned by the chart */
     const char *
         unreplayed; /* why no other schedule was replayed, "" where some was or nobody asked; owned by the chart */
     ps_arena arena; /* names */
@@ -174,7 +174,7 @@ bool ps_chart_add_bubble(ps_chart *chart, ps_bubble bubble);
 bool ps_chart_add_work(ps_chart *chart, ps_chart_work work);
 bool ps_chart_add_part(ps_chart *chart, ps_chart_part part);
 bool ps_chart_add_figure(ps_chart *chart, ps_chart_figure figure);
-bool ps_chart_set_untold(ps_chart *chart, const char *untold);
+bool ps_chart_set_unjudged(ps_chart *chart, const char *unjudged);
 bool ps_chart_set_unreplayed(ps_chart *chart, const char *unreplayed);
 bool ps_chart_set_how(ps_chart *chart, const char *schedule_how);
 bool ps_chart_set_labels(ps_chart *chart, const char *labels);

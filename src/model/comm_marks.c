@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "model/group_hash.h"
 
 /* What a message says: the mark without times and slices. */
@@ -102,9 +102,10 @@ static ps_comm_said set_texts(const parsing *p, const char *call, const char *pr
 }
 
 /* A member as text: strings as they are, integers as their digits, NULL otherwise. */
-static const char *mark_text_member(const ps_lit *dict, const char *key) {
-    const ps_lit *v = ps_lit_get(dict, key);
-    return v != NULL && (v->kind == PS_LIT_STRING || v->kind == PS_LIT_INT) ? v->text : NULL;
+static const char *mark_text_member(const ps_literal *dict, const char *key) {
+    const ps_literal *v = ps_literal_get(dict, key);
+    return v != NULL && (v->kind == PS_LITERAL_STRING || v->kind == PS_LITERAL_INT) ? v->text
+                                                                                    : NULL;
 }
 
 const char *ps_comm_marks_plain(ps_arena *arena, const char *text, size_t *n) {
@@ -133,7 +134,7 @@ static ps_comm_said parse_json(parsing *p, const char *text) {
         return PS_COMM_NOMEM;
     }
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *dict = ps_lit_parse(&p->scratch, plain, len, &odd);
+    const ps_literal *dict = ps_literal_parse(&p->scratch, plain, len, &odd);
     if (odd.code == PS_NOMEM) {
         return PS_COMM_NOMEM;
     }
@@ -143,10 +144,11 @@ static ps_comm_said parse_json(parsing *p, const char *text) {
     if (call == NULL || fields[0] == NULL || fields[1] == NULL || fields[2] == NULL) {
         return PS_COMM_BAD;
     }
-    const ps_lit *receiver =
-        ps_lit_get(dict, "dstRank"); /* or as the library's argument is called */
-    (void)ps_lit_int(ps_lit_get(dict, "srcRank"), &p->out->sender);
-    (void)ps_lit_int(receiver != NULL ? receiver : ps_lit_get(dict, "destRank"), &p->out->receiver);
+    const ps_literal *receiver =
+        ps_literal_get(dict, "dstRank"); /* or as the library's argument is called */
+    (void)ps_literal_int(ps_literal_get(dict, "srcRank"), &p->out->sender);
+    (void)ps_literal_int(receiver != NULL ? receiver : ps_literal_get(dict, "destRank"),
+                         &p->out->receiver);
     return set_texts(p, call, "", fields);
 }
 

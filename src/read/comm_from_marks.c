@@ -6,7 +6,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "model/comm_marks.h"
 #include "read/ascend/stream_tasks.h"
@@ -24,7 +24,7 @@ typedef struct making {
     ps_stream_task *tasks;
     size_t n_waiting, cap_waiting, n_tasks, cap_tasks;
     ps_arena arena;
-    const ps_lit *groups; /* parallel_group_info; NULL */
+    const ps_literal *groups; /* parallel_group_info; NULL */
 } making;
 
 /* --- what is known beforehand -------------------------------------------------------------------------------- */
@@ -253,11 +253,11 @@ static bool take_waiting(making *k) {
 static bool read_made_op_groups(making *k) {
     const char *text = ps_builder_meta_text(k->b, "parallel_group_info");
     ps_err odd = PS_ERR_INIT; /* whoever uses the metadata says what is wrong with it */
-    k->groups = text != NULL ? ps_lit_parse(&k->arena, text, strlen(text), &odd) : NULL;
+    k->groups = text != NULL ? ps_literal_parse(&k->arena, text, strlen(text), &odd) : NULL;
     return odd.code != PS_NOMEM;
 }
 
-static uint32_t made_op_track_of(const making *k, const ps_comm_mark *m, const ps_lit *group) {
+static uint32_t made_op_track_of(const making *k, const ps_comm_mark *m, const ps_literal *group) {
     size_t n = 0;
     const ps_slices *s = ps_builder_slices(k->b);
     const ps_track *on = &ps_builder_tracks(k->b, &n)[s->track[m->device]];
@@ -267,7 +267,7 @@ static uint32_t made_op_track_of(const making *k, const ps_comm_mark *m, const p
                          .tid = -1,
                          .device = on->kind == PS_TRACK_STREAM ? on->device : k->home,
                          .name = ps_builder_str(k->b, m->group, strlen(m->group))});
-    const char *label = ps_lit_str(ps_lit_get(group, "group_name"));
+    const char *label = ps_literal_str(ps_literal_get(group, "group_name"));
     if (track != PS_NONE && label != NULL && label[0] != '\0') {
         ps_builder_track_label(k->b, track, ps_builder_str(k->b, label, strlen(label)),
                                PS_NO_ORDER);
@@ -280,10 +280,10 @@ static void add_made_op_text(const making *k, uint32_t slice, const char *key, c
 }
 
 static void add_made_op_args(const making *k, uint32_t slice, ps_comm_mark *m, int64_t op_id,
-                             const ps_lit *group) {
+                             const ps_literal *group) {
     int64_t own = -1;
     int64_t count = 0;
-    (void)ps_lit_int(ps_lit_get(group, "group_rank"), &own);
+    (void)ps_literal_int(ps_literal_get(group, "group_rank"), &own);
     if ((m->is_send || m->is_receive) && ps_comm_mark_peers(m, own)) {
         ps_builder_arg_int(k->b, slice, "srcRank", m->is_send ? m->sender : m->receiver);
         ps_builder_arg_int(k->b, slice, "dstRank", m->is_send ? m->receiver : m->sender);
@@ -301,7 +301,7 @@ static void add_made_op_args(const making *k, uint32_t slice, ps_comm_mark *m, i
 static void add_made_op_operators(making *k) {
     for (size_t i = 0; i < k->marks.n && !ps_builder_failed(k->b); i++) {
         ps_comm_mark *m = &k->marks.marks[i];
-        const ps_lit *group = ps_lit_get(k->groups, m->group);
+        const ps_literal *group = ps_literal_get(k->groups, m->group);
         char tag[PS_COMM_TAG_SIZE];
         char name[PS_COMM_NAME_SIZE];
         ps_comm_mark_name(m, tag, name);

@@ -19,7 +19,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fs.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "run/cluster_files.h"
 
@@ -56,17 +56,18 @@ static void take_again_names(const ps_cluster_rank *r, recording *out) {
     out->n_host = n > 0 && n < out->n_worker && name[n - 1] == '_' ? n - 1 : out->n_worker;
 }
 
-static void take_times(const ps_lit *doc, recording *out) {
-    const ps_lit *ours = ps_lit_get(doc, "collector");
-    const ps_lit *end = ps_lit_get(doc, "end_info");
+static void take_times(const ps_literal *doc, recording *out) {
+    const ps_literal *ours = ps_literal_get(doc, "collector");
+    const ps_literal *end = ps_literal_get(doc, "end_info");
     int64_t begun = 0;
     int64_t ended = 0;
-    if (ps_lit_int(ps_lit_get(ours, "start_ns"), &out->start_ns) &&
-        ps_lit_int(ps_lit_get(ours, "end_ns"), &out->end_ns)) {
+    if (ps_literal_int(ps_literal_get(ours, "start_ns"), &out->start_ns) &&
+        ps_literal_int(ps_literal_get(ours, "end_ns"), &out->end_ns)) {
         out->is_timed = true;
-    } else if (ps_lit_int(ps_lit_get(end, "collectionTimeEnd"), &out->end_ns) &&
-               ps_lit_int(ps_lit_get(end, "MonotonicTimeEnd"), &ended) &&
-               ps_lit_int(ps_lit_get(ps_lit_get(doc, "start_info"), "start_monotonic"), &begun)) {
+    } else if (ps_literal_int(ps_literal_get(end, "collectionTimeEnd"), &out->end_ns) &&
+               ps_literal_int(ps_literal_get(end, "MonotonicTimeEnd"), &ended) &&
+               ps_literal_int(ps_literal_get(ps_literal_get(doc, "start_info"), "start_monotonic"),
+                              &begun)) {
         out->start_ns = ps_i64_minus(out->end_ns, ps_i64_minus(ended, begun));
         out->is_timed = true;
     }
@@ -81,11 +82,11 @@ static ps_code read_times(const ps_cluster_rank *r, recording *out) {
     ps_arena_init(&arena);
     ps_buf_init(&text, MAX_INFO_BYTES);
     const char *path = ps_path_join(&arena, r->rank_dir, "profiler_info.json");
-    const ps_lit *doc = NULL;
+    const ps_literal *doc = NULL;
     if (path == NULL) {
         odd.code = PS_NOMEM;
     } else if (ps_is_file(path) && ps_read_file(path, MAX_INFO_BYTES, &text, &odd) == PS_OK) {
-        doc = ps_lit_parse(&arena, ps_buf_str(&text), text.len, &odd);
+        doc = ps_literal_parse(&arena, ps_buf_str(&text), text.len, &odd);
     }
     take_times(doc, out);
     ps_buf_fini(&text);

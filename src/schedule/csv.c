@@ -247,7 +247,7 @@ static ps_code place_stages(reader *r, int32_t *chunk_of, int32_t *count, ps_err
 }
 
 /* `old`: B is the input gradient, BW the whole backward. */
-static void settle_ops(const reader *r, const int32_t *chunk_of, bool old) {
+static void resolve_ops(const reader *r, const int32_t *chunk_of, bool old) {
     for (size_t i = 0; i < r->ops.n; i++) {
         ps_sched_op *op = &r->ops.ops[i];
         op->chunk = chunk_of[op->chunk];
@@ -257,7 +257,7 @@ static void settle_ops(const reader *r, const int32_t *chunk_of, bool old) {
     }
 }
 
-static ps_code settle_csv(reader *r, ps_err *err) {
+static ps_code resolve_csv(reader *r, ps_err *err) {
     ps_lists *lists = r->lists;
     lists->n_stages = (int32_t)r->row;
     lists->chain_length = lists->n_logical;
@@ -266,7 +266,7 @@ static ps_code settle_csv(reader *r, ps_err *err) {
     ps_code code = chunk_of == NULL || count == NULL ? ps_fail_nomem(err)
                                                      : place_stages(r, chunk_of, count, err);
     if (code == PS_OK) {
-        settle_ops(r, chunk_of, r->has_bw || (r->has_w && !r->has_i));
+        resolve_ops(r, chunk_of, r->has_bw || (r->has_w && !r->has_i));
         lists->ops = r->ops.ops;
         lists->n_ops = (uint32_t)r->ops.n;
         lists->column = r->columns;
@@ -285,7 +285,7 @@ ps_code ps_lists_parse_csv(ps_lists *out, const char *name, const char *text, si
     reader r = {.lists = out, .file = name, .text = text, .at = text};
     ps_code code = read_rows(&r, n, err);
     if (code == PS_OK) {
-        code = settle_csv(&r, err);
+        code = resolve_csv(&r, err);
     }
     ps_op_list_fini(&r.ops);
     ps_free(r.columns);

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fs.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 
 #define MAX_FILE ((size_t)64 << 20)
@@ -160,14 +160,14 @@ static int compare_measured(const void *a, const void *b) {
 }
 
 /* False when the op is none that a schedule runs, or is malformed: such ops have no say. */
-static bool read_op(const ps_lit *op, int32_t n_stages, measured *out) {
+static bool read_op(const ps_literal *op, int32_t n_stages, measured *out) {
     int64_t stage = -1;
     int64_t start = 0;
     int64_t end = -1;
-    const char *kind = ps_lit_str(ps_lit_get(op, "kind"));
-    if (kind == NULL || !ps_lit_int(ps_lit_get(op, "stage"), &stage) || stage < 0 ||
-        stage >= n_stages || !ps_lit_int(ps_lit_get(op, "start_ns"), &start) ||
-        !ps_lit_int(ps_lit_get(op, "end_ns"), &end) || end < start ||
+    const char *kind = ps_literal_str(ps_literal_get(op, "kind"));
+    if (kind == NULL || !ps_literal_int(ps_literal_get(op, "stage"), &stage) || stage < 0 ||
+        stage >= n_stages || !ps_literal_int(ps_literal_get(op, "start_ns"), &start) ||
+        !ps_literal_int(ps_literal_get(op, "end_ns"), &end) || end < start ||
         __builtin_sub_overflow(end, start, &out->ns)) {
         return false;
     }
@@ -181,11 +181,12 @@ static bool read_op(const ps_lit *op, int32_t n_stages, measured *out) {
 }
 
 /* The median of each stage and kind. */
-static ps_code take_medians(ps_durations *out, const ps_lit *ops, const char *name, ps_err *err) {
+static ps_code take_medians(ps_durations *out, const ps_literal *ops, const char *name,
+                            ps_err *err) {
     measured *all = NULL;
     size_t n = 0;
     size_t cap = 0;
-    for (const ps_lit *op = ops != NULL ? ops->child : NULL; op != NULL; op = op->next) {
+    for (const ps_literal *op = ops != NULL ? ops->child : NULL; op != NULL; op = op->next) {
         if (!ps_grow(&all, &cap, n + 1, SIZE_MAX / sizeof *all, sizeof *all)) {
             ps_free(all);
             return ps_fail_nomem(err);
@@ -218,13 +219,13 @@ ps_code ps_durations_parse_json(ps_durations *out, const char *name, const char 
     }
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *doc = ps_lit_parse(&arena, text, n, err);
+    const ps_literal *doc = ps_literal_parse(&arena, text, n, err);
     ps_code code = PS_OK;
     if (doc == NULL) {
         code = err != NULL ? err->code : PS_SYNTAX;
         ps_err_prefix(err, "%s", name);
     } else {
-        code = take_medians(out, ps_lit_get(doc, "ops"), name, err);
+        code = take_medians(out, ps_literal_get(doc, "ops"), name, err);
     }
     ps_arena_fini(&arena);
     return code;

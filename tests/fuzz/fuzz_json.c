@@ -1,5 +1,5 @@
 /* The pieces of JSON text (base/json.h, json_simd.h), each against another way to say the same: brackets by masks and
- * byte by byte, digits eight at a time and one by one; what is mended needs no more mending, and lit.h reads it. */
+ * byte by byte, digits eight at a time and one by one; what is mended needs no more mending, and literal.h reads it. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/json.h"
 #include "base/json_simd.h"
-#include "base/lit.h"
+#include "base/literal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -93,7 +93,7 @@ static void check_nested(const char *text, size_t n) {
     ps_arena arena;
     ps_arena_init(&arena);
     ps_err err = PS_ERR_INIT;
-    require(ps_lit_parse(&arena, out, n_tidy, &err) != NULL || err.code == PS_RANGE);
+    require(ps_literal_parse(&arena, out, n_tidy, &err) != NULL || err.code == PS_RANGE);
     ps_arena_fini(&arena);
     free(out);
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "record/nvtx/nvtx.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -76,7 +76,7 @@ static void check(const char *json, size_t n) {
     ps_arena arena;
     ps_arena_init(&arena);
     ps_err err = PS_ERR_INIT;
-    if (n > 0 && ps_lit_parse(&arena, json, n, &err) == NULL && err.code != PS_NOMEM) {
+    if (n > 0 && ps_literal_parse(&arena, json, n, &err) == NULL && err.code != PS_NOMEM) {
         __builtin_trap();
     }
     ps_arena_fini(&arena);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lit.h"
+#include "base/literal.h"
 #include "serve/http/assets.h"
 #include "serve/http/guard.h"
 #include "serve/http/route.h"
@@ -103,7 +103,7 @@ static void check_json(ps_reply *r) {
     ps_arena_init(&arena);
     ps_err err = PS_ERR_INIT;
     const char *text = ps_buf_str(&r->body);
-    if (ps_lit_parse(&arena, text, r->body.len, &err) == NULL && err.code != PS_NOMEM) {
+    if (ps_literal_parse(&arena, text, r->body.len, &err) == NULL && err.code != PS_NOMEM) {
         (void)fprintf(stderr, "%.2000s\n", text);
         must(false, err.msg);
     }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lit.h"
+#include "base/literal.h"
 #include "support/asks.h"
 #include "support/profile.h"
 #include "support/small_runs.h"
@@ -63,22 +63,22 @@ static ps_trace *rank_that_says(int64_t clock_ns, int64_t offset_ns, int64_t unc
     return small_seal(b);
 }
 
-static const ps_lit *offset_of(const ps_lit *v, size_t rank) {
-    const ps_lit *o = ps_lit_get(v, "offsets")->child;
+static const ps_literal *offset_of(const ps_literal *v, size_t rank) {
+    const ps_literal *o = ps_literal_get(v, "offsets")->child;
     for (; rank > 0; rank--) {
         o = o->next;
     }
     return o;
 }
 
-static int64_t number_in(const ps_lit *o, const char *key) {
+static int64_t number_in(const ps_literal *o, const char *key) {
     int64_t n = INT64_MIN;
-    assert_true(ps_lit_int(ps_lit_get(o, key), &n));
+    assert_true(ps_literal_int(ps_literal_get(o, key), &n));
     return n;
 }
 
-static const ps_lit *parsed(ps_arena *arena, const char *text) {
-    const ps_lit *v = ps_lit_parse(arena, text, strlen(text), NULL);
+static const ps_literal *parsed(ps_arena *arena, const char *text) {
+    const ps_literal *v = ps_literal_parse(arena, text, strlen(text), NULL);
     if (v == NULL) {
         fail_msg("%s", text);
     }
@@ -122,11 +122,11 @@ static void clocks_as_recorded(void **state) {
         asks_of_traces(&a, p->dir, traces, 2);
         ps_arena arena;
         ps_arena_init(&arena);
-        const ps_lit *v = parsed(&arena, ask(&a, "/api/align?by=clock"));
+        const ps_literal *v = parsed(&arena, ask(&a, "/api/align?by=clock"));
         assert_int_equal(number_in(offset_of(v, 1), "offset_ns"), c->want_ns);
         assert_in_range(number_in(offset_of(v, 1), "uncertainty_ns"), c->want_least_ns,
                         c->want_most_ns);
-        expect_in(ps_lit_str(ps_lit_get(v, "how")), c->how);
+        expect_in(ps_literal_str(ps_literal_get(v, "how")), c->how);
         ps_arena_fini(&arena);
         asks_end(&a);
     }
@@ -141,15 +141,16 @@ static void clocks(void **state) {
     asks_of_traces(&a, p->dir, traces, 2);
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *v = parsed(&arena, ask(&a, "/api/align?by=clock"));
-    assert_string_equal(ps_lit_str(ps_lit_get(offset_of(v, 1), "rank")), asks_key(&a, 1));
+    const ps_literal *v = parsed(&arena, ask(&a, "/api/align?by=clock"));
+    assert_string_equal(ps_literal_str(ps_literal_get(offset_of(v, 1), "rank")), asks_key(&a, 1));
     assert_int_equal(number_in(offset_of(v, 0), "offset_ns"), 0);
     assert_int_equal(number_in(offset_of(v, 0), "uncertainty_ns"), 0);
     assert_int_equal(number_in(offset_of(v, 1), "offset_ns"), -3000000);
     int64_t uncertainty = number_in(offset_of(v, 1), "uncertainty_ns");
     assert_true(uncertainty >= 10000 && uncertainty <= 40000);
-    expect_in(ps_lit_str(ps_lit_get(v, "how")), "2 clocks, brought together by 5 collectives");
-    assert_null(ps_lit_get(v, "notes")->child);
+    expect_in(ps_literal_str(ps_literal_get(v, "how")),
+              "2 clocks, brought together by 5 collectives");
+    assert_null(ps_literal_get(v, "notes")->child);
     /* the default */
     expect_in(ask(&a, "/api/align"), "\"offset_ns\":-3000000");
     ps_arena_fini(&arena);
@@ -163,11 +164,11 @@ static void nothing_connects(void **state) {
     asks_of_traces(&a, p->dir, traces, 2);
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *v = parsed(&arena, ask(&a, "/api/align?by=clock"));
+    const ps_literal *v = parsed(&arena, ask(&a, "/api/align?by=clock"));
     assert_int_equal(number_in(offset_of(v, 1), "offset_ns"), 0);
-    assert_int_equal(ps_lit_get(offset_of(v, 1), "uncertainty_ns")->kind, PS_LIT_NULL);
-    expect_in(ps_lit_str(ps_lit_get(v, "how")), "nothing connects the 2 clocks");
-    expect_in(ps_lit_str(ps_lit_get(v, "notes")->child), "rank 1 has no communication");
+    assert_int_equal(ps_literal_get(offset_of(v, 1), "uncertainty_ns")->kind, PS_LITERAL_NULL);
+    expect_in(ps_literal_str(ps_literal_get(v, "how")), "nothing connects the 2 clocks");
+    expect_in(ps_literal_str(ps_literal_get(v, "notes")->child), "rank 1 has no communication");
     ps_arena_fini(&arena);
     asks_end(&a);
 }
@@ -181,13 +182,13 @@ static void starts_and_steps(void **state) {
     asks_of_traces(&a, p->dir, traces, 3);
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *v = parsed(&arena, ask(&a, "/api/align?by=start"));
+    const ps_literal *v = parsed(&arena, ask(&a, "/api/align?by=start"));
     assert_int_equal(number_in(offset_of(v, 1), "offset_ns"), -7000000);
     assert_int_equal(number_in(offset_of(v, 2), "offset_ns"), 0);
     v = parsed(&arena, ask(&a, "/api/align?by=steps"));
     assert_int_equal(number_in(offset_of(v, 1), "offset_ns"), 2000000 - 7000000);
     assert_int_equal(number_in(offset_of(v, 2), "offset_ns"), 0);
-    expect_in(ps_lit_str(ps_lit_get(v, "notes")->child), "rank 2 shares no step");
+    expect_in(ps_literal_str(ps_literal_get(v, "notes")->child), "rank 2 shares no step");
     expect_in(ask_fails(&a, 400, "/api/align?by=luck"), "clock, start, steps");
     ps_arena_fini(&arena);
     asks_end(&a);

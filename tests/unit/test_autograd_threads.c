@@ -301,10 +301,10 @@ static void around_a_node(void **state) {
     assert_int_equal(ps_links_init(&l, t, &err), PS_OK);
     uint32_t at = small_find(t, NODE "MmBackward0");
     assert_int_equal(l.parent[at], PS_NONE);
-    assert_int_equal(ps_links_around(&l, at), small_find(t, "attn(B)"));
-    assert_int_equal(ps_links_around(&l, small_find(t, "aten::mm")), at);
-    assert_int_equal(ps_links_around(&l, small_find(t, "attn(B)")), small_find(t, "step"));
-    assert_int_equal(ps_links_around(&l, small_find(t, "step")), PS_NONE);
+    assert_int_equal(ps_links_enclosing(&l, at), small_find(t, "attn(B)"));
+    assert_int_equal(ps_links_enclosing(&l, small_find(t, "aten::mm")), at);
+    assert_int_equal(ps_links_enclosing(&l, small_find(t, "attn(B)")), small_find(t, "step"));
+    assert_int_equal(ps_links_enclosing(&l, small_find(t, "step")), PS_NONE);
     ps_links_fini(&l);
     ps_trace_free(t);
 }

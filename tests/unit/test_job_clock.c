@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "support/asks.h"
 #include "support/pp_trace.h"
 #include "support/scratch.h"
@@ -206,10 +206,10 @@ static void by_viewer(int64_t *out) {
     make_job(traces);
     asks_of_traces(&a, scratch_dir, traces, N);
     const char *reply = ask(&a, "/api/align?by=clock");
-    const ps_lit *v = ps_lit_parse(&arena, reply, strlen(reply), NULL);
-    const ps_lit *o = ps_lit_get(v, "offsets")->child;
+    const ps_literal *v = ps_literal_parse(&arena, reply, strlen(reply), NULL);
+    const ps_literal *o = ps_literal_get(v, "offsets")->child;
     for (int r = 0; r < N; r++, o = o->next) {
-        assert_true(ps_lit_int(ps_lit_get(o, "offset_ns"), &out[r]));
+        assert_true(ps_literal_int(ps_literal_get(o, "offset_ns"), &out[r]));
         out[r] = -out[r]; /* what is added to the rank's times */
     }
     ps_arena_fini(&arena);

@@ -12,7 +12,7 @@
 
 #include "base/arena.h"
 #include "base/fs.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "read/paddle/paddle.h"
 #include "read/readers.h"
 
@@ -73,9 +73,9 @@ static log *log_of(set *s, int64_t machine, int64_t worker) {
     return l;
 }
 
-static int64_t number(const ps_lit *object, const char *key, int64_t fallback) {
+static int64_t number(const ps_literal *object, const char *key, int64_t fallback) {
     int64_t value = fallback;
-    return ps_lit_int(ps_lit_get(object, key), &value) ? value : fallback;
+    return ps_literal_int(ps_literal_get(object, key), &value) ? value : fallback;
 }
 
 static int64_t cell(const ps_table *t, size_t row, const char *column) {
@@ -102,12 +102,12 @@ static int64_t said_step(const ps_trace *t, int64_t run, int64_t step) {
            cell(runs, (size_t)run, "first_step_said");
 }
 
-static void expect_event(set *s, const ps_lit *e) {
+static void expect_event(set *s, const ps_literal *e) {
     log *l = log_of(s, number(e, "machine", 0), number(e, "worker", 0));
     const ps_trace *t = l->trace;
     const ps_slices *slices = ps_trace_slices(t);
     int64_t start_ns = number(e, "start_us", 0) * 1000 - ps_trace_origin_ns(t);
-    const char *type = ps_lit_str(ps_lit_get(e, "type"));
+    const char *type = ps_literal_str(ps_literal_get(e, "type"));
     uint32_t i = 0;
     while (i < slices->n &&
            (slices->start_ns[i] != start_ns || slices->source_row[i] != number(e, "line", 0) ||
@@ -129,12 +129,13 @@ static void expect_event(set *s, const ps_lit *e) {
     l->n_expected++;
 }
 
-static void expect_untimed(set *s, const ps_lit *e) {
+static void expect_untimed(set *s, const ps_literal *e) {
     log *l = log_of(s, number(e, "machine", 0), number(e, "worker", 0));
     const ps_table *t = ps_trace_side_table(l->trace, "untimed_jobs");
     assert_true(l->n_untimed < t->n_rows);
     size_t row = l->n_untimed++;
-    assert_string_equal(ps_table_cell(t, row, 0)->u.text, ps_lit_str(ps_lit_get(e, "type")));
+    assert_string_equal(ps_table_cell(t, row, 0)->u.text,
+                        ps_literal_str(ps_literal_get(e, "type")));
     assert_int_equal(cell(t, row, "microbatch"), number(e, "micro_batch", -2));
     assert_int_equal(cell(t, row, "step"), number(e, "step", -2));
     assert_int_equal(cell(t, row, "seq"), number(e, "seq", -2));
@@ -162,12 +163,12 @@ static void close_set(set *s) {
     ps_arena_fini(&s->arena);
 }
 
-static const ps_lit *parse_file(ps_arena *arena, const char *path) {
+static const ps_literal *parse_file(ps_arena *arena, const char *path) {
     ps_buf bytes;
     ps_buf_init(&bytes, 0);
     assert_int_equal(ps_read_file(path, 1 << 24, &bytes, NULL), PS_OK);
     const char *copy = ps_arena_strndup(arena, ps_buf_str(&bytes), bytes.len);
-    const ps_lit *doc = ps_lit_parse(arena, copy, bytes.len, NULL);
+    const ps_literal *doc = ps_literal_parse(arena, copy, bytes.len, NULL);
     assert_non_null(doc);
     ps_buf_fini(&bytes);
     return doc;
@@ -177,15 +178,15 @@ static void check_set(const char *root, const char *name) {
     set s = {0};
     ps_arena_init(&s.arena);
     s.dir = text(&s.arena, "%s/%s", root, name);
-    const ps_lit *doc = parse_file(&s.arena, text(&s.arena, "%s.expected.json", s.dir));
-    for (const ps_lit *e = ps_lit_get(doc, "events")->child; e != NULL; e = e->next) {
+    const ps_literal *doc = parse_file(&s.arena, text(&s.arena, "%s.expected.json", s.dir));
+    for (const ps_literal *e = ps_literal_get(doc, "events")->child; e != NULL; e = e->next) {
         expect_event(&s, e);
     }
-    const ps_lit *untimed = ps_lit_get(doc, "untimed");
-    for (const ps_lit *e = untimed != NULL ? untimed->child : NULL; e != NULL; e = e->next) {
+    const ps_literal *untimed = ps_literal_get(doc, "untimed");
+    for (const ps_literal *e = untimed != NULL ? untimed->child : NULL; e != NULL; e = e->next) {
         expect_untimed(&s, e);
     }
-    for (const ps_lit *e = ps_lit_get(doc, "malformed")->child; e != NULL; e = e->next) {
+    for (const ps_literal *e = ps_literal_get(doc, "malformed")->child; e != NULL; e = e->next) {
         expect_rejected(log_of(&s, number(e, "machine", 0), number(e, "worker", 0)),
                         number(e, "line", -1));
     }
@@ -197,8 +198,8 @@ static void check_set(const char *root, const char *name) {
 static void check_broken(const char *root) {
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *doc = parse_file(&arena, text(&arena, "%s/broken.expected.json", root));
-    for (const ps_lit *e = doc->child; e != NULL; e = e->next) {
+    const ps_literal *doc = parse_file(&arena, text(&arena, "%s/broken.expected.json", root));
+    for (const ps_literal *e = doc->child; e != NULL; e = e->next) {
         const char *path = text(&arena, "%s/broken/%s/workerlog.0", root, e->key);
         ps_file_id id;
         if (ps_file_identify(path, &id, NULL) != PS_OK || id.size_bytes == 0) {
@@ -212,7 +213,7 @@ static void check_broken(const char *root) {
         assert_non_null(t);
         assert_int_equal(err.code, PS_OK);
         assert_int_equal(ps_trace_slices(t)->n, number(e, "records", -1));
-        for (const ps_lit *line = ps_lit_get(e, "rejected_lines")->child; line != NULL;
+        for (const ps_literal *line = ps_literal_get(e, "rejected_lines")->child; line != NULL;
              line = line->next) {
             expect_rejected(&l, line->integer);
         }

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "record/nvtx/nvtx.h"
 
 enum { ALL = 0x1fe };
@@ -56,7 +56,7 @@ static const char *json_of(const nvtxPayloadData_t *payloads, size_t n) {
         ps_arena arena;
         ps_arena_init(&arena);
         ps_err err = PS_ERR_INIT;
-        if (ps_lit_parse(&arena, text, length, &err) == NULL) {
+        if (ps_literal_parse(&arena, text, length, &err) == NULL) {
             fail_msg("%s: %s", err.msg, text);
         }
         ps_arena_fini(&arena);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lit.h"
+#include "base/literal.h"
 #include "schedule/schedule.h"
 #include "serve/http/route.h"
 #include "serve/rank/cache.h"
@@ -22,7 +22,7 @@ typedef struct served {
     ps_store *store;
     ps_cache *cache;
     ps_reply reply;
-    const ps_lit *json; /* of the reply */
+    const ps_literal *json; /* of the reply */
 } served;
 
 /* 1F1B, 4 x 8, two pipelines, two steps; stage 2 takes half as long again. */
@@ -82,7 +82,7 @@ static unsigned answer(served *s, const ps_route *r, const ps_request *q) {
     ps_err err = PS_ERR_INIT;
     s->json =
         strcmp(s->reply.content_type, "application/json") == 0
-            ? ps_lit_parse(&s->reply.arena, ps_buf_str(&s->reply.body), s->reply.body.len, &err)
+            ? ps_literal_parse(&s->reply.arena, ps_buf_str(&s->reply.body), s->reply.body.len, &err)
             : NULL;
     return s->reply.status;
 }
@@ -107,22 +107,22 @@ static unsigned simulate(served *s, const char *body) {
     return answer(s, route("POST", "/api/simulate"), &q);
 }
 
-static int64_t number(const ps_lit *object, const char *name) {
+static int64_t number(const ps_literal *object, const char *name) {
     int64_t v = INT64_MIN;
-    assert_true(ps_lit_int(ps_lit_get(object, name), &v));
+    assert_true(ps_literal_int(ps_literal_get(object, name), &v));
     return v;
 }
 
 static const char *error(const served *s) {
-    const char *text = ps_lit_str(ps_lit_get(s->json, "error"));
+    const char *text = ps_literal_str(ps_literal_get(s->json, "error"));
     assert_non_null(text);
     return text;
 }
 
-static size_t count(const ps_lit *array) {
+static size_t count(const ps_literal *array) {
     size_t n = 0;
     assert_non_null(array);
-    for (const ps_lit *v = array->child; v != NULL; v = v->next) {
+    for (const ps_literal *v = array->child; v != NULL; v = v->next) {
         n++;
     }
     return n;
@@ -133,18 +133,18 @@ static size_t count(const ps_lit *array) {
 static void test_chart(void **state) {
     served *s = *state;
     assert_int_equal(get_chart(s, ""), 200);
-    const ps_lit *chart = ps_lit_get(s->json, "chart");
-    assert_string_equal(ps_lit_str(ps_lit_get(chart, "title")), "job");
-    assert_string_equal(ps_lit_str(ps_lit_get(chart, "schedule")), "1f1b");
-    assert_int_equal(count(ps_lit_get(chart, "ranks")), 8);
-    assert_int_equal(number(ps_lit_get(s->json, "view"), "pipeline"), 0);
-    assert_int_equal(ps_lit_get(s->json, "against")->kind, PS_LIT_NULL);
-    assert_true(count(ps_lit_get(s->json, "tables")) >= 4);
+    const ps_literal *chart = ps_literal_get(s->json, "chart");
+    assert_string_equal(ps_literal_str(ps_literal_get(chart, "title")), "job");
+    assert_string_equal(ps_literal_str(ps_literal_get(chart, "schedule")), "1f1b");
+    assert_int_equal(count(ps_literal_get(chart, "ranks")), 8);
+    assert_int_equal(number(ps_literal_get(s->json, "view"), "pipeline"), 0);
+    assert_int_equal(ps_literal_get(s->json, "against")->kind, PS_LITERAL_NULL);
+    assert_true(count(ps_literal_get(s->json, "tables")) >= 4);
     /* A place for each rank, which is a key of the store. */
-    const ps_lit *places = ps_lit_get(s->json, "places");
+    const ps_literal *places = ps_literal_get(s->json, "places");
     assert_int_equal(count(places), 8);
-    for (const ps_lit *p = places->child; p != NULL; p = p->next) {
-        const char *key = ps_lit_str(p->child);
+    for (const ps_literal *p = places->child; p != NULL; p = p->next) {
+        const char *key = ps_literal_str(p->child);
         assert_true(ps_store_find(s->store, key, strlen(key)) != SIZE_MAX);
         assert_int_equal(p->child->next->integer, 0);
     }
@@ -153,11 +153,11 @@ static void test_chart(void **state) {
 static void test_chart_choices(void **state) {
     served *s = *state;
     assert_int_equal(get_chart(s, "step=2&pipeline=1"), 200);
-    assert_int_equal(number(ps_lit_get(s->json, "view"), "step"), 2);
-    assert_int_equal(number(ps_lit_get(s->json, "view"), "pipeline"), 1);
+    assert_int_equal(number(ps_literal_get(s->json, "view"), "step"), 2);
+    assert_int_equal(number(ps_literal_get(s->json, "view"), "pipeline"), 1);
     assert_int_equal(get_chart(s, "against=gpipe&cluster=0"), 200);
-    const ps_lit *against = ps_lit_get(s->json, "against");
-    assert_string_equal(ps_lit_str(ps_lit_get(against, "schedule")), "gpipe");
+    const ps_literal *against = ps_literal_get(s->json, "against");
+    assert_string_equal(ps_literal_str(ps_literal_get(against, "schedule")), "gpipe");
     assert_int_equal(number(against, "n"), 4 * 16);
     /* What the user says of the job wins: all ranks in one pipeline. */
     assert_int_equal(get_chart(s, "pp=8&tp=1&dp=1"), 200);
@@ -210,13 +210,13 @@ static void test_simulate(void **state) {
     served *s = *state;
     assert_int_equal(simulate(s, "{\"schedule\":\"1f1b\",\"stages\":4,\"microbatches\":8}"), 200);
     assert_int_equal(number(s->json, "step_ns"), 330000000);
-    assert_string_equal(ps_lit_get(s->json, "bubble")->text, "0.272727");
-    assert_string_equal(ps_lit_get(s->json, "activations")->text, "4.00");
-    assert_int_equal(number(ps_lit_get(s->json, "chart"), "n"), 64);
-    assert_int_equal(count(ps_lit_get(s->json, "tables")), 3);
-    const ps_lit *used = ps_lit_get(s->json, "used");
-    assert_int_equal(count(ps_lit_get(used, "times")), 4);
-    assert_false(ps_lit_get(used, "splits")->boolean);
+    assert_string_equal(ps_literal_get(s->json, "bubble")->text, "0.272727");
+    assert_string_equal(ps_literal_get(s->json, "activations")->text, "4.00");
+    assert_int_equal(number(ps_literal_get(s->json, "chart"), "n"), 64);
+    assert_int_equal(count(ps_literal_get(s->json, "tables")), 3);
+    const ps_literal *used = ps_literal_get(s->json, "used");
+    assert_int_equal(count(ps_literal_get(used, "times")), 4);
+    assert_false(ps_literal_get(used, "splits")->boolean);
 }
 
 static void test_simulate_durations(void **state) {
@@ -245,8 +245,8 @@ static void test_simulate_durations(void **state) {
             s,
             "{\"schedule\":\"zb-h1\",\"stages\":2,\"microbatches\":4,\"durations\":\"stage,kind,ns\\n1,F,20000000\\n1,B,40000000\\n\"}"),
         200);
-    const ps_lit *times = ps_lit_get(ps_lit_get(s->json, "used"), "times");
-    const ps_lit *second = times->child->next;
+    const ps_literal *times = ps_literal_get(ps_literal_get(s->json, "used"), "times");
+    const ps_literal *second = times->child->next;
     assert_int_equal(second->child->integer, 20000000);
     assert_int_equal(second->child->next->integer, 40000000);
     assert_int_equal(second->child->next->next->integer, 20000000); /* W keeps its share of B */
@@ -257,11 +257,11 @@ static void test_simulate_measured(void **state) {
     served *s = *state;
     assert_int_equal(simulate(s, "{\"from\":{\"cluster\":0,\"step\":2,\"pipeline\":1}}"), 200);
     int64_t as_measured = number(s->json, "step_ns");
-    const ps_lit *used = ps_lit_get(s->json, "used");
-    assert_string_equal(ps_lit_str(ps_lit_get(used, "schedule")), "1f1b");
+    const ps_literal *used = ps_literal_get(s->json, "used");
+    assert_string_equal(ps_literal_str(ps_literal_get(used, "schedule")), "1f1b");
     assert_int_equal(number(used, "stages"), 4);
     assert_int_equal(number(used, "microbatches"), 8);
-    const ps_lit *times = ps_lit_get(used, "times");
+    const ps_literal *times = ps_literal_get(used, "times");
     assert_int_equal(times->child->child->integer, 10000000);
     assert_int_equal(times->child->next->next->child->integer, 15000000); /* the slow stage */
     /* The slow stage made as fast as the others: the step of the worked example. */
@@ -274,7 +274,7 @@ static void test_simulate_measured(void **state) {
     assert_int_equal(number(s->json, "step_ns"), 33 * 11250000);
     /* A duration that is given is the mean; stages keep their proportions. */
     assert_int_equal(simulate(s, "{\"from\":{\"step\":2},\"f_ns\":22500000}"), 200);
-    times = ps_lit_get(ps_lit_get(s->json, "used"), "times");
+    times = ps_literal_get(ps_literal_get(s->json, "used"), "times");
     assert_int_equal(times->child->child->integer, 20000000);
     assert_int_equal(times->child->next->next->child->integer, 30000000);
     /* Other numbers of stages share the same work. */
@@ -282,7 +282,7 @@ static void test_simulate_measured(void **state) {
         simulate(s,
                  "{\"from\":{\"step\":2},\"stages\":2,\"microbatches\":4,\"schedule\":\"gpipe\"}"),
         200);
-    times = ps_lit_get(ps_lit_get(s->json, "used"), "times");
+    times = ps_literal_get(ps_literal_get(s->json, "used"), "times");
     assert_int_equal(times->child->child->integer, 22500000);
     /* A picture of both. */
     assert_int_equal(
@@ -303,7 +303,7 @@ static void test_simulate_every_schedule(void **state) {
         assert_int_equal(simulate(s, body), 200);
     }
     assert_int_equal(simulate(s, "{\"csv\":\"0F0,0F1,,0B0,0B1\\n,1F0,1B0,1F1,1B1\"}"), 200);
-    assert_int_equal(number(ps_lit_get(s->json, "chart"), "n"), 8);
+    assert_int_equal(number(ps_literal_get(s->json, "chart"), "n"), 8);
 }
 
 static void test_simulate_refused(void **state) {

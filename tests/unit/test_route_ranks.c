@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/lit.h"
+#include "base/literal.h"
 #include "serve/rank/loaded.h"
 #include "serve/rank/missing.h"
 #include "support/asks.h"
@@ -12,18 +12,18 @@
 #include "support/small_runs.h"
 #include "support/trace_samples.h"
 
-static const ps_lit *parsed(ps_arena *arena, const char *text) {
+static const ps_literal *parsed(ps_arena *arena, const char *text) {
     ps_err err = PS_ERR_INIT;
-    const ps_lit *v = ps_lit_parse(arena, text, strlen(text), &err);
+    const ps_literal *v = ps_literal_parse(arena, text, strlen(text), &err);
     if (v == NULL) {
         fail_msg("%s: %s", err.msg, text);
     }
     return v;
 }
 
-static size_t n_children(const ps_lit *v) {
+static size_t n_children(const ps_literal *v) {
     size_t n = 0;
-    for (const ps_lit *c = v != NULL ? v->child : NULL; c != NULL; c = c->next) {
+    for (const ps_literal *c = v != NULL ? v->child : NULL; c != NULL; c = c->next) {
         n++;
     }
     return n;
@@ -35,23 +35,23 @@ static void session(void **state) {
     asks_of_trace(&a, sample_of_everything());
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *v = parsed(&arena, ask(&a, "/api/session"));
-    assert_non_null(ps_lit_str(ps_lit_get(v, "version")));
-    assert_non_null(ps_lit_str(ps_lit_get(v, "title")));
+    const ps_literal *v = parsed(&arena, ask(&a, "/api/session"));
+    assert_non_null(ps_literal_str(ps_literal_get(v, "version")));
+    assert_non_null(ps_literal_str(ps_literal_get(v, "title")));
     static const char *const THEMES[] = {"light", "dark"};
     for (size_t i = 0; i < 2; i++) {
-        const ps_lit *theme = ps_lit_get(ps_lit_get(v, "theme"), THEMES[i]);
-        assert_int_equal(strlen(ps_lit_str(ps_lit_get(theme, "page"))), 7);
-        assert_int_equal(n_children(ps_lit_get(theme, "lanes")), 4);
-        assert_int_equal(n_children(ps_lit_get(theme, "tints")), 12);
-        assert_int_equal(n_children(ps_lit_get(theme, "kinds")), 9);
-        assert_int_equal(n_children(ps_lit_get(theme, "phases")), 7);
+        const ps_literal *theme = ps_literal_get(ps_literal_get(v, "theme"), THEMES[i]);
+        assert_int_equal(strlen(ps_literal_str(ps_literal_get(theme, "page"))), 7);
+        assert_int_equal(n_children(ps_literal_get(theme, "lanes")), 4);
+        assert_int_equal(n_children(ps_literal_get(theme, "tints")), 12);
+        assert_int_equal(n_children(ps_literal_get(theme, "kinds")), 9);
+        assert_int_equal(n_children(ps_literal_get(theme, "phases")), 7);
     }
-    assert_int_equal(n_children(ps_lit_get(v, "kinds")), 9);
-    assert_int_equal(n_children(ps_lit_get(v, "causes")), 3);
-    assert_int_equal(n_children(ps_lit_get(v, "sources")), 6);
-    assert_int_equal(n_children(ps_lit_get(v, "clusters")), 1);
-    assert_true(n_children(ps_lit_get(v, "schedules")) > 5);
+    assert_int_equal(n_children(ps_literal_get(v, "kinds")), 9);
+    assert_int_equal(n_children(ps_literal_get(v, "causes")), 3);
+    assert_int_equal(n_children(ps_literal_get(v, "sources")), 6);
+    assert_int_equal(n_children(ps_literal_get(v, "clusters")), 1);
+    assert_true(n_children(ps_literal_get(v, "schedules")) > 5);
     ps_arena_fini(&arena);
     asks_end(&a);
 }
@@ -63,23 +63,23 @@ static void one_rank(void **state) {
     ps_arena arena;
     ps_arena_init(&arena);
     const char *text = ask(&a, "/api/ranks");
-    const ps_lit *v = parsed(&arena, text);
-    const ps_lit *rank = ps_lit_get(v, "ranks")->child;
-    assert_string_equal(ps_lit_str(ps_lit_get(rank, "key")), "r0");
-    assert_string_equal(ps_lit_str(ps_lit_get(rank, "label")), "rank 0");
-    assert_string_equal(ps_lit_str(ps_lit_get(rank, "state")), "ready");
-    assert_string_equal(ps_lit_str(ps_lit_get(rank, "error")), "");
-    assert_string_equal(ps_lit_str(ps_lit_get(rank, "origin_ns")),
-                        ps_lit_str(ps_lit_get(v, "origin_ns")));
+    const ps_literal *v = parsed(&arena, text);
+    const ps_literal *rank = ps_literal_get(v, "ranks")->child;
+    assert_string_equal(ps_literal_str(ps_literal_get(rank, "key")), "r0");
+    assert_string_equal(ps_literal_str(ps_literal_get(rank, "label")), "rank 0");
+    assert_string_equal(ps_literal_str(ps_literal_get(rank, "state")), "ready");
+    assert_string_equal(ps_literal_str(ps_literal_get(rank, "error")), "");
+    assert_string_equal(ps_literal_str(ps_literal_get(rank, "origin_ns")),
+                        ps_literal_str(ps_literal_get(v, "origin_ns")));
     int64_t start = -1;
     int64_t end = -1;
-    assert_true(ps_lit_int(ps_lit_get(rank, "start"), &start));
-    assert_true(ps_lit_int(ps_lit_get(rank, "end"), &end));
+    assert_true(ps_literal_int(ps_literal_get(rank, "start"), &start));
+    assert_true(ps_literal_int(ps_literal_get(rank, "end"), &end));
     assert_true(start == 0 && end > 0);
-    assert_true(n_children(ps_lit_get(rank, "steps")) > 0);
-    assert_int_equal(n_children(ps_lit_get(rank, "steps")->child), 3);
-    assert_int_equal(n_children(ps_lit_get(rank, "devices")), 2);
-    assert_int_equal(n_children(ps_lit_get(rank, "bytes")), 7);
+    assert_true(n_children(ps_literal_get(rank, "steps")) > 0);
+    assert_int_equal(n_children(ps_literal_get(rank, "steps")->child), 3);
+    assert_int_equal(n_children(ps_literal_get(rank, "devices")), 2);
+    assert_int_equal(n_children(ps_literal_get(rank, "bytes")), 7);
     expect_in(text, "\"python\"");
     ps_arena_fini(&arena);
     asks_end(&a);
@@ -185,16 +185,16 @@ static void states(void **state) {
     asks_of_path(&a, p->dir);
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *v = parsed(&arena, ask(&a, "/api/ranks"));
-    assert_int_equal(n_children(ps_lit_get(v, "ranks")), 3);
-    const ps_lit *second = ps_lit_get(v, "ranks")->child->next;
-    assert_string_equal(ps_lit_str(ps_lit_get(second, "format")), "chrome");
-    assert_string_equal(ps_lit_str(ps_lit_get(second, "file")), "rank_1.json");
-    const ps_lit *odd = ps_lit_get(second, "oddities")->child;
+    const ps_literal *v = parsed(&arena, ask(&a, "/api/ranks"));
+    assert_int_equal(n_children(ps_literal_get(v, "ranks")), 3);
+    const ps_literal *second = ps_literal_get(v, "ranks")->child->next;
+    assert_string_equal(ps_literal_str(ps_literal_get(second, "format")), "chrome");
+    assert_string_equal(ps_literal_str(ps_literal_get(second, "file")), "rank_1.json");
+    const ps_literal *odd = ps_literal_get(second, "oddities")->child;
     assert_non_null(odd);
-    assert_string_equal(ps_lit_str(ps_lit_get(odd, "severity")), "loss");
+    assert_string_equal(ps_literal_str(ps_literal_get(odd, "severity")), "loss");
     int64_t n = 0;
-    assert_true(ps_lit_int(ps_lit_get(odd, "n"), &n));
+    assert_true(ps_literal_int(ps_literal_get(odd, "n"), &n));
     assert_int_equal(n, 1);
     ps_arena_fini(&arena);
     asks_end(&a);
@@ -236,21 +236,21 @@ static void wishes(void **state) {
 static void expect_nodes(asks *a, const char *wanted) {
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *nodes = ps_lit_get(parsed(&arena, ask(a, "/api/lanes?rank=r0")), "nodes");
+    const ps_literal *nodes = ps_literal_get(parsed(&arena, ask(a, "/api/lanes?rank=r0")), "nodes");
     ps_buf got;
     ps_buf_init(&got, 0);
     size_t depth[256];
     size_t i = 0;
-    for (const ps_lit *node = nodes->child; node != NULL; node = node->next, i++) {
+    for (const ps_literal *node = nodes->child; node != NULL; node = node->next, i++) {
         int64_t parent = 0;
         int64_t lane = 0;
         int64_t slices = 0;
-        assert_true(ps_lit_int(ps_lit_get(node, "parent"), &parent) && parent < (int64_t)i);
-        assert_true(ps_lit_int(ps_lit_get(node, "lane"), &lane));
-        assert_true(ps_lit_int(ps_lit_get(node, "slices"), &slices));
+        assert_true(ps_literal_int(ps_literal_get(node, "parent"), &parent) && parent < (int64_t)i);
+        assert_true(ps_literal_int(ps_literal_get(node, "lane"), &lane));
+        assert_true(ps_literal_int(ps_literal_get(node, "slices"), &slices));
         depth[i] = parent < 0 ? 0 : depth[parent] + 1;
         ps_buf_add_fill(&got, ' ', 2 * depth[i]);
-        ps_buf_addf(&got, "%s", ps_lit_str(ps_lit_get(node, "name")));
+        ps_buf_addf(&got, "%s", ps_literal_str(ps_literal_get(node, "name")));
         if (lane >= 0) {
             ps_buf_addf(&got, " %lld:%lld", (long long)lane, (long long)slices);
         }
@@ -335,7 +335,8 @@ static void derived_of_a_process(void **state) {
 static void check_lanes(asks *a, const char *key) {
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *nodes = ps_lit_get(parsed(&arena, ask(a, "/api/lanes?rank=%s", key)), "nodes");
+    const ps_literal *nodes =
+        ps_literal_get(parsed(&arena, ask(a, "/api/lanes?rank=%s", key)), "nodes");
     ps_loaded *l = NULL;
     assert_int_equal(ps_store_get(a->store, ps_store_find(a->store, key, strlen(key)), &l, NULL),
                      PS_OK);
@@ -344,18 +345,18 @@ static void check_lanes(asks *a, const char *key) {
     uint32_t n_seen = 0;
     int64_t i = 0;
     int64_t n_slices = 0;
-    for (const ps_lit *node = nodes->child; node != NULL; node = node->next, i++) {
+    for (const ps_literal *node = nodes->child; node != NULL; node = node->next, i++) {
         int64_t parent = 0;
         int64_t lane = 0;
         int64_t slices = 0;
-        assert_true(ps_lit_int(ps_lit_get(node, "parent"), &parent) && parent < i);
-        assert_true(ps_lit_int(ps_lit_get(node, "lane"), &lane) && lane < n_lanes);
-        assert_true(ps_lit_int(ps_lit_get(node, "slices"), &slices));
+        assert_true(ps_literal_int(ps_literal_get(node, "parent"), &parent) && parent < i);
+        assert_true(ps_literal_int(ps_literal_get(node, "lane"), &lane) && lane < n_lanes);
+        assert_true(ps_literal_int(ps_literal_get(node, "slices"), &slices));
         if (lane >= 0) {
             assert_false(seen[lane]);
             seen[lane] = true;
             n_seen++;
-            bool counts = strcmp(ps_lit_str(ps_lit_get(node, "kind")), "counter") != 0;
+            bool counts = strcmp(ps_literal_str(ps_literal_get(node, "kind")), "counter") != 0;
             n_slices += counts ? slices : 0;
         }
     }

@@ -105,9 +105,9 @@ static void other_work_is_no_bubble(void **state) {
         s = &r.stages[i];
         assert_int_equal(s->busy_ns + s->other_ns + s->bubble_ns, s->step_ns);
         assert_int_equal(s->warmup_ns + s->stall_ns + s->cooldown_ns, s->bubble_ns);
-        assert_true(s->is_told);
+        assert_true(s->is_judged);
     }
-    assert_string_equal(c->untold, "");
+    assert_string_equal(c->unjudged, "");
     assert_int_equal(ps_chart_bubble(c, 0, 0, &share), PS_BUBBLE_TOLD);
     assert_float_equal(share, (180.0 + 300.0) / 800.0, 1e-9);
     ps_bubble_report_fini(&r);
@@ -121,12 +121,12 @@ static void too_much_is_unexplained(void **state) {
     double share = 0;
     assert_int_equal(ps_bubble_measure(c, &(ps_bubble_limits){20, 2, false}, &r, NULL), PS_OK);
     assert_int_equal(r.stages[3].work_ns, 160);
-    assert_non_null(strstr(c->untold, "of 1 of 2 pipelines: 37.5 %"));
-    assert_non_null(strstr(c->untold, "rank 3"));
+    assert_non_null(strstr(c->unjudged, "of 1 of 2 pipelines: 37.5 %"));
+    assert_non_null(strstr(c->unjudged, "rank 3"));
     assert_int_equal(ps_chart_bubble(c, 0, 0, &share), PS_BUBBLE_TOLD);
     assert_int_equal(ps_chart_bubble(c, 0, 1, &share), PS_BUBBLE_UNTOLD);
-    assert_true(r.stages[0].is_told && r.stages[1].is_told);
-    assert_false(r.stages[2].is_told || r.stages[3].is_told);
+    assert_true(r.stages[0].is_judged && r.stages[1].is_judged);
+    assert_false(r.stages[2].is_judged || r.stages[3].is_judged);
     for (size_t i = 0; i < c->n_bubbles; i++) {
         assert_true(c->bubbles[i].rank < 2);
     }

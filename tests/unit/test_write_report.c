@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/utf8.h"
 #include "write/report/report_view.h"
 
@@ -120,26 +120,27 @@ static void json_is_json(void **state) {
     ps_arena_init(&arena);
     ps_buf_init(&out, 0);
     assert_int_equal(ps_write_report_json(&view, &out, NULL), PS_OK);
-    const ps_lit *doc = ps_lit_parse(&arena, ps_buf_str(&out), out.len, NULL);
+    const ps_literal *doc = ps_literal_parse(&arena, ps_buf_str(&out), out.len, NULL);
     assert_non_null(doc);
-    assert_string_equal(ps_lit_str(ps_lit_get(doc, "format")), "pipescope-report");
-    assert_string_equal(ps_lit_str(ps_lit_get(doc, "title")), view.title);
-    assert_null(ps_lit_get(doc, "device_times"));
+    assert_string_equal(ps_literal_str(ps_literal_get(doc, "format")), "pipescope-report");
+    assert_string_equal(ps_literal_str(ps_literal_get(doc, "title")), view.title);
+    assert_null(ps_literal_get(doc, "device_times"));
     assert_null(ps_view_silence(&view, 0));
-    const ps_lit *said = ps_lit_get(doc, "sections")->child;
-    assert_string_equal(ps_lit_str(ps_lit_get(said, "section")), "communication");
-    assert_string_equal(ps_lit_str(ps_lit_get(said, "said")), ps_view_silence(&view, 2));
+    const ps_literal *said = ps_literal_get(doc, "sections")->child;
+    assert_string_equal(ps_literal_str(ps_literal_get(said, "section")), "communication");
+    assert_string_equal(ps_literal_str(ps_literal_get(said, "said")), ps_view_silence(&view, 2));
     size_t n = 0;
-    for (const ps_lit *f = ps_lit_get(doc, "findings")->child; f != NULL; f = f->next) {
-        assert_non_null(ps_lit_get(f, "rule"));
-        assert_non_null(ps_lit_get(f, "gain_ns"));
-        assert_non_null(ps_lit_get(f, "evidence"));
+    for (const ps_literal *f = ps_literal_get(doc, "findings")->child; f != NULL; f = f->next) {
+        assert_non_null(ps_literal_get(f, "rule"));
+        assert_non_null(ps_literal_get(f, "gain_ns"));
+        assert_non_null(ps_literal_get(f, "evidence"));
         n++;
     }
     assert_int_equal(n, view.findings->n_rows);
-    const ps_lit *first = ps_lit_get(ps_lit_get(doc, "findings")->child, "evidence")->child;
+    const ps_literal *first =
+        ps_literal_get(ps_literal_get(doc, "findings")->child, "evidence")->child;
     int64_t at = 0;
-    assert_true(ps_lit_int(ps_lit_get(first, "at_ns"), &at));
+    assert_true(ps_literal_int(ps_literal_get(first, "at_ns"), &at));
     assert_int_equal(at, REPORT_EPOCH_NS + 400 * US);
     ps_buf_fini(&out);
     ps_arena_fini(&arena);

@@ -6,19 +6,19 @@
 #include <string.h>
 
 #include "base/idmap.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 
 /* PTP keeps clocks within a microsecond; the kernel's bound grows by half a millisecond a second until the next word. */
 enum { PTP_ERROR_US = 1, PTP_BOUND_US = 1000, MOST_PPB = 1000000 };
 
-static bool is_recorded_clock_true(const ps_lit *v) {
-    return v != NULL && v->kind == PS_LIT_BOOL && v->boolean;
+static bool is_recorded_clock_true(const ps_literal *v) {
+    return v != NULL && v->kind == PS_LITERAL_BOOL && v->boolean;
 }
 
 /* "-0.811163": parts in a billion of parts in a million. */
-static bool read_ppm(const ps_lit *v, int64_t *ppb) {
-    if (v == NULL || (v->kind != PS_LIT_INT && v->kind != PS_LIT_NUMBER)) {
+static bool read_ppm(const ps_literal *v, int64_t *ppb) {
+    if (v == NULL || (v->kind != PS_LITERAL_INT && v->kind != PS_LITERAL_NUMBER)) {
         return false;
     }
     bool is_negative = v->source_len > 0 && v->begin[0] == '-';
@@ -28,19 +28,19 @@ static bool read_ppm(const ps_lit *v, int64_t *ppb) {
     return ok;
 }
 
-static bool says_ptp(const ps_lit *doc) {
+static bool says_ptp(const ps_literal *doc) {
     int64_t bound_us = INT64_MAX;
     int64_t error_us = INT64_MAX;
-    return is_recorded_clock_true(ps_lit_get(doc, "ptp")) &&
-           is_recorded_clock_true(ps_lit_get(doc, "synchronised")) &&
-           ps_lit_int(ps_lit_get(doc, "max_error_us"), &bound_us) && bound_us >= 0 &&
-           ps_lit_int(ps_lit_get(doc, "estimated_error_us"), &error_us) &&
+    return is_recorded_clock_true(ps_literal_get(doc, "ptp")) &&
+           is_recorded_clock_true(ps_literal_get(doc, "synchronised")) &&
+           ps_literal_int(ps_literal_get(doc, "max_error_us"), &bound_us) && bound_us >= 0 &&
+           ps_literal_int(ps_literal_get(doc, "estimated_error_us"), &error_us) &&
            (bound_us <= PTP_ERROR_US || (error_us <= PTP_ERROR_US && bound_us <= PTP_BOUND_US));
 }
 
 /* As the recorder takes it: a word, which is shown as it is. */
-static bool read_method(const ps_lit *doc, char *out, size_t size) {
-    const char *method = ps_lit_str(ps_lit_get(doc, "method"));
+static bool read_method(const ps_literal *doc, char *out, size_t size) {
+    const char *method = ps_literal_str(ps_literal_get(doc, "method"));
     size_t n = method != NULL ? strlen(method) : 0;
     if (n == 0 || n >= size || strspn(method, "abcdefghijklmnopqrstuvwxyz0123456789_-") != n) {
         return false;
@@ -50,26 +50,26 @@ static bool read_method(const ps_lit *doc, char *out, size_t size) {
     return true;
 }
 
-static bool read_offset(const ps_lit *doc, ps_recorded_clock *out) {
-    const char *machine = ps_lit_str(ps_lit_get(doc, "machine"));
+static bool read_offset(const ps_literal *doc, ps_recorded_clock *out) {
+    const char *machine = ps_literal_str(ps_literal_get(doc, "machine"));
     int64_t number = 0;
     bool ok = read_method(doc, out->method, sizeof out->method) && machine != NULL &&
               ps_parse_i64(machine, strlen(machine), &number) &&
-              ps_lit_int(ps_lit_get(doc, "reference"), &out->reference) &&
-              ps_lit_int(ps_lit_get(doc, "offset_ns"), &out->offset_ns) &&
-              ps_lit_int(ps_lit_get(doc, "uncertainty_ns"), &out->uncertainty_ns) &&
-              ps_lit_int(ps_lit_get(doc, "at_ns"), &out->at_ns) &&
-              ps_lit_int(ps_lit_get(doc, "from_ns"), &out->from_ns) &&
-              ps_lit_int(ps_lit_get(doc, "to_ns"), &out->to_ns) && out->uncertainty_ns >= 0 &&
-              out->from_ns <= out->to_ns;
+              ps_literal_int(ps_literal_get(doc, "reference"), &out->reference) &&
+              ps_literal_int(ps_literal_get(doc, "offset_ns"), &out->offset_ns) &&
+              ps_literal_int(ps_literal_get(doc, "uncertainty_ns"), &out->uncertainty_ns) &&
+              ps_literal_int(ps_literal_get(doc, "at_ns"), &out->at_ns) &&
+              ps_literal_int(ps_literal_get(doc, "from_ns"), &out->from_ns) &&
+              ps_literal_int(ps_literal_get(doc, "to_ns"), &out->to_ns) &&
+              out->uncertainty_ns >= 0 && out->from_ns <= out->to_ns;
     /* Sums of a few of them stay within 64 bits. */
     const int64_t most = INT64_C(1) << 61;
     ok = ok && out->offset_ns < most && out->offset_ns > -most && out->uncertainty_ns < most &&
          out->at_ns < most && out->at_ns > -most && out->from_ns > -most && out->to_ns < most;
     out->machine = (uint64_t)number;
     out->has_drift =
-        ok && read_ppm(ps_lit_get(doc, "drift_ppm"), &out->drift_ppb) &&
-        read_ppm(ps_lit_get(doc, "drift_uncertainty_ppm"), &out->drift_uncertainty_ppb);
+        ok && read_ppm(ps_literal_get(doc, "drift_ppm"), &out->drift_ppb) &&
+        read_ppm(ps_literal_get(doc, "drift_uncertainty_ppm"), &out->drift_uncertainty_ppb);
     return ok;
 }
 
@@ -78,7 +78,7 @@ ps_code ps_recorded_clock_parse(const char *json, size_t n, ps_recorded_clock *o
     ps_err why = PS_ERR_INIT;
     ps_arena_init(&arena);
     *out = (ps_recorded_clock){0};
-    const ps_lit *doc = ps_lit_parse(&arena, json, n, &why);
+    const ps_literal *doc = ps_literal_parse(&arena, json, n, &why);
     ps_recorded_clock found = {0};
     if (doc != NULL && read_offset(doc, &found)) {
         found.has_offset = true;

@@ -4,36 +4,37 @@
 #include <strings.h>
 
 #include "analyze/comm/recorded_clock.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 
 /* A positive integer member, 0 when absent; anything else is counted. */
-static int64_t positive(const ps_lit *object, const char *entry, const char *key, ps_diag *diag) {
-    const ps_lit *v = ps_lit_get(object, key);
+static int64_t positive(const ps_literal *object, const char *entry, const char *key,
+                        ps_diag *diag) {
+    const ps_literal *v = ps_literal_get(object, key);
     int64_t value = 0;
-    if (v == NULL || v->kind == PS_LIT_NULL) {
+    if (v == NULL || v->kind == PS_LITERAL_NULL) {
         return 0;
     }
-    if (!ps_lit_int(v, &value) || value <= 0 || value > INT32_MAX) {
+    if (!ps_literal_int(v, &value) || value <= 0 || value > INT32_MAX) {
         ps_diag_add(diag, PS_ODD_METADATA, "%s.%s is not a positive integer", entry, key);
         return 0;
     }
     return value;
 }
 
-static const ps_lit *topology_entry(const ps_trace *trace, const char *key, ps_arena *arena,
-                                    ps_diag *diag, bool *nomem) {
+static const ps_literal *topology_entry(const ps_trace *trace, const char *key, ps_arena *arena,
+                                        ps_diag *diag, bool *nomem) {
     const char *text = ps_trace_meta(trace, key);
     if (text == NULL) {
         return NULL;
     }
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *v = ps_lit_parse(arena, text, strlen(text), &odd);
-    if (v != NULL && v->kind == PS_LIT_STRING) { /* a JSON text stored as a JSON string */
-        v = ps_lit_parse(arena, v->text, v->len, &odd);
+    const ps_literal *v = ps_literal_parse(arena, text, strlen(text), &odd);
+    if (v != NULL && v->kind == PS_LITERAL_STRING) { /* a JSON text stored as a JSON string */
+        v = ps_literal_parse(arena, v->text, v->len, &odd);
     }
     *nomem = *nomem || odd.code == PS_NOMEM;
-    if (v == NULL || v->kind != PS_LIT_OBJECT) {
+    if (v == NULL || v->kind != PS_LITERAL_OBJECT) {
         ps_diag_add(diag, PS_ODD_METADATA, "%s: not a JSON object", key);
         return NULL;
     }
@@ -41,12 +42,13 @@ static const ps_lit *topology_entry(const ps_trace *trace, const char *key, ps_a
 }
 
 /* Microbatches when only the batch sizes are known: global / micro / data parallel. */
-static int64_t from_batch_sizes(const ps_lit *object, const char *entry, int64_t dp,
+static int64_t from_batch_sizes(const ps_literal *object, const char *entry, int64_t dp,
                                 ps_diag *diag) {
     int64_t global = 0;
     int64_t micro = 0;
-    if (!ps_lit_int(ps_lit_get(object, "global_batch_size"), &global) ||
-        !ps_lit_int(ps_lit_get(object, "micro_batch_size"), &micro) || global <= 0 || micro <= 0) {
+    if (!ps_literal_int(ps_literal_get(object, "global_batch_size"), &global) ||
+        !ps_literal_int(ps_literal_get(object, "micro_batch_size"), &micro) || global <= 0 ||
+        micro <= 0) {
         return 0;
     }
     int64_t n = global / micro / (dp > 0 ? dp : 1);
@@ -58,29 +60,29 @@ static int64_t from_batch_sizes(const ps_lit *object, const char *entry, int64_t
     return n;
 }
 
-static ps_code read_topology_groups(const ps_lit *groups, ps_arena *arena, ps_rank_facts *out,
+static ps_code read_topology_groups(const ps_literal *groups, ps_arena *arena, ps_rank_facts *out,
                                     ps_err *err) {
     size_t n = 0;
-    for (const ps_lit *g = groups != NULL ? groups->child : NULL; g != NULL; g = g->next) {
+    for (const ps_literal *g = groups != NULL ? groups->child : NULL; g != NULL; g = g->next) {
         n++;
     }
     out->groups = ps_arena_alloc(arena, n * sizeof *out->groups);
     if (out->groups == NULL) {
         return ps_fail_nomem(err);
     }
-    for (const ps_lit *g = groups != NULL ? groups->child : NULL; g != NULL; g = g->next) {
-        const char *name = ps_lit_str(ps_lit_get(g, "group_name"));
+    for (const ps_literal *g = groups != NULL ? groups->child : NULL; g != NULL; g = g->next) {
+        const char *name = ps_literal_str(ps_literal_get(g, "group_name"));
         ps_group_fact fact = {.comm_name = g->key,
                               .group_name = name != NULL ? name : "",
                               .group_rank = -1,
                               .n_ranks = -1,
                               .first_rank = -1};
-        (void)ps_lit_int(ps_lit_get(g, "group_rank"), &fact.group_rank);
-        const ps_lit *ranks = ps_lit_get(g, "global_ranks");
-        if (ranks != NULL && ranks->kind == PS_LIT_ARRAY && ranks->child != NULL) {
-            (void)ps_lit_int(ranks->child, &fact.first_rank);
+        (void)ps_literal_int(ps_literal_get(g, "group_rank"), &fact.group_rank);
+        const ps_literal *ranks = ps_literal_get(g, "global_ranks");
+        if (ranks != NULL && ranks->kind == PS_LITERAL_ARRAY && ranks->child != NULL) {
+            (void)ps_literal_int(ranks->child, &fact.first_rank);
             fact.n_ranks = 0;
-            for (const ps_lit *r = ranks->child; r != NULL; r = r->next) {
+            for (const ps_literal *r = ranks->child; r != NULL; r = r->next) {
                 fact.n_ranks++;
             }
         }
@@ -107,19 +109,19 @@ static bool is_pipeline_group(const char *text) {
 }
 
 /* "ranks" is an array, or a text that holds one. */
-static const ps_lit *ranks_of(const ps_lit *group, ps_arena *arena, bool *nomem) {
-    const ps_lit *ranks = ps_lit_get(group, "ranks");
-    if (ranks != NULL && ranks->kind == PS_LIT_STRING) {
+static const ps_literal *ranks_of(const ps_literal *group, ps_arena *arena, bool *nomem) {
+    const ps_literal *ranks = ps_literal_get(group, "ranks");
+    if (ranks != NULL && ranks->kind == PS_LITERAL_STRING) {
         ps_err odd = PS_ERR_INIT;
-        ranks = ps_lit_parse(arena, ranks->text, ranks->len, &odd);
+        ranks = ps_literal_parse(arena, ranks->text, ranks->len, &odd);
         *nomem = *nomem || odd.code == PS_NOMEM;
     }
-    return ranks != NULL && ranks->kind == PS_LIT_ARRAY ? ranks : NULL;
+    return ranks != NULL && ranks->kind == PS_LITERAL_ARRAY ? ranks : NULL;
 }
 
-static ps_group_fact group_fact(const ps_lit *group, const ps_lit *ranks, int64_t own) {
-    const char *name = ps_lit_str(ps_lit_get(group, "pg_name"));
-    const char *text = ps_lit_str(ps_lit_get(group, "pg_desc"));
+static ps_group_fact group_fact(const ps_literal *group, const ps_literal *ranks, int64_t own) {
+    const char *name = ps_literal_str(ps_literal_get(group, "pg_name"));
+    const char *text = ps_literal_str(ps_literal_get(group, "pg_desc"));
     ps_group_fact fact = {.comm_name = name != NULL ? name : "",
                           .group_name = is_pipeline_group(text) ? "pp"
                                         : text != NULL          ? text
@@ -128,11 +130,11 @@ static ps_group_fact group_fact(const ps_lit *group, const ps_lit *ranks, int64_
                           .n_ranks = -1,
                           .first_rank = -1};
     if (ranks != NULL && ranks->child != NULL) {
-        (void)ps_lit_int(ranks->child, &fact.first_rank);
+        (void)ps_literal_int(ranks->child, &fact.first_rank);
         fact.n_ranks = 0;
-        for (const ps_lit *r = ranks->child; r != NULL; r = r->next) {
+        for (const ps_literal *r = ranks->child; r != NULL; r = r->next) {
             int64_t rank = -1;
-            if (ps_lit_int(r, &rank) && rank == own && own >= 0) {
+            if (ps_literal_int(r, &rank) && rank == own && own >= 0) {
                 fact.group_rank = fact.n_ranks;
             }
             fact.n_ranks++;
@@ -141,36 +143,36 @@ static ps_group_fact group_fact(const ps_lit *group, const ps_lit *ranks, int64_
     return fact;
 }
 
-static ps_code read_pg_config(const ps_lit *config, int64_t own, ps_arena *arena,
+static ps_code read_pg_config(const ps_literal *config, int64_t own, ps_arena *arena,
                               ps_rank_facts *out, ps_err *err) {
     size_t n = 0;
     bool nomem = false;
-    for (const ps_lit *g = config->child; g != NULL; g = g->next) {
+    for (const ps_literal *g = config->child; g != NULL; g = g->next) {
         n++;
     }
     out->groups = ps_arena_alloc(arena, n * sizeof *out->groups);
     if (out->groups == NULL) {
         return ps_fail_nomem(err);
     }
-    for (const ps_lit *g = config->child; g != NULL; g = g->next) {
-        const ps_lit *ranks = ranks_of(g, arena, &nomem);
+    for (const ps_literal *g = config->child; g != NULL; g = g->next) {
+        const ps_literal *ranks = ranks_of(g, arena, &nomem);
         out->groups[out->n_groups++] = group_fact(g, ranks, own);
     }
     return nomem ? ps_fail_nomem(err) : PS_OK;
 }
 
-static ps_code read_distributed_info(const ps_lit *info, const ps_trace *trace, ps_arena *arena,
+static ps_code read_distributed_info(const ps_literal *info, const ps_trace *trace, ps_arena *arena,
                                      ps_rank_facts *out, ps_diag *diag, ps_err *err) {
     int64_t own = -1;
     const char *rank = ps_trace_meta(trace, "rank");
-    const ps_lit *config = ps_lit_get(info, "pg_config");
-    if (!ps_lit_int(ps_lit_get(info, "rank"), &own) && rank != NULL) {
+    const ps_literal *config = ps_literal_get(info, "pg_config");
+    if (!ps_literal_int(ps_literal_get(info, "rank"), &own) && rank != NULL) {
         (void)ps_parse_i64(rank, strlen(rank), &own);
     }
     if (out->world_size == 0) {
         out->world_size = positive(info, "distributedInfo", "world_size", diag);
     }
-    bool usable = config != NULL && config->kind == PS_LIT_ARRAY && out->n_groups == 0;
+    bool usable = config != NULL && config->kind == PS_LITERAL_ARRAY && out->n_groups == 0;
     return usable ? read_pg_config(config, own, arena, out, err) : PS_OK;
 }
 
@@ -184,7 +186,7 @@ static int64_t world_size_of_launcher(const ps_trace *trace) {
 
 static const char ARGS[] = "distributed_args";
 
-void ps_job_sizes_read(const ps_lit *args, ps_layout_dims *sizes, int64_t *world_size,
+void ps_job_sizes_read(const ps_literal *args, ps_layout_dims *sizes, int64_t *world_size,
                        ps_diag *diag) {
     sizes->tp = positive(args, ARGS, "tensor_model_parallel_size", diag);
     sizes->pp = positive(args, ARGS, "pipeline_model_parallel_size", diag);
@@ -199,10 +201,10 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
                            ps_diag *diag, ps_err *err) {
     *out = (ps_rank_facts){0};
     bool nomem = false;
-    const ps_lit *pp_info = topology_entry(trace, "pp_info", arena, diag, &nomem);
-    const ps_lit *args = topology_entry(trace, "distributed_args", arena, diag, &nomem);
-    const ps_lit *groups = topology_entry(trace, "parallel_group_info", arena, diag, &nomem);
-    const ps_lit *info = topology_entry(trace, "distributedInfo", arena, diag, &nomem);
+    const ps_literal *pp_info = topology_entry(trace, "pp_info", arena, diag, &nomem);
+    const ps_literal *args = topology_entry(trace, "distributed_args", arena, diag, &nomem);
+    const ps_literal *groups = topology_entry(trace, "parallel_group_info", arena, diag, &nomem);
+    const ps_literal *info = topology_entry(trace, "distributedInfo", arena, diag, &nomem);
     if (nomem) {
         return ps_fail_nomem(err);
     }
@@ -215,7 +217,7 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
     if (out->world_size == 0) {
         out->world_size = world_size_of_launcher(trace);
     }
-    out->pp_type = ps_lit_str(ps_lit_get(pp_info, "pp_type"));
+    out->pp_type = ps_literal_str(ps_literal_get(pp_info, "pp_type"));
     out->n_microbatches = positive(pp_info, "pp_info", "microbatch_num", diag);
     if (out->n_microbatches == 0) {
         out->n_microbatches = from_batch_sizes(pp_info, "pp_info", out->dp, diag);

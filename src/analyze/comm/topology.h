@@ -9,7 +9,7 @@
 #include "analyze/core/analysis.h"
 #include "base/arena.h"
 #include "base/diag.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "model/clock.h"
 #include "model/layout.h"
 
@@ -33,7 +33,7 @@ typedef struct ps_rank_facts {
 } ps_rank_facts;
 
 /* The sizes that distributed_args names, and the size of the job; 0 not said. `args` may be NULL. */
-void ps_job_sizes_read(const ps_lit *args, ps_layout_dims *sizes, int64_t *world_size,
+void ps_job_sizes_read(const ps_literal *args, ps_layout_dims *sizes, int64_t *world_size,
                        ps_diag *diag);
 
 /* Reads pp_info, distributed_args and parallel_group_info, or the distributedInfo of a PyTorch trace, whose group for

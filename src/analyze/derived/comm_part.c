@@ -8,7 +8,7 @@
 #include "analyze/rank/links.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "model/group_hash.h"
 #include "model/recording.h"
 
@@ -23,16 +23,16 @@ void ps_comm_key(const char *group, char *out, size_t size) {
 /* --- groups --------------------------------------------------------------------------------------------------- */
 
 /* A metadata entry that is an object or array; also a text that holds one. NULL when it is not there or malformed. */
-static const ps_lit *comm_group_entry(const ps_map_input *in, const char *key, ps_arena *arena,
-                                      bool *nomem) {
+static const ps_literal *comm_group_entry(const ps_map_input *in, const char *key, ps_arena *arena,
+                                          bool *nomem) {
     const char *text = ps_trace_meta(in->trace, key);
     if (text == NULL) {
         return NULL;
     }
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *v = ps_lit_parse(arena, text, strlen(text), &odd);
-    if (v != NULL && v->kind == PS_LIT_STRING) {
-        v = ps_lit_parse(arena, v->text, v->len, &odd);
+    const ps_literal *v = ps_literal_parse(arena, text, strlen(text), &odd);
+    if (v != NULL && v->kind == PS_LITERAL_STRING) {
+        v = ps_literal_parse(arena, v->text, v->len, &odd);
     }
     *nomem = *nomem || odd.code == PS_NOMEM;
     if (v == NULL) {
@@ -41,26 +41,26 @@ static const ps_lit *comm_group_entry(const ps_map_input *in, const char *key, p
     return v;
 }
 
-static bool add_comm_group_ranks(ps_comm_group *g, ps_arena *arena, const ps_lit *ranks) {
+static bool add_comm_group_ranks(ps_comm_group *g, ps_arena *arena, const ps_literal *ranks) {
     size_t n = 0;
-    bool is_array = ranks != NULL && ranks->kind == PS_LIT_ARRAY;
-    for (const ps_lit *r = is_array ? ranks->child : NULL; r != NULL; r = r->next) {
+    bool is_array = ranks != NULL && ranks->kind == PS_LITERAL_ARRAY;
+    for (const ps_literal *r = is_array ? ranks->child : NULL; r != NULL; r = r->next) {
         n++;
     }
     g->ranks = ps_arena_alloc(arena, (n + 1) * sizeof *g->ranks);
     if (g->ranks == NULL) {
         return false;
     }
-    for (const ps_lit *r = is_array ? ranks->child : NULL; r != NULL; r = r->next) {
+    for (const ps_literal *r = is_array ? ranks->child : NULL; r != NULL; r = r->next) {
         g->ranks[g->n_ranks] = -1;
-        (void)ps_lit_int(r, &g->ranks[g->n_ranks]);
+        (void)ps_literal_int(r, &g->ranks[g->n_ranks]);
         g->n_ranks++;
     }
     return true;
 }
 
 static bool add_comm_group(ps_comm_part *part, const char *id, const char *label,
-                           const ps_lit *ranks) {
+                           const ps_literal *ranks) {
     ps_comm_group *g = &part->groups[part->n_groups++];
     char key[PS_COMM_KEY_SIZE];
     ps_comm_key(id, key, sizeof key);
@@ -72,20 +72,21 @@ static bool add_comm_group(ps_comm_part *part, const char *id, const char *label
            add_comm_group_ranks(g, &part->arena, ranks);
 }
 
-static size_t count_children(const ps_lit *v, ps_lit_kind kind) {
+static size_t count_children(const ps_literal *v, ps_literal_kind kind) {
     size_t n = 0;
-    for (const ps_lit *c = v != NULL && v->kind == kind ? v->child : NULL; c != NULL; c = c->next) {
+    for (const ps_literal *c = v != NULL && v->kind == kind ? v->child : NULL; c != NULL;
+         c = c->next) {
         n++;
     }
     return n;
 }
 
 /* "ranks" of PyTorch is an array, or a text that holds one. */
-static const ps_lit *ranks_of(const ps_lit *group, ps_arena *arena, bool *nomem) {
-    const ps_lit *ranks = ps_lit_get(group, "ranks");
-    if (ranks != NULL && ranks->kind == PS_LIT_STRING) {
+static const ps_literal *ranks_of(const ps_literal *group, ps_arena *arena, bool *nomem) {
+    const ps_literal *ranks = ps_literal_get(group, "ranks");
+    if (ranks != NULL && ranks->kind == PS_LITERAL_STRING) {
         ps_err odd = PS_ERR_INIT;
-        ranks = ps_lit_parse(arena, ranks->text, ranks->len, &odd);
+        ranks = ps_literal_parse(arena, ranks->text, ranks->len, &odd);
         *nomem = *nomem || odd.code == PS_NOMEM;
     }
     return ranks;
@@ -95,22 +96,23 @@ static bool read_comm_group_groups(const ps_map_input *in, ps_comm_part *part) {
     bool nomem = false;
     ps_arena scratch;
     ps_arena_init(&scratch);
-    const ps_lit *groups = comm_group_entry(in, "parallel_group_info", &scratch, &nomem);
-    const ps_lit *info = comm_group_entry(in, "distributedInfo", &scratch, &nomem);
-    const ps_lit *config = ps_lit_get(info, "pg_config");
-    size_t n = count_children(groups, PS_LIT_OBJECT);
-    size_t m = count_children(config, PS_LIT_ARRAY);
+    const ps_literal *groups = comm_group_entry(in, "parallel_group_info", &scratch, &nomem);
+    const ps_literal *info = comm_group_entry(in, "distributedInfo", &scratch, &nomem);
+    const ps_literal *config = ps_literal_get(info, "pg_config");
+    size_t n = count_children(groups, PS_LITERAL_OBJECT);
+    size_t m = count_children(config, PS_LITERAL_ARRAY);
     part->groups = ps_arena_alloc(&part->arena, (n + m + 1) * sizeof *part->groups);
     bool ok = !nomem && part->groups != NULL;
-    for (const ps_lit *g = n > 0 ? groups->child : NULL; ok && g != NULL; g = g->next) {
-        ok = add_comm_group(part, g->key, ps_lit_str(ps_lit_get(g, "group_name")),
-                            ps_lit_get(g, "global_ranks"));
+    for (const ps_literal *g = n > 0 ? groups->child : NULL; ok && g != NULL; g = g->next) {
+        ok = add_comm_group(part, g->key, ps_literal_str(ps_literal_get(g, "group_name")),
+                            ps_literal_get(g, "global_ranks"));
     }
-    for (const ps_lit *g = m > 0 ? config->child : NULL; ok && g != NULL; g = g->next) {
-        const char *name = ps_lit_str(ps_lit_get(g, "pg_name"));
-        const ps_lit *ranks = ranks_of(g, &scratch, &nomem);
-        ok = !nomem && (name == NULL ||
-                        add_comm_group(part, name, ps_lit_str(ps_lit_get(g, "pg_desc")), ranks));
+    for (const ps_literal *g = m > 0 ? config->child : NULL; ok && g != NULL; g = g->next) {
+        const char *name = ps_literal_str(ps_literal_get(g, "pg_name"));
+        const ps_literal *ranks = ranks_of(g, &scratch, &nomem);
+        ok = !nomem &&
+             (name == NULL ||
+              add_comm_group(part, name, ps_literal_str(ps_literal_get(g, "pg_desc")), ranks));
     }
     ps_arena_fini(&scratch);
     return ok;

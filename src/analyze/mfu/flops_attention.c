@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/lit.h"
+#include "base/literal.h"
 
 static ps_attention_layout layout_of(const char *name) {
     static const struct {
@@ -22,10 +22,10 @@ static ps_attention_layout layout_of(const char *name) {
 }
 
 /* Lengths that add up; zeros behind the last one are padding. False when they are no such list or memory is out. */
-static bool take_ends(ps_arena *arena, const ps_lit *list, const int64_t **out, size_t *n_out,
+static bool take_ends(ps_arena *arena, const ps_literal *list, const int64_t **out, size_t *n_out,
                       ps_err *err) {
     size_t n = 0;
-    for (const ps_lit *v = list != NULL ? list->child : NULL; v != NULL; v = v->next) {
+    for (const ps_literal *v = list != NULL ? list->child : NULL; v != NULL; v = v->next) {
         n++;
     }
     int64_t *ends = ps_arena_alloc(arena, (n + 1) * sizeof *ends);
@@ -34,8 +34,8 @@ static bool take_ends(ps_arena *arena, const ps_lit *list, const int64_t **out, 
         return false;
     }
     size_t i = 0;
-    for (const ps_lit *v = n > 0 ? list->child : NULL; v != NULL; v = v->next, i++) {
-        if (!ps_lit_int(v, &ends[i]) || ends[i] < 0 || ends[i] > PS_MAX_DIM) {
+    for (const ps_literal *v = n > 0 ? list->child : NULL; v != NULL; v = v->next, i++) {
+        if (!ps_literal_int(v, &ends[i]) || ends[i] < 0 || ends[i] > PS_MAX_DIM) {
             return false;
         }
     }
@@ -51,23 +51,24 @@ bool ps_attention_parse(ps_arena *arena, const char *text, size_t n, ps_attentio
                         ps_err *err) {
     *out = (ps_attention){0};
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *doc = ps_lit_parse(arena, text, n, &odd);
+    const ps_literal *doc = ps_literal_parse(arena, text, n, &odd);
     if (odd.code == PS_NOMEM) {
         (void)ps_fail_nomem(err);
     }
-    if (doc == NULL || doc->kind != PS_LIT_OBJECT) {
+    if (doc == NULL || doc->kind != PS_LITERAL_OBJECT) {
         return false;
     }
-    const ps_lit *causal = ps_lit_get(doc, "is_causal");
-    if (causal != NULL && causal->kind == PS_LIT_BOOL) {
+    const ps_literal *causal = ps_literal_get(doc, "is_causal");
+    if (causal != NULL && causal->kind == PS_LITERAL_BOOL) {
         *out = (ps_attention){.layout = PS_LAYOUT_BNSD, .sparse_mode = causal->boolean ? 2 : 0};
         return true;
     }
-    out->layout = layout_of(ps_lit_str(ps_lit_get(doc, "input_layout")));
+    out->layout = layout_of(ps_literal_str(ps_literal_get(doc, "input_layout")));
     return out->layout != PS_LAYOUT_UNKNOWN &&
-           ps_lit_int(ps_lit_get(doc, "sparse_mode"), &out->sparse_mode) &&
-           take_ends(arena, ps_lit_get(doc, "actual_seq_qlen"), &out->q_ends, &out->n_q, err) &&
-           take_ends(arena, ps_lit_get(doc, "actual_seq_kvlen"), &out->kv_ends, &out->n_kv, err);
+           ps_literal_int(ps_literal_get(doc, "sparse_mode"), &out->sparse_mode) &&
+           take_ends(arena, ps_literal_get(doc, "actual_seq_qlen"), &out->q_ends, &out->n_q, err) &&
+           take_ends(arena, ps_literal_get(doc, "actual_seq_kvlen"), &out->kv_ends, &out->n_kv,
+                     err);
 }
 
 double ps_attention_area(int64_t q, int64_t k, int64_t sparse_mode) {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 
 #define CUBE_FLOPS_PER_CYCLE 8192 /* 16 x 16 x 16 multiplications and additions */
@@ -86,15 +86,15 @@ static ps_code name_in_properties(ps_arena *arena, const ps_trace *trace, int64_
                                   const char **out, ps_err *err) {
     const char *text = ps_trace_meta(trace, "deviceProperties");
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *doc = text != NULL ? ps_lit_parse(arena, text, strlen(text), &odd) : NULL;
+    const ps_literal *doc = text != NULL ? ps_literal_parse(arena, text, strlen(text), &odd) : NULL;
     if (odd.code == PS_NOMEM) {
         return ps_fail_nomem(err);
     }
-    for (const ps_lit *v = doc != NULL && doc->kind == PS_LIT_ARRAY ? doc->child : NULL; v != NULL;
-         v = v->next) {
-        const char *name = ps_lit_str(ps_lit_get(v, "name"));
+    for (const ps_literal *v = doc != NULL && doc->kind == PS_LITERAL_ARRAY ? doc->child : NULL;
+         v != NULL; v = v->next) {
+        const char *name = ps_literal_str(ps_literal_get(v, "name"));
         int64_t id = -1;
-        bool is_ours = ps_lit_int(ps_lit_get(v, "id"), &id) && id == device;
+        bool is_ours = ps_literal_int(ps_literal_get(v, "id"), &id) && id == device;
         *out = name != NULL && (*out == NULL || is_ours) ? name : *out;
     }
     return PS_OK;

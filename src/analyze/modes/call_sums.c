@@ -43,8 +43,8 @@ static bool add_call_sum_table(const ps_table *t, ps_value_adder *adder, ps_diag
         bool has_name = name < t->n_columns && t->columns[name].type == PS_COL_TEXT &&
                         level < t->n_columns && t->columns[level].type == PS_COL_TEXT &&
                         !ps_table_cell(t, r, name)->is_null && !ps_table_cell(t, r, level)->is_null;
-        ps_told_values told = {{NULL}, 0, 0, 0, 0};
-        if (!has_name || !ps_told_sums(t, r, NUMBERS, &told)) {
+        ps_summary_values told = {{NULL}, 0, 0, 0, 0};
+        if (!has_name || !ps_summary_values_read(t, r, NUMBERS, &told)) {
             ps_diag_add(diag, PS_ODD_TABLE_ROW, "%s row %zu", t->title, r + 1);
             continue;
         }
@@ -56,7 +56,7 @@ static bool add_call_sum_table(const ps_table *t, ps_value_adder *adder, ps_diag
             (void)snprintf(text, size, "%s@%s", layer, call);
         }
         told.keys[0] = text;
-        ok = text != NULL && ps_value_adder_add_told(adder, &told);
+        ok = text != NULL && ps_value_adder_add_summary(adder, &told);
     }
     return ok;
 }

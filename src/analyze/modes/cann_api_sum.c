@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyze/core/analysis.h"
-#include "analyze/core/give.h"
+#include "analyze/core/result_table.h"
 #include "analyze/modes/call_sums.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -225,15 +225,15 @@ static ps_code make_tables(const ps_reduce_input *in, ps_sum_rows *all, ps_sum_r
                            ps_err *err) {
     ps_table *t = ps_table_new("CannApiSum", "time in calls of the driver and runtime, all ranks",
                                OF_ALL, sizeof OF_ALL / sizeof *OF_ALL);
-    ps_code code = ps_give(in->result, t, t != NULL && fill_all(t, all, ranks, in), "all_stats",
-                           PS_TO_ALL, err);
+    ps_code code = ps_result_finish_table(in->result, t, t != NULL && fill_all(t, all, ranks, in),
+                                          "all_stats", PS_TO_ALL, err);
     if (code != PS_OK) {
         return code;
     }
     t = ps_table_new("CannApiSumRank", "time in calls of the driver and runtime", OF_RANKS,
                      sizeof OF_RANKS / sizeof *OF_RANKS);
-    return ps_give(in->result, t, t != NULL && fill_ranks(t, ranks, in), "rank_stats",
-                   PS_TO_DB | PS_TO_FILES, err);
+    return ps_result_finish_table(in->result, t, t != NULL && fill_ranks(t, ranks, in),
+                                  "rank_stats", PS_TO_DB | PS_TO_FILES, err);
 }
 
 static ps_code reduce_api(const ps_reduce_input *in, void **shared, ps_err *err) {

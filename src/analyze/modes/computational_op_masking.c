@@ -7,7 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyze/core/give.h"
+#include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/stats/intervals.h"
 #include "base/alloc.h"
@@ -356,14 +356,14 @@ static ps_code reduce_masking(const ps_reduce_input *in, void **shared, ps_err *
             }
         }
     }
-    ps_code code =
-        ps_give(in->result, t, ok, "computational_operator_masking", PS_TO_DB | PS_TO_FILES, err);
+    ps_code code = ps_result_finish_table(in->result, t, ok, "computational_operator_masking",
+                                          PS_TO_DB | PS_TO_FILES, err);
     if (code != PS_OK) {
         ps_table_free(by_rank);
         return code;
     }
-    return ps_give(in->result, by_rank, ok, "computational_operator_masking_by_rank", PS_TO_ALL,
-                   err);
+    return ps_result_finish_table(in->result, by_rank, ok, "computational_operator_masking_by_rank",
+                                  PS_TO_ALL, err);
 }
 
 static const ps_round ROUNDS[] = {

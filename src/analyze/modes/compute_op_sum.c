@@ -118,10 +118,10 @@ static bool add_statistic(const ps_table *t, ps_value_adder *adder, ps_diag *dia
     static const char *const NUMBERS[] = {"Count", "Total Time", "Min Time", "Max Time"};
     bool ok = true;
     for (size_t r = 0; ok && r < t->n_rows; r++) {
-        ps_told_values told = {.keys = {[OP_TYPE] = text_cell(t, r, "OP Type"),
-                                        [TASK_TYPE] = text_cell(t, r, "Core Type")}};
-        bool is_said = told.keys[OP_TYPE] != NULL && ps_told_sums(t, r, NUMBERS, &told);
-        ok = !is_said || ps_value_adder_add_told(adder, &told);
+        ps_summary_values told = {.keys = {[OP_TYPE] = text_cell(t, r, "OP Type"),
+                                           [TASK_TYPE] = text_cell(t, r, "Core Type")}};
+        bool is_said = told.keys[OP_TYPE] != NULL && ps_summary_values_read(t, r, NUMBERS, &told);
+        ok = !is_said || ps_value_adder_add_summary(adder, &told);
         if (!is_said) {
             ps_diag_add(diag, PS_ODD_TABLE_ROW, "%s row %zu", t->title, r + 1);
         }

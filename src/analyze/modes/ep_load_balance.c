@@ -10,7 +10,7 @@
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 
 #define OPERATOR "GroupedMatmul"
@@ -38,15 +38,15 @@ static void free_balance_partial(void *p) {
 typedef enum membership { MEMBER, NO_MEMBER, ODD, NO_MEMORY } membership;
 
 /* Whether the rank is in a group, and then its ranks as text. */
-static membership read_members(partial *part, const ps_lit *ranks, int64_t own,
+static membership read_members(partial *part, const ps_literal *ranks, int64_t own,
                                const char **members) {
     ps_buf text;
     ps_buf_init(&text, 0);
     bool has_own = own < 0; /* a rank without a number is in all that its metadata names */
     bool is_odd = false;
-    for (const ps_lit *r = ranks->child; r != NULL; r = r->next) {
+    for (const ps_literal *r = ranks->child; r != NULL; r = r->next) {
         int64_t rank = -1;
-        is_odd = is_odd || !ps_lit_int(r, &rank);
+        is_odd = is_odd || !ps_literal_int(r, &rank);
         has_own = has_own || rank == own;
         ps_buf_addf(&text, "%s%lld", text.len > 0 ? "," : "", (long long)rank);
     }
@@ -73,22 +73,23 @@ static bool add_balance_group(partial *part, const char *text) {
 static ps_code read_balance_groups(partial *part, const ps_map_input *in, ps_err *err) {
     const char *text = ps_trace_meta(in->trace, "parallel_group_info");
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *info = text != NULL ? ps_lit_parse(&part->arena, text, strlen(text), &odd) : NULL;
-    if (info != NULL && info->kind == PS_LIT_STRING) { /* a JSON text stored as a JSON string */
-        info = ps_lit_parse(&part->arena, info->text, info->len, &odd);
+    const ps_literal *info =
+        text != NULL ? ps_literal_parse(&part->arena, text, strlen(text), &odd) : NULL;
+    if (info != NULL && info->kind == PS_LITERAL_STRING) { /* a JSON text stored as a JSON string */
+        info = ps_literal_parse(&part->arena, info->text, info->len, &odd);
     }
     if (odd.code == PS_NOMEM) {
         return ps_fail_nomem(err);
     }
-    if (text != NULL && (info == NULL || info->kind != PS_LIT_OBJECT)) {
+    if (text != NULL && (info == NULL || info->kind != PS_LITERAL_OBJECT)) {
         ps_diag_add(in->diag, PS_ODD_METADATA, "parallel_group_info: not a JSON object");
         info = NULL;
     }
-    for (const ps_lit *g = info != NULL ? info->child : NULL; g != NULL; g = g->next) {
-        const char *name = ps_lit_str(ps_lit_get(g, "group_name"));
-        const ps_lit *ranks = ps_lit_get(g, "global_ranks");
+    for (const ps_literal *g = info != NULL ? info->child : NULL; g != NULL; g = g->next) {
+        const char *name = ps_literal_str(ps_literal_get(g, "group_name"));
+        const ps_literal *ranks = ps_literal_get(g, "global_ranks");
         if (name == NULL || strcmp(name, "exp") != 0 || ranks == NULL ||
-            ranks->kind != PS_LIT_ARRAY || ranks->child == NULL) {
+            ranks->kind != PS_LITERAL_ARRAY || ranks->child == NULL) {
             continue;
         }
         const char *members = NULL;

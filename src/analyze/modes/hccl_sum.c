@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/core/give.h"
+#include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/stats/stats.h"
 #include "base/alloc.h"
@@ -207,8 +207,8 @@ static ps_code add_hccl_table(gathering *g, const ps_reduce_input *in, const tab
         ok = put_hccl_row(t, spec, &rows[i]);
     }
     ps_free(rows);
-    return ps_give(in->result, t, ok, spec->file,
-                   spec->by_rank ? PS_TO_DB | PS_TO_FILES : PS_TO_ALL, err);
+    return ps_result_finish_table(in->result, t, ok, spec->file,
+                                  spec->by_rank ? PS_TO_DB | PS_TO_FILES : PS_TO_ALL, err);
 }
 
 /* --- groups --------------------------------------------------------------------------------------------------- */
@@ -294,7 +294,7 @@ static ps_code add_groups(const ps_reduce_input *in, ps_err *err) {
         i = k;
     }
     ps_free(all);
-    return ps_give(in->result, t, ok, "group_name_map", PS_TO_DB | PS_TO_FILES, err);
+    return ps_result_finish_table(in->result, t, ok, "group_name_map", PS_TO_DB | PS_TO_FILES, err);
 }
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/core/give.h"
+#include "analyze/core/result_table.h"
 #include "analyze/rank/step_index.h"
 #include "analyze/stats/stats.h"
 #include "base/alloc.h"
@@ -99,7 +99,7 @@ static ps_code add_mstx_marks(const ps_reduce_input *in, ps_err *err) {
             ok = put_mark(t, i, of, in->ranks[r].rank);
         }
     }
-    return ps_give(in->result, t, ok, "mark_stats", PS_TO_DB | PS_TO_FILES, err);
+    return ps_result_finish_table(in->result, t, ok, "mark_stats", PS_TO_DB | PS_TO_FILES, err);
 }
 
 /* --- a name over all ranks ------------------------------------------------------------------------------- */
@@ -253,7 +253,7 @@ static ps_code add_names(const ps_reduce_input *in, enum clock clock, const entr
         ok = put_name(t, in, entries + first, i - first, clock, values);
     }
     uint32_t to = clock == DEVICE ? PS_TO_ALL : PS_TO_DB | PS_TO_FILES;
-    return ps_give(in->result, t, ok, FILES[clock], to, err);
+    return ps_result_finish_table(in->result, t, ok, FILES[clock], to, err);
 }
 
 static ps_code reduce_mstx(const ps_reduce_input *in, void **shared, ps_err *err) {

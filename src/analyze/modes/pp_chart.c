@@ -204,7 +204,7 @@ static ps_code add_comm_ops(const ps_reduce_input *in, ps_err *err) {
     return code;
 }
 
-static ps_code settle_pp_chart(const ps_reduce_input *in, plan *pl, ps_err *err) {
+static ps_code resolve_pp_chart(const ps_reduce_input *in, plan *pl, ps_err *err) {
     const ps_rank_facts **facts = ps_calloc(in->n_ranks, sizeof *facts);
     ps_p2p_list **lists = ps_calloc(in->n_ranks, sizeof *lists);
     int32_t *pipelines = ps_calloc(in->n_ranks, sizeof *pipelines);
@@ -240,7 +240,7 @@ static ps_code reduce_settle(const ps_reduce_input *in, void **shared, ps_err *e
     if (pl == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_code code = settle_pp_chart(in, pl, err);
+    ps_code code = resolve_pp_chart(in, pl, err);
     if (code != PS_OK) {
         free_pp_chart_shared(pl);
         return code;

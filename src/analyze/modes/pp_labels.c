@@ -213,7 +213,7 @@ static void choose_source(job *j) {
 }
 
 /* Late 2024 PyTorch called the input gradient B and the whole backward BW. */
-static void settle_revision(job *j) {
+static void resolve_revision(job *j) {
     bool has_i = false;
     bool has_w = false;
     bool has_bw = false;
@@ -237,7 +237,7 @@ static void settle_revision(job *j) {
 
 /* Windows that hold several steps each, on every rank, are none of the pipeline's; else they stay, and labels that stand
  * twice in one are counted. False when memory is out. */
-static bool settle_windows(job *j) {
+static bool resolve_windows(job *j) {
     bool split = j->source != PS_LABELS_JOB;
     bool ok = true;
     for (size_t r = 0; r < j->in->n_ranks; r++) {
@@ -344,7 +344,7 @@ static bool any_p2p(const job *j) {
     return false;
 }
 
-static ps_code settle_places(job *j, ps_err *err) {
+static ps_code resolve_places(job *j, ps_err *err) {
     const ps_rank_facts **facts = ps_calloc(j->in->n_ranks, sizeof *facts);
     ps_rank_pair *pairs = NULL;
     size_t n_pairs = 0;
@@ -731,8 +731,8 @@ static ps_code reduce_labelled(const ps_reduce_input *in, void **shared, ps_err 
         choose_source(&j);
     }
     if (code == PS_OK && j.source != PS_LABELS_NONE) {
-        settle_revision(&j);
-        code = settle_windows(&j) ? settle_places(&j, err) : ps_fail_nomem(err);
+        resolve_revision(&j);
+        code = resolve_windows(&j) ? resolve_places(&j, err) : ps_fail_nomem(err);
         code = code == PS_OK ? add_labelled_chart(&j, err) : code;
     }
     job_fini(&j);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/core/give.h"
+#include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/slow_link_matrix.h"
 #include "analyze/stats/stats.h"
@@ -210,7 +210,7 @@ static ps_code add_sums(const finding *f, ps_err *err) {
     for (size_t i = 0; ok && i < n_shown(f); i++) {
         ok = put_slow_link_class(t, f, &f->classes[i]);
     }
-    return ps_give(f->in->result, t, ok, "slow_link_sum", PS_TO_ALL, err);
+    return ps_result_finish_table(f->in->result, t, ok, "slow_link_sum", PS_TO_ALL, err);
 }
 
 enum { O_RANK, O_GROUP, O_TIME, O_NAME, O_TYPE, O_DATA_TYPE, O_SIZE, O_TRANSMIT, O_RELATED, N_O };
@@ -255,7 +255,8 @@ static ps_code add_slow_link_ops(const finding *f, ps_err *err) {
             ok = put_sample(t, f, &f->samples[k]);
         }
     }
-    return ps_give(f->in->result, t, ok, "slow_link_ops", PS_TO_DB | PS_TO_FILES, err);
+    return ps_result_finish_table(f->in->result, t, ok, "slow_link_ops", PS_TO_DB | PS_TO_FILES,
+                                  err);
 }
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */

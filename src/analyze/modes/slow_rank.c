@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "analyze/core/give.h"
+#include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/comm_roster.h"
 #include "analyze/stats/dixon.h"
@@ -143,7 +143,7 @@ static ps_code add_slow_rank_ranks(const judging *j, ps_err *err) {
         }
     }
     ps_free(counts);
-    return ps_give(j->in->result, t, ok, "rank_stats", PS_TO_ALL, err);
+    return ps_result_finish_table(j->in->result, t, ok, "rank_stats", PS_TO_ALL, err);
 }
 
 enum { O_RANK, O_NAME, O_GROUP, O_TIME, O_STATS };
@@ -177,7 +177,8 @@ static ps_code add_slow_rank_ops(judging *j, ps_err *err) {
     for (size_t i = 0; ok && i < j->n_votes; i++) {
         ok = put_vote(t, j, &j->votes[i]);
     }
-    return ps_give(j->in->result, t, ok, "slow_op_stats", PS_TO_DB | PS_TO_FILES, err);
+    return ps_result_finish_table(j->in->result, t, ok, "slow_op_stats", PS_TO_DB | PS_TO_FILES,
+                                  err);
 }
 
 enum {
@@ -274,7 +275,7 @@ static ps_code add_lateness(const judging *j, ps_err *err) {
         ok = put_late(t, j, rows[i]);
     }
     ps_free(rows);
-    return ps_give(j->in->result, t, ok, "rank_lateness", PS_TO_ALL, err);
+    return ps_result_finish_table(j->in->result, t, ok, "rank_lateness", PS_TO_ALL, err);
 }
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */

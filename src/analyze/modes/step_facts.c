@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/lit.h"
+#include "base/literal.h"
 
 /* --- one rank ------------------------------------------------------------------------------------------- */
 
@@ -45,17 +45,18 @@ static int64_t cell_int(const ps_table *t, const char *column) {
 /* The object as JSON again, its members as they stand in the source, but for "rank", which differs from rank to rank. */
 static const char *without_rank(const char *text, ps_arena *arena, bool *nomem) {
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *object = ps_lit_parse(arena, text, strlen(text), &odd);
-    if (object != NULL && object->kind == PS_LIT_STRING) { /* a JSON text stored as a JSON string */
-        object = ps_lit_parse(arena, object->text, object->len, &odd);
+    const ps_literal *object = ps_literal_parse(arena, text, strlen(text), &odd);
+    if (object != NULL &&
+        object->kind == PS_LITERAL_STRING) { /* a JSON text stored as a JSON string */
+        object = ps_literal_parse(arena, object->text, object->len, &odd);
     }
     *nomem = *nomem || odd.code == PS_NOMEM;
-    if (object == NULL || object->kind != PS_LIT_OBJECT) {
+    if (object == NULL || object->kind != PS_LITERAL_OBJECT) {
         return NULL; /* counted by who reads the sizes in it */
     }
     ps_buf out;
     ps_buf_init(&out, 0);
-    for (const ps_lit *m = object->child; m != NULL; m = m->next) {
+    for (const ps_literal *m = object->child; m != NULL; m = m->next) {
         if (strcmp(m->key, "rank") != 0) {
             ps_buf_add_str(&out, out.len > 0 ? ", " : "{");
             ps_buf_add_json_str(&out, m->key, strlen(m->key));

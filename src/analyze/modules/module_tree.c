@@ -281,7 +281,7 @@ static bool find_paired(building *b) {
 static uint32_t waiting_call(const building *b, uint32_t slice) {
     const ps_links *l = b->t->links;
     bool is_outermost = l->parent[slice] == PS_NONE;
-    uint32_t at = is_outermost ? ps_links_around(l, slice) : PS_NONE;
+    uint32_t at = is_outermost ? ps_links_enclosing(l, slice) : PS_NONE;
     while (at != PS_NONE && !is_marked(b, at)) {
         at = l->parent[at];
     }

@@ -174,7 +174,7 @@ static bool measure_bubble_stage(measuring *m, size_t group, int64_t start_ns, i
     size_t n = m->groups.first[group + 1] - m->groups.first[group];
     memset(w->by_stage, 0, w->n_by_stage * sizeof *w->by_stage);
     s->n_ops = n;
-    s->is_told = true;
+    s->is_judged = true;
     s->step_ns = length_ns;
     s->waits_for_stage = -1;
     s->first_ns = ops[order[0]].start_ns;
@@ -302,7 +302,7 @@ static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits 
                              .start_ns = win.start_ns,
                              .step_ns = win.end_ns - win.start_ns,
                              .first_stage = m->out->n_stages,
-                             .is_told = true,
+                             .is_judged = true,
                              .n_stages = win.n_ranks};
     ps_stage_bubble *stages = m->out->stages + m->out->n_stages;
     m->out->n_stages += win.n_ranks;
@@ -494,7 +494,7 @@ static bool say_untold(ps_chart *c, const telling *t) {
             "No bubble is told%s: 1 of %d stages is here, and what the others did is not known.",
             which, (int)t->limits->n_stages);
     }
-    return n == 0 || ps_chart_set_untold(c, text);
+    return n == 0 || ps_chart_set_unjudged(c, text);
 }
 
 static bool is_untold(const int64_t *pipelines, const telling *t, int32_t pipeline) {
@@ -514,10 +514,10 @@ static void drop_untold(ps_chart *c, ps_bubble_report *r, const int64_t *pipelin
     }
     c->n_bubbles = n;
     for (size_t i = 0; i < r->n_stages; i++) {
-        r->stages[i].is_told = !is_untold(pipelines, t, c->ranks[r->stages[i].rank].pipeline);
+        r->stages[i].is_judged = !is_untold(pipelines, t, c->ranks[r->stages[i].rank].pipeline);
     }
     for (size_t i = 0; i < r->n_steps; i++) {
-        r->steps[i].is_told = !is_untold(pipelines, t, r->steps[i].pipeline);
+        r->steps[i].is_judged = !is_untold(pipelines, t, r->steps[i].pipeline);
     }
 }
 
@@ -535,7 +535,7 @@ static bool add_figures(ps_chart *c, const ps_bubble_report *r) {
                                                       .other_ns = s->other_ns,
                                                       .bubble_ns = s->bubble_ns,
                                                       .work_ns = s->work_ns,
-                                                      .is_told = s->is_told,
+                                                      .is_judged = s->is_judged,
                                                       .is_part = step->n_fewer > 0});
     }
     return ok;
@@ -739,7 +739,7 @@ ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r
             set_int(&t, B_OTHER, s->other_ns);
             set_bubble_real(&t, B_UNEXPLAINED, bubble_percent(s->other_ns, s->work_ns));
         }
-        if (s->is_told) {
+        if (s->is_judged) {
             set_ints(&t, bubble, sizeof bubble / sizeof *bubble);
             set_bubble_real(&t, B_RATIO, bubble_percent(s->bubble_ns, s->step_ns));
             set_bubble_real(&t, B_OWN_RATIO, bubble_percent(s->stall_ns, own_ns));
@@ -797,7 +797,7 @@ ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r)
                                     {W_OTHER, s->stall_other_ns},
                                     {W_CRITICAL, s->critical_ns}};
         set_ints(&t, values, sizeof values / sizeof *values);
-        if (!s->is_told || !r->is_linked) {
+        if (!s->is_judged || !r->is_linked) {
             continue;
         }
         set_ints(&t, waited, sizeof waited / sizeof *waited);
@@ -875,11 +875,11 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
         set_int(&t, T_STEP, s->step);
         set_int(&t, T_PIPELINE, s->pipeline);
         set_int(&t, T_TIME, s->step_ns);
-        if (s->is_told) {
+        if (s->is_judged) {
             set_bubble_real(&t, T_BUBBLE, 100.0 - bubble_percent_of(busy + other, all));
             set_bubble_real(&t, T_IDEAL, r->ideal_percent);
         }
-        if (s->is_told && r->is_linked) {
+        if (s->is_judged && r->is_linked) {
             set_int(&t, T_COMPUTE, s->critical_compute_ns);
             set_int(&t, T_WAIT, s->critical_wait_ns);
         }

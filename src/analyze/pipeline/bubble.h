@@ -24,7 +24,7 @@ typedef struct ps_stage_bubble {
     int64_t other_ns;  /* work of the device in no op; 0 where it is not known */
     int64_t work_ns;   /* work of the device, in ops and not; 0 where it is not known */
     int64_t bubble_ns; /* step_ns - busy_ns - other_ns */
-    bool is_told;      /* else it is no bubble: ps_chart.untold says why */
+    bool is_judged;    /* else it is no bubble: ps_chart.unjudged says why */
     int64_t warmup_ns, cooldown_ns; /* bubble = warm-up + stall + cool-down */
     int64_t stall_ns;
     int64_t stall_stage_ns; /* of the stall: another stage had not finished yet */
@@ -43,7 +43,7 @@ typedef struct ps_step_bubble {
     int32_t pipeline;
     int64_t start_ns, step_ns;
     size_t first_stage, n_stages; /* range in stages */
-    bool is_told;                 /* of all its stages */
+    bool is_judged;               /* of all its stages */
     size_t
         n_fewer; /* ops that the pipeline has less than in its fullest step: records were lost, the capture begins or ends here */
     int64_t critical_compute_ns, critical_wait_ns; /* together step_ns */

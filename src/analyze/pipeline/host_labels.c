@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/idmap.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "schedule/schedule.h"
 
@@ -255,11 +255,11 @@ static bool parse_function(const char *s, ps_host_label *out) {
 static bool parse_dict(const char *s, ps_host_label *out) {
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *dict = ps_lit_parse(&arena, s, strlen(s), NULL);
-    const char *name = ps_lit_str(ps_lit_get(dict, "name"));
+    const ps_literal *dict = ps_literal_parse(&arena, s, strlen(s), NULL);
+    const char *name = ps_literal_str(ps_literal_get(dict, "name"));
     int64_t number = -1;
     bool ok = name != NULL && parse_function(name, out);
-    if (ok && ps_lit_int(ps_lit_get(dict, "current_microbatch"), &number) && number >= 0 &&
+    if (ok && ps_literal_int(ps_literal_get(dict, "current_microbatch"), &number) && number >= 0 &&
         number < PS_MAX_MICROBATCHES) {
         out->microbatch = (int32_t)number;
     }

@@ -158,7 +158,7 @@ static ps_code connect_chart_pipeline(ps_chart *chart, const ps_recognised *r,
         return PS_OK;
     }
     ps_sim_plan *plan = r->schedule != NULL ? ps_sim_plan_new(r->schedule, &r->params, &why)
-                                            : ps_own_plan(chart, places, &why);
+                                            : ps_measured_plan(chart, places, &why);
     if (plan == NULL && why.code == PS_NOTHING) {
         return PS_OK;
     }
@@ -201,7 +201,7 @@ static ps_code say_unreplayed(ps_chart *chart, const ps_recognised *r,
         (void)snprintf(
             why, sizeof why,
             "the schedule was not recognised (none has nearly as many ops on each stage)");
-    } else if (chart->untold[0] != '\0') {
+    } else if (chart->unjudged[0] != '\0') {
         (void)snprintf(why, sizeof why, "no bubble is told");
     } else {
         return PS_OK;
@@ -295,7 +295,7 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     ps_bubble_report_fini(&report);
     /* One stage alone does the same under every schedule. */
     bool can_replay = r.schedule != NULL && r.params.n_stages > 1 && notes->unlinked[0] == '\0' &&
-                      chart->untold[0] == '\0';
+                      chart->unjudged[0] == '\0';
     if (code == PS_OK && opts->in_full && can_replay) {
         code = add_replay(chart, &r, &opts->replay, result, notes, err);
     }

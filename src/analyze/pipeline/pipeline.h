@@ -4,7 +4,7 @@
 
 #include "analyze/core/analysis.h"
 #include "analyze/pipeline/chart_clock.h"
-#include "analyze/pipeline/own_plan.h"
+#include "analyze/pipeline/measured_plan.h"
 #include "analyze/pipeline/replay.h"
 #include "model/chart.h"
 

@@ -540,7 +540,7 @@ static bool has_steps(const ps_rank_labels *r) {
 }
 
 /* Numbers of the user may name each model piece anew. Where they fit no order of chunks they are of no use. */
-static bool settle_user(ps_rank_labels *r, ps_diag *diag) {
+static bool resolve_user(ps_rank_labels *r, ps_diag *diag) {
     ps_label_steps found;
     if (!ps_label_steps_find(r->ops, r->n, !r->has_windows, true, &found)) {
         return false;
@@ -560,7 +560,7 @@ static bool settle_user(ps_rank_labels *r, ps_diag *diag) {
 }
 
 /* Windows stay. Whether labels stand twice in all of them is told to the one who sees all ranks. */
-static bool settle_labels(ps_rank_labels *r, ps_diag *diag) {
+static bool resolve_labels(ps_rank_labels *r, ps_diag *diag) {
     ps_label_steps found;
     if (!ps_label_steps_find(r->ops, r->n, !r->has_windows, false, &found)) {
         return false;
@@ -571,7 +571,7 @@ static bool settle_labels(ps_rank_labels *r, ps_diag *diag) {
     return true;
 }
 
-static bool settle_steps(const ps_trace *trace, ps_rank_labels *r, ps_diag *diag) {
+static bool resolve_steps(const ps_trace *trace, ps_rank_labels *r, ps_diag *diag) {
     bool own = r->source == PS_LABELS_JOB && has_steps(r);
     bool windows = false;
     if (!own && !by_windows(trace, r, &windows)) {
@@ -591,7 +591,7 @@ static bool settle_steps(const ps_trace *trace, ps_rank_labels *r, ps_diag *diag
     if (!r->is_numbered || r->source == PS_LABELS_FLOWS) {
         return true;
     }
-    return r->source == PS_LABELS_USER ? settle_user(r, diag) : settle_labels(r, diag);
+    return r->source == PS_LABELS_USER ? resolve_user(r, diag) : resolve_labels(r, diag);
 }
 
 bool ps_rank_labels_split(ps_rank_labels *r) {
@@ -653,7 +653,7 @@ ps_code ps_rank_labels_read(const ps_map_input *in, ps_rank_labels *out, ps_err 
         if (out->n > 1) {
             qsort(out->ops, out->n, sizeof *out->ops, by_host);
         }
-        if (!settle_steps(trace, out, in->diag)) {
+        if (!resolve_steps(trace, out, in->diag)) {
             return ps_fail_nomem(err);
         }
     }

@@ -140,7 +140,7 @@ void ps_links_fini(ps_links *l) {
     *l = (ps_links){0};
 }
 
-uint32_t ps_links_around(const ps_links *l, uint32_t slice) {
+uint32_t ps_links_enclosing(const ps_links *l, uint32_t slice) {
     uint32_t parent = l->parent[slice];
     return parent != PS_NONE || l->callers.n == 0 ? parent : ps_caller_of(&l->callers, slice);
 }

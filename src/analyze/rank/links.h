@@ -37,7 +37,7 @@ void ps_links_fini(ps_links *links);
 /* What is around a host slice: its parent; of the outermost slices of a thread that runs backward operators, the range in
  * which another thread waits for them, where that is known. Whoever asks what a slice belongs to walks up by this,
  * whoever asks what its own thread does by `parent`. */
-uint32_t ps_links_around(const ps_links *links, uint32_t slice);
+uint32_t ps_links_enclosing(const ps_links *links, uint32_t slice);
 
 /* The range in which another thread waits for a host slice, however deep it lies on its own; PS_NONE. */
 uint32_t ps_links_waiting(const ps_links *links, uint32_t slice);

@@ -16,7 +16,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/idmap.h"
-#include "base/lit.h"
+#include "base/literal.h"
 
 /* --- messages ---------------------------------------------------------------------------------------- */
 
@@ -43,13 +43,13 @@ static bool read_dict(const char *message, char *name, size_t size, int32_t *mic
     ps_arena arena;
     ps_arena_init(&arena);
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *dict = ps_lit_parse(&arena, message, strlen(message), &odd);
-    const char *said = ps_lit_str(ps_lit_get(dict, "name"));
+    const ps_literal *dict = ps_literal_parse(&arena, message, strlen(message), &odd);
+    const char *said = ps_literal_str(ps_literal_get(dict, "name"));
     int64_t number = -1;
     if (said != NULL) {
         (void)snprintf(name, size, "%s", said);
     }
-    if (ps_lit_int(ps_lit_get(dict, "current_microbatch"), &number) && number >= 0 &&
+    if (ps_literal_int(ps_literal_get(dict, "current_microbatch"), &number) && number >= 0 &&
         number < INT32_MAX) {
         *microbatch = (int32_t)number;
     }

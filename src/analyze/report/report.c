@@ -217,7 +217,7 @@ static void widen_steps(const ps_report *report, ps_report_member *m, const by_r
         return;
     }
     for (size_t i = 0; i < chart->n_figures; i++) {
-        any = any || (chart->figures[i].rank == row && chart->figures[i].is_told);
+        any = any || (chart->figures[i].rank == row && chart->figures[i].is_judged);
     }
     for (size_t i = bubbles->first[row]; any && i < bubbles->first[row + 1]; i++) {
         const ps_bubble *b = &chart->bubbles[bubbles->rows[i]];

@@ -4,7 +4,7 @@
 
 #include "analyze/rank/step_index.h"
 #include "analyze/report/report.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 
 typedef enum condition { COND_IS, COND_BELOW, COND_UNSET } condition;
@@ -44,12 +44,12 @@ static bool environment_is_one_of(const char *value, const char *list) {
 }
 
 const char *ps_report_variable(const ps_report_rank *r, const char *name, char room[32]) {
-    const ps_lit *v = ps_lit_get(r->environment, name);
-    if (v != NULL && v->kind == PS_LIT_INT) {
+    const ps_literal *v = ps_literal_get(r->environment, name);
+    if (v != NULL && v->kind == PS_LITERAL_INT) {
         (void)snprintf(room, 32, "%lld", (long long)v->integer);
         return room;
     }
-    return ps_lit_str(v);
+    return ps_literal_str(v);
 }
 
 static bool applies(const variable *v, const char *value, bool host_bound) {

@@ -272,9 +272,9 @@ typedef struct ps_report_rank {
     ps_report_stops stops[PS_N_ACTIVITIES];
     int64_t n_launches,
         n_prompt; /* launched work, and what of it started within 20 us of the end of its call */
-    int64_t task_queue, cpu_affinity; /* -1 unknown */
-    const char *governor;             /* "" unknown */
-    const struct ps_lit *environment; /* ENV_VARIABLES: an object, or NULL */
+    int64_t task_queue, cpu_affinity;     /* -1 unknown */
+    const char *governor;                 /* "" unknown */
+    const struct ps_literal *environment; /* ENV_VARIABLES: an object, or NULL */
     ps_report_frequency device_frequency, cpu_frequency;
 
     ps_comm_part *part; /* operators, and what the profiler says of them; NULL without a device */

@@ -23,8 +23,8 @@ const char *ps_finding_title(const ps_finding *finding) {
 }
 
 bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value) {
-    bool is_told = !f->is_of_part || !ps_rule_needs_all(rule);
-    return is_told && value > f->thresholds[rule];
+    bool is_judged = !f->is_of_part || !ps_rule_needs_all(rule);
+    return is_judged && value > f->thresholds[rule];
 }
 
 void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) {

@@ -6,7 +6,7 @@
 
 #include "analyze/report/report_gather.h"
 #include "base/alloc.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "model/recording.h"
 
@@ -156,14 +156,14 @@ static bool read_environment(const ps_trace *trace, ps_report_rank *r, ps_err *e
     const char *text = ps_trace_meta(trace, "ENV_VARIABLES");
     if (text != NULL) {
         ps_err why = PS_ERR_INIT;
-        const ps_lit *env = ps_lit_parse(&r->arena, text, strlen(text), &why);
+        const ps_literal *env = ps_literal_parse(&r->arena, text, strlen(text), &why);
         if (env == NULL && why.code == PS_NOMEM) {
             (void)ps_fail_nomem(err);
             return false;
         }
         r->environment = env;
-        const char *queue = ps_lit_str(ps_lit_get(env, "TASK_QUEUE_ENABLE"));
-        const char *affinity = ps_lit_str(ps_lit_get(env, "CPU_AFFINITY_CONF"));
+        const char *queue = ps_literal_str(ps_literal_get(env, "TASK_QUEUE_ENABLE"));
+        const char *affinity = ps_literal_str(ps_literal_get(env, "CPU_AFFINITY_CONF"));
         r->task_queue = queue != NULL && queue[0] == '\0' ? 1 : level_of(queue);
         r->cpu_affinity = affinity != NULL && affinity[0] == '\0' ? 0 : level_of(affinity);
     }

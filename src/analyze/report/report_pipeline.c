@@ -804,7 +804,7 @@ static void find_unexplained(ps_report *report) {
     bool ok = work_ns != NULL && other_ns != NULL;
     for (size_t i = 0; ok && i < chart->n_figures; i++) {
         const ps_chart_figure *figure = &chart->figures[i];
-        if (!figure->is_told) {
+        if (!figure->is_judged) {
             work_ns[figure->rank] = ps_i64_plus(work_ns[figure->rank], figure->work_ns);
             other_ns[figure->rank] = ps_i64_plus(other_ns[figure->rank], figure->other_ns);
         }
@@ -822,7 +822,7 @@ static void find_unexplained(ps_report *report) {
                                      .rank = chart->ranks[worst].rank,
                                      .stage = chart->ranks[worst].stage,
                                      .value = most},
-                        "%s", chart->untold);
+                        "%s", chart->unjudged);
     }
     report->findings.failed = report->findings.failed || !ok;
     ps_free(work_ns);

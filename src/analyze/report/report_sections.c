@@ -191,7 +191,7 @@ static void say_comm(const ps_report *report, const holdings *h, size_t n, said 
 static bool has_bubble(const ps_chart *chart) {
     bool any = false;
     for (size_t i = 0; i < chart->n_figures && !any; i++) {
-        any = chart->figures[i].is_told;
+        any = chart->figures[i].is_judged;
     }
     return any;
 }
@@ -239,8 +239,8 @@ static void say_chart_lacks(const ps_report *report, said *s) {
         say(s,
             "What stalls waited for is not judged: which op needs what of which stage is not known.");
     }
-    if (chart->untold[0] != '\0' && !is_found(report, PS_RULE_UNEXPLAINED)) {
-        say(s, "%s", chart->untold);
+    if (chart->unjudged[0] != '\0' && !is_found(report, PS_RULE_UNEXPLAINED)) {
+        say(s, "%s", chart->unjudged);
     }
     if (any_bubble && chart->unreplayed[0] != '\0') {
         say(s, "%s", chart->unreplayed);

@@ -117,8 +117,9 @@ static void add_absorbed(sentence *s, const ps_finding *f) {
 static void add_next(sentence *s, const ps_findings *all, size_t detail) {
     for (size_t i = 1; i < all->n && all->all[i].gain_ns > 0; i++) {
         const ps_finding *f = &all->all[i];
-        bool is_told = i == detail || (f->rule == PS_RULE_BEFORE_FIRST_WORK && f->shared_with > 0);
-        if (!is_told) {
+        bool is_judged =
+            i == detail || (f->rule == PS_RULE_BEFORE_FIRST_WORK && f->shared_with > 0);
+        if (!is_judged) {
             add_text(s, " Next: %s, at most %s (finding %zu)", ps_finding_title(f),
                      ps_ns_text_of(f->gain_ns).text, i + 1);
             add_shared(s, f);

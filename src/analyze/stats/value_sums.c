@@ -48,7 +48,7 @@ bool ps_value_adder_add(ps_value_adder *a, const ps_str keys[PS_SUM_KEYS], int64
     return true;
 }
 
-bool ps_value_adder_add_told(ps_value_adder *a, const ps_told_values *told) {
+bool ps_value_adder_add_summary(ps_value_adder *a, const ps_summary_values *told) {
     if (!ps_grow(&a->told, &a->cap_told, a->n_told + 1, UINT32_MAX - 1, sizeof *a->told)) {
         return false;
     }
@@ -56,7 +56,8 @@ bool ps_value_adder_add_told(ps_value_adder *a, const ps_told_values *told) {
     return true;
 }
 
-bool ps_told_sums(const ps_table *t, size_t row, const char *const names[4], ps_told_values *out) {
+bool ps_summary_values_read(const ps_table *t, size_t row, const char *const names[4],
+                            ps_summary_values *out) {
     double values[4] = {0};
     for (size_t i = 0; i < 4; i++) {
         size_t c = ps_table_column(t, names[i]);
@@ -161,7 +162,7 @@ typedef struct part {
     size_t rank_index;
     const int64_t *values;
     size_t n;
-    const ps_told_values *told;
+    const ps_summary_values *told;
 } part;
 
 static int compare_value_sum_keys(const char *const *a, const char *const *b) {
@@ -223,7 +224,7 @@ static size_t run_of(const part *parts, size_t n, size_t first, bool by_rank, si
 }
 
 /* Only n, sum and extremes of what was told can be joined. */
-static void add_told(ps_stats *s, const ps_told_values *told) {
+static void add_told(ps_stats *s, const ps_summary_values *told) {
     if (told->n == 0) {
         return;
     }

@@ -17,16 +17,16 @@
 #define PS_SUM_KEYS 4
 
 /* What a profiler's table says of values that are not there one by one. */
-typedef struct ps_told_values {
+typedef struct ps_summary_values {
     const char *keys[PS_SUM_KEYS]; /* NULL: not used */
     size_t n;
     int64_t sum, min, max;
-} ps_told_values;
+} ps_summary_values;
 
 typedef struct ps_value_group {
     ps_str keys[PS_SUM_KEYS]; /* of the pool of the sums; none: not used */
     size_t first, n;          /* in values, sorted */
-    ps_told_values told;      /* n 0: nothing but its values; its keys are those above */
+    ps_summary_values told;   /* n 0: nothing but its values; its keys are those above */
 } ps_value_group;
 
 typedef struct ps_value_sums {
@@ -47,7 +47,7 @@ typedef struct ps_value_adder {
     int64_t *values;
     uint32_t *group_of; /* of each value */
     size_t n, cap_values, cap_group_of;
-    ps_told_values *told;
+    ps_summary_values *told;
     size_t n_told, cap_told;
     ps_arena told_texts; /* for texts that are made of what a table has */
 } ps_value_adder;
@@ -55,10 +55,11 @@ typedef struct ps_value_adder {
 /* Adds a value under texts of the trace. False when memory is out. */
 bool ps_value_adder_add(ps_value_adder *a, const ps_str keys[PS_SUM_KEYS], int64_t value);
 /* Adds what a table says; its texts are borrowed until ps_value_adder_finish(). False when memory is out. */
-bool ps_value_adder_add_told(ps_value_adder *a, const ps_told_values *told);
+bool ps_value_adder_add_summary(ps_value_adder *a, const ps_summary_values *told);
 /* Takes count, sum, least and most of a row from the columns of these names (sums in us). False when one is missing or no
  * number. */
-bool ps_told_sums(const ps_table *t, size_t row, const char *const names[4], ps_told_values *out);
+bool ps_summary_values_read(const ps_table *t, size_t row, const char *const names[4],
+                            ps_summary_values *out);
 /* Nothing was added. */
 static inline bool ps_value_adder_is_empty(const ps_value_adder *a) {
     return a->n == 0 && a->n_told == 0;

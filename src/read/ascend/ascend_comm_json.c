@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 
 #define MAX_DEPTH 64
@@ -114,18 +114,18 @@ static const ps_column MATRIX_COLUMNS[N_M] = {
 
 /* --- cells -------------------------------------------------------------------------------------------------- */
 
-static void set_comm_json_real(ps_table *t, size_t column, const ps_lit *v) {
-    if (v != NULL && v->kind == PS_LIT_INT) {
+static void set_comm_json_real(ps_table *t, size_t column, const ps_literal *v) {
+    if (v != NULL && v->kind == PS_LITERAL_INT) {
         ps_table_set_real(t, column, (double)v->integer);
-    } else if (v != NULL && v->kind == PS_LIT_NUMBER) {
+    } else if (v != NULL && v->kind == PS_LITERAL_NUMBER) {
         ps_table_set_real(t, column, strtod(v->text, NULL));
     }
 }
 
 /* Microseconds since the epoch, printed from a double, with exponent or without. */
-static void set_start(walk *w, const ps_lit *v) {
+static void set_start(walk *w, const ps_literal *v) {
     int64_t ns = 0;
-    if (v == NULL || (v->kind != PS_LIT_INT && v->kind != PS_LIT_NUMBER)) {
+    if (v == NULL || (v->kind != PS_LITERAL_INT && v->kind != PS_LITERAL_NUMBER)) {
         return;
     }
     if (ps_parse_scaled(v->begin, v->source_len, 1000, &ns)) {
@@ -180,56 +180,59 @@ static const struct {
              {T_SYNC, "Synchronization Time(ms)"},
              {T_IDLE, "Idle Time(ms)"}};
 
-static bool add_comm_json_time(walk *w, const char *key, const ps_lit *op) {
-    const ps_lit *info = ps_lit_get(op, "Communication Time Info");
+static bool add_comm_json_time(walk *w, const char *key, const ps_literal *op) {
+    const ps_literal *info = ps_literal_get(op, "Communication Time Info");
     if (info == NULL) {
         return true;
     }
     if (!begin_row(w, &w->ops, key, T_STEP, T_TYPE)) {
         return false;
     }
-    set_start(w, ps_lit_get(info, "Start Timestamp(us)"));
+    set_start(w, ps_literal_get(info, "Start Timestamp(us)"));
     for (size_t i = 0; i < sizeof TIMES / sizeof *TIMES; i++) {
-        set_comm_json_real(w->ops.table, TIMES[i].column, ps_lit_get(info, TIMES[i].key));
+        set_comm_json_real(w->ops.table, TIMES[i].column, ps_literal_get(info, TIMES[i].key));
     }
     return true;
 }
 
 /* `part`: one entry of the size distribution, or NULL for a transport without one. */
-static bool add_packets(walk *w, const char *key, const ps_lit *transport, const ps_lit *part) {
+static bool add_packets(walk *w, const char *key, const ps_literal *transport,
+                        const ps_literal *part) {
     shared *s = &w->bandwidth;
     ps_table *t = s->table;
     if (!begin_row(w, s, key, B_STEP, B_TYPE) ||
         !set_shared(t, B_TRANSPORT, &s->transport, transport->key, strlen(transport->key))) {
         return false;
     }
-    set_comm_json_real(t, B_SIZE, ps_lit_get(transport, "Transit Size(MB)"));
-    set_comm_json_real(t, B_TIME, ps_lit_get(transport, "Transit Time(ms)"));
-    set_comm_json_real(t, B_BANDWIDTH, ps_lit_get(transport, "Bandwidth(GB/s)"));
-    set_comm_json_real(t, B_LARGE, ps_lit_get(transport, "Large Packet Ratio"));
-    const ps_lit *count = part != NULL ? part->child : NULL;
+    set_comm_json_real(t, B_SIZE, ps_literal_get(transport, "Transit Size(MB)"));
+    set_comm_json_real(t, B_TIME, ps_literal_get(transport, "Transit Time(ms)"));
+    set_comm_json_real(t, B_BANDWIDTH, ps_literal_get(transport, "Bandwidth(GB/s)"));
+    set_comm_json_real(t, B_LARGE, ps_literal_get(transport, "Large Packet Ratio"));
+    const ps_literal *count = part != NULL ? part->child : NULL;
     ps_table_set_real(t, B_PACKAGE,
                       part != NULL && part->key != NULL ? strtod(part->key, NULL) : 0);
-    ps_table_set_int(t, B_COUNT, count != NULL && count->kind == PS_LIT_INT ? count->integer : 0);
+    ps_table_set_int(t, B_COUNT,
+                     count != NULL && count->kind == PS_LITERAL_INT ? count->integer : 0);
     ps_table_set_real(t, B_TOTAL, 0);
     set_comm_json_real(t, B_TOTAL, count != NULL ? count->next : NULL);
     return true;
 }
 
-static bool is_nothing(const ps_lit *transport) {
-    const ps_lit *size = ps_lit_get(transport, "Transit Size(MB)");
-    return size == NULL || (size->kind == PS_LIT_INT && size->integer == 0) ||
-           (size->kind == PS_LIT_NUMBER && strtod(size->text, NULL) == 0);
+static bool is_nothing(const ps_literal *transport) {
+    const ps_literal *size = ps_literal_get(transport, "Transit Size(MB)");
+    return size == NULL || (size->kind == PS_LITERAL_INT && size->integer == 0) ||
+           (size->kind == PS_LITERAL_NUMBER && strtod(size->text, NULL) == 0);
 }
 
-static bool add_bandwidth(walk *w, const char *key, const ps_lit *op) {
-    const ps_lit *info = ps_lit_get(op, "Communication Bandwidth Info");
+static bool add_bandwidth(walk *w, const char *key, const ps_literal *op) {
+    const ps_literal *info = ps_literal_get(op, "Communication Bandwidth Info");
     bool ok = true;
-    for (const ps_lit *t = info != NULL && info->kind == PS_LIT_OBJECT ? info->child : NULL;
+    for (const ps_literal *t = info != NULL && info->kind == PS_LITERAL_OBJECT ? info->child : NULL;
          ok && t != NULL; t = t->next) {
-        const ps_lit *sizes = ps_lit_get(t, "Size Distribution");
+        const ps_literal *sizes = ps_literal_get(t, "Size Distribution");
         w->bandwidth.transport = NULL;
-        const ps_lit *part = sizes != NULL && sizes->kind == PS_LIT_OBJECT ? sizes->child : NULL;
+        const ps_literal *part =
+            sizes != NULL && sizes->kind == PS_LITERAL_OBJECT ? sizes->child : NULL;
         ok = part != NULL || is_nothing(t) || add_packets(w, key, t, NULL);
         for (; ok && part != NULL; part = part->next) {
             ok = add_packets(w, key, t, part);
@@ -250,18 +253,19 @@ static void set_comm_json_ranks(ps_table *t, const char *link) {
     }
 }
 
-static bool add_links(walk *w, const char *key, const ps_lit *op) {
+static bool add_links(walk *w, const char *key, const ps_literal *op) {
     ps_table *t = w->matrix.table;
     bool ok = true;
-    for (const ps_lit *link = op->child; ok && link != NULL; link = link->next) {
+    for (const ps_literal *link = op->child; ok && link != NULL; link = link->next) {
         ok = begin_row(w, &w->matrix, key, M_STEP, M_TYPE) &&
-             ps_table_set_text(t, M_TRANSPORT, ps_lit_str(ps_lit_get(link, "Transport Type"))) &&
-             ps_table_set_text(t, M_OP_NAME, ps_lit_str(ps_lit_get(link, "Op Name")));
+             ps_table_set_text(t, M_TRANSPORT,
+                               ps_literal_str(ps_literal_get(link, "Transport Type"))) &&
+             ps_table_set_text(t, M_OP_NAME, ps_literal_str(ps_literal_get(link, "Op Name")));
         if (ok) {
             set_comm_json_ranks(t, link->key);
-            set_comm_json_real(t, M_SIZE, ps_lit_get(link, "Transit Size(MB)"));
-            set_comm_json_real(t, M_TIME, ps_lit_get(link, "Transit Time(ms)"));
-            set_comm_json_real(t, M_BANDWIDTH, ps_lit_get(link, "Bandwidth(GB/s)"));
+            set_comm_json_real(t, M_SIZE, ps_literal_get(link, "Transit Size(MB)"));
+            set_comm_json_real(t, M_TIME, ps_literal_get(link, "Transit Time(ms)"));
+            set_comm_json_real(t, M_BANDWIDTH, ps_literal_get(link, "Bandwidth(GB/s)"));
         }
     }
     return ok;
@@ -272,9 +276,9 @@ static ps_code add_comm_json_op(walk *w, const char *key, const char *value, siz
     ps_arena arena;
     ps_arena_init(&arena);
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *op = ps_lit_parse(&arena, value, n, &odd);
+    const ps_literal *op = ps_literal_parse(&arena, value, n, &odd);
     ps_code code = odd.code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
-    if (code == PS_OK && (op == NULL || op->kind != PS_LIT_OBJECT)) {
+    if (code == PS_OK && (op == NULL || op->kind != PS_LITERAL_OBJECT)) {
         ps_diag_add(w->diag, PS_ODD_JSON, "%s byte %zu: %s", w->file, (size_t)(value - w->json),
                     odd.msg[0] != '\0' ? odd.msg : "not an object");
     } else if (code == PS_OK) {
@@ -366,8 +370,8 @@ static member next_member(walk *w, ps_arena *arena, bool is_first, const char **
         return MEMBER_BAD;
     }
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *text = ps_lit_parse(arena, w->json + begin, w->at - begin, &odd);
-    *key = text != NULL ? ps_lit_str(text) : NULL;
+    const ps_literal *text = ps_literal_parse(arena, w->json + begin, w->at - begin, &odd);
+    *key = text != NULL ? ps_literal_str(text) : NULL;
     if (text == NULL && odd.code != PS_NOMEM) {
         return MEMBER_BAD;
     }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "read/sqlite/scan.h"
 
@@ -147,13 +147,14 @@ static bool add_level(const ps_src *src, ps_table *t) {
         if (path == NULL || ps_read_file(path, MAX_INFO_BYTES, &text, NULL) != PS_OK) {
             break;
         }
-        const ps_lit *doc = ps_lit_parse(&arena, ps_buf_str(&text), text.len, NULL);
-        const ps_lit *config = ps_lit_get(ps_lit_get(doc, "config"), "experimental_config");
+        const ps_literal *doc = ps_literal_parse(&arena, ps_buf_str(&text), text.len, NULL);
+        const ps_literal *config =
+            ps_literal_get(ps_literal_get(doc, "config"), "experimental_config");
         ok = add_ascend_info_fact(t, "profiler level",
-                                  ps_lit_str(ps_lit_get(config, "_profiler_level")));
-        const ps_lit *tx = ps_lit_get(config, "_msprof_tx");
-        tx = tx != NULL ? tx : ps_lit_get(config, "_mstx");
-        ok = ok && (tx == NULL || tx->kind != PS_LIT_BOOL ||
+                                  ps_literal_str(ps_literal_get(config, "_profiler_level")));
+        const ps_literal *tx = ps_literal_get(config, "_msprof_tx");
+        tx = tx != NULL ? tx : ps_literal_get(config, "_mstx");
+        ok = ok && (tx == NULL || tx->kind != PS_LITERAL_BOOL ||
                     add_ascend_info_fact(t, "mstx", tx->boolean ? "on" : "off"));
         break;
     }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/fs.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 
 #define MAX_METADATA_BYTES ((size_t)64 << 20)
@@ -12,19 +12,19 @@
 
 /* The document in a file, NULL when there is none or it is malformed, which is counted. PS_NOMEM only. */
 static ps_code read_document(ps_arena *arena, ps_buf *text, const char *path, size_t max_bytes,
-                             ps_diag *diag, const ps_lit **doc, ps_err *err) {
+                             ps_diag *diag, const ps_literal **doc, ps_err *err) {
     *doc = NULL;
     if (!ps_is_file(path)) {
         return PS_OK;
     }
     ps_err odd = PS_ERR_INIT;
     if (ps_read_file(path, max_bytes, text, &odd) == PS_OK) {
-        *doc = ps_lit_parse(arena, ps_buf_str(text), text->len, &odd);
+        *doc = ps_literal_parse(arena, ps_buf_str(text), text->len, &odd);
     }
     if (odd.code == PS_NOMEM) {
         return ps_fail_nomem(err);
     }
-    if (*doc == NULL || (*doc)->kind != PS_LIT_OBJECT) {
+    if (*doc == NULL || (*doc)->kind != PS_LITERAL_OBJECT) {
         if (diag != NULL) {
             ps_diag_add(diag, PS_ODD_METADATA, "%s: %s", ps_path_base(path),
                         odd.msg[0] != '\0' ? odd.msg : "not an object");
@@ -42,12 +42,12 @@ ps_code ps_ascend_metadata(const char *rank_dir, ps_builder *b, ps_err *err) {
     ps_arena_init(&arena);
     ps_buf text;
     ps_buf_init(&text, MAX_METADATA_BYTES);
-    const ps_lit *doc = NULL;
+    const ps_literal *doc = NULL;
     const char *path = ps_path_join(&arena, rank_dir, "profiler_metadata.json");
     ps_code code = path != NULL ? read_document(&arena, &text, path, MAX_METADATA_BYTES,
                                                 ps_builder_diag(b), &doc, err)
                                 : ps_fail_nomem(err);
-    for (const ps_lit *v = doc != NULL ? doc->child : NULL; code == PS_OK && v != NULL;
+    for (const ps_literal *v = doc != NULL ? doc->child : NULL; code == PS_OK && v != NULL;
          v = v->next) {
         if (v->begin != NULL && v->key != NULL) {
             const char *value = ps_arena_strndup(&arena, v->begin, v->source_len);
@@ -76,13 +76,13 @@ static bool is_numbered(const char *name, const char *head) {
 }
 
 /* Cores and MHz, decimal. */
-static void take_device(const ps_lit *doc, const char *path, ps_builder *b) {
-    const ps_lit *list = ps_lit_get(doc, "DeviceInfo");
-    const ps_lit *device = list != NULL && list->kind == PS_LIT_ARRAY ? list->child : NULL;
+static void take_device(const ps_literal *doc, const char *path, ps_builder *b) {
+    const ps_literal *list = ps_literal_get(doc, "DeviceInfo");
+    const ps_literal *device = list != NULL && list->kind == PS_LITERAL_ARRAY ? list->child : NULL;
     int64_t cores = 0;
     int64_t mhz = 0;
-    if (!ps_lit_int(ps_lit_get(device, "ai_core_num"), &cores) ||
-        !ps_lit_int(ps_lit_get(device, "aic_frequency"), &mhz) || cores <= 0 || mhz <= 0) {
+    if (!ps_literal_int(ps_literal_get(device, "ai_core_num"), &cores) ||
+        !ps_literal_int(ps_literal_get(device, "aic_frequency"), &mhz) || cores <= 0 || mhz <= 0) {
         ps_diag_add(ps_builder_diag(b), PS_ODD_METADATA,
                     "%s: no ai_core_num and aic_frequency above 0", ps_path_base(path));
         return;
@@ -117,7 +117,7 @@ static ps_code search_device(device_search *d, const char *dir, ps_err *err) {
         if (!is_numbered(names[i], "info.json.")) {
             continue;
         }
-        const ps_lit *doc = NULL;
+        const ps_literal *doc = NULL;
         const char *path = ps_path_join(&d->arena, dir, names[i]);
         ps_buf_clear(&d->text);
         code = path != NULL ? read_document(&d->arena, &d->text, path, MAX_INFO_BYTES,
@@ -169,39 +169,40 @@ ps_code ps_ascend_device_facts(const char *rank_dir, ps_builder *b, ps_err *err)
 
 /* --- profiler_info ------------------------------------------------------------------------------------ */
 
-static bool is_ascend_meta_true(const ps_lit *object, const char *key) {
-    const ps_lit *v = ps_lit_get(object, key);
-    return v != NULL && v->kind == PS_LIT_BOOL && v->boolean;
+static bool is_ascend_meta_true(const ps_literal *object, const char *key) {
+    const ps_literal *v = ps_literal_get(object, key);
+    return v != NULL && v->kind == PS_LITERAL_BOOL && v->boolean;
 }
 
-static void copy_ascend_meta_text(char *out, size_t size, const ps_lit *v) {
-    const char *text = ps_lit_str(v);
+static void copy_ascend_meta_text(char *out, size_t size, const ps_literal *v) {
+    const char *text = ps_literal_str(v);
     (void)snprintf(out, size, "%s", text != NULL ? text : "");
 }
 
-static void take_profile(const ps_lit *doc, ps_ascend_profile *out) {
-    const ps_lit *config = ps_lit_get(doc, "config");
-    const ps_lit *common = ps_lit_get(config, "common_config");
-    const ps_lit *more = ps_lit_get(config, "experimental_config");
-    const ps_lit *activities = ps_lit_get(common, "activities");
-    const ps_lit *mstx = ps_lit_get(more, "_msprof_tx");
-    mstx = mstx != NULL ? mstx : ps_lit_get(more, "_mstx");
+static void take_profile(const ps_literal *doc, ps_ascend_profile *out) {
+    const ps_literal *config = ps_literal_get(doc, "config");
+    const ps_literal *common = ps_literal_get(config, "common_config");
+    const ps_literal *more = ps_literal_get(config, "experimental_config");
+    const ps_literal *activities = ps_literal_get(common, "activities");
+    const ps_literal *mstx = ps_literal_get(more, "_msprof_tx");
+    mstx = mstx != NULL ? mstx : ps_literal_get(more, "_mstx");
     int64_t rank = -1;
-    if (ps_lit_int(ps_lit_get(doc, "rank_id"), &rank) && rank >= 0) {
+    if (ps_literal_int(ps_literal_get(doc, "rank_id"), &rank) && rank >= 0) {
         out->rank = rank;
     }
-    copy_ascend_meta_text(out->level, sizeof out->level, ps_lit_get(more, "_profiler_level"));
+    copy_ascend_meta_text(out->level, sizeof out->level, ps_literal_get(more, "_profiler_level"));
     copy_ascend_meta_text(out->aic_metrics, sizeof out->aic_metrics,
-                          ps_lit_get(more, "_aic_metrics"));
-    out->has_mstx_option = mstx != NULL && mstx->kind == PS_LIT_BOOL;
+                          ps_literal_get(more, "_aic_metrics"));
+    out->has_mstx_option = mstx != NULL && mstx->kind == PS_LITERAL_BOOL;
     out->mstx = out->has_mstx_option && mstx->boolean;
     out->l2_cache = is_ascend_meta_true(more, "_l2_cache");
     out->profile_memory = is_ascend_meta_true(common, "profile_memory");
     out->with_stack = is_ascend_meta_true(common, "with_stack");
     out->record_shapes = is_ascend_meta_true(common, "record_shapes");
-    out->has_activities = activities != NULL && activities->kind == PS_LIT_ARRAY;
-    for (const ps_lit *a = out->has_activities ? activities->child : NULL; a != NULL; a = a->next) {
-        const char *name = ps_lit_str(a);
+    out->has_activities = activities != NULL && activities->kind == PS_LITERAL_ARRAY;
+    for (const ps_literal *a = out->has_activities ? activities->child : NULL; a != NULL;
+         a = a->next) {
+        const char *name = ps_literal_str(a);
         out->npu = out->npu || (name != NULL && strstr(name, "NPU") != NULL);
     }
 }
@@ -241,7 +242,7 @@ ps_code ps_ascend_profile_read(const char *rank_dir, ps_ascend_profile *out, ps_
     for (size_t i = 0; code == PS_OK && i < n && !out->is_there; i++) {
         if (is_info_name(names[i], &out->rank)) {
             out->is_there = true;
-            const ps_lit *doc = NULL;
+            const ps_literal *doc = NULL;
             const char *path = ps_path_join(&arena, rank_dir, names[i]);
             code = path != NULL
                        ? read_document(&arena, &text, path, MAX_INFO_BYTES, diag, &doc, err)

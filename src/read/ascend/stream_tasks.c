@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lit.h"
+#include "base/literal.h"
 #include "model/comm_marks.h"
 
 bool ps_stream_of_message(const char *message, int64_t *stream) {
@@ -16,8 +16,8 @@ bool ps_stream_of_message(const char *message, int64_t *stream) {
     ps_err odd = PS_ERR_INIT;
     size_t n = 0;
     const char *plain = ps_comm_marks_plain(&arena, message, &n);
-    const ps_lit *dict = plain != NULL ? ps_lit_parse(&arena, plain, n, &odd) : NULL;
-    if (!ps_lit_int(ps_lit_get(dict, "streamId"), stream)) {
+    const ps_literal *dict = plain != NULL ? ps_literal_parse(&arena, plain, n, &odd) : NULL;
+    if (!ps_literal_int(ps_literal_get(dict, "streamId"), stream)) {
         *stream = -1;
     }
     ps_arena_fini(&arena);

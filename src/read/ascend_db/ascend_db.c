@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "model/comm_marks.h"
 #include "read/ascend/ascend_info.h"
 #include "read/ascend/ascend_meta.h"
@@ -178,16 +178,18 @@ static ps_code name_streams(ps_ascend *a, ps_err *err) {
     ps_arena arena;
     ps_arena_init(&arena);
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *streams = text != NULL ? ps_lit_parse(&arena, text, strlen(text), &odd) : NULL;
+    const ps_literal *streams =
+        text != NULL ? ps_literal_parse(&arena, text, strlen(text), &odd) : NULL;
     size_t n = 0;
     (void)ps_builder_tracks(a->builder, &n);
     for (size_t i = 0; streams != NULL && i < n; i++) {
         ps_track track = ps_builder_tracks(a->builder, &n)[i];
         char number[24];
         (void)snprintf(number, sizeof number, "%lld", (long long)track.tid);
-        const char *name = track.kind == PS_TRACK_STREAM
-                               ? ps_lit_str(ps_lit_get(ps_lit_get(streams, number), "name"))
-                               : NULL;
+        const char *name =
+            track.kind == PS_TRACK_STREAM
+                ? ps_literal_str(ps_literal_get(ps_literal_get(streams, number), "name"))
+                : NULL;
         if (name != NULL && name[0] != '\0') {
             char label[160];
             (void)snprintf(label, sizeof label, "Stream %s (%.100s)", number, name);

@@ -214,23 +214,23 @@ static bool names_of(ps_ascend *a, const ps_ascend_op *op, ps_str *name, ps_str 
 /* What people call the group ("tp"), by the name in front of its ranks in parallel_group_info. */
 static ps_str comm_op_label_of(const ps_ascend_ops *ops, ps_str group) {
     uint32_t row = ps_idmap_get(&ops->groups, group.id);
-    const ps_lit *info = row != PS_IDMAP_NONE ? ops->group_infos[row] : NULL;
-    const char *name = ps_lit_str(ps_lit_get(info, "group_name"));
+    const ps_literal *info = row != PS_IDMAP_NONE ? ops->group_infos[row] : NULL;
+    const char *name = ps_literal_str(ps_literal_get(info, "group_name"));
     return name != NULL && name[0] != '\0' ? ps_builder_str(ops->a->builder, name, strlen(name))
                                            : PS_STR_NONE;
 }
 
 /* The last member of a name counts. */
-static bool index_groups(ps_ascend_ops *ops, ps_arena *arena, const ps_lit *groups) {
+static bool index_groups(ps_ascend_ops *ops, ps_arena *arena, const ps_literal *groups) {
     size_t n = 0;
-    bool is_object = groups != NULL && groups->kind == PS_LIT_OBJECT;
-    for (const ps_lit *g = is_object ? groups->child : NULL; g != NULL; g = g->next) {
+    bool is_object = groups != NULL && groups->kind == PS_LITERAL_OBJECT;
+    for (const ps_literal *g = is_object ? groups->child : NULL; g != NULL; g = g->next) {
         n++;
     }
-    ops->group_infos = ps_arena_alloc(arena, (n + 1) * sizeof(const ps_lit *));
+    ops->group_infos = ps_arena_alloc(arena, (n + 1) * sizeof(const ps_literal *));
     bool ok = ops->group_infos != NULL;
     n = 0;
-    for (const ps_lit *g = is_object ? groups->child : NULL; ok && g != NULL; g = g->next) {
+    for (const ps_literal *g = is_object ? groups->child : NULL; ok && g != NULL; g = g->next) {
         ps_str name = ps_builder_str(ops->a->builder, g->key, strlen(g->key));
         ok = !ps_str_is_none(name) && ps_idmap_put(&ops->groups, name.id, (uint32_t)n);
         ops->group_infos[n++] = g;
@@ -289,11 +289,11 @@ ps_code ps_ascend_ops_add(ps_ascend_ops *ops, int64_t pid, int64_t device, ps_er
     ps_code code = PS_OK;
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *groups = NULL;
+    const ps_literal *groups = NULL;
     const char *text = ps_builder_meta_text(a->builder, "parallel_group_info");
     if (ps_ascend_wants(a, PS_NEED_SLICES) && text != NULL) {
         ps_err odd = PS_ERR_INIT; /* whoever uses the metadata says what is wrong with it */
-        groups = ps_lit_parse(&arena, text, strlen(text), &odd);
+        groups = ps_literal_parse(&arena, text, strlen(text), &odd);
         code =
             odd.code == PS_NOMEM || !index_groups(ops, &arena, groups) ? ps_fail_nomem(err) : PS_OK;
     }

@@ -3,7 +3,7 @@
 #ifndef PS_READ_ASCEND_DB_COMM_H
 #define PS_READ_ASCEND_DB_COMM_H
 
-#include "base/lit.h"
+#include "base/literal.h"
 #include "read/ascend_db/ascend_db_reading.h"
 
 /* What COMMUNICATION_TASK_INFO says of one operator: from its notify tasks, or else from any task. */
@@ -26,9 +26,9 @@ typedef struct ps_ascend_ops {
     ps_ascend_op *rows;
     size_t n, cap;
     ps_idmap of_id, of_connection;
-    ps_idmap labelled;          /* tracks whose label was looked up */
-    ps_idmap groups;            /* text of the group's name -> its row in group_infos */
-    const ps_lit **group_infos; /* of parallel_group_info, while slices are added */
+    ps_idmap labelled;              /* tracks whose label was looked up */
+    ps_idmap groups;                /* text of the group's name -> its row in group_infos */
+    const ps_literal **group_infos; /* of parallel_group_info, while slices are added */
     /* with PS_NEED_ARGS, the other columns: row-major, fields.n a row */
     ps_ascend_fields fields;
     int64_t *values;

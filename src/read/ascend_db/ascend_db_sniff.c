@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "read/sqlite/db.h"
 
 #define HEAD_BYTES 4096
@@ -84,9 +84,10 @@ static bool is_json_lines(const unsigned char *head, size_t n) {
     }
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *record = ps_lit_parse(&arena, (const char *)head, (size_t)(end - head), NULL);
-    bool is_record =
-        ps_lit_str(ps_lit_get(record, "kind")) != NULL && ps_lit_get(record, "traceEvents") == NULL;
+    const ps_literal *record =
+        ps_literal_parse(&arena, (const char *)head, (size_t)(end - head), NULL);
+    bool is_record = ps_literal_str(ps_literal_get(record, "kind")) != NULL &&
+                     ps_literal_get(record, "traceEvents") == NULL;
     ps_arena_fini(&arena);
     return is_record;
 }

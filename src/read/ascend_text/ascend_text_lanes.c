@@ -175,7 +175,7 @@ static void become(settling *s, uint32_t row, ps_track track, int64_t lane_tid) 
 }
 
 /* "Stream 7" and "Stream 7 MSTX domain 0" are two lanes of one stream. */
-static void settle_stream(settling *s, uint32_t row, ps_track t) {
+static void resolve_stream(settling *s, uint32_t row, ps_track t) {
     const char *label = ascend_lane_label_of(s->b, &t);
     int64_t stream = t.tid;
     const char *rest = "";
@@ -197,7 +197,7 @@ static void settle_stream(settling *s, uint32_t row, ps_track t) {
     s->r->lanes[row] = is_marks ? PS_LANE_MARKS : PS_LANE_STREAM;
 }
 
-static void settle_derived(settling *s, uint32_t row, ps_track t, process_role role) {
+static void resolve_derived(settling *s, uint32_t row, ps_track t, process_role role) {
     static const char *const OVERLAP[] = {"Computing", "Communication",
                                           "Communication(Not Overlapped)", "Free"};
     ps_track derived = {.kind = PS_TRACK_DERIVED,
@@ -214,7 +214,7 @@ static void settle_derived(settling *s, uint32_t row, ps_track t, process_role r
     s->r->lanes[row] = PS_LANE_DERIVED;
 }
 
-static void settle_track(settling *s, uint32_t row) {
+static void resolve_track(settling *s, uint32_t row) {
     size_t n = 0;
     ps_track t = ps_builder_tracks(s->b, &n)[row];
     process_role role = role_of(s, t.pid);
@@ -234,11 +234,11 @@ static void settle_track(settling *s, uint32_t row) {
         s->r->lanes[row] = PS_LANE_CANN;
         break;
     case ROLE_HARDWARE:
-        settle_stream(s, row, t);
+        resolve_stream(s, row, t);
         break;
     case ROLE_OVERLAP:
     case ROLE_DEVICE:
-        settle_derived(s, row, t, role);
+        resolve_derived(s, row, t, role);
         break;
     case ROLE_COMM:
     case ROLE_HOST:
@@ -337,7 +337,7 @@ static int64_t plane_number(const settling *s, const comm_lane *lane) {
     return ps_parse_i64(digits, strspn(digits, "0123456789"), &plane) ? plane : lane->tid;
 }
 
-static void settle_comm(settling *s) {
+static void resolve_comm(settling *s) {
     find_comm_lanes(s);
     if (s->n_comm > 1) {
         qsort(s->comm, s->n_comm, sizeof *s->comm, compare_comm);
@@ -364,8 +364,8 @@ static void settle_comm(settling *s) {
 
 /* --- kinds ------------------------------------------------------------------------------------------------- */
 
-static ps_slice_kind settle_kind(const settling *s, ps_ascend_lane lane, ps_slice_kind kind,
-                                 uint32_t slice) {
+static ps_slice_kind resolve_kind(const settling *s, ps_ascend_lane lane, ps_slice_kind kind,
+                                  uint32_t slice) {
     bool is_plain = kind == PS_SLICE_HOST_OTHER;
     switch (lane) {
     case PS_LANE_FRAMEWORK: /* MindSpore gives no categories */
@@ -391,14 +391,14 @@ static ps_slice_kind settle_kind(const settling *s, ps_ascend_lane lane, ps_slic
     return kind;
 }
 
-static void settle_kinds(settling *s) {
+static void resolve_kinds(settling *s) {
     const ps_slices *slices = ps_builder_slices(s->b);
     uint32_t has = 0;
     for (uint32_t i = 0; i < slices->n; i++) {
         ps_ascend_lane lane = (ps_ascend_lane)s->r->lanes[slices->track[i]];
         ps_slice_kind kind = (ps_slice_kind)slices->kind[i];
         if (kind != PS_SLICE_INSTANT) {
-            kind = settle_kind(s, lane, kind, i);
+            kind = resolve_kind(s, lane, kind, i);
             ps_builder_set_slice_kind(s->b, i, kind);
         }
         has |= kind == PS_SLICE_COMM_OP                                     ? PS_HAS_COMM_OPS
@@ -423,10 +423,10 @@ void ps_ascend_text_settle(ps_ascend_text *r) {
         find_hosts(&s);
         find_task_lanes(&s);
         for (uint32_t row = 0; row < n && !ps_builder_failed(r->builder); row++) {
-            settle_track(&s, row);
+            resolve_track(&s, row);
         }
-        settle_comm(&s);
-        settle_kinds(&s);
+        resolve_comm(&s);
+        resolve_kinds(&s);
     }
     ps_free(s.comm);
     ps_free(s.has_tasks);

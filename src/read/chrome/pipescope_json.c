@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/idmap.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "read/chrome/pipescope_json_tables.h"
 #include "read/events/trace_events.h"
@@ -575,11 +575,11 @@ static ps_code take_own_batch(void *context, const ps_event_batch *batch, ps_err
 /* --- the head ------------------------------------------------------------------------------------------ */
 
 /* The object {"version":1,"ranks":[...]}, or NULL. */
-static const ps_lit *parse_head(ps_arena *arena, const char *json, size_t n, ps_err *err) {
-    const ps_lit *head = ps_lit_parse(arena, json, n, err);
+static const ps_literal *parse_head(ps_arena *arena, const char *json, size_t n, ps_err *err) {
+    const ps_literal *head = ps_literal_parse(arena, json, n, err);
     int64_t version = 0;
     if (head != NULL &&
-        (!ps_lit_int(ps_lit_get(head, "version"), &version) || version != VERSION)) {
+        (!ps_literal_int(ps_literal_get(head, "version"), &version) || version != VERSION)) {
         (void)ps_fail(err, PS_UNSUPPORTED,
                       "version %lld of the format; this program reads version %d",
                       (long long)version, VERSION);
@@ -588,7 +588,7 @@ static const ps_lit *parse_head(ps_arena *arena, const char *json, size_t n, ps_
     return head;
 }
 
-static ps_code list_own_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, size_t *n,
+static ps_code list_own_parts(const ps_literal *head, ps_arena *arena, ps_part **parts, size_t *n,
                               ps_err *err);
 
 static ps_code take_own_member(void *context, const char *key, const char *json, size_t n,
@@ -606,7 +606,7 @@ static ps_code take_own_member(void *context, const char *key, const char *json,
     }
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *head = parse_head(&arena, json, n, err);
+    const ps_literal *head = parse_head(&arena, json, n, err);
     ps_part *parts = NULL;
     size_t n_parts = 0;
     ps_code code = head != NULL  ? list_own_parts(head, &arena, &parts, &n_parts, err)
@@ -761,11 +761,11 @@ static ps_code refuse_twins(const ps_part *parts, size_t n, ps_err *err) {
     return code;
 }
 
-static ps_code list_own_parts(const ps_lit *head, ps_arena *arena, ps_part **parts, size_t *n,
+static ps_code list_own_parts(const ps_literal *head, ps_arena *arena, ps_part **parts, size_t *n,
                               ps_err *err) {
-    const ps_lit *ranks = ps_lit_get(head, "ranks");
+    const ps_literal *ranks = ps_literal_get(head, "ranks");
     size_t count = 0;
-    for (const ps_lit *r = ranks != NULL ? ranks->child : NULL; r != NULL; r = r->next) {
+    for (const ps_literal *r = ranks != NULL ? ranks->child : NULL; r != NULL; r = r->next) {
         count++;
     }
     *parts = ps_arena_alloc(arena, (count + 1) * sizeof **parts);
@@ -773,25 +773,25 @@ static ps_code list_own_parts(const ps_lit *head, ps_arena *arena, ps_part **par
         return ps_fail_nomem(err);
     }
     *n = 0;
-    for (const ps_lit *r = count > 0 ? ranks->child : NULL; r != NULL; r = r->next) {
+    for (const ps_literal *r = count > 0 ? ranks->child : NULL; r != NULL; r = r->next) {
         ps_part part = {.rank = -1, .machine = -1};
-        const char *host = ps_lit_str(ps_lit_get(r, "host"));
+        const char *host = ps_literal_str(ps_literal_get(r, "host"));
         part.host =
             ps_arena_strndup(arena, host != NULL ? host : "", host != NULL ? strlen(host) : 0);
-        const char *profiler = ps_lit_str(ps_lit_get(r, "profiler"));
+        const char *profiler = ps_literal_str(ps_literal_get(r, "profiler"));
         part.profiler =
             profiler != NULL ? ps_arena_strndup(arena, profiler, strlen(profiler)) : NULL;
-        const char *title = ps_lit_str(ps_lit_get(r, "title"));
+        const char *title = ps_literal_str(ps_literal_get(r, "title"));
         part.title = title != NULL ? ps_arena_strndup(arena, title, strlen(title)) : NULL;
         if (part.host == NULL || (profiler != NULL && part.profiler == NULL) ||
             (title != NULL && part.title == NULL)) {
             return ps_fail_nomem(err);
         }
-        (void)ps_lit_int(ps_lit_get(r, "rank"), &part.rank);
+        (void)ps_literal_int(ps_literal_get(r, "rank"), &part.rank);
         int64_t machine = -1;
-        bool is_number = ps_lit_int(ps_lit_get(r, "machine"), &machine);
+        bool is_number = ps_literal_int(ps_literal_get(r, "machine"), &machine);
         part.machine = is_number && machine >= 0 && machine <= INT32_MAX ? (int32_t)machine : -1;
-        if (ps_lit_int(ps_lit_get(r, "part"), &part.id)) {
+        if (ps_literal_int(ps_literal_get(r, "part"), &part.id)) {
             (*parts)[(*n)++] = part;
         }
     }
@@ -812,7 +812,7 @@ static ps_code own_parts(const char *path, ps_arena *arena, ps_part **out, size_
     ps_code code = read_head(in, &head_text, &begin, &length, err);
     if (code == PS_OK) {
         ps_err here = PS_ERR_INIT;
-        const ps_lit *head = parse_head(&scratch, head_text.data + begin, length, &here);
+        const ps_literal *head = parse_head(&scratch, head_text.data + begin, length, &here);
         code = head != NULL ? list_own_parts(head, arena, out, n, &here) : here.code;
         if (code != PS_OK) {
             (void)ps_fail_file(err, code, path, "%s", here.msg);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/lit.h"
+#include "base/literal.h"
 
 #define MAX_COLUMNS ((size_t)1024)
 
@@ -15,10 +15,10 @@ void ps_json_tables_end(ps_json_tables *t) {
 }
 
 /* "integer", "real, ns" */
-static bool take_column_type(const ps_lit *told, ps_column *out) {
+static bool take_column_type(const ps_literal *told, ps_column *out) {
     static const char *const TYPES[] = {
         [PS_COL_INT] = "integer", [PS_COL_REAL] = "real", [PS_COL_TEXT] = "text"};
-    const char *text = ps_lit_str(told);
+    const char *text = ps_literal_str(told);
     size_t n = text != NULL ? strcspn(text, ",") : 0;
     const char *unit = text != NULL && text[n] == ',' ? text + n + 1 : "";
     unit += strspn(unit, " ");
@@ -35,11 +35,11 @@ static bool take_column_type(const ps_lit *told, ps_column *out) {
 }
 
 /* 0: it is no list of columns. */
-static size_t count_columns(const ps_lit *columns) {
+static size_t count_columns(const ps_literal *columns) {
     size_t n = 0;
     ps_column column;
-    bool is_object = columns != NULL && columns->kind == PS_LIT_OBJECT;
-    for (const ps_lit *c = is_object ? columns->child : NULL; c != NULL; c = c->next) {
+    bool is_object = columns != NULL && columns->kind == PS_LITERAL_OBJECT;
+    for (const ps_literal *c = is_object ? columns->child : NULL; c != NULL; c = c->next) {
         if (++n > MAX_COLUMNS || !take_column_type(c, &column)) {
             return 0;
         }
@@ -48,11 +48,11 @@ static size_t count_columns(const ps_lit *columns) {
 }
 
 /* The columns live in the arena of the table. */
-static ps_table *new_own_table(const char *name, const ps_lit *columns, size_t n) {
+static ps_table *new_own_table(const char *name, const ps_literal *columns, size_t n) {
     ps_table *table = ps_table_new(name, "", NULL, n);
     ps_column *own = table != NULL ? ps_arena_alloc(&table->arena, n * sizeof *own) : NULL;
     size_t at = 0;
-    for (const ps_lit *c = columns->child; own != NULL && c != NULL; c = c->next, at++) {
+    for (const ps_literal *c = columns->child; own != NULL && c != NULL; c = c->next, at++) {
         own[at] = (ps_column){.name = ps_arena_strndup(&table->arena, c->key, strlen(c->key))};
         (void)take_column_type(c, &own[at]);
         own = own[at].name != NULL ? own : NULL;
@@ -71,7 +71,7 @@ ps_json_table_result ps_json_tables_begin(ps_json_tables *t, const char *name, c
     ps_arena arena;
     ps_json_tables_end(t);
     ps_arena_init(&arena);
-    const ps_lit *told = ps_lit_parse(&arena, columns, n_columns, &err);
+    const ps_literal *told = ps_literal_parse(&arena, columns, n_columns, &err);
     size_t n = count_columns(told);
     if (n > 0 && name[0] != '\0') {
         t->open = new_own_table(name, told, n);
@@ -84,25 +84,25 @@ ps_json_table_result ps_json_tables_begin(ps_json_tables *t, const char *name, c
 }
 
 /* Whether a cell may stand in the column. */
-static bool fits_column(const ps_lit *cell, ps_col_type type) {
+static bool fits_column(const ps_literal *cell, ps_col_type type) {
     switch (cell->kind) {
-    case PS_LIT_NULL:
+    case PS_LITERAL_NULL:
         return true;
-    case PS_LIT_INT:
+    case PS_LITERAL_INT:
         return type == PS_COL_INT || type == PS_COL_REAL;
-    case PS_LIT_NUMBER:
+    case PS_LITERAL_NUMBER:
         return type == PS_COL_REAL;
-    case PS_LIT_STRING:
+    case PS_LITERAL_STRING:
         return type == PS_COL_TEXT;
     default:
         return false;
     }
 }
 
-static bool row_fits(const ps_table *t, const ps_lit *cells) {
+static bool row_fits(const ps_table *t, const ps_literal *cells) {
     size_t n = 0;
-    bool is_array = cells != NULL && cells->kind == PS_LIT_ARRAY;
-    for (const ps_lit *c = is_array ? cells->child : NULL; c != NULL; c = c->next, n++) {
+    bool is_array = cells != NULL && cells->kind == PS_LITERAL_ARRAY;
+    for (const ps_literal *c = is_array ? cells->child : NULL; c != NULL; c = c->next, n++) {
         if (n >= t->n_columns || !fits_column(c, t->columns[n].type)) {
             return false;
         }
@@ -110,16 +110,16 @@ static bool row_fits(const ps_table *t, const ps_lit *cells) {
     return is_array && n == t->n_columns;
 }
 
-static bool add_own_table_row(ps_table *t, const ps_lit *cells) {
+static bool add_own_table_row(ps_table *t, const ps_literal *cells) {
     bool ok = ps_table_add_row(t);
     size_t column = 0;
-    for (const ps_lit *c = cells->child; ok && c != NULL; c = c->next, column++) {
-        if (c->kind == PS_LIT_STRING) {
+    for (const ps_literal *c = cells->child; ok && c != NULL; c = c->next, column++) {
+        if (c->kind == PS_LITERAL_STRING) {
             ok = ps_table_set_text(t, column, c->text);
-        } else if (c->kind != PS_LIT_NULL && t->columns[column].type == PS_COL_INT) {
+        } else if (c->kind != PS_LITERAL_NULL && t->columns[column].type == PS_COL_INT) {
             ps_table_set_int(t, column, c->integer);
-        } else if (c->kind != PS_LIT_NULL) {
-            bool is_whole = c->kind == PS_LIT_INT;
+        } else if (c->kind != PS_LITERAL_NULL) {
+            bool is_whole = c->kind == PS_LITERAL_INT;
             ps_table_set_real(t, column, is_whole ? (double)c->integer : strtod(c->text, NULL));
         }
     }
@@ -133,7 +133,7 @@ ps_json_table_result ps_json_tables_row(ps_json_tables *t, const char *cells, si
     ps_err err = PS_ERR_INIT;
     ps_arena arena;
     ps_arena_init(&arena);
-    const ps_lit *told = ps_lit_parse(&arena, cells, n_cells, &err);
+    const ps_literal *told = ps_literal_parse(&arena, cells, n_cells, &err);
     bool fits = row_fits(t->open, told);
     bool ok = fits ? add_own_table_row(t->open, told) : err.code != PS_NOMEM;
     ps_arena_fini(&arena);

@@ -329,7 +329,7 @@ FAST const char *first_args(ps_stretch *x, ps_fast_event *f, ps_shape *s, const 
 }
 
 /* When the guess was wrong: reads them again. */
-FAST bool settle_args(ps_stretch *x, ps_fast_event *f) {
+FAST bool resolve_args(ps_stretch *x, ps_fast_event *f) {
     bool whole = is_kept_whole(f->e->ph);
     bool all = x->schema->all_args || whole;
     if (f->args == NULL) {
@@ -504,7 +504,7 @@ FAST const char *take_event(ps_stretch *x, ps_event *e, const char *p) {
         }
         before = s;
     }
-    if (!settle_args(x, &f) || x->pending.any_beyond) {
+    if (!resolve_args(x, &f) || x->pending.any_beyond) {
         return NULL;
     }
     e->n_args = (uint32_t)(x->batch.n_args - e->first_arg);

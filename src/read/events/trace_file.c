@@ -4,7 +4,7 @@
 
 #include "base/arena.h"
 #include "base/fs.h"
-#include "base/lit.h"
+#include "base/literal.h"
 
 #define MAX_META_BYTES ((size_t)16 << 20)
 
@@ -44,7 +44,7 @@ ps_code ps_trace_meta_add(ps_builder *b, const char *key, const char *json, size
     ps_err odd = PS_ERR_INIT;
     const char *value = NULL;
     if (n > 0 && json[0] == '"') {
-        value = ps_lit_str(ps_lit_parse(&arena, json, n, &odd));
+        value = ps_literal_str(ps_literal_parse(&arena, json, n, &odd));
     }
     if (value == NULL && odd.code != PS_NOMEM) {
         value = ps_arena_strndup(&arena, json, n);

@@ -96,7 +96,7 @@ static bool is_known(const ps_trace_model *m, const ps_point *point) {
 
 /* Where a flow is open and the next one of the same id begins in the very moment in which it ends, its end comes first:
  * only an end with no beginning before it belongs to one of its own time. */
-static void settle_ties(const ps_points *p, uint32_t *rows, size_t n) {
+static void resolve_ties(const ps_points *p, uint32_t *rows, size_t n) {
     bool is_open = false;
     for (size_t i = 0; i < n;) {
         const ps_point *first = &p->points[rows[i]];
@@ -129,7 +129,7 @@ bool ps_model_flows_choose(ps_trace_model *m) {
         if (first_begin(p, p->order + at, end - at) == end - at) {
             count_half(m, first);
         } else if (!is_known(m, first)) {
-            settle_ties(p, p->order + at, end - at);
+            resolve_ties(p, p->order + at, end - at);
             for (size_t i = at; i < end; i++) {
                 p->order[n++] = p->order[i];
             }

@@ -17,7 +17,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "model/recording.h"
 #include "read/events/trace_file.h"
@@ -274,24 +274,24 @@ static ps_code take_distributed(kineto *k, const char *json, size_t n, ps_err *e
     ps_arena arena;
     ps_arena_init(&arena);
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *info = ps_lit_parse(&arena, json, n, &odd);
+    const ps_literal *info = ps_literal_parse(&arena, json, n, &odd);
     if (odd.code == PS_NOMEM) {
         ps_arena_fini(&arena);
         return ps_fail_nomem(err);
     }
-    if (info == NULL || info->kind != PS_LIT_OBJECT) {
+    if (info == NULL || info->kind != PS_LITERAL_OBJECT) {
         ps_diag_add(k->diag, PS_ODD_METADATA, "distributedInfo: %s",
                     info == NULL ? odd.msg : "not an object");
     }
     int64_t value = 0;
-    if (ps_lit_int(ps_lit_get(info, "rank"), &value)) {
+    if (ps_literal_int(ps_literal_get(info, "rank"), &value)) {
         k->rank = value;
     }
     if ((k->needs & PS_NEED_META) != 0) {
-        if (ps_lit_int(ps_lit_get(info, "world_size"), &value)) {
+        if (ps_literal_int(ps_literal_get(info, "world_size"), &value)) {
             add_meta_int(k, "world_size", value);
         }
-        const char *backend = ps_lit_str(ps_lit_get(info, "backend"));
+        const char *backend = ps_literal_str(ps_literal_get(info, "backend"));
         if (backend != NULL) {
             ps_builder_meta(k->builder, "backend", backend);
         }

@@ -17,8 +17,8 @@
 #include "record/core/recording.h"
 #include "record/core/threads_shared.h"
 #include "record/ring/clock.h"
-#include "record/ring/hold.h"
 #include "record/ring/memory.h"
+#include "record/ring/signal_lock.h"
 
 _Thread_local ps_rec_thread *ps_this_thread;
 
@@ -445,7 +445,7 @@ ps_rec_thread *ps_thread_attach(uint32_t generation) {
         (void)pthread_mutex_lock(&all.lock);
         me = attach(generation, &where);
         (void)pthread_mutex_unlock(&all.lock);
-    } else if (ps_holds == 0 && /* else the session has counted a signal handler */
+    } else if (ps_signal_locks_held == 0 && /* else the session has counted a signal handler */
                atomic_load_explicit(ps_recording, memory_order_relaxed) == generation) {
         (void)atomic_fetch_add_explicit(&n_no_ring, 1, memory_order_relaxed);
     }

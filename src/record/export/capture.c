@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/lit.h"
+#include "base/literal.h"
 #include "record/export/capture_parts.h"
 #include "record/ring/clock.h"
 
@@ -121,13 +121,13 @@ static bool read_stop(ps_capture *c) {
     ps_arena arena;
     ps_arena_init(&arena);
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *doc = ps_lit_parse(&arena, text, strlen(text), &odd);
+    const ps_literal *doc = ps_literal_parse(&arena, text, strlen(text), &odd);
     int64_t mono_ns = 0;
-    if (ps_lit_int(ps_lit_get(doc, "monotonic_ns"), &mono_ns)) {
+    if (ps_literal_int(ps_literal_get(doc, "monotonic_ns"), &mono_ns)) {
         c->stop_ns = ps_line_unix_of_mono(&c->clock, mono_ns);
     }
-    const ps_lit *drops = ps_lit_get(doc, "drops");
-    c->has_stop_drops = drops != NULL && drops->kind == PS_LIT_OBJECT;
+    const ps_literal *drops = ps_literal_get(doc, "drops");
+    c->has_stop_drops = drops != NULL && drops->kind == PS_LITERAL_OBJECT;
     static const char *const KEYS[PS_N_DROPS] = {
 #define X(name, key, words, lost) key,
 #include "record/ring/drops.def"
@@ -135,7 +135,7 @@ static bool read_stop(ps_capture *c) {
     };
     for (unsigned i = 0; c->has_stop_drops && i < PS_N_DROPS; i++) {
         int64_t n = 0;
-        if (ps_lit_int(ps_lit_get(drops, KEYS[i]), &n) && n > 0) {
+        if (ps_literal_int(ps_literal_get(drops, KEYS[i]), &n) && n > 0) {
             c->stop_drops[i] = (uint64_t)n;
         }
     }

@@ -10,7 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "record/export/capture_parts.h"
 
@@ -28,15 +28,15 @@ static bool is_method(const char *text, size_t size) {
 /* Of a text that may be damaged. The recording's Unix time goes on as if nobody had set the wall clock since it began. */
 static bool read_one(const ps_capture *c, ps_arena *arena, const char *text, size_t n,
                      ps_clock_reading *out) {
-    const ps_lit *doc = ps_lit_parse(arena, text, n, NULL);
-    const char *method = ps_lit_str(ps_lit_get(doc, "method"));
+    const ps_literal *doc = ps_literal_parse(arena, text, n, NULL);
+    const char *method = ps_literal_str(ps_literal_get(doc, "method"));
     int64_t unix_ns = 0;
     int64_t mono_ns = 0;
-    if (!ps_lit_int(ps_lit_get(doc, "reference"), &out->reference) ||
-        !ps_lit_int(ps_lit_get(doc, "unix_ns"), &unix_ns) ||
-        !ps_lit_int(ps_lit_get(doc, "mono_ns"), &mono_ns) ||
-        !ps_lit_int(ps_lit_get(doc, "offset_ns"), &out->offset_ns) ||
-        !ps_lit_int(ps_lit_get(doc, "uncertainty_ns"), &out->uncertainty_ns) ||
+    if (!ps_literal_int(ps_literal_get(doc, "reference"), &out->reference) ||
+        !ps_literal_int(ps_literal_get(doc, "unix_ns"), &unix_ns) ||
+        !ps_literal_int(ps_literal_get(doc, "mono_ns"), &mono_ns) ||
+        !ps_literal_int(ps_literal_get(doc, "offset_ns"), &out->offset_ns) ||
+        !ps_literal_int(ps_literal_get(doc, "uncertainty_ns"), &out->uncertainty_ns) ||
         out->uncertainty_ns < 0 || !is_method(method, sizeof out->method)) {
         return false;
     }

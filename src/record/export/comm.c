@@ -5,7 +5,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "record/export/texts.h"
 
 /* --- payloads ----------------------------------------------------------------------------------------------------- */
@@ -17,8 +17,8 @@ typedef struct payload {
 } payload;
 
 /* Names differ between releases: "NCCL communicator ID", "Message size [bytes]", "Peer rank", "No. of ranks", "Rank". */
-static void take_nccl_member(payload *p, const ps_lit *v) {
-    if ((v->kind != PS_LIT_INT && v->kind != PS_LIT_NUMBER) || v->key == NULL) {
+static void take_nccl_member(payload *p, const ps_literal *v) {
+    if ((v->kind != PS_LITERAL_INT && v->kind != PS_LITERAL_NUMBER) || v->key == NULL) {
         return;
     }
     uint64_t number = strtoull(v->begin, NULL, 10); /* ends at the comma or bracket behind it */
@@ -47,14 +47,14 @@ static bool read_payload(const ps_capture *c, uint32_t text, payload *out) {
     ps_arena arena;
     ps_arena_init(&arena);
     ps_err odd = PS_ERR_INIT;
-    const ps_lit *doc = ps_lit_parse(&arena, json, n, &odd);
-    const ps_lit *object = doc != NULL && doc->kind == PS_LIT_ARRAY ? doc->child : doc;
+    const ps_literal *doc = ps_literal_parse(&arena, json, n, &odd);
+    const ps_literal *object = doc != NULL && doc->kind == PS_LITERAL_ARRAY ? doc->child : doc;
     for (; object != NULL && !out->has_communicator && !out->has_bytes; object = object->next) {
-        for (const ps_lit *v = object->kind == PS_LIT_OBJECT ? object->child : NULL; v != NULL;
-             v = v->next) {
+        for (const ps_literal *v = object->kind == PS_LITERAL_OBJECT ? object->child : NULL;
+             v != NULL; v = v->next) {
             take_nccl_member(out, v);
         }
-        if (doc->kind != PS_LIT_ARRAY) {
+        if (doc->kind != PS_LITERAL_ARRAY) {
             break;
         }
     }

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/json_write.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "record/export/export_tables.h"
 #include "record/export/json_value.h"
@@ -70,8 +70,8 @@ static void add_pieces(const ps_capture *c, ps_arena *arena, ps_buf *out) {
             continue;
         }
         const char *piece = ps_capture_text(c, facts->value[i], &n);
-        const ps_lit *doc = ps_lit_parse(arena, piece, n, NULL);
-        if (doc != NULL && doc->kind == PS_LIT_OBJECT && n > 2) {
+        const ps_literal *doc = ps_literal_parse(arena, piece, n, NULL);
+        if (doc != NULL && doc->kind == PS_LITERAL_OBJECT && n > 2) {
             ps_buf_add_str(out, out->len > 1 ? ", " : "");
             ps_buf_add(out, piece + 1, n - 2);
         }
@@ -129,8 +129,9 @@ static ps_code add_metadata(void *context, const char *key, const char *json, ps
 /* --- files -------------------------------------------------------------------------------------------------------- */
 
 /* A member of `object` with its name, as it stands there; else JSON of our own. */
-static void put_member(ps_json *j, const char *name, const ps_lit *object, const char *otherwise) {
-    const ps_lit *v = ps_lit_get(object, name);
+static void put_member(ps_json *j, const char *name, const ps_literal *object,
+                       const char *otherwise) {
+    const ps_literal *v = ps_literal_get(object, name);
     ps_json_name(j, name, strlen(name));
     if (v != NULL) {
         ps_json_raw(j, v->begin, v->source_len);
@@ -139,7 +140,7 @@ static void put_member(ps_json *j, const char *name, const ps_lit *object, const
     }
 }
 
-static void put_common_config(ps_json *j, const ps_export *e, const ps_lit *config) {
+static void put_common_config(ps_json *j, const ps_export *e, const ps_literal *config) {
     bool is_json = false;
     char *schedule = ps_tidy_value(ps_capture_fact(e->c, "schedule"), &is_json);
     j->out->failed = j->out->failed || (is_json && schedule == NULL); /* memory is out */
@@ -159,13 +160,13 @@ static void put_common_config(ps_json *j, const ps_export *e, const ps_lit *conf
     ps_json_close(j);
 }
 
-static void put_experimental_config(ps_json *j, const ps_lit *session) {
+static void put_experimental_config(ps_json *j, const ps_literal *session) {
     char level_name[32] = "Level_none";
     int64_t level = -1;
-    if (ps_lit_int(ps_lit_get(session, "level"), &level) && level >= 0) {
+    if (ps_literal_int(ps_literal_get(session, "level"), &level) && level >= 0) {
         (void)snprintf(level_name, sizeof level_name, "Level%" PRId64, level);
     }
-    const ps_lit *options = ps_lit_get(session, "config");
+    const ps_literal *options = ps_literal_get(session, "config");
     ps_json_line(j, 8);
     ps_json_key(j, "experimental_config");
     ps_json_object(j);
@@ -202,7 +203,7 @@ static void put_profile_span(ps_json *j, const ps_export *e, int64_t start_ns, i
 
 static void add_info(const ps_export *e, ps_arena *arena, ps_buf *out) {
     const char *session = ps_capture_fact(e->c, "session");
-    const ps_lit *doc = ps_lit_parse(arena, session, strlen(session), NULL);
+    const ps_literal *doc = ps_literal_parse(arena, session, strlen(session), NULL);
     int64_t start_ns, end_ns;
     bool ended;
     ps_capture_span(e->c, &start_ns, &end_ns, &ended);
@@ -211,7 +212,7 @@ static void add_info(const ps_export *e, ps_arena *arena, ps_buf *out) {
     ps_json_line(&j, 4);
     ps_json_key(&j, "config");
     ps_json_object(&j);
-    put_common_config(&j, e, ps_lit_get(doc, "config"));
+    put_common_config(&j, e, ps_literal_get(doc, "config"));
     put_experimental_config(&j, doc);
     ps_json_line(&j, 4);
     ps_json_close(&j);

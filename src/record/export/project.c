@@ -9,8 +9,8 @@
 
 #include "base/alloc.h"
 #include "record/export/cover.h"
+#include "record/export/external_ids.h"
 #include "record/export/order.h"
-#include "record/export/told.h"
 
 typedef struct launch {
     int64_t at_ns; /* when its call began */
@@ -27,8 +27,9 @@ typedef struct launches {
 static const ps_projection NOTHING = {PS_STILL_OPEN, PS_STILL_OPEN, PS_NO_TEXT};
 
 bool ps_is_projected(const ps_events *v, size_t event) {
-    return (v->extra[event] != PS_NO_TEXT || ps_told_asked(v, event)) && v->stream[event] == 0 &&
-           v->what[event] != PS_EVENT_MARK && v->end_ns[event] != PS_STILL_OPEN;
+    return (v->extra[event] != PS_NO_TEXT || ps_external_ids_asked(v, event)) &&
+           v->stream[event] == 0 && v->what[event] != PS_EVENT_MARK &&
+           v->end_ns[event] != PS_STILL_OPEN;
 }
 
 static ps_projection join_projection(ps_projection a, ps_projection b) {
@@ -47,7 +48,7 @@ static bool is_work(uint8_t kind) {
 
 typedef struct sources {
     ps_calls calls;
-    ps_told told;
+    ps_external_ids told;
     uint32_t *innermost; /* by row of a call: of the ranges told of */
 } sources;
 
@@ -59,11 +60,11 @@ static bool cover_projection(const ps_capture *c, sources *s) {
     const ps_events *v = ps_capture_events(c);
     uint8_t *asked = ps_calloc(v->n + 1, 1);
     for (size_t i = 0; asked != NULL && i < v->n; i++) {
-        asked[i] = ps_told_asked(v, i);
+        asked[i] = ps_external_ids_asked(v, i);
     }
     for (size_t i = 0; asked != NULL && i < s->told.external.n; i++) {
         const ps_order_key *key = &s->told.external.keys[i];
-        uint32_t event = ps_told_event(&s->told, c, key->at, PS_NO_TEXT);
+        uint32_t event = ps_external_ids_event(&s->told, c, key->at, PS_NO_TEXT);
         if (event != PS_NO_TEXT) {
             asked[event] = 1;
         }
@@ -79,7 +80,7 @@ static bool launch_of_projected_call(const ps_capture *c, const sources *s, uint
     const ps_device_rows *d = ps_capture_device(c);
     const ps_events *v = ps_capture_events(c);
     uint32_t call = ps_calls_find(&s->calls, d->correlation[row]);
-    uint32_t event = ps_told_event(&s->told, c, d->correlation[row], call);
+    uint32_t event = ps_external_ids_event(&s->told, c, d->correlation[row], call);
     if (event != PS_NO_TEXT) {
         bool inside = call != PS_NO_TEXT && s->innermost[call] == event;
         *out = (launch){inside ? d->start_ns[call] : v->start_ns[event], v->tid[event], row};
@@ -94,7 +95,7 @@ static bool launch_of_projected_call(const ps_capture *c, const sources *s, uint
 /* Work whose call is known, in no order yet. */
 static bool collect_projection(const ps_capture *c, launches *l) {
     sources s = {.innermost = NULL};
-    bool ok = ps_calls_make(&s.calls, l->d, PS_REC_API) && ps_told_make(&s.told, c) &&
+    bool ok = ps_calls_make(&s.calls, l->d, PS_REC_API) && ps_external_ids_make(&s.told, c) &&
               cover_projection(c, &s);
     l->sorted = ok ? ps_alloc((l->d->n + 1) * sizeof *l->sorted) : NULL;
     for (size_t row = 0; l->sorted != NULL && row < l->d->n; row++) {
@@ -102,7 +103,7 @@ static bool collect_projection(const ps_capture *c, launches *l) {
                 launch_of_projected_call(c, &s, (uint32_t)row, &l->sorted[l->n]);
     }
     ps_calls_free(&s.calls);
-    ps_told_free(&s.told);
+    ps_external_ids_free(&s.told);
     ps_free(s.innermost);
     return l->sorted != NULL;
 }

@@ -13,7 +13,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "record/export/capture_parts.h"
 
 /* --- who is alive ------------------------------------------------------------------------------------------------- */
@@ -105,8 +105,8 @@ typedef struct finding {
 
 static const char *recover_launch_of(const ps_capture *c, ps_arena *arena) {
     const char *session = ps_capture_fact(c, "session");
-    const ps_lit *doc = ps_lit_parse(arena, session, strlen(session), NULL);
-    const char *launch = ps_lit_str(ps_lit_get(doc, "launch"));
+    const ps_literal *doc = ps_literal_parse(arena, session, strlen(session), NULL);
+    const char *launch = ps_literal_str(ps_literal_get(doc, "launch"));
     return launch != NULL ? launch : "";
 }
 
@@ -182,8 +182,8 @@ ps_code ps_recover_find(const char *dir, ps_arena *arena, ps_raw_folder **out, s
 
 /* --- recovering --------------------------------------------------------------------------------------------------- */
 
-static bool recover_says(const ps_lit *config, const char *option, const char *wanted) {
-    const char *text = ps_lit_str(ps_lit_get(config, option));
+static bool recover_says(const ps_literal *config, const char *option, const char *wanted) {
+    const char *text = ps_literal_str(ps_literal_get(config, option));
     return text != NULL && strstr(text, wanted) != NULL;
 }
 
@@ -193,10 +193,10 @@ static ps_export_options options_of(const ps_capture *c, const ps_export_options
     ps_arena arena;
     ps_arena_init(&arena);
     const char *session = ps_capture_fact(c, "session");
-    const ps_lit *doc = ps_lit_parse(&arena, session, strlen(session), NULL);
-    const ps_lit *config = ps_lit_get(doc, "config");
+    const ps_literal *doc = ps_literal_parse(&arena, session, strlen(session), NULL);
+    const ps_literal *config = ps_literal_get(doc, "config");
     if (o.device_id == 0) {
-        (void)ps_lit_int(ps_lit_get(config, "device_id"), &o.device_id);
+        (void)ps_literal_int(ps_literal_get(config, "device_id"), &o.device_id);
     }
     if (recover_says(config, "nvtx_push_pop_type", "1")) {
         o.nvtx_push_pop_type = 1;

@@ -135,7 +135,7 @@ static bool is_in_rings(const ps_slot_files *f, const ps_cut *cut) {
     return any && cut->ring == PS_MOST_RINGS; /* not even its header was written */
 }
 
-static void settle_cut(ps_slot_files *f) {
+static void resolve_cut(ps_slot_files *f) {
     if (f->cut.bytes > 0 && !is_in_rings(f, &f->cut)) {
         ps_slot_files_damage(f, f->cut.bytes, "events.spool, byte %llu: the last block is cut off",
                              (unsigned long long)f->cut.place);
@@ -321,7 +321,7 @@ static ps_code open_files(ps_slot_files *f, const char *dir, ps_arena *arena, ps
 }
 
 static void finish_slot(ps_slot_files *f) {
-    settle_cut(f);
+    resolve_cut(f);
     for (size_t i = 0; i < f->n_rings; i++) {
         sort_segments(&f->rings[i]);
     }

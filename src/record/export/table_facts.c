@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "record/export/clock_offsets.h"
 #include "record/export/export_tables.h"
@@ -33,8 +33,8 @@ void ps_export_add_drops(const ps_capture *c, ps_buf *out) {
 
 static const char *host_name(const ps_export *e, ps_arena *arena) {
     const char *session = ps_capture_fact(e->c, "session");
-    const ps_lit *doc = ps_lit_parse(arena, session, strlen(session), NULL);
-    const char *host = ps_lit_str(ps_lit_get(doc, "host"));
+    const ps_literal *doc = ps_literal_parse(arena, session, strlen(session), NULL);
+    const char *host = ps_literal_str(ps_literal_get(doc, "host"));
     return host != NULL ? host : "";
 }
 
@@ -258,10 +258,10 @@ static ps_code fill_devices(ps_export *e, ps_arena *arena, ps_err *err) {
             continue;
         }
         const char *json = ps_capture_text(e->c, facts->value[i], &n);
-        const ps_lit *doc = ps_lit_parse(arena, json, n, NULL);
+        const ps_literal *doc = ps_literal_parse(arena, json, n, NULL);
         int64_t id = -1;
-        const char *name = ps_lit_str(ps_lit_get(doc, "name"));
-        if (!ps_lit_int(ps_lit_get(doc, "id"), &id)) {
+        const char *name = ps_literal_str(ps_literal_get(doc, "name"));
+        if (!ps_literal_int(ps_literal_get(doc, "id"), &id)) {
             continue;
         }
         ps_database_int(&e->db, 0, id);

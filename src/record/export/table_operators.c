@@ -12,7 +12,7 @@
 #include "record/export/calls.h"
 #include "record/export/cover.h"
 #include "record/export/export_tables.h"
-#include "record/export/told.h"
+#include "record/export/external_ids.h"
 
 #define FIRST_PAIR (INT64_C(1) << 42) /* far from the numbers of kernels and marks */
 
@@ -155,7 +155,7 @@ static ps_code put_own_kernels(ps_export *e, ps_err *err) {
 
 typedef struct launches {
     ps_calls calls;
-    ps_told told;
+    ps_external_ids told;
     uint32_t *covering;
 } launches;
 
@@ -166,8 +166,8 @@ static bool launches_make(ps_export *e, launches *l) {
     for (size_t i = 0; wanted != NULL && i < v->n; i++) {
         wanted[i] = e->operator_number[i] != PS_NO_TEXT;
     }
-    bool ok =
-        wanted != NULL && ps_calls_make(&l->calls, d, PS_REC_API) && ps_told_make(&l->told, e->c);
+    bool ok = wanted != NULL && ps_calls_make(&l->calls, d, PS_REC_API) &&
+              ps_external_ids_make(&l->told, e->c);
     l->covering = ok ? ps_cover_calls(e->c, wanted) : NULL;
     ps_free(wanted);
     return l->covering != NULL;
@@ -176,7 +176,7 @@ static bool launches_make(ps_export *e, launches *l) {
 /* The operator that launched it: as CUPTI was told, else the innermost one around the call. */
 static uint32_t operator_of(const ps_export *e, const launches *l, uint64_t correlation) {
     uint32_t call = ps_calls_find(&l->calls, correlation);
-    uint32_t event = ps_told_event(&l->told, e->c, correlation, call);
+    uint32_t event = ps_external_ids_event(&l->told, e->c, correlation, call);
     if (event != PS_NO_TEXT && e->operator_number[event] != PS_NO_TEXT) {
         return event;
     }
@@ -197,7 +197,7 @@ static ps_code put_launches(ps_export *e, ps_err *err) {
         }
     }
     ps_calls_free(&l.calls);
-    ps_told_free(&l.told);
+    ps_external_ids_free(&l.told);
     ps_free(l.covering);
     return code;
 }

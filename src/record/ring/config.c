@@ -13,8 +13,8 @@
 #include "base/json_write.h"
 #include "base/num.h"
 #include "record/ring/format.h"
-#include "record/ring/hold.h"
 #include "record/ring/log.h"
+#include "record/ring/signal_lock.h"
 
 /* The names of a worker and a launch are parts of paths. */
 enum { MAX_WORKER = 226, MAX_LAUNCH = 63, MIN_RING_SLOTS = 1024, MAX_RING_SLOTS = 1 << 24 };

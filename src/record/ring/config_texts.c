@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "record/ring/hold.h"
+#include "record/ring/signal_lock.h"
 
 const ps_rec_option ps_rec_options[PS_N_OPTIONS] = {
 #define X(name, environment, fallback, help) {#name, environment, fallback},
@@ -27,7 +27,7 @@ static struct {
     kept *texts;
 } g = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-_Thread_local volatile int ps_holds;
+_Thread_local volatile int ps_signal_locks_held;
 
 static _Atomic uint64_t version;
 static atomic_int quiet = -1; /* -1: nobody has asked yet */
@@ -69,13 +69,13 @@ const char *ps_rec_environment(const char *name) {
 }
 
 const char *ps_rec_option_text(int option) {
-    ps_hold(&g.lock);
+    ps_signal_lock(&g.lock);
     const char *value = g.set[option];
     if (value == NULL) {
         const char *outside = ps_rec_environment(ps_rec_options[option].environment);
         value = outside != NULL ? keep_option_text(outside) : NULL;
     }
-    ps_let_go(&g.lock);
+    ps_signal_unlock(&g.lock);
     return value != NULL ? value : ps_rec_options[option].fallback;
 }
 
@@ -103,9 +103,9 @@ bool ps_rec_config_set(const char *option, const char *value) {
     if (i < 0) {
         return false;
     }
-    ps_hold(&g.lock);
+    ps_signal_lock(&g.lock);
     g.set[i] = value != NULL ? keep_option_text(value) : NULL;
-    ps_let_go(&g.lock);
+    ps_signal_unlock(&g.lock);
     atomic_fetch_add(&version, 1);
     if (i == PS_OPT_quiet) {
         atomic_store(&quiet, -1);
@@ -128,9 +128,9 @@ bool ps_rec_config_quiet(void) {
 }
 
 void ps_rec_config_hold(void) {
-    ps_hold(&g.lock);
+    ps_signal_lock(&g.lock);
 }
 
 void ps_rec_config_release(void) {
-    ps_let_go(&g.lock);
+    ps_signal_unlock(&g.lock);
 }

@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "record/ring/calm.h"
 #include "record/ring/config_texts.h"
-#include "record/ring/hold.h"
+#include "record/ring/signal_lock.h"
+#include "record/ring/signal_mask.h"
 
 enum { LINE = 1024, N_SAID = 512 };
 
@@ -84,7 +84,7 @@ static void say_log(const char *fmt, va_list args) {
     }
     line[n++] = '\n';
     int saved = errno;
-    ps_calm calm = ps_calm_begin();
+    ps_signal_mask calm = ps_signal_mask_begin();
     if (!ps_rec_config_quiet()) {
         put_log(STDERR_FILENO, line, n);
     }
@@ -95,49 +95,49 @@ static void say_log(const char *fmt, va_list args) {
         put_log(fd, line, n);
         (void)close(fd);
     }
-    ps_calm_end(&calm);
+    ps_signal_mask_end(&calm);
     errno = saved;
 }
 
 void ps_rec_log(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    ps_hold(&g.lock);
+    ps_signal_lock(&g.lock);
     say_log(fmt, args);
-    ps_let_go(&g.lock);
+    ps_signal_unlock(&g.lock);
     va_end(args);
 }
 
 void ps_rec_log_once(const char *key, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    ps_hold(&g.lock);
+    ps_signal_lock(&g.lock);
     if (is_new(g.keys, &g.n_keys, hash_text(key))) {
         say_log(fmt, args);
     }
-    ps_let_go(&g.lock);
+    ps_signal_unlock(&g.lock);
     va_end(args);
 }
 
 void ps_rec_log_begin(void) {
-    ps_hold(&g.lock);
+    ps_signal_lock(&g.lock);
     g.n_said = 0;
-    ps_let_go(&g.lock);
+    ps_signal_unlock(&g.lock);
 }
 
 void ps_rec_log_file(const char *path) {
-    ps_hold(&g.lock);
+    ps_signal_lock(&g.lock);
     (void)snprintf(g.file, sizeof g.file, "%s", path != NULL ? path : "");
-    ps_let_go(&g.lock);
+    ps_signal_unlock(&g.lock);
 }
 
 void ps_rec_log_hold(void) {
-    ps_hold(&g.lock);
+    ps_signal_lock(&g.lock);
 }
 
 void ps_rec_log_release(bool in_child) {
     if (in_child) {
         g.file[0] = '\0';
     }
-    ps_let_go(&g.lock);
+    ps_signal_unlock(&g.lock);
 }

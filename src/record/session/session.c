@@ -24,9 +24,9 @@
 #include "record/core/threads.h"
 #include "record/core/threads_shared.h"
 #include "record/gpu/device_choose.h"
-#include "record/ring/hold.h"
 #include "record/ring/log.h"
 #include "record/ring/memory.h"
+#include "record/ring/signal_lock.h"
 #include "record/session/session_parts.h"
 #include "record/session/writer.h"
 
@@ -37,16 +37,16 @@ enum { THREAD_PATIENCE_MS = 1000, DEVICE_PATIENCE_MS = 30000, MAX_WAITING = 64 }
 static struct {
     pthread_mutex_t control, place;
     uint32_t generation;
-    ps_take *_Atomic current; /* changes under both locks */
-    bool warm;                /* `current` is made ready, not started */
-    atomic_bool stopping;     /* `current` is being stopped, by one thread */
+    ps_session_recording *_Atomic current; /* changes under both locks */
+    bool warm;                             /* `current` is made ready, not started */
+    atomic_bool stopping;                  /* `current` is being stopped, by one thread */
     uint64_t n_stops;
-    ps_take *waiting;       /* stopped, not exported; the first one first */
-    ps_take *exporting;     /* each by one thread, which owns it */
-    atomic_uint n_waiting;  /* in both lists */
-    atomic_uint n_own;      /* exported ones that the program began itself */
-    atomic_uint n_given_up; /* of them: could not be exported as the process ended */
-    ps_take *of_parents;    /* what a child of a fork had no use for */
+    ps_session_recording *waiting;    /* stopped, not exported; the first one first */
+    ps_session_recording *exporting;  /* each by one thread, which owns it */
+    atomic_uint n_waiting;            /* in both lists */
+    atomic_uint n_own;                /* exported ones that the program began itself */
+    atomic_uint n_given_up;           /* of them: could not be exported as the process ended */
+    ps_session_recording *of_parents; /* what a child of a fork had no use for */
     /* Of the last one, when it is not there any more. */
     char last_folder[4096 + 512];
     ps_record_stats last_stats;
@@ -56,11 +56,11 @@ static struct {
 static _Atomic uint64_t n_nested;
 
 static void lock_place(void) {
-    ps_hold(&g.place);
+    ps_signal_lock(&g.place);
 }
 
 static void unlock_place(void) {
-    ps_let_go(&g.place);
+    ps_signal_unlock(&g.place);
 }
 
 void ps_session_count_nested(void) {
@@ -83,7 +83,7 @@ static struct {
 } rings;
 
 /* Under `place`. */
-static void publish_rings(const ps_take *take) {
+static void publish_rings(const ps_session_recording *take) {
     atomic_store(&rings.dir, take->mapped ? take->raw : NULL);
     atomic_store(&rings.n_slots, take->ring_slots);
     atomic_store(&rings.session, take->session);
@@ -104,7 +104,7 @@ static bool read_rings(uint32_t generation, ps_ring_place *out) {
     return atomic_load(&rings.generation) == generation;
 }
 
-static void set_current(ps_take *take) {
+static void set_current(ps_session_recording *take) {
     lock_place();
     atomic_store(&g.current, take);
     unlock_place();
@@ -143,8 +143,8 @@ static uint64_t ring_slots(const ps_rec_config *config) {
 }
 
 /* A take, ready to record; NULL when memory is out. Under `control`. */
-static ps_take *new_take(ps_start_by by) {
-    ps_take *take = ps_calloc(1, sizeof *take);
+static ps_session_recording *new_take(ps_start_by by) {
+    ps_session_recording *take = ps_calloc(1, sizeof *take);
     if (take == NULL) {
         return NULL;
     }
@@ -181,7 +181,7 @@ static ps_take *new_take(ps_start_by by) {
     return take;
 }
 
-static void free_take(ps_take *take) {
+static void free_take(ps_session_recording *take) {
     if (take != NULL) {
         ps_spool_close(&take->spool);
         ps_free(take->environment);
@@ -190,13 +190,13 @@ static void free_take(ps_take *take) {
 }
 
 /* What runs ends for what the program starts: a recording begun by the option `record`, or one made ready with other options. */
-static bool gives_way(const ps_take *take, ps_start_by by) {
+static bool gives_way(const ps_session_recording *take, ps_start_by by) {
     return take != NULL && !g.stopping &&
            (g.warm ? take->options != ps_rec_config_version()
                    : take->automatic && by != PS_BY_OPTION);
 }
 
-static void end_for_another(ps_take *take) {
+static void end_for_another(ps_session_recording *take) {
     lock_place();
     bool any = take->placed && take->automatic;
     take->set_aside = any;
@@ -209,7 +209,7 @@ static void end_for_another(ps_take *take) {
 
 int ps_session_begin(ps_start_by by) {
     (void)pthread_mutex_lock(&g.control);
-    ps_take *take = atomic_load(&g.current);
+    ps_session_recording *take = atomic_load(&g.current);
     if (gives_way(take, by)) {
         end_for_another(take);
         (void)pthread_mutex_unlock(&g.control);
@@ -263,11 +263,11 @@ int ps_session_warmup(void) {
     } else if (g.n_waiting >= MAX_WAITING) {
         code = PS_RECORD_WRONG_TIME;
     } else {
-        ps_take *take = new_take(PS_BY_PROGRAM);
+        ps_session_recording *take = new_take(PS_BY_PROGRAM);
         code = take == NULL ? PS_RECORD_NO_MEMORY : PS_RECORD_OK;
         if (take != NULL) {
             lock_place();
-            bool placed = ps_take_place(take);
+            bool placed = ps_session_recording_place(take);
             if (placed) {
                 ps_ring_place where;
                 publish_rings(take);
@@ -292,14 +292,15 @@ bool ps_session_ring_place(uint32_t generation, ps_ring_place *out) {
     if (read_rings(generation, out)) {
         return true;
     }
-    if (ps_holds != 0) {
+    if (ps_signal_locks_held != 0) {
         (void)atomic_fetch_add_explicit(&n_nested, 1, memory_order_relaxed);
         return false;
     }
     lock_place();
-    ps_take *take = atomic_load(&g.current);
+    ps_session_recording *take = atomic_load(&g.current);
     bool ok = take != NULL && take->generation == generation &&
-              atomic_load(ps_recording) == generation && (take->placed || ps_take_place(take));
+              atomic_load(ps_recording) == generation &&
+              (take->placed || ps_session_recording_place(take));
     if (ok) {
         publish_rings(take);
         ok = read_rings(generation, out);
@@ -343,7 +344,7 @@ static void add_ring(void *context, ps_ring *ring, uint32_t number) {
 }
 
 /* Of a recording whose rings are there. Under `place`. */
-static void sum_up(const ps_take *take, ps_record_stats *out, bool *undrained) {
+static void sum_up(const ps_session_recording *take, ps_record_stats *out, bool *undrained) {
     *out = (ps_record_stats){.size = sizeof *out};
     ring_sums sums = {.stats = out, .undrained = undrained, .all_in_files = true};
     if (take->placed) {
@@ -358,7 +359,7 @@ static void sum_up(const ps_take *take, ps_record_stats *out, bool *undrained) {
 /* --- stopping -------------------------------------------------------------------------------------------------------- */
 
 /* Everything into the spool and the rings away. `current` is still this take, so that threads find its rings. */
-static void finish_take(ps_take *take) {
+static void finish_take(ps_session_recording *take) {
     const ps_rec_device *device = atomic_load(&ps_device);
     (void)ps_threads_quiesce(THREAD_PATIENCE_MS);
     if (device->drain != NULL) {
@@ -369,13 +370,13 @@ static void finish_take(ps_take *take) {
     if (take->placed) {
         ps_spool_lift(&take->spool); /* the device has said all it had to say */
         ps_session_count_nested();
-        ps_take_define_stop(take);
+        ps_session_recording_define_stop(take);
         ps_writer_stop();
     }
     sum_up(take, &take->stats, undrained);
     ps_threads_release();
     if (take->placed) {
-        ps_take_remove_rings(take, undrained);
+        ps_session_recording_remove_rings(take, undrained);
     }
     ps_facts_undefined();
     atomic_store(&rings.generation, 0);
@@ -396,8 +397,8 @@ static void finish_take(ps_take *take) {
 }
 
 /* To its place among those that wait. Under `control`. */
-static void let_wait(ps_take *take) {
-    ps_take **at = &g.waiting;
+static void let_wait(ps_session_recording *take) {
+    ps_session_recording **at = &g.waiting;
     while (*at != NULL && (*at)->stop < take->stop) {
         at = &(*at)->next;
     }
@@ -407,7 +408,7 @@ static void let_wait(ps_take *take) {
 
 /* One that recorded something waits for its export. Returns whether it does. What was only made ready was no recording: the
  * last one is still the one before. Under `control`. */
-static bool keep_stopped(ps_take *take, bool was_warm) {
+static bool keep_stopped(ps_session_recording *take, bool was_warm) {
     bool keep = take->placed && !was_warm;
     g.stopping = false;
     if (was_warm) {
@@ -427,7 +428,7 @@ static bool keep_stopped(ps_take *take, bool was_warm) {
 static int stop_session(bool *was_warm) {
     *was_warm = false;
     (void)pthread_mutex_lock(&g.control);
-    ps_take *take = atomic_load(&g.current);
+    ps_session_recording *take = atomic_load(&g.current);
     if (take == NULL || g.stopping) {
         (void)pthread_mutex_unlock(&g.control);
         return PS_RECORD_WRONG_TIME;
@@ -448,7 +449,7 @@ static int stop_session(bool *was_warm) {
     (void)pthread_mutex_unlock(&g.control);
     if (!keep) {
         if (take->folder[0] != '\0') {
-            ps_take_remove_folder(take->folder);
+            ps_session_recording_remove_folder(take->folder);
         }
         ps_rec_log_file(NULL);
         free_take(take);
@@ -464,8 +465,8 @@ int ps_session_stop(void) {
 /* --- what was recorded ----------------------------------------------------------------------------------------------- */
 
 /* Out of `waiting` into `exporting`; NULL stays NULL. Under `control`. */
-static ps_take *hand_session_out(ps_take **at) {
-    ps_take *take = *at;
+static ps_session_recording *hand_session_out(ps_session_recording **at) {
+    ps_session_recording *take = *at;
     if (take != NULL) {
         *at = take->next;
         take->next = g.exporting;
@@ -476,36 +477,36 @@ static ps_take *hand_session_out(ps_take **at) {
 
 /* The recording with this number, for the caller to export; 0: the one stopped last. NULL when it was without events, exported
  * already, or there is none: older ones than the last are left to those who know their numbers, and to the end of the process. */
-static ps_take *take_stopped(uint64_t number) {
+static ps_session_recording *take_stopped(uint64_t number) {
     (void)pthread_mutex_lock(&g.control);
     uint64_t stop = number != 0 ? number : g.n_stops;
-    ps_take **at = &g.waiting;
+    ps_session_recording **at = &g.waiting;
     while (*at != NULL && (*at)->stop != stop) {
         at = &(*at)->next;
     }
-    ps_take *take = hand_session_out(at);
+    ps_session_recording *take = hand_session_out(at);
     (void)pthread_mutex_unlock(&g.control);
     return take;
 }
 
 /* The first, but none that was tried before as the process ended (there may be several exit handlers). Those set aside come last:
  * what is to become of them depends on the others. */
-static ps_take *take_untried(void) {
-    ps_take **aside = NULL;
+static ps_session_recording *take_untried(void) {
+    ps_session_recording **aside = NULL;
     (void)pthread_mutex_lock(&g.control);
-    ps_take **at = &g.waiting;
+    ps_session_recording **at = &g.waiting;
     for (; *at != NULL && ((*at)->given_up || (*at)->set_aside); at = &(*at)->next) {
         aside = aside == NULL && !(*at)->given_up ? at : aside;
     }
-    ps_take *take = hand_session_out(*at == NULL && aside != NULL ? aside : at);
+    ps_session_recording *take = hand_session_out(*at == NULL && aside != NULL ? aside : at);
     (void)pthread_mutex_unlock(&g.control);
     return take;
 }
 
 /* Back when it is still to be exported, else away. */
-static void put_back(ps_take *take, bool done) {
+static void put_back(ps_session_recording *take, bool done) {
     (void)pthread_mutex_lock(&g.control);
-    ps_take **at = &g.exporting;
+    ps_session_recording **at = &g.exporting;
     while (*at != take) {
         at = &(*at)->next;
     }
@@ -525,12 +526,12 @@ static void put_back(ps_take *take, bool done) {
     }
 }
 
-static int export_and_free_take(ps_take *take, const char *dir, bool say) {
-    int code = ps_take_export(take, dir, say);
+static int export_and_free_take(ps_session_recording *take, const char *dir, bool say) {
+    int code = ps_session_recording_export(take, dir, say);
     bool done = code == PS_RECORD_OK || code == PS_RECORD_NOTHING;
     g.n_own += code == PS_RECORD_OK && !take->automatic;
     if (code == PS_RECORD_NOTHING && take->folder[0] != '\0') {
-        ps_take_remove_folder(take->folder);
+        ps_session_recording_remove_folder(take->folder);
         take->folder[0] = '\0';
     }
     put_back(take, done);
@@ -538,12 +539,12 @@ static int export_and_free_take(ps_take *take, const char *dir, bool say) {
 }
 
 int ps_session_export_last(void) {
-    ps_take *take = take_stopped(0);
+    ps_session_recording *take = take_stopped(0);
     return take != NULL ? export_and_free_take(take, NULL, true) : PS_RECORD_NOTHING;
 }
 
 int ps_session_export(uint64_t number, const char *dir) {
-    ps_take *take = take_stopped(number);
+    ps_session_recording *take = take_stopped(number);
     if (take != NULL) {
         return export_and_free_take(take, dir, false);
     }
@@ -551,7 +552,7 @@ int ps_session_export(uint64_t number, const char *dir) {
     uint64_t stop = number != 0 ? number : g.n_stops;
     bool busy = number == 0 && (atomic_load(&g.current) != NULL || g.stopping);
     bool known = stop <= g.n_stops;
-    for (const ps_take *t = g.exporting; t != NULL; t = t->next) {
+    for (const ps_session_recording *t = g.exporting; t != NULL; t = t->next) {
         busy = busy || t->stop == stop;
     }
     (void)pthread_mutex_unlock(&g.control);
@@ -575,13 +576,13 @@ int ps_session_discard(void) {
     if (stopped != PS_RECORD_OK && atomic_load(&g.stopping)) {
         return PS_RECORD_WRONG_TIME; /* of another thread, and the last one only when that is done */
     }
-    ps_take *take = take_stopped(0);
+    ps_session_recording *take = take_stopped(0);
     if (take == NULL) {
         return stopped == PS_RECORD_OK ? PS_RECORD_OK : PS_RECORD_NOTHING;
     }
     if (take->folder[0] != '\0') {
         ps_rec_log_file(NULL);
-        ps_take_remove_folder(take->folder);
+        ps_session_recording_remove_folder(take->folder);
         take->folder[0] = '\0';
     }
     put_back(take, true);
@@ -592,7 +593,7 @@ int ps_session_stats(ps_record_stats *out) {
     ps_record_stats stats = {0};
     (void)pthread_mutex_lock(&g.control);
     lock_place();
-    ps_take *take = atomic_load(&g.current);
+    ps_session_recording *take = atomic_load(&g.current);
     if (take != NULL) {
         sum_up(take, &stats, NULL);
         stats.recording = !g.warm && !g.stopping;
@@ -613,7 +614,7 @@ int ps_session_stats(ps_record_stats *out) {
 int ps_session_directory(char *out, uint32_t size) {
     (void)pthread_mutex_lock(&g.control);
     lock_place();
-    const ps_take *take = atomic_load(&g.current);
+    const ps_session_recording *take = atomic_load(&g.current);
     const char *folder = take != NULL ? take->folder : g.last_folder;
     size_t n = strlen(folder);
     if (out != NULL && size > 0) {
@@ -652,7 +653,7 @@ static bool others_at_work(void) {
 
 /* `pipescope record` has every process record from its start. One that has recordings of its own wants those, not what came
  * before the first of them. True: it is gone. */
-static bool discard_set_aside(ps_take *take) {
+static bool discard_set_aside(ps_session_recording *take) {
     if (!take->set_aside || take->places[0] == '\0' || take->config.keep_raw ||
         atomic_load(&g.n_own) == 0) {
         return false;
@@ -664,7 +665,7 @@ static bool discard_set_aside(ps_take *take) {
         (long)getpid(), (unsigned long long)n, n == 1 ? "" : "s");
     ps_rec_log_file(NULL);
     if (take->folder[0] != '\0') {
-        ps_take_remove_folder(take->folder);
+        ps_session_recording_remove_folder(take->folder);
         take->folder[0] = '\0';
     }
     put_back(take, true);
@@ -676,7 +677,7 @@ void ps_session_finish(void) {
     while (others_at_work()) {
         (void)usleep(2000);
     }
-    for (ps_take *take = take_untried(); take != NULL; take = take_untried()) {
+    for (ps_session_recording *take = take_untried(); take != NULL; take = take_untried()) {
         take->given_up = true;
         atomic_fetch_add(&g.n_given_up, 1);
         if (!discard_set_aside(take)) {
@@ -690,9 +691,9 @@ bool ps_session_unexported(unsigned number, char *out, size_t size) {
     if (pthread_mutex_trylock(&g.control) != 0) {
         return false; /* perhaps held below a signal handler that ends the process */
     }
-    const ps_take *const lists[] = {g.exporting, g.waiting};
+    const ps_session_recording *const lists[] = {g.exporting, g.waiting};
     for (unsigned i = 0; i < 2; i++) {
-        for (const ps_take *t = lists[i]; t != NULL && !found; t = t->next) {
+        for (const ps_session_recording *t = lists[i]; t != NULL && !found; t = t->next) {
             if (t->folder[0] != '\0' && number-- == 0) {
                 (void)snprintf(out, size, "%s", t->folder);
                 found = true;
@@ -705,9 +706,9 @@ bool ps_session_unexported(unsigned number, char *out, size_t size) {
 
 /* The parent's: in its files nothing is touched, and its memory is not given back: a child that was cloned without a fork
  * handler may have been so while another thread held the lock of malloc. */
-static void leave_to_parent(ps_take *takes) {
+static void leave_to_parent(ps_session_recording *takes) {
     while (takes != NULL) {
-        ps_take *next = takes->next;
+        ps_session_recording *next = takes->next;
         takes->next = g.of_parents;
         g.of_parents = takes;
         ps_spool_forget(&takes->spool);
@@ -718,7 +719,7 @@ static void leave_to_parent(ps_take *takes) {
 void ps_session_forget(void) {
     (void)pthread_mutex_init(&g.control, NULL);
     (void)pthread_mutex_init(&g.place, NULL);
-    ps_holds = 0;
+    ps_signal_locks_held = 0;
     leave_to_parent(atomic_load(&g.current));
     leave_to_parent(g.waiting);
     leave_to_parent(g.exporting);

@@ -14,8 +14,8 @@
 #include "record/core/events.h"
 #include "record/core/threads_shared.h"
 #include "record/ring/clock.h"
-#include "record/ring/hold.h"
 #include "record/ring/log.h"
+#include "record/ring/signal_lock.h"
 #include "record/session/session.h"
 #include "record/session/session_parts.h"
 

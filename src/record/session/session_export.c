@@ -12,8 +12,8 @@
 #include "base/fs.h"
 #include "record/export/capture.h"
 #include "record/export/export.h"
-#include "record/ring/calm.h"
 #include "record/ring/log.h"
+#include "record/ring/signal_mask.h"
 #include "record/session/session_parts.h"
 
 static int code_of(ps_code code) {
@@ -32,15 +32,15 @@ static int code_of(ps_code code) {
 }
 
 /* <dir>/<name of the folder where it was recorded>; a new name when there was no folder. A link in its place is refused. */
-static ps_code make_target(ps_take *take, const char *given, char *out, size_t size, bool *made,
-                           ps_err *err) {
+static ps_code make_target(ps_session_recording *take, const char *given, char *out, size_t size,
+                           bool *made, ps_err *err) {
     char dir[4096];
     if (!ps_rec_config_absolute(given, dir)) {
         return ps_fail_file(err, PS_RANGE, given,
                             "the name of the output folder is empty or too long");
     }
     if (take->folder[0] == '\0') {
-        ps_code code = ps_take_make_folder(take, dir, out, size, err);
+        ps_code code = ps_session_recording_make_folder(take, dir, out, size, err);
         *made = code == PS_OK;
         return code;
     }
@@ -60,14 +60,14 @@ static ps_code make_target(ps_take *take, const char *given, char *out, size_t s
     return ps_fail_file(err, PS_IO, out, "cannot make the output folder");
 }
 
-static ps_code read_take(const ps_take *take, ps_capture **out, ps_err *err) {
+static ps_code read_take(const ps_session_recording *take, ps_capture **out, ps_err *err) {
     return take->on_disk
                ? ps_capture_read(take->raw, out, err)
                : ps_capture_read_memory(take->spool.memory, (size_t)take->spool.bytes, out, err);
 }
 
-static ps_code write_take(const ps_take *take, const char *folder, ps_export_result *result,
-                          ps_err *err) {
+static ps_code write_take(const ps_session_recording *take, const char *folder,
+                          ps_export_result *result, ps_err *err) {
     const ps_rec_config *config = &take->config;
     const ps_export_options options = {.keep_raw = config->keep_raw,
                                        .text = config->export_text,
@@ -122,19 +122,19 @@ static void say_result(const char *folder, const ps_export_result *r) {
 }
 
 /* The folder where it was recorded goes when the result lies elsewhere. */
-static void clean_up(ps_take *take, const char *folder) {
+static void clean_up(ps_session_recording *take, const char *folder) {
     bool elsewhere = take->folder[0] != '\0' && strcmp(folder, take->folder) != 0;
     if (!take->on_disk || take->config.keep_raw) {
         return;
     }
     if (elsewhere) {
-        ps_take_remove_folder(take->folder);
+        ps_session_recording_remove_folder(take->folder);
     } else {
         ps_export_remove_raw(folder);
     }
 }
 
-static int export_stopped_take(ps_take *take, const char *dir, bool say) {
+static int export_stopped_take(ps_session_recording *take, const char *dir, bool say) {
     char folder[sizeof take->folder] = "";
     ps_err err = PS_ERR_INIT;
     ps_code code = PS_OK;
@@ -156,12 +156,12 @@ static int export_stopped_take(ps_take *take, const char *dir, bool say) {
         }
         clean_up(take, folder);
         if (strcmp(take->folder, folder) != 0) {
-            ps_take_announce(take, folder);
+            ps_session_recording_announce(take, folder);
         }
         memcpy(take->folder, folder, sizeof folder);
     } else {
         if (made) {
-            ps_take_remove_folder(folder);
+            ps_session_recording_remove_folder(folder);
         }
         if (code != PS_NOTHING) {
             char text[1024];
@@ -177,9 +177,9 @@ static int export_stopped_take(ps_take *take, const char *dir, bool say) {
     return code_of(code);
 }
 
-int ps_take_export(ps_take *take, const char *dir, bool say) {
-    ps_calm calm = ps_calm_begin();
+int ps_session_recording_export(ps_session_recording *take, const char *dir, bool say) {
+    ps_signal_mask calm = ps_signal_mask_begin();
     int code = export_stopped_take(take, dir, say);
-    ps_calm_end(&calm);
+    ps_signal_mask_end(&calm);
     return code;
 }

@@ -14,8 +14,8 @@
 #include "record/core/threads.h"
 #include "record/core/threads_shared.h"
 #include "record/export/json_value.h"
-#include "record/ring/hold.h"
 #include "record/ring/log.h"
+#include "record/ring/signal_lock.h"
 #include "record/session/self_test.h"
 #include "record/session/session.h"
 #include "record/session/session_parts.h"
@@ -112,9 +112,9 @@ int ps_session_metadata(const char *key, const char *json) {
         }
         return is_json ? PS_RECORD_NO_MEMORY : PS_RECORD_BAD_ARGUMENT;
     }
-    ps_hold(&g.lock);
+    ps_signal_lock(&g.lock);
     int code = keep_meta(key, tidy);
-    ps_let_go(&g.lock);
+    ps_signal_unlock(&g.lock);
     return code;
 }
 
@@ -152,9 +152,9 @@ int ps_session_name_stream(void *stream, const char *name) {
     if (copy == NULL) {
         return PS_RECORD_NO_MEMORY;
     }
-    ps_hold(&g.lock);
+    ps_signal_lock(&g.lock);
     int code = keep_stream((uint64_t)(uintptr_t)stream, copy);
-    ps_let_go(&g.lock);
+    ps_signal_unlock(&g.lock);
     return code;
 }
 
@@ -166,7 +166,7 @@ static void info(const char *name, const ps_buf *text) {
     }
 }
 
-static void define_session(const ps_take *take, bool with_options) {
+static void define_session(const ps_session_recording *take, bool with_options) {
     char host[256] = "";
     (void)gethostname(host, sizeof host - 1);
     ps_buf b;
@@ -200,7 +200,7 @@ static void define_session(const ps_take *take, bool with_options) {
     ps_buf_fini(&b);
 }
 
-static void define_clock(const ps_take *take) {
+static void define_clock(const ps_session_recording *take) {
     ps_buf b;
     ps_buf_init(&b, PS_RECORD_MAX_PAIR);
     ps_clock_describe(take->clock, &b);
@@ -209,7 +209,7 @@ static void define_clock(const ps_take *take) {
 }
 
 /* A window is a schedule that begins once. */
-static void define_schedule(const ps_take *take) {
+static void define_schedule(const ps_session_recording *take) {
     if (!take->windowed) {
         return;
     }
@@ -227,7 +227,7 @@ static void define_schedule(const ps_take *take) {
     ps_buf_fini(&b);
 }
 
-static void define_world_size(const ps_take *take) {
+static void define_world_size(const ps_session_recording *take) {
     char text[16];
     if (take->config.world_size > 0) {
         int n = snprintf(text, sizeof text, "%d", take->config.world_size);
@@ -245,7 +245,7 @@ static void define_anchor(const ps_anchor *a) {
                      a->half_width_ns > UINT32_MAX ? UINT32_MAX : (uint32_t)a->half_width_ns);
 }
 
-void ps_take_define(const ps_take *take) {
+void ps_session_recording_define(const ps_session_recording *take) {
     define_anchor(&take->first);
     ps_anchor now = ps_clock_anchor(take->clock);
     define_anchor(&now);
@@ -256,7 +256,7 @@ void ps_take_define(const ps_take *take) {
     define_world_size(take);
     ps_environment_define(take->environment);
     ps_self_test_define();
-    ps_hold(&g.lock);
+    ps_signal_lock(&g.lock);
     for (const meta *m = g.first; m != NULL; m = m->next) {
         ps_shared_pair(PS_REC_META, m->key, m->json, strlen(m->json));
     }
@@ -265,7 +265,7 @@ void ps_take_define(const ps_take *take) {
     }
     ps_clock_offsets_define();
     g.defined = true;
-    ps_let_go(&g.lock);
+    ps_signal_unlock(&g.lock);
     ps_session_tell_begun(take->generation);
 }
 
@@ -299,7 +299,7 @@ static void put_drops(ps_json *j) {
     ps_json_close(j);
 }
 
-void ps_take_define_stop(const ps_take *take) {
+void ps_session_recording_define_stop(const ps_session_recording *take) {
     ps_facts_undefined();
     define_backend();
     ps_anchor now = ps_clock_anchor(take->clock);
@@ -317,9 +317,9 @@ void ps_take_define_stop(const ps_take *take) {
 }
 
 void ps_facts_undefined(void) {
-    ps_hold(&g.lock);
+    ps_signal_lock(&g.lock);
     g.defined = false;
-    ps_let_go(&g.lock);
+    ps_signal_unlock(&g.lock);
 }
 
 bool ps_facts_are_defined(void) {
@@ -327,11 +327,11 @@ bool ps_facts_are_defined(void) {
 }
 
 void ps_facts_hold(void) {
-    ps_hold(&g.lock);
+    ps_signal_lock(&g.lock);
 }
 
 void ps_facts_release(void) {
-    ps_let_go(&g.lock);
+    ps_signal_unlock(&g.lock);
 }
 
 void ps_facts_forget(void) {

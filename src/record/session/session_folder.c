@@ -21,8 +21,8 @@
 #include "record/core/threads.h"
 #include "record/export/capture_parts.h"
 #include "record/export/export.h"
-#include "record/ring/calm.h"
 #include "record/ring/log.h"
+#include "record/ring/signal_mask.h"
 #include "record/session/session_parts.h"
 #include "record/session/writer.h"
 
@@ -37,8 +37,8 @@ static ps_code fail_system(ps_err *err, const char *path, const char *what) {
 }
 
 /* The folder's path with `attempt` in its name from the second on. */
-static ps_code name_folder(const ps_take *take, const char *dir, int attempt, char *out,
-                           size_t size, ps_err *err) {
+static ps_code name_folder(const ps_session_recording *take, const char *dir, int attempt,
+                           char *out, size_t size, ps_err *err) {
     char worker[sizeof take->config.worker + 16];
     (void)snprintf(worker, sizeof worker, "%s", take->config.worker);
     if (attempt > 1) {
@@ -58,7 +58,8 @@ static ps_code name_folder(const ps_take *take, const char *dir, int attempt, ch
     return PS_OK;
 }
 
-ps_code ps_take_make_folder(ps_take *take, const char *dir, char *out, size_t size, ps_err *err) {
+ps_code ps_session_recording_make_folder(ps_session_recording *take, const char *dir, char *out,
+                                         size_t size, ps_err *err) {
     ps_code code = ps_make_dirs(dir, err);
     for (int attempt = 1; code == PS_OK && attempt <= MAX_SAME_NAME; attempt++) {
         code = name_folder(take, dir, attempt, out, size, err);
@@ -114,7 +115,7 @@ static bool is_remote(const char *path) {
     return false;
 }
 
-void ps_take_announce(const ps_take *take, const char *folder) {
+void ps_session_recording_announce(const ps_session_recording *take, const char *folder) {
     char link[sizeof take->places + 64];
     if (take->places[0] == '\0' || folder[0] == '\0') {
         return;
@@ -131,7 +132,7 @@ void ps_take_announce(const ps_take *take, const char *folder) {
 
 /* --- the first event ------------------------------------------------------------------------------------------------- */
 
-static bool make_parts(ps_take *take, ps_err *err) {
+static bool make_parts(ps_session_recording *take, ps_err *err) {
     (void)snprintf(take->raw, sizeof take->raw, "%s/FRAMEWORK", take->folder);
     if (mkdir(take->raw, 0750) != 0) {
         (void)fail_system(err, take->raw, "cannot make the folder of raw files");
@@ -149,7 +150,7 @@ static bool make_parts(ps_take *take, ps_err *err) {
 }
 
 /* Room for ring 0, the ring of the first thread, and a little to write. */
-static bool has_folder_room(const ps_take *take, ps_err *err) {
+static bool has_folder_room(const ps_session_recording *take, ps_err *err) {
     uint64_t free_bytes = 0;
     uint64_t need = 2 * (PS_RING_HEADER_BYTES + take->ring_slots * sizeof(ps_slot)) + LEAST_SPOOL;
     if (ps_free_space(take->raw, &free_bytes, err) != PS_OK) {
@@ -169,11 +170,11 @@ static bool has_folder_room(const ps_take *take, ps_err *err) {
 }
 
 /* Folder and spool on the disk. */
-static bool place_on_disk(ps_take *take, const ps_spool_header *header) {
+static bool place_on_disk(ps_session_recording *take, const ps_spool_header *header) {
     ps_err err = PS_ERR_INIT;
     char text[1024];
-    if (ps_take_make_folder(take, take->config.output_dir, take->folder, sizeof take->folder,
-                            &err) == PS_OK &&
+    if (ps_session_recording_make_folder(take, take->config.output_dir, take->folder,
+                                         sizeof take->folder, &err) == PS_OK &&
         make_parts(take, &err) && has_folder_room(take, &err)) {
         if (ps_spool_open(&take->spool, take->raw, header, take->config.max_disk)) {
             return true;
@@ -183,7 +184,7 @@ static bool place_on_disk(ps_take *take, const ps_spool_header *header) {
     }
     if (take->folder[0] != '\0') {
         ps_rec_log_file(NULL);
-        ps_take_remove_folder(take->folder);
+        ps_session_recording_remove_folder(take->folder);
         take->folder[0] = '\0';
         take->raw[0] = '\0';
     }
@@ -193,7 +194,7 @@ static bool place_on_disk(ps_take *take, const ps_spool_header *header) {
     return false;
 }
 
-static bool place_take(ps_take *take) {
+static bool place_take(ps_session_recording *take) {
     ps_spool_header header = {.magic = PS_SPOOL_MAGIC,
                               .format = PS_RECORD_FORMAT,
                               .clock = (uint32_t)take->clock,
@@ -207,14 +208,14 @@ static bool place_take(ps_take *take) {
         return false;
     }
     take->mapped = take->on_disk && !is_remote(take->raw);
-    ps_take_announce(take, take->folder);
+    ps_session_recording_announce(take, take->folder);
     if (take->on_disk && !take->mapped) {
         ps_rec_log(
             "%s is on a file system of another machine: what the last moments recorded is lost "
             "when the program is killed",
             take->folder);
     }
-    ps_take_define(take);
+    ps_session_recording_define(take);
     static const ps_writer_hooks hooks = {.round = ps_session_count_nested,
                                           .device_is_used = ps_process_exit_early};
     if (!ps_writer_start(&take->spool, take->clock, &hooks)) {
@@ -225,16 +226,16 @@ static bool place_take(ps_take *take) {
     return true;
 }
 
-bool ps_take_place(ps_take *take) {
-    ps_calm calm = ps_calm_begin();
+bool ps_session_recording_place(ps_session_recording *take) {
+    ps_signal_mask calm = ps_signal_mask_begin();
     bool ok = place_take(take);
-    ps_calm_end(&calm);
+    ps_signal_mask_end(&calm);
     return ok;
 }
 
 /* --- removing -------------------------------------------------------------------------------------------------------- */
 
-void ps_take_remove_rings(const ps_take *take, const bool *keep) {
+void ps_session_recording_remove_rings(const ps_session_recording *take, const bool *keep) {
     for (unsigned i = 0; take->mapped && i < PS_MAX_RINGS; i++) {
         char path[sizeof take->raw + 32];
         (void)snprintf(path, sizeof path, "%s/%u.ring", take->raw, i);
@@ -265,7 +266,7 @@ static void remove_files(const char *folder, const char *sub) {
     (void)closedir(dir);
 }
 
-void ps_take_remove_folder(const char *folder) {
+void ps_session_recording_remove_folder(const char *folder) {
     static const char *const PARTS[] = {"logs", "ASCEND_PROFILER_OUTPUT"};
     char path[4096 + 1024];
     ps_export_remove_raw(folder);

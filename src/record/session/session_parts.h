@@ -25,7 +25,7 @@
 #include "record/ring/spool.h"
 
 /* One recording. Everything but what says otherwise is set before other threads see it. */
-typedef struct ps_take {
+typedef struct ps_session_recording {
     uint32_t generation;
     uint64_t session;
     ps_rec_config config;
@@ -53,34 +53,34 @@ typedef struct ps_take {
     bool given_up;         /* could not be exported as the process ended */
     ps_record_stats stats; /* when stopped */
     uint64_t stop;         /* the how many-th stop of the process that was */
-    struct ps_take *next;
-} ps_take;
+    struct ps_session_recording *next;
+} ps_session_recording;
 
 /* --- session_folder.c ---------------------------------------------------------------------------------------------- */
 
 /* Makes the folder and the spool, or a spool in memory. False when not even that can be had. */
-bool ps_take_place(ps_take *take);
+bool ps_session_recording_place(ps_session_recording *take);
 
 /* Makes <dir>/<name of the take>, 0750; the name into take->folder. */
-PS_MUST_USE ps_code ps_take_make_folder(ps_take *take, const char *dir, char *out, size_t size,
-                                        ps_err *err);
+PS_MUST_USE ps_code ps_session_recording_make_folder(ps_session_recording *take, const char *dir,
+                                                     char *out, size_t size, ps_err *err);
 
 /* Leaves word for `pipescope record` that the take lies in `folder`. */
-void ps_take_announce(const ps_take *take, const char *folder);
+void ps_session_recording_announce(const ps_session_recording *take, const char *folder);
 
 /* Removes the files of rings that are wholly in the spool. */
-void ps_take_remove_rings(const ps_take *take, const bool *keep);
+void ps_session_recording_remove_rings(const ps_session_recording *take, const bool *keep);
 
 /* Removes the folder with all that the recorder put there. */
-void ps_take_remove_folder(const char *folder);
+void ps_session_recording_remove_folder(const char *folder);
 
 /* --- session_facts.c ----------------------------------------------------------------------------------------------- */
 
 /* Through ring 0: what every recording begins with. */
-void ps_take_define(const ps_take *take);
+void ps_session_recording_define(const ps_session_recording *take);
 
 /* And what one ends with that was stopped in order. */
-void ps_take_define_stop(const ps_take *take);
+void ps_session_recording_define_stop(const ps_session_recording *take);
 
 /* Nobody asks for facts any more: the next recording defines them anew. */
 void ps_facts_undefined(void);
@@ -107,7 +107,7 @@ void ps_environment_define(const char *texts);
 
 /* Writes the database of a stopped recording; `dir` NULL: where it was recorded. PS_RECORD_OK or another code of record.h.
  * `say`: one line about what was recorded, also when all went well. */
-int ps_take_export(ps_take *take, const char *dir, bool say);
+int ps_session_recording_export(ps_session_recording *take, const char *dir, bool say);
 
 /* --- session_step.c ------------------------------------------------------------------------------------------------ */
 

@@ -14,10 +14,10 @@
 #include "record/core/recording.h"
 #include "record/core/threads.h"
 #include "record/core/threads_shared.h"
-#include "record/ring/calm.h"
 #include "record/ring/clock.h"
 #include "record/ring/log.h"
 #include "record/ring/memory.h"
+#include "record/ring/signal_mask.h"
 #include "record/ring/wake.h"
 #include "record/session/self_test.h"
 
@@ -189,9 +189,9 @@ void ps_writer_stop(void) {
         return;
     }
     ps_spool_retry(g.spool); /* also when no thread could be had: the rings are all there is then */
-    ps_calm calm = ps_calm_begin();
+    ps_signal_mask calm = ps_signal_mask_begin();
     (void)take_all_writer();
-    ps_calm_end(&calm);
+    ps_signal_mask_end(&calm);
     g.spool = NULL;
 }
 

@@ -6,7 +6,7 @@
 
 #include "analyze/comm/topology.h"
 #include "base/fs.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "serve/rank/loaded.h"
 
@@ -36,7 +36,7 @@ ps_code ps_summary_collected(const ps_modes *m, ps_layout_dims *out, int64_t *wo
         return PS_OK;
     }
     ps_arena_init(&arena);
-    const ps_lit *args = ps_lit_parse(&arena, text, strlen(text), &why);
+    const ps_literal *args = ps_literal_parse(&arena, text, strlen(text), &why);
     ps_job_sizes_read(args, out, world_size, &counted_by_the_modes);
     if (out->dp == 0 && *world_size > 0) {
         int64_t rest =

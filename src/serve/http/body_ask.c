@@ -2,15 +2,16 @@
 
 #include <string.h>
 
-bool ps_ask_body_rank(const ps_request *q, ps_reply *r, const ps_lit **object, ps_loaded **out) {
+bool ps_ask_body_rank(const ps_request *q, ps_reply *r, const ps_literal **object,
+                      ps_loaded **out) {
     *out = NULL;
     ps_err err = PS_ERR_INIT;
-    *object = ps_lit_parse(&r->arena, q->body != NULL ? q->body : "", q->body_len, &err);
+    *object = ps_literal_parse(&r->arena, q->body != NULL ? q->body : "", q->body_len, &err);
     if (*object == NULL && err.code == PS_NOMEM) {
         ps_reply_err(r, &err);
         return false;
     }
-    const char *key = ps_lit_str(ps_lit_get(*object, "rank"));
+    const char *key = ps_literal_str(ps_literal_get(*object, "rank"));
     if (key == NULL) {
         ps_reply_fail(r, 400, "the body must be a JSON object with \"rank\"");
         return false;
@@ -28,16 +29,16 @@ bool ps_ask_body_rank(const ps_request *q, ps_reply *r, const ps_lit **object, p
     return ps_ask_rank(asked, r, out);
 }
 
-bool ps_ask_body_numbers(ps_reply *r, const ps_lit *object, const char *name, uint64_t stop,
+bool ps_ask_body_numbers(ps_reply *r, const ps_literal *object, const char *name, uint64_t stop,
                          size_t max, uint32_t **out, size_t *n) {
-    const ps_lit *list = ps_lit_get(object, name);
+    const ps_literal *list = ps_literal_get(object, name);
     *n = 0;
-    if (list == NULL || list->kind != PS_LIT_ARRAY) {
+    if (list == NULL || list->kind != PS_LITERAL_ARRAY) {
         ps_reply_fail(r, 400, "\"%s\" must be a list of numbers", name);
         return false;
     }
-    for (const ps_lit *v = list->child; v != NULL; v = v->next) {
-        if (v->kind != PS_LIT_INT || v->integer < 0 || (uint64_t)v->integer >= stop) {
+    for (const ps_literal *v = list->child; v != NULL; v = v->next) {
+        if (v->kind != PS_LITERAL_INT || v->integer < 0 || (uint64_t)v->integer >= stop) {
             ps_reply_fail(r, 400, "\"%s\" must hold whole numbers from 0 to below %llu", name,
                           (unsigned long long)stop);
             return false;
@@ -54,7 +55,7 @@ bool ps_ask_body_numbers(ps_reply *r, const ps_lit *object, const char *name, ui
         return false;
     }
     uint32_t *to = *out;
-    for (const ps_lit *v = list->child; v != NULL; v = v->next) {
+    for (const ps_literal *v = list->child; v != NULL; v = v->next) {
         *to++ = (uint32_t)v->integer;
     }
     return true;

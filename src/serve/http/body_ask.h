@@ -2,14 +2,14 @@
 #ifndef PS_SERVE_BODY_ASK_H
 #define PS_SERVE_BODY_ASK_H
 
-#include "base/lit.h"
+#include "base/literal.h"
 #include "serve/http/route.h"
 
 /* The object in the body and the rank it names, ready; release it. False with the reply filled. */
-bool ps_ask_body_rank(const ps_request *q, ps_reply *r, const ps_lit **object, ps_loaded **out);
+bool ps_ask_body_rank(const ps_request *q, ps_reply *r, const ps_literal **object, ps_loaded **out);
 
 /* The whole numbers of an array member, each below `stop`, at most `max`; in the reply's arena. False with the reply filled. */
-bool ps_ask_body_numbers(ps_reply *r, const ps_lit *object, const char *name, uint64_t stop,
+bool ps_ask_body_numbers(ps_reply *r, const ps_literal *object, const char *name, uint64_t stop,
                          size_t max, uint32_t **out, size_t *n);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "model/recording.h"
 
@@ -227,8 +227,8 @@ static int64_t world_size(const ps_loaded *l) {
     if (text != NULL) {
         ps_arena arena;
         ps_arena_init(&arena);
-        const ps_lit *args = ps_lit_parse(&arena, text, strlen(text), NULL);
-        n = ps_lit_int(ps_lit_get(args, "world_size"), &n) ? n : 0;
+        const ps_literal *args = ps_literal_parse(&arena, text, strlen(text), NULL);
+        n = ps_literal_int(ps_literal_get(args, "world_size"), &n) ? n : 0;
         ps_arena_fini(&arena);
     }
     return n;
@@ -259,9 +259,9 @@ const char *ps_capture_name(ps_part_of_capture part) {
 
 /* What a timeline tells and tables do not: there it is the file that is missing, whatever was collected. */
 static bool is_missing_of_timeline(const ps_loaded *l, ps_part_of_capture part) {
-    bool is_told = part == PS_CAPTURE_PYTHON || part == PS_CAPTURE_FLOWS ||
-                   part == PS_CAPTURE_HOST || part == PS_CAPTURE_MARKS;
-    return is_told &&
+    bool is_judged = part == PS_CAPTURE_PYTHON || part == PS_CAPTURE_FLOWS ||
+                     part == PS_CAPTURE_HOST || part == PS_CAPTURE_MARKS;
+    return is_judged &&
            ps_trace_missing_timeline(ps_loaded_layer(l, PS_LAYER_PROFILE)->trace) != NULL;
 }
 

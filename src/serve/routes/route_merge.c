@@ -33,7 +33,7 @@ static void merge_merge_lanes(ps_reply *r, ps_loaded *l, const uint32_t *lanes, 
 }
 
 static void answer_merge_lanes(const ps_request *q, ps_reply *r) {
-    const ps_lit *body = NULL;
+    const ps_literal *body = NULL;
     ps_loaded *l = NULL;
     if (!ps_ask_body_rank(q, r, &body, &l)) {
         return;

@@ -5,7 +5,7 @@
 enum { MOST_NAMES = 4096, MAX_BODY = 64 << 10 };
 
 static void answer_names(const ps_request *q, ps_reply *r) {
-    const ps_lit *body = NULL;
+    const ps_literal *body = NULL;
     ps_loaded *l = NULL;
     if (!ps_ask_body_rank(q, r, &body, &l)) {
         return;

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "serve/http/route.h"
-#include "serve/select/around.h"
+#include "serve/select/slice_tree.h"
 
 /* The one beside it in its row; PS_NONE. */
 static ps_code beside(const ps_loaded *l, uint32_t slice, bool is_next, uint32_t *out,
@@ -58,7 +58,7 @@ static ps_code above(const ps_loaded *l, uint32_t slice, bool unused, uint32_t *
     (void)unused;
     uint32_t parents[1];
     size_t n = 0;
-    ps_code code = ps_around_parents(l, slice, parents, 1, &n, err);
+    ps_code code = ps_slice_parents(l, slice, parents, 1, &n, err);
     *out = code == PS_OK && n > 0 ? parents[0] : PS_NONE;
     return code;
 }
@@ -68,7 +68,7 @@ static ps_code near_below(const ps_loaded *l, uint32_t slice, bool unused, uint3
     (void)unused;
     uint32_t children[1];
     size_t n = 0;
-    ps_code code = ps_around_children(l, slice, children, 1, &n, err);
+    ps_code code = ps_slice_children(l, slice, children, 1, &n, err);
     *out = code == PS_OK && n > 0 ? children[0] : PS_NONE;
     return code;
 }

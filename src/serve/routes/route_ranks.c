@@ -1,7 +1,7 @@
 /* GET /api/ranks: all ranks as they are now. POST /api/load: which ones somebody wants. */
 #include <stdint.h>
 
-#include "base/lit.h"
+#include "base/literal.h"
 #include "serve/http/route.h"
 #include "serve/rank/loaded.h"
 #include "serve/rank/rank_json.h"
@@ -54,9 +54,10 @@ static bool is_there(const ps_store *store, size_t i) {
 }
 
 /* Every key must be one, before anything is asked for. The ranks in the reply's arena; NULL with the reply filled. */
-static size_t *find_ranks_keys(const ps_request *q, ps_reply *r, const ps_lit *keys, size_t *n) {
+static size_t *find_ranks_keys(const ps_request *q, ps_reply *r, const ps_literal *keys,
+                               size_t *n) {
     *n = 0;
-    for (const ps_lit *key = keys->child; key != NULL; key = key->next) {
+    for (const ps_literal *key = keys->child; key != NULL; key = key->next) {
         ++*n;
     }
     size_t *ranks = ps_arena_alloc(&r->arena, (*n + 1) * sizeof *ranks);
@@ -65,8 +66,8 @@ static size_t *find_ranks_keys(const ps_request *q, ps_reply *r, const ps_lit *k
         return NULL;
     }
     size_t at = 0;
-    for (const ps_lit *key = keys->child; key != NULL; key = key->next, at++) {
-        if (key->kind != PS_LIT_STRING) {
+    for (const ps_literal *key = keys->child; key != NULL; key = key->next, at++) {
+        if (key->kind != PS_LITERAL_STRING) {
             ps_reply_fail(r, 400, "\"keys\" must hold the keys of ranks, as texts");
             return NULL;
         }
@@ -92,21 +93,22 @@ static size_t want(ps_store *store, const size_t *ranks, size_t n) {
 
 static void answer_load(const ps_request *q, ps_reply *r) {
     ps_err err = PS_ERR_INIT;
-    const ps_lit *body = ps_lit_parse(&r->arena, q->body != NULL ? q->body : "", q->body_len, &err);
+    const ps_literal *body =
+        ps_literal_parse(&r->arena, q->body != NULL ? q->body : "", q->body_len, &err);
     if (body == NULL && err.code == PS_NOMEM) {
         ps_reply_err(r, &err);
         return;
     }
-    const ps_lit *all = ps_lit_get(body, "all");
-    const ps_lit *keys = ps_lit_get(body, "keys");
+    const ps_literal *all = ps_literal_get(body, "all");
+    const ps_literal *keys = ps_literal_get(body, "keys");
     size_t n = ps_store_n_ranks(q->store);
     size_t *ranks = NULL;
-    if (keys != NULL && keys->kind == PS_LIT_ARRAY) {
+    if (keys != NULL && keys->kind == PS_LITERAL_ARRAY) {
         ranks = find_ranks_keys(q, r, keys, &n);
         if (ranks == NULL) {
             return;
         }
-    } else if (all == NULL || all->kind != PS_LIT_BOOL || !all->boolean) {
+    } else if (all == NULL || all->kind != PS_LITERAL_BOOL || !all->boolean) {
         ps_reply_fail(r, 400, "say which ranks: {\"keys\":[\"...\"]} or {\"all\":true}");
         return;
     }

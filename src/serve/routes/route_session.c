@@ -62,8 +62,8 @@ static void put_session_title(ps_json *j, const ps_store *store) {
     while (from > 0 && path[from - 1] != '/') {
         from--;
     }
-    bool is_told = n > from && strncmp(path + from, ".", n - from) != 0;
-    ps_json_str_n(j, is_told ? path + from : "pipescope", is_told ? n - from : 9);
+    bool is_judged = n > from && strncmp(path + from, ".", n - from) != 0;
+    ps_json_str_n(j, is_judged ? path + from : "pipescope", is_judged ? n - from : 9);
 }
 
 static void put_schedules(ps_json *j) {

@@ -13,7 +13,7 @@
 #include "analyze/pipeline/bubble.h"
 #include "analyze/pipeline/replay.h"
 #include "base/alloc.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "base/num.h"
 #include "schedule/connect.h"
 #include "schedule/csv.h"
@@ -38,7 +38,7 @@ typedef struct op_times {
 } op_times;
 
 typedef struct asked {
-    const ps_lit *body;
+    const ps_literal *body;
     const ps_schedule *schedule; /* NULL: of the measured step, or `csv` */
     const char *csv;             /* a schedule as PyTorch writes it, or NULL */
     ps_schedule_params params;   /* stages and microbatches 0: as measured */
@@ -66,14 +66,14 @@ typedef struct simulation {
 
 /* --- what is asked ----------------------------------------------------------------------------------------------- */
 
-static ps_code get_int(const ps_lit *o, const char *name, int64_t least, int64_t most,
+static ps_code get_int(const ps_literal *o, const char *name, int64_t least, int64_t most,
                        int64_t fallback, int64_t *out, ps_err *err) {
-    const ps_lit *v = ps_lit_get(o, name);
+    const ps_literal *v = ps_literal_get(o, name);
     *out = fallback;
-    if (v == NULL || v->kind == PS_LIT_NULL) {
+    if (v == NULL || v->kind == PS_LITERAL_NULL) {
         return PS_OK;
     }
-    if (v->kind != PS_LIT_INT || v->integer < least || v->integer > most) {
+    if (v->kind != PS_LITERAL_INT || v->integer < least || v->integer > most) {
         return ps_fail(err, PS_USAGE, "%s: a whole number from %lld to %lld", name,
                        (long long)least, (long long)most);
     }
@@ -81,7 +81,7 @@ static ps_code get_int(const ps_lit *o, const char *name, int64_t least, int64_t
     return PS_OK;
 }
 
-static ps_code get_int32(const ps_lit *o, const char *name, int32_t most, int32_t *out,
+static ps_code get_int32(const ps_literal *o, const char *name, int32_t most, int32_t *out,
                          ps_err *err) {
     int64_t value = 0;
     ps_code code = get_int(o, name, 1, most, 0, &value, err);
@@ -89,28 +89,28 @@ static ps_code get_int32(const ps_lit *o, const char *name, int32_t most, int32_
     return code;
 }
 
-static ps_code get_text(const ps_lit *o, const char *name, const char **out, ps_err *err) {
-    const ps_lit *v = ps_lit_get(o, name);
-    *out = ps_lit_str(v);
-    return v == NULL || v->kind == PS_LIT_NULL || *out != NULL
+static ps_code get_text(const ps_literal *o, const char *name, const char **out, ps_err *err) {
+    const ps_literal *v = ps_literal_get(o, name);
+    *out = ps_literal_str(v);
+    return v == NULL || v->kind == PS_LITERAL_NULL || *out != NULL
                ? PS_OK
                : ps_fail(err, PS_USAGE, "%s: a text", name);
 }
 
-static ps_code get_flag(const ps_lit *o, const char *name, bool *out, ps_err *err) {
-    const ps_lit *v = ps_lit_get(o, name);
-    *out = v != NULL && v->kind == PS_LIT_BOOL && v->boolean;
-    return v == NULL || v->kind == PS_LIT_NULL || v->kind == PS_LIT_BOOL
+static ps_code get_flag(const ps_literal *o, const char *name, bool *out, ps_err *err) {
+    const ps_literal *v = ps_literal_get(o, name);
+    *out = v != NULL && v->kind == PS_LITERAL_BOOL && v->boolean;
+    return v == NULL || v->kind == PS_LITERAL_NULL || v->kind == PS_LITERAL_BOOL
                ? PS_OK
                : ps_fail(err, PS_USAGE, "%s: true or false", name);
 }
 
 /* The parameters of /api/chart, as members. */
-static ps_code read_from(const ps_lit *from, asked *a, ps_err *err) {
-    if (from == NULL || from->kind == PS_LIT_NULL) {
+static ps_code read_from(const ps_literal *from, asked *a, ps_err *err) {
+    if (from == NULL || from->kind == PS_LITERAL_NULL) {
         return PS_OK;
     }
-    if (from->kind != PS_LIT_OBJECT) {
+    if (from->kind != PS_LITERAL_OBJECT) {
         return ps_fail(err, PS_USAGE, "from: an object with cluster, step and pipeline");
     }
     int64_t cluster = 0;
@@ -158,7 +158,7 @@ static ps_code read_from(const ps_lit *from, asked *a, ps_err *err) {
 }
 
 static ps_code read_shape(asked *a, ps_err *err) {
-    const ps_lit *o = a->body;
+    const ps_literal *o = a->body;
     const char *name = NULL;
     const char *tail = NULL;
     ps_code code = get_text(o, "schedule", &name, err);
@@ -186,15 +186,15 @@ static ps_code read_shape(asked *a, ps_err *err) {
 }
 
 static ps_code read_asked(asked *a, ps_err *err) {
-    const ps_lit *o = a->body;
-    if (o->kind != PS_LIT_OBJECT) {
+    const ps_literal *o = a->body;
+    if (o->kind != PS_LITERAL_OBJECT) {
         return ps_fail(err, PS_USAGE, "the body is a JSON object (docs/serve-api.md)");
     }
     a->step = PS_FIRST_STEP;
     a->pipeline = -1;
     const char *format = NULL;
     ps_code code = read_shape(a, err);
-    code = code == PS_OK ? read_from(ps_lit_get(o, "from"), a, err) : code;
+    code = code == PS_OK ? read_from(ps_literal_get(o, "from"), a, err) : code;
     const struct {
         const char *name;
         int64_t least;
@@ -387,18 +387,19 @@ static ps_code check_simulation_times(const asked *a, const simulation *s, ps_er
 }
 
 static ps_code read_factors(const asked *a, simulation *s, ps_err *err) {
-    const ps_lit *list = ps_lit_get(a->body, "factors");
+    const ps_literal *list = ps_literal_get(a->body, "factors");
     for (int32_t d = 0; d < a->params.n_stages; d++) {
         s->factors[d] = 1.0;
     }
-    if (list == NULL || list->kind == PS_LIT_NULL) {
+    if (list == NULL || list->kind == PS_LITERAL_NULL) {
         return PS_OK;
     }
     int32_t d = 0;
-    for (const ps_lit *v = list->child; list->kind == PS_LIT_ARRAY && v != NULL; v = v->next, d++) {
-        double f = v->kind == PS_LIT_INT      ? (double)v->integer
-                   : v->kind == PS_LIT_NUMBER ? strtod(v->text, NULL)
-                                              : 0;
+    for (const ps_literal *v = list->child; list->kind == PS_LITERAL_ARRAY && v != NULL;
+         v = v->next, d++) {
+        double f = v->kind == PS_LITERAL_INT      ? (double)v->integer
+                   : v->kind == PS_LITERAL_NUMBER ? strtod(v->text, NULL)
+                                                  : 0;
         if (!(f >= MIN_FACTOR && f <= MAX_FACTOR)) {
             return ps_fail(err, PS_USAGE, "factors: numbers from %g to %g", MIN_FACTOR, MAX_FACTOR);
         }
@@ -599,7 +600,7 @@ static void answer_simulation(const ps_request *q, ps_reply *r) {
     asked a = {0};
     simulation s = {0};
     ps_err err = PS_ERR_INIT;
-    a.body = ps_lit_parse(&r->arena, q->body != NULL ? q->body : "", q->body_len, &err);
+    a.body = ps_literal_parse(&r->arena, q->body != NULL ? q->body : "", q->body_len, &err);
     ps_code code = a.body != NULL ? read_asked(&a, &err) : err.code;
     if (code == PS_SYNTAX) {
         code = err.code = PS_USAGE;

@@ -5,7 +5,7 @@
 #include "serve/http/route.h"
 #include "serve/rank/flows.h"
 #include "serve/routes/put_args.h"
-#include "serve/select/around.h"
+#include "serve/select/slice_tree.h"
 
 #define MAX_LINKS 500 /* of each direction */
 #define MAX_CHILDREN 50
@@ -20,7 +20,7 @@ typedef struct detail {
     const ps_slices *s;
     uint32_t number, slice; /* of the rank, of the layer */
     const ps_links *links;  /* NULL: of the derived layer */
-    uint32_t parents[PS_AROUND_MAX_PARENTS];
+    uint32_t parents[PS_SLICE_MAX_PARENTS];
     size_t n_parents;
 } detail;
 
@@ -101,7 +101,7 @@ static void put_slice_step(detail *d) {
 
 static ps_code put_times(detail *d, ps_err *err) {
     int64_t self = 0;
-    ps_code code = ps_around_self_ns(d->l, d->number, &self, err);
+    ps_code code = ps_slice_self_ns(d->l, d->number, &self, err);
     if (code != PS_OK) {
         return code;
     }
@@ -123,8 +123,9 @@ static ps_code put_times(detail *d, ps_err *err) {
 static size_t put_python_frames(detail *d, uint32_t slice) {
     size_t n = 0;
     bool is_thread =
-        ps_links_around(d->links, slice) != PS_NONE || d->s->kind[slice] == PS_SLICE_PYTHON;
-    for (uint32_t i = is_thread ? slice : PS_NONE; i != PS_NONE; i = ps_links_around(d->links, i)) {
+        ps_links_enclosing(d->links, slice) != PS_NONE || d->s->kind[slice] == PS_SLICE_PYTHON;
+    for (uint32_t i = is_thread ? slice : PS_NONE; i != PS_NONE;
+         i = ps_links_enclosing(d->links, i)) {
         if (d->s->kind[i] == PS_SLICE_PYTHON) {
             ps_str name = d->s->name[i];
             if (n++ == 0) {
@@ -150,7 +151,7 @@ static void put_stack(detail *d) {
     }
     for (size_t i = 0; i < 3; i++) {
         for (uint32_t k = of[i]; k != PS_NONE;
-             k = d->links != NULL ? ps_links_around(d->links, k) : PS_NONE) {
+             k = d->links != NULL ? ps_links_enclosing(d->links, k) : PS_NONE) {
             if (ps_put_stack_arg(&d->j, d->layer->trace, k) > 0) {
                 return;
             }
@@ -253,9 +254,9 @@ static ps_code put_around(detail *d, ps_err *err) {
     uint32_t children[MAX_CHILDREN];
     size_t n_children = 0;
     ps_code code =
-        ps_around_parents(d->l, d->number, d->parents, PS_AROUND_MAX_PARENTS, &d->n_parents, err);
+        ps_slice_parents(d->l, d->number, d->parents, PS_SLICE_MAX_PARENTS, &d->n_parents, err);
     code = code == PS_OK
-               ? ps_around_children(d->l, d->number, children, MAX_CHILDREN, &n_children, err)
+               ? ps_slice_children(d->l, d->number, children, MAX_CHILDREN, &n_children, err)
                : code;
     if (code != PS_OK) {
         return code;

@@ -11,7 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/json.h"
-#include "base/lit.h"
+#include "base/literal.h"
 #include "serve/http/route.h"
 #include "serve/rank/cache.h"
 #include "serve/select/table_order.h"
@@ -49,24 +49,24 @@ static bool ask_sort(const ps_request *q, ps_reply *r, const ps_table *t, page *
     return ps_ask_flag(q, r, "desc", &p->want.desc);
 }
 
-static bool reply_number_of(const ps_lit *v, double fallback, double *out) {
+static bool reply_number_of(const ps_literal *v, double fallback, double *out) {
     *out = fallback;
-    if (v->kind == PS_LIT_INT) {
+    if (v->kind == PS_LITERAL_INT) {
         *out = (double)v->integer;
-    } else if (v->kind == PS_LIT_NUMBER) {
+    } else if (v->kind == PS_LITERAL_NUMBER) {
         return ps_json_real(v->text, v->len, out);
     }
-    return v->kind == PS_LIT_INT || v->kind == PS_LIT_NULL;
+    return v->kind == PS_LITERAL_INT || v->kind == PS_LITERAL_NULL;
 }
 
 /* "text" or [least, most], either of which may be null. */
-static bool read_filter(const ps_lit *v, const ps_column *column, ps_table_filter *f) {
-    f->text = ps_lit_str(v);
+static bool read_filter(const ps_literal *v, const ps_column *column, ps_table_filter *f) {
+    f->text = ps_literal_str(v);
     if (f->text != NULL) {
         return true;
     }
-    const ps_lit *least = v->kind == PS_LIT_ARRAY ? v->child : NULL;
-    const ps_lit *most = least != NULL ? least->next : NULL;
+    const ps_literal *least = v->kind == PS_LITERAL_ARRAY ? v->child : NULL;
+    const ps_literal *most = least != NULL ? least->next : NULL;
     return most != NULL && most->next == NULL && !is_reply_text(column) &&
            reply_number_of(least, -INFINITY, &f->least) &&
            reply_number_of(most, INFINITY, &f->most);
@@ -78,14 +78,14 @@ static bool ask_filters(const ps_request *q, ps_reply *r, const ps_table *t, pag
         return true;
     }
     ps_err err = PS_ERR_INIT;
-    const ps_lit *object = ps_lit_parse(&r->arena, text, strlen(text), &err);
+    const ps_literal *object = ps_literal_parse(&r->arena, text, strlen(text), &err);
     ps_table_filter *filters = ps_arena_alloc(&r->arena, MAX_FILTERS * sizeof *filters);
     if (filters == NULL || err.code == PS_NOMEM) {
         ps_reply_fail(r, 507, "out of memory");
         return false;
     }
-    bool ok = object != NULL && object->kind == PS_LIT_OBJECT;
-    for (const ps_lit *v = ok ? object->child : NULL; ok && v != NULL; v = v->next) {
+    bool ok = object != NULL && object->kind == PS_LITERAL_OBJECT;
+    for (const ps_literal *v = ok ? object->child : NULL; ok && v != NULL; v = v->next) {
         size_t column = ps_table_column(t, v->key);
         if (column == SIZE_MAX || p->want.n_filters == MAX_FILTERS) {
             ps_reply_fail(r, 400,

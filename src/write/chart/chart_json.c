@@ -211,7 +211,7 @@ static void put_work(const job *j) {
         ps_json_key_int(w, "step_ns", f->step_ns);
         ps_json_key_int(w, "busy_ns", f->busy_ns);
         ps_json_key_int(w, "other_ns", f->other_ns);
-        if (f->is_told) {
+        if (f->is_judged) {
             ps_json_key_int(w, "bubble_ns", f->bubble_ns);
         }
         ps_json_key_int(w, "work_ns", f->work_ns);
@@ -276,8 +276,8 @@ ps_code ps_write_chart_json(const ps_chart *chart, const ps_chart_json_opts *opt
     if (chart->labels[0] != '\0') {
         ps_json_key_str(&w, "labels", chart->labels);
     }
-    if (chart->untold[0] != '\0') {
-        ps_json_key_str(&w, "untold", chart->untold);
+    if (chart->unjudged[0] != '\0') {
+        ps_json_key_str(&w, "untold", chart->unjudged);
     }
     if (chart->unreplayed[0] != '\0') {
         ps_json_key_str(&w, "unreplayed", chart->unreplayed);

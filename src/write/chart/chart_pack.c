@@ -281,7 +281,7 @@ static void find_told(const ps_chart *chart, bool *told) {
     }
     for (size_t i = 0; i < chart->n_figures; i++) {
         const ps_chart_figure *f = &chart->figures[i];
-        told[f->rank] = told[f->rank] && f->is_told;
+        told[f->rank] = told[f->rank] && f->is_judged;
     }
 }
 
@@ -305,7 +305,7 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     put_how(chart, &j);
     ps_json_key_int(&j, "measured", chart->n_figures > 0);
     ps_json_key(&j, "untold");
-    put_packed_script_str(&j, chart->untold);
+    put_packed_script_str(&j, chart->unjudged);
     ps_json_key(&j, "unreplayed");
     put_packed_script_str(&j, chart->unreplayed);
     ps_json_key(&j, "origin_ns");

@@ -249,8 +249,8 @@ static ps_code put_svg_title(picture *p, ps_err *err) {
         ps_buf_addf(&line, " · theory (%s): %s, bubble %.1f %%", p->theory.chart->schedule, length,
                     (1 - p->theory.busy_share) * 100);
     }
-    if (chart->untold[0] != '\0') {
-        ps_buf_addf(&line, "\n%s", chart->untold);
+    if (chart->unjudged[0] != '\0') {
+        ps_buf_addf(&line, "\n%s", chart->unjudged);
     }
     ps_chart_say_clocks(chart, true, "\n", "", &line);
     ok = ok && ps_buf_ok(&line);

@@ -583,8 +583,8 @@ static void put_origin(const picture *p) {
             ps_buf_addf(p->out, "Schedule %s: %s.\n", p->chart->schedule, how);
         }
     }
-    if (p->chart->untold[0] != '\0') {
-        ps_buf_addf(p->out, "%s\n", p->chart->untold);
+    if (p->chart->unjudged[0] != '\0') {
+        ps_buf_addf(p->out, "%s\n", p->chart->unjudged);
     }
     if (p->chart->unreplayed[0] != '\0') {
         ps_buf_addf(p->out, "%s\n", p->chart->unreplayed);

@@ -474,7 +474,7 @@ static size_t floor_of(const layout *l, size_t c, int round) {
 
 /* Takes columns from the widest until the block fits: first from long texts, then from headers over numbers, then
  * from texts that tell rows apart, and from a note last. */
-static void settle_widths(layout *l, const block *b) {
+static void resolve_widths(layout *l, const block *b) {
     for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
         l->looks[c].width = l->looks[c].natural;
     }
@@ -596,7 +596,7 @@ static void put_table_text_table(layout *l) {
     size_t from = l->n_keys;
     for (bool first = true; first || from < l->table->n_columns; first = false) {
         block b = cut_block(l, from);
-        settle_widths(l, &b);
+        resolve_widths(l, &b);
         find_places(l, &b);
         ps_buf_add_str(l->out, first ? "" : "\n");
         put_table_text_header(l, &b);

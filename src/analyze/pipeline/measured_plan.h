@@ -1,7 +1,7 @@
 /* A plan made of what ran: the lists of a chart whose labels name every op in full but follow no known schedule. It
  * says what each op needed, so that links and waits are known all the same. */
-#ifndef PS_ANALYZE_OWN_PLAN_H
-#define PS_ANALYZE_OWN_PLAN_H
+#ifndef PS_ANALYZE_MEASURED_PLAN_H
+#define PS_ANALYZE_MEASURED_PLAN_H
 
 #include "base/err.h"
 #include "model/chart.h"
@@ -15,6 +15,6 @@ typedef struct ps_model_places {
 
 /* From the first full step of the first pipeline. NULL with PS_NOTHING when the places or a stage are not known, or the
  * ops are not those of one whole step; else PS_NOMEM. End with ps_sim_plan_free(). */
-ps_sim_plan *ps_own_plan(const ps_chart *chart, const ps_model_places *places, ps_err *err);
+ps_sim_plan *ps_measured_plan(const ps_chart *chart, const ps_model_places *places, ps_err *err);
 
 #endif

@@ -1,4 +1,4 @@
-#include "analyze/pipeline/own_plan.h"
+#include "analyze/pipeline/measured_plan.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -140,7 +140,7 @@ static ps_sim_plan *make_own_plan(making *m, ps_err *err) {
     return plan;
 }
 
-ps_sim_plan *ps_own_plan(const ps_chart *chart, const ps_model_places *places, ps_err *err) {
+ps_sim_plan *ps_measured_plan(const ps_chart *chart, const ps_model_places *places, ps_err *err) {
     making m = {.chart = chart, .places = places};
     ps_sim_plan *plan = NULL;
     if (places->logical == NULL || places->n_stages <= 0 || chart->n_ranks == 0) {

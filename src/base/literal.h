@@ -4,8 +4,8 @@
  * NaN and Infinity, which Python writes into JSON, come out as null.
  *
  * Bounded: at most 64 levels and 2^20 values. Nodes and texts live in the caller's arena. */
-#ifndef PS_BASE_LIT_H
-#define PS_BASE_LIT_H
+#ifndef PS_BASE_LITERAL_H
+#define PS_BASE_LITERAL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,18 +14,18 @@
 #include "base/arena.h"
 #include "base/err.h"
 
-typedef enum ps_lit_kind {
-    PS_LIT_NULL,
-    PS_LIT_BOOL,
-    PS_LIT_INT,    /* an integer that fits int64 */
-    PS_LIT_NUMBER, /* any other number, as text */
-    PS_LIT_STRING,
-    PS_LIT_ARRAY,
-    PS_LIT_OBJECT
-} ps_lit_kind;
+typedef enum ps_literal_kind {
+    PS_LITERAL_NULL,
+    PS_LITERAL_BOOL,
+    PS_LITERAL_INT,    /* an integer that fits int64 */
+    PS_LITERAL_NUMBER, /* any other number, as text */
+    PS_LITERAL_STRING,
+    PS_LITERAL_ARRAY,
+    PS_LITERAL_OBJECT
+} ps_literal_kind;
 
-typedef struct ps_lit {
-    ps_lit_kind kind;
+typedef struct ps_literal {
+    ps_literal_kind kind;
     bool boolean;
     int64_t integer;
     const char *text; /* of a string (unescaped) or number, zero-terminated */
@@ -34,21 +34,21 @@ typedef struct ps_lit {
     const char *
         begin; /* the value as it stands in the source: source_len bytes, borrowed from the caller */
     size_t source_len;
-    struct ps_lit *child; /* first element or member */
-    struct ps_lit *next;  /* sibling */
-} ps_lit;
+    struct ps_literal *child; /* first element or member */
+    struct ps_literal *next;  /* sibling */
+} ps_literal;
 
 /* Parses all of `text`. NULL with PS_SYNTAX and the byte offset when it is not one document, or PS_NOMEM. */
-const ps_lit *ps_lit_parse(ps_arena *arena, const char *text, size_t n, ps_err *err);
+const ps_literal *ps_literal_parse(ps_arena *arena, const char *text, size_t n, ps_err *err);
 
 /* The last member named `key` (as Python and JSON libraries take duplicates), or NULL; also when `object`
  * is NULL or not an object. */
-const ps_lit *ps_lit_get(const ps_lit *object, const char *key);
+const ps_literal *ps_literal_get(const ps_literal *object, const char *key);
 
 /* An integer, or a string holding one. False otherwise, also for NULL. */
-bool ps_lit_int(const ps_lit *v, int64_t *out);
+bool ps_literal_int(const ps_literal *v, int64_t *out);
 
 /* The text of a string, or NULL. */
-const char *ps_lit_str(const ps_lit *v);
+const char *ps_literal_str(const ps_literal *v);
 
 #endif

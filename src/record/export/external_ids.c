@@ -1,13 +1,13 @@
-#include "record/export/told.h"
+#include "record/export/external_ids.h"
 
 #include <stddef.h>
 
 #include "base/alloc.h"
 #include "record/export/order.h"
 
-bool ps_told_make(ps_told *told, const ps_capture *c) {
+bool ps_external_ids_make(ps_external_ids *told, const ps_capture *c) {
     const ps_events *v = ps_capture_events(c);
-    *told = (ps_told){.ids = {.n = 0}};
+    *told = (ps_external_ids){.ids = {.n = 0}};
     bool ok = ps_calls_make(&told->external, ps_capture_device(c), PS_REC_CORRELATE);
     if (ok && told->external.n > 0) {
         told->ids.keys = ps_order_keys(v->n);
@@ -19,18 +19,18 @@ bool ps_told_make(ps_told *told, const ps_capture *c) {
     return ok;
 }
 
-void ps_told_free(ps_told *told) {
+void ps_external_ids_free(ps_external_ids *told) {
     ps_calls_free(&told->external);
     ps_calls_free(&told->ids);
 }
 
-bool ps_told_asked(const ps_events *v, size_t event) {
+bool ps_external_ids_asked(const ps_events *v, size_t event) {
     return (v->id[event] & PS_RANGE_ON_DEVICE) != 0 && v->stream[event] == 0 &&
            v->what[event] != PS_EVENT_MARK;
 }
 
-uint32_t ps_told_event(const ps_told *told, const ps_capture *c, uint64_t correlation,
-                       uint32_t call) {
+uint32_t ps_external_ids_event(const ps_external_ids *told, const ps_capture *c,
+                               uint64_t correlation, uint32_t call) {
     const ps_events *v = ps_capture_events(c);
     const ps_device_rows *d = ps_capture_device(c);
     uint32_t row = ps_calls_find(&told->external, correlation);

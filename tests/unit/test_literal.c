@@ -10,51 +10,51 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/lit.h"
+#include "base/literal.h"
 
 typedef struct parsed {
     ps_arena arena;
     ps_err err;
-    const ps_lit *v;
+    const ps_literal *v;
 } parsed;
 
 static parsed parse(const char *text) {
     parsed p = {.err = PS_ERR_INIT};
     ps_arena_init(&p.arena);
-    p.v = ps_lit_parse(&p.arena, text, strlen(text), &p.err);
+    p.v = ps_literal_parse(&p.arena, text, strlen(text), &p.err);
     return p;
 }
 
 /* Writes a value in one way, whatever its source looked like. */
-static void dump(const ps_lit *v, ps_buf *out) {
+static void dump(const ps_literal *v, ps_buf *out) {
     if (v->key != NULL) {
         ps_buf_addf(out, "%s:", v->key);
     }
     switch (v->kind) {
-    case PS_LIT_NULL:
+    case PS_LITERAL_NULL:
         ps_buf_add_str(out, "null");
         break;
-    case PS_LIT_BOOL:
+    case PS_LITERAL_BOOL:
         ps_buf_add_str(out, v->boolean ? "true" : "false");
         break;
-    case PS_LIT_INT:
+    case PS_LITERAL_INT:
         ps_buf_addf(out, "%lld", (long long)v->integer);
         break;
-    case PS_LIT_NUMBER:
+    case PS_LITERAL_NUMBER:
         ps_buf_addf(out, "<%s>", v->text);
         break;
-    case PS_LIT_STRING:
+    case PS_LITERAL_STRING:
         assert_int_equal(strlen(v->text), v->len);
         ps_buf_addf(out, "\"%s\"", v->text);
         break;
-    case PS_LIT_ARRAY:
-    case PS_LIT_OBJECT:
-        ps_buf_add_char(out, v->kind == PS_LIT_ARRAY ? '[' : '{');
-        for (const ps_lit *c = v->child; c != NULL; c = c->next) {
+    case PS_LITERAL_ARRAY:
+    case PS_LITERAL_OBJECT:
+        ps_buf_add_char(out, v->kind == PS_LITERAL_ARRAY ? '[' : '{');
+        for (const ps_literal *c = v->child; c != NULL; c = c->next) {
             dump(c, out);
             ps_buf_add_str(out, c->next != NULL ? "," : "");
         }
-        ps_buf_add_char(out, v->kind == PS_LIT_ARRAY ? ']' : '}');
+        ps_buf_add_char(out, v->kind == PS_LITERAL_ARRAY ? ']' : '}');
         break;
     }
 }
@@ -152,7 +152,7 @@ static void something_that_is_no_number_is_none(void **state) {
 }
 
 /* `n` arrays, one in the other. */
-static const ps_lit *parse_nested(parsed *p, size_t n) {
+static const ps_literal *parse_nested(parsed *p, size_t n) {
     char *text = malloc(2 * n + 1);
     assert_non_null(text);
     memset(text, '[', n);
@@ -197,19 +197,20 @@ static void members(void **state) {
     parsed p = parse("{\"n\": \"42\", \"m\": 7, \"f\": 1.0, \"m\": 8, \"t\": "
                      "\"x\", \"o\": {\"q\":  [1, 2] }}");
     int64_t value = 0;
-    assert_true(ps_lit_int(ps_lit_get(p.v, "n"), &value)); /* a text that holds an integer */
+    assert_true(
+        ps_literal_int(ps_literal_get(p.v, "n"), &value)); /* a text that holds an integer */
     assert_int_equal(value, 42);
-    assert_true(ps_lit_int(ps_lit_get(p.v, "m"), &value)); /* the last one counts */
+    assert_true(ps_literal_int(ps_literal_get(p.v, "m"), &value)); /* the last one counts */
     assert_int_equal(value, 8);
-    assert_false(ps_lit_int(ps_lit_get(p.v, "f"), &value));
-    assert_false(ps_lit_int(ps_lit_get(p.v, "t"), &value));
-    assert_false(ps_lit_int(NULL, &value));
-    assert_null(ps_lit_get(p.v, "absent"));
-    assert_null(ps_lit_get(NULL, "m"));
-    assert_null(ps_lit_get(ps_lit_get(p.v, "t"), "m"));
-    assert_null(ps_lit_str(ps_lit_get(p.v, "m")));
-    assert_string_equal(ps_lit_str(ps_lit_get(p.v, "t")), "x");
-    const ps_lit *o = ps_lit_get(p.v, "o"); /* the value as it stands in the source */
+    assert_false(ps_literal_int(ps_literal_get(p.v, "f"), &value));
+    assert_false(ps_literal_int(ps_literal_get(p.v, "t"), &value));
+    assert_false(ps_literal_int(NULL, &value));
+    assert_null(ps_literal_get(p.v, "absent"));
+    assert_null(ps_literal_get(NULL, "m"));
+    assert_null(ps_literal_get(ps_literal_get(p.v, "t"), "m"));
+    assert_null(ps_literal_str(ps_literal_get(p.v, "m")));
+    assert_string_equal(ps_literal_str(ps_literal_get(p.v, "t")), "x");
+    const ps_literal *o = ps_literal_get(p.v, "o"); /* the value as it stands in the source */
     assert_int_equal(o->source_len, strlen("{\"q\":  [1, 2] }"));
     assert_memory_equal(o->begin, "{\"q\":  [1, 2] }", o->source_len);
     ps_arena_fini(&p.arena);

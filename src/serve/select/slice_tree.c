@@ -1,4 +1,4 @@
-#include "serve/select/around.h"
+#include "serve/select/slice_tree.h"
 
 #include <stdbool.h>
 
@@ -70,7 +70,7 @@ static ps_code operator_of_task(const spot *p, uint32_t *out, ps_err *err) {
     return PS_OK;
 }
 
-/* The tasks of an operator, as ps_around_children(). */
+/* The tasks of an operator, as ps_slice_children(). */
 static void tasks_of_operator(const spot *p, uint32_t *first, size_t max, size_t *n) {
     const ps_track *group = around_track_of(p, p->slice);
     if (group->kind != PS_TRACK_COMM_GROUP) {
@@ -117,8 +117,8 @@ static uint32_t holder_in_lane(const spot *p, uint32_t lane) {
     return found;
 }
 
-ps_code ps_around_parents(const ps_loaded *l, uint32_t slice, uint32_t *parents, size_t max,
-                          size_t *n, ps_err *err) {
+ps_code ps_slice_parents(const ps_loaded *l, uint32_t slice, uint32_t *parents, size_t max,
+                         size_t *n, ps_err *err) {
     spot p = spot_of(l, slice);
     *n = 0;
     if (p.is_host) {
@@ -126,8 +126,8 @@ ps_code ps_around_parents(const ps_loaded *l, uint32_t slice, uint32_t *parents,
         if (links == NULL) {
             return ps_fail_nomem(err);
         }
-        for (uint32_t i = ps_links_around(links, p.slice); i != PS_NONE && *n < max;
-             i = ps_links_around(links, i)) {
+        for (uint32_t i = ps_links_enclosing(links, p.slice); i != PS_NONE && *n < max;
+             i = ps_links_enclosing(links, i)) {
             parents[(*n)++] = p.layer->first_slice + i;
         }
         return PS_OK;
@@ -176,8 +176,8 @@ static const uint32_t *row_below(const spot *p, uint32_t lane, uint32_t row, uin
     return ps_lod_row(p->layer->lod, lane, row + 1, &n);
 }
 
-ps_code ps_around_children(const ps_loaded *l, uint32_t slice, uint32_t *first, size_t max,
-                           size_t *n, ps_err *err) {
+ps_code ps_slice_children(const ps_loaded *l, uint32_t slice, uint32_t *first, size_t max,
+                          size_t *n, ps_err *err) {
     spot p = spot_of(l, slice);
     *n = 0;
     if (p.is_host) {
@@ -209,7 +209,7 @@ ps_code ps_around_children(const ps_loaded *l, uint32_t slice, uint32_t *first, 
     return code;
 }
 
-ps_code ps_around_self_ns(const ps_loaded *l, uint32_t slice, int64_t *self_ns, ps_err *err) {
+ps_code ps_slice_self_ns(const ps_loaded *l, uint32_t slice, int64_t *self_ns, ps_err *err) {
     spot p = spot_of(l, slice);
     uint32_t lane = PS_NONE;
     uint32_t row = 0;

@@ -1,7 +1,7 @@
 /* Writing on a thread of the program without its being killed: a pipe nobody reads (SIGPIPE) and a limit on the size of files
  * (SIGXFSZ) are errors to us, not signals. */
-#ifndef PS_RECORD_CALM_H
-#define PS_RECORD_CALM_H
+#ifndef PS_RECORD_SIGNAL_MASK_H
+#define PS_RECORD_SIGNAL_MASK_H
 
 #include <errno.h>
 #include <pthread.h>
@@ -10,13 +10,13 @@
 #include <stddef.h>
 #include <time.h>
 
-typedef struct ps_calm {
+typedef struct ps_signal_mask {
     sigset_t before;
     bool pipe_was_pending, size_was_pending;
-} ps_calm;
+} ps_signal_mask;
 
-static inline ps_calm ps_calm_begin(void) {
-    ps_calm c;
+static inline ps_signal_mask ps_signal_mask_begin(void) {
+    ps_signal_mask c;
     sigset_t pending;
     sigset_t both;
     (void)sigemptyset(&both);
@@ -29,7 +29,7 @@ static inline ps_calm ps_calm_begin(void) {
     return c;
 }
 
-static inline void ps_calm_end(const ps_calm *c) {
+static inline void ps_signal_mask_end(const ps_signal_mask *c) {
     int saved = errno;
     sigset_t ours;
     (void)sigemptyset(&ours);

@@ -1,6 +1,6 @@
 /* A recursive-descent parser with a depth limit. Strings may be in double or single quotes; both know the
  * escapes of JSON and those that Python's repr() writes (\' \xNN). */
-#include "base/lit.h"
+#include "base/literal.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ typedef struct parser {
     ps_err *err;
 } parser;
 
-static ps_lit *parse_value(parser *p, int depth);
+static ps_literal *parse_value(parser *p, int depth);
 
 static void *lit_fail_at(parser *p, ps_code code, const char *what) {
     (void)ps_fail(p->err, code, "%s", what);
@@ -48,15 +48,15 @@ static bool next_is(parser *p, char c) {
     return p->at < p->n && p->text[p->at] == c;
 }
 
-static ps_lit *new_node(parser *p, ps_lit_kind kind) {
+static ps_literal *new_node(parser *p, ps_literal_kind kind) {
     if (p->n_nodes++ >= MAX_NODES) {
         return lit_fail_at(p, PS_RANGE, "too many values");
     }
-    ps_lit *v = ps_arena_alloc(p->arena, sizeof *v);
+    ps_literal *v = ps_arena_alloc(p->arena, sizeof *v);
     if (v == NULL) {
         return lit_fail_at(p, PS_NOMEM, "out of memory");
     }
-    *v = (ps_lit){.kind = kind};
+    *v = (ps_literal){.kind = kind};
     return v;
 }
 
@@ -179,40 +179,40 @@ static bool skip_number(parser *p) {
     return true;
 }
 
-static ps_lit *parse_lit_number(parser *p) {
+static ps_literal *parse_lit_number(parser *p) {
     size_t start = p->at;
     if (!skip_number(p)) {
         p->at = start;
         return lit_fail_at(p, PS_SYNTAX, "expected a value");
     }
-    ps_lit *v = new_node(p, PS_LIT_NUMBER);
+    ps_literal *v = new_node(p, PS_LITERAL_NUMBER);
     if (v == NULL) {
         return NULL;
     }
     size_t n = p->at - start;
     if (ps_parse_i64(p->text + start, n, &v->integer)) {
-        v->kind = PS_LIT_INT;
+        v->kind = PS_LITERAL_INT;
     }
     v->text = ps_arena_strndup(p->arena, p->text + start, n);
     v->len = n;
     return v->text != NULL ? v : lit_fail_at(p, PS_NOMEM, "out of memory");
 }
 
-static ps_lit *parse_word(parser *p) {
+static ps_literal *parse_word(parser *p) {
     static const struct {
         const char *word;
-        ps_lit_kind kind;
+        ps_literal_kind kind;
         bool value;
-    } WORDS[] = {{"true", PS_LIT_BOOL, true},      {"True", PS_LIT_BOOL, true},
-                 {"false", PS_LIT_BOOL, false},    {"False", PS_LIT_BOOL, false},
-                 {"null", PS_LIT_NULL, false},     {"None", PS_LIT_NULL, false},
-                 {"NaN", PS_LIT_NULL, false},      {"Infinity", PS_LIT_NULL, false},
-                 {"-Infinity", PS_LIT_NULL, false}};
+    } WORDS[] = {{"true", PS_LITERAL_BOOL, true},      {"True", PS_LITERAL_BOOL, true},
+                 {"false", PS_LITERAL_BOOL, false},    {"False", PS_LITERAL_BOOL, false},
+                 {"null", PS_LITERAL_NULL, false},     {"None", PS_LITERAL_NULL, false},
+                 {"NaN", PS_LITERAL_NULL, false},      {"Infinity", PS_LITERAL_NULL, false},
+                 {"-Infinity", PS_LITERAL_NULL, false}};
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
         size_t n = strlen(WORDS[i].word);
         if (p->n - p->at >= n && memcmp(p->text + p->at, WORDS[i].word, n) == 0) {
             p->at += n;
-            ps_lit *v = new_node(p, WORDS[i].kind);
+            ps_literal *v = new_node(p, WORDS[i].kind);
             if (v != NULL) {
                 v->boolean = WORDS[i].value;
             }
@@ -237,20 +237,20 @@ static char *parse_key(parser *p) {
     return key;
 }
 
-static ps_lit *parse_members(parser *p, ps_lit_kind kind, char close, int depth) {
-    ps_lit *parent = new_node(p, kind);
+static ps_literal *parse_members(parser *p, ps_literal_kind kind, char close, int depth) {
+    ps_literal *parent = new_node(p, kind);
     if (parent == NULL || take_lit(p, close)) {
         return parent;
     }
-    ps_lit **tail = &parent->child;
+    ps_literal **tail = &parent->child;
     do {
         char *key = NULL;
-        if (kind == PS_LIT_OBJECT && (key = parse_key(p)) == NULL) {
+        if (kind == PS_LITERAL_OBJECT && (key = parse_key(p)) == NULL) {
             return NULL;
         }
         skip_lit_space(p);
         size_t start = p->at;
-        ps_lit *node = parse_value(p, depth + 1);
+        ps_literal *node = parse_value(p, depth + 1);
         if (node == NULL) {
             return NULL;
         }
@@ -264,7 +264,7 @@ static ps_lit *parse_members(parser *p, ps_lit_kind kind, char close, int depth)
                               : lit_fail_at(p, PS_SYNTAX, "expected ',' or a closing bracket");
 }
 
-static ps_lit *parse_value(parser *p, int depth) {
+static ps_literal *parse_value(parser *p, int depth) {
     skip_lit_space(p);
     if (p->at >= p->n) {
         return lit_fail_at(p, PS_SYNTAX, "unexpected end");
@@ -275,12 +275,12 @@ static ps_lit *parse_value(parser *p, int depth) {
             return lit_fail_at(p, PS_RANGE, "nested too deeply");
         }
         p->at++;
-        return c == '{' ? parse_members(p, PS_LIT_OBJECT, '}', depth)
-                        : parse_members(p, PS_LIT_ARRAY, c == '[' ? ']' : ')', depth);
+        return c == '{' ? parse_members(p, PS_LITERAL_OBJECT, '}', depth)
+                        : parse_members(p, PS_LITERAL_ARRAY, c == '[' ? ']' : ')', depth);
     }
     if (c == '"' || c == '\'') {
         p->at++;
-        ps_lit *v = new_node(p, PS_LIT_STRING);
+        ps_literal *v = new_node(p, PS_LITERAL_STRING);
         if (v != NULL) {
             v->text = parse_string(p, c, &v->len);
         }
@@ -291,9 +291,9 @@ static ps_lit *parse_value(parser *p, int depth) {
     return digit_follows || (c >= '0' && c <= '9') ? parse_lit_number(p) : parse_word(p);
 }
 
-const ps_lit *ps_lit_parse(ps_arena *arena, const char *text, size_t n, ps_err *err) {
+const ps_literal *ps_literal_parse(ps_arena *arena, const char *text, size_t n, ps_err *err) {
     parser p = {.arena = arena, .text = text, .n = n, .err = err};
-    const ps_lit *v = parse_value(&p, 0);
+    const ps_literal *v = parse_value(&p, 0);
     skip_lit_space(&p);
     if (v != NULL && p.at < n) {
         return lit_fail_at(&p, PS_SYNTAX, "text behind the end of the document");
@@ -301,27 +301,27 @@ const ps_lit *ps_lit_parse(ps_arena *arena, const char *text, size_t n, ps_err *
     return v;
 }
 
-const ps_lit *ps_lit_get(const ps_lit *object, const char *key) {
-    const ps_lit *found = NULL;
-    if (object != NULL && object->kind == PS_LIT_OBJECT) {
-        for (const ps_lit *v = object->child; v != NULL; v = v->next) {
+const ps_literal *ps_literal_get(const ps_literal *object, const char *key) {
+    const ps_literal *found = NULL;
+    if (object != NULL && object->kind == PS_LITERAL_OBJECT) {
+        for (const ps_literal *v = object->child; v != NULL; v = v->next) {
             found = strcmp(v->key, key) == 0 ? v : found;
         }
     }
     return found;
 }
 
-bool ps_lit_int(const ps_lit *v, int64_t *out) {
+bool ps_literal_int(const ps_literal *v, int64_t *out) {
     if (v == NULL) {
         return false;
     }
-    if (v->kind == PS_LIT_INT) {
+    if (v->kind == PS_LITERAL_INT) {
         *out = v->integer;
         return true;
     }
-    return v->kind == PS_LIT_STRING && ps_parse_i64(v->text, v->len, out);
+    return v->kind == PS_LITERAL_STRING && ps_parse_i64(v->text, v->len, out);
 }
 
-const char *ps_lit_str(const ps_lit *v) {
-    return v != NULL && v->kind == PS_LIT_STRING ? v->text : NULL;
+const char *ps_literal_str(const ps_literal *v) {
+    return v != NULL && v->kind == PS_LITERAL_STRING ? v->text : NULL;
 }
