@@ -202,6 +202,7 @@ static int record_cmd_record(ps_cli *cli, ps_arena *arena) {
     int command_status = ps_record_launch(cli, words, &started);
     if (started) {
         before.places = ps_record_places_list(&places, arena, &before.n_places);
+        before.any_fork = ps_record_places_any_fork(&places);
         status = ps_record_sum_up(cli, &before, plan.launch, command_status);
     }
     ps_record_places_close(&places);

@@ -36,6 +36,9 @@ const char **ps_record_places_list(const ps_record_places *p, ps_arena *arena, s
     }
     for (size_t i = 0; i < n_names; i++) {
         char target[PATH_MAX];
+        if (strcmp(names[i], PS_RECORD_PLACES_FORKED) == 0) {
+            continue;
+        }
         const char *link = ps_path_join(arena, p->dir, names[i]);
         ssize_t length = link != NULL ? readlink(link, target, sizeof target) : -1;
         const char *kept = length > 0 && (size_t)length < sizeof target
@@ -46,6 +49,13 @@ const char **ps_record_places_list(const ps_record_places *p, ps_arena *arena, s
         }
     }
     return names;
+}
+
+bool ps_record_places_any_fork(const ps_record_places *p) {
+    char link[PATH_MAX + sizeof PS_RECORD_PLACES_FORKED];
+    char target[2];
+    (void)snprintf(link, sizeof link, "%s/" PS_RECORD_PLACES_FORKED, p->dir);
+    return p->dir[0] != '\0' && readlink(link, target, sizeof target) > 0;
 }
 
 void ps_record_places_close(const ps_record_places *p) {

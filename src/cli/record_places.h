@@ -20,6 +20,9 @@ void ps_record_places_open(ps_record_places *p);
 /* The folders that links lead to, in the arena; some may be gone. Nothing when they cannot be read. */
 const char **ps_record_places_list(const ps_record_places *p, ps_arena *arena, size_t *n);
 
+/* Whether a process forked while it recorded, and its children did not record. */
+bool ps_record_places_any_fork(const ps_record_places *p);
+
 /* Removes the folder, when it is ours. */
 void ps_record_places_close(const ps_record_places *p);
 

@@ -312,10 +312,13 @@ static void say_how_it_ended(const ps_cli *cli, int status) {
     }
 }
 
-static void say_nothing_recorded(const ps_cli *cli, int command_status) {
+static void say_nothing_recorded(const ps_cli *cli, bool any_fork, int command_status) {
     const char *window = option_set(cli, "window", "PIPESCOPE_WINDOW");
     ps_cli_note(cli, "nothing was recorded. Likely reasons:");
     say_how_it_ended(cli, command_status);
+    if (any_fork) {
+        ps_cli_note(cli, "- it forked, and forked processes record only with --follow_fork");
+    }
     if (ps_cli_given(cli, "record") && strcmp(ps_cli_text(cli, "record"), "0") == 0) {
         ps_cli_note(cli, "- with --record 0 the program itself has to begin");
     }
@@ -389,7 +392,7 @@ int ps_record_sum_up(ps_cli *cli, ps_recorded *r, const char *launch, int comman
     }
     recover_all(cli, r);
     if (r->n == 0) {
-        say_nothing_recorded(cli, command_status);
+        say_nothing_recorded(cli, r->any_fork, command_status);
         return PS_EXIT_OK;
     }
     say_rest(cli, r);

@@ -28,6 +28,8 @@
 /* The environment names a folder for links to the output folders of all recordings of a launch: `pipescope record` finds
  * them there, wherever programs write. */
 #define PS_RECORD_PLACES_VARIABLE "PIPESCOPE_LAUNCH_DIR"
+/* A name in that folder: a process forked while it recorded, and its child does not record. */
+#define PS_RECORD_PLACES_FORKED "forked"
 
 #define PS_RECORD_MAX_TEXT 4095 /* bytes of a message or name */
 #define PS_RECORD_MAX_PAIR 8160 /* bytes of a key and its value: 255 slots */

@@ -92,8 +92,12 @@ static void begin_automatically(void) {
 static void after_fork_in_child(void) {
     bool was_recording = ps_session_is_recording();
     release_process(true);
+    bool follows = was_recording && ps_rec_config_is_on("follow_fork");
+    if (was_recording && !follows) {
+        ps_session_announce_fork();
+    }
     forget_parent();
-    if (was_recording && ps_rec_config_is_on("follow_fork")) {
+    if (follows) {
         (void)ps_session_begin(PS_BY_OPTION);
     }
 }

@@ -633,6 +633,15 @@ bool ps_session_is_recording(void) {
     return atomic_load(&g.current) != NULL && !g.warm && !g.stopping;
 }
 
+void ps_session_announce_fork(void) {
+    const ps_session_recording *take = atomic_load(&g.current);
+    char link[sizeof take->places + sizeof PS_RECORD_PLACES_FORKED + 1];
+    if (take != NULL && take->places[0] != '\0') {
+        (void)snprintf(link, sizeof link, "%s/" PS_RECORD_PLACES_FORKED, take->places);
+        (void)symlink(".", link); /* once for all children */
+    }
+}
+
 /* Without a lock: the process may end in a signal handler that interrupted a control call. */
 bool ps_session_has_work(void) {
     return atomic_load(&g.current) != NULL || atomic_load(&g.stopping) ||

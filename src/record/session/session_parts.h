@@ -136,6 +136,9 @@ int ps_session_export_last(void);
 /* Whether there is a recording that runs, by what this library knows (in a forked child too). */
 bool ps_session_is_recording(void);
 
+/* In a forked child that will not record, before the session is forgotten: leaves word of it for `pipescope record`. */
+void ps_session_announce_fork(void);
+
 /* As the process ends: stops, exports all that is not exported yet. */
 void ps_session_finish(void);
 bool ps_session_has_work(void);
