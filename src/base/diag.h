@@ -106,6 +106,8 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu {ends without a beginning were|end without a beginning was} left out")                 \
     X(PS_ODD_FLOW_HALF, PS_SEV_INFO, "flow-one-sided",                                             \
       "%llu {flow ids have|flow id has} a beginning or an end only")                               \
+    X(PS_ODD_FLOW_LOOP, PS_SEV_INFO, "flow-on-one-slice",                                          \
+      "%llu {flows begin and end|flow begins and ends} on one slice")                              \
     X(PS_ODD_FLOW_NO_SLICE, PS_SEV_INFO, "flow-without-slice",                                     \
       "%llu flow {points lie|point lies} on no slice")                                             \
     X(PS_ODD_NOT_NESTED, PS_SEV_INFO, "slice-not-nested",                                          \

@@ -84,7 +84,7 @@ bool ps_json_check(const char *s, size_t n, bool *is_tidy, size_t *n_tidy);
  * levels are open already. */
 bool ps_json_is_value(const char *s, size_t n, int open);
 
-/* Writes an array or object that was checked so that every reader takes it: commas before a closing bracket go, NaN and
+/* Writes an array or object that was checked so that every reader takes it: commas before a closing bracket go, and line breaks; NaN and
  * its kind become null, bytes that are no character U+FFFD; control characters and stray backslashes in strings are
  * escaped. Returns the length. */
 size_t ps_json_tidy(const char *s, size_t n, char *out, unsigned *odd);

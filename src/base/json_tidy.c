@@ -11,7 +11,7 @@ typedef struct walk {
     char *out; /* NULL: only judges */
     size_t n_out;
     unsigned odd;
-    bool is_tidy;
+    bool is_tidy, has_breaks;
     uint64_t objects; /* bit per open level: an object */
     int depth, max_depth;
 } walk;
@@ -30,13 +30,22 @@ static void mend(walk *w, const char *s, unsigned odd) {
     put_json_tidy(w, s, strlen(s));
 }
 
-/* Copies white space; true when something follows. */
+/* Copies white space, true when something follows. A line break goes with what is indented behind it: values are compared by their text,
+ * however a file is laid out. */
 static bool take_space(walk *w) {
     const char *from = w->at;
+    bool breaks = false;
     while (w->at < w->end && ps_json_is_space(*w->at)) {
+        breaks = breaks || *w->at == '\n' || *w->at == '\r';
         w->at++;
     }
-    put_json_tidy(w, from, (size_t)(w->at - from));
+    if (!breaks) {
+        put_json_tidy(w, from, (size_t)(w->at - from));
+    } else {
+        bool separates = (from[-1] == ',' || from[-1] == ':') && w->at < w->end;
+        put_json_tidy(w, " ", separates ? 1 : 0);
+        w->has_breaks = true;
+    }
     return w->at < w->end;
 }
 
@@ -194,7 +203,7 @@ static bool walk_all(walk *w) {
 bool ps_json_check(const char *s, size_t n, bool *is_tidy, size_t *n_tidy) {
     walk w = {.at = s, .end = s + n, .is_tidy = true, .max_depth = PS_JSON_MAX_DEPTH};
     bool ok = walk_all(&w);
-    *is_tidy = w.is_tidy;
+    *is_tidy = w.is_tidy && !w.has_breaks;
     *n_tidy = w.n_out;
     return ok;
 }

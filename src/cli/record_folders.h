@@ -45,7 +45,7 @@ typedef struct ps_recorded {
     size_t n_before;
     const char **places; /* folders that recordings said they lie in, also outside of `dir` */
     size_t n_places;
-    bool any_fork; /* children of a process that recorded did not record */
+    bool any_fork;               /* children of a process that recorded did not record */
     ps_recorded_folder *folders; /* in the order of rank, then name */
     size_t n;
 } ps_recorded;

@@ -325,7 +325,7 @@ static void calls_without_device_work_lead_nowhere(void **state) {
                        CALL("10", "5") "," FLOW("s", "ac2g", "5", "7", "8",
                                                 "10") "," FLOW("f", "ac2g", "5", "7", "8", "10"),
                        BASE, TIMELINE),
-           "call 7/8 launch 0+2000 {correlation=5}\nodd flow-one-sided 1\n");
+           "call 7/8 launch 0+2000 {correlation=5}\nodd flow-on-one-slice 1\n");
 }
 
 /* The External id of an older file repeats the correlation id where there is no operator, and may then be the number of

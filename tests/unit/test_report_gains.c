@@ -284,8 +284,23 @@ static void what_communication_hides_pays_nothing(void **state) {
     ps_trace *t = rig_seal(&r);
     report_over(&o, &t, 1, NULL, NULL);
     assert_int_equal(report_gain(&o, PS_RULE_CONVERSION), 100 * US);
-    assert_non_null(strstr(report_text(&o, PS_RULE_CONVERSION),
-                           "100 us of that lies beside communication: it shortens no step"));
+    assert_non_null(
+        strstr(report_text(&o, PS_RULE_CONVERSION),
+               "In the gain are 100 us: what lies beside communication shortens no step"));
+    report_fini(&o);
+}
+
+/* A conversion of 100, behind which the device waits until 700 for the launch at 690: without it the step is shorter by its launch of 1. */
+static void a_conversion_before_a_wait_for_the_host(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    (void)rig_kernel(&r, "TransData", "64,64", 0, 100, 200);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::sort", 150, 680);
+    (void)rig_kernel(&r, "Add", "64,64", 690, 700, 1000);
+    ps_trace *t = rig_seal(&r);
+    report_over(&o, &t, 1, NULL, NULL);
+    assert_int_equal(report_gain(&o, PS_RULE_CONVERSION), 1 * US);
     report_fini(&o);
 }
 
@@ -342,6 +357,7 @@ int main(void) {
         cmocka_unit_test(stages_add_up),
         cmocka_unit_test(a_late_rank_bounds_the_others),
         cmocka_unit_test(what_communication_hides_pays_nothing),
+        cmocka_unit_test(a_conversion_before_a_wait_for_the_host),
         cmocka_unit_test(what_the_host_paces_pays_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -48,8 +48,9 @@ static void on_line_compile_mode(void **state) {
                   inner ? "the compiler or its cache 20.0 us" : "the compiler or its cache 200 us");
         if (inner) {
             expect_in(causes, "operators compiled or looked up at their launch 180 us");
-            expect_in(report_text(&o, PS_RULE_JIT_COMPILE),
-                      "operators compiled or looked up at their launch (1 in a step, 200 us)");
+            expect_in(
+                report_text(&o, PS_RULE_JIT_COMPILE),
+                "operators compiled or looked up at their launch (1 range in a step, 200 us)");
             expect_in(report_text(&o, PS_RULE_JIT_COMPILE),
                       "None of the look-ups took longer than 20.0 us: nothing was compiled.");
             assert_null(strstr(advice(&o, PS_RULE_JIT_COMPILE), "jit_compile=False"));
@@ -125,7 +126,8 @@ static void a_loop_is_no_activity(void **state) {
         (void)rig_host(&r, PS_SLICE_PYTHON, "main.py(50): prepare", 410, 500);
         finish_gap(&o, &r);
         const char *causes = report_text(&o, PS_RULE_FREE_SHARE);
-        expect_in(causes, is_loop ? "no recorded activity 200 us" : "operators and Python 290 us");
+        expect_in(causes, is_loop ? "nothing recorded of a thread that launches 200 us"
+                                  : "operators and Python 290 us");
         expect_in(causes, "A part of the host's time is the profiler's own, which recorded Python "
                           "frames: measure without them");
         if (is_loop) {

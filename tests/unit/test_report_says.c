@@ -444,7 +444,8 @@ static void buffers_are_copied_back(void **state) {
         report_one(&o, &r);
         /* 126 idle, 2 of copies, and 2 behind them, where the launch comes earlier by all that the host did */
         assert_int_equal(report_gain(&o, PS_RULE_MODEL_BUFFERS), 130 * US);
-        assert_non_null(strstr(report_text(&o, PS_RULE_MODEL_BUFFERS), "in a step, 130 us)"));
+        assert_non_null(
+            strstr(report_text(&o, PS_RULE_MODEL_BUFFERS), "ranges in a step, 130 us)"));
         report_fini(&o);
     }
 }
@@ -468,7 +469,7 @@ static void gradients_are_copied_one_by_one(void **state) {
         assert_int_equal(report_fired(&o, PS_RULE_BUCKET_COPIES), is_reducer);
         if (is_reducer) {
             assert_int_equal(report_gain(&o, PS_RULE_BUCKET_COPIES), 200 * US);
-            assert_non_null(strstr(report_text(&o, PS_RULE_BUCKET_COPIES), "2 in a step"));
+            assert_non_null(strstr(report_text(&o, PS_RULE_BUCKET_COPIES), "2 ranges in a step"));
             assert_non_null(
                 strstr(advice(&o, PS_RULE_BUCKET_COPIES), "gradient_as_bucket_view=True"));
         } else {

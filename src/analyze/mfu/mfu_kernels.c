@@ -49,6 +49,8 @@ static bool is_matrix_name(const char *name) {
     static const char *const WORDS[] = {"gemv",   "matmul", "cutlass", "xmma",
                                         "nvjet",  "cijk_",  "fmha",    "attention",
                                         "flash_", "wgrad",  "dgrad",   "triton_tem"};
+    /* They add up what the parts of a product made: cuBLAS, CUTLASS, cuDNN. */
+    static const char *const SUMS[] = {"splitkreduce", "reducesplitk", "reduce_wgrad"};
     char lower[MAX_WORD];
     size_t n = 0;
     size_t end = end_of_words(name);
@@ -56,8 +58,10 @@ static bool is_matrix_name(const char *name) {
         lower[n] = name[n] >= 'A' && name[n] <= 'Z' ? (char)(name[n] - 'A' + 'a') : name[n];
     }
     lower[n] = '\0';
-    if (strstr(lower, "splitkreduce") != NULL) {
-        return false;
+    for (size_t i = 0; i < sizeof SUMS / sizeof *SUMS; i++) {
+        if (strstr(lower, SUMS[i]) != NULL) {
+            return false;
+        }
     }
     for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
         if (strstr(lower, WORDS[i]) != NULL) {

@@ -16,7 +16,7 @@
 /* X(id, tier, what the host is in). Of ranges inside of one another the higher tier counts; of one tier the outer range, of
  * tier 0 the inner one. */
 #define PS_ACTIVITIES(X)                                                                           \
-    X(PS_ACTIVITY_NONE, 0, "no recorded activity")                                                 \
+    X(PS_ACTIVITY_NONE, 0, "nothing recorded of a thread that launches")                           \
     X(PS_ACTIVITY_FRAMEWORK, 0, "operators and Python")                                            \
     X(PS_ACTIVITY_CALL, 0, "calls into the driver")                                                \
     X(PS_ACTIVITY_RANGE, 0, "ranges that the program or its framework named")                      \

@@ -264,7 +264,8 @@ static bool add_report_member(ps_report *report, size_t r, const ps_job *job,
     report->vendor = report->vendor == PS_VENDOR_OTHER ? facts->vendor : report->vendor;
     bool first = report->n_members == 1 || facts->first_ns < report->start_ns;
     report->start_ns = first ? facts->first_ns : report->start_ns;
-    int64_t n_steps = (int64_t)facts->n_rank_steps;
+    bool any_step = facts->n_steps > 0 && facts->steps[0].has_step;
+    int64_t n_steps = any_step ? (int64_t)facts->n_rank_steps : 0;
     report->n_steps = n_steps > report->n_steps ? n_steps : report->n_steps;
     int64_t in_bubble_ns = 0;
     bool ok = true;
@@ -449,6 +450,10 @@ static ps_code add_overview(const ps_report *report, ps_err *err) {
     write_overview_title(report, title);
     ps_table *t = ps_table_new("overview", title, OVERVIEW, N_O);
     bool ok = t != NULL;
+    bool has_stages = report->n_stages > 1;
+    for (size_t i = 0; i < report->n_members; i++) {
+        has_stages = has_stages || report->members[i].stage > 0;
+    }
     for (size_t i = 0; ok && i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
         if (m->computing_ns == 0) {
@@ -471,7 +476,7 @@ static ps_code add_overview(const ps_report *report, ps_err *err) {
             ps_table_set_real(t, O_FREE_SHARE, ps_percent(m->free_ns, m->step_ns));
             ps_table_set_real(t, O_EXPOSED_SHARE, ps_percent(m->exposed_ns, m->step_ns));
         }
-        if (ok && m->stage >= 0) {
+        if (ok && m->stage >= 0 && has_stages) {
             ps_table_set_int(t, O_STAGE, m->stage);
         }
     }

@@ -79,8 +79,7 @@ static bool join_compute(compute *c) {
         k->n += e->kernel->n;
         k->sum_ns = ps_i64_plus(k->sum_ns, e->kernel->sum_ns);
         k->pays_ns = ps_i64_plus(k->pays_ns, e->kernel->pays_ns);
-        k->conversion_alone_ns =
-            ps_i64_plus(k->conversion_alone_ns, e->kernel->conversion_alone_ns);
+        k->conversion_pays_ns = ps_i64_plus(k->conversion_pays_ns, e->kernel->conversion_pays_ns);
         k->flops += e->kernel->flops;
         k->peak_flops += e->kernel->peak_flops;
         k->memory_ns = ps_i64_plus(k->memory_ns, e->kernel->memory_ns);
@@ -646,9 +645,10 @@ static const ps_column KERNELS[N_K] = {
 };
 
 static ps_code add_compute_table(compute *c, ps_err *err) {
-    const char *title = c->report->findings.is_of_part
-                            ? "top kernels of the events that are left, mean of ranks and steps"
-                            : "top kernels, mean of ranks and steps";
+    const char *title =
+        c->report->findings.is_of_part
+            ? "top computing kernels of the events that are left, mean of ranks and steps"
+            : "top computing kernels, mean of ranks and steps";
     ps_table *t = ps_table_new("kernels", title, KERNELS, N_K);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < c->n_kinds && i < 10; i++) {
@@ -661,7 +661,9 @@ static ps_code add_compute_table(compute *c, ps_err *err) {
                 ps_table_set_int(t, K_RANKS, k->n_ranks);
             }
             ps_table_set_int(t, K_STEP, ps_compute_mean_step_ns(c, k->sum_ns));
-            ps_table_set_real(t, K_SHARE, ps_percent(k->sum_ns, c->sum_ns));
+            if (!c->report->findings.is_of_part) {
+                ps_table_set_real(t, K_SHARE, ps_percent(k->sum_ns, c->sum_ns));
+            }
             ps_table_set_int(t, K_MEAN, k->n > 0 ? k->sum_ns / k->n : 0);
             ps_table_set_int(t, K_LONGEST, k->one->longest_ns);
             if (k->peak_flops > 0 && k->odd_recorded <= 0) {

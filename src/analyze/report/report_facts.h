@@ -70,7 +70,8 @@ typedef struct ps_report_kernel {
     bool is_aicpu;
     const char *aicpu_types; /* of the inputs of one that is; NULL unknown */
     int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS]; /* of NONE 0 */
-    int64_t conversion_alone_ns;          /* of all of them: no communication beside it */
+    /* Of all of them: a step would be shorter without it; where the host's launches set the pace what the launch takes. */
+    int64_t conversion_pays_ns;
     int64_t bound_ns[PS_N_REPORT_BOUNDS]; /* of those with counters */
     int64_t few_blocks_ns;                /* of those with fewer blocks than the chip has cores */
     int64_t n_blocks, n_cores;            /* the most blocks of one; 0 unknown */
@@ -93,7 +94,7 @@ typedef struct ps_report_event {
 /* What of an activity's idle time lies in operators (frames, ranges, calls) of one name themselves, without what is inside of them. */
 typedef struct ps_report_operator {
     const char *name;
-    int64_t n; /* in which some of it lies */
+    int64_t n; /* of that name and activity in steps, idle device or not */
     int64_t idle_ns;
 } ps_report_operator;
 
@@ -218,8 +219,8 @@ typedef enum ps_fetch {
 typedef struct ps_report_rank {
     ps_arena arena;
     ps_vendor vendor;
-    int64_t first_ns, last_ns; /* of all slices, epoch */
-    bool any_device;
+    int64_t first_ns, last_ns;   /* of all slices, epoch */
+    bool any_device, any_calls;  /* calls of the host into the driver */
     bool has_host_times;         /* what its devices did was timed on the host: it ran there */
     const char *comm_from_marks; /* ps_trace_comm_from_marks */
     const char *host;            /* what the capture calls its machine (HOST_INFO); NULL unknown */

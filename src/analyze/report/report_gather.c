@@ -103,6 +103,7 @@ static bool gather_begins(const char *text, const char *with) {
 
 static void look_for_training(const ps_trace *trace, ps_report_rank *r) {
     const ps_slices *s = ps_trace_slices(trace);
+    r->any_calls = s->n > 0 && memchr(s->kind, PS_SLICE_CALL, s->n) != NULL;
     for (uint32_t i = 0; i < s->n && !r->trains; i++) {
         if (ps_is_host_range(s->kind[i])) {
             const char *name = ps_trace_text(trace, s->name[i]);

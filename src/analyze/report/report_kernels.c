@@ -171,6 +171,18 @@ static uint32_t kernel_row_row_of(kernels *k, uint32_t slice) {
     return ok ? row : PS_NONE;
 }
 
+/* What a step would save without the kernel and its launch. */
+static int64_t conversion_pays_ns(const kernels *k, uint32_t slice, int64_t start_ns,
+                                  int64_t end_ns) {
+    int64_t alone_ns = ps_intervals_within_ns(&k->paying->alone, start_ns, end_ns);
+    int64_t pays_ns = ps_intervals_within_ns(&k->paying->paying, start_ns, end_ns);
+    uint32_t call = k->links->call[slice];
+    if (alone_ns == pays_ns || call == PS_NONE) {
+        return alone_ns;
+    }
+    return ps_i64_plus(pays_ns, k->s->dur_ns[call]);
+}
+
 static bool add_kernel_row(kernels *k, uint32_t slice) {
     int64_t dur_ns = k->s->dur_ns[slice];
     uint32_t row = kernel_row_row_of(k, slice);
@@ -194,8 +206,8 @@ static bool add_kernel_row(kernels *k, uint32_t slice) {
     if (what != PS_CONVERSION_NONE) {
         kind->conversion_ns[what] = ps_i64_plus(kind->conversion_ns[what], dur_ns);
         kind->n_conversions[what]++;
-        kind->conversion_alone_ns = ps_i64_plus(
-            kind->conversion_alone_ns, ps_intervals_within_ns(&k->paying->alone, start_ns, end_ns));
+        kind->conversion_pays_ns =
+            ps_i64_plus(kind->conversion_pays_ns, conversion_pays_ns(k, slice, start_ns, end_ns));
     }
     k->out->kernels_ns = ps_i64_plus(k->out->kernels_ns, dur_ns);
     if (dur_ns > kind->longest_ns || kind->name == NULL) {

@@ -1,6 +1,6 @@
 /* What the device gains without an activity of the host beyond the idle time that lies in the activity itself. The host is then
  * earlier for all that it launches behind it: it has a lead. Each later moment in which the device waits for the host takes from the
- * lead as much as it is long, and that is won. A lead ends where the host waits itself, for the device or for another rank: it waits
+ * lead as much as it is long, and that is won. A lead ends where the host waits itself, for a device at work or for another rank: it waits
  * longer then. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,8 @@
 #include "analyze/report/report_facts.h"
 #include "base/alloc.h"
 #include "base/num.h"
+
+#define LEAST_WAIT_NS 20000
 
 /* --- one rank --------------------------------------------------------------------------------------------------------- */
 
@@ -38,6 +40,7 @@ typedef struct lead_piece {
 typedef struct lead_pieces {
     lead_piece *at; /* by device and start */
     size_t n;
+    ps_intervals idle; /* the devices do nothing, for whatever reason */
 } lead_pieces;
 
 typedef struct lead_walk {
@@ -110,10 +113,21 @@ static bool walk_lead_piece(lead_walk *w, const lead_piece *p) {
                                            w->out->origin_ns + p->start_ns + won_ns);
 }
 
+/* The host is there earlier at the end of the last step, too, which is its own. What it does not wait any more itself would be taken up
+ * by what it launches behind, in steps that were not captured. */
+static void keep_lead_left(const lead_walk *w) {
+    ps_report_stops *stops = &w->out->stops[w->group.first];
+    bool is_work = w->group.first != PS_ACTIVITY_COPY && w->group.first != PS_ACTIVITY_SYNC;
+    if (is_work && !w->out->has_no_ends) {
+        stops->lead_ns = ps_i64_plus(stops->lead_ns, w->lead_ns);
+    }
+}
+
 static bool walk_lead(lead_walk *w, const lead_pieces *all) {
     bool ok = true;
     for (size_t i = 0; ok && i < all->n; i++) {
         if (i == 0 || all->at[i].device != all->at[i - 1].device) {
+            keep_lead_left(w);
             w->lead_ns = 0;
             w->at_ns = INT64_MIN;
             w->next_wait = 0;
@@ -122,6 +136,7 @@ static bool walk_lead(lead_walk *w, const lead_pieces *all) {
                          (all->at[i].cause < w->group.first || all->at[i].cause > w->group.last);
         ok = is_others || walk_lead_piece(w, &all->at[i]);
     }
+    keep_lead_left(w);
     ps_report_limit_spans(&w->out->stops[w->group.first].lead_spans);
     return ok;
 }
@@ -134,17 +149,29 @@ static bool add_lead_spans(ps_intervals *to, const ps_intervals *from) {
     return ok;
 }
 
+/* Not of what is done already: such a call returns at once, or the device has nothing to do. */
+static bool add_lead_waits(ps_intervals *to, const ps_intervals *calls, const ps_intervals *idle) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < calls->n; i++) {
+        const ps_interval *c = &calls->at[i];
+        int64_t length_ns = c->end_ns - c->start_ns;
+        bool waits = length_ns >= LEAST_WAIT_NS &&
+                     ps_intervals_within_ns(idle, c->start_ns, c->end_ns) < length_ns;
+        ok = !waits || ps_intervals_add(to, c->start_ns, c->end_ns);
+    }
+    return ok;
+}
+
 /* Where the host is in the group, and where it waits, but for what is inside of that. */
-static bool list_lead_spans(lead_walk *w, const ps_intervals *of) {
-    static const ps_activity WAITS[] = {PS_ACTIVITY_COPY, PS_ACTIVITY_SYNC, PS_ACTIVITY_RECEIVE};
+static bool list_lead_spans(lead_walk *w, const ps_intervals *idle, const ps_intervals *of) {
     ps_intervals waits = {0};
     bool ok = true;
     for (int activity = w->group.first; ok && activity <= w->group.last; activity++) {
         ok = add_lead_spans(&w->own, &of[activity]);
     }
-    for (size_t i = 0; ok && i < sizeof WAITS / sizeof *WAITS; i++) {
-        ok = add_lead_spans(&waits, &of[WAITS[i]]);
-    }
+    ok = ok && add_lead_waits(&waits, &of[PS_ACTIVITY_COPY], idle) &&
+         add_lead_waits(&waits, &of[PS_ACTIVITY_SYNC], idle) &&
+         add_lead_spans(&waits, &of[PS_ACTIVITY_RECEIVE]);
     ps_intervals_unite(&w->own);
     ps_intervals_unite(&waits);
     ok = ok && ps_intervals_minus(&waits, &w->own, &w->waits);
@@ -155,7 +182,7 @@ static bool list_lead_spans(lead_walk *w, const ps_intervals *of) {
 static bool gather_lead(const lead_pieces *all, const ps_intervals *of, int activity,
                         ps_report_rank *r) {
     lead_walk w = {.out = r, .group = lead_group_of(activity)};
-    bool ok = w.group.first != activity || list_lead_spans(&w, of);
+    bool ok = w.group.first != activity || list_lead_spans(&w, &all->idle, of);
     ok = ok && (w.own.n == 0 || walk_lead(&w, all));
     ps_intervals_fini(&w.own);
     ps_intervals_fini(&w.waits);
@@ -184,6 +211,10 @@ bool ps_report_gather_leads(const ps_idle *idle, const ps_overlaps *overlaps,
     }
     lead_pieces all = {.at = ps_calloc(n, sizeof *all.at)};
     bool ok = all.at != NULL;
+    for (size_t i = 0; ok && i < idle->n; i++) {
+        ok = ps_intervals_add(&all.idle, idle->at[i].start_ns, idle->at[i].end_ns);
+    }
+    ps_intervals_unite(&all.idle);
     if (ok && overlaps->n > 0) {
         list_lead_pieces(&all, overlaps, idle->at, idle->n, false);
         list_lead_pieces(&all, overlaps, idle->comm, idle->n_comm, true);
@@ -194,6 +225,7 @@ bool ps_report_gather_leads(const ps_idle *idle, const ps_overlaps *overlaps,
         ok = gather_lead(&all, of, activity, r);
     }
     ps_free(all.at);
+    ps_intervals_fini(&all.idle);
     return ok;
 }
 

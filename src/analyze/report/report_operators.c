@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/rank/step_index.h"
 #include "analyze/report/report.h"
 #include "analyze/report/report_facts.h"
 #include "base/alloc.h"
@@ -23,7 +24,6 @@ typedef struct operator_search {
     operator_row *rows;
     size_t n, cap;
     ps_idmap row_of; /* name and activity -> row */
-    uint8_t *seen;   /* bit by slice */
 } operator_search;
 
 /* Where there is nothing but the window of a step it is what is around that. */
@@ -45,11 +45,8 @@ static bool add_moment(operator_search *x, uint8_t activity, uint32_t slice, int
         const char *name = ps_trace_text(x->trace, x->s->name[slice]);
         x->rows[x->n++] = (operator_row){.op = {.name = name}, .activity = activity};
     }
-    uint8_t bit = (uint8_t)(1u << slice % 8);
     ps_report_operator *op = &x->rows[row].op;
-    op->n += (x->seen[slice / 8] & bit) == 0;
     op->idle_ns = ps_i64_plus(op->idle_ns, ns);
-    x->seen[slice / 8] |= bit;
     return true;
 }
 
@@ -63,6 +60,22 @@ static bool add_operator_piece(operator_search *x, const ps_idle_piece *p) {
         at = until;
     }
     return ok;
+}
+
+/* All of the name in steps (in a capture without steps: all), whether the device was idle meanwhile or not. */
+static void count_operators(operator_search *x) {
+    const ps_step_index *steps = &x->host->links->steps;
+    for (uint32_t i = 0; i < x->s->n; i++) {
+        int64_t end_ns = x->s->start_ns[i] + x->s->dur_ns[i];
+        bool is_asked =
+            ps_is_host_range(x->s->kind[i]) && x->host->thread_of[x->s->track[i]] != PS_NONE &&
+            (steps->n == 0 || ps_step_of(steps, x->s->start_ns[i], end_ns) != PS_STEP_OUTSIDE);
+        uint64_t key = (uint64_t)x->s->name[i].id * PS_N_ACTIVITIES + x->host->of[i];
+        uint32_t row = is_asked ? ps_idmap_get(&x->row_of, key) : PS_IDMAP_NONE;
+        if (row != PS_IDMAP_NONE) {
+            x->rows[row].op.n++;
+        }
+    }
 }
 
 static int most_idle_first(const void *a, const void *b) {
@@ -95,19 +108,18 @@ bool ps_report_gather_operators(const ps_host_activity *host, const ps_idle *idl
                                 ps_report_rank *r) {
     operator_search x = {.host = host, .trace = host->links->trace};
     x.s = ps_trace_slices(x.trace);
-    x.seen = ps_calloc((size_t)x.s->n / 8 + 1, 1);
     ps_idmap_init(&x.row_of);
-    bool ok = x.seen != NULL;
+    bool ok = true;
     for (size_t i = 0; ok && i < idle->n; i++) {
         bool is_of_range = idle->at[i].cause < PS_N_ACTIVITIES && idle->at[i].from != PS_NONE;
         ok = !is_of_range || add_operator_piece(&x, &idle->at[i]);
     }
+    count_operators(&x);
     if (x.n > 1) {
         qsort(x.rows, x.n, sizeof *x.rows, most_idle_first);
     }
     ok = ok && keep_operators(&x, r);
     ps_free(x.rows);
-    ps_free(x.seen);
     ps_idmap_fini(&x.row_of);
     return ok;
 }

@@ -180,7 +180,7 @@ bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member 
     bool is_fused = o->way == PS_OPTIMISER_FUSED;
     (void)snprintf(
         out, size,
-        "%s%sA step launches %lld kernel%s%s: it is not their number that takes the time.",
+        "%s%sA step of the optimiser launches %lld kernel%s%s: it is not their number that takes the time.",
         is_fused                             ? "Fewer parameter groups"
         : is_nvidia                          ? "fused=True where the optimiser has it"
         : report->vendor == PS_VENDOR_ASCEND ? "Fused optimisers of torch_npu (NpuFusedAdamW ...)"

@@ -37,7 +37,7 @@ static void PS_PRINTF(2, 3) say(said *s, const char *fmt, ...) {
 /* --- what the ranks hold ------------------------------------------------------------------------------------------------ */
 
 typedef struct holdings {
-    bool any_computing, any_launches, any_kernels, any_flops;
+    bool any_computing, any_launches, any_calls, any_kernels, any_flops;
     bool any_communication, any_exposed, any_links;
     size_t n_without_timeline;
 } holdings;
@@ -64,6 +64,7 @@ static holdings look_at_members(const ps_report *report) {
         const ps_report_member *m = &report->members[i];
         h.any_computing = h.any_computing || m->computing_ns > 0;
         h.any_launches = h.any_launches || m->facts->n_launches > 0;
+        h.any_calls = h.any_calls || m->facts->any_calls;
         h.any_kernels = h.any_kernels || m->facts->n_kernels > 0;
         h.any_flops = h.any_flops || has_flops(m->facts);
         h.any_communication = h.any_communication || has_communication(m->facts);
@@ -114,8 +115,11 @@ static void say_dispatch(const ps_report *report, const holdings *h, size_t n, s
         say(s, "Not judged: the profile has no computing kernels.");
     } else if (!h->any_launches) {
         say(s,
-            "Not judged: the profile holds no launches (calls of the host into the driver), so whether the device "
-            "waited for the host is not known.");
+            h->any_calls
+                ? "Not judged: nothing connects the host's calls into the driver with what they launched, so whether the "
+                  "device waited for the host is not known."
+                : "Not judged: the profile holds no launches (calls of the host into the driver), so whether the device "
+                  "waited for the host is not known.");
     } else if (n == 0) {
         say(s, NOTHING_OVER);
     }

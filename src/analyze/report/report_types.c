@@ -117,7 +117,11 @@ void ps_compute_find_top(ps_compute *c) {
     double share = n > 0 ? ps_percent(types[0].sum_ns, c->sum_ns) : 0;
     if (c->n_kinds > 1 && ps_rule_fires(&c->report->findings, PS_RULE_TOP_KERNEL, share)) {
         say_top(c, &types[0], share);
+        double least = c->report->findings.thresholds[PS_RULE_TOP_KERNEL];
         for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
+            if (ps_percent(types[i].sum_ns, c->sum_ns) <= least) {
+                break; /* the most first */
+            }
             char note[128];
             char shapes[48] = "";
             if (types[i].n_shapes > 1) {
@@ -177,26 +181,33 @@ static void show_conversions(ps_compute *c) {
 void ps_compute_find_conversion(ps_compute *c) {
     int64_t sums[PS_N_CONVERSIONS] = {0};
     int64_t n[PS_N_CONVERSIONS] = {0};
-    int64_t alone_ns = 0;
-    char unpaid[PS_UNPAID_TEXT];
+    int64_t pays_ns = 0;
+    char unpaid[200] = "";
     for (size_t i = 0; i < c->n_kinds; i++) {
         for (size_t what = 0; what < PS_N_CONVERSIONS; what++) {
             sums[what] = ps_i64_plus(sums[what], c->kinds[i].conversion_ns[what]);
             n[what] += c->kinds[i].n_conversions[what];
         }
-        alone_ns = ps_i64_plus(alone_ns, c->kinds[i].conversion_alone_ns);
+        pays_ns = ps_i64_plus(pays_ns, c->kinds[i].conversion_pays_ns);
     }
     int64_t all_ns = ps_i64_plus(sums[PS_CONVERSION_LAYOUT], sums[PS_CONVERSION_NUMBERS]);
     double share = ps_percent(all_ns, c->sum_ns);
     if (!ps_rule_fires(&c->report->findings, PS_RULE_CONVERSION, share)) {
         return;
     }
+    if (pays_ns < all_ns) {
+        (void)snprintf(
+            unpaid, sizeof unpaid,
+            " In the gain are %s: what lies beside communication shortens no step, and "
+            "before a gap in which the device waits for the host it is their launches that do.",
+            ps_ns_text_of(ps_compute_mean_step_ns(c, pays_ns)).text);
+    }
     ps_findings_add(
         &c->report->findings,
         (ps_finding){.rule = PS_RULE_CONVERSION,
                      .rank = -1,
                      .stage = -1,
-                     .gain_ns = ps_compute_mean_step_ns(c, alone_ns),
+                     .gain_ns = ps_compute_mean_step_ns(c, pays_ns),
                      .value = share},
         "Conversions take %.1f %% of the computing. On average over ranks and steps that is %s in a step: %.1f %% "
         "for layout in %.4g kernels, %.1f %% for types of numbers in %.4g.%s",
@@ -204,10 +215,7 @@ void ps_compute_find_conversion(ps_compute *c) {
         ps_percent(sums[PS_CONVERSION_LAYOUT], c->sum_ns),
         ps_compute_mean_count(c, n[PS_CONVERSION_LAYOUT]),
         ps_percent(sums[PS_CONVERSION_NUMBERS], c->sum_ns),
-        ps_compute_mean_count(c, n[PS_CONVERSION_NUMBERS]),
-        ps_compute_unpaid_text(ps_compute_mean_step_ns(c, all_ns),
-                               ps_compute_mean_step_ns(c, alone_ns), "beside communication",
-                               unpaid));
+        ps_compute_mean_count(c, n[PS_CONVERSION_NUMBERS]), unpaid);
     char advice[PS_ADVICE_TEXT];
     ps_findings_remedy(&c->report->findings,
                        ps_report_conversion_advice(c->report, sums[PS_CONVERSION_LAYOUT],

@@ -77,14 +77,14 @@ static size_t first_begin(const ps_points *p, const uint32_t *rows, size_t n) {
 }
 
 /* Half of all ids may be of this kind: only the first few are put into words. */
-static void count_half(ps_trace_model *m, const ps_point *point) {
-    if (m->diag->counts[PS_ODD_FLOW_HALF] >= PS_DIAG_PLACES) {
-        ps_diag_count(m->diag, PS_ODD_FLOW_HALF, 1);
+static void count_odd_flow(ps_trace_model *m, ps_oddity odd, const ps_point *point) {
+    if (m->diag->counts[odd] >= PS_DIAG_PLACES) {
+        ps_diag_count(m->diag, odd, 1);
         return;
     }
     char what[128];
     ps_point_describe(m, &m->flows, point, what, sizeof what);
-    ps_diag_add(m->diag, PS_ODD_FLOW_HALF, "%s", what);
+    ps_diag_add(m->diag, odd, "%s", what);
 }
 
 static bool is_known(const ps_trace_model *m, const ps_point *point) {
@@ -127,7 +127,7 @@ bool ps_model_flows_choose(ps_trace_model *m) {
         size_t end = ps_points_group_end(p, at);
         const ps_point *first = &p->points[p->order[at]];
         if (first_begin(p, p->order + at, end - at) == end - at) {
-            count_half(m, first);
+            count_odd_flow(m, PS_ODD_FLOW_HALF, first);
         } else if (!is_known(m, first)) {
             resolve_ties(p, p->order + at, end - at);
             for (size_t i = at; i < end; i++) {
@@ -376,7 +376,7 @@ static void lead(ps_trace_model *m, const ps_point *from, const ps_point *to, ps
         return; /* counted with the point */
     }
     if (from->place == to->place) {
-        count_half(m, to);
+        count_odd_flow(m, PS_ODD_FLOW_LOOP, to);
     } else if (d->flow == NULL || d->flow(d->context, m->builder, from->place, to->place, kind)) {
         ps_builder_flow_of(m->builder, from->place, to->place, kind);
     }

@@ -324,7 +324,7 @@ static void put_report_text_title(page *p) {
     const ps_report_view *v = p->view;
     char step[32];
     char ranks[PS_RANKS_TEXT];
-    char steps[64] = "steps";
+    char steps[64] = "no recorded steps, work";
     char found[128] = "no findings";
     char line[640];
     ps_view_duration(v->step_ns, step);
