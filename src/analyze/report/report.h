@@ -180,6 +180,8 @@ const char *ps_report_fetch_remedy(const ps_report_member *m);
 /* In which operators the host is in this activity while the device waits, the most first: "aten::mm 12.3 ms (96 a step), ...". They
  * add up to the idle time of the activity, with what lies in the bubble. "" where nothing is known. */
 void ps_report_say_operators(const ps_report_rank *r, ps_activity activity, char *out, size_t size);
+/* Of ranges that the program named, those in which most of it lies: " (## backward ## 9.78 ms, ...)", or "". */
+void ps_report_say_ranges(const ps_report_rank *r, char *out, size_t size);
 void ps_report_network(ps_report *report); /* links and packets, for comm */
 /* The first slow link that is in a communicator of the rank, or NULL. */
 const ps_report_slow_link *ps_report_slow_link_of(const ps_report *report, int64_t rank);

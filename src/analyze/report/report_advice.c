@@ -241,15 +241,16 @@ const char *ps_report_packets_advice(const ps_report *report, const ps_report_me
     return out;
 }
 
+#define SMALL_TILE 16
+
 /* --- products ---------------------------------------------------------------------------------------------------------------- */
 
-/* Whether a size of a matrix is no multiple of a tile's 16; sizes of 1 are none. */
-static bool has_odd_size(const char *shapes) {
+bool ps_report_has_odd_size(const char *shapes, int64_t tile) {
     bool odd = false;
     while (*shapes != '\0') {
         size_t n = strspn(shapes, "0123456789");
         int64_t size = 0;
-        odd = odd || (n > 0 && ps_parse_i64(shapes, n, &size) && size > 1 && size % 16 != 0);
+        odd = odd || (n > 0 && ps_parse_i64(shapes, n, &size) && size > 1 && size % tile != 0);
         shapes += n > 0 ? n : 1;
     }
     return odd;
@@ -272,7 +273,7 @@ const char *ps_report_mfu_advice(const ps_report *report, ps_rule_id rule,
     bool is_conv = rule == PS_RULE_LOW_MFU_CONVOLUTION;
     bool is_ascend = report->vendor == PS_VENDOR_ASCEND;
     text t = begin_advice(out, size);
-    if (has_odd_size(k->shapes) || k->shapes[0] == '\0') {
+    if (ps_report_has_odd_size(k->shapes, SMALL_TILE) || k->shapes[0] == '\0') {
         add(&t, "",
             is_conv ? "Channels that are multiples of 16, larger"
                     : "Shapes that are multiples of 16 (better 128 or 256), larger");

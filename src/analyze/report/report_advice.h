@@ -25,4 +25,7 @@ const char *ps_report_mfu_advice(const ps_report *report, ps_rule_id rule,
 const char *ps_report_conversion_advice(const ps_report *report, int64_t layout_ns,
                                         int64_t numbers_ns, char *out, size_t size);
 
+/* Whether a size of a matrix is no multiple of the tile; sizes of 1 are none. */
+bool ps_report_has_odd_size(const char *shapes, int64_t tile);
+
 #endif

@@ -111,21 +111,6 @@ static void show_gaps(ps_report *report, const ps_report_member *m, bool before_
     }
 }
 
-/* " (## backward ## 9.78 ms, DistributedDataParallel.forward 9.30 ms)": those in which most of it lies. */
-static void say_ranges(const ps_report_rank *r, char *out, size_t size) {
-    const ps_report_stops *ranges = &r->stops[PS_ACTIVITY_RANGE];
-    int64_t n_steps = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
-    size_t at = 0;
-    for (size_t i = 0; i < ranges->n_operators && i < 2 && at < size; i++) {
-        const ps_report_operator *op = &ranges->operators[i];
-        at += (size_t)snprintf(out + at, size - at, "%s%.60s %s", i > 0 ? ", " : " (", op->name,
-                               ps_ns_text_of(op->idle_ns / n_steps).text);
-    }
-    if (at > 0 && at < size) {
-        (void)snprintf(out + at, size - at, ")");
-    }
-}
-
 /* Idle time by cause, the most first; what has none is left out. The parts add up to all of it. */
 static void say_causes(const ps_report_member *m, char *out, size_t size) {
     static const char *const OTHERS[] = {"launched work that waited on the device",
@@ -146,7 +131,7 @@ static void say_causes(const ps_report_member *m, char *out, size_t size) {
         if (ns > 0 && at < size) {
             char names[200] = "";
             if (most == PS_ACTIVITY_RANGE) {
-                say_ranges(r, names, sizeof names);
+                ps_report_say_ranges(r, names, sizeof names);
             }
             at += (size_t)snprintf(out + at, size - at, "%s%s %s%s", k > 0 ? ", " : "",
                                    most < PS_N_ACTIVITIES ? ps_activity_text((ps_activity)most)

@@ -147,3 +147,17 @@ void ps_report_say_operators(const ps_report_rank *r, ps_activity activity, char
                        ps_ns_text_of(left_ns / n_steps).text);
     }
 }
+
+void ps_report_say_ranges(const ps_report_rank *r, char *out, size_t size) {
+    const ps_report_stops *ranges = &r->stops[PS_ACTIVITY_RANGE];
+    int64_t n_steps = r->n_steps > 0 ? (int64_t)r->n_steps : 1;
+    size_t at = 0;
+    for (size_t i = 0; i < ranges->n_operators && i < 2 && at < size; i++) {
+        const ps_report_operator *op = &ranges->operators[i];
+        at += (size_t)snprintf(out + at, size - at, "%s%.60s %s", i > 0 ? ", " : " (", op->name,
+                               ps_ns_text_of(op->idle_ns / n_steps).text);
+    }
+    if (at > 0 && at < size) {
+        (void)snprintf(out + at, size - at, ")");
+    }
+}

@@ -64,6 +64,8 @@ static kernel_type *types_of(const ps_compute *c, size_t *n) {
     return types;
 }
 
+#define LARGE_TILE 128
+
 /* Tiles are those of products; what takes no product takes as long as its tensors are large, each time that it is launched. */
 static const char *advice_of_top(const ps_report_kernel *k) {
     switch (k->family) {
@@ -78,7 +80,10 @@ static const char *advice_of_top(const ps_report_kernel *k) {
                      "for several of them (fused operators, foreach or fused optimisers), narrower types, fewer calls."
                    : NULL;
     default:
-        return NULL;
+        return k->shapes[0] != '\0' && !ps_report_has_odd_size(k->shapes, LARGE_TILE)
+                   ? "Any gain here counts most: a fused or tuned kernel, another layout. Its sizes are multiples of a "
+                     "tile already."
+                   : NULL;
     }
 }
 

@@ -165,9 +165,9 @@ static const ps_report_member *longest_member(const ps_report *report) {
 static void say_verdict_parts(sentence *s, const ps_report *report) {
     const ps_report_member *m = longest_member(report);
     if (m != NULL) {
-        add_text(s, " Computing takes %.1f %% of the step of rank %s (%s).",
-                 ps_percent(m->computing_ns, m->step_ns), PS_RANK(m->rank),
-                 ps_ns_text_of(m->step_ns).text);
+        add_text(s, " Computing takes %.1f %% of the %s of rank %s (%s).",
+                 ps_percent(m->computing_ns, m->step_ns), report->n_steps > 0 ? "step" : "work",
+                 PS_RANK(m->rank), ps_ns_text_of(m->step_ns).text);
     }
 }
 

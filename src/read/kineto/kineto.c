@@ -75,8 +75,9 @@ typedef struct kineto {
     size_t n_streams, cap_streams;
     ps_kineto_links links;
     ps_kineto_numbers numbers;
-    ps_str correlation, device, number;
-    int64_t last_ns; /* of all events that were placed */
+    ps_str correlation, device;
+    ps_str number, old_number; /* "Ev Idx", and what it was called before */
+    int64_t last_ns;           /* of all events that were placed */
     int64_t base_ns, rank;
     bool has_base, failed;
 } kineto;
@@ -203,7 +204,8 @@ static void kineto_added(void *context, ps_builder *b, const ps_model_event *e, 
         ps_kineto_links_add(&k->links, b, slice, correlation);
     }
     int64_t number = 0;
-    if ((k->needs & PS_NEED_ARGS) != 0 && ps_model_arg_int(e, k->number, &number)) {
+    if ((k->needs & PS_NEED_ARGS) != 0 &&
+        (ps_model_arg_int(e, k->number, &number) || ps_model_arg_int(e, k->old_number, &number))) {
         ps_kineto_numbers_add(&k->numbers, e->pid, e->thread, kind, number);
     }
 }
@@ -370,6 +372,7 @@ ps_code ps_kineto_read_input(ps_input *in, const char *path, uint32_t needs, siz
                 .correlation = kineto_word(b, "correlation"),
                 .device = kineto_word(b, "device"),
                 .number = kineto_word(b, "Ev Idx"),
+                .old_number = kineto_word(b, "Profiler Event Index"),
                 .last_ns = INT64_MIN,
                 .rank = -1};
     ps_kineto_links_init(&k.links);

@@ -1,4 +1,4 @@
-/* Whether a file holds all events that its profiler numbered ("Ev Idx"), or somebody thinned it before it was published.
+/* Whether a file holds all events that its profiler numbered ("Ev Idx", before that "Profiler Event Index"), or somebody thinned it before it was published.
  *
  * The profiler numbers what the host recorded, thread after thread and kind after kind, and a whole file has all numbers
  * between the first and the last of a process but for a few. A file without one kind (no Python functions) lacks whole runs
