@@ -79,16 +79,50 @@ class Layout(serving.Case):
                 sizes = ["--tp", str(TP), "--dp", str(DP), "--pp", str(PP), "--order", order]
                 self.check(s, order, sizes, "&tp=%d&dp=%d&pp=%d&order=%s" % (TP, DP, PP, order))
 
-    def test_sizes_that_do_not_make_the_job_place_nobody(self):
+    def change_metadata(self, name, change):
+        """change(value, rank) of each rank's database."""
         for path in glob.glob(os.path.join(self.job, "*", "ASCEND_PROFILER_OUTPUT", "*.db")):
             db = sqlite3.connect(path)
             try:
-                args = json.loads(db.execute("SELECT value FROM META_DATA WHERE name = 'distributed_args'").fetchone()[0])
-                args["world_size"] = 4 * TP * DP * PP
-                db.execute("UPDATE META_DATA SET value = ? WHERE name = 'distributed_args'", (json.dumps(args),))
+                cell = "SELECT value FROM META_DATA WHERE name = ?"
+                rank = json.loads(db.execute(cell, ("distributed_args",)).fetchone()[0])["rank"]
+                value = json.loads(db.execute(cell, (name,)).fetchone()[0])
+                db.execute("UPDATE META_DATA SET value = ? WHERE name = ?", (json.dumps(change(value, rank)), name))
                 db.commit()
             finally:
                 db.close()
+
+    def set_pipelines(self, pipeline_of):
+        """pipeline_of(rank): its ranks by stage, as the group "pp" of each rank's metadata."""
+        def change(groups, rank):
+            ranks = pipeline_of(rank)
+            for group in groups.values():
+                if group["group_name"] == "pp":
+                    group.update(group_rank=ranks.index(rank), global_ranks=ranks)
+            return groups
+        self.change_metadata("parallel_group_info", change)
+
+    def test_pipelines_of_the_metadata_tell_the_order(self):
+        """Nothing in the metadata names the order; the ranks of the own pipeline do."""
+        self.set_pipelines(lambda rank: [rank // (TP * PP) * TP * PP + rank % TP + s * TP for s in range(PP)])
+        with serving.Server(self.job) as s:
+            self.check(s, "tp-cp-ep-pp-dp", [], "")
+            self.assertEqual(s.get("/api/summary").json()["algorithm"], "megatron-pp-dp")
+
+    def test_pipelines_in_no_order_place_nobody(self):
+        """Stages backwards: the groups and the sizes contradict one another, which is said."""
+        self.set_pipelines(lambda rank: [rank % (TP * DP) + s * TP * DP for s in reversed(range(PP))])
+        with serving.Server(self.job) as s:
+            summary = s.get("/api/summary").json()
+            self.assertIn("the pipeline group of rank 0 makes it stage 1", " ".join(summary["problems"]))
+            self.assertFalse(summary.get("places"))
+            mode = s.get("/api/mode?name=step_trace_time&table=ClusterStepTraceTime").json()
+            rows = pick(mode, "type", "index", "pp_index")
+            self.assertEqual({int(r[1]): r[2] for r in rows if r[0] == "rank"},
+                             {rank: 1 - rank // (TP * DP) for rank in range(TP * DP * PP)})
+
+    def test_sizes_that_do_not_make_the_job_place_nobody(self):
+        self.change_metadata("distributed_args", lambda args, rank: dict(args, world_size=4 * TP * DP * PP))
         with serving.Server(self.job) as s:
             summary = s.get("/api/summary").json()
             self.assertIn("world_size is 48", " ".join(summary["problems"]))

@@ -33,8 +33,8 @@ static void the_list(void **state) {
               "\"rank\",\"params\":[]}");
     expect_in(reply, "\"tab\":\"timeline\",\"of\":\"rank\",\"params\":[\"leaf\"]}");
     expect_in(reply, "\"tab\":\"memory\",\"of\":\"rank\",\"params\":[\"by\",\"points\"]}");
-    expect_in(reply, "\"tab\":\"summary\",\"of\":\"cluster\",\"params\":[\"step\"]}");
-    for (const ps_cluster_view *v = ps_cluster_views; v->name != NULL; v++) {
+    expect_in(reply, "\"tab\":\"summary\",\"of\":\"cluster\",\"params\":[\"step\",\"stage\"]}");
+    for (const ps_job_view *v = ps_job_views; v->name != NULL; v++) {
         assert_null(ps_view_find(v->name)); /* one name, one view */
         assert_true((v->table != NULL) != (v->make != NULL));
         ps_modes_ask modes = {0};
@@ -135,7 +135,7 @@ static void views_of_a_cluster(void **state) {
     expect_in(reply, "late-arrival");
     reply = ask(&a, "/api/view?name=cluster_evidence&limit=1");
     expect_in(reply, "\"key\"");
-    for (const ps_cluster_view *v = ps_cluster_views; v->name != NULL; v++) {
+    for (const ps_job_view *v = ps_job_views; v->name != NULL; v++) {
         expect_in(ask(&a, "/api/view?name=%s&limit=1", v->name), "\"rows\":[");
     }
     asks_end(&a);

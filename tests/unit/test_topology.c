@@ -58,10 +58,10 @@ static void facts_are_read(void **state) {
                    &arena, &diag);
     assert_string_equal(f.pp_type, "dualpipev");
     assert_int_equal(f.n_microbatches, 10);
-    assert_int_equal(f.tp, 2);
-    assert_int_equal(f.pp, 4);
-    assert_int_equal(f.dp, 3);
-    assert_int_equal(f.cp, 5);
+    assert_int_equal(f.sizes.tp, 2);
+    assert_int_equal(f.sizes.pp, 4);
+    assert_int_equal(f.sizes.dp, 3);
+    assert_int_equal(f.sizes.cp, 5);
     assert_int_equal(f.world_size, 120);
     assert_int_equal(f.n_groups, 2);
     const ps_group_fact *pp = ps_rank_facts_pp(&f);
@@ -82,7 +82,7 @@ static void nothing_said_is_nothing_known(void **state) {
     ps_rank_facts f = read_facts((rank_meta){0}, &arena, &diag);
     assert_null(f.pp_type);
     assert_int_equal(f.n_microbatches, 0);
-    assert_int_equal(f.pp, 0);
+    assert_int_equal(f.sizes.pp, 0);
     assert_null(ps_rank_facts_pp(&f));
     assert_null(ps_rank_facts_pp(NULL));
     assert_int_equal(diag.counts[PS_ODD_METADATA], 0);
@@ -103,10 +103,10 @@ static void odd_values_are_counted(void **state) {
                                "\"world_size\": 1.5}",
                                "not json"},
                    &arena, &diag);
-    assert_int_equal(f.tp, 2);
-    assert_int_equal(f.pp, 0);
-    assert_int_equal(f.dp, 0);
-    assert_int_equal(f.cp, 0);
+    assert_int_equal(f.sizes.tp, 2);
+    assert_int_equal(f.sizes.pp, 0);
+    assert_int_equal(f.sizes.dp, 0);
+    assert_int_equal(f.sizes.cp, 0);
     assert_int_equal(f.world_size, 0);
     assert_int_equal(diag.counts[PS_ODD_METADATA], 5); /* pp_info, groups, pp, dp, world size */
     ps_arena_fini(&arena);
@@ -203,14 +203,14 @@ static void groups_win_over_sizes_and_options_over_both(void **state) {
     (void)state;
     ps_group_fact group = {
         .comm_name = "c", .group_name = "pp", .group_rank = 3, .n_ranks = 4, .first_rank = 1};
-    ps_rank_facts facts = {.pp = 2, .groups = &group, .n_groups = 1};
+    ps_rank_facts facts = {.sizes.pp = 2, .groups = &group, .n_groups = 1};
     const ps_rank_facts *list[] = {NULL, &facts};
     ps_diag diags[2] = {0};
     ps_diag *diag_list[] = {&diags[0], &diags[1]};
     ps_analysis_opts opts = {.step_id = -1};
     ps_job job = ps_job_from(list, diag_list, 2, &opts);
     assert_int_equal(job.n_stages, 2);
-    ps_place p = ps_job_place(&job, 1, &facts);
+    ps_place p = ps_job_place(&job, 13, &facts);
     assert_int_equal(p.stage, 3);
     assert_int_equal(p.pipeline, 1);
     opts.tp = 1;
@@ -255,13 +255,13 @@ static void a_process_alone(void **state) {
     job = ps_job_from(list, diag_list, 1, &opts);
     assert_int_equal(ps_job_place(&job, 0, &facts).stage, -1);
     facts.world_size = 0;
-    ps_group_fact dp = {"c", "dp", 0, 4, 0};
+    ps_group_fact dp = {"c", "dp", 0, 4, 0, 0};
     facts.groups = &dp;
     facts.n_groups = 1;
     job = ps_job_from(list, diag_list, 1, &opts);
     assert_int_equal(ps_job_place(&job, 0, &facts).stage, -1);
     facts.n_groups = 0;
-    facts.pp = 4;
+    facts.sizes.pp = 4;
     job = ps_job_from(list, diag_list, 1, &opts);
     assert_int_equal(ps_job_place(&job, -1, &facts).stage, -1);
 }
@@ -270,9 +270,9 @@ static void a_process_alone(void **state) {
  * own account; options override. */
 static void ranks_agree_or_are_counted(void **state) {
     (void)state;
-    ps_rank_facts a = {.pp_type = "dualpipev", .pp = 4};
-    ps_rank_facts b = {.n_microbatches = 10, .pp = 4, .tp = 2};
-    ps_rank_facts c = {.pp_type = "1f1b", .pp = 8, .n_microbatches = 10};
+    ps_rank_facts a = {.pp_type = "dualpipev", .sizes.pp = 4};
+    ps_rank_facts b = {.n_microbatches = 10, .sizes = {.pp = 4, .tp = 2}};
+    ps_rank_facts c = {.pp_type = "1f1b", .sizes.pp = 8, .n_microbatches = 10};
     const ps_rank_facts *list[] = {&a, &b, &c};
     ps_diag diags[3] = {0};
     ps_diag *diag_list[] = {&diags[0], &diags[1], &diags[2]};
@@ -299,7 +299,7 @@ static void ranks_agree_or_are_counted(void **state) {
  * gives follows. */
 static void the_world_size_stays_with_pp_alone(void **state) {
     (void)state;
-    ps_rank_facts facts = {.world_size = 16, .pp = 2};
+    ps_rank_facts facts = {.world_size = 16, .sizes.pp = 2};
     const ps_rank_facts *list[] = {&facts};
     ps_diag diag = {0};
     ps_diag *diag_list[] = {&diag};

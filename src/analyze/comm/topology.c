@@ -60,6 +60,23 @@ static int64_t from_batch_sizes(const ps_literal *object, const char *entry, int
     return n;
 }
 
+/* How many ranks a group has, the first one and how far they lie apart. `ranks` has one at least. */
+static void measure_group_ranks(const ps_literal *ranks, ps_group_fact *fact) {
+    int64_t before = -1;
+    int64_t stride = -1; /* until two are seen */
+    (void)ps_literal_int(ranks->child, &fact->first_rank);
+    fact->n_ranks = 0;
+    for (const ps_literal *r = ranks->child; r != NULL; r = r->next) {
+        int64_t rank = -1;
+        bool known = ps_literal_int(r, &rank) && rank >= 0;
+        int64_t step = known && before >= 0 && rank > before ? rank - before : 0;
+        stride = r == ranks->child ? stride : stride < 0 || stride == step ? step : 0;
+        before = known ? rank : -1;
+        fact->n_ranks++;
+    }
+    fact->stride = stride > 0 ? stride : 0;
+}
+
 static ps_code read_topology_groups(const ps_literal *groups, ps_arena *arena, ps_rank_facts *out,
                                     ps_err *err) {
     size_t n = 0;
@@ -80,11 +97,7 @@ static ps_code read_topology_groups(const ps_literal *groups, ps_arena *arena, p
         (void)ps_literal_int(ps_literal_get(g, "group_rank"), &fact.group_rank);
         const ps_literal *ranks = ps_literal_get(g, "global_ranks");
         if (ranks != NULL && ranks->kind == PS_LITERAL_ARRAY && ranks->child != NULL) {
-            (void)ps_literal_int(ranks->child, &fact.first_rank);
-            fact.n_ranks = 0;
-            for (const ps_literal *r = ranks->child; r != NULL; r = r->next) {
-                fact.n_ranks++;
-            }
+            measure_group_ranks(ranks, &fact);
         }
         out->groups[out->n_groups++] = fact;
     }
@@ -130,14 +143,13 @@ static ps_group_fact group_fact(const ps_literal *group, const ps_literal *ranks
                           .n_ranks = -1,
                           .first_rank = -1};
     if (ranks != NULL && ranks->child != NULL) {
-        (void)ps_literal_int(ranks->child, &fact.first_rank);
-        fact.n_ranks = 0;
-        for (const ps_literal *r = ranks->child; r != NULL; r = r->next) {
+        int64_t at = 0;
+        measure_group_ranks(ranks, &fact);
+        for (const ps_literal *r = ranks->child; r != NULL; r = r->next, at++) {
             int64_t rank = -1;
             if (ps_literal_int(r, &rank) && rank == own && own >= 0) {
-                fact.group_rank = fact.n_ranks;
+                fact.group_rank = at;
             }
-            fact.n_ranks++;
         }
     }
     return fact;
@@ -186,15 +198,15 @@ static int64_t world_size_of_launcher(const ps_trace *trace) {
 
 static const char ARGS[] = "distributed_args";
 
-void ps_job_sizes_read(const ps_literal *args, ps_layout_dims *sizes, int64_t *world_size,
-                       ps_diag *diag) {
+static void read_job_sizes(const ps_literal *args, ps_rank_facts *out, ps_diag *diag) {
+    ps_layout_dims *sizes = &out->sizes;
     sizes->tp = positive(args, ARGS, "tensor_model_parallel_size", diag);
     sizes->pp = positive(args, ARGS, "pipeline_model_parallel_size", diag);
     sizes->dp = positive(args, ARGS, "data_parallel_size", diag);
     sizes->cp = positive(args, ARGS, "context_parallel_size", diag);
     sizes->ep = positive(args, ARGS, "expert_model_parallel_size", diag);
     sizes->moe_tp = positive(args, ARGS, "moe_tp_size", diag);
-    *world_size = positive(args, ARGS, "world_size", diag);
+    out->world_size = positive(args, ARGS, "world_size", diag);
 }
 
 ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts *out,
@@ -208,22 +220,17 @@ ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, ps_rank_facts
     if (nomem) {
         return ps_fail_nomem(err);
     }
-    ps_layout_dims sizes;
-    ps_job_sizes_read(args, &sizes, &out->world_size, diag);
-    out->tp = sizes.tp;
-    out->pp = sizes.pp;
-    out->dp = sizes.dp;
-    out->cp = sizes.cp;
+    read_job_sizes(args, out, diag);
     if (out->world_size == 0) {
         out->world_size = world_size_of_launcher(trace);
     }
     out->pp_type = ps_literal_str(ps_literal_get(pp_info, "pp_type"));
     out->n_microbatches = positive(pp_info, "pp_info", "microbatch_num", diag);
     if (out->n_microbatches == 0) {
-        out->n_microbatches = from_batch_sizes(pp_info, "pp_info", out->dp, diag);
+        out->n_microbatches = from_batch_sizes(pp_info, "pp_info", out->sizes.dp, diag);
     }
     if (out->n_microbatches == 0) {
-        out->n_microbatches = from_batch_sizes(args, ARGS, out->dp, diag);
+        out->n_microbatches = from_batch_sizes(args, ARGS, out->sizes.dp, diag);
     }
     ps_code code = ps_recorded_clock_read(trace, &out->clock, err);
     code = code == PS_OK ? read_topology_groups(groups, arena, out, err) : code;
@@ -239,6 +246,14 @@ const ps_group_fact *ps_rank_facts_pp(const ps_rank_facts *facts) {
         }
     }
     return NULL;
+}
+
+/* One whose places are those of this rank: the first one of a group, or not. */
+const ps_group_fact *ps_rank_facts_own_pp(const ps_rank_facts *facts, int64_t rank) {
+    const ps_group_fact *pp = ps_rank_facts_pp(facts);
+    bool is_own = pp != NULL && (pp->first_rank < 0 || rank < 0 ||
+                                 (pp->group_rank == 0) == (pp->first_rank == rank));
+    return is_own ? pp : NULL;
 }
 
 /* --- the job ----------------------------------------------------------------------------------------- */
@@ -260,10 +275,12 @@ static void join_facts(ps_job *job, const ps_rank_facts *f, ps_diag *diag) {
                     f->pp_type, job->pp_type);
     }
     join_topology(&job->n_microbatches, f->n_microbatches, "microbatch_num", diag);
-    join_topology(&job->tp, f->tp, "tensor_model_parallel_size", diag);
-    join_topology(&job->n_stages, f->pp, "pipeline_model_parallel_size", diag);
-    join_topology(&job->dp, f->dp, "data_parallel_size", diag);
-    join_topology(&job->cp, f->cp, "context_parallel_size", diag);
+    join_topology(&job->tp, f->sizes.tp, "tensor_model_parallel_size", diag);
+    join_topology(&job->n_stages, f->sizes.pp, "pipeline_model_parallel_size", diag);
+    join_topology(&job->dp, f->sizes.dp, "data_parallel_size", diag);
+    join_topology(&job->cp, f->sizes.cp, "context_parallel_size", diag);
+    join_topology(&job->ep, f->sizes.ep, "expert_model_parallel_size", diag);
+    join_topology(&job->moe_tp, f->sizes.moe_tp, "moe_tp_size", diag);
     join_topology(&job->world_size, f->world_size, "world_size", diag);
 }
 
@@ -281,6 +298,25 @@ static bool is_in_a_group(const ps_rank_facts *facts) {
     return found;
 }
 
+static int64_t topology_size(int64_t size) {
+    return size > 0 ? size : 1;
+}
+
+/* Stages are outermost, unless pipelines are known whose ranks lie closer together than that: inside of the replicas. */
+static ps_layout layout_by_groups(const ps_job *job, const ps_rank_facts *const *facts, size_t n) {
+    int64_t inner = topology_size(job->tp) * topology_size(job->cp);
+    int64_t width = job->n_stages > 0 && job->world_size > 0 ? job->world_size / job->n_stages
+                                                             : inner * topology_size(job->dp);
+    for (size_t i = 0; i < n; i++) {
+        const ps_group_fact *pp = ps_rank_facts_pp(facts[i]);
+        if (pp != NULL && pp->stride > 0) {
+            bool is_inside = pp->stride == inner && pp->stride != width;
+            return is_inside ? PS_LAYOUT_MEGATRON_PP : PS_LAYOUT_MEGATRON;
+        }
+    }
+    return PS_LAYOUT_MEGATRON;
+}
+
 ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, size_t n,
                    const ps_analysis_opts *opts) {
     ps_job job = {.pp_type = ""};
@@ -296,7 +332,7 @@ ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, siz
     }
     job.sizes_overridden =
         opts->tp > 0 || opts->pp > 0 || opts->cp > 0 || opts->dp > 0 || opts->order_given;
-    job.layout = opts->layout;
+    job.layout = job.sizes_overridden ? opts->layout : layout_by_groups(&job, facts, n);
     if (opts->tp > 0 || opts->cp > 0 || opts->dp > 0) {
         job.world_size = 0; /* the width follows from the sizes the user gave */
     }
@@ -318,6 +354,21 @@ ps_layout_place ps_job_locate(const ps_job *job, int64_t rank) {
     return ps_layout_locate(job->layout, &sizes, rank);
 }
 
+ps_layout_dims ps_job_dims(const ps_job *job) {
+    ps_layout_dims out = {.tp = job->tp,
+                          .cp = job->cp,
+                          .dp = job->dp,
+                          .pp = job->n_stages,
+                          .ep = job->ep,
+                          .moe_tp = job->moe_tp};
+    if (out.dp == 0 && out.tp > 0 && job->world_size > 0) {
+        int64_t rest = out.tp * topology_size(out.cp) * topology_size(out.pp);
+        bool fits = job->world_size % rest == 0 && job->world_size / rest <= PS_LAYOUT_MOST;
+        out.dp = fits ? job->world_size / rest : 0;
+    }
+    return out;
+}
+
 static ps_place place_by_sizes(const ps_job *job, int64_t rank) {
     if (job->alone && rank <= 0) { /* rank 3 has others, whoever they are */
         return (ps_place){0, 0};
@@ -327,7 +378,7 @@ static ps_place place_by_sizes(const ps_job *job, int64_t rank) {
 }
 
 ps_place ps_job_place(const ps_job *job, int64_t rank, const ps_rank_facts *facts) {
-    const ps_group_fact *pp = ps_rank_facts_pp(facts);
+    const ps_group_fact *pp = ps_rank_facts_own_pp(facts, rank);
     ps_place by_sizes = place_by_sizes(job, rank);
     if (job->sizes_overridden || pp == NULL) {
         return by_sizes;

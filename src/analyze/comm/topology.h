@@ -19,22 +19,19 @@ typedef struct ps_group_fact {
     const char *group_name;      /* "pp", "dp", ... */
     int64_t group_rank;          /* position of this rank in it, -1 unknown */
     int64_t n_ranks, first_rank; /* of global_ranks; -1 unknown */
+    int64_t stride;              /* from each of them to the next; 0 unknown, or not the same */
 } ps_group_fact;
 
 /* What one rank's metadata says; 0 or NULL: not said. Text lives in the arena it was read into. */
 typedef struct ps_rank_facts {
     const char *pp_type;
     int64_t n_microbatches;
-    int64_t tp, pp, dp, cp,
-        world_size; /* the last also from the launcher, where a recorder noted it */
+    ps_layout_dims sizes;
+    int64_t world_size; /* also from the launcher, where a recorder noted it */
     ps_group_fact *groups;
     size_t n_groups;
     ps_recorded_clock clock;
 } ps_rank_facts;
-
-/* The sizes that distributed_args names, and the size of the job; 0 not said. `args` may be NULL. */
-void ps_job_sizes_read(const ps_literal *args, ps_layout_dims *sizes, int64_t *world_size,
-                       ps_diag *diag);
 
 /* Reads pp_info, distributed_args and parallel_group_info, or the distributedInfo of a PyTorch trace, whose group for
  * pipelines is known by its description; what is malformed is counted and left out. */
@@ -43,14 +40,17 @@ PS_MUST_USE ps_code ps_rank_facts_read(const ps_trace *trace, ps_arena *arena, p
 
 /* The group whose group_name is "pp", or NULL. */
 const ps_group_fact *ps_rank_facts_pp(const ps_rank_facts *facts);
+/* The same where it is of this rank (-1: unknown), and not of another one: some metadata lists the groups of all. */
+const ps_group_fact *ps_rank_facts_own_pp(const ps_rank_facts *facts, int64_t rank);
 
 /* The job as all ranks together tell it. */
 typedef struct ps_job {
     const char *pp_type; /* "" unknown; borrowed from the facts or options */
     int64_t n_stages;    /* 0 unknown */
     int64_t n_microbatches;
-    int64_t tp, cp, dp, world_size; /* 0 unknown */
+    int64_t tp, cp, dp, ep, moe_tp, world_size; /* 0 unknown */
     bool sizes_overridden;
+    /* As given, else the one of the frameworks' that lists ranks as the pipelines of the metadata do. */
     ps_layout layout;
     bool alone; /* one rank, and nothing says that there are others */
 } ps_job;
@@ -66,6 +66,9 @@ typedef struct ps_place {
 
 /* By the sizes of the job alone (model/layout.h). */
 ps_layout_place ps_job_locate(const ps_job *job, int64_t rank);
+
+/* Sizes of the job with dp, where only the size of the job tells it; 0 unknown. */
+ps_layout_dims ps_job_dims(const ps_job *job);
 
 /* Stage by, in this order: sizes the user gave; the rank's "pp" group; sizes in the metadata (ps_job_locate()). A process on its own without a number, or with number 0, is a pipeline of one
  * stage. */

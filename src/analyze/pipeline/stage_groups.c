@@ -6,17 +6,11 @@
 
 #include "base/alloc.h"
 
-/* Metadata that lists the groups of all ranks has places of ranks that are not this one. */
-static bool is_own_group(const ps_group_fact *pp, int64_t rank) {
-    return pp != NULL && (pp->first_rank < 0 ||
-                          (pp->group_rank == 0 ? pp->first_rank == rank : pp->first_rank != rank));
-}
-
 ps_indices ps_indices_of(const ps_job *job, int64_t rank, const ps_rank_facts *facts) {
     ps_layout_place at = ps_job_locate(job, rank);
     ps_indices x = {.dp = at.dp, .pp = at.pp, .tp = at.tp};
-    const ps_group_fact *pp = ps_rank_facts_pp(facts);
-    if (!job->sizes_overridden && is_own_group(pp, rank)) {
+    const ps_group_fact *pp = ps_rank_facts_own_pp(facts, rank);
+    if (!job->sizes_overridden && pp != NULL) {
         x.pp = pp->group_rank;
     } else if (x.pp < 0) {
         x.pp = ps_job_place(job, rank, NULL).stage;

@@ -312,7 +312,7 @@ static void mend_stages(ps_report *report, const ps_job *job) {
 static void note_stages(ps_report *report, const ps_job *job, const ps_rank_facts *const *facts) {
     bool any_size = report->in->opts->pp > 0;
     for (size_t r = 0; r < report->in->n_ranks; r++) {
-        any_size = any_size || (facts[r] != NULL && facts[r]->pp > 0);
+        any_size = any_size || (facts[r] != NULL && facts[r]->sizes.pp > 0);
     }
     report->n_stages = job->n_stages;
     report->stages_by_group = !any_size;

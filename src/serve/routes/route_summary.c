@@ -8,22 +8,24 @@
 #include "model/layout.h"
 #include "serve/cluster/cluster_views.h"
 #include "serve/cluster/modes.h"
-#include "serve/cluster/summary.h"
 #include "serve/http/route.h"
 
 typedef struct asked {
     size_t cluster;
     ps_layout layout;
-    ps_layout_dims given;     /* 0: not given */
+    bool is_given;        /* the layout, or sizes: a job of its own, as charts and tables take it */
+    ps_layout_dims given; /* 0: not given */
     ps_layout_dims collected; /* 0: not said */
     bool is_collected;
     int64_t world_size;   /* that the capture says, 0 none */
+    char problem[160];    /* what contradicts that in the capture, "" nothing */
     ps_layout_dims sizes; /* what counts: given, else collected, else 1 */
     int64_t n_ranks;      /* of the capture */
 } asked;
 
 static bool ask_summary_reply(const ps_request *q, ps_reply *r, asked *a) {
     const char *layout = ps_param_text(q, "algorithm");
+    a->is_given = layout != NULL;
     int64_t cluster = 0;
     if (layout != NULL && !ps_layout_find(layout, &a->layout)) {
         ps_reply_fail(r, 400, "algorithm: megatron, megatron-pp-dp, mindspeed, mindie or vllm");
@@ -37,6 +39,7 @@ static bool ask_summary_reply(const ps_request *q, ps_reply *r, asked *a) {
               ps_ask_int(q, r, "ep", 1, PS_LAYOUT_MOST, 0, &a->given.ep) &&
               ps_ask_int(q, r, "moe_tp", 1, PS_LAYOUT_MOST, 0, &a->given.moe_tp);
     a->cluster = (size_t)cluster;
+    a->is_given = a->is_given || a->given.tp + a->given.cp + a->given.dp + a->given.pp > 0;
     if (ok && a->cluster >= ps_store_n_clusters(q->store)) {
         ps_reply_fail(r, 404, "cluster: there is no cluster %zu", a->cluster);
         ok = false;
@@ -48,16 +51,28 @@ static int64_t size_of(int64_t given, int64_t collected) {
     return given > 0 ? given : collected > 0 ? collected : 1;
 }
 
-/* A capture without metadata, or without steps, still has places: sizes are then what was given. */
+static void take_collected(const ps_request *q, const ps_modes *m, asked *a) {
+    const ps_cluster_source of = {q, a->cluster, m};
+    const ps_job_source from = ps_cluster_source_of(&of);
+    ps_job_sizes job = ps_job_sizes_of(&from);
+    const ps_layout_dims *c = &job.dims;
+    a->collected = job.dims;
+    a->world_size = job.world_size;
+    a->is_collected = c->tp + c->cp + c->dp + c->pp + c->ep > 0;
+    if (!a->is_given) {
+        a->layout = job.layout;
+        (void)snprintf(a->problem, sizeof a->problem, "%s", job.problem != NULL ? job.problem : "");
+    }
+}
+
+/* A capture without metadata still has places: sizes are then what was given. */
 static ps_code collect_summary_reply(const ps_request *q, asked *a, ps_err *err) {
     ps_modes_ask modes = {.cluster = a->cluster, .opts = {.step_id = -1}};
     const ps_modes *m = NULL;
-    ps_view_set_analyses(q, PS_SET_STEPS, &modes);
+    ps_view_set_analyses(q, PS_SET_LAYOUT, &modes);
     ps_code code = ps_modes_get(q, &modes, &m, err);
     if (code == PS_OK) {
-        code = ps_summary_collected(m, &a->collected, &a->world_size, err);
-        const ps_layout_dims *c = &a->collected;
-        a->is_collected = c->tp + c->cp + c->dp + c->pp + c->ep > 0;
+        take_collected(q, m, a);
         ps_cache_release(q->cache, (void *)(uintptr_t)m);
     } else if (code == PS_NOTHING) {
         code = PS_OK;
@@ -76,20 +91,21 @@ static ps_code collect_summary_reply(const ps_request *q, asked *a, ps_err *err)
     return code;
 }
 
-/* As charts and tables take it: who gives sizes gives a job of their own; else those of the capture must make its job. One more
- * sentence in `out` where they do not. */
+/* Those of the capture must make its job, and place its ranks as their groups do: one more sentence in `out` where they do
+ * not. */
 static size_t check_collected(const asked *a, char out[160]) {
     const ps_layout_dims *given = &a->given;
-    bool is_own = given->tp + given->cp + given->dp + given->pp > 0;
     int64_t n = ps_layout_ranks(a->layout, &a->sizes);
-    if (!a->is_collected || is_own || a->world_size == 0 || n == a->world_size) {
-        return 0;
+    bool is_own = given->tp + given->cp + given->dp + given->pp > 0;
+    if (!is_own && a->is_collected && a->world_size > 0 && n != a->world_size) {
+        (void)snprintf(out, 160,
+                       "the sizes in the capture make %" PRId64
+                       " ranks, and its world_size is %" PRId64 ": give them",
+                       n, a->world_size);
+        return 1;
     }
-    (void)snprintf(out, 160,
-                   "the sizes in the capture make %" PRId64 " ranks, and its world_size is %" PRId64
-                   ": give them",
-                   n, a->world_size);
-    return 1;
+    (void)snprintf(out, 160, "%s", a->problem);
+    return a->problem[0] != '\0';
 }
 
 /* --- the reply ---------------------------------------------------------------------------------------------------------- */

@@ -44,10 +44,10 @@ static void answer_views(const ps_request *q, ps_reply *r) {
         end_view(&j);
         first = false;
     }
-    for (const ps_cluster_view *v = ps_cluster_views; v->name != NULL; v++) {
+    for (const ps_job_view *v = ps_job_views; v->name != NULL; v++) {
         begin_view(&j, first, v->name, v->title, v->tab, "cluster");
-        if (v->params[0] != '\0') {
-            ps_json_str(&j, v->params);
+        for (size_t i = 0; i < 2 && v->params[i] != NULL; i++) {
+            ps_json_str(&j, v->params[i]);
         }
         end_view(&j);
         first = false;
@@ -186,8 +186,8 @@ static void say_missing(ps_reply *r, const ps_modes *m, const char *table) {
     ps_reply_fail(r, 409, "the profiles have nothing for the table %s", table);
 }
 
-static void put_cluster_view(const ps_request *q, ps_reply *r, const ps_cluster_view *view,
-                             size_t cluster, const ps_modes *m) {
+static void put_cluster_view(const ps_request *q, ps_reply *r, const ps_job_view *view,
+                             size_t cluster, int64_t stage, const ps_modes *m) {
     ps_table_extra extra = {.notes = m->notes, .n_notes = m->n_notes};
     if (view->table != NULL) {
         const ps_table *t = ps_modes_table(m, view->table);
@@ -200,7 +200,10 @@ static void put_cluster_view(const ps_request *q, ps_reply *r, const ps_cluster_
     }
     ps_err err = PS_ERR_INIT;
     const char *step = ps_param_text(q, "step");
-    ps_table *t = view->make(q, cluster, m, step != NULL ? step : "all", &err);
+    const ps_cluster_source of = {q, cluster, m};
+    const ps_job_source from = ps_cluster_source_of(&of);
+    const ps_job_view_input in = {&from, step != NULL ? step : "all", stage};
+    ps_table *t = view->make(&in, &err);
     if (t == NULL) {
         ps_reply_err(r, &err);
         return;
@@ -209,11 +212,12 @@ static void put_cluster_view(const ps_request *q, ps_reply *r, const ps_cluster_
     ps_table_free(t);
 }
 
-static void answer_cluster_view(const ps_request *q, ps_reply *r, const ps_cluster_view *view) {
+static void answer_cluster_view(const ps_request *q, ps_reply *r, const ps_job_view *view) {
+    int64_t stage = -1;
     ps_modes_ask ask = {0};
     const ps_modes *m = NULL;
     ps_err err = PS_ERR_INIT;
-    if (!ps_modes_ask_options(q, r, &ask)) {
+    if (!ps_modes_ask_options(q, r, &ask) || !ps_ask_int(q, r, "stage", 0, INT32_MAX, -1, &stage)) {
         return;
     }
     ps_view_set_analyses(q, view->set, &ask);
@@ -221,7 +225,7 @@ static void answer_cluster_view(const ps_request *q, ps_reply *r, const ps_clust
         ps_reply_err(r, &err);
         return;
     }
-    put_cluster_view(q, r, view, ask.cluster, m);
+    put_cluster_view(q, r, view, ask.cluster, stage, m);
     ps_cache_release(q->cache, (void *)(uintptr_t)m);
 }
 
@@ -232,7 +236,7 @@ static void answer_view(const ps_request *q, ps_reply *r) {
         return;
     }
     const ps_view *view = ps_view_find(name);
-    const ps_cluster_view *of_cluster = ps_cluster_view_find(name);
+    const ps_job_view *of_cluster = ps_job_view_find(name);
     if (view != NULL) {
         answer_rank_view(q, r, view);
     } else if (of_cluster != NULL) {
