@@ -59,56 +59,47 @@ static bool divides(int64_t part, int64_t whole) {
     return part > 0 && whole % part == 0;
 }
 
-static void check_experts(ps_layout l, const ps_layout_dims *p, size_t *n,
-                          char out[PS_LAYOUT_PROBLEMS][160]) {
-    char *to = out[*n];
+/* Of the experts; "" none. */
+static const char *check_experts(ps_layout l, const ps_layout_dims *p, char text[160]) {
+    int64_t wide = p->tp * p->dp;
     switch (l) {
     case PS_LAYOUT_MEGATRON:
     case PS_LAYOUT_MEGATRON_PP:
-        if (!divides(p->ep, p->dp)) {
-            (void)snprintf(to, 160, "dp %" PRId64 " is no multiple of ep %" PRId64, p->dp, p->ep);
-            ++*n;
-        }
-        break;
+        (void)snprintf(text, 160, "dp %" PRId64 " is no multiple of ep %" PRId64, p->dp, p->ep);
+        return divides(p->ep, p->dp) ? "" : "dp-ep";
     case PS_LAYOUT_MINDSPEED:
-        if (!divides(p->ep, p->cp * p->dp)) {
-            (void)snprintf(to, 160, "cp x dp = %" PRId64 " is no multiple of ep %" PRId64,
-                           p->cp * p->dp, p->ep);
-            ++*n;
-        }
-        break;
+        (void)snprintf(text, 160, "cp x dp = %" PRId64 " is no multiple of ep %" PRId64,
+                       p->cp * p->dp, p->ep);
+        return divides(p->ep, p->cp * p->dp) ? "" : "cpdp-ep";
     case PS_LAYOUT_MINDIE:
-        if (p->tp * p->dp != p->moe_tp * p->ep) {
-            (void)snprintf(to, 160, "tp x dp = %" PRId64 " is not moe_tp x ep = %" PRId64,
-                           p->tp * p->dp, p->moe_tp * p->ep);
-            ++*n;
-        }
-        break;
+        (void)snprintf(text, 160, "tp x dp = %" PRId64 " is not moe_tp x ep = %" PRId64, wide,
+                       p->moe_tp * p->ep);
+        return wide == p->moe_tp * p->ep ? "" : "moe";
     default:
-        if (p->ep > 1 && (!divides(p->ep, p->tp * p->dp) || !divides(p->tp, p->ep))) {
-            (void)snprintf(to, 160,
-                           "tp x dp = %" PRId64 " must be a multiple of ep %" PRId64
-                           ", and ep one of tp %" PRId64,
-                           p->tp * p->dp, p->ep, p->tp);
-            ++*n;
-        }
+        (void)snprintf(text, 160,
+                       "tp x dp = %" PRId64 " must be a multiple of ep %" PRId64
+                       ", and ep one of tp %" PRId64,
+                       wide, p->ep, p->tp);
+        return p->ep <= 1 || (divides(p->ep, wide) && divides(p->tp, p->ep)) ? "" : "vllm-ep";
     }
 }
 
 size_t ps_layout_check(ps_layout l, const ps_layout_dims *p, int64_t n_ranks,
-                       char out[PS_LAYOUT_PROBLEMS][160]) {
+                       ps_layout_problem out[PS_LAYOUT_PROBLEMS]) {
     size_t n = 0;
     int64_t product = ps_layout_ranks(l, p);
     if (product < 0) {
-        (void)snprintf(out[n++], 160, "these sizes make more than %" PRId64 " ranks",
-                       PS_LAYOUT_RANKS);
+        out[n].kind = "too-many";
+        (void)snprintf(out[n++].text, sizeof out->text,
+                       "these sizes make more than %" PRId64 " ranks", PS_LAYOUT_RANKS);
     } else if (product < n_ranks) {
-        (void)snprintf(out[n++], 160,
+        out[n].kind = "too-few";
+        (void)snprintf(out[n++].text, sizeof out->text,
                        "these sizes make %" PRId64 " ranks, and the capture has %" PRId64, product,
                        n_ranks);
     }
-    check_experts(l, p, &n, out);
-    return n;
+    out[n].kind = check_experts(l, p, out[n].text);
+    return n + (out[n].kind[0] != '\0');
 }
 
 /* --- places --------------------------------------------------------------------------------------------------------------- */

@@ -44,10 +44,16 @@ typedef struct ps_layout_dims {
 /* Ranks of the job; -1 when more than PS_LAYOUT_RANKS. */
 int64_t ps_layout_ranks(ps_layout l, const ps_layout_dims *p);
 
-/* What is wrong with these sizes for a capture of `n_ranks`: sentences into `out`, as many as are returned. */
+typedef struct ps_layout_problem {
+    const char *
+        kind; /* "too-many", "too-few", "dp-ep", "cpdp-ep", "moe", "vllm-ep": for those who say it in other words */
+    char text[160]; /* a sentence */
+} ps_layout_problem;
+
+/* What is wrong with these sizes for a capture of `n_ranks`: into `out`, as many as are returned. */
 #define PS_LAYOUT_PROBLEMS 4
 size_t ps_layout_check(ps_layout l, const ps_layout_dims *p, int64_t n_ranks,
-                       char out[PS_LAYOUT_PROBLEMS][160]);
+                       ps_layout_problem out[PS_LAYOUT_PROBLEMS]);
 
 typedef struct ps_layout_coordinates {
     int64_t tp, cp, dp, pp;

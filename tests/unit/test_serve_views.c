@@ -125,6 +125,9 @@ static void views_of_a_cluster(void **state) {
     expect_in(reply, "[\"Communication (not overlapped)\",2271990,28.7593");
     expect_in(reply, "between ranks 7 and 2");
     expect_in(reply, "Computing is alike in all ranks");
+    reply = ask(&a, "/api/view?name=spread&stage=0"); /* ranks 0 to 3 */
+    expect_in(reply, "between ranks 3 and 2");
+    expect_in(ask_fails(&a, 400, "/api/view?name=spread&stage=2"), "no rank of stage 2");
     reply = ask(&a, "/api/view?name=base_info");
     expect_in(reply, "[\"ranks\",\"8\",\"\"]");
     expect_in(reply, "[\"steps\",\"2\",\"\"]");
@@ -170,6 +173,7 @@ static void places_of_a_cluster(void **state) {
     expect_in(reply, "\"groups\":{\"dp\":[0,0,0,0,4,4,4,4],\"pp\":[0,1,2,3,0,1,2,3]}");
     reply = ask(&a, "/api/summary?dp=2");
     expect_in(reply, "these sizes make 4 ranks, and the capture has 8");
+    expect_in(reply, "\"problem_kinds\":[\"too-few\"]");
     assert_null(strstr(reply, "\"places\""));
     reply = ask(&a, "/api/summary?algorithm=megatron-pp-dp");
     expect_in(reply, "\"groups\":{\"dp\":[0,1,0,1,0,1,0,1],\"pp\":[0,0,2,2,4,4,6,6]}");
@@ -224,7 +228,7 @@ static void a_place_by_hand(void **state) {
 }
 
 static size_t problems(ps_layout l, ps_layout_dims p, int64_t n_ranks) {
-    char out[PS_LAYOUT_PROBLEMS][160];
+    ps_layout_problem out[PS_LAYOUT_PROBLEMS];
     return ps_layout_check(l, &p, n_ranks, out);
 }
 

@@ -618,8 +618,7 @@ const WORDS = {
   "fault.dp-ep": ["DP must be a multiple of EP.", "DP 必须能被 EP 整除。"],
   "fault.cpdp-ep": ["CP × DP must be a multiple of EP.", "CP × DP 必须能被 EP 整除。"],
   "fault.moe": ["TP × DP must equal MoE-TP × EP.", "TP × DP 必须等于 MoE-TP × EP。"],
-  "fault.vllm-ep": ["TP × DP must be a multiple of EP.", "TP × DP 必须能被 EP 整除。"],
-  "fault.vllm-tp": ["EP must be a multiple of TP.", "EP 必须能被 TP 整除。"],
+  "fault.vllm-ep": ["TP × DP must be a multiple of EP, and EP one of TP.", "TP × DP 必须能被 EP 整除，EP 必须能被 TP 整除。"],
   "comm.view": ["View", "视图"],
   "comm.matrix": ["Matrix", "矩阵"],
   "comm.duration": ["Durations", "耗时"],
@@ -692,6 +691,7 @@ const WORDS = {
 } satisfies Record<string, [english: string, chinese: string]>;
 
 export type Word = keyof typeof WORDS;
+export const isWord = (name: string): name is Word => name in WORDS;
 export const WORDS_FOR_TESTS: Readonly<Record<string, readonly string[]>> = WORDS;
 export type Language = "en" | "zh";
 

@@ -320,6 +320,12 @@ for (const [look, locale] of [["light", "en-US"], ["dark", "zh-CN"]]) {
     await until(async () => /must be at least the 4 ranks/.test(await form()), "too few ranks are refused");
     await until(() => page.getByRole("button", { name: "Generate" }).isDisabled(), "and not asked for");
     await pp.fill("8");
+    const algorithm = page.getByRole("combobox", { name: "Ranks numbered as in" });
+    await algorithm.selectOption("vllm");
+    await page.getByRole("spinbutton", { name: "TP", exact: true }).fill("2");
+    await until(async () => !(await page.getByRole("button", { name: "Generate" }).isDisabled()), "without experts nothing is asked of them: the server says what is wrong, and nobody else");
+    await page.getByRole("spinbutton", { name: "TP", exact: true }).fill("1");
+    await algorithm.selectOption("megatron");
     await page.getByRole("button", { name: "Generate" }).click();
     await until(async () => /not what the profile says: PP 4 → 8/.test(await form()), "other sizes are said");
     await pp.fill("4");

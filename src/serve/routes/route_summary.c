@@ -93,18 +93,20 @@ static ps_code collect_summary_reply(const ps_request *q, asked *a, ps_err *err)
 
 /* Those of the capture must make its job, and place its ranks as their groups do: one more sentence in `out` where they do
  * not. */
-static size_t check_collected(const asked *a, char out[160]) {
+static size_t check_collected(const asked *a, ps_layout_problem *out) {
     const ps_layout_dims *given = &a->given;
     int64_t n = ps_layout_ranks(a->layout, &a->sizes);
     bool is_own = given->tp + given->cp + given->dp + given->pp > 0;
     if (!is_own && a->is_collected && a->world_size > 0 && n != a->world_size) {
-        (void)snprintf(out, 160,
+        out->kind = "world-size";
+        (void)snprintf(out->text, sizeof out->text,
                        "the sizes in the capture make %" PRId64
                        " ranks, and its world_size is %" PRId64 ": give them",
                        n, a->world_size);
         return 1;
     }
-    (void)snprintf(out, 160, "%s", a->problem);
+    out->kind = "groups";
+    (void)snprintf(out->text, sizeof out->text, "%s", a->problem);
     return a->problem[0] != '\0';
 }
 
@@ -139,6 +141,21 @@ static void put_layouts(ps_json *j) {
         ps_json_key_bool(j, "has_cp", ps_layout_has_cp(l));
         ps_json_key_bool(j, "has_moe_tp", ps_layout_has_moe_tp(l));
         ps_json_close(j);
+    }
+    ps_json_close(j);
+}
+
+static void put_problems(ps_json *j, const ps_layout_problem *problems, size_t n) {
+    ps_json_key(j, "problems");
+    ps_json_array(j);
+    for (size_t i = 0; i < n; i++) {
+        ps_json_str(j, problems[i].text);
+    }
+    ps_json_close(j);
+    ps_json_key(j, "problem_kinds");
+    ps_json_array(j);
+    for (size_t i = 0; i < n; i++) {
+        ps_json_str(j, problems[i].kind);
     }
     ps_json_close(j);
 }
@@ -234,7 +251,7 @@ static bool put_summary_reply_places(const ps_request *q, const asked *a, ps_jso
 static void answer_summary_reply(const ps_request *q, ps_reply *r) {
     asked a = {.layout = PS_LAYOUT_MEGATRON};
     ps_err err = PS_ERR_INIT;
-    char problems[PS_LAYOUT_PROBLEMS][160];
+    ps_layout_problem problems[PS_LAYOUT_PROBLEMS];
     if (!ask_summary_reply(q, r, &a)) {
         return;
     }
@@ -243,7 +260,7 @@ static void answer_summary_reply(const ps_request *q, ps_reply *r) {
         return;
     }
     size_t n = ps_layout_check(a.layout, &a.sizes, a.n_ranks, problems);
-    n += n < PS_LAYOUT_PROBLEMS ? check_collected(&a, problems[n]) : 0;
+    n += n < PS_LAYOUT_PROBLEMS ? check_collected(&a, &problems[n]) : 0;
     ps_json w = ps_json_to(&r->body);
     ps_json *j = &w;
     ps_json_object(j);
@@ -258,12 +275,7 @@ static void answer_summary_reply(const ps_request *q, ps_reply *r) {
         ps_json_null(j);
     }
     put_layouts(j);
-    ps_json_key(j, "problems");
-    ps_json_array(j);
-    for (size_t i = 0; i < n; i++) {
-        ps_json_str(j, problems[i]);
-    }
-    ps_json_close(j);
+    put_problems(j, problems, n);
     if (n == 0 && !put_summary_reply_places(q, &a, j)) {
         ps_reply_fail(r, 507, "not enough memory for this reply");
         return;

@@ -1,6 +1,6 @@
 /** The Summary page: what the capture is, how the ranks are arranged, what their steps are made of and who differs. */
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { get, type Params } from "../api/client";
+import { get } from "../api/client";
 import type { Cell, Table } from "../api/types";
 import { registerUrl, urlChanged } from "../model/url_state";
 import { Atom, useAtom } from "../base/atom";
@@ -15,9 +15,9 @@ import { DataTable, LocalTable } from "../panels/table";
 import { t, type Word } from "../words";
 import { choicesOf, modeTable, reader, useReply, wholeTable } from "./data";
 import { Findings } from "./findings";
-import { ParallelForm, type Setup } from "./parallel_form";
+import { ParallelForm, placeParams, setupParams, type Setup } from "./parallel_form";
 import {
-  endToEnd, entriesOf, foldOf, FOLDS, hasCp, INDICATORS, ordered, ofStep, placesOf, sizesOf, spreadsOf, type Box, type Entry, type Fold, type Indicator, type Order, type Place, type Places, type Values,
+  endToEnd, entriesOf, foldOf, FOLDS, hasCp, INDICATORS, ordered, ofStep, placesOf, sizesOf, spreadsOf, type Algorithm, type Box, type Entry, type Fold, type Indicator, type Order, type Place, type Places, type Values,
 } from "./summary_model";
 
 const TOPS = ["all", "16", "32", "64"] as const;
@@ -66,23 +66,6 @@ function change(to: Partial<State>): void {
   urlChanged();
 }
 
-/** What the analysis is told of the arrangement. */
-function setupParams(setup: Setup | null): Params {
-  return setup === null ? {} : {
-    pp: setup.sizes.pp, tp: setup.sizes.tp, dp: setup.sizes.dp, ...(hasCp(setup.algorithm) ? { cp: setup.sizes.cp } : {}),
-    order: setup.algorithm,
-  };
-}
-
-/** The same for the places of the ranks, which experts have a part in. */
-function placeParams(setup: Setup | null): Params {
-  if (setup === null) {
-    return {};
-  }
-  const { order, ...sizes } = setupParams(setup);
-  return { algorithm: order, ...sizes, ep: setup.sizes.ep, moe_tp: setup.sizes.moetp };
-}
-
 export function SummaryPage() {
   const now = useAtom(state);
   useEffect(() => registerUrl(part), []);
@@ -90,7 +73,7 @@ export function SummaryPage() {
   const placing = placeParams(now.setup);
   const reply = useReply(JSON.stringify([params, placing]), async (signal) => ({
     steps: await modeTable("step_trace_time", "ClusterStepTraceTime", params, signal),
-    arranged: await get<{ collected: Record<string, number> | null; places?: (Place & { rank: number })[] }>("summary", placing, signal),
+    arranged: await get<{ algorithm: Algorithm; collected: Record<string, number> | null; places?: (Place & { rank: number })[] }>("summary", placing, signal),
   }));
   const steps = reply.data?.steps ?? null;
   const carried = useMemo(() => sizesOf(reply.data?.arranged.collected ?? null), [reply.data]);
@@ -102,7 +85,7 @@ export function SummaryPage() {
       {reply.error !== null ? <Failed error={reply.error} retry={reply.retry} />
         : reply.data === null ? <Loading what={t("summary.working")} />
         : steps === null || steps.rows.length === 0 ? <Empty title={t("summary.no-steps")}><p class="quiet">{t("summary.how")}</p></Empty>
-        : <Overview steps={steps} notes={steps.notes ?? []} carried={carried} places={places} />}
+        : <Overview steps={steps} notes={steps.notes ?? []} own={reply.data.arranged.algorithm} carried={carried} places={places} />}
     </main>
   );
 }
@@ -145,7 +128,7 @@ function moment(ns: bigint): string {
   return ms > 946_684_800_000 && ms < 4_102_444_800_000 ? new Date(ms).toLocaleString() : duration(Number(ns));
 }
 
-function Overview({ steps, notes, carried, places }: { steps: Table; notes: string[]; carried: ReturnType<typeof sizesOf>; places: Places }) {
+function Overview({ steps, notes, own, carried, places }: { steps: Table; notes: string[]; own: Algorithm; carried: ReturnType<typeof sizesOf>; places: Places }) {
   const now = useAtom(state);
   const entries = useMemo(() => entriesOf(steps), [steps]);
   const names = choicesOf(steps, "step");
@@ -158,7 +141,7 @@ function Overview({ steps, notes, carried, places }: { steps: Table; notes: stri
   const [rank, setRank] = useState<string | null>(null);
   return (
     <>
-      <ParallelForm setup={now.setup} carried={carried} nRanks={ofRanks.length} onGenerate={(setup) => change({ setup })} />
+      <ParallelForm setup={now.setup} own={own} carried={carried} nRanks={ofRanks.length} onGenerate={(setup) => change({ setup })} />
       <div class="controls-row">
         <Select label={t("summary.step")} value={stepOf ?? ""} options={[["", t("summary.all-steps")], ...names.map((n) => [n, n === "" ? "–" : n] as const)]} onChange={(step) => change({ step })} />
         {stages.length > 1 && (
@@ -174,7 +157,7 @@ function Overview({ steps, notes, carried, places }: { steps: Table; notes: stri
           </>
         )}
       </div>
-      <Spreads entries={inStage} />
+      {inStage.length > 1 && <Spreads step={stepOf} stage={now.stage} setup={now.setup} />}
       {notes.map((note) => <p class="quiet">{note}</p>)}
       {now.setup !== null && now.fold !== "none"
         ? <Folded boxes={foldOf(shown, places, now.setup.sizes, now.fold)} />
@@ -194,7 +177,7 @@ function seriesOf(colours: ReturnType<typeof useColours>) {
 
 const barOf = (label: string, v: Values): Bar => {
   const whole = endToEnd(v);
-  return { label, parts: BARS.map((i) => (v[i] === null ? null : Math.max(0, v[i]!))), ratios: [v.computing, v.communication].map((x) => (x === null || whole <= 0 ? null : x / whole)) };
+  return { label, parts: BARS.map((i) => (v[i] === null ? null : Math.max(0, v[i]!))), ratios: [v.computing, v.exposed].map((x) => (x === null || whole <= 0 ? null : x / whole)) };
 };
 
 function RankBars({ entries, rank, choose }: { entries: Entry[]; rank: string | null; choose: (rank: string | null) => void }) {
@@ -222,14 +205,16 @@ function Folded({ boxes }: { boxes: Box[] }) {
   );
 }
 
-function Spreads({ entries }: { entries: Entry[] }) {
-  const found = spreadsOf(entries);
-  if (entries.length < 2) {
+function Spreads({ step, stage, setup }: { step: string | null; stage: string; setup: Setup | null }) {
+  const params = { name: "spread", ...(step === null ? {} : { step }), ...(stage === "" ? {} : { stage }), ...setupParams(setup) };
+  const view = useReply(JSON.stringify(params), (signal) => wholeTable("view", params, null, signal)).data;
+  if (view === null) {
     return null;
   }
+  const found = spreadsOf(view);
   return found.length === 0 ? <p class="quiet">{t("summary.even")}</p> : (
     <ul class="sentences">
-      {found.map((s) => <li>{t("summary.spread", t(`indicator.${s.indicator}`), duration(s.spread_ns), percent(s.share), s.least.index, s.most.index)}</li>)}
+      {found.map((s) => <li>{t("summary.spread", t(`indicator.${s.indicator}`), duration(s.spread_ns), percent(s.share), s.least, s.most)}</li>)}
     </ul>
   );
 }
@@ -244,7 +229,7 @@ function tableOf(entries: Entry[], step: string | null): Table {
       [t("summary.computing-ratio"), "real", "%", false], [t("summary.communication-ratio"), "real", "%", false],
     ],
     rows: entries.map((e) => [
-      e.type === "rank" ? e.index : `${e.type} ${e.index}`, e.type, e.dp, e.pp, e.tp, ...INDICATORS.map((i) => e.values[i]), ratio(e.values.computing, e.values), ratio(e.values.communication, e.values),
+      e.type === "rank" ? e.index : `${e.type} ${e.index}`, e.type, e.dp, e.pp, e.tp, ...INDICATORS.map((i) => e.values[i]), ratio(e.values.computing, e.values), ratio(e.values.exposed, e.values),
     ]),
   };
 }

@@ -84,26 +84,20 @@ export function ordered(entries: Entry[], by: Order, top: number): Entry[] {
 export interface Spread {
   indicator: Indicator;
   spread_ns: number;
-  least: Entry;
-  most: Entry;
+  least: string;
+  most: string;
   /** Of the mean step. */
   share: number;
 }
 
-/** Times that differ over the ranks by more than 5 % of the mean step (S-22). */
-export const SPREAD_SHARE = 0.05;
+const METRIC: Readonly<Record<string, Indicator>> = { Computing: "computing", "Communication (not overlapped)": "exposed", Free: "free" };
 
-export function spreadsOf(entries: Entry[]): Spread[] {
-  const mean = entries.reduce((sum, e) => sum + endToEnd(e.values), 0) / Math.max(1, entries.length);
-  return (["computing", "exposed", "free"] as const).flatMap((indicator) => {
-    const known = entries.filter((e) => e.values[indicator] !== null).sort((a, b) => a.values[indicator]! - b.values[indicator]!);
-    const [least, most] = [known[0], known[known.length - 1]];
-    if (least === undefined || most === undefined || mean <= 0) {
-      return [];
-    }
-    const spread_ns = most.values[indicator]! - least.values[indicator]!;
-    return spread_ns > SPREAD_SHARE * mean ? [{ indicator, spread_ns, least, most, share: spread_ns / mean }] : [];
-  });
+/** Times that differ over the ranks by more than the view spread allows (S-22). */
+export function spreadsOf(view: Table): Spread[] {
+  const [metric, spread, share, threshold, most, least] = ["metric", "spread", "share of mean e2e", "threshold", "rank of max", "rank of min"].map((name) => reader(view, name));
+  return view.rows.filter((row) => Number(share!(row)) > Number(threshold!(row))).map((row) => ({
+    indicator: METRIC[String(metric!(row))] ?? "computing", spread_ns: Number(spread!(row)), share: Number(share!(row)) / 100, most: String(most!(row)), least: String(least!(row)),
+  }));
 }
 
 export const ALGORITHMS = ["megatron", "megatron-pp-dp", "mindspeed", "mindie", "vllm"] as const;
@@ -119,24 +113,6 @@ export interface Sizes {
 
 export const hasCp = (a: Algorithm): boolean => a !== "mindie" && a !== "vllm";
 export const hasMoeTp = (a: Algorithm): boolean => a === "mindie";
-
-export type Fault = "too-few" | "dp-ep" | "cpdp-ep" | "moe" | "vllm-ep" | "vllm-tp";
-
-/** What is wrong with sizes (S-4), in the order in which people mend it. */
-export function faultsOf(algorithm: Algorithm, s: Sizes, nRanks: number): Fault[] {
-  const cp = hasCp(algorithm) ? s.cp : 1;
-  const out: Fault[] = s.pp * s.tp * cp * s.dp < nRanks ? ["too-few"] : [];
-  switch (algorithm) {
-    case "megatron": case "megatron-pp-dp":
-      return s.dp % s.ep !== 0 ? [...out, "dp-ep"] : out;
-    case "mindspeed":
-      return (cp * s.dp) % s.ep !== 0 ? [...out, "cpdp-ep"] : out;
-    case "mindie":
-      return s.tp * s.dp !== s.moetp * s.ep ? [...out, "moe"] : out;
-    case "vllm":
-      return [...out, ...((s.tp * s.dp) % s.ep !== 0 ? (["vllm-ep"] as const) : []), ...(s.ep % s.tp !== 0 ? (["vllm-tp"] as const) : [])];
-  }
-}
 
 export interface Place {
   tp: number;
