@@ -153,9 +153,6 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "order of events contradicts: the order counts")                                             \
     X(PS_ODD_OTHER_LABELS, PS_SEV_LOSS, "other-labels",                                            \
       "%llu {ranks carry|rank carries} other labels than the rest and {are|is} not in the chart")  \
-    X(PS_ODD_COLLECTIVES, PS_SEV_INFO, "collectives-cut",                                          \
-      "%llu {collectives beyond the limit of a rank do|collective beyond the limit of a rank "     \
-      "does} not count for its clock")                                                             \
     X(PS_ODD_STEP_CUT, PS_SEV_LOSS, "step-cut",                                                    \
       "%llu {ranks begin in the middle of a step: their|rank begins in the middle of a step: "     \
       "its} first step is short")                                                                  \

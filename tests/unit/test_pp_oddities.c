@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/comm/late.h"
 #include "analyze/comm/transfers.h"
 #include "analyze/pipeline/infer_flows.h"
 
@@ -313,50 +314,11 @@ static void test_transfers_without_a_peer(void **context) {
     const ps_analysis_opts opts = {.step_id = -1};
     ps_transfers found;
     ps_diag diag = {0};
-    assert_int_equal(ps_transfers_collect(trace, &opts, 2, NULL, &found, &diag, NULL), PS_OK);
+    assert_int_equal(ps_transfers_collect(trace, &opts, 2, &found, &diag, NULL), PS_OK);
     assert_int_equal(found.p2p.n, 1);
     assert_int_equal(diag.counts[PS_ODD_P2P_PEER], 2);
     ps_transfers_fini(&found);
     ps_trace_free(trace);
-}
-
-static void test_collectives_beyond_the_limit(void **context) {
-    (void)context;
-    pp_tiny t = pp_tiny_new();
-    for (size_t i = 0; i < PS_MAX_COLLECTIVES + 2; i++) {
-        (void)put_kernel(&t, "allreduce", (int64_t)i * 20);
-    }
-    ps_trace *trace = seal(&t);
-    const ps_analysis_opts opts = {.step_id = -1};
-    ps_transfers found;
-    ps_diag diag = {0};
-    assert_int_equal(ps_transfers_collect(trace, &opts, 0, NULL, &found, &diag, NULL), PS_OK);
-    assert_int_equal(found.collectives.n, PS_MAX_COLLECTIVES);
-    assert_int_equal(diag.counts[PS_ODD_COLLECTIVES], 2);
-    ps_transfers_fini(&found);
-    ps_trace_free(trace);
-}
-
-/* Lanes of Ascend's texts: "Group 0" is another group on every rank. */
-static void test_numbered_lanes_say_nothing(void **context) {
-    (void)context;
-    static const char *const NAMES[] = {"0", "group_name_7"};
-    const ps_analysis_opts opts = {.step_id = -1};
-    for (size_t k = 0; k < N(NAMES); k++) {
-        pp_tiny t = pp_tiny_new();
-        ps_track lane = {.kind = PS_TRACK_COMM_GROUP,
-                         .tid = -1,
-                         .name = ps_builder_str(t.b, NAMES[k], strlen(NAMES[k]))};
-        (void)ps_builder_slice(t.b, PS_SLICE_COMM_OP, ps_builder_track(t.b, lane),
-                               ps_builder_str(t.b, "hcom_allReduce__7_0_1", 21), 0, 10, 0);
-        ps_trace *trace = seal(&t);
-        ps_transfers found;
-        ps_diag diag = {0};
-        assert_int_equal(ps_transfers_collect(trace, &opts, 0, NULL, &found, &diag, NULL), PS_OK);
-        assert_int_equal(found.collectives.n, k);
-        ps_transfers_fini(&found);
-        ps_trace_free(trace);
-    }
 }
 
 /* Two stages of two ranks each; the groups of both stages are called "1". What one stage does says nothing of the
@@ -398,10 +360,64 @@ static void test_groups_of_one_name(void **context) {
         assert_int_equal(o.result.chart->n_ranks, 4);
         assert_int_equal(pp_count(&o, 4, PS_ODD_CLOCKS), 0);
         assert_true(o.result.chart->ranks[2].has_clock);
+        assert_int_equal(o.result.chart->ranks[2].clock_offset_ns, 0); /* as the links allow it */
         pp_outcome_fini(&o);
         for (int r = 0; r < 4; r++) {
             ps_trace_free(traces[r]);
         }
+    }
+}
+
+enum { SKEW_NS = 30000, STEP_NS = 6000000 };
+
+/* One of two stages, each on its own host; the second one's clock is ahead. Two collectives a step, without numbers, which both
+ * ranks leave at once; the capture of the second one began after the first of them. */
+static ps_trace *stage_with_collectives(int stage) {
+    static const char *const FORWARD[2] = {"PP:0F0", "PP:1F0"};
+    static const char *const BACKWARD[2] = {"PP:0B0", "PP:1B0"};
+    int64_t ahead_ns = stage * SKEW_NS;
+    pp_tiny t = pp_tiny_new();
+    ps_builder_meta(t.b, "host_name", stage == 0 ? "a" : "b");
+    put_names(&t, &FORWARD[stage], 1, 1000 + stage * 100000 + ahead_ns);
+    put_names(&t, &BACKWARD[stage], 1, 400000 - stage * 100000 + ahead_ns);
+    for (int step = 0; step < 2; step++) {
+        ps_builder_step(t.b, step, step * STEP_NS + ahead_ns, (step + 1) * STEP_NS + ahead_ns);
+        for (int k = stage == 1 && step == 0; k < 2; k++) {
+            (void)put_kernel(&t, "allreduce", step * STEP_NS + (k + 1) * 1000000 + ahead_ns);
+        }
+    }
+    return seal(&t);
+}
+
+/* The clocks of a chart stand on the collectives that the job's matcher finds: where a window is cut, on those of the other
+ * steps. Bounds by links alone would allow equal clocks. */
+static void test_one_matcher_of_collectives(void **context) {
+    (void)context;
+    ps_trace *traces[2];
+    ps_comm_list lists[2];
+    const ps_comm_list *pointers[2];
+    const ps_rank_info ranks[2] = {{.rank = 0, .machine = 0}, {.rank = 1, .machine = 1}};
+    ps_late_input in = {.lists = pointers, .ranks = ranks, .n_ranks = 2, .step = -1};
+    ps_late late;
+    ps_diag diag = {0};
+    pp_outcome o;
+    for (int r = 0; r < 2; r++) {
+        traces[r] = stage_with_collectives(r);
+        assert_int_equal(ps_comm_list_collect(traces[r], NULL, &lists[r], &diag, NULL), PS_OK);
+        pointers[r] = &lists[r];
+    }
+    assert_int_equal(ps_late_measure(&in, &late, NULL), PS_OK);
+    assert_int_equal(late.n_meetings, 2);
+    assert_int_equal(late.clocks[1].offset_ns, SKEW_NS);
+    pp_run(&o, traces, 2, NULL);
+    assert_int_equal(o.code, PS_OK);
+    assert_true(o.result.chart->ranks[1].has_clock);
+    assert_int_equal(o.result.chart->ranks[1].clock_offset_ns, late.clocks[1].offset_ns);
+    pp_outcome_fini(&o);
+    ps_late_fini(&late);
+    for (int r = 0; r < 2; r++) {
+        ps_comm_list_fini(&lists[r]);
+        ps_trace_free(traces[r]);
     }
 }
 
@@ -417,9 +433,8 @@ int main(void) {
         cmocka_unit_test(test_labels_that_can_not_be_read),
         cmocka_unit_test(test_forwards_with_several_backwards),
         cmocka_unit_test(test_transfers_without_a_peer),
-        cmocka_unit_test(test_collectives_beyond_the_limit),
-        cmocka_unit_test(test_numbered_lanes_say_nothing),
         cmocka_unit_test(test_groups_of_one_name),
+        cmocka_unit_test(test_one_matcher_of_collectives),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "analyze/comm/recorded_clock.h"
+#include "analyze/comm/topology.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -76,6 +76,7 @@ typedef struct collection {
     const ps_links *links; /* may be NULL */
     ps_comm_list *list;
     ps_diag *diag;
+    ps_rank_facts facts;    /* the groups that the metadata lists */
     ps_str keys[N_KEYS];    /* in the trace; none: no slice has it */
     const ps_table *groups; /* side table "communication", or NULL */
     size_t name_column, group_column;
@@ -415,6 +416,21 @@ static void set_group(collection *c, ps_comm_op *op, uint32_t slice, const comm_
     }
 }
 
+/* Several groups of a job may carry one name: who is in this one, as the kernel says it, else the metadata. */
+static void set_members(collection *c, ps_comm_op *op, const comm_args *args) {
+    const char *group = args->texts[KEY_GROUP_NAME];
+    op->members = keep_comm_op(c, args->texts[KEY_MEMBERS]);
+    for (size_t i = 0; group != NULL && ps_str_is_none(op->members) && i < c->facts.n_groups; i++) {
+        const ps_group_fact *fact = &c->facts.groups[i];
+        if (fact->first_rank >= 0 && strcmp(fact->comm_name, group) == 0) {
+            char text[96];
+            (void)snprintf(text, sizeof text, "[%lld, %lld in all]", (long long)fact->first_rank,
+                           (long long)fact->n_ranks);
+            op->members = keep_comm_op(c, text);
+        }
+    }
+}
+
 /* --- times --------------------------------------------------------------------------------------------------- */
 
 /* Without links: the last step that began at or before the operator, else the first. */
@@ -493,7 +509,7 @@ static bool add_listed_op(collection *c, uint32_t slice, bool is_kernel) {
     }
     set_group(c, op, slice, &args);
     set_ends(c, op, &args);
-    op->members = keep_comm_op(c, args.texts[KEY_MEMBERS]);
+    set_members(c, op, &args);
     set_size(c, op, &args);
     set_times(c, op, slice, &args);
     list->n++;
@@ -541,10 +557,18 @@ ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *links, ps_co
                              ps_diag *diag, ps_err *err) {
     *out = (ps_comm_list){0};
     collection c = {.trace = trace, .links = links, .list = out, .diag = diag};
+    ps_diag counted_by_others = {0}; /* who reads the metadata for itself */
+    ps_arena arena;
+    ps_arena_init(&arena);
     ps_idmap_init(&c.group_of);
-    bool ok = ps_strpool_init(&out->strings) && collect_comm_op(&c);
+    ps_code code = ps_rank_facts_read(trace, &arena, &c.facts, &counted_by_others, err);
+    out->recorded_clock = c.facts.clock;
+    if (code == PS_OK && (!ps_strpool_init(&out->strings) || !collect_comm_op(&c))) {
+        code = ps_fail_nomem(err);
+    }
     ps_idmap_fini(&c.group_of);
-    return ok ? ps_recorded_clock_read(trace, &out->recorded_clock, err) : ps_fail_nomem(err);
+    ps_arena_fini(&arena);
+    return code;
 }
 
 void ps_comm_list_fini(ps_comm_list *list) {

@@ -29,8 +29,9 @@ typedef struct ps_comm_op {
     ps_str type;  /* "hcom_allReduce_", "allreduce", "nccl:all_reduce" */
     ps_str group; /* name of the communicator as the profile has it; may be none */
     ps_str data_type; /* may be none */
-    ps_str members;   /* ranks of the group as PyTorch writes them ("[0, 1]"); may be none */
-    uint32_t slice;   /* in the trace it came from */
+    ps_str
+        members; /* of the group as PyTorch writes them ("[0, 1]"), or by its metadata: tells groups of one name apart; may be none */
+    uint32_t slice; /* in the trace it came from */
     /* Its name or type holds send, receive or recv, any case; of a kernel what was called decides, for an all-to-all
      * runs as a kernel SendRecv. */
     bool is_p2p;

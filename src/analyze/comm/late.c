@@ -32,7 +32,7 @@ static int64_t lateness_start_of(const ps_late_work *w, const ps_meeting_part *p
  * because clocks are not exact. */
 static bool is_possible(const ps_late_work *w, const ps_meeting *m, int64_t last) {
     const ps_meeting_part *parts = &w->out->parts[m->first];
-    if (!is_comparable(w->out, m) || !ps_late_is_symmetric(w, m)) {
+    if (!is_comparable(w->out, m) || !ps_late_is_symmetric(w->in, w->out, m)) {
         return true;
     }
     int64_t first_end = INT64_MAX;

@@ -44,6 +44,8 @@ typedef struct ps_meeting_part {
 /* One collective, as all ranks that took part saw it. */
 typedef struct ps_meeting {
     ps_str group, name; /* of the result's pool; the name is that on the first rank */
+    bool
+        is_by_time; /* nothing names the communicator or numbers the collective: matched by counting and time */
     int64_t step;
     int64_t
         start_ns; /* of the first one, epoch, on the clock of the lowest rank that is connected */
@@ -110,5 +112,11 @@ typedef struct ps_late {
 /* PS_NOMEM only; end with ps_late_fini() in any case. Sorts once: n log n in all operators. */
 PS_MUST_USE ps_code ps_late_measure(const ps_late_input *in, ps_late *out, ps_err *err);
 void ps_late_fini(ps_late *late);
+
+/* Of the collectives in which nobody finishes before everybody has begun: each rank against the first one and the one before
+ * it. Not of those matched by time, which the clocks had a part in. Ranks as in the input, times epoch; the caller frees *out.
+ * False when memory is out. */
+bool ps_late_clock_meetings(const ps_late_input *in, const ps_late *late, ps_clock_meeting **out,
+                            size_t *n);
 
 #endif

@@ -1,14 +1,14 @@
 /* What collectives and transfers say of the clocks of a job (job_clock.h). */
 #include "analyze/comm/late_match.h"
-#include "analyze/comm/transfers.h"
 #include "base/alloc.h"
+#include "model/comm_kernels.h"
 
-bool ps_late_is_symmetric(const ps_late_work *w, const ps_meeting *m) {
-    const ps_meeting_part *p = &w->out->parts[m->first];
-    const ps_comm_list *list = w->in->lists[p->rank];
+bool ps_late_is_symmetric(const ps_late_input *in, const ps_late *late, const ps_meeting *m) {
+    const ps_meeting_part *p = &late->parts[m->first];
+    const ps_comm_list *list = in->lists[p->rank];
     const ps_comm_op *op = &list->ops[p->op];
-    return ps_is_symmetric(ps_comm_text(list, op->type)) ||
-           ps_is_symmetric(ps_comm_text(list, op->name));
+    return ps_comm_is_symmetric(ps_comm_of_name(ps_comm_text(list, op->type))) ||
+           ps_comm_is_symmetric(ps_comm_of_name(ps_comm_text(list, op->name)));
 }
 
 static ps_clock_span clock_bound_span_of(const ps_late_work *w) {
@@ -22,10 +22,10 @@ static ps_clock_span clock_bound_span_of(const ps_late_work *w) {
     return span;
 }
 
-static ps_clock_meeting meeting_of(const ps_late_work *w, const ps_meeting_part *a,
+static ps_clock_meeting meeting_of(const ps_late_input *in, const ps_meeting_part *a,
                                    const ps_meeting_part *b) {
-    const ps_comm_op *x = ps_late_op(w->in, a->rank, a->op);
-    const ps_comm_op *y = ps_late_op(w->in, b->rank, b->op);
+    const ps_comm_op *x = ps_late_op(in, a->rank, a->op);
+    const ps_comm_op *y = ps_late_op(in, b->rank, b->op);
     return (ps_clock_meeting){.a = a->rank,
                               .b = b->rank,
                               .a_start_ns = x->start_ns,
@@ -34,21 +34,43 @@ static ps_clock_meeting meeting_of(const ps_late_work *w, const ps_meeting_part 
                               .b_end_ns = y->end_ns};
 }
 
-/* Each part against the first one and the one before it: all of them are connected then, and n parts cost n. */
+/* Each part against the first one and the one before it: all of them are connected then, and n parts cost n. How many
+ * meetings part `i` (from 1) makes. */
+static size_t meetings_of_part(const ps_late_input *in, const ps_late *late, const ps_meeting *m,
+                               uint32_t i, ps_clock_meeting out[2]) {
+    const ps_meeting_part *parts = &late->parts[m->first];
+    out[0] = meeting_of(in, &parts[0], &parts[i]);
+    out[1] = meeting_of(in, &parts[i - 1], &parts[i]);
+    return i > 1 ? 2 : 1;
+}
+
 static bool add_clock_bound_collective(ps_late_work *w, ps_job_clock *clocks, const ps_meeting *m) {
-    const ps_meeting_part *parts = &w->out->parts[m->first];
     bool ok = true;
     bool tells = false;
-    for (uint32_t i = 1; ok && i < m->n && ps_late_is_symmetric(w, m); i++) {
-        ps_clock_meeting with_first = meeting_of(w, &parts[0], &parts[i]);
-        ps_clock_meeting with_last = meeting_of(w, &parts[i - 1], &parts[i]);
-        ok = ps_job_clock_meeting(clocks, &with_first) &&
-             (i == 1 || ps_job_clock_meeting(clocks, &with_last));
-        tells = tells || ps_job_clock_apart(clocks, parts[0].rank, parts[i].rank) ||
-                ps_job_clock_apart(clocks, parts[i - 1].rank, parts[i].rank);
+    for (uint32_t i = 1; ok && i < m->n && ps_late_is_symmetric(w->in, w->out, m); i++) {
+        ps_clock_meeting made[2];
+        size_t n = meetings_of_part(w->in, w->out, m, i, made);
+        for (size_t k = 0; ok && k < n; k++) {
+            ok = ps_job_clock_meeting(clocks, &made[k]);
+            tells = tells || ps_job_clock_apart(clocks, made[k].a, made[k].b);
+        }
     }
     w->out->evidence.n_collectives += tells;
     return ok;
+}
+
+bool ps_late_clock_meetings(const ps_late_input *in, const ps_late *late, ps_clock_meeting **out,
+                            size_t *n) {
+    *n = 0;
+    *out = ps_calloc(2 * late->n_parts + 1, sizeof **out);
+    for (size_t i = 0; *out != NULL && i < late->n_meetings; i++) {
+        const ps_meeting *m = &late->meetings[i];
+        bool tells = !m->is_by_time && ps_late_is_symmetric(in, late, m);
+        for (uint32_t part = 1; tells && part < m->n; part++) {
+            *n += meetings_of_part(in, late, m, part, *out + *n);
+        }
+    }
+    return *out != NULL;
 }
 
 static bool add_transfer(ps_late_work *w, ps_job_clock *clocks, const ps_late_receive *r) {
@@ -58,28 +80,52 @@ static bool add_transfer(ps_late_work *w, ps_job_clock *clocks, const ps_late_re
     return ps_job_clock_before(clocks, r->sender, send->start_ns, r->receiver, receive->end_ns);
 }
 
-bool ps_late_clocks(ps_late_work *w) {
+/* Solves anew; without those matched by time, which clocks have a part in themselves, or with them. */
+static bool solve_late_clocks(ps_late_work *w, const ps_clock_rank *ranks, bool by_time_too) {
     ps_late *out = w->out;
-    size_t n = w->in->n_ranks;
     ps_job_clock clocks = {0};
-    ps_clock_rank *ranks = ps_calloc(n + 1, sizeof *ranks);
-    out->clocks = ps_calloc(n + 1, sizeof *out->clocks);
     out->evidence = (ps_late_evidence){0};
-    bool ok = ranks != NULL && out->clocks != NULL;
-    for (size_t r = 0; ok && r < n; r++) {
-        const ps_comm_list *list = w->in->lists[r];
-        ranks[r] =
-            (ps_clock_rank){w->in->ranks[r].machine, list != NULL ? &list->recorded_clock : NULL};
-    }
-    ok = ok && ps_job_clock_init(&clocks, ranks, n, clock_bound_span_of(w), true);
+    bool ok = ps_job_clock_init(&clocks, ranks, w->in->n_ranks, clock_bound_span_of(w), true);
     for (size_t i = 0; ok && i < out->n_meetings; i++) {
-        ok = add_clock_bound_collective(w, &clocks, &out->meetings[i]);
+        const ps_meeting *m = &out->meetings[i];
+        ok = (m->is_by_time && !by_time_too) || add_clock_bound_collective(w, &clocks, m);
     }
     for (size_t i = 0; ok && i < out->n_receives; i++) {
         ok = add_transfer(w, &clocks, &out->receives[i]);
     }
     ok = ok && ps_job_clock_solve(&clocks, out->clocks, &out->evidence.clocks, NULL) == PS_OK;
     ps_job_clock_fini(&clocks);
+    return ok;
+}
+
+/* Whether those matched by time bring clocks together that nothing else does, or not closely. */
+static bool need_by_time(const ps_late *late) {
+    for (size_t i = 0; i < late->n_meetings; i++) {
+        const ps_meeting *m = &late->meetings[i];
+        const ps_meeting_part *parts = &late->parts[m->first];
+        uint32_t reference = late->clocks[parts[0].rank].reference;
+        for (uint32_t k = 0; m->is_by_time && k < m->n; k++) {
+            const ps_rank_clock *c = &late->clocks[parts[k].rank];
+            if (c->reference != reference || c->uncertainty_ns > PS_LATE_TOLERANCE_NS) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+bool ps_late_clocks(ps_late_work *w) {
+    size_t n = w->in->n_ranks;
+    ps_clock_rank *ranks = ps_calloc(n + 1, sizeof *ranks);
+    w->out->clocks = ps_calloc(n + 1, sizeof *w->out->clocks);
+    bool ok = ranks != NULL && w->out->clocks != NULL;
+    for (size_t r = 0; ok && r < n; r++) {
+        const ps_comm_list *list = w->in->lists[r];
+        ranks[r] =
+            (ps_clock_rank){w->in->ranks[r].machine, list != NULL ? &list->recorded_clock : NULL};
+    }
+    ok = ok && solve_late_clocks(w, ranks, false) &&
+         (!need_by_time(w->out) || solve_late_clocks(w, ranks, true));
     ps_free(ranks);
     return ok;
 }

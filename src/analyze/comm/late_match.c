@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/comm/transfers.h"
 #include "base/alloc.h"
 #include "model/comm_kernels.h"
 
@@ -272,9 +271,10 @@ static bool number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
 /* --- meetings ------------------------------------------------------------------------------------------------- */
 
 /* Each rank once, by rank. */
-static void add_meeting(ps_late_work *w, const ps_late_entry *e, size_t n) {
+static void add_meeting(ps_late_work *w, const ps_late_entry *e, size_t n, bool is_by_time) {
     ps_late *out = w->out;
     ps_meeting m = {.group = w->plain[e->group],
+                    .is_by_time = is_by_time,
                     .step = e->step,
                     .start_ns = e->start_ns,
                     .first = (uint32_t)out->n_parts};
@@ -329,7 +329,7 @@ static bool match_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
             k++;
         }
         if (e[i].number >= 0) {
-            add_meeting(w, e + i, k - i);
+            add_meeting(w, e + i, k - i, loose);
         } else {
             w->out->n_unmatched += k - i;
         }

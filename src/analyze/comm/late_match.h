@@ -41,7 +41,7 @@ bool ps_late_refit(ps_late_work *w, ps_late_entry *e, size_t n);
 /* Fills out->clocks and its evidence from these and from the receives. */
 bool ps_late_clocks(ps_late_work *w);
 /* Nobody can finish before everybody has begun. */
-bool ps_late_is_symmetric(const ps_late_work *w, const ps_meeting *m);
+bool ps_late_is_symmetric(const ps_late_input *in, const ps_late *late, const ps_meeting *m);
 /* Receives with their sends. */
 bool ps_late_receives(ps_late_work *w);
 /* How long they waited; wants the clocks. */

@@ -7,10 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/comm/comm_list.h"
+#include "analyze/comm/late.h"
 #include "analyze/comm/recorded_clock.h"
 #include "analyze/comm/topology.h"
 #include "analyze/comm/transfers.h"
 #include "analyze/core/analysis.h"
+#include "analyze/derived/comm_part.h"
+#include "analyze/derived/derived.h"
 #include "analyze/pipeline/device_work.h"
 #include "analyze/pipeline/job_places.h"
 #include "analyze/pipeline/measured_chart.h"
@@ -18,6 +22,7 @@
 #include "analyze/pipeline/rank_labels.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/num.h"
 #include "schedule/schedule.h"
 
 typedef struct partial {
@@ -25,6 +30,7 @@ typedef struct partial {
     ps_rank_facts facts;
     ps_rank_labels labels;
     ps_transfers transfers;
+    ps_comm_list comm;
     ps_intervals rest; /* work of the device in no op */
     bool has_work;     /* what the device did is known */
     const char *host;  /* name of the machine, "" unknown */
@@ -35,6 +41,7 @@ static void free_labelled_partial(void *p) {
     if (part != NULL) {
         ps_rank_labels_fini(&part->labels);
         ps_transfers_fini(&part->transfers);
+        ps_comm_list_fini(&part->comm);
         ps_intervals_fini(&part->rest);
         ps_arena_fini(&part->arena);
         ps_free(part);
@@ -98,8 +105,13 @@ static ps_code collect_labelled(const ps_map_input *in, partial *part, ps_err *e
         code = ps_rank_labels_read(in, &part->labels, err);
     }
     if (code == PS_OK) {
-        code = ps_transfers_collect(in->trace, in->opts, in->rank->rank, &part->facts,
-                                    &part->transfers, in->diag, err);
+        code = ps_transfers_collect(in->trace, in->opts, in->rank->rank, &part->transfers, in->diag,
+                                    err);
+    }
+    if (code == PS_OK) {
+        const ps_links *links = ps_derived_links(in->derived, err);
+        code = links != NULL ? ps_comm_list_collect(in->trace, links, &part->comm, in->diag, err)
+                             : PS_NOMEM;
     }
     if (code == PS_OK) {
         code = explain_labelled_work(in->trace, part, err);
@@ -540,80 +552,36 @@ static ps_code measure_ranks(job *j, ps_err *err) {
 
 /* --- clocks ------------------------------------------------------------------------------------------------------ */
 
-typedef struct member {
-    const char *key;
-    int64_t sequence, start_ns, end_ns;
-    uint32_t rank;
-} member;
-
-static int compare_labelled_members(const void *a, const void *b) {
-    const member *x = a;
-    const member *y = b;
-    int by_key = strcmp(x->key, y->key);
-    if (by_key != 0) {
-        return by_key;
+/* Collectives of the ranks in the chart, as the job's matcher finds them; rows of the chart, times from its origin. */
+static ps_code find_meetings(const job *j, int64_t origin, ps_clock_meeting **out, size_t *n,
+                             ps_err *err) {
+    const ps_comm_list **lists = ps_calloc(j->in->n_ranks + 1, sizeof(ps_comm_list *));
+    ps_rank_info *infos = ps_calloc(j->in->n_ranks + 1, sizeof *infos);
+    ps_late late = {0};
+    ps_late_input in = {.lists = lists, .ranks = infos, .n_ranks = j->in->n_ranks, .step = -1};
+    ps_code code = lists != NULL && infos != NULL ? PS_OK : ps_fail_nomem(err);
+    for (size_t r = 0; code == PS_OK && r < j->in->n_ranks; r++) {
+        lists[r] = j->row_of[r] != PS_NO_INDEX ? &part_of(j, r)->comm : NULL;
+        infos[r] = j->in->ranks[r];
+        infos[r].machine = j->measured[r].machine;
     }
-    if (x->sequence != y->sequence) {
-        return x->sequence < y->sequence ? -1 : 1;
+    code = code == PS_OK ? ps_late_measure(&in, &late, err) : code;
+    if (code == PS_OK && !ps_late_clock_meetings(&in, &late, out, n)) {
+        code = ps_fail_nomem(err);
     }
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
-typedef struct meetings {
-    ps_clock_meeting *all;
-    size_t n, cap;
-} meetings;
-
-static bool add_meeting(meetings *o, const member *a, const member *b, int64_t origin) {
-    if (a->rank == b->rank) {
-        return true;
+    for (size_t i = 0; code == PS_OK && i < *n; i++) {
+        ps_clock_meeting *m = &(*out)[i];
+        *m = (ps_clock_meeting){.a = j->row_of[m->a],
+                                .b = j->row_of[m->b],
+                                .a_start_ns = ps_i64_minus(m->a_start_ns, origin),
+                                .a_end_ns = ps_i64_minus(m->a_end_ns, origin),
+                                .b_start_ns = ps_i64_minus(m->b_start_ns, origin),
+                                .b_end_ns = ps_i64_minus(m->b_end_ns, origin)};
     }
-    if (!ps_grow(&o->all, &o->cap, o->n + 1, UINT32_MAX - 1, sizeof *o->all)) {
-        return false;
-    }
-    o->all[o->n++] = (ps_clock_meeting){.a = a->rank,
-                                        .b = b->rank,
-                                        .a_start_ns = a->start_ns - origin,
-                                        .a_end_ns = a->end_ns - origin,
-                                        .b_start_ns = b->start_ns - origin,
-                                        .b_end_ns = b->end_ns - origin};
-    return true;
-}
-
-static bool find_meetings(const job *j, int64_t origin, meetings *o) {
-    size_t n_members = 0;
-    for (size_t r = 0; r < j->in->n_ranks; r++) {
-        n_members += j->row_of[r] != PS_NO_INDEX ? part_of(j, r)->transfers.collectives.n : 0;
-    }
-    member *members = ps_calloc(n_members, sizeof *members);
-    bool ok = members != NULL;
-    size_t at = 0;
-    for (size_t r = 0; ok && r < j->in->n_ranks; r++) {
-        if (j->row_of[r] == PS_NO_INDEX) {
-            continue;
-        }
-        const ps_collective_list *list = &part_of(j, r)->transfers.collectives;
-        for (size_t i = 0; i < list->n; i++) {
-            const ps_collective *c = &list->all[i];
-            members[at++] = (member){ps_strpool_get(&list->strings, c->key), c->sequence,
-                                     c->start_ns, c->end_ns, j->row_of[r]};
-        }
-    }
-    if (ok && n_members > 1) {
-        qsort(members, n_members, sizeof *members, compare_labelled_members);
-    }
-    for (size_t i = 0; ok && i < n_members;) { /* each against the first and the one before */
-        size_t end = i + 1;
-        while (ok && end < n_members && members[end].sequence == members[i].sequence &&
-               strcmp(members[end].key, members[i].key) == 0) {
-            ok = add_meeting(o, &members[i], &members[end], origin) &&
-                 (end == i + 1 || add_meeting(o, &members[end - 1], &members[end], origin));
-            end++;
-        }
-        i = end;
-    }
-    ps_free(members);
-    return ok;
+    ps_late_fini(&late);
+    ps_free(lists);
+    ps_free(infos);
+    return code;
 }
 
 /* --- the chart --------------------------------------------------------------------------------------------------- */
@@ -665,15 +633,14 @@ static bool find_pieces(const job *j, ps_model_places *out, int32_t **table) {
 static ps_code report_labelled(job *j, ps_err *err) {
     ps_chart *chart = j->in->result->chart;
     const char *pp_type = j->job.pp_type;
-    meetings found = {.n = 0};
+    ps_clock_meeting *meetings = NULL;
+    size_t n_meetings = 0;
     ps_model_places places;
     int32_t *table = NULL;
     bool clocks = ps_chart_has_machines(chart) || j->in->opts->align;
-    if (!find_pieces(j, &places, &table) ||
-        (clocks && !find_meetings(j, chart->origin_ns, &found))) {
-        ps_free(found.all);
-        ps_free(table);
-        return ps_fail_nomem(err);
+    ps_code code = find_pieces(j, &places, &table) ? PS_OK : ps_fail_nomem(err);
+    if (code == PS_OK && clocks) {
+        code = find_meetings(j, chart->origin_ns, &meetings, &n_meetings, err);
     }
     ps_pipeline_opts opts = {.pp_type = pp_type,
                              .how = pp_type[0] == '\0'             ? ""
@@ -685,15 +652,15 @@ static ps_code report_labelled(job *j, ps_err *err) {
                              .unexplained_percent = (double)j->in->opts->unexplained,
                              .in_full = j->in->opts->in_full,
                              .places = places,
-                             .clocks = {.meetings = found.all,
-                                        .n_meetings = found.n,
+                             .clocks = {.meetings = meetings,
+                                        .n_meetings = n_meetings,
                                         .ends_only = j->any_host_times,
                                         .each_rank = j->in->opts->align,
                                         .align = j->in->opts->align},
                              .replay = {.max_activations = j->in->opts->max_activations}};
     ps_pipeline_notes notes;
-    ps_code code = ps_pipeline_report(chart, &opts, j->in->result, &notes, err);
-    ps_free(found.all);
+    code = code == PS_OK ? ps_pipeline_report(chart, &opts, j->in->result, &notes, err) : code;
+    ps_free(meetings);
     ps_free(table);
     if (code == PS_OK && j->diag != NULL) {
         ps_pipeline_notes_count(&notes, j->diag);
@@ -740,9 +707,7 @@ static ps_code reduce_labelled(const ps_reduce_input *in, void **shared, ps_err 
 }
 
 static const ps_round ROUNDS[] = {
-    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS,
-     .map = map_labelled,
-     .reduce = reduce_labelled}};
+    {.needs = PS_COMM_PART_NEEDS, .map = map_labelled, .reduce = reduce_labelled}};
 
 const ps_analysis ps_analysis_pp_labels = {
     .name = "pp_labels",
