@@ -105,7 +105,6 @@ static int check_rules(ps_cli *cli, ps_analysis_opts *opts) {
     opts->forward_re = ps_cli_text(cli, "forward-re");
     opts->backward_re = ps_cli_text(cli, "backward-re");
     opts->microbatch_re = ps_cli_text(cli, "microbatch-re");
-    opts->align = ps_cli_flag(cli, "align");
     opts->unexplained = ps_cli_int(cli, "unexplained");
     if (opts->microbatch_re != NULL && !ps_label_rules_given(opts)) {
         return ps_cli_usage(
@@ -124,6 +123,7 @@ static int check_rules(ps_cli *cli, ps_analysis_opts *opts) {
 
 static int check_chart(ps_cli *cli, ps_run_opts *opts) {
     int status = ps_cli_job(cli, &opts->analysis, "step");
+    status = status == PS_EXIT_OK ? ps_cli_clocks(cli, &opts->analysis) : status;
     const char *against = ps_cli_text(cli, "against");
     const char *path = ps_cli_text(cli, "output");
     if (status == PS_EXIT_OK && against != NULL && ps_schedule_find(against) == NULL) {
@@ -200,10 +200,7 @@ static const ps_option OPTIONS[] = {
      .min = 1,
      .max = 100,
      .help = "no bubble where more of what a rank's device did is in no op of the chart"},
-    {.name = "align",
-     .kind = PS_OPTION_FLAG,
-     .help =
-         "bring the clocks of the machines together, as far as transfers tell how far they differ"},
+    PS_CLOCK_OPTIONS,
     {.name = "forward-re",
      .kind = PS_OPTION_TEXT,
      .arg = "RE",

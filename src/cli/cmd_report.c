@@ -309,6 +309,7 @@ static int run_report_command(ps_cli *cli) {
     status = status == PS_EXIT_OK ? check_report_command_output(cli, ps_cli_text(cli, "output"))
                                   : status;
     status = status == PS_EXIT_OK ? ps_cli_job(cli, &opts.analysis, "step") : status;
+    status = status == PS_EXIT_OK ? ps_cli_clocks(cli, &opts.analysis) : status;
     if (status != PS_EXIT_OK) {
         return status;
     }
@@ -370,6 +371,7 @@ static const ps_option OPTIONS[] = {
      .min = 0,
      .max = 4096,
      .help = "threads"},
+    PS_CLOCK_OPTIONS,
     PS_JOB_OPTIONS,
     PS_COMM_RULES_OPTION,
 };

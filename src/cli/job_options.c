@@ -7,6 +7,13 @@
 
 #define MAX_SCHEDULES 32
 
+int ps_cli_clocks(ps_cli *cli, ps_analysis_opts *out) {
+    bool all = ps_cli_flag(cli, "align");
+    bool none = ps_cli_flag(cli, "no-align");
+    out->clocks = all ? PS_CLOCKS_ALL : none ? PS_CLOCKS_RAW : PS_CLOCKS_MEASURED;
+    return all && none ? ps_cli_usage(cli, "--align and --no-align: which of them?") : PS_EXIT_OK;
+}
+
 int ps_cli_job(ps_cli *cli, ps_analysis_opts *out, const char *step_option) {
     out->step_id = ps_cli_given(cli, step_option) ? ps_cli_int(cli, step_option) : -1;
     out->pp = ps_cli_int(cli, "pp");

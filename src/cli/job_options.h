@@ -54,6 +54,20 @@
         .help = "microbatches of one step", .group = PS_JOB_GROUP                                  \
     }
 
+/* For commands that draw or judge a pipeline. */
+#define PS_CLOCK_OPTIONS                                                                           \
+    {.name = "align",                                                                              \
+     .kind = PS_OPTION_FLAG,                                                                       \
+     .help = "bring all clocks of machines together, as far as transfers tell how far they "       \
+             "differ; what was measured while recording is taken off in any case"},                \
+    {                                                                                              \
+        .name = "no-align", .kind = PS_OPTION_FLAG,                                                \
+        .help = "times as they were recorded: no clock is taken off"                               \
+    }
+
+/* Of PS_CLOCK_OPTIONS. PS_EXIT_OK, or the status of wrong usage. */
+int ps_cli_clocks(ps_cli *cli, ps_analysis_opts *out);
+
 /* For commands that read any format. */
 #define PS_FORMAT_OPTION                                                                           \
     {                                                                                              \

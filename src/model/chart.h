@@ -67,6 +67,7 @@ typedef struct ps_chart_rank {
     int32_t machine;         /* number of the host, -1 unknown */
     bool has_work;           /* what its device did is known: work_ns of its ops, and works */
     bool has_clock;          /* of the machine: clock_offset_ns and its uncertainty are known */
+    bool clock_is_taken_off; /* times are those of the first machine's clock */
     int64_t clock_offset_ns; /* its clock - that of the first machine */
     int64_t clock_uncertainty_ns;
     uint32_t clock_by; /* PS_CLOCK_BY_...: what told */
@@ -137,7 +138,7 @@ typedef struct ps_chart {
         schedule_how; /* how that is known: "from metadata", "recognised, 98.4 % of ops agree"; may be "" */
     const char *labels;    /* where the labels come from and whose times these are; may be "" */
     bool labels_are_exact; /* the program named kind, chunk and microbatch of every op itself */
-    bool is_aligned;       /* times are those of the first machine's clock */
+    bool is_aligned;       /* the clock of any rank is taken off */
     int32_t n_stages;      /* of a pipeline of the job, also those without a rank here; 0 unknown */
     int64_t origin_ns;
     ps_chart_rank *ranks; /* in rank order */

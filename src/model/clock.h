@@ -24,6 +24,13 @@ enum {
     PS_CLOCK_BY_PTP = 4       /* the kernel's word that PTP holds them together */
 };
 
+/* Which differences are taken off the times of ranks. */
+typedef enum ps_clock_use {
+    PS_CLOCKS_MEASURED, /* those that messages told while recording; others stay */
+    PS_CLOCKS_ALL,      /* those that the order of events tells, too */
+    PS_CLOCKS_RAW       /* none */
+} ps_clock_use;
+
 /* clock(b) - clock(a) lies in [low_ns, high_ns]. */
 typedef struct ps_clock_interval {
     uint32_t a, b;

@@ -175,7 +175,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     ps_trace *traces[MAX_RANKS] = {NULL};
     size_t n = read_job(data, size, traces);
     const ps_analysis_opts plain = {.step_id = -1, .in_full = true};
-    const ps_analysis_opts aligned = {.step_id = -1, .pp = 2, .align = true};
+    const ps_analysis_opts aligned = {.step_id = -1, .pp = 2, .clocks = PS_CLOCKS_ALL};
     const ps_analysis_opts rules = {
         .step_id = -1, .forward_re = "f([0-9]+)", .backward_re = "b([0-9]*)"};
     chart_of(traces, n, &plain);

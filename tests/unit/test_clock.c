@@ -121,7 +121,7 @@ static ps_chart *two_machines(void) {
 static void test_chart_by_links(void **context) {
     (void)context;
     ps_chart *c = two_machines();
-    ps_chart_clock_opts opts = {.align = false};
+    ps_chart_clock_opts opts = {.use = PS_CLOCKS_RAW};
     ps_chart_clock_notes notes = {.n_empty = 7};
     assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_int_equal(notes.n_empty, 0);
@@ -131,7 +131,7 @@ static void test_chart_by_links(void **context) {
     assert_int_equal(c->ranks[1].clock_uncertainty_ns, 3);
     assert_int_equal(c->ops[2].start_ns, 1012);
     assert_false(c->is_aligned);
-    opts.align = true;
+    opts.use = PS_CLOCKS_ALL;
     assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_int_equal(c->ops[2].start_ns, 13);
     assert_int_equal(c->ops[0].start_ns, 0);
@@ -144,7 +144,7 @@ static void test_chart_by_links(void **context) {
 static void test_early_starts(void **context) {
     (void)context;
     ps_chart *c = two_machines();
-    const ps_chart_clock_opts opts = {.align = false};
+    const ps_chart_clock_opts opts = {.use = PS_CLOCKS_RAW};
     ps_chart_clock_notes notes = {.n_empty = 7};
     c->ops[2].start_ns -= 200;
     assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
@@ -158,7 +158,7 @@ static void test_early_starts(void **context) {
 static void test_contradiction(void **context) {
     (void)context;
     ps_chart *c = two_machines();
-    const ps_chart_clock_opts opts = {.align = true};
+    const ps_chart_clock_opts opts = {.use = PS_CLOCKS_ALL};
     ps_chart_clock_notes notes = {.n_empty = 0};
     c->ops[1].end_ns = 40;
     c->ops[1].start_ns = 5;
@@ -177,7 +177,7 @@ static void test_contradiction(void **context) {
 static void test_pairs_and_transfers(void **context) {
     (void)context;
     ps_chart *c = two_machines();
-    const ps_chart_clock_opts opts = {.align = false};
+    const ps_chart_clock_opts opts = {.use = PS_CLOCKS_RAW};
     ps_chart_clock_notes notes = {.n_empty = 0};
     c->ops[0].kind = PS_OP_FB;   /* start 0 to 1012: <= 1012 */
     c->ops[3].kind = PS_OP_SEND; /* start 1020 to end 50: >= 970 */
@@ -192,7 +192,7 @@ static void test_pairs_and_transfers(void **context) {
 static void test_unknown_machines(void **context) {
     (void)context;
     ps_chart *c = two_machines();
-    ps_chart_clock_opts opts = {.align = false};
+    ps_chart_clock_opts opts = {.use = PS_CLOCKS_RAW};
     ps_chart_clock_notes notes = {.n_empty = 0};
     c->ranks[1].machine = 0;
     assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
@@ -226,7 +226,7 @@ static void test_out_of_memory(void **context) {
     (void)context;
     for (int64_t n = 0;; n++) {
         ps_chart *c = two_machines();
-        const ps_chart_clock_opts opts = {.align = true};
+        const ps_chart_clock_opts opts = {.use = PS_CLOCKS_ALL};
         ps_chart_clock_notes notes = {.n_empty = 0};
         ps_err err = PS_ERR_INIT;
         (void)ps_alloc_fail_at(n);

@@ -636,6 +636,7 @@ static void test_titles_tell_of_clocks(void **context) {
                                        .stage = s,
                                        .machine = s,
                                        .has_clock = k != NO_CLOCK,
+                                       .clock_is_taken_off = k == ALIGNED,
                                        .clock_offset_ns = k != NO_CLOCK ? 70 * s : 0}));
             int64_t at_ns = s * (k == AHEAD ? 170 : 100);
             assert_true(ps_chart_add_op(chart, (ps_op){.start_ns = at_ns,

@@ -685,7 +685,9 @@ static void test_clocks_of_hosts(void **context) {
     pp_traces t;
     pp_traces_make(&t, &spec);
     for (int align = 0; align < 2; align++) {
-        ps_analysis_opts opts = {.step_id = -1, .in_full = true, .align = align == 1};
+        ps_analysis_opts opts = {.step_id = -1,
+                                 .in_full = true,
+                                 .clocks = align == 1 ? PS_CLOCKS_ALL : PS_CLOCKS_MEASURED};
         pp_outcome o;
         pp_run(&o, t.traces, t.n, &opts);
         assert_int_equal(o.code, PS_OK);
@@ -755,7 +757,7 @@ static void test_every_allocation_may_fail(void **context) {
     };
     for (size_t k = 0; k < N(SPECS); k++) {
         pp_traces t;
-        ps_analysis_opts opts = {.step_id = -1, .align = true};
+        ps_analysis_opts opts = {.step_id = -1, .clocks = PS_CLOCKS_ALL};
         pp_traces_make(&t, &SPECS[k]);
         for (int64_t n = 0;; n++) {
             pp_outcome o;

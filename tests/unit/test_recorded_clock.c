@@ -157,7 +157,7 @@ typedef struct expected {
 static void expect_clock(bool linked, ps_recorded_clock of_second, expected want) {
     ps_chart *c = two_machines(linked, of_second);
     ps_chart_clock_notes notes = {.n_empty = 7};
-    const ps_chart_clock_opts opts = {.align = false};
+    const ps_chart_clock_opts opts = {.use = PS_CLOCKS_RAW};
     assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_int_equal(notes.n_empty, 0);
     assert_int_equal(notes.n_disagree, want.n_disagree);
@@ -200,7 +200,7 @@ static void test_one_reading(void **context) {
     c->ranks[0].recorded.has_drift = false;
     c->ranks[0].recorded.to_ns = ORIGIN;
     ps_chart_clock_notes notes;
-    const ps_chart_clock_opts opts = {.align = false};
+    const ps_chart_clock_opts opts = {.use = PS_CLOCKS_RAW};
     assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_int_equal(c->ranks[1].clock_uncertainty_ns, 100200);
     ps_chart_free(c);
@@ -214,7 +214,7 @@ static void test_promise_of_ptp(void **context) {
     ps_chart *c = two_machines(false, b);
     c->ranks[0].recorded = a;
     ps_chart_clock_notes notes;
-    const ps_chart_clock_opts opts = {.align = false};
+    const ps_chart_clock_opts opts = {.use = PS_CLOCKS_RAW};
     assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_int_equal(c->ranks[1].clock_offset_ns, 0);
     assert_int_equal(c->ranks[1].clock_uncertainty_ns, 2000);
@@ -232,7 +232,7 @@ static void test_drift(void **context) {
     add_op(c, 1, SECOND, SECOND + 1000);
     c->ops[1].end_ns = SECOND + 1000;
     ps_chart_clock_notes notes;
-    const ps_chart_clock_opts opts = {.align = true};
+    const ps_chart_clock_opts opts = {.use = PS_CLOCKS_MEASURED};
     assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_true(c->is_aligned);
     assert_int_equal(c->ranks[1].clock_offset_ns, 50000);
@@ -269,7 +269,7 @@ static void test_drift_beside_order(void **context) {
     assert_true(ps_chart_add_link(c, (ps_chart_link){1, 2}));
     assert_true(ps_chart_add_link(c, (ps_chart_link){3, 4}));
     ps_chart_clock_notes notes;
-    const ps_chart_clock_opts opts = {.align = true};
+    const ps_chart_clock_opts opts = {.use = PS_CLOCKS_MEASURED};
     assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_int_equal(notes.n_disagree, 0);
     assert_int_equal(c->ranks[1].clock_by, PS_CLOCK_BY_ORDER);
@@ -287,7 +287,7 @@ static void test_drift_that_may_be_none(void **context) {
     unsure.drift_uncertainty_ppb = 400;
     ps_chart *c = two_machines(false, unsure);
     ps_chart_clock_notes notes;
-    const ps_chart_clock_opts opts = {.align = false};
+    const ps_chart_clock_opts opts = {.use = PS_CLOCKS_RAW};
     assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);
     assert_int_equal(c->ranks[1].clock_drift_ppb, 0);
     assert_int_equal(c->ranks[1].clock_offset_ns, 1050);
@@ -302,7 +302,7 @@ static void test_chart_memory(void **context) {
         assert_true(n < 100);
         ps_chart *c = two_machines(false, reading(1000, 10));
         ps_chart_clock_notes notes;
-        const ps_chart_clock_opts opts = {.align = true};
+        const ps_chart_clock_opts opts = {.use = PS_CLOCKS_MEASURED};
         (void)ps_alloc_fail_at(n);
         code = ps_chart_clocks(c, &opts, &notes, NULL);
         (void)ps_alloc_fail_at(-1);

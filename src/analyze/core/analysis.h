@@ -40,7 +40,7 @@ typedef struct ps_analysis_opts {
     const char *forward_re, *backward_re, *microbatch_re;
     int64_t
         unexplained; /* charts: percent of device work in no op above which no bubble is told; 0: the default */
-    bool align; /* charts: bring the clocks of the machines together */
+    ps_clock_use clocks; /* charts: how the clocks of the machines are brought together */
     int64_t
         max_activations; /* of those, only schedules that hold no more (microbatches of a whole stage); 0: all */
     int64_t top_num;            /* 0: the analysis's own default */

@@ -732,17 +732,18 @@ static ps_code add_pp_chart(const ps_reduce_input *in, const plan *pl, ps_err *e
     }
     bool known = pl->job.pp_type[0] != '\0';
     bool labelled = pl->schedule != NULL;
-    ps_pipeline_opts opts = {.pp_type = labelled ? pl->schedule->name : pl->job.pp_type,
-                             .how = !known                      ? ""
-                                    : in->opts->pp_type != NULL ? "as given"
-                                                                : "from metadata",
-                             .n_stages = (int32_t)pl->job.n_stages,
-                             .n_microbatches = (int32_t)pl->job.n_microbatches,
-                             .is_labelled = labelled,
-                             .unexplained_percent = (double)in->opts->unexplained,
-                             .in_full = in->opts->in_full,
-                             .clocks = {.each_rank = in->opts->align, .align = in->opts->align},
-                             .replay = {.max_activations = in->opts->max_activations}};
+    ps_pipeline_opts opts = {
+        .pp_type = labelled ? pl->schedule->name : pl->job.pp_type,
+        .how = !known                      ? ""
+               : in->opts->pp_type != NULL ? "as given"
+                                           : "from metadata",
+        .n_stages = (int32_t)pl->job.n_stages,
+        .n_microbatches = (int32_t)pl->job.n_microbatches,
+        .is_labelled = labelled,
+        .unexplained_percent = (double)in->opts->unexplained,
+        .in_full = in->opts->in_full,
+        .clocks = {.each_rank = in->opts->clocks == PS_CLOCKS_ALL, .use = in->opts->clocks},
+        .replay = {.max_activations = in->opts->max_activations}};
     if (!ps_chart_set_text(in->result->chart, "", opts.pp_type) ||
         !ps_chart_set_how(in->result->chart, opts.how) || !say_times(in, pl)) {
         return ps_fail_nomem(err);

@@ -637,7 +637,7 @@ static ps_code report_labelled(job *j, ps_err *err) {
     size_t n_meetings = 0;
     ps_model_places places;
     int32_t *table = NULL;
-    bool clocks = ps_chart_has_machines(chart) || j->in->opts->align;
+    bool clocks = ps_chart_has_machines(chart) || j->in->opts->clocks == PS_CLOCKS_ALL;
     ps_code code = find_pieces(j, &places, &table) ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK && clocks) {
         code = find_meetings(j, chart->origin_ns, &meetings, &n_meetings, err);
@@ -655,8 +655,8 @@ static ps_code report_labelled(job *j, ps_err *err) {
                              .clocks = {.meetings = meetings,
                                         .n_meetings = n_meetings,
                                         .ends_only = j->any_host_times,
-                                        .each_rank = j->in->opts->align,
-                                        .align = j->in->opts->align},
+                                        .each_rank = j->in->opts->clocks == PS_CLOCKS_ALL,
+                                        .use = j->in->opts->clocks},
                              .replay = {.max_activations = j->in->opts->max_activations}};
     ps_pipeline_notes notes;
     code = code == PS_OK ? ps_pipeline_report(chart, &opts, j->in->result, &notes, err) : code;

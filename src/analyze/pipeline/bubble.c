@@ -614,8 +614,9 @@ typedef struct shown_table {
 /* Times of several clocks as they are: what a stage seems to wait holds what the clocks differ by, which the title says. */
 static bool has_offsets_left(const ps_chart *c) {
     bool any = false;
-    for (size_t r = 0; r < c->n_ranks && !c->is_aligned; r++) {
-        any = any || (c->ranks[r].has_clock && c->ranks[r].clock_offset_ns != 0);
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        const ps_chart_rank *rank = &c->ranks[r];
+        any = any || (rank->has_clock && !rank->clock_is_taken_off && rank->clock_offset_ns != 0);
     }
     return any;
 }

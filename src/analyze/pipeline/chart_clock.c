@@ -72,8 +72,8 @@ static bool shift_ok(const ps_op *op, int64_t by) {
 
 /* What is taken off a time of the rank. */
 static int64_t shift_of(const clocks *k, const ps_chart_rank *rank, int64_t at_ns) {
-    int64_t by = rank->has_clock ? rank->clock_offset_ns : 0;
-    if (rank->has_clock && rank->clock_drift_ppb != 0) {
+    int64_t by = rank->clock_is_taken_off ? rank->clock_offset_ns : 0;
+    if (rank->clock_is_taken_off && rank->clock_drift_ppb != 0) {
         int64_t middle_ns = k->span.start_ns / 2 + k->span.end_ns / 2;
         int64_t since = ps_i64_minus(at_ns, middle_ns);
         by = ps_i64_plus(by, ps_clock_gain(since, rank->clock_drift_ppb));
@@ -117,7 +117,15 @@ static ps_code move_ops(clocks *k, ps_err *err) {
     return PS_OK;
 }
 
-/* Offsets count from the first machine of the chart. What is not connected to it stays unknown, and so does what is only likely: a
+/* Measured is what a recording tells of a clock, also where the order of events is narrower. */
+static bool is_taken_off(const clocks *k, size_t rank) {
+    uint32_t clock = k->job.clock_of[rank];
+    return k->opts->use == PS_CLOCKS_ALL ||
+           (k->opts->use == PS_CLOCKS_MEASURED && clock != PS_NO_CLOCK &&
+            k->job.recorded[clock].is_known);
+}
+
+/* Whether any clock is taken off. Offsets count from the first machine of the chart. What is not connected to it stays unknown, and so does what is only likely: a
  * chart says how wrong its times may be. */
 static bool set_clock_ranks(clocks *k, const ps_rank_clock *found) {
     bool any = false;
@@ -135,7 +143,8 @@ static bool set_clock_ranks(clocks *k, const ps_rank_clock *found) {
             rank->clock_uncertainty_ns = c->uncertainty_ns;
             rank->clock_by = c->by;
             rank->clock_drift_ppb = c->drift_ppb;
-            any = true;
+            rank->clock_is_taken_off = is_taken_off(k, r);
+            any = any || rank->clock_is_taken_off;
         }
     }
     return any;
@@ -147,7 +156,7 @@ static ps_code solve(clocks *k, ps_chart_clock_notes *notes, ps_err *err) {
     ps_code code = found != NULL && add_events(k) ? ps_job_clock_solve(&k->job, found, &job, err)
                                                   : ps_fail_nomem(err);
     *notes = (ps_chart_clock_notes){job.n_contradicted, job.n_disagree};
-    if (code == PS_OK && set_clock_ranks(k, found) && k->opts->align) {
+    if (code == PS_OK && set_clock_ranks(k, found)) {
         code = move_ops(k, err);
     }
     ps_free(found);

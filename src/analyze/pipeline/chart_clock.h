@@ -17,7 +17,7 @@ typedef struct ps_chart_clock_opts {
         ends_only; /* ranges of the host, which hold waiting: only that one began before the other ended is certain */
     bool
         each_rank; /* a rank whose machine is unknown has a clock of its own; else it is left alone */
-    bool align;    /* move the ops of each rank by its machine's offset */
+    ps_clock_use use; /* whose ops are moved by the offset of their machine's clock */
 } ps_chart_clock_opts;
 
 typedef struct ps_chart_clock_notes {

@@ -41,7 +41,7 @@ static void put_pipeline_key(const ps_pipelines_ask *ask, ps_buf *out) {
     const ps_analysis_opts *o = &ask->opts;
     ps_buf_addf(out, "pipelines %zu %lld %lld %lld %lld %d%d %lld %d %lld", ask->cluster,
                 (long long)o->tp, (long long)o->pp, (long long)o->cp, (long long)o->dp,
-                o->order_given, (int)o->layout, (long long)o->n_microbatches, o->align,
+                o->order_given, (int)o->layout, (long long)o->n_microbatches, (int)o->clocks,
                 (long long)o->max_activations);
     const char *const texts[] = {o->pp_type, o->forward_re, o->backward_re, o->microbatch_re};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

@@ -25,6 +25,15 @@ typedef struct asked {
     bool dark;
 } asked;
 
+/* align=1: all clocks are brought together; 0: none; absent: those that were measured. */
+static bool ask_chart_clocks(const ps_request *q, ps_reply *r, ps_clock_use *out) {
+    bool is_given = ps_param_text(q, "align") != NULL;
+    bool align = false;
+    bool ok = ps_ask_flag(q, r, "align", &align);
+    *out = align ? PS_CLOCKS_ALL : is_given ? PS_CLOCKS_RAW : PS_CLOCKS_MEASURED;
+    return ok;
+}
+
 /* The overrides of a job. */
 static bool ask_job(const ps_request *q, ps_reply *r, ps_pipelines_ask *out) {
     int64_t cluster = 0;
@@ -43,7 +52,7 @@ static bool ask_job(const ps_request *q, ps_reply *r, ps_pipelines_ask *out) {
         !ps_ask_int(q, r, "dp", 1, 1 << 20, 0, &o->dp) ||
         !ps_ask_int(q, r, "microbatches", 1, PS_MAX_MICROBATCHES, 0, &o->n_microbatches) ||
         !ps_ask_int(q, r, "max_activations", 1, 1 << 30, 0, &o->max_activations) ||
-        !ps_ask_flag(q, r, "align", &o->align) || !ps_ask_rank_order(q, r, o)) {
+        !ask_chart_clocks(q, r, &o->clocks) || !ps_ask_rank_order(q, r, o)) {
         return false;
     }
     ps_err err = PS_ERR_INIT;
@@ -113,10 +122,9 @@ static void put_chart_reply_places(const ps_request *q, size_t cluster, const ps
         const ps_chart_rank *rank = &chart->ranks[i];
         const char *key =
             chart_reply_place_of(q->store, ps_store_cluster(q->store, cluster), chart, rank);
-        bool moved = chart->is_aligned && rank->has_clock;
         ps_json_array(j);
         ps_json_str(j, key != NULL ? key : "");
-        ps_json_int(j, moved ? rank->clock_offset_ns : 0);
+        ps_json_int(j, rank->clock_is_taken_off ? rank->clock_offset_ns : 0);
         ps_json_close(j);
     }
     ps_json_close(j);

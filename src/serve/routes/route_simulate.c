@@ -104,7 +104,9 @@ static ps_code read_from(const ps_literal *from, asked *a, ps_err *err) {
     if (code == PS_OK && order != NULL && !ps_layout_find(order, &o->layout)) {
         return ps_fail(err, PS_USAGE, "no order of ranks is called '%.40s'", order);
     }
-    code = code == PS_OK ? get_flag(from, "align", &o->align, err) : code;
+    bool align = false;
+    code = code == PS_OK ? get_flag(from, "align", &align, err) : code;
+    o->clocks = align ? PS_CLOCKS_ALL : PS_CLOCKS_MEASURED;
     code = code == PS_OK
                ? get_int(from, "step", INT64_MIN + 1, INT64_MAX, PS_FIRST_STEP, &a->of.step, err)
                : code;

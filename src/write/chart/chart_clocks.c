@@ -55,8 +55,8 @@ void ps_chart_say_clocks(const ps_chart *chart, bool utf8, const char *before, c
                     is_machine ? (int)rank->machine : (int)rank->rank, offset, utf8 ? "±" : "+-",
                     uncertainty);
         say_source(rank, out);
-        ps_buf_addf(out, "; %s%s", chart->is_aligned ? "taken off here" : "not taken off (--align)",
-                    after);
+        ps_buf_addf(out, "; %s%s",
+                    rank->clock_is_taken_off ? "taken off here" : "not taken off (--align)", after);
         n++;
     }
 }

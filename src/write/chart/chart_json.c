@@ -98,6 +98,9 @@ static void put_ranks(const job *j) {
                 ps_json_key_int(w, "clock_uncertainty_ns", rank->clock_uncertainty_ns);
                 put_clock_source(w, rank);
             }
+            if (j->chart->is_aligned && rank->has_clock && !rank->clock_is_taken_off) {
+                ps_json_key_bool(w, "clock_taken_off", false);
+            }
             ps_json_close(w);
         }
     }
