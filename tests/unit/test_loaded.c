@@ -11,9 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/rank/derived_lanes.h"
 #include "base/alloc.h"
 #include "read/readers.h"
-#include "serve/rank/derived_lanes.h"
 #include "serve/rank/loaded_make.h"
 #include "support/small_runs.h"
 #include "support/trace_samples.h"

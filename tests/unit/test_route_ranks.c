@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/views/capture_parts.h"
 #include "base/literal.h"
 #include "serve/rank/loaded.h"
-#include "serve/rank/missing.h"
 #include "support/asks.h"
 #include "support/profile.h"
 #include "support/small_runs.h"
@@ -85,6 +85,11 @@ static void one_rank(void **state) {
     asks_end(&a);
 }
 
+static ps_captured captured(const ps_loaded *l) {
+    return (ps_captured){ps_loaded_layer(l, PS_LAYER_PROFILE)->trace,
+                         ps_loaded_facts_of(l)->n_of_kind};
+}
+
 /* A job of one rank has no communication; one of 64 has. */
 static void several_ranks_communicate(void **state) {
     (void)state;
@@ -95,6 +100,8 @@ static void several_ranks_communicate(void **state) {
                  {"world_size", "1", false},
                  {"world_size", "many", false},
                  {"distributed_args", "{\"world_size\": 8}", true},
+                 {"distributedInfo", "{\"rank\": 0, \"world_size\": 8}", true},
+                 {"collector.world_size", "8", true}, /* what the launcher told the recorder */
                  {"distributed_args", "{\"rank\": 8", false}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         ps_builder *b = ps_builder_new();
@@ -105,7 +112,7 @@ static void several_ranks_communicate(void **state) {
         ps_loaded *l = NULL;
         assert_int_equal(ps_store_get(a.store, 0, &l, NULL), PS_OK);
         ps_missing m;
-        assert_true(ps_capture_misses(l, "kineto", PS_CAPTURE_COMMUNICATION, &m));
+        assert_true(ps_capture_misses(captured(l), "kineto", PS_CAPTURE_COMMUNICATION, &m));
         expect_in(m.remedy, CASES[i].several ? "so it communicates" : "one device has none");
         ps_loaded_release(l);
         asks_end(&a);
@@ -122,18 +129,19 @@ static void what_is_missing(void **state) {
     ps_loaded *l = NULL;
     assert_int_equal(ps_store_get(a.store, 0, &l, NULL), PS_OK);
     ps_missing m;
-    assert_true(ps_capture_misses(l, "kineto", PS_CAPTURE_PYTHON, &m));
+    assert_true(ps_capture_misses(captured(l), "kineto", PS_CAPTURE_PYTHON, &m));
     expect_in(m.remedy, "with_stack=True in torch.profiler");
-    assert_true(ps_capture_misses(l, "ascend-db", PS_CAPTURE_PYTHON, &m));
+    assert_true(ps_capture_misses(captured(l), "ascend-db", PS_CAPTURE_PYTHON, &m));
     expect_in(m.remedy, "torch_npu");
-    assert_true(ps_capture_misses(l, "nsight", PS_CAPTURE_MEMORY, &m));
+    assert_true(ps_capture_misses(captured(l), "nsight", PS_CAPTURE_MEMORY, &m));
     expect_in(m.remedy, "--cuda-memory-usage=true");
-    assert_false(ps_capture_misses(l, "paddle-log", PS_CAPTURE_PYTHON, &m)); /* has never any */
-    assert_false(ps_capture_misses(l, "kineto", PS_CAPTURE_HOST, &m));       /* is there */
+    assert_false(
+        ps_capture_misses(captured(l), "paddle-log", PS_CAPTURE_PYTHON, &m));    /* has never any */
+    assert_false(ps_capture_misses(captured(l), "kineto", PS_CAPTURE_HOST, &m)); /* is there */
     for (int i = 0; i < PS_N_CAPTURE_PARTS; i++) {
-        assert_true(ps_capture_has(l, (ps_part_of_capture)i) == (i == PS_CAPTURE_HOST));
+        assert_true(ps_capture_has(captured(l), (ps_part_of_capture)i) == (i == PS_CAPTURE_HOST));
         assert_true(ps_capture_name((ps_part_of_capture)i)[0] != '\0');
-        if (ps_capture_misses(l, "kineto", (ps_part_of_capture)i, &m)) {
+        if (ps_capture_misses(captured(l), "kineto", (ps_part_of_capture)i, &m)) {
             assert_true(m.remedy[strlen(m.remedy) - 1] == '.'); /* a sentence */
         }
     }
@@ -144,24 +152,26 @@ static void what_is_missing(void **state) {
     small_slice(b, PS_SLICE_HOST_OP, small_thread(b, 1), "mm", 0, 4);
     asks_of_trace(&a, small_seal(b));
     assert_int_equal(ps_store_get(a.store, 0, &l, NULL), PS_OK);
-    assert_false(
-        ps_capture_misses(l, "ascend-db", PS_CAPTURE_PYTHON, &m)); /* recordings have none */
+    assert_false(ps_capture_misses(captured(l), "ascend-db", PS_CAPTURE_PYTHON,
+                                   &m)); /* recordings have none */
     for (int i = 0; i < PS_N_CAPTURE_PARTS; i++) {
-        if (ps_capture_misses(l, "ascend-db", (ps_part_of_capture)i, &m)) {
+        if (ps_capture_misses(captured(l), "ascend-db", (ps_part_of_capture)i, &m)) {
             assert_true(m.remedy[strlen(m.remedy) - 1] == '.');
             assert_null(strstr(m.remedy, "torch_npu"));
         }
     }
-    assert_true(ps_capture_misses(l, "ascend-db", PS_CAPTURE_COMMUNICATION, &m));
+    assert_true(ps_capture_misses(captured(l), "ascend-db", PS_CAPTURE_COMMUNICATION, &m));
     expect_in(m.remedy, "domain communication");
-    assert_true(ps_capture_misses(l, "ascend-db", PS_CAPTURE_FLOWS, &m));
+    assert_true(ps_capture_misses(captured(l), "ascend-db", PS_CAPTURE_FLOWS, &m));
     expect_in(m.remedy, "--backend cupti --level 1");
     ps_loaded_release(l);
     asks_end(&a);
     asks_of_trace(&a, sample_of_everything());
     assert_int_equal(ps_store_get(a.store, 0, &l, NULL), PS_OK);
-    assert_true(ps_capture_has(l, PS_CAPTURE_PYTHON) && ps_capture_has(l, PS_CAPTURE_FLOWS));
-    assert_true(ps_capture_has(l, PS_CAPTURE_COUNTERS) && ps_capture_has(l, PS_CAPTURE_STEPS));
+    assert_true(ps_capture_has(captured(l), PS_CAPTURE_PYTHON) &&
+                ps_capture_has(captured(l), PS_CAPTURE_FLOWS));
+    assert_true(ps_capture_has(captured(l), PS_CAPTURE_COUNTERS) &&
+                ps_capture_has(captured(l), PS_CAPTURE_STEPS));
     ps_loaded_release(l);
     asks_end(&a);
 }

@@ -14,8 +14,8 @@ function remediesOf(source: string): string[] {
 }
 
 test("each way to get what a capture lacks has its Chinese", () => {
-  const told = remediesOf(readFileSync("../src/serve/rank/missing.c", "utf8"));
-  assert.ok(told.length > 25, `${told.length} remedies in missing.c`);
+  const told = remediesOf(readFileSync("../src/analyze/views/capture_parts.c", "utf8"));
+  assert.ok(told.length > 25, `${told.length} remedies in capture_parts.c`);
   assert.deepEqual([...new Set(told)].sort(), Object.keys(REMEDIES).sort());
   language.set("zh");
   for (const text of told) {

@@ -188,9 +188,10 @@ static ps_code read_distributed_info(const ps_literal *info, const ps_trace *tra
     return usable ? read_pg_config(config, own, arena, out, err) : PS_OK;
 }
 
-/* What pipescope's recorder noted. */
+/* What pipescope's recorder noted, or the profiler. */
 static int64_t world_size_of_launcher(const ps_trace *trace) {
     const char *text = ps_trace_meta(trace, "collector.world_size");
+    text = text != NULL ? text : ps_trace_meta(trace, "world_size");
     int64_t n = 0;
     bool ok = text != NULL && ps_parse_i64(text, strlen(text), &n) && n > 0 && n <= INT32_MAX;
     return ok ? n : 0;

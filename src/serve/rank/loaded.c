@@ -6,9 +6,9 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "analyze/rank/derived_lanes.h"
 #include "base/alloc.h"
 #include "base/hash.h"
-#include "serve/rank/derived_lanes.h"
 #include "serve/rank/loaded_make.h"
 
 #define NO_TINT 255

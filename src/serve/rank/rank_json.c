@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/views/capture_parts.h"
 #include "base/alloc.h"
 #include "base/diag.h"
 #include "base/json_write.h"
 #include "model/recording.h"
 #include "serve/rank/loaded.h"
-#include "serve/rank/missing.h"
 
 static const char *state_name(ps_rank_state state) {
     static const char *const NAMES[] = {"waiting", "queued", "reading", "ready", "failed"};
@@ -83,10 +83,12 @@ static void put_bytes(ps_json *j, const ps_loaded *l) {
 }
 
 static void put_missing(ps_json *j, const ps_loaded *l, const char *format) {
+    const ps_captured c = {ps_loaded_layer(l, PS_LAYER_PROFILE)->trace,
+                           ps_loaded_facts_of(l)->n_of_kind};
     ps_json_key(j, "has");
     ps_json_array(j);
     for (int i = 0; i < PS_N_CAPTURE_PARTS; i++) {
-        if (ps_capture_has(l, (ps_part_of_capture)i)) {
+        if (ps_capture_has(c, (ps_part_of_capture)i)) {
             ps_json_str(j, ps_capture_name((ps_part_of_capture)i));
         }
     }
@@ -95,7 +97,7 @@ static void put_missing(ps_json *j, const ps_loaded *l, const char *format) {
     ps_json_array(j);
     for (int i = 0; i < PS_N_CAPTURE_PARTS; i++) {
         ps_missing missing;
-        if (ps_capture_misses(l, format, (ps_part_of_capture)i, &missing)) {
+        if (ps_capture_misses(c, format, (ps_part_of_capture)i, &missing)) {
             ps_json_object(j);
             ps_json_key_str(j, "what", missing.what);
             ps_json_key_str(j, "remedy", missing.remedy);

@@ -1,11 +1,11 @@
 /* What a capture lacks that people look for, and how to collect it: so that an empty page says why it is empty. */
-#ifndef PS_SERVE_MISSING_H
-#define PS_SERVE_MISSING_H
+#ifndef PS_ANALYZE_CAPTURE_PARTS_H
+#define PS_ANALYZE_CAPTURE_PARTS_H
 
 #include <stdbool.h>
-#include <stddef.h>
+#include <stdint.h>
 
-#include "serve/rank/loaded.h"
+#include "model/trace.h"
 
 /* What there is, as /api/ranks names it in "has". */
 typedef enum ps_part_of_capture {
@@ -22,7 +22,13 @@ typedef enum ps_part_of_capture {
     PS_N_CAPTURE_PARTS
 } ps_part_of_capture;
 
-bool ps_capture_has(const ps_loaded *l, ps_part_of_capture part);
+/* A rank's profile, and how many slices it has of each kind. */
+typedef struct ps_captured {
+    const ps_trace *trace;
+    const uint32_t *n_of_kind; /* [PS_N_SLICE_KINDS] */
+} ps_captured;
+
+bool ps_capture_has(ps_captured c, ps_part_of_capture part);
 const char *ps_capture_name(ps_part_of_capture part); /* "python" */
 
 typedef struct ps_missing {
@@ -31,7 +37,6 @@ typedef struct ps_missing {
 } ps_missing;
 
 /* False: the part is there, or captures of this format never have it. `format`: name of the reader. */
-bool ps_capture_misses(const ps_loaded *l, const char *format, ps_part_of_capture part,
-                       ps_missing *out);
+bool ps_capture_misses(ps_captured c, const char *format, ps_part_of_capture part, ps_missing *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* Overlap lanes for profiles that carry none: what each device did at each moment, as slices of a trace of its own. */
-#ifndef PS_SERVE_DERIVED_LANES_H
-#define PS_SERVE_DERIVED_LANES_H
+#ifndef PS_ANALYZE_DERIVED_LANES_H
+#define PS_ANALYZE_DERIVED_LANES_H
 
 #include <stdbool.h>
 

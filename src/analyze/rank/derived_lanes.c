@@ -1,4 +1,4 @@
-#include "serve/rank/derived_lanes.h"
+#include "analyze/rank/derived_lanes.h"
 
 #include <string.h>
 

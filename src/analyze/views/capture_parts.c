@@ -1,9 +1,8 @@
-#include "serve/rank/missing.h"
+#include "analyze/views/capture_parts.h"
 
 #include <string.h>
 
-#include "base/literal.h"
-#include "base/num.h"
+#include "analyze/comm/topology.h"
 #include "model/recording.h"
 
 /* Whose options a remedy names. */
@@ -16,8 +15,8 @@ typedef enum family {
     N_FAMILIES
 } family;
 
-static family family_of(const ps_loaded *l, const char *format) {
-    if (ps_trace_is_recording(ps_loaded_layer(l, PS_LAYER_PROFILE)->trace)) {
+static family family_of(ps_captured c, const char *format) {
+    if (ps_trace_is_recording(c.trace)) {
         return FAMILY_RECORDER;
     }
     if (strncmp(format, "ascend", 6) == 0) {
@@ -30,9 +29,8 @@ static family family_of(const ps_loaded *l, const char *format) {
 
 /* --- what is there ---------------------------------------------------------------------------------------------- */
 
-static bool any_kind(const ps_loaded *l, ps_slice_kind a, ps_slice_kind b, ps_slice_kind c) {
-    const uint32_t *n = ps_loaded_facts_of(l)->n_of_kind;
-    return n[a] + n[b] + n[c] > 0;
+static bool any_kind(ps_captured of, ps_slice_kind a, ps_slice_kind b, ps_slice_kind c) {
+    return of.n_of_kind[a] + of.n_of_kind[b] + of.n_of_kind[c] > 0;
 }
 
 static bool has_memory(const ps_trace *t) {
@@ -80,12 +78,12 @@ static bool has_launches(const ps_trace *t) {
     return false;
 }
 
-bool ps_capture_has(const ps_loaded *l, ps_part_of_capture part) {
-    const ps_trace *t = ps_loaded_layer(l, PS_LAYER_PROFILE)->trace;
+bool ps_capture_has(ps_captured c, ps_part_of_capture part) {
+    const ps_trace *t = c.trace;
     size_t n = 0;
     switch (part) {
     case PS_CAPTURE_PYTHON:
-        return ps_loaded_facts_of(l)->n_of_kind[PS_SLICE_PYTHON] > 0;
+        return c.n_of_kind[PS_SLICE_PYTHON] > 0;
     case PS_CAPTURE_FLOWS:
         return has_launches(t);
     case PS_CAPTURE_COUNTERS:
@@ -93,18 +91,18 @@ bool ps_capture_has(const ps_loaded *l, ps_part_of_capture part) {
     case PS_CAPTURE_MEMORY:
         return has_memory(t);
     case PS_CAPTURE_COMMUNICATION:
-        return any_kind(l, PS_SLICE_COMM_OP, PS_SLICE_COMM_KERNEL, PS_SLICE_COMM_TASK);
+        return any_kind(c, PS_SLICE_COMM_OP, PS_SLICE_COMM_KERNEL, PS_SLICE_COMM_TASK);
     case PS_CAPTURE_STEPS:
         (void)ps_trace_steps(t, &n);
         return n > 0;
     case PS_CAPTURE_HOST:
-        return any_kind(l, PS_SLICE_HOST_OP, PS_SLICE_CALL, PS_SLICE_HOST_OTHER);
+        return any_kind(c, PS_SLICE_HOST_OP, PS_SLICE_CALL, PS_SLICE_HOST_OTHER);
     case PS_CAPTURE_DEVICE:
-        return any_kind(l, PS_SLICE_KERNEL, PS_SLICE_COPY, PS_SLICE_JOB) ||
-               any_kind(l, PS_SLICE_TASK, PS_SLICE_COMM_KERNEL,
+        return any_kind(c, PS_SLICE_KERNEL, PS_SLICE_COPY, PS_SLICE_JOB) ||
+               any_kind(c, PS_SLICE_TASK, PS_SLICE_COMM_KERNEL,
                         ps_trace_comm_from_marks(t) == NULL ? PS_SLICE_COMM_OP : PS_SLICE_TASK);
     case PS_CAPTURE_MARKS:
-        return any_kind(l, PS_SLICE_MARK_HOST, PS_SLICE_MARK_DEVICE, PS_SLICE_ANNOTATION);
+        return any_kind(c, PS_SLICE_MARK_HOST, PS_SLICE_MARK_DEVICE, PS_SLICE_ANNOTATION);
     case PS_CAPTURE_SHAPES:
         return has_shapes(t);
     case PS_N_CAPTURE_PARTS:
@@ -215,23 +213,15 @@ static const part_text PARTS[PS_N_CAPTURE_PARTS] = {
                             "Record operators with pipescope.record_ops(shapes=True).", NULL}},
 };
 
-/* How many ranks the job has, as the capture says, by itself or among the arguments of the framework; 0 unknown. */
-static int64_t world_size(const ps_loaded *l) {
-    const ps_trace *t = ps_loaded_layer(l, PS_LAYER_PROFILE)->trace;
-    const char *text = ps_trace_meta(t, "world_size");
-    int64_t n = 0;
-    if (text != NULL) {
-        return ps_parse_i64(text, strlen(text), &n) ? n : 0;
-    }
-    text = ps_trace_meta(t, "distributed_args");
-    if (text != NULL) {
-        ps_arena arena;
-        ps_arena_init(&arena);
-        const ps_literal *args = ps_literal_parse(&arena, text, strlen(text), NULL);
-        n = ps_literal_int(ps_literal_get(args, "world_size"), &n) ? n : 0;
-        ps_arena_fini(&arena);
-    }
-    return n;
+/* How many ranks the job has, as the capture says; 0 unknown. */
+static int64_t world_size(const ps_trace *trace) {
+    ps_diag counted_by_others = {0}; /* what is malformed */
+    ps_rank_facts facts = {0};
+    ps_arena arena;
+    ps_arena_init(&arena);
+    bool ok = ps_rank_facts_read(trace, &arena, &facts, &counted_by_others, NULL) == PS_OK;
+    ps_arena_fini(&arena);
+    return ok ? facts.world_size : 0;
 }
 
 /* Of a job that is known to have several ranks: its communication is missing, whatever the capture shows. */
@@ -258,25 +248,24 @@ const char *ps_capture_name(ps_part_of_capture part) {
 }
 
 /* What a timeline tells and tables do not: there it is the file that is missing, whatever was collected. */
-static bool is_missing_of_timeline(const ps_loaded *l, ps_part_of_capture part) {
+static bool is_missing_of_timeline(ps_captured c, ps_part_of_capture part) {
     bool is_judged = part == PS_CAPTURE_PYTHON || part == PS_CAPTURE_FLOWS ||
                      part == PS_CAPTURE_HOST || part == PS_CAPTURE_MARKS;
-    return is_judged &&
-           ps_trace_missing_timeline(ps_loaded_layer(l, PS_LAYER_PROFILE)->trace) != NULL;
+    return is_judged && ps_trace_missing_timeline(c.trace) != NULL;
 }
 
-bool ps_capture_misses(const ps_loaded *l, const char *format, ps_part_of_capture part,
+bool ps_capture_misses(ps_captured c, const char *format, ps_part_of_capture part,
                        ps_missing *out) {
-    family f = family_of(l, format);
+    family f = family_of(c, format);
     const char *remedy = PARTS[part].remedies[f];
-    if (remedy == NULL || ps_capture_has(l, part)) {
+    if (remedy == NULL || ps_capture_has(c, part)) {
         return false;
     }
-    if (is_missing_of_timeline(l, part)) {
+    if (is_missing_of_timeline(c, part)) {
         remedy =
             "The timeline (trace_view.json, msprof_*.json) is not among the files of this rank, only tables: "
             "copy it beside them, or export it again.";
-    } else if (part == PS_CAPTURE_COMMUNICATION && world_size(l) > 1) {
+    } else if (part == PS_CAPTURE_COMMUNICATION && world_size(c.trace) > 1) {
         remedy = remedy_of_several(f);
     }
     *out = (ps_missing){PARTS[part].what, remedy};
