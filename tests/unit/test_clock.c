@@ -212,8 +212,8 @@ static void test_unknown_machines(void **context) {
 static void test_collectives(void **context) {
     (void)context;
     ps_chart *c = two_machines();
-    const ps_clock_meeting meeting = {0, 1, 0, 100, 1040, 1110};
-    const ps_chart_clock_opts opts = {.meetings = &meeting, .n_meetings = 1};
+    const ps_clock_collective collective = {0, 1, 0, 100, 1040, 1110};
+    const ps_chart_clock_opts opts = {.collectives = &collective, .n_collectives = 1};
     ps_chart_clock_notes notes = {.n_empty = 0};
     c->n_links = 0;
     assert_int_equal(ps_chart_clocks(c, &opts, &notes, NULL), PS_OK);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analyze/comm/comm_list.h"
-#include "analyze/comm/late.h"
+#include "analyze/comm/skew.h"
 #include "analyze/rank/overlap.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -321,14 +321,14 @@ static void a_receive_waits_for_its_send(void **state) {
     }
     const ps_comm_list *both[2] = {&lists[0], &lists[1]};
     const ps_rank_info ranks[2] = {{.rank = 0}, {.rank = 1}}; /* of one machine */
-    ps_late_input in = {.lists = both, .ranks = ranks, .n_ranks = 2, .step = -1};
-    ps_late late;
-    assert_int_equal(ps_late_measure(&in, &late, NULL), PS_OK);
-    assert_int_equal(late.n_receives, 1);
-    assert_int_equal(late.receives[0].sender, 0);
-    assert_int_equal(late.receives[0].receiver, 1);
-    assert_int_equal(late.receives[0].waited_ns, 60);
-    ps_late_fini(&late);
+    ps_skew_input in = {.lists = both, .ranks = ranks, .n_ranks = 2, .step = -1};
+    ps_skew skew;
+    assert_int_equal(ps_skew_measure(&in, &skew, NULL), PS_OK);
+    assert_int_equal(skew.n_receives, 1);
+    assert_int_equal(skew.receives[0].sender, 0);
+    assert_int_equal(skew.receives[0].receiver, 1);
+    assert_int_equal(skew.receives[0].waited_ns, 60);
+    ps_skew_fini(&skew);
     for (int r = 0; r < 2; r++) {
         ps_comm_list_fini(&lists[r]);
         ps_trace_free(t[r]);

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/comm/late.h"
+#include "analyze/comm/skew.h"
 #include "base/alloc.h"
 #include "support/small_runs.h"
 

@@ -27,12 +27,12 @@ static ps_rank_clock solved(ps_job_clock *c, ps_clock_notes *notes) {
  * transfer says that it is at most 1000: then the ends are not to be believed, and the middle of [940, 1000] is taken. */
 static void ends_count_inside_of_the_bounds(void **state) {
     (void)state;
-    const ps_clock_meeting meeting = {0, 1, 0, 100, 1040, 1110};
+    const ps_clock_collective collective = {0, 1, 0, 100, 1040, 1110};
     for (int with_transfer = 0; with_transfer < 2; with_transfer++) {
         ps_job_clock c;
         ps_clock_notes notes;
         assert_true(ps_job_clock_init(&c, TWO, 2, (ps_clock_span){.end_ns = 2000}, false));
-        assert_true(ps_job_clock_meeting(&c, &meeting));
+        assert_true(ps_job_clock_collective(&c, &collective));
         assert_true(with_transfer == 0 || ps_job_clock_before(&c, 0, 500, 1, 1500));
         ps_rank_clock second = solved(&c, &notes);
         assert_true(second.is_known && second.reference == 0);
@@ -62,9 +62,9 @@ static void contradicted_bounds(void **state) {
     (void)state;
     ps_job_clock c;
     ps_clock_notes notes;
-    const ps_clock_meeting meeting = {1, 0, 1040, 1110, 0, 100};
+    const ps_clock_collective collective = {1, 0, 1040, 1110, 0, 100};
     assert_true(ps_job_clock_init(&c, TWO, 2, (ps_clock_span){.end_ns = 2000}, false));
-    assert_true(ps_job_clock_meeting(&c, &meeting));
+    assert_true(ps_job_clock_collective(&c, &collective));
     assert_true(ps_job_clock_before(&c, 0, 500, 1, 600));
     ps_rank_clock second = solved(&c, &notes);
     assert_true(second.is_known);
@@ -97,9 +97,9 @@ static void very_many_ends(void **state) {
     for (int64_t i = 0; i < 20000; i++) {
         int64_t at = i * 50000;
         int64_t off = i * 7919 % 20000 - 10000;
-        const ps_clock_meeting m = {
+        const ps_clock_collective m = {
             0, 1, at, at + 40000, at + 5 * MS + 10000, at + 5 * MS + 40000 + off};
-        assert_true(ps_job_clock_meeting(&c, &m));
+        assert_true(ps_job_clock_collective(&c, &m));
     }
     ps_rank_clock second = solved(&c, &notes);
     assert_in_range(second.offset_ns, 5 * MS - 400, 5 * MS + 400);

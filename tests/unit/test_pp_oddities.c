@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/comm/late.h"
+#include "analyze/comm/skew.h"
 #include "analyze/comm/transfers.h"
 #include "analyze/pipeline/infer_flows.h"
 
@@ -397,8 +397,8 @@ static void test_one_matcher_of_collectives(void **context) {
     ps_comm_list lists[2];
     const ps_comm_list *pointers[2];
     const ps_rank_info ranks[2] = {{.rank = 0, .machine = 0}, {.rank = 1, .machine = 1}};
-    ps_late_input in = {.lists = pointers, .ranks = ranks, .n_ranks = 2, .step = -1};
-    ps_late late;
+    ps_skew_input in = {.lists = pointers, .ranks = ranks, .n_ranks = 2, .step = -1};
+    ps_skew skew;
     ps_diag diag = {0};
     pp_outcome o;
     for (int r = 0; r < 2; r++) {
@@ -406,15 +406,15 @@ static void test_one_matcher_of_collectives(void **context) {
         assert_int_equal(ps_comm_list_collect(traces[r], NULL, &lists[r], &diag, NULL), PS_OK);
         pointers[r] = &lists[r];
     }
-    assert_int_equal(ps_late_measure(&in, &late, NULL), PS_OK);
-    assert_int_equal(late.n_meetings, 2);
-    assert_int_equal(late.clocks[1].offset_ns, SKEW_NS);
+    assert_int_equal(ps_skew_measure(&in, &skew, NULL), PS_OK);
+    assert_int_equal(skew.n_collectives, 2);
+    assert_int_equal(skew.clocks[1].offset_ns, SKEW_NS);
     pp_run(&o, traces, 2, NULL);
     assert_int_equal(o.code, PS_OK);
     assert_true(o.result.chart->ranks[1].has_clock);
-    assert_int_equal(o.result.chart->ranks[1].clock_offset_ns, late.clocks[1].offset_ns);
+    assert_int_equal(o.result.chart->ranks[1].clock_offset_ns, skew.clocks[1].offset_ns);
     pp_outcome_fini(&o);
-    ps_late_fini(&late);
+    ps_skew_fini(&skew);
     for (int r = 0; r < 2; r++) {
         ps_comm_list_fini(&lists[r]);
         ps_trace_free(traces[r]);

@@ -191,7 +191,7 @@ static bool add_ends(ps_job_clock *c, uint32_t a, int64_t a_ns, uint32_t b, int6
     return true;
 }
 
-bool ps_job_clock_meeting(ps_job_clock *c, const ps_clock_meeting *m) {
+bool ps_job_clock_collective(ps_job_clock *c, const ps_clock_collective *m) {
     return !ps_job_clock_apart(c, m->a, m->b) ||
            (ps_job_clock_before(c, m->a, m->a_start_ns, m->b, m->b_end_ns) &&
             ps_job_clock_before(c, m->b, m->b_start_ns, m->a, m->a_end_ns) &&

@@ -98,12 +98,12 @@ bool ps_job_clock_order(ps_job_clock *c, const ps_clock_order *order);
 bool ps_job_clock_before(ps_job_clock *c, uint32_t from, int64_t from_ns, uint32_t to,
                          int64_t to_ns);
 /* Two ranks in a collective in which nobody leaves before all have come; all leave it nearly together. */
-typedef struct ps_clock_meeting {
+typedef struct ps_clock_collective {
     uint32_t a, b;
     int64_t a_start_ns, a_end_ns, b_start_ns, b_end_ns;
-} ps_clock_meeting;
+} ps_clock_collective;
 
-bool ps_job_clock_meeting(ps_job_clock *c, const ps_clock_meeting *meeting);
+bool ps_job_clock_collective(ps_job_clock *c, const ps_clock_collective *collective);
 
 /* out[n_ranks]. Once; PS_NOMEM only. */
 PS_MUST_USE ps_code ps_job_clock_solve(ps_job_clock *c, ps_rank_clock *out, ps_clock_notes *notes,

@@ -9,7 +9,7 @@
 
 #include "analyze/comm/comm_list.h"
 #include "analyze/comm/comm_tables.h"
-#include "analyze/comm/late.h"
+#include "analyze/comm/skew.h"
 #include "analyze/core/analysis.h"
 
 /* A communicator as parallel_group_info (or pg_config of PyTorch) has it. Texts live in the arena of the part. */
@@ -50,7 +50,7 @@ void ps_comm_part_free(void *part); /* NULL is fine */
 /* What statistics call a communicator; `out` has room for `size` bytes. */
 void ps_comm_key(const char *group, char *out, size_t size);
 
-/* Borrowed arrays for ps_late_measure; *lists is the caller's to free. NULL when memory is out. */
+/* Borrowed arrays for ps_skew_measure; *lists is the caller's to free. NULL when memory is out. */
 const ps_comm_list **ps_comm_lists(const ps_reduce_input *in);
 
 #endif

@@ -118,9 +118,9 @@ static bool find_longest(const ps_comm_list *list, int64_t top, bottlenecks *out
 }
 
 /* By the clocks of the job. Where nothing connects the two, all leave a collective together. */
-static void set_shift(bottleneck *b, const ps_late *late) {
-    const ps_rank_clock *slow = &late->clocks[b->slow];
-    const ps_rank_clock *fast = &late->clocks[b->fast];
+static void set_shift(bottleneck *b, const ps_skew *skew) {
+    const ps_rank_clock *slow = &skew->clocks[b->slow];
+    const ps_rank_clock *fast = &skew->clocks[b->fast];
     if (slow->reference == fast->reference) {
         b->shift_ns = ps_i64_minus(fast->offset_ns, slow->offset_ns);
     } else if (!b->fast_op.is_p2p) {
@@ -129,11 +129,12 @@ static void set_shift(bottleneck *b, const ps_late *late) {
 }
 
 /* The one that waited longest, and the one that everybody waited for. */
-static void take_bottleneck_meeting(bottleneck *b, const ps_late *late, const ps_meeting *m,
-                                    const ps_comm_list *const *lists) {
+static void take_bottleneck_collective(bottleneck *b, const ps_skew *skew,
+                                       const ps_matched_collective *m,
+                                       const ps_comm_list *const *lists) {
     b->is_matched = true;
     for (uint32_t i = m->first; i < m->first + m->n; i++) {
-        const ps_meeting_part *p = &late->parts[i];
+        const ps_collective_part *p = &skew->parts[i];
         const ps_comm_op *op = &lists[p->rank]->ops[p->op];
         if (i == m->first || bottleneck_duration_of(op) > bottleneck_duration_of(&b->fast_op)) {
             b->fast_op = *op;
@@ -148,10 +149,10 @@ static void take_bottleneck_meeting(bottleneck *b, const ps_late *late, const ps
     b->share =
         longest > 0 ? (double)(longest - bottleneck_duration_of(&b->slow_op)) / (double)longest : 0;
     b->is_late = b->share >= LEAST_SHARE;
-    set_shift(b, late);
+    set_shift(b, skew);
 }
 
-static void take_receive(bottleneck *b, const ps_late *late, const ps_late_receive *r,
+static void take_receive(bottleneck *b, const ps_skew *skew, const ps_skew_receive *r,
                          const ps_comm_list *const *lists) {
     b->is_matched = true;
     b->slow = r->sender;
@@ -161,29 +162,29 @@ static void take_receive(bottleneck *b, const ps_late *late, const ps_late_recei
     int64_t duration = bottleneck_duration_of(&b->fast_op);
     b->share = duration > 0 ? (double)r->waited_ns / (double)duration : 0;
     b->is_late = b->share >= LEAST_SHARE;
-    set_shift(b, late);
+    set_shift(b, skew);
 }
 
 /* of_op[operator of the rank] = bottleneck. */
-static void take_all_bottleneck(bottlenecks *b, const ps_late *late,
+static void take_all_bottleneck(bottlenecks *b, const ps_skew *skew,
                                 const ps_comm_list *const *lists, bottleneck **of_op) {
     for (size_t i = 0; i < b->n; i++) {
         of_op[b->all[i].index] = &b->all[i];
     }
-    for (size_t i = 0; i < late->n_meetings; i++) {
-        const ps_meeting *m = &late->meetings[i];
+    for (size_t i = 0; i < skew->n_collectives; i++) {
+        const ps_matched_collective *m = &skew->collectives[i];
         for (uint32_t p = m->first; p < m->first + m->n; p++) {
-            if (late->parts[p].rank == b->rank && of_op[late->parts[p].op] != NULL) {
-                take_bottleneck_meeting(of_op[late->parts[p].op], late, m, lists);
+            if (skew->parts[p].rank == b->rank && of_op[skew->parts[p].op] != NULL) {
+                take_bottleneck_collective(of_op[skew->parts[p].op], skew, m, lists);
             }
         }
     }
-    for (size_t i = 0; i < late->n_receives; i++) {
-        const ps_late_receive *r = &late->receives[i];
+    for (size_t i = 0; i < skew->n_receives; i++) {
+        const ps_skew_receive *r = &skew->receives[i];
         uint32_t op = r->receiver == b->rank ? r->receive_op : r->send_op;
         bool is_own = r->receiver == b->rank || r->sender == b->rank;
         if (is_own && of_op[op] != NULL) {
-            take_receive(of_op[op], late, r, lists);
+            take_receive(of_op[op], skew, r, lists);
         }
     }
 }
@@ -204,17 +205,17 @@ static ps_code find_late(const ps_reduce_input *in, const ps_comm_list *const *l
                          bottlenecks *out, ps_err *err) {
     int64_t top = in->opts->top_num > 0 ? in->opts->top_num : DEFAULT_TOP;
     bottleneck **of_op = ps_calloc(lists[out->rank]->n + 1, sizeof(bottleneck *));
-    ps_late late = {0};
-    ps_late_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
+    ps_skew skew = {0};
+    ps_skew_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
     ps_code code =
         of_op != NULL && find_longest(lists[out->rank], top, out) ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
-        code = ps_late_measure(&input, &late, err);
+        code = ps_skew_measure(&input, &skew, err);
     }
     if (code == PS_OK) {
-        take_all_bottleneck(out, &late, lists, of_op);
+        take_all_bottleneck(out, &skew, lists, of_op);
     }
-    ps_late_fini(&late);
+    ps_skew_fini(&skew);
     ps_free(of_op);
     return code;
 }

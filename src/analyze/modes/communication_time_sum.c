@@ -209,11 +209,11 @@ static void waits_fini(waits *w) {
     ps_free(w->block);
 }
 
-static void take_comm_time_meeting(waits *w, const ps_late *late, const ps_meeting *m,
-                                   const ps_comm_list *const *lists) {
-    int64_t last = late->parts[m->last].late_ns;
+static void take_comm_time_collective(waits *w, const ps_skew *skew, const ps_matched_collective *m,
+                                      const ps_comm_list *const *lists) {
+    int64_t last = skew->parts[m->last].late_ns;
     for (uint32_t i = m->first; i < m->first + m->n; i++) {
-        const ps_meeting_part *p = &late->parts[i];
+        const ps_collective_part *p = &skew->parts[i];
         const ps_comm_op *op = &lists[p->rank]->ops[p->op];
         int64_t wait = last - p->late_ns;
         int64_t duration = op->end_ns - op->start_ns;
@@ -240,17 +240,17 @@ static ps_code find_waits(const ps_reduce_input *in, const ps_comm_list *const *
     for (size_t i = 0; i < n; i++) {
         w->block[i] = -1;
     }
-    ps_late late;
-    ps_late_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
-    ps_code code = ps_late_measure(&input, &late, err);
-    for (size_t i = 0; code == PS_OK && i < late.n_meetings; i++) {
-        take_comm_time_meeting(w, &late, &late.meetings[i], lists);
+    ps_skew skew;
+    ps_skew_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
+    ps_code code = ps_skew_measure(&input, &skew, err);
+    for (size_t i = 0; code == PS_OK && i < skew.n_collectives; i++) {
+        take_comm_time_collective(w, &skew, &skew.collectives[i], lists);
     }
-    for (size_t i = 0; code == PS_OK && i < late.n_receives; i++) {
-        const ps_late_receive *r = &late.receives[i];
+    for (size_t i = 0; code == PS_OK && i < skew.n_receives; i++) {
+        const ps_skew_receive *r = &skew.receives[i];
         w->of_rank[r->receiver][r->receive_op] = r->waited_ns;
     }
-    ps_late_fini(&late);
+    ps_skew_fini(&skew);
     return code;
 }
 

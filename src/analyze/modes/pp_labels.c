@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "analyze/comm/comm_list.h"
-#include "analyze/comm/late.h"
 #include "analyze/comm/recorded_clock.h"
+#include "analyze/comm/skew.h"
 #include "analyze/comm/topology.h"
 #include "analyze/comm/transfers.h"
 #include "analyze/core/analysis.h"
@@ -553,32 +553,32 @@ static ps_code measure_ranks(job *j, ps_err *err) {
 /* --- clocks ------------------------------------------------------------------------------------------------------ */
 
 /* Collectives of the ranks in the chart, as the job's matcher finds them; rows of the chart, times from its origin. */
-static ps_code find_meetings(const job *j, int64_t origin, ps_clock_meeting **out, size_t *n,
-                             ps_err *err) {
+static ps_code find_collectives(const job *j, int64_t origin, ps_clock_collective **out, size_t *n,
+                                ps_err *err) {
     const ps_comm_list **lists = ps_calloc(j->in->n_ranks + 1, sizeof(ps_comm_list *));
     ps_rank_info *infos = ps_calloc(j->in->n_ranks + 1, sizeof *infos);
-    ps_late late = {0};
-    ps_late_input in = {.lists = lists, .ranks = infos, .n_ranks = j->in->n_ranks, .step = -1};
+    ps_skew skew = {0};
+    ps_skew_input in = {.lists = lists, .ranks = infos, .n_ranks = j->in->n_ranks, .step = -1};
     ps_code code = lists != NULL && infos != NULL ? PS_OK : ps_fail_nomem(err);
     for (size_t r = 0; code == PS_OK && r < j->in->n_ranks; r++) {
         lists[r] = j->row_of[r] != PS_NO_INDEX ? &part_of(j, r)->comm : NULL;
         infos[r] = j->in->ranks[r];
         infos[r].machine = j->measured[r].machine;
     }
-    code = code == PS_OK ? ps_late_measure(&in, &late, err) : code;
-    if (code == PS_OK && !ps_late_clock_meetings(&in, &late, out, n)) {
+    code = code == PS_OK ? ps_skew_measure(&in, &skew, err) : code;
+    if (code == PS_OK && !ps_skew_clock_collectives(&in, &skew, out, n)) {
         code = ps_fail_nomem(err);
     }
     for (size_t i = 0; code == PS_OK && i < *n; i++) {
-        ps_clock_meeting *m = &(*out)[i];
-        *m = (ps_clock_meeting){.a = j->row_of[m->a],
-                                .b = j->row_of[m->b],
-                                .a_start_ns = ps_i64_minus(m->a_start_ns, origin),
-                                .a_end_ns = ps_i64_minus(m->a_end_ns, origin),
-                                .b_start_ns = ps_i64_minus(m->b_start_ns, origin),
-                                .b_end_ns = ps_i64_minus(m->b_end_ns, origin)};
+        ps_clock_collective *m = &(*out)[i];
+        *m = (ps_clock_collective){.a = j->row_of[m->a],
+                                   .b = j->row_of[m->b],
+                                   .a_start_ns = ps_i64_minus(m->a_start_ns, origin),
+                                   .a_end_ns = ps_i64_minus(m->a_end_ns, origin),
+                                   .b_start_ns = ps_i64_minus(m->b_start_ns, origin),
+                                   .b_end_ns = ps_i64_minus(m->b_end_ns, origin)};
     }
-    ps_late_fini(&late);
+    ps_skew_fini(&skew);
     ps_free(lists);
     ps_free(infos);
     return code;
@@ -633,14 +633,14 @@ static bool find_pieces(const job *j, ps_model_places *out, int32_t **table) {
 static ps_code report_labelled(job *j, ps_err *err) {
     ps_chart *chart = j->in->result->chart;
     const char *pp_type = j->job.pp_type;
-    ps_clock_meeting *meetings = NULL;
-    size_t n_meetings = 0;
+    ps_clock_collective *collectives = NULL;
+    size_t n_collectives = 0;
     ps_model_places places;
     int32_t *table = NULL;
     bool clocks = ps_chart_has_machines(chart) || j->in->opts->clocks == PS_CLOCKS_ALL;
     ps_code code = find_pieces(j, &places, &table) ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK && clocks) {
-        code = find_meetings(j, chart->origin_ns, &meetings, &n_meetings, err);
+        code = find_collectives(j, chart->origin_ns, &collectives, &n_collectives, err);
     }
     ps_pipeline_opts opts = {.pp_type = pp_type,
                              .how = pp_type[0] == '\0'             ? ""
@@ -652,15 +652,15 @@ static ps_code report_labelled(job *j, ps_err *err) {
                              .unexplained_percent = (double)j->in->opts->unexplained,
                              .in_full = j->in->opts->in_full,
                              .places = places,
-                             .clocks = {.meetings = meetings,
-                                        .n_meetings = n_meetings,
+                             .clocks = {.collectives = collectives,
+                                        .n_collectives = n_collectives,
                                         .ends_only = j->any_host_times,
                                         .each_rank = j->in->opts->clocks == PS_CLOCKS_ALL,
                                         .use = j->in->opts->clocks},
                              .replay = {.max_activations = j->in->opts->max_activations}};
     ps_pipeline_notes notes;
     code = code == PS_OK ? ps_pipeline_report(chart, &opts, j->in->result, &notes, err) : code;
-    ps_free(meetings);
+    ps_free(collectives);
     ps_free(table);
     if (code == PS_OK && j->diag != NULL) {
         ps_pipeline_notes_count(&notes, j->diag);

@@ -47,9 +47,10 @@ typedef struct finding {
 
 /* --- classes -------------------------------------------------------------------------------------------------- */
 
-static bool take_slow_link_meeting(finding *f, const ps_late *late, const ps_meeting *m) {
+static bool take_slow_link_collective(finding *f, const ps_skew *skew,
+                                      const ps_matched_collective *m) {
     for (uint32_t i = m->first; i < m->first + m->n; i++) {
-        const ps_meeting_part *p = &late->parts[i];
+        const ps_collective_part *p = &skew->parts[i];
         const ps_comm_list *list = f->lists[p->rank];
         const ps_comm_op *op = &list->ops[p->op];
         const char *type = ps_comm_text(list, op->type);
@@ -68,22 +69,22 @@ static bool take_slow_link_meeting(finding *f, const ps_late *late, const ps_mee
 }
 
 static ps_code take_all_slow_link(finding *f, ps_err *err) {
-    ps_late late;
-    ps_late_input input = {
+    ps_skew skew;
+    ps_skew_input input = {
         .lists = f->lists, .ranks = f->in->ranks, .n_ranks = f->in->n_ranks, .step = -1};
-    ps_code code = ps_late_measure(&input, &late, err);
+    ps_code code = ps_skew_measure(&input, &skew, err);
     if (code == PS_OK) {
-        f->samples = ps_calloc(late.n_parts + 1, sizeof *f->samples);
-        f->values = ps_calloc(late.n_parts + 1, sizeof *f->values);
-        f->classes = ps_calloc(late.n_parts + 1, sizeof *f->classes);
+        f->samples = ps_calloc(skew.n_parts + 1, sizeof *f->samples);
+        f->values = ps_calloc(skew.n_parts + 1, sizeof *f->values);
+        f->classes = ps_calloc(skew.n_parts + 1, sizeof *f->classes);
         bool ok = ps_strpool_init(&f->texts) && f->samples != NULL && f->values != NULL &&
                   f->classes != NULL;
-        for (size_t i = 0; ok && i < late.n_meetings; i++) {
-            ok = take_slow_link_meeting(f, &late, &late.meetings[i]);
+        for (size_t i = 0; ok && i < skew.n_collectives; i++) {
+            ok = take_slow_link_collective(f, &skew, &skew.collectives[i]);
         }
         code = ok ? PS_OK : ps_fail_nomem(err);
     }
-    ps_late_fini(&late);
+    ps_skew_fini(&skew);
     return code;
 }
 

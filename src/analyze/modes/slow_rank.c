@@ -2,7 +2,7 @@
  * duration: the test for outliers votes for it, collective by collective. Groups of two and three ranks, which that test
  * cannot judge, vote by lateness. Besides the votes, how late in microseconds: SlowRankLateness.
  *
- * Occurrences are paired by late.h, so that a name that repeats in every step is not one sample. */
+ * Occurrences are paired by skew.h, so that a name that repeats in every step is not one sample. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -19,7 +19,7 @@
 enum { LEAST_LATE_NS = 10000, SMALL_GROUP = 3 };
 
 typedef struct vote {
-    const ps_meeting *meeting;
+    const ps_matched_collective *collective;
     const ps_comm_op *op; /* of the slow rank */
     uint32_t rank;
 } vote;
@@ -32,13 +32,13 @@ typedef struct judging {
     const ps_reduce_input *in;
     ps_comm_roster roster; /* for the names of groups */
     const ps_comm_list *const *lists;
-    ps_late late;
-    int64_t *durations; /* room for the parts of one meeting */
+    ps_skew skew;
+    int64_t *durations; /* room for the parts of one collective */
     vote *votes;
     size_t n_votes;
 } judging;
 
-static const ps_comm_op *op_of(const judging *j, const ps_meeting_part *p) {
+static const ps_comm_op *op_of(const judging *j, const ps_collective_part *p) {
     return &j->lists[p->rank]->ops[p->op];
 }
 
@@ -48,17 +48,17 @@ static int64_t slow_rank_duration_of(const ps_comm_op *op) {
     return op->end_ns - op->start_ns;
 }
 
-static size_t take_durations(judging *j, const ps_meeting *m) {
+static size_t take_durations(judging *j, const ps_matched_collective *m) {
     for (uint32_t i = 0; i < m->n; i++) {
-        j->durations[i] = slow_rank_duration_of(op_of(j, &j->late.parts[m->first + i]));
+        j->durations[i] = slow_rank_duration_of(op_of(j, &j->skew.parts[m->first + i]));
     }
     return m->n;
 }
 
-static const ps_meeting_part *find_shortest(const judging *j, const ps_meeting *m) {
-    const ps_meeting_part *shortest = &j->late.parts[m->first];
+static const ps_collective_part *find_shortest(const judging *j, const ps_matched_collective *m) {
+    const ps_collective_part *shortest = &j->skew.parts[m->first];
     for (uint32_t i = 1; i < m->n; i++) {
-        const ps_meeting_part *p = &j->late.parts[m->first + i];
+        const ps_collective_part *p = &j->skew.parts[m->first + i];
         shortest = slow_rank_duration_of(op_of(j, p)) < slow_rank_duration_of(op_of(j, shortest))
                        ? p
                        : shortest;
@@ -66,11 +66,11 @@ static const ps_meeting_part *find_shortest(const judging *j, const ps_meeting *
     return shortest;
 }
 
-/* The slow one of a meeting, or NULL. */
-static const ps_meeting_part *judge_slow_rank(judging *j, const ps_meeting *m) {
+/* The slow one of a collective, or NULL. */
+static const ps_collective_part *judge_slow_rank(judging *j, const ps_matched_collective *m) {
     if (m->n <= SMALL_GROUP) {
         bool is_late = m->late_ns >= LEAST_LATE_NS && m->late_ns > m->longest_ns / 2;
-        return is_late ? &j->late.parts[m->last] : NULL;
+        return is_late ? &j->skew.parts[m->last] : NULL;
     }
     size_t n = take_durations(j, m);
     qsort(j->durations, n, sizeof *j->durations, ps_compare_i64);
@@ -83,18 +83,19 @@ static int compare_votes(const void *a, const void *b) {
     if (x->op->start_ns != y->op->start_ns) {
         return x->op->start_ns < y->op->start_ns ? -1 : 1;
     }
-    return x->meeting < y->meeting ? -1 : x->meeting > y->meeting; /* in one array, sorted */
+    return x->collective < y->collective ? -1
+                                         : x->collective > y->collective; /* in one array, sorted */
 }
 
 static bool judge_all(judging *j) {
-    j->votes = ps_calloc(j->late.n_meetings + 1, sizeof *j->votes);
+    j->votes = ps_calloc(j->skew.n_collectives + 1, sizeof *j->votes);
     j->durations = ps_calloc(j->in->n_ranks + 1, sizeof *j->durations);
     if (j->votes == NULL || j->durations == NULL) {
         return false;
     }
-    for (size_t i = 0; i < j->late.n_meetings; i++) {
-        const ps_meeting *m = &j->late.meetings[i];
-        const ps_meeting_part *slow = judge_slow_rank(j, m);
+    for (size_t i = 0; i < j->skew.n_collectives; i++) {
+        const ps_matched_collective *m = &j->skew.collectives[i];
+        const ps_collective_part *slow = judge_slow_rank(j, m);
         if (slow != NULL) {
             j->votes[j->n_votes++] = (vote){m, op_of(j, slow), slow->rank};
         }
@@ -165,7 +166,7 @@ static bool put_vote(ps_table *t, judging *j, const vote *v) {
         return false;
     }
     ps_table_set_int(t, O_TIME, v->op->start_ns);
-    ps_stats stats = ps_stats_of(j->durations, take_durations(j, v->meeting));
+    ps_stats stats = ps_stats_of(j->durations, take_durations(j, v->collective));
     ps_stats_put(t, O_STATS, &stats);
     return true;
 }
@@ -213,8 +214,8 @@ static const ps_column LATE_COLUMNS[N_L] = {
 };
 
 static int compare_late(const void *a, const void *b) {
-    const ps_late_row *const *x = a;
-    const ps_late_row *const *y = b;
+    const ps_skew_row *const *x = a;
+    const ps_skew_row *const *y = b;
     if ((*x)->late_ns != (*y)->late_ns) {
         return (*x)->late_ns > (*y)->late_ns ? -1 : 1;
     }
@@ -233,9 +234,9 @@ static const char *slow_rank_label_of(const judging *j, const char *group) {
     return fact != NULL ? fact->label : "";
 }
 
-static bool put_late(ps_table *t, const judging *j, const ps_late_row *row) {
-    const ps_rank_clock *clock = &j->late.clocks[row->rank];
-    const char *group = ps_strpool_get(&j->late.strings, row->group);
+static bool put_late(ps_table *t, const judging *j, const ps_skew_row *row) {
+    const ps_rank_clock *clock = &j->skew.clocks[row->rank];
+    const char *group = ps_strpool_get(&j->skew.strings, row->group);
     if (!ps_table_add_row(t) || !ps_table_set_text(t, L_GROUP, group) ||
         !ps_table_set_text(t, L_LABEL, slow_rank_label_of(j, group)) ||
         !ps_table_set_text(t, L_KIND, row->is_p2p ? "p2p" : "collective")) {
@@ -260,13 +261,13 @@ static bool put_late(ps_table *t, const judging *j, const ps_late_row *row) {
 }
 
 static ps_code add_lateness(const judging *j, ps_err *err) {
-    size_t n = j->late.n_rows;
-    const ps_late_row **rows = ps_calloc(n + 1, sizeof *rows);
+    size_t n = j->skew.n_rows;
+    const ps_skew_row **rows = ps_calloc(n + 1, sizeof *rows);
     ps_table *t =
         ps_table_new("SlowRankLateness", "how late ranks came, latest first", LATE_COLUMNS, N_L);
     bool ok = rows != NULL && t != NULL;
     for (size_t i = 0; ok && i < n; i++) {
-        rows[i] = &j->late.rows[i];
+        rows[i] = &j->skew.rows[i];
     }
     if (ok && n > 1) {
         qsort(rows, n, sizeof *rows, compare_late);
@@ -301,9 +302,9 @@ static void count_unmatched(const ps_reduce_input *in, size_t n) {
 }
 
 /* On the receiver, which does not know how long it waited. */
-static void count_apart(const ps_reduce_input *in, const ps_late *late) {
-    for (size_t i = 0; i < late->n_receives; i++) {
-        const ps_late_receive *r = &late->receives[i];
+static void count_apart(const ps_reduce_input *in, const ps_skew *skew) {
+    for (size_t i = 0; i < skew->n_receives; i++) {
+        const ps_skew_receive *r = &skew->receives[i];
         ps_diag_count(in->diags[r->receiver], PS_ODD_TRANSFER_APART, !r->is_known);
     }
 }
@@ -325,17 +326,17 @@ static ps_code reduce_slow_rank(const ps_reduce_input *in, void **shared, ps_err
     }
     const ps_comm_list **lists = ps_comm_lists(in);
     judging j = {.in = in, .lists = lists};
-    ps_late_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
+    ps_skew_input input = {.lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = -1};
     if (lists == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_code code = ps_late_measure(&input, &j.late, err);
+    ps_code code = ps_skew_measure(&input, &j.skew, err);
     if (code == PS_OK) {
         code = ps_comm_roster_build(in, &j.roster, err);
     }
     if (code == PS_OK) {
-        count_unmatched(in, j.late.n_unmatched);
-        count_apart(in, &j.late);
+        count_unmatched(in, j.skew.n_unmatched);
+        count_apart(in, &j.skew);
         code = judge_all(&j) ? PS_OK : ps_fail_nomem(err);
     }
     if (code == PS_OK) {
@@ -349,7 +350,7 @@ static ps_code reduce_slow_rank(const ps_reduce_input *in, void **shared, ps_err
     }
     ps_free(j.votes);
     ps_free(j.durations);
-    ps_late_fini(&j.late);
+    ps_skew_fini(&j.skew);
     ps_comm_roster_fini(&j.roster);
     ps_free(lists);
     return code;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyze/comm/comm_list.h"
-#include "analyze/comm/late.h"
+#include "analyze/comm/skew.h"
 #include "analyze/comm/topology.h"
 #include "analyze/derived/derived.h"
 #include "analyze/rank/links.h"
@@ -236,8 +236,9 @@ static void note_matched(partial *part, uint32_t op, int64_t transmit_ns) {
 }
 
 /* Without a known size all ranks that took part are the group. */
-static void note_collective(const ps_reduce_input *in, const ps_late *late, const ps_meeting *m) {
-    const ps_meeting_part *parts = &late->parts[m->first];
+static void note_collective(const ps_reduce_input *in, const ps_skew *skew,
+                            const ps_matched_collective *m) {
+    const ps_collective_part *parts = &skew->parts[m->first];
     partial *first = in->partials[parts[0].rank];
     int64_t size = group_size(first, &first->list.ops[parts[0].op]);
     for (uint32_t i = 0; i < m->n && (size == 0 || size == (int64_t)m->n); i++) {
@@ -246,8 +247,8 @@ static void note_collective(const ps_reduce_input *in, const ps_late *late, cons
 }
 
 /* Where neither names the other, only what lasted at the same time on one clock belongs together. */
-static void note_transfer(const ps_reduce_input *in, const ps_late *late,
-                          const ps_late_receive *r) {
+static void note_transfer(const ps_reduce_input *in, const ps_skew *skew,
+                          const ps_skew_receive *r) {
     partial *sender = in->partials[r->sender];
     partial *receiver = in->partials[r->receiver];
     const ps_comm_op *send = &sender->list.ops[r->send_op];
@@ -255,7 +256,7 @@ static void note_transfer(const ps_reduce_input *in, const ps_late *late,
     int64_t sent_ns = send->end_ns - send->start_ns;
     int64_t received_ns = receive->end_ns - receive->start_ns;
     bool is_named = send->peer >= 0 || receive->peer >= 0;
-    bool is_one_clock = late->clocks[r->sender].reference == late->clocks[r->receiver].reference;
+    bool is_one_clock = skew->clocks[r->sender].reference == skew->clocks[r->receiver].reference;
     if (r->is_known && (is_named || is_one_clock)) {
         int64_t shortest_ns = sent_ns < received_ns ? sent_ns : received_ns;
         note_matched(sender, r->send_op, shortest_ns);
@@ -274,27 +275,27 @@ static void count_unmatched(partial *part) {
 }
 
 static ps_code match_all(const ps_reduce_input *in, ps_err *err) {
-    ps_late late = {0};
+    ps_skew skew = {0};
     const ps_comm_list **lists = ps_calloc(in->n_ranks + 1, sizeof *lists);
     for (size_t r = 0; lists != NULL && r < in->n_ranks; r++) {
         partial *part = in->partials[r];
         lists[r] = part != NULL ? &part->list : NULL;
     }
-    ps_late_input input = {
+    ps_skew_input input = {
         .lists = lists, .ranks = in->ranks, .n_ranks = in->n_ranks, .step = in->opts->step_id};
-    ps_code code = lists != NULL ? ps_late_measure(&input, &late, err) : ps_fail_nomem(err);
-    for (size_t i = 0; code == PS_OK && i < late.n_meetings; i++) {
-        note_collective(in, &late, &late.meetings[i]);
+    ps_code code = lists != NULL ? ps_skew_measure(&input, &skew, err) : ps_fail_nomem(err);
+    for (size_t i = 0; code == PS_OK && i < skew.n_collectives; i++) {
+        note_collective(in, &skew, &skew.collectives[i]);
     }
-    for (size_t i = 0; code == PS_OK && i < late.n_receives; i++) {
-        note_transfer(in, &late, &late.receives[i]);
+    for (size_t i = 0; code == PS_OK && i < skew.n_receives; i++) {
+        note_transfer(in, &skew, &skew.receives[i]);
     }
     for (size_t r = 0; code == PS_OK && r < in->n_ranks; r++) {
         if (in->partials[r] != NULL) {
             count_unmatched(in->partials[r]);
         }
     }
-    ps_late_fini(&late);
+    ps_skew_fini(&skew);
     ps_free(lists);
     return code;
 }

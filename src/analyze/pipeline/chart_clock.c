@@ -54,8 +54,8 @@ static bool add_events(clocks *k) {
     for (size_t i = 0; ok && i < k->chart->n_links; i++) {
         ok = add_link(k, &k->chart->links[i]);
     }
-    for (size_t i = 0; ok && i < k->opts->n_meetings; i++) {
-        ok = ps_job_clock_meeting(&k->job, &k->opts->meetings[i]);
+    for (size_t i = 0; ok && i < k->opts->n_collectives; i++) {
+        ok = ps_job_clock_collective(&k->job, &k->opts->collectives[i]);
     }
     return ok;
 }

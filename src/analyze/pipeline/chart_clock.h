@@ -11,8 +11,8 @@
 
 typedef struct ps_chart_clock_opts {
     /* Collectives, which a chart has no ops for: rows in its ranks, times from its origin. */
-    const ps_clock_meeting *meetings;
-    size_t n_meetings;
+    const ps_clock_collective *collectives;
+    size_t n_collectives;
     bool
         ends_only; /* ranges of the host, which hold waiting: only that one began before the other ended is certain */
     bool

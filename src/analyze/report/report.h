@@ -2,7 +2,7 @@
 #ifndef PS_ANALYZE_REPORT_H
 #define PS_ANALYZE_REPORT_H
 
-#include "analyze/comm/late.h"
+#include "analyze/comm/skew.h"
 #include "analyze/core/analysis.h"
 #include "analyze/report/report_facts.h"
 #include "analyze/report/report_findings.h"
@@ -91,8 +91,8 @@ typedef struct ps_report {
     int64_t n_chart_steps;
     int64_t n_steps; /* of the rank with the most, or of the chart */
     ps_vendor vendor;
-    ps_late late; /* who waits for whom (ps_report_measure_late); its lists are gone */
-    bool has_late;
+    ps_skew skew; /* who waits for whom (ps_report_measure_skew); its lists are gone */
+    bool has_skew;
     bool has_host_times; /* of some rank: then nothing is said of dispatch */
     const char
         *comm_from_marks; /* ps_trace_comm_from_marks of the first rank that has it, or NULL */
@@ -147,11 +147,11 @@ const char *ps_report_waited_text(const ps_report_waited *x, char out[PS_WAITED_
 void ps_report_say_waits(const ps_report *report, const ps_report_member *m, char *out,
                          size_t size);
 void ps_report_absent_rank(ps_report *report); /* a rank that was not captured, for comm */
-/* Who waits for whom: fills `late`, the members' waits and what ps_report_find_absent() finds; behind ps_report_find_peers() and before all
+/* Who waits for whom: fills `skew`, the members' waits and what ps_report_find_absent() finds; behind ps_report_find_peers() and before all
  * sections. */
-void ps_report_measure_late(ps_report *report);
+void ps_report_measure_skew(ps_report *report);
 /* Where tasks name nobody: fills the members' `absent`, and notes in `job` that ranks are missing. */
-void ps_report_find_absent(ps_report *report, const ps_late *late);
+void ps_report_find_absent(ps_report *report, const ps_skew *skew);
 /* Of it, in a collective of the member. */
 int64_t ps_report_absent_within_ns(const ps_report_member *m, const ps_comm_op *op);
 /* The finding of that; false: there is none. */

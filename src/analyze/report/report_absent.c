@@ -4,14 +4,14 @@
  * none of them can bring that: it comes from a rank that is not here.
  *
  * That is told only where all of a communicator that are here are known to stand in the operator: they were matched in it
- * (late.h), or no other rank here has the communicator at all. Where the metadata say that all of its ranks are here nobody is
+ * (skew.h), or no other rank here has the communicator at all. Where the metadata say that all of its ranks are here nobody is
  * absent. Clocks that nothing connects tell of no common moment. Ranks of several machines are not judged: what one sent by RDMA is on its
  * way while both wait, and no task says that it is. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/comm/late_match.h"
+#include "analyze/comm/skew_match.h"
 #include "analyze/rank/marks.h"
 #include "analyze/report/report.h"
 #include "base/alloc.h"
@@ -27,7 +27,7 @@ typedef struct group_here {
 
 typedef struct absence {
     ps_report *report;
-    const ps_late *late;
+    const ps_skew *skew;
     const ps_report_member **by_index; /* [n_ranks] of the run; NULL: none */
     ps_intervals *waits;               /* [n_ranks] while all wait, on the rank's clock */
     bool **is_met;                     /* [n_ranks][ops] */
@@ -108,14 +108,14 @@ static bool add_waits(const absence *a, const ps_report_member *m, uint32_t op, 
     uint32_t rank = (uint32_t)m->index;
     bool ok = true;
     for (; ok && low < w->n_nameless && w->nameless[low].op == op; low++) {
-        ok = ps_intervals_add(out, ps_late_time(a->late, rank, w->nameless[low].start_ns),
-                              ps_late_time(a->late, rank, w->nameless[low].end_ns));
+        ok = ps_intervals_add(out, ps_skew_time(a->skew, rank, w->nameless[low].start_ns),
+                              ps_skew_time(a->skew, rank, w->nameless[low].end_ns));
     }
     return ok;
 }
 
 static bool note_common(absence *a, uint32_t rank, const ps_intervals *common) {
-    int64_t offset_ns = a->late->clocks[rank].offset_ns;
+    int64_t offset_ns = a->skew->clocks[rank].offset_ns;
     bool ok = true;
     for (size_t i = 0; ok && i < common->n; i++) {
         ok = ps_intervals_add(&a->waits[rank], ps_i64_plus(common->at[i].start_ns, offset_ns),
@@ -136,9 +136,9 @@ static bool on_one_machine(const absence *a, uint32_t x, uint32_t y) {
 }
 
 /* Whether all that are here, and have the communicator, stand in the collective, on one machine and one clock. */
-static bool is_all_of_group(absence *a, const ps_meeting *x, bool *ok) {
-    const ps_meeting_part *parts = &a->late->parts[x->first];
-    const ps_rank_clock *clocks = a->late->clocks;
+static bool is_all_of_group(absence *a, const ps_matched_collective *x, bool *ok) {
+    const ps_collective_part *parts = &a->skew->parts[x->first];
+    const ps_rank_clock *clocks = a->skew->clocks;
     uint32_t first = parts[0].rank;
     bool is_together = true;
     for (uint32_t i = 0; is_together && i < x->n; i++) {
@@ -155,8 +155,8 @@ static bool is_all_of_group(absence *a, const ps_meeting *x, bool *ok) {
     return g != NULL && g->n_ranks == x->n && !g->is_whole;
 }
 
-static bool take_absent_meeting(absence *a, const ps_meeting *x) {
-    const ps_meeting_part *parts = &a->late->parts[x->first];
+static bool take_absent_collective(absence *a, const ps_matched_collective *x) {
+    const ps_collective_part *parts = &a->skew->parts[x->first];
     ps_intervals common = {0};
     bool ok = true;
     for (uint32_t i = 0; i < x->n; i++) {
@@ -284,15 +284,15 @@ static void note_job(ps_report *report) {
     job->is_partial = true;
 }
 
-void ps_report_find_absent(ps_report *report, const ps_late *late) {
-    absence a = {.report = report, .late = late};
+void ps_report_find_absent(ps_report *report, const ps_skew *skew) {
+    absence a = {.report = report, .skew = skew};
     if (report->in->opts->one_of_several || report->findings.is_of_part || is_whole_job(report) ||
         !any_nameless(report)) {
         return;
     }
     bool ok = begin_absent(&a) && count_groups(&a);
-    for (size_t i = 0; ok && i < late->n_meetings; i++) {
-        ok = take_absent_meeting(&a, &late->meetings[i]);
+    for (size_t i = 0; ok && i < skew->n_collectives; i++) {
+        ok = take_absent_collective(&a, &skew->collectives[i]);
     }
     for (size_t i = 0; ok && i < report->n_members; i++) {
         ok = take_lone_ops(&a, &report->members[i]) && note_member(&a, &report->members[i]);

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/comm/late.h"
+#include "analyze/comm/skew.h"
 #include "analyze/rank/step_index.h"
 #include "analyze/report/report.h"
 #include "analyze/report/report_advice.h"
@@ -287,10 +287,10 @@ typedef struct lateness {
 } lateness;
 
 /* Of each rank ([n_ranks], by index). Waits inside of an operator are short beside. */
-static void sum_overtaken(const ps_report *report, const ps_late *late, lateness *out) {
-    for (size_t i = 0; i < late->n_meetings; i++) {
-        const ps_meeting *x = &late->meetings[i];
-        const ps_meeting_part *last = &late->parts[x->last];
+static void sum_overtaken(const ps_report *report, const ps_skew *skew, lateness *out) {
+    for (size_t i = 0; i < skew->n_collectives; i++) {
+        const ps_matched_collective *x = &skew->collectives[i];
+        const ps_collective_part *last = &skew->parts[x->last];
         const ps_report_member *m = comm_member_of(report, last->rank);
         const ps_comm_op_waits *w = m != NULL ? &m->facts->comm_waits.ops[last->op] : NULL;
         const ps_report_waited *whom = w != NULL ? ps_report_waited_by(report, m, w->most) : NULL;
@@ -307,14 +307,14 @@ static void sum_overtaken(const ps_report *report, const ps_late *late, lateness
 }
 
 /* The rank for which others waited longest in sum, and how long; collectives or receives. `less` (or NULL) is not counted. */
-static const ps_report_member *most_late(const ps_report *report, const ps_late *late, bool p2p,
+static const ps_report_member *most_late(const ps_report *report, const ps_skew *skew, bool p2p,
                                          const lateness *less, int64_t *late_ns) {
     const ps_report_member *worst = NULL;
     *late_ns = 0;
     for (size_t i = 0; i < report->n_members; i++) {
         int64_t sum = 0;
-        for (size_t r = 0; r < late->n_rows; r++) {
-            const ps_late_row *row = &late->rows[r];
+        for (size_t r = 0; r < skew->n_rows; r++) {
+            const ps_skew_row *row = &skew->rows[r];
             sum = ps_i64_plus(sum, row->rank == report->members[i].index && row->is_p2p == p2p
                                        ? row->late_ns
                                        : 0);
@@ -329,8 +329,8 @@ static const ps_report_member *most_late(const ps_report *report, const ps_late 
 }
 
 static int latest_first(const void *a, const void *b) {
-    const ps_meeting *x = *(const ps_meeting *const *)a;
-    const ps_meeting *y = *(const ps_meeting *const *)b;
+    const ps_matched_collective *x = *(const ps_matched_collective *const *)a;
+    const ps_matched_collective *y = *(const ps_matched_collective *const *)b;
     if (x->late_ns != y->late_ns) {
         return x->late_ns > y->late_ns ? -1 : 1;
     }
@@ -338,22 +338,22 @@ static int latest_first(const void *a, const void *b) {
 }
 
 /* What is less than a hundredth of `all_ns` shows nothing. */
-static void show_meetings(ps_report *report, const ps_late *late, const ps_report_member *m,
-                          int64_t all_ns) {
-    const ps_meeting **own = ps_calloc(late->n_meetings + 1, sizeof *own);
+static void show_collectives(ps_report *report, const ps_skew *skew, const ps_report_member *m,
+                             int64_t all_ns) {
+    const ps_matched_collective **own = ps_calloc(skew->n_collectives + 1, sizeof *own);
     size_t n = 0;
     if (own == NULL) {
         report->findings.failed = true;
         return;
     }
-    for (size_t i = 0; i < late->n_meetings; i++) {
-        if (late->parts[late->meetings[i].last].rank == m->index) {
-            own[n++] = &late->meetings[i];
+    for (size_t i = 0; i < skew->n_collectives; i++) {
+        if (skew->parts[skew->collectives[i].last].rank == m->index) {
+            own[n++] = &skew->collectives[i];
         }
     }
     qsort(own, n, sizeof *own, latest_first);
     for (size_t i = 0; i < n && own[i]->late_ns >= all_ns / 100; i++) {
-        const ps_comm_op *op = &m->facts->comm.ops[late->parts[own[i]->last].op];
+        const ps_comm_op *op = &m->facts->comm.ops[skew->parts[own[i]->last].op];
         char note[128];
         (void)snprintf(note, sizeof note,
                        "last of %u ranks, %s after the one before; took %s itself",
@@ -362,7 +362,7 @@ static void show_meetings(ps_report *report, const ps_late *late, const ps_repor
         ps_report_show_op(report, m, op, own[i]->late_ns, note);
     }
     for (size_t i = 0; i < n; i++) {
-        int64_t start_ns = m->facts->comm.ops[late->parts[own[i]->last].op].start_ns;
+        int64_t start_ns = m->facts->comm.ops[skew->parts[own[i]->last].op].start_ns;
         ps_findings_span(&report->findings, start_ns - own[i]->late_ns, start_ns);
     }
     ps_free(own);
@@ -386,20 +386,20 @@ static void say_late_doubt(const ps_report *report, int64_t late_ns, const laten
     }
 }
 
-static void tell_late(ps_report *report, const ps_late *late, const ps_report_member *m,
+static void tell_late(ps_report *report, const ps_skew *skew, const ps_report_member *m,
                       int64_t late_ns, const lateness *l) {
     size_t n_last = 0;
     size_t n = 0;
-    for (size_t r = 0; r < late->n_rows; r++) {
-        bool own = late->rows[r].rank == m->index && !late->rows[r].is_p2p;
-        n_last += own ? late->rows[r].n_last : 0;
-        n += own ? late->rows[r].n : 0;
+    for (size_t r = 0; r < skew->n_rows; r++) {
+        bool own = skew->rows[r].rank == m->index && !skew->rows[r].is_p2p;
+        n_last += own ? skew->rows[r].n_last : 0;
+        n += own ? skew->rows[r].n : 0;
     }
     char unmatched[96] = "";
-    if (late->n_unmatched > 0) {
+    if (skew->n_unmatched > 0) {
         (void)snprintf(unmatched, sizeof unmatched,
                        " %zu operators of all ranks are matched with none of another rank.",
-                       late->n_unmatched);
+                       skew->n_unmatched);
     }
     char doubt[256];
     double share = ps_percent(comm_per_step(m, late_ns), report->step_ns);
@@ -413,48 +413,48 @@ static void tell_late(ps_report *report, const ps_late *late, const ps_report_me
                      .value = share},
         "Rank %lld comes last to %zu of its %zu %scollectives; the others wait %s in each step for it%s "
         "(%.1f %%).%s%s",
-        (long long)m->rank, n_last, n, late->n_unmatched > 0 ? "matched " : "",
+        (long long)m->rank, n_last, n, skew->n_unmatched > 0 ? "matched " : "",
         ps_ns_text_of(comm_per_step(m, late_ns)).text, doubt[0] != '\0' ? "" : " alone", share,
         unmatched, doubt);
-    show_meetings(report, late, m, late_ns);
+    show_collectives(report, skew, m, late_ns);
 }
 
-static void find_late(ps_report *report, const ps_late *late) {
+static void find_late(ps_report *report, const ps_skew *skew) {
     int64_t late_ns = 0;
     lateness *less = ps_calloc(report->in->n_ranks + 1, sizeof *less);
     if (less == NULL) {
         report->findings.failed = true;
         return;
     }
-    sum_overtaken(report, late, less);
-    const ps_report_member *m = most_late(report, late, false, less, &late_ns);
+    sum_overtaken(report, skew, less);
+    const ps_report_member *m = most_late(report, skew, false, less, &late_ns);
     double share = m != NULL ? ps_percent(comm_per_step(m, late_ns), report->step_ns) : 0;
     if (m != NULL && ps_rule_fires(&report->findings, PS_RULE_LATE_ARRIVAL, share)) {
-        tell_late(report, late, m, late_ns, &less[m->index]);
+        tell_late(report, skew, m, late_ns, &less[m->index]);
     }
     ps_free(less);
 }
 
 static int most_waited(const void *a, const void *b) {
-    const ps_late_receive *x = *(const ps_late_receive *const *)a;
-    const ps_late_receive *y = *(const ps_late_receive *const *)b;
+    const ps_skew_receive *x = *(const ps_skew_receive *const *)a;
+    const ps_skew_receive *y = *(const ps_skew_receive *const *)b;
     if (x->waited_ns != y->waited_ns) {
         return x->waited_ns > y->waited_ns ? -1 : 1;
     }
     return x < y ? -1 : x > y;
 }
 
-static void show_receives(ps_report *report, const ps_late *late, const ps_report_member *m,
+static void show_receives(ps_report *report, const ps_skew *skew, const ps_report_member *m,
                           int64_t late_ns) {
-    const ps_late_receive **own = ps_calloc(late->n_receives + 1, sizeof *own);
+    const ps_skew_receive **own = ps_calloc(skew->n_receives + 1, sizeof *own);
     size_t n = 0;
     if (own == NULL) {
         report->findings.failed = true;
         return;
     }
-    for (size_t i = 0; i < late->n_receives; i++) {
-        if (late->receives[i].sender == m->index) {
-            own[n++] = &late->receives[i];
+    for (size_t i = 0; i < skew->n_receives; i++) {
+        if (skew->receives[i].sender == m->index) {
+            own[n++] = &skew->receives[i];
         }
     }
     qsort(own, n, sizeof *own, most_waited);
@@ -471,9 +471,9 @@ static void show_receives(ps_report *report, const ps_late *late, const ps_repor
 }
 
 /* Part of it is the bubble that every schedule has: no gain is told. */
-static void find_receives(ps_report *report, const ps_late *late) {
+static void find_receives(ps_report *report, const ps_skew *skew) {
     int64_t late_ns = 0;
-    const ps_report_member *m = most_late(report, late, true, NULL, &late_ns);
+    const ps_report_member *m = most_late(report, skew, true, NULL, &late_ns);
     double share = m != NULL ? ps_percent(comm_per_step(m, late_ns), report->step_ns) : 0;
     if (m == NULL || !ps_rule_fires(&report->findings, PS_RULE_RECEIVE_WAIT, share)) {
         return;
@@ -494,13 +494,13 @@ static void find_receives(ps_report *report, const ps_late *late) {
         ps_findings_remedy(&report->findings,
                            "Look at what that rank does before its sends: its kernels, its host.");
     }
-    show_receives(report, late, m, late_ns);
+    show_receives(report, skew, m, late_ns);
 }
 
 static void find_comm_waiting(ps_report *report) {
-    if (report->has_late) {
-        find_late(report, &report->late);
-        find_receives(report, &report->late);
+    if (report->has_skew) {
+        find_late(report, &report->skew);
+        find_receives(report, &report->skew);
     }
 }
 

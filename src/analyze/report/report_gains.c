@@ -26,14 +26,14 @@ static void note_member_waits(ps_report_member *m, const rank_waits *w) {
     m->waits_ns = all_ns < m->exposed_ns ? all_ns : m->exposed_ns;
 }
 
-void ps_report_note_waits(ps_report *report, const ps_late *late) {
+void ps_report_note_waits(ps_report *report, const ps_skew *skew) {
     rank_waits *waits = ps_calloc(report->in->n_ranks + 1, sizeof *waits);
     if (waits == NULL) {
         report->findings.failed = true;
         return;
     }
-    for (size_t r = 0; r < late->n_rows; r++) {
-        const ps_late_row *row = &late->rows[r];
+    for (size_t r = 0; r < skew->n_rows; r++) {
+        const ps_skew_row *row = &skew->rows[r];
         rank_waits *w = &waits[row->rank];
         int64_t *sum_ns = row->is_p2p ? &w->receives_ns : &w->collectives_ns;
         *sum_ns = ps_i64_plus(*sum_ns, row->waited_ns);

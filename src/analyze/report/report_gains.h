@@ -27,11 +27,11 @@
 #ifndef PS_ANALYZE_REPORT_GAINS_H
 #define PS_ANALYZE_REPORT_GAINS_H
 
-#include "analyze/comm/late.h"
+#include "analyze/comm/skew.h"
 #include "analyze/report/report.h"
 
 /* Notes in each member what it waits for others in a step. */
-void ps_report_note_waits(ps_report *report, const ps_late *late);
+void ps_report_note_waits(ps_report *report, const ps_skew *skew);
 
 /* Whether the current schedule, replayed with the medians of the durations, takes as long as the measured step: within
  * a tenth. Else what the replay says of other schedules is not true of this job. False without a replay. */

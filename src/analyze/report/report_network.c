@@ -124,8 +124,8 @@ typedef struct met {
     const ps_comm_op *op;
 } met;
 
-static met first_part_of(const ps_report *report, const ps_meeting *x) {
-    const ps_meeting_part *part = &report->late.parts[x->first];
+static met first_part_of(const ps_report *report, const ps_matched_collective *x) {
+    const ps_collective_part *part = &report->skew.parts[x->first];
     met out = {NULL, NULL};
     for (size_t i = 0; i < report->n_members && out.member == NULL; i++) {
         const ps_report_member *m = &report->members[i];
@@ -145,26 +145,27 @@ static bool is_in_group(const met *x, const char *key) {
 /* How much longer the collectives of a link's group take than those of its kind and size in other groups, in a step, by the rank that
  * waits least in each; -1: there is none to compare with. */
 static int64_t longer_than_others_ns(const ps_report *report, const char *key) {
-    const ps_late *late = &report->late;
+    const ps_skew *skew = &report->skew;
     int64_t sum_ns = 0;
     size_t n = 0;
-    for (size_t i = 0; report->has_late && i < late->n_meetings && n < LINK_MEETINGS; i++) {
-        met own = first_part_of(report, &late->meetings[i]);
+    for (size_t i = 0; report->has_skew && i < skew->n_collectives && n < LINK_MEETINGS; i++) {
+        met own = first_part_of(report, &skew->collectives[i]);
         if (own.member == NULL || !is_in_group(&own, key)) {
             continue;
         }
         int64_t others_ns = 0;
         int64_t n_others = 0;
-        for (size_t k = 0; k < late->n_meetings; k++) {
-            met other = first_part_of(report, &late->meetings[k]);
+        for (size_t k = 0; k < skew->n_collectives; k++) {
+            met other = first_part_of(report, &skew->collectives[k]);
             if (other.member != NULL && other.op->size_bytes == own.op->size_bytes &&
                 is_network_text(own.member, own.op->type, other.member, other.op->type) &&
                 !is_in_group(&other, key)) {
-                others_ns = ps_i64_plus(others_ns, late->meetings[k].shortest_ns);
+                others_ns = ps_i64_plus(others_ns, skew->collectives[k].shortest_ns);
                 n_others++;
             }
         }
-        int64_t longer_ns = n_others > 0 ? late->meetings[i].shortest_ns - others_ns / n_others : 0;
+        int64_t longer_ns =
+            n_others > 0 ? skew->collectives[i].shortest_ns - others_ns / n_others : 0;
         sum_ns = ps_i64_plus(sum_ns, longer_ns > 0 ? longer_ns : 0);
         n += n_others > 0;
     }

@@ -256,7 +256,7 @@ const ps_report_waited *ps_report_waited_by(const ps_report *report, const ps_re
 
 /* --- who waits for whom ----------------------------------------------------------------------------------------------- */
 
-void ps_report_measure_late(ps_report *report) {
+void ps_report_measure_skew(ps_report *report) {
     size_t n = report->in->n_ranks;
     const ps_comm_list **lists = ps_calloc(n + 1, sizeof *lists);
     ps_err err = PS_ERR_INIT;
@@ -269,11 +269,11 @@ void ps_report_measure_late(ps_report *report) {
         /* Of parts of two captures the n-th operators are not the same one. */
         lists[report->members[i].index] = report->findings.is_of_part ? NULL : &facts->comm;
     }
-    ps_late_input in = {.lists = lists, .ranks = report->in->ranks, .n_ranks = n, .step = -1};
-    report->has_late = ps_late_measure(&in, &report->late, &err) == PS_OK;
-    if (report->has_late) {
-        ps_report_note_waits(report, &report->late);
-        ps_report_find_absent(report, &report->late);
+    ps_skew_input in = {.lists = lists, .ranks = report->in->ranks, .n_ranks = n, .step = -1};
+    report->has_skew = ps_skew_measure(&in, &report->skew, &err) == PS_OK;
+    if (report->has_skew) {
+        ps_report_note_waits(report, &report->skew);
+        ps_report_find_absent(report, &report->skew);
     } else {
         report->findings.failed = true;
     }

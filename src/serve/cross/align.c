@@ -71,7 +71,7 @@ ps_code ps_align_steps(ps_align_rank *ranks, size_t n, ps_err *err) {
 
 /* --- by communication and recordings -------------------------------------------------------------------------------- */
 
-static void span_of_all(const ps_align_rank *ranks, size_t n, ps_late_input *in) {
+static void span_of_all(const ps_align_rank *ranks, size_t n, ps_skew_input *in) {
     for (size_t i = 0; i < n; i++) {
         const ps_loaded_facts *facts = ps_loaded_facts_of(ranks[i].loaded);
         int64_t origin_ns = ps_trace_origin_ns(trace_of(&ranks[i]));
@@ -91,10 +91,10 @@ static void place_align(ps_align_rank *r, const ps_rank_clock *own, const ps_ran
     }
 }
 
-static ps_code measure_align(ps_align_rank *ranks, size_t n, ps_late *late, ps_err *err) {
+static ps_code measure_align(ps_align_rank *ranks, size_t n, ps_skew *skew, ps_err *err) {
     const ps_comm_list **lists = ps_calloc(n + 1, sizeof(ps_comm_list *));
     ps_rank_info *infos = ps_calloc(n + 1, sizeof *infos);
-    ps_late_input in = {.lists = lists, .ranks = infos, .n_ranks = n, .step = -1};
+    ps_skew_input in = {.lists = lists, .ranks = infos, .n_ranks = n, .step = -1};
     ps_code code = lists != NULL && infos != NULL ? PS_OK : ps_fail_nomem(err);
     for (size_t i = 0; code == PS_OK && i < n; i++) {
         lists[i] = ranks[i].list;
@@ -102,24 +102,24 @@ static ps_code measure_align(ps_align_rank *ranks, size_t n, ps_late *late, ps_e
     }
     if (code == PS_OK) {
         span_of_all(ranks, n, &in);
-        code = ps_late_measure(&in, late, err);
+        code = ps_skew_measure(&in, skew, err);
     }
     ps_free(lists);
     ps_free(infos);
     return code;
 }
 
-ps_code ps_align_clocks(ps_align_rank *ranks, size_t n, ps_late_evidence *evidence, ps_err *err) {
-    *evidence = (ps_late_evidence){0};
+ps_code ps_align_clocks(ps_align_rank *ranks, size_t n, ps_skew_evidence *evidence, ps_err *err) {
+    *evidence = (ps_skew_evidence){0};
     if (n == 0) {
         return PS_OK;
     }
-    ps_late late = {0};
-    ps_code code = measure_align(ranks, n, &late, err);
+    ps_skew skew = {0};
+    ps_code code = measure_align(ranks, n, &skew, err);
     for (size_t i = 0; code == PS_OK && i < n; i++) {
-        place_align(&ranks[i], &late.clocks[i], &late.clocks[0]);
+        place_align(&ranks[i], &skew.clocks[i], &skew.clocks[0]);
     }
-    *evidence = late.evidence;
-    ps_late_fini(&late);
+    *evidence = skew.evidence;
+    ps_skew_fini(&skew);
     return code;
 }

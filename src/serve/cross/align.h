@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/comm/late.h"
+#include "analyze/comm/skew.h"
 #include "analyze/core/analysis.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -31,8 +31,8 @@ void ps_align_starts(ps_align_rank *ranks, size_t n);
 /* By the start of the first step that a rank shares with the first one. PS_NOMEM only. */
 PS_MUST_USE ps_code ps_align_steps(ps_align_rank *ranks, size_t n, ps_err *err);
 
-/* By the clocks of the job (analyze/comm/job_clock.h), as late.h finds them. PS_NOMEM only. */
-PS_MUST_USE ps_code ps_align_clocks(ps_align_rank *ranks, size_t n, ps_late_evidence *evidence,
+/* By the clocks of the job (analyze/comm/job_clock.h), as skew.h finds them. PS_NOMEM only. */
+PS_MUST_USE ps_code ps_align_clocks(ps_align_rank *ranks, size_t n, ps_skew_evidence *evidence,
                                     ps_err *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyze/comm/comm_list.h"
-#include "analyze/comm/late.h"
+#include "analyze/comm/skew.h"
 #include "base/alloc.h"
 #include "base/threads.h"
 #include "serve/rank/cache.h"
@@ -20,54 +20,54 @@ static const char *keep_peer(ps_peers *p, const char *text) {
 }
 
 /* Texts of communicators and operators, each once. */
-static bool keep_texts(ps_peers *p, const ps_late *late) {
-    const char **kept = ps_calloc(late->strings.n + 1, sizeof *kept);
+static bool keep_texts(ps_peers *p, const ps_skew *skew) {
+    const char **kept = ps_calloc(skew->strings.n + 1, sizeof *kept);
     bool ok = kept != NULL;
-    for (size_t i = 0; ok && i < p->n_meetings; i++) {
-        const ps_str of[2] = {late->meetings[i].group, late->meetings[i].name};
+    for (size_t i = 0; ok && i < p->n_collectives; i++) {
+        const ps_str of[2] = {skew->collectives[i].group, skew->collectives[i].name};
         for (size_t k = 0; ok && k < 2; k++) {
             if (kept[of[k].id] == NULL) {
-                kept[of[k].id] = keep_peer(p, ps_strpool_get(&late->strings, of[k]));
+                kept[of[k].id] = keep_peer(p, ps_strpool_get(&skew->strings, of[k]));
             }
             ok = kept[of[k].id] != NULL;
         }
-        p->meetings[i].group = ok ? kept[of[0].id] : "";
-        p->meetings[i].name = ok ? kept[of[1].id] : "";
+        p->collectives[i].group = ok ? kept[of[0].id] : "";
+        p->collectives[i].name = ok ? kept[of[1].id] : "";
     }
     ps_free(kept);
     return ok;
 }
 
-static bool copy_late(ps_peers *p, const ps_peer_rank *ranks, const ps_late *late) {
-    p->n_pairs = late->n_receives;
-    p->n_meetings = late->n_meetings;
-    p->n_parts = late->n_parts;
-    p->n_unmatched = late->n_unmatched;
+static bool copy_late(ps_peers *p, const ps_peer_rank *ranks, const ps_skew *skew) {
+    p->n_pairs = skew->n_receives;
+    p->n_collectives = skew->n_collectives;
+    p->n_parts = skew->n_parts;
+    p->n_unmatched = skew->n_unmatched;
     p->pairs = ps_calloc(p->n_pairs + 1, sizeof *p->pairs);
-    p->meetings = ps_calloc(p->n_meetings + 1, sizeof *p->meetings);
+    p->collectives = ps_calloc(p->n_collectives + 1, sizeof *p->collectives);
     p->parts = ps_calloc(p->n_parts + 1, sizeof *p->parts);
-    if (p->pairs == NULL || p->meetings == NULL || p->parts == NULL) {
+    if (p->pairs == NULL || p->collectives == NULL || p->parts == NULL) {
         return false;
     }
     for (size_t i = 0; i < p->n_pairs; i++) {
-        const ps_late_receive *r = &late->receives[i];
+        const ps_skew_receive *r = &skew->receives[i];
         p->pairs[i] = (ps_peer_pair){peer_end_of(ranks, r->sender, r->send_op),
                                      peer_end_of(ranks, r->receiver, r->receive_op), r->waited_ns,
                                      r->is_known};
     }
     for (size_t i = 0; i < p->n_parts; i++) {
-        const ps_meeting_part *part = &late->parts[i];
+        const ps_collective_part *part = &skew->parts[i];
         p->parts[i] = (ps_peer_part){peer_end_of(ranks, part->rank, part->op), part->late_ns};
     }
-    for (size_t i = 0; i < p->n_meetings; i++) {
-        const ps_meeting *m = &late->meetings[i];
-        p->meetings[i] = (ps_peer_meeting){.late_ns = m->late_ns,
-                                           .waited_ns = m->waited_ns,
-                                           .first = m->first,
-                                           .n = m->n,
-                                           .last = m->last};
+    for (size_t i = 0; i < p->n_collectives; i++) {
+        const ps_matched_collective *m = &skew->collectives[i];
+        p->collectives[i] = (ps_peer_collective){.late_ns = m->late_ns,
+                                                 .waited_ns = m->waited_ns,
+                                                 .first = m->first,
+                                                 .n = m->n,
+                                                 .last = m->last};
     }
-    return keep_texts(p, late);
+    return keep_texts(p, skew);
 }
 
 static int compare_peer_entries(const void *a, const void *b) {
@@ -106,9 +106,9 @@ static bool index_entries(ps_peers *p) {
         add_entry(p, next, p->pairs[i].send, i, true);
         add_entry(p, next, p->pairs[i].receive, i, true);
     }
-    for (size_t i = 0; i < p->n_meetings; i++) {
-        for (uint32_t k = 0; k < p->meetings[i].n; k++) {
-            add_entry(p, next, p->parts[p->meetings[i].first + k].end, i, false);
+    for (size_t i = 0; i < p->n_collectives; i++) {
+        for (uint32_t k = 0; k < p->collectives[i].n; k++) {
+            add_entry(p, next, p->parts[p->collectives[i].first + k].end, i, false);
         }
     }
     for (size_t r = 0; r < p->n_ranks; r++) {
@@ -121,8 +121,8 @@ static bool index_entries(ps_peers *p) {
     return true;
 }
 
-/* `late` is filled, also after a failure. */
-static ps_code measure_peer(const ps_peer_rank *ranks, size_t n, ps_late *late, ps_err *err) {
+/* `skew` is filled, also after a failure. */
+static ps_code measure_peer(const ps_peer_rank *ranks, size_t n, ps_skew *skew, ps_err *err) {
     const ps_comm_list **lists = ps_calloc(n + 1, sizeof(const ps_comm_list *));
     ps_rank_info *infos = ps_calloc(n + 1, sizeof *infos);
     ps_code code = lists != NULL && infos != NULL ? PS_OK : ps_fail_nomem(err);
@@ -131,8 +131,8 @@ static ps_code measure_peer(const ps_peer_rank *ranks, size_t n, ps_late *late, 
         infos[i] = ranks[i].info;
     }
     if (code == PS_OK) {
-        ps_late_input in = {.lists = lists, .ranks = infos, .n_ranks = n, .step = -1};
-        code = ps_late_measure(&in, late, err);
+        ps_skew_input in = {.lists = lists, .ranks = infos, .n_ranks = n, .step = -1};
+        code = ps_skew_measure(&in, skew, err);
     }
     ps_free(lists);
     ps_free(infos);
@@ -141,7 +141,7 @@ static ps_code measure_peer(const ps_peer_rank *ranks, size_t n, ps_late *late, 
 
 ps_peers *ps_peers_new(const ps_peer_rank *ranks, size_t n, ps_err *err) {
     ps_peers *p = ps_calloc(1, sizeof *p);
-    ps_late late = {0};
+    ps_skew skew = {0};
     if (p == NULL) {
         (void)ps_fail_nomem(err);
         return NULL;
@@ -153,9 +153,9 @@ ps_peers *ps_peers_new(const ps_peer_rank *ranks, size_t n, ps_err *err) {
         p->keys[p->n_ranks++] = keep_peer(p, ranks[i].key);
         ok = p->keys[i] != NULL;
     }
-    ok = ok && measure_peer(ranks, n, &late, err) == PS_OK && copy_late(p, ranks, &late) &&
+    ok = ok && measure_peer(ranks, n, &skew, err) == PS_OK && copy_late(p, ranks, &skew) &&
          index_entries(p);
-    ps_late_fini(&late);
+    ps_skew_fini(&skew);
     if (!ok) {
         ps_peers_free(p);
         (void)ps_fail_nomem(err);
@@ -169,7 +169,7 @@ void ps_peers_free(void *peers) {
     if (p != NULL) {
         ps_free(p->keys);
         ps_free(p->pairs);
-        ps_free(p->meetings);
+        ps_free(p->collectives);
         ps_free(p->parts);
         ps_free(p->entries);
         ps_free(p->first_entry);
@@ -179,7 +179,7 @@ void ps_peers_free(void *peers) {
 }
 
 size_t ps_peers_bytes(const ps_peers *p) {
-    return sizeof *p + p->n_pairs * sizeof *p->pairs + p->n_meetings * sizeof *p->meetings +
+    return sizeof *p + p->n_pairs * sizeof *p->pairs + p->n_collectives * sizeof *p->collectives +
            p->n_parts * sizeof *p->parts + (2 * p->n_pairs + p->n_parts) * sizeof *p->entries +
            p->arena.size_bytes;
 }

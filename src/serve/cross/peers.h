@@ -1,5 +1,5 @@
 /* Communication across ranks: which receive belongs to which send, and who took part in the same collective, came last, and
- * let the others wait (analyze/comm/late.h says how they are matched and clocks brought together). Made of the ranks that are
+ * let the others wait (analyze/comm/skew.h says how they are matched and clocks brought together). Made of the ranks that are
  * in memory; borrows nothing of them. */
 #ifndef PS_SERVE_PEERS_H
 #define PS_SERVE_PEERS_H
@@ -35,18 +35,18 @@ typedef struct ps_peer_part {
     int64_t late_ns; /* start after the first one's, on one clock */
 } ps_peer_part;
 
-typedef struct ps_peer_meeting {
+typedef struct ps_peer_collective {
     const char *group, *name;
     int64_t late_ns;   /* the last one after the one before it */
     int64_t waited_ns; /* all but the last together */
     uint32_t first, n; /* of the parts, by rank */
     uint32_t last;     /* the part (of all) that came last */
-} ps_peer_meeting;
+} ps_peer_collective;
 
 /* What a slice takes part in. */
 typedef struct ps_peer_entry {
     uint32_t slice;
-    uint32_t row; /* of the pairs or meetings */
+    uint32_t row; /* of the pairs or collectives */
     bool is_pair;
 } ps_peer_entry;
 
@@ -54,9 +54,9 @@ typedef struct ps_peers {
     const char **keys; /* [n_ranks] */
     size_t n_ranks;
     ps_peer_pair *pairs;
-    ps_peer_meeting *meetings;
+    ps_peer_collective *collectives;
     ps_peer_part *parts;
-    size_t n_pairs, n_meetings, n_parts;
+    size_t n_pairs, n_collectives, n_parts;
     size_t n_unmatched;     /* operators whose counterparts could not be told */
     ps_peer_entry *entries; /* of each rank by slice (which is by start) */
     size_t *first_entry;    /* [n_ranks + 1] */

@@ -109,7 +109,7 @@ static void release_align(company *c) {
 
 /* --- the reply ------------------------------------------------------------------------------------------------------- */
 
-static void put_how(ps_json *j, const ps_late_evidence *e) {
+static void put_how(ps_json *j, const ps_skew_evidence *e) {
     size_t n_clocks = e->clocks.n_clocks;
     size_t n_contradicted = e->clocks.n_contradicted + e->clocks.n_disagree;
     ps_buf text;
@@ -177,14 +177,14 @@ static void put_offsets(ps_json *j, const company *c) {
 }
 
 /* Each path that is served is a job of its own, whose ranks are moved to its first one. */
-static ps_code align_clocks(company *c, ps_late_evidence *sum, ps_err *err) {
+static ps_code align_clocks(company *c, ps_skew_evidence *sum, ps_err *err) {
     ps_code code = PS_OK;
-    *sum = (ps_late_evidence){0};
+    *sum = (ps_skew_evidence){0};
     for (size_t i = 0, end = 0; code == PS_OK && i < c->n; i = end) {
         while (end < c->n && c->clusters[end] == c->clusters[i]) {
             end++;
         }
-        ps_late_evidence e;
+        ps_skew_evidence e;
         code = ps_align_clocks(&c->ranks[i], end - i, &e, err);
         sum->n_collectives += e.n_collectives;
         sum->n_transfers += e.n_transfers;
@@ -217,7 +217,7 @@ static ps_code put_alignment(ps_buf *out, company *c, const char *by, ps_err *er
             "the first step that a rank shares with the first rank begins at the same time");
         put_align_notes(&j, c, "shares no step with the first rank: it stays where it is");
     } else {
-        ps_late_evidence evidence;
+        ps_skew_evidence evidence;
         ps_code code = align_clocks(c, &evidence, err);
         if (code != PS_OK) {
             return code;

@@ -124,7 +124,8 @@ static ps_code put_across(asked *a, company *c, const char *kind, ps_peer_end fr
 }
 
 /* Every other one with the one that came last. */
-static ps_code put_flow_reply_parts(asked *a, company *c, const ps_peer_meeting *m, ps_err *err) {
+static ps_code put_flow_reply_parts(asked *a, company *c, const ps_peer_collective *m,
+                                    ps_err *err) {
     const ps_peer_part *parts = c->peers->parts;
     ps_code code = PS_OK;
     for (uint32_t i = m->first; code == PS_OK && i < m->first + m->n; i++) {
@@ -142,7 +143,7 @@ static ps_code put_flow_reply_parts(asked *a, company *c, const ps_peer_meeting 
 }
 
 /* {"group","name","n","spread_ns","late_ns","waited_ns","last":ref} */
-static ps_code put_meeting(asked *a, company *c, const ps_peer_meeting *m, ps_err *err) {
+static ps_code put_collective(asked *a, company *c, const ps_peer_collective *m, ps_err *err) {
     const ps_peer_part *last = &c->peers->parts[m->last];
     ps_json_object(&a->j);
     ps_json_key_str(&a->j, "group", m->group);
@@ -162,10 +163,10 @@ static ps_code put_meeting(asked *a, company *c, const ps_peer_meeting *m, ps_er
     return code;
 }
 
-static ps_code put_entry(asked *a, company *c, const ps_peer_entry *e, const ps_peer_meeting **met,
-                         ps_err *err) {
+static ps_code put_entry(asked *a, company *c, const ps_peer_entry *e,
+                         const ps_peer_collective **met, ps_err *err) {
     if (!e->is_pair) {
-        *met = &c->peers->meetings[e->row];
+        *met = &c->peers->collectives[e->row];
         return put_flow_reply_parts(a, c, *met, err);
     }
     const ps_peer_pair *p = &c->peers->pairs[e->row];
@@ -189,7 +190,7 @@ static ps_code put_peers(asked *a, ps_err *err) {
     uint32_t rank = peers != NULL ? ps_peers_rank(peers, a->key) : PS_NONE;
     const ps_peer_entry *e = rank != PS_NONE ? ps_peers_of(peers, rank, a->slice) : NULL;
     company c = {.peers = peers};
-    const ps_peer_meeting *met = NULL;
+    const ps_peer_collective *met = NULL;
     if (e != NULL) {
         code = open_company(&c, a->q, peers) ? put_entry(a, &c, e, &met, err) : ps_fail_nomem(err);
     }
@@ -198,7 +199,7 @@ static ps_code put_peers(asked *a, ps_err *err) {
         ps_json_key(&a->j, "collective");
     }
     if (code == PS_OK && met != NULL) {
-        code = put_meeting(a, &c, met, err);
+        code = put_collective(a, &c, met, err);
     } else if (code == PS_OK) {
         ps_json_null(&a->j);
     }
@@ -442,7 +443,8 @@ static bool ends_here(const window *w, const ps_peers *p, uint32_t rank, const p
     if (e->is_pair != wants_pairs) {
         return false;
     }
-    ps_peer_end other = e->is_pair ? p->pairs[e->row].send : p->parts[p->meetings[e->row].last].end;
+    ps_peer_end other =
+        e->is_pair ? p->pairs[e->row].send : p->parts[p->collectives[e->row].last].end;
     return other.rank != rank || other.slice != e->slice;
 }
 
@@ -463,7 +465,8 @@ static bool find_endings(window *w, const ps_peers *p, uint32_t rank, endings *o
 
 static ps_code put_ending(window *w, company *c, const ps_peer_entry *e, ps_json *j, ps_err *err) {
     const ps_peers *p = c->peers;
-    ps_peer_end from = e->is_pair ? p->pairs[e->row].send : p->parts[p->meetings[e->row].last].end;
+    ps_peer_end from =
+        e->is_pair ? p->pairs[e->row].send : p->parts[p->collectives[e->row].last].end;
     const ps_loaded *other = loaded_of(c, from.rank);
     if (other == NULL) {
         return PS_OK;

@@ -1,7 +1,7 @@
 /* Inside of a communicator and step the k-th send from one rank to another is received by the k-th receive there from it.
  * The other end is a global rank (PyTorch), or a place in the communicator whose owner is known by its own operators; in
  * a communicator of two ranks it is the other one. */
-#include "analyze/comm/late_match.h"
+#include "analyze/comm/skew_match.h"
 
 #include <stdlib.h>
 
@@ -17,7 +17,7 @@ typedef struct transfer {
 } transfer;
 
 typedef struct matching {
-    ps_late_work *w;
+    ps_skew_work *w;
     ps_idmap by_rank;  /* global rank -> index */
     ps_idmap by_place; /* group << 32 | place -> index */
     transfer *all;
@@ -32,8 +32,8 @@ typedef struct matching {
     }
 
 static int by_group_and_rank(const void *a, const void *b) {
-    const ps_late_entry *x = a;
-    const ps_late_entry *y = b;
+    const ps_skew_entry *x = a;
+    const ps_skew_entry *y = b;
     BY(group)
     BY(rank)
     BY(start_ns)
@@ -57,7 +57,7 @@ static int by_ends(const void *a, const void *b) {
 /* --- ends ----------------------------------------------------------------------------------------------------- */
 
 static bool index_ranks(matching *m) {
-    const ps_late_input *in = m->w->in;
+    const ps_skew_input *in = m->w->in;
     bool ok = true;
     for (uint32_t r = 0; ok && r < in->n_ranks; r++) {
         ok = in->lists[r] == NULL || in->ranks[r].rank < 0 ||
@@ -66,10 +66,10 @@ static bool index_ranks(matching *m) {
     return ok;
 }
 
-static bool index_places(matching *m, const ps_late_entry *e, size_t n) {
+static bool index_places(matching *m, const ps_skew_entry *e, size_t n) {
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
-        int32_t own = ps_late_op(m->w->in, e[i].rank, e[i].op)->own;
+        int32_t own = ps_skew_op(m->w->in, e[i].rank, e[i].op)->own;
         ok = own < 0 ||
              ps_idmap_put(&m->by_place, (uint64_t)e[i].group << 32 | (uint32_t)own, e[i].rank);
     }
@@ -77,8 +77,8 @@ static bool index_places(matching *m, const ps_late_entry *e, size_t n) {
 }
 
 /* `two`: the ranks of the communicator when it has only two, else NOBODY. */
-static uint32_t peer_of(const matching *m, const ps_late_entry *e, const uint32_t two[2]) {
-    const ps_comm_op *op = ps_late_op(m->w->in, e->rank, e->op);
+static uint32_t peer_of(const matching *m, const ps_skew_entry *e, const uint32_t two[2]) {
+    const ps_comm_op *op = ps_skew_op(m->w->in, e->rank, e->op);
     uint32_t peer = NOBODY;
     if (op->own >= 0 && op->peer >= 0) {
         peer = ps_idmap_get(&m->by_place, (uint64_t)e->group << 32 | (uint32_t)op->peer);
@@ -91,7 +91,7 @@ static uint32_t peer_of(const matching *m, const ps_late_entry *e, const uint32_
 }
 
 /* The entries of one communicator, by rank. */
-static void add_transfers(matching *m, const ps_late_entry *e, size_t n) {
+static void add_transfers(matching *m, const ps_skew_entry *e, size_t n) {
     uint32_t two[2] = {e[0].rank, NOBODY};
     size_t n_ranks = 1;
     for (size_t i = 1; i < n; i++) {
@@ -101,7 +101,7 @@ static void add_transfers(matching *m, const ps_late_entry *e, size_t n) {
     }
     for (size_t i = 0; i < n; i++) {
         uint32_t peer = peer_of(m, &e[i], two);
-        bool is_send = ps_late_op(m->w->in, e[i].rank, e[i].op)->is_send;
+        bool is_send = ps_skew_op(m->w->in, e[i].rank, e[i].op)->is_send;
         if (peer != NOBODY) {
             m->all[m->n++] = (transfer){.start_ns = e[i].start_ns,
                                         .step = e[i].step,
@@ -115,8 +115,8 @@ static void add_transfers(matching *m, const ps_late_entry *e, size_t n) {
 }
 
 static bool find_transfers(matching *m) {
-    ps_late_entry *e = m->w->entries + m->w->n_collectives;
-    size_t n = m->w->n - m->w->n_collectives;
+    ps_skew_entry *e = m->w->entries + m->w->n_collective_entries;
+    size_t n = m->w->n - m->w->n_collective_entries;
     m->all = ps_calloc(n + 1, sizeof *m->all);
     bool ok = m->all != NULL && index_ranks(m) && index_places(m, e, n);
     if (n > 1) {
@@ -136,7 +136,7 @@ static bool find_transfers(matching *m) {
 /* --- pairs ---------------------------------------------------------------------------------------------------- */
 
 /* Transfers of one direction: receives first, as many as sends. */
-static void pair_transfer(ps_late_work *w, const transfer *t, size_t n) {
+static void pair_transfer(ps_skew_work *w, const transfer *t, size_t n) {
     size_t n_receives = 0;
     while (n_receives < n && !t[n_receives].is_send) {
         n_receives++;
@@ -147,7 +147,7 @@ static void pair_transfer(ps_late_work *w, const transfer *t, size_t n) {
     }
     for (size_t i = 0; i < n_receives; i++) {
         const transfer *send = &t[n_receives + i];
-        w->out->receives[w->out->n_receives++] = (ps_late_receive){.sender = send->sender,
+        w->out->receives[w->out->n_receives++] = (ps_skew_receive){.sender = send->sender,
                                                                    .receiver = t[i].receiver,
                                                                    .send_op = send->op,
                                                                    .receive_op = t[i].op,
@@ -156,7 +156,7 @@ static void pair_transfer(ps_late_work *w, const transfer *t, size_t n) {
     }
 }
 
-bool ps_late_receives(ps_late_work *w) {
+bool ps_skew_receives(ps_skew_work *w) {
     matching m = {.w = w};
     ps_idmap_init(&m.by_rank);
     ps_idmap_init(&m.by_place);
@@ -185,43 +185,43 @@ bool ps_late_receives(ps_late_work *w) {
 
 /* How far two spans may seem apart on clocks of such uncertainty, and touch all the same. */
 static int64_t clock_slack(const ps_rank_clock *x, const ps_rank_clock *y) {
-    int64_t slack = ps_late_plus(x->uncertainty_ns, y->uncertainty_ns);
-    return slack < PS_LATE_TOLERANCE_NS ? slack : PS_LATE_TOLERANCE_NS;
+    int64_t slack = ps_skew_plus(x->uncertainty_ns, y->uncertainty_ns);
+    return slack < PS_SKEW_TOLERANCE_NS ? slack : PS_SKEW_TOLERANCE_NS;
 }
 
 /* A send and its receive are at work together; what seems apart on one clock is no pair that waited for one another: data that lay
  * in a buffer, or a mistaken match. */
-static bool is_apart(const ps_late_work *w, const ps_late_receive *receive) {
+static bool is_apart(const ps_skew_work *w, const ps_skew_receive *receive) {
     const ps_rank_clock *sender = &w->out->clocks[receive->sender];
     const ps_rank_clock *receiver = &w->out->clocks[receive->receiver];
-    const ps_comm_op *r = ps_late_op(w->in, receive->receiver, receive->receive_op);
-    const ps_comm_op *s = ps_late_op(w->in, receive->sender, receive->send_op);
-    int64_t r_start = ps_late_time(w->out, receive->receiver, r->start_ns);
-    int64_t r_end = ps_late_time(w->out, receive->receiver, r->end_ns);
-    int64_t s_start = ps_late_time(w->out, receive->sender, s->start_ns);
-    int64_t s_end = ps_late_time(w->out, receive->sender, s->end_ns);
+    const ps_comm_op *r = ps_skew_op(w->in, receive->receiver, receive->receive_op);
+    const ps_comm_op *s = ps_skew_op(w->in, receive->sender, receive->send_op);
+    int64_t r_start = ps_skew_time(w->out, receive->receiver, r->start_ns);
+    int64_t r_end = ps_skew_time(w->out, receive->receiver, r->end_ns);
+    int64_t s_start = ps_skew_time(w->out, receive->sender, s->start_ns);
+    int64_t s_end = ps_skew_time(w->out, receive->sender, s->end_ns);
     int64_t later = r_start > s_start ? r_start : s_start;
     int64_t earlier = r_end < s_end ? r_end : s_end;
     return sender->reference == receiver->reference &&
-           ps_late_minus(later, earlier) > clock_slack(sender, receiver);
+           ps_skew_minus(later, earlier) > clock_slack(sender, receiver);
 }
 
-static int64_t wait_of(const ps_late_work *w, const ps_late_receive *receive) {
+static int64_t wait_of(const ps_skew_work *w, const ps_skew_receive *receive) {
     const ps_rank_clock *clocks = w->out->clocks;
-    const ps_comm_op *r = ps_late_op(w->in, receive->receiver, receive->receive_op);
-    const ps_comm_op *s = ps_late_op(w->in, receive->sender, receive->send_op);
-    int64_t duration = ps_late_minus(r->end_ns, r->start_ns);
-    int64_t wait = ps_late_minus(duration, ps_late_minus(s->end_ns, s->start_ns));
+    const ps_comm_op *r = ps_skew_op(w->in, receive->receiver, receive->receive_op);
+    const ps_comm_op *s = ps_skew_op(w->in, receive->sender, receive->send_op);
+    int64_t duration = ps_skew_minus(r->end_ns, r->start_ns);
+    int64_t wait = ps_skew_minus(duration, ps_skew_minus(s->end_ns, s->start_ns));
     if (clocks[receive->sender].reference == clocks[receive->receiver].reference) {
-        wait = ps_late_minus(ps_late_time(w->out, receive->sender, s->start_ns),
-                             ps_late_time(w->out, receive->receiver, r->start_ns));
+        wait = ps_skew_minus(ps_skew_time(w->out, receive->sender, s->start_ns),
+                             ps_skew_time(w->out, receive->receiver, r->start_ns));
     }
     return wait < 0 ? 0 : wait > duration ? duration : wait;
 }
 
-void ps_late_wait(ps_late_work *w) {
+void ps_skew_wait(ps_skew_work *w) {
     for (size_t i = 0; i < w->out->n_receives; i++) {
-        ps_late_receive *r = &w->out->receives[i];
+        ps_skew_receive *r = &w->out->receives[i];
         r->is_known = !is_apart(w, r);
         r->waited_ns = r->is_known ? wait_of(w, r) : 0;
     }

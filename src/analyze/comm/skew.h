@@ -1,4 +1,4 @@
-/* Who waits for whom: the collectives that several ranks took part in, and who came late to them; the receives, and how
+/* Collective skew, or who waits for whom: the collectives that several ranks took part in, and who came late to them; the receives, and how
  * long they waited for their send.
  *
  * A collective of one rank is matched with that of the others inside of one communicator and step: by the number that
@@ -13,8 +13,8 @@
  * clocks, they are taken as they are.
  *
  * For slow_rank and the report. Any input; nothing here looks at a trace. */
-#ifndef PS_ANALYZE_LATE_H
-#define PS_ANALYZE_LATE_H
+#ifndef PS_ANALYZE_SKEW_H
+#define PS_ANALYZE_SKEW_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,23 +26,23 @@
 #include "base/strpool.h"
 
 /* Ranks are indices into the run: lists[rank], ranks[rank]. */
-typedef struct ps_late_input {
+typedef struct ps_skew_input {
     const ps_comm_list *const *lists; /* [n_ranks], NULL for ranks without */
     const ps_rank_info *ranks;        /* [n_ranks] */
     size_t n_ranks;
     int64_t step;             /* only of this one; -1: all */
     int64_t start_ns, end_ns; /* of all whose clocks matter, epoch; both 0: of the operators */
-} ps_late_input;
+} ps_skew_input;
 
 /* One rank in one collective. */
-typedef struct ps_meeting_part {
+typedef struct ps_collective_part {
     uint32_t rank;
     uint32_t op;     /* in its list */
     int64_t late_ns; /* start after the first one's, on one clock; 0 for the first */
-} ps_meeting_part;
+} ps_collective_part;
 
 /* One collective, as all ranks that took part saw it. */
-typedef struct ps_meeting {
+typedef struct ps_matched_collective {
     ps_str group, name; /* of the result's pool; the name is that on the first rank */
     bool
         is_by_time; /* nothing names the communicator or numbers the collective: matched by counting and time */
@@ -56,10 +56,10 @@ typedef struct ps_meeting {
     int64_t longest_ns, shortest_ns; /* durations */
     uint32_t first, n;               /* of the parts */
     uint32_t last; /* the part (of all) that came last; of several the one of the lowest rank */
-} ps_meeting;
+} ps_matched_collective;
 
 /* A receive whose send is known. */
-typedef struct ps_late_receive {
+typedef struct ps_skew_receive {
     uint32_t sender, receiver;    /* ranks */
     uint32_t send_op, receive_op; /* in their lists */
     ps_str group;
@@ -69,10 +69,10 @@ typedef struct ps_late_receive {
     int64_t waited_ns;
     bool
         is_known; /* false, waited_ns 0: the two do not overlap on one clock, so who waited for whom is not known */
-} ps_late_receive;
+} ps_skew_receive;
 
 /* The sums of one rank in one communicator. */
-typedef struct ps_late_row {
+typedef struct ps_skew_row {
     uint32_t rank;
     ps_str group;
     bool is_p2p;      /* receives: as sender */
@@ -81,42 +81,42 @@ typedef struct ps_late_row {
     size_t n_waits_unknown, n_waits; /* receives of its own whose wait is not known; all of them */
     size_t n_last;                   /* in which it came last; that waited at all */
     int64_t
-        late_ns; /* what others waited for this rank alone: sum of ps_meeting.late_ns where it was last; of the
+        late_ns; /* what others waited for this rank alone: sum of ps_matched_collective.late_ns where it was last; of the
                         waits of receives */
     int64_t behind_ns,
         most_behind_ns; /* sum and maximum of its starts after the first one's; of the waits */
     int64_t waited_ns;  /* what it waited itself for others; as receiver for its senders */
-} ps_late_row;
+} ps_skew_row;
 
 /* What the clocks stand on. */
-typedef struct ps_late_evidence {
+typedef struct ps_skew_evidence {
     size_t n_collectives, n_transfers; /* that tell of a difference of clocks */
     ps_clock_notes clocks;
-} ps_late_evidence;
+} ps_skew_evidence;
 
-typedef struct ps_late {
-    ps_meeting *meetings;   /* by start, group, name */
-    ps_meeting_part *parts; /* of each meeting by rank */
-    size_t n_meetings, n_parts;
-    ps_late_receive *receives; /* by start of the receive on its own rank, receiver, op */
+typedef struct ps_skew {
+    ps_matched_collective *collectives; /* by start, group, name */
+    ps_collective_part *parts;          /* of each collective by rank */
+    size_t n_collectives, n_parts;
+    ps_skew_receive *receives; /* by start of the receive on its own rank, receiver, op */
     size_t n_receives;
-    ps_late_row *rows; /* by rank, group, collectives first */
+    ps_skew_row *rows; /* by rank, group, collectives first */
     size_t n_rows;
     ps_rank_clock *clocks; /* [n_ranks] */
-    ps_late_evidence evidence;
+    ps_skew_evidence evidence;
     size_t
         n_unmatched; /* operators that could not be matched though other ranks have some of that type */
     ps_strpool strings;
-} ps_late;
+} ps_skew;
 
-/* PS_NOMEM only; end with ps_late_fini() in any case. Sorts once: n log n in all operators. */
-PS_MUST_USE ps_code ps_late_measure(const ps_late_input *in, ps_late *out, ps_err *err);
-void ps_late_fini(ps_late *late);
+/* PS_NOMEM only; end with ps_skew_fini() in any case. Sorts once: n log n in all operators. */
+PS_MUST_USE ps_code ps_skew_measure(const ps_skew_input *in, ps_skew *out, ps_err *err);
+void ps_skew_fini(ps_skew *skew);
 
 /* Of the collectives in which nobody finishes before everybody has begun: each rank against the first one and the one before
  * it. Not of those matched by time, which the clocks had a part in. Ranks as in the input, times epoch; the caller frees *out.
  * False when memory is out. */
-bool ps_late_clock_meetings(const ps_late_input *in, const ps_late *late, ps_clock_meeting **out,
-                            size_t *n);
+bool ps_skew_clock_collectives(const ps_skew_input *in, const ps_skew *skew,
+                               ps_clock_collective **out, size_t *n);
 
 #endif

@@ -1,7 +1,7 @@
 /* Collectives of two ranks are paired by what they carry where their order does not tell. */
 #include <string.h>
 
-#include "analyze/comm/late.h"
+#include "analyze/comm/skew.h"
 #include "support/small_runs.h"
 
 /* All-reduces of one group in a row, ten long each; a letter a size. */
@@ -24,35 +24,35 @@ static void list_of(const char *sizes, ps_comm_list *out) {
     ps_trace_free(t);
 }
 
-static void expect_meetings(const char *first, const char *second, size_t n_meetings) {
+static void expect_collectives(const char *first, const char *second, size_t n_collectives) {
     ps_comm_list lists[2];
     list_of(first, &lists[0]);
     list_of(second, &lists[1]);
     const ps_comm_list *const both[] = {&lists[0], &lists[1]};
     const ps_rank_info ranks[2] = {{.rank = 0}, {.rank = 1}};
-    ps_late late = {0};
-    ps_late_input in = {.lists = both, .ranks = ranks, .n_ranks = 2, .step = -1};
-    assert_int_equal(ps_late_measure(&in, &late, NULL), PS_OK);
+    ps_skew skew = {0};
+    ps_skew_input in = {.lists = both, .ranks = ranks, .n_ranks = 2, .step = -1};
+    assert_int_equal(ps_skew_measure(&in, &skew, NULL), PS_OK);
     size_t n = 0;
-    for (size_t i = 0; i < late.n_meetings; i++) {
-        const ps_meeting_part *p = &late.parts[late.meetings[i].first];
+    for (size_t i = 0; i < skew.n_collectives; i++) {
+        const ps_collective_part *p = &skew.parts[skew.collectives[i].first];
         n++;
         assert_int_equal(lists[p[0].rank].ops[p[0].op].size_bytes,
                          lists[p[1].rank].ops[p[1].op].size_bytes);
     }
-    assert_int_equal(n, n_meetings);
-    ps_late_fini(&late);
+    assert_int_equal(n, n_collectives);
+    ps_skew_fini(&skew);
     ps_comm_list_fini(&lists[0]);
     ps_comm_list_fini(&lists[1]);
 }
 
 static void by_size(void **state) {
     (void)state;
-    expect_meetings("abab", "abab", 4);
-    expect_meetings("????", "????", 4);
-    expect_meetings("abab", "bab", 2);  /* equally many of size b only */
-    expect_meetings("abab", "baba", 4); /* equally many, but the order contradicts */
-    expect_meetings("aaaa", "aaa", 0);
+    expect_collectives("abab", "abab", 4);
+    expect_collectives("????", "????", 4);
+    expect_collectives("abab", "bab", 2);  /* equally many of size b only */
+    expect_collectives("abab", "baba", 4); /* equally many, but the order contradicts */
+    expect_collectives("aaaa", "aaa", 0);
 }
 
 /* A send that nobody received, beside kernels whose group and number nothing names: those are matched twice, the send is
@@ -82,12 +82,12 @@ static void unmatched_sends_stay_counted(void **state) {
     }
     const ps_comm_list *const both[] = {&lists[0], &lists[1]};
     const ps_rank_info ranks[2] = {{.rank = 0}, {.rank = 1}};
-    ps_late late = {0};
-    ps_late_input in = {.lists = both, .ranks = ranks, .n_ranks = 2, .step = -1};
-    assert_int_equal(ps_late_measure(&in, &late, NULL), PS_OK);
-    assert_int_equal(late.n_meetings, 4);
-    assert_int_equal(late.n_unmatched, 1);
-    ps_late_fini(&late);
+    ps_skew skew = {0};
+    ps_skew_input in = {.lists = both, .ranks = ranks, .n_ranks = 2, .step = -1};
+    assert_int_equal(ps_skew_measure(&in, &skew, NULL), PS_OK);
+    assert_int_equal(skew.n_collectives, 4);
+    assert_int_equal(skew.n_unmatched, 1);
+    ps_skew_fini(&skew);
     ps_comm_list_fini(&lists[0]);
     ps_comm_list_fini(&lists[1]);
 }

@@ -3,7 +3,7 @@
  * as long as all parts overlap and no rank takes part twice. */
 #include <stdlib.h>
 
-#include "analyze/comm/late_match.h"
+#include "analyze/comm/skew_match.h"
 #include "base/alloc.h"
 
 typedef struct candidate {
@@ -18,8 +18,8 @@ typedef struct pause_between {
 } pause_between;
 
 typedef struct refit {
-    ps_late_work *w;
-    ps_late_entry *e;
+    ps_skew_work *w;
+    ps_skew_entry *e;
     size_t n;
     int64_t *number; /* [n] new ones; -1 none yet */
     candidate *pool; /* by reference and end; clusters are ranges of it */
@@ -32,11 +32,11 @@ typedef struct refit {
 } refit;
 
 static candidate candidate_of(const refit *f, size_t i) {
-    const ps_late_entry *e = &f->e[i];
-    const ps_late *out = f->w->out;
-    const ps_comm_op *op = ps_late_op(f->w->in, e->rank, e->op);
-    return (candidate){.start_ns = ps_late_time(out, e->rank, op->start_ns),
-                       .end_ns = ps_late_time(out, e->rank, op->end_ns),
+    const ps_skew_entry *e = &f->e[i];
+    const ps_skew *out = f->w->out;
+    const ps_comm_op *op = ps_skew_op(f->w->in, e->rank, e->op);
+    return (candidate){.start_ns = ps_skew_time(out, e->rank, op->start_ns),
+                       .end_ns = ps_skew_time(out, e->rank, op->end_ns),
                        .reference = out->clocks[e->rank].reference,
                        .rank = e->rank,
                        .at = i};
@@ -60,7 +60,7 @@ static fit fit_of(const refit *f, size_t from, size_t to) {
         first_end_ns = c.end_ns < first_end_ns ? c.end_ns : first_end_ns;
         last_end_ns = c.end_ns > last_end_ns ? c.end_ns : last_end_ns;
     }
-    bool ends_meet = ps_late_minus(last_end_ns, first_end_ns) <= PS_LATE_TOLERANCE_NS;
+    bool ends_meet = ps_skew_minus(last_end_ns, first_end_ns) <= PS_SKEW_TOLERANCE_NS;
     if (latest_ns >= first_end_ns || to - from < 2) {
         return FIT_NONE;
     }
@@ -138,7 +138,7 @@ static void join_refit(refit *f, size_t at) {
     int64_t latest_ns =
         f->latest_ns[at + 1] > f->latest_ns[first] ? f->latest_ns[at + 1] : f->latest_ns[first];
     const candidate *p = f->pool;
-    if (ps_late_minus(p[last].end_ns, p[first].end_ns) <= PS_LATE_TOLERANCE_NS &&
+    if (ps_skew_minus(p[last].end_ns, p[first].end_ns) <= PS_SKEW_TOLERANCE_NS &&
         latest_ns < p[first].end_ns && have_other_ranks(f, first, at + 1, last + 1)) {
         f->first[last] = first;
         f->last[first] = last;
@@ -154,7 +154,7 @@ static void join_all(refit *f) {
         f->last[i] = i;
         f->latest_ns[i] = p->start_ns;
         if (i + 1 < f->n_pool && p[1].reference == p->reference &&
-            ps_late_minus(p[1].end_ns, p->end_ns) <= PS_LATE_TOLERANCE_NS) {
+            ps_skew_minus(p[1].end_ns, p->end_ns) <= PS_SKEW_TOLERANCE_NS) {
             f->pauses[n++] = (pause_between){p[1].end_ns - p->end_ns, i};
         }
     }
@@ -186,7 +186,7 @@ static void keep_overlapping(refit *f) {
     }
 }
 
-bool ps_late_refit(ps_late_work *w, ps_late_entry *e, size_t n) {
+bool ps_skew_refit(ps_skew_work *w, ps_skew_entry *e, size_t n) {
     refit f = {.w = w,
                .e = e,
                .n = n,

@@ -1,6 +1,6 @@
 /* Sorted by group, step, type, rank and start, the operators of one collective type lie side by side; numbering them and
  * sorting each such stretch once more brings those that belong together next to one another. */
-#include "analyze/comm/late_match.h"
+#include "analyze/comm/skew_match.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 /* Texts of one list in the pool of the result; 0: not asked for yet. */
 typedef struct renaming {
-    ps_late_work *w;
+    ps_skew_work *w;
     const ps_comm_list *list;
     uint32_t *to;
 } renaming;
@@ -32,7 +32,7 @@ static uint32_t matched_type_of(renaming *r, const ps_comm_op *op) {
 
 /* Groups of one name are told apart by their members. */
 static uint32_t matched_group_of(renaming *r, const ps_comm_op *op) {
-    ps_late_work *w = r->w;
+    ps_skew_work *w = r->w;
     ps_str group = {renamed(r, op->group)};
     ps_str key = group;
     if (!ps_str_is_none(group) && !ps_str_is_none(op->members)) {
@@ -59,7 +59,7 @@ static uint32_t matched_group_of(renaming *r, const ps_comm_op *op) {
     return key.id;
 }
 
-static bool gather_matched_rank(ps_late_work *w, uint32_t rank, bool p2p) {
+static bool gather_matched_rank(ps_skew_work *w, uint32_t rank, bool p2p) {
     const ps_comm_list *list = w->in->lists[rank];
     renaming r = {w, list, ps_calloc(list->strings.n + 1, sizeof *r.to)};
     bool ok = r.to != NULL;
@@ -72,8 +72,8 @@ static bool gather_matched_rank(ps_late_work *w, uint32_t rank, bool p2p) {
             w->out->n_unmatched++;
             continue;
         }
-        ps_late_entry *e = &w->entries[w->n++];
-        *e = (ps_late_entry){.start_ns = op->start_ns,
+        ps_skew_entry *e = &w->entries[w->n++];
+        *e = (ps_skew_entry){.start_ns = op->start_ns,
                              .step = op->step,
                              .size = op->size_bytes,
                              .group = matched_group_of(&r, op),
@@ -87,7 +87,7 @@ static bool gather_matched_rank(ps_late_work *w, uint32_t rank, bool p2p) {
     return ok;
 }
 
-bool ps_late_gather(ps_late_work *w) {
+bool ps_skew_gather(ps_skew_work *w) {
     size_t n = 0;
     for (size_t r = 0; r < w->in->n_ranks; r++) {
         n += w->in->lists[r] != NULL ? w->in->lists[r]->n : 0;
@@ -97,7 +97,7 @@ bool ps_late_gather(ps_late_work *w) {
     for (uint32_t r = 0; ok && r < w->in->n_ranks; r++) {
         ok = w->in->lists[r] == NULL || gather_matched_rank(w, r, false);
     }
-    w->n_collectives = w->n;
+    w->n_collective_entries = w->n;
     for (uint32_t r = 0; ok && r < w->in->n_ranks; r++) {
         ok = w->in->lists[r] == NULL || gather_matched_rank(w, r, true);
     }
@@ -112,8 +112,8 @@ bool ps_late_gather(ps_late_work *w) {
     }
 
 static int by_matched_group(const void *a, const void *b) {
-    const ps_late_entry *x = a;
-    const ps_late_entry *y = b;
+    const ps_skew_entry *x = a;
+    const ps_skew_entry *y = b;
     BY(group)
     BY(step)
     BY(type)
@@ -124,8 +124,8 @@ static int by_matched_group(const void *a, const void *b) {
 }
 
 static int by_matched_name(const void *a, const void *b) {
-    const ps_late_entry *x = a;
-    const ps_late_entry *y = b;
+    const ps_skew_entry *x = a;
+    const ps_skew_entry *y = b;
     BY(name)
     BY(rank)
     BY(start_ns)
@@ -134,8 +134,8 @@ static int by_matched_name(const void *a, const void *b) {
 }
 
 static int by_size(const void *a, const void *b) {
-    const ps_late_entry *x = a;
-    const ps_late_entry *y = b;
+    const ps_skew_entry *x = a;
+    const ps_skew_entry *y = b;
     BY(size)
     BY(rank)
     BY(start_ns)
@@ -144,8 +144,8 @@ static int by_size(const void *a, const void *b) {
 }
 
 static int by_rank_and_number(const void *a, const void *b) {
-    const ps_late_entry *x = a;
-    const ps_late_entry *y = b;
+    const ps_skew_entry *x = a;
+    const ps_skew_entry *y = b;
     BY(rank)
     BY(number)
     BY(start_ns)
@@ -154,8 +154,8 @@ static int by_rank_and_number(const void *a, const void *b) {
 }
 
 static int by_number(const void *a, const void *b) {
-    const ps_late_entry *x = a;
-    const ps_late_entry *y = b;
+    const ps_skew_entry *x = a;
+    const ps_skew_entry *y = b;
     BY(name)
     BY(number)
     BY(rank)
@@ -165,7 +165,7 @@ static int by_number(const void *a, const void *b) {
 }
 
 /* Whether each rank of the stretch, which is sorted by rank, has equally many. Numbers each rank's from 0. */
-static bool number_evenly(ps_late_entry *e, size_t n) {
+static bool number_evenly(ps_skew_entry *e, size_t n) {
     int64_t first_count = -1;
     bool even = true;
     for (size_t i = 0; i < n;) {
@@ -181,7 +181,7 @@ static bool number_evenly(ps_late_entry *e, size_t n) {
 }
 
 /* Operators that were launched as one carry one number: the k-th of a number belongs to the k-th. `name` is k. */
-static void number_equal_ones(ps_late_entry *e, size_t n) {
+static void number_equal_ones(ps_skew_entry *e, size_t n) {
     qsort(e, n, sizeof *e, by_rank_and_number);
     for (size_t i = 0; i < n; i++) {
         bool same = i > 0 && e[i].rank == e[i - 1].rank && e[i].number == e[i - 1].number;
@@ -189,14 +189,14 @@ static void number_equal_ones(ps_late_entry *e, size_t n) {
     }
 }
 
-static void forget_names(ps_late_entry *e, size_t n) {
+static void forget_names(ps_skew_entry *e, size_t n) {
     for (size_t i = 0; i < n; i++) {
         e[i].name = 0;
     }
 }
 
 /* All ranks give and get equally much. */
-static bool has_one_size(const ps_late_work *w, const ps_late_entry *e) {
+static bool has_one_size(const ps_skew_work *w, const ps_skew_entry *e) {
     const ps_strpool *strings = &w->out->strings;
     ps_comm_what what = ps_comm_of_name(ps_strpool_get(strings, (ps_str){e->type}));
     what = what != PS_COMM_UNKNOWN ? what
@@ -206,13 +206,13 @@ static bool has_one_size(const ps_late_work *w, const ps_late_entry *e) {
 }
 
 /* Of a stretch whose ranks have equally many: the k-th is of one size on all of them, as far as sizes are known. */
-static bool sizes_agree(const ps_late_entry *e, size_t n) {
+static bool sizes_agree(const ps_skew_entry *e, size_t n) {
     size_t of_first = 0;
     while (of_first < n && e[of_first].rank == e[0].rank) {
         of_first++;
     }
     for (size_t i = of_first; i < n; i++) {
-        const ps_late_entry *first = &e[i % of_first];
+        const ps_skew_entry *first = &e[i % of_first];
         if (first->size >= 0 && e[i].size >= 0 && first->size != e[i].size) {
             return false;
         }
@@ -221,7 +221,7 @@ static bool sizes_agree(const ps_late_entry *e, size_t n) {
 }
 
 /* The k-th of a size with the k-th of that size. */
-static void number_by_size(ps_late_entry *e, size_t n) {
+static void number_by_size(ps_skew_entry *e, size_t n) {
     qsort(e, n, sizeof *e, by_size);
     for (size_t i = 0, k = 0; i < n; i = k) {
         for (k = i; k < n && e[k].size == e[i].size;) {
@@ -236,10 +236,10 @@ static void number_by_size(ps_late_entry *e, size_t n) {
 
 /* Numbers a stretch of one group, step and type. What cannot be matched gets the number -1. True: the profile's own
  * numbers. */
-static bool number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
+static bool number_stretch(ps_skew_work *w, ps_skew_entry *e, size_t n) {
     bool has_sequence = true;
     for (size_t i = 0; i < n; i++) {
-        e[i].number = ps_late_op(w->in, e[i].rank, e[i].op)->sequence;
+        e[i].number = ps_skew_op(w->in, e[i].rank, e[i].op)->sequence;
         has_sequence = has_sequence && e[i].number >= 0;
     }
     if (has_sequence) {
@@ -268,21 +268,21 @@ static bool number_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
     return false;
 }
 
-/* --- meetings ------------------------------------------------------------------------------------------------- */
+/* --- collectives ------------------------------------------------------------------------------------------------- */
 
 /* Each rank once, by rank. */
-static void add_meeting(ps_late_work *w, const ps_late_entry *e, size_t n, bool is_by_time) {
-    ps_late *out = w->out;
-    ps_meeting m = {.group = w->plain[e->group],
-                    .is_by_time = is_by_time,
-                    .step = e->step,
-                    .start_ns = e->start_ns,
-                    .first = (uint32_t)out->n_parts};
-    const ps_comm_op *op = ps_late_op(w->in, e->rank, e->op);
+static void add_collective(ps_skew_work *w, const ps_skew_entry *e, size_t n, bool is_by_time) {
+    ps_skew *out = w->out;
+    ps_matched_collective m = {.group = w->plain[e->group],
+                               .is_by_time = is_by_time,
+                               .step = e->step,
+                               .start_ns = e->start_ns,
+                               .first = (uint32_t)out->n_parts};
+    const ps_comm_op *op = ps_skew_op(w->in, e->rank, e->op);
     const char *name = ps_comm_text(w->in->lists[e->rank], op->name);
     m.name = ps_strpool_find(&out->strings, name, strlen(name));
     for (size_t i = 0; i < n; i++) {
-        out->parts[out->n_parts++] = (ps_meeting_part){.rank = e[i].rank, .op = e[i].op};
+        out->parts[out->n_parts++] = (ps_collective_part){.rank = e[i].rank, .op = e[i].op};
     }
     m.n = (uint32_t)(out->n_parts - m.first);
     if (m.n < 2) {
@@ -290,8 +290,8 @@ static void add_meeting(ps_late_work *w, const ps_late_entry *e, size_t n, bool 
         out->n_parts = m.first;
         return;
     }
-    w->meeting_groups[out->n_meetings] = e->group;
-    out->meetings[out->n_meetings++] = m;
+    w->collective_groups[out->n_collectives] = e->group;
+    out->collectives[out->n_collectives++] = m;
 }
 
 /* Nobody may leave before all have come; or it is not told who takes part and who waits (experts, one-sided transfers). */
@@ -302,14 +302,14 @@ static bool meets_all(const char *name) {
 }
 
 /* Nothing but time can tell its communicators apart. */
-static bool is_loose(const ps_late_work *w, const ps_late_entry *e) {
+static bool is_loose(const ps_skew_work *w, const ps_skew_entry *e) {
     const ps_strpool *strings = &w->out->strings;
     return ps_strpool_get(strings, (ps_str){e->group})[0] == '\0' &&
            (meets_all(ps_strpool_get(strings, (ps_str){e->type})) ||
             meets_all(ps_strpool_get(strings, (ps_str){e->name})));
 }
 
-static bool match_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
+static bool match_stretch(ps_skew_work *w, ps_skew_entry *e, size_t n) {
     if (e[0].rank == e[n - 1].rank) {
         return true; /* no other rank has any */
     }
@@ -318,7 +318,7 @@ static bool match_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
     w->n_loose += loose;
     qsort(e, n, sizeof *e, by_number);
     if (loose && w->has_clocks) {
-        if (!ps_late_refit(w, e, n)) {
+        if (!ps_skew_refit(w, e, n)) {
             return false;
         }
         qsort(e, n, sizeof *e, by_number);
@@ -329,7 +329,7 @@ static bool match_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
             k++;
         }
         if (e[i].number >= 0) {
-            add_meeting(w, e + i, k - i, loose);
+            add_collective(w, e + i, k - i, loose);
         } else {
             w->out->n_unmatched += k - i;
         }
@@ -339,24 +339,24 @@ static bool match_stretch(ps_late_work *w, ps_late_entry *e, size_t n) {
 }
 
 /* Names give way to places while operators are numbered. */
-static void take_matched_names(ps_late_work *w) {
-    for (size_t i = 0; i < w->n_collectives; i++) {
-        ps_late_entry *e = &w->entries[i];
+static void take_matched_names(ps_skew_work *w) {
+    for (size_t i = 0; i < w->n_collective_entries; i++) {
+        ps_skew_entry *e = &w->entries[i];
         const char *name =
-            ps_comm_text(w->in->lists[e->rank], ps_late_op(w->in, e->rank, e->op)->name);
+            ps_comm_text(w->in->lists[e->rank], ps_skew_op(w->in, e->rank, e->op)->name);
         e->name = ps_strpool_find(&w->out->strings, name, strlen(name)).id;
     }
 }
 
-bool ps_late_match(ps_late_work *w) {
-    size_t n = w->n_collectives;
-    w->out->meetings = ps_calloc(n / 2 + 1, sizeof *w->out->meetings);
+bool ps_skew_match(ps_skew_work *w) {
+    size_t n = w->n_collective_entries;
+    w->out->collectives = ps_calloc(n / 2 + 1, sizeof *w->out->collectives);
     w->out->parts = ps_calloc(n + 1, sizeof *w->out->parts);
-    w->meeting_groups = ps_calloc(n / 2 + 1, sizeof *w->meeting_groups);
-    if (w->out->meetings == NULL || w->out->parts == NULL || w->meeting_groups == NULL) {
+    w->collective_groups = ps_calloc(n / 2 + 1, sizeof *w->collective_groups);
+    if (w->out->collectives == NULL || w->out->parts == NULL || w->collective_groups == NULL) {
         return false;
     }
-    ps_late_entry *e = w->entries;
+    ps_skew_entry *e = w->entries;
     if (w->has_clocks) {
         take_matched_names(w);
     }
