@@ -43,6 +43,7 @@ import sys
 import tempfile
 
 WAIT, WARMUP, ACTIVE = 1, 1, 2  # steps: idle, warm-up of the profiler, recorded
+STEPS = {"wait": WAIT, "warmup": WARMUP, "active": ACTIVE, "repeat": 1}
 
 # Name: class in torch.distributed.pipelining.schedules, how the stages lie on the ranks.
 SCHEDULES = {
@@ -64,7 +65,38 @@ def stages_of(rank, ranks, placement):
     return [rank, 2 * ranks - 1 - rank], 2 * ranks
 
 
-def make_schedule(name, rank, ranks, microbatches, rows, width):
+def sleeping_layer(width, seconds):
+    """A layer that takes as long as its forward, its input gradient and its weight gradient are told to, however many
+    processes share a core: each sleeps inside of an operator."""
+    import time
+
+    import torch
+
+    class Sleep(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, value, forward_s, backward_s):
+            ctx.backward_s = backward_s
+            time.sleep(forward_s)
+            return value.clone()
+
+        @staticmethod
+        def backward(ctx, gradient):
+            time.sleep(ctx.backward_s)
+            return gradient.clone(), None, None
+
+    class Layer(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.weight = torch.nn.Parameter(torch.randn(width, width))
+
+        def forward(self, value):
+            weight = Sleep.apply(self.weight, 0, seconds)  # its backward is the weight gradient's
+            return torch.mm(Sleep.apply(value, seconds, seconds), weight)
+
+    return Layer()
+
+
+def make_schedule(name, rank, ranks, microbatches, rows, width, sleep_ms=0):
     import torch
     from torch.distributed.pipelining import PipelineStage, schedules
 
@@ -81,10 +113,12 @@ def make_schedule(name, rank, ranks, microbatches, rows, width):
     for number in numbers:
         torch.manual_seed(number)
         layers = [torch.nn.Linear(width, width), torch.nn.ReLU(), torch.nn.Linear(width, width)]
+        if sleep_ms > 0:
+            layers = [sleeping_layer(width, sleep_ms / 1e3)]
         # Shapes are given, so that the stages need not tell each other theirs.
         shape = torch.randn(rows, width, requires_grad=number > 0)
         stages.append(Stage(torch.nn.Sequential(*layers), number, n_stages, torch.device("cpu"),
-                            input_args=(shape,), output_args=(torch.randn(rows, width),)))
+                            input_args=(shape,), output_args=(torch.randn(rows, width, requires_grad=True),)))
     loss = torch.nn.MSELoss()
     if placement == "plain":
         return getattr(schedules, class_name)(stages[0], microbatches, loss_fn=loss), stages
@@ -98,18 +132,52 @@ def make_schedule(name, rank, ranks, microbatches, rows, width):
     return schedule, stages
 
 
-def recorder_of(options, schedule, path):
-    """torch.profiler.profile, or what takes its place."""
-    import torch
+class Both:
+    """Two profilers of the same run."""
 
-    steps = {"wait": WAIT, "warmup": WARMUP, "active": ACTIVE, "repeat": 1}
+    def __init__(self, first, second):
+        self._all = first, second
+
+    def __enter__(self):
+        for profiler in self._all:
+            profiler.__enter__()
+        return self
+
+    def __exit__(self, *error):
+        for profiler in reversed(self._all):
+            profiler.__exit__(*error)
+
+    def step(self):
+        for profiler in self._all:
+            profiler.step()
+
+
+def recorder_of(options, schedule, rank):
+    """torch.profiler.profile, or what takes its place."""
+    if options.recorder == "torch":
+        return torch_profiler(options, options.output, rank)
     if options.recorder == "pipescope":
-        pipescope = import_pipescope()
-        pipescope.pipelining.record(schedule)
+        return pipescope_profiler(schedule, options.output, True)
+    return Both(pipescope_profiler(schedule, os.path.join(options.output, "pipescope"), False),
+                torch_profiler(options, os.path.join(options.output, "torch"), rank))
+
+
+def pipescope_profiler(schedule, folder, in_full):
+    """The labels of the pipeline; in full modules and operators, too."""
+    pipescope = import_pipescope()
+    pipescope.pipelining.record(schedule)
+    if in_full:
         pipescope.hook_modules()
         pipescope.record_ops()
-        return pipescope.profile(schedule=pipescope.schedule(**steps),
-                                 on_trace_ready=pipescope.tensorboard_trace_handler(options.output))
+    return pipescope.profile(schedule=pipescope.schedule(**STEPS),
+                             on_trace_ready=pipescope.tensorboard_trace_handler(folder))
+
+
+def torch_profiler(options, folder, rank):
+    import torch
+
+    os.makedirs(folder, exist_ok=True)
+    path = os.path.join(folder, "rank_%d.pt.trace.json.gz" % rank)
 
     def save(profiler):
         profiler.export_chrome_trace(path)
@@ -117,7 +185,7 @@ def recorder_of(options, schedule, path):
             make_bare(path)
 
     return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU],
-                                  schedule=torch.profiler.schedule(**steps), on_trace_ready=save, record_shapes=False)
+                                  schedule=torch.profiler.schedule(**STEPS), on_trace_ready=save, record_shapes=False)
 
 
 def import_pipescope():
@@ -142,13 +210,12 @@ def train(rank, options, port):
     torch.set_num_threads(1)
     dist.init_process_group("gloo", rank=rank, world_size=options.ranks)
     schedule, stages = make_schedule(options.schedule, rank, options.ranks, options.microbatches, options.rows,
-                                     options.width)
+                                     options.width, options.sleep_ms)
     parameters = [p for stage in stages for p in stage.submod.parameters()]
     optimizer = torch.optim.SGD(parameters, lr=0.01)
     torch.manual_seed(0)
     batch = torch.randn(options.microbatches * options.rows, options.width)
     target = torch.randn(options.microbatches * options.rows, options.width)
-    path = os.path.join(options.output, "rank_%d.pt.trace.json.gz" % rank)
 
     def step():
         optimizer.zero_grad()
@@ -157,7 +224,7 @@ def train(rank, options, port):
         schedule.step(*arguments, **keywords)
         optimizer.step()
 
-    with recorder_of(options, schedule, path) as profiler:
+    with recorder_of(options, schedule, rank) as profiler:
         for _ in range(WAIT + WARMUP + ACTIVE):
             step()
             dist.barrier()
@@ -206,12 +273,15 @@ def free_port():
 def parse(arguments):
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--schedule", choices=sorted(SCHEDULES), default="dualpipev")
-    parser.add_argument("--recorder", choices=("torch", "pipescope"), default="torch",
-                        help="what records: torch.profiler, or pipescope")
+    parser.add_argument("--recorder", choices=("torch", "pipescope", "both"), default="torch",
+                        help="what records: torch.profiler, pipescope, or both in folders of these names")
     parser.add_argument("--ranks", type=int, default=4, help="processes, each with one or two stages (4)")
     parser.add_argument("--microbatches", type=int, default=8, help="per step (8)")
     parser.add_argument("--width", type=int, default=256, help="of the layers (256)")
     parser.add_argument("--rows", type=int, default=64, help="of one microbatch (64)")
+    parser.add_argument("--sleep-ms", type=float, default=0,
+                        help="layers that sleep so long forward, for the input gradient and for the weight gradient, and "
+                             "compute next to nothing: times of a schedule on a machine with few cores (0: they compute)")
     parser.add_argument("--bare", action="store_true", help="write small traces that do not name the machine")
     parser.add_argument("-o", "--output", default=None, help="folder for the traces (a new one in the temporary folder)")
     options = parser.parse_args(arguments)

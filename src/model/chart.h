@@ -131,6 +131,11 @@ typedef struct ps_chart_figure {
     bool is_part;    /* the rank's pipeline has fewer ops in it than in its fullest step */
 } ps_chart_figure;
 
+/* What was cut off labels that hold more than the computing: receives, waits and sends. */
+typedef struct ps_chart_trimmed {
+    int64_t n_labels, labelled_ns, trimmed_ns; /* labels that were cut, and how long they are */
+} ps_chart_trimmed;
+
 typedef struct ps_chart {
     const char *title;    /* what and where from, owned by the chart; may be "" */
     const char *schedule; /* name of the schedule, "" when unknown */
@@ -139,6 +144,7 @@ typedef struct ps_chart {
     const char *labels;    /* where the labels come from and whose times these are; may be "" */
     bool labels_are_exact; /* the program named kind, chunk and microbatch of every op itself */
     bool is_aligned;       /* the clock of any rank is taken off */
+    ps_chart_trimmed trimmed;
     int32_t n_stages;      /* of a pipeline of the job, also those without a rank here; 0 unknown */
     int64_t origin_ns;
     ps_chart_rank *ranks; /* in rank order */

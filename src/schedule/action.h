@@ -24,9 +24,12 @@
     X(PS_ACTION_RECV_F, "RECV_F", PS_OP_RECV, true)                                                \
     X(PS_ACTION_SEND_B, "SEND_B", PS_OP_SEND, true)                                                \
     X(PS_ACTION_RECV_B, "RECV_B", PS_OP_RECV, true)                                                \
+    X(PS_ACTION_WAIT_SEND_F, "WAIT_SEND_F", PS_OP_SEND, true)  /* from 2.15 on */                  \
+    X(PS_ACTION_WAIT_SEND_B, "WAIT_SEND_B", PS_OP_SEND, true)                                      \
     X(PS_ACTION_UNSHARD, "UNSHARD", PS_OP_OTHER, false)                                            \
     X(PS_ACTION_RESHARD, "RESHARD", PS_OP_OTHER, false)                                            \
-    X(PS_ACTION_REDUCE_GRAD, "REDUCE_GRAD", PS_OP_OTHER, false)
+    X(PS_ACTION_REDUCE_GRAD, "REDUCE_GRAD", PS_OP_OTHER, false)                                    \
+    X(PS_ACTION_WAIT_REDUCE_GRAD, "WAIT_REDUCE_GRAD", PS_OP_OTHER, false)
 
 typedef enum ps_action_kind {
 #define X(kind, text, op, has_microbatch) kind,

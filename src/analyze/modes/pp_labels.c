@@ -586,14 +586,44 @@ static ps_code find_collectives(const job *j, int64_t origin, ps_clock_collectiv
 
 /* --- the chart --------------------------------------------------------------------------------------------------- */
 
+/* "; labels cut ..." of labels that hold more than computing, into out. */
+static void describe_trimmed(const job *j, ps_chart_trimmed *sum, char *out, size_t size) {
+    size_t n_untrimmed = 0;
+    for (size_t r = 0; r < j->in->n_ranks; r++) {
+        if (j->row_of[r] == PS_NO_INDEX) {
+            continue;
+        }
+        const ps_rank_labels *labels = &part_of(j, r)->labels;
+        sum->n_labels += labels->trimmed.n_labels;
+        sum->labelled_ns = ps_i64_plus(sum->labelled_ns, labels->trimmed.labelled_ns);
+        sum->trimmed_ns = ps_i64_plus(sum->trimmed_ns, labels->trimmed.trimmed_ns);
+        n_untrimmed += labels->n_untrimmed;
+    }
+    int n = 0;
+    if (sum->labelled_ns > 0) {
+        n = snprintf(out, size,
+                     "; labels cut to the computing inside: %.1f %% of their time was receiving, "
+                     "waiting and sending",
+                     100.0 * (double)sum->trimmed_ns / (double)sum->labelled_ns);
+    }
+    if (n_untrimmed > 0 && n >= 0 && (size_t)n < size) {
+        (void)snprintf(out + n, size - (size_t)n,
+                       "; %zu labels hold their waits, which count as busy: no operator in the "
+                       "trace tells them apart",
+                       n_untrimmed);
+    }
+}
+
 static bool describe_labelled(const job *j, ps_chart *chart) {
-    char text[256];
-    (void)snprintf(text, sizeof text, "%s; %s; %s", ps_label_source_text(j->source),
+    char text[512];
+    char trimmed[256] = "";
+    describe_trimmed(j, &chart->trimmed, trimmed, sizeof trimmed);
+    (void)snprintf(text, sizeof text, "%s; %s%s; %s", ps_label_source_text(j->source),
                    j->source == PS_LABELS_JOB     ? "device times as logged"
                    : j->source == PS_LABELS_MARKS ? "device times of the marks"
                    : j->any_host_times            ? "host times: no device in the trace"
                                                   : "device times of the kernels launched inside",
-                   j->places.how);
+                   trimmed, j->places.how);
     return ps_chart_set_labels(chart, text);
 }
 

@@ -505,6 +505,12 @@ static int compare_ranges(const void *a, const void *b) {
     return x->track < y->track ? -1 : x->track > y->track;
 }
 
+void ps_host_ranges_sort(ps_host_ranges *r) {
+    if (r->n > 1) {
+        qsort(r->ranges, r->n, sizeof *r->ranges, compare_ranges);
+    }
+}
+
 /* Runs of layers become the ops that they are parts of. */
 static bool join_layers(ps_host_ranges *r, const ps_trace *trace) {
     size_t n_tracks = 0;
@@ -525,9 +531,7 @@ static bool join_layers(ps_host_ranges *r, const ps_trace *trace) {
     }
     r->n = open != NULL ? n : r->n;
     ps_free(open);
-    if (r->n > 1) {
-        qsort(r->ranges, r->n, sizeof *r->ranges, compare_ranges);
-    }
+    ps_host_ranges_sort(r);
     return open != NULL;
 }
 

@@ -87,5 +87,7 @@ typedef struct ps_host_ranges {
 PS_MUST_USE ps_code ps_host_ranges_collect(const ps_trace *trace, const ps_label_rules *rules,
                                            ps_host_ranges *out, ps_diag *diag, ps_err *err);
 void ps_host_ranges_fini(ps_host_ranges *ranges);
+/* In start order, longer first. */
+void ps_host_ranges_sort(ps_host_ranges *ranges);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyze/derived/derived.h"
+#include "analyze/pipeline/host_computing.h"
 #include "analyze/pipeline/host_parts.h"
 #include "analyze/pipeline/infer_flows.h"
 #include "analyze/pipeline/project.h"
@@ -15,6 +16,7 @@
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/num.h"
 #include "model/recording.h"
 
 const char *ps_label_source_text(ps_label_source source) {
@@ -71,6 +73,25 @@ static bool is_lost(const ps_rank_labels *out, const ps_extent *e, ps_op_kind ki
     return lost;
 }
 
+/* What was cut off an op without a device, whose label holds more than its computing. */
+static void count_trimmed(const ps_trace *trace, const ps_host_range *range, const ps_mark *mark,
+                          const ps_extent *e, ps_rank_labels *out) {
+    if (!out->host_times || !ps_label_is_op(range->label.kind) ||
+        !ps_host_range_holds_waits(trace, range)) {
+        return;
+    }
+    int64_t label_ns = range->end_ns - range->start_ns;
+    if (e->n_kernels == 0) {
+        out->n_untrimmed++;
+        return;
+    }
+    ps_chart_trimmed *trimmed = &out->trimmed;
+    trimmed->n_labels++;
+    trimmed->labelled_ns = ps_i64_plus(trimmed->labelled_ns, label_ns);
+    trimmed->trimmed_ns =
+        ps_i64_plus(trimmed->trimmed_ns, label_ns - (mark->end_ns - mark->start_ns));
+}
+
 static bool add_rank_label_range(const ps_trace *trace, const ps_host_range *range,
                                  const ps_extent *e, ps_rank_labels *out, ps_diag *diag) {
     const ps_host_label *label = &range->label;
@@ -85,6 +106,7 @@ static bool add_rank_label_range(const ps_trace *trace, const ps_host_range *ran
     ps_labelled op = {.mark = mark_of(trace, range->start_ns, range->end_ns, e, label->kind),
                       .label = *label};
     op.mark.microbatch = label->microbatch;
+    count_trimmed(trace, range, &op.mark, e, out);
     if (label->kind == PS_OP_OTHER) {
         op.name = ps_arena_strndup(&out->arena, name, strlen(name));
     }
@@ -111,6 +133,7 @@ typedef struct projecting {
     uint32_t *first;     /* [ranges->n + 1] of `held`: where the parts of a range begin */
     uint32_t *held;      /* parts that a range holds, by range, then in start order */
     size_t n;
+    bool has_computing; /* without a device: ranges were cut to the computing inside */
 } projecting;
 
 static bool is_range_next(const projecting *p, size_t r, size_t k) {
@@ -229,6 +252,27 @@ static bool project_all(projecting *p, ps_diag *diag) {
     }
     join_extents(p);
     return true;
+}
+
+/* Without a device, ops lie where the computing inside of their labels does. False when memory is out. */
+static bool project_host(projecting *p) {
+    ps_extent *extents = ps_calloc(p->ranges->n, sizeof *extents);
+    bool ok =
+        extents != NULL && ps_host_computing(p->links, p->ranges, extents, &p->has_computing);
+    for (size_t r = 0; ok && r < p->ranges->n; r++) {
+        if (extents[r].n_kernels > 0) {
+            p->extents[p->range_at[r]] = extents[r];
+        }
+    }
+    ps_free(extents);
+    return ok;
+}
+
+/* UNSHARD of a model that is not sharded and the like: as in a trace with a device, no op. */
+static bool is_idle_administration(const projecting *p, size_t r) {
+    const ps_host_range *range = &p->ranges->ranges[r];
+    return p->has_computing && range->label.kind == PS_OP_OTHER &&
+           ps_host_range_holds_waits(p->trace, range) && p->extents[p->range_at[r]].n_kernels == 0;
 }
 
 static void projecting_fini(projecting *p) {
@@ -354,9 +398,14 @@ static ps_code read_ranges(const ps_map_input *in, const ps_label_rules *rules, 
         p.links = ps_derived_links(in->derived, err);
         code = p.links != NULL ? PS_OK : PS_NOMEM;
     }
-    bool ok = code == PS_OK && project_all(&p, diag);
+    bool trims = out->host_times && found.n > 0;
+    bool ok = code == PS_OK && (!trims || ps_host_ranges_split_pairs(p.links, &found)) &&
+              project_all(&p, diag) && (!trims || project_host(&p));
     for (size_t i = 0; ok && i < found.n; i++) {
         size_t before = out->n;
+        if (is_idle_administration(&p, i)) {
+            continue;
+        }
         ok = add_rank_label_range(trace, &found.ranges[i], &p.extents[p.range_at[i]], out, diag) &&
              (out->n == before || add_rank_label_parts(&p, i, out));
     }

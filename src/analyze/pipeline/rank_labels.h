@@ -12,6 +12,7 @@
 #include "analyze/pipeline/label.h"
 #include "analyze/rank/marks.h"
 #include "base/arena.h"
+#include "model/chart.h"
 
 /* source, what a chart says of it. The more trusted first: a job uses the best that any of its ranks has. */
 #define PS_LABEL_SOURCES(X)                                                                        \
@@ -56,6 +57,8 @@ typedef struct ps_rank_labels {
     bool
         is_merged; /* ops of one kind run on several threads at once, of several workers: no source, no ops */
     int32_t n_chunks;          /* of USER: model pieces that its numbers tell apart */
+    ps_chart_trimmed trimmed; /* what was cut off labels */
+    size_t n_untrimmed; /* ops whose labels hold their waits, and nothing tells how long these are */
     bool has_i, has_w, has_bw; /* actions seen: which revision of the names it is */
     ps_arena arena;            /* names */
 } ps_rank_labels;

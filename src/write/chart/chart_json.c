@@ -257,6 +257,18 @@ static int64_t first_step(const ps_chart *chart) {
     return step;
 }
 
+static void put_trimmed(ps_json *w, const ps_chart_trimmed *trimmed) {
+    if (trimmed->n_labels == 0) {
+        return;
+    }
+    ps_json_key(w, "trimmed");
+    ps_json_object(w);
+    ps_json_key_int(w, "labels", trimmed->n_labels);
+    ps_json_key_int(w, "labelled_ns", trimmed->labelled_ns);
+    ps_json_key_int(w, "trimmed_ns", trimmed->trimmed_ns);
+    ps_json_close(w);
+}
+
 ps_code ps_write_chart_json(const ps_chart *chart, const ps_chart_json_opts *opts, ps_buf *out,
                             ps_err *err) {
     ps_json w = ps_json_to(out);
@@ -279,6 +291,7 @@ ps_code ps_write_chart_json(const ps_chart *chart, const ps_chart_json_opts *opt
     if (chart->labels[0] != '\0') {
         ps_json_key_str(&w, "labels", chart->labels);
     }
+    put_trimmed(&w, &chart->trimmed);
     if (chart->unjudged[0] != '\0') {
         ps_json_key_str(&w, "untold", chart->unjudged);
     }
