@@ -530,20 +530,71 @@ static void test_what_agrees_with_nothing_takes_no_name(void **context) {
     ps_trace_free(traces[1]);
 }
 
-/* Data-parallel training has such flows too: it is no pipeline. */
-static void test_flows_alone_are_no_pipeline(void **context) {
+/* Nothing says how many stages there are: as many as ranks are tried, and the chart says so. */
+static void test_ranks_are_tried_as_stages(void **context) {
     (void)context;
     const pp_spec spec = {
-        .schedule = "1f1b", .params = {.n_stages = 2, .n_microbatches = 4}, .style = PP_FLOWS};
+        .schedule = "1f1b", .params = {.n_stages = 4, .n_microbatches = 8}, .style = PP_FLOWS};
     pp_traces t;
     pp_outcome o;
     pp_traces_make(&t, &spec);
     pp_run(&o, t.traces, t.n, NULL);
-    assert_int_equal(o.code, PS_NOTHING);
-    assert_non_null(strstr(o.err.msg, "--pp"));
-    assert_null(o.result.chart);
+    expect_chart(&o, &t, "1f1b");
+    assert_non_null(strstr(o.result.chart->labels, "tried"));
+    assert_non_null(strstr(o.result.chart->labels, "--pp"));
     pp_outcome_fini(&o);
     pp_traces_fini(&t);
+}
+
+/* Data-parallel training has such flows too: nobody waits for anybody, and it is no pipeline. */
+static void test_flows_alone_are_no_pipeline(void **context) {
+    (void)context;
+    static const int MICROBATCHES[] = {1, 4, 16};
+    for (size_t k = 0; k < N(MICROBATCHES); k++) {
+        for (int32_t n_ranks = 2; n_ranks <= 8; n_ranks *= 2) {
+            const pp_spec spec = {.schedule = "1f1b",
+                                  .params = {.n_stages = 1, .n_microbatches = MICROBATCHES[k]},
+                                  .n_replicas = n_ranks,
+                                  .n_steps = 2,
+                                  .windows = true,
+                                  .style = PP_FLOWS};
+            pp_traces t;
+            pp_outcome o;
+            pp_traces_make(&t, &spec);
+            pp_run(&o, t.traces, t.n, NULL);
+            assert_int_equal(o.code, PS_NOTHING);
+            assert_non_null(strstr(o.err.msg, "--pp"));
+            assert_null(o.result.chart);
+            pp_outcome_fini(&o);
+            pp_traces_fini(&t);
+        }
+    }
+}
+
+/* Every microbatch passes every stage. Where flows tell twice as many on one, they tell of something else: no chart, --pp or not. */
+static void test_inference_that_cannot_be_true(void **context) {
+    (void)context;
+    const pp_spec few = {
+        .schedule = "1f1b", .params = {.n_stages = 2, .n_microbatches = 8}, .style = PP_FLOWS};
+    pp_spec many = few;
+    many.params.n_microbatches = 16;
+    for (int32_t pp = 0; pp <= 2; pp += 2) {
+        pp_traces a;
+        pp_traces b;
+        pp_outcome o;
+        ps_analysis_opts opts = {.step_id = -1, .in_full = true, .pp = pp};
+        pp_traces_make(&a, &few);
+        pp_traces_make(&b, &many);
+        ps_trace *mixed[2] = {a.traces[0], b.traces[1]};
+        pp_run(&o, mixed, 2, &opts);
+        assert_int_equal(o.code, PS_NOTHING);
+        assert_non_null(strstr(o.err.msg, "stage 0 (rank 0) would have 8, stage 1 (rank 1) 16"));
+        assert_non_null(strstr(o.err.msg, "pipescope.pipelining.record()"));
+        assert_null(o.result.chart);
+        pp_outcome_fini(&o);
+        pp_traces_fini(&a);
+        pp_traces_fini(&b);
+    }
 }
 
 static void test_what_an_extent_is_made_of(void **context) {
@@ -800,7 +851,9 @@ int main(void) {
         cmocka_unit_test(test_inference),
         cmocka_unit_test(test_inferred_names_are_distinct),
         cmocka_unit_test(test_what_agrees_with_nothing_takes_no_name),
+        cmocka_unit_test(test_ranks_are_tried_as_stages),
         cmocka_unit_test(test_flows_alone_are_no_pipeline),
+        cmocka_unit_test(test_inference_that_cannot_be_true),
         cmocka_unit_test(test_what_an_extent_is_made_of),
         cmocka_unit_test(test_several_workers_in_one_file),
         cmocka_unit_test(test_pairs_with_labels_inside),

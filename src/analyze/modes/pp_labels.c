@@ -16,6 +16,7 @@
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/derived.h"
 #include "analyze/pipeline/device_work.h"
+#include "analyze/pipeline/infer_flows.h"
 #include "analyze/pipeline/job_places.h"
 #include "analyze/pipeline/measured_chart.h"
 #include "analyze/pipeline/pipeline.h"
@@ -145,6 +146,7 @@ typedef struct job {
     ps_label_source source;
     bool is_exact; /* every op is named in full */
     bool any_host_times;
+    bool is_tried;          /* nothing says that the ranks are a pipeline */
     int32_t n_microbatches; /* in each chunk, as the labels name them */
     ps_job job;
     ps_rank_place_facts *ranks; /* [n_ranks] */
@@ -356,6 +358,57 @@ static bool any_p2p(const job *j) {
     return false;
 }
 
+static const char NO_PIPELINE[] =
+    "no marks, labels or jobs; there are forward-backward flows, but nothing says that the ranks are "
+    "a pipeline: give --pp (docs/marks.md)";
+
+/* Of every rank and step. NULL when memory is out. */
+static ps_inferred_count *count_inferred(const job *j, size_t *n_counts) {
+    size_t n_ops = 0;
+    for (size_t r = 0; r < j->in->n_ranks; r++) {
+        n_ops += j->ranks[r].is_in ? part_of(j, r)->labels.n : 0;
+    }
+    ps_inferred_count *counts = ps_calloc(n_ops, sizeof *counts);
+    ps_idmap rows; /* step -> row in counts, of the rank looked at */
+    ps_idmap_init(&rows);
+    bool ok = counts != NULL;
+    *n_counts = 0;
+    for (size_t r = 0; ok && r < j->in->n_ranks; r++) {
+        ps_place place = j->places.places[r];
+        ps_idmap_fini(&rows);
+        ps_idmap_init(&rows);
+        for (size_t i = 0; ok && j->ranks[r].is_in && i < part_of(j, r)->labels.n; i++) {
+            const ps_labelled *op = &part_of(j, r)->labels.ops[i];
+            uint32_t row = ps_idmap_get(&rows, (uint64_t)op->mark.step);
+            if (row == PS_IDMAP_NONE) {
+                row = (uint32_t)(*n_counts)++;
+                counts[row] = (ps_inferred_count){.step = op->mark.step,
+                                                  .rank = j->in->ranks[r].rank,
+                                                  .pipeline = place.pipeline,
+                                                  .stage = place.stage};
+                ok = ps_idmap_put(&rows, (uint64_t)op->mark.step, row);
+            }
+            counts[row].n_forwards += op->label.kind == PS_OP_F;
+        }
+    }
+    ps_idmap_fini(&rows);
+    if (!ok) {
+        ps_free(counts);
+    }
+    return ok ? counts : NULL;
+}
+
+static ps_code check_inferred(const job *j, ps_err *err) {
+    size_t n = 0;
+    ps_inferred_count *counts = count_inferred(j, &n);
+    if (counts == NULL) {
+        return ps_fail_nomem(err);
+    }
+    ps_code code = ps_inferred_check(counts, n, err);
+    ps_free(counts);
+    return code;
+}
+
 static ps_code resolve_places(job *j, ps_err *err) {
     const ps_rank_facts **facts = ps_calloc(j->in->n_ranks, sizeof *facts);
     ps_rank_pair *pairs = NULL;
@@ -374,14 +427,15 @@ static ps_code resolve_places(job *j, ps_err *err) {
             ? ps_places_find(j->ranks, j->in->n_ranks, &j->job, pairs, n_pairs, &j->places, err)
             : ps_fail_nomem(err);
     ps_free(pairs);
-    if (code == PS_OK && j->source == PS_LABELS_FLOWS &&
-        (j->places.n_stages < 2 || (j->places.is_guess && !any_p2p(j)))) {
-        return ps_fail(
-            err, PS_NOTHING,
-            "no marks, labels or jobs; there are forward-backward flows, but nothing says "
-            "that the ranks are a pipeline: give --pp (docs/marks.md)");
+    if (code == PS_OK && j->source == PS_LABELS_FLOWS && j->places.n_stages < 2) {
+        return ps_fail(err, PS_NOTHING, "%s", NO_PIPELINE);
     }
-    return code;
+    j->is_tried = j->source == PS_LABELS_FLOWS && j->places.is_guess && !any_p2p(j);
+    if (j->is_tried) {
+        j->places.how = "as many stages as ranks, in their order: tried, for nothing says how many there "
+                        "are (--pp)";
+    }
+    return code == PS_OK && j->source == PS_LABELS_FLOWS ? check_inferred(j, err) : code;
 }
 
 /* --- ops --------------------------------------------------------------------------------------------------------- */
@@ -678,6 +732,7 @@ static ps_code report_labelled(job *j, ps_err *err) {
                                                                    : "from metadata",
                              .n_stages = j->places.n_stages,
                              .n_stages_guessed = j->places.is_guess,
+                             .is_tried = j->is_tried,
                              .n_microbatches = (int32_t)j->job.n_microbatches,
                              .unexplained_percent = (double)j->in->opts->unexplained,
                              .in_full = j->in->opts->in_full,
@@ -692,6 +747,11 @@ static ps_code report_labelled(job *j, ps_err *err) {
     code = code == PS_OK ? ps_pipeline_report(chart, &opts, j->in->result, &notes, err) : code;
     ps_free(collectives);
     ps_free(table);
+    if (code == PS_NOTHING && j->is_tried) {
+        ps_chart_free(chart);
+        j->in->result->chart = NULL;
+        ps_err_prefix(err, "%s", NO_PIPELINE);
+    }
     if (code == PS_OK && j->diag != NULL) {
         ps_pipeline_notes_count(&notes, j->diag);
     }

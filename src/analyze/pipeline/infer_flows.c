@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 
+#include "analyze/pipeline/recognise.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 
@@ -171,4 +172,52 @@ ps_code ps_infer_from_flows(const ps_trace *trace, ps_inferred_list *out, ps_err
 void ps_inferred_list_fini(ps_inferred_list *list) {
     ps_free(list->ops);
     *list = (ps_inferred_list){0};
+}
+
+/* --- whether it can be true --------------------------------------------------------------------------------------- */
+
+static int compare_inferred_counts(const void *a, const void *b) {
+    const ps_inferred_count *x = a;
+    const ps_inferred_count *y = b;
+    if (x->pipeline != y->pipeline) {
+        return x->pipeline < y->pipeline ? -1 : 1;
+    }
+    if (x->step != y->step) {
+        return x->step < y->step ? -1 : 1;
+    }
+    if (x->n_forwards != y->n_forwards) {
+        return x->n_forwards < y->n_forwards ? -1 : 1;
+    }
+    return x->stage < y->stage ? -1 : x->stage > y->stage;
+}
+
+/* A backward in two parts runs nodes of one forward at two times, which cuts the forward, too. */
+static ps_code refuse_inferred(const ps_inferred_count *least, const ps_inferred_count *most,
+                               ps_err *err) {
+    return ps_fail(err, PS_NOTHING,
+                   "forwards cannot be inferred from the flows between operators: in step %lld stage %d "
+                   "(rank %lld) would have %zu, stage %d (rank %lld) %zu; so it looks where backwards run in "
+                   "two parts, input and weight gradients; name the ops: pipescope.pipelining.record(), or "
+                   "ranges with --forward-re and --backward-re (docs/marks.md)",
+                   (long long)least->step, (int)least->stage, (long long)least->rank,
+                   least->n_forwards, (int)most->stage, (long long)most->rank, most->n_forwards);
+}
+
+ps_code ps_inferred_check(ps_inferred_count *counts, size_t n, ps_err *err) {
+    if (n > 1) {
+        qsort(counts, n, sizeof *counts, compare_inferred_counts);
+    }
+    for (size_t i = 0, end = 0; i < n; i = end) {
+        while (end < n && counts[end].pipeline == counts[i].pipeline &&
+               counts[end].step == counts[i].step) {
+            end++;
+        }
+        const ps_inferred_count *least = &counts[i];
+        const ps_inferred_count *most = &counts[end - 1];
+        bool is_near = (double)least->n_forwards >= PS_MIN_AGREEMENT * (double)most->n_forwards;
+        if (!is_near && most->n_forwards > least->n_forwards + 1) {
+            return refuse_inferred(least, most, err);
+        }
+    }
+    return PS_OK;
 }

@@ -28,4 +28,16 @@ typedef struct ps_inferred_list {
 PS_MUST_USE ps_code ps_infer_from_flows(const ps_trace *trace, ps_inferred_list *out, ps_err *err);
 void ps_inferred_list_fini(ps_inferred_list *list);
 
+/* Forwards of a rank in a step. */
+typedef struct ps_inferred_count {
+    int64_t step, rank;
+    int32_t pipeline, stage;
+    size_t n_forwards;
+} ps_inferred_count;
+
+/* Whether what was inferred of the ranks of a job can be true: every microbatch passes every stage, so that the stages of a pipeline have
+ * as many forwards in a step. Some flows may be lost, as marks may be. PS_NOTHING where it cannot, with place and remedy. Sorts
+ * `counts`. */
+PS_MUST_USE ps_code ps_inferred_check(ps_inferred_count *counts, size_t n, ps_err *err);
+
 #endif

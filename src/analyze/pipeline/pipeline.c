@@ -263,6 +263,21 @@ static size_t count_early(const ps_chart *chart) {
     return n_early * 20 > n_links ? n_early : 0;
 }
 
+/* Ranks that do the same side by side (data-parallel training) fit some schedule nearly, but none waits for the others. */
+static ps_code check_tried(const ps_recognised *r, const ps_pipeline_notes *notes, ps_err *err) {
+    if (r->schedule == NULL) {
+        return ps_fail(err, PS_NOTHING,
+                       "the ranks taken as the stages of a pipeline fit no known schedule");
+    }
+    if (notes->n_early > 0) {
+        return ps_fail(err, PS_NOTHING,
+                       "the ranks taken as the stages of a pipeline do not wait for one another: %zu ops "
+                       "start before what %s needs has ended",
+                       notes->n_early, r->schedule->name);
+    }
+    return PS_OK;
+}
+
 ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_result *result,
                            ps_pipeline_notes *notes, ps_err *err) {
     ps_recognised r = {0};
@@ -282,6 +297,10 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
         return code;
     }
     notes->n_early = count_early(chart);
+    code = opts->is_tried ? check_tried(&r, notes, err) : PS_OK;
+    if (code != PS_OK) {
+        return code;
+    }
     ps_bubble_limits limits = {opts->unexplained_percent > 0 ? opts->unexplained_percent
                                                              : PS_UNEXPLAINED,
                                opts->n_stages, opts->n_stages_guessed};
