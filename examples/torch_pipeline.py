@@ -17,20 +17,20 @@ With --recorder torch it is one Kineto trace a rank, rank_<N>.pt.trace.json.gz. 
 
     gpipe                                     Forward 2, Backward 2       receive, compute, send; the loss comes after
     1f1b                                      none: PyTorch writes no labels for it
-    interleaved1f1b, interleavedzerobubble,
-    zbv, dualpipev                            PP:3F7  forward of microbatch 7 on stage 3
+    loopedbfs, interleaved1f1b,
+    interleavedzerobubble, zbv, dualpipev     PP:3F7  forward of microbatch 7 on stage 3
                                               PP:3B7  whole backward; PP:3I7 input gradient, PP:3W7 weight gradient
                                               PP:3SEND_F7, PP:4RECV_F7, PP:4SEND_B7, PP:3RECV_B7
 
 PyTorch 2.9 runs the two parts of an overlapped pair of dualpipev one after the other under labels of their own; later
-releases may write PP:(0F7;7B3)OVERLAP_F_B. It also has two loops for schedules with several stages a rank, of which only
+releases do so, too, under one label, PP:(0F7;7B3)OVERLAP_F_B. It also has two loops for schedules with several stages a rank, of which only
 that of dualpipev writes labels: here all of them run in that one.
 
 Stages: plain schedules have one stage a rank; interleaved ones two, rank and rank + ranks; zbv and dualpipev two that
 form a V, rank and 2 * ranks - 1 - rank.
 
-With --bare the traces of torch.profiler hold the annotations, the operators that carry the forward-backward links, and nothing that names
-the machine: small enough for a test.
+With --bare the traces of torch.profiler hold the annotations, the operators that carry the forward-backward links or transfer, and
+nothing that names the machine: small enough for a test.
 
 Needs PyTorch with torch.distributed.pipelining (2.6 or newer; dualpipev from 2.9 on). No GPU.
 """
@@ -49,6 +49,7 @@ STEPS = {"wait": WAIT, "warmup": WARMUP, "active": ACTIVE, "repeat": 1}
 SCHEDULES = {
     "gpipe": ("ScheduleGPipe", "plain"),
     "1f1b": ("Schedule1F1B", "plain"),
+    "loopedbfs": ("ScheduleLoopedBFS", "loop"),
     "interleaved1f1b": ("ScheduleInterleaved1F1B", "loop"),
     "interleavedzerobubble": ("ScheduleInterleavedZeroBubble", "loop"),
     "zbv": ("ScheduleZBVZeroBubble", "v"),
@@ -242,12 +243,12 @@ def is_kept(event, ends):
     if event.get("ph") == "M":
         return event.get("name") in ("process_name", "thread_name", "process_labels")
     if event.get("cat") == "cpu_op":
-        return (event["tid"], event["ts"]) in ends
+        return (event["tid"], event["ts"]) in ends or event["name"].startswith("c10d::")
     return event.get("cat") in ("user_annotation", "fwdbwd", "Trace")
 
 
 def make_bare(path):
-    """Leaves what a chart needs: annotations, names, and the operators that forward-backward flows tie together."""
+    """Leaves what a chart needs: annotations, names, the operators that forward-backward flows tie together, and transfers."""
     with gzip.open(path, "rt", encoding="utf-8") as file:
         trace = json.load(file)
     events = trace["traceEvents"]

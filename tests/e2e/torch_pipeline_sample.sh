@@ -17,4 +17,4 @@ run 0 chart "$DATA/torch_pipeline/dualpipev"
 says_out 'Schedule dualpipev: recognised, 100.0 % of ops agree.'
 run 0 chart "$DATA/torch_pipeline/gpipe"
 says_out 'Schedule gpipe: recognised, 100.0 % of ops agree.'
-says 'start before what they need has ended' # receives are inside the ranges of a trace without a device
+says 'start before what they need has ended' # these traces have no operators that send: what sends is inside the ops

@@ -12,7 +12,8 @@ import re
 import sys
 from collections import Counter
 
-ACTION = re.compile(r"PP:(\d+)(SEND_F|RECV_F|SEND_B|RECV_B|UNSHARD|RESHARD|REDUCE_GRAD|F|B|I|W)(\d*)$")
+ACTION = re.compile(r"PP:(\d+)(SEND_F|RECV_F|SEND_B|RECV_B|WAIT_SEND_F|WAIT_SEND_B|UNSHARD|RESHARD|REDUCE_GRAD|"
+                    r"WAIT_REDUCE_GRAD|F|B|I|W)(\d*)$")
 
 
 def fail(text):

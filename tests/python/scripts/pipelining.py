@@ -51,7 +51,7 @@ def run(rank, name, ranks, labels, port, folder):
         layers = torch.nn.Sequential(torch.nn.Linear(WIDTH, WIDTH), torch.nn.ReLU(), torch.nn.Linear(WIDTH, WIDTH))
         stages.append(Stage(layers, number, total, torch.device("cpu"),
                             input_args=(torch.randn(ROWS, WIDTH, requires_grad=number > 0),),
-                            output_args=(torch.randn(ROWS, WIDTH),)))
+                            output_args=(torch.randn(ROWS, WIDTH, requires_grad=True),)))
     actions = []
     note_actions(stages, actions)
     make = getattr(schedules, class_name)
