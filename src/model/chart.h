@@ -145,7 +145,7 @@ typedef struct ps_chart {
     bool labels_are_exact; /* the program named kind, chunk and microbatch of every op itself */
     bool is_aligned;       /* the clock of any rank is taken off */
     ps_chart_trimmed trimmed;
-    int32_t n_stages;      /* of a pipeline of the job, also those without a rank here; 0 unknown */
+    int32_t n_stages; /* of a pipeline of the job, also those without a rank here; 0 unknown */
     int64_t origin_ns;
     ps_chart_rank *ranks; /* in rank order */
     size_t n_ranks, cap_ranks;

@@ -24,7 +24,7 @@
     X(PS_ACTION_RECV_F, "RECV_F", PS_OP_RECV, true)                                                \
     X(PS_ACTION_SEND_B, "SEND_B", PS_OP_SEND, true)                                                \
     X(PS_ACTION_RECV_B, "RECV_B", PS_OP_RECV, true)                                                \
-    X(PS_ACTION_WAIT_SEND_F, "WAIT_SEND_F", PS_OP_SEND, true)  /* from 2.15 on */                  \
+    X(PS_ACTION_WAIT_SEND_F, "WAIT_SEND_F", PS_OP_SEND, true) /* from 2.15 on */                   \
     X(PS_ACTION_WAIT_SEND_B, "WAIT_SEND_B", PS_OP_SEND, true)                                      \
     X(PS_ACTION_UNSHARD, "UNSHARD", PS_OP_OTHER, false)                                            \
     X(PS_ACTION_RESHARD, "RESHARD", PS_OP_OTHER, false)                                            \

@@ -22,8 +22,8 @@ static host_rank host_rank_new(void) {
     return h;
 }
 
-static uint32_t add(host_rank *h, ps_slice_kind kind, uint32_t track, const char *name, int64_t start,
-                    int64_t end) {
+static uint32_t add(host_rank *h, ps_slice_kind kind, uint32_t track, const char *name,
+                    int64_t start, int64_t end) {
     return ps_builder_slice(h->b, kind, track, ps_builder_str(h->b, name, strlen(name)), start, end,
                             0);
 }

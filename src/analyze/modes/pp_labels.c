@@ -432,8 +432,9 @@ static ps_code resolve_places(job *j, ps_err *err) {
     }
     j->is_tried = j->source == PS_LABELS_FLOWS && j->places.is_guess && !any_p2p(j);
     if (j->is_tried) {
-        j->places.how = "as many stages as ranks, in their order: tried, for nothing says how many there "
-                        "are (--pp)";
+        j->places.how =
+            "as many stages as ranks, in their order: tried, for nothing says how many there "
+            "are (--pp)";
     }
     return code == PS_OK && j->source == PS_LABELS_FLOWS ? check_inferred(j, err) : code;
 }

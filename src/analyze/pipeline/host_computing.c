@@ -77,7 +77,8 @@ static void join_computing(ps_extent *e, int64_t start_ns, int64_t end_ns, uint3
 static void take_call(computing_state *state, ps_extent *e, const ps_slices *s, uint32_t slice,
                       const char *name) {
     bool receives = ps_comm_of_call(name) == PS_COMM_RECEIVE;
-    state->behind_ns = s->start_ns[slice] < state->behind_ns ? s->start_ns[slice] : state->behind_ns;
+    state->behind_ns =
+        s->start_ns[slice] < state->behind_ns ? s->start_ns[slice] : state->behind_ns;
     state->call_end_ns = host_op_end(s, slice);
     state->call_track = s->track[slice];
     state->has_sent = state->has_sent || !receives;
@@ -113,8 +114,7 @@ static void end_computing(const computing_state *state, const ps_host_range *ran
         *e = (ps_extent){.start_ns = range->end_ns, .end_ns = range->end_ns, .n_kernels = 1};
         return;
     }
-    if (before->n_kernels > 0 &&
-        before->end_ns - before->start_ns >= e->end_ns - e->start_ns) {
+    if (before->n_kernels > 0 && before->end_ns - before->start_ns >= e->end_ns - e->start_ns) {
         join_computing(e, before->start_ns, before->end_ns, before->n_kernels);
     }
     e->end_ns = until > e->end_ns ? until : e->end_ns;

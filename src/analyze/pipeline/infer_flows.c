@@ -194,13 +194,14 @@ static int compare_inferred_counts(const void *a, const void *b) {
 /* A backward in two parts runs nodes of one forward at two times, which cuts the forward, too. */
 static ps_code refuse_inferred(const ps_inferred_count *least, const ps_inferred_count *most,
                                ps_err *err) {
-    return ps_fail(err, PS_NOTHING,
-                   "forwards cannot be inferred from the flows between operators: in step %lld stage %d "
-                   "(rank %lld) would have %zu, stage %d (rank %lld) %zu; so it looks where backwards run in "
-                   "two parts, input and weight gradients; name the ops: pipescope.pipelining.record(), or "
-                   "ranges with --forward-re and --backward-re (docs/marks.md)",
-                   (long long)least->step, (int)least->stage, (long long)least->rank,
-                   least->n_forwards, (int)most->stage, (long long)most->rank, most->n_forwards);
+    return ps_fail(
+        err, PS_NOTHING,
+        "forwards cannot be inferred from the flows between operators: in step %lld stage %d "
+        "(rank %lld) would have %zu, stage %d (rank %lld) %zu; so it looks where backwards run in "
+        "two parts, input and weight gradients; name the ops: pipescope.pipelining.record(), or "
+        "ranges with --forward-re and --backward-re (docs/marks.md)",
+        (long long)least->step, (int)least->stage, (long long)least->rank, least->n_forwards,
+        (int)most->stage, (long long)most->rank, most->n_forwards);
 }
 
 ps_code ps_inferred_check(ps_inferred_count *counts, size_t n, ps_err *err) {

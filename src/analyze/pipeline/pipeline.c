@@ -264,16 +264,18 @@ static size_t count_early(const ps_chart *chart) {
 }
 
 /* Ranks that do the same side by side (data-parallel training) fit some schedule nearly, but none waits for the others. */
-static ps_code check_tried(const ps_recognised *r, const ps_pipeline_notes *notes, ps_err *err) {
-    if (r->schedule == NULL) {
+static ps_code check_tried(const ps_chart *chart, const ps_recognised *r,
+                           const ps_pipeline_notes *notes, ps_err *err) {
+    if (r->schedule == NULL || chart->n_links == 0) {
         return ps_fail(err, PS_NOTHING,
-                       "the ranks taken as the stages of a pipeline fit no known schedule");
+                       "taken as its stages in their order, they fit no known schedule");
     }
     if (notes->n_early > 0) {
-        return ps_fail(err, PS_NOTHING,
-                       "the ranks taken as the stages of a pipeline do not wait for one another: %zu ops "
-                       "start before what %s needs has ended",
-                       notes->n_early, r->schedule->name);
+        return ps_fail(
+            err, PS_NOTHING,
+            "taken as its stages in their order, they do not wait for one another: %zu ops "
+            "start before what %s needs has ended",
+            notes->n_early, r->schedule->name);
     }
     return PS_OK;
 }
@@ -297,7 +299,7 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
         return code;
     }
     notes->n_early = count_early(chart);
-    code = opts->is_tried ? check_tried(&r, notes, err) : PS_OK;
+    code = opts->is_tried ? check_tried(chart, &r, notes, err) : PS_OK;
     if (code != PS_OK) {
         return code;
     }

@@ -13,11 +13,12 @@
 #define PS_UNEXPLAINED 20
 
 typedef struct ps_pipeline_opts {
-    const char *pp_type;    /* name of the schedule from metadata or the user, "" unknown */
-    const char *how;        /* how it is known, "" when only recognised */
-    int32_t n_stages;       /* 0: as many as the chart shows */
-    bool n_stages_guessed;  /* nothing but the ranks that are here says so */
-    bool is_tried; /* nothing says that there is a pipeline: without a schedule that fits, ops in its order, PS_NOTHING */
+    const char *pp_type;   /* name of the schedule from metadata or the user, "" unknown */
+    const char *how;       /* how it is known, "" when only recognised */
+    int32_t n_stages;      /* 0: as many as the chart shows */
+    bool n_stages_guessed; /* nothing but the ranks that are here says so */
+    bool
+        is_tried; /* nothing says that there is a pipeline: without a schedule that fits, ops in its order, PS_NOTHING */
     int32_t n_microbatches; /* 0 unknown */
     double
         unexplained_percent; /* of a rank's device work in no op; with more there is no bubble; 0: PS_UNEXPLAINED */

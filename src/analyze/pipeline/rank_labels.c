@@ -257,8 +257,7 @@ static bool project_all(projecting *p, ps_diag *diag) {
 /* Without a device, ops lie where the computing inside of their labels does. False when memory is out. */
 static bool project_host(projecting *p) {
     ps_extent *extents = ps_calloc(p->ranges->n, sizeof *extents);
-    bool ok =
-        extents != NULL && ps_host_computing(p->links, p->ranges, extents, &p->has_computing);
+    bool ok = extents != NULL && ps_host_computing(p->links, p->ranges, extents, &p->has_computing);
     for (size_t r = 0; ok && r < p->ranges->n; r++) {
         if (extents[r].n_kernels > 0) {
             p->extents[p->range_at[r]] = extents[r];

@@ -56,9 +56,10 @@ typedef struct ps_rank_labels {
     size_t n_twice;       /* ops whose label their window had before */
     bool
         is_merged; /* ops of one kind run on several threads at once, of several workers: no source, no ops */
-    int32_t n_chunks;          /* of USER: model pieces that its numbers tell apart */
+    int32_t n_chunks;         /* of USER: model pieces that its numbers tell apart */
     ps_chart_trimmed trimmed; /* what was cut off labels */
-    size_t n_untrimmed; /* ops whose labels hold their waits, and nothing tells how long these are */
+    size_t
+        n_untrimmed; /* ops whose labels hold their waits, and nothing tells how long these are */
     bool has_i, has_w, has_bw; /* actions seen: which revision of the names it is */
     ps_arena arena;            /* names */
 } ps_rank_labels;
