@@ -69,6 +69,6 @@ PYTHON
 for options in "" "--pp 3"; do
     # shellcheck disable=SC2086
     run 3 chart "$T/unlabelled" $options
-    says 'forwards cannot be inferred from the flows between operators: in step 2 stage 0 (rank 0) would have'
+    says 'forwards cannot be inferred from the flows between operators: on rank 0 backwards run in two parts'
     says 'pipescope.pipelining.record()'
 done

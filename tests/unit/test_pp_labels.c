@@ -597,6 +597,33 @@ static void test_inference_that_cannot_be_true(void **context) {
     }
 }
 
+/* Input and weight gradients apart run a node again: one rank alone gives that away. */
+static void test_backwards_in_two_parts(void **context) {
+    (void)context;
+    static const char NODE[] = "autograd::engine::evaluate_function: MmBackward0";
+    for (int n_runs = 1; n_runs <= 2; n_runs++) {
+        pp_tiny t = pp_tiny_new();
+        ps_trace *trace = NULL;
+        pp_outcome o;
+        ps_analysis_opts opts = {.step_id = -1, .in_full = true, .pp = 2};
+        ps_str name = ps_builder_str(t.b, NODE, strlen(NODE));
+        uint32_t forward = ps_builder_slice(t.b, PS_SLICE_HOST_OP, t.host,
+                                            ps_builder_str(t.b, "aten::mm", 8), 100, 200, 0);
+        for (int k = 0; k < n_runs; k++) {
+            uint32_t node = ps_builder_slice(t.b, PS_SLICE_HOST_OP, t.host, name, 300 + 200 * k,
+                                             400 + 200 * k, 0);
+            ps_builder_flow_of(t.b, forward, node, ps_builder_str(t.b, "fwdbwd", 6));
+        }
+        tiny_run(&t, &o, &trace, &opts);
+        assert_int_equal(o.code, n_runs == 1 ? PS_OK : PS_NOTHING);
+        if (n_runs == 2) {
+            assert_non_null(strstr(o.err.msg, "on rank 0 backwards run in two parts"));
+        }
+        pp_outcome_fini(&o);
+        ps_trace_free(trace);
+    }
+}
+
 static void test_what_an_extent_is_made_of(void **context) {
     (void)context;
     pp_tiny t = pp_tiny_new();
@@ -854,6 +881,7 @@ int main(void) {
         cmocka_unit_test(test_ranks_are_tried_as_stages),
         cmocka_unit_test(test_flows_alone_are_no_pipeline),
         cmocka_unit_test(test_inference_that_cannot_be_true),
+        cmocka_unit_test(test_backwards_in_two_parts),
         cmocka_unit_test(test_what_an_extent_is_made_of),
         cmocka_unit_test(test_several_workers_in_one_file),
         cmocka_unit_test(test_pairs_with_labels_inside),

@@ -385,7 +385,8 @@ static ps_inferred_count *count_inferred(const job *j, size_t *n_counts) {
                 counts[row] = (ps_inferred_count){.step = op->mark.step,
                                                   .rank = j->in->ranks[r].rank,
                                                   .pipeline = place.pipeline,
-                                                  .stage = place.stage};
+                                                  .stage = place.stage,
+                                                  .n_twice = part_of(j, r)->labels.n_twice_run};
                 ok = ps_idmap_put(&rows, (uint64_t)op->mark.step, row);
             }
             counts[row].n_forwards += op->label.kind == PS_OP_F;

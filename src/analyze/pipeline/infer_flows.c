@@ -8,6 +8,8 @@
 #include <stdlib.h>
 
 #include "analyze/pipeline/recognise.h"
+#include "analyze/rank/autograd_threads.h"
+#include "analyze/rank/module_pairs.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 
@@ -140,6 +142,25 @@ static bool drop_recomputed(ps_inferred_list *list, size_t n_pairs) {
     return number != NULL;
 }
 
+/* Input and weight gradients apart run the nodes between them again. */
+static ps_code count_twice(const ps_trace *trace, size_t *n_twice, ps_err *err) {
+    const ps_slices *s = ps_trace_slices(trace);
+    ps_module_pairs pairs;
+    ps_code code = ps_module_pairs_find(trace, &pairs, err);
+    uint8_t *seen = code == PS_OK ? ps_calloc(s->n, sizeof *seen) : NULL;
+    code = code == PS_OK && seen == NULL ? ps_fail_nomem(err) : code;
+    *n_twice = 0;
+    for (uint32_t i = 0; code == PS_OK && i < s->n; i++) {
+        if (pairs.forward[i] != PS_NONE && ps_is_backward_node(trace, i)) {
+            *n_twice += seen[pairs.forward[i]];
+            seen[pairs.forward[i]] = 1;
+        }
+    }
+    ps_free(seen);
+    ps_module_pairs_fini(&pairs);
+    return code;
+}
+
 ps_code ps_infer_from_flows(const ps_trace *trace, ps_inferred_list *out, ps_err *err) {
     *out = (ps_inferred_list){0};
     const ps_slices *s = ps_trace_slices(trace);
@@ -166,7 +187,11 @@ ps_code ps_infer_from_flows(const ps_trace *trace, ps_inferred_list *out, ps_err
         ps_inferred_list_fini(out);
         return ps_fail_nomem(err);
     }
-    return PS_OK;
+    ps_code code = out->n > 0 ? count_twice(trace, &out->n_twice, err) : PS_OK;
+    if (code != PS_OK) {
+        ps_inferred_list_fini(out);
+    }
+    return code;
 }
 
 void ps_inferred_list_fini(ps_inferred_list *list) {
@@ -191,24 +216,39 @@ static int compare_inferred_counts(const void *a, const void *b) {
     return x->stage < y->stage ? -1 : x->stage > y->stage;
 }
 
+static const char REMEDY[] =
+    "name the ops: pipescope.pipelining.record(), or ranges with --forward-re and --backward-re (docs/marks.md)";
+
 /* A backward in two parts runs nodes of one forward at two times, which cuts the forward, too. */
-static ps_code refuse_inferred(const ps_inferred_count *least, const ps_inferred_count *most,
-                               ps_err *err) {
+static ps_code check_parts(const ps_inferred_count *counts, size_t n, ps_err *err) {
+    for (size_t i = 0; i < n; i++) {
+        if (counts[i].n_twice > 0) {
+            return ps_fail(
+                err, PS_NOTHING,
+                "forwards cannot be inferred from the flows between operators: on rank %lld backwards "
+                "run in two parts, input and weight gradients (%zu nodes of autograd ran twice); %s",
+                (long long)counts[i].rank, counts[i].n_twice, REMEDY);
+        }
+    }
+    return PS_OK;
+}
+
+static ps_code refuse_counts(const ps_inferred_count *least, const ps_inferred_count *most,
+                             ps_err *err) {
     return ps_fail(
         err, PS_NOTHING,
         "forwards cannot be inferred from the flows between operators: in step %lld stage %d "
-        "(rank %lld) would have %zu, stage %d (rank %lld) %zu; so it looks where backwards run in "
-        "two parts, input and weight gradients; name the ops: pipescope.pipelining.record(), or "
-        "ranges with --forward-re and --backward-re (docs/marks.md)",
+        "(rank %lld) would have %zu, stage %d (rank %lld) %zu; %s",
         (long long)least->step, (int)least->stage, (long long)least->rank, least->n_forwards,
-        (int)most->stage, (long long)most->rank, most->n_forwards);
+        (int)most->stage, (long long)most->rank, most->n_forwards, REMEDY);
 }
 
 ps_code ps_inferred_check(ps_inferred_count *counts, size_t n, ps_err *err) {
+    ps_code code = check_parts(counts, n, err);
     if (n > 1) {
         qsort(counts, n, sizeof *counts, compare_inferred_counts);
     }
-    for (size_t i = 0, end = 0; i < n; i = end) {
+    for (size_t i = 0, end = 0; code == PS_OK && i < n; i = end) {
         while (end < n && counts[end].pipeline == counts[i].pipeline &&
                counts[end].step == counts[i].step) {
             end++;
@@ -217,8 +257,8 @@ ps_code ps_inferred_check(ps_inferred_count *counts, size_t n, ps_err *err) {
         const ps_inferred_count *most = &counts[end - 1];
         bool is_near = (double)least->n_forwards >= PS_MIN_AGREEMENT * (double)most->n_forwards;
         if (!is_near && most->n_forwards > least->n_forwards + 1) {
-            return refuse_inferred(least, most, err);
+            code = refuse_counts(least, most, err);
         }
     }
-    return PS_OK;
+    return code;
 }

@@ -20,6 +20,8 @@ typedef struct ps_inferred {
 typedef struct ps_inferred_list {
     ps_inferred *ops; /* in start order, longer first */
     size_t n, cap;
+    size_t
+        n_twice; /* nodes of autograd that ran again: backwards in two parts, which flows do not tell apart */
 } ps_inferred_list;
 
 /* Within one microbatch later forwards have earlier backwards. Where that order turns, seen along the forwards or along
@@ -33,10 +35,11 @@ typedef struct ps_inferred_count {
     int64_t step, rank;
     int32_t pipeline, stage;
     size_t n_forwards;
+    size_t n_twice; /* ps_inferred_list, of the rank */
 } ps_inferred_count;
 
 /* Whether what was inferred of the ranks of a job can be true: every microbatch passes every stage, so that the stages of a pipeline have
- * as many forwards in a step. Some flows may be lost, as marks may be. PS_NOTHING where it cannot, with place and remedy. Sorts
+ * as many forwards in a step, and no backward may run in two parts. Some flows may be lost, as marks may be. PS_NOTHING where it cannot, with place and remedy. Sorts
  * `counts`. */
 PS_MUST_USE ps_code ps_inferred_check(ps_inferred_count *counts, size_t n, ps_err *err);
 

@@ -451,6 +451,7 @@ static ps_code read_flows(const ps_map_input *in, ps_rank_labels *out, ps_err *e
         ok = add_rank_label(out, op);
     }
     out->source = found.n > 0 ? PS_LABELS_FLOWS : PS_LABELS_NONE;
+    out->n_twice_run = found.n_twice;
     ps_free(spans);
     ps_free(extents);
     ps_inferred_list_fini(&found);

@@ -56,6 +56,7 @@ typedef struct ps_rank_labels {
     size_t n_twice;       /* ops whose label their window had before */
     bool
         is_merged; /* ops of one kind run on several threads at once, of several workers: no source, no ops */
+    size_t n_twice_run;       /* of FLOWS: ps_inferred_list.n_twice */
     int32_t n_chunks;         /* of USER: model pieces that its numbers tell apart */
     ps_chart_trimmed trimmed; /* what was cut off labels */
     size_t
