@@ -123,9 +123,11 @@ class Exchange(Machines):
             self.assertEqual(row[0], 0)
             self.assertLessEqual(abs(row[1] - row[2] - shift), row[3] + 1000)
         text = self.pipescope("chart", self.path("out"))
-        self.assertRegex(text, r"Clock of machine 1: 17\d\d\.\d us .* by messages exchanged while recording.*not taken off")
+        self.assertRegex(text, r"Clock of machine 1: 17\d\d\.\d us .* by messages exchanged while recording.*; taken off here")
+        self.assertRegex(self.pipescope("chart", self.path("out"), "--no-align"),
+                         r"by messages exchanged while recording.*not taken off")
         chart = self.path("chart.json")
-        self.pipescope("chart", self.path("out"), "--align", "-o", chart)
+        self.pipescope("chart", self.path("out"), "-o", chart)
         with open(chart, encoding="utf-8") as file:
             ranks = json.load(file)["ranks"]
         self.assertEqual([r["machine"] for r in ranks], [0, 1])
