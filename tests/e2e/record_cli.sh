@@ -13,18 +13,9 @@ cd "$T"
 run 0 record -- true
 says 'nothing was recorded'
 says 'add --preload'
-cat >fork.py <<'EOF'
-import ctypes, os, sys
-library = ctypes.CDLL(sys.argv[1])
-child = os.fork()
-if child == 0:
-    library.ps_record_mark(None, b"of the child", None)
-    os._exit(0)
-os.waitpid(child, 0)
-EOF
-run 0 record -- python3 fork.py "$library"
+run 0 record -- "$PIPESCOPE_PROGRAMS/forks"
 says 'it forked, and forked processes record only with --follow_fork'
-run 0 record -o followed --follow_fork -- python3 fork.py "$library"
+run 0 record -o followed --follow_fork -- "$PIPESCOPE_PROGRAMS/forks"
 if grep -q "nothing was recorded" "$T/stderr"; then fail "the child did not record: $(cat "$T/stderr")"; fi
 run 7 record -- sh -c 'exit 7'
 says 'the command failed, with status 7, before it recorded anything'
