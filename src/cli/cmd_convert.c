@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/comm/recorded_clock.h"
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/num.h"
@@ -13,6 +14,7 @@
 #include "cli/rank_report.h"
 #include "read/readers.h"
 #include "run/cluster.h"
+#include "write/out/number_text.h"
 #include "write/trace/trace_writer.h"
 
 #define NEEDS                                                                                      \
@@ -24,7 +26,8 @@ typedef struct input {
     const ps_cluster_rank *rank;
     size_t number; /* in the order of the arguments */
     ps_trace *trace;
-    ps_err err; /* why there is no trace */
+    ps_err err;           /* why there is no trace */
+    ps_clock_state clock; /* that was taken off */
 } input;
 
 typedef struct conversion {
@@ -176,6 +179,10 @@ static void read_input(const conversion *c, input *in) {
         return;
     }
     const ps_diag *diag = ps_trace_diag(in->trace);
+    if (!ps_cli_flag(c->cli, "no-align") &&
+        ps_recorded_clock_take_off(in->trace, &in->clock, &in->err) != PS_OK) {
+        return;
+    }
     if (ps_trace_slices(in->trace)->n == 0 && ps_trace_counters(in->trace)->n == 0) {
         (void)ps_fail_file(&in->err, PS_NOTHING, src.path, "holds no events");
     } else if (strict && ps_diag_n_fatal(diag) > 0) {
@@ -203,9 +210,24 @@ static void take_turn(void *context, size_t item) {
     }
 }
 
+static void say_clock(const conversion *c, const ps_clock_state *clock, const char *who) {
+    char offset[PS_NUMBER_TEXT];
+    char uncertainty[PS_NUMBER_TEXT];
+    if (!clock->is_known || (clock->offset_ns == 0 && clock->uncertainty_ns == 0)) {
+        return;
+    }
+    ps_int_scaled(clock->offset_ns, 1000, 1, offset);
+    ps_int_scaled(clock->uncertainty_ns, 1000, 1, uncertainty);
+    ps_cli_note(c->cli,
+                "%s: its clock was %s us +- %s us against that of rank %lld, by messages exchanged "
+                "while recording; taken off (--no-align leaves it)",
+                who, offset, uncertainty, (long long)clock->reference);
+}
+
 static void finish_input(conversion *c, input *in) {
     char text[PS_WHO_TEXT];
     const char *who = ps_cli_who(in->rank, text);
+    say_clock(c, &in->clock, who);
     if (in->trace != NULL) {
         ps_diag_merge(c->diag, ps_trace_diag(in->trace), who);
     }
@@ -360,6 +382,9 @@ static const ps_option OPTIONS[] = {
      .arg = "FILE",
      .help = "what to write: .json or .json.gz (trace events), .pftrace (Perfetto)"},
     {.name = "strict", .kind = PS_OPTION_FLAG, .help = "a rank with counted errors is not written"},
+    {.name = "no-align",
+     .kind = PS_OPTION_FLAG,
+     .help = "times as they were recorded: clocks that were measured while recording stay"},
     PS_FORMAT_OPTION,
     {.name = "jobs",
      .short_name = 'j',

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "base/num.h"
 #include "model/trace_args.h"
 #include "model/trace_sort.h"
 
@@ -640,6 +641,18 @@ ps_trace *ps_builder_seal(ps_builder *b, ps_err *err) {
     ps_free(new_row);
     ps_builder_free(b);
     return ok ? t : NULL;
+}
+
+void ps_trace_move(ps_trace *t, int64_t by_ns) {
+    t->base_ns = ps_i64_plus(t->base_ns, by_ns);
+}
+
+void ps_trace_rename_meta(ps_trace *t, const char *key, const char *to) {
+    for (size_t i = 0; i < t->n_metas; i++) {
+        if (strcmp(t->metas[i].key, key) == 0) {
+            t->metas[i].key = to;
+        }
+    }
 }
 
 /* --- reading ----------------------------------------------------------------------------------------- */

@@ -305,6 +305,12 @@ ps_trace *ps_builder_seal(ps_builder *b, ps_err *err);
 /* --- reading --------------------------------------------------------------------------------------- */
 
 void ps_trace_free(ps_trace *t); /* NULL is fine */
+
+/* Moves all times of the trace by by_ns, before anybody else looks at it. */
+void ps_trace_move(ps_trace *t, int64_t by_ns);
+/* Gives the metadata entry another key (static); nothing where there is none. */
+void ps_trace_rename_meta(ps_trace *t, const char *key, const char *to);
+
 int64_t ps_trace_origin_ns(const ps_trace *t);
 const ps_slices *ps_trace_slices(const ps_trace *t);
 const ps_track *ps_trace_tracks(const ps_trace *t, size_t *n);

@@ -106,6 +106,20 @@ class Exchange(Machines):
                                           "WHERE kind = 'sync' ORDER BY hostNs")
         return found
 
+    def first_of_ranks(self, more):
+        """When the first event of each rank begins in what `convert` writes, in us since 1970."""
+        path = self.path("whole.json")
+        self.pipescope("convert", self.path("out"), "-o", path, *more)
+        with open(path, encoding="utf-8") as file:
+            whole = json.load(file)
+        rank_of = {e["pid"]: e["args"]["name"].split()[1] for e in whole["traceEvents"] if e["name"] == "process_name"}
+        first = {}
+        for e in whole["traceEvents"]:
+            if e["ph"] == "X":
+                rank = rank_of[e["pid"]]
+                first[rank] = min(e["ts"], first.get(rank, e["ts"]))
+        return [first[rank] + int(whole.get("baseTimeNanoseconds", 0)) / 1000 for rank in sorted(first)]
+
     def test_two_machines(self):
         shift = 1750000
         said = self.stages(0, ("a", 0, 0), ("b", shift, 0))
@@ -133,6 +147,9 @@ class Exchange(Machines):
         self.assertEqual([r["machine"] for r in ranks], [0, 1])
         self.assertIn("messages exchanged while recording", ranks[1]["clock_by"])
         self.assertLessEqual(abs(ranks[1]["clock_offset_ns"] - shift), ranks[1]["clock_uncertainty_ns"] + 1000)
+        moved, raw = (self.first_of_ranks(more) for more in ((), ("--no-align",)))
+        self.assertLess(abs(moved[0] - raw[0]), 1)  # doubles
+        self.assertLessEqual(abs(raw[1] - moved[1] - shift / 1000), ranks[1]["clock_uncertainty_ns"] / 1000 + 1)
         info = self.pipescope("info", self.path("out"))
         self.assertRegex(info, r"clock of rank 1 +17\d\d\.\d us .* against rank 0's, by exchange")
 

@@ -311,8 +311,35 @@ static void test_chart_memory(void **context) {
     }
 }
 
+/* 3 ms ahead: all times of the trace come 3 ms earlier, once. */
+static void test_take_off(void **context) {
+    (void)context;
+    ps_builder *b = ps_builder_new();
+    ps_clock_state clock;
+    uint32_t track = ps_builder_track(b, (ps_track){.kind = PS_TRACK_HOST_THREAD, .device = -1});
+    (void)ps_builder_slice(b, PS_SLICE_HOST_OP, track, ps_builder_str(b, "a", 1),
+                           1700000000000000500, 1700000000000001500, -1);
+    ps_builder_meta(b, "collector.clock",
+                    "{\"method\":\"exchange\",\"reference\":0,\"offset_ns\":3000000,"
+                    "\"uncertainty_ns\":40,\"at_ns\":1700000000000000000,"
+                    "\"from_ns\":1700000000000000000,\"to_ns\":1700000000001000000,"
+                    "\"drift_ppm\":0.0,\"drift_uncertainty_ppm\":0.0,\"machine\":\"7\"}");
+    ps_trace *t = ps_builder_seal(b, NULL);
+    assert_non_null(t);
+    int64_t before_ns = ps_trace_origin_ns(t);
+    for (int again = 0; again < 2; again++) {
+        assert_int_equal(ps_recorded_clock_take_off(t, &clock, NULL), PS_OK);
+        assert_int_equal(clock.is_known, again == 0);
+        assert_int_equal(ps_trace_origin_ns(t), before_ns - 3000000);
+    }
+    assert_null(ps_trace_meta(t, "collector.clock"));
+    assert_non_null(ps_trace_meta(t, "collector.clock.taken_off"));
+    ps_trace_free(t);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_take_off),
         cmocka_unit_test(test_parse),
         cmocka_unit_test(test_ptp),
         cmocka_unit_test(test_nothing),

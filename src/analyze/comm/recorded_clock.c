@@ -150,6 +150,29 @@ void ps_recorded_clock_level(ps_clock_state *state, int64_t start_ns, int64_t en
     state->drift_ppb = 0;
 }
 
+ps_code ps_recorded_clock_take_off(ps_trace *trace, ps_clock_state *out, ps_err *err) {
+    ps_recorded_clock clock;
+    *out = (ps_clock_state){.is_known = false};
+    ps_code code = ps_recorded_clock_read(trace, &clock, err);
+    if (code != PS_OK || !clock.has_offset) {
+        return code;
+    }
+    const ps_slices *s = ps_trace_slices(trace);
+    int64_t origin_ns = ps_trace_origin_ns(trace);
+    int64_t end_ns = 0; /* slices come by start */
+    for (uint32_t i = 0; i < s->n; i++) {
+        int64_t end = s->start_ns[i] + s->dur_ns[i];
+        end_ns = end > end_ns ? end : end_ns;
+    }
+    int64_t start_ns = ps_i64_plus(origin_ns, s->n > 0 ? s->start_ns[0] : 0);
+    end_ns = ps_i64_plus(origin_ns, end_ns);
+    *out = ps_recorded_clock_at(&clock, start_ns, end_ns);
+    ps_recorded_clock_level(out, start_ns, end_ns);
+    ps_trace_move(trace, -out->offset_ns);
+    ps_trace_rename_meta(trace, "collector.clock", "collector.clock.taken_off");
+    return PS_OK;
+}
+
 bool ps_recorded_clocks_narrow(ps_clock_interval *i, const ps_clock_state *a,
                                const ps_clock_state *b) {
     bool keeps = true;

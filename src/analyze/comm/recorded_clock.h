@@ -31,6 +31,10 @@ ps_clock_state ps_recorded_clock_at(const ps_recorded_clock *c, int64_t start_ns
 /* For who takes one offset for all of the span: what the drift makes of that is uncertain then. */
 void ps_recorded_clock_level(ps_clock_state *state, int64_t start_ns, int64_t end_ns);
 
+/* Takes what the recording measured of its clock off all times of the trace: one offset, that of its middle. *out says which
+ * (is_known false: none was measured). The measurement stays in the metadata, as collector.clock.taken_off. PS_NOMEM only. */
+PS_MUST_USE ps_code ps_recorded_clock_take_off(ps_trace *trace, ps_clock_state *out, ps_err *err);
+
 /* Narrows what is known of two clocks by what their recordings say, against one reference. False when something had to be left
  * out, which contradicts what is known. */
 bool ps_recorded_clocks_narrow(ps_clock_interval *i, const ps_clock_state *a,
