@@ -20,6 +20,7 @@ typedef struct ps_src {
     const char *rank_dir;    /* folder with its siblings (profiler_metadata.json ...), or NULL */
     const ps_reader *reader; /* NULL: the one that claims the file */
     int64_t part;            /* of a file that holds several ranks: ps_part.id; else 0 */
+    const void *noted;       /* ps_part.noted, or NULL: the reader looks again */
     size_t n_threads; /* for one file, where its reader can use several; 0: one per processor */
     ps_watch *watch;  /* told how far reading has come, and may end it; or NULL */
 } ps_src;
@@ -33,6 +34,8 @@ typedef struct ps_part {
     const char
         *profiler; /* that wrote it, where the file tells of another than the reader does; NULL */
     const char *title; /* what the file calls it; NULL */
+    const void *
+        noted; /* what the reader wants to know again when it reads the part; in the arena, or NULL */
 } ps_part;
 
 struct ps_reader {

@@ -40,6 +40,7 @@ typedef struct ps_cluster_rank {
     const ps_reader *
         reader; /* that claims the file; NULL: a database found by name, looked at when it is read */
     int64_t part;              /* of a file that holds several ranks (ps_src.part) */
+    const void *noted;         /* by the reader, of the part (ps_src.noted) */
     int32_t machine;           /* number of the machine in a job of several, -1 unknown */
     const char *host;          /* its name where the list of parts has it; NULL unknown */
     const char *told_profiler; /* who wrote it, where the list of parts has it; NULL */
@@ -48,8 +49,11 @@ typedef struct ps_cluster_rank {
 
 /* What ps_read() takes. */
 static inline ps_src ps_cluster_src(const ps_cluster_rank *rank) {
-    return (ps_src){
-        .path = rank->path, .rank_dir = rank->rank_dir, .reader = rank->reader, .part = rank->part};
+    return (ps_src){.path = rank->path,
+                    .rank_dir = rank->rank_dir,
+                    .reader = rank->reader,
+                    .part = rank->part,
+                    .noted = rank->noted};
 }
 
 typedef struct ps_cluster {

@@ -121,6 +121,7 @@ static ps_code add_cluster_file(ps_cluster *c, const char *path, const ps_reader
     code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < n; i++) {
         found.part = parts[i].id;
+        found.noted = parts[i].noted;
         found.host = parts[i].host[0] != '\0' ? parts[i].host : NULL;
         found.machine = parts[i].machine >= 0 ? parts[i].machine : machine_of_dir(dir);
         found.told_profiler = parts[i].profiler;

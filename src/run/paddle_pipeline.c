@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/rank/paddle_jobs.h"
+#include "analyze/rank/executor_jobs.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -373,7 +373,7 @@ static bool choose_workers(ps_paddle_pipeline *p, const ps_paddle_logs *logs) {
     t->by_machine = logs->by_machine;
     t->n_machines = logs->n_machines;
     t->n_columns = logs->n_columns;
-    t->job_kind = ps_paddle_job_kind;
+    t->job_kind = ps_job_kind;
     return true;
 }
 

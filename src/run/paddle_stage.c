@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/rank/paddle_jobs.h"
+#include "analyze/rank/executor_jobs.h"
 #include "base/alloc.h"
 
 /* What the first jobs of a step say about a worker's place. */
@@ -57,7 +57,7 @@ static opening read_opening(const ps_paddle_worker *w, size_t worker, const ps_p
             continue;
         }
         (void)ps_trace_arg_int(w->trace, i, "microbatch", &microbatch);
-        (void)ps_paddle_job_kind(ps_trace_text(w->trace, s->name[i]), &kind, &chunk);
+        (void)ps_job_kind(ps_trace_text(w->trace, s->name[i]), &kind, &chunk);
         backward = backward || kind == PS_OP_B || kind == PS_OP_BI;
         if (kind != PS_OP_F) {
             continue;

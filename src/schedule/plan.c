@@ -3,9 +3,7 @@
  *   1. note which op makes which result: (logical stage, microbatch) -> forward, backward, weight gradient.
  *      A result made twice, or never, or by the wrong half, is a fault of the list.
  *   2. look up what each op needs from another stage.
- *   3. find an order in which all ops can run: devices are taken from a queue, each goes on along its list until
- *      something is missing; whoever makes a result puts the device that needs it back into the queue. An op is
- *      looked at once when it runs and once for each result that wakes its device, so the pass is linear. */
+ *   3. make the graph of who waits for whom (step_graph.h), which finds an order in which all ops can run. */
 #include "schedule/sim.h"
 
 #include <stdbool.h>
@@ -23,7 +21,6 @@ typedef struct makers {
     uint32_t *forward;  /* F or FB */
     uint32_t *backward; /* B, BI or FB */
     uint32_t *weight;   /* BW */
-    int32_t *owner;     /* [n_logical] device */
     size_t n_logical, m;
 } makers;
 
@@ -54,7 +51,6 @@ static void free_makers(makers *mk) {
     ps_free(mk->forward);
     ps_free(mk->backward);
     ps_free(mk->weight);
-    ps_free(mk->owner);
 }
 
 static bool init_makers(makers *mk, const ps_sim_plan *plan) {
@@ -65,19 +61,11 @@ static bool init_makers(makers *mk, const ps_sim_plan *plan) {
     mk->forward = ps_realloc_array(NULL, n, sizeof *mk->forward);
     mk->backward = ps_realloc_array(NULL, n, sizeof *mk->backward);
     mk->weight = ps_realloc_array(NULL, n, sizeof *mk->weight);
-    mk->owner = ps_realloc_array(NULL, mk->n_logical, sizeof *mk->owner);
-    if (mk->forward == NULL || mk->backward == NULL || mk->weight == NULL || mk->owner == NULL) {
+    if (mk->forward == NULL || mk->backward == NULL || mk->weight == NULL) {
         return false;
     }
     for (size_t i = 0; i < n; i++) {
         mk->forward[i] = mk->backward[i] = mk->weight[i] = PS_NO_OP;
-    }
-    for (int32_t d = 0; d < lists->n_stages; d++) {
-        for (int32_t c = 0; c < lists->n_chunks; c++) {
-            if (ps_lists_logical(lists, d, c) >= 0) {
-                mk->owner[ps_lists_logical(lists, d, c)] = d;
-            }
-        }
     }
     return true;
 }
@@ -211,76 +199,28 @@ static ps_code link_inputs(ps_sim_plan *plan, const makers *mk, ps_err *err) {
 
 /* --- pass 3: an order in which all can run ------------------------------------------------------------------------ */
 
-typedef struct worklist {
-    int32_t *ring; /* [p] devices that may be able to go on; each at most once */
-    bool *queued;  /* [p] */
-    size_t head, n, p;
-    uint32_t *next; /* [p] next op of each device */
-    bool *done;     /* [n_ops] */
-} worklist;
-
-static void wake(worklist *w, int32_t device) {
-    if (!w->queued[device]) {
-        w->queued[device] = true;
-        w->ring[(w->head + w->n++) % w->p] = device;
-    }
+/* Ops wait for the one before them in their list, and for their inputs from elsewhere. */
+static bool needs_input(const ps_sim_plan *plan, uint32_t op, uint32_t on) {
+    return plan->forward_input[op] == on || plan->backward_input[op] == on;
 }
 
-static int32_t take_plan(worklist *w) {
-    int32_t device = w->ring[w->head];
-    w->head = (w->head + 1) % w->p;
-    w->n--;
-    w->queued[device] = false;
-    return device;
-}
-
-/* An input of `op` that is not there yet, or PS_NO_OP. */
-static uint32_t missing_input(const ps_sim_plan *plan, const worklist *w, uint32_t op) {
-    uint32_t f = plan->forward_input[op];
-    uint32_t b = plan->backward_input[op];
-    return f != PS_NO_OP && !w->done[f] ? f : b != PS_NO_OP && !w->done[b] ? b : PS_NO_OP;
-}
-
-static void wake_receivers(const ps_sim_plan *plan, const makers *mk, worklist *w, uint32_t op) {
-    if (ps_op_runs_forward(&plan->ops[op]) && !ends_chain(plan, forward_stage(plan, op))) {
-        wake(w, mk->owner[forward_stage(plan, op) + 1]);
-    }
-    if (ps_op_runs_backward(&plan->ops[op]) && !begins_chain(plan, backward_stage(plan, op))) {
-        wake(w, mk->owner[backward_stage(plan, op) - 1]);
-    }
-}
-
-/* The device that makes what the next op of `device` misses: it stands as well. */
-static int32_t waits_for(const ps_sim_plan *plan, const worklist *w, int32_t device) {
-    return plan->device[missing_input(plan, w, w->next[device])];
-}
-
-/* Whoever stands waits for one who stands, so that following them ends in a circle: that is what to report. */
-static ps_code deadlock(const ps_sim_plan *plan, const worklist *w, ps_err *err) {
-    int32_t d = 0;
-    while (w->next[d] == plan->first[d + 1]) {
-        d++;
-    }
-    for (size_t i = 0; i < w->p; i++) {
-        d = waits_for(plan, w, d); /* after p steps certainly inside the circle */
-    }
-    int32_t begin = d;
+/* Names those of the circle that wait for another device: their own lists explain the rest. */
+static ps_code deadlock(const ps_sim_plan *plan, const ps_graph_circle *circle, ps_err *err) {
     size_t n = 0;
     ps_buf text;
     ps_buf_init(&text, 0);
-    do {
-        if (n < MAX_CIRCLE_SHOWN) {
-            char op[PS_OP_TEXT];
-            char input[PS_OP_TEXT];
-            ps_lists_describe(&plan->lists, w->next[d], op, sizeof op);
-            ps_lists_describe(&plan->lists, missing_input(plan, w, w->next[d]), input,
-                              sizeof input);
-            ps_buf_addf(&text, "%s%s waits for %s", n == 0 ? "can never finish: " : "; ", op,
-                        input);
+    for (size_t i = 0; i < circle->n; i++) {
+        uint32_t op = circle->ops[i];
+        uint32_t input = circle->ops[(i + 1) % circle->n];
+        if (needs_input(plan, op, input) && n++ < MAX_CIRCLE_SHOWN) {
+            char what[PS_OP_TEXT];
+            char needed[PS_OP_TEXT];
+            ps_lists_describe(&plan->lists, op, what, sizeof what);
+            ps_lists_describe(&plan->lists, input, needed, sizeof needed);
+            ps_buf_addf(&text, "%s%s waits for %s", n == 1 ? "can never finish: " : "; ", what,
+                        needed);
         }
-        n++;
-        d = waits_for(plan, w, d);
-    } while (d != begin);
+    }
     if (n > MAX_CIRCLE_SHOWN) {
         ps_buf_addf(&text, "; and so on round %zu devices", n);
     }
@@ -289,39 +229,28 @@ static ps_code deadlock(const ps_sim_plan *plan, const worklist *w, ps_err *err)
     return code;
 }
 
-static ps_code walk_plan(ps_sim_plan *plan, const makers *mk, worklist *w, ps_err *err) {
-    for (size_t d = 0; d < w->p; d++) {
-        w->next[d] = (uint32_t)plan->first[d];
-        wake(w, (int32_t)d);
+static void add_input(ps_sim_plan *plan, uint32_t op, uint32_t input) {
+    if (input != PS_NO_OP) {
+        ps_step_graph_wait(plan->graph, op, input, plan->device[input] != plan->device[op]);
     }
-    uint32_t n = 0;
-    while (w->n > 0) {
-        int32_t d = take_plan(w);
-        while (w->next[d] < plan->first[d + 1] && missing_input(plan, w, w->next[d]) == PS_NO_OP) {
-            uint32_t op = w->next[d]++;
-            w->done[op] = true;
-            plan->sequence[n++] = op;
-            wake_receivers(plan, mk, w, op);
-        }
-    }
-    return n == plan->n_ops ? PS_OK : deadlock(plan, w, err);
 }
 
-static ps_code find_sequence(ps_sim_plan *plan, const makers *mk, ps_err *err) {
-    size_t p = (size_t)plan->params.n_stages;
-    worklist w = {.p = p};
-    w.ring = ps_calloc(p, sizeof *w.ring);
-    w.queued = ps_calloc(p, sizeof *w.queued);
-    w.next = ps_calloc(p, sizeof *w.next);
-    w.done = ps_calloc(plan->n_ops, sizeof *w.done);
-    plan->sequence = ps_realloc_array(NULL, plan->n_ops, sizeof *plan->sequence);
-    bool ok = w.ring != NULL && w.queued != NULL && w.next != NULL && w.done != NULL &&
-              plan->sequence != NULL;
-    ps_code code = ok ? walk_plan(plan, mk, &w, err) : ps_fail_nomem(err);
-    ps_free(w.ring);
-    ps_free(w.queued);
-    ps_free(w.next);
-    ps_free(w.done);
+static ps_code make_graph(ps_sim_plan *plan, ps_err *err) {
+    plan->graph = ps_step_graph_new(plan->n_ops);
+    if (plan->graph == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (uint32_t op = 0; op < plan->n_ops; op++) {
+        if (op != plan->first[plan->device[op]]) {
+            ps_step_graph_wait(plan->graph, op, op - 1, false);
+        }
+        add_input(plan, op, plan->forward_input[op]);
+        add_input(plan, op, plan->backward_input[op]);
+    }
+    ps_graph_circle circle = {0};
+    ps_code code = ps_step_graph_seal(plan->graph, &circle, err);
+    code = code == PS_NOTHING ? deadlock(plan, &circle, err) : code;
+    ps_free(circle.ops);
     return code;
 }
 
@@ -362,7 +291,7 @@ static ps_code make_plan(ps_sim_plan *plan, makers *mk, ps_err *err) {
     if (code == PS_OK) {
         code = link_inputs(plan, mk, err);
     }
-    return code == PS_OK ? find_sequence(plan, mk, err) : code;
+    return code == PS_OK ? make_graph(plan, err) : code;
 }
 
 ps_sim_plan *ps_sim_plan_of_lists(ps_lists *lists, ps_err *err) {
@@ -405,7 +334,7 @@ ps_sim_plan *ps_sim_plan_new(const ps_schedule *schedule, const ps_schedule_para
 void ps_sim_plan_free(ps_sim_plan *plan) {
     if (plan != NULL) {
         ps_lists_fini(&plan->lists);
-        ps_free(plan->sequence);
+        ps_step_graph_free(plan->graph);
         ps_free(plan->forward_input);
         ps_free(plan->backward_input);
         ps_free(plan->device);

@@ -1,4 +1,4 @@
-/* A run of a plan is one walk along its sequence. */
+/* A run of a plan is one of its graph. */
 #include "schedule/sim.h"
 
 #include <stdbool.h>
@@ -27,40 +27,18 @@ void ps_sim_fill_durations(const ps_sim_plan *plan, const ps_sim_times *times,
     }
 }
 
-/* Raises *t to the arrival of `input` on the device of `op`. False on overflow. */
-static bool wait_for(const ps_sim_plan *plan, const ps_sim_result *r, uint32_t op, uint32_t input,
-                     int64_t p2p_ns, int64_t *t) {
-    if (input == PS_NO_OP) {
-        return true;
-    }
-    int64_t arrival = r->end_ns[input];
-    if (plan->device[input] != plan->device[op] &&
-        __builtin_add_overflow(arrival, p2p_ns, &arrival)) {
-        return false;
-    }
-    *t = arrival > *t ? arrival : *t;
-    return true;
-}
-
 ps_code ps_sim_run(const ps_sim_plan *plan, const int64_t *duration_ns, int64_t p2p_ns,
                    int64_t start_ns, ps_sim_result *out, ps_err *err) {
+    const ps_graph_times times = {
+        .duration_ns = duration_ns, .lag_ns = p2p_ns, .begin_ns = start_ns};
     out->first_ns = INT64_MAX;
     out->last_ns = start_ns;
-    for (uint32_t i = 0; i < plan->n_ops; i++) {
-        uint32_t op = plan->sequence[i];
-        /* The op before it in the list is the one numbered before it. */
-        bool first = op == plan->first[plan->device[op]];
-        int64_t t = first ? start_ns : out->end_ns[op - 1];
-        if (!wait_for(plan, out, op, plan->forward_input[op], p2p_ns, &t) ||
-            !wait_for(plan, out, op, plan->backward_input[op], p2p_ns, &t) ||
-            __builtin_add_overflow(t, duration_ns[op], &out->end_ns[op])) {
-            return ps_fail(err, PS_RANGE, "the simulated times leave 64 bits of nanoseconds");
-        }
-        out->start_ns[op] = t;
-        out->first_ns = t < out->first_ns ? t : out->first_ns;
+    ps_code code = ps_step_graph_run(plan->graph, &times, out->start_ns, out->end_ns, err);
+    for (uint32_t op = 0; code == PS_OK && op < plan->n_ops; op++) {
+        out->first_ns = out->start_ns[op] < out->first_ns ? out->start_ns[op] : out->first_ns;
         out->last_ns = out->end_ns[op] > out->last_ns ? out->end_ns[op] : out->last_ns;
     }
-    return PS_OK;
+    return code;
 }
 
 int64_t ps_sim_busy_ns(const ps_sim_plan *plan, const ps_sim_result *result, int32_t device) {

@@ -16,6 +16,7 @@
 #include "model/chart.h"
 #include "schedule/lists.h"
 #include "schedule/schedule.h"
+#include "schedule/step_graph.h"
 
 #define PS_NO_OP UINT32_MAX
 
@@ -26,7 +27,7 @@ typedef struct ps_sim_plan {
     const ps_sched_op *ops; /* [n_ops] of lists */
     const size_t *first;    /* [n_stages + 1] of lists */
     uint32_t n_ops;
-    uint32_t *sequence; /* [n_ops] all ops, each after what it needs */
+    ps_step_graph *graph; /* an op waits for the one before it in its list, and for its inputs */
     /* [n_ops] the op whose result the forward, and the backward, of this op needs from another stage, or PS_NO_OP.
      * What it needs from its own stage stands earlier in its device's list. */
     uint32_t *forward_input, *backward_input;

@@ -63,10 +63,11 @@ static bool read_host(const ps_trace *trace, partial *part) {
     return part->host != NULL;
 }
 
-/* Jobs of an executor are all that their logs tell of a device. */
+/* Jobs are all that the logs of an executor tell of a device, but for timelines that show communication, too. */
 static ps_code explain_labelled_work(const ps_trace *trace, partial *part, ps_err *err) {
     ps_rank_labels *labels = &part->labels;
-    if (labels->n == 0 || labels->host_times || labels->source == PS_LABELS_JOB) {
+    if (labels->n == 0 || labels->host_times ||
+        (labels->source == PS_LABELS_JOB && part->comm.n == 0)) {
         return PS_OK;
     }
     ps_intervals work = {0};

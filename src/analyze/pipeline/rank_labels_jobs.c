@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "analyze/rank/paddle_jobs.h"
+#include "analyze/rank/executor_jobs.h"
 #include "base/alloc.h"
 #include "schedule/schedule.h"
 
@@ -28,7 +28,7 @@ static bool add_job_label_job(const ps_trace *trace, uint32_t slice, ps_op_kind 
                                .source_row = (uint32_t)s->source_row[slice],
                                .kind = (uint8_t)kind},
                       .label = {.kind = kind,
-                                .stage = chunk,
+                                .stage = arg_or(trace, slice, "chunk", chunk),
                                 .microbatch = microbatch < PS_MAX_MICROBATCHES ? microbatch : -1,
                                 .stage2 = -1,
                                 .microbatch2 = -1,
@@ -54,7 +54,7 @@ bool ps_jobs_collect(const ps_trace *trace, ps_rank_labels *out, bool *any) {
         }
         ps_op_kind kind = PS_OP_OTHER;
         int chunk = -1;
-        (void)ps_paddle_job_kind(ps_trace_text(trace, s->name[i]), &kind, &chunk);
+        (void)ps_job_kind(ps_trace_text(trace, s->name[i]), &kind, &chunk);
         if (kind == PS_OP_SEND || kind == PS_OP_RECV) {
             continue;
         }

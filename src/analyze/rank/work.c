@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "analyze/rank/paddle_jobs.h"
+#include "analyze/rank/executor_jobs.h"
 #include "model/comm_kernels.h"
 #include "model/comm_marks.h"
 #include "model/recording.h"
@@ -74,7 +74,7 @@ static bool receives(const ps_work *w, uint32_t i) {
 static ps_part part_of_job(const ps_work *w, uint32_t i) {
     ps_op_kind kind = PS_OP_OTHER;
     int chunk = -1;
-    (void)ps_paddle_job_kind(ps_trace_text(w->trace, w->s->name[i]), &kind, &chunk);
+    (void)ps_job_kind(ps_trace_text(w->trace, w->s->name[i]), &kind, &chunk);
     return kind == PS_OP_RECV   ? PS_PART_RECEIVING
            : kind == PS_OP_SEND ? PS_PART_COMMUNICATION
                                 : PS_PART_COMPUTING;

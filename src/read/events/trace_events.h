@@ -86,6 +86,8 @@ typedef struct ps_event_batch {
 typedef struct ps_event_schema {
     bool all_args;
     const char *const *wanted;
+    bool
+        printed_doubles; /* the format writes times as doubles: digits below a nanosecond are no oddity */
 } ps_event_schema;
 
 /* Callbacks run on the calling thread, in file order. */

@@ -49,6 +49,9 @@ static uint64_t offset_of(const ps_stretch *x, const char *p) {
 
 void ps_stretch_odd(ps_stretch *x, ps_oddity kind, const char *p) {
     ps_pending_oddities *o = &x->pending;
+    if (kind == PS_ODD_TIME_ROUNDED && x->schema->printed_doubles) {
+        return;
+    }
     if (o->n < PS_PENDING_PLACES) {
         o->places[o->n].kind = kind;
         o->places[o->n++].offset = offset_of(x, p);

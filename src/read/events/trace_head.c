@@ -17,6 +17,7 @@ typedef struct walk {
     bool expect_events; /* its bracket comes next */
     bool in_distributed;
     bool has_ph;
+    bool has_chunk, has_microbatch; /* as arguments of any event */
     ps_trace_head head;
 } walk;
 
@@ -88,7 +89,9 @@ static void take_host(walk *w) {
 /* A key; w->at is at its value. */
 static void see_key(walk *w, const char *key, size_t n) {
     bool top = w->depth == 1;
-    bool of_event = w->depth == (w->in_events ? 3 : 2) && (w->in_events || (w->objects & 1) == 0);
+    bool is_listed = w->in_events || (w->objects & 1) == 0;
+    bool of_event = w->depth == (w->in_events ? 3 : 2) && is_listed;
+    bool of_args = w->depth == (w->in_events ? 4 : 3) && is_listed;
     if (top && equals(key, n, "traceEvents")) {
         w->expect_events = w->at < w->n && w->text[w->at] == '[';
         w->head.is_object = w->head.is_object || w->expect_events;
@@ -102,6 +105,10 @@ static void see_key(walk *w, const char *key, size_t n) {
         w->head.rank = number_here(w);
     } else if (of_event && equals(key, n, "ph")) {
         w->has_ph = true;
+    } else if (of_args && equals(key, n, "model_chunk")) {
+        w->has_chunk = true;
+    } else if (of_args && equals(key, n, "mb_id")) {
+        w->has_microbatch = true;
     } else if (of_event && equals(key, n, "cat") && w->at < w->n && w->text[w->at] == '"') {
         const char *cat = NULL;
         size_t cat_n = 0;
@@ -162,6 +169,7 @@ ps_trace_head ps_trace_head_look(const void *bytes, size_t n) {
         while (w.at < w.n && step_head(&w)) {
         }
         w.head.is_array = (w.objects & 1) == 0 && w.has_ph;
+        w.head.has_worker_args = w.has_chunk && w.has_microbatch;
     }
     return w.head;
 }

@@ -11,6 +11,7 @@ typedef struct ps_trace_head {
     bool is_array;            /* [ {"ph": ... */
     bool has_kineto_member;   /* schemaVersion as a number, deviceProperties or distributedInfo */
     bool has_kineto_category; /* some event is of a category that only PyTorch's profiler writes */
+    bool has_worker_args;     /* some event has the arguments model_chunk and mb_id: NDTimeline */
     int64_t rank;             /* distributedInfo.rank, -1 unknown */
     char host[256];           /* host_name as it stands, "" unknown or not plain */
 } ps_trace_head;

@@ -77,6 +77,7 @@ typedef struct ps_dialect {
     bool
         zero_is_stray; /* events at time 0 are left out, and counted, behind a time more than a day from 0; before the
                            first other time, as that one says */
+    bool printed_doubles;     /* as in ps_event_schema */
     int64_t overlap_slack_ns; /* a slice may end this much later than the one around it */
 } ps_dialect;
 

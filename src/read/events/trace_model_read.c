@@ -29,7 +29,9 @@ ps_code ps_trace_model_read(ps_input *in, const ps_dialect *dialect, uint32_t ne
     if (w.model == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_event_schema schema = {.all_args = (needs & PS_NEED_ARGS) != 0, .wanted = wanted};
+    ps_event_schema schema = {.all_args = (needs & PS_NEED_ARGS) != 0,
+                              .wanted = wanted,
+                              .printed_doubles = dialect != NULL && dialect->printed_doubles};
     ps_event_sink sink = {&w, take_model_read_batch,
                           member != NULL ? take_model_read_member : NULL};
     ps_event_stats stats;

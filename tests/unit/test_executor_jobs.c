@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "analyze/rank/paddle_jobs.h"
+#include "analyze/rank/executor_jobs.h"
 
 static const struct row {
     const char *type;
@@ -58,7 +58,7 @@ static void types_and_what_they_mean(void **state) {
     for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
         ps_op_kind kind = PS_OP_FB;
         int chunk = -2;
-        bool known = ps_paddle_job_kind(ROWS[i].type, &kind, &chunk);
+        bool known = ps_job_kind(ROWS[i].type, &kind, &chunk);
         if (known != ROWS[i].known || kind != ROWS[i].kind || chunk != ROWS[i].chunk) {
             fail_msg("%s: known %d, kind %s, chunk %d", ROWS[i].type, known, ps_op_kind_name(kind),
                      chunk);

@@ -1,7 +1,9 @@
-#include "analyze/rank/paddle_jobs.h"
+#include "analyze/rank/executor_jobs.h"
 
 #include <stddef.h>
 #include <string.h>
+
+#include "model/worker_ops.h"
 
 #define MAX_CHUNK 127 /* of ps_op.chunk */
 
@@ -68,7 +70,13 @@ static const char *skip_direction(const char *s) {
     return s;
 }
 
-bool ps_paddle_job_kind(const char *type, ps_op_kind *kind, int *chunk) {
+bool ps_job_kind(const char *type, ps_op_kind *kind, int *chunk) {
+    ps_worker_op op = ps_worker_op_find(type, strlen(type));
+    if (op != PS_N_WORKER_OPS) {
+        *kind = ps_worker_op_kind(op);
+        *chunk = -1;
+        return true;
+    }
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         const struct job_name *n = &NAMES[i];
         if (strncmp(type, n->begin, strlen(n->begin)) != 0) {
