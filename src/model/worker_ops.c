@@ -33,5 +33,5 @@ bool ps_worker_op_is_transfer(ps_worker_op op) {
 }
 
 bool ps_worker_op_is_alone(ps_worker_op op) {
-    return op <= PS_WORKER_WEIGHT || op == PS_WORKER_GC || op == PS_WORKER_OPTIMIZER;
+    return op <= PS_WORKER_PAIR || op == PS_WORKER_GC || op == PS_WORKER_OPTIMIZER;
 }

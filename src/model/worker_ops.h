@@ -13,6 +13,7 @@
     X(PS_WORKER_FORWARD, "forward-compute", PS_OP_F)                                               \
     X(PS_WORKER_BACKWARD, "backward-compute", PS_OP_B)                                             \
     X(PS_WORKER_WEIGHT, "backward-wgrad-compute", PS_OP_BW)                                        \
+    X(PS_WORKER_PAIR, "overlapped-compute", PS_OP_FB)                                              \
     X(PS_WORKER_FORWARD_SEND, "forward-send", PS_OP_SEND)                                          \
     X(PS_WORKER_FORWARD_RECV, "forward-recv", PS_OP_RECV)                                          \
     X(PS_WORKER_BACKWARD_SEND, "backward-send", PS_OP_SEND)                                        \

@@ -47,6 +47,7 @@ struct ps_reader {
     int (*sniff)(const char *path, const unsigned char *head, size_t n);
     /* The ranks inside, without reading everything. NULL: one, whose rank the names around it tell. */
     ps_code (*parts)(const char *path, ps_arena *arena, ps_part **parts, size_t *n, ps_err *err);
+    bool names_ops;   /* every op of a step, communication too (model/worker_ops.h) */
     bool gives_spans; /* has a cheaper way for PS_NEED_DEVICE_SPANS */
     /* Fills the builder with what `needs` (ps_needs bits) asks for. */
     ps_code (*read)(const ps_src *src, uint32_t needs, ps_builder *b, ps_err *err);

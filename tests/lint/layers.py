@@ -24,7 +24,7 @@ RECORD = "record"
 PUBLIC = "include"
 # docs/architecture.md says what each holds.
 SUBROOMS = {
-    "analyze": ("core", "stats", "rank", "comm", "mfu", "modules", "derived", "pipeline", "report", "modes", "views"),
+    "analyze": ("core", "stats", "rank", "comm", "mfu", "modules", "derived", "pipeline", "whatif", "report", "modes", "views"),
     "read": ("sqlite", "events", "ascend", "ascend_db", "ascend_text", "kineto", "chrome", "nsight", "paddle"),
     "write": ("out", "table", "chart", "trace", "report", "simulated"),
     "serve": ("rank", "http", "select", "cross", "cluster", "routes"),

@@ -152,7 +152,7 @@ static void measure_pairs(const scope *q, times *t, int32_t n_chunks, int64_t *s
 }
 
 /* Bubbles know what was waited for: the rest of the wait behind its end is the way from stage to stage. */
-static void measure_latency(const scope *q, times *t, int64_t *scratch) {
+static int64_t measure_latency(const scope *q, int64_t *scratch) {
     const ps_chart *c = q->chart;
     size_t n = 0;
     for (size_t i = 0; i < c->n_bubbles && n < c->n_ops; i++) {
@@ -163,7 +163,15 @@ static void measure_latency(const scope *q, times *t, int64_t *scratch) {
             scratch[n++] = b->end_ns - c->ops[b->waits_for].end_ns;
         }
     }
-    t->p2p_ns = replay_median(scratch, n);
+    return replay_median(scratch, n);
+}
+
+ps_code ps_measure_latency(const ps_chart *chart, int64_t *p2p_ns, ps_err *err) {
+    const scope all = {.chart = chart, .step = PS_FIRST_STEP, .pipeline = -1};
+    int64_t *scratch = ps_realloc_array(NULL, chart->n_ops + 1, sizeof *scratch);
+    *p2p_ns = scratch != NULL ? measure_latency(&all, scratch) : 0;
+    ps_free(scratch);
+    return scratch != NULL ? PS_OK : ps_fail_nomem(err);
 }
 
 /* What the ops of one rank in one step, rows first to end, compute outside of the schedule's. */
@@ -255,7 +263,7 @@ ps_code ps_measure_times(const ps_chart *chart, const ps_recognised *r, int64_t 
     if (ok) {
         fill_missing(t);
         measure_pairs(&q, t, n_chunks, scratch);
-        measure_latency(&q, t, scratch);
+        t->p2p_ns = measure_latency(&q, scratch);
     }
     ps_free(b.values);
     ps_free(b.first);

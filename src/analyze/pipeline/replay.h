@@ -31,6 +31,9 @@ typedef struct ps_measured_times {
 PS_MUST_USE ps_code ps_measure_times(const ps_chart *chart, const ps_recognised *r, int64_t step,
                                      int32_t pipeline, ps_measured_times *out, ps_err *err);
 void ps_measured_times_fini(ps_measured_times *t);
+/* From the end of an op to the arrival of its result on another stage: the median over all stalls of the chart; 0 where it has
+ * none. PS_NOMEM. */
+PS_MUST_USE ps_code ps_measure_latency(const ps_chart *chart, int64_t *p2p_ns, ps_err *err);
 /* All stages as fast as their mean. */
 void ps_measured_times_balance(ps_measured_times *t);
 /* The same work, cut evenly into so many stages. False when memory is out. */

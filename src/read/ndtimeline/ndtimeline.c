@@ -294,6 +294,7 @@ const ps_reader ps_reader_ndtimeline = {
     .profiler = "NDTimeline",
     .summary = "Merged timelines of all workers of a job (NDTimeline, JSON, also gzipped)",
     .sniff = sniff_ndtimeline,
+    .names_ops = true,
     .parts = ndtimeline_parts,
     .read = read_ndtimeline,
 };

@@ -1,0 +1,134 @@
+#include "analyze/whatif/job_steps.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/alloc.h"
+#include "base/num.h"
+
+void ps_job_steps_fini(ps_job_steps *js) {
+    for (size_t i = 0; i < js->n_steps; i++) {
+        if (i == 0 || js->steps[i].graph != js->steps[i - 1].graph) {
+            ps_step_graph_free(js->steps[i].graph);
+        }
+    }
+    ps_free(js->workers);
+    ps_free(js->ops);
+    ps_free(js->steps);
+    *js = (ps_job_steps){0};
+}
+
+bool ps_job_part_has(const ps_job_part *part, const ps_job_op *op) {
+    return (part->workers == NULL || part->workers[op->worker]) &&
+           (part->kinds == 0 || (part->kinds >> op->kind & 1) != 0);
+}
+
+static int64_t mean_of(const int64_t *v, size_t n) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        sum += (double)v[i];
+    }
+    return n > 0 ? (int64_t)llround(sum / (double)n) : 0;
+}
+
+static int64_t median_of(int64_t *v, size_t n) {
+    if (n > 1) {
+        qsort(v, n, sizeof *v, ps_compare_i64);
+    }
+    return n > 0 ? ps_midpoint_i64(v[(n - 1) / 2], v[n / 2]) : 0;
+}
+
+bool ps_job_ideal(const ps_job_steps *js, int64_t ideal_ns[PS_N_WORKER_OPS]) {
+    int64_t *values = ps_realloc_array(NULL, js->n_ops + 1, sizeof *values);
+    for (uint8_t kind = 0; values != NULL && kind < PS_N_WORKER_OPS; kind++) {
+        size_t n = 0;
+        for (size_t i = 0; i < js->n_ops; i++) {
+            if (js->ops[i].kind == kind) {
+                values[n++] = js->ops[i].duration_ns;
+            }
+        }
+        ideal_ns[kind] =
+            ps_worker_op_is_alone((ps_worker_op)kind) ? mean_of(values, n) : median_of(values, n);
+    }
+    ps_free(values);
+    return values != NULL;
+}
+
+double ps_job_measured(const ps_job_steps *js) {
+    double sum = 0;
+    for (size_t s = 0; s < js->n_steps; s++) {
+        sum += (double)(js->steps[s].end_ns - js->steps[s].begin_ns);
+    }
+    return js->n_steps > 0 ? sum / (double)js->n_steps : 0;
+}
+
+static bool any_part_has(const ps_job_question *q, const ps_job_op *op) {
+    bool in = false;
+    for (size_t i = 0; !in && i < q->n_parts; i++) {
+        in = ps_job_part_has(&q->parts[i], op);
+    }
+    return in;
+}
+
+static void fill_durations(const ps_job_op *ops, uint32_t n,
+                           const int64_t ideal_ns[PS_N_WORKER_OPS], const ps_job_question *q,
+                           int64_t *out) {
+    for (uint32_t i = 0; i < n; i++) {
+        const ps_job_op *op = &ops[i];
+        int64_t ns = any_part_has(q, op) != q->inverted ? op->duration_ns : ideal_ns[op->kind];
+        for (size_t k = 0; k < q->n_scaled; k++) {
+            bool in = ps_job_part_has(&q->scaled[k].part, op);
+            ns = in ? (int64_t)llround((double)ns * q->scaled[k].factor) : ns;
+        }
+        out[i] = ns;
+    }
+}
+
+/* A step ends with the last of its optimizers; where there are none, with its last op. */
+static int64_t end_of_step(const ps_job_op *ops, const int64_t *end_ns, uint32_t n) {
+    int64_t last = 0;
+    int64_t last_optimizer = -1;
+    for (uint32_t i = 0; i < n; i++) {
+        last = end_ns[i] > last ? end_ns[i] : last;
+        if (ops[i].kind == PS_WORKER_OPTIMIZER && end_ns[i] > last_optimizer) {
+            last_optimizer = end_ns[i];
+        }
+    }
+    return last_optimizer >= 0 ? last_optimizer : last;
+}
+
+static uint32_t most_ops(const ps_job_steps *js) {
+    uint32_t most = 0;
+    for (size_t s = 0; s < js->n_steps; s++) {
+        uint32_t n = ps_step_graph_n_ops(js->steps[s].graph);
+        most = n > most ? n : most;
+    }
+    return most;
+}
+
+ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
+                   const ps_job_question *question, double *mean_ns, int64_t *each_ns,
+                   ps_err *err) {
+    size_t most = (size_t)most_ops(js) + 1;
+    int64_t *durations = ps_realloc_array(NULL, most, sizeof *durations);
+    int64_t *ends = ps_realloc_array(NULL, most, sizeof *ends);
+    ps_code code = durations != NULL && ends != NULL ? PS_OK : ps_fail_nomem(err);
+    double sum = 0;
+    for (size_t s = 0; code == PS_OK && s < js->n_steps; s++) {
+        const ps_job_step *step = &js->steps[s];
+        const ps_job_op *ops = &js->ops[step->first];
+        uint32_t n = ps_step_graph_n_ops(step->graph);
+        const ps_graph_times times = {.duration_ns = durations, .lag_ns = js->lag_ns};
+        fill_durations(ops, n, ideal_ns, question, durations);
+        code = ps_step_graph_run(step->graph, &times, NULL, ends, err);
+        int64_t end = code == PS_OK ? end_of_step(ops, ends, n) : 0;
+        sum += (double)end;
+        if (each_ns != NULL) {
+            each_ns[s] = end;
+        }
+    }
+    *mean_ns = js->n_steps > 0 ? sum / (double)js->n_steps : 0;
+    ps_free(durations);
+    ps_free(ends);
+    return code;
+}

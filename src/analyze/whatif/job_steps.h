@@ -1,0 +1,88 @@
+/* The steps of a job as they ran: the ops of all workers with what each takes by itself, and who waits for whom. What a
+ * question of "what if" is asked of.
+ *
+ * Filled by worker_steps.h or chart_steps.h; then read-only. Formulas: arXiv 2505.05713, docs/whatif.md. */
+#ifndef PS_ANALYZE_JOB_STEPS_H
+#define PS_ANALYZE_JOB_STEPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/worker_ops.h"
+#include "schedule/step_graph.h"
+
+typedef struct ps_job_worker {
+    int64_t rank; /* global, -1 unknown */
+    int32_t stage, replica, tp;
+} ps_job_worker;
+
+typedef struct ps_job_op {
+    int64_t start_ns, end_ns;  /* measured, on one clock */
+    int64_t duration_ns;       /* by itself: without waiting for others */
+    uint32_t worker;           /* row in workers */
+    uint32_t order;            /* among those of its kind, on its worker, in its step */
+    int32_t microbatch, chunk; /* -1 unknown */
+    uint8_t kind;              /* ps_worker_op */
+} ps_job_op;
+
+typedef struct ps_job_step {
+    int64_t step;
+    int64_t begin_ns, end_ns;
+    size_t first;         /* in ops; as many as its graph has */
+    ps_step_graph *graph; /* steps of the same ops share one */
+} ps_job_step;
+
+typedef struct ps_job_steps {
+    ps_job_worker *workers; /* by stage, replica, tp */
+    size_t n_workers;
+    int32_t n_stages, n_replicas, n_tp;
+    ps_job_op *ops; /* by step, worker, then as its maker orders them */
+    size_t n_ops, cap_ops;
+    ps_job_step *steps; /* by number; those that share a graph stand together */
+    size_t n_steps, cap_steps;
+    int64_t lag_ns;         /* of a result that travels without ops of its own */
+    bool has_comm;          /* transfers and collectives are ops */
+    size_t n_left_out;      /* steps that are not what the others are */
+    char why_left_out[200]; /* of the first of them, "" none */
+} ps_job_steps;
+
+void ps_job_steps_fini(ps_job_steps *js);
+
+/* Which ops, and what they take instead of their measured duration. */
+typedef struct ps_job_part {
+    const bool *workers; /* [n_workers], NULL: all */
+    uint32_t kinds;      /* bit of each ps_worker_op; 0: all */
+} ps_job_part;
+
+bool ps_job_part_has(const ps_job_part *part, const ps_job_op *op);
+
+/* [PS_N_WORKER_OPS] What a kind takes when nothing is slow: the mean of computing, the median of communication, over all ops of
+ * all steps. False when memory is out. */
+bool ps_job_ideal(const ps_job_steps *js, int64_t ideal_ns[PS_N_WORKER_OPS]);
+
+/* A part whose ops take so many times as long. */
+typedef struct ps_job_scaled {
+    ps_job_part part;
+    double factor;
+} ps_job_scaled;
+
+/* What is asked: the ops of `parts` take what was measured, all others the ideal. */
+typedef struct ps_job_question {
+    const ps_job_part *parts;
+    size_t n_parts;
+    bool inverted; /* the ops of `parts` take the ideal, all others what was measured */
+    const ps_job_scaled *scaled; /* on top of it */
+    size_t n_scaled;
+} ps_job_question;
+
+/* The mean step in ns, all launch delays 0; each step in each_ns [n_steps] where that is not NULL. PS_RANGE, PS_NOMEM. */
+PS_MUST_USE ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
+                               const ps_job_question *question, double *mean_ns, int64_t *each_ns,
+                               ps_err *err);
+
+/* The measured mean step in ns. */
+double ps_job_measured(const ps_job_steps *js);
+
+#endif

@@ -1,0 +1,160 @@
+#include "analyze/whatif/question.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/whatif/whatif.h"
+#include "base/alloc.h"
+#include "base/num.h"
+
+#define FORMS                                                                                      \
+    "give worker=STAGE,REPLICA, stage=N, stage=last, replica=N, rank=N or kind=NAME (as "          \
+    "forward-compute, forward-pp-comm, optimizer)"
+
+/* A piece of text that is not terminated. */
+typedef struct piece {
+    const char *s;
+    size_t n;
+} piece;
+
+static bool piece_is(piece p, const char *text) {
+    return p.n == strlen(text) && memcmp(p.s, text, p.n) == 0;
+}
+
+/* Cuts `p` at the first `c`; the rest, empty when there is none, into *rest. */
+static piece cut_at(piece p, char c, piece *rest) {
+    const char *at = memchr(p.s, c, p.n);
+    size_t n = at != NULL ? (size_t)(at - p.s) : p.n;
+    *rest = at != NULL ? (piece){at + 1, p.n - n - 1} : (piece){p.s + p.n, 0};
+    return (piece){p.s, n};
+}
+
+typedef struct asking {
+    const ps_job_steps *js;
+    ps_question *out;
+    size_t n_used; /* rows of workers */
+    ps_err *err;
+} asking;
+
+static ps_code fail_question(asking *a, piece p, const char *why) {
+    int n = (int)(p.n < 80 ? p.n : 80);
+    return ps_fail(a->err, PS_USAGE, "'%.*s': %s", n, p.s, why);
+}
+
+static ps_code read_number(asking *a, piece whole, piece p, int64_t *out) {
+    return ps_parse_i64(p.s, p.n, out) && *out >= 0 ? PS_OK : fail_question(a, whole, FORMS);
+}
+
+/* The workers with these numbers; -1: any. */
+static ps_code pick_workers(asking *a, piece whole, int64_t stage, int64_t replica, int64_t rank,
+                            ps_job_part *part) {
+    if (a->js == NULL) {
+        return PS_OK;
+    }
+    bool *in = a->out->workers + a->n_used++ * a->js->n_workers;
+    bool any = false;
+    for (size_t w = 0; w < a->js->n_workers; w++) {
+        const ps_job_worker *at = &a->js->workers[w];
+        in[w] = (stage < 0 || at->stage == stage) && (replica < 0 || at->replica == replica) &&
+                (rank < 0 || at->rank == rank);
+        any = any || in[w];
+    }
+    part->workers = in;
+    return any ? PS_OK : fail_question(a, whole, "the job has no such worker");
+}
+
+static ps_code pick_kind(asking *a, piece whole, piece name, ps_job_part *part) {
+    for (size_t k = 0; k < PS_N_WHATIF_KINDS; k++) {
+        if (piece_is(name, ps_whatif_kind_name((ps_whatif_kind)k))) {
+            part->kinds = ps_whatif_kind_ops((ps_whatif_kind)k);
+            return PS_OK;
+        }
+    }
+    ps_worker_op op = ps_worker_op_find(name.s, name.n);
+    part->kinds = op != PS_N_WORKER_OPS ? 1u << op : 0;
+    return op != PS_N_WORKER_OPS ? PS_OK : fail_question(a, whole, "there is no such kind of op");
+}
+
+static ps_code read_part(asking *a, piece whole, ps_job_part *part) {
+    piece value;
+    piece key = cut_at(whole, '=', &value);
+    int64_t x = -1;
+    int64_t y = -1;
+    *part = (ps_job_part){0};
+    if (piece_is(key, "kind")) {
+        return pick_kind(a, whole, value, part);
+    }
+    if (piece_is(key, "stage") && piece_is(value, "last")) {
+        return pick_workers(a, whole, a->js != NULL ? a->js->n_stages - 1 : -1, -1, -1, part);
+    }
+    if (piece_is(key, "worker")) {
+        piece replica;
+        piece stage = cut_at(value, ',', &replica);
+        ps_code code = read_number(a, whole, stage, &x);
+        code = code == PS_OK ? read_number(a, whole, replica, &y) : code;
+        return code == PS_OK ? pick_workers(a, whole, x, y, -1, part) : code;
+    }
+    bool is_stage = piece_is(key, "stage");
+    bool is_replica = piece_is(key, "replica") || piece_is(key, "dp");
+    if (!is_stage && !is_replica && !piece_is(key, "rank")) {
+        return fail_question(a, whole, FORMS);
+    }
+    ps_code code = read_number(a, whole, value, &x);
+    return code != PS_OK ? code
+                         : pick_workers(a, whole, is_stage ? x : -1, is_replica ? x : -1,
+                                        is_stage || is_replica ? -1 : x, part);
+}
+
+/* "0.5", "+20%", "-10%". */
+static ps_code read_factor(asking *a, piece whole, piece p, double *out) {
+    bool is_percent = p.n > 0 && p.s[p.n - 1] == '%';
+    bool is_less = p.n > 0 && p.s[0] == '-';
+    bool has_sign = is_less || (p.n > 0 && p.s[0] == '+');
+    int64_t thousandths = 0;
+    piece digits = {p.s + has_sign, p.n - has_sign - (is_percent ? 1 : 0)};
+    bool ok = p.n > (size_t)has_sign + is_percent && has_sign == is_percent &&
+              ps_parse_scaled(digits.s, digits.n, 1000, &thousandths) && thousandths <= 1000000;
+    double share = (double)thousandths / 1000;
+    *out = !is_percent ? share : is_less ? 1 - share / 100 : 1 + share / 100;
+    return ok && *out >= 0
+               ? PS_OK
+               : fail_question(a, whole, "give a factor behind a colon: 0.5, -10%, +20%");
+}
+
+static ps_code read_parts(asking *a, const char *text, bool is_scale) {
+    piece rest = {text, text != NULL ? strlen(text) : 0};
+    ps_code code = PS_OK;
+    while (code == PS_OK && rest.n > 0) {
+        piece factor = {"", 0};
+        piece whole = cut_at(rest, ';', &rest);
+        piece what = is_scale ? cut_at(whole, ':', &factor) : whole;
+        size_t *n = is_scale ? &a->out->n_scaled : &a->out->n_without;
+        if (*n == PS_QUESTION_PARTS) {
+            return fail_question(a, whole, "more than 32 parts in one question");
+        }
+        ps_job_scaled *scaled = &a->out->scaled[a->out->n_scaled];
+        code = read_part(a, what, is_scale ? &scaled->part : &a->out->without[*n]);
+        code = code == PS_OK && is_scale ? read_factor(a, whole, factor, &scaled->factor) : code;
+        (*n)++;
+    }
+    return code;
+}
+
+ps_code ps_question_read(const char *without, const char *scale, const ps_job_steps *js,
+                         ps_question *out, ps_err *err) {
+    *out = (ps_question){.n_without = 0};
+    asking a = {.js = js, .out = out, .err = err};
+    if (js != NULL) {
+        out->workers = ps_calloc(js->n_workers * 2 * PS_QUESTION_PARTS + 1, sizeof *out->workers);
+        if (out->workers == NULL) {
+            return ps_fail_nomem(err);
+        }
+    }
+    ps_code code = read_parts(&a, without, false);
+    return code == PS_OK ? read_parts(&a, scale, true) : code;
+}
+
+void ps_question_fini(ps_question *q) {
+    ps_free(q->workers);
+    *q = (ps_question){.n_without = 0};
+}

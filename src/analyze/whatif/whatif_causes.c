@@ -1,0 +1,195 @@
+#include "analyze/whatif/whatif_causes.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { C_CAUSE, C_HOLDS, C_FIGURE, C_THRESHOLD, C_EVIDENCE, C_REMEDY, N_C };
+
+static const ps_column COLUMNS[N_C] = {
+    [C_CAUSE] = {.name = "cause", .type = PS_COL_TEXT},
+    [C_HOLDS] = {.name = "holds", .type = PS_COL_TEXT},
+    [C_FIGURE] = {.name = "figure", .type = PS_COL_REAL},
+    [C_THRESHOLD] = {.name = "threshold", .type = PS_COL_REAL},
+    [C_EVIDENCE] = {.name = "evidence", .type = PS_COL_TEXT},
+    [C_REMEDY] = {.name = "remedy", .type = PS_COL_TEXT},
+};
+
+typedef struct cause {
+    const char *name, *remedy;
+    double figure, threshold;
+    char evidence[240];
+} cause;
+
+enum { CAUSE_WORKER, CAUSE_STAGE, CAUSE_LINKS, CAUSE_LENGTHS, CAUSE_HOST, CAUSE_DRIFT, N_CAUSES };
+
+static double seconds(double ns) {
+    return ns / 1e9;
+}
+
+static void judge_worker(const ps_whatif *w, cause *c) {
+    size_t worst = 0;
+    while (worst + 1 < w->js->n_workers && !w->is_worst[worst]) {
+        worst++;
+    }
+    const ps_job_worker *at = &w->js->workers[worst];
+    *c = (cause){.name = "worker",
+                 .remedy = "one machine: look at its frequency, memory errors and neighbours",
+                 .figure = w->js->n_replicas > 1 ? ps_whatif_share(w, &w->worst) : (double)NAN,
+                 .threshold = PS_WHATIF_SHARE};
+    if (w->js->n_replicas < 2) {
+        (void)snprintf(c->evidence, sizeof c->evidence,
+                       "one replica: nobody does the same work as the slowest worker");
+        return;
+    }
+    (void)snprintf(c->evidence, sizeof c->evidence,
+                   "without %zu of %zu workers (first: stage %d of replica %d, rank %lld) a step "
+                   "takes %.4g s instead of %.4g s",
+                   w->n_worst, w->js->n_workers, (int)at->stage, (int)at->replica,
+                   (long long)at->rank, seconds(w->worst.without_ns), seconds(w->real_ns));
+}
+
+/* With several replicas the slowest workers are taken out first: what they cost is no fault of their stage's split. With one, a
+ * slow worker and a heavy stage look the same. */
+static double without_stage(const ps_whatif *w, int32_t stage) {
+    return w->js->n_replicas > 1 ? w->beside_worst_ns[stage] : w->stages[stage].without_ns;
+}
+
+static void judge_stage(const ps_whatif *w, cause *c) {
+    int32_t stage = 0;
+    for (int32_t s = 1; s < w->js->n_stages; s++) {
+        stage = without_stage(w, s) < without_stage(w, stage) ? s : stage;
+    }
+    double before = w->js->n_replicas > 1 ? w->worst.without_ns : w->real_ns;
+    double slower = w->real_ns - w->ideal_ns;
+    *c = (cause){.name = "stage split",
+                 .remedy = "move layers to the other stages; loss and embedding belong to no layer",
+                 .figure = slower > 0 ? (before - without_stage(w, stage)) / slower : (double)NAN,
+                 .threshold = PS_WHATIF_SHARE};
+    (void)snprintf(c->evidence, sizeof c->evidence,
+                   "%swithout what stage %d%s takes longer a step takes %.4g s instead of %.4g s%s",
+                   w->js->n_replicas > 1 ? "the slowest workers apart, " : "", (int)stage,
+                   stage == w->js->n_stages - 1 ? " (the last)" : "",
+                   seconds(without_stage(w, stage)), seconds(before),
+                   w->js->n_replicas > 1 ? "" : "; with one replica a slow machine looks the same");
+}
+
+static void judge_links(const ps_whatif *w, cause *c) {
+    const ps_whatif_part *f = &w->kinds[PS_WHATIF_FORWARD_COMM];
+    const ps_whatif_part *b = &w->kinds[PS_WHATIF_BACKWARD_COMM];
+    bool has = w->has_kind[PS_WHATIF_FORWARD_COMM] && w->has_kind[PS_WHATIF_BACKWARD_COMM];
+    *c = (cause){.name = "links",
+                 .remedy =
+                     "look at the links between stages: the matrix of communication, the network",
+                 .figure = has ? ps_whatif_share(w, f) + ps_whatif_share(w, b) : (double)NAN,
+                 .threshold = PS_WHATIF_SHARE};
+    if (has) {
+        (void)snprintf(
+            c->evidence, sizeof c->evidence,
+            "without slow transfers forward a step takes %.4g s, backward %.4g s, instead "
+            "of %.4g s",
+            seconds(f->without_ns), seconds(b->without_ns), seconds(w->real_ns));
+    } else {
+        (void)snprintf(c->evidence, sizeof c->evidence, "no transfers are recorded as ops");
+    }
+}
+
+static void judge_lengths(const ps_whatif *w, cause *c) {
+    *c = (cause){.name = "sequence lengths",
+                 .remedy = "balance microbatches by the squares of their tokens",
+                 .figure = w->length_correlation,
+                 .threshold = PS_WHATIF_LENGTHS};
+    (void)snprintf(
+        c->evidence, sizeof c->evidence,
+        isnan(w->length_correlation)
+            ? "no microbatch has a forward and a backward of its own"
+            : "correlation of forward and backward of a microbatch, median of the workers");
+}
+
+static void judge_host(const ps_whatif *w, cause *c) {
+    *c = (cause){.name = "host",
+                 .remedy =
+                     "pauses of the host: garbage collection, launches, data; record host threads",
+                 .figure = w->measured_ns / w->real_ns,
+                 .threshold = PS_WHATIF_HOST};
+    (void)snprintf(
+        c->evidence, sizeof c->evidence,
+        "%.4g s of a step of %.4g s pass between the end of what an op waits for and its "
+        "start",
+        seconds(w->measured_ns - w->real_ns), seconds(w->measured_ns));
+}
+
+/* The line of least squares through the steps: its rise over all of them, where it explains half of their variance. */
+static void judge_drift(const ps_whatif *w, cause *c) {
+    double n = (double)w->js->n_steps;
+    double x = 0;
+    double y = 0;
+    double xx = 0;
+    double yy = 0;
+    double xy = 0;
+    for (size_t i = 0; i < w->js->n_steps; i++) {
+        double at = (double)i;
+        double step = seconds((double)w->step_real_ns[i]);
+        x += at;
+        y += step;
+        xx += at * at;
+        yy += step * step;
+        xy += at * step;
+    }
+    double vx = n * xx - x * x;
+    double vy = n * yy - y * y;
+    double cov = n * xy - x * y;
+    bool explains = n >= 4 && vx > 0 && vy > 0 && cov * cov >= 0.5 * vx * vy;
+    double rise = explains ? cov / vx * (n - 1) / (y / n) : 0;
+    *c = (cause){.name = "drift",
+                 .remedy =
+                     "steps become slower: look at memory, caches, the data loader, temperature",
+                 .figure = n >= 4 ? rise : (double)NAN,
+                 .threshold = PS_WHATIF_DRIFT};
+    (void)snprintf(c->evidence, sizeof c->evidence,
+                   n >= 4 ? "change of the step over %zu steps, where a line explains it"
+                          : "%zu steps are too few",
+                   w->js->n_steps);
+}
+
+static bool add_cause(ps_table *t, const cause *c, bool holds) {
+    if (!ps_table_add_row(t)) {
+        return false;
+    }
+    if (!isnan(c->figure)) {
+        ps_table_set_real(t, C_FIGURE, c->figure);
+    }
+    ps_table_set_real(t, C_THRESHOLD, c->threshold);
+    return ps_table_set_text(t, C_CAUSE, c->name) &&
+           ps_table_set_text(t, C_HOLDS,
+                             isnan(c->figure) ? "unknown"
+                             : holds          ? "yes"
+                                              : "no") &&
+           ps_table_set_text(t, C_EVIDENCE, c->evidence) &&
+           ps_table_set_text(t, C_REMEDY, c->remedy);
+}
+
+ps_table *ps_whatif_causes(const ps_whatif *w, ps_err *err) {
+    cause causes[N_CAUSES];
+    judge_worker(w, &causes[CAUSE_WORKER]);
+    judge_stage(w, &causes[CAUSE_STAGE]);
+    judge_links(w, &causes[CAUSE_LINKS]);
+    judge_lengths(w, &causes[CAUSE_LENGTHS]);
+    judge_host(w, &causes[CAUSE_HOST]);
+    judge_drift(w, &causes[CAUSE_DRIFT]);
+    bool is_slow = w->real_ns / w->ideal_ns > PS_WHATIF_SLOW;
+    ps_table *t = ps_table_new("whatif_causes", "what makes the job slower", COLUMNS, N_C);
+    bool ok = t != NULL;
+    for (int wanted = 1; ok && wanted >= 0; wanted--) {
+        for (size_t i = 0; ok && i < N_CAUSES; i++) {
+            bool counts = is_slow || i == CAUSE_HOST || i == CAUSE_DRIFT;
+            bool holds = counts && causes[i].figure > causes[i].threshold;
+            ok = holds != (wanted == 1) || add_cause(t, &causes[i], holds);
+        }
+    }
+    if (!ok) {
+        ps_table_free(t);
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    return t;
+}

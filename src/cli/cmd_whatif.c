@@ -1,0 +1,168 @@
+/* pipescope whatif PATH: who makes the steps of a job slower than they could be, and what would help. Reads only. */
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/core/analysis.h"
+#include "analyze/whatif/question.h"
+#include "base/fs.h"
+#include "cli/cli.h"
+#include "cli/job_options.h"
+#include "cli/rank_report.h"
+#include "run/cluster.h"
+#include "run/run.h"
+#include "run/run_whatif.h"
+#include "write/out/sink.h"
+#include "write/report/whatif_text.h"
+
+static bool wants_json(const ps_cli *cli) {
+    const char *path = ps_cli_text(cli, "output");
+    return path != NULL ? ps_ends_with(path, ".json") : ps_cli_flag(cli, "json");
+}
+
+static int store_whatif(ps_cli *cli, const ps_buf *text, const char *path) {
+    ps_err err = PS_ERR_INIT;
+    ps_sink sink = {0};
+    ps_code code = ps_sink_open_file(&sink, path, &err);
+    code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(text), text->len, &err) : code;
+    code = code == PS_OK ? ps_sink_commit(&sink, &err) : code;
+    ps_sink_abort(&sink);
+    if (code != PS_OK) {
+        return ps_cli_fail(cli, &err);
+    }
+    ps_cli_print(cli, "wrote %s\n", path);
+    return PS_EXIT_OK;
+}
+
+static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
+    const ps_err *failed = &run->errors[0];
+    ps_whatif_view view = ps_whatif_view_of(run->results[0].tables, run->results[0].n_tables);
+    if (view.job == NULL) {
+        if (failed->code == PS_OK) {
+            return PS_EXIT_NOTHING; /* the ranks have said why */
+        }
+        if (failed->code == PS_NOTHING) {
+            ps_cli_warn(cli, "%s", failed->msg);
+            return PS_EXIT_NOTHING;
+        }
+        return ps_cli_fail(cli, failed);
+    }
+    const char *name = ps_path_base(cluster->path);
+    view.title = name[0] != '.' && name[0] != '/' ? name : "";
+    const char *path = ps_cli_text(cli, "output");
+    ps_text_style style =
+        path != NULL ? (ps_text_style){.width = 100, .utf8 = true} : ps_cli_style(cli);
+    ps_buf out;
+    ps_buf_init(&out, 0);
+    ps_err err = PS_ERR_INIT;
+    ps_code code = wants_json(cli) ? ps_write_whatif_json(&view, &out, &err)
+                                   : ps_write_whatif_text(&view, &style, &out, &err);
+    int status = PS_EXIT_OK;
+    if (code != PS_OK) {
+        status = ps_cli_fail(cli, &err);
+    } else if (path != NULL) {
+        status = store_whatif(cli, &out, path);
+    } else {
+        ps_cli_put(cli, ps_buf_str(&out), out.len);
+    }
+    ps_buf_fini(&out);
+    return status;
+}
+
+static int analyse_whatif(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
+    ps_err err = PS_ERR_INIT;
+    ps_run *run = ps_run_whatif(cluster, opts, &err);
+    if (run == NULL) {
+        return ps_cli_fail(cli, &err);
+    }
+    int status = show_whatif(cli, run, cluster);
+    ps_report_ranks(cli, run);
+    int ranks_status = ps_report_status(run, cluster, NULL);
+    ps_run_free(run);
+    return ps_report_shown(status, ranks_status);
+}
+
+static int check_whatif(ps_cli *cli, ps_run_opts *opts) {
+    int status = ps_cli_job(cli, &opts->analysis, "step");
+    status = status == PS_EXIT_OK ? ps_cli_clocks(cli, &opts->analysis) : status;
+    const char *path = ps_cli_text(cli, "output");
+    if (status == PS_EXIT_OK && path != NULL && !ps_ends_with(path, ".txt") &&
+        !ps_ends_with(path, ".json")) {
+        return ps_cli_usage(cli, "-o %s: end it in .txt or .json", path);
+    }
+    opts->export_type = PS_EXPORT_NOTHING;
+    opts->n_threads = (size_t)ps_cli_int(cli, "jobs");
+    opts->analysis.step_id = -1;
+    opts->analysis.without = ps_cli_text(cli, "without");
+    opts->analysis.scale = ps_cli_text(cli, "scale");
+    ps_question asked;
+    ps_err err = PS_ERR_INIT;
+    ps_code code =
+        ps_question_read(opts->analysis.without, opts->analysis.scale, NULL, &asked, &err);
+    ps_question_fini(&asked);
+    return status == PS_EXIT_OK && code != PS_OK ? ps_cli_usage(cli, "%s", err.msg) : status;
+}
+
+static int run_whatif_command(ps_cli *cli) {
+    ps_run_opts opts = {0};
+    int status = check_whatif(cli, &opts);
+    if (status != PS_EXIT_OK) {
+        return status;
+    }
+    ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
+    if (cluster == NULL) {
+        return status;
+    }
+    ps_report_cluster(cli, cluster);
+    status = cluster->n_ranks > 0 ? analyse_whatif(cli, cluster, &opts)
+                                  : ps_report_no_profile(cli, cluster);
+    ps_cluster_free(cluster);
+    return status;
+}
+
+static const ps_option OPTIONS[] = {
+    {.name = "output",
+     .short_name = 'o',
+     .kind = PS_OPTION_PATH,
+     .arg = "FILE",
+     .help = "the text (.txt) or the data (.json) into a file instead of onto the terminal"},
+    {.name = "json", .kind = PS_OPTION_FLAG, .help = "JSON on the terminal"},
+    {.name = "without",
+     .kind = PS_OPTION_TEXT,
+     .arg = "PART[;PART...]",
+     .help =
+         "the step when these take what is usual: worker=STAGE,REPLICA, stage=N, stage=last, replica=N, "
+         "rank=N, kind=NAME"},
+    {.name = "scale",
+     .kind = PS_OPTION_TEXT,
+     .arg = "PART:FACTOR[;...]",
+     .help = "the step when these take so many times as long: kind=forward-send:0.5, stage=2:-10%"},
+    PS_FORMAT_OPTION,
+    {.name = "jobs",
+     .short_name = 'j',
+     .kind = PS_OPTION_INT,
+     .arg = "N",
+     .fallback = "0",
+     .fallback_shown = "one per processor",
+     .min = 0,
+     .max = 4096,
+     .help = "threads"},
+    PS_CLOCK_OPTIONS,
+    PS_JOB_OPTIONS,
+    PS_COMM_RULES_OPTION,
+};
+
+const ps_command ps_command_whatif = {
+    .name = "whatif",
+    .summary = "who makes steps slower than they could be, and what would help how much",
+    .usage = "PATH [--without PART] [--scale PART:FACTOR] [-o FILE.{txt,json}] [options]",
+    .options = OPTIONS,
+    .n_options = PS_N(OPTIONS),
+    .positional = "PATH",
+    .min_positionals = 1,
+    .max_positionals = 1,
+    .notes =
+        "Replays the steps of a job from what its ops took by themselves and who waited for whom, and asks what they "
+        "would be without each part. Reads any format; timelines of workers (NDTimeline) tell most. Never writes to "
+        "its input.",
+    .run = run_whatif_command,
+};

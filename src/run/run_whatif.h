@@ -1,0 +1,13 @@
+/* "What if" of a job of any format: from the timelines of its workers, else from its pipeline chart. */
+#ifndef PS_RUN_RUN_WHATIF_H
+#define PS_RUN_RUN_WHATIF_H
+
+#include "base/err.h"
+#include "run/cluster.h"
+#include "run/run.h"
+
+/* The tables of whatif_tables.h are in results[0]; without any, errors[0] or the reports of the ranks say why. NULL when
+ * nothing could be done at all. The caller frees the result with ps_run_free(), before the cluster. */
+ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err);
+
+#endif

@@ -1,0 +1,172 @@
+#include "write/report/whatif_text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "write/out/writers.h"
+#include "write/report/report_view.h"
+
+ps_whatif_view ps_whatif_view_of(ps_table *const *tables, size_t n) {
+    ps_whatif_view v = {.title = ""};
+    const struct {
+        const char *name;
+        const ps_table **to;
+    } PLACES[] = {{"whatif", &v.job},
+                  {"whatif_steps", &v.steps},
+                  {"whatif_kinds", &v.kinds},
+                  {"whatif_stages", &v.stages},
+                  {"whatif_replicas", &v.replicas},
+                  {"whatif_workers", &v.workers},
+                  {"whatif_causes", &v.causes},
+                  {"whatif_repairs", &v.repairs},
+                  {"whatif_answer", &v.answer}};
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = 0; k < sizeof PLACES / sizeof *PLACES; k++) {
+            if (strcmp(tables[i]->name, PLACES[k].name) == 0) {
+                *PLACES[k].to = tables[i];
+            }
+        }
+    }
+    return v;
+}
+
+/* --- the verdict --------------------------------------------------------------------------------------------------- */
+
+static void put_head(ps_buf *out, const ps_whatif_view *view) {
+    const ps_table *t = view->job;
+    ps_buf_addf(out, "%s%swhat if: %lld workers (%lld stages x %lld replicas), %lld steps",
+                view->title, view->title[0] != '\0' ? " · " : "",
+                (long long)ps_view_int(t, 0, "workers"), (long long)ps_view_int(t, 0, "stages"),
+                (long long)ps_view_int(t, 0, "replicas"), (long long)ps_view_int(t, 0, "steps"));
+    if (ps_view_int(t, 0, "steps_left_out") > 0) {
+        ps_buf_addf(out, "; %lld left out: %s", (long long)ps_view_int(t, 0, "steps_left_out"),
+                    ps_view_text(t, 0, "why_left_out"));
+    }
+    ps_buf_addf(out, "\n\n");
+}
+
+static void put_step_line(ps_buf *out, const char *what, int64_t ns, const char *of,
+                          double percent) {
+    char time[32];
+    ps_view_duration(ns, time);
+    ps_buf_addf(out, "  %-48s %10s", what, time);
+    if (of != NULL) {
+        ps_buf_addf(out, "   %+.1f %% of %s", percent, of);
+    }
+    ps_buf_addf(out, "\n");
+}
+
+/* The replay first: all else stands on it. */
+static void put_steps(ps_buf *out, const ps_whatif_view *view) {
+    const ps_table *t = view->job;
+    int64_t measured = ps_view_int(t, 0, "measured");
+    int64_t real = ps_view_int(t, 0, "no_delay");
+    int64_t ideal = ps_view_int(t, 0, "ideal");
+    put_step_line(out, "step as measured (mean)", measured, NULL, 0);
+    put_step_line(out, "replayed: measured ops, no launch delays", real, "the measured step",
+                  100 * ((double)real / (double)measured - 1));
+    put_step_line(out, "ideal: every op as fast as its kind usually is", ideal, "the replay",
+                  100 * ((double)ideal / (double)real - 1));
+    ps_buf_addf(out, "  slowdown %.3f: %.1f %% of the job's time is waste",
+                ps_view_real(t, 0, "slowdown"), ps_view_real(t, 0, "waste"));
+    if (ps_view_int(t, 0, "has_communication") == 0) {
+        ps_buf_addf(
+            out,
+            "\n  The chart has computing and its links only: gradients, the optimizer and the host "
+            "are in no figure here.");
+    }
+    ps_buf_addf(out, "\n\n");
+}
+
+static void put_verdict(ps_buf *out, const ps_whatif_view *view) {
+    const ps_table *c = view->causes;
+    size_t n = 0;
+    for (size_t r = 0; r < c->n_rows; r++) {
+        if (strcmp(ps_view_text(c, r, "holds"), "yes") == 0) {
+            ps_buf_addf(out, "%s %s: %s.\n    Try: %s.\n",
+                        n++ == 0 ? "Cause:" : "Also: ", ps_view_text(c, r, "cause"),
+                        ps_view_text(c, r, "evidence"), ps_view_text(c, r, "remedy"));
+        }
+    }
+    if (n == 0) {
+        ps_buf_addf(out, "No cause stands out (thresholds below).\n");
+    }
+    for (size_t r = 0; r < view->repairs->n_rows; r++) {
+        if (ps_view_int(view->repairs, r, "order") == 1) {
+            char step[32];
+            ps_view_duration(ps_view_int(view->repairs, r, "step"), step);
+            ps_buf_addf(out,
+                        "First repair: %s. As fast as usual, a step takes %s (%.1f %% less).\n",
+                        ps_view_text(view->repairs, r, "repair"), step,
+                        ps_view_real(view->repairs, r, "gain share"));
+        }
+    }
+    ps_buf_addf(out, "\n");
+}
+
+/* --- the map ------------------------------------------------------------------------------------------------------- */
+
+#define MAP_MOST_COLUMNS 16
+
+/* S of each worker: a row a stage, a column a replica; of many replicas the slowest are shown. */
+static void put_map(ps_buf *out, const ps_whatif_view *view) {
+    const ps_table *t = view->workers;
+    int64_t n_replicas = ps_view_int(view->job, 0, "replicas");
+    int64_t n_stages = ps_view_int(view->job, 0, "stages");
+    int64_t n_tp = ps_view_int(view->job, 0, "tp");
+    if (n_replicas > MAP_MOST_COLUMNS || n_tp > 1) {
+        return;
+    }
+    ps_buf_addf(out, "slowdown of each worker: the lower one of its stage's and its replica's\n\n");
+    ps_buf_addf(out, "%8s", "");
+    for (int64_t d = 0; d < n_replicas; d++) {
+        ps_buf_addf(out, "  dp %3lld", (long long)d);
+    }
+    ps_buf_addf(out, "\n");
+    for (int64_t s = 0; s < n_stages; s++) {
+        ps_buf_addf(out, "stage %2lld", (long long)s);
+        for (int64_t d = 0; d < n_replicas; d++) {
+            size_t row = (size_t)(s * n_replicas + d);
+            ps_buf_addf(out, "  %5.3f%s", ps_view_real(t, row, "slowdown"),
+                        ps_view_int(t, row, "is_worst") != 0 ? "*" : " ");
+        }
+        ps_buf_addf(out, "\n");
+    }
+    ps_buf_addf(out, "* the slowest 3 %% of the workers\n\n");
+}
+
+static void put_causes(ps_buf *out, const ps_table *c) {
+    ps_buf_addf(out, "causes: figure, threshold, evidence\n\n");
+    for (size_t r = 0; r < c->n_rows; r++) {
+        char figure[32] = "unknown";
+        if (!ps_view_is_null(c, r, "figure")) {
+            (void)snprintf(figure, sizeof figure, "%.2f", ps_view_real(c, r, "figure"));
+        }
+        ps_buf_addf(out, "  %-17s %-4s %7s  > %.2f  %s\n", ps_view_text(c, r, "cause"),
+                    strcmp(ps_view_text(c, r, "holds"), "yes") == 0 ? "yes" : "no", figure,
+                    ps_view_real(c, r, "threshold"), ps_view_text(c, r, "evidence"));
+    }
+}
+
+static ps_code put_titled(ps_buf *out, const ps_table *t, const ps_text_style *style, ps_err *err) {
+    if (t == NULL || t->n_rows == 0) {
+        return PS_OK;
+    }
+    ps_code code = ps_write_table_text(t, style, out, err);
+    ps_buf_addf(out, "\n");
+    return code;
+}
+
+ps_code ps_write_whatif_text(const ps_whatif_view *view, const ps_text_style *style, ps_buf *out,
+                             ps_err *err) {
+    put_head(out, view);
+    put_steps(out, view);
+    put_verdict(out, view);
+    ps_code code = put_titled(out, view->answer, style, err);
+    code = code == PS_OK ? put_titled(out, view->repairs, style, err) : code;
+    code = code == PS_OK ? put_titled(out, view->kinds, style, err) : code;
+    code = code == PS_OK ? put_titled(out, view->stages, style, err) : code;
+    put_map(out, view);
+    put_causes(out, view->causes);
+    return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
+}

@@ -1,0 +1,27 @@
+/* The tables of whatif (analyze/whatif/whatif_tables.h) for people and for programs. */
+#ifndef PS_WRITE_WHATIF_TEXT_H
+#define PS_WRITE_WHATIF_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/table.h"
+#include "write/out/text_style.h"
+
+/* All tables of a result; those that are missing are NULL. */
+typedef struct ps_whatif_view {
+    const char *title; /* may be "" */
+    const ps_table *job, *steps, *kinds, *stages, *replicas, *workers, *causes, *repairs, *answer;
+} ps_whatif_view;
+
+ps_whatif_view ps_whatif_view_of(ps_table *const *tables, size_t n);
+
+/* The verdict, causes, repairs, kinds, and a map of stages and replicas. */
+PS_MUST_USE ps_code ps_write_whatif_text(const ps_whatif_view *view, const ps_text_style *style,
+                                         ps_buf *out, ps_err *err);
+/* One object; names at its top level as in docs/whatif.md. */
+PS_MUST_USE ps_code ps_write_whatif_json(const ps_whatif_view *view, ps_buf *out, ps_err *err);
+
+#endif
