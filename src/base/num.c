@@ -1,5 +1,6 @@
 #include "base/num.h"
 
+#include <math.h>
 #include <stdio.h>
 
 bool ps_parse_i64(const char *s, size_t n, int64_t *out) {
@@ -106,5 +107,22 @@ const char *ps_rank_text(int64_t rank, char out[24]) {
     if (rank >= 0) {
         (void)snprintf(out, 24, "%lld", (long long)rank);
     }
+    return out;
+}
+
+ps_ns_text ps_ns_text_of(int64_t ns) {
+    static const struct {
+        const char *unit;
+        double scale;
+    } UNITS[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
+    ps_ns_text out;
+    double size = fabs((double)ns);
+    size_t u = 0;
+    while (u < 3 && size < UNITS[u].scale) {
+        u++;
+    }
+    double value = (double)ns / UNITS[u].scale;
+    int decimals = u == 3 || fabs(value) >= 100 ? 0 : fabs(value) >= 10 ? 1 : 2;
+    (void)snprintf(out.text, sizeof out.text, "%.*f %s", decimals, value, UNITS[u].unit);
     return out;
 }

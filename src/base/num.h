@@ -39,6 +39,12 @@ static inline int64_t ps_i64_minus(int64_t a, int64_t b) {
  * ps_midpoint_i64(v[(n - 1) / 2], v[n / 2]). */
 int64_t ps_midpoint_i64(int64_t a, int64_t b);
 
+/* "18.3 ms": three significant digits, in the unit that fits. */
+typedef struct ps_ns_text {
+    char text[32];
+} ps_ns_text;
+ps_ns_text ps_ns_text_of(int64_t ns);
+
 /* Orders int64_t for qsort and bsearch. */
 int ps_compare_i64(const void *a, const void *b);
 

@@ -25,7 +25,7 @@ PUBLIC = "include"
 # docs/architecture.md says what each holds.
 SUBROOMS = {
     "analyze": ("core", "stats", "rank", "comm", "mfu", "modules", "derived", "pipeline", "whatif", "report", "modes", "views"),
-    "read": ("sqlite", "events", "ascend", "ascend_db", "ascend_text", "kineto", "chrome", "nsight", "paddle"),
+    "read": ("sqlite", "events", "ascend", "ascend_db", "ascend_text", "kineto", "ndtimeline", "chrome", "nsight", "paddle"),
     "write": ("out", "table", "chart", "trace", "report", "simulated"),
     "serve": ("rank", "http", "select", "cross", "cluster", "routes"),
     "record": ("ring", "core", "export", "gpu", "session", "nvtx", "mstx"),

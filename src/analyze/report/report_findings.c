@@ -90,23 +90,6 @@ void ps_finding_advice(const ps_finding *finding, ps_vendor vendor, char *out, s
     }
 }
 
-ps_ns_text ps_ns_text_of(int64_t ns) {
-    static const struct {
-        const char *unit;
-        double scale;
-    } UNITS[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
-    ps_ns_text out;
-    double size = fabs((double)ns);
-    size_t u = 0;
-    while (u < 3 && size < UNITS[u].scale) {
-        u++;
-    }
-    double value = (double)ns / UNITS[u].scale;
-    int decimals = u == 3 || fabs(value) >= 100 ? 0 : fabs(value) >= 10 ? 1 : 2;
-    (void)snprintf(out.text, sizeof out.text, "%.*f %s", decimals, value, UNITS[u].unit);
-    return out;
-}
-
 double ps_percent(int64_t part, int64_t whole) {
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0.0;
 }

@@ -13,6 +13,7 @@
 #include "analyze/report/report_rules.h"
 #include "analyze/stats/intervals.h"
 #include "base/arena.h"
+#include "base/num.h"
 
 #define PS_EVIDENCE_MAX 5 /* rows of a finding; more are for other commands */
 
@@ -81,12 +82,6 @@ void ps_findings_span(ps_findings *f, int64_t start_ns, int64_t end_ns);
 void ps_findings_remedy(ps_findings *f, const char *remedy);
 /* What to try, wherever it is said: the finding's own remedy, else the advice of its rule. */
 void ps_finding_advice(const ps_finding *finding, ps_vendor vendor, char *out, size_t size);
-
-/* "18.3 ms": three significant digits. */
-typedef struct ps_ns_text {
-    char text[32];
-} ps_ns_text;
-ps_ns_text ps_ns_text_of(int64_t ns);
 
 /* 100 part / whole; 0 when the whole is none. */
 double ps_percent(int64_t part, int64_t whole);

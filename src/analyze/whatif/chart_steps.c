@@ -198,6 +198,11 @@ static ps_code seal_steps(making *k) {
 
 static ps_code make_steps(making *k) {
     ps_code code = place_workers(k);
+    if (code == PS_OK && k->chart->n_links == 0) {
+        code = ps_fail(
+            k->err, PS_NOTHING,
+            "the chart does not say which op waits for which: its schedule was not recognised");
+    }
     k->most = ps_calloc(k->js->n_workers + 1, sizeof *k->most);
     k->steps = ps_realloc_array(NULL, k->groups.n_steps + 1, sizeof *k->steps);
     if (code != PS_OK || k->most == NULL || k->steps == NULL) {
@@ -221,11 +226,6 @@ static ps_code make_steps(making *k) {
 ps_code ps_chart_steps_make(const ps_chart *chart, ps_job_steps *out, ps_err *err) {
     *out = (ps_job_steps){.has_comm = false};
     making k = {.chart = chart, .js = out, .err = err};
-    if (chart->n_links == 0) {
-        return ps_fail(
-            err, PS_NOTHING,
-            "the chart does not say which op waits for which: its schedule was not recognised");
-    }
     k.rows = ps_realloc_array(NULL, chart->n_ops + 1, sizeof *k.rows);
     for (size_t i = 0; k.rows != NULL && i < chart->n_ops; i++) {
         k.rows[i] = PS_NO_INDEX;

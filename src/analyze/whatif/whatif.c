@@ -94,17 +94,30 @@ static ps_code measure_worst(ps_whatif *w, ps_err *err) {
     return ask_part(w, &part, &w->worst, err);
 }
 
+static const uint32_t COMPUTING = 1u << PS_WORKER_FORWARD | 1u << PS_WORKER_BACKWARD |
+                                  1u << PS_WORKER_WEIGHT | 1u << PS_WORKER_PAIR;
+
+/* The step without what these workers compute longer. */
+static ps_code ask_without_computing(const ps_whatif *w, const bool *workers, double *step_ns,
+                                     ps_err *err) {
+    const ps_job_part part = {.workers = workers, .kinds = COMPUTING};
+    const ps_job_question q = {.parts = &part, .n_parts = 1, .inverted = true};
+    return ps_job_ask(w->js, w->ideal_of, &q, step_ns, NULL, err);
+}
+
 /* What a stage costs besides the slowest workers, which may be its own. */
-static ps_code measure_beside_worst(ps_whatif *w, bool *in, ps_err *err) {
+static ps_code measure_computing(ps_whatif *w, bool *in, ps_err *err) {
     const ps_job_steps *js = w->js;
-    ps_code code = PS_OK;
+    ps_code code = ask_without_computing(w, w->is_worst, &w->worst_computing_ns, err);
     for (int32_t s = 0; code == PS_OK && s < js->n_stages; s++) {
         for (size_t k = 0; k < js->n_workers; k++) {
-            in[k] = w->is_worst[k] || js->workers[k].stage == s;
+            in[k] = js->workers[k].stage == s;
         }
-        const ps_job_part part = {.workers = in};
-        const ps_job_question q = {.parts = &part, .n_parts = 1, .inverted = true};
-        code = ps_job_ask(js, w->ideal_of, &q, &w->beside_worst_ns[s], NULL, err);
+        code = ask_without_computing(w, in, &w->stage_computing_ns[s], err);
+        for (size_t k = 0; k < js->n_workers; k++) {
+            in[k] = in[k] || w->is_worst[k];
+        }
+        code = code == PS_OK ? ask_without_computing(w, in, &w->beside_worst_ns[s], err) : code;
     }
     return code;
 }
@@ -203,16 +216,17 @@ ps_code ps_whatif_measure(const ps_job_steps *js, ps_whatif *out, ps_err *err) {
     out->stages = ps_calloc((size_t)js->n_stages + 1, sizeof *out->stages);
     out->replicas = ps_calloc((size_t)js->n_replicas + 1, sizeof *out->replicas);
     out->is_worst = ps_calloc(js->n_workers + 1, sizeof *out->is_worst);
+    out->stage_computing_ns = ps_calloc((size_t)js->n_stages + 1, sizeof *out->stage_computing_ns);
     out->beside_worst_ns = ps_calloc((size_t)js->n_stages + 1, sizeof *out->beside_worst_ns);
     bool ok = in != NULL && out->step_real_ns != NULL && out->step_ideal_ns != NULL &&
               out->stages != NULL && out->replicas != NULL && out->is_worst != NULL &&
-              out->beside_worst_ns != NULL;
+              out->stage_computing_ns != NULL && out->beside_worst_ns != NULL;
     ps_code code = ok ? measure_whole(out, err) : ps_fail_nomem(err);
     code = code == PS_OK ? measure_kinds(out, err) : code;
     code = code == PS_OK ? measure_places(out, true, in, err) : code;
     code = code == PS_OK ? measure_places(out, false, in, err) : code;
     code = code == PS_OK ? measure_worst(out, err) : code;
-    code = code == PS_OK ? measure_beside_worst(out, in, err) : code;
+    code = code == PS_OK ? measure_computing(out, in, err) : code;
     code = code == PS_OK ? correlate_lengths(out, err) : code;
     if (code == PS_OK) {
         out->last_stage = out->stages[js->n_stages - 1];
@@ -227,6 +241,7 @@ void ps_whatif_fini(ps_whatif *w) {
     ps_free(w->stages);
     ps_free(w->replicas);
     ps_free(w->is_worst);
+    ps_free(w->stage_computing_ns);
     ps_free(w->beside_worst_ns);
     *w = (ps_whatif){0};
 }

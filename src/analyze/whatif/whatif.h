@@ -55,8 +55,10 @@ typedef struct ps_whatif {
     ps_whatif_part last_stage, worst;  /* worst: of the slowest workers */
     bool *is_worst;                    /* [n_workers] */
     size_t n_worst;
-    double *
-        beside_worst_ns; /* [n_stages] the step without the slowest workers and without this stage */
+    /* Of computing alone, for a slow link is no fault of those at its ends: the step without that of the slowest workers, of each
+     * stage, of either. [n_stages] */
+    double worst_computing_ns;
+    double *stage_computing_ns, *beside_worst_ns;
     double length_correlation; /* of forward and backward of a microbatch; NAN unknown */
 } ps_whatif;
 

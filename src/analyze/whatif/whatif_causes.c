@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "base/num.h"
+
 enum { C_CAUSE, C_HOLDS, C_FIGURE, C_THRESHOLD, C_EVIDENCE, C_REMEDY, N_C };
 
 static const ps_column COLUMNS[N_C] = {
@@ -22,8 +24,13 @@ typedef struct cause {
 
 enum { CAUSE_WORKER, CAUSE_STAGE, CAUSE_LINKS, CAUSE_LENGTHS, CAUSE_HOST, CAUSE_DRIFT, N_CAUSES };
 
-static double seconds(double ns) {
-    return ns / 1e9;
+static ps_ns_text say(double ns) {
+    return ps_ns_text_of((int64_t)llround(ns));
+}
+
+static double share_without(const ps_whatif *w, double step_ns) {
+    const ps_whatif_part part = {.without_ns = step_ns};
+    return ps_whatif_share(w, &part);
 }
 
 static void judge_worker(const ps_whatif *w, cause *c) {
@@ -34,24 +41,27 @@ static void judge_worker(const ps_whatif *w, cause *c) {
     const ps_job_worker *at = &w->js->workers[worst];
     *c = (cause){.name = "worker",
                  .remedy = "one machine: look at its frequency, memory errors and neighbours",
-                 .figure = w->js->n_replicas > 1 ? ps_whatif_share(w, &w->worst) : (double)NAN,
+                 .figure =
+                     w->js->n_replicas > 1 ? share_without(w, w->worst_computing_ns) : (double)NAN,
                  .threshold = PS_WHATIF_SHARE};
     if (w->js->n_replicas < 2) {
         (void)snprintf(c->evidence, sizeof c->evidence,
                        "one replica: nobody does the same work as the slowest worker");
         return;
     }
-    (void)snprintf(c->evidence, sizeof c->evidence,
-                   "without %zu of %zu workers (first: stage %d of replica %d, rank %lld) a step "
-                   "takes %.4g s instead of %.4g s",
-                   w->n_worst, w->js->n_workers, (int)at->stage, (int)at->replica,
-                   (long long)at->rank, seconds(w->worst.without_ns), seconds(w->real_ns));
+    (void)snprintf(
+        c->evidence, sizeof c->evidence,
+        "if the slowest %zu of %zu workers (stage %d of replica %d, rank %lld%s) computed "
+        "as fast as usual, a step would take %s instead of %s",
+        w->n_worst, w->js->n_workers, (int)at->stage, (int)at->replica, (long long)at->rank,
+        w->n_worst > 1 ? ", and others" : "", say(w->worst_computing_ns).text,
+        say(w->real_ns).text);
 }
 
 /* With several replicas the slowest workers are taken out first: what they cost is no fault of their stage's split. With one, a
  * slow worker and a heavy stage look the same. */
 static double without_stage(const ps_whatif *w, int32_t stage) {
-    return w->js->n_replicas > 1 ? w->beside_worst_ns[stage] : w->stages[stage].without_ns;
+    return w->js->n_replicas > 1 ? w->beside_worst_ns[stage] : w->stage_computing_ns[stage];
 }
 
 static void judge_stage(const ps_whatif *w, cause *c) {
@@ -59,18 +69,19 @@ static void judge_stage(const ps_whatif *w, cause *c) {
     for (int32_t s = 1; s < w->js->n_stages; s++) {
         stage = without_stage(w, s) < without_stage(w, stage) ? s : stage;
     }
-    double before = w->js->n_replicas > 1 ? w->worst.without_ns : w->real_ns;
+    double before = w->js->n_replicas > 1 ? w->worst_computing_ns : w->real_ns;
     double slower = w->real_ns - w->ideal_ns;
     *c = (cause){.name = "stage split",
                  .remedy = "move layers to the other stages; loss and embedding belong to no layer",
                  .figure = slower > 0 ? (before - without_stage(w, stage)) / slower : (double)NAN,
                  .threshold = PS_WHATIF_SHARE};
-    (void)snprintf(c->evidence, sizeof c->evidence,
-                   "%swithout what stage %d%s takes longer a step takes %.4g s instead of %.4g s%s",
-                   w->js->n_replicas > 1 ? "the slowest workers apart, " : "", (int)stage,
-                   stage == w->js->n_stages - 1 ? " (the last)" : "",
-                   seconds(without_stage(w, stage)), seconds(before),
-                   w->js->n_replicas > 1 ? "" : "; with one replica a slow machine looks the same");
+    (void)snprintf(
+        c->evidence, sizeof c->evidence,
+        "%sif stage %d%s computed as fast as usual, a step would take %s instead of %s%s",
+        w->js->n_replicas > 1 ? "the slowest workers apart, " : "", (int)stage,
+        stage == w->js->n_stages - 1 ? " (the last)" : "", say(without_stage(w, stage)).text,
+        say(before).text,
+        w->js->n_replicas > 1 ? "" : "; with one replica a slow machine looks the same");
 }
 
 static void judge_links(const ps_whatif *w, cause *c) {
@@ -83,11 +94,10 @@ static void judge_links(const ps_whatif *w, cause *c) {
                  .figure = has ? ps_whatif_share(w, f) + ps_whatif_share(w, b) : (double)NAN,
                  .threshold = PS_WHATIF_SHARE};
     if (has) {
-        (void)snprintf(
-            c->evidence, sizeof c->evidence,
-            "without slow transfers forward a step takes %.4g s, backward %.4g s, instead "
-            "of %.4g s",
-            seconds(f->without_ns), seconds(b->without_ns), seconds(w->real_ns));
+        (void)snprintf(c->evidence, sizeof c->evidence,
+                       "if transfers forward were as fast as usual, a step would take %s, backward "
+                       "%s, instead of %s",
+                       say(f->without_ns).text, say(b->without_ns).text, say(w->real_ns).text);
     } else {
         (void)snprintf(c->evidence, sizeof c->evidence, "no transfers are recorded as ops");
     }
@@ -101,7 +111,7 @@ static void judge_lengths(const ps_whatif *w, cause *c) {
     (void)snprintf(
         c->evidence, sizeof c->evidence,
         isnan(w->length_correlation)
-            ? "no microbatch has a forward and a backward of its own"
+            ? "no microbatch has a forward and a backward of its own, or all take the same"
             : "correlation of forward and backward of a microbatch, median of the workers");
 }
 
@@ -111,11 +121,9 @@ static void judge_host(const ps_whatif *w, cause *c) {
                      "pauses of the host: garbage collection, launches, data; record host threads",
                  .figure = w->measured_ns / w->real_ns,
                  .threshold = PS_WHATIF_HOST};
-    (void)snprintf(
-        c->evidence, sizeof c->evidence,
-        "%.4g s of a step of %.4g s pass between the end of what an op waits for and its "
-        "start",
-        seconds(w->measured_ns - w->real_ns), seconds(w->measured_ns));
+    (void)snprintf(c->evidence, sizeof c->evidence,
+                   "%s of a step of %s pass between the end of what an op waits for and its start",
+                   say(w->measured_ns - w->real_ns).text, say(w->measured_ns).text);
 }
 
 /* The line of least squares through the steps: its rise over all of them, where it explains half of their variance. */
@@ -128,7 +136,7 @@ static void judge_drift(const ps_whatif *w, cause *c) {
     double xy = 0;
     for (size_t i = 0; i < w->js->n_steps; i++) {
         double at = (double)i;
-        double step = seconds((double)w->step_real_ns[i]);
+        double step = (double)w->step_real_ns[i] / 1e9;
         x += at;
         y += step;
         xx += at * at;

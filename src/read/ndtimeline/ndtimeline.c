@@ -11,6 +11,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/buf.h"
+#include "base/json_write.h"
 #include "model/worker_ops.h"
 #include "read/events/trace_file.h"
 #include "read/events/trace_head.h"
@@ -187,16 +189,25 @@ static void init_keys(ndtimeline *r) {
     }
 }
 
-static void add_worker_facts(const ndtimeline *r, uint32_t needs) {
+static void put_sizes(const ps_ndt_lanes *l, ps_buf *out) {
+    ps_json j = ps_json_to(out);
+    ps_json_object(&j);
+    ps_json_key_int(&j, "tensor_model_parallel_size", l->n_tp);
+    ps_json_key_int(&j, "pipeline_model_parallel_size", l->n_pp);
+    ps_json_key_int(&j, "data_parallel_size", l->n_dp);
+    ps_json_key_int(&j, "world_size", l->n_tp * l->n_pp * l->n_dp);
+    ps_json_close(&j);
+}
+
+static void add_worker_facts(ndtimeline *r, uint32_t needs) {
     const ps_ndt_lanes *l = r->lanes;
-    char text[256];
-    (void)snprintf(text, sizeof text,
-                   "{\"tensor_model_parallel_size\":%lld,\"pipeline_model_parallel_size\":%lld,"
-                   "\"data_parallel_size\":%lld,\"world_size\":%lld}",
-                   (long long)l->n_tp, (long long)l->n_pp, (long long)l->n_dp,
-                   (long long)(l->n_tp * l->n_pp * l->n_dp));
     if ((needs & PS_NEED_META) != 0) {
-        ps_builder_meta(r->builder, "distributed_args", text);
+        ps_buf text;
+        ps_buf_init(&text, 0);
+        put_sizes(l, &text);
+        r->failed = r->failed || !ps_buf_ok(&text);
+        ps_builder_meta(r->builder, "distributed_args", ps_buf_str(&text));
+        ps_buf_fini(&text);
     }
     for (size_t i = 0; i < l->n_steps && (needs & PS_NEED_STEPS) != 0; i++) {
         ps_builder_step(r->builder, l->steps[i].step, l->steps[i].start_ns, l->steps[i].end_ns);

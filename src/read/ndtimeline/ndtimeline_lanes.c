@@ -10,6 +10,7 @@
 #include "read/events/trace_events.h"
 
 #define MOST_WORKERS INT64_C(1000000)
+#define LATEST_NS 9e18 /* a double below what int64_t holds */
 
 static const char *const LANE_NAMES[PS_N_NDT_LANES] = {"compute", "pp-comm", "tp-comm", "dp-comm",
                                                        "misc"};
@@ -189,7 +190,7 @@ static void begin_steps(ps_ndt_step *steps, size_t n) {
     for (size_t i = 0; is_laid_out && i < n; i++) {
         double length = (double)steps[i].end_ns - begin;
         double before = (double)steps[i].start_ns - begin;
-        is_laid_out = length > 0 && before > -1e3 && before < length / 100;
+        is_laid_out = length > 0 && before > -1e3 && before < length / 100 && begin < LATEST_NS;
         begin += 1.1 * length;
     }
     begin = 0;

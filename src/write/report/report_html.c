@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/num.h"
 #include "base/version.h"
 #include "write/chart/chart_svg.h"
 #include "write/out/number_text.h"
@@ -303,11 +304,10 @@ static void put_report_html_table(page *p, const ps_table *t, size_t from, size_
 
 static void put_report_html_part(page *p, const char *class_name, const char *what, int64_t ns,
                                  int64_t of_ns) {
-    char duration[32];
-    ps_view_duration(ns, duration);
+    const ps_ns_text duration = ps_ns_text_of(ns);
     if (ns > 0 && of_ns > 0) {
         ps_buf_addf(p->out, "<i class=%s style=\"width:%.2f%%\" title=\"%s %s\"></i>", class_name,
-                    100.0 * (double)ns / (double)of_ns, what, duration);
+                    100.0 * (double)ns / (double)of_ns, what, duration.text);
     }
 }
 
@@ -400,9 +400,9 @@ static void put_report_html_overview(page *p) {
 /* --- findings -------------------------------------------------------------------------------------------------------- */
 
 static void gain_text(const ps_table *t, size_t row, char out[96]) {
-    char duration[32];
-    ps_view_duration(ps_view_int(t, row, "gain"), duration);
-    (void)snprintf(out, 96, "at most %s, %.1f %%", duration, ps_view_real(t, row, "gain share"));
+    const ps_ns_text duration = ps_ns_text_of(ps_view_int(t, row, "gain"));
+    (void)snprintf(out, 96, "at most %s, %.1f %%", duration.text,
+                   ps_view_real(t, row, "gain share"));
 }
 
 static void put_report_html_finding(page *p, size_t row) {
@@ -532,16 +532,15 @@ static void put_count(page *p, size_t n, const char *what) {
 
 static void put_top(page *p) {
     const ps_report_view *v = p->view;
-    char step[32];
     char ranks[PS_RANKS_TEXT];
-    ps_view_duration(v->step_ns, step);
+    const ps_ns_text step = ps_ns_text_of(v->step_ns);
     put_tag(p, "<h1>Report", v->title[0] != '\0' ? ": " : "", "");
     put_tag(p, "", v->title, "</h1>\n");
     if (v->verdict != NULL && v->verdict->n_rows > 0) {
         put_tag(p, "<p class=verdict>", ps_view_text(v->verdict, 0, "verdict"), "</p>\n");
     }
     ps_buf_add_str(p->out, "<div class=tiles>\n");
-    put_tile(p, step, "a step");
+    put_tile(p, step.text, "a step");
     ps_view_ranks(v, false, ranks);
     put_count(p, v->n_ranks, ranks);
     put_count(p, v->n_steps, v->n_steps == 1 ? "step" : "steps");

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/num.h"
 #include "base/utf8.h"
 #include "write/out/shorten.h"
 #include "write/out/writers.h"
@@ -179,14 +180,13 @@ static void put_evidence_row(page *p, size_t row, const char *name, size_t cut) 
     char rank[32];
     char step[32];
     char place[32];
-    char duration[32];
+    ps_ns_text duration = {""};
     size_t room = room_of_names(p);
     int_text(t, row, "rank", rank);
     int_text(t, row, "step", step);
     place_text(t, row, place);
-    duration[0] = '\0';
     if (!ps_view_is_null(t, row, "duration")) {
-        ps_view_duration(ps_view_int(t, row, "duration"), duration);
+        duration = ps_ns_text_of(ps_view_int(t, row, "duration"));
     }
     const char *note = ps_text_clean(&p->arena, ps_view_text(t, row, "note"));
     if (note == NULL) {
@@ -196,7 +196,7 @@ static void put_evidence_row(page *p, size_t row, const char *name, size_t cut) 
     size_t name_columns = ps_utf8_columns(name, strlen(name));
     size_t note_columns = ps_utf8_columns(note, strlen(note));
     bool beside = note_columns > 0 && name_columns + 2 + note_columns <= room;
-    ps_buf_addf(p->out, "%*s%5s  %5s  %14s  %8s  ", INDENT, "", rank, step, place, duration);
+    ps_buf_addf(p->out, "%*s%5s  %5s  %14s  %8s  ", INDENT, "", rank, step, place, duration.text);
     ps_text_cut(p->out, name, room, cut, p->style->utf8);
     if (beside) {
         ps_buf_addf(p->out, "  %s%s%s", quiet(p, true), note, quiet(p, false));
@@ -241,9 +241,8 @@ static void put_report_text_head(page *p, size_t row) {
     char gain[96] = "";
     char head[256];
     if (!ps_view_is_null(t, row, "gain")) {
-        char duration[32];
-        ps_view_duration(ps_view_int(t, row, "gain"), duration);
-        (void)snprintf(gain, sizeof gain, "at most %s, %.1f %% of a step", duration,
+        const ps_ns_text duration = ps_ns_text_of(ps_view_int(t, row, "gain"));
+        (void)snprintf(gain, sizeof gain, "at most %s, %.1f %% of a step", duration.text,
                        ps_view_real(t, row, "gain share"));
     }
     int n =
@@ -322,12 +321,11 @@ static void put_report_text_findings(page *p) {
 
 static void put_report_text_title(page *p) {
     const ps_report_view *v = p->view;
-    char step[32];
     char ranks[PS_RANKS_TEXT];
     char steps[64] = "no recorded steps, work";
     char found[128] = "no findings";
     char line[640];
-    ps_view_duration(v->step_ns, step);
+    const ps_ns_text step = ps_ns_text_of(v->step_ns);
     if (v->n_steps > 0) {
         (void)snprintf(steps, sizeof steps, "%zu step%s", v->n_steps, v->n_steps == 1 ? "" : "s");
     }
@@ -339,7 +337,7 @@ static void put_report_text_title(page *p) {
     }
     ps_view_ranks(v, true, ranks);
     (void)snprintf(line, sizeof line, "%.200s%s%s, %s of %s: %s.", v->title,
-                   v->title[0] != '\0' ? ": " : "", ranks, steps, step, found);
+                   v->title[0] != '\0' ? ": " : "", ranks, steps, step.text, found);
     wrap(p, line, 0);
     ps_buf_add_char(p->out, '\n');
     if (v->verdict != NULL && v->verdict->n_rows > 0) {

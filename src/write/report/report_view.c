@@ -1,4 +1,5 @@
 #include "write/report/report_view.h"
+#include "base/num.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -69,30 +70,16 @@ void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, 
     }
 }
 
-void ps_view_duration(int64_t ns, char out[32]) {
-    static const struct {
-        const char *unit;
-        double scale;
-    } UNITS[] = {{"s", 1e9}, {"ms", 1e6}, {"us", 1e3}, {"ns", 1}};
-    size_t u = 0;
-    while (u < 3 && fabs((double)ns) < UNITS[u].scale) {
-        u++;
-    }
-    double value = (double)ns / UNITS[u].scale;
-    int decimals = u == 3 || fabs(value) >= 100 ? 0 : fabs(value) >= 10 ? 1 : 2;
-    (void)snprintf(out, 32, "%.*f %s", decimals, value, UNITS[u].unit);
-}
-
 void ps_view_shared(const ps_report_view *view, size_t row, char out[PS_SHARED_TEXT]) {
     const ps_table *t = view->findings;
     long long with = (long long)ps_view_int(t, row, "shared with");
-    char duration[32];
     out[0] = '\0';
-    ps_view_duration(ps_view_int(t, row, "shared"), duration);
+    const ps_ns_text duration = ps_ns_text_of(ps_view_int(t, row, "shared"));
     if (with > 0 && ps_view_is_null(t, row, "shared")) {
         (void)snprintf(out, PS_SHARED_TEXT, "It may count the same time as finding %lld.", with);
     } else if (with > 0) {
-        (void)snprintf(out, PS_SHARED_TEXT, "%s of it count in finding %lld, too.", duration, with);
+        (void)snprintf(out, PS_SHARED_TEXT, "%s of it count in finding %lld, too.", duration.text,
+                       with);
     }
 }
 

@@ -81,8 +81,6 @@ bool ps_view_is_null(const ps_table *t, size_t row, const char *column);
 const char *ps_view_place_name(const ps_report_view *view);
 /* The rows of the evidence of finding `number` are [*from, *to). */
 void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, size_t *to);
-/* "18.3 ms": three significant digits. */
-void ps_view_duration(int64_t ns, char out[32]);
 
 /* "2 ranks", "2 of 8 ranks", "2 of at least 8 ranks"; without the number of those that were looked at as in "of 8 ranks". */
 enum { PS_RANKS_TEXT = 96 };

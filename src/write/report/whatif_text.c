@@ -1,4 +1,5 @@
 #include "write/report/whatif_text.h"
+#include "base/num.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -47,9 +48,8 @@ static void put_head(ps_buf *out, const ps_whatif_view *view) {
 
 static void put_step_line(ps_buf *out, const char *what, int64_t ns, const char *of,
                           double percent) {
-    char time[32];
-    ps_view_duration(ns, time);
-    ps_buf_addf(out, "  %-48s %10s", what, time);
+    const ps_ns_text time = ps_ns_text_of(ns);
+    ps_buf_addf(out, "  %-48s %10s", what, time.text);
     if (of != NULL) {
         ps_buf_addf(out, "   %+.1f %% of %s", percent, of);
     }
@@ -93,11 +93,10 @@ static void put_verdict(ps_buf *out, const ps_whatif_view *view) {
     }
     for (size_t r = 0; r < view->repairs->n_rows; r++) {
         if (ps_view_int(view->repairs, r, "order") == 1) {
-            char step[32];
-            ps_view_duration(ps_view_int(view->repairs, r, "step"), step);
+            const ps_ns_text step = ps_ns_text_of(ps_view_int(view->repairs, r, "step"));
             ps_buf_addf(out,
                         "First repair: %s. As fast as usual, a step takes %s (%.1f %% less).\n",
-                        ps_view_text(view->repairs, r, "repair"), step,
+                        ps_view_text(view->repairs, r, "repair"), step.text,
                         ps_view_real(view->repairs, r, "gain share"));
         }
     }
@@ -143,7 +142,7 @@ static void put_causes(ps_buf *out, const ps_table *c) {
             (void)snprintf(figure, sizeof figure, "%.2f", ps_view_real(c, r, "figure"));
         }
         ps_buf_addf(out, "  %-17s %-4s %7s  > %.2f  %s\n", ps_view_text(c, r, "cause"),
-                    strcmp(ps_view_text(c, r, "holds"), "yes") == 0 ? "yes" : "no", figure,
+                    ps_view_is_null(c, r, "figure") ? "?" : ps_view_text(c, r, "holds"), figure,
                     ps_view_real(c, r, "threshold"), ps_view_text(c, r, "evidence"));
     }
 }

@@ -1,0 +1,133 @@
+"""Timelines of workers, as NDTimeline writes them, of jobs that are simulated here: a second simulator, written
+independently of the program's, so that tests can plant a cause and know the step that follows.
+
+    job = Job(orders, n_replicas)          orders[stage] = [(kind, microbatch), ...], kind F, B or W
+    job.duration = lambda op: ...          milliseconds of an op: op.kind, stage, replica, microbatch, step
+    job.delay = lambda op: ...             launch delay of a computing op
+    job.write(path, steps)
+"""
+import json
+from collections import defaultdict, namedtuple
+
+Op = namedtuple("Op", "kind stage replica microbatch step")
+NAMES = {"F": "forward-compute", "B": "backward-compute", "W": "backward-wgrad-compute", "G": "gc", "O": "optimizer",
+         "A": "params-all-gather", "R": "grads-reduce-scatter", "FS": "forward-send", "FR": "forward-recv",
+         "BS": "backward-send", "BR": "backward-recv"}
+LANES = {"A": "dp-comm", "R": "dp-comm", "FS": "pp-comm", "FR": "pp-comm", "BS": "pp-comm", "BR": "pp-comm"}
+KINDS = ("compute", "pp-comm", "tp-comm", "dp-comm", "misc")
+
+
+class Job:
+    def __init__(self, orders, n_replicas):
+        self.orders = orders
+        self.n_replicas = n_replicas
+        self.duration = lambda op: {"F": 10, "B": 20, "W": 10, "O": 5}.get(op.kind, 0)
+        self.delay = lambda op: 0
+
+    def ops(self, step):
+        """{op: [ops it waits for]} and the groups of ops that start together."""
+        waits, groups = {}, []
+        p = len(self.orders)
+        for d in range(self.n_replicas):
+            for s, order in enumerate(self.orders):
+                self.worker(step, s, d, order, waits)
+            for s in range(p - 1):
+                for m in {m for k, m in self.orders[s] if k == "F"}:
+                    groups.append([Op("FS", s, d, m, step), Op("FR", s + 1, d, m, step)])
+                    groups.append([Op("BS", s + 1, d, m, step), Op("BR", s, d, m, step)])
+        for s in range(p):
+            for k in "AR":
+                groups.append([Op(k, s, d, -1, step) for d in range(self.n_replicas)])
+        return waits, groups
+
+    def worker(self, step, s, d, order, waits):
+        def op(kind, m):
+            return Op(kind, s, d, m, step)
+
+        p = len(self.orders)
+        chain = [op(k, m) for k, m in order]
+        gather, reduce, optimizer = op("A", -1), op("R", -1), op("O", -1)
+        waits[gather] = []
+        for i, o in enumerate(chain):
+            waits[o] = [chain[i - 1]] if i else []
+        waits[next(o for o in chain if o.kind == "F")].append(gather)
+        for kind, send, receive, first, last in (("F", "FS", "FR", 0, p - 1), ("B", "BS", "BR", p - 1, 0)):
+            line = [o for o in chain if o.kind == kind]
+            for i, o in enumerate(line):
+                if s != first:
+                    r = op(receive, o.microbatch)
+                    waits[o].append(r)
+                    waits[r] = [line[i - 1], op(receive, line[i - 1].microbatch)] if i else []
+                if s != last:
+                    q = op(send, o.microbatch)
+                    waits[q] = [o] + ([op(send, line[i - 1].microbatch)] if i else [])
+        waits[reduce] = [chain[-1]]
+        waits[optimizer] = [reduce]
+
+    def run(self, step):
+        """{op: (start, end)} in ms from the step's begin, and its end."""
+        waits, groups = self.ops(step)
+        group_of = {o: g for g in groups for o in g}
+        duration = {o: self.duration(o) for o in sorted(waits)}
+        delay = {o: self.delay(o) for o in sorted(waits)}
+        unit = {o: tuple(group_of.get(o, (o,))) for o in waits}
+        left = {u: sum(len(waits[o]) for o in u) for u in set(unit.values())}
+        after = defaultdict(list)
+        for o, on in waits.items():
+            for w in on:
+                after[w].append(unit[o])
+        times = {}
+        ready = [u for u, n in left.items() if n == 0]
+        while ready:
+            u = ready.pop()
+            begin = max(max([times[w][1] for w in waits[o]], default=0) + delay[o] for o in u)
+            for o in u:
+                times[o] = (begin, begin + duration[o])
+                for v in after[o]:
+                    left[v] -= 1
+                    if left[v] == 0:
+                        ready.append(v)
+        assert len(times) == len(waits)
+        return times, max(end for o, (_, end) in times.items() if o.kind == "O")
+
+    def events(self, steps):
+        out = []
+        begin = 0.0
+        tid = {}
+        for step in steps:
+            times, end = self.run(step)
+            count = defaultdict(int)
+            for o, (a, b) in sorted(times.items(), key=lambda item: (item[1], item[0])):
+                lane = LANES.get(o.kind, "compute")
+                thread = tid.setdefault((o.stage, o.replica, lane), len(tid))
+                number = count[o.kind, o.stage, o.replica]
+                count[o.kind, o.stage, o.replica] += 1
+                out.append({"name": NAMES[o.kind], "cat": NAMES[o.kind], "pid": o.replica, "tid": thread,
+                            "ts": begin + a * 1000, "dur": (b - a) * 1000, "ph": "X",
+                            "args": {"step": step, "model_chunk": 0 if o.kind in "FBW" else -1,
+                                     "mb_id": o.microbatch, "seq_id": number}})
+            begin += 1.1 * end * 1000
+        for (stage, replica, lane), thread in tid.items():
+            out.append({"name": "thread_name", "pid": replica, "tid": thread, "ph": "M",
+                        "args": {"name": f"PP rank {stage}, TP rank 0, {lane}"}})
+        for d in range(self.n_replicas):
+            out.append({"name": "process_name", "pid": d, "ph": "M", "args": {"name": f"DP rank [{d}]"}})
+        return out
+
+    def write(self, path, steps):
+        with open(path, "w") as file:
+            json.dump(self.events(steps), file, separators=(",", ":"))
+
+
+def one_f_one_b(p, m):
+    """Orders of 1F1B."""
+    orders = []
+    for s in range(p):
+        warm = min(p - 1 - s, m)
+        line = [("F", k) for k in range(warm)]
+        for k in range(m):
+            if warm + k < m:
+                line.append(("F", warm + k))
+            line.append(("B", k))
+        orders.append(line)
+    return orders

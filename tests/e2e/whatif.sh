@@ -1,0 +1,121 @@
+#!/bin/sh
+# whatif on a job worked by hand, on questions, and on jobs that are not whole.
+set -eu
+
+cat > "$T/make.py" <<'PY'
+import sys
+
+sys.path.insert(0, sys.argv[1])
+from worker_timeline import Job, one_f_one_b
+
+T = sys.argv[2]
+# Two stages, two replicas, two microbatches; stage 1 of replica 1 takes twice as long.
+job = Job(one_f_one_b(2, 2), 2)
+usual = job.duration
+job.duration = lambda op: usual(op) * (2 if (op.stage, op.replica) == (1, 1) and op.kind in "FB" else 1)
+job.write(f"{T}/job.json", [7, 9])
+events = job.events([7, 9])
+
+
+def keep(name, wanted):
+    import json
+
+    with open(f"{T}/{name}.json", "w") as file:
+        json.dump([e for e in events if wanted(e)], file)
+
+
+lost = [e for e in events if e["name"] == "forward-send" and e["args"]["step"] == 9][0]
+keep("lost-send", lambda e: e is not lost)
+keep("lost-worker", lambda e: not (e["ph"] == "M" and "PP rank 1" in e["args"]["name"] and e["pid"] == 1))
+keep("no-names", lambda e: e["name"] != "process_name")
+PY
+python3 "$T/make.py" "$(dirname "$0")/lib" "$T"
+
+"$PIPESCOPE_BIN" whatif "$T/job.json" -o "$T/out.json" --quiet
+"$PIPESCOPE_BIN" whatif "$T/job.json" --json --without "worker=1,1" > "$T/without.json"
+"$PIPESCOPE_BIN" whatif "$T/job.json" --json --scale "stage=1:-50%;kind=optimizer:2" > "$T/scale.json"
+"$PIPESCOPE_BIN" whatif "$T/lost-send.json" --json > "$T/lost.json"
+
+python3 - "$T" <<'PY'
+import json
+import sys
+
+T = sys.argv[1]
+got = json.load(open(f"{T}/out.json"))
+
+
+def close(a, b, what):
+    assert abs(a - b) < 1e-6 * max(1, abs(b)), (what, a, b)
+
+
+# 1F1B of two stages: F0 | F0 | B0 | B0 ... Replica 0: 10 + 10 + 20 + 10 + 20 + 20 = 90 ms, replica 1: 10 + 20 + 40 + 20 + 40 + 20
+# = 150, the optimizer 5 behind both. Usual: F (3 * 10 + 20) / 4 = 12.5, B 25: 9 / 8 * (10 + 10 + 20 + 10 + 20 + 20 + ...) = 112.5.
+for step in ("7", "9"):
+    close(got["step_time_measured_s"][step], 0.155, "measured")
+    close(got["step_time_no_delay_s"][step], 0.155, "replayed")
+    close(got["step_time_ideal_s"][step], 0.1175, "ideal")
+close(got["slowdown"], 155 / 117.5, "S")
+close(got["launch_slowdown"], 1, "launch")
+close(got["slowdown_by_stage"]["0"], 110 / 117.5, "stage 0")
+close(got["slowdown_by_stage"]["1"], 162.5 / 117.5, "stage 1")
+close(got["slowdown_by_dp"]["0"], 1, "replica 0")
+close(got["slowdown_by_dp"]["1"], 155 / 117.5, "replica 1")
+close(got["slowdown_by_kind"]["forward-compute"], 130 / 117.5, "forward")
+close(got["slowdown_by_kind"]["backward-compute"], 142.5 / 117.5, "backward")
+close(got["slowdown_by_kind"]["optimizer"], 1, "optimizer")
+close(got["M_W"], 45 / 37.5, "M_W")
+close(got["M_S"], 45 / 37.5, "M_S")
+close(got["workers"]["without_s"], 0.110, "without the worker")
+close(got["last_stage"]["without_s"], 0.110, "without the last stage")
+assert [c["cause"] for c in got["causes"] if c["holds"] == "yes"] == ["worker"], got["causes"]
+first = [r for r in got["repairs"] if r["order"] == 1]
+assert first[0]["repair"] == "rank 3 (stage 1, replica 1)", got["repairs"]
+
+close(json.load(open(f"{T}/without.json"))["answer"][0]["step_ns"] / 1e9, 0.110, "the question")
+# Stage 1 twice as fast: F 5 and 10, B 10 and 20; replica 1 is as replica 0 was: 90 + 2 * 5.
+close(json.load(open(f"{T}/scale.json"))["answer"][0]["step_ns"] / 1e9, 0.100, "scaled")
+
+lost = json.load(open(f"{T}/lost.json"))
+assert lost["job"]["steps"] == 1 and lost["job"]["steps_left_out"] == 1, lost["job"]
+assert "forward-send" in lost["job"]["why_left_out"] and "step 9" in lost["job"]["why_left_out"], lost["job"]
+assert list(lost["step_time_measured_s"]) == ["7"]
+PY
+
+expect() {
+    status=$1 && words=$2 && shift 2
+    code=0
+    "$PIPESCOPE_BIN" "$@" > "$T/text" 2>&1 || code=$?
+    if [ "$code" -ne "$status" ] || ! grep -q "$words" "$T/text"; then
+        echo "FAILED: $*: exit $code, wanted $status with '$words':"
+        cat "$T/text"
+        exit 1
+    fi
+}
+expect 3 "do not fill 2 stages x 2 replicas" whatif "$T/lost-worker.json"
+expect 1 'no name "DP rank \[d\]"' whatif "$T/no-names.json"
+expect 2 "no such worker" whatif "$T/job.json" --without stage=7
+expect 2 "give worker=STAGE,REPLICA" whatif "$T/job.json" --without layer=7
+expect 2 "give a factor" whatif "$T/job.json" --scale stage=1
+expect 0 "Cause: worker" whatif "$T/job.json"
+# The same file is a cluster for every other command.
+expect 0 "4 ranks" info "$T/job.json"
+expect 0 "1f1b" chart "$T/job.json"
+
+# Threads change nothing.
+for threads in 1 2 8; do
+    "$PIPESCOPE_BIN" whatif "$T/job.json" --json -j $threads > "$T/threads.$threads"
+    cmp "$T/threads.1" "$T/threads.$threads"
+done
+
+# Charts of any capture: the stage that is planted is found under every schedule.
+for schedule in gpipe 1f1b "interleaved --chunks 2" zb-h1 zb-h2 zb-v "interleaved-zb --chunks 2" dualpipe dualpipev; do
+    rm -rf "$T/marks"
+    # shellcheck disable=SC2086 # a schedule with its option
+    "$PIPESCOPE_BIN" simulate $schedule --pp 4 --microbatches 8 --dp 2 --jitter 3 --profile "$T/marks" --steps 3 \
+        --slow-stage 2:1.6 --quiet > /dev/null
+    expect 0 "stage split: the slowest workers apart, if stage 2 computed" whatif "$T/marks"
+done
+expect 0 "computing and its links only" whatif "$T/marks"
+rm -rf "$T/marks"
+"$PIPESCOPE_BIN" simulate 1f1b --pp 1 --microbatches 8 --profile "$T/marks" --quiet > /dev/null
+expect 3 "one stage" whatif "$T/marks"
