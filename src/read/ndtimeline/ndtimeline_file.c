@@ -1,0 +1,358 @@
+#include "read/ndtimeline/ndtimeline_file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/hash.h"
+#include "base/idmap.h"
+#include "base/input.h"
+#include "read/events/trace_events.h"
+
+#define LATEST_NS 9e18 /* a double below what int64_t holds */
+
+int64_t ps_ndt_rank(const ps_ndt_file *file, const ps_ndt_worker *worker) {
+    return worker->tp + file->n_tp * (worker->dp + file->n_dp * worker->pp);
+}
+
+/* An op with the thread it stands on: what that is comes later. */
+typedef struct raw_op {
+    ps_ndt_op op;
+    uint32_t thread;
+} raw_op;
+
+typedef struct reading {
+    ps_arena *arena;
+    ps_diag *diag;
+    raw_op *ops;
+    size_t n_ops, cap_ops;
+    ps_ndt_thread *threads;
+    size_t n_threads, cap_threads;
+    ps_idmap thread_rows; /* hash of pid and tid, or the next free number after it */
+    ps_ndt_process *processes;
+    size_t n_processes, cap_processes;
+    const char **names;
+    size_t n_names, cap_names;
+    ps_idmap name_rows; /* the same of a text */
+    ps_ndt_step *steps;
+    size_t n_steps, cap_steps;
+    ps_idmap step_rows; /* number of a step -> row */
+    bool failed;        /* memory is out */
+} reading;
+
+static uint64_t key_behind(uint64_t key) {
+    return key + 1;
+}
+
+/* --- texts, threads, steps ------------------------------------------------------------------------------------------- */
+
+static bool text_equals(const ps_event_batch *batch, uint32_t id, const char *text) {
+    const ps_event_text *t = &batch->texts[id];
+    return t->n == strlen(text) && memcmp(t->bytes, text, t->n) == 0;
+}
+
+static uint32_t name_row(reading *r, const ps_event_text *text) {
+    uint64_t key = ps_hash64(text->bytes, text->n);
+    uint32_t row = ps_idmap_get(&r->name_rows, key);
+    while (row != PS_IDMAP_NONE &&
+           (strlen(r->names[row]) != text->n || memcmp(r->names[row], text->bytes, text->n) != 0)) {
+        key = key_behind(key);
+        row = ps_idmap_get(&r->name_rows, key);
+    }
+    if (row != PS_IDMAP_NONE) {
+        return row;
+    }
+    const char *own = ps_arena_strndup(r->arena, text->bytes, text->n);
+    bool is_plain = own != NULL && strlen(own) == text->n; /* a zero inside: the text ends there */
+    if (own != NULL && !is_plain) {
+        const ps_event_text cut = {own, (uint32_t)strlen(own)};
+        return name_row(r, &cut);
+    }
+    if (own == NULL ||
+        !ps_grow(&r->names, &r->cap_names, r->n_names + 1, UINT32_MAX - 1, sizeof *r->names) ||
+        !ps_idmap_put(&r->name_rows, key, (uint32_t)r->n_names)) {
+        r->failed = true;
+        return 0;
+    }
+    r->names[r->n_names] = own;
+    return (uint32_t)r->n_names++;
+}
+
+static uint32_t thread_row(reading *r, int64_t pid, int64_t tid) {
+    const int64_t both[] = {pid, tid};
+    uint64_t key = ps_hash64(both, sizeof both);
+    uint32_t row = ps_idmap_get(&r->thread_rows, key);
+    while (row != PS_IDMAP_NONE && (r->threads[row].pid != pid || r->threads[row].tid != tid)) {
+        key = key_behind(key);
+        row = ps_idmap_get(&r->thread_rows, key);
+    }
+    if (row != PS_IDMAP_NONE) {
+        return row;
+    }
+    if (!ps_grow(&r->threads, &r->cap_threads, r->n_threads + 1, UINT32_MAX - 1,
+                 sizeof *r->threads) ||
+        !ps_idmap_put(&r->thread_rows, key, (uint32_t)r->n_threads)) {
+        r->failed = true;
+        return 0;
+    }
+    r->threads[r->n_threads] =
+        (ps_ndt_thread){.pid = pid, .tid = tid, .pp = -1, .worker = PS_NDT_NOBODY};
+    return (uint32_t)r->n_threads++;
+}
+
+static void widen_step(reading *r, const ps_ndt_op *op) {
+    uint32_t row = r->n_steps > 0 && r->steps[r->n_steps - 1].step == op->step
+                       ? (uint32_t)r->n_steps - 1
+                       : ps_idmap_get(&r->step_rows, (uint64_t)op->step);
+    if (row == PS_IDMAP_NONE) {
+        if (!ps_grow(&r->steps, &r->cap_steps, r->n_steps + 1, UINT32_MAX - 1, sizeof *r->steps) ||
+            !ps_idmap_put(&r->step_rows, (uint64_t)op->step, (uint32_t)r->n_steps)) {
+            r->failed = true;
+            return;
+        }
+        r->steps[r->n_steps++] = (ps_ndt_step){op->step, op->start_ns, op->end_ns};
+        return;
+    }
+    ps_ndt_step *s = &r->steps[row];
+    s->start_ns = op->start_ns < s->start_ns ? op->start_ns : s->start_ns;
+    s->end_ns = op->end_ns > s->end_ns ? op->end_ns : s->end_ns;
+}
+
+/* --- events ---------------------------------------------------------------------------------------------------------- */
+
+/* The text of the argument "name", or NULL. */
+static const ps_event_text *name_given(const ps_event_batch *batch, const ps_event *e) {
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        const ps_event_arg *arg = &batch->args[e->first_arg + i];
+        if (arg->type == PS_ARG_STR && text_equals(batch, arg->key, "name")) {
+            return &batch->texts[arg->u.text];
+        }
+    }
+    return NULL;
+}
+
+static void take_name(reading *r, const ps_event_batch *batch, const ps_event *e) {
+    const ps_event_text *name = name_given(batch, e);
+    ps_ndt_thread named = {0};
+    ps_ndt_process process = {.pid = e->pid};
+    if (name == NULL || (e->flags & (PS_EVENT_PID_TEXT | PS_EVENT_TID_TEXT)) != 0) {
+        return;
+    }
+    if (text_equals(batch, e->name, "thread_name") &&
+        ps_ndt_parse_thread(name->bytes, name->n, &named)) {
+        uint32_t row = thread_row(r, e->pid, e->tid);
+        if (!r->failed) {
+            r->threads[row].pp = named.pp;
+            r->threads[row].tp = named.tp;
+            r->threads[row].kind = named.kind;
+        }
+    } else if (text_equals(batch, e->name, "process_name") &&
+               ps_ndt_parse_process(name->bytes, name->n, &process.dp)) {
+        if (!ps_grow(&r->processes, &r->cap_processes, r->n_processes + 1, UINT32_MAX,
+                     sizeof *r->processes)) {
+            r->failed = true;
+            return;
+        }
+        r->processes[r->n_processes++] = process;
+    }
+}
+
+static void take_args(const ps_event_batch *batch, const ps_event *e, ps_ndt_op *op) {
+    for (uint32_t i = 0; i < e->n_args; i++) {
+        const ps_event_arg *arg = &batch->args[e->first_arg + i];
+        if (arg->type != PS_ARG_INT) {
+            continue;
+        }
+        if (text_equals(batch, arg->key, "step")) {
+            op->step = arg->u.i;
+        } else if (text_equals(batch, arg->key, "mb_id")) {
+            op->microbatch = arg->u.i;
+        } else if (text_equals(batch, arg->key, "model_chunk")) {
+            op->chunk = arg->u.i;
+        } else if (text_equals(batch, arg->key, "seq_id")) {
+            op->order = arg->u.i;
+        }
+    }
+}
+
+static void odd_event(reading *r, ps_oddity kind, const ps_event *e, const char *what) {
+    ps_diag_add(r->diag, kind, "byte %llu: %s", (unsigned long long)e->offset, what);
+}
+
+static void take_op(reading *r, const ps_event_batch *batch, const ps_event *e, int64_t row) {
+    raw_op raw = {.op = {.start_ns = e->ts_ns,
+                         .row = row,
+                         .step = PS_NDT_UNKNOWN,
+                         .order = PS_NDT_UNKNOWN,
+                         .microbatch = PS_NDT_UNKNOWN,
+                         .chunk = PS_NDT_UNKNOWN}};
+    if ((e->flags & PS_EVENT_HAS_TS) == 0 || (e->flags & PS_EVENT_HAS_DUR) == 0) {
+        odd_event(r, PS_ODD_EVENT_FIELD, e, "no ts or dur");
+        return;
+    }
+    if (e->dur_ns < 0 || __builtin_add_overflow(e->ts_ns, e->dur_ns, &raw.op.end_ns)) {
+        odd_event(r, PS_ODD_TIME, e, "an op of negative length");
+        return;
+    }
+    if (!ps_grow(&r->ops, &r->cap_ops, r->n_ops + 1, UINT32_MAX - 1, sizeof *r->ops)) {
+        r->failed = true;
+        return;
+    }
+    take_args(batch, e, &raw.op);
+    raw.op.name = name_row(r, &batch->texts[e->name]);
+    raw.thread = thread_row(r, e->pid, e->tid);
+    r->ops[r->n_ops++] = raw;
+    if (raw.op.step != PS_NDT_UNKNOWN) {
+        widen_step(r, &raw.op);
+    }
+}
+
+static ps_code take_events(void *context, const ps_event_batch *batch, ps_err *err) {
+    reading *r = context;
+    for (size_t i = 0; !r->failed && i < batch->n_events; i++) {
+        const ps_event *e = &batch->events[i];
+        if (e->ph == 'M') {
+            take_name(r, batch, e);
+        } else if (e->ph == 'X') {
+            take_op(r, batch, e, (int64_t)(batch->first_event + i));
+        } else {
+            odd_event(r, PS_ODD_EVENT_PHASE, e, "no op of a timeline");
+        }
+    }
+    return r->failed ? ps_fail_nomem(err) : PS_OK;
+}
+
+/* --- steps ----------------------------------------------------------------------------------------------------------- */
+
+static int order_steps(const void *x, const void *y) {
+    const ps_ndt_step *a = x;
+    const ps_ndt_step *b = y;
+    return a->start_ns != b->start_ns ? (a->start_ns < b->start_ns ? -1 : 1)
+           : a->step != b->step       ? (a->step < b->step ? -1 : 1)
+                                      : 0;
+}
+
+/* The published files lay their steps out anew: the first begins at 0, each of the others a tenth of a step after the end of the
+ * one before it. Where all steps lie so, that is where they begin: what the first op waited for is part of the step.
+ * Elsewhere a step begins with its first op. */
+static void begin_steps(ps_ndt_step *steps, size_t n) {
+    double begin = 0;
+    bool is_laid_out = n > 0;
+    for (size_t i = 0; is_laid_out && i < n; i++) {
+        double length = (double)steps[i].end_ns - begin;
+        double before = (double)steps[i].start_ns - begin;
+        is_laid_out = length > 0 && before > -1e3 && before < length / 100 && begin < LATEST_NS;
+        begin += 1.1 * length;
+    }
+    begin = 0;
+    for (size_t i = 0; is_laid_out && i < n; i++) {
+        int64_t at = (int64_t)begin;
+        begin += 1.1 * ((double)steps[i].end_ns - begin);
+        steps[i].start_ns = at < steps[i].start_ns ? at : steps[i].start_ns;
+    }
+}
+
+/* --- what stays -------------------------------------------------------------------------------------------------------- */
+
+/* Ops by worker; those of threads that are no worker's are counted and left out. */
+static bool keep_ops(reading *r, ps_ndt_file *file, ps_ndt_worker *workers) {
+    ps_ndt_op *ops = ps_arena_alloc(r->arena, (r->n_ops + 1) * sizeof *ops);
+    size_t n_strangers = 0;
+    for (size_t i = 0; i < r->n_ops; i++) {
+        uint32_t worker = r->threads[r->ops[i].thread].worker;
+        n_strangers += worker == PS_NDT_NOBODY;
+        if (worker != PS_NDT_NOBODY) {
+            workers[worker].n++;
+        }
+    }
+    ps_diag_count(r->diag, PS_ODD_STAGE_UNKNOWN, n_strangers);
+    size_t at = 0;
+    for (size_t w = 0; w < file->n_workers; w++) {
+        workers[w].first = at;
+        at += workers[w].n;
+        workers[w].n = 0;
+    }
+    for (size_t i = 0; ops != NULL && i < r->n_ops; i++) {
+        const ps_ndt_thread *thread = &r->threads[r->ops[i].thread];
+        if (thread->worker != PS_NDT_NOBODY) {
+            ps_ndt_worker *w = &workers[thread->worker];
+            ops[w->first + w->n] = r->ops[i].op;
+            ops[w->first + w->n++].lane = (uint32_t)thread->kind;
+        }
+    }
+    file->ops = ops;
+    file->n_ops = at;
+    return ops != NULL;
+}
+
+static ps_code keep_file(reading *r, const char *path, const ps_ndt_file **out, ps_err *err) {
+    ps_ndt_file *file = ps_arena_alloc(r->arena, sizeof *file);
+    ps_ndt_worker *workers = ps_arena_alloc(r->arena, (r->n_threads + 1) * sizeof *workers);
+    ps_ndt_step *steps = ps_arena_alloc(r->arena, (r->n_steps + 1) * sizeof *steps);
+    const char **names = ps_arena_alloc(r->arena, (r->n_names + 1) * sizeof *names);
+    if (file == NULL || workers == NULL || steps == NULL || names == NULL) {
+        return ps_fail_nomem(err);
+    }
+    *file = (ps_ndt_file){.workers = workers,
+                          .names = names,
+                          .n_names = r->n_names,
+                          .steps = steps,
+                          .n_steps = r->n_steps,
+                          .diag = r->diag};
+    ps_code code = ps_ndt_place_threads(r->threads, r->n_threads, r->processes, r->n_processes,
+                                        path, workers, &file->n_workers, err);
+    for (size_t w = 0; code == PS_OK && w < file->n_workers; w++) {
+        file->n_dp = workers[w].dp >= file->n_dp ? workers[w].dp + 1 : file->n_dp;
+        file->n_pp = workers[w].pp >= file->n_pp ? workers[w].pp + 1 : file->n_pp;
+        file->n_tp = workers[w].tp >= file->n_tp ? workers[w].tp + 1 : file->n_tp;
+    }
+    if (code == PS_OK && r->n_names > 0) {
+        memcpy(names, r->names, r->n_names * sizeof *names);
+    }
+    if (code == PS_OK && r->n_steps > 0) {
+        memcpy(steps, r->steps, r->n_steps * sizeof *steps);
+        qsort(steps, r->n_steps, sizeof *steps, order_steps);
+        begin_steps(steps, r->n_steps);
+    }
+    *out = file;
+    return code == PS_OK && !keep_ops(r, file, workers) ? ps_fail_nomem(err) : code;
+}
+
+static ps_code read_events(reading *r, const char *path, size_t n_threads, ps_watch *watch,
+                           ps_err *err) {
+    static const char *const WANTED[] = {"step", "mb_id", "model_chunk", "seq_id", NULL};
+    const ps_event_schema schema = {.wanted = WANTED, .printed_doubles = true};
+    const ps_event_sink sink = {r, take_events, NULL};
+    ps_event_stats stats = {0};
+    ps_input *in = ps_input_open(path, err);
+    if (in == NULL) {
+        return err != NULL && err->code != PS_OK ? err->code : PS_IO;
+    }
+    ps_input_watch(in, watch);
+    ps_code code = ps_trace_events_read(in, &schema, &sink, n_threads, r->diag, &stats, err);
+    ps_input_close(in);
+    return code;
+}
+
+ps_code ps_ndt_file_read(const char *path, size_t n_threads, ps_watch *watch, ps_arena *arena,
+                         const ps_ndt_file **out, ps_err *err) {
+    reading r = {.arena = arena, .diag = ps_arena_alloc(arena, sizeof *r.diag)};
+    ps_idmap_init(&r.thread_rows);
+    ps_idmap_init(&r.name_rows);
+    ps_idmap_init(&r.step_rows);
+    if (r.diag != NULL) {
+        memset(r.diag, 0, sizeof *r.diag);
+    }
+    ps_code code =
+        r.diag != NULL ? read_events(&r, path, n_threads, watch, err) : ps_fail_nomem(err);
+    code = code == PS_OK ? keep_file(&r, path, out, err) : code;
+    ps_free(r.ops);
+    ps_free(r.threads);
+    ps_free(r.processes);
+    ps_free(r.names);
+    ps_free(r.steps);
+    ps_idmap_fini(&r.thread_rows);
+    ps_idmap_fini(&r.name_rows);
+    ps_idmap_fini(&r.step_rows);
+    return code;
+}
