@@ -23,6 +23,7 @@
 
 #define X(name) extern const ps_command ps_command_##name;
 #include "cli/commands.def"
+#include "write/out/wrap.h"
 #undef X
 
 static const ps_command *const COMMANDS[] = {

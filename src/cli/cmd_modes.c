@@ -3,6 +3,7 @@
 
 #include "analyze/core/analysis.h"
 #include "cli/cli.h"
+#include "write/out/wrap.h"
 
 static size_t width_of(const ps_cli *cli) {
     return cli->term.width > 60 ? cli->term.width : 100;

@@ -14,6 +14,7 @@
 #include "run/run.h"
 #include "run/run_pipeline.h"
 #include "write/out/sink.h"
+#include "write/out/wrap.h"
 #include "write/out/writers.h"
 #include "write/report/report_view.h"
 

@@ -90,8 +90,4 @@ void ps_options_help(const ps_option_spec *spec, size_t width, ps_buf *out);
  * underscores do not count. `words` are n strings. */
 const char *ps_nearest(const char *word, const char *const *words, size_t n);
 
-/* Adds `text` broken at spaces so that no line is wider than `width`; lines after the first are indented.
- * `column` is where the text starts on the first line. Words are never broken; '\n' in the text breaks. */
-void ps_wrap(ps_buf *out, const char *text, size_t column, size_t indent, size_t width);
-
 #endif

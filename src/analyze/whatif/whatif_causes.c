@@ -121,9 +121,11 @@ static void judge_host(const ps_whatif *w, cause *c) {
                      "pauses of the host: garbage collection, launches, data; record host threads",
                  .figure = w->measured_ns / w->real_ns,
                  .threshold = PS_WHATIF_HOST};
-    (void)snprintf(c->evidence, sizeof c->evidence,
-                   "%s of a step of %s pass between the end of what an op waits for and its start",
-                   say(w->measured_ns - w->real_ns).text, say(w->measured_ns).text);
+    (void)snprintf(
+        c->evidence, sizeof c->evidence,
+        "%s of a step of %s pass between the end of what an op waits for and its start%s",
+        say(w->measured_ns - w->real_ns).text, say(w->measured_ns).text,
+        w->js->has_comm ? "" : "; communication is no op here and may be a part of it");
 }
 
 /* The line of least squares through the steps: its rise over all of them, where it explains half of their variance. */

@@ -16,6 +16,7 @@
 #include "base/num.h"
 #include "base/utf8.h"
 #include "write/out/shorten.h"
+#include "write/out/wrap.h"
 #include "write/out/writers.h"
 #include "write/report/report_view.h"
 
@@ -38,32 +39,14 @@ static const char *quiet(const page *p, bool on) {
 
 /* --- wrapped text ---------------------------------------------------------------------------------------------------- */
 
-/* One word after the other; words wider than the line are broken by nobody. */
 static void wrap(page *p, const char *text, size_t indent) {
     const char *clean = ps_text_clean(&p->arena, text);
-    size_t column = 0;
     if (clean == NULL) {
         p->failed = true;
         return;
     }
-    while (*clean != '\0') {
-        size_t n = strcspn(clean, " ");
-        size_t columns = ps_utf8_columns(clean, n);
-        bool fits = column == 0 || indent + column + 1 + columns <= p->width;
-        if (n > 0 && !fits) {
-            ps_buf_add_char(p->out, '\n');
-            column = 0;
-        }
-        if (n > 0 && column == 0) {
-            ps_buf_add_fill(p->out, ' ', indent);
-        } else if (n > 0) {
-            ps_buf_add_char(p->out, ' ');
-            column++;
-        }
-        ps_buf_add(p->out, clean, n);
-        column += columns;
-        clean += n + (clean[n] == ' ');
-    }
+    ps_buf_add_fill(p->out, ' ', indent);
+    ps_wrap(p->out, clean, indent, indent, p->width);
     ps_buf_add_char(p->out, '\n');
 }
 

@@ -1,9 +1,12 @@
 #include "write/report/whatif_text.h"
 #include "base/num.h"
 
+#include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "write/out/wrap.h"
 #include "write/out/writers.h"
 #include "write/report/report_view.h"
 
@@ -31,7 +34,26 @@ ps_whatif_view ps_whatif_view_of(ps_table *const *tables, size_t n) {
     return v;
 }
 
+/* Share of the measured step by which a replay may miss it before the reader is warned. */
+#define UNEXPLAINED 0.2
+
 /* --- the verdict --------------------------------------------------------------------------------------------------- */
+
+/* A paragraph whose further lines are indented. */
+static void put_paragraph(ps_buf *out, size_t width, size_t first, size_t indent, const char *fmt,
+                          ...) PS_PRINTF(5, 6);
+
+static void put_paragraph(ps_buf *out, size_t width, size_t first, size_t indent, const char *fmt,
+                          ...) {
+    char text[640];
+    va_list args;
+    va_start(args, fmt);
+    (void)vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    ps_buf_add_fill(out, ' ', first);
+    ps_wrap(out, text, first, indent, width);
+    ps_buf_add_char(out, '\n');
+}
 
 static void put_head(ps_buf *out, const ps_whatif_view *view) {
     const ps_table *t = view->job;
@@ -57,7 +79,7 @@ static void put_step_line(ps_buf *out, const char *what, int64_t ns, const char 
 }
 
 /* The replay first: all else stands on it. */
-static void put_steps(ps_buf *out, const ps_whatif_view *view) {
+static void put_steps(ps_buf *out, const ps_whatif_view *view, size_t width) {
     const ps_table *t = view->job;
     int64_t measured = ps_view_int(t, 0, "measured");
     int64_t real = ps_view_int(t, 0, "no_delay");
@@ -67,25 +89,35 @@ static void put_steps(ps_buf *out, const ps_whatif_view *view) {
                   100 * ((double)real / (double)measured - 1));
     put_step_line(out, "ideal: every op as fast as its kind usually is", ideal, "the replay",
                   100 * ((double)ideal / (double)real - 1));
+    if (fabs((double)real / (double)measured - 1) > UNEXPLAINED) {
+        put_paragraph(
+            out, width, 2, 2,
+            "Ops and who waits for whom explain %.0f %% of the measured step. The rest passes between "
+            "ops: pauses of the host%s. It decides here; take all that follows with care.",
+            100 * (double)real / (double)measured,
+            ps_view_int(t, 0, "has_communication") != 0 ? "" : ", communication that is no op");
+    }
     ps_buf_addf(out, "  slowdown %.3f: %.1f %% of the job's time is waste",
                 ps_view_real(t, 0, "slowdown"), ps_view_real(t, 0, "waste"));
+    ps_buf_addf(out, "\n");
     if (ps_view_int(t, 0, "has_communication") == 0) {
-        ps_buf_addf(
-            out,
-            "\n  The chart has computing and its links only: gradients, the optimizer and the host "
-            "are in no figure here.");
+        put_paragraph(
+            out, width, 2, 2,
+            "The chart has computing and its links only: gradients, the optimizer and the host are in "
+            "no figure here.");
     }
-    ps_buf_addf(out, "\n\n");
+    ps_buf_addf(out, "\n");
 }
 
-static void put_verdict(ps_buf *out, const ps_whatif_view *view) {
+static void put_verdict(ps_buf *out, const ps_whatif_view *view, size_t width) {
     const ps_table *c = view->causes;
     size_t n = 0;
     for (size_t r = 0; r < c->n_rows; r++) {
         if (strcmp(ps_view_text(c, r, "holds"), "yes") == 0) {
-            ps_buf_addf(out, "%s %s: %s.\n    Try: %s.\n",
-                        n++ == 0 ? "Cause:" : "Also: ", ps_view_text(c, r, "cause"),
-                        ps_view_text(c, r, "evidence"), ps_view_text(c, r, "remedy"));
+            put_paragraph(out, width, 0, 4, "%s %s: %s.",
+                          n++ == 0 ? "Cause:" : "Also:", ps_view_text(c, r, "cause"),
+                          ps_view_text(c, r, "evidence"));
+            put_paragraph(out, width, 4, 4, "Try: %s.", ps_view_text(c, r, "remedy"));
         }
     }
     if (n == 0) {
@@ -93,11 +125,11 @@ static void put_verdict(ps_buf *out, const ps_whatif_view *view) {
     }
     for (size_t r = 0; r < view->repairs->n_rows; r++) {
         if (ps_view_int(view->repairs, r, "order") == 1) {
-            const ps_ns_text step = ps_ns_text_of(ps_view_int(view->repairs, r, "step"));
-            ps_buf_addf(out,
-                        "First repair: %s. As fast as usual, a step takes %s (%.1f %% less).\n",
-                        ps_view_text(view->repairs, r, "repair"), step.text,
-                        ps_view_real(view->repairs, r, "gain share"));
+            put_paragraph(out, width, 0, 4,
+                          "First repair: %s. As fast as usual, a step takes %s (%.1f %% less).",
+                          ps_view_text(view->repairs, r, "repair"),
+                          ps_ns_text_of(ps_view_int(view->repairs, r, "step")).text,
+                          ps_view_real(view->repairs, r, "gain share"));
         }
     }
     ps_buf_addf(out, "\n");
@@ -106,6 +138,7 @@ static void put_verdict(ps_buf *out, const ps_whatif_view *view) {
 /* --- the map ------------------------------------------------------------------------------------------------------- */
 
 #define MAP_MOST_COLUMNS 16
+#define CAUSE_TEXT 42 /* where the evidence of a cause begins */
 
 /* S of each worker: a row a stage, a column a replica; of many replicas the slowest are shown. */
 static void put_map(ps_buf *out, const ps_whatif_view *view) {
@@ -134,16 +167,18 @@ static void put_map(ps_buf *out, const ps_whatif_view *view) {
     ps_buf_addf(out, "* the slowest 3 %% of the workers\n\n");
 }
 
-static void put_causes(ps_buf *out, const ps_table *c) {
+static void put_causes(ps_buf *out, const ps_table *c, size_t width) {
     ps_buf_addf(out, "causes: figure, threshold, evidence\n\n");
     for (size_t r = 0; r < c->n_rows; r++) {
         char figure[32] = "unknown";
         if (!ps_view_is_null(c, r, "figure")) {
-            (void)snprintf(figure, sizeof figure, "%.2f", ps_view_real(c, r, "figure"));
+            double value = ps_view_real(c, r, "figure");
+            (void)snprintf(figure, sizeof figure, "%.2f", fabs(value) < 0.005 ? 0 : value);
         }
-        ps_buf_addf(out, "  %-17s %-4s %7s  > %.2f  %s\n", ps_view_text(c, r, "cause"),
-                    ps_view_is_null(c, r, "figure") ? "?" : ps_view_text(c, r, "holds"), figure,
-                    ps_view_real(c, r, "threshold"), ps_view_text(c, r, "evidence"));
+        put_paragraph(out, width, 2, CAUSE_TEXT, "%-17s %-4s %7s  > %.2f  %s",
+                      ps_view_text(c, r, "cause"),
+                      ps_view_is_null(c, r, "figure") ? "?" : ps_view_text(c, r, "holds"), figure,
+                      ps_view_real(c, r, "threshold"), ps_view_text(c, r, "evidence"));
     }
 }
 
@@ -159,13 +194,13 @@ static ps_code put_titled(ps_buf *out, const ps_table *t, const ps_text_style *s
 ps_code ps_write_whatif_text(const ps_whatif_view *view, const ps_text_style *style, ps_buf *out,
                              ps_err *err) {
     put_head(out, view);
-    put_steps(out, view);
-    put_verdict(out, view);
+    put_steps(out, view, style->width);
+    put_verdict(out, view, style->width);
     ps_code code = put_titled(out, view->answer, style, err);
     code = code == PS_OK ? put_titled(out, view->repairs, style, err) : code;
     code = code == PS_OK ? put_titled(out, view->kinds, style, err) : code;
     code = code == PS_OK ? put_titled(out, view->stages, style, err) : code;
     put_map(out, view);
-    put_causes(out, view->causes);
+    put_causes(out, view->causes, style->width);
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }
