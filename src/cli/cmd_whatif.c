@@ -82,7 +82,7 @@ static int analyse_whatif(ps_cli *cli, const ps_cluster *cluster, const ps_run_o
 }
 
 static int check_whatif(ps_cli *cli, ps_run_opts *opts) {
-    int status = ps_cli_job(cli, &opts->analysis, "step");
+    int status = ps_cli_job(cli, &opts->analysis, NULL);
     status = status == PS_EXIT_OK ? ps_cli_clocks(cli, &opts->analysis) : status;
     const char *path = ps_cli_text(cli, "output");
     if (status == PS_EXIT_OK && path != NULL && !ps_ends_with(path, ".txt") &&

@@ -15,7 +15,8 @@ int ps_cli_clocks(ps_cli *cli, ps_analysis_opts *out) {
 }
 
 int ps_cli_job(ps_cli *cli, ps_analysis_opts *out, const char *step_option) {
-    out->step_id = ps_cli_given(cli, step_option) ? ps_cli_int(cli, step_option) : -1;
+    bool has_step = step_option != NULL && ps_cli_given(cli, step_option);
+    out->step_id = has_step ? ps_cli_int(cli, step_option) : -1;
     out->pp = ps_cli_int(cli, "pp");
     out->tp = ps_cli_int(cli, "tp");
     out->cp = ps_cli_int(cli, "cp");

@@ -81,7 +81,7 @@ int ps_cli_reader(ps_cli *cli, const ps_reader **out);
 /* Finds the ranks below `path`, heeding --format. NULL with *status set, having said why. */
 ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status);
 
-/* Fills the job's part of the options and step_id; an exit status. */
+/* Fills the job's part of the options and step_id (-1 where `step_option` is NULL); an exit status. */
 int ps_cli_job(ps_cli *cli, ps_analysis_opts *out, const char *step_option);
 
 #endif

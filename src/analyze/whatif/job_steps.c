@@ -80,6 +80,9 @@ static void fill_durations(const ps_job_op *ops, uint32_t n,
             bool in = ps_job_part_has(&q->scaled[k].part, op);
             ns = in ? (int64_t)llround((double)ns * q->scaled[k].factor) : ns;
         }
+        if (q->computing != NULL && (PS_JOB_COMPUTING >> op->kind & 1) != 0) {
+            ns = (int64_t)llround((double)ns * q->computing[op->worker]);
+        }
         out[i] = ns;
     }
 }

@@ -58,6 +58,11 @@ typedef struct ps_job_part {
 
 bool ps_job_part_has(const ps_job_part *part, const ps_job_op *op);
 
+/* Bits of the kinds that compute a pass. */
+#define PS_JOB_COMPUTING                                                                           \
+    (1u << PS_WORKER_FORWARD | 1u << PS_WORKER_BACKWARD | 1u << PS_WORKER_WEIGHT |                 \
+     1u << PS_WORKER_PAIR)
+
 /* [PS_N_WORKER_OPS] What a kind takes when nothing is slow: the mean of computing, the median of communication, over all ops of
  * all steps. False when memory is out. */
 bool ps_job_ideal(const ps_job_steps *js, int64_t ideal_ns[PS_N_WORKER_OPS]);
@@ -75,6 +80,7 @@ typedef struct ps_job_question {
     bool inverted; /* the ops of `parts` take the ideal, all others what was measured */
     const ps_job_scaled *scaled; /* on top of it */
     size_t n_scaled;
+    const double *computing; /* [n_workers] factors of their computing, on top of it; NULL: none */
 } ps_job_question;
 
 /* The mean step in ns, all launch delays 0; each step in each_ns [n_steps] where that is not NULL. PS_RANGE, PS_NOMEM. */

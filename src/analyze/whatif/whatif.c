@@ -94,13 +94,10 @@ static ps_code measure_worst(ps_whatif *w, ps_err *err) {
     return ask_part(w, &part, &w->worst, err);
 }
 
-static const uint32_t COMPUTING = 1u << PS_WORKER_FORWARD | 1u << PS_WORKER_BACKWARD |
-                                  1u << PS_WORKER_WEIGHT | 1u << PS_WORKER_PAIR;
-
 /* The step without what these workers compute longer. */
 static ps_code ask_without_computing(const ps_whatif *w, const bool *workers, double *step_ns,
                                      ps_err *err) {
-    const ps_job_part part = {.workers = workers, .kinds = COMPUTING};
+    const ps_job_part part = {.workers = workers, .kinds = PS_JOB_COMPUTING};
     const ps_job_question q = {.parts = &part, .n_parts = 1, .inverted = true};
     return ps_job_ask(w->js, w->ideal_of, &q, step_ns, NULL, err);
 }

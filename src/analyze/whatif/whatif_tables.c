@@ -6,6 +6,7 @@
 
 #include "analyze/whatif/chart_steps.h"
 #include "analyze/whatif/question.h"
+#include "analyze/whatif/split_plan_tables.h"
 #include "analyze/whatif/whatif.h"
 #include "analyze/whatif/whatif_causes.h"
 #include "base/alloc.h"
@@ -322,6 +323,9 @@ static ps_code add_made_table(ps_result *result, ps_table *t, ps_err *err) {
 
 ps_code ps_whatif_add_tables(const ps_job_steps *js, const ps_analysis_opts *opts,
                              ps_result *result, ps_err *err) {
+    if (opts->split != NULL) {
+        return ps_split_plan_add_tables(js, opts->split, opts->most_layers, result, err);
+    }
     ps_whatif w;
     ps_err here = PS_ERR_INIT;
     ps_code code = ps_whatif_measure(js, &w, &here);

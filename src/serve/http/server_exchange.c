@@ -284,7 +284,8 @@ static bool complete_exchange(ps_exchange *e) {
     if (e->is_answered) {
         return true;
     }
-    if (is_stopping) {
+    /* Who asks to wait for a change is answered like those who wait already: the end is one. */
+    if (is_stopping && e->route->must_wait == NULL) {
         return exchange_refuse(e, 503, "the server is being stopped");
     }
     e->reply = new_reply();

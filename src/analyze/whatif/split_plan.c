@@ -1,0 +1,305 @@
+#include "analyze/whatif/split_plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/num.h"
+
+/* Up to so many splits all are simulated; beyond, the best by the slowest stage and its neighbours. */
+#define MOST_EXHAUSTIVE 500
+#define MOST_ROUNDS 64
+
+/* --- what was given -------------------------------------------------------------------------------------------------- */
+
+static ps_code fail_split(const char *split, const char *why, ps_err *err) {
+    return ps_fail(err, PS_USAGE, "'%.80s': %s", split, why);
+}
+
+static ps_code read_split(const char *split, ps_split_plan *p, ps_err *err) {
+    const char *at = split;
+    int32_t n = 0;
+    while (*at != '\0') {
+        size_t length = strcspn(at, ",");
+        int64_t layers = 0;
+        if (!ps_parse_i64(at, length, &layers) || layers < 0 || layers > 4096) {
+            return fail_split(
+                split, "give the layers of each stage (8,8,8,8), or of the whole model (32)", err);
+        }
+        if (n == p->n_stages) {
+            return ps_fail(err, PS_USAGE, "'%.80s': the job has %d stages", split,
+                           (int)p->n_stages);
+        }
+        p->now[n++] = (int32_t)layers;
+        at += length + (at[length] == ',');
+    }
+    if (n == 1 && p->n_stages > 1) {
+        int32_t all = p->now[0];
+        if (all % p->n_stages != 0) {
+            return fail_split(split, "not the same number on each stage: give them one by one",
+                              err);
+        }
+        for (n = 0; n < p->n_stages; n++) {
+            p->now[n] = all / p->n_stages;
+        }
+    }
+    if (n != p->n_stages) {
+        return ps_fail(err, PS_USAGE, "'%.80s': the job has %d stages", split, (int)p->n_stages);
+    }
+    for (int32_t s = 0; s < p->n_stages; s++) {
+        p->n_layers += p->now[s];
+    }
+    return p->n_layers > 0 ? PS_OK : fail_split(split, "no layer", err);
+}
+
+/* --- pieces ------------------------------------------------------------------------------------------------------- */
+
+static int order_real(const void *a, const void *b) {
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return x < y ? -1 : x > y ? 1 : 0;
+}
+
+static double median_of(double *v, size_t n) {
+    qsort(v, n, sizeof *v, order_real);
+    return n > 0 ? (v[(n - 1) / 2] + v[n / 2]) / 2 : 0;
+}
+
+/* What each worker computes for one microbatch into worker_ns; of a stage the median of its workers, so that a slow machine does
+ * not count as layers. */
+static ps_code measure_stages(const ps_job_steps *js, ps_split_plan *p, double *worker_ns,
+                              ps_err *err) {
+    double *forwards = ps_calloc(js->n_workers + 1, sizeof *forwards);
+    double *of_stage = ps_calloc(js->n_workers + 1, sizeof *of_stage);
+    p->n_chunks = 1;
+    bool ok = forwards != NULL && of_stage != NULL;
+    for (size_t i = 0; ok && i < js->n_ops; i++) {
+        const ps_job_op *op = &js->ops[i];
+        if ((PS_JOB_COMPUTING >> op->kind & 1) != 0) {
+            worker_ns[op->worker] += (double)op->duration_ns;
+            forwards[op->worker] += op->kind == PS_WORKER_FORWARD || op->kind == PS_WORKER_PAIR;
+            p->n_chunks = op->chunk >= p->n_chunks ? op->chunk + 1 : p->n_chunks;
+        }
+    }
+    ps_code code = ok ? PS_OK : ps_fail_nomem(err);
+    for (int32_t s = 0; code == PS_OK && s < p->n_stages; s++) {
+        size_t n = 0;
+        for (size_t w = 0; w < js->n_workers; w++) {
+            if (js->workers[w].stage == s && forwards[w] > 0) {
+                worker_ns[w] = worker_ns[w] / forwards[w] * p->n_chunks;
+                of_stage[n++] = worker_ns[w];
+            }
+        }
+        p->stage_ns[s] = median_of(of_stage, n);
+        if (!(p->stage_ns[s] > 0)) {
+            code = ps_fail(err, PS_NOTHING, "stage %d computes nothing", (int)s);
+        }
+    }
+    ps_free(forwards);
+    ps_free(of_stage);
+    return code;
+}
+
+/* A layer by the stages between the first and the last one, the ends by what they take longer. */
+static ps_code find_pieces(ps_split_plan *p, const char *split, ps_err *err) {
+    double of_layer[PS_PLAN_STAGES];
+    size_t n = 0;
+    int32_t last = p->n_stages - 1;
+    for (int32_t s = p->n_stages > 2 ? 1 : 0; s <= (p->n_stages > 2 ? last - 1 : last); s++) {
+        if (p->now[s] > 0) {
+            of_layer[n++] = p->stage_ns[s] / p->now[s];
+        }
+    }
+    if (n == 0) {
+        return fail_split(split, "no stage between the ends has a layer", err);
+    }
+    p->layer_ns = median_of(of_layer, n);
+    p->spread = p->n_stages > 2 ? (of_layer[n - 1] - of_layer[0]) / p->layer_ns : 0;
+    p->layer_ns = p->n_stages > 2 ? p->layer_ns : of_layer[0];
+    double first = p->stage_ns[0] - p->now[0] * p->layer_ns;
+    double end = p->stage_ns[last] - p->now[last] * p->layer_ns;
+    p->first_ns = first > 0 ? first : 0;
+    p->last_ns = last > 0 && end > 0 ? end : 0;
+    return PS_OK;
+}
+
+double ps_split_plan_stage_ns(const ps_split_plan *p, int32_t stage, int32_t layers) {
+    return layers * p->layer_ns + (stage == 0 ? p->first_ns : 0) +
+           (stage == p->n_stages - 1 ? p->last_ns : 0);
+}
+
+/* --- search ------------------------------------------------------------------------------------------------------- */
+
+typedef struct search {
+    const ps_job_steps *js;
+    ps_split_plan *p;
+    const double *worker_ns; /* [n_workers] of a microbatch */
+    double *factors;         /* [n_workers] */
+    int32_t most;
+    ps_err *err;
+} search;
+
+static ps_code simulate_factors(search *x, double *step_ns) {
+    static const int64_t UNUSED[PS_N_WORKER_OPS];
+    const ps_job_question q = {.inverted = true, .computing = x->factors};
+    return ps_job_ask(x->js, UNUSED, &q, step_ns, NULL, x->err);
+}
+
+/* The measured step with all workers of a stage alike, and each stage scaled to its new time: relative to what its layers are
+ * thought to take now. */
+static ps_code simulate_split(search *x, const int32_t *layers, double *step_ns) {
+    ps_split_plan *p = x->p;
+    for (size_t w = 0; w < x->js->n_workers; w++) {
+        int32_t s = x->js->workers[w].stage;
+        double then_ns = p->stage_ns[s] + ps_split_plan_stage_ns(p, s, layers[s]) -
+                         ps_split_plan_stage_ns(p, s, p->now[s]);
+        x->factors[w] = then_ns > 0 && x->worker_ns[w] > 0 ? then_ns / x->worker_ns[w] : 0;
+    }
+    p->n_tried++;
+    return simulate_factors(x, step_ns);
+}
+
+static ps_code try_split(search *x, const int32_t *layers, bool *is_better) {
+    double step_ns = 0;
+    ps_code code = simulate_split(x, layers, &step_ns);
+    *is_better = code == PS_OK && step_ns < x->p->best_ns;
+    if (*is_better) {
+        x->p->best_ns = step_ns;
+        memcpy(x->p->best, layers, (size_t)x->p->n_stages * sizeof *layers);
+    }
+    return code;
+}
+
+/* How many splits there are, at most MOST_EXHAUSTIVE + 1: ways to put the layers on stages. */
+static size_t count_splits(int32_t n_layers, int32_t n_stages, int32_t most) {
+    size_t *ways = ps_calloc((size_t)n_layers + 1, sizeof *ways);
+    if (ways == NULL) {
+        return MOST_EXHAUSTIVE + 1;
+    }
+    ways[0] = 1;
+    for (int32_t s = 0; s < n_stages; s++) {
+        for (int32_t l = n_layers; l >= 0; l--) {
+            size_t sum = 0;
+            for (int32_t own = 0; own <= l && own <= most && sum <= MOST_EXHAUSTIVE; own++) {
+                sum += ways[l - own];
+            }
+            ways[l] = sum > MOST_EXHAUSTIVE ? MOST_EXHAUSTIVE + 1 : sum;
+        }
+    }
+    size_t n = ways[n_layers];
+    ps_free(ways);
+    return n;
+}
+
+static ps_code try_all(search *x, int32_t *layers, int32_t stage, int32_t left) {
+    bool is_better = false;
+    if (stage == x->p->n_stages - 1) {
+        layers[stage] = left;
+        return left <= x->most ? try_split(x, layers, &is_better) : PS_OK;
+    }
+    ps_code code = PS_OK;
+    for (int32_t own = 0; code == PS_OK && own <= left && own <= x->most; own++) {
+        layers[stage] = own;
+        code = try_all(x, layers, stage + 1, left - own);
+    }
+    return code;
+}
+
+/* The split whose slowest stage is fastest: each layer goes to the stage that is fastest with it. Exact, for a stage's time only
+ * grows with its layers. */
+static bool spread_layers(const search *x, int32_t *layers) {
+    const ps_split_plan *p = x->p;
+    memset(layers, 0, (size_t)p->n_stages * sizeof *layers);
+    for (int32_t l = 0; l < p->n_layers; l++) {
+        int32_t best = -1;
+        for (int32_t s = 0; s < p->n_stages; s++) {
+            bool is_less = layers[s] < x->most &&
+                           (best < 0 || ps_split_plan_stage_ns(p, s, layers[s] + 1) <
+                                            ps_split_plan_stage_ns(p, best, layers[best] + 1));
+            best = is_less ? s : best;
+        }
+        if (best < 0) {
+            return false;
+        }
+        layers[best]++;
+    }
+    return true;
+}
+
+/* One layer from any stage to any other, as long as that makes the step shorter. */
+static ps_code improve(search *x) {
+    int32_t layers[PS_PLAN_STAGES];
+    int32_t n = x->p->n_stages;
+    bool any = true;
+    ps_code code = PS_OK;
+    for (int round = 0; code == PS_OK && any && round < MOST_ROUNDS; round++) {
+        int32_t base[PS_PLAN_STAGES];
+        memcpy(base, x->p->best, (size_t)n * sizeof *base);
+        any = false;
+        for (int32_t from = 0; code == PS_OK && from < n; from++) {
+            for (int32_t to = 0; code == PS_OK && to < n && base[from] > 0; to++) {
+                bool is_better = false;
+                if (from == to || base[to] >= x->most) {
+                    continue;
+                }
+                memcpy(layers, base, (size_t)n * sizeof *layers);
+                layers[from]--;
+                layers[to]++;
+                code = try_split(x, layers, &is_better);
+                any = any || is_better;
+            }
+        }
+    }
+    return code;
+}
+
+static ps_code find_best(search *x) {
+    ps_split_plan *p = x->p;
+    int32_t layers[PS_PLAN_STAGES];
+    bool is_better = false;
+    for (size_t w = 0; w < x->js->n_workers; w++) {
+        x->factors[w] = 1;
+    }
+    ps_code code = simulate_factors(x, &p->real_ns);
+    code = code == PS_OK ? simulate_split(x, p->now, &p->now_ns) : code;
+    bool fits = true; /* what is there keeps the limit */
+    for (int32_t s = 0; s < p->n_stages; s++) {
+        fits = fits && p->now[s] <= x->most;
+    }
+    p->best_ns = fits ? p->now_ns : (double)INFINITY;
+    memcpy(p->best, p->now, sizeof p->best);
+    if (code != PS_OK) {
+        return code;
+    }
+    if (!spread_layers(x, layers)) {
+        return ps_fail(x->err, PS_USAGE, "%d layers do not fit on %d stages of at most %d",
+                       (int)p->n_layers, (int)p->n_stages, (int)x->most);
+    }
+    p->is_exhaustive = count_splits(p->n_layers, p->n_stages, x->most) <= MOST_EXHAUSTIVE;
+    if (p->is_exhaustive) {
+        return try_all(x, layers, 0, p->n_layers);
+    }
+    code = try_split(x, layers, &is_better);
+    return code == PS_OK ? improve(x) : code;
+}
+
+ps_code ps_split_plan_make(const ps_job_steps *js, const char *split, int32_t most_layers,
+                           ps_split_plan *out, ps_err *err) {
+    *out = (ps_split_plan){.n_stages = js->n_stages};
+    if (js->n_stages > PS_PLAN_STAGES) {
+        return ps_fail(err, PS_RANGE, "more than %d stages", PS_PLAN_STAGES);
+    }
+    double *worker_ns = ps_calloc(js->n_workers + 1, sizeof *worker_ns);
+    search x = {.js = js, .p = out, .worker_ns = worker_ns, .err = err};
+    x.factors = ps_calloc(js->n_workers + 1, sizeof *x.factors);
+    ps_code code =
+        worker_ns != NULL && x.factors != NULL ? read_split(split, out, err) : ps_fail_nomem(err);
+    code = code == PS_OK ? measure_stages(js, out, worker_ns, err) : code;
+    code = code == PS_OK ? find_pieces(out, split, err) : code;
+    x.most = most_layers > 0 ? most_layers : out->n_layers;
+    code = code == PS_OK ? find_best(&x) : code;
+    ps_free(worker_ns);
+    ps_free(x.factors);
+    return code;
+}

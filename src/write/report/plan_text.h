@@ -1,0 +1,17 @@
+/* The tables of a plan (analyze/whatif/split_plan_tables.h) for people and for programs. */
+#ifndef PS_WRITE_PLAN_TEXT_H
+#define PS_WRITE_PLAN_TEXT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "model/table.h"
+#include "write/out/text_style.h"
+
+/* The gain, what stages have now and would have, lines to paste. */
+PS_MUST_USE ps_code ps_write_plan_text(const ps_table *plan, const ps_table *stages,
+                                       const ps_text_style *style, ps_buf *out, ps_err *err);
+/* One object: "plan" and "stages", rows of both tables. */
+PS_MUST_USE ps_code ps_write_plan_json(const ps_table *plan, const ps_table *stages, ps_buf *out,
+                                       ps_err *err);
+
+#endif
