@@ -10,7 +10,7 @@
 #include "run/run_whatif.h"
 #include "write/report/plan_text.h"
 
-static const ps_table *plan_table(const ps_run *run, const char *name) {
+static const ps_table *find_plan_table(const ps_run *run, const char *name) {
     for (size_t i = 0; i < run->results[0].n_tables; i++) {
         if (strcmp(run->results[0].tables[i]->name, name) == 0) {
             return run->results[0].tables[i];
@@ -20,8 +20,8 @@ static const ps_table *plan_table(const ps_run *run, const char *name) {
 }
 
 static int show_plan(ps_cli *cli, const ps_run *run) {
-    const ps_table *plan = plan_table(run, "plan");
-    const ps_table *stages = plan_table(run, "plan_stages");
+    const ps_table *plan = find_plan_table(run, "plan");
+    const ps_table *stages = find_plan_table(run, "plan_stages");
     const ps_err *failed = &run->errors[0];
     if (plan == NULL || stages == NULL) {
         if (failed->code == PS_NOTHING) {

@@ -54,8 +54,10 @@ static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster
     ps_buf out;
     ps_buf_init(&out, 0);
     ps_err err = PS_ERR_INIT;
-    ps_code code = wants_json(cli) ? ps_write_whatif_json(&view, &out, &err)
-                                   : ps_write_whatif_text(&view, &style, &out, &err);
+    bool is_page = path != NULL && ps_ends_with(path, ".html");
+    ps_code code = is_page           ? ps_write_whatif_html(&view, &out, &err)
+                   : wants_json(cli) ? ps_write_whatif_json(&view, &out, &err)
+                                     : ps_write_whatif_text(&view, &style, &out, &err);
     int status = PS_EXIT_OK;
     if (code != PS_OK) {
         status = ps_cli_fail(cli, &err);
@@ -86,8 +88,8 @@ static int check_whatif(ps_cli *cli, ps_run_opts *opts) {
     status = status == PS_EXIT_OK ? ps_cli_clocks(cli, &opts->analysis) : status;
     const char *path = ps_cli_text(cli, "output");
     if (status == PS_EXIT_OK && path != NULL && !ps_ends_with(path, ".txt") &&
-        !ps_ends_with(path, ".json")) {
-        return ps_cli_usage(cli, "-o %s: end it in .txt or .json", path);
+        !ps_ends_with(path, ".json") && !ps_ends_with(path, ".html")) {
+        return ps_cli_usage(cli, "-o %s: end it in .txt, .json or .html", path);
     }
     opts->export_type = PS_EXPORT_NOTHING;
     opts->n_threads = (size_t)ps_cli_int(cli, "jobs");
@@ -124,7 +126,7 @@ static const ps_option OPTIONS[] = {
      .short_name = 'o',
      .kind = PS_OPTION_PATH,
      .arg = "FILE",
-     .help = "the text (.txt) or the data (.json) into a file instead of onto the terminal"},
+     .help = "a page (.html), the data (.json) or the text (.txt) instead of text on the terminal"},
     {.name = "json", .kind = PS_OPTION_FLAG, .help = "JSON on the terminal"},
     {.name = "without",
      .kind = PS_OPTION_TEXT,
@@ -154,7 +156,7 @@ static const ps_option OPTIONS[] = {
 const ps_command ps_command_whatif = {
     .name = "whatif",
     .summary = "who makes steps slower than they could be, and what would help how much",
-    .usage = "PATH [--without PART] [--scale PART:FACTOR] [-o FILE.{txt,json}] [options]",
+    .usage = "PATH [--without PART] [--scale PART:FACTOR] [-o FILE.{txt,json,html}] [options]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "PATH",

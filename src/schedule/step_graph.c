@@ -129,7 +129,7 @@ static bool sort_waits(ps_step_graph *g) {
 }
 
 /* Members of the op's group, or the op alone. */
-static const uint32_t *unit_of(const ps_step_graph *g, const uint32_t *op, size_t *n) {
+static const uint32_t *graph_unit_of(const ps_step_graph *g, const uint32_t *op, size_t *n) {
     uint32_t group = g->group[*op];
     if (group == PS_NO_GROUP) {
         *n = 1;
@@ -187,7 +187,7 @@ static void sorting_fini(sorting *s) {
 /* The first op that this one, or its group, waits for and that never ran. */
 static uint32_t first_missing(const ps_step_graph *g, const sorting *s, uint32_t op) {
     size_t n = 0;
-    const uint32_t *members = unit_of(g, &op, &n);
+    const uint32_t *members = graph_unit_of(g, &op, &n);
     for (size_t m = 0; m < n; m++) {
         for (uint32_t i = g->first_wait[members[m]]; i < g->first_wait[members[m] + 1]; i++) {
             if (s->open[head_of(g, g->waits[i])] != 0) {
@@ -234,7 +234,7 @@ static ps_code order_ops(ps_step_graph *g, sorting *s, ps_graph_circle *circle, 
     }
     for (size_t r = 0; r < n_ready; r++) {
         size_t n_members = 0;
-        const uint32_t *members = unit_of(g, &s->ready[r], &n_members);
+        const uint32_t *members = graph_unit_of(g, &s->ready[r], &n_members);
         for (size_t m = 0; m < n_members; m++) {
             g->sequence[n++] = members[m];
             for (uint32_t i = s->first_after[members[m]]; i < s->first_after[members[m] + 1]; i++) {

@@ -58,7 +58,7 @@ static bool stands_before(const ps_job_worker *a, const ps_job_worker *b) {
                                       : a->tp < b->tp;
 }
 
-static ps_code place_workers(const ps_reduce_input *in, joining *j, ps_err *err) {
+static ps_code place_whatif_mode_workers(const ps_reduce_input *in, joining *j, ps_err *err) {
     const ps_rank_facts **facts = ps_calloc(in->n_ranks + 1, sizeof *facts);
     ps_code code = facts != NULL ? PS_OK : ps_fail_nomem(err);
     for (size_t r = 0; code == PS_OK && r < in->n_ranks; r++) {
@@ -101,7 +101,7 @@ static ps_code reduce_whatif(const ps_reduce_input *in, void **shared, ps_err *e
                  .workers = ps_calloc(in->n_ranks + 1, sizeof *j.workers)};
     ps_job_steps js = {0};
     bool ok = j.timelines != NULL && j.workers != NULL;
-    ps_code code = ok ? place_workers(in, &j, err) : ps_fail_nomem(err);
+    ps_code code = ok ? place_whatif_mode_workers(in, &j, err) : ps_fail_nomem(err);
     if (code == PS_OK && j.n > 0) {
         code = ps_worker_steps_make(j.timelines, j.workers, j.n, &js, err);
         j.workers = NULL;

@@ -18,7 +18,7 @@ typedef struct making {
     ps_err *err;
 } making;
 
-static ps_worker_op kind_of(const ps_op *op) {
+static ps_worker_op chart_job_kind_of(const ps_op *op) {
     switch ((ps_op_kind)op->kind) {
     case PS_OP_F:
         return PS_WORKER_FORWARD;
@@ -37,7 +37,7 @@ static ps_worker_op kind_of(const ps_op *op) {
 
 /* --- workers ----------------------------------------------------------------------------------------------------- */
 
-static ps_code place_workers(making *k) {
+static ps_code place_chart_job_workers(making *k) {
     const ps_chart *c = k->chart;
     ps_job_steps *js = k->js;
     for (size_t r = 0; r < c->n_ranks; r++) {
@@ -76,13 +76,13 @@ static size_t n_ops_of(const making *k, size_t worker, size_t step) {
     size_t g = ps_chart_group(&k->groups, k->ranks[worker], step);
     size_t n = 0;
     for (size_t i = k->groups.first[g]; i < k->groups.first[g + 1]; i++) {
-        n += kind_of(&k->chart->ops[k->groups.order[i]]) != PS_N_WORKER_OPS;
+        n += chart_job_kind_of(&k->chart->ops[k->groups.order[i]]) != PS_N_WORKER_OPS;
     }
     return n;
 }
 
 /* A step in which some rank has fewer ops than in the step in which it has most is not whole. */
-static bool is_whole(making *k, size_t step) {
+static bool is_chart_step_whole(making *k, size_t step) {
     for (size_t w = 0; w < k->js->n_workers; w++) {
         size_t n = n_ops_of(k, w, step);
         if (n == 0 || n < k->most[w]) {
@@ -114,7 +114,7 @@ static bool add_worker_ops(making *k, size_t worker, size_t step, ps_job_step *o
     for (size_t i = k->groups.first[g]; i < k->groups.first[g + 1]; i++) {
         uint32_t row = k->groups.order[i];
         const ps_op *op = &k->chart->ops[row];
-        ps_worker_op kind = kind_of(op);
+        ps_worker_op kind = chart_job_kind_of(op);
         if (kind == PS_N_WORKER_OPS) {
             continue;
         }
@@ -137,7 +137,7 @@ static bool add_worker_ops(making *k, size_t worker, size_t step, ps_job_step *o
 }
 
 /* A step with its ops, each behind the one before it on its worker. */
-static bool add_step(making *k, size_t index) {
+static bool add_chart_job_step(making *k, size_t index) {
     ps_job_steps *js = k->js;
     ps_job_step step = {.step = k->groups.steps[index],
                         .begin_ns = INT64_MAX,
@@ -197,7 +197,7 @@ static ps_code seal_steps(making *k) {
 }
 
 static ps_code make_steps(making *k) {
-    ps_code code = place_workers(k);
+    ps_code code = place_chart_job_workers(k);
     if (code == PS_OK && k->chart->n_links == 0) {
         code = ps_fail(
             k->err, PS_NOTHING,
@@ -211,7 +211,8 @@ static ps_code make_steps(making *k) {
     find_most(k);
     for (size_t s = 0; code == PS_OK && s < k->groups.n_steps; s++) {
         k->steps[s] = PS_NO_INDEX;
-        code = !is_whole(k, s) || add_step(k, s) ? PS_OK : ps_fail_nomem(k->err);
+        code =
+            !is_chart_step_whole(k, s) || add_chart_job_step(k, s) ? PS_OK : ps_fail_nomem(k->err);
     }
     if (code == PS_OK && k->js->n_steps == 0) {
         code = ps_fail(k->err, PS_NOTHING, "no step is whole: %s", k->js->why_left_out);

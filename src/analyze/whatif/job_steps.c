@@ -23,7 +23,7 @@ bool ps_job_part_has(const ps_job_part *part, const ps_job_op *op) {
            (part->kinds == 0 || (part->kinds >> op->kind & 1) != 0);
 }
 
-static int64_t mean_of(const int64_t *v, size_t n) {
+static int64_t job_mean_of(const int64_t *v, size_t n) {
     double sum = 0;
     for (size_t i = 0; i < n; i++) {
         sum += (double)v[i];
@@ -31,7 +31,7 @@ static int64_t mean_of(const int64_t *v, size_t n) {
     return n > 0 ? (int64_t)llround(sum / (double)n) : 0;
 }
 
-static int64_t median_of(int64_t *v, size_t n) {
+static int64_t job_median_of(int64_t *v, size_t n) {
     if (n > 1) {
         qsort(v, n, sizeof *v, ps_compare_i64);
     }
@@ -47,8 +47,8 @@ bool ps_job_ideal(const ps_job_steps *js, int64_t ideal_ns[PS_N_WORKER_OPS]) {
                 values[n++] = js->ops[i].duration_ns;
             }
         }
-        ideal_ns[kind] =
-            ps_worker_op_is_alone((ps_worker_op)kind) ? mean_of(values, n) : median_of(values, n);
+        ideal_ns[kind] = ps_worker_op_is_alone((ps_worker_op)kind) ? job_mean_of(values, n)
+                                                                   : job_median_of(values, n);
     }
     ps_free(values);
     return values != NULL;
@@ -70,9 +70,9 @@ static bool any_part_has(const ps_job_question *q, const ps_job_op *op) {
     return in;
 }
 
-static void fill_durations(const ps_job_op *ops, uint32_t n,
-                           const int64_t ideal_ns[PS_N_WORKER_OPS], const ps_job_question *q,
-                           int64_t *out) {
+static void fill_job_durations(const ps_job_op *ops, uint32_t n,
+                               const int64_t ideal_ns[PS_N_WORKER_OPS], const ps_job_question *q,
+                               int64_t *out) {
     for (uint32_t i = 0; i < n; i++) {
         const ps_job_op *op = &ops[i];
         int64_t ns = any_part_has(q, op) != q->inverted ? op->duration_ns : ideal_ns[op->kind];
@@ -122,7 +122,7 @@ ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OP
         const ps_job_op *ops = &js->ops[step->first];
         uint32_t n = ps_step_graph_n_ops(step->graph);
         const ps_graph_times times = {.duration_ns = durations, .lag_ns = js->lag_ns};
-        fill_durations(ops, n, ideal_ns, question, durations);
+        fill_job_durations(ops, n, ideal_ns, question, durations);
         code = ps_step_graph_run(step->graph, &times, NULL, ends, err);
         int64_t end = code == PS_OK ? end_of_step(ops, ends, n) : 0;
         sum += (double)end;

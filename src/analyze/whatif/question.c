@@ -41,7 +41,7 @@ static ps_code fail_question(asking *a, piece p, const char *why) {
     return ps_fail(a->err, PS_USAGE, "'%.*s': %s", n, p.s, why);
 }
 
-static ps_code read_number(asking *a, piece whole, piece p, int64_t *out) {
+static ps_code read_question_number(asking *a, piece whole, piece p, int64_t *out) {
     return ps_parse_i64(p.s, p.n, out) && *out >= 0 ? PS_OK : fail_question(a, whole, FORMS);
 }
 
@@ -75,7 +75,7 @@ static ps_code pick_kind(asking *a, piece whole, piece name, ps_job_part *part) 
     return op != PS_N_WORKER_OPS ? PS_OK : fail_question(a, whole, "there is no such kind of op");
 }
 
-static ps_code read_part(asking *a, piece whole, ps_job_part *part) {
+static ps_code read_question_part(asking *a, piece whole, ps_job_part *part) {
     piece value;
     piece key = cut_at(whole, '=', &value);
     int64_t x = -1;
@@ -90,8 +90,8 @@ static ps_code read_part(asking *a, piece whole, ps_job_part *part) {
     if (piece_is(key, "worker")) {
         piece replica;
         piece stage = cut_at(value, ',', &replica);
-        ps_code code = read_number(a, whole, stage, &x);
-        code = code == PS_OK ? read_number(a, whole, replica, &y) : code;
+        ps_code code = read_question_number(a, whole, stage, &x);
+        code = code == PS_OK ? read_question_number(a, whole, replica, &y) : code;
         return code == PS_OK ? pick_workers(a, whole, x, y, -1, part) : code;
     }
     bool is_stage = piece_is(key, "stage");
@@ -99,7 +99,7 @@ static ps_code read_part(asking *a, piece whole, ps_job_part *part) {
     if (!is_stage && !is_replica && !piece_is(key, "rank")) {
         return fail_question(a, whole, FORMS);
     }
-    ps_code code = read_number(a, whole, value, &x);
+    ps_code code = read_question_number(a, whole, value, &x);
     return code != PS_OK ? code
                          : pick_workers(a, whole, is_stage ? x : -1, is_replica ? x : -1,
                                         is_stage || is_replica ? -1 : x, part);
@@ -121,7 +121,7 @@ static ps_code read_factor(asking *a, piece whole, piece p, double *out) {
                : fail_question(a, whole, "give a factor behind a colon: 0.5, -10%, +20%");
 }
 
-static ps_code read_parts(asking *a, const char *text, bool is_scale) {
+static ps_code read_question_parts(asking *a, const char *text, bool is_scale) {
     piece rest = {text, text != NULL ? strlen(text) : 0};
     ps_code code = PS_OK;
     while (code == PS_OK && rest.n > 0) {
@@ -133,7 +133,7 @@ static ps_code read_parts(asking *a, const char *text, bool is_scale) {
             return fail_question(a, whole, "more than 32 parts in one question");
         }
         ps_job_scaled *scaled = &a->out->scaled[a->out->n_scaled];
-        code = read_part(a, what, is_scale ? &scaled->part : &a->out->without[*n]);
+        code = read_question_part(a, what, is_scale ? &scaled->part : &a->out->without[*n]);
         code = code == PS_OK && is_scale ? read_factor(a, whole, factor, &scaled->factor) : code;
         (*n)++;
     }
@@ -150,8 +150,8 @@ ps_code ps_question_read(const char *without, const char *scale, const ps_job_st
             return ps_fail_nomem(err);
         }
     }
-    ps_code code = read_parts(&a, without, false);
-    return code == PS_OK ? read_parts(&a, scale, true) : code;
+    ps_code code = read_question_parts(&a, without, false);
+    return code == PS_OK ? read_question_parts(&a, scale, true) : code;
 }
 
 void ps_question_fini(ps_question *q) {

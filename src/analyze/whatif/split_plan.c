@@ -55,14 +55,14 @@ static ps_code read_split(const char *split, ps_split_plan *p, ps_err *err) {
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-static int order_real(const void *a, const void *b) {
+static int order_split_real(const void *a, const void *b) {
     double x = *(const double *)a;
     double y = *(const double *)b;
     return x < y ? -1 : x > y ? 1 : 0;
 }
 
-static double median_of(double *v, size_t n) {
-    qsort(v, n, sizeof *v, order_real);
+static double split_median_of(double *v, size_t n) {
+    qsort(v, n, sizeof *v, order_split_real);
     return n > 0 ? (v[(n - 1) / 2] + v[n / 2]) / 2 : 0;
 }
 
@@ -91,7 +91,7 @@ static ps_code measure_stages(const ps_job_steps *js, ps_split_plan *p, double *
                 of_stage[n++] = worker_ns[w];
             }
         }
-        p->stage_ns[s] = median_of(of_stage, n);
+        p->stage_ns[s] = split_median_of(of_stage, n);
         if (!(p->stage_ns[s] > 0)) {
             code = ps_fail(err, PS_NOTHING, "stage %d computes nothing", (int)s);
         }
@@ -102,7 +102,7 @@ static ps_code measure_stages(const ps_job_steps *js, ps_split_plan *p, double *
 }
 
 /* A layer by the stages between the first and the last one, the ends by what they take longer. */
-static ps_code find_pieces(ps_split_plan *p, const char *split, ps_err *err) {
+static ps_code find_split_pieces(ps_split_plan *p, const char *split, ps_err *err) {
     double of_layer[PS_PLAN_STAGES];
     size_t n = 0;
     int32_t last = p->n_stages - 1;
@@ -114,7 +114,7 @@ static ps_code find_pieces(ps_split_plan *p, const char *split, ps_err *err) {
     if (n == 0) {
         return fail_split(split, "no stage between the ends has a layer", err);
     }
-    p->layer_ns = median_of(of_layer, n);
+    p->layer_ns = split_median_of(of_layer, n);
     p->spread = p->n_stages > 2 ? (of_layer[n - 1] - of_layer[0]) / p->layer_ns : 0;
     p->layer_ns = p->n_stages > 2 ? p->layer_ns : of_layer[0];
     double first = p->stage_ns[0] - p->now[0] * p->layer_ns;
@@ -296,7 +296,7 @@ ps_code ps_split_plan_make(const ps_job_steps *js, const char *split, int32_t mo
     ps_code code =
         worker_ns != NULL && x.factors != NULL ? read_split(split, out, err) : ps_fail_nomem(err);
     code = code == PS_OK ? measure_stages(js, out, worker_ns, err) : code;
-    code = code == PS_OK ? find_pieces(out, split, err) : code;
+    code = code == PS_OK ? find_split_pieces(out, split, err) : code;
     x.most = most_layers > 0 ? most_layers : out->n_layers;
     code = code == PS_OK ? find_best(&x) : code;
     ps_free(worker_ns);

@@ -70,12 +70,12 @@ static const ps_column STAGES[N_S] = {
     [S_PLAN_NS] = {.name = "microbatch planned", .type = PS_COL_INT, .unit = PS_UNIT_NS},
 };
 
-static int64_t whole(double ns) {
+static int64_t whole_plan_ns(double ns) {
     return (int64_t)llround(ns);
 }
 
 /* Lines to paste are of stages with one chunk: how layers lie on several is not measured. */
-static bool put_lines(ps_table *t, const ps_split_plan *p) {
+static bool put_plan_lines(ps_table *t, const ps_split_plan *p) {
     static void (*const WRITE[])(const int32_t *, int32_t, ps_buf *) = {ps_split_plan_layout,
                                                                         ps_split_plan_list};
     bool ok = true;
@@ -101,17 +101,17 @@ static ps_table *make_plan_table(const ps_split_plan *p) {
     }
     ps_table_set_int(t, P_STAGES, p->n_stages);
     ps_table_set_int(t, P_LAYERS, p->n_layers);
-    ps_table_set_int(t, P_LAYER, whole(p->layer_ns));
-    ps_table_set_int(t, P_FIRST, whole(p->first_ns));
-    ps_table_set_int(t, P_LAST, whole(p->last_ns));
+    ps_table_set_int(t, P_LAYER, whole_plan_ns(p->layer_ns));
+    ps_table_set_int(t, P_FIRST, whole_plan_ns(p->first_ns));
+    ps_table_set_int(t, P_LAST, whole_plan_ns(p->last_ns));
     ps_table_set_real(t, P_SPREAD, 100 * p->spread);
-    ps_table_set_int(t, P_REAL, whole(p->real_ns));
-    ps_table_set_int(t, P_NOW, whole(p->now_ns));
-    ps_table_set_int(t, P_THEN, whole(p->best_ns));
+    ps_table_set_int(t, P_REAL, whole_plan_ns(p->real_ns));
+    ps_table_set_int(t, P_NOW, whole_plan_ns(p->now_ns));
+    ps_table_set_int(t, P_THEN, whole_plan_ns(p->best_ns));
     ps_table_set_real(t, P_GAIN, 100 * (1 - p->best_ns / p->now_ns));
     ps_table_set_int(t, P_TRIED, (int64_t)p->n_tried);
     ps_table_set_int(t, P_ALL, p->is_exhaustive);
-    if (p->n_chunks == 1 && !put_lines(t, p)) {
+    if (p->n_chunks == 1 && !put_plan_lines(t, p)) {
         ps_table_free(t);
         return NULL;
     }
@@ -127,10 +127,11 @@ static ps_table *make_plan_stages_table(const ps_split_plan *p) {
             ps_table_set_int(t, S_STAGE, s);
             ps_table_set_int(t, S_NOW, p->now[s]);
             ps_table_set_int(t, S_PLAN, p->best[s]);
-            ps_table_set_int(t, S_NOW_NS, whole(p->stage_ns[s]));
+            ps_table_set_int(t, S_NOW_NS, whole_plan_ns(p->stage_ns[s]));
             ps_table_set_int(t, S_PLAN_NS,
-                             whole(p->stage_ns[s] + ps_split_plan_stage_ns(p, s, p->best[s]) -
-                                   ps_split_plan_stage_ns(p, s, p->now[s])));
+                             whole_plan_ns(p->stage_ns[s] +
+                                           ps_split_plan_stage_ns(p, s, p->best[s]) -
+                                           ps_split_plan_stage_ns(p, s, p->now[s])));
         }
     }
     if (!ok) {

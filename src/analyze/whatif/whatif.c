@@ -153,7 +153,7 @@ static void add_pairs(const ps_job_op *ops, uint32_t n, moments *of_worker) {
     }
 }
 
-static int order_real(const void *a, const void *b) {
+static int order_whatif_real(const void *a, const void *b) {
     double x = *(const double *)a;
     double y = *(const double *)b;
     return x < y ? -1 : x > y ? 1 : 0;
@@ -180,7 +180,7 @@ static ps_code correlate_lengths(ps_whatif *w, ps_err *err) {
         }
     }
     if (n > 1) {
-        qsort(r, n, sizeof *r, order_real);
+        qsort(r, n, sizeof *r, order_whatif_real);
     }
     w->length_correlation = n > 0 ? (r[(n - 1) / 2] + r[n / 2]) / 2 : (double)NAN;
     ps_free(of_worker);

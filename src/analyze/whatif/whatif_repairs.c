@@ -64,7 +64,7 @@ static void add_kinds(repairing *k) {
     }
 }
 
-static void add_places(repairing *k) {
+static void add_repair_places(repairing *k) {
     const ps_whatif *w = k->w;
     for (int32_t i = 0; i < w->js->n_stages; i++) {
         repair *r = add_place(k, i, -1, SIZE_MAX);
@@ -179,7 +179,7 @@ static bool put_repair_row(ps_table *t, const ps_whatif *w, const repair *r) {
 
 static ps_code collect_repairs(repairing *k, ps_table *t) {
     add_kinds(k);
-    add_places(k);
+    add_repair_places(k);
     ps_code code = add_workers(k);
     qsort(k->repairs, k->n, sizeof *k->repairs, order_repairs);
     size_t n = 0;

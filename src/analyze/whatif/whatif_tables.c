@@ -11,11 +11,11 @@
 #include "analyze/whatif/whatif_causes.h"
 #include "base/alloc.h"
 
-static int64_t whole(double ns) {
+static int64_t whole_whatif_ns(double ns) {
     return (int64_t)llround(ns);
 }
 
-static void set_known(ps_table *t, size_t column, double value) {
+static void set_whatif_known(ps_table *t, size_t column, double value) {
     if (!isnan(value)) {
         ps_table_set_real(t, column, value);
     }
@@ -76,19 +76,19 @@ static ps_table *make_job_table(const ps_whatif *w) {
     ps_table_set_int(t, J_LEFT_OUT, (int64_t)js->n_left_out);
     ps_table_set_int(t, J_HAS_COMM, js->has_comm);
     ps_table_set_int(t, J_LAG, js->lag_ns);
-    ps_table_set_int(t, J_MEASURED, whole(w->measured_ns));
-    ps_table_set_int(t, J_REAL, whole(w->real_ns));
-    ps_table_set_int(t, J_IDEAL, whole(w->ideal_ns));
+    ps_table_set_int(t, J_MEASURED, whole_whatif_ns(w->measured_ns));
+    ps_table_set_int(t, J_REAL, whole_whatif_ns(w->real_ns));
+    ps_table_set_int(t, J_IDEAL, whole_whatif_ns(w->ideal_ns));
     ps_table_set_real(t, J_SLOWDOWN, w->real_ns / w->ideal_ns);
     ps_table_set_real(t, J_LAUNCH, w->measured_ns / w->real_ns);
     ps_table_set_real(t, J_WASTE, 100 * (1 - w->ideal_ns / w->real_ns));
-    set_known(t, J_M_S, ps_whatif_share(w, &w->last_stage));
-    set_known(t, J_M_W, ps_whatif_share(w, &w->worst));
-    ps_table_set_int(t, J_LAST_ALONE, whole(w->last_stage.alone_ns));
-    ps_table_set_int(t, J_LAST_WITHOUT, whole(w->last_stage.without_ns));
-    ps_table_set_int(t, J_WORST_ALONE, whole(w->worst.alone_ns));
-    ps_table_set_int(t, J_WORST_WITHOUT, whole(w->worst.without_ns));
-    set_known(t, J_LENGTHS, w->length_correlation);
+    set_whatif_known(t, J_M_S, ps_whatif_share(w, &w->last_stage));
+    set_whatif_known(t, J_M_W, ps_whatif_share(w, &w->worst));
+    ps_table_set_int(t, J_LAST_ALONE, whole_whatif_ns(w->last_stage.alone_ns));
+    ps_table_set_int(t, J_LAST_WITHOUT, whole_whatif_ns(w->last_stage.without_ns));
+    ps_table_set_int(t, J_WORST_ALONE, whole_whatif_ns(w->worst.alone_ns));
+    ps_table_set_int(t, J_WORST_WITHOUT, whole_whatif_ns(w->worst.without_ns));
+    set_whatif_known(t, J_LENGTHS, w->length_correlation);
     if (js->why_left_out[0] != '\0' && !ps_table_set_text(t, J_WHY, js->why_left_out)) {
         ps_table_free(t);
         return NULL;
@@ -110,7 +110,8 @@ static const ps_column STEPS[N_S] = {
 
 static ps_table *make_steps_table(const ps_whatif *w) {
     const ps_job_steps *js = w->js;
-    ps_table *t = ps_table_new("whatif_steps", "steps", STEPS, N_S);
+    ps_table *t =
+        ps_table_new("whatif_steps", "measured, without launch delays, ideal", STEPS, N_S);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < js->n_steps; i++) {
         ok = ps_table_add_row(t);
@@ -154,20 +155,23 @@ static bool put_part_row(ps_table *t, const ps_whatif *w, const ps_whatif_part *
         return false;
     }
     ps_table_set_real(t, P_SLOWDOWN, ps_whatif_slowdown(w, part));
-    set_known(t, P_SHARE, ps_whatif_share(w, part));
-    ps_table_set_int(t, P_ALONE, whole(part->alone_ns));
-    ps_table_set_int(t, P_WITHOUT, whole(part->without_ns));
+    set_whatif_known(t, P_SHARE, ps_whatif_share(w, part));
+    ps_table_set_int(t, P_ALONE, whole_whatif_ns(part->alone_ns));
+    ps_table_set_int(t, P_WITHOUT, whole_whatif_ns(part->without_ns));
     return true;
 }
 
-static int order_kinds(const void *x, const void *y, const ps_whatif *w) {
+static int order_whatif_kinds(const void *x, const void *y, const ps_whatif *w) {
     const ps_whatif_part *a = &w->kinds[*(const size_t *)x];
     const ps_whatif_part *b = &w->kinds[*(const size_t *)y];
     return a->alone_ns > b->alone_ns ? -1 : a->alone_ns < b->alone_ns ? 1 : 0;
 }
 
 static ps_table *make_kinds_table(const ps_whatif *w) {
-    ps_table *t = ps_table_new("whatif_kinds", "kinds of ops, the slowest first", PARTS, N_P);
+    ps_table *t = ps_table_new(
+        "whatif_kinds",
+        "kinds of ops, the slowest first: the step with one alone as measured, and with all but it",
+        PARTS, N_P);
     size_t kinds[PS_N_WHATIF_KINDS];
     size_t n = 0;
     for (size_t k = 0; k < PS_N_WHATIF_KINDS; k++) {
@@ -175,7 +179,7 @@ static ps_table *make_kinds_table(const ps_whatif *w) {
         if (!w->has_kind[k]) {
             continue;
         }
-        for (; at > 0 && order_kinds(&k, &kinds[at - 1], w) < 0; at--) {
+        for (; at > 0 && order_whatif_kinds(&k, &kinds[at - 1], w) < 0; at--) {
             kinds[at] = kinds[at - 1];
         }
         kinds[at] = k;
@@ -262,8 +266,8 @@ static ps_table *put_answer(const ps_whatif *w, const ps_analysis_opts *opts, do
         ps_table_free(t);
         return NULL;
     }
-    ps_table_set_int(t, A_STEP, whole(step_ns));
-    ps_table_set_int(t, A_GAIN, whole(w->real_ns - step_ns));
+    ps_table_set_int(t, A_STEP, whole_whatif_ns(step_ns));
+    ps_table_set_int(t, A_GAIN, whole_whatif_ns(w->real_ns - step_ns));
     ps_table_set_real(t, A_SHARE, 100 * (w->real_ns - step_ns) / w->real_ns);
     return t;
 }
@@ -291,13 +295,17 @@ static ps_code answer_question(const ps_whatif *w, const ps_analysis_opts *opts,
 
 /* --- all of them --------------------------------------------------------------------------------------------------- */
 
-static ps_code add_figures(const ps_whatif *w, ps_result *result, ps_err *err) {
+static ps_code add_whatif_figures(const ps_whatif *w, ps_result *result, ps_err *err) {
     ps_table *tables[] = {
         make_job_table(w),
         make_steps_table(w),
         make_kinds_table(w),
-        make_places_table(w, "whatif_stages", "stages", w->stages, w->js->n_stages),
-        make_places_table(w, "whatif_replicas", "replicas", w->replicas, w->js->n_replicas),
+        make_places_table(w, "whatif_stages",
+                          "stages: the step with one alone as measured, and with all but it",
+                          w->stages, w->js->n_stages),
+        make_places_table(w, "whatif_replicas",
+                          "replicas: the step with one alone as measured, and with all but it",
+                          w->replicas, w->js->n_replicas),
         make_workers_table(w),
     };
     ps_code code = PS_OK;
@@ -329,7 +337,7 @@ ps_code ps_whatif_add_tables(const ps_job_steps *js, const ps_analysis_opts *opt
     ps_whatif w;
     ps_err here = PS_ERR_INIT;
     ps_code code = ps_whatif_measure(js, &w, &here);
-    code = code == PS_OK ? add_figures(&w, result, &here) : code;
+    code = code == PS_OK ? add_whatif_figures(&w, result, &here) : code;
     code = code == PS_OK ? add_made_table(result, ps_whatif_causes(&w, &here), &here) : code;
     code = code == PS_OK ? add_made_table(result, ps_whatif_repairs(&w, &here), &here) : code;
     if (code == PS_OK && (opts->without != NULL || opts->scale != NULL)) {

@@ -159,7 +159,7 @@ static const char *describe_worker(const ps_job_worker *w, char out[96]) {
 
 /* --- lists of one step -------------------------------------------------------------------------------------------- */
 
-static uint32_t count_of(const making *k, uint32_t worker, ps_worker_op kind) {
+static uint32_t timeline_count_of(const making *k, uint32_t worker, ps_worker_op kind) {
     return k->counts[(size_t)worker * PS_N_WORKER_OPS + (size_t)kind];
 }
 
@@ -180,8 +180,10 @@ static void index_step(making *k, const ps_job_op *ops, uint32_t n) {
 }
 
 static uint32_t n_computing(const making *k, uint32_t worker) {
-    return count_of(k, worker, PS_WORKER_FORWARD) + count_of(k, worker, PS_WORKER_BACKWARD) +
-           count_of(k, worker, PS_WORKER_WEIGHT) + count_of(k, worker, PS_WORKER_PAIR);
+    return timeline_count_of(k, worker, PS_WORKER_FORWARD) +
+           timeline_count_of(k, worker, PS_WORKER_BACKWARD) +
+           timeline_count_of(k, worker, PS_WORKER_WEIGHT) +
+           timeline_count_of(k, worker, PS_WORKER_PAIR);
 }
 
 /* Computing of one kind of a worker that has (or gives) a transfer: not that of the piece of the model at `end_stage` with
@@ -202,7 +204,7 @@ static void list_transferring(making *k, const ps_job_op *ops, uint32_t worker, 
 /* --- who waits for whom ----------------------------------------------------------------------------------------------- */
 
 static void chain_kind(making *k, ps_step_graph *g, uint32_t worker, ps_worker_op kind) {
-    for (uint32_t i = 1; i < count_of(k, worker, kind); i++) {
+    for (uint32_t i = 1; i < timeline_count_of(k, worker, kind); i++) {
         ps_step_graph_wait(g, nth(k, worker, kind, i), nth(k, worker, kind, i - 1), false);
     }
 }
@@ -226,8 +228,9 @@ static bool wait_for_transfers(making *k, ps_step_graph *g, const ps_job_op *ops
                                const direction *d) {
     uint32_t n = 0;
     list_transferring(k, ops, worker, d->compute, d->from_stage, d->from_chunk, &n);
-    if (n != count_of(k, worker, d->receive)) {
-        return fail_count(k, worker, d->receive, count_of(k, worker, d->receive), n, d->compute);
+    if (n != timeline_count_of(k, worker, d->receive)) {
+        return fail_count(k, worker, d->receive, timeline_count_of(k, worker, d->receive), n,
+                          d->compute);
     }
     for (uint32_t i = 0; i < n; i++) {
         ps_step_graph_wait(g, k->list[i], nth(k, worker, d->receive, i), false);
@@ -236,8 +239,8 @@ static bool wait_for_transfers(making *k, ps_step_graph *g, const ps_job_op *ops
         }
     }
     list_transferring(k, ops, worker, d->compute, d->to_stage, d->to_chunk, &n);
-    if (n != count_of(k, worker, d->send)) {
-        return fail_count(k, worker, d->send, count_of(k, worker, d->send), n, d->compute);
+    if (n != timeline_count_of(k, worker, d->send)) {
+        return fail_count(k, worker, d->send, timeline_count_of(k, worker, d->send), n, d->compute);
     }
     for (uint32_t i = 0; i < n; i++) {
         ps_step_graph_wait(g, nth(k, worker, d->send, i), k->list[i], false);
@@ -264,10 +267,10 @@ static void wait_for_warmup(making *k, ps_step_graph *g, const ps_job_op *ops, u
     if (backward == UINT32_MAX || backward < first + 2) {
         return;
     }
-    if (count_of(k, worker, PS_WORKER_BACKWARD_SEND) > 0) {
+    if (timeline_count_of(k, worker, PS_WORKER_BACKWARD_SEND) > 0) {
         ps_step_graph_wait(g, nth(k, worker, PS_WORKER_BACKWARD_SEND, 0), backward - 2, false);
     }
-    if (count_of(k, worker, PS_WORKER_BACKWARD_RECV) > 0) {
+    if (timeline_count_of(k, worker, PS_WORKER_BACKWARD_RECV) > 0) {
         ps_step_graph_wait(g, nth(k, worker, PS_WORKER_BACKWARD_RECV, 0), backward - 2, false);
     }
 }
@@ -289,7 +292,7 @@ static uint32_t edge_of_chunk(const making *k, const ps_job_op *ops, uint32_t wo
 /* Gathered parameters -> the first forward of their chunk; of several gathers of a chunk the last one counts. */
 static void wait_for_params(making *k, ps_step_graph *g, const ps_job_op *ops, uint32_t worker) {
     chain_kind(k, g, worker, PS_WORKER_PARAMS);
-    for (uint32_t i = 0; i < count_of(k, worker, PS_WORKER_PARAMS); i++) {
+    for (uint32_t i = 0; i < timeline_count_of(k, worker, PS_WORKER_PARAMS); i++) {
         uint32_t op = nth(k, worker, PS_WORKER_PARAMS, i);
         uint32_t forward = edge_of_chunk(k, ops, worker, ops[op].chunk, false);
         if (forward != UINT32_MAX) {
@@ -301,7 +304,7 @@ static void wait_for_params(making *k, ps_step_graph *g, const ps_job_op *ops, u
 /* All ops of a kind one after another behind `after`; the last of them, or `after` when there are none. */
 static uint32_t wait_in_line(making *k, ps_step_graph *g, uint32_t worker, ps_worker_op kind,
                              uint32_t after) {
-    for (uint32_t i = 0; i < count_of(k, worker, kind); i++) {
+    for (uint32_t i = 0; i < timeline_count_of(k, worker, kind); i++) {
         uint32_t op = nth(k, worker, kind, i);
         if (after != UINT32_MAX) {
             ps_step_graph_wait(g, op, after, false);
@@ -312,15 +315,16 @@ static uint32_t wait_in_line(making *k, ps_step_graph *g, uint32_t worker, ps_wo
 }
 
 /* After the last backward. Gradients that are reduced beside the backward follow the last backward of their chunk. */
-static void wait_for_end(making *k, ps_step_graph *g, const ps_job_op *ops, uint32_t worker) {
+static void wait_for_timeline_end(making *k, ps_step_graph *g, const ps_job_op *ops,
+                                  uint32_t worker) {
     uint32_t first = k->chain[worker];
     uint32_t n = n_computing(k, worker);
     uint32_t last = n > 0 ? first + n - 1 : UINT32_MAX;
-    bool beside = count_of(k, worker, PS_WORKER_SEPARATE) > 0;
+    bool beside = timeline_count_of(k, worker, PS_WORKER_SEPARATE) > 0;
     uint32_t after = wait_in_line(k, g, worker, PS_WORKER_GC, last);
     if (beside) {
         chain_kind(k, g, worker, PS_WORKER_GRADS);
-        for (uint32_t i = 0; i < count_of(k, worker, PS_WORKER_GRADS); i++) {
+        for (uint32_t i = 0; i < timeline_count_of(k, worker, PS_WORKER_GRADS); i++) {
             uint32_t op = nth(k, worker, PS_WORKER_GRADS, i);
             uint32_t backward = edge_of_chunk(k, ops, worker, ops[op].chunk, true);
             if (backward != UINT32_MAX) {
@@ -330,14 +334,14 @@ static void wait_for_end(making *k, ps_step_graph *g, const ps_job_op *ops, uint
         after = wait_in_line(k, g, worker, PS_WORKER_SEPARATE, after);
     }
     uint32_t layernorm = wait_in_line(k, g, worker, PS_WORKER_LAYERNORM, after);
-    uint32_t n_grads = count_of(k, worker, PS_WORKER_GRADS);
-    if (beside && n_grads > 0 && count_of(k, worker, PS_WORKER_LAYERNORM) > 0) {
+    uint32_t n_grads = timeline_count_of(k, worker, PS_WORKER_GRADS);
+    if (beside && n_grads > 0 && timeline_count_of(k, worker, PS_WORKER_LAYERNORM) > 0) {
         ps_step_graph_wait(g, nth(k, worker, PS_WORKER_LAYERNORM, 0),
                            nth(k, worker, PS_WORKER_GRADS, n_grads - 1), false);
     }
     after = wait_in_line(k, g, worker, PS_WORKER_EMBEDDING, layernorm);
     after = beside ? after : wait_in_line(k, g, worker, PS_WORKER_GRADS, after);
-    if (beside && n_grads > 0 && count_of(k, worker, PS_WORKER_CLIP) > 0) {
+    if (beside && n_grads > 0 && timeline_count_of(k, worker, PS_WORKER_CLIP) > 0) {
         ps_step_graph_wait(g, nth(k, worker, PS_WORKER_CLIP, 0),
                            nth(k, worker, PS_WORKER_GRADS, n_grads - 1), false);
     }
@@ -356,10 +360,11 @@ static uint32_t worker_at(const ps_job_steps *js, int32_t stage, int32_t replica
 /* Op i of each of these workers, for all i. False when one has more of them than another. */
 static bool join_workers(making *k, ps_step_graph *g, const uint32_t *workers, size_t n,
                          ps_worker_op kind) {
-    uint32_t count = n > 0 ? count_of(k, workers[0], kind) : 0;
+    uint32_t count = n > 0 ? timeline_count_of(k, workers[0], kind) : 0;
     for (size_t w = 1; w < n; w++) {
-        if (count_of(k, workers[w], kind) != count) {
-            return fail_count(k, workers[w], kind, count_of(k, workers[w], kind), count, kind);
+        if (timeline_count_of(k, workers[w], kind) != count) {
+            return fail_count(k, workers[w], kind, timeline_count_of(k, workers[w], kind), count,
+                              kind);
         }
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -373,9 +378,9 @@ static bool join_workers(making *k, ps_step_graph *g, const uint32_t *workers, s
 
 static bool join_transfers(making *k, ps_step_graph *g, uint32_t sender, ps_worker_op send,
                            uint32_t receiver, ps_worker_op receive) {
-    uint32_t n = count_of(k, sender, send);
-    if (n != count_of(k, receiver, receive)) {
-        return fail_count(k, receiver, receive, count_of(k, receiver, receive), n, send);
+    uint32_t n = timeline_count_of(k, sender, send);
+    if (n != timeline_count_of(k, receiver, receive)) {
+        return fail_count(k, receiver, receive, timeline_count_of(k, receiver, receive), n, send);
     }
     for (uint32_t i = 0; i < n; i++) {
         const uint32_t pair[] = {nth(k, sender, send, i), nth(k, receiver, receive, i)};
@@ -468,12 +473,13 @@ static bool connect_worker(making *k, ps_step_graph *g, const ps_job_op *ops, ui
               wait_for_transfers(k, g, ops, worker, &backward);
     wait_for_warmup(k, g, ops, worker);
     wait_for_params(k, g, ops, worker);
-    wait_for_end(k, g, ops, worker);
+    wait_for_timeline_end(k, g, ops, worker);
     return ok;
 }
 
 /* NULL with PS_OK: the step is not whole (why_left_out). */
-static ps_code connect_step(making *k, const ps_job_op *ops, uint32_t n, ps_step_graph **out) {
+static ps_code connect_timeline_step(making *k, const ps_job_op *ops, uint32_t n,
+                                     ps_step_graph **out) {
     ps_step_graph *g = ps_step_graph_new(n);
     *out = NULL;
     if (g == NULL) {
@@ -536,7 +542,7 @@ static const ps_timeline_window *window_of(const ps_timeline *const *timelines, 
     return NULL;
 }
 
-static bool place_ops(making *k, const ps_timeline *const *timelines) {
+static bool place_timeline_ops(making *k, const ps_timeline *const *timelines) {
     size_t n = 0;
     for (size_t w = 0; w < k->js->n_workers; w++) {
         n += timelines[w]->n;
@@ -569,7 +575,7 @@ static void copy_step(making *k, size_t first, size_t n, ps_job_op *out) {
     }
 }
 
-static void leave_out(making *k, int64_t step) {
+static void leave_timeline_step_out(making *k, int64_t step) {
     ps_job_steps *js = k->js;
     if (js->n_left_out++ == 0) {
         (void)snprintf(js->why_left_out, sizeof js->why_left_out, "step %lld: %s", (long long)step,
@@ -577,7 +583,8 @@ static void leave_out(making *k, int64_t step) {
     }
 }
 
-static ps_code add_step(making *k, const ps_timeline *const *timelines, size_t first, uint32_t n) {
+static ps_code add_timeline_step(making *k, const ps_timeline *const *timelines, size_t first,
+                                 uint32_t n) {
     ps_job_steps *js = k->js;
     if (!ps_grow(&js->ops, &js->cap_ops, js->n_ops + n, SIZE_MAX / sizeof *js->ops,
                  sizeof *js->ops) ||
@@ -591,9 +598,9 @@ static ps_code add_step(making *k, const ps_timeline *const *timelines, size_t f
     bool is_same = before != NULL && ps_step_graph_n_ops(before->graph) == n &&
                    same_ops(&js->ops[before->first], ops, n);
     ps_step_graph *graph = is_same ? before->graph : NULL;
-    ps_code code = is_same ? PS_OK : connect_step(k, ops, n, &graph);
+    ps_code code = is_same ? PS_OK : connect_timeline_step(k, ops, n, &graph);
     if (code != PS_OK || graph == NULL) {
-        leave_out(k, number);
+        leave_timeline_step_out(k, number);
         return code;
     }
     const ps_timeline_window *window = window_of(timelines, js->n_workers, number);
@@ -668,13 +675,14 @@ ps_code ps_worker_steps_make(const ps_timeline *const *timelines, ps_job_worker 
             "missing, and its waits cannot be told",
             n_workers, (int)out->n_stages, (int)out->n_replicas, (int)out->n_tp);
     }
-    ps_code code = place_ops(&k, timelines) && making_init(&k) ? PS_OK : ps_fail_nomem(err);
+    ps_code code =
+        place_timeline_ops(&k, timelines) && making_init(&k) ? PS_OK : ps_fail_nomem(err);
     for (size_t i = 0; code == PS_OK && i < k.n;) {
         size_t end = i;
         while (end < k.n && k.placed[end].step == k.placed[i].step) {
             end++;
         }
-        code = add_step(&k, timelines, i, (uint32_t)(end - i));
+        code = add_timeline_step(&k, timelines, i, (uint32_t)(end - i));
         i = end;
     }
     making_fini(&k);

@@ -65,7 +65,7 @@ static void add_text(ndtimeline *r, uint32_t slice, ps_str key, const char *text
 }
 
 /* Who sends to whom: stages in a circle, forward upwards. */
-static void add_transfer(ndtimeline *r, uint32_t slice, ps_worker_op op, int64_t sequence) {
+static void add_ndt_transfer(ndtimeline *r, uint32_t slice, ps_worker_op op, int64_t sequence) {
     bool is_send = op == PS_WORKER_FORWARD_SEND || op == PS_WORKER_BACKWARD_SEND;
     bool is_forward = op == PS_WORKER_FORWARD_SEND || op == PS_WORKER_FORWARD_RECV;
     int64_t n = r->file->n_pp;
@@ -84,7 +84,7 @@ static void add_transfer(ndtimeline *r, uint32_t slice, ps_worker_op op, int64_t
 
 /* Layernorm gradients are reduced within the tensor-parallel group, those of the embedding between the first and the last stage,
  * norms for clipping over the whole job; the rest over the replicas of a stage. */
-static void add_collective(ndtimeline *r, uint32_t slice, ps_worker_op op, int64_t sequence) {
+static void add_ndt_collective(ndtimeline *r, uint32_t slice, ps_worker_op op, int64_t sequence) {
     const ps_ndt_worker *w = r->own;
     char group[96];
     if (op == PS_WORKER_CLIP) {
@@ -104,14 +104,14 @@ static void add_collective(ndtimeline *r, uint32_t slice, ps_worker_op op, int64
     add_int(r, slice, r->sequence, sequence);
 }
 
-static int64_t sequence_of(const ps_ndt_op *op) {
+static int64_t ndt_sequence_of(const ps_ndt_op *op) {
     int64_t order = op->order >= 0 && op->order < OPS_IN_STEP ? op->order : 0;
     return op->step >= 0 && op->step < OPS_IN_STEP ? op->step * OPS_IN_STEP + order : order;
 }
 
 /* --- ops ----------------------------------------------------------------------------------------------------------- */
 
-static ps_slice_kind kind_of(const ps_ndt_op *op, ps_worker_op what) {
+static ps_slice_kind ndt_kind_of(const ps_ndt_op *op, ps_worker_op what) {
     if (what != PS_N_WORKER_OPS) {
         return ps_worker_op_is_alone(what) ? PS_SLICE_JOB : PS_SLICE_COMM_KERNEL;
     }
@@ -122,7 +122,7 @@ static ps_slice_kind kind_of(const ps_ndt_op *op, ps_worker_op what) {
 
 static void add_worker_op(ndtimeline *r, const ps_ndt_op *op) {
     const known_name *name = &r->names[op->name];
-    ps_slice_kind kind = kind_of(op, name->op);
+    ps_slice_kind kind = ndt_kind_of(op, name->op);
     uint32_t track = track_of(r, (ps_ndt_lane_kind)op->lane);
     if (track == PS_NONE) {
         return;
@@ -141,9 +141,9 @@ static void add_worker_op(ndtimeline *r, const ps_ndt_op *op) {
     add_int(r, slice, r->seq_id, op->order);
     if (kind == PS_SLICE_COMM_KERNEL && name->op != PS_N_WORKER_OPS) {
         if (ps_worker_op_is_transfer(name->op)) {
-            add_transfer(r, slice, name->op, sequence_of(op));
+            add_ndt_transfer(r, slice, name->op, ndt_sequence_of(op));
         } else {
-            add_collective(r, slice, name->op, sequence_of(op));
+            add_ndt_collective(r, slice, name->op, ndt_sequence_of(op));
         }
     }
 }
@@ -173,7 +173,7 @@ static bool init_texts(ndtimeline *r) {
     return r->names != NULL;
 }
 
-static void put_sizes(const ps_ndt_file *f, ps_buf *out) {
+static void put_ndt_sizes(const ps_ndt_file *f, ps_buf *out) {
     ps_json j = ps_json_to(out);
     ps_json_object(&j);
     ps_json_key_int(&j, "tensor_model_parallel_size", f->n_tp);
@@ -186,7 +186,7 @@ static void put_sizes(const ps_ndt_file *f, ps_buf *out) {
 static bool add_sizes(const ndtimeline *r) {
     ps_buf text;
     ps_buf_init(&text, 0);
-    put_sizes(r->file, &text);
+    put_ndt_sizes(r->file, &text);
     bool ok = ps_buf_ok(&text);
     ps_builder_meta(r->builder, "distributed_args", ps_buf_str(&text));
     ps_buf_fini(&text);
@@ -218,6 +218,9 @@ static ps_code read_ndtimeline(const ps_src *src, uint32_t needs, ps_builder *b,
     ndtimeline r = {.builder = b, .file = src->noted};
     ps_file_stamp stamp = {0};
     ps_code code = ps_file_identify(src->path, &stamp.file, err);
+    if (code == PS_OK && r.file != NULL && !ps_file_same(&stamp.file, &r.file->id)) {
+        code = ps_fail_file(err, PS_IO, src->path, "it was written while it was read: start again");
+    }
     if (code == PS_OK && r.file == NULL) {
         code = ps_ndt_file_read(src->path, src->n_threads, src->watch, &arena, &r.file, err);
     }

@@ -51,7 +51,7 @@ static bool text_equals(const ps_event_batch *batch, uint32_t id, const char *te
     return t->n == strlen(text) && memcmp(t->bytes, text, t->n) == 0;
 }
 
-static uint32_t name_row(reading *r, const ps_event_text *text) {
+static uint32_t ndt_name_row(reading *r, const ps_event_text *text) {
     uint64_t key = ps_hash64(text->bytes, text->n);
     uint32_t row = ps_idmap_get(&r->name_rows, key);
     while (row != PS_IDMAP_NONE &&
@@ -66,7 +66,7 @@ static uint32_t name_row(reading *r, const ps_event_text *text) {
     bool is_plain = own != NULL && strlen(own) == text->n; /* a zero inside: the text ends there */
     if (own != NULL && !is_plain) {
         const ps_event_text cut = {own, (uint32_t)strlen(own)};
-        return name_row(r, &cut);
+        return ndt_name_row(r, &cut);
     }
     if (own == NULL ||
         !ps_grow(&r->names, &r->cap_names, r->n_names + 1, UINT32_MAX - 1, sizeof *r->names) ||
@@ -175,11 +175,11 @@ static void take_args(const ps_event_batch *batch, const ps_event *e, ps_ndt_op 
     }
 }
 
-static void odd_event(reading *r, ps_oddity kind, const ps_event *e, const char *what) {
+static void odd_ndt_event(reading *r, ps_oddity kind, const ps_event *e, const char *what) {
     ps_diag_add(r->diag, kind, "byte %llu: %s", (unsigned long long)e->offset, what);
 }
 
-static void take_op(reading *r, const ps_event_batch *batch, const ps_event *e, int64_t row) {
+static void take_ndt_op(reading *r, const ps_event_batch *batch, const ps_event *e, int64_t row) {
     raw_op raw = {.op = {.start_ns = e->ts_ns,
                          .row = row,
                          .step = PS_NDT_UNKNOWN,
@@ -187,11 +187,11 @@ static void take_op(reading *r, const ps_event_batch *batch, const ps_event *e, 
                          .microbatch = PS_NDT_UNKNOWN,
                          .chunk = PS_NDT_UNKNOWN}};
     if ((e->flags & PS_EVENT_HAS_TS) == 0 || (e->flags & PS_EVENT_HAS_DUR) == 0) {
-        odd_event(r, PS_ODD_EVENT_FIELD, e, "no ts or dur");
+        odd_ndt_event(r, PS_ODD_EVENT_FIELD, e, "no ts or dur");
         return;
     }
     if (e->dur_ns < 0 || __builtin_add_overflow(e->ts_ns, e->dur_ns, &raw.op.end_ns)) {
-        odd_event(r, PS_ODD_TIME, e, "an op of negative length");
+        odd_ndt_event(r, PS_ODD_TIME, e, "an op of negative length");
         return;
     }
     if (!ps_grow(&r->ops, &r->cap_ops, r->n_ops + 1, UINT32_MAX - 1, sizeof *r->ops)) {
@@ -199,7 +199,7 @@ static void take_op(reading *r, const ps_event_batch *batch, const ps_event *e, 
         return;
     }
     take_args(batch, e, &raw.op);
-    raw.op.name = name_row(r, &batch->texts[e->name]);
+    raw.op.name = ndt_name_row(r, &batch->texts[e->name]);
     raw.thread = thread_row(r, e->pid, e->tid);
     r->ops[r->n_ops++] = raw;
     if (raw.op.step != PS_NDT_UNKNOWN) {
@@ -214,9 +214,9 @@ static ps_code take_events(void *context, const ps_event_batch *batch, ps_err *e
         if (e->ph == 'M') {
             take_name(r, batch, e);
         } else if (e->ph == 'X') {
-            take_op(r, batch, e, (int64_t)(batch->first_event + i));
+            take_ndt_op(r, batch, e, (int64_t)(batch->first_event + i));
         } else {
-            odd_event(r, PS_ODD_EVENT_PHASE, e, "no op of a timeline");
+            odd_ndt_event(r, PS_ODD_EVENT_PHASE, e, "no op of a timeline");
         }
     }
     return r->failed ? ps_fail_nomem(err) : PS_OK;
@@ -224,7 +224,7 @@ static ps_code take_events(void *context, const ps_event_batch *batch, ps_err *e
 
 /* --- steps ----------------------------------------------------------------------------------------------------------- */
 
-static int order_steps(const void *x, const void *y) {
+static int order_ndt_steps(const void *x, const void *y) {
     const ps_ndt_step *a = x;
     const ps_ndt_step *b = y;
     return a->start_ns != b->start_ns ? (a->start_ns < b->start_ns ? -1 : 1)
@@ -235,7 +235,7 @@ static int order_steps(const void *x, const void *y) {
 /* The published files lay their steps out anew: the first begins at 0, each of the others a tenth of a step after the end of the
  * one before it. Where all steps lie so, that is where they begin: what the first op waited for is part of the step.
  * Elsewhere a step begins with its first op. */
-static void begin_steps(ps_ndt_step *steps, size_t n) {
+static void begin_ndt_steps(ps_ndt_step *steps, size_t n) {
     double begin = 0;
     bool is_laid_out = n > 0;
     for (size_t i = 0; is_laid_out && i < n; i++) {
@@ -285,7 +285,8 @@ static bool keep_ops(reading *r, ps_ndt_file *file, ps_ndt_worker *workers) {
     return ops != NULL;
 }
 
-static ps_code keep_file(reading *r, const char *path, const ps_ndt_file **out, ps_err *err) {
+static ps_code keep_file(reading *r, const char *path, const ps_file_id *id,
+                         const ps_ndt_file **out, ps_err *err) {
     ps_ndt_file *file = ps_arena_alloc(r->arena, sizeof *file);
     ps_ndt_worker *workers = ps_arena_alloc(r->arena, (r->n_threads + 1) * sizeof *workers);
     ps_ndt_step *steps = ps_arena_alloc(r->arena, (r->n_steps + 1) * sizeof *steps);
@@ -298,7 +299,8 @@ static ps_code keep_file(reading *r, const char *path, const ps_ndt_file **out, 
                           .n_names = r->n_names,
                           .steps = steps,
                           .n_steps = r->n_steps,
-                          .diag = r->diag};
+                          .diag = r->diag,
+                          .id = *id};
     ps_code code = ps_ndt_place_threads(r->threads, r->n_threads, r->processes, r->n_processes,
                                         path, workers, &file->n_workers, err);
     for (size_t w = 0; code == PS_OK && w < file->n_workers; w++) {
@@ -311,15 +313,15 @@ static ps_code keep_file(reading *r, const char *path, const ps_ndt_file **out, 
     }
     if (code == PS_OK && r->n_steps > 0) {
         memcpy(steps, r->steps, r->n_steps * sizeof *steps);
-        qsort(steps, r->n_steps, sizeof *steps, order_steps);
-        begin_steps(steps, r->n_steps);
+        qsort(steps, r->n_steps, sizeof *steps, order_ndt_steps);
+        begin_ndt_steps(steps, r->n_steps);
     }
     *out = file;
     return code == PS_OK && !keep_ops(r, file, workers) ? ps_fail_nomem(err) : code;
 }
 
-static ps_code read_events(reading *r, const char *path, size_t n_threads, ps_watch *watch,
-                           ps_err *err) {
+static ps_code read_ndt_events(reading *r, const char *path, size_t n_threads, ps_watch *watch,
+                               ps_err *err) {
     static const char *const WANTED[] = {"step", "mb_id", "model_chunk", "seq_id", NULL};
     const ps_event_schema schema = {.wanted = WANTED, .printed_doubles = true};
     const ps_event_sink sink = {r, take_events, NULL};
@@ -343,9 +345,11 @@ ps_code ps_ndt_file_read(const char *path, size_t n_threads, ps_watch *watch, ps
     if (r.diag != NULL) {
         memset(r.diag, 0, sizeof *r.diag);
     }
-    ps_code code =
-        r.diag != NULL ? read_events(&r, path, n_threads, watch, err) : ps_fail_nomem(err);
-    code = code == PS_OK ? keep_file(&r, path, out, err) : code;
+    ps_file_id id;
+    ps_code code = ps_file_identify(path, &id, err);
+    code = code == PS_OK && r.diag == NULL ? ps_fail_nomem(err) : code;
+    code = code == PS_OK ? read_ndt_events(&r, path, n_threads, watch, err) : code;
+    code = code == PS_OK ? keep_file(&r, path, &id, out, err) : code;
     ps_free(r.ops);
     ps_free(r.threads);
     ps_free(r.processes);

@@ -14,6 +14,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "base/fs.h"
 #include "base/watch.h"
 #include "read/ndtimeline/ndtimeline_lanes.h"
 
@@ -43,6 +44,7 @@ typedef struct ps_ndt_file {
     const ps_ndt_step *steps; /* by start; [n_steps] */
     size_t n_steps;
     ps_diag *diag; /* what is odd in the file */
+    ps_file_id id; /* which file this was */
 } ps_ndt_file;
 
 /* Reads the whole file into the arena. PS_SYNTAX when a worker has no data-parallel rank, two threads are one lane, or no thread

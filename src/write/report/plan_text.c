@@ -23,7 +23,7 @@ static void put_line(ps_buf *out, const ps_table *plan, const char *what, const 
     }
 }
 
-static void put_lines(ps_buf *out, const ps_table *plan) {
+static void put_plan_text_lines(ps_buf *out, const ps_table *plan) {
     if (ps_view_is_null(plan, 0, "num_layer_list")) {
         ps_buf_addf(
             out,
@@ -89,7 +89,7 @@ ps_code ps_write_plan_text(const ps_table *plan, const ps_table *stages, const p
     put_notes(out, plan, style->width);
     ps_code code = ps_write_table_text(stages, style, out, err);
     ps_buf_addf(out, "\n");
-    put_lines(out, plan);
+    put_plan_text_lines(out, plan);
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }
 

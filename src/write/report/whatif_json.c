@@ -7,12 +7,12 @@
 #include "write/report/report_view.h"
 #include "write/report/whatif_text.h"
 
-static void put_real(ps_json *j, double value) {
+static void put_whatif_json_real(ps_json *j, double value) {
     ps_json_short_real(j, value);
 }
 
 static void put_seconds(ps_json *j, int64_t ns) {
-    put_real(j, (double)ns / 1e9);
+    put_whatif_json_real(j, (double)ns / 1e9);
 }
 
 static void put_figure(ps_json *j, const char *key, const ps_table *t, const char *column) {
@@ -20,13 +20,13 @@ static void put_figure(ps_json *j, const char *key, const ps_table *t, const cha
     if (ps_view_is_null(t, 0, column)) {
         ps_json_null(j);
     } else {
-        put_real(j, ps_view_real(t, 0, column));
+        put_whatif_json_real(j, ps_view_real(t, 0, column));
     }
 }
 
 /* {"KEY": value, ...} of two columns; keys as they stand in the first. */
-static void put_map(ps_json *j, const char *key, const ps_table *t, const char *name,
-                    const char *column, bool seconds) {
+static void put_whatif_json_map(ps_json *j, const char *key, const ps_table *t, const char *name,
+                                const char *column, bool seconds) {
     ps_json_line(j, 1);
     ps_json_name(j, key, strlen(key));
     ps_json_object(j);
@@ -41,14 +41,14 @@ static void put_map(ps_json *j, const char *key, const ps_table *t, const char *
         if (seconds) {
             put_seconds(j, ps_view_int(t, r, column));
         } else {
-            put_real(j, ps_view_real(t, r, column));
+            put_whatif_json_real(j, ps_view_real(t, r, column));
         }
     }
     ps_json_close(j);
 }
 
-static void put_pair(ps_json *j, const char *key, const ps_table *t, const char *without,
-                     const char *alone) {
+static void put_whatif_json_pair(ps_json *j, const char *key, const ps_table *t,
+                                 const char *without, const char *alone) {
     ps_json_line(j, 1);
     ps_json_name(j, key, strlen(key));
     ps_json_object(j);
@@ -59,7 +59,7 @@ static void put_pair(ps_json *j, const char *key, const ps_table *t, const char 
     ps_json_close(j);
 }
 
-static void put_job(ps_json *j, const ps_whatif_view *view) {
+static void put_whatif_json_job(ps_json *j, const ps_whatif_view *view) {
     const ps_table *t = view->job;
     ps_json_key(j, "job");
     ps_json_object(j);
@@ -93,10 +93,10 @@ ps_code ps_write_whatif_json(const ps_whatif_view *view, ps_buf *out, ps_err *er
     ps_json_key_int(&j, "version", 1);
     ps_json_key_str(&j, "title", view->title);
     ps_json_line(&j, 1);
-    put_job(&j, view);
-    put_map(&j, "step_time_measured_s", view->steps, "step", "measured", true);
-    put_map(&j, "step_time_no_delay_s", view->steps, "step", "no_delay", true);
-    put_map(&j, "step_time_ideal_s", view->steps, "step", "ideal", true);
+    put_whatif_json_job(&j, view);
+    put_whatif_json_map(&j, "step_time_measured_s", view->steps, "step", "measured", true);
+    put_whatif_json_map(&j, "step_time_no_delay_s", view->steps, "step", "no_delay", true);
+    put_whatif_json_map(&j, "step_time_ideal_s", view->steps, "step", "ideal", true);
     ps_json_line(&j, 1);
     put_figure(&j, "slowdown", view->job, "slowdown");
     put_figure(&j, "launch_slowdown", view->job, "launch_slowdown");
@@ -104,12 +104,12 @@ ps_code ps_write_whatif_json(const ps_whatif_view *view, ps_buf *out, ps_err *er
     put_figure(&j, "M_S", view->job, "M_S");
     put_figure(&j, "M_W", view->job, "M_W");
     put_figure(&j, "length_correlation", view->job, "length_correlation");
-    put_map(&j, "slowdown_by_step", view->steps, "step", "slowdown", false);
-    put_map(&j, "slowdown_by_kind", view->kinds, "kind", "slowdown", false);
-    put_map(&j, "slowdown_by_stage", view->stages, "number", "slowdown", false);
-    put_map(&j, "slowdown_by_dp", view->replicas, "number", "slowdown", false);
-    put_pair(&j, "last_stage", view->job, "last_stage_without", "last_stage_alone");
-    put_pair(&j, "workers", view->job, "workers_without", "workers_alone");
+    put_whatif_json_map(&j, "slowdown_by_step", view->steps, "step", "slowdown", false);
+    put_whatif_json_map(&j, "slowdown_by_kind", view->kinds, "kind", "slowdown", false);
+    put_whatif_json_map(&j, "slowdown_by_stage", view->stages, "number", "slowdown", false);
+    put_whatif_json_map(&j, "slowdown_by_dp", view->replicas, "number", "slowdown", false);
+    put_whatif_json_pair(&j, "last_stage", view->job, "last_stage_without", "last_stage_alone");
+    put_whatif_json_pair(&j, "workers", view->job, "workers_without", "workers_alone");
     ps_code code = put_table(&j, "slowdown_by_worker", view->workers, err);
     code = code == PS_OK ? put_table(&j, "causes", view->causes, err) : code;
     code = code == PS_OK ? put_table(&j, "repairs", view->repairs, err) : code;

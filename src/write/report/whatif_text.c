@@ -78,6 +78,21 @@ static void put_step_line(ps_buf *out, const char *what, int64_t ns, const char 
     ps_buf_addf(out, "\n");
 }
 
+bool ps_whatif_doubt(const ps_whatif_view *view, char out[PS_WHATIF_DOUBT]) {
+    double share = (double)ps_view_int(view->job, 0, "no_delay") /
+                   (double)ps_view_int(view->job, 0, "measured");
+    if (!(fabs(share - 1) > UNEXPLAINED)) {
+        return false;
+    }
+    (void)snprintf(
+        out, PS_WHATIF_DOUBT,
+        "Ops and who waits for whom explain %.0f %% of the measured step. The rest passes between ops: "
+        "pauses of the host%s. It decides here; take all that follows with care.",
+        100 * share,
+        ps_view_int(view->job, 0, "has_communication") != 0 ? "" : ", communication that is no op");
+    return true;
+}
+
 /* The replay first: all else stands on it. */
 static void put_steps(ps_buf *out, const ps_whatif_view *view, size_t width) {
     const ps_table *t = view->job;
@@ -89,13 +104,9 @@ static void put_steps(ps_buf *out, const ps_whatif_view *view, size_t width) {
                   100 * ((double)real / (double)measured - 1));
     put_step_line(out, "ideal: every op as fast as its kind usually is", ideal, "the replay",
                   100 * ((double)ideal / (double)real - 1));
-    if (fabs((double)real / (double)measured - 1) > UNEXPLAINED) {
-        put_paragraph(
-            out, width, 2, 2,
-            "Ops and who waits for whom explain %.0f %% of the measured step. The rest passes between "
-            "ops: pauses of the host%s. It decides here; take all that follows with care.",
-            100 * (double)real / (double)measured,
-            ps_view_int(t, 0, "has_communication") != 0 ? "" : ", communication that is no op");
+    char doubt[PS_WHATIF_DOUBT];
+    if (ps_whatif_doubt(view, doubt)) {
+        put_paragraph(out, width, 2, 2, "%s", doubt);
     }
     ps_buf_addf(out, "  slowdown %.3f: %.1f %% of the job's time is waste",
                 ps_view_real(t, 0, "slowdown"), ps_view_real(t, 0, "waste"));
@@ -141,7 +152,7 @@ static void put_verdict(ps_buf *out, const ps_whatif_view *view, size_t width) {
 #define CAUSE_TEXT 42 /* where the evidence of a cause begins */
 
 /* S of each worker: a row a stage, a column a replica; of many replicas the slowest are shown. */
-static void put_map(ps_buf *out, const ps_whatif_view *view) {
+static void put_whatif_text_map(ps_buf *out, const ps_whatif_view *view) {
     const ps_table *t = view->workers;
     int64_t n_replicas = ps_view_int(view->job, 0, "replicas");
     int64_t n_stages = ps_view_int(view->job, 0, "stages");
@@ -167,7 +178,7 @@ static void put_map(ps_buf *out, const ps_whatif_view *view) {
     ps_buf_addf(out, "* the slowest 3 %% of the workers\n\n");
 }
 
-static void put_causes(ps_buf *out, const ps_table *c, size_t width) {
+static void put_whatif_text_causes(ps_buf *out, const ps_table *c, size_t width) {
     ps_buf_addf(out, "causes: figure, threshold, evidence\n\n");
     for (size_t r = 0; r < c->n_rows; r++) {
         char figure[32] = "unknown";
@@ -200,7 +211,7 @@ ps_code ps_write_whatif_text(const ps_whatif_view *view, const ps_text_style *st
     code = code == PS_OK ? put_titled(out, view->repairs, style, err) : code;
     code = code == PS_OK ? put_titled(out, view->kinds, style, err) : code;
     code = code == PS_OK ? put_titled(out, view->stages, style, err) : code;
-    put_map(out, view);
-    put_causes(out, view->causes, style->width);
+    put_whatif_text_map(out, view);
+    put_whatif_text_causes(out, view->causes, style->width);
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }

@@ -18,10 +18,18 @@ typedef struct ps_whatif_view {
 
 ps_whatif_view ps_whatif_view_of(ps_table *const *tables, size_t n);
 
+/* Whether the ops explain so little of the measured step that all else is to be read with care, and the sentence that says
+ * so. */
+#define PS_WHATIF_DOUBT 320
+bool ps_whatif_doubt(const ps_whatif_view *view, char out[PS_WHATIF_DOUBT]);
+
 /* The verdict, causes, repairs, kinds, and a map of stages and replicas. */
 PS_MUST_USE ps_code ps_write_whatif_text(const ps_whatif_view *view, const ps_text_style *style,
                                          ps_buf *out, ps_err *err);
 /* One object; names at its top level as in docs/whatif.md. */
 PS_MUST_USE ps_code ps_write_whatif_json(const ps_whatif_view *view, ps_buf *out, ps_err *err);
+
+/* The same as a page, light or dark, that needs nothing else. */
+PS_MUST_USE ps_code ps_write_whatif_html(const ps_whatif_view *view, ps_buf *out, ps_err *err);
 
 #endif

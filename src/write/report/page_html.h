@@ -1,0 +1,47 @@
+/* A page of HTML without a script: its frame and style (light and dark), text, tables, tiles. A policy in the page forbids every
+ * request. */
+#ifndef PS_WRITE_PAGE_HTML_H
+#define PS_WRITE_PAGE_HTML_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "model/table.h"
+
+typedef struct ps_html_page {
+    ps_buf *out;
+    const char *place_name; /* head of columns "from start" */
+    bool failed;            /* memory ran out outside of `out` */
+    ps_arena arena;
+} ps_html_page;
+
+/* From the document type to the beginning of its body; "WHAT TITLE" is its title. And the end. */
+void ps_html_begin(ps_html_page *p, const char *what, const char *title);
+void ps_html_end(ps_html_page *p);
+
+/* Text, escaped; control characters become blanks: they mean nothing on a page. The others are put as they are. */
+void ps_html_text(ps_html_page *p, const char *s);
+void ps_html_tag(ps_html_page *p, const char *before, const char *text, const char *after);
+
+/* A figure with what it is. */
+void ps_html_tile(ps_html_page *p, const char *value, const char *what);
+
+typedef struct ps_html_unit {
+    const char *name;
+    double scale; /* ns */
+    int decimals;
+} ps_html_unit;
+
+/* One unit for a column of times, so that the largest has three significant digits, and one more digit where the smallest
+ * would lose too many. */
+ps_html_unit ps_html_unit_of(const ps_table *t, size_t column, size_t from, size_t to);
+/* <td>; times in the unit, names of kernels cut at `place` (ps_cut_places). */
+void ps_html_cell(ps_html_page *p, const ps_column *c, const ps_value *v, ps_html_unit u,
+                  size_t place);
+
+/* Rows [from, to) without the first `skip` columns and those that say nothing. */
+void ps_html_table(ps_html_page *p, const ps_table *t, size_t from, size_t to, size_t skip);
+
+#endif

@@ -1,0 +1,135 @@
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+#include "write/report/page_html.h"
+#include "write/report/report_view.h"
+#include "write/report/whatif_text.h"
+
+/* Workers beyond this are not drawn one by one. */
+#define MAP_MOST 4096
+
+static void put_step_tile(ps_html_page *p, const ps_table *t, const char *column,
+                          const char *what) {
+    ps_html_tile(p, ps_ns_text_of(ps_view_int(t, 0, column)).text, what);
+}
+
+static void put_whatif_page_top(ps_html_page *p, const ps_whatif_view *view) {
+    const ps_table *t = view->job;
+    char text[64];
+    ps_html_tag(p, "<h1>What if", view->title[0] != '\0' ? ": " : "", "");
+    ps_html_tag(p, "", view->title, "</h1>\n");
+    ps_buf_addf(p->out, "<p class=quiet>%lld workers: %lld stages x %lld replicas; %lld steps",
+                (long long)ps_view_int(t, 0, "workers"), (long long)ps_view_int(t, 0, "stages"),
+                (long long)ps_view_int(t, 0, "replicas"), (long long)ps_view_int(t, 0, "steps"));
+    if (ps_view_int(t, 0, "steps_left_out") > 0) {
+        ps_buf_addf(p->out, "; %lld left out: ", (long long)ps_view_int(t, 0, "steps_left_out"));
+        ps_html_text(p, ps_view_text(t, 0, "why_left_out"));
+    }
+    ps_buf_add_str(p->out, "</p>\n<div class=tiles>\n");
+    put_step_tile(p, t, "measured", "a step, measured");
+    put_step_tile(p, t, "no_delay", "replayed, no launch delays");
+    put_step_tile(p, t, "ideal", "ideal: every op as usual");
+    (void)snprintf(text, sizeof text, "%.3f", ps_view_real(t, 0, "slowdown"));
+    ps_html_tile(p, text, "slowdown");
+    (void)snprintf(text, sizeof text, "%.1f %%", ps_view_real(t, 0, "waste"));
+    ps_html_tile(p, text, "waste");
+    ps_buf_add_str(p->out, "</div>\n");
+    char doubt[PS_WHATIF_DOUBT];
+    if (ps_whatif_doubt(view, doubt)) {
+        ps_html_tag(p, "<p class=verdict>", doubt, "</p>\n");
+    }
+}
+
+static void put_whatif_page_causes(ps_html_page *p, const ps_table *c) {
+    ps_buf_add_str(p->out, "<h2>Causes</h2>\n");
+    for (size_t r = 0; r < c->n_rows; r++) {
+        bool holds = strcmp(ps_view_text(c, r, "holds"), "yes") == 0;
+        ps_buf_addf(p->out, "<div class=\"card %s\"><div class=head><h3>", holds ? "high" : "info");
+        ps_html_tag(p, "", ps_view_text(c, r, "cause"), "</h3>");
+        if (ps_view_is_null(c, r, "figure")) {
+            ps_buf_add_str(p->out, "<span class=chip>unknown</span>");
+        } else {
+            double figure = ps_view_real(c, r, "figure");
+            ps_buf_addf(p->out,
+                        "<span class=chip>%s</span><span class=gain>%.2f, threshold %.2f</span>",
+                        holds ? "holds" : "does not hold", fabs(figure) < 0.005 ? 0 : figure,
+                        ps_view_real(c, r, "threshold"));
+        }
+        ps_html_tag(p, "</div><p>", ps_view_text(c, r, "evidence"), "</p>");
+        if (holds) {
+            ps_html_tag(p, "<p class=quiet>Try: ", ps_view_text(c, r, "remedy"), "</p>");
+        }
+        ps_buf_add_str(p->out, "</div>\n");
+    }
+}
+
+static void put_section(ps_html_page *p, const char *heading, const ps_table *t) {
+    if (t != NULL && t->n_rows > 0) {
+        ps_html_tag(p, "<h2>", heading, "</h2>\n");
+        ps_html_tag(p, "<p class=quiet>", t->title, "</p>\n");
+        ps_html_table(p, t, 0, t->n_rows, 0);
+    }
+}
+
+/* How much of a cell is filled: nothing at 1, all of it at the slowest worker. */
+static int percent_filled(double slowdown, double slowest) {
+    double share = slowest > 1.01 ? (slowdown - 1) / (slowest - 1) : 0;
+    return share <= 0 ? 0 : share >= 1 ? 100 : (int)lround(100 * share);
+}
+
+/* A row a stage, a column a replica and its tensor-parallel rank, the slower the fuller. */
+static void put_whatif_page_map(ps_html_page *p, const ps_whatif_view *view) {
+    const ps_table *t = view->workers;
+    size_t columns =
+        (size_t)(ps_view_int(view->job, 0, "replicas") * ps_view_int(view->job, 0, "tp"));
+    double slowest = 1;
+    if (t->n_rows > MAP_MOST || columns == 0) {
+        return;
+    }
+    for (size_t r = 0; r < t->n_rows; r++) {
+        slowest =
+            ps_view_real(t, r, "slowdown") > slowest ? ps_view_real(t, r, "slowdown") : slowest;
+    }
+    ps_buf_add_str(
+        p->out,
+        "<h2>Workers</h2>\n<p class=quiet>slowdown of each worker: the lower one of its stage's and its "
+        "replica's; the bar fills up to the slowest</p>\n<div class=scroll><table><tr><th>stage</th>");
+    for (size_t c = 0; c < columns; c++) {
+        ps_buf_addf(p->out, "<th class=n>dp %lld</th>", (long long)ps_view_int(t, c, "replica"));
+    }
+    for (size_t r = 0; r < t->n_rows; r++) {
+        double s = ps_view_real(t, r, "slowdown");
+        if (r % columns == 0) {
+            ps_buf_addf(p->out, "</tr>\n<tr><td class=n>%lld</td>",
+                        (long long)ps_view_int(t, r, "stage"));
+        }
+        ps_buf_addf(
+            p->out,
+            "<td class=n title=\"rank %lld\" style=\"background:linear-gradient(to "
+            "right,var(--exposed) %d%%,transparent 0) left bottom/100%% 4px no-repeat\">%s%.3f%s</td>",
+            (long long)ps_view_int(t, r, "rank"), percent_filled(s, slowest),
+            ps_view_int(t, r, "is_worst") != 0 ? "<b>" : "", s,
+            ps_view_int(t, r, "is_worst") != 0 ? "</b>" : "");
+    }
+    ps_buf_add_str(p->out, "</tr>\n</table></div>\n");
+}
+
+ps_code ps_write_whatif_html(const ps_whatif_view *view, ps_buf *out, ps_err *err) {
+    ps_html_page p = {.out = out, .place_name = ""};
+    ps_arena_init(&p.arena);
+    ps_html_begin(&p, "What if", view->title);
+    put_whatif_page_top(&p, view);
+    put_whatif_page_causes(&p, view->causes);
+    put_section(&p, "The question", view->answer);
+    put_section(&p, "Repairs", view->repairs);
+    put_whatif_page_map(&p, view);
+    put_section(&p, "Kinds of ops", view->kinds);
+    put_section(&p, "Stages", view->stages);
+    put_section(&p, "Replicas", view->replicas);
+    put_section(&p, "Steps", view->steps);
+    ps_html_end(&p);
+    ps_arena_fini(&p.arena);
+    return p.failed || !ps_buf_ok(out) ? ps_fail_nomem(err) : PS_OK;
+}
