@@ -13,6 +13,7 @@
 #   module    module_statistic on 430,000 operators, 270,000 tasks and 50,000 modules within 0.8 s and 200 MB
 #   record    the recorder: calls, NVTX, Python, export, a step of 100 ms with 500 ranges within 0.5 %
 #   every     all analyses of -m every over 8 ranks of that size, within 6 s on 2 processors and 800 MB
+#   predict   plan and whatif on the example pipeline: predicted steps against the runs that follow
 #   pp_chart  8 ranks at 1x, 2x, 4x (growth must be linear), and against msprof-analyze when it is installed
 #
 # Data is generated below build/bench and kept for the next run (about 9 GB; delete build/bench to be rid of it).
@@ -21,7 +22,7 @@ set -eu
 cd "$(dirname "$0")/.."
 : "${PIPESCOPE:=build/release/pipescope}"
 work=$PWD/build/bench
-all='scan intervals steps simulate page web json paddle module record every pp_chart'
+all='scan intervals steps simulate page web json paddle module record every predict pp_chart'
 mkdir -p "$work"
 
 # compile NAME: a program of this folder over the library
@@ -47,6 +48,11 @@ bench_intervals() {
 bench_steps() {
     echo "== step time"
     python3 bench/steps.py "$PIPESCOPE" "$work"
+}
+bench_predict() {
+    echo "== predictions: the example pipeline, run as plan and whatif say"
+    mkdir -p "$work/predict"
+    python3 bench/predict.py "$PIPESCOPE" build/release/examples/example-pipeline "$work/predict"
 }
 bench_simulate() {
     echo "== simulator"

@@ -40,6 +40,7 @@ static void usage(FILE *out) {
         "  --microbatches N      in each step (8)\n"
         "  --steps N             (4)\n"
         "  --layers N            of the whole model (16)\n"
+        "  --split N,N,...       layers of each piece of the model (as even as they can be)\n"
         "  --width N             of a layer, a multiple of 8 (256)\n"
         "  --rows N              of a microbatch, a multiple of 4 (64)\n"
         "  --learning-rate X     (0.05)\n"
@@ -91,6 +92,26 @@ static void set_slow_stage(options *o, const char *text) {
     o->slowness = number(colon + 1, "--slow-stage", 1, 100);
 }
 
+static void set_split(options *o, const char *text) {
+    static int split[2 * MAX_PP];
+    const char *at = text;
+    o->n_split = 0;
+    o->size.n_layers = 0;
+    while (*at != '\0') {
+        char layers[16];
+        size_t n = strcspn(at, ",");
+        if (n >= sizeof layers || o->n_split == 2 * MAX_PP) {
+            refuse("--split", text);
+        }
+        memcpy(layers, at, n);
+        layers[n] = '\0';
+        split[o->n_split] = whole(layers, "--split", 1, 4096);
+        o->size.n_layers += split[o->n_split++];
+        at += n + (at[n] == ',');
+    }
+    o->size.split = split;
+}
+
 static void set_option(options *o, int which, const char *text) {
     switch (which) {
     case 's':
@@ -110,6 +131,9 @@ static void set_option(options *o, int which, const char *text) {
         break;
     case 'L':
         o->size.n_layers = whole(text, "--layers", 1, 4096);
+        break;
+    case 'x':
+        set_split(o, text);
         break;
     case 'w':
         o->size.width = whole(text, "--width", 8, 8192);
@@ -150,6 +174,7 @@ static options read_options(int argc, char **argv) {
                                           {"microbatches", required_argument, NULL, 'm'},
                                           {"steps", required_argument, NULL, 'n'},
                                           {"layers", required_argument, NULL, 'L'},
+                                          {"split", required_argument, NULL, 'x'},
                                           {"width", required_argument, NULL, 'w'},
                                           {"rows", required_argument, NULL, 'r'},
                                           {"learning-rate", required_argument, NULL, 'a'},
@@ -183,6 +208,8 @@ static void check_options(const options *o) {
         objection = "--width is a multiple of 8 and --rows of 4";
     } else if (o->size.n_layers < n_pieces(o)) {
         objection = "--layers is at least one for each piece of the model";
+    } else if (o->size.split != NULL && o->n_split != n_pieces(o)) {
+        objection = "--split names as many numbers as the model has pieces";
     } else if (o->slow_stage >= o->pp) {
         objection = "--slow-stage names no stage of the pipeline";
     }

@@ -81,9 +81,21 @@ static void make_weights(piece *p) {
     }
 }
 
+/* A model in one piece has all layers, however it would be cut. */
+static int first_layer_of(const model_size *size, int number, int n_pieces) {
+    if (size->split == NULL || n_pieces == 1) {
+        return number * size->n_layers / n_pieces;
+    }
+    int first = 0;
+    for (int i = 0; i < number; i++) {
+        first += size->split[i];
+    }
+    return first;
+}
+
 void piece_init(piece *p, model_size size, int number, int n_pieces) {
-    int first = number * size.n_layers / n_pieces;
-    int end = (number + 1) * size.n_layers / n_pieces;
+    int first = first_layer_of(&size, number, n_pieces);
+    int end = first_layer_of(&size, number + 1, n_pieces);
     *p = (piece){.size = size,
                  .first_layer = first,
                  .n_layers = end - first,

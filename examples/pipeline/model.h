@@ -17,6 +17,7 @@ typedef struct model_size {
     int n_layers, width; /* of the whole model */
     int rows;            /* of a microbatch */
     int n_microbatches;
+    const int *split; /* [pieces] layers of each; NULL: as even as they can be */
 } model_size;
 
 /* Between two layers, of one microbatch: place 0 is the input of a piece, place i what layer i - 1 gave. */

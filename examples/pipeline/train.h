@@ -12,6 +12,7 @@ typedef struct options {
     schedule schedule;
     int pp, n_steps;
     model_size size;
+    int n_split;    /* numbers in size.split */
     int slow_stage; /* -1 none */
     double slowness;
     double flops_per_s; /* of a device, 0: as fast as the processor */

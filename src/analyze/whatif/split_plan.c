@@ -125,7 +125,10 @@ static ps_code find_split_pieces(ps_split_plan *p, const char *split, ps_err *er
 }
 
 double ps_split_plan_stage_ns(const ps_split_plan *p, int32_t stage, int32_t layers) {
-    return layers * p->layer_ns + (stage == 0 ? p->first_ns : 0) +
+    bool is_end = stage == 0 || stage == p->n_stages - 1;
+    double layer_ns =
+        is_end || p->now[stage] == 0 ? p->layer_ns : p->stage_ns[stage] / p->now[stage];
+    return layers * layer_ns + (stage == 0 ? p->first_ns : 0) +
            (stage == p->n_stages - 1 ? p->last_ns : 0);
 }
 

@@ -1,8 +1,8 @@
 /* How many layers each stage should have: pieces and their times from measured stages, and the split with the shortest simulated
  * step.
  *
- * A stage takes its layers times the time of a layer; the first one has the embedding, the last one head and loss on top. A layer takes
- * the median of the stages in between (with two stages the lower of both). The step of a split is that of the measured ops,
+ * A stage takes its layers times what a layer takes there. On the first and the last one that is the median of the stages in
+ * between (with two stages the lower of both), and the rest is embedding, head and loss. The step of a split is that of the measured ops,
  * those of each stage scaled to its new time, in the graph of what ran: schedule, transfers, collectives and all. A machine
  * that is slower than the others of its stage is taken to be mended: layers are no remedy for it. */
 #ifndef PS_ANALYZE_SPLIT_PLAN_H
