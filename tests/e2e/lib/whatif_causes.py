@@ -11,19 +11,19 @@ from worker_timeline import Job
 
 CAUSES = ("none", "worker", "stage split", "links", "sequence lengths", "host")
 # Schedules whose stages pass their results on in order, as timelines of workers do.
-SCHEDULES = ("1f1b", "gpipe", "zb-h1", "zb-h2")
+SCHEDULES = ("1f1b", "gpipe", "interleaved", "zb-h1", "zb-h2", "interleaved-zb")
 
 
 def orders_of(program, folder, schedule, p, m):
     path = f"{folder}/{schedule}-{p}-{m}.json"
     if not os.path.exists(path):
-        subprocess.run([program, "simulate", schedule, "--pp", str(p), "--microbatches", str(m), "-o", path],
-                       check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([program, "simulate", schedule, "--pp", str(p), "--microbatches", str(m), "-o", path,
+                        *(["--chunks", "2"] if "interleaved" in schedule else [])], check=True, stdout=subprocess.DEVNULL)
     chart = json.load(open(path))
     kinds = {"F": "F", "B": "B", "BI": "B", "BW": "W"}
     orders = [[] for _ in range(p)]
     for op in sorted(chart["ops"], key=lambda o: (o["stage"], o["start_ns"])):
-        orders[op["stage"]].append((kinds[op["kind"]], op["microbatch"]))
+        orders[op["stage"]].append((kinds[op["kind"]], op["microbatch"], op["chunk"]))
     return orders
 
 

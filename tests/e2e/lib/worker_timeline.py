@@ -1,7 +1,7 @@
 """Timelines of workers, as NDTimeline writes them, of jobs that are simulated here: a second simulator, written
 independently of the program's, so that tests can plant a cause and know the step that follows.
 
-    job = Job(orders, n_replicas)          orders[stage] = [(kind, microbatch), ...], kind F, B or W
+    job = Job(orders, n_replicas)          orders[stage] = [(kind, microbatch, chunk), ...], kind F, B or W
     job.duration = lambda op: ...          milliseconds of an op: op.kind, stage, replica, microbatch, step
     job.delay = lambda op: ...             launch delay of a computing op
     job.write(path, steps)
@@ -9,7 +9,7 @@ independently of the program's, so that tests can plant a cause and know the ste
 import json
 from collections import defaultdict, namedtuple
 
-Op = namedtuple("Op", "kind stage replica microbatch step")
+Op = namedtuple("Op", "kind stage replica microbatch step chunk")
 NAMES = {"F": "forward-compute", "B": "backward-compute", "W": "backward-wgrad-compute", "G": "gc", "O": "optimizer",
          "A": "params-all-gather", "R": "grads-reduce-scatter", "FS": "forward-send", "FR": "forward-recv",
          "BS": "backward-send", "BR": "backward-recv"}
@@ -20,6 +20,7 @@ KINDS = ("compute", "pp-comm", "tp-comm", "dp-comm", "misc")
 class Job:
     def __init__(self, orders, n_replicas):
         self.orders = orders
+        self.n_chunks = 1 + max(c for order in orders for _, _, c in order)
         self.n_replicas = n_replicas
         self.duration = lambda op: {"F": 10, "B": 20, "W": 10, "O": 5}.get(op.kind, 0)
         self.delay = lambda op: 0
@@ -31,36 +32,41 @@ class Job:
         for d in range(self.n_replicas):
             for s, order in enumerate(self.orders):
                 self.worker(step, s, d, order, waits)
-            for s in range(p - 1):
-                for m in {m for k, m in self.orders[s] if k == "F"}:
-                    groups.append([Op("FS", s, d, m, step), Op("FR", s + 1, d, m, step)])
-                    groups.append([Op("BS", s + 1, d, m, step), Op("BR", s, d, m, step)])
+            for s in range(p):  # the last stage sends to the first one's next chunk
+                for m, c in sorted({(m, c) for k, m, c in self.orders[s] if k == "F"}):
+                    to, there = (s + 1, c) if s + 1 < p else (0, c + 1)
+                    if there < self.n_chunks:
+                        groups.append([Op("FS", s, d, m, step, c), Op("FR", to, d, m, step, there)])
+                        groups.append([Op("BS", to, d, m, step, there), Op("BR", s, d, m, step, c)])
         for s in range(p):
             for k in "AR":
-                groups.append([Op(k, s, d, -1, step) for d in range(self.n_replicas)])
+                groups.append([Op(k, s, d, -1, step, -1) for d in range(self.n_replicas)])
         return waits, groups
 
     def worker(self, step, s, d, order, waits):
-        def op(kind, m):
-            return Op(kind, s, d, m, step)
+        def op(kind, m, c=-1):
+            return Op(kind, s, d, m, step, c)
 
         p = len(self.orders)
-        chain = [op(k, m) for k, m in order]
+        chain = [op(*o) for o in order]
         gather, reduce, optimizer = op("A", -1), op("R", -1), op("O", -1)
         waits[gather] = []
         for i, o in enumerate(chain):
             waits[o] = [chain[i - 1]] if i else []
         waits[next(o for o in chain if o.kind == "F")].append(gather)
-        for kind, send, receive, first, last in (("F", "FS", "FR", 0, p - 1), ("B", "BS", "BR", p - 1, 0)):
+        ends = (0, 0), (p - 1, self.n_chunks - 1)
+        for kind, send, receive, first, last in (("F", "FS", "FR", *ends), ("B", "BS", "BR", *reversed(ends))):
             line = [o for o in chain if o.kind == kind]
-            for i, o in enumerate(line):
-                if s != first:
-                    r = op(receive, o.microbatch)
-                    waits[o].append(r)
-                    waits[r] = [line[i - 1], op(receive, line[i - 1].microbatch)] if i else []
-                if s != last:
-                    q = op(send, o.microbatch)
-                    waits[q] = [o] + ([op(send, line[i - 1].microbatch)] if i else [])
+            taken = [o for o in line if (s, o.chunk) != first]
+            given = [o for o in line if (s, o.chunk) != last]
+            for i, o in enumerate(taken):
+                r = op(receive, o.microbatch, o.chunk)
+                before = taken[i - 1]
+                waits[o].append(r)
+                waits[r] = [before, op(receive, before.microbatch, before.chunk)] if i else []
+            for i, o in enumerate(given):
+                before = given[i - 1]
+                waits[op(send, o.microbatch, o.chunk)] = [o] + ([op(send, before.microbatch, before.chunk)] if i else [])
         waits[reduce] = [chain[-1]]
         waits[optimizer] = [reduce]
 
@@ -104,7 +110,7 @@ class Job:
                 count[o.kind, o.stage, o.replica] += 1
                 out.append({"name": NAMES[o.kind], "cat": NAMES[o.kind], "pid": o.replica, "tid": thread,
                             "ts": begin + a * 1000, "dur": (b - a) * 1000, "ph": "X",
-                            "args": {"step": step, "model_chunk": 0 if o.kind in "FBW" else -1,
+                            "args": {"step": step, "model_chunk": o.chunk if o.kind in "FBW" else -1,
                                      "mb_id": o.microbatch, "seq_id": number}})
             begin += 1.1 * end * 1000
         for (stage, replica, lane), thread in tid.items():
@@ -124,10 +130,10 @@ def one_f_one_b(p, m):
     orders = []
     for s in range(p):
         warm = min(p - 1 - s, m)
-        line = [("F", k) for k in range(warm)]
+        line = [("F", k, 0) for k in range(warm)]
         for k in range(m):
             if warm + k < m:
-                line.append(("F", warm + k))
-            line.append(("B", k))
+                line.append(("F", warm + k, 0))
+            line.append(("B", k, 0))
         orders.append(line)
     return orders
