@@ -10,6 +10,7 @@
 #include "cli/cli.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
+#include "cli/thresholds.h"
 #include "run/cluster.h"
 #include "run/run.h"
 #include "run/run_pipeline.h"
@@ -20,49 +21,13 @@
 
 /* --- thresholds ------------------------------------------------------------------------------------------------------ */
 
-#define MAX_THRESHOLD 1000000000000 /* in thousandths */
-
-/* One "NAME=VALUE" of n bytes. */
-static int set_threshold(ps_cli *cli, const char *text, size_t n, double out[PS_N_RULES]) {
-    char word[128];
-    const char *equals = memchr(text, '=', n);
-    int64_t thousandths = 0;
-    if (n >= sizeof word || equals == NULL) {
-        return ps_cli_usage(cli,
-                            "--threshold %.*s: give NAME=VALUE[,NAME=VALUE...], as free-share=15",
-                            (int)(n < 100 ? n : 100), text);
-    }
-    (void)snprintf(word, sizeof word, "%.*s", (int)(equals - text), text);
+static int read_thresholds(ps_cli *cli, double out[PS_N_RULES]) {
     const char *names[PS_N_RULES];
     for (size_t i = 0; i < PS_N_RULES; i++) {
         names[i] = ps_rule_of((ps_rule_id)i)->name;
     }
-    size_t n_value = n - (size_t)(equals + 1 - text);
-    for (size_t i = 0; i < PS_N_RULES; i++) {
-        if (strcmp(names[i], word) != 0) {
-            continue;
-        }
-        if (!ps_parse_scaled(equals + 1, n_value, 1000, &thousandths) ||
-            thousandths > MAX_THRESHOLD) {
-            return ps_cli_usage(cli, "--threshold %s: '%.*s' is no number from 0 to 1000000000",
-                                word, (int)n_value, equals + 1);
-        }
-        out[i] = (double)thousandths / 1000;
-        return PS_EXIT_OK;
-    }
-    return ps_cli_unknown(cli, "rule", word, names, PS_N_RULES);
-}
-
-static int read_thresholds(ps_cli *cli, double out[PS_N_RULES]) {
-    const char *text = ps_cli_text(cli, "threshold");
-    int status = PS_EXIT_OK;
     ps_thresholds_default(out);
-    while (text != NULL && *text != '\0' && status == PS_EXIT_OK) {
-        size_t n = strcspn(text, ",");
-        status = set_threshold(cli, text, n, out);
-        text += n + (text[n] == ',');
-    }
-    return status;
+    return ps_cli_thresholds(cli, "rule", names, PS_N_RULES, "free-share=15", out);
 }
 
 static int list_rules(ps_cli *cli, const double *thresholds) {

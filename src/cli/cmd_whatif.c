@@ -4,10 +4,12 @@
 
 #include "analyze/core/analysis.h"
 #include "analyze/whatif/question.h"
+#include "analyze/whatif/whatif_causes.h"
 #include "base/fs.h"
 #include "cli/cli.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
+#include "cli/thresholds.h"
 #include "run/cluster.h"
 #include "run/run.h"
 #include "run/run_whatif.h"
@@ -96,17 +98,25 @@ static int check_whatif(ps_cli *cli, ps_run_opts *opts) {
     opts->analysis.step_id = -1;
     opts->analysis.without = ps_cli_text(cli, "without");
     opts->analysis.scale = ps_cli_text(cli, "scale");
+    opts->analysis.set = ps_cli_text(cli, "set");
     ps_question asked;
     ps_err err = PS_ERR_INIT;
-    ps_code code =
-        ps_question_read(opts->analysis.without, opts->analysis.scale, NULL, &asked, &err);
+    ps_code code = ps_question_read(opts->analysis.without, opts->analysis.scale,
+                                    opts->analysis.set, NULL, &asked, &err);
     ps_question_fini(&asked);
     return status == PS_EXIT_OK && code != PS_OK ? ps_cli_usage(cli, "%s", err.msg) : status;
 }
 
 static int run_whatif_command(ps_cli *cli) {
     ps_run_opts opts = {0};
+    double thresholds[PS_N_WHATIF_THRESHOLDS];
+    ps_whatif_thresholds_default(thresholds);
+    opts.analysis.cause_thresholds = thresholds;
     int status = check_whatif(cli, &opts);
+    status = status == PS_EXIT_OK
+                 ? ps_cli_thresholds(cli, "cause", ps_whatif_threshold_names(),
+                                     PS_N_WHATIF_THRESHOLDS, "worker=0.4", thresholds)
+                 : status;
     if (status != PS_EXIT_OK) {
         return status;
     }
@@ -138,6 +148,15 @@ static const ps_option OPTIONS[] = {
      .kind = PS_OPTION_TEXT,
      .arg = "PART:FACTOR[;...]",
      .help = "the step when these take so many times as long: kind=forward-send:0.5, stage=2:-10%"},
+    {.name = "set",
+     .kind = PS_OPTION_TEXT,
+     .arg = "PART:CHANGE[;...]",
+     .help = "the same as --scale"},
+    {.name = "threshold",
+     .kind = PS_OPTION_TEXT,
+     .arg = "NAME=VALUE,...",
+     .help =
+         "when a cause holds: slow=1.05, worker=0.5, stage=0.5, links=0.5, lengths=0.95, host=1.05, drift=0.05"},
     PS_FORMAT_OPTION,
     {.name = "jobs",
      .short_name = 'j',

@@ -26,6 +26,10 @@ def keep(name, wanted):
 
 lost = [e for e in events if e["name"] == "forward-send" and e["args"]["step"] == 9][0]
 keep("lost-send", lambda e: e is not lost)
+short = [e for e in events if e["name"] == "backward-compute" and e["args"]["step"] == 7][3]
+length, short["dur"] = short["dur"], -5
+keep("negative", lambda e: True)
+short["dur"] = length
 keep("lost-worker", lambda e: not (e["ph"] == "M" and "PP rank 1" in e["args"]["name"] and e["pid"] == 1))
 keep("no-names", lambda e: e["name"] != "process_name")
 PY
@@ -91,12 +95,17 @@ expect() {
         exit 1
     fi
 }
+expect 0 "ends before it starts" whatif "$T/negative.json"
+expect 0 "1 left out: step 7" whatif "$T/negative.json"
 expect 3 "do not fill 2 stages x 2 replicas" whatif "$T/lost-worker.json"
 expect 1 'no name "DP rank \[d\]"' whatif "$T/no-names.json"
 expect 2 "no such worker" whatif "$T/job.json" --without stage=7
 expect 2 "give worker=STAGE,REPLICA" whatif "$T/job.json" --without layer=7
 expect 2 "give a factor" whatif "$T/job.json" --scale stage=1
 expect 0 "Cause: worker" whatif "$T/job.json"
+expect 0 "No cause stands out" whatif "$T/job.json" --threshold worker=1.3
+expect 2 "unknown cause 'layer'" whatif "$T/job.json" --threshold layer=1
+expect 0 "set stage=1:-50%" whatif "$T/job.json" --set stage=1:-50%
 # The same file is a cluster for every other command.
 expect 0 "4 ranks" info "$T/job.json"
 expect 0 "1f1b" chart "$T/job.json"

@@ -43,16 +43,17 @@ typedef struct ps_analysis_opts {
     ps_clock_use clocks; /* charts: how the clocks of the machines are brought together */
     int64_t
         max_activations; /* of those, only schedules that hold no more (microbatches of a whole stage); 0: all */
-    int64_t top_num;             /* 0: the analysis's own default */
-    int64_t rank_id;             /* the rank that is looked at (communication_bottleneck); 0 */
-    const char *parallel_types;  /* "dp,edp;pp", as in recipes of msprof-analyze */
-    bool exclude_op_name;        /* no table by operator name */
-    double peak_tflops;          /* of 16-bit types; 0: from the profile */
-    double fuzzy_threshold;      /* least likeness of module names, 0: 0.8 */
-    int64_t module_depth;        /* modules of this depth at most; 0: all */
-    const char *module_glob;     /* modules whose path or name matches; NULL: all */
-    const ps_result *baseline;   /* what ps_analysis.baseline found in the baseline, or NULL */
-    const char *without, *scale; /* whatif: questions (whatif/question.h), NULL: none */
+    int64_t top_num;            /* 0: the analysis's own default */
+    int64_t rank_id;            /* the rank that is looked at (communication_bottleneck); 0 */
+    const char *parallel_types; /* "dp,edp;pp", as in recipes of msprof-analyze */
+    bool exclude_op_name;       /* no table by operator name */
+    double peak_tflops;         /* of 16-bit types; 0: from the profile */
+    double fuzzy_threshold;     /* least likeness of module names, 0: 0.8 */
+    int64_t module_depth;       /* modules of this depth at most; 0: all */
+    const char *module_glob;    /* modules whose path or name matches; NULL: all */
+    const ps_result *baseline;  /* what ps_analysis.baseline found in the baseline, or NULL */
+    const char *without, *scale, *set; /* whatif: questions (whatif/question.h), NULL: none */
+    const double *cause_thresholds;    /* whatif: [PS_N_WHATIF_THRESHOLDS], NULL: the defaults */
     const char *split;        /* plan: layers of the stages (whatif/split_plan.h), NULL: no plan */
     int32_t most_layers;      /* plan: of a stage; 0: no limit */
     const double *thresholds; /* report: [PS_N_RULES] (report_rules.h), NULL: the defaults */

@@ -140,8 +140,8 @@ static ps_code read_question_parts(asking *a, const char *text, bool is_scale) {
     return code;
 }
 
-ps_code ps_question_read(const char *without, const char *scale, const ps_job_steps *js,
-                         ps_question *out, ps_err *err) {
+ps_code ps_question_read(const char *without, const char *scale, const char *set,
+                         const ps_job_steps *js, ps_question *out, ps_err *err) {
     *out = (ps_question){.n_without = 0};
     asking a = {.js = js, .out = out, .err = err};
     if (js != NULL) {
@@ -151,7 +151,8 @@ ps_code ps_question_read(const char *without, const char *scale, const ps_job_st
         }
     }
     ps_code code = read_question_parts(&a, without, false);
-    return code == PS_OK ? read_question_parts(&a, scale, true) : code;
+    code = code == PS_OK ? read_question_parts(&a, scale, true) : code;
+    return code == PS_OK ? read_question_parts(&a, set, true) : code;
 }
 
 void ps_question_fini(ps_question *q) {

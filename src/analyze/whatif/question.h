@@ -19,10 +19,10 @@ typedef struct ps_question {
     bool *workers; /* what the parts point to */
 } ps_question;
 
-/* PS_USAGE names what is no question; texts may be NULL. Without `js` only the form is checked. End with ps_question_fini() in any
+/* `scale` and `set` are read alike. PS_USAGE names what is no question; texts may be NULL. Without `js` only the form is checked. End with ps_question_fini() in any
  * case. */
-PS_MUST_USE ps_code ps_question_read(const char *without, const char *scale, const ps_job_steps *js,
-                                     ps_question *out, ps_err *err);
+PS_MUST_USE ps_code ps_question_read(const char *without, const char *scale, const char *set,
+                                     const ps_job_steps *js, ps_question *out, ps_err *err);
 void ps_question_fini(ps_question *q);
 
 #endif

@@ -22,8 +22,6 @@ typedef struct cause {
     char evidence[240];
 } cause;
 
-enum { CAUSE_WORKER, CAUSE_STAGE, CAUSE_LINKS, CAUSE_LENGTHS, CAUSE_HOST, CAUSE_DRIFT, N_CAUSES };
-
 static ps_ns_text say(double ns) {
     return ps_ns_text_of((int64_t)llround(ns));
 }
@@ -42,8 +40,7 @@ static void judge_worker(const ps_whatif *w, cause *c) {
     *c = (cause){.name = "worker",
                  .remedy = "one machine: look at its frequency, memory errors and neighbours",
                  .figure =
-                     w->js->n_replicas > 1 ? share_without(w, w->worst_computing_ns) : (double)NAN,
-                 .threshold = PS_WHATIF_SHARE};
+                     w->js->n_replicas > 1 ? share_without(w, w->worst_computing_ns) : (double)NAN};
     if (w->js->n_replicas < 2) {
         (void)snprintf(c->evidence, sizeof c->evidence,
                        "one replica: nobody does the same work as the slowest worker");
@@ -73,8 +70,7 @@ static void judge_stage(const ps_whatif *w, cause *c) {
     double slower = w->real_ns - w->ideal_ns;
     *c = (cause){.name = "stage split",
                  .remedy = "move layers to the other stages; loss and embedding belong to no layer",
-                 .figure = slower > 0 ? (before - without_stage(w, stage)) / slower : (double)NAN,
-                 .threshold = PS_WHATIF_SHARE};
+                 .figure = slower > 0 ? (before - without_stage(w, stage)) / slower : (double)NAN};
     (void)snprintf(
         c->evidence, sizeof c->evidence,
         "%sif stage %d%s computed as fast as usual, a step would take %s instead of %s%s",
@@ -91,8 +87,7 @@ static void judge_links(const ps_whatif *w, cause *c) {
     *c = (cause){.name = "links",
                  .remedy =
                      "look at the links between stages: the matrix of communication, the network",
-                 .figure = has ? ps_whatif_share(w, f) + ps_whatif_share(w, b) : (double)NAN,
-                 .threshold = PS_WHATIF_SHARE};
+                 .figure = has ? ps_whatif_share(w, f) + ps_whatif_share(w, b) : (double)NAN};
     if (has) {
         (void)snprintf(c->evidence, sizeof c->evidence,
                        "if transfers forward were as fast as usual, a step would take %s, backward "
@@ -106,8 +101,7 @@ static void judge_links(const ps_whatif *w, cause *c) {
 static void judge_lengths(const ps_whatif *w, cause *c) {
     *c = (cause){.name = "sequence lengths",
                  .remedy = "balance microbatches by the squares of their tokens",
-                 .figure = w->length_correlation,
-                 .threshold = PS_WHATIF_LENGTHS};
+                 .figure = w->length_correlation};
     (void)snprintf(
         c->evidence, sizeof c->evidence,
         isnan(w->length_correlation)
@@ -119,8 +113,7 @@ static void judge_host(const ps_whatif *w, cause *c) {
     *c = (cause){.name = "host",
                  .remedy =
                      "pauses of the host: garbage collection, launches, data; record host threads",
-                 .figure = w->measured_ns / w->real_ns,
-                 .threshold = PS_WHATIF_HOST};
+                 .figure = w->measured_ns / w->real_ns};
     (void)snprintf(
         c->evidence, sizeof c->evidence,
         "%s of a step of %s pass between the end of what an op waits for and its start%s",
@@ -153,8 +146,7 @@ static void judge_drift(const ps_whatif *w, cause *c) {
     *c = (cause){.name = "drift",
                  .remedy =
                      "steps become slower: look at memory, caches, the data loader, temperature",
-                 .figure = n >= 4 ? rise : (double)NAN,
-                 .threshold = PS_WHATIF_DRIFT};
+                 .figure = n >= 4 ? rise : (double)NAN};
     (void)snprintf(c->evidence, sizeof c->evidence,
                    n >= 4 ? "change of the step over %zu steps, where a line explains it"
                           : "%zu steps are too few",
@@ -178,20 +170,47 @@ static bool add_cause(ps_table *t, const cause *c, bool holds) {
            ps_table_set_text(t, C_REMEDY, c->remedy);
 }
 
-ps_table *ps_whatif_causes(const ps_whatif *w, ps_err *err) {
-    cause causes[N_CAUSES];
-    judge_worker(w, &causes[CAUSE_WORKER]);
-    judge_stage(w, &causes[CAUSE_STAGE]);
-    judge_links(w, &causes[CAUSE_LINKS]);
-    judge_lengths(w, &causes[CAUSE_LENGTHS]);
-    judge_host(w, &causes[CAUSE_HOST]);
-    judge_drift(w, &causes[CAUSE_DRIFT]);
-    bool is_slow = w->real_ns / w->ideal_ns > PS_WHATIF_SLOW;
+const char *const *ps_whatif_threshold_names(void) {
+    static const char *const NAMES[PS_N_WHATIF_THRESHOLDS] = {
+#define X(threshold, name, usual) [threshold] = name,
+        PS_WHATIF_THRESHOLDS(X)
+#undef X
+    };
+    return NAMES;
+}
+
+void ps_whatif_thresholds_default(double out[PS_N_WHATIF_THRESHOLDS]) {
+#define X(threshold, name, usual) out[threshold] = usual;
+    PS_WHATIF_THRESHOLDS(X)
+#undef X
+}
+
+/* The order in which causes are named. */
+static const struct judge {
+    void (*judge)(const ps_whatif *w, cause *c);
+    ps_whatif_threshold threshold;
+    bool needs_slow_job;
+} JUDGES[] = {{judge_worker, PS_WHATIF_WORKER, true}, {judge_stage, PS_WHATIF_STAGE, true},
+              {judge_links, PS_WHATIF_LINKS, true},   {judge_lengths, PS_WHATIF_LENGTHS, true},
+              {judge_host, PS_WHATIF_HOST, false},    {judge_drift, PS_WHATIF_DRIFT, false}};
+
+#define N_JUDGES (sizeof JUDGES / sizeof *JUDGES)
+
+ps_table *ps_whatif_causes(const ps_whatif *w, const double *thresholds, ps_err *err) {
+    double usual[PS_N_WHATIF_THRESHOLDS];
+    ps_whatif_thresholds_default(usual);
+    thresholds = thresholds != NULL ? thresholds : usual;
+    cause causes[N_JUDGES];
+    bool is_slow = w->real_ns / w->ideal_ns > thresholds[PS_WHATIF_SLOW];
+    for (size_t i = 0; i < N_JUDGES; i++) {
+        JUDGES[i].judge(w, &causes[i]);
+        causes[i].threshold = thresholds[JUDGES[i].threshold];
+    }
     ps_table *t = ps_table_new("whatif_causes", "what makes the job slower", COLUMNS, N_C);
     bool ok = t != NULL;
     for (int wanted = 1; ok && wanted >= 0; wanted--) {
-        for (size_t i = 0; ok && i < N_CAUSES; i++) {
-            bool counts = is_slow || i == CAUSE_HOST || i == CAUSE_DRIFT;
+        for (size_t i = 0; ok && i < N_JUDGES; i++) {
+            bool counts = is_slow || !JUDGES[i].needs_slow_job;
             bool holds = counts && causes[i].figure > causes[i].threshold;
             ok = holds != (wanted == 1) || add_cause(t, &causes[i], holds);
         }

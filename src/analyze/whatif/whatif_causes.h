@@ -6,16 +6,30 @@
 #include "base/err.h"
 #include "model/table.h"
 
-/* Figures above which a cause holds; none does in a job that is not PS_WHATIF_SLOW times slower than ideal, but for the
- * host. */
-#define PS_WHATIF_SLOW 1.05
-#define PS_WHATIF_SHARE 0.5    /* of one worker, stage or the links: share of the slowdown */
-#define PS_WHATIF_LENGTHS 0.95 /* correlation of forward and backward of a microbatch */
-#define PS_WHATIF_HOST 1.05    /* measured step against the one without launch delays */
-#define PS_WHATIF_DRIFT 0.05   /* change of the step over the capture */
+/* Figures above which a cause holds. None but host and drift does in a job that is not `slow` times slower than ideal.
+ * threshold, its name, default */
+#define PS_WHATIF_THRESHOLDS(X)                                                                    \
+    X(PS_WHATIF_SLOW, "slow", 1.05)    /* T replayed / T ideal */                                  \
+    X(PS_WHATIF_WORKER, "worker", 0.5) /* share of the slowdown; the next two likewise */          \
+    X(PS_WHATIF_STAGE, "stage", 0.5)                                                               \
+    X(PS_WHATIF_LINKS, "links", 0.5)                                                               \
+    X(PS_WHATIF_LENGTHS, "lengths", 0.95) /* correlation of forward and backward */                \
+    X(PS_WHATIF_HOST, "host", 1.05)   /* measured step against the one without launch delays */    \
+    X(PS_WHATIF_DRIFT, "drift", 0.05) /* change of the step over the capture */
 
-/* One row a cause, those that hold first. NULL when memory is out. */
-ps_table *ps_whatif_causes(const ps_whatif *w, ps_err *err);
+typedef enum ps_whatif_threshold {
+#define X(threshold, name, usual) threshold,
+    PS_WHATIF_THRESHOLDS(X)
+#undef X
+        PS_N_WHATIF_THRESHOLDS
+} ps_whatif_threshold;
+
+/* Names, and the defaults into out. */
+const char *const *ps_whatif_threshold_names(void);
+void ps_whatif_thresholds_default(double out[PS_N_WHATIF_THRESHOLDS]);
+
+/* One row a cause, those that hold first. `thresholds` [PS_N_WHATIF_THRESHOLDS], NULL: the defaults. NULL when memory is out. */
+ps_table *ps_whatif_causes(const ps_whatif *w, const double *thresholds, ps_err *err);
 
 /* One row a repair (kind, stage, replica, worker), the largest gain first: the step without it, and the step when it
  * comes after those above it. NULL with `err`. */

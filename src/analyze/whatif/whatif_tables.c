@@ -257,11 +257,18 @@ static const ps_column ANSWER[N_A] = {
 
 static ps_table *put_answer(const ps_whatif *w, const ps_analysis_opts *opts, double step_ns) {
     ps_table *t = ps_table_new("whatif_answer", "what was asked", ANSWER, N_A);
+    const char *texts[] = {opts->without, opts->scale, opts->set};
+    static const char *const HEADS[] = {"without ", "scale ", "set "};
     char text[256];
-    (void)snprintf(text, sizeof text, "%s%s%s%s", opts->without != NULL ? "without " : "",
-                   opts->without != NULL ? opts->without : "",
-                   opts->without != NULL && opts->scale != NULL ? "; " : "",
-                   opts->scale != NULL ? opts->scale : "");
+    size_t n = 0;
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (texts[i] != NULL && n < sizeof text) {
+            int more = snprintf(text + n, sizeof text - n, "%s%s%s", n > 0 ? "; " : "", HEADS[i],
+                                texts[i]);
+            n += more > 0 ? (size_t)more : 0;
+        }
+    }
     if (t == NULL || !ps_table_add_row(t) || !ps_table_set_text(t, A_QUESTION, text)) {
         ps_table_free(t);
         return NULL;
@@ -276,7 +283,7 @@ static ps_code answer_question(const ps_whatif *w, const ps_analysis_opts *opts,
                                ps_err *err) {
     ps_question asked;
     double step_ns = 0;
-    ps_code code = ps_question_read(opts->without, opts->scale, w->js, &asked, err);
+    ps_code code = ps_question_read(opts->without, opts->scale, opts->set, w->js, &asked, err);
     if (code == PS_OK) {
         const ps_job_question q = {.parts = asked.without,
                                    .n_parts = asked.n_without,
@@ -338,9 +345,11 @@ ps_code ps_whatif_add_tables(const ps_job_steps *js, const ps_analysis_opts *opt
     ps_err here = PS_ERR_INIT;
     ps_code code = ps_whatif_measure(js, &w, &here);
     code = code == PS_OK ? add_whatif_figures(&w, result, &here) : code;
-    code = code == PS_OK ? add_made_table(result, ps_whatif_causes(&w, &here), &here) : code;
+    code = code == PS_OK
+               ? add_made_table(result, ps_whatif_causes(&w, opts->cause_thresholds, &here), &here)
+               : code;
     code = code == PS_OK ? add_made_table(result, ps_whatif_repairs(&w, &here), &here) : code;
-    if (code == PS_OK && (opts->without != NULL || opts->scale != NULL)) {
+    if (code == PS_OK && (opts->without != NULL || opts->scale != NULL || opts->set != NULL)) {
         code = answer_question(&w, opts, result, &here);
     }
     ps_whatif_fini(&w);
