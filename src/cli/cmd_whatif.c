@@ -15,6 +15,7 @@
 #include "run/run_whatif.h"
 #include "write/out/sink.h"
 #include "write/report/whatif_text.h"
+#include "write/trace/ops_trace.h"
 
 static bool wants_json(const ps_cli *cli) {
     const char *path = ps_cli_text(cli, "output");
@@ -29,6 +30,20 @@ static int store_whatif(ps_cli *cli, const ps_buf *text, const char *path) {
     code = code == PS_OK ? ps_sink_commit(&sink, &err) : code;
     ps_sink_abort(&sink);
     if (code != PS_OK) {
+        return ps_cli_fail(cli, &err);
+    }
+    ps_cli_print(cli, "wrote %s\n", path);
+    return PS_EXIT_OK;
+}
+
+/* What convert writes for timeline viewers, but for plain JSON, which is the data here. */
+static bool is_timeline(const char *path) {
+    return ps_ends_with(path, ".pftrace") || ps_ends_with(path, ".json.gz");
+}
+
+static int store_timeline(ps_cli *cli, const ps_table *timeline, const char *path) {
+    ps_err err = PS_ERR_INIT;
+    if (ps_write_ops_trace(timeline, path, &err) != PS_OK) {
         return ps_cli_fail(cli, &err);
     }
     ps_cli_print(cli, "wrote %s\n", path);
@@ -51,6 +66,9 @@ static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster
     const char *name = ps_path_base(cluster->path);
     view.title = name[0] != '.' && name[0] != '/' ? name : "";
     const char *path = ps_cli_text(cli, "output");
+    if (view.timeline != NULL) {
+        return store_timeline(cli, view.timeline, path);
+    }
     ps_text_style style =
         path != NULL ? (ps_text_style){.width = 100, .utf8 = true} : ps_cli_style(cli);
     ps_buf out;
@@ -90,12 +108,13 @@ static int check_whatif(ps_cli *cli, ps_run_opts *opts) {
     status = status == PS_EXIT_OK ? ps_cli_clocks(cli, &opts->analysis) : status;
     const char *path = ps_cli_text(cli, "output");
     if (status == PS_EXIT_OK && path != NULL && !ps_ends_with(path, ".txt") &&
-        !ps_ends_with(path, ".json") && !ps_ends_with(path, ".html")) {
-        return ps_cli_usage(cli, "-o %s: end it in .txt, .json or .html", path);
+        !ps_ends_with(path, ".json") && !ps_ends_with(path, ".html") && !is_timeline(path)) {
+        return ps_cli_usage(cli, "-o %s: end it in .txt, .json, .html, .pftrace or .json.gz", path);
     }
     opts->export_type = PS_EXPORT_NOTHING;
     opts->n_threads = (size_t)ps_cli_int(cli, "jobs");
     opts->analysis.step_id = -1;
+    opts->analysis.with_timeline = path != NULL && is_timeline(path);
     opts->analysis.without = ps_cli_text(cli, "without");
     opts->analysis.scale = ps_cli_text(cli, "scale");
     opts->analysis.set = ps_cli_text(cli, "set");
@@ -136,7 +155,9 @@ static const ps_option OPTIONS[] = {
      .short_name = 'o',
      .kind = PS_OPTION_PATH,
      .arg = "FILE",
-     .help = "a page (.html), the data (.json) or the text (.txt) instead of text on the terminal"},
+     .help =
+         "a page (.html), the data (.json), the text (.txt), or the ops as they would run (.pftrace, .json.gz: the answer of "
+         "--without and --scale, else the ideal steps) instead of text on the terminal"},
     {.name = "json", .kind = PS_OPTION_FLAG, .help = "JSON on the terminal"},
     {.name = "without",
      .kind = PS_OPTION_TEXT,
@@ -175,7 +196,8 @@ static const ps_option OPTIONS[] = {
 const ps_command ps_command_whatif = {
     .name = "whatif",
     .summary = "who makes steps slower than they could be, and what would help how much",
-    .usage = "PATH [--without PART] [--scale PART:FACTOR] [-o FILE.{txt,json,html}] [options]",
+    .usage =
+        "PATH [--without PART] [--scale PART:FACTOR] [-o FILE.{txt,json,html,pftrace,json.gz}] [options]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "PATH",

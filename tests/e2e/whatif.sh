@@ -110,6 +110,28 @@ expect 0 "set stage=1:-50%" whatif "$T/job.json" --set stage=1:-50%
 expect 0 "4 ranks" info "$T/job.json"
 expect 0 "1f1b" chart "$T/job.json"
 
+# As they would run: the ideal steps (117.5 ms each), or what is asked (110 ms); 4 workers.
+expect 0 "wrote" whatif "$T/job.json" -o "$T/ideal.pftrace"
+expect 0 "wrote" whatif "$T/job.json" -o "$T/ideal.json.gz"
+expect 0 "wrote" whatif "$T/job.json" --without worker=1,1 -o "$T/asked.json.gz"
+expect 2 "end it in .txt, .json, .html, .pftrace or .json.gz" whatif "$T/job.json" -o "$T/ideal.db"
+expect 0 "4 ranks" info "$T/ideal.json.gz"
+python3 - "$T" <<'PY'
+import gzip
+import json
+import sys
+
+for name, step_us in (("ideal", 117500), ("asked", 110000)):
+    events = json.load(gzip.open(f"{sys.argv[1]}/{name}.json.gz"))["traceEvents"]
+    ops = [e for e in events if e["ph"] == "X"]
+    assert len({e["pid"] for e in ops}) == 4, name
+    for step in (7, 9):
+        own = [e for e in ops if e["args"]["step"] == step]
+        begin = min(float(e["ts"]) for e in own if e["name"] == "params-all-gather")
+        end = max(float(e["ts"]) + float(e["dur"]) for e in own if e["name"] == "optimizer")
+        assert abs(end - begin - step_us) < 1, (name, step, end - begin)
+PY
+
 # Threads change nothing.
 for threads in 1 2 8; do
     "$PIPESCOPE_BIN" whatif "$T/job.json" --json -j $threads > "$T/threads.$threads"

@@ -53,7 +53,8 @@ typedef struct ps_analysis_opts {
     const char *module_glob;    /* modules whose path or name matches; NULL: all */
     const ps_result *baseline;  /* what ps_analysis.baseline found in the baseline, or NULL */
     const char *without, *scale, *set; /* whatif: questions (whatif/question.h), NULL: none */
-    const double *cause_thresholds;    /* whatif: [PS_N_WHATIF_THRESHOLDS], NULL: the defaults */
+    bool with_timeline; /* whatif: the ops of the answer, else of the ideal steps, too */
+    const double *cause_thresholds; /* whatif: [PS_N_WHATIF_THRESHOLDS], NULL: the defaults */
     const char *split;        /* plan: layers of the stages (whatif/split_plan.h), NULL: no plan */
     int32_t most_layers;      /* plan: of a stage; 0: no limit */
     const double *thresholds; /* report: [PS_N_RULES] (report_rules.h), NULL: the defaults */

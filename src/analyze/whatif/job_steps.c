@@ -135,3 +135,19 @@ ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OP
     ps_free(ends);
     return code;
 }
+
+ps_code ps_job_times(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
+                     const ps_job_question *question, size_t step, int64_t *start_ns,
+                     int64_t *end_ns, ps_err *err) {
+    const ps_job_step *at = &js->steps[step];
+    uint32_t n = ps_step_graph_n_ops(at->graph);
+    int64_t *durations = ps_realloc_array(NULL, (size_t)n + 1, sizeof *durations);
+    if (durations == NULL) {
+        return ps_fail_nomem(err);
+    }
+    fill_job_durations(&js->ops[at->first], n, ideal_ns, question, durations);
+    const ps_graph_times times = {.duration_ns = durations, .lag_ns = js->lag_ns};
+    ps_code code = ps_step_graph_run(at->graph, &times, start_ns, end_ns, err);
+    ps_free(durations);
+    return code;
+}

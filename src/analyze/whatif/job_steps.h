@@ -88,6 +88,11 @@ PS_MUST_USE ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS
                                const ps_job_question *question, double *mean_ns, int64_t *each_ns,
                                ps_err *err);
 
+/* The ops of one step under the question: start_ns and end_ns [ops of the step], from the step's begin. PS_RANGE, PS_NOMEM. */
+PS_MUST_USE ps_code ps_job_times(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
+                                 const ps_job_question *question, size_t step, int64_t *start_ns,
+                                 int64_t *end_ns, ps_err *err);
+
 /* The measured mean step in ns. */
 double ps_job_measured(const ps_job_steps *js);
 

@@ -9,6 +9,7 @@
 #include "analyze/whatif/split_plan_tables.h"
 #include "analyze/whatif/whatif.h"
 #include "analyze/whatif/whatif_causes.h"
+#include "analyze/whatif/whatif_timeline.h"
 #include "base/alloc.h"
 
 static int64_t whole_whatif_ns(double ns) {
@@ -279,25 +280,41 @@ static ps_table *put_answer(const ps_whatif *w, const ps_analysis_opts *opts, do
     return t;
 }
 
-static ps_code answer_question(const ps_whatif *w, const ps_analysis_opts *opts, ps_result *result,
-                               ps_err *err) {
-    ps_question asked;
+static bool is_asked(const ps_analysis_opts *opts) {
+    return opts->without != NULL || opts->scale != NULL || opts->set != NULL;
+}
+
+static ps_code add_answer(const ps_whatif *w, const ps_analysis_opts *opts,
+                          const ps_job_question *q, ps_result *result, ps_err *err) {
     double step_ns = 0;
-    ps_code code = ps_question_read(opts->without, opts->scale, opts->set, w->js, &asked, err);
-    if (code == PS_OK) {
-        const ps_job_question q = {.parts = asked.without,
-                                   .n_parts = asked.n_without,
-                                   .inverted = true,
-                                   .scaled = asked.scaled,
-                                   .n_scaled = asked.n_scaled};
-        code = ps_job_ask(w->js, w->ideal_of, &q, &step_ns, NULL, err);
-    }
-    ps_question_fini(&asked);
+    ps_code code = ps_job_ask(w->js, w->ideal_of, q, &step_ns, NULL, err);
     if (code != PS_OK) {
         return code;
     }
     ps_table *t = put_answer(w, opts, step_ns);
     return t != NULL ? ps_result_add(result, t, err) : ps_fail_nomem(err);
+}
+
+static ps_code add_timeline(const ps_whatif *w, const ps_job_question *q, ps_result *result,
+                            ps_err *err) {
+    ps_table *t = ps_whatif_timeline(w->js, w->ideal_of, q, err);
+    return t != NULL ? ps_result_add(result, t, err) : err->code;
+}
+
+/* What the user asked, and the timeline of that or of the ideal steps. `err` is wanted. */
+static ps_code answer_question(const ps_whatif *w, const ps_analysis_opts *opts, ps_result *result,
+                               ps_err *err) {
+    ps_question asked;
+    ps_code code = ps_question_read(opts->without, opts->scale, opts->set, w->js, &asked, err);
+    const ps_job_question q = {.parts = asked.without,
+                               .n_parts = asked.n_without,
+                               .inverted = is_asked(opts),
+                               .scaled = asked.scaled,
+                               .n_scaled = asked.n_scaled};
+    code = code == PS_OK && is_asked(opts) ? add_answer(w, opts, &q, result, err) : code;
+    code = code == PS_OK && opts->with_timeline ? add_timeline(w, &q, result, err) : code;
+    ps_question_fini(&asked);
+    return code;
 }
 
 /* --- all of them --------------------------------------------------------------------------------------------------- */
@@ -349,9 +366,7 @@ ps_code ps_whatif_add_tables(const ps_job_steps *js, const ps_analysis_opts *opt
                ? add_made_table(result, ps_whatif_causes(&w, opts->cause_thresholds, &here), &here)
                : code;
     code = code == PS_OK ? add_made_table(result, ps_whatif_repairs(&w, &here), &here) : code;
-    if (code == PS_OK && (opts->without != NULL || opts->scale != NULL || opts->set != NULL)) {
-        code = answer_question(&w, opts, result, &here);
-    }
+    code = code == PS_OK ? answer_question(&w, opts, result, &here) : code;
     ps_whatif_fini(&w);
     if (code != PS_OK && err != NULL) {
         *err = here;

@@ -23,7 +23,8 @@ ps_whatif_view ps_whatif_view_of(ps_table *const *tables, size_t n) {
                   {"whatif_workers", &v.workers},
                   {"whatif_causes", &v.causes},
                   {"whatif_repairs", &v.repairs},
-                  {"whatif_answer", &v.answer}};
+                  {"whatif_answer", &v.answer},
+                  {"whatif_timeline", &v.timeline}};
     for (size_t i = 0; i < n; i++) {
         for (size_t k = 0; k < sizeof PLACES / sizeof *PLACES; k++) {
             if (strcmp(tables[i]->name, PLACES[k].name) == 0) {

@@ -13,7 +13,8 @@
 /* All tables of a result; those that are missing are NULL. */
 typedef struct ps_whatif_view {
     const char *title; /* may be "" */
-    const ps_table *job, *steps, *kinds, *stages, *replicas, *workers, *causes, *repairs, *answer;
+    const ps_table *job, *steps, *kinds, *stages, *replicas, *workers, *causes, *repairs, *answer,
+        *timeline;
 } ps_whatif_view;
 
 ps_whatif_view ps_whatif_view_of(ps_table *const *tables, size_t n);

@@ -1,0 +1,11 @@
+/* A timeline of ops in a table (analyze/whatif/whatif_timeline.h) as a file for timeline viewers. */
+#ifndef PS_WRITE_OPS_TRACE_H
+#define PS_WRITE_OPS_TRACE_H
+
+#include "base/err.h"
+#include "model/table.h"
+
+/* Each worker is a rank with a track of computing and one of communication. Codes of the trace writer (trace_writer.h). */
+PS_MUST_USE ps_code ps_write_ops_trace(const ps_table *timeline, const char *path, ps_err *err);
+
+#endif
