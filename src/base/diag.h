@@ -50,6 +50,10 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
     X(PS_ODD_STAGE_MISSING, PS_SEV_LOSS, "stage-missing",                                          \
       "%llu {stages of the pipeline are|stage of the pipeline is} not in the input: figures are "  \
       "those of the stages shown")                                                                 \
+    X(PS_ODD_OP_NO_STEP, PS_SEV_LOSS, "op-without-step",                                           \
+      "%llu {ops of a timeline name|op of a timeline names} no step and {are|is} left out")        \
+    X(PS_ODD_OP_NO_WORKER, PS_SEV_LOSS, "op-without-worker",                                       \
+      "%llu {ops stand|op stands} on threads that name no worker, and {are|is} left out")          \
     X(PS_ODD_STAGE_UNKNOWN, PS_SEV_LOSS, "stage-unknown",                                          \
       "%llu {ranks have|rank has} no known stage and {are|is} not in the chart: give --pp N "      \
       "(--tp, --cp, --dp), or note distributed_args in the metadata (docs/recording.md)")          \

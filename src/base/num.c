@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 bool ps_parse_i64(const char *s, size_t n, int64_t *out) {
     size_t i = 0;
@@ -125,4 +126,12 @@ ps_ns_text ps_ns_text_of(int64_t ns) {
     int decimals = u == 3 || fabs(value) >= 100 ? 0 : fabs(value) >= 10 ? 1 : 2;
     (void)snprintf(out.text, sizeof out.text, "%.*f %s", decimals, value, UNITS[u].unit);
     return out;
+}
+
+int64_t ps_median_i64(int64_t *values, size_t n) {
+    if (n == 0) {
+        return 0;
+    }
+    qsort(values, n, sizeof *values, ps_compare_i64);
+    return ps_midpoint_i64(values[(n - 1) / 2], values[n / 2]);
 }

@@ -38,6 +38,8 @@ static inline int64_t ps_i64_minus(int64_t a, int64_t b) {
 /* The middle of two numbers, rounded down. The median of n sorted values, wherever pipescope says median, is
  * ps_midpoint_i64(v[(n - 1) / 2], v[n / 2]). */
 int64_t ps_midpoint_i64(int64_t a, int64_t b);
+/* That of n values in any order, which it sorts; 0 of none. */
+int64_t ps_median_i64(int64_t *values, size_t n);
 
 /* "18.3 ms": three significant digits, in the unit that fits. */
 typedef struct ps_ns_text {

@@ -4,7 +4,6 @@
 #include "write/chart/chart_html.h"
 #include "write/chart/chart_json.h"
 #include "write/chart/chart_svg.h"
-#include "write/out/sink.h"
 #include "write/out/writers.h"
 
 int ps_cli_check_chart_file(const ps_cli *cli, const char *path) {
@@ -32,16 +31,6 @@ int ps_cli_write_chart_file(ps_cli *cli, const char *path, const ps_chart_file *
     ps_buf out;
     ps_buf_init(&out, 0);
     ps_err err = PS_ERR_INIT;
-    ps_sink sink = {0};
     ps_code code = file_render(path, file, &out, &err);
-    code = code == PS_OK ? ps_sink_open_file(&sink, path, &err) : code;
-    code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, &err) : code;
-    code = code == PS_OK ? ps_sink_commit(&sink, &err) : code;
-    ps_sink_abort(&sink);
-    ps_buf_fini(&out);
-    if (code != PS_OK) {
-        return ps_cli_fail(cli, &err);
-    }
-    ps_cli_print(cli, "wrote %s\n", path);
-    return PS_EXIT_OK;
+    return ps_cli_end_output(cli, path, &out, code, &err);
 }

@@ -17,13 +17,14 @@
 #include <unistd.h>
 
 #include "model/comm_kernels.h"
+#include "write/out/sink.h"
+#include "write/out/wrap.h"
 #include "write/out/writers.h"
 
 #define DEFAULT_COMMAND "cluster"
 
 #define X(name) extern const ps_command ps_command_##name;
 #include "cli/commands.def"
-#include "write/out/wrap.h"
 #undef X
 
 static const ps_command *const COMMANDS[] = {
@@ -214,6 +215,22 @@ static int put_written(ps_cli *cli, ps_code code, ps_buf *text, const ps_err *er
     }
     ps_buf_fini(text);
     return status;
+}
+
+int ps_cli_end_output(ps_cli *cli, const char *path, ps_buf *out, ps_code code, ps_err *err) {
+    if (code == PS_OK && path != NULL) {
+        code = ps_sink_store(path, out, err);
+    } else if (code == PS_OK) {
+        ps_cli_put(cli, ps_buf_str(out), out->len);
+    }
+    ps_buf_fini(out);
+    if (code != PS_OK) {
+        return ps_cli_fail(cli, err);
+    }
+    if (path != NULL) {
+        ps_cli_print(cli, "wrote %s\n", path);
+    }
+    return PS_EXIT_OK;
 }
 
 int ps_cli_put_table(ps_cli *cli, const ps_table *table) {

@@ -105,6 +105,8 @@ ps_text_style ps_cli_style(const ps_cli *cli);
  * Return an exit status, having said what went wrong. */
 int ps_cli_put_table(ps_cli *cli, const ps_table *table);
 int ps_cli_put_json(ps_cli *cli, const ps_table *table);
+/* What a writer left, with its code: into the file (NULL: onto the terminal), or why not. Frees the buffer. An exit status. */
+int ps_cli_end_output(ps_cli *cli, const char *path, ps_buf *out, ps_code code, ps_err *err);
 int ps_cli_put_chart(ps_cli *cli, const ps_chart *chart, int64_t step, int32_t pipeline);
 
 /* stderr, each one line "pipescope: ...". A note is not printed with --quiet, a detail only with --verbose. */

@@ -93,11 +93,7 @@ static int chart_analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_op
     if (run == NULL) {
         return ps_cli_fail(cli, &err);
     }
-    int status = draw_chart(cli, run);
-    ps_report_ranks(cli, run);
-    int ranks_status = ps_report_status(run, cluster, NULL);
-    ps_run_free(run);
-    return ps_report_shown(status, ranks_status);
+    return ps_report_end(cli, run, cluster, draw_chart(cli, run));
 }
 
 /* The rules for names of ranges; wrong ones are said before anything is read. */
@@ -147,18 +143,7 @@ static int run(ps_cli *cli) {
     if (status != PS_EXIT_OK) {
         return status;
     }
-    ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
-    if (cluster == NULL) {
-        return status;
-    }
-    ps_report_cluster(cli, cluster);
-    if (cluster->n_ranks > 0) {
-        status = chart_analyse(cli, cluster, &opts);
-    } else {
-        status = ps_report_no_profile(cli, cluster);
-    }
-    ps_cluster_free(cluster);
-    return status;
+    return ps_cli_over_ranks(cli, &opts, chart_analyse);
 }
 
 #define PS_RULES_GROUP "Ranges that no framework named (regular expressions)"
@@ -217,15 +202,7 @@ static const ps_option OPTIONS[] = {
      .help = "where the microbatch stands in the names of both",
      .group = PS_RULES_GROUP},
     PS_FORMAT_OPTION,
-    {.name = "jobs",
-     .short_name = 'j',
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .fallback = "0",
-     .fallback_shown = "one per processor",
-     .min = 0,
-     .max = 4096,
-     .help = "threads"},
+    PS_JOBS_OPTION,
     PS_JOB_OPTIONS,
     PS_COMM_RULES_OPTION,
 };

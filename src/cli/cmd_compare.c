@@ -35,12 +35,8 @@ static ps_code compare_render(const ps_comparison *c, const char *path, size_t t
 static ps_code store(const ps_comparison *c, const char *path, size_t top, ps_err *err) {
     ps_buf out;
     ps_buf_init(&out, 0);
-    ps_sink sink = {0};
     ps_code code = compare_render(c, path, top, &out, err);
-    code = code == PS_OK ? ps_sink_open_file(&sink, path, err) : code;
-    code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, err) : code;
-    code = code == PS_OK ? ps_sink_commit(&sink, err) : code;
-    ps_sink_abort(&sink);
+    code = code == PS_OK ? ps_sink_store(path, &out, err) : code;
     ps_buf_fini(&out);
     return code;
 }
@@ -94,26 +90,11 @@ static int show_compare(ps_cli *cli, const ps_run *run) {
 static int compare_cmd_compare(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
     ps_err err = PS_ERR_INIT;
     const ps_analysis *analyses[] = {ps_analysis_find("compare")};
-    const ps_cluster_rank **ranks = ps_calloc(cluster->n_ranks, sizeof *ranks);
-    ps_run *run = NULL;
-    if (ranks == NULL) {
-        (void)ps_fail_nomem(&err);
-    } else {
-        for (size_t r = 0; r < cluster->n_ranks; r++) {
-            ranks[r] = &cluster->ranks[r];
-        }
-        run =
-            ps_run_analyses(analyses, PS_N(analyses), cluster, ranks, cluster->n_ranks, opts, &err);
-    }
-    ps_free(ranks);
+    ps_run *run = ps_run_all_ranks(analyses, PS_N(analyses), cluster, opts, &err);
     if (run == NULL) {
         return ps_cli_fail(cli, &err);
     }
-    int status = show_compare(cli, run);
-    ps_report_ranks(cli, run);
-    int ranks_status = ps_report_status(run, cluster, NULL);
-    ps_run_free(run);
-    return ps_report_shown(status, ranks_status);
+    return ps_report_end(cli, run, cluster, show_compare(cli, run));
 }
 
 static int run_compare(ps_cli *cli) {
@@ -125,15 +106,7 @@ static int run_compare(ps_cli *cli) {
                         .export_type = PS_EXPORT_NOTHING,
                         .n_threads = (size_t)ps_cli_int(cli, "jobs"),
                         .analysis = {.step_id = -1}};
-    ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
-    if (cluster == NULL) {
-        return status;
-    }
-    ps_report_cluster(cli, cluster);
-    status = cluster->n_ranks > 0 ? compare_cmd_compare(cli, cluster, &opts)
-                                  : ps_report_no_profile(cli, cluster);
-    ps_cluster_free(cluster);
-    return status;
+    return ps_cli_over_ranks(cli, &opts, compare_cmd_compare);
 }
 
 static const ps_option OPTIONS[] = {
@@ -150,15 +123,7 @@ static const ps_option OPTIONS[] = {
      .max = 1 << 20,
      .help = "rows of each table in the text"},
     PS_FORMAT_OPTION,
-    {.name = "jobs",
-     .short_name = 'j',
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .fallback = "0",
-     .fallback_shown = "one per processor",
-     .min = 0,
-     .max = 4096,
-     .help = "threads"},
+    PS_JOBS_OPTION,
     PS_COMM_RULES_OPTION,
 };
 

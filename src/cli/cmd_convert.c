@@ -386,15 +386,7 @@ static const ps_option OPTIONS[] = {
      .kind = PS_OPTION_FLAG,
      .help = "times as they were recorded: clocks that were measured while recording stay"},
     PS_FORMAT_OPTION,
-    {.name = "jobs",
-     .short_name = 'j',
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .fallback = "0",
-     .fallback_shown = "one per processor",
-     .min = 0,
-     .max = 4096,
-     .help = "threads"},
+    PS_JOBS_OPTION,
     PS_COMM_RULES_OPTION,
 };
 

@@ -1,35 +1,19 @@
 /* pipescope plan PATH: how many layers each stage should have, by what the stages were measured to take. Reads only. */
-#include <stdio.h>
-#include <string.h>
-
 #include "cli/cli.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
+#include "cli/whatif_run.h"
 #include "run/cluster.h"
 #include "run/run.h"
 #include "run/run_whatif.h"
 #include "write/report/plan_text.h"
 
-static const ps_table *find_plan_table(const ps_run *run, const char *name) {
-    for (size_t i = 0; i < run->results[0].n_tables; i++) {
-        if (strcmp(run->results[0].tables[i]->name, name) == 0) {
-            return run->results[0].tables[i];
-        }
-    }
-    return NULL;
-}
-
 static int show_plan(ps_cli *cli, const ps_run *run) {
-    const ps_table *plan = find_plan_table(run, "plan");
-    const ps_table *stages = find_plan_table(run, "plan_stages");
-    const ps_err *failed = &run->errors[0];
-    if (plan == NULL || stages == NULL) {
-        if (failed->code == PS_NOTHING) {
-            ps_cli_warn(cli, "%s", failed->msg);
-        }
-        return failed->code == PS_USAGE ? ps_cli_usage(cli, "%s", failed->msg)
-               : failed->code == PS_OK || failed->code == PS_NOTHING ? PS_EXIT_NOTHING
-                                                                     : ps_cli_fail(cli, failed);
+    int status = ps_cli_whatif_failed(cli, run);
+    const ps_table *plan = ps_result_table(&run->results[0], "plan");
+    const ps_table *stages = ps_result_table(&run->results[0], "plan_stages");
+    if (status != PS_EXIT_OK || plan == NULL || stages == NULL) {
+        return status != PS_EXIT_OK ? status : PS_EXIT_NOTHING; /* the ranks have said why */
     }
     ps_buf out;
     ps_buf_init(&out, 0);
@@ -37,24 +21,16 @@ static int show_plan(ps_cli *cli, const ps_run *run) {
     ps_text_style style = ps_cli_style(cli);
     ps_code code = ps_cli_flag(cli, "json") ? ps_write_plan_json(plan, stages, &out, &err)
                                             : ps_write_plan_text(plan, stages, &style, &out, &err);
-    if (code == PS_OK) {
-        ps_cli_put(cli, ps_buf_str(&out), out.len);
-    }
-    ps_buf_fini(&out);
-    return code == PS_OK ? PS_EXIT_OK : ps_cli_fail(cli, &err);
+    return ps_cli_end_output(cli, NULL, &out, code, &err);
 }
 
 static int analyse_plan(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
     ps_err err = PS_ERR_INIT;
     ps_run *run = ps_run_whatif(cluster, opts, &err);
     if (run == NULL) {
-        return err.code == PS_USAGE ? ps_cli_usage(cli, "%s", err.msg) : ps_cli_fail(cli, &err);
+        return ps_cli_fail_question(cli, &err);
     }
-    int status = show_plan(cli, run);
-    ps_report_ranks(cli, run);
-    int ranks_status = ps_report_status(run, cluster, NULL);
-    ps_run_free(run);
-    return ps_report_shown(status, ranks_status);
+    return ps_report_end(cli, run, cluster, show_plan(cli, run));
 }
 
 static int run_plan_command(ps_cli *cli) {
@@ -72,15 +48,7 @@ static int run_plan_command(ps_cli *cli) {
     if (status != PS_EXIT_OK) {
         return status;
     }
-    ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
-    if (cluster == NULL) {
-        return status;
-    }
-    ps_report_cluster(cli, cluster);
-    status = cluster->n_ranks > 0 ? analyse_plan(cli, cluster, &opts)
-                                  : ps_report_no_profile(cli, cluster);
-    ps_cluster_free(cluster);
-    return status;
+    return ps_cli_over_ranks(cli, &opts, analyse_plan);
 }
 
 static const ps_option OPTIONS[] = {
@@ -98,15 +66,7 @@ static const ps_option OPTIONS[] = {
      .help = "no stage gets more, for its memory"},
     {.name = "json", .kind = PS_OPTION_FLAG, .help = "JSON on the terminal"},
     PS_FORMAT_OPTION,
-    {.name = "jobs",
-     .short_name = 'j',
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .fallback = "0",
-     .fallback_shown = "one per processor",
-     .min = 0,
-     .max = 4096,
-     .help = "threads"},
+    PS_JOBS_OPTION,
     PS_CLOCK_OPTIONS,
     PS_JOB_OPTIONS,
     PS_COMM_RULES_OPTION,

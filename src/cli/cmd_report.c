@@ -14,7 +14,6 @@
 #include "run/cluster.h"
 #include "run/run.h"
 #include "run/run_pipeline.h"
-#include "write/out/sink.h"
 #include "write/out/wrap.h"
 #include "write/out/writers.h"
 #include "write/report/report_view.h"
@@ -80,18 +79,8 @@ static int write_report_command_file(ps_cli *cli, const ps_report_view *view, co
     ps_buf out;
     ps_buf_init(&out, 0);
     ps_err err = PS_ERR_INIT;
-    ps_sink sink = {0};
     ps_code code = report_command_render(view, path, &out, &err);
-    code = code == PS_OK ? ps_sink_open_file(&sink, path, &err) : code;
-    code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, &err) : code;
-    code = code == PS_OK ? ps_sink_commit(&sink, &err) : code;
-    ps_sink_abort(&sink);
-    ps_buf_fini(&out);
-    if (code != PS_OK) {
-        return ps_cli_fail(cli, &err);
-    }
-    ps_cli_print(cli, "wrote %s\n", path);
-    return PS_EXIT_OK;
+    return ps_cli_end_output(cli, path, &out, code, &err);
 }
 
 static int print_report_command(ps_cli *cli, const ps_report_view *view) {
@@ -101,11 +90,7 @@ static int print_report_command(ps_cli *cli, const ps_report_view *view) {
     ps_text_style style = ps_cli_style(cli);
     ps_code code = ps_cli_flag(cli, "json") ? ps_write_report_json(view, &out, &err)
                                             : ps_write_report_text(view, &style, &out, &err);
-    if (code == PS_OK) {
-        ps_cli_put(cli, ps_buf_str(&out), out.len);
-    }
-    ps_buf_fini(&out);
-    return code == PS_OK ? PS_EXIT_OK : ps_cli_fail(cli, &err);
+    return ps_cli_end_output(cli, NULL, &out, code, &err);
 }
 
 /* --- the run ----------------------------------------------------------------------------------------------------------- */
@@ -123,15 +108,6 @@ static plan plan_for(const ps_cluster *cluster) {
         p.optional[i] = true;
     }
     return p;
-}
-
-static const ps_table *table_of(const ps_result *result, const char *name) {
-    for (size_t i = 0; i < result->n_tables; i++) {
-        if (strcmp(result->tables[i]->name, name) == 0) {
-            return result->tables[i];
-        }
-    }
-    return NULL;
 }
 
 /* The chart that the report took: the first one that there is. */
@@ -192,16 +168,16 @@ static int show_report_command(ps_cli *cli, const ps_run *run, const ps_cluster 
     }
     ps_report_view view = {.title = name[0] != '.' && name[0] != '/' ? name : "",
                            .n_ranks = run->n_ranks,
-                           .findings = table_of(result, "findings"),
-                           .evidence = table_of(result, "evidence"),
-                           .sections = table_of(result, "sections"),
-                           .verdict = table_of(result, "verdict"),
-                           .overview = table_of(result, "overview"),
-                           .overview_stages = table_of(result, "overview_stages"),
-                           .kernels = table_of(result, "kernels"),
+                           .findings = ps_result_table(result, "findings"),
+                           .evidence = ps_result_table(result, "evidence"),
+                           .sections = ps_result_table(result, "sections"),
+                           .verdict = ps_result_table(result, "verdict"),
+                           .overview = ps_result_table(result, "overview"),
+                           .overview_stages = ps_result_table(result, "overview_stages"),
+                           .kernels = ps_result_table(result, "kernels"),
                            .pipeline = -1};
-    const ps_table *job = table_of(result, "job");
-    const ps_table *steps = table_of(result, "steps");
+    const ps_table *job = ps_result_table(result, "job");
+    const ps_table *steps = ps_result_table(result, "steps");
     if (view.findings == NULL || view.evidence == NULL || job == NULL || steps == NULL) {
         return PS_EXIT_NOTHING; /* the ranks have said why */
     }
@@ -240,17 +216,7 @@ static void say_report_command_ranks(ps_cli *cli, const ps_run *run, const plan 
 static int report_command_analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
     ps_err err = PS_ERR_INIT;
     plan p = plan_for(cluster);
-    const ps_cluster_rank **ranks = ps_calloc(cluster->n_ranks, sizeof *ranks);
-    ps_run *run = NULL;
-    if (ranks == NULL) {
-        (void)ps_fail_nomem(&err);
-    } else {
-        for (size_t r = 0; r < cluster->n_ranks; r++) {
-            ranks[r] = &cluster->ranks[r];
-        }
-        run = ps_run_analyses(p.analyses, p.n, cluster, ranks, cluster->n_ranks, opts, &err);
-    }
-    ps_free(ranks);
+    ps_run *run = ps_run_all_ranks(p.analyses, p.n, cluster, opts, &err);
     if (run == NULL) {
         return ps_cli_fail(cli, &err);
     }
@@ -284,15 +250,7 @@ static int run_report_command(ps_cli *cli) {
     opts.analysis.max_activations = ps_cli_int(cli, "max-activations");
     opts.analysis.peak_tflops = ps_cli_real(cli, "peak-tflops");
     opts.analysis.thresholds = thresholds;
-    ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
-    if (cluster == NULL) {
-        return status;
-    }
-    ps_report_cluster(cli, cluster);
-    status = cluster->n_ranks > 0 ? report_command_analyse(cli, cluster, &opts)
-                                  : ps_report_no_profile(cli, cluster);
-    ps_cluster_free(cluster);
-    return status;
+    return ps_cli_over_ranks(cli, &opts, report_command_analyse);
 }
 
 static const ps_option OPTIONS[] = {
@@ -328,15 +286,7 @@ static const ps_option OPTIONS[] = {
      .positive = true,
      .help = "peak of 16-bit types, in 10^12 operations a second, for the MFU"},
     PS_FORMAT_OPTION,
-    {.name = "jobs",
-     .short_name = 'j',
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .fallback = "0",
-     .fallback_shown = "one per processor",
-     .min = 0,
-     .max = 4096,
-     .help = "threads"},
+    PS_JOBS_OPTION,
     PS_CLOCK_OPTIONS,
     PS_JOB_OPTIONS,
     PS_COMM_RULES_OPTION,

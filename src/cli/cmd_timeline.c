@@ -8,6 +8,7 @@
 #include "base/num.h"
 #include "base/threads.h"
 #include "cli/cli.h"
+#include "cli/job_options.h"
 #include "read/paddle/paddle.h"
 #include "run/paddle_logs.h"
 #include "run/paddle_pipeline.h"
@@ -325,15 +326,7 @@ static const ps_option OPTIONS[] = {
      .arg = "DIR",
      .fallback_shown = "log_dir",
      .help = "directory for the two files"},
-    {.name = "jobs",
-     .short_name = 'j',
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .fallback = "0",
-     .fallback_shown = "one per processor",
-     .min = 0,
-     .max = 4096,
-     .help = "threads"},
+    PS_JOBS_OPTION,
 };
 
 const ps_command ps_command_timeline = {

@@ -10,30 +10,16 @@
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
 #include "cli/thresholds.h"
+#include "cli/whatif_run.h"
 #include "run/cluster.h"
 #include "run/run.h"
 #include "run/run_whatif.h"
-#include "write/out/sink.h"
 #include "write/report/whatif_text.h"
 #include "write/trace/ops_trace.h"
 
 static bool wants_json(const ps_cli *cli) {
     const char *path = ps_cli_text(cli, "output");
     return path != NULL ? ps_ends_with(path, ".json") : ps_cli_flag(cli, "json");
-}
-
-static int store_whatif(ps_cli *cli, const ps_buf *text, const char *path) {
-    ps_err err = PS_ERR_INIT;
-    ps_sink sink = {0};
-    ps_code code = ps_sink_open_file(&sink, path, &err);
-    code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(text), text->len, &err) : code;
-    code = code == PS_OK ? ps_sink_commit(&sink, &err) : code;
-    ps_sink_abort(&sink);
-    if (code != PS_OK) {
-        return ps_cli_fail(cli, &err);
-    }
-    ps_cli_print(cli, "wrote %s\n", path);
-    return PS_EXIT_OK;
 }
 
 /* What convert writes for timeline viewers, but for plain JSON, which is the data here. */
@@ -50,24 +36,30 @@ static int store_timeline(ps_cli *cli, const ps_table *timeline, const char *pat
     return PS_EXIT_OK;
 }
 
+static ps_whatif_view view_of(const ps_result *r, const char *title) {
+    return (ps_whatif_view){.title = title,
+                            .job = ps_result_table(r, "whatif"),
+                            .steps = ps_result_table(r, "whatif_steps"),
+                            .kinds = ps_result_table(r, "whatif_kinds"),
+                            .stages = ps_result_table(r, "whatif_stages"),
+                            .replicas = ps_result_table(r, "whatif_replicas"),
+                            .workers = ps_result_table(r, "whatif_workers"),
+                            .causes = ps_result_table(r, "whatif_causes"),
+                            .repairs = ps_result_table(r, "whatif_repairs"),
+                            .answer = ps_result_table(r, "whatif_answer")};
+}
+
 static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
-    const ps_err *failed = &run->errors[0];
-    ps_whatif_view view = ps_whatif_view_of(run->results[0].tables, run->results[0].n_tables);
-    if (view.job == NULL) {
-        if (failed->code == PS_OK) {
-            return PS_EXIT_NOTHING; /* the ranks have said why */
-        }
-        if (failed->code == PS_NOTHING) {
-            ps_cli_warn(cli, "%s", failed->msg);
-            return PS_EXIT_NOTHING;
-        }
-        return ps_cli_fail(cli, failed);
-    }
-    const char *name = ps_path_base(cluster->path);
-    view.title = name[0] != '.' && name[0] != '/' ? name : "";
+    int status = ps_cli_whatif_failed(cli, run);
+    const ps_table *timeline = ps_result_table(&run->results[0], "whatif_timeline");
     const char *path = ps_cli_text(cli, "output");
-    if (view.timeline != NULL) {
-        return store_timeline(cli, view.timeline, path);
+    const char *name = ps_path_base(cluster->path);
+    ps_whatif_view view = view_of(&run->results[0], name[0] != '.' && name[0] != '/' ? name : "");
+    if (status != PS_EXIT_OK || view.job == NULL) {
+        return status != PS_EXIT_OK ? status : PS_EXIT_NOTHING; /* the ranks have said why */
+    }
+    if (timeline != NULL) {
+        return store_timeline(cli, timeline, path);
     }
     ps_text_style style =
         path != NULL ? (ps_text_style){.width = 100, .utf8 = true} : ps_cli_style(cli);
@@ -78,29 +70,16 @@ static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster
     ps_code code = is_page           ? ps_write_whatif_html(&view, &out, &err)
                    : wants_json(cli) ? ps_write_whatif_json(&view, &out, &err)
                                      : ps_write_whatif_text(&view, &style, &out, &err);
-    int status = PS_EXIT_OK;
-    if (code != PS_OK) {
-        status = ps_cli_fail(cli, &err);
-    } else if (path != NULL) {
-        status = store_whatif(cli, &out, path);
-    } else {
-        ps_cli_put(cli, ps_buf_str(&out), out.len);
-    }
-    ps_buf_fini(&out);
-    return status;
+    return ps_cli_end_output(cli, path, &out, code, &err);
 }
 
 static int analyse_whatif(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
     ps_err err = PS_ERR_INIT;
     ps_run *run = ps_run_whatif(cluster, opts, &err);
     if (run == NULL) {
-        return ps_cli_fail(cli, &err);
+        return ps_cli_fail_question(cli, &err);
     }
-    int status = show_whatif(cli, run, cluster);
-    ps_report_ranks(cli, run);
-    int ranks_status = ps_report_status(run, cluster, NULL);
-    ps_run_free(run);
-    return ps_report_shown(status, ranks_status);
+    return ps_report_end(cli, run, cluster, show_whatif(cli, run, cluster));
 }
 
 static int check_whatif(ps_cli *cli, ps_run_opts *opts) {
@@ -139,15 +118,7 @@ static int run_whatif_command(ps_cli *cli) {
     if (status != PS_EXIT_OK) {
         return status;
     }
-    ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
-    if (cluster == NULL) {
-        return status;
-    }
-    ps_report_cluster(cli, cluster);
-    status = cluster->n_ranks > 0 ? analyse_whatif(cli, cluster, &opts)
-                                  : ps_report_no_profile(cli, cluster);
-    ps_cluster_free(cluster);
-    return status;
+    return ps_cli_over_ranks(cli, &opts, analyse_whatif);
 }
 
 static const ps_option OPTIONS[] = {
@@ -179,15 +150,7 @@ static const ps_option OPTIONS[] = {
      .help =
          "when a cause holds: slow=1.05, worker=0.5, stage=0.5, links=0.5, lengths=0.95, host=1.05, drift=0.05"},
     PS_FORMAT_OPTION,
-    {.name = "jobs",
-     .short_name = 'j',
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .fallback = "0",
-     .fallback_shown = "one per processor",
-     .min = 0,
-     .max = 4096,
-     .help = "threads"},
+    PS_JOBS_OPTION,
     PS_CLOCK_OPTIONS,
     PS_JOB_OPTIONS,
     PS_COMM_RULES_OPTION,

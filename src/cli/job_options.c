@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cli/rank_report.h"
 #include "read/readers.h"
 #include "schedule/schedule.h"
 
@@ -69,4 +70,17 @@ ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status) {
         *status = ps_cli_fail(cli, &err);
     }
     return cluster;
+}
+
+int ps_cli_over_ranks(ps_cli *cli, const ps_run_opts *opts, ps_ranks_fn *analyse) {
+    int status = PS_EXIT_OK;
+    ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
+    if (cluster == NULL) {
+        return status;
+    }
+    ps_report_cluster(cli, cluster);
+    status =
+        cluster->n_ranks > 0 ? analyse(cli, cluster, opts) : ps_report_no_profile(cli, cluster);
+    ps_cluster_free(cluster);
+    return status;
 }

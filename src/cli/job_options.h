@@ -5,6 +5,7 @@
 #include "analyze/core/analysis.h"
 #include "cli/cli.h"
 #include "run/cluster.h"
+#include "run/run.h"
 
 #define PS_JOB_GROUP "When metadata is lost or wrong"
 
@@ -68,6 +69,13 @@
 /* Of PS_CLOCK_OPTIONS. PS_EXIT_OK, or the status of wrong usage. */
 int ps_cli_clocks(ps_cli *cli, ps_analysis_opts *out);
 
+/* For commands that use several threads: "jobs". */
+#define PS_JOBS_OPTION                                                                             \
+    {                                                                                              \
+        .name = "jobs", .short_name = 'j', .kind = PS_OPTION_INT, .arg = "N", .fallback = "0",     \
+        .fallback_shown = "one per processor", .min = 0, .max = 4096, .help = "threads"            \
+    }
+
 /* For commands that read any format. */
 #define PS_FORMAT_OPTION                                                                           \
     {                                                                                              \
@@ -80,6 +88,13 @@ int ps_cli_reader(ps_cli *cli, const ps_reader **out);
 
 /* Finds the ranks below `path`, heeding --format. NULL with *status set, having said why. */
 ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status);
+
+/* What a command does with the ranks that it found. */
+typedef int ps_ranks_fn(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts);
+
+/* The end of commands that analyse one path, their first word: finds its ranks, says what was odd in finding them, and hands
+ * them on, or says why there are none. An exit status. */
+int ps_cli_over_ranks(ps_cli *cli, const ps_run_opts *opts, ps_ranks_fn *analyse);
 
 /* Fills the job's part of the options and step_id (-1 where `step_option` is NULL); an exit status. */
 int ps_cli_job(ps_cli *cli, ps_analysis_opts *out, const char *step_option);

@@ -417,6 +417,13 @@ int ps_report_shown(int shown, int ranks_status) {
     return shown != PS_EXIT_OK && !is_damage ? shown : ranks_status;
 }
 
+int ps_report_end(ps_cli *cli, ps_run *run, const ps_cluster *cluster, int shown) {
+    ps_report_ranks(cli, run);
+    int ranks_status = ps_report_status(run, cluster, NULL);
+    ps_run_free(run);
+    return ps_report_shown(shown, ranks_status);
+}
+
 int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {
     if (report_stranger(cli, c) || report_raw(cli, c->root)) {
         return PS_EXIT_NOTHING;
@@ -699,11 +706,7 @@ ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run
     add_rank_list(&j, run);
     ps_json_close(&j);
     ps_buf_add_char(&out, '\n');
-    ps_sink sink = {0};
-    ps_code code = ps_buf_ok(&out) ? ps_sink_open_file(&sink, path, err) : ps_fail_nomem(err);
-    code = code == PS_OK ? ps_sink_write(&sink, ps_buf_str(&out), out.len, err) : code;
-    code = code == PS_OK ? ps_sink_commit(&sink, err) : code;
-    ps_sink_abort(&sink);
+    ps_code code = ps_sink_store(path, &out, err);
     ps_buf_fini(&out);
     return code;
 }

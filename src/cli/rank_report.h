@@ -28,6 +28,9 @@ int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *o
  * also tells nothing to show from ranks that could not be read. */
 int ps_report_shown(int shown, int ranks_status);
 
+/* The end of a run of one analysis whose result was shown: says what its ranks did, and frees it. An exit status. */
+int ps_report_end(ps_cli *cli, ps_run *run, const ps_cluster *cluster, int shown);
+
 /* Says why there is no database to read below the path; an exit status. */
 int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *cluster);
 

@@ -297,7 +297,8 @@ static ps_code reduce_round(session *s, ps_err *err) {
         ps_code code = reduce_analysis(s, a, &local);
         bool ends_all = s->run->n_analyses == 1 && !(code == PS_NOTHING && any_failed(s->run));
         if (code != PS_OK && (ends_all || code == PS_NOMEM)) {
-            if (!analysis->hidden) {
+            if (!analysis->hidden &&
+                code != PS_USAGE) { /* that is of a question, not of an analysis */
                 ps_err_prefix(&local, "%s", analysis->name);
             }
             if (err != NULL) {
@@ -540,6 +541,22 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
         return NULL;
     }
     count_statuses(run);
+    return run;
+}
+
+ps_run *ps_run_all_ranks(const ps_analysis *const *analyses, size_t n_analyses,
+                         const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
+    const ps_cluster_rank **ranks = ps_calloc(cluster->n_ranks + 1, sizeof *ranks);
+    if (ranks == NULL) {
+        (void)ps_fail_nomem(err);
+        return NULL;
+    }
+    for (size_t r = 0; r < cluster->n_ranks; r++) {
+        ranks[r] = &cluster->ranks[r];
+    }
+    ps_run *run =
+        ps_run_analyses(analyses, n_analyses, cluster, ranks, cluster->n_ranks, opts, err);
+    ps_free(ranks);
     return run;
 }
 

@@ -77,6 +77,9 @@ struct ps_run {
 ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
                         const ps_cluster *cluster, const ps_cluster_rank *const *ranks,
                         size_t n_ranks, const ps_run_opts *opts, ps_err *err);
+/* The same over all ranks of the cluster. */
+ps_run *ps_run_all_ranks(const ps_analysis *const *analyses, size_t n_analyses,
+                         const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err);
 void ps_run_free(ps_run *run); /* NULL is fine */
 
 #endif

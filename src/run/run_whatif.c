@@ -1,28 +1,10 @@
 #include "run/run_whatif.h"
 
-#include <string.h>
-
 #include "analyze/whatif/whatif_tables.h"
-#include "base/alloc.h"
 #include "run/run_pipeline.h"
 
 static bool has_timeline(const ps_cluster_rank *rank) {
     return rank->reader != NULL && rank->reader->names_ops;
-}
-
-static ps_run *run_over_timelines(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
-    const ps_analysis *analysis = ps_analysis_find("whatif");
-    const ps_cluster_rank **ranks = ps_calloc(cluster->n_ranks, sizeof *ranks);
-    if (ranks == NULL) {
-        (void)ps_fail_nomem(err);
-        return NULL;
-    }
-    for (size_t r = 0; r < cluster->n_ranks; r++) {
-        ranks[r] = &cluster->ranks[r];
-    }
-    ps_run *run = ps_run_analyses(&analysis, 1, cluster, ranks, cluster->n_ranks, opts, err);
-    ps_free(ranks);
-    return run;
 }
 
 ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
@@ -31,7 +13,8 @@ ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err
         all = all && has_timeline(&cluster->ranks[r]);
     }
     if (all) {
-        return run_over_timelines(cluster, opts, err);
+        const ps_analysis *analysis = ps_analysis_find("whatif");
+        return ps_run_all_ranks(&analysis, 1, cluster, opts, err);
     }
     ps_run *run = ps_run_pipeline(cluster, opts, err);
     if (run != NULL && run->results[0].chart != NULL && run->results[0].chart->n_ops > 0) {

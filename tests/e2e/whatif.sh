@@ -32,6 +32,24 @@ keep("negative", lambda e: True)
 short["dur"] = length
 keep("lost-worker", lambda e: not (e["ph"] == "M" and "PP rank 1" in e["args"]["name"] and e["pid"] == 1))
 keep("no-names", lambda e: e["name"] != "process_name")
+
+
+def number(e):
+    return e["args"].get("step"), e["name"], e["pid"], e["args"].get("mb_id")
+
+
+keep("uneven", lambda e: e["ph"] == "M" or number(e)[0] != 9 or number(e)[2:] != (1, 1))  # replica 1 ran a microbatch less
+lost = [e for e in events if e["name"] == "optimizer" and e["args"]["step"] == 9][0]
+keep("lost-optimizer", lambda e: e is not lost)
+del lost["args"]["step"]
+keep("no-step", lambda e: True)
+lost["args"]["step"] = 9
+# As recorded, before waits are taken out: receives begin when they were posted.
+for e in events:
+    if e["name"].endswith("-recv"):
+        e["ts"] -= 8000
+        e["dur"] += 8000
+keep("raw", lambda e: True)
 PY
 python3 "$T/make.py" "$(dirname "$0")/lib" "$T"
 
@@ -39,6 +57,7 @@ python3 "$T/make.py" "$(dirname "$0")/lib" "$T"
 "$PIPESCOPE_BIN" whatif "$T/job.json" --json --without "worker=1,1" > "$T/without.json"
 "$PIPESCOPE_BIN" whatif "$T/job.json" --json --scale "stage=1:-50%;kind=optimizer:2" > "$T/scale.json"
 "$PIPESCOPE_BIN" whatif "$T/lost-send.json" --json > "$T/lost.json"
+"$PIPESCOPE_BIN" whatif "$T/raw.json" --json > "$T/raw-out.json"
 
 python3 - "$T" <<'PY'
 import json
@@ -83,6 +102,11 @@ lost = json.load(open(f"{T}/lost.json"))
 assert lost["job"]["steps"] == 1 and lost["job"]["steps_left_out"] == 1, lost["job"]
 assert "forward-send" in lost["job"]["why_left_out"] and "step 9" in lost["job"]["why_left_out"], lost["job"]
 assert list(lost["step_time_measured_s"]) == ["7"]
+
+# A receive lasts from the latest start of its pair: waits in it change nothing.
+raw = json.load(open(f"{T}/raw-out.json"))
+for key in ("slowdown", "slowdown_by_stage", "slowdown_by_dp", "slowdown_by_kind", "step_time_ideal_s"):
+    assert raw[key] == got[key], (key, raw[key], got[key])
 PY
 
 expect() {
@@ -97,9 +121,15 @@ expect() {
 }
 expect 0 "ends before it starts" whatif "$T/negative.json"
 expect 0 "1 left out: step 7" whatif "$T/negative.json"
+expect 0 "1 left out: step 9: stage 0 of replica 1 (rank 1) has 1 forward-compute, .* has 2" whatif "$T/uneven.json"
+expect 0 "1 left out: step 9: .* has 0 optimizer, .* has 1" whatif "$T/lost-optimizer.json"
+expect 0 "op of a timeline names no step and is left out" whatif "$T/no-step.json"
 expect 3 "do not fill 2 stages x 2 replicas" whatif "$T/lost-worker.json"
 expect 1 'no name "DP rank \[d\]"' whatif "$T/no-names.json"
 expect 2 "no such worker" whatif "$T/job.json" --without stage=7
+rm -rf "$T/marks"
+"$PIPESCOPE_BIN" simulate 1f1b --pp 2 --microbatches 4 --profile "$T/marks" --quiet > /dev/null
+expect 2 "no such worker" whatif "$T/marks" --without stage=9
 expect 2 "give worker=STAGE,REPLICA" whatif "$T/job.json" --without layer=7
 expect 2 "give a factor" whatif "$T/job.json" --scale stage=1
 expect 0 "Cause: worker" whatif "$T/job.json"

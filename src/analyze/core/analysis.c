@@ -1,6 +1,8 @@
 /* The list of analyses. */
 #include "analyze/core/analysis.h"
 
+#include <string.h>
+
 #include <strings.h>
 
 #include "base/alloc.h"
@@ -38,6 +40,15 @@ ps_code ps_result_add(ps_result *r, ps_table *table, ps_err *err) {
     }
     r->tables[r->n_tables++] = table;
     return PS_OK;
+}
+
+const ps_table *ps_result_table(const ps_result *r, const char *name) {
+    for (size_t i = 0; r != NULL && i < r->n_tables; i++) {
+        if (strcmp(r->tables[i]->name, name) == 0) {
+            return r->tables[i];
+        }
+    }
+    return NULL;
 }
 
 void ps_result_fini(ps_result *r) {

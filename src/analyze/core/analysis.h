@@ -142,6 +142,8 @@ const ps_analysis *ps_analysis_find(const char *name);
 
 /* Takes ownership of the table, also on failure. */
 PS_MUST_USE ps_code ps_result_add(ps_result *r, ps_table *table, ps_err *err);
+/* The first of that name, NULL when there is none or no result. */
+const ps_table *ps_result_table(const ps_result *r, const char *name);
 void ps_result_fini(ps_result *r);
 
 #endif

@@ -519,15 +519,6 @@ ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err
     return code == PS_OK ? put_size(size, out, err) : code;
 }
 
-const ps_table *ps_result_table(const ps_result *result, const char *name) {
-    for (size_t i = 0; result != NULL && i < result->n_tables; i++) {
-        if (strcmp(result->tables[i]->name, name) == 0) {
-            return result->tables[i];
-        }
-    }
-    return NULL;
-}
-
 static ps_code reduce_fact(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     return ps_capture_tables(in, in->result, err);

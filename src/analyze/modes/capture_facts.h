@@ -53,7 +53,4 @@ enum { PS_CZ_RANKS, PS_CZ_RANK_STEPS, PS_CZ_OF_TABLES, PS_CZ_HOST_STEPS, PS_N_CZ
 
 PS_MUST_USE ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err);
 
-/* The table of that name in a result, or NULL. */
-const ps_table *ps_result_table(const ps_result *result, const char *name);
-
 #endif

@@ -33,6 +33,7 @@ static ps_code map_whatif(const ps_map_input *in, void **out, ps_err *err) {
     if (code == PS_OK && !ps_timeline_read(in->trace, &part->timeline)) {
         code = ps_fail_nomem(err);
     }
+    ps_diag_count(in->diag, PS_ODD_OP_NO_STEP, part->timeline.n_without_step);
     if (code == PS_OK && part->timeline.n == 0) {
         code = ps_fail(err, PS_NOTHING,
                        "no timeline of a worker: pipescope whatif PATH finds its pipeline first");

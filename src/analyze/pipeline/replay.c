@@ -32,14 +32,6 @@ static bool is_within(const scope *q, uint32_t rank, int64_t step) {
 
 /* --- durations from the chart ---------------------------------------------------------------------------------- */
 
-static int64_t replay_median(int64_t *values, size_t n) {
-    if (n == 0) {
-        return 0;
-    }
-    qsort(values, n, sizeof *values, ps_compare_i64);
-    return ps_midpoint_i64(values[(n - 1) / 2], values[n / 2]);
-}
-
 /* Durations by (stage, kind, chunk): bucket b is values[first[b]] .. values[first[b + 1] - 1]. */
 typedef struct buckets {
     int64_t *values;
@@ -85,7 +77,7 @@ static bool fill_buckets(const scope *q, const times *t, buckets *b) {
 /* 0 when there is no such op. */
 static int64_t bucket_median(buckets *b, int32_t stage, ps_op_kind kind, int32_t chunk) {
     size_t at = ((size_t)stage * PS_N_OP_KINDS + (size_t)kind) * MAX_CHUNKS + (size_t)chunk;
-    return replay_median(b->values + b->first[at], b->first[at + 1] - b->first[at]);
+    return ps_median_i64(b->values + b->first[at], b->first[at + 1] - b->first[at]);
 }
 
 /* What the marks of one chunk on one stage say. */
@@ -147,7 +139,7 @@ static void measure_pairs(const scope *q, times *t, int32_t n_chunks, int64_t *s
             }
         }
     }
-    t->pair_per_mille = n > 0 ? replay_median(scratch, n) : 1000;
+    t->pair_per_mille = n > 0 ? ps_median_i64(scratch, n) : 1000;
     t->pair_per_mille = t->pair_per_mille > 1000 ? 1000 : t->pair_per_mille;
 }
 
@@ -163,7 +155,7 @@ static int64_t measure_latency(const scope *q, int64_t *scratch) {
             scratch[n++] = b->end_ns - c->ops[b->waits_for].end_ns;
         }
     }
-    return replay_median(scratch, n);
+    return ps_median_i64(scratch, n);
 }
 
 ps_code ps_measure_latency(const ps_chart *chart, int64_t *p2p_ns, ps_err *err) {
@@ -211,8 +203,8 @@ static void measure_around(const scope *q, times *t, int32_t stage, int64_t *scr
         }
         i = end;
     }
-    t->stages[stage].before_ns = replay_median(scratch, n);
-    t->stages[stage].after_ns = replay_median(after, n);
+    t->stages[stage].before_ns = ps_median_i64(scratch, n);
+    t->stages[stage].after_ns = ps_median_i64(after, n);
 }
 
 /* Over the stages that were measured. */

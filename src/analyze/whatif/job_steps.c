@@ -31,13 +31,6 @@ static int64_t job_mean_of(const int64_t *v, size_t n) {
     return n > 0 ? (int64_t)llround(sum / (double)n) : 0;
 }
 
-static int64_t job_median_of(int64_t *v, size_t n) {
-    if (n > 1) {
-        qsort(v, n, sizeof *v, ps_compare_i64);
-    }
-    return n > 0 ? ps_midpoint_i64(v[(n - 1) / 2], v[n / 2]) : 0;
-}
-
 bool ps_job_ideal(const ps_job_steps *js, int64_t ideal_ns[PS_N_WORKER_OPS]) {
     int64_t *values = ps_realloc_array(NULL, js->n_ops + 1, sizeof *values);
     for (uint8_t kind = 0; values != NULL && kind < PS_N_WORKER_OPS; kind++) {
@@ -48,7 +41,7 @@ bool ps_job_ideal(const ps_job_steps *js, int64_t ideal_ns[PS_N_WORKER_OPS]) {
             }
         }
         ideal_ns[kind] = ps_worker_op_is_alone((ps_worker_op)kind) ? job_mean_of(values, n)
-                                                                   : job_median_of(values, n);
+                                                                   : ps_median_i64(values, n);
     }
     ps_free(values);
     return values != NULL;

@@ -45,7 +45,7 @@ typedef struct ps_job_steps {
     int64_t lag_ns;         /* of a result that travels without ops of its own */
     bool has_comm;          /* transfers and collectives are ops */
     size_t n_left_out;      /* steps that are not what the others are */
-    char why_left_out[200]; /* of the first of them, "" none */
+    char why_left_out[280]; /* of the first of them, "" none */
 } ps_job_steps;
 
 void ps_job_steps_fini(ps_job_steps *js);

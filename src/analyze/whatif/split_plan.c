@@ -55,23 +55,12 @@ static ps_code read_split(const char *split, ps_split_plan *p, ps_err *err) {
 
 /* --- pieces ------------------------------------------------------------------------------------------------------- */
 
-static int order_split_real(const void *a, const void *b) {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return x < y ? -1 : x > y ? 1 : 0;
-}
-
-static double split_median_of(double *v, size_t n) {
-    qsort(v, n, sizeof *v, order_split_real);
-    return n > 0 ? (v[(n - 1) / 2] + v[n / 2]) / 2 : 0;
-}
-
 /* What each worker computes for one microbatch into worker_ns; of a stage the median of its workers, so that a slow machine does
  * not count as layers. */
 static ps_code measure_stages(const ps_job_steps *js, ps_split_plan *p, double *worker_ns,
                               ps_err *err) {
     double *forwards = ps_calloc(js->n_workers + 1, sizeof *forwards);
-    double *of_stage = ps_calloc(js->n_workers + 1, sizeof *of_stage);
+    int64_t *of_stage = ps_calloc(js->n_workers + 1, sizeof *of_stage);
     p->n_chunks = 1;
     bool ok = forwards != NULL && of_stage != NULL;
     for (size_t i = 0; ok && i < js->n_ops; i++) {
@@ -88,10 +77,10 @@ static ps_code measure_stages(const ps_job_steps *js, ps_split_plan *p, double *
         for (size_t w = 0; w < js->n_workers; w++) {
             if (js->workers[w].stage == s && forwards[w] > 0) {
                 worker_ns[w] = worker_ns[w] / forwards[w] * p->n_chunks;
-                of_stage[n++] = worker_ns[w];
+                of_stage[n++] = llround(worker_ns[w]);
             }
         }
-        p->stage_ns[s] = split_median_of(of_stage, n);
+        p->stage_ns[s] = (double)ps_median_i64(of_stage, n);
         if (!(p->stage_ns[s] > 0)) {
             code = ps_fail(err, PS_NOTHING, "stage %d computes nothing", (int)s);
         }
@@ -103,20 +92,20 @@ static ps_code measure_stages(const ps_job_steps *js, ps_split_plan *p, double *
 
 /* A layer by the stages between the first and the last one, the ends by what they take longer. */
 static ps_code find_split_pieces(ps_split_plan *p, const char *split, ps_err *err) {
-    double of_layer[PS_PLAN_STAGES];
+    int64_t of_layer[PS_PLAN_STAGES];
     size_t n = 0;
     int32_t last = p->n_stages - 1;
     for (int32_t s = p->n_stages > 2 ? 1 : 0; s <= (p->n_stages > 2 ? last - 1 : last); s++) {
         if (p->now[s] > 0) {
-            of_layer[n++] = p->stage_ns[s] / p->now[s];
+            of_layer[n++] = llround(p->stage_ns[s] / p->now[s]);
         }
     }
     if (n == 0) {
         return fail_split(split, "no stage between the ends has a layer", err);
     }
-    p->layer_ns = split_median_of(of_layer, n);
-    p->spread = p->n_stages > 2 ? (of_layer[n - 1] - of_layer[0]) / p->layer_ns : 0;
-    p->layer_ns = p->n_stages > 2 ? p->layer_ns : of_layer[0];
+    p->layer_ns = (double)ps_median_i64(of_layer, n);
+    p->spread = p->n_stages > 2 ? (double)(of_layer[n - 1] - of_layer[0]) / p->layer_ns : 0;
+    p->layer_ns = p->n_stages > 2 ? p->layer_ns : (double)of_layer[0];
     double first = p->stage_ns[0] - p->now[0] * p->layer_ns;
     double end = p->stage_ns[last] - p->now[last] * p->layer_ns;
     p->first_ns = first > 0 ? first : 0;

@@ -94,12 +94,23 @@ static ps_code measure_worst(ps_whatif *w, ps_err *err) {
     return ask_part(w, &part, &w->worst, err);
 }
 
+static ps_code ask_without(const ps_whatif *w, const ps_job_part *part, double *step_ns,
+                           ps_err *err) {
+    const ps_job_question q = {.parts = part, .n_parts = 1, .inverted = true};
+    return ps_job_ask(w->js, w->ideal_of, &q, step_ns, NULL, err);
+}
+
 /* The step without what these workers compute longer. */
 static ps_code ask_without_computing(const ps_whatif *w, const bool *workers, double *step_ns,
                                      ps_err *err) {
     const ps_job_part part = {.workers = workers, .kinds = PS_JOB_COMPUTING};
-    const ps_job_question q = {.parts = &part, .n_parts = 1, .inverted = true};
-    return ps_job_ask(w->js, w->ideal_of, &q, step_ns, NULL, err);
+    return ask_without(w, &part, step_ns, err);
+}
+
+static ps_code measure_transfers(ps_whatif *w, ps_err *err) {
+    const ps_job_part part = {.kinds = KINDS[PS_WHATIF_FORWARD_COMM].ops |
+                                       KINDS[PS_WHATIF_BACKWARD_COMM].ops};
+    return ask_without(w, &part, &w->without_transfers_ns, err);
 }
 
 /* What a stage costs besides the slowest workers, which may be its own. */
@@ -224,6 +235,7 @@ ps_code ps_whatif_measure(const ps_job_steps *js, ps_whatif *out, ps_err *err) {
     code = code == PS_OK ? measure_places(out, false, in, err) : code;
     code = code == PS_OK ? measure_worst(out, err) : code;
     code = code == PS_OK ? measure_computing(out, in, err) : code;
+    code = code == PS_OK ? measure_transfers(out, err) : code;
     code = code == PS_OK ? correlate_lengths(out, err) : code;
     if (code == PS_OK) {
         out->last_stage = out->stages[js->n_stages - 1];

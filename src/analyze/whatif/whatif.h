@@ -51,6 +51,7 @@ typedef struct ps_whatif {
     int64_t *step_real_ns, *step_ideal_ns; /* [n_steps] */
     bool has_kind[PS_N_WHATIF_KINDS];
     ps_whatif_part kinds[PS_N_WHATIF_KINDS];
+    double without_transfers_ns;       /* of both directions */
     ps_whatif_part *stages, *replicas; /* [n_stages], [n_replicas] */
     ps_whatif_part last_stage, worst;  /* worst: of the slowest workers */
     bool *is_worst;                    /* [n_workers] */

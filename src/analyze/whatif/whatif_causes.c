@@ -81,18 +81,16 @@ static void judge_stage(const ps_whatif *w, cause *c) {
 }
 
 static void judge_links(const ps_whatif *w, cause *c) {
-    const ps_whatif_part *f = &w->kinds[PS_WHATIF_FORWARD_COMM];
-    const ps_whatif_part *b = &w->kinds[PS_WHATIF_BACKWARD_COMM];
-    bool has = w->has_kind[PS_WHATIF_FORWARD_COMM] && w->has_kind[PS_WHATIF_BACKWARD_COMM];
+    bool has = w->has_kind[PS_WHATIF_FORWARD_COMM] || w->has_kind[PS_WHATIF_BACKWARD_COMM];
     *c = (cause){.name = "links",
                  .remedy =
                      "look at the links between stages: the matrix of communication, the network",
-                 .figure = has ? ps_whatif_share(w, f) + ps_whatif_share(w, b) : (double)NAN};
+                 .figure = has ? share_without(w, w->without_transfers_ns) : (double)NAN};
     if (has) {
         (void)snprintf(c->evidence, sizeof c->evidence,
-                       "if transfers forward were as fast as usual, a step would take %s, backward "
-                       "%s, instead of %s",
-                       say(f->without_ns).text, say(b->without_ns).text, say(w->real_ns).text);
+                       "if transfers between stages were as fast as usual, a step would take %s "
+                       "instead of %s",
+                       say(w->without_transfers_ns).text, say(w->real_ns).text);
     } else {
         (void)snprintf(c->evidence, sizeof c->evidence, "no transfers are recorded as ops");
     }
@@ -149,7 +147,7 @@ static void judge_drift(const ps_whatif *w, cause *c) {
                  .figure = n >= 4 ? rise : (double)NAN};
     (void)snprintf(c->evidence, sizeof c->evidence,
                    n >= 4 ? "change of the step over %zu steps, where a line explains it"
-                          : "%zu steps are too few",
+                          : "a trend takes 4 steps or more, here %zu",
                    w->js->n_steps);
 }
 

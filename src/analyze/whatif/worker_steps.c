@@ -148,7 +148,8 @@ typedef struct making {
     uint32_t *counts;       /* [n_workers * PS_N_WORKER_OPS] */
     uint32_t *chain;        /* [n_workers + 1] first op of each worker: its computing */
     uint32_t *list, *other; /* [ops of a step] */
-    char why[160];          /* the step in hand is left out */
+    int64_t *latest;        /* the same: of a group, the latest start */
+    char why[240];          /* the step in hand is left out */
 } making;
 
 static const char *describe_worker(const ps_job_worker *w, char out[96]) {
@@ -248,22 +249,19 @@ static bool wait_for_transfers(making *k, ps_step_graph *g, const ps_job_op *ops
     return true;
 }
 
-static uint32_t nth_computing(const making *k, const ps_job_op *ops, uint32_t worker,
-                              ps_worker_op kind, bool last) {
-    uint32_t found = UINT32_MAX;
-    uint32_t first = k->chain[worker];
-    for (uint32_t i = first; i < first + n_computing(k, worker); i++) {
-        if (ops[i].kind == kind && (last || found == UINT32_MAX)) {
-            found = i;
-        }
+static uint32_t first_backward(const making *k, const ps_job_op *ops, uint32_t worker) {
+    uint32_t at = k->chain[worker];
+    uint32_t end = at + n_computing(k, worker);
+    while (at < end && ops[at].kind != PS_WORKER_BACKWARD) {
+        at++;
     }
-    return found;
+    return at < end ? at : UINT32_MAX;
 }
 
 /* The first transfers backward are posted after the warm-up: they wait for the forward two before the first backward. */
 static void wait_for_warmup(making *k, ps_step_graph *g, const ps_job_op *ops, uint32_t worker) {
     uint32_t first = k->chain[worker];
-    uint32_t backward = nth_computing(k, ops, worker, PS_WORKER_BACKWARD, false);
+    uint32_t backward = first_backward(k, ops, worker);
     if (backward == UINT32_MAX || backward < first + 2) {
         return;
     }
@@ -357,14 +355,42 @@ static uint32_t worker_at(const ps_job_steps *js, int32_t stage, int32_t replica
                       (size_t)tp);
 }
 
+static bool fail_unequal(making *k, uint32_t worker, uint32_t other, ps_worker_op kind) {
+    char who[96];
+    char than[96];
+    (void)snprintf(k->why, sizeof k->why, "%s has %u %s, %s has %u",
+                   describe_worker(&k->js->workers[worker], who),
+                   timeline_count_of(k, worker, kind), ps_worker_op_name(kind),
+                   describe_worker(&k->js->workers[other], than),
+                   timeline_count_of(k, other, kind));
+    return false;
+}
+
+/* Workers of a stage run the same ops, and every worker has as many optimizers: else some are lost, or a replica ran other
+ * microbatches. */
+static bool have_equal_counts(making *k) {
+    const ps_job_steps *js = k->js;
+    uint32_t of_stage = (uint32_t)((size_t)js->n_replicas * (size_t)js->n_tp);
+    for (uint32_t w = 0; w < js->n_workers; w++) {
+        uint32_t first = w / of_stage * of_stage;
+        for (int kind = 0; kind < PS_N_WORKER_OPS; kind++) {
+            uint32_t like = kind == PS_WORKER_OPTIMIZER ? 0 : first;
+            if (timeline_count_of(k, w, (ps_worker_op)kind) !=
+                timeline_count_of(k, like, (ps_worker_op)kind)) {
+                return fail_unequal(k, w, like, (ps_worker_op)kind);
+            }
+        }
+    }
+    return true;
+}
+
 /* Op i of each of these workers, for all i. False when one has more of them than another. */
 static bool join_workers(making *k, ps_step_graph *g, const uint32_t *workers, size_t n,
                          ps_worker_op kind) {
     uint32_t count = n > 0 ? timeline_count_of(k, workers[0], kind) : 0;
     for (size_t w = 1; w < n; w++) {
         if (timeline_count_of(k, workers[w], kind) != count) {
-            return fail_count(k, workers[w], kind, timeline_count_of(k, workers[w], kind), count,
-                              kind);
+            return fail_unequal(k, workers[w], workers[0], kind);
         }
     }
     for (uint32_t i = 0; i < count; i++) {
@@ -487,7 +513,7 @@ static ps_code connect_timeline_step(making *k, const ps_job_op *ops, uint32_t n
     }
     index_step(k, ops, n);
     int32_t end_chunk = last_chunk(ops, n);
-    bool ok = true;
+    bool ok = have_equal_counts(k);
     for (uint32_t w = 0; ok && w < k->js->n_workers; w++) {
         ok = n_computing(k, w) > 0;
         if (!ok) {
@@ -566,12 +592,31 @@ static void copy_step(making *k, size_t first, size_t n, ps_job_op *out) {
         bool same = i > 0 && out[i - 1].worker == p->worker && out[i - 1].kind == p->op->kind;
         out[i] = (ps_job_op){.start_ns = p->op->start_ns,
                              .end_ns = p->op->end_ns,
-                             .duration_ns = p->op->end_ns - p->op->start_ns,
                              .worker = p->worker,
                              .order = same ? out[i - 1].order + 1 : 0,
                              .microbatch = p->op->microbatch,
                              .chunk = p->op->chunk,
                              .kind = p->op->kind};
+    }
+}
+
+/* An op alone takes its length. Ops of a group take what passes from the latest start of any of them to their own end: before that
+ * they wait. */
+static void measure_durations(making *k, ps_job_op *ops, const ps_step_graph *g) {
+    uint32_t n = ps_step_graph_n_ops(g);
+    for (uint32_t i = 0; i < n; i++) {
+        k->latest[i] = INT64_MIN;
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t group = ps_step_graph_group(g, i);
+        if (group != PS_NO_GROUP && ops[i].start_ns > k->latest[group]) {
+            k->latest[group] = ops[i].start_ns;
+        }
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t group = ps_step_graph_group(g, i);
+        int64_t from_ns = group != PS_NO_GROUP ? k->latest[group] : ops[i].start_ns;
+        ops[i].duration_ns = ops[i].end_ns > from_ns ? ops[i].end_ns - from_ns : 0;
     }
 }
 
@@ -603,6 +648,7 @@ static ps_code add_timeline_step(making *k, const ps_timeline *const *timelines,
         leave_timeline_step_out(k, number);
         return code;
     }
+    measure_durations(k, ops, graph);
     const ps_timeline_window *window = window_of(timelines, js->n_workers, number);
     js->steps[js->n_steps++] = (ps_job_step){.step = number,
                                              .begin_ns = window != NULL ? window->start_ns : 0,
@@ -631,8 +677,9 @@ static bool making_init(making *k) {
     k->chain = ps_calloc(n_workers + 1, sizeof *k->chain);
     k->list = ps_calloc(most, sizeof *k->list);
     k->other = ps_calloc(most, sizeof *k->other);
+    k->latest = ps_calloc(most, sizeof *k->latest);
     return k->starts != NULL && k->counts != NULL && k->chain != NULL && k->list != NULL &&
-           k->other != NULL && most < UINT32_MAX;
+           k->other != NULL && k->latest != NULL && most < UINT32_MAX;
 }
 
 static void making_fini(making *k) {
@@ -642,6 +689,7 @@ static void making_fini(making *k) {
     ps_free(k->chain);
     ps_free(k->list);
     ps_free(k->other);
+    ps_free(k->latest);
 }
 
 /* Workers stand where stage, replica and tp say; every place has one. */

@@ -265,7 +265,7 @@ static bool keep_ops(reading *r, ps_ndt_file *file, ps_ndt_worker *workers) {
             workers[worker].n++;
         }
     }
-    ps_diag_count(r->diag, PS_ODD_STAGE_UNKNOWN, n_strangers);
+    ps_diag_count(r->diag, PS_ODD_OP_NO_WORKER, n_strangers);
     size_t at = 0;
     for (size_t w = 0; w < file->n_workers; w++) {
         workers[w].first = at;

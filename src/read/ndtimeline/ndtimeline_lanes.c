@@ -138,9 +138,9 @@ ps_code ps_ndt_place_threads(ps_ndt_thread *threads, size_t n_threads, ps_ndt_pr
         }
     }
     if (code == PS_OK && n_order == 0) {
-        code =
-            ps_fail_file(err, PS_SYNTAX, path,
-                         "no thread is named after a worker (\"PP rank 0, TP rank 0, compute\")");
+        code = ps_fail_file(
+            err, PS_SYNTAX, path,
+            "no thread is named after a worker (\"PP rank 0, TP rank 0, compute\"); --format chrome reads the file as one process");
     }
     code = code == PS_OK ? number_workers(order, n_order, path, workers, n, err) : code;
     ps_free(order);

@@ -123,3 +123,12 @@ void ps_sink_abort(ps_sink *sink) {
     }
     forget(sink);
 }
+
+ps_code ps_sink_store(const char *path, const ps_buf *text, ps_err *err) {
+    ps_sink sink = {0};
+    ps_code code = ps_buf_ok(text) ? ps_sink_open_file(&sink, path, err) : ps_fail_nomem(err);
+    code = code == PS_OK ? ps_sink_write(&sink, text->data, text->len, err) : code;
+    code = code == PS_OK ? ps_sink_commit(&sink, err) : code;
+    ps_sink_abort(&sink);
+    return code;
+}

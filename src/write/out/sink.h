@@ -32,5 +32,7 @@ ps_sink ps_sink_buf(ps_buf *buf);
 PS_MUST_USE ps_code ps_sink_write(ps_sink *sink, const void *bytes, size_t n, ps_err *err);
 PS_MUST_USE ps_code ps_sink_commit(ps_sink *sink, ps_err *err);
 void ps_sink_abort(ps_sink *sink);
+/* All of it at once: a file of what the buffer holds, nothing when that is not whole. */
+PS_MUST_USE ps_code ps_sink_store(const char *path, const ps_buf *text, ps_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 #include "write/report/plan_text.h"
 
-#include <string.h>
+#include <stdio.h>
 
 #include "base/json_write.h"
 #include "base/num.h"
@@ -37,40 +37,40 @@ static void put_plan_text_lines(ps_buf *out, const ps_table *plan) {
     put_line(out, plan, "PyTorch", "split_points");
 }
 
+static void put_plan_sentence(ps_buf *out, size_t width, const char *text) {
+    ps_wrap(out, text, 0, 0, width);
+    ps_buf_addf(out, "\n");
+}
+
 static void put_notes(ps_buf *out, const ps_table *plan, size_t width) {
+    char text[320];
     double real = (double)ps_view_int(plan, 0, "step_replayed");
     double alike = (double)ps_view_int(plan, 0, "step_now");
-    if (real > alike * SLOW_MACHINE_SAID) {
-        ps_buf text;
-        ps_buf_init(&text, 0);
-        ps_buf_addf(
-            &text,
-            "Mend the slow machine first: the step is %s now, %s with all workers of a stage alike, and the plan "
-            "is for those. pipescope whatif tells which machine.",
-            ns_of(plan, "step_replayed").text, ns_of(plan, "step_now").text);
-        ps_wrap(out, ps_buf_str(&text), 0, 0, width);
-        ps_buf_addf(out, "\n");
-        ps_buf_fini(&text);
-    }
     double spread = ps_view_real(plan, 0, "spread_of_layers");
-    if (spread > SPREAD_SAID) {
-        ps_buf text;
-        ps_buf_init(&text, 0);
-        ps_buf_addf(
-            &text,
-            "Layers of the stages in between differ by %.0f %%: some machine may be slow, or layers are not "
-            "alike. pipescope whatif tells which.",
-            spread);
-        ps_wrap(out, ps_buf_str(&text), 0, 0, width);
-        ps_buf_addf(out, "\n");
-        ps_buf_fini(&text);
+    if (real > alike * SLOW_MACHINE_SAID) {
+        (void)snprintf(
+            text, sizeof text,
+            "Mend the slow machine first: the step is %s now, %s with all workers of a stage alike, and "
+            "the plan is for those. pipescope whatif tells which machine.",
+            ns_of(plan, "step_replayed").text, ns_of(plan, "step_now").text);
+        put_plan_sentence(out, width, text);
     }
-    ps_buf_addf(
-        out, "%lld splits were simulated%s.\n\n",
+    if (spread > SPREAD_SAID) {
+        (void)snprintf(
+            text, sizeof text,
+            "Layers of the stages in between differ by %.0f %%: some machine may be slow, or layers are "
+            "not alike. pipescope whatif tells which.",
+            spread);
+        put_plan_sentence(out, width, text);
+    }
+    (void)snprintf(
+        text, sizeof text, "%lld splits were simulated%s.",
         (long long)ps_view_int(plan, 0, "splits_simulated"),
         ps_view_int(plan, 0, "all_splits_simulated") != 0
             ? ", all that there are"
-            : ": the one with the fastest slowest stage, and neighbours as long as they are better");
+            : ": the one whose slowest stage is fastest, then neighbours as long as they are better");
+    put_plan_sentence(out, width, text);
+    ps_buf_addf(out, "\n");
 }
 
 ps_code ps_write_plan_text(const ps_table *plan, const ps_table *stages, const ps_text_style *style,

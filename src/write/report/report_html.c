@@ -5,10 +5,7 @@
 
 #include "base/arena.h"
 #include "base/num.h"
-#include "base/version.h"
 #include "write/chart/chart_svg.h"
-#include "write/out/number_text.h"
-#include "write/out/shorten.h"
 #include "write/out/theme.h"
 #include "write/report/page_html.h"
 #include "write/report/report_view.h"

@@ -1,9 +1,9 @@
 #include "write/report/report_view.h"
-#include "base/num.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "base/num.h"
 
 const char *ps_report_section_name(size_t section) {
     static const char *const NAMES[PS_N_REPORT_SECTIONS] = {"dispatch", "compute", "communication",

@@ -86,6 +86,11 @@ static void put_whatif_page_map(ps_html_page *p, const ps_whatif_view *view) {
         (size_t)(ps_view_int(view->job, 0, "replicas") * ps_view_int(view->job, 0, "tp"));
     double slowest = 1;
     if (t->n_rows > MAP_MOST || columns == 0) {
+        ps_buf_addf(
+            p->out,
+            "<h2>Workers</h2>\n<p class=quiet>%zu workers are too many for a map: -o FILE.json has them "
+            "all</p>\n",
+            t->n_rows);
         return;
     }
     for (size_t r = 0; r < t->n_rows; r++) {

@@ -10,31 +10,6 @@
 #include "write/out/writers.h"
 #include "write/report/report_view.h"
 
-ps_whatif_view ps_whatif_view_of(ps_table *const *tables, size_t n) {
-    ps_whatif_view v = {.title = ""};
-    const struct {
-        const char *name;
-        const ps_table **to;
-    } PLACES[] = {{"whatif", &v.job},
-                  {"whatif_steps", &v.steps},
-                  {"whatif_kinds", &v.kinds},
-                  {"whatif_stages", &v.stages},
-                  {"whatif_replicas", &v.replicas},
-                  {"whatif_workers", &v.workers},
-                  {"whatif_causes", &v.causes},
-                  {"whatif_repairs", &v.repairs},
-                  {"whatif_answer", &v.answer},
-                  {"whatif_timeline", &v.timeline}};
-    for (size_t i = 0; i < n; i++) {
-        for (size_t k = 0; k < sizeof PLACES / sizeof *PLACES; k++) {
-            if (strcmp(tables[i]->name, PLACES[k].name) == 0) {
-                *PLACES[k].to = tables[i];
-            }
-        }
-    }
-    return v;
-}
-
 /* Share of the measured step by which a replay may miss it before the reader is warned. */
 #define UNEXPLAINED 0.2
 
@@ -58,10 +33,11 @@ static void put_paragraph(ps_buf *out, size_t width, size_t first, size_t indent
 
 static void put_head(ps_buf *out, const ps_whatif_view *view) {
     const ps_table *t = view->job;
-    ps_buf_addf(out, "%s%swhat if: %lld workers (%lld stages x %lld replicas), %lld steps",
+    ps_buf_addf(out, "%s%swhat if: %lld workers (%lld stages x %lld replicas), %lld step%s",
                 view->title, view->title[0] != '\0' ? " · " : "",
                 (long long)ps_view_int(t, 0, "workers"), (long long)ps_view_int(t, 0, "stages"),
-                (long long)ps_view_int(t, 0, "replicas"), (long long)ps_view_int(t, 0, "steps"));
+                (long long)ps_view_int(t, 0, "replicas"), (long long)ps_view_int(t, 0, "steps"),
+                ps_view_int(t, 0, "steps") == 1 ? "" : "s");
     if (ps_view_int(t, 0, "steps_left_out") > 0) {
         ps_buf_addf(out, "; %lld left out: %s", (long long)ps_view_int(t, 0, "steps_left_out"),
                     ps_view_text(t, 0, "why_left_out"));
@@ -147,21 +123,20 @@ static void put_verdict(ps_buf *out, const ps_whatif_view *view, size_t width) {
     ps_buf_addf(out, "\n");
 }
 
-/* --- the map ------------------------------------------------------------------------------------------------------- */
+/* --- workers ------------------------------------------------------------------------------------------------------- */
 
 #define MAP_MOST_COLUMNS 16
+#define MOST_SLOWEST 12
 #define CAUSE_TEXT 42 /* where the evidence of a cause begins */
 
-/* S of each worker: a row a stage, a column a replica; of many replicas the slowest are shown. */
-static void put_whatif_text_map(ps_buf *out, const ps_whatif_view *view) {
-    const ps_table *t = view->workers;
-    int64_t n_replicas = ps_view_int(view->job, 0, "replicas");
-    int64_t n_stages = ps_view_int(view->job, 0, "stages");
-    int64_t n_tp = ps_view_int(view->job, 0, "tp");
-    if (n_replicas > MAP_MOST_COLUMNS || n_tp > 1) {
-        return;
-    }
-    ps_buf_addf(out, "slowdown of each worker: the lower one of its stage's and its replica's\n\n");
+static void put_worker(ps_buf *out, const ps_table *t, size_t row) {
+    ps_buf_addf(out, "  %5.3f%s", ps_view_real(t, row, "slowdown"),
+                ps_view_int(t, row, "is_worst") != 0 ? "*" : " ");
+}
+
+/* A row a stage, a column a replica. */
+static void put_whatif_text_map(ps_buf *out, const ps_table *t, int64_t n_stages,
+                                int64_t n_replicas) {
     ps_buf_addf(out, "%8s", "");
     for (int64_t d = 0; d < n_replicas; d++) {
         ps_buf_addf(out, "  dp %3lld", (long long)d);
@@ -170,11 +145,47 @@ static void put_whatif_text_map(ps_buf *out, const ps_whatif_view *view) {
     for (int64_t s = 0; s < n_stages; s++) {
         ps_buf_addf(out, "stage %2lld", (long long)s);
         for (int64_t d = 0; d < n_replicas; d++) {
-            size_t row = (size_t)(s * n_replicas + d);
-            ps_buf_addf(out, "  %5.3f%s", ps_view_real(t, row, "slowdown"),
-                        ps_view_int(t, row, "is_worst") != 0 ? "*" : " ");
+            put_worker(out, t, (size_t)(s * n_replicas + d));
         }
         ps_buf_addf(out, "\n");
+    }
+}
+
+/* The slowest of many, and how many others there are. */
+static void put_slowest(ps_buf *out, const ps_table *t) {
+    double below = INFINITY;
+    size_t n = 0;
+    while (n < MOST_SLOWEST && n < t->n_rows) {
+        double next = -INFINITY; /* the largest figure that was not shown yet */
+        for (size_t r = 0; r < t->n_rows; r++) {
+            double s = ps_view_real(t, r, "slowdown");
+            next = s < below && s > next ? s : next;
+        }
+        for (size_t r = 0; r < t->n_rows && n < MOST_SLOWEST; r++) {
+            if (ps_view_real(t, r, "slowdown") >= next && ps_view_real(t, r, "slowdown") < below) {
+                put_worker(out, t, r);
+                ps_buf_addf(out, "  rank %lld (stage %lld, replica %lld)\n",
+                            (long long)ps_view_int(t, r, "rank"),
+                            (long long)ps_view_int(t, r, "stage"),
+                            (long long)ps_view_int(t, r, "replica"));
+                n++;
+            }
+        }
+        below = next;
+    }
+    if (n < t->n_rows) {
+        ps_buf_addf(out, "  and %zu workers that are no slower: -o FILE.json has all\n",
+                    t->n_rows - n);
+    }
+}
+
+static void put_workers(ps_buf *out, const ps_whatif_view *view) {
+    int64_t n_replicas = ps_view_int(view->job, 0, "replicas");
+    ps_buf_addf(out, "slowdown of each worker: the lower one of its stage's and its replica's\n\n");
+    if (n_replicas > MAP_MOST_COLUMNS || ps_view_int(view->job, 0, "tp") > 1) {
+        put_slowest(out, view->workers);
+    } else {
+        put_whatif_text_map(out, view->workers, ps_view_int(view->job, 0, "stages"), n_replicas);
     }
     ps_buf_addf(out, "* the slowest 3 %% of the workers\n\n");
 }
@@ -212,7 +223,7 @@ ps_code ps_write_whatif_text(const ps_whatif_view *view, const ps_text_style *st
     code = code == PS_OK ? put_titled(out, view->repairs, style, err) : code;
     code = code == PS_OK ? put_titled(out, view->kinds, style, err) : code;
     code = code == PS_OK ? put_titled(out, view->stages, style, err) : code;
-    put_whatif_text_map(out, view);
+    put_workers(out, view);
     put_whatif_text_causes(out, view->causes, style->width);
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }

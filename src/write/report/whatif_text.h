@@ -17,8 +17,6 @@ typedef struct ps_whatif_view {
         *timeline;
 } ps_whatif_view;
 
-ps_whatif_view ps_whatif_view_of(ps_table *const *tables, size_t n);
-
 /* Whether the ops explain so little of the measured step that all else is to be read with care, and the sentence that says
  * so. */
 #define PS_WHATIF_DOUBT 320

@@ -1,0 +1,14 @@
+/* What whatif and plan have in common: a run of run_whatif.h that could not answer. */
+#ifndef PS_CLI_WHATIF_RUN_H
+#define PS_CLI_WHATIF_RUN_H
+
+#include "cli/cli.h"
+#include "run/run.h"
+
+/* Says why: what the user asked does not fit the job (PS_USAGE), the job does not tell (PS_NOTHING), or a fault. An exit
+ * status. */
+int ps_cli_fail_question(ps_cli *cli, const ps_err *err);
+/* The same of a run whose result has no answer; PS_EXIT_OK when there is none to give. */
+int ps_cli_whatif_failed(ps_cli *cli, const ps_run *run);
+
+#endif
