@@ -58,18 +58,50 @@ bool ps_diag_has_more_places(const ps_diag *d, ps_oddity kind) {
     return d->places[kind][0][0] != '\0' && d->counts[kind] - d->repeats[kind] > PS_DIAG_PLACES;
 }
 
+static void merge_kind(ps_diag *into, const ps_diag *from, int k, const char *who) {
+    into->counts[k] += from->counts[k];
+    into->repeats[k] += from->repeats[k];
+    for (int i = 0; i < PS_DIAG_PLACES && from->places[k][i][0] != '\0'; i++) {
+        char *place = free_place(into, (ps_oddity)k);
+        if (place == NULL) {
+            break;
+        }
+        (void)snprintf(place, sizeof into->places[0][0], "%s%s%s", who != NULL ? who : "",
+                       who != NULL ? ": " : "", from->places[k][i]);
+        drop_if_known(into, (ps_oddity)k, place);
+    }
+}
+
 void ps_diag_merge(ps_diag *into, const ps_diag *from, const char *who) {
     for (int k = 0; k < PS_N_ODDITIES; k++) {
-        into->counts[k] += from->counts[k];
-        into->repeats[k] += from->repeats[k];
-        for (int i = 0; i < PS_DIAG_PLACES && from->places[k][i][0] != '\0'; i++) {
-            char *place = free_place(into, (ps_oddity)k);
-            if (place == NULL) {
-                break;
-            }
-            (void)snprintf(place, sizeof into->places[0][0], "%s%s%s", who != NULL ? who : "",
-                           who != NULL ? ": " : "", from->places[k][i]);
-            drop_if_known(into, (ps_oddity)k, place);
+        merge_kind(into, from, k, who);
+    }
+}
+
+/* Whether `b` holds all places of `a`. */
+static bool are_places_in(const ps_diag *a, const ps_diag *b, int k) {
+    bool all = true;
+    for (int i = 0; i < PS_DIAG_PLACES && a->places[k][i][0] != '\0'; i++) {
+        bool found = false;
+        for (int j = 0; j < PS_DIAG_PLACES; j++) {
+            found = found || strcmp(a->places[k][i], b->places[k][j]) == 0;
+        }
+        all = all && found;
+    }
+    return all;
+}
+
+void ps_diag_merge_look(ps_diag *into, const ps_diag *from) {
+    for (int k = 0; k < PS_N_ODDITIES; k++) {
+        uint64_t count = into->counts[k];
+        uint64_t repeats = into->repeats[k];
+        bool is_same = count > 0 && from->counts[k] > 0 &&
+                       (are_places_in(from, into, k) || are_places_in(into, from, k));
+        merge_kind(into, from, k, NULL);
+        if (is_same) {
+            bool is_more = from->counts[k] > count;
+            into->counts[k] = is_more ? from->counts[k] : count;
+            into->repeats[k] = is_more ? from->repeats[k] : repeats;
         }
     }
 }

@@ -245,6 +245,10 @@ bool ps_diag_has_more_places(const ps_diag *d, ps_oddity kind);
 /* Adds `from` to `into`; places get "who: " in front when `who` is not NULL. */
 void ps_diag_merge(ps_diag *into, const ps_diag *from, const char *who);
 
+/* What a second look at the same input found: of a kind whose places are the same, or a part of them, the larger count stands.
+ * Other kinds are added. */
+void ps_diag_merge_look(ps_diag *into, const ps_diag *from);
+
 ps_severity ps_oddity_severity(ps_oddity kind);
 /* "info", "loss" or "error", as JSON has it. */
 const char *ps_oddity_severity_name(ps_oddity kind);

@@ -1,5 +1,6 @@
 #include "model/chart.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -157,6 +158,13 @@ const char *ps_op_kind_name(ps_op_kind kind) {
 #undef X
     };
     return NAMES[kind];
+}
+
+bool ps_op_counts_on(const ps_op *op) {
+    char *end = NULL;
+    long number = strtol(op->name, &end, 10);
+    return op->kind != PS_OP_FB && op->chunk > 0 && op->microbatch >= 0 && end != op->name &&
+           number != op->microbatch;
 }
 
 const char *ps_bubble_cause_name(ps_bubble_cause cause) {

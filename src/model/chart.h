@@ -200,6 +200,9 @@ ps_bubble_word ps_chart_bubble(const ps_chart *chart, int64_t step, int32_t pipe
 
 /* "F", "BI", ... */
 const char *ps_op_kind_name(ps_op_kind kind);
+/* Whether the number in the op's name is not its microbatch: names count on from chunk to chunk ("2B" is the backward of
+ * microbatch 0 of chunk 1, of two microbatches). Of an FB nothing is said. */
+bool ps_op_counts_on(const ps_op *op);
 /* Whether the ranks stand on more than one machine. */
 bool ps_chart_has_machines(const ps_chart *chart);
 const char *ps_bubble_cause_name(ps_bubble_cause cause);

@@ -156,16 +156,20 @@ static void say_missing_timeline(const ps_trace *trace, ps_err *err) {
     }
 }
 
-static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace,
-                         ps_derived *derived) {
+/* `look` (empty before and after): what this analysis finds odd. */
+static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace, ps_derived *derived,
+                         ps_diag *look) {
     const ps_round *round = &s->analyses[a]->rounds[s->round];
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
     ps_map_input in = map_input(s, a, r);
+    in.diag = look;
     in.trace = trace;
     in.derived = derived;
     void *partial = in.partial;
     ps_code code = ps_round_map(round, &in, &partial, &err);
+    ps_diag_merge_look(&report->diag, look);
+    *look = (ps_diag){0};
     s->partials[a][r] = partial;
     s->took_part[a][r] = code == PS_OK;
     if (code == PS_NOTHING) {
@@ -184,9 +188,14 @@ static void map_rank(void *context, size_t r) {
     session *s = context;
     ps_trace *trace = NULL;
     ps_derived *derived = NULL;
-    bool lost = needs_trace(s, r) && (trace = read_run_rank(s, r)) == NULL;
+    ps_diag *look = ps_calloc(1, sizeof *look);
+    ps_err err = PS_ERR_INIT;
+    bool lost = look == NULL || (needs_trace(s, r) && (trace = read_run_rank(s, r)) == NULL);
+    if (look == NULL) {
+        (void)ps_fail_nomem(&err);
+        note_failure(&s->run->ranks[r], &err);
+    }
     if (trace != NULL) {
-        ps_err err = PS_ERR_INIT;
         derived = ps_derived_new(trace, &s->opts->analysis, &s->run->ranks[r].diag, &err);
         if (derived == NULL) {
             note_failure(&s->run->ranks[r], &err);
@@ -197,9 +206,10 @@ static void map_rank(void *context, size_t r) {
         s->took_part[a][r] = s->took_part[a][r] && !lost;
         if (!lost && wants_rank(s, a, r)) {
             bool sees = needs_of(s, a) != 0;
-            map_analysis(s, a, r, sees ? trace : NULL, sees ? derived : NULL);
+            map_analysis(s, a, r, sees ? trace : NULL, sees ? derived : NULL, look);
         }
     }
+    ps_free(look);
     ps_derived_free(derived);
     ps_trace_free(trace);
     if (s->opts->progress != NULL && s->round == 0) {

@@ -43,6 +43,7 @@ const ps_schedule ps_schedule_dualpipe = {
     .rule = "p, m even, m >= 2p",
     .n_chunks = 2,
     .n_chains = 2,
+    .splits = true,
     .check = check_dualpipe,
     .order = order_dualpipe,
     .marks = order_dualpipe,

@@ -49,6 +49,7 @@ const ps_schedule ps_schedule_dualpipev = {
     .rule = "m >= 2p",
     .n_chunks = 2,
     .takes = PS_TAKES_TAIL,
+    .splits = true,
     .check = check_dualpipev,
     .order = order_dualpipev,
     .marks = marks,

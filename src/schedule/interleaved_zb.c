@@ -39,6 +39,7 @@ const ps_schedule ps_schedule_interleaved_zb = {
     .rule = "p <= g, m a multiple of g",
     .n_chunks = 2,
     .takes = PS_TAKES_CHUNKS | PS_TAKES_GROUP,
+    .splits = true,
     .check = check_interleaved_zb,
     .order = order_interleaved_zb,
     .marks = order_interleaved_zb,

@@ -63,6 +63,7 @@ typedef struct ps_schedule {
     /* Independent ways through the model (DualPipe: one from each end), each with a chunk on every device and
      * m / n_chains microbatches; 0 means 1. With one, all chunks are parts of the one way. */
     int32_t n_chains;
+    bool splits; /* weight gradients run apart from the backward */
     /* PS_RANGE with the rule in the message when the parameters do not fit. */
     ps_code (*check)(const ps_schedule_params *params, ps_err *err);
     /* Appends device's list; PS_NOMEM only. Call check first. */

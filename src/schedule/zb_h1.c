@@ -24,6 +24,7 @@ const ps_schedule ps_schedule_zb_h1 = {
     .summary = "1F1B with split backwards; weight gradients fill the drain, memory as in 1F1B",
     .rule = "m >= 1",
     .n_chunks = 1,
+    .splits = true,
     .check = ps_schedule_check_size,
     .order = order_zb_h1,
     .marks = order_zb_h1,

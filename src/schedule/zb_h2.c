@@ -33,6 +33,7 @@ const ps_schedule ps_schedule_zb_h2 = {
     .summary = "zb-h1 with a longer warm-up: no waiting inside, twice the memory",
     .rule = "m >= 2p-1",
     .n_chunks = 1,
+    .splits = true,
     .check = check_zb_h2,
     .order = order_zb_h2,
     .marks = order_zb_h2,

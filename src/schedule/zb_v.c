@@ -87,6 +87,7 @@ const ps_schedule ps_schedule_zb_v = {
     .summary = "the model folded to a V, all backwards split: no waiting inside when F = BI = BW",
     .rule = "m >= 1",
     .n_chunks = 2,
+    .splits = true,
     .check = ps_schedule_check_size,
     .order = order_zb_v,
     .marks = order_zb_v,

@@ -9,8 +9,8 @@ if [ ! -d "$data/ascend/db/level1" ] || [ ! -d "$data/cluster/pp2_dp4" ]; then
 fi
 
 run() {
-    "$PIPESCOPE_BIN" report "$data/$1" -o "$T/$2.json" --quiet >/dev/null 2>"$T/err" || {
-        echo "FAILED: report $1: $(cat "$T/err")"
+    "$PIPESCOPE_BIN" report "$data/$1" -o "$T/$2.json" --quiet >/dev/null 2>"$T/$2.err" || {
+        echo "FAILED: report $1: $(cat "$T/$2.err")"
         exit 1
     }
 }
@@ -21,6 +21,7 @@ run ascend/text/level1 text
 run cluster/pp2_dp4/input cluster
 run kineto/two_ranks kineto
 run kineto/nccl nccl
+run paddle_logs/pp4_zbh1_1x4 zbh1
 
 python3 - "$data" "$T" <<'PY'
 import glob
@@ -62,6 +63,16 @@ assert rules["slow-link"]["evidence"][0]["name"] == "HCCS to rank 7"
 # longer in a step than those of ranks 0 to 3 from the last one on (91.4 us each).
 assert abs(rules["slow-link"]["gain_ns"] - 1.672e6) < 5e3, rules["slow-link"]["gain_ns"]
 assert [r["stage"] for r in cluster["overview"]] == [0] * 4 + [1] * 4
+# 8 of its sends and receives a rank name no peer: two analyses meet them, and they are 64. Nothing is recorded of the host, and the
+# pipeline's bubbles are not known.
+assert "64 send or receive operators name no peer" in open(f"{out}/cluster.err").read()
+assert rules["free-share"]["title"] == "Nothing is launched for the device, and no record says why"
+assert "bubbles of the pipeline, which are not known" in rules["free-share"]["what"] and "more it does nothing but" not in rules["free-share"]["what"]
+
+# Without its bubbles a step takes what its busiest rank computes (298.31 of 369.44 ms), and no less.
+zbh1 = load("zbh1")
+(bubble,) = [f for f in zbh1["findings"] if f["rule"] == "bubble"]
+assert abs(bubble["gain_ns"] - 71.13e6) < 2e4, bubble["gain_ns"]
 
 # item() waits for the allreduce that takes most of the real step, but the host has launched all of the step's work by then.
 level1 = {f["rule"]: f for f in load("level1")["findings"]}

@@ -51,6 +51,30 @@ static void a_place_may_repeat(void **state) {
         ps_diag_has_more_places(&all, PS_ODD_FLOPS_TYPE)); /* four, of which three are kept */
 }
 
+/* Two analyses of one rank met the same operators: they count once, and what only one of them met is added. */
+static void another_look_counts_once(void **state) {
+    (void)state;
+    ps_diag all = {0};
+    ps_diag wide = {0};
+    ps_diag narrow = {0};
+    for (int i = 1; i <= 8; i++) {
+        ps_diag_add(&wide, PS_ODD_P2P_PEER, "hcom_send_%d", i);
+    }
+    for (int i = 1; i <= 2; i++) {
+        ps_diag_add(&narrow, PS_ODD_P2P_PEER, "hcom_send_%d", i);
+    }
+    ps_diag_add(&narrow, PS_ODD_MARK_TWICE, "0F");
+    ps_diag_merge_look(&all, &narrow);
+    ps_diag_merge_look(&all, &wide);
+    ps_diag_merge_look(&all, &narrow);
+    assert_int_equal(all.counts[PS_ODD_P2P_PEER], 8);
+    assert_int_equal(all.counts[PS_ODD_MARK_TWICE], 1);
+    ps_diag other = {0};
+    ps_diag_add(&other, PS_ODD_MARK_TWICE, "1F");
+    ps_diag_merge_look(&all, &other);
+    assert_int_equal(all.counts[PS_ODD_MARK_TWICE], 2);
+}
+
 /* Merged in order; the places that are free are filled, with the name in front.
  */
 static void merging_adds_counts_and_places(void **state) {
@@ -106,6 +130,7 @@ int main(void) {
         cmocka_unit_test(the_first_places_are_kept),
         cmocka_unit_test(counting_needs_no_place),
         cmocka_unit_test(a_place_may_repeat),
+        cmocka_unit_test(another_look_counts_once),
         cmocka_unit_test(merging_adds_counts_and_places),
         cmocka_unit_test(errors_are_told_from_losses),
         cmocka_unit_test(every_kind_has_a_name_and_a_sentence),

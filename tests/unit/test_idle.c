@@ -183,6 +183,31 @@ static void communication_alone_has_causes(void **state) {
     finish(&x);
 }
 
+/* Behind the communication at the end of a step only the next step computes: whether anything could have stood beside it nobody
+ * knows, in the last step of a capture as in those before it. */
+static void the_next_step_hides_nothing(void **state) {
+    (void)state;
+    maker m = begin();
+    for (int step = 0; step < 2; step++) {
+        int64_t at = 500 * step;
+        ps_builder_step(m.b, step, at, at + 500);
+        launch(&m, m.host, at + 5, PS_SLICE_KERNEL, at + 10, at + 100);
+        (void)add(&m, PS_SLICE_COMM_KERNEL, m.stream, "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                  at + 100, at + 200);
+        launch(&m, m.host, at + 190, PS_SLICE_KERNEL, at + 200, at + 300);
+        (void)add(&m, PS_SLICE_COMM_KERNEL, m.stream, "ncclDevKernel_AllReduce_Sum_f32_RING_LL",
+                  at + 300, at + 450);
+    }
+    measured x;
+    measure(&x, &m);
+    int64_t sum_ns = 0;
+    for (size_t i = 0; i < x.idle.n_comm; i++) {
+        sum_ns += x.idle.comm[i].end_ns - x.idle.comm[i].start_ns;
+    }
+    assert_int_equal(sum_ns, 2 * 100);
+    finish(&x);
+}
+
 /* Two all-reduces of a backward pass. Beside the first, 100 - 200, the last node of the pass could compute, whose launch comes at 160.
  * Behind the second, 300 - 400, only what works with the gradients is left: their norm, launched at 420 behind the last node, and the
  * optimiser's step. Nothing can hide it. What the optimiser's step itself gathers, 600 - 700, its own next kernel may hide. */
@@ -377,6 +402,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_moment_has_one_cause),
         cmocka_unit_test(communication_alone_has_causes),
+        cmocka_unit_test(the_next_step_hides_nothing),
         cmocka_unit_test(the_last_reduction_stays),
         cmocka_unit_test(receives_and_the_unknown),
         cmocka_unit_test(names_are_whole),

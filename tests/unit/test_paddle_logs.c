@@ -157,6 +157,31 @@ static void records_and_what_only_looks_like_one(void **state) {
     }
 }
 
+/* What is there and cannot be is not told to be missing. */
+static void reasons_say_what_is_wrong(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *reason;
+    } ALL[] = {
+        {"Profiler Info: Job (0), type = forward, micro_batch_id = -1, ",
+         "micro_batch_id is negative"},
+        {"Profiler Info: Job (0), type = forward, micro_batch_id = 18446744073709551616, ",
+         "micro_batch_id is too large"},
+        {"Profiler Info: Job (0), type = forward, micro_batch_id = x, ",
+         "micro_batch_id is no number"},
+        {"Profiler Info: Job (0), type = forward, ", "micro_batch_id is missing"},
+        {HEAD "9999999999999999999999999999999999999999999999999.000000, ",
+         "job_start_time is too large"},
+        {HEAD "-1.000000, ", "job_start_time is no number"},
+    };
+    for (size_t i = 0; i < sizeof ALL / sizeof *ALL; i++) {
+        ps_paddle_record rec;
+        assert_int_equal(ps_paddle_parse(ALL[i].text, strlen(ALL[i].text), &rec),
+                         PS_PADDLE_MALFORMED);
+        assert_string_equal(rec.reason, ALL[i].reason);
+    }
+}
+
 /* Every beginning of a good record is noise, or malformed, but never a job; one more digit makes it so too. */
 static void no_cut_record_is_a_job(void **state) {
     (void)state;
@@ -543,6 +568,7 @@ static void no_memory_is_an_error(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(records_and_what_only_looks_like_one),
+        cmocka_unit_test(reasons_say_what_is_wrong),
         cmocka_unit_test(no_cut_record_is_a_job),
         cmocka_unit_test(both_searches_find_the_same),
         cmocka_unit_test(records_across_blocks),

@@ -397,6 +397,25 @@ static void test_complete(void **context) {
     }
 }
 
+/* `splits` is what the lists of a usual job do. */
+static void test_splits(void **context) {
+    (void)context;
+    for (size_t i = 0; ps_schedules()[i] != NULL; i++) {
+        const ps_schedule *s = ps_schedules()[i];
+        ps_schedule_params params = {.n_stages = 4, .n_microbatches = 16};
+        size_t n_weights = 0;
+        for (int32_t d = 0; d < params.n_stages; d++) {
+            ps_op_list list = {0};
+            assert_int_equal(s->order(&params, d, &list, NULL), PS_OK);
+            for (size_t k = 0; k < list.n; k++) {
+                n_weights += list.ops[k].kind == PS_OP_BW;
+            }
+            ps_op_list_fini(&list);
+        }
+        assert_int_equal(n_weights > 0, s->splits);
+    }
+}
+
 /* --- activations -------------------------------------------------------------------------------------------------- */
 
 static size_t peak(const char *schedule, int32_t p, int32_t m, int32_t device) {
@@ -555,6 +574,7 @@ int main(void) {
         cmocka_unit_test(test_mark_counts),
         cmocka_unit_test(test_phases),
         cmocka_unit_test(test_complete),
+        cmocka_unit_test(test_splits),
         cmocka_unit_test(test_peak_activations),
         cmocka_unit_test(test_check),
         cmocka_unit_test(test_check_groups),

@@ -302,9 +302,13 @@ typedef struct prediction {
     size_t peak;              /* activations of one (chunk, microbatch) */
 } prediction;
 
+static int32_t chains_of(const ps_schedule *schedule) {
+    return schedule->n_chains > 0 ? schedule->n_chains : 1;
+}
+
 /* Chunks that one way through the model has on a device. */
 static int32_t chunks_of_chain(const ps_schedule *schedule, const ps_schedule_params *params) {
-    return ps_schedule_chunks(schedule, params) / (schedule->n_chains > 0 ? schedule->n_chains : 1);
+    return ps_schedule_chunks(schedule, params) / chains_of(schedule);
 }
 
 static int64_t op_duration(const times *t, const ps_sim_plan *plan, uint32_t op, int32_t n_chunks) {
@@ -383,15 +387,19 @@ static ps_code replay_simulate(const times *t, const ps_schedule *schedule,
 
 /* --- the table ----------------------------------------------------------------------------------------------------- */
 
-enum { R_SCHEDULE, R_STEP, R_GAIN, R_GAIN_SHARE, R_BUBBLE, R_ACTIVATIONS, N_R };
+enum { R_SCHEDULE, R_STEP, R_GAIN, R_GAIN_SHARE, R_BUBBLE, R_ACTIVATIONS, R_WEIGHTS, N_R };
 
 static const ps_column COLUMNS[N_R] = {
     [R_SCHEDULE] = {.name = "schedule", .type = PS_COL_TEXT},
-    [R_STEP] = {.name = "step time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [R_STEP] = {.name = "step time", .type = PS_COL_INT, .unit = PS_UNIT_NS, .shown = "step"},
     [R_GAIN] = {.name = "gain", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [R_GAIN_SHARE] = {.name = "gain share", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [R_GAIN_SHARE] = {.name = "gain share",
+                      .type = PS_COL_REAL,
+                      .unit = PS_UNIT_PERCENT,
+                      .shown = "gain"},
     [R_BUBBLE] = {.name = "bubble", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
     [R_ACTIVATIONS] = {.name = "activations", .type = PS_COL_REAL},
+    [R_WEIGHTS] = {.name = "weights", .type = PS_COL_INT},
 };
 
 static bool add_replay_row(ps_table *t, const char *name, const prediction *p, int64_t base_ns,
@@ -407,6 +415,8 @@ static bool add_replay_row(ps_table *t, const char *name, const prediction *p, i
     ps_table_set_real(t, R_BUBBLE, all > 0 ? 100.0 * (all - (double)p->busy_ns) / all : 0.0);
     ps_table_set_real(t, R_ACTIVATIONS,
                       (double)p->peak / (double)chunks_of_chain(schedule, params));
+    ps_table_set_int(t, R_WEIGHTS,
+                     chains_of(schedule)); /* each way through the model has its own */
     return true;
 }
 

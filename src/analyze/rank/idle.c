@@ -407,7 +407,8 @@ static bool is_awaited(const search *x, const work_list *comm, int64_t device, p
     return any;
 }
 
-/* One span of a row; another step may compute in it. */
+/* One span of a row; another step may compute in it. What only another step computes behind, as after the last gradients of a
+ * capture without an optimiser, says nothing of what could have stood beside the span. */
 static bool add_comm(search *x, const work_list *computing, const work_list *comm, size_t row,
                      ps_interval span) {
     int64_t device = x->overlaps->at[row].device;
@@ -423,7 +424,10 @@ static bool add_comm(search *x, const work_list *computing, const work_list *com
                            .row = (uint32_t)row,
                            .from = PS_NONE,
                            .next = next->slice};
-        if (is_awaited(x, comm, device, (ps_interval){p.start_ns, p.end_ns}, p.next)) {
+        if (x->overlaps->at[row].has_step &&
+            ps_links_step(x->links, p.next) != x->overlaps->at[row].step) {
+            ok = true;
+        } else if (is_awaited(x, comm, device, (ps_interval){p.start_ns, p.end_ns}, p.next)) {
             x->out->awaited_comm_ns += p.end_ns - p.start_ns;
         } else {
             ok = add_outside(x, p, 0);

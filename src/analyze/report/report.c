@@ -17,13 +17,7 @@
 /* --- tables of others ------------------------------------------------------------------------------------------------ */
 
 const ps_table *ps_report_chart_table(const ps_report *report, const char *name) {
-    const ps_result *r = report->chart_tables;
-    for (size_t i = 0; r != NULL && i < r->n_tables; i++) {
-        if (strcmp(r->tables[i]->name, name) == 0) {
-            return r->tables[i];
-        }
-    }
-    return NULL;
+    return ps_result_table(report->chart_tables, name);
 }
 
 static const ps_value *report_cell(const ps_table *t, size_t row, const char *column,
@@ -344,6 +338,29 @@ static ps_code gather_members(ps_report *report, ps_err *err) {
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
+/* Steps of its first device whose numbers follow one another. */
+static int64_t period_of(const ps_report_member *m) {
+    const ps_report_rank *r = m->facts;
+    int64_t sum_ns = 0;
+    int64_t n = 0;
+    for (size_t i = 1; i < r->n_steps && r->steps[i].device == r->steps[0].device; i++) {
+        const ps_overlap *a = &r->steps[i - 1];
+        const ps_overlap *b = &r->steps[i];
+        if (a->has_step && b->has_step && b->step == a->step + 1) {
+            sum_ns = ps_i64_plus(sum_ns, b->step_start_ns - a->step_start_ns);
+            n++;
+        }
+    }
+    return n > 0 ? sum_ns / n : 0;
+}
+
+/* Of the first rank that tells: all ranks run the same steps. */
+static void find_period(ps_report *report) {
+    for (size_t i = 0; i < report->n_members && report->period_ns == 0; i++) {
+        report->period_ns = period_of(&report->members[i]);
+    }
+}
+
 /* The step of a pipeline may be longer than what its ranks do in it; a chart of host times has no members at all. */
 static void look_at_chart(ps_report *report) {
     const ps_table *steps = ps_report_chart_table(report, "PipelineStep");
@@ -351,6 +368,7 @@ static void look_at_chart(ps_report *report) {
     int64_t n = 0;
     int64_t n_steps = 0;
     int64_t last = PS_STEP_OUTSIDE;
+    int64_t last_cut = PS_STEP_OUTSIDE;
     bool has_fewer = steps != NULL && ps_table_column(steps, "fewer ops") != SIZE_MAX;
     for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
         int64_t step = ps_column_int(steps, r, "step", PS_STEP_OUTSIDE);
@@ -358,6 +376,10 @@ static void look_at_chart(ps_report *report) {
             continue;
         }
         n_steps += step != last; /* each pipeline has a row in it */
+        if (has_fewer && ps_column_int(steps, r, "fewer ops", 0) > 0 && step != last_cut) {
+            report->n_cut_steps++;
+            last_cut = step;
+        }
         last = step;
         if (!has_fewer || ps_column_int(steps, r, "fewer ops", 0) == 0) {
             sum = ps_i64_plus(sum, ps_column_int(steps, r, "time", 0));
@@ -429,6 +451,7 @@ static void set_known(ps_table *t, size_t column, int64_t ns, bool is_unknown) {
 
 /* With what lies in what, where there is any of it. */
 static void write_overview_title(const ps_report *report, char title[192]) {
+    char cut[64] = "";
     int64_t receive_ns = 0;
     int64_t bubble_ns = 0;
     for (size_t i = 0; i < report->n_members; i++) {
@@ -437,8 +460,11 @@ static void write_overview_title(const ps_report *report, char title[192]) {
         bubble_ns = m->bubble_ns > bubble_ns ? m->bubble_ns : bubble_ns;
         bubble_ns = m->edge_bubble_ns > bubble_ns ? m->edge_bubble_ns : bubble_ns;
     }
-    (void)snprintf(title, 192, "where a step of each rank goes%s, mean of its steps%s%s%s%s",
-                   report->findings.is_of_part ? " by the events that are left" : "",
+    if (report->n_cut_steps > 0) {
+        (void)snprintf(cut, sizeof cut, ", %lld cut", (long long)report->n_cut_steps);
+    }
+    (void)snprintf(title, 192, "where a step of each rank goes%s, mean of its steps%s%s%s%s%s",
+                   report->findings.is_of_part ? " by the events that are left" : "", cut,
                    receive_ns > 0 || bubble_ns > 0 ? "; " : "",
                    receive_ns > 0 ? "receives lie in exposed" : "",
                    receive_ns > 0 && bubble_ns > 0 ? ", " : "",
@@ -495,7 +521,8 @@ static const ps_column JOB[] = {{.name = "step", .type = PS_COL_INT, .unit = PS_
                                 {.name = "missing_timeline", .type = PS_COL_TEXT},
                                 {.name = "ranks_without_timeline", .type = PS_COL_INT},
                                 {.name = "job_ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-                                {.name = "job_ranks_are", .type = PS_COL_TEXT}};
+                                {.name = "job_ranks_are", .type = PS_COL_TEXT},
+                                {.name = "period", .type = PS_COL_INT, .unit = PS_UNIT_NS}};
 
 static ps_code add_report_job(const ps_report *report, ps_err *err) {
     const char *files = NULL; /* of the first rank without a timeline */
@@ -523,6 +550,7 @@ static ps_code add_report_job(const ps_report *report, ps_err *err) {
     ps_table_set_int(t, 1, report->start_ns);
     ps_table_set_int(t, 2, report->n_steps);
     ps_table_set_int(t, 6, n_without);
+    ps_table_set_int(t, 9, report->period_ns);
     return ps_result_add(report->in->result, t, err);
 }
 
@@ -613,6 +641,7 @@ static ps_code reduce_report(const ps_reduce_input *in, void **shared, ps_err *e
     }
     if (code == PS_OK) {
         look_at_chart(&report);
+        find_period(&report);
         code = look_and_tell(&report, err);
     }
     for (size_t i = 0; i < report.n_members; i++) {

@@ -87,9 +87,12 @@ typedef struct ps_report {
     int64_t start_ns; /* of the capture, epoch */
     int64_t step_ns;  /* of the job: the longest of its members, or of its chart */
     int64_t
+        period_ns; /* from the beginning of a step to that of the next, mean; 0: no two steps in a row */
+    int64_t
         chart_step_ns; /* mean of the chart's steps, from the first op of a pipeline to its last; 0: no chart */
     int64_t n_chart_steps;
-    int64_t n_steps; /* of the rank with the most, or of the chart */
+    int64_t n_cut_steps; /* of them, those in which a pipeline has fewer ops than in others */
+    int64_t n_steps;     /* of the rank with the most, or of the chart */
     ps_vendor vendor;
     ps_skew skew; /* who waits for whom (ps_report_measure_skew); its lists are gone */
     bool has_skew;
@@ -123,7 +126,9 @@ PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
 /* A variable of the environment of the rank: a text, or a number of a list that was written as JSON; "" listed without a value, NULL not
  * listed, or neither. */
 const char *ps_report_variable(const ps_report_rank *r, const char *name, char room[32]);
-void ps_report_environment(ps_report *report); /* after dispatch, whose findings it looks at */
+void ps_report_environment(
+    ps_report
+        *report); /* variables, clock of the CPUs; after dispatch, whose findings it looks at */
 void ps_report_comm(ps_report *report);
 void ps_report_comm_kinds(ps_report *report); /* operators beside their like, for comm */
 /* Whether the tasks of the rank's collectives tell of waits, which are then in no time of an operator. */

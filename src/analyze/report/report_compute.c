@@ -229,8 +229,8 @@ static void find_mfu(compute *c, ps_rule_id rule) {
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
         char note[96];
-        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld in all", mfu_of(k, limit),
-                       (long long)k->n);
+        (void)snprintf(note, sizeof note, "longest of %lld, whose mean MFU is %.1f %%",
+                       (long long)k->n, mfu_of(k, limit));
         if (is_low(c, rule, k)) {
             ps_compute_show_kind(c, k, note);
         }
@@ -242,8 +242,8 @@ static void show_doubtful(compute *c, const kind *k, double limit) {
     char note[160];
     double mfu = k->peak_flops > 0 ? 100 * k->flops / k->peak_flops : 0;
     if (mfu > limit) {
-        (void)snprintf(note, sizeof note, "MFU %.1f %%, longest of %lld in all", mfu,
-                       (long long)k->n);
+        (void)snprintf(note, sizeof note, "longest of %lld, whose mean MFU is %.1f %%",
+                       (long long)k->n, mfu);
         ps_compute_show_kind(c, k, note);
     } else if (k->odd_recorded > 0) {
         (void)snprintf(note, sizeof note, "recorded %.3g FLOPs, by its shapes %.3g, in all",

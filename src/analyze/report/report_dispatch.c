@@ -173,6 +173,14 @@ static const char UNRECORDED_WITH_FRAMES[] =
     "Python frames were recorded. Measure without the profiler first; ranges of your own (record_function, mstx, NVTX) would "
     "show what it does.";
 
+/* Most of the time in which nothing was launched nothing was recorded of the host, either: it may have been busy, or have waited. */
+static const char NOTHING_LAUNCHED[] = "Nothing is launched for the device, and no record says why";
+
+static bool is_host_unrecorded(const ps_report_member *m) {
+    return dispatch_finding_per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_NONE)) >
+           m->host_ns / 2;
+}
+
 enum { EXTRAS_TEXT = 256 };
 
 /* What the profiler recorded of the host beside operators and calls takes the host's time, too. A sentence; "" where it is none. */
@@ -223,6 +231,7 @@ static const ps_report_member *find_free(ps_report *report) {
     char comm[COMM_TEXT];
     char extras[EXTRAS_TEXT];
     int64_t comm_ns = comm_alone_ns(m, 0, PS_N_ACTIVITIES - 1);
+    bool is_unrecorded = is_host_unrecorded(m);
     ps_findings_add(
         f,
         (ps_finding){.rule = PS_RULE_FREE_SHARE,
@@ -231,16 +240,20 @@ static const ps_report_member *find_free(ps_report *report) {
                      .gain_ns = ps_i64_plus(m->host_ns, comm_ns),
                      .comm_ns = comm_ns,
                      .value = worst.value,
-                     .n_over = worst.n_over},
-        "On rank %s the device is idle for %s of a step of %s%s; for %s of it (%.1f %% of the step) it "
-        "waits for the host.%s %s%s",
+                     .n_over = worst.n_over,
+                     .title = is_unrecorded ? NOTHING_LAUNCHED : NULL},
+        "On rank %s the device is idle for %s of a step of %s%s; for %s of it (%.1f %% of the step) %s."
+        "%s %s%s%s",
         PS_RANK(m->rank), ps_ns_text_of(idle_ns(m)).text, ps_ns_text_of(report->step_ns).text,
-        bubble, ps_ns_text_of(m->host_ns).text, worst.value, comm_alone_text(comm_ns, comm), causes,
-        say_extras(m->facts, extras));
+        bubble, ps_ns_text_of(m->host_ns).text, worst.value,
+        is_unrecorded ? "nothing was launched for it" : "it waits for the host",
+        comm_alone_text(comm_ns, comm), causes, say_extras(m->facts, extras),
+        is_unrecorded && report->chart == NULL && report->n_stages > 1
+            ? " A part of it may be bubbles of the pipeline, which are not known here."
+            : "");
     show_gaps(report, m, false);
     claim_host_idle(report, m);
-    if (dispatch_finding_per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_NONE)) >
-        m->host_ns / 2) {
+    if (is_unrecorded) {
         ps_findings_remedy(f, m->facts->has_frames ? UNRECORDED_WITH_FRAMES : UNRECORDED_HOST);
     } else {
         char advice[PS_ADVICE_TEXT];
@@ -382,9 +395,11 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
                      .value = all.value,
                      .n_over = all.n_over},
         "On rank %s %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch: the "
-        "device was waiting for them. The median delay of kernels is %s, 95 %% are below %s.%s",
+        "device was waiting for them. The median delay of kernels%s is %s, 95 %% have "
+        "%s or less.%s",
         PS_RANK(worst->rank), (long long)worst->facts->n_prompt,
         (long long)worst->facts->n_launches, all.value,
+        (int64_t)worst->facts->delays.n > worst->facts->n_launches ? " and communication" : "",
         ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
         ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text, where);
     if (worst != shown) {
@@ -748,87 +763,7 @@ static void find_copies(ps_report *report) {
     }
 }
 
-/* --- the environment ------------------------------------------------------------------------------------------------- */
-
-/* Of the first rank where it is low. */
-static void find_level(ps_report *report, ps_rule_id rule, const char *variable,
-                       int64_t (*level_of)(const ps_report_rank *)) {
-    ps_findings *f = &report->findings;
-    const ps_report_member *first = NULL;
-    size_t n_over = 0;
-    for (size_t i = 0; i < report->n_members; i++) {
-        int64_t level = level_of(report->members[i].facts);
-        bool is_low = level >= 0 && (double)level < f->thresholds[rule];
-        n_over += is_low;
-        first = first == NULL && is_low ? &report->members[i] : first;
-    }
-    if (first != NULL) {
-        long long level = (long long)level_of(first->facts);
-        ps_findings_add(f,
-                        (ps_finding){.rule = rule,
-                                     .rank = first->rank,
-                                     .stage = -1,
-                                     .value = (double)level,
-                                     .n_over = n_over},
-                        "%s is %lld on rank %s, and the device waits for the host.", variable,
-                        level, PS_RANK(first->rank));
-    }
-}
-
-static int64_t task_queue(const ps_report_rank *r) {
-    return r->task_queue;
-}
-static int64_t cpu_affinity(const ps_report_rank *r) {
-    return r->cpu_affinity;
-}
-
-static bool is_governed(const ps_report_member *m) {
-    return m->facts->governor[0] != '\0' && strcmp(m->facts->governor, "performance") != 0;
-}
-
-static double dispatch_finding_below_share(const ps_report_member *m) {
-    const ps_report_frequency *c = &m->facts->cpu_frequency;
-    return c->is_known ? ps_percent(c->below_ns, c->all_ns) : 0;
-}
-
-/* Of the first rank where it is so. */
-static void find_cpu_frequency(ps_report *report) {
-    ps_findings *f = &report->findings;
-    const ps_report_member *m = NULL;
-    size_t n_over = 0;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *x = &report->members[i];
-        bool fires = is_governed(x) ||
-                     ps_rule_fires(f, PS_RULE_CPU_FREQUENCY, dispatch_finding_below_share(x));
-        n_over += fires;
-        m = m == NULL && fires ? x : m;
-    }
-    if (m == NULL) {
-        return;
-    }
-    const ps_report_frequency *c = &m->facts->cpu_frequency;
-    ps_finding found = {.rule = PS_RULE_CPU_FREQUENCY,
-                        .rank = m->rank,
-                        .stage = -1,
-                        .value = dispatch_finding_below_share(m),
-                        .n_over = n_over};
-    if (is_governed(m)) {
-        ps_findings_add(f, found, "The governor of the CPUs of rank %s is %.60s.", PS_RANK(m->rank),
-                        m->facts->governor);
-        return;
-    }
-    ps_findings_add(
-        f, found,
-        "%.60s of rank %s was below 0.9 of its highest frequency (%.0f MHz) for %.1f %% of the "
-        "time, down to %.0f MHz.",
-        c->series, PS_RANK(m->rank), c->usual_mhz, found.value, c->lowest_mhz);
-    ps_findings_evidence(f, (ps_evidence){.rank = m->rank,
-                                          .step = PS_STEP_OUTSIDE,
-                                          .start_ns = c->longest_start_ns,
-                                          .dur_ns = c->longest_ns,
-                                          .name = c->series,
-                                          .note = "the longest stretch below"});
-}
+/* --- all of it ---------------------------------------------------------------------------------------------------------- */
 
 static const stop_rule IDLE[] = {
     {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA},
@@ -867,7 +802,6 @@ int64_t ps_report_other_idle_ns(const ps_report_member *m, ps_rule_id rule) {
 }
 
 void ps_report_dispatch(ps_report *report) {
-    find_cpu_frequency(report);
     if (report->has_host_times) {
         return; /* the device is the host: it launches nothing and waits for nobody */
     }
@@ -881,8 +815,4 @@ void ps_report_dispatch(ps_report *report) {
     find_comm_stop(report);
     find_long_stop(report, &PAUSE);
     find_copies(report);
-    if (host_bound != NULL) {
-        find_level(report, PS_RULE_TASK_QUEUE, "TASK_QUEUE_ENABLE", task_queue);
-        find_level(report, PS_RULE_CPU_BINDING, "CPU_AFFINITY_CONF", cpu_affinity);
-    }
 }

@@ -1,4 +1,5 @@
-/* Variables of the environment, where the capture lists them. One that it does not list is not judged. */
+/* Where the job ran: variables of the environment, where the capture lists them (one that it does not list is not judged), and
+ * the clock of its CPUs. */
 #include <stdio.h>
 #include <string.h>
 
@@ -91,10 +92,92 @@ static const ps_report_member *find_member(const ps_report *r, const variable *v
     return NULL;
 }
 
-void ps_report_environment(ps_report *report) {
+/* --- levels, and the clock of the CPUs -------------------------------------------------------------------------------------- */
+
+/* Of the first rank where it is low. */
+static void find_level(ps_report *report, ps_rule_id rule, const char *name,
+                       int64_t (*level_of)(const ps_report_rank *)) {
+    ps_findings *f = &report->findings;
+    const ps_report_member *first = NULL;
+    size_t n_over = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        int64_t level = level_of(report->members[i].facts);
+        bool is_low = level >= 0 && (double)level < f->thresholds[rule];
+        n_over += is_low;
+        first = first == NULL && is_low ? &report->members[i] : first;
+    }
+    if (first != NULL) {
+        long long level = (long long)level_of(first->facts);
+        ps_findings_add(f,
+                        (ps_finding){.rule = rule,
+                                     .rank = first->rank,
+                                     .stage = -1,
+                                     .value = (double)level,
+                                     .n_over = n_over},
+                        "%s is %lld on rank %s, and the device waits for the host.", name, level,
+                        PS_RANK(first->rank));
+    }
+}
+
+static int64_t task_queue(const ps_report_rank *r) {
+    return r->task_queue;
+}
+static int64_t cpu_affinity(const ps_report_rank *r) {
+    return r->cpu_affinity;
+}
+
+static bool is_governed(const ps_report_member *m) {
+    return m->facts->governor[0] != '\0' && strcmp(m->facts->governor, "performance") != 0;
+}
+
+static double below_share(const ps_report_member *m) {
+    const ps_report_frequency *c = &m->facts->cpu_frequency;
+    return c->is_known ? ps_percent(c->below_ns, c->all_ns) : 0;
+}
+
+/* Of the first rank where it is so. */
+static void find_cpu_frequency(ps_report *report) {
+    ps_findings *f = &report->findings;
+    const ps_report_member *m = NULL;
+    size_t n_over = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *x = &report->members[i];
+        bool fires = is_governed(x) || ps_rule_fires(f, PS_RULE_CPU_FREQUENCY, below_share(x));
+        n_over += fires;
+        m = m == NULL && fires ? x : m;
+    }
+    if (m == NULL) {
+        return;
+    }
+    const ps_report_frequency *c = &m->facts->cpu_frequency;
+    ps_finding found = {.rule = PS_RULE_CPU_FREQUENCY,
+                        .rank = m->rank,
+                        .stage = -1,
+                        .value = below_share(m),
+                        .n_over = n_over};
+    if (is_governed(m)) {
+        ps_findings_add(f, found, "The governor of the CPUs of rank %s is %.60s.", PS_RANK(m->rank),
+                        m->facts->governor);
+        return;
+    }
+    ps_findings_add(
+        f, found,
+        "%.60s of rank %s was below 0.9 of its highest frequency (%.0f MHz) for %.1f %% of the "
+        "time, down to %.0f MHz.",
+        c->series, PS_RANK(m->rank), c->usual_mhz, found.value, c->lowest_mhz);
+    ps_findings_evidence(f, (ps_evidence){.rank = m->rank,
+                                          .step = PS_STEP_OUTSIDE,
+                                          .start_ns = c->longest_start_ns,
+                                          .dur_ns = c->longest_ns,
+                                          .name = c->series,
+                                          .note = "the longest stretch below"});
+}
+
+/* --- all of it ---------------------------------------------------------------------------------------------------------- */
+
+static void find_variables(ps_report *report, bool host_bound) {
     ps_findings *f = &report->findings;
     const ps_report_member *where[N_VARIABLES];
-    bool host_bound = has_environment_fired(f, PS_RULE_FREE_SHARE);
     char names[256] = "";
     size_t n = 0;
     for (size_t i = 0; i < N_VARIABLES; i++) {
@@ -128,4 +211,14 @@ void ps_report_environment(ps_report *report) {
                                               .name = name,
                                               .note = VARIABLES[i].advice});
     }
+}
+
+void ps_report_environment(ps_report *report) {
+    bool host_bound = has_environment_fired(&report->findings, PS_RULE_FREE_SHARE);
+    find_cpu_frequency(report);
+    if (host_bound) {
+        find_level(report, PS_RULE_TASK_QUEUE, "TASK_QUEUE_ENABLE", task_queue);
+        find_level(report, PS_RULE_CPU_BINDING, "CPU_AFFINITY_CONF", cpu_affinity);
+    }
+    find_variables(report, host_bound);
 }

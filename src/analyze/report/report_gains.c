@@ -104,7 +104,7 @@ static rule_time time_of_rule(ps_rule_id rule) {
         [PS_RULE_ABSENT_RANK] = {TIME_OTHER, FREES_NONE}, /* waiting is in no other gain */
         [PS_RULE_LATE_ARRIVAL] = {TIME_OF_RANK, FREES_RANK},
         [PS_RULE_SLOW_RANK] = {TIME_OF_RANK, FREES_RANK},
-        [PS_RULE_BUBBLE] = {TIME_BUBBLE, FREES_ALL},
+        [PS_RULE_BUBBLE] = {TIME_BUBBLE, FREES_NONE}, /* what stages have to do stays with them */
         [PS_RULE_STAGE_IMBALANCE] = {TIME_BUBBLE, FREES_ALL},
         [PS_RULE_STAGE_WAIT] = {TIME_BUBBLE, FREES_NONE},
         [PS_RULE_TRANSFER_WAIT] = {TIME_BUBBLE, FREES_NONE},

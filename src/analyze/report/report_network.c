@@ -183,7 +183,8 @@ static int64_t gain_of_link(const ps_report *report, const ps_report_member *m,
     if (longer_ns >= 0) {
         (void)snprintf(
             bound, 192,
-            " The collectives of its group take %s longer in a step than their like in other groups.",
+            " From the arrival of their last rank on, the collectives of its group take %s longer in a step "
+            "than their like in other groups.",
             longer_ns > 0 ? ps_ns_text_of(longer_ns).text : "no");
         return longer_ns < saved_ns ? longer_ns : saved_ns;
     }

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "schedule/schedule.h"
 
 /* One stage of one pipeline, sums over the steps. */
 typedef struct stage {
@@ -269,9 +270,14 @@ static bool is_pipeline_finding_wanted(const pipes *p, const ps_bubble *b, const
 static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
     const ps_chart *chart = report->chart;
     char note[128];
+    char counts_on[48] = "";
     if (b->waits_for != PS_NO_INDEX) {
         const ps_op *op = &chart->ops[b->waits_for];
-        (void)snprintf(note, sizeof note, "waits for %.60s of stage %d", op->name,
+        if (ps_op_counts_on(op)) {
+            (void)snprintf(counts_on, sizeof counts_on, " (microbatch %d of chunk %d)",
+                           (int)op->microbatch, (int)op->chunk);
+        }
+        (void)snprintf(note, sizeof note, "waits for %.60s%s of stage %d", op->name, counts_on,
                        (int)chart->ranks[op->rank].stage);
     } else {
         (void)snprintf(note, sizeof note, "%s",
@@ -476,11 +482,8 @@ static void find_bubble(pipes *p) {
     say_beside(p, &beside);
     ps_findings_add(
         f,
-        (ps_finding){.rule = PS_RULE_BUBBLE,
-                     .rank = -1,
-                     .stage = -1,
-                     .gain_ns = bubble_ns, /* with the work of the stages spread evenly */
-                     .value = share},
+        (ps_finding){
+            .rule = PS_RULE_BUBBLE, .rank = -1, .stage = -1, .gain_ns = bubble_ns, .value = share},
         "Of the %s from the first to the last op of a step%s %s are bubble (%.1f %%, mean of %s): "
         "warm-up %s, stalls %s, cool-down %s.%s%s%s",
         ps_ns_text_of(p->step_ns).text, beside.whole, ps_ns_text_of(bubble_ns).text, share,
@@ -680,7 +683,7 @@ static void find_stall(pipes *p, const stall_rule *rule) {
     for (size_t i = 0; i < p->n_numbers; i++) {
         over_pipelines o = stage_over(p, p->numbers[i], rule->of);
         int64_t ns = mean(rule->of(o.worst), o.worst->n_steps);
-        n_over += ps_rule_fires(f, rule->rule, ps_percent(ns, p->step_ns));
+        n_over += ps_rule_fires(f, rule->rule, ps_percent(ns, p->report->step_ns));
         if (most.n == 0 || ns > mean(rule->of(most.worst), most.worst->n_steps)) {
             most = o;
         }
@@ -707,7 +710,7 @@ static void find_stall(pipes *p, const stall_rule *rule) {
                      .rank = worst->rank,
                      .stage = worst->stage,
                      .gain_ns = ns,
-                     .value = ps_percent(ns, p->step_ns)},
+                     .value = ps_percent(ns, p->report->step_ns)},
         "%s (rank %s) %s %s in each step%s.%s %zu of %zu stages are over the threshold%s.",
         name_stage(p, worst, true).text, PS_RANK(worst->rank), rule->what, ps_ns_text_of(ns).text,
         for_whom, median, n_over, p->n_numbers, p->n_pipelines > 1 ? " in some pipeline" : "");
@@ -717,9 +720,11 @@ static void find_stall(pipes *p, const stall_rule *rule) {
 
 static void show_schedule(ps_report *report, const ps_table *replay, size_t row) {
     char note[96];
-    (void)snprintf(note, sizeof note, "bubble %.1f %%, activations %.3g",
+    int64_t weights = ps_column_int(replay, row, "weights", 1);
+    (void)snprintf(note, sizeof note, "bubble %.1f %%, activations %.3g%s",
                    ps_column_real(replay, row, "bubble"),
-                   ps_column_real(replay, row, "activations"));
+                   ps_column_real(replay, row, "activations"),
+                   weights > 1 ? ", weights twice" : "");
     ps_findings_evidence(&report->findings,
                          (ps_evidence){.rank = -1,
                                        .step = PS_STEP_OUTSIDE,
@@ -737,10 +742,38 @@ static bool has_weights(const ps_chart *chart) {
     return any;
 }
 
-/* Zero-bubble schedules and DualPipe run weight gradients apart from the backward. */
+/* The schedule of a row of PipelineReplay, whose name ends at what the row adds to it: "zb-v", "interleaved, 2 chunks". */
+static const ps_schedule *schedule_of_row(const ps_table *replay, size_t row) {
+    const char *text = ps_column_text(replay, row, "schedule");
+    char name[64];
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " ,"), text);
+    return ps_schedule_find(name);
+}
+
 static bool splits_backward(const ps_table *replay, size_t row) {
-    const char *name = ps_column_text(replay, row, "schedule");
-    return strstr(name, "zb") != NULL || strstr(name, "dualpipe") != NULL;
+    const ps_schedule *schedule = schedule_of_row(replay, row);
+    return schedule != NULL && schedule->splits;
+}
+
+/* What the schedule of row `best` asks of the memory that the one of row 0, which ran, does not. */
+static void advise_on_memory(ps_findings *f, const ps_table *replay, size_t best) {
+    char text[256];
+    const char *name = ps_column_text(replay, best, "schedule");
+    bool holds_more =
+        ps_column_real(replay, best, "activations") > ps_column_real(replay, 0, "activations");
+    int64_t weights = ps_column_int(replay, best, "weights", 1);
+    if (weights > ps_column_int(replay, 0, "weights", 1)) {
+        (void)snprintf(
+            text, sizeof text,
+            "Mind the memory: %.64s keeps %lld copies of a stage's weights on each device%s.", name,
+            (long long)weights, holds_more ? ", and more activations" : "");
+    } else if (!holds_more) {
+        (void)snprintf(text, sizeof text,
+                       "Run %.64s: it holds no more activations than the schedule that ran.", name);
+    } else {
+        return; /* the rule's own advice */
+    }
+    ps_findings_remedy(f, text);
 }
 
 static void find_schedule(pipes *p) {
@@ -782,13 +815,7 @@ static void find_schedule(pipes *p) {
             ? " Weight gradients were not measured apart: they are taken as half of the backward."
             : "",
         unlike);
-    if (ps_column_real(replay, best, "activations") <= ps_column_real(replay, 0, "activations")) {
-        char text[160];
-        (void)snprintf(text, sizeof text,
-                       "Run %.64s: it holds no more activations than the schedule that ran.",
-                       ps_column_text(replay, best, "schedule"));
-        ps_findings_remedy(f, text);
-    }
+    advise_on_memory(f, replay, best);
     show_schedule(p->report, replay, 0);
     for (size_t shown = 0; best != SIZE_MAX && shown < PS_EVIDENCE_MAX; shown++) {
         show_schedule(p->report, replay, best);

@@ -97,8 +97,9 @@ static const char *const END_FAULTS[N_TIME_FAULTS] = {
 static inline time_fault take_field_time(cursor *c, int64_t *us) {
     int64_t ms = 0;
     bool fits = false;
+    const char *begin = c->at;
     if (!take_digits(c, &ms, &fits)) {
-        return TIME_NO_NUMBER;
+        return c->at > begin ? TIME_TOO_LARGE : TIME_NO_NUMBER; /* digits without end */
     }
     if (!TAKE(c, ".")) {
         return TIME_CUT;
@@ -126,6 +127,14 @@ static ps_paddle_what malformed(ps_paddle_record *out, const char *reason) {
     return PS_PADDLE_MALFORMED;
 }
 
+/* [at, past): the digits that were there. */
+static const char *why_no_microbatch(const char *at, const char *past, const char *end) {
+    bool is_negative = end - at > 1 && *at == '-' && is_field_digit(at[1]);
+    return past > at     ? "micro_batch_id is too large"
+           : is_negative ? "micro_batch_id is negative"
+                         : "micro_batch_id is no number";
+}
+
 static ps_paddle_what parse_job(cursor c, const char *begin, ps_paddle_record *out) {
     const char *id = c.at;
     bool fits = false;
@@ -139,8 +148,12 @@ static ps_paddle_what parse_job(cursor c, const char *begin, ps_paddle_record *o
     if (!TAKE(&c, ", type = ") || !take_type(&c, out)) {
         return malformed(out, "the type is missing or cut");
     }
-    if (!TAKE(&c, ", micro_batch_id = ") || !take_field_number(&c, &out->microbatch)) {
-        return malformed(out, "micro_batch_id is missing or no number");
+    if (!TAKE(&c, ", micro_batch_id = ")) {
+        return malformed(out, "micro_batch_id is missing");
+    }
+    const char *number = c.at;
+    if (!take_field_number(&c, &out->microbatch)) {
+        return malformed(out, why_no_microbatch(number, c.at, c.end));
     }
     out->has_place = true;
     if (!TAKE(&c, ", job_start_time = ")) {

@@ -533,6 +533,21 @@ static void put_axis_numbers(const picture *p, const axis *a) {
 
 /* --- legend ------------------------------------------------------------------------------------------------ */
 
+/* What the numbers of later chunks mean, by the first op that has one. */
+static void explain_numbers(const picture *p) {
+    const ps_op *op = NULL;
+    for (size_t r = 0; r < p->n_rows; r++) {
+        for (size_t i = p->rows[r].first; i < p->rows[r].first + p->rows[r].n_ops; i++) {
+            op = op == NULL && ps_op_counts_on(p->ops[i]) ? p->ops[i] : op;
+        }
+    }
+    if (op != NULL) {
+        ps_buf_addf(p->out,
+                    "Numbers count on from chunk to chunk: op %s is microbatch %d of chunk %d.\n",
+                    op->name, (int)op->microbatch, (int)op->chunk);
+    }
+}
+
 static void put_chart_text_legend(const picture *p) {
     bool used[PS_N_LOOKS] = {false};
     bool transfers = false;
@@ -568,6 +583,7 @@ static void put_chart_text_legend(const picture *p) {
         ps_buf_add_str(p->out,
                        p->canvas.style.utf8 ? "▴ send   ▾ receive\n" : "^ send   v receive\n");
     }
+    explain_numbers(p);
     if (p->mixed) {
         ps_buf_add_str(p->out, "Mixed cells show shares of time.\n");
     }

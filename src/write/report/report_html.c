@@ -252,7 +252,11 @@ static void put_top(page *p) {
                     "</p>\n");
     }
     ps_buf_add_str(p->html.out, "<div class=tiles>\n");
-    ps_html_tile(&p->html, step.text, "a step");
+    char period[PS_PERIOD_TEXT];
+    char what[PS_PERIOD_TEXT + 8];
+    ps_view_period(v, period);
+    (void)snprintf(what, sizeof what, "a step%s", period);
+    ps_html_tile(&p->html, step.text, what);
     ps_view_ranks(v, false, ranks);
     put_count(p, v->n_ranks, ranks);
     put_count(p, v->n_steps, v->n_steps == 1 ? "step" : "steps");

@@ -88,6 +88,9 @@ static void add_head(ps_json *j, const ps_report_view *view) {
     ps_json_key_uint(j, "n_ranks", view->n_ranks);
     ps_json_key_uint(j, "n_steps", view->n_steps);
     ps_json_key_int(j, "step_ns", view->step_ns);
+    if (view->period_ns > 0) {
+        ps_json_key_int(j, "period_ns", view->period_ns);
+    }
     if (view->job_ranks > 0) {
         const char *key = view->job_ranks_are_least ? "job_ranks_at_least" : "job_ranks";
         ps_json_name(j, key, strlen(key));

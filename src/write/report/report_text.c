@@ -318,9 +318,11 @@ static void put_report_text_title(page *p) {
             v->findings->n_rows, v->findings->n_rows == 1 ? "" : "s", ps_view_count(v, "high"),
             ps_view_count(v, "medium"), ps_view_count(v, "low"), ps_view_count(v, "info"));
     }
+    char period[PS_PERIOD_TEXT];
     ps_view_ranks(v, true, ranks);
-    (void)snprintf(line, sizeof line, "%.200s%s%s, %s of %s: %s.", v->title,
-                   v->title[0] != '\0' ? ": " : "", ranks, steps, step.text, found);
+    ps_view_period(v, period);
+    (void)snprintf(line, sizeof line, "%.200s%s%s, %s of %s%s: %s.", v->title,
+                   v->title[0] != '\0' ? ": " : "", ranks, steps, step.text, period, found);
     wrap(p, line, 0);
     ps_buf_add_char(p->out, '\n');
     if (v->verdict != NULL && v->verdict->n_rows > 0) {

@@ -98,6 +98,13 @@ void ps_view_ranks(const ps_report_view *view, bool with_number, char out[PS_RAN
                    view->n_ranks == 1 && !is_part ? "" : "s");
 }
 
+void ps_view_period(const ps_report_view *view, char out[PS_PERIOD_TEXT]) {
+    out[0] = '\0';
+    if (view->period_ns > view->step_ns && view->period_ns - view->step_ns > view->step_ns / 100) {
+        (void)snprintf(out, PS_PERIOD_TEXT, ", one every %s", ps_ns_text_of(view->period_ns).text);
+    }
+}
+
 size_t ps_view_count(const ps_report_view *view, const char *severity) {
     size_t n = 0;
     for (size_t r = 0; r < view->findings->n_rows; r++) {

@@ -18,6 +18,7 @@ typedef struct ps_report_view {
     int64_t job_ranks;        /* that the job has, 0 unknown */
     bool job_ranks_are_least; /* it may have more */
     int64_t step_ns;          /* that shares are of */
+    int64_t period_ns;        /* from the beginning of a step to that of the next; 0 unknown */
     bool has_host_times; /* what the devices did was timed on the host: dispatch is not judged */
     const char *
         comm_from_marks; /* "host" or "stream": communication was made from marks with these times; "" it was not */
@@ -36,6 +37,10 @@ typedef struct ps_report_view {
     const ps_table *pipelines[8];    /* of the chart */
     size_t n_pipelines;
 } ps_report_view;
+
+/* ", one every 55.0 ms" where more than a hundredth of the time lies between steps; else "". */
+enum { PS_PERIOD_TEXT = 64 };
+void ps_view_period(const ps_report_view *view, char out[PS_PERIOD_TEXT]);
 
 /* The order of all three: the verdict, the findings (the largest gain first) with their evidence, rule and what to try, then what was
  * not judged, where a step goes, the kernels, the chart. At most style->width columns. Appends; PS_NOMEM only. */
