@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/publish.h"
 
 static ps_code fail_errno(ps_err *err, const char *path, const char *what) {
     int e = errno;
@@ -75,7 +76,14 @@ ps_code ps_list_dir(const char *path, ps_arena *arena, const char ***names, size
     const char **list = NULL;
     size_t cap = 0;
     ps_code code = PS_OK;
-    for (struct dirent *e = NULL; code == PS_OK && (e = readdir(dir)) != NULL;) {
+    while (code == PS_OK) {
+        errno = 0;
+        const struct dirent *e = readdir(dir);
+        if (e == NULL) {
+            code =
+                errno != 0 ? fail_errno(err, path, "cannot read the directory to its end") : code;
+            break;
+        }
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) {
             continue;
         }
@@ -174,52 +182,14 @@ static bool write_all_fs(int fd, const char *bytes, size_t n) {
     return true;
 }
 
-/* Creates a file beside `path` that was not there before, whatever other threads and processes do at the same time;
- * unlike with mkstemp the umask gives its mode. -1 and errno on failure. */
-static int create_beside(const char *path, ps_buf *name) {
-    struct timespec now = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &now);
-    int fd = -1;
-    for (long attempt = 0; attempt < 1000; attempt++) {
-        ps_buf_clear(name);
-        ps_buf_addf(name, "%s.%ld-%lx.tmp", path, (long)getpid(),
-                    (unsigned long)now.tv_nsec + (unsigned long)attempt);
-        if (!ps_buf_ok(name)) {
-            errno = ENOMEM;
-            return -1;
-        }
-        fd = open(ps_buf_str(name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0 || errno != EEXIST) {
-            break;
-        }
-    }
-    return fd;
-}
-
 ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err) {
-    ps_buf tmp;
-    ps_buf_init(&tmp, 0);
-    ps_code code = PS_OK;
-    int fd = create_beside(path, &tmp);
-    if (fd < 0) {
-        code =
-            errno == ENOMEM ? ps_fail_nomem(err) : fail_errno(err, path, "cannot create the file");
-    } else {
-        bool wrote = write_all_fs(fd, bytes, n);
-        if (!wrote) {
-            code = fail_errno(err, path, "cannot write the file");
-        }
-        if (close(fd) != 0 && wrote) {
-            code = fail_errno(err, path, "cannot write the file");
-        }
-        if (code == PS_OK && rename(ps_buf_str(&tmp), path) != 0) {
-            code = fail_errno(err, path, "cannot replace the file");
-        }
-        if (code != PS_OK) {
-            (void)unlink(ps_buf_str(&tmp));
-        }
+    ps_publish p;
+    ps_code code = ps_publish_begin(&p, path, err);
+    if (code == PS_OK && !write_all_fs(p.fd, bytes, n)) {
+        code = fail_errno(err, path, "cannot write the file");
     }
-    ps_buf_fini(&tmp);
+    code = code == PS_OK ? ps_publish_commit(&p, err) : code;
+    ps_publish_abort(&p);
     return code;
 }
 

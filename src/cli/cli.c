@@ -16,6 +16,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/publish.h"
 #include "model/comm_kernels.h"
 #include "write/out/sink.h"
 #include "write/out/wrap.h"
@@ -489,6 +490,20 @@ static void outlive_broken_pipes(void) {
     (void)sigaction(SIGPIPE, &action, NULL);
 }
 
+/* Ended by the user or by a scheduler, nothing half-written stays. What is ignored (nohup) stays so. */
+static void leave_nothing_behind(void) {
+    static const int ENDS[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS; i++) {
+        struct sigaction action;
+        if (sigaction(ENDS[i], NULL, &action) == 0 && action.sa_handler == SIG_DFL) {
+            action =
+                (struct sigaction){.sa_handler = ps_unfinished_end, .sa_flags = (int)SA_RESETHAND};
+            (void)sigemptyset(&action.sa_mask);
+            (void)sigaction(ENDS[i], &action, NULL);
+        }
+    }
+}
+
 /* Whether standard output is a pipe that nobody reads any more. Tells it also where an earlier, unwatched flush met
  * the error and took its number along. */
 static bool is_reader_gone(void) {
@@ -517,6 +532,7 @@ static int close_stdout(ps_cli *cli, int status) {
 int ps_cli_main(int argc, char **argv) {
     hold_standard_streams();
     outlive_broken_pipes();
+    leave_nothing_behind();
     ps_cli cli = {.term = ps_term_facts()};
     int status = dispatch(&cli, argc, argv);
     return close_stdout(&cli, status);

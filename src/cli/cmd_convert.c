@@ -26,7 +26,8 @@ typedef struct input {
     const ps_cluster_rank *rank;
     size_t number; /* in the order of the arguments */
     ps_trace *trace;
-    ps_err err;           /* why there is no trace */
+    ps_code code; /* not PS_OK: nothing is written, and err says why */
+    ps_err err;
     ps_clock_state clock; /* that was taken off */
 } input;
 
@@ -169,33 +170,33 @@ static bool name_sources(conversion *c) {
 
 /* --- reading and writing ------------------------------------------------------------------------------- */
 
+static ps_code check_input(const conversion *c, const input *in, const char *path, ps_err *err) {
+    unsigned long long n_fatal = (unsigned long long)ps_diag_n_fatal(ps_trace_diag(in->trace));
+    if (ps_trace_slices(in->trace)->n == 0 && ps_trace_counters(in->trace)->n == 0) {
+        return ps_fail_file(err, PS_NOTHING, path, "holds no events");
+    }
+    return ps_cli_flag(c->cli, "strict") && n_fatal > 0
+               ? ps_fail_file(err, PS_SYNTAX, path,
+                              "%llu counted error%s (--strict makes %s fatal)", n_fatal,
+                              n_fatal == 1 ? "" : "s", n_fatal == 1 ? "it" : "them")
+               : PS_OK;
+}
+
 /* The writer takes one of the threads. */
 static void read_input(const conversion *c, input *in) {
     ps_src src = ps_cluster_src(in->rank);
-    bool strict = ps_cli_flag(c->cli, "strict");
     src.n_threads = c->n_threads > 1 ? c->n_threads - 1 : c->n_threads;
     in->trace = ps_read(&src, NEEDS, &in->err);
-    if (in->trace == NULL) {
-        return;
+    in->code = in->trace != NULL ? PS_OK : in->err.code;
+    if (in->code == PS_OK && !ps_cli_flag(c->cli, "no-align")) {
+        in->code = ps_recorded_clock_take_off(in->trace, &in->clock, &in->err);
     }
-    const ps_diag *diag = ps_trace_diag(in->trace);
-    if (!ps_cli_flag(c->cli, "no-align") &&
-        ps_recorded_clock_take_off(in->trace, &in->clock, &in->err) != PS_OK) {
-        return;
-    }
-    if (ps_trace_slices(in->trace)->n == 0 && ps_trace_counters(in->trace)->n == 0) {
-        (void)ps_fail_file(&in->err, PS_NOTHING, src.path, "holds no events");
-    } else if (strict && ps_diag_n_fatal(diag) > 0) {
-        (void)ps_fail_file(
-            &in->err, PS_SYNTAX, src.path, "%llu counted error%s (--strict makes %s fatal)",
-            (unsigned long long)ps_diag_n_fatal(diag), ps_diag_n_fatal(diag) == 1 ? "" : "s",
-            ps_diag_n_fatal(diag) == 1 ? "it" : "them");
-    }
+    in->code = in->code == PS_OK ? check_input(c, in, src.path, &in->err) : in->code;
 }
 
 static void write_input(conversion *c) {
     input *in = &c->inputs[c->turn];
-    if (in->err.code == PS_OK) {
+    if (in->code == PS_OK) {
         c->write_code = ps_trace_writer_rank(c->writer, c->turn, in->trace, &c->write_err);
     }
 }
@@ -231,15 +232,15 @@ static void finish_input(conversion *c, input *in) {
     if (in->trace != NULL) {
         ps_diag_merge(c->diag, ps_trace_diag(in->trace), who);
     }
-    if (in->err.code == PS_OK) {
+    if (in->code == PS_OK) {
         c->n_done++;
     } else {
         if (in->rank->rank >= 0 || in->err.file[0] == '\0') {
             ps_err_prefix(&in->err, "%s", who);
         }
         (void)ps_cli_fail(c->cli, &in->err);
-        c->n_nothing += in->err.code == PS_NOTHING;
-        c->n_failed += in->err.code != PS_NOTHING;
+        c->n_nothing += in->code == PS_NOTHING;
+        c->n_failed += in->code != PS_NOTHING;
     }
     ps_trace_free(in->trace);
     in->trace = NULL;

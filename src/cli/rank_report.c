@@ -226,19 +226,41 @@ static bool was_said(const ps_run *run, size_t a, size_t r) {
     return false;
 }
 
-/* Of a single mode: a line each for few ranks, one for many that lack the same. */
-static void report_nothing(const ps_cli *cli, const ps_run *run, size_t r) {
-    const char *sentence = run->ranks[r].missing[0];
-    size_t first = 0;
-    while (run->ranks[first].missing[0] == NULL ||
-           !is_same_cause(run->ranks[first].missing[0], sentence)) {
-        first++;
+/* Ranks that lack the same, in a single mode. */
+typedef struct cause_group {
+    size_t first, n; /* its first rank; how many they are */
+} cause_group;
+
+typedef struct cause_groups {
+    cause_group *all;
+    size_t n, cap;
+} cause_groups;
+
+/* Each cause is counted once, however many ranks have it. NULL when memory is out. */
+static const cause_group *group_of_cause(cause_groups *groups, const ps_run *run, size_t r,
+                                         ps_buf *who) {
+    for (size_t i = 0; i < groups->n; i++) {
+        const char *known = run->ranks[groups->all[i].first].missing[0];
+        if (is_same_cause(known, run->ranks[r].missing[0])) {
+            return &groups->all[i];
+        }
     }
+    if (!ps_grow(&groups->all, &groups->cap, groups->n + 1, SIZE_MAX / sizeof *groups->all,
+                 sizeof *groups->all)) {
+        return NULL;
+    }
+    groups->all[groups->n] = (cause_group){.first = r, .n = name_ranks(who, run, 0, r)};
+    return &groups->all[groups->n++];
+}
+
+/* A line each for few ranks, one for many that lack the same. */
+static void report_nothing(const ps_cli *cli, const ps_run *run, size_t r, cause_groups *groups) {
     ps_buf who;
     ps_buf_init(&who, 0);
-    if (name_ranks(&who, run, 0, first) <= MAX_NAMED) {
+    const cause_group *group = group_of_cause(groups, run, r, &who);
+    if (group == NULL || group->n <= MAX_NAMED) {
         report_rank(cli, &run->ranks[r]);
-    } else if (first == r) {
+    } else if (group->first == r) {
         ps_buf_add_str(&who, ": ");
         add_rank_report_sentence(&who, run, 0, r);
         ps_cli_warn(cli, "%s", ps_buf_str(&who));
@@ -247,16 +269,18 @@ static void report_nothing(const ps_cli *cli, const ps_run *run, size_t r) {
 }
 
 static void report_each(const ps_cli *cli, const ps_run *run) {
+    cause_groups groups = {0};
     for (size_t r = 0; r < run->n_ranks; r++) {
         const ps_rank_report *report = &run->ranks[r];
         bool shares =
             report->status == PS_RANK_NOTHING && run->n_analyses == 1 && report->missing[0] != NULL;
         if (shares) {
-            report_nothing(cli, run, r);
+            report_nothing(cli, run, r, &groups);
         } else if (report->err.code != PS_OK) {
             report_rank(cli, report);
         }
     }
+    ps_free(groups.all);
     report_all_oddities(cli, run);
 }
 

@@ -294,17 +294,21 @@ static ps_code open_in_mode(ps_db *db, int busy_ms, ps_err *err) {
     if (mode == MODE_COPY) {
         return open_copy(db, file, busy_ms, err);
     }
+    ps_err first = PS_ERR_INIT; /* forgotten when a copy can be read */
     if (mode == MODE_IMMUTABLE) {
-        code = connect_sqlite(db, db->path, "?mode=ro&immutable=1", busy_ms, err);
+        code = connect_sqlite(db, db->path, "?mode=ro&immutable=1", busy_ms, &first);
     }
     int rc = SQLITE_OK;
     if (code == PS_OK) {
-        code = begin_sqlite(db, &rc, err);
+        code = begin_sqlite(db, &rc, &first);
     }
     if (code != PS_OK && wants_recovery(rc)) {
         return open_copy(db, file, busy_ms, err);
     }
     if (code != PS_OK) {
+        if (err != NULL) {
+            *err = first;
+        }
         return explain_damage(db, header, code, err);
     }
     db->is_live = mode == MODE_LIVE;

@@ -14,11 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/publish.h"
 #include "read/sqlite/file.h"
 #include "read/sqlite/schema.h"
 
@@ -207,22 +209,40 @@ static ps_code recover(const ps_private_copy *copy, const char *file, ps_arena *
     return code;
 }
 
+/* Noted before they are there: a signal in between would leave them. False and errno when there is no such folder now. */
+static bool make_noted_dir(ps_private_copy *copy, const char *dir, const char *path) {
+    *copy = (ps_private_copy){
+        .dir = dir, .path = path, .unfinished = {ps_unfinished_add(dir), ps_unfinished_add(path)}};
+    if (mkdir(dir, 0700) == 0) {
+        return true;
+    }
+    int error = errno;
+    ps_unfinished_done(copy->unfinished[0]);
+    ps_unfinished_done(copy->unfinished[1]);
+    *copy = (ps_private_copy){.dir = NULL};
+    errno = error;
+    return false;
+}
+
 static ps_code make_dir(ps_private_copy *copy, const char *file, const char *tmp, ps_arena *arena,
                         ps_err *err) {
-    char *dir = ps_path_join(arena, tmp, "pipescope-XXXXXX");
-    if (dir == NULL) {
-        return ps_fail_nomem(err);
+    errno = EEXIST;
+    for (long attempt = 0; attempt < 1000 && errno == EEXIST; attempt++) {
+        struct timespec now = {0};
+        char name[64];
+        (void)clock_gettime(CLOCK_MONOTONIC, &now);
+        (void)snprintf(name, sizeof name, "pipescope-%ld-%lx", (long)getpid(),
+                       (unsigned long)now.tv_nsec + (unsigned long)attempt);
+        const char *dir = ps_path_join(arena, tmp, name);
+        const char *path = dir != NULL ? ps_path_join(arena, dir, "copy.db") : NULL;
+        if (path == NULL) {
+            return ps_fail_nomem(err);
+        }
+        if (make_noted_dir(copy, dir, path)) {
+            return PS_OK;
+        }
     }
-    if (mkdtemp(dir) == NULL) {
-        return fail_place(file, tmp, "make a directory in", err);
-    }
-    const char *path = ps_path_join(arena, dir, "copy.db");
-    if (path == NULL) {
-        (void)rmdir(dir);
-        return ps_fail_nomem(err);
-    }
-    *copy = (ps_private_copy){.dir = dir, .path = path};
-    return PS_OK;
+    return fail_place(file, tmp, "make a directory in", err);
 }
 
 ps_code ps_private_copy_make(ps_private_copy *copy, sqlite3 *handle, const char *file,
@@ -262,5 +282,7 @@ void ps_private_copy_delete(ps_private_copy *copy) {
     }
     (void)unlink(copy->path);
     (void)rmdir(copy->dir);
+    ps_unfinished_done(copy->unfinished[0]);
+    ps_unfinished_done(copy->unfinished[1]);
     *copy = (ps_private_copy){.dir = NULL};
 }

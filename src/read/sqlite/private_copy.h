@@ -12,6 +12,7 @@
 typedef struct ps_private_copy {
     const char *dir; /* 0700, below $TMPDIR */
     const char *path;
+    int unfinished[2]; /* of both, while they are there (base/publish.h) */
 } ps_private_copy;
 
 /* Copies the database behind `handle` and its -wal or -journal, and lets libsqlite3 recover or roll back the copy,

@@ -19,51 +19,54 @@ static ps_code fail_errno(ps_err *err, const char *path, const char *what) {
                         what, reason);
 }
 
-/* Sets path and tmp; tmp stays NULL for what must not be replaced. */
-static bool choose_names(ps_sink *sink, const char *path) {
+static void forget(ps_sink *sink) {
+    ps_free(sink->path);
+    *sink = (ps_sink){0};
+}
+
+/* A device or a pipe. */
+static FILE *open_in_place(const char *path) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (file == NULL && fd >= 0) {
+        (void)close(fd);
+    }
+    return file;
+}
+
+/* A stream of its own: closing it leaves the file to be published. */
+static FILE *stream_of(const ps_publish *p) {
+    int fd = fcntl(p->fd, F_DUPFD_CLOEXEC, 0);
+    FILE *file = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (file == NULL && fd >= 0) {
+        (void)close(fd);
+    }
+    return file;
+}
+
+ps_code ps_sink_open_file(ps_sink *sink, const char *path, ps_err *err) {
     char real[PATH_MAX];
     struct stat st;
     bool exists = stat(path, &st) == 0;
     if (exists && S_ISREG(st.st_mode) && realpath(path, real) != NULL) {
         path = real; /* the file behind a link is replaced, not the link */
     }
-    sink->path = ps_strdup(path);
-    if (sink->path == NULL || (exists && !S_ISREG(st.st_mode))) {
-        return sink->path != NULL;
+    *sink = (ps_sink){.path = ps_strdup(path)};
+    if (sink->path == NULL) {
+        return ps_fail_nomem(err);
     }
-    size_t n = strlen(path);
-    sink->tmp = ps_alloc(n + sizeof ".tmp");
-    if (sink->tmp != NULL) {
-        memcpy(sink->tmp, path, n);
-        memcpy(sink->tmp + n, ".tmp", sizeof ".tmp");
-    }
-    return sink->tmp != NULL;
-}
-
-static void forget(ps_sink *sink) {
-    ps_free(sink->path);
-    ps_free(sink->tmp);
-    *sink = (ps_sink){0};
-}
-
-ps_code ps_sink_open_file(ps_sink *sink, const char *path, ps_err *err) {
-    *sink = (ps_sink){0};
     ps_code code = PS_OK;
-    if (!choose_names(sink, path)) {
-        code = ps_fail_nomem(err);
+    if (exists && !S_ISREG(st.st_mode)) {
+        sink->file = open_in_place(path);
     } else {
-        const char *name = sink->tmp != NULL ? sink->tmp : sink->path;
-        int fd =
-            open(name, O_WRONLY | O_CLOEXEC | (sink->tmp != NULL ? O_CREAT | O_TRUNC : 0), 0666);
-        sink->file = fd >= 0 ? fdopen(fd, "w") : NULL;
-        if (sink->file == NULL) {
-            code = fail_errno(err, path, "cannot create the file");
-            if (fd >= 0) {
-                (void)close(fd);
-            }
-        }
+        code = ps_publish_begin(&sink->published, path, err);
+        sink->file = code == PS_OK ? stream_of(&sink->published) : NULL;
+    }
+    if (code == PS_OK && sink->file == NULL) {
+        code = fail_errno(err, path, "cannot create the file");
     }
     if (code != PS_OK) {
+        ps_publish_abort(&sink->published);
         forget(sink);
     }
     return code;
@@ -103,12 +106,10 @@ ps_code ps_sink_commit(ps_sink *sink, ps_err *err) {
         if (fclose(sink->file) != 0 && code == PS_OK) {
             code = fail_errno(err, shown, "cannot write");
         }
-        if (code == PS_OK && sink->tmp != NULL && rename(sink->tmp, sink->path) != 0) {
-            code = fail_errno(err, shown, "cannot replace the file");
+        if (code == PS_OK && sink->published.path != NULL) {
+            code = ps_publish_commit(&sink->published, err);
         }
-        if (code != PS_OK && sink->tmp != NULL) {
-            (void)unlink(sink->tmp);
-        }
+        ps_publish_abort(&sink->published);
     }
     forget(sink);
     return code;
@@ -117,9 +118,7 @@ ps_code ps_sink_commit(ps_sink *sink, ps_err *err) {
 void ps_sink_abort(ps_sink *sink) {
     if (sink->path != NULL && sink->file != NULL) {
         (void)fclose(sink->file);
-        if (sink->tmp != NULL) {
-            (void)unlink(sink->tmp);
-        }
+        ps_publish_abort(&sink->published);
     }
     forget(sink);
 }

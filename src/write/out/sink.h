@@ -13,15 +13,16 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/publish.h"
 
 typedef struct ps_sink {
-    FILE *file;  /* of a file or stream */
-    ps_buf *buf; /* of a buffer */
-    char *path;  /* of a file: what it will be called */
-    char *tmp;   /* what it is called until then; NULL when `path` is written in place */
+    FILE *file;           /* of a file or stream */
+    ps_buf *buf;          /* of a buffer */
+    char *path;           /* of a file, for messages */
+    ps_publish published; /* empty when `path` is written in place */
 } ps_sink;
 
-/* Opens `path`.tmp beside the file that `path` names (through symbolic links); commit renames it. A device or pipe
+/* A file beside the one that `path` names (through symbolic links); commit renames it (base/publish.h). A device or pipe
  * (/dev/null) is written directly: renaming would replace it. */
 PS_MUST_USE ps_code ps_sink_open_file(ps_sink *sink, const char *path, ps_err *err);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/publish.h"
 #include "write/simulated/ascend_profile_rank.h"
 
 #define NO_NUMBER 4294967295 /* how the profiler writes "none" in 32-bit fields */
@@ -531,15 +532,11 @@ static ps_code fill_profile_db(db *d, const ps_rank_events *e, ps_err *err) {
 
 ps_code ps_rank_db_write(const char *path, const ps_rank_events *e,
                          ps_ascend_profile_counts *counts, ps_err *err) {
-    char temporary[PATH_MAX];
-    int n = snprintf(temporary, sizeof temporary, "%s.tmp", path);
-    if (n < 0 || (size_t)n >= sizeof temporary) {
-        return ps_fail_file(err, PS_IO, path, "the path is too long");
-    }
     db d = {.path = path};
-    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
-    ps_code code = PS_OK;
-    if (sqlite3_open_v2(temporary, &d.handle, flags, NULL) != SQLITE_OK) {
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX;
+    ps_publish p;
+    ps_code code = ps_publish_begin(&p, path, err);
+    if (code == PS_OK && sqlite3_open_v2(p.tmp, &d.handle, flags, NULL) != SQLITE_OK) {
         code = d.handle == NULL ? ps_fail_nomem(err) : db_fail(&d, err);
     }
     if (code == PS_OK) {
@@ -549,11 +546,9 @@ ps_code ps_rank_db_write(const char *path, const ps_rank_events *e,
     if (sqlite3_close(d.handle) != SQLITE_OK && code == PS_OK) {
         code = ps_fail_file(err, PS_IO, path, "cannot close the database");
     }
-    if (code == PS_OK && rename(temporary, path) != 0) {
-        code = ps_fail_file(err, PS_IO, path, "cannot rename the finished database to its name");
-    }
+    code = code == PS_OK ? ps_publish_commit(&p, err) : code;
+    ps_publish_abort(&p);
     if (code != PS_OK) {
-        (void)unlink(temporary);
         return code;
     }
     counts->n_ranks = 1;

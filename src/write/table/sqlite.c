@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/num.h"
+#include "base/publish.h"
 #include "base/strpool.h"
 
 enum { BUSY_MS = 30000, AT_APPLICATION_ID = 68 /* in a database's header */ };
@@ -664,11 +665,38 @@ static bool is_left_over(int fd, const char *tmp, int application_id) {
     return found;
 }
 
+/* Of this process from before it is there; an existing one is not, until it is known whose it is. */
+static int create_tmp(const char *tmp, int *unfinished) {
+    *unfinished = ps_unfinished_add(tmp);
+    int fd = open(tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd < 0) {
+        int error = errno;
+        ps_unfinished_done(*unfinished);
+        *unfinished = -1;
+        errno = error;
+    }
+    if (fd < 0 && errno == EEXIST) {
+        fd = open(tmp, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        errno = fd < 0 && errno == ENOENT ? EAGAIN : errno; /* another run has just finished */
+    }
+    return fd;
+}
+
+static void leave_tmp(int fd, int *unfinished) {
+    (void)close(fd);
+    ps_unfinished_done(*unfinished);
+    *unfinished = -1;
+}
+
 /* Opens `tmp`, empty, with a lock that keeps other runs with the same -o away until it is closed; -1 on failure.
- * What a killed run left is taken over, a file of someone else is not (PS_USAGE). */
-static int claim_tmp(const char *tmp, const char *to, int application_id, ps_err *err) {
+ * What a killed run left is taken over, a file of someone else is not (PS_USAGE). *unfinished: for ps_unfinished_done(). */
+static int claim_tmp(const char *tmp, const char *to, int application_id, int *unfinished,
+                     ps_err *err) {
     for (int attempt = 0; attempt < 100; attempt++) {
-        int fd = open(tmp, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
+        int fd = create_tmp(tmp, unfinished);
+        if (fd < 0 && errno == EAGAIN) {
+            continue;
+        }
         if (fd < 0) {
             char text[128] = "";
             (void)ps_fail_file(err, PS_IO, to, "cannot create the copy: %s",
@@ -681,7 +709,7 @@ static int claim_tmp(const char *tmp, const char *to, int application_id, ps_err
         if (!busy && is_open_as(fd, tmp) && fstat(fd, &st) == 0) {
             if ((st.st_size > 0 || !S_ISREG(st.st_mode)) &&
                 !(S_ISREG(st.st_mode) && is_left_over(fd, tmp, application_id))) {
-                (void)close(fd);
+                leave_tmp(fd, unfinished);
                 (void)ps_fail_file(
                     err, PS_USAGE, tmp,
                     "exists and was not left by pipescope, whose name for a copy in "
@@ -689,10 +717,11 @@ static int claim_tmp(const char *tmp, const char *to, int application_id, ps_err
                 return -1;
             }
             if (ftruncate(fd, 0) == 0) {
+                *unfinished = *unfinished >= 0 ? *unfinished : ps_unfinished_add(tmp);
                 return fd;
             }
         }
-        (void)close(fd);
+        leave_tmp(fd, unfinished);
         if (busy) {
             break;
         }
@@ -722,7 +751,8 @@ ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id,
     writer w = {.path = ps_buf_str(&tmp), .err = err != NULL ? err : &local};
     ps_code code =
         ps_buf_ok(&tmp) ? check_replaceable(to, application_id, w.err) : ps_fail_nomem(w.err);
-    int lock = code == PS_OK ? claim_tmp(w.path, to, application_id, w.err) : -1;
+    int unfinished = -1;
+    int lock = code == PS_OK ? claim_tmp(w.path, to, application_id, &unfinished, w.err) : -1;
     if (lock < 0) {
         code = code == PS_OK ? w.err->code : code;
         ps_buf_fini(&tmp);
@@ -756,6 +786,7 @@ ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id,
     }
     (void)close(
         lock); /* after SQLite's own descriptor: closing drops the process's locks on the file */
+    ps_unfinished_done(unfinished);
     ps_buf_fini(&tmp);
     return code;
 }

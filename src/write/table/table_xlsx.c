@@ -13,6 +13,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/publish.h"
 #include "base/utf8.h"
 #include "write/out/number_text.h"
 #include "write/table/xlsx_check.h"
@@ -374,29 +375,19 @@ static ps_code make_book(book *b, const char *tmp, char *dir, ps_err *err) {
     return rc == LXW_NO_ERROR ? PS_OK : fail_xlsx(tmp, rc, err);
 }
 
-/* An own name, so that runs side by side do not meet in it. */
 static ps_code make_xlsx_file(book *b, const char *path, ps_err *err) {
-    ps_buf tmp;
-    ps_buf_init(&tmp, 0);
-    ps_buf_addf(&tmp, "%s.%ld.tmp", path, (long)getpid());
     char *dir = ps_path_dir(&b->arena, path);
-    if (!ps_buf_ok(&tmp) || dir == NULL) {
-        ps_buf_fini(&tmp);
+    ps_publish p;
+    if (dir == NULL) {
         return ps_fail_nomem(err);
     }
-    const char *name = ps_buf_str(&tmp);
-    ps_code code = ps_write_file(name, "", 0, err); /* the library would print why it cannot */
-    if (code == PS_OK) {
-        code = make_book(b, name, dir, err);
-        code = code == PS_OK ? ps_xlsx_check(name, path, b->n_cells, err) : code;
-        if (code == PS_OK && rename(name, path) != 0) {
-            code = ps_fail_file(err, PS_IO, path, "cannot put the workbook in place");
-        }
-        if (code != PS_OK) {
-            (void)unlink(name);
-        }
-    }
-    ps_buf_fini(&tmp);
+    ps_code code = ps_publish_begin(&p, path, err); /* the library would print why it cannot */
+    ps_unfinished_hold();                           /* the library's own files in `dir` */
+    code = code == PS_OK ? make_book(b, p.tmp, dir, err) : code;
+    ps_unfinished_release();
+    code = code == PS_OK ? ps_xlsx_check(p.tmp, path, b->n_cells, err) : code;
+    code = code == PS_OK ? ps_publish_commit(&p, err) : code;
+    ps_publish_abort(&p);
     return code;
 }
 

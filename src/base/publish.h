@@ -1,0 +1,43 @@
+/* Files that appear under their name when they are whole: readers see the old one or the new one, also when several programs
+ * write the same one, and what a run that ends early had begun is removed.
+ *
+ *   ps_publish p;
+ *   code = ps_publish_begin(&p, path, err);    writes go to p.fd, or to the file p.tmp
+ *   code = ps_publish_commit(&p, err);         or ps_publish_abort(&p)
+ *
+ * After either the value is empty; aborting an empty one is fine. */
+#ifndef PS_BASE_PUBLISH_H
+#define PS_BASE_PUBLISH_H
+
+#include "base/err.h"
+
+typedef struct ps_publish {
+    char *path; /* NULL: empty */
+    char *
+        tmp; /* beside it, a name that was nobody's: no link is followed, no file of others touched */
+    int fd; /* open for writing */
+    int unfinished;
+} ps_publish;
+
+PS_MUST_USE ps_code ps_publish_begin(ps_publish *p, const char *path, ps_err *err);
+/* Flushes the file to the disk, gives it its name and flushes the folder. On failure nothing is left. */
+PS_MUST_USE ps_code ps_publish_commit(ps_publish *p, ps_err *err);
+void ps_publish_abort(ps_publish *p);
+
+/* --- what a signal would leave behind ------------------------------------------------------------------------------- */
+
+/* The file of this name (with what SQLite puts beside a database) or the folder is removed if a signal ends the process. A number
+ * for ps_unfinished_done(); -1 when there are too many, which then stay. */
+int ps_unfinished_add(const char *path);
+void ps_unfinished_done(int unfinished); /* -1 is fine */
+
+/* For the handler of a signal whose action is the default one again: removes them all, files first, and ends the process by that
+ * signal. No thread begins another file from then on. */
+void ps_unfinished_end(int number);
+
+/* Between the two (in any thread, any number of times) a signal ends the process only at the release: a library makes files whose
+ * names we do not know. A second signal does not wait. */
+void ps_unfinished_hold(void);
+void ps_unfinished_release(void);
+
+#endif
