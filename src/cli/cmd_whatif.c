@@ -67,7 +67,9 @@ static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster
     ps_buf_init(&out, 0);
     ps_err err = PS_ERR_INIT;
     bool is_page = path != NULL && ps_ends_with(path, ".html");
+    bool is_map = path != NULL && ps_ends_with(path, ".svg");
     ps_code code = is_page           ? ps_write_whatif_html(&view, &out, &err)
+                   : is_map          ? ps_write_whatif_svg(&view, &out, &err)
                    : wants_json(cli) ? ps_write_whatif_json(&view, &out, &err)
                                      : ps_write_whatif_text(&view, &style, &out, &err);
     return ps_cli_end_output(cli, path, &out, code, &err);
@@ -87,8 +89,10 @@ static int check_whatif(ps_cli *cli, ps_run_opts *opts) {
     status = status == PS_EXIT_OK ? ps_cli_clocks(cli, &opts->analysis) : status;
     const char *path = ps_cli_text(cli, "output");
     if (status == PS_EXIT_OK && path != NULL && !ps_ends_with(path, ".txt") &&
-        !ps_ends_with(path, ".json") && !ps_ends_with(path, ".html") && !is_timeline(path)) {
-        return ps_cli_usage(cli, "-o %s: end it in .txt, .json, .html, .pftrace or .json.gz", path);
+        !ps_ends_with(path, ".json") && !ps_ends_with(path, ".html") &&
+        !ps_ends_with(path, ".svg") && !is_timeline(path)) {
+        return ps_cli_usage(cli, "-o %s: end it in .txt, .json, .html, .svg, .pftrace or .json.gz",
+                            path);
     }
     opts->export_type = PS_EXPORT_NOTHING;
     opts->n_threads = (size_t)ps_cli_int(cli, "jobs");
@@ -127,7 +131,7 @@ static const ps_option OPTIONS[] = {
      .kind = PS_OPTION_PATH,
      .arg = "FILE",
      .help =
-         "a page (.html), the data (.json), the text (.txt), or the ops as they would run (.pftrace, .json.gz: the answer of "
+         "a page (.html), the data (.json), the text (.txt), the map of workers (.svg), or the ops as they would run (.pftrace, .json.gz: the answer of "
          "--without and --scale, else the ideal steps) instead of text on the terminal"},
     {.name = "json", .kind = PS_OPTION_FLAG, .help = "JSON on the terminal"},
     {.name = "without",
@@ -160,7 +164,7 @@ const ps_command ps_command_whatif = {
     .name = "whatif",
     .summary = "who makes steps slower than they could be, and what would help how much",
     .usage =
-        "PATH [--without PART] [--scale PART:FACTOR] [-o FILE.{txt,json,html,pftrace,json.gz}] [options]",
+        "PATH [--without PART] [--scale PART:FACTOR] [-o FILE.{txt,json,html,svg,pftrace,json.gz}] [options]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "PATH",

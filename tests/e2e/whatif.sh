@@ -144,7 +144,7 @@ expect 0 "1f1b" chart "$T/job.json"
 expect 0 "wrote" whatif "$T/job.json" -o "$T/ideal.pftrace"
 expect 0 "wrote" whatif "$T/job.json" -o "$T/ideal.json.gz"
 expect 0 "wrote" whatif "$T/job.json" --without worker=1,1 -o "$T/asked.json.gz"
-expect 2 "end it in .txt, .json, .html, .pftrace or .json.gz" whatif "$T/job.json" -o "$T/ideal.db"
+expect 2 "end it in .txt, .json, .html, .svg, .pftrace or .json.gz" whatif "$T/job.json" -o "$T/ideal.db"
 expect 0 "4 ranks" info "$T/ideal.json.gz"
 python3 - "$T" <<'PY'
 import gzip
@@ -160,6 +160,18 @@ for name, step_us in (("ideal", 117500), ("asked", 110000)):
         begin = min(float(e["ts"]) for e in own if e["name"] == "params-all-gather")
         end = max(float(e["ts"]) + float(e["dur"]) for e in own if e["name"] == "optimizer")
         assert abs(end - begin - step_us) < 1, (name, step, end - begin)
+PY
+
+# The map of workers as a picture: four cells with their figures, the slowest framed.
+expect 0 "wrote" whatif "$T/job.json" -o "$T/map.svg"
+python3 - "$T/map.svg" <<'PY'
+import sys
+import xml.etree.ElementTree as tree
+
+SVG = "{http://www.w3.org/2000/svg}"
+texts = [t.text for t in tree.parse(sys.argv[1]).iter(SVG + "text")]
+for wanted in ("stage 0", "stage 1", "dp 0", "dp 1", "1.319", "1.000"):
+    assert wanted in texts, (wanted, texts)
 PY
 
 # Threads change nothing.

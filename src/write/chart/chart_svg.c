@@ -25,13 +25,12 @@
 #include "write/chart/chart_rows.h"
 #include "write/chart/svg_lane.h"
 #include "write/out/shorten.h"
+#include "write/out/svg.h"
 #include "write/out/text_width.h"
 #include "write/out/writers.h"
 
 enum { PAD = 24, NAMES = 132, SHARES = 56, WIDTH = 1200, WIDTH_MIN = 480, WIDTH_MAX = 20000 };
 enum { LABEL_ROOM = 13, MAX_TITLES = 3000, MAX_ARROWS = 3000, MAX_LABEL = 48 };
-
-#define FONT "-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,'Liberation Sans',sans-serif"
 
 /* Below a stage whose ops have parts. */
 enum { PART_FORWARD, PART_BACKWARD, PART_COMMUNICATION, N_PART_ROWS };
@@ -51,42 +50,19 @@ typedef struct picture {
     ps_buf *out;
 } picture;
 
-/* --- text -------------------------------------------------------------------------------------------------- */
+/* --- on the picture ---------------------------------------------------------------------------------------- */
 
-typedef enum anchor { START, MIDDLE, END } anchor;
-
-static void put_svg_text(picture *p, double x, double y, double size, anchor at, ps_rgb colour,
-                         const char *more, const char *text) {
-    static const char *const ANCHORS[] = {"", " text-anchor=\"middle\"", " text-anchor=\"end\""};
-    ps_buf_add_str(p->out, "<text x=\"");
-    ps_svg_number(p->out, x);
-    ps_buf_add_str(p->out, "\" y=\"");
-    ps_svg_number(p->out, y);
-    ps_buf_add_str(p->out, "\" font-size=\"");
-    ps_svg_number(p->out, size);
-    ps_buf_addf(p->out, "\"%s%s fill=\"", ANCHORS[at], more);
-    ps_svg_rgb(p->out, colour);
-    ps_buf_add_str(p->out, "\">");
-    ps_svg_text(p->out, text);
-    ps_buf_add_str(p->out, "</text>\n");
+static void put_svg_text(picture *p, double x, double y, double size, ps_svg_anchor at,
+                         ps_rgb colour, const char *more, const char *text) {
+    ps_svg_put_text(p->out, x, y, size, at, colour, more, text);
 }
 
 static void put_rect(picture *p, double x, double y, double w, double h, const char *fill) {
-    ps_buf_add_str(p->out, "<rect x=\"");
-    ps_svg_number(p->out, x);
-    ps_buf_add_str(p->out, "\" y=\"");
-    ps_svg_number(p->out, y);
-    ps_buf_add_str(p->out, "\" width=\"");
-    ps_svg_number(p->out, w);
-    ps_buf_add_str(p->out, "\" height=\"");
-    ps_svg_number(p->out, h);
-    ps_buf_addf(p->out, "\" fill=\"%s\"/>\n", fill);
+    ps_svg_put_rect(p->out, x, y, w, h, fill);
 }
 
 static void put_colour_rect(picture *p, double x, double y, double w, double h, ps_rgb colour) {
-    char fill[8];
-    (void)snprintf(fill, sizeof fill, "#%02x%02x%02x", colour.r, colour.g, colour.b);
-    put_rect(p, x, y, w, h, fill);
+    ps_svg_put_colour_rect(p->out, x, y, w, h, colour);
 }
 
 /* --- times ------------------------------------------------------------------------------------------------- */
@@ -199,7 +175,7 @@ static void put_subtitle(picture *p, ps_buf *text) {
         }
         char *next = *end != '\0' ? end + 1 : NULL;
         *end = '\0';
-        put_svg_text(p, PAD, y, 12, START, p->surfaces->quiet, "", line);
+        put_svg_text(p, PAD, y, 12, PS_SVG_START, p->surfaces->quiet, "", line);
         p->plot_y += y > PAD + 38 ? SUBTITLE_PITCH : 0;
         y += SUBTITLE_PITCH;
         line = next;
@@ -217,7 +193,7 @@ static ps_code put_svg_title(picture *p, ps_err *err) {
     if (what != NULL) {
         ps_text_middle(&line, what, (size_t)((p->width - 2 * PAD) / 10.5), true);
     }
-    put_svg_text(p, PAD, PAD + 18, 18, START, p->surfaces->ink, " font-weight=\"600\"",
+    put_svg_text(p, PAD, PAD + 18, 18, PS_SVG_START, p->surfaces->ink, " font-weight=\"600\"",
                  ps_buf_str(&line));
     bool ok = what != NULL && ps_buf_ok(&line);
     ps_buf_clear(&line);
@@ -386,9 +362,9 @@ static int levels_for(double height) {
 
 static void put_svg_label(picture *p, const label *l, double x, double middle, ps_rgb colour) {
     double base = middle + (l->second == NULL ? 4 : -2);
-    put_svg_text(p, x, base, 11, MIDDLE, colour, "", l->text);
+    put_svg_text(p, x, base, 11, PS_SVG_MIDDLE, colour, "", l->text);
     if (l->second != NULL) {
-        put_svg_text(p, x, base + 12, 11, MIDDLE, colour, "", l->second);
+        put_svg_text(p, x, base + 12, 11, PS_SVG_MIDDLE, colour, "", l->second);
     }
 }
 
@@ -469,7 +445,7 @@ static void put_svg_part(picture *p, const ps_chart_part *part, double y, double
     double gap = x1 - x0 > 3 ? 1 : 0;
     put_colour_rect(p, p->scale.x + x0, y, x1 - x0 - gap, h, p->colours[look]);
     if (h >= LABEL_ROOM && ps_text_width(part->name, 10) <= x1 - x0 - 4) {
-        put_svg_text(p, p->scale.x + (x0 + x1) / 2, y + h / 2 + 4, 10, MIDDLE,
+        put_svg_text(p, p->scale.x + (x0 + x1) / 2, y + h / 2 + 4, 10, PS_SVG_MIDDLE,
                      ps_theme_text_on(p->colours[look]), "", part->name);
     }
 }
@@ -491,7 +467,7 @@ static void put_svg_parts(picture *p, const ps_row *row, double y) {
     }
     for (int i = 0; i < N_PART_ROWS && p->part_h >= 8; i++) {
         if (any[i]) {
-            put_svg_text(p, p->scale.x - 12, y + i * pitch + p->part_h / 2 + 4, 10, END,
+            put_svg_text(p, p->scale.x - 12, y + i * pitch + p->part_h / 2 + 4, 10, PS_SVG_END,
                          p->surfaces->quiet, "", TITLES[i]);
         }
     }
@@ -506,14 +482,15 @@ static ps_code put_svg_row(picture *p, size_t k, ps_err *err) {
     if (row->rank->stage >= 0) {
         (void)snprintf(text, sizeof text, "stage %d", (int)row->rank->stage);
     }
-    put_svg_text(p, p->scale.x - 68, base, size, END, p->surfaces->ink, "", text);
+    put_svg_text(p, p->scale.x - 68, base, size, PS_SVG_END, p->surfaces->ink, "", text);
     (void)snprintf(text, sizeof text, "rank ?");
     if (row->rank->rank >= 0) {
         (void)snprintf(text, sizeof text, "rank %d", (int)row->rank->rank);
     }
-    put_svg_text(p, p->scale.x - 12, base, fmin(size, 11), END, p->surfaces->quiet, "", text);
+    put_svg_text(p, p->scale.x - 12, base, fmin(size, 11), PS_SVG_END, p->surfaces->quiet, "",
+                 text);
     (void)snprintf(text, sizeof text, "%.1f", (double)row->busy_ns / (double)p->rows.span_ns * 100);
-    put_svg_text(p, p->width - PAD, base, size, END, p->surfaces->ink, "",
+    put_svg_text(p, p->width - PAD, base, size, PS_SVG_END, p->surfaces->ink, "",
                  row->ops.n > 0 ? text : "no ops");
     put_idle(p, &row->idle, y, p->block_h);
     ps_code code = put_svg_lane(p, &p->rows, &row->ops, y, p->block_h, false, err);
@@ -575,7 +552,7 @@ static void put_axis(picture *p) {
         decimals++;
     }
     put_colour_rect(p, p->scale.x, p->y, p->scale.width, 1, p->surfaces->quiet);
-    put_svg_text(p, p->scale.x - 12, p->y + 18, 11, END, p->surfaces->quiet, "",
+    put_svg_text(p, p->scale.x - 12, p->y + 18, 11, PS_SVG_END, p->surfaces->quiet, "",
                  "from the step’s start");
     char text[64];
     for (int64_t k = 0; (double)k * (double)tick <= (double)p->window_ns; k++) {
@@ -588,7 +565,8 @@ static void put_axis(picture *p) {
             (void)snprintf(text, sizeof text, "%.*f", decimals,
                            (double)k * (double)tick / (double)u.ns);
         }
-        put_svg_text(p, x, p->y + 18, 11, k == 0 ? START : MIDDLE, p->surfaces->quiet, "", text);
+        put_svg_text(p, x, p->y + 18, 11, k == 0 ? PS_SVG_START : PS_SVG_MIDDLE, p->surfaces->quiet,
+                     "", text);
     }
     p->y += 40;
 }
@@ -657,7 +635,7 @@ static double flow_next(picture *p, flow *f, const char *text) {
         f->y += 20;
     }
     double x = f->x;
-    put_svg_text(p, x + 26, f->y + 10, 12, START, p->surfaces->ink, "", text);
+    put_svg_text(p, x + 26, f->y + 10, 12, PS_SVG_START, p->surfaces->ink, "", text);
     f->x += needs + 20;
     return x;
 }
@@ -745,13 +723,14 @@ static void put_stages(picture *p) {
     double bar_x = PAD + NAMES;
     double bar_w = right - N_FIGURES * FIGURE - bar_x - 8;
     bool has_bar = bar_w >= 80;
-    put_svg_text(p, PAD, p->y + 12, 14, START, p->surfaces->ink, " font-weight=\"600\"", "Stages");
+    put_svg_text(p, PAD, p->y + 12, 14, PS_SVG_START, p->surfaces->ink, " font-weight=\"600\"",
+                 "Stages");
     p->y += 36;
     char text[64];
-    put_svg_text(p, p->scale.x - 68, p->y, 11, END, p->surfaces->quiet, "", "stage");
-    put_svg_text(p, p->scale.x - 12, p->y, 11, END, p->surfaces->quiet, "", "rank");
+    put_svg_text(p, p->scale.x - 68, p->y, 11, PS_SVG_END, p->surfaces->quiet, "", "stage");
+    put_svg_text(p, p->scale.x - 12, p->y, 11, PS_SVG_END, p->surfaces->quiet, "", "rank");
     if (has_bar) {
-        put_svg_text(p, bar_x, p->y, 11, START, p->surfaces->quiet, "", "share of the step");
+        put_svg_text(p, bar_x, p->y, 11, PS_SVG_START, p->surfaces->quiet, "", "share of the step");
     }
     for (int i = 0; i < N_FIGURES; i++) {
         int cause = i - 1;
@@ -763,18 +742,18 @@ static void put_stages(picture *p) {
         } else {
             (void)snprintf(text, sizeof text, "%s", i == N_FIGURES - 2 ? "busy %" : "bubble %");
         }
-        put_svg_text(p, right - (N_FIGURES - 1 - i) * FIGURE, p->y, 11, END, p->surfaces->quiet, "",
-                     text);
+        put_svg_text(p, right - (N_FIGURES - 1 - i) * FIGURE, p->y, 11, PS_SVG_END,
+                     p->surfaces->quiet, "", text);
     }
     put_colour_rect(p, PAD, p->y + 6, p->width - 2 * PAD, 1, p->surfaces->line);
     p->y += 12;
     for (size_t k = 0; k < p->rows.n; k++) {
         const ps_row *row = &p->rows.rows[k];
         (void)snprintf(text, sizeof text, "%d", (int)row->rank->stage);
-        put_svg_text(p, p->scale.x - 68, p->y + 12, 12, END, p->surfaces->ink, "",
+        put_svg_text(p, p->scale.x - 68, p->y + 12, 12, PS_SVG_END, p->surfaces->ink, "",
                      row->rank->stage >= 0 ? text : "?");
         (void)snprintf(text, sizeof text, "%d", (int)row->rank->rank);
-        put_svg_text(p, p->scale.x - 12, p->y + 12, 12, END, p->surfaces->quiet, "", text);
+        put_svg_text(p, p->scale.x - 12, p->y + 12, 12, PS_SVG_END, p->surfaces->quiet, "", text);
         if (has_bar) {
             put_bar(p, row, bar_x, bar_w);
         }
@@ -790,7 +769,7 @@ static void put_stages(picture *p) {
                                                  : idle * 100;
             bool is_known = !p->rows.is_untold || i == 0 || i == N_FIGURES - 2;
             (void)snprintf(text, sizeof text, is_known ? "%.1f" : "-", v);
-            put_svg_text(p, right - (N_FIGURES - 1 - i) * FIGURE, p->y + 12, 12, END,
+            put_svg_text(p, right - (N_FIGURES - 1 - i) * FIGURE, p->y + 12, 12, PS_SVG_END,
                          p->surfaces->ink, "", text);
         }
         p->y += 18;
@@ -802,7 +781,8 @@ static void put_stages(picture *p) {
 static ps_code put_svg_page(picture *p, ps_err *err) {
     put_svg_head(p);
     ps_code code = put_svg_title(p, err);
-    put_svg_text(p, p->width - PAD, p->plot_y - 8, 11, END, p->surfaces->quiet, "", "busy %");
+    put_svg_text(p, p->width - PAD, p->plot_y - 8, 11, PS_SVG_END, p->surfaces->quiet, "",
+                 "busy %");
     put_grounds(p);
     double bottom = p->plot_y + (double)p->rows.n * p->pitch;
     put_grid(p, p->plot_y, bottom);
@@ -830,13 +810,8 @@ static ps_code write_picture(picture *p, ps_buf *out, ps_err *err) {
     p->out = &body;
     ps_code code = put_svg_page(p, err);
     int height = (int)ceil(p->y) + PAD;
-    ps_buf_addf(out,
-                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" "
-                "viewBox=\"0 0 %d %d\" font-family=\"" FONT "\" "
-                "style=\"font-variant-numeric:tabular-nums\">\n",
-                p->width, height, p->width, height);
+    ps_svg_begin(out, p->width, height, p->surfaces->page);
     p->out = out;
-    put_colour_rect(p, 0, 0, p->width, height, p->surfaces->page);
     ps_buf_add(out, body.data, body.len);
     ps_buf_add_str(out, "</svg>\n");
     if (code == PS_OK && (!ps_buf_ok(&body) || !ps_buf_ok(out))) {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/utf8.h"
+#include "write/out/svg.h"
 
 enum { CALM = 6, SHORT_RUN = 4 /* pixels; these take the full height */ };
 static const double THIN = 2;
@@ -25,40 +25,6 @@ typedef struct lane_state {
     double *levels; /* [n_px] pixels from the base line */
     bool used[PS_ROW_LOOKS];
 } lane_state;
-
-void ps_svg_number(ps_buf *out, double v) {
-    long tenths = lround(v * 10);
-    long size = labs(tenths);
-    ps_buf_addf(out, "%s%ld", tenths < 0 ? "-" : "", size / 10);
-    if (size % 10 != 0) {
-        ps_buf_addf(out, ".%ld", size % 10);
-    }
-}
-
-void ps_svg_rgb(ps_buf *out, ps_rgb c) {
-    ps_buf_addf(out, "#%02x%02x%02x", c.r, c.g, c.b);
-}
-
-void ps_svg_text(ps_buf *out, const char *text) {
-    size_t n = strlen(text);
-    for (size_t i = 0; i < n;) {
-        size_t bytes = ps_utf8_len(text + i, n - i);
-        const unsigned char *c = (const unsigned char *)text + i;
-        bool not_a_character = bytes == 3 && c[0] == 0xEF && c[1] == 0xBF && c[2] >= 0xBE;
-        if (bytes == 0 || not_a_character || (bytes == 1 && (c[0] < 0x20 || c[0] == 0x7F))) {
-            ps_buf_add_char(out, bytes == 1 ? ' ' : '?');
-        } else if (c[0] == '&') {
-            ps_buf_add_str(out, "&amp;");
-        } else if (c[0] == '<') {
-            ps_buf_add_str(out, "&lt;");
-        } else if (c[0] == '>') {
-            ps_buf_add_str(out, "&gt;");
-        } else {
-            ps_buf_add(out, text + i, bytes);
-        }
-        i += bytes > 0 ? bytes : 1;
-    }
-}
 
 /* --- thin blocks ------------------------------------------------------------------------------------------- */
 

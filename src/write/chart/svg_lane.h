@@ -25,13 +25,6 @@ typedef struct ps_svg_lane {
     const ps_rgb *colours; /* [PS_ROW_LOOKS] */
 } ps_svg_lane;
 
-/* A coordinate with at most one decimal. */
-void ps_svg_number(ps_buf *out, double v);
-void ps_svg_rgb(ps_buf *out, ps_rgb colour);
-
-/* Text content: XML's special characters escaped, what XML cannot hold is '?'. */
-void ps_svg_text(ps_buf *out, const char *text);
-
 PS_MUST_USE ps_code ps_svg_put_lane(const ps_svg_scale *scale, const ps_svg_lane *lane, ps_buf *out,
                                     ps_err *err);
 

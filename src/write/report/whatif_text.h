@@ -31,4 +31,7 @@ PS_MUST_USE ps_code ps_write_whatif_json(const ps_whatif_view *view, ps_buf *out
 /* The same as a page, light or dark, that needs nothing else. */
 PS_MUST_USE ps_code ps_write_whatif_html(const ps_whatif_view *view, ps_buf *out, ps_err *err);
 
+/* The map of workers alone, a picture. PS_NOTHING without workers. */
+PS_MUST_USE ps_code ps_write_whatif_svg(const ps_whatif_view *view, ps_buf *out, ps_err *err);
+
 #endif
