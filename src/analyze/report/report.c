@@ -346,7 +346,7 @@ static int64_t period_of(const ps_report_member *m) {
     for (size_t i = 1; i < r->n_steps && r->steps[i].device == r->steps[0].device; i++) {
         const ps_overlap *a = &r->steps[i - 1];
         const ps_overlap *b = &r->steps[i];
-        if (a->has_step && b->has_step && b->step == a->step + 1) {
+        if (a->has_step && b->has_step && b->step == ps_i64_plus(a->step, 1)) {
             sum_ns = ps_i64_plus(sum_ns, b->step_start_ns - a->step_start_ns);
             n++;
         }
