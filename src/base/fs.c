@@ -188,7 +188,7 @@ ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err
     if (code == PS_OK && !write_all_fs(p.fd, bytes, n)) {
         code = fail_errno(err, path, "cannot write the file");
     }
-    code = code == PS_OK ? ps_publish_commit(&p, err) : code;
+    code = code == PS_OK ? ps_publish_commit(&p, PS_UNFLUSHED, err) : code;
     ps_publish_abort(&p);
     return code;
 }

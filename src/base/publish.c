@@ -181,9 +181,10 @@ static void flush_folder_of(char *path) {
     }
 }
 
-ps_code ps_publish_commit(ps_publish *p, ps_err *err) {
+ps_code ps_publish_commit(ps_publish *p, ps_publish_how how, ps_err *err) {
     ps_code code = PS_OK;
-    bool cannot_flush = fsync(p->fd) != 0 && errno != EINVAL && errno != ENOSYS;
+    bool cannot_flush =
+        how == PS_FLUSHED && fsync(p->fd) != 0 && errno != EINVAL && errno != ENOSYS;
     int fd = p->fd;
     if (cannot_flush) {
         code = fail_publish(p, "cannot write the file", err);
@@ -195,9 +196,10 @@ ps_code ps_publish_commit(ps_publish *p, ps_err *err) {
     if (code == PS_OK && rename(p->tmp, p->path) != 0) {
         code = fail_publish(p, "cannot replace the file", err);
     }
-    if (code == PS_OK) {
+    if (code == PS_OK && how == PS_FLUSHED) {
         flush_folder_of(p->path);
-    } else {
+    }
+    if (code != PS_OK) {
         (void)unlink(p->tmp);
     }
     forget_publish(p);

@@ -3,7 +3,7 @@
  *
  *   ps_publish p;
  *   code = ps_publish_begin(&p, path, err);    writes go to p.fd, or to the file p.tmp
- *   code = ps_publish_commit(&p, err);         or ps_publish_abort(&p)
+ *   code = ps_publish_commit(&p, PS_FLUSHED, err);         or ps_publish_abort(&p)
  *
  * After either the value is empty; aborting an empty one is fine. */
 #ifndef PS_BASE_PUBLISH_H
@@ -20,8 +20,10 @@ typedef struct ps_publish {
 } ps_publish;
 
 PS_MUST_USE ps_code ps_publish_begin(ps_publish *p, const char *path, ps_err *err);
-/* Flushes the file to the disk, gives it its name and flushes the folder. On failure nothing is left. */
-PS_MUST_USE ps_code ps_publish_commit(ps_publish *p, ps_err *err);
+/* Gives the file its name; with PS_FLUSHED it and its name are on the disk then, which takes milliseconds: where a run writes
+ * hundreds of files that can be made again they are left to the system. On failure nothing is left. */
+typedef enum ps_publish_how { PS_UNFLUSHED, PS_FLUSHED } ps_publish_how;
+PS_MUST_USE ps_code ps_publish_commit(ps_publish *p, ps_publish_how how, ps_err *err);
 void ps_publish_abort(ps_publish *p);
 
 /* --- what a signal would leave behind ------------------------------------------------------------------------------- */

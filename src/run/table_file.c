@@ -22,7 +22,7 @@ static ps_code flush_table_file(ps_sink *sink, ps_buf *text, const char *path, p
     return code;
 }
 
-/* Small tables in one piece, larger ones piece by piece. */
+/* Piece by piece. */
 static ps_code write_text(const ps_table *table, ps_table_part_fn *part, const char *path,
                           ps_err *err) {
     ps_buf text;
@@ -38,12 +38,8 @@ static ps_code write_text(const ps_table *table, ps_table_part_fn *part, const c
             code = flush_table_file(&sink, &text, path, err);
         }
     } while (code == PS_OK && end < table->n_rows);
-    if (code == PS_OK && sink.file == NULL) {
-        code = ps_write_file(path, ps_buf_str(&text), text.len, err);
-    } else if (code == PS_OK) {
-        code = flush_table_file(&sink, &text, path, err);
-        code = code == PS_OK ? ps_sink_commit(&sink, err) : code;
-    }
+    code = code == PS_OK ? flush_table_file(&sink, &text, path, err) : code;
+    code = code == PS_OK ? ps_sink_commit(&sink, err) : code;
     ps_sink_abort(&sink);
     ps_buf_fini(&text);
     return code;

@@ -449,8 +449,10 @@ static void set_known(ps_table *t, size_t column, int64_t ns, bool is_unknown) {
     }
 }
 
+enum { OVERVIEW_TITLE = 256 };
+
 /* With what lies in what, where there is any of it. */
-static void write_overview_title(const ps_report *report, char title[192]) {
+static void write_overview_title(const ps_report *report, char title[OVERVIEW_TITLE]) {
     char cut[64] = "";
     int64_t receive_ns = 0;
     int64_t bubble_ns = 0;
@@ -463,7 +465,8 @@ static void write_overview_title(const ps_report *report, char title[192]) {
     if (report->n_cut_steps > 0) {
         (void)snprintf(cut, sizeof cut, ", %lld cut", (long long)report->n_cut_steps);
     }
-    (void)snprintf(title, 192, "where a step of each rank goes%s, mean of its steps%s%s%s%s%s",
+    (void)snprintf(title, OVERVIEW_TITLE,
+                   "where a step of each rank goes%s, mean of its steps%s%s%s%s%s",
                    report->findings.is_of_part ? " by the events that are left" : "", cut,
                    receive_ns > 0 || bubble_ns > 0 ? "; " : "",
                    receive_ns > 0 ? "receives lie in exposed" : "",
@@ -472,7 +475,7 @@ static void write_overview_title(const ps_report *report, char title[192]) {
 }
 
 static ps_code add_overview(const ps_report *report, ps_err *err) {
-    char title[192];
+    char title[OVERVIEW_TITLE];
     write_overview_title(report, title);
     ps_table *t = ps_table_new("overview", title, OVERVIEW, N_O);
     bool ok = t != NULL;

@@ -269,7 +269,7 @@ static bool is_pipeline_finding_wanted(const pipes *p, const ps_bubble *b, const
 
 static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
     const ps_chart *chart = report->chart;
-    char note[128];
+    char note[160];
     char counts_on[48] = "";
     if (b->waits_for != PS_NO_INDEX) {
         const ps_op *op = &chart->ops[b->waits_for];

@@ -107,7 +107,7 @@ ps_code ps_sink_commit(ps_sink *sink, ps_err *err) {
             code = fail_errno(err, shown, "cannot write");
         }
         if (code == PS_OK && sink->published.path != NULL) {
-            code = ps_publish_commit(&sink->published, err);
+            code = ps_publish_commit(&sink->published, PS_FLUSHED, err);
         }
         ps_publish_abort(&sink->published);
     }

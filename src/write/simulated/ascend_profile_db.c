@@ -546,7 +546,7 @@ ps_code ps_rank_db_write(const char *path, const ps_rank_events *e,
     if (sqlite3_close(d.handle) != SQLITE_OK && code == PS_OK) {
         code = ps_fail_file(err, PS_IO, path, "cannot close the database");
     }
-    code = code == PS_OK ? ps_publish_commit(&p, err) : code;
+    code = code == PS_OK ? ps_publish_commit(&p, PS_UNFLUSHED, err) : code;
     ps_publish_abort(&p);
     if (code != PS_OK) {
         return code;

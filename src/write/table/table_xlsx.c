@@ -386,7 +386,7 @@ static ps_code make_xlsx_file(book *b, const char *path, ps_err *err) {
     code = code == PS_OK ? make_book(b, p.tmp, dir, err) : code;
     ps_unfinished_release();
     code = code == PS_OK ? ps_xlsx_check(p.tmp, path, b->n_cells, err) : code;
-    code = code == PS_OK ? ps_publish_commit(&p, err) : code;
+    code = code == PS_OK ? ps_publish_commit(&p, PS_FLUSHED, err) : code;
     ps_publish_abort(&p);
     return code;
 }
