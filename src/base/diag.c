@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const struct {
     ps_severity severity;
     const char *name, *text;
@@ -41,6 +43,7 @@ void ps_diag_add(ps_diag *d, ps_oddity kind, const char *place_fmt, ...) {
         va_start(ap, place_fmt);
         (void)vsnprintf(place, sizeof d->places[0][0], place_fmt, ap);
         va_end(ap);
+        ps_utf8_drop_pieces(place);
         drop_if_known(d, kind, place);
     }
 }
@@ -68,6 +71,7 @@ static void merge_kind(ps_diag *into, const ps_diag *from, int k, const char *wh
         }
         (void)snprintf(place, sizeof into->places[0][0], "%s%s%s", who != NULL ? who : "",
                        who != NULL ? ": " : "", from->places[k][i]);
+        ps_utf8_drop_pieces(place);
         drop_if_known(into, (ps_oddity)k, place);
     }
 }

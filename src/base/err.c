@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 const char *ps_code_text(ps_code code) {
     switch (code) {
 #define X(name, text)                                                                              \
@@ -26,6 +28,11 @@ static void copy_file_name(char *out, size_t size, const char *file) {
     memcpy(out, "...", 3);
     memcpy(out + 3, file + n - (size - 4), size - 4);
     out[size - 1] = '\0';
+    size_t piece = 0; /* of the character that is cut: a byte that begins none */
+    while (((unsigned char)out[3 + piece] & 0xC0) == 0x80) {
+        piece++;
+    }
+    memmove(out + 3, out + 3 + piece, size - 3 - piece);
 }
 
 static ps_code fail_va(ps_err *err, ps_code code, const char *file, const char *fmt, va_list ap) {
@@ -34,6 +41,7 @@ static ps_code fail_va(ps_err *err, ps_code code, const char *file, const char *
     }
     char msg[sizeof err->msg]; /* arguments may point into err */
     (void)vsnprintf(msg, sizeof msg, fmt, ap);
+    ps_utf8_drop_pieces(msg);
     char name[sizeof err->file] = "";
     if (file != NULL) {
         copy_file_name(name, sizeof name, file);

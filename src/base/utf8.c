@@ -2,6 +2,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 size_t ps_utf8_len(const char *s, size_t n) {
     const unsigned char *p = (const unsigned char *)s;
@@ -94,4 +95,16 @@ size_t ps_utf8_put(char out[static 4], uint32_t c) {
     out[2] = (char)(0x80 | (c >> 6 & 0x3F));
     out[3] = (char)(0x80 | (c & 0x3F));
     return 4;
+}
+
+void ps_utf8_drop_pieces(char *text) {
+    size_t n = strlen(text);
+    size_t kept = 0;
+    for (size_t at = 0; at < n;) {
+        size_t bytes = ps_utf8_len(text + at, n - at);
+        memmove(text + kept, text + at, bytes);
+        kept += bytes;
+        at += bytes > 0 ? bytes : 1;
+    }
+    text[kept] = '\0';
 }

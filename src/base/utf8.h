@@ -17,4 +17,7 @@ size_t ps_utf8_fit(const char *s, size_t n, size_t columns);
 /* Writes the character `c` (up to U+10FFFF; whether it is a surrogate is not asked), 1..4 bytes; returns how many. */
 size_t ps_utf8_put(char out[static 4], uint32_t c);
 
+/* Takes the bytes out of `text` that are no character: what is left where a name was cut in the middle of one. */
+void ps_utf8_drop_pieces(char *text);
+
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "base/err.h"
 
 /* All are counted, the first three places are kept, and a long one is cut. */
 static void the_first_places_are_kept(void **state) {
@@ -22,6 +23,36 @@ static void the_first_places_are_kept(void **state) {
     assert_int_equal(d.counts[PS_ODD_TEXT], 0);
     ps_diag_add(&d, PS_ODD_TEXT, "%0500d", 7);
     assert_int_equal(strlen(d.places[PS_ODD_TEXT][0]), sizeof d.places[0][0] - 1);
+}
+
+/* Whether the format or the room cuts it: no piece of a character stays. */
+static void no_character_is_cut(void **state) {
+    (void)state;
+    ps_diag d = {0};
+    ps_diag_add(&d, PS_ODD_TEXT, "%.4s, row 7",
+                "\xe5\x90\x8d\xe5\xad\x97"); /* two of three bytes each */
+    assert_string_equal(d.places[PS_ODD_TEXT][0], "\xe5\x90\x8d, row 7");
+    ps_diag_add(&d, PS_ODD_TIME, "%0*d\xc3\xa9", (int)sizeof d.places[0][0] - 2, 7);
+    assert_int_equal(strlen(d.places[PS_ODD_TIME][0]), sizeof d.places[0][0] - 2);
+}
+
+/* Nor in errors, where the beginning of a long path is cut. */
+static void errors_cut_no_character(void **state) {
+    (void)state;
+    ps_err err = PS_ERR_INIT;
+    (void)ps_fail(&err, PS_IO, "%.4s, row 7", "\xe5\x90\x8d\xe5\xad\x97");
+    assert_string_equal(err.msg, "\xe5\x90\x8d, row 7");
+    char path[sizeof err.file * 3 + 8];
+    for (size_t shift = 0; shift < 3; shift++) {
+        memset(path, 'a', shift);
+        for (size_t i = 0; i < sizeof err.file; i++) {
+            memcpy(path + shift + 3 * i, "\xe5\x90\x8d", 3);
+        }
+        path[shift + 3 * sizeof err.file] = '\0';
+        (void)ps_fail_file(&err, PS_IO, path, "gone");
+        assert_memory_equal(err.file, "...\xe5\x90\x8d", 6);
+        assert_string_equal(err.file + 3, path + strlen(path) - strlen(err.file + 3));
+    }
 }
 
 static void counting_needs_no_place(void **state) {
@@ -128,6 +159,8 @@ static void every_kind_has_a_name_and_a_sentence(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_places_are_kept),
+        cmocka_unit_test(no_character_is_cut),
+        cmocka_unit_test(errors_cut_no_character),
         cmocka_unit_test(counting_needs_no_place),
         cmocka_unit_test(a_place_may_repeat),
         cmocka_unit_test(another_look_counts_once),

@@ -711,9 +711,10 @@ static void find_stall(pipes *p, const stall_rule *rule) {
                      .stage = worst->stage,
                      .gain_ns = ns,
                      .value = ps_percent(ns, p->report->step_ns)},
-        "%s (rank %s) %s %s in each step%s.%s %zu of %zu stages are over the threshold%s.",
+        "%s (rank %s) %s %s in each step%s.%s %zu of %zu stages %s over the threshold%s.",
         name_stage(p, worst, true).text, PS_RANK(worst->rank), rule->what, ps_ns_text_of(ns).text,
-        for_whom, median, n_over, p->n_numbers, p->n_pipelines > 1 ? " in some pipeline" : "");
+        for_whom, median, n_over, p->n_numbers, n_over == 1 ? "is" : "are",
+        p->n_pipelines > 1 ? " in some pipeline" : "");
     advise_on_stall(p, rule->rule, worst, awaited);
     show_bubbles(p, (wanted){rule->in_bubble, true, worst->rank}, PS_EVIDENCE_MAX);
 }
