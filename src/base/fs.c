@@ -53,6 +53,21 @@ bool ps_is_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+ps_code ps_file_look(const char *path, ps_err *err) {
+    struct stat st;
+    if (stat(path, &st) == 0) {
+        return PS_OK;
+    }
+    if (errno == ENOENT || errno == ELOOP) {
+        bool is_round = errno == ELOOP;
+        return lstat(path, &st) != 0 ? PS_OK
+                                     : ps_fail_file(err, PS_NOT_FOUND, path, "a link that leads %s",
+                                                    is_round ? "round itself" : "nowhere");
+    }
+    ps_code code = fail_errno(err, path, "cannot be looked at");
+    return code == PS_NOT_FOUND ? PS_OK : PS_IO; /* a part of the path is gone */
+}
+
 bool ps_is_readonly(const char *path) {
     struct stat st;
     if (stat(path, &st) != 0) {

@@ -29,6 +29,10 @@ bool ps_file_same(const ps_file_id *a, const ps_file_id *b);
 bool ps_is_dir(const char *path);
 bool ps_is_file(const char *path);
 
+/* PS_OK for what is there, and for what is not. Else what is named cannot be looked at, and err says why: PS_NOT_FOUND for a link
+ * that leads nowhere or round itself, PS_IO for all else (no permission, a fault of the disk). */
+PS_MUST_USE ps_code ps_file_look(const char *path, ps_err *err);
+
 /* Nobody's permission bits allow writing, or this process may not write. Mode bits count for root too: a
  * file marked read-only is meant to stay as it is. */
 bool ps_is_readonly(const char *path);

@@ -434,6 +434,26 @@ static void visit_tables(walk *w, const char *dir, const char *const *names, siz
     }
 }
 
+/* Under this name a rank, or a file of one, is expected. */
+static bool is_rank_name(const char *name) {
+    static const char *const ENDS[] = {"_ascend_pt", "_ascend_ms", OUTPUT_DIR, ".json",
+                                       ".json.gz",   ".sqlite",    ".db"};
+    bool is = false;
+    for (size_t i = 0; i < sizeof ENDS / sizeof *ENDS; i++) {
+        is = is || ps_ends_with(name, ENDS[i]);
+    }
+    return is;
+}
+
+/* What cannot be looked at is no absence: a rank may be missing. A link of another name that leads nowhere is nothing to us. */
+static void note_unseen(walk *w, const char *path) {
+    ps_err err = PS_ERR_INIT;
+    ps_code code = ps_file_look(path, &err);
+    if (code == PS_IO || (code == PS_NOT_FOUND && is_rank_name(ps_path_base(path)))) {
+        ps_diag_add(&w->cluster->diag, PS_ODD_FILE, "%s: %s", path, err.msg);
+    }
+}
+
 static void visit_dir(walk *w, const char *dir, int depth) {
     ps_cluster *c = w->cluster;
     ps_err err = PS_ERR_INIT;
@@ -463,8 +483,10 @@ static void visit_dir(walk *w, const char *dir, int depth) {
                        is_worth_entering(w, dir, names[i], names, n)) {
                 visit_dir(w, path, depth + 1);
             }
-        } else if (w->all) {
-            w->nomem = ps_cluster_add_file(c, path, w->reader, false) != PS_OK || w->nomem;
+        } else {
+            note_unseen(w, path);
+            w->nomem =
+                (w->all && ps_cluster_add_file(c, path, w->reader, false) != PS_OK) || w->nomem;
         }
     }
     if (!w->nomem) {

@@ -73,6 +73,26 @@ run 1 -m pp_chart -d "$T/lost"
 says 'ascend_pytorch_profiler_0.db'
 run 1 info "$T/lost"
 
+# A folder of a rank that is a link to nowhere, or round itself, is no absence: the rank is lost. Other links that lead nowhere are
+# nothing to us.
+for target in nowhere node0_1009_20250109081616009_ascend_pt; do
+    rm -rf "$T/in"
+    sample "$T/in"
+    ln -s nowhere "$T/in/latest"
+    run 0 info "$T/in"
+    ln -s "$target" "$T/in/node0_1009_20250109081616009_ascend_pt"
+    for command in info chart report "cluster -m pp_chart -d"; do
+        # shellcheck disable=SC2086 # a command with its options
+        run 4 $command "$T/in"
+        says 'node0_1009_20250109081616009_ascend_pt: a link that leads'
+    done
+    mkdir -p "$T/alone"
+    ln -sf "$target" "$T/alone/node0_1009_20250109081616009_ascend_pt"
+    run 1 chart "$T/alone"
+    says 'a link that leads'
+    rm -r "$T/alone"
+done
+
 # Two profiles of a rank: the newer is read, by the time in its name.
 rm -rf "$T/in"
 sample "$T/in"
