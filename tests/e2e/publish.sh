@@ -109,6 +109,7 @@ for name, command in COMMANDS.items():
         for path, digest in left.items():
             assert not path.name.endswith(("tmp", "-journal", "-wal", "-shm")), (name, k, left)
             assert want.get(path) == digest or path.suffix in (".db", ".xlsx"), (name, k, path)
-        assert not list(tmp.iterdir()), (name, k, list(tmp.iterdir()))
+        copies = list(tmp.glob("pipescope-*"))  # the thread sanitizer has a file of its own there as it begins
+        assert not copies, (name, k, copies)
         shutil.rmtree(place)
 PY
