@@ -665,19 +665,20 @@ static bool is_left_over(int fd, const char *tmp, int application_id) {
     return found;
 }
 
-/* Of this process from before it is there; an existing one is not, until it is known whose it is. */
+/* One that is there already may be anybody's; a new one is this process's from before it is there. -1 and EAGAIN when another run
+ * came in between. */
 static int create_tmp(const char *tmp, int *unfinished) {
+    int fd = open(tmp, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd >= 0 || errno != ENOENT) {
+        return fd;
+    }
     *unfinished = ps_unfinished_add(tmp);
-    int fd = open(tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+    fd = open(tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd < 0) {
         int error = errno;
         ps_unfinished_done(*unfinished);
         *unfinished = -1;
-        errno = error;
-    }
-    if (fd < 0 && errno == EEXIST) {
-        fd = open(tmp, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-        errno = fd < 0 && errno == ENOENT ? EAGAIN : errno; /* another run has just finished */
+        errno = error == EEXIST ? EAGAIN : error;
     }
     return fd;
 }
