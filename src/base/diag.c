@@ -99,7 +99,9 @@ void ps_diag_merge_look(ps_diag *into, const ps_diag *from) {
     for (int k = 0; k < PS_N_ODDITIES; k++) {
         uint64_t count = into->counts[k];
         uint64_t repeats = into->repeats[k];
+        bool are_named = into->places[k][0][0] != '\0';
         bool is_same = count > 0 && from->counts[k] > 0 &&
+                       are_named == (from->places[k][0][0] != '\0') &&
                        (are_places_in(from, into, k) || are_places_in(into, from, k));
         merge_kind(into, from, k, NULL);
         if (is_same) {

@@ -33,21 +33,13 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
         return ps_fail_file(err, PS_NOTHING, opts->baseline_path, "no profile was found here%s%s",
                             instead != NULL ? ", but " : "", instead != NULL ? instead : "");
     }
-    const ps_cluster_rank **ranks = ps_calloc(b->cluster->n_ranks, sizeof *ranks);
-    if (ranks == NULL) {
-        return ps_fail_nomem(err);
-    }
-    for (size_t r = 0; r < b->cluster->n_ranks; r++) {
-        ranks[r] = &b->cluster->ranks[r];
-    }
     ps_run_opts own = *opts;
     own.baseline_path = NULL;
     own.out_dir = NULL;
     own.export_type = PS_EXPORT_NOTHING;
     own.progress = NULL;
     own.analysis.step_id = -1; /* steps of another run have other numbers */
-    b->run = ps_run_analyses(b->analyses, n, b->cluster, ranks, b->cluster->n_ranks, &own, err);
-    ps_free(ranks);
+    b->run = ps_run_all_ranks(b->analyses, n, b->cluster, &own, err);
     if (b->run == NULL) {
         return err != NULL ? err->code : PS_IO;
     }

@@ -58,3 +58,8 @@ for db in "$T"/unnamed/*/*/ascend_pytorch_profiler_*.db; do
 done
 rm "$T"/unnamed/*/profiler_metadata.json
 run 'looks like dualpipev: give --pp-type dualpipev' -m pp_chart -d "$T/unnamed"
+
+# Marks of DualPipeV that are lost: the chart and the report, which looks at labels too, count the same ops.
+"$PIPESCOPE_BIN" simulate dualpipev --pp 4 --microbatches 10 --steps 2 --jitter 5 --drop-marks 1 --profile "$T/lost" >"$T/out"
+run "4 ops of the schedule have no mark" chart "$T/lost"
+run "4 ops of the schedule have no mark" report "$T/lost"

@@ -189,6 +189,10 @@ for schedule in gpipe 1f1b "interleaved --chunks 2" zb-h1 zb-h2 zb-v "interleave
     expect 0 "stage split: the slowest workers apart, if stage 2 computed" whatif "$T/marks"
 done
 expect 0 "computing and its links only" whatif "$T/marks"
+# Overlapped pairs are alike on no two stages: the ideal steps are longer, and no waste is negative.
+rm -rf "$T/marks"
+"$PIPESCOPE_BIN" simulate dualpipev --pp 4 --microbatches 10 --profile "$T/marks" --jitter 5 --quiet > /dev/null
+expect 0 "slowdown 0.9[0-9]*: none of the job" whatif "$T/marks"
 rm -rf "$T/marks"
 "$PIPESCOPE_BIN" simulate 1f1b --pp 1 --microbatches 8 --profile "$T/marks" --quiet > /dev/null
 expect 3 "one stage" whatif "$T/marks"

@@ -161,7 +161,7 @@ static void chart_of(ps_trace *const *traces, size_t n, const ps_analysis_opts *
                           .n_ranks = n,
                           .opts = opts,
                           .result = &result};
-    (void)analysis->rounds[0].reduce(&in, &shared, NULL);
+    (void)analysis->rounds[1].reduce(&in, &shared, NULL);
     if (result.chart != NULL) {
         check(result.chart);
     }

@@ -439,7 +439,7 @@ void pp_run(pp_outcome *o, ps_trace *const *traces, size_t n, const ps_analysis_
                           .opts = used,
                           .result = &o->result};
     void *shared = NULL;
-    o->code = analysis->rounds[0].reduce(&in, &shared, &o->err);
+    o->code = analysis->rounds[analysis->n_rounds - 1].reduce(&in, &shared, &o->err);
     for (size_t r = 0; r < n; r++) {
         analysis->free_partial(partials[r]);
     }

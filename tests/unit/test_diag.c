@@ -100,6 +100,10 @@ static void another_look_counts_once(void **state) {
     ps_diag_merge_look(&all, &narrow);
     assert_int_equal(all.counts[PS_ODD_P2P_PEER], 8);
     assert_int_equal(all.counts[PS_ODD_MARK_TWICE], 1);
+    ps_diag unnamed = {0}; /* whether that is the same nobody knows */
+    ps_diag_count(&unnamed, PS_ODD_P2P_PEER, 5);
+    ps_diag_merge_look(&all, &unnamed);
+    assert_int_equal(all.counts[PS_ODD_P2P_PEER], 13);
     ps_diag other = {0};
     ps_diag_add(&other, PS_ODD_MARK_TWICE, "1F");
     ps_diag_merge_look(&all, &other);

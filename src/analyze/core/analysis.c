@@ -2,7 +2,6 @@
 #include "analyze/core/analysis.h"
 
 #include <string.h>
-
 #include <strings.h>
 
 #include "base/alloc.h"
@@ -46,6 +45,21 @@ const ps_table *ps_result_table(const ps_result *r, const char *name) {
     for (size_t i = 0; r != NULL && i < r->n_tables; i++) {
         if (strcmp(r->tables[i]->name, name) == 0) {
             return r->tables[i];
+        }
+    }
+    return NULL;
+}
+
+ps_code ps_map_nothing(const ps_map_input *in, void **partial, ps_err *err) {
+    (void)err;
+    *partial = in->partial;
+    return PS_OK;
+}
+
+const ps_result *ps_result_charted(const ps_reduce_input *in) {
+    for (size_t i = 0; i < in->n_before; i++) {
+        if (in->before[i].chart != NULL && in->before[i].chart->n_ops > 0) {
+            return &in->before[i];
         }
     }
     return NULL;

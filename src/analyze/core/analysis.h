@@ -146,4 +146,11 @@ PS_MUST_USE ps_code ps_result_add(ps_result *r, ps_table *table, ps_err *err);
 const ps_table *ps_result_table(const ps_result *r, const char *name);
 void ps_result_fini(ps_result *r);
 
+/* The map of a round that only reduces, after others have made their results: the partial stays. */
+PS_MUST_USE ps_code ps_map_nothing(const ps_map_input *in, void **partial, ps_err *err);
+
+/* The result of the first analysis before this one that made a chart with ops, NULL when none did: that chart is the one that is
+ * shown, and what others would say of theirs is not to be told. */
+const ps_result *ps_result_charted(const ps_reduce_input *in);
+
 #endif

@@ -656,8 +656,8 @@ static void note_pipeline(const ps_reduce_input *in, const plan *pl,
         }
         diag = diag == NULL && in_chart(in, pl, r) ? in->diags[r] : diag;
     }
-    if (diag == NULL) {
-        return;
+    if (diag == NULL || ps_result_charted(in) != NULL) {
+        return; /* another chart is shown */
     }
     ps_pipeline_notes_count(notes, diag);
     if (notes->said[0] == '\0' && pl->schedule == NULL && notes->schedule != NULL &&

@@ -785,6 +785,9 @@ static ps_code add_labelled_chart(job *j, ps_err *err) {
 
 static ps_code reduce_labelled(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
+    if (ps_result_charted(in) != NULL) {
+        return PS_OK; /* marks have told all */
+    }
     job j = {.in = in};
     ps_code code = job_init(&j) ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
@@ -799,8 +802,9 @@ static ps_code reduce_labelled(const ps_reduce_input *in, void **shared, ps_err 
     return code;
 }
 
-static const ps_round ROUNDS[] = {
-    {.needs = PS_COMM_PART_NEEDS, .map = map_labelled, .reduce = reduce_labelled}};
+/* pp_chart, which may come before, has its chart after the second round. */
+static const ps_round ROUNDS[] = {{.needs = PS_COMM_PART_NEEDS, .map = map_labelled},
+                                  {.map = ps_map_nothing, .reduce = reduce_labelled}};
 
 const ps_analysis ps_analysis_pp_labels = {
     .name = "pp_labels",

@@ -99,13 +99,8 @@ static void add_report_parts(ps_report_member *m) {
 
 /* The first chart that an analysis before this one made. */
 static void take_chart(ps_report *report) {
-    for (size_t i = 0; i < report->in->n_before && report->chart == NULL; i++) {
-        const ps_result *r = &report->in->before[i];
-        if (r->chart != NULL && r->chart->n_ops > 0) {
-            report->chart = r->chart;
-            report->chart_tables = r;
-        }
-    }
+    report->chart_tables = ps_result_charted(report->in);
+    report->chart = report->chart_tables != NULL ? report->chart_tables->chart : NULL;
 }
 
 static const ps_chart_rank *chart_rank(const ps_report *report, int64_t rank, uint32_t *row) {
@@ -659,13 +654,6 @@ static ps_code reduce_report(const ps_reduce_input *in, void **shared, ps_err *e
     return code;
 }
 
-/* The chart of pp_chart is there after its second round. */
-static ps_code wait_for_chart(const ps_map_input *in, void **partial, ps_err *err) {
-    (void)err;
-    *partial = in->partial;
-    return PS_OK;
-}
-
 static void free_report_partial(void *partial) {
     ps_report_rank_free(partial);
 }
@@ -675,7 +663,8 @@ static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NE
                                             PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS |
                                             PS_NEED_STATISTICS | PS_NEED_UNIT_RATIOS,
                                    .map = ps_report_map},
-                                  {.map = wait_for_chart, .reduce = reduce_report}};
+                                  /* the chart of pp_chart is there after its second round */
+                                  {.map = ps_map_nothing, .reduce = reduce_report}};
 
 const ps_analysis ps_analysis_report = {
     .name = "report",

@@ -721,11 +721,14 @@ static void find_stall(pipes *p, const stall_rule *rule) {
 
 static void show_schedule(ps_report *report, const ps_table *replay, size_t row) {
     char note[96];
+    char copies[32] = "";
     int64_t weights = ps_column_int(replay, row, "weights", 1);
+    if (weights > 1) {
+        (void)snprintf(copies, sizeof copies, ", %lld x weights", (long long)weights);
+    }
     (void)snprintf(note, sizeof note, "bubble %.1f %%, activations %.3g%s",
                    ps_column_real(replay, row, "bubble"),
-                   ps_column_real(replay, row, "activations"),
-                   weights > 1 ? ", weights twice" : "");
+                   ps_column_real(replay, row, "activations"), copies);
     ps_findings_evidence(&report->findings,
                          (ps_evidence){.rank = -1,
                                        .step = PS_STEP_OUTSIDE,

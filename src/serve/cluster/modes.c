@@ -200,20 +200,8 @@ typedef struct making {
 } making;
 
 static ps_run *run_all(const making *m, ps_err *err) {
-    const ps_cluster *c = m->cluster;
-    const ps_cluster_rank **ranks = ps_calloc(c->n_ranks + 1, sizeof *ranks);
-    if (ranks == NULL) {
-        (void)ps_fail_nomem(err);
-        return NULL;
-    }
-    for (size_t r = 0; r < c->n_ranks; r++) {
-        ranks[r] = &c->ranks[r];
-    }
     ps_run_opts opts = {.export_type = PS_EXPORT_NOTHING, .analysis = m->ask->opts};
-    ps_run *run =
-        ps_run_analyses(m->ask->analyses, m->ask->n_analyses, c, ranks, c->n_ranks, &opts, err);
-    ps_free(ranks);
-    return run;
+    return ps_run_all_ranks(m->ask->analyses, m->ask->n_analyses, m->cluster, &opts, err);
 }
 
 static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {

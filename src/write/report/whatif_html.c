@@ -33,8 +33,8 @@ static void put_whatif_page_top(ps_html_page *p, const ps_whatif_view *view) {
     put_step_tile(p, t, "ideal", "ideal: every op as usual");
     (void)snprintf(text, sizeof text, "%.3f", ps_view_real(t, 0, "slowdown"));
     ps_html_tile(p, text, "slowdown");
-    (void)snprintf(text, sizeof text, "%.1f %%", ps_view_real(t, 0, "waste"));
-    ps_html_tile(p, text, "waste");
+    char waste[PS_WHATIF_WASTE];
+    ps_html_tile(p, ps_whatif_waste(view, waste), "waste");
     ps_buf_add_str(p->out, "</div>\n");
     char doubt[PS_WHATIF_DOUBT];
     if (ps_whatif_doubt(view, doubt)) {

@@ -61,8 +61,14 @@ static bool lay_map_out(worker_map *m) {
     return m->n_stages > 0;
 }
 
+/* Room for a gap between cells, and for a frame around one. */
+static bool has_frames(const worker_map *m) {
+    return m->cell_w > 8 && m->cell_h > 8;
+}
+
 static void put_map_title(const worker_map *m) {
     const ps_table *t = m->view->job;
+    char waste[PS_WHATIF_WASTE];
     char text[320];
     (void)snprintf(text, sizeof text, "%.160s%sslowdown of each worker", m->view->title,
                    m->view->title[0] != '\0' ? ": " : "");
@@ -71,11 +77,11 @@ static void put_map_title(const worker_map *m) {
     (void)snprintf(
         text, sizeof text,
         "%lld stages x %lld replicas; a step %s, %s with every op as usual: slowdown %.3f, "
-        "waste %.1f %%. The lower one of a stage's and its replica's; framed: the slowest",
+        "waste %s. The lower one of a stage's and its replica's; framed: the slowest",
         (long long)ps_view_int(t, 0, "stages"), (long long)ps_view_int(t, 0, "replicas"),
         ps_ns_text_of(ps_view_int(t, 0, "no_delay")).text,
         ps_ns_text_of(ps_view_int(t, 0, "ideal")).text, ps_view_real(t, 0, "slowdown"),
-        ps_view_real(t, 0, "waste"));
+        ps_whatif_waste(m->view, waste));
     ps_svg_put_text(m->out, PAD, PAD + 32, 12, PS_SVG_START, m->surfaces->quiet, "", text);
 }
 
@@ -95,8 +101,8 @@ static void put_worker(const worker_map *m, size_t row, double x, double y) {
     const ps_table *t = m->view->workers;
     double slowdown = ps_view_real(t, row, "slowdown");
     ps_rgb fill = heat_of(m->surfaces, share_of(m, slowdown));
-    double gap = m->cell_w > 8 && m->cell_h > 8 ? 1 : 0;
-    if (ps_view_int(t, row, "is_worst") != 0) {
+    double gap = has_frames(m) ? 1 : 0;
+    if (has_frames(m) && ps_view_int(t, row, "is_worst") != 0) {
         ps_svg_put_colour_rect(m->out, x, y, m->cell_w - gap, m->cell_h - gap, m->surfaces->ink);
         ps_svg_put_colour_rect(m->out, x + 2 * gap, y + 2 * gap, m->cell_w - 5 * gap,
                                m->cell_h - 5 * gap, m->surfaces->panel);

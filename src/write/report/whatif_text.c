@@ -70,6 +70,12 @@ bool ps_whatif_doubt(const ps_whatif_view *view, char out[PS_WHATIF_DOUBT]) {
     return true;
 }
 
+const char *ps_whatif_waste(const ps_whatif_view *view, char out[PS_WHATIF_WASTE]) {
+    double percent = ps_view_real(view->job, 0, "waste");
+    (void)snprintf(out, PS_WHATIF_WASTE, percent > -0.05 ? "%.1f %%" : "none", fabs(percent));
+    return out;
+}
+
 /* The replay first: all else stands on it. */
 static void put_steps(ps_buf *out, const ps_whatif_view *view, size_t width) {
     const ps_table *t = view->job;
@@ -85,9 +91,9 @@ static void put_steps(ps_buf *out, const ps_whatif_view *view, size_t width) {
     if (ps_whatif_doubt(view, doubt)) {
         put_paragraph(out, width, 2, 2, "%s", doubt);
     }
-    ps_buf_addf(out, "  slowdown %.3f: %.1f %% of the job's time is waste",
-                ps_view_real(t, 0, "slowdown"), ps_view_real(t, 0, "waste"));
-    ps_buf_addf(out, "\n");
+    char waste[PS_WHATIF_WASTE];
+    ps_buf_addf(out, "  slowdown %.3f: %s of the job's time is waste\n",
+                ps_view_real(t, 0, "slowdown"), ps_whatif_waste(view, waste));
     if (ps_view_int(t, 0, "has_communication") == 0) {
         put_paragraph(
             out, width, 2, 2,

@@ -22,6 +22,10 @@ typedef struct ps_whatif_view {
 #define PS_WHATIF_DOUBT 320
 bool ps_whatif_doubt(const ps_whatif_view *view, char out[PS_WHATIF_DOUBT]);
 
+/* "15.2 %", or "none": where kinds of ops differ by stage the steps with all of a kind alike may be the longer ones. */
+#define PS_WHATIF_WASTE 24
+const char *ps_whatif_waste(const ps_whatif_view *view, char out[PS_WHATIF_WASTE]);
+
 /* The verdict, causes, repairs, kinds, and a map of stages and replicas. */
 PS_MUST_USE ps_code ps_write_whatif_text(const ps_whatif_view *view, const ps_text_style *style,
                                          ps_buf *out, ps_err *err);
