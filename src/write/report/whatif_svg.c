@@ -77,11 +77,11 @@ static void put_map_title(const worker_map *m) {
     (void)snprintf(
         text, sizeof text,
         "%lld stages x %lld replicas; a step %s, %s with every op as usual: slowdown %.3f, "
-        "waste %s. The lower one of a stage's and its replica's; framed: the slowest",
+        "waste %s. The lower one of a stage's and its replica's%s",
         (long long)ps_view_int(t, 0, "stages"), (long long)ps_view_int(t, 0, "replicas"),
         ps_ns_text_of(ps_view_int(t, 0, "no_delay")).text,
         ps_ns_text_of(ps_view_int(t, 0, "ideal")).text, ps_view_real(t, 0, "slowdown"),
-        ps_whatif_waste(m->view, waste));
+        ps_whatif_waste(m->view, waste), has_frames(m) ? "; framed: the slowest" : "");
     ps_svg_put_text(m->out, PAD, PAD + 32, 12, PS_SVG_START, m->surfaces->quiet, "", text);
 }
 
