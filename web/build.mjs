@@ -10,7 +10,11 @@ const here = dirname(fileURLToPath(import.meta.url));
 process.chdir(here);
 
 const page = {
-  entryPoints: { pipeline: "src/pipeline/main.ts", viewer: "src/app/main.tsx", index: "src/index.html" },
+  entryPoints: {
+    pipeline: "src/pipeline/main.ts",
+    viewer: "src/app/main.tsx",
+    index: "src/index.html",
+  },
   loader: { ".html": "copy" },
   outdir: "dist",
   bundle: true,
@@ -56,7 +60,9 @@ if (process.argv.includes("--tests")) {
       // as good as different
     }
     if (committed === null || Buffer.compare(committed, Buffer.from(file.contents)) !== 0) {
-      console.error(`${file.path.slice(here.length + 1)} is not what the sources give: run ./dev web`);
+      console.error(
+        `${file.path.slice(here.length + 1)} is not what the sources give: run ./dev web`,
+      );
       stale++;
     }
   }

@@ -4,6 +4,7 @@ import { Atom } from "./base/atom";
 import { ENGLISH } from "./pipeline/texts";
 import { REMEDIES } from "./words/remedies";
 
+// prettier-ignore
 const WORDS = {
   // --- frame ---------------------------------------------------------------------------------------------------------
   "tab.timeline": ["Timeline", "时间线"],
@@ -727,6 +728,7 @@ export function t(word: Word, ...values: (string | number)[]): string {
 }
 
 /** Names of columns, as the program writes them, in Chinese. What is not here stands as it is. */
+// prettier-ignore
 const COLUMNS: Record<string, string> = {
   name: "名称", operator: "算子", kernel: "核函数", type: "类型", "op type": "算子类型", kind: "种类", rank: "Rank", host: "主机",
   step: "Step", start: "开始", end: "结束", duration: "时长", "wall duration": "总时长", wall: "总时长", union: "并集时长", self: "自身时长",
@@ -755,6 +757,7 @@ const COLUMNS: Record<string, string> = {
 };
 
 /** Titles of views (/api/views), in Chinese; by name. */
+// prettier-ignore
 const VIEWS: Record<string, string> = {
   overall: "总体指标", leaf: "总体指标某项的切片", framework_sum: "框架算子汇总", python_sum: "Python 函数汇总", call_sum: "驱动与运行时调用汇总",
   device_sum: "设备任务汇总", communication_sum: "通信算子汇总", overlap_sum: "重叠分析汇总", memcpy: "内存拷贝汇总", memcpy_details: "内存拷贝明细",
@@ -769,6 +772,7 @@ const VIEWS: Record<string, string> = {
 };
 
 /** Titles of the tables of a chart, in Chinese; by name. */
+// prettier-ignore
 const TABLES: Record<string, string> = {
   PipelineStep: "各流水线的 step、最慢阶段，以及关键路径上的计算与等待", PipelineBubble: "各阶段的空泡", PipelineWaits: "各阶段的停顿在等什么，及其在关键路径上的计算",
   PipelineReplay: "同样的工作采用其他调度（按实测时长仿真）", PipelineNotReplayed: "未仿真的调度", ClusterStepTraceTime: "各 rank 与阶段的 step 时间", SlowRankLateness: "各 rank 迟到时间，最晚者在前",
@@ -776,6 +780,7 @@ const TABLES: Record<string, string> = {
 };
 
 /** What the program says when something is missing, and where a chart is known from; in Chinese. The longest that fits counts. */
+// prettier-ignore
 const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
   [/^the profile knows nothing of memory: .*/, "采集数据中没有内存信息：请在采集时打开（profile_memory=True；nsys profile --cuda-memory-usage=true）"],
   [/^the profile does not say which operator allocates: .*/, "采集数据未记录由哪个算子申请内存：请在采集时打开 profile_memory=True"],
@@ -814,7 +819,10 @@ const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
 
 /** A sentence of the program in the language of the page; what is not known stands as it was said. */
 export const said = (text: string): string =>
-  language.get() === "en" ? text : REMEDIES[text] ?? SAYINGS.reduce((now, [pattern, chinese]) => now.replace(pattern, chinese), text);
+  language.get() === "en"
+    ? text
+    : (REMEDIES[text] ??
+      SAYINGS.reduce((now, [pattern, chinese]) => now.replace(pattern, chinese), text));
 
 /** The title of a view; English is as the program says it. */
 export const viewTitle = (view: { name: string; title: string }): string =>
@@ -823,10 +831,18 @@ export const viewTitle = (view: { name: string; title: string }): string =>
 export function columnWord(name: string): string {
   // "lateTime(us)" and "MeanNs" carry a unit that stands beside the name; "opType" is two words.
   const bare = name.replace(/\((ns|us|ms|s|MB|KB|GB\/s)\)$/, "").replace(/([a-z0-9])Ns$/, "$1");
-  const plain = bare.replace(/_/g, " ").replace(/^[a-zA-Z]?[a-z]+([A-Z][a-z]+)+$/, (camel) => camel.replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`).toLowerCase());
+  const plain = bare
+    .replace(/_/g, " ")
+    .replace(/^[a-zA-Z]?[a-z]+([A-Z][a-z]+)+$/, (camel) =>
+      camel
+        .replace(/([a-z])([A-Z])/g, (_, a: string, b: string) => `${a} ${b.toLowerCase()}`)
+        .toLowerCase(),
+    );
   const chinese = language.get() === "zh" ? COLUMNS[plain.toLowerCase()] : undefined;
   if (/^(id|[dptce]p|mfu|ep|moe)$/.test(plain)) {
     return plain.toUpperCase();
   }
-  return chinese ?? (/^[a-z][a-z0-9 -]*$/.test(plain) ? plain[0]!.toUpperCase() + plain.slice(1) : plain);
+  return (
+    chinese ?? (/^[a-z][a-z0-9 -]*$/.test(plain) ? plain[0].toUpperCase() + plain.slice(1) : plain)
+  );
 }

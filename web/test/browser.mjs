@@ -12,25 +12,35 @@ const faults = [];
 async function open(file, colorScheme = "light") {
   const page = await browser.newPage({ viewport: { width: 1600, height: 1000 }, colorScheme });
   page.on("pageerror", (error) => faults.push(`${file}: ${error.message}`));
-  page.on("console", (message) => message.type() === "error" && faults.push(`${file}: ${message.text()}`));
-  page.on("request", (request) => request.url().startsWith("file:") || faults.push(`asked for ${request.url()}`));
+  page.on(
+    "console",
+    (message) => message.type() === "error" && faults.push(`${file}: ${message.text()}`),
+  );
+  page.on(
+    "request",
+    (request) => request.url().startsWith("file:") || faults.push(`asked for ${request.url()}`),
+  );
   await page.goto(`file://${file}`);
   await settle(page);
   return page;
 }
 
-const settle = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
-const pixels = (page, layer) => page.evaluate((name) => {
-  const canvas = document.querySelector(`canvas.${name}`);
-  const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
-  let hash = 0;
-  let painted = 0;
-  for (let i = 0; i < data.length; i += 4) {
-    hash = (hash * 31 + data[i] * 65536 + data[i + 1] * 256 + data[i + 2]) | 0;
-    painted += data[i + 3] > 0 ? 1 : 0;
-  }
-  return { hash, painted };
-}, layer);
+const settle = (page) =>
+  page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
+const pixels = (page, layer) =>
+  page.evaluate((name) => {
+    const canvas = document.querySelector(`canvas.${name}`);
+    const data = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+    let hash = 0;
+    let painted = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      hash = (hash * 31 + data[i] * 65536 + data[i + 1] * 256 + data[i + 2]) | 0;
+      painted += data[i + 3] > 0 ? 1 : 0;
+    }
+    return { hash, painted };
+  }, layer);
 const shot = async (page, name) => {
   if (process.env.PIPESCOPE_SHOTS) {
     await page.screenshot({ path: join(process.env.PIPESCOPE_SHOTS, name) });
@@ -76,7 +86,8 @@ const shot = async (page, name) => {
   await settle(page);
   assert.notEqual((await pixels(page, "base")).hash, whole.hash, "Ctrl + wheel zooms in");
 
-  const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const ground = () =>
+    page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
   assert.equal(await ground(), "rgb(255, 255, 255)");
   await page.keyboard.press("t");
   await settle(page);
@@ -89,7 +100,10 @@ const shot = async (page, name) => {
 }
 {
   const page = await open(pairs, "dark");
-  assert.equal(await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor), "rgb(20, 24, 29)");
+  assert.equal(
+    await page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor),
+    "rgb(20, 24, 29)",
+  );
   const byPhase = await pixels(page, "base");
   await page.selectOption("select[aria-label=colour]", "kind");
   await settle(page);
@@ -97,7 +111,10 @@ const shot = async (page, name) => {
   await shot(page, "pairs.png");
   await page.setViewportSize({ width: 700, height: 500 });
   await settle(page);
-  assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= 700), "no sideways scrolling");
+  assert.ok(
+    await page.evaluate(() => document.documentElement.scrollWidth <= 700),
+    "no sideways scrolling",
+  );
   await page.close();
 }
 
@@ -111,14 +128,21 @@ const shot = async (page, name) => {
     const box = plot.getBoundingClientRect();
     const next = window.requestAnimationFrame.bind(window);
     const work = [];
-    window.requestAnimationFrame = (draw) => next((t) => {
-      const before = performance.now();
-      draw(t);
-      work.push(performance.now() - before);
-    });
+    window.requestAnimationFrame = (draw) =>
+      next((t) => {
+        const before = performance.now();
+        draw(t);
+        work.push(performance.now() - before);
+      });
     for (let i = 0; i < 200; i++) {
       const clientX = box.left + 300 + 3 * i;
-      const options = { deltaY: i < 80 ? -60 : i < 160 ? 60 : -60, ctrlKey: true, clientX, clientY: box.top + 200, cancelable: true };
+      const options = {
+        deltaY: i < 80 ? -60 : i < 160 ? 60 : -60,
+        ctrlKey: true,
+        clientX,
+        clientY: box.top + 200,
+        cancelable: true,
+      };
       plot.dispatchEvent(new WheelEvent("wheel", options));
       await new Promise(next);
     }
@@ -126,7 +150,9 @@ const shot = async (page, name) => {
     return work.sort((a, b) => a - b);
   });
   const p95 = times[Math.floor(times.length * 0.95)];
-  console.log(`${times.length} frames of ${(statSync(large).size / 1e6).toFixed(1)} MB: median ${times[times.length >> 1].toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`);
+  console.log(
+    `${times.length} frames of ${(statSync(large).size / 1e6).toFixed(1)} MB: median ${times[times.length >> 1].toFixed(1)} ms, p95 ${p95.toFixed(1)} ms`,
+  );
   // The aim is 16 ms on an idle machine; tests share theirs with others.
   /* Machines that test are shared: the bound is for whoever asks for it (16 on a calm machine). */
   if (process.env.PIPESCOPE_FRAME_MS) {

@@ -7,7 +7,8 @@ const browser = await launch(executablePath);
 const v = await Viewer.open(browser, url);
 const { page } = v;
 page.setDefaultTimeout(15_000);
-const cells = async (card) => (await v.rows(card)).slice(1).map((row) => row.replace(/[\s\u2009]+/g, " ").trim());
+const cells = async (card) =>
+  (await v.rows(card)).slice(1).map((row) => row.replace(/[\s\u2009]+/g, " ").trim());
 const card = (title) => `.card:has-text("${title}")`;
 
 // Communication opens with durations, since there is no matrix, and says whose times these are.
@@ -17,7 +18,10 @@ await page.getByText("Operators in time").waitFor();
 const times = await cells(card("Communication time by rank"));
 assert.match(times[0], /^0 380\b/, "30 + 350");
 assert.match(times[1], /^1 240\b/, "220 + 20");
-assert.ok(times.every((row) => !/100\.0/.test(row)), "what is not known is no share");
+assert.ok(
+  times.every((row) => !/100\.0/.test(row)),
+  "what is not known is no share",
+);
 await v.shot("comm-durations");
 await page.getByRole("button", { name: "Advice" }).click();
 const late = await cells(card("How late ranks came"));
@@ -39,9 +43,15 @@ const receive = await v.selected();
 assert.equal(receive.dur, 350_000);
 await v.below("Slice Detail");
 await page.locator(".bottom-body").getByText("hcom_send__318_0_1").waitFor();
-assert.match(await page.locator(".bottom-body").innerText(), /In other ranks\s+hcom_send__318_0_1\s+sends\s.\s20\.0\s..\s.\srank 1/);
+assert.match(
+  await page.locator(".bottom-body").innerText(),
+  /In other ranks\s+hcom_send__318_0_1\s+sends\s.\s20\.0\s..\s.\srank 1/,
+);
 await v.shot("comm-arrow");
 
-assert.deepEqual(v.faults.filter((fault) => !/409/.test(fault)), []); // a capture has no matrix: said by status
+assert.deepEqual(
+  v.faults.filter((fault) => !/409/.test(fault)),
+  [],
+); // a capture has no matrix: said by status
 await browser.close();
 console.log("communication from marks: as worked out by hand");

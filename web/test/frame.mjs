@@ -11,7 +11,9 @@ const TOKEN = "frame-test";
 const faults = [];
 
 function serve() {
-  const server = spawn(program, ["serve", capture, "--port", "0", "--token", TOKEN, "--quiet"], { stdio: ["ignore", "pipe", "ignore"] });
+  const server = spawn(program, ["serve", capture, "--port", "0", "--token", TOKEN, "--quiet"], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   return new Promise((done, fail) => {
     let text = "";
     server.stdout.on("data", (chunk) => {
@@ -34,7 +36,12 @@ process.on("uncaughtException", (error) => {
 const browser = await launch(executablePath);
 
 async function context(options = {}) {
-  const made = await browser.newContext({ viewport: { width: 1280, height: 720 }, acceptDownloads: true, locale: "en-US", ...options });
+  const made = await browser.newContext({
+    viewport: { width: 1280, height: 720 },
+    acceptDownloads: true,
+    locale: "en-US",
+    ...options,
+  });
   await made.grantPermissions(["clipboard-read", "clipboard-write"]);
   return made;
 }
@@ -43,7 +50,14 @@ async function open(where, hash = "", withToken = true) {
   const page = await where.newPage();
   page.setDefaultTimeout(10_000);
   page.on("pageerror", (error) => faults.push(`${hash}: ${error.message}`));
-  page.on("request", (request) => request.url().startsWith(base) || request.url().startsWith("blob:") || request.url().startsWith("data:") || faults.push(`asked for ${request.url()}`));
+  page.on(
+    "request",
+    (request) =>
+      request.url().startsWith(base) ||
+      request.url().startsWith("blob:") ||
+      request.url().startsWith("data:") ||
+      faults.push(`asked for ${request.url()}`),
+  );
   await page.goto(`${base}#${withToken ? `token=${TOKEN}&` : ""}${hash}`);
   return page;
 }
@@ -56,12 +70,27 @@ const shot = async (page, name) => {
 const texts = (page, selector) => page.locator(selector).allInnerTexts();
 const rowsOf = (page, table) => page.locator(`${table} .grid-row`);
 /** Cells of a column of the rows in sight, from the top. */
-const column = (page, table, name) => page.evaluate(([inside, heading]) => {
-  const box = document.querySelector(inside);
-  const at = [...box.querySelectorAll(".grid-head > *")].findIndex((h) => h.querySelector(".head-name")?.textContent === heading);
-  return [...box.querySelectorAll(".grid-row")].sort((a, b) => Number(a.getAttribute("aria-rowindex")) - Number(b.getAttribute("aria-rowindex"))).map((r) => r.children[at]?.textContent ?? "");
-}, [table, name]);
-const settled = (page, table) => page.waitForFunction((inside) => document.querySelector(`${inside} .grid`)?.getAttribute("aria-busy") === "false", table);
+const column = (page, table, name) =>
+  page.evaluate(
+    ([inside, heading]) => {
+      const box = document.querySelector(inside);
+      const at = [...box.querySelectorAll(".grid-head > *")].findIndex(
+        (h) => h.querySelector(".head-name")?.textContent === heading,
+      );
+      return [...box.querySelectorAll(".grid-row")]
+        .sort(
+          (a, b) =>
+            Number(a.getAttribute("aria-rowindex")) - Number(b.getAttribute("aria-rowindex")),
+        )
+        .map((r) => r.children[at]?.textContent ?? "");
+    },
+    [table, name],
+  );
+const settled = (page, table) =>
+  page.waitForFunction(
+    (inside) => document.querySelector(`${inside} .grid`)?.getAttribute("aria-busy") === "false",
+    table,
+  );
 
 /** What the page does a moment later. */
 async function until(isSo, what) {
@@ -74,7 +103,11 @@ async function until(isSo, what) {
 /** Every rank that is read. */
 async function ready(page) {
   await page.waitForSelector(".tabs");
-  await page.waitForFunction(() => /^(\d+) of \1 ranks/.test(document.querySelector(".chip")?.textContent ?? "") || document.documentElement.lang === "zh-CN");
+  await page.waitForFunction(
+    () =>
+      /^(\d+) of \1 ranks/.test(document.querySelector(".chip")?.textContent ?? "") ||
+      document.documentElement.lang === "zh-CN",
+  );
 }
 
 // --- no token, a wrong token ----------------------------------------------------------------------------------------
@@ -106,51 +139,81 @@ async function ready(page) {
   const own = await context({ colorScheme: "dark" });
   const page = await open(own, "tab=operator");
   await ready(page);
-  assert.deepEqual(await texts(page, "header [role=tab]"), ["Timeline", "Pipeline", "Summary", "Operator", "Memory", "Communication"]);
-  const ground = () => page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  assert.deepEqual(await texts(page, "header [role=tab]"), [
+    "Timeline",
+    "Pipeline",
+    "Summary",
+    "Operator",
+    "Memory",
+    "Communication",
+  ]);
+  const ground = () =>
+    page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
   assert.equal(await ground(), "rgb(20, 24, 29)", "the look of the system at first");
   await page.keyboard.press("Shift+D");
-  await until(async () => await ground() === "rgb(255, 255, 255)", "the other look by its key");
+  await until(async () => (await ground()) === "rgb(255, 255, 255)", "the other look by its key");
   await page.getByRole("button", { name: "Light or dark" }).click();
   await page.getByRole("menuitemradio", { name: "Dark" }).click();
-  await until(async () => await ground() === "rgb(20, 24, 29)", "the look by the menu");
+  await until(async () => (await ground()) === "rgb(20, 24, 29)", "the look by the menu");
 
   await page.getByRole("button", { name: "English / 中文" }).click();
   await page.waitForFunction(() => document.documentElement.lang === "zh-CN");
   assert.deepEqual((await texts(page, "header [role=tab]")).slice(0, 2), ["时间线", "流水线"]);
   await page.reload();
   await page.waitForSelector(".tabs");
-  assert.deepEqual(await page.evaluate(() => [document.documentElement.lang, document.documentElement.dataset.theme]), ["zh-CN", "dark"], "both are remembered");
+  assert.deepEqual(
+    await page.evaluate(() => [
+      document.documentElement.lang,
+      document.documentElement.dataset.theme,
+    ]),
+    ["zh-CN", "dark"],
+    "both are remembered",
+  );
   await shot(page, "operator-dark-zh.png");
   await page.getByRole("button", { name: "中文 / English" }).click();
 
   // All pages, each by its key; the help lists the commands of all that were opened, and no key twice on a page.
   for (let i = 1; i <= 6; i++) {
     await page.keyboard.press(String(i));
-    await page.waitForSelector(`.page-slot:not([hidden])#page-${["timeline", "pipeline", "summary", "operator", "memory", "communication"][i - 1]}`);
+    await page.waitForSelector(
+      `.page-slot:not([hidden])#page-${["timeline", "pipeline", "summary", "operator", "memory", "communication"][i - 1]}`,
+    );
   }
   await page.keyboard.press("4");
   await page.keyboard.press("?");
   await page.waitForSelector("dialog .help");
-  const listed = await page.evaluate(() => [...document.querySelectorAll(".help section")].map((section) => ({
-    group: section.dataset.group,
-    keys: [...section.querySelectorAll("[data-command]")].flatMap((line) => [...line.querySelectorAll(".keys")].flatMap((keys) => {
-      const out = [[]];
-      for (const node of keys.childNodes) {
-        if (node.nodeName === "KBD") {
-          out[out.length - 1].push(node.textContent);
-        } else {
-          out.push([]);
-        }
-      }
-      return out.filter((k) => k.length > 0).map((k) => `${k.join("+")} ${line.dataset.command}`);
+  const listed = await page.evaluate(() =>
+    [...document.querySelectorAll(".help section")].map((section) => ({
+      group: section.dataset.group,
+      keys: [...section.querySelectorAll("[data-command]")].flatMap((line) =>
+        [...line.querySelectorAll(".keys")].flatMap((keys) => {
+          const out = [[]];
+          for (const node of keys.childNodes) {
+            if (node.nodeName === "KBD") {
+              out[out.length - 1].push(node.textContent);
+            } else {
+              out.push([]);
+            }
+          }
+          return out
+            .filter((k) => k.length > 0)
+            .map((k) => `${k.join("+")} ${line.dataset.command}`);
+        }),
+      ),
     })),
-  })));
+  );
   const frame = listed.find((g) => g.group === "frame").keys;
-  assert.ok(frame.includes("? frame.help") && frame.includes("Ctrl+K frame.palette"), String(frame));
+  assert.ok(
+    frame.includes("? frame.help") && frame.includes("Ctrl+K frame.palette"),
+    String(frame),
+  );
   for (const { group, keys } of listed.filter((g) => g.group !== "frame")) {
     const all = [...frame, ...keys].map((k) => k.split(" ")[0]);
-    assert.deepEqual(all.filter((k, i) => all.indexOf(k) !== i), [], `a key twice on ${group}`);
+    assert.deepEqual(
+      all.filter((k, i) => all.indexOf(k) !== i),
+      [],
+      `a key twice on ${group}`,
+    );
   }
   assert.ok(listed.find((g) => g.group === "timeline").keys.length >= 10, "keys of the timeline");
   await shot(page, "help.png");
@@ -168,33 +231,57 @@ async function ready(page) {
   await page.keyboard.press("Control+k");
   await page.keyboard.type("page: mem");
   await page.keyboard.press("Enter");
-  await until(async () => await page.locator("header [role=tab][aria-selected=true]").innerText() === "Memory", "the palette opens the page");
+  await until(
+    async () =>
+      (await page.locator("header [role=tab][aria-selected=true]").innerText()) === "Memory",
+    "the palette opens the page",
+  );
   await page.keyboard.press("Control+k");
   await page.keyboard.type("1ms..2ms");
-  assert.match(await page.locator(".palette-item[aria-selected=true]").innerText(), /Show 1.00 ms to 2.00 ms/);
+  assert.match(
+    await page.locator(".palette-item[aria-selected=true]").innerText(),
+    /Show 1.00 ms to 2.00 ms/,
+  );
   await page.keyboard.press("Enter");
-  await until(async () => await page.locator("header [role=tab][aria-selected=true]").innerText() === "Timeline", "the palette opens the page");
+  await until(
+    async () =>
+      (await page.locator("header [role=tab][aria-selected=true]").innerText()) === "Timeline",
+    "the palette opens the page",
+  );
   await page.keyboard.press("Control+k");
   await page.keyboard.type("stream");
-  await page.waitForFunction(() => [...document.querySelectorAll(".palette-group")].some((g) => g.textContent === "lane"));
+  await page.waitForFunction(() =>
+    [...document.querySelectorAll(".palette-group")].some((g) => g.textContent === "lane"),
+  );
   await page.keyboard.press("Escape");
   await page.waitForSelector("dialog", { state: "detached" });
 
   await page.keyboard.press("Control+k");
   await page.waitForSelector("dialog .palette-item");
   await page.keyboard.type("settings");
-  await until(async () => /settings/i.test(await page.locator(".palette-item[aria-selected=true]").innerText()), "the palette finds the settings");
+  await until(
+    async () =>
+      /settings/i.test(await page.locator(".palette-item[aria-selected=true]").innerText()),
+    "the palette finds the settings",
+  );
   await page.keyboard.press("Enter");
   await page.waitForSelector("dialog .colours");
-  const computing = () => page.evaluate(() => getComputedStyle(document.documentElement).getPropertyValue("--computing").trim());
+  const computing = () =>
+    page.evaluate(() =>
+      getComputedStyle(document.documentElement).getPropertyValue("--computing").trim(),
+    );
   const before = await computing();
-  const pick = (name, colour) => page.locator(`[id="colour-${name}"]`).evaluate((input, value) => {
-    input.value = value;
-    input.dispatchEvent(new Event("input", { bubbles: true }));
-  }, colour);
+  const pick = (name, colour) =>
+    page.locator(`[id="colour-${name}"]`).evaluate((input, value) => {
+      input.value = value;
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    }, colour);
   await pick("lanes.0", "#f2994a");
   assert.equal(await computing(), "#f2994a");
-  assert.match(await page.locator("dialog").innerText(), /“Computing” and “Communication” are hard to tell apart/);
+  assert.match(
+    await page.locator("dialog").innerText(),
+    /“Computing” and “Communication” are hard to tell apart/,
+  );
   await page.reload();
   await ready(page);
   assert.equal(await computing(), "#f2994a", "remembered");
@@ -203,16 +290,25 @@ async function ready(page) {
   await page.keyboard.press("Enter");
   await shot(page, "settings.png");
   await page.getByRole("button", { name: "All colours as they were" }).click();
-  await until(async () => await computing() === before, "the colours are as they were");
+  await until(async () => (await computing()) === before, "the colours are as they were");
   await page.keyboard.press("Escape");
 
   await page.locator(".bell").click();
-  await until(async () => /Missing in the capture, and how to collect it/.test(await page.locator("dialog").innerText()), "what is missing");
+  await until(
+    async () =>
+      /Missing in the capture, and how to collect it/.test(
+        await page.locator("dialog").innerText(),
+      ),
+    "what is missing",
+  );
   await shot(page, "notes.png");
   await page.keyboard.press("Escape");
   await page.locator(".chip").click();
   await rowsOf(page, "dialog").first().click();
-  await until(async () => /In memory: /.test(await page.locator("dialog").innerText()), "what a rank takes");
+  await until(
+    async () => /In memory: /.test(await page.locator("dialog").innerText()),
+    "what a rank takes",
+  );
   await own.close();
 }
 
@@ -241,15 +337,29 @@ async function ready(page) {
   const wanted = names[0].slice(0, 6).toUpperCase();
   await page.getByRole("textbox", { name: "Filter of Name" }).last().fill(wanted);
   await page.keyboard.press("Enter");
-  await page.waitForFunction((inside) => /pass the filter/.test(document.querySelector(inside).textContent), details);
-  await until(async () => (await column(page, details, "Name")).every((n) => n.toUpperCase().includes(wanted)), "only names that pass the filter");
+  await page.waitForFunction(
+    (inside) => /pass the filter/.test(document.querySelector(inside).textContent),
+    details,
+  );
+  await until(
+    async () =>
+      (await column(page, details, "Name")).every((n) => n.toUpperCase().includes(wanted)),
+    "only names that pass the filter",
+  );
   // The address knows it, also on a page that is opened anew; back and forth between pages.
-  await page.waitForFunction((text) => decodeURIComponent(location.hash).includes(`"name":"${text}"`), wanted);
+  await page.waitForFunction(
+    (text) => decodeURIComponent(location.hash).includes(`"name":"${text}"`),
+    wanted,
+  );
   const address = page.url();
   assert.ok(!address.includes(TOKEN));
   const again = await open(own, `${new URL(address).hash.slice(1)}`);
   await again.waitForSelector(`${details} .grid-row`);
-  await until(async () => await again.getByRole("textbox", { name: "Filter of Name" }).last().inputValue() === wanted, "the address brings the filter");
+  await until(
+    async () =>
+      (await again.getByRole("textbox", { name: "Filter of Name" }).last().inputValue()) === wanted,
+    "the address brings the filter",
+  );
   await again.close();
   await page.locator("header [role=tab]", { hasText: "Memory" }).click();
   await page.locator("header [role=tab]", { hasText: "Communication" }).click();
@@ -257,39 +367,66 @@ async function ready(page) {
   await page.waitForSelector("header [role=tab][aria-selected=true]:has-text('Memory')");
   await page.goBack();
   await page.waitForSelector("header [role=tab][aria-selected=true]:has-text('Operator')");
-  await until(async () => await page.getByRole("textbox", { name: "Filter of Name" }).last().inputValue() === wanted, "the filter is still there");
+  await until(
+    async () =>
+      (await page.getByRole("textbox", { name: "Filter of Name" }).last().inputValue()) === wanted,
+    "the filter is still there",
+  );
 
   // A filter that nothing passes, and one that is not understood.
   await page.getByRole("textbox", { name: "Filter of Duration" }).last().fill("> 1e9 s");
   await page.keyboard.press("Enter");
-  await page.waitForFunction((inside) => /No row passes the filter/.test(document.querySelector(inside).textContent), details);
+  await page.waitForFunction(
+    (inside) => /No row passes the filter/.test(document.querySelector(inside).textContent),
+    details,
+  );
   await page.getByRole("textbox", { name: "Filter of Duration" }).last().fill("long");
   await page.keyboard.press("Enter");
-  await page.waitForFunction((inside) => document.querySelector(`${inside} input[aria-invalid=true]`) !== null, details);
+  await page.waitForFunction(
+    (inside) => document.querySelector(`${inside} input[aria-invalid=true]`) !== null,
+    details,
+  );
   await page.locator(details).getByRole("button", { name: "Order and filter as at first" }).click();
   await settled(page, details);
 
   // Files: csv from the button of the table, JSON from the menu of the frame.
   const saved = async (click) => {
     const [download] = await Promise.all([page.waitForEvent("download"), click()]);
-    return { name: download.suggestedFilename(), text: readFileSync(await download.path(), "utf8") };
+    return {
+      name: download.suggestedFilename(),
+      text: readFileSync(await download.path(), "utf8"),
+    };
   };
   await page.locator(details).getByRole("button", { name: "Save the table" }).click();
-  const csv = await saved(() => page.locator(".menu-box").getByRole("button", { name: "CSV" }).click());
+  const csv = await saved(() =>
+    page.locator(".menu-box").getByRole("button", { name: "CSV" }).click(),
+  );
   assert.match(csv.name, /\.csv$/);
   const lines = csv.text.trim().split(/\r?\n/);
-  const total = Number((await page.locator(`${details} .table-title`).innerText()).replace(/\u2009/g, "").match(/(\d+) rows/)[1]);
+  const total = Number(
+    (await page.locator(`${details} .table-title`).innerText())
+      .replace(/\u2009/g, "")
+      .match(/(\d+) rows/)[1],
+  );
   assert.equal(lines.length, total + 1, "every row, not only those in sight");
   assert.match(lines[0], /name.*start.*duration/);
   await page.getByRole("button", { name: "Save a picture or a table" }).click();
   await shot(page, "export.png");
-  const json = await saved(() => page.locator(".menu-line", { hasText: "Operator details" }).getByRole("button", { name: "JSON" }).click());
+  const json = await saved(() =>
+    page
+      .locator(".menu-line", { hasText: "Operator details" })
+      .getByRole("button", { name: "JSON" })
+      .click(),
+  );
   assert.equal(JSON.parse(json.text).length, total);
   // The keyboard: rows, copying, and on to the timeline.
   await page.locator(`${details} .grid`).focus();
   await page.keyboard.press("Home");
   await page.keyboard.press("Shift+ArrowDown");
-  await until(async () => await page.locator(`${details} .grid-row[aria-selected=true]`).count() === 2, "two rows are selected");
+  await until(
+    async () => (await page.locator(`${details} .grid-row[aria-selected=true]`).count()) === 2,
+    "two rows are selected",
+  );
   await page.keyboard.press("Control+c");
   await page.waitForSelector(".toast");
   assert.match(await page.locator(".toast").first().innerText(), /Copied 2 rows/);
@@ -297,64 +434,123 @@ async function ready(page) {
   await page.locator(details).getByRole("button", { name: "Columns", exact: true }).click();
   await page.locator(".menu-box label", { hasText: /^Wait$/ }).click();
   await page.keyboard.press("Escape");
-  await until(async () => await page.locator(`${details} .head-name`, { hasText: /^Wait$/ }).count() === 0, "the column is gone");
+  await until(
+    async () => (await page.locator(`${details} .head-name`, { hasText: /^Wait$/ }).count()) === 0,
+    "the column is gone",
+  );
   await page.locator(`${details} .grid`).focus();
   await page.keyboard.press("Home");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.querySelector("header [role=tab][aria-selected=true]").textContent === "Timeline");
+  await page.waitForFunction(
+    () =>
+      document.querySelector("header [role=tab][aria-selected=true]").textContent === "Timeline",
+  );
   await own.close();
 }
 
 // --- the other pages, light and dark, both languages: they are there, and fit ------------------------------------------------
 
-for (const [look, locale] of [["light", "en-US"], ["dark", "zh-CN"]]) {
+for (const [look, locale] of [
+  ["light", "en-US"],
+  ["dark", "zh-CN"],
+]) {
   const own = await context({ colorScheme: look, locale });
   const page = await open(own, "tab=summary");
   await page.waitForSelector("#page-summary .chart-box canvas");
-  await until(async () => await rowsOf(page, "#page-summary").count() > 0, "the summary has rows");
+  await until(
+    async () => (await rowsOf(page, "#page-summary").count()) > 0,
+    "the summary has rows",
+  );
   if (locale === "en-US") {
     const pp = page.getByRole("spinbutton", { name: "PP", exact: true });
-    await until(async () => await pp.inputValue() === "4", "the sizes that the profile carries");
+    await until(async () => (await pp.inputValue()) === "4", "the sizes that the profile carries");
     await pp.fill("2");
     const form = () => page.locator("#page-summary form").innerText();
-    await until(async () => /must be at least the 4 ranks/.test(await form()), "too few ranks are refused");
-    await until(() => page.getByRole("button", { name: "Generate" }).isDisabled(), "and not asked for");
+    await until(
+      async () => /must be at least the 4 ranks/.test(await form()),
+      "too few ranks are refused",
+    );
+    await until(
+      () => page.getByRole("button", { name: "Generate" }).isDisabled(),
+      "and not asked for",
+    );
     await pp.fill("8");
     const algorithm = page.getByRole("combobox", { name: "Ranks numbered as in" });
     await algorithm.selectOption("vllm");
     await page.getByRole("spinbutton", { name: "TP", exact: true }).fill("2");
-    await until(async () => !(await page.getByRole("button", { name: "Generate" }).isDisabled()), "without experts nothing is asked of them: the server says what is wrong, and nobody else");
+    await until(
+      async () => !(await page.getByRole("button", { name: "Generate" }).isDisabled()),
+      "without experts nothing is asked of them: the server says what is wrong, and nobody else",
+    );
     await page.getByRole("spinbutton", { name: "TP", exact: true }).fill("1");
     await algorithm.selectOption("megatron");
     await page.getByRole("button", { name: "Generate" }).click();
-    await until(async () => /not what the profile says: PP 4 → 8/.test(await form()), "other sizes are said");
+    await until(
+      async () => /not what the profile says: PP 4 → 8/.test(await form()),
+      "other sizes are said",
+    );
     await pp.fill("4");
     await page.getByRole("button", { name: "Generate" }).click();
     await page.waitForFunction(() => location.hash.includes("sum.setup"));
-    await page.getByRole("group", { name: "Fold" }).getByRole("button", { name: "into stages" }).click();
+    await page
+      .getByRole("group", { name: "Fold" })
+      .getByRole("button", { name: "into stages" })
+      .click();
     await page.waitForSelector("#page-summary canvas[aria-label='Largest of each group']");
   }
   await shot(page, `summary-${look}.png`);
   if (locale === "en-US") {
     for (const kind of ["SVG", "PNG"]) {
       await page.getByRole("button", { name: "Save a picture or a table" }).click();
-      const [download] = await Promise.all([page.waitForEvent("download"), page.locator(".menu-line", { hasText: "Largest of each group" }).getByRole("button", { name: kind }).click()]);
+      const [download] = await Promise.all([
+        page.waitForEvent("download"),
+        page
+          .locator(".menu-line", { hasText: "Largest of each group" })
+          .getByRole("button", { name: kind })
+          .click(),
+      ]);
       const bytes = readFileSync(await download.path());
-      assert.ok(kind === "SVG" ? /^<svg [^>]*xmlns/.test(bytes.toString()) : bytes.subarray(1, 4).toString() === "PNG", kind);
+      assert.ok(
+        kind === "SVG"
+          ? /^<svg [^>]*xmlns/.test(bytes.toString())
+          : bytes.subarray(1, 4).toString() === "PNG",
+        kind,
+      );
     }
   }
   for (const name of ["operator", "memory", "communication", "pipeline", "timeline"]) {
     await page.locator(`#tab-${name}`).click();
     await page.waitForTimeout(600);
     await shot(page, `${name}-${look}.png`);
-    assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight), `${name} fits`);
-    assert.equal(await page.locator(`#page-${name}`).innerText().then((text) => /stopped working|出错/.test(text)), false, name);
+    assert.ok(
+      await page.evaluate(
+        () =>
+          document.documentElement.scrollWidth <= innerWidth &&
+          document.documentElement.scrollHeight <= innerHeight,
+      ),
+      `${name} fits`,
+    );
+    assert.equal(
+      await page
+        .locator(`#page-${name}`)
+        .innerText()
+        .then((text) => /stopped working|出错/.test(text)),
+      false,
+      name,
+    );
   }
   // A simulated capture has no matrix: the page opens with durations, and Matrix says what would write it.
   await page.locator("#tab-communication").click();
-  await page.waitForFunction(() => document.querySelectorAll("#page-communication .group button")[1].getAttribute("aria-pressed") === "true");
+  await page.waitForFunction(
+    () =>
+      document
+        .querySelectorAll("#page-communication .group button")[1]
+        .getAttribute("aria-pressed") === "true",
+  );
   await page.locator("#page-communication .group button").nth(0).click();
-  await page.waitForFunction(() => /level ?1/.test(document.querySelector("#page-communication").textContent));
+  await page.waitForFunction(() =>
+    /level ?1/.test(document.querySelector("#page-communication").textContent),
+  );
   await page.locator("#page-communication .group button").nth(2).click();
   await page.waitForSelector("#page-communication .findings", { state: "attached" });
   await shot(page, `advice-${look}.png`);
@@ -369,7 +565,11 @@ for (const [look, locale] of [["light", "en-US"], ["dark", "zh-CN"]]) {
   await ready(page);
   server.removeAllListeners("exit");
   server.kill("SIGINT");
-  await page.waitForFunction(() => /No connection to the server/.test(document.querySelector(".status")?.textContent ?? ""), null, { timeout: 30_000 });
+  await page.waitForFunction(
+    () => /No connection to the server/.test(document.querySelector(".status")?.textContent ?? ""),
+    null,
+    { timeout: 30_000 },
+  );
   await own.close();
 }
 

@@ -11,11 +11,24 @@ import { confusions, distance } from "../src/base/colour_vision";
 import { exactText, parseRange, shownAs, valueText } from "../src/base/format";
 import { SvgPen, ticksOf } from "../src/base/pen";
 import { loadingOf, missingOf, odditiesOf, ranksText } from "../src/model/notes";
-import { choose, columnsOf, compareCells, csvOf, filterOf, nextSort, Rows, tabbedOf, treeOf, treeOrder, type Query } from "../src/panels/table_model";
+import {
+  choose,
+  columnsOf,
+  compareCells,
+  csvOf,
+  filterOf,
+  nextSort,
+  Rows,
+  tabbedOf,
+  treeOf,
+  treeOrder,
+  type Query,
+} from "../src/panels/table_model";
 import { formatQuery, parseQuery, sameQuery } from "../src/panels/table_state";
 import { columnWord, language, said, t, WORDS_FOR_TESTS } from "../src/words";
 
-const ns = (values: number[], name = "total", type: "int" | "real" = "int") => shownAs(name, type, "ns", false, values);
+const ns = (values: number[], name = "total", type: "int" | "real" = "int") =>
+  shownAs(name, type, "ns", false, values);
 
 test("one unit to a column, three digits, all of them on hover", () => {
   const shown = ns([12_400_000, 3_000_000, 800_000]);
@@ -48,7 +61,10 @@ test("a column of zeros has the unit that its like have", () => {
 
 test("microseconds, bytes, shares, numbers that name something", () => {
   assert.equal(valueText(1500, shownAs("dur", "real", "us", false, [1500, 2500])), "1.50");
-  assert.equal(exactText(1500.5, shownAs("dur", "real", "us", false, [1500]), "us"), "1\u2009500\u2009500 ns");
+  assert.equal(
+    exactText(1500.5, shownAs("dur", "real", "us", false, [1500]), "us"),
+    "1\u2009500\u2009500 ns",
+  );
   const bytes = shownAs("size", "int", "bytes", false, [2_000_000]);
   assert.equal(valueText(2_500_000, bytes), "2.50");
   assert.equal(bytes.unit, "MB");
@@ -73,55 +89,129 @@ test("filters of numbers, in the unit shown or their own", () => {
 });
 
 const table: Table = {
-  name: "t", title: "", total: 4, offset: 0,
-  columns: [["name", "text", "", false], ["total", "int", "ns", false]],
-  rows: [["b10", 300], ["b9", null], ["a, \"x\"", 100], ["B1", 200]],
+  name: "t",
+  title: "",
+  total: 4,
+  offset: 0,
+  columns: [
+    ["name", "text", "", false],
+    ["total", "int", "ns", false],
+  ],
+  rows: [
+    ["b10", 300],
+    ["b9", null],
+    ['a, "x"', 100],
+    ["B1", 200],
+  ],
 };
 const columns = columnsOf(table);
 const query = (sort: Query["sort"], filter: Query["filter"] = {}): Query => ({ sort, filter });
 const firsts = (rows: Cell[][]): Cell[] => rows.map((r) => r[0]!);
 
 test("a local table: order, nothing last, filters", () => {
-  assert.deepEqual(firsts(choose(table, columns, query({ column: "total", desc: true }))), ["b10", "B1", "a, \"x\"", "b9"]);
-  assert.deepEqual(firsts(choose(table, columns, query({ column: "total", desc: false }))), ["a, \"x\"", "B1", "b10", "b9"]);
-  assert.deepEqual(firsts(choose(table, columns, query({ column: "name", desc: false }))), ["a, \"x\"", "B1", "b9", "b10"]);
+  assert.deepEqual(firsts(choose(table, columns, query({ column: "total", desc: true }))), [
+    "b10",
+    "B1",
+    'a, "x"',
+    "b9",
+  ]);
+  assert.deepEqual(firsts(choose(table, columns, query({ column: "total", desc: false }))), [
+    'a, "x"',
+    "B1",
+    "b10",
+    "b9",
+  ]);
+  assert.deepEqual(firsts(choose(table, columns, query({ column: "name", desc: false }))), [
+    'a, "x"',
+    "B1",
+    "b9",
+    "b10",
+  ]);
   assert.deepEqual(firsts(choose(table, columns, query(null, { name: "B" }))), ["b10", "b9", "B1"]);
   assert.deepEqual(firsts(choose(table, columns, query(null, { total: "> 150" }))), ["b10", "B1"]);
-  assert.deepEqual(filterOf(query(null, { total: "much" }), columns), { values: {}, wrong: ["total"] });
+  assert.deepEqual(filterOf(query(null, { total: "much" }), columns), {
+    values: {},
+    wrong: ["total"],
+  });
   assert.equal(compareCells(null, 1, true), 1);
 });
 
 test("headers turn the order round, then leave it", () => {
   const [name, total] = columns as [(typeof columns)[0], (typeof columns)[0]];
   assert.deepEqual(nextSort(query(null), total), { column: "total", desc: true });
-  assert.deepEqual(nextSort(query({ column: "total", desc: true }), total), { column: "total", desc: false });
+  assert.deepEqual(nextSort(query({ column: "total", desc: true }), total), {
+    column: "total",
+    desc: false,
+  });
   assert.equal(nextSort(query({ column: "total", desc: false }), total), null);
   assert.deepEqual(nextSort(query(null), name), { column: "name", desc: false });
 });
 
 test("a tree keeps its shape: siblings in order, parents of what is found, closed ones closed", () => {
-  const rows: Cell[][] = [["all", 0, 100], ["x", 1, 30], ["x1", 2, 10], ["x2", 2, 20], ["y", 1, 70]];
-  const of: Table = { name: "o", title: "", total: 5, offset: 0, columns: [["name", "text", "", false], ["level", "int", "", false], ["total", "int", "ns", false]], rows };
+  const rows: Cell[][] = [
+    ["all", 0, 100],
+    ["x", 1, 30],
+    ["x1", 2, 10],
+    ["x2", 2, 20],
+    ["y", 1, 70],
+  ];
+  const of: Table = {
+    name: "o",
+    title: "",
+    total: 5,
+    offset: 0,
+    columns: [
+      ["name", "text", "", false],
+      ["level", "int", "", false],
+      ["total", "int", "ns", false],
+    ],
+    rows,
+  };
   const cols = columnsOf(of);
   const tree = treeOf(rows, 1);
-  assert.deepEqual(tree.map((r) => [r.depth, r.parent, r.hasChildren]), [[0, -1, true], [1, 0, true], [2, 1, false], [2, 1, false], [1, 0, false]]);
-  assert.deepEqual(treeOrder(tree, cols, query({ column: "total", desc: true }), new Set()), [0, 4, 1, 3, 2]);
+  assert.deepEqual(
+    tree.map((r) => [r.depth, r.parent, r.hasChildren]),
+    [
+      [0, -1, true],
+      [1, 0, true],
+      [2, 1, false],
+      [2, 1, false],
+      [1, 0, false],
+    ],
+  );
+  assert.deepEqual(
+    treeOrder(tree, cols, query({ column: "total", desc: true }), new Set()),
+    [0, 4, 1, 3, 2],
+  );
   assert.deepEqual(treeOrder(tree, cols, query(null, { name: "x2" }), new Set()), [0, 1, 3]);
   assert.deepEqual(treeOrder(tree, cols, query(null), new Set([1])), [0, 1, 4]);
 });
 
 test("files of a table", () => {
-  assert.equal(csvOf(["name", "n"], [["a, \"x\"", 1], [null, 2]]), "name,n\r\n\"a, \"\"x\"\"\",1\r\n,2\r\n");
+  assert.equal(
+    csvOf(
+      ["name", "n"],
+      [
+        ['a, "x"', 1],
+        [null, 2],
+      ],
+    ),
+    'name,n\r\n"a, ""x""",1\r\n,2\r\n',
+  );
   assert.equal(tabbedOf(["a", "b"], [["x\ty", null]]), "a\tb\nx y\t");
 });
 
 test("rows come as they are needed, and what was there stays until the new order is here", async () => {
   const asked: [number, string | undefined][] = [];
-  const rows = new Rows(async (q, _f, offset, limit) => {
-    asked.push([offset, q.sort?.column]);
-    const all = Array.from({ length: 1000 }, (_, i) => [`n${i}`, i] as Cell[]);
-    return { ...table, total: 1000, offset, rows: all.slice(offset, offset + limit) };
-  }, () => undefined);
+  const rows = new Rows(
+    (q, _f, offset, limit) => {
+      asked.push([offset, q.sort?.column]);
+      const all = Array.from({ length: 1000 }, (_, i) => [`n${i}`, i] as Cell[]);
+      const page = all.slice(offset, offset + limit);
+      return Promise.resolve({ ...table, total: 1000, offset, rows: page });
+    },
+    () => undefined,
+  );
   const settle = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
   rows.start(query(null));
   await settle();
@@ -134,12 +224,22 @@ test("rows come as they are needed, and what was there stays until the new order
   assert.deepEqual(rows.row(500), ["n500", 500]);
   await settle();
   assert.equal(rows.row(500), undefined);
-  assert.deepEqual(asked, [[0, undefined], [400, undefined], [0, "total"]]);
+  assert.deepEqual(asked, [
+    [0, undefined],
+    [400, undefined],
+    [0, "total"],
+  ]);
 });
 
 test("a tree whose first page is all of it in its own order needs no other", async () => {
-  const all = [["a", 1], ["b", 2]] as Cell[][];
-  const rows = new Rows(async (_q, _f, offset) => ({ ...table, total: 2, offset, rows: all }), () => undefined);
+  const all = [
+    ["a", 1],
+    ["b", 2],
+  ] as Cell[][];
+  const rows = new Rows(
+    (_q, _f, offset) => Promise.resolve({ ...table, total: 2, offset, rows: all }),
+    () => undefined,
+  );
   const settle = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
   rows.start(query(null));
   assert.equal(rows.isWhole, false);
@@ -151,17 +251,39 @@ test("a tree whose first page is all of it in its own order needs no other", asy
 });
 
 test("what is odd: numbers of ranks add up in the sentence, once", () => {
-  const rank = (number: number, ...oddities: { severity: string; text: string; n: number; places: string[] }[]): Rank =>
+  const rank = (
+    number: number,
+    ...oddities: { severity: string; text: string; n: number; places: string[] }[]
+  ): Rank =>
     ({ key: `k${number}`, rank: number, label: `rank ${number}`, oddities }) as unknown as Rank;
   const of = (text: string, n: number) => ({ severity: "info", text, n, places: [] });
-  const odd = odditiesOf([rank(0, of("500 slices have no call", 500), of("1 file is cut off", 1), of("clock set back", 3)),
-    rank(1, of("498 slices have no call", 498), of("1 file is cut off", 1))], null);
-  assert.deepEqual(odd.map((o) => [o.text, o.isCounted, o.ranks.length]),
-    [["998 slices have no call", true, 2], ["clock set back", false, 1], ["1 file is cut off", true, 2]]);
+  const odd = odditiesOf(
+    [
+      rank(
+        0,
+        of("500 slices have no call", 500),
+        of("1 file is cut off", 1),
+        of("clock set back", 3),
+      ),
+      rank(1, of("498 slices have no call", 498), of("1 file is cut off", 1)),
+    ],
+    null,
+  );
+  assert.deepEqual(
+    odd.map((o) => [o.text, o.isCounted, o.ranks.length]),
+    [
+      ["998 slices have no call", true, 2],
+      ["clock set back", false, 1],
+      ["1 file is cut off", true, 2],
+    ],
+  );
 });
 
 test("the address: there and back, the token never, unknown pages left out", () => {
-  const parts = new Map([["tl", { from: "12", q: "a&b=c#d é" }], ["mem", { rank: "k,1:2/3" }]]);
+  const parts = new Map([
+    ["tl", { from: "12", q: "a&b=c#d é" }],
+    ["mem", { rank: "k,1:2/3" }],
+  ]);
   const hash = formatHash("memory", parts);
   assert.ok(hash.startsWith("tab=memory&"));
   const back = parseHash(`#${hash}`);
@@ -176,7 +298,12 @@ test("pages: ranks are compared where there are several", () => {
   assert.ok(tabsShown(1, "summary").includes("summary"));
 });
 
-const command = (id: string, ...keys: string[]): Command => ({ id, word: "tab.timeline", keys, run: () => undefined });
+const command = (id: string, ...keys: string[]): Command => ({
+  id,
+  word: "tab.timeline",
+  keys,
+  run: () => undefined,
+});
 
 test("keys: pages may use the same, a page and the frame may not", () => {
   assert.equal(pageOf(command("timeline.zoom")), "timeline");
@@ -184,7 +311,15 @@ test("keys: pages may use the same, a page and the frame may not", () => {
   assert.deepEqual(clashes([command("timeline.a", "w"), command("pipeline.a", "w")]), []);
   assert.equal(clashes([command("timeline.a", "W"), command("timeline.b", "w")]).length, 1);
   assert.equal(clashes([command("timeline.a", "?"), command("frame.help", "?")]).length, 1);
-  const event = (key: string, more: Partial<KeyboardEvent> = {}): KeyboardEvent => ({ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...more }) as KeyboardEvent;
+  const event = (key: string, more: Partial<KeyboardEvent> = {}): KeyboardEvent =>
+    ({
+      key,
+      ctrlKey: false,
+      metaKey: false,
+      altKey: false,
+      shiftKey: false,
+      ...more,
+    }) as KeyboardEvent;
   assert.equal(keyOf(event("Z", { shiftKey: true })), "Shift+z");
   assert.equal(keyOf(event("?", { shiftKey: true })), "?");
   assert.equal(keyOf(event("0", { metaKey: true })), "Ctrl+0");
@@ -231,11 +366,31 @@ test("colours: the theme's lanes are apart for everyone, two greys are not", () 
 
 test("what a capture lacks is said once, ranks in short", () => {
   const rank = (n: number, state: "ready" | "waiting" | "reading", what: string[]) => ({
-    key: `k${n}`, rank: n, label: `rank ${n}`, host: "", format: "", profiler: "", file: "", state, progress: 0.5, error: "",
+    key: `k${n}`,
+    rank: n,
+    label: `rank ${n}`,
+    host: "",
+    format: "",
+    profiler: "",
+    file: "",
+    state,
+    progress: 0.5,
+    error: "",
     missing: what.map((w) => ({ what: w, remedy: `collect ${w}` })),
   });
-  const ranks = [rank(0, "ready", ["memory"]), rank(1, "ready", ["memory", "shapes"]), rank(2, "reading", []), rank(4, "waiting", [])];
-  assert.deepEqual(missingOf(ranks).map((m) => [m.what, m.ranks.length]), [["memory", 2], ["shapes", 1]]);
+  const ranks = [
+    rank(0, "ready", ["memory"]),
+    rank(1, "ready", ["memory", "shapes"]),
+    rank(2, "reading", []),
+    rank(4, "waiting", []),
+  ];
+  assert.deepEqual(
+    missingOf(ranks).map((m) => [m.what, m.ranks.length]),
+    [
+      ["memory", 2],
+      ["shapes", 1],
+    ],
+  );
   assert.equal(ranksText(ranks), "0–2, 4");
   const loading = loadingOf(ranks);
   assert.deepEqual([loading.ready, loading.active, loading.waiting], [2, 1, 1]);
@@ -246,15 +401,15 @@ test("pictures: round ticks, texts of SVG are escaped", () => {
   assert.deepEqual(ticksOf(0, 10, 5), [0, 2, 4, 6, 8, 10]);
   assert.deepEqual(ticksOf(0, 0.0034, 4), [0, 0.001, 0.002, 0.003]);
   const pen = new SvgPen(() => 10);
-  pen.text(1, 2, "a<b&\"c\"", { fill: "#000000" });
+  pen.text(1, 2, 'a<b&"c"', { fill: "#000000" });
   assert.ok(pen.done(10, 10, "#ffffff", "x<y").includes("a&lt;b&amp;&quot;c&quot;"));
 });
 
 test("order and filters of tables in the address", () => {
-  const full = query({ column: "total", desc: true }, { name: "a\"b", core: "" });
+  const full = query({ column: "total", desc: true }, { name: 'a"b', core: "" });
   const back = parseQuery(formatQuery(full))!;
   assert.ok(sameQuery(full, back));
-  assert.equal(back.filter["core"], undefined);
+  assert.equal(back.filter.core, undefined);
   assert.ok(sameQuery(parseQuery(formatQuery(query(null)))!, query(null)));
   assert.equal(parseQuery("nonsense"), null);
 });
@@ -262,8 +417,14 @@ test("order and filters of tables in the address", () => {
 test("what the program says stands in the language of the page", () => {
   assert.equal(said("from metadata"), "from metadata");
   language.set("zh");
-  assert.equal(said("recognised, 100.0 % of ops agree; jobs of the executor"), "自动识别，100.0 % 的算子吻合; 执行器的 job");
-  assert.match(said("no matrix of links (CommAnalyzerMatrix, communication_matrix.json): profiler level 1"), /^没有链路矩阵/);
+  assert.equal(
+    said("recognised, 100.0 % of ops agree; jobs of the executor"),
+    "自动识别，100.0 % 的算子吻合; 执行器的 job",
+  );
+  assert.match(
+    said("no matrix of links (CommAnalyzerMatrix, communication_matrix.json): profiler level 1"),
+    /^没有链路矩阵/,
+  );
   assert.equal(said("something else"), "something else");
   assert.equal(columnWord("warm-up"), "预热");
   language.set("en");

@@ -2,11 +2,19 @@
 import { join } from "node:path";
 import { chromium } from "playwright-core";
 
-const FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-  "--disable-component-update", "--disable-sync"];
+const FLAGS = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
 
 /** Chromium as all tests and measurements have it; what one of them needs besides. */
-export const launch = (executablePath, ...more) => chromium.launch({ executablePath, args: [...FLAGS, ...more] });
+export const launch = (executablePath, ...more) =>
+  chromium.launch({ executablePath, args: [...FLAGS, ...more] });
 
 /** The routes of the server that an address ("http://127.0.0.1:8686/#token=...") names. */
 export function apiOf(url) {
@@ -14,7 +22,9 @@ export function apiOf(url) {
   const token = new URLSearchParams(at.hash.slice(1)).get("token");
   return async (path, params = {}) => {
     const query = new URLSearchParams(params).toString();
-    const reply = await fetch(`${at.origin}/api/${path}${query === "" ? "" : `?${query}`}`, { headers: { Authorization: `Bearer ${token}` } });
+    const reply = await fetch(`${at.origin}/api/${path}${query === "" ? "" : `?${query}`}`, {
+      headers: { Authorization: `Bearer ${token}` },
+    });
     if (!reply.ok) {
       throw new Error(`${path}: ${reply.status} ${await reply.text()}`);
     }
@@ -34,7 +44,12 @@ export class Viewer {
   }
 
   static async open(browser, url, { width = 1280, height = 1000, hash = "" } = {}) {
-    const context = await browser.newContext({ viewport: { width, height }, colorScheme: "light", locale: "en-GB", acceptDownloads: true });
+    const context = await browser.newContext({
+      viewport: { width, height },
+      colorScheme: "light",
+      locale: "en-GB",
+      acceptDownloads: true,
+    });
     const viewer = new this(await context.newPage(), url);
     await viewer.prepare();
     await viewer.goto(hash);
@@ -54,17 +69,25 @@ export class Viewer {
   async ready() {
     for (let i = 0; i < 300; i++) {
       const { ranks } = await this.api("ranks");
-      if (ranks.every((r) => r.state === "ready" || r.state === "failed" || r.state === "waiting")) {
+      if (
+        ranks.every((r) => r.state === "ready" || r.state === "failed" || r.state === "waiting")
+      ) {
         break;
       }
       await this.page.waitForTimeout(50);
     }
-    await this.page.waitForFunction(() => performance.getEntriesByName("first-lanes").length > 0, null, { timeout: 20000 });
+    await this.page.waitForFunction(
+      () => performance.getEntriesByName("first-lanes").length > 0,
+      null,
+      { timeout: 20000 },
+    );
     await this.settle();
   }
 
   async settle() {
-    await this.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await this.page.evaluate(
+      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+    );
     await this.page.waitForTimeout(60);
   }
 
@@ -77,8 +100,15 @@ export class Viewer {
 
   /** What the address says now of one page ("tl", "pp"). */
   said(prefix = "tl") {
-    return this.page.evaluate((p) => Object.fromEntries([...new URLSearchParams(location.hash.slice(1))]
-      .filter(([k]) => k.startsWith(`${p}.`)).map(([k, v]) => [k.slice(p.length + 1), v])), prefix);
+    return this.page.evaluate(
+      (p) =>
+        Object.fromEntries(
+          [...new URLSearchParams(location.hash.slice(1))]
+            .filter(([k]) => k.startsWith(`${p}.`))
+            .map(([k, v]) => [k.slice(p.length + 1), v]),
+        ),
+      prefix,
+    );
   }
 
   /** The same once the address has caught up. */
@@ -101,7 +131,12 @@ export class Viewer {
   async find(text) {
     await this.page.locator(".search input").fill(text);
     await this.page.keyboard.press("Enter");
-    await this.page.waitForFunction((q) => document.querySelector(".search-count")?.textContent?.includes("/") && document.querySelector(".search input")?.value === q, text);
+    await this.page.waitForFunction(
+      (q) =>
+        document.querySelector(".search-count")?.textContent?.includes("/") &&
+        document.querySelector(".search input")?.value === q,
+      text,
+    );
     await this.page.evaluate(() => document.activeElement?.blur());
     await this.settle();
   }
@@ -118,7 +153,13 @@ export class Viewer {
 
   /** The label of a lane in the column on the left; of the n-th rank that has it open. */
   lane(name, n = 0) {
-    return this.page.locator(".tl-row", { has: this.page.locator(".tl-name", { hasText: new RegExp(`(^|\u203a )${name.replace(/[()]/g, "\\$&")}$`) }) }).nth(n);
+    return this.page
+      .locator(".tl-row", {
+        has: this.page.locator(".tl-name", {
+          hasText: new RegExp(`(^|\u203a )${name.replace(/[()]/g, "\\$&")}$`),
+        }),
+      })
+      .nth(n);
   }
 
   /** Place of a lane's first row on the screen, at a share of the window's width. */

@@ -19,7 +19,10 @@ const ACROSS = ["send-recv", "collective"];
 
 const byNumber = new Map(v.ranks.map((r) => [r.rank, r]));
 const idOf = (rank, at, toRank, toAt) => `${rank}@${at} -> ${toRank}@${toAt}`;
-const spread = (all, n) => (all.length <= n ? all : Array.from({ length: n }, (_, i) => all[Math.floor((i * all.length) / n)]));
+const spread = (all, n) =>
+  all.length <= n
+    ? all
+    : Array.from({ length: n }, (_, i) => all[Math.floor((i * all.length) / n)]);
 
 /** Flows of a kind as the server tells them, over all ranks: [slice, slice] with their absolute starts. */
 async function toldOf(kind) {
@@ -32,7 +35,13 @@ async function toldOf(kind) {
     for (const [from, to, fromLane, fromRow, fromNs, toLane, toRow, toNs, other] of reply.flows) {
       const source = other === undefined ? rank : v.rank(other);
       found.push({
-        from: { rank: source.key, slice: from, lane: fromLane, row: fromRow, at: v.absolute(source.key, fromNs) },
+        from: {
+          rank: source.key,
+          slice: from,
+          lane: fromLane,
+          row: fromRow,
+          at: v.absolute(source.key, fromNs),
+        },
         to: { rank: rank.key, slice: to, lane: toLane, row: toRow, at: v.absolute(rank.key, toNs) },
       });
     }
@@ -75,9 +84,14 @@ function compare(kind, told, expected) {
 async function checkPossible(kind, told) {
   const seen = new Set();
   for (const f of told) {
-    const [a, b] = await Promise.all([f.from, f.to].map((e) => v.api("slice", { rank: e.rank, slice: e.slice })));
+    const [a, b] = await Promise.all(
+      [f.from, f.to].map((e) => v.api("slice", { rank: e.rank, slice: e.slice })),
+    );
     assert.equal(a.name, b.name, kind);
-    assert.ok(f.from.at < f.to.at + BigInt(b.dur) && f.to.at < f.from.at + BigInt(a.dur), `${kind}: ${keyOf(f)} overlap`);
+    assert.ok(
+      f.from.at < f.to.at + BigInt(b.dur) && f.to.at < f.from.at + BigInt(a.dur),
+      `${kind}: ${keyOf(f)} overlap`,
+    );
     for (const e of [f.from, f.to]) {
       assert.ok(!seen.has(`${e.rank}:${e.slice}`), "once");
       seen.add(`${e.rank}:${e.slice}`);
@@ -89,13 +103,38 @@ async function checkPossible(kind, told) {
 async function checkClosely(kind, [f, one]) {
   const source = await v.api("slice", { rank: f.from.rank, slice: f.from.slice });
   const target = await v.api("slice", { rank: f.to.rank, slice: f.to.slice });
-  assert.ok(one.from.names.includes(source.name), `${kind} ${keyOf(f)} starts at ${source.name}, not ${one.from.names}`);
-  assert.ok(one.to.names.includes(target.name), `${kind} ${keyOf(f)} ends at ${target.name}, not ${one.to.names}`);
+  assert.ok(
+    one.from.names.includes(source.name),
+    `${kind} ${keyOf(f)} starts at ${source.name}, not ${one.from.names}`,
+  );
+  assert.ok(
+    one.to.names.includes(target.name),
+    `${kind} ${keyOf(f)} ends at ${target.name}, not ${one.to.names}`,
+  );
   const { flows } = await v.api("flows/of", { rank: f.to.rank, slice: f.to.slice });
-  assert.ok(flows.some((g) => g.kind === kind && g.from.slice === f.from.slice && g.from.rank === f.from.rank && g.to.slice === f.to.slice), `${kind}: flows of ${target.name}`);
+  assert.ok(
+    flows.some(
+      (g) =>
+        g.kind === kind &&
+        g.from.slice === f.from.slice &&
+        g.from.rank === f.from.rank &&
+        g.to.slice === f.to.slice,
+    ),
+    `${kind}: flows of ${target.name}`,
+  );
   if (!ACROSS.includes(kind)) {
-    assert.ok(target.links.some((l) => l.kind === kind && l.direction === "from" && l.ref.slice === source.slice), `${kind}: a link of ${target.name}`);
-    assert.ok(source.links.some((l) => l.kind === kind && l.direction === "to" && l.ref.slice === target.slice), `${kind}: a link of ${source.name}`);
+    assert.ok(
+      target.links.some(
+        (l) => l.kind === kind && l.direction === "from" && l.ref.slice === source.slice,
+      ),
+      `${kind}: a link of ${target.name}`,
+    );
+    assert.ok(
+      source.links.some(
+        (l) => l.kind === kind && l.direction === "to" && l.ref.slice === target.slice,
+      ),
+      `${kind}: a link of ${source.name}`,
+    );
   }
   return [source, target];
 }
@@ -110,7 +149,10 @@ async function checkWithClicks(kind, source, target) {
   const n = await shown.count();
   for (let i = 0; i < n; i++) {
     await shown.nth(i).click();
-    await v.says((said) => said.sel !== undefined && said.sel !== `${target.rank}:${target.slice}`, "a link was followed");
+    await v.says(
+      (said) => said.sel !== undefined && said.sel !== `${target.rank}:${target.slice}`,
+      "a link was followed",
+    );
     if (isSource(await v.said())) {
       break;
     }
@@ -124,7 +166,9 @@ async function checkWithClicks(kind, source, target) {
   const leaves = b < a ? a : b > a + BigInt(source.dur) ? a + BigInt(source.dur) : b;
   const [first, last] = [a < b ? a : b, a < b ? b : a];
   const room = (last - first) / 5n + 1000n;
-  await v.stageOf([source, target], first - room, last + room, { sel: `${target.rank}:${target.slice}` });
+  await v.stageOf([source, target], first - room, last + room, {
+    sel: `${target.rank}:${target.slice}`,
+  });
   await v.drawn(await v.ends(source, leaves), await v.ends(target, b), kind);
 }
 
@@ -135,7 +179,11 @@ async function checkByKind(kind, source, target) {
   const room = (last - first) / 5n + 1000n;
   await v.stageOf([source, target], first - room, last + room);
   await v.page.locator(".tools button[aria-label='Flows']").click();
-  await v.page.locator(".menu-box .choice").filter({ has: v.page.getByText(kind, { exact: true }) }).locator("input[type=checkbox]").check();
+  await v.page
+    .locator(".menu-box .choice")
+    .filter({ has: v.page.getByText(kind, { exact: true }) })
+    .locator("input[type=checkbox]")
+    .check();
   await v.page.keyboard.press("Escape");
   await v.says((said) => said.flows === kind, "the kind is chosen");
   await v.drawn(await v.ends(source, a), await v.ends(target, b), `${kind} by kind`);
@@ -149,13 +197,19 @@ let failed = 0;
 for (const kind of new Set([...kinds, ...truth.map((f) => f.kind)])) {
   try {
     const { found, unmatched } = await toldOf(kind);
-    const expected = truth.filter((f) => f.kind === kind).filter((f) => byNumber.has(f.from.rank) && byNumber.has(f.to.rank));
+    const expected = truth
+      .filter((f) => f.kind === kind)
+      .filter((f) => byNumber.has(f.from.rank) && byNumber.has(f.to.rank));
     let closely;
     if (unmatched > 0) {
       assert.ok(ACROSS.includes(kind) && found.length + unmatched >= expected.length);
       await checkPossible(kind, found);
       const one = spread(found, 1)[0];
-      closely = [await Promise.all([one.from, one.to].map((e) => v.api("slice", { rank: e.rank, slice: e.slice })))];
+      closely = [
+        await Promise.all(
+          [one.from, one.to].map((e) => v.api("slice", { rank: e.rank, slice: e.slice })),
+        ),
+      ];
     } else {
       closely = [];
       for (const pair of spread(compare(kind, found, expected), CLOSELY)) {
@@ -163,15 +217,24 @@ for (const kind of new Set([...kinds, ...truth.map((f) => f.kind)])) {
       }
     }
     // Arrows of both kinds end in rows that a pinned lane shows on one screen.
-    const [source, target] = closely.find(([a, b]) => a.row < 6 && b.row < 6 && a.dur > 0 && b.dur > 0) ?? closely[0];
+    const [source, target] =
+      closely.find(([a, b]) => a.row < 6 && b.row < 6 && a.dur > 0 && b.dur > 0) ?? closely[0];
     await checkWithClicks(kind, source, target);
     await checkByKind(kind, source, target);
-    assert.deepEqual(v.faults.filter((f) => !/409 \(Conflict\)/.test(f)), [], "nothing went wrong in the page");
-    console.log(`ok - ${kind}: ${found.length} flows${unmatched > 0 ? `, ${unmatched} operators that the files do not pair` : ""}, ${closely.length} closely`);
+    assert.deepEqual(
+      v.faults.filter((f) => !/409 \(Conflict\)/.test(f)),
+      [],
+      "nothing went wrong in the page",
+    );
+    console.log(
+      `ok - ${kind}: ${found.length} flows${unmatched > 0 ? `, ${unmatched} operators that the files do not pair` : ""}, ${closely.length} closely`,
+    );
   } catch (error) {
     failed++;
     await v.shot(`flows-${kind}`);
-    console.log(`not ok - ${kind}\n${String(error.stack).split("\n").slice(0, 9).join("\n")}\n${v.faults.join("\n")}`);
+    console.log(
+      `not ok - ${kind}\n${String(error.stack).split("\n").slice(0, 9).join("\n")}\n${v.faults.join("\n")}`,
+    );
     v.faults.length = 0;
   }
 }

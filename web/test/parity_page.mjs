@@ -77,11 +77,19 @@ export class Stage extends Viewer {
   /** The timeline as the address would have it; what is not said is as at first. */
   async look(state = {}, tab = "timeline") {
     await this.page.keyboard.press("Escape");
-    const hash = new URLSearchParams({ tab, ...Object.fromEntries(Object.entries(state).map(([k, v]) => [`tl.${k}`, v])) });
+    const hash = new URLSearchParams({
+      tab,
+      ...Object.fromEntries(Object.entries(state).map(([k, v]) => [`tl.${k}`, v])),
+    });
     await this.page.evaluate((h) => (location.hash = h), hash.toString());
     await this.page.locator(".tl-over").waitFor({ state: "visible" });
     await this.settle();
-    await this.says((now) => Object.entries(state).every(([k, v]) => now[k] === v || k === "w") && Object.keys(now).every((k) => k in state || k === "y"), "the address");
+    await this.says(
+      (now) =>
+        Object.entries(state).every(([k, v]) => now[k] === v || k === "w") &&
+        Object.keys(now).every((k) => k in state || k === "y"),
+      "the address",
+    );
   }
 
   rank(key) {
@@ -101,9 +109,24 @@ export class Stage extends Viewer {
   async slices(key, lane) {
     const found = [];
     for (;;) {
-      const { columns, rows, total } = await this.api("slices", { rank: key, lanes: lane, offset: found.length, limit: 5000 });
+      const { columns, rows, total } = await this.api("slices", {
+        rank: key,
+        lanes: lane,
+        offset: found.length,
+        limit: 5000,
+      });
       const at = Object.fromEntries(columns.map((c, i) => [c[0], i]));
-      found.push(...rows.map((r) => ({ rank: key, lane, slice: r[at.slice], row: r[at.row], start: r[at.start], dur: r[at.duration], name: r[at.name] })));
+      found.push(
+        ...rows.map((r) => ({
+          rank: key,
+          lane,
+          slice: r[at.slice],
+          row: r[at.row],
+          start: r[at.start],
+          dur: r[at.duration],
+          name: r[at.name],
+        })),
+      );
       if (found.length >= total || rows.length === 0) {
         return found;
       }
@@ -120,7 +143,13 @@ export class Stage extends Viewer {
     const ids = [...new Set(refs.map((r) => this.idOf(r)))];
     const quoted = ids.map((id) => id.replace(/[%,~]/g, (c) => `%${c.charCodeAt(0).toString(16)}`));
     const keys = [...new Set(refs.map((r) => r.rank))];
-    await this.look({ pin: quoted.join(","), all: quoted.map((id) => `+${id}`).join(","), ranks: `=${keys.join(",")}`, w: `${from}+0+${Number(to - from)}`, ...more });
+    await this.look({
+      pin: quoted.join(","),
+      all: quoted.map((id) => `+${id}`).join(","),
+      ranks: `=${keys.join(",")}`,
+      w: `${from}+0+${Number(to - from)}`,
+      ...more,
+    });
     for (const id of ids) {
       await this.page.locator(`.tl-pins .tl-row[data-id="${id}"]`).waitFor();
     }
@@ -130,8 +159,14 @@ export class Stage extends Viewer {
   /** Place of an absolute time in the row of a pinned lane, in pixels of the plot. */
   async spot(ref, at) {
     const plot = await this.page.locator(".tl-over").boundingBox();
-    const label = await this.page.locator(`.tl-pins .tl-row[data-id="${this.idOf(ref)}"]`).boundingBox();
-    return { x: (Number(at - this.window.from) / this.window.span) * plot.width, y: label.y - plot.y + LANE_PAD + ref.row * ROW_PX + (ROW_PX - 2) / 2, plot };
+    const label = await this.page
+      .locator(`.tl-pins .tl-row[data-id="${this.idOf(ref)}"]`)
+      .boundingBox();
+    return {
+      x: (Number(at - this.window.from) / this.window.span) * plot.width,
+      y: label.y - plot.y + LANE_PAD + ref.row * ROW_PX + (ROW_PX - 2) / 2,
+      plot,
+    };
   }
 
   /** Where a curve may end in the row of a slice: among the pinned rows, or in the list below them. */
@@ -140,27 +175,42 @@ export class Stage extends Viewer {
     const found = [pinned];
     for (const row of await this.listed(this.idOf(ref)).all()) {
       const label = await row.boundingBox();
-      found.push({ ...pinned, y: pinned.y + label.y - (await this.page.locator(`.tl-pins .tl-row[data-id="${this.idOf(ref)}"]`).boundingBox()).y });
+      found.push({
+        ...pinned,
+        y:
+          pinned.y +
+          label.y -
+          (await this.page.locator(`.tl-pins .tl-row[data-id="${this.idOf(ref)}"]`).boundingBox())
+            .y,
+      });
     }
     return found;
   }
 
   /** Until a curve is drawn from one of these places to one of those. */
   async drawn(from, to, what) {
-    const meets = (x, y, places) => places.some((p) => Math.abs(p.x - x) < 2 && Math.abs(p.y - y) < 2);
-    await this.until(() => this.curves(), (all) => all.some(([x0, y0, x1, y1]) => meets(x0, y0, from) && meets(x1, y1, to)),
-      `${what}: an arrow from ${from.map((p) => [p.x, p.y])} to ${to.map((p) => [p.x, p.y])}`);
+    const meets = (x, y, places) =>
+      places.some((p) => Math.abs(p.x - x) < 2 && Math.abs(p.y - y) < 2);
+    await this.until(
+      () => this.curves(),
+      (all) => all.some(([x0, y0, x1, y1]) => meets(x0, y0, from) && meets(x1, y1, to)),
+      `${what}: an arrow from ${from.map((p) => [p.x, p.y])} to ${to.map((p) => [p.x, p.y])}`,
+    );
   }
 
   /** The pointer on a place of the plot, once a slice of this name is known to be there. */
   async point({ x, y, plot }, name) {
     let shift = 0;
-    await this.until(async () => {
-      shift = shift === 0 ? 0.25 : 0;
-      await this.page.mouse.move(plot.x + x + shift, plot.y + y);
-      const tip = this.page.locator(".tl-tip .tl-tip-name");
-      return (await tip.count()) > 0 ? tip.first().innerText() : "";
-    }, (text) => text.includes(name), `no ${name} under the pointer`);
+    await this.until(
+      async () => {
+        shift = shift === 0 ? 0.25 : 0;
+        await this.page.mouse.move(plot.x + x + shift, plot.y + y);
+        const tip = this.page.locator(".tl-tip .tl-tip-name");
+        return (await tip.count()) > 0 ? tip.first().innerText() : "";
+      },
+      (text) => text.includes(name),
+      `no ${name} under the pointer`,
+    );
   }
 
   /** Shows a slice alone in its pinned lane, with the pointer on it. */
@@ -177,7 +227,10 @@ export class Stage extends Viewer {
   async click(ref, more = {}) {
     const { x, y, plot } = await this.pointAt(ref, more);
     await this.page.mouse.click(plot.x + x, plot.y + y);
-    await this.says((now) => now.sel === `${ref.rank}:${ref.slice}`, `a click on ${ref.name} selects it`);
+    await this.says(
+      (now) => now.sel === `${ref.rank}:${ref.slice}`,
+      `a click on ${ref.name} selects it`,
+    );
   }
 
   /** The menu of the right button over a slice. */
@@ -224,7 +277,11 @@ export class Stage extends Viewer {
   /** The last rows of the table that is seen, once it is not busy. */
   async table(selector, n = 0) {
     const grid = this.page.locator(`${selector} .grid`).nth(n);
-    await this.until(() => grid.getAttribute("aria-busy"), (busy) => busy === "false", `the table of ${selector}`);
+    await this.until(
+      () => grid.getAttribute("aria-busy"),
+      (busy) => busy === "false",
+      `the table of ${selector}`,
+    );
     return this.rows(selector, n);
   }
 }

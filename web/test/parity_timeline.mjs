@@ -19,7 +19,8 @@ const skip = (why) => {
 // --- what of the capture is used -------------------------------------------------------------------------------------
 
 const nodes = v.lanes.get(first);
-const most = (kind) => nodes.filter((n) => n.kind === kind && n.lane >= 0).sort((a, b) => b.slices - a.slices)[0];
+const most = (kind) =>
+  nodes.filter((n) => n.kind === kind && n.lane >= 0).sort((a, b) => b.slices - a.slices)[0];
 const device = most("device") ?? most("marks");
 const host = most("host");
 const idOf = (node) => `${first}|${node.id}`;
@@ -29,7 +30,12 @@ const calls = await v.slices(first, host.lane);
 const kernel = kernels.filter((s) => s.row === 0).sort((a, b) => b.dur - a.dur)[0];
 const parentOf = (node) => nodes[node.parent];
 /** A group with several lanes below it. */
-const family = nodes.find((n, i) => n.lane < 0 && nodes.filter((m) => m.parent === i).length > 1 && nodes.every((m) => m.parent !== i || m.lane >= 0));
+const family = nodes.find(
+  (n, i) =>
+    n.lane < 0 &&
+    nodes.filter((m) => m.parent === i).length > 1 &&
+    nodes.every((m) => m.parent !== i || m.lane >= 0),
+);
 const children = nodes.filter((n) => n.parent === nodes.indexOf(family));
 
 const windowOf = (said) => {
@@ -37,28 +43,46 @@ const windowOf = (said) => {
     return null;
   }
   const [from, rest, span] = said.w.split("+");
-  return { from: Number(BigInt(from) - BigInt(v.ranks[0].origin_ns)) + Number(rest), span: Number(span) };
+  return {
+    from: Number(BigInt(from) - BigInt(v.ranks[0].origin_ns)) + Number(rest),
+    span: Number(span),
+  };
 };
 const near = (a, b, share = 0.02) => Math.abs(a - b) <= Math.abs(b) * share + 2;
 const escaped = (id) => id.replace(/[%,~]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
-const listOf = (text) => (text ?? "").split(",").filter((s) => s !== "").map((s) => s.replace(/%(25|2c|7e)/g, (_, h) => String.fromCharCode(parseInt(h, 16))));
+const listOf = (text) =>
+  (text ?? "")
+    .split(",")
+    .filter((s) => s !== "")
+    .map((s) => s.replace(/%(25|2c|7e)/g, (_, h) => String.fromCharCode(parseInt(h, 16))));
 /** All lanes open, so that any may be scrolled to. */
 const opened = { all: "+" };
 /** Drags over a lane, from one share of the window to another. */
 async function boxOver(lane, from, to, keys = []) {
   const plot = await v.page.locator(".tl-over").boundingBox();
-  const label = await v.page.locator(`.tl-row[data-id="${idOf(lane)}"]`).first().boundingBox();
+  const label = await v.page
+    .locator(`.tl-row[data-id="${idOf(lane)}"]`)
+    .first()
+    .boundingBox();
   for (const key of keys) {
     await v.page.keyboard.down(key);
   }
-  await v.drag([plot.x + plot.width * from, label.y + 12], [plot.x + plot.width * to, label.y + 12]);
+  await v.drag(
+    [plot.x + plot.width * from, label.y + 12],
+    [plot.x + plot.width * to, label.y + 12],
+  );
   for (const key of keys) {
     await v.page.keyboard.up(key);
   }
 }
 /** The box that was dragged so, once the address tells of all of it; edges of slices attract. */
 async function boxed(from, to) {
-  const { box } = await v.says((s) => s.box !== undefined && Math.abs(Number(s.box.split(",")[0].split("+")[1]) / v.window.span - (to - from)) < 0.02, "a box");
+  const { box } = await v.says(
+    (s) =>
+      s.box !== undefined &&
+      Math.abs(Number(s.box.split(",")[0].split("+")[1]) / v.window.span - (to - from)) < 0.02,
+    "a box",
+  );
   return box;
 }
 /** A part of the recording with a hundred of the device's slices at most, over the pinned lane. */
@@ -66,22 +90,42 @@ async function closeUp(more = {}) {
   const middle = kernels[Math.floor(kernels.length / 2)];
   const last = kernels[Math.min(kernels.length - 1, Math.floor(kernels.length / 2) + 20)];
   const from = v.absolute(first, middle.start);
-  await v.stageOf([middle], from, from + BigInt(Math.max(1000, last.start + last.dur - middle.start)), more);
+  await v.stageOf(
+    [middle],
+    from,
+    from + BigInt(Math.max(1000, last.start + last.dur - middle.start)),
+    more,
+  );
 }
 
-const rankShown = () => v.page.locator(".tl-region:not(.tl-pins) .tl-row.tl-rank").evaluateAll((all) => all.map((r) => r.getAttribute("data-id")));
+const rankShown = () =>
+  v.page
+    .locator(".tl-region:not(.tl-pins) .tl-row.tl-rank")
+    .evaluateAll((all) => all.map((r) => r.getAttribute("data-id")));
 
 const ITEMS = {
   "expand and collapse": async () => {
     await v.look();
     const twist = v.listed(first).locator(".tl-twist");
-    assert.equal(await v.listed(first).getAttribute("aria-expanded"), "true", "the first rank is open at first");
+    assert.equal(
+      await v.listed(first).getAttribute("aria-expanded"),
+      "true",
+      "the first rank is open at first",
+    );
     const before = await v.count(".tl-row");
     await twist.click();
     await v.says((s) => listOf(s.open).includes(`-${first}`), "closed");
-    await v.until(() => v.count(".tl-row"), (n) => n < before, "fewer rows");
+    await v.until(
+      () => v.count(".tl-row"),
+      (n) => n < before,
+      "fewer rows",
+    );
     await twist.click();
-    await v.until(() => v.count(".tl-row"), (n) => n === before, "as many rows as before");
+    await v.until(
+      () => v.count(".tl-row"),
+      (n) => n === before,
+      "as many rows as before",
+    );
   },
 
   "expand all, collapse all": async () => {
@@ -91,7 +135,11 @@ const ITEMS = {
     const closed = await v.count(".tl-row");
     await v.page.locator(".tl-corner button[aria-label='Expand all lanes']").click();
     await v.says((s) => s.all === "+", "all open");
-    await v.until(() => v.count(".tl-row"), (n) => n > closed, "more rows");
+    await v.until(
+      () => v.count(".tl-row"),
+      (n) => n > closed,
+      "more rows",
+    );
     await v.laneMenu(await v.row(first), "Collapse all below");
     await v.says((s) => listOf(s.all).includes(`-${first}`), "those of one rank closed");
   },
@@ -113,8 +161,14 @@ const ITEMS = {
     const others = v.ranks.filter((r) => v.node(r.key, (n) => n.id === lane.id));
     await v.look(opened);
     await v.laneMenu(await v.row(idOf(lane)), "Pin this lane of all ranks");
-    const { pin } = await v.says((s) => listOf(s.pin).length === others.length, `${others.length} pinned`);
-    assert.deepEqual(new Set(listOf(pin).map((id) => id.split("|")[0])), new Set(others.map((r) => r.key)));
+    const { pin } = await v.says(
+      (s) => listOf(s.pin).length === others.length,
+      `${others.length} pinned`,
+    );
+    assert.deepEqual(
+      new Set(listOf(pin).map((id) => id.split("|")[0])),
+      new Set(others.map((r) => r.key)),
+    );
     await v.page.locator(".tl-pins .tl-row").first().click({ button: "right" });
     await v.choose("Unpin this lane of all ranks");
     await v.says((s) => s.pin === undefined, "none is pinned");
@@ -130,7 +184,10 @@ const ITEMS = {
     await v.laneMenu(await v.row(idOf(parentOf(device))), "Time offset");
     await v.page.locator("dialog input").fill("250");
     await v.page.keyboard.press("Enter");
-    await v.says((s) => listOf(s.off).length === 2 && /=250$/.test(listOf(s.off)[1]), "a part of it moved");
+    await v.says(
+      (s) => listOf(s.off).length === 2 && /=250$/.test(listOf(s.off)[1]),
+      "a part of it moved",
+    );
     await v.laneMenu(await v.row(first), "Undo all offsets");
     await v.says((s) => s.off === undefined, "all are where they were");
   },
@@ -138,7 +195,11 @@ const ITEMS = {
   "a click shows the details of a slice": async () => {
     await v.click(kernel);
     const told = await v.api("slice", { rank: first, slice: kernel.slice });
-    const text = await v.until(() => v.page.locator(".detail").innerText(), (s) => s.includes(kernel.name), "its name");
+    const text = await v.until(
+      () => v.page.locator(".detail").innerText(),
+      (s) => s.includes(kernel.name),
+      "its name",
+    );
     assert.ok(text.includes(String(BigInt(told.origin_ns) + BigInt(told.start))), "its raw start");
     assert.ok(text.includes(told.source), "where it comes from");
     for (const [key] of told.args) {
@@ -154,9 +215,23 @@ const ITEMS = {
     const [at, lane] = box.split(",");
     const [start, took] = at.split("+");
     const from = Number(BigInt(start) - BigInt(v.ranks[0].origin_ns));
-    const told = await v.api("stats", { rank: first, lanes: lane.split(":")[1], from, to: from + Number(took), sort: "wall time", desc: 1 });
-    await v.until(() => v.page.locator(".slice-list .panel-bar").innerText(), (s) => new RegExp(`\\b${told.totals.n} slices`).test(s), `${told.totals.n} slices in ${box}`);
-    assert.ok((await v.table(".slice-list"))[1].includes(told.rows[0][0]), "the most expensive name comes first");
+    const told = await v.api("stats", {
+      rank: first,
+      lanes: lane.split(":")[1],
+      from,
+      to: from + Number(took),
+      sort: "wall time",
+      desc: 1,
+    });
+    await v.until(
+      () => v.page.locator(".slice-list .panel-bar").innerText(),
+      (s) => new RegExp(`\\b${told.totals.n} slices`).test(s),
+      `${told.totals.n} slices in ${box}`,
+    );
+    assert.ok(
+      (await v.table(".slice-list"))[1].includes(told.rows[0][0]),
+      "the most expensive name comes first",
+    );
     await v.page.locator(".slice-list [role=row][aria-rowindex='2']").first().click();
     assert.ok((await v.table(".slice-list", 1)).length > 1, "every slice of that name");
   },
@@ -164,14 +239,22 @@ const ITEMS = {
   "statistics load": async () => {
     await v.look();
     await v.below("System View");
-    const views = (await v.api("views")).views.filter((w) => w.tab === "timeline" && w.of === "rank" && !w.params.includes("leaf"));
+    const views = (await v.api("views")).views.filter(
+      (w) => w.tab === "timeline" && w.of === "rank" && !w.params.includes("leaf"),
+    );
     let shown = 0;
     for (const [i, view] of views.entries()) {
-      const reply = await v.api("view", { name: view.name, rank: first, limit: 1 }).catch((error) => error);
+      const reply = await v
+        .api("view", { name: view.name, rank: first, limit: 1 })
+        .catch((error) => error);
       await v.page.locator(".system [role=tab]").nth(i).click();
       if (reply instanceof Error) {
         assert.match(reply.message, /: 409 /, view.name);
-        await v.until(() => v.page.locator(".system .split").innerText(), (s) => s.length > 40, `${view.name} says what is missing`);
+        await v.until(
+          () => v.page.locator(".system .split").innerText(),
+          (s) => s.length > 40,
+          `${view.name} says what is missing`,
+        );
       } else if (reply.total > 0) {
         await v.table(".system");
         shown++;
@@ -188,15 +271,22 @@ const ITEMS = {
     assert.ok(told.rows.length > 0);
     const rows = await v.table(".system");
     const title = told.columns.findIndex((c) => c[0] === "title");
-    assert.ok(told.rows.some((r) => rows[1].includes(r[title])), "a finding");
+    assert.ok(
+      told.rows.some((r) => rows[1].includes(r[title])),
+      "a finding",
+    );
   },
 
-  "search": async () => {
+  search: async () => {
     await v.look();
     const text = kernel.name.slice(0, 100);
     await v.find(text);
     const told = await v.api("search", { q: text });
-    await v.until(() => v.page.locator(".search-count").innerText(), (s) => s.startsWith("1 / "), "the first of them");
+    await v.until(
+      () => v.page.locator(".search-count").innerText(),
+      (s) => s.startsWith("1 / "),
+      "the first of them",
+    );
     assert.equal(await v.page.locator(".search-count").innerText(), `1 / ${told.total}`);
     const { sel } = await v.says((s) => s.sel !== undefined, "it is selected");
     if (told.total > 1) {
@@ -213,8 +303,14 @@ const ITEMS = {
     let found = null;
     for (const ref of [kernel, ...kernels.slice(0, 5), ...calls.slice(0, 20)]) {
       const { args } = await v.api("slice", { rank: first, slice: ref.slice });
-      const value = args.map(([, a]) => String(typeof a === "object" ? "" : a)).find((a) => /^[\w.-]{4,40}$/.test(a));
-      if (value !== undefined && (await v.api("search", { q: value })).total === 0 && (await v.api("search", { q: value, args: 1 })).total > 0) {
+      const value = args
+        .map(([, a]) => String(typeof a === "object" ? "" : a))
+        .find((a) => /^[\w.-]{4,40}$/.test(a));
+      if (
+        value !== undefined &&
+        (await v.api("search", { q: value })).total === 0 &&
+        (await v.api("search", { q: value, args: 1 })).total > 0
+      ) {
         found = { value, n: (await v.api("search", { q: value, args: 1 })).total };
         break;
       }
@@ -222,14 +318,25 @@ const ITEMS = {
     assert.ok(found !== null, "a value that no name holds");
     await v.look();
     await v.page.locator(".search input").fill(found.value);
-    await v.until(() => v.page.locator(".search-count").innerText(), (s) => /^0\b|^no/i.test(s), "no name has it");
+    await v.until(
+      () => v.page.locator(".search-count").innerText(),
+      (s) => /^0\b|^no/i.test(s),
+      "no name has it",
+    );
     const deep = v.page.locator(".search button", { hasText: "{}" });
     await deep.click();
-    await v.until(() => v.page.locator(".search-count").innerText(), (s) => s.includes(String(found.n)), "arguments do");
+    await v.until(
+      () => v.page.locator(".search-count").innerText(),
+      (s) => s.includes(String(found.n)),
+      "arguments do",
+    );
     await v.page.locator(".search input").press("Enter");
     const { sel } = await v.says((s) => s.sel !== undefined, "one is selected");
     const [rank, slice] = sel.split(":");
-    assert.ok(JSON.stringify((await v.api("slice", { rank, slice })).args).includes(found.value), "and has the value");
+    assert.ok(
+      JSON.stringify((await v.api("slice", { rank, slice })).args).includes(found.value),
+      "and has the value",
+    );
     await deep.click();
     await v.page.locator(".search input").fill("");
     await v.page.evaluate(() => document.activeElement.blur());
@@ -242,7 +349,11 @@ const ITEMS = {
     await v.look();
     await v.page.locator(".tools button[aria-label='Ranks']").click();
     await v.page.locator(".menu-box").getByText("None", { exact: true }).click();
-    await v.page.locator(".menu-box .choice", { hasText: v.ranks[1].label }).first().locator("input").check();
+    await v.page
+      .locator(".menu-box .choice", { hasText: v.ranks[1].label })
+      .first()
+      .locator("input")
+      .check();
     await v.page.keyboard.press("Escape");
     await v.says((s) => s.ranks === `=${v.ranks[1].key}`, "one rank is left");
     await v.until(rankShown, (keys) => keys.length === 1 && keys[0] === v.ranks[1].key, "its row");
@@ -256,7 +367,12 @@ const ITEMS = {
     if ((await narrow.count()) > 0) {
       await narrow.fill(device.name);
     }
-    await v.page.locator(".menu-box .choices .choice").filter({ has: v.page.getByText(device.name, { exact: true }) }).first().locator("input").check();
+    await v.page
+      .locator(".menu-box .choices .choice")
+      .filter({ has: v.page.getByText(device.name, { exact: true }) })
+      .first()
+      .locator("input")
+      .check();
     await v.page.keyboard.press("Escape");
     await v.says((s) => s.lanes === `=${escaped(device.name)}`, "lanes of one name are left");
     await v.listed(idOf(device)).waitFor();
@@ -326,7 +442,12 @@ const ITEMS = {
   "fit to screen": async () => {
     await v.menuOf(kernel);
     await v.choose("Fit the slice to the screen");
-    const { span, from } = windowOf(await v.says((s) => { const w = windowOf(s); return w !== null && w.span < 1.6 * kernel.dur + 10 && w.span >= kernel.dur; }, "the slice fills the window"));
+    const { span, from } = windowOf(
+      await v.says((s) => {
+        const w = windowOf(s);
+        return w !== null && w.span < 1.6 * kernel.dur + 10 && w.span >= kernel.dur;
+      }, "the slice fills the window"),
+    );
     assert.ok(from <= kernel.start && from + span >= kernel.start + kernel.dur, "all of it");
   },
 
@@ -351,15 +472,23 @@ const ITEMS = {
 
   "from a communication operator to Communication": async () => {
     const lane = most("comm");
-    const ref = lane !== undefined ? (await v.slices(first, lane.lane)).sort((a, b) => b.dur - a.dur)[0]
-      : (await v.api("search/list", { q: "nccl", ranks: first, limit: 1000 })).rows.find((r) => r.kind === "communication-kernel");
+    const ref =
+      lane !== undefined
+        ? (await v.slices(first, lane.lane)).sort((a, b) => b.dur - a.dur)[0]
+        : (await v.api("search/list", { q: "nccl", ranks: first, limit: 1000 })).rows.find(
+            (r) => r.kind === "communication-kernel",
+          );
     if (ref === undefined) {
       skip("no communication operator");
     }
     await v.menuOf(ref);
     await menuItem("Find in Communication").waitFor();
     await v.choose("Find in Communication");
-    await v.until(() => v.said("comm"), (s) => s.view === "duration" && s.op === ref.name, "the page shows this operator");
+    await v.until(
+      () => v.said("comm"),
+      (s) => s.view === "duration" && s.op === ref.name,
+      "the page shows this operator",
+    );
     const label = v.rank(ref.rank).label;
     await v.shows("main .card", label);
     await v.page.locator("nav").getByText("Timeline", { exact: true }).first().click();
@@ -375,7 +504,12 @@ const ITEMS = {
     await v.says((s) => s.hide === undefined, "shown again");
     await v.look(opened);
     await v.laneMenu(await v.row(idOf(children[1])), "Hide the others beside it");
-    await v.says((s) => listOf(s.hide).length === children.length - 1 && !listOf(s.hide).includes(idOf(children[1])), "the others are hidden");
+    await v.says(
+      (s) =>
+        listOf(s.hide).length === children.length - 1 &&
+        !listOf(s.hide).includes(idOf(children[1])),
+      "the others are hidden",
+    );
     await v.laneMenu(await v.row(first), "Show all hidden lanes");
     await v.says((s) => s.hide === undefined, "all again");
     await v.look(opened);
@@ -419,7 +553,10 @@ const ITEMS = {
     await v.press("w");
     const closer = windowOf(await v.says((s) => windowOf(s).span < at.span * 0.9, "W zooms in"));
     await v.press("d");
-    await v.says((s) => windowOf(s).from > closer.from && near(windowOf(s).span, closer.span), "D goes right");
+    await v.says(
+      (s) => windowOf(s).from > closer.from && near(windowOf(s).span, closer.span),
+      "D goes right",
+    );
     await v.press("a");
     await v.says((s) => near(windowOf(s).from, closer.from, 0.001), "A goes left");
     await v.press("s");
@@ -440,14 +577,20 @@ const ITEMS = {
     await boxOver(device, 0.3, 0.6);
     const box = await boxed(0.3, 0.6);
     await v.press("Shift+Z");
-    await v.says((s) => near(windowOf(s).span, Number(box.split(",")[0].split("+")[1])), "it fills the window");
+    await v.says(
+      (s) => near(windowOf(s).span, Number(box.split(",")[0].split("+")[1])),
+      "it fills the window",
+    );
   },
 
   "Alt+drag zooms, Backspace undoes, Ctrl+0 shows everything": async () => {
     await closeUp();
     const at = windowOf(await v.said());
     await boxOver(device, 0.3, 0.5, ["Alt"]);
-    await v.says((s) => windowOf(s).span < at.span * 0.4 && s.box === undefined, "zoomed, without a box");
+    await v.says(
+      (s) => windowOf(s).span < at.span * 0.4 && s.box === undefined,
+      "zoomed, without a box",
+    );
     await v.press("Backspace");
     await v.says((s) => near(windowOf(s).span, at.span), "undone");
     await v.press("Control+0");
@@ -455,7 +598,9 @@ const ITEMS = {
   },
 
   "memory counters": async () => {
-    const memory = nodes.find((n) => n.kind === "counter" && /APP\/(HBM|Memory)$|mem.*reserved/i.test(n.id) && n.slices > 1);
+    const memory = nodes.find(
+      (n) => n.kind === "counter" && /APP\/(HBM|Memory)$|mem.*reserved/i.test(n.id) && n.slices > 1,
+    );
     if (memory === undefined) {
       assert.ok(!v.ranks[0].has.includes("counters"), "counters of memory are among the counters");
       skip("no counters in this capture");
@@ -466,17 +611,21 @@ const ITEMS = {
     await label.waitFor();
     const { y, height } = await label.boundingBox();
     const plot = await v.page.locator(".tl-over").boundingBox();
-    await v.until(async () => {
-      for (const share of [0.35, 0.5, 0.65, 0.8, 0.95]) {
-        await v.page.mouse.move(plot.x + plot.width * share, y + height / 2);
-        await v.settle();
-        const tip = v.page.locator(".tl-tip");
-        if ((await tip.count()) > 0 && (await tip.innerText()).includes(memory.name)) {
-          return tip.innerText();
+    await v.until(
+      async () => {
+        for (const share of [0.35, 0.5, 0.65, 0.8, 0.95]) {
+          await v.page.mouse.move(plot.x + plot.width * share, y + height / 2);
+          await v.settle();
+          const tip = v.page.locator(".tl-tip");
+          if ((await tip.count()) > 0 && (await tip.innerText()).includes(memory.name)) {
+            return tip.innerText();
+          }
         }
-      }
-      return "";
-    }, (text) => /\d/.test(text), "a value under the pointer");
+        return "";
+      },
+      (text) => /\d/.test(text),
+      "a value under the pointer",
+    );
     assert.match(await label.locator(".tl-scale").innerText(), /\d/, "its scale");
   },
 
@@ -490,20 +639,29 @@ const ITEMS = {
     await v.pointAt(inside, { box, lock: "1" });
     await v.page.mouse.down();
     await v.page.mouse.up();
-    await v.says((s) => s.sel === `${first}:${inside.slice}` && s.box === box && s.lock === "1", "selected, and the box is still there");
+    await v.says(
+      (s) => s.sel === `${first}:${inside.slice}` && s.box === box && s.lock === "1",
+      "selected, and the box is still there",
+    );
     await v.press("Shift+L");
     await v.says((s) => s.lock === undefined && s.box === box, "unlocked");
   },
 
   "link lines of a host and of a device operator": async () => {
-    const kinds = (await v.api("flows/kinds", { rank: first })).kinds.map(([kind]) => kind).filter((k) => !["send-recv", "collective", "fwdbwd", "async_task_queue"].includes(k));
+    const kinds = (await v.api("flows/kinds", { rank: first })).kinds
+      .map(([kind]) => kind)
+      .filter((k) => !["send-recv", "collective", "fwdbwd", "async_task_queue"].includes(k));
     const told = await v.api("flows/window", { rank: first, kind: kinds[0], limit: 50 });
     assert.ok(told.flows.length > 0);
     const [from, to] = told.flows[Math.floor(told.flows.length / 2)];
     for (const slice of [from, to]) {
       const ref = await v.api("slice", { rank: first, slice });
       await v.click(ref);
-      await v.until(() => v.curves(), (c) => c.length > 0, `lines of ${ref.name}`);
+      await v.until(
+        () => v.curves(),
+        (c) => c.length > 0,
+        `lines of ${ref.name}`,
+      );
       const other = slice === from ? to : from;
       const link = ref.links.find((l) => l.ref.slice === other);
       await v.page.locator(".detail .ref", { hasText: link.ref.name }).first().waitFor();
@@ -522,7 +680,11 @@ for (const [name, run] of Object.entries(ITEMS)) {
   try {
     await run();
     // What a capture has nothing of is answered with 409 and a sentence, which the browser tells of.
-    assert.deepEqual(v.faults.filter((f) => !/409 \(Conflict\)/.test(f)), [], "nothing went wrong in the page");
+    assert.deepEqual(
+      v.faults.filter((f) => !/409 \(Conflict\)/.test(f)),
+      [],
+      "nothing went wrong in the page",
+    );
     console.log(`ok ${n} - ${name}`);
   } catch (error) {
     if (error instanceof Skip) {
@@ -530,7 +692,9 @@ for (const [name, run] of Object.entries(ITEMS)) {
     } else {
       failed++;
       await v.shot(`parity-${n}`);
-      console.log(`not ok ${n} - ${name}\n${String(error.stack).split("\n").slice(0, 9).join("\n")}\n${v.faults.join("\n")}`);
+      console.log(
+        `not ok ${n} - ${name}\n${String(error.stack).split("\n").slice(0, 9).join("\n")}\n${v.faults.join("\n")}`,
+      );
       v.faults.length = 0;
       await v.goto();
     }

@@ -72,65 +72,110 @@ test("columns: varints beyond 32 bits and signs", () => {
 test("unpacking rebuilds start and end from gaps", () => {
   const pack = (...bytes: number[]): string => btoa(String.fromCharCode(...bytes));
   const packed: Packed = {
-    title: "t", schedule: "", how: "", measured: 1, untold: "why", unreplayed: "no schedule", origin_ns: "9007199254740993", ranks: [[0, 0, 0, 1], [1, 1, 0, 0]], n: 3,
-    labels: [["0", 0, 0, 0, -1, -1, -1, 5], ["0B", 1, 0, 0, -1, -1, -1, 5]],
+    title: "t",
+    schedule: "",
+    how: "",
+    measured: 1,
+    untold: "why",
+    unreplayed: "no schedule",
+    origin_ns: "9007199254740993",
+    ranks: [
+      [0, 0, 0, 1],
+      [1, 1, 0, 0],
+    ],
+    n: 3,
+    labels: [
+      ["0", 0, 0, 0, -1, -1, -1, 5],
+      ["0B", 1, 0, 0, -1, -1, -1, 5],
+    ],
     runs: [0, 1, 2, 1, 1, 1],
-    label: pack(0, 2, 1), gap: pack(0, 6, 20), dur: pack(20, 40, 0),
-    host: pack(0, 2, 0), hostdur: pack(8),
+    label: pack(0, 2, 1),
+    gap: pack(0, 6, 20),
+    dur: pack(20, 40, 0),
+    host: pack(0, 2, 0),
+    hostdur: pack(8),
     links: { n: 1, from: pack(0), to: pack(4) },
     bubbles: { n: 1, runs: [1, 1, 1], gap: pack(0), dur: pack(20), cause: pack(0), waits: pack(1) },
-    parts: [[1, "attn(F)", 0, 0, 2, 5], [1, "combine(B)", 1, 1, 7, 3]],
+    parts: [
+      [1, "attn(F)", 0, 0, 2, 5],
+      [1, "combine(B)", 1, 1, 7, 3],
+    ],
   };
   const chart = unpack(packed);
-  assert.deepEqual(chart.ranks.map((r) => r.isTold), [true, false]);
+  assert.deepEqual(
+    chart.ranks.map((r) => r.isTold),
+    [true, false],
+  );
   assert.equal(chart.untold, "why");
   assert.equal(chart.unreplayed, "no schedule");
-  assert.deepEqual(chart.parts.map((p) => [p.name, p.start, p.end, p.communicates]), [["attn(F)", 15, 20, false], ["combine(B)", 20, 23, true]]);
+  assert.deepEqual(
+    chart.parts.map((p) => [p.name, p.start, p.end, p.communicates]),
+    [
+      ["attn(F)", 15, 20, false],
+      ["combine(B)", 20, 23, true],
+    ],
+  );
   assert.deepEqual([...chart.start], [0, 13, 10]);
   assert.deepEqual([...chart.end], [10, 33, 20]);
   assert.deepEqual([...chart.rank], [0, 0, 1]);
   assert.equal(chart.hostStart![1], 12);
   assert.equal(chart.hostEnd![1], 16);
-  assert.ok(Number.isNaN(chart.hostStart![0]!));
+  assert.ok(Number.isNaN(chart.hostStart![0]));
   assert.deepEqual([chart.links.from[0], chart.links.to[0]], [0, 2]);
   assert.equal(chart.bubbles.waitsFor[0], 0);
   assert.equal(chart.originNs, "9007199254740993");
 });
 
 test("a view: rows in stage order, gaps by cause, receives left out of the window", () => {
-  const ranks = [{ rank: 7, stage: 1, pipeline: 0 }, { rank: 3, stage: 0, pipeline: 0 }];
-  const chart = chartOf([
-    { rank: 0, start: 110, end: 120 },
-    { rank: 0, start: 130, end: 150 },
-    { rank: 1, start: 100, end: 110 },
-    { rank: 1, start: 105, end: 115 }, // overlaps: counts once
-    { rank: 1, start: 160, end: 200 },
-    { rank: 1, start: 20, end: 210, kind: 7 },
-  ], ranks);
+  const ranks = [
+    { rank: 7, stage: 1, pipeline: 0 },
+    { rank: 3, stage: 0, pipeline: 0 },
+  ];
+  const chart = chartOf(
+    [
+      { rank: 0, start: 110, end: 120 },
+      { rank: 0, start: 130, end: 150 },
+      { rank: 1, start: 100, end: 110 },
+      { rank: 1, start: 105, end: 115 }, // overlaps: counts once
+      { rank: 1, start: 160, end: 200 },
+      { rank: 1, start: 20, end: 210, kind: 7 },
+    ],
+    ranks,
+  );
   const view = makeView(chart, null, choice);
-  assert.deepEqual(view.rows.map((r) => r.rank), [3, 7]);
+  assert.deepEqual(
+    view.rows.map((r) => r.rank),
+    [3, 7],
+  );
   assert.equal(view.originNs, 100);
   assert.equal(view.windowNs, 100);
-  assert.equal(view.rows[0]!.busyNs, 55);
-  assert.deepEqual(view.rows[0]!.causeNs, [0, 45, 0]);
-  assert.deepEqual(view.rows[1]!.causeNs, [10, 10, 50]);
-  assert.equal(view.rows[0]!.transfers.n, 1);
+  assert.equal(view.rows[0].busyNs, 55);
+  assert.deepEqual(view.rows[0].causeNs, [0, 45, 0]);
+  assert.deepEqual(view.rows[1].causeNs, [10, 10, 50]);
+  assert.equal(view.rows[0].transfers.n, 1);
 });
 
 test("theory lies under the measurement from the step's start", () => {
-  const chart = chartOf([{ start: 1000, end: 1100, step: 5 }, { start: 2000, end: 2130, step: 6 }]);
+  const chart = chartOf([
+    { start: 1000, end: 1100, step: 5 },
+    { start: 2000, end: 2130, step: 6 },
+  ]);
   const theory = chartOf([{ start: 0, end: 90, step: 1 }]);
   const one = makeView(chart, theory, { ...choice, step: 6 });
-  assert.deepEqual([one.rows[0]!.theory.start[0], one.rows[0]!.theory.end[0]], [0, 90]);
+  assert.deepEqual([one.rows[0].theory.start[0], one.rows[0].theory.end[0]], [0, 90]);
   const all = makeView(chart, theory, { ...choice, step: null });
-  assert.deepEqual([...all.rows[0]!.theory.start], [0, 1000]);
+  assert.deepEqual([...all.rows[0].theory.start], [0, 1000]);
   assert.deepEqual(stepsOf(chart), [5, 6]);
   assert.equal(all.windowNs, 230);
 });
 
 test("finding what is under the pointer", () => {
-  const chart = chartOf([{ start: 0, end: 100 }, { start: 10, end: 20 }, { start: 120, end: 121 }]);
-  const lane = makeView(chart, null, choice).rows[0]!.ops;
+  const chart = chartOf([
+    { start: 0, end: 100 },
+    { start: 10, end: 20 },
+    { start: 120, end: 121 },
+  ]);
+  const lane = makeView(chart, null, choice).rows[0].ops;
   assert.equal(hit(lane, 15, 0), 1, "the one inside");
   assert.equal(hit(lane, 50, 0), 0);
   assert.equal(hit(lane, 110, 1), -1);
@@ -156,23 +201,47 @@ test("the viewport keeps the time under the pointer and never leaves the chart",
 const colours = new Uint32Array(16).map((_, i) => 0xff000001 + i);
 const style: Style = { colours, gap: 1, gapFrom: 3, radius: 0, runGap: 4 };
 
-function painted(ops: { start: number; end: number; kind?: number }[], width: number, height: number, pxPerNs: number): Raster {
+function painted(
+  ops: { start: number; end: number; kind?: number }[],
+  width: number,
+  height: number,
+  pxPerNs: number,
+): Raster {
   const raster = new Raster(width, height);
-  const lane = makeView(chartOf(ops), null, choice).rows[0]!.ops;
+  const lane = makeView(chartOf(ops), null, choice).rows[0].ops;
   raster.lane(lane, 0, height, { startNs: 0, pxPerNs }, style);
   return raster;
 }
 
 test("a wide block is drawn with a gap to its neighbour", () => {
-  const raster = painted([{ start: 0, end: 10 }, { start: 10, end: 20, kind: 1 }], 30, 2, 1);
-  assert.deepEqual([...raster.pixels.slice(0, 22)],
-    [...Array(9).fill(colours[0]), 0, ...Array(9).fill(colours[1]), 0, 0, 0]);
+  const raster = painted(
+    [
+      { start: 0, end: 10 },
+      { start: 10, end: 20, kind: 1 },
+    ],
+    30,
+    2,
+    1,
+  );
+  assert.deepEqual(
+    [...raster.pixels.slice(0, 22)],
+    [...Array<number>(9).fill(colours[0]), 0, ...Array<number>(9).fill(colours[1]), 0, 0, 0],
+  );
   assert.deepEqual(raster.pixels.slice(0, 30), raster.pixels.slice(30, 60));
 });
 
 test("nothing vanishes: one op of a nanosecond in a second", () => {
-  const raster = painted([{ start: 0, end: 1e9 * 0.1 }, { start: 5e8, end: 5e8 + 1, kind: 1 }, { start: 9e8, end: 1e9 }], 100, 4, 1e-7);
-  assert.ok(raster.pixels.includes(colours[1]!));
+  const raster = painted(
+    [
+      { start: 0, end: 1e9 * 0.1 },
+      { start: 5e8, end: 5e8 + 1, kind: 1 },
+      { start: 9e8, end: 1e9 },
+    ],
+    100,
+    4,
+    1e-7,
+  );
+  assert.ok(raster.pixels.includes(colours[1]));
 });
 
 test("thin blocks become stacked shares of time", () => {
@@ -183,8 +252,8 @@ test("thin blocks become stacked shares of time", () => {
   }
   const raster = painted(ops, 400, 8, 0.25);
   const count = (colour: number): number => [...raster.pixels].filter((p) => p === colour).length;
-  assert.ok(Math.abs(count(colours[0]!) / (400 * 8) - 0.5) < 0.02);
-  assert.ok(Math.abs(count(colours[1]!) / (400 * 8) - 0.25) < 0.02);
+  assert.ok(Math.abs(count(colours[0]) / (400 * 8) - 0.5) < 0.02);
+  assert.ok(Math.abs(count(colours[1]) / (400 * 8) - 0.25) < 0.02);
   // Forward stands on the base line.
   assert.equal(raster.pixels[7 * 400 + 200], colours[0]);
 });
@@ -197,9 +266,9 @@ test("groups of thin blocks are the same shares, a lone look among thousands is 
   ops.splice(30_000, 0, { start: 60_003, end: 60_003, kind: 2 });
   const raster = painted(ops, 400, 8, 0.0025);
   const count = (colour: number): number => [...raster.pixels].filter((p) => p === colour).length;
-  assert.ok(Math.abs(count(colours[0]!) / (400 * 8) - 0.5) < 0.02);
-  assert.ok(Math.abs(count(colours[1]!) / (400 * 8) - 0.25) < 0.02);
-  assert.ok(count(colours[2]!) > 0, "it took no time, and is there");
+  assert.ok(Math.abs(count(colours[0]) / (400 * 8) - 0.5) < 0.02);
+  assert.ok(Math.abs(count(colours[1]) / (400 * 8) - 0.25) < 0.02);
+  assert.ok(count(colours[2]) > 0, "it took no time, and is there");
 });
 
 test("a long block among thousands of thin ones is drawn as itself", () => {
@@ -225,7 +294,7 @@ test("hatching skips what is too thin and keeps the rest", () => {
     ops.push({ start: i * 2, end: i * 2 + 1 });
   }
   ops.push({ start: 7000, end: 8000 });
-  const lane = makeView(chartOf(ops), null, choice).rows[0]!.bubbles;
+  const lane = makeView(chartOf(ops), null, choice).rows[0].bubbles;
   const raster = new Raster(400, 6);
   raster.hatch(lane, 0, 6, { startNs: 0, pxPerNs: 0.05 }, 1, 6);
   assert.ok([...raster.pixels.slice(300, 350)].includes(1), "the gap of 1000");
@@ -233,38 +302,95 @@ test("hatching skips what is too thin and keeps the rest", () => {
 });
 
 test("all pipelines stand below one another; stages that nobody measured get a row of the theory", () => {
-  const ranks = [{ rank: 0, stage: 0, pipeline: 0 }, { rank: 1, stage: 0, pipeline: 1 }];
-  const chart = chartOf([{ rank: 0, start: 10, end: 20 }, { rank: 1, start: 5, end: 25 }], ranks);
-  const theory = chartOf([{ rank: 0, start: 0, end: 5 }, { rank: 1, start: 5, end: 10 }], [{ rank: 0, stage: 0, pipeline: 0 }, { rank: 1, stage: 1, pipeline: 0 }]);
+  const ranks = [
+    { rank: 0, stage: 0, pipeline: 0 },
+    { rank: 1, stage: 0, pipeline: 1 },
+  ];
+  const chart = chartOf(
+    [
+      { rank: 0, start: 10, end: 20 },
+      { rank: 1, start: 5, end: 25 },
+    ],
+    ranks,
+  );
+  const theory = chartOf(
+    [
+      { rank: 0, start: 0, end: 5 },
+      { rank: 1, start: 5, end: 10 },
+    ],
+    [
+      { rank: 0, stage: 0, pipeline: 0 },
+      { rank: 1, stage: 1, pipeline: 0 },
+    ],
+  );
   const view = makeView(chart, theory, { ...choice, pipeline: null });
-  assert.deepEqual(view.rows.map((r) => [r.pipeline, r.stage, r.rank]), [[0, 0, 0], [0, 1, -1], [1, 0, 1], [1, 1, -1]]);
+  assert.deepEqual(
+    view.rows.map((r) => [r.pipeline, r.stage, r.rank]),
+    [
+      [0, 0, 0],
+      [0, 1, -1],
+      [1, 0, 1],
+      [1, 1, -1],
+    ],
+  );
   assert.equal(view.originNs, 5);
-  assert.deepEqual([view.rows[0]!.theory.start[0], view.rows[2]!.theory.start[0]], [5, 0], "each theory from its own start");
+  assert.deepEqual(
+    [view.rows[0].theory.start[0], view.rows[2].theory.start[0]],
+    [5, 0],
+    "each theory from its own start",
+  );
   const scene = makeScene(view);
   assert.equal(scene.headings.length, 2);
-  assert.equal(at(scene, scene.headings[1]!.top + 2), null, "a heading is no row");
-  assert.deepEqual(at(scene, scene.tops[2]! + 1), { row: 2, lane: "ops" });
+  assert.equal(at(scene, scene.headings[1].top + 2), null, "a heading is no row");
+  assert.deepEqual(at(scene, scene.tops[2] + 1), { row: 2, lane: "ops" });
   assert.ok(makeScene(view, 10).height < scene.height, "lower rows where there is little room");
 });
 
 test("what a stage waited for the longest", () => {
-  const ranks = [{ rank: 0, stage: 0, pipeline: 0 }, { rank: 1, stage: 1, pipeline: 0 }];
-  const chart = chartOf([{ rank: 0, start: 0, end: 40 }, { rank: 1, start: 0, end: 10 }, { rank: 1, start: 50, end: 60 }], ranks);
+  const ranks = [
+    { rank: 0, stage: 0, pipeline: 0 },
+    { rank: 1, stage: 1, pipeline: 0 },
+  ];
+  const chart = chartOf(
+    [
+      { rank: 0, start: 0, end: 40 },
+      { rank: 1, start: 0, end: 10 },
+      { rank: 1, start: 50, end: 60 },
+    ],
+    ranks,
+  );
   chart.bubbles = {
-    n: 1, start: Float64Array.of(10), end: Float64Array.of(50), rank: Uint32Array.of(1), step: Float64Array.of(0), cause: Uint8Array.of(1), waitsFor: Int32Array.of(0),
+    n: 1,
+    start: Float64Array.of(10),
+    end: Float64Array.of(50),
+    rank: Uint32Array.of(1),
+    step: Float64Array.of(0),
+    cause: Uint8Array.of(1),
+    waitsFor: Int32Array.of(0),
   };
-  assert.deepEqual(makeView(chart, null, choice).rows[1]!.waits, { stage: 0, ns: 30 });
+  assert.deepEqual(makeView(chart, null, choice).rows[1].waits, { stage: 0, ns: 30 });
 });
 
 test("text stays inside the image", () => {
-  const glyphs: Glyphs = { height: 3, get: () => ({ advance: 4, width: 4, mask: new Uint8Array(12).fill(255) }) };
+  const glyphs: Glyphs = {
+    height: 3,
+    get: () => ({ advance: 4, width: 4, mask: new Uint8Array(12).fill(255) }),
+  };
   const raster = new Raster(10, 3);
   raster.text("1234", 1, -1, glyphs, 5);
   assert.equal([...raster.pixels].filter((p) => p === 5).length, 9 * 2);
 });
 
 test("hatching tells the causes apart", () => {
-  const lane = makeView(chartOf([{ start: 50, end: 60 }, { start: 90, end: 91 }, { start: 99, end: 100 }]), null, choice).rows[0]!.bubbles;
+  const lane = makeView(
+    chartOf([
+      { start: 50, end: 60 },
+      { start: 90, end: 91 },
+      { start: 99, end: 100 },
+    ]),
+    null,
+    choice,
+  ).rows[0].bubbles;
   const of = (cause: number): string => {
     const raster = new Raster(100, 6);
     const one = { ...lane, look: new Uint8Array(lane.n).fill(cause) };
@@ -275,7 +401,10 @@ test("hatching tells the causes apart", () => {
 });
 
 test("rows and lanes by y", () => {
-  const chart = chartOf([{ start: 0, end: 10 }, { start: 3, end: 4, kind: 6 }]);
+  const chart = chartOf([
+    { start: 0, end: 10 },
+    { start: 3, end: 4, kind: 6 },
+  ]);
   const scene = makeScene(makeView(chart, chartOf([{ start: 0, end: 5 }]), choice));
   assert.deepEqual(at(scene, 1), { row: 0, lane: "ops" });
   assert.deepEqual(at(scene, scene.theoryY), { row: 0, lane: "theory" });
@@ -293,14 +422,57 @@ test("colours", () => {
 });
 
 test("tables of a chart: rows of what is shown, and which pipeline a row is of where several stand together", () => {
-  const chart = chartOf([], [{ rank: 0, stage: 0, pipeline: 0 }, { rank: 1, stage: 0, pipeline: 1 }]);
-  const stages = { name: "PipelineBubble", title: "", columns: [["step", "int", "", false], ["stage", "int", "", false], ["rank", "int", "", false]] as never, rows: [[1, 0, 0], [1, 0, 1], [2, 0, 0], [2, 0, 1]] };
-  const waits = { name: "PipelineWaits", title: "", columns: [["step", "int", "", false], ["stage", "int", "", false], ["other", "int", "ns", false]] as never, rows: [[1, 0, 10], [1, 0, 11], [2, 0, 20], [2, 0, 21]] };
+  const chart = chartOf(
+    [],
+    [
+      { rank: 0, stage: 0, pipeline: 0 },
+      { rank: 1, stage: 0, pipeline: 1 },
+    ],
+  );
+  const stages = {
+    name: "PipelineBubble",
+    title: "",
+    columns: [
+      ["step", "int", "", false],
+      ["stage", "int", "", false],
+      ["rank", "int", "", false],
+    ] as never,
+    rows: [
+      [1, 0, 0],
+      [1, 0, 1],
+      [2, 0, 0],
+      [2, 0, 1],
+    ],
+  };
+  const waits = {
+    name: "PipelineWaits",
+    title: "",
+    columns: [
+      ["step", "int", "", false],
+      ["stage", "int", "", false],
+      ["other", "int", "ns", false],
+    ] as never,
+    rows: [
+      [1, 0, 10],
+      [1, 0, 11],
+      [2, 0, 20],
+      [2, 0, 21],
+    ],
+  };
   assert.deepEqual(chosenRows(waits, stages, chart, 2, 1).rows, [[2, 0, 21]]);
   const both = chosenRows(waits, stages, chart, 1, null);
-  assert.deepEqual(both.columns.map(([name]) => name), ["step", "pipeline", "stage", "other"]);
-  assert.deepEqual(both.rows, [[1, 0, 0, 10], [1, 1, 0, 11]]);
-  assert.deepEqual(chosenRows(stages, stages, chart, null, 0).rows, [[1, 0, 0], [2, 0, 0]]);
+  assert.deepEqual(
+    both.columns.map(([name]) => name),
+    ["step", "pipeline", "stage", "other"],
+  );
+  assert.deepEqual(both.rows, [
+    [1, 0, 0, 10],
+    [1, 1, 0, 11],
+  ]);
+  assert.deepEqual(chosenRows(stages, stages, chart, null, 0).rows, [
+    [1, 0, 0],
+    [2, 0, 0],
+  ]);
 });
 
 test("a row of other schedules lays below what its figures are of", () => {
@@ -311,22 +483,33 @@ test("a row of other schedules lays below what its figures are of", () => {
 });
 
 test("gaps are bubble only where the chart tells of one", () => {
-  const chart = chartOf([{ start: 0, end: 40 }, { start: 60, end: 100 }]);
+  const chart = chartOf([
+    { start: 0, end: 40 },
+    { start: 60, end: 100 },
+  ]);
   assert.equal(bubbleShare(makeView(chart, null, choice).rows), 0.2);
   chart.isMeasured = true; // the device worked in the gap: no bubble in the file
   assert.equal(bubbleShare(makeView(chart, null, choice).rows), 0);
-  chart.ranks[0]!.isTold = false;
+  chart.ranks[0].isTold = false;
   assert.equal(bubbleShare(makeView(chart, null, choice).rows), null);
 });
 
 test("parts of ops lie in three rows below them", () => {
   const chart = chartOf([{ start: 0, end: 40 }]);
   chart.parts = [
-    { op: 0, name: "attn(F)", kind: 0, communicates: false, start: 0, end: 10 }, { op: 0, name: "mlp(W)", kind: 3, communicates: false, start: 5, end: 20 },
+    { op: 0, name: "attn(F)", kind: 0, communicates: false, start: 0, end: 10 },
+    { op: 0, name: "mlp(W)", kind: 3, communicates: false, start: 5, end: 20 },
     { op: 0, name: "combine(F)", kind: 0, communicates: true, start: 10, end: 40 },
   ];
   const view = makeView(chart, null, choice);
-  assert.deepEqual(view.rows[0]!.parts.map((lane) => [lane.n, lane.id[0]]), [[1, 0], [1, 1], [1, 2]]);
+  assert.deepEqual(
+    view.rows[0].parts.map((lane) => [lane.n, lane.id[0]]),
+    [
+      [1, 0],
+      [1, 1],
+      [1, 2],
+    ],
+  );
   const scene = makeScene(view);
   assert.ok(scene.partH > 0 && scene.pitch >= scene.partsY + 3 * scene.partPitch);
   assert.equal(makeScene(makeView(chartOf([{ start: 0, end: 40 }]), null, choice)).partH, 0);

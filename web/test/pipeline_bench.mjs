@@ -14,50 +14,81 @@ const replies = [];
 page.on("requestfinished", async (request) => {
   if (request.url().endsWith("/api/simulate")) {
     const { responseEnd, requestStart } = request.timing();
-    replies.push({ ms: responseEnd - requestStart, bytes: (await request.sizes()).responseBodySize });
+    replies.push({
+      ms: responseEnd - requestStart,
+      bytes: (await request.sizes()).responseBodySize,
+    });
   }
 });
 const began = Date.now();
-await page.goto(`${url}&tab=pipeline&pp.under=form&pp.sim-schedule=1f1b&pp.sim-stages=${stages}&pp.sim-microbatches=${microbatches}`);
-await page.waitForFunction((n) => document.querySelectorAll(".names div:not(.heading)").length === n, Number(stages), { timeout: 120_000 });
-await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+await page.goto(
+  `${url}&tab=pipeline&pp.under=form&pp.sim-schedule=1f1b&pp.sim-stages=${stages}&pp.sim-microbatches=${microbatches}`,
+);
+await page.waitForFunction(
+  (n) => document.querySelectorAll(".names div:not(.heading)").length === n,
+  Number(stages),
+  { timeout: 120_000 },
+);
+await page.evaluate(
+  () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+);
 const shownMs = Date.now() - began;
-const decodeMs = await page.evaluate(() => Math.max(...performance.getEntriesByName("chart-decode", "measure").map((m) => m.duration)));
+const decodeMs = await page.evaluate(() =>
+  Math.max(...performance.getEntriesByName("chart-decode", "measure").map((m) => m.duration)),
+);
 const last = replies[replies.length - 1];
-console.log(`pipeline ${stages} x ${2 * microbatches} ops: reply ${(last.bytes / 1e6).toFixed(1)} MB in ${last.ms.toFixed(0)} ms, decode ${decodeMs.toFixed(0)} ms, shown after ${shownMs} ms`);
+console.log(
+  `pipeline ${stages} x ${2 * microbatches} ops: reply ${(last.bytes / 1e6).toFixed(1)} MB in ${last.ms.toFixed(0)} ms, decode ${decodeMs.toFixed(0)} ms, shown after ${shownMs} ms`,
+);
 if (process.env.PIPESCOPE_SHOTS) {
   await page.screenshot({ path: join(process.env.PIPESCOPE_SHOTS, "pipeline-bench.png") });
 }
 
 /** The work of frames while something happens before each. */
-const frames = (what) => page.evaluate(async (what) => {
-  const over = document.querySelector(".chart .over");
-  const scroller = document.querySelector(".pl-scroll");
-  const box = over.getBoundingClientRect();
-  const at = scroller.getBoundingClientRect();
-  const next = window.requestAnimationFrame.bind(window);
-  const work = [];
-  window.requestAnimationFrame = (draw) => next((t) => {
-    const before = performance.now();
-    draw(t);
-    work.push(performance.now() - before);
-  });
-  const wheel = (i, options) => over.dispatchEvent(new WheelEvent("wheel", { clientX: box.left + 200 + 2 * i, clientY: at.top + 100, cancelable: true, ...options }));
-  for (let i = 0; i < 240; i++) {
-    if (what === "zoom") {
-      wheel(i, { deltaY: i % 120 < 60 ? -80 : 80, ctrlKey: true });
-    } else if (what === "pan") {
-      wheel(i, { deltaY: i % 120 < 60 ? 40 : -40, shiftKey: true });
-    } else if (what === "scroll") {
-      scroller.scrollTop = i * 12;
-    } else {
-      over.dispatchEvent(new PointerEvent("pointermove", { clientX: box.left + 100 + 4 * i, clientY: at.top + 60 + (i % 40) * 8, pointerId: 1 }));
+const frames = (what) =>
+  page.evaluate(async (what) => {
+    const over = document.querySelector(".chart .over");
+    const scroller = document.querySelector(".pl-scroll");
+    const box = over.getBoundingClientRect();
+    const at = scroller.getBoundingClientRect();
+    const next = window.requestAnimationFrame.bind(window);
+    const work = [];
+    window.requestAnimationFrame = (draw) =>
+      next((t) => {
+        const before = performance.now();
+        draw(t);
+        work.push(performance.now() - before);
+      });
+    const wheel = (i, options) =>
+      over.dispatchEvent(
+        new WheelEvent("wheel", {
+          clientX: box.left + 200 + 2 * i,
+          clientY: at.top + 100,
+          cancelable: true,
+          ...options,
+        }),
+      );
+    for (let i = 0; i < 240; i++) {
+      if (what === "zoom") {
+        wheel(i, { deltaY: i % 120 < 60 ? -80 : 80, ctrlKey: true });
+      } else if (what === "pan") {
+        wheel(i, { deltaY: i % 120 < 60 ? 40 : -40, shiftKey: true });
+      } else if (what === "scroll") {
+        scroller.scrollTop = i * 12;
+      } else {
+        over.dispatchEvent(
+          new PointerEvent("pointermove", {
+            clientX: box.left + 100 + 4 * i,
+            clientY: at.top + 60 + (i % 40) * 8,
+            pointerId: 1,
+          }),
+        );
+      }
+      await new Promise(next);
     }
-    await new Promise(next);
-  }
-  window.requestAnimationFrame = next;
-  return work.sort((a, b) => a - b);
-}, what);
+    window.requestAnimationFrame = next;
+    return work.sort((a, b) => a - b);
+  }, what);
 
 let worst = 0;
 for (const what of ["zoom", "pan", "scroll", "hover"]) {
@@ -72,14 +103,18 @@ for (const what of ["zoom", "pan", "scroll", "hover"]) {
   const times = await frames(what);
   const p95 = times[Math.floor(times.length * 0.95)];
   worst = Math.max(worst, p95);
-  console.log(`  ${what}: ${times.length} frames, median ${times[times.length >> 1].toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, longest ${times[times.length - 1].toFixed(1)} ms`);
+  console.log(
+    `  ${what}: ${times.length} frames, median ${times[times.length >> 1].toFixed(1)} ms, p95 ${p95.toFixed(1)} ms, longest ${times[times.length - 1].toFixed(1)} ms`,
+  );
   assert.ok(times.length > 100, `${what}: frames were drawn`);
 }
 const cdp = await page.context().newCDPSession(page);
 await cdp.send("HeapProfiler.collectGarbage");
 const heap = await cdp.send("Runtime.getHeapUsage");
 const heapMb = (heap.usedSize + (heap.backingStorageSize ?? 0)) / 1e6;
-console.log(`  heap ${(heap.usedSize / 1e6).toFixed(0)} MB and ${((heap.backingStorageSize ?? 0) / 1e6).toFixed(0)} MB of columns`);
+console.log(
+  `  heap ${(heap.usedSize / 1e6).toFixed(0)} MB and ${((heap.backingStorageSize ?? 0) / 1e6).toFixed(0)} MB of columns`,
+);
 await browser.close();
 assert.deepEqual(faults, []);
 if (process.env.PIPESCOPE_FRAME_MS) {

@@ -14,16 +14,22 @@ const bubble = table("PipelineBubble");
 const at = (name) => bubble.columns.findIndex((c) => c[0] === name);
 const facts = () => page.locator(".pl-what p").innerText();
 const numberIn = (text, unit) => Number(new RegExp(`([\\d.]+) ${unit}`).exec(text)?.[1]);
-const picture = (layer) => page.evaluate((name) => {
-  const canvas = document.querySelector(`.chart canvas.${name}`);
-  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-  let sum = 0;
-  for (let i = 0; i < data.length; i += 4) {
-    sum = (sum * 31 + data[i] * 65536 + data[i + 1] * 256 + data[i + 2] + data[i + 3]) | 0;
-  }
-  return sum;
-}, layer);
-const changed = (layer, before, what) => v.until(() => picture(layer), (now) => now !== before, what);
+const picture = (layer) =>
+  page.evaluate((name) => {
+    const canvas = document.querySelector(`.chart canvas.${name}`);
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let sum = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      sum = (sum * 31 + data[i] * 65536 + data[i + 1] * 256 + data[i + 2] + data[i + 3]) | 0;
+    }
+    return sum;
+  }, layer);
+const changed = (layer, before, what) =>
+  v.until(
+    () => picture(layer),
+    (now) => now !== before,
+    what,
+  );
 const tip = () => page.locator(".pp-tip").first();
 /** Moves over a stage from left to right until the tip is as wanted; returns where that is, and what the tip says. */
 async function hover(row, wanted) {
@@ -31,10 +37,17 @@ async function hover(row, wanted) {
   const name = await page.locator(".chart .names div:not(.heading)").nth(row).boundingBox();
   for (let share = 0.004; share < 1; share += 0.008) {
     await page.mouse.move(plot.x + plot.width * share, name.y + Math.min(12, name.height / 3));
-    await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+    await page.evaluate(
+      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+    );
     const text = (await tip().isVisible()) ? await tip().innerText() : "";
     if (wanted.test(text)) {
-      return { text, x: plot.x + plot.width * share, y: name.y + Math.min(12, name.height / 3), share };
+      return {
+        text,
+        x: plot.x + plot.width * share,
+        y: name.y + Math.min(12, name.height / 3),
+        share,
+      };
     }
   }
   return assert.fail(`no ${wanted} in row ${row}`);
@@ -54,7 +67,8 @@ const ITEMS = {
     assert.ok(numberIn(await facts(), "ms") > 0 && numberIn(await facts(), "%") > 0);
     assert.match(await page.locator(".chart .shares").first().innerText(), /\d/);
   },
-  "a legend": async () => assert.match(await page.locator(".pp-legend").first().innerText(), /F forward[\s\S]*waiting/),
+  "a legend": async () =>
+    assert.match(await page.locator(".pp-legend").first().innerText(), /F forward[\s\S]*waiting/),
   "a step picker": async () => {
     const picker = page.locator("select[aria-label=step]");
     const options = await picker.locator("option").evaluateAll((all) => all.map((o) => o.value));
@@ -71,9 +85,15 @@ const ITEMS = {
   },
   "times count from the start of the step": async () => {
     const { text } = await hover(1, /microbatch/);
-    const start = /start\S*\s+([\d.]+) (ms|\u00b5s|s)\b/i.exec(text) ?? /\bat\s+([\d.]+) (ms|\u00b5s|s)\b/i.exec(text);
+    const start =
+      /start\S*\s+([\d.]+) (ms|\u00b5s|s)\b/i.exec(text) ??
+      /\bat\s+([\d.]+) (ms|\u00b5s|s)\b/i.exec(text);
     assert.ok(start !== null, text);
-    assert.ok(Number(start[1]) * { s: 1e3, ms: 1, "\u00b5s": 1e-3 }[start[2]] < numberIn(await facts(), "ms"), text);
+    assert.ok(
+      Number(start[1]) * { s: 1e3, ms: 1, "\u00b5s": 1e-3 }[start[2]] <
+        numberIn(await facts(), "ms"),
+      text,
+    );
   },
   "hovering lights the microbatch in every stage": async () => {
     await page.mouse.move(2, 2);
@@ -86,19 +106,27 @@ const ITEMS = {
     await hover(0, /waiting/);
     await page.mouse.move(2, 2);
   },
-  "arrows": async () => {
+  arrows: async () => {
     await v.settle();
     const plain = await picture("over");
     await page.keyboard.press("f");
     await changed("over", plain, "arrows");
     await page.keyboard.press("f");
-    await v.until(() => picture("over"), (now) => now === plain, "without them");
+    await v.until(
+      () => picture("over"),
+      (now) => now === plain,
+      "without them",
+    );
   },
   "measured against theory": async () => {
     const before = await picture("base");
     await page.click(".pl-bottom [role=tab]:has-text('Other schedules')");
     await page.locator(".pl-table .grid-row", { hasText: "gpipe" }).first().click();
-    await v.until(facts, (text) => /below: gpipe, [\d.]+ m?s, bubble/.test(text), "that schedule with the measured durations below");
+    await v.until(
+      facts,
+      (text) => /below: gpipe, [\d.]+ m?s, bubble/.test(text),
+      "that schedule with the measured durations below",
+    );
     await changed("base", before, "drawn");
     const replayed = await picture("base");
     await page.locator("main.pipeline-page header select").last().selectOption("theory:gpipe");
@@ -109,13 +137,24 @@ const ITEMS = {
     await open();
     await page.click(".pl-bottom [role=tab]:has-text('Simulate')");
     const out = page.locator(".sim-out dd").first();
-    const full = numberIn(await v.until(() => out.innerText(), (text) => / ms/.test(text), "the step as measured"), "ms");
+    const full = numberIn(
+      await v.until(
+        () => out.innerText(),
+        (text) => / ms/.test(text),
+        "the step as measured",
+      ),
+      "ms",
+    );
     const factors = page.locator(".sim-factor input[type=number]");
     for (let s = 0; s < (await factors.count()); s++) {
       await factors.nth(s).fill("0.5");
       await page.keyboard.press("Tab");
     }
-    await v.until(() => out.innerText(), (text) => numberIn(text, "ms") < 0.65 * full, `much less than ${full} ms`);
+    await v.until(
+      () => out.innerText(),
+      (text) => numberIn(text, "ms") < 0.65 * full,
+      `much less than ${full} ms`,
+    );
   },
   "to the timeline and back": async () => {
     await open();
@@ -132,15 +171,24 @@ const ITEMS = {
     assert.ok(span < step, `close to the block: ${span} ns`);
     // A click in the middle of what is shown leads back to that time.
     const plot = await page.locator(".tl-over").boundingBox();
-    const header = await page.locator(".tl-row.tl-rank").evaluateAll((all) => all.map((r) => [r.getAttribute("data-id"), r.getBoundingClientRect().top]));
+    const header = await page
+      .locator(".tl-row.tl-rank")
+      .evaluateAll((all) =>
+        all.map((r) => [r.getAttribute("data-id"), r.getBoundingClientRect().top]),
+      );
     const rank = v.ranks.filter((r) => r.state === "ready")[2] ?? v.ranks[2];
     const top = header.find(([id]) => id === rank.key)?.[1];
     assert.ok(top !== undefined, "the rank of the stage is in sight");
     await page.mouse.click(plot.x + plot.width / 2, top + 8, { button: "right" });
     await v.choose("Show in the pipeline chart");
-    await page.waitForFunction(() => location.hash.includes("tab=pipeline") && location.hash.includes("pp.window="));
+    await page.waitForFunction(
+      () => location.hash.includes("tab=pipeline") && location.hash.includes("pp.window="),
+    );
     const [from, to] = /pp\.window=(\d+)(?:,|%2C)(\d+)/.exec(page.url()).slice(1).map(Number);
-    assert.ok(from <= share * step * 1.05 && to >= share * step * 0.9, `back at ${share * step}: ${from} to ${to}`);
+    assert.ok(
+      from <= share * step * 1.05 && to >= share * step * 0.9,
+      `back at ${share * step}: ${from} to ${to}`,
+    );
   },
 };
 
@@ -152,12 +200,18 @@ for (const [i, [name, run]] of Object.entries(ITEMS).entries()) {
   }
   try {
     await run();
-    assert.deepEqual(v.faults.filter((f) => !/409 \(Conflict\)/.test(f)), [], "nothing went wrong in the page");
+    assert.deepEqual(
+      v.faults.filter((f) => !/409 \(Conflict\)/.test(f)),
+      [],
+      "nothing went wrong in the page",
+    );
     console.log(`ok ${i + 1} - ${name}`);
   } catch (error) {
     failed++;
     await v.shot(`pipeline-captures-${i + 1}`);
-    console.log(`not ok ${i + 1} - ${name}\n${String(error.stack).split("\n").slice(0, 7).join("\n")}\n${v.faults.join("\n")}`);
+    console.log(
+      `not ok ${i + 1} - ${name}\n${String(error.stack).split("\n").slice(0, 7).join("\n")}\n${v.faults.join("\n")}`,
+    );
     v.faults.length = 0;
   }
 }

@@ -13,7 +13,13 @@ const faults = [];
 const PATIENCE = 90_000;
 
 async function open(address, hash = "", options = {}) {
-  const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme: "light", acceptDownloads: true, locale: "en", ...options });
+  const page = await browser.newPage({
+    viewport: { width: 1280, height: 720 },
+    colorScheme: "light",
+    acceptDownloads: true,
+    locale: "en",
+    ...options,
+  });
   page.on("pageerror", (error) => faults.push(error.message));
   page.setDefaultTimeout(PATIENCE);
   await page.goto(`${address}&tab=pipeline${hash}`);
@@ -23,17 +29,20 @@ async function open(address, hash = "", options = {}) {
 }
 const settle = async (page) => {
   await page.waitForTimeout(150);
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
 };
-const hash = (page, layer) => page.evaluate((name) => {
-  const canvas = document.querySelector(`.chart canvas.${name}`);
-  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-  let sum = 0;
-  for (let i = 0; i < data.length; i += 4) {
-    sum = (sum * 31 + data[i] * 65536 + data[i + 1] * 256 + data[i + 2] + data[i + 3]) | 0;
-  }
-  return sum;
-}, layer);
+const hash = (page, layer) =>
+  page.evaluate((name) => {
+    const canvas = document.querySelector(`.chart canvas.${name}`);
+    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+    let sum = 0;
+    for (let i = 0; i < data.length; i += 4) {
+      sum = (sum * 31 + data[i] * 65536 + data[i + 1] * 256 + data[i + 2] + data[i + 3]) | 0;
+    }
+    return sum;
+  }, layer);
 const facts = (page) => page.locator(".pl-what p").innerText();
 const shot = async (page, name) => {
   if (process.env.PIPESCOPE_SHOTS) {
@@ -54,7 +63,11 @@ const point = async (page, row, ms, of = 330) => {
   assert.match(await facts(page), /1f1b.*step 1.*pipeline 0.*330 ms.*bubble 27\.3 %/);
   assert.equal(await page.locator(".chart .names div").count(), 4);
   assert.match(await page.locator(".chart .shares").innerText(), /72\.7/);
-  assert.match(await page.locator(".chart .shares").innerText(), /stage 1/, "the neighbour that is waited for");
+  assert.match(
+    await page.locator(".chart .shares").innerText(),
+    /stage 1/,
+    "the neighbour that is waited for",
+  );
   assert.match(await page.locator(".pp-legend").innerText(), /F forward[\s\S]*waiting: stall/);
 
   const still = await hash(page, "over");
@@ -69,7 +82,10 @@ const point = async (page, row, ms, of = 330) => {
   await page.mouse.move(2, 2);
 
   const whole = await hash(page, "base");
-  for (const keys of [["+", "ArrowRight"], ["w", "d"]]) {
+  for (const keys of [
+    ["+", "ArrowRight"],
+    ["w", "d"],
+  ]) {
     for (const key of keys) {
       const before = await hash(page, "base");
       await page.keyboard.press(key);
@@ -103,7 +119,15 @@ const point = async (page, row, ms, of = 330) => {
     return location.hash.includes("pp.window=") && now - known.since > 600;
   });
   // The address alone brings the same view back.
-  const again = await open(url, `&${page.url().split("#")[1].split("&").filter((p) => p.startsWith("pp.")).join("&")}`);
+  const again = await open(
+    url,
+    `&${page
+      .url()
+      .split("#")[1]
+      .split("&")
+      .filter((p) => p.startsWith("pp."))
+      .join("&")}`,
+  );
   assert.equal(await hash(again, "base"), await hash(page, "base"), "the address holds the window");
   await again.close();
   await page.close();
@@ -132,13 +156,20 @@ const point = async (page, row, ms, of = 330) => {
   await settle(page);
   assert.notEqual(await hash(page, "over"), plain, "arrows");
   await page.keyboard.press("f");
-  for (const [tab, has] of [["Stages", /4 rows/], ["Critical path", /1 row/], ["Waits", /4 rows[\s\S]*Path/], ["Other schedules", /gpipe/]]) {
+  for (const [tab, has] of [
+    ["Stages", /4 rows/],
+    ["Critical path", /1 row/],
+    ["Waits", /4 rows[\s\S]*Path/],
+    ["Other schedules", /gpipe/],
+  ]) {
     await page.click(`.pl-bottom [role=tab]:has-text("${tab}")`);
     await settle(page);
     assert.match(await page.locator(".pl-table").innerText(), has, tab);
   }
   await page.locator(".pl-table .grid-row", { hasText: "gpipe" }).click();
-  await page.waitForFunction(() => document.querySelector(".pl-what p").textContent.includes("below: gpipe"));
+  await page.waitForFunction(() =>
+    document.querySelector(".pl-what p").textContent.includes("below: gpipe"),
+  );
   await shot(page, "pipeline-theory.png");
   await page.close();
 }
@@ -148,14 +179,18 @@ const point = async (page, row, ms, of = 330) => {
 {
   const page = await open(url);
   await page.click(".pl-bottom [role=tab]:has-text('Simulate')");
-  await page.waitForFunction(() => document.querySelector(".sim-out dd")?.textContent.includes("330 ms"));
+  await page.waitForFunction(() =>
+    document.querySelector(".sim-out dd")?.textContent.includes("330 ms"),
+  );
   const before = await hash(page, "base");
   // Half of each stage: half of the step.
   for (let s = 0; s < 4; s++) {
     await page.locator(".sim-factor input[type=number]").nth(s).fill("0.5");
     await page.keyboard.press("Tab");
   }
-  await page.waitForFunction(() => document.querySelector(".sim-out dd")?.textContent.includes("165 ms"));
+  await page.waitForFunction(() =>
+    document.querySelector(".sim-out dd")?.textContent.includes("165 ms"),
+  );
   await settle(page);
   assert.match(await page.locator(".sim-out").innerText(), /−50\.0 %/);
   assert.notEqual(await hash(page, "base"), before, "drawn at once");
@@ -166,14 +201,24 @@ const point = async (page, row, ms, of = 330) => {
   await page.waitForSelector(".sim-wrong");
   assert.match(await page.locator(".sim-wrong").innerText(), /at least 2p = 8 microbatches/);
   await page.click("text=As measured");
-  await page.waitForFunction(() => document.querySelector(".sim-out dd")?.textContent.includes("330 ms"));
+  await page.waitForFunction(() =>
+    document.querySelector(".sim-out dd")?.textContent.includes("330 ms"),
+  );
   await shot(page, "pipeline-simulate.png");
   await page.close();
 }
 {
   const page = await open(alone);
-  assert.match(await page.locator(".pl-none").innerText(), /docs\/marks\.md/, "what is missing and how to collect it");
-  assert.match(await facts(page), /330 ms.*bubble 27\.3 %/, "a schedule can be simulated all the same");
+  assert.match(
+    await page.locator(".pl-none").innerText(),
+    /docs\/marks\.md/,
+    "what is missing and how to collect it",
+  );
+  assert.match(
+    await facts(page),
+    /330 ms.*bubble 27\.3 %/,
+    "a schedule can be simulated all the same",
+  );
   await shot(page, "pipeline-none.png");
   await page.close();
 }
@@ -192,15 +237,32 @@ const point = async (page, row, ms, of = 330) => {
   await page.mouse.down();
   await page.mouse.up();
   // The timeline has gone there when its window stands in the address.
-  await page.waitForFunction(() => location.hash.includes("tab=timeline") && location.hash.includes("tl.w="));
+  await page.waitForFunction(
+    () => location.hash.includes("tab=timeline") && location.hash.includes("tl.w="),
+  );
   await settle(page);
   await shot(page, "pipeline-to-timeline.png");
   // The op is the middle of what is shown: its menu leads back to the block.
-  const lanes = await page.locator("#page-timeline canvas").evaluateAll((all) => all.map((c) => c.getBoundingClientRect()).sort((a, b) => b.width * b.height - a.width * a.height)[0]);
-  const lane = await page.locator('#page-timeline .tl-row[data-id*="/stream/"][data-id*="/marks/"]').first().boundingBox();
+  const lanes = await page
+    .locator("#page-timeline canvas")
+    .evaluateAll(
+      (all) =>
+        all
+          .map((c) => c.getBoundingClientRect())
+          .sort((a, b) => b.width * b.height - a.width * a.height)[0],
+    );
+  const lane = await page
+    .locator('#page-timeline .tl-row[data-id*="/stream/"][data-id*="/marks/"]')
+    .first()
+    .boundingBox();
   await page.mouse.click(lanes.x + lanes.width / 2, lane.y + lane.height / 2, { button: "right" });
-  await page.locator(".menu-item, [role=menuitem]", { hasText: "Show in the pipeline chart" }).first().click();
-  await page.waitForFunction(() => location.hash.includes("tab=pipeline") && location.hash.includes("pp.window="));
+  await page
+    .locator(".menu-item, [role=menuitem]", { hasText: "Show in the pipeline chart" })
+    .first()
+    .click();
+  await page.waitForFunction(
+    () => location.hash.includes("tab=pipeline") && location.hash.includes("pp.window="),
+  );
   await settle(page);
   const [from, to] = /pp\.window=(\d+)(?:,|%2C)(\d+)/.exec(page.url()).slice(1).map(Number);
   assert.ok(from < 60e6 && to > 60e6 && to - from < 330e6, `back at 60 ms: ${from} to ${to}`);
@@ -212,9 +274,15 @@ const point = async (page, row, ms, of = 330) => {
 
 {
   const page = await open(url);
-  for (const [kind, begins] of [["svg", "<svg"], ["png", "\x89PNG"]]) {
+  for (const [kind, begins] of [
+    ["svg", "<svg"],
+    ["png", "\x89PNG"],
+  ]) {
     await page.click("button[aria-label='Save a picture or a table']");
-    const [file] = await Promise.all([page.waitForEvent("download"), page.locator(".menu-line button", { hasText: kind.toUpperCase() }).first().click()]);
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.locator(".menu-line button", { hasText: kind.toUpperCase() }).first().click(),
+    ]);
     assert.ok(readFileSync(await file.path(), "latin1").includes(begins), kind);
   }
   await page.close();

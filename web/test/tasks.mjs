@@ -11,7 +11,8 @@ const browser = await launch(executablePath);
 const near = (a, b, share = 0.02) => Math.abs(a - b) <= Math.abs(b) * share + 1;
 const byStart = (a, b) => a.start - b.start;
 /** Slices of a rank whose names match, as the server lists them. */
-const slicesOf = async (v, q, rank) => (await v.api("search/list", { q, ranks: rank.key, limit: 5000 })).rows;
+const slicesOf = async (v, q, rank) =>
+  (await v.api("search/list", { q, ranks: rank.key, limit: 5000 })).rows;
 const stepOf = (rank, id) => rank.steps.find((s) => s[0] === id);
 /** The place in the header of rank 0 where the band of a step is. */
 const bandOf = async (v, share) => v.at(v.lane("rank 0"), share);
@@ -27,11 +28,17 @@ const TASKS = {
     await v.below("System View");
     await v.page.getByRole("tab", { name: "Device tasks" }).click();
     await v.page.getByRole("tab", { name: "Kernel details" }).click();
-    await v.page.locator(".system .split").getByRole("button", { name: /^Duration/ }).click();
+    await v.page
+      .locator(".system .split")
+      .getByRole("button", { name: /^Duration/ })
+      .click();
     await v.settle();
     const sort = v.page.locator(".system .split [role=columnheader]", { hasText: "Duration" });
     if ((await sort.getAttribute("aria-sort")) !== "descending") {
-      await v.page.locator(".system .split").getByRole("button", { name: /^Duration/ }).click();
+      await v.page
+        .locator(".system .split")
+        .getByRole("button", { name: /^Duration/ })
+        .click();
     }
     await v.settle();
     await v.rows(".system");
@@ -39,7 +46,9 @@ const TASKS = {
     await v.settle();
     const found = await v.selected();
     const [, from, to] = stepOf(v.ranks[0], 2);
-    const all = (await slicesOf(v, "_", v.ranks[0])).filter((s) => ["kernel", "communication"].includes(s.kind) && s.start >= from && s.start < to);
+    const all = (await slicesOf(v, "_", v.ranks[0])).filter(
+      (s) => ["kernel", "communication"].includes(s.kind) && s.start >= from && s.start < to,
+    );
     assert.equal(found.dur, Math.max(...all.map((s) => s.dur)), "no kernel of the step is longer");
   },
 
@@ -74,14 +83,22 @@ const TASKS = {
       const total = told.columns.findIndex((c) => c[0] === "total");
       const exactly = told.rows.find((r) => r.includes("Free"))[total];
       free[rank.rank] = exactly;
-      assert.match(row, new RegExp(String(Number((exactly / 1e6).toPrecision(3)))), "the table shows it in ms");
+      assert.match(
+        row,
+        new RegExp(String(Number((exactly / 1e6).toPrecision(3)))),
+        "the table shows it in ms",
+      );
     }
     assert.ok(Object.values(free).every((f) => f > 0));
   },
 
   "read the bubble of a stage": async (v) => {
     await v.tab("Pipeline");
-    await v.page.locator("main").getByText(/bubble 27\.\d %/).first().waitFor();
+    await v.page
+      .locator("main")
+      .getByText(/bubble 27\.\d %/)
+      .first()
+      .waitFor();
     const chart = await v.api("chart", { cluster: 0 });
     const table = chart.tables.find((t) => t.name === "PipelineBubble");
     const busy = table.columns.findIndex((c) => c[0] === "busy");
@@ -99,7 +116,10 @@ const TASKS = {
     await v.below("Slice List");
     const said = await v.page.locator(".slice-list .panel-bar").innerText();
     const shown = /([\d.]+) (ms|µs|s) framed/.exec(said);
-    assert.ok(near(Number(shown[1]) * { s: 1e9, ms: 1e6, µs: 1e3 }[shown[2]], span), `${said} is ${span} ns`);
+    assert.ok(
+      near(Number(shown[1]) * { s: 1e9, ms: 1e6, µs: 1e3 }[shown[2]], span),
+      `${said} is ${span} ns`,
+    );
     await v.press("k");
     assert.match((await v.state()).mark, /./, "K keeps it as a region");
     await v.below("Markers");
@@ -109,16 +129,25 @@ const TASKS = {
   "step through all calls of one name": async (v) => {
     await v.find("MatMulV2");
     const all = (await Promise.all(v.ranks.map((r) => slicesOf(v, "MatMulV2", r)))).flat();
-    assert.match(await v.page.locator(".search-count").innerText(), new RegExp(`1 / ${all.length}`));
+    assert.match(
+      await v.page.locator(".search-count").innerText(),
+      new RegExp(`1 / ${all.length}`),
+    );
     const first = await v.selected();
     await v.press("n");
     const second = await v.selected();
-    assert.ok(second.start >= first.start && (second.slice !== first.slice || second.rank !== first.rank));
+    assert.ok(
+      second.start >= first.start && (second.slice !== first.slice || second.rank !== first.rank),
+    );
     await v.press("Shift+N");
     assert.equal((await v.selected()).slice, first.slice);
     const own = all.filter((s) => s.rank === first.rank).sort(byStart);
     await v.press(">");
-    assert.equal((await v.selected()).slice, own[own.findIndex((s) => s.slice === first.slice) + 1].slice, "> stays in the lane");
+    assert.equal(
+      (await v.selected()).slice,
+      own[own.findIndex((s) => s.slice === first.slice) + 1].slice,
+      "> stays in the lane",
+    );
   },
 
   "sum up what runs in a span, by name": async (v) => {
@@ -132,11 +161,21 @@ const TASKS = {
     assert.equal(lanes.length, 1, "one lane");
     const [start, took] = span.split("+");
     const begin = Number(BigInt(start) - BigInt(v.ranks[0].origin_ns));
-    const told = await v.api("stats", { rank: v.ranks[0].key, lanes: lanes[0].split(":")[1], from: begin, to: begin + Number(took), sort: "wall time", desc: 1 });
+    const told = await v.api("stats", {
+      rank: v.ranks[0].key,
+      lanes: lanes[0].split(":")[1],
+      from: begin,
+      to: begin + Number(took),
+      sort: "wall time",
+      desc: 1,
+    });
     assert.ok(rows[1].includes(told.rows[0][0]), "the most expensive name comes first");
     await v.page.locator(".slice-list [role=row][aria-rowindex='2']").first().click();
     await v.rows(".slice-list", 1); // every slice of that name
-    assert.match(await v.page.locator(".slice-list .panel-bar").innerText(), /slices, .* in sum, .* covered/);
+    assert.match(
+      await v.page.locator(".slice-list .panel-bar").innerText(),
+      /slices, .* in sum, .* covered/,
+    );
   },
 
   "see what of a step is communication that nothing hides": async (v) => {
@@ -149,17 +188,25 @@ const TASKS = {
     const rows = await v.rows(".system");
     const [, from, to] = stepOf(v.ranks[0], 1);
     const told = await v.api("view", { name: "overall", rank: v.ranks[0].key, from, to });
-    const [path, total] = ["path", "total"].map((name) => told.columns.findIndex((c) => c[0] === name));
+    const [path, total] = ["path", "total"].map((name) =>
+      told.columns.findIndex((c) => c[0] === name),
+    );
     const exposed = told.rows.find((r) => r[path] === "Communication(Not Overlapped)")[total];
     const row = rows.find((r) => r.includes("Communication(Not Overlapped)"));
-    assert.ok(row.includes(String(Number((exposed / 1e6).toPrecision(3)))), `${row} says ${exposed} ns`);
+    assert.ok(
+      row.includes(String(Number((exposed / 1e6).toPrecision(3)))),
+      `${row} says ${exposed} ns`,
+    );
   },
 
   "find who a receive waited for": async (v) => {
     await v.find("hcom_receive__875_4_1");
     const receive = await v.selected();
-    const peer = receive.links.find((l) => l.kind === "send-recv") ??
-      (await v.api("flows/of", { rank: receive.rank, slice: receive.slice })).flows.find((f) => f.kind === "send-recv");
+    const peer =
+      receive.links.find((l) => l.kind === "send-recv") ??
+      (await v.api("flows/of", { rank: receive.rank, slice: receive.slice })).flows.find(
+        (f) => f.kind === "send-recv",
+      );
     const send = peer.ref ?? peer.from;
     assert.notEqual(send.rank, receive.rank, "the send ran on another rank");
     await v.below("Slice Detail");
@@ -203,7 +250,11 @@ const TASKS = {
     await v.page.reload();
     await v.ready();
     await v.below("Markers");
-    assert.equal(await v.page.locator(".markers tbody input:not([type=color])").inputValue(), "first receive", "the address keeps it");
+    assert.equal(
+      await v.page.locator(".markers tbody input:not([type=color])").inputValue(),
+      "first receive",
+      "the address keeps it",
+    );
   },
 
   "trace one microbatch through all stages, and go to it in the timeline": async (v) => {
@@ -220,7 +271,10 @@ const TASKS = {
     await v.page.mouse.click(b.x + (b.width * 15) / 330, b.y + 10);
     await v.page.locator(".tl-over").waitFor();
     await v.settle();
-    assert.equal(await v.page.locator("nav [aria-current=page], nav [aria-selected=true]").first().innerText(), "Timeline");
+    assert.equal(
+      await v.page.locator("nav [aria-current=page], nav [aria-selected=true]").first().innerText(),
+      "Timeline",
+    );
     assert.ok((await spanOf(v)) < 1e8, "close to the block");
   },
 
@@ -229,25 +283,47 @@ const TASKS = {
     await v.page.locator("main").getByText("Other schedules", { exact: true }).click();
     await v.page.locator("main [role=row], main tr").filter({ hasText: "zb-h1" }).first().waitFor();
     await v.page.locator("main").getByText("Simulate", { exact: true }).click();
-    const schedule = v.page.locator("main select").filter({ has: v.page.locator("option[value=gpipe]") }).first();
+    const schedule = v.page
+      .locator("main select")
+      .filter({ has: v.page.locator("option[value=gpipe]") })
+      .first();
     await schedule.selectOption("zb-h1");
-    const said = await v.page.waitForFunction(() => /below: zb-h1, ([\d.]+) ms, bubble ([\d.]+) %/.exec(document.querySelector(".pl-what p").textContent));
+    const said = await v.page.waitForFunction(() =>
+      /below: zb-h1, ([\d.]+) ms, bubble ([\d.]+) %/.exec(
+        document.querySelector(".pl-what p").textContent,
+      ),
+    );
     const [, ms, bubble] = await said.jsonValue();
-    assert.ok(Number(ms) < 330 && Number(bubble) < 27.3, `zb-h1 is shorter than 1F1B: ${ms} ms, ${bubble} %`);
+    assert.ok(
+      Number(ms) < 330 && Number(bubble) < 27.3,
+      `zb-h1 is shorter than 1F1B: ${ms} ms, ${bubble} %`,
+    );
   },
 
   "list a lane, filter it, and save it": async (v) => {
     await v.lane("Stream 2").click({ button: "right" });
     await v.page.getByText("Show in Events View", { exact: true }).click();
     await v.rows();
-    await v.page.locator(".bottom-body").getByLabel(/filter/i).first().click();
+    await v.page
+      .locator(".bottom-body")
+      .getByLabel(/filter/i)
+      .first()
+      .click();
     await v.page.locator(".bottom-body .grid-filters input").first().fill("MatMul");
     await v.page.waitForTimeout(600);
     const rows = await v.rows();
-    assert.ok(rows.slice(1).every((r) => r.includes("MatMul")), "only those are left");
+    assert.ok(
+      rows.slice(1).every((r) => r.includes("MatMul")),
+      "only those are left",
+    );
     await v.page.locator(".bottom-body .table-bar button").last().click();
-    const [file] = await Promise.all([v.page.waitForEvent("download"), v.page.getByText("CSV", { exact: false }).first().click()]);
-    const lines = readFileSync(await file.path(), "utf8").trim().split("\n");
+    const [file] = await Promise.all([
+      v.page.waitForEvent("download"),
+      v.page.getByText("CSV", { exact: false }).first().click(),
+    ]);
+    const lines = readFileSync(await file.path(), "utf8")
+      .trim()
+      .split("\n");
     const all = await slicesOf(v, "MatMul", v.ranks[0]);
     assert.equal(lines.length, all.length + 1, "a header and every row that is left");
     assert.ok(lines.slice(1).every((l) => l.includes("MatMul")));
@@ -261,10 +337,19 @@ const TASKS = {
     const other = await Viewer.open(browser, v.url, { hash: `&${address.slice(1)}` });
     const [mine, theirs] = [await v.state(), await other.state()];
     assert.deepEqual(theirs, mine, "another page shows the same");
-    assert.ok(!(await other.page.evaluate(() => location.href)).includes("token"), "and the token is in no address");
+    assert.ok(
+      !(await other.page.evaluate(() => location.href)).includes("token"),
+      "and the token is in no address",
+    );
     await other.page.context().close();
-    await v.page.locator("header").getByLabel(/Save a picture/).click();
-    const [file] = await Promise.all([v.page.waitForEvent("download"), v.page.getByText("PNG", { exact: false }).first().click()]);
+    await v.page
+      .locator("header")
+      .getByLabel(/Save a picture/)
+      .click();
+    const [file] = await Promise.all([
+      v.page.waitForEvent("download"),
+      v.page.getByText("PNG", { exact: false }).first().click(),
+    ]);
     const bytes = readFileSync(await file.path());
     assert.equal(bytes.subarray(1, 4).toString(), "PNG");
   },
@@ -287,7 +372,9 @@ for (const [i, name] of names.entries()) {
   } catch (error) {
     failed++;
     await v.shot(`task-${i + 1}-failed`);
-    console.log(`not ok ${i + 1} - ${name}\n${String(error.stack).split("\n").slice(0, 9).join("\n")}\n${v.faults.join("\n")}`);
+    console.log(
+      `not ok ${i + 1} - ${name}\n${String(error.stack).split("\n").slice(0, 9).join("\n")}\n${v.faults.join("\n")}`,
+    );
   }
   await v.page.context().close();
 }

@@ -4,7 +4,15 @@ import type { LaneNode, Rank } from "../src/api/types";
 import { LaneTree, PREVIEW_PX, ROW_PX, headId, idOf, type LayoutInput } from "../src/model/lanes";
 import { Names } from "../src/model/names";
 import { RankLanes } from "../src/model/rank_lanes";
-import { absolute, autoOffset, forgetReference, fromAbsolute, offsets, ranks, shiftOf } from "../src/model/session";
+import {
+  absolute,
+  autoOffset,
+  forgetReference,
+  fromAbsolute,
+  offsets,
+  ranks,
+  shiftOf,
+} from "../src/model/session";
 import { TileStore } from "../src/model/tile_store";
 import { levelFor, levelOfSpan, readCounters, readTile, tileNs, tilesOf } from "../src/model/tiles";
 import { applyTree, pack, treeState, unpackList } from "../src/model/view_state";
@@ -35,7 +43,10 @@ test("a window of 1 ns is exact a hundred hours from the origin", () => {
     view.zoom(1.5, view.x(ns));
   }
   assert.ok(Math.abs(view.span - 1) < 1e-9, `${view.span}`);
-  assert.ok(Math.abs(view.x(ns + 1) - view.x(ns) - 1000) < 1e-6, "one nanosecond is as wide as the window");
+  assert.ok(
+    Math.abs(view.x(ns + 1) - view.x(ns) - 1000) < 1e-6,
+    "one nanosecond is as wide as the window",
+  );
   assert.ok(view.x(ns) >= -1 && view.x(ns) <= 1001);
   view.pan(250);
   assert.ok(Math.abs(view.x(ns + 1) - view.x(ns) - 1000) < 1e-6);
@@ -63,7 +74,10 @@ test("the time under the pointer stays where it is", () => {
   assert.ok(Math.abs(view.x(at) - 200) < 1e-6);
   const { from, to } = view;
   view.resize(400);
-  assert.ok(Math.abs(view.from - from) < 1 && Math.abs(view.to - to) < 1, "resizing keeps the edges");
+  assert.ok(
+    Math.abs(view.from - from) < 1 && Math.abs(view.to - to) < 1,
+    "resizing keeps the edges",
+  );
 });
 
 test("the window follows what there is until one is chosen", () => {
@@ -166,7 +180,19 @@ function tileBuffer(lanes: [number, TestEntry[]][]): ArrayBuffer {
 const laneTile = (...entries: TestEntry[]) => readTile(tileBuffer([[0, entries]])).get(0)!.value;
 
 test("tiles are read as they are written", () => {
-  const found = readTile(tileBuffer([[3, [{ start: 0, end: 5 }, { start: 1, end: 2, row: 2 }]], [9, []], [12, [{ start: 7, end: 8, look: 4 }]]]));
+  const found = readTile(
+    tileBuffer([
+      [
+        3,
+        [
+          { start: 0, end: 5 },
+          { start: 1, end: 2, row: 2 },
+        ],
+      ],
+      [9, []],
+      [12, [{ start: 7, end: 8, look: 4 }]],
+    ]),
+  );
   assert.deepEqual([...found.keys()], [3, 9, 12]);
   assert.deepEqual([...found.get(3)!.value.rowAt], [0, 1, 1, 2]);
   assert.equal(found.get(9)!.value.n, 0);
@@ -186,7 +212,15 @@ test("counters are read with their padding", () => {
   [3, 4].forEach((v, i) => view.setFloat64(56 + i * 8, v, true));
   [-1, 9].forEach((v, i) => view.setInt32(72 + i * 4, v, true));
   const { value } = readCounters(out).get(5)!;
-  assert.deepEqual([[...value.last], [...value.least], [...value.most], [...value.bucket]], [[1.5, 2.5], [1, 2], [3, 4], [-1, 9]]);
+  assert.deepEqual(
+    [[...value.last], [...value.least], [...value.most], [...value.bucket]],
+    [
+      [1.5, 2.5],
+      [1, 2],
+      [3, 4],
+      [-1, 9],
+    ],
+  );
 });
 
 const settled = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
@@ -198,12 +232,13 @@ test("missing parts of a tile are asked for together, once; what nobody wants is
   const store = new TileStore<number>({
     maxBytes: 1e6,
     arrived: () => undefined,
-    fetch: (rank, level, tile, parts, signal) => new Promise((done) => {
-      const name = `${rank}/${level}/${tile}:${parts.join("+")}`;
-      asked.push(name);
-      signal.addEventListener("abort", () => aborted.push(name));
-      answers.push(() => done(new Map(parts.map((p) => [p, { value: p * 10, bytes: 8 }]))));
-    }),
+    fetch: (rank, level, tile, parts, signal) =>
+      new Promise((done) => {
+        const name = `${rank}/${level}/${tile}:${parts.join("+")}`;
+        asked.push(name);
+        signal.addEventListener("abort", () => aborted.push(name));
+        answers.push(() => done(new Map(parts.map((p) => [p, { value: p * 10, bytes: 8 }]))));
+      }),
   });
   store.begin();
   [1, 2, 2].forEach((lane) => store.want("a", 3, 0, lane));
@@ -225,7 +260,8 @@ test("tiles stay within their bytes, the longest unused go first", async () => {
   const store = new TileStore<number>({
     maxBytes: 10_000,
     arrived: () => undefined,
-    fetch: (_rank, _level, tile, parts) => Promise.resolve(new Map(parts.map((p) => [p, { value: tile, bytes: 1500 }]))),
+    fetch: (_rank, _level, tile, parts) =>
+      Promise.resolve(new Map(parts.map((p) => [p, { value: tile, bytes: 1500 }]))),
   });
   for (let tile = 0; tile < 20; tile++) {
     store.begin();
@@ -243,7 +279,12 @@ test("tiles stay within their bytes, the longest unused go first", async () => {
 test("a failure is not asked for again at once", async () => {
   let now = 0;
   let n = 0;
-  const store = new TileStore<number>({ maxBytes: 1e6, arrived: () => undefined, now: () => now, fetch: () => (n++, Promise.reject(new Error("no"))) });
+  const store = new TileStore<number>({
+    maxBytes: 1e6,
+    arrived: () => undefined,
+    now: () => now,
+    fetch: () => (n++, Promise.reject(new Error("no"))),
+  });
   const ask = async (): Promise<void> => {
     store.begin();
     store.want("a", 0, 0, 0);
@@ -260,10 +301,13 @@ test("a failure is not asked for again at once", async () => {
 
 test("names are asked for in one batch", async () => {
   const asked: number[][] = [];
-  const names = new Names(() => undefined, (_rank, ids) => {
-    asked.push(ids);
-    return Promise.resolve({ names: ids.map((id): [string, number] => [`name ${id}`, 0]) });
-  });
+  const names = new Names(
+    () => undefined,
+    (_rank, ids) => {
+      asked.push(ids);
+      return Promise.resolve({ names: ids.map((id): [string, number] => [`name ${id}`, 0]) });
+    },
+  );
   assert.equal(names.get("a", 5), undefined);
   names.get("a", 6);
   names.get("a", 5);
@@ -287,29 +331,94 @@ test("going to a time keeps the zoom, and makes room to move where all is shown"
 
 // --- lanes -------------------------------------------------------------------------------------------------------------
 
-const node = (id: string, parent: number, lane: number, extra: Partial<LaneNode> = {}): LaneNode =>
-  ({ id, parent, name: id, kind: lane < 0 ? "group" : "device", lane, rows: 1, slices: 10, device: -1, unit: "", start: 0, end: 100, ...extra });
-
-const rankNamed = (key: string, extra: Partial<Rank> = {}): Rank => ({
-  key, rank: 0, label: key, host: "", format: "", profiler: "", file: "", state: "ready", progress: 1, error: "", origin_ns: "0", start: 0, end: 100, ...extra,
+const node = (
+  id: string,
+  parent: number,
+  lane: number,
+  extra: Partial<LaneNode> = {},
+): LaneNode => ({
+  id,
+  parent,
+  name: id,
+  kind: lane < 0 ? "group" : "device",
+  lane,
+  rows: 1,
+  slices: 10,
+  device: -1,
+  unit: "",
+  start: 0,
+  end: 100,
+  ...extra,
 });
 
-function sample(): { tree: LaneTree; input: LayoutInput; lanes: Map<string, RankLanes>; layout: () => string[] } {
+const rankNamed = (key: string, extra: Partial<Rank> = {}): Rank => ({
+  key,
+  rank: 0,
+  label: key,
+  host: "",
+  format: "",
+  profiler: "",
+  file: "",
+  state: "ready",
+  progress: 1,
+  error: "",
+  origin_ns: "0",
+  start: 0,
+  end: 100,
+  ...extra,
+});
+
+function sample(): {
+  tree: LaneTree;
+  input: LayoutInput;
+  lanes: Map<string, RankLanes>;
+  layout: () => string[];
+} {
   const lanes = new Map<string, RankLanes>();
   for (const key of ["a", "b"]) {
-    lanes.set(key, new RankLanes(key, [
-      node("host", -1, -1), node("host/1", 0, 0, { kind: "host", rows: 3 }), node("host/1/py", 0, 1, { kind: "python", rows: 30 }),
-      node("dev", -1, -1, { device: 0 }), node("dev/s1", 3, 2, { device: 0 }), node("dev/s2", 3, 3, { device: 0 }), node("dev/s3", 3, 4, { device: 0 }),
-    ]));
+    lanes.set(
+      key,
+      new RankLanes(key, [
+        node("host", -1, -1),
+        node("host/1", 0, 0, { kind: "host", rows: 3 }),
+        node("host/1/py", 0, 1, { kind: "python", rows: 30 }),
+        node("dev", -1, -1, { device: 0 }),
+        node("dev/s1", 3, 2, { device: 0 }),
+        node("dev/s2", 3, 3, { device: 0 }),
+        node("dev/s3", 3, 4, { device: 0 }),
+      ]),
+    );
   }
   const tree = new LaneTree();
-  const input: LayoutInput = { ranks: [rankNamed("a"), rankNamed("b"), rankNamed("c", { state: "waiting" })], lanesOf: (key) => lanes.get(key) };
-  return { tree, input, lanes, layout: () => (tree.layout(input), tree.items.map((i) => (i.kind === "hidden" ? `${i.id}#${i.hidden.length}` : i.id))) };
+  const input: LayoutInput = {
+    ranks: [rankNamed("a"), rankNamed("b"), rankNamed("c", { state: "waiting" })],
+    lanesOf: (key) => lanes.get(key),
+  };
+  return {
+    tree,
+    input,
+    lanes,
+    layout: () => (
+      tree.layout(input),
+      tree.items.map((i) => (i.kind === "hidden" ? `${i.id}#${i.hidden.length}` : i.id))
+    ),
+  };
 }
 
 test("the first rank is open, the others are closed, unread ones have a row", () => {
   const { tree, layout } = sample();
-  assert.deepEqual(layout(), ["a", "a|host", "a|host/1", "a|host/1/py", "a|dev", "a|dev/s1", "a|dev/s2", "a|dev/s3", "b", "c"]);
+  assert.deepEqual(layout(), [
+    "a",
+    "a|host",
+    "a|host/1",
+    "a|host/1/py",
+    "a|dev",
+    "a|dev/s1",
+    "a|dev/s2",
+    "a|dev/s3",
+    "b",
+    "c",
+  ]);
   assert.equal(tree.items[9].kind, "unread");
   assert.equal(tree.items[2].height, 3 * ROW_PX + 4);
   assert.equal(tree.items[3].height, PREVIEW_PX, "deep lanes are closed");
@@ -332,7 +441,17 @@ test("opening and closing all, and revealing a lane", () => {
 test("hidden lanes leave a row that brings them back", () => {
   const { tree, lanes, layout } = sample();
   tree.hide(["a|dev/s1", "a|dev/s3", "b"]);
-  assert.deepEqual(layout(), ["a", "a|host", "a|host/1", "a|host/1/py", "a|dev", "a|dev/s2", "a|dev#2", "c", "hidden#1"]);
+  assert.deepEqual(layout(), [
+    "a",
+    "a|host",
+    "a|host/1",
+    "a|host/1/py",
+    "a|dev",
+    "a|dev/s2",
+    "a|dev#2",
+    "c",
+    "hidden#1",
+  ]);
   assert.equal(tree.itemOfLane(lanes.get("a")!, 2), undefined, "hidden lanes hide flows");
   tree.show(tree.items[6].hidden);
   assert.equal(layout().filter((id) => id.startsWith("a|dev/")).length, 3);
@@ -349,8 +468,15 @@ test("pinned rows: order, same lanes of all ranks, only the outer one of two", (
   tree.pin(["a|host"]);
   tree.pin(["a|host/1"]);
   layout();
-  assert.deepEqual(tree.pins.map((i) => i.id), ["a|dev/s2", "b|dev/s2", "a|host", "a|host/1", "a|host/1/py"]);
-  assert.deepEqual(tree.pins.map((i) => i.owner), ["a", "b", "a", "", ""], "which rank it is of");
+  assert.deepEqual(
+    tree.pins.map((i) => i.id),
+    ["a|dev/s2", "b|dev/s2", "a|host", "a|host/1", "a|host/1/py"],
+  );
+  assert.deepEqual(
+    tree.pins.map((i) => i.owner),
+    ["a", "b", "a", "", ""],
+    "which rank it is of",
+  );
   tree.move("^", tree.pinned, "a|host", "a|dev/s2");
   layout();
   assert.equal(tree.pins[0].id, "a|host");
@@ -366,7 +492,10 @@ test("order of siblings, filters of ranks and lanes", () => {
   layout();
   const { parent, ids } = tree.siblings(input, tree.item("a|dev/s1")!);
   tree.move(parent, ids, "a|dev/s3", "a|dev/s1");
-  assert.deepEqual(layout().filter((id) => id.startsWith("a|dev/")), ["a|dev/s3", "a|dev/s1", "a|dev/s2"]);
+  assert.deepEqual(
+    layout().filter((id) => id.startsWith("a|dev/")),
+    ["a|dev/s3", "a|dev/s1", "a|dev/s2"],
+  );
   tree.shownNames = new Set(["dev/s2"]);
   assert.deepEqual(layout(), ["a", "a|dev", "a|dev/s2", "b", "c"]);
   tree.shownRanks = new Set(["a"]);
@@ -377,7 +506,10 @@ test("merged streams stand where the first of them stood, and come apart again",
   const { lanes, layout } = sample();
   const a = lanes.get("a")!;
   a.addMerged([4, 6], { lane: 40, rows: 2, slices: 20 });
-  assert.deepEqual(layout().filter((id) => id.startsWith("a|dev/")), ["a|dev/s1+dev/s3", "a|dev/s2"]);
+  assert.deepEqual(
+    layout().filter((id) => id.startsWith("a|dev/")),
+    ["a|dev/s1+dev/s3", "a|dev/s2"],
+  );
   assert.equal(a.nodeOfLane(4), 7);
   assert.equal(a.nodeOfLane(40), 7);
   assert.deepEqual(a.lanesBelow(3), [40, 3]);
@@ -386,16 +518,28 @@ test("merged streams stand where the first of them stood, and come apart again",
 });
 
 test("groups around one thing share its row", () => {
-  const lanes = new RankLanes("a", [node("host", -1, -1), node("p", 0, -1), node("cann", 1, -1), node("acl", 2, 0), node("py", 1, 1)]);
+  const lanes = new RankLanes("a", [
+    node("host", -1, -1),
+    node("p", 0, -1),
+    node("cann", 1, -1),
+    node("acl", 2, 0),
+    node("py", 1, 1),
+  ]);
   const tree = new LaneTree();
   const input: LayoutInput = { ranks: [rankNamed("a")], lanesOf: () => lanes };
   tree.layout(input);
-  assert.deepEqual(tree.items.map((i) => i.label), ["a", "host \u203a p", "cann \u203a acl", "py"]);
+  assert.deepEqual(
+    tree.items.map((i) => i.label),
+    ["a", "host \u203a p", "cann \u203a acl", "py"],
+  );
   const { parent, ids } = tree.siblings(input, tree.items[2]);
   assert.deepEqual([parent, ids, headId(tree.items[2])], ["a|p", ["a|cann", "a|py"], "a|cann"]);
   tree.hide(["a|acl"]);
   tree.layout(input);
-  assert.deepEqual(tree.items.map((i) => (i.kind === "hidden" ? "#" : i.label)), ["a", "host \u203a p", "cann", "#", "py"]);
+  assert.deepEqual(
+    tree.items.map((i) => (i.kind === "hidden" ? "#" : i.label)),
+    ["a", "host \u203a p", "cann", "#", "py"],
+  );
 });
 
 test("heights follow the window where that is asked for", () => {
@@ -412,12 +556,21 @@ test("heights follow the window where that is asked for", () => {
 
 test("several hosts are a level of their own", () => {
   const { tree, lanes } = sample();
-  tree.layout({ ranks: [rankNamed("a", { host: "n1" }), rankNamed("b", { host: "n0" })], lanesOf: (key) => lanes.get(key) });
-  assert.deepEqual(tree.items.filter((i) => i.kind === "host").map((i) => i.label), ["n0", "n1"]);
+  tree.layout({
+    ranks: [rankNamed("a", { host: "n1" }), rankNamed("b", { host: "n0" })],
+    lanesOf: (key) => lanes.get(key),
+  });
+  assert.deepEqual(
+    tree.items.filter((i) => i.kind === "host").map((i) => i.label),
+    ["n0", "n1"],
+  );
 });
 
 test("tens of thousands of lanes are laid out in a moment and found by halving", () => {
-  const nodes = [node("g", -1, -1), ...Array.from({ length: 50_000 }, (_, i) => node(`l${i}`, 0, i))];
+  const nodes = [
+    node("g", -1, -1),
+    ...Array.from({ length: 50_000 }, (_, i) => node(`l${i}`, 0, i)),
+  ];
   const lanes = new RankLanes("a", nodes);
   const tree = new LaneTree();
   tree.layout({ ranks: [rankNamed("a")], lanesOf: () => lanes });
@@ -449,7 +602,11 @@ test("ranks keep their clocks; one of another day begins with the first", () => 
   const epoch = 1_700_000_000_000_000_000n;
   const first = rankNamed("a", { origin_ns: String(epoch), start: 0, end: 1000 });
   const near = rankNamed("b", { origin_ns: String(epoch + 400n), start: 0, end: 1000 });
-  const far = rankNamed("c", { origin_ns: String(epoch + 86_400_000_000_000n), start: 50, end: 1000 });
+  const far = rankNamed("c", {
+    origin_ns: String(epoch + 86_400_000_000_000n),
+    start: 50,
+    end: 1000,
+  });
   ranks.set([first, near, far]);
   assert.equal(shiftOf(first), 0);
   assert.equal(shiftOf(near), 400);
@@ -498,7 +655,18 @@ test("nothing vanishes: a thousandth of a pixel is seen, and more of it is stron
   const painter = new RowPainter(8, 1);
   painter.begin(0xff000000);
   const bright = new Uint32Array(18).fill(0xffffffff);
-  painter.add(laneTile({ start: 1.1, end: 1.101 }, { start: 3, end: 3.9 }, { start: 5, end: 6, count: 40, busy: 128 }), 0, 3, whole(8), bright, true);
+  painter.add(
+    laneTile(
+      { start: 1.1, end: 1.101 },
+      { start: 3, end: 3.9 },
+      { start: 5, end: 6, count: 40, busy: 128 },
+    ),
+    0,
+    3,
+    whole(8),
+    bright,
+    true,
+  );
   painter.finish();
   const light = (px: number): number => painter.line[px] & 255;
   assert.ok(light(1) > 60, "seen");
@@ -510,7 +678,18 @@ test("nothing vanishes: a thousandth of a pixel is seen, and more of it is stron
 test("instants are signs where there is room, and lines where there is not", () => {
   const painter = new RowPainter(40, 1);
   painter.begin(GROUND);
-  painter.add(laneTile({ start: 5, end: 5, look: 17 }, { start: 7, end: 7, look: 17 }, { start: 30, end: 30, look: 17 }), 0, 3, whole(40), COLOURS, true);
+  painter.add(
+    laneTile(
+      { start: 5, end: 5, look: 17 },
+      { start: 7, end: 7, look: 17 },
+      { start: 30, end: 30, look: 17 },
+    ),
+    0,
+    3,
+    whole(40),
+    COLOURS,
+    true,
+  );
   painter.finish();
   assert.equal(painter.nChevrons, 2);
   assert.notEqual(painter.line[7], GROUND);
@@ -527,8 +706,22 @@ test("a slice over several tiles is labelled once", () => {
   const painter = new RowPainter(200, 1);
   painter.labels = new LabelList();
   painter.begin(GROUND);
-  painter.add(laneTile({ start: 10, end: 150 }), 0, 1, { at: 0, perBucket: 1, clipFrom: 0, clipTo: 100 }, COLOURS, true);
-  painter.add(laneTile({ start: -90, end: 50 }), 0, 1, { at: 100, perBucket: 1, clipFrom: 100, clipTo: 200 }, COLOURS, false);
+  painter.add(
+    laneTile({ start: 10, end: 150 }),
+    0,
+    1,
+    { at: 0, perBucket: 1, clipFrom: 0, clipTo: 100 },
+    COLOURS,
+    true,
+  );
+  painter.add(
+    laneTile({ start: -90, end: 50 }),
+    0,
+    1,
+    { at: 100, perBucket: 1, clipFrom: 100, clipTo: 200 },
+    COLOURS,
+    false,
+  );
   assert.equal(painter.labels.n, 1);
   assert.deepEqual([painter.labels.x0[0], painter.labels.x1[0]], [10, 150]);
 });
@@ -537,15 +730,34 @@ test("coverage keeps the busiest bucket of a pixel", () => {
   const line = new Uint32Array(4).fill(0xff000000);
   const busy = new Uint8Array(1024);
   busy[5] = 255;
-  addCoverage(line, 4, busy, { at: 0, perBucket: 0.5, clipFrom: 0, clipTo: 4 }, 0xffffffff, 0xff000000);
-  assert.deepEqual([...line].map((p) => (p & 255) > 0), [false, false, true, false]);
+  addCoverage(
+    line,
+    4,
+    busy,
+    { at: 0, perBucket: 0.5, clipFrom: 0, clipTo: 4 },
+    0xffffffff,
+    0xff000000,
+  );
+  assert.deepEqual(
+    [...line].map((p) => (p & 255) > 0),
+    [false, false, true, false],
+  );
 });
 
 test("a counter keeps its peaks and holds its last value", () => {
   const painter = new CounterPainter();
   painter.resize(10);
   painter.begin();
-  painter.add({ n: 3, bucket: Int32Array.of(-1, 2, 6), last: Float64Array.of(1, 4, 2), least: Float64Array.of(1, 0, 2), most: Float64Array.of(1, 9, 2) }, whole(10));
+  painter.add(
+    {
+      n: 3,
+      bucket: Int32Array.of(-1, 2, 6),
+      last: Float64Array.of(1, 4, 2),
+      least: Float64Array.of(1, 0, 2),
+      most: Float64Array.of(1, 9, 2),
+    },
+    whole(10),
+  );
   assert.equal(painter.at(0), 1);
   assert.equal(painter.at(2), 9);
   assert.equal(painter.at(4), 4);
@@ -557,9 +769,20 @@ test("a counter keeps its peaks and holds its last value", () => {
 });
 
 test("a picture becomes few rectangles", () => {
-  const pixels = Uint32Array.of(0xff000001, 0xff000001, GROUND, 0xff000001, 0xff000001, GROUND, GROUND, 0xff000002, GROUND);
+  const pixels = Uint32Array.of(
+    0xff000001,
+    0xff000001,
+    GROUND,
+    0xff000001,
+    0xff000001,
+    GROUND,
+    GROUND,
+    0xff000002,
+    GROUND,
+  );
   assert.deepEqual(imageAsRects(pixels, 3, 3, GROUND, 1), [
-    '<rect x="0" y="0" width="2" height="2" fill="#010000"/>', '<rect x="1" y="2" width="1" height="1" fill="#020000"/>',
+    '<rect x="0" y="0" width="2" height="2" fill="#010000"/>',
+    '<rect x="1" y="2" width="1" height="1" fill="#020000"/>',
   ]);
 });
 
@@ -568,10 +791,19 @@ test("what is searched for stands out", async () => {
   assert.equal(nameTest({ ...q, text: "" }, null), null);
   assert.ok(nameTest(q, null)!("aten::addMM"));
   assert.ok(!nameTest({ ...q, matchCase: true }, null)!("aten::addMM"));
-  assert.ok(!nameTest({ ...q, word: true }, null)!("aten::addmm") && nameTest({ ...q, word: true }, null)!("aten::mm"));
+  assert.ok(
+    !nameTest({ ...q, word: true }, null)!("aten::addmm") &&
+      nameTest({ ...q, word: true }, null)!("aten::mm"),
+  );
   const found = { total: 1, ranks: [], names: [["x", 0, 1]] as [string, number, number][] };
-  assert.ok(nameTest({ ...q, regex: true }, found)!("x") && !nameTest({ ...q, regex: true }, found)!("mm"));
-  const names = new Names(() => undefined, (_rank, ids) => Promise.resolve({ names: ids.map((id): [string, number] => [id === 7 ? "mm" : "add", 0]) }));
+  assert.ok(
+    nameTest({ ...q, regex: true }, found)!("x") && !nameTest({ ...q, regex: true }, found)!("mm"),
+  );
+  const names = new Names(
+    () => undefined,
+    (_rank, ids) =>
+      Promise.resolve({ names: ids.map((id): [string, number] => [id === 7 ? "mm" : "add", 0]) }),
+  );
   const matches = new Matches(names);
   matches.set(nameTest(q, null));
   matches.begin("a");
@@ -620,9 +852,16 @@ test("a box holds what it crosses; a closed row stands for all below it", () => 
   assert.deepEqual(rowsCrossed(host, 2, 3), [0, 1]);
   assert.deepEqual(rowsCrossed(host, 25, 60), [1, 3]);
   const crossed = lanesCrossed(tree.items, 0, host.y + 25, s1.y + 4, true);
-  assert.deepEqual(crossed, [{ rank: "a", lane: 0, rows: [1, 3] }, { rank: "a", lane: 1, rows: null }, { rank: "a", lane: 2, rows: [0, 1] }]);
+  assert.deepEqual(crossed, [
+    { rank: "a", lane: 0, rows: [1, 3] },
+    { rank: "a", lane: 1, rows: null },
+    { rank: "a", lane: 2, rows: [0, 1] },
+  ]);
   const b = tree.item("b")!;
-  assert.deepEqual(lanesCrossed(tree.items, 0, b.y + 2, b.y + 5, false).map((l) => l.lane), [0, 1, 2, 3, 4]);
+  assert.deepEqual(
+    lanesCrossed(tree.items, 0, b.y + 2, b.y + 5, false).map((l) => l.lane),
+    [0, 1, 2, 3, 4],
+  );
   const itemOf = (rank: string, lane: number) => tree.itemOfLane(input.lanesOf(rank)!, lane);
   assert.deepEqual(boxExtent(crossed, itemOf, 0), [host.y + 22, s1.y + 22]);
   assert.deepEqual(boxExtent(null, itemOf, 77), [0, 77]);

@@ -9,17 +9,28 @@ const [executablePath] = process.argv.slice(2);
 const server = await serveSynthetic({ nRanks: 2, nLanes: 12, rows: 2, spanNs: 2e5 });
 const browser = await launch(executablePath);
 const faults = [];
-const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme: "light" });
+const page = await browser.newPage({
+  viewport: { width: 1280, height: 720 },
+  colorScheme: "light",
+});
 page.on("pageerror", (error) => faults.push(error.message));
 
 const settle = async () => {
-  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  await page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
   await page.waitForTimeout(40);
 };
 /** What the address says of the timeline, once it has caught up. */
 const state = async () => {
   await page.waitForTimeout(330);
-  return page.evaluate(() => Object.fromEntries([...new URLSearchParams(location.hash.slice(1))].filter(([k]) => k.startsWith("tl.")).map(([k, v]) => [k.slice(3), v])));
+  return page.evaluate(() =>
+    Object.fromEntries(
+      [...new URLSearchParams(location.hash.slice(1))]
+        .filter(([k]) => k.startsWith("tl."))
+        .map(([k, v]) => [k.slice(3), v]),
+    ),
+  );
 };
 const windowOf = (s) => {
   if (s.w === undefined) {
@@ -28,7 +39,8 @@ const windowOf = (s) => {
   const [from, rest, span] = s.w.split("+");
   return { from: Number(BigInt(from) - 1700000000000000000n) + Number(rest), span: Number(span) };
 };
-const shot = async (name) => process.env.PIPESCOPE_SHOTS && page.screenshot({ path: join(process.env.PIPESCOPE_SHOTS, name) });
+const shot = async (name) =>
+  process.env.PIPESCOPE_SHOTS && page.screenshot({ path: join(process.env.PIPESCOPE_SHOTS, name) });
 const press = async (...keys) => {
   for (const key of keys) {
     await page.keyboard.press(key);
@@ -42,7 +54,10 @@ await settle();
 assert.deepEqual(await state(), {}, "a view that nobody changed says nothing");
 const plot = await page.locator(".tl-over").boundingBox();
 const at = (x, y) => [plot.x + x, plot.y + y];
-const row = (name) => page.locator(".tl-row", { has: page.locator(".tl-name", { hasText: new RegExp(`^${name}$`) }) }).first();
+const row = (name) =>
+  page
+    .locator(".tl-row", { has: page.locator(".tl-name", { hasText: new RegExp(`^${name}$`) }) })
+    .first();
 const middleOf = async (name) => {
   const b = await row(name).boundingBox();
   return b.y - plot.y + 12;
@@ -96,7 +111,11 @@ assert.match((await state()).sel, /^k0:\d+$/, "a click selects");
 await shot("timeline-selected.png");
 const first = (await state()).sel;
 await press(".");
-assert.equal(Number((await state()).sel.split(":")[1]), Number(first.split(":")[1]) + 1, "the next slice of the row");
+assert.equal(
+  Number((await state()).sel.split(":")[1]),
+  Number(first.split(":")[1]) + 1,
+  "the next slice of the row",
+);
 await press(",");
 assert.equal((await state()).sel, first);
 await press("m");
@@ -136,7 +155,10 @@ await page.mouse.move(...at(400, y0 + 30), { steps: 4 });
 await page.mouse.up();
 await page.keyboard.up("Alt");
 const alt = await state();
-assert.ok(windowOf(alt).span < zoomed.span && alt.box === undefined, "Alt + drag zooms and leaves no box");
+assert.ok(
+  windowOf(alt).span < zoomed.span && alt.box === undefined,
+  "Alt + drag zooms and leaves no box",
+);
 await page.mouse.move(...at(300, y0 + 30));
 await press("k");
 assert.match((await state()).mark, /^\d+\/0\/$/, "K marks a point");
@@ -198,12 +220,21 @@ await press("w", "w", "w", "w");
 const shared = await page.evaluate(() => location.href);
 await page.waitForTimeout(350);
 const kept = await state();
-const other = await browser.newPage({ viewport: { width: 1280, height: 720 }, colorScheme: "dark" });
+const other = await browser.newPage({
+  viewport: { width: 1280, height: 720 },
+  colorScheme: "dark",
+});
 other.on("pageerror", (error) => faults.push(error.message));
 await other.goto(`${server.url}&${(await page.evaluate(() => location.hash)).slice(1)}`);
 await other.waitForFunction(() => performance.getEntriesByName("first-lanes").length > 0);
 await other.waitForTimeout(600);
-const there = await other.evaluate(() => Object.fromEntries([...new URLSearchParams(location.hash.slice(1))].filter(([k]) => k.startsWith("tl.")).map(([k, v]) => [k.slice(3), v])));
+const there = await other.evaluate(() =>
+  Object.fromEntries(
+    [...new URLSearchParams(location.hash.slice(1))]
+      .filter(([k]) => k.startsWith("tl."))
+      .map(([k, v]) => [k.slice(3), v]),
+  ),
+);
 assert.deepEqual(there, kept, "the address shows another the same");
 if (process.env.PIPESCOPE_SHOTS) {
   await other.screenshot({ path: join(process.env.PIPESCOPE_SHOTS, "timeline-dark.png") });

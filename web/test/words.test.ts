@@ -8,8 +8,12 @@ import { REMEDIES } from "../src/words/remedies";
 /** The sentences of a C file's table PARTS: neighbouring literals are one text. */
 function remediesOf(source: string): string[] {
   const table = source.slice(source.indexOf("PARTS[PS_N_CAPTURE_PARTS] = {"));
-  const literals = table.slice(0, table.indexOf("\n};")).match(/"(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*/g) ?? [];
-  const texts = literals.map((one) => (one.match(/"(?:[^"\\]|\\.)*"/g) ?? []).map((part) => JSON.parse(part) as string).join(""));
+  const literals =
+    table.slice(0, table.indexOf("\n};")).match(/"(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*/g) ??
+    [];
+  const texts = literals.map((one) =>
+    (one.match(/"(?:[^"\\]|\\.)*"/g) ?? []).map((part) => JSON.parse(part) as string).join(""),
+  );
   return texts.filter((text) => text.endsWith("."));
 }
 

@@ -2,7 +2,10 @@
 const KEY = "pipescope-token";
 
 export class ApiError extends Error {
-  constructor(readonly status: number, message: string) {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
     super(message);
   }
 }
@@ -17,7 +20,11 @@ export function takeToken(): boolean {
     sessionStorage.setItem(KEY, token);
     hash.delete("token");
     const rest = hash.toString();
-    history.replaceState(null, "", location.pathname + location.search + (rest !== "" ? `#${rest}` : ""));
+    history.replaceState(
+      null,
+      "",
+      location.pathname + location.search + (rest !== "" ? `#${rest}` : ""),
+    );
   }
   return token !== null;
 }
@@ -36,7 +43,10 @@ export function address(path: string, params: Params = {}): string {
 }
 
 async function ask(path: string, params: Params, init: RequestInit): Promise<Response> {
-  const headers = { ...(init.headers as Record<string, string>), Authorization: `Bearer ${sessionStorage.getItem(KEY) ?? ""}` };
+  const headers = {
+    ...(init.headers as Record<string, string>),
+    Authorization: `Bearer ${sessionStorage.getItem(KEY) ?? ""}`,
+  };
   const reply = await fetch(address(path, params), { ...init, headers });
   if (!reply.ok) {
     let text = reply.statusText;
@@ -56,30 +66,54 @@ export async function get<T>(path: string, params: Params = {}, signal?: AbortSi
 }
 
 /** GET, as it is: files. */
-export async function getText(path: string, params: Params = {}, signal?: AbortSignal): Promise<string> {
+export async function getText(
+  path: string,
+  params: Params = {},
+  signal?: AbortSignal,
+): Promise<string> {
   return (await ask(path, params, signal === undefined ? {} : { signal })).text();
 }
 
-export async function getBytes(path: string, params: Params = {}, signal?: AbortSignal): Promise<ArrayBuffer> {
+export async function getBytes(
+  path: string,
+  params: Params = {},
+  signal?: AbortSignal,
+): Promise<ArrayBuffer> {
   return (await ask(path, params, signal === undefined ? {} : { signal })).arrayBuffer();
 }
 
 export async function post<T>(path: string, body: unknown, signal?: AbortSignal): Promise<T> {
-  const init: RequestInit = { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } };
-  return (await (await ask(path, {}, signal === undefined ? init : { ...init, signal })).json()) as T;
+  const init: RequestInit = {
+    method: "POST",
+    body: JSON.stringify(body),
+    headers: { "Content-Type": "application/json" },
+  };
+  return (await (
+    await ask(path, {}, signal === undefined ? init : { ...init, signal })
+  ).json()) as T;
 }
 
 export async function postText(path: string, body: unknown): Promise<string> {
-  return (await ask(path, {}, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } })).text();
+  return (
+    await ask(
+      path,
+      {},
+      {
+        method: "POST",
+        body: JSON.stringify(body),
+        headers: { "Content-Type": "application/json" },
+      },
+    )
+  ).text();
 }
 
 /** Numbers as the server takes them: [0,1,2,9] -> "0-2,9". */
 export function list(numbers: Iterable<number>): string {
   const sorted = [...numbers].sort((a, b) => a - b);
   const parts: string[] = [];
-  for (let i = 0; i < sorted.length; ) {
+  for (let i = 0; i < sorted.length;) {
     let j = i;
-    while (j + 1 < sorted.length && sorted[j + 1]! <= sorted[j]! + 1) {
+    while (j + 1 < sorted.length && sorted[j + 1] <= sorted[j] + 1) {
       j++;
     }
     parts.push(sorted[i] === sorted[j] ? String(sorted[i]) : `${sorted[i]}-${sorted[j]}`);

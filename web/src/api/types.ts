@@ -57,7 +57,16 @@ export interface Session {
 }
 
 export type LaneKind =
-  | "group" | "host" | "python" | "marks" | "device" | "comm" | "plane" | "overlap" | "other" | "counter";
+  | "group"
+  | "host"
+  | "python"
+  | "marks"
+  | "device"
+  | "comm"
+  | "plane"
+  | "overlap"
+  | "other"
+  | "counter";
 
 export interface LaneNode {
   id: string;
@@ -203,7 +212,13 @@ export interface SimulateReply {
   tables: ChartTable[];
   view: { step: number; pipeline: number };
   used: {
-    schedule: string; stages: number; microbatches: number; chunks: number; p2p_ns: Ns; splits: boolean; pairs: boolean;
+    schedule: string;
+    stages: number;
+    microbatches: number;
+    chunks: number;
+    p2p_ns: Ns;
+    splits: boolean;
+    pairs: boolean;
     times: [f: Ns, b: Ns, w: Ns, fb: Ns][];
   };
 }

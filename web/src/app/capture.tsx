@@ -19,16 +19,34 @@ function tableOf(known: readonly Rank[]): Table {
     name: "ranks",
     title: "",
     columns: [
-      ["Rank", "int", "", false], ["Label", "text", "", false], ...(hosts.size > 1 ? [["Host", "text", "", false] as Table["columns"][0]] : []),
-      ["State", "text", "", false], ["Progress", "real", "%", false], ["Format", "text", "", false], ["Profiler", "text", "", false],
-      ["Slices", "int", "", false], ["Steps", "int", "", false], ["Span", "int", "ns", false], ["Memory", "int", "bytes", false], ["File", "text", "", false],
+      ["Rank", "int", "", false],
+      ["Label", "text", "", false],
+      ...(hosts.size > 1 ? [["Host", "text", "", false] as Table["columns"][0]] : []),
+      ["State", "text", "", false],
+      ["Progress", "real", "%", false],
+      ["Format", "text", "", false],
+      ["Profiler", "text", "", false],
+      ["Slices", "int", "", false],
+      ["Steps", "int", "", false],
+      ["Span", "int", "ns", false],
+      ["Memory", "int", "bytes", false],
+      ["File", "text", "", false],
     ],
     total: known.length,
     offset: 0,
     rows: known.map((r) => [
-      r.rank, r.label, ...(hosts.size > 1 ? [r.host] : []), t(`state.${r.state}`), r.state === "ready" ? 100 : r.state === "reading" ? r.progress * 100 : null,
-      r.format, r.profiler, r.slices ?? null, r.steps?.length ?? null,
-      r.end === undefined || r.start === undefined ? null : r.end - r.start, r.bytes === undefined ? null : bytesOf(r), r.file,
+      r.rank,
+      r.label,
+      ...(hosts.size > 1 ? [r.host] : []),
+      t(`state.${r.state}`),
+      r.state === "ready" ? 100 : r.state === "reading" ? r.progress * 100 : null,
+      r.format,
+      r.profiler,
+      r.slices ?? null,
+      r.steps?.length ?? null,
+      r.end === undefined || r.start === undefined ? null : r.end - r.start,
+      r.bytes === undefined ? null : bytesOf(r),
+      r.file,
     ]),
   };
 }
@@ -36,7 +54,7 @@ function tableOf(known: readonly Rank[]): Table {
 export function CaptureDialog({ onClose }: { onClose: () => void }) {
   const known = useAtom(ranks);
   const opened = useAtom(session)!;
-  const [label, setLabel] = useState<string | null>(known.length === 1 ? known[0]!.label : null);
+  const [label, setLabel] = useState<string | null>(known.length === 1 ? known[0].label : null);
   const chosen = known.find((r) => r.label === label);
   return (
     <Dialog title={t("command.capture")} onClose={onClose} wide>
@@ -44,11 +62,18 @@ export function CaptureDialog({ onClose }: { onClose: () => void }) {
         {opened.clusters.map((cluster) => (
           <div>
             <p class="mono break">{cluster.path}</p>
-            {cluster.notes.map((note) => <p class="quiet">{note}</p>)}
+            {cluster.notes.map((note) => (
+              <p class="quiet">{note}</p>
+            ))}
           </div>
         ))}
         {known.some((r) => r.state === "waiting") && (
-          <p>{t("frame.waiting", known.filter((r) => r.state === "waiting").length)} <button type="button" onClick={() => void loadAll().catch(fail)}>{t("frame.load-all")}</button></p>
+          <p>
+            {t("frame.waiting", known.filter((r) => r.state === "waiting").length)}{" "}
+            <button type="button" onClick={() => void loadAll().catch(fail)}>
+              {t("frame.load-all")}
+            </button>
+          </p>
         )}
         <LocalTable
           table={tableOf(known)}
@@ -59,7 +84,11 @@ export function CaptureDialog({ onClose }: { onClose: () => void }) {
           onRow={(row) => setLabel(String(row.get("Label")))}
           isMarked={(row) => row.get("Label") === label}
         />
-        {chosen === undefined ? <p class="quiet">{t("frame.choose-rank")}</p> : <RankDetail rank={chosen} />}
+        {chosen === undefined ? (
+          <p class="quiet">{t("frame.choose-rank")}</p>
+        ) : (
+          <RankDetail rank={chosen} />
+        )}
       </div>
     </Dialog>
   );
@@ -73,11 +102,30 @@ function RankDetail({ rank }: { rank: Rank }) {
       <p class="mono break">{rank.file}</p>
       {rank.error !== "" && <p class="bad">{rank.error}</p>}
       {(rank.state === "waiting" || rank.state === "failed") && (
-        <p><button type="button" onClick={() => void load([rank.key]).catch(fail)}>{t(rank.state === "failed" ? "frame.retry" : "frame.load")}</button></p>
+        <p>
+          <button type="button" onClick={() => void load([rank.key]).catch(fail)}>
+            {t(rank.state === "failed" ? "frame.retry" : "frame.load")}
+          </button>
+        </p>
       )}
-      {bytes.length > 0 && <p class="quiet">{t("frame.in-memory", bytes.map(([what, n]) => `${what} ${(n / 1e6).toFixed(1)} MB`).join(", "))}</p>}
-      {(rank.missing ?? []).map((m) => <p><b>{t("frame.missing", spoken(m.what))}</b> {spoken(m.remedy)}</p>)}
-      {(rank.oddities ?? []).map((o) => <p class="quiet">{o.text} ({grouped(String(o.n))})</p>)}
+      {bytes.length > 0 && (
+        <p class="quiet">
+          {t(
+            "frame.in-memory",
+            bytes.map(([what, n]) => `${what} ${(n / 1e6).toFixed(1)} MB`).join(", "),
+          )}
+        </p>
+      )}
+      {(rank.missing ?? []).map((m) => (
+        <p>
+          <b>{t("frame.missing", spoken(m.what))}</b> {spoken(m.remedy)}
+        </p>
+      ))}
+      {(rank.oddities ?? []).map((o) => (
+        <p class="quiet">
+          {o.text} ({grouped(String(o.n))})
+        </p>
+      ))}
     </section>
   );
 }
@@ -89,21 +137,60 @@ export function NotesDialog({ onClose }: { onClose: () => void }) {
   const missing = missingOf(known);
   const odd = odditiesOf(known, opened);
   const failed = known.filter((r) => r.state === "failed");
-  const of = (which: readonly Rank[]): string => (which.length === 0 || which.length === known.length ? t("frame.all-ranks") : t("frame.ranks-list", ranksText(which)));
+  const of = (which: readonly Rank[]): string =>
+    which.length === 0 || which.length === known.length
+      ? t("frame.all-ranks")
+      : t("frame.ranks-list", ranksText(which));
   return (
     <Dialog title={t("command.notes")} onClose={onClose}>
       <div class="stacked">
-        {said.length + missing.length + odd.length + failed.length === 0 && <p>{t("notes.none")}</p>}
-        {said.length > 0 && <Section title={t("notes.failures")}>{said.map((n) => <p class="bad">{n.text}{n.n > 1 ? ` ×${n.n}` : ""}</p>)}</Section>}
-        {failed.length > 0 && <Section title={t("notes.unread")}>{failed.map((r) => <p><b>{r.label}</b> <span class="bad">{r.error}</span></p>)}</Section>}
+        {said.length + missing.length + odd.length + failed.length === 0 && (
+          <p>{t("notes.none")}</p>
+        )}
+        {said.length > 0 && (
+          <Section title={t("notes.failures")}>
+            {said.map((n) => (
+              <p class="bad">
+                {n.text}
+                {n.n > 1 ? ` ×${n.n}` : ""}
+              </p>
+            ))}
+          </Section>
+        )}
+        {failed.length > 0 && (
+          <Section title={t("notes.unread")}>
+            {failed.map((r) => (
+              <p>
+                <b>{r.label}</b> <span class="bad">{r.error}</span>
+              </p>
+            ))}
+          </Section>
+        )}
         {missing.length > 0 && (
           <Section title={t("notes.missing")}>
-            {missing.map((m) => <div class="note-row"><p><b>{spoken(m.what)}</b> <span class="quiet">{of(m.ranks)}</span></p><p>{spoken(m.remedy)}</p></div>)}
+            {missing.map((m) => (
+              <div class="note-row">
+                <p>
+                  <b>{spoken(m.what)}</b> <span class="quiet">{of(m.ranks)}</span>
+                </p>
+                <p>{spoken(m.remedy)}</p>
+              </div>
+            ))}
           </Section>
         )}
         {odd.length > 0 && (
           <Section title={t("notes.odd")}>
-            {odd.map((o) => <div class="note-row"><p>{o.text} <span class="quiet">{o.isCounted || o.n === 1 ? "" : `×${grouped(String(o.n))}, `}{of(o.ranks)}</span></p></div>)}
+            {odd.map((o) => (
+              <div class="note-row">
+                <p>
+                  {o.text}{" "}
+                  <span class="quiet">
+                    {o.isCounted || o.n === 1 ? "" : `×${grouped(String(o.n))}, `}
+                    {of(o.ranks)}
+                  </span>
+                </p>
+              </div>
+            ))}
           </Section>
         )}
       </div>
@@ -112,5 +199,10 @@ export function NotesDialog({ onClose }: { onClose: () => void }) {
 }
 
 function Section({ title, children }: { title: string; children: preact.ComponentChildren }) {
-  return <section class="stacked"><h3>{title}</h3>{children}</section>;
+  return (
+    <section class="stacked">
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
 }

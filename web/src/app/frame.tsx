@@ -51,18 +51,42 @@ async function copyAddress(): Promise<void> {
 function registerCommands(): () => void {
   return register([
     { id: "frame.help", word: "command.help", keys: ["?", "F1"], run: () => over.set("help") },
-    { id: "frame.palette", word: "command.palette", keys: ["Ctrl+K"], run: () => over.set("palette") },
+    {
+      id: "frame.palette",
+      word: "command.palette",
+      keys: ["Ctrl+K"],
+      run: () => over.set("palette"),
+    },
     ...TABS.map((name, i) => ({
-      id: `frame.tab-${name}`, word: `command.tab-${name}` as const, keys: [String(i + 1)],
-      run: () => tab.set(name), isOff: () => !tabsShown(ranks.get().length, tab.get()).includes(name),
+      id: `frame.tab-${name}`,
+      word: `command.tab-${name}` as const,
+      keys: [String(i + 1)],
+      run: () => tab.set(name),
+      isOff: () => !tabsShown(ranks.get().length, tab.get()).includes(name),
     })),
     { id: "frame.look", word: "command.look", keys: ["Shift+D"], run: nextLook },
-    { id: "frame.language", word: "command.language", keys: [], run: () => language.set(language.get() === "en" ? "zh" : "en") },
+    {
+      id: "frame.language",
+      word: "command.language",
+      keys: [],
+      run: () => language.set(language.get() === "en" ? "zh" : "en"),
+    },
     { id: "frame.settings", word: "command.settings", keys: [], run: () => over.set("settings") },
     { id: "frame.capture", word: "command.capture", keys: [], run: () => over.set("capture") },
     { id: "frame.notes", word: "command.notes", keys: [], run: () => over.set("notes") },
-    { id: "frame.load-all", word: "command.load-all", keys: [], run: () => void loadAll().catch(fail), isOff: () => !ranks.get().some((r) => r.state === "waiting") },
-    { id: "frame.copy-address", word: "command.copy-address", keys: [], run: () => void copyAddress() },
+    {
+      id: "frame.load-all",
+      word: "command.load-all",
+      keys: [],
+      run: () => void loadAll().catch(fail),
+      isOff: () => !ranks.get().some((r) => r.state === "waiting"),
+    },
+    {
+      id: "frame.copy-address",
+      word: "command.copy-address",
+      keys: [],
+      run: () => void copyAddress(),
+    },
   ]);
 }
 
@@ -92,7 +116,14 @@ export function Frame() {
     <>
       <Header />
       {TABS.filter((name) => visited.current.has(name)).map((name) => (
-        <div key={name} class="page-slot" id={`page-${name}`} role="tabpanel" aria-labelledby={`tab-${name}`} hidden={name !== shown}>
+        <div
+          key={name}
+          class="page-slot"
+          id={`page-${name}`}
+          role="tabpanel"
+          aria-labelledby={`tab-${name}`}
+          hidden={name !== shown}
+        >
           <Guard>{PAGES[name]()}</Guard>
         </div>
       ))}
@@ -118,12 +149,15 @@ class Guard extends Component<{ children: ComponentChildren }, { error: Error | 
 
   override render() {
     const { error } = this.state;
-    return error === null ? this.props.children : (
+    return error === null ? (
+      this.props.children
+    ) : (
       <Empty title={t("frame.page-failed")}>
         <p class="quiet mono">{error.message}</p>
-        <button type="button" onClick={() => this.setState({ error: null })}>{t("frame.retry")}</button>
+        <button type="button" onClick={() => this.setState({ error: null })}>
+          {t("frame.retry")}
+        </button>
       </Empty>
     );
   }
 }
-

@@ -16,5 +16,15 @@ export function Gate({ state }: { state: Connection }) {
       </main>
     );
   }
-  return <main class="gate">{state === "lost" ? <Empty title={t("gate.lost")}><p class="quiet">{t("gate.again")}</p></Empty> : <Loading />}</main>;
+  return (
+    <main class="gate">
+      {state === "lost" ? (
+        <Empty title={t("gate.lost")}>
+          <p class="quiet">{t("gate.again")}</p>
+        </Empty>
+      ) : (
+        <Loading />
+      )}
+    </main>
+  );
 }

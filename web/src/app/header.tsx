@@ -23,19 +23,42 @@ export function Header({ bare }: { bare?: boolean }) {
       {bare !== true && <ExportMenu />}
       {bare !== true && <Bell />}
       <Menu label={t("command.look")} icon={LOOK_ICON[at]}>
-        {(close) => LOOKS.map((name) => (
-          <button type="button" class="menu-item" role="menuitemradio" aria-checked={name === at} onClick={() => (look.set(name), close())}>
-            <Icon name={LOOK_ICON[name]} />{t(`look.${name}`)}
-          </button>
-        ))}
+        {(close) =>
+          LOOKS.map((name) => (
+            <button
+              type="button"
+              class="menu-item"
+              role="menuitemradio"
+              aria-checked={name === at}
+              onClick={() => (look.set(name), close())}
+            >
+              <Icon name={LOOK_ICON[name]} />
+              {t(`look.${name}`)}
+            </button>
+          ))
+        }
       </Menu>
-      <button type="button" class="flat lang" aria-label={t("command.language")} title={t("command.language")} onClick={() => language.set(lang === "en" ? "zh" : "en")}>
+      <button
+        type="button"
+        class="flat lang"
+        aria-label={t("command.language")}
+        title={t("command.language")}
+        onClick={() => language.set(lang === "en" ? "zh" : "en")}
+      >
         {lang === "en" ? "中" : "EN"}
       </button>
       {bare !== true && (
         <>
-          <IconButton name="command" label={`${t("command.palette")} (Ctrl+K)`} run={() => over.set("palette")} />
-          <IconButton name="settings" label={t("command.settings")} run={() => over.set("settings")} />
+          <IconButton
+            name="command"
+            label={`${t("command.palette")} (Ctrl+K)`}
+            run={() => over.set("palette")}
+          />
+          <IconButton
+            name="settings"
+            label={t("command.settings")}
+            run={() => over.set("settings")}
+          />
           <IconButton name="help" label={`${t("command.help")} (?)`} run={() => over.set("help")} />
         </>
       )}
@@ -43,8 +66,20 @@ export function Header({ bare }: { bare?: boolean }) {
   );
 }
 
-function IconButton({ name, label, run }: { name: Parameters<typeof Icon>[0]["name"]; label: string; run: () => void }) {
-  return <button type="button" class="flat" aria-label={label} title={label} onClick={run}><Icon name={name} /></button>;
+function IconButton({
+  name,
+  label,
+  run,
+}: {
+  name: Parameters<typeof Icon>[0]["name"];
+  label: string;
+  run: () => void;
+}) {
+  return (
+    <button type="button" class="flat" aria-label={label} title={label} onClick={run}>
+      <Icon name={name} />
+    </button>
+  );
 }
 
 function Opened() {
@@ -60,21 +95,38 @@ function Opened() {
     if (step !== 0) {
       e.preventDefault();
       e.stopPropagation();
-      const next = tabs[(tabs.indexOf(shown) + step + tabs.length) % tabs.length]!;
+      const next = tabs[(tabs.indexOf(shown) + step + tabs.length) % tabs.length];
       tab.set(next);
       document.getElementById(`tab-${next}`)?.focus();
     }
   };
   return (
     <>
-      <button type="button" class="flat opened" title={paths.join("\n")} onClick={() => over.set("capture")}>
+      <button
+        type="button"
+        class="flat opened"
+        title={paths.join("\n")}
+        onClick={() => over.set("capture")}
+      >
         <span class="opened-title">{title}</span>
       </button>
-      <button type="button" class="flat chip" title={t("command.capture")} onClick={() => over.set("capture")}>
+      <button
+        type="button"
+        class="flat chip"
+        title={t("command.capture")}
+        onClick={() => over.set("capture")}
+      >
         {t("frame.ranks", loading.ready, loading.n)}
         {loading.failed > 0 && <span class="bad">{t("frame.failed", loading.failed)}</span>}
         {loading.active > 0 && (
-          <span class="progress" role="progressbar" aria-label={t("frame.loading")} aria-valuenow={Math.round(loading.progress * 100)} aria-valuemin={0} aria-valuemax={100}>
+          <span
+            class="progress"
+            role="progressbar"
+            aria-label={t("frame.loading")}
+            aria-valuenow={Math.round(loading.progress * 100)}
+            aria-valuemin={0}
+            aria-valuemax={100}
+          >
             <i style={{ width: `${loading.progress * 100}%` }} />
           </span>
         )}
@@ -106,9 +158,17 @@ function Bell() {
   const n = said + missingOf(known).length + odditiesOf(known, session.get()).length;
   const label = n === 0 ? t("command.notes") : t("frame.notes-n", n);
   return (
-    <button type="button" class="flat bell" aria-label={label} title={label} onClick={() => over.set("notes")}>
+    <button
+      type="button"
+      class="flat bell"
+      aria-label={label}
+      title={label}
+      onClick={() => over.set("notes")}
+    >
       <Icon name="bell" />
-      {n > 0 && <span class={said > 0 ? "bell-count bad-ground" : "bell-count"}>{n > 99 ? "99+" : n}</span>}
+      {n > 0 && (
+        <span class={said > 0 ? "bell-count bad-ground" : "bell-count"}>{n > 99 ? "99+" : n}</span>
+      )}
     </button>
   );
 }
@@ -128,12 +188,22 @@ function ExportMenu() {
     <Menu label={t("frame.export")} icon="save">
       {(close) => {
         const now = all.filter((e) => e.tab === shown && !(e.isOff?.() ?? false));
-        return now.length === 0 ? <p class="menu-head">{t("frame.nothing-to-save")}</p> : now.map((what) => (
-          <div class="menu-line">
-            <span class="menu-name" title={what.title()}>{what.title()}</span>
-            {what.kinds.map((kind) => <button type="button" onClick={() => (void save(what, kind), close())}>{kind.toUpperCase()}</button>)}
-          </div>
-        ));
+        return now.length === 0 ? (
+          <p class="menu-head">{t("frame.nothing-to-save")}</p>
+        ) : (
+          now.map((what) => (
+            <div class="menu-line">
+              <span class="menu-name" title={what.title()}>
+                {what.title()}
+              </span>
+              {what.kinds.map((kind) => (
+                <button type="button" onClick={() => (void save(what, kind), close())}>
+                  {kind.toUpperCase()}
+                </button>
+              ))}
+            </div>
+          ))
+        );
       }}
     </Menu>
   );

@@ -6,7 +6,12 @@ import { commands, pageOf, type Command } from "../model/commands";
 import { GESTURES } from "./gestures";
 
 const SHOWN: Record<string, string> = {
-  ArrowLeft: "←", ArrowRight: "→", ArrowUp: "↑", ArrowDown: "↓", Escape: "Esc", Space: "␣",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  ArrowUp: "↑",
+  ArrowDown: "↓",
+  Escape: "Esc",
+  Space: "␣",
 };
 
 export function Keys({ keys }: { keys: string[] }) {
@@ -15,7 +20,9 @@ export function Keys({ keys }: { keys: string[] }) {
       {keys.map((key, i) => (
         <>
           {i > 0 && <span class="quiet"> / </span>}
-          {key.split(/(?<=.)\+(?=.)/).map((part) => <kbd>{SHOWN[part] ?? (part.length === 1 ? part.toUpperCase() : part)}</kbd>)}
+          {key.split(/(?<=.)\+(?=.)/).map((part) => (
+            <kbd>{SHOWN[part] ?? (part.length === 1 ? part.toUpperCase() : part)}</kbd>
+          ))}
         </>
       ))}
     </span>
@@ -41,10 +48,22 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
           const moves = GESTURES.filter((g) => g.on === group);
           return own.length + moves.length === 0 ? null : (
             <section data-group={group}>
-              <h3>{group === "frame" ? t("help.everywhere") : t(`tab.${group as (typeof TABS)[number]}`)}</h3>
+              <h3>
+                {group === "frame"
+                  ? t("help.everywhere")
+                  : t(`tab.${group as (typeof TABS)[number]}`)}
+              </h3>
               <dl>
-                {own.map((command) => <Line key={command.id} id={command.id} what={command.word}><Keys keys={command.keys} /></Line>)}
-                {moves.map((g) => <Line key={g.what} what={g.what}><span class="gesture">{t(g.how)}</span></Line>)}
+                {own.map((command) => (
+                  <Line key={command.id} id={command.id} what={command.word}>
+                    <Keys keys={command.keys} />
+                  </Line>
+                ))}
+                {moves.map((g) => (
+                  <Line key={g.what} what={g.what}>
+                    <span class="gesture">{t(g.how)}</span>
+                  </Line>
+                ))}
               </dl>
             </section>
           );
@@ -54,6 +73,19 @@ export function HelpDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-function Line({ what, id, children }: { what: Word; id?: string; children: preact.ComponentChildren }) {
-  return <div class="help-line" data-command={id}><dt>{t(what)}</dt><dd>{children}</dd></div>;
+function Line({
+  what,
+  id,
+  children,
+}: {
+  what: Word;
+  id?: string;
+  children: preact.ComponentChildren;
+}) {
+  return (
+    <div class="help-line" data-command={id}>
+      <dt>{t(what)}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
 }

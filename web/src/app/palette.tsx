@@ -26,9 +26,15 @@ const MOST_SHOWN = 60;
 
 function commandEntries(): Entry[] {
   const seen = new Set<string>();
-  return commands().filter((c) => isOffered(c) && c.id !== "frame.palette" && !seen.has(c.id) && seen.add(c.id)).map((c) => ({
-    id: c.id, group: t("palette.command"), text: t(c.word), keys: c.keys, run: c.run,
-  }));
+  return commands()
+    .filter((c) => isOffered(c) && c.id !== "frame.palette" && !seen.has(c.id) && seen.add(c.id))
+    .map((c) => ({
+      id: c.id,
+      group: t("palette.command"),
+      text: t(c.word),
+      keys: c.keys,
+      run: c.run,
+    }));
 }
 
 function rankEntries(): Entry[] {
@@ -72,7 +78,8 @@ function whenRead(key: string, then: () => void): void {
 }
 
 function lanes(rank: string): Promise<LaneNode[]> {
-  const known = lanesOf.get(rank) ?? get<{ nodes: LaneNode[] }>("lanes", { rank }).then((reply) => reply.nodes);
+  const known =
+    lanesOf.get(rank) ?? get<{ nodes: LaneNode[] }>("lanes", { rank }).then((reply) => reply.nodes);
   lanesOf.set(rank, known);
   known.catch(() => lanesOf.delete(rank));
   return known;
@@ -80,34 +87,51 @@ function lanes(rank: string): Promise<LaneNode[]> {
 
 function laneName(nodes: LaneNode[], node: LaneNode): string {
   const parts = [node.name];
-  for (let up = node.parent; up >= 0 && parts.length < 3; up = nodes[up]!.parent) {
-    parts.unshift(nodes[up]!.name);
+  for (let up = node.parent; up >= 0 && parts.length < 3; up = nodes[up].parent) {
+    parts.unshift(nodes[up].name);
   }
   return parts.join(" › ");
 }
 
 async function laneEntries(): Promise<Entry[]> {
-  const ready = ranks.get().filter((r) => r.state === "ready").slice(0, MOST_RANKS);
+  const ready = ranks
+    .get()
+    .filter((r) => r.state === "ready")
+    .slice(0, MOST_RANKS);
   const found = await Promise.all(ready.map(async (r) => ({ r, nodes: await lanes(r.key) })));
-  return found.flatMap(({ r, nodes }) => nodes.filter((n) => n.lane >= 0).map((n) => ({
-    id: `lane ${r.key} ${n.lane}`, group: t("palette.lane"), text: ready.length > 1 ? `${r.label} › ${laneName(nodes, n)}` : laneName(nodes, n),
-    run: () => {
-      tab.set("timeline");
-      goto.set({ lane: { rank: r.key, lane: n.lane } });
-    },
-  })));
+  return found.flatMap(({ r, nodes }) =>
+    nodes
+      .filter((n) => n.lane >= 0)
+      .map((n) => ({
+        id: `lane ${r.key} ${n.lane}`,
+        group: t("palette.lane"),
+        text: ready.length > 1 ? `${r.label} › ${laneName(nodes, n)}` : laneName(nodes, n),
+        run: () => {
+          tab.set("timeline");
+          goto.set({ lane: { rank: r.key, lane: n.lane } });
+        },
+      })),
+  );
 }
 
 function timeEntry(typed: string): Entry[] {
   const span = parseSpan(typed);
-  return span === null ? [] : [{
-    id: "time", group: t("palette.time"),
-    text: span.from === span.to ? t("palette.go-to", duration(span.from)) : t("palette.show-span", duration(span.from), duration(span.to)),
-    run: () => {
-      tab.set("timeline");
-      goto.set({ span });
-    },
-  }];
+  return span === null
+    ? []
+    : [
+        {
+          id: "time",
+          group: t("palette.time"),
+          text:
+            span.from === span.to
+              ? t("palette.go-to", duration(span.from))
+              : t("palette.show-span", duration(span.from), duration(span.to)),
+          run: () => {
+            tab.set("timeline");
+            goto.set({ span });
+          },
+        },
+      ];
 }
 
 export function Palette({ onClose }: { onClose: () => void }) {
@@ -121,12 +145,17 @@ export function Palette({ onClose }: { onClose: () => void }) {
   }, []);
   const found = useMemo(() => {
     const all = typed.trim() === "" ? fixed : [...fixed, ...lanesFound];
-    const scored = all.map((entry) => ({ entry, score: fits(entry.text, typed) })).filter((s) => s.score > 0);
+    const scored = all
+      .map((entry) => ({ entry, score: fits(entry.text, typed) }))
+      .filter((s) => s.score > 0);
     scored.sort((a, b) => b.score - a.score);
     return [...timeEntry(typed), ...scored.map((s) => s.entry)];
   }, [typed, lanesFound]);
   const shown = found.slice(0, MOST_SHOWN);
-  useEffect(() => list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }), [at, typed]);
+  useEffect(
+    () => list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" }),
+    [at, typed],
+  );
   const run = (entry: Entry | undefined): void => {
     if (entry !== undefined) {
       onClose();
@@ -163,15 +192,29 @@ export function Palette({ onClose }: { onClose: () => void }) {
         />
         <div class="palette-list" id="palette-list" role="listbox" ref={list}>
           {shown.map((entry, i) => (
-            <div key={entry.id} id={`palette-${i}`} role="option" aria-selected={i === at} class="palette-item" onClick={() => run(entry)} onPointerMove={() => i !== at && setAt(i)}>
+            <div
+              key={entry.id}
+              id={`palette-${i}`}
+              role="option"
+              aria-selected={i === at}
+              class="palette-item"
+              onClick={() => run(entry)}
+              onPointerMove={() => i !== at && setAt(i)}
+            >
               <span class="palette-group">{entry.group}</span>
-              <span class="palette-text" title={entry.text}>{entry.text}</span>
-              {entry.keys !== undefined && entry.keys.length > 0 && <Keys keys={entry.keys.slice(0, 2)} />}
+              <span class="palette-text" title={entry.text}>
+                {entry.text}
+              </span>
+              {entry.keys !== undefined && entry.keys.length > 0 && (
+                <Keys keys={entry.keys.slice(0, 2)} />
+              )}
             </div>
           ))}
           {shown.length === 0 && <p class="quiet palette-none">{t("palette.none")}</p>}
         </div>
-        {found.length > shown.length && <p class="quiet">{t("palette.more", found.length - shown.length)}</p>}
+        {found.length > shown.length && (
+          <p class="quiet">{t("palette.more", found.length - shown.length)}</p>
+        )}
       </div>
     </Dialog>
   );

@@ -17,15 +17,42 @@ interface Group {
 function groupsNow(): Group[] {
   const now = theme.get();
   const opened = session.get();
-  const of = (list: "kinds" | "phases" | "lanes" | "tints", title: Word, texts: string[]): Group => ({
-    title, texts, names: texts.map((_, i) => `${list}.${i}`), colours: texts.map((_, i) => now[list][i] ?? "#808080"),
+  const of = (
+    list: "kinds" | "phases" | "lanes" | "tints",
+    title: Word,
+    texts: string[],
+  ): Group => ({
+    title,
+    texts,
+    names: texts.map((_, i) => `${list}.${i}`),
+    colours: texts.map((_, i) => now[list][i] ?? "#808080"),
   });
   return [
-    of("lanes", "settings.lanes", [t("lane.computing"), t("lane.communication"), t("lane.exposed"), t("lane.free")]),
-    of("kinds", "settings.kinds", (opened?.kinds ?? []).map(([name, text]) => (text === "" || text.toLowerCase() === name.toLowerCase() ? name : `${name} ${text}`))),
+    of("lanes", "settings.lanes", [
+      t("lane.computing"),
+      t("lane.communication"),
+      t("lane.exposed"),
+      t("lane.free"),
+    ]),
+    of(
+      "kinds",
+      "settings.kinds",
+      (opened?.kinds ?? []).map(([name, text]) =>
+        text === "" || text.toLowerCase() === name.toLowerCase() ? name : `${name} ${text}`,
+      ),
+    ),
     of("phases", "settings.phases", opened?.phases ?? []),
-    of("tints", "settings.tints", now.tints.map((_, i) => String(i + 1))),
-    { title: "settings.accent", names: ["accent"], texts: [t("settings.accent-what")], colours: [now.accent] },
+    of(
+      "tints",
+      "settings.tints",
+      now.tints.map((_, i) => String(i + 1)),
+    ),
+    {
+      title: "settings.accent",
+      names: ["accent"],
+      texts: [t("settings.accent-what")],
+      colours: [now.accent],
+    },
   ];
 }
 
@@ -42,13 +69,31 @@ export function SettingsDialog({ onClose }: { onClose: () => void }) {
       <div class="stacked">
         <div class="settings-row">
           <span>{t("settings.look")}</span>
-          <span class="group">{LOOKS.map((name) => <button type="button" aria-pressed={name === at} onClick={() => look.set(name)}>{t(`look.${name}`)}</button>)}</span>
+          <span class="group">
+            {LOOKS.map((name) => (
+              <button type="button" aria-pressed={name === at} onClick={() => look.set(name)}>
+                {t(`look.${name}`)}
+              </button>
+            ))}
+          </span>
           <span>{t("settings.language")}</span>
           <span class="group">
-            {(["en", "zh"] as const).map((name) => <button type="button" lang={name} aria-pressed={name === lang} onClick={() => language.set(name)}>{name === "en" ? "English" : "中文"}</button>)}
+            {(["en", "zh"] as const).map((name) => (
+              <button
+                type="button"
+                lang={name}
+                aria-pressed={name === lang}
+                onClick={() => language.set(name)}
+              >
+                {name === "en" ? "English" : "中文"}
+              </button>
+            ))}
           </span>
           <span class="fill" />
-          <button type="button" disabled={nChanged === 0} onClick={resetColours}><Icon name="reset" />{t("settings.reset-all")}</button>
+          <button type="button" disabled={nChanged === 0} onClick={resetColours}>
+            <Icon name="reset" />
+            {t("settings.reset-all")}
+          </button>
         </div>
         <p class="quiet">{t("settings.vision")}</p>
         {groupsNow().map((group) => (
@@ -57,15 +102,29 @@ export function SettingsDialog({ onClose }: { onClose: () => void }) {
             <div class="colours">
               {group.names.map((name, i) => (
                 <div class="colour" key={name}>
-                  <input type="color" id={`colour-${name}`} value={group.colours[i]!.toLowerCase()} onInput={(e) => changeColour(name, e.currentTarget.value)} />
+                  <input
+                    type="color"
+                    id={`colour-${name}`}
+                    value={group.colours[i].toLowerCase()}
+                    onInput={(e) => changeColour(name, e.currentTarget.value)}
+                  />
                   <label for={`colour-${name}`}>{group.texts[i]}</label>
                   {changed[name] !== undefined && (
-                    <button type="button" class="flat tiny" aria-label={t("settings.reset")} title={t("settings.reset")} onClick={() => changeColour(name, null)}><Icon name="reset" /></button>
+                    <button
+                      type="button"
+                      class="flat tiny"
+                      aria-label={t("settings.reset")}
+                      title={t("settings.reset")}
+                      onClick={() => changeColour(name, null)}
+                    >
+                      <Icon name="reset" />
+                    </button>
                   )}
                 </div>
               ))}
             </div>
-            {group.title !== "settings.tints" && group.names.some((name) => changed[name] !== undefined) && <Warnings group={group} />}
+            {group.title !== "settings.tints" &&
+              group.names.some((name) => changed[name] !== undefined) && <Warnings group={group} />}
           </section>
         ))}
       </div>
@@ -76,10 +135,13 @@ export function SettingsDialog({ onClose }: { onClose: () => void }) {
 /** Pairs that became alike. */
 function Warnings({ group }: { group: Group }) {
   const found = confusions(group.colours);
-  return found.length === 0 ? <p class="quiet">{t("settings.apart")}</p> : (
+  return found.length === 0 ? (
+    <p class="quiet">{t("settings.apart")}</p>
+  ) : (
     <>
-      {found.slice(0, 6).map((c) => <p class="bad">{t(`settings.alike-${c.vision}`, group.texts[c.a]!, group.texts[c.b]!)}</p>)}
+      {found.slice(0, 6).map((c) => (
+        <p class="bad">{t(`settings.alike-${c.vision}`, group.texts[c.a], group.texts[c.b])}</p>
+      ))}
     </>
   );
 }
-

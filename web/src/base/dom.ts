@@ -15,7 +15,10 @@ export function el<K extends keyof HTMLElementTagNameMap>(
   return node;
 }
 
-export function context(canvas: HTMLCanvasElement, settings?: CanvasRenderingContext2DSettings): CanvasRenderingContext2D {
+export function context(
+  canvas: HTMLCanvasElement,
+  settings?: CanvasRenderingContext2DSettings,
+): CanvasRenderingContext2D {
   const found = canvas.getContext("2d", settings);
   if (found === null) {
     throw new Error("this browser has no canvas");
@@ -23,4 +26,5 @@ export function context(canvas: HTMLCanvasElement, settings?: CanvasRenderingCon
   return found;
 }
 
-export const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';
+export const FONT =
+  'system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif';

@@ -1,7 +1,8 @@
 /** Values of tables as people read them: one unit to a column, three significant digits, the exact value on hover. */
 import { significant } from "./time";
 
-export type Kind = "text" | "time" | "instant" | "bytes" | "percent" | "count" | "plain" | "measure";
+export type Kind =
+  "text" | "time" | "instant" | "bytes" | "percent" | "count" | "plain" | "measure";
 
 /** How the numbers of one column are shown. */
 export interface Shown {
@@ -21,37 +22,64 @@ interface Step {
   size: number;
 }
 
-const TIMES: Step[] = [{ unit: "s", size: 1e9 }, { unit: "ms", size: 1e6 }, { unit: "µs", size: 1e3 }, { unit: "ns", size: 1 }];
-const SIZES: Step[] = [
-  { unit: "TB", size: 1e12 }, { unit: "GB", size: 1e9 }, { unit: "MB", size: 1e6 }, { unit: "kB", size: 1e3 }, { unit: "B", size: 1 },
+const TIMES: Step[] = [
+  { unit: "s", size: 1e9 },
+  { unit: "ms", size: 1e6 },
+  { unit: "µs", size: 1e3 },
+  { unit: "ns", size: 1 },
 ];
-const IN_NS: Record<string, number> = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9 };
+const SIZES: Step[] = [
+  { unit: "TB", size: 1e12 },
+  { unit: "GB", size: 1e9 },
+  { unit: "MB", size: 1e6 },
+  { unit: "kB", size: 1e3 },
+  { unit: "B", size: 1 },
+];
+const IN_NS: Record<string, number> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 };
 const IN_BYTES: Record<string, number> = { bytes: 1, B: 1, kB: 1e3, KB: 1e3, MB: 1e6, GB: 1e9 };
 
 /** A point in time rather than a length: needs all its digits. "time" alone is a length. */
 export const isInstant = (name: string): boolean =>
-  /^(start|end|begin|stop|from|to|at|timestamp|ts)([ _](time|stamp|timestamp|ns|us))?$|^(active )?release$|[ _](start|end|at|timestamp)$/i.test(name);
+  /^(start|end|begin|stop|from|to|at|timestamp|ts)([ _](time|stamp|timestamp|ns|us))?$|^(active )?release$|[ _](start|end|at|timestamp)$/i.test(
+    name,
+  );
 
 /** A number that names something: thousands are not set apart. */
-const isIdentifier = (name: string): boolean => /(^|[ _])(id|rank|step|stream|device|pid|tid|task|thread|process|slice|lane|index|level|port|stage)$/i.test(name);
+const isIdentifier = (name: string): boolean =>
+  /(^|[ _])(id|rank|step|stream|device|pid|tid|task|thread|process|slice|lane|index|level|port|stage)$/i.test(
+    name,
+  );
 
 function stepFor(steps: Step[], values: number[], base: number): Step {
-  const sizes = values.filter((v) => v !== 0 && Number.isFinite(v)).map((v) => Math.abs(v) * base).sort((a, b) => a - b);
-  if (sizes.length === 0) { // nothing but zeros: "0 ms" rather than "0 ns"
-    return steps.find((s) => s.size <= Math.max(base, steps === TIMES ? 1e6 : base)) ?? steps[steps.length - 1]!;
+  const sizes = values
+    .filter((v) => v !== 0 && Number.isFinite(v))
+    .map((v) => Math.abs(v) * base)
+    .sort((a, b) => a - b);
+  if (sizes.length === 0) {
+    // nothing but zeros: "0 ms" rather than "0 ns"
+    return (
+      steps.find((s) => s.size <= Math.max(base, steps === TIMES ? 1e6 : base)) ??
+      steps[steps.length - 1]
+    );
   }
-  const middle = sizes[sizes.length >> 1]!;
-  const most = sizes[sizes.length - 1]!;
+  const middle = sizes[sizes.length >> 1];
+  const most = sizes[sizes.length - 1];
   let at = steps.findIndex((s) => middle >= s.size);
   at = at < 0 ? steps.length - 1 : at;
-  while (at > 0 && most / steps[at]!.size >= 1e5) {
+  while (at > 0 && most / steps[at].size >= 1e5) {
     at--; // the largest would be too wide
   }
-  return steps[at]!;
+  return steps[at];
 }
 
 /** `sample`: values of the column that are known; the unit is the one that suits their middle. */
-export function shownAs(name: string, type: "int" | "real" | "text", unit: string, exact: boolean, sample: number[]): Shown {
+export function shownAs(
+  name: string,
+  type: "int" | "real" | "text",
+  unit: string,
+  exact: boolean,
+  sample: number[],
+): Shown {
   if (type === "text") {
     return { kind: "text", unit, per: 1, base: 0, decimals: null };
   }
@@ -59,7 +87,13 @@ export function shownAs(name: string, type: "int" | "real" | "text", unit: strin
     return { kind: "percent", unit, per: 1, base: 0, decimals: 1 };
   }
   if (exact && (type === "int" || isInstant(name))) {
-    return { kind: "plain", unit, per: 1, base: IN_NS[unit] ?? 0, decimals: type === "int" ? 0 : null };
+    return {
+      kind: "plain",
+      unit,
+      per: 1,
+      base: IN_NS[unit] ?? 0,
+      decimals: type === "int" ? 0 : null,
+    };
   }
   const ns = IN_NS[unit];
   if (ns !== undefined) {
@@ -68,16 +102,40 @@ export function shownAs(name: string, type: "int" | "real" | "text", unit: strin
     const step = stepFor(TIMES, most, ns);
     const per = step.size / ns;
     return instant
-      ? { kind: "instant", unit: step.unit, per, base: ns, decimals: Math.min(6, Math.round(Math.log10(step.size))) }
-      : { kind: "time", unit: step.unit, per, base: ns, decimals: step.size === 1 && type === "int" ? 0 : null };
+      ? {
+          kind: "instant",
+          unit: step.unit,
+          per,
+          base: ns,
+          decimals: Math.min(6, Math.round(Math.log10(step.size))),
+        }
+      : {
+          kind: "time",
+          unit: step.unit,
+          per,
+          base: ns,
+          decimals: step.size === 1 && type === "int" ? 0 : null,
+        };
   }
   const bytes = IN_BYTES[unit];
   if (bytes !== undefined) {
     const step = stepFor(SIZES, sample, bytes);
-    return { kind: "bytes", unit: step.unit, per: step.size / bytes, base: bytes, decimals: step.size === 1 ? 0 : null };
+    return {
+      kind: "bytes",
+      unit: step.unit,
+      per: step.size / bytes,
+      base: bytes,
+      decimals: step.size === 1 ? 0 : null,
+    };
   }
   if (type === "int") {
-    return { kind: unit === "" && isIdentifier(name) ? "plain" : "count", unit, per: 1, base: 0, decimals: 0 };
+    return {
+      kind: unit === "" && isIdentifier(name) ? "plain" : "count",
+      unit,
+      per: 1,
+      base: 0,
+      decimals: 0,
+    };
   }
   return { kind: "measure", unit, per: 1, base: 0, decimals: null };
 }
@@ -85,7 +143,7 @@ export function shownAs(name: string, type: "int" | "real" | "text", unit: strin
 /** Thin spaces between thousands: "12 401 233". */
 export function grouped(digits: string): string {
   const [whole, rest] = digits.split(".");
-  const apart = whole!.replace(/\B(?=(\d{3})+$)/g, "\u2009");
+  const apart = whole.replace(/\B(?=(\d{3})+$)/g, "\u2009");
   return rest === undefined ? apart : `${apart}.${rest}`;
 }
 
@@ -117,7 +175,8 @@ function digitsOf(value: number): string {
   return size < 5e-7 ? (value < 0 ? "-0" : "0") : value.toFixed(decimals);
 }
 
-const plain = (value: number): string => (Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(12))));
+const plain = (value: number): string =>
+  Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(12)));
 
 /** The whole value with the unit that it has: for hovering. "" when the cell says it all. */
 export function exactText(value: string | number | null, shown: Shown, unit: string): string {
@@ -132,7 +191,9 @@ export function exactText(value: string | number | null, shown: Shown, unit: str
     const bytes = value * shown.base;
     return `${grouped(String(Number.isInteger(bytes) ? bytes : Number(bytes.toFixed(1))))} B`;
   }
-  return shown.kind === "plain" && unit === "" ? "" : `${grouped(plain(value))}${unit === "" ? "" : ` ${unit}`}`;
+  return shown.kind === "plain" && unit === ""
+    ? ""
+    : `${grouped(plain(value))}${unit === "" ? "" : ` ${unit}`}`;
 }
 
 export type Range = [least: number, most: number];
@@ -155,29 +216,34 @@ export function parseRange(text: string, shown: Shown): Range | null {
       return value * shown.per;
     }
     const named = unit.replace("μ", "µ");
-    const size = shown.kind === "bytes" ? IN_BYTES[named] : shown.base > 0 ? IN_NS[named] : undefined;
+    const size =
+      shown.kind === "bytes" ? IN_BYTES[named] : shown.base > 0 ? IN_NS[named] : undefined;
     if (size !== undefined) {
       return (value * size) / shown.base;
     }
     return named === shown.unit ? value * shown.per : null;
   };
   if (pair !== null) {
-    const unit = pair[4]!;
-    const least = own(pair[1]!, pair[2] !== "" ? pair[2]! : unit);
-    const most = own(pair[3]!, unit);
+    const unit = pair[4];
+    const least = own(pair[1], pair[2] !== "" ? pair[2] : unit);
+    const most = own(pair[3], unit);
     return least === null || most === null ? null : [Math.min(least, most), Math.max(least, most)];
   }
   if (bound === null) {
     return null;
   }
-  const value = own(bound[2]!, bound[3]!);
+  const value = own(bound[2], bound[3]);
   if (value === null) {
     return null;
   }
   switch (bound[1]) {
-    case ">": case ">=": case "≥":
+    case ">":
+    case ">=":
+    case "≥":
       return [value, FAR];
-    case "<": case "<=": case "≤":
+    case "<":
+    case "<=":
+    case "≤":
       return [-FAR, value];
     default: {
       // What is shown with few digits is met by what rounds to it.

@@ -50,9 +50,9 @@ export class CanvasPen implements Pen {
     ctx.beginPath();
     for (let i = 0; i + 1 < points.length; i += 2) {
       if (i === 0) {
-        ctx.moveTo(points[0]!, points[1]!);
+        ctx.moveTo(points[0], points[1]);
       } else {
-        ctx.lineTo(points[i]!, points[i + 1]!);
+        ctx.lineTo(points[i], points[i + 1]);
       }
     }
     ctx.stroke();
@@ -99,7 +99,8 @@ export class CanvasPen implements Pen {
   }
 }
 
-const escaped = (text: string): string => text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
+const escaped = (text: string): string =>
+  text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/"/g, "&quot;");
 const short = (v: number): string => String(Math.round(v * 100) / 100);
 
 export class SvgPen implements Pen {
@@ -110,26 +111,39 @@ export class SvgPen implements Pen {
   constructor(private readonly measure: (text: string, size: number, weight: number) => number) {}
 
   rect(x: number, y: number, w: number, h: number, fill: string, alpha = 1): void {
-    this.parts.push(`<rect x="${short(x)}" y="${short(y)}" width="${short(Math.max(0, w))}" height="${short(Math.max(0, h))}" fill="${fill}"${alpha < 1 ? ` fill-opacity="${short(alpha)}"` : ""}/>`);
+    this.parts.push(
+      `<rect x="${short(x)}" y="${short(y)}" width="${short(Math.max(0, w))}" height="${short(Math.max(0, h))}" fill="${fill}"${alpha < 1 ? ` fill-opacity="${short(alpha)}"` : ""}/>`,
+    );
   }
 
   frame(x: number, y: number, w: number, h: number, stroke: string, width = 1): void {
-    this.parts.push(`<rect x="${short(x + width / 2)}" y="${short(y + width / 2)}" width="${short(w - width)}" height="${short(h - width)}" fill="none" stroke="${stroke}" stroke-width="${short(width)}"/>`);
+    this.parts.push(
+      `<rect x="${short(x + width / 2)}" y="${short(y + width / 2)}" width="${short(w - width)}" height="${short(h - width)}" fill="none" stroke="${stroke}" stroke-width="${short(width)}"/>`,
+    );
   }
 
   line(points: number[], stroke: string, width = 1, dash: number[] = []): void {
-    this.parts.push(`<polyline points="${points.map(short).join(" ")}" fill="none" stroke="${stroke}" stroke-width="${short(width)}"${dash.length > 0 ? ` stroke-dasharray="${dash.join(" ")}"` : ""}/>`);
+    this.parts.push(
+      `<polyline points="${points.map(short).join(" ")}" fill="none" stroke="${stroke}" stroke-width="${short(width)}"${dash.length > 0 ? ` stroke-dasharray="${dash.join(" ")}"` : ""}/>`,
+    );
   }
 
   dot(x: number, y: number, radius: number, fill: string): void {
-    this.parts.push(`<circle cx="${short(x)}" cy="${short(y)}" r="${short(radius)}" fill="${fill}"/>`);
+    this.parts.push(
+      `<circle cx="${short(x)}" cy="${short(y)}" r="${short(radius)}" fill="${fill}"/>`,
+    );
   }
 
   text(x: number, y: number, text: string, look: TextLook): void {
     const anchor = { left: "start", center: "middle", right: "end" }[look.align ?? "left"];
-    const turn = look.turn === undefined ? "" : ` transform="rotate(${short(look.turn)} ${short(x)} ${short(y)})"`;
+    const turn =
+      look.turn === undefined
+        ? ""
+        : ` transform="rotate(${short(look.turn)} ${short(x)} ${short(y)})"`;
     const weight = look.weight === undefined ? "" : ` font-weight="${look.weight}"`;
-    this.parts.push(`<text x="${short(x)}" y="${short(y)}" fill="${look.fill}" font-size="${look.size ?? SIZE}"${weight} text-anchor="${anchor}" dominant-baseline="central"${turn}>${escaped(text)}</text>`);
+    this.parts.push(
+      `<text x="${short(x)}" y="${short(y)}" fill="${look.fill}" font-size="${look.size ?? SIZE}"${weight} text-anchor="${anchor}" dominant-baseline="central"${turn}>${escaped(text)}</text>`,
+    );
   }
 
   widthOf(text: string, size = SIZE, weight = 400): number {
@@ -138,15 +152,19 @@ export class SvgPen implements Pen {
 
   clip(x: number, y: number, w: number, h: number, draw: () => void): void {
     const id = `c${this.clips++}`;
-    this.parts.push(`<clipPath id="${id}"><rect x="${short(x)}" y="${short(y)}" width="${short(w)}" height="${short(h)}"/></clipPath><g clip-path="url(#${id})">`);
+    this.parts.push(
+      `<clipPath id="${id}"><rect x="${short(x)}" y="${short(y)}" width="${short(w)}" height="${short(h)}"/></clipPath><g clip-path="url(#${id})">`,
+    );
     draw();
     this.parts.push("</g>");
   }
 
   done(width: number, height: number, ground: string, title: string): string {
-    return `<svg xmlns="http://www.w3.org/2000/svg" width="${short(width)}" height="${short(height)}" viewBox="0 0 ${short(width)} ${short(height)}" ` +
+    return (
+      `<svg xmlns="http://www.w3.org/2000/svg" width="${short(width)}" height="${short(height)}" viewBox="0 0 ${short(width)} ${short(height)}" ` +
       `font-family="${escaped(FONT)}" style="font-variant-numeric:tabular-nums"><title>${escaped(title)}</title>` +
-      `<rect width="100%" height="100%" fill="${ground}"/>${this.parts.join("")}</svg>\n`;
+      `<rect width="100%" height="100%" fill="${ground}"/>${this.parts.join("")}</svg>\n`
+    );
   }
 }
 

@@ -14,7 +14,7 @@ const UNITS: Unit[] = [
 
 /** The largest unit that leaves at least `least` before the point. */
 export function unitFor(ns: number, least = 1): Unit {
-  return UNITS.find((u) => Math.abs(ns) >= u.ns * least) ?? UNITS[3]!;
+  return UNITS.find((u) => Math.abs(ns) >= u.ns * least) ?? UNITS[3];
 }
 
 /** Three significant digits: "1.23", "12.3", "123", "1234". */
@@ -48,7 +48,8 @@ export interface Axis {
 export function axisFor(nsPerPx: number, widthPx: number, endNs: number, apart = 90): Axis {
   const least = Math.max(1, nsPerPx * apart);
   const power = Math.pow(10, Math.floor(Math.log10(least)));
-  const stepNs = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= least * (1 - 1e-9)) ?? 10 * power;
+  const stepNs =
+    [1, 2, 5, 10].map((m) => m * power).find((s) => s >= least * (1 - 1e-9)) ?? 10 * power;
   const unit = unitFor(Math.max(nsPerPx * widthPx, Math.abs(endNs) / 1000), 2);
   const decimals = Math.max(0, Math.ceil(Math.log10(unit.ns / stepNs) - 1e-9));
   return { unit, stepNs, decimals };

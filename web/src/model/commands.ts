@@ -34,7 +34,8 @@ export function register(commands: Command[]): () => void {
 export const commands = (): readonly Command[] => registered;
 
 /** "timeline", or "frame" for what works on every page. */
-export const pageOf = (command: Pick<Command, "id">): string => TABS.find((name) => command.id.startsWith(`${name}.`)) ?? "frame";
+export const pageOf = (command: Pick<Command, "id">): string =>
+  TABS.find((name) => command.id.startsWith(`${name}.`)) ?? "frame";
 
 /** Can be run now: of this page, and not switched off. Pages that are not shown keep their commands registered. */
 export const isOffered = (command: Command): boolean =>
@@ -65,12 +66,20 @@ export function keyOf(e: KeyboardEvent): string {
 }
 
 /** How the event of a key is called. */
-export const normal = (key: string): string => key.replace(/(^|\+)([A-Z])$/, (_, before: string, letter: string) => before + letter.toLowerCase());
+export const normal = (key: string): string =>
+  key.replace(
+    /(^|\+)([A-Z])$/,
+    (_, before: string, letter: string) => before + letter.toLowerCase(),
+  );
 
 /** Runs the command of a key; keys typed into fields are left alone. */
 export function dispatch(e: KeyboardEvent): void {
   const target = e.target as HTMLElement | null;
-  if (target !== null && (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable) && e.key !== "Escape") {
+  if (
+    target !== null &&
+    (/^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName) || target.isContentEditable) &&
+    e.key !== "Escape"
+  ) {
     return;
   }
   // What lies over the page has the keys, also when the focus is on none of its parts.
@@ -78,7 +87,9 @@ export function dispatch(e: KeyboardEvent): void {
     return;
   }
   const key = keyOf(e);
-  const found = [...registered].reverse().find((c) => c.keys.some((k) => normal(k) === key) && isOffered(c));
+  const found = [...registered]
+    .reverse()
+    .find((c) => c.keys.some((k) => normal(k) === key) && isOffered(c));
   if (found !== undefined && (!e.repeat || found.repeats === true)) {
     e.preventDefault();
     found.run();

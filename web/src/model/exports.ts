@@ -17,7 +17,12 @@ export interface Export {
 
 export type ExportKind = "png" | "svg" | "csv" | "json";
 
-const MIME: Record<ExportKind, string> = { png: "image/png", svg: "image/svg+xml", csv: "text/csv", json: "application/json" };
+const MIME: Record<ExportKind, string> = {
+  png: "image/png",
+  svg: "image/svg+xml",
+  csv: "text/csv",
+  json: "application/json",
+};
 
 export const exports_ = new Atom<readonly Export[]>([]);
 
@@ -31,10 +36,20 @@ export function saveAs(name: string, kind: ExportKind, what: Blob | string): voi
   const blob = typeof what === "string" ? new Blob([what], { type: MIME[kind] }) : what;
   const link = document.createElement("a");
   link.href = URL.createObjectURL(blob);
-  link.download = `${name.replace(/[^\p{L}\p{N}._-]+/gu, "_").replace(/^_+|_+$/g, "").slice(0, 80) || "table"}.${kind}`;
+  link.download = `${
+    name
+      .replace(/[^\p{L}\p{N}._-]+/gu, "_")
+      .replace(/^_+|_+$/g, "")
+      .slice(0, 80) || "table"
+  }.${kind}`;
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
 export const blobOf = (canvas: HTMLCanvasElement): Promise<Blob> =>
-  new Promise((done, fail) => canvas.toBlob((blob) => (blob === null ? fail(new Error("the picture is too large")) : done(blob)), "image/png"));
+  new Promise((done, fail) =>
+    canvas.toBlob(
+      (blob) => (blob === null ? fail(new Error("the picture is too large")) : done(blob)),
+      "image/png",
+    ),
+  );

@@ -41,9 +41,14 @@ export interface Item {
 
 export const idOf = (key: string, nodeId: string): string => `${key}|${nodeId}`;
 /** What a row is moved by. */
-export const headId = (item: Item): string => (item.head >= 0 && item.lanes !== null ? idOf(item.lanes.key, item.lanes.nodes[item.head].id) : item.id);
-export const rankOfId = (id: string): string => (id.includes("|") ? id.slice(0, id.indexOf("|")) : id);
-export const nodeOfId = (id: string): string => (id.includes("|") ? id.slice(id.indexOf("|") + 1) : "");
+export const headId = (item: Item): string =>
+  item.head >= 0 && item.lanes !== null
+    ? idOf(item.lanes.key, item.lanes.nodes[item.head].id)
+    : item.id;
+export const rankOfId = (id: string): string =>
+  id.includes("|") ? id.slice(0, id.indexOf("|")) : id;
+export const nodeOfId = (id: string): string =>
+  id.includes("|") ? id.slice(id.indexOf("|") + 1) : "";
 
 /** Lanes so deep are closed at first. */
 const DEEP = 8;
@@ -83,7 +88,7 @@ export class LaneTree {
   private pinPlaceOf = new Map<string, number>();
   private rankPlace = new Map<string, number>();
   /** Lanes that pass the filter, while one is set: by rank, node -> whether it or something below it does. */
-  private passing: Map<string, boolean[]> = new Map();
+  private passing = new Map<string, boolean[]>();
   version = 0;
 
   // --- what is open --------------------------------------------------------------------------------------------------
@@ -114,13 +119,16 @@ export class LaneTree {
     const id = node < 0 || lanes === undefined ? key : idOf(key, lanes.nodes[node].id);
     this.opened.delete(id);
     this.openedBelow.delete(id);
-    const below = lanes === undefined ? [] : node < 0 ? lanes.shownRoots() : lanes.shownChildren(node);
+    const below =
+      lanes === undefined ? [] : node < 0 ? lanes.shownRoots() : lanes.shownChildren(node);
     below.forEach((child) => this.forgetBelow(input, key, child));
   }
 
   /** Whether a node is open; undefined: as at first. */
   private choice(lanes: RankLanes, node: number, host: string): boolean | undefined {
-    return this.opened.get(idOf(lanes.key, lanes.nodes[node].id)) ?? this.inherited(lanes, node, host);
+    return (
+      this.opened.get(idOf(lanes.key, lanes.nodes[node].id)) ?? this.inherited(lanes, node, host)
+    );
   }
 
   /** Opens all that a lane lies in, shows it if it was hidden or filtered; returns its id. */
@@ -130,13 +138,18 @@ export class LaneTree {
     if (lanes === undefined || node < 0) {
       return null;
     }
-    this.shownRanks = this.shownRanks === null || this.shownRanks.has(key) ? this.shownRanks : new Set([...this.shownRanks, key]);
+    this.shownRanks =
+      this.shownRanks === null || this.shownRanks.has(key)
+        ? this.shownRanks
+        : new Set([...this.shownRanks, key]);
     if (this.shownNames !== null && !this.passes(lanes, node)) {
       this.shownNames = null;
     }
     const rank = input.ranks.find((r) => r.key === key);
     const host = rank === undefined ? "" : hostId(rank);
-    if ((this.opened.get(host) ?? this.openedBelow.get(host) ?? this.openedBelow.get("")) === false) {
+    if (
+      (this.opened.get(host) ?? this.openedBelow.get(host) ?? this.openedBelow.get("")) === false
+    ) {
       this.opened.set(host, true);
     }
     if (this.item(key)?.isOpen !== true) {
@@ -201,7 +214,11 @@ export class LaneTree {
     for (const rank of input.ranks) {
       const lanes = input.lanesOf(rank.key);
       lanes?.nodes.forEach((node) => {
-        if (lanes.find(node.id) >= 0 && (node.id === like.id || (node.name === like.name && node.kind === like.kind && sameRole(lanes, node, item)))) {
+        if (
+          lanes.find(node.id) >= 0 &&
+          (node.id === like.id ||
+            (node.name === like.name && node.kind === like.kind && sameRole(lanes, node, item)))
+        ) {
           found.push(idOf(rank.key, node.id));
         }
       });
@@ -230,7 +247,11 @@ export class LaneTree {
     this.version++;
     // Which host a rank is of is known once it is read: those that nobody has read yet come last.
     const hosts = new Set(input.ranks.map((r) => r.host).filter((h) => h !== ""));
-    const ranks = this.ordered("", input.ranks.filter((r) => this.shownRanks === null || this.shownRanks.has(r.key)), (r) => r.key);
+    const ranks = this.ordered(
+      "",
+      input.ranks.filter((r) => this.shownRanks === null || this.shownRanks.has(r.key)),
+      (r) => r.key,
+    );
     let openAtFirst = OPEN_RANKS;
     let host: string | null = null;
     let isHostOpen = true;
@@ -239,7 +260,11 @@ export class LaneTree {
     for (const rank of byHost) {
       if (hosts.size > 1 && rank.host !== host) {
         host = rank.host;
-        isHostOpen = this.opened.get(hostId(rank)) ?? this.openedBelow.get(hostId(rank)) ?? this.openedBelow.get("") ?? true;
+        isHostOpen =
+          this.opened.get(hostId(rank)) ??
+          this.openedBelow.get(hostId(rank)) ??
+          this.openedBelow.get("") ??
+          true;
         this.items.push(plain("host", hostId(rank), host, 0, HEADER_PX, isHostOpen));
       }
       if (this.hidden.has(rank.key)) {
@@ -250,13 +275,19 @@ export class LaneTree {
       openAtFirst -= rank.state === "ready" ? 1 : 0;
     }
     if (hiddenRanks.length > 0) {
-      this.items.push({ ...plain("hidden", "hidden", "", 0, HIDDEN_PX, false), hidden: hiddenRanks });
+      this.items.push({
+        ...plain("hidden", "hidden", "", 0, HIDDEN_PX, false),
+        hidden: hiddenRanks,
+      });
     }
     this.addPins(input);
-    this.height = this.place(this.items, (this.placeOf = new Map()));
-    this.pinsHeight = this.place(this.pins, (this.pinPlaceOf = new Map()));
+    this.height = this.place(this.items, (this.placeOf = new Map<string, number>()));
+    this.pinsHeight = this.place(this.pins, (this.pinPlaceOf = new Map<string, number>()));
     this.rankPlace = new Map();
-    this.items.forEach((item, i) => (item.kind === "rank" || item.kind === "unread") && this.rankPlace.set(item.id, i));
+    this.items.forEach(
+      (item, i) =>
+        (item.kind === "rank" || item.kind === "unread") && this.rankPlace.set(item.id, i),
+    );
   }
 
   private place(items: Item[], places: Map<string, number>): number {
@@ -269,22 +300,51 @@ export class LaneTree {
     return y;
   }
 
-  private addRank(out: Item[], input: LayoutInput, rank: Rank, byDefault: boolean, depth: number): void {
+  private addRank(
+    out: Item[],
+    input: LayoutInput,
+    rank: Rank,
+    byDefault: boolean,
+    depth: number,
+  ): void {
     const lanes = rank.state === "ready" ? input.lanesOf(rank.key) : undefined;
-    const below = this.openedBelow.get(rank.key) ?? this.openedBelow.get(hostId(rank)) ?? this.openedBelow.get("");
+    const below =
+      this.openedBelow.get(rank.key) ??
+      this.openedBelow.get(hostId(rank)) ??
+      this.openedBelow.get("");
     const isOpen = rank.state === "ready" && (this.opened.get(rank.key) ?? below ?? byDefault);
     out.push({
-      ...plain(rank.state === "ready" ? "rank" : "unread", rank.key, rank.label, depth, HEADER_PX, isOpen),
-      rank, lanes: lanes ?? null, canOpen: rank.state === "ready",
+      ...plain(
+        rank.state === "ready" ? "rank" : "unread",
+        rank.key,
+        rank.label,
+        depth,
+        HEADER_PX,
+        isOpen,
+      ),
+      rank,
+      lanes: lanes ?? null,
+      canOpen: rank.state === "ready",
     });
     if (isOpen && lanes !== undefined) {
       this.addChildren(out, rank, lanes, -1, depth + 1, below);
     }
   }
 
-  private addChildren(out: Item[], rank: Rank, lanes: RankLanes, parent: number, depth: number, below: boolean | undefined): void {
+  private addChildren(
+    out: Item[],
+    rank: Rank,
+    lanes: RankLanes,
+    parent: number,
+    depth: number,
+    below: boolean | undefined,
+  ): void {
     const parentId = parent < 0 ? rank.key : idOf(rank.key, lanes.nodes[parent].id);
-    const children = this.ordered(parentId, parent < 0 ? lanes.shownRoots() : lanes.shownChildren(parent), (n) => idOf(rank.key, lanes.nodes[n].id));
+    const children = this.ordered(
+      parentId,
+      parent < 0 ? lanes.shownRoots() : lanes.shownChildren(parent),
+      (n) => idOf(rank.key, lanes.nodes[n].id),
+    );
     const hidden: string[] = [];
     for (const node of children) {
       const id = idOf(rank.key, lanes.nodes[node].id);
@@ -299,7 +359,14 @@ export class LaneTree {
     }
   }
 
-  private addNode(out: Item[], rank: Rank, lanes: RankLanes, first: number, depth: number, above: boolean | undefined): void {
+  private addNode(
+    out: Item[],
+    rank: Rank,
+    lanes: RankLanes,
+    first: number,
+    depth: number,
+    above: boolean | undefined,
+  ): void {
     let at = first;
     let label = lanes.nodes[at].name;
     let below = this.openedBelow.get(idOf(rank.key, lanes.nodes[at].id)) ?? above;
@@ -316,10 +383,29 @@ export class LaneTree {
     const kind: ItemKind = node.lane < 0 ? "group" : node.kind === "counter" ? "counter" : "lane";
     const rows = this.rowsOf(id, node);
     const height =
-      kind === "group" ? GROUP_PX : !isOpen ? PREVIEW_PX : kind === "counter" ? COUNTER_PX : Math.max(PREVIEW_PX, rows * ROW_PX + 4);
+      kind === "group"
+        ? GROUP_PX
+        : !isOpen
+          ? PREVIEW_PX
+          : kind === "counter"
+            ? COUNTER_PX
+            : Math.max(PREVIEW_PX, rows * ROW_PX + 4);
     out.push({
-      kind, id, label, owner: "", rank, lanes, node: at, head: first, depth, y: 0, height, rows, isOpen,
-      canOpen: hasChildren || kind !== "group", hidden: [],
+      kind,
+      id,
+      label,
+      owner: "",
+      rank,
+      lanes,
+      node: at,
+      head: first,
+      depth,
+      y: 0,
+      height,
+      rows,
+      isOpen,
+      canOpen: hasChildren || kind !== "group",
+      hidden: [],
     });
     if (isOpen && hasChildren) {
       this.addChildren(out, rank, lanes, at, depth + 1, below);
@@ -360,7 +446,14 @@ export class LaneTree {
       } else if (node >= 0 && !this.isBelowPinned(lanes, node, rank.key, pinned)) {
         const above = lanes.nodes[node].parent;
         const first = this.pins.length;
-        this.addNode(this.pins, rank, lanes, node, 0, above < 0 ? undefined : this.inherited(lanes, above, hostId(rank)));
+        this.addNode(
+          this.pins,
+          rank,
+          lanes,
+          node,
+          0,
+          above < 0 ? undefined : this.inherited(lanes, above, hostId(rank)),
+        );
         if (this.pins.length > first && input.ranks.length > 1) {
           this.pins[first].owner = rank.label;
         }
@@ -376,7 +469,9 @@ export class LaneTree {
         return below;
       }
     }
-    return this.openedBelow.get(lanes.key) ?? this.openedBelow.get(host) ?? this.openedBelow.get("");
+    return (
+      this.openedBelow.get(lanes.key) ?? this.openedBelow.get(host) ?? this.openedBelow.get("")
+    );
   }
 
   private isBelowPinned(lanes: RankLanes, node: number, key: string, pinned: Set<string>): boolean {
@@ -384,7 +479,10 @@ export class LaneTree {
       return true;
     }
     for (let at = lanes.nodes[node].parent; at >= 0; at = lanes.nodes[at].parent) {
-      if (pinned.has(idOf(key, lanes.nodes[at].id)) && this.opened.get(idOf(key, lanes.nodes[at].id)) !== false) {
+      if (
+        pinned.has(idOf(key, lanes.nodes[at].id)) &&
+        this.opened.get(idOf(key, lanes.nodes[at].id)) !== false
+      ) {
         return true;
       }
     }
@@ -398,7 +496,10 @@ export class LaneTree {
     }
     const place = new Map(order.map((name, i) => [name, i]));
     // What the order does not know keeps its place behind what it does.
-    return children.map((child, i) => ({ child, at: place.get(id(child)) ?? order.length + i })).sort((a, b) => a.at - b.at).map((c) => c.child);
+    return children
+      .map((child, i) => ({ child, at: place.get(id(child)) ?? order.length + i }))
+      .sort((a, b) => a.at - b.at)
+      .map((c) => c.child);
   }
 
   private passes(lanes: RankLanes, node: number): boolean {
@@ -461,26 +562,62 @@ export class LaneTree {
   /** Rows of the same parent as a row (the first of the groups that share it), in order; and the id of that parent. */
   siblings(input: LayoutInput, item: Item): { parent: string; ids: string[] } {
     if (item.node < 0 || item.lanes === null || item.rank === null) {
-      return { parent: "", ids: this.ordered("", [...input.ranks], (r) => r.key).map((r) => r.key) };
+      return {
+        parent: "",
+        ids: this.ordered("", [...input.ranks], (r) => r.key).map((r) => r.key),
+      };
     }
     const { lanes } = item;
     const above = lanes.nodes[item.head].parent;
     const parent = above < 0 ? item.rank.key : idOf(item.rank.key, lanes.nodes[above].id);
-    const ids = (above < 0 ? lanes.shownRoots() : lanes.shownChildren(above)).map((n) => idOf(lanes.key, lanes.nodes[n].id));
+    const ids = (above < 0 ? lanes.shownRoots() : lanes.shownChildren(above)).map((n) =>
+      idOf(lanes.key, lanes.nodes[n].id),
+    );
     return { parent, ids: this.ordered(parent, ids, (id) => id) };
   }
 }
 
 const hostId = (rank: Rank): string => `@${rank.host}`;
 const natural = new Intl.Collator("en", { numeric: true });
-const compareHosts = (a: string, b: string): number => Number(a === "") - Number(b === "") || natural.compare(a, b);
+const compareHosts = (a: string, b: string): number =>
+  Number(a === "") - Number(b === "") || natural.compare(a, b);
 
-function plain(kind: ItemKind, id: string, label: string, depth: number, height: number, isOpen: boolean): Item {
-  return { kind, id, label, owner: "", rank: null, lanes: null, node: -1, head: -1, depth, y: 0, height, rows: 0, isOpen, canOpen: kind === "host", hidden: [] };
+function plain(
+  kind: ItemKind,
+  id: string,
+  label: string,
+  depth: number,
+  height: number,
+  isOpen: boolean,
+): Item {
+  return {
+    kind,
+    id,
+    label,
+    owner: "",
+    rank: null,
+    lanes: null,
+    node: -1,
+    head: -1,
+    depth,
+    y: 0,
+    height,
+    rows: 0,
+    isOpen,
+    canOpen: kind === "host",
+    hidden: [],
+  };
 }
 
 function opensAtFirst(node: LaneNode): boolean {
-  return node.lane < 0 || node.kind === "comm" || (node.kind !== "python" && node.kind !== "plane" && node.kind !== "counter" && node.rows <= DEEP);
+  return (
+    node.lane < 0 ||
+    node.kind === "comm" ||
+    (node.kind !== "python" &&
+      node.kind !== "plane" &&
+      node.kind !== "counter" &&
+      node.rows <= DEEP)
+  );
 }
 
 /** Names such as "Plane 0" occur below many communicators: the same role is the same name all the way up. */

@@ -12,12 +12,30 @@ export type Changes = Readonly<Record<string, string>>;
 
 const FALLBACK: { light: ViewerTheme; dark: ViewerTheme } = {
   light: {
-    page: "#ffffff", panel: "#f6f7f9", line: "#e3e7eb", ink: "#14181d", quiet: "#5c6670", hatch: "#cbd2d9", accent: "#2f6bd0",
-    kinds: [], phases: [], lanes: [], tints: [],
+    page: "#ffffff",
+    panel: "#f6f7f9",
+    line: "#e3e7eb",
+    ink: "#14181d",
+    quiet: "#5c6670",
+    hatch: "#cbd2d9",
+    accent: "#2f6bd0",
+    kinds: [],
+    phases: [],
+    lanes: [],
+    tints: [],
   },
   dark: {
-    page: "#14181d", panel: "#1c2127", line: "#2b323a", ink: "#e8ebee", quiet: "#9aa4ae", hatch: "#3d4650", accent: "#6fa2f5",
-    kinds: [], phases: [], lanes: [], tints: [],
+    page: "#14181d",
+    panel: "#1c2127",
+    line: "#2b323a",
+    ink: "#e8ebee",
+    quiet: "#9aa4ae",
+    hatch: "#3d4650",
+    accent: "#6fa2f5",
+    kinds: [],
+    phases: [],
+    lanes: [],
+    tints: [],
   },
 };
 
@@ -38,13 +56,18 @@ const keep = (key: string, value: unknown): void => {
   }
 };
 
-const systemDark = typeof matchMedia === "function" ? matchMedia("(prefers-color-scheme: dark)") : null;
+const systemDark =
+  typeof matchMedia === "function" ? matchMedia("(prefers-color-scheme: dark)") : null;
 
-export const look = new Atom<Look>(typeof localStorage === "undefined" ? "system" : stored<Look>("look", "system"));
+export const look = new Atom<Look>(
+  typeof localStorage === "undefined" ? "system" : stored<Look>("look", "system"),
+);
 export const isDark = new Atom<boolean>(false);
 /** By "light" and "dark": a colour changed on one ground is left alone on the other. */
 export const changes = new Atom<{ light: Changes; dark: Changes }>(
-  typeof localStorage === "undefined" ? { light: {}, dark: {} } : stored("colours", { light: {}, dark: {} }),
+  typeof localStorage === "undefined"
+    ? { light: {}, dark: {} }
+    : stored("colours", { light: {}, dark: {} }),
 );
 /** What everything is drawn with now. */
 export const theme = new Atom<ViewerTheme>(FALLBACK.light);
@@ -61,7 +84,7 @@ export function changed(base: ViewerTheme, by: Changes): ViewerTheme {
   for (const list of LISTS) {
     out[list] = base[list].map((colour, i) => by[`${list}.${i}`] ?? colour);
   }
-  out.accent = by["accent"] ?? base.accent;
+  out.accent = by.accent ?? base.accent;
   return out;
 }
 
@@ -69,7 +92,7 @@ export function changed(base: ViewerTheme, by: Changes): ViewerTheme {
  * that can be read on each as --kind0-ink. */
 function writeVariables(of: ViewerTheme, dark: boolean): void {
   const { style, dataset } = document.documentElement;
-  dataset["theme"] = dark ? "dark" : "light";
+  dataset.theme = dark ? "dark" : "light";
   style.colorScheme = dark ? "dark" : "light";
   const put = (name: string, colour: string): void => {
     style.setProperty(`--${name}`, colour);
@@ -82,7 +105,9 @@ function writeVariables(of: ViewerTheme, dark: boolean): void {
   of.kinds.forEach((colour, i) => put(`kind${i}`, colour));
   of.phases.forEach((colour, i) => put(`phase${i}`, colour));
   of.tints.forEach((colour, i) => put(`tint${i}`, colour));
-  ["computing", "communication", "exposed", "free"].forEach((name, i) => of.lanes[i] !== undefined && put(name, of.lanes[i]!));
+  ["computing", "communication", "exposed", "free"].forEach(
+    (name, i) => of.lanes[i] !== undefined && put(name, of.lanes[i]),
+  );
 }
 
 function apply(): void {

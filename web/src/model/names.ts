@@ -17,8 +17,10 @@ export class Names {
 
   constructor(
     private readonly arrived: () => void,
-    private readonly ask: (rank: string, names: number[]) => Promise<{ names: [string, number][] }> = (rank, names) =>
-      post("names", { rank, names }),
+    private readonly ask: (
+      rank: string,
+      names: number[],
+    ) => Promise<{ names: [string, number][] }> = (rank, names) => post("names", { rank, names }),
   ) {}
 
   /** The text, or undefined and it is asked for. */

@@ -39,7 +39,13 @@ export function odditiesOf(ranks: readonly Rank[], session: Session | null): Odd
     // "500 slices ..." of one rank and "498 slices ..." of another are 998; one of something has a sentence of its own.
     const rest = n > 1 && text.startsWith(`${n} `) ? text.slice(String(n).length) : null;
     const key = `${severity}\n${rest ?? text}`;
-    const known = by.get(key) ?? { severity, text, n: 0, isCounted: rest !== null || (n === 1 && text.startsWith("1 ")), ranks: [] };
+    const known = by.get(key) ?? {
+      severity,
+      text,
+      n: 0,
+      isCounted: rest !== null || (n === 1 && text.startsWith("1 ")),
+      ranks: [],
+    };
     known.n += n;
     known.text = rest === null ? text : `${known.n}${rest}`;
     if (rank !== null) {
@@ -55,7 +61,9 @@ export function odditiesOf(ranks: readonly Rank[], session: Session | null): Odd
       add(severity, text, n, rank);
     }
   }
-  return [...by.values()].sort((a, b) => (WEIGHT[a.severity] ?? 2) - (WEIGHT[b.severity] ?? 2) || b.n - a.n);
+  return [...by.values()].sort(
+    (a, b) => (WEIGHT[a.severity] ?? 2) - (WEIGHT[b.severity] ?? 2) || b.n - a.n,
+  );
 }
 
 export interface Loading {
@@ -70,11 +78,19 @@ export interface Loading {
 }
 
 export function loadingOf(ranks: readonly Rank[]): Loading {
-  const count = (...states: Rank["state"][]): number => ranks.filter((r) => states.includes(r.state)).length;
+  const count = (...states: Rank["state"][]): number =>
+    ranks.filter((r) => states.includes(r.state)).length;
   const asked = ranks.filter((r) => r.state !== "waiting");
-  const done = asked.reduce((sum, r) => sum + (r.state === "reading" ? r.progress : r.state === "queued" ? 0 : 1), 0);
+  const done = asked.reduce(
+    (sum, r) => sum + (r.state === "reading" ? r.progress : r.state === "queued" ? 0 : 1),
+    0,
+  );
   return {
-    n: ranks.length, ready: count("ready"), failed: count("failed"), active: count("queued", "reading"), waiting: count("waiting"),
+    n: ranks.length,
+    ready: count("ready"),
+    failed: count("failed"),
+    active: count("queued", "reading"),
+    waiting: count("waiting"),
     progress: asked.length === 0 ? 0 : done / asked.length,
   };
 }
@@ -83,9 +99,9 @@ export function loadingOf(ranks: readonly Rank[]): Loading {
 export function ranksText(ranks: readonly Rank[]): string {
   const numbers = [...new Set(ranks.map((r) => r.rank))].sort((a, b) => a - b);
   const parts: string[] = [];
-  for (let i = 0; i < numbers.length; ) {
+  for (let i = 0; i < numbers.length;) {
     let j = i;
-    while (numbers[j + 1] === numbers[j]! + 1) {
+    while (numbers[j + 1] === numbers[j] + 1) {
       j++;
     }
     parts.push(i === j ? `${numbers[i]}` : `${numbers[i]}–${numbers[j]}`);

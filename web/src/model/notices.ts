@@ -22,7 +22,12 @@ let last = 0;
 export function notify(severity: Severity, text: string): void {
   const known = notices.get().find((n) => n.text === text && n.severity === severity);
   const id = known?.id ?? ++last;
-  notices.update((all) => [...all.filter((n) => n !== known), { id, severity, text, n: (known?.n ?? 0) + 1, isUp: true }].slice(-200));
+  notices.update((all) =>
+    [
+      ...all.filter((n) => n !== known),
+      { id, severity, text, n: (known?.n ?? 0) + 1, isUp: true },
+    ].slice(-200),
+  );
   if (severity === "info") {
     setTimeout(() => lower(id), 6000);
   }

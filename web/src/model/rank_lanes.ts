@@ -21,7 +21,10 @@ export class RankLanes {
   private readonly mergedInto = new Map<number, number>();
   private readonly parts: string[] = [];
 
-  constructor(readonly key: string, readonly nodes: LaneNode[]) {
+  constructor(
+    readonly key: string,
+    readonly nodes: LaneNode[],
+  ) {
     nodes.forEach((node, i) => this.index(node, i));
   }
 
@@ -32,7 +35,12 @@ export class RankLanes {
     if (node.lane >= 0) {
       this.nodeOf.set(node.lane, i);
     }
-    this.parts[i] = node.device >= 0 ? `device/${node.device}` : node.parent >= 0 ? this.parts[node.parent] : node.id;
+    this.parts[i] =
+      node.device >= 0
+        ? `device/${node.device}`
+        : node.parent >= 0
+          ? this.parts[node.parent]
+          : node.id;
   }
 
   find(id: string): number {
@@ -41,7 +49,7 @@ export class RankLanes {
 
   nodeOfLane(lane: number): number {
     const node = this.nodeOf.get(lane);
-    return node === undefined ? -1 : this.mergedInto.get(node) ?? node;
+    return node === undefined ? -1 : (this.mergedInto.get(node) ?? node);
   }
 
   /** What of a rank is moved in time together: all lanes of a device, else a process (T-20). */
@@ -87,13 +95,20 @@ export class RankLanes {
 
   /** Streams drawn as one from now on (T-17). */
   async merge(nodes: number[]): Promise<void> {
-    const lanes = nodes.flatMap((n) => this.merged.find((m) => m.node === n)?.members ?? [n]).map((n) => this.nodes[n].lane);
-    const made = await post<{ lane: number; rows: number; slices: number }>("merge", { rank: this.key, lanes });
+    const lanes = nodes
+      .flatMap((n) => this.merged.find((m) => m.node === n)?.members ?? [n])
+      .map((n) => this.nodes[n].lane);
+    const made = await post<{ lane: number; rows: number; slices: number }>("merge", {
+      rank: this.key,
+      lanes,
+    });
     this.addMerged(nodes, made);
   }
 
   addMerged(nodes: number[], made: { lane: number; rows: number; slices: number }): void {
-    const members = nodes.flatMap((n) => this.merged.find((m) => m.node === n)?.members ?? [n]).sort((a, b) => a - b);
+    const members = nodes
+      .flatMap((n) => this.merged.find((m) => m.node === n)?.members ?? [n])
+      .sort((a, b) => a - b);
     nodes.forEach((n) => this.unmerge(n));
     const first = this.nodes[members[0]];
     const id = members.map((n) => this.nodes[n].id).join("+");
@@ -137,7 +152,7 @@ export class RankLanes {
 /** viewNs - rankNs of a lane: that of its rank, and by how much its process or device was moved apart from it. */
 export function laneShift(rank: Rank, lanes: RankLanes, node: number): Ns {
   const all = offsets.get();
-  const own = all.size === 0 ? 0 : all.get(`${rank.key}|${lanes.partOf(node)}`) ?? 0;
+  const own = all.size === 0 ? 0 : (all.get(`${rank.key}|${lanes.partOf(node)}`) ?? 0);
   return shiftOf(rank) + own;
 }
 

@@ -16,7 +16,13 @@ export interface Query {
   args: boolean;
 }
 
-export const query = new Atom<Query>({ text: "", matchCase: false, word: false, regex: false, args: false });
+export const query = new Atom<Query>({
+  text: "",
+  matchCase: false,
+  word: false,
+  regex: false,
+  args: false,
+});
 export const counts = new Atom<SearchCounts | null>(null);
 /** Place of the one that is selected, from 0; -1: none yet. */
 export const place = new Atom<number>(-1);
@@ -35,7 +41,7 @@ function lockedSpan(): Params {
     return {};
   }
   const keys = b.lanes === null ? [] : [...new Set(b.lanes.map((l) => l.rank))];
-  const rank = keys.length > 0 ? rankOf(keys[0]!) : ranks.get().find((r) => r.state === "ready");
+  const rank = keys.length > 0 ? rankOf(keys[0]) : ranks.get().find((r) => r.state === "ready");
   if (rank === undefined) {
     return {};
   }
@@ -47,7 +53,14 @@ function lockedSpan(): Params {
 }
 
 export function paramsOf(q: Query): Params {
-  return { q: q.text, case: q.matchCase, word: q.word, regex: q.regex, args: q.args, ...lockedSpan() };
+  return {
+    q: q.text,
+    case: q.matchCase,
+    word: q.word,
+    regex: q.regex,
+    args: q.args,
+    ...lockedSpan(),
+  };
 }
 
 /** Counts what matches; an empty text forgets the search. */
@@ -108,7 +121,9 @@ export function step(dir: "next" | "previous", at: Ns = 0): Promise<void> {
   if (query.get().text === "" || mistake.get() !== null) {
     return Promise.resolve();
   }
-  return from === null ? go({ time: Math.round(at), dir }) : go({ rank: from.rank, slice: from.slice, dir });
+  return from === null
+    ? go({ time: Math.round(at), dir })
+    : go({ rank: from.rank, slice: from.slice, dir });
 }
 
 /** The n-th, counted from 0. */

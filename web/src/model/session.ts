@@ -5,7 +5,14 @@ import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
 
 export type Tab = "timeline" | "pipeline" | "summary" | "operator" | "memory" | "communication";
-export const TABS: Tab[] = ["timeline", "pipeline", "summary", "operator", "memory", "communication"];
+export const TABS: Tab[] = [
+  "timeline",
+  "pipeline",
+  "summary",
+  "operator",
+  "memory",
+  "communication",
+];
 
 /** A span of time over lanes: what was drawn with the mouse, or taken from a slice with M. Times are viewNs. */
 export interface Box {
@@ -45,13 +52,18 @@ export const rankOf = (key: string): Rank | undefined => ranks.get().find((r) =>
 /** What the origin of the view is taken from: the first rank that was ready. It stays, so that the view does not move when
  * others come or go. */
 let reference: { origin: bigint; start: Ns; end: Ns } | null = null;
-let known: { ranks: Rank[]; offsets: ReadonlyMap<string, Ns>; shifts: Map<string, Ns> } | null = null;
+let known: { ranks: Rank[]; offsets: ReadonlyMap<string, Ns>; shifts: Map<string, Ns> } | null =
+  null;
 
 function referenceNow(): typeof reference {
   if (reference === null) {
     const first = ranks.get().find((r) => r.origin_ns !== undefined);
     if (first !== undefined) {
-      reference = { origin: BigInt(first.origin_ns!), start: first.start ?? 0, end: first.end ?? 0 };
+      reference = {
+        origin: BigInt(first.origin_ns!),
+        start: first.start ?? 0,
+        end: first.end ?? 0,
+      };
     }
   }
   return reference;
@@ -91,12 +103,15 @@ export function autoOffset(rank: Rank): Ns {
  * time to its start, and what the user moved. */
 export function shiftOf(rank: Rank): Ns {
   const from = referenceNow();
-  if (known === null || known.ranks !== ranks.get() || known.offsets !== offsets.get()) {
+  if (known?.ranks !== ranks.get() || known.offsets !== offsets.get()) {
     known = { ranks: ranks.get(), offsets: offsets.get(), shifts: new Map() };
   }
   let shift = known.shifts.get(rank.key);
   if (shift === undefined) {
-    const apart = from === null || rank.origin_ns === undefined ? 0 : Number(BigInt(rank.origin_ns) - from.origin);
+    const apart =
+      from === null || rank.origin_ns === undefined
+        ? 0
+        : Number(BigInt(rank.origin_ns) - from.origin);
     shift = apart + autoOffset(rank) + (offsets.get().get(rank.key) ?? 0);
     known.shifts.set(rank.key, shift);
   }

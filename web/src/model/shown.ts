@@ -10,7 +10,8 @@ export interface ShownLane {
 export function shownLanes(): ShownLane[] {
   const out: ShownLane[] = [];
   for (const item of tree.items) {
-    const lane = item.kind === "lane" && item.lanes !== null ? item.lanes.nodes[item.node]!.lane : -1;
+    const lane =
+      item.kind === "lane" && item.lanes !== null ? item.lanes.nodes[item.node].lane : -1;
     if (lane >= 0 && item.rank !== null) {
       out.push({ rank: item.rank.key, lane });
     }
@@ -25,6 +26,6 @@ export function laneName(rank: string, lane: number): string {
   if (lanes === undefined || node < 0) {
     return `#${lane}`;
   }
-  const { name, parent } = lanes.nodes[node]!;
-  return parent < 0 ? name : `${lanes.nodes[parent]!.name} \u203a ${name}`;
+  const { name, parent } = lanes.nodes[node];
+  return parent < 0 ? name : `${lanes.nodes[parent].name} \u203a ${name}`;
 }

@@ -42,7 +42,13 @@ interface Wanted {
 }
 
 export interface StoreOptions<T> {
-  fetch: (rank: string, level: number, tile: number, parts: number[], signal: AbortSignal) => Promise<Map<number, Part<T>>>;
+  fetch: (
+    rank: string,
+    level: number,
+    tile: number,
+    parts: number[],
+    signal: AbortSignal,
+  ) => Promise<Map<number, Part<T>>>;
   maxBytes: number;
   /** Asked for at once, at most. */
   maxParts?: number;
@@ -197,16 +203,22 @@ export class TileStore<T> {
     );
   }
 
-  private keep(rank: string, level: number, tile: number, asked: number[], found: Map<number, Part<T>>): void {
+  private keep(
+    rank: string,
+    level: number,
+    tile: number,
+    asked: number[],
+    found: Map<number, Part<T>>,
+  ): void {
     const chunk: Chunk = { rank, level, tile, parts: [], bytes: CHUNK_BYTES, used: this.tick };
     let levels = this.ranks.get(rank);
     if (levels === undefined) {
       this.ranks.set(rank, (levels = []));
     }
-    const tiles = (levels[level] ??= new Map());
+    const tiles = (levels[level] ??= new Map<number, Map<number, Entry<T>>>());
     let there = tiles.get(tile);
     if (there === undefined) {
-      tiles.set(tile, (there = new Map()));
+      tiles.set(tile, (there = new Map<number, Entry<T>>()));
     }
     for (const part of asked) {
       const one = found.get(part);

@@ -159,15 +159,31 @@ export function readCounters(buffer: ArrayBuffer): Map<number, Part<CounterTile>
 }
 
 const NO_SLICES: LaneTile = {
-  n: 0, start: new Float32Array(0), end: new Float32Array(0), slice: new Uint32Array(0), name: new Uint32Array(0),
-  count: new Uint32Array(0), row: new Uint16Array(0), look: new Uint8Array(0), busy: new Uint8Array(0), rowAt: new Uint32Array(1),
+  n: 0,
+  start: new Float32Array(0),
+  end: new Float32Array(0),
+  slice: new Uint32Array(0),
+  name: new Uint32Array(0),
+  count: new Uint32Array(0),
+  row: new Uint16Array(0),
+  look: new Uint8Array(0),
+  busy: new Uint8Array(0),
+  rowAt: new Uint32Array(1),
 };
 const NO_POINTS: CounterTile = {
-  n: 0, bucket: new Int32Array(0), last: new Float64Array(0), least: new Float64Array(0), most: new Float64Array(0),
+  n: 0,
+  bucket: new Int32Array(0),
+  last: new Float64Array(0),
+  least: new Float64Array(0),
+  most: new Float64Array(0),
 };
 
 /** Lanes that a reply does not name have nothing there. */
-function complete<T>(found: Map<number, Part<T>>, asked: number[], nothing: T): Map<number, Part<T>> {
+function complete<T>(
+  found: Map<number, Part<T>>,
+  asked: number[],
+  nothing: T,
+): Map<number, Part<T>> {
   for (const lane of asked) {
     if (!found.has(lane)) {
       found.set(lane, { value: nothing, bytes: 0 });
@@ -183,7 +199,11 @@ export function sliceTiles(arrived: () => void): TileStore<LaneTile> {
     arrived,
     maxBytes: 96 * MEGABYTE,
     fetch: async (rank, level, tile, lanes, signal) =>
-      complete(readTile(await getBytes("tiles", { rank, level, tile, lanes: list(lanes) }, signal)), lanes, NO_SLICES),
+      complete(
+        readTile(await getBytes("tiles", { rank, level, tile, lanes: list(lanes) }, signal)),
+        lanes,
+        NO_SLICES,
+      ),
   });
 }
 
@@ -193,12 +213,19 @@ export function counterTiles(arrived: () => void): TileStore<CounterTile> {
     maxBytes: 16 * MEGABYTE,
     maxRequests: 3,
     fetch: async (rank, level, tile, lanes, signal) =>
-      complete(readCounters(await getBytes("counters", { rank, level, tile, lanes: list(lanes) }, signal)), lanes, NO_POINTS),
+      complete(
+        readCounters(await getBytes("counters", { rank, level, tile, lanes: list(lanes) }, signal)),
+        lanes,
+        NO_POINTS,
+      ),
   });
 }
 
 /** `lanesOf` says which lanes a part (a node of the tree, -1: all that the minimap shows) stands for. */
-export function coverageTiles(arrived: () => void, lanesOf: (rank: string, part: number) => number[]): TileStore<Uint8Array> {
+export function coverageTiles(
+  arrived: () => void,
+  lanesOf: (rank: string, part: number) => number[],
+): TileStore<Uint8Array> {
   return new TileStore<Uint8Array>({
     arrived,
     maxBytes: 8 * MEGABYTE,
@@ -206,9 +233,12 @@ export function coverageTiles(arrived: () => void, lanesOf: (rank: string, part:
     maxRequests: 4,
     fetch: async (rank, level, tile, parts, signal) => {
       const lanes = lanesOf(rank, parts[0]);
-      const value = lanes.length === 0
-        ? new Uint8Array(TILE_BUCKETS)
-        : new Uint8Array(await getBytes("coverage", { rank, level, tile, lanes: list(lanes) }, signal));
+      const value =
+        lanes.length === 0
+          ? new Uint8Array(TILE_BUCKETS)
+          : new Uint8Array(
+              await getBytes("coverage", { rank, level, tile, lanes: list(lanes) }, signal),
+            );
       return new Map([[parts[0], { value, bytes: value.length }]]);
     },
   });

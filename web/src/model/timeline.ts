@@ -64,7 +64,11 @@ export const showInstants = new Atom<boolean>(true);
 
 /** The lower panel. */
 export const bottomOpen = new Atom<boolean>(true);
-export const bottomHeight = new Atom<number>(typeof innerHeight === "number" ? Math.round(Math.max(160, Math.min(280, innerHeight * 0.28))) : 220);
+export const bottomHeight = new Atom<number>(
+  typeof innerHeight === "number"
+    ? Math.round(Math.max(160, Math.min(280, innerHeight * 0.28)))
+    : 220,
+);
 export const labelWidth = new Atom<number>(220);
 /** How far the list of lanes is scrolled, pixels. Set from outside, the timeline follows. */
 export const listScroll = new Atom<number>(0);
@@ -109,5 +113,7 @@ export function clearMarkers(): void {
 
 /** Shows a marker in the window. */
 export function jumpToMarker(m: Marker): void {
-  moveWindow((view) => (m.to === null ? view.reveal(m.from, m.from) : view.showWithRoom(m.from, m.to)));
+  moveWindow((view) =>
+    m.to === null ? view.reveal(m.from, m.from) : view.showWithRoom(m.from, m.to),
+  );
 }

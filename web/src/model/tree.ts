@@ -69,7 +69,12 @@ export async function mergeLanes(key: string, ids: string[]): Promise<void> {
 
 /** Lanes of all ranks that are ready, for what concerns them all. */
 export const wantAllLanes = (): Promise<unknown> =>
-  Promise.all(ranks.get().filter((r) => r.state === "ready").map((r) => wantLanes(r.key)));
+  Promise.all(
+    ranks
+      .get()
+      .filter((r) => r.state === "ready")
+      .map((r) => wantLanes(r.key)),
+  );
 
 /** Whether a rank is there, when it has been read: other pages show ranks before the timeline can. */
 async function whenRead(key: string): Promise<boolean> {

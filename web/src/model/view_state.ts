@@ -4,9 +4,32 @@ import { get } from "../api/client";
 import type { Slice } from "../api/types";
 import type { Ns } from "../base/ns";
 import { LaneTree } from "./lanes";
-import { absolute, analysisSpan, box, boxLocked, fromAbsolute, load, offsets, rankOf, ranks, selected, type Box } from "./session";
 import {
-  bottomHeight, bottomOpen, flowKinds, followExtent, labelWidth, listScroll, markers, rowsMode, showInstants, viewport, windowChanged, type Marker,
+  absolute,
+  analysisSpan,
+  box,
+  boxLocked,
+  fromAbsolute,
+  load,
+  offsets,
+  rankOf,
+  ranks,
+  selected,
+  type Box,
+} from "./session";
+import {
+  bottomHeight,
+  bottomOpen,
+  flowKinds,
+  followExtent,
+  labelWidth,
+  listScroll,
+  markers,
+  rowsMode,
+  showInstants,
+  viewport,
+  windowChanged,
+  type Marker,
 } from "./timeline";
 import { lanesOf, mergeLanes, touchTree, tree, treeChanged, wantLanes } from "./tree";
 
@@ -16,9 +39,16 @@ const BOTTOM_PX = bottomHeight.get();
 const LABEL_PX = labelWidth.get();
 
 /** Commas stand between the parts. */
-export const pack = (parts: Iterable<string>): string => [...parts].map((p) => p.replace(/[%,~]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)).join(",");
+export const pack = (parts: Iterable<string>): string =>
+  [...parts].map((p) => p.replace(/[%,~]/g, (c) => `%${c.charCodeAt(0).toString(16)}`)).join(",");
 export const unpackList = (text: string | undefined): string[] =>
-  text === undefined || text === "" ? [] : text.split(",").map((p) => p.replace(/%(25|2c|7e)/g, (_, h: string) => String.fromCharCode(parseInt(h, 16))));
+  text === undefined || text === ""
+    ? []
+    : text
+        .split(",")
+        .map((p) =>
+          p.replace(/%(25|2c|7e)/g, (_, h: string) => String.fromCharCode(parseInt(h, 16))),
+        );
 
 // --- the tree ----------------------------------------------------------------------------------------------------------
 
@@ -30,7 +60,8 @@ export function treeState(of: LaneTree): ViewState {
       state[key] = text;
     }
   };
-  const signed = (all: ReadonlyMap<string, boolean>): string => pack([...all].map(([id, open]) => (open ? "+" : "-") + id));
+  const signed = (all: ReadonlyMap<string, boolean>): string =>
+    pack([...all].map(([id, open]) => (open ? "+" : "-") + id));
   put("open", signed(of.opened));
   put("all", signed(of.openedBelow));
   put("hide", pack(of.hidden));
@@ -44,25 +75,25 @@ export function treeState(of: LaneTree): ViewState {
 
 export function applyTree(of: LaneTree, state: ViewState): void {
   of.opened.clear();
-  unpackList(state["open"]).forEach((p) => of.opened.set(p.slice(1), p.startsWith("+")));
+  unpackList(state.open).forEach((p) => of.opened.set(p.slice(1), p.startsWith("+")));
   of.openedBelow.clear();
-  unpackList(state["all"]).forEach((p) => of.openedBelow.set(p.slice(1), p.startsWith("+")));
+  unpackList(state.all).forEach((p) => of.openedBelow.set(p.slice(1), p.startsWith("+")));
   of.hidden.clear();
-  unpackList(state["hide"]).forEach((id) => of.hidden.add(id));
-  of.pinned = unpackList(state["pin"]);
+  unpackList(state.hide).forEach((id) => of.hidden.add(id));
+  of.pinned = unpackList(state.pin);
   of.order.clear();
   let under: string[] = [];
-  for (const part of unpackList(state["order"])) {
+  for (const part of unpackList(state.order)) {
     if (part.startsWith(">")) {
       of.order.set(part.slice(1), (under = []));
     } else {
       under.push(part);
     }
   }
-  of.shownRanks = state["ranks"] === undefined ? null : new Set(unpackList(state["ranks"].slice(1)));
-  of.shownNames = state["lanes"] === undefined ? null : new Set(unpackList(state["lanes"].slice(1)));
+  of.shownRanks = state.ranks === undefined ? null : new Set(unpackList(state.ranks.slice(1)));
+  of.shownNames = state.lanes === undefined ? null : new Set(unpackList(state.lanes.slice(1)));
   of.autoHeight.clear();
-  const auto = unpackList(state["auto"]);
+  const auto = unpackList(state.auto);
   of.isAutoAll = auto.includes("*");
   auto.filter((id) => id !== "*").forEach((id) => of.autoHeight.add(id));
 }
@@ -108,7 +139,12 @@ function applyWindow(text: string | undefined): void {
 }
 
 function boxState(b: Box): string {
-  const lanes = b.lanes === null ? [] : b.lanes.map((l) => `${l.rank}:${l.lane}${l.rows === null ? "" : `:${l.rows[0]}-${l.rows[1]}`}`);
+  const lanes =
+    b.lanes === null
+      ? []
+      : b.lanes.map(
+          (l) => `${l.rank}:${l.lane}${l.rows === null ? "" : `:${l.rows[0]}-${l.rows[1]}`}`,
+        );
   return [span(b.from, b.to), ...lanes].join(",");
 }
 
@@ -118,19 +154,30 @@ function parseBox(text: string | undefined): Box | null {
   const lanes = rest.map((part) => {
     const [rank, lane, rows] = part.split(":");
     const [a, b] = (rows ?? "").split("-").map(Number);
-    return { rank, lane: Number(lane), rows: rows === undefined ? null : ([a, b] as [number, number]) };
+    return {
+      rank,
+      lane: Number(lane),
+      rows: rows === undefined ? null : ([a, b] as [number, number]),
+    };
   });
   return at === null ? null : { ...at, lanes: lanes.length === 0 ? null : lanes };
 }
 
-const markerState = (m: Marker): string => `${m.to === null ? abs(m.from) : span(m.from, m.to)}/${m.colour}/${m.name}`;
+const markerState = (m: Marker): string =>
+  `${m.to === null ? abs(m.from) : span(m.from, m.to)}/${m.colour}/${m.name}`;
 
 function parseMarker(text: string, id: number): Marker | null {
   const [at, colour, ...name] = text.split("/");
   const one = parseSpan(at.includes("+") ? at : `${at}+0`);
-  return one === null ? null : {
-    id, from: one.from, to: at.includes("+") ? one.to : null, colour: /^\d+$/.test(colour) ? Number(colour) : colour, name: name.join("/"),
-  };
+  return one === null
+    ? null
+    : {
+        id,
+        from: one.from,
+        to: at.includes("+") ? one.to : null,
+        colour: /^\d+$/.test(colour) ? Number(colour) : colour,
+        name: name.join("/"),
+      };
 }
 
 // --- all ---------------------------------------------------------------------------------------------------------------
@@ -159,7 +206,10 @@ export function timelineState(): ViewState {
   put("flows", pack(flowKinds.get()));
   put("rows", rowsMode.get() ? "1" : "");
   put("instants", showInstants.get() ? "" : "0");
-  put("bottom", bottomOpen.get() ? (bottomHeight.get() === BOTTOM_PX ? "" : String(bottomHeight.get())) : "0");
+  put(
+    "bottom",
+    bottomOpen.get() ? (bottomHeight.get() === BOTTOM_PX ? "" : String(bottomHeight.get())) : "0",
+  );
   put("names", labelWidth.get() === LABEL_PX ? "" : String(labelWidth.get()));
   put("y", listScroll.get() > 0 ? String(Math.round(listScroll.get())) : "");
   if (isKnown) {
@@ -175,13 +225,24 @@ export function timelineState(): ViewState {
 /** What is not in it is as at first. */
 export function applyTimelineState(state: ViewState): void {
   applyTree(tree, state);
-  offsets.set(new Map(unpackList(state["off"]).map((p): [string, Ns] => [p.slice(0, p.lastIndexOf("=")), Number(p.slice(p.lastIndexOf("=") + 1))])));
-  flowKinds.set(unpackList(state["flows"]));
-  rowsMode.set(state["rows"] === "1");
-  showInstants.set(state["instants"] !== "0");
-  bottomOpen.set(state["bottom"] !== "0");
-  bottomHeight.set(state["bottom"] === undefined || state["bottom"] === "0" ? BOTTOM_PX : Number(state["bottom"]) || BOTTOM_PX);
-  labelWidth.set(Number(state["names"]) || LABEL_PX);
+  offsets.set(
+    new Map(
+      unpackList(state.off).map((p): [string, Ns] => [
+        p.slice(0, p.lastIndexOf("=")),
+        Number(p.slice(p.lastIndexOf("=") + 1)),
+      ]),
+    ),
+  );
+  flowKinds.set(unpackList(state.flows));
+  rowsMode.set(state.rows === "1");
+  showInstants.set(state.instants !== "0");
+  bottomOpen.set(state.bottom !== "0");
+  bottomHeight.set(
+    state.bottom === undefined || state.bottom === "0"
+      ? BOTTOM_PX
+      : Number(state.bottom) || BOTTOM_PX,
+  );
+  labelWidth.set(Number(state.names) || LABEL_PX);
   touchTree();
   stopWaiting?.();
   stopWaiting = null;
@@ -201,19 +262,23 @@ function settle(): void {
   waiting = null;
   stopWaiting?.();
   stopWaiting = null;
-  for (const group of (state["merge"] ?? "").split("~").map(unpackList)) {
+  for (const group of (state.merge ?? "").split("~").map(unpackList)) {
     if (group.length > 2) {
       void mergeLanes(group[0], group.slice(1));
     }
   }
   followExtent();
-  applyWindow(state["w"]);
-  box.set(parseBox(state["box"]));
-  boxLocked.set(state["lock"] === "1" && box.get() !== null);
-  analysisSpan.set(parseSpan(state["span"]));
-  markers.set(unpackList(state["mark"]).map((m, i) => parseMarker(m, i + 1)).filter((m): m is Marker => m !== null));
-  listScroll.set(Number(state["y"]) || 0);
-  applySelected(state["sel"]);
+  applyWindow(state.w);
+  box.set(parseBox(state.box));
+  boxLocked.set(state.lock === "1" && box.get() !== null);
+  analysisSpan.set(parseSpan(state.span));
+  markers.set(
+    unpackList(state.mark)
+      .map((m, i) => parseMarker(m, i + 1))
+      .filter((m): m is Marker => m !== null),
+  );
+  listScroll.set(Number(state.y) || 0);
+  applySelected(state.sel);
 }
 
 function applySelected(text: string | undefined): void {
@@ -230,7 +295,10 @@ function applySelected(text: string | undefined): void {
   }
   const take = (): void => {
     void wantLanes(key);
-    get<Slice>("slice", { rank: key, slice }).then((found) => selected.set(found), () => undefined);
+    get<Slice>("slice", { rank: key, slice }).then(
+      (found) => selected.set(found),
+      () => undefined,
+    );
   };
   if (rankOf(key)?.state === "ready") {
     take();
@@ -248,8 +316,21 @@ function applySelected(text: string | undefined): void {
 /** Called whenever timelineState() may have changed; returns how to stop. */
 export function listenTimelineState(changed: () => void): () => void {
   const atoms = [
-    treeChanged, windowChanged, selected, box, boxLocked, analysisSpan, offsets, flowKinds, rowsMode, showInstants, bottomOpen, bottomHeight,
-    labelWidth, markers, listScroll,
+    treeChanged,
+    windowChanged,
+    selected,
+    box,
+    boxLocked,
+    analysisSpan,
+    offsets,
+    flowKinds,
+    rowsMode,
+    showInstants,
+    bottomOpen,
+    bottomHeight,
+    labelWidth,
+    markers,
+    listScroll,
   ];
   const stops = atoms.map((atom) => atom.listen(changed));
   return () => stops.forEach((stop) => stop());

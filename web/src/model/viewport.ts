@@ -132,7 +132,8 @@ export class Viewport {
   }
 
   private bounded(nsPerPx: number): number {
-    const most = Math.max((this.most - this.least) * (1 + 2 * MARGIN), 10 * LEAST_SPAN_NS) / this.width;
+    const most =
+      Math.max((this.most - this.least) * (1 + 2 * MARGIN), 10 * LEAST_SPAN_NS) / this.width;
     return Math.min(most, Math.max(LEAST_SPAN_NS / this.width, nsPerPx));
   }
 
@@ -161,7 +162,10 @@ export class ZoomHistory {
   private readonly past: { from: Ns; to: Ns }[] = [];
   private last = -Infinity;
 
-  constructor(private readonly most = 10_000, private readonly togetherMs = 400) {}
+  constructor(
+    private readonly most = 10_000,
+    private readonly togetherMs = 400,
+  ) {}
 
   get n(): number {
     return this.past.length;

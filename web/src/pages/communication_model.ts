@@ -1,5 +1,5 @@
 /** What the Communication page makes of its tables, without a document. Times are ns, sizes bytes. */
-import type { Table } from "../api/types";
+import type { Cell, Table } from "../api/types";
 import { nsReader, reader } from "./data";
 
 export const TOTAL = "Total Op Info";
@@ -16,22 +16,38 @@ export interface LinkRow {
   time_ns: number;
 }
 
-const text = (v: unknown): string => (v === null || v === undefined ? "" : String(v));
+const text = (v: Cell | undefined): string => (v === null || v === undefined ? "" : String(v));
 const IN_BYTES: Record<string, number> = { bytes: 1, kB: 1e3, KB: 1e3, MB: 1e6, GB: 1e9 };
 
 function bytesReader(table: Table, name: string): (row: Table["rows"][0]) => number {
   const at = table.columns.findIndex((c) => c[0].replace(/_/g, " ") === name);
   const unit = IN_BYTES[table.columns[at]?.[2] ?? "bytes"] ?? 1;
-  return (row) => (typeof row[at] === "number" ? (row[at] as number) * unit : 0);
+  return (row) => (typeof row[at] === "number" ? row[at] * unit : 0);
 }
 
 export function linksOf(table: Table): LinkRow[] {
-  const [step, op, group] = [reader(table, "step"), reader(table, "hccl op name"), reader(table, "group name")];
-  const [source, destination, transport, example] = [reader(table, "src rank"), reader(table, "dst rank"), reader(table, "transport type"), reader(table, "op name")];
+  const [step, op, group] = [
+    reader(table, "step"),
+    reader(table, "hccl op name"),
+    reader(table, "group name"),
+  ];
+  const [source, destination, transport, example] = [
+    reader(table, "src rank"),
+    reader(table, "dst rank"),
+    reader(table, "transport type"),
+    reader(table, "op name"),
+  ];
   const [size, time] = [bytesReader(table, "transit size"), nsReader(table, "transit time")];
   return table.rows.map((row) => ({
-    step: text(step(row)), op: text(op(row)), group: text(group(row)), source: Number(source(row)), destination: Number(destination(row)),
-    transport: text(transport(row)), example: text(example(row)), size: size(row), time_ns: time(row) ?? 0,
+    step: text(step(row)),
+    op: text(op(row)),
+    group: text(group(row)),
+    source: Number(source(row)),
+    destination: Number(destination(row)),
+    transport: text(transport(row)),
+    example: text(example(row)),
+    size: size(row),
+    time_ns: time(row) ?? 0,
   }));
 }
 
@@ -54,17 +70,38 @@ export interface TimeRow {
 }
 
 export function timesOf(table: Table): TimeRow[] {
-  const [step, rank, op, group] = [reader(table, "step"), reader(table, "rank id", "rank"), reader(table, "hccl op name"), reader(table, "group name")];
+  const [step, rank, op, group] = [
+    reader(table, "step"),
+    reader(table, "rank id", "rank"),
+    reader(table, "hccl op name"),
+    reader(table, "group name"),
+  ];
   const ns = (name: string) => {
     const read = nsReader(table, name);
     return (row: Table["rows"][0]): number => read(row) ?? 0;
   };
   const start = nsReader(table, "start timestamp");
-  const [elapsed, transit, wait, sync, idle] = [ns("elapsed time"), ns("transit time"), ns("wait time"), ns("synchronization time"), ns("idle time")];
+  const [elapsed, transit, wait, sync, idle] = [
+    ns("elapsed time"),
+    ns("transit time"),
+    ns("wait time"),
+    ns("synchronization time"),
+    ns("idle time"),
+  ];
   const [split, waits] = [reader(table, "transit time"), reader(table, "wait time")];
   return table.rows.map((row) => ({
-    isSplit: split(row) !== null, hasWait: waits(row) !== null, step: text(step(row)), rank: Number(rank(row)), op: text(op(row)), group: text(group(row)), start_ns: start(row),
-    elapsed: elapsed(row), transit: transit(row), wait: wait(row), sync: sync(row), idle: idle(row),
+    isSplit: split(row) !== null,
+    hasWait: waits(row) !== null,
+    step: text(step(row)),
+    rank: Number(rank(row)),
+    op: text(op(row)),
+    group: text(group(row)),
+    start_ns: start(row),
+    elapsed: elapsed(row),
+    transit: transit(row),
+    wait: wait(row),
+    sync: sync(row),
+    idle: idle(row),
   }));
 }
 
@@ -74,7 +111,8 @@ export interface Choice {
   op: string;
 }
 
-const meets = (row: { step: string; group: string }, c: Choice): boolean => (c.step === "" || row.step === c.step) && (c.group === "" || row.group === c.group);
+const meets = (row: { step: string; group: string }, c: Choice): boolean =>
+  (c.step === "" || row.step === c.step) && (c.group === "" || row.group === c.group);
 
 export interface Pair {
   source: number;
@@ -91,11 +129,23 @@ export interface Pair {
 export function pairsOf(rows: LinkRow[], choice: Choice, withInner: boolean): Pair[] {
   const by = new Map<string, Pair>();
   for (const row of rows) {
-    if (!meets(row, choice) || row.op !== choice.op || (!withInner && row.source === row.destination)) {
+    if (
+      !meets(row, choice) ||
+      row.op !== choice.op ||
+      (!withInner && row.source === row.destination)
+    ) {
       continue;
     }
     const key = `${row.source} ${row.destination}`;
-    const pair = by.get(key) ?? { source: row.source, destination: row.destination, transport: [], example: row.example, size: 0, time_ns: 0, bandwidth: 0 };
+    const pair = by.get(key) ?? {
+      source: row.source,
+      destination: row.destination,
+      transport: [],
+      example: row.example,
+      size: 0,
+      time_ns: 0,
+      bandwidth: 0,
+    };
     pair.size += row.size;
     pair.time_ns += row.time_ns;
     if (!pair.transport.includes(row.transport)) {
@@ -130,7 +180,18 @@ export function rankTimes(rows: TimeRow[], choice: Choice): RankTime[] {
     if (!meets(row, choice) || row.op !== choice.op) {
       continue;
     }
-    const sum = by.get(row.rank) ?? { rank: row.rank, elapsed: 0, transit: 0, wait: 0, sync: 0, idle: 0, syncRatio: null, waitRatio: null, isSplit: false, hasWait: true };
+    const sum = by.get(row.rank) ?? {
+      rank: row.rank,
+      elapsed: 0,
+      transit: 0,
+      wait: 0,
+      sync: 0,
+      idle: 0,
+      syncRatio: null,
+      waitRatio: null,
+      isSplit: false,
+      hasWait: true,
+    };
     sum.isSplit ||= row.isSplit;
     sum.hasWait &&= row.hasWait;
     sum.elapsed += row.elapsed;
@@ -140,7 +201,8 @@ export function rankTimes(rows: TimeRow[], choice: Choice): RankTime[] {
     sum.idle += row.idle;
     by.set(row.rank, sum);
   }
-  const ratio = (part: number, rest: number): number | null => (part + rest > 0 ? part / (part + rest) : null);
+  const ratio = (part: number, rest: number): number | null =>
+    part + rest > 0 ? part / (part + rest) : null;
   for (const sum of by.values()) {
     sum.syncRatio = sum.isSplit ? ratio(sum.sync, sum.transit) : null;
     sum.waitRatio = sum.isSplit ? ratio(sum.wait, sum.transit) : null;
@@ -150,7 +212,15 @@ export function rankTimes(rows: TimeRow[], choice: Choice): RankTime[] {
 
 /** Operators of the choice in time, for the axis; totals have no place there. */
 export const opsOf = (rows: TimeRow[], choice: Choice): TimeRow[] =>
-  rows.filter((r) => meets(r, choice) && r.op !== TOTAL && r.start_ns !== null && (choice.op === TOTAL || r.op === choice.op)).sort((a, b) => a.rank - b.rank || a.start_ns! - b.start_ns!);
+  rows
+    .filter(
+      (r) =>
+        meets(r, choice) &&
+        r.op !== TOTAL &&
+        r.start_ns !== null &&
+        (choice.op === TOTAL || r.op === choice.op),
+    )
+    .sort((a, b) => a.rank - b.rank || a.start_ns! - b.start_ns!);
 
 export interface SlowRank {
   rank: number;
@@ -164,13 +234,20 @@ export const SLOW_SHARE = 0.1;
 
 export function slowRanks(times: RankTime[]): SlowRank[] {
   const most = Math.max(0, ...times.map((r) => r.elapsed));
-  return times.filter((r) => most > 0 && most - r.elapsed >= SLOW_SHARE * most)
+  return times
+    .filter((r) => most > 0 && most - r.elapsed >= SLOW_SHARE * most)
     .map((r) => ({ rank: r.rank, less_ns: most - r.elapsed, share: (most - r.elapsed) / most }))
-    .sort((a, b) => b.less_ns - a.less_ns).slice(0, 3);
+    .sort((a, b) => b.less_ns - a.less_ns)
+    .slice(0, 3);
 }
 
 /** "hcom_allReduce__860_3_1" -> "allreduce" */
-export const typeOf = (op: string): string => op.replace(/^(hcom|hccl|nccl)_?/i, "").replace(/_*\d.*$/, "").replace(/_+$/, "").toLowerCase();
+export const typeOf = (op: string): string =>
+  op
+    .replace(/^(hcom|hccl|nccl)_?/i, "")
+    .replace(/_*\d.*$/, "")
+    .replace(/_+$/, "")
+    .toLowerCase();
 
 export interface GroupName {
   name: string;
@@ -182,9 +259,18 @@ export interface GroupName {
 export function groupsOf(mapping: Table | null, used: string[]): GroupName[] {
   const by = new Map<string, GroupName>();
   if (mapping !== null) {
-    const [name, set, pg, type] = [reader(mapping, "group name"), reader(mapping, "rank set"), reader(mapping, "pg name"), reader(mapping, "type")];
+    const [name, set, pg, type] = [
+      reader(mapping, "group name"),
+      reader(mapping, "rank set"),
+      reader(mapping, "pg name"),
+      reader(mapping, "type"),
+    ];
     for (const row of mapping.rows) {
-      by.set(text(name(row)), { name: text(name(row)), text: [text(pg(row)), text(set(row))].filter((s) => s !== "").join(" "), isP2p: text(type(row)) === "p2p" });
+      by.set(text(name(row)), {
+        name: text(name(row)),
+        text: [text(pg(row)), text(set(row))].filter((s) => s !== "").join(" "),
+        isP2p: text(type(row)) === "p2p",
+      });
     }
   }
   return used.map((name) => by.get(name) ?? { name, text: name, isP2p: false });

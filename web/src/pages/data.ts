@@ -12,8 +12,15 @@ export interface Reply<T> {
 }
 
 /** Asks again when `key` changes; what was there stays until the answer is here. `ask` null: not yet. */
-export function useReply<T>(key: string, ask: ((signal: AbortSignal) => Promise<T>) | null): Reply<T> {
-  const [state, setState] = useState<{ key: string; data: T | null; error: unknown }>({ key: "", data: null, error: null });
+export function useReply<T>(
+  key: string,
+  ask: ((signal: AbortSignal) => Promise<T>) | null,
+): Reply<T> {
+  const [state, setState] = useState<{ key: string; data: T | null; error: unknown }>({
+    key: "",
+    data: null,
+    error: null,
+  });
   const [attempt, setAttempt] = useState(0);
   useEffect(() => {
     if (ask === null) {
@@ -26,7 +33,12 @@ export function useReply<T>(key: string, ask: ((signal: AbortSignal) => Promise<
     );
     return () => stop.abort();
   }, [key, attempt, ask === null]);
-  return { data: state.data, error: state.key === key ? state.error : null, isLoading: state.key !== key, retry: () => setAttempt(attempt + 1) };
+  return {
+    data: state.data,
+    error: state.key === key ? state.error : null,
+    isLoading: state.key !== key,
+    retry: () => setAttempt(attempt + 1),
+  };
 }
 
 interface Several {
@@ -37,7 +49,12 @@ interface Several {
 const LARGEST = 5000;
 
 /** A table of an analysis (docs/serve-api.md, /api/mode) with all its rows; null where the analysis makes none of that name. */
-export async function modeTable(mode: string, name: string, params: Params, signal: AbortSignal): Promise<Table | null> {
+export async function modeTable(
+  mode: string,
+  name: string,
+  params: Params,
+  signal: AbortSignal,
+): Promise<Table | null> {
   try {
     return await wholeTable("mode", { ...params, name: mode, table: name }, name, signal);
   } catch (error) {
@@ -49,12 +66,22 @@ export async function modeTable(mode: string, name: string, params: Params, sign
 }
 
 /** A table with all its rows, of a route that gives one or several. Null: it gives none of that name. */
-export async function wholeTable(path: string, params: Params, name: string | null, signal: AbortSignal): Promise<Table | null> {
+export async function wholeTable(
+  path: string,
+  params: Params,
+  name: string | null,
+  signal: AbortSignal,
+): Promise<Table | null> {
   let out: Table | null = null as Table | null;
   for (;;) {
     const offset: number = out === null ? 0 : out.rows.length;
-    const reply: Table | Several = await get<Table | Several>(path, { ...params, offset, limit: LARGEST }, signal);
-    const table: Table | undefined = "tables" in reply ? reply.tables.find((t) => name === null || t.name === name) : reply;
+    const reply: Table | Several = await get<Table | Several>(
+      path,
+      { ...params, offset, limit: LARGEST },
+      signal,
+    );
+    const table: Table | undefined =
+      "tables" in reply ? reply.tables.find((t) => name === null || t.name === name) : reply;
     if (table === undefined) {
       return out;
     }
@@ -66,7 +93,9 @@ export async function wholeTable(path: string, params: Params, name: string | nu
 }
 
 export const columnIndex = (table: Table, ...names: string[]): number =>
-  table.columns.findIndex(([name]) => names.some((n) => n.toLowerCase() === name.toLowerCase().replace(/_/g, " ")));
+  table.columns.findIndex(([name]) =>
+    names.some((n) => n.toLowerCase() === name.toLowerCase().replace(/_/g, " ")),
+  );
 
 /** Cells of the first column that has one of these names ("_" counts as a space). */
 export function reader(table: Table, ...names: string[]): (row: Cell[]) => Cell {
@@ -92,6 +121,11 @@ export function choicesOf(table: Table | null, ...names: string[]): string[] {
     return [];
   }
   const read = reader(table, ...names);
-  const all = new Set(table.rows.map(read).filter((c): c is string | number => c !== null).map(String));
+  const all = new Set(
+    table.rows
+      .map(read)
+      .filter((c): c is string | number => c !== null)
+      .map(String),
+  );
   return [...all].sort(new Intl.Collator("en", { numeric: true }).compare);
 }

@@ -14,26 +14,62 @@ const MOST_SHOWN = 6;
 
 async function firstText(view: string, signal: AbortSignal): Promise<string | null> {
   const table = await wholeTable("view", { name: view }, null, signal);
-  return table !== null && table.rows.length > 0 ? String(table.rows[0]![0] ?? "") : null;
+  return table !== null && table.rows.length > 0 ? String(table.rows[0][0] ?? "") : null;
 }
 
 /** `verdict`: the view whose first cell is the paragraph above them. The order is the server's: the largest gain first. */
-export function Findings({ view, verdict, title }: { view: string; verdict?: string; title: string }) {
+export function Findings({
+  view,
+  verdict,
+  title,
+}: {
+  view: string;
+  verdict?: string;
+  title: string;
+}) {
   const many = useAtom(ranks).length > MOST_UNASKED;
   const [wanted, setWanted] = useState(!many);
   const [all, setAll] = useState(false);
-  const reply = useReply(view, wanted ? (signal) => wholeTable("view", { name: view }, null, signal) : null);
-  const said = useReply(`verdict ${verdict ?? ""}`, wanted && verdict !== undefined ? (signal) => firstText(verdict, signal) : null);
+  const reply = useReply(
+    view,
+    wanted ? (signal) => wholeTable("view", { name: view }, null, signal) : null,
+  );
+  const said = useReply(
+    `verdict ${verdict ?? ""}`,
+    wanted && verdict !== undefined ? (signal) => firstText(verdict, signal) : null,
+  );
   if (!wanted) {
-    return <section class="card"><div class="controls-row"><h3>{title}</h3><button type="button" onClick={() => setWanted(true)}>{t("findings.work-out")}</button></div></section>;
+    return (
+      <section class="card">
+        <div class="controls-row">
+          <h3>{title}</h3>
+          <button type="button" onClick={() => setWanted(true)}>
+            {t("findings.work-out")}
+          </button>
+        </div>
+      </section>
+    );
   }
   const { data } = reply;
   if (data === null) {
-    return <section class="card"><h3>{title}</h3>{reply.error !== null ? <Failed error={reply.error} retry={reply.retry} /> : <Loading what={t("findings.working")} />}</section>;
+    return (
+      <section class="card">
+        <h3>{title}</h3>
+        {reply.error !== null ? (
+          <Failed error={reply.error} retry={reply.retry} />
+        ) : (
+          <Loading what={t("findings.working")} />
+        )}
+      </section>
+    );
   }
-  const [severity, name, what, attempt, value, threshold, rule] = ["severity", "title", "what", "try", "value", "threshold", "fires when"].map((c) => reader(data, c)) as ReturnType<typeof reader>[] as [
-    ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>,
-  ];
+  const severity = reader(data, "severity");
+  const name = reader(data, "title");
+  const what = reader(data, "what");
+  const attempt = reader(data, "try");
+  const value = reader(data, "value");
+  const threshold = reader(data, "threshold");
+  const rule = reader(data, "fires when");
   const gain = nsReader(data, "gain");
   return (
     <section class="card">
@@ -43,15 +79,30 @@ export function Findings({ view, verdict, title }: { view: string; verdict?: str
       <ol class="findings">
         {data.rows.slice(0, MOST_SHOWN).map((row) => (
           <li class={`finding ${String(severity(row))}`}>
-            <p><b>{name(row)}</b>{gain(row) !== null && <span class="quiet"> {t("findings.gain", duration(gain(row)!))}</span>}</p>
+            <p>
+              <b>{name(row)}</b>
+              {gain(row) !== null && (
+                <span class="quiet"> {t("findings.gain", duration(gain(row)!))}</span>
+              )}
+            </p>
             <p>{what(row)}</p>
-            <p class="quiet" title={String(rule(row) ?? "")}>{t("findings.rule", String(value(row) ?? "–"), String(threshold(row) ?? "–"))}</p>
+            <p class="quiet" title={String(rule(row) ?? "")}>
+              {t("findings.rule", String(value(row) ?? "–"), String(threshold(row) ?? "–"))}
+            </p>
             {attempt(row) !== null && <p>{t("findings.try", String(attempt(row)))}</p>}
           </li>
         ))}
       </ol>
-      {data.rows.length > 0 && <p><button type="button" aria-expanded={all} onClick={() => setAll(!all)}>{t(all ? "findings.less" : "findings.all", data.rows.length)}</button></p>}
-      {all && <DataTable path="view" params={{ name: view }} title="" maxRows={12} hidden={["finding"]} />}
+      {data.rows.length > 0 && (
+        <p>
+          <button type="button" aria-expanded={all} onClick={() => setAll(!all)}>
+            {t(all ? "findings.less" : "findings.all", data.rows.length)}
+          </button>
+        </p>
+      )}
+      {all && (
+        <DataTable path="view" params={{ name: view }} title="" maxRows={12} hidden={["finding"]} />
+      )}
     </section>
   );
 }

@@ -35,13 +35,18 @@ const part = {
   read: (): Record<string, string> => {
     const { rank, by, span, inside } = state.get();
     return {
-      ...(rank === "" ? {} : { rank }), ...(by === "overall" ? {} : { by }), ...(span === null ? {} : { span: `${Math.round(span.from)},${Math.round(span.to)}` }), ...(inside ? {} : { inside: "0" }),
+      ...(rank === "" ? {} : { rank }),
+      ...(by === "overall" ? {} : { by }),
+      ...(span === null ? {} : { span: `${Math.round(span.from)},${Math.round(span.to)}` }),
+      ...(inside ? {} : { inside: "0" }),
     };
   },
   write: (from: Record<string, string>): void => {
-    const [a, b] = (from["span"] ?? "").split(",").map(Number);
+    const [a, b] = (from.span ?? "").split(",").map(Number);
     state.set({
-      rank: from["rank"] ?? "", by: BY.find((b_) => b_ === from["by"]) ?? "overall", inside: from["inside"] !== "0",
+      rank: from.rank ?? "",
+      by: BY.find((b_) => b_ === from.by) ?? "overall",
+      inside: from.inside !== "0",
       span: a !== undefined && b !== undefined && a < b ? { from: a, to: b } : null,
     });
   },
@@ -64,16 +69,27 @@ export function MemoryPage() {
       <div class="controls-row">
         <RankPicker rank={rank} onChange={(next) => change({ rank: next, span: null })} />
         <span class="quiet">{t("operator.group-by")}</span>
-        <Segments label={t("operator.group-by")} value={by} options={BY.map((b) => [b, t(`memory.${b}`)] as const)} onChange={(next) => change({ by: next })} />
+        <Segments
+          label={t("operator.group-by")}
+          value={by}
+          options={BY.map((b) => [b, t(`memory.${b}`)] as const)}
+          onChange={(next) => change({ by: next })}
+        />
         {span !== null && (
           <>
             <span class="quiet">{t("memory.span", duration(span.from), duration(span.to))}</span>
-            <button type="button" onClick={() => change({ span: null })}>{t("memory.reset")}</button>
-            <button type="button" onClick={() => rank !== null && showSpan(rank, span)}>{t("memory.to-timeline")}</button>
+            <button type="button" onClick={() => change({ span: null })}>
+              {t("memory.reset")}
+            </button>
+            <button type="button" onClick={() => rank !== null && showSpan(rank, span)}>
+              {t("memory.to-timeline")}
+            </button>
           </>
         )}
       </div>
-      <RankGate rank={rank}>{rank !== null && <Memory key={rank.key} rank={rank} by={by} span={span} inside={inside} />}</RankGate>
+      <RankGate rank={rank}>
+        {rank !== null && <Memory key={rank.key} rank={rank} by={by} span={span} inside={inside} />}
+      </RankGate>
     </main>
   );
 }
@@ -84,16 +100,31 @@ function showSpan(rank: Rank, span: { from: number; to: number }): void {
   tab.set("timeline");
 }
 
-function Memory({ rank, by, span, inside }: { rank: Rank; by: By; span: State["span"]; inside: boolean }) {
+function Memory({
+  rank,
+  by,
+  span,
+  inside,
+}: {
+  rank: Rank;
+  by: By;
+  span: State["span"];
+  inside: boolean;
+}) {
   const [hovered, setHovered] = useState<TableRow | null>(null);
   const [isNone, setNone] = useState(false);
-  const only = span !== null && inside ? { from: Math.floor(span.from), to: Math.ceil(span.to) } : {};
+  const only =
+    span !== null && inside ? { from: Math.floor(span.from), to: Math.ceil(span.to) } : {};
   return (
     <>
       <CurveCard rank={rank} by={by} span={span} hovered={hovered} setNone={setNone} />
       {!isNone && (
         <div class="controls-row">
-          <Check label={t("memory.inside")} checked={inside} onChange={(on) => change({ inside: on })} />
+          <Check
+            label={t("memory.inside")}
+            checked={inside}
+            onChange={(on) => change({ inside: on })}
+          />
           {inside && span === null && <span class="quiet">{t("memory.inside-hint")}</span>}
         </div>
       )}
@@ -109,40 +140,124 @@ function Memory({ rank, by, span, inside }: { rank: Rank; by: By; span: State["s
           onHover={setHovered}
         />
       </div>
-      {!isNone && <div class="card flush"><DataTable path="view" params={{ name: "memory_components", rank: rank.key }} maxRows={8} bars={{ peak: "--computing" }} sort={{ column: "peak", desc: true }} /></div>}
+      {!isNone && (
+        <div class="card flush">
+          <DataTable
+            path="view"
+            params={{ name: "memory_components", rank: rank.key }}
+            maxRows={8}
+            bars={{ peak: "--computing" }}
+            sort={{ column: "peak", desc: true }}
+          />
+        </div>
+      )}
     </>
   );
 }
 
 /** `setNone`: the profile knows nothing of memory, which is said once. */
-function CurveCard({ rank, by, span, hovered, setNone }: { rank: Rank; by: By; span: State["span"]; hovered: TableRow | null; setNone: (is: boolean) => void }) {
+function CurveCard({
+  rank,
+  by,
+  span,
+  hovered,
+  setNone,
+}: {
+  rank: Rank;
+  by: By;
+  span: State["span"];
+  hovered: TableRow | null;
+  setNone: (is: boolean) => void;
+}) {
   const colours = useColours();
   const zoomed = span === null ? {} : { from: Math.floor(span.from), to: Math.ceil(span.to) };
-  const reply = useReply(JSON.stringify([rank.key, by, zoomed]), (signal) => wholeTable("view", { name: "memory_curve", rank: rank.key, by, points: POINTS, ...zoomed }, null, signal));
+  const reply = useReply(JSON.stringify([rank.key, by, zoomed]), (signal) =>
+    wholeTable(
+      "view",
+      { name: "memory_curve", rank: rank.key, by, points: POINTS, ...zoomed },
+      null,
+      signal,
+    ),
+  );
   useEffect(() => setNone(hasNothing(reply.error)), [reply.error]);
   const data = useMemo(() => (reply.data === null ? null : curvesOf(reply.data)), [reply.data]);
   const unit = unitOf(data?.lines ?? []);
-  const lead = data?.lines.some((l) => l.owner === "operators") ? "operators" : data?.lines[0]?.owner;
-  const curves = useMemo((): Curve[] => (data?.lines ?? []).map((line, i) => ({
-    name: line.name, colour: colourOf(i, line, lead, colours), values: line.values.map((v) => (v === null ? null : v / unit.bytes)), isStep: true, ...(line.what === "reserved" ? { dash: [6, 3] } : {}),
-  })), [data, colours]);
+  const lead = data?.lines.some((l) => l.owner === "operators")
+    ? "operators"
+    : data?.lines[0]?.owner;
+  const curves = useMemo(
+    (): Curve[] =>
+      (data?.lines ?? []).map((line, i) => ({
+        name: line.name,
+        colour: colourOf(i, line, lead, colours),
+        values: line.values.map((v) => (v === null ? null : v / unit.bytes)),
+        isStep: true,
+        ...(line.what === "reserved" ? { dash: [6, 3] } : {}),
+      })),
+    [data, colours],
+  );
   const marked = useAtom(markers);
   const shift = shiftOf(rank);
-  const shades = useMemo((): Shade[] => marked.filter((m) => m.to !== null).map((m) => ({ from: m.from - shift, to: m.to! - shift, colour: typeof m.colour === "string" ? m.colour : (colours.tints[m.colour] ?? colours.accent), name: m.name })), [marked, shift, colours]);
-  const marks = useMemo(() => ["start", "release"].map((name) => hovered?.get(name)).filter((v): v is number => typeof v === "number"), [hovered]);
+  const shades = useMemo(
+    (): Shade[] =>
+      marked
+        .filter((m) => m.to !== null)
+        .map((m) => ({
+          from: m.from - shift,
+          to: m.to! - shift,
+          colour:
+            typeof m.colour === "string" ? m.colour : (colours.tints[m.colour] ?? colours.accent),
+          name: m.name,
+        })),
+    [marked, shift, colours],
+  );
+  const marks = useMemo(
+    () =>
+      ["start", "release"]
+        .map((name) => hovered?.get(name))
+        .filter((v): v is number => typeof v === "number"),
+    [hovered],
+  );
   return (
     <section class="card">
       <h3>{t("memory.curve")}</h3>
-      {reply.error !== null ? <Failed error={reply.error} retry={reply.retry} />
-        : data === null ? <Loading />
-        : data.x.length === 0 ? <Empty title={t("table.none")} />
-        : <Curves title={t("memory.curve")} x={data.x} curves={curves} unit={unit.name} height={260} shades={shades} marks={marks} span={span} onSpan={(next) => change({ span: next })} />}
+      {reply.error !== null ? (
+        <Failed error={reply.error} retry={reply.retry} />
+      ) : data === null ? (
+        <Loading />
+      ) : data.x.length === 0 ? (
+        <Empty title={t("table.none")} />
+      ) : (
+        <Curves
+          title={t("memory.curve")}
+          x={data.x}
+          curves={curves}
+          unit={unit.name}
+          height={260}
+          shades={shades}
+          marks={marks}
+          span={span}
+          onSpan={(next) => change({ span: next })}
+        />
+      )}
     </section>
   );
 }
 
 /** What is reserved lies over what is allocated: strong colours for the one that people look for (`lead`), no two alike. */
-function colourOf(i: number, { owner, what }: { owner: string; what: string }, lead: string | undefined, colours: ReturnType<typeof useColours>): string {
-  const first = what === "allocated" ? colours.lanes[0] : what === "reserved" ? colours.lanes[1] : what === "active" ? colours.lanes[2] : undefined;
+function colourOf(
+  i: number,
+  { owner, what }: { owner: string; what: string },
+  lead: string | undefined,
+  colours: ReturnType<typeof useColours>,
+): string {
+  const first =
+    what === "allocated"
+      ? colours.lanes[0]
+      : what === "reserved"
+        ? colours.lanes[1]
+        : what === "active"
+          ? colours.lanes[2]
+          : undefined;
   return owner === lead && first !== undefined ? first : (colours.tints[i % 12] ?? colours.accent);
 }

@@ -18,11 +18,25 @@ export interface CurveData {
 
 /** Series of the table on one axis of times. */
 export function curvesOf(table: Table): CurveData {
-  const [series, owner, what, device, time, value] = ["series", "owner", "what", "device", "time", "value"].map((name) => reader(table, name)) as [
-    ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>, ReturnType<typeof reader>,
+  const [series, owner, what, device, time, value] = [
+    "series",
+    "owner",
+    "what",
+    "device",
+    "time",
+    "value",
+  ].map((name) => reader(table, name)) as [
+    ReturnType<typeof reader>,
+    ReturnType<typeof reader>,
+    ReturnType<typeof reader>,
+    ReturnType<typeof reader>,
+    ReturnType<typeof reader>,
+    ReturnType<typeof reader>,
   ];
   const devices = new Set(table.rows.map(device).filter((d) => d !== null));
-  const x = [...new Set(table.rows.map(time).filter((v): v is number => typeof v === "number"))].sort((a, b) => a - b);
+  const x = [
+    ...new Set(table.rows.map(time).filter((v): v is number => typeof v === "number")),
+  ].sort((a, b) => a - b);
   const place = new Map(x.map((v, i) => [v, i]));
   const by = new Map<number, Line>();
   for (const row of table.rows) {
@@ -33,8 +47,17 @@ export function curvesOf(table: Table): CurveData {
     const key = Number(series(row));
     let line = by.get(key);
     if (line === undefined) {
-      const parts = [owner(row), what(row), devices.size > 1 && device(row) !== null ? `device ${device(row)}` : null];
-      line = { name: parts.filter((p) => p !== null && p !== "").join(" "), owner: String(owner(row) ?? ""), what: String(what(row) ?? ""), values: new Array<number | null>(x.length).fill(null) };
+      const parts = [
+        owner(row),
+        what(row),
+        devices.size > 1 && device(row) !== null ? `device ${device(row)}` : null,
+      ];
+      line = {
+        name: parts.filter((p) => p !== null && p !== "").join(" "),
+        owner: String(owner(row) ?? ""),
+        what: String(what(row) ?? ""),
+        values: new Array<number | null>(x.length).fill(null),
+      };
       by.set(key, line);
     }
     const cell = value(row);
@@ -51,5 +74,9 @@ export function unitOf(lines: Line[]): { name: string; bytes: number } {
       most = Math.max(most, v ?? 0);
     }
   }
-  return most >= 1e10 ? { name: "GB", bytes: 1e9 } : most >= 1e5 ? { name: "MB", bytes: 1e6 } : { name: "kB", bytes: 1e3 };
+  return most >= 1e10
+    ? { name: "GB", bytes: 1e9 }
+    : most >= 1e5
+      ? { name: "MB", bytes: 1e6 }
+      : { name: "kB", bytes: 1e3 };
 }

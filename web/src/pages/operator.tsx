@@ -16,12 +16,29 @@ import { RankGate } from "./rank_gate";
 
 /** By what is grouped: the view, its words, and the column of a group with the column of the details it stands in. */
 const GROUPS = {
-  types: { view: "operator_types", word: "operator.by-type", keys: [["type", "type"], ["core", "core"]] },
+  types: {
+    view: "operator_types",
+    word: "operator.by-type",
+    keys: [
+      ["type", "type"],
+      ["core", "core"],
+    ],
+  },
   names: { view: "operator_names", word: "operator.by-name", keys: [["name", "name"]] },
-  shapes: { view: "operator_shapes", word: "operator.by-shape", keys: [["name", "name"], ["shapes", "input shapes"]] },
+  shapes: {
+    view: "operator_shapes",
+    word: "operator.by-shape",
+    keys: [
+      ["name", "name"],
+      ["shapes", "input shapes"],
+    ],
+  },
   comm_names: { view: "communication_names", word: "operator.comm-name", keys: [["name", "name"]] },
   comm_types: { view: "communication_types", word: "operator.comm-type", keys: [["type", "type"]] },
-} as const satisfies Record<string, { view: string; word: Word; keys: readonly (readonly [string, string])[] }>;
+} as const satisfies Record<
+  string,
+  { view: string; word: Word; keys: readonly (readonly [string, string])[] }
+>;
 
 const DETAIL_SORT = { column: "duration", desc: true };
 const FRESH = { sort: DETAIL_SORT, filter: {} };
@@ -41,13 +58,18 @@ const part = {
   prefix: "op",
   read: (): Record<string, string> => {
     const { rank, by, top } = state.get();
-    return { ...(rank === "" ? {} : { rank }), ...(by === "types" ? {} : { by }), ...(top === "15" ? {} : { top }) };
+    return {
+      ...(rank === "" ? {} : { rank }),
+      ...(by === "types" ? {} : { by }),
+      ...(top === "15" ? {} : { top }),
+    };
   },
-  write: (from: Record<string, string>): void => state.set({
-    rank: from["rank"] ?? "",
-    by: from["by"] !== undefined && from["by"] in GROUPS ? (from["by"] as GroupBy) : "types",
-    top: TOPS.find((n) => n === from["top"]) ?? "15",
-  }),
+  write: (from: Record<string, string>): void =>
+    state.set({
+      rank: from.rank ?? "",
+      by: from.by !== undefined && from.by in GROUPS ? (from.by as GroupBy) : "types",
+      top: TOPS.find((n) => n === from.top) ?? "15",
+    }),
 };
 
 export function OperatorPage() {
@@ -63,72 +85,187 @@ export function OperatorPage() {
     <main class="page">
       <div class="controls-row">
         <RankPicker rank={rank} onChange={(next) => change({ rank: next })} />
-        <Select label={t("operator.group-by")} value={by} options={(Object.keys(GROUPS) as GroupBy[]).map((g) => [g, t(GROUPS[g].word)] as const)} onChange={(next) => (keepTableState("operators", FRESH, FRESH), change({ by: next }))} />
+        <Select
+          label={t("operator.group-by")}
+          value={by}
+          options={(Object.keys(GROUPS) as GroupBy[]).map((g) => [g, t(GROUPS[g].word)] as const)}
+          onChange={(next) => (keepTableState("operators", FRESH, FRESH), change({ by: next }))}
+        />
         <span class="quiet">{t("operator.top")}</span>
-        <Segments label={t("operator.top")} value={top} options={TOPS.map((n) => [n, n === "all" ? t("operator.all") : n] as const)} onChange={(next) => change({ top: next })} />
+        <Segments
+          label={t("operator.top")}
+          value={top}
+          options={TOPS.map((n) => [n, n === "all" ? t("operator.all") : n] as const)}
+          onChange={(next) => change({ top: next })}
+        />
       </div>
-      <RankGate rank={rank}>{rank !== null && <Operators key={`${rank.key} ${by}`} rank={rank.key} by={by} top={top} isComm={isComm} />}</RankGate>
+      <RankGate rank={rank}>
+        {rank !== null && (
+          <Operators key={`${rank.key} ${by}`} rank={rank.key} by={by} top={top} isComm={isComm} />
+        )}
+      </RankGate>
     </main>
   );
 }
 
-function Operators({ rank, by, top, isComm }: { rank: string; by: GroupBy; top: Top; isComm: boolean }) {
+function Operators({
+  rank,
+  by,
+  top,
+  isComm,
+}: {
+  rank: string;
+  by: GroupBy;
+  top: Top;
+  isComm: boolean;
+}) {
   const group = GROUPS[by];
   // What is chosen above is the filter of the table below: the address remembers it with the table.
-  const filter = useAtom(tableStates)["operators"]?.filter ?? {};
-  const filterFor = (row: TableRow): Record<string, string> => Object.fromEntries(
-    group.keys.map(([from, to]) => [to, String(row.get(from) ?? "")] as const).filter(([, text]) => text !== ""),
-  );
+  const filter = useAtom(tableStates).operators?.filter ?? {};
+  const filterFor = (row: TableRow): Record<string, string> =>
+    Object.fromEntries(
+      group.keys
+        .map(([from, to]) => [to, String(row.get(from) ?? "")] as const)
+        .filter(([, text]) => text !== ""),
+    );
   const isChosen = (row: TableRow): boolean => {
     const own = filterFor(row);
-    return Object.keys(own).length > 0 && group.keys.every(([, to]) => (filter[to] ?? "") === (own[to] ?? ""));
+    return (
+      Object.keys(own).length > 0 &&
+      group.keys.every(([, to]) => (filter[to] ?? "") === (own[to] ?? ""))
+    );
   };
-  const choose = (row: TableRow): void => keepTableState("operators", { sort: DETAIL_SORT, filter: isChosen(row) ? {} : filterFor(row) }, FRESH);
+  const choose = (row: TableRow): void =>
+    keepTableState(
+      "operators",
+      { sort: DETAIL_SORT, filter: isChosen(row) ? {} : filterFor(row) },
+      FRESH,
+    );
   const details = isComm ? "communication_operators" : "operator_details";
   return (
     <>
       <div class={isComm ? "" : "columns-2"}>
-        <Shares rank={rank} view={group.view} top={top} keys={group.keys.map(([from]) => from)} title={t(group.word)} />
-        {!isComm && <Shares rank={rank} view="operator_cores" top="all" keys={["core"]} title={t("operator.by-core")} />}
+        <Shares
+          rank={rank}
+          view={group.view}
+          top={top}
+          keys={group.keys.map(([from]) => from)}
+          title={t(group.word)}
+        />
+        {!isComm && (
+          <Shares
+            rank={rank}
+            view="operator_cores"
+            top="all"
+            keys={["core"]}
+            title={t("operator.by-core")}
+          />
+        )}
       </div>
       <div class="card flush">
-        <DataTable path="view" params={{ name: group.view, rank }} urlKey="groups" maxRows={10} bars={{ total: "--computing" }} onRow={choose} isMarked={isChosen} />
+        <DataTable
+          path="view"
+          params={{ name: group.view, rank }}
+          urlKey="groups"
+          maxRows={10}
+          bars={{ total: "--computing" }}
+          onRow={choose}
+          isMarked={isChosen}
+        />
       </div>
       <div class="card flush">
-        <DataTable path="view" params={{ name: details, rank }} urlKey="operators" maxRows={14} sort={DETAIL_SORT} />
+        <DataTable
+          path="view"
+          params={{ name: details, rank }}
+          urlKey="operators"
+          maxRows={14}
+          sort={DETAIL_SORT}
+        />
       </div>
     </>
   );
 }
 
 /** Shares of the time, sorted: the first `top` and the rest. */
-function Shares({ rank, view, top, keys, title }: { rank: string; view: string; top: Top; keys: string[]; title: string }) {
-  const reply = useReply(`${rank} ${view}`, (signal) => wholeTable("view", { name: view, rank }, null, signal));
+function Shares({
+  rank,
+  view,
+  top,
+  keys,
+  title,
+}: {
+  rank: string;
+  view: string;
+  top: Top;
+  keys: string[];
+  title: string;
+}) {
+  const reply = useReply(`${rank} ${view}`, (signal) =>
+    wholeTable("view", { name: view, rank }, null, signal),
+  );
   const colours = useColours();
   return (
     <section class="card">
       <h3>{title}</h3>
-      {reply.error !== null ? <Failed error={reply.error} retry={reply.retry} />
-        : reply.data === null ? <Loading />
-        : reply.data.rows.length === 0 ? <Empty title={t("table.none")} />
-        : <div class="scroll-y"><RankedBars title={title} bars={barsOf(reply.data, keys, top, colours.lanes, colours.hatch)} label={t("operator.total")} /></div>}
+      {reply.error !== null ? (
+        <Failed error={reply.error} retry={reply.retry} />
+      ) : reply.data === null ? (
+        <Loading />
+      ) : reply.data.rows.length === 0 ? (
+        <Empty title={t("table.none")} />
+      ) : (
+        <div class="scroll-y">
+          <RankedBars
+            title={title}
+            bars={barsOf(reply.data, keys, top, colours.lanes, colours.hatch)}
+            label={t("operator.total")}
+          />
+        </div>
+      )}
     </section>
   );
 }
 
-export function barsOf(table: Table, keys: string[], top: Top, lanes: string[], rest: string): RankedBar[] {
+export function barsOf(
+  table: Table,
+  keys: string[],
+  top: Top,
+  lanes: string[],
+  rest: string,
+): RankedBar[] {
   const total = nsReader(table, "total");
   const labels = keys.map((key) => reader(table, key));
   const all = table.rows
-    .map((row) => ({ label: labels.map((read) => read(row)).filter((c) => c !== null).join(" · "), value: total(row) ?? 0 }))
+    .map((row) => ({
+      label: labels
+        .map((read) => read(row))
+        .filter((c) => c !== null)
+        .join(" · "),
+      value: total(row) ?? 0,
+    }))
     .sort((a, b) => b.value - a.value);
   const sum = all.reduce((s, b) => s + b.value, 0);
   const n = top === "all" ? all.length : Number(top);
   const others = all.slice(n);
   const bar = (label: string, value: number, colour: string): RankedBar => ({
-    label: label === "" ? "–" : label, value, text: duration(value), share: sum > 0 ? value / sum : 0, colour,
+    label: label === "" ? "–" : label,
+    value,
+    text: duration(value),
+    share: sum > 0 ? value / sum : 0,
+    colour,
   });
-  const isComm = /communication/.test(table.name);
-  const shown = all.slice(0, n).map((b) => bar(b.label, b.value, lanes[isComm ? 1 : 0] ?? "#808080"));
-  return others.length === 0 ? shown : [...shown, bar(t("operator.others", others.length), others.reduce((s, b) => s + b.value, 0), rest)];
+  const isComm = table.name.includes("communication");
+  const shown = all
+    .slice(0, n)
+    .map((b) => bar(b.label, b.value, lanes[isComm ? 1 : 0] ?? "#808080"));
+  return others.length === 0
+    ? shown
+    : [
+        ...shown,
+        bar(
+          t("operator.others", others.length),
+          others.reduce((s, b) => s + b.value, 0),
+          rest,
+        ),
+      ];
 }

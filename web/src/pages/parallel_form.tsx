@@ -15,10 +15,15 @@ const LARGEST = 10_000;
 
 /** What the analysis is told of the arrangement. */
 export function setupParams(setup: Setup | null): Params {
-  return setup === null ? {} : {
-    pp: setup.sizes.pp, tp: setup.sizes.tp, dp: setup.sizes.dp, ...(hasCp(setup.algorithm) ? { cp: setup.sizes.cp } : {}),
-    order: setup.algorithm,
-  };
+  return setup === null
+    ? {}
+    : {
+        pp: setup.sizes.pp,
+        tp: setup.sizes.tp,
+        dp: setup.sizes.dp,
+        ...(hasCp(setup.algorithm) ? { cp: setup.sizes.cp } : {}),
+        order: setup.algorithm,
+      };
 }
 
 /** The same for the places of the ranks, which experts have a part in. */
@@ -36,28 +41,60 @@ interface Checked {
 }
 
 /** What the server says is wrong with the sizes; in words of the page where it has them. */
-const faultsOf = (checked: Checked, nRanks: number): string[] => checked.problems.map((text, i) => {
-  const word = `fault.${checked.problem_kinds[i]}`;
-  return isWord(word) ? t(word, nRanks) : text;
-});
+const faultsOf = (checked: Checked, nRanks: number): string[] =>
+  checked.problems.map((text, i) => {
+    const word = `fault.${checked.problem_kinds[i]}`;
+    return isWord(word) ? t(word, nRanks) : text;
+  });
 
-function start(setup: Setup | null, algorithm: Algorithm, carried: Partial<Sizes>, nRanks: number): Setup {
+function start(
+  setup: Setup | null,
+  algorithm: Algorithm,
+  carried: Partial<Sizes>,
+  nRanks: number,
+): Setup {
   const known = { pp: 1, tp: 1, cp: 1, ep: 1, moetp: 1, ...carried };
   const dp = carried.dp ?? Math.max(1, Math.floor(nRanks / (known.pp * known.tp * known.cp)));
   return setup ?? { algorithm, sizes: { ...known, dp } };
 }
 
-export function ParallelForm({ setup, own, carried, nRanks, onGenerate }: { setup: Setup | null; own: Algorithm; carried: Partial<Sizes>; nRanks: number; onGenerate: (setup: Setup | null) => void }) {
+export function ParallelForm({
+  setup,
+  own,
+  carried,
+  nRanks,
+  onGenerate,
+}: {
+  setup: Setup | null;
+  own: Algorithm;
+  carried: Partial<Sizes>;
+  nRanks: number;
+  onGenerate: (setup: Setup | null) => void;
+}) {
   const [draft, setDraft] = useState(start(setup, own, carried, nRanks));
   const [asks, setAsks] = useState(false);
-  useEffect(() => setDraft(start(setup, own, carried, nRanks)), [setup, own, JSON.stringify(carried), nRanks]);
+  useEffect(
+    () => setDraft(start(setup, own, carried, nRanks)),
+    [setup, own, JSON.stringify(carried), nRanks],
+  );
   const { algorithm, sizes } = draft;
-  const checked = useReply(JSON.stringify(draft), (signal) => get<Checked>("summary", placeParams(draft), signal));
+  const checked = useReply(JSON.stringify(draft), (signal) =>
+    get<Checked>("summary", placeParams(draft), signal),
+  );
   const faults = checked.data === null ? [] : faultsOf(checked.data, nRanks);
   const isUsable = !checked.isLoading && checked.data !== null && faults.length === 0;
   const isCarried = Object.keys(carried).length > 0;
-  const differs = (Object.keys(carried) as (keyof Sizes)[]).filter((name) => carried[name] !== sizes[name]);
-  const fields: (keyof Sizes)[] = ["pp", "tp", ...(hasCp(algorithm) ? (["cp"] as const) : []), "dp", "ep", ...(hasMoeTp(algorithm) ? (["moetp"] as const) : [])];
+  const differs = (Object.keys(carried) as (keyof Sizes)[]).filter(
+    (name) => carried[name] !== sizes[name],
+  );
+  const fields: (keyof Sizes)[] = [
+    "pp",
+    "tp",
+    ...(hasCp(algorithm) ? (["cp"] as const) : []),
+    "dp",
+    "ep",
+    ...(hasMoeTp(algorithm) ? (["moetp"] as const) : []),
+  ];
   const generate = (): void => {
     if (differs.length > 0 && !asks) {
       setAsks(true);
@@ -77,15 +114,50 @@ export function ParallelForm({ setup, own, carried, nRanks, onGenerate }: { setu
       }}
     >
       <div class="controls-row">
-        <Select label={t("parallel.algorithm")} value={algorithm} options={ALGORITHMS.map((a) => [a, t(`algorithm.${a}`)] as const)} onChange={(next) => setDraft({ ...draft, algorithm: next })} />
+        <Select
+          label={t("parallel.algorithm")}
+          value={algorithm}
+          options={ALGORITHMS.map((a) => [a, t(`algorithm.${a}`)] as const)}
+          onChange={(next) => setDraft({ ...draft, algorithm: next })}
+        />
         {fields.map((name) => (
-          <NumberField key={name} label={t(`parallel.${name}`)} value={sizes[name]} least={1} most={LARGEST} isWrong={faults.length > 0 && name !== "moetp"} onChange={(value) => (setAsks(false), setDraft({ ...draft, sizes: { ...sizes, [name]: value } }))} />
+          <NumberField
+            key={name}
+            label={t(`parallel.${name}`)}
+            value={sizes[name]}
+            least={1}
+            most={LARGEST}
+            isWrong={faults.length > 0 && name !== "moetp"}
+            onChange={(value) => (
+              setAsks(false),
+              setDraft({ ...draft, sizes: { ...sizes, [name]: value } })
+            )}
+          />
         ))}
-        <button type="submit" class="primary" disabled={!isUsable}>{t(asks ? "parallel.sure" : "parallel.generate")}</button>
-        {setup !== null && <button type="button" onClick={() => (setAsks(false), onGenerate(null))}>{t("parallel.plain")}</button>}
+        <button type="submit" class="primary" disabled={!isUsable}>
+          {t(asks ? "parallel.sure" : "parallel.generate")}
+        </button>
+        {setup !== null && (
+          <button type="button" onClick={() => (setAsks(false), onGenerate(null))}>
+            {t("parallel.plain")}
+          </button>
+        )}
       </div>
-      {faults.map((fault) => <p class="bad" role="alert">{fault}</p>)}
-      {asks && <p class="bad" role="alert">{t("parallel.differs", differs.map((name) => `${name.toUpperCase()} ${carried[name]} → ${sizes[name]}`).join(", "))}</p>}
+      {faults.map((fault) => (
+        <p class="bad" role="alert">
+          {fault}
+        </p>
+      ))}
+      {asks && (
+        <p class="bad" role="alert">
+          {t(
+            "parallel.differs",
+            differs
+              .map((name) => `${name.toUpperCase()} ${carried[name]} → ${sizes[name]}`)
+              .join(", "),
+          )}
+        </p>
+      )}
       {isCarried && !asks && <p class="quiet">{t("parallel.carried")}</p>}
     </form>
   );

@@ -14,8 +14,12 @@ import { choice, failure, form, loaded, simulated, under } from "./pipeline_stat
 import { chosenRows, replayOf } from "./pipeline_tables";
 
 const TABS = {
-  stages: "pipeline.tab-stages", path: "pipeline.tab-path", waits: "pipeline.tab-waits", others: "pipeline.tab-others",
-  simulate: "pipeline.tab-simulate", job: "pipeline.tab-job",
+  stages: "pipeline.tab-stages",
+  path: "pipeline.tab-path",
+  waits: "pipeline.tab-waits",
+  others: "pipeline.tab-others",
+  simulate: "pipeline.tab-simulate",
+  job: "pipeline.tab-job",
 } satisfies Record<string, Word>;
 type Tab = keyof typeof TABS;
 const NAMES = Object.keys(TABS) as Tab[];
@@ -26,14 +30,18 @@ const height = new Atom(0); // 0: as the window suggests
 const allRows = new Atom(false);
 const LEAST = 88;
 
-const heightNow = (): number => (height.get() > 0 ? height.get() : Math.max(176, Math.min(320, Math.round(window.innerHeight * 0.3))));
+const heightNow = (): number =>
+  height.get() > 0
+    ? height.get()
+    : Math.max(176, Math.min(320, Math.round(window.innerHeight * 0.3)));
 
 function resize(e: PointerEvent): void {
   const handle = e.currentTarget as HTMLElement;
   const from = e.clientY;
   const before = heightNow();
   handle.setPointerCapture(e.pointerId);
-  const move = (now: PointerEvent): void => height.set(Math.max(LEAST, Math.min(window.innerHeight - 240, before + from - now.clientY)));
+  const move = (now: PointerEvent): void =>
+    height.set(Math.max(LEAST, Math.min(window.innerHeight - 240, before + from - now.clientY)));
   const stop = (): void => {
     handle.removeEventListener("pointermove", move);
     handle.removeEventListener("pointerup", stop);
@@ -47,39 +55,84 @@ export function Bottom() {
   const open = useAtom(isOpen);
   const error = useAtom(failure);
   useAtom(height);
-  useEffect(() => register([{ id: "pipeline.panel", word: "pipeline.toggle-panel", keys: ["q"], run: () => isOpen.update((on) => !on) }]), []);
+  useEffect(
+    () =>
+      register([
+        {
+          id: "pipeline.panel",
+          word: "pipeline.toggle-panel",
+          keys: ["q"],
+          run: () => isOpen.update((on) => !on),
+        },
+      ]),
+    [],
+  );
   useEffect(() => {
     if (error !== null && bottomTab.get() !== "job") {
       bottomTab.set("simulate"); // there are no tables
     }
   }, [error]);
   const show = (name: Tab): void => {
-    if (name === "simulate" && under.get() !== "form" && loaded.get() !== null) { // what stands in the form is what is drawn
+    if (name === "simulate" && under.get() !== "form" && loaded.get() !== null) {
+      // what stands in the form is what is drawn
       under.set("form");
     }
     bottomTab.set(name);
     isOpen.set(true);
   };
   return (
-    <section class="bottom pl-bottom" aria-label={t("pipeline.panel")} style={open ? { height: `${heightNow()}px` } : undefined}>
-      {open && <div class="bottom-edge" role="separator" aria-orientation="horizontal" tabIndex={0} aria-label={t("bottom.resize")} aria-valuenow={heightNow()} onPointerDown={resize}
-        onKeyDown={(e) => {
-          if (e.key === "ArrowUp" || e.key === "ArrowDown") {
-            e.preventDefault();
-            e.stopPropagation();
-            height.set(Math.max(LEAST, heightNow() + (e.key === "ArrowUp" ? 20 : -20)));
-          }
-        }} />}
+    <section
+      class="bottom pl-bottom"
+      aria-label={t("pipeline.panel")}
+      style={open ? { height: `${heightNow()}px` } : undefined}
+    >
+      {open && (
+        <div
+          class="bottom-edge"
+          role="separator"
+          aria-orientation="horizontal"
+          tabIndex={0}
+          aria-label={t("bottom.resize")}
+          aria-valuenow={heightNow()}
+          onPointerDown={resize}
+          onKeyDown={(e) => {
+            if (e.key === "ArrowUp" || e.key === "ArrowDown") {
+              e.preventDefault();
+              e.stopPropagation();
+              height.set(Math.max(LEAST, heightNow() + (e.key === "ArrowUp" ? 20 : -20)));
+            }
+          }}
+        />
+      )}
       <div class="bottom-tabs" role="tablist">
         {NAMES.map((name) => (
-          <button key={name} type="button" role="tab" aria-selected={name === tab} onClick={() => show(name)}>{t(TABS[name])}</button>
+          <button
+            key={name}
+            type="button"
+            role="tab"
+            aria-selected={name === tab}
+            onClick={() => show(name)}
+          >
+            {t(TABS[name])}
+          </button>
         ))}
         <span class="spring" />
-        <button type="button" class="flat" aria-expanded={open} aria-label={t("pipeline.toggle-panel")} title={`${t("pipeline.toggle-panel")} (Q)`} onClick={() => isOpen.set(!open)}>
+        <button
+          type="button"
+          class="flat"
+          aria-expanded={open}
+          aria-label={t("pipeline.toggle-panel")}
+          title={`${t("pipeline.toggle-panel")} (Q)`}
+          onClick={() => isOpen.set(!open)}
+        >
           <Icon name={open ? "down" : "up"} />
         </button>
       </div>
-      {open && <div class="bottom-body" role="tabpanel">{BODIES[tab]()}</div>}
+      {open && (
+        <div class="bottom-body" role="tabpanel">
+          {BODIES[tab]()}
+        </div>
+      )}
     </section>
   );
 }
@@ -102,16 +155,29 @@ function Rows({ of }: { of: string }) {
   const drawn = useAtom(form);
   const tables = now?.tables ?? sim?.reply.tables ?? [];
   const found = tables.find((table) => table.name === of);
-  const table = useMemo(() => (found === undefined ? null : chosenRows(
-    found, tables.find((t) => t.name === "PipelineBubble"), now?.chart ?? null, all || now === null ? null : step, all || now === null ? null : pipeline)), [found, step, pipeline, all]);
+  const table = useMemo(
+    () =>
+      found === undefined
+        ? null
+        : chosenRows(
+            found,
+            tables.find((t) => t.name === "PipelineBubble"),
+            now?.chart ?? null,
+            all || now === null ? null : step,
+            all || now === null ? null : pipeline,
+          ),
+    [found, step, pipeline, all],
+  );
   if (table === null) {
-    const why = of === "PipelineReplay" ? now?.chart.unreplayed ?? "" : "";
+    const why = of === "PipelineReplay" ? (now?.chart.unreplayed ?? "") : "";
     return <Empty title={t("pipeline.no-table")}>{why !== "" && <p class="quiet">{why}</p>}</Empty>;
   }
   const isReplay = of === "PipelineReplay";
   const isMarked = (row: TableRow): boolean => {
     const to = replayOf(String(row.get("schedule") ?? ""));
-    return to.under === below && (to.form === null || JSON.stringify(to.form) === JSON.stringify(drawn));
+    return (
+      to.under === below && (to.form === null || JSON.stringify(to.form) === JSON.stringify(drawn))
+    );
   };
   const pick = (row: TableRow): void => {
     const to = replayOf(String(row.get("schedule") ?? ""));
@@ -124,11 +190,21 @@ function Rows({ of }: { of: string }) {
   return (
     <div class="pl-table">
       {several && (
-        <label class="pl-all"><input type="checkbox" checked={all} onChange={(e) => allRows.set(e.currentTarget.checked)} />{t("pipeline.all-rows")}</label>
+        <label class="pl-all">
+          <input
+            type="checkbox"
+            checked={all}
+            onChange={(e) => allRows.set(e.currentTarget.checked)}
+          />
+          {t("pipeline.all-rows")}
+        </label>
       )}
       {isReplay && <p class="pl-all quiet">{t("pipeline.others-hint")}</p>}
-      <LocalTable key={`${of} ${step} ${pipeline} ${all}`} table={table}
-        {...(isReplay ? { onRow: pick, isMarked } : {})} />
+      <LocalTable
+        key={`${of} ${step} ${pipeline} ${all}`}
+        table={table}
+        {...(isReplay ? { onRow: pick, isMarked } : {})}
+      />
     </div>
   );
 }

@@ -5,7 +5,16 @@ import { session } from "../model/session";
 import type { ChartView } from "../pipeline/chart_view";
 import { hasPhases, pipelinesOf, stepsOf } from "../pipeline/rows";
 import { t } from "../words";
-import { arrows, choice, cluster, figures, loaded, simulated, under, type Under } from "./pipeline_state";
+import {
+  arrows,
+  choice,
+  cluster,
+  figures,
+  loaded,
+  simulated,
+  under,
+  type Under,
+} from "./pipeline_state";
 
 const ZOOM = 1.5;
 const ALL = "all";
@@ -25,62 +34,144 @@ export function Controls({ view, cloud }: { view: RefObject<ChartView>; cloud: b
   return (
     <div class="pl-controls">
       {clusters.length > 1 && (
-        <label>{t("pipeline.cluster")}
-          <select value={String(number)} onChange={(e) => cluster.set(Number(e.currentTarget.value))}>
-            {clusters.map((c, i) => <option key={i} value={String(i)}>{c.path.split("/").filter((p) => p !== "").pop() ?? c.path}</option>)}
+        <label>
+          {t("pipeline.cluster")}
+          <select
+            value={String(number)}
+            onChange={(e) => cluster.set(Number(e.currentTarget.value))}
+          >
+            {clusters.map((c, i) => (
+              <option key={i} value={String(i)}>
+                {c.path
+                  .split("/")
+                  .filter((p) => p !== "")
+                  .pop() ?? c.path}
+              </option>
+            ))}
           </select>
         </label>
       )}
       {pipelines.length > 1 && (
-        <label>{t("pipeline.pipeline")}
-          <select aria-label={t("pipeline.pipeline")} value={chosen.pipeline === null ? ALL : String(chosen.pipeline)}
-            onChange={(e) => choice.set({ ...chosen, pipeline: e.currentTarget.value === ALL ? null : Number(e.currentTarget.value) })}>
-            {pipelines.map((p) => <option key={p} value={String(p)}>{p}</option>)}
+        <label>
+          {t("pipeline.pipeline")}
+          <select
+            aria-label={t("pipeline.pipeline")}
+            value={chosen.pipeline === null ? ALL : String(chosen.pipeline)}
+            onChange={(e) =>
+              choice.set({
+                ...chosen,
+                pipeline: e.currentTarget.value === ALL ? null : Number(e.currentTarget.value),
+              })
+            }
+          >
+            {pipelines.map((p) => (
+              <option key={p} value={String(p)}>
+                {p}
+              </option>
+            ))}
             <option value={ALL}>{t("pipeline.all-pipelines", pipelines.length)}</option>
           </select>
         </label>
       )}
       {steps.length > 1 && (
-        <label>{t("pipeline.step")}
-          <select aria-label={t("pipeline.step")} value={chosen.step === null ? ALL : String(chosen.step)}
-            onChange={(e) => choice.set({ ...chosen, step: e.currentTarget.value === ALL ? null : Number(e.currentTarget.value) })}>
-            {steps.map((s) => <option key={s} value={String(s)}>{s}</option>)}
+        <label>
+          {t("pipeline.step")}
+          <select
+            aria-label={t("pipeline.step")}
+            value={chosen.step === null ? ALL : String(chosen.step)}
+            onChange={(e) =>
+              choice.set({
+                ...chosen,
+                step: e.currentTarget.value === ALL ? null : Number(e.currentTarget.value),
+              })
+            }
+          >
+            {steps.map((s) => (
+              <option key={s} value={String(s)}>
+                {s}
+              </option>
+            ))}
             <option value={ALL}>{t("pipeline.all-steps")}</option>
           </select>
         </label>
       )}
       {now !== null && hasPhases(now.chart) && (
-        <label>{t("pipeline.colour")}
-          <select aria-label={t("pipeline.colour")} value={chosen.byPhase ? "phase" : "kind"} onChange={(e) => choice.set({ ...chosen, byPhase: e.currentTarget.value === "phase" })}>
+        <label>
+          {t("pipeline.colour")}
+          <select
+            aria-label={t("pipeline.colour")}
+            value={chosen.byPhase ? "phase" : "kind"}
+            onChange={(e) => choice.set({ ...chosen, byPhase: e.currentTarget.value === "phase" })}
+          >
             <option value="phase">{t("pipeline.by-phase")}</option>
             <option value="kind">{t("pipeline.by-kind")}</option>
           </select>
         </label>
       )}
       {now !== null && (
-        <label>{t("pipeline.under")}
-          <select class="pl-under" aria-label={t("pipeline.under")} value={below} onChange={(e) => under.set(e.currentTarget.value as Under)}>
+        <label>
+          {t("pipeline.under")}
+          <select
+            class="pl-under"
+            aria-label={t("pipeline.under")}
+            value={below}
+            onChange={(e) => under.set(e.currentTarget.value as Under)}
+          >
             <option value="none">{t("pipeline.under-none")}</option>
             <option value="form">{t("pipeline.under-form")}</option>
             <option value="replay">{t("pipeline.under-replay")}</option>
-            {(known?.schedules ?? []).map(({ name, summary }) => <option key={name} value={`theory:${name}`} title={summary}>{t("pipeline.under-theory", name)}</option>)}
+            {(known?.schedules ?? []).map(({ name, summary }) => (
+              <option key={name} value={`theory:${name}`} title={summary}>
+                {t("pipeline.under-theory", name)}
+              </option>
+            ))}
           </select>
         </label>
       )}
       {(now?.chart ?? drawn?.chart)?.links.n !== 0 && (
         <label title={t("pipeline.arrows-title")}>
-          <input type="checkbox" checked={withArrows} onChange={(e) => arrows.set(e.currentTarget.checked)} />
-          {t("pipeline.arrows")}{cloud && <span class="quiet"> ({t("pipeline.too-many")})</span>}
+          <input
+            type="checkbox"
+            checked={withArrows}
+            onChange={(e) => arrows.set(e.currentTarget.checked)}
+          />
+          {t("pipeline.arrows")}
+          {cloud && <span class="quiet"> ({t("pipeline.too-many")})</span>}
         </label>
       )}
       <label title={t("pipeline.figures-title")}>
-        <input type="checkbox" checked={withFigures} onChange={(e) => figures.set(e.currentTarget.checked)} />
+        <input
+          type="checkbox"
+          checked={withFigures}
+          onChange={(e) => figures.set(e.currentTarget.checked)}
+        />
         {t("pipeline.figures")}
       </label>
       <span class="group">
-        <button type="button" title={`${t("pipeline.zoom-out")} (-)`} aria-label={t("pipeline.zoom-out")} onClick={() => view.current?.zoom(1 / ZOOM)}>−</button>
-        <button type="button" title={`${t("pipeline.zoom-in")} (+)`} aria-label={t("pipeline.zoom-in")} onClick={() => view.current?.zoom(ZOOM)}>+</button>
-        <button type="button" title={`${t("pipeline.fit")} (0)`} aria-label={t("pipeline.fit")} onClick={() => view.current?.fit()}>{t("pipeline.fit-short")}</button>
+        <button
+          type="button"
+          title={`${t("pipeline.zoom-out")} (-)`}
+          aria-label={t("pipeline.zoom-out")}
+          onClick={() => view.current?.zoom(1 / ZOOM)}
+        >
+          −
+        </button>
+        <button
+          type="button"
+          title={`${t("pipeline.zoom-in")} (+)`}
+          aria-label={t("pipeline.zoom-in")}
+          onClick={() => view.current?.zoom(ZOOM)}
+        >
+          +
+        </button>
+        <button
+          type="button"
+          title={`${t("pipeline.fit")} (0)`}
+          aria-label={t("pipeline.fit")}
+          onClick={() => view.current?.fit()}
+        >
+          {t("pipeline.fit-short")}
+        </button>
       </span>
     </div>
   );

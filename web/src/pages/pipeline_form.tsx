@@ -8,11 +8,26 @@ import type { Row } from "../pipeline/rows";
 import { makeView } from "../pipeline/rows";
 import { useMemo, useState } from "preact/hooks";
 import { t, type Word } from "../words";
-import { change, changeFactor, choice, form, isSimulating, loaded, NO_FORM, refusal, simulated, under, type Form } from "./pipeline_state";
+import {
+  change,
+  changeFactor,
+  choice,
+  form,
+  isSimulating,
+  loaded,
+  NO_FORM,
+  refusal,
+  simulated,
+  under,
+  type Form,
+} from "./pipeline_state";
 
 /** Which schedules listen to which variant (docs/commands/simulate.md). */
 const TAKES: Record<"chunks" | "group" | "overlap" | "tail", readonly string[]> = {
-  chunks: ["interleaved", "interleaved-zb"], group: ["interleaved", "interleaved-zb"], overlap: ["interleaved"], tail: ["dualpipev"],
+  chunks: ["interleaved", "interleaved-zb"],
+  group: ["interleaved", "interleaved-zb"],
+  overlap: ["interleaved"],
+  tail: ["dualpipev"],
 };
 /** More stages than this: factors are entered for one stage at a time. */
 const MOST_SLIDERS = 16;
@@ -27,24 +42,82 @@ export function SimulateForm() {
   const schedule = f.schedule ?? used?.schedule ?? "1f1b";
   const takes = (what: keyof typeof TAKES): boolean => TAKES[what].includes(schedule);
   const isChanged = JSON.stringify(f) !== JSON.stringify(NO_FORM);
-  const mean = (at: 0 | 1 | 2 | 3): number => (used === undefined ? 0 : used.times.reduce((sum, x) => sum + x[at], 0) / Math.max(1, used.times.length));
+  const mean = (at: 0 | 1 | 2 | 3): number =>
+    used === undefined
+      ? 0
+      : used.times.reduce((sum, x) => sum + x[at], 0) / Math.max(1, used.times.length);
   return (
     <div class="sim">
       <div class="sim-fields">
         <div class="sim-shape">
-          <label>{t("simulate.schedule")}
-            <select value={schedule} onChange={(e) => change({ schedule: e.currentTarget.value, chunks: null, group: null, overlap: false, tail: null })}>
-              {(known?.schedules ?? []).map(({ name, summary }) => <option key={name} value={name} title={summary}>{name}</option>)}
+          <label>
+            {t("simulate.schedule")}
+            <select
+              value={schedule}
+              onChange={(e) =>
+                change({
+                  schedule: e.currentTarget.value,
+                  chunks: null,
+                  group: null,
+                  overlap: false,
+                  tail: null,
+                })
+              }
+            >
+              {(known?.schedules ?? []).map(({ name, summary }) => (
+                <option key={name} value={name} title={summary}>
+                  {name}
+                </option>
+              ))}
             </select>
           </label>
-          <Count word="simulate.stages" value={f.stages ?? used?.stages ?? null} most={4096} set={(stages) => change({ stages })} />
-          <Count word="simulate.microbatches" value={f.microbatches ?? used?.microbatches ?? null} most={65536} set={(microbatches) => change({ microbatches })} />
-          {takes("chunks") && <Count word="simulate.chunks" value={f.chunks ?? used?.chunks ?? null} most={64} set={(chunks) => change({ chunks })} />}
-          {takes("group") && <Count word="simulate.group" value={f.group} most={65536} set={(group) => change({ group })} />}
-          {takes("overlap") && <label><input type="checkbox" checked={f.overlap} onChange={(e) => change({ overlap: e.currentTarget.checked })} />{t("simulate.overlap")}</label>}
+          <Count
+            word="simulate.stages"
+            value={f.stages ?? used?.stages ?? null}
+            most={4096}
+            set={(stages) => change({ stages })}
+          />
+          <Count
+            word="simulate.microbatches"
+            value={f.microbatches ?? used?.microbatches ?? null}
+            most={65536}
+            set={(microbatches) => change({ microbatches })}
+          />
+          {takes("chunks") && (
+            <Count
+              word="simulate.chunks"
+              value={f.chunks ?? used?.chunks ?? null}
+              most={64}
+              set={(chunks) => change({ chunks })}
+            />
+          )}
+          {takes("group") && (
+            <Count
+              word="simulate.group"
+              value={f.group}
+              most={65536}
+              set={(group) => change({ group })}
+            />
+          )}
+          {takes("overlap") && (
+            <label>
+              <input
+                type="checkbox"
+                checked={f.overlap}
+                onChange={(e) => change({ overlap: e.currentTarget.checked })}
+              />
+              {t("simulate.overlap")}
+            </label>
+          )}
           {takes("tail") && (
-            <label>{t("simulate.tail")}
-              <select value={f.tail ?? "split"} onChange={(e) => change({ tail: e.currentTarget.value === "full" ? "full" : "split" })}>
+            <label>
+              {t("simulate.tail")}
+              <select
+                value={f.tail ?? "split"}
+                onChange={(e) =>
+                  change({ tail: e.currentTarget.value === "full" ? "full" : "split" })
+                }
+              >
                 <option value="split">{t("simulate.tail-split")}</option>
                 <option value="full">{t("simulate.tail-full")}</option>
               </select>
@@ -54,9 +127,27 @@ export function SimulateForm() {
         <div class="sim-times" title={t("simulate.per-op")}>
           <TimeField word="simulate.f" name="f_ns" now={mean(0)} f={f} />
           <TimeField word="simulate.b" name="b_ns" now={mean(1)} f={f} />
-          <TimeField word="simulate.w" name="w_ns" now={mean(2)} f={f} isIdle={used !== undefined && !used.splits} />
-          <TimeField word="simulate.fb" name="fb_ns" now={mean(3)} f={f} isIdle={used !== undefined && !used.pairs} />
-          <TimeField word="simulate.p2p" name="p2p_ns" now={used?.p2p_ns ?? 0} f={f} largest={mean(0)} />
+          <TimeField
+            word="simulate.w"
+            name="w_ns"
+            now={mean(2)}
+            f={f}
+            isIdle={used !== undefined && !used.splits}
+          />
+          <TimeField
+            word="simulate.fb"
+            name="fb_ns"
+            now={mean(3)}
+            f={f}
+            isIdle={used !== undefined && !used.pairs}
+          />
+          <TimeField
+            word="simulate.p2p"
+            name="p2p_ns"
+            now={used?.p2p_ns ?? 0}
+            f={f}
+            largest={mean(0)}
+          />
         </div>
         <Factors n={used?.stages ?? 0} f={f} />
       </div>
@@ -65,16 +156,47 @@ export function SimulateForm() {
   );
 }
 
-function Count({ word, value, most, set }: { word: Word; value: number | null; most: number; set: (value: number | null) => void }) {
+function Count({
+  word,
+  value,
+  most,
+  set,
+}: {
+  word: Word;
+  value: number | null;
+  most: number;
+  set: (value: number | null) => void;
+}) {
   return (
-    <label>{t(word)}
-      <NumberField min={1} max={most} step={1} value={value} set={(v) => set(v === null || v < 1 ? null : Math.min(most, Math.round(v)))} />
+    <label>
+      {t(word)}
+      <NumberField
+        min={1}
+        max={most}
+        step={1}
+        value={value}
+        set={(v) => set(v === null || v < 1 ? null : Math.min(most, Math.round(v)))}
+      />
     </label>
   );
 }
 
 /** A duration: slider from a quarter to four times what it is, and the number in ms. */
-function TimeField({ word, name, now, f, isIdle = false, largest = 0 }: { word: Word; name: Time; now: number; f: Form; isIdle?: boolean; largest?: number }) {
+function TimeField({
+  word,
+  name,
+  now,
+  f,
+  isIdle = false,
+  largest = 0,
+}: {
+  word: Word;
+  name: Time;
+  now: number;
+  f: Form;
+  isIdle?: boolean;
+  largest?: number;
+}) {
   const value = f[name] ?? now;
   const [base, setBase] = useState(0);
   // The slider's ends stay while it is moved.
@@ -82,12 +204,30 @@ function TimeField({ word, name, now, f, isIdle = false, largest = 0 }: { word: 
   const set = (ns: number | null): void => change({ [name]: ns });
   const top = Math.max(middle * (name === "p2p_ns" ? 4 : 3), 1000);
   return (
-    <label class={`sim-time${isIdle ? " idle" : ""}${f[name] !== null ? " changed" : ""}`} title={isIdle ? t("simulate.not-used") : undefined}>
+    <label
+      class={`sim-time${isIdle ? " idle" : ""}${f[name] !== null ? " changed" : ""}`}
+      title={isIdle ? t("simulate.not-used") : undefined}
+    >
       <span>{t(word)}</span>
-      <input type="range" min={name === "p2p_ns" ? 0 : top / 60} max={top} step={top / 300} value={value} disabled={isIdle} aria-label={t(word)}
-        onPointerDown={() => setBase(Math.max(now, largest / 4))} onInput={(e) => set(Math.round(Number(e.currentTarget.value)))} />
-      <NumberField min={0} step="any" value={Number((value / 1e6).toPrecision(4))} disabled={isIdle} label={`${t(word)} ms`}
-        set={(ms) => set(ms === null || ms < 0 ? null : Math.round(ms * 1e6))} />
+      <input
+        type="range"
+        min={name === "p2p_ns" ? 0 : top / 60}
+        max={top}
+        step={top / 300}
+        value={value}
+        disabled={isIdle}
+        aria-label={t(word)}
+        onPointerDown={() => setBase(Math.max(now, largest / 4))}
+        onInput={(e) => set(Math.round(Number(e.currentTarget.value)))}
+      />
+      <NumberField
+        min={0}
+        step="any"
+        value={Number((value / 1e6).toPrecision(4))}
+        disabled={isIdle}
+        label={`${t(word)} ms`}
+        set={(ms) => set(ms === null || ms < 0 ? null : Math.round(ms * 1e6))}
+      />
       <span class="quiet">ms</span>
     </label>
   );
@@ -95,14 +235,28 @@ function TimeField({ word, name, now, f, isIdle = false, largest = 0 }: { word: 
 
 function Factors({ n, f }: { n: number; f: Form }) {
   const [stage, setStage] = useState(0);
-  const changed = Object.keys(f.factors).map(Number).filter((s) => s < n);
-  const shown = n <= MOST_SLIDERS ? Array.from({ length: n }, (_, s) => s) : [...new Set([Math.min(stage, n - 1), ...changed])].filter((s) => s >= 0).sort((a, b) => a - b).slice(0, MOST_SLIDERS);
+  const changed = Object.keys(f.factors)
+    .map(Number)
+    .filter((s) => s < n);
+  const shown =
+    n <= MOST_SLIDERS
+      ? Array.from({ length: n }, (_, s) => s)
+      : [...new Set([Math.min(stage, n - 1), ...changed])]
+          .filter((s) => s >= 0)
+          .sort((a, b) => a - b)
+          .slice(0, MOST_SLIDERS);
   return (
     <fieldset class="sim-factors">
       <legend title={t("simulate.factors-hint")}>{t("simulate.factors")}</legend>
       {n > MOST_SLIDERS && (
-        <label>{t("chart.stage")}
-          <NumberField min={0} max={n - 1} value={stage} set={(v) => setStage(Math.max(0, Math.min(n - 1, Math.round(v ?? 0))))} />
+        <label>
+          {t("chart.stage")}
+          <NumberField
+            min={0}
+            max={n - 1}
+            value={stage}
+            set={(v) => setStage(Math.max(0, Math.min(n - 1, Math.round(v ?? 0))))}
+          />
         </label>
       )}
       {shown.map((s) => {
@@ -110,10 +264,23 @@ function Factors({ n, f }: { n: number; f: Form }) {
         return (
           <label key={s} class={`sim-factor${factor !== 1 ? " changed" : ""}`}>
             <span>{s}</span>
-            <input type="range" min={0.5} max={2} step={0.01} value={factor} aria-label={t("simulate.stage-factor", s)}
-              onInput={(e) => changeFactor(s, Number(e.currentTarget.value))} />
-            <NumberField min={0.01} max={100} step={0.01} value={factor} label={t("simulate.stage-factor", s)}
-              set={(v) => changeFactor(s, v !== null && v >= 0.01 && v <= 100 ? v : 1)} />
+            <input
+              type="range"
+              min={0.5}
+              max={2}
+              step={0.01}
+              value={factor}
+              aria-label={t("simulate.stage-factor", s)}
+              onInput={(e) => changeFactor(s, Number(e.currentTarget.value))}
+            />
+            <NumberField
+              min={0.01}
+              max={100}
+              step={0.01}
+              value={factor}
+              label={t("simulate.stage-factor", s)}
+              set={(v) => changeFactor(s, v !== null && v >= 0.01 && v <= 100 ? v : 1)}
+            />
           </label>
         );
       })}
@@ -125,13 +292,17 @@ function Factors({ n, f }: { n: number; f: Form }) {
 function measuredOf(rows: readonly Row[]): { stepNs: number; bubble: number } {
   const own = rows.filter((r) => r.ops.n > 0);
   const windows = own.reduce((sum, r) => sum + r.windowNs, 0);
-  return { stepNs: Math.max(0, ...own.map((r) => r.windowNs)), bubble: 1 - own.reduce((sum, r) => sum + r.busyNs, 0) / Math.max(1, windows) };
+  return {
+    stepNs: Math.max(0, ...own.map((r) => r.windowNs)),
+    bubble: 1 - own.reduce((sum, r) => sum + r.busyNs, 0) / Math.max(1, windows),
+  };
 }
 
 /** By what can be seen. */
 const NOTHING = 0.0005;
 const less = (a: number, b: number): boolean => a < b - NOTHING;
-const signed = (value: number, text: string): string => (value >= NOTHING ? `+${text}` : value <= -NOTHING ? `−${text}` : text);
+const signed = (value: number, text: string): string =>
+  value >= NOTHING ? `+${text}` : value <= -NOTHING ? `−${text}` : text;
 
 function Outcome({ isChanged }: { isChanged: boolean }) {
   const sim = useAtom(simulated);
@@ -141,31 +312,77 @@ function Outcome({ isChanged }: { isChanged: boolean }) {
   const chosen = useAtom(choice);
   const below = useAtom(under);
   // One step is what a simulation is compared with.
-  const measured = useMemo(() => (now === null || chosen.step === null ? null : measuredOf(makeView(now.chart, null, chosen).rows)), [now, chosen]);
+  const measured = useMemo(
+    () =>
+      now === null || chosen.step === null
+        ? null
+        : measuredOf(makeView(now.chart, null, chosen).rows),
+    [now, chosen],
+  );
   if (why !== null) {
-    return <div class="sim-out"><p class="sim-wrong" role="alert">{why}</p><Resets isChanged={isChanged} /></div>;
+    return (
+      <div class="sim-out">
+        <p class="sim-wrong" role="alert">
+          {why}
+        </p>
+        <Resets isChanged={isChanged} />
+      </div>
+    );
   }
   if (sim === null || (below === "none" && now !== null)) {
-    return <div class="sim-out"><p class="quiet">{busy ? t("simulate.running") : t("simulate.unchanged")}</p><Resets isChanged={isChanged} /></div>;
+    return (
+      <div class="sim-out">
+        <p class="quiet">{busy ? t("simulate.running") : t("simulate.unchanged")}</p>
+        <Resets isChanged={isChanged} />
+      </div>
+    );
   }
   const { step_ns, bubble, activations } = sim.reply;
-  const gain = measured === null || measured.stepNs === 0 ? null : (step_ns - measured.stepNs) / measured.stepNs;
+  const gain =
+    measured === null || measured.stepNs === 0
+      ? null
+      : (step_ns - measured.stepNs) / measured.stepNs;
   return (
     <div class="sim-out" aria-live="polite" aria-busy={busy}>
       <dl>
         <div>
           <dt>{t("simulate.step-time")}</dt>
-          <dd><b>{duration(step_ns)}</b>{gain !== null && <span class={less(gain, 0) ? "better" : "quiet"}> {signed(gain, `${percent(Math.abs(gain))} %`)}</span>}</dd>
-          {measured !== null && <dd class="quiet">{t("simulate.measured", duration(measured.stepNs))}</dd>}
+          <dd>
+            <b>{duration(step_ns)}</b>
+            {gain !== null && (
+              <span class={less(gain, 0) ? "better" : "quiet"}>
+                {" "}
+                {signed(gain, `${percent(Math.abs(gain))} %`)}
+              </span>
+            )}
+          </dd>
+          {measured !== null && (
+            <dd class="quiet">{t("simulate.measured", duration(measured.stepNs))}</dd>
+          )}
         </div>
         <div>
           <dt>{t("simulate.bubble")}</dt>
-          <dd><b>{percent(bubble)} %</b>{measured !== null && <span class={less(bubble, measured.bubble) ? "better" : "quiet"}> {t("simulate.points", signed(bubble - measured.bubble, percent(Math.abs(bubble - measured.bubble))))}</span>}</dd>
-          {measured !== null && <dd class="quiet">{t("simulate.measured", `${percent(measured.bubble)} %`)}</dd>}
+          <dd>
+            <b>{percent(bubble)} %</b>
+            {measured !== null && (
+              <span class={less(bubble, measured.bubble) ? "better" : "quiet"}>
+                {" "}
+                {t(
+                  "simulate.points",
+                  signed(bubble - measured.bubble, percent(Math.abs(bubble - measured.bubble))),
+                )}
+              </span>
+            )}
+          </dd>
+          {measured !== null && (
+            <dd class="quiet">{t("simulate.measured", `${percent(measured.bubble)} %`)}</dd>
+          )}
         </div>
         <div title={t("simulate.activations-title")}>
           <dt>{t("simulate.activations")}</dt>
-          <dd><b>{activations % 1 === 0 ? activations : activations.toFixed(1)}</b></dd>
+          <dd>
+            <b>{activations % 1 === 0 ? activations : activations.toFixed(1)}</b>
+          </dd>
         </div>
       </dl>
       <Resets isChanged={isChanged} />
@@ -181,13 +398,23 @@ function Resets({ isChanged }: { isChanged: boolean }) {
     if (n > 0) {
       const busy = times.map(([f, b]) => f + b);
       const mean = busy.reduce((a, b) => a + b, 0) / n;
-      change({ factors: Object.fromEntries(busy.map((ns, s) => [s, ns > 0 ? Number((mean / ns).toFixed(3)) : 1] as const).filter(([, v]) => v !== 1)) });
+      change({
+        factors: Object.fromEntries(
+          busy
+            .map((ns, s) => [s, ns > 0 ? Number((mean / ns).toFixed(3)) : 1] as const)
+            .filter(([, v]) => v !== 1),
+        ),
+      });
     }
   };
   return (
     <p class="sim-buttons">
-      <button type="button" disabled={!isChanged} onClick={() => form.set(NO_FORM)}>{t("simulate.reset")}</button>
-      <button type="button" onClick={even}>{t("simulate.even")}</button>
+      <button type="button" disabled={!isChanged} onClick={() => form.set(NO_FORM)}>
+        {t("simulate.reset")}
+      </button>
+      <button type="button" onClick={even}>
+        {t("simulate.even")}
+      </button>
     </p>
   );
 }

@@ -10,7 +10,9 @@ import type { Loaded } from "./pipeline_state";
 
 /** What to add to times of the chart to get those of a rank; null before it is ready. */
 export function rankNsShift(chart: Chart, rank: Rank, clockNs: Ns): Ns | null {
-  return rank.origin_ns === undefined ? null : Number(BigInt(chart.originNs) - BigInt(rank.origin_ns)) + clockNs;
+  return rank.origin_ns === undefined
+    ? null
+    : Number(BigInt(chart.originNs) - BigInt(rank.origin_ns)) + clockNs;
 }
 
 /** Where an op of that kind is looked for: sends and receives among the communicators, computation where its marks are on the
@@ -25,11 +27,13 @@ export function laneFor(nodes: readonly LaneNode[], isTransfer: boolean): number
     }
     return best?.lane ?? null;
   };
-  return (isTransfer ? most((n) => n.kind === "comm") : null)
-    ?? most((n) => n.kind === "marks" && n.device >= 0)
-    ?? most((n) => n.kind === "device")
-    ?? most((n) => n.kind === "marks")
-    ?? most((n) => n.kind === "host");
+  return (
+    (isTransfer ? most((n) => n.kind === "comm") : null) ??
+    most((n) => n.kind === "marks" && n.device >= 0) ??
+    most((n) => n.kind === "device") ??
+    most((n) => n.kind === "marks") ??
+    most((n) => n.kind === "host")
+  );
 }
 
 /** The rank when it is ready; asks for it when it is not. */
@@ -56,7 +60,13 @@ function ready(key: string): Promise<Rank> {
 }
 
 /** Shows a span (times from the chart's origin) of a rank of the chart in the timeline. */
-export async function jump(from: Loaded, rankRow: number, startNs: number, endNs: number, isTransfer: boolean): Promise<void> {
+export async function jump(
+  from: Loaded,
+  rankRow: number,
+  startNs: number,
+  endNs: number,
+  isTransfer: boolean,
+): Promise<void> {
   const [key, clockNs] = from.places[rankRow] ?? ["", 0];
   if (key === "" || rankOf(key) === undefined) {
     notify("warning", t("pipeline.jump-none"));
@@ -65,9 +75,15 @@ export async function jump(from: Loaded, rankRow: number, startNs: number, endNs
   try {
     const rank = await ready(key);
     // The time is right even where no lane is.
-    const lane = await get<{ nodes: LaneNode[] }>("lanes", { rank: key }).then(({ nodes }) => laneFor(nodes, isTransfer), (error: unknown) => (fail(error), null));
+    const lane = await get<{ nodes: LaneNode[] }>("lanes", { rank: key }).then(
+      ({ nodes }) => laneFor(nodes, isTransfer),
+      (error: unknown) => (fail(error), null),
+    );
     const shift = rankNsShift(from.chart, rank, clockNs)! + shiftOf(rank);
-    goto.set({ span: { from: startNs + shift, to: endNs + shift }, ...(lane !== null ? { lane: { rank: key, lane } } : {}) });
+    goto.set({
+      span: { from: startNs + shift, to: endNs + shift },
+      ...(lane !== null ? { lane: { rank: key, lane } } : {}),
+    });
     tab.set("timeline");
   } catch (error) {
     fail(error);
@@ -75,10 +91,15 @@ export async function jump(from: Loaded, rankRow: number, startNs: number, endNs
 }
 
 /** The row of the chart's ranks, and the time from the chart's origin, of a time of a rank. */
-export function placeInChart(to: Loaded, key: string, at: Ns): { rankRow: number; ns: number } | null {
+export function placeInChart(
+  to: Loaded,
+  key: string,
+  at: Ns,
+): { rankRow: number; ns: number } | null {
   const rankRow = to.places.findIndex(([k]) => k === key);
   const rank = rankOf(key);
-  const shift = rankRow < 0 || rank === undefined ? null : rankNsShift(to.chart, rank, to.places[rankRow]![1]);
+  const shift =
+    rankRow < 0 || rank === undefined ? null : rankNsShift(to.chart, rank, to.places[rankRow][1]);
   return shift === null ? null : { rankRow, ns: at - shift };
 }
 
@@ -88,7 +109,7 @@ export function stepAt(chart: Chart, rankRow: number, ns: number): number | null
   let bestGap = Infinity;
   for (let i = 0; i < chart.n; i++) {
     if (chart.rank[i] === rankRow) {
-      const gap = Math.max(chart.start[i]! - ns, ns - chart.end[i]!, 0);
+      const gap = Math.max(chart.start[i] - ns, ns - chart.end[i], 0);
       if (gap < bestGap) {
         bestGap = gap;
         best = chart.step[i]!;

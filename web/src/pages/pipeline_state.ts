@@ -1,7 +1,13 @@
 /** What the Pipeline page looks at: the chart of a cluster, the choice of it, what lies below the measured rows, and the form of
  * the simulation. It outlives the page; the address holds it. */
 import { ApiError, get, post, type Params } from "../api/client";
-import type { ChartReply, ChartTable, SimulateAsk, SimulateFrom, SimulateReply } from "../api/types";
+import type {
+  ChartReply,
+  ChartTable,
+  SimulateAsk,
+  SimulateFrom,
+  SimulateReply,
+} from "../api/types";
 import { Atom } from "../base/atom";
 import { fail, sentenceOf } from "../model/notices";
 import type { Chart } from "../pipeline/model";
@@ -10,8 +16,26 @@ import { unpack, type Packed } from "../pipeline/unpack";
 
 /** What the user says of the job; not there: as found. */
 export type Job = Readonly<Record<string, string>>;
-export const JOB_FIELDS = ["pp", "tp", "cp", "dp", "order", "pp_type", "microbatches", "forward_re", "backward_re", "microbatch_re", "align"] as const;
-const JOB_TEXTS: ReadonlySet<string> = new Set(["order", "pp_type", "forward_re", "backward_re", "microbatch_re"]);
+export const JOB_FIELDS = [
+  "pp",
+  "tp",
+  "cp",
+  "dp",
+  "order",
+  "pp_type",
+  "microbatches",
+  "forward_re",
+  "backward_re",
+  "microbatch_re",
+  "align",
+] as const;
+const JOB_TEXTS: ReadonlySet<string> = new Set([
+  "order",
+  "pp_type",
+  "forward_re",
+  "backward_re",
+  "microbatch_re",
+]);
 
 export interface Loaded {
   chart: Chart;
@@ -49,8 +73,19 @@ export interface Form {
 }
 
 export const NO_FORM: Form = {
-  schedule: null, stages: null, microbatches: null, chunks: null, group: null, overlap: false, tail: null,
-  f_ns: null, b_ns: null, w_ns: null, fb_ns: null, p2p_ns: null, factors: {},
+  schedule: null,
+  stages: null,
+  microbatches: null,
+  chunks: null,
+  group: null,
+  overlap: false,
+  tail: null,
+  f_ns: null,
+  b_ns: null,
+  w_ns: null,
+  fb_ns: null,
+  p2p_ns: null,
+  factors: {},
 };
 
 export interface Simulated {
@@ -76,12 +111,21 @@ export const arrows = new Atom(false);
 export const figures = new Atom(true);
 
 /** What the address said, until the chart it is about is here. */
-let wanted: { step: string | undefined; pipeline: string | undefined; by: string | undefined } | null = null;
+let wanted: {
+  step: string | undefined;
+  pipeline: string | undefined;
+  by: string | undefined;
+} | null = null;
 /** The same of the window, taken by the page when it has drawn the chart. */
 export const wantedWindow = new Atom<{ from: number; to: number } | null>(null);
 
 const jobParams = (): Record<string, string | number | boolean> =>
-  Object.fromEntries(Object.entries(job.get()).map(([k, v]) => [k, k === "align" ? true : JOB_TEXTS.has(k) ? v : Number(v)]));
+  Object.fromEntries(
+    Object.entries(job.get()).map(([k, v]) => [
+      k,
+      k === "align" ? true : JOB_TEXTS.has(k) ? v : Number(v),
+    ]),
+  );
 
 export const chartParams = (): Params => ({ cluster: cluster.get(), ...jobParams() });
 
@@ -130,8 +174,18 @@ function choiceFor(chart: Chart, view: { step: number; pipeline: number }): Choi
   const step = Number(asked?.step);
   const pipeline = Number(asked?.pipeline);
   return {
-    step: asked?.step === "all" ? null : asked?.step !== undefined && steps.includes(step) ? step : view.step,
-    pipeline: asked?.pipeline === "all" ? null : asked?.pipeline !== undefined && all.includes(pipeline) ? pipeline : view.pipeline,
+    step:
+      asked?.step === "all"
+        ? null
+        : asked?.step !== undefined && steps.includes(step)
+          ? step
+          : view.step,
+    pipeline:
+      asked?.pipeline === "all"
+        ? null
+        : asked?.pipeline !== undefined && all.includes(pipeline)
+          ? pipeline
+          : view.pipeline,
     byPhase: hasPhases(chart) && asked?.by !== "kind",
   };
 }
@@ -140,7 +194,8 @@ export function stepBy(by: number): void {
   const now = loaded.get();
   const { step } = choice.get();
   const steps = now === null ? [] : stepsOf(now.chart);
-  const next = step === null ? (by > 0 ? steps[0] : steps[steps.length - 1]) : steps[steps.indexOf(step) + by];
+  const next =
+    step === null ? (by > 0 ? steps[0] : steps[steps.length - 1]) : steps[steps.indexOf(step) + by];
   if (next !== undefined) {
     choice.update((c) => ({ ...c, step: next }));
   }
@@ -150,9 +205,14 @@ export function stepBy(by: number): void {
 
 function fromNow(): SimulateFrom | undefined {
   const { step, pipeline } = choice.get();
-  return loaded.get() === null ? undefined : {
-    cluster: cluster.get(), ...jobParams(), ...(step !== null ? { step } : {}), ...(pipeline !== null ? { pipeline } : {}),
-  };
+  return loaded.get() === null
+    ? undefined
+    : {
+        cluster: cluster.get(),
+        ...jobParams(),
+        ...(step !== null ? { step } : {}),
+        ...(pipeline !== null ? { pipeline } : {}),
+      };
 }
 
 /** The numbers a simulation without a measurement begins with. */
@@ -169,7 +229,19 @@ export function askOf(what: Under): SimulateAsk {
   }
   const f = form.get();
   const ask: SimulateAsk = { ...base };
-  for (const name of ["schedule", "stages", "microbatches", "chunks", "group", "tail", "f_ns", "b_ns", "w_ns", "fb_ns", "p2p_ns"] as const) {
+  for (const name of [
+    "schedule",
+    "stages",
+    "microbatches",
+    "chunks",
+    "group",
+    "tail",
+    "f_ns",
+    "b_ns",
+    "w_ns",
+    "fb_ns",
+    "p2p_ns",
+  ] as const) {
     const value = f[name];
     if (value !== null) {
       Object.assign(ask, { [name]: value });
@@ -288,37 +360,48 @@ export function follow(): void {
 
 // --- the address -------------------------------------------------------------------------------------------------
 
-const number = (text: string | undefined): number | null => (text === undefined || text === "" || !Number.isFinite(Number(text)) ? null : Number(text));
+const number = (text: string | undefined): number | null =>
+  text === undefined || text === "" || !Number.isFinite(Number(text)) ? null : Number(text);
 
-const FORM_NUMBERS = ["stages", "microbatches", "chunks", "group", "f_ns", "b_ns", "w_ns", "fb_ns", "p2p_ns"] as const;
+const FORM_NUMBERS = [
+  "stages",
+  "microbatches",
+  "chunks",
+  "group",
+  "f_ns",
+  "b_ns",
+  "w_ns",
+  "fb_ns",
+  "p2p_ns",
+] as const;
 
 export function readState(window: { from: number; to: number } | null): Record<string, string> {
   const out: Record<string, string> = {};
   const now = loaded.get();
   const c = choice.get();
   if (cluster.get() !== 0) {
-    out["cluster"] = String(cluster.get());
+    out.cluster = String(cluster.get());
   }
   if (now !== null && c.step !== now.view.step) {
-    out["step"] = c.step === null ? "all" : String(c.step);
+    out.step = c.step === null ? "all" : String(c.step);
   }
   if (now !== null && c.pipeline !== now.view.pipeline) {
-    out["pipeline"] = c.pipeline === null ? "all" : String(c.pipeline);
+    out.pipeline = c.pipeline === null ? "all" : String(c.pipeline);
   }
   if (now !== null && !c.byPhase && hasPhases(now.chart)) {
-    out["by"] = "kind";
+    out.by = "kind";
   }
   if (under.get() !== "none") {
-    out["under"] = under.get();
+    out.under = under.get();
   }
   if (arrows.get()) {
-    out["arrows"] = "1";
+    out.arrows = "1";
   }
   if (!figures.get()) {
-    out["figures"] = "0";
+    out.figures = "0";
   }
   if (window !== null) {
-    out["window"] = `${Math.round(window.from)},${Math.round(window.to)}`;
+    out.window = `${Math.round(window.from)},${Math.round(window.to)}`;
   }
   for (const [key, value] of Object.entries(job.get())) {
     out[`job-${key}`] = value;
@@ -346,26 +429,35 @@ export function readState(window: { from: number; to: number } | null): Record<s
 }
 
 export function writeState(state: Record<string, string>): void {
-  wanted = { step: state["step"], pipeline: state["pipeline"], by: state["by"] };
-  const span = state["window"]?.split(",").map(Number) ?? [];
-  wantedWindow.set(span.length === 2 && span.every(Number.isFinite) ? { from: span[0]!, to: span[1]! } : null);
-  arrows.set(state["arrows"] === "1");
-  figures.set(state["figures"] !== "0");
+  wanted = { step: state.step, pipeline: state.pipeline, by: state.by };
+  const span = state.window?.split(",").map(Number) ?? [];
+  wantedWindow.set(
+    span.length === 2 && span.every(Number.isFinite) ? { from: span[0], to: span[1] } : null,
+  );
+  arrows.set(state.arrows === "1");
+  figures.set(state.figures !== "0");
   const factors: Record<number, number> = {};
   for (const pair of state["sim-factors"]?.split(",") ?? []) {
     const [stage, factor] = pair.split(":").map(Number);
     if (Number.isInteger(stage) && Number.isFinite(factor)) {
-      factors[stage!] = factor!;
+      factors[stage] = factor!;
     }
   }
   const tail = state["sim-tail"];
   form.set({
-    ...NO_FORM, factors,
+    ...NO_FORM,
+    factors,
     ...Object.fromEntries(FORM_NUMBERS.map((name) => [name, number(state[`sim-${name}`])])),
-    schedule: state["sim-schedule"] ?? null, tail: tail === "split" || tail === "full" ? tail : null, overlap: state["sim-overlap"] === "1",
+    schedule: state["sim-schedule"] ?? null,
+    tail: tail === "split" || tail === "full" ? tail : null,
+    overlap: state["sim-overlap"] === "1",
   });
-  const below = state["under"];
-  under.set(below === "form" || below === "replay" || (below?.startsWith("theory:") ?? false) ? (below as Under) : "none");
+  const below = state.under;
+  under.set(
+    below === "form" || below === "replay" || (below?.startsWith("theory:") ?? false)
+      ? (below as Under)
+      : "none",
+  );
   const said: Record<string, string> = {};
   for (const key of JOB_FIELDS) {
     const value = state[`job-${key}`];
@@ -376,7 +468,7 @@ export function writeState(state: Record<string, string>): void {
   if (JSON.stringify(said) !== JSON.stringify(job.get())) {
     job.set(said);
   }
-  cluster.set(number(state["cluster"]) ?? 0);
+  cluster.set(number(state.cluster) ?? 0);
   const now = loaded.get();
   if (now !== null && !isLoading.get()) {
     choice.set(choiceFor(now.chart, now.view)); // back and forth in the history

@@ -7,9 +7,14 @@ import type { Under } from "./pipeline_state";
 
 /** Only what is called a theory is one: the form's simulation and the replay keep the durations that were measured. */
 export function chartTexts(below: Under): Texts {
-  const texts = Object.fromEntries(Object.keys(ENGLISH).map((key) => [key, t(`chart.${key}` as Word, "{0}", "{1}")])) as Texts;
-  return below === "form" ? { ...texts, theory: t("chart.simulated"), legendPair: t("chart.legendSimulated") }
-    : below === "replay" ? { ...texts, theory: t("chart.replayed"), legendPair: t("chart.legendReplayed") } : texts;
+  const texts = Object.fromEntries(
+    Object.keys(ENGLISH).map((key) => [key, t(`chart.${key}` as Word, "{0}", "{1}")]),
+  ) as Texts;
+  return below === "form"
+    ? { ...texts, theory: t("chart.simulated"), legendPair: t("chart.legendSimulated") }
+    : below === "replay"
+      ? { ...texts, theory: t("chart.replayed"), legendPair: t("chart.legendReplayed") }
+      : texts;
 }
 
 /** Words of the field; short names stay as the field writes them. */

@@ -17,13 +17,23 @@ export function RankGate({ rank, children }: { rank: Rank | null; children: Comp
       return (
         <Empty title={t("rank.failed", rank.label)}>
           <p class="bad">{rank.error}</p>
-          <button type="button" onClick={() => void load([rank.key]).catch(fail)}>{t("frame.retry")}</button>
+          <button type="button" onClick={() => void load([rank.key]).catch(fail)}>
+            {t("frame.retry")}
+          </button>
         </Empty>
       );
     default:
       return (
         <Empty title={t("rank.reading", rank.label)}>
-          <span class="progress" role="progressbar" aria-valuenow={Math.round(rank.progress * 100)} aria-valuemin={0} aria-valuemax={100}><i style={{ width: `${rank.progress * 100}%` }} /></span>
+          <span
+            class="progress"
+            role="progressbar"
+            aria-valuenow={Math.round(rank.progress * 100)}
+            aria-valuemin={0}
+            aria-valuemax={100}
+          >
+            <i style={{ width: `${rank.progress * 100}%` }} />
+          </span>
         </Empty>
       );
   }

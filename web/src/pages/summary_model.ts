@@ -3,7 +3,16 @@ import type { Cell, Table } from "../api/types";
 import { nsReader, reader } from "./data";
 
 export const INDICATORS = [
-  "computing", "communication", "pure_computing", "overlapped", "exposed", "free", "preparing", "exposed_no_receive", "stage", "bubble",
+  "computing",
+  "communication",
+  "pure_computing",
+  "overlapped",
+  "exposed",
+  "free",
+  "preparing",
+  "exposed_no_receive",
+  "stage",
+  "bubble",
 ] as const;
 export type Indicator = (typeof INDICATORS)[number];
 export type Values = Record<Indicator, number | null>;
@@ -22,8 +31,15 @@ export interface Entry {
 }
 
 const COLUMN: Record<Exclude<Indicator, "pure_computing">, string> = {
-  computing: "computing", communication: "communication", overlapped: "overlapped", exposed: "communication not overlapped", free: "free",
-  preparing: "preparing", exposed_no_receive: "communication not overlapped and exclude receive", stage: "stage", bubble: "bubble",
+  computing: "computing",
+  communication: "communication",
+  overlapped: "overlapped",
+  exposed: "communication not overlapped",
+  free: "free",
+  preparing: "preparing",
+  exposed_no_receive: "communication not overlapped and exclude receive",
+  stage: "stage",
+  bubble: "bubble",
 };
 
 export function entriesOf(table: Table): Entry[] {
@@ -40,16 +56,28 @@ export function entriesOf(table: Table): Entry[] {
   };
   const [type, step, index] = [text("type"), text("step"), text("index")];
   const [dp, pp, tp] = [number("dp index"), number("pp index"), number("tp index")];
-  const times = Object.entries(COLUMN).map(([name, column]) => [name, nsReader(table, column)] as const);
+  const times = Object.entries(COLUMN).map(
+    ([name, column]) => [name, nsReader(table, column)] as const,
+  );
   return table.rows.map((row) => {
     const values = Object.fromEntries(times.map(([name, read]) => [name, read(row)])) as Values;
-    values.pure_computing = values.computing === null ? null : values.computing - (values.overlapped ?? 0);
-    return { type: type(row), step: step(row), index: index(row), dp: dp(row), pp: pp(row), tp: tp(row), values };
+    values.pure_computing =
+      values.computing === null ? null : values.computing - (values.overlapped ?? 0);
+    return {
+      type: type(row),
+      step: step(row),
+      index: index(row),
+      dp: dp(row),
+      pp: pp(row),
+      tp: tp(row),
+      values,
+    };
   });
 }
 
 /** Computing, communication that it does not hide, free and preparing: how long the step took. */
-export const endToEnd = (v: Values): number => (v.computing ?? 0) + (v.exposed ?? 0) + (v.free ?? 0) + Math.max(0, v.preparing ?? 0);
+export const endToEnd = (v: Values): number =>
+  (v.computing ?? 0) + (v.exposed ?? 0) + (v.free ?? 0) + Math.max(0, v.preparing ?? 0);
 
 /** Of all steps the mean, of one the values of it: one entry for each rank (or stage). */
 export function ofStep(entries: Entry[], step: string | null): Entry[] {
@@ -57,10 +85,15 @@ export function ofStep(entries: Entry[], step: string | null): Entry[] {
   for (const entry of entries) {
     if (step === null || entry.step === step) {
       const key = `${entry.type} ${entry.index}`;
-      by.get(key)?.push(entry) ?? by.set(key, [entry]);
+      const same = by.get(key) ?? [];
+      same.push(entry);
+      by.set(key, same);
     }
   }
-  return [...by.values()].map((same) => ({ ...same[0]!, values: meanOf(same.map((e) => e.values)) }));
+  return [...by.values()].map((same) => ({
+    ...same[0],
+    values: meanOf(same.map((e) => e.values)),
+  }));
 }
 
 function meanOf(all: Values[]): Values {
@@ -75,9 +108,12 @@ export type Order = "index" | Indicator;
 
 /** By rank, or the largest first; the first `top` of them (0: all). */
 export function ordered(entries: Entry[], by: Order, top: number): Entry[] {
-  const sorted = [...entries].sort((a, b) => by === "index"
-    ? Number(a.index) - Number(b.index) || a.index.localeCompare(b.index)
-    : (b.values[by] ?? -Infinity) - (a.values[by] ?? -Infinity) || Number(a.index) - Number(b.index));
+  const sorted = [...entries].sort((a, b) =>
+    by === "index"
+      ? Number(a.index) - Number(b.index) || a.index.localeCompare(b.index)
+      : (b.values[by] ?? -Infinity) - (a.values[by] ?? -Infinity) ||
+        Number(a.index) - Number(b.index),
+  );
   return top > 0 ? sorted.slice(0, top) : sorted;
 }
 
@@ -90,14 +126,31 @@ export interface Spread {
   share: number;
 }
 
-const METRIC: Readonly<Record<string, Indicator>> = { Computing: "computing", "Communication (not overlapped)": "exposed", Free: "free" };
+const METRIC: Readonly<Record<string, Indicator>> = {
+  Computing: "computing",
+  "Communication (not overlapped)": "exposed",
+  Free: "free",
+};
 
 /** Times that differ over the ranks by more than the view spread allows (S-22). */
 export function spreadsOf(view: Table): Spread[] {
-  const [metric, spread, share, threshold, most, least] = ["metric", "spread", "share of mean e2e", "threshold", "rank of max", "rank of min"].map((name) => reader(view, name));
-  return view.rows.filter((row) => Number(share!(row)) > Number(threshold!(row))).map((row) => ({
-    indicator: METRIC[String(metric!(row))] ?? "computing", spread_ns: Number(spread!(row)), share: Number(share!(row)) / 100, most: String(most!(row)), least: String(least!(row)),
-  }));
+  const [metric, spread, share, threshold, most, least] = [
+    "metric",
+    "spread",
+    "share of mean e2e",
+    "threshold",
+    "rank of max",
+    "rank of min",
+  ].map((name) => reader(view, name));
+  return view.rows
+    .filter((row) => Number(share(row)) > Number(threshold(row)))
+    .map((row) => ({
+      indicator: METRIC[String(metric(row))] ?? "computing",
+      spread_ns: Number(spread(row)),
+      share: Number(share(row)) / 100,
+      most: String(most(row)),
+      least: String(least(row)),
+    }));
 }
 
 export const ALGORITHMS = ["megatron", "megatron-pp-dp", "mindspeed", "mindie", "vllm"] as const;
@@ -138,7 +191,12 @@ export interface Box {
   min: Values;
 }
 
-const FOLDED: Record<Fold, (keyof Place)[]> = { none: [], tp: ["tp"], "tp-cp": ["tp", "cp"], stage: ["tp", "cp", "dp"] };
+const FOLDED: Record<Fold, (keyof Place)[]> = {
+  none: [],
+  tp: ["tp"],
+  "tp-cp": ["tp", "cp"],
+  stage: ["tp", "cp", "dp"],
+};
 
 /** Ranks that differ only in what is folded become one box with the largest and least of their values; a rank without a place
  * keeps a box of its own. */
@@ -148,21 +206,35 @@ export function foldOf(entries: Entry[], places: Places, s: Sizes, fold: Fold): 
   for (const entry of entries) {
     const place = places.get(entry.index);
     const key = place === undefined ? `rank ${entry.index}` : kept.map((d) => place[d]).join();
-    by.get(key)?.entries.push(entry) ?? by.set(key, { place, entries: [entry] });
+    const box = by.get(key) ?? { place, entries: [] };
+    box.entries.push(entry);
+    by.set(key, box);
   }
   return [...by.values()].map(({ place, entries: same }) => {
     const many = place === undefined ? [] : kept.filter((d) => s[d] > 1);
-    const of = (pick: (...v: number[]) => number): Values => Object.fromEntries(INDICATORS.map((name) => {
-      const known = same.map((e) => e.values[name]).filter((v): v is number => v !== null);
-      return [name, known.length === 0 ? null : pick(...known)];
-    })) as Values;
+    const of = (pick: (...v: number[]) => number): Values =>
+      Object.fromEntries(
+        INDICATORS.map((name) => {
+          const known = same.map((e) => e.values[name]).filter((v): v is number => v !== null);
+          return [name, known.length === 0 ? null : pick(...known)];
+        }),
+      ) as Values;
     return {
-      label: many.length === 0 ? same.map((e) => e.index).join(",") : many.map((d) => `${d}${place![d]}`).join("-"),
-      ranks: same.map((e) => e.index), max: of(Math.max), min: of(Math.min),
+      label:
+        many.length === 0
+          ? same.map((e) => e.index).join(",")
+          : many.map((d) => `${d}${place![d]}`).join("-"),
+      ranks: same.map((e) => e.index),
+      max: of(Math.max),
+      min: of(Math.min),
     };
   });
 }
 
 /** Sizes as the profile carries them (/api/summary), where it does. */
 export const sizesOf = (collected: Record<string, number> | null): Partial<Sizes> =>
-  Object.fromEntries((["pp", "tp", "cp", "dp", "ep"] as const).flatMap((name) => ((collected?.[name] ?? 0) >= 1 ? [[name, collected![name]!]] : [])));
+  Object.fromEntries(
+    (["pp", "tp", "cp", "dp", "ep"] as const).flatMap((name) =>
+      (collected?.[name] ?? 0) >= 1 ? [[name, collected![name]]] : [],
+    ),
+  );

@@ -24,7 +24,12 @@ export function TimelinePage() {
         write: (state) => JSON.stringify(state) !== left && applyTimelineState(state),
       }),
       listenTimelineState(urlChanged),
-      offer({ tab: "timeline", title: () => t("tab.timeline"), kinds: ["png", "svg"], make: (kind) => exportTimeline(kind === "svg" ? "svg" : "png") }),
+      offer({
+        tab: "timeline",
+        title: () => t("tab.timeline"),
+        kinds: ["png", "svg"],
+        make: (kind) => exportTimeline(kind === "svg" ? "svg" : "png"),
+      }),
     ];
     return () => {
       left = JSON.stringify(timelineState());

@@ -67,7 +67,9 @@ function resize(e: PointerEvent): void {
   const height = bottomHeight.get();
   handle.setPointerCapture(e.pointerId);
   const move = (now: PointerEvent): void => {
-    bottomHeight.set(Math.max(LEAST, Math.min(window.innerHeight - 200, height + from - now.clientY)));
+    bottomHeight.set(
+      Math.max(LEAST, Math.min(window.innerHeight - 200, height + from - now.clientY)),
+    );
   };
   const stop = (): void => {
     handle.removeEventListener("pointermove", move);
@@ -84,33 +86,78 @@ export function BottomPanel() {
   const found = useAtom(counts);
   useAtom(language);
   useEffect(follow, []);
-  useEffect(() => register([
-    { id: "timeline.bottom", word: "bottom.toggle", keys: ["q"], run: () => bottomOpen.update((now) => !now) },
-    ...BOTTOM_TABS.map((tab) => ({ id: `timeline.panel-${tab}`, word: TABS[tab].word, keys: [], run: () => open(tab) })),
-  ]), []);
+  useEffect(
+    () =>
+      register([
+        {
+          id: "timeline.bottom",
+          word: "bottom.toggle",
+          keys: ["q"],
+          run: () => bottomOpen.update((now) => !now),
+        },
+        ...BOTTOM_TABS.map((tab) => ({
+          id: `timeline.panel-${tab}`,
+          word: TABS[tab].word,
+          keys: [],
+          run: () => open(tab),
+        })),
+      ]),
+    [],
+  );
   return (
-    <section class="bottom" aria-label={t("bottom.label")} style={isOpen ? { height: `${height}px` } : undefined}>
-      {isOpen && <div class="bottom-edge" role="separator" aria-orientation="horizontal" aria-label={t("bottom.resize")} tabIndex={0} aria-valuenow={height}
-        onPointerDown={resize}
-        onKeyDown={(e) => {
-          if (e.key === "ArrowUp" || e.key === "ArrowDown") {
-            e.preventDefault();
-            e.stopPropagation();
-            bottomHeight.set(Math.max(LEAST, height + (e.key === "ArrowUp" ? 20 : -20)));
-          }
-        }} />}
+    <section
+      class="bottom"
+      aria-label={t("bottom.label")}
+      style={isOpen ? { height: `${height}px` } : undefined}
+    >
+      {isOpen && (
+        <div
+          class="bottom-edge"
+          role="separator"
+          aria-orientation="horizontal"
+          aria-label={t("bottom.resize")}
+          tabIndex={0}
+          aria-valuenow={height}
+          onPointerDown={resize}
+          onKeyDown={(e) => {
+            if (e.key === "ArrowUp" || e.key === "ArrowDown") {
+              e.preventDefault();
+              e.stopPropagation();
+              bottomHeight.set(Math.max(LEAST, height + (e.key === "ArrowUp" ? 20 : -20)));
+            }
+          }}
+        />
+      )}
       <div class="bottom-tabs" role="tablist">
         {BOTTOM_TABS.map((tab) => (
-          <button key={tab} type="button" role="tab" aria-selected={tab === name} onClick={() => open(tab)}>
-            {t(TABS[tab].word)}{tab === "find" && found !== null ? ` (${found.total})` : ""}
+          <button
+            key={tab}
+            type="button"
+            role="tab"
+            aria-selected={tab === name}
+            onClick={() => open(tab)}
+          >
+            {t(TABS[tab].word)}
+            {tab === "find" && found !== null ? ` (${found.total})` : ""}
           </button>
         ))}
         <span class="spring" />
-        <button type="button" class="flat" aria-expanded={isOpen} aria-label={t("bottom.toggle")} title={`${t("bottom.toggle")} (Q)`} onClick={() => bottomOpen.set(!isOpen)}>
+        <button
+          type="button"
+          class="flat"
+          aria-expanded={isOpen}
+          aria-label={t("bottom.toggle")}
+          title={`${t("bottom.toggle")} (Q)`}
+          onClick={() => bottomOpen.set(!isOpen)}
+        >
           <Icon name={isOpen ? "down" : "up"} />
         </button>
       </div>
-      {isOpen && <div class="bottom-body" role="tabpanel">{TABS[name].show()}</div>}
+      {isOpen && (
+        <div class="bottom-body" role="tabpanel">
+          {TABS[name].show()}
+        </div>
+      )}
     </section>
   );
 }

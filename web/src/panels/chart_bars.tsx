@@ -39,11 +39,21 @@ export function StackedBars({ title, bars, series, lines = [], axis, height }: S
   const [off, toggle] = useOff();
   const partsOn = series.map((_, i) => !off.has(i));
   const linesOn = lines.map((_, i) => !off.has(series.length + i));
-  const most = useMemo(() => Math.max(0, ...bars.map((b) => b.parts.reduce<number>((sum, v, i) => sum + (partsOn[i] ? (v ?? 0) : 0), 0))), [bars, off]);
+  const most = useMemo(
+    () =>
+      Math.max(
+        0,
+        ...bars.map((b) =>
+          b.parts.reduce<number>((sum, v, i) => sum + (partsOn[i] ? (v ?? 0) : 0), 0),
+        ),
+      ),
+    [bars, off],
+  );
   const unit = unitFor(most);
   const right = lines.length > 0 ? RIGHT : 12;
   const slot = (size: Size): number => (size.width - LEFT - right) / Math.max(1, bars.length);
-  const yOf = (v: number, size: Size): number => size.height - BOTTOM - (most > 0 ? v / most : 0) * (size.height - TOP - BOTTOM);
+  const yOf = (v: number, size: Size): number =>
+    size.height - BOTTOM - (most > 0 ? v / most : 0) * (size.height - TOP - BOTTOM);
   const draw = (pen: Pen, size: Size, colours: ViewerTheme, hovered: Hit | null): void => {
     axes(pen, size, colours, most / unit.ns, unit.name, right, lines.length > 0);
     const w = slot(size);
@@ -52,13 +62,26 @@ export function StackedBars({ title, bars, series, lines = [], axis, height }: S
     bars.forEach((bar, i) => {
       const x = LEFT + i * w;
       if (hovered?.key === String(i) || bar.isMarked === true) {
-        pen.rect(x, TOP, w, size.height - TOP - BOTTOM, colours.accent, bar.isMarked === true ? 0.16 : 0.08);
+        pen.rect(
+          x,
+          TOP,
+          w,
+          size.height - TOP - BOTTOM,
+          colours.accent,
+          bar.isMarked === true ? 0.16 : 0.08,
+        );
       }
       let sum = 0;
       bar.parts.forEach((v, s) => {
         if (partsOn[s] && v !== null && v > 0) {
           const [top, bottom] = [yOf(sum + v, size), yOf(sum, size)];
-          pen.rect(x + (w - wide) / 2, top, Math.max(0.5, wide), Math.max(0, bottom - top), series[s]!.colour);
+          pen.rect(
+            x + (w - wide) / 2,
+            top,
+            Math.max(0.5, wide),
+            Math.max(0, bottom - top),
+            series[s].colour,
+          );
           sum += v;
         }
       });
@@ -67,20 +90,28 @@ export function StackedBars({ title, bars, series, lines = [], axis, height }: S
       if (linesOn[l]) {
         const points = bars.flatMap((bar, i) => {
           const v = bar.ratios?.[l];
-          return v === null || v === undefined ? [] : [LEFT + (i + 0.5) * w, size.height - BOTTOM - Math.min(1, v) * (size.height - TOP - BOTTOM)];
+          return v === null || v === undefined
+            ? []
+            : [
+                LEFT + (i + 0.5) * w,
+                size.height - BOTTOM - Math.min(1, v) * (size.height - TOP - BOTTOM),
+              ];
         });
         pen.line(points, colours.page, 4);
         pen.line(points, line.colour, 2);
         for (let i = 0; w > 8 && i < points.length; i += 2) {
-          pen.dot(points[i]!, points[i + 1]!, 4, colours.page);
-          pen.dot(points[i]!, points[i + 1]!, 3, line.colour);
+          pen.dot(points[i], points[i + 1], 4, colours.page);
+          pen.dot(points[i], points[i + 1], 3, line.colour);
         }
       }
     });
     const widest = Math.max(0, ...bars.map((b) => pen.widthOf(b.label)));
     const every = Math.max(1, Math.ceil((Math.min(widest, 96) + 12) / w));
     for (let i = 0; i < bars.length; i += every) {
-      pen.text(LEFT + (i + 0.5) * w, size.height - BOTTOM + 11, cut(pen, bars[i]!.label, 96), { fill: colours.quiet, align: "center" });
+      pen.text(LEFT + (i + 0.5) * w, size.height - BOTTOM + 11, cut(pen, bars[i].label, 96), {
+        fill: colours.quiet,
+        align: "center",
+      });
     }
     pen.text(LEFT, size.height - 7, axis, { fill: colours.quiet });
   };
@@ -91,31 +122,68 @@ export function StackedBars({ title, bars, series, lines = [], axis, height }: S
       return null;
     }
     return {
-      key: String(i), title: bar.label, ...(bar.act === undefined ? {} : { act: bar.act }),
+      key: String(i),
+      title: bar.label,
+      ...(bar.act === undefined ? {} : { act: bar.act }),
       lines: [
-        ...series.map((s, n): Hit["lines"][0] => [s.name, bar.parts[n] === null || bar.parts[n] === undefined ? "–" : `${significant(bar.parts[n]! / unit.ns)} ${unit.name}  ${exact(bar.parts[n]!)}`, s.colour]),
-        ...lines.map((l, n): Hit["lines"][0] => [l.name, bar.ratios?.[n] === null || bar.ratios?.[n] === undefined ? "–" : `${percent(bar.ratios[n]!)} %`, l.colour]),
+        ...series.map((s, n): Hit["lines"][0] => [
+          s.name,
+          bar.parts[n] === null || bar.parts[n] === undefined
+            ? "–"
+            : `${significant(bar.parts[n] / unit.ns)} ${unit.name}  ${exact(bar.parts[n])}`,
+          s.colour,
+        ]),
+        ...lines.map((l, n): Hit["lines"][0] => [
+          l.name,
+          bar.ratios?.[n] === null || bar.ratios?.[n] === undefined
+            ? "–"
+            : `${percent(bar.ratios[n])} %`,
+          l.colour,
+        ]),
       ],
     };
   };
   return (
     <figure class="chart-box">
-      <Legend series={[...series, ...lines.map((l) => ({ ...l, isLine: true }))]} off={off} toggle={toggle} />
-      <Drawing title={title} height={height} draw={draw} hit={hit} deps={[bars, series, lines, off, axis]} />
+      <Legend
+        series={[...series, ...lines.map((l) => ({ ...l, isLine: true }))]}
+        off={off}
+        toggle={toggle}
+      />
+      <Drawing
+        title={title}
+        height={height}
+        draw={draw}
+        hit={hit}
+        deps={[bars, series, lines, off, axis]}
+      />
     </figure>
   );
 }
 
-function axes(pen: Pen, size: Size, colours: ViewerTheme, most: number, unit: string, right: number, hasRatio: boolean): void {
+function axes(
+  pen: Pen,
+  size: Size,
+  colours: ViewerTheme,
+  most: number,
+  unit: string,
+  right: number,
+  hasRatio: boolean,
+): void {
   const bottom = size.height - BOTTOM;
   for (const tick of ticksOf(0, most, Math.max(2, Math.floor((bottom - TOP) / 36)))) {
     const y = bottom - (most > 0 ? tick / most : 0) * (bottom - TOP);
     pen.line([LEFT, Math.round(y) + 0.5, size.width - right, Math.round(y) + 0.5], colours.line);
-    pen.text(LEFT - 8, y, tick === 0 ? `0 ${unit}` : String(Number(tick.toPrecision(6))), { fill: colours.quiet, align: "right" });
+    pen.text(LEFT - 8, y, tick === 0 ? `0 ${unit}` : String(Number(tick.toPrecision(6))), {
+      fill: colours.quiet,
+      align: "right",
+    });
   }
   if (hasRatio) {
     for (const tick of [0, 25, 50, 75, 100]) {
-      pen.text(size.width - right + 8, bottom - (tick / 100) * (bottom - TOP), `${tick} %`, { fill: colours.quiet });
+      pen.text(size.width - right + 8, bottom - (tick / 100) * (bottom - TOP), `${tick} %`, {
+        fill: colours.quiet,
+      });
     }
   }
 }
@@ -134,7 +202,15 @@ export interface RankedBar {
 }
 
 /** Sorted bars with their names and shares: what a pie would show, to be read. */
-export function RankedBars({ title, bars, label }: { title: string; bars: RankedBar[]; label?: string }) {
+export function RankedBars({
+  title,
+  bars,
+  label,
+}: {
+  title: string;
+  bars: RankedBar[];
+  label?: string;
+}) {
   const most = Math.max(...bars.map((b) => b.value), 0);
   const row = 22;
   const nameW = (size: Size): number => Math.min(320, Math.max(96, size.width * 0.42));
@@ -144,21 +220,52 @@ export function RankedBars({ title, bars, label }: { title: string; bars: Ranked
     bars.forEach((bar, i) => {
       const y = i * row;
       if (hovered?.key === String(i) || bar.isMarked === true) {
-        pen.rect(0, y, size.width, row, bar.isMarked === true ? colours.accent : colours.panel, bar.isMarked === true ? 0.14 : 1);
+        pen.rect(
+          0,
+          y,
+          size.width,
+          row,
+          bar.isMarked === true ? colours.accent : colours.panel,
+          bar.isMarked === true ? 0.14 : 1,
+        );
       }
       pen.text(8, y + row / 2, cut(pen, bar.label, left - 20, 12), { fill: colours.ink, size: 12 });
       const w = most > 0 ? (bar.value / most) * room : 0;
       pen.rect(left, y + 4, Math.max(1, w), row - 8, bar.colour);
-      pen.text(size.width - 56, y + row / 2, bar.text, { fill: colours.ink, size: 11, align: "right" });
-      pen.text(size.width - 8, y + row / 2, `${percent(bar.share)} %`, { fill: colours.quiet, size: 11, align: "right" });
+      pen.text(size.width - 56, y + row / 2, bar.text, {
+        fill: colours.ink,
+        size: 11,
+        align: "right",
+      });
+      pen.text(size.width - 8, y + row / 2, `${percent(bar.share)} %`, {
+        fill: colours.quiet,
+        size: 11,
+        align: "right",
+      });
     });
   };
   const hit = (_x: number, y: number): Hit | null => {
     const i = Math.floor(y / row);
     const bar = bars[i];
-    return bar === undefined ? null : {
-      key: String(i), title: bar.title ?? bar.label, lines: [[label ?? "", bar.text], ["", `${percent(bar.share)} %`]], ...(bar.act === undefined ? {} : { act: bar.act }),
-    };
+    return bar === undefined
+      ? null
+      : {
+          key: String(i),
+          title: bar.title ?? bar.label,
+          lines: [
+            [label ?? "", bar.text],
+            ["", `${percent(bar.share)} %`],
+          ],
+          ...(bar.act === undefined ? {} : { act: bar.act }),
+        };
   };
-  return <Drawing title={title} height={Math.max(row, bars.length * row)} draw={draw} hit={hit} deps={[bars]} />;
+  return (
+    <Drawing
+      title={title}
+      height={Math.max(row, bars.length * row)}
+      draw={draw}
+      hit={hit}
+      deps={[bars]}
+    />
+  );
 }

@@ -60,7 +60,12 @@ export function Curves(p: CurvesProps) {
     const made = new uPlot(optionsOf(latest, node, colours, off), dataOf(p), node);
     plot.current = made;
     applySpan(made, p);
-    const observer = new ResizeObserver(() => made.setSize({ width: Math.max(80, node.clientWidth), height: Math.max(80, node.clientHeight) }));
+    const observer = new ResizeObserver(() =>
+      made.setSize({
+        width: Math.max(80, node.clientWidth),
+        height: Math.max(80, node.clientHeight),
+      }),
+    );
     observer.observe(node);
     return () => {
       observer.disconnect();
@@ -75,24 +80,41 @@ export function Curves(p: CurvesProps) {
     }
   }, [p.span?.from, p.span?.to]);
   useEffect(() => plot.current?.redraw(false, false), [p.shades, p.marks]);
-  useEffect(() => offer({
-    tab: tab.get(), title: () => latest.current.title, kinds: ["png"], make: () => picture(plot.current!.ctx.canvas),
-    isOff: () => plot.current === null || box.current?.offsetParent === null,
-  }), []);
+  useEffect(
+    () =>
+      offer({
+        tab: tab.get(),
+        title: () => latest.current.title,
+        kinds: ["png"],
+        make: () => picture(plot.current!.ctx.canvas),
+        isOff: () => plot.current === null || box.current?.offsetParent === null,
+      }),
+    [],
+  );
 
   return (
     <figure class={p.height === "fill" ? "chart-box fill-box" : "chart-box"}>
       <Legend series={p.curves.map((c) => ({ ...c, isLine: true }))} off={off} toggle={toggle} />
-      <div ref={box} class="curves" role="img" aria-label={p.title} style={p.height === "fill" ? { flex: "1 1 0", minHeight: "160px" } : { height: `${p.height}px` }} />
+      <div
+        ref={box}
+        class="curves"
+        role="img"
+        aria-label={p.title}
+        style={
+          p.height === "fill" ? { flex: "1 1 0", minHeight: "160px" } : { height: `${p.height}px` }
+        }
+      />
     </figure>
   );
 }
 
-const dataOf = (p: CurvesProps): uPlot.AlignedData => [p.x, ...p.curves.map((c) => c.values)] as uPlot.AlignedData;
+const dataOf = (p: CurvesProps): uPlot.AlignedData =>
+  [p.x, ...p.curves.map((c) => c.values)] as uPlot.AlignedData;
 
 function applySpan(plot: uPlot, p: CurvesProps): void {
-  const all = p.x.length === 0 ? [0, 1] : [p.x[0]!, p.x[p.x.length - 1]!];
-  const [min, max] = p.span === null ? [all[0]!, all[1]! > all[0]! ? all[1]! : all[0]! + 1] : [p.span.from, p.span.to];
+  const all = p.x.length === 0 ? [0, 1] : [p.x[0], p.x[p.x.length - 1]];
+  const [min, max] =
+    p.span === null ? [all[0], all[1] > all[0] ? all[1] : all[0] + 1] : [p.span.from, p.span.to];
   plot.setScale("x", { min, max });
 }
 
@@ -108,9 +130,19 @@ function picture(canvas: HTMLCanvasElement): Promise<Blob> {
   return blobOf(sheet);
 }
 
-function optionsOf(latest: { current: CurvesProps }, node: HTMLElement, colours: ReturnType<typeof theme.get>, off: ReadonlySet<number>): uPlot.Options {
+function optionsOf(
+  latest: { current: CurvesProps },
+  node: HTMLElement,
+  colours: ReturnType<typeof theme.get>,
+  off: ReadonlySet<number>,
+): uPlot.Options {
   const p = latest.current;
-  const axis = { stroke: colours.quiet, grid: { stroke: colours.line, width: 1 }, ticks: { stroke: colours.line, width: 1, size: 4 }, font: `11px ${FONT}` };
+  const axis = {
+    stroke: colours.quiet,
+    grid: { stroke: colours.line, width: 1 },
+    ticks: { stroke: colours.line, width: 1, size: 4 },
+    font: `11px ${FONT}`,
+  };
   const paths = uPlot.paths.stepped!({ align: 1 });
   return {
     width: Math.max(80, node.clientWidth),
@@ -118,12 +150,22 @@ function optionsOf(latest: { current: CurvesProps }, node: HTMLElement, colours:
     legend: { show: false },
     padding: [8, 16, 0, 0],
     scales: { x: { time: false }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
-    cursor: { drag: { x: true, y: false, setScale: false }, points: { size: 6 }, bind: { dblclick: () => () => (latest.current.onSpan(null), null) } },
+    cursor: {
+      drag: { x: true, y: false, setScale: false },
+      points: { size: 6 },
+      bind: { dblclick: () => () => (latest.current.onSpan(null), null) },
+    },
     series: [
       {},
       ...p.curves.map((c, i): uPlot.Series => ({
-        label: c.name, stroke: c.colour, width: 1.5, show: !off.has(i), points: { show: false }, spanGaps: true,
-        ...(c.isStep === true ? { paths } : {}), ...(c.dash === undefined ? {} : { dash: c.dash }),
+        label: c.name,
+        stroke: c.colour,
+        width: 1.5,
+        show: !off.has(i),
+        points: { show: false },
+        spanGaps: true,
+        ...(c.isStep === true ? { paths } : {}),
+        ...(c.dash === undefined ? {} : { dash: c.dash }),
       })),
     ],
     axes: [
@@ -132,25 +174,41 @@ function optionsOf(latest: { current: CurvesProps }, node: HTMLElement, colours:
         size: 30,
         space: 80,
         values: (u, ticks) => {
-          const [min, max] = [u.scales["x"]!.min ?? 0, u.scales["x"]!.max ?? 1];
+          const [min, max] = [u.scales.x.min ?? 0, u.scales.x.max ?? 1];
           const scale = axisFor((max - min) / Math.max(1, u.width - 64), u.width - 64, max, 80);
-          return ticks.map((v, i) => `${tickText(v, scale)}${i === 0 ? ` ${scale.unit.name}` : ""}`);
+          return ticks.map(
+            (v, i) => `${tickText(v, scale)}${i === 0 ? ` ${scale.unit.name}` : ""}`,
+          );
         },
       },
-      { ...axis, size: 64, values: (_u, ticks) => ticks.map((v) => `${Number(v.toPrecision(6))}${v === 0 ? ` ${p.unit}` : ""}`) },
+      {
+        ...axis,
+        size: 64,
+        values: (_u, ticks) =>
+          ticks.map((v) => `${Number(v.toPrecision(6))}${v === 0 ? ` ${p.unit}` : ""}`),
+      },
     ],
     hooks: {
-      setSelect: [(u) => {
-        if (u.select.width > 4) {
-          latest.current.onSpan({ from: u.posToVal(u.select.left, "x"), to: u.posToVal(u.select.left + u.select.width, "x") });
-        }
-        u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
-      }],
-      setCursor: [(u) => {
-        const { idx } = u.cursor;
-        latest.current.onCursor?.(idx === null || idx === undefined ? null : latest.current.x[idx]!);
-        showTip(u, latest.current, off);
-      }],
+      setSelect: [
+        (u) => {
+          if (u.select.width > 4) {
+            latest.current.onSpan({
+              from: u.posToVal(u.select.left, "x"),
+              to: u.posToVal(u.select.left + u.select.width, "x"),
+            });
+          }
+          u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+        },
+      ],
+      setCursor: [
+        (u) => {
+          const { idx } = u.cursor;
+          latest.current.onCursor?.(
+            idx === null || idx === undefined ? null : latest.current.x[idx],
+          );
+          showTip(u, latest.current, off);
+        },
+      ],
       drawClear: [(u) => shade(u, latest.current)],
       draw: [(u) => mark(u, latest.current, colours.accent)],
     },
@@ -164,7 +222,12 @@ function shade(u: uPlot, p: CurvesProps): void {
     const left = Math.max(bbox.left, x0);
     ctx.fillStyle = s.colour;
     ctx.globalAlpha = 0.16;
-    ctx.fillRect(left, bbox.top, Math.max(1, Math.min(bbox.left + bbox.width, x1) - left), bbox.height);
+    ctx.fillRect(
+      left,
+      bbox.top,
+      Math.max(1, Math.min(bbox.left + bbox.width, x1) - left),
+      bbox.height,
+    );
     ctx.globalAlpha = 1;
   }
 }
@@ -197,7 +260,7 @@ function showTip(u: uPlot, p: CurvesProps, off: ReadonlySet<number>): void {
     tip.className = "hover-tip curve-tip";
     u.over.append(tip);
   }
-  const at = p.x[idx]!;
+  const at = p.x[idx];
   const unit = unitFor(at);
   tip.textContent = "";
   const head = document.createElement("b");
@@ -211,7 +274,7 @@ function showTip(u: uPlot, p: CurvesProps, off: ReadonlySet<number>): void {
       sign.className = "key line";
       sign.style.background = c.colour;
       line.append(sign, `${c.name}  ${significant(v)} ${p.unit}`);
-      tip!.append(line);
+      tip.append(line);
     }
   });
   const flip = left > u.over.clientWidth / 2;

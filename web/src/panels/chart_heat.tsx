@@ -38,8 +38,15 @@ export function rampOf(colours: Pick<ViewerTheme, "panel" | "accent" | "ink">): 
   const [a, b, c] = [rgb(colours.panel), rgb(colours.accent), rgb(colours.ink)];
   return Array.from({ length: RAMP }, (_, i) => {
     const x = i / (RAMP - 1);
-    const [from, to, s] = x < 0.7 ? [a, b, 0.12 + (x / 0.7) * 0.88] : [b, c, ((x - 0.7) / 0.3) * 0.6];
-    return `#${from.map((v, k) => Math.round(v + (to[k]! - v) * s).toString(16).padStart(2, "0")).join("")}`;
+    const [from, to, s] =
+      x < 0.7 ? [a, b, 0.12 + (x / 0.7) * 0.88] : [b, c, ((x - 0.7) / 0.3) * 0.6];
+    return `#${from
+      .map((v, k) =>
+        Math.round(v + (to[k] - v) * s)
+          .toString(16)
+          .padStart(2, "0"),
+      )
+      .join("")}`;
   });
 }
 
@@ -49,19 +56,34 @@ export function HeatMap(p: HeatMapProps) {
   const values = p.cells.map((c) => c.value);
   const [least, most] = useMemo(() => [Math.min(...values), Math.max(...values)], [p.cells]);
   const [range, setRange] = useState<{ least: string; most: string }>({ least: "", most: "" });
-  const low = range.least.trim() !== "" && Number.isFinite(Number(range.least)) ? Number(range.least) : least;
-  const high = range.most.trim() !== "" && Number.isFinite(Number(range.most)) ? Number(range.most) : most;
-  const byPlace = useMemo(() => new Map(p.cells.map((c) => [c.row * p.columns.length + c.column, c])), [p.cells, p.columns.length]);
+  const low =
+    range.least.trim() !== "" && Number.isFinite(Number(range.least)) ? Number(range.least) : least;
+  const high =
+    range.most.trim() !== "" && Number.isFinite(Number(range.most)) ? Number(range.most) : most;
+  const byPlace = useMemo(
+    () => new Map(p.cells.map((c) => [c.row * p.columns.length + c.column, c])),
+    [p.cells, p.columns.length],
+  );
   const colourOf = (value: number): string => {
     const x = high > low ? (value - low) / (high - low) : 1;
     const at = Math.max(0, Math.min(1, p.isLowStrong === true ? 1 - x : x));
-    return ramp[Math.round(at * (RAMP - 1))]!;
+    return ramp[Math.round(at * (RAMP - 1))];
   };
   const isIn = (value: number): boolean => value >= low && value <= high;
   const layout = (pen: Pick<Pen, "widthOf"> | null, size: Size) => {
-    const left = Math.min(140, 36 + Math.max(0, ...p.rows.map((r) => (pen === null ? r.length * 6.5 : pen.widthOf(r)))));
+    const left = Math.min(
+      140,
+      36 + Math.max(0, ...p.rows.map((r) => (pen === null ? r.length * 6.5 : pen.widthOf(r)))),
+    );
     const top = 40;
-    const cell = Math.max(1, Math.min(64, (size.width - left - 8) / Math.max(1, p.columns.length), (size.height - top - 8) / Math.max(1, p.rows.length)));
+    const cell = Math.max(
+      1,
+      Math.min(
+        64,
+        (size.width - left - 8) / Math.max(1, p.columns.length),
+        (size.height - top - 8) / Math.max(1, p.rows.length),
+      ),
+    );
     return { left, top, cell };
   };
   const draw = (pen: Pen, size: Size, theme: ViewerTheme, hovered: Hit | null): void => {
@@ -70,21 +92,42 @@ export function HeatMap(p: HeatMapProps) {
     pen.text(left, 9, `${p.columnAxis} →`, { fill: theme.quiet });
     pen.text(10, top, `${p.rowAxis} →`, { fill: theme.quiet, turn: 90 });
     const every = Math.max(1, Math.ceil(16 / cell));
-    const across = Math.max(1, Math.ceil((Math.max(...p.columns.map((c) => pen.widthOf(c)), 0) + 8) / cell));
+    const across = Math.max(
+      1,
+      Math.ceil((Math.max(...p.columns.map((c) => pen.widthOf(c)), 0) + 8) / cell),
+    );
     for (let c = 0; c < p.columns.length; c += across) {
-      pen.text(left + (c + 0.5) * cell, top - 10, cut(pen, p.columns[c]!, Math.max(24, cell * across - 4)), { fill: theme.quiet, align: "center" });
+      pen.text(
+        left + (c + 0.5) * cell,
+        top - 10,
+        cut(pen, p.columns[c], Math.max(24, cell * across - 4)),
+        { fill: theme.quiet, align: "center" },
+      );
     }
     for (let r = 0; r < p.rows.length; r += every) {
-      pen.text(left - 8, top + (r + 0.5) * cell, cut(pen, p.rows[r]!, left - 28), { fill: theme.quiet, align: "right" });
+      pen.text(left - 8, top + (r + 0.5) * cell, cut(pen, p.rows[r], left - 28), {
+        fill: theme.quiet,
+        align: "right",
+      });
     }
-    pen.frame(left - 1, top - 1, p.columns.length * cell + 2 - gap, p.rows.length * cell + 2 - gap, theme.line);
+    pen.frame(
+      left - 1,
+      top - 1,
+      p.columns.length * cell + 2 - gap,
+      p.rows.length * cell + 2 - gap,
+      theme.line,
+    );
     const labelled = cell >= 36 && p.cells.length <= 1024;
     for (const one of p.cells) {
       const [x, y] = [left + one.column * cell, top + one.row * cell];
       const colour = colourOf(one.value);
       pen.rect(x, y, cell - gap, cell - gap, colour, isIn(one.value) ? 1 : 0.15);
       if (labelled && isIn(one.value)) {
-        pen.text(x + (cell - gap) / 2, y + (cell - gap) / 2, p.text(one.value), { fill: textOn(colour), align: "center", size: 11 });
+        pen.text(x + (cell - gap) / 2, y + (cell - gap) / 2, p.text(one.value), {
+          fill: textOn(colour),
+          align: "center",
+          size: 11,
+        });
       }
       if (p.isMarked?.(one) === true || hovered?.key === `${one.row} ${one.column}`) {
         pen.frame(x, y, cell - gap, cell - gap, theme.ink, 2);
@@ -94,24 +137,55 @@ export function HeatMap(p: HeatMapProps) {
   const hit = (x: number, y: number, size: Size): Hit | null => {
     const { left, top, cell } = layout(null, size);
     const [column, row] = [Math.floor((x - left) / cell), Math.floor((y - top) / cell)];
-    const found = column < 0 || column >= p.columns.length ? undefined : byPlace.get(row * p.columns.length + column);
-    return found === undefined ? null : {
-      key: `${row} ${column}`,
-      title: `${p.rowAxis} ${p.rows[row]!} → ${p.columnAxis} ${p.columns[column]!}`,
-      lines: [["", `${p.text(found.value)} ${p.unit}`], ...(p.lines?.(found) ?? [])],
-      ...(p.onCell === undefined ? {} : { act: () => p.onCell!(found) }),
-    };
+    const found =
+      column < 0 || column >= p.columns.length
+        ? undefined
+        : byPlace.get(row * p.columns.length + column);
+    return found === undefined
+      ? null
+      : {
+          key: `${row} ${column}`,
+          title: `${p.rowAxis} ${p.rows[row]} → ${p.columnAxis} ${p.columns[column]}`,
+          lines: [["", `${p.text(found.value)} ${p.unit}`], ...(p.lines?.(found) ?? [])],
+          ...(p.onCell === undefined ? {} : { act: () => p.onCell!(found) }),
+        };
   };
   return (
     <figure class={p.height === "fill" ? "chart-box fill-box" : "chart-box"}>
       <div class="heat-range">
         <span class="quiet">{t("chart.range", p.unit)}</span>
-        <input aria-label={t("chart.least")} placeholder={p.cells.length === 0 ? "" : p.text(least)} value={range.least} onInput={(e) => setRange({ ...range, least: e.currentTarget.value })} />
-        <i class="ramp" style={{ background: `linear-gradient(to ${p.isLowStrong === true ? "left" : "right"}, ${ramp.join(",")})` }} aria-hidden="true" />
-        <input aria-label={t("chart.most")} placeholder={p.cells.length === 0 ? "" : p.text(most)} value={range.most} onInput={(e) => setRange({ ...range, most: e.currentTarget.value })} />
-        {(range.least !== "" || range.most !== "") && <button type="button" onClick={() => setRange({ least: "", most: "" })}>{t("chart.reset")}</button>}
+        <input
+          aria-label={t("chart.least")}
+          placeholder={p.cells.length === 0 ? "" : p.text(least)}
+          value={range.least}
+          onInput={(e) => setRange({ ...range, least: e.currentTarget.value })}
+        />
+        <i
+          class="ramp"
+          style={{
+            background: `linear-gradient(to ${p.isLowStrong === true ? "left" : "right"}, ${ramp.join(",")})`,
+          }}
+          aria-hidden="true"
+        />
+        <input
+          aria-label={t("chart.most")}
+          placeholder={p.cells.length === 0 ? "" : p.text(most)}
+          value={range.most}
+          onInput={(e) => setRange({ ...range, most: e.currentTarget.value })}
+        />
+        {(range.least !== "" || range.most !== "") && (
+          <button type="button" onClick={() => setRange({ least: "", most: "" })}>
+            {t("chart.reset")}
+          </button>
+        )}
       </div>
-      <Drawing title={p.title} height={p.height} draw={draw} hit={hit} deps={[p.cells, p.rows, p.columns, p.unit, low, high, p.isMarked]} />
+      <Drawing
+        title={p.title}
+        height={p.height}
+        draw={draw}
+        hit={hit}
+        deps={[p.cells, p.rows, p.columns, p.unit, low, high, p.isMarked]}
+      />
     </figure>
   );
 }

@@ -46,13 +46,22 @@ export function SpanRows({ title, rows, spans, from, to, rowHeight = 22 }: SpanR
   const xOf = (ns: number, size: Size): number => LEFT + ((ns - a) / (b - a)) * width(size);
   const draw = (pen: Pen, size: Size, colours: ViewerTheme, hovered: Hit | null): void => {
     const axis = axisFor((b - a) / width(size), width(size), b - from);
-    for (let ns = Math.ceil((a - from) / axis.stepNs) * axis.stepNs; ns <= b - from; ns += axis.stepNs) {
+    for (
+      let ns = Math.ceil((a - from) / axis.stepNs) * axis.stepNs;
+      ns <= b - from;
+      ns += axis.stepNs
+    ) {
       const x = Math.round(xOf(from + ns, size)) + 0.5;
       pen.line([x, AXIS, x, AXIS + rows.length * rowHeight], colours.line);
       pen.text(x, 12, tickText(ns, axis), { fill: colours.quiet, align: "center" });
     }
     pen.text(8, 12, axis.unit.name, { fill: colours.quiet });
-    rows.forEach((name, i) => pen.text(LEFT - 8, AXIS + (i + 0.5) * rowHeight, cut(pen, name, LEFT - 16), { fill: colours.ink, align: "right" }));
+    rows.forEach((name, i) =>
+      pen.text(LEFT - 8, AXIS + (i + 0.5) * rowHeight, cut(pen, name, LEFT - 16), {
+        fill: colours.ink,
+        align: "right",
+      }),
+    );
     pen.clip(LEFT, AXIS, width(size), rows.length * rowHeight, () => {
       spans.forEach((span, i) => {
         const x0 = xOf(span.start, size);
@@ -67,7 +76,10 @@ export function SpanRows({ title, rows, spans, from, to, rowHeight = 22 }: SpanR
         if (w > 28) {
           const text = cut(pen, span.label, w - 8, 11);
           if (text.length > 3) {
-            pen.text(left + w / 2, y + (rowHeight - 4) / 2, text, { fill: textOn(span.colour), align: "center" });
+            pen.text(left + w / 2, y + (rowHeight - 4) / 2, text, {
+              fill: textOn(span.colour),
+              align: "center",
+            });
           }
         }
         if (span.isMarked === true || hovered?.key === String(i)) {
@@ -80,12 +92,23 @@ export function SpanRows({ title, rows, spans, from, to, rowHeight = 22 }: SpanR
     const row = Math.floor((y - AXIS) / rowHeight);
     const at = a + ((x - LEFT) / width(size)) * (b - a);
     const room = ((b - a) / width(size)) * 2;
-    const i = x < LEFT ? -1 : spans.findIndex((s) => s.row === row && s.start - room <= at && s.end + room >= at);
+    const i =
+      x < LEFT
+        ? -1
+        : spans.findIndex((s) => s.row === row && s.start - room <= at && s.end + room >= at);
     const span = spans[i];
-    return span === undefined ? null : {
-      key: String(i), title: span.label, ...(span.act === undefined ? {} : { act: span.act }),
-      lines: [[rows[row] ?? "", ""], ["", `${duration(span.end - span.start)}  ${exact(span.end - span.start)}`], ...(span.lines ?? [])],
-    };
+    return span === undefined
+      ? null
+      : {
+          key: String(i),
+          title: span.label,
+          ...(span.act === undefined ? {} : { act: span.act }),
+          lines: [
+            [rows[row] ?? "", ""],
+            ["", `${duration(span.end - span.start)}  ${exact(span.end - span.start)}`],
+            ...(span.lines ?? []),
+          ],
+        };
   };
   const onWheel = (e: WheelEvent, x: number, _y: number, size: Size): void => {
     if (e.ctrlKey || e.metaKey) {
@@ -108,13 +131,20 @@ export function SpanRows({ title, rows, spans, from, to, rowHeight = 22 }: SpanR
       bounded(a + by, b + by);
     };
     target.addEventListener("pointermove", move);
-    target.addEventListener("pointerup", () => target.removeEventListener("pointermove", move), { once: true });
+    target.addEventListener("pointerup", () => target.removeEventListener("pointermove", move), {
+      once: true,
+    });
   };
   const onKeyDown = (e: KeyboardEvent): void => {
     const middle = (a + b) / 2;
     const keys: Record<string, () => void> = {
-      w: () => zoom(0.67, middle), s: () => zoom(1.5, middle), a: () => pan(-0.2), d: () => pan(0.2), 0: () => setView([from, to]),
-      ArrowLeft: () => pan(-0.2), ArrowRight: () => pan(0.2),
+      w: () => zoom(0.67, middle),
+      s: () => zoom(1.5, middle),
+      a: () => pan(-0.2),
+      d: () => pan(0.2),
+      0: () => setView([from, to]),
+      ArrowLeft: () => pan(-0.2),
+      ArrowRight: () => pan(0.2),
     };
     const found = keys[e.key.length === 1 ? e.key.toLowerCase() : e.key];
     if (found !== undefined) {

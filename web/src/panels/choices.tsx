@@ -20,7 +20,14 @@ export interface ChoicesProps {
   isPlain?: boolean;
 }
 
-export function Choices({ label, all, chosen, onChange, most = Infinity, isPlain = false }: ChoicesProps) {
+export function Choices({
+  label,
+  all,
+  chosen,
+  onChange,
+  most = Infinity,
+  isPlain = false,
+}: ChoicesProps) {
   const [text, setText] = useState("");
   const wanted = text.toLowerCase();
   const shown = all.filter((c) => c.text.toLowerCase().includes(wanted));
@@ -36,12 +43,32 @@ export function Choices({ label, all, chosen, onChange, most = Infinity, isPlain
   const count = chosen === null ? all.length : chosen.size;
   return (
     <div role="group" aria-label={label}>
-      {all.length > 8 && <div class="choice"><input value={text} placeholder={t("choices.narrow")} aria-label={t("choices.narrow")} onInput={(e) => setText(e.currentTarget.value)} /></div>}
+      {all.length > 8 && (
+        <div class="choice">
+          <input
+            value={text}
+            placeholder={t("choices.narrow")}
+            aria-label={t("choices.narrow")}
+            onInput={(e) => setText(e.currentTarget.value)}
+          />
+        </div>
+      )}
       {most === Infinity && (
         <div class="choice">
-          <button type="button" onClick={() => onChange(isPlain ? new Set(all.map((c) => c.id)) : null)}>{t("choices.all")}</button>
-          <button type="button" onClick={() => onChange(new Set())}>{t("choices.none")}</button>
-          {text !== "" && <button type="button" onClick={() => onChange(new Set(shown.map((c) => c.id)))}>{t("choices.these")}</button>}
+          <button
+            type="button"
+            onClick={() => onChange(isPlain ? new Set(all.map((c) => c.id)) : null)}
+          >
+            {t("choices.all")}
+          </button>
+          <button type="button" onClick={() => onChange(new Set())}>
+            {t("choices.none")}
+          </button>
+          {text !== "" && (
+            <button type="button" onClick={() => onChange(new Set(shown.map((c) => c.id)))}>
+              {t("choices.these")}
+            </button>
+          )}
         </div>
       )}
       <div class="choices">
@@ -49,7 +76,12 @@ export function Choices({ label, all, chosen, onChange, most = Infinity, isPlain
           const on = chosen === null || chosen.has(c.id);
           return (
             <label key={c.id} class="choice">
-              <input type="checkbox" checked={on} disabled={!on && count >= most} onChange={(e) => set(c.id, e.currentTarget.checked)} />
+              <input
+                type="checkbox"
+                checked={on}
+                disabled={!on && count >= most}
+                onChange={(e) => set(c.id, e.currentTarget.checked)}
+              />
               <span>{c.text}</span>
               {c.more !== undefined && <span class="quiet">{c.more}</span>}
             </label>

@@ -20,15 +20,20 @@ export function useSlice(ref: Ref | null): Slice | null {
       return undefined;
     }
     const stop = new AbortController();
-    get<Slice>("slice", { rank: ref.rank, slice: ref.slice }, stop.signal).then(setSlice, (error: unknown) => {
-      if (!stop.signal.aborted) {
-        setSlice(null);
-        fail(error);
-      }
-    });
+    get<Slice>("slice", { rank: ref.rank, slice: ref.slice }, stop.signal).then(
+      setSlice,
+      (error: unknown) => {
+        if (!stop.signal.aborted) {
+          setSlice(null);
+          fail(error);
+        }
+      },
+    );
     return () => stop.abort();
   }, [ref?.rank, ref?.slice]);
-  return slice !== null && ref !== null && slice.rank === ref.rank && slice.slice === ref.slice ? slice : null;
+  return slice !== null && ref !== null && slice.rank === ref.rank && slice.slice === ref.slice
+    ? slice
+    : null;
 }
 
 function absoluteText(slice: Slice, at: number): string {
@@ -53,10 +58,19 @@ export function Fields({ rows }: { rows: [string, ComponentChildren][] }) {
 export function RefButton({ to, more }: { to: Ref; more?: string }) {
   const rank = rankOf(to.rank);
   return (
-    <button type="button" class="ref" title={t("detail.jump", exact(to.start))} onClick={() => show(to)}>
+    <button
+      type="button"
+      class="ref"
+      title={t("detail.jump", exact(to.start))}
+      onClick={() => show(to)}
+    >
       <span class="swatch" style={{ background: `var(--tint${to.tint})` }} />
       <span class="mono">{to.name}</span>
-      <span class="quiet">{[more, duration(to.dur), rank?.key === selected.get()?.rank ? undefined : rank?.label].filter((s) => s !== undefined && s !== "").join(" \u00b7 ")}</span>
+      <span class="quiet">
+        {[more, duration(to.dur), rank?.key === selected.get()?.rank ? undefined : rank?.label]
+          .filter((s) => s !== undefined && s !== "")
+          .join(" \u00b7 ")}
+      </span>
     </button>
   );
 }
@@ -71,18 +85,27 @@ export function argText(value: unknown): string {
 }
 
 function Links({ links }: { links: Link[] }) {
-  const parts = (["from", "to"] as const).map((direction) => ({ direction, all: links.filter((l) => l.direction === direction) }));
+  const parts = (["from", "to"] as const).map((direction) => ({
+    direction,
+    all: links.filter((l) => l.direction === direction),
+  }));
   return (
     <>
-      {parts.filter((p) => p.all.length > 0).map(({ direction, all }) => (
-        <section key={direction}>
-          <h3>{t(direction === "from" ? "detail.comes-from" : "detail.leads-to")}</h3>
-          <ul class="refs">
-            {all.slice(0, 200).map((l, i) => <li key={i}><RefButton to={l.ref} more={l.kind} /></li>)}
-          </ul>
-          {all.length > 200 && <p class="quiet">{t("detail.more", all.length - 200)}</p>}
-        </section>
-      ))}
+      {parts
+        .filter((p) => p.all.length > 0)
+        .map(({ direction, all }) => (
+          <section key={direction}>
+            <h3>{t(direction === "from" ? "detail.comes-from" : "detail.leads-to")}</h3>
+            <ul class="refs">
+              {all.slice(0, 200).map((l, i) => (
+                <li key={i}>
+                  <RefButton to={l.ref} more={l.kind} />
+                </li>
+              ))}
+            </ul>
+            {all.length > 200 && <p class="quiet">{t("detail.more", all.length - 200)}</p>}
+          </section>
+        ))}
     </>
   );
 }
@@ -91,23 +114,49 @@ export function Detail() {
   const ref = useAtom(selected);
   const slice = useSlice(ref);
   if (ref === null) {
-    return <Empty title={t("detail.none")}><p class="quiet">{t("detail.none-hint")}</p></Empty>;
+    return (
+      <Empty title={t("detail.none")}>
+        <p class="quiet">{t("detail.none-hint")}</p>
+      </Empty>
+    );
   }
   if (slice === null) {
     return <Loading />;
   }
   const rank = rankOf(slice.rank);
   const shift = rank === undefined ? 0 : shiftOf(rank);
-  const share = slice.self_ns === null || slice.dur === 0 ? "" : ` (${((slice.self_ns / slice.dur) * 100).toFixed(1)} %)`;
+  const share =
+    slice.self_ns === null || slice.dur === 0
+      ? ""
+      : ` (${((slice.self_ns / slice.dur) * 100).toFixed(1)} %)`;
   const rows: [string, ComponentChildren][] = [
     [t("detail.name"), <span class="mono">{slice.name}</span>],
     [t("detail.kind"), [slice.kind, slice.category].filter((s) => s !== "").join(" \u00b7 ")],
-    [t("detail.where"), [rank?.label ?? "", slice.process, slice.track].filter((s) => s !== "").join(" \u203a ")],
-    [t("detail.start"), <>{duration(slice.start + shift)} <span class="quiet">{exact(slice.start + shift)}</span></>],
-    [t("detail.wall"), <>{duration(slice.dur)} <span class="quiet">{exact(slice.dur)}</span></>],
+    [
+      t("detail.where"),
+      [rank?.label ?? "", slice.process, slice.track].filter((s) => s !== "").join(" \u203a "),
+    ],
+    [
+      t("detail.start"),
+      <>
+        {duration(slice.start + shift)} <span class="quiet">{exact(slice.start + shift)}</span>
+      </>,
+    ],
+    [
+      t("detail.wall"),
+      <>
+        {duration(slice.dur)} <span class="quiet">{exact(slice.dur)}</span>
+      </>,
+    ],
   ];
   if (slice.self_ns !== null) {
-    rows.push([t("detail.self"), <>{duration(slice.self_ns)}{share} <span class="quiet">{exact(slice.self_ns)}</span></>]);
+    rows.push([
+      t("detail.self"),
+      <>
+        {duration(slice.self_ns)}
+        {share} <span class="quiet">{exact(slice.self_ns)}</span>
+      </>,
+    ]);
   }
   if (slice.step !== null) {
     rows.push([t("detail.step"), String(slice.step)]);
@@ -115,18 +164,33 @@ export function Detail() {
   rows.push(
     [t("detail.raw-start"), absoluteText(slice, slice.start)],
     [t("detail.raw-end"), absoluteText(slice, slice.end)],
-    [t("detail.source"), <span class="mono">{slice.source}</span>]);
+    [t("detail.source"), <span class="mono">{slice.source}</span>],
+  );
   return (
     <div class="detail">
-      <section><Fields rows={rows} /></section>
+      <section>
+        <Fields rows={rows} />
+      </section>
       <section>
         <h3>{t("detail.args")}</h3>
-        {slice.args.length === 0 ? <p class="quiet">{t("detail.no-args")}</p>
-          : <Fields rows={slice.args.map(([key, value]): [string, ComponentChildren] => [key, <span class="mono pre">{argText(value)}</span>])} />}
+        {slice.args.length === 0 ? (
+          <p class="quiet">{t("detail.no-args")}</p>
+        ) : (
+          <Fields
+            rows={slice.args.map(([key, value]): [string, ComponentChildren] => [
+              key,
+              <span class="mono pre">{argText(value)}</span>,
+            ])}
+          />
+        )}
         {slice.stack.length > 0 && (
           <>
             <h3>{t("detail.stack")}</h3>
-            <ol class="stack mono">{slice.stack.map((frame, i) => <li key={i}>{frame}</li>)}</ol>
+            <ol class="stack mono">
+              {slice.stack.map((frame, i) => (
+                <li key={i}>{frame}</li>
+              ))}
+            </ol>
           </>
         )}
       </section>
@@ -137,17 +201,35 @@ export function Detail() {
         {slice.parents.length > 0 && (
           <>
             <h3>{t("detail.inside")}</h3>
-            <ul class="refs">{slice.parents.map((p, i) => <li key={i}><RefButton to={p} /></li>)}</ul>
+            <ul class="refs">
+              {slice.parents.map((p, i) => (
+                <li key={i}>
+                  <RefButton to={p} />
+                </li>
+              ))}
+            </ul>
           </>
         )}
         {slice.children.n > 0 && (
           <>
             <h3>{t("detail.contains", slice.children.n)}</h3>
-            <ul class="refs">{slice.children.first.map((p, i) => <li key={i}><RefButton to={p} /></li>)}</ul>
-            {slice.children.n > slice.children.first.length && <p class="quiet">{t("detail.more", slice.children.n - slice.children.first.length)}</p>}
+            <ul class="refs">
+              {slice.children.first.map((p, i) => (
+                <li key={i}>
+                  <RefButton to={p} />
+                </li>
+              ))}
+            </ul>
+            {slice.children.n > slice.children.first.length && (
+              <p class="quiet">
+                {t("detail.more", slice.children.n - slice.children.first.length)}
+              </p>
+            )}
           </>
         )}
-        {slice.links.length + slice.parents.length + slice.children.n === 0 && <p class="quiet">{t("detail.no-links")}</p>}
+        {slice.links.length + slice.parents.length + slice.children.n === 0 && (
+          <p class="quiet">{t("detail.no-links")}</p>
+        )}
       </section>
     </div>
   );

@@ -31,7 +31,9 @@ export function Dialog({ title, onClose, wide, children }: DialogProps) {
       <div class="dialog-box">
         <header class="dialog-head">
           <h2>{title}</h2>
-          <button type="button" class="flat" aria-label={t("frame.close")} onClick={onClose}><Icon name="close" /></button>
+          <button type="button" class="flat" aria-label={t("frame.close")} onClick={onClose}>
+            <Icon name="close" />
+          </button>
         </header>
         <div class="dialog-body">{children}</div>
       </div>
@@ -55,7 +57,12 @@ export function Menu({ label, icon, text, align = "right", class: extra, childre
   const [open, setOpen] = useState(false);
   const ref = useRef<HTMLDivElement>(null);
   const button = useRef<HTMLButtonElement>(null);
-  const [place, setPlace] = useState<{ top: number; left?: number; right?: number; maxHeight: number } | null>(null);
+  const [place, setPlace] = useState<{
+    top: number;
+    left?: number;
+    right?: number;
+    maxHeight: number;
+  } | null>(null);
   const close = (): void => {
     setOpen(false);
     button.current?.focus();
@@ -65,7 +72,11 @@ export function Menu({ label, icon, text, align = "right", class: extra, childre
       const at = button.current.getBoundingClientRect();
       const below = innerHeight - at.bottom - 16;
       const top = at.bottom + 4;
-      setPlace(align === "right" ? { top, right: Math.max(4, innerWidth - at.right), maxHeight: below } : { top, left: at.left, maxHeight: below });
+      setPlace(
+        align === "right"
+          ? { top, right: Math.max(4, innerWidth - at.right), maxHeight: below }
+          : { top, left: at.left, maxHeight: below },
+      );
     }
   }, [open]);
   useEffect(() => {
@@ -82,7 +93,9 @@ export function Menu({ label, icon, text, align = "right", class: extra, childre
   }, [open]);
   useEffect(() => {
     if (open && place !== null) {
-      ref.current?.querySelector<HTMLElement>(".menu-box button, .menu-box input, .menu-box [tabindex]")?.focus();
+      ref.current
+        ?.querySelector<HTMLElement>(".menu-box button, .menu-box input, .menu-box [tabindex]")
+        ?.focus();
     }
   }, [open, place !== null]);
   return (
@@ -94,8 +107,16 @@ export function Menu({ label, icon, text, align = "right", class: extra, childre
           e.stopPropagation();
           close();
         }
-        if (open && (e.key === "ArrowDown" || e.key === "ArrowUp") && !(e.target as HTMLElement).closest(".grid")) {
-          const items = [...ref.current!.querySelectorAll<HTMLElement>(".menu-box button:not([disabled]), .menu-box input")];
+        if (
+          open &&
+          (e.key === "ArrowDown" || e.key === "ArrowUp") &&
+          !(e.target as HTMLElement).closest(".grid")
+        ) {
+          const items = [
+            ...ref.current!.querySelectorAll<HTMLElement>(
+              ".menu-box button:not([disabled]), .menu-box input",
+            ),
+          ];
           const at = items.indexOf(document.activeElement as HTMLElement);
           e.preventDefault();
           e.stopPropagation();
@@ -117,7 +138,12 @@ export function Menu({ label, icon, text, align = "right", class: extra, childre
         {text}
       </button>
       {open && (
-        <div class="menu-box" role="group" aria-label={label} style={place === null ? { visibility: "hidden" } : place}>
+        <div
+          class="menu-box"
+          role="group"
+          aria-label={label}
+          style={place ?? { visibility: "hidden" }}
+        >
           {children(close)}
         </div>
       )}

@@ -60,7 +60,11 @@ export function Drawing(p: DrawingProps) {
   latest.current = p;
 
   useLayoutEffect(() => {
-    const observer = new ResizeObserver(([entry]) => entry !== undefined && setSize({ width: entry.contentRect.width, height: entry.contentRect.height }));
+    const observer = new ResizeObserver(
+      ([entry]) =>
+        entry !== undefined &&
+        setSize({ width: entry.contentRect.width, height: entry.contentRect.height }),
+    );
     observer.observe(box.current!);
     return () => observer.disconnect();
   }, []);
@@ -68,7 +72,9 @@ export function Drawing(p: DrawingProps) {
   useEffect(() => {
     const frame = requestAnimationFrame(() => {
       if (canvas.current !== null && size.width > 0 && size.height > 0) {
-        paint(canvas.current, size, devicePixelRatio, colours, (pen) => p.draw(pen, size, colours, over?.hit ?? null));
+        paint(canvas.current, size, devicePixelRatio, colours, (pen) =>
+          p.draw(pen, size, colours, over?.hit ?? null),
+        );
       }
     });
     return () => cancelAnimationFrame(frame);
@@ -89,10 +95,17 @@ export function Drawing(p: DrawingProps) {
     });
     return blobOf(sheet);
   };
-  useEffect(() => offer({
-    tab: tab.get(), title: () => latest.current.title, kinds: ["png", "svg"], make,
-    isOff: () => box.current === null || box.current.offsetParent === null,
-  }), []);
+  useEffect(
+    () =>
+      offer({
+        tab: tab.get(),
+        title: () => latest.current.title,
+        kinds: ["png", "svg"],
+        make,
+        isOff: () => box.current?.offsetParent == null,
+      }),
+    [],
+  );
 
   const place = (e: MouseEvent): [number, number] => {
     const at = canvas.current!.getBoundingClientRect();
@@ -101,13 +114,23 @@ export function Drawing(p: DrawingProps) {
   const find = (e: MouseEvent): Hit | null => p.hit?.(...place(e), size) ?? null;
   useEffect(() => {
     const element = canvas.current!;
-    const wheel = (e: WheelEvent): void => latest.current.onWheel?.(e, ...place(e), { width: element.clientWidth, height: element.clientHeight });
+    const wheel = (e: WheelEvent): void =>
+      latest.current.onWheel?.(e, ...place(e), {
+        width: element.clientWidth,
+        height: element.clientHeight,
+      });
     element.addEventListener("wheel", wheel, { passive: false });
     return () => element.removeEventListener("wheel", wheel);
   }, []);
 
   return (
-    <div class="drawing" ref={box} style={p.height === "fill" ? { flex: "1 1 0", minHeight: "120px" } : { height: `${p.height}px` }}>
+    <div
+      class="drawing"
+      ref={box}
+      style={
+        p.height === "fill" ? { flex: "1 1 0", minHeight: "120px" } : { height: `${p.height}px` }
+      }
+    >
       <canvas
         ref={canvas}
         role="img"
@@ -129,7 +152,13 @@ export function Drawing(p: DrawingProps) {
   );
 }
 
-function paint(canvas: HTMLCanvasElement, size: Size, ratio: number, colours: ViewerTheme, draw: (pen: Pen) => void): void {
+function paint(
+  canvas: HTMLCanvasElement,
+  size: Size,
+  ratio: number,
+  colours: ViewerTheme,
+  draw: (pen: Pen) => void,
+): void {
   const [w, h] = [Math.round(size.width * ratio), Math.round(size.height * ratio)];
   if (canvas.width !== w || canvas.height !== h) {
     canvas.width = w;
@@ -143,7 +172,19 @@ function paint(canvas: HTMLCanvasElement, size: Size, ratio: number, colours: Vi
 }
 
 /** Beside the pointer, inside the window. */
-export function Tip({ x, y, title, lines, children }: { x: number; y: number; title: string; lines?: Hit["lines"]; children?: ComponentChildren }) {
+export function Tip({
+  x,
+  y,
+  title,
+  lines,
+  children,
+}: {
+  x: number;
+  y: number;
+  title: string;
+  lines?: Hit["lines"];
+  children?: ComponentChildren;
+}) {
   const ref = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     const node = ref.current!;
@@ -159,7 +200,13 @@ export function Tip({ x, y, title, lines, children }: { x: number; y: number; ti
         <table>
           <tbody>
             {lines.map(([name, value, colour]) => (
-              <tr><th>{colour !== undefined && <i class="key" style={{ background: colour }} />}{name}</th><td>{value}</td></tr>
+              <tr>
+                <th>
+                  {colour !== undefined && <i class="key" style={{ background: colour }} />}
+                  {name}
+                </th>
+                <td>{value}</td>
+              </tr>
             ))}
           </tbody>
         </table>
@@ -170,13 +217,30 @@ export function Tip({ x, y, title, lines, children }: { x: number; y: number; ti
 }
 
 /** Names with their colours; a click takes a series out. */
-export function Legend({ series, off, toggle }: { series: { name: string; colour: string; isLine?: boolean }[]; off: ReadonlySet<number>; toggle?: (i: number) => void }) {
+export function Legend({
+  series,
+  off,
+  toggle,
+}: {
+  series: { name: string; colour: string; isLine?: boolean }[];
+  off: ReadonlySet<number>;
+  toggle?: (i: number) => void;
+}) {
   return (
     <ul class="chart-legend">
       {series.map((s, i) => (
         <li key={s.name}>
-          <button type="button" class="flat" aria-pressed={!off.has(i)} disabled={toggle === undefined} onClick={() => toggle?.(i)}>
-            <i class={s.isLine === true ? "key line" : "key"} style={{ background: s.colour, opacity: off.has(i) ? 0.25 : 1 }} />
+          <button
+            type="button"
+            class="flat"
+            aria-pressed={!off.has(i)}
+            disabled={toggle === undefined}
+            onClick={() => toggle?.(i)}
+          >
+            <i
+              class={s.isLine === true ? "key line" : "key"}
+              style={{ background: s.colour, opacity: off.has(i) ? 0.25 : 1 }}
+            />
             <span style={{ opacity: off.has(i) ? 0.5 : 1 }}>{s.name}</span>
           </button>
         </li>
@@ -188,13 +252,16 @@ export function Legend({ series, off, toggle }: { series: { name: string; colour
 /** Which of a legend are off. */
 export function useOff(): [ReadonlySet<number>, (i: number) => void] {
   const [off, setOff] = useState<ReadonlySet<number>>(new Set());
-  return [off, (i) => {
-    const next = new Set(off);
-    if (!next.delete(i)) {
-      next.add(i);
-    }
-    setOff(next);
-  }];
+  return [
+    off,
+    (i) => {
+      const next = new Set(off);
+      if (!next.delete(i)) {
+        next.add(i);
+      }
+      setOff(next);
+    },
+  ];
 }
 
 export const useColours = (): ViewerTheme => useAtom(theme);

@@ -22,14 +22,27 @@ export function Loading({ what }: { what?: string }) {
 }
 
 /** What the capture does not hold (409) stays so however often it is asked for: nothing to try again. */
-export const hasNothing = (error: unknown): boolean => error instanceof ApiError && error.status === 409;
+export const hasNothing = (error: unknown): boolean =>
+  error instanceof ApiError && error.status === 409;
 
-export function Failed({ error, retry, children }: { error: unknown; retry?: () => void; children?: ComponentChildren }) {
+export function Failed({
+  error,
+  retry,
+  children,
+}: {
+  error: unknown;
+  retry?: () => void;
+  children?: ComponentChildren;
+}) {
   const text = error instanceof TypeError ? t("frame.lost") : sentenceOf(error);
   return text === null ? null : (
     <div class="empty" role={hasNothing(error) ? "status" : "alert"}>
       <p class="empty-title">{text.slice(0, 1).toUpperCase() + text.slice(1)}</p>
-      {retry !== undefined && !hasNothing(error) && <button type="button" onClick={retry}>{t("frame.retry")}</button>}
+      {retry !== undefined && !hasNothing(error) && (
+        <button type="button" onClick={retry}>
+          {t("frame.retry")}
+        </button>
+      )}
       {children}
     </div>
   );

@@ -13,14 +13,30 @@ export function Events() {
   const span = useAtom(analysisSpan);
   const rank = of === null ? undefined : rankOf(of.rank);
   if (of === null || rank === undefined || of.lanes.length === 0) {
-    return <Empty title={t("events.none")}><p class="quiet">{t("events.none-hint")}</p></Empty>;
+    return (
+      <Empty title={t("events.none")}>
+        <p class="quiet">{t("events.none-hint")}</p>
+      </Empty>
+    );
   }
   const shift = shiftOf(rank);
-  const names = of.lanes.slice(0, 3).map((lane) => laneName(of.rank, lane)).join(", ");
+  const names = of.lanes
+    .slice(0, 3)
+    .map((lane) => laneName(of.rank, lane))
+    .join(", ");
   const params = {
     rank: of.rank,
     lanes: list(of.lanes),
-    ...(span !== null ? { from: Math.round(span.from - shift), to: Math.round(span.to - shift) } : {}),
+    ...(span !== null
+      ? { from: Math.round(span.from - shift), to: Math.round(span.to - shift) }
+      : {}),
   };
-  return <DataTable path="slices" params={params} title={`${rank.label} \u203a ${names}${of.lanes.length > 3 ? " \u2026" : ""}`} name="events" />;
+  return (
+    <DataTable
+      path="slices"
+      params={params}
+      title={`${rank.label} \u203a ${names}${of.lanes.length > 3 ? " \u2026" : ""}`}
+      name="events"
+    />
+  );
 }

@@ -14,15 +14,26 @@ export function Find() {
   const wrong = useAtom(mistake);
   const [lane, setLane] = useState<{ rank: string; lane: number } | null>(null);
   if (wrong !== null) {
-    return <Empty title={t("find.wrong", q.text)}><p class="bad">{wrong}</p></Empty>;
+    return (
+      <Empty title={t("find.wrong", q.text)}>
+        <p class="bad">{wrong}</p>
+      </Empty>
+    );
   }
   if (q.text === "" || found === null) {
-    return <Empty title={t("find.none")}><p class="quiet">{t("find.none-hint")}</p></Empty>;
+    return (
+      <Empty title={t("find.none")}>
+        <p class="quiet">{t("find.none-hint")}</p>
+      </Empty>
+    );
   }
   if (found.total === 0) {
     return <Empty title={t("find.nothing", q.text)} />;
   }
-  const params = { ...paramsOf(q), ...(lane !== null ? { ranks: lane.rank, lanes: lane.lane } : {}) };
+  const params = {
+    ...paramsOf(q),
+    ...(lane !== null ? { ranks: lane.rank, lanes: lane.lane } : {}),
+  };
   return (
     <div class="find">
       <aside aria-label={t("find.where")}>
@@ -30,29 +41,59 @@ export function Find() {
         <ul>
           {found.names.map(([text, tint, n]) => (
             <li key={text}>
-              <button type="button" class="ref" onClick={() => void search({ ...q, text, regex: false, word: false, matchCase: true })}>
-                <span class="swatch" style={{ background: `var(--tint${tint})` }} /><span class="mono">{text}</span><span class="quiet">{n}</span>
+              <button
+                type="button"
+                class="ref"
+                onClick={() =>
+                  void search({ ...q, text, regex: false, word: false, matchCase: true })
+                }
+              >
+                <span class="swatch" style={{ background: `var(--tint${tint})` }} />
+                <span class="mono">{text}</span>
+                <span class="quiet">{n}</span>
               </button>
             </li>
           ))}
         </ul>
         <h3>{t("find.lanes")}</h3>
         <ul>
-          <li><button type="button" class="ref" aria-pressed={lane === null} onClick={() => setLane(null)}><span>{t("find.all")}</span><span class="quiet">{found.total}</span></button></li>
-          {found.ranks.flatMap((r) => r.lanes.map(([number, n]) => (
-            <li key={`${r.rank} ${number}`}>
-              <button type="button" class="ref" aria-pressed={lane?.rank === r.rank && lane.lane === number}
-                onClick={() => {
-                  setLane({ rank: r.rank, lane: number });
-                  goto.set({ lane: { rank: r.rank, lane: number } });
-                }}>
-                <span>{`${rankOf(r.rank)?.label ?? r.rank} \u203a ${laneName(r.rank, number)}`}</span><span class="quiet">{n}</span>
-              </button>
-            </li>
-          )))}
+          <li>
+            <button
+              type="button"
+              class="ref"
+              aria-pressed={lane === null}
+              onClick={() => setLane(null)}
+            >
+              <span>{t("find.all")}</span>
+              <span class="quiet">{found.total}</span>
+            </button>
+          </li>
+          {found.ranks.flatMap((r) =>
+            r.lanes.map(([number, n]) => (
+              <li key={`${r.rank} ${number}`}>
+                <button
+                  type="button"
+                  class="ref"
+                  aria-pressed={lane?.rank === r.rank && lane.lane === number}
+                  onClick={() => {
+                    setLane({ rank: r.rank, lane: number });
+                    goto.set({ lane: { rank: r.rank, lane: number } });
+                  }}
+                >
+                  <span>{`${rankOf(r.rank)?.label ?? r.rank} \u203a ${laneName(r.rank, number)}`}</span>
+                  <span class="quiet">{n}</span>
+                </button>
+              </li>
+            )),
+          )}
         </ul>
       </aside>
-      <DataTable path="search/table" params={params} title={t("find.found", found.total)} name="found" />
+      <DataTable
+        path="search/table"
+        params={params}
+        title={t("find.found", found.total)}
+        name="found"
+      />
     </div>
   );
 }

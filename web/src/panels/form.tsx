@@ -14,12 +14,22 @@ export interface SelectProps<T extends string> {
   title?: string;
 }
 
-export function Select<T extends string>({ label, value, options, onChange, title }: SelectProps<T>) {
+export function Select<T extends string>({
+  label,
+  value,
+  options,
+  onChange,
+  title,
+}: SelectProps<T>) {
   return (
     <label title={title}>
       {label}
       <select value={value} onChange={(e) => onChange(e.currentTarget.value as T)}>
-        {options.map(([name, text]) => <option key={name} value={name}>{text}</option>)}
+        {options.map(([name, text]) => (
+          <option key={name} value={name}>
+            {text}
+          </option>
+        ))}
       </select>
     </label>
   );
@@ -49,7 +59,12 @@ export function NumberField({ label, value, least, most, onChange, isWrong }: Nu
         value={value}
         onInput={(e) => {
           const next = Math.round(Number(e.currentTarget.value));
-          if (e.currentTarget.value !== "" && Number.isFinite(next) && next >= least && next <= most) {
+          if (
+            e.currentTarget.value !== "" &&
+            Number.isFinite(next) &&
+            next >= least &&
+            next <= most
+          ) {
             onChange(next);
           }
         }}
@@ -69,19 +84,46 @@ export interface SegmentsProps<T extends string> {
 export function Segments<T extends string>({ label, value, options, onChange }: SegmentsProps<T>) {
   return (
     <span class="group" role="group" aria-label={label}>
-      {options.map(([name, text]) => <button key={name} type="button" aria-pressed={name === value} onClick={() => onChange(name)}>{text}</button>)}
+      {options.map(([name, text]) => (
+        <button
+          key={name}
+          type="button"
+          aria-pressed={name === value}
+          onClick={() => onChange(name)}
+        >
+          {text}
+        </button>
+      ))}
     </span>
   );
 }
 
-export function Check({ label, checked, onChange }: { label: string; checked: boolean; onChange: (on: boolean) => void }) {
-  return <label><input type="checkbox" checked={checked} onChange={(e) => onChange(e.currentTarget.checked)} />{label}</label>;
+export function Check({
+  label,
+  checked,
+  onChange,
+}: {
+  label: string;
+  checked: boolean;
+  onChange: (on: boolean) => void;
+}) {
+  return (
+    <label>
+      <input
+        type="checkbox"
+        checked={checked}
+        onChange={(e) => onChange(e.currentTarget.checked)}
+      />
+      {label}
+    </label>
+  );
 }
 
 /** The rank that a page looks at: the one asked for, else the first that is ready. Asks for it to be read. */
 export function useRank(key: string): Rank | null {
   const known = useAtom(ranks);
-  const rank = known.find((r) => r.key === key) ?? known.find((r) => r.state === "ready") ?? known[0] ?? null;
+  const rank =
+    known.find((r) => r.key === key) ?? known.find((r) => r.state === "ready") ?? known[0] ?? null;
   useEffect(() => {
     if (rank !== null && rank.state === "waiting") {
       load([rank.key]).catch(fail);
@@ -91,19 +133,36 @@ export function useRank(key: string): Rank | null {
 }
 
 /** Host before rank where there are several (T-19). */
-export function RankPicker({ rank, onChange }: { rank: Rank | null; onChange: (key: string) => void }) {
+export function RankPicker({
+  rank,
+  onChange,
+}: {
+  rank: Rank | null;
+  onChange: (key: string) => void;
+}) {
   const known = useAtom(ranks);
   const hosts = [...new Set(known.map((r) => r.host))];
   const here = hosts.length > 1 ? known.filter((r) => r.host === rank?.host) : known;
   return (
     <>
       {hosts.length > 1 && (
-        <Select label={t("form.host")} value={rank?.host ?? ""} options={hosts.map((h) => [h, h === "" ? "–" : h] as const)} onChange={(host) => onChange(known.find((r) => r.host === host)?.key ?? "")} />
+        <Select
+          label={t("form.host")}
+          value={rank?.host ?? ""}
+          options={hosts.map((h) => [h, h === "" ? "–" : h] as const)}
+          onChange={(host) => onChange(known.find((r) => r.host === host)?.key ?? "")}
+        />
       )}
       <Select
         label={t("form.rank")}
         value={rank?.key ?? ""}
-        options={here.map((r) => [r.key, r.state === "ready" ? r.label : `${r.label} (${t(`state.${r.state}`)})`] as const)}
+        options={here.map(
+          (r) =>
+            [
+              r.key,
+              r.state === "ready" ? r.label : `${r.label} (${t(`state.${r.state}`)})`,
+            ] as const,
+        )}
         onChange={onChange}
       />
     </>

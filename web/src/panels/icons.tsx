@@ -12,7 +12,8 @@ const PATHS = {
   moon: "M13 9.500A5.500 5.500 0 1 1 6.500 3a4.500 4.500 0 0 0 6.500 6.500z",
   screen: "M2.500 3h11v7.500h-11zM6 13h4M8 10.500V13",
   help: "M5.800 6.200a2.200 2.200 0 1 1 3.200 2c-.7.400-1 .8-1 1.600M8 12.200v.3",
-  settings: "M2.500 4.500h6M11.500 4.500h2M10 3v3M2.500 8h2M7.500 8h6M6 6.500v3M2.500 11.500h5M10.500 11.500h3M9 10v3",
+  settings:
+    "M2.500 4.500h6M11.500 4.500h2M10 3v3M2.500 8h2M7.500 8h6M6 6.500v3M2.500 11.500h5M10.500 11.500h3M9 10v3",
   bell: "M4 11V7a4 4 0 0 1 8 0v4l1 1H3zM6.800 13.500h2.400",
   command: "M3 4.500l3 3-3 3M8 11h5",
   close: "M4 4l8 8M12 4l-8 8",
@@ -30,7 +31,14 @@ export function Icon({ name }: { name: IconName }) {
   const solid = SOLID.has(name);
   return (
     <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
-      <path d={PATHS[name]} fill={solid ? "currentColor" : "none"} stroke={solid ? "none" : "currentColor"} stroke-width="1.25" stroke-linejoin="round" stroke-linecap="round" />
+      <path
+        d={PATHS[name]}
+        fill={solid ? "currentColor" : "none"}
+        stroke={solid ? "none" : "currentColor"}
+        stroke-width="1.25"
+        stroke-linejoin="round"
+        stroke-linecap="round"
+      />
     </svg>
   );
 }

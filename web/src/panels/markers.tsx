@@ -2,7 +2,15 @@
 import { useAtom } from "../base/atom";
 import { duration } from "../base/time";
 import { theme } from "../model/look";
-import { addMarker, changeMarker, clearMarkers, jumpToMarker, markers, removeMarker, type Marker } from "../model/timeline";
+import {
+  addMarker,
+  changeMarker,
+  clearMarkers,
+  jumpToMarker,
+  markers,
+  removeMarker,
+  type Marker,
+} from "../model/timeline";
 import { analysisSpan, box } from "../model/session";
 import { t } from "../words";
 import { Empty } from "./empty";
@@ -10,18 +18,57 @@ import { Icon } from "./icons";
 
 function Row({ m }: { m: Marker }) {
   const colours = useAtom(theme).tints;
-  const colour = typeof m.colour === "number" ? (colours[m.colour % colours.length] ?? "#888888") : m.colour;
+  const colour =
+    typeof m.colour === "number" ? (colours[m.colour % colours.length] ?? "#888888") : m.colour;
   return (
     <tr>
-      <td><input type="color" value={colour} aria-label={t("markers.colour")} onInput={(e) => changeMarker(m.id, { colour: e.currentTarget.value })} /></td>
-      <td><input value={m.name} placeholder={t("markers.unnamed", m.id)} aria-label={t("markers.name")} onInput={(e) => changeMarker(m.id, { name: e.currentTarget.value })}
-        onKeyDown={(e) => (e.key === "Enter" || e.key === "Escape") && e.currentTarget.blur()} /></td>
+      <td>
+        <input
+          type="color"
+          value={colour}
+          aria-label={t("markers.colour")}
+          onInput={(e) => changeMarker(m.id, { colour: e.currentTarget.value })}
+        />
+      </td>
+      <td>
+        <input
+          value={m.name}
+          placeholder={t("markers.unnamed", m.id)}
+          aria-label={t("markers.name")}
+          onInput={(e) => changeMarker(m.id, { name: e.currentTarget.value })}
+          onKeyDown={(e) => (e.key === "Enter" || e.key === "Escape") && e.currentTarget.blur()}
+        />
+      </td>
       <td class="num">{duration(m.from)}</td>
       <td class="num">{m.to === null ? "" : duration(m.to - m.from)}</td>
       <td>
-        <button type="button" class="flat" aria-label={t("markers.jump")} title={t("markers.jump")} onClick={() => jumpToMarker(m)}><Icon name="jump" /></button>
-        {m.to !== null && <button type="button" class="flat" onClick={() => analysisSpan.set({ from: m.from, to: m.to! })}>{t("list.analyse")}</button>}
-        <button type="button" class="flat" aria-label={t("markers.delete")} title={t("markers.delete")} onClick={() => removeMarker(m.id)}><Icon name="close" /></button>
+        <button
+          type="button"
+          class="flat"
+          aria-label={t("markers.jump")}
+          title={t("markers.jump")}
+          onClick={() => jumpToMarker(m)}
+        >
+          <Icon name="jump" />
+        </button>
+        {m.to !== null && (
+          <button
+            type="button"
+            class="flat"
+            onClick={() => analysisSpan.set({ from: m.from, to: m.to! })}
+          >
+            {t("list.analyse")}
+          </button>
+        )}
+        <button
+          type="button"
+          class="flat"
+          aria-label={t("markers.delete")}
+          title={t("markers.delete")}
+          onClick={() => removeMarker(m.id)}
+        >
+          <Icon name="close" />
+        </button>
       </td>
     </tr>
   );
@@ -33,13 +80,37 @@ export function Markers() {
   return (
     <div class="markers">
       <div class="panel-bar">
-        <button type="button" disabled={b === null} onClick={() => b !== null && addMarker(b.from, b.to)}>{t("markers.from-box")}</button>
-        <button type="button" disabled={all.length === 0} onClick={clearMarkers}>{t("markers.clear")}</button>
+        <button
+          type="button"
+          disabled={b === null}
+          onClick={() => b !== null && addMarker(b.from, b.to)}
+        >
+          {t("markers.from-box")}
+        </button>
+        <button type="button" disabled={all.length === 0} onClick={clearMarkers}>
+          {t("markers.clear")}
+        </button>
       </div>
-      {all.length === 0 ? <Empty title={t("markers.none")}><p class="quiet">{t("markers.none-hint")}</p></Empty> : (
+      {all.length === 0 ? (
+        <Empty title={t("markers.none")}>
+          <p class="quiet">{t("markers.none-hint")}</p>
+        </Empty>
+      ) : (
         <table>
-          <thead><tr><th>{t("markers.colour")}</th><th>{t("markers.name")}</th><th class="num">{t("markers.at")}</th><th class="num">{t("markers.length")}</th><th /></tr></thead>
-          <tbody>{all.map((m) => <Row key={m.id} m={m} />)}</tbody>
+          <thead>
+            <tr>
+              <th>{t("markers.colour")}</th>
+              <th>{t("markers.name")}</th>
+              <th class="num">{t("markers.at")}</th>
+              <th class="num">{t("markers.length")}</th>
+              <th />
+            </tr>
+          </thead>
+          <tbody>
+            {all.map((m) => (
+              <Row key={m.id} m={m} />
+            ))}
+          </tbody>
         </table>
       )}
     </div>

@@ -28,7 +28,17 @@ export function NumberField({ value, set, label, min, max, step, disabled }: Num
     }
   };
   return (
-    <input type="number" min={min} max={max} step={step} disabled={disabled} aria-label={label} value={draft.current ?? value ?? ""}
-      onInput={(e) => (draft.current = e.currentTarget.value)} onChange={commit} onBlur={commit} />
+    <input
+      type="number"
+      min={min}
+      max={max}
+      step={step}
+      disabled={disabled}
+      aria-label={label}
+      value={draft.current ?? value ?? ""}
+      onInput={(e) => (draft.current = e.currentTarget.value)}
+      onChange={commit}
+      onBlur={commit}
+    />
   );
 }

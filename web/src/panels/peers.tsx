@@ -22,7 +22,9 @@ function useFlowsOf(slice: Slice): FlowsOf | null {
     }
     const stop = new AbortController();
     get<FlowsOf>("flows/of", { rank: slice.rank, slice: slice.slice }, stop.signal).then(
-      (flows) => setReply({ of: id, flows }), () => undefined);
+      (flows) => setReply({ of: id, flows }),
+      () => undefined,
+    );
     return () => stop.abort();
   }, [id]);
   return reply?.of === id ? reply.flows : null;
@@ -36,13 +38,23 @@ export function Peers({ slice }: { slice: Slice }) {
   }
   const isSelf = (ref: Ref): boolean => ref.rank === slice.rank && ref.slice === slice.slice;
   const met = reply.collective;
-  const rows: [string, ComponentChildren][] = met === null ? [] : [
-    [t("detail.communicator"), <span class="mono">{met.group}</span>],
-    [t("detail.ranks"), String(met.n)],
-    [t("detail.last-rank"), met.last === null ? "" : isSelf(met.last) ? t("detail.this-one") : rankOf(met.last.rank)?.label ?? ""],
-    [t("detail.spread"), duration(met.spread_ns)],
-    [t("detail.waited-all"), duration(met.waited_ns)],
-  ];
+  const rows: [string, ComponentChildren][] =
+    met === null
+      ? []
+      : [
+          [t("detail.communicator"), <span class="mono">{met.group}</span>],
+          [t("detail.ranks"), String(met.n)],
+          [
+            t("detail.last-rank"),
+            met.last === null
+              ? ""
+              : isSelf(met.last)
+                ? t("detail.this-one")
+                : (rankOf(met.last.rank)?.label ?? ""),
+          ],
+          [t("detail.spread"), duration(met.spread_ns)],
+          [t("detail.waited-all"), duration(met.waited_ns)],
+        ];
   return (
     <>
       <h3>{t("detail.other-ranks")}</h3>
@@ -50,8 +62,22 @@ export function Peers({ slice }: { slice: Slice }) {
       <ul class="refs">
         {flows.slice(0, SHOWN).map((f, i) => (
           <li key={i}>
-            {!isSelf(f.from) && (f.kind === "send-recv" || i === 0) && <RefButton to={f.from} more={t(f.kind === "send-recv" ? "detail.sends" : "detail.came-last")} />}
-            {!isSelf(f.to) && <RefButton to={f.to} more={f.waited_ns === undefined ? t("detail.wait-unknown") : t("detail.waited", duration(f.waited_ns))} />}
+            {!isSelf(f.from) && (f.kind === "send-recv" || i === 0) && (
+              <RefButton
+                to={f.from}
+                more={t(f.kind === "send-recv" ? "detail.sends" : "detail.came-last")}
+              />
+            )}
+            {!isSelf(f.to) && (
+              <RefButton
+                to={f.to}
+                more={
+                  f.waited_ns === undefined
+                    ? t("detail.wait-unknown")
+                    : t("detail.waited", duration(f.waited_ns))
+                }
+              />
+            )}
           </li>
         ))}
       </ul>

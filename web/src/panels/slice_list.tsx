@@ -15,7 +15,10 @@ import { DataTable } from "./table";
 /** What to ask of one rank for a box: its lanes and the span in its own time. */
 export function askOf(b: Box, rank: Rank, lanes: number[]): Params {
   const shift = shiftOf(rank);
-  const rows = b.lanes?.filter((l) => l.rank === rank.key && l.rows !== null).map((l) => `${l.lane}:${l.rows![0]}-${l.rows![1] - 1}`) ?? [];
+  const rows =
+    b.lanes
+      ?.filter((l) => l.rank === rank.key && l.rows !== null)
+      .map((l) => `${l.lane}:${l.rows![0]}-${l.rows![1] - 1}`) ?? [];
   return {
     rank: rank.key,
     lanes: list(lanes),
@@ -48,7 +51,11 @@ export function SliceList() {
     setTotals(undefined);
   }, [b]);
   if (b === null) {
-    return <Empty title={t("list.none")}><p class="quiet">{t("list.none-hint")}</p></Empty>;
+    return (
+      <Empty title={t("list.none")}>
+        <p class="quiet">{t("list.none-hint")}</p>
+      </Empty>
+    );
   }
   const by = lanesOf(b);
   const keys = [...by.keys()].filter((k) => all.some((r) => r.key === k && r.state === "ready"));
@@ -62,20 +69,43 @@ export function SliceList() {
     <div class="slice-list">
       <div class="panel-bar">
         {keys.length > 1 && (
-          <label>{t("list.rank")}{" "}
+          <label>
+            {t("list.rank")}{" "}
             <select value={chosen} onChange={(e) => setKey(e.currentTarget.value)}>
-              {keys.map((k) => <option key={k} value={k}>{all.find((r) => r.key === k)?.label ?? k}</option>)}
+              {keys.map((k) => (
+                <option key={k} value={k}>
+                  {all.find((r) => r.key === k)?.label ?? k}
+                </option>
+              ))}
             </select>
           </label>
         )}
-        <span>{t("list.span", duration(b.to - b.from))}{locked ? ` \u00b7 ${t("list.locked")}` : ""}</span>
-        {totals !== undefined && <span>{t("list.totals", totals.n, duration(totals.wall_ns), duration(totals.union_ns))}</span>}
-        <button type="button" onClick={() => analysisSpan.set({ from: b.from, to: b.to })}>{t("list.analyse")}</button>
+        <span>
+          {t("list.span", duration(b.to - b.from))}
+          {locked ? ` \u00b7 ${t("list.locked")}` : ""}
+        </span>
+        {totals !== undefined && (
+          <span>
+            {t("list.totals", totals.n, duration(totals.wall_ns), duration(totals.union_ns))}
+          </span>
+        )}
+        <button type="button" onClick={() => analysisSpan.set({ from: b.from, to: b.to })}>
+          {t("list.analyse")}
+        </button>
       </div>
       <div class="split">
-        <DataTable path="stats" params={params} title="" onRow={(row) => setName(String(row.get("name") ?? ""))}
-          isMarked={(row) => row.get("name") === name} onTable={(table) => setTotals((table as WithTotals).totals)} sort={{ column: "wall time", desc: true }} />
-        {name !== null && <DataTable path="stats" params={{ ...params, name }} title={name} rank={rank.key} />}
+        <DataTable
+          path="stats"
+          params={params}
+          title=""
+          onRow={(row) => setName(String(row.get("name") ?? ""))}
+          isMarked={(row) => row.get("name") === name}
+          onTable={(table) => setTotals((table as WithTotals).totals)}
+          sort={{ column: "wall time", desc: true }}
+        />
+        {name !== null && (
+          <DataTable path="stats" params={{ ...params, name }} title={name} rank={rank.key} />
+        )}
       </div>
     </div>
   );

@@ -22,10 +22,13 @@ export function useViews(): ViewInfo[] | null {
   useEffect(() => {
     if (!isAsked) {
       isAsked = true;
-      get<{ views: ViewInfo[] }>("views").then((reply) => views.set(reply.views), (error: unknown) => {
-        isAsked = false;
-        fail(error);
-      });
+      get<{ views: ViewInfo[] }>("views").then(
+        (reply) => views.set(reply.views),
+        (error: unknown) => {
+          isAsked = false;
+          fail(error);
+        },
+      );
     }
   }, []);
   return known;
@@ -42,52 +45,85 @@ export function SystemView() {
   const [leaf, setLeaf] = useState<string | null>(null);
   useEffect(() => setLeaf(null), [name, wanted]);
   const ready = all.filter((r) => r.state === "ready");
-  const rank = ready.find((r) => r.key === wanted) ?? ready.find((r) => r.key === chosen?.rank) ?? ready[0];
+  const rank =
+    ready.find((r) => r.key === wanted) ?? ready.find((r) => r.key === chosen?.rank) ?? ready[0];
   if (known === null) {
     return <Loading />;
   }
   if (rank === undefined) {
     return <Empty title={t("system.no-rank")} />;
   }
-  const offered = known.filter((v) => v.tab === "timeline" && v.of === "rank" && !v.params.includes("leaf"));
+  const offered = known.filter(
+    (v) => v.tab === "timeline" && v.of === "rank" && !v.params.includes("leaf"),
+  );
   const leaves = known.find((v) => v.tab === "timeline" && v.params.includes("leaf"));
   const shift = shiftOf(rank);
   const params: Params = {
     rank: rank.key,
-    ...(span !== null ? { from: Math.round(span.from - shift), to: Math.round(span.to - shift) } : {}),
+    ...(span !== null
+      ? { from: Math.round(span.from - shift), to: Math.round(span.to - shift) }
+      : {}),
   };
   const view = offered.find((v) => v.name === name) ?? offered[0];
-  const pick = (row: TableRow): void => setLeaf(row.get("path") === null ? null : String(row.get("path")));
+  const pick = (row: TableRow): void =>
+    setLeaf(row.get("path") === null ? null : String(row.get("path")));
   return (
     <div class="system">
       <aside>
         {ready.length > 1 && (
-          <label>{t("system.rank")}{" "}
+          <label>
+            {t("system.rank")}{" "}
             <select value={rank.key} onChange={(e) => systemRank.set(e.currentTarget.value)}>
-              {ready.map((r) => <option key={r.key} value={r.key}>{r.label}</option>)}
+              {ready.map((r) => (
+                <option key={r.key} value={r.key}>
+                  {r.label}
+                </option>
+              ))}
             </select>
           </label>
         )}
         {span !== null && (
           <p class="system-span">
             {t("system.span", duration(span.to - span.from))}{" "}
-            <button type="button" onClick={() => analysisSpan.set(null)}>{t("system.remove-span")}</button>
+            <button type="button" onClick={() => analysisSpan.set(null)}>
+              {t("system.remove-span")}
+            </button>
           </p>
         )}
         <ul role="tablist" aria-orientation="vertical">
           {offered.map((v) => (
             <li key={v.name}>
-              <button type="button" role="tab" class="ref" aria-selected={v.name === view?.name} onClick={() => systemView.set(v.name)}>{viewTitle(v)}</button>
+              <button
+                type="button"
+                role="tab"
+                class="ref"
+                aria-selected={v.name === view?.name}
+                onClick={() => systemView.set(v.name)}
+              >
+                {viewTitle(v)}
+              </button>
             </li>
           ))}
         </ul>
       </aside>
       {view !== undefined && (
         <div class="split">
-          <DataTable path="view" params={{ ...params, name: view.name }} title={viewTitle(view)} rank={rank.key}
-            {...(leaves !== undefined && view.name === "overall" ? { onRow: pick, isMarked: (row: TableRow) => row.get("path") === leaf } : {})} />
+          <DataTable
+            path="view"
+            params={{ ...params, name: view.name }}
+            title={viewTitle(view)}
+            rank={rank.key}
+            {...(leaves !== undefined && view.name === "overall"
+              ? { onRow: pick, isMarked: (row: TableRow) => row.get("path") === leaf }
+              : {})}
+          />
           {leaf !== null && leaves !== undefined && view.name === "overall" && (
-            <DataTable path="view" params={{ ...params, name: leaves.name, leaf }} title={leaf} rank={rank.key} />
+            <DataTable
+              path="view"
+              params={{ ...params, name: leaves.name, leaf }}
+              title={leaf}
+              rank={rank.key}
+            />
           )}
         </div>
       )}

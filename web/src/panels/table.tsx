@@ -19,7 +19,18 @@ import { fit, measure, ROW_PX, Scroller } from "./table_layout";
 import { TableBar } from "./table_bar";
 import { TableHead } from "./table_head";
 import { keepTableState, sameQuery, tableStates } from "./table_state";
-import { filterOf, levelColumn, nextSort, Rows, tabbedOf, treeOf, treeOrder, type Column, type Query, type TreeRow } from "./table_model";
+import {
+  filterOf,
+  levelColumn,
+  nextSort,
+  Rows,
+  tabbedOf,
+  treeOf,
+  treeOrder,
+  type Column,
+  type Query,
+  type TreeRow,
+} from "./table_model";
 import { everyRow, localSource, remoteSource, type TableSource } from "./table_source";
 
 /** A row, for those who are told of clicks. */
@@ -74,12 +85,20 @@ const MAX_TREE = 200_000;
 const EMPTY_ROWS = 4;
 const SERVICE_COLUMNS = ["slice", "level", "path", "lane", "tint", "row", "operator slice"];
 /** What rows are found by. A figure with a unit is none, whatever its name: the share of the critical path. */
-const isService = (column: { name: string; unit: string }): boolean => column.unit === "" && SERVICE_COLUMNS.includes(column.name);
+const isService = (column: { name: string; unit: string }): boolean =>
+  column.unit === "" && SERVICE_COLUMNS.includes(column.name);
 
 export function DataTable({ path, params, pick, ...options }: DataTableProps) {
   const key = JSON.stringify([path, params, pick]);
   const source = useMemo(() => remoteSource(path, params, pick), [key]);
-  return <Grid key={`${path} ${String(params["name"] ?? "")} ${pick ?? ""}`} source={source} {...options} rank={options.rank ?? (typeof params["rank"] === "string" ? params["rank"] : undefined)} />;
+  return (
+    <Grid
+      key={`${path} ${String(params.name ?? "")} ${pick ?? ""}`}
+      source={source}
+      {...options}
+      rank={options.rank ?? (typeof params.rank === "string" ? params.rank : undefined)}
+    />
+  );
 }
 
 export function LocalTable({ table, ...options }: TableOptions & { table: Table }) {
@@ -94,7 +113,11 @@ export async function jumpTo(row: TableRow, fallback: string | undefined): Promi
     return;
   }
   const named = row.get("rank") ?? row.get("Rank");
-  const known = named === null ? undefined : (rankOf(String(named)) ?? ranks.get().find((r) => r.label === String(named) || String(r.rank) === String(named)));
+  const known =
+    named === null
+      ? undefined
+      : (rankOf(String(named)) ??
+        ranks.get().find((r) => r.label === String(named) || String(r.rank) === String(named)));
   const rank = known?.key ?? fallback;
   if (rank !== undefined) {
     try {
@@ -161,7 +184,11 @@ function Grid({ source, ...options }: GridProps) {
     if (box.current === null) {
       return undefined;
     }
-    const observer = new ResizeObserver(([entry]) => entry !== undefined && setSize({ width: entry.contentRect.width, height: entry.contentRect.height }));
+    const observer = new ResizeObserver(
+      ([entry]) =>
+        entry !== undefined &&
+        setSize({ width: entry.contentRect.width, height: entry.contentRect.height }),
+    );
     observer.observe(box.current);
     return () => observer.disconnect();
   }, [rows.table === null]);
@@ -172,10 +199,19 @@ function Grid({ source, ...options }: GridProps) {
     remembered.set(name, { ...own, ...change });
     redraw(0);
   };
-  const hidden = own.hidden ?? [...rows.columns.filter(isService).map((c) => c.name), ...(options.hidden ?? [])];
+  const hidden = own.hidden ?? [
+    ...rows.columns.filter(isService).map((c) => c.name),
+    ...(options.hidden ?? []),
+  ];
   const columns = rows.columns.filter((c) => !hidden.includes(c.name));
-  const measured = useMemo(() => measure(rows.columns, rows.loaded().slice(0, 60), cellText), [rows.columns, rows.columns.length > 0 && rows.row(0) !== undefined]);
-  const order = useMemo(() => (tree === null ? null : treeOrder(tree, rows.columns, query, closed)), [tree, rows.columns, query, closed]);
+  const measured = useMemo(
+    () => measure(rows.columns, rows.loaded().slice(0, 60), cellText),
+    [rows.columns, rows.columns.length > 0 && rows.row(0) !== undefined],
+  );
+  const order = useMemo(
+    () => (tree === null ? null : treeOrder(tree, rows.columns, query, closed)),
+    [tree, rows.columns, query, closed],
+  );
   const total = order?.length ?? rows.total;
   const canJump = rows.columns.some((c) => c.name === "slice");
   const lead = canJump ? 28 : 0;
@@ -193,14 +229,20 @@ function Grid({ source, ...options }: GridProps) {
     }
   });
 
-  const cellsAt = (i: number): Cell[] | undefined => (order === null ? rows.row(i) : tree![order[i] ?? -1]?.cells);
+  const cellsAt = (i: number): Cell[] | undefined =>
+    order === null ? rows.row(i) : tree![order[i] ?? -1]?.cells;
   const rowAt = (i: number): TableRow | null => {
     const cells = cellsAt(i);
-    return cells === undefined ? null : { cells, get: (column) => cells[rows.columns.find((c) => c.name === column)?.index ?? -1] ?? null };
+    return cells === undefined
+      ? null
+      : {
+          cells,
+          get: (column) => cells[rows.columns.find((c) => c.name === column)?.index ?? -1] ?? null,
+        };
   };
   const toggle = (i: number, open: boolean): void => {
     const at = order?.[i];
-    if (at !== undefined && tree![at]!.hasChildren) {
+    if (at !== undefined && tree![at].hasChildren) {
       const next = new Set(closed);
       if (open) {
         next.delete(at);
@@ -233,17 +275,30 @@ function Grid({ source, ...options }: GridProps) {
     const names = columns.map((c) => (c.unit === "" ? c.name : `${c.name} (${c.unit})`));
     try {
       const all = only
-        ? range(anchor, focus).map(cellsAt).filter((r): r is Cell[] => r !== undefined)
+        ? range(anchor, focus)
+            .map(cellsAt)
+            .filter((r): r is Cell[] => r !== undefined)
         : order !== null
-          ? order.map((i) => tree![i]!.cells)
+          ? order.map((i) => tree![i].cells)
           : await everyRow(source, query, rows.columns, MAX_COPIED, new AbortController().signal);
-      await navigator.clipboard.writeText(tabbedOf(names, all.map((r) => shown.map((i) => r[i] ?? null))));
-      notify("info", all.length < total && !only ? t("table.copied-some", grouped(String(all.length)), grouped(String(total))) : t("table.copied", grouped(String(all.length))));
+      await navigator.clipboard.writeText(
+        tabbedOf(
+          names,
+          all.map((r) => shown.map((i) => r[i] ?? null)),
+        ),
+      );
+      notify(
+        "info",
+        all.length < total && !only
+          ? t("table.copied-some", grouped(String(all.length)), grouped(String(total)))
+          : t("table.copied", grouped(String(all.length))),
+      );
     } catch (error) {
       fail(error);
     }
   };
-  const save = async (kind: "csv" | "json"): Promise<string> => source.file(kind, query, filterOf(query, rows.columns).values);
+  const save = async (kind: "csv" | "json"): Promise<string> =>
+    source.file(kind, query, filterOf(query, rows.columns).values);
   const title = options.title ?? capital(rows.table === null ? "" : viewTitle(rows.table));
 
   useEffect(() => {
@@ -255,13 +310,20 @@ function Grid({ source, ...options }: GridProps) {
       title: () => (title !== "" ? title : name),
       kinds: ["csv", "json"],
       make: (kind) => save(kind === "csv" ? "csv" : "json"),
-      isOff: () => box.current === null || box.current.offsetParent === null,
+      isOff: () => box.current?.offsetParent == null,
     });
   }, [rows.table === null, title, query, source]);
 
   const key = (e: KeyboardEvent): void => {
     const page = Math.max(1, Math.floor(viewPx / ROW_PX) - 1);
-    const moves: Record<string, number> = { ArrowDown: focus + 1, ArrowUp: focus - 1, PageDown: focus + page, PageUp: focus - page, Home: 0, End: total - 1 };
+    const moves: Record<string, number> = {
+      ArrowDown: focus + 1,
+      ArrowUp: focus - 1,
+      PageDown: focus + page,
+      PageUp: focus - page,
+      Home: 0,
+      End: total - 1,
+    };
     if ((e.target as HTMLElement).tagName === "INPUT") {
       return;
     }
@@ -272,7 +334,12 @@ function Grid({ source, ...options }: GridProps) {
       act(focus, "open");
     } else if ((e.key === "ArrowLeft" || e.key === "ArrowRight") && order !== null && focus >= 0) {
       toggle(focus, e.key === "ArrowRight");
-    } else if ((e.ctrlKey || e.metaKey) && e.key === "c" && focus >= 0 && getSelection()?.isCollapsed !== false) {
+    } else if (
+      (e.ctrlKey || e.metaKey) &&
+      e.key === "c" &&
+      focus >= 0 &&
+      getSelection()?.isCollapsed !== false
+    ) {
       void copy(true);
     } else if ((e.ctrlKey || e.metaKey) && e.key === "a") {
       setAnchor(0);
@@ -285,11 +352,20 @@ function Grid({ source, ...options }: GridProps) {
   };
 
   if (rows.table === null) {
-    return rows.error === null ? <Loading /> : <Failed error={rows.error} retry={() => rows.start(query)} />;
+    return rows.error === null ? (
+      <Loading />
+    ) : (
+      <Failed error={rows.error} retry={() => rows.start(query)} />
+    );
   }
   const { wrong } = filterOf(query, rows.columns);
   const chosen = focus < 0 ? null : [Math.min(anchor, focus), Math.max(anchor, focus)];
-  const height = options.maxRows === undefined ? undefined : headPx + (total === 0 ? EMPTY_ROWS : Math.max(2, Math.min(options.maxRows, total))) * ROW_PX + 2;
+  const height =
+    options.maxRows === undefined
+      ? undefined
+      : headPx +
+        (total === 0 ? EMPTY_ROWS : Math.max(2, Math.min(options.maxRows, total))) * ROW_PX +
+        2;
   return (
     <section class="table" aria-label={title !== "" ? title : name}>
       <TableBar
@@ -310,7 +386,9 @@ function Grid({ source, ...options }: GridProps) {
         canReset={!sameQuery(query, { ...initial, filter: {} })}
         reset={() => setQuery({ ...initial, filter: {} })}
         copy={() => void copy(false)}
-        save={(kind) => void save(kind).then((text) => saveAs(title !== "" ? title : name, kind, text), fail)}
+        save={(kind) =>
+          void save(kind).then((text) => saveAs(title !== "" ? title : name, kind, text), fail)
+        }
       />
       {rows.error !== null && <Failed error={rows.error} retry={() => rows.start(query)} />}
       <div
@@ -326,7 +404,13 @@ function Grid({ source, ...options }: GridProps) {
         onScroll={(e) => scroller.scrolled(e.currentTarget)}
         onWheel={(e) => scroller.wheel(e, e.currentTarget)}
         onKeyDown={key}
-        onFocus={(e) => e.target === e.currentTarget && focus < 0 && total > 0 && e.currentTarget.matches(":focus-visible") && moveTo(first, false)}
+        onFocus={(e) =>
+          e.target === e.currentTarget &&
+          focus < 0 &&
+          total > 0 &&
+          e.currentTarget.matches(":focus-visible") &&
+          moveTo(first, false)
+        }
         onPointerLeave={() => options.onHover?.(null)}
       >
         <div class="grid-inner" style={{ width: `${lead + widths.reduce((a, b) => a + b, 0)}px` }}>
@@ -338,9 +422,18 @@ function Grid({ source, ...options }: GridProps) {
             filterShown={filterShown}
             wrong={wrong}
             onSort={(column) => setQuery({ ...query, sort: nextSort(query, column) })}
-            onFilter={(column, text) => setQuery({ ...query, filter: { ...query.filter, [column.name]: text } })}
+            onFilter={(column, text) =>
+              setQuery({ ...query, filter: { ...query.filter, [column.name]: text } })
+            }
             widths={widths}
-            onWidth={(column, width) => remember({ widths: width === null ? without(own.widths, column.name) : { ...own.widths, [column.name]: width } })}
+            onWidth={(column, width) =>
+              remember({
+                widths:
+                  width === null
+                    ? without(own.widths, column.name)
+                    : { ...own.widths, [column.name]: width },
+              })
+            }
           />
           <div class="grid-space" style={{ height: `${scroller.spacePx}px` }}>
             {range(first, end - 1).map((i) => (
@@ -352,9 +445,11 @@ function Grid({ source, ...options }: GridProps) {
                 columns={columns}
                 template={template}
                 hasLead={lead > 0}
-                isChosen={chosen !== null && i >= chosen[0]! && i <= chosen[1]!}
+                isChosen={chosen !== null && i >= chosen[0] && i <= chosen[1]}
                 isFocus={i === focus}
-                branch={order === null ? null : { row: tree![order[i]!]!, isOpen: !closed.has(order[i]!) }}
+                branch={
+                  order === null ? null : { row: tree![order[i]], isOpen: !closed.has(order[i]) }
+                }
                 options={options}
                 most={mostOf(rows, columns, options.bars)}
                 onClick={(extend) => {
@@ -371,7 +466,11 @@ function Grid({ source, ...options }: GridProps) {
         </div>
         {total === 0 && !rows.isLoading && (
           <div class="grid-none">
-            {Object.values(query.filter).some((f) => f !== "") ? <Empty title={t("table.none-left")} /> : (options.empty ?? <Empty title={t("table.none")} />)}
+            {Object.values(query.filter).some((f) => f !== "") ? (
+              <Empty title={t("table.none-left")} />
+            ) : (
+              (options.empty ?? <Empty title={t("table.none")} />)
+            )}
           </div>
         )}
       </div>
@@ -380,20 +479,36 @@ function Grid({ source, ...options }: GridProps) {
 }
 
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
-const without = (from: Record<string, number>, name: string): Record<string, number> => Object.fromEntries(Object.entries(from).filter(([k]) => k !== name));
+const without = (from: Record<string, number>, name: string): Record<string, number> =>
+  Object.fromEntries(Object.entries(from).filter(([k]) => k !== name));
 
 function range(a: number, b: number): number[] {
   const from = Math.min(a, b);
-  return b < a && a - b === 1 ? [] : Array.from({ length: Math.abs(b - a) + 1 }, (_, i) => from + i);
+  return b < a && a - b === 1
+    ? []
+    : Array.from({ length: Math.abs(b - a) + 1 }, (_, i) => from + i);
 }
 
 const cellText = (cell: Cell, column: Column): string =>
-  column.name.toLowerCase() === "rank" && typeof cell === "string" ? (rankOf(cell)?.label ?? cell) : valueText(cell, column.shown);
+  column.name.toLowerCase() === "rank" && typeof cell === "string"
+    ? (rankOf(cell)?.label ?? cell)
+    : valueText(cell, column.shown);
 
-function mostOf(rows: Rows, columns: Column[], bars: Record<string, string> | undefined): Map<number, number> {
+function mostOf(
+  rows: Rows,
+  columns: Column[],
+  bars: Record<string, string> | undefined,
+): Map<number, number> {
   const out = new Map<number, number>();
-  for (const column of bars === undefined ? [] : columns.filter((c) => bars[c.name] !== undefined)) {
-    out.set(column.index, column.shown.kind === "percent" ? 100 : Math.max(...rows.loaded().map((r) => Number(r[column.index] ?? 0)), 0));
+  for (const column of bars === undefined
+    ? []
+    : columns.filter((c) => bars[c.name] !== undefined)) {
+    out.set(
+      column.index,
+      column.shown.kind === "percent"
+        ? 100
+        : Math.max(...rows.loaded().map((r) => Number(r[column.index] ?? 0)), 0),
+    );
   }
   return out;
 }
@@ -404,13 +519,19 @@ function useTree(source: TableSource, rows: Rows): TreeRow[] | null {
   const table = rows.table;
   const level = table === null ? -1 : levelColumn(table);
   const isWhole = level >= 0 && rows.isWhole;
-  const whole = useMemo(() => (isWhole ? treeOf(table!.rows, level) : null), [isWhole ? table : null]);
+  const whole = useMemo(
+    () => (isWhole ? treeOf(table!.rows, level) : null),
+    [isWhole ? table : null],
+  );
   useEffect(() => {
     if (level < 0 || isWhole) {
       return undefined;
     }
     const stop = new AbortController();
-    everyRow(source, { sort: null, filter: {} }, [], MAX_TREE, stop.signal).then((all) => setTree({ of: source, rows: treeOf(all, level) }), fail);
+    everyRow(source, { sort: null, filter: {} }, [], MAX_TREE, stop.signal).then(
+      (all) => setTree({ of: source, rows: treeOf(all, level) }),
+      fail,
+    );
     return () => stop.abort();
   }, [source, level >= 0, isWhole]);
   return whole ?? (tree !== null && tree.of === source ? tree.rows : null);
@@ -433,7 +554,22 @@ interface GridRowProps {
   onToggle: (open: boolean) => void;
 }
 
-function GridRow({ row, index, top, columns, template, hasLead, isChosen, isFocus, branch, options, most, onClick, onOpen, onToggle }: GridRowProps) {
+function GridRow({
+  row,
+  index,
+  top,
+  columns,
+  template,
+  hasLead,
+  isChosen,
+  isFocus,
+  branch,
+  options,
+  most,
+  onClick,
+  onOpen,
+  onToggle,
+}: GridRowProps) {
   const marked = row !== null && (options.isMarked?.(row) ?? false);
   const labelAt = branch === null ? -1 : columns.findIndex((c) => !c.isNumber);
   return (
@@ -451,8 +587,15 @@ function GridRow({ row, index, top, columns, template, hasLead, isChosen, isFocu
     >
       {hasLead && (
         <span class="grid-lead">
-          {row !== null && row.get("slice") !== null && (
-            <button type="button" class="flat tiny" tabIndex={-1} aria-label={t("table.jump")} title={t("table.jump")} onClick={(e) => (e.stopPropagation(), onOpen())}>
+          {(row?.get("slice") ?? null) !== null && (
+            <button
+              type="button"
+              class="flat tiny"
+              tabIndex={-1}
+              aria-label={t("table.jump")}
+              title={t("table.jump")}
+              onClick={(e) => (e.stopPropagation(), onOpen())}
+            >
               <Icon name="jump" />
             </button>
           )}
@@ -463,18 +606,38 @@ function GridRow({ row, index, top, columns, template, hasLead, isChosen, isFocu
         const text = row === null ? "…" : cellText(cell, column);
         const exact = row === null ? "" : exactText(cell, column.shown, column.unit);
         const bar = options.bars?.[column.name];
-        const share = bar === undefined || typeof cell !== "number" ? 0 : Math.max(0, Math.min(1, cell / (most.get(column.index) ?? 1)));
+        const share =
+          bar === undefined || typeof cell !== "number"
+            ? 0
+            : Math.max(0, Math.min(1, cell / (most.get(column.index) ?? 1)));
         return (
-          <span role="gridcell" class={column.isNumber ? "num" : "text"} title={exact !== "" ? exact : text.length > 12 ? text : undefined}>
-            {share > 0 && <i class="cell-bar" style={{ width: `${share * 100}%`, background: `var(${bar!})` }} />}
+          <span
+            role="gridcell"
+            class={column.isNumber ? "num" : "text"}
+            title={exact !== "" ? exact : text.length > 12 ? text : undefined}
+          >
+            {share > 0 && (
+              <i
+                class="cell-bar"
+                style={{ width: `${share * 100}%`, background: `var(${bar!})` }}
+              />
+            )}
             {i === labelAt && branch !== null && (
               <>
                 <i class="indent" style={{ width: `${branch.row.depth * 16}px` }} />
                 {branch.row.hasChildren ? (
-                  <button type="button" class="flat tiny" tabIndex={-1} aria-label={branch.isOpen ? t("table.close") : t("table.open")} onClick={(e) => (e.stopPropagation(), onToggle(!branch.isOpen))}>
+                  <button
+                    type="button"
+                    class="flat tiny"
+                    tabIndex={-1}
+                    aria-label={branch.isOpen ? t("table.close") : t("table.open")}
+                    onClick={(e) => (e.stopPropagation(), onToggle(!branch.isOpen))}
+                  >
                     <Icon name={branch.isOpen ? "down" : "right"} />
                   </button>
-                ) : <i class="indent" style={{ width: "20px" }} />}
+                ) : (
+                  <i class="indent" style={{ width: "20px" }} />
+                )}
               </>
             )}
             {i === labelAt ? <span class="tree-text">{text}</span> : text}
@@ -484,4 +647,3 @@ function GridRow({ row, index, top, columns, template, hasLead, isChosen, isFocu
     </div>
   );
 }
-

@@ -22,15 +22,28 @@ export interface TableHeadProps {
 export function TableHead(p: TableHeadProps) {
   return (
     <div class="grid-top">
-      <div role="row" class="grid-head" aria-rowindex={1} style={{ gridTemplateColumns: p.template }}>
+      <div
+        role="row"
+        class="grid-head"
+        aria-rowindex={1}
+        style={{ gridTemplateColumns: p.template }}
+      >
         {p.hasLead && <span />}
-        {p.columns.map((column, i) => <HeadCell column={column} width={p.widths[i]!} {...p} />)}
+        {p.columns.map((column, i) => (
+          <HeadCell column={column} width={p.widths[i]} {...p} />
+        ))}
       </div>
       {p.filterShown && (
         <div class="grid-filters" style={{ gridTemplateColumns: p.template }}>
           {p.hasLead && <span />}
           {p.columns.map((column) => (
-            <Filter key={column.name} column={column} text={p.query.filter[column.name] ?? ""} isWrong={p.wrong.includes(column.name)} set={(text) => p.onFilter(column, text)} />
+            <Filter
+              key={column.name}
+              column={column}
+              text={p.query.filter[column.name] ?? ""}
+              isWrong={p.wrong.includes(column.name)}
+              set={(text) => p.onFilter(column, text)}
+            />
           ))}
         </div>
       )}
@@ -38,8 +51,15 @@ export function TableHead(p: TableHeadProps) {
   );
 }
 
-function HeadCell({ column, width, query, onSort, onWidth }: TableHeadProps & { column: Column; width: number }) {
-  const sort = query.sort?.column === column.name ? (query.sort.desc ? "descending" : "ascending") : "none";
+function HeadCell({
+  column,
+  width,
+  query,
+  onSort,
+  onWidth,
+}: TableHeadProps & { column: Column; width: number }) {
+  const sort =
+    query.sort?.column === column.name ? (query.sort.desc ? "descending" : "ascending") : "none";
   const name = columnWord(column.name);
   const drag = (e: PointerEvent): void => {
     const edge = e.currentTarget as HTMLElement;
@@ -57,18 +77,39 @@ function HeadCell({ column, width, query, onSort, onWidth }: TableHeadProps & { 
   };
   return (
     <span role="columnheader" aria-sort={sort} class={column.isNumber ? "head num" : "head text"}>
-      <button type="button" class="flat" title={`${name}${column.shown.unit === "" ? "" : ` (${column.shown.unit})`} · ${t("table.sort")}`} onClick={() => onSort(column)}>
+      <button
+        type="button"
+        class="flat"
+        title={`${name}${column.shown.unit === "" ? "" : ` (${column.shown.unit})`} · ${t("table.sort")}`}
+        onClick={() => onSort(column)}
+      >
         {sort !== "none" && <Icon name={sort === "descending" ? "down" : "up"} />}
         <span class="head-name">{name}</span>
         {column.shown.unit !== "" && <span class="head-unit">{column.shown.unit}</span>}
       </button>
-      <span class="edge" aria-hidden="true" onPointerDown={drag} onDblClick={() => onWidth(column, null)} onClick={(e) => e.stopPropagation()} />
+      <span
+        class="edge"
+        aria-hidden="true"
+        onPointerDown={drag}
+        onDblClick={() => onWidth(column, null)}
+        onClick={(e) => e.stopPropagation()}
+      />
     </span>
   );
 }
 
 /** Typed text takes effect after a breath, or with Enter. */
-function Filter({ column, text, isWrong, set }: { column: Column; text: string; isWrong: boolean; set: (text: string) => void }) {
+function Filter({
+  column,
+  text,
+  isWrong,
+  set,
+}: {
+  column: Column;
+  text: string;
+  isWrong: boolean;
+  set: (text: string) => void;
+}) {
   const [typed, setTyped] = useState(text);
   const timer = useRef(0);
   useEffect(() => setTyped(text), [text]);

@@ -13,30 +13,48 @@ const MOST_TEXT = 360;
 let pen: CanvasRenderingContext2D | null = null;
 
 function widthOf(text: string): number {
-  if (pen === null) {
-    pen = context(document.createElement("canvas"));
-  }
+  pen ??= context(document.createElement("canvas"));
   pen.font = `12px ${FONT}`;
   return pen.measureText(text).width;
 }
 
 /** What each column needs, by name. */
-export function measure(columns: Column[], sample: Cell[][], text: (cell: Cell, column: Column) => string): Map<string, number> {
-  return new Map(columns.map((column) => {
-    const head = widthOf(columnWord(column.name)) + (column.shown.unit === "" ? 0 : widthOf(` ${column.shown.unit}`)) + 22;
-    const most = Math.max(head, ...sample.map((row) => widthOf(text(row[column.index] ?? null, column).slice(0, 80))));
-    return [column.name, Math.ceil(Math.max(56, Math.min(column.isNumber ? 240 : MOST_TEXT, most + PADDING)))];
-  }));
+export function measure(
+  columns: Column[],
+  sample: Cell[][],
+  text: (cell: Cell, column: Column) => string,
+): Map<string, number> {
+  return new Map(
+    columns.map((column) => {
+      const head =
+        widthOf(columnWord(column.name)) +
+        (column.shown.unit === "" ? 0 : widthOf(` ${column.shown.unit}`)) +
+        22;
+      const most = Math.max(
+        head,
+        ...sample.map((row) => widthOf(text(row[column.index] ?? null, column).slice(0, 80))),
+      );
+      return [
+        column.name,
+        Math.ceil(Math.max(56, Math.min(column.isNumber ? 240 : MOST_TEXT, most + PADDING))),
+      ];
+    }),
+  );
 }
 
 /** Fills the room that is left with the column of names, or the first of text. */
-export function fit(columns: Column[], measured: Map<string, number>, chosen: Record<string, number>, room: number): number[] {
+export function fit(
+  columns: Column[],
+  measured: Map<string, number>,
+  chosen: Record<string, number>,
+  room: number,
+): number[] {
   const widths = columns.map((c) => chosen[c.name] ?? measured.get(c.name) ?? 96);
   const left = Math.floor(room - widths.reduce((a, b) => a + b, 0));
   const free = columns.flatMap((c, i) => (!c.isNumber && chosen[c.name] === undefined ? [i] : []));
-  const roomy = free.find((i) => columns[i]!.name === "name") ?? free[0] ?? -1;
+  const roomy = free.find((i) => columns[i].name === "name") ?? free[0] ?? -1;
   if (left > 0 && roomy >= 0) {
-    widths[roomy]! += Math.min(left, 480);
+    widths[roomy] += Math.min(left, 480);
   }
   return widths;
 }
@@ -69,7 +87,9 @@ export class Scroller {
   }
 
   private elementAt(): number {
-    return this.isScaled ? (this.at / (this.fullPx - this.viewPx)) * (this.spacePx - this.viewPx) : this.at;
+    return this.isScaled
+      ? (this.at / (this.fullPx - this.viewPx)) * (this.spacePx - this.viewPx)
+      : this.at;
   }
 
   scrolled(element: HTMLElement): void {
@@ -78,7 +98,9 @@ export class Scroller {
       return;
     }
     this.expected = -1;
-    this.at = this.isScaled ? (element.scrollTop / (this.spacePx - this.viewPx)) * (this.fullPx - this.viewPx) : element.scrollTop;
+    this.at = this.isScaled
+      ? (element.scrollTop / (this.spacePx - this.viewPx)) * (this.fullPx - this.viewPx)
+      : element.scrollTop;
     this.moved();
   }
 

@@ -20,7 +20,10 @@ export interface Query {
 export type FilterValue = string | Range;
 
 /** What the server takes of a filter, and the columns whose text it cannot be made of. */
-export function filterOf(query: Query, columns: Column[]): { values: Record<string, FilterValue>; wrong: string[] } {
+export function filterOf(
+  query: Query,
+  columns: Column[],
+): { values: Record<string, FilterValue>; wrong: string[] } {
   const values: Record<string, FilterValue> = {};
   const wrong: string[] = [];
   for (const column of columns) {
@@ -42,9 +45,20 @@ export function filterOf(query: Query, columns: Column[]): { values: Record<stri
 
 export function columnsOf(table: Table): Column[] {
   return table.columns.map(([name, type, own, exact], index) => {
-    const unit = own !== "" || type === "text" ? own : (/\((ns|us|ms|MB|GB\/s)\)$/.exec(name)?.[1] ?? "");
-    const sample = type === "text" ? [] : table.rows.map((r) => r[index]).filter((v): v is number => typeof v === "number");
-    return { name, type, unit, index, isNumber: type !== "text", shown: shownAs(name, type, unit, exact, sample) };
+    const unit =
+      own !== "" || type === "text" ? own : (/\((ns|us|ms|MB|GB\/s)\)$/.exec(name)?.[1] ?? "");
+    const sample =
+      type === "text"
+        ? []
+        : table.rows.map((r) => r[index]).filter((v): v is number => typeof v === "number");
+    return {
+      name,
+      type,
+      unit,
+      index,
+      isNumber: type !== "text",
+      shown: shownAs(name, type, unit, exact, sample),
+    };
   });
 }
 
@@ -55,11 +69,16 @@ export function compareCells(a: Cell, b: Cell, desc: boolean): number {
   if (a === null || b === null) {
     return a === b ? 0 : a === null ? 1 : -1;
   }
-  const order = typeof a === "number" && typeof b === "number" ? a - b : collator.compare(String(a), String(b));
+  const order =
+    typeof a === "number" && typeof b === "number" ? a - b : collator.compare(String(a), String(b));
   return desc ? -order : order;
 }
 
-export function passes(row: Cell[], columns: Column[], values: Record<string, FilterValue>): boolean {
+export function passes(
+  row: Cell[],
+  columns: Column[],
+  values: Record<string, FilterValue>,
+): boolean {
   return columns.every((column) => {
     const wanted = values[column.name];
     if (wanted === undefined) {
@@ -74,7 +93,8 @@ export function passes(row: Cell[], columns: Column[], values: Record<string, Fi
 }
 
 /** The column that makes a table a tree: how deep a row is below the one above it. */
-export const levelColumn = (table: Table): number => table.columns.findIndex(([name, type]) => name.toLowerCase() === "level" && type === "int");
+export const levelColumn = (table: Table): number =>
+  table.columns.findIndex(([name, type]) => name.toLowerCase() === "level" && type === "int");
 
 export interface TreeRow {
   cells: Cell[];
@@ -89,12 +109,12 @@ export function treeOf(rows: Cell[][], level: number): TreeRow[] {
   const out: TreeRow[] = [];
   rows.forEach((cells, i) => {
     const own = Number(cells[level] ?? 0);
-    while (path.length > 0 && Number(rows[path[path.length - 1]!]![level] ?? 0) >= own) {
+    while (path.length > 0 && Number(rows[path[path.length - 1]][level] ?? 0) >= own) {
       path.pop();
     }
     const parent = path[path.length - 1] ?? -1;
     if (parent >= 0) {
-      out[parent]!.hasChildren = true;
+      out[parent].hasChildren = true;
     }
     out.push({ cells, depth: path.length, parent, hasChildren: false });
     path.push(i);
@@ -104,18 +124,25 @@ export function treeOf(rows: Cell[][], level: number): TreeRow[] {
 
 /** What is seen of a tree: siblings in order, a row that the filter keeps with all above it, nothing below a closed one.
  * Gives places in `tree`. */
-export function treeOrder(tree: TreeRow[], columns: Column[], query: Query, closed: ReadonlySet<number>): number[] {
+export function treeOrder(
+  tree: TreeRow[],
+  columns: Column[],
+  query: Query,
+  closed: ReadonlySet<number>,
+): number[] {
   const { values } = filterOf(query, columns);
   const kept = tree.map((row) => passes(row.cells, columns, values));
   for (let i = tree.length - 1; i >= 0; i--) {
-    if (kept[i] && tree[i]!.parent >= 0) {
-      kept[tree[i]!.parent] = true;
+    if (kept[i] && tree[i].parent >= 0) {
+      kept[tree[i].parent] = true;
     }
   }
   const children = new Map<number, number[]>();
   tree.forEach((row, i) => {
     if (kept[i]) {
-      children.get(row.parent)?.push(i) ?? children.set(row.parent, [i]);
+      const own = children.get(row.parent) ?? [];
+      own.push(i);
+      children.set(row.parent, own);
     }
   });
   const { sort } = query;
@@ -124,7 +151,14 @@ export function treeOrder(tree: TreeRow[], columns: Column[], query: Query, clos
   const visit = (parent: number): void => {
     const own = children.get(parent) ?? [];
     if (by !== undefined && sort !== null) {
-      own.sort((a, b) => compareCells(tree[a]!.cells[by.index] ?? null, tree[b]!.cells[by.index] ?? null, sort.desc) || a - b);
+      own.sort(
+        (a, b) =>
+          compareCells(
+            tree[a].cells[by.index] ?? null,
+            tree[b].cells[by.index] ?? null,
+            sort.desc,
+          ) || a - b,
+      );
     }
     for (const i of own) {
       out.push(i);
@@ -145,7 +179,11 @@ export function choose(table: Table, columns: Column[], query: Query): Cell[][] 
   const by = sort === null ? undefined : columns.find((c) => c.name === sort.column);
   if (by !== undefined && sort !== null) {
     const place = new Map(rows.map((row, i) => [row, i]));
-    rows.sort((a, b) => compareCells(a[by.index] ?? null, b[by.index] ?? null, sort.desc) || place.get(a)! - place.get(b)!);
+    rows.sort(
+      (a, b) =>
+        compareCells(a[by.index] ?? null, b[by.index] ?? null, sort.desc) ||
+        place.get(a)! - place.get(b)!,
+    );
   }
   return rows;
 }
@@ -159,30 +197,48 @@ export function nextSort(query: Query, column: Column): Query["sort"] {
   return query.sort.desc === first ? { column: column.name, desc: !first } : null;
 }
 
-const quoted = (text: string): string => (/[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text);
+const quoted = (text: string): string =>
+  /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 
 /** Comma-separated, first line the names. A text that a spreadsheet would run as a formula is left as it is: names begin so. */
 export function csvOf(names: string[], rows: Cell[][]): string {
-  return [names, ...rows].map((row) => row.map((cell) => (cell === null ? "" : quoted(String(cell)))).join(",")).join("\r\n") + "\r\n";
+  return (
+    [names, ...rows]
+      .map((row) => row.map((cell) => (cell === null ? "" : quoted(String(cell)))).join(","))
+      .join("\r\n") + "\r\n"
+  );
 }
 
 export function tabbedOf(names: string[], rows: Cell[][]): string {
-  const flat = (cell: Cell): string => (cell === null ? "" : String(cell).replace(/[\t\r\n]+/g, " "));
+  const flat = (cell: Cell): string =>
+    cell === null ? "" : String(cell).replace(/[\t\r\n]+/g, " ");
   return [names, ...rows].map((row) => row.map(flat).join("\t")).join("\n");
 }
 
 export function recordsOf(names: string[], rows: Cell[][]): string {
-  return JSON.stringify(rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i] ?? null]))), null, 1);
+  return JSON.stringify(
+    rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i] ?? null]))),
+    null,
+    1,
+  );
 }
 
 /** Name of a column in files, as the program writes it: with the unit. */
 export const fileNameOf = (column: { name: string; unit: string }): string =>
-  column.unit === "" ? column.name : `${column.name}_${column.unit === "%" ? "percent" : column.unit}`;
+  column.unit === ""
+    ? column.name
+    : `${column.name}_${column.unit === "%" ? "percent" : column.unit}`;
 
 export const CHUNK = 200;
 
 /** Where rows come from: pages of a table in some order. */
-export type Source = (query: Query, filter: Record<string, FilterValue>, offset: number, limit: number, signal: AbortSignal) => Promise<Table>;
+export type Source = (
+  query: Query,
+  filter: Record<string, FilterValue>,
+  offset: number,
+  limit: number,
+  signal: AbortSignal,
+) => Promise<Table>;
 
 /** Rows of a source, fetched as they come into sight and kept. What was there stays to be seen until the first page of a new
  * order is here. */
@@ -197,7 +253,10 @@ export class Rows {
   total = 0;
   error: unknown = null;
 
-  constructor(private readonly source: Source, private readonly changed: () => void) {}
+  constructor(
+    private readonly source: Source,
+    private readonly changed: () => void,
+  ) {}
 
   /** Waiting for the first page. */
   get isLoading(): boolean {
@@ -227,14 +286,23 @@ export class Rows {
   /** The page that is here is the whole table, in its own order. */
   get isWhole(): boolean {
     const { table, query } = this;
-    return table !== null && table.rows.length === table.total && query.sort === null && Object.values(query.filter).every((text) => text === "");
+    return (
+      table !== null &&
+      table.rows.length === table.total &&
+      query.sort === null &&
+      Object.values(query.filter).every((text) => text === "")
+    );
   }
 
   need(first: number, end: number): void {
     if (this.fresh || this.error !== null) {
       return;
     }
-    for (let chunk = Math.floor(first / CHUNK); chunk * CHUNK < Math.min(end, this.total); chunk++) {
+    for (
+      let chunk = Math.floor(first / CHUNK);
+      chunk * CHUNK < Math.min(end, this.total);
+      chunk++
+    ) {
       if (!this.chunks.has(chunk) && !this.asked.has(chunk)) {
         this.fetch(chunk);
       }
@@ -254,7 +322,9 @@ export class Rows {
 
   /** Those that are here, in order. */
   loaded(): Cell[][] {
-    return [...this.chunks.keys()].sort((a, b) => a - b).flatMap((chunk) => this.chunks.get(chunk)!);
+    return [...this.chunks.keys()]
+      .sort((a, b) => a - b)
+      .flatMap((chunk) => this.chunks.get(chunk)!);
   }
 
   private fetch(chunk: number): void {
@@ -285,7 +355,11 @@ export class Rows {
       this.chunks.clear();
     }
     const names = (of: Table): string => of.columns.map((c) => c.join()).join(";");
-    if (this.table === null || names(this.table) !== names(table) || (this.columns.length > 0 && this.loaded().length === 0 && chunk === 0 && !this.hasUnits)) {
+    if (
+      this.table === null ||
+      names(this.table) !== names(table) ||
+      (this.columns.length > 0 && this.loaded().length === 0 && chunk === 0 && !this.hasUnits)
+    ) {
       this.columns = columnsOf(table);
       this.hasUnits = table.rows.length > 0;
     }

@@ -1,7 +1,17 @@
 /** Rows of a data table from the server or from a table that is here, and the same as a file. */
 import { get, getText, type Params } from "../api/client";
 import type { Cell, Table } from "../api/types";
-import { choose, columnsOf, csvOf, fileNameOf, filterOf, recordsOf, type FilterValue, type Query, type Source } from "./table_model";
+import {
+  choose,
+  columnsOf,
+  csvOf,
+  fileNameOf,
+  filterOf,
+  recordsOf,
+  type FilterValue,
+  type Query,
+  type Source,
+} from "./table_model";
 
 /** At most this many rows at once (docs/serve-api.md). */
 const LARGEST = 5000;
@@ -9,7 +19,11 @@ const LARGEST = 5000;
 export interface TableSource {
   rows: Source;
   /** All rows that the filter leaves, as a file. */
-  file: (kind: "csv" | "json", query: Query, filter: Record<string, FilterValue>) => Promise<string>;
+  file: (
+    kind: "csv" | "json",
+    query: Query,
+    filter: Record<string, FilterValue>,
+  ) => Promise<string>;
 }
 
 interface Several {
@@ -48,27 +62,45 @@ export function remoteSource(path: string, params: Params, pick?: string): Table
     if (!isSeveral(got)) {
       return got;
     }
-    whole = got.tables.find((table) => table.name === pick) ?? got.tables[0] ?? { name: pick ?? "", title: "", columns: [], total: 0, offset: 0, rows: [] };
+    whole = got.tables.find((table) => table.name === pick) ??
+      got.tables[0] ?? { name: pick ?? "", title: "", columns: [], total: 0, offset: 0, rows: [] };
     return whole;
   };
   return {
     rows: async (query, filter, offset, limit, signal) => {
-      const table = whole ?? (await reply({ ...queryParams(query, filter), offset, limit }, signal));
+      const table =
+        whole ?? (await reply({ ...queryParams(query, filter), offset, limit }, signal));
       return whole === null ? table : page(whole, query, offset, limit);
     },
     file: (kind, query, filter) =>
       whole !== null
         ? localSource(whole).file(kind, query, filter)
-        : getText(path, { ...params, ...queryParams(query, filter), format: kind === "csv" ? "csv" : "records" }),
+        : getText(path, {
+            ...params,
+            ...queryParams(query, filter),
+            format: kind === "csv" ? "csv" : "records",
+          }),
   };
 }
 
 /** Every row, in the order of the table: for trees, and to copy. At most `most`. */
-export async function everyRow(source: TableSource, query: Query, columns: Parameters<typeof filterOf>[1], most: number, signal: AbortSignal): Promise<Cell[][]> {
+export async function everyRow(
+  source: TableSource,
+  query: Query,
+  columns: Parameters<typeof filterOf>[1],
+  most: number,
+  signal: AbortSignal,
+): Promise<Cell[][]> {
   const { values } = filterOf(query, columns);
   const out: Cell[][] = [];
   for (;;) {
-    const table = await source.rows(query, values, out.length, Math.min(LARGEST, most - out.length), signal);
+    const table = await source.rows(
+      query,
+      values,
+      out.length,
+      Math.min(LARGEST, most - out.length),
+      signal,
+    );
     for (const row of table.rows) {
       out.push(row);
     }

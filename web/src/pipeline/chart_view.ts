@@ -92,13 +92,24 @@ export class ChartView {
   private readonly corner = el("div", { class: "corner" });
   private readonly tip = el("div", { class: "pp-tip", role: "tooltip", hidden: "" });
 
-  constructor(private readonly root: HTMLElement, private readonly options: ViewOptions) {
+  constructor(
+    private readonly root: HTMLElement,
+    private readonly options: ViewOptions,
+  ) {
     this.words = options.words;
     this.texts = options.texts;
     this.columns = options.columns;
     this.plot.append(this.base, this.over);
     root.classList.add("chart");
-    root.append(this.names, this.plot, this.shares, this.corner, this.axis, el("div", { class: "corner" }), this.tip);
+    root.append(
+      this.names,
+      this.plot,
+      this.shares,
+      this.corner,
+      this.axis,
+      el("div", { class: "corner" }),
+      this.tip,
+    );
     this.listen();
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.plot);
@@ -179,14 +190,14 @@ export class ChartView {
 
   /** What a target is. */
   placeOf(target: Target): Place {
-    const row = this.view.rows[target.row]!;
+    const row = this.view.rows[target.row];
     const lane = laneOf(this.sight(), target);
     const isTheory = target.lane === "theory" || target.lane === "theoryBubbles";
     return {
       row,
-      op: isTheory || isGap(target) ? -1 : lane.id[target.index]!,
-      startNs: lane.start[target.index]! + this.view.originNs,
-      endNs: lane.end[target.index]! + this.view.originNs,
+      op: isTheory || isGap(target) ? -1 : lane.id[target.index],
+      startNs: lane.start[target.index] + this.view.originNs,
+      endNs: lane.end[target.index] + this.view.originNs,
     };
   }
 
@@ -198,7 +209,7 @@ export class ChartView {
     }
     const t = ns - this.view.originNs;
     for (const lane of ["ops", "transfers", "bubbles"] as const) {
-      const index = hit(this.view.rows[row]![lane], t, 0);
+      const index = hit(this.view.rows[row][lane], t, 0);
       if (index >= 0) {
         return { row, lane, index };
       }
@@ -209,7 +220,7 @@ export class ChartView {
   /** Brings a row and a span of time (from the chart's origin) into sight, with room around. */
   show(rankRow: number, startNs: number, endNs: number, room = 12): void {
     const middle = (startNs + endNs) / 2 - this.view.originNs;
-    const half = Math.max(endNs - startNs, 1000) * room / 2;
+    const half = (Math.max(endNs - startNs, 1000) * room) / 2;
     this.viewport.show(Math.max(0, middle - half), middle + half);
     this.viewport.pan(0);
     const row = this.view.rows.findIndex((r) => r.rankRow === rankRow);
@@ -222,7 +233,7 @@ export class ChartView {
   private scrollTo(row: number): void {
     const { scroller } = this.options;
     const seen = this.visible();
-    const top = this.plot.getBoundingClientRect().top + this.scene.tops[row]!;
+    const top = this.plot.getBoundingClientRect().top + this.scene.tops[row];
     if (top < seen.top || top + this.scene.pitch > seen.top + seen.height - AXIS_H) {
       (scroller ?? window).scrollBy({ top: top - seen.top - seen.height / 2 });
     }
@@ -273,15 +284,17 @@ export class ChartView {
     const { tops, partsY, partH, partPitch } = this.scene;
     const { texts } = this;
     const named = [texts.partForward, texts.partBackward, texts.partCommunication];
-    return partH < PART_NAME_MIN ? [] : row.parts.flatMap((lane, k) => {
-      if (lane.n === 0) {
-        return [];
-      }
-      const line = el("div", {}, el("span", {}, named[k]!));
-      line.style.top = `${tops[i]! + partsY + k * partPitch}px`;
-      line.style.height = line.style.lineHeight = `${partH}px`;
-      return [line];
-    });
+    return partH < PART_NAME_MIN
+      ? []
+      : row.parts.flatMap((lane, k) => {
+          if (lane.n === 0) {
+            return [];
+          }
+          const line = el("div", {}, el("span", {}, named[k]));
+          line.style.top = `${tops[i] + partsY + k * partPitch}px`;
+          line.style.height = line.style.lineHeight = `${partH}px`;
+          return [line];
+        });
   }
 
   private layRows(): void {
@@ -292,7 +305,8 @@ export class ChartView {
       line.style.height = line.style.lineHeight = `${blockH}px`;
       return line;
     };
-    const rankText = (row: Row): string => (row.rank < 0 && row.rankRow < 0 ? texts.notMeasured : `${texts.rank} ${row.rank}`);
+    const rankText = (row: Row): string =>
+      row.rank < 0 && row.rankRow < 0 ? texts.notMeasured : `${texts.rank} ${row.rank}`;
     this.names.replaceChildren(
       ...headings.map((h) => {
         const head = el("div", { class: "heading" }, fill(texts.pipeline, h.pipeline));
@@ -301,8 +315,18 @@ export class ChartView {
         return head;
       }),
       ...this.view.rows.map((row, i) =>
-        place(el("div", {}, el("b", {}, `${texts.stage} ${row.stage < 0 ? "?" : row.stage}`), el("span", {}, rankText(row))), i)),
-      ...this.view.rows.flatMap((row, i) => this.partNames(row, i)));
+        place(
+          el(
+            "div",
+            {},
+            el("b", {}, `${texts.stage} ${row.stage < 0 ? "?" : row.stage}`),
+            el("span", {}, rankText(row)),
+          ),
+          i,
+        ),
+      ),
+      ...this.view.rows.flatMap((row, i) => this.partNames(row, i)),
+    );
     let right = 0;
     const columns = [...this.columns].reverse().map((column, c) => {
       const { width } = column;
@@ -316,12 +340,27 @@ export class ChartView {
       };
       return [
         put(el("div", { class: "head" }, column.head)),
-        ...(shown ? this.view.rows.map((row, i) => {
-          const isMeasured = row.ops.n > 0;
-          const line = put(place(el("div", {}, isMeasured ? column.cell(row) : c === this.columns.length - 1 && row.rankRow >= 0 ? texts.noOps : ""), i));
-          line.title = isMeasured ? column.title?.(row) ?? "" : "";
-          return line;
-        }) : []),
+        ...(shown
+          ? this.view.rows.map((row, i) => {
+              const isMeasured = row.ops.n > 0;
+              const line = put(
+                place(
+                  el(
+                    "div",
+                    {},
+                    isMeasured
+                      ? column.cell(row)
+                      : c === this.columns.length - 1 && row.rankRow >= 0
+                        ? texts.noOps
+                        : "",
+                  ),
+                  i,
+                ),
+              );
+              line.title = isMeasured ? (column.title?.(row) ?? "") : "";
+              return line;
+            })
+          : []),
       ];
     });
     this.shares.replaceChildren(...columns.flat());
@@ -341,13 +380,18 @@ export class ChartView {
 
   private visible(): { top: number; height: number } {
     const { scroller } = this.options;
-    return scroller === null ? { top: 0, height: window.innerHeight } : { top: scroller.getBoundingClientRect().top, height: scroller.clientHeight };
+    return scroller === null
+      ? { top: 0, height: window.innerHeight }
+      : { top: scroller.getBoundingClientRect().top, height: scroller.clientHeight };
   }
 
   /** Fits canvases and buffers to the plot; true when something changed. */
   private measure(): boolean {
     const width = Math.max(100, Math.floor(this.plot.clientWidth));
-    const height = Math.max(1, Math.min(this.scene.height, this.visible().height + 2 * this.scene.pitch + HEADING_H));
+    const height = Math.max(
+      1,
+      Math.min(this.scene.height, this.visible().height + 2 * this.scene.pitch + HEADING_H),
+    );
     const ratio = this.ratio;
     const isNew = this.painter.measure(width, height, ratio);
     this.width = width;
@@ -384,8 +428,17 @@ export class ChartView {
 
   private sight(): Sight {
     return {
-      chart: this.chart, against: this.against, view: this.view, scene: this.scene, viewport: this.viewport, theme: this.theme,
-      ratio: this.ratio, width: this.width, height: this.height, firstRow: this.firstRow, stopRow: this.stopRow,
+      chart: this.chart,
+      against: this.against,
+      view: this.view,
+      scene: this.scene,
+      viewport: this.viewport,
+      theme: this.theme,
+      ratio: this.ratio,
+      width: this.width,
+      height: this.height,
+      firstRow: this.firstRow,
+      stopRow: this.stopRow,
     };
   }
 
@@ -424,7 +477,7 @@ export class ChartView {
     const above = this.visible().top - this.plot.getBoundingClientRect().top;
     const from = rowAt(this.scene, above);
     let stop = from;
-    while (stop < n && tops[stop + 1]! - tops[from]! <= this.height + 0.5) {
+    while (stop < n && tops[stop + 1] - tops[from] <= this.height + 0.5) {
       stop++;
     }
     if (from !== this.firstRow || stop !== this.stopRow) {
@@ -442,7 +495,7 @@ export class ChartView {
     if (place === null || x < 0 || x > this.width) {
       return null;
     }
-    const row = this.view.rows[place.row]!;
+    const row = this.view.rows[place.row];
     const ns = this.viewport.ns(x);
     const index = hit(row[place.lane], ns, this.viewport.nsPerPx);
     if (index >= 0) {
@@ -457,17 +510,33 @@ export class ChartView {
   }
 
   private detailsOf(target: Target): Details {
-    const row: Row = this.view.rows[target.row]!;
+    const row: Row = this.view.rows[target.row];
     const lane = laneOf(this.sight(), target);
     if (isGap(target)) {
-      return bubbleDetails(this.chart, row, target.index, this.words, this.texts, target.lane === "theoryBubbles");
+      return bubbleDetails(
+        this.chart,
+        row,
+        target.index,
+        this.words,
+        this.texts,
+        target.lane === "theoryBubbles",
+      );
     }
     const isTheory = target.lane === "theory";
     const chart = isTheory ? this.against! : this.chart;
-    const op = lane.id[target.index]!;
+    const op = lane.id[target.index];
     // Where the op lies in the view says how far its own time is from it.
-    const shift = chart.start[op]! - lane.start[target.index]!;
-    return opDetails(chart, op, this.view, this.words, this.texts, lane.look[target.index]!, isTheory, shift);
+    const shift = chart.start[op] - lane.start[target.index];
+    return opDetails(
+      chart,
+      op,
+      this.view,
+      this.words,
+      this.texts,
+      lane.look[target.index],
+      isTheory,
+      shift,
+    );
   }
 
   private showTip(target: Target | null, clientX: number, clientY: number): void {
@@ -482,12 +551,26 @@ export class ChartView {
     }
     this.tip.replaceChildren(
       el("div", { class: "pp-tiphead" }, swatch, el("b", {}, d.title), el("span", {}, d.kind)),
-      el("table", {}, ...d.lines.map(([name, value, exact]) =>
-        el("tr", {}, el("th", {}, name), el("td", {}, value), el("td", { class: "quiet" }, exact)))));
+      el(
+        "table",
+        {},
+        ...d.lines.map(([name, value, exact]) =>
+          el(
+            "tr",
+            {},
+            el("th", {}, name),
+            el("td", {}, value),
+            el("td", { class: "quiet" }, exact),
+          ),
+        ),
+      ),
+    );
     this.tip.hidden = false;
     const box = this.tip.getBoundingClientRect();
-    const left = clientX + 16 + box.width > window.innerWidth ? clientX - 16 - box.width : clientX + 16;
-    const top = clientY + 16 + box.height > window.innerHeight ? clientY - 12 - box.height : clientY + 16;
+    const left =
+      clientX + 16 + box.width > window.innerWidth ? clientX - 16 - box.width : clientX + 16;
+    const top =
+      clientY + 16 + box.height > window.innerHeight ? clientY - 12 - box.height : clientY + 16;
     this.tip.style.left = `${Math.max(4, left)}px`;
     this.tip.style.top = `${Math.max(4, top)}px`;
   }
@@ -503,30 +586,45 @@ export class ChartView {
     const { over } = this;
     const { signal } = this.stop;
     over.addEventListener("wheel", (event) => this.wheel(event), { passive: false, signal });
-    over.addEventListener("pointerdown", (event) => {
-      if (event.button === 0) {
-        over.setPointerCapture(event.pointerId);
-        this.dragging = { x: event.clientX, moved: false };
-      }
-    }, { signal });
-    over.addEventListener("pointermove", (event) => this.pointerMove(event), { signal });
-    over.addEventListener("pointerup", (event) => {
-      const drag = this.dragging;
-      this.dragging = null;
-      over.classList.remove("dragging");
-      if (drag !== null && !drag.moved) {
-        const target = this.targetAt(...this.plotPoint(event));
-        if (this.options.onClick !== undefined) {
-          this.options.onClick(target, event);
-        } else {
-          this.pin(target);
+    over.addEventListener(
+      "pointerdown",
+      (event) => {
+        if (event.button === 0) {
+          over.setPointerCapture(event.pointerId);
+          this.dragging = { x: event.clientX, moved: false };
         }
-      }
-    }, { signal });
+      },
+      { signal },
+    );
+    over.addEventListener("pointermove", (event) => this.pointerMove(event), { signal });
+    over.addEventListener(
+      "pointerup",
+      (event) => {
+        const drag = this.dragging;
+        this.dragging = null;
+        over.classList.remove("dragging");
+        if (drag !== null && !drag.moved) {
+          const target = this.targetAt(...this.plotPoint(event));
+          if (this.options.onClick !== undefined) {
+            this.options.onClick(target, event);
+          } else {
+            this.pin(target);
+          }
+        }
+      },
+      { signal },
+    );
     over.addEventListener("pointercancel", () => (this.dragging = null), { signal });
     over.addEventListener("pointerleave", () => this.leave(), { signal });
-    over.addEventListener("dblclick", (event) => this.options.zoomsOnDouble && this.zoom(2, this.plotPoint(event)[0]), { signal });
-    (this.options.scroller ?? window).addEventListener("scroll", () => this.drawOver(), { passive: true, signal });
+    over.addEventListener(
+      "dblclick",
+      (event) => this.options.zoomsOnDouble && this.zoom(2, this.plotPoint(event)[0]),
+      { signal },
+    );
+    (this.options.scroller ?? window).addEventListener("scroll", () => this.drawOver(), {
+      passive: true,
+      signal,
+    });
     window.addEventListener("resize", () => this.resized(), { signal });
   }
 
@@ -556,7 +654,11 @@ export class ChartView {
     const target = this.targetAt(...this.plotPoint(event));
     const before = this.hovered;
     this.showTip(target, event.clientX, event.clientY);
-    if (target?.row !== before?.row || target?.lane !== before?.lane || target?.index !== before?.index) {
+    if (
+      target?.row !== before?.row ||
+      target?.lane !== before?.lane ||
+      target?.index !== before?.index
+    ) {
       this.hovered = target;
       this.drawOver();
     }
@@ -588,7 +690,14 @@ export class ChartView {
     ctx.scale(ratio, ratio);
     ctx.fillStyle = theme.page;
     ctx.fillRect(0, 0, canvas.width, canvas.height);
-    const write = (text: string, x: number, y: number, size: number, colour: string, weight = 400): void => {
+    const write = (
+      text: string,
+      x: number,
+      y: number,
+      size: number,
+      colour: string,
+      weight = 400,
+    ): void => {
       ctx.font = `${weight} ${size}px ${FONT}`;
       ctx.fillStyle = colour;
       ctx.fillText(text, x, y);
@@ -598,15 +707,31 @@ export class ChartView {
     lines.forEach((line, i) => write(line, 12, 44 + i * 18, 12, theme.quiet));
     ctx.textAlign = "right";
     for (let r = s.firstRow; r < s.stopRow; r++) {
-      const row = s.view.rows[r]!;
-      const y = top + this.scene.tops[r]! - this.scene.tops[s.firstRow]! + this.scene.blockH / 2;
+      const row = s.view.rows[r];
+      const y = top + this.scene.tops[r] - this.scene.tops[s.firstRow] + this.scene.blockH / 2;
       if (this.scene.pitch >= 9 || r % 8 === 0) {
-        write(`${this.texts.stage} ${row.stage < 0 ? "?" : row.stage}  ${this.texts.rank} ${row.rank}`, left - 8, y, this.scene.pitch >= 12 ? 11 : 9, theme.ink);
+        write(
+          `${this.texts.stage} ${row.stage < 0 ? "?" : row.stage}  ${this.texts.rank} ${row.rank}`,
+          left - 8,
+          y,
+          this.scene.pitch >= 12 ? 11 : 9,
+          theme.ink,
+        );
       }
     }
     const src = Math.round(rowsH * ratio);
     for (const layer of [this.base, this.over]) {
-      ctx.drawImage(layer, 0, 0, layer.width, Math.min(src, layer.height), left, top, s.width, Math.min(src, layer.height) / ratio);
+      ctx.drawImage(
+        layer,
+        0,
+        0,
+        layer.width,
+        Math.min(src, layer.height),
+        left,
+        top,
+        s.width,
+        Math.min(src, layer.height) / ratio,
+      );
     }
     ctx.textAlign = "left";
     ctx.drawImage(this.axis, left, top + rowsH + 2, s.width, AXIS_H);
@@ -623,13 +748,13 @@ export class ChartView {
   opsInSight(): number {
     let n = 0;
     for (let r = this.firstRow; r < this.stopRow; r++) {
-      const lane = this.view.rows[r]!.ops;
+      const lane = this.view.rows[r].ops;
       const from = firstAfter(lane, this.viewport.startNs);
       let low = from;
       let high = lane.n;
       while (low < high) {
         const middle = (low + high) >> 1;
-        if (lane.start[middle]! < this.viewport.stopNs) {
+        if (lane.start[middle] < this.viewport.stopNs) {
           low = middle + 1;
         } else {
           high = middle;

@@ -25,7 +25,11 @@ export function kindText(words: Words, kind: number): string {
 
 function microbatches(label: Label, texts: Texts): string {
   const one = (microbatch: number, chunk: number): string =>
-    microbatch < 0 ? texts.unknown : chunk > 0 || label.chunk2 > 0 ? fill(texts.ofChunk, microbatch, chunk) : String(microbatch);
+    microbatch < 0
+      ? texts.unknown
+      : chunk > 0 || label.chunk2 > 0
+        ? fill(texts.ofChunk, microbatch, chunk)
+        : String(microbatch);
   return label.chunk2 >= 0 || label.microbatch2 >= 0
     ? fill(texts.pairOf, one(label.microbatch, label.chunk), one(label.microbatch2, label.chunk2))
     : one(label.microbatch, label.chunk);
@@ -35,14 +39,24 @@ function timeLine(name: string, ns: number): [string, string, string] {
   return [name, duration(ns), exact(ns)];
 }
 
-const stageLine = (stage: number, rank: string, texts: Texts): [string, string, string] =>
-  [texts.stage, stage < 0 ? texts.unknown : String(stage), rank];
+const stageLine = (stage: number, rank: string, texts: Texts): [string, string, string] => [
+  texts.stage,
+  stage < 0 ? texts.unknown : String(stage),
+  rank,
+];
 
 export function opDetails(
-  chart: Chart, op: number, view: View, words: Words, texts: Texts, look: number, isTheory: boolean, shiftNs: number,
+  chart: Chart,
+  op: number,
+  view: View,
+  words: Words,
+  texts: Texts,
+  look: number,
+  isTheory: boolean,
+  shiftNs: number,
 ): Details {
-  const label = chart.labels[chart.label[op]!]!;
-  const rank = chart.ranks[chart.rank[op]!]!;
+  const label = chart.labels[chart.label[op]];
+  const rank = chart.ranks[chart.rank[op]];
   const lines: Details["lines"] = [];
   lines.push(stageLine(rank.stage, isTheory ? "" : `${texts.rank} ${rank.rank}`, texts));
   if (label.microbatch >= 0 || !isTransfer(label.kind)) {
@@ -54,33 +68,56 @@ export function opDetails(
   if (view.step === null) {
     lines.push([texts.step, String(chart.step[op]), ""]);
   }
-  const start = chart.start[op]! - shiftNs;
+  const start = chart.start[op] - shiftNs;
   lines.push(timeLine(isTheory ? texts.start : texts.deviceStart, start));
-  lines.push(timeLine(isTheory ? texts.duration : texts.deviceDuration, chart.end[op]! - chart.start[op]!));
+  lines.push(
+    timeLine(isTheory ? texts.duration : texts.deviceDuration, chart.end[op] - chart.start[op]),
+  );
   const host = chart.hostStart?.[op] ?? NaN;
   if (!isTheory && !Number.isNaN(host)) {
     lines.push(timeLine(texts.hostStart, host - shiftNs));
-    lines.push(timeLine(texts.hostDuration, chart.hostEnd![op]! - host));
+    lines.push(timeLine(texts.hostDuration, chart.hostEnd![op] - host));
   }
   if (!isTheory) {
     lines.push([texts.labelFrom, words.sources[label.source] ?? "", ""]);
   }
-  return { title: label.name, kind: kindText(words, label.kind) + (isTheory ? `, ${texts.theory}` : ""), look, lines };
+  return {
+    title: label.name,
+    kind: kindText(words, label.kind) + (isTheory ? `, ${texts.theory}` : ""),
+    look,
+    lines,
+  };
 }
 
-export function bubbleDetails(chart: Chart, row: Row, index: number, words: Words, texts: Texts, isTheory: boolean): Details {
+export function bubbleDetails(
+  chart: Chart,
+  row: Row,
+  index: number,
+  words: Words,
+  texts: Texts,
+  isTheory: boolean,
+): Details {
   const lane = isTheory ? row.theoryBubbles : row.bubbles;
   const lines: Details["lines"] = [
     stageLine(row.stage, isTheory ? "" : `${texts.rank} ${row.rank}`, texts),
-    timeLine(texts.start, lane.start[index]!),
-    timeLine(texts.duration, lane.end[index]! - lane.start[index]!),
+    timeLine(texts.start, lane.start[index]),
+    timeLine(texts.duration, lane.end[index] - lane.start[index]),
   ];
-  const id = lane.id[index]!;
-  const op = isTheory || id === NO_ID ? -1 : chart.bubbles.waitsFor[id]!;
+  const id = lane.id[index];
+  const op = isTheory || id === NO_ID ? -1 : chart.bubbles.waitsFor[id];
   if (op >= 0) {
-    const stage = chart.ranks[chart.rank[op]!]!.stage;
-    lines.push([texts.waitsFor, fill(texts.opOnStage, chart.labels[chart.label[op]!]!.name, stage), ""]);
+    const stage = chart.ranks[chart.rank[op]].stage;
+    lines.push([
+      texts.waitsFor,
+      fill(texts.opOnStage, chart.labels[chart.label[op]].name, stage),
+      "",
+    ]);
   }
-  const cause = words.causes[lane.look[index]!] ?? "";
-  return { title: fill(texts.waiting, cause), kind: isTheory ? texts.theory : "", look: null, lines };
+  const cause = words.causes[lane.look[index]] ?? "";
+  return {
+    title: fill(texts.waiting, cause),
+    kind: isTheory ? texts.theory : "",
+    look: null,
+    lines,
+  };
 }

@@ -29,10 +29,16 @@ export function widest(text: string, width: (line: string) => number): number {
 }
 
 /** The first of `texts` from `level` on that is at most `room` wide, or "". */
-export function fit(texts: string[], level: number, stop: number, room: number, width: (line: string) => number): string {
+export function fit(
+  texts: string[],
+  level: number,
+  stop: number,
+  room: number,
+  width: (line: string) => number,
+): string {
   for (let i = level; i < stop; i++) {
-    if (texts[i] !== "" && widest(texts[i]!, width) <= room) {
-      return texts[i]!;
+    if (texts[i] !== "" && widest(texts[i], width) <= room) {
+      return texts[i];
     }
   }
   return "";
@@ -48,26 +54,26 @@ export class NameChoice {
 
   /** A block of this look that has room for `room`. */
   count(look: number, texts: string[], room: number, width: (line: string) => number): void {
-    this.all[look]!++;
+    this.all[look]++;
     let fitted = false;
     for (let i = 0; i < this.stop; i++) {
-      fitted = fitted || (texts[i] !== "" && widest(texts[i]!, width) <= room);
-      this.fits[i]![look]! += fitted ? 1 : 0;
+      fitted = fitted || (texts[i] !== "" && widest(texts[i], width) <= room);
+      this.fits[i][look] += fitted ? 1 : 0;
     }
   }
 
   /** One without room for anything. */
   countTiny(look: number): void {
-    this.all[look]!++;
+    this.all[look]++;
   }
 
   first(look: number): number {
-    const any = this.fits[this.stop - 1]![look]!;
-    if (any * 5 < this.all[look]! * 4) {
+    const any = this.fits[this.stop - 1][look];
+    if (any * 5 < this.all[look] * 4) {
       return this.stop;
     }
     let level = 0;
-    while (level < this.stop - 1 && this.fits[level]![look]! * 5 < any * 4) {
+    while (level < this.stop - 1 && this.fits[level][look] * 5 < any * 4) {
       level++;
     }
     return level;

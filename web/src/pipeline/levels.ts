@@ -31,8 +31,8 @@ function makeLevels(lane: Lane): Levels {
   const place = new Int8Array(N_LOOKS).fill(-1);
   const looks: number[] = [];
   for (let i = 0; i < lane.n; i++) {
-    const look = lane.look[i]!;
-    if (place[look]! < 0) {
+    const look = lane.look[i];
+    if (place[look] < 0) {
       place[look] = looks.length;
       looks.push(look);
     }
@@ -41,20 +41,22 @@ function makeLevels(lane: Lane): Levels {
   const n = lane.n >> LEAST;
   const first = looks.map(() => new Float32Array(n));
   for (let i = 0, stop = n << LEAST; i < stop; i++) {
-    const row = first[place[lane.look[i]!]!]!;
-    const took = lane.end[i]! - lane.start[i]!;
-    row[i >> LEAST]! += took > SOMETHING ? took : SOMETHING;
+    const row = first[place[lane.look[i]]];
+    const took = lane.end[i] - lane.start[i];
+    row[i >> LEAST] += took > SOMETHING ? took : SOMETHING;
   }
   times.push(first);
   for (let size = n >> 1; size > 0; size >>= 1) {
-    const below = times[times.length - 1]!;
-    times.push(below.map((row) => {
-      const sums = new Float32Array(size);
-      for (let i = 0; i < size; i++) {
-        sums[i] = row[2 * i]! + row[2 * i + 1]!;
-      }
-      return sums;
-    }));
+    const below = times[times.length - 1];
+    times.push(
+      below.map((row) => {
+        const sums = new Float32Array(size);
+        for (let i = 0; i < size; i++) {
+          sums[i] = row[2 * i] + row[2 * i + 1];
+        }
+        return sums;
+      }),
+    );
   }
   return { looks, times };
 }
@@ -68,7 +70,7 @@ export function longestOf(lane: Lane): Float64Array {
     found = new Float64Array(Math.ceil(lane.n / BLOCK));
     for (let i = 0; i < lane.n; i++) {
       const block = Math.floor(i / BLOCK);
-      found[block] = Math.max(found[block]!, lane.end[i]! - lane.start[i]!);
+      found[block] = Math.max(found[block], lane.end[i] - lane.start[i]);
     }
     longest.set(lane, found);
   }

@@ -10,5 +10,9 @@ const root = document.getElementById("app");
 const text = document.getElementById("data")?.textContent;
 if (root !== null && text != null) {
   const raw = JSON.parse(text) as Raw;
-  new App(root, { ...raw, chart: unpack(raw.chart), against: raw.against === undefined ? null : unpack(raw.against) });
+  new App(root, {
+    ...raw,
+    chart: unpack(raw.chart),
+    against: raw.against === undefined ? null : unpack(raw.against),
+  });
 }

@@ -1,6 +1,16 @@
 /** The chart as columns. Times are nanoseconds from the chart's origin: exact as numbers up to 2^53, 104 days. */
 
-export const KIND = { F: 0, B: 1, BI: 2, BW: 3, FB: 4, LOGITS: 5, SEND: 6, RECV: 7, OTHER: 8 } as const;
+export const KIND = {
+  F: 0,
+  B: 1,
+  BI: 2,
+  BW: 3,
+  FB: 4,
+  LOGITS: 5,
+  SEND: 6,
+  RECV: 7,
+  OTHER: 8,
+} as const;
 export const N_KINDS = 9;
 export const N_PHASES = 7;
 

@@ -4,7 +4,14 @@ import { FONT } from "../base/dom";
 import { rgb, textOn } from "../base/theme";
 import { fit, LEVELS, LEVELS_FLAT } from "./labels";
 import { isTransfer, type Chart } from "./model";
-import { LABEL_ROOM_MIN, LABEL_SIZE, TWO_LINES_MIN, yOf, type Painter, type Sight } from "./painter";
+import {
+  LABEL_ROOM_MIN,
+  LABEL_SIZE,
+  TWO_LINES_MIN,
+  yOf,
+  type Painter,
+  type Sight,
+} from "./painter";
 import { colourOf } from "./panels";
 import { firstAfter, type Lane } from "./rows";
 import type { LaneKind } from "./scene";
@@ -16,9 +23,10 @@ export interface Target {
   index: number;
 }
 
-export const isGap = (target: Target): boolean => target.lane === "bubbles" || target.lane === "theoryBubbles";
+export const isGap = (target: Target): boolean =>
+  target.lane === "bubbles" || target.lane === "theoryBubbles";
 
-export const laneOf = (s: Sight, target: Target): Lane => s.view.rows[target.row]![target.lane];
+export const laneOf = (s: Sight, target: Target): Lane => s.view.rows[target.row][target.lane];
 
 /** The ops that stand out: by label and step, or one alone. */
 export interface Lit {
@@ -40,18 +48,29 @@ export function litBy(s: Sight, target: Target): Lit | null {
   }
   const isTheory = target.lane === "theory";
   const chart = isTheory ? s.against! : s.chart;
-  const op = laneOf(s, target).id[target.index]!;
-  const label = chart.labels[chart.label[op]!]!;
+  const op = laneOf(s, target).id[target.index];
+  const label = chart.labels[chart.label[op]];
   const microbatches = [...new Set([label.microbatch, label.microbatch2].filter((m) => m >= 0))];
   const isOne = (m: number): boolean => m >= 0 && microbatches.includes(m);
   return {
-    chart, isTheory, microbatches, step: chart.step[op]!, only: op,
-    labels: microbatches.length === 0 ? null : Uint8Array.from(chart.labels, (l) => (isOne(l.microbatch) || isOne(l.microbatch2) ? 1 : 0)),
+    chart,
+    isTheory,
+    microbatches,
+    step: chart.step[op],
+    only: op,
+    labels:
+      microbatches.length === 0
+        ? null
+        : Uint8Array.from(chart.labels, (l) =>
+            isOne(l.microbatch) || isOne(l.microbatch2) ? 1 : 0,
+          ),
   };
 }
 
 export const isLit = (lit: Lit, op: number): boolean =>
-  lit.labels === null ? op === lit.only : lit.labels[lit.chart.label[op]!] === 1 && lit.chart.step[op] === lit.step;
+  lit.labels === null
+    ? op === lit.only
+    : lit.labels[lit.chart.label[op]] === 1 && lit.chart.step[op] === lit.step;
 
 /** Links of a chart by the microbatch of the op they come from: followed without looking at all of them. */
 export class Links {
@@ -65,25 +84,27 @@ export class Links {
     }
     const { chart } = this;
     const keys = (link: number): number[] => {
-      const l = chart.labels[chart.label[chart.links.from[link]!]!]!;
-      return l.microbatch2 >= 0 && l.microbatch2 !== l.microbatch ? [l.microbatch, l.microbatch2] : [l.microbatch];
+      const l = chart.labels[chart.label[chart.links.from[link]]];
+      return l.microbatch2 >= 0 && l.microbatch2 !== l.microbatch
+        ? [l.microbatch, l.microbatch2]
+        : [l.microbatch];
     };
     const most = chart.labels.reduce((n, l) => Math.max(n, l.microbatch, l.microbatch2), -1);
     const first = new Uint32Array(most + 3);
     for (let i = 0; i < chart.links.n; i++) {
       for (const m of keys(i)) {
-        first[m + 2]! += m >= 0 ? 1 : 0;
+        first[m + 2] += m >= 0 ? 1 : 0;
       }
     }
     for (let m = 1; m < first.length; m++) {
-      first[m]! += first[m - 1]!;
+      first[m] += first[m - 1];
     }
     const at = first.slice(1);
-    const links = new Uint32Array(first[first.length - 1]!);
+    const links = new Uint32Array(first[first.length - 1]);
     for (let i = 0; i < chart.links.n; i++) {
       for (const m of keys(i)) {
         if (m >= 0) {
-          links[at[m]!++] = i;
+          links[at[m]++] = i;
         }
       }
     }
@@ -101,8 +122,8 @@ export class Links {
     const found = new Set<number>();
     for (const m of lit.microbatches) {
       for (let k = first[m] ?? 0; k < (first[m + 1] ?? 0); k++) {
-        const i = links[k]!;
-        if (isLit(lit, this.chart.links.from[i]!) && isLit(lit, this.chart.links.to[i]!)) {
+        const i = links[k];
+        if (isLit(lit, this.chart.links.from[i]) && isLit(lit, this.chart.links.to[i])) {
           found.add(i);
         }
       }
@@ -150,7 +171,9 @@ export class Overlay {
       ctx.fillStyle = `rgba(${r},${g},${b},0.4)`;
       ctx.fillRect(0, 0, s.width, s.height);
       for (let row = s.firstRow; row < s.stopRow; row++) {
-        for (const kind of lit.isTheory ? ["theory" as const] : ["ops" as const, "transfers" as const]) {
+        for (const kind of lit.isTheory
+          ? ["theory" as const]
+          : ["ops" as const, "transfers" as const]) {
           this.paintLit(s, ctx, row, kind, lit);
         }
       }
@@ -166,7 +189,13 @@ export class Overlay {
     }
   }
 
-  private box(s: Sight, row: number, kind: Target["lane"], start: number, end: number): [number, number, number, number] {
+  private box(
+    s: Sight,
+    row: number,
+    kind: Target["lane"],
+    start: number,
+    end: number,
+  ): [number, number, number, number] {
     const { blockH, theoryY, theoryH, transferY, transferH } = s.scene;
     const theory = kind === "theory" || kind === "theoryBubbles";
     const y = yOf(s, row) + (theory ? theoryY : kind === "transfers" ? transferY : 0);
@@ -177,36 +206,63 @@ export class Overlay {
     return [x0, y, w > 3 ? w - 1 : Math.max(1, w), h];
   }
 
-  private paintLit(s: Sight, ctx: CanvasRenderingContext2D, rowIndex: number, kind: LaneKind, lit: Lit): void {
-    const lane = s.view.rows[rowIndex]![kind];
+  private paintLit(
+    s: Sight,
+    ctx: CanvasRenderingContext2D,
+    rowIndex: number,
+    kind: LaneKind,
+    lit: Lit,
+  ): void {
+    const lane = s.view.rows[rowIndex][kind];
     ctx.font = `500 ${LABEL_SIZE}px ${FONT}`;
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
     const stopNs = s.viewport.stopNs;
-    for (let i = firstAfter(lane, s.viewport.startNs); i < lane.n && lane.start[i]! < stopNs; i++) {
-      const op = lane.id[i]!;
+    for (let i = firstAfter(lane, s.viewport.startNs); i < lane.n && lane.start[i] < stopNs; i++) {
+      const op = lane.id[i];
       if (!isLit(lit, op)) {
         continue;
       }
-      const [x, y, w, h] = this.box(s, rowIndex, kind, lane.start[i]!, lane.end[i]!);
-      const colour = colourOf(s.theme, lane.look[i]!);
+      const [x, y, w, h] = this.box(s, rowIndex, kind, lane.start[i], lane.end[i]);
+      const colour = colourOf(s.theme, lane.look[i]);
       ctx.fillStyle = colour;
       ctx.beginPath();
       ctx.roundRect(x, y, w, h, w > 6 && kind !== "transfers" ? 2 : 0);
       ctx.fill();
       if (h >= LABEL_ROOM_MIN && w > 8) {
         const stop = h >= TWO_LINES_MIN ? LEVELS : LEVELS_FLAT;
-        const first = Math.min(this.painter.shortened[kind === "theory" ? "theory" : "ops"]?.first(lane.look[i]!) ?? 0, stop - 1);
-        const lines = fit(this.painter.textsOf(lit.chart, op), first, stop, w - 2, (t) => ctx.measureText(t).width).split("\n");
+        const first = Math.min(
+          this.painter.shortened[kind === "theory" ? "theory" : "ops"]?.first(lane.look[i]) ?? 0,
+          stop - 1,
+        );
+        const lines = fit(
+          this.painter.textsOf(lit.chart, op),
+          first,
+          stop,
+          w - 2,
+          (t) => ctx.measureText(t).width,
+        ).split("\n");
         ctx.fillStyle = textOn(colour);
-        lines.forEach((line, k) => ctx.fillText(line, x + w / 2, y + h / 2 + 0.5 + (k - (lines.length - 1) / 2) * LABEL_SIZE));
+        lines.forEach((line, k) =>
+          ctx.fillText(
+            line,
+            x + w / 2,
+            y + h / 2 + 0.5 + (k - (lines.length - 1) / 2) * LABEL_SIZE,
+          ),
+        );
       }
     }
   }
 
   private paintFrame(s: Sight, ctx: CanvasRenderingContext2D, target: Target): void {
     const lane = laneOf(s, target);
-    const [x, y, w, h] = this.box(s, target.row, target.lane, lane.start[target.index]!, lane.end[target.index]!);
+    const [x, y, w, h] = this.box(
+      s,
+      target.row,
+      target.lane,
+      lane.start[target.index],
+      lane.end[target.index],
+    );
     ctx.strokeStyle = s.theme.ink;
     ctx.lineWidth = 1.5;
     ctx.beginPath();
@@ -215,25 +271,39 @@ export class Overlay {
   }
 
   /** `links` null: all of the chart. */
-  private paintArrows(s: Sight, ctx: CanvasRenderingContext2D, links: number[] | null, areLit: boolean): void {
+  private paintArrows(
+    s: Sight,
+    ctx: CanvasRenderingContext2D,
+    links: number[] | null,
+    areLit: boolean,
+  ): void {
     const { chart } = s;
     const { from, to } = chart.links;
     const t0 = s.viewport.startNs + s.view.originNs;
     const t1 = s.viewport.stopNs + s.view.originNs;
     const inSight: number[] = [];
     for (let k = 0, n = links?.length ?? chart.links.n; k < n; k++) {
-      const i = links === null ? k : links[k]!;
-      const a = from[i]!;
-      const b = to[i]!;
-      if (links === null && s.view.hasTransfers && !isTransfer(chart.labels[chart.label[a]!]!.kind)) {
+      const i = links === null ? k : links[k];
+      const a = from[i];
+      const b = to[i];
+      if (links === null && s.view.hasTransfers && !isTransfer(chart.labels[chart.label[a]].kind)) {
         continue; // where transfers are known, they are the arrows
       }
-      if (chart.end[a]! < t0 || chart.start[b]! > t1 || (s.view.step !== null && chart.step[a] !== s.view.step)) {
+      if (
+        chart.end[a] < t0 ||
+        chart.start[b] > t1 ||
+        (s.view.step !== null && chart.step[a] !== s.view.step)
+      ) {
         continue;
       }
-      const rowA = this.rowOfRank[chart.rank[a]!]!;
-      const rowB = this.rowOfRank[chart.rank[b]!]!;
-      if (rowA >= 0 && rowB >= 0 && Math.max(rowA, rowB) >= s.firstRow && Math.min(rowA, rowB) < s.stopRow) {
+      const rowA = this.rowOfRank[chart.rank[a]];
+      const rowB = this.rowOfRank[chart.rank[b]];
+      if (
+        rowA >= 0 &&
+        rowB >= 0 &&
+        Math.max(rowA, rowB) >= s.firstRow &&
+        Math.min(rowA, rowB) < s.stopRow
+      ) {
         inSight.push(i);
         if (inSight.length > MAX_ARROWS) {
           this.tooMany = true; // a grey cloud: nothing could be followed
@@ -245,7 +315,7 @@ export class Overlay {
     ctx.globalAlpha = areLit ? 1 : 0.7;
     ctx.lineWidth = areLit ? 1.25 : 1;
     for (const i of inSight) {
-      this.paintArrow(s, ctx, from[i]!, to[i]!);
+      this.paintArrow(s, ctx, from[i], to[i]);
     }
     ctx.globalAlpha = 1;
   }
@@ -254,10 +324,12 @@ export class Overlay {
     const { chart } = s;
     const { blockH, transferY, transferH } = s.scene;
     const end = (op: number, isStart: boolean): [number, number] => {
-      const transfer = isTransfer(chart.labels[chart.label[op]!]!.kind);
-      const y = yOf(s, this.rowOfRank[chart.rank[op]!]!) + (transfer ? transferY + transferH / 2 : blockH / 2);
+      const transfer = isTransfer(chart.labels[chart.label[op]].kind);
+      const y =
+        yOf(s, this.rowOfRank[chart.rank[op]]) +
+        (transfer ? transferY + transferH / 2 : blockH / 2);
       // A receive is posted long before anything arrives: the arrow ends with it.
-      const ns = (isStart === transfer ? chart.end[op]! : chart.start[op]!) - s.view.originNs;
+      const ns = (isStart === transfer ? chart.end[op] : chart.start[op]) - s.view.originNs;
       return [s.viewport.x(ns), y];
     };
     const [x0, y0] = end(a, false);

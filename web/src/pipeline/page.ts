@@ -32,7 +32,10 @@ export class App {
   private readonly stepPicker = el("select", { "aria-label": "step" });
   private readonly themeButton = el("button", { type: "button", title: "light or dark (t)" });
 
-  constructor(private readonly root: HTMLElement, private readonly data: PageData) {
+  constructor(
+    private readonly root: HTMLElement,
+    private readonly data: PageData,
+  ) {
     this.step = data.view.step;
     this.pipeline = data.view.pipeline;
     this.byPhase = hasPhases(data.chart);
@@ -40,8 +43,13 @@ export class App {
     const chart = el("div");
     this.build(chart);
     this.view = new ChartView(chart, {
-      words: data, texts: ENGLISH, scroller: null, zoomsOnDouble: true,
-      columns: [{ head: ENGLISH.busy, width: 56, cell: (row) => percent(row.busyNs / row.windowNs) }],
+      words: data,
+      texts: ENGLISH,
+      scroller: null,
+      zoomsOnDouble: true,
+      columns: [
+        { head: ENGLISH.busy, width: 56, cell: (row) => percent(row.busyNs / row.windowNs) },
+      ],
     });
     this.setTheme(null);
     this.listen();
@@ -64,8 +72,11 @@ export class App {
     }
     const pipelines = pipelinesOf(chart);
     if (pipelines.length > 1) {
-      const picker = el("select", { "aria-label": "pipeline" },
-        ...pipelines.map((p) => el("option", { value: String(p) }, String(p))));
+      const picker = el(
+        "select",
+        { "aria-label": "pipeline" },
+        ...pipelines.map((p) => el("option", { value: String(p) }, String(p))),
+      );
       picker.value = String(this.pipeline);
       picker.addEventListener("change", () => {
         this.pipeline = Number(picker.value);
@@ -74,8 +85,12 @@ export class App {
       controls.append(el("label", {}, "pipeline ", picker));
     }
     if (this.byPhase) {
-      const picker = el("select", { "aria-label": "colour" },
-        el("option", { value: "phase" }, "phase"), el("option", { value: "kind" }, "kind"));
+      const picker = el(
+        "select",
+        { "aria-label": "colour" },
+        el("option", { value: "phase" }, "phase"),
+        el("option", { value: "kind" }, "kind"),
+      );
       picker.addEventListener("change", () => {
         this.byPhase = picker.value === "phase";
         this.choose(true);
@@ -85,7 +100,14 @@ export class App {
     if (chart.links.n > 0) {
       const box = el("input", { type: "checkbox" });
       box.addEventListener("change", () => this.view.setArrows(box.checked));
-      controls.append(el("label", { title: "show all links, not only those of the microbatch under the pointer" }, box, " arrows"));
+      controls.append(
+        el(
+          "label",
+          { title: "show all links, not only those of the microbatch under the pointer" },
+          box,
+          " arrows",
+        ),
+      );
     }
     const button = (text: string, title: string, act: () => void): HTMLElement => {
       const b = el("button", { type: "button", title, "aria-label": title }, text);
@@ -93,21 +115,32 @@ export class App {
       return b;
     };
     controls.append(
-      el("span", { class: "group" },
+      el(
+        "span",
+        { class: "group" },
         button("\u2212", "zoom out (-)", () => this.view.zoom(1 / ZOOM_KEY)),
         button("+", "zoom in (+)", () => this.view.zoom(ZOOM_KEY)),
-        button("fit", "show everything (0)", () => this.view.fit())),
-      this.themeButton);
+        button("fit", "show everything (0)", () => this.view.fit()),
+      ),
+      this.themeButton,
+    );
     this.themeButton.addEventListener("click", () => this.toggleTheme());
     this.root.append(
       el("header", {}, el("div", { class: "what" }, this.title, this.facts), controls),
-      el("main", {}, chartRoot, this.below));
+      el("main", {}, chartRoot, this.below),
+    );
   }
 
   /** Takes the choice of step, pipeline and colours. */
   private choose(keepWindow = false): void {
     const { chart, against } = this.data;
-    this.view.set(chart, against, { pipeline: this.pipeline, step: this.step, byPhase: this.byPhase }, this.theme, keepWindow);
+    this.view.set(
+      chart,
+      against,
+      { pipeline: this.pipeline, step: this.step, byPhase: this.byPhase },
+      this.theme,
+      keepWindow,
+    );
     this.describe();
   }
 
@@ -131,9 +164,14 @@ export class App {
     if (pipelinesOf(chart).length > 1) {
       facts.push(`pipeline ${this.pipeline}`);
     }
-    facts.push(duration(view.windowNs), bubble === null ? "bubble not told" : `bubble ${percent(bubble)} %`);
+    facts.push(
+      duration(view.windowNs),
+      bubble === null ? "bubble not told" : `bubble ${percent(bubble)} %`,
+    );
     if (view.theoryShare !== null) {
-      facts.push(`theory (${this.data.against?.schedule ?? ""}): bubble ${percent(1 - view.theoryShare)} %`);
+      facts.push(
+        `theory (${this.data.against?.schedule ?? ""}): bubble ${percent(1 - view.theoryShare)} %`,
+      );
     }
     if (chart.untold !== "") {
       facts.push(chart.untold);
@@ -145,9 +183,19 @@ export class App {
     this.view.setLabel(`pipeline chart: ${facts.join(", ")}`);
     this.below.replaceChildren(
       legend(view, this.data, ENGLISH, this.theme),
-      el("p", { class: "hint" }, "Drag to pan, Ctrl + wheel or double-click to zoom; arrow keys, + \u2212 0; [ ] step; t theme. Click a block to keep its microbatch lit."),
-      el("section", { class: "panel" }, el("h2", {}, "Stages"), el("div", { class: "scroll" }, stageTable(view, this.data, ENGLISH, this.theme))),
-      ...this.data.tables.map(plainTable));
+      el(
+        "p",
+        { class: "hint" },
+        "Drag to pan, Ctrl + wheel or double-click to zoom; arrow keys, + \u2212 0; [ ] step; t theme. Click a block to keep its microbatch lit.",
+      ),
+      el(
+        "section",
+        { class: "panel" },
+        el("h2", {}, "Stages"),
+        el("div", { class: "scroll" }, stageTable(view, this.data, ENGLISH, this.theme)),
+      ),
+      ...this.data.tables.map(plainTable),
+    );
   }
 
   // --- theme ----------------------------------------------------------------------------------------------------
@@ -184,7 +232,12 @@ export class App {
 
   private key(event: KeyboardEvent): void {
     const target = event.target as HTMLElement | null;
-    if (event.ctrlKey || event.metaKey || event.altKey || (target !== null && /^(SELECT|INPUT|TEXTAREA)$/.test(target.tagName))) {
+    if (
+      event.ctrlKey ||
+      event.metaKey ||
+      event.altKey ||
+      (target !== null && /^(SELECT|INPUT|TEXTAREA)$/.test(target.tagName))
+    ) {
       return;
     }
     const actions: Record<string, () => void> = {

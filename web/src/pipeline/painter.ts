@@ -35,13 +35,15 @@ export interface Sight {
 }
 
 /** CSS pixels from the top of the canvases. */
-export const yOf = (s: Sight, row: number): number => s.scene.tops[row]! - s.scene.tops[s.firstRow]!;
+export const yOf = (s: Sight, row: number): number => s.scene.tops[row] - s.scene.tops[s.firstRow];
 
 export class Painter {
   private raster: Raster | null = null;
   private image: ImageData | null = null;
   private glyphs: CanvasGlyphs | null = null;
-  private style: (Style & { page: number; panel: number; line: number; hatch: number; onLook: Uint32Array }) | null = null;
+  private style:
+    | (Style & { page: number; panel: number; line: number; hatch: number; onLook: Uint32Array })
+    | null = null;
   private transferStyle: Style | null = null;
   private styleOf: Theme | null = null;
   /** Texts by label, for each chart; a chart that is gone takes its texts along. */
@@ -69,8 +71,8 @@ export class Painter {
       known = [];
       this.texts.set(chart, known);
     }
-    const label = chart.label[op]!;
-    return (known[label] ??= levels(chart.labels[label]!));
+    const label = chart.label[op];
+    return (known[label] ??= levels(chart.labels[label]));
   }
 
   private styleNow(s: Sight): NonNullable<Painter["style"]> {
@@ -84,8 +86,16 @@ export class Painter {
       const r = s.ratio;
       this.styleOf = s.theme;
       this.style = {
-        colours, onLook, gap: Math.round(r), gapFrom: 3 * r, radius: Math.round(2 * r), runGap: 4,
-        page: pixel(s.theme.page), panel: pixel(s.theme.panel), line: pixel(s.theme.line), hatch: pixel(s.theme.hatch),
+        colours,
+        onLook,
+        gap: Math.round(r),
+        gapFrom: 3 * r,
+        radius: Math.round(2 * r),
+        runGap: 4,
+        page: pixel(s.theme.page),
+        panel: pixel(s.theme.panel),
+        line: pixel(s.theme.line),
+        hatch: pixel(s.theme.hatch),
       };
       this.transferStyle = { ...this.style, radius: 0, runGap: 1.5 };
     }
@@ -109,15 +119,23 @@ export class Painter {
       }
     }
     for (const tick of ticks(s)) {
-      raster.rect(Math.round(tick.x * ratio), 0, Math.max(1, Math.floor(ratio)), raster.height, style.line);
+      raster.rect(
+        Math.round(tick.x * ratio),
+        0,
+        Math.max(1, Math.floor(ratio)),
+        raster.height,
+        style.line,
+      );
     }
     for (let r = s.firstRow; r < s.stopRow; r++) {
-      const row = s.view.rows[r]!;
+      const row = s.view.rows[r];
       const y = px(yOf(s, r));
       const h = px(blockH);
       raster.hatch(row.bubbles, y, h, scale, style.hatch, pitchPx);
       raster.lane(row.ops, y, h, scale, style);
-      row.parts.forEach((lane, k) => raster.lane(lane, y + px(partsY + k * partPitch), px(partH), scale, style));
+      row.parts.forEach((lane, k) =>
+        raster.lane(lane, y + px(partsY + k * partPitch), px(partH), scale, style),
+      );
       if (theoryH > 0) {
         raster.hatch(row.theoryBubbles, y + px(theoryY), px(theoryH), scale, style.hatch, pitchPx);
         raster.lane(row.theory, y + px(theoryY), px(theoryH), scale, style);
@@ -144,21 +162,30 @@ export class Painter {
     }
     const endNs = scale.startNs + raster.width / scale.pxPerNs;
     for (let row = s.firstRow; row < s.stopRow; row++) {
-      s.view.rows[row]!.parts.forEach((lane, k) => {
-        const y = Math.round((yOf(s, row) + partsY + k * partPitch) * ratio) + Math.round((height - glyphs.height) / 2);
-        for (let i = firstAfter(lane, scale.startNs); i < lane.n && lane.start[i]! < endNs; i++) {
-          const x0 = Math.max(0, (lane.start[i]! - scale.startNs) * scale.pxPerNs);
-          const x1 = Math.min(raster.width, (lane.end[i]! - scale.startNs) * scale.pxPerNs) - ratio;
-          const { name } = s.chart.parts[lane.id[i]!]!;
+      s.view.rows[row].parts.forEach((lane, k) => {
+        const y =
+          Math.round((yOf(s, row) + partsY + k * partPitch) * ratio) +
+          Math.round((height - glyphs.height) / 2);
+        for (let i = firstAfter(lane, scale.startNs); i < lane.n && lane.start[i] < endNs; i++) {
+          const x0 = Math.max(0, (lane.start[i] - scale.startNs) * scale.pxPerNs);
+          const x1 = Math.min(raster.width, (lane.end[i] - scale.startNs) * scale.pxPerNs) - ratio;
+          const { name } = s.chart.parts[lane.id[i]];
           if (textWidth(name, glyphs) + 4 * ratio <= x1 - x0) {
-            raster.text(name, (x0 + x1) / 2, y, glyphs, onLook[lane.look[i]!]!);
+            raster.text(name, (x0 + x1) / 2, y, glyphs, onLook[lane.look[i]]);
           }
         }
       });
     }
   }
 
-  private paintLabels(s: Sight, kind: "ops" | "theory", dy: number, height: number, scale: Scale, onLook: Uint32Array): void {
+  private paintLabels(
+    s: Sight,
+    kind: "ops" | "theory",
+    dy: number,
+    height: number,
+    scale: Scale,
+    onLook: Uint32Array,
+  ): void {
     const { ratio } = s;
     const raster = this.raster!;
     const glyphs = this.glyphs!;
@@ -172,41 +199,56 @@ export class Painter {
     const stop = height >= TWO_LINES_MIN * ratio ? LEVELS : LEVELS_FLAT;
     const choice = new NameChoice(stop);
     this.shortened[kind] = choice;
-    const each = (act: (lane: Lane, i: number, x0: number, x1: number, texts: string[], row: number) => void, tiny: (look: number) => void): void => {
+    const each = (
+      act: (lane: Lane, i: number, x0: number, x1: number, texts: string[], row: number) => void,
+      tiny: (look: number) => void,
+    ): void => {
       for (let row = s.firstRow; row < s.stopRow; row++) {
-        const lane = s.view.rows[row]![kind];
-        for (let i = firstAfter(lane, scale.startNs); i < lane.n && lane.start[i]! < endNs; i++) {
-          if ((lane.end[i]! - lane.start[i]!) * scale.pxPerNs >= least) {
+        const lane = s.view.rows[row][kind];
+        for (let i = firstAfter(lane, scale.startNs); i < lane.n && lane.start[i] < endNs; i++) {
+          if ((lane.end[i] - lane.start[i]) * scale.pxPerNs >= least) {
             // What is to be seen of the block.
-            const x0 = Math.max(0, (lane.start[i]! - scale.startNs) * scale.pxPerNs);
-            const x1 = Math.min(raster.width, (lane.end[i]! - scale.startNs) * scale.pxPerNs) - ratio;
-            act(lane, i, x0, x1, this.textsOf(chart, lane.id[i]!), row);
+            const x0 = Math.max(0, (lane.start[i] - scale.startNs) * scale.pxPerNs);
+            const x1 =
+              Math.min(raster.width, (lane.end[i] - scale.startNs) * scale.pxPerNs) - ratio;
+            act(lane, i, x0, x1, this.textsOf(chart, lane.id[i]), row);
           } else {
-            tiny(lane.look[i]!);
+            tiny(lane.look[i]);
           }
         }
       }
     };
-    each((lane, i, x0, x1, texts) => choice.count(lane.look[i]!, texts, x1 - x0 - 2 * ratio, width),
-      (look) => choice.countTiny(look));
-    each((lane, i, x0, x1, texts, row) => {
-      const look = lane.look[i]!;
-      const text = fit(texts, choice.first(look), stop, x1 - x0 - 2 * ratio, width);
-      if (text !== "") {
-        const lines = text.split("\n");
-        const step = Math.round(LABEL_SIZE * ratio);
-        const block = glyphs.height + (lines.length - 1) * step;
-        const y = Math.round(yOf(s, row) * ratio) + dy + Math.round((height - block) / 2);
-        lines.forEach((line, k) => raster.text(line, (x0 + x1) / 2, y + k * step, glyphs, onLook[look]!));
-      }
-    }, () => undefined);
+    each(
+      (lane, i, x0, x1, texts) => choice.count(lane.look[i], texts, x1 - x0 - 2 * ratio, width),
+      (look) => choice.countTiny(look),
+    );
+    each(
+      (lane, i, x0, x1, texts, row) => {
+        const look = lane.look[i];
+        const text = fit(texts, choice.first(look), stop, x1 - x0 - 2 * ratio, width);
+        if (text !== "") {
+          const lines = text.split("\n");
+          const step = Math.round(LABEL_SIZE * ratio);
+          const block = glyphs.height + (lines.length - 1) * step;
+          const y = Math.round(yOf(s, row) * ratio) + dy + Math.round((height - block) / 2);
+          lines.forEach((line, k) =>
+            raster.text(line, (x0 + x1) / 2, y + k * step, glyphs, onLook[look]),
+          );
+        }
+      },
+      () => undefined,
+    );
   }
 }
 
 export function ticks(s: Sight): { ns: number; x: number; text: string }[] {
   const axis = axisFor(s.viewport.nsPerPx, s.width, s.viewport.stopNs);
   const found = [];
-  for (let k = Math.ceil(s.viewport.startNs / axis.stepNs); k * axis.stepNs <= s.viewport.stopNs; k++) {
+  for (
+    let k = Math.ceil(s.viewport.startNs / axis.stepNs);
+    k * axis.stepNs <= s.viewport.stopNs;
+    k++
+  ) {
     const ns = k * axis.stepNs;
     found.push({ ns, x: s.viewport.x(ns), text: tickText(ns, axis) });
   }

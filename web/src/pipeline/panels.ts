@@ -12,13 +12,16 @@ export function colourOf(theme: Theme, look: number): string {
 }
 
 export function lookText(words: Words, look: number): string {
-  return look < N_KINDS ? kindText(words, look) : words.phases[look - N_KINDS] ?? "";
+  return look < N_KINDS ? kindText(words, look) : (words.phases[look - N_KINDS] ?? "");
 }
 
 export function legend(view: View, words: Words, texts: Texts, theme: Theme): HTMLElement {
   const list = el("ul", { class: "pp-legend", "aria-label": texts.legend });
-  const entry = (swatch: HTMLElement, text: string): void => void list.append(el("li", {}, swatch, text));
-  const looks = [...view.looks].sort((a, b) => Number(isTransfer(a)) - Number(isTransfer(b)) || a - b);
+  const entry = (swatch: HTMLElement, text: string): void =>
+    void list.append(el("li", {}, swatch, text));
+  const looks = [...view.looks].sort(
+    (a, b) => Number(isTransfer(a)) - Number(isTransfer(b)) || a - b,
+  );
   for (const look of looks) {
     const swatch = el("i", { class: isTransfer(look) ? "pp-swatch thin" : "pp-swatch" });
     swatch.style.background = colourOf(theme, look);
@@ -39,14 +42,23 @@ export function legend(view: View, words: Words, texts: Texts, theme: Theme): HT
 export function stageTable(view: View, words: Words, texts: Texts, theme: Theme): HTMLElement {
   const unit = unitFor(view.windowNs, 10);
   const used = words.causes.map((_, i) => view.rows.some((row) => (row.causeNs[i] ?? 0) > 0));
-  const head = el("tr", {}, el("th", { class: "num" }, texts.stage), el("th", { class: "num" }, texts.rank),
-    el("th", { class: "wide" }, texts.shareOfStep), el("th", { class: "num" }, `${texts.busyTime} ${unit.name}`));
+  const head = el(
+    "tr",
+    {},
+    el("th", { class: "num" }, texts.stage),
+    el("th", { class: "num" }, texts.rank),
+    el("th", { class: "wide" }, texts.shareOfStep),
+    el("th", { class: "num" }, `${texts.busyTime} ${unit.name}`),
+  );
   words.causes.forEach((cause, i) => {
     if (used[i]) {
       head.append(el("th", { class: "num" }, `${cause} ${unit.name}`));
     }
   });
-  head.append(el("th", { class: "num" }, texts.busy), el("th", { class: "num" }, texts.bubbleShare));
+  head.append(
+    el("th", { class: "num" }, texts.busy),
+    el("th", { class: "num" }, texts.bubbleShare),
+  );
   const body = el("tbody");
   const largest = Math.max(...view.rows.map((r) => Math.max(r.busyNs, ...r.causeNs)), 1) / unit.ns;
   const decimals = largest >= 99.95 ? 1 : 2;
@@ -54,7 +66,10 @@ export function stageTable(view: View, words: Words, texts: Texts, theme: Theme)
     const bar = el("div", { class: "pp-bar" });
     const part = (name: string, ns: number, title: string, colour = ""): void => {
       if (ns > 0) {
-        const piece = el("span", { class: name, title: `${title} ${significant(ns / unit.ns)} ${unit.name}` });
+        const piece = el("span", {
+          class: name,
+          title: `${title} ${significant(ns / unit.ns)} ${unit.name}`,
+        });
         piece.style.width = `${(ns / view.windowNs) * 100}%`;
         piece.style.background = colour;
         bar.append(piece);
@@ -65,16 +80,30 @@ export function stageTable(view: View, words: Words, texts: Texts, theme: Theme)
       part("", (ns / counted) * row.busyNs, lookText(words, look), colourOf(theme, look));
     }
     words.causes.forEach((cause, i) => part(`pp-wait pp-wait${i}`, row.causeNs[i] ?? 0, cause));
-    const number = (ns: number): HTMLElement => el("td", { class: "num" }, (ns / unit.ns).toFixed(decimals));
-    const line = el("tr", {}, el("td", { class: "num" }, row.stage < 0 ? "?" : String(row.stage)),
-      el("td", { class: "num quiet" }, String(row.rank)), el("td", { class: "wide" }, bar), number(row.busyNs));
+    const number = (ns: number): HTMLElement =>
+      el("td", { class: "num" }, (ns / unit.ns).toFixed(decimals));
+    const line = el(
+      "tr",
+      {},
+      el("td", { class: "num" }, row.stage < 0 ? "?" : String(row.stage)),
+      el("td", { class: "num quiet" }, String(row.rank)),
+      el("td", { class: "wide" }, bar),
+      number(row.busyNs),
+    );
     words.causes.forEach((_, i) => {
       if (used[i]) {
         line.append(number(row.causeNs[i] ?? 0));
       }
     });
     const share = row.busyNs / view.windowNs;
-    line.append(el("td", { class: "num" }, percent(share)), el("td", { class: "num" }, row.isTold ? percent(row.causeNs.reduce((a, b) => a + b, 0) / view.windowNs) : "-"));
+    line.append(
+      el("td", { class: "num" }, percent(share)),
+      el(
+        "td",
+        { class: "num" },
+        row.isTold ? percent(row.causeNs.reduce((a, b) => a + b, 0) / view.windowNs) : "-",
+      ),
+    );
     body.append(line);
   }
   return el("table", { class: "stages" }, el("thead", {}, head), body);
@@ -89,9 +118,16 @@ export function plainTable(table: Table): HTMLElement {
     const isNumber = type !== "text";
     const scale = NS_OF[unit];
     if (isNumber && !isExact && scale !== undefined) {
-      const largest = Math.max(0, ...table.rows.map((row) => Math.abs(Number(row[c] ?? 0)))) * scale;
+      const largest =
+        Math.max(0, ...table.rows.map((row) => Math.abs(Number(row[c] ?? 0)))) * scale;
       const shown = unitFor(largest);
-      head.append(el("th", { class: "num" }, `${name.replace(/_(ns|us|ms)$/, "").replace(/_/g, " ")} ${shown.name}`));
+      head.append(
+        el(
+          "th",
+          { class: "num" },
+          `${name.replace(/_(ns|us|ms)$/, "").replace(/_/g, " ")} ${shown.name}`,
+        ),
+      );
       return (v: number): string => significant((v * scale) / shown.ns);
     }
     const text = name.replace(/_/g, " ");
@@ -100,15 +136,29 @@ export function plainTable(table: Table): HTMLElement {
   });
   const body = el("tbody");
   for (const row of table.rows) {
-    body.append(el("tr", {}, ...row.map((cell, c) => {
-      const isNumber = table.columns[c]![1] !== "text";
-      const attributes: Record<string, string> = isNumber ? { class: "num" } : {};
-      if (typeof cell === "number") {
-        attributes.title = `${cell} ${table.columns[c]![2]}`.trim();
-      }
-      return el("td", attributes, cell === null ? "" : typeof cell === "number" ? formats[c]!(cell) : cell);
-    })));
+    body.append(
+      el(
+        "tr",
+        {},
+        ...row.map((cell, c) => {
+          const isNumber = table.columns[c][1] !== "text";
+          const attributes: Record<string, string> = isNumber ? { class: "num" } : {};
+          if (typeof cell === "number") {
+            attributes.title = `${cell} ${table.columns[c][2]}`.trim();
+          }
+          return el(
+            "td",
+            attributes,
+            cell === null ? "" : typeof cell === "number" ? formats[c](cell) : cell,
+          );
+        }),
+      ),
+    );
   }
-  return el("section", { class: "panel" }, el("h2", {}, table.title !== "" ? table.title : table.name),
-    el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), body)));
+  return el(
+    "section",
+    { class: "panel" },
+    el("h2", {}, table.title !== "" ? table.title : table.name),
+    el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), body)),
+  );
 }

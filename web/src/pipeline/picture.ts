@@ -28,9 +28,22 @@ export interface PictureLegend {
 }
 
 /** Where each entry stands from `left` to `right`. */
-export function placeLegend(ctx: CanvasRenderingContext2D, view: View, words: Words, texts: Texts, left: number, right: number): PictureLegend {
-  const looks = [...view.looks].sort((a, b) => Number(isTransfer(a)) - Number(isTransfer(b)) || a - b);
-  const entries: Entry[] = looks.map((look) => ({ text: lookText(words, look), look, cause: null }));
+export function placeLegend(
+  ctx: CanvasRenderingContext2D,
+  view: View,
+  words: Words,
+  texts: Texts,
+  left: number,
+  right: number,
+): PictureLegend {
+  const looks = [...view.looks].sort(
+    (a, b) => Number(isTransfer(a)) - Number(isTransfer(b)) || a - b,
+  );
+  const entries: Entry[] = looks.map((look) => ({
+    text: lookText(words, look),
+    look,
+    cause: null,
+  }));
   words.causes.forEach((cause, i) => {
     if (view.rows.some((row) => (row.causeNs[i] ?? 0) > 0)) {
       entries.push({ text: fill(texts.legendWaiting, cause), look: null, cause: i });
@@ -55,7 +68,12 @@ export function placeLegend(ctx: CanvasRenderingContext2D, view: View, words: Wo
   return { entries: placed, height: (row + 1) * ROW_H };
 }
 
-export function drawLegend(ctx: CanvasRenderingContext2D, legend: PictureLegend, top: number, theme: Theme): void {
+export function drawLegend(
+  ctx: CanvasRenderingContext2D,
+  legend: PictureLegend,
+  top: number,
+  theme: Theme,
+): void {
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";
   ctx.font = `12px ${FONT}`;
@@ -78,7 +96,13 @@ export function drawLegend(ctx: CanvasRenderingContext2D, legend: PictureLegend,
 }
 
 /** Warm-up rises, a stall is crossed, cool-down falls. */
-function hatch(ctx: CanvasRenderingContext2D, x: number, y: number, cause: number, theme: Theme): void {
+function hatch(
+  ctx: CanvasRenderingContext2D,
+  x: number,
+  y: number,
+  cause: number,
+  theme: Theme,
+): void {
   const h = 12;
   ctx.save();
   ctx.beginPath();

@@ -82,18 +82,22 @@ export class Raster {
   hatch(lane: Lane, y: number, height: number, scale: Scale, colour: number, pitch: number): void {
     const endNs = scale.startNs + this.width / scale.pxPerNs;
     const most = lane.n > GROUPED ? longestOf(lane) : null;
-    for (let i = firstAfter(lane, scale.startNs); i < lane.n && lane.start[i]! < endNs; i++) {
-      if (most !== null && (i & BLOCK_MASK) === 0 && most[i >> LONGEST_SHIFT]! * scale.pxPerNs <= 1) {
+    for (let i = firstAfter(lane, scale.startNs); i < lane.n && lane.start[i] < endNs; i++) {
+      if (
+        most !== null &&
+        (i & BLOCK_MASK) === 0 &&
+        most[i >> LONGEST_SHIFT] * scale.pxPerNs <= 1
+      ) {
         i += BLOCK_MASK; // all of them are too thin
         continue;
       }
-      const left = Math.round((lane.start[i]! - scale.startNs) * scale.pxPerNs);
+      const left = Math.round((lane.start[i] - scale.startNs) * scale.pxPerNs);
       const from = Math.max(0, left);
-      const to = Math.min(this.width, Math.round((lane.end[i]! - scale.startNs) * scale.pxPerNs));
+      const to = Math.min(this.width, Math.round((lane.end[i] - scale.startNs) * scale.pxPerNs));
       if (to - from < THIN) {
         continue;
       }
-      const cause = lane.look[i]!;
+      const cause = lane.look[i];
       for (let row = 0; row < height; row++) {
         const base = (y + row) * this.width;
         if (cause <= 1) {
@@ -109,7 +113,14 @@ export class Raster {
     }
   }
 
-  private dots(base: number, from: number, to: number, phase: number, pitch: number, colour: number): void {
+  private dots(
+    base: number,
+    from: number,
+    to: number,
+    phase: number,
+    pitch: number,
+    colour: number,
+  ): void {
     const first = from + ((((phase - from) % pitch) + pitch) % pitch);
     for (let x = first; x < to; x += pitch) {
       this.pixels[base + x] = colour;
@@ -132,20 +143,25 @@ export class Raster {
     const top = levels === null ? 0 : LEAST + levels.times.length - 1;
     let level = levels === null ? 0 : LEAST;
     for (let i = firstAfter(lane, t0); i < n; i++) {
-      const startNs = start[i]!;
+      const startNs = start[i];
       if (startNs >= endNs) {
         break;
       }
       if (levels !== null) {
         // The largest group that begins here and is thin as a whole, so that all in it is.
         level = level < top ? Math.max(LEAST, level + 1) : top;
-        while (level >= LEAST && ((i & ((1 << level) - 1)) !== 0 || i + (1 << level) > n || (lane.reach[i + (1 << level) - 1]! - startNs) * k >= THIN)) {
+        while (
+          level >= LEAST &&
+          ((i & ((1 << level) - 1)) !== 0 ||
+            i + (1 << level) > n ||
+            (lane.reach[i + (1 << level) - 1] - startNs) * k >= THIN)
+        ) {
           level--;
         }
         if (level >= LEAST) {
           const last = i + (1 << level) - 1;
           const x0 = (startNs - t0) * k;
-          const x1 = (lane.reach[last]! - t0) * k;
+          const x1 = (lane.reach[last] - t0) * k;
           if (x1 >= 0) {
             if (runTo >= 0 && x0 - runTo > style.runGap) {
               this.run(runFrom, runTo, y, height, style);
@@ -157,13 +173,18 @@ export class Raster {
               runFrom = left;
             }
             runTo = right > runTo ? right : runTo;
-            const rows = levels.times[level - LEAST]!;
+            const rows = levels.times[level - LEAST];
             for (let l = 0; l < rows.length; l++) {
-              const time = rows[l]![i >> level]!;
+              const time = rows[l][i >> level];
               if (time > 0) {
-                this.used |= 1 << levels.looks[l]!;
+                this.used |= 1 << levels.looks[l];
                 // Of what is clipped away the share goes too.
-                spread(this.bins[levels.looks[l]!]!, left, right, Math.max((time * k * (right - left)) / Math.max(x1 - x0, 1e-9), 1e-6));
+                spread(
+                  this.bins[levels.looks[l]],
+                  left,
+                  right,
+                  Math.max((time * k * (right - left)) / Math.max(x1 - x0, 1e-9), 1e-6),
+                );
               }
             }
           }
@@ -172,7 +193,7 @@ export class Raster {
         }
       }
       const x0 = (startNs - t0) * k;
-      const x1 = (end[i]! - t0) * k;
+      const x1 = (end[i] - t0) * k;
       if (x1 - x0 >= THIN) {
         const from = x0 < 0 ? 0 : Math.round(x0);
         let to = Math.round(x1);
@@ -205,18 +226,18 @@ export class Raster {
       }
       runTo = right > runTo ? right : runTo;
       // Into the bins: time by pixel and look. A thin block touches three pixels at most.
-      const bins = this.bins[look[i]!]!;
+      const bins = this.bins[look[i]];
       const px = left | 0;
-      this.used |= 1 << look[i]!;
+      this.used |= 1 << look[i];
       if (right <= px + 1) {
-        bins[px]! += right - left + 1e-6; // one without length counts as something: it is there
+        bins[px] += right - left + 1e-6; // one without length counts as something: it is there
       } else {
-        bins[px]! += px + 1 - left;
+        bins[px] += px + 1 - left;
         if (right <= px + 2) {
-          bins[px + 1]! += right - px - 1;
+          bins[px + 1] += right - px - 1;
         } else {
-          bins[px + 1]! += 1;
-          bins[px + 2]! += right - px - 2;
+          bins[px + 1] += 1;
+          bins[px + 2] += right - px - 2;
         }
       }
     }
@@ -239,9 +260,9 @@ export class Raster {
     for (let row = y; row < y + height; row++) {
       const at = row * width;
       for (let s = 0; s < n; s += 3) {
-        const colour = style.colours[solid[s + 2]!]!;
-        const from = at + solid[s]!;
-        const to = at + solid[s + 1]!;
+        const colour = style.colours[solid[s + 2]];
+        const from = at + solid[s];
+        const to = at + solid[s + 1];
         if (to - from > 32) {
           pixels.fill(colour, from, to);
         } else {
@@ -253,8 +274,8 @@ export class Raster {
     }
     if (style.radius > 0 && height >= style.radius * 4) {
       for (let s = 0; s < n; s += 3) {
-        if (solid[s + 1]! - solid[s]! >= style.gapFrom * 2) {
-          this.corners(solid[s]!, y, solid[s + 1]!, y + height, style.radius);
+        if (solid[s + 1] - solid[s] >= style.gapFrom * 2) {
+          this.corners(solid[s], y, solid[s + 1], y + height, style.radius);
         }
       }
     }
@@ -274,21 +295,21 @@ export class Raster {
       if ((this.used & (1 << look)) === 0) {
         continue;
       }
-      const bins = this.bins[look]!;
+      const bins = this.bins[look];
       planes.push(bins);
-      colours.push(style.colours[look]!);
+      colours.push(style.colours[look]);
       // What rounding pushed over an edge belongs to the pixel at the edge.
       fold(bins, Math.min(width - 1, Math.floor(x0)), from, from);
       fold(bins, to, Math.floor(x1) + 1, to - 1);
       if (n > 1) {
         // Averages over 2 * CALM + 1 pixels, fewer at the ends of the run, by running sums.
         for (let i = 0; i < n; i++) {
-          sums[i + 1] = sums[i]! + bins[from + i]!;
+          sums[i + 1] = sums[i] + bins[from + i];
         }
         for (let i = 0; i < n; i++) {
           const left = i > CALM ? i - CALM : 0;
           const right = i + CALM + 1 < n ? i + CALM + 1 : n;
-          bins[from + i] = (sums[right]! - sums[left]!) / (right - left);
+          bins[from + i] = (sums[right] - sums[left]) / (right - left);
         }
       }
     }
@@ -297,7 +318,7 @@ export class Raster {
       let whole = filled;
       let sum = 0;
       for (const bins of planes) {
-        sum += bins[px]!;
+        sum += bins[px];
       }
       whole = Math.max(whole, sum, 1e-9);
       this.column(px, whole, planes, colours, y, height);
@@ -305,17 +326,24 @@ export class Raster {
   }
 
   /** One pixel column: shares of `whole` from the bottom up, each at least a pixel high; empties the bins. */
-  private column(px: number, whole: number, planes: Float64Array[], colours: number[], y: number, height: number): void {
+  private column(
+    px: number,
+    whole: number,
+    planes: Float64Array[],
+    colours: number[],
+    y: number,
+    height: number,
+  ): void {
     const { width, pixels } = this;
     let bottom = y + height;
     for (let i = 0; i < planes.length; i++) {
-      const share = planes[i]![px]!;
+      const share = planes[i][px];
       if (share === 0) {
         continue;
       }
-      planes[i]![px] = 0;
+      planes[i][px] = 0;
       const top = Math.max(y, Math.min(bottom - 1, Math.round(bottom - (share / whole) * height)));
-      const colour = colours[i]!;
+      const colour = colours[i];
       for (let at = top * width + px, stop = bottom * width; at < stop; at += width) {
         pixels[at] = colour;
       }
@@ -326,7 +354,7 @@ export class Raster {
   /** Rounds a block's corners towards what is around it. */
   private corners(x0: number, y0: number, x1: number, y1: number, radius: number): void {
     const { width, pixels } = this;
-    const inside = pixels[y0 * width + x0 + radius]!;
+    const inside = pixels[y0 * width + x0 + radius];
     const table = coverage(radius);
     for (let side = 0; side < 2; side++) {
       // The ground beside the block, or the block's own colour where its edge is the image's.
@@ -336,13 +364,13 @@ export class Raster {
       }
       for (let dy = 0; dy < radius; dy++) {
         for (let dx = 0; dx < radius; dx++) {
-          const share = table[dy * radius + dx]!;
+          const share = table[dy * radius + dx];
           if (share === 1) {
             continue;
           }
           const px = side === 0 ? x0 + dx : x1 - 1 - dx;
           for (const py of [y0 + dy, y1 - 1 - dy]) {
-            pixels[py * width + px] = mix(inside, pixels[py * width + x]!, share);
+            pixels[py * width + px] = mix(inside, pixels[py * width + x], share);
           }
         }
       }
@@ -361,11 +389,11 @@ export class Raster {
           continue;
         }
         for (let col = 0; col < glyph.width; col++) {
-          const cover = glyph.mask[row * glyph.width + col]!;
+          const cover = glyph.mask[row * glyph.width + col];
           const px = left + col;
           if (cover > 0 && px >= 0 && px < width) {
             const at = py * width + px;
-            pixels[at] = cover === 255 ? colour : mix(colour, pixels[at]!, cover / 255);
+            pixels[at] = cover === 255 ? colour : mix(colour, pixels[at], cover / 255);
           }
         }
       }
@@ -379,23 +407,23 @@ function spread(bins: Float64Array, left: number, right: number, amount: number)
   const px = left | 0;
   const wide = right - left;
   if (right <= px + 1 || wide <= 0) {
-    bins[px]! += amount;
+    bins[px] += amount;
     return;
   }
   const per = amount / wide;
-  bins[px]! += (px + 1 - left) * per;
+  bins[px] += (px + 1 - left) * per;
   if (right <= px + 2) {
-    bins[px + 1]! += (right - px - 1) * per;
+    bins[px + 1] += (right - px - 1) * per;
   } else {
-    bins[px + 1]! += per;
-    bins[px + 2]! += (right - px - 2) * per;
+    bins[px + 1] += per;
+    bins[px + 2] += (right - px - 2) * per;
   }
 }
 
 function fold(bins: Float64Array, from: number, to: number, into: number): void {
   for (let px = from; px < to; px++) {
     if (px !== into) {
-      bins[into]! += bins[px]!;
+      bins[into] += bins[px];
       bins[px] = 0;
     }
   }

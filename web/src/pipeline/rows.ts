@@ -96,10 +96,13 @@ export function hasPhases(chart: Chart): boolean {
 }
 
 function looksOf(chart: Chart, byPhase: boolean): Uint8Array {
-  return Uint8Array.from(chart.labels, (l) => (byPhase && l.phase >= 0 ? N_KINDS + l.phase : l.kind));
+  return Uint8Array.from(chart.labels, (l) =>
+    byPhase && l.phase >= 0 ? N_KINDS + l.phase : l.kind,
+  );
 }
 
-const transfersOf = (chart: Chart): Uint8Array => Uint8Array.from(chart.labels, (l) => (isTransfer(l.kind) ? 1 : 0));
+const transfersOf = (chart: Chart): Uint8Array =>
+  Uint8Array.from(chart.labels, (l) => (isTransfer(l.kind) ? 1 : 0));
 
 interface Span {
   step: number;
@@ -115,22 +118,24 @@ function windows(chart: Chart, only: number | null): Map<number, Span[]> {
   let last = null as Span | null;
   let spans: Map<number, Span> | undefined;
   for (let i = 0; i < chart.n; i++) {
-    const step = chart.step[i]!;
-    if ((only !== null && step !== only) || transfer[chart.label[i]!] === 1) {
+    const step = chart.step[i];
+    if ((only !== null && step !== only) || transfer[chart.label[i]] === 1) {
       continue;
     }
     if (chart.rank[i] !== rank || last?.step !== step) {
       rank = chart.rank[i]!;
-      const { pipeline } = chart.ranks[rank]!;
+      const { pipeline } = chart.ranks[rank];
       spans = found.get(pipeline) ?? new Map<number, Span>();
       found.set(pipeline, spans);
       last = spans.get(step) ?? { step, start: Infinity, end: -Infinity };
       spans.set(step, last);
     }
-    last.start = Math.min(last.start, chart.start[i]!);
-    last.end = Math.max(last.end, chart.end[i]!);
+    last.start = Math.min(last.start, chart.start[i]);
+    last.end = Math.max(last.end, chart.end[i]);
   }
-  return new Map([...found].map(([p, by]) => [p, [...by.values()].sort((a, b) => a.start - b.start)]));
+  return new Map(
+    [...found].map(([p, by]) => [p, [...by.values()].sort((a, b) => a.start - b.start)]),
+  );
 }
 
 export class LaneBuilder {
@@ -156,7 +161,7 @@ export class LaneBuilder {
     if (n === this.start.length) {
       this.grow();
     }
-    this.isSorted = this.isSorted && (n === 0 || this.start[n - 1]! <= start);
+    this.isSorted = this.isSorted && (n === 0 || this.start[n - 1] <= start);
     this.start[n] = start;
     this.end[n] = end;
     this.id[n] = id;
@@ -180,20 +185,30 @@ export class LaneBuilder {
     const { n } = this;
     let { start, end, id, look } = this;
     if (start.length > n) {
-      [start, end, id, look] = [start.slice(0, n), end.slice(0, n), id.slice(0, n), look.slice(0, n)];
+      [start, end, id, look] = [
+        start.slice(0, n),
+        end.slice(0, n),
+        id.slice(0, n),
+        look.slice(0, n),
+      ];
     }
     if (!this.isSorted) {
-      const order = Array.from({ length: n }, (_, i) => i).sort((a, b) => start[a]! - start[b]! || id[a]! - id[b]!);
-      [start, end] = [Float64Array.from(order, (i) => start[i]!), Float64Array.from(order, (i) => end[i]!)];
-      [id, look] = [Uint32Array.from(order, (i) => id[i]!), Uint8Array.from(order, (i) => look[i]!)];
+      const order = Array.from({ length: n }, (_, i) => i).sort(
+        (a, b) => start[a] - start[b] || id[a] - id[b],
+      );
+      [start, end] = [
+        Float64Array.from(order, (i) => start[i]),
+        Float64Array.from(order, (i) => end[i]),
+      ];
+      [id, look] = [Uint32Array.from(order, (i) => id[i]), Uint8Array.from(order, (i) => look[i])];
     }
     let reach = end;
     for (let i = 1; i < n; i++) {
-      if (end[i]! < end[i - 1]!) {
+      if (end[i] < end[i - 1]) {
         reach = new Float64Array(n);
         let most = -Infinity;
         for (let k = 0; k < n; k++) {
-          most = Math.max(most, end[k]!);
+          most = Math.max(most, end[k]);
           reach[k] = most;
         }
         break;
@@ -209,7 +224,7 @@ export function firstAfter(lane: Lane, t: number): number {
   let high = lane.n;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if (lane.reach[middle]! > t) {
+    if (lane.reach[middle] > t) {
       high = middle;
     } else {
       low = middle + 1;
@@ -222,8 +237,8 @@ export function firstAfter(lane: Lane, t: number): number {
 export function hit(lane: Lane, t: number, slackNs: number): number {
   let best = -1;
   let bestGap = Infinity;
-  for (let i = firstAfter(lane, t - slackNs); i < lane.n && lane.start[i]! <= t + slackNs; i++) {
-    const gap = Math.max(lane.start[i]! - t, t - lane.end[i]!, 0);
+  for (let i = firstAfter(lane, t - slackNs); i < lane.n && lane.start[i] <= t + slackNs; i++) {
+    const gap = Math.max(lane.start[i] - t, t - lane.end[i], 0);
     if (gap <= bestGap && gap <= slackNs) {
       best = i;
       bestGap = gap;
@@ -241,11 +256,11 @@ function gaps(lane: Lane, spans: Span[], originNs: number): LaneBuilder {
     const end = span.end - originNs;
     let until = start;
     let seen = false;
-    for (; i < lane.n && lane.start[i]! < end; i++) {
-      if (lane.start[i]! > until) {
-        found.add(until, lane.start[i]!, NO_ID, seen ? 1 : 0);
+    for (; i < lane.n && lane.start[i] < end; i++) {
+      if (lane.start[i] > until) {
+        found.add(until, lane.start[i], NO_ID, seen ? 1 : 0);
       }
-      until = Math.max(until, lane.end[i]!);
+      until = Math.max(until, lane.end[i]);
       seen = true;
     }
     if (until < end && seen) {
@@ -259,8 +274,8 @@ function busy(lane: Lane): number {
   let sum = 0;
   let until = -Infinity;
   for (let i = 0; i < lane.n; i++) {
-    sum += Math.max(0, lane.end[i]! - Math.max(lane.start[i]!, until));
-    until = Math.max(until, lane.end[i]!);
+    sum += Math.max(0, lane.end[i] - Math.max(lane.start[i], until));
+    until = Math.max(until, lane.end[i]);
   }
   return sum;
 }
@@ -269,10 +284,10 @@ function byLook(lane: Lane): Map<number, number> {
   const sums = new Float64Array(32);
   const n = new Uint32Array(32);
   for (let i = 0; i < lane.n; i++) {
-    sums[lane.look[i]!]! += lane.end[i]! - lane.start[i]!;
-    n[lane.look[i]!]!++;
+    sums[lane.look[i]] += lane.end[i] - lane.start[i];
+    n[lane.look[i]]++;
   }
-  return new Map([...sums].map((ns, look) => [look, ns] as const).filter(([look]) => n[look]! > 0));
+  return new Map([...sums].map((ns, look) => [look, ns] as const).filter(([look]) => n[look] > 0));
 }
 
 export const NO_ID = 0xffffffff;
@@ -283,10 +298,11 @@ const STALL = 1;
 function waitsOf(chart: Chart, idle: Lane, originNs: number): { stage: number; ns: number } | null {
   const by = new Map<number, number>();
   for (let i = 0; i < idle.n; i++) {
-    const op = idle.look[i] === STALL && idle.id[i] !== NO_ID ? chart.bubbles.waitsFor[idle.id[i]!]! : -1;
-    const ns = op < 0 ? 0 : Math.min(chart.end[op]! - originNs, idle.end[i]!) - idle.start[i]!;
+    const op =
+      idle.look[i] === STALL && idle.id[i] !== NO_ID ? chart.bubbles.waitsFor[idle.id[i]] : -1;
+    const ns = op < 0 ? 0 : Math.min(chart.end[op] - originNs, idle.end[i]) - idle.start[i];
     if (ns > 0) {
-      const { stage } = chart.ranks[chart.rank[op]!]!;
+      const { stage } = chart.ranks[chart.rank[op]];
       by.set(stage, (by.get(stage) ?? 0) + ns);
     }
   }
@@ -298,18 +314,25 @@ function waitsOf(chart: Chart, idle: Lane, originNs: number): { stage: number; n
 }
 
 /** Lanes of the chart's ops, of those that the choice has, by row of `rowOf`. */
-function layOps(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: number, originNs: number, looks: Set<number>): { ops: Lane[]; transfers: Lane[] } {
+function layOps(
+  chart: Chart,
+  choice: Choice,
+  rowOf: Int32Array,
+  nRows: number,
+  originNs: number,
+  looks: Set<number>,
+): { ops: Lane[]; transfers: Lane[] } {
   const look = looksOf(chart, choice.byPhase);
   const transfer = transfersOf(chart);
   const room = [new Uint32Array(nRows), new Uint32Array(nRows)];
   const has = (i: number): number => {
-    const row = rowOf[chart.rank[i]!]!;
+    const row = rowOf[chart.rank[i]];
     return choice.step === null || chart.step[i] === choice.step ? row : -1;
   };
   for (let i = 0; i < chart.n; i++) {
     const row = has(i);
     if (row >= 0) {
-      room[transfer[chart.label[i]!]!]![row]!++;
+      room[transfer[chart.label[i]]][row]++;
     }
   }
   const builders = room.map((counts) => Array.from(counts, (n) => new LaneBuilder(n)));
@@ -317,23 +340,39 @@ function layOps(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: number, 
   for (let i = 0; i < chart.n; i++) {
     const row = has(i);
     if (row >= 0) {
-      const label = chart.label[i]!;
-      builders[transfer[label]!]![row]!.add(chart.start[i]! - originNs, chart.end[i]! - originNs, i, look[label]!);
-      seen[look[label]!] = 1;
+      const label = chart.label[i];
+      builders[transfer[label]][row].add(
+        chart.start[i] - originNs,
+        chart.end[i] - originNs,
+        i,
+        look[label],
+      );
+      seen[look[label]] = 1;
     }
   }
   seen.forEach((is, i) => is === 1 && looks.add(i));
-  return { ops: builders[0]!.map((b) => b.finish()), transfers: builders[1]!.map((b) => b.finish()) };
+  return { ops: builders[0].map((b) => b.finish()), transfers: builders[1].map((b) => b.finish()) };
 }
 
-function layBubbles(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: number, originNs: number): (Lane | null)[] | null {
+function layBubbles(
+  chart: Chart,
+  choice: Choice,
+  rowOf: Int32Array,
+  nRows: number,
+  originNs: number,
+): (Lane | null)[] | null {
   const { bubbles } = chart;
   const found: (LaneBuilder | null)[] = new Array<null>(nRows).fill(null);
   let any = chart.isMeasured;
   for (let i = 0; i < bubbles.n; i++) {
-    const row = rowOf[bubbles.rank[i]!]!;
+    const row = rowOf[bubbles.rank[i]];
     if (row >= 0 && (choice.step === null || bubbles.step[i] === choice.step)) {
-      (found[row] ??= new LaneBuilder()).add(bubbles.start[i]! - originNs, bubbles.end[i]! - originNs, i, bubbles.cause[i]!);
+      (found[row] ??= new LaneBuilder()).add(
+        bubbles.start[i] - originNs,
+        bubbles.end[i] - originNs,
+        i,
+        bubbles.cause[i],
+      );
       any = true;
     }
   }
@@ -341,13 +380,28 @@ function layBubbles(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: numb
 }
 
 /** By row; none where the chart has no parts. */
-function layParts(chart: Chart, choice: Choice, rowOf: Int32Array, nRows: number, originNs: number): Lane[][] {
-  const found = Array.from({ length: nRows }, () => [new LaneBuilder(), new LaneBuilder(), new LaneBuilder()]);
+function layParts(
+  chart: Chart,
+  choice: Choice,
+  rowOf: Int32Array,
+  nRows: number,
+  originNs: number,
+): Lane[][] {
+  const found = Array.from({ length: nRows }, () => [
+    new LaneBuilder(),
+    new LaneBuilder(),
+    new LaneBuilder(),
+  ]);
   chart.parts.forEach((part, i) => {
-    const row = rowOf[chart.rank[part.op]!]!;
+    const row = rowOf[chart.rank[part.op]];
     if (row >= 0 && (choice.step === null || chart.step[part.op] === choice.step)) {
       const lane = part.communicates ? 2 : part.kind === KIND.F ? 0 : 1;
-      found[row]![lane]!.add(part.start - originNs, part.end - originNs, i, part.communicates ? KIND.SEND : part.kind);
+      found[row][lane].add(
+        part.start - originNs,
+        part.end - originNs,
+        i,
+        part.communicates ? KIND.SEND : part.kind,
+      );
     }
   });
   return found.map((lanes) => (chart.parts.length > 0 ? lanes.map((lane) => lane.finish()) : []));
@@ -357,44 +411,78 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
   const all = windows(chart, choice.step);
   const pipelines = choice.pipeline === null ? pipelinesOf(chart) : [choice.pipeline];
   const spansOf = (pipeline: number): Span[] => all.get(pipeline) ?? [];
-  const starts = pipelines.flatMap((p) => spansOf(p).slice(0, 1).map((s) => s.start));
+  const starts = pipelines.flatMap((p) =>
+    spansOf(p)
+      .slice(0, 1)
+      .map((s) => s.start),
+  );
   const originNs = starts.length > 0 ? Math.min(...starts) : 0;
   const ranks = chart.ranks
     .map((r, rankRow) => ({ ...r, rankRow }))
     .filter((r) => pipelines.includes(r.pipeline))
     // An unknown stage (-1) comes last.
-    .sort((a, b) => a.pipeline - b.pipeline || (a.stage >>> 0) - (b.stage >>> 0) || a.rank - b.rank);
+    .sort(
+      (a, b) => a.pipeline - b.pipeline || (a.stage >>> 0) - (b.stage >>> 0) || a.rank - b.rank,
+    );
   const rowOf = new Int32Array(chart.ranks.length).fill(-1);
   ranks.forEach((r, i) => (rowOf[r.rankRow] = i));
 
   const looks = new Set<number>();
   const { ops, transfers } = layOps(chart, choice, rowOf, ranks.length, originNs, looks);
   const parts = layParts(chart, choice, rowOf, ranks.length, originNs);
-  parts.forEach((lanes) => lanes.slice(0, 2).forEach((lane) => lane.look.subarray(0, lane.n).forEach((look) => looks.add(look))));
+  parts.forEach((lanes) =>
+    lanes
+      .slice(0, 2)
+      .forEach((lane) => lane.look.subarray(0, lane.n).forEach((look) => looks.add(look))),
+  );
   const bubbles = layBubbles(chart, choice, rowOf, ranks.length, originNs);
-  const theories = new Map(against === null ? [] : pipelines.map((p) => [p, layTheory(against, spansOf(p), p, originNs, choice, looks)]));
-  const windowOf = (pipeline: number): number => Math.max(1, spansOf(pipeline).reduce((sum, s) => sum + s.end - s.start, 0));
+  const theories = new Map(
+    against === null
+      ? []
+      : pipelines.map((p) => [p, layTheory(against, spansOf(p), p, originNs, choice, looks)]),
+  );
+  const windowOf = (pipeline: number): number =>
+    Math.max(
+      1,
+      spansOf(pipeline).reduce((sum, s) => sum + s.end - s.start, 0),
+    );
 
   const rows = ranks.map((r, i): Row => {
-    const lane = ops[i]!;
-    const idle = bubbles !== null ? (bubbles[i] ?? EMPTY) : gaps(lane, spansOf(r.pipeline), originNs).finish();
+    const lane = ops[i];
+    const idle =
+      bubbles !== null ? (bubbles[i] ?? EMPTY) : gaps(lane, spansOf(r.pipeline), originNs).finish();
     const causeNs = new Array<number>(nCauses).fill(0);
     for (let k = 0; k < idle.n; k++) {
-      causeNs[idle.look[k]!]! += idle.end[k]! - idle.start[k]!;
+      causeNs[idle.look[k]] += idle.end[k] - idle.start[k];
     }
     const theory = theories.get(r.pipeline);
     const under = theory?.lanes.get(r.stage) ?? EMPTY;
     return {
-      stage: r.stage, rank: r.rank, rankRow: r.rankRow, pipeline: r.pipeline, isTold: r.isTold,
-      ops: lane, transfers: transfers[i]!, theory: under, bubbles: idle, parts: parts[i]!,
+      stage: r.stage,
+      rank: r.rank,
+      rankRow: r.rankRow,
+      pipeline: r.pipeline,
+      isTold: r.isTold,
+      ops: lane,
+      transfers: transfers[i],
+      theory: under,
+      bubbles: idle,
+      parts: parts[i],
       theoryBubbles: gaps(under, theory?.spans ?? [], originNs).finish(),
-      windowNs: windowOf(r.pipeline), busyNs: busy(lane), lookNs: byLook(lane), causeNs, waits: waitsOf(chart, idle, originNs),
+      windowNs: windowOf(r.pipeline),
+      busyNs: busy(lane),
+      lookNs: byLook(lane),
+      causeNs,
+      waits: waitsOf(chart, idle, originNs),
     };
   });
   for (const [pipeline, theory] of theories) {
     addUnmeasured(rows, pipeline, theory, originNs, nCauses, windowOf(pipeline));
   }
-  const ends = pipelines.map((p) => spansOf(p)).filter((s) => s.length > 0).map((s) => Math.max(...s.map((x) => x.end)) - originNs);
+  const ends = pipelines
+    .map((p) => spansOf(p))
+    .filter((s) => s.length > 0)
+    .map((s) => Math.max(...s.map((x) => x.end)) - originNs);
   const theoryEnds = [...theories.values()].map((t) => t.endNs);
   const shares = [...theories.values()].map((t) => t.share);
   return {
@@ -407,7 +495,10 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
     rows,
     looks: [...looks].sort((a, b) => a - b),
     theoryShare: shares.length > 0 ? shares.reduce((a, b) => a + b, 0) / shares.length : null,
-    theoryNs: Math.max(0, ...[...theories.values()].map((t) => t.spans.reduce((sum, s) => sum + s.end - s.start, 0))),
+    theoryNs: Math.max(
+      0,
+      ...[...theories.values()].map((t) => t.spans.reduce((sum, s) => sum + s.end - s.start, 0)),
+    ),
     hasParts: chart.parts.length > 0,
     hasTransfers: rows.some((r) => r.transfers.n > 0),
     byPhase: choice.byPhase,
@@ -418,11 +509,24 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
 export function bubbleShare(rows: readonly Row[]): number | null {
   const measured = rows.filter((r) => r.ops.n > 0);
   const idle = measured.reduce((sum, r) => sum + r.causeNs.reduce((a, b) => a + b, 0), 0);
-  return measured.every((r) => r.isTold) ? idle / Math.max(1, measured.reduce((sum, r) => sum + r.windowNs, 0)) : null;
+  return measured.every((r) => r.isTold)
+    ? idle /
+        Math.max(
+          1,
+          measured.reduce((sum, r) => sum + r.windowNs, 0),
+        )
+    : null;
 }
 
 /** Rows for the stages of the theory that nobody measured, in their places. */
-function addUnmeasured(rows: Row[], pipeline: number, theory: Theory, originNs: number, nCauses: number, windowNs: number): void {
+function addUnmeasured(
+  rows: Row[],
+  pipeline: number,
+  theory: Theory,
+  originNs: number,
+  nCauses: number,
+  windowNs: number,
+): void {
   const measured = new Set(rows.filter((r) => r.pipeline === pipeline).map((r) => r.stage));
   if (measured.has(-1)) {
     return; // who knows which they are
@@ -430,13 +534,28 @@ function addUnmeasured(rows: Row[], pipeline: number, theory: Theory, originNs: 
   for (const [stage, lane] of theory.lanes) {
     if (!measured.has(stage)) {
       rows.push({
-        stage, rank: -1, rankRow: -1, pipeline, isTold: true, ops: EMPTY, transfers: EMPTY, theory: lane, bubbles: EMPTY, parts: [],
+        stage,
+        rank: -1,
+        rankRow: -1,
+        pipeline,
+        isTold: true,
+        ops: EMPTY,
+        transfers: EMPTY,
+        theory: lane,
+        bubbles: EMPTY,
+        parts: [],
         theoryBubbles: gaps(lane, theory.spans, originNs).finish(),
-        windowNs, busyNs: 0, lookNs: new Map(), causeNs: new Array<number>(nCauses).fill(0), waits: null,
+        windowNs,
+        busyNs: 0,
+        lookNs: new Map(),
+        causeNs: new Array<number>(nCauses).fill(0),
+        waits: null,
       });
     }
   }
-  rows.sort((a, b) => a.pipeline - b.pipeline || (a.stage >>> 0) - (b.stage >>> 0) || a.rank - b.rank);
+  rows.sort(
+    (a, b) => a.pipeline - b.pipeline || (a.stage >>> 0) - (b.stage >>> 0) || a.rank - b.rank,
+  );
 }
 
 interface Theory {
@@ -447,16 +566,23 @@ interface Theory {
   share: number;
 }
 
-function layTheory(against: Chart, measured: Span[], wanted: number, originNs: number, choice: Choice, looks: Set<number>): Theory {
+function layTheory(
+  against: Chart,
+  measured: Span[],
+  wanted: number,
+  originNs: number,
+  choice: Choice,
+  looks: Set<number>,
+): Theory {
   const pipelines = pipelinesOf(against);
-  const pipeline = pipelines.includes(wanted) ? wanted : pipelines[0] ?? 0;
+  const pipeline = pipelines.includes(wanted) ? wanted : (pipelines[0] ?? 0);
   const own = windows(against, null).get(pipeline) ?? [];
   const look = looksOf(against, choice.byPhase);
   const transfer = transfersOf(against);
   const byStep = new Map<number, number[]>();
   for (let i = 0; i < against.n; i++) {
-    if (against.ranks[against.rank[i]!]!.pipeline === pipeline && transfer[against.label[i]!] === 0) {
-      const step = against.step[i]!;
+    if (against.ranks[against.rank[i]].pipeline === pipeline && transfer[against.label[i]] === 0) {
+      const step = against.step[i];
       (byStep.get(step) ?? byStep.set(step, []).get(step)!).push(i);
     }
   }
@@ -470,14 +596,20 @@ function layTheory(against: Chart, measured: Span[], wanted: number, originNs: n
     const shift = span.start - source.start - originNs;
     spans.push({ step: span.step, start: span.start, end: span.start + source.end - source.start });
     for (const op of byStep.get(source.step) ?? []) {
-      const { stage } = against.ranks[against.rank[op]!]!;
-      looks.add(look[against.label[op]!]!);
+      const { stage } = against.ranks[against.rank[op]];
+      looks.add(look[against.label[op]]);
       (builders.get(stage) ?? builders.set(stage, new LaneBuilder()).get(stage)!).add(
-        against.start[op]! + shift, against.end[op]! + shift, op, look[against.label[op]!]!);
+        against.start[op] + shift,
+        against.end[op] + shift,
+        op,
+        look[against.label[op]],
+      );
     }
   }
   const lanes = new Map([...builders].map(([stage, b]) => [stage, b.finish()] as const));
   const windowNs = spans.reduce((sum, s) => sum + s.end - s.start, 0);
-  const share = [...lanes.values()].reduce((sum, lane) => sum + busy(lane), 0) / Math.max(1, windowNs * lanes.size);
+  const share =
+    [...lanes.values()].reduce((sum, lane) => sum + busy(lane), 0) /
+    Math.max(1, windowNs * lanes.size);
   return { lanes, spans, endNs: Math.max(0, ...spans.map((s) => s.end - originNs)), share };
 }

@@ -29,7 +29,11 @@ export function makeScene(view: View, room = Infinity): Scene {
   const n = view.rows.length;
   const usual = n <= 6 ? 32 : n <= 12 ? 26 : n <= 24 ? 20 : n <= 64 ? 14 : n <= 160 ? 10 : 6;
   const scenes = [usual, 26, 20, 16, 14].filter((h) => h <= usual).map((h) => sceneOf(view, h));
-  return scenes.find((s) => s.height <= room) ?? scenes.find((s) => s.blockH <= 16 && room < Infinity) ?? scenes[0]!;
+  return (
+    scenes.find((s) => s.height <= room) ??
+    scenes.find((s) => s.blockH <= 16 && room < Infinity) ??
+    scenes[0]
+  );
 }
 
 function sceneOf(view: View, blockH: number): Scene {
@@ -49,7 +53,7 @@ function sceneOf(view: View, blockH: number): Scene {
   const headings: Scene["headings"] = [];
   let y = 0;
   view.rows.forEach((row, i) => {
-    if (view.pipelines.length > 1 && (i === 0 || view.rows[i - 1]!.pipeline !== row.pipeline)) {
+    if (view.pipelines.length > 1 && (i === 0 || view.rows[i - 1].pipeline !== row.pipeline)) {
       headings.push({ top: y, pipeline: row.pipeline });
       y += HEADING_H;
     }
@@ -57,7 +61,21 @@ function sceneOf(view: View, blockH: number): Scene {
     y += pitch;
   });
   tops[n] = y;
-  return { blockH, partsY, partH, partPitch, transferY, transferH, theoryY, theoryH, pitch, tops, height: y, n, headings };
+  return {
+    blockH,
+    partsY,
+    partH,
+    partPitch,
+    transferY,
+    transferH,
+    theoryY,
+    theoryH,
+    pitch,
+    tops,
+    height: y,
+    n,
+    headings,
+  };
 }
 
 /** The last row that begins at y or above, 0 before all of them. */
@@ -66,7 +84,7 @@ export function rowAt(scene: Scene, y: number): number {
   let high = scene.n;
   while (high - low > 1) {
     const middle = (low + high) >> 1;
-    if (scene.tops[middle]! <= y) {
+    if (scene.tops[middle] <= y) {
       low = middle;
     } else {
       high = middle;

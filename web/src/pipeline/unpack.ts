@@ -62,9 +62,18 @@ export function unzigzag(v: number): number {
 }
 
 export function unpack(p: Packed): Chart {
-  const labels: Label[] = p.labels.map(([name, kind, chunk, microbatch, chunk2, microbatch2, phase, source]) => ({
-    name, kind, chunk, microbatch, chunk2, microbatch2, phase, source,
-  }));
+  const labels: Label[] = p.labels.map(
+    ([name, kind, chunk, microbatch, chunk2, microbatch2, phase, source]) => ({
+      name,
+      kind,
+      chunk,
+      microbatch,
+      chunk2,
+      microbatch2,
+      phase,
+      source,
+    }),
+  );
   const chart: Chart = {
     title: p.title,
     schedule: p.schedule,
@@ -73,7 +82,12 @@ export function unpack(p: Packed): Chart {
     untold: p.untold,
     unreplayed: p.unreplayed,
     originNs: p.origin_ns,
-    ranks: p.ranks.map(([rank, stage, pipeline, told]) => ({ rank, stage, pipeline, isTold: told === 1 })),
+    ranks: p.ranks.map(([rank, stage, pipeline, told]) => ({
+      rank,
+      stage,
+      pipeline,
+      isTold: told === 1,
+    })),
     labels,
     n: p.n,
     start: new Float64Array(p.n),
@@ -99,7 +113,7 @@ export function unpack(p: Packed): Chart {
   unpackLinks(p, chart);
   unpackBubbles(p, chart);
   chart.parts = p.parts.map(([op, name, kind, communicates, after, dur]) => {
-    const start = chart.start[op]! + after;
+    const start = chart.start[op] + after;
     return { op, name, kind, communicates: communicates === 1, start, end: start + dur };
   });
   return chart;
@@ -120,11 +134,11 @@ function unpackOps(p: Packed, c: Chart): void {
   let op = 0;
   for (let r = 0; r < p.runs.length; r += 3) {
     let end = 0;
-    for (let k = p.runs[r + 2]!; k > 0; k--, op++) {
+    for (let k = p.runs[r + 2]; k > 0; k--, op++) {
       row += label.nextSigned();
-      const kind = c.labels[row]!.kind;
+      const kind = c.labels[row].kind;
       const start = end + gap.nextSigned();
-      const took = lastDur[kind]! + dur.nextSigned();
+      const took = lastDur[kind] + dur.nextSigned();
       lastDur[kind] = took;
       end = start + took;
       c.rank[op] = p.runs[r]!;
@@ -135,7 +149,7 @@ function unpackOps(p: Packed, c: Chart): void {
       const shift = c.hostStart === null ? 0 : host.next();
       if (shift > 0) {
         c.hostStart![op] = start + unzigzag(shift - 1);
-        c.hostEnd![op] = c.hostStart![op]! + hostDur.nextSigned();
+        c.hostEnd![op] = c.hostStart![op] + hostDur.nextSigned();
       }
     }
   }
@@ -165,11 +179,11 @@ function unpackBubbles(p: Packed, c: Chart): void {
   let lastWait = 0;
   for (let r = 0; r < runs.length; r += 3) {
     let end = 0;
-    for (let k = runs[r + 2]!; k > 0; k--, i++) {
+    for (let k = runs[r + 2]; k > 0; k--, i++) {
       b.rank[i] = runs[r]!;
       b.step[i] = runs[r + 1]!;
       b.start[i] = end + gap.nextSigned();
-      end = b.start[i]! + dur.nextSigned();
+      end = b.start[i] + dur.nextSigned();
       b.end[i] = end;
       b.cause[i] = cause.next();
       const wait = waits.next();

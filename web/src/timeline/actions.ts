@@ -5,9 +5,35 @@ import type { Ns } from "../base/ns";
 import { headId, nodeOfId, rankOfId, type Item } from "../model/lanes";
 import { laneShift } from "../model/rank_lanes";
 import { fail, notify } from "../model/notices";
-import { analysisSpan, box, offsets, rankOf, ranks, selected, shiftOf, show, type Box } from "../model/session";
-import { addMarker, baseSlice, eventsOf, moveWindow, removeMarker, markers, viewport } from "../model/timeline";
-import { lanesOf, layoutInput, marked, mergeLanes, touchTree, tree, wantAllLanes } from "../model/tree";
+import {
+  analysisSpan,
+  box,
+  offsets,
+  rankOf,
+  ranks,
+  selected,
+  shiftOf,
+  show,
+  type Box,
+} from "../model/session";
+import {
+  addMarker,
+  baseSlice,
+  eventsOf,
+  moveWindow,
+  removeMarker,
+  markers,
+  viewport,
+} from "../model/timeline";
+import {
+  lanesOf,
+  layoutInput,
+  marked,
+  mergeLanes,
+  touchTree,
+  tree,
+  wantAllLanes,
+} from "../model/tree";
 import { t } from "../words";
 import { alignStart, alignTo, withOffset, type Placed } from "./alignment";
 import { shiftAt } from "./draw_over";
@@ -89,7 +115,12 @@ export class Actions {
     const span = box.get();
     const { cursor } = this.timeline;
     const ref = this.selectedSpan();
-    const from = span !== null ? Math.round(span.from) : cursor !== null ? Math.round(this.timeline.snap(cursor.x, cursor.y)) : ref?.from;
+    const from =
+      span !== null
+        ? Math.round(span.from)
+        : cursor !== null
+          ? Math.round(this.timeline.snap(cursor.x, cursor.y))
+          : ref?.from;
     const to = span !== null ? Math.round(span.to) : null;
     if (from === undefined) {
       return;
@@ -104,7 +135,9 @@ export class Actions {
 
   /** T-32: tables keep to the box, or to the selected slice. */
   analyse(span: Pick<Box, "from" | "to"> | null): void {
-    analysisSpan.set(span === null ? null : { from: Math.round(span.from), to: Math.round(span.to) });
+    analysisSpan.set(
+      span === null ? null : { from: Math.round(span.from), to: Math.round(span.to) },
+    );
   }
 
   // --- selection -------------------------------------------------------------------------------------------------------
@@ -115,7 +148,11 @@ export class Actions {
       return;
     }
     try {
-      const { ref } = await get<{ ref: Ref | null }>("near", { rank: from.rank, slice: from.slice, to });
+      const { ref } = await get<{ ref: Ref | null }>("near", {
+        rank: from.rank,
+        slice: from.slice,
+        to,
+      });
       if (ref !== null) {
         show(ref);
       }
@@ -165,15 +202,23 @@ export class Actions {
   offsetToStart(item: Item): Ns {
     const { rank, lanes } = item;
     const target = viewport.extent.from;
-    if (rank === null || rank.start === undefined) {
+    if (rank?.start === undefined) {
       return 0;
     }
     if (item.node < 0 || lanes === null) {
       return alignStart(this.offsetOf(item), rank.start + shiftOf(rank), target);
     }
     const part = lanes.partOf(item.node);
-    const starts = lanes.nodes.filter((n, i) => n.lane >= 0 && n.slices > 0 && lanes.partOf(i) === part).map((n) => n.start);
-    return starts.length === 0 ? 0 : alignStart(this.offsetOf(item), Math.min(...starts) + laneShift(rank, lanes, item.node), target);
+    const starts = lanes.nodes
+      .filter((n, i) => n.lane >= 0 && n.slices > 0 && lanes.partOf(i) === part)
+      .map((n) => n.start);
+    return starts.length === 0
+      ? 0
+      : alignStart(
+          this.offsetOf(item),
+          Math.min(...starts) + laneShift(rank, lanes, item.node),
+          target,
+        );
   }
 
   recoverOffsets(): void {
@@ -183,8 +228,13 @@ export class Actions {
   /** Offsets that the server works out for all ranks. */
   async alignAll(by: "clock" | "start" | "steps"): Promise<void> {
     try {
-      const found = await get<{ offsets: { rank: string; offset_ns: Ns; uncertainty_ns: Ns | null }[]; how: string }>("align", { by });
-      offsets.set(new Map(found.offsets.filter((o) => o.offset_ns !== 0).map((o) => [o.rank, o.offset_ns])));
+      const found = await get<{
+        offsets: { rank: string; offset_ns: Ns; uncertainty_ns: Ns | null }[];
+        how: string;
+      }>("align", { by });
+      offsets.set(
+        new Map(found.offsets.filter((o) => o.offset_ns !== 0).map((o) => [o.rank, o.offset_ns])),
+      );
       notify("info", found.how);
     } catch (error) {
       fail(error);
@@ -286,7 +336,10 @@ function placed(ref: Ref | null): Placed | null {
 }
 
 function offsetKey(item: Item): string {
-  return item.node < 0 || item.lanes === null ? rankOfId(item.id) : `${item.lanes.key}|${item.lanes.partOf(item.node)}`;
+  return item.node < 0 || item.lanes === null
+    ? rankOfId(item.id)
+    : `${item.lanes.key}|${item.lanes.partOf(item.node)}`;
 }
 
-export const areRanksWaiting = (): boolean => ranks.get().some((r) => r.state === "waiting" || r.state === "failed");
+export const areRanksWaiting = (): boolean =>
+  ranks.get().some((r) => r.state === "waiting" || r.state === "failed");

@@ -14,7 +14,12 @@ export interface Placed {
 
 /** Moves what `moved` is in so that its start (or end) is that of `base`. In the rank of the base only its part moves; another
  * rank moves as a whole. Null: both are in the same part, nothing can move. */
-export function alignTo(offsets: Offsets, base: Placed, moved: Placed, atEnd: boolean): Map<string, Ns> | null {
+export function alignTo(
+  offsets: Offsets,
+  base: Placed,
+  moved: Placed,
+  atEnd: boolean,
+): Map<string, Ns> | null {
   if (base.ref.rank === moved.ref.rank && base.part === moved.part) {
     return null;
   }

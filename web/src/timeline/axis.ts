@@ -27,7 +27,10 @@ export function ticksOf(fromNs: number, nsPerPx: number, width: number): Ticks {
   const shown: Axis = isFar ? axis : axisFor(nsPerPx, width, furthest);
   const ticks: Tick[] = [];
   for (let ns = Math.ceil(fromNs / stepNs) * stepNs; ns <= to; ns += stepNs) {
-    const text = isFar && ns !== baseNs ? `+${tickText(ns - baseNs, axis)} ${axis.unit.name}` : `${tickText(ns, shown)} ${shown.unit.name}`;
+    const text =
+      isFar && ns !== baseNs
+        ? `+${tickText(ns - baseNs, axis)} ${axis.unit.name}`
+        : `${tickText(ns, shown)} ${shown.unit.name}`;
     ticks.push({ ns, text: isFar && ns === baseNs ? "+0" : text });
   }
   return { ticks, base: isFar ? longTime(baseNs) : "" };
@@ -37,7 +40,9 @@ export function ticksOf(fromNs: number, nsPerPx: number, width: number): Ticks {
 export function longTime(ns: number): string {
   const whole = Math.round(Math.abs(ns));
   const seconds = Math.floor(whole / 1e9);
-  const rest = String(whole % 1e9).padStart(9, "0").replace(/(\d{3})(?=\d)/g, "$1\u2009");
+  const rest = String(whole % 1e9)
+    .padStart(9, "0")
+    .replace(/(\d{3})(?=\d)/g, "$1\u2009");
   return `${ns < 0 ? "\u2212" : ""}${String(seconds).replace(/\B(?=(\d{3})+$)/g, "\u2009")}.${rest} s`;
 }
 

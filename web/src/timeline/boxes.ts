@@ -13,7 +13,13 @@ export function rowsCrossed(item: Item, top: number, bottom: number): [number, n
 
 /** The lanes that a box from y0 to y1 (of the list of items) crosses. A row that is closed stands for all below it; open
  * headers stand for nothing, unless the box crosses nothing else. */
-export function lanesCrossed(items: readonly Item[], firstItem: number, y0: number, y1: number, byRows: boolean): BoxLane[] {
+export function lanesCrossed(
+  items: readonly Item[],
+  firstItem: number,
+  y0: number,
+  y1: number,
+  byRows: boolean,
+): BoxLane[] {
   const top = Math.min(y0, y1);
   const bottom = Math.max(y0, y1);
   const found: BoxLane[] = [];
@@ -27,7 +33,12 @@ export function lanesCrossed(items: readonly Item[], firstItem: number, y0: numb
   const headers: Item[] = [];
   for (let i = firstItem; i < items.length && items[i].y < bottom; i++) {
     const item = items[i];
-    if (item.y + item.height <= top || item.rank === null || item.lanes === null || item.kind === "hidden") {
+    if (
+      item.y + item.height <= top ||
+      item.rank === null ||
+      item.lanes === null ||
+      item.kind === "hidden"
+    ) {
       continue;
     }
     const { key } = item.rank;
@@ -46,13 +57,19 @@ export function lanesCrossed(items: readonly Item[], firstItem: number, y0: numb
     }
   }
   if (found.length === 0) {
-    headers.slice(-1).forEach((h) => h.lanes!.lanesBelow(h.node).forEach((lane) => add(h.rank!.key, lane, null)));
+    headers
+      .slice(-1)
+      .forEach((h) => h.lanes!.lanesBelow(h.node).forEach((lane) => add(h.rank!.key, lane, null)));
   }
   return found;
 }
 
 /** Pixels from the list's top that a box covers: of its lanes, or everything. Null: none of them is shown. */
-export function boxExtent(lanes: Box["lanes"], itemOf: (rank: string, lane: number) => Item | undefined, height: number): [number, number] | null {
+export function boxExtent(
+  lanes: Box["lanes"],
+  itemOf: (rank: string, lane: number) => Item | undefined,
+  height: number,
+): [number, number] | null {
   if (lanes === null) {
     return [0, height];
   }
@@ -63,7 +80,10 @@ export function boxExtent(lanes: Box["lanes"], itemOf: (rank: string, lane: numb
     if (item !== undefined) {
       const isOpen = item.kind === "lane" && item.isOpen;
       top = Math.min(top, item.y + (isOpen && rows !== null ? 2 + rows[0] * ROW_PX : 0));
-      bottom = Math.max(bottom, isOpen && rows !== null ? item.y + 2 + rows[1] * ROW_PX : item.y + item.height);
+      bottom = Math.max(
+        bottom,
+        isOpen && rows !== null ? item.y + 2 + rows[1] * ROW_PX : item.y + item.height,
+      );
     }
   }
   return top < bottom ? [top, bottom] : null;

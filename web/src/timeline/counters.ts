@@ -63,7 +63,15 @@ export class CounterPainter {
   }
 
   /** Into lines [y0, y1) of the image, of a chart that takes [top, bottom). */
-  paint(pixels: Uint32Array, top: number, bottom: number, y0: number, y1: number, ink: number, fill: number): void {
+  paint(
+    pixels: Uint32Array,
+    top: number,
+    bottom: number,
+    y0: number,
+    y1: number,
+    ink: number,
+    fill: number,
+  ): void {
     this.scale();
     const room = bottom - top - 1;
     const span = this.most - this.least || 1;
@@ -98,7 +106,15 @@ export class CounterPainter {
     this.most = Math.max(0, Number.isFinite(most) ? most : 0);
   }
 
-  private column(pixels: Uint32Array, px: number, from: number, to: number, y0: number, y1: number, colour: number): void {
+  private column(
+    pixels: Uint32Array,
+    px: number,
+    from: number,
+    to: number,
+    y0: number,
+    y1: number,
+    colour: number,
+  ): void {
     const stop = Math.min(to, y1) * this.width + px;
     for (let at = Math.max(from, y0) * this.width + px; at < stop; at += this.width) {
       pixels[at] = colour;

@@ -4,7 +4,15 @@ import type { LaneNode } from "../api/types";
 import { Names } from "../model/names";
 import type { Ns } from "../base/ns";
 import { lanesOf } from "../model/tree";
-import { counterTiles, coverageTiles, levelFor, MAX_LEVEL, sliceTiles, tileNs, tilesOf } from "../model/tiles";
+import {
+  counterTiles,
+  coverageTiles,
+  levelFor,
+  MAX_LEVEL,
+  sliceTiles,
+  tileNs,
+  tilesOf,
+} from "../model/tiles";
 import type { TileStore, Tiles } from "../model/tile_store";
 import type { Viewport } from "../model/viewport";
 import type { TilePlace } from "./paint";
@@ -32,7 +40,10 @@ export function minimapLanes(key: string): number[] {
   const all = lanes.lanesBelow(-1);
   const nodeOf = (lane: number): LaneNode => lanes.nodes[lanes.nodeOfLane(lane)];
   const tests: ((node: LaneNode) => boolean)[] = [
-    (node) => node.kind === "device", (node) => node.kind === "marks" && node.device >= 0, (node) => node.kind === "comm", (node) => node.kind !== "overlap",
+    (node) => node.kind === "device",
+    (node) => node.kind === "marks" && node.device >= 0,
+    (node) => node.kind === "comm",
+    (node) => node.kind !== "overlap",
   ];
   for (const test of tests) {
     const found = all.filter((lane) => test(nodeOf(lane)));
@@ -110,7 +121,14 @@ export class PieceFinder<T> {
   }
 
   /** `scale`: device pixels in one of CSS. `wants`: what is missing is asked for. */
-  find(rank: string, part: number, shift: Ns, view: Viewport, scale: number, wants: boolean): number {
+  find(
+    rank: string,
+    part: number,
+    shift: Ns,
+    view: Viewport,
+    scale: number,
+    wants: boolean,
+  ): number {
     const { store } = this;
     this.n = 0;
     this.nMissing = 0;
@@ -139,13 +157,27 @@ export class PieceFinder<T> {
     return this.n;
   }
 
-  private eager(tiles: Tiles<T> | undefined, rank: string, level: number, tile: number, part: number): void {
+  private eager(
+    tiles: Tiles<T> | undefined,
+    rank: string,
+    level: number,
+    tile: number,
+    part: number,
+  ): void {
     if (tile >= 0 && this.store.get(tiles, tile, part) === undefined) {
       this.store.want(rank, level, tile, part, true);
     }
   }
 
-  private coarser(rank: string, part: number, level: number, tile: number, shift: Ns, view: Viewport, scale: number): boolean {
+  private coarser(
+    rank: string,
+    part: number,
+    level: number,
+    tile: number,
+    shift: Ns,
+    view: Viewport,
+    scale: number,
+  ): boolean {
     for (let up = 1; up <= COARSER && level + up <= MAX_LEVEL; up++) {
       const tiles = this.store.level(rank, level + up);
       const at = Math.floor(tile / 2 ** up);
@@ -158,7 +190,15 @@ export class PieceFinder<T> {
     return false;
   }
 
-  private finer(rank: string, part: number, level: number, tile: number, shift: Ns, view: Viewport, scale: number): void {
+  private finer(
+    rank: string,
+    part: number,
+    level: number,
+    tile: number,
+    shift: Ns,
+    view: Viewport,
+    scale: number,
+  ): void {
     for (let down = 1; down <= FINER && level - down >= 0; down++) {
       const tiles = this.store.level(rank, level - down);
       if (tiles === undefined) {
@@ -169,7 +209,17 @@ export class PieceFinder<T> {
       for (let i = 0; i < n; i++) {
         const found = this.store.get(tiles, tile * n + i, part);
         if (found !== undefined) {
-          this.add(found, level - down, tile * n + i, tile * n + i, tile * n + i + 1, level - down, shift, view, scale);
+          this.add(
+            found,
+            level - down,
+            tile * n + i,
+            tile * n + i,
+            tile * n + i + 1,
+            level - down,
+            shift,
+            view,
+            scale,
+          );
           any = true;
         }
       }
@@ -180,7 +230,17 @@ export class PieceFinder<T> {
   }
 
   /** Tile `at` of `level`, of which tiles [from, to) of `clipLevel` are drawn. */
-  private add(tile: T, level: number, at: number, from: number, to: number, clipLevel: number, shift: Ns, view: Viewport, scale: number): void {
+  private add(
+    tile: T,
+    level: number,
+    at: number,
+    from: number,
+    to: number,
+    clipLevel: number,
+    shift: Ns,
+    view: Viewport,
+    scale: number,
+  ): void {
     const size = tileNs(clipLevel);
     const clipFrom = Math.max(0, view.x(from * size + shift) * scale);
     const clipTo = Math.min(view.width * scale, view.x(to * size + shift) * scale);
@@ -188,7 +248,12 @@ export class PieceFinder<T> {
       return;
     }
     const before = this.n > 0 ? this.pool[this.n - 1] : null;
-    if (before !== null && before.tile === tile && before.level === level && before.clipTo >= clipFrom - 0.001) {
+    if (
+      before !== null &&
+      before.tile === tile &&
+      before.level === level &&
+      before.clipTo >= clipFrom - 0.001
+    ) {
       before.clipTo = clipTo;
       return;
     }

@@ -17,7 +17,13 @@ export const STRIP_PX = 16;
 /** Ranks in the minimap. */
 const MOST_RANKS = 8;
 
-export function drawAxis(ctx: CanvasRenderingContext2D, view: Viewport, scale: number, palette: Palette, cursorX: number | null): void {
+export function drawAxis(
+  ctx: CanvasRenderingContext2D,
+  view: Viewport,
+  scale: number,
+  palette: Palette,
+  cursorX: number | null,
+): void {
   const { width } = view;
   ctx.setTransform(scale, 0, 0, scale, 0, 0);
   ctx.fillStyle = palette.page;
@@ -139,9 +145,9 @@ export function markerAt(view: Viewport, x: number): number | null {
       }
     }
   }
-  if (best === null) {
-    best = markers.get().find((m) => m.to !== null && view.x(m.from) <= x && x <= view.x(m.to))?.id ?? null;
-  }
+  best ??=
+    markers.get().find((m) => m.to !== null && view.x(m.from) <= x && x <= view.x(m.to))?.id ??
+    null;
   return best;
 }
 
@@ -157,10 +163,16 @@ export class Minimap {
     this.finder = new PieceFinder(data.coverage);
   }
 
-  draw(ctx: CanvasRenderingContext2D, view: Viewport, scale: number, palette: Palette, ranks: Rank[]): void {
+  draw(
+    ctx: CanvasRenderingContext2D,
+    view: Viewport,
+    scale: number,
+    palette: Palette,
+    ranks: Rank[],
+  ): void {
     const width = Math.max(1, Math.round(view.width * scale));
     const height = Math.round(MINIMAP_PX * scale);
-    if (this.image === null || this.image.width !== width || this.image.height !== height) {
+    if (this.image?.width !== width || this.image.height !== height) {
       this.image = new ImageData(width, height);
     }
     this.whole.width = view.width;
@@ -224,6 +236,8 @@ export class Minimap {
   edges(view: Viewport): [number, number] {
     const x0 = Math.max(0, Math.min(view.width, this.whole.x(view.from)));
     const x1 = Math.max(0, Math.min(view.width, this.whole.x(view.to)));
-    return x1 - x0 < 3 ? [Math.max(0, (x0 + x1) / 2 - 1.5), Math.min(view.width, (x0 + x1) / 2 + 1.5)] : [x0, x1];
+    return x1 - x0 < 3
+      ? [Math.max(0, (x0 + x1) / 2 - 1.5), Math.min(view.width, (x0 + x1) / 2 + 1.5)]
+      : [x0, x1];
   }
 }

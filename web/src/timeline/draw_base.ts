@@ -50,7 +50,11 @@ export class BasePainter {
   /** What is searched for. */
   readonly matches: Matches;
 
-  constructor(private readonly scene: Scene, private readonly data: TimelineData, private readonly widths: TextWidths) {
+  constructor(
+    private readonly scene: Scene,
+    private readonly data: TimelineData,
+    private readonly widths: TextWidths,
+  ) {
     this.painter = new RowPainter(1, 1);
     this.counterPainter = new CounterPainter();
     this.finder = new PieceFinder(data.slices);
@@ -112,8 +116,13 @@ export class BasePainter {
     if (item.kind === "rank" || item.kind === "host" || item.kind === "unread") {
       this.band(region, top, top + item.height, mix(look.palette.linePx, this.ground, 0.45));
     }
-    this.band(region, top + item.height - 1, top + item.height, mix(look.palette.linePx, this.ground, 0.6));
-    if (rank === null || rank.state !== "ready") {
+    this.band(
+      region,
+      top + item.height - 1,
+      top + item.height,
+      mix(look.palette.linePx, this.ground, 0.6),
+    );
+    if (rank?.state !== "ready") {
       return;
     }
     if (lanes === null) {
@@ -150,7 +159,11 @@ export class BasePainter {
   private clip(region: Region, top: number, bottom: number): [number, number] {
     const { scale } = this.scene;
     this.clipped[0] = Math.max(Math.round(top * scale), Math.round(region.top * scale));
-    this.clipped[1] = Math.min(Math.round(bottom * scale), Math.round(region.bottom * scale), this.image.height);
+    this.clipped[1] = Math.min(
+      Math.round(bottom * scale),
+      Math.round(region.bottom * scale),
+      this.image.height,
+    );
     return this.clipped;
   }
 
@@ -163,7 +176,15 @@ export class BasePainter {
     return last >= 0 && this.rankKeys[last] === key ? last : this.rankKeys.push(key) - 1;
   }
 
-  private drawLane(item: Item, rank: Rank, shift: Ns, region: Region, top: number, view: Viewport, look: BaseLook): void {
+  private drawLane(
+    item: Item,
+    rank: Rank,
+    shift: Ns,
+    region: Region,
+    top: number,
+    view: Viewport,
+    look: BaseLook,
+  ): void {
     const node = item.lanes!.nodes[item.node];
     const n = this.finder.find(rank.key, node.lane, shift, view, this.scene.scale, true);
     this.nMissing += this.finder.nMissing;
@@ -199,7 +220,14 @@ export class BasePainter {
     return 1;
   }
 
-  private drawRows(rank: Rank, n: number, rows: number, region: Region, top: number, colours: Uint32Array): void {
+  private drawRows(
+    rank: Rank,
+    n: number,
+    rows: number,
+    region: Region,
+    top: number,
+    colours: Uint32Array,
+  ): void {
     const { painter, scene } = this;
     const first = Math.max(0, Math.floor((region.top - top - LANE_PAD) / ROW_PX));
     const end = Math.min(rows, Math.ceil((region.bottom - top - LANE_PAD) / ROW_PX));
@@ -220,7 +248,14 @@ export class BasePainter {
     painter.labels = null;
   }
 
-  private drawPreview(n: number, rows: number, allRows: number, region: Region, top: number, colours: Uint32Array): void {
+  private drawPreview(
+    n: number,
+    rows: number,
+    allRows: number,
+    region: Region,
+    top: number,
+    colours: Uint32Array,
+  ): void {
     this.painter.labels = null;
     for (let row = 0; row < rows;) {
       const [from, to] = previewSpan(row, allRows);
@@ -266,7 +301,15 @@ export class BasePainter {
     return any;
   }
 
-  private drawCoverage(item: Item, rank: Rank, shift: Ns, region: Region, top: number, view: Viewport, look: BaseLook): void {
+  private drawCoverage(
+    item: Item,
+    rank: Rank,
+    shift: Ns,
+    region: Region,
+    top: number,
+    view: Viewport,
+    look: BaseLook,
+  ): void {
     const part = item.kind === "rank" ? RANK_PART : item.node;
     const n = this.coverageFinder.find(rank.key, part, shift, view, this.scene.scale, true);
     this.nMissing += this.coverageFinder.nMissing;
@@ -276,7 +319,9 @@ export class BasePainter {
     }
     const ground = this.pixels[y0 * this.image.width];
     this.painter.begin(ground);
-    const colour = look.isDim ? look.palette.dimPx[look.palette.dimPx.length - 1] : look.palette.px[look.palette.px.length - 1];
+    const colour = look.isDim
+      ? look.palette.dimPx[look.palette.dimPx.length - 1]
+      : look.palette.px[look.palette.px.length - 1];
     for (let p = 0; p < n; p++) {
       const piece = this.coverageFinder.get(p);
       addCoverage(this.painter.line, this.image.width, piece.tile, piece, colour, ground);
@@ -284,9 +329,24 @@ export class BasePainter {
     this.copy(y0, y1);
   }
 
-  private drawCounter(item: Item, rank: Rank, shift: Ns, region: Region, top: number, view: Viewport, look: BaseLook): void {
+  private drawCounter(
+    item: Item,
+    rank: Rank,
+    shift: Ns,
+    region: Region,
+    top: number,
+    view: Viewport,
+    look: BaseLook,
+  ): void {
     const { counterPainter, counterFinder } = this;
-    const n = counterFinder.find(rank.key, item.lanes!.nodes[item.node].lane, shift, view, this.scene.scale, true);
+    const n = counterFinder.find(
+      rank.key,
+      item.lanes!.nodes[item.node].lane,
+      shift,
+      view,
+      this.scene.scale,
+      true,
+    );
     this.nMissing += counterFinder.nMissing;
     counterPainter.begin();
     for (let p = 0; p < n; p++) {
@@ -296,9 +356,17 @@ export class BasePainter {
     const ink = look.isDim ? look.palette.dimPx[0] : look.palette.px[0];
     const [y0, y1] = this.clip(region, top + 3, top + item.height - 3);
     const { scale } = this.scene;
-    counterPainter.paint(this.pixels, Math.round((top + 3) * scale), Math.round((top + item.height - 3) * scale), y0, y1, ink, mix(ink, this.ground, 0.35));
+    counterPainter.paint(
+      this.pixels,
+      Math.round((top + 3) * scale),
+      Math.round((top + item.height - 3) * scale),
+      y0,
+      y1,
+      ink,
+      mix(ink, this.ground, 0.35),
+    );
     const known = this.counterScale.get(item.id);
-    if (known === undefined || known[0] !== counterPainter.least || known[1] !== counterPainter.most) {
+    if (known?.[0] !== counterPainter.least || known[1] !== counterPainter.most) {
       this.counterScale.set(item.id, [counterPainter.least, counterPainter.most]);
       this.didScaleChange = true;
     }
@@ -311,7 +379,14 @@ export class BasePainter {
 
   /** The value of a counter at x (device pixels), or NaN. */
   counterAt(item: Item, rank: Rank, shift: Ns, view: Viewport, x: number): number {
-    const n = this.counterFinder.find(rank.key, item.lanes!.nodes[item.node].lane, shift, view, this.scene.scale, false);
+    const n = this.counterFinder.find(
+      rank.key,
+      item.lanes!.nodes[item.node].lane,
+      shift,
+      view,
+      this.scene.scale,
+      false,
+    );
     this.counterPainter.begin();
     for (let p = 0; p < n; p++) {
       const piece = this.counterFinder.get(p);
@@ -330,7 +405,12 @@ export class BasePainter {
     for (const region of scene.regions) {
       ctx.save();
       ctx.beginPath();
-      ctx.rect(0, region.top * scene.scale, ctx.canvas.width, (region.bottom - region.top) * scene.scale);
+      ctx.rect(
+        0,
+        region.top * scene.scale,
+        ctx.canvas.width,
+        (region.bottom - region.top) * scene.scale,
+      );
       ctx.clip();
       this.drawSteps(ctx, region, view, look);
       ctx.restore();
@@ -346,7 +426,11 @@ export class BasePainter {
         }
         const room = labels.x1[i] - labels.x0[i];
         const width = this.widths.of(text) * scene.scale;
-        ctx.fillText(text, labels.x0[i] + Math.max(3 * scene.scale, (room - width) / 2), labels.y[i]);
+        ctx.fillText(
+          text,
+          labels.x0[i] + Math.max(3 * scene.scale, (room - width) / 2),
+          labels.y[i],
+        );
       }
     }
   }
@@ -357,11 +441,22 @@ export class BasePainter {
     const name = this.data.names.get(this.rankKeys[labels.rank[i]], labels.name[i]);
     return name === undefined
       ? ""
-      : labelFor(name, labels.durNs[i], labels.count[i], (labels.x1[i] - labels.x0[i]) / this.scene.scale, this.widths);
+      : labelFor(
+          name,
+          labels.durNs[i],
+          labels.count[i],
+          (labels.x1[i] - labels.x0[i]) / this.scene.scale,
+          this.widths,
+        );
   }
 
   /** Steps of a rank: bands with their number in its header, and lines at their borders through its lanes. */
-  private drawSteps(ctx: CanvasRenderingContext2D, region: Region, view: Viewport, look: BaseLook): void {
+  private drawSteps(
+    ctx: CanvasRenderingContext2D,
+    region: Region,
+    view: Viewport,
+    look: BaseLook,
+  ): void {
     const { items } = region;
     const { scale } = this.scene;
     const end = region.scroll + region.bottom - region.top;
@@ -370,22 +465,44 @@ export class BasePainter {
       const { rank } = items[i];
       const from = items[i].y;
       const header = items[i].kind === "rank" ? items[i] : null;
-      while (i < items.length && items[i].rank === rank && items[i].y < end && (items[i] === header || items[i].kind !== "rank")) {
+      while (
+        i < items.length &&
+        items[i].rank === rank &&
+        items[i].y < end &&
+        (items[i] === header || items[i].kind !== "rank")
+      ) {
         i++;
       }
-      if (rank === null || rank.steps === undefined || rank.state !== "ready") {
-        i += items[i] !== undefined && items[i].y === from ? 1 : 0;
+      if (rank?.steps === undefined || rank.state !== "ready") {
+        i += items[i]?.y === from ? 1 : 0;
         continue;
       }
       const last = items[Math.min(i, items.length) - 1];
       const at = region.top - region.scroll;
-      this.stepsOf(ctx, rank, header === null ? -1 : header.y + at, header?.isOpen ?? false, from + at, last.y + last.height + at, view, look, scale);
+      this.stepsOf(
+        ctx,
+        rank,
+        header === null ? -1 : header.y + at,
+        header?.isOpen ?? false,
+        from + at,
+        last.y + last.height + at,
+        view,
+        look,
+        scale,
+      );
     }
   }
 
   private stepsOf(
-    ctx: CanvasRenderingContext2D, rank: Rank, header: number, isOpen: boolean, top: number, bottom: number, view: Viewport,
-    look: BaseLook, scale: number,
+    ctx: CanvasRenderingContext2D,
+    rank: Rank,
+    header: number,
+    isOpen: boolean,
+    top: number,
+    bottom: number,
+    view: Viewport,
+    look: BaseLook,
+    scale: number,
   ): void {
     const shift = shiftOf(rank);
     ctx.strokeStyle = look.palette.quiet;
@@ -420,7 +537,11 @@ export class BasePainter {
         ctx.globalAlpha = 1;
         const long = this.stepText(id);
         const shown = this.widths.of(long) + 8 <= x1 - x0 ? long : text;
-        ctx.fillText(shown, (x0 + (x1 - x0 - this.widths.of(shown)) / 2) * scale, (header + 14) * scale);
+        ctx.fillText(
+          shown,
+          (x0 + (x1 - x0 - this.widths.of(shown)) / 2) * scale,
+          (header + 14) * scale,
+        );
       }
     }
   }

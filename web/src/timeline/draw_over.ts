@@ -51,12 +51,23 @@ export function lookOf(ref: Ref): number {
   const node = lanes?.nodes[lanes.nodeOfLane(ref.lane)];
   if (node?.kind === "overlap") {
     const name = node.name.toLowerCase();
-    return name.includes("not overlapped") ? 14 : name.includes("communication") ? 13 : name.includes("free") ? 15 : 12;
+    return name.includes("not overlapped")
+      ? 14
+      : name.includes("communication")
+        ? 13
+        : name.includes("free")
+          ? 15
+          : 12;
   }
   return ref.tint;
 }
 
-export function drawOver(ctx: CanvasRenderingContext2D, scene: Scene, view: Viewport, state: OverState): void {
+export function drawOver(
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  view: Viewport,
+  state: OverState,
+): void {
   const { scale } = scene;
   ctx.setTransform(scale, 0, 0, scale, 0, 0);
   ctx.clearRect(0, 0, scene.width, scene.height);
@@ -73,7 +84,17 @@ export function drawOver(ctx: CanvasRenderingContext2D, scene: Scene, view: View
       const current = selected.get();
       lit.forEach((ref) => drawLit(ctx, scene, region, view, ref, state));
       if (state.hover !== null) {
-        outline(ctx, scene, region, view, state.hover.ref, state.hover.from, state.hover.to, state.palette.ink, 1);
+        outline(
+          ctx,
+          scene,
+          region,
+          view,
+          state.hover.ref,
+          state.hover.from,
+          state.hover.to,
+          state.palette.ink,
+          1,
+        );
       }
       const base = baseSlice.get();
       if (base !== null) {
@@ -117,24 +138,52 @@ interface Rect {
   bottom: number;
 }
 
-function spotIn(scene: Scene, region: Region, rank: string, lane: number, row: number): Spot | null {
+function spotIn(
+  scene: Scene,
+  region: Region,
+  rank: string,
+  lane: number,
+  row: number,
+): Spot | null {
   const lanes = lanesOf(rank);
   return lanes === undefined ? null : spotOf(scene, region, lanes, lane, row);
 }
 
-export function rectOf(scene: Scene, region: Region, view: Viewport, ref: Hovered["ref"], from: Ns, to: Ns): Rect | null {
+export function rectOf(
+  scene: Scene,
+  region: Region,
+  view: Viewport,
+  ref: Hovered["ref"],
+  from: Ns,
+  to: Ns,
+): Rect | null {
   const spot = spotIn(scene, region, ref.rank, ref.lane, ref.row);
   if (spot === null || !spot.isOwn || spot.bottom <= region.top || spot.top >= region.bottom) {
     return null;
   }
   const x0 = view.x(from);
   const x1 = Math.max(view.x(to), x0 + 1);
-  return x1 < -4 || x0 > scene.width + 4 ? null : { x0: Math.max(-8, x0), x1: Math.min(scene.width + 8, x1), top: spot.top, bottom: spot.bottom };
+  return x1 < -4 || x0 > scene.width + 4
+    ? null
+    : {
+        x0: Math.max(-8, x0),
+        x1: Math.min(scene.width + 8, x1),
+        top: spot.top,
+        bottom: spot.bottom,
+      };
 }
 
 function outline(
-  ctx: CanvasRenderingContext2D, scene: Scene, region: Region, view: Viewport, ref: Hovered["ref"], from: Ns, to: Ns, colour: string,
-  width: number, dash: number[] = [],
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  region: Region,
+  view: Viewport,
+  ref: Hovered["ref"],
+  from: Ns,
+  to: Ns,
+  colour: string,
+  width: number,
+  dash: number[] = [],
 ): void {
   const r = rectOf(scene, region, view, ref, from, to);
   if (r !== null) {
@@ -142,32 +191,71 @@ function outline(
     ctx.lineWidth = width;
     ctx.setLineDash(dash);
     const pad = width / 2;
-    ctx.strokeRect(r.x0 - pad, r.top - pad, Math.max(r.x1 - r.x0, 2) + 2 * pad, r.bottom - r.top + 2 * pad);
+    ctx.strokeRect(
+      r.x0 - pad,
+      r.top - pad,
+      Math.max(r.x1 - r.x0, 2) + 2 * pad,
+      r.bottom - r.top + 2 * pad,
+    );
     ctx.setLineDash([]);
   }
 }
 
 function outlineRef(
-  ctx: CanvasRenderingContext2D, scene: Scene, region: Region, view: Viewport, ref: Ref, colour: string, width: number, dash: number[] = [],
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  region: Region,
+  view: Viewport,
+  ref: Ref,
+  colour: string,
+  width: number,
+  dash: number[] = [],
 ): void {
   const shift = shiftAt(ref.rank, ref.lane);
   if (shift !== null) {
-    outline(ctx, scene, region, view, ref, ref.start + shift, ref.start + ref.dur + shift, colour, width, dash);
+    outline(
+      ctx,
+      scene,
+      region,
+      view,
+      ref,
+      ref.start + shift,
+      ref.start + ref.dur + shift,
+      colour,
+      width,
+      dash,
+    );
   }
 }
 
 /** Where a slice is drawn, in every region that shows it. */
 export function rectsOf(scene: Scene, view: Viewport, ref: Ref): Rect[] {
   const shift = shiftAt(ref.rank, ref.lane);
-  return shift === null ? [] : scene.regions
-    .map((region) => (region.bottom > region.top ? rectOf(scene, region, view, ref, ref.start + shift, ref.start + ref.dur + shift) : null))
-    .filter((r): r is Rect => r !== null);
+  return shift === null
+    ? []
+    : scene.regions
+        .map((region) =>
+          region.bottom > region.top
+            ? rectOf(scene, region, view, ref, ref.start + shift, ref.start + ref.dur + shift)
+            : null,
+        )
+        .filter((r): r is Rect => r !== null);
 }
 
 /** A slice that does not step back. */
-function drawLit(ctx: CanvasRenderingContext2D, scene: Scene, region: Region, view: Viewport, ref: Ref, state: OverState): void {
+function drawLit(
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  region: Region,
+  view: Viewport,
+  ref: Ref,
+  state: OverState,
+): void {
   const shift = shiftAt(ref.rank, ref.lane);
-  const r = shift === null ? null : rectOf(scene, region, view, ref, ref.start + shift, ref.start + ref.dur + shift);
+  const r =
+    shift === null
+      ? null
+      : rectOf(scene, region, view, ref, ref.start + shift, ref.start + ref.dur + shift);
   if (r === null) {
     return;
   }
@@ -179,7 +267,11 @@ function drawLit(ctx: CanvasRenderingContext2D, scene: Scene, region: Region, vi
   const text = r.bottom - r.top >= 14 ? labelFor(ref.name, ref.dur, 1, room, state.widths) : "";
   if (text !== "") {
     ctx.fillStyle = state.palette.text[look];
-    ctx.fillText(text, x0 + Math.max(3, (room - state.widths.of(text)) / 2), (r.top + r.bottom) / 2);
+    ctx.fillText(
+      text,
+      x0 + Math.max(3, (room - state.widths.of(text)) / 2),
+      (r.top + r.bottom) / 2,
+    );
   }
 }
 
@@ -208,7 +300,12 @@ export interface DrawnFlow extends Curve {
 }
 
 /** All flows that are on screen, thin ones first. */
-export function flowsOnScreen(scene: Scene, view: Viewport, palette: Palette, flows: Flows): DrawnFlow[] {
+export function flowsOnScreen(
+  scene: Scene,
+  view: Viewport,
+  palette: Palette,
+  flows: Flows,
+): DrawnFlow[] {
   const found: DrawnFlow[] = [];
   for (const { rank, kind, flows: rows } of flows.inWindow.values()) {
     const colour = tintOf(palette, flowTint(kind));
@@ -243,13 +340,25 @@ export function flowsOnScreen(scene: Scene, view: Viewport, palette: Palette, fl
       // From where it leaves to where the other begins: an enqueue ends before its dequeue starts.
       const fromNs = Math.min(from.start + from.dur + a!, Math.max(from.start + a!, to.start + b!));
       const curve = curveOf(view.x(fromNs), y0, view.x(to.start + b!), y1);
-      found.push({ ...curve, colour: tintOf(palette, flowTint(kind)), kind, isOfSelected: true, from, to });
+      found.push({
+        ...curve,
+        colour: tintOf(palette, flowTint(kind)),
+        kind,
+        isOfSelected: true,
+        from,
+        to,
+      });
     }
   }
   return found;
 }
 
-function drawFlows(ctx: CanvasRenderingContext2D, scene: Scene, view: Viewport, state: OverState): void {
+function drawFlows(
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  view: Viewport,
+  state: OverState,
+): void {
   const all = flowsOnScreen(scene, view, state.palette, state.flows);
   const byColour = new Map<string, DrawnFlow[]>();
   for (const flow of all) {
@@ -300,7 +409,12 @@ export function boxRects(scene: Scene, view: Viewport, b: Box): Rect[] {
   return found;
 }
 
-function drawBox(ctx: CanvasRenderingContext2D, scene: Scene, view: Viewport, state: OverState): void {
+function drawBox(
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  view: Viewport,
+  state: OverState,
+): void {
   const current = box.get();
   if (current === null) {
     return;
@@ -316,7 +430,12 @@ function drawBox(ctx: CanvasRenderingContext2D, scene: Scene, view: Viewport, st
     ctx.strokeStyle = palette.accent;
     ctx.lineWidth = 1;
     ctx.setLineDash(state.isZoomBox ? [4, 3] : []);
-    ctx.strokeRect(Math.round(x0) + 0.5, r.top + 0.5, Math.max(1, Math.round(x1 - x0)), r.bottom - r.top - 1);
+    ctx.strokeRect(
+      Math.round(x0) + 0.5,
+      r.top + 0.5,
+      Math.max(1, Math.round(x1 - x0)),
+      r.bottom - r.top - 1,
+    );
     ctx.setLineDash([]);
     const text = spanText(current.to - current.from);
     const room = ctx.measureText(text).width + 10;
@@ -331,7 +450,12 @@ function drawBox(ctx: CanvasRenderingContext2D, scene: Scene, view: Viewport, st
   }
 }
 
-function drawMarkerLines(ctx: CanvasRenderingContext2D, scene: Scene, view: Viewport, palette: Palette): void {
+function drawMarkerLines(
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  view: Viewport,
+  palette: Palette,
+): void {
   for (const m of markers.get()) {
     const x0 = view.x(m.from);
     const x1 = m.to === null ? x0 : view.x(m.to);

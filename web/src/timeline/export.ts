@@ -35,7 +35,8 @@ export async function exportTimeline(kind: "png" | "svg"): Promise<Blob | string
   return kind === "png" ? blobOf(asCanvas(shown)) : asSvg(shown);
 }
 
-const titleOf = (): string => `${session.get()?.title ?? "pipescope"} \u00b7 ${spanText(viewport.span)}`;
+const titleOf = (): string =>
+  `${session.get()?.title ?? "pipescope"} \u00b7 ${spanText(viewport.span)}`;
 
 interface Name {
   item: Item;
@@ -50,14 +51,28 @@ function names(timeline: Timeline): Name[] {
   const found: Name[] = [];
   for (const region of timeline.scene.regions) {
     const end = region.scroll + region.bottom - region.top;
-    for (let i = region.bottom > region.top ? timeline.scene.firstItem(region) : Infinity; i < region.items.length && region.items[i].y < end; i++) {
+    for (
+      let i = region.bottom > region.top ? timeline.scene.firstItem(region) : Infinity;
+      i < region.items.length && region.items[i].y < end;
+      i++
+    ) {
       const item = region.items[i];
       const top = region.top + item.y - region.scroll;
       const x = 8 + item.depth * 12;
       const y = top + Math.min(item.height, 28) / 2;
       if (y >= region.top && y < region.bottom && item.kind !== "hidden") {
-        const text = cutMiddle(item.owner === "" ? item.label : `${item.owner}  ${item.label}`, labelWidth.get() - x - 8, timeline.widths);
-        found.push({ item, top: y, x, text, isStrong: item.kind === "rank" || item.kind === "host" });
+        const text = cutMiddle(
+          item.owner === "" ? item.label : `${item.owner}  ${item.label}`,
+          labelWidth.get() - x - 8,
+          timeline.widths,
+        );
+        found.push({
+          item,
+          top: y,
+          x,
+          text,
+          isStrong: item.kind === "rank" || item.kind === "host",
+        });
       }
     }
   }
@@ -93,11 +108,19 @@ function asCanvas(timeline: Timeline): HTMLCanvasElement {
   return canvas;
 }
 
-const escape = (text: string): string => text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]!);
-const hex = (px: number): string => `#${[px & 255, (px >>> 8) & 255, (px >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")}`;
+const escape = (text: string): string =>
+  text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[c]!);
+const hex = (px: number): string =>
+  `#${[px & 255, (px >>> 8) & 255, (px >>> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")}`;
 
 /** An image as rectangles of one colour: lines that are alike are taken together, then cut where the colour changes. */
-export function imageAsRects(pixels: Uint32Array, width: number, height: number, ground: number, scale: number): string[] {
+export function imageAsRects(
+  pixels: Uint32Array,
+  width: number,
+  height: number,
+  ground: number,
+  scale: number,
+): string[] {
   const out: string[] = [];
   for (let y0 = 0; y0 < height;) {
     let y1 = y0 + 1;
@@ -111,7 +134,9 @@ export function imageAsRects(pixels: Uint32Array, width: number, height: number,
         to++;
       }
       if (colour !== ground) {
-        out.push(`<rect x="${from / scale}" y="${y0 / scale}" width="${(to - from) / scale}" height="${(y1 - y0) / scale}" fill="${hex(colour)}"/>`);
+        out.push(
+          `<rect x="${from / scale}" y="${y0 / scale}" width="${(to - from) / scale}" height="${(y1 - y0) / scale}" fill="${hex(colour)}"/>`,
+        );
       }
       from = to;
     }
@@ -137,22 +162,44 @@ function asSvg(timeline: Timeline): string {
   const canvas = el("canvas");
   canvas.width = timeline.baseCanvas.width;
   canvas.height = timeline.baseCanvas.height;
-  painter.draw(context(canvas), viewport, { palette, isDim: timeline.flows.ofSelected.length > 0, showInstants: showInstants.get() });
+  painter.draw(context(canvas), viewport, {
+    palette,
+    isDim: timeline.flows.ofSelected.length > 0,
+    showInstants: showInstants.get(),
+  });
   const { pixels, width: w, height: h } = painter.picture;
-  const map = context(timeline.minimapCanvas).getImageData(0, 0, timeline.minimapCanvas.width, timeline.minimapCanvas.height);
+  const map = context(timeline.minimapCanvas).getImageData(
+    0,
+    0,
+    timeline.minimapCanvas.width,
+    timeline.minimapCanvas.height,
+  );
   const out = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escape(FONT)}" font-size="${LABEL_FONT_PX}">`,
     `<rect width="${width}" height="${height}" fill="${palette.page}"/>`,
     `<text x="8" y="16" font-size="12" font-weight="600" fill="${palette.ink}">${escape(titleOf())}</text>`,
     `<g transform="translate(${left} ${TITLE_PX})" shape-rendering="crispEdges">`,
-    ...imageAsRects(new Uint32Array(map.data.buffer), map.width, map.height, palette.pagePx, scene.scale), "</g>",
+    ...imageAsRects(
+      new Uint32Array(map.data.buffer),
+      map.width,
+      map.height,
+      palette.pagePx,
+      scene.scale,
+    ),
+    "</g>",
     `<g transform="translate(${left} ${TITLE_PX + MINIMAP_PX})">${axis(timeline)}</g>`,
     `<clipPath id="plot"><rect width="${scene.width}" height="${scene.height}"/></clipPath>`,
     `<g transform="translate(${left} ${TOP_PX})" clip-path="url(#plot)"><g shape-rendering="crispEdges">`,
-    ...imageAsRects(pixels, w, h, palette.pagePx, scene.scale), "</g>",
-    ...sliceTexts(timeline), ...overlay(timeline), "</g>",
+    ...imageAsRects(pixels, w, h, palette.pagePx, scene.scale),
+    "</g>",
+    ...sliceTexts(timeline),
+    ...overlay(timeline),
+    "</g>",
     `<g fill="${palette.ink}">`,
-    ...names(timeline).map((n) => `<text x="${n.x}" y="${TOP_PX + n.top + 4}"${n.isStrong ? ' font-weight="600"' : ""}>${escape(n.text)}</text>`),
+    ...names(timeline).map(
+      (n) =>
+        `<text x="${n.x}" y="${TOP_PX + n.top + 4}"${n.isStrong ? ' font-weight="600"' : ""}>${escape(n.text)}</text>`,
+    ),
     "</g>",
     `<rect x="${left - 1}" y="${TITLE_PX}" width="1" height="${height - TITLE_PX}" fill="${palette.line}"/>`,
     "</svg>",
@@ -165,10 +212,12 @@ function axis({ palette }: Timeline): string {
   const n = (v: number): string => v.toFixed(1);
   return [
     `<text x="${n(viewport.width / 2)}" y="13" text-anchor="middle" font-weight="600" fill="${palette.ink}">${escape(`${base === "" ? "" : `${base} \u00b7 `}${spanText(viewport.span)}`)}</text>`,
-    ...ticks.filter((tick) => viewport.x(tick.ns) >= 0).map((tick) => {
-      const x = viewport.x(tick.ns);
-      return `<rect x="${n(x)}" y="18" width="1" height="10" fill="${palette.line}"/><text x="${n(x + 4)}" y="26" fill="${palette.quiet}">${escape(tick.text)}</text>`;
-    }),
+    ...ticks
+      .filter((tick) => viewport.x(tick.ns) >= 0)
+      .map((tick) => {
+        const x = viewport.x(tick.ns);
+        return `<rect x="${n(x)}" y="18" width="1" height="10" fill="${palette.line}"/><text x="${n(x + 4)}" y="26" fill="${palette.quiet}">${escape(tick.text)}</text>`;
+      }),
     `<rect y="${AXIS_PX - 1}" width="${viewport.width}" height="1" fill="${palette.line}"/>`,
   ].join("");
 }
@@ -180,7 +229,9 @@ function sliceTexts({ painter, scene, palette }: Timeline): string[] {
     const text = painter.label(i);
     if (text !== "") {
       const middle = (labels.x0[i] + labels.x1[i]) / 2 / scene.scale;
-      out.push(`<text x="${middle.toFixed(1)}" y="${(labels.y[i] / scene.scale + 4).toFixed(1)}" text-anchor="middle" fill="${(labels.isDim[i] === 1 ? palette.dimText : palette.text)[labels.look[i]]}">${escape(text)}</text>`);
+      out.push(
+        `<text x="${middle.toFixed(1)}" y="${(labels.y[i] / scene.scale + 4).toFixed(1)}" text-anchor="middle" fill="${(labels.isDim[i] === 1 ? palette.dimText : palette.text)[labels.look[i]]}">${escape(text)}</text>`,
+      );
     }
   }
   return out;
@@ -188,34 +239,48 @@ function sliceTexts({ painter, scene, palette }: Timeline): string[] {
 
 /** A rectangle around, or filled with, where a slice is. */
 function sliceRects({ scene }: Timeline, ref: Ref, style: string): string[] {
-  return rectsOf(scene, viewport, ref).map((r) =>
-    `<rect x="${r.x0.toFixed(1)}" y="${r.top}" width="${Math.max(1, r.x1 - r.x0).toFixed(1)}" height="${r.bottom - r.top}" ${style}/>`);
+  return rectsOf(scene, viewport, ref).map(
+    (r) =>
+      `<rect x="${r.x0.toFixed(1)}" y="${r.top}" width="${Math.max(1, r.x1 - r.x0).toFixed(1)}" height="${r.bottom - r.top}" ${style}/>`,
+  );
 }
 
 function overlay(timeline: Timeline): string[] {
   const { scene, palette } = timeline;
-  const out = timeline.flows.lit().flatMap((ref) => sliceRects(timeline, ref, `fill="${palette.css[lookOf(ref)]}"`));
+  const out = timeline.flows
+    .lit()
+    .flatMap((ref) => sliceRects(timeline, ref, `fill="${palette.css[lookOf(ref)]}"`));
   const current = selected.get();
   if (current !== null) {
-    out.push(...sliceRects(timeline, current, `fill="none" stroke="${palette.accent}" stroke-width="2"`));
+    out.push(
+      ...sliceRects(timeline, current, `fill="none" stroke="${palette.accent}" stroke-width="2"`),
+    );
   }
   for (const m of markers.get()) {
     const x = viewport.x(m.from);
     const colour = tintOf(palette, m.colour);
     if (m.to !== null) {
-      out.push(`<rect x="${x.toFixed(1)}" width="${(viewport.x(m.to) - x).toFixed(1)}" height="${scene.height}" fill="${colour}" fill-opacity="0.08"/>`);
+      out.push(
+        `<rect x="${x.toFixed(1)}" width="${(viewport.x(m.to) - x).toFixed(1)}" height="${scene.height}" fill="${colour}" fill-opacity="0.08"/>`,
+      );
     }
     out.push(`<rect x="${x.toFixed(1)}" width="1" height="${scene.height}" fill="${colour}"/>`);
   }
   for (const flow of flowsOnScreen(scene, viewport, palette, timeline.flows)) {
-    out.push(`<path d="${svgPath(flow)}" fill="none" stroke="${flow.isOfSelected ? palette.accent : flow.colour}" stroke-width="${flow.isOfSelected ? 2 : 1}"/>`);
+    out.push(
+      `<path d="${svgPath(flow)}" fill="none" stroke="${flow.isOfSelected ? palette.accent : flow.colour}" stroke-width="${flow.isOfSelected ? 2 : 1}"/>`,
+    );
   }
   const b = box.get();
   if (b !== null) {
     for (const r of boxRects(scene, viewport, b)) {
-      out.push(`<rect x="${r.x0.toFixed(1)}" y="${r.top}" width="${(r.x1 - r.x0).toFixed(1)}" height="${r.bottom - r.top}" fill="${palette.accent}" fill-opacity="0.12" stroke="${palette.accent}"/>`);
+      out.push(
+        `<rect x="${r.x0.toFixed(1)}" y="${r.top}" width="${(r.x1 - r.x0).toFixed(1)}" height="${r.bottom - r.top}" fill="${palette.accent}" fill-opacity="0.12" stroke="${palette.accent}"/>`,
+      );
       const text = spanText(b.to - b.from);
-      out.push(`<text x="${((r.x0 + r.x1) / 2).toFixed(1)}" y="${(r.top + r.bottom) / 2}" text-anchor="middle" font-weight="600" fill="${palette.ink}">${escape(text)}</text>`);
+      out.push(
+        `<text x="${((r.x0 + r.x1) / 2).toFixed(1)}" y="${(r.top + r.bottom) / 2}" text-anchor="middle" font-weight="600" fill="${palette.ink}">${escape(text)}</text>`,
+      );
     }
   }
   return out;

@@ -53,11 +53,15 @@ export function drawCurve(pen: Pen, c: Curve, head = HEAD): void {
 export function svgPath(c: Curve): string {
   const parts: string[] = [];
   const n = (v: number): string => String(Math.round(v * 10) / 10);
-  drawCurve({
-    moveTo: (x, y) => parts.push(`M${n(x)} ${n(y)}`),
-    lineTo: (x, y) => parts.push(`L${n(x)} ${n(y)}`),
-    bezierCurveTo: (ax, ay, bx, by, x, y) => parts.push(`C${n(ax)} ${n(ay)} ${n(bx)} ${n(by)} ${n(x)} ${n(y)}`),
-  }, c);
+  drawCurve(
+    {
+      moveTo: (x, y) => parts.push(`M${n(x)} ${n(y)}`),
+      lineTo: (x, y) => parts.push(`L${n(x)} ${n(y)}`),
+      bezierCurveTo: (ax, ay, bx, by, x, y) =>
+        parts.push(`C${n(ax)} ${n(ay)} ${n(bx)} ${n(by)} ${n(x)} ${n(y)}`),
+    },
+    c,
+  );
   return parts.join("");
 }
 
@@ -68,7 +72,11 @@ export function distanceTo(c: Curve, x: number, y: number): number {
   for (let i = 0; i <= samples; i++) {
     const s = i / samples;
     const r = 1 - s;
-    const px = r * r * r * c.x0 + 3 * r * r * s * (c.x0 + c.bend) + 3 * r * s * s * (c.x1 - c.bend) + s * s * s * c.x1;
+    const px =
+      r * r * r * c.x0 +
+      3 * r * r * s * (c.x0 + c.bend) +
+      3 * r * s * s * (c.x1 - c.bend) +
+      s * s * s * c.x1;
     const py = r * r * r * c.y0 + 3 * r * r * s * c.y0 + 3 * r * s * s * c.y1 + s * s * s * c.y1;
     least = Math.min(least, Math.hypot(px - x, py - y));
   }

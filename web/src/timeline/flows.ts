@@ -44,7 +44,11 @@ export class Flows {
     this.ofSelected = [];
     if (ref !== null) {
       const controller = (this.controller = new AbortController());
-      get<{ flows: Flow[] }>("flows/of", { rank: ref.rank, slice: ref.slice }, controller.signal).then(
+      get<{ flows: Flow[] }>(
+        "flows/of",
+        { rank: ref.rank, slice: ref.slice },
+        controller.signal,
+      ).then(
         (reply) => {
           if (selected.get() === ref) {
             this.ofSelected = reply.flows;
@@ -100,7 +104,10 @@ export class Flows {
         // A locked box keeps flows to itself (T-24).
         from = Math.floor(locked.from - shift);
         to = Math.ceil(locked.to - shift);
-        lanes = locked.lanes === null ? undefined : list(locked.lanes.filter((l) => l.rank === rank.key).map((l) => l.lane));
+        lanes =
+          locked.lanes === null
+            ? undefined
+            : list(locked.lanes.filter((l) => l.rank === rank.key).map((l) => l.lane));
       }
       for (const kind of kinds) {
         const id = `${rank.key}|${kind}`;
@@ -111,7 +118,11 @@ export class Flows {
         this.asked.get(id)?.controller.abort();
         const controller = new AbortController();
         this.asked.set(id, { key, controller });
-        get<{ total: number; flows: FlowRow[] }>("flows/window", { rank: rank.key, kind, from, to, lanes, limit: LIMIT }, controller.signal).then(
+        get<{ total: number; flows: FlowRow[] }>(
+          "flows/window",
+          { rank: rank.key, kind, from, to, lanes, limit: LIMIT },
+          controller.signal,
+        ).then(
           (reply) => {
             this.asked.delete(id);
             if (flowKinds.get().includes(kind)) {
@@ -127,14 +138,18 @@ export class Flows {
 
   /** All kinds that the ranks have, most frequent first. */
   async kindsOf(ranks: Rank[]): Promise<[kind: string, n: number][]> {
-    await Promise.all(ranks.map(async (rank) => {
-      if (!this.kinds.has(rank.key)) {
-        const reply = await get<{ kinds: [string, number][] }>("flows/kinds", { rank: rank.key }).catch(() => null);
-        if (reply !== null) {
-          this.kinds.set(rank.key, reply.kinds);
+    await Promise.all(
+      ranks.map(async (rank) => {
+        if (!this.kinds.has(rank.key)) {
+          const reply = await get<{ kinds: [string, number][] }>("flows/kinds", {
+            rank: rank.key,
+          }).catch(() => null);
+          if (reply !== null) {
+            this.kinds.set(rank.key, reply.kinds);
+          }
         }
-      }
-    }));
+      }),
+    );
     const sums = new Map<string, number>();
     for (const rank of ranks) {
       for (const [kind, n] of this.kinds.get(rank.key) ?? []) {

@@ -1,7 +1,14 @@
 /** What the mouse does: over the rows, the axis with its strip of markers, the minimap, and the edge of the label column. */
 import type { Ns } from "../base/ns";
 import { box, boxLocked } from "../model/session";
-import { addMarker, editedMarker, labelWidth, moveWindow, rowsMode, viewport } from "../model/timeline";
+import {
+  addMarker,
+  editedMarker,
+  labelWidth,
+  moveWindow,
+  rowsMode,
+  viewport,
+} from "../model/timeline";
 import { tree } from "../model/tree";
 import { lanesCrossed } from "./boxes";
 import { AXIS_PX, markerAt } from "./draw_axis";
@@ -65,7 +72,10 @@ const placeIn = (element: HTMLElement, e: MouseEvent): { x: number; y: number } 
 const NOTHING = (): void => undefined;
 
 export class Gestures {
-  constructor(private readonly timeline: Timeline, private readonly listeners: GestureListeners) {
+  constructor(
+    private readonly timeline: Timeline,
+    private readonly listeners: GestureListeners,
+  ) {
     this.rows();
     this.axis();
     this.minimap();
@@ -109,7 +119,9 @@ export class Gestures {
       }
     });
     timeline.scroller.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
-    timeline.root.querySelector(".tl-axes")!.addEventListener("wheel", (e) => this.wheel(e as WheelEvent, true), { passive: false });
+    timeline.root
+      .querySelector(".tl-axes")!
+      .addEventListener("wheel", (e) => this.wheel(e as WheelEvent, true), { passive: false });
   }
 
   private pan(plot: HTMLElement, e: PointerEvent): void {
@@ -158,7 +170,14 @@ export class Gestures {
         timeline.isZoomBox = isZoom;
         this.scrollWhileDragging(region, y);
         const at = timeline.snap(Math.max(0, Math.min(scene.width, x)), y);
-        this.setBox(region, beginNs, at, beginY, scene.inside(region, Math.max(region.top, Math.min(region.bottom, y))), isZoom);
+        this.setBox(
+          region,
+          beginNs,
+          at,
+          beginY,
+          scene.inside(region, Math.max(region.top, Math.min(region.bottom, y))),
+          isZoom,
+        );
         timeline.setCursor(x, y);
       },
       end: () => {
@@ -185,7 +204,11 @@ export class Gestures {
   private setBox(region: Region, a: Ns, b: Ns, y0: number, y1: number, isZoom: boolean): void {
     const first = tree.indexAt(Math.min(y0, y1), region.isPins);
     const lanes = isZoom ? null : lanesCrossed(region.items, first, y0, y1, rowsMode.get());
-    box.set({ from: Math.min(a, b), to: Math.max(a, b), lanes: lanes !== null && lanes.length === 0 ? null : lanes });
+    box.set({
+      from: Math.min(a, b),
+      to: Math.max(a, b),
+      lanes: lanes !== null && lanes.length === 0 ? null : lanes,
+    });
   }
 
   private wheel(e: WheelEvent, isAxis = false): void {
@@ -194,12 +217,17 @@ export class Gestures {
     const { x, y } = placeIn(timeline.overCanvas, e);
     if (e.ctrlKey || e.metaKey || isAxis) {
       e.preventDefault();
-      moveWindow((view) => view.zoom(Math.exp(-e.deltaY * unit * WHEEL_ZOOM), Math.max(0, Math.min(view.width, x))));
+      moveWindow((view) =>
+        view.zoom(Math.exp(-e.deltaY * unit * WHEEL_ZOOM), Math.max(0, Math.min(view.width, x))),
+      );
     } else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
       e.preventDefault();
       const delta = (e.deltaX !== 0 ? e.deltaX : e.deltaY) * unit;
       moveWindow((view) => view.pan(delta));
-    } else if (y < timeline.scene.regions[0].bottom && tree.pinsHeight > timeline.scene.regions[0].bottom) {
+    } else if (
+      y < timeline.scene.regions[0].bottom &&
+      tree.pinsHeight > timeline.scene.regions[0].bottom
+    ) {
       e.preventDefault();
       timeline.scene.pinsScroll += e.deltaY * unit;
       timeline.scene.update();
@@ -218,7 +246,12 @@ export class Gestures {
     const canvas = timeline.axisCanvas;
     canvas.addEventListener("pointermove", (e) => {
       const { x, y } = placeIn(canvas, e);
-      canvas.style.cursor = y >= AXIS_PX && markerAt(viewport, x) !== null ? "pointer" : y >= AXIS_PX ? "crosshair" : "col-resize";
+      canvas.style.cursor =
+        y >= AXIS_PX && markerAt(viewport, x) !== null
+          ? "pointer"
+          : y >= AXIS_PX
+            ? "crosshair"
+            : "col-resize";
       timeline.cursor = { x, y: -1 };
       timeline.redrawOver();
     });
@@ -262,7 +295,13 @@ export class Gestures {
     const part = (x: number): "from" | "to" | "inside" | "outside" => {
       const [x0, x1] = timeline.minimap.edges(viewport);
       const near = Math.min(5, Math.max(2, (x1 - x0) / 3));
-      return Math.abs(x - x0) <= near ? "from" : Math.abs(x - x1) <= near ? "to" : x > x0 && x < x1 ? "inside" : "outside";
+      return Math.abs(x - x0) <= near
+        ? "from"
+        : Math.abs(x - x1) <= near
+          ? "to"
+          : x > x0 && x < x1
+            ? "inside"
+            : "outside";
     };
     canvas.addEventListener("pointermove", (e) => {
       const at = part(placeIn(canvas, e).x);
@@ -275,7 +314,11 @@ export class Gestures {
     });
   }
 
-  private dragMinimap(canvas: HTMLElement, e: PointerEvent, part: "from" | "to" | "inside" | "outside"): void {
+  private dragMinimap(
+    canvas: HTMLElement,
+    e: PointerEvent,
+    part: "from" | "to" | "inside" | "outside",
+  ): void {
     const { whole } = this.timeline.minimap;
     const begin = whole.ns(placeIn(canvas, e).x);
     const { from, to } = viewport;
@@ -321,4 +364,5 @@ export class Gestures {
   }
 }
 
-const bounded = (width: number): number => Math.round(Math.max(LABELS_LEAST, Math.min(window.innerWidth * 0.6, width)));
+const bounded = (width: number): number =>
+  Math.round(Math.max(LABELS_LEAST, Math.min(window.innerWidth * 0.6, width)));

@@ -31,20 +31,25 @@ const NEAR_PX = 3;
 export class HitFinder {
   private readonly finder: PieceFinder<LaneTile>;
 
-  constructor(private readonly scene: Scene, data: TimelineData) {
+  constructor(
+    private readonly scene: Scene,
+    data: TimelineData,
+  ) {
     this.finder = new PieceFinder(data.slices);
   }
 
   at(view: Viewport, x: number, y: number): SliceHit | null {
     const found = this.scene.itemAt(y);
-    if (found === null || found.item.kind !== "lane") {
+    if (found?.item.kind !== "lane") {
       return null;
     }
     const { item } = found;
     const rank = item.rank!;
     const node = item.lanes!.nodes[item.node];
     const shift = laneShift(rank, item.lanes!, item.node);
-    const row = item.isOpen ? Math.min(item.rows - 1, Math.floor((found.y - LANE_PAD) / ROW_PX)) : previewRow(found.y, node.rows);
+    const row = item.isOpen
+      ? Math.min(item.rows - 1, Math.floor((found.y - LANE_PAD) / ROW_PX))
+      : previewRow(found.y, node.rows);
     if (row < 0) {
       return null;
     }
@@ -59,7 +64,16 @@ export class HitFinder {
         continue;
       }
       const end = tile.rowAt[row + 1];
-      for (let i = firstEndingAfter(tile.end, tile.rowAt[row], end, (at - least - piece.at) / piece.perBucket); i < end; i++) {
+      for (
+        let i = firstEndingAfter(
+          tile.end,
+          tile.rowAt[row],
+          end,
+          (at - least - piece.at) / piece.perBucket,
+        );
+        i < end;
+        i++
+      ) {
         const x0 = piece.at + tile.start[i] * piece.perBucket;
         if (x0 > at + least) {
           break;
@@ -71,8 +85,16 @@ export class HitFinder {
           const origin = view.ns(piece.at / this.scene.scale);
           const bucket = 2 ** piece.level;
           best = {
-            item, rank, lane: node.lane, row, slice: tile.slice[i], name: tile.name[i], look: tile.look[i], count: tile.count[i],
-            from: origin + tile.start[i] * bucket, to: origin + tile.end[i] * bucket,
+            item,
+            rank,
+            lane: node.lane,
+            row,
+            slice: tile.slice[i],
+            name: tile.name[i],
+            look: tile.look[i],
+            count: tile.count[i],
+            from: origin + tile.start[i] * bucket,
+            to: origin + tile.end[i] * bucket,
           };
         }
       }
@@ -83,7 +105,7 @@ export class HitFinder {
   /** The step whose band is there, in the header of a rank; viewNs. */
   stepAt(view: Viewport, x: number, y: number): { from: Ns; to: Ns } | null {
     const item = this.scene.itemAt(y)?.item;
-    if (item === undefined || item.kind !== "rank" || item.rank?.steps === undefined) {
+    if (item?.kind !== "rank" || item.rank?.steps === undefined) {
       return null;
     }
     const shift = shiftOf(item.rank);

@@ -32,7 +32,11 @@ function toggle(item: Item): void {
 }
 
 /** Plain: marks one; Ctrl: adds one; Shift: all from the last one. */
-function mark(item: Item, e: { ctrlKey: boolean; metaKey: boolean; shiftKey: boolean }, items: readonly Item[]): void {
+function mark(
+  item: Item,
+  e: { ctrlKey: boolean; metaKey: boolean; shiftKey: boolean },
+  items: readonly Item[],
+): void {
   const now = marked.get();
   if (e.shiftKey && now.size > 0) {
     const last = [...now][now.size - 1];
@@ -40,7 +44,15 @@ function mark(item: Item, e: { ctrlKey: boolean; metaKey: boolean; shiftKey: boo
     const b = items.indexOf(item);
     if (a >= 0) {
       const [from, to] = a < b ? [a, b] : [b, a];
-      marked.set(new Set([...now, ...items.slice(from, to + 1).filter((i) => i.kind !== "hidden").map((i) => i.id)]));
+      marked.set(
+        new Set([
+          ...now,
+          ...items
+            .slice(from, to + 1)
+            .filter((i) => i.kind !== "hidden")
+            .map((i) => i.id),
+        ]),
+      );
       return;
     }
   }
@@ -73,27 +85,53 @@ function drop(target: Item, isPins: boolean): void {
   touchTree();
 }
 
-function Row({ item, region, timeline, actions }: { item: Item; region: Region; timeline: Timeline; actions: ColumnActions }) {
+function Row({
+  item,
+  region,
+  timeline,
+  actions,
+}: {
+  item: Item;
+  region: Region;
+  timeline: Timeline;
+  actions: ColumnActions;
+}) {
   const top = item.y - region.scroll;
   const isPinned = tree.isPinned(item.id);
-  const style = { top: `${top}px`, height: `${item.height}px`, paddingLeft: `${4 + item.depth * 12}px` };
+  const style = {
+    top: `${top}px`,
+    height: `${item.height}px`,
+    paddingLeft: `${4 + item.depth * 12}px`,
+  };
   if (item.kind === "hidden") {
     return (
       <div class="tl-row tl-hidden" style={style} role="treeitem" aria-level={item.depth + 1}>
         <span class="quiet">{t("timeline.hidden", item.hidden.length)}</span>
-        <button type="button" class="flat tiny tl-shown" onClick={() => {
-          tree.show(item.hidden);
-          touchTree();
-        }}>{t("timeline.show-all")}</button>
+        <button
+          type="button"
+          class="flat tiny tl-shown"
+          onClick={() => {
+            tree.show(item.hidden);
+            touchTree();
+          }}
+        >
+          {t("timeline.show-all")}
+        </button>
       </div>
     );
   }
   const isMovable = item.kind !== "host";
   return (
     <div
-      class={`tl-row tl-${item.kind}${marked.get().has(item.id) ? " marked" : ""}`} data-id={item.id}
-      style={style} role="treeitem" aria-level={item.depth + 1} aria-expanded={item.canOpen ? item.isOpen : undefined}
-      aria-selected={marked.get().has(item.id)} title={titleOf(item)} draggable={isMovable}
+      class={`tl-row tl-${item.kind}${marked.get().has(item.id) ? " marked" : ""}`}
+      data-id={item.id}
+      style={style}
+      role="treeitem"
+      aria-level={item.depth + 1}
+      aria-expanded={item.canOpen ? item.isOpen : undefined}
+      aria-selected={marked.get().has(item.id)}
+      title={titleOf(item)}
+      draggable={isMovable}
       onDragStart={(e) => {
         dragged = { id: item.id, head: headId(item), isPins: region.isPins };
         e.dataTransfer?.setData("text/plain", item.label);
@@ -111,32 +149,67 @@ function Row({ item, region, timeline, actions }: { item: Item; region: Region; 
           marked.set(new Set([item.id]));
         }
         actions.menu(item, e.clientX, e.clientY);
-      }}>
+      }}
+    >
       {item.canOpen ? (
-        <button type="button" class="flat tiny tl-twist" aria-label={t(item.isOpen ? "timeline.close" : "timeline.open")}
+        <button
+          type="button"
+          class="flat tiny tl-twist"
+          aria-label={t(item.isOpen ? "timeline.close" : "timeline.open")}
           onClick={(e) => {
             e.stopPropagation();
             toggle(item);
-          }}><Icon name={item.isOpen ? "down" : "right"} /></button>
-      ) : <span class="tl-twist" />}
+          }}
+        >
+          <Icon name={item.isOpen ? "down" : "right"} />
+        </button>
+      ) : (
+        <span class="tl-twist" />
+      )}
       {item.owner !== "" && <span class="tl-owner quiet">{item.owner}</span>}
-      <span class="tl-name">{item.label.includes("\u203a") ? shortened(item, timeline) : item.kind === "host" && item.label === "" ? t("timeline.no-host") : item.label}</span>
+      <span class="tl-name">
+        {item.label.includes("\u203a")
+          ? shortened(item, timeline)
+          : item.kind === "host" && item.label === ""
+            ? t("timeline.no-host")
+            : item.label}
+      </span>
       {item.rank !== null && item.node < 0 && <RankNote rank={item.rank} />}
       {item.kind === "counter" && <Scale item={item} timeline={timeline} />}
       <span class="tl-tools">
         {item.kind === "rank" && (
-          <button type="button" class="flat tiny" title={t("timeline.offset")} aria-label={t("timeline.offset")} onClick={(e) => {
-            e.stopPropagation();
-            actions.offset(item);
-          }}><Icon name="settings" /></button>
+          <button
+            type="button"
+            class="flat tiny"
+            title={t("timeline.offset")}
+            aria-label={t("timeline.offset")}
+            onClick={(e) => {
+              e.stopPropagation();
+              actions.offset(item);
+            }}
+          >
+            <Icon name="settings" />
+          </button>
         )}
         {item.kind !== "host" && item.kind !== "unread" && (
-          <button type="button" class="flat tiny" aria-pressed={isPinned} title={t(isPinned ? "timeline.unpin" : "timeline.pin")}
-            aria-label={t(isPinned ? "timeline.unpin" : "timeline.pin")} onClick={(e) => {
+          <button
+            type="button"
+            class="flat tiny"
+            aria-pressed={isPinned}
+            title={t(isPinned ? "timeline.unpin" : "timeline.pin")}
+            aria-label={t(isPinned ? "timeline.unpin" : "timeline.pin")}
+            onClick={(e) => {
               e.stopPropagation();
-              isPinned ? tree.unpin([item.id]) : tree.pin([item.id]);
+              if (isPinned) {
+                tree.unpin([item.id]);
+              } else {
+                tree.pin([item.id]);
+              }
               touchTree();
-            }}><Pin /></button>
+            }}
+          >
+            <Pin />
+          </button>
         )}
       </span>
     </div>
@@ -150,13 +223,24 @@ function shortened(item: Item, { widths }: Timeline): string {
   const at = item.label.lastIndexOf(" \u203a ");
   const tail = item.label.slice(at);
   const rest = room - widths.of(tail);
-  return widths.of(item.label) <= room ? item.label : rest >= 36 ? cutMiddle(item.label.slice(0, at), rest, widths) + tail : cutMiddle(item.label.slice(at + 3), room, widths);
+  return widths.of(item.label) <= room
+    ? item.label
+    : rest >= 36
+      ? cutMiddle(item.label.slice(0, at), rest, widths) + tail
+      : cutMiddle(item.label.slice(at + 3), room, widths);
 }
 
 function Pin() {
   return (
     <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
-      <path d="M6 2.500h4l-.500 4.500 2 2v1.500h-7V9l2-2zM8 10.500v3.500" fill="none" stroke="currentColor" stroke-width="1.25" stroke-linejoin="round" stroke-linecap="round" />
+      <path
+        d="M6 2.500h4l-.500 4.500 2 2v1.500h-7V9l2-2zM8 10.500v3.500"
+        fill="none"
+        stroke="currentColor"
+        stroke-width="1.25"
+        stroke-linejoin="round"
+        stroke-linecap="round"
+      />
     </svg>
   );
 }
@@ -168,31 +252,64 @@ function RankNote({ rank }: { rank: Rank }) {
       const own = offsets.get().get(rank.key);
       const auto = autoOffset(rank);
       return own !== undefined || auto !== 0 ? (
-        <span class="tl-note quiet" title={auto !== 0 ? t("timeline.aligned-hint") : undefined}>{t(own !== undefined ? "timeline.moved" : "timeline.aligned")}</span>
+        <span class="tl-note quiet" title={auto !== 0 ? t("timeline.aligned-hint") : undefined}>
+          {t(own !== undefined ? "timeline.moved" : "timeline.aligned")}
+        </span>
       ) : null;
     }
     case "waiting":
     case "failed":
       return (
         <>
-          {rank.state === "failed" && <span class="tl-note tl-bad" title={rank.error}>{t("timeline.failed")}</span>}
-          <button type="button" class="flat tiny tl-play" title={t("timeline.read")} aria-label={t("timeline.read")} onClick={(e) => {
-            e.stopPropagation();
-            load([rank.key]).catch(fail);
-          }}><Icon name={rank.state === "failed" ? "reset" : "play"} /></button>
+          {rank.state === "failed" && (
+            <span class="tl-note tl-bad" title={rank.error}>
+              {t("timeline.failed")}
+            </span>
+          )}
+          <button
+            type="button"
+            class="flat tiny tl-play"
+            title={t("timeline.read")}
+            aria-label={t("timeline.read")}
+            onClick={(e) => {
+              e.stopPropagation();
+              load([rank.key]).catch(fail);
+            }}
+          >
+            <Icon name={rank.state === "failed" ? "reset" : "play"} />
+          </button>
         </>
       );
     case "queued":
       return <span class="tl-note quiet">{t("timeline.queued")}</span>;
     case "reading":
-      return <progress class="tl-progress" value={rank.progress} max={1} aria-label={t("timeline.reading")} />;
+      return (
+        <progress
+          class="tl-progress"
+          value={rank.progress}
+          max={1}
+          aria-label={t("timeline.reading")}
+        />
+      );
   }
 }
 
 function Scale({ item, timeline }: { item: Item; timeline: Timeline }) {
   const [least, most] = timeline.painter.counterScale.get(item.id) ?? [0, 0];
   const { unit } = item.lanes!.nodes[item.node];
-  return most === 0 && least === 0 ? null : <span class={least < 0 && item.isOpen ? "tl-note quiet tl-scale tl-both" : "tl-note quiet tl-scale"}>{`${number(most)} ${unit}`}{least < 0 && item.isOpen && <><br />{number(least)}</>}</span>;
+  return most === 0 && least === 0 ? null : (
+    <span
+      class={least < 0 && item.isOpen ? "tl-note quiet tl-scale tl-both" : "tl-note quiet tl-scale"}
+    >
+      {`${number(most)} ${unit}`}
+      {least < 0 && item.isOpen && (
+        <>
+          <br />
+          {number(least)}
+        </>
+      )}
+    </span>
+  );
 }
 
 export function number(value: number): string {
@@ -200,16 +317,29 @@ export function number(value: number): string {
   if (size >= 1e15 || (size > 0 && size < 1e-2)) {
     return value.toExponential(2);
   }
-  return size >= 1e4 ? grouped(String(Math.round(value))) : Number.isInteger(value) ? String(value) : significant(value);
+  return size >= 1e4
+    ? grouped(String(Math.round(value)))
+    : Number.isInteger(value)
+      ? String(value)
+      : significant(value);
 }
 
 function titleOf(item: Item): string {
   if (item.rank !== null && item.node < 0) {
-    return [item.label, item.rank.host, item.rank.file, item.rank.state === "failed" ? item.rank.error : ""].filter((s) => s !== "").join("\n");
+    return [
+      item.label,
+      item.rank.host,
+      item.rank.file,
+      item.rank.state === "failed" ? item.rank.error : "",
+    ]
+      .filter((s) => s !== "")
+      .join("\n");
   }
   const node = item.lanes?.nodes[item.node];
   const name = item.owner === "" ? item.label : `${item.owner} \u203a ${item.label}`;
-  return node === undefined || node.lane < 0 ? name : `${name}\n${t("timeline.slices", node.slices)}`;
+  return node === undefined || node.lane < 0
+    ? name
+    : `${name}\n${t("timeline.slices", node.slices)}`;
 }
 
 /** A browser scrolls names alone when one that is cut by the edge gets the focus: the lanes go with them. */
@@ -231,13 +361,29 @@ export function LabelColumn({ timeline, actions }: { timeline: Timeline; actions
         if (region.bottom <= region.top) {
           return null;
         }
-        for (let i = timeline.scene.firstItem(region); i < region.items.length && region.items[i].y < end; i++) {
+        for (
+          let i = timeline.scene.firstItem(region);
+          i < region.items.length && region.items[i].y < end;
+          i++
+        ) {
           rows.push(region.items[i]);
         }
         return (
-          <div key={region.isPins ? "pins" : "list"} class={region.isPins ? "tl-region tl-pins" : "tl-region"} style={{ top: `${region.top}px`, height: `${region.bottom - region.top}px` }}
-            onScroll={(e) => followScroll(e.currentTarget, region, timeline)}>
-            {rows.map((item) => <Row key={item.kind === "hidden" ? `${item.id}#` : item.id} item={item} region={region} timeline={timeline} actions={actions} />)}
+          <div
+            key={region.isPins ? "pins" : "list"}
+            class={region.isPins ? "tl-region tl-pins" : "tl-region"}
+            style={{ top: `${region.top}px`, height: `${region.bottom - region.top}px` }}
+            onScroll={(e) => followScroll(e.currentTarget, region, timeline)}
+          >
+            {rows.map((item) => (
+              <Row
+                key={item.kind === "hidden" ? `${item.id}#` : item.id}
+                item={item}
+                region={region}
+                timeline={timeline}
+                actions={actions}
+              />
+            ))}
           </div>
         );
       })}

@@ -54,7 +54,13 @@ export class TextWidths {
 }
 
 /** The text for `room` pixels, "" when there is too little. `count` > 1: several slices, the longest of which has the name. */
-export function labelFor(name: string, durNs: number, count: number, room: number, widths: TextWidths): string {
+export function labelFor(
+  name: string,
+  durNs: number,
+  count: number,
+  room: number,
+  widths: TextWidths,
+): string {
   const inside = room - 2 * PAD;
   const width = widths.of(name);
   if (width <= inside) {

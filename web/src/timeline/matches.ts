@@ -21,7 +21,8 @@ export function nameTest(q: Query, found: SearchCounts | null): ((name: string) 
   if (!q.word) {
     return (name) => fold(name).includes(wanted);
   }
-  const isWord = (char: string | undefined): boolean => char !== undefined && /[\p{L}\p{N}_]/u.test(char);
+  const isWord = (char: string | undefined): boolean =>
+    char !== undefined && /[\p{L}\p{N}_]/u.test(char);
   return (name) => {
     const text = fold(name);
     for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {

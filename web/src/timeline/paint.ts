@@ -40,7 +40,17 @@ export class LabelList {
   /** 1: its slice steps back. */
   readonly isDim = new Uint8Array(this.most);
 
-  add(x0: number, x1: number, y: number, durNs: number, name: number, look: number, count: number, rank: number, isDim: boolean): void {
+  add(
+    x0: number,
+    x1: number,
+    y: number,
+    durNs: number,
+    name: number,
+    look: number,
+    count: number,
+    rank: number,
+    isDim: boolean,
+  ): void {
     const at = this.n;
     if (at < this.most) {
       this.x0[at] = x0;
@@ -86,7 +96,10 @@ export class RowPainter {
   labelRank = 0;
   bucketNs = 1;
 
-  constructor(readonly width: number, readonly scale: number) {
+  constructor(
+    readonly width: number,
+    readonly scale: number,
+  ) {
     this.line = new Uint32Array(width);
     this.cover = new Float32Array(width + 2);
     this.strongest = new Float32Array(width + 2);
@@ -103,7 +116,14 @@ export class RowPainter {
   }
 
   /** Entries [from, to) of a row of a tile. `isFirst`: no tile to the left of it is drawn. */
-  add(tile: LaneTile, from: number, to: number, place: TilePlace, plain: Uint32Array, isFirst: boolean): void {
+  add(
+    tile: LaneTile,
+    from: number,
+    to: number,
+    place: TilePlace,
+    plain: Uint32Array,
+    isFirst: boolean,
+  ): void {
     const { start, end, look, busy, count } = tile;
     const { matches, faint } = this;
     let isDim = this.isDim;
@@ -163,7 +183,17 @@ export class RowPainter {
         if (right - x0 < labelFrom) {
           continue;
         }
-        this.labels.add(x0, right, this.labelY, (end[i] - start[i]) * this.bucketNs, tile.name[i], look[i], count[i], this.labelRank, isDim);
+        this.labels.add(
+          x0,
+          right,
+          this.labelY,
+          (end[i] - start[i]) * this.bucketNs,
+          tile.name[i],
+          look[i],
+          count[i],
+          this.labelRank,
+          isDim,
+        );
       }
     }
   }
@@ -196,7 +226,11 @@ export class RowPainter {
     if (px < 0 || px >= this.width) {
       return;
     }
-    if (count === 1 && px - this.lastChevron >= CHEVRON * this.scale && this.nChevrons < this.chevronX.length) {
+    if (
+      count === 1 &&
+      px - this.lastChevron >= CHEVRON * this.scale &&
+      this.nChevrons < this.chevronX.length
+    ) {
       this.chevronX[this.nChevrons] = px;
       this.chevronColour[this.nChevrons++] = colour;
       this.lastChevron = px;
@@ -235,7 +269,14 @@ export class RowPainter {
   }
 
   /** A point at the top, two strokes down to both sides. */
-  private chevron(pixels: Uint32Array, x: number, y0: number, height: number, half: number, colour: number): void {
+  private chevron(
+    pixels: Uint32Array,
+    x: number,
+    y0: number,
+    height: number,
+    half: number,
+    colour: number,
+  ): void {
     const thick = Math.max(2, Math.round(2 * this.scale));
     for (let dy = 0; dy < height; dy++) {
       const reach = (dy * half) / height;
@@ -252,7 +293,12 @@ export class RowPainter {
 }
 
 /** First entry of [from, to) that ends after a bucket. Ends grow within a row, since its slices do not overlap. */
-export function firstEndingAfter(end: Float32Array, from: number, to: number, bucket: number): number {
+export function firstEndingAfter(
+  end: Float32Array,
+  from: number,
+  to: number,
+  bucket: number,
+): number {
   let low = from;
   let high = to;
   while (low < high) {
@@ -267,7 +313,14 @@ export function firstEndingAfter(end: Float32Array, from: number, to: number, bu
 }
 
 /** A bar of how busy each bucket is: `busy` of a tile of coverage. */
-export function addCoverage(line: Uint32Array, width: number, busy: Uint8Array, place: TilePlace, colour: number, ground: number): void {
+export function addCoverage(
+  line: Uint32Array,
+  width: number,
+  busy: Uint8Array,
+  place: TilePlace,
+  colour: number,
+  ground: number,
+): void {
   const from = Math.max(0, Math.floor(place.clipFrom));
   const to = Math.min(width, Math.ceil(place.clipTo));
   for (let px = from; px < to; px++) {

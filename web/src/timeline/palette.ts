@@ -30,21 +30,46 @@ export interface Palette {
 }
 
 /** Should the program not name twelve. */
-const TINTS = ["#5B8DB8", "#C98B6B", "#6FA287", "#A58CB8", "#B8A45C", "#6B9CA3", "#B8788C", "#7F8FBF", "#8FA35F", "#B0805F", "#5FA0B0", "#9A8F86"];
+const TINTS = [
+  "#5B8DB8",
+  "#C98B6B",
+  "#6FA287",
+  "#A58CB8",
+  "#B8A45C",
+  "#6B9CA3",
+  "#B8788C",
+  "#7F8FBF",
+  "#8FA35F",
+  "#B0805F",
+  "#5FA0B0",
+  "#9A8F86",
+];
 
 const css = (px: number): string =>
   `#${[px & 255, (px >> 8) & 255, (px >> 16) & 255].map((v) => v.toString(16).padStart(2, "0")).join("")}`;
 
 export function makePalette(theme: ViewerTheme, isDark: boolean): Palette {
   const tints = theme.tints.length > 0 ? theme.tints : TINTS;
-  const lanes = theme.lanes.length === 4 ? theme.lanes : [theme.accent, theme.quiet, theme.ink, theme.line];
-  const looks = [...Array.from({ length: 12 }, (_, i) => tints[i % tints.length]), ...lanes.slice(0, 4), theme.hatch, theme.quiet];
+  const lanes =
+    theme.lanes.length === 4 ? theme.lanes : [theme.accent, theme.quiet, theme.ink, theme.line];
+  const looks = [
+    ...Array.from({ length: 12 }, (_, i) => tints[i % tints.length]),
+    ...lanes.slice(0, 4),
+    theme.hatch,
+    theme.quiet,
+  ];
   const page = pixel(theme.page);
   const px = Uint32Array.from(looks, pixel);
   const dimPx = Uint32Array.from(px, (p) => mix(p, page, 1 - STEP_BACK));
   return {
     isDark,
-    page: theme.page, panel: theme.panel, line: theme.line, ink: theme.ink, quiet: theme.quiet, hatch: theme.hatch, accent: theme.accent,
+    page: theme.page,
+    panel: theme.panel,
+    line: theme.line,
+    ink: theme.ink,
+    quiet: theme.quiet,
+    hatch: theme.hatch,
+    accent: theme.accent,
     pagePx: page,
     linePx: pixel(theme.line),
     css: looks,
@@ -63,7 +88,14 @@ export function tintOf(palette: Palette, colour: number | string): string {
 
 /** A kind of flow keeps its colour: known ones by meaning, others by their text. */
 const FLOW_TINTS: Record<string, number> = {
-  async_task_queue: 0, fwdbwd: 3, async_npu: 1, HostToDevice: 2, MsTx: 6, "send-recv": 9, collective: 5, ac2g: 1,
+  async_task_queue: 0,
+  fwdbwd: 3,
+  async_npu: 1,
+  HostToDevice: 2,
+  MsTx: 6,
+  "send-recv": 9,
+  collective: 5,
+  ac2g: 1,
 };
 
 export function flowTint(kind: string): number {

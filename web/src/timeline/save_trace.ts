@@ -18,7 +18,10 @@ interface Part {
 function parts(): Part[] {
   const lanes = box.get()?.lanes ?? null;
   if (lanes !== null && lanes.length > 0) {
-    return [...new Set(lanes.map((l) => l.rank))].map((rank) => ({ rank, lanes: lanes.filter((l) => l.rank === rank).map((l) => l.lane) }));
+    return [...new Set(lanes.map((l) => l.rank))].map((rank) => ({
+      rank,
+      lanes: lanes.filter((l) => l.rank === rank).map((l) => l.lane),
+    }));
   }
   const rank = selected.get()?.rank ?? ranks.get().find((r) => r.state === "ready")?.key;
   return rank === undefined ? [] : [{ rank, lanes: [] }];
@@ -36,10 +39,16 @@ export async function saveTrace(): Promise<void> {
       if (rank !== undefined) {
         const shift = shiftOf(rank);
         const text = await getText("export", {
-          rank: part.rank, from: Math.floor(span.from - shift), to: Math.ceil(span.to - shift),
+          rank: part.rank,
+          from: Math.floor(span.from - shift),
+          to: Math.ceil(span.to - shift),
           lanes: part.lanes.length > 0 ? list(part.lanes) : undefined,
         });
-        saveAs(`${rank.label} ${Math.floor(span.from - shift)}-${Math.ceil(span.to - shift)}`, "json", text);
+        saveAs(
+          `${rank.label} ${Math.floor(span.from - shift)}-${Math.ceil(span.to - shift)}`,
+          "json",
+          text,
+        );
       }
     }
   } catch (error) {

@@ -103,13 +103,19 @@ export function previewSpan(row: number, rows: number): [number, number] {
   const room = PREVIEW_PX - 2 * PREVIEW_PAD;
   const each = Math.max(1, Math.min(room, room / Math.max(1, rows)));
   const top = Math.min(room - 1, Math.floor((row * room) / Math.max(1, rows)));
-  return [PREVIEW_PAD + top, PREVIEW_PAD + Math.max(top + 1, Math.min(room, Math.floor(top + each)))];
+  return [
+    PREVIEW_PAD + top,
+    PREVIEW_PAD + Math.max(top + 1, Math.min(room, Math.floor(top + each))),
+  ];
 }
 
 /** The row that is drawn at y of a closed lane: the first of those that share it. */
 export function previewRow(y: number, rows: number): number {
   const room = PREVIEW_PX - 2 * PREVIEW_PAD;
-  return Math.max(0, Math.min(rows - 1, Math.floor(((y - PREVIEW_PAD) * Math.max(1, rows)) / room)));
+  return Math.max(
+    0,
+    Math.min(rows - 1, Math.floor(((y - PREVIEW_PAD) * Math.max(1, rows)) / room)),
+  );
 }
 
 /** Where a slice is drawn, in pixels of the plot; null: in no row of this region. Rows that are scrolled out lie outside
@@ -121,7 +127,13 @@ export interface Spot {
   isOwn: boolean;
 }
 
-export function spotOf(scene: Scene, region: Region, lanes: RankLanes, lane: number, row: number): Spot | null {
+export function spotOf(
+  scene: Scene,
+  region: Region,
+  lanes: RankLanes,
+  lane: number,
+  row: number,
+): Spot | null {
   const item = scene.tree.itemOfLane(lanes, lane, region.isPins);
   if (item === undefined) {
     return null;

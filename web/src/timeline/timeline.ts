@@ -9,9 +9,28 @@ import { counts, query } from "../model/search";
 import { fail } from "../model/notices";
 import { analysisSpan, box, boxLocked, goto, offsets, ranks, selected } from "../model/session";
 import {
-  baseSlice, editedMarker, flowKinds, followExtent, hovered, labelWidth, listScroll, markers, moveWindow, showInstants, viewport, windowChanged,
+  baseSlice,
+  editedMarker,
+  flowKinds,
+  followExtent,
+  hovered,
+  labelWidth,
+  listScroll,
+  markers,
+  moveWindow,
+  showInstants,
+  viewport,
+  windowChanged,
 } from "../model/timeline";
-import { layoutInput, marked, revealLane, touchTree, tree, treeChanged, wantLanes } from "../model/tree";
+import {
+  layoutInput,
+  marked,
+  revealLane,
+  touchTree,
+  tree,
+  treeChanged,
+  wantLanes,
+} from "../model/tree";
 import { language, t } from "../words";
 import { TimelineData } from "./data";
 import { AXIS_PX, drawAxis, Minimap, MINIMAP_PX, STRIP_PX } from "./draw_axis";
@@ -68,7 +87,12 @@ export class Timeline {
   readonly baseCanvas = el("canvas", { class: "tl-base" });
   readonly overCanvas = el("canvas", { class: "tl-over" });
   readonly corner = el("div", { class: "tl-corner" });
-  readonly edge = el("div", { class: "tl-edge", role: "separator", "aria-orientation": "vertical", tabindex: "0" });
+  readonly edge = el("div", {
+    class: "tl-edge",
+    role: "separator",
+    "aria-orientation": "vertical",
+    tabindex: "0",
+  });
   private readonly spacer = el("div", { class: "tl-space" });
 
   private readonly stops: (() => void)[] = [];
@@ -87,7 +111,10 @@ export class Timeline {
     const measure = context(el("canvas"));
     measure.font = `${LABEL_FONT_PX}px ${FONT}`;
     this.widths = new TextWidths((char) => measure.measureText(char).width);
-    this.data = new TimelineData(() => this.redraw(), () => this.redraw());
+    this.data = new TimelineData(
+      () => this.redraw(),
+      () => this.redraw(),
+    );
     this.painter = new BasePainter(this.scene, this.data, this.widths);
     this.painter.stepText = (id) => t("timeline.step", id);
     this.minimap = new Minimap(this.data);
@@ -247,7 +274,13 @@ export class Timeline {
   }
 
   private take(hit: SliceHit | null): void {
-    const isSame = hit === this.hover || (hit !== null && this.hover !== null && hit.slice === this.hover.slice && hit.rank.key === this.hover.rank.key && hit.item === this.hover.item);
+    const isSame =
+      hit === this.hover ||
+      (hit !== null &&
+        this.hover !== null &&
+        hit.slice === this.hover.slice &&
+        hit.rank.key === this.hover.rank.key &&
+        hit.item === this.hover.item);
     this.hover = hit;
     if (!isSame) {
       hovered.set(hit === null ? null : this.refOf(hit));
@@ -266,8 +299,15 @@ export class Timeline {
   refOf(hit: SliceHit): Ref {
     const shift = shiftAt(hit.rank.key, hit.lane) ?? 0;
     return {
-      rank: hit.rank.key, slice: hit.slice, lane: hit.lane, row: hit.row, start: Math.round(hit.from - shift), dur: Math.round(hit.to - hit.from),
-      name: this.data.names.get(hit.rank.key, hit.name) ?? "", tint: hit.look < 12 ? hit.look : 0, kind: "",
+      rank: hit.rank.key,
+      slice: hit.slice,
+      lane: hit.lane,
+      row: hit.row,
+      start: Math.round(hit.from - shift),
+      dur: Math.round(hit.to - hit.from),
+      name: this.data.names.get(hit.rank.key, hit.name) ?? "",
+      tint: hit.look < 12 ? hit.look : 0,
+      kind: "",
     };
   }
 
@@ -285,7 +325,9 @@ export class Timeline {
 
   /** The arrow of the selected slice that passes here. */
   flowAt(x: number, y: number): DrawnFlow | null {
-    const near = flowsOnScreen(this.scene, viewport, this.palette, this.flows).filter((f) => f.isOfSelected && distanceTo(f, x, y) <= NEAR_FLOW_PX);
+    const near = flowsOnScreen(this.scene, viewport, this.palette, this.flows).filter(
+      (f) => f.isOfSelected && distanceTo(f, x, y) <= NEAR_FLOW_PX,
+    );
     return near[0] ?? null;
   }
 
@@ -352,7 +394,14 @@ export class Timeline {
     const item = pending === null ? undefined : tree.item(pending.id);
     if (pending !== null && item !== undefined) {
       // Ranks above it whose lanes are on their way will push it down: until then it is only shown where it is now.
-      const isMoving = tree.items.some((i) => i.kind === "rank" && i.isOpen && i.lanes === null && i.rank?.state === "ready" && i.y < item.y);
+      const isMoving = tree.items.some(
+        (i) =>
+          i.kind === "rank" &&
+          i.isOpen &&
+          i.lanes === null &&
+          i.rank?.state === "ready" &&
+          i.y < item.y,
+      );
       this.pending = isMoving ? pending : null;
       this.scene.scrollTo(item, pending.row);
     }
@@ -402,7 +451,12 @@ export class Timeline {
     }
     const cursorX = this.cursor?.x ?? null;
     drawOver(context(this.overCanvas), this.scene, viewport, {
-      palette: this.palette, flows: this.flows, hover: this.hoverOf(), cursorX, isZoomBox: this.isZoomBox, widths: this.widths,
+      palette: this.palette,
+      flows: this.flows,
+      hover: this.hoverOf(),
+      cursorX,
+      isZoomBox: this.isZoomBox,
+      widths: this.widths,
     });
     drawAxis(context(this.axisCanvas), viewport, this.scene.scale, this.palette, cursorX);
     if (wasBase) {
@@ -425,13 +479,25 @@ export class Timeline {
       isDim: this.flows.ofSelected.length > 0,
       showInstants: showInstants.get(),
     });
-    this.minimap.draw(context(this.minimapCanvas), viewport, this.scene.scale, this.palette, ranks.get());
+    this.minimap.draw(
+      context(this.minimapCanvas),
+      viewport,
+      this.scene.scale,
+      this.palette,
+      ranks.get(),
+    );
     this.data.end();
   }
 
   private hoverOf(): Parameters<typeof drawOver>[3]["hover"] {
     const hit = this.hover;
-    return hit === null ? null : { ref: { rank: hit.rank.key, lane: hit.lane, row: hit.row, slice: hit.slice }, from: hit.from, to: hit.to };
+    return hit === null
+      ? null
+      : {
+          ref: { rank: hit.rank.key, lane: hit.lane, row: hit.row, slice: hit.slice },
+          from: hit.from,
+          to: hit.to,
+        };
   }
 
   private noteFrame(ms: number): void {
@@ -466,7 +532,11 @@ export class Timeline {
     const found = new Set<Rank>();
     for (const region of this.scene.regions) {
       const end = region.scroll + region.bottom - region.top;
-      for (let i = this.scene.firstItem(region); i < region.items.length && region.items[i].y < end; i++) {
+      for (
+        let i = this.scene.firstItem(region);
+        i < region.items.length && region.items[i].y < end;
+        i++
+      ) {
         const { rank } = region.items[i];
         if (rank !== null && rank.state === "ready") {
           found.add(rank);

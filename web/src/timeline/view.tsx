@@ -52,7 +52,8 @@ export function TimelineView() {
       offset: setMoved,
     };
     const timeline = new Timeline({
-      labels: () => render(<LabelColumn timeline={timeline} actions={column} />, timeline.labelColumn),
+      labels: () =>
+        render(<LabelColumn timeline={timeline} actions={column} />, timeline.labelColumn),
       tip: () => setTip((n) => n + 1),
     });
     const actions = new Actions(timeline);
@@ -68,7 +69,11 @@ export function TimelineView() {
       openAt: (hit) => actions.fitTo(timeline.refOf(hit)),
       menu: (hit, x, y, clientX, clientY) => {
         const rank = timeline.hits.rankAt(y)?.rank.key ?? null;
-        setMenu(hit !== null ? { kind: "slice", hit, x: clientX, y: clientY } : { kind: "plot", at: viewport.ns(x), rank, x: clientX, y: clientY });
+        setMenu(
+          hit !== null
+            ? { kind: "slice", hit, x: clientX, y: clientY }
+            : { kind: "plot", at: viewport.ns(x), rank, x: clientX, y: clientY },
+        );
       },
     });
     host.current!.append(timeline.root);
@@ -99,8 +104,17 @@ export function TimelineView() {
     <div class="tl-frame" ref={host}>
       {shown !== null && <Nothing />}
       {shown !== null && tip > 0 && <Tip timeline={shown.timeline} />}
-      {menu !== null && shown !== null && <ContextMenu of={menu} actions={shown.actions} onClose={() => setMenu(null)} onOffset={setMoved} />}
-      {moved !== null && shown !== null && <OffsetDialog item={moved} actions={shown.actions} onClose={() => setMoved(null)} />}
+      {menu !== null && shown !== null && (
+        <ContextMenu
+          of={menu}
+          actions={shown.actions}
+          onClose={() => setMenu(null)}
+          onOffset={setMoved}
+        />
+      )}
+      {moved !== null && shown !== null && (
+        <OffsetDialog item={moved} actions={shown.actions} onClose={() => setMoved(null)} />
+      )}
       <MarkerDialog />
     </div>
   );
@@ -114,32 +128,89 @@ function Corner({ actions }: { actions: Actions }) {
   const ready = all.filter((r) => r.state === "ready").length;
   return (
     <>
-      <span class="tl-corner-text quiet">{ready < all.length ? t("timeline.ranks-read", ready, all.length) : ""}</span>
+      <span class="tl-corner-text quiet">
+        {ready < all.length ? t("timeline.ranks-read", ready, all.length) : ""}
+      </span>
       <span class="tl-corner-tools">
         {areRanksWaiting() && (
-          <button type="button" class="flat tiny" title={t("timeline.read-all")} aria-label={t("timeline.read-all")} onClick={() => void loadAll().catch(fail)}><Icon name="play" /></button>
+          <button
+            type="button"
+            class="flat tiny"
+            title={t("timeline.read-all")}
+            aria-label={t("timeline.read-all")}
+            onClick={() => void loadAll().catch(fail)}
+          >
+            <Icon name="play" />
+          </button>
         )}
         {all.length > 1 && (
           <Menu label={t("timeline.align")} icon="columns" align="left" class="tiny">
-            {(close) => (["clock", "start", "steps"] as const).map((by) => (
-              <button type="button" class="menu-item" onClick={() => {
-                close();
-                void actions.alignAll(by);
-              }}>{t(by === "clock" ? "timeline.align-clock" : by === "start" ? "timeline.align-starts" : "timeline.align-steps")}</button>
-            )).concat([
-              <button type="button" class="menu-item" onClick={() => {
-                close();
-                actions.recoverOffsets();
-              }}>{t("timeline.recover")}</button>,
-            ])}
+            {(close) =>
+              (["clock", "start", "steps"] as const)
+                .map((by) => (
+                  <button
+                    type="button"
+                    class="menu-item"
+                    onClick={() => {
+                      close();
+                      void actions.alignAll(by);
+                    }}
+                  >
+                    {t(
+                      by === "clock"
+                        ? "timeline.align-clock"
+                        : by === "start"
+                          ? "timeline.align-starts"
+                          : "timeline.align-steps",
+                    )}
+                  </button>
+                ))
+                .concat([
+                  <button
+                    type="button"
+                    class="menu-item"
+                    onClick={() => {
+                      close();
+                      actions.recoverOffsets();
+                    }}
+                  >
+                    {t("timeline.recover")}
+                  </button>,
+                ])
+            }
           </Menu>
         )}
-        <button type="button" class="flat tiny" aria-pressed={tree.isAutoAll} title={t("timeline.auto-all")} aria-label={t("timeline.auto-all")} onClick={() => {
-          tree.isAutoAll = !tree.isAutoAll;
-          touchTree();
-        }}><AutoHeight /></button>
-        <button type="button" class="flat tiny" title={t("timeline.open-all")} aria-label={t("timeline.open-all")} onClick={() => actions.openAll(null, true)}><Icon name="down" /></button>
-        <button type="button" class="flat tiny" title={t("timeline.close-all")} aria-label={t("timeline.close-all")} onClick={() => actions.openAll(null, false)}><Icon name="right" /></button>
+        <button
+          type="button"
+          class="flat tiny"
+          aria-pressed={tree.isAutoAll}
+          title={t("timeline.auto-all")}
+          aria-label={t("timeline.auto-all")}
+          onClick={() => {
+            tree.isAutoAll = !tree.isAutoAll;
+            touchTree();
+          }}
+        >
+          <AutoHeight />
+        </button>
+        <button
+          type="button"
+          class="flat tiny"
+          title={t("timeline.open-all")}
+          aria-label={t("timeline.open-all")}
+          onClick={() => actions.openAll(null, true)}
+        >
+          <Icon name="down" />
+        </button>
+        <button
+          type="button"
+          class="flat tiny"
+          title={t("timeline.close-all")}
+          aria-label={t("timeline.close-all")}
+          onClick={() => actions.openAll(null, false)}
+        >
+          <Icon name="right" />
+        </button>
       </span>
     </>
   );
@@ -148,7 +219,14 @@ function Corner({ actions }: { actions: Actions }) {
 function AutoHeight() {
   return (
     <svg class="icon" width="16" height="16" viewBox="0 0 16 16" aria-hidden="true">
-      <path d="M3 2.500h10M3 13.500h10M8 5v6M6 6.500L8 4.500l2 2M6 9.500l2 2 2-2" fill="none" stroke="currentColor" stroke-width="1.250" stroke-linejoin="round" stroke-linecap="round" />
+      <path
+        d="M3 2.500h10M3 13.500h10M8 5v6M6 6.500L8 4.500l2 2M6 9.500l2 2 2-2"
+        fill="none"
+        stroke="currentColor"
+        stroke-width="1.250"
+        stroke-linejoin="round"
+        stroke-linecap="round"
+      />
     </svg>
   );
 }
@@ -159,8 +237,13 @@ function Nothing() {
   if (all.some((r) => r.state === "ready")) {
     return null;
   }
-  const isReading = all.length === 0 || all.some((r) => r.state === "reading" || r.state === "queued");
-  return <div class="tl-nothing quiet" role="status">{t(isReading ? "timeline.waiting" : "timeline.nothing")}</div>;
+  const isReading =
+    all.length === 0 || all.some((r) => r.state === "reading" || r.state === "queued");
+  return (
+    <div class="tl-nothing quiet" role="status">
+      {t(isReading ? "timeline.waiting" : "timeline.nothing")}
+    </div>
+  );
 }
 
 /** The slice below the pointer with its times to the nanosecond: tiles have them to a share of a pixel. */
@@ -173,7 +256,10 @@ function useExact(hit: SliceHit | null): Slice | null {
       return undefined;
     }
     const stop = new AbortController();
-    const rested = setTimeout(() => void get<Slice>("slice", { rank, slice }, stop.signal).then(setKnown, () => undefined), REST_MS);
+    const rested = setTimeout(
+      () => void get<Slice>("slice", { rank, slice }, stop.signal).then(setKnown, () => undefined),
+      REST_MS,
+    );
     return () => {
       clearTimeout(rested);
       stop.abort();
@@ -199,15 +285,35 @@ function Tip({ timeline }: { timeline: Timeline }) {
       <>
         {hover.count > 1 && <div class="quiet">{t("timeline.slices-longest", hover.count)}</div>}
         <div class="mono tl-tip-name">{name}</div>
-        <div>{duration(dur)} {full !== null && dur >= 1000 && <span class="quiet">{exact(dur)}</span>}</div>
-        <div class="quiet">{full === null ? "\u2026" : longTime(full.start + laneShift(hover.rank, hover.item.lanes!, hover.item.node))}</div>
+        <div>
+          {duration(dur)} {full !== null && dur >= 1000 && <span class="quiet">{exact(dur)}</span>}
+        </div>
+        <div class="quiet">
+          {full === null
+            ? "\u2026"
+            : longTime(full.start + laneShift(hover.rank, hover.item.lanes!, hover.item.node))}
+        </div>
       </>
     );
   } else if (at?.kind === "counter" && at.rank !== null && at.lanes !== null) {
     const { lanes } = at;
-    const value = timeline.painter.counterAt(at, at.rank, laneShift(at.rank, lanes, at.node), viewport, cursor.x * timeline.scene.scale);
+    const value = timeline.painter.counterAt(
+      at,
+      at.rank,
+      laneShift(at.rank, lanes, at.node),
+      viewport,
+      cursor.x * timeline.scene.scale,
+    );
     if (!Number.isNaN(value)) {
-      content = <><div>{at.label}</div><div>{number(value)} {lanes.nodes[at.node].unit}</div><div class="quiet">{longTime(viewport.ns(cursor.x))}</div></>;
+      content = (
+        <>
+          <div>{at.label}</div>
+          <div>
+            {number(value)} {lanes.nodes[at.node].unit}
+          </div>
+          <div class="quiet">{longTime(viewport.ns(cursor.x))}</div>
+        </>
+      );
     }
   }
   if (content === null) {
@@ -215,7 +321,14 @@ function Tip({ timeline }: { timeline: Timeline }) {
     if (flow === null) {
       return null;
     }
-    content = <><div class="quiet">{flow.kind}</div><div class="mono">{flow.from?.name} {"\u2192"} {flow.to?.name}</div></>;
+    content = (
+      <>
+        <div class="quiet">{flow.kind}</div>
+        <div class="mono">
+          {flow.from?.name} {"\u2192"} {flow.to?.name}
+        </div>
+      </>
+    );
   }
   const plot = timeline.overCanvas.getBoundingClientRect();
   const x = plot.left + cursor.x;
@@ -226,5 +339,9 @@ function Tip({ timeline }: { timeline: Timeline }) {
     ...(isRight ? { right: `${innerWidth - x + TIP_PX}px` } : { left: `${x + TIP_PX}px` }),
     ...(isLow ? { bottom: `${innerHeight - y + TIP_PX}px` } : { top: `${y + TIP_PX}px` }),
   };
-  return <div ref={ref} class="tl-tip" role="tooltip" style={style}>{content}</div>;
+  return (
+    <div ref={ref} class="tl-tip" role="tooltip" style={style}>
+      {content}
+    </div>
+  );
 }

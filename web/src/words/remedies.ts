@@ -1,4 +1,5 @@
 /** What src/analyze/views/capture_parts.c says about getting what a capture lacks, in Chinese. A test holds the two lists against each other. */
+// prettier-ignore
 export const REMEDIES: Readonly<Record<string, string>> = {
   // Python call stacks
   "Collect with with_stack=True (or with_modules=True, which costs less) in torch_npu.profiler.profile.":
