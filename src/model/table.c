@@ -65,6 +65,10 @@ void ps_table_free(ps_table *t) {
     }
 }
 
+size_t ps_table_bytes(const ps_table *t) {
+    return sizeof *t + t->cap_cells * sizeof *t->cells + t->arena.size_bytes;
+}
+
 bool ps_table_add_row(ps_table *t) {
     size_t used = t->n_rows * t->n_columns;
     if (!ps_grow(&t->cells, &t->cap_cells, used + t->n_columns, MAX_CELLS, sizeof *t->cells)) {

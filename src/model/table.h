@@ -134,6 +134,8 @@ ps_table *ps_table_new(const char *name, const char *title, const ps_column *col
 ps_table *ps_table_new_made(const char *name, const char *title, const ps_column *columns,
                             size_t n_columns, size_t n_rows, ps_row_maker maker);
 void ps_table_free(ps_table *t); /* NULL is fine */
+/* What it holds in memory, about. */
+size_t ps_table_bytes(const ps_table *t);
 
 /* Appends a row of NULLs. False when memory is out. */
 bool ps_table_add_row(ps_table *t);

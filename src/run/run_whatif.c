@@ -7,12 +7,16 @@ static bool has_timeline(const ps_cluster_rank *rank) {
     return rank->reader != NULL && rank->reader->names_ops;
 }
 
-ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
+bool ps_run_whatif_has_timelines(const ps_cluster *cluster) {
     bool all = cluster->n_ranks > 0;
     for (size_t r = 0; r < cluster->n_ranks; r++) {
         all = all && has_timeline(&cluster->ranks[r]);
     }
-    if (all) {
+    return all;
+}
+
+ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
+    if (ps_run_whatif_has_timelines(cluster)) {
         const ps_analysis *analysis = ps_analysis_find("whatif");
         return ps_run_all_ranks(&analysis, 1, cluster, opts, err);
     }

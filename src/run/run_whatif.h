@@ -2,9 +2,14 @@
 #ifndef PS_RUN_RUN_WHATIF_H
 #define PS_RUN_RUN_WHATIF_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "run/cluster.h"
 #include "run/run.h"
+
+/* Whether all ranks name their ops themselves; else their pipeline chart is asked. */
+bool ps_run_whatif_has_timelines(const ps_cluster *cluster);
 
 /* The tables of whatif_tables.h are in results[0]; without any, errors[0] or the reports of the ranks say why. NULL when
  * nothing could be done at all. The caller frees the result with ps_run_free(), before the cluster. */

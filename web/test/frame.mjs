@@ -146,6 +146,7 @@ async function ready(page) {
     "Operator",
     "Memory",
     "Communication",
+    "What if",
   ]);
   const ground = () =>
     page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);

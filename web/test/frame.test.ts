@@ -294,7 +294,7 @@ test("the address: there and back, the token never, unknown pages left out", () 
 
 test("pages: ranks are compared where there are several", () => {
   assert.deepEqual(tabsShown(1, "timeline"), ["timeline", "pipeline", "operator", "memory"]);
-  assert.equal(tabsShown(2, "timeline").length, 6);
+  assert.equal(tabsShown(2, "timeline").length, 7);
   assert.ok(tabsShown(1, "summary").includes("summary"));
 });
 

@@ -135,21 +135,19 @@ static ps_table *make_steps_table(const ps_whatif *w) {
 
 enum { P_PART, P_SLOWDOWN, P_SHARE, P_ALONE, P_WITHOUT, N_P };
 
-static const ps_column PARTS[N_P] = {
-    [P_PART] = {.name = "kind", .type = PS_COL_TEXT},
-    [P_SLOWDOWN] = {.name = "slowdown", .type = PS_COL_REAL},
-    [P_SHARE] = {.name = "share", .type = PS_COL_REAL},
-    [P_ALONE] = {.name = "alone", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [P_WITHOUT] = {.name = "without", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-};
+/* Columns of a table of parts; the first names them. */
+#define PARTS_CALLED(part, of)                                                                     \
+    {                                                                                              \
+        [P_PART] = {.name = part, .type = of},                                                     \
+        [P_SLOWDOWN] = {.name = "slowdown", .type = PS_COL_REAL},                                  \
+        [P_SHARE] = {.name = "share", .type = PS_COL_REAL},                                        \
+        [P_ALONE] = {.name = "alone", .type = PS_COL_INT, .unit = PS_UNIT_NS},                     \
+        [P_WITHOUT] = {.name = "without", .type = PS_COL_INT, .unit = PS_UNIT_NS},                 \
+    }
 
-static const ps_column PLACES[N_P] = {
-    [P_PART] = {.name = "number", .type = PS_COL_INT},
-    [P_SLOWDOWN] = {.name = "slowdown", .type = PS_COL_REAL},
-    [P_SHARE] = {.name = "share", .type = PS_COL_REAL},
-    [P_ALONE] = {.name = "alone", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [P_WITHOUT] = {.name = "without", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-};
+static const ps_column KINDS[N_P] = PARTS_CALLED("kind", PS_COL_TEXT);
+static const ps_column STAGES[N_P] = PARTS_CALLED("stage", PS_COL_INT);
+static const ps_column REPLICAS[N_P] = PARTS_CALLED("replica", PS_COL_INT);
 
 static bool put_part_row(ps_table *t, const ps_whatif *w, const ps_whatif_part *part) {
     if (!ps_table_add_row(t)) {
@@ -172,7 +170,7 @@ static ps_table *make_kinds_table(const ps_whatif *w) {
     ps_table *t = ps_table_new(
         "whatif_kinds",
         "kinds of ops, the slowest first: the step with one alone as measured, and with all but it",
-        PARTS, N_P);
+        KINDS, N_P);
     size_t kinds[PS_N_WHATIF_KINDS];
     size_t n = 0;
     for (size_t k = 0; k < PS_N_WHATIF_KINDS; k++) {
@@ -198,8 +196,9 @@ static ps_table *make_kinds_table(const ps_whatif *w) {
 }
 
 static ps_table *make_places_table(const ps_whatif *w, const char *name, const char *title,
-                                   const ps_whatif_part *parts, int32_t n) {
-    ps_table *t = ps_table_new(name, title, PLACES, N_P);
+                                   const ps_column *columns, const ps_whatif_part *parts,
+                                   int32_t n) {
+    ps_table *t = ps_table_new(name, title, columns, N_P);
     bool ok = t != NULL;
     for (int32_t i = 0; ok && i < n; i++) {
         ok = put_part_row(t, w, &parts[i]);
@@ -326,10 +325,10 @@ static ps_code add_whatif_figures(const ps_whatif *w, ps_result *result, ps_err 
         make_kinds_table(w),
         make_places_table(w, "whatif_stages",
                           "stages: the step with one alone as measured, and with all but it",
-                          w->stages, w->js->n_stages),
+                          STAGES, w->stages, w->js->n_stages),
         make_places_table(w, "whatif_replicas",
                           "replicas: the step with one alone as measured, and with all but it",
-                          w->replicas, w->js->n_replicas),
+                          REPLICAS, w->replicas, w->js->n_replicas),
         make_workers_table(w),
     };
     ps_code code = PS_OK;

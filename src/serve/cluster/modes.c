@@ -113,49 +113,17 @@ static void free_modes(void *value) {
     ps_modes *m = value;
     if (m != NULL) {
         ps_run_free(m->run);
-        ps_arena_fini(&m->arena);
+        ps_run_notes_fini(&m->notes);
         ps_free(m);
     }
 }
 
-/* A note; the last one says how many more there are. False when memory is out. */
-static bool note_mode(ps_modes *m, size_t n_more, const char *who, const char *what) {
-    char text[700];
-    if (m->n_notes >= PS_MODES_NOTES) {
-        return true;
+static bool note_modes(ps_modes *m, const ps_modes_ask *ask) {
+    const char *names[PS_MODES_MOST];
+    for (size_t a = 0; a < ask->n_analyses; a++) {
+        names[a] = ask->analyses[a]->name;
     }
-    if (m->n_notes == PS_MODES_NOTES - 1 && n_more > 0) {
-        (void)snprintf(text, sizeof text, "%zu more ranks say the like", n_more + 1);
-    } else {
-        (void)snprintf(text, sizeof text, "%s: %s", who, what);
-    }
-    m->notes[m->n_notes] = ps_arena_strndup(&m->arena, text, strlen(text));
-    return m->notes[m->n_notes++] != NULL;
-}
-
-static bool note_all(ps_modes *m, const ps_modes_ask *ask) {
-    const ps_run *run = m->run;
-    bool ok = true;
-    for (size_t a = ask->n_makers; ok && a < run->n_analyses; a++) {
-        ok = run->errors[a].code == PS_OK ||
-             note_mode(m, 0, ask->analyses[a]->name, run->errors[a].msg);
-    }
-    for (size_t i = 0; ok && i < run->n_notes; i++) {
-        ok = note_mode(m, 0, "note", run->notes[i]);
-    }
-    size_t n_more = 0;
-    for (size_t r = 0; r < run->n_ranks; r++) {
-        n_more += run->ranks[r].status != PS_RANK_DONE ? 1 : 0;
-    }
-    for (size_t r = 0; ok && r < run->n_ranks; r++) {
-        if (run->ranks[r].status != PS_RANK_DONE) {
-            char who[48];
-            n_more--;
-            (void)snprintf(who, sizeof who, "rank %s", PS_RANK(run->ranks[r].rank->rank));
-            ok = note_mode(m, n_more, who, run->ranks[r].err.msg);
-        }
-    }
-    return ok;
+    return ps_run_notes_take(m->run, ask->n_makers, names, &m->notes);
 }
 
 /* Why nothing came of it: what the first rank or analysis that says anything lacks. */
@@ -187,8 +155,7 @@ static size_t bytes_of(const ps_run *run) {
     size_t bytes = sizeof *run;
     for (size_t a = 0; a < run->n_analyses; a++) {
         for (size_t i = 0; i < run->results[a].n_tables; i++) {
-            const ps_table *t = run->results[a].tables[i];
-            bytes += t->n_rows * t->n_columns * sizeof *t->cells + t->arena.size_bytes;
+            bytes += ps_table_bytes(run->results[a].tables[i]);
         }
     }
     return bytes;
@@ -213,13 +180,12 @@ static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
     if (m == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_arena_init(&m->arena);
     m->run = run_all(mk, err);
     ps_code code = m->run != NULL ? PS_OK : err->code;
     if (code == PS_OK && !has_answer(m->run, mk->ask->n_makers)) {
         code = say_mode_nothing(m->run, err);
     }
-    if (code == PS_OK && !note_all(m, mk->ask)) {
+    if (code == PS_OK && !note_modes(m, mk->ask)) {
         code = ps_fail_nomem(err);
     }
     if (code != PS_OK) {

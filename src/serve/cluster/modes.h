@@ -6,11 +6,11 @@
 #include "analyze/core/analysis.h"
 #include "base/err.h"
 #include "run/run.h"
+#include "serve/cluster/run_notes.h"
 #include "serve/http/route.h"
 #include "serve/rank/cache.h"
 
 #define PS_MODES_MOST 8 /* analyses of one run */
-#define PS_MODES_NOTES 16
 
 typedef struct ps_modes_ask {
     size_t cluster;
@@ -23,10 +23,7 @@ typedef struct ps_modes_ask {
 
 typedef struct ps_modes {
     ps_run *run;
-    const char
-        *notes[PS_MODES_NOTES]; /* what ranks or analyses did not give, and why; in `arena` */
-    size_t n_notes;
-    ps_arena arena;
+    ps_run_notes notes;
 } ps_modes;
 
 /* Release with ps_cache_release(). PS_NOT_FOUND: no such cluster; PS_NOTHING with a sentence that says what is missing:

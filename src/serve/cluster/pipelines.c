@@ -5,6 +5,9 @@
 #include "analyze/pipeline/host_labels.h"
 #include "base/alloc.h"
 #include "schedule/schedule.h"
+#include "serve/cluster/modes.h"
+
+#define MAX_SIZE 4096
 
 ps_pipelines_ask ps_pipelines_ask_init(size_t cluster) {
     return (ps_pipelines_ask){.cluster = cluster, .opts = {.step_id = -1, .in_full = true}};
@@ -26,6 +29,43 @@ ps_code ps_pipelines_check(const ps_pipelines_ask *ask, ps_err *err) {
     return code;
 }
 
+/* align=1: all clocks are brought together; 0: none; absent: those that were measured. */
+static bool ask_clocks(const ps_request *q, ps_reply *r, ps_clock_use *out) {
+    bool is_given = ps_param_text(q, "align") != NULL;
+    bool align = false;
+    bool ok = ps_ask_flag(q, r, "align", &align);
+    *out = align ? PS_CLOCKS_ALL : is_given ? PS_CLOCKS_RAW : PS_CLOCKS_MEASURED;
+    return ok;
+}
+
+bool ps_pipelines_ask_job(const ps_request *q, ps_reply *r, ps_pipelines_ask *out) {
+    int64_t cluster = 0;
+    if (!ps_ask_int(q, r, "cluster", 0, INT32_MAX, 0, &cluster)) {
+        return false;
+    }
+    *out = ps_pipelines_ask_init((size_t)cluster);
+    ps_analysis_opts *o = &out->opts;
+    o->pp_type = ps_param_text(q, "pp_type");
+    o->forward_re = ps_param_text(q, "forward_re");
+    o->backward_re = ps_param_text(q, "backward_re");
+    o->microbatch_re = ps_param_text(q, "microbatch_re");
+    if (!ps_ask_int(q, r, "pp", 1, MAX_SIZE, 0, &o->pp) ||
+        !ps_ask_int(q, r, "tp", 1, 1 << 20, 0, &o->tp) ||
+        !ps_ask_int(q, r, "cp", 1, 1 << 20, 0, &o->cp) ||
+        !ps_ask_int(q, r, "dp", 1, 1 << 20, 0, &o->dp) ||
+        !ps_ask_int(q, r, "microbatches", 1, PS_MAX_MICROBATCHES, 0, &o->n_microbatches) ||
+        !ps_ask_int(q, r, "max_activations", 1, 1 << 30, 0, &o->max_activations) ||
+        !ask_clocks(q, r, &o->clocks) || !ps_ask_rank_order(q, r, o)) {
+        return false;
+    }
+    ps_err err = PS_ERR_INIT;
+    if (ps_pipelines_check(out, &err) != PS_OK) {
+        ps_reply_err(r, &err);
+        return false;
+    }
+    return true;
+}
+
 /* --- what is kept ------------------------------------------------------------------------------------------------ */
 
 static void free_pipelines(void *value) {
@@ -36,8 +76,7 @@ static void free_pipelines(void *value) {
     ps_free(p);
 }
 
-/* Everything the chart depends on. */
-static void put_pipeline_key(const ps_pipelines_ask *ask, ps_buf *out) {
+void ps_pipelines_put_key(const ps_pipelines_ask *ask, ps_buf *out) {
     const ps_analysis_opts *o = &ask->opts;
     ps_buf_addf(out, "pipelines %zu %lld %lld %lld %lld %d%d %lld %d %lld", ask->cluster,
                 (long long)o->tp, (long long)o->pp, (long long)o->cp, (long long)o->dp,
@@ -110,7 +149,7 @@ ps_code ps_pipelines_get(const ps_request *q, const ps_pipelines_ask *ask, const
     }
     ps_buf key;
     ps_buf_init(&key, 0);
-    put_pipeline_key(ask, &key);
+    ps_pipelines_put_key(ask, &key);
     making m = {ps_store_cluster(q->store, ask->cluster), ask};
     void *value = NULL;
     ps_code code = ps_buf_ok(&key)

@@ -26,6 +26,12 @@ typedef struct ps_pipelines {
 /* A cluster and no overrides, in full. */
 ps_pipelines_ask ps_pipelines_ask_init(size_t cluster);
 
+/* Parameters of a request that say which chart: cluster, pp, tp, cp, dp, order, pp_type, microbatches, max_activations, align,
+ * forward_re, backward_re, microbatch_re. False with the reply filled. */
+bool ps_pipelines_ask_job(const ps_request *q, ps_reply *r, ps_pipelines_ask *out);
+/* Everything the chart depends on. */
+void ps_pipelines_put_key(const ps_pipelines_ask *ask, ps_buf *out);
+
 /* What must hold of the texts of an ask: known schedule, expressions that compile. PS_USAGE with a sentence. */
 PS_MUST_USE ps_code ps_pipelines_check(const ps_pipelines_ask *ask, ps_err *err);
 

@@ -12,8 +12,6 @@
 #include "write/chart/chart_page.h"
 #include "write/chart/chart_svg.h"
 
-#define MAX_SIZE 4096
-
 /* --- what is asked ----------------------------------------------------------------------------------------------- */
 
 typedef struct asked {
@@ -25,49 +23,11 @@ typedef struct asked {
     bool dark;
 } asked;
 
-/* align=1: all clocks are brought together; 0: none; absent: those that were measured. */
-static bool ask_chart_clocks(const ps_request *q, ps_reply *r, ps_clock_use *out) {
-    bool is_given = ps_param_text(q, "align") != NULL;
-    bool align = false;
-    bool ok = ps_ask_flag(q, r, "align", &align);
-    *out = align ? PS_CLOCKS_ALL : is_given ? PS_CLOCKS_RAW : PS_CLOCKS_MEASURED;
-    return ok;
-}
-
-/* The overrides of a job. */
-static bool ask_job(const ps_request *q, ps_reply *r, ps_pipelines_ask *out) {
-    int64_t cluster = 0;
-    if (!ps_ask_int(q, r, "cluster", 0, INT32_MAX, 0, &cluster)) {
-        return false;
-    }
-    *out = ps_pipelines_ask_init((size_t)cluster);
-    ps_analysis_opts *o = &out->opts;
-    o->pp_type = ps_param_text(q, "pp_type");
-    o->forward_re = ps_param_text(q, "forward_re");
-    o->backward_re = ps_param_text(q, "backward_re");
-    o->microbatch_re = ps_param_text(q, "microbatch_re");
-    if (!ps_ask_int(q, r, "pp", 1, MAX_SIZE, 0, &o->pp) ||
-        !ps_ask_int(q, r, "tp", 1, 1 << 20, 0, &o->tp) ||
-        !ps_ask_int(q, r, "cp", 1, 1 << 20, 0, &o->cp) ||
-        !ps_ask_int(q, r, "dp", 1, 1 << 20, 0, &o->dp) ||
-        !ps_ask_int(q, r, "microbatches", 1, PS_MAX_MICROBATCHES, 0, &o->n_microbatches) ||
-        !ps_ask_int(q, r, "max_activations", 1, 1 << 30, 0, &o->max_activations) ||
-        !ask_chart_clocks(q, r, &o->clocks) || !ps_ask_rank_order(q, r, o)) {
-        return false;
-    }
-    ps_err err = PS_ERR_INIT;
-    if (ps_pipelines_check(out, &err) != PS_OK) {
-        ps_reply_err(r, &err);
-        return false;
-    }
-    return true;
-}
-
 static bool ask_chart_reply(const ps_request *q, ps_reply *r, asked *a) {
     int64_t pipeline = -1;
     *a = (asked){.format = ps_param_text(q, "format")};
     a->format = a->format != NULL ? a->format : "page";
-    if (!ask_job(q, r, &a->pipelines) ||
+    if (!ps_pipelines_ask_job(q, r, &a->pipelines) ||
         !ps_ask_int(q, r, "step", INT64_MIN + 1, INT64_MAX, 0, &a->step) ||
         !ps_ask_int(q, r, "pipeline", 0, INT32_MAX, -1, &pipeline) ||
         !ps_ask_flag(q, r, "dark", &a->dark)) {

@@ -27,7 +27,7 @@ static const ps_analysis *find_mode(ps_reply *r, const char *name) {
 static void put_result(const ps_request *q, ps_reply *r, const ps_modes *m) {
     const ps_result *result = &m->run->results[m->run->n_analyses - 1];
     const ps_table **tables = ps_calloc(result->n_tables + 1, sizeof *tables);
-    const char *notes[PS_MODES_NOTES + 1];
+    const char *notes[PS_RUN_NOTES + 1];
     char of_ranks[160];
     size_t n = 0;
     size_t n_ranks = 0;
@@ -42,8 +42,8 @@ static void put_result(const ps_request *q, ps_reply *r, const ps_modes *m) {
             n_ranks++;
         }
     }
-    memcpy(notes, m->notes, m->n_notes * sizeof *notes);
-    ps_table_extra extra = {.notes = notes, .n_notes = m->n_notes};
+    memcpy(notes, m->notes.texts, m->notes.n * sizeof *notes);
+    ps_table_extra extra = {.notes = notes, .n_notes = m->notes.n};
     if (n_ranks > 0) {
         (void)snprintf(of_ranks, sizeof of_ranks,
                        "%zu tables of single ranks are not shown: pipescope cluster writes them",

@@ -188,7 +188,7 @@ static void say_missing(ps_reply *r, const ps_modes *m, const char *table) {
 
 static void put_cluster_view(const ps_request *q, ps_reply *r, const ps_job_view *view,
                              size_t cluster, int64_t stage, const ps_modes *m) {
-    ps_table_extra extra = {.notes = m->notes, .n_notes = m->n_notes};
+    ps_table_extra extra = {.notes = m->notes.texts, .n_notes = m->notes.n};
     if (view->table != NULL) {
         const ps_table *t = ps_modes_table(m, view->table);
         if (t != NULL) {

@@ -37,56 +37,57 @@ static void put_plan_text_lines(ps_buf *out, const ps_table *plan) {
     put_line(out, plan, "PyTorch", "split_points");
 }
 
-static void put_plan_sentence(ps_buf *out, size_t width, const char *text) {
-    ps_wrap(out, text, 0, 0, width);
-    ps_buf_addf(out, "\n");
-}
-
-static void put_notes(ps_buf *out, const ps_table *plan, size_t width) {
-    char text[320];
+size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE]) {
     double real = (double)ps_view_int(plan, 0, "step_replayed");
     double alike = (double)ps_view_int(plan, 0, "step_now");
+    double gain = ps_view_real(plan, 0, "gain share");
     double spread = ps_view_real(plan, 0, "spread_of_layers");
+    size_t n = 0;
+    if (gain > 0.05) {
+        (void)snprintf(out[n++], PS_PLAN_SENTENCE,
+                       "A better split: a step of %s instead of %s, %.1f %% less.",
+                       ns_of(plan, "step_planned").text, ns_of(plan, "step_now").text, gain);
+    } else {
+        (void)snprintf(out[n++], PS_PLAN_SENTENCE, "No split is better: a step of %s.",
+                       ns_of(plan, "step_now").text);
+    }
+    (void)snprintf(
+        out[n++], PS_PLAN_SENTENCE,
+        "A layer takes %s of a microbatch; the first stage has %s on top, the last one %s.",
+        ns_of(plan, "layer").text, ns_of(plan, "first_stage_more").text,
+        ns_of(plan, "last_stage_more").text);
     if (real > alike * SLOW_MACHINE_SAID) {
         (void)snprintf(
-            text, sizeof text,
+            out[n++], PS_PLAN_SENTENCE,
             "Mend the slow machine first: the step is %s now, %s with all workers of a stage alike, and "
             "the plan is for those. pipescope whatif tells which machine.",
             ns_of(plan, "step_replayed").text, ns_of(plan, "step_now").text);
-        put_plan_sentence(out, width, text);
     }
     if (spread > SPREAD_SAID) {
         (void)snprintf(
-            text, sizeof text,
+            out[n++], PS_PLAN_SENTENCE,
             "Layers of the stages in between differ by %.0f %%: some machine may be slow, or layers are "
             "not alike. pipescope whatif tells which.",
             spread);
-        put_plan_sentence(out, width, text);
     }
     (void)snprintf(
-        text, sizeof text, "%lld splits were simulated%s.",
+        out[n++], PS_PLAN_SENTENCE, "%lld splits were simulated%s.",
         (long long)ps_view_int(plan, 0, "splits_simulated"),
         ps_view_int(plan, 0, "all_splits_simulated") != 0
             ? ", all that there are"
             : ": the one whose slowest stage is fastest, then neighbours as long as they are better");
-    put_plan_sentence(out, width, text);
-    ps_buf_addf(out, "\n");
+    return n;
 }
 
 ps_code ps_write_plan_text(const ps_table *plan, const ps_table *stages, const ps_text_style *style,
                            ps_buf *out, ps_err *err) {
-    double gain = ps_view_real(plan, 0, "gain share");
-    if (gain > 0.05) {
-        ps_buf_addf(out, "A better split: a step of %s instead of %s, %.1f %% less.\n",
-                    ns_of(plan, "step_planned").text, ns_of(plan, "step_now").text, gain);
-    } else {
-        ps_buf_addf(out, "No split is better: a step of %s.\n", ns_of(plan, "step_now").text);
+    char sentences[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE];
+    size_t n = ps_plan_sentences(plan, sentences);
+    for (size_t i = 0; i < n; i++) {
+        ps_wrap(out, sentences[i], 0, 0, style->width);
+        ps_buf_add_char(out, '\n');
     }
-    ps_buf_addf(
-        out, "A layer takes %s of a microbatch; the first stage has %s on top, the last one %s.\n",
-        ns_of(plan, "layer").text, ns_of(plan, "first_stage_more").text,
-        ns_of(plan, "last_stage_more").text);
-    put_notes(out, plan, style->width);
+    ps_buf_add_char(out, '\n');
     ps_code code = ps_write_table_text(stages, style, out, err);
     ps_buf_addf(out, "\n");
     put_plan_text_lines(out, plan);

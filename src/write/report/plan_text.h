@@ -2,10 +2,18 @@
 #ifndef PS_WRITE_PLAN_TEXT_H
 #define PS_WRITE_PLAN_TEXT_H
 
+#include <stddef.h>
+
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/table.h"
 #include "write/out/text_style.h"
+
+/* The verdict of a plan, what a layer takes, what speaks against it, and how many splits were tried; a sentence each. How many
+ * there are. */
+#define PS_PLAN_SENTENCES 5
+#define PS_PLAN_SENTENCE 320
+size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE]);
 
 /* The gain, what stages have now and would have, lines to paste. */
 PS_MUST_USE ps_code ps_write_plan_text(const ps_table *plan, const ps_table *stages,

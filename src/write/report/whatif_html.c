@@ -36,9 +36,10 @@ static void put_whatif_page_top(ps_html_page *p, const ps_whatif_view *view) {
     char waste[PS_WHATIF_WASTE];
     ps_html_tile(p, ps_whatif_waste(view, waste), "waste");
     ps_buf_add_str(p->out, "</div>\n");
-    char doubt[PS_WHATIF_DOUBT];
-    if (ps_whatif_doubt(view, doubt)) {
-        ps_html_tag(p, "<p class=verdict>", doubt, "</p>\n");
+    char doubts[PS_WHATIF_DOUBTS][PS_WHATIF_DOUBT];
+    size_t n = ps_whatif_doubts(view, doubts);
+    for (size_t i = 0; i < n; i++) {
+        ps_html_tag(p, "<p class=verdict>", doubts[i], "</p>\n");
     }
 }
 

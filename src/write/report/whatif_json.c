@@ -106,8 +106,8 @@ ps_code ps_write_whatif_json(const ps_whatif_view *view, ps_buf *out, ps_err *er
     put_figure(&j, "length_correlation", view->job, "length_correlation");
     put_whatif_json_map(&j, "slowdown_by_step", view->steps, "step", "slowdown", false);
     put_whatif_json_map(&j, "slowdown_by_kind", view->kinds, "kind", "slowdown", false);
-    put_whatif_json_map(&j, "slowdown_by_stage", view->stages, "number", "slowdown", false);
-    put_whatif_json_map(&j, "slowdown_by_dp", view->replicas, "number", "slowdown", false);
+    put_whatif_json_map(&j, "slowdown_by_stage", view->stages, "stage", "slowdown", false);
+    put_whatif_json_map(&j, "slowdown_by_dp", view->replicas, "replica", "slowdown", false);
     put_whatif_json_pair(&j, "last_stage", view->job, "last_stage_without", "last_stage_alone");
     put_whatif_json_pair(&j, "workers", view->job, "workers_without", "workers_alone");
     ps_code code = put_table(&j, "slowdown_by_worker", view->workers, err);

@@ -55,19 +55,25 @@ static void put_step_line(ps_buf *out, const char *what, int64_t ns, const char 
     ps_buf_addf(out, "\n");
 }
 
-bool ps_whatif_doubt(const ps_whatif_view *view, char out[PS_WHATIF_DOUBT]) {
+size_t ps_whatif_doubts(const ps_whatif_view *view, char out[PS_WHATIF_DOUBTS][PS_WHATIF_DOUBT]) {
     double share = (double)ps_view_int(view->job, 0, "no_delay") /
                    (double)ps_view_int(view->job, 0, "measured");
-    if (!(fabs(share - 1) > UNEXPLAINED)) {
-        return false;
+    bool has_comm = ps_view_int(view->job, 0, "has_communication") != 0;
+    size_t n = 0;
+    if (fabs(share - 1) > UNEXPLAINED) {
+        (void)snprintf(
+            out[n++], PS_WHATIF_DOUBT,
+            "Ops and who waits for whom explain %.0f %% of the measured step. The rest passes between ops: "
+            "pauses of the host%s. It decides here; take all that follows with care.",
+            100 * share, has_comm ? "" : ", communication that is no op");
     }
-    (void)snprintf(
-        out, PS_WHATIF_DOUBT,
-        "Ops and who waits for whom explain %.0f %% of the measured step. The rest passes between ops: "
-        "pauses of the host%s. It decides here; take all that follows with care.",
-        100 * share,
-        ps_view_int(view->job, 0, "has_communication") != 0 ? "" : ", communication that is no op");
-    return true;
+    if (!has_comm) {
+        (void)snprintf(
+            out[n++], PS_WHATIF_DOUBT,
+            "The chart has computing and its links only: gradients, the optimizer and the host are in "
+            "no figure here.");
+    }
+    return n;
 }
 
 const char *ps_whatif_waste(const ps_whatif_view *view, char out[PS_WHATIF_WASTE]) {
@@ -87,18 +93,13 @@ static void put_steps(ps_buf *out, const ps_whatif_view *view, size_t width) {
                   100 * ((double)real / (double)measured - 1));
     put_step_line(out, "ideal: every op as fast as its kind usually is", ideal, "the replay",
                   100 * ((double)ideal / (double)real - 1));
-    char doubt[PS_WHATIF_DOUBT];
-    if (ps_whatif_doubt(view, doubt)) {
-        put_paragraph(out, width, 2, 2, "%s", doubt);
-    }
     char waste[PS_WHATIF_WASTE];
     ps_buf_addf(out, "  slowdown %.3f: %s of the job's time is waste\n",
                 ps_view_real(t, 0, "slowdown"), ps_whatif_waste(view, waste));
-    if (ps_view_int(t, 0, "has_communication") == 0) {
-        put_paragraph(
-            out, width, 2, 2,
-            "The chart has computing and its links only: gradients, the optimizer and the host are in "
-            "no figure here.");
+    char doubts[PS_WHATIF_DOUBTS][PS_WHATIF_DOUBT];
+    size_t n = ps_whatif_doubts(view, doubts);
+    for (size_t i = 0; i < n; i++) {
+        put_paragraph(out, width, 2, 2, "%s", doubts[i]);
     }
     ps_buf_addf(out, "\n");
 }

@@ -108,9 +108,22 @@ static void name_workers(const ps_table *t, const ops_columns *c, const worker_r
     }
 }
 
+/* A file, or a sink for Perfetto's format. */
+typedef struct ops_target {
+    const char *path; /* or NULL */
+    ps_sink *sink;
+} ops_target;
+
+static ps_trace_writer *open_ops_target(const ops_target *to, const ps_trace_source *sources,
+                                        size_t n, ps_err *err) {
+    return to->path != NULL ? ps_trace_writer_open(to->path, sources, n, err)
+                            : ps_trace_writer_to_sink(ps_trace_format_for(".pftrace"), to->sink,
+                                                      sources, n, err);
+}
+
 static ps_code write_workers(const ps_table *t, const ops_columns *c, const worker_rows *rows,
-                             const ps_trace_source *sources, const char *path, ps_err *err) {
-    ps_trace_writer *w = ps_trace_writer_open(path, sources, rows->n, err);
+                             const ps_trace_source *sources, const ops_target *to, ps_err *err) {
+    ps_trace_writer *w = open_ops_target(to, sources, rows->n, err);
     ps_code code = w != NULL ? PS_OK : err->code;
     for (size_t i = 0; code == PS_OK && i < rows->n; i++) {
         ps_trace *trace = make_worker_trace(t, c, rows, i, err);
@@ -126,7 +139,7 @@ static ps_code write_workers(const ps_table *t, const ops_columns *c, const work
     return code;
 }
 
-ps_code ps_write_ops_trace(const ps_table *timeline, const char *path, ps_err *err) {
+static ps_code write_ops(const ps_table *timeline, const ops_target *to, ps_err *err) {
     const ops_columns c = find_ops_columns(timeline);
     worker_rows rows = {0};
     bool ok = sort_ops_rows(timeline, &c, &rows);
@@ -135,11 +148,21 @@ ps_code ps_write_ops_trace(const ps_table *timeline, const char *path, ps_err *e
     ps_code code = ok && sources != NULL && titles != NULL ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
         name_workers(timeline, &c, &rows, sources, titles);
-        code = write_workers(timeline, &c, &rows, sources, path, err);
+        code = write_workers(timeline, &c, &rows, sources, to, err);
     }
     ps_free(sources);
     ps_free(titles);
     ps_free(rows.order);
     ps_free(rows.first);
     return code;
+}
+
+ps_code ps_write_ops_trace(const ps_table *timeline, const char *path, ps_err *err) {
+    return write_ops(timeline, &(ops_target){.path = path}, err);
+}
+
+ps_code ps_write_ops_trace_to(const ps_table *timeline, ps_buf *out, ps_err *err) {
+    ps_sink sink = ps_sink_buf(out);
+    ps_code code = write_ops(timeline, &(ops_target){.sink = &sink}, err);
+    return code == PS_OK ? ps_sink_commit(&sink, err) : code;
 }

@@ -2,10 +2,13 @@
 #ifndef PS_WRITE_OPS_TRACE_H
 #define PS_WRITE_OPS_TRACE_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "model/table.h"
 
 /* Each worker is a rank with a track of computing and one of communication. Codes of the trace writer (trace_writer.h). */
 PS_MUST_USE ps_code ps_write_ops_trace(const ps_table *timeline, const char *path, ps_err *err);
+/* The same for Perfetto, into memory. */
+PS_MUST_USE ps_code ps_write_ops_trace_to(const ps_table *timeline, ps_buf *out, ps_err *err);
 
 #endif

@@ -12,6 +12,7 @@ import { OperatorPage } from "../pages/operator";
 import { PipelinePage } from "../pages/pipeline";
 import { SummaryPage } from "../pages/summary";
 import { TimelinePage } from "../pages/timeline";
+import { WhatIfPage } from "../pages/whatif";
 import { Empty } from "../panels/empty";
 import { language, t } from "../words";
 import { CaptureDialog, NotesDialog } from "./capture";
@@ -34,6 +35,7 @@ const PAGES: Record<Tab, () => ComponentChild> = {
   operator: () => <OperatorPage />,
   memory: () => <MemoryPage />,
   communication: () => <CommunicationPage />,
+  whatif: () => <WhatIfPage />,
 };
 
 /** What is seen changes each time, also where the system chose it. */

@@ -6,6 +6,7 @@ import { connection, start } from "../model/session";
 import { followLanguage } from "../words";
 import { dispatch } from "../model/commands";
 import { Frame } from "./frame";
+import { jobUrl } from "../pages/job_state";
 import { tableStates, tableUrl } from "../panels/table_state";
 import { followAddress, registerUrl, urlChanged } from "../model/url_state";
 import "./viewer.css";
@@ -17,6 +18,7 @@ followLook();
 followLanguage();
 followAddress();
 registerUrl(tableUrl);
+registerUrl(jobUrl);
 tableStates.listen(urlChanged);
 addEventListener("hashchange", () => {
   if (takeToken() && connection.get() !== "ok") {

@@ -15,13 +15,14 @@ export interface Export {
   isOff?: () => boolean;
 }
 
-export type ExportKind = "png" | "svg" | "csv" | "json";
+export type ExportKind = "png" | "svg" | "csv" | "json" | "pftrace";
 
 const MIME: Record<ExportKind, string> = {
   png: "image/png",
   svg: "image/svg+xml",
   csv: "text/csv",
   json: "application/json",
+  pftrace: "application/octet-stream",
 };
 
 export const exports_ = new Atom<readonly Export[]>([]);

@@ -4,7 +4,8 @@ import type { Rank, Ref, Session } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
 
-export type Tab = "timeline" | "pipeline" | "summary" | "operator" | "memory" | "communication";
+export type Tab =
+  "timeline" | "pipeline" | "summary" | "operator" | "memory" | "communication" | "whatif";
 export const TABS: Tab[] = [
   "timeline",
   "pipeline",
@@ -12,6 +13,7 @@ export const TABS: Tab[] = [
   "operator",
   "memory",
   "communication",
+  "whatif",
 ];
 
 /** A span of time over lanes: what was drawn with the mouse, or taken from a slice with M. Times are viewNs. */

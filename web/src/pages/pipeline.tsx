@@ -18,18 +18,17 @@ import { language, said, t } from "../words";
 import { jump, placeInChart, stepAt } from "./pipeline_jump";
 import { Bottom } from "./pipeline_bottom";
 import { Controls } from "./pipeline_controls";
+import { cluster, job } from "./job_state";
 import {
   arrows,
   askOf,
   chartParams,
   choice,
-  cluster,
   failure,
   figures,
   follow,
   form,
   isLoading,
-  job,
   loadChart,
   loaded,
   readState,

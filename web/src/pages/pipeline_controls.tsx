@@ -5,16 +5,8 @@ import { session } from "../model/session";
 import type { ChartView } from "../pipeline/chart_view";
 import { hasPhases, pipelinesOf, stepsOf } from "../pipeline/rows";
 import { t } from "../words";
-import {
-  arrows,
-  choice,
-  cluster,
-  figures,
-  loaded,
-  simulated,
-  under,
-  type Under,
-} from "./pipeline_state";
+import { cluster } from "./job_state";
+import { arrows, choice, figures, loaded, simulated, under, type Under } from "./pipeline_state";
 
 const ZOOM = 1.5;
 const ALL = "all";

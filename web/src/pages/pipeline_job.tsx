@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { useAtom } from "../base/atom";
 import { session } from "../model/session";
 import { t } from "../words";
-import { job, JOB_FIELDS, type Job } from "./pipeline_state";
+import { job, JOB_FIELDS, type Job } from "./job_state";
 
 const ORDERS = ["tp-cp-ep-dp-pp", "tp-cp-ep-pp-dp", "mindspeed", "mindie", "vllm"];
 const NUMBERS: ReadonlySet<string> = new Set(["pp", "tp", "cp", "dp", "microbatches"]);

@@ -13,29 +13,7 @@ import { fail, sentenceOf } from "../model/notices";
 import type { Chart } from "../pipeline/model";
 import { hasPhases, pipelinesOf, stepsOf } from "../pipeline/rows";
 import { unpack, type Packed } from "../pipeline/unpack";
-
-/** What the user says of the job; not there: as found. */
-export type Job = Readonly<Record<string, string>>;
-export const JOB_FIELDS = [
-  "pp",
-  "tp",
-  "cp",
-  "dp",
-  "order",
-  "pp_type",
-  "microbatches",
-  "forward_re",
-  "backward_re",
-  "microbatch_re",
-  "align",
-] as const;
-const JOB_TEXTS: ReadonlySet<string> = new Set([
-  "order",
-  "pp_type",
-  "forward_re",
-  "backward_re",
-  "microbatch_re",
-]);
+import { cluster, job, jobParams } from "./job_state";
 
 export interface Loaded {
   chart: Chart;
@@ -94,8 +72,6 @@ export interface Simulated {
   under: Under;
 }
 
-export const cluster = new Atom(0);
-export const job = new Atom<Job>({});
 export const loaded = new Atom<Loaded | null>(null);
 /** Why there is no chart. */
 export const failure = new Atom<unknown>(null);
@@ -118,14 +94,6 @@ let wanted: {
 } | null = null;
 /** The same of the window, taken by the page when it has drawn the chart. */
 export const wantedWindow = new Atom<{ from: number; to: number } | null>(null);
-
-const jobParams = (): Record<string, string | number | boolean> =>
-  Object.fromEntries(
-    Object.entries(job.get()).map(([k, v]) => [
-      k,
-      k === "align" ? true : JOB_TEXTS.has(k) ? v : Number(v),
-    ]),
-  );
 
 export const chartParams = (): Params => ({ cluster: cluster.get(), ...jobParams() });
 
@@ -325,6 +293,10 @@ export function simulate(): void {
   timer = window.setTimeout(() => void run(), 60);
 }
 
+/** As measured, but for stages that take so many times as long. */
+export const simulateStages = (factors: Record<number, number>): void =>
+  form.set({ ...NO_FORM, factors });
+
 /** The form says something else. */
 export function change(by: Partial<Form>): void {
   form.update((f) => ({ ...f, ...by }));
@@ -379,9 +351,6 @@ export function readState(window: { from: number; to: number } | null): Record<s
   const out: Record<string, string> = {};
   const now = loaded.get();
   const c = choice.get();
-  if (cluster.get() !== 0) {
-    out.cluster = String(cluster.get());
-  }
   if (now !== null && c.step !== now.view.step) {
     out.step = c.step === null ? "all" : String(c.step);
   }
@@ -402,9 +371,6 @@ export function readState(window: { from: number; to: number } | null): Record<s
   }
   if (window !== null) {
     out.window = `${Math.round(window.from)},${Math.round(window.to)}`;
-  }
-  for (const [key, value] of Object.entries(job.get())) {
-    out[`job-${key}`] = value;
   }
   const f = form.get();
   for (const name of FORM_NUMBERS) {
@@ -458,17 +424,6 @@ export function writeState(state: Record<string, string>): void {
       ? (below as Under)
       : "none",
   );
-  const said: Record<string, string> = {};
-  for (const key of JOB_FIELDS) {
-    const value = state[`job-${key}`];
-    if (value !== undefined && value !== "") {
-      said[key] = value;
-    }
-  }
-  if (JSON.stringify(said) !== JSON.stringify(job.get())) {
-    job.set(said);
-  }
-  cluster.set(number(state.cluster) ?? 0);
   const now = loaded.get();
   if (now !== null && !isLoading.get()) {
     choice.set(choiceFor(now.chart, now.view)); // back and forth in the history

@@ -1,4 +1,4 @@
-/* /api/chart and /api/simulate as functions: a simulated cluster is written, served, asked. */
+/* /api/chart, /api/simulate, /api/whatif and /api/plan as functions: a simulated cluster is written, served, asked. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -87,8 +87,8 @@ static unsigned answer(served *s, const ps_route *r, const ps_request *q) {
     return s->reply.status;
 }
 
-/* "a=1&b=2" */
-static unsigned get_chart(served *s, const char *query) {
+/* `query`: "a=1&b=2" */
+static unsigned get_from(served *s, const char *path, const char *query) {
     static char text[256];
     ps_request q = {.store = s->store, .cache = s->cache};
     (void)snprintf(text, sizeof text, "%s", query);
@@ -99,7 +99,11 @@ static unsigned get_chart(served *s, const char *query) {
         *value = '\0';
         q.params[q.n_params++] = (ps_param){one, value + 1};
     }
-    return answer(s, route("GET", "/api/chart"), &q);
+    return answer(s, route("GET", path), &q);
+}
+
+static unsigned get_chart(served *s, const char *query) {
+    return get_from(s, "/api/chart", query);
 }
 
 static unsigned simulate(served *s, const char *body) {
@@ -343,6 +347,100 @@ static void test_simulate_refused(void **state) {
     assert_int_equal(simulate(s, "{\"from\":{\"cluster\":3}}"), 404);
 }
 
+/* --- what if, and plans -------------------------------------------------------------------------------------------- */
+
+static const ps_literal *table_called(const served *s, const char *name) {
+    const ps_literal *tables = ps_literal_get(s->json, "tables");
+    assert_non_null(tables);
+    for (const ps_literal *t = tables->child; t != NULL; t = t->next) {
+        if (strcmp(ps_literal_str(ps_literal_get(t, "name")), name) == 0) {
+            return t;
+        }
+    }
+    return NULL;
+}
+
+/* A cell of a row of a table. */
+static const ps_literal *cell_of(const ps_literal *table, size_t row, const char *column) {
+    assert_non_null(table);
+    const ps_literal *r = ps_literal_get(table, "rows")->child;
+    for (size_t i = 0; i < row; i++) {
+        assert_non_null(r);
+        r = r->next;
+    }
+    assert_non_null(r);
+    const ps_literal *cell = r->child;
+    for (const ps_literal *c = ps_literal_get(table, "columns")->child; c != NULL; c = c->next) {
+        if (strcmp(ps_literal_str(c->child), column) == 0) {
+            return cell;
+        }
+        cell = cell->next;
+    }
+    fail_msg("no column %s", column);
+    return NULL;
+}
+
+static int64_t int_cell(const ps_literal *table, size_t row, const char *column) {
+    int64_t v = INT64_MIN;
+    assert_true(ps_literal_int(cell_of(table, row, column), &v));
+    return v;
+}
+
+/* The slow stage is the cause, and the step without it is the same in the list of repairs and as the answer to the question. */
+static void test_whatif(void **state) {
+    served *s = *state;
+    assert_int_equal(get_from(s, "/api/whatif", ""), 200);
+    const ps_literal *job = table_called(s, "whatif");
+    assert_int_equal(int_cell(job, 0, "workers"), 8);
+    assert_int_equal(int_cell(job, 0, "steps"), 2);
+    const ps_literal *causes = table_called(s, "whatif_causes");
+    assert_string_equal(ps_literal_str(cell_of(causes, 0, "cause")), "stage split");
+    assert_string_equal(ps_literal_str(cell_of(causes, 0, "holds")), "yes");
+    assert_null(table_called(s, "whatif_answer"));
+    assert_int_equal(count(ps_literal_get(s->json, "sentences")), 1); /* it is a chart */
+    const ps_literal *repairs = table_called(s, "whatif_repairs");
+    assert_string_equal(ps_literal_str(cell_of(repairs, 0, "repair")), "stage 2");
+    int64_t step_ns = int_cell(repairs, 0, "step");
+    int64_t replayed_ns = int_cell(job, 0, "no_delay");
+    assert_true(step_ns < replayed_ns);
+    assert_int_equal(get_from(s, "/api/whatif", "without=stage=2"), 200);
+    const ps_literal *answer = table_called(s, "whatif_answer");
+    assert_int_equal(int_cell(answer, 0, "step"), step_ns);
+    assert_int_equal(int_cell(answer, 0, "gain"), replayed_ns - step_ns);
+    /* All ops of a stage three times as long: the step is longer, too. */
+    assert_int_equal(get_from(s, "/api/whatif", "scale=stage=0:3"), 200);
+    assert_true(int_cell(table_called(s, "whatif_answer"), 0, "gain") < 0);
+    assert_int_equal(get_from(s, "/api/whatif", "without=stage=9"), 400);
+    assert_non_null(strstr(error(s), "no such worker"));
+    assert_int_equal(get_from(s, "/api/whatif", "cluster=3"), 404);
+}
+
+static void test_whatif_timeline(void **state) {
+    served *s = *state;
+    assert_int_equal(get_from(s, "/api/whatif", "format=pftrace"), 200);
+    assert_string_equal(s->reply.file_name, "whatif.pftrace");
+    assert_true(s->reply.body.len > 1000);
+    assert_int_equal(ps_buf_str(&s->reply.body)[0], 0x0a); /* a packet of a Perfetto trace */
+}
+
+static void test_plan(void **state) {
+    served *s = *state;
+    assert_int_equal(get_from(s, "/api/plan", ""), 400);
+    assert_non_null(strstr(error(s), "layers"));
+    assert_int_equal(get_from(s, "/api/plan", "layers=8,8,8,8"), 200);
+    const ps_literal *plan = table_called(s, "plan");
+    assert_true(int_cell(plan, 0, "step_planned") < int_cell(plan, 0, "step_now"));
+    const ps_literal *stages = table_called(s, "plan_stages");
+    int64_t layers = 0;
+    for (size_t i = 0; i < 4; i++) {
+        layers += int_cell(stages, i, "layers planned");
+    }
+    assert_int_equal(layers, 32);
+    assert_true(int_cell(stages, 2, "layers planned") < 8);
+    assert_true(count(ps_literal_get(s->json, "sentences")) >= 3);
+    assert_int_equal(get_from(s, "/api/plan", "layers=8,8"), 400);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chart),
@@ -354,6 +452,9 @@ int main(void) {
         cmocka_unit_test(test_simulate_measured),
         cmocka_unit_test(test_simulate_every_schedule),
         cmocka_unit_test(test_simulate_refused),
+        cmocka_unit_test(test_whatif),
+        cmocka_unit_test(test_whatif_timeline),
+        cmocka_unit_test(test_plan),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,0 +1,51 @@
+#include "serve/cluster/run_notes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/num.h"
+
+/* A note; where it is the last that fits it says that `n_more` follow. */
+static bool add_run_note(ps_run_notes *notes, size_t n_more, const char *who, const char *what) {
+    char text[700];
+    if (notes->n >= PS_RUN_NOTES) {
+        return true;
+    }
+    if (notes->n == PS_RUN_NOTES - 1 && n_more > 0) {
+        (void)snprintf(text, sizeof text, "%zu more ranks say the like", n_more + 1);
+    } else {
+        (void)snprintf(text, sizeof text, "%s: %s", who, what);
+    }
+    notes->texts[notes->n] = ps_arena_strndup(&notes->arena, text, strlen(text));
+    return notes->texts[notes->n++] != NULL;
+}
+
+bool ps_run_notes_take(const ps_run *run, size_t first, const char *const *names,
+                       ps_run_notes *out) {
+    bool ok = true;
+    size_t n_more = 0;
+    *out = (ps_run_notes){.n = 0};
+    ps_arena_init(&out->arena);
+    for (size_t a = first; ok && a < run->n_analyses; a++) {
+        ok = run->errors[a].code == PS_OK || add_run_note(out, 0, names[a], run->errors[a].msg);
+    }
+    for (size_t i = 0; ok && i < run->n_notes; i++) {
+        ok = add_run_note(out, 0, "note", run->notes[i]);
+    }
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        n_more += run->ranks[r].status != PS_RANK_DONE ? 1 : 0;
+    }
+    for (size_t r = 0; ok && r < run->n_ranks; r++) {
+        if (run->ranks[r].status != PS_RANK_DONE) {
+            char who[48];
+            n_more--;
+            (void)snprintf(who, sizeof who, "rank %s", PS_RANK(run->ranks[r].rank->rank));
+            ok = add_run_note(out, n_more, who, run->ranks[r].err.msg);
+        }
+    }
+    return ok;
+}
+
+void ps_run_notes_fini(ps_run_notes *n) {
+    ps_arena_fini(&n->arena);
+}
