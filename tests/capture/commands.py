@@ -40,7 +40,7 @@ def overview_and_steps(capture):
                 faults.append("report/overview rank %s: %s is %s; the mean of %s in %s is %s"
                               % (row["rank"], part, row[part], column, STEPS, mean(mine, [column])))
         for part, column in (("free_ns", "free"), ("before_ns", "preparing")):
-            if row[part] is None:  # nobody says how long
+            if row[part] is None or row["copies_ns"] is None:  # nobody says how long
                 continue
             least, most = row[part] - 1, row[part] + row["copies_ns"] + 2
             told = mean(mine, [column])
@@ -82,7 +82,7 @@ def steps_and_summary(capture):
             for mine, other in pairs:
                 if number(one[mine]) != number(two[other]):
                     faults.append("rank %s step %s: %s %s is %s, %s %s is %s" % (key + (STEPS, mine, one[mine], SUMMARY, other, two[other])))
-            if number(two["free"]) > number(one["free"]):
+            if None not in (one["free"], two["free"]) and number(two["free"]) > number(one["free"]):
                 faults.append("rank %s step %s: free without copies %s is above free %s" % (key + (two["free"], one["free"])))
     return faults
 

@@ -133,8 +133,10 @@ def changed(capture, key, change):
         data = change(read_json(path))
         if data is None:
             return None
-        name = os.path.basename(path) if os.path.isfile(capture.path) else os.path.relpath(path, capture.path).replace(os.sep, "_")
+        name = os.path.basename(path) if os.path.isfile(capture.path) else os.path.relpath(path, capture.path)
+        os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
         write_json(os.path.join(folder, name), data)
+        shutil.copystat(path, os.path.join(folder, name))  # of several profiles of a rank the newest counts
     path = os.path.join(folder, os.path.basename(capture.path)) if os.path.isfile(capture.path) else folder
     return Capture(capture.name + " " + key, path, capture.file("of-" + key))
 
