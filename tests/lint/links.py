@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Finds links of the Markdown pages that lead nowhere: tests/lint/links.py [ROOT]
+
+A link is relative: to a file or folder of the repository, and to a heading of a page where a # follows. Exit status 1 when one is broken.
+"""
+import os
+import re
+import subprocess
+import sys
+
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+CODE = re.compile(r"`[^`]*`")
+HEADING = re.compile(r"#+\s+(.*)")
+
+
+def lines_of(path):
+    """(number, line) outside of blocks of code."""
+    is_code = False
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            if line.startswith("```"):
+                is_code = not is_code
+            elif not is_code:
+                yield number, line
+
+
+def anchor_of(heading):
+    """As the pages' hosts make it: small letters, blanks as -, no other punctuation."""
+    text = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading.strip().lower())
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def anchors_of(path):
+    found, seen = set(), {}
+    for _, line in lines_of(path):
+        heading = HEADING.match(line)
+        if heading:
+            anchor = anchor_of(heading.group(1))
+            found.add("%s-%d" % (anchor, seen[anchor]) if anchor in seen else anchor)
+            seen[anchor] = seen.get(anchor, 0) + 1
+    return found
+
+
+def fault_of_link(page, link):
+    """Why the link leads nowhere, or None."""
+    if re.match(r"[a-z]+:", link):
+        return None
+    path, _, anchor = link.partition("#")
+    target = os.path.normpath(os.path.join(os.path.dirname(page), path)) if path else page
+    if not os.path.exists(target):
+        return "there is no such file"
+    if anchor and target.endswith(".md") and anchor not in anchors_of(target):
+        return "the page has no such heading"
+    return None
+
+
+def main(root):
+    os.chdir(root)
+    pages = subprocess.run(["git", "ls-files", "*.md"], check=True, capture_output=True, text=True).stdout.split()
+    faults = ["%s:%d: %s: %s" % (page, number, link, fault)
+              for page in pages for number, line in lines_of(page)
+              for link in LINK.findall(CODE.sub("", line)) for fault in [fault_of_link(page, link)] if fault]
+    for line in faults:
+        print(line)
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    here = os.path.dirname(os.path.abspath(__file__))
+    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else os.path.join(here, "..", "..")))
