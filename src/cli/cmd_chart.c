@@ -41,7 +41,7 @@ static int print_chart_text(ps_cli *cli, const drawing *d) {
         status = ps_cli_put_step_rows(cli, result->tables[i], d->step);
     }
     ps_cli_print(cli, "\n");
-    ps_cli_say_what_else(cli, d->chart);
+    ps_cli_say_what_else(cli, d->chart, d->step, d->pipeline);
     return status;
 }
 

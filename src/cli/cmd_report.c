@@ -183,6 +183,7 @@ static int show_report_command(ps_cli *cli, const ps_run *run, const ps_cluster 
     }
     view.step_ns = ps_view_int(job, 0, "step");
     view.period_ns = ps_view_int(job, 0, "period");
+    view.n_cut_steps = (size_t)ps_view_int(job, 0, "cut_steps");
     view.n_steps = (size_t)ps_view_int(job, 0, "steps");
     view.job_ranks = ps_view_int(job, 0, "job_ranks");
     view.job_ranks_are_least = strcmp(ps_view_text(job, 0, "job_ranks_are"), "at least") == 0;

@@ -45,9 +45,9 @@ typedef enum ps_op_source {
 
 /* cause, name in files, meaning */
 #define PS_BUBBLE_CAUSES(X)                                                                        \
-    X(PS_BUBBLE_WARMUP, "warm-up", "before the stage's first op of the step")                      \
-    X(PS_BUBBLE_STALL, "stall", "between two ops of the stage")                                    \
-    X(PS_BUBBLE_COOLDOWN, "cool-down", "after the stage's last op of the step")
+    X(PS_BUBBLE_WARMUP, "warm-up", "before the stage's first pass of the step")                    \
+    X(PS_BUBBLE_STALL, "stall", "between its first pass and its last")                             \
+    X(PS_BUBBLE_COOLDOWN, "cool-down", "after the stage's last pass of the step")
 
 typedef enum ps_bubble_cause {
 #define X(cause, name, text) cause,

@@ -9,6 +9,10 @@ bool ps_op_is_computation(const ps_op *op) {
     return op->kind != PS_OP_SEND && op->kind != PS_OP_RECV && op->end_ns >= op->start_ns;
 }
 
+bool ps_op_is_pass(const ps_op *op) {
+    return ps_op_is_computation(op) && op->kind != PS_OP_OTHER;
+}
+
 static bool collect_steps(ps_chart_groups *g, const ps_chart *c) {
     for (size_t i = 0; i < c->n_ops; i++) {
         bool again = g->n_steps > 0 &&

@@ -24,6 +24,9 @@ void ps_chart_groups_fini(ps_chart_groups *g);
 
 /* F, B, BI, BW, FB, LOGITS, OTHER; sends and receives run beside the computation. */
 bool ps_op_is_computation(const ps_op *op);
+/* The same without OTHER: a pass of a microbatch. What comes before the first and after the last one of a stage (gradients that
+ * are reduced, the optimiser) is not the schedule's. */
+bool ps_op_is_pass(const ps_op *op);
 
 static inline size_t ps_chart_group(const ps_chart_groups *g, size_t rank, size_t step) {
     return rank * g->n_steps + step;

@@ -30,6 +30,8 @@ const char *ps_trace_comm_from_marks(const ps_trace *trace);
 #define PS_STEP_STARTS_KEY "pipescope.step_starts"
 /* ... and end with their last work: nobody says how long behind it. */
 #define PS_STEP_ENDS_KEY "pipescope.step_ends"
+/* Whoever wrote the file laid its steps out anew, with made-up time between them: how long passes from one to the next is not told. */
+#define PS_STEPS_LAID_OUT_KEY "pipescope.steps_laid_out"
 /* Argument of a slice that no call launched: the step that its profiler gave it to. */
 #define PS_STEP_ARG "stepId"
 

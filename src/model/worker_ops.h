@@ -12,6 +12,7 @@
 #define PS_WORKER_OPS(X)                                                                           \
     X(PS_WORKER_FORWARD, "forward-compute", PS_OP_F)                                               \
     X(PS_WORKER_BACKWARD, "backward-compute", PS_OP_B)                                             \
+    X(PS_WORKER_INPUT, "backward-input-compute", PS_OP_BI)                                         \
     X(PS_WORKER_WEIGHT, "backward-wgrad-compute", PS_OP_BW)                                        \
     X(PS_WORKER_PAIR, "overlapped-compute", PS_OP_FB)                                              \
     X(PS_WORKER_FORWARD_SEND, "forward-send", PS_OP_SEND)                                          \

@@ -22,6 +22,8 @@ run cluster/pp2_dp4/input cluster
 run kineto/two_ranks kineto
 run kineto/nccl nccl
 run paddle_logs/pp4_zbh1_1x4 zbh1
+run whatif/timeline-ST.json.gz st
+run whatif/timeline-AR.json.gz ar
 
 python3 - "$data" "$T" <<'PY'
 import glob
@@ -128,4 +130,18 @@ assert 1.5e6 < nccl["conversion"]["gain_ns"] < 1.7e6, nccl["conversion"]
 assert "aten::empty 13.7 ms (530 a step)" in nccl["free-share"]["what"], nccl["free-share"]
 assert "foreach=True" not in nccl["host-optimizer"]["try"] and "(finding 2)" in load("nccl")["verdict"]
 assert "CUDA graphs" in nccl["free-share"]["try"] and "TASK_QUEUE" not in nccl["free-share"]["try"]
+
+# ST: after its last backward a stage waits for the optimiser, which all stages reach together: no stage stands still for nothing. Rank 7
+# works for 1.54 s of a step; the file's steps lie a tenth of a step apart, which nobody ran.
+st = {f["rule"]: f for f in load("st")["findings"]}
+assert "other-stall" not in st and "cool-down 259 ms" in st["bubble"]["what"], st["bubble"]
+assert abs(st["bubble"]["gain_ns"] - 674e6) < 1e6, st["bubble"]
+assert st["stage-wait"]["gain_ns"] <= st["bubble"]["gain_ns"] and "Speed stage 3 up (stage 1 is" in st["stage-wait"]["try"], st["stage-wait"]
+assert abs(st["stage-imbalance"]["gain_ns"] - 299e6) < 1e6 and "299 ms would go if" in st["bubble"]["what"], st["stage-imbalance"]
+assert "period_ns" not in load("st")
+# AR: three of four pipelines wait for the one with rank 0, for most of the bubble. The capture has no kernels to compare.
+ar = {f["rule"]: f for f in load("ar")["findings"]}
+assert ar["slow-rank"]["rank"] == 0 and "kernels of both" not in ar["slow-rank"]["try"], ar["slow-rank"]
+assert "other-stall" not in ar and "most often that is pipeline 0, in 44 of 44 steps" in ar["bubble"]["what"], ar["bubble"]
+assert "pipeline 0 later than the others" in ar["bubble"]["try"], ar["bubble"]
 PY

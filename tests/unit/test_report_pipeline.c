@@ -76,16 +76,22 @@ static void advice_is_true_here(void **state) {
     ps_result before = report_plan(&o, (plan){4, 8, -1, 0, 0});
     assert_false(advises(&o, PS_RULE_BUBBLE, "balanced"));
     assert_false(advises(&o, PS_RULE_BUBBLE, "below"));
-    assert_true(advises(&o, PS_RULE_BUBBLE, "another schedule (zb-v gains most)"));
+    assert_true(
+        advises(&o, PS_RULE_BUBBLE,
+                "another schedule (of those replayed with this number of microbatches zb-v gains "
+                "most, 75.0 us)"));
     assert_true(advises(&o, PS_RULE_STAGE_WAIT, "no slower than the others"));
-    assert_null(strstr(report_text(&o, PS_RULE_BUBBLE), "not equally fast"));
+    assert_null(strstr(report_text(&o, PS_RULE_BUBBLE), "equally fast (replayed)"));
     assert_non_null(strstr(report_text(&o, PS_RULE_BUBBLE),
                            "1f1b itself has 27.3 % with this number of microbatches"));
-    assert_non_null(strstr(cell_of(&o, "verdict", 0, "verdict"),
-                           "with the best that was replayed (zb-v) a step would take 255 us"));
+    assert_non_null(
+        strstr(cell_of(&o, "verdict", 0, "verdict"),
+               "without it a step would take 240 us or more. Finding 3 says how to win 75.0 us"));
     finish(&o, &before);
     before = report_plan(&o, (plan){4, 8, 1, 0, 0});
-    assert_true(advises(&o, PS_RULE_BUBBLE, "balanced stages"));
+    /* Nothing is advised that is not in the gain: moving layers is a finding of its own. */
+    assert_false(advises(&o, PS_RULE_BUBBLE, "balanced stages"));
+    assert_non_null(strstr(report_text(&o, PS_RULE_BUBBLE), "equally fast (replayed)"));
     assert_true(advises(&o, PS_RULE_STAGE_WAIT, "Speed stage 1 up"));
     finish(&o, &before);
     before = report_plan(&o, (plan){2, 4, -1, 5, 50});
@@ -96,19 +102,18 @@ static void advice_is_true_here(void **state) {
 }
 
 /* Four stages, eight microbatches: each is busy 8 * 30 = 240 of 330. The bubble is 90 on every stage, 27.3 %; the stalls of
- * stage 0 are 90, all for stage 1. No stage is slower, nothing waits for transfer or host. The fastest of the replayed
- * schedules takes 255: of the 90 at most 75 can be won. */
+ * stage 0 are 90, all for stage 1. No stage is slower, nothing waits for transfer or host. Without the bubble
+ * each stage still works for 240: more microbatches bring the step as near to that as one likes. */
 static void even_stages(void **state) {
     (void)state;
     report_run o;
     ps_result before = report_plan(&o, (plan){4, 8, -1, 0, 0});
-    assert_int_equal(report_gain(&o, PS_RULE_BUBBLE), 75 * US);
-    assert_non_null(strstr(report_text(&o, PS_RULE_BUBBLE), "none takes less than 255 us"));
+    assert_int_equal(report_gain(&o, PS_RULE_BUBBLE), 90 * US);
     assert_non_null(strstr(report_text(&o, PS_RULE_BUBBLE), "27.3 %, mean of 4 stages"));
     /* warm-up (0 + 10 + 20 + 30) / 4, stalls (90 + 60 + 30 + 0) / 4, cool-down (0 + 20 + 40 + 60) / 4 */
     assert_non_null(strstr(report_text(&o, PS_RULE_BUBBLE),
                            "warm-up 15.0 us, stalls 45.0 us, cool-down 30.0 us"));
-    assert_int_equal(report_gain(&o, PS_RULE_STAGE_WAIT), 75 * US);
+    assert_int_equal(report_gain(&o, PS_RULE_STAGE_WAIT), 90 * US);
     assert_non_null(strstr(report_text(&o, PS_RULE_STAGE_WAIT), "most of it for stage 1"));
     assert_false(report_fired(&o, PS_RULE_STAGE_IMBALANCE));
     assert_false(report_fired(&o, PS_RULE_TRANSFER_WAIT));

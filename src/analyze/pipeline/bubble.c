@@ -166,36 +166,61 @@ static bool add_bubble_gap(measuring *m, ps_stage_bubble *s, int64_t from_ns, in
     return ok && add_bubble_idle(m, s, from_ns, to_ns, cause, waits_for, w);
 }
 
+/* The passes of a stage's `n` ops: rows in `order`. A stage without any has all of its ops between them. */
+typedef struct pass_range {
+    size_t first, last;
+} pass_range;
+
+static pass_range find_passes(const ps_op *ops, const uint32_t *order, size_t n) {
+    pass_range passes = {.first = n, .last = n - 1};
+    for (size_t k = 0; k < n; k++) {
+        if (ps_op_is_pass(&ops[order[k]])) {
+            passes.first = passes.first < n ? passes.first : k;
+            passes.last = k;
+        }
+    }
+    passes.first = passes.first < n ? passes.first : 0;
+    return passes;
+}
+
+/* Idle time before the op at row `k` of the stage. */
+static ps_bubble_cause cause_before(pass_range passes, size_t k) {
+    return k <= passes.first  ? PS_BUBBLE_WARMUP
+           : k <= passes.last ? PS_BUBBLE_STALL
+                              : PS_BUBBLE_COOLDOWN;
+}
+
 /* Walks the stage's ops in the window [start, start + length) of the step. */
 static bool measure_bubble_stage(measuring *m, size_t group, int64_t start_ns, int64_t length_ns,
                                  waits *w, ps_stage_bubble *s) {
     const ps_op *ops = m->chart->ops;
     const uint32_t *order = m->groups.order + m->groups.first[group];
     size_t n = m->groups.first[group + 1] - m->groups.first[group];
+    pass_range passes = find_passes(ops, order, n);
     memset(w->by_stage, 0, w->n_by_stage * sizeof *w->by_stage);
     s->n_ops = n;
     s->is_judged = true;
     s->step_ns = length_ns;
     s->waits_for_stage = -1;
-    s->first_ns = ops[order[0]].start_ns;
+    s->first_ns = ops[order[passes.first]].start_ns;
     size_t work = m->first_work[s->rank];
-    int64_t end_ns = s->first_ns; /* of all ops so far */
-    bool ok = add_bubble_gap(m, s, start_ns, s->first_ns, PS_BUBBLE_WARMUP,
-                             latest_input(m, order[0]), &work, w);
+    int64_t end_ns = start_ns; /* of all ops so far */
+    bool ok = true;
     for (size_t k = 0; ok && k < n; k++) {
         const ps_op *op = &ops[order[k]];
         s->work_ns += op->work_ns;
         if (op->start_ns > end_ns) {
             uint32_t waits_for = latest_input(m, order[k]);
-            ok = add_bubble_gap(m, s, end_ns, op->start_ns, PS_BUBBLE_STALL, waits_for, &work, w);
+            ok = add_bubble_gap(m, s, end_ns, op->start_ns, cause_before(passes, k), waits_for,
+                                &work, w);
             end_ns = op->start_ns;
         }
         if (op->end_ns > end_ns) {
             s->busy_ns += op->end_ns - end_ns;
             end_ns = op->end_ns;
         }
+        s->last_ns = k <= passes.last ? end_ns : s->last_ns;
     }
-    s->last_ns = end_ns;
     ok = ok && add_bubble_gap(m, s, end_ns, start_ns + length_ns, PS_BUBBLE_COOLDOWN, PS_NO_INDEX,
                               &work, w);
     s->work_ns += s->other_ns;

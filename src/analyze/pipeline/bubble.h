@@ -17,7 +17,7 @@ typedef struct ps_stage_bubble {
     int64_t step;
     uint32_t rank; /* row in the chart's ranks */
     size_t n_ops;
-    int64_t first_ns, last_ns; /* of the stage's ops, from the chart's origin */
+    int64_t first_ns, last_ns; /* of the stage's passes (ps_op_is_pass), from the chart's origin */
     int64_t
         step_ns; /* window of the step: last end - first start over all stages of the pipeline */
     int64_t busy_ns;   /* union of the stage's ops */

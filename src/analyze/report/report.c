@@ -338,7 +338,8 @@ static int64_t period_of(const ps_report_member *m) {
     const ps_report_rank *r = m->facts;
     int64_t sum_ns = 0;
     int64_t n = 0;
-    for (size_t i = 1; i < r->n_steps && r->steps[i].device == r->steps[0].device; i++) {
+    for (size_t i = 1;
+         !r->has_no_period && i < r->n_steps && r->steps[i].device == r->steps[0].device; i++) {
         const ps_overlap *a = &r->steps[i - 1];
         const ps_overlap *b = &r->steps[i];
         if (a->has_step && b->has_step && b->step == ps_i64_plus(a->step, 1)) {
@@ -520,7 +521,8 @@ static const ps_column JOB[] = {{.name = "step", .type = PS_COL_INT, .unit = PS_
                                 {.name = "ranks_without_timeline", .type = PS_COL_INT},
                                 {.name = "job_ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
                                 {.name = "job_ranks_are", .type = PS_COL_TEXT},
-                                {.name = "period", .type = PS_COL_INT, .unit = PS_UNIT_NS}};
+                                {.name = "period", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+                                {.name = "cut_steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
 
 static ps_code add_report_job(const ps_report *report, ps_err *err) {
     const char *files = NULL; /* of the first rank without a timeline */
@@ -549,6 +551,7 @@ static ps_code add_report_job(const ps_report *report, ps_err *err) {
     ps_table_set_int(t, 2, report->n_steps);
     ps_table_set_int(t, 6, n_without);
     ps_table_set_int(t, 9, report->period_ns);
+    ps_table_set_int(t, 10, report->n_cut_steps);
     return ps_result_add(report->in->result, t, err);
 }
 

@@ -511,6 +511,7 @@ typedef struct metric {
     int64_t (*of)(const ps_report_member *m);
     bool most_is_slow; /* else the rank with the least is the one that others wait for */
     const char *remedy;
+    const char *remedy_without_kernels; /* where nobody says which ran; NULL: the same */
 } metric;
 
 static int64_t computing_of(const ps_report_member *m) {
@@ -613,19 +614,23 @@ static void find_spread(ps_report *report, const metric *x) {
             : " The one with the least is the one that the others wait for.",
         slow->stage >= 0 ? "" : " Their stages are unknown: that they do the same work is assumed.",
         ps_report_partial_text(report, partial), report->job.is_partial ? PS_OTHERS_UNKNOWN : "");
-    ps_findings_remedy(&report->findings, x->remedy);
+    bool any_kernels = slow->facts->n_kernels > 0 || x->remedy_without_kernels == NULL;
+    ps_findings_remedy(&report->findings, any_kernels ? x->remedy : x->remedy_without_kernels);
     show_ranks(report, &worst, x);
 }
 
 void ps_report_comm(ps_report *report) {
     static const metric METRICS[] = {
         {"Computing", computing_of, true,
-         "Unequal work, or a slow chip: compare the kernels of both ranks."},
+         "Unequal work, or a slow chip: compare the kernels of both ranks.",
+         "Unequal work, or a slow machine: which kernels ran is not recorded. Look at the frequency, memory errors "
+         "and neighbours of the slow rank, and at its share of the work."},
         {"Exposed communication", comm_exposed_ns, false,
          "Look at what the rank with the least of it did before its collectives, its host, its kernels and "
-         "its share of the work: ranks with more wait there."},
+         "its share of the work: ranks with more wait there.",
+         NULL},
         {"Free", free_of, true,
-         "The host of the rank with the most of it: what it does while its device is idle."}};
+         "The host of the rank with the most of it: what it does while its device is idle.", NULL}};
     ps_report_comm_kinds(report);
     find_comm_waiting(report);
     find_exposed(report); /* knows who waits by then */

@@ -230,6 +230,7 @@ typedef struct ps_report_rank {
     const char *no_timeline; /* ps_trace_missing_timeline: files that are missing; NULL none */
     bool has_no_starts,
         has_no_ends; /* steps begin with their first work, end with their last: nobody says more */
+    bool has_no_period;  /* the times between steps are made up */
     bool has_no_copies;  /* nobody says whether there were any */
     ps_rank_facts facts; /* where it stands */
     ps_thinned thinned;

@@ -171,20 +171,6 @@ bool ps_report_replay_is_like(const ps_report *report) {
            own_ns <= ps_i64_plus(report->chart_step_ns, tenth_ns);
 }
 
-/* The step of the fastest schedule that was replayed; 0: none, or the replay is not like this job. */
-static int64_t fastest_replay_ns(const ps_report *report, const char **schedule) {
-    const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
-    int64_t fastest_ns = 0;
-    for (size_t r = 0; ps_report_replay_is_like(report) && r < replay->n_rows; r++) {
-        int64_t ns = ps_column_int(replay, r, "step time", 0);
-        if (ns > 0 && (fastest_ns == 0 || ns < fastest_ns)) {
-            fastest_ns = ns;
-            *schedule = ps_column_text(replay, r, "schedule");
-        }
-    }
-    return fastest_ns;
-}
-
 static void append_text(ps_findings *list, ps_finding *f, const char *more) {
     size_t n = strlen(f->text);
     size_t n_more = strlen(more);
@@ -211,25 +197,6 @@ static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
                    PS_RANK(longest->rank), waits ? ", or wait for other work of its host," : "",
                    ps_ns_text_of(left_ns).text);
     append_text(list, f, more);
-}
-
-/* No rearrangement that was replayed is faster: what a bubble costs beyond that nobody knows how to win. */
-static void bound_by_replay(ps_report *report, ps_finding *f) {
-    const char *schedule = NULL;
-    int64_t fastest_ns = fastest_replay_ns(report, &schedule);
-    int64_t most_ns = report->chart_step_ns > fastest_ns ? report->chart_step_ns - fastest_ns : 0;
-    if (time_of_rule(f->rule).kind != TIME_BUBBLE || fastest_ns == 0 || f->gain_ns <= most_ns) {
-        return;
-    }
-    char more[160];
-    (void)snprintf(
-        more, sizeof more,
-        " Of the schedules that were replayed with these durations none takes less than %s from its first "
-        "to its last op.",
-        ps_ns_text_of(fastest_ns).text);
-    f->gain_ns = most_ns;
-    f->replayed = schedule;
-    append_text(&report->findings, f, more);
 }
 
 /* The finding was made before it was known what its rank waits for others. */
@@ -271,6 +238,18 @@ static void say_absorbed(ps_report *report, ps_finding *f) {
     }
 }
 
+/* Stalls are parts of the bubble, whose finding stands before theirs: without one of them a step saves no more than without all. */
+static void bound_by_bubble(const ps_report *report, ps_finding *f) {
+    bool is_stall = f->rule == PS_RULE_STAGE_WAIT || f->rule == PS_RULE_TRANSFER_WAIT ||
+                    f->rule == PS_RULE_OTHER_STALL;
+    for (size_t i = 0; is_stall && i < report->findings.n; i++) {
+        const ps_finding *bubble = &report->findings.all[i];
+        if (bubble->rule == PS_RULE_BUBBLE && f->gain_ns > bubble->gain_ns) {
+            f->gain_ns = bubble->gain_ns;
+        }
+    }
+}
+
 static void bound_gain(ps_report *report, ps_finding *f) {
     int64_t left_ns = 0;
     if (report->findings.is_of_part) {
@@ -286,7 +265,7 @@ static void bound_gain(ps_report *report, ps_finding *f) {
         say_bound(&report->findings, f, claimed_ns, longest, left_ns);
     }
     f->gain_ns = f->gain_ns < report->step_ns ? f->gain_ns : report->step_ns;
-    bound_by_replay(report, f);
+    bound_by_bubble(report, f);
 }
 
 /* --- the order ------------------------------------------------------------------------------------------------------- */

@@ -14,8 +14,8 @@
  * time may hide, on every rank; and else the gain that the rule claims, never more than r's computing (or exposed
  * communication, as the rule counts); for causes that lie in one rank alone it is 0 on all others.
  *
- * What is gained in the pipeline (bubble, stalls) is bounded by the fastest of the schedules that were replayed with the measured
- * durations, where the replay of the current one takes as long as the measured step.
+ * What a schedule wins of the bubble depends on the number of microbatches, too: replays with the measured one bound nothing, they
+ * are a finding of their own. Stalls gain no more than the bubble that they are parts of.
  *
  * Computing that pays nothing is no part of what a rule claims (report_pays.c).
  *

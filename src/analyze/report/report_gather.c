@@ -120,6 +120,7 @@ static bool look_for_timeline(const ps_trace *trace, ps_report_rank *r) {
     bool any_copies = s->n > 0 && memchr(s->kind, PS_SLICE_COPY, s->n) != NULL;
     r->has_no_starts = ps_trace_meta(trace, PS_STEP_STARTS_KEY) != NULL;
     r->has_no_ends = ps_trace_meta(trace, PS_STEP_ENDS_KEY) != NULL;
+    r->has_no_period = ps_trace_meta(trace, PS_STEPS_LAID_OUT_KEY) != NULL;
     r->has_no_copies = files != NULL && !any_copies;
     r->no_timeline = files != NULL ? ps_arena_strndup(&r->arena, files, strlen(files)) : NULL;
     return files == NULL || r->no_timeline != NULL;

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/pipeline/pipeline_waits.h"
 #include "analyze/rank/step_index.h"
 #include "analyze/report/report.h"
 #include "analyze/report/report_gains.h"
+#include "analyze/report/report_schedules.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
-#include "schedule/schedule.h"
 
 /* One stage of one pipeline, sums over the steps. */
 typedef struct stage {
@@ -281,8 +282,8 @@ static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
                        (int)chart->ranks[op->rank].stage);
     } else {
         (void)snprintf(note, sizeof note, "%s",
-                       b->cause == PS_BUBBLE_WARMUP     ? "before its first op of the step"
-                       : b->cause == PS_BUBBLE_COOLDOWN ? "after its last op of the step"
+                       b->cause == PS_BUBBLE_WARMUP     ? "before its first pass of the step"
+                       : b->cause == PS_BUBBLE_COOLDOWN ? "after its last pass of the step"
                                                         : "waits for no other stage");
     }
     ps_findings_evidence(&report->findings,
@@ -337,10 +338,11 @@ static void show_stage(const pipes *p, int32_t number, stage_time_fn *of) {
                  ps_ns_text_of(mean(s->stall_ns, s->n_steps)).text,
                  ps_ns_text_of(mean(s->cooldown_ns, s->n_steps)).text);
     if (o.n > 1 && n > 0) {
-        (void)snprintf(note + n, sizeof note - (size_t)n,
-                       "; the median of %zu pipelines, %s in the worst (pipeline %d, rank %s)", o.n,
-                       ps_ns_text_of(mean(of(o.worst), o.worst->n_steps)).text,
-                       (int)o.worst->pipeline, PS_RANK(o.worst->rank));
+        (void)snprintf(
+            note + n, sizeof note - (size_t)n,
+            "; the lower median of %zu pipelines, %s in the worst (pipeline %d, rank %s)", o.n,
+            ps_ns_text_of(mean(of(o.worst), o.worst->n_steps)).text, (int)o.worst->pipeline,
+            PS_RANK(o.worst->rank));
     }
     ps_findings_evidence(&p->report->findings, (ps_evidence){.rank = s->rank,
                                                              .step = PS_STEP_OUTSIDE, /* a mean */
@@ -350,82 +352,56 @@ static void show_stage(const pipes *p, int32_t number, stage_time_fn *of) {
                                                              .note = note});
 }
 
-/* What the slowest stage is busier than the mean of the stages, each as its median over pipelines. */
-static int64_t unequal_ns(const pipes *p) {
-    int64_t sum_ns = 0;
-    int64_t most_ns = 0;
-    for (size_t i = 0; i < p->n_numbers; i++) {
-        const stage *s = stage_over(p, p->numbers[i], busy_time).median;
-        int64_t busy_ns = mean(s->busy_ns, s->n_steps);
-        sum_ns = ps_i64_plus(sum_ns, busy_ns);
-        most_ns = busy_ns > most_ns ? busy_ns : most_ns;
-    }
-    return most_ns - mean(sum_ns, (int64_t)p->n_numbers);
-}
-
-/* The row of PipelineReplay whose name ends so, SIZE_MAX for none. */
-static size_t replay_row(const ps_table *replay, const char *end) {
-    size_t n_end = strlen(end);
-    for (size_t r = 0; replay != NULL && r < replay->n_rows; r++) {
-        const char *name = ps_column_text(replay, r, "schedule");
-        size_t n = strlen(name);
-        if (n >= n_end && strcmp(name + n - n_end, end) == 0) {
-            return r;
-        }
-    }
-    return SIZE_MAX;
-}
-
-/* The row with the most gain after row `last` in the order of gains (0: the first one); those without gain do not count. */
-static size_t next_best(const ps_table *replay, size_t last, size_t balanced) {
-    int64_t limit = last > 0 ? ps_column_int(replay, last, "gain", 0) : INT64_MAX;
-    size_t best = SIZE_MAX;
-    int64_t most = 0;
-    for (size_t r = 1; r < replay->n_rows; r++) {
-        int64_t gain = ps_column_int(replay, r, "gain", 0);
-        bool after = gain < limit || (gain == limit && r > last);
-        if (r != balanced && after && gain > most) {
-            best = r;
-            most = gain;
-        }
-    }
-    return best;
-}
-
-/* The replayed schedule with the most gain, SIZE_MAX for none; a split of the stages is no schedule. */
-static size_t best_schedule(const ps_table *replay) {
-    return replay != NULL ? next_best(replay, 0, replay_row(replay, "stages balanced")) : SIZE_MAX;
-}
-
-/* Only what would help here. */
-static void advise_on_bubble(pipes *p, int64_t busy_ns) {
-    char text[256];
-    char schedule[96] = "";
-    const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
-    size_t best = ps_report_replay_is_like(p->report) ? best_schedule(replay) : SIZE_MAX;
-    bool unequal = ps_percent(unequal_ns(p), busy_ns) >
-                   p->report->findings.thresholds[PS_RULE_STAGE_IMBALANCE];
-    if (best != SIZE_MAX) {
-        (void)snprintf(schedule, sizeof schedule, "; another schedule (%s gains most)",
-                       ps_column_text(replay, best, "schedule"));
-    }
-    (void)snprintf(text, sizeof text,
-                   "More microbatches in a step%s%s. docs/bubble.md explains the figures.",
-                   schedule, unequal ? "; balanced stages" : "");
-    ps_findings_remedy(&p->report->findings, text);
-}
-
 typedef struct bubble_text {
-    char whole[64], ideal[192], unequal[96], parts[192];
+    char whole[64], ideal[192], unequal[96], others[224], parts[192], busiest[128];
+    bool is_most_others; /* most of the bubble is for another pipeline, which is this one: */
+    int32_t last_pipeline;
 } bubble_text;
 
+/* What the schedule that ran would take less with every stage as fast as the mean; 0: not replayed, or nothing. */
+static int64_t balanced_gain_ns(const pipes *p) {
+    const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
+    size_t row = ps_report_replay_row(replay, PS_BALANCED_ROW);
+    int64_t gain_ns = row != SIZE_MAX ? ps_column_int(replay, row, "gain", 0) : 0;
+    return gain_ns > 0 ? gain_ns : 0;
+}
+
+/* Idle time of stages whose own pipeline has ended its last pass while another pipeline of the job has not: it is no bubble of the
+ * schedule, the replicas wait for the slowest one. */
+static void say_other_pipelines(const pipes *p, int64_t bubble_ns, bubble_text *out) {
+    ps_pipeline_waits waits;
+    if (p->n_pipelines < 2 || !ps_pipeline_waits_find(p->report->chart, &waits)) {
+        p->report->findings.failed = p->report->findings.failed || p->n_pipelines > 1;
+        return;
+    }
+    int64_t ns = 0;
+    int64_t n = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        n = ps_i64_plus(n, p->stages[i].n_steps);
+    }
+    for (size_t i = 0; i < waits.n; i++) {
+        bool counts = !is_pipeline_finding_outside(waits.at[i].step) &&
+                      !is_part_step(p, waits.at[i].step, waits.at[i].pipeline);
+        ns = counts ? ps_i64_plus(ns, waits.at[i].idle_ns) : ns;
+    }
+    if (n > 0 && ns / n > p->step_ns / 100) {
+        out->is_most_others = ns / n > bubble_ns / 2;
+        out->last_pipeline = waits.last_pipeline;
+        (void)snprintf(
+            out->others, sizeof out->others,
+            " Of the cool-down, %s pass while the own pipeline has ended its last pass and another "
+            "one of the job has not: most often that is pipeline %d, in %zu of %zu steps.",
+            ps_ns_text_of(ns / n).text, (int)waits.last_pipeline, waits.n_last, waits.n_steps);
+    }
+    ps_pipeline_waits_fini(&waits);
+}
+
 /* What the figures of the bubble stand beside: the step in full, the schedule's own bubble, the part of unequal stages. */
-static void say_beside(const pipes *p, bubble_text *out) {
+static void say_beside(const pipes *p, int64_t bubble_ns, bubble_text *out) {
     const ps_table *steps = ps_report_chart_table(p->report, "PipelineStep");
     double ideal = steps != NULL && ps_table_column(steps, "ideal") != SIZE_MAX
                        ? ps_column_real(steps, 0, "ideal")
                        : -1;
-    int64_t unequal = unequal_ns(p);
     *out = (bubble_text){.whole = ""};
     if (p->report->step_ns > p->step_ns) {
         (void)snprintf(out->whole, sizeof out->whole, " (which takes %s in all)",
@@ -452,15 +428,68 @@ static void say_beside(const pipes *p, bubble_text *out) {
             "none of these figures.",
             p->n_part_steps, p->n_pipelines > 1 ? " of pipelines" : "");
     }
-    if (unequal > 0) {
+    int64_t unequal_ns = ps_report_replay_is_like(p->report) ? balanced_gain_ns(p) : 0;
+    if (unequal_ns > 0) {
         (void)snprintf(out->unequal, sizeof out->unequal,
-                       " Of it, %s come from stages that are not equally fast.",
-                       ps_ns_text_of(unequal).text);
+                       " Of it, %s would go if all stages were equally fast (replayed).",
+                       ps_ns_text_of(unequal_ns).text);
     }
+    say_other_pipelines(p, bubble_ns, out);
 }
 
-/* The bubble of the mean stage is warm-up + stall + cool-down; another cut of it is what the slowest stage is busier than
- * the mean, and what would be left with equal stages. */
+/* Only what would help here. */
+static void advise_on_bubble(pipes *p, const bubble_text *beside) {
+    char text[320];
+    char schedule[192] = "";
+    const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
+    size_t best = ps_report_replay_is_like(p->report) ? ps_report_best_schedule(replay) : SIZE_MAX;
+    if (best != SIZE_MAX) {
+        (void)snprintf(
+            schedule, sizeof schedule,
+            "; another schedule (of those replayed with this number of microbatches %.64s gains "
+            "most, %s)",
+            ps_column_text(replay, best, "schedule"),
+            ps_ns_text_of(ps_column_int(replay, best, "gain", 0)).text);
+    }
+    if (beside->is_most_others) {
+        (void)snprintf(
+            text, sizeof text,
+            "Find what makes pipeline %d later than the others: most of the bubble is for it, and no "
+            "schedule shortens that.",
+            (int)beside->last_pipeline);
+        ps_findings_remedy(&p->report->findings, text);
+        return;
+    }
+    (void)snprintf(text, sizeof text,
+                   "More microbatches in a step%s. docs/bubble.md explains the figures.", schedule);
+    ps_findings_remedy(&p->report->findings, text);
+}
+
+static const stage *busiest_stage(const pipes *p) {
+    const stage *most = &p->stages[0];
+    for (size_t i = 1; i < p->n; i++) {
+        const stage *s = &p->stages[i];
+        most = mean(s->busy_ns, s->n_steps) > mean(most->busy_ns, most->n_steps) ? s : most;
+    }
+    return most;
+}
+
+/* What of the bubble can go: the stage that works longest still does so. Says which, where that takes off more than a tenth. */
+static int64_t say_busiest(const pipes *p, int64_t bubble_ns, bubble_text *out) {
+    const stage *most = busiest_stage(p);
+    int64_t busy_ns = mean(most->busy_ns, most->n_steps);
+    int64_t gain_ns = p->step_ns > busy_ns ? p->step_ns - busy_ns : 0;
+    if (gain_ns >= bubble_ns) {
+        return bubble_ns;
+    }
+    if (bubble_ns - gain_ns > bubble_ns / 10) {
+        (void)snprintf(out->busiest, sizeof out->busiest, " %s still works for %s without it.",
+                       name_stage(p, most, true).text, ps_ns_text_of(busy_ns).text);
+    }
+    return gain_ns;
+}
+
+/* The bubble of the mean stage is warm-up + stall + cool-down. */
 static void find_bubble(pipes *p) {
     stage sum = {0};
     for (size_t i = 0; i < p->n; i++) {
@@ -479,18 +508,19 @@ static void find_bubble(pipes *p) {
         return;
     }
     bubble_text beside;
-    say_beside(p, &beside);
+    say_beside(p, bubble_ns, &beside);
+    int64_t gain_ns = say_busiest(p, bubble_ns, &beside);
     ps_findings_add(
         f,
         (ps_finding){
-            .rule = PS_RULE_BUBBLE, .rank = -1, .stage = -1, .gain_ns = bubble_ns, .value = share},
+            .rule = PS_RULE_BUBBLE, .rank = -1, .stage = -1, .gain_ns = gain_ns, .value = share},
         "Of the %s from the first to the last op of a step%s %s are bubble (%.1f %%, mean of %s): "
-        "warm-up %s, stalls %s, cool-down %s.%s%s%s",
+        "warm-up %s, stalls %s, cool-down %s.%s%s%s%s%s",
         ps_ns_text_of(p->step_ns).text, beside.whole, ps_ns_text_of(bubble_ns).text, share,
         count_stages(p).text, ps_ns_text_of(mean(sum.warmup_ns, n)).text,
         ps_ns_text_of(mean(sum.stall_ns, n)).text, ps_ns_text_of(mean(sum.cooldown_ns, n)).text,
-        beside.unequal, beside.ideal, beside.parts);
-    advise_on_bubble(p, mean(sum.busy_ns, n));
+        beside.others, beside.unequal, beside.ideal, beside.busiest, beside.parts);
+    advise_on_bubble(p, &beside);
     for (size_t i = 0; i < p->n_numbers && i < 2; i++) {
         show_stage(p, p->numbers[i], bubble_time);
     }
@@ -530,17 +560,15 @@ static void find_imbalance(pipes *p) {
     int64_t most_ns = mean(order[0]->busy_ns, order[0]->n_steps);
     double share = ps_percent(most_ns - mean_ns, mean_ns);
     const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
-    size_t row = replay_row(replay, "stages balanced");
-    bool replayed = row != SIZE_MAX && ps_report_replay_is_like(p->report);
-    int64_t gain_ns = most_ns - mean_ns;
-    if (replayed && ps_column_int(replay, row, "gain", 0) < gain_ns) {
-        gain_ns = ps_column_int(replay, row, "gain", 0);
-    }
+    bool replayed = ps_report_replay_row(replay, PS_BALANCED_ROW) != SIZE_MAX &&
+                    ps_report_replay_is_like(p->report);
+    int64_t gain_ns = replayed ? balanced_gain_ns(p) : most_ns - mean_ns;
     ps_findings *f = &p->report->findings;
     if (p->n_numbers > 1 && ps_rule_fires(f, PS_RULE_STAGE_IMBALANCE, share)) {
         char over[64] = "";
         if (p->n_pipelines > 1) {
-            (void)snprintf(over, sizeof over, " (medians of %zu pipelines)", p->n_pipelines);
+            (void)snprintf(over, sizeof over, " (the lower median of %zu pipelines)",
+                           p->n_pipelines);
         }
         ps_findings_add(
             f,
@@ -550,10 +578,13 @@ static void find_imbalance(pipes *p) {
                          .gain_ns = gain_ns > 0 ? gain_ns : 0,
                          .value = share},
             "Stage %d is busy %s in a step, %.1f %% more than the mean of %s%s. With all stages "
-            "equally fast the same schedule would take at most %s less%s.",
+            "equally fast the same schedule would take %s less%s.",
             (int)order[0]->stage, ps_ns_text_of(most_ns).text, share, ps_ns_text_of(mean_ns).text,
             over, ps_ns_text_of(gain_ns > 0 ? gain_ns : 0).text,
-            replayed ? " (replayed with the measured durations)" : "");
+            replayed
+                ? " (replayed with the measured durations); an unequal split may win more (pipescope "
+                  "plan)"
+                : ", if nothing else held it up");
         for (size_t i = 0; i < p->n_numbers && i < 4; i++) {
             show_stage(p, order[i]->stage, busy_time);
         }
@@ -648,16 +679,46 @@ static bool is_slow(const pipes *p, int32_t pipeline, int32_t number) {
            p->report->findings.thresholds[PS_RULE_STAGE_IMBALANCE];
 }
 
+/* The rank of a stage of the pipeline, -1 when none of it is known. */
+static int32_t rank_of_stage(const pipes *p, int32_t pipeline, int32_t number) {
+    int32_t rank = -1;
+    for (size_t i = 0; i < p->n; i++) {
+        const stage *s = &p->stages[i];
+        rank = s->pipeline == pipeline && s->stage == number ? s->rank : rank;
+    }
+    return rank;
+}
+
+/* From the stage that is waited for to the one that it waits for itself, and so on, until one is slower than the others. -1: none
+ * of them is. */
+static int32_t slow_behind(const pipes *p, int32_t pipeline, int32_t awaited) {
+    for (size_t n = 0; awaited >= 0 && n <= p->n_numbers; n++) {
+        if (is_slow(p, pipeline, awaited)) {
+            return awaited;
+        }
+        int32_t rank = rank_of_stage(p, pipeline, awaited);
+        awaited = rank >= 0 ? most_awaited(p, rank) : -1;
+    }
+    return -1;
+}
+
 /* Only what would help here. */
 static void advise_on_stall(const pipes *p, ps_rule_id rule, const stage *worst, int32_t awaited) {
     char text[320];
     bool has_host = has_launches(p->report, worst->rank);
-    if (rule == PS_RULE_STAGE_WAIT && awaited >= 0 && is_slow(p, worst->pipeline, awaited)) {
+    int32_t slow = rule == PS_RULE_STAGE_WAIT ? slow_behind(p, worst->pipeline, awaited) : -1;
+    if (slow >= 0) {
+        char chain[96] = "";
+        if (slow != awaited) {
+            (void)snprintf(chain, sizeof chain,
+                           " (stage %d is no slower than the others and waits for it in turn)",
+                           (int)awaited);
+        }
         (void)snprintf(
             text, sizeof text,
-            "Speed stage %d up (where it waits itself, the slowest one behind it), or take a schedule that "
-            "gives its neighbours other work in between.",
-            (int)awaited);
+            "Speed stage %d up%s, or take a schedule that gives its neighbours other work in "
+            "between.",
+            (int)slow, chain);
     } else if (rule == PS_RULE_STAGE_WAIT) {
         (void)snprintf(
             text, sizeof text,
@@ -700,8 +761,8 @@ static void find_stall(pipes *p, const stall_rule *rule) {
     }
     char median[128] = "";
     if (p->n_pipelines > 1) {
-        (void)snprintf(median, sizeof median, " The median of this stage over %zu pipelines is %s.",
-                       most.n,
+        (void)snprintf(median, sizeof median,
+                       " The lower median of this stage over %zu pipelines is %s.", most.n,
                        ps_ns_text_of(mean(rule->of(most.median), most.median->n_steps)).text);
     }
     ps_findings_add(
@@ -717,114 +778,6 @@ static void find_stall(pipes *p, const stall_rule *rule) {
         p->n_pipelines > 1 ? " in some pipeline" : "");
     advise_on_stall(p, rule->rule, worst, awaited);
     show_bubbles(p, (wanted){rule->in_bubble, true, worst->rank}, PS_EVIDENCE_MAX);
-}
-
-static void show_schedule(ps_report *report, const ps_table *replay, size_t row) {
-    char note[96];
-    char copies[32] = "";
-    int64_t weights = ps_column_int(replay, row, "weights", 1);
-    if (weights > 1) {
-        (void)snprintf(copies, sizeof copies, ", %lld x weights", (long long)weights);
-    }
-    (void)snprintf(note, sizeof note, "bubble %.1f %%, activations %.3g%s",
-                   ps_column_real(replay, row, "bubble"),
-                   ps_column_real(replay, row, "activations"), copies);
-    ps_findings_evidence(&report->findings,
-                         (ps_evidence){.rank = -1,
-                                       .step = PS_STEP_OUTSIDE,
-                                       .start_ns = PS_NO_START,
-                                       .dur_ns = ps_column_int(replay, row, "step time", 0),
-                                       .name = ps_column_text(replay, row, "schedule"),
-                                       .note = note});
-}
-
-static bool has_weights(const ps_chart *chart) {
-    bool any = false;
-    for (size_t i = 0; !any && i < chart->n_ops; i++) {
-        any = chart->ops[i].kind == PS_OP_BW;
-    }
-    return any;
-}
-
-/* The schedule of a row of PipelineReplay, whose name ends at what the row adds to it: "zb-v", "interleaved, 2 chunks". */
-static const ps_schedule *schedule_of_row(const ps_table *replay, size_t row) {
-    const char *text = ps_column_text(replay, row, "schedule");
-    char name[64];
-    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " ,"), text);
-    return ps_schedule_find(name);
-}
-
-static bool splits_backward(const ps_table *replay, size_t row) {
-    const ps_schedule *schedule = schedule_of_row(replay, row);
-    return schedule != NULL && schedule->splits;
-}
-
-/* What the schedule of row `best` asks of the memory that the one of row 0, which ran, does not. */
-static void advise_on_memory(ps_findings *f, const ps_table *replay, size_t best) {
-    char text[256];
-    const char *name = ps_column_text(replay, best, "schedule");
-    bool holds_more =
-        ps_column_real(replay, best, "activations") > ps_column_real(replay, 0, "activations");
-    int64_t weights = ps_column_int(replay, best, "weights", 1);
-    if (weights > ps_column_int(replay, 0, "weights", 1)) {
-        (void)snprintf(
-            text, sizeof text,
-            "Mind the memory: %.64s keeps %lld copies of a stage's weights on each device%s.", name,
-            (long long)weights, holds_more ? ", and more activations" : "");
-    } else if (!holds_more) {
-        (void)snprintf(text, sizeof text,
-                       "Run %.64s: it holds no more activations than the schedule that ran.", name);
-    } else {
-        return; /* the rule's own advice */
-    }
-    ps_findings_remedy(f, text);
-}
-
-static void find_schedule(pipes *p) {
-    const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
-    size_t balanced = replay_row(replay, "stages balanced");
-    ps_findings *f = &p->report->findings;
-    size_t best = best_schedule(replay);
-    double share = best != SIZE_MAX ? ps_column_real(replay, best, "gain share") : 0;
-    if (best == SIZE_MAX || !ps_rule_fires(f, PS_RULE_OTHER_SCHEDULE, share)) {
-        return;
-    }
-    int64_t gain_ns = ps_column_int(replay, best, "gain", 0);
-    bool is_like = ps_report_replay_is_like(p->report);
-    bool is_assumed = !has_weights(p->report->chart) && splits_backward(replay, best);
-    char unlike[192] = "";
-    if (!is_like) {
-        (void)snprintf(
-            unlike, sizeof unlike,
-            " The replay does not reproduce the measured step of %s, so no gain is told.",
-            ps_ns_text_of(p->step_ns).text);
-    }
-    ps_findings_add(
-        f,
-        (ps_finding){.rule = PS_RULE_OTHER_SCHEDULE,
-                     .rank = -1,
-                     .stage = -1,
-                     .gain_ns = is_like ? gain_ns : 0,
-                     .replayed = is_like ? ps_column_text(replay, best, "schedule") : NULL,
-                     .is_assumed = is_assumed,
-                     .value = share},
-        "Replayed, %s takes %s and the current schedule %s, %s less (%.1f %%), holding %.3g microbatches "
-        "of activations instead of %.3g.%s%s",
-        ps_column_text(replay, best, "schedule"),
-        ps_ns_text_of(ps_column_int(replay, best, "step time", 0)).text,
-        ps_ns_text_of(ps_column_int(replay, 0, "step time", 0)).text, ps_ns_text_of(gain_ns).text,
-        share, ps_column_real(replay, best, "activations"),
-        ps_column_real(replay, 0, "activations"),
-        is_assumed
-            ? " Weight gradients were not measured apart: they are taken as half of the backward."
-            : "",
-        unlike);
-    advise_on_memory(f, replay, best);
-    show_schedule(p->report, replay, 0);
-    for (size_t shown = 0; best != SIZE_MAX && shown < PS_EVIDENCE_MAX; shown++) {
-        show_schedule(p->report, replay, best);
-        best = next_best(replay, best, balanced);
-    }
 }
 
 /* What the chart cannot know is said, and nothing is advised from it. Over all steps, as the chart judges. */
@@ -886,7 +839,7 @@ void ps_report_pipeline(ps_report *report) {
         for (size_t i = 0; i < sizeof STALLS / sizeof *STALLS; i++) {
             find_stall(&p, &STALLS[i]);
         }
-        find_schedule(&p);
+        ps_report_find_schedule(report, p.step_ns);
     }
     ps_idmap_fini(&p.part_steps);
     ps_free(p.stages);

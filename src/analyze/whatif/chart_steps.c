@@ -23,9 +23,10 @@ static ps_worker_op chart_job_kind_of(const ps_op *op) {
     case PS_OP_F:
         return PS_WORKER_FORWARD;
     case PS_OP_B:
-    case PS_OP_BI:
     case PS_OP_LOGITS:
         return PS_WORKER_BACKWARD;
+    case PS_OP_BI:
+        return PS_WORKER_INPUT;
     case PS_OP_BW:
         return PS_WORKER_WEIGHT;
     case PS_OP_FB:

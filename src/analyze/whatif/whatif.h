@@ -14,6 +14,7 @@
 #define PS_WHATIF_KINDS(X)                                                                         \
     X(PS_WHATIF_FORWARD, "forward-compute", 1u << PS_WORKER_FORWARD)                               \
     X(PS_WHATIF_BACKWARD, "backward-compute", 1u << PS_WORKER_BACKWARD)                            \
+    X(PS_WHATIF_INPUT, "backward-input-compute", 1u << PS_WORKER_INPUT)                            \
     X(PS_WHATIF_WEIGHT, "backward-wgrad-compute", 1u << PS_WORKER_WEIGHT)                          \
     X(PS_WHATIF_PAIR, "overlapped-compute", 1u << PS_WORKER_PAIR)                                  \
     X(PS_WHATIF_FORWARD_COMM, "forward-pp-comm",                                                   \

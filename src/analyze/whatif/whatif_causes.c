@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/num.h"
 
@@ -68,9 +69,12 @@ static void judge_stage(const ps_whatif *w, cause *c) {
     }
     double before = w->js->n_replicas > 1 ? w->worst_computing_ns : w->real_ns;
     double slower = w->real_ns - w->ideal_ns;
-    *c = (cause){.name = "stage split",
-                 .remedy = "move layers to the other stages; loss and embedding belong to no layer",
-                 .figure = slower > 0 ? (before - without_stage(w, stage)) / slower : (double)NAN};
+    *c = (cause){
+        .name = "stage split",
+        .remedy =
+            "move layers to the other stages, where they still take their time (pipescope plan tells "
+            "what a split takes); loss and embedding belong to no layer",
+        .figure = slower > 0 ? (before - without_stage(w, stage)) / slower : (double)NAN};
     (void)snprintf(
         c->evidence, sizeof c->evidence,
         "%sif stage %d%s computed as fast as usual, a step would take %s instead of %s%s",
@@ -151,6 +155,14 @@ static void judge_drift(const ps_whatif *w, cause *c) {
                    w->js->n_steps);
 }
 
+/* Why a figure above its threshold is no cause. */
+static void say_not_slow(const ps_whatif *w, double threshold, cause *c) {
+    size_t n = strlen(c->evidence);
+    (void)snprintf(c->evidence + n, sizeof c->evidence - n,
+                   "; the job is not slow (slowdown %.3f, threshold slow %.2f)",
+                   w->real_ns / w->ideal_ns, threshold);
+}
+
 static bool add_cause(ps_table *t, const cause *c, bool holds) {
     if (!ps_table_add_row(t)) {
         return false;
@@ -209,7 +221,11 @@ ps_table *ps_whatif_causes(const ps_whatif *w, const double *thresholds, ps_err 
     for (int wanted = 1; ok && wanted >= 0; wanted--) {
         for (size_t i = 0; ok && i < N_JUDGES; i++) {
             bool counts = is_slow || !JUDGES[i].needs_slow_job;
-            bool holds = counts && causes[i].figure > causes[i].threshold;
+            bool is_over = causes[i].figure > causes[i].threshold;
+            bool holds = counts && is_over;
+            if (wanted == 1 && is_over && !counts) {
+                say_not_slow(w, thresholds[PS_WHATIF_SLOW], &causes[i]);
+            }
             ok = holds != (wanted == 1) || add_cause(t, &causes[i], holds);
         }
     }

@@ -183,6 +183,7 @@ static void index_step(making *k, const ps_job_op *ops, uint32_t n) {
 static uint32_t n_computing(const making *k, uint32_t worker) {
     return timeline_count_of(k, worker, PS_WORKER_FORWARD) +
            timeline_count_of(k, worker, PS_WORKER_BACKWARD) +
+           timeline_count_of(k, worker, PS_WORKER_INPUT) +
            timeline_count_of(k, worker, PS_WORKER_WEIGHT) +
            timeline_count_of(k, worker, PS_WORKER_PAIR);
 }

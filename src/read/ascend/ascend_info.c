@@ -93,11 +93,11 @@ static ps_code add_ascend_info_span(ps_db *db, ps_table *t, const char *what,
 
 static ps_code add_spans(ps_db *db, ps_builder *b, ps_err *err) {
     static const char *const HOST[] = {"PYTORCH_API", "CANN_API", "MSTX_EVENTS"};
-    static const char *const DEVICE[] = {"TASK"};
+    static const char *const DEVICE[] = {"TASK", "COMMUNICATION_OP"};
     ps_table *t = ps_table_new("spans", "", SPANS, 3);
     ps_code code = t != NULL ? PS_OK : ps_fail_nomem(err);
     code = code == PS_OK ? add_ascend_info_span(db, t, "host", HOST, 3, err) : code;
-    code = code == PS_OK ? add_ascend_info_span(db, t, "device", DEVICE, 1, err) : code;
+    code = code == PS_OK ? add_ascend_info_span(db, t, "device", DEVICE, 2, err) : code;
     if (code != PS_OK) {
         ps_table_free(t);
         return code;

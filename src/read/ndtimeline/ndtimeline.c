@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/json_write.h"
+#include "model/recording.h"
 #include "model/worker_ops.h"
 #include "read/events/trace_head.h"
 #include "read/ndtimeline/ndtimeline_file.h"
@@ -176,6 +177,7 @@ static bool init_texts(ndtimeline *r) {
 static void put_ndt_sizes(const ps_ndt_file *f, ps_buf *out) {
     ps_json j = ps_json_to(out);
     ps_json_object(&j);
+    ps_json_pair(&j, "from", "the names of threads and processes in the file");
     ps_json_key_int(&j, "tensor_model_parallel_size", f->n_tp);
     ps_json_key_int(&j, "pipeline_model_parallel_size", f->n_pp);
     ps_json_key_int(&j, "data_parallel_size", f->n_dp);
@@ -189,6 +191,9 @@ static bool add_sizes(const ndtimeline *r) {
     put_ndt_sizes(r->file, &text);
     bool ok = ps_buf_ok(&text);
     ps_builder_meta(r->builder, "distributed_args", ps_buf_str(&text));
+    if (r->file->steps_laid_out) {
+        ps_builder_meta(r->builder, PS_STEPS_LAID_OUT_KEY, "1");
+    }
     ps_buf_fini(&text);
     return ok;
 }

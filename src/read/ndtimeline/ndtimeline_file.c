@@ -234,8 +234,8 @@ static int order_ndt_steps(const void *x, const void *y) {
 
 /* The published files lay their steps out anew: the first begins at 0, each of the others a tenth of a step after the end of the
  * one before it. Where all steps lie so, that is where they begin: what the first op waited for is part of the step.
- * Elsewhere a step begins with its first op. */
-static void begin_ndt_steps(ps_ndt_step *steps, size_t n) {
+ * Elsewhere a step begins with its first op. Whether they lie so. */
+static bool begin_ndt_steps(ps_ndt_step *steps, size_t n) {
     double begin = 0;
     bool is_laid_out = n > 0;
     for (size_t i = 0; is_laid_out && i < n; i++) {
@@ -250,6 +250,7 @@ static void begin_ndt_steps(ps_ndt_step *steps, size_t n) {
         begin += 1.1 * ((double)steps[i].end_ns - begin);
         steps[i].start_ns = at < steps[i].start_ns ? at : steps[i].start_ns;
     }
+    return is_laid_out;
 }
 
 /* --- what stays -------------------------------------------------------------------------------------------------------- */
@@ -314,7 +315,7 @@ static ps_code keep_file(reading *r, const char *path, const ps_file_id *id,
     if (code == PS_OK && r->n_steps > 0) {
         memcpy(steps, r->steps, r->n_steps * sizeof *steps);
         qsort(steps, r->n_steps, sizeof *steps, order_ndt_steps);
-        begin_ndt_steps(steps, r->n_steps);
+        file->steps_laid_out = begin_ndt_steps(steps, r->n_steps);
     }
     *out = file;
     return code == PS_OK && !keep_ops(r, file, workers) ? ps_fail_nomem(err) : code;

@@ -43,8 +43,9 @@ typedef struct ps_ndt_file {
     size_t n_names;
     const ps_ndt_step *steps; /* by start; [n_steps] */
     size_t n_steps;
-    ps_diag *diag; /* what is odd in the file */
-    ps_file_id id; /* which file this was */
+    bool steps_laid_out; /* the times between steps are made up */
+    ps_diag *diag;       /* what is odd in the file */
+    ps_file_id id;       /* which file this was */
 } ps_ndt_file;
 
 /* Reads the whole file into the arena. PS_SYNTAX when a worker has no data-parallel rank, two threads are one lane, or no thread

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "model/chart_groups.h"
 #include "write/out/writers.h"
 
 static bool is_transfer(const ps_op *op) {
@@ -150,11 +151,20 @@ static void add_chart_row_idle(ps_row *row, int64_t start_ns, int64_t end_ns,
 }
 
 static void add_gaps(const ps_rows *r, ps_row *row) {
+    size_t passes_left = 0;
+    for (size_t i = 0; i < row->ops.n; i++) {
+        passes_left += ps_op_is_pass(&r->chart->ops[row->ops.at[i].op]);
+    }
+    size_t n_passes = passes_left;
     int64_t until = 0;
     for (size_t i = 0; i < row->ops.n; i++) {
         const ps_block *b = &row->ops.at[i];
-        add_chart_row_idle(row, until, b->start_ns, i == 0 ? PS_BUBBLE_WARMUP : PS_BUBBLE_STALL);
+        add_chart_row_idle(row, until, b->start_ns,
+                           i == 0 || (passes_left == n_passes && n_passes > 0) ? PS_BUBBLE_WARMUP
+                           : passes_left > 0 || n_passes == 0                  ? PS_BUBBLE_STALL
+                                                              : PS_BUBBLE_COOLDOWN);
         until = b->end_ns > until ? b->end_ns : until;
+        passes_left -= ps_op_is_pass(&r->chart->ops[b->op]);
     }
     if (row->ops.n > 0) {
         add_chart_row_idle(row, until, r->span_ns, PS_BUBBLE_COOLDOWN);

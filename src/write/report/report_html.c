@@ -259,7 +259,9 @@ static void put_top(page *p) {
     ps_html_tile(&p->html, step.text, what);
     ps_view_ranks(v, false, ranks);
     put_count(p, v->n_ranks, ranks);
-    put_count(p, v->n_steps, v->n_steps == 1 ? "step" : "steps");
+    char steps[PS_STEPS_TEXT];
+    ps_view_steps(v, steps);
+    put_count(p, v->n_steps, strchr(steps, ' ') != NULL ? strchr(steps, ' ') + 1 : "steps");
     put_count(p, ps_view_count(v, "high"), "high");
     put_count(p, ps_view_count(v, "medium"), "medium");
     put_count(p, ps_view_count(v, "low"), "low");

@@ -87,6 +87,9 @@ static void add_head(ps_json *j, const ps_report_view *view) {
     ps_json_line(j, 1);
     ps_json_key_uint(j, "n_ranks", view->n_ranks);
     ps_json_key_uint(j, "n_steps", view->n_steps);
+    if (view->n_cut_steps > 0) {
+        ps_json_key_uint(j, "n_cut_steps", view->n_cut_steps);
+    }
     ps_json_key_int(j, "step_ns", view->step_ns);
     if (view->period_ns > 0) {
         ps_json_key_int(j, "period_ns", view->period_ns);

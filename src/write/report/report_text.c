@@ -305,12 +305,12 @@ static void put_report_text_findings(page *p) {
 static void put_report_text_title(page *p) {
     const ps_report_view *v = p->view;
     char ranks[PS_RANKS_TEXT];
-    char steps[64] = "no recorded steps, work";
+    char steps[PS_STEPS_TEXT] = "no recorded steps, work";
     char found[128] = "no findings";
     char line[640];
     const ps_ns_text step = ps_ns_text_of(v->step_ns);
     if (v->n_steps > 0) {
-        (void)snprintf(steps, sizeof steps, "%zu step%s", v->n_steps, v->n_steps == 1 ? "" : "s");
+        ps_view_steps(v, steps);
     }
     if (v->findings->n_rows > 0) {
         (void)snprintf(

@@ -98,6 +98,14 @@ void ps_view_ranks(const ps_report_view *view, bool with_number, char out[PS_RAN
                    view->n_ranks == 1 && !is_part ? "" : "s");
 }
 
+void ps_view_steps(const ps_report_view *view, char out[PS_STEPS_TEXT]) {
+    int n =
+        snprintf(out, PS_STEPS_TEXT, "%zu step%s", view->n_steps, view->n_steps == 1 ? "" : "s");
+    if (view->n_cut_steps > 0 && n > 0) {
+        (void)snprintf(out + n, PS_STEPS_TEXT - (size_t)n, " (%zu of them cut)", view->n_cut_steps);
+    }
+}
+
 void ps_view_period(const ps_report_view *view, char out[PS_PERIOD_TEXT]) {
     out[0] = '\0';
     if (view->period_ns > view->step_ns && view->period_ns - view->step_ns > view->step_ns / 100) {

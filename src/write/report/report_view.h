@@ -13,8 +13,10 @@
 #include "write/out/text_style.h"
 
 typedef struct ps_report_view {
-    const char *title;        /* where it comes from; "" */
-    size_t n_ranks, n_steps;  /* that were looked at; steps: of the rank with the most */
+    const char *title;       /* where it comes from; "" */
+    size_t n_ranks, n_steps; /* that were looked at; steps: of the rank with the most */
+    size_t
+        n_cut_steps; /* of those: some pipeline lacks ops in it, and step_ns is the mean of the others */
     int64_t job_ranks;        /* that the job has, 0 unknown */
     bool job_ranks_are_least; /* it may have more */
     int64_t step_ns;          /* that shares are of */
@@ -37,6 +39,10 @@ typedef struct ps_report_view {
     const ps_table *pipelines[8];    /* of the chart */
     size_t n_pipelines;
 } ps_report_view;
+
+/* "3 steps", "3 steps (1 of them cut)"; at least one. */
+enum { PS_STEPS_TEXT = 64 };
+void ps_view_steps(const ps_report_view *view, char out[PS_STEPS_TEXT]);
 
 /* ", one every 55.0 ms" where more than a hundredth of the time lies between steps; else "". */
 enum { PS_PERIOD_TEXT = 64 };

@@ -91,8 +91,11 @@ static void put_steps(ps_buf *out, const ps_whatif_view *view, size_t width) {
     put_step_line(out, "step as measured (mean)", measured, NULL, 0);
     put_step_line(out, "replayed: measured ops, no launch delays", real, "the measured step",
                   100 * ((double)real / (double)measured - 1));
-    put_step_line(out, "ideal: every op as fast as its kind usually is", ideal, "the replay",
+    put_step_line(out, "ideal: every op as long as usual for its kind", ideal, "the replay",
                   100 * ((double)ideal / (double)real - 1));
+    put_paragraph(
+        out, width, 2, 2,
+        "usual: of computing the mean of all workers, slow ones included; of communication the median");
     char waste[PS_WHATIF_WASTE];
     ps_buf_addf(out, "  slowdown %.3f: %s of the job's time is waste\n",
                 ps_view_real(t, 0, "slowdown"), ps_whatif_waste(view, waste));

@@ -1,0 +1,153 @@
+/* Replayed schedules in findings: which of them gains most, and what it asks of the memory (docs/bubble.md, PipelineReplay). */
+#include "analyze/report/report_schedules.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyze/rank/step_index.h"
+#include "analyze/report/report_gains.h"
+#include "base/num.h"
+#include "schedule/schedule.h"
+
+/* The row of PipelineReplay whose name ends so, SIZE_MAX for none. */
+size_t ps_report_replay_row(const ps_table *replay, const char *end) {
+    size_t n_end = strlen(end);
+    for (size_t r = 0; replay != NULL && r < replay->n_rows; r++) {
+        const char *name = ps_column_text(replay, r, "schedule");
+        size_t n = strlen(name);
+        if (n >= n_end && strcmp(name + n - n_end, end) == 0) {
+            return r;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* The row with the most gain after row `last` in the order of gains (0: the first one); those without gain do not count. */
+static size_t next_best(const ps_table *replay, size_t last, size_t balanced) {
+    int64_t limit = last > 0 ? ps_column_int(replay, last, "gain", 0) : INT64_MAX;
+    size_t best = SIZE_MAX;
+    int64_t most = 0;
+    for (size_t r = 1; r < replay->n_rows; r++) {
+        int64_t gain = ps_column_int(replay, r, "gain", 0);
+        bool after = gain < limit || (gain == limit && r > last);
+        if (r != balanced && after && gain > most) {
+            best = r;
+            most = gain;
+        }
+    }
+    return best;
+}
+
+/* The replayed schedule with the most gain, SIZE_MAX for none; a split of the stages is no schedule. */
+size_t ps_report_best_schedule(const ps_table *replay) {
+    return replay != NULL ? next_best(replay, 0, ps_report_replay_row(replay, PS_BALANCED_ROW))
+                          : SIZE_MAX;
+}
+
+static void show_schedule(ps_report *report, const ps_table *replay, size_t row) {
+    char note[96];
+    char copies[32] = "";
+    int64_t weights = ps_column_int(replay, row, "weights", 1);
+    if (weights > 1) {
+        (void)snprintf(copies, sizeof copies, ", %lld x weights", (long long)weights);
+    }
+    (void)snprintf(note, sizeof note, "bubble %.1f %%, activations %.3g%s",
+                   ps_column_real(replay, row, "bubble"),
+                   ps_column_real(replay, row, "activations"), copies);
+    ps_findings_evidence(&report->findings,
+                         (ps_evidence){.rank = -1,
+                                       .step = PS_STEP_OUTSIDE,
+                                       .start_ns = PS_NO_START,
+                                       .dur_ns = ps_column_int(replay, row, "step time", 0),
+                                       .name = ps_column_text(replay, row, "schedule"),
+                                       .note = note});
+}
+
+static bool has_weights(const ps_chart *chart) {
+    bool any = false;
+    for (size_t i = 0; !any && i < chart->n_ops; i++) {
+        any = chart->ops[i].kind == PS_OP_BW;
+    }
+    return any;
+}
+
+/* The schedule of a row of PipelineReplay, whose name ends at what the row adds to it: "zb-v", "interleaved, 2 chunks". */
+static const ps_schedule *schedule_of_row(const ps_table *replay, size_t row) {
+    const char *text = ps_column_text(replay, row, "schedule");
+    char name[64];
+    (void)snprintf(name, sizeof name, "%.*s", (int)strcspn(text, " ,"), text);
+    return ps_schedule_find(name);
+}
+
+static bool splits_backward(const ps_table *replay, size_t row) {
+    const ps_schedule *schedule = schedule_of_row(replay, row);
+    return schedule != NULL && schedule->splits;
+}
+
+/* What the schedule of row `best` asks of the memory that the one of row 0, which ran, does not. */
+static void advise_on_memory(ps_findings *f, const ps_table *replay, size_t best) {
+    char text[256];
+    const char *name = ps_column_text(replay, best, "schedule");
+    bool holds_more =
+        ps_column_real(replay, best, "activations") > ps_column_real(replay, 0, "activations");
+    int64_t weights = ps_column_int(replay, best, "weights", 1);
+    if (weights > ps_column_int(replay, 0, "weights", 1)) {
+        (void)snprintf(
+            text, sizeof text,
+            "Mind the memory: %.64s keeps %lld copies of a stage's weights on each device%s.", name,
+            (long long)weights, holds_more ? ", and more activations" : "");
+    } else if (!holds_more) {
+        (void)snprintf(text, sizeof text,
+                       "Run %.64s: it holds no more activations than the schedule that ran.", name);
+    } else {
+        return; /* the rule's own advice */
+    }
+    ps_findings_remedy(f, text);
+}
+
+void ps_report_find_schedule(ps_report *report, int64_t step_ns) {
+    const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
+    size_t balanced = ps_report_replay_row(replay, PS_BALANCED_ROW);
+    ps_findings *f = &report->findings;
+    size_t best = ps_report_best_schedule(replay);
+    double share = best != SIZE_MAX ? ps_column_real(replay, best, "gain share") : 0;
+    if (best == SIZE_MAX || !ps_rule_fires(f, PS_RULE_OTHER_SCHEDULE, share)) {
+        return;
+    }
+    int64_t gain_ns = ps_column_int(replay, best, "gain", 0);
+    bool is_like = ps_report_replay_is_like(report);
+    bool is_assumed = !has_weights(report->chart) && splits_backward(replay, best);
+    char unlike[192] = "";
+    if (!is_like) {
+        (void)snprintf(
+            unlike, sizeof unlike,
+            " The replay does not reproduce the measured step of %s, so no gain is told.",
+            ps_ns_text_of(step_ns).text);
+    }
+    ps_findings_add(
+        f,
+        (ps_finding){.rule = PS_RULE_OTHER_SCHEDULE,
+                     .rank = -1,
+                     .stage = -1,
+                     .gain_ns = is_like ? gain_ns : 0,
+                     .replayed = is_like ? ps_column_text(replay, best, "schedule") : NULL,
+                     .is_assumed = is_assumed,
+                     .value = share},
+        "Replayed, %s takes %s and the current schedule %s, %s less (%.1f %%), holding %.3g microbatches "
+        "of activations instead of %.3g.%s%s",
+        ps_column_text(replay, best, "schedule"),
+        ps_ns_text_of(ps_column_int(replay, best, "step time", 0)).text,
+        ps_ns_text_of(ps_column_int(replay, 0, "step time", 0)).text, ps_ns_text_of(gain_ns).text,
+        share, ps_column_real(replay, best, "activations"),
+        ps_column_real(replay, 0, "activations"),
+        is_assumed
+            ? " Weight gradients were not measured apart: they are taken as half of the backward."
+            : "",
+        unlike);
+    advise_on_memory(f, replay, best);
+    show_schedule(report, replay, 0);
+    for (size_t shown = 0; best != SIZE_MAX && shown < PS_EVIDENCE_MAX; shown++) {
+        show_schedule(report, replay, best);
+        best = next_best(replay, best, balanced);
+    }
+}

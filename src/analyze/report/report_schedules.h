@@ -1,0 +1,17 @@
+/* Findings about schedules that were replayed with the measured durations. */
+#ifndef PS_ANALYZE_REPORT_SCHEDULES_H
+#define PS_ANALYZE_REPORT_SCHEDULES_H
+
+#include "analyze/report/report.h"
+
+/* The end of the row's name in PipelineReplay: the schedule that ran, every stage as fast as the mean. */
+#define PS_BALANCED_ROW "stages balanced"
+
+/* The row of PipelineReplay (NULL: none) whose name ends so, SIZE_MAX for none. */
+size_t ps_report_replay_row(const ps_table *replay, const char *end);
+/* The replayed schedule with the most gain, SIZE_MAX for none; a split of the stages is no schedule. */
+size_t ps_report_best_schedule(const ps_table *replay);
+/* Adds the finding that another schedule would be faster. `step_ns`: mean of the chart's steps. */
+void ps_report_find_schedule(ps_report *report, int64_t step_ns);
+
+#endif
