@@ -139,6 +139,35 @@ static void receives_are_charged_to_the_sender(void **state) {
     }
 }
 
+/* Of three transfers the second one's send was lost: the other two are pairs by their numbers, and the receive alone is unmatched. The
+ * first receive waits 450 - 300, the third 2450 - 2400. */
+static void a_lost_send_costs_one_pair(void **state) {
+    (void)state;
+    ps_trace *traces[2];
+    for (int r = 0; r < 2; r++) {
+        ps_builder *b = ps_builder_new();
+        (void)comm(b, "all", "hcom_allReduce__9_0_1", 1000, 1100);
+        if (r == 0) {
+            (void)comm(b, "pp", "hcom_send__1_0_1", 450, 540);
+            (void)comm(b, "pp", "hcom_send__1_2_1", 2450, 2540);
+        } else {
+            (void)comm(b, "pp", "hcom_receive__1_0_1", 300, 560);
+            (void)comm(b, "pp", "hcom_receive__1_1_1", 1300, 1560);
+            (void)comm(b, "pp", "hcom_receive__1_2_1", 2400, 2560);
+        }
+        traces[r] = small_seal(b);
+    }
+    small_run o;
+    small_run_mode(&o, "slow_rank", traces, 2, NULL);
+    small_expect(&o, "SlowRankLateness",
+                 "0|pp||p2p|2|2|200|100|150|0|0|0\n"
+                 "0|all||collective|1|0|0|0|0|0|0|0\n"
+                 "1|all||collective|1|0|0|0|0|0|0|0\n"
+                 "1|pp||p2p|0|0|0|0|0|200|0|0\n");
+    small_run_fini(&o);
+    free_all(traces, 2);
+}
+
 /* The two are not at work together: the send was over long before its receive began. Who waited for whom is not known; of two
  * transfers, one of which tells, that one counts. Collectives tell that the clocks agree. */
 static void transfers_apart_tell_nothing(void **state) {
@@ -762,6 +791,7 @@ int main(void) {
         cmocka_unit_test(votes_by_collective),
         cmocka_unit_test(two_ranks_vote_by_lateness),
         cmocka_unit_test(receives_are_charged_to_the_sender),
+        cmocka_unit_test(a_lost_send_costs_one_pair),
         cmocka_unit_test(transfers_apart_tell_nothing),
         cmocka_unit_test(places_tell_the_other_end),
         cmocka_unit_test(kernels_and_their_groups),

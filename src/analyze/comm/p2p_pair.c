@@ -1,20 +1,11 @@
-/* Operators are gathered by link (group, sender, receiver). Both ends of a link see the transfers in the same
- * order, so the k-th send belongs to the k-th receive, unless the recording window cut one end:
- *
- *  1. the names carry the same numbers at both ends (a group of two): match by (iteration, sequence). The profiler
- *     counts from the start of its recording, so where one end has more operators and both begin with the same
- *     number, either end of a window may have been cut: then the times must not speak against the numbers;
- *  2. equal counts: the k-th belongs to the k-th, unless another offset fits nearly all times far better;
- *  3. else find the offset at which the ends of the transfers lie closest, then walk both lists, leaving out
- *     the one whose neighbour fits better.
- *
- * An index is given to every transfer in order, matched or not, so that a lone operator never takes the id of
- * another. */
+/* Operators are gathered by link (group, sender, receiver), each link is matched (transfer_pairs.h), and an index is given to every
+ * transfer in order, matched or not, so that a lone operator never takes the id of another. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/comm/p2p.h"
+#include "analyze/comm/transfer_pairs.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -206,202 +197,66 @@ static bool fill_links(pairing *p) {
     return true;
 }
 
-/* --- matching one link ------------------------------------------------------------------------------- */
+/* --- matching ------------------------------------------------------------------------------------------ */
 
-static int compare_p2p_link_numbers(const ps_p2p_op *a, const ps_p2p_op *b) {
-    if (a->iteration != b->iteration) {
-        return a->iteration < b->iteration ? -1 : 1;
+/* Lone operators are counted on the rank that has them. */
+static void count_lone(const pairing *p, const link *l, uint64_t n_lone) {
+    uint32_t rank = l->n_sends > l->n_recvs ? l->send_rank : l->recv_rank;
+    if (n_lone > 0 && rank != NO_RANK) {
+        ps_diag_add(p->in->diags[rank], PS_ODD_P2P_UNPAIRED, "group %.60s, rank %d to %d", l->group,
+                    l->sender, l->receiver);
+        ps_diag_count(p->in->diags[rank], PS_ODD_P2P_UNPAIRED, n_lone - 1);
     }
-    return a->sequence < b->sequence ? -1 : a->sequence > b->sequence;
 }
 
-static bool numbers_ascend(const end_ref *refs, size_t n) {
-    for (size_t i = 1; i < n; i++) {
-        if (compare_p2p_link_numbers(refs[i - 1].op, refs[i].op) >= 0) {
-            return false;
-        }
-    }
-    return true;
+static void note_peers(const end_ref *send, const end_ref *recv) {
+    send->op->peer_rank = recv->rank;
+    send->op->peer_op = recv->number;
+    recv->op->peer_rank = send->rank;
+    recv->op->peer_op = send->number;
 }
 
-/* Both ends count the same operators: every one of the shorter list is found in the longer. */
-static bool numbers_match(const link *l) {
-    if (!numbers_ascend(l->sends, l->n_sends) || !numbers_ascend(l->recvs, l->n_recvs)) {
-        return false;
+static void fill_ends(const end_ref *refs, size_t n, ps_transfer_end *ends) {
+    for (size_t i = 0; i < n; i++) {
+        const ps_p2p_op *op = refs[i].op;
+        ends[i] = (ps_transfer_end){op->end_ns, op->iteration, op->sequence, 0};
     }
-    size_t i = 0;
+}
+
+/* Matches one link and returns how many operators found no counterpart. `ends` has room for all of its operators. */
+static uint64_t match_link(const link *l, ps_transfer_end *ends) {
+    ps_transfer_end *recvs = ends + l->n_sends;
+    fill_ends(l->sends, l->n_sends, ends);
+    fill_ends(l->recvs, l->n_recvs, recvs);
+    uint64_t n_lone = ps_transfer_pairs(ends, l->n_sends, recvs, l->n_recvs);
     size_t j = 0;
-    size_t n_equal = 0;
-    while (i < l->n_sends && j < l->n_recvs) {
-        int order = compare_p2p_link_numbers(l->sends[i].op, l->recvs[j].op);
-        n_equal += order == 0;
-        i += order <= 0;
-        j += order >= 0;
-    }
-    return n_equal == (l->n_sends < l->n_recvs ? l->n_sends : l->n_recvs);
-}
-
-/* By distance from zero. */
-static int compare_distances(const void *a, const void *b) {
-    int64_t x = llabs(*(const int64_t *)a);
-    int64_t y = llabs(*(const int64_t *)b);
-    return x < y ? -1 : x > y;
-}
-
-#define N_SAMPLES 64
-
-/* How the ends of the pairs (i, i + offset) lie to each other. */
-typedef struct fit {
-    int64_t usual;    /* difference of the ends, send - receive */
-    int64_t distance; /* how far that is from zero */
-    int64_t farthest; /* of all pairs but one in 32 */
-} fit;
-
-/* Of up to N_SAMPLES pairs. Usual is, of the better half, the difference farthest from zero, so that a hole in the middle of
- * one list leaves that of the pairs on one side of it. False when no pair exists. */
-static bool measure_offset(const link *l, int64_t offset, fit *out) {
-    int64_t first = offset < 0 ? -offset : 0;
-    int64_t last = (int64_t)l->n_recvs - offset; /* exclusive, for i */
-    last = last < (int64_t)l->n_sends ? last : (int64_t)l->n_sends;
-    int64_t n = last - first;
-    if (n <= 0) {
-        return false;
-    }
-    int64_t d[N_SAMPLES];
-    size_t n_d = 0;
-    int64_t stride = (n + N_SAMPLES - 1) / N_SAMPLES;
-    for (int64_t i = first; i < last; i += stride) {
-        d[n_d++] = l->sends[i].op->end_ns - l->recvs[i + offset].op->end_ns;
-    }
-    qsort(d, n_d, sizeof *d, compare_distances);
-    out->usual = ps_midpoint_i64(d[(n_d - 1) / 2], d[n_d / 2]);
-    out->distance = llabs(out->usual);
-    out->farthest = llabs(d[n_d - 1 - n_d / 32]);
-    return true;
-}
-
-/* The receive whose end lies closest to that of the middle send. */
-static int64_t guess_offset(const link *l) {
-    size_t middle = l->n_sends / 2;
-    int64_t end = l->sends[middle].op->end_ns;
-    size_t low = 0;
-    size_t high = l->n_recvs;
-    while (low < high) {
-        size_t at = low + (high - low) / 2;
-        if (l->recvs[at].op->end_ns < end) {
-            low = at + 1;
-        } else {
-            high = at;
+    for (size_t i = 0; i < l->n_sends; i++) {
+        *l->sends[i].index = ends[i].index;
+        while (j < l->n_recvs && recvs[j].index < ends[i].index) {
+            j++;
+        }
+        if (j < l->n_recvs && recvs[j].index == ends[i].index) {
+            note_peers(&l->sends[i], &l->recvs[j]);
         }
     }
-    return (int64_t)low - (int64_t)middle;
-}
-
-/* Clocks of two hosts differ by less than a few transfers, so the right offset lies near the guess. */
-#define OFFSETS_AROUND 8
-
-/* What speaks for offset 0 besides the times. */
-typedef enum for_zero {
-    NOTHING_FOR_ZERO,
-    NUMBERS_FOR_ZERO, /* another offset must fit far better */
-    /* There are as many sends as receives: another offset must fit far better for nearly all of them. Sends that end once the
-     * data is on its way come near to ends of other receives here and there. */
-    COUNTS_FOR_ZERO
-} for_zero;
-
-static int64_t best_offset(const link *l, for_zero zero, int64_t *usual) {
-    int64_t best = 0;
-    int64_t best_distance = INT64_MAX;
-    fit f = {0};
-    if (measure_offset(l, 0, &f)) {
-        *usual = f.usual;
-        best_distance = zero == NOTHING_FOR_ZERO ? INT64_MAX : f.distance / 4;
-    }
-    int64_t guess = guess_offset(l);
-    for (int64_t k = guess - OFFSETS_AROUND; k <= guess + OFFSETS_AROUND; k++) {
-        if (!measure_offset(l, k, &f)) {
-            continue;
-        }
-        int64_t distance = zero == COUNTS_FOR_ZERO ? f.farthest : f.distance;
-        if (distance < best_distance) {
-            best_distance = distance;
-            best = k;
-            *usual = f.usual;
-        }
-    }
-    return best;
-}
-
-/* Whether the numbers of the names tell which operators belong together. */
-static bool numbers_tell(const link *l) {
-    if (!numbers_match(l)) {
-        return false;
-    }
-    bool one_sided = l->n_sends == 0 || l->n_recvs == 0;
-    if (one_sided || l->n_sends == l->n_recvs ||
-        compare_p2p_link_numbers(l->sends[0].op, l->recvs[0].op) != 0) {
-        return true;
-    }
-    int64_t usual = 0;
-    return best_offset(l, NUMBERS_FOR_ZERO, &usual) == 0;
-}
-
-/* Gives indices in order; the pairs share one. `order` < 0: the send stands alone, > 0: the receive does. */
-static void give_index(const link *l, size_t *i, size_t *j, int order, uint32_t *index,
-                       uint64_t *n_lone) {
-    if (order == 0) {
-        const end_ref *send = &l->sends[*i];
-        const end_ref *recv = &l->recvs[*j];
-        send->op->peer_rank = recv->rank;
-        send->op->peer_op = recv->number;
-        recv->op->peer_rank = send->rank;
-        recv->op->peer_op = send->number;
-    }
-    if (order <= 0) {
-        *l->sends[(*i)++].index = *index;
-    }
-    if (order >= 0) {
-        *l->recvs[(*j)++].index = *index;
-    }
-    *n_lone += order != 0;
-    (*index)++;
-}
-
-static int64_t p2p_link_misfit(const link *l, size_t i, size_t j, int64_t usual) {
-    if (i >= l->n_sends || j >= l->n_recvs) {
-        return INT64_MAX;
-    }
-    int64_t d = l->sends[i].op->end_ns - l->recvs[j].op->end_ns - usual;
-    return d < 0 ? -d : d;
-}
-
-/* Matches one link and returns how many operators found no counterpart. */
-static uint64_t match_link(const link *l) {
-    bool by_numbers = numbers_tell(l);
-    bool equal = l->n_sends == l->n_recvs;
-    int64_t usual = 0;
-    bool by_count = !by_numbers && l->n_sends > 0 && l->n_recvs > 0 &&
-                    best_offset(l, equal ? COUNTS_FOR_ZERO : NOTHING_FOR_ZERO, &usual) == 0 &&
-                    equal;
-    size_t i = 0;
-    size_t j = 0;
-    uint32_t index = 0;
-    uint64_t n_lone = 0;
-    while (i < l->n_sends || j < l->n_recvs) {
-        int order = 0;
-        if (i == l->n_sends || j == l->n_recvs) {
-            order = i < l->n_sends ? -1 : 1;
-        } else if (by_numbers) {
-            order = compare_p2p_link_numbers(l->sends[i].op, l->recvs[j].op);
-        } else if (!by_count) {
-            int64_t here = p2p_link_misfit(l, i, j, usual);
-            order = p2p_link_misfit(l, i + 1, j, usual) < here   ? -1
-                    : p2p_link_misfit(l, i, j + 1, usual) < here ? 1
-                                                                 : 0;
-        }
-        give_index(l, &i, &j, order, &index, &n_lone);
+    for (size_t k = 0; k < l->n_recvs; k++) {
+        *l->recvs[k].index = recvs[k].index;
     }
     return n_lone;
+}
+
+static bool match_links(pairing *p) {
+    size_t most = 0;
+    for (size_t i = 0; i < p->n_links; i++) {
+        size_t n = p->links[i].n_sends + p->links[i].n_recvs;
+        most = n > most ? n : most;
+    }
+    ps_transfer_end *ends = ps_calloc(most + 1, sizeof *ends);
+    for (size_t i = 0; ends != NULL && i < p->n_links; i++) {
+        count_lone(p, &p->links[i], match_link(&p->links[i], ends));
+    }
+    ps_free(ends);
+    return ends != NULL;
 }
 
 /* --- result ------------------------------------------------------------------------------------------ */
@@ -453,16 +308,6 @@ static ps_code add_rank_table(const pairing *p, size_t rank, ps_err *err) {
     return ps_result_add(p->in->result, t, err);
 }
 
-/* Lone operators are counted on the rank that has them. */
-static void count_lone(const pairing *p, const link *l, uint64_t n_lone) {
-    uint32_t rank = l->n_sends > l->n_recvs ? l->send_rank : l->recv_rank;
-    if (n_lone > 0 && rank != NO_RANK) {
-        ps_diag_add(p->in->diags[rank], PS_ODD_P2P_UNPAIRED, "group %.60s, rank %d to %d", l->group,
-                    l->sender, l->receiver);
-        ps_diag_count(p->in->diags[rank], PS_ODD_P2P_UNPAIRED, n_lone - 1);
-    }
-}
-
 static bool make_arrays(pairing *p) {
     size_t n = p->in->n_ranks;
     p->link_of_op = ps_calloc(n, sizeof *p->link_of_op);
@@ -496,10 +341,8 @@ ps_code ps_p2p_pair(ps_p2p_list *const *lists, const int32_t *pipelines, const p
                     ps_err *err) {
     pairing p = {.lists = lists, .pipelines = pipelines, .in = in};
     ps_idmap_init(&p.by_key);
-    bool ok = make_arrays(&p) && make_links(&p) && find_shared_tags(&p) && fill_links(&p);
-    for (size_t i = 0; ok && i < p.n_links; i++) {
-        count_lone(&p, &p.links[i], match_link(&p.links[i]));
-    }
+    bool ok = make_arrays(&p) && make_links(&p) && find_shared_tags(&p) && fill_links(&p) &&
+              match_links(&p);
     ps_code code = ok ? PS_OK : ps_fail_nomem(err);
     for (size_t r = 0; code == PS_OK && r < in->n_ranks; r++) {
         if (lists[r] != NULL && lists[r]->n_operators > 0) {

@@ -1,10 +1,12 @@
-/* Inside of a communicator and step the k-th send from one rank to another is received by the k-th receive there from it.
- * The other end is a global rank (PyTorch), or a place in the communicator whose owner is known by its own operators; in
+/* Which send of one rank another's receive belongs to: by link (communicator, sender, receiver) as all transfers are matched
+ * (transfer_pairs.h). The other end is a global rank (PyTorch), or a place in the communicator whose owner is known by its own operators; in
  * a communicator of two ranks it is the other one. */
 #include "analyze/comm/skew_match.h"
 
 #include <stdlib.h>
 
+#include "analyze/comm/p2p.h"
+#include "analyze/comm/transfer_pairs.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 
@@ -45,7 +47,6 @@ static int by_ends(const void *a, const void *b) {
     const transfer *x = a;
     const transfer *y = b;
     BY(group)
-    BY(step)
     BY(sender)
     BY(receiver)
     BY(is_send)
@@ -135,24 +136,44 @@ static bool find_transfers(matching *m) {
 
 /* --- pairs ---------------------------------------------------------------------------------------------------- */
 
-/* Transfers of one direction: receives first, as many as sends. */
-static void pair_transfer(ps_skew_work *w, const transfer *t, size_t n) {
+/* Numbers of the operator's name (HCCL) or, where it has none, of the profile. */
+static ps_transfer_end transfer_end_of(const ps_skew_work *w, const transfer *t) {
+    uint32_t rank = t->is_send ? t->sender : t->receiver;
+    const ps_comm_op *op = ps_skew_op(w->in, rank, t->op);
+    ps_transfer_end end = {.end_ns = op->end_ns, .sequence = op->sequence};
+    const char *tag = NULL;
+    size_t n_tag = 0;
+    bool is_send = false;
+    (void)ps_p2p_parse_name(ps_comm_text(w->in->lists[rank], op->name), &is_send, &tag, &n_tag,
+                            &end.sequence, &end.iteration);
+    return end;
+}
+
+/* The transfers of one link: receives first. `ends` has room for them. */
+static void pair_transfers(ps_skew_work *w, const transfer *t, size_t n, ps_transfer_end *ends) {
     size_t n_receives = 0;
-    while (n_receives < n && !t[n_receives].is_send) {
-        n_receives++;
+    for (size_t i = 0; i < n; i++) {
+        n_receives += !t[i].is_send;
+        ends[i] = transfer_end_of(w, &t[i]);
     }
-    if (n_receives * 2 != n) {
-        w->out->n_unmatched += n;
-        return;
-    }
+    const ps_transfer_end *sends = ends + n_receives;
+    size_t n_sends = n - n_receives;
+    w->out->n_unmatched += ps_transfer_pairs(ends + n_receives, n_sends, ends, n_receives);
+    size_t k = 0;
     for (size_t i = 0; i < n_receives; i++) {
-        const transfer *send = &t[n_receives + i];
-        w->out->receives[w->out->n_receives++] = (ps_skew_receive){.sender = send->sender,
-                                                                   .receiver = t[i].receiver,
-                                                                   .send_op = send->op,
-                                                                   .receive_op = t[i].op,
-                                                                   .group = w->plain[t[i].group],
-                                                                   .step = t[i].step};
+        while (k < n_sends && sends[k].index < ends[i].index) {
+            k++;
+        }
+        if (k < n_sends && sends[k].index == ends[i].index) {
+            const transfer *send = &t[n_receives + k];
+            w->out->receives[w->out->n_receives++] =
+                (ps_skew_receive){.sender = send->sender,
+                                  .receiver = t[i].receiver,
+                                  .send_op = send->op,
+                                  .receive_op = t[i].op,
+                                  .group = w->plain[t[i].group],
+                                  .step = t[i].step};
+        }
     }
 }
 
@@ -165,16 +186,18 @@ bool ps_skew_receives(ps_skew_work *w) {
         qsort(m.all, m.n, sizeof *m.all, by_ends);
     }
     w->out->receives = ok ? ps_calloc(m.n / 2 + 1, sizeof *w->out->receives) : NULL;
-    ok = w->out->receives != NULL;
+    ps_transfer_end *ends = ok ? ps_calloc(m.n + 1, sizeof *ends) : NULL;
+    ok = w->out->receives != NULL && ends != NULL;
     for (size_t i = 0; ok && i < m.n;) {
         size_t k = i;
-        while (k < m.n && m.all[k].group == m.all[i].group && m.all[k].step == m.all[i].step &&
-               m.all[k].sender == m.all[i].sender && m.all[k].receiver == m.all[i].receiver) {
+        while (k < m.n && m.all[k].group == m.all[i].group && m.all[k].sender == m.all[i].sender &&
+               m.all[k].receiver == m.all[i].receiver) {
             k++;
         }
-        pair_transfer(w, m.all + i, k - i);
+        pair_transfers(w, m.all + i, k - i, ends);
         i = k;
     }
+    ps_free(ends);
     ps_free(m.all);
     ps_idmap_fini(&m.by_rank);
     ps_idmap_fini(&m.by_place);
