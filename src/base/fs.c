@@ -53,9 +53,13 @@ bool ps_is_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-ps_code ps_file_look(const char *path, ps_err *err) {
+ps_code ps_path_look(const char *path, ps_path_kind *kind, ps_err *err) {
     struct stat st;
+    *kind = PS_PATH_NONE;
     if (stat(path, &st) == 0) {
+        *kind = S_ISREG(st.st_mode)   ? PS_PATH_FILE
+                : S_ISDIR(st.st_mode) ? PS_PATH_DIR
+                                      : PS_PATH_OTHER;
         return PS_OK;
     }
     if (errno == ENOENT || errno == ELOOP) {
@@ -110,7 +114,8 @@ ps_code ps_list_dir(const char *path, ps_arena *arena, const char ***names, size
         list[(*n)++] = copy;
     }
     (void)closedir(dir);
-    if (code == PS_OK && *n > 0) {
+    *n = code == PS_OK ? *n : 0;
+    if (*n > 0) {
         qsort(list, *n, sizeof *list, compare_fs_names);
         *names = ps_arena_alloc(arena, *n * sizeof **names);
         if (*names != NULL) {
@@ -148,6 +153,17 @@ ps_code ps_make_dirs(const char *path, ps_err *err) {
     }
     ps_arena_fini(&arena);
     return code;
+}
+
+ps_code ps_read_file_if_there(const char *path, size_t max_bytes, ps_buf *out, bool *is_there,
+                              ps_err *err) {
+    ps_path_kind kind = PS_PATH_NONE;
+    ps_code code = ps_path_look(path, &kind, err);
+    *is_there = kind == PS_PATH_FILE;
+    if (code == PS_NOT_FOUND || (code == PS_OK && !*is_there)) {
+        return PS_OK;
+    }
+    return code == PS_OK ? ps_read_file(path, max_bytes, out, err) : code;
 }
 
 ps_code ps_read_file(const char *path, size_t max_bytes, ps_buf *out, ps_err *err) {

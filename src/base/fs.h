@@ -29,9 +29,12 @@ bool ps_file_same(const ps_file_id *a, const ps_file_id *b);
 bool ps_is_dir(const char *path);
 bool ps_is_file(const char *path);
 
-/* PS_OK for what is there, and for what is not. Else what is named cannot be looked at, and err says why: PS_NOT_FOUND for a link
- * that leads nowhere or round itself, PS_IO for all else (no permission, a fault of the disk). */
-PS_MUST_USE ps_code ps_file_look(const char *path, ps_err *err);
+typedef enum ps_path_kind { PS_PATH_NONE, PS_PATH_FILE, PS_PATH_DIR, PS_PATH_OTHER } ps_path_kind;
+
+/* What is at a path; PS_OK also where nothing is. Else it cannot be looked at, *kind is PS_PATH_NONE, and err says why: PS_NOT_FOUND for
+ * a link that leads nowhere or round itself, PS_IO for all else (no permission, a fault of the disk). ps_is_dir and ps_is_file take such
+ * a path for absent: they are for paths whose error shows anyway when they are opened. */
+PS_MUST_USE ps_code ps_path_look(const char *path, ps_path_kind *kind, ps_err *err);
 
 /* Nobody's permission bits allow writing, or this process may not write. Mode bits count for root too: a
  * file marked read-only is meant to stay as it is. */
@@ -47,6 +50,11 @@ PS_MUST_USE ps_code ps_make_dirs(const char *path, ps_err *err);
 
 /* The whole file, at most max_bytes (PS_RANGE beyond). PS_IO for anything but a regular file: no pipe is waited for. */
 PS_MUST_USE ps_code ps_read_file(const char *path, size_t max_bytes, ps_buf *out, ps_err *err);
+
+/* The same for a file that need not be there: PS_OK and *is_there false where nothing is, or no regular file, or a link that leads
+ * nowhere. */
+PS_MUST_USE ps_code ps_read_file_if_there(const char *path, size_t max_bytes, ps_buf *out,
+                                          bool *is_there, ps_err *err);
 
 /* The whole file at once, unflushed (base/publish.h): one of many. */
 PS_MUST_USE ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err);

@@ -1,5 +1,6 @@
 #include "base/publish.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -7,6 +8,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -214,4 +216,66 @@ void ps_publish_abort(ps_publish *p) {
         (void)unlink(p->tmp);
     }
     forget_publish(p);
+}
+
+/* --- databases, scratch folders ------------------------------------------------------------------------------------------- */
+
+void ps_remove_database(const char *path) {
+    char names[PATH_MAX + SUFFIX_ROOM];
+    if (strlen(path) < PATH_MAX) {
+        (void)snprintf(names, sizeof names, "%s", path);
+        remove_with_suffixes(names);
+    }
+}
+
+ps_code ps_scratch_begin(const char *dir, char **folder, ps_err *err) {
+    size_t room = strlen(dir) + 32;
+    *folder = ps_alloc(room);
+    if (*folder == NULL) {
+        return ps_fail_nomem(err);
+    }
+    (void)snprintf(*folder, room, "%s/pipescope-XXXXXX", dir);
+    if (mkdtemp(*folder) != NULL) {
+        return PS_OK;
+    }
+    const ps_publish p = {.path = *folder};
+    ps_code code = fail_publish(&p, "cannot create a folder for what is written meanwhile", err);
+    ps_free(*folder);
+    *folder = NULL;
+    return code;
+}
+
+/* The first failure is told, and the rest is removed all the same. */
+static ps_code remove_scratch_file(const char *folder, int dir, const char *name, ps_err *err) {
+    if (unlinkat(dir, name, 0) == 0 || errno == ENOENT) {
+        return PS_OK;
+    }
+    char text[128] = "";
+    const char *reason = strerror_r(errno, text, sizeof text);
+    return ps_fail_file(err, PS_IO, folder, "%s in it cannot be removed: %s", name, reason);
+}
+
+ps_code ps_scratch_end(char *folder, ps_err *err) {
+    if (folder == NULL) {
+        return PS_OK;
+    }
+    ps_code code = PS_OK;
+    DIR *dir = opendir(folder);
+    for (const struct dirent *e = dir != NULL ? readdir(dir) : NULL; e != NULL; e = readdir(dir)) {
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0) {
+            ps_code removed =
+                remove_scratch_file(folder, dirfd(dir), e->d_name, code == PS_OK ? err : NULL);
+            code = code == PS_OK ? removed : code;
+        }
+    }
+    if (dir != NULL) {
+        (void)closedir(dir);
+    }
+    if (rmdir(folder) != 0 && code == PS_OK) {
+        char text[128] = "";
+        const char *reason = strerror_r(errno, text, sizeof text);
+        code = ps_fail_file(err, PS_IO, folder, "the folder cannot be removed: %s", reason);
+    }
+    ps_free(folder);
+    return code;
 }

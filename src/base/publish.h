@@ -26,6 +26,15 @@ typedef enum ps_publish_how { PS_UNFLUSHED, PS_FLUSHED } ps_publish_how;
 PS_MUST_USE ps_code ps_publish_commit(ps_publish *p, ps_publish_how how, ps_err *err);
 void ps_publish_abort(ps_publish *p);
 
+/* Removes a database with what SQLite puts beside it; what is not there is fine. */
+void ps_remove_database(const char *path);
+
+/* A folder of its own below `dir`, for a library that makes files whose names we do not know; its path is `dir`'s and a name that was
+ * nobody's. The caller ends it with ps_scratch_end(); NULL on failure. */
+PS_MUST_USE ps_code ps_scratch_begin(const char *dir, char **folder, ps_err *err);
+/* Removes the folder and the files in it. PS_IO, with the name of what stays, when something cannot be removed. NULL is fine. */
+PS_MUST_USE ps_code ps_scratch_end(char *folder, ps_err *err);
+
 /* --- what a signal would leave behind ------------------------------------------------------------------------------- */
 
 /* The file of this name (with what SQLite puts beside a database) or the folder is removed if a signal ends the process. A number

@@ -81,6 +81,9 @@ int ps_cli_over_ranks(ps_cli *cli, const ps_run_opts *opts, ps_ranks_fn *analyse
     ps_report_cluster(cli, cluster);
     status =
         cluster->n_ranks > 0 ? analyse(cli, cluster, opts) : ps_report_no_profile(cli, cluster);
+    if (status == PS_EXIT_NOTHING && ps_diag_n_errors(&cluster->diag) > 0) {
+        status = PS_EXIT_FAILED; /* what could not be read may be what is missing */
+    }
     ps_cluster_free(cluster);
     return status;
 }

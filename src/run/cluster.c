@@ -446,11 +446,9 @@ static bool is_rank_name(const char *name) {
 }
 
 /* What cannot be looked at is no absence: a rank may be missing. A link of another name that leads nowhere is nothing to us. */
-static void note_unseen(walk *w, const char *path) {
-    ps_err err = PS_ERR_INIT;
-    ps_code code = ps_file_look(path, &err);
+static void note_unseen(walk *w, const char *path, ps_code code, const ps_err *err) {
     if (code == PS_IO || (code == PS_NOT_FOUND && is_rank_name(ps_path_base(path)))) {
-        ps_diag_add(&w->cluster->diag, PS_ODD_FILE, "%s: %s", path, err.msg);
+        ps_diag_add(&w->cluster->diag, PS_ODD_FILE, "%s: %s", path, err->msg);
     }
 }
 
@@ -472,11 +470,15 @@ static void visit_dir(walk *w, const char *dir, int depth) {
         ps_cluster_note_stranger(c, dir, names[i]);
         const char *path = ps_path_join(&c->arena, dir, names[i]);
         ps_cluster_rank database = {.rank = -1, .timestamp = -1, .path = path, .machine = -1};
+        ps_path_kind kind = PS_PATH_NONE;
+        ps_code looked = path != NULL ? ps_path_look(path, &kind, &err) : PS_NOMEM;
         if (path == NULL) {
             w->nomem = true;
-        } else if (!ps_is_dir(path) && name_database(names[i], &database)) {
+        } else if (kind != PS_PATH_DIR && name_database(names[i], &database)) {
             add_cluster_rank(w, database);
-        } else if (ps_is_dir(path)) {
+        } else if (looked != PS_OK) {
+            note_unseen(w, path, looked, &err);
+        } else if (kind == PS_PATH_DIR) {
             if (strcmp(names[i], OUTPUT_DIR) == 0) {
                 visit_rank_dir(w, dir, names, n);
             } else if (depth < PS_CLUSTER_MAX_DEPTH &&
@@ -484,7 +486,6 @@ static void visit_dir(walk *w, const char *dir, int depth) {
                 visit_dir(w, path, depth + 1);
             }
         } else {
-            note_unseen(w, path);
             w->nomem =
                 (w->all && ps_cluster_add_file(c, path, w->reader, false) != PS_OK) || w->nomem;
         }

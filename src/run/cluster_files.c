@@ -115,6 +115,10 @@ static ps_code add_cluster_file(ps_cluster *c, const char *path, const ps_reader
     if (code == PS_NOMEM) {
         return PS_NOMEM;
     }
+    if (code == PS_IO) {
+        ps_diag_add(&c->diag, PS_ODD_FILE, "%s: %s", path, err.msg);
+        return PS_OK;
+    }
     if (code != PS_OK || n == 0) { /* reading it will say why */
         return ps_cluster_add(c, found);
     }
@@ -132,13 +136,23 @@ static ps_code add_cluster_file(ps_cluster *c, const char *path, const ps_reader
     return code;
 }
 
+/* Of what cannot be looked at nobody knows; that is counted. */
+static bool is_file_here(ps_cluster *c, const char *path) {
+    ps_path_kind kind = PS_PATH_NONE;
+    ps_err err = PS_ERR_INIT;
+    if (ps_path_look(path, &kind, &err) == PS_IO) {
+        ps_diag_add(&c->diag, PS_ODD_FILE, "%s: %s", path, err.msg);
+    }
+    return kind == PS_PATH_FILE;
+}
+
 ps_code ps_cluster_add_file(ps_cluster *c, const char *path, const ps_reader *wanted, bool named) {
-    bool is_passed = !named && (is_passed_over(ps_path_base(path)) || !ps_is_file(path));
+    bool is_passed = !named && (is_passed_over(ps_path_base(path)) || !is_file_here(c, path));
     return is_passed ? PS_OK : add_cluster_file(c, path, wanted, named);
 }
 
 ps_code ps_cluster_add_tables(ps_cluster *c, const char *path, const ps_reader *wanted) {
-    return ps_is_file(path) ? add_cluster_file(c, path, wanted, false) : PS_OK;
+    return is_file_here(c, path) ? add_cluster_file(c, path, wanted, false) : PS_OK;
 }
 
 /* --- numbers --------------------------------------------------------------------------------------------- */

@@ -72,7 +72,12 @@ static ps_code add_machine(search *s, const char *dir, int64_t number, ps_err *e
         if (path == NULL) {
             return ps_fail_nomem(err);
         }
-        if (!ps_is_dir(path)) {
+        ps_path_kind kind = PS_PATH_NONE;
+        code = ps_path_look(path, &kind, err);
+        if (code == PS_IO) {
+            return code;
+        }
+        if (kind != PS_PATH_DIR) {
             m.workers[m.n_workers++] = worker;
         }
     }
@@ -112,7 +117,9 @@ static ps_code add_machines(search *s, const char *log_dir, ps_err *err) {
         if (dir == NULL) {
             return ps_fail_nomem(err);
         }
-        if (ps_is_dir(dir)) {
+        ps_path_kind kind = PS_PATH_NONE;
+        code = ps_path_look(dir, &kind, err);
+        if (kind == PS_PATH_DIR) {
             code = add_machine(s, dir, log_number_in(names[i]), err);
         }
     }

@@ -25,6 +25,10 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
     if (b->cluster == NULL) {
         return err != NULL ? err->code : PS_IO;
     }
+    if (ps_diag_n_errors(&b->cluster->diag) > 0) { /* a part of a baseline is none */
+        return ps_fail_file(err, PS_IO, opts->baseline_path, "not all of it could be read: %s",
+                            b->cluster->diag.places[PS_ODD_FILE][0]);
+    }
     if (b->cluster->n_ranks == 0 && b->cluster->no_profile.code != PS_OK) {
         return ps_fail_file(err, PS_NOTHING, opts->baseline_path, "%s", b->cluster->no_profile.msg);
     }

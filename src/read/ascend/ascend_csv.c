@@ -301,7 +301,8 @@ static void check_width(reading *r, const ps_csv_row *row, bool is_kept) {
     }
 }
 
-/* Walks the rows. `fn` gets the header first. Anything but PS_NOMEM ends the walk and is counted when `diag` is given. */
+/* Walks the rows. `fn` gets the header first. A file that cannot be read is a failure; anything else but PS_NOMEM ends the walk and is
+ * counted with `count_odd`. */
 typedef ps_code row_fn(reading *r, const ps_csv_row *row, bool is_header, ps_err *err);
 
 static ps_code walk_part(reading *r, size_t part, row_fn *fn, bool count_odd, ps_err *err) {
@@ -329,6 +330,13 @@ static ps_code walk_part(reading *r, size_t part, row_fn *fn, bool count_odd, ps
     ps_input_close(in);
     if (code == PS_NOMEM) {
         return ps_fail_nomem(err);
+    }
+    if (code == PS_IO ||
+        (code == PS_NOT_FOUND && !count_odd)) { /* gone, or unreadable: not empty */
+        if (err != NULL) {
+            *err = odd;
+        }
+        return code;
     }
     if (count_odd && code != PS_OK) {
         ps_diag_add(r->diag, PS_ODD_FILE, "%s: %s", r->file, odd.msg);

@@ -3,12 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/fs.h"
-#include "base/literal.h"
 #include "base/num.h"
+#include "read/ascend/ascend_meta.h"
 #include "read/sqlite/scan.h"
-
-#define MAX_INFO_BYTES ((size_t)16 << 20)
 
 static const ps_column TABLES[] = {{.name = "table", .type = PS_COL_TEXT},
                                    {.name = "rows", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
@@ -127,40 +124,14 @@ static void first_value(ps_db *db, const char *sql, char *out, size_t size) {
     (void)sqlite3_finalize(stmt); /* an absent table is an absent fact */
 }
 
-/* The profiler's own configuration lies in profiler_info[_R].json of the rank directory. */
-static bool add_level(const ps_src *src, ps_table *t) {
-    if (src->rank_dir == NULL) {
-        return true;
-    }
-    ps_arena arena;
-    ps_arena_init(&arena);
-    ps_buf text;
-    ps_buf_init(&text, MAX_INFO_BYTES);
-    const char **names = NULL;
-    size_t n = 0;
-    bool ok = ps_list_dir(src->rank_dir, &arena, &names, &n, NULL) != PS_NOMEM;
-    for (size_t i = 0; ok && i < n; i++) {
-        if (strncmp(names[i], "profiler_info", 13) != 0 || !ps_ends_with(names[i], ".json")) {
-            continue;
-        }
-        const char *path = ps_path_join(&arena, src->rank_dir, names[i]);
-        if (path == NULL || ps_read_file(path, MAX_INFO_BYTES, &text, NULL) != PS_OK) {
-            break;
-        }
-        const ps_literal *doc = ps_literal_parse(&arena, ps_buf_str(&text), text.len, NULL);
-        const ps_literal *config =
-            ps_literal_get(ps_literal_get(doc, "config"), "experimental_config");
-        ok = add_ascend_info_fact(t, "profiler level",
-                                  ps_literal_str(ps_literal_get(config, "_profiler_level")));
-        const ps_literal *tx = ps_literal_get(config, "_msprof_tx");
-        tx = tx != NULL ? tx : ps_literal_get(config, "_mstx");
-        ok = ok && (tx == NULL || tx->kind != PS_LITERAL_BOOL ||
-                    add_ascend_info_fact(t, "mstx", tx->boolean ? "on" : "off"));
-        break;
-    }
-    ps_buf_fini(&text);
-    ps_arena_fini(&arena);
-    return ok;
+/* The profiler's own configuration: profiler_info[_R].json of the rank directory. A malformed one is counted. */
+static ps_code add_profile_facts(const ps_src *src, ps_table *t, ps_diag *diag, ps_err *err) {
+    ps_ascend_profile profile;
+    ps_code code = ps_ascend_profile_read(src->rank_dir, &profile, diag, err);
+    const char *mstx = !profile.has_mstx_option ? "" : profile.mstx ? "on" : "off";
+    bool ok = code != PS_OK || (add_ascend_info_fact(t, "profiler level", profile.level) &&
+                                add_ascend_info_fact(t, "mstx", mstx));
+    return ok ? code : ps_fail_nomem(err);
 }
 
 static ps_code add_facts(ps_db *db, const ps_src *src, ps_builder *b, ps_err *err) {
@@ -170,7 +141,9 @@ static ps_code add_facts(ps_db *db, const ps_src *src, ps_builder *b, ps_err *er
                    {"host", "SELECT hostName FROM HOST_INFO"},
                    {"schema version", "SELECT value FROM META_DATA WHERE name = 'SCHEMA_VERSION'"}};
     ps_table *t = ps_table_new("facts", "", FACTS, 2);
-    bool ok = t != NULL && add_level(src, t);
+    ps_code code =
+        t != NULL ? add_profile_facts(src, t, ps_builder_diag(b), err) : ps_fail_nomem(err);
+    bool ok = code == PS_OK;
     for (size_t i = 0; ok && i < sizeof QUERIES / sizeof *QUERIES; i++) {
         char value[256];
         first_value(db, QUERIES[i].sql, value, sizeof value);
@@ -178,7 +151,7 @@ static ps_code add_facts(ps_db *db, const ps_src *src, ps_builder *b, ps_err *er
     }
     if (!ok) {
         ps_table_free(t);
-        return ps_fail_nomem(err);
+        return code != PS_OK ? code : ps_fail_nomem(err);
     }
     ps_builder_side_table(b, t);
     return PS_OK;

@@ -10,19 +10,25 @@
 #define MAX_METADATA_BYTES ((size_t)64 << 20)
 #define MAX_INFO_BYTES ((size_t)16 << 20)
 
-/* The document in a file, NULL when there is none or it is malformed, which is counted. PS_NOMEM only. */
+/* The document in a file, NULL when there is none or it is malformed, which is counted. A file that is there and cannot be read is a
+ * failure: what it says would be missing without a word. */
 static ps_code read_document(ps_arena *arena, ps_buf *text, const char *path, size_t max_bytes,
                              ps_diag *diag, const ps_literal **doc, ps_err *err) {
     *doc = NULL;
-    if (!ps_is_file(path)) {
+    bool is_there = false;
+    ps_err odd = PS_ERR_INIT;
+    ps_code code = ps_read_file_if_there(path, max_bytes, text, &is_there, &odd);
+    if (code == PS_OK && !is_there) {
         return PS_OK;
     }
-    ps_err odd = PS_ERR_INIT;
-    if (ps_read_file(path, max_bytes, text, &odd) == PS_OK) {
+    if (code == PS_OK) {
         *doc = ps_literal_parse(arena, ps_buf_str(text), text->len, &odd);
     }
-    if (odd.code == PS_NOMEM) {
-        return ps_fail_nomem(err);
+    if (code == PS_IO || odd.code == PS_NOMEM) {
+        if (err != NULL) {
+            *err = odd;
+        }
+        return odd.code;
     }
     if (*doc == NULL || (*doc)->kind != PS_LITERAL_OBJECT) {
         if (diag != NULL) {
@@ -101,12 +107,11 @@ typedef struct device_search {
     bool found;
 } device_search;
 
-/* Entries of a folder; none when it cannot be read. PS_NOMEM only. */
+/* Entries of a folder; none when it is not there. */
 static ps_code list_or_none(device_search *d, const char *dir, const char ***names, size_t *n,
                             ps_err *err) {
-    ps_code code = ps_list_dir(dir, &d->arena, names, n, NULL);
-    *n = code == PS_OK ? *n : 0;
-    return code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
+    ps_code code = ps_list_dir(dir, &d->arena, names, n, err);
+    return code == PS_NOT_FOUND ? PS_OK : code;
 }
 
 static ps_code search_device(device_search *d, const char *dir, ps_err *err) {
@@ -233,12 +238,8 @@ ps_code ps_ascend_profile_read(const char *rank_dir, ps_ascend_profile *out, ps_
     ps_buf_init(&text, MAX_INFO_BYTES);
     const char **names = NULL;
     size_t n = 0;
-    ps_code code = PS_OK;
-    ps_code listed = ps_list_dir(rank_dir, &arena, &names, &n, NULL);
-    if (listed != PS_OK) { /* that the folder cannot be read shows where its files are opened */
-        code = listed == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
-        n = 0;
-    }
+    ps_code code = ps_list_dir(rank_dir, &arena, &names, &n, err);
+    code = code == PS_NOT_FOUND ? PS_OK : code;
     for (size_t i = 0; code == PS_OK && i < n && !out->is_there; i++) {
         if (is_info_name(names[i], &out->rank)) {
             out->is_there = true;

@@ -305,13 +305,7 @@ static ps_code read_csvs(ps_ascend_files *f, ps_diag *diag, ps_err *err) {
     if (f->places.dir == NULL || ((f->needs & some) == 0 && f->places.own_table == NULL)) {
         return PS_OK;
     }
-    ps_err odd = PS_ERR_INIT;
-    ps_code code = ps_list_dir(f->places.dir, &f->arena, &f->names, &f->n_names, &odd);
-    if (code != PS_OK) {
-        f->n_names = 0;
-        ps_diag_add(diag, PS_ODD_FILE, "%s: %s", f->places.dir, odd.msg);
-        return code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
-    }
+    ps_code code = ps_list_dir(f->places.dir, &f->arena, &f->names, &f->n_names, err);
     for (size_t i = 0; code == PS_OK && i < f->n_names && f->n_csvs < MAX_FILES; i++) {
         if (ps_ends_with(f->names[i], ".csv") && !is_later_part(f, f->names[i])) {
             code = add_csv(f, f->names[i], NULL, diag, err);
@@ -374,17 +368,14 @@ static ps_code read_comm(ps_ascend_files *f, const char *name, bool is_matrix, p
                        : f->places.dir != NULL ? ps_path_join(&f->arena, f->places.dir, name)
                                                : "";
     ps_code code = path != NULL ? PS_OK : ps_fail_nomem(err);
-    if (code == PS_OK && ps_is_file(path)) {
-        ps_err odd = PS_ERR_INIT;
-        code = ps_read_file(path, MAX_JSON_BYTES, &text, &odd);
-        if (code == PS_NOMEM) {
-            code = ps_fail_nomem(err);
-        } else if (code != PS_OK) {
-            ps_diag_add(ps_builder_diag(b), PS_ODD_FILE, "%s: %s", name, odd.msg);
-            code = PS_OK;
-        } else {
-            code = ps_ascend_comm_json(name, ps_buf_str(&text), text.len, is_matrix, b, err);
-        }
+    bool is_there = false;
+    code =
+        code == PS_OK ? ps_read_file_if_there(path, MAX_JSON_BYTES, &text, &is_there, err) : code;
+    if (code == PS_RANGE) {
+        ps_diag_add(ps_builder_diag(b), PS_ODD_FILE, "%s: %s", name, err->msg);
+        code = PS_OK;
+    } else if (code == PS_OK && is_there) {
+        code = ps_ascend_comm_json(name, ps_buf_str(&text), text.len, is_matrix, b, err);
     }
     ps_buf_fini(&text);
     return code;

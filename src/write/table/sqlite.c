@@ -548,7 +548,12 @@ ps_code ps_sqlite_apply(const char *path, const ps_table *const *tables, size_t 
                         ps_sqlite_recheck_fn *recheck, void *context, ps_err *err) {
     ps_err local = PS_ERR_INIT;
     writer w = {.path = path, .err = err != NULL ? err : &local};
-    return apply(&w, SQLITE_OPEN_READWRITE, tables, n, recheck, context);
+    ps_code code = apply(&w, SQLITE_OPEN_READWRITE, tables, n, recheck, context);
+    if (code != PS_OK) {
+        ps_sqlite_recover(
+            path); /* where undoing it failed as well: another try, so that no journal stays */
+    }
+    return code;
 }
 
 ps_code ps_sqlite_check_results(const char *path, ps_err *err) {
@@ -580,7 +585,16 @@ ps_code ps_sqlite_merge(const char *path, const ps_table *const *tables, size_t 
     writer w = {.path = path, .err = err != NULL ? err : &local, .makes_empty = true};
     ps_code code = ps_sqlite_check_results(path, w.err);
     int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-    return code == PS_OK ? apply(&w, flags, tables, n, NULL, NULL) : code;
+    struct stat st;
+    bool is_new = stat(path, &st) != 0 && errno == ENOENT;
+    code = code == PS_OK ? apply(&w, flags, tables, n, NULL, NULL) : code;
+    if (code != PS_OK && is_new) { /* nothing is left of what was not written */
+        ps_sqlite_recover(path);
+        if (stat(path, &st) == 0 && st.st_size == 0) {
+            ps_remove_database(path);
+        }
+    }
+    return code;
 }
 
 void ps_sqlite_recover(const char *path) {
@@ -783,7 +797,7 @@ ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id,
         code = ps_fail_file(w.err, PS_IO, to, "cannot put the copy in place");
     }
     if (code != PS_OK) {
-        (void)unlink(w.path);
+        ps_remove_database(w.path);
     }
     (void)close(
         lock); /* after SQLite's own descriptor: closing drops the process's locks on the file */

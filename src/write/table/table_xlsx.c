@@ -349,12 +349,12 @@ static bool needs_memory(book *b, bool *ok) {
     return any;
 }
 
-/* Fills `tmp`, which exists and is empty. Big sheets pass through files in `dir`, which has room for the result too. */
-static ps_code make_book(book *b, const char *tmp, char *dir, ps_err *err) {
+/* Fills `tmp`, which exists and is empty. Sheets pass through files in `scratch`, where there is room for the result too. */
+static ps_code make_book(book *b, const char *tmp, char *scratch, ps_err *err) {
     bool ok = true;
     bool in_memory = needs_memory(b, &ok);
     lxw_workbook_options options = {.constant_memory = in_memory ? LXW_FALSE : LXW_TRUE,
-                                    .tmpdir = dir};
+                                    .tmpdir = scratch};
     b->workbook = ok ? workbook_new_opt(tmp, &options) : NULL;
     if (b->workbook == NULL) {
         return ps_fail_nomem(err);
@@ -382,9 +382,13 @@ static ps_code make_xlsx_file(book *b, const char *path, ps_err *err) {
         return ps_fail_nomem(err);
     }
     ps_code code = ps_publish_begin(&p, path, err); /* the library would print why it cannot */
-    ps_unfinished_hold();                           /* the library's own files in `dir` */
-    code = code == PS_OK ? make_book(b, p.tmp, dir, err) : code;
+    ps_unfinished_hold();                           /* the library's own files */
+    char *scratch = NULL;
+    code = code == PS_OK ? ps_scratch_begin(dir, &scratch, err) : code;
+    code = code == PS_OK ? make_book(b, p.tmp, scratch, err) : code;
+    ps_code cleared = ps_scratch_end(scratch, code == PS_OK ? err : NULL);
     ps_unfinished_release();
+    code = code == PS_OK ? cleared : code;
     code = code == PS_OK ? ps_xlsx_check(p.tmp, path, b->n_cells, err) : code;
     code = code == PS_OK ? ps_publish_commit(&p, PS_FLUSHED, err) : code;
     ps_publish_abort(&p);

@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""Lets the N-th call of the operating system fail, in every command, and holds the program to its word.
+
+    faults.py [--each N] [--command NAME] [--kind KIND] [--call N] [--sticks] [--verbose] [--show]
+
+For each command on a small capture, and for each kind of call (tests/programs/lib_faults.c): the command runs once as it is, then with
+its N-th call of that kind failing, for N = 1, 2, 3, ... (--each: at most so many, spread over all). What must come out:
+
+  the same    status, output and files as without the fault; or
+  an error    another status, words on stderr, and each file that is there is one that the whole run writes, byte for byte. With
+              status 4 (some ranks failed) files may lack those ranks.
+
+Wrong are: a signal, no end within PATIENCE seconds, the status of the whole run with other output, silence, a file that nobody
+asked for (also in the temporary folder), a change of the input. Exit status 0: nothing wrong; 1: something; 2: usage.
+"""
+import argparse
+import collections
+import difflib
+import hashlib
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAM = os.environ.get("PIPESCOPE_BIN") or os.path.join(ROOT, "build", "release", "pipescope")
+LIBRARY = os.path.join(os.environ.get("PIPESCOPE_PROGRAMS") or os.path.join(ROOT, "build", "release", "programs"), "lib_faults.so")
+DATA = os.path.join(ROOT, "tests", "data")
+PATIENCE = 30
+PARTLY = 4
+
+# name: (capture, words). {in} is a copy of the capture where the command writes into it, else the capture; {out} a folder that is not there.
+COMMANDS = {
+    "info": ("job", "info {in} --json"),
+    "report": ("job", "report {in} -j 1"),
+    "report-file": ("job", "report {in} -j 1 -o {out}.html"),
+    "chart": ("job", "chart {in} -j 1"),
+    "chart-svg": ("job", "chart {in} -j 1 -o {out}.svg"),
+    "chart-json": ("kineto", "chart {in} -j 1 -o {out}.json"),
+    "convert": ("job", "convert {in} -o {out}.json.gz"),
+    "convert-perfetto": ("kineto", "convert {in} -o {out}.pftrace"),
+    "cluster-all": ("job", "cluster -m all -d {in} -o {out} -j 1"),
+    "cluster-csv": ("job", "cluster -m step_trace_time,slow_rank -d {in} -o {out} -j 1 --export_type csv"),
+    "pp_chart-copy": ("job", "cluster -m pp_chart -d {in} -o {out} -j 1"),
+    "pp_chart-place": ("job", "cluster -m pp_chart -d {in} -j 1"),
+    "modules": ("modules", "cluster -m module_statistic -d {in} -o {out} -j 1 --export_type text"),
+    "compare": ("modules", "compare {in} {in} -o {out}.xlsx"),
+    "timeline": ("paddle", "timeline --log_dir {in} -o {out} -j 1"),
+    "whatif": ("workers", "whatif {in} -o {out}.json"),
+    "text": ("text", "report {in} -j 1 -o {out}.json"),
+    "simulate": (None, "simulate 1f1b --pp 2 --microbatches 2 --profile {out}"),
+}
+CHANGES_INPUT = {"pp_chart-place"}
+
+
+# --- captures ------------------------------------------------------------------------------------------------------------
+
+def simulated(folder):
+    subprocess.run([PROGRAM, "--quiet", "simulate", "1f1b", "--pp", "2", "--microbatches", "2", "--filler", "8", "--profile", folder],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
+def with_setup(case):
+    def make(folder):
+        os.makedirs(folder)
+        work = folder + ".work"
+        os.makedirs(work)
+        path = os.path.dirname(os.path.abspath(PROGRAM)) + os.pathsep + os.environ["PATH"]
+        subprocess.run(["sh", "-eu", os.path.join(ROOT, "tests", "golden", case, "setup")], cwd=work, check=True,
+                       stdout=subprocess.DEVNULL, env={**os.environ, "T": work, "DATA": DATA, "PATH": path})
+        shutil.rmtree(folder)
+        os.rename(os.path.join(work, "in"), folder)
+
+    return make
+
+
+def copied(*parts):
+    return lambda folder: shutil.copytree(os.path.join(DATA, *parts), folder)
+
+
+CAPTURES = {
+    "job": simulated,
+    "kineto": copied("torch_pipeline", "gpipe"),
+    "modules": with_setup("cluster/range-around-backward"),
+    "paddle": copied("paddle_logs", "pp4_1f1b_2x2"),
+    "workers": copied("ndtimeline"),
+    "text": copied("ascend_text", "rank3_ascend_pt"),
+}
+
+
+# --- one run -------------------------------------------------------------------------------------------------------------
+
+def content(path):
+    """Of a database what is in it, as whoever opens it next finds it: pages may lie elsewhere, and a journal is rolled back."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if data[:15] == b"SQLite format 3":
+        with tempfile.TemporaryDirectory() as folder:
+            copy = os.path.join(folder, "copy.db")
+            shutil.copyfile(path, copy)
+            if os.path.exists(path + "-journal"):
+                shutil.copyfile(path + "-journal", copy + "-journal")
+            try:
+                db = sqlite3.connect(copy)
+                data = "\n".join(db.iterdump()).encode(errors="replace")
+                db.close()
+            except sqlite3.Error as error:
+                data = ("damaged: %s" % error).encode()
+    return hashlib.sha256(data).hexdigest()
+
+
+def files_below(folder):
+    return {os.path.relpath(os.path.join(at, name), folder): content(os.path.join(at, name))
+            for at, _, names in os.walk(folder) for name in names}
+
+
+class Run:
+    """The command once, in folders of its own; what it left is noted, and the folders are gone."""
+
+    def __init__(self, name, captures, folder, environment):
+        capture, words = COMMANDS[name]
+        shutil.rmtree(folder, ignore_errors=True)
+        for part in ("out", "tmp"):
+            os.makedirs(os.path.join(folder, part))
+        source = captures.get(capture)
+        if name in CHANGES_INPUT:
+            shutil.copytree(source, os.path.join(folder, "in"))
+            source = os.path.join(folder, "in")
+        out = os.path.join(folder, "out", "result")
+        words = [word.replace("{in}", source or "").replace("{out}", out) for word in words.split()]
+        try:
+            done = subprocess.run([PROGRAM, *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False,
+                                  env={**os.environ, "TMPDIR": os.path.join(folder, "tmp"), "NO_COLOR": "1", **environment})
+            self.status = done.returncode
+            self.said, self.errors = (text.decode(errors="replace").replace(folder, "@") for text in (done.stdout, done.stderr))
+        except subprocess.TimeoutExpired:
+            self.status, self.said, self.errors = "no end", "", ""
+        self.written = files_below(os.path.join(folder, "out"))
+        self.left = files_below(os.path.join(folder, "tmp"))
+        self.input = files_below(source) if source else {}
+
+
+def is_told(run, path):
+    """A file that could not be removed is named."""
+    return os.path.basename(path) in run.errors
+
+
+def fault_of(run, whole, kind):
+    """What is wrong with a run in which a call failed, or None."""
+    if kind == "unlink":
+        for files in (run.written, run.left):
+            for path in [p for p in files if p not in whole.written and is_told(run, p)]:
+                del files[path]
+    if run.status == "no end" or run.status < 0:
+        return "ended by %s" % ("patience" if run.status == "no end" else "signal %d" % -run.status)
+    if run.left:
+        return "left in the temporary folder: %s" % ", ".join(sorted(run.left))
+    if run.status == whole.status and (run.said != whole.said or run.written != whole.written):
+        return "status %s, but other %s" % (run.status, "output" if run.said != whole.said else "files")
+    if run.status != whole.status:
+        if not run.errors.strip():
+            return "status %s without a word" % run.status
+        if run.status not in (1, PARTLY):
+            return "status %s: %s" % (run.status, run.errors.strip()[:200])
+        strange = sorted(set(run.written) - set(whole.written))
+        if strange:
+            return "left behind: %s" % ", ".join(strange)
+        cut = sorted(name for name, text in run.written.items() if text != whole.written[name])
+        if cut and run.status != PARTLY:
+            return "half-written: %s" % ", ".join(cut)
+        if kind != "memory" and kind != "thread" and not any(c in run.errors for c in "/.@"):
+            return "names no file: %s" % run.errors.strip()[:200]
+    return None
+
+
+def input_fault(run, whole, before, name):
+    if name not in CHANGES_INPUT:
+        return None if run.input == before else "changed the input"
+    bad = sorted(path for path, text in run.input.items() if text not in (before.get(path), whole.input.get(path)) and not is_told(run, path))
+    return "neither the old state nor the new: %s" % ", ".join(bad) if bad else None
+
+
+def show(run, whole):
+    """Where the call came from, and what is other than without the fault."""
+    for line in run.errors.splitlines():
+        frame = re.match(r".*pipescope\(\+(0x[0-9a-f]+)\)", line)
+        print("  " + (subprocess.run(["addr2line", "-fspe", PROGRAM, frame.group(1)], capture_output=True, text=True, check=False).stdout.strip()
+                      if frame else line))
+    for line in difflib.unified_diff(whole.said.splitlines(), run.said.splitlines(), "whole", "with the fault", n=0, lineterm=""):
+        print("  " + line)
+    for path in sorted(set(whole.written) | set(run.written)):
+        if whole.written.get(path) != run.written.get(path):
+            print("  %s: %s" % (path, "other" if path in whole.written and path in run.written else "missing" if path in whole.written else "strange"))
+
+
+# --- all of them ---------------------------------------------------------------------------------------------------------
+
+def spread(n, most):
+    """At most `most` of 1..n: the first ones, then ever farther apart, and the last."""
+    if most is None or n <= most:
+        return list(range(1, n + 1))
+    first = list(range(1, max(2, most // 2)))
+    rest = most - len(first)
+    ratio = (n / first[-1]) ** (1.0 / rest)
+    return sorted(set(first) | {min(n, round(first[-1] * ratio ** (i + 1))) for i in range(rest)})
+
+
+class Harness:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.captures = {}
+        self.tally = collections.Counter()
+        self.wrong = []
+
+    def capture(self, name):
+        if name and name not in self.captures:
+            path = os.path.join(self.folder, "captures", name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            CAPTURES[name](path)
+            self.captures[name] = path
+
+    def run(self, name, **environment):
+        return Run(name, self.captures, os.path.join(self.folder, "run"), environment)
+
+    def check_call(self, name, kind, call, whole, before):
+        wish = {"LD_PRELOAD": LIBRARY, "FAULT": "%s:%d" % (kind, call)}
+        if self.options.sticks:
+            wish["FAULT_STICKS"] = "1"
+        if self.options.show:
+            wish["FAULT_TRACE"] = "1"
+        run = self.run(name, **wish)
+        fault = fault_of(run, whole, kind) or input_fault(run, whole, before, name)
+        self.tally[(name, kind, "wrong" if fault else "right")] += 1
+        if fault:
+            self.wrong.append((name, kind))
+            print("WRONG %s, %s %d: %s" % (name, kind, call, fault))
+        if self.options.show:
+            show(run, whole)
+        elif not fault and self.options.verbose:
+            print("ok %s, %s %d: status %s %s" % (name, kind, call, run.status, run.errors.strip()[:160]))
+        sys.stdout.flush()
+
+    def check_command(self, name):
+        self.capture(COMMANDS[name][0])
+        source = self.captures.get(COMMANDS[name][0])
+        before = files_below(source) if source else {}
+        counts = os.path.join(self.folder, "counts")
+        whole = self.run(name, LD_PRELOAD=LIBRARY, FAULT_COUNT=counts)
+        if whole.status not in (0, PARTLY):
+            raise SystemExit("%s does not run: status %s: %s" % (name, whole.status, whole.errors))
+        with open(counts, encoding="utf-8") as file:
+            calls = {kind: int(n) for kind, n in (line.split() for line in file)}
+        for kind, n in calls.items():
+            if self.options.kind in (None, kind):
+                for call in [self.options.call] if self.options.call else spread(n, self.options.each):
+                    self.check_call(name, kind, call, whole, before)
+
+    def print_table(self):
+        kinds = sorted({kind for _, kind, _ in self.tally})
+        names = list(dict.fromkeys(name for name, _, _ in self.tally))
+        print("\nruns/wrong%s" % "".join("%11s" % kind for kind in kinds))
+        for name in names:
+            cells = [(self.tally[(name, kind, "right")], self.tally[(name, kind, "wrong")]) for kind in kinds]
+            print("%-16s%s" % (name, "".join("%11s" % ("%d/%d" % (right + wrong, wrong) if right + wrong else "-") for right, wrong in cells)))
+        right = sum(n for (_, _, how), n in self.tally.items() if how == "right")
+        print("%d runs, %d wrong" % (right + len(self.wrong), len(self.wrong)))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--each", type=int, help="at most so many calls of a kind in a command; all without it")
+    parser.add_argument("--command", choices=sorted(COMMANDS))
+    parser.add_argument("--kind")
+    parser.add_argument("--call", type=int)
+    parser.add_argument("--sticks", action="store_true", help="all calls from that one on fail, as on a full disk")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--show", action="store_true", help="with --call: where it is called, and what differs")
+    options = parser.parse_args()
+    if not os.path.exists(LIBRARY):
+        parser.error("no %s: build the tests first" % os.path.relpath(LIBRARY, ROOT))
+    with tempfile.TemporaryDirectory(prefix="pipescope-faults-") as folder:
+        harness = Harness(options, folder)
+        for name in [options.command] if options.command else COMMANDS:
+            harness.check_command(name)
+        harness.print_table()
+    sys.exit(1 if harness.wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
