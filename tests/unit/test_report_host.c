@@ -114,6 +114,53 @@ static void copies_that_are_waited_for(void **state) {
     }
 }
 
+/* Two reads of a value, of 100 and 80. A copy lies in the second, on the driver's own track; the first reads memory of the host. Where the
+ * capture has no such call at all nobody knows. */
+static void reads_of_the_hosts_own_memory(void **state) {
+    (void)state;
+    static const char *const CALLS[] = {NULL,
+                                        "aclrtMemcpy",
+                                        "aclrtMemcpyAsync",
+                                        "cudaMemcpyAsync_v3020",
+                                        "cudaStreamSynchronize",
+                                        "aclrtGetDevice"};
+    for (size_t i = 0; i < sizeof CALLS / sizeof *CALLS; i++) {
+        report_run o;
+        rig r = with_gap();
+        uint32_t driver =
+            ps_builder_track(r.b, (ps_track){.kind = PS_TRACK_HOST_THREAD, .pid = 7, .device = -1});
+        (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::item", 420, 520);
+        (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::item", 540, 620);
+        (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::_local_scalar_dense", 541, 619);
+        if (CALLS[i] != NULL) {
+            (void)rig_slice(&r, PS_SLICE_CALL, driver, CALLS[i], 550, 600);
+        }
+        finish_gap(&o, &r);
+        bool is_known = i > 0 && i < 5;
+        const char *causes = report_text(&o, PS_RULE_FREE_SHARE);
+        expect_in(causes, is_known ? "blocking copies 80.0 us" : "blocking copies 180 us");
+        assert_int_equal(strstr(causes, "operators and Python 100 us") != NULL, is_known);
+        expect_in(report_text(&o, PS_RULE_BLOCKING_COPY),
+                  is_known ? "(1 range in a step, " : "(2 ranges in a step, ");
+        report_fini(&o);
+    }
+}
+
+/* A frame that runs in a range is Python: nobody named the frame. */
+static void frames_in_a_range_have_no_name_of_the_program(void **state) {
+    (void)state;
+    report_run o;
+    rig r = with_gap();
+    (void)rig_host(&r, PS_SLICE_ANNOTATION, "DistributedDataParallel.forward", 410, 680);
+    (void)rig_host(&r, PS_SLICE_PYTHON, "torch/nn/modules/container.py(213): forward", 420, 620);
+    finish_gap(&o, &r);
+    const char *causes = report_text(&o, PS_RULE_FREE_SHARE);
+    expect_in(causes, "operators and Python 200 us");
+    expect_in(causes, "ranges that the program or its framework named 70.0 us "
+                      "(DistributedDataParallel.forward 70.0 us)");
+    report_fini(&o);
+}
+
 /* Of the gap the loop's own frame has all but 410 to 500: it says only that the program runs. A frame inside of the step is Python. */
 static void a_loop_is_no_activity(void **state) {
     (void)state;
@@ -218,6 +265,8 @@ int main(void) {
         cmocka_unit_test(copies_that_are_waited_for),    cmocka_unit_test(a_loop_is_no_activity),
         cmocka_unit_test(opening_a_batch_is_no_waiting), cmocka_unit_test(waiting_for_workers),
         cmocka_unit_test(fetching_without_frames),
+        cmocka_unit_test(reads_of_the_hosts_own_memory),
+        cmocka_unit_test(frames_in_a_range_have_no_name_of_the_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
