@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#define NEXT "torch/utils/data/dataloader.py(625): __next__"
+
 static rig with_gap(void) {
     rig r = rig_begin(1000);
     (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
@@ -161,6 +163,55 @@ static void frames_in_a_range_have_no_name_of_the_program(void **state) {
     report_fini(&o);
 }
 
+static bool any_note(const report_run *o, const char *part) {
+    const ps_table *rows = report_table(o, "evidence");
+    bool found = false;
+    for (size_t i = 0; i < rows->n_rows; i++) {
+        const ps_value *note = ps_table_cell(rows, i, ps_table_column(rows, "note"));
+        found = found || (!note->is_null && strstr(note->u.text, part) != NULL);
+    }
+    return found;
+}
+
+/* Of the gap of 290 a batch takes 130 and an operator 110: neither is what the host did. One that takes 280 is. */
+static void a_wait_of_several_causes_names_them(void **state) {
+    (void)state;
+    for (int is_one = 0; is_one < 2; is_one++) {
+        report_run o;
+        rig r = with_gap();
+        (void)rig_host(&r, PS_SLICE_PYTHON, NEXT, 400, 530);
+        (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::sort", is_one ? 400 : 530, is_one ? 680 : 640);
+        finish_gap(&o, &r);
+        assert_int_equal(
+            any_note(
+                &o,
+                is_one
+                    ? "host: fetching a batch"
+                    : "host: fetching a batch 130 us, operators and Python 110 us, nothing recorded of a "
+                      "thread that launches 50.0 us"),
+            !is_one);
+        report_fini(&o);
+    }
+}
+
+/* Three of a name in a step, of which one lies in the optimiser's step and is not counted where the time is. Memory that the framework
+ * allocates was recorded. */
+static void counts_say_what_is_counted(void **state) {
+    (void)state;
+    report_run o;
+    rig r = with_gap();
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "empty_tensor", 410, 500);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "empty_tensor", 510, 600);
+    (void)rig_host(&r, PS_SLICE_ANNOTATION, "Optimizer.step#SGD.step", 610, 680);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "empty_tensor", 620, 670);
+    rig_counter(&r, "PTA/Total Allocated", 10, 5);
+    finish_gap(&o, &r);
+    const char *causes = report_text(&o, PS_RULE_FREE_SHARE);
+    expect_in(causes, "empty_tensor 180 us (2 of 3 a step)");
+    expect_in(causes, "the profiler's own, which recorded allocations:");
+    report_fini(&o);
+}
+
 /* Of the gap the loop's own frame has all but 410 to 500: it says only that the program runs. A frame inside of the step is Python. */
 static void a_loop_is_no_activity(void **state) {
     (void)state;
@@ -184,8 +235,6 @@ static void a_loop_is_no_activity(void **state) {
         report_fini(&o);
     }
 }
-
-#define NEXT "torch/utils/data/dataloader.py(625): __next__"
 
 typedef struct inner {
     const char *name;
@@ -261,10 +310,15 @@ static void fetching_without_frames(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(on_line_compile_mode),          cmocka_unit_test(compiled_at_launch),
-        cmocka_unit_test(copies_that_are_waited_for),    cmocka_unit_test(a_loop_is_no_activity),
-        cmocka_unit_test(opening_a_batch_is_no_waiting), cmocka_unit_test(waiting_for_workers),
+        cmocka_unit_test(on_line_compile_mode),
+        cmocka_unit_test(compiled_at_launch),
+        cmocka_unit_test(copies_that_are_waited_for),
+        cmocka_unit_test(a_loop_is_no_activity),
+        cmocka_unit_test(opening_a_batch_is_no_waiting),
+        cmocka_unit_test(waiting_for_workers),
         cmocka_unit_test(fetching_without_frames),
+        cmocka_unit_test(a_wait_of_several_causes_names_them),
+        cmocka_unit_test(counts_say_what_is_counted),
         cmocka_unit_test(reads_of_the_hosts_own_memory),
         cmocka_unit_test(frames_in_a_range_have_no_name_of_the_program),
     };
