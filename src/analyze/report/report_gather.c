@@ -241,6 +241,25 @@ static ps_code gather_comm_waits(const ps_map_input *in, const ps_overlaps *over
     return code;
 }
 
+static bool add_length_of_both(const ps_intervals *a, const ps_intervals *b, int64_t *sum_ns) {
+    ps_intervals both = {0};
+    bool ok = ps_intervals_both(a, b, &both);
+    *sum_ns = ps_i64_plus(*sum_ns, ps_intervals_length_ns(&both));
+    ps_intervals_fini(&both);
+    return ok;
+}
+
+/* Where the tasks of collectives transfer; the spans are many, and nobody asks for them again. */
+static bool gather_transfers(const ps_overlaps *overlaps, const ps_idle *idle, ps_report_rank *r) {
+    ps_intervals *transfers = &r->comm_waits.transfers;
+    bool ok = add_length_of_both(transfers, &idle->awaited, &r->awaited_transfer_ns);
+    for (size_t row = 0; ok && row < overlaps->n; row++) {
+        ok = add_length_of_both(transfers, &overlaps->spans[row].computing, &r->hidden_transfer_ns);
+    }
+    ps_intervals_fini(transfers);
+    return ok;
+}
+
 /* What the host did, and the device for want of it. */
 static ps_code gather_idle(const ps_map_input *in, const ps_links *links,
                            const ps_overlaps *overlaps, ps_report_rank *r, ps_err *err) {
@@ -257,7 +276,8 @@ static ps_code gather_idle(const ps_map_input *in, const ps_links *links,
                   ps_report_gather_host(&host, overlaps, &idle, r) &&
                   ps_report_gather_operators(&host, &idle, r) &&
                   ps_report_gather_waits(links, overlaps, &idle, r, err) &&
-                  ps_report_gather_copies(links, overlaps, r);
+                  ps_report_gather_copies(links, overlaps, r) &&
+                  gather_transfers(overlaps, &idle, r);
         ps_report_gather_fetches(&host, &idle, r);
         ps_intervals_fini(&paying.alone);
         ps_intervals_fini(&paying.paying);
