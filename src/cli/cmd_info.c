@@ -57,20 +57,52 @@ static void missing_of_timeline(const ps_inventory *inv, ps_buf *out) {
     }
 }
 
+#define NO_MARKS "no mstx marks: pp_chart has nothing to label"
+#define NO_COMM "no communication operators: made from communication marks when there are any"
+#define NO_TASKS "no communication tasks: p2p_pairing needs them, or marks that name the peer"
+
+/* What the profilers of Ascend write beside their events, into databases and into files of text alike. */
+static void missing_of_metadata(const ps_inventory *inv, ps_buf *out) {
+    if (ps_named_find(&inv->metas, "pp_info") == NULL) {
+        add_info_sentence(out, "no pp_info metadata: classic labels unless --pp-type is given");
+    }
+    if (ps_named_find(&inv->metas, "distributed_args") == NULL &&
+        ps_named_find(&inv->metas, "parallel_group_info") == NULL) {
+        add_info_sentence(out, "no parallel sizes: stages need --pp --tp --cp --dp");
+    }
+}
+
+/* The same kinds of records as in databases, by what the files hold. What a file would hold that is missing was said with it. */
+static void missing_of_text(const ps_inventory *inv, ps_buf *out) {
+    const uint64_t *n = inv->n_slices;
+    bool has_files = ps_named_find(&inv->facts, PS_FACT_MISSING) == NULL;
+    if (has_files && n[PS_SLICE_MARK_HOST] == 0) {
+        add_info_sentence(out, NO_MARKS);
+    }
+    if (n[PS_SLICE_COMM_OP] == 0) {
+        add_info_sentence(out, NO_COMM);
+    }
+    if (has_files && n[PS_SLICE_COMM_TASK] == 0) {
+        add_info_sentence(out, NO_TASKS);
+    }
+    missing_of_metadata(inv, out);
+}
+
 void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
     static const struct {
         const char *table, *text;
     } PARTS[] = {
-        {"MSTX_EVENTS", "no mstx marks: pp_chart has nothing to label"},
+        {"MSTX_EVENTS", NO_MARKS},
         {"STEP_TIME", "no steps: everything counts as one step"},
-        {"COMMUNICATION_OP",
-         "no communication operators: made from communication marks when there are any"},
-        {"COMMUNICATION_TASK_INFO",
-         "no communication tasks: p2p_pairing needs them, or marks that name the peer"},
+        {"COMMUNICATION_OP", NO_COMM},
+        {"COMMUNICATION_TASK_INFO", NO_TASKS},
     };
     const ps_inventory *inv = r->inventory;
     if (!is_database(r)) {
         missing_of_timeline(inv, out);
+        if (strcmp(ps_cluster_format(r->rank), "ascend-text") == 0) {
+            missing_of_text(inv, out);
+        }
         return;
     }
     if (info_rows_of(inv, "TASK") < 0 && info_rows_of(inv, "CommAnalyzerTime") >= 0) {
@@ -87,13 +119,7 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
             add_info_sentence(out, PARTS[i].text);
         }
     }
-    if (ps_named_find(&inv->metas, "pp_info") == NULL) {
-        add_info_sentence(out, "no pp_info metadata: classic labels unless --pp-type is given");
-    }
-    if (ps_named_find(&inv->metas, "distributed_args") == NULL &&
-        ps_named_find(&inv->metas, "parallel_group_info") == NULL) {
-        add_info_sentence(out, "no parallel sizes: stages need --pp --tp --cp --dp");
-    }
+    missing_of_metadata(inv, out);
 }
 
 /* --- the table of ranks -------------------------------------------------------------------------------------- */

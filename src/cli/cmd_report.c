@@ -170,6 +170,7 @@ static int show_report_command(ps_cli *cli, const ps_run *run, const ps_cluster 
                            .n_ranks = run->n_ranks,
                            .findings = ps_result_table(result, "findings"),
                            .evidence = ps_result_table(result, "evidence"),
+                           .shared = ps_result_table(result, "shared"),
                            .sections = ps_result_table(result, "sections"),
                            .verdict = ps_result_table(result, "verdict"),
                            .overview = ps_result_table(result, "overview"),

@@ -266,6 +266,15 @@ static void kinds_of_work_are_told_by_names(void **state) {
     assert_string_equal(ps_kernel_part("TransData", "trans_TransData_9"), "moving data");
     assert_string_equal(ps_kernel_part("Mul", "Mul5"), "other vector work");
     assert_string_equal(ps_kernel_part("", "split_embedding_backward_codegen"), "embedding");
+    /* What stands before the last part of such a name is who called the kernel. */
+    assert_string_equal(ps_kernel_part("", "Conv2DBackpropFilter6_MemSet"), "moving data");
+    assert_string_equal(ps_kernel_part("", "Conv2DBackpropFilter6"), "convolution");
+    assert_string_equal(ps_kernel_part("", "aclnnMm_MatMulCommon_MemSet"), "moving data");
+    assert_string_equal(ps_kernel_part("", "aclnnMm_MatMulCommon_MatMulV2"), "matrix products");
+    assert_string_equal(ps_kernel_part("", "aclnnConvolutionBackward_Mul_Mul_3"),
+                        "other vector work");
+    assert_string_equal(ps_kernel_part("TransData", "aclnnConvolutionBackward_X_TransData"),
+                        "moving data");
 }
 
 static void text_and_json_hold_what_the_tables_do(void **state) {

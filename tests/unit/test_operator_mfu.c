@@ -247,6 +247,35 @@ static void kernels_called_as_operators(void **state) {
     end(&o, t);
 }
 
+/* What a kernel is follows from its type, or from the last part of its name: of those that a convolution launches only one is one. */
+static void kernels_that_only_bear_the_name(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *type;
+        bool multiplies;
+    } KERNELS[] = {{"Conv2DBackpropFilter6", NULL, true},
+                   {"Conv2DBackpropFilter6_MemSet", NULL, false},
+                   {"aclnnMm_MatMulCommon_MemSet", NULL, false},
+                   {"aclnnAdaptiveAvgPool2dBackward_X_AdaptiveAvgPool3dGrad", NULL, false},
+                   {"k", "AdaptiveAvgPool3dGrad", false},
+                   {"k", "Conv2DBackpropInput", true},
+                   {"trans_TransData_24", "TransData", false},
+                   {"sm80_xmma_dgrad_implicit_gemm_f16f16", NULL, true},
+                   {"_ZN5cudnn3cnn12wgrad2d_direct_kernelE", NULL, true}};
+    for (size_t i = 0; i < sizeof KERNELS / sizeof *KERNELS; i++) {
+        ps_builder *b = ps_builder_new();
+        uint32_t k = small_slice(b, PS_SLICE_KERNEL, small_stream(b, 7), KERNELS[i].name, 0, 100);
+        if (KERNELS[i].type != NULL) {
+            small_arg(b, k, "opType", KERNELS[i].type);
+        }
+        small_run o;
+        ps_trace *t = run(&o, b);
+        assert_int_equal(o.diags[0].counts[PS_ODD_FLOPS_SHAPE], KERNELS[i].multiplies);
+        small_run_fini(&o);
+        ps_trace_free(t);
+    }
+}
+
 /* A type without a peak has FLOPs and a rate, but no MFU; a trace whose device nobody knows likewise. */
 static void unknown_peaks(void **state) {
     (void)state;
@@ -352,6 +381,7 @@ int main(void) {
         cmocka_unit_test(a_record_that_waits),
         cmocka_unit_test(operators),
         cmocka_unit_test(kernels_called_as_operators),
+        cmocka_unit_test(kernels_that_only_bear_the_name),
         cmocka_unit_test(unknown_peaks),
         cmocka_unit_test(cores_and_frequency),
         cmocka_unit_test(nothing),

@@ -4,6 +4,7 @@
 #include "support/report_run.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/derived/comm_part.h"
@@ -957,7 +958,7 @@ static void slow_links_and_slow_collectives(void **state) {
         size_t rows[2] = {report_row(&o, PS_RULE_COMM_EXPOSED), report_row(&o, PS_RULE_SLOW_LINK)};
         size_t later = rows[0] > rows[1] ? 0 : 1;
         const ps_value *with = ps_table_cell(t, rows[later], ps_table_column(t, "shared with"));
-        bool shares = !with->is_null && with->u.i == (int64_t)rows[1 - later] + 1;
+        bool shares = !with->is_null && atoi(with->u.text) == (int)rows[1 - later] + 1;
         assert_int_equal(shares, crossing);
         report_fini(&o);
     }
@@ -1014,6 +1015,33 @@ static void small_packets_at_full_speed(void **state) {
         }
         report_fini(&o);
     }
+}
+
+/* Of 2, 8 and 30 MB those of 8 are the slowest: small ones are slower, but not by their size alone, so the rates of sizes stand there. */
+static void rates_that_do_not_rise_with_size(void **state) {
+    (void)state;
+    static const struct { double mb, ms; } ROWS[] = {{3, 0.2}, {10, 1}, {30, 2}};
+    report_run o;
+    ps_table *t = ps_table_new("CommAnalyzerBandwidth", "", BANDWIDTH, N_B);
+    assert_non_null(t);
+    for (size_t i = 0; i < sizeof ROWS / sizeof *ROWS; i++) {
+        assert_true(ps_table_add_row(t));
+        assert_true(ps_table_set_text(t, B_NAME, "hcom_allReduce__1_0_1"));
+        assert_true(ps_table_set_text(t, B_TRANSPORT, "HCCS"));
+        ps_table_set_real(t, B_PACKAGE, ROWS[i].mb);
+        ps_table_set_int(t, B_COUNT, 1);
+        ps_table_set_real(t, B_TOTAL, ROWS[i].ms);
+    }
+    rig r = with_gap(450);
+    (void)rig_comm(&r, "hcom_allReduce__1_0_1", 410, 440, 0);
+    ps_builder_side_table(r.b, t);
+    report_one(&o, &r);
+    const char *text = report_text(&o, PS_RULE_SMALL_PACKETS);
+    assert_non_null(
+        strstr(text, "The rate does not rise with the size: 15 GB/s from 2 to 4 MB, 10 GB/s from 8 "
+                     "to 16 MB, 15 GB/s from 16 to 32 MB."));
+    assert_null(strstr(text, "larger ones at"));
+    report_fini(&o);
 }
 
 static void packets(void **state) {
@@ -1260,6 +1288,7 @@ int main(void) {
         cmocka_unit_test(slow_links_and_slow_collectives),
         cmocka_unit_test(packets),
         cmocka_unit_test(small_packets_at_full_speed),
+        cmocka_unit_test(rates_that_do_not_rise_with_size),
         cmocka_unit_test(byte_alignment),
         cmocka_unit_test(thresholds),
         cmocka_unit_test(evidence_can_be_looked_up),

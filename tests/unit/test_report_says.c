@@ -68,6 +68,42 @@ static void the_optimiser_awaits_what_it_works_with(void **state) {
     }
 }
 
+static void add_task(rig *r, const char *name, int64_t from, int64_t to) {
+    uint32_t plane = ps_builder_track(r->b, (ps_track){.kind = PS_TRACK_COMM_PLANE,
+                                                       .device = 0,
+                                                       .name = ps_builder_str(r->b, "world", 5)});
+    (void)rig_slice(r, PS_SLICE_COMM_TASK, plane, name, from, to);
+}
+
+/* The first all-reduce is awaited: of its 280 it waits 180 and transfers 100. The second, which is not, waits 120 and transfers 20: more than
+ * those 20 nothing can hide, though 140 of it stand alone and 120 in all are no waits. Most of it waits, so buckets are no advice. */
+static void only_transfers_that_nothing_awaits_can_be_hidden(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "autograd::engine::evaluate_function: MmBackward0", 0,
+                   120);
+    (void)rig_kernel(&r, "MatMul", NULL, 10, 20, 120);
+    uint32_t first = rig_host(&r, PS_SLICE_CALL, "aclnnAllReduce", 110, 112);
+    ps_builder_flow(r.b, first, rig_comm(&r, "hcom_allReduce__1_0_1", 120, 400, 0));
+    add_task(&r, "Notify_Wait", 120, 300);
+    add_task(&r, "Memcpy", 300, 400);
+    (void)rig_host(&r, PS_SLICE_ANNOTATION, "Optimizer.step#AdamW.step", 450, 800);
+    uint32_t second = rig_host(&r, PS_SLICE_CALL, "aclnnAllReduce", 455, 457);
+    ps_builder_flow(r.b, second, rig_comm(&r, "hcom_allReduce__1_0_2", 460, 600, 0));
+    add_task(&r, "Notify_Wait", 460, 580);
+    add_task(&r, "Memcpy", 580, 600);
+    (void)rig_kernel(&r, "Adam", NULL, 600, 740, 1000);
+    report_one(&o, &r);
+    assert_int_equal(report_gain(&o, PS_RULE_COMM_EXPOSED), 20 * US);
+    assert_non_null(strstr(report_text(&o, PS_RULE_COMM_EXPOSED),
+                           "280 us of it (100 us of them transfers) lie behind what the backward"));
+    assert_int_equal(
+        strncmp(advice(&o, PS_RULE_COMM_EXPOSED), "Most of it waits for ranks that come later", 42),
+        0);
+    report_fini(&o);
+}
+
 /* The same where a thread of its own makes the calls, behind the end of the optimiser's step: what counts is the operator. */
 static void calls_of_another_thread(void **state) {
     (void)state;
@@ -545,6 +581,7 @@ int main(void) {
         cmocka_unit_test(communication_hides_behind_what_is_left),
         cmocka_unit_test(the_optimiser_awaits_what_it_works_with),
         cmocka_unit_test(calls_of_another_thread),
+        cmocka_unit_test(only_transfers_that_nothing_awaits_can_be_hidden),
         cmocka_unit_test(verdict_and_finding_say_the_same),
         cmocka_unit_test(ranks_are_counted_where_there_are_several),
         cmocka_unit_test(advice_for_a_host_that_nobody_recorded),

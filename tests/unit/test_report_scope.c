@@ -48,7 +48,8 @@ static void shares_are_of_one_step(void **state) {
     report_run o;
     report_over(&o, traces, 2, NULL, NULL);
     expect_said(&o, PS_RULE_FREE_SHARE, "On rank 1");
-    expect_said(&o, PS_RULE_FREE_SHARE, "of a step of 1.00 ms");
+    expect_said(&o, PS_RULE_FREE_SHARE,
+                "of its step of 801 us (shares are of the longest, 1.00 ms)");
     expect_said(&o, PS_RULE_FREE_SHARE, "(40.1 % of the step)");
     report_fini(&o);
 }

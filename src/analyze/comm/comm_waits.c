@@ -296,7 +296,7 @@ static bool pass(measuring *m, moment *now, int64_t from_ns, int64_t to_ns) {
     if (now->n_transfers > 0) {
         now->op->transfer_ns = ps_i64_plus(now->op->transfer_ns, to_ns - from_ns);
         m->out->transfer_ns = ps_i64_plus(m->out->transfer_ns, exposed_ns);
-        return true;
+        return !now->counts || ps_intervals_add(&m->out->transfers, from_ns, to_ns);
     }
     now->op->wait_ns = ps_i64_plus(now->op->wait_ns, to_ns - from_ns);
     m->out->wait_ns = ps_i64_plus(m->out->wait_ns, exposed_ns);
@@ -395,6 +395,7 @@ static bool sum_all(measuring *m) {
         }
         ok = sum_op(m, &m->tasks[i], end - i);
     }
+    ps_intervals_unite(&m->out->transfers);
     return ok && sum_nameless(m);
 }
 
@@ -445,5 +446,6 @@ void ps_comm_waits_fini(ps_comm_waits *w) {
     ps_free(w->places);
     ps_free(w->nameless);
     ps_intervals_fini(&w->nameless_exposed);
+    ps_intervals_fini(&w->transfers);
     *w = (ps_comm_waits){0};
 }

@@ -5,6 +5,7 @@
 
 #include "analyze/mfu/flops_matmul.h"
 #include "analyze/mfu/mfu_parts.h"
+#include "analyze/stats/kernel_names.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "model/comm_kernels.h"
@@ -43,17 +44,31 @@ static size_t end_of_words(const char *name) {
     return n > 0 ? (size_t)(function - name) + n : strlen(name);
 }
 
+/* cuDNN writes these in small letters, as a word or behind a number: "dgrad2d", "12wgrad2d"; "Pool3dGrad" is none. */
+static bool has_gradient_word(const char *name, size_t n) {
+    for (size_t i = 0; i + 5 <= n; i++) {
+        bool is_word = memcmp(name + i, "dgrad", 5) == 0 || memcmp(name + i, "wgrad", 5) == 0;
+        char before = i > 0 ? name[i - 1] : '_';
+        if (is_word && (before < 'a' || before > 'z')) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* By the words that libraries put into the names of their kernels: cuBLAS (gemm, gemv, nvjet, xmma), CUTLASS, cuDNN,
  * flash attention, rocBLAS (Cijk), Inductor templates, Ascend's operators. */
 static bool is_matrix_name(const char *name) {
-    static const char *const WORDS[] = {"gemv",   "matmul", "cutlass", "xmma",
-                                        "nvjet",  "cijk_",  "fmha",    "attention",
-                                        "flash_", "wgrad",  "dgrad",   "triton_tem"};
+    static const char *const WORDS[] = {"gemv",  "matmul", "cutlass",   "xmma",   "nvjet",
+                                        "cijk_", "fmha",   "attention", "flash_", "triton_tem"};
     /* They add up what the parts of a product made: cuBLAS, CUTLASS, cuDNN. */
     static const char *const SUMS[] = {"splitkreduce", "reducesplitk", "reduce_wgrad"};
     char lower[MAX_WORD];
     size_t n = 0;
-    size_t end = end_of_words(name);
+    size_t n_own = 0;
+    const char *own = ps_kernel_own_name(name, &n_own);
+    size_t end = own == name ? end_of_words(name) : n_own;
+    name = own;
     for (; n < end && n + 1 < sizeof lower; n++) {
         lower[n] = name[n] >= 'A' && name[n] <= 'Z' ? (char)(name[n] - 'A' + 'a') : name[n];
     }
@@ -68,7 +83,8 @@ static bool is_matrix_name(const char *name) {
             return true;
         }
     }
-    return has_word(lower, "gemm", "fb", "") || has_word(lower, "conv", "", "ert");
+    return has_gradient_word(name, end) || has_word(lower, "gemm", "fb", "") ||
+           has_word(lower, "conv", "", "ert");
 }
 
 /* "MatMulV3" is "MatMul" with a version. */

@@ -54,6 +54,12 @@ static bool ends(const char *text, size_t n, const char *with) {
     return n >= m && memcmp(text + n - m, with, m) == 0;
 }
 
+#define ASCENDCL "AscendCL@"
+
+const char *ps_call_name(const char *name) {
+    return activity_begins(name, ASCENDCL) ? name + sizeof ASCENDCL - 1 : name;
+}
+
 /* What host_activity.def lists; NONE. */
 static ps_activity listed_activity(const char *name, size_t n) {
     static const struct {
@@ -111,7 +117,7 @@ static ps_activity activity_of_call(const char *name) {
         "cuStreamSynchronize",    "cuCtxSynchronize",
         "cuEventSynchronize",     "hipDeviceSynchronize",
         "hipStreamSynchronize",   "hipEventSynchronize"};
-    name += activity_begins(name, "AscendCL@") ? 9 : 0;
+    name = ps_call_name(name);
     size_t n = strlen(name);
     ps_activity listed = listed_activity(name, n);
     if (listed != PS_ACTIVITY_NONE) {
@@ -258,7 +264,14 @@ static const around_rule AROUNDS[] = {
 #undef INSIDE
 #undef BEHIND
 
-#define ASCENDCL "AscendCL@"
+bool ps_is_compiled_inside(const char *name) {
+    for (size_t i = 0; i < sizeof AROUNDS / sizeof *AROUNDS; i++) {
+        if (strcmp(ps_call_name(name), AROUNDS[i].inner) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /* Whether anything of the trace has this name, with or without the prefix. */
 static bool has_name(const ps_trace *trace, const char *name) {
@@ -270,7 +283,7 @@ static bool has_name(const ps_trace *trace, const char *name) {
 
 /* A call that compiles and launches is no compiling where what compiles is there by itself: but it is of the same mode. */
 static ps_activity without_around(const ps_trace *trace, const char *name, ps_activity own) {
-    name += activity_begins(name, ASCENDCL) ? sizeof ASCENDCL - 1 : 0;
+    name = ps_call_name(name);
     for (size_t i = 0; own == PS_ACTIVITY_COMPILE && i < sizeof AROUNDS / sizeof *AROUNDS; i++) {
         if (strcmp(name, AROUNDS[i].call) == 0 && has_name(trace, AROUNDS[i].inner)) {
             return PS_ACTIVITY_ONLINE;
@@ -325,10 +338,7 @@ static void join_activity(ps_host_activity *h, uint32_t i, ps_activity own) {
     uint32_t around = h->links->parent[i];
     ps_activity outer = around != PS_NONE ? (ps_activity)h->of[around] : PS_ACTIVITY_NONE;
     bool keeps = TIERS[own] < TIERS[outer] || (TIERS[own] == TIERS[outer] && TIERS[own] > 0);
-    /* Python inside of a named range is the program's own. */
     keeps = keeps || own == PS_ACTIVITY_NONE ||
-            (s->kind[i] == PS_SLICE_PYTHON && outer == PS_ACTIVITY_RANGE &&
-             own == PS_ACTIVITY_FRAMEWORK) ||
             (own == PS_ACTIVITY_FRAMEWORK && outer == PS_ACTIVITY_FRAMEWORK &&
              s->kind[h->from[around]] == PS_SLICE_HOST_OP);
     h->of[i] = (uint8_t)(keeps ? outer : own);
@@ -355,6 +365,9 @@ static bool activity_classify(ps_host_activity *h) {
             own = ps_activity_of((ps_slice_kind)s->kind[i], name);
             own = without_around(h->links->trace, name, (ps_activity)own);
             ok = ps_idmap_put(&seen, key, own);
+        }
+        if (own == PS_ACTIVITY_COPY && h->transfers != NULL && h->transfers[i] == 0) {
+            own = PS_ACTIVITY_FRAMEWORK; /* the value is the host's already */
         }
         uint8_t of_phase = ps_host_phase_of(&h->phases, i);
         own = of_phase != 0 ? of_phase : own;
@@ -478,7 +491,6 @@ static bool list_moments(ps_host_activity *h) {
     }
     for (size_t k = 0; ok && k < h->n_threads; k++) {
         ok = close_until(h, &h->threads[k], &top[k], INT64_MAX);
-        fill_phases(h, &h->threads[k]);
     }
     ps_free(top);
     return ok;
@@ -486,8 +498,12 @@ static bool list_moments(ps_host_activity *h) {
 
 ps_code ps_host_activity_init(ps_host_activity *h, const ps_links *links, ps_err *err) {
     *h = (ps_host_activity){.links = links};
-    bool ok = activity_classify(h) && find_threads(h) && list_moments(h) &&
-              ps_host_activity_take_copies(h);
+    bool ok = find_threads(h) && list_moments(h) && ps_host_activity_find_transfers(h) &&
+              activity_classify(h);
+    for (size_t k = 0; ok && k < h->n_threads; k++) {
+        fill_phases(h, &h->threads[k]);
+    }
+    ok = ok && ps_host_activity_take_copies(h);
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
@@ -499,6 +515,7 @@ void ps_host_activity_fini(ps_host_activity *h) {
     ps_free(h->thread_of);
     ps_free(h->of);
     ps_free(h->from);
+    ps_free(h->transfers);
     ps_host_phases_fini(&h->phases);
     *h = (ps_host_activity){.links = NULL};
 }

@@ -48,6 +48,11 @@ int ps_activity_tier(ps_activity activity);
 /* Of one slice by itself; NONE of what is no range of a host thread. */
 ps_activity ps_activity_of(ps_slice_kind kind, const char *name);
 
+/* The function of a driver, without what a writer puts before it: "AscendCL@aclrtMemcpy". Into the name. */
+const char *ps_call_name(const char *name);
+/* Whether it is what compiles inside of a call that looks an operator up, compiles it where it must, and launches it. */
+bool ps_is_compiled_inside(const char *name);
+
 /* A frame as the PyTorch profiler writes it: "torch/serialization.py(943): save". `function` NULL: any. */
 bool ps_is_python_frame(const char *name, const char *file, const char *function);
 /* Whether a range is an optimiser's step, by the name that PyTorch gives it: "Optimizer.step#AdamW.step". */
@@ -76,6 +81,8 @@ typedef struct ps_host_activity {
     ps_host_thread *threads; /* those that launch work, most launches first */
     size_t n_threads;
     uint32_t *thread_of; /* [n_tracks] row in threads, PS_NONE */
+    uint8_t *
+        transfers; /* [n_slices] whether a copy or a synchronising call lies in it; NULL: no such call is recorded */
     ps_host_phases phases;
 } ps_host_activity;
 

@@ -1,6 +1,9 @@
 #include "analyze/rank/host_activity_copies.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
+#include "base/idmap.h"
 
 enum { LAUNCHES = 1, WAITS = 2 };
 
@@ -60,6 +63,61 @@ static bool mark_waits(const ps_host_activity *h, uint8_t *marks) {
     }
     return any;
 }
+
+/* --- reads of a value ------------------------------------------------------------------------------------ */
+
+/* Copies of whatever kind, synchronous or not, and what waits for the device. */
+static bool is_transfer_call(const char *name) {
+    static const char *const FAMILIES[] = {"aclrtMemcpy", "cudaMemcpy", "cuMemcpy", "hipMemcpy"};
+    ps_activity does = ps_activity_of(PS_SLICE_CALL, name);
+    bool is_copy = does == PS_ACTIVITY_COPY || does == PS_ACTIVITY_SYNC;
+    name = ps_call_name(name);
+    for (size_t i = 0; !is_copy && i < sizeof FAMILIES / sizeof *FAMILIES; i++) {
+        is_copy = strncmp(name, FAMILIES[i], strlen(FAMILIES[i])) == 0;
+    }
+    return is_copy;
+}
+
+/* Marks all that such a call lies in, on its own track and on that of the operators of its thread. */
+static void mark_around(const ps_links *links, uint32_t slice, uint8_t *holds) {
+    for (; slice != PS_NONE && holds[slice] == 0; slice = links->parent[slice]) {
+        holds[slice] = 1;
+    }
+}
+
+bool ps_host_activity_find_transfers(ps_host_activity *h) {
+    const ps_slices *s = ps_trace_slices(h->links->trace);
+    size_t n_tracks = 0;
+    const ps_track *tracks = ps_trace_tracks(h->links->trace, &n_tracks);
+    uint8_t *holds = ps_calloc((size_t)s->n + 1, sizeof *holds);
+    ps_idmap known;
+    ps_idmap_init(&known);
+    bool ok = holds != NULL;
+    bool any = false;
+    for (uint32_t i = 0; ok && i < s->n; i++) {
+        if (!ps_is_host_range(s->kind[i])) {
+            continue;
+        }
+        uint32_t is_transfer = ps_idmap_get(&known, s->name[i].id);
+        if (is_transfer == PS_IDMAP_NONE) {
+            is_transfer = is_transfer_call(ps_trace_text(h->links->trace, s->name[i])) ? 1 : 0;
+            ok = ps_idmap_put(&known, s->name[i].id, is_transfer);
+        }
+        if (is_transfer != 0) {
+            any = true;
+            mark_around(h->links, i, holds);
+            mark_around(h->links, operator_of_call(h, tracks, i), holds);
+        }
+    }
+    ps_idmap_fini(&known);
+    h->transfers = any ? holds : NULL;
+    if (!any) {
+        ps_free(holds);
+    }
+    return ok;
+}
+
+/* --- copies that are waited for --------------------------------------------------------------------------- */
 
 static bool counts_less(uint8_t activity) {
     return activity == PS_ACTIVITY_SYNC ||

@@ -429,6 +429,7 @@ static bool add_comm(search *x, const work_list *computing, const work_list *com
             ok = true;
         } else if (is_awaited(x, comm, device, (ps_interval){p.start_ns, p.end_ns}, p.next)) {
             x->out->awaited_comm_ns += p.end_ns - p.start_ns;
+            ok = ps_intervals_add(&x->out->awaited, p.start_ns, p.end_ns);
         } else {
             ok = add_outside(x, p, 0);
         }
@@ -474,6 +475,8 @@ static bool walk_exposed(search *x) {
     whole->comm = found.at;
     whole->n_comm = found.n;
     whole->awaited_comm_ns = found.awaited_comm_ns;
+    whole->awaited = found.awaited;
+    ps_intervals_unite(&whole->awaited);
     ps_free(computing.at);
     ps_free(comm.at);
     ps_comm_awaited_fini(&x->awaited);
@@ -515,5 +518,6 @@ ps_code ps_idle_measure(const ps_links *links, const ps_overlaps *overlaps,
 void ps_idle_fini(ps_idle *idle) {
     ps_free(idle->at);
     ps_free(idle->comm);
+    ps_intervals_fini(&idle->awaited);
     *idle = (ps_idle){.at = NULL};
 }

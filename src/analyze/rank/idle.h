@@ -47,7 +47,8 @@ typedef struct ps_idle {
     ps_idle_piece *comm;
     size_t n_comm;
     int64_t
-        awaited_comm_ns; /* of all rows: nothing but communication ran, and nothing can hide it */
+        awaited_comm_ns;  /* of all rows: nothing but communication ran, and nothing can hide it */
+    ps_intervals awaited; /* when that was, from the origin, united */
 } ps_idle;
 
 /* Of overlaps with spans. PS_NOMEM only; end with ps_idle_fini() in any case. Needs SLICES, FLOWS, STEPS. */

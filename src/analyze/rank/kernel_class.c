@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "analyze/stats/kernel_names.h"
 #include "analyze/stats/named_sums.h"
 #include "base/alloc.h"
 
@@ -73,8 +74,7 @@ static ps_kernel_family family_of_op(const char *name) {
 }
 
 static ps_kernel_family family_of_kernel(const char *type, const char *name) {
-    const char *own = type != NULL ? type : name;
-    if (kernel_class_holds(own, "flashattention")) {
+    if (kernel_class_holds(type, "flashattention")) {
         return PS_FAMILY_FLASH_ATTENTION;
     }
     if (type != NULL && strncasecmp(type, "conv", 4) == 0) {
@@ -232,7 +232,8 @@ static bool find_core(ps_classifier *c, uint32_t kernel, const ps_arg *fields,
 
 static bool is_trans(const char *type, const char *name) {
     static const char *const WORDS[] = {"cast", "transdata", "transpose", NULL};
-    return holds_any(type != NULL ? type : name, WORDS);
+    size_t n = 0;
+    return holds_any(type != NULL ? type : ps_kernel_own_name(name, &n), WORDS);
 }
 
 /* What name and type of a kernel say, packed. */

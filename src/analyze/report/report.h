@@ -30,7 +30,9 @@ typedef struct ps_report_member {
     int64_t
         collective_waits_ns; /* of exposed, mean per step: in collectives, for ranks that come later */
     int64_t waits_ns;        /* the same in receives, too (report_gains.h) */
-    ps_intervals bubbles;    /* of the chart, epoch; owned */
+    int64_t
+        yields_ns; /* what it may wait less, by itself, once other captured ranks come earlier (report_gains.h) */
+    ps_intervals bubbles; /* of the chart, epoch; owned */
     ps_intervals
         absent; /* epoch: nothing hides that collectives wait for ranks that are not here; owned */
     int64_t absent_ns; /* the same, mean per step (ps_report_find_absent) */
@@ -112,6 +114,13 @@ typedef struct ps_worst {
 } ps_worst;
 ps_worst ps_report_worst(const ps_report *report, ps_rule_id rule, ps_member_value of,
                          const void *what);
+enum { PS_STEP_TEXT = 128 };
+/* "a step of 152 ms"; of a member whose own differs "its step of 148 ms (shares are of the longest, 152 ms)". */
+const char *ps_report_step_text(const ps_report *report, const ps_report_member *m,
+                                char out[PS_STEP_TEXT]);
+
+/* NULL: no member has that rank. */
+const ps_report_member *ps_report_member_of(const ps_report *report, int64_t rank);
 
 /* Before all others, which it may silence. */
 void ps_report_thinned(ps_report *report);
@@ -119,9 +128,6 @@ void ps_report_thinned(ps_report *report);
 bool ps_report_say_thinned(const ps_report *report, char *out, size_t size);
 /* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */
 void ps_report_dispatch(ps_report *report);
-/* Of a rule about one thing that the host does: how long the member's device is idle in a step while its host does other things that
- * wait for no other rank. 0 for other rules, and in a pipeline. */
-int64_t ps_report_other_idle_ns(const ps_report_member *m, ps_rule_id rule);
 PS_MUST_USE ps_code ps_report_compute(ps_report *report, ps_err *err);
 /* A variable of the environment of the rank: a text, or a number of a list that was written as JSON; "" listed without a value, NULL not
  * listed, or neither. */
@@ -130,6 +136,10 @@ void ps_report_environment(
     ps_report
         *report); /* variables, clock of the CPUs; after dispatch, whose findings it looks at */
 void ps_report_comm(ps_report *report);
+/* What of the member's communication that nothing hides computing may hide, without what it waits for others; per step, at most. */
+int64_t ps_report_exposed_gain_ns(const ps_report_member *m);
+/* What the member communicates itself and nothing can hide, since the optimiser's step awaits it; per step. */
+int64_t ps_report_awaited_own_ns(const ps_report_member *m);
 void ps_report_comm_kinds(ps_report *report); /* operators beside their like, for comm */
 /* Whether the tasks of the rank's collectives tell of waits, which are then in no time of an operator. */
 bool ps_report_knows_waits(const ps_report_member *m);
@@ -173,8 +183,9 @@ typedef struct ps_report_lead {
     char text[128];           /* a sentence; "" where it is none */
 } ps_report_lead;
 
-/* Of all activities that one rule counts with this one, the first of them; no more than `most_ns`. */
-ps_report_lead ps_report_lead_of(const ps_report_member *m, int activity, int64_t most_ns);
+/* Of all activities that one rule counts with this one, the first of them; no more than `most_ns`, and of communication `most_comm_ns`. */
+ps_report_lead ps_report_lead_of(const ps_report_member *m, int activity, int64_t most_ns,
+                                 int64_t most_comm_ns);
 
 /* What to try where the host is late in the optimiser's step and its kernels are few already; false: what the rule says. */
 bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,

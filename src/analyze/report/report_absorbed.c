@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "analyze/report/report.h"
+#include "analyze/report/report_claims.h"
 #include "analyze/report/report_gains.h"
 
 /* For ranks that are not here, by names or by what all that are here do. */
@@ -53,24 +54,21 @@ void ps_report_find_absorbed(ps_report *report) {
     }
 }
 
-static const ps_report_member *absorbed_member_of(const ps_report *report, int64_t rank) {
-    for (size_t i = 0; i < report->n_members; i++) {
-        if (report->members[i].rank == rank) {
-            return &report->members[i];
-        }
-    }
-    return NULL;
-}
-
 int64_t ps_report_absorbed_ns(ps_report *report, const ps_finding *f) {
-    const ps_report_member *m = absorbed_member_of(report, f->rank);
+    const ps_report_member *m = ps_report_member_of(report, f->gain_rank);
     ps_intervals both = {0};
+    ps_intervals room = {0};
     if (m == NULL || m->absorbed.n == 0 || f->spans.n == 0) {
         return 0;
     }
-    if (!ps_intervals_both(&m->absorbed, &f->spans, &both)) {
+    if (f->gain_rank != f->rank && !ps_report_claim_spans(m, f->rule, &room)) {
         report->findings.failed = true;
     }
+    ps_intervals_unite(&room);
+    if (!ps_intervals_both(&m->absorbed, f->gain_rank != f->rank ? &room : &f->spans, &both)) {
+        report->findings.failed = true;
+    }
+    ps_intervals_fini(&room);
     int64_t ns = ps_intervals_length_ns(&both);
     ns = m->facts->n_steps > 0 ? ns / (int64_t)m->facts->n_steps : ns;
     ps_intervals_fini(&both);

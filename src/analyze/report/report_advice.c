@@ -182,6 +182,8 @@ const char *ps_report_overlap_advice(const ps_report *report, const ps_report_me
     for (size_t i = 0; i < m->facts->n_steps; i++) {
         beside_ns = ps_i64_plus(beside_ns, ps_overlap_overlapped_ns(&m->facts->steps[i]));
     }
+    /* A wait beside computing is no success of the buckets. */
+    beside_ns = ps_report_knows_waits(m) ? m->facts->hidden_transfer_ns : beside_ns;
     beside_ns = m->facts->n_steps > 0 ? beside_ns / (int64_t)m->facts->n_steps : 0;
     bool overlaps = ps_percent(beside_ns, m->exposed_ns - m->waits_ns) > 10;
     if (s.reduces && overlaps) {

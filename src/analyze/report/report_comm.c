@@ -47,6 +47,16 @@ static int64_t late_wait_ns(const ps_report_member *m) {
                                                        : comm_exposed_ns(m);
 }
 
+/* What the rank communicates itself of that. */
+static int64_t own_comm_ns(const ps_report_member *m) {
+    return comm_exposed_ns(m) - late_wait_ns(m);
+}
+
+/* Only tasks tell what of it is no wait. */
+int64_t ps_report_awaited_own_ns(const ps_report_member *m) {
+    return ps_report_knows_waits(m) ? comm_per_step(m, m->facts->awaited_transfer_ns) : 0;
+}
+
 /* What computing of the rank's steps is left to hide of it: in each what no communication lies beside already. Of what the
  * optimiser's step awaits it can hide nothing. */
 static int64_t can_hide_ns(const ps_report_member *m) {
@@ -60,6 +70,12 @@ static int64_t can_hide_ns(const ps_report_member *m) {
     int64_t awaited_ns = comm_per_step(m, m->facts->awaited_comm_ns);
     int64_t most_ns = comm_exposed_ns(m) > awaited_ns ? comm_exposed_ns(m) - awaited_ns : 0;
     return comm_per_step(m, sum_ns) < most_ns ? comm_per_step(m, sum_ns) : most_ns;
+}
+
+int64_t ps_report_exposed_gain_ns(const ps_report_member *m) {
+    int64_t own_ns = own_comm_ns(m) - ps_report_awaited_own_ns(m);
+    own_ns = own_ns > 0 ? own_ns : 0;
+    return can_hide_ns(m) < own_ns ? can_hide_ns(m) : own_ns;
 }
 
 static void note_times(const ps_report_member *m, const ps_comm_op *op, char *out, size_t size) {
@@ -173,17 +189,27 @@ static const char *say_split(const ps_report *report, const ps_report_member *m,
                      : "Look at the links and at the size of messages.";
 }
 
-/* Overlapping is the first advice only where there is computing to overlap with. */
-static void advise_exposed(ps_report *report, const ps_report_member *m, const char *by_split,
-                           int64_t claimed_ns, int64_t hidden_ns) {
+#define LESS_COMM                                                                                  \
+    "larger microbatches between gradient reductions, groups inside one machine, 16-bit gradients."
+
+/* Overlapping is the first advice only where there is computing to overlap with, and something else than waiting to overlap. */
+static void advise_exposed(ps_report *report, const ps_report_member *m, const char *by_split) {
     char advice[400];
-    if (by_split != NULL || hidden_ns < claimed_ns / 2) {
-        (void)snprintf(
-            advice, sizeof advice,
-            "%s%sMake the communication itself less: larger microbatches between gradient "
-            "reductions, groups inside one machine, 16-bit gradients.",
-            by_split != NULL ? by_split : "", by_split != NULL ? " " : "");
+    if (by_split != NULL) {
+        (void)snprintf(advice, sizeof advice, "%s Make the communication itself less: " LESS_COMM,
+                       by_split);
         ps_findings_remedy(&report->findings, advice);
+        return;
+    }
+    if (late_wait_ns(m) > comm_exposed_ns(m) / 2) {
+        ps_findings_remedy(
+            &report->findings,
+            "Most of it waits for ranks that come later: see to those first, and to what they "
+            "do before. What is transferred becomes less by " LESS_COMM);
+        return;
+    }
+    if (ps_report_exposed_gain_ns(m) < own_comm_ns(m) / 2) {
+        ps_findings_remedy(&report->findings, "Make the communication itself less: " LESS_COMM);
         return;
     }
     char by_kind[PS_ADVICE_TEXT];
@@ -194,21 +220,27 @@ static void advise_exposed(ps_report *report, const ps_report_member *m, const c
 }
 
 /* What cannot be hidden, and why. */
-static void say_left(const ps_report_member *m, int64_t claimed_ns, int64_t hidden_ns,
-                     char out[320]) {
+static void say_left(const ps_report_member *m, char out[400]) {
     int64_t awaited_ns = comm_per_step(m, m->facts->awaited_comm_ns);
+    int64_t awaited_own = ps_report_awaited_own_ns(m);
+    int64_t hidden_ns = can_hide_ns(m);
     size_t n = 0;
     out[0] = '\0';
     if (awaited_ns > 0) {
+        char own[64] = "";
+        if (awaited_own > 0) {
+            (void)snprintf(own, sizeof own, " (%s of them transfers)",
+                           ps_ns_text_of(awaited_own).text);
+        }
         (void)snprintf(
-            out, 320,
-            " %s of it lie behind what the backward computes, and the optimiser's step works with what "
-            "they bring: nothing is left that could run beside them.",
-            ps_ns_text_of(awaited_ns).text);
+            out, 400,
+            " %s of it%s lie behind what the backward computes, and the optimiser's step works with what "
+            "they bring: nothing is left that could run beside them, so they are not in the gain.",
+            ps_ns_text_of(awaited_ns).text, own);
         n = strlen(out);
     }
-    if (hidden_ns < claimed_ns && (hidden_ns > 0 || awaited_ns == 0)) {
-        (void)snprintf(out + n, 320 - n,
+    if (hidden_ns < own_comm_ns(m) - awaited_own && (hidden_ns > 0 || awaited_ns == 0)) {
+        (void)snprintf(out + n, 400 - n,
                        " Computing is left to hide %s of it at most: the rest has to become less.",
                        ps_ns_text_of(hidden_ns).text);
     }
@@ -246,24 +278,22 @@ static void find_exposed(ps_report *report) {
             " For %s of it collectives wait for ranks that come later: that is not in the gain.",
             ps_ns_text_of(waits_ns).text);
     }
-    int64_t claimed_ns = comm_exposed_ns(worst) - waits_ns;
-    int64_t hidden_ns = can_hide_ns(worst);
-    char left[320];
-    say_left(worst, claimed_ns, hidden_ns, left);
-    ps_findings_add(
-        &report->findings,
-        (ps_finding){.rule = PS_RULE_COMM_EXPOSED,
-                     .rank = worst->rank,
-                     .stage = worst->stage,
-                     .gain_ns = hidden_ns < claimed_ns ? hidden_ns : claimed_ns,
-                     .value = all.value,
-                     .n_over = all.n_over},
-        "On rank %s the device does nothing but communicate for %s of a step of %s (%.1f %%)%s. "
-        "Computing takes %s.%s%s%s",
-        PS_RANK(worst->rank), ps_ns_text_of(comm_exposed_ns(worst)).text,
-        ps_ns_text_of(report->step_ns).text, all.value, receives,
-        ps_ns_text_of(worst->computing_ns).text, waits, left, parts);
-    advise_exposed(report, worst, by_split, claimed_ns, hidden_ns);
+    char left[400];
+    char step[PS_STEP_TEXT];
+    say_left(worst, left);
+    ps_findings_add(&report->findings,
+                    (ps_finding){.rule = PS_RULE_COMM_EXPOSED,
+                                 .rank = worst->rank,
+                                 .stage = worst->stage,
+                                 .gain_ns = ps_report_exposed_gain_ns(worst),
+                                 .value = all.value,
+                                 .n_over = all.n_over},
+                    "On rank %s the device does nothing but communicate for %s of %s (%.1f %%)%s. "
+                    "Computing takes %s.%s%s%s",
+                    PS_RANK(worst->rank), ps_ns_text_of(comm_exposed_ns(worst)).text,
+                    ps_report_step_text(report, worst, step), all.value, receives,
+                    ps_ns_text_of(worst->computing_ns).text, waits, left, parts);
+    advise_exposed(report, worst, by_split);
     show_longest(report, worst);
 }
 
@@ -294,9 +324,7 @@ static void sum_overtaken(const ps_report *report, const ps_skew *skew, lateness
         const ps_report_member *m = comm_member_of(report, last->rank);
         const ps_comm_op_waits *w = m != NULL ? &m->facts->comm_waits.ops[last->op] : NULL;
         const ps_report_waited *whom = w != NULL ? ps_report_waited_by(report, m, w->most) : NULL;
-        bool is_named = whom != NULL && whom->is_absent && w->most_ns > x->late_ns / 10;
-        if (is_named || (w != NULL && ps_report_absent_within_ns(m, &m->facts->comm.ops[last->op]) >
-                                          x->late_ns / 10)) {
+        if (m != NULL && ps_report_is_overtaken(report, x, m, last->op)) {
             out[last->rank].overtaken_ns = ps_i64_plus(out[last->rank].overtaken_ns, x->late_ns);
         } else if (whom == NULL && w != NULL && w->wait_ns > x->late_ns) {
             out[last->rank].doubtful_ns = ps_i64_plus(out[last->rank].doubtful_ns, x->late_ns);

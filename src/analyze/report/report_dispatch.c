@@ -6,6 +6,7 @@
 #include "analyze/rank/step_index.h"
 #include "analyze/report/report.h"
 #include "analyze/report/report_advice.h"
+#include "analyze/report/report_claims.h"
 #include "base/num.h"
 
 static void show_event(ps_report *report, const ps_report_member *m, const ps_report_event *e,
@@ -20,32 +21,11 @@ static void show_event(ps_report *report, const ps_report_member *m, const ps_re
 
 /* --- free ---------------------------------------------------------------------------------------------------------- */
 
-/* Where the host waits in a blocking call it waits for the communication, and not the device for the host: host-waits-comm. */
-static bool leaves_comm_alone(int cause) {
-    return ps_idle_is_hosts(cause) && cause != PS_ACTIVITY_COPY && cause != PS_ACTIVITY_SYNC;
-}
-
-static void claim_spans(ps_report *report, const ps_intervals *spans) {
-    for (size_t i = 0; i < spans->n; i++) {
-        ps_findings_span(&report->findings, spans->at[i].start_ns, spans->at[i].end_ns);
-    }
-}
-
-/* The last finding counts what these causes cost the device of the rank; causes are activities of the host, then ps_idle_cause. */
-static void claim_idle(ps_report *report, const ps_report_member *m, int first, int last) {
-    for (int cause = first; cause <= last; cause++) {
-        claim_spans(report, &m->facts->idle_spans[cause]);
-        if (leaves_comm_alone(cause)) {
-            claim_spans(report, &m->facts->late_comm_spans[cause]);
-        }
-    }
-}
-
-static void claim_host_idle(ps_report *report, const ps_report_member *m) {
-    for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
-        if (ps_idle_is_hosts(cause)) {
-            claim_idle(report, m, cause, cause);
-        }
+/* The last finding counts what its rule claims on the rank. */
+static void claim_spans(ps_report *report, const ps_report_member *m, ps_rule_id rule) {
+    ps_findings *f = &report->findings;
+    if (!f->failed && f->n > 0) {
+        f->failed = !ps_report_claim_spans(m, rule, &f->all[f->n - 1].spans);
     }
 }
 
@@ -53,30 +33,24 @@ static int64_t dispatch_finding_per_step(const ps_report_member *m, int64_t sum_
     return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
 }
 
-/* Of these causes, per step: communication alone before the next computing was launched, outside of the pipeline bubble. */
-static int64_t comm_alone_ns(const ps_report_member *m, int first, int last) {
-    int64_t sum_ns = 0;
-    for (int cause = first; cause <= last; cause++) {
-        sum_ns = ps_i64_plus(sum_ns, leaves_comm_alone(cause) ? m->facts->late_comm_ns[cause] : 0);
-        for (size_t i = 0; leaves_comm_alone(cause) && i < m->bubbles.n; i++) {
-            const ps_interval *b = &m->bubbles.at[i];
-            sum_ns -=
-                ps_intervals_within_ns(&m->facts->late_comm_spans[cause], b->start_ns, b->end_ns);
-        }
-    }
-    return sum_ns > 0 ? dispatch_finding_per_step(m, sum_ns) : 0;
-}
+enum { COMM_TEXT = 320 };
 
-enum { COMM_TEXT = 192 };
-
-/* A sentence; "" where it is none. */
-static const char *comm_alone_text(int64_t ns, char out[COMM_TEXT]) {
+/* Sentences; "" where nothing is to be said. What the device waits there for other ranks stays without the cause, too. */
+static const char *comm_alone_text(const ps_report_claim *c, char out[COMM_TEXT]) {
+    int64_t in_gain_ns = c->comm_ns - c->ahead.comm_ns;
     out[0] = '\0';
-    if (ns > 0) {
+    if (c->late_comm_ns > 0) {
         (void)snprintf(out, COMM_TEXT,
                        " For %s more it does nothing but communicate with nothing to compute "
                        "launched yet, which a host in time may hide.",
-                       ps_ns_text_of(ns).text);
+                       ps_ns_text_of(c->late_comm_ns).text);
+    }
+    if (c->late_comm_ns - in_gain_ns > c->late_comm_ns / 10) {
+        size_t n = strlen(out);
+        (void)snprintf(
+            out + n, COMM_TEXT - n,
+            " Of that no more than %s is in the gain: for the rest the device waits for other ranks.",
+            ps_ns_text_of(in_gain_ns).text);
     }
     return out;
 }
@@ -84,6 +58,32 @@ static const char *comm_alone_text(int64_t ns, char out[COMM_TEXT]) {
 static bool in_bubble(const ps_report_member *m, const ps_report_wait *w) {
     int64_t covered = ps_intervals_within_ns(&m->bubbles, w->start_ns, w->end_ns);
     return covered > (w->end_ns - w->start_ns) / 2;
+}
+
+#define MOST_OF_WAIT 0.9
+#define LEAST_OF_WAIT 0.05
+
+/* "host: operators and Python: aten::mm" where one thing fills it, else "host: blocking copies 4.32 ms, fetching a batch 3.65 ms" */
+static void say_wait(const ps_report_wait *w, char *out, size_t size) {
+    double length_ns = (double)(w->end_ns - w->start_ns);
+    if ((double)w->parts[0].ns >= MOST_OF_WAIT * length_ns) {
+        (void)snprintf(out, size, "host: %s%s%.100s",
+                       ps_activity_text((ps_activity)w->parts[0].cause),
+                       w->blocking[0] != '\0' ? ": " : "", w->blocking);
+        return;
+    }
+    size_t at = (size_t)snprintf(out, size, "host: ");
+    for (size_t i = 0; i < PS_REPORT_WAIT_PARTS && at < size; i++) {
+        if ((double)w->parts[i].ns < LEAST_OF_WAIT * length_ns) {
+            break;
+        }
+        bool is_named =
+            i == 0 && w->blocking[0] != '\0'; /* what fills half is of the largest part */
+        at += (size_t)snprintf(out + at, size - at, "%s%s %s%s%.80s%s", i > 0 ? ", " : "",
+                               ps_activity_text((ps_activity)w->parts[i].cause),
+                               ps_ns_text_of(w->parts[i].ns).text, is_named ? " (" : "",
+                               is_named ? w->blocking : "", is_named ? ")" : "");
+    }
 }
 
 /* The longest waits for the host that are no bubble; what is less than a hundredth of the time shows nothing. */
@@ -96,9 +96,7 @@ static void show_gaps(ps_report *report, const ps_report_member *m, bool before_
             (before_kernels && !w->is_before_kernel)) {
             continue;
         }
-        (void)snprintf(note, sizeof note, "host: %s%s%.100s",
-                       ps_activity_text((ps_activity)w->cause), w->blocking[0] != '\0' ? ": " : "",
-                       w->blocking);
+        say_wait(w, note, sizeof note);
         char name[192];
         (void)snprintf(name, sizeof name, "idle %s%.140s",
                        w->next[0] != '\0' ? "before " : "after the last work", w->next);
@@ -230,29 +228,30 @@ static const ps_report_member *find_free(ps_report *report) {
     }
     char comm[COMM_TEXT];
     char extras[EXTRAS_TEXT];
-    int64_t comm_ns = comm_alone_ns(m, 0, PS_N_ACTIVITIES - 1);
+    ps_report_claim claim = ps_report_claim_of(m, PS_RULE_FREE_SHARE);
+    char step[PS_STEP_TEXT];
     bool is_unrecorded = is_host_unrecorded(m);
     ps_findings_add(
         f,
         (ps_finding){.rule = PS_RULE_FREE_SHARE,
                      .rank = m->rank,
                      .stage = m->stage,
-                     .gain_ns = ps_i64_plus(m->host_ns, comm_ns),
-                     .comm_ns = comm_ns,
+                     .gain_ns = claim.gain_ns,
+                     .comm_ns = claim.comm_ns,
                      .value = worst.value,
                      .n_over = worst.n_over,
                      .title = is_unrecorded ? NOTHING_LAUNCHED : NULL},
-        "On rank %s the device is idle for %s of a step of %s%s; for %s of it (%.1f %% of the step) %s."
+        "On rank %s the device is idle for %s of %s%s; for %s of it (%.1f %% of the step) %s."
         "%s %s%s%s",
-        PS_RANK(m->rank), ps_ns_text_of(idle_ns(m)).text, ps_ns_text_of(report->step_ns).text,
+        PS_RANK(m->rank), ps_ns_text_of(idle_ns(m)).text, ps_report_step_text(report, m, step),
         bubble, ps_ns_text_of(m->host_ns).text, worst.value,
         is_unrecorded ? "nothing was launched for it" : "it waits for the host",
-        comm_alone_text(comm_ns, comm), causes, say_extras(m->facts, extras),
+        comm_alone_text(&claim, comm), causes, say_extras(m->facts, extras),
         is_unrecorded && report->chart == NULL && report->n_stages > 1
             ? " A part of it may be bubbles of the pipeline, which are not known here."
             : "");
     show_gaps(report, m, false);
-    claim_host_idle(report, m);
+    claim_spans(report, m, PS_RULE_FREE_SHARE);
     if (is_unrecorded) {
         ps_findings_remedy(f, m->facts->has_frames ? UNRECORDED_WITH_FRAMES : UNRECORDED_HOST);
     } else {
@@ -303,10 +302,11 @@ static void find_idle(ps_report *report) {
                        worst->facts->no_timeline);
     }
     found.title = is_known ? NULL : "The device is idle, and nothing says for what";
+    char step[PS_STEP_TEXT];
     ps_findings_add(&report->findings, found,
-                    "On rank %s the device is idle for %s of a step of %s (%.1f %%)%s. %s",
+                    "On rank %s the device is idle for %s of %s (%.1f %%)%s. %s",
                     PS_RANK(worst->rank), ps_ns_text_of(other_idle_ns(worst)).text,
-                    ps_ns_text_of(report->step_ns).text, all.value,
+                    ps_report_step_text(report, worst, step), all.value,
                     is_known ? " without waiting for the host"
                              : "; whether it waited for the host is not known",
                     causes);
@@ -322,14 +322,9 @@ static void show_edge(ps_report *report, const ps_report_member *m, ps_report_ev
     }
 }
 
-/* Before the first stage's result has come there is nothing to do: that is the pipeline's. */
-static int64_t edges_ns(const ps_report_member *m) {
-    return ps_i64_plus(m->before_ns, m->after_ns) - m->edge_bubble_ns;
-}
-
 static double edges_share(const ps_report *report, const ps_report_member *m, const void *none) {
     (void)none;
-    return m->computing_ns > 0 ? ps_percent(edges_ns(m), report->step_ns) : 0;
+    return m->computing_ns > 0 ? ps_percent(ps_report_edges_ns(m), report->step_ns) : 0;
 }
 
 static void find_edges(ps_report *report) {
@@ -339,6 +334,7 @@ static void find_edges(ps_report *report) {
         return;
     }
     char bubble[80] = "";
+    char step[PS_STEP_TEXT];
     bool ends = !worst->has_no_ends && worst->after_ns > 0;
     if (worst->edge_bubble_ns > 0) {
         (void)snprintf(bubble, sizeof bubble, ", without %s in the pipeline bubble",
@@ -349,22 +345,19 @@ static void find_edges(ps_report *report) {
         (ps_finding){.rule = PS_RULE_BEFORE_FIRST_WORK,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = edges_ns(worst),
+                     .gain_ns = ps_report_claim_of(worst, PS_RULE_BEFORE_FIRST_WORK).gain_ns,
                      .value = all.value,
                      .n_over = all.n_over},
-        "On rank %s the device is idle for %s of a step of %s before its first computing or "
+        "On rank %s the device is idle for %s of %s before its first computing or "
         "communication%s%s%s (%s%.1f %% of the step%s).%s",
         PS_RANK(worst->rank), ps_ns_text_of(worst->before_ns).text,
-        ps_ns_text_of(report->step_ns).text, ends ? ", and for " : "",
+        ps_report_step_text(report, worst, step), ends ? ", and for " : "",
         ends ? ps_ns_text_of(worst->after_ns).text : "", ends ? " after the last" : "",
         ends ? "together " : "", all.value, bubble,
         worst->has_no_ends ? " How long it goes on behind its last work is told by no table." : "");
     show_edge(report, worst, worst->facts->before, "before the first work");
     show_edge(report, worst, worst->facts->after, "after the last work");
-    for (size_t i = 0; i < worst->facts->n_edges; i++) {
-        const ps_report_gap *edge = &worst->facts->edges[i];
-        ps_findings_span(&report->findings, edge->start_ns, edge->end_ns);
-    }
+    claim_spans(report, worst, PS_RULE_BEFORE_FIRST_WORK);
 }
 
 /* --- launches ------------------------------------------------------------------------------------------------------ */
@@ -409,34 +402,8 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
 
 /* --- what stops the launches ------------------------------------------------------------------------------------------- */
 
-/* Activities of the host that one rule is for. */
-typedef struct stop_rule {
-    ps_rule_id rule;
-    int first, last;
-} stop_rule;
-
-/* Outside of the pipeline bubble, in which nothing would have run anyway. */
-static int64_t stopped_ns(const ps_report_member *m, const stop_rule *rule) {
-    int64_t sum = 0;
-    for (int k = rule->first; k <= rule->last; k++) {
-        sum = ps_i64_plus(sum, m->facts->stops[k].idle_ns);
-        for (size_t i = 0; i < m->bubbles.n; i++) {
-            const ps_interval *b = &m->bubbles.at[i];
-            sum -= ps_intervals_within_ns(&m->facts->idle_spans[k], b->start_ns, b->end_ns);
-        }
-    }
-    return sum > 0 ? dispatch_finding_per_step(m, sum) : 0;
-}
-
-/* No more than all that the device waits for the host, of which `counted_ns` are counted already. */
-static ps_report_lead lead_of(const ps_report_member *m, const stop_rule *rule,
-                              int64_t counted_ns) {
-    int64_t most_ns = ps_i64_plus(m->host_ns, comm_alone_ns(m, 0, PS_N_ACTIVITIES - 1));
-    return ps_report_lead_of(m, rule->first, most_ns > counted_ns ? most_ns - counted_ns : 0);
-}
-
 /* "fetching a batch (2 in a step, 60 ms)" for each, of a step as the figures beside it. */
-static void say_stops(const ps_report_member *m, const stop_rule *rule, char *out, size_t size) {
+static void say_stops(const ps_report_member *m, const ps_stop_rule *rule, char *out, size_t size) {
     double n_steps = m->facts->n_steps > 0 ? (double)m->facts->n_steps : 1;
     size_t at = 0;
     for (int k = rule->first; k <= rule->last && at < size; k++) {
@@ -451,22 +418,16 @@ static void say_stops(const ps_report_member *m, const stop_rule *rule, char *ou
     }
 }
 
-/* What the device copies for it, and nothing else beside, in a step; with a sentence, or "". */
-static int64_t own_copies_ns(const ps_report_member *m, const stop_rule *rule, char text[96]) {
-    int64_t sum = 0;
+/* A sentence, or "". */
+static const char *own_copies_text(int64_t ns, char text[96]) {
     text[0] = '\0';
-    for (int k = rule->first; k <= rule->last; k++) {
-        int64_t ns = ps_report_goes_with_copies(k) ? m->facts->stops[k].copies_ns : 0;
-        sum = ps_i64_plus(sum, ns);
+    if (ns > 0) {
+        (void)snprintf(text, 96, " The copies themselves take %s more.", ps_ns_text_of(ns).text);
     }
-    sum = dispatch_finding_per_step(m, sum);
-    if (sum > 0) {
-        (void)snprintf(text, 96, " The copies themselves take %s more.", ps_ns_text_of(sum).text);
-    }
-    return sum;
+    return text;
 }
 
-static void show_stops(ps_report *report, const ps_report_member *m, const stop_rule *rule) {
+static void show_stops(ps_report *report, const ps_report_member *m, const ps_stop_rule *rule) {
     for (int k = rule->first; k <= rule->last; k++) {
         const ps_report_stops *stops = &m->facts->stops[k];
         for (size_t i = 0; i < stops->n_top && stops->idle_ns > 0; i++) {
@@ -488,19 +449,40 @@ static void show_stops(ps_report *report, const ps_report_member *m, const stop_
 #define LOOKED_UP_NS 1000000
 
 /* What compiles did nothing but find what was compiled before. */
-static bool is_looked_up(const ps_report_member *m, const stop_rule *rule) {
+static bool is_looked_up(const ps_report_member *m, const ps_stop_rule *rule) {
     const ps_report_stops *inner = &m->facts->stops[PS_ACTIVITY_COMPILE];
     return rule->rule == PS_RULE_JIT_COMPILE && m->facts->stops[PS_ACTIVITY_ONLINE].n > 0 &&
            inner->n > 0 && inner->longest_ns < LOOKED_UP_NS;
 }
 
-static const char *looked_up_text(const ps_report_member *m, const stop_rule *rule, char text[96]) {
-    text[0] = '\0';
-    if (is_looked_up(m, rule)) {
-        (void)snprintf(text, 96, " None of the look-ups took longer than %s: nothing was compiled.",
-                       ps_ns_text_of(m->facts->stops[PS_ACTIVITY_COMPILE].longest_ns).text);
+/* Nothing that compiles ran but what such a call does itself. */
+static bool compiles_online(const ps_report_member *m, const ps_stop_rule *rule) {
+    const ps_report_stops *outer = &m->facts->stops[PS_ACTIVITY_ONLINE];
+    const ps_report_stops *inner = &m->facts->stops[PS_ACTIVITY_COMPILE];
+    bool is_inside = rule->rule == PS_RULE_JIT_COMPILE && outer->n_top > 0;
+    for (size_t i = 0; is_inside && i < inner->n_top; i++) {
+        is_inside = ps_is_compiled_inside(inner->top[i].name);
     }
-    return text;
+    return is_inside;
+}
+
+/* "19 calls of aclopCompileAndExecute (27.6 ms in a step), of which opCompile takes 368 us (the longest 69.8 us): nothing was compiled" */
+static void say_online(const ps_report_member *m, const ps_stop_rule *rule, char *out,
+                       size_t size) {
+    const ps_report_stops *outer = &m->facts->stops[PS_ACTIVITY_ONLINE];
+    const ps_report_stops *inner = &m->facts->stops[PS_ACTIVITY_COMPILE];
+    double n = (double)outer->n / (m->facts->n_steps > 0 ? (double)m->facts->n_steps : 1);
+    size_t at = (size_t)snprintf(out, size, "%.4g call%s of %.60s (%s in a step)", n,
+                                 n == 1 ? "" : "s", ps_call_name(outer->top[0].name),
+                                 ps_ns_text_of(dispatch_finding_per_step(m, outer->sum_ns)).text);
+    if (inner->n_top > 0 && at < size) {
+        at += (size_t)snprintf(
+            out + at, size - at, ", of which %.60s takes %s (the longest %s)%s",
+            ps_call_name(inner->top[0].name),
+            ps_ns_text_of(dispatch_finding_per_step(m, inner->sum_ns)).text,
+            ps_ns_text_of(inner->longest_ns).text,
+            is_looked_up(m, rule) ? ": nothing was compiled, the rest prepares and launches" : "");
+    }
 }
 
 static const char ONLINE[] =
@@ -513,7 +495,7 @@ static const char LOOKED_UP[] =
     "torch_npu.npu.config.allow_internal_format=False may do without them.";
 
 /* What to try, where the finding knows better than its rule; NULL. `out` holds what is written. */
-static const char *remedy_of(const ps_report *report, const stop_rule *rule,
+static const char *remedy_of(const ps_report *report, const ps_stop_rule *rule,
                              const ps_report_member *m, char *out, size_t size) {
     const ps_report_stops *stops = m->facts->stops;
     if (rule->rule == PS_RULE_HOST_OPTIMIZER) {
@@ -533,31 +515,30 @@ static const char *remedy_of(const ps_report *report, const stop_rule *rule,
 }
 
 static double stopped_share(const ps_report *report, const ps_report_member *m, const void *rule) {
-    return ps_percent(stopped_ns(m, rule), report->step_ns);
+    const ps_stop_rule *of = rule;
+    return ps_percent(ps_report_claim_of(m, of->rule).idle_ns, report->step_ns);
 }
 
 /* The rank whose device lost most. */
-static void find_idle_stop(ps_report *report, const stop_rule *rule) {
+static void find_idle_stop(ps_report *report, const ps_stop_rule *rule) {
     ps_worst all = ps_report_worst(report, rule->rule, stopped_share, rule);
     const ps_report_member *worst = all.member;
     if (worst == NULL) {
         return;
     }
-    int64_t most_ns = stopped_ns(worst, rule);
+    ps_report_claim claim = ps_report_claim_of(worst, rule->rule);
     char stops[400] = "";
     char comm[COMM_TEXT];
-    int64_t comm_ns = comm_alone_ns(worst, rule->first, rule->last);
     char inside[900] = "";
     if (rule->rule == PS_RULE_HOST_OPTIMIZER) { /* in its operators, or in what is around them */
         say_operators(worst, PS_ACTIVITY_OPTIMIZER, inside, sizeof inside);
     }
-    char looked_up[96];
     char copies[96];
-    int64_t copies_ns = own_copies_ns(worst, rule, copies);
-    ps_report_lead ahead = lead_of(worst, rule, ps_i64_plus(most_ns, comm_ns));
-    int64_t idle_and_comm_ns =
-        ps_i64_plus(ps_i64_plus(most_ns, comm_ns), ahead.idle_ns + ahead.comm_ns);
-    say_stops(worst, rule, stops, sizeof stops);
+    if (compiles_online(worst, rule)) {
+        say_online(worst, rule, stops, sizeof stops);
+    } else {
+        say_stops(worst, rule, stops, sizeof stops);
+    }
     char fetch[500] = "";
     if (rule->rule == PS_RULE_DATA_LOADING) {
         ps_report_say_fetch(worst, fetch, sizeof fetch);
@@ -567,26 +548,25 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
         (ps_finding){.rule = rule->rule,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns = ps_i64_plus(idle_and_comm_ns, copies_ns),
-                     .comm_ns = ps_i64_plus(comm_ns, ahead.comm_ns),
+                     .gain_ns = claim.gain_ns,
+                     .comm_ns = claim.comm_ns,
                      .value = all.value,
                      .n_over = all.n_over},
         "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
-        "%s.%s%s%s%s%s%s",
-        PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, all.value, stops,
-        looked_up_text(worst, rule, looked_up), fetch, copies, comm_alone_text(comm_ns, comm),
-        ahead.text, inside);
+        "%s.%s%s%s%s%s",
+        PS_RANK(worst->rank), ps_ns_text_of(claim.idle_ns).text, all.value, stops, fetch,
+        own_copies_text(claim.copies_ns, copies), comm_alone_text(&claim, comm), claim.ahead.text,
+        inside);
     char text[PS_ADVICE_TEXT];
     const char *remedy = remedy_of(report, rule, worst, text, sizeof text);
     if (remedy != NULL) {
         ps_findings_remedy(&report->findings, remedy);
     }
     show_stops(report, worst, rule);
-    claim_idle(report, worst, rule->first, rule->last);
-    claim_spans(report, &worst->facts->stops[rule->first].lead_spans);
+    claim_spans(report, worst, rule->rule);
 }
 
-static const ps_report_event *longest_stop(const ps_report_member *m, const stop_rule *rule) {
+static const ps_report_event *longest_stop(const ps_report_member *m, const ps_stop_rule *rule) {
     const ps_report_stops *stops = &m->facts->stops[rule->first];
     const ps_report_event *longest = NULL;
     for (size_t k = 0; k < stops->n_top; k++) {
@@ -604,7 +584,7 @@ static double longest_stop_ms(const ps_report *report, const ps_report_member *m
 }
 
 /* A single range longer than the threshold, in ms. */
-static void find_long_stop(ps_report *report, const stop_rule *rule) {
+static void find_long_stop(ps_report *report, const ps_stop_rule *rule) {
     ps_worst all = ps_report_worst(report, rule->rule, longest_stop_ms, rule);
     const ps_report_member *worst = all.member;
     if (worst == NULL) {
@@ -612,28 +592,24 @@ static void find_long_stop(ps_report *report, const stop_rule *rule) {
     }
     const ps_report_event *longest = longest_stop(worst, rule);
     const ps_report_stops *stops = &worst->facts->stops[rule->first];
-    int64_t lost_ns = stopped_ns(worst, rule);
     char comm[COMM_TEXT];
-    int64_t comm_ns = comm_alone_ns(worst, rule->first, rule->last);
-    ps_report_lead ahead = lead_of(worst, rule, ps_i64_plus(lost_ns, comm_ns));
+    ps_report_claim claim = ps_report_claim_of(worst, rule->rule);
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = rule->rule,
                      .rank = worst->rank,
                      .stage = worst->stage,
-                     .gain_ns =
-                         ps_i64_plus(ps_i64_plus(lost_ns, comm_ns), ahead.idle_ns + ahead.comm_ns),
-                     .comm_ns = ps_i64_plus(comm_ns, ahead.comm_ns),
+                     .gain_ns = claim.gain_ns,
+                     .comm_ns = claim.comm_ns,
                      .value = all.value,
                      .n_over = all.n_over},
         "On rank %s %s took up to %s, %lld times and %s in all; the device was idle for %s of it in "
         "each step.%s%s",
         PS_RANK(worst->rank), ps_activity_text((ps_activity)rule->first),
         ps_ns_text_of(longest->dur_ns).text, (long long)stops->n, ps_ns_text_of(stops->sum_ns).text,
-        ps_ns_text_of(lost_ns).text, comm_alone_text(comm_ns, comm), ahead.text);
+        ps_ns_text_of(claim.idle_ns).text, comm_alone_text(&claim, comm), claim.ahead.text);
     show_stops(report, worst, rule);
-    claim_idle(report, worst, rule->first, rule->last);
-    claim_spans(report, &worst->facts->stops[rule->first].lead_spans);
+    claim_spans(report, worst, rule->rule);
 }
 
 static int64_t comm_ns(const ps_report_member *m) {
@@ -744,6 +720,7 @@ static void find_copies(ps_report *report) {
                        " Computing could hide %s of it at most: the rest has to become less.",
                        ps_ns_text_of(worst->computing_ns).text);
     }
+    char step[PS_STEP_TEXT];
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_EXPOSED_COPIES,
@@ -752,54 +729,15 @@ static void find_copies(ps_report *report) {
                      .gain_ns = worst->copies_ns,
                      .value = all.value,
                      .n_over = all.n_over},
-        "On rank %s the device does nothing but copy for %s of a step of %s (%.1f %%): %s. What the "
+        "On rank %s the device does nothing but copy for %s of %s (%.1f %%): %s. What the "
         "link could carry is not in the capture.%s",
         PS_RANK(worst->rank), ps_ns_text_of(worst->copies_ns).text,
-        ps_ns_text_of(report->step_ns).text, all.value, kinds, hidden);
+        ps_report_step_text(report, worst, step), all.value, kinds, hidden);
     show_copies(report, worst);
-    for (size_t i = 0; i < worst->facts->copy_spans.n; i++) {
-        const ps_interval *span = &worst->facts->copy_spans.at[i];
-        ps_findings_span(&report->findings, span->start_ns, span->end_ns);
-    }
+    claim_spans(report, worst, PS_RULE_EXPOSED_COPIES);
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------------- */
-
-static const stop_rule IDLE[] = {
-    {PS_RULE_DATA_LOADING, PS_ACTIVITY_DATA, PS_ACTIVITY_DATA},
-    {PS_RULE_BLOCKING_COPY, PS_ACTIVITY_COPY, PS_ACTIVITY_COPY},
-    {PS_RULE_BLOCKING_SYNC, PS_ACTIVITY_SYNC, PS_ACTIVITY_SYNC},
-    {PS_RULE_HOST_OPTIMIZER, PS_ACTIVITY_OPTIMIZER, PS_ACTIVITY_OPTIMIZER},
-    {PS_RULE_MODEL_BUFFERS, PS_ACTIVITY_BUFFERS, PS_ACTIVITY_BUFFERS},
-    {PS_RULE_BUCKET_COPIES, PS_ACTIVITY_BUCKETS, PS_ACTIVITY_BUCKETS},
-    {PS_RULE_OTHER_WORK, PS_ACTIVITY_LOGGING, PS_ACTIVITY_CHECKPOINT},
-    {PS_RULE_JIT_COMPILE, PS_ACTIVITY_ONLINE, PS_ACTIVITY_COMPILE},
-    {PS_RULE_ALLOCATION, PS_ACTIVITY_MEMORY, PS_ACTIVITY_MEMORY},
-};
-static const stop_rule PAUSE = {PS_RULE_GC_PAUSE, PS_ACTIVITY_GC, PS_ACTIVITY_GC};
-
-/* What is known not to wait for another rank, as operators, frames and blocking calls may. */
-static bool is_work(int activity) {
-    static const bool WORK[PS_N_ACTIVITIES] = {
-        [PS_ACTIVITY_CALL] = true,    [PS_ACTIVITY_OPTIMIZER] = true, [PS_ACTIVITY_ONLINE] = true,
-        [PS_ACTIVITY_COMPILE] = true, [PS_ACTIVITY_MEMORY] = true,    [PS_ACTIVITY_DATA] = true};
-    return WORK[activity];
-}
-
-int64_t ps_report_other_idle_ns(const ps_report_member *m, ps_rule_id rule) {
-    const stop_rule *own = rule == PS_RULE_GC_PAUSE ? &PAUSE : NULL;
-    int64_t sum_ns = 0;
-    for (size_t i = 0; i < sizeof IDLE / sizeof *IDLE; i++) {
-        own = IDLE[i].rule == rule ? &IDLE[i] : own;
-    }
-    for (int k = 0; own != NULL && m->bubbles.n == 0 && k < PS_N_ACTIVITIES; k++) {
-        bool is_other = k < own->first || k > own->last;
-        sum_ns = ps_i64_plus(sum_ns, is_other && is_work(k) ? ps_report_idle_ns(m->facts, k) : 0);
-    }
-    int64_t lead_ns =
-        own != NULL ? m->facts->stops[own->first].lead_ns : 0; /* that need not wait */
-    return sum_ns > lead_ns ? dispatch_finding_per_step(m, sum_ns - lead_ns) : 0;
-}
 
 void ps_report_dispatch(ps_report *report) {
     if (report->has_host_times) {
@@ -809,10 +747,12 @@ void ps_report_dispatch(ps_report *report) {
     find_idle(report);
     find_edges(report);
     find_prompt(report, host_bound);
-    for (size_t i = 0; i < sizeof IDLE / sizeof *IDLE; i++) {
-        find_idle_stop(report, &IDLE[i]);
+    for (size_t i = 0; ps_report_stop_rule(i) != NULL; i++) {
+        if (ps_report_stop_rule(i)->rule != PS_RULE_GC_PAUSE) {
+            find_idle_stop(report, ps_report_stop_rule(i));
+        }
     }
     find_comm_stop(report);
-    find_long_stop(report, &PAUSE);
+    find_long_stop(report, ps_report_stop_rule_of(PS_RULE_GC_PAUSE));
     find_copies(report);
 }

@@ -94,7 +94,8 @@ typedef struct ps_report_event {
 /* What of an activity's idle time lies in operators (frames, ranges, calls) of one name themselves, without what is inside of them. */
 typedef struct ps_report_operator {
     const char *name;
-    int64_t n; /* of that name and activity in steps, idle device or not */
+    int64_t n;     /* of that name and activity in steps, idle device or not */
+    int64_t n_all; /* of that name, whatever the activity */
     int64_t idle_ns;
 } ps_report_operator;
 
@@ -123,14 +124,22 @@ typedef struct ps_report_gap {
     int64_t step;
 } ps_report_gap;
 
+/* What the host did for a part of a wait. */
+typedef struct ps_report_wait_part {
+    int cause; /* ps_activity */
+    int64_t ns;
+} ps_report_wait_part;
+
+#define PS_REPORT_WAIT_PARTS 3
+
 /* One of the longest stretches in which the device waited for the host. */
 typedef struct ps_report_wait {
     int64_t start_ns, end_ns; /* until the launch returned, epoch */
     int64_t step;
-    int cause;             /* ps_activity: what the host did for the largest part of it */
-    const char *next;      /* the work behind it, "" unknown */
-    bool is_before_kernel; /* that is a kernel */
-    const char *blocking;  /* the range of the host that fills half of it or more, "" none */
+    ps_report_wait_part parts[PS_REPORT_WAIT_PARTS]; /* the largest first; ns 0: no more */
+    const char *next;                                /* the work behind it, "" unknown */
+    bool is_before_kernel;                           /* that is a kernel */
+    const char *blocking; /* the range of the host that fills half of it or more, "" none */
 } ps_report_wait;
 
 /* Copies of one direction and memory, as far as nothing hides them. */
@@ -169,11 +178,15 @@ typedef struct ps_report_doubt {
 
 #define PS_REPORT_DOUBTS_KEPT 4
 
+enum { PS_PACKET_CLASS_OF_1_MB = 5, PS_N_PACKET_CLASSES = 16 };
+
 /* Volume by transport. */
 typedef struct ps_report_packets {
     const char *transport;
     double all_mb, small_mb;
     double all_ms, small_ms; /* under way, added up over packets */
+    /* The same by the size of a packet, where its time is known: class k from 2^(k - PS_PACKET_CLASS_OF_1_MB) MB to twice that. */
+    double class_mb[PS_N_PACKET_CLASSES], class_ms[PS_N_PACKET_CLASSES];
 } ps_report_packets;
 
 /* By which operators an optimiser launches most of its kernels: by the operator that launches, not one around it, since a
@@ -260,8 +273,10 @@ typedef struct ps_report_rank {
     ps_intervals late_comm_spans[PS_N_IDLE_CAUSES];
     int64_t fetch_ns[PS_N_FETCHES]; /* they add up to idle_ns of PS_ACTIVITY_DATA */
     int64_t
-        awaited_comm_ns;   /* of all steps: what is exposed and nothing can hide (comm_awaited.h) */
-    int64_t short_gaps_ns; /* of the host's, in stretches under 20 us */
+        awaited_comm_ns; /* of all steps: what is exposed and nothing can hide (comm_awaited.h) */
+    /* Of all steps: what collectives transfer, by their tasks, of what is awaited so, and beside computing. */
+    int64_t awaited_transfer_ns, hidden_transfer_ns;
+    int64_t short_gaps_ns;                          /* of the host's, in stretches under 20 us */
     ps_report_copies copies[PS_REPORT_COPIES_KEPT]; /* by time alone, the most first */
     size_t n_copies;
     ps_intervals copy_spans; /* where nothing but copies ran, epoch, united; of many the longest */

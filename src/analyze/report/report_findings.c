@@ -41,6 +41,7 @@ void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) {
     finding.text = ps_arena_strndup(&f->arena, text, strlen(text));
     finding.first_evidence = f->n_evidence;
     finding.n_evidence = 0;
+    finding.gain_rank = finding.rank;
     if (finding.text == NULL || !ps_grow(&f->all, &f->cap, f->n + 1, UINT32_MAX, sizeof *f->all)) {
         f->failed = true;
         return;
@@ -133,7 +134,7 @@ static const ps_column FINDINGS[N_F] = {
     [F_GAIN] = {.name = "gain", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [F_SHARE] = {.name = "gain share", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
     [F_SHARED] = {.name = "shared", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [F_SHARED_WITH] = {.name = "shared with", .type = PS_COL_INT},
+    [F_SHARED_WITH] = {.name = "shared with", .type = PS_COL_TEXT},
     [F_VALUE] = {.name = "value", .type = PS_COL_TEXT},
     [F_THRESHOLD] = {.name = "threshold", .type = PS_COL_TEXT},
     [F_FIRES] = {.name = "fires when", .type = PS_COL_TEXT},
@@ -152,6 +153,17 @@ static const ps_column EVIDENCE[N_E] = {
     [E_DURATION] = {.name = "duration", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [E_NOTE] = {.name = "note", .type = PS_COL_TEXT},
 };
+
+/* "2, 3" */
+static bool set_shared_with(ps_table *t, const ps_finding *x) {
+    char text[PS_SHARED_MAX * 24];
+    size_t at = 0;
+    for (size_t i = 0; i < x->n_shared && at < sizeof text; i++) {
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%zu", i > 0 ? ", " : "",
+                               x->shared[i].with);
+    }
+    return at == 0 || ps_table_set_text(t, F_SHARED_WITH, text);
+}
 
 static bool add_finding(ps_table *t, const ps_finding *x, size_t number, ps_vendor vendor,
                         const double *thresholds, int64_t step_ns) {
@@ -181,15 +193,12 @@ static bool add_finding(ps_table *t, const ps_finding *x, size_t number, ps_vend
         ps_table_set_int(t, F_GAIN, x->gain_ns);
         ps_table_set_real(t, F_SHARE, ps_percent(x->gain_ns, step_ns));
     }
-    if (x->shared_with > 0) {
-        ps_table_set_int(t, F_SHARED_WITH, (int64_t)x->shared_with);
-    }
     if (x->shared_with > 0 && x->shared_ns > 0) {
         ps_table_set_int(t, F_SHARED, x->shared_ns);
     }
     return ps_table_set_text(t, F_SECTION, ps_section_name(rule->section)) &&
            ps_table_set_text(t, F_SEVERITY, severity) && ps_table_set_text(t, F_RULE, rule->name) &&
-           ps_table_set_text(t, F_TITLE, ps_finding_title(x)) &&
+           ps_table_set_text(t, F_TITLE, ps_finding_title(x)) && set_shared_with(t, x) &&
            ps_table_set_text(t, F_TEXT, x->text) && ps_table_set_text(t, F_VALUE, value) &&
            ps_table_set_text(t, F_THRESHOLD, limit) && ps_table_set_text(t, F_FIRES, fires) &&
            ps_table_set_text(t, F_ADVICE, advice);
@@ -219,14 +228,53 @@ static bool add_evidence(ps_table *t, const ps_evidence *e, size_t number, int64
     return ps_table_set_text(t, E_NAME, e->name) && ps_table_set_text(t, E_NOTE, e->note);
 }
 
+enum { S_FINDING, S_WITH, S_SHARED, N_S };
+
+static const ps_column SHARED[N_S] = {
+    [S_FINDING] = {.name = "finding", .type = PS_COL_INT},
+    [S_WITH] = {.name = "shared with", .type = PS_COL_INT},
+    [S_SHARED] = {.name = "shared", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+};
+
+static bool add_shared_rows(ps_table *t, const ps_finding *x, size_t number) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < x->n_shared; i++) {
+        ok = ps_table_add_row(t);
+        if (ok) {
+            ps_table_set_int(t, S_FINDING, (int64_t)number);
+            ps_table_set_int(t, S_WITH, (int64_t)x->shared[i].with);
+        }
+        if (ok && x->shared[i].ns > 0) {
+            ps_table_set_int(t, S_SHARED, x->shared[i].ns);
+        }
+    }
+    return ok;
+}
+
+/* Takes the tables, whatever comes of it. */
+static ps_code add_finding_tables(ps_result *result, ps_table *const *tables, size_t n,
+                                  ps_err *err) {
+    ps_code code = PS_OK;
+    for (size_t i = 0; i < n; i++) {
+        if (code == PS_OK) {
+            code = ps_result_add(result, tables[i], err);
+        } else {
+            ps_table_free(tables[i]);
+        }
+    }
+    return code;
+}
+
 ps_code ps_findings_tables(const ps_findings *f, ps_vendor vendor, int64_t step_ns,
                            int64_t start_ns, ps_result *result, ps_err *err) {
     ps_table *findings = ps_table_new("findings", "findings", FINDINGS, N_F);
     ps_table *evidence = ps_table_new("evidence", "where to look", EVIDENCE, N_E);
-    bool ok = !f->failed && findings != NULL && evidence != NULL;
+    ps_table *shared = ps_table_new("shared", "findings that count the same time", SHARED, N_S);
+    bool ok = !f->failed && findings != NULL && evidence != NULL && shared != NULL;
     for (size_t i = 0; ok && i < f->n; i++) {
         const ps_finding *x = &f->all[i];
-        ok = add_finding(findings, x, i + 1, vendor, f->thresholds, step_ns);
+        ok = add_finding(findings, x, i + 1, vendor, f->thresholds, step_ns) &&
+             add_shared_rows(shared, x, i + 1);
         for (size_t k = 0; ok && k < x->n_evidence; k++) {
             ok = add_evidence(evidence, &f->evidence[x->first_evidence + k], i + 1, start_ns);
         }
@@ -234,12 +282,9 @@ ps_code ps_findings_tables(const ps_findings *f, ps_vendor vendor, int64_t step_
     if (!ok) {
         ps_table_free(findings);
         ps_table_free(evidence);
+        ps_table_free(shared);
         return ps_fail_nomem(err);
     }
-    ps_code code = ps_result_add(result, findings, err);
-    if (code != PS_OK) {
-        ps_table_free(evidence);
-        return code;
-    }
-    return ps_result_add(result, evidence, err);
+    ps_table *const tables[] = {findings, evidence, shared};
+    return add_finding_tables(result, tables, sizeof tables / sizeof *tables, err);
 }

@@ -28,10 +28,19 @@ typedef struct ps_evidence {
 
 #define PS_NO_START INT64_MIN
 
+/* What one finding counts that another one counts, too. */
+typedef struct ps_shared_time {
+    size_t with; /* its number */
+    int64_t ns;  /* per step; 0: nobody knows how much */
+} ps_shared_time;
+
+#define PS_SHARED_MAX 8
+
 typedef struct ps_finding {
     ps_rule_id rule;
     const char *title; /* static, where the rule's says more than is known here; NULL: the rule's */
     int64_t rank;      /* -1: several */
+    int64_t gain_rank; /* whose time the gain is; until it is bounded that of `rank` */
     int32_t stage;     /* -1: several or unknown */
     int64_t gain_ns;   /* per step, at most; 0 unknown */
     int64_t comm_ns; /* of the gain: exposed communication of `rank` that a host in time may hide */
@@ -44,10 +53,13 @@ typedef struct ps_finding {
     const char *remedy; /* what to try, where the finding knows better than its rule; else NULL */
     size_t first_evidence, n_evidence;
     ps_intervals spans; /* when that was on `rank`, epoch, over all steps; empty: not known */
-    int64_t shared_ns;  /* per step, of the gain: what finding `shared_with` counts, too */
+    ps_shared_time shared[PS_SHARED_MAX]; /* with findings before it, in their order */
+    size_t n_shared;
+    int64_t shared_ns; /* per step, of the gain: what finding `shared_with` counts, too */
     int64_t
         absorbed_ns; /* per step, of the gain: won only once ranks that are not here come earlier */
-    size_t shared_with; /* its number; 0: none; shared_ns 0: nobody knows how much */
+    size_t
+        shared_with; /* of `shared` the one with most; 0: none; shared_ns 0: nobody knows how much */
 } ps_finding;
 
 const char *ps_finding_title(const ps_finding *finding);
@@ -89,7 +101,7 @@ double ps_percent(int64_t part, int64_t whole);
 /* "high" from 10 % of the step, "medium" from 3 %, "low" below, "info" without an estimate. */
 const char *ps_severity_of(int64_t gain_ns, int64_t step_ns);
 
-/* The tables `findings` and `evidence`, in the order of the list. `start_ns` is the beginning of the capture, from which the
+/* The tables `findings`, `evidence` and `shared` (which findings count the same time), in the order of the list. `start_ns` is the beginning of the capture, from which the
  * evidence is counted, too. */
 PS_MUST_USE ps_code ps_findings_tables(const ps_findings *f, ps_vendor vendor, int64_t step_ns,
                                        int64_t start_ns, ps_result *result, ps_err *err);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/report/report_claims.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -42,6 +43,60 @@ void ps_report_note_waits(ps_report *report, const ps_skew *skew) {
         note_member_waits(&report->members[i], &waits[report->members[i].index]);
     }
     ps_free(waits);
+}
+
+/* A collective for which the last captured rank itself waits for one that is not here: that the captured ones come earlier is no help. */
+bool ps_report_is_overtaken(const ps_report *report, const ps_matched_collective *x,
+                            const ps_report_member *last, uint32_t op) {
+    const ps_comm_op_waits *w = &last->facts->comm_waits.ops[op];
+    const ps_report_waited *whom = ps_report_waited_by(report, last, w->most);
+    bool is_named = whom != NULL && whom->is_absent && w->most_ns > x->late_ns / 10;
+    return is_named ||
+           ps_report_absent_within_ns(last, &last->facts->comm.ops[op]) > x->late_ns / 10;
+}
+
+/* Waits in collectives for the last of the captured ranks. */
+static void sum_yields(const ps_report *report, const ps_skew *skew,
+                       ps_report_member *const *by_index) {
+    for (size_t i = 0; i < skew->n_collectives; i++) {
+        const ps_matched_collective *x = &skew->collectives[i];
+        const ps_collective_part *last = &skew->parts[x->last];
+        const ps_report_member *m = by_index[last->rank];
+        if (m == NULL || ps_report_is_overtaken(report, x, m, last->op)) {
+            continue;
+        }
+        for (uint32_t k = 0; k < x->n; k++) {
+            const ps_collective_part *part = &skew->parts[x->first + k];
+            ps_report_member *other = by_index[part->rank];
+            if (other != NULL && part != last) {
+                const ps_comm_op *op = &other->facts->comm.ops[part->op];
+                int64_t ns = last->late_ns - part->late_ns;
+                ns = ns < op->end_ns - op->start_ns ? ns : op->end_ns - op->start_ns;
+                other->yields_ns = ps_i64_plus(other->yields_ns, ns);
+            }
+        }
+    }
+}
+
+void ps_report_note_yields(ps_report *report, const ps_skew *skew) {
+    ps_report_member **by_index = ps_calloc(report->in->n_ranks + 1, sizeof *by_index);
+    if (by_index == NULL) {
+        report->findings.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < report->n_members; i++) {
+        by_index[report->members[i].index] = &report->members[i];
+    }
+    sum_yields(report, skew, by_index);
+    for (size_t i = 0; i < report->n_members; i++) {
+        ps_report_member *m = &report->members[i];
+        int64_t most_ns = m->exposed_ns - m->receive_ns;
+        m->yields_ns /= m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+        m->yields_ns = m->yields_ns < most_ns ? m->yields_ns : most_ns;
+        m->yields_ns = ps_i64_plus(ps_i64_plus(m->yields_ns, m->receive_ns),
+                                   ps_i64_plus(m->bubble_ns, m->edge_bubble_ns));
+    }
+    ps_free(by_index);
 }
 
 /* --- what a rule counts ------------------------------------------------------------------------------------------------ */
@@ -121,27 +176,20 @@ int64_t ps_report_own_ns(const ps_report_member *m) {
     return work_ns > m->waits_ns ? work_ns - m->waits_ns : 0;
 }
 
-/* What of its exposed communication computing may stand beside once the host is in time, at most. The device does not do itself
- * what it waits there for other ranks. */
-static int64_t hidden_in_time_ns(const ps_report_member *m) {
-    int64_t own_ns = m->exposed_ns - m->waits_ns;
-    return m->late_comm_ns < own_ns ? m->late_comm_ns : own_ns;
-}
-
 /* What the device of the member works less without the cause, at most. */
 static int64_t removed_ns(const ps_finding *f, const ps_report_member *m) {
     rule_time time = time_of_rule(f->rule);
     if (time.kind == TIME_IDLE) {
-        return hidden_in_time_ns(m);
+        return ps_report_hidden_in_time_ns(m);
     }
+    int64_t gain_ns =
+        ps_report_claims(f->rule) ? ps_report_claim_of(m, f->rule).gain_ns : f->gain_ns;
     int64_t most_ns = time.kind == TIME_COMPUTING       ? m->computing_ns
                       : time.kind == TIME_COMMUNICATION ? m->exposed_ns
                       : time.kind == TIME_COPIES        ? m->copies_ns
                                                         : ps_report_own_ns(m);
     bool is_other_rank = time.scope == FREES_RANK && f->rank != m->rank;
-    return time.scope == FREES_NONE || is_other_rank ? 0
-           : f->gain_ns < most_ns                    ? f->gain_ns
-                                                     : most_ns;
+    return time.scope == FREES_NONE || is_other_rank ? 0 : gain_ns < most_ns ? gain_ns : most_ns;
 }
 
 /* How long a step takes at least without the cause, by the rank that then has most to do; NULL: no rank is known. */
@@ -199,16 +247,66 @@ static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
     append_text(list, f, more);
 }
 
-/* The finding was made before it was known what its rank waits for others. */
-static void bound_comm(const ps_report *report, ps_finding *f) {
-    for (size_t i = 0; f->gain_ns > 0 && f->comm_ns > 0 && i < report->n_members; i++) {
+/* The rank whose step takes longest without the cause; NULL: none. Each saves what it claims itself; where it waits for others it may
+ * come to save as much as the one that saves most. */
+static const ps_report_member *longest_step_without(const ps_report *report, ps_rule_id rule,
+                                                    int64_t *left_ns) {
+    const ps_report_member *longest = NULL;
+    int64_t most_ns = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        int64_t ns = ps_report_claim_of(&report->members[i], rule).gain_ns;
+        most_ns = report->members[i].computing_ns > 0 && ns > most_ns ? ns : most_ns;
+    }
+    *left_ns = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
-        int64_t most_ns = hidden_in_time_ns(m);
-        if (m->rank == f->rank && f->comm_ns > most_ns) {
-            f->gain_ns -= f->comm_ns - most_ns;
-            f->comm_ns = most_ns;
+        int64_t own_ns = ps_report_claim_of(m, rule).gain_ns;
+        int64_t more_ns = most_ns > own_ns ? most_ns - own_ns : 0;
+        more_ns = m->yields_ns < more_ns ? m->yields_ns : more_ns;
+        int64_t left = m->step_ns - ps_i64_plus(own_ns, more_ns);
+        left = left > 0 ? left : 0;
+        if (m->computing_ns > 0 && (longest == NULL || left > *left_ns)) {
+            *left_ns = left;
+            longest = m;
         }
     }
+    return longest;
+}
+
+static int64_t longest_step_ns(const ps_report *report) {
+    int64_t longest_ns = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        longest_ns = m->computing_ns > 0 && m->step_ns > longest_ns ? m->step_ns : longest_ns;
+    }
+    return longest_ns;
+}
+
+/* By what a step is shorter, by what single ranks save of theirs: the finding tells of the rank that is worst, and another one may have
+ * less to save of a step as long, or more of a longer one. */
+static const ps_report_member *bound_by_steps(const ps_report *report, ps_finding *f,
+                                              int64_t *left_ns) {
+    const ps_report_member *longest = longest_step_without(report, f->rule, left_ns);
+    int64_t step_ns = longest_step_ns(report);
+    f->gain_ns = longest != NULL && step_ns > *left_ns ? step_ns - *left_ns : 0;
+    return longest;
+}
+
+/* Where the rank that the finding tells of could save something else. */
+static void say_step_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
+                           const ps_report_member *longest, int64_t left_ns) {
+    char more[192];
+    int64_t differs_ns =
+        f->gain_ns > claimed_ns ? f->gain_ns - claimed_ns : claimed_ns - f->gain_ns;
+    if (longest->rank == f->rank || differs_ns <= claimed_ns / 100) {
+        return;
+    }
+    (void)snprintf(
+        more, sizeof more,
+        " Rank %s bounds the gain: without that cause its step of %s would still take %s.",
+        PS_RANK(longest->rank), ps_ns_text_of(longest->step_ns).text, ps_ns_text_of(left_ns).text);
+    append_text(list, f, more);
+    f->gain_rank = f->gain_ns > claimed_ns ? longest->rank : f->rank;
 }
 
 /* Whether what the finding counts may lie before a wait. */
@@ -255,14 +353,18 @@ static void bound_gain(ps_report *report, ps_finding *f) {
     if (report->findings.is_of_part) {
         f->gain_ns = 0; /* how much more of it there is nobody knows */
     }
-    bound_comm(report, f);
+    int64_t claimed_ns = f->gain_ns;
+    int64_t step_left_ns = 0;
+    bool by_steps = f->gain_ns > 0 && ps_report_claims(f->rule);
+    const ps_report_member *step = by_steps ? bound_by_steps(report, f, &step_left_ns) : NULL;
     const ps_report_member *longest = f->gain_ns > 0 ? longest_without(report, f, &left_ns) : NULL;
     int64_t most_ns = report->step_ns > left_ns ? report->step_ns - left_ns : 0;
     most_ns = most_ns < report->step_ns ? most_ns : report->step_ns;
     if (longest != NULL && most_ns < f->gain_ns) {
-        int64_t claimed_ns = f->gain_ns;
         f->gain_ns = most_ns;
         say_bound(&report->findings, f, claimed_ns, longest, left_ns);
+    } else if (step != NULL) {
+        say_step_bound(&report->findings, f, claimed_ns, step, step_left_ns);
     }
     f->gain_ns = f->gain_ns < report->step_ns ? f->gain_ns : report->step_ns;
     bound_by_bubble(report, f);
@@ -286,12 +388,8 @@ static int compare_findings(const void *a, const void *b) {
 /* --- time that several findings count --------------------------------------------------------------------------------- */
 
 static int64_t n_steps_of(const ps_report *report, int64_t rank) {
-    for (size_t i = 0; i < report->n_members; i++) {
-        if (report->members[i].rank == rank && report->members[i].facts->n_steps > 0) {
-            return (int64_t)report->members[i].facts->n_steps;
-        }
-    }
-    return 1;
+    const ps_report_member *m = ps_report_member_of(report, rank);
+    return m != NULL && m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
 }
 
 /* Of one rule about links and one about the communication of a rank: no slow link is in a communicator of that rank. */
@@ -312,40 +410,73 @@ static bool may_share(const ps_report *report, const ps_finding *x, const ps_fin
     }
     if ((x->comm_ns > 0 && ky == TIME_COMMUNICATION) ||
         (y->comm_ns > 0 && kx == TIME_COMMUNICATION)) {
-        return x->rank < 0 || y->rank < 0 || of_one_rank;
+        bool is_claimed = x->comm_ns > 0 ? ps_report_claims(x->rule) : ps_report_claims(y->rule);
+        return x->rank < 0 || y->rank < 0 || of_one_rank || is_claimed; /* on each rank */
     }
     return (kx == TIME_OF_RANK || ky == TIME_OF_RANK) ? of_one_rank : kx == ky && kx != TIME_OTHER;
 }
 
-/* What both count in a step, as their spans say; -1 where they do not. */
-static int64_t shared_ns(ps_report *report, const ps_finding *x, const ps_finding *y) {
-    ps_intervals both = {0};
-    if (x->rank < 0 || x->rank != y->rank || x->spans.n == 0 || y->spans.n == 0) {
-        return -1;
+/* Where the cause of the finding held on the rank; NULL: not known. `room` is used where its rule claims on each rank. */
+static const ps_intervals *spans_on(ps_report *report, const ps_finding *f, int64_t rank,
+                                    ps_intervals *room) {
+    const ps_report_member *m = ps_report_member_of(report, rank);
+    if (rank >= 0 && f->rank == rank) {
+        return f->spans.n > 0 ? &f->spans : NULL;
     }
-    if (!ps_intervals_both(&x->spans, &y->spans, &both)) {
+    if (m != NULL && !ps_report_claim_spans(m, f->rule, room)) {
         report->findings.failed = true;
     }
-    int64_t ns = ps_intervals_length_ns(&both) / n_steps_of(report, x->rank);
-    ps_intervals_fini(&both);
-    ns = ns < x->gain_ns ? ns : x->gain_ns;
-    return ns < y->gain_ns ? ns : y->gain_ns;
+    ps_intervals_unite(room);
+    return room->n > 0 ? room : NULL;
 }
 
-/* The finding before it with which it shares most, else the first one that counts the same kind of time. */
+/* What both count in a step on the rank of the first, as their spans say; -1 where they do not. */
+static int64_t shared_ns(ps_report *report, const ps_finding *x, const ps_finding *y) {
+    ps_intervals both = {0};
+    ps_intervals room = {0};
+    bool is_known = x->rank >= 0 && x->spans.n > 0;
+    const ps_intervals *others = is_known ? spans_on(report, y, x->rank, &room) : NULL;
+    int64_t ns = -1;
+    if (others != NULL) {
+        if (!ps_intervals_both(&x->spans, others, &both)) {
+            report->findings.failed = true;
+        }
+        ns = ps_intervals_length_ns(&both) / n_steps_of(report, x->rank);
+        ns = ns < x->gain_ns ? ns : x->gain_ns;
+        ns = ns < y->gain_ns ? ns : y->gain_ns;
+    }
+    ps_intervals_fini(&both);
+    ps_intervals_fini(&room);
+    return ns;
+}
+
+static void add_shared(ps_finding *x, size_t with, int64_t ns) {
+    if (x->n_shared < PS_SHARED_MAX) {
+        x->shared[x->n_shared++] = (ps_shared_time){with, ns};
+    }
+    x->shared_with = ns > x->shared_ns ? with : x->shared_with;
+    x->shared_ns = ns > x->shared_ns ? ns : x->shared_ns;
+}
+
+/* The findings before it that count a part of its time; where spans tell of none, those that count the same kind of time. */
 static void tell_shared(ps_report *report, size_t at) {
     ps_finding *x = &report->findings.all[at];
-    size_t alike = 0;
+    size_t alike[PS_SHARED_MAX];
+    size_t n_alike = 0;
     for (size_t k = 0; k < at && x->gain_ns > 0; k++) {
         const ps_finding *y = &report->findings.all[k];
         int64_t ns = shared_ns(report, x, y);
-        if (ns > x->shared_ns) {
-            x->shared_ns = ns;
-            x->shared_with = k + 1;
+        if (ns > x->gain_ns / 100) {
+            add_shared(x, k + 1, ns);
+        } else if (ns < 0 && n_alike < PS_SHARED_MAX && may_share(report, x, y)) {
+            alike[n_alike++] = k + 1;
         }
-        alike = alike == 0 && ns < 0 && may_share(report, x, y) ? k + 1 : alike;
     }
-    x->shared_with = x->shared_with > 0 ? x->shared_with : alike;
+    for (size_t i = 0; x->n_shared == 0 && i < n_alike; i++) {
+        x->shared_with = x->shared_with > 0 ? x->shared_with : alike[i];
+        x->shared[i] = (ps_shared_time){alike[i], 0};
+    }
+    x->n_shared = x->n_shared > 0 ? x->n_shared : n_alike;
 }
 
 static bool is_of_collectives(const ps_finding *f) {

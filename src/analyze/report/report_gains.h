@@ -10,6 +10,14 @@
  * For a rule about one thing that the host does (fetching a batch, compiling), own(r) has what the device of r is idle for other work of
  * its host, too, as far as that cannot wait for other ranks itself: that goes on. So what is saved on a rank that then waits for another one is bounded by what the other one saves.
  *
+ * A rule that claims rank by rank (report_claims.h) is bounded by the steps of the ranks, too: each step gets shorter by what the rank saves
+ * itself, and, where it waits for others, by what it then waits less, up to the most that a rank saves:
+ *
+ *   gain    <= longest step - max over r of (step(r) - saves(r) - min(yields(r), most - saves(r)))
+ *
+ * yields(r): its waits in collectives for the last captured rank (but where that waits for one that was not captured), its receives, and its
+ * bubble. All else of its step is taken to stay. A finding is told of the rank where it is worst; where another one bounds its gain the text says so.
+ *
  * removes is, for causes of idle time, what the device communicates while nothing to compute was launched yet (idle.h): that a host in
  * time may hide, on every rank; and else the gain that the rule claims, never more than r's computing (or exposed
  * communication, as the rule counts); for causes that lie in one rank alone it is 0 on all others.
@@ -32,6 +40,11 @@
 
 /* Notes in each member what it waits for others in a step. */
 void ps_report_note_waits(ps_report *report, const ps_skew *skew);
+/* And what of it may be waited less once other captured ranks come earlier; behind ps_report_find_absent(). */
+void ps_report_note_yields(ps_report *report, const ps_skew *skew);
+/* Whether the captured rank that comes last to the collective waits in it itself for one that is not here. */
+bool ps_report_is_overtaken(const ps_report *report, const ps_matched_collective *x,
+                            const ps_report_member *last, uint32_t op);
 
 /* Whether the current schedule, replayed with the medians of the durations, takes as long as the measured step: within
  * a tenth. Else what the replay says of other schedules is not true of this job. False without a replay. */

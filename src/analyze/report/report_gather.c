@@ -49,6 +49,22 @@ static void look_around(const ps_trace *trace, const char *profiler, ps_report_r
     }
 }
 
+/* Series of what the allocator of the framework holds, "PTA/Total Allocated": torch_npu writes them with profile_memory=True alone. */
+static bool has_allocator_series(const ps_trace *trace) {
+    static const char END[] = "/Total Allocated";
+    size_t n_tracks = 0;
+    const ps_track *tracks = ps_trace_tracks(trace, &n_tracks);
+    for (size_t i = 0; i < n_tracks; i++) {
+        const char *name = ps_trace_text(trace, tracks[i].name);
+        size_t n = strlen(name);
+        if (tracks[i].kind == PS_TRACK_COUNTER && n >= sizeof END &&
+            strcmp(name + n - (sizeof END - 1), END) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 #define HOST_OPS_ASKED 1000
 
 /* What a profiler records of the host beside its operators and calls, as the capture shows it. */
@@ -57,7 +73,8 @@ static void look_for_extras(const ps_trace *trace, ps_report_rank *r) {
     const ps_slices *s = ps_trace_slices(trace);
     size_t n_asked = 0;
     r->has_frames = s->n > 0 && memchr(s->kind, PS_SLICE_PYTHON, s->n) != NULL;
-    r->has_allocations = !ps_str_is_none(ps_trace_find_text(trace, "[memory]"));
+    r->has_allocations =
+        !ps_str_is_none(ps_trace_find_text(trace, "[memory]")) || has_allocator_series(trace);
     for (uint32_t i = 0; i < s->n && n_asked < HOST_OPS_ASKED && !r->has_shapes; i++) {
         ps_arg arg;
         bool is_op = s->kind[i] == PS_SLICE_HOST_OP;
@@ -225,6 +242,25 @@ static ps_code gather_comm_waits(const ps_map_input *in, const ps_overlaps *over
     return code;
 }
 
+static bool add_length_of_both(const ps_intervals *a, const ps_intervals *b, int64_t *sum_ns) {
+    ps_intervals both = {0};
+    bool ok = ps_intervals_both(a, b, &both);
+    *sum_ns = ps_i64_plus(*sum_ns, ps_intervals_length_ns(&both));
+    ps_intervals_fini(&both);
+    return ok;
+}
+
+/* Where the tasks of collectives transfer; the spans are many, and nobody asks for them again. */
+static bool gather_transfers(const ps_overlaps *overlaps, const ps_idle *idle, ps_report_rank *r) {
+    ps_intervals *transfers = &r->comm_waits.transfers;
+    bool ok = add_length_of_both(transfers, &idle->awaited, &r->awaited_transfer_ns);
+    for (size_t row = 0; ok && row < overlaps->n; row++) {
+        ok = add_length_of_both(transfers, &overlaps->spans[row].computing, &r->hidden_transfer_ns);
+    }
+    ps_intervals_fini(transfers);
+    return ok;
+}
+
 /* What the host did, and the device for want of it. */
 static ps_code gather_idle(const ps_map_input *in, const ps_links *links,
                            const ps_overlaps *overlaps, ps_report_rank *r, ps_err *err) {
@@ -241,7 +277,8 @@ static ps_code gather_idle(const ps_map_input *in, const ps_links *links,
                   ps_report_gather_host(&host, overlaps, &idle, r) &&
                   ps_report_gather_operators(&host, &idle, r) &&
                   ps_report_gather_waits(links, overlaps, &idle, r, err) &&
-                  ps_report_gather_copies(links, overlaps, r);
+                  ps_report_gather_copies(links, overlaps, r) &&
+                  gather_transfers(overlaps, &idle, r);
         ps_report_gather_fetches(&host, &idle, r);
         ps_intervals_fini(&paying.alone);
         ps_intervals_fini(&paying.paying);

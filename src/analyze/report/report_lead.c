@@ -235,7 +235,8 @@ static int64_t lead_per_step(const ps_report_member *m, int64_t sum_ns) {
     return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
 }
 
-ps_report_lead ps_report_lead_of(const ps_report_member *m, int activity, int64_t most_ns) {
+ps_report_lead ps_report_lead_of(const ps_report_member *m, int activity, int64_t most_ns,
+                                 int64_t most_comm_ns) {
     const ps_report_stops *stops = &m->facts->stops[activity];
     ps_report_lead l = {.idle_ns = stops->lead_ns,
                         .comm_ns = lead_per_step(m, stops->lead_comm_ns)};
@@ -245,7 +246,8 @@ ps_report_lead ps_report_lead_of(const ps_report_member *m, int activity, int64_
     }
     l.idle_ns = l.idle_ns > 0 ? lead_per_step(m, l.idle_ns) : 0;
     l.idle_ns = l.idle_ns < most_ns ? l.idle_ns : most_ns;
-    l.comm_ns = l.comm_ns < most_ns - l.idle_ns ? l.comm_ns : most_ns - l.idle_ns;
+    most_comm_ns = most_comm_ns < most_ns - l.idle_ns ? most_comm_ns : most_ns - l.idle_ns;
+    l.comm_ns = l.comm_ns < most_comm_ns ? l.comm_ns : most_comm_ns;
     if (l.idle_ns + l.comm_ns > 0) {
         (void)snprintf(
             l.text, sizeof l.text,

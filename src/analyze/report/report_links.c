@@ -39,6 +39,13 @@ static void place_transit(ps_report_rank *r, const char *name, int64_t transit_n
                                          .step = best != NULL ? best->step : 0};
 }
 
+static size_t packet_class_of(double mb) {
+    int exponent = 0;
+    (void)frexp(mb, &exponent); /* mb = m * 2^exponent, m from 0.5 to 1 */
+    int k = exponent - 1 + PS_PACKET_CLASS_OF_1_MB;
+    return k < 0 ? 0 : k < PS_N_PACKET_CLASSES ? (size_t)k : PS_N_PACKET_CLASSES - 1;
+}
+
 bool ps_report_gather_links(ps_report_rank *r) {
     const ps_comm_tables *t = r->part != NULL ? &r->part->tables : NULL;
     for (size_t i = 0; t != NULL && i < t->n_bandwidths; i++) {
@@ -58,6 +65,9 @@ bool ps_report_gather_links(ps_report_rank *r) {
             double time_ms = row->total_time > 0 && row->total_time < 1e12 ? row->total_time : 0;
             p->all_ms += time_ms;
             p->small_ms += is_small ? time_ms : 0;
+            size_t k = packet_class_of(row->package_size);
+            p->class_mb[k] += time_ms > 0 ? volume_mb : 0;
+            p->class_ms[k] += time_ms;
         }
         if (is_rdma && row->time > 0 && row->time < 1e12 &&
             row->time * 1e6 > (double)r->retransmitted.dur_ns) {

@@ -266,13 +266,55 @@ static double network_share_of(const ps_report_packets *p) {
     return p->all_mb > 0 && !as_fast ? 100 * p->small_mb / p->all_mb : 0;
 }
 
-/* " They go at 10.7 GB/s, larger ones at 17.2 GB/s.", as far as that is known. */
-static const char *rates_of_packets(const ps_report_packets *p, char text[96]) {
+#define RISES 0.95 /* of the rate of the next smaller size, and more: as far as rates vary */
+
+/* GB/s; 0: not known, or of so few packets that it tells nothing. */
+static double rate_of_class(const ps_report_packets *p, size_t k) {
+    return p->class_mb[k] >= p->all_mb / 100 ? rate_of_packets(p->class_mb[k], p->class_ms[k]) : 0;
+}
+
+/* Whether larger packets go faster, size for size. */
+static bool rises_with_size(const ps_report_packets *p) {
+    double last = 0;
+    bool rises = true;
+    for (size_t k = 0; k < PS_N_PACKET_CLASSES; k++) {
+        double rate = rate_of_class(p, k);
+        rises = rises && (rate == 0 || rate >= RISES * last);
+        last = rate > 0 ? rate : last;
+    }
+    return rises;
+}
+
+enum { RATES_TEXT = 400, RATES_SAID = 6 };
+
+/* " Their rate does not follow from the size: 15.7 GB/s from 1 to 2 MB, 12.7 from 8 to 16, 17.1 from 16 to 32." */
+static void say_rates_by_size(const ps_report_packets *p, char text[RATES_TEXT]) {
+    size_t n_said = 0;
+    size_t at = (size_t)snprintf(text, RATES_TEXT, " The rate does not rise with the size: ");
+    for (size_t k = 0; k < PS_N_PACKET_CLASSES && n_said < RATES_SAID && at < RATES_TEXT; k++) {
+        double rate = rate_of_class(p, k);
+        double from_mb = ldexp(1, (int)k - PS_PACKET_CLASS_OF_1_MB);
+        if (rate > 0) {
+            at += (size_t)snprintf(text + at, RATES_TEXT - at, "%s%.3g GB/s from %.3g to %.3g MB",
+                                   n_said > 0 ? ", " : "", rate, from_mb, 2 * from_mb);
+            n_said++;
+        }
+    }
+    if (at < RATES_TEXT) {
+        (void)snprintf(text + at, RATES_TEXT - at, ".");
+    }
+}
+
+/* " They go at 10.7 GB/s, larger ones at 17.2 GB/s.", as far as that is known; where the size is not what decides, the rates of sizes. */
+static const char *rates_of_packets(const ps_report_packets *p, char text[RATES_TEXT]) {
     double small = rate_of_packets(p->small_mb, p->small_ms);
     double large = rate_of_large(p);
     text[0] = '\0';
-    if (small > 0 && large > 0) {
-        (void)snprintf(text, 96, " They go at %.3g GB/s, larger ones at %.3g GB/s.", small, large);
+    if (small > 0 && large > 0 && rises_with_size(p)) {
+        (void)snprintf(text, RATES_TEXT, " They go at %.3g GB/s, larger ones at %.3g GB/s.", small,
+                       large);
+    } else if (small > 0 && large > 0) {
+        say_rates_by_size(p, text);
     }
     return text;
 }
@@ -302,7 +344,7 @@ static void find_packets(ps_report *report) {
     }
     const ps_report_packets *packets = smallest_packets(worst);
     bool is_rdma = strcmp(packets->transport, "RDMA") == 0;
-    char rates[96];
+    char rates[RATES_TEXT];
     ps_findings_add(&report->findings,
                     (ps_finding){.rule = PS_RULE_SMALL_PACKETS,
                                  .rank = worst->rank,

@@ -14,6 +14,7 @@
 
 typedef struct operator_row {
     ps_report_operator op;
+    uint32_t name;
     uint8_t activity;
 } operator_row;
 
@@ -23,8 +24,24 @@ typedef struct operator_search {
     const ps_slices *s;
     operator_row *rows;
     size_t n, cap;
-    ps_idmap row_of; /* name and activity -> row */
+    ps_idmap row_of;   /* name and activity -> row */
+    ps_idmap count_of; /* name -> its number in counts */
+    int64_t *counts;
+    size_t n_counts, cap_counts;
 } operator_search;
+
+/* Names that have a row are counted whatever the host is in. */
+static bool note_name(operator_search *x, uint32_t name) {
+    if (ps_idmap_get(&x->count_of, name) != PS_IDMAP_NONE) {
+        return true;
+    }
+    if (!ps_grow(&x->counts, &x->cap_counts, x->n_counts + 1, UINT32_MAX - 1, sizeof *x->counts) ||
+        !ps_idmap_put(&x->count_of, name, (uint32_t)x->n_counts)) {
+        return false;
+    }
+    x->counts[x->n_counts++] = 0;
+    return true;
+}
 
 /* Where there is nothing but the window of a step it is what is around that. */
 static bool add_moment(operator_search *x, uint8_t activity, uint32_t slice, int64_t ns) {
@@ -39,11 +56,12 @@ static bool add_moment(operator_search *x, uint8_t activity, uint32_t slice, int
     if (row == PS_IDMAP_NONE) {
         row = (uint32_t)x->n;
         if (!ps_grow(&x->rows, &x->cap, x->n + 1, UINT32_MAX - 1, sizeof *x->rows) ||
-            !ps_idmap_put(&x->row_of, key, row)) {
+            !ps_idmap_put(&x->row_of, key, row) || !note_name(x, x->s->name[slice].id)) {
             return false;
         }
         const char *name = ps_trace_text(x->trace, x->s->name[slice]);
-        x->rows[x->n++] = (operator_row){.op = {.name = name}, .activity = activity};
+        x->rows[x->n++] = (operator_row){
+            .op = {.name = name}, .activity = activity, .name = x->s->name[slice].id};
     }
     ps_report_operator *op = &x->rows[row].op;
     op->idle_ns = ps_i64_plus(op->idle_ns, ns);
@@ -72,9 +90,16 @@ static void count_operators(operator_search *x) {
             (steps->n == 0 || ps_step_of(steps, x->s->start_ns[i], end_ns) != PS_STEP_OUTSIDE);
         uint64_t key = (uint64_t)x->s->name[i].id * PS_N_ACTIVITIES + x->host->of[i];
         uint32_t row = is_asked ? ps_idmap_get(&x->row_of, key) : PS_IDMAP_NONE;
+        uint32_t name = is_asked ? ps_idmap_get(&x->count_of, x->s->name[i].id) : PS_IDMAP_NONE;
         if (row != PS_IDMAP_NONE) {
             x->rows[row].op.n++;
         }
+        if (name != PS_IDMAP_NONE) {
+            x->counts[name]++;
+        }
+    }
+    for (size_t k = 0; k < x->n; k++) {
+        x->rows[k].op.n_all = x->counts[ps_idmap_get(&x->count_of, x->rows[k].name)];
     }
 }
 
@@ -109,6 +134,7 @@ bool ps_report_gather_operators(const ps_host_activity *host, const ps_idle *idl
     operator_search x = {.host = host, .trace = host->links->trace};
     x.s = ps_trace_slices(x.trace);
     ps_idmap_init(&x.row_of);
+    ps_idmap_init(&x.count_of);
     bool ok = true;
     for (size_t i = 0; ok && i < idle->n; i++) {
         bool is_of_range = idle->at[i].cause < PS_N_ACTIVITIES && idle->at[i].from != PS_NONE;
@@ -120,7 +146,9 @@ bool ps_report_gather_operators(const ps_host_activity *host, const ps_idle *idl
     }
     ok = ok && keep_operators(&x, r);
     ps_free(x.rows);
+    ps_free(x.counts);
     ps_idmap_fini(&x.row_of);
+    ps_idmap_fini(&x.count_of);
     return ok;
 }
 
@@ -137,9 +165,13 @@ void ps_report_say_operators(const ps_report_rank *r, ps_activity activity, char
     out[0] = '\0';
     for (size_t i = 0; i < n && at < size && stops->operators[i].idle_ns >= n_steps; i++) {
         const ps_report_operator *op = &stops->operators[i];
-        at += (size_t)snprintf(out + at, size - at, "%s%.80s %s (%.3g a step)", i > 0 ? ", " : "",
+        char all[32] = ""; /* the others lie in something else that the host is in */
+        if (op->n_all > op->n) {
+            (void)snprintf(all, sizeof all, " of %.3g", (double)op->n_all / (double)n_steps);
+        }
+        at += (size_t)snprintf(out + at, size - at, "%s%.80s %s (%.3g%s a step)", i > 0 ? ", " : "",
                                op->name, ps_ns_text_of(op->idle_ns / n_steps).text,
-                               (double)op->n / (double)n_steps);
+                               (double)op->n / (double)n_steps, all);
         left_ns -= op->idle_ns;
     }
     if (stops->n_operators > n && left_ns >= n_steps && at < size) {

@@ -274,6 +274,7 @@ void ps_report_measure_skew(ps_report *report) {
     if (report->has_skew) {
         ps_report_note_waits(report, &report->skew);
         ps_report_find_absent(report, &report->skew);
+        ps_report_note_yields(report, &report->skew);
     } else {
         report->findings.failed = true;
     }

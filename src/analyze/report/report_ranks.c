@@ -1,5 +1,9 @@
-/* The rank that a rule's finding is about, and on how many others it fires. */
+/* The rank that a rule's finding is about, on how many others it fires, and what is said of its step. */
+#include <stdio.h>
+#include <string.h>
+
 #include "analyze/report/report.h"
+#include "base/num.h"
 
 ps_worst ps_report_worst(const ps_report *report, ps_rule_id rule, ps_member_value of,
                          const void *what) {
@@ -13,4 +17,26 @@ ps_worst ps_report_worst(const ps_report *report, ps_rule_id rule, ps_member_val
     }
     worst.member = worst.n_over > 0 ? worst.member : NULL;
     return worst;
+}
+
+const char *ps_report_step_text(const ps_report *report, const ps_report_member *m,
+                                char out[PS_STEP_TEXT]) {
+    ps_ns_text all = ps_ns_text_of(report->step_ns);
+    ps_ns_text own = ps_ns_text_of(m->step_ns);
+    if (m->step_ns == 0 || strcmp(all.text, own.text) == 0) {
+        (void)snprintf(out, PS_STEP_TEXT, "a step of %s", all.text);
+    } else {
+        (void)snprintf(out, PS_STEP_TEXT, "its step of %s (shares are of the longest, %s)",
+                       own.text, all.text);
+    }
+    return out;
+}
+
+const ps_report_member *ps_report_member_of(const ps_report *report, int64_t rank) {
+    for (size_t i = 0; i < report->n_members; i++) {
+        if (report->members[i].rank == rank) {
+            return &report->members[i];
+        }
+    }
+    return NULL;
 }

@@ -66,9 +66,11 @@ static size_t detail_of_first(const ps_findings *all, bool *is_most) {
     for (size_t i = 1; i < all->n && all->all[i].gain_ns > 0; i++) {
         const ps_finding *f = &all->all[i];
         bool is_remedy = f->rule == PS_RULE_OTHER_SCHEDULE || f->rule == PS_RULE_STAGE_IMBALANCE;
-        *is_most = f->shared_ns > all->all[0].gain_ns / 2;
+        *is_most =
+            f->n_shared > 0 && f->shared[0].with == 1 && f->shared[0].ns > all->all[0].gain_ns / 2;
         bool is_place = f->rule == PS_RULE_BEFORE_FIRST_WORK;
-        if (f->shared_with == 1 && !is_place && (is_remedy || *is_most)) {
+        bool is_of_first = f->n_shared > 0 && f->shared[0].with == 1;
+        if (is_of_first && !is_place && (is_remedy || *is_most)) {
             return i;
         }
     }

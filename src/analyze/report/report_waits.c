@@ -127,16 +127,28 @@ static int longer_first(const void *a, const void *b) {
     return x->from < y->from ? -1 : x->from > y->from;
 }
 
-/* What the host did for the largest part, and the range that filled half. */
+/* The largest first; of equal ones the first activity. */
+static void note_wait_parts(const int64_t by_cause[PS_N_ACTIVITIES], ps_report_wait *w) {
+    bool taken[PS_N_ACTIVITIES] = {false};
+    for (size_t k = 0; k < PS_REPORT_WAIT_PARTS; k++) {
+        int most = 0;
+        for (int cause = 1; cause < PS_N_ACTIVITIES; cause++) {
+            bool is_more = taken[most] || by_cause[cause] > by_cause[most];
+            most = !taken[cause] && is_more ? cause : most;
+        }
+        taken[most] = true;
+        w->parts[k] = (ps_report_wait_part){most, by_cause[most]};
+    }
+}
+
+/* What the host did, and the range that filled half. */
 static bool tell_wait(const ps_trace *trace, const ps_overlaps *overlaps, const ps_idle *idle,
                       const stretch *x, ps_report_rank *r) {
     int64_t by_cause[PS_N_ACTIVITIES] = {0};
     const ps_idle_piece *longest = &idle->at[x->from];
-    int cause = longest->cause;
     for (size_t i = x->from; i < x->to; i++) {
         const ps_idle_piece *p = &idle->at[i];
         by_cause[p->cause] += p->end_ns - p->start_ns;
-        cause = by_cause[p->cause] > by_cause[cause] ? p->cause : cause;
         longest = p->end_ns - p->start_ns > longest->end_ns - longest->start_ns ? p : longest;
     }
     bool fills = longest->end_ns - longest->start_ns >= x->length_ns - x->length_ns / 2;
@@ -146,11 +158,11 @@ static bool tell_wait(const ps_trace *trace, const ps_overlaps *overlaps, const 
     *w = (ps_report_wait){.start_ns = r->origin_ns + x->start_ns,
                           .end_ns = r->origin_ns + x->start_ns + x->length_ns,
                           .step = overlaps->at[longest->row].step,
-                          .cause = cause,
                           .next = wait_name_of(trace, longest->next, r),
                           .is_before_kernel =
                               next == PS_SLICE_KERNEL || next == PS_SLICE_COMM_KERNEL,
                           .blocking = wait_name_of(trace, fills ? longest->from : PS_NONE, r)};
+    note_wait_parts(by_cause, w);
     return w->next != NULL && w->blocking != NULL;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analyze/stats/kernel_names.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
@@ -68,11 +69,12 @@ bool ps_named_sums_add(ps_named_sums *s, const ps_named_sums *other) {
 /* --- kinds of work --------------------------------------------------------------------------------------------- */
 
 /* Whether a text holds a word of lower-case letters, in either case. */
-static bool named_sum_holds(const char *text, const char *word) {
+static bool named_sum_holds(const char *text, size_t n_text, const char *word) {
     size_t n = strlen(word);
-    for (; *text != '\0'; text++) {
+    for (size_t i = 0; i + n <= n_text; i++) {
         size_t k = 0;
-        while (k < n && ((text[k] >= 'A' && text[k] <= 'Z' ? text[k] + 32 : text[k]) == word[k])) {
+        while (k < n && (text[i + k] >= 'A' && text[i + k] <= 'Z' ? text[i + k] + 32
+                                                                  : text[i + k]) == word[k]) {
             k++;
         }
         if (k == n) {
@@ -82,9 +84,9 @@ static bool named_sum_holds(const char *text, const char *word) {
     return false;
 }
 
-static bool holds_any(const char *type, const char *name, const char *const *words) {
+static bool holds_any(const char *text, size_t n, const char *const *words) {
     for (; *words != NULL; words++) {
-        if (named_sum_holds(type, *words) || named_sum_holds(name, *words)) {
+        if (named_sum_holds(text, n, *words)) {
             return true;
         }
     }
@@ -102,17 +104,19 @@ const char *ps_kernel_part(const char *type, const char *name) {
     static const char *const MOVING[] = {"transpose", "transdata", "tensormove", "concat", "split",
                                          "slice",     "gather",    "scatter",    "sort",   "copy",
                                          "cast",      "pad",       "fill",       "memset", NULL};
-    if (holds_any(type, name, ATTENTION)) {
-        return holds_any(type, name, BACKWARD) ? "attention backward" : "attention";
+    size_t n = strlen(type);
+    const char *own = n > 0 ? type : ps_kernel_own_name(name, &n);
+    if (holds_any(own, n, ATTENTION)) {
+        return holds_any(own, n, BACKWARD) ? "attention backward" : "attention";
     }
-    if (holds_any(type, name, CONVOLUTION)) {
+    if (holds_any(own, n, CONVOLUTION)) {
         return "convolution";
     }
-    if (holds_any(type, name, MATRIX)) {
+    if (holds_any(own, n, MATRIX)) {
         return "matrix products";
     }
-    if (holds_any(type, name, EMBEDDING)) {
+    if (holds_any(own, n, EMBEDDING)) {
         return "embedding";
     }
-    return holds_any(type, name, MOVING) ? "moving data" : "other vector work";
+    return holds_any(own, n, MOVING) ? "moving data" : "other vector work";
 }

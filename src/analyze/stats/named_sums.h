@@ -55,7 +55,7 @@ ps_named_sum *ps_named_sums_of(ps_named_sums *s, ps_sum_class class_, const char
 /* Adds everything of `other`. False when memory is out. */
 bool ps_named_sums_add(ps_named_sums *s, const ps_named_sums *other);
 
-/* What kind of work a kernel does, by the names of its type and of itself: "attention", "attention backward", "matrix
+/* What kind of work a kernel does, by its type, or where that is "" by what of its name is its own (kernel_names.h): "attention", "attention backward", "matrix
  * products", "convolution", "embedding", "moving data", "other vector work". Never NULL. */
 const char *ps_kernel_part(const char *type, const char *name);
 

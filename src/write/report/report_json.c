@@ -53,6 +53,39 @@ static void add_verdict(ps_json *j, const ps_report_view *view) {
     }
 }
 
+/* [{"finding": 2, "shared_ns": 7330000}] */
+static void add_shared_list(ps_json *j, const ps_report_view *view, int64_t number) {
+    size_t from = 0;
+    size_t to = 0;
+    ps_view_shared_rows(view, number, &from, &to);
+    ps_json_array(j);
+    for (size_t r = from; r < to; r++) {
+        ps_json_object(j);
+        ps_json_key_int(j, "finding", ps_view_int(view->shared, r, "shared with"));
+        ps_json_key(j, "shared_ns");
+        if (ps_view_is_null(view->shared, r, "shared")) {
+            ps_json_null(j);
+        } else {
+            ps_json_int(j, ps_view_int(view->shared, r, "shared"));
+        }
+        ps_json_close(j);
+    }
+    ps_json_close(j);
+}
+
+static void add_finding_members(ps_json *j, const ps_report_view *view, size_t row) {
+    const ps_table *t = view->findings;
+    size_t with = ps_table_column(t, "shared with");
+    for (size_t c = 0; c < t->n_columns; c++) {
+        add_key(j, t, c);
+        if (c == with) {
+            add_shared_list(j, view, ps_view_int(t, row, "finding"));
+        } else {
+            add_report_json_cell(j, &t->columns[c], ps_table_cell(t, row, c));
+        }
+    }
+}
+
 static void add_findings(ps_json *j, const ps_report_view *view) {
     const ps_table *t = view->findings;
     ps_json_line(j, 1);
@@ -64,7 +97,7 @@ static void add_findings(ps_json *j, const ps_report_view *view) {
         ps_view_evidence(view, ps_view_int(t, r, "finding"), &from, &to);
         ps_json_line(j, 2);
         ps_json_object(j);
-        add_members(j, t, r, 0);
+        add_finding_members(j, view, r);
         ps_json_line(j, 3);
         ps_json_key(j, "evidence");
         ps_json_array(j);

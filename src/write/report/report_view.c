@@ -58,28 +58,48 @@ const char *ps_view_place_name(const ps_report_view *view) {
     return view->overview != NULL ? "in capture" : "in chart";
 }
 
-void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, size_t *to) {
-    const ps_table *t = view->evidence;
+/* Rows of one finding stand together. */
+static void rows_of_finding(const ps_table *t, int64_t number, size_t *from, size_t *to) {
     *from = 0;
-    while (*from < t->n_rows && ps_view_int(t, *from, "finding") != number) {
+    while (t != NULL && *from < t->n_rows && ps_view_int(t, *from, "finding") != number) {
         (*from)++;
     }
     *to = *from;
-    while (*to < t->n_rows && ps_view_int(t, *to, "finding") == number) {
+    while (t != NULL && *to < t->n_rows && ps_view_int(t, *to, "finding") == number) {
         (*to)++;
     }
 }
 
+void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, size_t *to) {
+    rows_of_finding(view->evidence, number, from, to);
+}
+
+void ps_view_shared_rows(const ps_report_view *view, int64_t number, size_t *from, size_t *to) {
+    rows_of_finding(view->shared, number, from, to);
+}
+
+/* "7.33 ms of it count in finding 2, and 2.71 ms in finding 3, too." Rows of one finding all have an amount, or none has. */
 void ps_view_shared(const ps_report_view *view, size_t row, char out[PS_SHARED_TEXT]) {
-    const ps_table *t = view->findings;
-    long long with = (long long)ps_view_int(t, row, "shared with");
+    size_t from = 0;
+    size_t to = 0;
+    size_t at = 0;
     out[0] = '\0';
-    const ps_ns_text duration = ps_ns_text_of(ps_view_int(t, row, "shared"));
-    if (with > 0 && ps_view_is_null(t, row, "shared")) {
-        (void)snprintf(out, PS_SHARED_TEXT, "It may count the same time as finding %lld.", with);
-    } else if (with > 0) {
-        (void)snprintf(out, PS_SHARED_TEXT, "%s of it count in finding %lld, too.", duration.text,
-                       with);
+    ps_view_shared_rows(view, ps_view_int(view->findings, row, "finding"), &from, &to);
+    for (size_t r = from; r < to && at < PS_SHARED_TEXT; r++) {
+        long long with = (long long)ps_view_int(view->shared, r, "shared with");
+        const ps_ns_text duration = ps_ns_text_of(ps_view_int(view->shared, r, "shared"));
+        const char *between = r == from ? "" : r + 1 == to ? " and " : ", ";
+        if (ps_view_is_null(view->shared, r, "shared")) {
+            at += (size_t)snprintf(out + at, PS_SHARED_TEXT - at, "%s%s%lld%s",
+                                   r > from     ? ""
+                                   : r + 1 < to ? "It may count the same time as findings "
+                                                : "It may count the same time as finding ",
+                                   between, with, r + 1 == to ? "." : "");
+        } else {
+            at += (size_t)snprintf(out + at, PS_SHARED_TEXT - at, "%s%s%s in finding %lld%s",
+                                   between, duration.text, r == from ? " of it count" : "", with,
+                                   r + 1 == to ? ", too." : "");
+        }
     }
 }
 

@@ -30,6 +30,7 @@ typedef struct ps_report_view {
     const ps_table *findings;        /* never NULL */
     const ps_table *sections;        /* or NULL */
     const ps_table *evidence;        /* never NULL */
+    const ps_table *shared;          /* or NULL */
     const ps_table *overview;        /* or NULL */
     const ps_table *overview_stages; /* or NULL */
     const ps_table *kernels;         /* or NULL */
@@ -74,8 +75,8 @@ const char *ps_report_section_name(size_t section);
     "Findings, the largest gain first. A gain is what a step would save at most if that cause went away, " \
     "bounded by what every rank still has to do itself; gains do not add up."
 
-#define PS_SHARED_TEXT 160
-/* Which other finding counts the same time; "" none. */
+#define PS_SHARED_TEXT 400
+/* Which findings before it count the same time; "" none. */
 void ps_view_shared(const ps_report_view *view, size_t row, char out[PS_SHARED_TEXT]);
 
 /* What there is to say of a section beside its findings; NULL: nothing. */
@@ -92,6 +93,8 @@ bool ps_view_is_null(const ps_table *t, size_t row, const char *column);
 const char *ps_view_place_name(const ps_report_view *view);
 /* The rows of the evidence of finding `number` are [*from, *to). */
 void ps_view_evidence(const ps_report_view *view, int64_t number, size_t *from, size_t *to);
+/* The same of the table `shared`. */
+void ps_view_shared_rows(const ps_report_view *view, int64_t number, size_t *from, size_t *to);
 
 /* "2 ranks", "2 of 8 ranks", "2 of at least 8 ranks"; without the number of those that were looked at as in "of 8 ranks". */
 enum { PS_RANKS_TEXT = 96 };
