@@ -263,6 +263,12 @@ static void a_launch_is_one_flow(void **state) {
                                                                            "0", "3", "20"),
                        BASE, TIMELINE),
            LAUNCH_SLICES "flow ac2g launch -> gemm\n");
+    expect(read_events(
+               "",
+               CALL("10", "5") "," KERNEL("20", "5") "," FLOW(
+                   "s", "async", "5", "7", "8", "10") "," FLOW("f", "async", "5", "0", "3", "20"),
+               BASE, TIMELINE),
+           LAUNCH_SLICES "flow ac2g launch -> gemm\n");
     /* Stripped of its args: by the flow events. */
     expect(read_events("",
                        ROW("cuda_runtime", "launch", "7", "8", "10", "2", "") "," ROW(
