@@ -115,7 +115,9 @@ ps_worst ps_report_worst(const ps_report *report, ps_rule_id rule, ps_member_val
 
 /* Before all others, which it may silence. */
 void ps_report_thinned(ps_report *report);
-/* "The capture of rank 3 holds only ...: what ran in between is unknown", without its full stop; false where no capture is known to be a part. */
+#define PS_TOO_FEW_TITLE "Whether the capture holds all that happened is not known"
+/* "The capture of rank 3 holds only ...: what ran in between is unknown", or that this cannot be told, without its full stop; false where
+ * no capture is known to be a part. */
 bool ps_report_say_thinned(const ps_report *report, char *out, size_t size);
 /* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */
 void ps_report_dispatch(ps_report *report);
