@@ -371,7 +371,7 @@ static void find_edges(ps_report *report) {
 
 /* Where next to no time is lost for the host nobody waits. */
 static double prompt_share(const ps_report *report, const ps_report_member *m, const void *none) {
-    return host_share(report, m, none) > 1 ? ps_percent(m->facts->n_prompt, m->facts->n_launches)
+    return host_share(report, m, none) > 1 ? ps_percent(m->facts->n_unqueued, m->facts->n_launches)
                                            : 0;
 }
 
@@ -394,11 +394,13 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
                      .stage = worst->stage,
                      .value = all.value,
                      .n_over = all.n_over},
-        "On rank %s %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch: the "
-        "device was waiting for them. The median delay of kernels%s is %s, 95 %% have "
-        "%s or less.%s",
+        "On rank %s %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch; for %lld of "
+        "them (%.1f %%) nothing ran on the device: it was waiting for them. The median delay of kernels%s is %s, "
+        "95 %% have %s or less.%s",
         PS_RANK(worst->rank), (long long)worst->facts->n_prompt,
-        (long long)worst->facts->n_launches, all.value,
+        (long long)worst->facts->n_launches,
+        ps_percent(worst->facts->n_prompt, worst->facts->n_launches),
+        (long long)worst->facts->n_unqueued, all.value,
         (int64_t)worst->facts->delays.n > worst->facts->n_launches ? " and communication" : "",
         ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
         ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text, where);

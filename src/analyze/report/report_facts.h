@@ -271,8 +271,9 @@ typedef struct ps_report_rank {
     int64_t kernels_ns; /* sum over all, also those not kept */
 
     ps_report_stops stops[PS_N_ACTIVITIES];
-    int64_t n_launches,
-        n_prompt; /* launched work, and what of it started within 20 us of the end of its call */
+    /* Kernels with a launch, those that started within 20 us of its end, and those of them before which nothing ran when it
+     * ended. */
+    int64_t n_launches, n_prompt, n_unqueued;
     int64_t task_queue, cpu_affinity;     /* -1 unknown */
     const char *governor;                 /* "" unknown */
     const struct ps_literal *environment; /* ENV_VARIABLES: an object, or NULL */
