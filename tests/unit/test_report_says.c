@@ -494,6 +494,11 @@ static void buffers_are_copied_back(void **state) {
         assert_int_equal(report_gain(&o, PS_RULE_MODEL_BUFFERS), 130 * US);
         assert_non_null(
             strstr(report_text(&o, PS_RULE_MODEL_BUFFERS), "ranges in a step, 130 us)"));
+        /* from the beginning of the range to the first operator in it */
+        assert_non_null(
+            strstr(report_text(&o, PS_RULE_MODEL_BUFFERS),
+                   "Up to 40.0 us directly before it, in which no operator is recorded, may "
+                   "belong to it"));
         report_fini(&o);
     }
 }

@@ -468,6 +468,23 @@ static int64_t own_copies_ns(const ps_report_member *m, const stop_rule *rule, c
     return sum;
 }
 
+enum { UNNAMED_TEXT = 160 };
+
+/* What the host does directly before it nobody recorded: it may prepare it. A sentence, or "" where that is next to nothing. */
+static const char *unnamed_text(const ps_report_member *m, const stop_rule *rule,
+                                char out[UNNAMED_TEXT]) {
+    const ps_report_stops *stops = &m->facts->stops[rule->first];
+    out[0] = '\0';
+    if (stops->unnamed_ns > stops->idle_ns / 100) {
+        (void)snprintf(
+            out, UNNAMED_TEXT,
+            " Up to %s directly before it, in which no operator is recorded, may belong to it, too: that "
+            "is not in the gain.",
+            ps_ns_text_of(dispatch_finding_per_step(m, stops->unnamed_ns)).text);
+    }
+    return out;
+}
+
 static void show_stops(ps_report *report, const ps_report_member *m, const stop_rule *rule) {
     for (int k = rule->first; k <= rule->last; k++) {
         const ps_report_stops *stops = &m->facts->stops[k];
@@ -555,6 +572,7 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
     }
     char looked_up[96];
     char copies[96];
+    char unnamed[UNNAMED_TEXT];
     int64_t copies_ns = own_copies_ns(worst, rule, copies);
     ps_report_lead ahead = lead_of(worst, rule, ps_i64_plus(most_ns, comm_ns));
     int64_t idle_and_comm_ns =
@@ -574,10 +592,10 @@ static void find_idle_stop(ps_report *report, const stop_rule *rule) {
                      .value = all.value,
                      .n_over = all.n_over},
         "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
-        "%s.%s%s%s%s%s%s",
+        "%s.%s%s%s%s%s%s%s",
         PS_RANK(worst->rank), ps_ns_text_of(most_ns).text, all.value, stops,
         looked_up_text(worst, rule, looked_up), fetch, copies, comm_alone_text(comm_ns, comm),
-        ahead.text, inside);
+        ahead.text, unnamed_text(worst, rule, unnamed), inside);
     char text[PS_ADVICE_TEXT];
     const char *remedy = remedy_of(report, rule, worst, text, sizeof text);
     if (remedy != NULL) {

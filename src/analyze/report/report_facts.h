@@ -106,6 +106,7 @@ typedef struct ps_report_stops {
     int64_t n, sum_ns, idle_ns, comm_ns;
     int64_t longest_ns; /* of one */
     int64_t copies_ns;  /* the device did nothing but copy what was launched in it */
+    int64_t unnamed_ns; /* before it, and no part of it: ps_host_phase_unnamed_ns() */
     /* Beyond idle_ns: what the device gains where it is idle, or does nothing but communicate, later, since the host would be
      * there earlier without the activity (report_lead.c; of activities that one rule counts together at the first of them); and where,
      * epoch, united; of many the longest. */

@@ -158,6 +158,8 @@ static bool take_range(host *h, uint32_t i, ps_intervals *all, ps_intervals *wai
     shown.start_ns = h->out->origin_ns + h->s->start_ns[i];
     shown.dur_ns = h->s->dur_ns[i];
     stops->n++;
+    stops->unnamed_ns =
+        ps_i64_plus(stops->unnamed_ns, ps_host_phase_unnamed_ns(&h->activity->phases, i));
     stops->longest_ns = e.dur_ns > stops->longest_ns ? e.dur_ns : stops->longest_ns;
     return ps_intervals_add(all, start, end) &&
            (e.comm_ns == 0 || ps_intervals_add(waits, start, end)) && keep_host(h, stops, shown, i);
