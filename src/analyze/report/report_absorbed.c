@@ -53,17 +53,7 @@ void ps_report_find_absorbed(ps_report *report) {
     }
 }
 
-static const ps_report_member *absorbed_member_of(const ps_report *report, int64_t rank) {
-    for (size_t i = 0; i < report->n_members; i++) {
-        if (report->members[i].rank == rank) {
-            return &report->members[i];
-        }
-    }
-    return NULL;
-}
-
-int64_t ps_report_absorbed_ns(ps_report *report, const ps_finding *f) {
-    const ps_report_member *m = absorbed_member_of(report, f->rank);
+int64_t ps_report_absorbed_ns(ps_report *report, const ps_report_member *m, const ps_finding *f) {
     ps_intervals both = {0};
     if (m == NULL || m->absorbed.n == 0 || f->spans.n == 0) {
         return 0;

@@ -70,8 +70,8 @@ typedef struct ps_report_kernel {
     bool is_aicpu;
     const char *aicpu_types; /* of the inputs of one that is; NULL unknown */
     int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS]; /* of NONE 0 */
-    /* Of all of them: a step would be shorter without it; where the host's launches set the pace what the launch takes. */
-    int64_t conversion_pays_ns;
+    /* Of all of them: a step would be shorter without it; and where the host's launches set the pace what their launches take. */
+    int64_t conversion_pays_ns, conversion_launches_ns;
     int64_t bound_ns[PS_N_REPORT_BOUNDS]; /* of those with counters */
     int64_t few_blocks_ns;                /* of those with fewer blocks than the chip has cores */
     int64_t n_blocks, n_cores;            /* the most blocks of one; 0 unknown */
@@ -270,6 +270,8 @@ typedef struct ps_report_rank {
     ps_report_kernel *kernels; /* by sum_ns, the most first */
     size_t n_kernels, cap_kernels;
     int64_t kernels_ns; /* sum over all, also those not kept */
+    ps_intervals
+        conversion_spans; /* when what conversions cost was lost, epoch, united; of many the longest */
 
     ps_report_stops stops[PS_N_ACTIVITIES];
     /* Kernels with a launch, those that started within 20 us of its end, and those of them before which nothing ran when it
@@ -298,7 +300,11 @@ void ps_report_rank_free(ps_report_rank *r); /* NULL is fine */
 typedef struct ps_report_paying {
     ps_intervals alone;  /* with no communication beside it */
     ps_intervals paying; /* of it, a step would be shorter if it were faster */
+    ps_intervals
+        gaps; /* the waits for the host behind what is not in it for their sake, by start */
 } ps_report_paying;
+
+void ps_report_paying_fini(ps_report_paying *p);
 
 /* The pieces of the map, each filling its part; false when memory is out. */
 bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,

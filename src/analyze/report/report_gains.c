@@ -128,6 +128,16 @@ static int64_t hidden_in_time_ns(const ps_report_member *m) {
     return m->late_comm_ns < own_ns ? m->late_comm_ns : own_ns;
 }
 
+/* The member that the finding is about, NULL: several. A single capture is that of all findings, whatever its rank. */
+static const ps_report_member *member_of_finding(const ps_report *report, const ps_finding *f) {
+    for (size_t i = 0; i < report->n_members; i++) {
+        if (report->n_members == 1 || (f->rank >= 0 && report->members[i].rank == f->rank)) {
+            return &report->members[i];
+        }
+    }
+    return NULL;
+}
+
 /* What the device of the member works less without the cause, at most. */
 static int64_t removed_ns(const ps_finding *f, const ps_report_member *m) {
     rule_time time = time_of_rule(f->rule);
@@ -255,7 +265,7 @@ static void say_absorbed(ps_report *report, ps_finding *f) {
     if (f->gain_ns <= 0 || !may_be_absorbed(time_of_rule(f->rule).kind)) {
         return;
     }
-    f->absorbed_ns = ps_report_absorbed_ns(report, f);
+    f->absorbed_ns = ps_report_absorbed_ns(report, member_of_finding(report, f), f);
     if (f->absorbed_ns > f->gain_ns / 10) {
         (void)snprintf(
             more, sizeof more,
@@ -306,15 +316,6 @@ static int compare_findings(const void *a, const void *b) {
 
 /* --- time that several findings count --------------------------------------------------------------------------------- */
 
-static int64_t n_steps_of(const ps_report *report, int64_t rank) {
-    for (size_t i = 0; i < report->n_members; i++) {
-        if (report->members[i].rank == rank && report->members[i].facts->n_steps > 0) {
-            return (int64_t)report->members[i].facts->n_steps;
-        }
-    }
-    return 1;
-}
-
 /* Of one rule about links and one about the communication of a rank: no slow link is in a communicator of that rank. */
 static bool are_of_other_links(const ps_report *report, const ps_finding *x, const ps_finding *y) {
     const ps_finding *link = x->rule == PS_RULE_SLOW_LINK ? x : y;
@@ -327,9 +328,13 @@ static bool are_of_other_links(const ps_report *report, const ps_finding *x, con
 static bool may_share(const ps_report *report, const ps_finding *x, const ps_finding *y) {
     time_kind kx = time_of_rule(x->rule).kind;
     time_kind ky = time_of_rule(y->rule).kind;
-    bool of_one_rank = x->rank >= 0 && x->rank == y->rank;
+    const ps_report_member *m = member_of_finding(report, x);
+    bool of_one_rank = m != NULL && m == member_of_finding(report, y);
     if (are_of_other_links(report, x, y)) {
         return false;
+    }
+    if ((x->launches_ns > 0 && ky == TIME_IDLE) || (y->launches_ns > 0 && kx == TIME_IDLE)) {
+        return true;
     }
     if ((x->comm_ns > 0 && ky == TIME_COMMUNICATION) ||
         (y->comm_ns > 0 && kx == TIME_COMMUNICATION)) {
@@ -338,16 +343,27 @@ static bool may_share(const ps_report *report, const ps_finding *x, const ps_fin
     return (kx == TIME_OF_RANK || ky == TIME_OF_RANK) ? of_one_rank : kx == ky && kx != TIME_OTHER;
 }
 
+/* All that launches are in a gain for is a wait for the host, and a late host's finding has all of these. */
+static int64_t shared_launches_ns(const ps_finding *x, const ps_finding *y) {
+    return x->rule == PS_RULE_FREE_SHARE   ? y->launches_ns
+           : y->rule == PS_RULE_FREE_SHARE ? x->launches_ns
+                                           : 0;
+}
+
 /* What both count in a step, as their spans say; -1 where they do not. */
 static int64_t shared_ns(ps_report *report, const ps_finding *x, const ps_finding *y) {
     ps_intervals both = {0};
-    if (x->rank < 0 || x->rank != y->rank || x->spans.n == 0 || y->spans.n == 0) {
+    const ps_report_member *m = member_of_finding(report, x);
+    if (m == NULL || m != member_of_finding(report, y) || x->spans.n == 0 || y->spans.n == 0) {
         return -1;
     }
     if (!ps_intervals_both(&x->spans, &y->spans, &both)) {
         report->findings.failed = true;
     }
-    int64_t ns = ps_intervals_length_ns(&both) / n_steps_of(report, x->rank);
+    int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+    int64_t ns = ps_intervals_length_ns(&both) / n_steps;
+    int64_t launches_ns = shared_launches_ns(x, y);
+    ns = ns > launches_ns ? ns : launches_ns;
     ps_intervals_fini(&both);
     ns = ns < x->gain_ns ? ns : x->gain_ns;
     return ns < y->gain_ns ? ns : y->gain_ns;
