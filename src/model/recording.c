@@ -30,3 +30,9 @@ bool ps_trace_thinned(const ps_trace *trace, int64_t *n, int64_t *of) {
     return rest != NULL && ps_parse_i64(text, (size_t)(rest - text), n) &&
            ps_parse_i64(rest + 4, strlen(rest + 4), of) && *n >= 0 && *of > *n;
 }
+
+int64_t ps_trace_few_numbers(const ps_trace *trace) {
+    const char *text = ps_trace_meta(trace, PS_FEW_NUMBERS_KEY);
+    int64_t n = 0;
+    return text != NULL && ps_parse_i64(text, strlen(text), &n) && n > 0 ? n : 0;
+}

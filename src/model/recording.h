@@ -42,6 +42,12 @@ const char *ps_trace_comm_from_marks(const ps_trace *trace);
 /* False where no event is known to be missing. The trace needs PS_NEED_META. */
 bool ps_trace_thinned(const ps_trace *trace, int64_t *n, int64_t *of);
 
+/* So few events are numbered that nobody can tell whether others are missing: metadata, how many. */
+#define PS_FEW_NUMBERS_KEY "pipescope.few_numbers"
+
+/* 0 where it can be told, or nothing is numbered. The trace needs PS_NEED_META. */
+int64_t ps_trace_few_numbers(const ps_trace *trace);
+
 /* A fact of side table "facts": which files are not there, and what cannot be told without them. */
 #define PS_FACT_MISSING "missing"
 

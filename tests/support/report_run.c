@@ -71,7 +71,7 @@ ps_trace *rig_seal(rig *r) {
 }
 
 static void run_report(report_run *out, ps_trace **traces, size_t n, const ps_analysis_opts *opts,
-                       const ps_result *before, const int32_t *machines) {
+                       const ps_result *before, const int32_t *machines, int64_t first_rank) {
     const ps_analysis *analysis = ps_analysis_find("report");
     ps_analysis_opts usual = {.step_id = -1, .in_full = true};
     const ps_analysis_opts *used = opts != NULL ? opts : &usual;
@@ -83,7 +83,7 @@ static void run_report(report_run *out, ps_trace **traces, size_t n, const ps_an
     assert_true(n <= 8);
     for (size_t round = 0; round < analysis->n_rounds; round++) {
         for (size_t r = 0; r < n; r++) {
-            infos[r] = (ps_rank_info){.rank = (int64_t)r,
+            infos[r] = (ps_rank_info){.rank = first_rank + (int64_t)r,
                                       .machine = machines != NULL ? machines[r] : 0,
                                       .profiler = "Ascend"};
             diags[r] = &out->diags[r];
@@ -114,11 +114,16 @@ static void run_report(report_run *out, ps_trace **traces, size_t n, const ps_an
 
 void report_over(report_run *out, ps_trace **traces, size_t n, const ps_analysis_opts *opts,
                  const ps_result *before) {
-    run_report(out, traces, n, opts, before, NULL);
+    run_report(out, traces, n, opts, before, NULL, 0);
 }
 
 void report_on_machines(report_run *out, ps_trace **traces, size_t n, const int32_t *machines) {
-    run_report(out, traces, n, NULL, NULL, machines);
+    run_report(out, traces, n, NULL, NULL, machines, 0);
+}
+
+void report_without_rank(report_run *out, ps_trace *trace) {
+    run_report(out, &trace, 1, NULL, NULL, NULL, -1);
+    assert_int_equal(out->code, PS_OK);
 }
 
 void report_fini(report_run *run) {

@@ -51,6 +51,8 @@ void report_over(report_run *out, ps_trace **traces, size_t n, const ps_analysis
                  const ps_result *before);
 /* The same on machines [n]. */
 void report_on_machines(report_run *out, ps_trace **traces, size_t n, const int32_t *machines);
+/* Of one trace of which nobody says which rank it is. */
+void report_without_rank(report_run *out, ps_trace *trace);
 void report_fini(report_run *run);
 
 const ps_table *report_table(const report_run *run, const char *name);

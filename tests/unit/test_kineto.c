@@ -263,6 +263,12 @@ static void a_launch_is_one_flow(void **state) {
                                                                            "0", "3", "20"),
                        BASE, TIMELINE),
            LAUNCH_SLICES "flow ac2g launch -> gemm\n");
+    expect(read_events(
+               "",
+               CALL("10", "5") "," KERNEL("20", "5") "," FLOW(
+                   "s", "async", "5", "7", "8", "10") "," FLOW("f", "async", "5", "0", "3", "20"),
+               BASE, TIMELINE),
+           LAUNCH_SLICES "flow ac2g launch -> gemm\n");
     /* Stripped of its args: by the flow events. */
     expect(read_events("",
                        ROW("cuda_runtime", "launch", "7", "8", "10", "2", "") "," ROW(
@@ -808,15 +814,25 @@ static ps_trace *read_numbered(int n, int step, int runs, int other) {
     return t;
 }
 
-/* All numbers; most of them gone here and there; whole runs gone, as where a kind was left out; too few to tell. */
+/* All numbers; most of them gone here and there, also of few; whole runs gone, as where a kind was left out; too few to tell: one a
+ * thread, a single one, runs, next to none that is missing. */
 static void thinned_files_are_noticed(void **state) {
     (void)state;
     static const struct {
         int n, step, runs, other;
-        const char *said;
-    } CASES[] = {
-        {100, 1, 1, 0, NULL},    {100, 7, 1, 0, "100 of 688"}, {100, 7, 1, 5000, "100 of 688"},
-        {100, 1, 1, 5000, NULL}, {100, 100, 10, 0, NULL},      {20, 100, 1, 0, NULL}};
+        const char *said, *few;
+    } CASES[] = {{100, 1, 1, 0, NULL, NULL},
+                 {100, 7, 1, 0, "100 of 688", NULL},
+                 {100, 7, 1, 5000, "100 of 688", NULL},
+                 {100, 1, 1, 5000, NULL, NULL},
+                 {100, 100, 10, 0, NULL, NULL},
+                 {20, 100, 1, 0, "20 of 1802", NULL},
+                 {4, 1000, 1, 0, "4 of 2002", NULL},
+                 {4, 1, 1, 0, NULL, NULL},
+                 {2, 1000, 1, 0, NULL, "2"},
+                 {1, 1, 1, 0, NULL, "1"},
+                 {8, 1000, 4, 0, NULL, "8"},
+                 {4, 7, 1, 0, NULL, "4"}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         ps_trace *t = read_numbered(CASES[i].n, CASES[i].step, CASES[i].runs, CASES[i].other);
         const char *said = ps_trace_meta(t, "pipescope.thinned");
@@ -827,6 +843,8 @@ static void thinned_files_are_noticed(void **state) {
             assert_non_null(said);
             assert_string_equal(said, CASES[i].said);
         }
+        said = ps_trace_meta(t, "pipescope.few_numbers");
+        assert_string_equal(said != NULL ? said : "", CASES[i].few != NULL ? CASES[i].few : "");
         ps_trace_free(t);
     }
 }

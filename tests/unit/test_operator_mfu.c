@@ -224,6 +224,33 @@ static void operators(void **state) {
     end(&o, t);
 }
 
+/* cuDNN's own names are those of convolutions, but for few that say what else they do, also where nobody knows who launched them. Conversions
+ * and partial sums that a convolution launches are no products. */
+static void kernels_of_cudnn(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    uint32_t host = small_thread(b, 1);
+    (void)small_slice(b, PS_SLICE_HOST_OP, host, "aten::conv2d", 0, 100);
+    (void)small_slice(b, PS_SLICE_HOST_OP, host, "aten::cudnn_convolution", 10, 90);
+    gpu_kernel(b, small_slice(b, PS_SLICE_CALL, host, "call1", 20, 21),
+               "cudnn_infer_ampere_scudnn_128x64_relu_xregs_large_nn_v1", 1000, 1100);
+    gpu_kernel(b, small_slice(b, PS_SLICE_CALL, host, "call2", 30, 31),
+               "void cudnn::ops::nchwToNhwcKernel<float, float>(int)", 1100, 1300);
+    gpu_kernel(
+        b, small_slice(b, PS_SLICE_CALL, host, "call3", 40, 41),
+        "void cutlass_cudnn_train::Kernel<cutlass_cudnn_train::reduction::kernel::ReduceSplitK<1>>(int)",
+        1300, 1400);
+    (void)small_slice(b, PS_SLICE_HOST_OP, host, "aten::cudnn_batch_norm", 200, 210);
+    gpu_kernel(b, small_slice(b, PS_SLICE_CALL, host, "call4", 201, 202), "cudnn_infer_bn_fw", 1400,
+               1500);
+    (void)small_slice(b, PS_SLICE_KERNEL, small_stream(b, 7), "ampere_scudnn_128x128_relu_nn", 1500,
+                      1600);
+    small_run o;
+    ps_trace *t = run(&o, b);
+    assert_int_equal(o.diags[0].counts[PS_ODD_FLOPS_SHAPE], 2);
+    end(&o, t);
+}
+
 /* Where nothing knows of kernels but what the framework runs, the kernel of an operator has its name: 2 x 4 x 2 x 8 FLOPs of
  * the product, none of the rest. */
 static void kernels_called_as_operators(void **state) {
@@ -380,6 +407,7 @@ int main(void) {
         cmocka_unit_test(backward_by_number),
         cmocka_unit_test(a_record_that_waits),
         cmocka_unit_test(operators),
+        cmocka_unit_test(kernels_of_cudnn),
         cmocka_unit_test(kernels_called_as_operators),
         cmocka_unit_test(kernels_that_only_bear_the_name),
         cmocka_unit_test(unknown_peaks),

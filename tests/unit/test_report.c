@@ -176,6 +176,26 @@ static void launch_delay(void **state) {
     report_fini(&o);
 }
 
+/* Three kernels start 4 us after their launch. Behind each stands another one, whose launch returned 10 us before it starts, while the one
+ * before it ran: what then is in the queue is none that the device waits for. */
+static void queued_kernels_start_soon_too(void **state) {
+    (void)state;
+    for (int n_queued = 0; n_queued <= 3; n_queued += 3) {
+        report_run o;
+        rig r = rig_begin(1000);
+        for (int i = 0; i < 3; i++) {
+            int64_t at = 5 + 300 * i;
+            (void)rig_kernel(&r, "MatMul", NULL, at, at + 5, at + 100);
+            if (i < n_queued) {
+                (void)rig_kernel(&r, "Add", NULL, at + 89, at + 100, at + 200);
+            }
+        }
+        report_one(&o, &r);
+        assert_int_equal(report_fired(&o, PS_RULE_LAUNCH_DELAY), n_queued == 0);
+        report_fini(&o);
+    }
+}
+
 /* A host range from 300 to 590: of the gap 400 to 600 the device loses 190 in it. Without it the host would be 290 earlier at the launch
  * behind it, which returns at 596: 6 more. From 100 to 300 it loses nothing. */
 static void check_stop(ps_rule_id rule, const char *name, ps_rule_id other) {
@@ -1253,6 +1273,7 @@ int main(void) {
         cmocka_unit_test(short_calls_are_not_named),
         cmocka_unit_test(free_in_the_bubble_is_not_the_hosts),
         cmocka_unit_test(launch_delay),
+        cmocka_unit_test(queued_kernels_start_soon_too),
         cmocka_unit_test(blocking),
         cmocka_unit_test(blocking_is_counted_once),
         cmocka_unit_test(host_waits_for_communication),

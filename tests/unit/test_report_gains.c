@@ -364,7 +364,7 @@ static void what_communication_hides_pays_nothing(void **state) {
     assert_int_equal(report_gain(&o, PS_RULE_CONVERSION), 100 * US);
     assert_non_null(
         strstr(report_text(&o, PS_RULE_CONVERSION),
-               "In the gain are 100 us: what lies beside communication shortens no step"));
+               "In the gain are 100 us of them: what lies beside communication shortens no step"));
     report_fini(&o);
 }
 
@@ -379,6 +379,60 @@ static void a_conversion_before_a_wait_for_the_host(void **state) {
     ps_trace *t = rig_seal(&r);
     report_over(&o, &t, 1, NULL, NULL);
     assert_int_equal(report_gain(&o, PS_RULE_CONVERSION), 1 * US);
+    report_fini(&o);
+}
+
+static const ps_value *findings_cell(const report_run *o, ps_rule_id rule, const char *column) {
+    const ps_table *t = report_table(o, "findings");
+    return ps_table_cell(t, report_row(o, rule), ps_table_column(t, column));
+}
+
+/* A conversion of 20, launched by 15 of the host, behind which the device waits for the launch at 690; one of 100 that is launched beside
+ * the Add, before which it waits for nothing: the 15 are the host's and count with the device's waits for it, the 100 do not. Of several
+ * ranks nobody knows how much of a mean is one rank's. */
+static void launches_of_conversions_are_the_hosts(void **state) {
+    (void)state;
+    for (size_t n = 1; n <= 2; n++) {
+        report_run o;
+        ps_trace *traces[2];
+        for (size_t i = 0; i < n; i++) {
+            rig r = rig_begin(1000);
+            uint32_t call = rig_host(&r, PS_SLICE_CALL, "launch", 0, 15);
+            uint32_t k = rig_slice(&r, PS_SLICE_KERNEL, r.stream, "t", 100, 120);
+            rig_text(&r, k, "opType", "TransData");
+            ps_builder_flow(r.b, call, k);
+            (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::sort", 100, 680);
+            (void)rig_kernel(&r, "Add", "64,64", 690, 700, 850);
+            (void)rig_kernel(&r, "TransData", "64,64", 695, 850, 950);
+            (void)rig_kernel(&r, "Add", "64,64", 696, 950, 1000);
+            traces[i] = rig_seal(&r);
+        }
+        report_over(&o, traces, n, NULL, NULL);
+        assert_int_equal(report_gain(&o, PS_RULE_CONVERSION), 115 * US);
+        assert_non_null(
+            strstr(report_text(&o, PS_RULE_CONVERSION),
+                   "In the gain are 100 us of them and, for the kernels behind which the "
+                   "device waits for the host, the 15.0 us that the host takes"));
+        assert_string_equal(findings_cell(&o, PS_RULE_CONVERSION, "shared with")->u.text, "1");
+        assert_int_equal(report_row(&o, PS_RULE_FREE_SHARE), 0);
+        const ps_value *shared = findings_cell(&o, PS_RULE_CONVERSION, "shared");
+        assert_int_equal(shared->is_null, n > 1);
+        assert_true(n > 1 || shared->u.i == 15 * US);
+        report_fini(&o);
+    }
+}
+
+/* A single capture is that of all findings, also where nobody says which rank it is of: what they share is known. */
+static void a_capture_without_a_rank(void **state) {
+    (void)state;
+    report_run o;
+    rig r = rig_begin(1000);
+    (void)rig_kernel(&r, "MatMul", NULL, 0, 2, 400);
+    (void)rig_host(&r, PS_SLICE_ANNOTATION, "Optimizer.step#SGD.step", 420, 540);
+    (void)rig_kernel(&r, "Add", NULL, 696, 700, 1000);
+    report_without_rank(&o, rig_seal(&r));
+    assert_string_equal(findings_cell(&o, PS_RULE_HOST_OPTIMIZER, "shared with")->u.text, "1");
+    assert_int_equal(findings_cell(&o, PS_RULE_HOST_OPTIMIZER, "shared")->u.i, 120 * US);
     report_fini(&o);
 }
 
@@ -438,6 +492,8 @@ int main(void) {
         cmocka_unit_test(a_late_rank_bounds_the_others),
         cmocka_unit_test(what_communication_hides_pays_nothing),
         cmocka_unit_test(a_conversion_before_a_wait_for_the_host),
+        cmocka_unit_test(launches_of_conversions_are_the_hosts),
+        cmocka_unit_test(a_capture_without_a_rank),
         cmocka_unit_test(what_the_host_paces_pays_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

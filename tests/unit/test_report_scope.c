@@ -60,8 +60,8 @@ static void rules_of_ranks_say_on_how_many(void **state) {
     ps_trace *traces[2];
     for (int rank = 0; rank < 2; rank++) {
         rig r = rig_begin(1000);
-        (void)rig_kernel(&r, "Add", NULL, 0, 1, 300);
-        (void)rig_kernel(&r, "Add", NULL, rank == 0 ? 290 : 2, 300, 600);
+        (void)rig_kernel(&r, "Add", NULL, 0, 1, 280);
+        (void)rig_kernel(&r, "Add", NULL, rank == 0 ? 290 : 2, 300, 580);
         (void)rig_kernel(&r, "Add", NULL, rank == 0 ? 590 : 4, 600, 800);
         (void)rig_kernel(&r, "Add", NULL, 899, 900, 1000);
         traces[rank] = rig_seal(&r);

@@ -105,6 +105,26 @@ static void kernels_without_launches(void **state) {
     report_fini(&o);
 }
 
+/* A section with a finding says what it did not judge, as one without. */
+static void findings_hide_nothing(void **state) {
+    (void)state;
+    for (int converts = 0; converts < 2; converts++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "Add", NULL, 0, 30, 500);
+        (void)rig_kernel(&r, converts ? "TransData" : "Add", NULL, 1, 500, 700);
+        (void)rig_comm(&r, "hcom_allReduce__1_0_1", 700, converts ? 1000 : 710, 512);
+        ps_trace *t = rig_seal(&r);
+        report_over(&o, &t, 1, NULL, NULL);
+        assert_int_equal(report_fired(&o, PS_RULE_CONVERSION), converts);
+        assert_int_equal(report_fired(&o, PS_RULE_COMM_EXPOSED), converts);
+        assert_true(says(&o, "compute", "How near kernels come to the chip's peak is not judged"));
+        assert_true(says(&o, "communication", "Who waits for whom is not judged"));
+        assert_true(says(&o, "communication", "The speed of links is not judged"));
+        report_fini(&o);
+    }
+}
+
 /* Of a pipeline of two stages one rank is here: no bubble is told, and nothing is called fine. */
 static void one_stage_of_two(void **state) {
     (void)state;
@@ -132,7 +152,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_pipeline_without_marks), cmocka_unit_test(what_is_there_is_judged),
         cmocka_unit_test(jobs_are_no_kernels),      cmocka_unit_test(kernels_without_launches),
-        cmocka_unit_test(one_stage_of_two),
+        cmocka_unit_test(one_stage_of_two),         cmocka_unit_test(findings_hide_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

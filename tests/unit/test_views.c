@@ -368,6 +368,7 @@ static void classes_by_hand(void **state) {
     link_to(b, sum, small_slice(b, PS_SLICE_KERNEL, s, "reduce_kernel", 110, 120));
     link_to(b, flash, small_slice(b, PS_SLICE_KERNEL, s, "flash_fwd_kernel", 120, 140));
     (void)small_slice(b, PS_SLICE_KERNEL, s, "ampere_sgemm_32x128_tn", 140, 170);
+    (void)small_slice(b, PS_SLICE_KERNEL, s, "ampere_scudnn_128x64_relu_nn_v1", 180, 185);
     (void)kernel(b, s, "x", "PagedAttentionOp", "AI_CORE", 170, 171);
     (void)kernel(b, s, "aclnnInplaceCopy_TensorMoveAiCore_TensorMove", "TensorMove",
                  "AI_VECTOR_CORE", 171, 173);
@@ -375,14 +376,15 @@ static void classes_by_hand(void **state) {
     (void)kernel(b, s, "z", "GroupedThing", "MIX_AIC", 176, 180);
     ps_trace *t = small_seal(b);
     expect_columns(t, (ask){.name = "overall"}, "path,total",
-                   "Computing|80\n"
+                   "Computing|85\n"
                    "Computing/Paged Attention|1\n"
                    "Computing/SDMA|2\n"
                    "Computing/SDMA/Tensor Move|2\n"
                    "Computing/Flash Attention|20\n"
                    "Computing/Flash Attention/Forward|20\n"
                    "Computing/Matmul|30\n"
-                   "Computing/Conv|10\n"
+                   "Computing/Conv|15\n"
+                   "Computing/Conv/Forward|5\n"
                    "Computing/Conv/Backward|10\n"
                    "Computing/Other|10\n"
                    "Computing/Other/No Trans|10\n"
@@ -390,7 +392,7 @@ static void classes_by_hand(void **state) {
                    "Computing/AI CPU|3\n"
                    "Communication(Not Overlapped)|0\n"
                    "Free|0\n"
-                   "E2E|80\n");
+                   "E2E|85\n");
     ps_trace_free(t);
 }
 

@@ -127,6 +127,9 @@ static void json_is_json(void **state) {
     assert_null(ps_literal_get(doc, "device_times"));
     assert_null(ps_view_silence(&view, 0));
     const ps_literal *said = ps_literal_get(doc, "sections")->child;
+    assert_string_equal(ps_literal_str(ps_literal_get(said, "section")), "compute");
+    assert_string_equal(ps_literal_str(ps_literal_get(said, "said")), ps_view_silence(&view, 1));
+    said = said->next;
     assert_string_equal(ps_literal_str(ps_literal_get(said, "section")), "communication");
     assert_string_equal(ps_literal_str(ps_literal_get(said, "said")), ps_view_silence(&view, 2));
     size_t n = 0;

@@ -5,6 +5,7 @@
 
 #include "analyze/mfu/flops_matmul.h"
 #include "analyze/mfu/mfu_parts.h"
+#include "analyze/rank/kernel_class.h"
 #include "analyze/stats/kernel_names.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
@@ -254,26 +255,52 @@ static void from_own_shapes(ps_mfu_work *w, ps_matrix_kernel *k, const ps_kernel
     }
 }
 
-/* Names repeat: what each means is worked out once. False when memory is out. */
-static bool role_of_name(const ps_mfu_work *w, ps_idmap *known, ps_str name, ps_kernel_role *out) {
-    uint32_t role = ps_idmap_get(known, name.id);
+/* What names say. */
+typedef struct kernel_names {
+    ps_idmap roles; /* by name */
+    ps_classifier classifier;
+} kernel_names;
+
+enum { ROLE_BY_LIBRARY = PS_ROLE_MATRIX + 1 };
+
+static uint32_t look_at_name(const char *name) {
+    return is_matrix_name(name)          ? (uint32_t)PS_ROLE_MATRIX
+           : ps_kernel_is_of_cudnn(name) ? (uint32_t)ROLE_BY_LIBRARY
+                                         : (uint32_t)PS_ROLE_NONE;
+}
+
+/* Names repeat: what each means is worked out once. cuDNN's say who wrote the kernel, and what launched it says what it is. False when
+ * memory is out. */
+static bool role_of_name(const ps_mfu_work *w, kernel_names *known, uint32_t slice,
+                         ps_kernel_role *out) {
+    ps_str name = w->slices->name[slice];
+    uint32_t role = ps_idmap_get(&known->roles, name.id);
     if (role == PS_IDMAP_NONE) {
-        role = is_matrix_name(ps_trace_text(w->trace, name)) ? PS_ROLE_MATRIX : PS_ROLE_NONE;
-        if (!ps_idmap_put(known, name.id, role)) {
+        role = look_at_name(ps_trace_text(w->trace, name));
+        if (!ps_idmap_put(&known->roles, name.id, role)) {
             return false;
         }
+    }
+    if (role == ROLE_BY_LIBRARY) {
+        ps_kernel_class kind = {0};
+        if (!ps_classify(&known->classifier, slice, &kind)) {
+            return false;
+        }
+        bool is_product = kind.family == PS_FAMILY_CONV || kind.family == PS_FAMILY_MATMUL ||
+                          kind.family == PS_FAMILY_FLASH_ATTENTION;
+        role = is_product ? (uint32_t)PS_ROLE_MATRIX : (uint32_t)PS_ROLE_NONE;
     }
     *out = (ps_kernel_role)role;
     return true;
 }
 
-static bool take_mfu_kernel(ps_mfu_work *w, ps_idmap *roles, uint32_t slice) {
+static bool take_mfu_kernel(ps_mfu_work *w, kernel_names *names, uint32_t slice) {
     ps_kernel_facts facts = ps_mfu_facts(w, slice);
     const char *type = facts.text[PS_FACT_OP_TYPE];
     ps_matrix_kernel k = {.slice = slice, .type = PS_FLOP_UNSAID};
     if (type != NULL && *type != '\0' && strcmp(type, "N/A") != 0) {
         k.role = role_of_type(type);
-    } else if (!role_of_name(w, roles, w->slices->name[slice], &k.role)) {
+    } else if (!role_of_name(w, names, slice, &k.role)) {
         return false;
     }
     if (k.role == PS_ROLE_NONE) {
@@ -289,13 +316,14 @@ static bool take_mfu_kernel(ps_mfu_work *w, ps_idmap *roles, uint32_t slice) {
 }
 
 ps_code ps_mfu_find_kernels(ps_mfu_work *w, ps_err *err) {
-    ps_idmap roles;
-    ps_idmap_init(&roles);
+    kernel_names names;
+    ps_idmap_init(&names.roles);
     find_mfu_kernel_keys(w);
-    bool ok = true;
+    bool ok = ps_classifier_init(&names.classifier, w->links);
     for (uint32_t i = 0; ok && i < w->slices->n; i++) {
-        ok = w->slices->kind[i] != PS_SLICE_KERNEL || take_mfu_kernel(w, &roles, i);
+        ok = w->slices->kind[i] != PS_SLICE_KERNEL || take_mfu_kernel(w, &names, i);
     }
-    ps_idmap_fini(&roles);
+    ps_classifier_fini(&names.classifier);
+    ps_idmap_fini(&names.roles);
     return ok ? PS_OK : ps_fail_nomem(err);
 }

@@ -53,6 +53,8 @@ enum {
 typedef struct open_phase {
     uint8_t activity; /* 0: none is open */
     uint32_t last;    /* its last slice so far */
+    bool any;         /* slice one level below, so far */
+    int64_t until_ns; /* the last end of one */
 } open_phase;
 
 typedef struct search {
@@ -60,6 +62,7 @@ typedef struct search {
     const ps_slices *s;
     uint8_t *of;
     uint32_t *before;
+    int64_t *unnamed_ns;
     uint8_t *flags;   /* [n_slices] */
     open_phase *open; /* by `row` of what HOLDS */
     uint32_t *row;    /* [n_slices], of what HOLDS */
@@ -186,10 +189,16 @@ static void follow(search *x) {
         if (is_open && (begins ? x->of[i] == p->activity : phase_goes_on(x, i, p->activity))) {
             take_until(x, p, i);
         } else if (begins) {
-            *p = (open_phase){x->of[i], i};
+            int64_t from_ns = p->any ? p->until_ns : x->s->start_ns[up];
+            x->unnamed_ns[i] = x->s->start_ns[i] > from_ns ? x->s->start_ns[i] - from_ns : 0;
+            p->activity = x->of[i];
+            p->last = i;
         } else if (!launches_nothing(x, i)) {
             p->activity = 0;
         }
+        int64_t end_ns = x->s->start_ns[i] + x->s->dur_ns[i];
+        p->until_ns = !p->any || end_ns > p->until_ns ? end_ns : p->until_ns;
+        p->any = true;
     }
 }
 
@@ -204,7 +213,9 @@ bool ps_host_phases_init(ps_host_phases *p, const ps_links *links) {
     x.flags = ps_calloc(n, sizeof *x.flags);
     x.row = ps_calloc(n, sizeof *x.row);
     x.before = ps_alloc(n * sizeof *x.before);
-    bool ok = x.of != NULL && x.flags != NULL && x.row != NULL && x.before != NULL;
+    x.unnamed_ns = ps_calloc(n, sizeof *x.unnamed_ns);
+    bool ok = x.of != NULL && x.flags != NULL && x.row != NULL && x.before != NULL &&
+              x.unnamed_ns != NULL;
     for (size_t i = 0; ok && i < n; i++) {
         x.before[i] = PS_NONE;
     }
@@ -222,12 +233,14 @@ bool ps_host_phases_init(ps_host_phases *p, const ps_links *links) {
     ps_free(x.open);
     p->of = x.of;
     p->before = x.before;
+    p->unnamed_ns = x.unnamed_ns;
     return ok;
 }
 
 void ps_host_phases_fini(ps_host_phases *p) {
     ps_free(p->of);
     ps_free(p->before);
+    ps_free(p->unnamed_ns);
     *p = (ps_host_phases){.links = NULL};
 }
 
@@ -235,4 +248,8 @@ int64_t ps_host_phase_start_ns(const ps_host_phases *p, uint32_t slice) {
     const ps_slices *s = ps_trace_slices(p->links->trace);
     uint32_t before = p->before != NULL ? p->before[slice] : PS_NONE;
     return before != PS_NONE ? s->start_ns[before] + s->dur_ns[before] : s->start_ns[slice];
+}
+
+int64_t ps_host_phase_unnamed_ns(const ps_host_phases *p, uint32_t slice) {
+    return p->unnamed_ns != NULL ? p->unnamed_ns[slice] : 0;
 }

@@ -19,6 +19,7 @@ typedef struct ps_host_phases {
         *of; /* [n_slices] the ps_activity of a slice of a phase, else 0; NULL: there is no phase */
     uint32_t *
         before; /* [n_slices] of a slice of a phase the one before it, PS_NONE for the first; NULL like `of` */
+    int64_t *unnamed_ns; /* [n_slices] see ps_host_phase_unnamed_ns(); NULL like `of` */
 } ps_host_phases;
 
 /* False when memory is out; end with ps_host_phases_fini() in any case. The links must outlive it. */
@@ -31,5 +32,8 @@ static inline uint8_t ps_host_phase_of(const ps_host_phases *p, uint32_t slice) 
 }
 /* When the host began with the slice, or with what lies between it and the one of its phase before it, in which it is, too. */
 int64_t ps_host_phase_start_ns(const ps_host_phases *p, uint32_t slice);
+/* Of the first slice of a phase: how long the host was in the range around it, and in nothing that was recorded, directly before it; 0 of
+ * all others. */
+int64_t ps_host_phase_unnamed_ns(const ps_host_phases *p, uint32_t slice);
 
 #endif

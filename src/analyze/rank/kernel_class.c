@@ -8,6 +8,7 @@
 #include "analyze/stats/kernel_names.h"
 #include "analyze/stats/named_sums.h"
 #include "base/alloc.h"
+#include "model/comm_kernels.h"
 
 /* --- names --------------------------------------------------------------------------------------------------------- */
 
@@ -73,6 +74,16 @@ static ps_kernel_family family_of_op(const char *name) {
     return conv && !kernel_class_holds(word, "convert") ? PS_FAMILY_CONV : PS_FAMILY_OTHER;
 }
 
+bool ps_kernel_is_of_cudnn(const char *name) {
+    static const char *const OTHERS[] = {"norm", "bn_", "pool", "softmax", NULL};
+    size_t n = 0;
+    const char *function = ps_comm_function(name, &n);
+    const char *at = n > 0 ? strstr(function, "cudnn_") : NULL;
+    /* Inductor's names list operators, mangled ones template arguments. */
+    bool is_own = strncmp(name, "triton_", 7) != 0 && strncmp(name, "_Z", 2) != 0;
+    return is_own && at != NULL && at < function + n && !holds_any(function, OTHERS);
+}
+
 static ps_kernel_family family_of_kernel(const char *type, const char *name) {
     if (kernel_class_holds(type, "flashattention")) {
         return PS_FAMILY_FLASH_ATTENTION;
@@ -82,6 +93,9 @@ static ps_kernel_family family_of_kernel(const char *type, const char *name) {
     }
     if (kernel_class_holds(type, "matmul")) {
         return PS_FAMILY_MATMUL;
+    }
+    if (type == NULL && ps_kernel_is_of_cudnn(name)) {
+        return PS_FAMILY_CONV;
     }
     const char *part = ps_kernel_part(type != NULL ? type : "", name);
     return strncmp(part, "attention", 9) == 0     ? PS_FAMILY_FLASH_ATTENTION

@@ -35,6 +35,9 @@ typedef struct ps_kernel_class {
 } ps_kernel_class;
 
 #define PS_CLASS_LEVELS 3
+/* Whether a kernel's name is one that cuDNN gives to a function of its own: "ampere_scudnn_128x64_relu_...", "cudnn_infer_...". Nearly
+ * all are convolutions, by what launched them or, where nobody says, by the name. */
+bool ps_kernel_is_of_cudnn(const char *name);
 /* The names from the outside in, those behind the last NULL; static. */
 void ps_kernel_class_path(ps_kernel_class c, const char *out[PS_CLASS_LEVELS]);
 /* A number below PS_N_CLASSES, in the order in which classes are shown. */

@@ -6,8 +6,6 @@
 #include "base/idmap.h"
 #include "model/recording.h"
 
-#define FEW 32 /* fewer say nothing */
-
 /* Where kernels that have their launch lie. */
 typedef struct linked_span {
     int64_t first_ns, last_ns; /* start of the first and of the last such kernel */
@@ -68,7 +66,7 @@ ps_code ps_thinned_measure(const ps_links *links, ps_thinned *out, ps_err *err) 
     linked_span span = {0};
     ps_idmap launching;
     ps_idmap_init(&launching);
-    *out = (ps_thinned){{0, 0}, {0, 0}, {0, 0}};
+    *out = (ps_thinned){.n_few = ps_trace_few_numbers(links->trace)};
     uint8_t *has_kernel = ps_calloc((size_t)s->n / 8 + 1, 1);
     bool ok = has_kernel != NULL && look_at_linked(links, &launching, has_kernel, &span);
     if (ok && span.n > 0) {
@@ -85,7 +83,7 @@ ps_code ps_thinned_measure(const ps_links *links, ps_thinned *out, ps_err *err) 
 }
 
 static double thinned_percent_of(const ps_missing_part *part) {
-    return part->of >= FEW ? 100.0 * (double)part->n / (double)part->of : 0;
+    return part->of > 0 ? 100.0 * (double)part->n / (double)part->of : 0;
 }
 
 double ps_thinned_percent(const ps_thinned *t) {

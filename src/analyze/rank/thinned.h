@@ -18,6 +18,7 @@ typedef struct ps_thinned {
     ps_missing_part
         launches; /* of kernels between the first and the last one whose launch is there */
     ps_missing_part kernels; /* of launches up to the last one whose kernel is there */
+    int64_t n_few; /* numbered events, of which there are too few to tell; 0: that can be told */
 } ps_thinned;
 
 /* Needs META, ARGS, SLICES, FLOWS. PS_NOMEM only. */

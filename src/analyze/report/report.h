@@ -119,12 +119,14 @@ enum { PS_STEP_TEXT = 128 };
 const char *ps_report_step_text(const ps_report *report, const ps_report_member *m,
                                 char out[PS_STEP_TEXT]);
 
-/* NULL: no member has that rank. */
+/* NULL: no member has that rank. A single capture is that of all findings, whatever its rank. */
 const ps_report_member *ps_report_member_of(const ps_report *report, int64_t rank);
 
 /* Before all others, which it may silence. */
 void ps_report_thinned(ps_report *report);
-/* "The capture of rank 3 holds only ...: what ran in between is unknown", without its full stop; false where no capture is known to be a part. */
+#define PS_TOO_FEW_TITLE "Whether the capture holds all that happened is not known"
+/* "The capture of rank 3 holds only ...: what ran in between is unknown", or that this cannot be told, without its full stop; false where
+ * no capture is known to be a part. */
 bool ps_report_say_thinned(const ps_report *report, char *out, size_t size);
 /* Memory that runs out is noted in report->findings.failed. Compute adds the table `kernels`, too. */
 void ps_report_dispatch(ps_report *report);

@@ -80,6 +80,8 @@ static bool join_compute(compute *c) {
         k->sum_ns = ps_i64_plus(k->sum_ns, e->kernel->sum_ns);
         k->pays_ns = ps_i64_plus(k->pays_ns, e->kernel->pays_ns);
         k->conversion_pays_ns = ps_i64_plus(k->conversion_pays_ns, e->kernel->conversion_pays_ns);
+        k->conversion_launches_ns =
+            ps_i64_plus(k->conversion_launches_ns, e->kernel->conversion_launches_ns);
         k->flops += e->kernel->flops;
         k->peak_flops += e->kernel->peak_flops;
         k->memory_ns = ps_i64_plus(k->memory_ns, e->kernel->memory_ns);

@@ -9,8 +9,8 @@ typedef struct ps_compute_kind {
     const ps_report_kernel *one; /* of the rank on which it took longest */
     const ps_report_member *where;
     int64_t n, sum_ns;
-    int64_t pays_ns, conversion_pays_ns; /* of it: as in ps_report_kernel */
-    int64_t n_ranks;                     /* that ran any */
+    int64_t pays_ns, conversion_pays_ns, conversion_launches_ns; /* as in ps_report_kernel */
+    int64_t n_ranks;                                             /* that ran any */
     double flops, peak_flops;
     int64_t memory_ns, unknown_roofline_ns;
     double memory_bytes, memory_flops;

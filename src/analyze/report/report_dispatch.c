@@ -364,7 +364,7 @@ static void find_edges(ps_report *report) {
 
 /* Where next to no time is lost for the host nobody waits. */
 static double prompt_share(const ps_report *report, const ps_report_member *m, const void *none) {
-    return host_share(report, m, none) > 1 ? ps_percent(m->facts->n_prompt, m->facts->n_launches)
+    return host_share(report, m, none) > 1 ? ps_percent(m->facts->n_unqueued, m->facts->n_launches)
                                            : 0;
 }
 
@@ -387,11 +387,13 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
                      .stage = worst->stage,
                      .value = all.value,
                      .n_over = all.n_over},
-        "On rank %s %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch: the "
-        "device was waiting for them. The median delay of kernels%s is %s, 95 %% have "
-        "%s or less.%s",
+        "On rank %s %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch; for %lld of "
+        "them (%.1f %%) nothing ran on the device: it was waiting for them. The median delay of kernels%s is %s, "
+        "95 %% have %s or less.%s",
         PS_RANK(worst->rank), (long long)worst->facts->n_prompt,
-        (long long)worst->facts->n_launches, all.value,
+        (long long)worst->facts->n_launches,
+        ps_percent(worst->facts->n_prompt, worst->facts->n_launches),
+        (long long)worst->facts->n_unqueued, all.value,
         (int64_t)worst->facts->delays.n > worst->facts->n_launches ? " and communication" : "",
         ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
         ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text, where);
@@ -425,6 +427,23 @@ static const char *own_copies_text(int64_t ns, char text[96]) {
         (void)snprintf(text, 96, " The copies themselves take %s more.", ps_ns_text_of(ns).text);
     }
     return text;
+}
+
+enum { UNNAMED_TEXT = 160 };
+
+/* What the host does directly before it nobody recorded: it may prepare it. A sentence, or "" where that is next to nothing. */
+static const char *unnamed_text(const ps_report_member *m, const ps_stop_rule *rule,
+                                char out[UNNAMED_TEXT]) {
+    const ps_report_stops *stops = &m->facts->stops[rule->first];
+    out[0] = '\0';
+    if (stops->unnamed_ns > stops->idle_ns / 100) {
+        (void)snprintf(
+            out, UNNAMED_TEXT,
+            " Up to %s directly before it, in which no operator is recorded, may belong to it, too: that "
+            "is not in the gain.",
+            ps_ns_text_of(dispatch_finding_per_step(m, stops->unnamed_ns)).text);
+    }
+    return out;
 }
 
 static void show_stops(ps_report *report, const ps_report_member *m, const ps_stop_rule *rule) {
@@ -534,6 +553,7 @@ static void find_idle_stop(ps_report *report, const ps_stop_rule *rule) {
         say_operators(worst, PS_ACTIVITY_OPTIMIZER, inside, sizeof inside);
     }
     char copies[96];
+    char unnamed[UNNAMED_TEXT];
     if (compiles_online(worst, rule)) {
         say_online(worst, rule, stops, sizeof stops);
     } else {
@@ -553,10 +573,10 @@ static void find_idle_stop(ps_report *report, const ps_stop_rule *rule) {
                      .value = all.value,
                      .n_over = all.n_over},
         "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
-        "%s.%s%s%s%s%s",
+        "%s.%s%s%s%s%s%s",
         PS_RANK(worst->rank), ps_ns_text_of(claim.idle_ns).text, all.value, stops, fetch,
         own_copies_text(claim.copies_ns, copies), comm_alone_text(&claim, comm), claim.ahead.text,
-        inside);
+        unnamed_text(worst, rule, unnamed), inside);
     char text[PS_ADVICE_TEXT];
     const char *remedy = remedy_of(report, rule, worst, text, sizeof text);
     if (remedy != NULL) {

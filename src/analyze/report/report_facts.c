@@ -18,6 +18,7 @@ void ps_report_rank_free(ps_report_rank *r) {
             ps_intervals_fini(&r->stops[activity].lead_spans);
         }
         ps_intervals_fini(&r->copy_spans);
+        ps_intervals_fini(&r->conversion_spans);
         ps_free(r->kernels);
         ps_comm_waits_fini(&r->comm_waits);
         ps_comm_part_free(r->part);

@@ -70,8 +70,8 @@ typedef struct ps_report_kernel {
     bool is_aicpu;
     const char *aicpu_types; /* of the inputs of one that is; NULL unknown */
     int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS]; /* of NONE 0 */
-    /* Of all of them: a step would be shorter without it; where the host's launches set the pace what the launch takes. */
-    int64_t conversion_pays_ns;
+    /* Of all of them: a step would be shorter without it; and where the host's launches set the pace what their launches take. */
+    int64_t conversion_pays_ns, conversion_launches_ns;
     int64_t bound_ns[PS_N_REPORT_BOUNDS]; /* of those with counters */
     int64_t few_blocks_ns;                /* of those with fewer blocks than the chip has cores */
     int64_t n_blocks, n_cores;            /* the most blocks of one; 0 unknown */
@@ -107,6 +107,7 @@ typedef struct ps_report_stops {
     int64_t n, sum_ns, idle_ns, comm_ns;
     int64_t longest_ns; /* of one */
     int64_t copies_ns;  /* the device did nothing but copy what was launched in it */
+    int64_t unnamed_ns; /* before it, and no part of it: ps_host_phase_unnamed_ns() */
     /* Beyond idle_ns: what the device gains where it is idle, or does nothing but communicate, later, since the host would be
      * there earlier without the activity (report_lead.c; of activities that one rule counts together at the first of them); and where,
      * epoch, united; of many the longest. */
@@ -285,10 +286,13 @@ typedef struct ps_report_rank {
     ps_report_kernel *kernels; /* by sum_ns, the most first */
     size_t n_kernels, cap_kernels;
     int64_t kernels_ns; /* sum over all, also those not kept */
+    ps_intervals
+        conversion_spans; /* when what conversions cost was lost, epoch, united; of many the longest */
 
     ps_report_stops stops[PS_N_ACTIVITIES];
-    int64_t n_launches,
-        n_prompt; /* launched work, and what of it started within 20 us of the end of its call */
+    /* Kernels with a launch, those that started within 20 us of its end, and those of them before which nothing ran when it
+     * ended. */
+    int64_t n_launches, n_prompt, n_unqueued;
     int64_t task_queue, cpu_affinity;     /* -1 unknown */
     const char *governor;                 /* "" unknown */
     const struct ps_literal *environment; /* ENV_VARIABLES: an object, or NULL */
@@ -312,7 +316,11 @@ void ps_report_rank_free(ps_report_rank *r); /* NULL is fine */
 typedef struct ps_report_paying {
     ps_intervals alone;  /* with no communication beside it */
     ps_intervals paying; /* of it, a step would be shorter if it were faster */
+    ps_intervals
+        gaps; /* the waits for the host behind what is not in it for their sake, by start */
 } ps_report_paying;
+
+void ps_report_paying_fini(ps_report_paying *p);
 
 /* The pieces of the map, each filling its part; false when memory is out. */
 bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,

@@ -173,7 +173,11 @@ static bool add_finding(ps_table *t, const ps_finding *x, size_t number, ps_vend
     char limit[32];
     char fires[512];
     char advice[1024];
-    ps_rule_value_text(rule, x->value, value, sizeof value);
+    if (isnan(x->value)) {
+        (void)snprintf(value, sizeof value, "not known");
+    } else {
+        ps_rule_value_text(rule, x->value, value, sizeof value);
+    }
     ps_rule_value_text(rule, threshold, limit, sizeof limit);
     ps_rule_text(rule, threshold, fires, sizeof fires);
     ps_finding_advice(x, vendor, advice, sizeof advice);

@@ -44,8 +44,9 @@ typedef struct ps_finding {
     int32_t stage;     /* -1: several or unknown */
     int64_t gain_ns;   /* per step, at most; 0 unknown */
     int64_t comm_ns; /* of the gain: exposed communication of `rank` that a host in time may hide */
+    int64_t launches_ns;  /* of the gain: the host's, which a late host's finding counts, too */
     const char *replayed; /* the schedule whose replay bounds the gain; NULL: none does */
-    double value;         /* what the rule compares, in its unit */
+    double value;         /* what the rule compares, in its unit; NAN: not known */
     size_t
         n_over; /* ranks on which the rule fires, which the text then says; 0: no rule of single ranks */
     bool is_assumed; /* the gain rests on something that was not measured: medium at most */

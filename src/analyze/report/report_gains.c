@@ -404,9 +404,13 @@ static bool are_of_other_links(const ps_report *report, const ps_finding *x, con
 static bool may_share(const ps_report *report, const ps_finding *x, const ps_finding *y) {
     time_kind kx = time_of_rule(x->rule).kind;
     time_kind ky = time_of_rule(y->rule).kind;
-    bool of_one_rank = x->rank >= 0 && x->rank == y->rank;
+    const ps_report_member *m = ps_report_member_of(report, x->rank);
+    bool of_one_rank = m != NULL && m == ps_report_member_of(report, y->rank);
     if (are_of_other_links(report, x, y)) {
         return false;
+    }
+    if ((x->launches_ns > 0 && ky == TIME_IDLE) || (y->launches_ns > 0 && kx == TIME_IDLE)) {
+        return true;
     }
     if ((x->comm_ns > 0 && ky == TIME_COMMUNICATION) ||
         (y->comm_ns > 0 && kx == TIME_COMMUNICATION)) {
@@ -416,11 +420,18 @@ static bool may_share(const ps_report *report, const ps_finding *x, const ps_fin
     return (kx == TIME_OF_RANK || ky == TIME_OF_RANK) ? of_one_rank : kx == ky && kx != TIME_OTHER;
 }
 
+/* All that launches are in a gain for is a wait for the host, and a late host's finding has all of these. */
+static int64_t shared_launches_ns(const ps_finding *x, const ps_finding *y) {
+    return x->rule == PS_RULE_FREE_SHARE   ? y->launches_ns
+           : y->rule == PS_RULE_FREE_SHARE ? x->launches_ns
+                                           : 0;
+}
+
 /* Where the cause of the finding held on the rank; NULL: not known. `room` is used where its rule claims on each rank. */
 static const ps_intervals *spans_on(ps_report *report, const ps_finding *f, int64_t rank,
                                     ps_intervals *room) {
     const ps_report_member *m = ps_report_member_of(report, rank);
-    if (rank >= 0 && f->rank == rank) {
+    if (m != NULL && m == ps_report_member_of(report, f->rank)) {
         return f->spans.n > 0 ? &f->spans : NULL;
     }
     if (m != NULL && !ps_report_claim_spans(m, f->rule, room)) {
@@ -434,14 +445,16 @@ static const ps_intervals *spans_on(ps_report *report, const ps_finding *f, int6
 static int64_t shared_ns(ps_report *report, const ps_finding *x, const ps_finding *y) {
     ps_intervals both = {0};
     ps_intervals room = {0};
-    bool is_known = x->rank >= 0 && x->spans.n > 0;
+    bool is_known = ps_report_member_of(report, x->rank) != NULL && x->spans.n > 0;
     const ps_intervals *others = is_known ? spans_on(report, y, x->rank, &room) : NULL;
     int64_t ns = -1;
     if (others != NULL) {
         if (!ps_intervals_both(&x->spans, others, &both)) {
             report->findings.failed = true;
         }
+        int64_t launches_ns = shared_launches_ns(x, y);
         ns = ps_intervals_length_ns(&both) / n_steps_of(report, x->rank);
+        ns = ns > launches_ns ? ns : launches_ns;
         ns = ns < x->gain_ns ? ns : x->gain_ns;
         ns = ns < y->gain_ns ? ns : y->gain_ns;
     }

@@ -52,7 +52,7 @@ bool ps_report_replay_is_like(const ps_report *report);
 
 /* Fills the members' `absorbed`, once it is known who waits for whom. */
 void ps_report_find_absorbed(ps_report *report);
-/* Of the gain of a finding whose spans are known and united, per step: what lies before the last wait for ranks that are not here. */
+/* Of the gain of a finding of the member (NULL: of several) whose spans are known and united, per step: what lies before the last wait for ranks that are not here. */
 int64_t ps_report_absorbed_ns(ps_report *report, const ps_finding *f);
 /* Whether every rank has such waits. */
 bool ps_report_all_absorb(const ps_report *report);

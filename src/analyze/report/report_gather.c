@@ -280,8 +280,7 @@ static ps_code gather_idle(const ps_map_input *in, const ps_links *links,
                   ps_report_gather_copies(links, overlaps, r) &&
                   gather_transfers(overlaps, &idle, r);
         ps_report_gather_fetches(&host, &idle, r);
-        ps_intervals_fini(&paying.alone);
-        ps_intervals_fini(&paying.paying);
+        ps_report_paying_fini(&paying);
         code = ok ? PS_OK : ps_fail_nomem(err);
     }
     ps_idle_fini(&idle);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/rank/step_index.h"
+#include "analyze/rank/work.h"
 #include "analyze/report/report_facts.h"
 #include "base/alloc.h"
 
@@ -157,6 +158,8 @@ static bool take_range(host *h, uint32_t i, ps_intervals *all, ps_intervals *wai
     shown.start_ns = h->out->origin_ns + h->s->start_ns[i];
     shown.dur_ns = h->s->dur_ns[i];
     stops->n++;
+    stops->unnamed_ns =
+        ps_i64_plus(stops->unnamed_ns, ps_host_phase_unnamed_ns(&h->activity->phases, i));
     stops->longest_ns = e.dur_ns > stops->longest_ns ? e.dur_ns : stops->longest_ns;
     return ps_intervals_add(all, start, end) &&
            (e.comm_ns == 0 || ps_intervals_add(waits, start, end)) && keep_host(h, stops, shown, i);
@@ -285,17 +288,79 @@ static bool sum_causes(host *h, const ps_idle *idle) {
     return ok;
 }
 
-static void count_launches(host *h) {
-    for (uint32_t i = 0; i < h->s->n; i++) {
+/* --- launches -------------------------------------------------------------------------------------------------------------- */
+
+/* When something ran on a device; united. */
+typedef struct busy_device {
+    int64_t device;
+    ps_intervals busy;
+} busy_device;
+
+typedef struct busy_devices {
+    busy_device *at;
+    size_t n, cap;
+} busy_devices;
+
+/* Added when new; NULL when memory is out. */
+static busy_device *busy_device_of(busy_devices *all, int64_t device) {
+    for (size_t i = 0; i < all->n; i++) {
+        if (all->at[i].device == device) {
+            return &all->at[i];
+        }
+    }
+    if (!ps_grow(&all->at, &all->cap, all->n + 1, UINT32_MAX, sizeof *all->at)) {
+        return NULL;
+    }
+    all->at[all->n] = (busy_device){.device = device};
+    return &all->at[all->n++];
+}
+
+static bool find_busy_devices(const ps_work *work, busy_devices *all) {
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < work->s->n; i++) {
+        if (ps_work_busy(work, i) != PS_PART_NONE) {
+            busy_device *d = busy_device_of(all, ps_work_device(work, i));
+            ok = d != NULL && ps_intervals_add(&d->busy, work->s->start_ns[i],
+                                               work->s->start_ns[i] + work->s->dur_ns[i]);
+        }
+    }
+    for (size_t i = 0; i < all->n; i++) {
+        ps_intervals_unite(&all->at[i].busy);
+    }
+    return ok;
+}
+
+/* What starts before its launch has returned found the device as it was right before it started. */
+static bool count_launch(host *h, const ps_work *work, busy_devices *all, uint32_t kernel,
+                         uint32_t call) {
+    int64_t start = h->s->start_ns[kernel];
+    int64_t launched = h->s->start_ns[call] + h->s->dur_ns[call];
+    int64_t at = launched < start ? launched : start;
+    const busy_device *d = busy_device_of(all, ps_work_device(work, kernel));
+    h->out->n_launches++;
+    if (d != NULL && start - launched < PROMPT_NS) {
+        h->out->n_prompt++;
+        h->out->n_unqueued += ps_intervals_within_ns(&d->busy, at - 1, at) == 0;
+    }
+    return d != NULL;
+}
+
+static bool count_launches(host *h) {
+    ps_work work = ps_work_of(h->links);
+    busy_devices all = {.at = NULL};
+    bool ok = find_busy_devices(&work, &all);
+    for (uint32_t i = 0; ok && i < h->s->n; i++) {
         uint8_t kind = h->s->kind[i];
         uint32_t call = h->links->call[i];
-        if (call == PS_NONE || (kind != PS_SLICE_KERNEL && kind != PS_SLICE_COMM_KERNEL)) {
-            continue;
+        if (call != PS_NONE && (kind == PS_SLICE_KERNEL || kind == PS_SLICE_COMM_KERNEL)) {
+            ok = count_launch(h, &work, &all, i, call);
         }
-        h->out->n_launches++;
-        h->out->n_prompt +=
-            h->s->start_ns[i] - (h->s->start_ns[call] + h->s->dur_ns[call]) < PROMPT_NS;
     }
+    for (size_t i = 0; i < all.n; i++) {
+        ps_intervals_fini(&all.at[i].busy);
+    }
+    ps_free(all.at);
+    return ok;
 }
 
 bool ps_report_gather_host(const ps_host_activity *activity, const ps_overlaps *overlaps,
@@ -309,10 +374,7 @@ bool ps_report_gather_host(const ps_host_activity *activity, const ps_overlaps *
     bool ok = find_host_windows(&h);
     find_last_launch(&h);
     ok = ok && sort_pieces(&h, idle) && ps_overlaps_exposed(overlaps, &h.exposed) &&
-         sum_causes(&h, idle) && gather_activities(&h);
-    if (ok) {
-        count_launches(&h);
-    }
+         sum_causes(&h, idle) && gather_activities(&h) && count_launches(&h);
     ps_free(h.by_range);
     ps_intervals_fini(&h.exposed);
     ps_intervals_fini(&h.windows);

@@ -36,6 +36,10 @@ typedef struct kernels {
     ps_bounds *bounds;
     ps_classifier classifier;
     const ps_report_paying *paying;
+    /* Conversions that pay by themselves, and those beside which only communication pays nothing; from the origin. */
+    ps_intervals paying_conversions, lone_conversions;
+    size_t gap;          /* of `paying`, behind the last conversion that does not pay */
+    int64_t gap_used_ns; /* of it, by launches of conversions */
 } kernels;
 
 static const char *shapes_of(const kernels *k, uint32_t slice) {
@@ -171,16 +175,58 @@ static uint32_t kernel_row_row_of(kernels *k, uint32_t slice) {
     return ok ? row : PS_NONE;
 }
 
+/* Without a launch the wait for the host behind the kernel is shorter: it begins where the kernel's run ended. */
+static bool claim_launch(kernels *k, int64_t end_ns, int64_t launch_ns) {
+    const ps_intervals *gaps = &k->paying->gaps;
+    while (k->gap < gaps->n && gaps->at[k->gap].start_ns < end_ns) {
+        k->gap++;
+        k->gap_used_ns = 0;
+    }
+    if (k->gap == gaps->n) {
+        return true;
+    }
+    int64_t from_ns = gaps->at[k->gap].start_ns + k->gap_used_ns;
+    int64_t left_ns = gaps->at[k->gap].end_ns - from_ns;
+    int64_t ns = launch_ns < left_ns ? launch_ns : left_ns;
+    k->gap_used_ns += ns;
+    from_ns = ps_i64_plus(from_ns, k->out->origin_ns);
+    return ps_intervals_add(&k->out->conversion_spans, from_ns, ps_i64_plus(from_ns, ns));
+}
+
 /* What a step would save without the kernel and its launch. */
-static int64_t conversion_pays_ns(const kernels *k, uint32_t slice, int64_t start_ns,
-                                  int64_t end_ns) {
+static bool take_conversion(kernels *k, uint32_t slice, ps_report_kernel *kind) {
+    int64_t start_ns = k->s->start_ns[slice];
+    int64_t end_ns = start_ns + k->s->dur_ns[slice];
     int64_t alone_ns = ps_intervals_within_ns(&k->paying->alone, start_ns, end_ns);
     int64_t pays_ns = ps_intervals_within_ns(&k->paying->paying, start_ns, end_ns);
     uint32_t call = k->links->call[slice];
     if (alone_ns == pays_ns || call == PS_NONE) {
-        return alone_ns;
+        kind->conversion_pays_ns = ps_i64_plus(kind->conversion_pays_ns, alone_ns);
+        return ps_intervals_add(&k->lone_conversions, start_ns, end_ns);
     }
-    return ps_i64_plus(pays_ns, k->s->dur_ns[call]);
+    kind->conversion_pays_ns = ps_i64_plus(kind->conversion_pays_ns, pays_ns);
+    kind->conversion_launches_ns = ps_i64_plus(kind->conversion_launches_ns, k->s->dur_ns[call]);
+    return ps_intervals_add(&k->paying_conversions, start_ns, end_ns) &&
+           claim_launch(k, end_ns, k->s->dur_ns[call]);
+}
+
+static bool claim_conversions(kernels *k, ps_intervals *of, const ps_intervals *within) {
+    ps_intervals both = {0};
+    ps_intervals_unite(of);
+    bool ok = ps_intervals_both(of, within, &both);
+    for (size_t i = 0; ok && i < both.n; i++) {
+        ok = ps_intervals_add(&k->out->conversion_spans, k->out->origin_ns + both.at[i].start_ns,
+                              k->out->origin_ns + both.at[i].end_ns);
+    }
+    ps_intervals_fini(&both);
+    return ok;
+}
+
+static bool find_conversion_spans(kernels *k) {
+    bool ok = claim_conversions(k, &k->paying_conversions, &k->paying->paying) &&
+              claim_conversions(k, &k->lone_conversions, &k->paying->alone);
+    ps_report_limit_spans(&k->out->conversion_spans);
+    return ok;
 }
 
 static bool add_kernel_row(kernels *k, uint32_t slice) {
@@ -206,8 +252,9 @@ static bool add_kernel_row(kernels *k, uint32_t slice) {
     if (what != PS_CONVERSION_NONE) {
         kind->conversion_ns[what] = ps_i64_plus(kind->conversion_ns[what], dur_ns);
         kind->n_conversions[what]++;
-        kind->conversion_pays_ns =
-            ps_i64_plus(kind->conversion_pays_ns, conversion_pays_ns(k, slice, start_ns, end_ns));
+    }
+    if (what != PS_CONVERSION_NONE && !take_conversion(k, slice, kind)) {
+        return false;
     }
     k->out->kernels_ns = ps_i64_plus(k->out->kernels_ns, dur_ns);
     if (dur_ns > kind->longest_ns || kind->name == NULL) {
@@ -292,12 +339,14 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,
         ok = k.s->kind[i] != PS_SLICE_KERNEL || add_kernel_row(&k, i);
     }
     if (ok && k.n > 0) {
-        ok = find_excess(&k);
+        ok = find_excess(&k) && find_conversion_spans(&k);
         qsort(r->kernels, r->n_kernels, sizeof *r->kernels, compare_kernel_row_kinds);
     }
     r->n_kernels = r->n_kernels < MAX_KEPT ? r->n_kernels : MAX_KEPT;
     ps_mfu_free(mfu);
     ps_free(k.all);
+    ps_intervals_fini(&k.paying_conversions);
+    ps_intervals_fini(&k.lone_conversions);
     ps_kernel_keys_fini(&k.keys);
     ps_classifier_fini(&k.classifier);
     if (k.bounds != NULL) {

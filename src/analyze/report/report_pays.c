@@ -16,6 +16,7 @@ typedef struct pays {
     const ps_idle *idle;
     ps_intervals communication, blocked; /* united; from the origin */
     ps_intervals paced;                  /* what the host's launches pace */
+    ps_intervals gaps;                   /* the waits for the host behind that, by start */
 } pays;
 
 #define LONG_LAUNCH_NS INT64_C(1000000)
@@ -95,12 +96,14 @@ static bool find_paced(pays *p) {
         int64_t from_ns = pay_later(last_gap_ns, end_before(&p->communication, gap_ns));
         from_ns = pay_later(from_ns, end_before(&p->blocked, idle->at[end - 1].end_ns));
         if (is_hosts) {
-            ok = !is_paced(&idle->at[i]) || from_ns >= gap_ns ||
-                 ps_intervals_add(&p->paced, pay_later(from_ns, INT64_MIN / 2), gap_ns);
             last_gap_ns = idle->at[end - 1].end_ns;
+            ok = !is_paced(&idle->at[i]) || from_ns >= gap_ns ||
+                 (ps_intervals_add(&p->paced, pay_later(from_ns, INT64_MIN / 2), gap_ns) &&
+                  ps_intervals_add(&p->gaps, gap_ns, last_gap_ns));
         }
     }
     ps_intervals_unite(&p->paced);
+    ps_intervals_unite(&p->gaps);
     return ok;
 }
 
@@ -128,9 +131,16 @@ bool ps_report_find_paying(const ps_host_activity *host, const ps_overlaps *over
     ps_intervals_unite(&computing);
     ok = ok && ps_intervals_minus(&computing, &p.communication, &out->alone) &&
          ps_intervals_minus(&out->alone, &p.paced, &out->paying);
+    out->gaps = p.gaps;
     ps_intervals_fini(&computing);
     ps_intervals_fini(&p.communication);
     ps_intervals_fini(&p.blocked);
     ps_intervals_fini(&p.paced);
     return ok;
+}
+
+void ps_report_paying_fini(ps_report_paying *p) {
+    ps_intervals_fini(&p->alone);
+    ps_intervals_fini(&p->paying);
+    ps_intervals_fini(&p->gaps);
 }

@@ -34,7 +34,7 @@ const char *ps_report_step_text(const ps_report *report, const ps_report_member 
 
 const ps_report_member *ps_report_member_of(const ps_report *report, int64_t rank) {
     for (size_t i = 0; i < report->n_members; i++) {
-        if (report->members[i].rank == rank) {
+        if (report->n_members == 1 || (rank >= 0 && report->members[i].rank == rank)) {
             return &report->members[i];
         }
     }

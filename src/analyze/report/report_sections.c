@@ -83,7 +83,7 @@ static size_t findings_of(const ps_report *report, ps_report_section section) {
     return n;
 }
 
-/* The number of the finding that says that the capture holds only a part; 0: it holds all. */
+/* The number of the finding that says that the capture holds only a part, or may do; 0: it holds all. */
 static size_t part_finding(const ps_report *report) {
     for (size_t i = 0; i < report->findings.n; i++) {
         if (report->findings.all[i].rule == PS_RULE_THINNED) {
@@ -93,10 +93,30 @@ static size_t part_finding(const ps_report *report) {
     return 0;
 }
 
+/* "the capture holds only a part of the events (finding 1)" */
+static const char *part_text(const ps_report *report, char out[96]) {
+    size_t part = part_finding(report);
+    bool is_known = part == 0 || report->findings.all[part - 1].title == NULL;
+    (void)snprintf(out, 96, "%s (finding %zu)",
+                   is_known ? "the capture holds only a part of the events"
+                            : "whether the capture holds all events is not known",
+                   part);
+    return out;
+}
+
+static bool is_found(const ps_report *report, ps_rule_id rule) {
+    bool found = false;
+    for (size_t i = 0; i < report->findings.n && !found; i++) {
+        found = report->findings.all[i].rule == rule;
+    }
+    return found;
+}
+
 /* --- the sections ------------------------------------------------------------------------------------------------------- */
 
 static void say_dispatch(const ps_report *report, const holdings *h, size_t n, said *s) {
     size_t part = part_finding(report);
+    char text[96];
     if (report->has_host_times) {
         say(s,
             "Not judged: the times of the devices are the host's (no GPU was recorded), so nothing was launched "
@@ -110,7 +130,7 @@ static void say_dispatch(const ps_report *report, const holdings *h, size_t n, s
             "Of ranks without their timeline (trace_view.json, or msprof_*.json of msprof) nobody knows what the "
             "host did, launches and copies: only their idle time is judged.");
     } else if (part > 0 && n == 0) {
-        say(s, "Not judged: the capture holds only a part of the events (finding %zu).", part);
+        say(s, "Not judged: %s.", part_text(report, text));
     } else if (!h->any_computing) {
         say(s, "Not judged: the profile has no computing kernels.");
     } else if (!h->any_launches) {
@@ -125,31 +145,41 @@ static void say_dispatch(const ps_report *report, const holdings *h, size_t n, s
     }
 }
 
+/* Findings of a section look at other things than what is not judged, which is said beside them. */
+static void say_compute_lacks(const ps_report *report, const holdings *h, size_t n, said *s) {
+    if (!h->any_kernels && n > 0) {
+        say(s,
+            "The profile says when the devices computed, and not which kernels ran: these are not "
+            "judged.");
+    } else if (!h->any_flops && !is_found(report, PS_RULE_FLOPS_DOUBT)) {
+        say(s,
+            "How near kernels come to the chip's peak is not judged: of none are the FLOPs and the peak known "
+            "(shapes of inputs; --peak-tflops).");
+    }
+}
+
 static void say_compute(const ps_report *report, const holdings *h, size_t n, said *s) {
     size_t part = part_finding(report);
+    char text[96];
     if (part > 0 && n > 0) {
         say(s,
-            "The capture holds only a part of the events (finding %zu): what part of the computing a kernel takes, and "
-            "what a step would gain, is not judged.",
-            part);
+            "As %s, what part of the computing a kernel takes, and what a step would gain, is not judged.",
+            part_text(report, text));
     } else if (part > 0) {
-        say(s,
-            "Not judged: the capture holds only a part of the events (finding %zu), so what part of the computing a "
-            "kernel takes is not known.",
-            part);
+        say(s, "Not judged: %s, so what part of the computing a kernel takes is not known.",
+            part_text(report, text));
+        return;
     } else if (n == 0 && !h->any_computing) {
         say(s, "Not judged: the profile has no computing kernels.");
+        return;
     } else if (n == 0 && !h->any_kernels) {
         say(s,
             "Not judged: the profile says when the devices computed, and not which kernels ran.");
+        return;
     } else if (n == 0) {
         say(s, NOTHING_OVER);
-        if (!h->any_flops) {
-            say(s,
-                "How near kernels come to the chip's peak is not judged: of none are the FLOPs and the peak known "
-                "(shapes of inputs; --peak-tflops).");
-        }
     }
+    say_compute_lacks(report, h, n, s);
 }
 
 static void say_marks(const ps_report *report, size_t n, said *s) {
@@ -176,17 +206,23 @@ static void say_comm_lacks(const ps_report *report, const holdings *h, said *s) 
 
 static void say_comm(const ps_report *report, const holdings *h, size_t n, said *s) {
     size_t part = part_finding(report);
+    char text[96];
     if (report->comm_from_marks != NULL) {
         say_marks(report, n, s);
     } else if (n == 0 && part > 0) {
-        say(s, "Not judged: the capture holds only a part of the events (finding %zu).", part);
+        say(s, "Not judged: %s.", part_text(report, text));
     } else if (n == 0 && !h->any_communication) {
         say(s, "Not judged: no communication was recorded.");
     } else if (n == 0 && h->any_computing && !h->any_exposed) {
         say(s, "Nothing is over its threshold: computing hides all communication.");
         say_comm_lacks(report, h, s);
-    } else if (n == 0) {
-        say(s, NOTHING_OVER);
+    } else {
+        if (part > 0) {
+            say(s, "As %s, who comes late, and what nothing hides, is not judged.",
+                part_text(report, text));
+        } else if (n == 0) {
+            say(s, NOTHING_OVER);
+        }
         say_comm_lacks(report, h, s);
     }
 }
@@ -228,14 +264,6 @@ static bool knows_waits(const ps_report *report) {
     return any;
 }
 
-static bool is_found(const ps_report *report, ps_rule_id rule) {
-    bool found = false;
-    for (size_t i = 0; i < report->findings.n && !found; i++) {
-        found = report->findings.all[i].rule == rule;
-    }
-    return found;
-}
-
 static void say_chart_lacks(const ps_report *report, said *s) {
     const ps_chart *chart = report->chart;
     bool any_bubble = has_bubble(chart);
@@ -253,13 +281,14 @@ static void say_chart_lacks(const ps_report *report, said *s) {
 
 static void say_pipeline(const ps_report *report, const holdings *h, size_t n, said *s) {
     size_t part = part_finding(report);
+    char text[96];
     (void)h;
     if (report->chart == NULL) {
         say_no_chart(report, s);
         return;
     }
     if (n == 0 && part > 0) {
-        say(s, "Not judged: the capture holds only a part of the events (finding %zu).", part);
+        say(s, "Not judged: %s.", part_text(report, text));
     } else if (n == 0 && has_bubble(report->chart)) {
         say(s, NOTHING_OVER);
     } else if (n == 0) {

@@ -1,5 +1,6 @@
 /* Whether the ranks' captures are all that their profilers saw. Where they are a part, rules that look at what lies between
  * events, or compare ranks, say nothing: findings.is_of_part. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -20,25 +21,49 @@ static const ps_report_member *most_thinned(const ps_report *report, size_t *n_o
     return worst;
 }
 
-/* "2402 of 238287 events that its profiler numbered (1.0 %)" for each part of which something is missing. */
+/* The first rank of which too little is there to tell. */
+static const ps_report_member *member_of_few(const ps_report *report) {
+    for (size_t i = 0; i < report->n_members; i++) {
+        bool is_few = report->members[i].facts->thinned.n_few > 0;
+        if (is_few && report->findings.thresholds[PS_RULE_THINNED] < 100) {
+            return &report->members[i];
+        }
+    }
+    return NULL;
+}
+
+/* "2402 of at least 238287 events that its profiler numbered (at most 1.0 %)" for each part of which something is missing. Numbers
+ * before the first and behind the last one that is there say nothing. */
 static void say_thinned_parts(const ps_thinned *t, double limit, char *out, size_t size) {
     const struct {
         const ps_missing_part *part;
-        const char *of;
-    } parts[] = {{&t->events, "events that its profiler numbered"},
-                 {&t->launches, "launches of its kernels"},
-                 {&t->kernels, "kernels of its launches"}};
+        const char *of, *least, *most;
+    } parts[] = {{&t->events, "events that its profiler numbered", "at least ", "at most "},
+                 {&t->launches, "launches of its kernels", "", ""},
+                 {&t->kernels, "kernels of its launches", "", ""}};
     size_t at = 0;
     out[0] = '\0';
     for (size_t i = 0; i < sizeof parts / sizeof *parts && at < size; i++) {
         const ps_missing_part *p = parts[i].part;
         double missing = ps_percent(p->n, p->of);
         if (missing > limit) {
-            at += (size_t)snprintf(out + at, size - at, "%s%lld of %lld %s (%.3g %%)",
-                                   at > 0 ? ", " : "", (long long)(p->of - p->n), (long long)p->of,
-                                   parts[i].of, 100 - missing);
+            at += (size_t)snprintf(out + at, size - at, "%s%lld of %s%lld %s (%s%.3g %%)",
+                                   at > 0 ? ", " : "", (long long)(p->of - p->n), parts[i].least,
+                                   (long long)p->of, parts[i].of, parts[i].most, 100 - missing);
         }
     }
+}
+
+static bool say_too_few(const ps_report *report, char *out, size_t size) {
+    const ps_report_member *m = member_of_few(report);
+    int64_t n = m != NULL ? m->facts->thinned.n_few : 0;
+    if (m != NULL) {
+        (void)snprintf(out, size,
+                       "The capture of rank %s holds %lld event%s that its profiler numbered, too "
+                       "few to tell whether others are missing",
+                       PS_RANK(m->rank), (long long)n, n == 1 ? "" : "s");
+    }
+    return m != NULL;
 }
 
 bool ps_report_say_thinned(const ps_report *report, char *out, size_t size) {
@@ -46,7 +71,7 @@ bool ps_report_say_thinned(const ps_report *report, char *out, size_t size) {
     size_t n_over = 0;
     const ps_report_member *m = most_thinned(report, &n_over);
     if (m == NULL || n_over == 0) {
-        return false;
+        return say_too_few(report, out, size);
     }
     char parts[256];
     say_thinned_parts(&m->facts->thinned, limit, parts, sizeof parts);
@@ -58,22 +83,31 @@ bool ps_report_say_thinned(const ps_report *report, char *out, size_t size) {
 
 void ps_report_thinned(ps_report *report) {
     size_t n_over = 0;
-    const ps_report_member *m = most_thinned(report, &n_over);
     char text[512];
-    double missing = m != NULL ? ps_thinned_percent(&m->facts->thinned) : 0;
-    if (!ps_rule_fires(&report->findings, PS_RULE_THINNED, missing) ||
-        !ps_report_say_thinned(report, text, sizeof text)) {
+    const ps_report_member *m = most_thinned(report, &n_over);
+    ps_finding found = {.rule = PS_RULE_THINNED, .n_over = n_over};
+    if (!ps_report_say_thinned(report, text, sizeof text)) {
         return;
     }
+    if (n_over > 0) {
+        found.value = ps_thinned_percent(&m->facts->thinned);
+    } else {
+        m = member_of_few(report);
+        found.value = NAN;
+        found.title = PS_TOO_FEW_TITLE;
+    }
+    found.rank = m->rank;
+    found.stage = m->stage;
     report->findings.is_of_part = true;
     ps_findings_add(
-        &report->findings,
-        (ps_finding){.rule = PS_RULE_THINNED,
-                     .rank = m->rank,
-                     .stage = m->stage,
-                     .value = missing,
-                     .n_over = n_over},
+        &report->findings, found,
         "%s, so idle time and its causes, exposed communication, shares of the computing, and "
         "differences between ranks are not judged.",
         text);
+    if (n_over == 0) {
+        ps_findings_remedy(
+            &report->findings,
+            "Look whether this is the profiler's whole file, and take that; of a run "
+            "that is this short collect whole steps.");
+    }
 }

@@ -183,36 +183,55 @@ static void show_conversions(ps_compute *c) {
     ps_free(order);
 }
 
+enum { UNPAID_CONVERSIONS_TEXT = 300 };
+
+/* What of the conversions is in the gain, in a step, where that is not all of them; else "". */
+static const char *unpaid_conversions_text(int64_t all_ns, int64_t pays_ns, int64_t launches_ns,
+                                           char out[UNPAID_CONVERSIONS_TEXT]) {
+    char launches[176] = "";
+    out[0] = '\0';
+    if (launches_ns > 0) {
+        (void)snprintf(
+            launches, sizeof launches,
+            " and, for the kernels behind which the device waits for the host, the %s that the host "
+            "takes to launch them",
+            ps_ns_text_of(launches_ns).text);
+    }
+    if (pays_ns < all_ns) {
+        (void)snprintf(
+            out, UNPAID_CONVERSIONS_TEXT,
+            " In the gain are %s of them%s: what lies beside communication shortens no step.",
+            ps_ns_text_of(pays_ns).text, launches);
+    }
+    return out;
+}
+
 void ps_compute_find_conversion(ps_compute *c) {
     int64_t sums[PS_N_CONVERSIONS] = {0};
     int64_t n[PS_N_CONVERSIONS] = {0};
     int64_t pays_ns = 0;
-    char unpaid[200] = "";
+    int64_t launches_ns = 0;
+    char unpaid[UNPAID_CONVERSIONS_TEXT];
     for (size_t i = 0; i < c->n_kinds; i++) {
         for (size_t what = 0; what < PS_N_CONVERSIONS; what++) {
             sums[what] = ps_i64_plus(sums[what], c->kinds[i].conversion_ns[what]);
             n[what] += c->kinds[i].n_conversions[what];
         }
         pays_ns = ps_i64_plus(pays_ns, c->kinds[i].conversion_pays_ns);
+        launches_ns = ps_i64_plus(launches_ns, c->kinds[i].conversion_launches_ns);
     }
     int64_t all_ns = ps_i64_plus(sums[PS_CONVERSION_LAYOUT], sums[PS_CONVERSION_NUMBERS]);
     double share = ps_percent(all_ns, c->sum_ns);
     if (!ps_rule_fires(&c->report->findings, PS_RULE_CONVERSION, share)) {
         return;
     }
-    if (pays_ns < all_ns) {
-        (void)snprintf(
-            unpaid, sizeof unpaid,
-            " In the gain are %s: what lies beside communication shortens no step, and "
-            "before a gap in which the device waits for the host it is their launches that do.",
-            ps_ns_text_of(ps_compute_mean_step_ns(c, pays_ns)).text);
-    }
     ps_findings_add(
         &c->report->findings,
         (ps_finding){.rule = PS_RULE_CONVERSION,
                      .rank = -1,
                      .stage = -1,
-                     .gain_ns = ps_compute_mean_step_ns(c, pays_ns),
+                     .gain_ns = ps_compute_mean_step_ns(c, ps_i64_plus(pays_ns, launches_ns)),
+                     .launches_ns = ps_compute_mean_step_ns(c, launches_ns),
                      .value = share},
         "Conversions take %.1f %% of the computing. On average over ranks and steps that is %s in a step: %.1f %% "
         "for layout in %.4g kernels, %.1f %% for types of numbers in %.4g.%s",
@@ -220,11 +239,19 @@ void ps_compute_find_conversion(ps_compute *c) {
         ps_percent(sums[PS_CONVERSION_LAYOUT], c->sum_ns),
         ps_compute_mean_count(c, n[PS_CONVERSION_LAYOUT]),
         ps_percent(sums[PS_CONVERSION_NUMBERS], c->sum_ns),
-        ps_compute_mean_count(c, n[PS_CONVERSION_NUMBERS]), unpaid);
+        ps_compute_mean_count(c, n[PS_CONVERSION_NUMBERS]),
+        unpaid_conversions_text(ps_compute_mean_step_ns(c, all_ns),
+                                ps_compute_mean_step_ns(c, pays_ns),
+                                ps_compute_mean_step_ns(c, launches_ns), unpaid));
     char advice[PS_ADVICE_TEXT];
     ps_findings_remedy(&c->report->findings,
                        ps_report_conversion_advice(c->report, sums[PS_CONVERSION_LAYOUT],
                                                    sums[PS_CONVERSION_NUMBERS], advice,
                                                    sizeof advice));
     show_conversions(c);
+    const ps_report *r = c->report;
+    const ps_intervals *spans = r->n_members == 1 ? &r->members[0].facts->conversion_spans : NULL;
+    for (size_t i = 0; spans != NULL && i < spans->n; i++) {
+        ps_findings_span(&c->report->findings, spans->at[i].start_ns, spans->at[i].end_ns);
+    }
 }

@@ -97,7 +97,7 @@ const char *ps_kernel_part(const char *type, const char *name) {
     static const char *const ATTENTION[] = {"flash", "attention", "fmha", NULL};
     static const char *const BACKWARD[] = {"grad", "bwd", "backward", NULL};
     static const char *const CONVOLUTION[] = {"conv2d", "conv3d", "convolution", "wgrad_",
-                                              "dgrad_", "fprop",  NULL};
+                                              "dgrad_", "fprop",  "scudnn",      NULL};
     static const char *const MATRIX[] = {"matmul", "gemm",     "gemv",      "cutlass",     "xmma",
                                          "linear", "aten::mm", "aten::bmm", "aten::addmm", NULL};
     static const char *const EMBEDDING[] = {"embedding", NULL};

@@ -342,12 +342,20 @@ static void place_in_time(kineto *k) {
 static void note_thinned(kineto *k) {
     uint64_t n = 0;
     uint64_t of = 0;
-    if (ps_kineto_numbers_thinned(&k->numbers, &n, &of)) {
-        char text[64];
+    char text[64];
+    switch (ps_kineto_numbers_loss(&k->numbers, &n, &of)) {
+    case PS_KINETO_WHOLE:
+        break;
+    case PS_KINETO_THINNED:
         (void)snprintf(text, sizeof text, "%llu of %llu", (unsigned long long)n,
                        (unsigned long long)of);
         ps_builder_meta(k->builder, PS_THINNED_KEY, text);
         ps_diag_add(k->diag, PS_ODD_THINNED, "%s events", text);
+        break;
+    case PS_KINETO_TOO_FEW:
+        (void)snprintf(text, sizeof text, "%llu", (unsigned long long)n);
+        ps_builder_meta(k->builder, PS_FEW_NUMBERS_KEY, text);
+        break;
     }
 }
 

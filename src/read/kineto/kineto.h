@@ -74,7 +74,7 @@ bool ps_kineto_links_has(const ps_kineto_links *l, uint32_t slice);
 
 /* --- numbers ----------------------------------------------------------------------------------------------- */
 
-#define PS_KINETO_FEW_NUMBERS 32 /* fewer say nothing */
+#define PS_KINETO_FEW_NUMBERS 32 /* of fewer most may be missing by chance */
 #define PS_KINETO_MOST_NUMBERS ((int64_t)1 << 40)
 
 /* The numbers of a process lie between these. */
@@ -103,9 +103,15 @@ void ps_kineto_numbers_fini(ps_kineto_numbers *k);
 /* In file order. */
 void ps_kineto_numbers_add(ps_kineto_numbers *k, int64_t pid, uint32_t thread, ps_slice_kind kind,
                            int64_t number);
+typedef enum ps_kineto_loss {
+    PS_KINETO_WHOLE, /* or nothing is numbered */
+    PS_KINETO_THINNED,
+    PS_KINETO_TOO_FEW /* to tell */
+} ps_kineto_loss;
+
 /* Whether events were taken out here and there: *n are there of *of numbers, those between the first and the last of each
  * thread and kind: what lies between these is of other steps and kinds, which nobody took out. */
-bool ps_kineto_numbers_thinned(const ps_kineto_numbers *k, uint64_t *n, uint64_t *of);
+ps_kineto_loss ps_kineto_numbers_loss(const ps_kineto_numbers *k, uint64_t *n, uint64_t *of);
 
 /* --- rank -------------------------------------------------------------------------------------------------- */
 

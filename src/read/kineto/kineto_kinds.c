@@ -64,6 +64,11 @@ bool ps_kineto_step(const char *name, int64_t *step) {
 }
 
 bool ps_kineto_is_launch(const char *category) {
-    return strcasecmp(category, "ac2g") == 0 || strcasecmp(category, "async_gpu") == 0 ||
-           strcasecmp(category, "async_cpu_to_gpu") == 0;
+    static const char *const SPELLINGS[] = {"ac2g", "async_cpu_to_gpu", "async_gpu", "async"};
+    for (size_t i = 0; i < sizeof SPELLINGS / sizeof *SPELLINGS; i++) {
+        if (strcasecmp(category, SPELLINGS[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
 }

@@ -84,14 +84,32 @@ static uint64_t numbers_of_threads(const ps_kineto_numbers *k) {
     return sum;
 }
 
-bool ps_kineto_numbers_thinned(const ps_kineto_numbers *k, uint64_t *n, uint64_t *of) {
-    *n = k->n;
-    *of = 0;
+static uint64_t numbers_of_processes(const ps_kineto_numbers *k) {
+    uint64_t sum = 0;
     for (size_t i = 0; i < k->n_processes; i++) {
-        *of += (uint64_t)(k->processes[i].last - k->processes[i].first) + 1;
+        sum += (uint64_t)(k->processes[i].last - k->processes[i].first) + 1;
     }
-    bool is_thinned = k->n >= PS_KINETO_FEW_NUMBERS && k->n < *of / 2 && k->n_neighbours < k->n / 2;
+    return sum;
+}
+
+/* A few events that are far apart may each be all that its thread recorded; but where dozens are missing within threads, and what is
+ * there has no neighbours, so few are enough to tell. */
+static ps_kineto_loss loss_of_few(const ps_kineto_numbers *k, uint64_t of_threads) {
+    bool is_apart = k->n_neighbours * 2 < k->n && of_threads >= k->n + PS_KINETO_FEW_NUMBERS;
+    return is_apart ? PS_KINETO_THINNED : PS_KINETO_TOO_FEW;
+}
+
+ps_kineto_loss ps_kineto_numbers_loss(const ps_kineto_numbers *k, uint64_t *n, uint64_t *of) {
     uint64_t of_threads = numbers_of_threads(k);
+    *n = k->n;
+    *of = numbers_of_processes(k);
+    bool is_whole = k->n >= *of / 2;
+    bool is_few = k->n < PS_KINETO_FEW_NUMBERS;
     *of = of_threads < *of && k->n < of_threads / 2 ? of_threads : *of;
-    return is_thinned;
+    if (k->n == 0 || (is_whole && k->n > 1)) {
+        return PS_KINETO_WHOLE;
+    }
+    return is_few                       ? loss_of_few(k, of_threads)
+           : k->n_neighbours < k->n / 2 ? PS_KINETO_THINNED
+                                        : PS_KINETO_WHOLE;
 }
