@@ -1,17 +1,15 @@
 #include "cli/chart_file.h"
 
 #include "base/fs.h"
+#include "cli/job_options.h"
 #include "write/chart/chart_html.h"
 #include "write/chart/chart_json.h"
 #include "write/chart/chart_svg.h"
 #include "write/out/writers.h"
 
 int ps_cli_check_chart_file(const ps_cli *cli, const char *path) {
-    if (ps_ends_with(path, ".json") || ps_ends_with(path, ".svg") || ps_ends_with(path, ".html")) {
-        return PS_EXIT_OK;
-    }
-    return ps_cli_usage(
-        cli, "-o %s: end it in .svg, .html or .json (the text goes to the terminal)", path);
+    static const char *const ENDINGS[] = {".svg", ".html", ".json", NULL};
+    return ps_cli_check_ending(cli, path, ENDINGS, " (the text goes to the terminal)");
 }
 
 static ps_code file_render(const char *path, const ps_chart_file *f, ps_buf *out, ps_err *err) {

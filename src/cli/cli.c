@@ -35,20 +35,10 @@ static const ps_command *const COMMANDS[] = {
     NULL};
 
 static const ps_option COMMON[] = {
-    {.name = "quiet",
-     .kind = PS_OPTION_FLAG,
-     .group = "Everywhere",
-     .help = "no progress, no notes"},
-    {.name = "verbose",
-     .kind = PS_OPTION_FLAG,
-     .group = "Everywhere",
-     .help = "say more on the way"},
-    {.name = "help",
-     .short_name = 'h',
-     .kind = PS_OPTION_FLAG,
-     .group = "Everywhere",
-     .help = "this page"},
-    {.name = "help", .short_name = 'H', .kind = PS_OPTION_FLAG, .hidden = true, .help = ""},
+    {PS_ROW_FLAG("Everywhere", "quiet", "no progress, no notes")},
+    {PS_ROW_FLAG("Everywhere", "verbose", "say more on the way")},
+    {.short_name = 'h', PS_ROW_FLAG("Everywhere", "help", "this page")},
+    {.short_name = 'H', .hidden = true, PS_ROW_FLAG(NULL, "help", "")},
 };
 
 /* --- commands ---------------------------------------------------------------------------------------------- */
@@ -385,7 +375,7 @@ static int unknown_command(const ps_cli *cli, const char *word) {
 
 /* From the option, else the environment. An exit status. */
 static int load_comm_rules(ps_cli *cli, const ps_option_spec *spec) {
-    if (ps_options_find(spec, PS_COMM_RULES, strlen(PS_COMM_RULES)) == NULL) {
+    if (!ps_options_has(spec, PS_COMM_RULES)) {
         return PS_EXIT_OK;
     }
     const char *given = ps_cli_text(cli, PS_COMM_RULES);

@@ -377,15 +377,12 @@ static int run_convert(ps_cli *cli) {
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "output",
-     .short_name = 'o',
-     .kind = PS_OPTION_PATH,
-     .arg = "FILE",
-     .help = "what to write: .json or .json.gz (trace events), .pftrace (Perfetto)"},
-    {.name = "strict", .kind = PS_OPTION_FLAG, .help = "a rank with counted errors is not written"},
-    {.name = "no-align",
-     .kind = PS_OPTION_FLAG,
-     .help = "times as they were recorded: clocks that were measured while recording stay"},
+    {.short_name = 'o',
+     PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
+                 "what to write: .json or .json.gz (trace events), .pftrace (Perfetto)")},
+    {PS_ROW_FLAG(NULL, "strict", "a rank with counted errors is not written")},
+    {PS_ROW_FLAG(NULL, "no-align",
+                 "times as they were recorded: clocks that were measured while recording stay")},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_COMM_RULES_OPTION,

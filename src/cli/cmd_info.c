@@ -471,9 +471,7 @@ static int run_info(ps_cli *cli) {
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "json",
-     .kind = PS_OPTION_FLAG,
-     .help = "for scripts: exact numbers, epoch times as text"},
+    {PS_ROW_FLAG(NULL, "json", "for scripts: exact numbers, epoch times as text")},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_COMM_RULES_OPTION,

@@ -58,7 +58,7 @@ static int run_schedule(ps_cli *cli) {
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "json", .kind = PS_OPTION_FLAG, .help = "an array of objects instead of a table"},
+    {PS_ROW_FLAG(NULL, "json", "an array of objects instead of a table")},
 };
 
 const ps_command ps_command_schedules = {

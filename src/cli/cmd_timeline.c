@@ -308,24 +308,14 @@ static int run_timeline(ps_cli *cli) {
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "log_dir",
-     .kind = PS_OPTION_PATH,
-     .arg = "DIR",
-     .help = "directory with workerlog.N, or with directories machine* that hold them"},
-    {.name = "devices",
-     .kind = PS_OPTION_TEXT,
-     .arg = "0,1,...",
-     .fallback_shown = "every log found",
-     .help = "the N of the logs to take"},
-    {.name = "multi_machine",
-     .kind = PS_OPTION_FLAG,
-     .help = "demand machine directories; without it they are found by themselves"},
-    {.name = "output",
-     .short_name = 'o',
-     .kind = PS_OPTION_PATH,
-     .arg = "DIR",
-     .fallback_shown = "log_dir",
-     .help = "directory for the two files"},
+    {PS_ROW_PATH(NULL, "log_dir", "DIR", PS_UNSAID,
+                 "directory with workerlog.N, or with directories machine* that hold them")},
+    {PS_ROW_TEXT(NULL, "devices", "0,1,...", PS_SHOWN("every log found"),
+                 "the N of the logs to take")},
+    {PS_ROW_FLAG(NULL, "multi_machine",
+                 "demand machine directories; without it they are found by themselves")},
+    {.short_name = 'o',
+     PS_ROW_PATH(NULL, "output", "DIR", PS_SHOWN("log_dir"), "directory for the two files")},
     PS_JOBS_OPTION,
 };
 

@@ -122,12 +122,9 @@ static void make_launch_id(ps_cli *cli, char *out) {
 static int set_options(ps_cli *cli) {
     for (size_t i = 0; i < PS_N(SETTINGS); i++) {
         const char *name = SETTINGS[i].option;
-        if (!ps_cli_given(cli, name)) {
-            continue;
-        }
-        const ps_option *option = ps_options_find(cli->values.spec, name, strlen(name));
-        bool is_flag = option != NULL && option->kind == PS_OPTION_FLAG;
-        int status = set(cli, SETTINGS[i].variable, is_flag ? "1" : ps_cli_text(cli, name));
+        int status = ps_cli_given(cli, name)
+                         ? set(cli, SETTINGS[i].variable, ps_cli_text(cli, name))
+                         : PS_EXIT_OK;
         if (status != PS_EXIT_OK) {
             return status;
         }

@@ -217,7 +217,8 @@ static void answer_cluster_view(const ps_request *q, ps_reply *r, const ps_job_v
     ps_modes_ask ask = {0};
     const ps_modes *m = NULL;
     ps_err err = PS_ERR_INIT;
-    if (!ps_modes_ask_options(q, r, &ask) || !ps_ask_int(q, r, "stage", 0, INT32_MAX, -1, &stage)) {
+    if (!ps_ask_analysis(q, r, PS_OF_MODES, &ask.cluster, &ask.opts) ||
+        !ps_ask_int(q, r, "stage", 0, INT32_MAX, -1, &stage)) {
         return;
     }
     ps_view_set_analyses(q, view->set, &ask);

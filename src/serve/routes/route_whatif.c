@@ -81,12 +81,10 @@ static void put_whatif_timeline(ps_reply *r, const ps_whatifs *w) {
 
 static void answer_whatif(const ps_request *q, ps_reply *r) {
     ps_pipelines_ask ask;
-    if (!ps_pipelines_ask_job(q, r, &ask)) {
+    if (!ps_pipelines_ask_of(q, r, PS_OF_WHATIF, &ask)) {
         return;
     }
     const char *format = ps_param_text(q, "format");
-    ask.opts.without = ps_param_text(q, "without");
-    ask.opts.scale = ps_param_text(q, "scale");
     ask.opts.with_timeline = format != NULL && strcmp(format, "pftrace") == 0;
     ps_err err = PS_ERR_INIT;
     const ps_whatifs *w = NULL;
@@ -119,12 +117,9 @@ static void put_plan_page(const ps_request *q, ps_reply *r, const ps_whatifs *w)
 
 static void answer_plan(const ps_request *q, ps_reply *r) {
     ps_pipelines_ask ask;
-    int64_t most = 0;
-    if (!ps_pipelines_ask_job(q, r, &ask) || !ps_ask_int(q, r, "max_layers", 1, 4096, 0, &most)) {
+    if (!ps_pipelines_ask_of(q, r, PS_OF_PLAN, &ask)) {
         return;
     }
-    ask.opts.split = ps_param_text(q, "layers");
-    ask.opts.most_layers = (int32_t)most;
     if (ask.opts.split == NULL) {
         ps_reply_fail(
             r, 400,
