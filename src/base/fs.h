@@ -48,6 +48,9 @@ PS_MUST_USE ps_code ps_make_dirs(const char *path, ps_err *err);
 /* The whole file, at most max_bytes (PS_RANGE beyond). PS_IO for anything but a regular file: no pipe is waited for. */
 PS_MUST_USE ps_code ps_read_file(const char *path, size_t max_bytes, ps_buf *out, ps_err *err);
 
+/* False, with errno, when not all of it could be written. */
+PS_MUST_USE bool ps_write_all(int fd, const void *bytes, size_t n);
+
 /* The whole file at once, unflushed (base/publish.h): one of many. */
 PS_MUST_USE ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err);
 
