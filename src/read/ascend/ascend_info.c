@@ -132,8 +132,7 @@ static bool add_level(const ps_src *src, ps_table *t) {
     if (src->rank_dir == NULL) {
         return true;
     }
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     ps_buf text;
     ps_buf_init(&text, MAX_INFO_BYTES);
     const char **names = NULL;
