@@ -113,8 +113,7 @@ static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
 
 ps_code ps_modes_get(const ps_request *q, const ps_modes_ask *ask, const ps_modes **out,
                      ps_err *err) {
-    ps_buf key;
-    ps_buf_init(&key, 0);
+    ps_buf key = {0};
     put_mode_key(ask, &key);
     making m = {q, ask};
     void *value = NULL;

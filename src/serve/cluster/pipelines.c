@@ -101,8 +101,7 @@ static ps_code make_pipeline(void *context, ps_cached *out, ps_err *err) {
 
 ps_code ps_pipelines_get(const ps_request *q, const ps_pipelines_ask *ask, const ps_pipelines **out,
                          ps_err *err) {
-    ps_buf key;
-    ps_buf_init(&key, 0);
+    ps_buf key = {0};
     ps_pipelines_put_key(ask, &key);
     making m = {q, ask};
     void *value = NULL;

@@ -66,8 +66,7 @@ static ps_code make_whatif(void *context, ps_cached *out, ps_err *err) {
 
 ps_code ps_whatifs_get(const ps_request *q, const ps_pipelines_ask *ask, const ps_whatifs **out,
                        ps_err *err) {
-    ps_buf key;
-    ps_buf_init(&key, 0);
+    ps_buf key = {0};
     ps_buf_addf(&key, "whatif %zu", ask->cluster);
     ps_analysis_opts_key(&ask->opts, PS_OF_CHARTS | PS_OF_WHATIF | PS_OF_PLAN, &key);
     making m = {q, ask};

@@ -53,8 +53,8 @@ const ps_request *ps_body_as_params(const ps_request *q, ps_reply *r, const ps_l
             continue;
         }
         if (v->child != NULL || out->n_params == PS_REQUEST_MAX_PARAMS) {
-            ps_reply_fail(r, 400, "\"%s\" must be a number or a text, and one of at most %d", v->key,
-                          PS_REQUEST_MAX_PARAMS);
+            ps_reply_fail(r, 400, "\"%s\" must be a number or a text, and one of at most %d",
+                          v->key, PS_REQUEST_MAX_PARAMS);
             return NULL;
         }
         const char *text = member_text(&r->arena, v);

@@ -69,8 +69,7 @@ static const char *chart_reply_place_of(const ps_store *store, const ps_cluster 
 /* "places":[["KEY",clock_ns],...]: the chart's times + clock_ns are those of the rank. */
 static void put_chart_reply_places(const ps_request *q, size_t cluster, const ps_chart *chart,
                                    ps_json *j) {
-    ps_json_key(j, "places");
-    ps_json_array(j);
+    ps_json_key_array(j, "places");
     for (size_t i = 0; i < chart->n_ranks; i++) {
         const ps_chart_rank *rank = &chart->ranks[i];
         const char *key =
@@ -126,8 +125,7 @@ static ps_code put_chart_reply_chart(const ps_request *q, const asked *a, const 
     code = ps_page_put_chart(&page, &j, err);
     ps_json_line(&j, 0);
     if (against == NULL) {
-        ps_json_key(&j, "against");
-        ps_json_null(&j);
+        ps_json_key_null(&j, "against");
         ps_json_line(&j, 0);
     }
     put_chart_reply_places(q, a->pipelines.cluster, p->chart, &j);

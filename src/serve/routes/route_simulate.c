@@ -180,8 +180,7 @@ static ps_code read_asked(asked *a, ps_arena *arena, ps_err *err) {
 static void put_used(const ps_simulated_step *s, ps_json *j) {
     const ps_schedule *schedule = s->plan->schedule;
     ps_json_line(j, 0);
-    ps_json_key(j, "used");
-    ps_json_object(j);
+    ps_json_key_object(j, "used");
     ps_json_key_str(j, "schedule", schedule != NULL ? schedule->name : "");
     ps_json_key_int(j, "stages", s->plan->params.n_stages);
     ps_json_key_int(j, "microbatches", s->plan->params.n_microbatches);
@@ -189,8 +188,7 @@ static void put_used(const ps_simulated_step *s, ps_json *j) {
     ps_json_key_int(j, "p2p_ns", s->p2p_ns);
     ps_json_key_bool(j, "splits", ps_sim_uses(s->plan, PS_OP_BI));
     ps_json_key_bool(j, "pairs", ps_sim_uses(s->plan, PS_OP_FB));
-    ps_json_key(j, "times");
-    ps_json_array(j);
+    ps_json_key_array(j, "times");
     for (int32_t d = 0; d < s->plan->params.n_stages; d++) {
         const ps_op_times *t = &s->times[d];
         ps_json_array(j);
@@ -218,10 +216,8 @@ static ps_code put_simulation_page(const ps_simulated_step *s, ps_buf *out, ps_e
     ps_json j = ps_json_to(out);
     ps_json_object(&j);
     ps_json_key_int(&j, "step_ns", s->step_ns);
-    ps_json_key(&j, "bubble");
-    ps_json_numberf(&j, "%.6f", s->bubble_percent / 100);
-    ps_json_key(&j, "activations");
-    ps_json_numberf(&j, "%.2f", s->activations);
+    ps_json_key_numberf(&j, "bubble", "%.6f", s->bubble_percent / 100);
+    ps_json_key_numberf(&j, "activations", "%.2f", s->activations);
     ps_json_line(&j, 0);
     code = ps_page_put_chart(&page, &j, err);
     put_used(s, &j);

@@ -13,8 +13,7 @@
 
 /* "sentences":[...]: as the text of the command has them. `texts`: n strings of `room` bytes each. */
 static void put_sentence_list(ps_json *j, const char *texts, size_t room, size_t n) {
-    ps_json_key(j, "sentences");
-    ps_json_array(j);
+    ps_json_key_array(j, "sentences");
     for (size_t i = 0; i < n; i++) {
         ps_json_str(j, texts + i * room);
     }
@@ -52,8 +51,7 @@ static void put_whatif_tables(const ps_request *q, ps_reply *r, const ps_whatifs
 
 static void put_whatif_page(const ps_request *q, ps_reply *r, const ps_whatifs *w) {
     ps_whatif_view view = {.title = "", .job = ps_result_table(&w->result, "whatif")};
-    ps_buf members;
-    ps_buf_init(&members, 0);
+    ps_buf members = {0};
     if (view.job == NULL) {
         ps_reply_fail(r, 409, "The ops of this job do not tell who waits for whom.");
     } else if (!put_whatif_members(&view, &members)) {
@@ -103,8 +101,7 @@ const ps_route ps_route_whatif = {
 
 static void put_plan_page(const ps_request *q, ps_reply *r, const ps_whatifs *w) {
     const ps_table *plan = ps_result_table(&w->result, "plan");
-    ps_buf members;
-    ps_buf_init(&members, 0);
+    ps_buf members = {0};
     if (plan == NULL) {
         ps_reply_fail(r, 409, "The ops of this job do not tell what its stages take.");
     } else if (!put_plan_members(plan, &members)) {
