@@ -26,8 +26,7 @@ static ps_code file_render(const char *path, const ps_chart_file *f, ps_buf *out
 }
 
 int ps_cli_write_chart_file(ps_cli *cli, const char *path, const ps_chart_file *file) {
-    ps_buf out;
-    ps_buf_init(&out, 0);
+    ps_buf out = {0};
     ps_err err = PS_ERR_INIT;
     ps_code code = file_render(path, file, &out, &err);
     return ps_cli_end_output(cli, path, &out, code, &err);

@@ -155,9 +155,7 @@ static int select_ranks(ps_cli *cli, request *q, const ps_cluster *c) {
     const char *list = ps_cli_text(cli, "rank_list");
     q->ranks = ps_calloc(c->n_ranks, sizeof *q->ranks);
     if (q->ranks == NULL) {
-        ps_err err;
-        (void)ps_fail_nomem(&err);
-        return ps_cli_fail(cli, &err);
+        return ps_cli_fail_nomem(cli);
     }
     bool all = strcmp(list, "all") == 0;
     for (size_t r = 0; all && r < c->n_ranks; r++) {

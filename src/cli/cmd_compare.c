@@ -27,8 +27,7 @@ static int write_compare(ps_cli *cli, const ps_comparison *c, const char *path) 
     ps_text_style style =
         path != NULL ? (ps_text_style){.width = 120, .utf8 = true} : ps_cli_style(cli);
     ps_err err = PS_ERR_INIT;
-    ps_buf out;
-    ps_buf_init(&out, 0);
+    ps_buf out = {0};
     ps_code code = path != NULL && ps_ends_with(path, ".json")
                        ? ps_write_comparison_json(c, &out, &err)
                        : ps_write_comparison_text(c, top, &style, &out, &err);

@@ -16,8 +16,7 @@ static int show_plan(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) 
     if (status != PS_EXIT_OK || plan == NULL || stages == NULL) {
         return status != PS_EXIT_OK ? status : PS_EXIT_NOTHING; /* the ranks have said why */
     }
-    ps_buf out;
-    ps_buf_init(&out, 0);
+    ps_buf out = {0};
     ps_err err = PS_ERR_INIT;
     ps_text_style style = ps_cli_style(cli);
     ps_code code = ps_cli_flag(cli, "json") ? ps_write_plan_json(plan, stages, &out, &err)

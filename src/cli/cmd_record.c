@@ -201,8 +201,7 @@ static int run_record(ps_cli *cli) {
     if (!recovers && ps_cli_n_positionals(cli) == 0) {
         return ps_cli_usage(cli, "no command given: pipescope record [options] -- COMMAND...");
     }
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     int status = recovers ? ps_record_recover(cli, ps_cli_text(cli, "recover"), &arena)
                           : record_cmd_record(cli, &arena);
     ps_arena_fini(&arena);

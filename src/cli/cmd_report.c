@@ -32,9 +32,7 @@ static int read_thresholds(ps_cli *cli, double out[PS_N_RULES]) {
 static int list_rules(ps_cli *cli, const double *thresholds) {
     ps_table *rules = ps_rules_table(thresholds);
     if (rules == NULL) {
-        ps_err err;
-        (void)ps_fail_nomem(&err);
-        return ps_cli_fail(cli, &err);
+        return ps_cli_fail_nomem(cli);
     }
     int status = ps_cli_flag(cli, "json") ? ps_cli_put_json(cli, rules) : PS_EXIT_OK;
     const char *section = "";
@@ -43,8 +41,7 @@ static int list_rules(ps_cli *cli, const double *thresholds) {
             section = ps_view_text(rules, r, "section");
             ps_cli_print(cli, "%s%s\n", r > 0 ? "\n" : "", section);
         }
-        ps_buf line;
-        ps_buf_init(&line, 0);
+        ps_buf line = {0};
         ps_wrap(&line, ps_view_text(rules, r, "fires when"), 32, 32, cli->term.width);
         ps_cli_print(cli, "  %-18s  %-9s %s\n", ps_view_text(rules, r, "rule"),
                      ps_view_text(rules, r, "threshold"), ps_buf_str(&line));
@@ -63,8 +60,7 @@ static int write_report(ps_cli *cli, const ps_report_view *view) {
         path != NULL ? (ps_text_style){.width = 100, .utf8 = true} : ps_cli_style(cli);
     bool is_page = path != NULL && ps_ends_with(path, ".html");
     bool is_json = path != NULL ? ps_ends_with(path, ".json") : ps_cli_flag(cli, "json");
-    ps_buf out;
-    ps_buf_init(&out, 0);
+    ps_buf out = {0};
     ps_err err = PS_ERR_INIT;
     ps_code code = is_page   ? ps_write_report_html(view, &out, &err)
                    : is_json ? ps_write_report_json(view, &out, &err)

@@ -41,11 +41,9 @@ static void print_list(ps_cli *cli) {
 }
 
 static int run_schedule(ps_cli *cli) {
-    ps_err err = PS_ERR_INIT;
     ps_table *table = make_table();
     if (table == NULL) {
-        (void)ps_fail_nomem(&err);
-        return ps_cli_fail(cli, &err);
+        return ps_cli_fail_nomem(cli);
     }
     int status = PS_EXIT_OK;
     if (ps_cli_flag(cli, "json")) {

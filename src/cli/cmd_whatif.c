@@ -63,8 +63,7 @@ static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster
     }
     ps_text_style style =
         path != NULL ? (ps_text_style){.width = 100, .utf8 = true} : ps_cli_style(cli);
-    ps_buf out;
-    ps_buf_init(&out, 0);
+    ps_buf out = {0};
     ps_err err = PS_ERR_INIT;
     bool is_page = path != NULL && ps_ends_with(path, ".html");
     bool is_map = path != NULL && ps_ends_with(path, ".svg");

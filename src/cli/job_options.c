@@ -142,8 +142,7 @@ int ps_cli_over_ranks(ps_cli *cli, const ps_run_opts *opts, const ps_ranks_comma
 
 int ps_cli_check_ending(const ps_cli *cli, const char *path, const char *const *endings,
                         const char *remark) {
-    ps_buf list;
-    ps_buf_init(&list, 0);
+    ps_buf list = {0};
     bool is_one = path == NULL;
     for (size_t i = 0; endings[i] != NULL; i++) {
         const char *between = i == 0 ? "" : endings[i + 1] != NULL ? ", " : " or ";

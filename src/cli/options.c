@@ -494,8 +494,7 @@ static void option_right(const ps_option *o, ps_buf *out) {
 static size_t left_column(const ps_option_spec *spec) {
     size_t left = 0;
     for (size_t i = 0; i < ps_options_count(spec); i++) {
-        ps_buf text;
-        ps_buf_init(&text, 0);
+        ps_buf text = {0};
         ps_option o = ps_options_at(spec, i);
         option_left(&o, &text);
         size_t n = ps_utf8_columns(ps_buf_str(&text), text.len);
@@ -506,8 +505,7 @@ static size_t left_column(const ps_option_spec *spec) {
 }
 
 static void help_line(const ps_option *o, size_t left, size_t width, ps_buf *out) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     option_left(o, &text);
     size_t n = ps_utf8_columns(ps_buf_str(&text), text.len);
     ps_buf_add_str(out, ps_buf_str(&text));

@@ -29,9 +29,7 @@ static const setting SETTINGS[] = {
 
 static int set(ps_cli *cli, const char *variable, const char *value) {
     if (setenv(variable, value, 1) != 0) {
-        ps_err err = PS_ERR_INIT;
-        (void)ps_fail_nomem(&err);
-        return ps_cli_fail(cli, &err);
+        return ps_cli_fail_nomem(cli);
     }
     ps_cli_detail(cli, "%s=%s", variable, value);
     return PS_EXIT_OK;
@@ -91,8 +89,7 @@ static int set_preload(ps_cli *cli, const char *library) {
             library);
     }
     const char *before = getenv("LD_PRELOAD");
-    ps_buf value;
-    ps_buf_init(&value, 0);
+    ps_buf value = {0};
     ps_buf_add_str(&value, library);
     if (before != NULL && before[0] != '\0') {
         ps_buf_addf(&value, ":%s", before);
