@@ -10,19 +10,18 @@
 #include <string.h>
 
 #include "analyze/core/analysis.h"
+#include "base/fs.h"
 #include "serve/cluster/cluster_ask.h"
 
 static const uint32_t KINDS[] = {PS_OF_MODES, PS_OF_CHARTS, PS_OF_WHATIF, PS_OF_PLAN};
 
 /* A value that each kind takes and that is not the one of an option that nobody gave. */
 static const char *a_value(const ps_analysis_option *o) {
-    static const char *const VALUES[] = {[PS_ANALYSIS_FLAG] = "1",
-                                         [PS_ANALYSIS_INT] = "3",
-                                         [PS_ANALYSIS_REAL] = "0.5",
-                                         [PS_ANALYSIS_TEXT] = "dp \"x\"",
-                                         [PS_ANALYSIS_SCHEDULE] = "1f1b",
-                                         [PS_ANALYSIS_ORDER] = "mindie",
-                                         [PS_ANALYSIS_CLOCKS] = "1"};
+    static const char *const VALUES[] = {
+        [PS_ANALYSIS_FLAG] = "1",        [PS_ANALYSIS_INT] = "3",
+        [PS_ANALYSIS_REAL] = "0.5",      [PS_ANALYSIS_TEXT] = "dp \"x\"",
+        [PS_ANALYSIS_SCHEDULE] = "1f1b", [PS_ANALYSIS_ORDER] = "mindie",
+        [PS_ANALYSIS_CLOCKS] = "1"};
     return VALUES[o->kind];
 }
 
@@ -59,10 +58,8 @@ static void test_every_option_is_a_parameter_and_in_the_key(void **state) {
     (void)state;
     ps_analysis_opts none;
     ps_analysis_opts_init(&none);
-    ps_buf plain;
-    ps_buf key;
-    ps_buf_init(&plain, 0);
-    ps_buf_init(&key, 0);
+    ps_buf plain = {0};
+    ps_buf key = {0};
     for (int id = PS_NO_ANALYSIS_OPTION + 1; id < PS_ANALYSIS_OPTIONS_END; id++) {
         const ps_analysis_option *o = ps_analysis_option_of((ps_analysis_option_id)id);
         assert_true(o->of != 0);
@@ -92,9 +89,7 @@ static void test_what_the_program_says_is_in_the_key(void **state) {
     ps_analysis_opts_init(&a);
     ps_analysis_opts_init(&b);
     b.with_timeline = true;
-    ps_buf keys[2];
-    ps_buf_init(&keys[0], 0);
-    ps_buf_init(&keys[1], 0);
+    ps_buf keys[2] = {{0}};
     key_of(&a, PS_OF_WHATIF, &keys[0]);
     key_of(&b, PS_OF_WHATIF, &keys[1]);
     assert_string_not_equal(ps_buf_str(&keys[0]), ps_buf_str(&keys[1]));
@@ -107,6 +102,39 @@ static void test_what_the_program_says_is_in_the_key(void **state) {
     assert_string_not_equal(ps_buf_str(&keys[0]), ps_buf_str(&keys[1]));
     ps_buf_fini(&keys[0]);
     ps_buf_fini(&keys[1]);
+}
+
+static bool is_of_charts(const char *word, size_t n) {
+    for (int id = PS_NO_ANALYSIS_OPTION + 1; id < PS_ANALYSIS_OPTIONS_END; id++) {
+        const ps_analysis_option *o = ps_analysis_option_of((ps_analysis_option_id)id);
+        char name[64];
+        if (o->name != NULL && (o->of & PS_OF_CHARTS) != 0 && strlen(parameter(o, name)) == n &&
+            memcmp(name, word, n) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The page's form of what metadata should have said. */
+static void test_the_form_asks_for_options_of_charts(void **state) {
+    (void)state;
+    ps_buf text = {0};
+    ps_err err = PS_ERR_INIT;
+    assert_int_equal(ps_read_file("web/src/pages/job_state.ts", 1 << 20, &text, &err), PS_OK);
+    const char *at = strstr(ps_buf_str(&text), "JOB_FIELDS = [");
+    assert_non_null(at);
+    const char *end = strchr(at, ']');
+    size_t n_fields = 0;
+    for (at = strchr(at, '"'); at != NULL && at < end; n_fields++) {
+        const char *close = strchr(at + 1, '"');
+        if (!is_of_charts(at + 1, (size_t)(close - at - 1))) {
+            fail_msg("no option of charts: %.*s", (int)(close - at), at);
+        }
+        at = strchr(close + 1, '"');
+    }
+    assert_true(n_fields >= 10);
+    ps_buf_fini(&text);
 }
 
 static void test_names_are_told_apart(void **state) {
@@ -124,6 +152,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_option_is_a_parameter_and_in_the_key),
         cmocka_unit_test(test_what_the_program_says_is_in_the_key),
+        cmocka_unit_test(test_the_form_asks_for_options_of_charts),
         cmocka_unit_test(test_names_are_told_apart),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
