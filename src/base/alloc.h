@@ -29,6 +29,13 @@ void ps_free(void *p);
  * changed. `*cap` is in elements. */
 bool ps_grow(void *array_ptr, size_t *cap, size_t need, size_t max, size_t elem_size);
 
+/* Puts one more element at the end of an array that grows so: an expression, false as of ps_grow. The element is made after the room
+ * for it is there. */
+#define PS_ADD(array, n, cap, max, ...)                                                            \
+    (ps_grow(&(array), &(cap), (n) + 1, (max), sizeof *(array))                                    \
+         ? ((array)[(n)++] = __VA_ARGS__, true)                                                    \
+         : false)
+
 /* For tests: the calling thread's allocation number `n` from now on (0 = the next) fails, once. A negative
  * value switches this off. Returns how many allocations the thread made since the last call. */
 int64_t ps_alloc_fail_at(int64_t n);

@@ -8,8 +8,10 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 
+#define MAX_BYTES ((size_t)1 << 30)
+
 void ps_buf_init(ps_buf *b, size_t max_bytes) {
-    *b = (ps_buf){.max = max_bytes > 0 ? max_bytes : (size_t)1 << 30};
+    *b = (ps_buf){.max = max_bytes};
 }
 
 void ps_buf_fini(ps_buf *b) {
@@ -26,8 +28,8 @@ void ps_buf_clear(ps_buf *b) {
 }
 
 char *ps_buf_more_room(ps_buf *b, size_t n) {
-    if (b->failed || n > b->max - b->len ||
-        !ps_grow(&b->data, &b->cap, b->len + n + 1, b->max + 1, 1)) {
+    size_t max = b->max > 0 ? b->max : MAX_BYTES;
+    if (b->failed || n > max - b->len || !ps_grow(&b->data, &b->cap, b->len + n + 1, max + 1, 1)) {
         b->failed = true;
         return NULL;
     }

@@ -1,4 +1,4 @@
-/* A growing byte buffer with a maximum. Invariant: `data` is NULL while empty and untouched, else
+/* A growing byte buffer with a maximum; {0} is an empty one. Invariant: `data` is NULL while empty and untouched, else
  * `data[len]` is a zero byte. The first failure (memory, maximum) sticks: later additions do nothing and
  * ps_buf_ok says false, so that a long series of additions is checked once at its end. */
 #ifndef PS_BASE_BUF_H
@@ -12,11 +12,12 @@
 
 typedef struct ps_buf {
     char *data;
-    size_t len, cap, max;
+    size_t len, cap;
+    size_t max; /* of the content; 0: 1 GiB */
     bool failed;
 } ps_buf;
 
-/* `max_bytes` bounds the content; 0 means 1 GiB. */
+/* As {0}, with another maximum. */
 void ps_buf_init(ps_buf *b, size_t max_bytes);
 void ps_buf_fini(ps_buf *b);
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/publish.h"
 
 static ps_code fail_errno(ps_err *err, const char *path, const char *what) {
@@ -80,10 +81,6 @@ bool ps_is_readonly(const char *path) {
     return (st.st_mode & (S_IWUSR | S_IWGRP | S_IWOTH)) == 0 || access(path, W_OK) != 0;
 }
 
-static int compare_fs_names(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 ps_code ps_list_dir(const char *path, ps_arena *arena, const char ***names, size_t *n,
                     ps_err *err) {
     *names = NULL;
@@ -116,7 +113,7 @@ ps_code ps_list_dir(const char *path, ps_arena *arena, const char ***names, size
     (void)closedir(dir);
     *n = code == PS_OK ? *n : 0;
     if (*n > 0) {
-        qsort(list, *n, sizeof *list, compare_fs_names);
+        qsort(list, *n, sizeof *list, ps_compare_texts);
         *names = ps_arena_alloc(arena, *n * sizeof **names);
         if (*names != NULL) {
             memcpy(*names, list, *n * sizeof *list);
@@ -198,7 +195,8 @@ ps_code ps_read_file(const char *path, size_t max_bytes, ps_buf *out, ps_err *er
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }
 
-static bool write_all_fs(int fd, const char *bytes, size_t n) {
+bool ps_write_all(int fd, const void *from, size_t n) {
+    const char *bytes = from;
     while (n > 0) {
         ssize_t put = write(fd, bytes, n);
         if (put < 0 && errno == EINTR) {
@@ -216,7 +214,7 @@ static bool write_all_fs(int fd, const char *bytes, size_t n) {
 ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err) {
     ps_publish p;
     ps_code code = ps_publish_begin(&p, path, err);
-    if (code == PS_OK && !write_all_fs(p.fd, bytes, n)) {
+    if (code == PS_OK && !ps_write_all(p.fd, bytes, n)) {
         code = fail_errno(err, path, "cannot write the file");
     }
     code = code == PS_OK ? ps_publish_commit(&p, PS_UNFLUSHED, err) : code;

@@ -56,6 +56,9 @@ PS_MUST_USE ps_code ps_read_file(const char *path, size_t max_bytes, ps_buf *out
 PS_MUST_USE ps_code ps_read_file_if_there(const char *path, size_t max_bytes, ps_buf *out,
                                           bool *is_there, ps_err *err);
 
+/* False, with errno, when not all of it could be written. */
+PS_MUST_USE bool ps_write_all(int fd, const void *bytes, size_t n);
+
 /* The whole file at once, unflushed (base/publish.h): one of many. */
 PS_MUST_USE ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err);
 

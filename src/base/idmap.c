@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 
 void ps_idmap_init(ps_idmap *m) {
-    *m = (ps_idmap){.min_key = UINT64_MAX, .seed = ps_hash_seed()};
+    *m = (ps_idmap){0};
 }
 
 void ps_idmap_fini(ps_idmap *m) {
@@ -23,6 +23,7 @@ static ps_idmap_slot *idmap_slot_of(ps_idmap_slot *slots, size_t n_slots, uint64
 
 static bool grow_idmap(ps_idmap *m) {
     size_t n_slots = m->n_slots > 0 ? m->n_slots * 2 : 64;
+    m->seed = ps_hash_seed();
     ps_idmap_slot *slots = ps_realloc_array(NULL, n_slots, sizeof *slots);
     if (slots == NULL) {
         return false;
@@ -47,9 +48,9 @@ bool ps_idmap_put(ps_idmap *m, uint64_t key, uint32_t value) {
     }
     ps_idmap_slot *slot = idmap_slot_of(m->slots, m->n_slots, key, m->seed);
     if (slot->value == PS_IDMAP_NONE) {
-        m->n++;
-        m->min_key = key < m->min_key ? key : m->min_key;
+        m->min_key = key < m->min_key || m->n == 0 ? key : m->min_key;
         m->max_key = key > m->max_key ? key : m->max_key;
+        m->n++;
     }
     *slot = (ps_idmap_slot){.key = key, .value = value};
     return true;

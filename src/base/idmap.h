@@ -1,4 +1,4 @@
-/* A hash map from 64-bit keys to 32-bit values (row numbers, string ids). No removal, and no walk over the entries:
+/* A hash map from 64-bit keys to 32-bit values (row numbers, string ids). {0} is an empty one. No removal, and no walk over the entries:
  * their order differs from run to run (hash.h). */
 #ifndef PS_BASE_IDMAP_H
 #define PS_BASE_IDMAP_H

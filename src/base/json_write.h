@@ -3,10 +3,8 @@
  *
  *   ps_json j = ps_json_to(&buf);
  *   ps_json_object(&j);
- *   ps_json_key(&j, "rank");                   a literal; ps_json_name for a name that is known at run time only
- *   ps_json_int(&j, 3);
- *   ps_json_key(&j, "notes");
- *   ps_json_array(&j);
+ *   ps_json_key_int(&j, "rank", 3);            a literal; ps_json_name for a name that is known at run time only
+ *   ps_json_key_array(&j, "notes");
  *   ps_json_str(&j, "a \"quote\"");
  *   ps_json_close(&j);
  *   ps_json_close(&j);                         {"rank":3,"notes":["a \"quote\""]}
@@ -95,6 +93,12 @@ void ps_json_value(ps_json *j);
 #define ps_json_key_int(j, key, value) (ps_json_key((j), key), ps_json_int((j), (value)))
 #define ps_json_key_uint(j, key, value) (ps_json_key((j), key), ps_json_uint((j), (value)))
 #define ps_json_key_bool(j, key, value) (ps_json_key((j), key), ps_json_bool((j), (value)))
+#define ps_json_key_us(j, key, ns) (ps_json_key((j), key), ps_json_us((j), (ns)))
+#define ps_json_key_numberf(j, key, ...) (ps_json_key((j), key), ps_json_numberf((j), __VA_ARGS__))
+#define ps_json_key_null(j, key) (ps_json_key((j), key), ps_json_null(j))
+/* A key and what is opened for its value. */
+#define ps_json_key_object(j, key) (ps_json_key((j), key), ps_json_object(j))
+#define ps_json_key_array(j, key) (ps_json_key((j), key), ps_json_array(j))
 
 /* Parts of the above for what is on the path of every event. */
 void ps_json_key_slow(ps_json *j, const char *quoted, size_t n);

@@ -1,17 +1,15 @@
 #include "cli/chart_file.h"
 
 #include "base/fs.h"
+#include "cli/job_options.h"
 #include "write/chart/chart_html.h"
 #include "write/chart/chart_json.h"
 #include "write/chart/chart_svg.h"
 #include "write/out/writers.h"
 
 int ps_cli_check_chart_file(const ps_cli *cli, const char *path) {
-    if (ps_ends_with(path, ".json") || ps_ends_with(path, ".svg") || ps_ends_with(path, ".html")) {
-        return PS_EXIT_OK;
-    }
-    return ps_cli_usage(
-        cli, "-o %s: end it in .svg, .html or .json (the text goes to the terminal)", path);
+    static const char *const ENDINGS[] = {".svg", ".html", ".json", NULL};
+    return ps_cli_check_ending(cli, path, ENDINGS, " (the text goes to the terminal)");
 }
 
 static ps_code file_render(const char *path, const ps_chart_file *f, ps_buf *out, ps_err *err) {
@@ -28,8 +26,7 @@ static ps_code file_render(const char *path, const ps_chart_file *f, ps_buf *out
 }
 
 int ps_cli_write_chart_file(ps_cli *cli, const char *path, const ps_chart_file *file) {
-    ps_buf out;
-    ps_buf_init(&out, 0);
+    ps_buf out = {0};
     ps_err err = PS_ERR_INIT;
     ps_code code = file_render(path, file, &out, &err);
     return ps_cli_end_output(cli, path, &out, code, &err);

@@ -6,7 +6,9 @@
 #include "model/chart.h"
 #include "model/table.h"
 
-/* .svg, .html and .json are known; anything else is a usage error that says so. An exit status. */
+#define PS_CHART_FILE_HELP "a picture (.svg), a page (.html) or the data (.json) instead of text"
+
+/* .svg, .html and .json are known, NULL is fine; anything else is a usage error that says so. An exit status. */
 int ps_cli_check_chart_file(const ps_cli *cli, const char *path);
 
 /* What goes into the file. `against` and tables may be absent; only pages show tables, only pages and pictures theory. */

@@ -35,20 +35,10 @@ static const ps_command *const COMMANDS[] = {
     NULL};
 
 static const ps_option COMMON[] = {
-    {.name = "quiet",
-     .kind = PS_OPTION_FLAG,
-     .group = "Everywhere",
-     .help = "no progress, no notes"},
-    {.name = "verbose",
-     .kind = PS_OPTION_FLAG,
-     .group = "Everywhere",
-     .help = "say more on the way"},
-    {.name = "help",
-     .short_name = 'h',
-     .kind = PS_OPTION_FLAG,
-     .group = "Everywhere",
-     .help = "this page"},
-    {.name = "help", .short_name = 'H', .kind = PS_OPTION_FLAG, .hidden = true, .help = ""},
+    {PS_ROW_FLAG("Everywhere", "quiet", "no progress, no notes")},
+    {PS_ROW_FLAG("Everywhere", "verbose", "say more on the way")},
+    {.short_name = 'h', PS_ROW_FLAG("Everywhere", "help", "this page")},
+    {.short_name = 'H', .hidden = true, PS_ROW_FLAG(NULL, "help", "")},
 };
 
 /* --- commands ---------------------------------------------------------------------------------------------- */
@@ -139,8 +129,7 @@ static size_t help_width(const ps_term *term) {
 }
 
 int ps_cli_put_help(ps_cli *cli, const ps_command *command, bool in_short) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     if (command != NULL) {
         command_help(command, help_width(&cli->term), &text);
     } else {
@@ -167,10 +156,6 @@ int64_t ps_cli_int(const ps_cli *cli, const char *name) {
 
 int64_t ps_cli_ns(const ps_cli *cli, const char *name) {
     return ps_options_get(&cli->values, name)->number;
-}
-
-double ps_cli_real(const ps_cli *cli, const char *name) {
-    return (double)ps_options_get(&cli->values, name)->number / 1e6;
 }
 
 const char *ps_cli_text(const ps_cli *cli, const char *name) {
@@ -207,17 +192,6 @@ ps_text_style ps_cli_style(const ps_cli *cli) {
         .width = cli->term.width, .colours = cli->term.colours, .utf8 = cli->term.utf8};
 }
 
-static int put_written(ps_cli *cli, ps_code code, ps_buf *text, const ps_err *err) {
-    int status = PS_EXIT_OK;
-    if (code == PS_OK) {
-        ps_cli_put(cli, ps_buf_str(text), text->len);
-    } else {
-        status = ps_cli_fail(cli, err);
-    }
-    ps_buf_fini(text);
-    return status;
-}
-
 int ps_cli_end_output(ps_cli *cli, const char *path, ps_buf *out, ps_code code, ps_err *err) {
     if (code == PS_OK && path != NULL) {
         code = ps_sink_store(path, out, err);
@@ -237,27 +211,30 @@ int ps_cli_end_output(ps_cli *cli, const char *path, ps_buf *out, ps_code code, 
 int ps_cli_put_table(ps_cli *cli, const ps_table *table) {
     ps_text_style style = ps_cli_style(cli);
     ps_err err = PS_ERR_INIT;
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     ps_code code = ps_write_table_text(table, &style, &text, &err);
-    return put_written(cli, code, &text, &err);
+    return ps_cli_end_output(cli, NULL, &text, code, &err);
+}
+
+int ps_cli_end_table(ps_cli *cli, ps_table *table, bool ok) {
+    int status = ok ? ps_cli_put_table(cli, table) : ps_cli_fail_nomem(cli);
+    ps_table_free(table);
+    return status;
 }
 
 int ps_cli_put_json(ps_cli *cli, const ps_table *table) {
     ps_err err = PS_ERR_INIT;
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     ps_code code = ps_write_table_json(table, &text, &err);
-    return put_written(cli, code, &text, &err);
+    return ps_cli_end_output(cli, NULL, &text, code, &err);
 }
 
 int ps_cli_put_chart(ps_cli *cli, const ps_chart *chart, int64_t step, int32_t pipeline) {
     ps_chart_text_opts opts = {.style = ps_cli_style(cli), .step = step, .pipeline = pipeline};
     ps_err err = PS_ERR_INIT;
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     ps_code code = ps_write_chart_text(chart, &opts, &text, &err);
-    return put_written(cli, code, &text, &err);
+    return ps_cli_end_output(cli, NULL, &text, code, &err);
 }
 
 /* --- stderr ------------------------------------------------------------------------------------------------ */
@@ -333,6 +310,12 @@ int ps_cli_fail(const ps_cli *cli, const ps_err *err) {
     return ps_exit_status(err->code);
 }
 
+int ps_cli_fail_nomem(const ps_cli *cli) {
+    ps_err err = PS_ERR_INIT;
+    (void)ps_fail_nomem(&err);
+    return ps_cli_fail(cli, &err);
+}
+
 static int usage_hint(const ps_cli *cli) {
     if (cli->command != NULL) {
         ps_cli_warn(cli, "'pipescope help %s' tells the options", cli->command->name);
@@ -356,8 +339,7 @@ int ps_cli_unknown(const ps_cli *cli, const char *what, const char *word, const 
     if (nearest != NULL) {
         return ps_cli_usage(cli, "unknown %s '%s'; did you mean '%s'?", what, word, nearest);
     }
-    ps_buf list;
-    ps_buf_init(&list, 0);
+    ps_buf list = {0};
     for (size_t i = 0; i < n; i++) {
         ps_buf_addf(&list, "%s%s", i > 0 ? ", " : "; there are: ", known[i]);
     }
@@ -385,7 +367,7 @@ static int unknown_command(const ps_cli *cli, const char *word) {
 
 /* From the option, else the environment. An exit status. */
 static int load_comm_rules(ps_cli *cli, const ps_option_spec *spec) {
-    if (ps_options_find(spec, PS_COMM_RULES, strlen(PS_COMM_RULES)) == NULL) {
+    if (!ps_options_has(spec, PS_COMM_RULES)) {
         return PS_EXIT_OK;
     }
     const char *given = ps_cli_text(cli, PS_COMM_RULES);

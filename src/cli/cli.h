@@ -3,7 +3,8 @@
  *
  *   static int run(ps_cli *cli) { ... return PS_EXIT_OK; }
  *   static const ps_option OPTIONS[] = {
- *       {.name = "steps", .kind = PS_OPTION_INT, .arg = "N", .fallback = "1", .min = 1, .max = 1000, .help = "..."},
+ *       {PS_ROW_INT(NULL, "steps", "N", PS_IS("1"), 1, 1000, "...")},
+ *       {PS_ROW_ANALYSIS(top_num)}, PS_JOBS_OPTION,
  *   };
  *   const ps_command ps_command_simulate = {
  *       .name = "simulate", .summary = "draw a schedule that nobody ran", .usage = "SCHEDULE --pp P ...",
@@ -61,10 +62,9 @@ typedef struct ps_command {
 #define PS_COMM_RULES_VARIABLE "PIPESCOPE_COMM_RULES"
 #define PS_COMM_RULES_OPTION                                                                       \
     {                                                                                              \
-        .name = PS_COMM_RULES, .kind = PS_OPTION_PATH, .arg = "FILE",                              \
-        .help = "which kernels communicate and which compute, one rule a line "                    \
-                "(docs/comm-rules.md); also " PS_COMM_RULES_VARIABLE "=FILE",                      \
-        .group = "Communication"                                                                   \
+        PS_ROW_PATH("Communication", PS_COMM_RULES, "FILE", PS_UNSAID,                             \
+                    "which kernels communicate and which compute, one rule a line "                \
+                    "(docs/comm-rules.md); also " PS_COMM_RULES_VARIABLE "=FILE")                  \
     }
 
 /* One run of the program. */
@@ -91,8 +91,8 @@ bool ps_cli_given(const ps_cli *cli, const char *name);
 bool ps_cli_flag(const ps_cli *cli, const char *name);
 int64_t ps_cli_int(const ps_cli *cli, const char *name);
 int64_t ps_cli_ns(const ps_cli *cli, const char *name); /* of a PS_OPTION_US */
-double ps_cli_real(const ps_cli *cli, const char *name);
-const char *ps_cli_text(const ps_cli *cli, const char *name); /* TEXT, PATH, CHOICE */
+const char *ps_cli_text(const ps_cli *cli,
+                        const char *name); /* TEXT, PATH, CHOICE; "1" of a FLAG */
 size_t ps_cli_n_positionals(const ps_cli *cli);
 const char *ps_cli_positional(const ps_cli *cli, size_t i); /* NULL past the end */
 
@@ -105,6 +105,8 @@ ps_text_style ps_cli_style(const ps_cli *cli);
  * Return an exit status, having said what went wrong. */
 int ps_cli_put_table(ps_cli *cli, const ps_table *table);
 int ps_cli_put_json(ps_cli *cli, const ps_table *table);
+/* Prints and frees a table that was filled when `ok`, else memory is out. */
+int ps_cli_end_table(ps_cli *cli, ps_table *table, bool ok);
 /* What a writer left, with its code: into the file (NULL: onto the terminal), or why not. Frees the buffer. An exit status. */
 int ps_cli_end_output(ps_cli *cli, const char *path, ps_buf *out, ps_code code, ps_err *err);
 int ps_cli_put_chart(ps_cli *cli, const ps_chart *chart, int64_t step, int32_t pipeline);
@@ -116,6 +118,7 @@ void ps_cli_warn(const ps_cli *cli, const char *fmt, ...) PS_PRINTF(2, 3);
 
 /* Prints the error and returns its exit status: return ps_cli_fail(cli, &err). */
 int ps_cli_fail(const ps_cli *cli, const ps_err *err);
+int ps_cli_fail_nomem(const ps_cli *cli);
 /* A usage error: the message, a line how to get help, PS_EXIT_USAGE. */
 int ps_cli_usage(const ps_cli *cli, const char *fmt, ...) PS_PRINTF(2, 3);
 /* The same for a word that is none of the list: "unknown mode 'pp_chrt'; did you mean 'pp_chart'?". */

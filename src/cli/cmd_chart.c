@@ -63,7 +63,8 @@ static bool has_chart_step(const ps_chart *chart, int64_t step) {
     return false;
 }
 
-static int draw_chart(ps_cli *cli, const ps_run *run) {
+static int draw_chart(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
+    (void)cluster;
     drawing d = {.run = run, .chart = run->results[0].chart, .pipeline = -1};
     ps_err err = PS_ERR_INIT;
     if (d.chart == NULL || d.chart->n_ops == 0) {
@@ -87,21 +88,8 @@ static int draw_chart(ps_cli *cli, const ps_run *run) {
     return status;
 }
 
-static int chart_analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
-    ps_err err = PS_ERR_INIT;
-    ps_run *run = ps_run_pipeline(cluster, opts, &err);
-    if (run == NULL) {
-        return ps_cli_fail(cli, &err);
-    }
-    return ps_report_end(cli, run, cluster, draw_chart(cli, run));
-}
-
 /* The rules for names of ranges; wrong ones are said before anything is read. */
-static int check_rules(ps_cli *cli, ps_analysis_opts *opts) {
-    opts->forward_re = ps_cli_text(cli, "forward-re");
-    opts->backward_re = ps_cli_text(cli, "backward-re");
-    opts->microbatch_re = ps_cli_text(cli, "microbatch-re");
-    opts->unexplained = ps_cli_int(cli, "unexplained");
+static int check_rules(ps_cli *cli, const ps_analysis_opts *opts) {
     if (opts->microbatch_re != NULL && !ps_label_rules_given(opts)) {
         return ps_cli_usage(
             cli,
@@ -111,96 +99,41 @@ static int check_rules(ps_cli *cli, ps_analysis_opts *opts) {
     ps_err err = PS_ERR_INIT;
     ps_code code = ps_label_rules_init(&rules, opts, &err);
     ps_label_rules_fini(&rules);
-    if (code == PS_USAGE) {
-        return ps_cli_usage(cli, "%s", err.msg);
-    }
-    return code == PS_OK ? PS_EXIT_OK : ps_cli_fail(cli, &err);
+    return code == PS_OK ? PS_EXIT_OK : ps_cli_fail_run(cli, &err);
 }
 
 static int check_chart(ps_cli *cli, ps_run_opts *opts) {
-    int status = ps_cli_job(cli, &opts->analysis, "step");
-    status = status == PS_EXIT_OK ? ps_cli_clocks(cli, &opts->analysis) : status;
+    int status = ps_cli_run_options(cli, opts);
     const char *against = ps_cli_text(cli, "against");
     const char *path = ps_cli_text(cli, "output");
     if (status == PS_EXIT_OK && against != NULL && ps_schedule_find(against) == NULL) {
         return ps_cli_usage(cli, "--against %s: no such schedule (see: pipescope schedules)",
                             against);
     }
-    if (status == PS_EXIT_OK && path != NULL) {
-        status = ps_cli_check_chart_file(cli, path);
-    }
-    opts->export_type = PS_EXPORT_NOTHING;
-    opts->n_threads = (size_t)ps_cli_int(cli, "jobs");
-    opts->analysis.step_id = -1; /* the whole chart is read; --step chooses what is drawn */
+    status = status == PS_EXIT_OK ? ps_cli_check_chart_file(cli, path) : status;
     opts->analysis.in_full = true;
-    opts->analysis.max_activations = ps_cli_int(cli, "max-activations");
     return status == PS_EXIT_OK ? check_rules(cli, &opts->analysis) : status;
 }
 
 static int run(ps_cli *cli) {
-    ps_run_opts opts = {0};
+    static const ps_ranks_command CHART = {.begin = ps_run_pipeline, .show = draw_chart};
+    ps_run_opts opts;
     int status = check_chart(cli, &opts);
-    if (status != PS_EXIT_OK) {
-        return status;
-    }
-    return ps_cli_over_ranks(cli, &opts, chart_analyse);
+    return status == PS_EXIT_OK ? ps_cli_over_ranks(cli, &opts, &CHART) : status;
 }
 
-#define PS_RULES_GROUP "Ranges that no framework named (regular expressions)"
-
 static const ps_option OPTIONS[] = {
-    {.name = "output",
-     .short_name = 'o',
-     .kind = PS_OPTION_PATH,
-     .arg = "FILE",
-     .help = "a picture (.svg), a page (.html) or the data (.json) instead of text"},
-    {.name = "step",
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .min = 0,
-     .max = INT64_MAX,
-     .fallback_shown = "the first full one",
-     .help = "step to draw"},
-    {.name = "pipeline",
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .min = 0,
-     .max = INT32_MAX,
-     .fallback_shown = "the first",
-     .help = "pipeline to draw"},
-    {.name = "against",
-     .kind = PS_OPTION_TEXT,
-     .arg = "SCHEDULE",
-     .help = "draw the theory of this schedule below the measured step"},
-    {.name = "max-activations",
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .min = 1,
-     .max = 1 << 30,
-     .help = "replay only schedules that hold no more activations on a stage (in microbatches)"},
-    {.name = "unexplained",
-     .kind = PS_OPTION_INT,
-     .arg = "PCT",
-     .fallback = "20",
-     .min = 1,
-     .max = 100,
-     .help = "no bubble where more of what a rank's device did is in no op of the chart"},
+    {.short_name = 'o', PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID, PS_CHART_FILE_HELP)},
+    {PS_ROW_INT(NULL, "step", "N", PS_SHOWN("the first full one"), 0, INT64_MAX, "step to draw")},
+    {PS_ROW_INT(NULL, "pipeline", "N", PS_SHOWN("the first"), 0, INT32_MAX, "pipeline to draw")},
+    {PS_ROW_TEXT(NULL, "against", "SCHEDULE", PS_UNSAID,
+                 "draw the theory of this schedule below the measured step")},
+    {PS_ROW_ANALYSIS(max_activations)},
+    {PS_ROW_ANALYSIS(unexplained)},
     PS_CLOCK_OPTIONS,
-    {.name = "forward-re",
-     .kind = PS_OPTION_TEXT,
-     .arg = "RE",
-     .help = "ranges whose name matches are forwards; a group gives the microbatch",
-     .group = PS_RULES_GROUP},
-    {.name = "backward-re",
-     .kind = PS_OPTION_TEXT,
-     .arg = "RE",
-     .help = "the same for backwards",
-     .group = PS_RULES_GROUP},
-    {.name = "microbatch-re",
-     .kind = PS_OPTION_TEXT,
-     .arg = "RE",
-     .help = "where the microbatch stands in the names of both",
-     .group = PS_RULES_GROUP},
+    {PS_ROW_ANALYSIS(forward_re)},
+    {PS_ROW_ANALYSIS(backward_re)},
+    {PS_ROW_ANALYSIS(microbatch_re)},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_JOB_OPTIONS,

@@ -123,16 +123,7 @@ static void say_ignored(const ps_cli *cli) {
     }
 }
 
-static void parse_limits(const ps_cli *cli, request *q) {
-    ps_analysis_opts *o = &q->opts.analysis;
-    o->top_num = ps_cli_int(cli, "top_num");
-    o->module_depth = ps_cli_int(cli, "depth");
-    o->module_glob = ps_cli_text(cli, "module");
-    o->rank_id = ps_cli_int(cli, "rank_id");
-    o->parallel_types = ps_cli_text(cli, "parallel_types");
-    o->exclude_op_name = ps_cli_flag(cli, "exclude_op_name");
-    o->peak_tflops = ps_cli_real(cli, "peak-tflops");
-    o->fuzzy_threshold = ps_cli_real(cli, "fuzzy_threshold");
+static void parse_baseline(const ps_cli *cli, request *q) {
     const char *bp = ps_cli_text(cli, "bp");
     q->opts.baseline_path = bp != NULL ? bp : ps_cli_text(cli, "baseline_profiling_path");
     bool compares = false;
@@ -150,12 +141,11 @@ static int parse_request(ps_cli *cli, request *q) {
     if (status == PS_EXIT_OK && q->path == NULL) {
         status = ps_cli_usage(cli, "no input given: -d DIR");
     }
+    status = status == PS_EXIT_OK ? ps_cli_run_options(cli, &q->opts) : status;
     status = status == PS_EXIT_OK ? parse_export(cli, q) : status;
-    status = status == PS_EXIT_OK ? ps_cli_job(cli, &q->opts.analysis, "step_id") : status;
-    parse_limits(cli, q);
+    parse_baseline(cli, q);
     say_ignored(cli);
     q->opts.out_dir = ps_cli_text(cli, "output_path");
-    q->opts.n_threads = (size_t)ps_cli_int(cli, "jobs");
     q->opts.strict = ps_cli_flag(cli, "strict");
     return status;
 }
@@ -165,9 +155,7 @@ static int select_ranks(ps_cli *cli, request *q, const ps_cluster *c) {
     const char *list = ps_cli_text(cli, "rank_list");
     q->ranks = ps_calloc(c->n_ranks, sizeof *q->ranks);
     if (q->ranks == NULL) {
-        ps_err err;
-        (void)ps_fail_nomem(&err);
-        return ps_cli_fail(cli, &err);
+        return ps_cli_fail_nomem(cli);
     }
     bool all = strcmp(list, "all") == 0;
     for (size_t r = 0; all && r < c->n_ranks; r++) {
@@ -291,117 +279,45 @@ static int run_cluster(ps_cli *cli) {
     return status;
 }
 
-#define MODE_GROUP "Of single modes"
-
 static const ps_option OPTIONS[] = {
-    {.name = "mode",
-     .short_name = 'm',
-     .kind = PS_OPTION_TEXT,
-     .arg = "MODE[,MODE...]",
-     .help =
-         "the analyses to run, in one read; all: the basic tables of a cluster, every: all that need no "
-         "further input and write only to the output folder (see: pipescope modes)"},
-    {.name = "profiling_path",
-     .short_name = 'd',
-     .kind = PS_OPTION_PATH,
-     .arg = "DIR",
-     .help = "directory of rank directories, one rank directory, or one profile"},
-    {.name = "output_path",
-     .short_name = 'o',
-     .kind = PS_OPTION_PATH,
-     .arg = "DIR",
-     .help =
-         "write results, and mirrored copies of databases that modes write into, here; the input stays as it is"},
-    {.name = "export_type",
-     .kind = PS_OPTION_TEXT,
-     .arg = "TYPE",
-     .fallback = "db",
-     .help =
-         "db writes into the databases of ranks, or cluster_analysis_output/cluster_analysis.db; csv, json or "
-         "xlsx write files beside that; text is xlsx for tables that are sheets, else csv"},
-    {.name = "step_id",
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .min = 0,
-     .max = INT64_MAX,
-     .help = "only this step"},
-    {.name = "rank_list",
-     .kind = PS_OPTION_TEXT,
-     .arg = "LIST",
-     .fallback = "all",
-     .help = "all, or ranks as in 0,1,5"},
-    {.name = "top_num",
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .min = 1,
-     .max = 1000000,
-     .help = "as many rows where a mode lists the largest",
-     .group = MODE_GROUP},
-    {.name = "depth",
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .min = 1,
-     .max = 1000000,
-     .fallback_shown = "all",
-     .help = "modules down to this depth",
-     .group = MODE_GROUP},
-    {.name = "module",
-     .kind = PS_OPTION_TEXT,
-     .arg = "GLOB",
-     .help = "modules whose path or name matches, as in '*/Layer/*'",
-     .group = MODE_GROUP},
-    {.name = "rank_id",
-     .kind = PS_OPTION_INT,
-     .arg = "R",
-     .min = 0,
-     .max = INT64_MAX,
-     .fallback_shown = "0",
-     .help = "the rank that communication_bottleneck looks at",
-     .group = MODE_GROUP},
-    {.name = "parallel_types",
-     .kind = PS_OPTION_TEXT,
-     .arg = "LIST",
-     .help = "groups of parallel dimensions, as in \"dp,edp;pp\"",
-     .group = MODE_GROUP},
-    {.name = "exclude_op_name",
-     .kind = PS_OPTION_FLAG,
-     .help = "no table by name of operator",
-     .group = MODE_GROUP},
-    {.name = "peak-tflops",
-     .kind = PS_OPTION_REAL,
-     .arg = "X",
-     .min = 0,
-     .max = 1000000,
-     .fallback_shown = "from the profile",
-     .positive = true,
-     .help = "what the device can do with 16-bit types",
-     .group = MODE_GROUP},
-    {.name = "fuzzy_threshold",
-     .kind = PS_OPTION_REAL,
-     .arg = "X",
-     .min = 0,
-     .max = 1,
-     .fallback_shown = "0.8",
-     .positive = true,
-     .help = "least likeness of module names that are taken for one another",
-     .group = MODE_GROUP},
-    {.name = "bp",
-     .kind = PS_OPTION_PATH,
-     .arg = "DIR",
-     .help = "profiles to compare with, for modes that compare (also --baseline_profiling_path)",
-     .group = MODE_GROUP},
-    {.name = "baseline_profiling_path", .kind = PS_OPTION_PATH, .arg = "DIR", .hidden = true},
-    {.name = "parallel_mode", .kind = PS_OPTION_TEXT, .arg = "MODE", .hidden = true},
-    {.name = "force", .kind = PS_OPTION_FLAG, .hidden = true},
-    {.name = "dump_intermediate_results", .kind = PS_OPTION_FLAG, .hidden = true},
+    {.short_name = 'm',
+     PS_ROW_TEXT(NULL, "mode", "MODE[,MODE...]", PS_UNSAID,
+                 "the analyses to run, in one read; all: the basic tables of a cluster, every: all "
+                 "that need no further input and write only to the output folder (see: pipescope "
+                 "modes)")},
+    {.short_name = 'd',
+     PS_ROW_PATH(NULL, "profiling_path", "DIR", PS_UNSAID,
+                 "directory of rank directories, one rank directory, or one profile")},
+    {.short_name = 'o',
+     PS_ROW_PATH(NULL, "output_path", "DIR", PS_UNSAID,
+                 "write results, and mirrored copies of databases that modes write into, here; the "
+                 "input stays as it is")},
+    {PS_ROW_TEXT(
+        NULL, "export_type", "TYPE", PS_IS("db"),
+        "db writes into the databases of ranks, or "
+        "cluster_analysis_output/cluster_analysis.db; csv, json or xlsx write files beside "
+        "that; text is xlsx for tables that are sheets, else csv")},
+    {PS_ROW_ANALYSIS(step_id)},
+    {PS_ROW_TEXT(NULL, "rank_list", "LIST", PS_IS("all"), "all, or ranks as in 0,1,5")},
+    {PS_ROW_ANALYSIS(top_num)},
+    {PS_ROW_ANALYSIS(module_depth)},
+    {PS_ROW_ANALYSIS(module_glob)},
+    {PS_ROW_ANALYSIS(rank_id)},
+    {PS_ROW_ANALYSIS(parallel_types)},
+    {PS_ROW_ANALYSIS(exclude_op_name)},
+    {PS_ROW_ANALYSIS(peak_tflops)},
+    {PS_ROW_ANALYSIS(fuzzy_threshold)},
+    {PS_ROW_PATH(PS_MODE_GROUP, "bp", "DIR", PS_UNSAID,
+                 "profiles to compare with, for modes that compare (also "
+                 "--baseline_profiling_path)")},
+    {.hidden = true, PS_ROW_PATH(NULL, "baseline_profiling_path", "DIR", PS_UNSAID, NULL)},
+    {.hidden = true, PS_ROW_TEXT(NULL, "parallel_mode", "MODE", PS_UNSAID, NULL)},
+    {.hidden = true, PS_ROW_FLAG(NULL, "force", NULL)},
+    {.hidden = true, PS_ROW_FLAG(NULL, "dump_intermediate_results", NULL)},
     PS_JOBS_OPTION,
-    {.name = "strict",
-     .kind = PS_OPTION_FLAG,
-     .help = "counted errors in the input make a rank fail"},
-    {.name = "json-summary",
-     .kind = PS_OPTION_PATH,
-     .arg = "FILE",
-     .help = "what ran, what was written and every counted oddity, as JSON"},
+    {PS_ROW_FLAG(NULL, "strict", "counted errors in the input make a rank fail")},
+    {PS_ROW_PATH(NULL, "json-summary", "FILE", PS_UNSAID,
+                 "what ran, what was written and every counted oddity, as JSON")},
     PS_FORMAT_OPTION,
     PS_JOB_OPTIONS,
     PS_COMM_RULES_OPTION,

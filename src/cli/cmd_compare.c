@@ -8,66 +8,34 @@
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
 #include "run/run.h"
-#include "write/out/sink.h"
 #include "write/report/comparison.h"
 #include "write/table/table_xlsx.h"
 
-static int check_compare_output(ps_cli *cli, const char *path) {
-    static const char *const ENDS[] = {".txt", ".json", ".xlsx"};
-    for (size_t i = 0; path != NULL && i < PS_N(ENDS); i++) {
-        if (ps_ends_with(path, ENDS[i])) {
-            return PS_EXIT_OK;
-        }
-    }
-    return path == NULL ? PS_EXIT_OK
-                        : ps_cli_usage(cli, "-o %s: end it in .txt, .json or .xlsx", path);
-}
-
-static ps_code compare_render(const ps_comparison *c, const char *path, size_t top, ps_buf *out,
-                              ps_err *err) {
-    if (ps_ends_with(path, ".json")) {
-        return ps_write_comparison_json(c, out, err);
-    }
-    ps_text_style style = {.width = 120, .utf8 = true};
-    return ps_write_comparison_text(c, top, &style, out, err);
-}
-
-static ps_code store(const ps_comparison *c, const char *path, size_t top, ps_err *err) {
-    ps_buf out;
-    ps_buf_init(&out, 0);
-    ps_code code = compare_render(c, path, top, &out, err);
-    code = code == PS_OK ? ps_sink_store(path, &out, err) : code;
-    ps_buf_fini(&out);
-    return code;
-}
-
-static int write_compare_file(ps_cli *cli, const ps_comparison *c, const char *path, size_t top) {
+static int write_compare_sheets(ps_cli *cli, const ps_comparison *c, const char *path) {
     ps_err err = PS_ERR_INIT;
-    ps_code code = ps_ends_with(path, ".xlsx")
-                       ? ps_write_tables_xlsx((const ps_table *const *)c->tables, c->n_tables, path,
-                                              NULL, &err)
-                       : store(c, path, top, &err);
-    if (code != PS_OK) {
+    if (ps_write_tables_xlsx((const ps_table *const *)c->tables, c->n_tables, path, NULL, &err) !=
+        PS_OK) {
         return ps_cli_fail(cli, &err);
     }
     ps_cli_print(cli, "wrote %s\n", path);
     return PS_EXIT_OK;
 }
 
-static int print_compare(ps_cli *cli, const ps_comparison *c, size_t top) {
-    ps_buf out;
-    ps_buf_init(&out, 0);
+/* Into the file, or onto the terminal. */
+static int write_compare(ps_cli *cli, const ps_comparison *c, const char *path) {
+    size_t top = (size_t)ps_cli_int(cli, "top_num");
+    ps_text_style style =
+        path != NULL ? (ps_text_style){.width = 120, .utf8 = true} : ps_cli_style(cli);
     ps_err err = PS_ERR_INIT;
-    ps_text_style style = ps_cli_style(cli);
-    ps_code code = ps_write_comparison_text(c, top, &style, &out, &err);
-    if (code == PS_OK) {
-        ps_cli_put(cli, ps_buf_str(&out), out.len);
-    }
-    ps_buf_fini(&out);
-    return code == PS_OK ? PS_EXIT_OK : ps_cli_fail(cli, &err);
+    ps_buf out = {0};
+    ps_code code = path != NULL && ps_ends_with(path, ".json")
+                       ? ps_write_comparison_json(c, &out, &err)
+                       : ps_write_comparison_text(c, top, &style, &out, &err);
+    return ps_cli_end_output(cli, path, &out, code, &err);
 }
 
-static int show_compare(ps_cli *cli, const ps_run *run) {
+static int show_compare(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
+    (void)cluster;
     ps_table *tables[64];
     ps_comparison c = {.new_name = ps_cli_positional(cli, 0),
                        .base_name = ps_cli_positional(cli, 1),
@@ -82,46 +50,33 @@ static int show_compare(ps_cli *cli, const ps_run *run) {
     if (c.n_tables == 0) {
         return PS_EXIT_NOTHING; /* the ranks have said why */
     }
-    size_t top = (size_t)ps_cli_int(cli, "top_num");
     const char *path = ps_cli_text(cli, "output");
-    return path != NULL ? write_compare_file(cli, &c, path, top) : print_compare(cli, &c, top);
+    return path != NULL && ps_ends_with(path, ".xlsx") ? write_compare_sheets(cli, &c, path)
+                                                       : write_compare(cli, &c, path);
 }
 
-static int compare_cmd_compare(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
-    ps_err err = PS_ERR_INIT;
+static ps_run *begin_compare(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
     const ps_analysis *analyses[] = {ps_analysis_find("compare")};
-    ps_run *run = ps_run_all_ranks(analyses, PS_N(analyses), cluster, opts, &err);
-    if (run == NULL) {
-        return ps_cli_fail(cli, &err);
-    }
-    return ps_report_end(cli, run, cluster, show_compare(cli, run));
+    return ps_run_all_ranks(analyses, PS_N(analyses), cluster, opts, err);
 }
 
 static int run_compare(ps_cli *cli) {
-    int status = check_compare_output(cli, ps_cli_text(cli, "output"));
-    if (status != PS_EXIT_OK) {
-        return status;
-    }
-    ps_run_opts opts = {.baseline_path = ps_cli_positional(cli, 1),
-                        .export_type = PS_EXPORT_NOTHING,
-                        .n_threads = (size_t)ps_cli_int(cli, "jobs"),
-                        .analysis = {.step_id = -1}};
-    return ps_cli_over_ranks(cli, &opts, compare_cmd_compare);
+    static const char *const ENDINGS[] = {".txt", ".json", ".xlsx", NULL};
+    static const ps_ranks_command COMPARE = {.begin = begin_compare, .show = show_compare};
+    ps_run_opts opts;
+    int status = ps_cli_run_options(cli, &opts);
+    status = status == PS_EXIT_OK
+                 ? ps_cli_check_ending(cli, ps_cli_text(cli, "output"), ENDINGS, "")
+                 : status;
+    opts.baseline_path = ps_cli_positional(cli, 1);
+    return status == PS_EXIT_OK ? ps_cli_over_ranks(cli, &opts, &COMPARE) : status;
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "output",
-     .short_name = 'o',
-     .kind = PS_OPTION_PATH,
-     .arg = "FILE",
-     .help = "every row into a file (.json, .xlsx), or the text (.txt)"},
-    {.name = "top_num",
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .fallback = "10",
-     .min = 1,
-     .max = 1 << 20,
-     .help = "rows of each table in the text"},
+    {.short_name = 'o',
+     PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
+                 "every row into a file (.json, .xlsx), or the text (.txt)")},
+    {PS_ROW_INT(NULL, "top_num", "N", PS_IS("10"), 1, 1 << 20, "rows of each table in the text")},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_COMM_RULES_OPTION,

@@ -8,6 +8,8 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/num.h"
+#include "base/order.h"
+#include "base/sort.h"
 #include "base/threads.h"
 #include "cli/cli.h"
 #include "cli/job_options.h"
@@ -52,14 +54,7 @@ typedef struct conversion {
 
 /* --- inputs -------------------------------------------------------------------------------------------- */
 
-static int compare_inputs(const void *a, const void *b) {
-    const input *x = a;
-    const input *y = b;
-    if (x->rank->rank != y->rank->rank) {
-        return x->rank->rank < y->rank->rank ? -1 : 1;
-    }
-    return x->number < y->number ? -1 : 1;
-}
+PS_COMPARE(compare_inputs, input, PS_BY(rank->rank) PS_BY(number))
 
 static bool is_same_file(const char *a, const char *b) {
     ps_file_id x;
@@ -108,16 +103,12 @@ static int find_inputs(conversion *c) {
     c->sources = ps_calloc(n_ranks + 1, sizeof *c->sources);
     c->diag = ps_calloc(1, sizeof *c->diag);
     if (c->clusters == NULL || c->inputs == NULL || c->sources == NULL || c->diag == NULL) {
-        ps_err err;
-        (void)ps_fail_nomem(&err);
-        return ps_cli_fail(c->cli, &err);
+        return ps_cli_fail_nomem(c->cli);
     }
     for (size_t i = 0; i < n; i++) {
         add_inputs(c, c->clusters[i]);
     }
-    if (c->n_inputs > 1) {
-        qsort(c->inputs, c->n_inputs, sizeof *c->inputs, compare_inputs);
-    }
+    ps_sort(c->inputs, c->n_inputs, sizeof *c->inputs, compare_inputs);
     return PS_EXIT_OK;
 }
 
@@ -138,8 +129,7 @@ static const char *kept_title(const conversion *c, size_t i, bool is_twin) {
 
 /* "rank 3"; with the file where that does not tell ranks apart. */
 static bool name_sources(conversion *c) {
-    ps_buf title;
-    ps_buf_init(&title, 0);
+    ps_buf title = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < c->n_inputs; i++) {
         const ps_cluster_rank *r = c->inputs[i].rank;
@@ -302,8 +292,7 @@ static int exit_status(const conversion *c) {
 static int convert(conversion *c) {
     ps_err err = PS_ERR_INIT;
     if (!name_sources(c)) {
-        (void)ps_fail_nomem(&err);
-        return ps_cli_fail(c->cli, &err);
+        return ps_cli_fail_nomem(c->cli);
     }
     c->writer = ps_trace_writer_open(c->path, c->sources, c->n_inputs, &err);
     if (c->writer == NULL) {
@@ -330,8 +319,7 @@ static int convert(conversion *c) {
 
 static int check_convert_output(const ps_cli *cli) {
     const char *path = ps_cli_text(cli, "output");
-    ps_buf endings;
-    ps_buf_init(&endings, 0);
+    ps_buf endings = {0};
     ps_trace_format_list(&endings);
     int status = PS_EXIT_OK;
     if (path == NULL) {
@@ -352,7 +340,6 @@ static int run_convert(ps_cli *cli) {
                     .path = ps_cli_text(cli, "output"),
                     .n_threads = (size_t)ps_cli_int(cli, "jobs"),
                     .write_err = PS_ERR_INIT};
-    ps_arena_init(&c.arena);
     status = find_inputs(&c);
     if (status == PS_EXIT_OK && c.n_inputs > 0) {
         status = convert(&c);
@@ -377,15 +364,12 @@ static int run_convert(ps_cli *cli) {
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "output",
-     .short_name = 'o',
-     .kind = PS_OPTION_PATH,
-     .arg = "FILE",
-     .help = "what to write: .json or .json.gz (trace events), .pftrace (Perfetto)"},
-    {.name = "strict", .kind = PS_OPTION_FLAG, .help = "a rank with counted errors is not written"},
-    {.name = "no-align",
-     .kind = PS_OPTION_FLAG,
-     .help = "times as they were recorded: clocks that were measured while recording stay"},
+    {.short_name = 'o',
+     PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
+                 "what to write: .json or .json.gz (trace events), .pftrace (Perfetto)")},
+    {PS_ROW_FLAG(NULL, "strict", "a rank with counted errors is not written")},
+    {PS_ROW_FLAG(NULL, "no-align",
+                 "times as they were recorded: clocks that were measured while recording stay")},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_COMM_RULES_OPTION,

@@ -12,17 +12,11 @@ static int run_format(ps_cli *cli) {
         ok = ps_table_add_row(t) && ps_table_set_text(t, 0, (*r)->name) &&
              ps_table_set_text(t, 1, (*r)->summary);
     }
-    int status = PS_EXIT_FAILED;
-    if (ok) {
-        status = ps_cli_put_table(cli, t);
+    int status = ps_cli_end_table(cli, t, ok);
+    if (status == PS_EXIT_OK) {
         ps_cli_print(cli,
                      "\nRecognised by content. See what a directory holds: pipescope info DIR\n");
-    } else {
-        ps_err err;
-        (void)ps_fail_nomem(&err);
-        status = ps_cli_fail(cli, &err);
     }
-    ps_table_free(t);
     return status;
 }
 

@@ -196,27 +196,13 @@ static bool add_rank_row(ps_table *t, const ps_info_rank *r) {
     return ok;
 }
 
-/* Prints and frees a table that was filled when `ok`. */
-static int put_info_table(ps_cli *cli, ps_table *t, bool ok) {
-    int status = PS_EXIT_FAILED;
-    if (ok) {
-        status = ps_cli_put_table(cli, t);
-    } else {
-        ps_err err;
-        (void)ps_fail_nomem(&err);
-        status = ps_cli_fail(cli, &err);
-    }
-    ps_table_free(t);
-    return status;
-}
-
 static int print_ranks(ps_cli *cli, const ps_info *info) {
     ps_table *t = ps_table_new("ranks", "", COLUMNS, N_C);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < info->n; i++) {
         ok = add_rank_row(t, &info->ranks[i]);
     }
-    return put_info_table(cli, t, ok);
+    return ps_cli_end_table(cli, t, ok);
 }
 
 /* --- one rank stands for all of its format ------------------------------------------------------------------- */
@@ -253,14 +239,13 @@ static int print_content(ps_cli *cli, const ps_inventory *inv) {
                 add_content(t, "counters", "values", (int64_t)inv->n_counter_values));
     ok = ok && add_contents(t, "side table", &inv->side_tables);
     ok = ok && add_contents(t, "table", &inv->tables);
-    return put_info_table(cli, t, ok);
+    return ps_cli_end_table(cli, t, ok);
 }
 
 /* A line about a text of the profile: nothing in it steers the terminal. */
 static void print_info_text(ps_cli *cli, const char *key, const char *value) {
     enum { SHOWN_BYTES = 200 };
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     bool all = strlen(value) <= SHOWN_BYTES;
     const char *copy = ps_arena_strndup(&arena, value, all ? strlen(value) : SHOWN_BYTES);
     const char *clean = copy != NULL ? ps_text_clean(&arena, copy) : NULL;
@@ -369,10 +354,8 @@ static void print_clocks(ps_cli *cli, const ps_info *info) {
 
 /* Ranks that lack the same are named together. */
 static void print_missing(ps_cli *cli, const ps_info *info) {
-    ps_buf first;
-    ps_buf text;
-    ps_buf_init(&first, 0);
-    ps_buf_init(&text, 0);
+    ps_buf first = {0};
+    ps_buf text = {0};
     size_t n_same = 0;
     size_t n_read = 0;
     for (size_t i = 0; i < info->n; i++) {
@@ -414,8 +397,7 @@ static void read_info_rank(void *context, size_t i) {
 }
 
 static void print_title(ps_cli *cli, const ps_info *info) {
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     const char *path = ps_text_clean(&arena, info->cluster->path);
     ps_cli_print(cli, "%s: %zu rank%s\n\n", path != NULL ? path : "", info->n,
                  info->n == 1 ? "" : "s");
@@ -465,9 +447,7 @@ static int inspect(ps_cli *cli, const ps_cluster *c) {
                     .n = c->n_ranks,
                     .n_threads = (size_t)ps_cli_int(cli, "jobs")};
     if (info.ranks == NULL) {
-        ps_err err;
-        (void)ps_fail_nomem(&err);
-        return ps_cli_fail(cli, &err);
+        return ps_cli_fail_nomem(cli);
     }
     for (size_t i = 0; i < info.n; i++) {
         info.ranks[i].rank = &c->ranks[i];
@@ -497,9 +477,7 @@ static int run_info(ps_cli *cli) {
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "json",
-     .kind = PS_OPTION_FLAG,
-     .help = "for scripts: exact numbers, epoch times as text"},
+    {PS_ROW_FLAG(NULL, "json", "for scripts: exact numbers, epoch times as text")},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_COMM_RULES_OPTION,

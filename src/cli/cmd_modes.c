@@ -10,10 +10,8 @@ static size_t width_of(const ps_cli *cli) {
 }
 
 static void print_set(ps_cli *cli, const char *name, const char *what, uint32_t set) {
-    ps_buf names;
-    ps_buf text;
-    ps_buf_init(&names, 0);
-    ps_buf_init(&text, 0);
+    ps_buf names = {0};
+    ps_buf text = {0};
     for (const ps_analysis *const *a = ps_analyses(); *a != NULL; a++) {
         if (!(*a)->hidden && ((*a)->sets & set) != 0) {
             ps_buf_addf(&names, "%s%s", names.len > 0 ? ", " : "", (*a)->name);
@@ -29,8 +27,7 @@ static void print_set(ps_cli *cli, const char *name, const char *what, uint32_t 
 }
 
 static void print_mode(ps_cli *cli, const ps_analysis *a, size_t left) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     ps_wrap(&text, a->summary, left, left, width_of(cli));
     ps_cli_print(cli, "%-*s%s\n", (int)left, a->name, ps_buf_str(&text));
     ps_buf_fini(&text);

@@ -35,71 +35,54 @@ static const char *const GRAPHS[] = {"kernels", "whole", NULL};
 static const char *const SWITCH[] = {"0", "1", NULL};
 
 /* The help of a flag begins with "1: ". */
-#define FLAG(in, text) .kind = PS_OPTION_FLAG, .group = in, .help = &(text)[3]
-#define WORD(in, shown, a, text)                                                                   \
-    .kind = PS_OPTION_TEXT, .group = in, .arg = a, .fallback_shown = shown, .help = text
-#define FILE_(in, shown, a, text)                                                                  \
-    .kind = PS_OPTION_PATH, .group = in, .arg = a, .fallback_shown = shown, .help = text
-#define NUMBER(in, shown, low, high, text)                                                         \
-    .kind = PS_OPTION_INT, .group = in, .arg = "N", .fallback_shown = shown, .help = text,         \
-    .min = low, .max = high
-#define ONE_OF(in, shown, a, list, text)                                                           \
-    .kind = PS_OPTION_CHOICE, .group = in, .arg = a, .fallback_shown = shown, .choices = list,     \
-    .help = text
+#define FLAG(in, n, text) PS_ROW_FLAG(in, n, &(text)[3])
 
-#define AS_output_dir(d, t) .short_name = 'o', FILE_(NULL, "", "DIR", t)
-#define AS_worker(d, t) WORD(NULL, d, "NAME", t)
-#define AS_rank(d, t) NUMBER(NULL, d, 0, INT32_MAX, t)
-#define AS_backend(d, t) ONE_OF(NULL, d, "NAME", BACKENDS, t)
-#define AS_level(d, t) ONE_OF(NULL, d, "LEVEL", LEVELS, t)
-#define AS_window(d, t) WORD(NULL, d, "A:B", t)
-#define AS_record(d, t)                                                                            \
-    ONE_OF(RARE, "1", "0|1", SWITCH, t) /* the command, not the library, says 1 */
-#define AS_launch(d, t) WORD(RARE, d, "NAME", t)
-#define AS_domain_include(d, t) WORD(NULL, d, "NAMES", t)
-#define AS_domain_exclude(d, t) WORD(NULL, d, "NAMES", t)
-#define AS_mstx_strict(d, t) FLAG(RARE, t)
-#define AS_device_id(d, t) NUMBER(RARE, d, 0, INT32_MAX, t)
-#define AS_ring_slots(d, t) NUMBER(RARE, d, 1024, 1 << 24, t)
-#define AS_max_bytes(d, t) WORD(RARE, d, "SIZE", t)
-#define AS_max_disk(d, t) WORD(RARE, d, "SIZE", t)
-#define AS_clock(d, t) ONE_OF(RARE, d, "NAME", CLOCKS, t)
-#define AS_keep_raw(d, t) FLAG(NULL, t)
-#define AS_export_type(d, t) ONE_OF(NULL, d, "TYPE", EXPORTS, t)
-#define AS_exit_timeout_s(d, t) NUMBER(RARE, d, 0, 86400, t)
-#define AS_follow_fork(d, t) FLAG(NULL, t)
-#define AS_quiet(d, t) .hidden = true, FLAG(NULL, t) /* shown with those of all commands */
-#define AS_nvtx_stream(d, t) WORD(NVTX, d, "RULES", t)
-#define AS_nvtx_push_pop_type(d, t) ONE_OF(NVTX, d, "N", PUSH_POP, t)
-#define AS_nvtx_chain(d, t) FILE_(NVTX, d, "FILE", t)
-#define AS_nccl_marks(d, t) FLAG(NVTX, t)
-#define AS_cuda_library(d, t) FILE_(GPU, d, "FILE", t)
-#define AS_cupti_path(d, t) FILE_(GPU, d, "FILE", t)
-#define AS_correlate(d, t) WORD(GPU, d, "NAMES", t)
-#define AS_cuda_graphs(d, t) ONE_OF(GPU, d, "NAME", GRAPHS, t)
-#define AS_event_pool(d, t) NUMBER(GPU, d, 2, 1 << 24, t)
+#define AS_output_dir(n, d, t) .short_name = 'o', PS_ROW_PATH(NULL, n, "DIR", PS_SHOWN(""), t)
+#define AS_worker(n, d, t) PS_ROW_TEXT(NULL, n, "NAME", PS_SHOWN(d), t)
+#define AS_rank(n, d, t) PS_ROW_INT(NULL, n, "N", PS_SHOWN(d), 0, INT32_MAX, t)
+#define AS_backend(n, d, t) PS_ROW_CHOICE(NULL, n, "NAME", PS_SHOWN(d), BACKENDS, t)
+#define AS_level(n, d, t) PS_ROW_CHOICE(NULL, n, "LEVEL", PS_SHOWN(d), LEVELS, t)
+#define AS_window(n, d, t) PS_ROW_TEXT(NULL, n, "A:B", PS_SHOWN(d), t)
+#define AS_record(n, d, t)                                                                         \
+    PS_ROW_CHOICE(RARE, n, "0|1", PS_SHOWN("1"), SWITCH,                                           \
+                  t) /* the command, not the library, says 1 */
+#define AS_launch(n, d, t) PS_ROW_TEXT(RARE, n, "NAME", PS_SHOWN(d), t)
+#define AS_domain_include(n, d, t) PS_ROW_TEXT(NULL, n, "NAMES", PS_SHOWN(d), t)
+#define AS_domain_exclude(n, d, t) PS_ROW_TEXT(NULL, n, "NAMES", PS_SHOWN(d), t)
+#define AS_mstx_strict(n, d, t) FLAG(RARE, n, t)
+#define AS_device_id(n, d, t) PS_ROW_INT(RARE, n, "N", PS_SHOWN(d), 0, INT32_MAX, t)
+#define AS_ring_slots(n, d, t) PS_ROW_INT(RARE, n, "N", PS_SHOWN(d), 1024, 1 << 24, t)
+#define AS_max_bytes(n, d, t) PS_ROW_TEXT(RARE, n, "SIZE", PS_SHOWN(d), t)
+#define AS_max_disk(n, d, t) PS_ROW_TEXT(RARE, n, "SIZE", PS_SHOWN(d), t)
+#define AS_clock(n, d, t) PS_ROW_CHOICE(RARE, n, "NAME", PS_SHOWN(d), CLOCKS, t)
+#define AS_keep_raw(n, d, t) FLAG(NULL, n, t)
+#define AS_export_type(n, d, t) PS_ROW_CHOICE(NULL, n, "TYPE", PS_SHOWN(d), EXPORTS, t)
+#define AS_exit_timeout_s(n, d, t) PS_ROW_INT(RARE, n, "N", PS_SHOWN(d), 0, 86400, t)
+#define AS_follow_fork(n, d, t) FLAG(NULL, n, t)
+#define AS_quiet(n, d, t) .hidden = true, FLAG(NULL, n, t) /* shown with those of all commands */
+#define AS_nvtx_stream(n, d, t) PS_ROW_TEXT(NVTX, n, "RULES", PS_SHOWN(d), t)
+#define AS_nvtx_push_pop_type(n, d, t) PS_ROW_CHOICE(NVTX, n, "N", PS_SHOWN(d), PUSH_POP, t)
+#define AS_nvtx_chain(n, d, t) PS_ROW_PATH(NVTX, n, "FILE", PS_SHOWN(d), t)
+#define AS_nccl_marks(n, d, t) FLAG(NVTX, n, t)
+#define AS_cuda_library(n, d, t) PS_ROW_PATH(GPU, n, "FILE", PS_SHOWN(d), t)
+#define AS_cupti_path(n, d, t) PS_ROW_PATH(GPU, n, "FILE", PS_SHOWN(d), t)
+#define AS_correlate(n, d, t) PS_ROW_TEXT(GPU, n, "NAMES", PS_SHOWN(d), t)
+#define AS_cuda_graphs(n, d, t) PS_ROW_CHOICE(GPU, n, "NAME", PS_SHOWN(d), GRAPHS, t)
+#define AS_event_pool(n, d, t) PS_ROW_INT(GPU, n, "N", PS_SHOWN(d), 2, 1 << 24, t)
 
 static const ps_option OPTIONS[] = {
-#define X(option, variable, fallback, text) {.name = #option, AS_##option(fallback, text)},
+#define X(option, variable, fallback, text) {AS_##option(#option, fallback, text)},
 #include "record/ring/options.def"
 #undef X
-    {.name = "preload",
-     .kind = PS_OPTION_FLAG,
-     .help = "load the recorder before all libraries, for programs that link an mstx library"},
-    {.name = "library",
-     .kind = PS_OPTION_PATH,
-     .arg = "FILE",
-     .fallback_shown = "PIPESCOPE_LIBRARY, or beside this program",
-     .help = PS_RECORD_LIBRARY},
-    {.name = "chain",
-     .kind = PS_OPTION_FLAG,
-     .group = NVTX,
-     .help = "hand NVTX calls on to the tool that NVTX_INJECTION64_PATH names already"},
-    {.name = "recover",
-     .kind = PS_OPTION_PATH,
-     .arg = "DIR",
-     .group = "Instead of a command",
-     .help = "write the databases of all processes in DIR that were killed while they recorded"},
+    {PS_ROW_FLAG(NULL, "preload",
+                 "load the recorder before all libraries, for programs that link an mstx library")},
+    {PS_ROW_PATH(NULL, "library", "FILE", PS_SHOWN("PIPESCOPE_LIBRARY, or beside this program"),
+                 PS_RECORD_LIBRARY)},
+    {PS_ROW_FLAG(NVTX, "chain",
+                 "hand NVTX calls on to the tool that NVTX_INJECTION64_PATH names already")},
+    {PS_ROW_PATH(
+        "Instead of a command", "recover", "DIR", PS_UNSAID,
+        "write the databases of all processes in DIR that were killed while they recorded")},
 };
 
 /* "3:7" with 0 <= 3 < 7. */
@@ -218,8 +201,7 @@ static int run_record(ps_cli *cli) {
     if (!recovers && ps_cli_n_positionals(cli) == 0) {
         return ps_cli_usage(cli, "no command given: pipescope record [options] -- COMMAND...");
     }
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     int status = recovers ? ps_record_recover(cli, ps_cli_text(cli, "recover"), &arena)
                           : record_cmd_record(cli, &arena);
     ps_arena_fini(&arena);

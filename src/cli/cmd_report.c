@@ -32,9 +32,7 @@ static int read_thresholds(ps_cli *cli, double out[PS_N_RULES]) {
 static int list_rules(ps_cli *cli, const double *thresholds) {
     ps_table *rules = ps_rules_table(thresholds);
     if (rules == NULL) {
-        ps_err err;
-        (void)ps_fail_nomem(&err);
-        return ps_cli_fail(cli, &err);
+        return ps_cli_fail_nomem(cli);
     }
     int status = ps_cli_flag(cli, "json") ? ps_cli_put_json(cli, rules) : PS_EXIT_OK;
     const char *section = "";
@@ -43,8 +41,7 @@ static int list_rules(ps_cli *cli, const double *thresholds) {
             section = ps_view_text(rules, r, "section");
             ps_cli_print(cli, "%s%s\n", r > 0 ? "\n" : "", section);
         }
-        ps_buf line;
-        ps_buf_init(&line, 0);
+        ps_buf line = {0};
         ps_wrap(&line, ps_view_text(rules, r, "fires when"), 32, 32, cli->term.width);
         ps_cli_print(cli, "  %-18s  %-9s %s\n", ps_view_text(rules, r, "rule"),
                      ps_view_text(rules, r, "threshold"), ps_buf_str(&line));
@@ -56,41 +53,19 @@ static int list_rules(ps_cli *cli, const double *thresholds) {
 
 /* --- output ------------------------------------------------------------------------------------------------------------ */
 
-static int check_report_command_output(ps_cli *cli, const char *path) {
-    static const char *const ENDS[] = {".txt", ".json", ".html"};
-    for (size_t i = 0; path != NULL && i < PS_N(ENDS); i++) {
-        if (ps_ends_with(path, ENDS[i])) {
-            return PS_EXIT_OK;
-        }
-    }
-    return path == NULL ? PS_EXIT_OK
-                        : ps_cli_usage(cli, "-o %s: end it in .txt, .json or .html", path);
-}
-
-static ps_code report_command_render(const ps_report_view *view, const char *path, ps_buf *out,
-                                     ps_err *err) {
-    ps_text_style style = {.width = 100, .utf8 = true};
-    return ps_ends_with(path, ".json")   ? ps_write_report_json(view, out, err)
-           : ps_ends_with(path, ".html") ? ps_write_report_html(view, out, err)
-                                         : ps_write_report_text(view, &style, out, err);
-}
-
-static int write_report_command_file(ps_cli *cli, const ps_report_view *view, const char *path) {
-    ps_buf out;
-    ps_buf_init(&out, 0);
+/* Into the file, or onto the terminal. */
+static int write_report(ps_cli *cli, const ps_report_view *view) {
+    const char *path = ps_cli_text(cli, "output");
+    ps_text_style style =
+        path != NULL ? (ps_text_style){.width = 100, .utf8 = true} : ps_cli_style(cli);
+    bool is_page = path != NULL && ps_ends_with(path, ".html");
+    bool is_json = path != NULL ? ps_ends_with(path, ".json") : ps_cli_flag(cli, "json");
+    ps_buf out = {0};
     ps_err err = PS_ERR_INIT;
-    ps_code code = report_command_render(view, path, &out, &err);
+    ps_code code = is_page   ? ps_write_report_html(view, &out, &err)
+                   : is_json ? ps_write_report_json(view, &out, &err)
+                             : ps_write_report_text(view, &style, &out, &err);
     return ps_cli_end_output(cli, path, &out, code, &err);
-}
-
-static int print_report_command(ps_cli *cli, const ps_report_view *view) {
-    ps_buf out;
-    ps_buf_init(&out, 0);
-    ps_err err = PS_ERR_INIT;
-    ps_text_style style = ps_cli_style(cli);
-    ps_code code = ps_cli_flag(cli, "json") ? ps_write_report_json(view, &out, &err)
-                                            : ps_write_report_text(view, &style, &out, &err);
-    return ps_cli_end_output(cli, NULL, &out, code, &err);
 }
 
 /* --- the run ----------------------------------------------------------------------------------------------------------- */
@@ -197,9 +172,7 @@ static int show_report_command(ps_cli *cli, const ps_run *run, const ps_cluster 
         !has_report_command_step(steps, view.chart, ps_cli_int(cli, "step"))) {
         return say_steps(cli, steps, ps_cli_int(cli, "step"));
     }
-    const char *path = ps_cli_text(cli, "output");
-    return path != NULL ? write_report_command_file(cli, &view, path)
-                        : print_report_command(cli, &view);
+    return write_report(cli, &view);
 }
 
 /* What only the makers of the chart miss is no news: the report says whether there is a pipeline. */
@@ -216,24 +189,24 @@ static void say_report_command_ranks(ps_cli *cli, const ps_run *run, const plan 
     }
 }
 
-static int report_command_analyse(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
-    ps_err err = PS_ERR_INIT;
+static ps_run *begin_report(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
     plan p = plan_for(cluster);
-    ps_run *run = ps_run_all_ranks(p.analyses, p.n, cluster, opts, &err);
-    if (run == NULL) {
-        return ps_cli_fail(cli, &err);
-    }
-    int status = show_report_command(cli, run, cluster);
+    return ps_run_all_ranks(p.analyses, p.n, cluster, opts, err);
+}
+
+static int end_report(ps_cli *cli, ps_run *run, const ps_cluster *cluster, int shown) {
+    plan p = plan_for(cluster);
     say_report_command_ranks(cli, run, &p);
     int ranks_status = ps_report_status(run, cluster, p.optional);
     ps_run_free(run);
-    return ps_report_shown(status, ranks_status);
+    return ps_report_shown(shown, ranks_status);
 }
 
 static int run_report_command(ps_cli *cli) {
+    static const char *const ENDINGS[] = {".txt", ".json", ".html", NULL};
+    static const ps_ranks_command REPORT = {begin_report, show_report_command, end_report};
     double thresholds[PS_N_RULES];
-    ps_run_opts opts = {.export_type = PS_EXPORT_NOTHING,
-                        .n_threads = (size_t)ps_cli_int(cli, "jobs")};
+    ps_run_opts opts;
     int status = read_thresholds(cli, thresholds);
     if (status == PS_EXIT_OK && ps_cli_flag(cli, "rules")) {
         return list_rules(cli, thresholds);
@@ -241,52 +214,31 @@ static int run_report_command(ps_cli *cli) {
     if (status == PS_EXIT_OK && ps_cli_n_positionals(cli) == 0) {
         status = ps_cli_usage(cli, "PATH is missing");
     }
-    status = status == PS_EXIT_OK ? check_report_command_output(cli, ps_cli_text(cli, "output"))
-                                  : status;
-    status = status == PS_EXIT_OK ? ps_cli_job(cli, &opts.analysis, "step") : status;
-    status = status == PS_EXIT_OK ? ps_cli_clocks(cli, &opts.analysis) : status;
+    status = status == PS_EXIT_OK
+                 ? ps_cli_check_ending(cli, ps_cli_text(cli, "output"), ENDINGS, "")
+                 : status;
+    status = status == PS_EXIT_OK ? ps_cli_run_options(cli, &opts) : status;
     if (status != PS_EXIT_OK) {
         return status;
     }
-    opts.analysis.step_id = -1;
     opts.analysis.in_full = true;
-    opts.analysis.max_activations = ps_cli_int(cli, "max-activations");
-    opts.analysis.peak_tflops = ps_cli_real(cli, "peak-tflops");
     opts.analysis.thresholds = thresholds;
-    return ps_cli_over_ranks(cli, &opts, report_command_analyse);
+    return ps_cli_over_ranks(cli, &opts, &REPORT);
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "output",
-     .short_name = 'o',
-     .kind = PS_OPTION_PATH,
-     .arg = "FILE",
-     .help = "a page (.html), the data (.json) or the text (.txt) instead of text on the terminal"},
-    {.name = "rules", .kind = PS_OPTION_FLAG, .help = "list the rules and their thresholds"},
-    {.name = "threshold",
-     .kind = PS_OPTION_TEXT,
-     .arg = "NAME=VALUE,...",
-     .help = "other thresholds than those that --rules lists"},
-    {.name = "json", .kind = PS_OPTION_FLAG, .help = "JSON on the terminal, also of --rules"},
-    {.name = "step",
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .min = 0,
-     .max = INT64_MAX,
-     .fallback_shown = "the first full one",
-     .help = "step of the pipeline to draw; findings are means of all steps"},
-    {.name = "max-activations",
-     .kind = PS_OPTION_INT,
-     .arg = "N",
-     .min = 1,
-     .max = 1 << 30,
-     .help = "replay only schedules that hold no more activations on a stage (in microbatches)"},
-    {.name = "peak-tflops",
-     .kind = PS_OPTION_REAL,
-     .arg = "X",
-     .max = 1000000,
-     .fallback_shown = "from the profile",
-     .positive = true,
+    {.short_name = 'o',
+     PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
+                 "a page (.html), the data (.json) or the text (.txt) instead of text on the "
+                 "terminal")},
+    {PS_ROW_FLAG(NULL, "rules", "list the rules and their thresholds")},
+    {PS_ROW_TEXT(NULL, "threshold", "NAME=VALUE,...", PS_UNSAID,
+                 "other thresholds than those that --rules lists")},
+    {PS_ROW_FLAG(NULL, "json", "JSON on the terminal, also of --rules")},
+    {PS_ROW_INT(NULL, "step", "N", PS_SHOWN("the first full one"), 0, INT64_MAX,
+                "step of the pipeline to draw; findings are means of all steps")},
+    {PS_ROW_ANALYSIS(max_activations)},
+    {PS_ROW_ANALYSIS(peak_tflops), .group = "Options",
      .help = "peak of 16-bit types, in 10^12 operations a second, for the MFU"},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,

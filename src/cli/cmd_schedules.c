@@ -41,11 +41,9 @@ static void print_list(ps_cli *cli) {
 }
 
 static int run_schedule(ps_cli *cli) {
-    ps_err err = PS_ERR_INIT;
     ps_table *table = make_table();
     if (table == NULL) {
-        (void)ps_fail_nomem(&err);
-        return ps_cli_fail(cli, &err);
+        return ps_cli_fail_nomem(cli);
     }
     int status = PS_EXIT_OK;
     if (ps_cli_flag(cli, "json")) {
@@ -58,7 +56,7 @@ static int run_schedule(ps_cli *cli) {
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "json", .kind = PS_OPTION_FLAG, .help = "an array of objects instead of a table"},
+    {PS_ROW_FLAG(NULL, "json", "an array of objects instead of a table")},
 };
 
 const ps_command ps_command_schedules = {

@@ -58,8 +58,7 @@ static void say_oddities(const ps_cli *cli, const ps_diag *d) {
             continue;
         }
         ps_oddity_text((ps_oddity)k, d->counts[k], text, sizeof text);
-        ps_buf line;
-        ps_buf_init(&line, 0);
+        ps_buf line = {0};
         ps_buf_add_str(&line, text);
         for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
             ps_buf_addf(&line, "%s%s", i == 0 ? ": " : "; ", d->places[k][i]);
@@ -160,16 +159,7 @@ static int put_timeline_summary(ps_cli *cli, const ps_paddle_pipeline *p) {
     for (size_t i = 0; ok && i < p->timeline.n_workers; i++) {
         ok = add_timeline_row(t, &p->figures[i], &p->timeline.workers[i], skip);
     }
-    int status = PS_EXIT_FAILED;
-    if (ok) {
-        status = ps_cli_put_table(cli, t);
-    } else {
-        ps_err err = PS_ERR_INIT;
-        (void)ps_fail_nomem(&err);
-        status = ps_cli_fail(cli, &err);
-    }
-    ps_table_free(t);
-    return status;
+    return ps_cli_end_table(cli, t, ok);
 }
 
 /* --- the files ---------------------------------------------------------------------------------------------------- */
@@ -188,17 +178,14 @@ static void write_one(void *context, size_t i) {
 
 static int write_files(ps_cli *cli, const ps_paddle_pipeline *p, const char *dir,
                        size_t n_threads) {
-    ps_err err = PS_ERR_INIT;
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     file files[] = {{&p->timeline, PS_PADDLE_CHROME,
                      ps_path_join(&arena, dir, PS_PADDLE_CHROME_FILE), PS_ERR_INIT},
                     {&p->timeline, PS_PADDLE_PERFETTO,
                      ps_path_join(&arena, dir, PS_PADDLE_PERFETTO_FILE), PS_ERR_INIT}};
     int status = PS_EXIT_OK;
     if (files[0].path == NULL || files[1].path == NULL) {
-        (void)ps_fail_nomem(&err);
-        status = ps_cli_fail(cli, &err);
+        status = ps_cli_fail_nomem(cli);
     } else {
         ps_parallel(PS_N(files), n_threads, write_one, files);
     }
@@ -284,8 +271,7 @@ static int run_timeline(ps_cli *cli) {
     }
     devices *d = ps_calloc(1, sizeof *d);
     if (d == NULL) {
-        (void)ps_fail_nomem(&err);
-        return ps_cli_fail(cli, &err);
+        return ps_cli_fail_nomem(cli);
     }
     int status = read_devices(cli, ps_cli_text(cli, "devices"), d);
     ps_paddle_logs *logs = NULL;
@@ -308,24 +294,14 @@ static int run_timeline(ps_cli *cli) {
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "log_dir",
-     .kind = PS_OPTION_PATH,
-     .arg = "DIR",
-     .help = "directory with workerlog.N, or with directories machine* that hold them"},
-    {.name = "devices",
-     .kind = PS_OPTION_TEXT,
-     .arg = "0,1,...",
-     .fallback_shown = "every log found",
-     .help = "the N of the logs to take"},
-    {.name = "multi_machine",
-     .kind = PS_OPTION_FLAG,
-     .help = "demand machine directories; without it they are found by themselves"},
-    {.name = "output",
-     .short_name = 'o',
-     .kind = PS_OPTION_PATH,
-     .arg = "DIR",
-     .fallback_shown = "log_dir",
-     .help = "directory for the two files"},
+    {PS_ROW_PATH(NULL, "log_dir", "DIR", PS_UNSAID,
+                 "directory with workerlog.N, or with directories machine* that hold them")},
+    {PS_ROW_TEXT(NULL, "devices", "0,1,...", PS_SHOWN("every log found"),
+                 "the N of the logs to take")},
+    {PS_ROW_FLAG(NULL, "multi_machine",
+                 "demand machine directories; without it they are found by themselves")},
+    {.short_name = 'o',
+     PS_ROW_PATH(NULL, "output", "DIR", PS_SHOWN("log_dir"), "directory for the two files")},
     PS_JOBS_OPTION,
 };
 

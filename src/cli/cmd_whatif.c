@@ -63,8 +63,7 @@ static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster
     }
     ps_text_style style =
         path != NULL ? (ps_text_style){.width = 100, .utf8 = true} : ps_cli_style(cli);
-    ps_buf out;
-    ps_buf_init(&out, 0);
+    ps_buf out = {0};
     ps_err err = PS_ERR_INIT;
     bool is_page = path != NULL && ps_ends_with(path, ".html");
     bool is_map = path != NULL && ps_ends_with(path, ".svg");
@@ -75,84 +74,51 @@ static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster
     return ps_cli_end_output(cli, path, &out, code, &err);
 }
 
-static int analyse_whatif(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts) {
-    ps_err err = PS_ERR_INIT;
-    ps_run *run = ps_run_whatif(cluster, opts, &err);
-    if (run == NULL) {
-        return ps_cli_fail_question(cli, &err);
-    }
-    return ps_report_end(cli, run, cluster, show_whatif(cli, run, cluster));
-}
-
 static int check_whatif(ps_cli *cli, ps_run_opts *opts) {
-    int status = ps_cli_job(cli, &opts->analysis, NULL);
-    status = status == PS_EXIT_OK ? ps_cli_clocks(cli, &opts->analysis) : status;
+    static const char *const ENDINGS[] = {".txt",     ".json",    ".html", ".svg",
+                                          ".pftrace", ".json.gz", NULL};
+    int status = ps_cli_run_options(cli, opts);
     const char *path = ps_cli_text(cli, "output");
-    if (status == PS_EXIT_OK && path != NULL && !ps_ends_with(path, ".txt") &&
-        !ps_ends_with(path, ".json") && !ps_ends_with(path, ".html") &&
-        !ps_ends_with(path, ".svg") && !is_timeline(path)) {
-        return ps_cli_usage(cli, "-o %s: end it in .txt, .json, .html, .svg, .pftrace or .json.gz",
-                            path);
+    status = status == PS_EXIT_OK ? ps_cli_check_ending(cli, path, ENDINGS, "") : status;
+    if (status != PS_EXIT_OK) {
+        return status;
     }
-    opts->export_type = PS_EXPORT_NOTHING;
-    opts->n_threads = (size_t)ps_cli_int(cli, "jobs");
-    opts->analysis.step_id = -1;
     opts->analysis.with_timeline = path != NULL && is_timeline(path);
-    opts->analysis.without = ps_cli_text(cli, "without");
-    opts->analysis.scale = ps_cli_text(cli, "scale");
-    opts->analysis.set = ps_cli_text(cli, "set");
     ps_question asked;
     ps_err err = PS_ERR_INIT;
     ps_code code = ps_question_read(opts->analysis.without, opts->analysis.scale,
                                     opts->analysis.set, NULL, &asked, &err);
     ps_question_fini(&asked);
-    return status == PS_EXIT_OK && code != PS_OK ? ps_cli_usage(cli, "%s", err.msg) : status;
+    return code != PS_OK ? ps_cli_usage(cli, "%s", err.msg) : PS_EXIT_OK;
 }
 
 static int run_whatif_command(ps_cli *cli) {
-    ps_run_opts opts = {0};
+    static const ps_ranks_command WHATIF = {.begin = ps_run_whatif, .show = show_whatif};
+    ps_run_opts opts;
     double thresholds[PS_N_WHATIF_THRESHOLDS];
     ps_whatif_thresholds_default(thresholds);
-    opts.analysis.cause_thresholds = thresholds;
     int status = check_whatif(cli, &opts);
+    opts.analysis.cause_thresholds = thresholds;
     status = status == PS_EXIT_OK
                  ? ps_cli_thresholds(cli, "cause", ps_whatif_threshold_names(),
                                      PS_N_WHATIF_THRESHOLDS, "worker=0.4", thresholds)
                  : status;
-    if (status != PS_EXIT_OK) {
-        return status;
-    }
-    return ps_cli_over_ranks(cli, &opts, analyse_whatif);
+    return status == PS_EXIT_OK ? ps_cli_over_ranks(cli, &opts, &WHATIF) : status;
 }
 
 static const ps_option OPTIONS[] = {
-    {.name = "output",
-     .short_name = 'o',
-     .kind = PS_OPTION_PATH,
-     .arg = "FILE",
-     .help =
-         "a page (.html), the data (.json), the text (.txt), the map of workers (.svg), or the ops as they would run (.pftrace, .json.gz: the answer of "
-         "--without and --scale, else the ideal steps) instead of text on the terminal"},
-    {.name = "json", .kind = PS_OPTION_FLAG, .help = "JSON on the terminal"},
-    {.name = "without",
-     .kind = PS_OPTION_TEXT,
-     .arg = "PART[;PART...]",
-     .help =
-         "the step when these take what is usual: worker=STAGE,REPLICA, stage=N, stage=last, replica=N, "
-         "rank=N, kind=NAME"},
-    {.name = "scale",
-     .kind = PS_OPTION_TEXT,
-     .arg = "PART:FACTOR[;...]",
-     .help = "the step when these take so many times as long: kind=forward-send:0.5, stage=2:-10%"},
-    {.name = "set",
-     .kind = PS_OPTION_TEXT,
-     .arg = "PART:CHANGE[;...]",
-     .help = "the same as --scale"},
-    {.name = "threshold",
-     .kind = PS_OPTION_TEXT,
-     .arg = "NAME=VALUE,...",
-     .help =
-         "when a cause holds: slow=1.05, worker=0.5, stage=0.5, links=0.5, lengths=0.95, host=1.05, drift=0.05"},
+    {.short_name = 'o',
+     PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
+                 "a page (.html), the data (.json), the text (.txt), the map of workers (.svg), or "
+                 "the ops as they would run (.pftrace, .json.gz: the answer of --without and "
+                 "--scale, else the ideal steps) instead of text on the terminal")},
+    {PS_ROW_FLAG(NULL, "json", "JSON on the terminal")},
+    {PS_ROW_ANALYSIS(without)},
+    {PS_ROW_ANALYSIS(scale)},
+    {PS_ROW_ANALYSIS(set)},
+    {PS_ROW_TEXT(NULL, "threshold", "NAME=VALUE,...", PS_UNSAID,
+                 "when a cause holds: slow=1.05, worker=0.5, stage=0.5, links=0.5, lengths=0.95, "
+                 "host=1.05, drift=0.05")},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_CLOCK_OPTIONS,

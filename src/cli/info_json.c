@@ -47,8 +47,7 @@ static void add_count(ps_json *j, const char *name, uint64_t n) {
 }
 
 static void add_slices(ps_json *j, const ps_inventory *inv) {
-    ps_json_key(j, "slices");
-    ps_json_object(j);
+    ps_json_key_object(j, "slices");
     for (int k = 0; k < PS_N_SLICE_KINDS; k++) {
         add_count(j, ps_slice_kind_name((ps_slice_kind)k), inv->n_slices[k]);
     }
@@ -56,8 +55,7 @@ static void add_slices(ps_json *j, const ps_inventory *inv) {
 }
 
 static void add_oddities(ps_json *j, const ps_diag *d) {
-    ps_json_key(j, "oddities");
-    ps_json_object(j);
+    ps_json_key_object(j, "oddities");
     for (int k = 0; k < PS_N_ODDITIES; k++) {
         add_count(j, ps_oddity_name((ps_oddity)k), d->counts[k]);
     }
@@ -79,16 +77,14 @@ static void add_inventory(ps_json *j, const ps_info_rank *r) {
     if (inv->comm_from_marks != NULL) {
         add_info_json_text(j, "comm_from_marks", inv->comm_from_marks);
     }
-    ps_json_key(j, "steps");
-    ps_json_array(j);
+    ps_json_key_array(j, "steps");
     for (size_t i = 0; i < inv->n_steps; i++) {
         ps_json_int(j, inv->steps[i]);
     }
     ps_json_close(j);
     add_slices(j, inv);
     add_list(j, "flows", &inv->flows);
-    ps_json_key(j, "counters");
-    ps_json_object(j);
+    ps_json_key_object(j, "counters");
     ps_json_key_uint(j, "series", inv->n_counter_tracks);
     ps_json_key_uint(j, "values", inv->n_counter_values);
     ps_json_close(j);
@@ -96,8 +92,7 @@ static void add_inventory(ps_json *j, const ps_info_rank *r) {
     add_list(j, "side_tables", &inv->side_tables);
     add_list(j, "metadata", &inv->metas); /* values as they stand: JSON text */
     add_oddities(j, &inv->diag);
-    ps_buf lacks;
-    ps_buf_init(&lacks, 0);
+    ps_buf lacks = {0};
     ps_info_missing(r, &lacks);
     add_info_json_text(j, "missing", lacks.len > 0 ? ps_buf_str(&lacks) : NULL);
     ps_buf_fini(&lacks);
@@ -124,15 +119,13 @@ static void add_info_json_rank(ps_json *j, const ps_info_rank *r) {
 }
 
 int ps_info_put_json(ps_cli *cli, const ps_info *info) {
-    ps_buf out;
-    ps_buf_init(&out, 0);
+    ps_buf out = {0};
     ps_json j = ps_json_spaced_to(&out);
     ps_json_object(&j);
     ps_json_key_str(&j, "format", "pipescope-info");
     ps_json_key_int(&j, "version", 2);
     ps_json_key_str(&j, "path", info->cluster->root);
-    ps_json_key(&j, "ranks");
-    ps_json_array(&j);
+    ps_json_key_array(&j, "ranks");
     for (size_t i = 0; i < info->n; i++) {
         add_info_json_rank(&j, &info->ranks[i]);
     }

@@ -2,39 +2,78 @@
 
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/fs.h"
 #include "cli/rank_report.h"
 #include "read/readers.h"
 #include "schedule/schedule.h"
 
 #define MAX_SCHEDULES 32
 
-int ps_cli_clocks(ps_cli *cli, ps_analysis_opts *out) {
-    bool all = ps_cli_flag(cli, "align");
-    bool none = ps_cli_flag(cli, "no-align");
-    out->clocks = all ? PS_CLOCKS_ALL : none ? PS_CLOCKS_RAW : PS_CLOCKS_MEASURED;
-    return all && none ? ps_cli_usage(cli, "--align and --no-align: which of them?") : PS_EXIT_OK;
-}
-
-int ps_cli_job(ps_cli *cli, ps_analysis_opts *out, const char *step_option) {
-    bool has_step = step_option != NULL && ps_cli_given(cli, step_option);
-    out->step_id = has_step ? ps_cli_int(cli, step_option) : -1;
-    out->pp = ps_cli_int(cli, "pp");
-    out->tp = ps_cli_int(cli, "tp");
-    out->cp = ps_cli_int(cli, "cp");
-    out->dp = ps_cli_int(cli, "dp");
-    out->n_microbatches = ps_cli_int(cli, "microbatches");
-    const char *order = ps_cli_text(cli, "order");
-    out->order_given = order != NULL && ps_layout_find(order, &out->layout);
-    out->pp_type = ps_cli_text(cli, "pp-type");
-    if (out->pp_type == NULL || ps_schedule_find(out->pp_type) != NULL) {
-        return PS_EXIT_OK;
-    }
+/* A word that must name a schedule. */
+static int check_schedule(const ps_cli *cli, const char *name) {
     const char *known[MAX_SCHEDULES];
     size_t n = 0;
+    if (name == NULL || ps_schedule_find(name) != NULL) {
+        return PS_EXIT_OK;
+    }
     for (const ps_schedule *const *s = ps_schedules(); *s != NULL && n < MAX_SCHEDULES; s++) {
         known[n++] = (*s)->name;
     }
-    return ps_cli_unknown(cli, "schedule", out->pp_type, known, n);
+    return ps_cli_unknown(cli, "schedule", name, known, n);
+}
+
+static int take_clocks(const ps_cli *cli, bool all, ps_clock_use *out) {
+    bool none = ps_cli_flag(cli, "no-align");
+    *out = all ? PS_CLOCKS_ALL : none ? PS_CLOCKS_RAW : PS_CLOCKS_MEASURED;
+    return all && none ? ps_cli_usage(cli, "--align and --no-align: which of them?") : PS_EXIT_OK;
+}
+
+static int take_analysis_option(const ps_cli *cli, const ps_analysis_option *o,
+                                const ps_option_value *v, void *field) {
+    switch (o->kind) {
+    case PS_ANALYSIS_FLAG:
+        *(bool *)field = v->number != 0;
+        break;
+    case PS_ANALYSIS_INT:
+        *(int64_t *)field = v->number;
+        break;
+    case PS_ANALYSIS_REAL:
+        *(double *)field = (double)v->number / 1e6;
+        break;
+    case PS_ANALYSIS_TEXT:
+        *(const char **)field = v->text;
+        break;
+    case PS_ANALYSIS_SCHEDULE:
+        *(const char **)field = v->text;
+        return check_schedule(cli, v->text);
+    case PS_ANALYSIS_ORDER: {
+        ps_rank_order *order = field;
+        order->is_given = ps_layout_find(v->text, &order->layout);
+        break;
+    }
+    case PS_ANALYSIS_CLOCKS:
+        return take_clocks(cli, v->number != 0, field);
+    }
+    return PS_EXIT_OK;
+}
+
+int ps_cli_run_options(ps_cli *cli, ps_run_opts *out) {
+    *out = (ps_run_opts){.export_type = PS_EXPORT_NOTHING,
+                         .n_threads = (size_t)ps_cli_int(cli, "jobs")};
+    ps_analysis_opts_init(&out->analysis);
+    const ps_option_spec *spec = cli->values.spec;
+    int status = PS_EXIT_OK;
+    for (size_t i = 0; i < ps_options_count(spec) && status == PS_EXIT_OK; i++) {
+        ps_analysis_option_id id = ps_options_at(spec, i).of;
+        const ps_option_value *v = &cli->values.values[i];
+        if (id != PS_NO_ANALYSIS_OPTION && (v->given || id == PS_ANALYSIS_OPTION_clocks)) {
+            const ps_analysis_option *o = ps_analysis_option_of(id);
+            void *field = ps_analysis_option_field(o, &out->analysis);
+            status = take_analysis_option(cli, o, v, field);
+        }
+    }
+    return status;
 }
 
 static int unknown_format(ps_cli *cli, const char *name) {
@@ -72,18 +111,50 @@ ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status) {
     return cluster;
 }
 
-int ps_cli_over_ranks(ps_cli *cli, const ps_run_opts *opts, ps_ranks_fn *analyse) {
+int ps_cli_fail_run(ps_cli *cli, const ps_err *err) {
+    return err->code == PS_USAGE ? ps_cli_usage(cli, "%s", err->msg) : ps_cli_fail(cli, err);
+}
+
+static int run_over_ranks(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts,
+                          const ps_ranks_command *command) {
+    ps_err err = PS_ERR_INIT;
+    ps_run *run = command->begin(cluster, opts, &err);
+    if (run == NULL) {
+        return ps_cli_fail_run(cli, &err);
+    }
+    int shown = command->show(cli, run, cluster);
+    return command->end != NULL ? command->end(cli, run, cluster, shown)
+                                : ps_report_end(cli, run, cluster, shown);
+}
+
+int ps_cli_over_ranks(ps_cli *cli, const ps_run_opts *opts, const ps_ranks_command *command) {
     int status = PS_EXIT_OK;
     ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
     if (cluster == NULL) {
         return status;
     }
     ps_report_cluster(cli, cluster);
-    status =
-        cluster->n_ranks > 0 ? analyse(cli, cluster, opts) : ps_report_no_profile(cli, cluster);
+    status = cluster->n_ranks > 0 ? run_over_ranks(cli, cluster, opts, command)
+                                  : ps_report_no_profile(cli, cluster);
     if (status == PS_EXIT_NOTHING && ps_diag_n_errors(&cluster->diag) > 0) {
         status = PS_EXIT_FAILED; /* what could not be read may be what is missing */
     }
     ps_cluster_free(cluster);
+    return status;
+}
+
+int ps_cli_check_ending(const ps_cli *cli, const char *path, const char *const *endings,
+                        const char *remark) {
+    ps_buf list = {0};
+    bool is_one = path == NULL;
+    for (size_t i = 0; endings[i] != NULL; i++) {
+        const char *between = i == 0 ? "" : endings[i + 1] != NULL ? ", " : " or ";
+        is_one = is_one || ps_ends_with(path, endings[i]);
+        ps_buf_addf(&list, "%s%s", between, endings[i]);
+    }
+    int status = is_one
+                     ? PS_EXIT_OK
+                     : ps_cli_usage(cli, "-o %s: end it in %s%s", path, ps_buf_str(&list), remark);
+    ps_buf_fini(&list);
     return status;
 }

@@ -7,80 +7,30 @@
 #include "run/cluster.h"
 #include "run/run.h"
 
-#define PS_JOB_GROUP "When metadata is lost or wrong"
-
 #define PS_JOB_OPTIONS                                                                             \
-    {.name = "pp",                                                                                 \
-     .kind = PS_OPTION_INT,                                                                        \
-     .arg = "N",                                                                                   \
-     .min = 1,                                                                                     \
-     .max = 4096,                                                                                  \
-     .help = "pipeline stages",                                                                    \
-     .group = PS_JOB_GROUP},                                                                       \
-        {.name = "tp",                                                                             \
-         .kind = PS_OPTION_INT,                                                                    \
-         .arg = "N",                                                                               \
-         .min = 1,                                                                                 \
-         .max = 1 << 20,                                                                           \
-         .help = "tensor parallel size",                                                           \
-         .group = PS_JOB_GROUP},                                                                   \
-        {.name = "cp",                                                                             \
-         .kind = PS_OPTION_INT,                                                                    \
-         .arg = "N",                                                                               \
-         .min = 1,                                                                                 \
-         .max = 1 << 20,                                                                           \
-         .help = "context parallel size",                                                          \
-         .group = PS_JOB_GROUP},                                                                   \
-        {.name = "dp",                                                                             \
-         .kind = PS_OPTION_INT,                                                                    \
-         .arg = "N",                                                                               \
-         .min = 1,                                                                                 \
-         .max = 1 << 20,                                                                           \
-         .help = "data parallel size, without context parallel",                                   \
-         .group = PS_JOB_GROUP},                                                                   \
-        {.name = "order",                                                                          \
-         .kind = PS_OPTION_CHOICE,                                                                 \
-         .arg = "ORDER",                                                                           \
-         .fallback_shown = "tp-cp-ep-dp-pp",                                                       \
-         .choices = ps_layout_names,                                                               \
-         .help = "rank order",                                                                     \
-         .group = PS_JOB_GROUP},                                                                   \
-        {.name = "pp-type",                                                                        \
-         .kind = PS_OPTION_TEXT,                                                                   \
-         .arg = "NAME",                                                                            \
-         .help = "schedule that ran (see: pipescope schedules)",                                   \
-         .group = PS_JOB_GROUP},                                                                   \
-    {                                                                                              \
-        .name = "microbatches", .kind = PS_OPTION_INT, .arg = "M", .min = 1, .max = 65536,         \
-        .help = "microbatches of one step", .group = PS_JOB_GROUP                                  \
+    {PS_ROW_ANALYSIS(pp)}, {PS_ROW_ANALYSIS(tp)}, {PS_ROW_ANALYSIS(cp)}, {PS_ROW_ANALYSIS(dp)},    \
+        {PS_ROW_ANALYSIS(order)}, {PS_ROW_ANALYSIS(pp_type)}, {                                    \
+        PS_ROW_ANALYSIS(n_microbatches)                                                            \
     }
 
 /* For commands that draw or judge a pipeline. */
 #define PS_CLOCK_OPTIONS                                                                           \
-    {.name = "align",                                                                              \
-     .kind = PS_OPTION_FLAG,                                                                       \
-     .help = "bring all clocks of machines together, as far as transfers tell how far they "       \
-             "differ; what was measured while recording is taken off in any case"},                \
-    {                                                                                              \
-        .name = "no-align", .kind = PS_OPTION_FLAG,                                                \
-        .help = "times as they were recorded: no clock is taken off"                               \
+    {PS_ROW_ANALYSIS(clocks)}, {                                                                   \
+        PS_ROW_FLAG(NULL, "no-align", "times as they were recorded: no clock is taken off")        \
     }
-
-/* Of PS_CLOCK_OPTIONS. PS_EXIT_OK, or the status of wrong usage. */
-int ps_cli_clocks(ps_cli *cli, ps_analysis_opts *out);
 
 /* For commands that use several threads: "jobs". */
 #define PS_JOBS_OPTION                                                                             \
     {                                                                                              \
-        .name = "jobs", .short_name = 'j', .kind = PS_OPTION_INT, .arg = "N", .fallback = "0",     \
-        .fallback_shown = "one per processor", .min = 0, .max = 4096, .help = "threads"            \
+        .short_name = 'j', .fallback_shown = "one per processor",                                  \
+        PS_ROW_INT(NULL, "jobs", "N", PS_IS("0"), 0, 4096, "threads")                              \
     }
 
 /* For commands that read any format. */
 #define PS_FORMAT_OPTION                                                                           \
     {                                                                                              \
-        .name = "format", .kind = PS_OPTION_TEXT, .arg = "NAME", .fallback_shown = "by content",   \
-        .help = "read the input as this format (see: pipescope formats)"                           \
+        PS_ROW_TEXT(NULL, "format", "NAME", PS_SHOWN("by content"),                                \
+                    "read the input as this format (see: pipescope formats)")                      \
     }
 
 /* The reader that --format names, NULL without it; an exit status. */
@@ -89,14 +39,26 @@ int ps_cli_reader(ps_cli *cli, const ps_reader **out);
 /* Finds the ranks below `path`, heeding --format. NULL with *status set, having said why. */
 ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status);
 
-/* What a command does with the ranks that it found. */
-typedef int ps_ranks_fn(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts);
+/* What the command's options of analyses and --jobs say, of a run that writes nothing; an exit status. */
+int ps_cli_run_options(ps_cli *cli, ps_run_opts *out);
 
-/* The end of commands that analyse one path, their first word: finds its ranks, says what was odd in finding them, and hands
- * them on, or says why there are none. An exit status. */
-int ps_cli_over_ranks(ps_cli *cli, const ps_run_opts *opts, ps_ranks_fn *analyse);
+/* A command that analyses one path, its first word. */
+typedef struct ps_ranks_command {
+    ps_run *(*begin)(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err);
+    /* Shows what came of it; PS_EXIT_NOTHING where the ranks will say why there is nothing. */
+    int (*show)(ps_cli *cli, const ps_run *run, const ps_cluster *cluster);
+    /* Says what the ranks did and frees the run: an exit status, `shown` of the above. NULL: ps_report_end(). */
+    int (*end)(ps_cli *cli, ps_run *run, const ps_cluster *cluster, int shown);
+} ps_ranks_command;
 
-/* Fills the job's part of the options and step_id (-1 where `step_option` is NULL); an exit status. */
-int ps_cli_job(ps_cli *cli, ps_analysis_opts *out, const char *step_option);
+/* Finds the ranks, says what was odd in finding them, runs, shows; or says why there are none. An exit status. */
+int ps_cli_over_ranks(ps_cli *cli, const ps_run_opts *opts, const ps_ranks_command *command);
+
+/* Says why a run failed; what was asked wrongly with where to read of it. An exit status. */
+int ps_cli_fail_run(ps_cli *cli, const ps_err *err);
+
+/* Whether the path (NULL is fine) has one of these endings, NULL-terminated; an exit status. `remark` stands at the end of the message. */
+int ps_cli_check_ending(const ps_cli *cli, const char *path, const char *const *endings,
+                        const char *remark);
 
 #endif

@@ -93,12 +93,36 @@ const char *ps_nearest(const char *word, const char *const *words, size_t n) {
 
 /* --- the spec ---------------------------------------------------------------------------------------------- */
 
-static size_t n_specs(const ps_option_spec *spec) {
+size_t ps_options_count(const ps_option_spec *spec) {
     return spec->n_options + spec->n_common;
 }
 
-static const ps_option *spec_at(const ps_option_spec *spec, size_t i) {
-    return i < spec->n_options ? &spec->options[i] : &spec->common[i - spec->n_options];
+/* The row of an option of analyses: what a command says in other words stays. */
+static ps_option row_of_analyses(const ps_option *own) {
+    static const ps_option_kind KINDS[] = {
+        [PS_ANALYSIS_FLAG] = PS_OPTION_FLAG,     [PS_ANALYSIS_INT] = PS_OPTION_INT,
+        [PS_ANALYSIS_REAL] = PS_OPTION_REAL,     [PS_ANALYSIS_TEXT] = PS_OPTION_TEXT,
+        [PS_ANALYSIS_SCHEDULE] = PS_OPTION_TEXT, [PS_ANALYSIS_ORDER] = PS_OPTION_CHOICE,
+        [PS_ANALYSIS_CLOCKS] = PS_OPTION_FLAG};
+    const ps_analysis_option *o = ps_analysis_option_of(own->of);
+    return (ps_option){.name = o->name,
+                       .short_name = own->short_name,
+                       .kind = KINDS[o->kind],
+                       .arg = o->arg,
+                       .fallback_shown = o->shown,
+                       .help = own->help != NULL ? own->help : o->help,
+                       .group = own->group != NULL ? own->group : o->group,
+                       .min = o->least,
+                       .max = o->most,
+                       .choices = o->kind == PS_ANALYSIS_ORDER ? ps_layout_names : NULL,
+                       .positive = o->kind == PS_ANALYSIS_REAL,
+                       .of = own->of};
+}
+
+ps_option ps_options_at(const ps_option_spec *spec, size_t i) {
+    const ps_option *o =
+        i < spec->n_options ? &spec->options[i] : &spec->common[i - spec->n_options];
+    return o->of != PS_NO_ANALYSIS_OPTION ? row_of_analyses(o) : *o;
 }
 
 static bool option_same_name(const char *name, const char *s, size_t n) {
@@ -115,10 +139,10 @@ static bool option_same_name(const char *name, const char *s, size_t n) {
     return true;
 }
 
-/* Row of the long name, or n_specs. */
+/* Row of the long name, or their count. */
 static size_t find_long(const ps_option_spec *spec, const char *s, size_t n) {
     size_t i = 0;
-    while (i < n_specs(spec) && !option_same_name(spec_at(spec, i)->name, s, n)) {
+    while (i < ps_options_count(spec) && !option_same_name(ps_options_at(spec, i).name, s, n)) {
         i++;
     }
     return i;
@@ -126,15 +150,14 @@ static size_t find_long(const ps_option_spec *spec, const char *s, size_t n) {
 
 static size_t find_short(const ps_option_spec *spec, char c) {
     size_t i = 0;
-    while (i < n_specs(spec) && (c == '\0' || spec_at(spec, i)->short_name != c)) {
+    while (i < ps_options_count(spec) && (c == '\0' || ps_options_at(spec, i).short_name != c)) {
         i++;
     }
     return i;
 }
 
-const ps_option *ps_options_find(const ps_option_spec *spec, const char *name, size_t n) {
-    size_t i = find_long(spec, name, n);
-    return i < n_specs(spec) ? spec_at(spec, i) : NULL;
+bool ps_options_has(const ps_option_spec *spec, const char *name) {
+    return find_long(spec, name, strlen(name)) < ps_options_count(spec);
 }
 
 /* --- values ------------------------------------------------------------------------------------------------ */
@@ -187,6 +210,7 @@ static ps_code parse_value(const ps_option *o, const char *text, ps_option_value
     bool bounded = o->min != 0 || o->max != 0;
     switch (o->kind) {
     case PS_OPTION_FLAG:
+        v->text = "1";
         v->number = 1;
         return PS_OK;
     case PS_OPTION_INT:
@@ -245,9 +269,9 @@ static ps_code fail_unknown(parser *p, const char *word) {
     size_t dashes = strspn(word, "-");
     size_t n = strcspn(word, "=");
     nearest s = nearest_begin(word + dashes, n - dashes);
-    for (size_t i = 0; i < n_specs(p->spec); i++) {
-        if (!spec_at(p->spec, i)->hidden) {
-            nearest_try(&s, spec_at(p->spec, i)->name);
+    for (size_t i = 0; i < ps_options_count(p->spec); i++) {
+        if (!ps_options_at(p->spec, i).hidden) {
+            nearest_try(&s, ps_options_at(p->spec, i).name);
         }
     }
     if (s.best != NULL) {
@@ -264,14 +288,15 @@ static bool is_known_option(const ps_option_spec *spec, const char *word) {
     }
     if (word[1] == '-') {
         size_t n = strcspn(word + 2, "=");
-        return n == 0 || find_long(spec, word + 2, n) < n_specs(spec);
+        return n == 0 || find_long(spec, word + 2, n) < ps_options_count(spec);
     }
-    return word[2] == '\0' && find_short(spec, word[1]) < n_specs(spec);
+    return word[2] == '\0' && find_short(spec, word[1]) < ps_options_count(spec);
 }
 
 /* Takes the value from `attached` (after '=' or glued on) or from the next word. */
 static ps_code take_option(parser *p, size_t row, const char *attached) {
-    const ps_option *o = spec_at(p->spec, row);
+    const ps_option row_of = ps_options_at(p->spec, row);
+    const ps_option *o = &row_of;
     ps_option_value *v = &p->out->values[row];
     v->given = true;
     if (o->kind == PS_OPTION_FLAG) {
@@ -294,7 +319,7 @@ static ps_code take_long(parser *p, const char *word) {
     const char *name = word + 2;
     size_t n = strcspn(name, "=");
     size_t row = find_long(p->spec, name, n);
-    if (row == n_specs(p->spec)) {
+    if (row == ps_options_count(p->spec)) {
         return fail_unknown(p, word);
     }
     return take_option(p, row, name[n] == '=' ? name + n + 1 : NULL);
@@ -302,14 +327,14 @@ static ps_code take_long(parser *p, const char *word) {
 
 static ps_code take_short(parser *p, const char *word) {
     size_t row = find_short(p->spec, word[1]);
-    if (row == n_specs(p->spec)) {
+    if (row == ps_options_count(p->spec)) {
         return fail_unknown(p, word);
     }
     if (word[2] == '\0') {
         return take_option(p, row, NULL);
     }
     /* Only numbers may be glued on, as in -j8: "-mode" shall not mean "-m ode". */
-    if (spec_at(p->spec, row)->kind == PS_OPTION_INT &&
+    if (ps_options_at(p->spec, row).kind == PS_OPTION_INT &&
         strspn(word + 2, "0123456789") == strlen(word + 2)) {
         return take_option(p, row, word + 2);
     }
@@ -353,8 +378,8 @@ static size_t n_own_words(const ps_option_spec *spec, size_t argc, char *const *
         const char *w = argv[i++];
         bool is_long = w[1] == '-';
         size_t row = is_long ? find_long(spec, w + 2, strlen(w + 2)) : find_short(spec, w[1]);
-        bool alone = row < n_specs(spec) && (is_long || w[2] == '\0');
-        if (alone && spec_at(spec, row)->kind != PS_OPTION_FLAG && i < argc &&
+        bool alone = row < ps_options_count(spec) && (is_long || w[2] == '\0');
+        if (alone && ps_options_at(spec, row).kind != PS_OPTION_FLAG && i < argc &&
             !is_known_option(spec, argv[i])) {
             i++; /* its value */
         }
@@ -367,13 +392,13 @@ static bool asks_for_help(const ps_option_spec *spec, size_t argc, char *const *
     argc = spec->runs_words ? n_own_words(spec, argc, argv) : argc;
     for (size_t i = 0; i < argc && strcmp(argv[i], "--") != 0; i++) {
         const char *w = argv[i];
-        size_t row = n_specs(spec);
+        size_t row = ps_options_count(spec);
         if (strncmp(w, "--", 2) == 0) {
             row = find_long(spec, w + 2, strlen(w + 2));
         } else if (w[0] == '-' && w[1] != '\0' && w[2] == '\0') {
             row = find_short(spec, w[1]);
         }
-        if (row < n_specs(spec) && strcmp(spec_at(spec, row)->name, "help") == 0) {
+        if (row < ps_options_count(spec) && strcmp(ps_options_at(spec, row).name, "help") == 0) {
             return true;
         }
     }
@@ -381,10 +406,10 @@ static bool asks_for_help(const ps_option_spec *spec, size_t argc, char *const *
 }
 
 static void set_fallbacks(ps_option_values *out, const ps_option_spec *spec) {
-    for (size_t i = 0; i < n_specs(spec); i++) {
-        const ps_option *o = spec_at(spec, i);
-        if (o->fallback != NULL) {
-            ps_code code = parse_value(o, o->fallback, &out->values[i], NULL);
+    for (size_t i = 0; i < ps_options_count(spec); i++) {
+        ps_option o = ps_options_at(spec, i);
+        if (o.fallback != NULL) {
+            ps_code code = parse_value(&o, o.fallback, &out->values[i], NULL);
             assert(code == PS_OK);
             (void)code;
         }
@@ -395,7 +420,7 @@ ps_code ps_options_parse(ps_option_values *out, const ps_option_spec *spec, int 
                          char *const *argv, bool *wants_help, ps_err *err) {
     size_t n_words = argc > 0 ? (size_t)argc : 0;
     *out = (ps_option_values){.spec = spec};
-    out->values = ps_calloc(n_specs(spec) + 1, sizeof *out->values);
+    out->values = ps_calloc(ps_options_count(spec) + 1, sizeof *out->values);
     out->positionals = ps_calloc(n_words + 1, sizeof *out->positionals);
     if (out->values == NULL || out->positionals == NULL) {
         ps_options_fini(out);
@@ -423,7 +448,7 @@ void ps_options_fini(ps_option_values *v) {
 const ps_option_value *ps_options_get(const ps_option_values *v, const char *name) {
     static const ps_option_value NONE = {0};
     size_t row = find_long(v->spec, name, strlen(name));
-    bool known = row < n_specs(v->spec);
+    bool known = row < ps_options_count(v->spec);
     assert(known);
     return known ? &v->values[row] : &NONE;
 }
@@ -468,20 +493,19 @@ static void option_right(const ps_option *o, ps_buf *out) {
 
 static size_t left_column(const ps_option_spec *spec) {
     size_t left = 0;
-    for (size_t i = 0; i < n_specs(spec); i++) {
-        ps_buf text;
-        ps_buf_init(&text, 0);
-        option_left(spec_at(spec, i), &text);
+    for (size_t i = 0; i < ps_options_count(spec); i++) {
+        ps_buf text = {0};
+        ps_option o = ps_options_at(spec, i);
+        option_left(&o, &text);
         size_t n = ps_utf8_columns(ps_buf_str(&text), text.len);
         ps_buf_fini(&text);
-        left = n > left && n <= HELP_LEFT_MAX && !spec_at(spec, i)->hidden ? n : left;
+        left = n > left && n <= HELP_LEFT_MAX && !o.hidden ? n : left;
     }
     return left + 2;
 }
 
 static void help_line(const ps_option *o, size_t left, size_t width, ps_buf *out) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     option_left(o, &text);
     size_t n = ps_utf8_columns(ps_buf_str(&text), text.len);
     ps_buf_add_str(out, ps_buf_str(&text));
@@ -497,33 +521,32 @@ static void help_line(const ps_option *o, size_t left, size_t width, ps_buf *out
     ps_buf_fini(&text);
 }
 
-static const char *option_group_of(const ps_option *o) {
-    return o->group != NULL ? o->group : "Options";
+static const char *group_at(const ps_option_spec *spec, size_t row) {
+    const char *group = ps_options_at(spec, row).group;
+    return group != NULL ? group : "Options";
 }
 
 /* Groups come in the order of their first option. */
 static bool is_new_group(const ps_option_spec *spec, size_t row) {
     for (size_t i = 0; i < row; i++) {
-        if (!spec_at(spec, i)->hidden &&
-            strcmp(option_group_of(spec_at(spec, i)), option_group_of(spec_at(spec, row))) == 0) {
+        if (!ps_options_at(spec, i).hidden && strcmp(group_at(spec, i), group_at(spec, row)) == 0) {
             return false;
         }
     }
-    return !spec_at(spec, row)->hidden;
+    return !ps_options_at(spec, row).hidden;
 }
 
 void ps_options_help(const ps_option_spec *spec, size_t width, ps_buf *out) {
     size_t left = left_column(spec);
-    for (size_t g = 0; g < n_specs(spec); g++) {
+    for (size_t g = 0; g < ps_options_count(spec); g++) {
         if (!is_new_group(spec, g)) {
             continue;
         }
-        const char *group = option_group_of(spec_at(spec, g));
-        ps_buf_addf(out, "\n%s:\n", group);
-        for (size_t i = g; i < n_specs(spec); i++) {
-            const ps_option *o = spec_at(spec, i);
-            if (!o->hidden && strcmp(option_group_of(o), group) == 0) {
-                help_line(o, left, width, out);
+        ps_buf_addf(out, "\n%s:\n", group_at(spec, g));
+        for (size_t i = g; i < ps_options_count(spec); i++) {
+            ps_option o = ps_options_at(spec, i);
+            if (!o.hidden && strcmp(group_at(spec, i), group_at(spec, g)) == 0) {
+                help_line(&o, left, width, out);
             }
         }
     }

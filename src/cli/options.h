@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/core/analysis_options.h"
 #include "base/buf.h"
 #include "base/err.h"
 
@@ -38,7 +39,28 @@ typedef struct ps_option {
     const char *const *choices; /* CHOICE: NULL-terminated */
     bool positive;              /* REAL: 0 is refused, since it stands for "not given" */
     bool hidden;                /* works, but is not in help */
+    ps_analysis_option_id of; /* an option of analyses: what is not said here is as in their list */
 } ps_option;
+
+/* The members of a row, the same order for all kinds: its group and name, what the value is called, what it is when nobody
+ * gives one, its range, its help. Members that are rarer stand before them: {.short_name = 'o', PS_ROW_PATH(...)}. */
+#define PS_ROW_FLAG(in, n, text) .kind = PS_OPTION_FLAG, .group = (in), .name = (n), .help = (text)
+#define PS_ROW_OF(k, in, n, a, unsaid, text)                                                       \
+    .kind = (k), .group = (in), .name = (n), .arg = (a), unsaid, .help = (text)
+#define PS_ROW_INT(in, n, a, unsaid, low, high, text)                                              \
+    PS_ROW_OF(PS_OPTION_INT, in, n, a, unsaid, text), .min = (low), .max = (high)
+#define PS_ROW_US(in, n, a, unsaid, low, high, text)                                               \
+    PS_ROW_OF(PS_OPTION_US, in, n, a, unsaid, text), .min = (low), .max = (high)
+#define PS_ROW_TEXT(in, n, a, unsaid, text) PS_ROW_OF(PS_OPTION_TEXT, in, n, a, unsaid, text)
+#define PS_ROW_PATH(in, n, a, unsaid, text) PS_ROW_OF(PS_OPTION_PATH, in, n, a, unsaid, text)
+#define PS_ROW_CHOICE(in, n, a, unsaid, list, text)                                                \
+    PS_ROW_OF(PS_OPTION_CHOICE, in, n, a, unsaid, text), .choices = (list)
+/* What an option is when nobody gives it: nothing, this, or what only the help says. */
+#define PS_UNSAID .fallback = NULL
+#define PS_IS(text) .fallback = (text)
+#define PS_SHOWN(text) .fallback_shown = (text)
+/* An option of analyses. */
+#define PS_ROW_ANALYSIS(field) .of = PS_ANALYSIS_OPTION_##field
 
 #define PS_MANY SIZE_MAX
 
@@ -56,7 +78,7 @@ typedef struct ps_option_spec {
 
 typedef struct ps_option_value {
     const char *
-        text; /* as given or the fallback, NULL for neither; of a CHOICE the spelling of the list */
+        text; /* as given or the fallback, NULL for neither; of a CHOICE the spelling of the list, of a FLAG "1" */
     int64_t number; /* INT; US in ns; REAL in millionths; FLAG 0 or 1 */
     bool given;
 } ps_option_value;
@@ -80,8 +102,12 @@ void ps_options_fini(ps_option_values *v);
  * asserted. */
 const ps_option_value *ps_options_get(const ps_option_values *v, const char *name);
 
-/* The option of that long name (n bytes), NULL when there is none. */
-const ps_option *ps_options_find(const ps_option_spec *spec, const char *name, size_t n);
+/* Whether there is an option of that long name. */
+bool ps_options_has(const ps_option_spec *spec, const char *name);
+
+/* How many there are, and the i-th as it is in help, `of` resolved. */
+size_t ps_options_count(const ps_option_spec *spec);
+ps_option ps_options_at(const ps_option_spec *spec, size_t i);
 
 /* Help of the options: one group after the other, two columns, at most `width` terminal columns. */
 void ps_options_help(const ps_option_spec *spec, size_t width, ps_buf *out);

@@ -23,8 +23,7 @@ static void report_oddities(const ps_cli *cli, const ps_diag *d, int but) {
         char text[256];
         ps_oddity_text((ps_oddity)k, d->counts[k], text, sizeof text);
         bool is_info = ps_oddity_severity((ps_oddity)k) == PS_SEV_INFO;
-        ps_buf line;
-        ps_buf_init(&line, 0);
+        ps_buf line = {0};
         ps_buf_add_str(&line, text);
         for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
             ps_buf_addf(&line, "%s%s", i == 0 ? ": " : "; ", d->places[k][i]);
@@ -190,8 +189,7 @@ static void add_rank_report_sentence(ps_buf *out, const ps_run *run, size_t a, s
  * how many they are. */
 static size_t name_ranks(ps_buf *out, const ps_run *run, size_t a, size_t first) {
     const char *sentence = run->ranks[first].missing[a];
-    ps_buf names;
-    ps_buf_init(&names, 0);
+    ps_buf names = {0};
     size_t n = 0;
     for (size_t r = first; r < run->n_ranks; r++) {
         const char *other = run->ranks[r].missing[a];
@@ -255,8 +253,7 @@ static const cause_group *group_of_cause(cause_groups *groups, const ps_run *run
 
 /* A line each for few ranks, one for many that lack the same. */
 static void report_nothing(const ps_cli *cli, const ps_run *run, size_t r, cause_groups *groups) {
-    ps_buf who;
-    ps_buf_init(&who, 0);
+    ps_buf who = {0};
     const cause_group *group = group_of_cause(groups, run, r, &who);
     if (group == NULL || group->n <= MAX_NAMED) {
         report_rank(cli, &run->ranks[r]);
@@ -348,8 +345,7 @@ static void report_missing(const ps_cli *cli, const modes *m, size_t a) {
         if (run->ranks[r].missing[a] == NULL || was_said(run, a, r)) {
             continue;
         }
-        ps_buf line;
-        ps_buf_init(&line, 0);
+        ps_buf line = {0};
         bool is_news = true;
         if (n_sentences++ == MAX_SENTENCES) {
             ps_buf_addf(
@@ -517,9 +513,7 @@ int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step) {
     }
     ps_table *rows = rows_of_step(t, step);
     if (rows == NULL) {
-        ps_err err;
-        (void)ps_fail_nomem(&err);
-        return ps_cli_fail(cli, &err);
+        return ps_cli_fail_nomem(cli);
     }
     int status = put_some_rows(cli, rows);
     ps_table_free(rows);
@@ -611,8 +605,7 @@ static void add_oddity(ps_json *j, const ps_diag *d, ps_oddity k) {
     ps_json_object(j);
     ps_json_key_uint(j, "count", d->counts[k]);
     ps_json_key_str(j, "severity", ps_oddity_severity_name(k));
-    ps_json_key(j, "places");
-    ps_json_array(j);
+    ps_json_key_array(j, "places");
     for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
         ps_json_str(j, d->places[k][i]);
     }
@@ -652,8 +645,7 @@ static void add_rank_report_rank(ps_json *j, const ps_rank_report *r) {
 static void add_rank_report_tables(ps_json *j, const ps_run *run,
                                    const ps_analysis *const *analyses) {
     ps_json_line(j, 2);
-    ps_json_key(j, "tables");
-    ps_json_array(j);
+    ps_json_key_array(j, "tables");
     for (size_t i = 0; i < run->n_written; i++) {
         const ps_written *w = &run->written[i];
         ps_json_line(j, 4);
@@ -666,8 +658,7 @@ static void add_rank_report_tables(ps_json *j, const ps_run *run,
     }
     ps_json_close(j);
     ps_json_line(j, 2);
-    ps_json_key(j, "notes");
-    ps_json_array(j);
+    ps_json_key_array(j, "notes");
     for (size_t i = 0; i < run->n_notes; i++) {
         ps_json_str(j, run->notes[i]);
     }
@@ -677,16 +668,14 @@ static void add_rank_report_tables(ps_json *j, const ps_run *run,
 /* What a mode lacks, with the ranks from `r` on that lack it for the same cause. */
 static void add_lack(ps_json *j, const ps_run *run, const ps_analysis *analysis, size_t a,
                      size_t r) {
-    ps_buf message;
-    ps_buf_init(&message, 0);
+    ps_buf message = {0};
     add_rank_report_sentence(&message, run, a, r);
     ps_json_line(j, 4);
     ps_json_object(j);
     ps_json_key_str(j, "mode", analysis->name);
     ps_json_key_str(j, "message", ps_buf_str(&message));
     ps_buf_fini(&message);
-    ps_json_key(j, "ranks");
-    ps_json_array(j);
+    ps_json_key_array(j, "ranks");
     for (size_t k = r; k < run->n_ranks; k++) {
         const char *other = run->ranks[k].missing[a];
         if (other != NULL && (k == r || is_same_cause(other, run->ranks[r].missing[a]))) {
@@ -699,8 +688,7 @@ static void add_lack(ps_json *j, const ps_run *run, const ps_analysis *analysis,
 
 static void add_missing(ps_json *j, const ps_run *run, const ps_analysis *const *analyses) {
     ps_json_line(j, 2);
-    ps_json_key(j, "missing");
-    ps_json_array(j);
+    ps_json_key_array(j, "missing");
     for (size_t a = 0; a < run->n_analyses; a++) {
         for (size_t r = 0; r < run->n_ranks; r++) {
             if (run->ranks[r].missing[a] != NULL && !was_said(run, a, r)) {
@@ -710,8 +698,7 @@ static void add_missing(ps_json *j, const ps_run *run, const ps_analysis *const 
     }
     ps_json_close(j);
     ps_json_line(j, 2);
-    ps_json_key(j, "failed_modes");
-    ps_json_array(j);
+    ps_json_key_array(j, "failed_modes");
     for (size_t a = 0; a < run->n_analyses; a++) {
         const ps_err *err = &run->errors[a];
         if (err->code != PS_OK && err->code != PS_NOTHING) {
@@ -736,8 +723,7 @@ static void add_counts(ps_json *j, const ps_run *run, const ps_cluster *cluster)
 }
 
 static void add_rank_list(ps_json *j, const ps_run *run) {
-    ps_json_key(j, "ranks");
-    ps_json_array(j);
+    ps_json_key_array(j, "ranks");
     for (size_t r = 0; r < run->n_ranks; r++) {
         add_rank_report_rank(j, &run->ranks[r]);
     }
@@ -762,8 +748,7 @@ static void add_baseline(ps_json *j, const ps_run *run) {
 
 ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run *run,
                        const ps_analysis *const *analyses, int exit_status, ps_err *err) {
-    ps_buf out;
-    ps_buf_init(&out, 0);
+    ps_buf out = {0};
     ps_json j = ps_json_spaced_to(&out);
     ps_json_object(&j);
     ps_json_key_str(&j, "format", "pipescope-summary");
@@ -771,8 +756,7 @@ ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run
     ps_json_key_str(&j, "path", cluster->root);
     ps_json_key_int(&j, "exit_status", exit_status);
     ps_json_line(&j, 2);
-    ps_json_key(&j, "modes");
-    ps_json_array(&j);
+    ps_json_key_array(&j, "modes");
     for (size_t a = 0; a < run->n_analyses; a++) {
         ps_json_str(&j, analyses[a]->name);
     }

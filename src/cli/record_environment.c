@@ -29,9 +29,7 @@ static const setting SETTINGS[] = {
 
 static int set(ps_cli *cli, const char *variable, const char *value) {
     if (setenv(variable, value, 1) != 0) {
-        ps_err err = PS_ERR_INIT;
-        (void)ps_fail_nomem(&err);
-        return ps_cli_fail(cli, &err);
+        return ps_cli_fail_nomem(cli);
     }
     ps_cli_detail(cli, "%s=%s", variable, value);
     return PS_EXIT_OK;
@@ -91,8 +89,7 @@ static int set_preload(ps_cli *cli, const char *library) {
             library);
     }
     const char *before = getenv("LD_PRELOAD");
-    ps_buf value;
-    ps_buf_init(&value, 0);
+    ps_buf value = {0};
     ps_buf_add_str(&value, library);
     if (before != NULL && before[0] != '\0') {
         ps_buf_addf(&value, ":%s", before);
@@ -122,12 +119,9 @@ static void make_launch_id(ps_cli *cli, char *out) {
 static int set_options(ps_cli *cli) {
     for (size_t i = 0; i < PS_N(SETTINGS); i++) {
         const char *name = SETTINGS[i].option;
-        if (!ps_cli_given(cli, name)) {
-            continue;
-        }
-        const ps_option *option = ps_options_find(cli->values.spec, name, strlen(name));
-        bool is_flag = option != NULL && option->kind == PS_OPTION_FLAG;
-        int status = set(cli, SETTINGS[i].variable, is_flag ? "1" : ps_cli_text(cli, name));
+        int status = ps_cli_given(cli, name)
+                         ? set(cli, SETTINGS[i].variable, ps_cli_text(cli, name))
+                         : PS_EXIT_OK;
         if (status != PS_EXIT_OK) {
             return status;
         }

@@ -16,6 +16,7 @@
 #include "base/fs.h"
 #include "base/literal.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "read/sqlite/db.h"
 
 #define SUFFIX "_ascend_pt"
@@ -30,10 +31,6 @@ static const char *const DROP_KEYS[PS_N_DROPS] = {
 
 /* --- names ----------------------------------------------------------------------------------------------------------- */
 
-static int by_folder_name(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 ps_code ps_recorded_before(ps_recorded *r, const char *dir, ps_err *err) {
     r->dir = dir;
     return ps_list_dir(dir, r->arena, &r->before, &r->n_before, err);
@@ -41,7 +38,7 @@ ps_code ps_recorded_before(ps_recorded *r, const char *dir, ps_err *err) {
 
 static bool was_before(const ps_recorded *r, const char *name) {
     return r->n_before > 0 &&
-           bsearch(&name, r->before, r->n_before, sizeof *r->before, by_folder_name) != NULL;
+           bsearch(&name, r->before, r->n_before, sizeof *r->before, ps_compare_texts) != NULL;
 }
 
 /* The file in `dir` whose name begins and ends like this, NULL when there is none. */
@@ -67,8 +64,7 @@ static const char *database_of(ps_recorded *r, const char *path) {
 static const char *folder_launch_of(ps_recorded *r, const char *path) {
     enum { MOST_BYTES = 1 << 20 };
     const char *info = file_like(r, path, "profiler_info", ".json");
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     const char *launch = NULL;
     if (info != NULL && ps_read_file(info, MOST_BYTES, &text, NULL) == PS_OK) {
         const ps_literal *doc = ps_literal_parse(r->arena, ps_buf_str(&text), text.len, NULL);
@@ -207,14 +203,7 @@ static ps_recorded_folder raw_folder(const ps_raw_folder *raw) {
     return f;
 }
 
-static int by_rank(const void *a, const void *b) {
-    const ps_recorded_folder *x = a;
-    const ps_recorded_folder *y = b;
-    if (x->rank != y->rank) {
-        return x->rank < y->rank ? -1 : 1;
-    }
-    return strcmp(x->path, y->path);
-}
+PS_COMPARE(by_rank, ps_recorded_folder, PS_BY(rank) PS_BY_TEXT(path))
 
 /* One folder. *found: it is of this launch. */
 static ps_code folder_look_at(ps_recorded *r, const char *path, const char *launch,
@@ -320,8 +309,7 @@ ps_code ps_recorded_find_raw(ps_recorded *r, ps_err *err) {
 void ps_recorded_count_raw(const char *dir, size_t *n_left, size_t *n_running) {
     *n_left = 0;
     *n_running = 0;
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     ps_recorded r = {.arena = &arena, .dir = dir};
     ps_raw_folder *raw = NULL;
     size_t n = 0;

@@ -62,8 +62,7 @@ void ps_record_places_close(const ps_record_places *p) {
     if (!p->is_ours) {
         return;
     }
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     const char **names = NULL;
     size_t n = 0;
     bool listed = ps_list_dir(p->dir, &arena, &names, &n, NULL) == PS_OK;

@@ -344,8 +344,7 @@ static void say_nothing_recorded(const ps_cli *cli, bool any_fork, int command_s
 static void put_on_stderr(const ps_cli *cli, const ps_recorded *r) {
     ps_text_style style = {.width = WIDE, .utf8 = cli->term.utf8};
     ps_err err = PS_ERR_INIT;
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     if (format_table(r, &style, &text, &err) != PS_OK) {
         (void)ps_cli_fail(cli, &err);
     } else if (!cli->quiet) {
@@ -432,8 +431,7 @@ int ps_record_recover(ps_cli *cli, const char *dir, ps_arena *arena) {
     }
     ps_text_style style = ps_cli_style(cli);
     style.width = WIDE;
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     int status =
         format_table(&r, &style, &text, &err) == PS_OK ? PS_EXIT_OK : ps_cli_fail(cli, &err);
     ps_cli_put(cli, ps_buf_str(&text), text.len);

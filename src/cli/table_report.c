@@ -192,8 +192,7 @@ static bool takes_away(const ps_result *result) {
 
 /* Of modes to which no rank contributed nothing was written. */
 static void say_idle(const ps_cli *cli, const ps_run *run, const ps_analysis *const *analyses) {
-    ps_buf names;
-    ps_buf_init(&names, 0);
+    ps_buf names = {0};
     for (size_t a = 0; a < run->n_analyses; a++) {
         if (run->n_took_part[a] == 0 && !takes_away(&run->results[a])) {
             ps_buf_addf(&names, "%s%s", names.len > 0 ? ", " : "", analyses[a]->name);

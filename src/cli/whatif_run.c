@@ -1,8 +1,6 @@
 #include "cli/whatif_run.h"
 
-int ps_cli_fail_question(ps_cli *cli, const ps_err *err) {
-    return err->code == PS_USAGE ? ps_cli_usage(cli, "%s", err->msg) : ps_cli_fail(cli, err);
-}
+#include "cli/job_options.h"
 
 int ps_cli_whatif_failed(ps_cli *cli, const ps_run *run) {
     const ps_err *why = &run->errors[0];
@@ -10,5 +8,5 @@ int ps_cli_whatif_failed(ps_cli *cli, const ps_run *run) {
         ps_cli_warn(cli, "%s", why->msg);
         return PS_EXIT_NOTHING;
     }
-    return why->code == PS_OK ? PS_EXIT_OK : ps_cli_fail_question(cli, why);
+    return why->code == PS_OK ? PS_EXIT_OK : ps_cli_fail_run(cli, why);
 }

@@ -5,10 +5,8 @@
 #include "cli/cli.h"
 #include "run/run.h"
 
-/* Says why: what the user asked does not fit the job (PS_USAGE), the job does not tell (PS_NOTHING), or a fault. An exit
- * status. */
-int ps_cli_fail_question(ps_cli *cli, const ps_err *err);
-/* The same of a run whose result has no answer; PS_EXIT_OK when there is none to give. */
+/* Says why a run's result has no answer: what the user asked does not fit the job (PS_USAGE), the job does not tell (PS_NOTHING),
+ * or a fault. An exit status; PS_EXIT_OK when there is an answer. */
 int ps_cli_whatif_failed(ps_cli *cli, const ps_run *run);
 
 #endif

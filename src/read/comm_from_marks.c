@@ -191,8 +191,7 @@ static bool find_tasks(making *k) {
     const ps_slices *s = ps_builder_slices(k->b);
     size_t n_tracks = 0;
     const ps_track *tracks = ps_builder_tracks(k->b, &n_tracks);
-    ps_idmap streams;
-    ps_idmap_init(&streams);
+    ps_idmap streams = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < k->n_waiting; i++) {
         ok = ps_idmap_put(&streams, (uint64_t)k->waiting[i].stream, 1);
@@ -332,9 +331,6 @@ ps_code ps_comm_from_marks(ps_builder *b, uint32_t needs, ps_err *err) {
                 .is_enqueue_time = made_op_says(b, "collector.comm_time_source", "host_enqueue"),
                 .is_host = made_op_says(b, "collector.device_time_source", "host"),
                 .home = home_of(b)};
-    ps_idmap_init(&k.seen);
-    ps_idmap_init(&k.taken);
-    ps_arena_init(&k.arena);
     bool ok = ps_comm_marks_init(&k.marks) && take_device_sides(&k) && take_waiting(&k) &&
               ps_comm_marks_number(&k.marks) && read_made_op_groups(&k);
     if (ok) {

@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/sort.h"
 #include "read/ascend/ascend_tables.h"
 #include "read/readers.h"
 #include "run/cluster_again.h"
@@ -640,8 +641,7 @@ static bool say_left_out(ps_cluster *c) {
     if (n_left == 0) {
         return true;
     }
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     ps_buf_addf(
         &text, "%s%s%s", c->left_out != NULL ? c->left_out : "", c->left_out != NULL ? "; " : "",
         "ranks are here more than once: of each the newest profile is read (a database before text), from ");
@@ -656,9 +656,7 @@ static bool say_left_out(ps_cluster *c) {
 }
 
 static bool keep_newest(ps_cluster *c) {
-    if (c->n_ranks > 1) {
-        qsort(c->ranks, c->n_ranks, sizeof *c->ranks, compare_ranks);
-    }
+    ps_sort(c->ranks, c->n_ranks, sizeof *c->ranks, compare_ranks);
     if (!say_left_out(c)) {
         return false;
     }
@@ -736,9 +734,7 @@ static ps_cluster *find_cluster(const char *path, bool all, const ps_reader *rea
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    ps_arena_init(&c->arena);
     walk w = {.cluster = c, .all = all, .reader = reader};
-    ps_idmap_init(&w.seen);
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/') {
         len--;

@@ -21,6 +21,7 @@
 #include "base/fs.h"
 #include "base/literal.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "run/cluster_files.h"
 
 #define MAX_INFO_BYTES ((size_t)16 << 20)
@@ -76,10 +77,9 @@ static void take_times(const ps_literal *doc, recording *out) {
 
 /* What cannot be read gives no times. PS_NOMEM only. */
 static ps_code read_times(const ps_cluster_rank *r, recording *out) {
-    ps_arena arena;
+    ps_arena arena = {0};
     ps_buf text;
     ps_err odd = PS_ERR_INIT;
-    ps_arena_init(&arena);
     ps_buf_init(&text, MAX_INFO_BYTES);
     const char *path = ps_path_join(&arena, r->rank_dir, "profiler_info.json");
     const ps_literal *doc = NULL;
@@ -112,11 +112,7 @@ static int compare_again_names(const void *a, const void *b) {
     return order != 0 ? order : (int)y->is_copy - (int)x->is_copy;
 }
 
-static int compare_begins(const void *a, const void *b) {
-    const recording *x = a;
-    const recording *y = b;
-    return x->begun_ns < y->begun_ns ? -1 : x->begun_ns > y->begun_ns;
-}
+PS_COMPARE(compare_begins, recording, PS_BY(begun_ns))
 
 static bool same_worker(const recording *a, const recording *b) {
     return compare_again_texts(a->worker, a->n_worker, b->worker, b->n_worker) == 0;
@@ -205,8 +201,7 @@ static void put_folders(ps_buf *text, const ps_cluster *c, const recording *list
 }
 
 static bool say_again(ps_cluster *c, const recording *list, size_t n, size_t n_left) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     ps_buf_add_str(&text,
                    "recordings without a rank are of the same process, or of runs one after the "
                    "other: the newest is read, from ");

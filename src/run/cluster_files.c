@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "base/num.h"
+#include "base/sort.h"
 #include "read/readers.h"
 
 /* Names that never are a profile, so that a large directory is not opened file by file, and what this program wrote. */
@@ -220,9 +221,7 @@ static void number_format(ps_cluster *c, ps_cluster_rank *ranks, size_t n) {
 }
 
 void ps_cluster_number(ps_cluster *c) {
-    if (c->n_ranks > 1) {
-        qsort(c->ranks, c->n_ranks, sizeof *c->ranks, compare_places);
-    }
+    ps_sort(c->ranks, c->n_ranks, sizeof *c->ranks, compare_places);
     for (size_t i = 0; i < c->n_ranks;) {
         size_t end = i + 1;
         while (end < c->n_ranks && c->ranks[end].reader == c->ranks[i].reader &&

@@ -49,8 +49,7 @@ void ps_cluster_note_stranger(ps_cluster *c, const char *dir, const char *name) 
 }
 
 const char *ps_cluster_strangers(ps_cluster *c) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     for (size_t k = 0; k < PS_N_STRANGERS; k++) {
         size_t n = c->n_strangers[k];
         if (n > 0 && c->strangers[k] != NULL) {

@@ -6,6 +6,8 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "base/order.h"
+#include "base/sort.h"
 #include "model/recording.h"
 #include "read/readers.h"
 
@@ -34,9 +36,7 @@ static bool add_inventory_line(ps_inventory *inv, ps_named_list *list, const cha
     return true;
 }
 
-static int compare_inventory_names(const void *a, const void *b) {
-    return strcmp(((const ps_named *)a)->name, ((const ps_named *)b)->name);
-}
+PS_COMPARE(compare_inventory_names, ps_named, PS_BY_TEXT(name))
 
 /* --- what the reader laid beside the timeline ---------------------------------------------------------------- */
 
@@ -77,8 +77,7 @@ static bool copy_side_tables(ps_inventory *inv, const ps_trace *t) {
 static bool copy_metas(ps_inventory *inv, const ps_trace *t) {
     size_t n = 0;
     const ps_meta *metas = ps_trace_metas(t, &n);
-    ps_idmap seen;
-    ps_idmap_init(&seen);
+    ps_idmap seen = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
         uint64_t key = ps_hash64(metas[i].key, strlen(metas[i].key));
@@ -127,8 +126,7 @@ static bool count_flows(ps_inventory *inv, const ps_trace *t) {
     size_t n = 0;
     const ps_flow *flows = ps_trace_flows(t, &n);
     const ps_str mark = ps_trace_find_text(t, "mark");
-    ps_idmap rows; /* kind -> row in flows */
-    ps_idmap_init(&rows);
+    ps_idmap rows = {0}; /* kind -> row in flows */
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
         const ps_str kind = ps_str_is_none(flows[i].kind) ? mark : flows[i].kind;
@@ -145,9 +143,7 @@ static bool count_flows(ps_inventory *inv, const ps_trace *t) {
         }
     }
     ps_idmap_fini(&rows);
-    if (inv->flows.n > 1) {
-        qsort(inv->flows.items, inv->flows.n, sizeof *inv->flows.items, compare_inventory_names);
-    }
+    ps_sort(inv->flows.items, inv->flows.n, sizeof *inv->flows.items, compare_inventory_names);
     return ok;
 }
 
@@ -165,7 +161,6 @@ ps_inventory *ps_inventory_read(const ps_cluster_rank *rank, size_t n_threads) {
     if (inv == NULL) {
         return NULL;
     }
-    ps_arena_init(&inv->arena);
     inv->err = PS_ERR_INIT;
     ps_src src = ps_cluster_src(rank);
     src.n_threads = n_threads;

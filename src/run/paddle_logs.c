@@ -96,12 +96,8 @@ static ps_code add_machine(search *s, const char *dir, int64_t number, ps_err *e
     if (s->n_logs > MAX_LOGS) {
         return ps_fail_file(err, PS_RANGE, dir, "more than %zu logs", MAX_LOGS);
     }
-    if (!ps_grow(&s->machines, &s->cap_machines, s->n_machines + 1, MAX_LOGS,
-                 sizeof *s->machines)) {
-        return ps_fail_nomem(err);
-    }
-    s->machines[s->n_machines++] = m;
-    return PS_OK;
+    return PS_ADD(s->machines, s->n_machines, s->cap_machines, MAX_LOGS, m) ? PS_OK
+                                                                            : ps_fail_nomem(err);
 }
 
 static ps_code add_machines(search *s, const char *log_dir, ps_err *err) {
@@ -152,11 +148,7 @@ static bool has_worker(const machine *m, int64_t worker) {
 }
 
 static bool add_log_column(search *s, int64_t worker) {
-    if (!ps_grow(&s->columns, &s->cap_columns, s->n_columns + 1, MAX_LOGS, sizeof *s->columns)) {
-        return false;
-    }
-    s->columns[s->n_columns++] = worker;
-    return true;
+    return PS_ADD(s->columns, s->n_columns, s->cap_columns, MAX_LOGS, worker);
 }
 
 static bool is_column(const search *s, int64_t worker) {
@@ -199,8 +191,7 @@ static bool choose_columns(search *s, const int64_t *workers, size_t n_workers) 
 static bool add_log(search *s, size_t row, size_t column, bool is_missing) {
     ps_paddle_logs *l = s->logs;
     const machine *m = &s->machines[row];
-    ps_buf name;
-    ps_buf_init(&name, 0);
+    ps_buf name = {0};
     ps_buf_addf(&name, "workerlog.%lld", (long long)s->columns[column]);
     const char *path = ps_buf_ok(&name) ? ps_path_join(&l->arena, m->dir, ps_buf_str(&name)) : NULL;
     if (path != NULL && !is_missing && !ps_is_file(path)) {
@@ -279,8 +270,7 @@ static ps_code search_dir(search *s, const char *log_dir, bool by_machine, ps_er
 }
 
 static bool set_note(search *s, const machine *m, int64_t missing, int64_t there) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     ps_buf_addf(&text, "%s: no workerlog.%lld, though there is workerlog.%lld", m->dir,
                 (long long)missing, (long long)there);
     s->logs->note =
@@ -316,7 +306,6 @@ ps_paddle_logs *ps_paddle_logs_find(const char *log_dir, const int64_t *workers,
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    ps_arena_init(&s.logs->arena);
     ps_code code = search_dir(&s, log_dir, by_machine, err);
     if (code == PS_OK && !choose_columns(&s, workers, n_workers)) {
         code = ps_fail_nomem(err);

@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
+#include "base/sort.h"
 #include "run/paddle_stage.h"
 
 #define MAX_ROWS ((size_t)UINT32_MAX - 1)
@@ -25,16 +27,8 @@ typedef struct joining {
 /* The run that a step of this worker lies in: the last one that begins with it or before. */
 static int64_t run_of(const ps_trace *t, int64_t step) {
     const ps_table *runs = ps_trace_side_table(t, "runs");
-    size_t low = 0;
-    size_t high = runs != NULL ? runs->n_rows : 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (ps_table_cell(runs, middle, 2)->u.i <= step) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, runs != NULL ? runs->n_rows : 0, middle,
+             ps_table_cell(runs, middle, 2)->u.i <= step);
     return low > 0 ? ps_table_cell(runs, low - 1, 0)->u.i : 0;
 }
 
@@ -114,27 +108,14 @@ static bool join_paddle_span_worker(joining *j, ps_paddle_worker *w, ps_paddle_f
     return true;
 }
 
-static int compare_spans(const void *a, const void *b) {
-    const ps_paddle_span *x = a;
-    const ps_paddle_span *y = b;
-    if (x->true_start_ns != y->true_start_ns) {
-        return x->true_start_ns < y->true_start_ns ? -1 : 1;
-    }
-    return x->step < y->step ? -1 : x->step > y->step;
-}
+PS_COMPARE(compare_spans, ps_paddle_span, PS_BY(true_start_ns) PS_BY(step))
 
-static int compare_paddle_span_numbers(const void *a, const void *b) {
-    const ps_paddle_renumber *x = a;
-    const ps_paddle_renumber *y = b;
-    return x->from < y->from ? -1 : x->from > y->from;
-}
+PS_COMPARE(compare_paddle_span_numbers, ps_paddle_renumber, PS_BY(from))
 
 /* Sorts and cuts spans so that none begins before the one before has ended. */
 static void cut_spans(ps_paddle_span *spans, size_t n) {
     int64_t end_ns = INT64_MIN;
-    if (n > 1) {
-        qsort(spans, n, sizeof *spans, compare_spans);
-    }
+    ps_sort(spans, n, sizeof *spans, compare_spans);
     for (size_t i = 0; i < n; i++) {
         ps_paddle_span *s = &spans[i];
         s->start_ns = s->true_start_ns > end_ns ? s->true_start_ns : end_ns;
@@ -169,9 +150,7 @@ static bool place_worker(joining *j, size_t at) {
     ps_free(rows);
     if (ok) {
         cut_spans(spans, n);
-        if (n > 1) {
-            qsort(numbers, n, sizeof *numbers, compare_paddle_span_numbers);
-        }
+        ps_sort(numbers, n, sizeof *numbers, compare_paddle_span_numbers);
         w->steps = numbers;
         w->n_steps = n;
         w->spans = spans;
@@ -186,7 +165,6 @@ static bool join_steps(ps_paddle_pipeline *p) {
     size_t fullest = 0;
     size_t n = 0;
     size_t most = 0;
-    ps_idmap_init(&j.by_number);
     for (size_t i = 0; i < t->n_workers; i++) {
         (void)ps_trace_steps(t->workers[i].trace, &n);
         fullest = n > most ? i : fullest;
@@ -379,7 +357,6 @@ static bool choose_workers(ps_paddle_pipeline *p, const ps_paddle_logs *logs) {
 
 ps_code ps_paddle_pipeline_make(const ps_paddle_logs *logs, ps_paddle_pipeline *out, ps_err *err) {
     *out = (ps_paddle_pipeline){0};
-    ps_arena_init(&out->arena);
     if (!choose_workers(out, logs)) {
         return ps_fail_nomem(err);
     }

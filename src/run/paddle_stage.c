@@ -5,6 +5,7 @@
 
 #include "analyze/rank/executor_jobs.h"
 #include "base/alloc.h"
+#include "base/order.h"
 
 /* What the first jobs of a step say about a worker's place. */
 typedef struct opening {
@@ -26,16 +27,7 @@ static bool is_before(first_forward a, first_forward b) {
 }
 
 static uint32_t first_slice_from(const ps_slices *s, int64_t start_ns) {
-    uint32_t low = 0;
-    uint32_t high = s->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->start_ns[middle] < start_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(uint32_t, low, 0, s->n, i, s->start_ns[i] < start_ns);
     return low;
 }
 
@@ -75,19 +67,9 @@ static opening read_opening(const ps_paddle_worker *w, size_t worker, const ps_p
     return o;
 }
 
-static int compare_warmup(const void *a, const void *b) {
-    const opening *x = a;
-    const opening *y = b;
-    return x->n_warmup != y->n_warmup ? (x->n_warmup > y->n_warmup ? -1 : 1)
-                                      : (x->worker > y->worker) - (x->worker < y->worker);
-}
+PS_COMPARE(compare_warmup, opening, PS_BY_DOWN(n_warmup) PS_BY(worker))
 
-static int compare_stage_span_starts(const void *a, const void *b) {
-    const opening *x = a;
-    const opening *y = b;
-    return x->start_ns != y->start_ns ? (x->start_ns < y->start_ns ? -1 : 1)
-                                      : (x->worker > y->worker) - (x->worker < y->worker);
-}
+PS_COMPARE(compare_stage_span_starts, opening, PS_BY(start_ns) PS_BY(worker))
 
 /* More than half of the shorter one at the same time. */
 static bool stage_span_overlap(const opening *a, const opening *b) {

@@ -452,7 +452,6 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     if (s->run == NULL) {
         return false;
     }
-    ps_arena_init(&s->run->arena);
     s->run->ranks = ps_calloc(n_ranks, sizeof *s->run->ranks);
     s->run->results = ps_calloc(n_analyses, sizeof *s->run->results);
     s->run->errors = ps_calloc(n_analyses, sizeof *s->run->errors);

@@ -78,8 +78,7 @@ static void add_cluster_table_file(ps_buf *path, const char *name) {
 
 static const char *target_of(ps_run *run, const ps_table *t, const char *dir, const char *folder,
                              ps_export type) {
-    ps_buf path;
-    ps_buf_init(&path, 0);
+    ps_buf path = {0};
     if (type == PS_EXPORT_DB && (t->to & PS_TO_BESIDE_DB) == 0) {
         ps_buf_addf(&path, "%s/%s", dir, DATABASE);
     } else {
@@ -110,12 +109,9 @@ static ps_code plan_table(ps_run *run, const ps_analysis *const *analyses, size_
     ps_written new = {.analysis = a, .table = t, .path = path};
     ps_written *old = find_taken(run, t, path);
     if (old == NULL) {
-        if (!ps_grow(&run->written, &run->cap_written, run->n_written + 1, 1 << 20,
-                     sizeof *run->written)) {
-            return ps_fail_nomem(err);
-        }
-        run->written[run->n_written++] = new;
-        return PS_OK;
+        return PS_ADD(run->written, run->n_written, run->cap_written, 1 << 20, new)
+                   ? PS_OK
+                   : ps_fail_nomem(err);
     }
     if (same_table(old->table, t)) {
         return PS_OK;
@@ -124,8 +120,7 @@ static ps_code plan_table(ps_run *run, const ps_analysis *const *analyses, size_
         *old = new;
         return PS_OK;
     }
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     ps_buf_addf(&text, "%s: %s and %s disagree about it, that of %s was written; run one at a time",
                 t->name, analyses[old->analysis]->name, analyses[a]->name,
                 analyses[old->analysis]->name);
@@ -240,8 +235,7 @@ static ps_code list_jobs(ps_run *run, job *jobs, size_t *n, const ps_table **tab
 
 static ps_code note_losses(ps_run *run, const char *path, const ps_xlsx_report *report,
                            ps_err *err) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     const char *name = ps_path_base(path);
     ps_code code = PS_OK;
     if (report->n_cut > 0) {

@@ -170,10 +170,8 @@ static ps_code copy_sidecars(const ps_cluster_rank *rank, const char *target, ps
     if (rank->rank_dir == NULL || strchr(rank->rel_path, '/') == NULL) {
         return PS_OK;
     }
-    ps_arena arena;
-    ps_arena_init(&arena);
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_arena arena = {0};
+    ps_buf text = {0};
     const char **names = NULL;
     size_t n = 0;
     const char *inner = ps_path_dir(&arena, target);
@@ -202,8 +200,7 @@ static ps_code copy_sidecars(const ps_cluster_rank *rank, const char *target, ps
 static ps_code write_copy(output *o, size_t r, ps_err *err) {
     const ps_cluster_rank *rank = o->run->ranks[r].rank;
     const char *target = o->targets[r];
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     const char *dir = ps_path_dir(&arena, target);
     ps_code code = dir != NULL ? ps_make_dirs(dir, err) : ps_fail_nomem(err);
     ps_arena_fini(&arena);
@@ -227,8 +224,7 @@ static ps_code write_copy(output *o, size_t r, ps_err *err) {
 
 /* <folder>/<table>_<rank>.csv, <table>_<profiler>_<rank>.csv where several profilers know a rank of that number */
 static ps_code write_files(output *o, size_t r, ps_err *err) {
-    ps_buf path;
-    ps_buf_init(&path, 0);
+    ps_buf path = {0};
     ps_code code = ps_make_dirs(o->targets[r], err);
     for (size_t i = 0; code == PS_OK && i < o->outputs[r].n_tables; i++) {
         const ps_table *t = o->outputs[r].tables[i];

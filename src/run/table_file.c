@@ -25,8 +25,7 @@ static ps_code flush_table_file(ps_sink *sink, ps_buf *text, const char *path, p
 /* Piece by piece. */
 static ps_code write_text(const ps_table *table, ps_table_part_fn *part, const char *path,
                           ps_err *err) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     ps_sink sink = {0};
     ps_code code = PS_OK;
     size_t end = 0;

@@ -529,8 +529,7 @@ static void known_ids_are_found_in_any_order(void **state) {
     for (int i = 0; i < N; i++) {
         joined[i] = 10 + i * (int64_t)3;
     }
-    ps_kineto_links l;
-    ps_kineto_links_init(&l);
+    ps_kineto_links l = {0};
     assert_false(ps_kineto_links_knows(&l, 10));
     l.joined = joined;
     for (l.n_joined = 1; l.n_joined <= N; l.n_joined = l.n_joined * 3 + 1) {

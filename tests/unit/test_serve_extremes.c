@@ -1,6 +1,8 @@
 /* A profile at the ends of what times can say, and parameters at the ends of what they may be: every route answers, or says
- * why not. What goes wrong here is seen by the sanitizers. */
+ * why not, with the numbers that follow from how the profile is made. */
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/views/view.h"
@@ -61,8 +63,9 @@ static ps_trace *make(void) {
     return t;
 }
 
-/* Asks without looking at what comes. */
-static void try(asks *a, const char *address) {
+/* What an address says: of a reply that is no 200 its status, negative; else the first number behind `member`; of no member how
+ * many of the file's events are slices or instants. */
+static long long said(asks *a, const char *address, const char *member) {
     char text[512];
     (void)snprintf(text, sizeof text, "%s", address);
     char *query = strchr(text, '?');
@@ -77,34 +80,74 @@ static void try(asks *a, const char *address) {
     if (ps_request_parse(&q, &a->reply, query)) {
         ps_route_answer(route, &q, &a->reply);
     }
-    if (a->reply.status >= 500) {
-        fail_msg("%s: %s", address, ps_buf_str(&a->reply.body));
+    const char *body = ps_buf_str(&a->reply.body);
+    if (a->reply.status != 200) {
+        return -(long long)a->reply.status;
+    }
+    if (member == NULL) {
+        return (long long)(count_in(body, "\"ph\":\"X\"") + count_in(body, "\"ph\":\"i\""));
+    }
+    const char *at = strstr(body, member);
+    return at != NULL ? strtoll(at + strlen(member), NULL, 10) : LLONG_MIN;
+}
+
+static void must_say(asks *a, const char *address, const char *member, long long number) {
+    long long n = said(a, address, member);
+    if (n != number) {
+        fail_msg("%s says %lld, not %lld: %.300s", address, n, number, ps_buf_str(&a->reply.body));
     }
 }
 
+/* Times are told from the first slice on, so half of all time lies behind what `from` and `to` can say: what is asked for with them
+ * leaves out the 108 slices at the very end. */
+enum { N_ASKED = 6, ALL = PS_N_SLICE_KINDS * N_SPANS * N_TRACKS, EACH = ALL / N_SPANS };
+static const char *const ASKED[N_ASKED] = {"",
+                                           "&from=-2305843009213693952&to=2305843009213693952",
+                                           "&from=2305843009213693952&to=2305843009213693952",
+                                           "&from=0&to=0",
+                                           "&from=1&to=1",
+                                           "&from=-2305843009213693952&to=-2305843009213693952"};
+
 static void lists_of_lanes(void **state) {
     (void)state;
-    static const char *const SPAN[] = {"",
-                                       "&from=-2305843009213693952&to=2305843009213693952",
-                                       "&from=2305843009213693952&to=2305843009213693952",
-                                       "&from=0&to=0",
-                                       "&from=1&to=1&limit=0",
-                                       "&from=-2305843009213693952&to=-2305843009213693952"};
-    static const char *const ROUTES[] = {
-        "stats?rank=r0&lanes=%s%s",
-        "stats?rank=r0&name=slice%%201&lanes=%s%s",
-        "slices?rank=r0&sort=duration&desc=1&lanes=%s%s",
-        "slices?rank=r0&offset=9223372036854775807&lanes=%s%s",
-        "export?rank=r0&lanes=%s%s",
-        "export?rank=r0&format=pftrace&lanes=%s%s",
-        "search?q=slice&ranks=r0&lanes=%s%s",
-        "search/list?q=.&regex=1&args=1&sort=dur&desc=1&ranks=r0&lanes=%s%s",
-        "search/table?q=slice&ranks=r0&sort=start&lanes=%s%s",
-        "search/step?q=slice&ranks=r0&time=2305843009213693952&dir=previous&lanes=%s%s",
-        "search/step?q=slice&ranks=r0&n=9223372036854775807&lanes=%s%s",
-        "flows/window?rank=r0&kind=MsTx&limit=7&lanes=%s%s",
-        "flows/window?rank=r0&kind=MsTx&limit=100000&lanes=%s%s",
-        "flows/window?rank=r0&kind=send-recv&lanes=%s%s"};
+    static const struct {
+        const char *path, *member;
+        long long says[N_ASKED];
+    } ROUTES[] = {
+        {"stats?rank=r0&lanes=%s%s", "\"n\":", {5 * EACH, 5 * EACH, 3 * EACH, 0, 3 * EACH, 0}},
+        {"stats?rank=r0&name=slice%%201&lanes=%s%s", "\"total\":", {EACH, EACH, EACH, 0, EACH, 0}},
+        {"slices?rank=r0&sort=duration&desc=1&lanes=%s%s",
+         "\"total\":",
+         {5 * EACH, 5 * EACH, 3 * EACH, 0, 3 * EACH, 0}},
+        {"slices?rank=r0&offset=9223372036854775807&lanes=%s%s",
+         "\"total\":",
+         {5 * EACH, 5 * EACH, 3 * EACH, 0, 3 * EACH, 0}},
+        {"export?rank=r0&lanes=%s%s", NULL, {5 * EACH, 5 * EACH, 3 * EACH, 0, 3 * EACH, 0}},
+        {"search?q=slice&ranks=r0&lanes=%s%s",
+         "\"total\":",
+         {ALL, 5 * EACH, 3 * EACH, 0, 3 * EACH, 0}},
+        {"search/list?q=.&regex=1&args=1&sort=dur&desc=1&ranks=r0&lanes=%s%s",
+         "\"total\":",
+         {ALL, 5 * EACH, 3 * EACH, 0, 3 * EACH, 0}},
+        {"search/list?q=slice&limit=0&ranks=r0&lanes=%s%s",
+         "\"total\":",
+         {-400, -400, -400, -400, -400, -400}},
+        {"search/table?q=slice&ranks=r0&sort=start&lanes=%s%s",
+         "\"total\":",
+         {ALL, 5 * EACH, 3 * EACH, 0, 3 * EACH, 0}},
+        {"search/step?q=slice&ranks=r0&time=2305843009213693952&dir=previous&lanes=%s%s",
+         "\"index\":",
+         {5 * EACH - 1, 5 * EACH - 1, 3 * EACH - 1, -1, 3 * EACH - 1, -1}},
+        {"search/step?q=slice&ranks=r0&n=9223372036854775807&lanes=%s%s",
+         "\"index\":",
+         {-1, -1, -1, -1, -1, -1}},
+        {"flows/window?rank=r0&kind=MsTx&limit=7&lanes=%s%s",
+         "\"total\":",
+         {4 * EACH, 4 * EACH, 0, 3 * EACH, 0, 0}},
+        {"flows/window?rank=r0&kind=MsTx&limit=100000&lanes=%s%s",
+         "\"total\":",
+         {4 * EACH, 4 * EACH, 0, 3 * EACH, 0, 0}},
+        {"flows/window?rank=r0&kind=send-recv&lanes=%s%s", "\"total\":", {0, 0, 0, 0, 0, 0}}};
     asks a;
     asks_of_trace(&a, make());
     ps_loaded *l = NULL;
@@ -113,13 +156,14 @@ static void lists_of_lanes(void **state) {
     (void)snprintf(lanes, sizeof lanes, "0-%u", ps_loaded_n_lanes(l) - 1);
     ps_loaded_release(l);
     for (size_t i = 0; i < sizeof ROUTES / sizeof *ROUTES; i++) {
-        for (size_t k = 0; k < sizeof SPAN / sizeof *SPAN; k++) {
+        for (size_t k = 0; k < N_ASKED; k++) {
             char path[512] = "/api/";
-            (void)snprintf(path + 5, sizeof path - 5, ROUTES[i], lanes, SPAN[k]);
-            try(&a, path);
+            (void)snprintf(path + 5, sizeof path - 5, ROUTES[i].path, lanes, ASKED[k]);
+            must_say(&a, path, ROUTES[i].member, ROUTES[i].says[k]);
         }
     }
-    expect_in(ask(&a, "/api/stats?rank=r0&lanes=%s", lanes), "\"n\":");
+    assert_true(strncmp(ask(&a, "/api/export?rank=r0&format=pftrace&lanes=%s", lanes), "\n", 1) ==
+                0);
     asks_end(&a);
 }
 
@@ -136,8 +180,8 @@ static void tiles(void **state) {
                 char path[200];
                 (void)snprintf(path, sizeof path, "/api/%s?rank=r0&level=%u&tile=%lld&lanes=0-9,0",
                                ROUTES[i], level, (long long)TILES[t]);
-                try(&a, path);
-                assert_int_equal(a.reply.status, 200);
+                size_t n = (ask(&a, "%s", path), a.reply.body.len);
+                assert_true(n > 0 && (strcmp(ROUTES[i], "coverage") != 0 || n == PS_LOD_TILE));
             }
         }
         (void)ask_fails(&a, 400, "/api/%s?rank=r0&level=53&tile=0&lanes=0", ROUTES[i]);
@@ -149,53 +193,125 @@ static void tiles(void **state) {
     asks_end(&a);
 }
 
+/* The number that a reply to /api/near names, -1 none. */
+static long long near_of(asks *a, const char *to, uint32_t slice) {
+    const char *member = "\"slice\":";
+    const char *at = strstr(ask(a, "/api/near?rank=r0&to=%s&slice=%u", to, slice), member);
+    return at != NULL ? strtoll(at + strlen(member), NULL, 10) : -1;
+}
+
+/* Sorted by start, of one start the longest first, of one length as they came. */
 static void every_slice(void **state) {
     (void)state;
-    static const char *const ROUTES[] = {"slice?rank=r0",
-                                         "near?rank=r0&to=next",
-                                         "near?rank=r0&to=previous-same",
-                                         "near?rank=r0&to=parent",
-                                         "near?rank=r0&to=child",
-                                         "flows/of?rank=r0",
-                                         "search/step?q=slice&rank=r0"};
+    static const struct {
+        int64_t start_ns, dur_ns;
+    } SORTED[N_SPANS] = {{0, 2 * FAR}, {0, 2 * FAR}, {0, FAR}, {0, 0}, {FAR, FAR}, {2 * FAR, 0}};
+    static const char *const ROUTES[] = {"slice?", "near?to=next&", "near?to=child&", "flows/of?",
+                                         "search/step?q=slice&"};
     asks a;
     asks_of_trace(&a, make());
-    uint32_t n = PS_N_SLICE_KINDS * N_SPANS * N_TRACKS;
-    for (size_t i = 0; i < sizeof ROUTES / sizeof *ROUTES; i++) {
-        for (uint32_t slice = 0; slice <= n; slice += 5) {
-            char path[200];
-            (void)snprintf(path, sizeof path, "/api/%s&slice=%u", ROUTES[i], slice);
-            try(&a, path);
-        }
-        (void)ask_fails(&a, 400, "/api/%s&slice=4294967296", ROUTES[i]);
+    size_t n_from = 0;
+    size_t n_to = 0;
+    for (uint32_t slice = 0; slice < ALL; slice++) {
+        char part[120];
+        const int64_t *span = &SORTED[slice / EACH].start_ns;
+        (void)snprintf(part, sizeof part, "\"start\":%lld,\"dur\":%lld,\"name\":\"slice ",
+                       (long long)span[0], (long long)span[1]);
+        const char *told = ask(&a, "/api/slice?rank=r0&slice=%u", slice);
+        expect_in(told, part);
+        n_from += count_in(told, "{\"kind\":\"MsTx\",\"direction\":\"from\"");
+        n_to += count_in(told, "{\"kind\":\"MsTx\",\"direction\":\"to\"");
+        expect_in(ask(&a, "/api/flows/of?rank=r0&slice=%u", slice),
+                  "{\"flows\":[{\"kind\":\"MsTx\"");
+        (void)snprintf(part, sizeof part, "/api/search/step?q=slice&rank=r0&slice=%u", slice);
+        must_say(&a, part, "\"index\":", slice + 1 < ALL ? (long long)slice + 1 : -1);
+        long long next = near_of(&a, "next", slice);
+        assert_true(next == -1 || near_of(&a, "previous", (uint32_t)next) == slice);
+        next = near_of(&a, "next-same", slice);
+        assert_true(next == -1 || near_of(&a, "previous-same", (uint32_t)next) == slice);
     }
-    try(&a, "/api/lanes?rank=r0");
-    try(&a, "/api/ranks?");
-    try(&a, "/api/align?by=start");
-    try(&a, "/api/align?by=steps");
-    try(&a, "/api/align?by=clock");
-    try(&a, "/api/flows/kinds?rank=r0");
+    assert_int_equal(n_from, ALL - 1); /* each leads to the next one that was made */
+    assert_int_equal(n_to, ALL - 1);
+    for (size_t i = 0; i < sizeof ROUTES / sizeof *ROUTES; i++) {
+        (void)ask_fails(&a, 404, "/api/%srank=r0&slice=%d", ROUTES[i], ALL);
+        (void)ask_fails(&a, 400, "/api/%srank=r0&slice=4294967296", ROUTES[i]);
+    }
     asks_end(&a);
 }
+
+static void the_rank(void **state) {
+    (void)state;
+    asks a;
+    asks_of_trace(&a, make());
+    expect_in(ask(&a, "/api/lanes?rank=r0"), "\"rows\":43,\"slices\":84,");
+    expect_in(ask(&a, "/api/ranks?"),
+              "\"origin_ns\":\"-2305843009213693951\",\"start\":0,\"end\":4611686018427387902,"
+              "\"slices\":648,\"steps\":[[-9223372036854775808,0,2305843009213693951],"
+              "[9223372036854775807,2305843009213693951,4611686018427387902]]");
+    static const char *const BY[] = {"start", "steps", "clock"};
+    for (size_t i = 0; i < 3; i++) {
+        expect_in(ask(&a, "/api/align?by=%s", BY[i]),
+                  "\"offsets\":[{\"rank\":\"r0\",\"offset_ns\":0,");
+    }
+    expect_in(ask(&a, "/api/flows/kinds?rank=r0"), "{\"kinds\":[[\"MsTx\",647]]}");
+    asks_end(&a);
+}
+
+/* Rows over all time, and up to the first slice. */
+static const struct {
+    const char *name;
+    long long rows, rows_before;
+} VIEWS[] = {
+    {"overall", 7, 4},
+    {"leaf", 6, 0},
+    {"framework_sum", 6, -409},
+    {"python_sum", 6, -409},
+    {"call_sum", 6, -409},
+    {"device_sum", 6, -409},
+    {"communication_sum", 12, -409},
+    {"overlap_sum", 4, 4},
+    {"memcpy", 6, -409},
+    {"memcpy_details", 36, -409},
+    {"kernel_details", 108, -409},
+    {"kernel_launch", 72, -409},
+    {"frequency", -409, -409},
+    {"advice", 7, 7},
+    {"operator_types", 1, -409},
+    {"operator_names", 6, -409},
+    {"operator_shapes", 6, -409},
+    {"operator_cores", 1, -409},
+    {"communication_names", 12, -409},
+    {"communication_types", 6, -409},
+    {"operator_details", 108, -409},
+    {"communication_operators", 30, -409},
+    {"memory_curve", -409, -409},
+    {"memory_operators", -409, -409},
+    {"memory_components", -409, -409},
+};
 
 static void every_view(void **state) {
     (void)state;
     asks a;
     asks_of_trace(&a, make());
-    for (const ps_view *const *v = ps_views(); *v != NULL; v++) {
+    size_t i = 0;
+    for (const ps_view *const *v = ps_views(); *v != NULL; v++, i++) {
         char path[200];
+        assert_true(i < sizeof VIEWS / sizeof *VIEWS);
+        assert_string_equal((*v)->name, VIEWS[i].name);
         (void)snprintf(path, sizeof path, "/api/view?name=%s&rank=r0", (*v)->name);
-        try(&a, path);
+        must_say(&a, path, "\"total\":", VIEWS[i].rows);
         (void)snprintf(path, sizeof path,
                        "/api/view?name=%s&rank=r0&from=-2305843009213693952&to=0&limit=5000",
                        (*v)->name);
-        try(&a, path);
+        must_say(&a, path, "\"total\":", VIEWS[i].rows_before);
     }
+    assert_int_equal(i, sizeof VIEWS / sizeof *VIEWS);
     asks_end(&a);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(lists_of_lanes), cmocka_unit_test(tiles),
-                                       cmocka_unit_test(every_slice), cmocka_unit_test(every_view)};
+                                       cmocka_unit_test(every_slice), cmocka_unit_test(the_rank),
+                                       cmocka_unit_test(every_view)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,8 +33,7 @@ static void expect(const ps_pb *pb, const char *hex) {
 
 static void numbers(void **state) {
     (void)state;
-    ps_pb pb;
-    ps_pb_init(&pb);
+    ps_pb pb = {0};
     ps_pb_varint(&pb, 1, 0);
     ps_pb_varint(&pb, 1, 127);
     ps_pb_varint(&pb, 1, 128);
@@ -50,8 +49,7 @@ static void numbers(void **state) {
 
 static void nesting(void **state) {
     (void)state;
-    ps_pb pb;
-    ps_pb_init(&pb);
+    ps_pb pb = {0};
     ps_pb_begin(&pb, 1);
     ps_pb_begin(&pb, 2);
     ps_pb_end(&pb);
@@ -77,8 +75,7 @@ static void nesting(void **state) {
 
 static void bytes_that_are_no_utf8(void **state) {
     (void)state;
-    ps_pb pb;
-    ps_pb_init(&pb);
+    ps_pb pb = {0};
     ps_pb_str(&pb, 1,
               "a\xff"
               "b\xc3\xa4\xc3",
@@ -179,8 +176,7 @@ static void put_begin(ps_pb *pb) {
 /* The same file as the reference that the schema's own compiler decoded. */
 static void a_whole_file(void **state) {
     (void)state;
-    ps_pb pb;
-    ps_pb_init(&pb);
+    ps_pb pb = {0};
     put_tracks(&pb);
     put_begin(&pb);
     begin_packet(&pb, 1500, 2);
@@ -211,8 +207,7 @@ static void a_whole_file(void **state) {
 
 static void memory_runs_out(void **state) {
     (void)state;
-    ps_pb pb;
-    ps_pb_init(&pb);
+    ps_pb pb = {0};
     ps_alloc_fail_at(0);
     ps_pb_begin(&pb, 1);
     ps_pb_varint(&pb, 1, 1);

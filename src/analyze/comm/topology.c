@@ -332,8 +332,8 @@ ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, siz
         job.n_stages = pp != NULL && pp->n_ranks > 0 ? pp->n_ranks : 0;
     }
     job.sizes_overridden =
-        opts->tp > 0 || opts->pp > 0 || opts->cp > 0 || opts->dp > 0 || opts->order_given;
-    job.layout = job.sizes_overridden ? opts->layout : layout_by_groups(&job, facts, n);
+        opts->tp > 0 || opts->pp > 0 || opts->cp > 0 || opts->dp > 0 || opts->order.is_given;
+    job.layout = job.sizes_overridden ? opts->order.layout : layout_by_groups(&job, facts, n);
     if (opts->tp > 0 || opts->cp > 0 || opts->dp > 0) {
         job.world_size = 0; /* the width follows from the sizes the user gave */
     }

@@ -12,10 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/core/analysis_options.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "model/chart.h"
-#include "model/layout.h"
 #include "model/table.h"
 #include "model/trace.h"
 
@@ -26,38 +26,17 @@ typedef struct ps_result {
     ps_chart *chart; /* or NULL */
 } ps_result;
 
-/* What the user said; the same for all analyses of a run. 0 or NULL: not said. */
+/* What the user said, a field for each line of analysis_options.def; the same for all analyses of a run. And what the program
+ * says itself. */
 typedef struct ps_analysis_opts {
-    int64_t step_id; /* -1: all steps */
-    int64_t tp, pp, cp, dp;
-    bool order_given;    /* the user named the layout */
-    ps_layout layout;    /* how the ranks lie in the dimensions */
-    const char *pp_type; /* schedule name */
-    int64_t n_microbatches;
+#define X(kind, field, ...) ps_analysis_value_##kind field;
+#include "analyze/core/analysis_options.def"
+#undef X
     bool in_full;        /* pp_chart: critical path, waits and other schedules too */
     bool one_of_several; /* report: the run looks at one rank, and others may have been captured */
-    /* pp_labels: rules for names of ranges, regular expressions; the first group of a match is the microbatch */
-    const char *forward_re, *backward_re, *microbatch_re;
-    int64_t
-        unexplained; /* charts: percent of device work in no op above which no bubble is told; 0: the default */
-    ps_clock_use clocks; /* charts: how the clocks of the machines are brought together */
-    int64_t
-        max_activations; /* of those, only schedules that hold no more (microbatches of a whole stage); 0: all */
-    int64_t top_num;            /* 0: the analysis's own default */
-    int64_t rank_id;            /* the rank that is looked at (communication_bottleneck); 0 */
-    const char *parallel_types; /* "dp,edp;pp", as in recipes of msprof-analyze */
-    bool exclude_op_name;       /* no table by operator name */
-    double peak_tflops;         /* of 16-bit types; 0: from the profile */
-    double fuzzy_threshold;     /* least likeness of module names, 0: 0.8 */
-    int64_t module_depth;       /* modules of this depth at most; 0: all */
-    const char *module_glob;    /* modules whose path or name matches; NULL: all */
-    const ps_result *baseline;  /* what ps_analysis.baseline found in the baseline, or NULL */
-    const char *without, *scale, *set; /* whatif: questions (whatif/question.h), NULL: none */
-    bool with_timeline; /* whatif: the ops of the answer, else of the ideal steps, too */
+    const ps_result *baseline;      /* what ps_analysis.baseline found in the baseline, or NULL */
     const double *cause_thresholds; /* whatif: [PS_N_WHATIF_THRESHOLDS], NULL: the defaults */
-    const char *split;        /* plan: layers of the stages (whatif/split_plan.h), NULL: no plan */
-    int32_t most_layers;      /* plan: of a stage; 0: no limit */
-    const double *thresholds; /* report: [PS_N_RULES] (report_rules.h), NULL: the defaults */
+    const double *thresholds;       /* report: [PS_N_RULES] (report_rules.h), NULL: the defaults */
 } ps_analysis_opts;
 
 /* One rank of the run, as far as an analysis may know it. */

@@ -355,7 +355,7 @@ static ps_code add_made_table(ps_result *result, ps_table *t, ps_err *err) {
 ps_code ps_whatif_add_tables(const ps_job_steps *js, const ps_analysis_opts *opts,
                              ps_result *result, ps_err *err) {
     if (opts->split != NULL) {
-        return ps_split_plan_add_tables(js, opts->split, opts->most_layers, result, err);
+        return ps_split_plan_add_tables(js, opts->split, (int32_t)opts->most_layers, result, err);
     }
     ps_whatif w;
     ps_err here = PS_ERR_INIT;

@@ -273,8 +273,7 @@ static bool add_links(walk *w, const char *key, const ps_literal *op) {
 
 static ps_code add_comm_json_op(walk *w, const char *key, const char *value, size_t n,
                                 ps_err *err) {
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     ps_err odd = PS_ERR_INIT;
     const ps_literal *op = ps_literal_parse(&arena, value, n, &odd);
     ps_code code = odd.code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
@@ -414,8 +413,7 @@ static ps_code walk_object(walk *w, int level, bool *is_bad, ps_err *err) {
     }
     ps_code code = PS_OK;
     for (bool is_first = true; code == PS_OK && !*is_bad; is_first = false) {
-        ps_arena arena;
-        ps_arena_init(&arena);
+        ps_arena arena = {0};
         const char *key = NULL;
         member m = next_member(w, &arena, is_first, &key);
         if (m == MEMBER_THERE) {

@@ -464,8 +464,6 @@ ps_code ps_ascend_csv_read(const ps_ascend_csv_src *src, const char *table_name,
                            ps_ascend_csv *out, ps_err *err) {
     *out = (ps_ascend_csv){0};
     reading r = {.src = src, .diag = diag};
-    ps_idmap_init(&r.text_rows);
-    ps_idmap_init(&r.name_columns);
     r.table = ps_table_new(table_name, ps_path_base(src->path), NULL, 0);
     ps_code code = r.table != NULL ? read_table(&r, err) : ps_fail_nomem(err);
     if (code == PS_OK && r.n_columns > 0) {

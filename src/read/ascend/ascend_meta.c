@@ -44,8 +44,7 @@ ps_code ps_ascend_metadata(const char *rank_dir, ps_builder *b, ps_err *err) {
     if (rank_dir == NULL) {
         return PS_OK;
     }
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     ps_buf text;
     ps_buf_init(&text, MAX_METADATA_BYTES);
     const ps_literal *doc = NULL;
@@ -164,7 +163,6 @@ ps_code ps_ascend_device_facts(const char *rank_dir, ps_builder *b, ps_err *err)
         return PS_OK;
     }
     device_search d = {.b = b};
-    ps_arena_init(&d.arena);
     ps_buf_init(&d.text, MAX_INFO_BYTES);
     ps_code code = search_folder(&d, rank_dir, true, err);
     ps_buf_fini(&d.text);
@@ -232,8 +230,7 @@ ps_code ps_ascend_profile_read(const char *rank_dir, ps_ascend_profile *out, ps_
     if (rank_dir == NULL) {
         return PS_OK;
     }
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     ps_buf text;
     ps_buf_init(&text, MAX_INFO_BYTES);
     const char **names = NULL;

@@ -112,11 +112,10 @@ static ps_code end_cell(ps_csv *c, walk *w, ps_err *err) {
     if (w->n_cells == PS_CSV_MAX_CELLS) {
         return fail_row(c, err, "a row has more than 65536 cells");
     }
-    if (!ps_grow(&c->cells, &c->cap_cells, w->n_cells + 1, PS_CSV_MAX_CELLS, sizeof *c->cells)) {
-        return ps_fail_nomem(err);
-    }
-    c->cells[w->n_cells++] = (ps_csv_cell){.n = w->at - w->cell};
-    return PS_OK;
+    return PS_ADD(c->cells, w->n_cells, c->cap_cells, PS_CSV_MAX_CELLS,
+                  (ps_csv_cell){.n = w->at - w->cell})
+               ? PS_OK
+               : ps_fail_nomem(err);
 }
 
 /* Goes to the end of a quoted part. False when the window ends before that can be told. */

@@ -175,8 +175,7 @@ static ps_code take_session(void *context, const ps_scan_batch *b, ps_err *err) 
 /* {"0": {"handle": "0x1", "name": "compute"}, ...}: names that a recorded program gave its streams. */
 static ps_code name_streams(ps_ascend *a, ps_err *err) {
     const char *text = ps_builder_meta_text(a->builder, "collector.stream_map");
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     ps_err odd = PS_ERR_INIT;
     const ps_literal *streams =
         text != NULL ? ps_literal_parse(&arena, text, strlen(text), &odd) : NULL;
@@ -234,8 +233,7 @@ static bool has_communication_marks(ps_ascend *a) {
 
 static ps_code read_spans(ps_ascend *a, bool *done, ps_err *err) {
     static const char *const SESSION[] = {"startTimeNs"};
-    ps_ascend_ops ops;
-    ps_ascend_ops_init(&ops, a);
+    ps_ascend_ops ops = {.a = a};
     ps_code code = ps_ascend_scan(a, "SESSION_TIME_INFO", SESSION, 1, NULL, take_session, a, err);
     code = code == PS_OK ? ps_ascend_ops_scan(&ops, err) : code;
     if (code == PS_OK && (ops.n > 0 || !has_communication_marks(a))) {
@@ -251,10 +249,8 @@ static ps_code read_slices(ps_ascend *a, ps_err *err) {
     if (spans != PS_OK || done) {
         return spans;
     }
-    ps_ascend_marks marks;
-    ps_ascend_ops ops;
-    ps_ascend_marks_init(&marks, a);
-    ps_ascend_ops_init(&ops, a);
+    ps_ascend_marks marks = {.a = a};
+    ps_ascend_ops ops = {.a = a};
     ps_code code = ps_ascend_wants(a, PS_NEED_SLICES) ? read_timeline(a, &marks, &ops, err)
                                                       : read_marks_and_ops(a, &marks, &ops, err);
     ps_ascend_ops_fini(&ops);

@@ -6,25 +6,17 @@
 
 /* opConnectionId is a text that p2p_pairing added. */
 static const ps_ascend_field FIELDS[] = {
-    {.column = "connectionId", .key = "connectionId", .cell = PS_ASCEND_INT},
-    {.column = "opId", .key = "opId", .cell = PS_ASCEND_INT},
-    {.column = "relay", .key = "relay", .cell = PS_ASCEND_INT},
-    {.column = "retry", .key = "retry", .cell = PS_ASCEND_INT},
-    {.column = "dataType", .key = "dataType", .cell = PS_ASCEND_ENUM, .names = PS_ASCEND_DATA_TYPE},
-    {.column = "algType", .key = "algType", .cell = PS_ASCEND_TEXT},
-    {.column = "count", .key = "count", .cell = PS_ASCEND_INT},
-    {.column = "opType", .key = "opType", .cell = PS_ASCEND_TEXT},
-    {.column = "rankSize", .key = "rankSize", .cell = PS_ASCEND_INT},
-    {.column = "opConnectionId", .key = "opConnectionId", .cell = PS_ASCEND_TEXT},
+    PS_FIELD("connectionId", INT),
+    PS_FIELD("opId", INT),
+    PS_FIELD("relay", INT),
+    PS_FIELD("retry", INT),
+    PS_ENUM_FIELD("dataType", DATA_TYPE),
+    PS_FIELD("algType", TEXT),
+    PS_FIELD("count", INT),
+    PS_FIELD("opType", TEXT),
+    PS_FIELD("rankSize", INT),
+    PS_FIELD("opConnectionId", TEXT),
 };
-
-void ps_ascend_ops_init(ps_ascend_ops *ops, ps_ascend *a) {
-    *ops = (ps_ascend_ops){.a = a};
-    ps_idmap_init(&ops->of_id);
-    ps_idmap_init(&ops->of_connection);
-    ps_idmap_init(&ops->labelled);
-    ps_idmap_init(&ops->groups);
-}
 
 void ps_ascend_ops_fini(ps_ascend_ops *ops) {
     ps_free(ops->rows);
@@ -287,8 +279,7 @@ static ps_code add_comm_op(ps_ascend_ops *ops, size_t i, int64_t pid, int64_t de
 ps_code ps_ascend_ops_add(ps_ascend_ops *ops, int64_t pid, int64_t device, ps_err *err) {
     ps_ascend *a = ops->a;
     ps_code code = PS_OK;
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     const ps_literal *groups = NULL;
     const char *text = ps_builder_meta_text(a->builder, "parallel_group_info");
     if (ps_ascend_wants(a, PS_NEED_SLICES) && text != NULL) {

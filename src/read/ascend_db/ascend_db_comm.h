@@ -35,7 +35,6 @@ typedef struct ps_ascend_ops {
     size_t cap_values;
 } ps_ascend_ops;
 
-void ps_ascend_ops_init(ps_ascend_ops *ops, ps_ascend *a);
 void ps_ascend_ops_fini(ps_ascend_ops *ops);
 
 /* Reads COMMUNICATION_OP and wants its names. A missing table is an empty one. */

@@ -359,8 +359,6 @@ ps_code ps_ascend_counters_read(ps_ascend *a, ps_err *err) {
             continue;
         }
         counters c = {.a = a, .table = &TABLES[i]};
-        ps_arena_init(&c.arena);
-        ps_idmap_init(&c.rows);
         code = read_table(&c, err);
         ps_idmap_fini(&c.rows);
         ps_free(c.combinations);

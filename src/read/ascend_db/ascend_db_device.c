@@ -15,86 +15,62 @@
 /* Without arguments only what makes a name or a track, which stands first. */
 enum { KERNEL_NAME, N_KERNEL_BASE };
 
+#define KERNEL_SHAPES                                                                              \
+    PS_FIELD("inputShapes", TEXT), PS_FIELD("inputDataTypes", TEXT),                               \
+        PS_FIELD("inputFormats", TEXT), PS_FIELD("outputShapes", TEXT),                            \
+        PS_FIELD("outputDataTypes", TEXT), PS_FIELD("outputFormats", TEXT),                        \
+        PS_FIELD("attrInfo", TEXT)
 /* Up to 1.1 the number of blocks was called blockDim; newer files have blockNum, and blockDim means something else. */
 static const ps_ascend_field KERNEL_OLD[] = {
-    {.column = "name", .key = "name", .cell = PS_ASCEND_TEXT},
-    {.column = "taskType", .key = "taskType", .cell = PS_ASCEND_TEXT},
-    {.column = "opType", .key = "opType", .cell = PS_ASCEND_TEXT},
-    {.column = "blockDim", .key = "blockNum", .cell = PS_ASCEND_INT},
-    {.column = "mixBlockDim", .key = "mixBlockNum", .cell = PS_ASCEND_INT},
-    {.column = "inputShapes", .key = "inputShapes", .cell = PS_ASCEND_TEXT},
-    {.column = "inputDataTypes", .key = "inputDataTypes", .cell = PS_ASCEND_TEXT},
-    {.column = "inputFormats", .key = "inputFormats", .cell = PS_ASCEND_TEXT},
-    {.column = "outputShapes", .key = "outputShapes", .cell = PS_ASCEND_TEXT},
-    {.column = "outputDataTypes", .key = "outputDataTypes", .cell = PS_ASCEND_TEXT},
-    {.column = "outputFormats", .key = "outputFormats", .cell = PS_ASCEND_TEXT},
-    {.column = "attrInfo", .key = "attrInfo", .cell = PS_ASCEND_TEXT},
+    PS_FIELD("name", TEXT),
+    PS_FIELD("taskType", TEXT),
+    PS_FIELD("opType", TEXT),
+    PS_FIELD_AS("blockDim", "blockNum", INT),
+    PS_FIELD_AS("mixBlockDim", "mixBlockNum", INT),
+    KERNEL_SHAPES,
 };
 static const ps_ascend_field KERNEL_NEW[] = {
-    {.column = "name", .key = "name", .cell = PS_ASCEND_TEXT},
-    {.column = "taskType", .key = "taskType", .cell = PS_ASCEND_TEXT},
-    {.column = "opType", .key = "opType", .cell = PS_ASCEND_TEXT},
-    {.column = "blockNum", .key = "blockNum", .cell = PS_ASCEND_INT},
-    {.column = "mixBlockNum", .key = "mixBlockNum", .cell = PS_ASCEND_INT},
-    {.column = "inputShapes", .key = "inputShapes", .cell = PS_ASCEND_TEXT},
-    {.column = "inputDataTypes", .key = "inputDataTypes", .cell = PS_ASCEND_TEXT},
-    {.column = "inputFormats", .key = "inputFormats", .cell = PS_ASCEND_TEXT},
-    {.column = "outputShapes", .key = "outputShapes", .cell = PS_ASCEND_TEXT},
-    {.column = "outputDataTypes", .key = "outputDataTypes", .cell = PS_ASCEND_TEXT},
-    {.column = "outputFormats", .key = "outputFormats", .cell = PS_ASCEND_TEXT},
-    {.column = "attrInfo", .key = "attrInfo", .cell = PS_ASCEND_TEXT},
-    {.column = "opState", .key = "opState", .cell = PS_ASCEND_TEXT},
-    {.column = "hf32Eligible", .key = "hf32Eligible", .cell = PS_ASCEND_TEXT},
-    {.column = "gridDim", .key = "gridDim", .cell = PS_ASCEND_TEXT},
-    {.column = "blockDim", .key = "blockDim", .cell = PS_ASCEND_TEXT},
+    PS_FIELD("name", TEXT),     PS_FIELD("taskType", TEXT),     PS_FIELD("opType", TEXT),
+    PS_FIELD("blockNum", INT),  PS_FIELD("mixBlockNum", INT),   KERNEL_SHAPES,
+    PS_FIELD("opState", TEXT),  PS_FIELD("hf32Eligible", TEXT), PS_FIELD("gridDim", TEXT),
+    PS_FIELD("blockDim", TEXT),
 };
 
 enum { COMM_TYPE, COMM_PLANE, COMM_GROUP, COMM_OP_ID, N_COMM_BASE };
 
 static const ps_ascend_field COMM[] = {
-    {.column = "taskType", .key = "taskType", .cell = PS_ASCEND_TEXT},
-    {.column = "planeId", .key = "planeId", .cell = PS_ASCEND_INT},
-    {.column = "groupName", .key = "groupName", .cell = PS_ASCEND_TEXT},
-    {.column = "opId", .key = "opId", .cell = PS_ASCEND_INT},
-    {.column = "name", .key = "opName", .cell = PS_ASCEND_TEXT},
-    {.column = "srcRank", .key = "srcRank", .cell = PS_ASCEND_INT},
-    {.column = "dstRank", .key = "dstRank", .cell = PS_ASCEND_INT},
-    {.column = "size", .key = "size", .cell = PS_ASCEND_INT},
-    {.column = "bandwidth", .key = "bandwidth", .cell = PS_ASCEND_REAL},
-    {.column = "transportType",
-     .key = "transportType",
-     .cell = PS_ASCEND_ENUM,
-     .names = PS_ASCEND_TRANSPORT_TYPE},
-    {.column = "linkType", .key = "linkType", .cell = PS_ASCEND_ENUM, .names = PS_ASCEND_LINK_TYPE},
-    {.column = "dataType", .key = "dataType", .cell = PS_ASCEND_ENUM, .names = PS_ASCEND_DATA_TYPE},
-    {.column = "rdmaType", .key = "rdmaType", .cell = PS_ASCEND_ENUM, .names = PS_ASCEND_RDMA_TYPE},
-    {.column = "notifyId", .key = "notifyId", .cell = PS_ASCEND_INT},
-    {.column = "isMaster", .key = "isMaster", .cell = PS_ASCEND_INT},
+    PS_FIELD("taskType", TEXT),
+    PS_FIELD("planeId", INT),
+    PS_FIELD("groupName", TEXT),
+    PS_FIELD("opId", INT),
+    PS_FIELD_AS("name", "opName", TEXT),
+    PS_FIELD("srcRank", INT),
+    PS_FIELD("dstRank", INT),
+    PS_FIELD("size", INT),
+    PS_FIELD("bandwidth", REAL),
+    PS_ENUM_FIELD("transportType", TRANSPORT_TYPE),
+    PS_ENUM_FIELD("linkType", LINK_TYPE),
+    PS_ENUM_FIELD("dataType", DATA_TYPE),
+    PS_ENUM_FIELD("rdmaType", RDMA_TYPE),
+    PS_FIELD("notifyId", INT),
+    PS_FIELD("isMaster", INT),
 };
 
 static const ps_ascend_field SCHEDULE[] = {
-    {.column = "name", .key = "name", .cell = PS_ASCEND_TEXT},
-    {.column = "taskType", .key = "taskType", .cell = PS_ASCEND_TEXT},
-    {.column = "opType", .key = "opType", .cell = PS_ASCEND_TEXT},
+    PS_FIELD("name", TEXT),
+    PS_FIELD("taskType", TEXT),
+    PS_FIELD("opType", TEXT),
 };
 
 static const ps_ascend_field MEMCPY[] = {
-    {.column = "size", .key = "size", .cell = PS_ASCEND_INT},
-    {.column = "memcpyOperation",
-     .key = "memcpyOperation",
-     .cell = PS_ASCEND_ENUM,
-     .names = PS_ASCEND_MEMCPY_TYPE},
+    PS_FIELD("size", INT),
+    PS_ENUM_FIELD("memcpyOperation", MEMCPY_TYPE),
 };
 
 static const ps_ascend_field TASK[] = {
-    {.column = "connectionId", .key = "connectionId", .cell = PS_ASCEND_INT},
-    {.column = "taskId", .key = "taskId", .cell = PS_ASCEND_INT},
-    {.column = "contextId", .key = "contextId", .cell = PS_ASCEND_INT},
-    {.column = "modelId", .key = "modelId", .cell = PS_ASCEND_INT},
-    {.column = "streamId", .key = "streamId", .cell = PS_ASCEND_INT},
-    {.column = "globalTaskId",
-     .key = "globalTaskId",
-     .cell = PS_ASCEND_INT}, /* where PMU rows name it */
+    PS_FIELD("connectionId", INT), PS_FIELD("taskId", INT),
+    PS_FIELD("contextId", INT),    PS_FIELD("modelId", INT),
+    PS_FIELD("streamId", INT),     PS_FIELD("globalTaskId", INT), /* where PMU rows name it */
 };
 #define TASK_STREAM 4 /* said by the track, but for tasks on a plane */
 #define N_TASK_BASE 5
@@ -342,10 +318,6 @@ ps_code ps_ascend_tasks_read(ps_ascend *a, ps_ascend_marks *marks, ps_ascend_ops
         return PS_OK;
     }
     ps_ascend_join *const joins[] = {&t.kernels, &t.comm, &t.schedule, &t.copies};
-    for (size_t i = 0; i < 4; i++) {
-        ps_ascend_join_init(joins[i]);
-    }
-    ps_idmap_init(&t.kind_of_type);
     t.mstx = ps_builder_str(a->builder, "MSTX", 4);
     t.unnamed = ps_builder_str(a->builder, "task", 4);
     ps_code code = ps_builder_failed(a->builder) ? ps_fail_nomem(err) : read_joins(&t, err);

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 
 #define MAX_FROM 16        /* rows of PYTORCH_API of one number that lead to the device */
 #define MAX_PAIRS_A_ROW 16 /* numbers of one row of PYTORCH_API, on average */
@@ -86,26 +87,16 @@ static ps_code take_flow_connections(void *context, const ps_scan_batch *b, ps_e
                             (long long)b->rowids[i]);
                 break;
             }
-            if (!ps_grow(&f->pairs, &f->cap_pairs, f->n_pairs + 1, UINT32_MAX, sizeof *f->pairs)) {
+            if (!PS_ADD(f->pairs, f->n_pairs, f->cap_pairs, UINT32_MAX,
+                        (pair){number, f->a->torch[torch].start_ns, torch})) {
                 return ps_fail_nomem(err);
             }
-            f->pairs[f->n_pairs++] = (pair){number, f->a->torch[torch].start_ns, torch};
         }
     }
     return PS_OK;
 }
 
-static int compare_pairs(const void *x, const void *y) {
-    const pair *a = x;
-    const pair *b = y;
-    if (a->number != b->number) {
-        return a->number < b->number ? -1 : 1;
-    }
-    if (a->start_ns != b->start_ns) {
-        return a->start_ns < b->start_ns ? -1 : 1;
-    }
-    return a->torch < b->torch ? -1 : a->torch > b->torch;
-}
+PS_COMPARE(compare_pairs, pair, PS_BY(number) PS_BY(start_ns) PS_BY(torch))
 
 /* --- one number --------------------------------------------------------------------------------------- */
 
@@ -245,8 +236,6 @@ ps_code ps_ascend_flows_add(ps_ascend *a, ps_err *err) {
                .to_npu = ps_builder_str(a->builder, "async_npu", 9),
                .queue = ps_builder_str(a->builder, "async_task_queue", 16),
                .backward = ps_builder_str(a->builder, "fwdbwd", 6)};
-    ps_idmap_init(&f.first_of_id);
-    ps_idmap_init(&f.first_end);
     ps_code code = PS_OK;
     if (!chain(&f.first_of_id, &f.next_of_id, a->n_torch, a->torch, torch_key) ||
         !chain(&f.first_end, &f.next_end, a->n_ends, a->ends, end_key)) {

@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/order.h"
 
 #define MAX_STACK_BYTES ((size_t)1 << 20)
 #define MAX_FRAMES ((size_t)65536)
@@ -45,14 +46,7 @@ typedef struct chains {
     uint64_t bytes_left;
 } chains;
 
-static int compare_frames(const void *x, const void *y) {
-    const frame *a = x;
-    const frame *b = y;
-    if (a->depth != b->depth) {
-        return a->depth < b->depth ? -1 : 1;
-    }
-    return a->row < b->row ? -1 : a->row > b->row;
-}
+PS_COMPARE(compare_frames, frame, PS_BY(depth) PS_BY(row))
 
 /* False when it is longer than one or all may be. */
 static bool join_frames(chains *c, const frame *frames, size_t n) {
@@ -302,7 +296,6 @@ ps_code ps_ascend_torch_read(ps_ascend *a, ps_ascend_marks *marks, ps_err *err) 
     }
     bool args = ps_ascend_wants(a, PS_NEED_ARGS);
     torch t = {.a = a, .marks = marks, .chains = {.a = a, .id = -1}};
-    ps_idmap_init(&t.chains.rows);
     ps_buf_init(&t.chains.text, MAX_STACK_BYTES);
     ps_code code = ps_ascend_enum_read(a, PS_ASCEND_API_TYPE, err);
     t.queue_type = ps_ascend_enum_id(a, PS_ASCEND_API_TYPE, "queue");

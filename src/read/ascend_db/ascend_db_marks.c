@@ -9,12 +9,6 @@
 
 #define NO_DOMAIN 65535 /* without an entry in STRING_IDS */
 
-void ps_ascend_marks_init(ps_ascend_marks *m, ps_ascend *a) {
-    *m = (ps_ascend_marks){.a = a};
-    ps_idmap_init(&m->of_connection);
-    ps_idmap_init(&m->on_thread);
-}
-
 void ps_ascend_marks_fini(ps_ascend_marks *m) {
     ps_free(m->rows);
     ps_idmap_fini(&m->of_connection);
@@ -255,15 +249,15 @@ static ps_code take_stream_tasks(void *context, const ps_scan_batch *b, ps_err *
         if (stream < 0 || is_mark || ps_idmap_get(&s->streams, (uint64_t)stream) == PS_IDMAP_NONE) {
             continue;
         }
-        if (!ps_grow(&s->tasks, &s->cap, s->n + 1, UINT32_MAX, sizeof *s->tasks)) {
+        if (!PS_ADD(s->tasks, s->n, s->cap, UINT32_MAX,
+                    (ps_stream_task){.stream = stream,
+                                     .start_ns = ps_cell_int(&b->columns[0], i, INT64_MIN),
+                                     .end_ns = ps_cell_int(&b->columns[1], i, INT64_MIN),
+                                     .connection_id = connection,
+                                     .device = ps_cell_int(&b->columns[4], i, -1),
+                                     .row = b->rowids[i]})) {
             return ps_fail_nomem(err);
         }
-        s->tasks[s->n++] = (ps_stream_task){.stream = stream,
-                                            .start_ns = ps_cell_int(&b->columns[0], i, INT64_MIN),
-                                            .end_ns = ps_cell_int(&b->columns[1], i, INT64_MIN),
-                                            .connection_id = connection,
-                                            .device = ps_cell_int(&b->columns[4], i, -1),
-                                            .row = b->rowids[i]};
     }
     return PS_OK;
 }
@@ -287,7 +281,6 @@ static void add_mark_joined(ps_ascend_marks *all, const ps_waiting_mark *marks, 
 static ps_code find_waiting_tasks(ps_ascend_marks *all, ps_waiting_mark *marks, size_t n,
                                   ps_err *err) {
     stream_search s = {.marks = all};
-    ps_idmap_init(&s.streams);
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < n; i++) {
         code = ps_idmap_put(&s.streams, (uint64_t)marks[i].stream, 1) ? PS_OK : ps_fail_nomem(err);

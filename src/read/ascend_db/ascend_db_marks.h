@@ -23,7 +23,6 @@ typedef struct ps_ascend_marks {
     bool has_on_thread;
 } ps_ascend_marks;
 
-void ps_ascend_marks_init(ps_ascend_marks *m, ps_ascend *a);
 void ps_ascend_marks_fini(ps_ascend_marks *m);
 
 /* Reads MSTX_EVENTS and wants its messages; a missing table is an empty one. */

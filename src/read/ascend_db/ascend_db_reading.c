@@ -9,14 +9,8 @@
 #define MAX_COLUMNS 40
 
 void ps_ascend_init(ps_ascend *a) {
-    ps_idmap_init(&a->strings.rows);
-    ps_arena_init(&a->strings.raw);
     a->strings.notify_ids[0] = -1;
     a->strings.notify_ids[1] = -1;
-    for (size_t i = 0; i < PS_ASCEND_N_ENUMS; i++) {
-        ps_idmap_init(&a->enums[i].rows);
-    }
-    ps_idmap_init(&a->call_of_connection);
 }
 
 void ps_ascend_fini(ps_ascend *a) {
@@ -102,15 +96,6 @@ void ps_ascend_add_field(ps_ascend *a, uint32_t slice, const ps_ascend_fields *f
     ps_builder_arg(a->builder, slice, arg);
 }
 
-void ps_ascend_add_fields(ps_ascend *a, uint32_t slice, const ps_ascend_fields *f,
-                          const ps_scan_batch *b, size_t first, size_t row, bool *missing) {
-    for (size_t i = 0; i < f->n; i++) {
-        ps_ascend_add_field(
-            a, slice, f, i,
-            ps_ascend_field_value(a, &f->fields[i], &b->columns[first + i], row, missing));
-    }
-}
-
 ps_code ps_ascend_scan(ps_ascend *a, const char *table, const char *const *columns, size_t n,
                        const ps_ascend_fields *f, ps_scan_fn *fn, void *context, ps_err *err) {
     const char *names[MAX_COLUMNS];
@@ -128,11 +113,6 @@ ps_code ps_ascend_scan(ps_ascend *a, const char *table, const char *const *colum
 }
 
 /* --- joins -------------------------------------------------------------------------------------------- */
-
-void ps_ascend_join_init(ps_ascend_join *j) {
-    *j = (ps_ascend_join){0};
-    ps_idmap_init(&j->rows);
-}
 
 void ps_ascend_join_fini(ps_ascend_join *j) {
     ps_idmap_fini(&j->rows);
@@ -245,9 +225,6 @@ bool ps_ascend_add_end(ps_ascend *a, int64_t connection, uint32_t slice) {
         slice == PS_NONE) {
         return true;
     }
-    if (!ps_grow(&a->ends, &a->cap_ends, a->n_ends + 1, UINT32_MAX - 1, sizeof *a->ends)) {
-        return false;
-    }
-    a->ends[a->n_ends++] = (ps_ascend_end){connection, slice};
-    return true;
+    return PS_ADD(a->ends, a->n_ends, a->cap_ends, UINT32_MAX - 1,
+                  (ps_ascend_end){connection, slice});
 }

@@ -149,6 +149,12 @@ typedef struct ps_ascend_field {
     ps_ascend_enum names; /* of PS_ASCEND_ENUM */
 } ps_ascend_field;
 
+#define PS_FIELD_AS(c, k, type)                                                                    \
+    { .column = (c), .key = (k), .cell = PS_ASCEND_##type }
+#define PS_FIELD(name, type) PS_FIELD_AS(name, name, type)
+#define PS_ENUM_FIELD(name, n)                                                                     \
+    { .column = (name), .key = (name), .cell = PS_ASCEND_ENUM, .names = PS_ASCEND_##n }
+
 #define PS_ASCEND_MAX_FIELDS 20
 
 typedef struct ps_ascend_fields {
@@ -165,9 +171,6 @@ int64_t ps_ascend_field_value(ps_ascend *a, const ps_ascend_field *field,
                               const ps_scan_column *column, size_t row, bool *missing);
 void ps_ascend_add_field(ps_ascend *a, uint32_t slice, const ps_ascend_fields *f, size_t field,
                          int64_t value);
-/* All fields, whose columns stand in the batch from `first` on. */
-void ps_ascend_add_fields(ps_ascend *a, uint32_t slice, const ps_ascend_fields *f,
-                          const ps_scan_batch *b, size_t first, size_t row, bool *missing);
 
 /* A scan of some columns and then those of `f` (may be NULL). */
 PS_MUST_USE ps_code ps_ascend_scan(ps_ascend *a, const char *table, const char *const *columns,
@@ -188,7 +191,6 @@ typedef struct ps_ascend_join {
     const char *table;
 } ps_ascend_join;
 
-void ps_ascend_join_init(ps_ascend_join *j);
 void ps_ascend_join_fini(ps_ascend_join *j);
 /* A missing table is an empty one. */
 PS_MUST_USE ps_code ps_ascend_join_read(ps_ascend *a, ps_ascend_join *j, const char *table,

@@ -82,8 +82,7 @@ static bool is_json_lines(const unsigned char *head, size_t n) {
     if (end == NULL || (end + 1 < head + n && end[1] != '{')) {
         return false;
     }
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     const ps_literal *record =
         ps_literal_parse(&arena, (const char *)head, (size_t)(end - head), NULL);
     bool is_record = ps_literal_str(ps_literal_get(record, "kind")) != NULL &&

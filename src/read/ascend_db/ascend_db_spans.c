@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 
 /* Ids are numbers of rows; a file in which they lie far apart is read in the usual way. */
 #define MAX_BITS_A_ROW ((size_t)1024)
@@ -152,26 +153,16 @@ static ps_code take_work_span_steps(void *context, const ps_scan_batch *b, ps_er
             s->unusual = true;
             return stop_work_span(s, err);
         }
-        if (!ps_grow(&s->steps, &s->cap_steps, s->n_steps + 1, MAX_ENTRIES, sizeof *s->steps)) {
+        if (!PS_ADD(s->steps, s->n_steps, s->cap_steps, MAX_ENTRIES, x)) {
             return ps_fail_nomem(err);
         }
-        s->steps[s->n_steps++] = x;
     }
     return PS_OK;
 }
 
 /* The last step that began at or before the time, NO_STEP when all began later. */
 static size_t begun_at(const spans *s, int64_t time_ns) {
-    size_t low = 0;
-    size_t high = s->n_steps;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (s->steps[middle].start_ns <= time_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, s->n_steps, i, s->steps[i].start_ns <= time_ns);
     return low > 0 ? low - 1 : NO_STEP;
 }
 
@@ -375,7 +366,6 @@ ps_code ps_ascend_spans_read(ps_ascend *a, ps_ascend_ops *ops, bool *done, ps_er
     static const char *const ID[] = {"globalTaskId"};
     spans s = {.a = a, .track = PS_NONE, .host = PS_NONE, .last = PS_NONE, .home = -1};
     ps_err odd = PS_ERR_INIT;
-    ps_idmap_init(&s.operator_of);
     s.launch = ps_builder_str(a->builder, "launch", 6);
     s.to_device = ps_builder_str(a->builder, "HostToDevice", 12);
     ps_code code = scan_if(&s, "COMPUTE_TASK_INFO", ID, 1, take_kernels, &odd);

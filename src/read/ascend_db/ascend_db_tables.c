@@ -180,9 +180,7 @@ static ps_code copy_table(ps_ascend *a, ps_db *db, const copied_table *t, const 
     const char *names[PS_ASCEND_MAX_COLUMNS];
     size_t n = 0;
     copy c = {.a = a, .name = t->name};
-    ps_arena arena;
-    ps_arena_init(&arena);
-    ps_idmap_init(&c.owned);
+    ps_arena arena = {0};
     ps_code code = ps_ascend_columns_of(db, t->name, &arena, columns, &n, err);
     if (code == PS_OK && n > 0) {
         c.table = new_side_table(&c, t, columns, n);
@@ -219,8 +217,7 @@ static ps_code copy_all(ps_ascend *a, ps_db *db, const copied_table *tables, siz
 
 static ps_code copy_sibling(ps_ascend *a, const char *name, ps_err *err) {
     ps_err odd = PS_ERR_INIT;
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     const char *dir = ps_path_dir(&arena, a->src->path);
     const char *path = dir != NULL ? ps_path_join(&arena, dir, name) : NULL;
     ps_code code = path != NULL ? PS_OK : ps_fail_nomem(err);

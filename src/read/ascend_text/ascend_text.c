@@ -171,8 +171,7 @@ static ps_code stamp(const ps_src *src, ps_builder *b, ps_err *err) {
 }
 
 static ps_code read_text(const ps_src *src, uint32_t needs, ps_builder *b, ps_err *err) {
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     ps_ascend_places places;
     ps_ascend_files *files = NULL;
     ps_ascend_text r;

@@ -19,9 +19,6 @@
 bool ps_ascend_text_init(ps_ascend_text *r, ps_builder *b, uint32_t needs) {
     *r = (ps_ascend_text){
         .builder = b, .diag = ps_builder_diag(b), .needs = needs, .seed = ps_hash_seed()};
-    ps_idmap_init(&r->named_rows);
-    ps_idmap_init(&r->counter_rows);
-    ps_idmap_init(&r->flowed);
 #define X(word, text) r->words.word = ps_builder_str(b, text, sizeof text - 1);
     PS_ASCEND_WORDS(X)
 #undef X

@@ -322,7 +322,6 @@ ps_ascend_files *ps_ascend_files_open(const ps_ascend_places *places, uint32_t n
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    ps_arena_init(&f->arena);
     f->places = *places;
     f->needs = needs;
     ps_diag *diag = ps_builder_diag(b);
@@ -440,8 +439,7 @@ static bool name_absent(const ps_ascend_files *f, ps_buf *out) {
 /* "NPU:3" in the first row of a table of memory; a rank has one device. -1 where none says. */
 static ps_code find_ascend_file_device(const ps_ascend_files *f, const char *name, int64_t *out,
                                        ps_err *err) {
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     const char *path = f->places.dir != NULL ? ps_path_join(&arena, f->places.dir, name) : "";
     ps_err odd = PS_ERR_INIT;
     ps_input *in = path != NULL && ps_is_file(path) ? ps_input_open(path, &odd) : NULL;
@@ -486,8 +484,7 @@ ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tabl
     for (size_t i = 0; code == PS_OK && out->device < 0 && i < 2; i++) {
         code = find_ascend_file_device(f, NAMING_DEVICE[i], &out->device, err);
     }
-    ps_buf absent;
-    ps_buf_init(&absent, 0);
+    ps_buf absent = {0};
     if (code == PS_OK && name_absent(f, &absent)) {
         ps_builder_meta(b, PS_TIMELINE_KEY, ps_buf_str(&absent));
     } else if (code == PS_OK) {
@@ -584,8 +581,7 @@ static bool add_ascend_file_fact(ps_table *t, const char *what, const char *valu
 
 /* "trace_view.json (the host, ...), communication_matrix.json (links between ranks)" */
 static bool add_missing(const ps_ascend_files *f, ps_table *t) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     bool of_msprof = is_msprof(f);
     for (size_t i = 0; i < sizeof TELLING / sizeof *TELLING; i++) {
         const char *file = of_msprof ? TELLING[i].of_msprof : TELLING[i].file;

@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/num.h"
+#include "base/order.h"
+#include "base/sort.h"
 #include "read/ascend_text/ascend_text.h"
 
 #define START_SLACK_NS 1
@@ -60,14 +62,7 @@ static bool is_known_to_slice(const ps_ascend_kernels *k, size_t column) {
     return is_known;
 }
 
-static int compare_csv_kernel_rows(const void *a, const void *b) {
-    const ps_ascend_kernel_row *x = a;
-    const ps_ascend_kernel_row *y = b;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+PS_COMPARE(compare_csv_kernel_rows, ps_ascend_kernel_row, PS_BY(start_ns) PS_BY(row))
 
 static bool fill_csv_kernel(ps_ascend_kernels *k, const ps_ascend_csv *csv, ps_builder *b) {
     const ps_table *t = k->table;
@@ -84,9 +79,7 @@ static bool fill_csv_kernel(ps_ascend_kernels *k, const ps_ascend_csv *csv, ps_b
             k->rows[k->n_rows++] = (ps_ascend_kernel_row){start->u.i, row, false};
         }
     }
-    if (k->n_rows > 1) {
-        qsort(k->rows, k->n_rows, sizeof *k->rows, compare_csv_kernel_rows);
-    }
+    ps_sort(k->rows, k->n_rows, sizeof *k->rows, compare_csv_kernel_rows);
     for (size_t c = 0; c < t->n_columns; c++) {
         if (!is_known_to_slice(k, c)) {
             k->keys[c] = ps_builder_str(b, csv->headers[c], strlen(csv->headers[c]));
@@ -147,16 +140,8 @@ static int64_t csv_kernel_misfit(const ps_ascend_kernels *k, const ps_ascend_ker
 
 static ps_ascend_kernel_row *find_csv_kernel_row(ps_ascend_kernels *k, const char *name,
                                                  int64_t start_ns, int64_t dur_ns, int64_t stream) {
-    size_t low = 0;
-    size_t high = k->n_rows;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (k->rows[middle].start_ns < start_ns - START_SLACK_NS) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, k->n_rows, middle,
+             k->rows[middle].start_ns < start_ns - START_SLACK_NS);
     ps_ascend_kernel_row *best = NULL;
     int64_t least = INT64_MAX;
     for (size_t i = low; i < k->n_rows && i - low < MAX_CANDIDATES &&

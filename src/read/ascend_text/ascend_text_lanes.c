@@ -9,6 +9,8 @@
 
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/order.h"
+#include "base/sort.h"
 #include "read/ascend_text/ascend_text.h"
 
 #define PID_SHIFT 10
@@ -300,20 +302,7 @@ static void find_comm_lanes(settling *s) {
 }
 
 /* The lane with slices before its own metadata. */
-static int compare_comm(const void *a, const void *b) {
-    const comm_lane *x = a;
-    const comm_lane *y = b;
-    if (x->pid != y->pid) {
-        return x->pid < y->pid ? -1 : 1;
-    }
-    if (x->order != y->order) {
-        return x->order < y->order ? -1 : 1;
-    }
-    if (x->tid != y->tid) {
-        return x->tid < y->tid ? -1 : 1;
-    }
-    return x->track < y->track ? -1 : x->track > y->track;
-}
+PS_COMPARE(compare_comm, comm_lane, PS_BY(pid) PS_BY(order) PS_BY(tid) PS_BY(track))
 
 /* "Group 0 Communication" is the group "0". */
 static ps_str group_name(const settling *s, const comm_lane *lane) {
@@ -339,9 +328,7 @@ static int64_t plane_number(const settling *s, const comm_lane *lane) {
 
 static void resolve_comm(settling *s) {
     find_comm_lanes(s);
-    if (s->n_comm > 1) {
-        qsort(s->comm, s->n_comm, sizeof *s->comm, compare_comm);
-    }
+    ps_sort(s->comm, s->n_comm, sizeof *s->comm, compare_comm);
     ps_str group = PS_STR_NONE;
     for (size_t i = 0; i < s->n_comm && !ps_builder_failed(s->b); i++) {
         const comm_lane *lane = &s->comm[i];
@@ -411,7 +398,6 @@ static void resolve_kinds(settling *s) {
 
 void ps_ascend_text_settle(ps_ascend_text *r) {
     settling s = {.r = r, .b = r->builder};
-    ps_idmap_init(&s.host_pids);
     size_t n = 0;
     (void)ps_builder_tracks(r->builder, &n);
     r->lanes = ps_calloc(n, sizeof *r->lanes);

@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
+#include "base/sort.h"
 #include "read/ascend_text/ascend_text.h"
 
 #define MAX_OPS ((size_t)PS_NONE - 2)
@@ -34,20 +36,7 @@ typedef struct joining {
 
 /* --- operators and calls --------------------------------------------------------------------------------- */
 
-static int compare_ascend_op_ops(const void *a, const void *b) {
-    const comm_op *x = a;
-    const comm_op *y = b;
-    if (x->pid != y->pid) {
-        return x->pid < y->pid ? -1 : 1;
-    }
-    if (x->group != y->group) {
-        return x->group < y->group ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->slice < y->slice ? -1 : x->slice > y->slice;
-}
+PS_COMPARE(compare_ascend_op_ops, comm_op, PS_BY(pid) PS_BY(group) PS_BY(start_ns) PS_BY(slice))
 
 static bool is_group_lane(const joining *j, uint32_t slice) {
     return j->r->lanes[j->slices->track[slice]] == PS_LANE_GROUP;
@@ -71,9 +60,7 @@ static bool collect_ops(joining *j) {
                                        .own = {-1, -1},
                                        .peer = {-1, -1}};
     }
-    if (j->n_ops > 1) {
-        qsort(j->ops, j->n_ops, sizeof *j->ops, compare_ascend_op_ops);
-    }
+    ps_sort(j->ops, j->n_ops, sizeof *j->ops, compare_ascend_op_ops);
     for (size_t i = 0; i < j->n_ops; i++) {
         const comm_op *before = i > 0 ? &j->ops[i - 1] : NULL;
         if (before != NULL && before->pid == j->ops[i].pid && before->group == j->ops[i].group) {
@@ -142,16 +129,8 @@ static int compare_launches(const void *a, const void *b) {
 
 /* The operator whose call launched this task, NULL when that is not known. */
 static comm_op *op_of_launch(const joining *j, const ps_ascend_comm_task *task) {
-    size_t low = 0;
-    size_t high = j->r->n_launches;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_ascend_op_keys(&j->r->launches[middle].key, &task->key) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, j->r->n_launches, i,
+             compare_ascend_op_keys(&j->r->launches[i].key, &task->key) < 0);
     if (low == j->r->n_launches ||
         compare_ascend_op_keys(&j->r->launches[low].key, &task->key) != 0) {
         return NULL;
@@ -168,16 +147,7 @@ static comm_op *op_at(const joining *j, const ps_ascend_comm_task *task) {
                    .pid = plane->pid,
                    .start_ns = task->key.start_ns,
                    .slice = PS_NONE};
-    size_t low = 0;
-    size_t high = j->n_ops;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_ascend_op_ops(&j->ops[middle], &key) <= 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, j->n_ops, i, compare_ascend_op_ops(&j->ops[i], &key) <= 0);
     comm_op *op = low > 0 ? &j->ops[low - 1] : NULL;
     bool is_one = op != NULL && op->pid == key.pid && op->group == key.group &&
                   key.start_ns <= op->end_ns && op->latest_end_ns <= key.start_ns;
@@ -192,9 +162,7 @@ static void note_rank(int64_t *known, int64_t rank) {
 
 static void join_tasks(joining *j) {
     ps_ascend_text *r = j->r;
-    if (r->n_launches > 1) {
-        qsort(r->launches, r->n_launches, sizeof *r->launches, compare_launches);
-    }
+    ps_sort(r->launches, r->n_launches, sizeof *r->launches, compare_launches);
     for (size_t i = 0; i < r->n_tasks; i++) {
         const ps_ascend_comm_task *task = &r->tasks[i];
         if (r->lanes[j->slices->track[task->slice]] != PS_LANE_PLANE) {
@@ -238,9 +206,6 @@ void ps_ascend_text_settle_ops(ps_ascend_text *r) {
     joining j = {.r = r,
                  .slices = ps_builder_slices(r->builder),
                  .tracks = ps_builder_tracks(r->builder, &n_tracks)};
-    ps_idmap_init(&j.op_of_slice);
-    ps_idmap_init(&j.calls);
-    ps_idmap_init(&j.operators);
     if ((r->needs & PS_ASCEND_NEEDS_OPS) != 0) {
         r->failed = !collect_ops(&j) || !collect_connections(&j);
         if (!r->failed) {

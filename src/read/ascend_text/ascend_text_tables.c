@@ -19,6 +19,8 @@
 #include "base/alloc.h"
 #include "base/fs.h"
 #include "base/num.h"
+#include "base/order.h"
+#include "base/sort.h"
 #include "model/recording.h"
 #include "read/ascend/ascend_tables.h"
 #include "read/ascend_text/ascend_text.h"
@@ -318,14 +320,7 @@ static void add_lone_table_steps(table_reading *t) {
 
 /* --- operators of communication.json ----------------------------------------------------------------------- */
 
-static int compare_told_ops(const void *a, const void *b) {
-    const told_op *x = a;
-    const told_op *y = b;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return strcmp(x->name, y->name);
-}
+PS_COMPARE(compare_told_ops, told_op, PS_BY(start_ns) PS_BY_TEXT(name))
 
 static bool collect_told_ops(table_reading *t) {
     const ps_table *table = t->tables->comm;
@@ -349,33 +344,23 @@ static bool collect_told_ops(table_reading *t) {
             count_odd(t, table, row);
             continue;
         }
-        if (!ps_grow(&t->ops, &t->cap_ops, t->n_ops + 1, PS_NONE - 2, sizeof *t->ops)) {
+        if (!PS_ADD(t->ops, t->n_ops, t->cap_ops, PS_NONE - 2,
+                    (told_op){.start_ns = at->u.i,
+                              .dur_ns = dur,
+                              .step = lone_table_step_of(table, row, step),
+                              .name = text,
+                              .group = hash != NULL ? hash : ""})) {
             return false;
         }
-        t->ops[t->n_ops++] = (told_op){.start_ns = at->u.i,
-                                       .dur_ns = dur,
-                                       .step = lone_table_step_of(table, row, step),
-                                       .name = text,
-                                       .group = hash != NULL ? hash : ""};
     }
-    if (t->n_ops > 1) {
-        qsort(t->ops, t->n_ops, sizeof *t->ops, compare_told_ops);
-    }
+    ps_sort(t->ops, t->n_ops, sizeof *t->ops, compare_told_ops);
     return true;
 }
 
 /* The operator of this name that began then, NULL when communication.json has none. */
 static told_op *find_told_op(const table_reading *t, const char *name, int64_t start_ns) {
-    size_t low = 0;
-    size_t high = t->n_ops;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->ops[middle].start_ns < ps_i64_minus(start_ns, COMM_START_SLACK_NS)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, t->n_ops, middle,
+             t->ops[middle].start_ns < ps_i64_minus(start_ns, COMM_START_SLACK_NS));
     told_op *best = NULL;
     int64_t least = INT64_MAX;
     int64_t latest = ps_i64_plus(start_ns, COMM_START_SLACK_NS);
@@ -619,7 +604,6 @@ ps_code ps_ascend_tables_slices(ps_ascend_text *r, const ps_ascend_tables *table
                        .task_key = r->words.hardware_task_id,
                        .stream_key = r->words.physic_stream_id,
                        .model_key = lone_table_word(b, "Model Id")};
-    ps_idmap_init(&t.step_rows);
     bool has_kernels = tables->kernels != NULL && tables->kernels->table != NULL;
     bool ok = collect_told_ops(&t) && add_kernel_table(&t, tables->kernels, false) &&
               add_kernel_table(&t, tables->tasks, has_kernels) && add_told_ops(&t);

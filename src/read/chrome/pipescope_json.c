@@ -405,11 +405,7 @@ static void add_arg(reading *r, uint32_t slice, const ps_event_arg *arg) {
 }
 
 static bool push_slice(reading *r, uint32_t slice) {
-    if (!ps_grow(&r->slices, &r->cap_slices, r->n_slices + 1, PS_NONE, sizeof *r->slices)) {
-        return false;
-    }
-    r->slices[r->n_slices++] = slice;
-    return true;
+    return PS_ADD(r->slices, r->n_slices, r->cap_slices, PS_NONE, slice);
 }
 
 static bool own_absolute(const reading *r, const ps_event *e, int64_t *start_ns, int64_t *end_ns) {
@@ -604,8 +600,7 @@ static ps_code take_own_member(void *context, const char *key, const char *json,
     if (strcmp(key, "pipescope") != 0) {
         return PS_OK;
     }
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     const ps_literal *head = parse_head(&arena, json, n, err);
     ps_part *parts = NULL;
     size_t n_parts = 0;
@@ -624,9 +619,6 @@ ps_code ps_pipescope_json_read(ps_input *in, int64_t part, uint32_t needs, size_
                  .part = part,
                  .tables = {.builder = b}};
     ps_err here = PS_ERR_INIT;
-    ps_idmap_init(&r.lane_rows);
-    ps_idmap_init(&r.category_rows);
-    ps_idmap_init(&r.time_keys);
     const ps_event_schema schema = {.all_args = true};
     const ps_event_sink sink = {&r, take_own_batch, take_own_member};
     ps_event_stats stats = {0};
@@ -746,8 +738,7 @@ static ps_code read_head(ps_input *in, ps_buf *text, size_t *begin, size_t *n, p
 }
 
 static ps_code refuse_twins(const ps_part *parts, size_t n, ps_err *err) {
-    ps_idmap seen;
-    ps_idmap_init(&seen);
+    ps_idmap seen = {0};
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < n; i++) {
         if (ps_idmap_get(&seen, (uint64_t)parts[i].id) != PS_IDMAP_NONE) {
@@ -805,8 +796,7 @@ static ps_code own_parts(const char *path, ps_arena *arena, ps_part **out, size_
     }
     ps_buf head_text;
     ps_buf_init(&head_text, 2 * MAX_HEAD_BYTES);
-    ps_arena scratch;
-    ps_arena_init(&scratch);
+    ps_arena scratch = {0};
     size_t begin = 0;
     size_t length = 0;
     ps_code code = read_head(in, &head_text, &begin, &length, err);

@@ -68,9 +68,8 @@ static ps_table *new_own_table(const char *name, const ps_literal *columns, size
 ps_json_table_result ps_json_tables_begin(ps_json_tables *t, const char *name, const char *columns,
                                           size_t n_columns) {
     ps_err err = PS_ERR_INIT;
-    ps_arena arena;
+    ps_arena arena = {0};
     ps_json_tables_end(t);
-    ps_arena_init(&arena);
     const ps_literal *told = ps_literal_parse(&arena, columns, n_columns, &err);
     size_t n = count_columns(told);
     if (n > 0 && name[0] != '\0') {
@@ -131,8 +130,7 @@ ps_json_table_result ps_json_tables_row(ps_json_tables *t, const char *cells, si
         return PS_JSON_TABLE_ODD;
     }
     ps_err err = PS_ERR_INIT;
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     const ps_literal *told = ps_literal_parse(&arena, cells, n_cells, &err);
     bool fits = row_fits(t->open, told);
     bool ok = fits ? add_own_table_row(t->open, told) : err.code != PS_NOMEM;

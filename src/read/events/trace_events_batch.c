@@ -14,7 +14,6 @@
 
 bool ps_batch_build_init(ps_batch_build *b) {
     *b = (ps_batch_build){.n_slots = FIRST_SLOTS, .seed = ps_hash_seed()};
-    ps_arena_init(&b->unescaped);
     b->slots = ps_calloc(b->n_slots, sizeof *b->slots);
     if (b->slots == NULL || !ps_grow(&b->texts, &b->cap_texts, 1, MAX_ROWS, sizeof *b->texts) ||
         !ps_grow(&b->keys_seen, &b->cap_keys_seen, b->cap_texts, MAX_ROWS, sizeof *b->keys_seen) ||

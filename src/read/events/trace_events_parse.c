@@ -97,13 +97,6 @@ static void odd_now(ps_stretch *x, ps_oddity kind, const char *p) {
     ps_diag_add(&x->diag, kind, "byte %llu", (unsigned long long)offset_of(x, p));
 }
 
-static const char *skip_stretch_space(const char *p, const char *end) {
-    while (p < end && ps_json_is_space(*p)) {
-        p++;
-    }
-    return p;
-}
-
 /* --- tokens ------------------------------------------------------------------------------------------ */
 
 /* A string, number or word at *p. */
@@ -403,11 +396,11 @@ typedef struct member {
 /* Moves *p (behind '{' or a value) to the next member's value. *done: the object ended. */
 static ps_json_status next_member(ps_stretch *x, const char **p, bool first, member *m,
                                   bool *done) {
-    const char *s = skip_stretch_space(*p, x->end);
+    const char *s = ps_json_skip_space(*p, x->end);
     const char *comma = s;
     *done = false;
     if (!first && s < x->end && *s == ',') {
-        s = skip_stretch_space(s + 1, x->end);
+        s = ps_json_skip_space(s + 1, x->end);
     } else if (!first && s < x->end && *s != '}') {
         *p = s;
         return PS_JSON_BAD;
@@ -431,11 +424,11 @@ static ps_json_status next_member(ps_stretch *x, const char **p, bool first, mem
     if (status != PS_JSON_OK) {
         return status;
     }
-    *p = skip_stretch_space(*p, x->end);
+    *p = ps_json_skip_space(*p, x->end);
     if (*p == x->end || **p != ':') {
         return *p == x->end ? PS_JSON_MORE : PS_JSON_BAD;
     }
-    *p = skip_stretch_space(*p + 1, x->end);
+    *p = ps_json_skip_space(*p + 1, x->end);
     m->value = *p;
     return *p == x->end ? PS_JSON_MORE : PS_JSON_OK;
 }
@@ -708,14 +701,14 @@ static bool is_long(const char *begin, const char *end) {
 
 /* Whether an event begins behind the comma at p. */
 static ps_json_status try_event(ps_stretch *x, const char *p, const char **behind) {
-    const char *s = skip_stretch_space(p + 1, x->end);
+    const char *s = ps_json_skip_space(p + 1, x->end);
     if (s == x->end) {
         return PS_JSON_MORE;
     }
     if (*s != '{') {
         return PS_JSON_BAD;
     }
-    const char *quote = skip_stretch_space(s + 1, x->end);
+    const char *quote = ps_json_skip_space(s + 1, x->end);
     if (quote < x->end && *quote != '"') {
         return PS_JSON_BAD;
     }
@@ -816,7 +809,7 @@ static bool stretch_between(ps_stretch *x, bool *is_end) {
 static ps_stretch_end step_stretch(ps_stretch *x, bool *go_on) {
     bool is_end = false;
     *go_on = false;
-    x->at = skip_stretch_space(x->at, x->end);
+    x->at = ps_json_skip_space(x->at, x->end);
     if (x->at == x->end) {
         return PS_STRETCH_CUT;
     }

@@ -4,27 +4,20 @@
 
 #define FREE_BYTES ((uint64_t)1 << 20)
 
-static const char *skip_resync_space(const char *p, const char *end) {
-    while (p < end && ps_json_is_space(*p)) {
-        p++;
-    }
-    return p;
-}
-
 /* Moves *p behind `, "key": value`, or to where it is not that. */
 static ps_json_status skip_resync_member(const char **p, const char *end) {
     bool has_escape = false;
-    *p = skip_resync_space(*p + 1, end);
+    *p = ps_json_skip_space(*p + 1, end);
     if (*p < end && **p != '"') {
         return PS_JSON_BAD;
     }
     *p += *p < end;
     ps_json_status status = ps_json_skip_string(p, end, &has_escape);
-    *p = skip_resync_space(*p, end);
+    *p = ps_json_skip_space(*p, end);
     if (status == PS_JSON_OK && *p < end && **p != ':') {
         return PS_JSON_BAD;
     }
-    *p = *p < end ? skip_resync_space(*p + 1, end) : end;
+    *p = *p < end ? ps_json_skip_space(*p + 1, end) : end;
     status = *p < end ? ps_json_skip_value(p, end, 1) : PS_JSON_MORE;
     while (status == PS_JSON_BAD && *p < end && ps_json_is_word_byte(**p)) {
         (*p)++; /* a word that is none was looked at */
@@ -34,13 +27,13 @@ static ps_json_status skip_resync_member(const char **p, const char *end) {
 
 /* Moves *p from behind the bracket to where it is decided. */
 static ps_json_status skip_to_the_end(const ps_stretch *x, const char **p) {
-    *p = skip_resync_space(*p, x->end);
+    *p = ps_json_skip_space(*p, x->end);
     while (x->is_object && *p < x->end && **p == ',') {
         ps_json_status status = skip_resync_member(p, x->end);
         if (status != PS_JSON_OK) {
             return status;
         }
-        *p = skip_resync_space(*p, x->end);
+        *p = ps_json_skip_space(*p, x->end);
     }
     if (x->is_object && *p == x->end) {
         return PS_JSON_MORE;
@@ -49,7 +42,7 @@ static ps_json_status skip_to_the_end(const ps_stretch *x, const char **p) {
         if (**p != '}') {
             return PS_JSON_BAD;
         }
-        *p = skip_resync_space(*p + 1, x->end);
+        *p = ps_json_skip_space(*p + 1, x->end);
     }
     if (*p < x->end) {
         return PS_JSON_BAD;

@@ -29,16 +29,9 @@ uint64_t ps_shapes_next_batch(ps_shapes *s) {
     return ++s->n_batches;
 }
 
-static const char *skip_shape_space(const char *p, const char *end) {
-    while (p < end && ps_json_is_space(*p)) {
-        p++;
-    }
-    return p;
-}
-
 /* Fills in what the text at p says. False when it is nothing to be learned. */
 static bool describe_shape(ps_shape *shape, bool first, const char *p, const char *end) {
-    const char *s = skip_shape_space(p, end);
+    const char *s = ps_json_skip_space(p, end);
     if (s < end && *s == '}') {
         shape->field = PS_FIELD_END;
         shape->n = (uint8_t)(s + 1 - p);
@@ -48,7 +41,7 @@ static bool describe_shape(ps_shape *shape, bool first, const char *p, const cha
         if (s == end || *s != ',') {
             return false;
         }
-        s = skip_shape_space(s + 1, end);
+        s = ps_json_skip_space(s + 1, end);
     }
     const char *key = s + 1;
     bool has_escape = false;
@@ -58,11 +51,11 @@ static bool describe_shape(ps_shape *shape, bool first, const char *p, const cha
     }
     shape->key_at = (uint8_t)(s + 1 - p);
     shape->n_key = (uint8_t)(key - 1 - (s + 1));
-    s = skip_shape_space(key, end);
+    s = ps_json_skip_space(key, end);
     if (s == end || *s != ':') {
         return false;
     }
-    s = skip_shape_space(s + 1, end);
+    s = ps_json_skip_space(s + 1, end);
     if (s == end || s + 1 - p > PS_SHAPE_BYTES) {
         return false;
     }

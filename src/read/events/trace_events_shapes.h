@@ -8,6 +8,7 @@
 #ifndef PS_READ_TRACE_EVENTS_SHAPES_H
 #define PS_READ_TRACE_EVENTS_SHAPES_H
 
+#include "base/json.h"
 #include "base/json_simd.h"
 #include "read/events/trace_events.h"
 
@@ -85,5 +86,13 @@ ps_shape *ps_shapes_learn(ps_shapes *s, ps_shape *before, bool inside, const cha
 
 ps_field ps_field_of(const char *key, size_t n);
 bool ps_event_wants(const ps_event_schema *schema, const char *key, size_t n);
+
+/* Behind blanks, tabs and ends of lines. */
+static inline const char *ps_json_skip_space(const char *p, const char *end) {
+    while (p < end && ps_json_is_space(*p)) {
+        p++;
+    }
+    return p;
+}
 
 #endif

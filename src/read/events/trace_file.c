@@ -39,8 +39,7 @@ ps_code ps_trace_meta_add(ps_builder *b, const char *key, const char *json, size
     if (n == 4 && memcmp(json, "null", 4) == 0) {
         return PS_OK;
     }
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     ps_err odd = PS_ERR_INIT;
     const char *value = NULL;
     if (n > 0 && json[0] == '"') {

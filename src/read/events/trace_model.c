@@ -28,14 +28,6 @@ ps_trace_model *ps_trace_model_new(ps_builder *b, const ps_dialect *dialect, uin
     m->needs = needs;
     m->free_open = PS_NONE;
     m->last_ns = INT64_MIN;
-    ps_idmap_init(&m->thread_rows);
-    ps_idmap_init(&m->text_pids);
-    ps_idmap_init(&m->low_pids);
-    ps_idmap_init(&m->placement_rows);
-    ps_idmap_init(&m->series_rows);
-    ps_points_init(&m->flows);
-    ps_points_init(&m->ranges);
-    ps_held_init(&m->held);
     for (size_t i = 0; i < PS_MODEL_THREAD_CACHE; i++) {
         m->cache[i].thread = PS_NONE;
     }
@@ -261,10 +253,6 @@ static uint32_t model_usual_track(ps_trace_model *m, uint32_t thread) {
                                                            .name = t->tid_name});
     }
     return t->usual;
-}
-
-uint32_t ps_model_thread_track(const ps_model_event *e) {
-    return model_usual_track(e->model, e->thread);
 }
 
 static void note_placement(ps_trace_model *m, uint32_t thread, uint32_t track) {

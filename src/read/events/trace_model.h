@@ -105,8 +105,6 @@ ps_str ps_model_str(const ps_model_event *e, uint32_t text);
 const ps_event_arg *ps_model_arg(const ps_model_event *e, ps_str key);
 /* The same as an integer; false when there is none or it is no integer. */
 bool ps_model_arg_int(const ps_model_event *e, ps_str key, int64_t *out);
-/* The usual track of the event's thread. */
-uint32_t ps_model_thread_track(const ps_model_event *e);
 
 /* What reads a whole input: `wanted` and `needs` make the schema (all arguments with PS_NEED_ARGS); `member` as in
  * ps_event_sink, with the dialect's context. `n_threads` 0: one per processor. */

@@ -46,8 +46,7 @@ static void add_id(ps_buf *name, const ps_model_event *e) {
 
 /* The usual track of a series; `key` none: the event's name alone. */
 static uint32_t counter_usual_track(ps_trace_model *m, const ps_model_event *e, ps_str key) {
-    ps_buf name;
-    ps_buf_init(&name, 0);
+    ps_buf name = {0};
     add_counter_part(e, &name, ps_builder_text(m->builder, e->name),
                      ps_builder_text_len(m->builder, e->name));
     add_id(&name, e);

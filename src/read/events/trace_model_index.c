@@ -1,4 +1,6 @@
 /* Rows by track in time order: sorted by time over all, then distributed over the tracks. */
+#include "base/alloc.h"
+#include "base/order.h"
 #include "model/trace_sort.h"
 #include "read/events/trace_model_parts.h"
 
@@ -54,17 +56,9 @@ uint32_t ps_trace_model_slice_at(const ps_trace_model *m, uint32_t track, int64_
     if (track >= m->by_track.n_tracks) {
         return PS_NONE;
     }
-    uint32_t low = m->by_track.first[track];
-    uint32_t high = m->by_track.first[track + 1];
-    uint32_t end = high;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->start_ns[m->by_track.rows[middle]] < start_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    uint32_t end = m->by_track.first[track + 1];
+    PS_PLACE(uint32_t, low, m->by_track.first[track], end, i,
+             s->start_ns[m->by_track.rows[i]] < start_ns);
     bool found = low < end && s->start_ns[m->by_track.rows[low]] == start_ns;
     return found ? m->by_track.rows[low] : PS_NONE;
 }
@@ -82,11 +76,7 @@ bool ps_open_stack_push(ps_open_stack *stack, const ps_slices *s, uint32_t slice
     }
     *fits = stack->n == 0 ||
             index_end_of(s, slice) <= index_end_of(s, stack->slices[stack->n - 1]) + slack_ns;
-    if (!ps_grow(&stack->slices, &stack->cap, stack->n + 1, PS_MODEL_MAX, sizeof *stack->slices)) {
-        return false;
-    }
-    stack->slices[stack->n++] = slice;
-    return true;
+    return PS_ADD(stack->slices, stack->n, stack->cap, PS_MODEL_MAX, slice);
 }
 
 uint32_t ps_open_stack_at(ps_open_stack *stack, const ps_slices *s, int64_t time_ns) {

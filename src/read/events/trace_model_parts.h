@@ -187,7 +187,6 @@ void ps_model_take(ps_trace_model *m, ps_model_event *e);
 
 /* trace_model_zero.c */
 typedef enum ps_zero { PS_ZERO_TIME, PS_ZERO_STRAY, PS_ZERO_HELD } ps_zero;
-void ps_held_init(ps_held *h);
 void ps_held_fini(ps_held *h);
 /* What becomes of a timed event: its time counts, it is left out, or it was copied and comes again. May first take what
  * was held back. */
@@ -199,7 +198,6 @@ void ps_model_release(ps_trace_model *m);
 void ps_model_counter(ps_trace_model *m, const ps_model_event *e);
 
 /* trace_model_points.c */
-void ps_points_init(ps_points *p);
 void ps_points_fini(ps_points *p);
 /* The point added, or NULL when memory is out. `kind`: the event's cat, or what stands for it. */
 ps_point *ps_points_add(ps_points *p, const ps_point_family *family, uint64_t id_low, int64_t ts_ns,

@@ -8,17 +8,12 @@
 
 #define SMALL_RUN 16
 
-void ps_points_init(ps_points *p) {
-    *p = (ps_points){0};
-    ps_idmap_init(&p->family_rows);
-}
-
 void ps_points_fini(ps_points *p) {
     ps_free(p->families);
     ps_free(p->points);
     ps_free(p->order);
     ps_idmap_fini(&p->family_rows);
-    ps_points_init(p);
+    *p = (ps_points){0};
 }
 
 static bool same_family(const ps_point_family *a, const ps_point_family *b) {

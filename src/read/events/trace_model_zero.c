@@ -11,17 +11,12 @@
 #define MAX_HELD ((size_t)4096)
 #define MAX_HELD_BYTES ((size_t)16 << 20)
 
-void ps_held_init(ps_held *h) {
-    *h = (ps_held){.n_texts = 0};
-    ps_arena_init(&h->bytes);
-}
-
 void ps_held_fini(ps_held *h) {
     ps_free(h->events);
     ps_free(h->args);
     ps_free(h->texts);
     ps_arena_fini(&h->bytes);
-    ps_held_init(h);
+    *h = (ps_held){0};
 }
 
 /* --- copies -------------------------------------------------------------------------------------------- */

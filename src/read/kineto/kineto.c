@@ -273,8 +273,7 @@ static void add_meta_int(kineto *k, const char *key, int64_t value) {
 }
 
 static ps_code take_distributed(kineto *k, const char *json, size_t n, ps_err *err) {
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     ps_err odd = PS_ERR_INIT;
     const ps_literal *info = ps_literal_parse(&arena, json, n, &odd);
     if (odd.code == PS_NOMEM) {
@@ -383,7 +382,6 @@ ps_code ps_kineto_read_input(ps_input *in, const char *path, uint32_t needs, siz
                 .old_number = kineto_word(b, "Profiler Event Index"),
                 .last_ns = INT64_MIN,
                 .rank = -1};
-    ps_kineto_links_init(&k.links);
     k.links.kind = kineto_word(b, "ac2g");
     const ps_dialect dialect = {.place = place_kineto,
                                 .added = kineto_added,

@@ -62,7 +62,6 @@ typedef struct ps_kineto_links {
     bool failed;
 } ps_kineto_links;
 
-void ps_kineto_links_init(ps_kineto_links *l);
 void ps_kineto_links_fini(ps_kineto_links *l);
 void ps_kineto_links_add(ps_kineto_links *l, const ps_builder *b, uint32_t slice,
                          int64_t correlation);

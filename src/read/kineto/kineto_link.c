@@ -15,16 +15,12 @@ static void ids_fini(ps_kineto_ids *ids) {
     *ids = (ps_kineto_ids){0};
 }
 
-void ps_kineto_links_init(ps_kineto_links *l) {
-    *l = (ps_kineto_links){0};
-}
-
 void ps_kineto_links_fini(ps_kineto_links *l) {
     ids_fini(&l->calls);
     ids_fini(&l->launched);
     ps_free(l->is_linked);
     ps_free(l->joined);
-    ps_kineto_links_init(l);
+    *l = (ps_kineto_links){0};
 }
 
 static bool ids_add(ps_kineto_ids *ids, int64_t id, uint32_t slice) {

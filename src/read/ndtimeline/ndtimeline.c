@@ -186,8 +186,7 @@ static void put_ndt_sizes(const ps_ndt_file *f, ps_buf *out) {
 }
 
 static bool add_sizes(const ndtimeline *r) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     put_ndt_sizes(r->file, &text);
     bool ok = ps_buf_ok(&text);
     ps_builder_meta(r->builder, "distributed_args", ps_buf_str(&text));
@@ -218,8 +217,7 @@ static bool build_worker(ndtimeline *r, uint32_t needs) {
 /* --- the reader ---------------------------------------------------------------------------------------------------- */
 
 static ps_code read_ndtimeline(const ps_src *src, uint32_t needs, ps_builder *b, ps_err *err) {
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     ndtimeline r = {.builder = b, .file = src->noted};
     ps_file_stamp stamp = {0};
     ps_code code = ps_file_identify(src->path, &stamp.file, err);

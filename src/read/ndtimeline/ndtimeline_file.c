@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/input.h"
+#include "base/order.h"
 #include "read/events/trace_events.h"
 
 #define LATEST_NS 9e18 /* a double below what int64_t holds */
@@ -224,13 +225,7 @@ static ps_code take_events(void *context, const ps_event_batch *batch, ps_err *e
 
 /* --- steps ----------------------------------------------------------------------------------------------------------- */
 
-static int order_ndt_steps(const void *x, const void *y) {
-    const ps_ndt_step *a = x;
-    const ps_ndt_step *b = y;
-    return a->start_ns != b->start_ns ? (a->start_ns < b->start_ns ? -1 : 1)
-           : a->step != b->step       ? (a->step < b->step ? -1 : 1)
-                                      : 0;
-}
+PS_COMPARE(order_ndt_steps, ps_ndt_step, PS_BY(start_ns) PS_BY(step))
 
 /* The published files lay their steps out anew: the first begins at 0, each of the others a tenth of a step after the end of the
  * one before it. Where all steps lie so, that is where they begin: what the first op waited for is part of the step.
@@ -340,9 +335,6 @@ static ps_code read_ndt_events(reading *r, const char *path, size_t n_threads, p
 ps_code ps_ndt_file_read(const char *path, size_t n_threads, ps_watch *watch, ps_arena *arena,
                          const ps_ndt_file **out, ps_err *err) {
     reading r = {.arena = arena, .diag = ps_arena_alloc(arena, sizeof *r.diag)};
-    ps_idmap_init(&r.thread_rows);
-    ps_idmap_init(&r.name_rows);
-    ps_idmap_init(&r.step_rows);
     if (r.diag != NULL) {
         memset(r.diag, 0, sizeof *r.diag);
     }

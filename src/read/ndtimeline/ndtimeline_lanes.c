@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/order.h"
+#include "base/sort.h"
 
 #define MOST_WORKERS INT64_C(1000000)
 
@@ -73,11 +75,7 @@ static int order_threads(const void *x, const void *y) {
     return by != 0 ? by : order_number(a->tid, b->tid);
 }
 
-static int order_processes(const void *x, const void *y) {
-    const ps_ndt_process *a = x;
-    const ps_ndt_process *b = y;
-    return order_number(a->pid, b->pid);
-}
+PS_COMPARE(order_processes, ps_ndt_process, PS_BY(pid))
 
 static ps_code find_replica(ps_ndt_thread *thread, const ps_ndt_process *processes, size_t n,
                             const char *path, ps_err *err) {
@@ -127,9 +125,7 @@ ps_code ps_ndt_place_threads(ps_ndt_thread *threads, size_t n_threads, ps_ndt_pr
     ps_ndt_thread **order = ps_calloc(n_threads + 1, sizeof(ps_ndt_thread *));
     size_t n_order = 0;
     ps_code code = order != NULL ? PS_OK : ps_fail_nomem(err);
-    if (n_processes > 1) {
-        qsort(processes, n_processes, sizeof *processes, order_processes);
-    }
+    ps_sort(processes, n_processes, sizeof *processes, order_processes);
     for (size_t i = 0; code == PS_OK && i < n_threads; i++) {
         threads[i].worker = PS_NDT_NOBODY;
         if (threads[i].pp >= 0) {

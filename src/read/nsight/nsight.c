@@ -212,8 +212,7 @@ static void keep_active(part_scan *s, const ps_nsight_hosts *hosts) {
 
 /* The active processes in the order of ranks. The caller frees s->found and closes s->n, also after a failure. */
 static ps_code scan_parts(part_scan *s, const char *path, ps_arena *arena, ps_err *err) {
-    ps_nsight_hosts hosts;
-    ps_nsight_hosts_init(&hosts, arena);
+    ps_nsight_hosts hosts = {.arena = arena};
     ps_code code = ps_nsight_open(&s->n, path, err);
     code = code == PS_OK ? find_processes(s, err) : code;
     code = code == PS_OK ? ps_nsight_hosts_read(&hosts, &s->n, err) : code;
@@ -262,8 +261,7 @@ static ps_code list_nsight_parts(const char *path, ps_arena *arena, ps_part **pa
 /* The processes that are parts of their own: PS_NSIGHT_REST is all others. */
 static ps_code read_own_parts(const char *path, ps_idmap *own, ps_diag *diag, ps_err *err) {
     part_scan s = {.found = NULL};
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     ps_code code = scan_parts(&s, path, &arena, err);
     for (size_t i = 0; code == PS_OK && i < n_own_parts(&s); i++) {
         code = ps_idmap_put(own, (uint64_t)s.found[i].part.id, 1) ? PS_OK : ps_fail_nomem(err);
@@ -283,10 +281,10 @@ static ps_code read_timeline(ps_nsight *n, ps_err *err) {
     bool slices = (n->needs & PS_NEED_SLICES) != 0;
     bool marks = slices || (n->needs & PS_NEED_MARKS) != 0;
     bool counters = (n->needs & PS_NEED_COUNTERS) != 0;
-    ps_nsight_nvtx nvtx;
-    ps_nsight_nvtx_init(&nvtx, n);
-    nvtx.with_marks = slices;
-    nvtx.with_ranges = slices && (n->needs & PS_NEED_ARGS) != 0 && (n->needs & PS_NEED_FLOWS) != 0;
+    ps_nsight_nvtx nvtx = {.n = n,
+                           .with_marks = slices,
+                           .with_ranges = slices && (n->needs & PS_NEED_ARGS) != 0 &&
+                                          (n->needs & PS_NEED_FLOWS) != 0};
     int64_t stop_ns = INT64_MIN;
     ps_code code = ps_nsight_load_devices(n, err);
     code = code == PS_OK && marks ? ps_nsight_load_texts(n, err) : code;
@@ -331,8 +329,7 @@ static ps_code read_part(ps_nsight *n, ps_err *err) {
 
 static ps_code read_export(const ps_src *src, uint32_t needs, ps_builder *b, ps_err *err) {
     ps_nsight n;
-    ps_idmap own;
-    ps_idmap_init(&own);
+    ps_idmap own = {0};
     ps_code code = src->part == PS_NSIGHT_REST
                        ? read_own_parts(src->path, &own, ps_builder_diag(b), err)
                        : PS_OK;

@@ -4,24 +4,13 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "read/nsight/nsight_cuda.h"
 
 #define MAX_DEPTH 64 /* ranges looked at for one call, from the innermost */
 
-static int compare_ranges(const void *a, const void *b) {
-    const ps_nsight_range *x = a;
-    const ps_nsight_range *y = b;
-    if (x->thread != y->thread) {
-        return x->thread < y->thread ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    if (x->end_ns != y->end_ns) {
-        return x->end_ns > y->end_ns ? -1 : 1;
-    }
-    return x->name.id < y->name.id ? -1 : x->name.id > y->name.id;
-}
+PS_COMPARE(compare_ranges, ps_nsight_range,
+           PS_BY(thread) PS_BY(start_ns) PS_BY_DOWN(end_ns) PS_BY(name.id))
 
 /* A call and where it stood. */
 typedef struct numbered_call {
@@ -29,17 +18,7 @@ typedef struct numbered_call {
     size_t number;
 } numbered_call;
 
-static int compare_calls(const void *a, const void *b) {
-    const numbered_call *x = a;
-    const numbered_call *y = b;
-    if (x->call.thread != y->call.thread) {
-        return x->call.thread < y->call.thread ? -1 : 1;
-    }
-    if (x->call.start_ns != y->call.start_ns) {
-        return x->call.start_ns < y->call.start_ns ? -1 : 1;
-    }
-    return x->number < y->number ? -1 : x->number > y->number;
-}
+PS_COMPARE(compare_calls, numbered_call, PS_BY(call.thread) PS_BY(call.start_ns) PS_BY(number))
 
 static ps_str covering_innermost(const ps_nsight_range *ranges, const size_t *stack, size_t depth,
                                  const ps_nsight_call *call) {

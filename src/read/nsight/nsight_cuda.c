@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
+#include "base/sort.h"
 #include "model/comm_kernels.h"
 
 #define N(array) (sizeof(array) / sizeof *(array))
@@ -565,31 +567,12 @@ static ps_code take_stream_infos(void *context, const ps_scan_batch *b, ps_err *
     return ps_nsight_check(s->n, err);
 }
 
-static int compare_stream_infos(const void *a, const void *b) {
-    const stream_info *x = a;
-    const stream_info *y = b;
-    if (x->pid != y->pid) {
-        return x->pid < y->pid ? -1 : 1;
-    }
-    if (x->id != y->id) {
-        return x->id < y->id ? -1 : 1;
-    }
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+PS_COMPARE(compare_stream_infos, stream_info, PS_BY(pid) PS_BY(id) PS_BY(row))
 
 /* The last row of a stream; the names that a program gave come after what the driver says. */
 static const stream_info *find_stream_info(const stream_infos *s, int64_t pid, int64_t id) {
     stream_info wanted = {.pid = pid, .id = id, .row = INT64_MAX};
-    size_t low = 0;
-    size_t high = s->n_rows;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_stream_infos(&s->rows[middle], &wanted) <= 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, s->n_rows, i, compare_stream_infos(&s->rows[i], &wanted) <= 0);
     bool found = low > 0 && s->rows[low - 1].pid == pid && s->rows[low - 1].id == id;
     return found ? &s->rows[low - 1] : NULL;
 }
@@ -622,9 +605,7 @@ static ps_code label_streams(cuda *c, ps_err *err) {
         code = ps_nsight_scan(c->n, "TARGET_INFO_NVTX_CUDA_STREAM", COLUMNS, N(COLUMNS),
                               take_stream_infos, &s, err);
     }
-    if (s.n_rows > 1) {
-        qsort(s.rows, s.n_rows, sizeof *s.rows, compare_stream_infos);
-    }
+    ps_sort(s.rows, s.n_rows, sizeof *s.rows, compare_stream_infos);
     for (size_t i = 0; code == PS_OK && i < c->n_streams; i++) {
         const stream *st = &c->streams[i];
         const stream_info *info = find_stream_info(&s, ps_nsight_os_pid(st->process_key), st->id);
@@ -643,9 +624,6 @@ ps_code ps_nsight_cuda_read(ps_nsight *n, const ps_nsight_nvtx *nvtx, ps_err *er
               .with_args = (n->needs & PS_NEED_ARGS) != 0,
               .flow = ps_nsight_str(n, "ac2g"),
               .sync = ps_nsight_str(n, "sync")};
-    ps_idmap_init(&c.calls);
-    ps_idmap_init(&c.kernel_names);
-    ps_idmap_init(&c.stream_rows);
     ps_code code =
         ps_nsight_symbols(n, "ENUM_CUDA_MEMCPY_OPER", COPY_KINDS, N(COPY_KINDS), c.copy_kinds, err);
     if (code == PS_OK) {

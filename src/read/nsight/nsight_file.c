@@ -5,16 +5,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
+#include "base/sort.h"
 
 #define N(array) (sizeof(array) / sizeof *(array))
 
 ps_code ps_nsight_open(ps_nsight *n, const char *path, ps_err *err) {
     *n = (ps_nsight){.last_ns = INT64_MIN};
-    ps_arena_init(&n->arena);
-    ps_idmap_init(&n->text_rows);
-    ps_idmap_init(&n->process_rows);
-    ps_idmap_init(&n->pids);
-    ps_idmap_init(&n->thread_rows);
     ps_err own = PS_ERR_INIT;
     n->db = ps_db_open(path, err != NULL ? err : &own);
     return n->db != NULL ? PS_OK : err != NULL ? err->code : own.code;
@@ -201,41 +198,20 @@ static ps_code take_devices(void *context, const ps_scan_batch *b, ps_err *err) 
     return PS_OK;
 }
 
-static int compare_devices(const void *a, const void *b) {
-    const ps_nsight_device *x = a;
-    const ps_nsight_device *y = b;
-    if (x->pid != y->pid) {
-        return x->pid < y->pid ? -1 : 1;
-    }
-    if (x->cuda_id != y->cuda_id) {
-        return x->cuda_id < y->cuda_id ? -1 : 1;
-    }
-    return x->order < y->order ? -1 : x->order > y->order;
-}
+PS_COMPARE(compare_devices, ps_nsight_device, PS_BY(pid) PS_BY(cuda_id) PS_BY(order))
 
 ps_code ps_nsight_load_devices(ps_nsight *n, ps_err *err) {
     static const char *const COLUMNS[] = {"pid", "cudaId", "gpuId"};
     ps_code code =
         ps_nsight_scan(n, "TARGET_INFO_CUDA_DEVICE", COLUMNS, N(COLUMNS), take_devices, n, err);
-    if (n->n_devices > 1) {
-        qsort(n->devices, n->n_devices, sizeof *n->devices, compare_devices);
-    }
+    ps_sort(n->devices, n->n_devices, sizeof *n->devices, compare_devices);
     return code;
 }
 
 static const ps_nsight_device *find_nsight_device(const ps_nsight *n, int64_t pid,
                                                   int64_t cuda_id) {
-    size_t low = 0;
-    size_t high = n->n_devices;
     ps_nsight_device wanted = {.pid = pid, .cuda_id = cuda_id, .order = 0};
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_devices(&n->devices[middle], &wanted) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, n->n_devices, i, compare_devices(&n->devices[i], &wanted) < 0);
     bool found =
         low < n->n_devices && n->devices[low].pid == pid && n->devices[low].cuda_id == cuda_id;
     return found ? &n->devices[low] : NULL;

@@ -61,11 +61,6 @@ ps_code ps_nsight_stop(ps_nsight *n, int64_t *stop_ns, ps_err *err) {
 
 /* --- machine --------------------------------------------------------------------------------------------- */
 
-void ps_nsight_hosts_init(ps_nsight_hosts *h, ps_arena *arena) {
-    *h = (ps_nsight_hosts){.arena = arena};
-    ps_idmap_init(&h->rows);
-}
-
 void ps_nsight_hosts_fini(ps_nsight_hosts *h) {
     ps_idmap_fini(&h->rows);
     ps_free(h->names);
@@ -174,8 +169,6 @@ ps_code ps_nsight_metas(ps_nsight *n, ps_err *err) {
     } TABLES[] = {
         {"META_DATA_EXPORT", ""}, {"META_DATA_CAPTURE", ""}, {"TARGET_INFO_SYSTEM_ENV", "system."}};
     meta_scan s = {.n = n};
-    ps_buf_init(&s.key, 0);
-    ps_buf_init(&s.value, 0);
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < N(TABLES); i++) {
         s.prefix = TABLES[i].prefix;
@@ -313,7 +306,6 @@ ps_code ps_nsight_diagnostics(ps_nsight *n, ps_err *err) {
             return ps_fail_nomem(err);
         }
     }
-    ps_buf_init(&d.text, 0);
     ps_code code = ps_nsight_symbols(n, "ENUM_DIAGNOSTIC_SEVERITY_LEVEL", SEVERITIES, N_SEVERITIES,
                                      d.ids, err);
     if (code == PS_OK) {

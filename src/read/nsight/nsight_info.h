@@ -18,7 +18,6 @@ typedef struct ps_nsight_hosts {
     size_t n, cap;
 } ps_nsight_hosts;
 
-void ps_nsight_hosts_init(ps_nsight_hosts *h, ps_arena *arena);
 void ps_nsight_hosts_fini(ps_nsight_hosts *h);
 PS_MUST_USE ps_code ps_nsight_hosts_read(ps_nsight_hosts *h, ps_nsight *n, ps_err *err);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "read/nsight/nsight_cuda.h"
 
 #define N(array) (sizeof(array) / sizeof *(array))
@@ -81,34 +82,16 @@ static ps_code take_memory_events(void *context, const ps_scan_batch *b, ps_err 
         }
         e.track = memory_track_of(m, process, ps_nsight_int(b, C_DEVICE, i, 0),
                                   ps_nsight_int(b, C_KIND, i, -1));
-        if (!ps_grow(&m->events, &m->cap, m->n_events + 1, PS_NONE, sizeof *m->events)) {
+        if (!PS_ADD(m->events, m->n_events, m->cap, PS_NONE, e)) {
             return ps_fail_nomem(err);
         }
-        m->events[m->n_events++] = e;
     }
     return ps_nsight_check(n, err);
 }
 
-static int order_memory(int64_t x, int64_t y) {
-    return x < y ? -1 : x > y;
-}
+PS_COMPARE(by_address, memory_event, PS_BY(process) PS_BY(address) PS_BY(start_ns) PS_BY(row))
 
-static int by_address(const void *a, const void *b) {
-    const memory_event *x = a;
-    const memory_event *y = b;
-    int by = order_memory(x->process, y->process);
-    by = by != 0 ? by : order_memory(x->address, y->address);
-    by = by != 0 ? by : order_memory(x->start_ns, y->start_ns);
-    return by != 0 ? by : order_memory(x->row, y->row);
-}
-
-static int by_memory_time(const void *a, const void *b) {
-    const memory_event *x = a;
-    const memory_event *y = b;
-    int by = order_memory(x->track, y->track);
-    by = by != 0 ? by : order_memory(x->start_ns, y->start_ns);
-    return by != 0 ? by : order_memory(x->row, y->row);
-}
+PS_COMPARE(by_memory_time, memory_event, PS_BY(track) PS_BY(start_ns) PS_BY(row))
 
 /* What each event changes; events are sorted by address and time. */
 static void pair_by_address(memory *m) {

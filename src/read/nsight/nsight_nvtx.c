@@ -12,6 +12,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
+#include "base/sort.h"
 #include "read/nsight/nsight_payload.h"
 #include "read/nsight/nsight_torch.h"
 
@@ -86,31 +88,12 @@ typedef struct pass {
     ps_torch_links torch_links;
 } pass;
 
-static int compare_nvtx_names(const void *a, const void *b) {
-    const given_name *x = a;
-    const given_name *y = b;
-    const int64_t left[] = {x->process_key, x->domain, x->category, x->row};
-    const int64_t right[] = {y->process_key, y->domain, y->category, y->row};
-    for (size_t i = 0; i < N(left); i++) {
-        if (left[i] != right[i]) {
-            return left[i] < right[i] ? -1 : 1;
-        }
-    }
-    return 0;
-}
+PS_COMPARE(compare_nvtx_names, given_name,
+           PS_BY(process_key) PS_BY(domain) PS_BY(category) PS_BY(row))
 
 static ps_str find_name(const pass *p, int64_t process_key, int64_t domain, int64_t category) {
     given_name wanted = {process_key, domain, category, INT64_MAX, PS_STR_NONE};
-    size_t low = 0;
-    size_t high = p->n_names;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_nvtx_names(&p->names[middle], &wanted) <= 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, p->n_names, i, compare_nvtx_names(&p->names[i], &wanted) <= 0);
     const given_name *last = low > 0 ? &p->names[low - 1] : NULL;
     bool found = last != NULL && last->process_key == process_key && last->domain == domain &&
                  last->category == category;
@@ -345,10 +328,9 @@ static bool add_nvtx_row(pass *p, size_t type, uint32_t thread, const ps_scan_ba
     }
     if (is_open) {
         ps_diag_add(n->diag, PS_ODD_RANGE_OPEN, TABLE " rowid %lld", (long long)s.row);
-        if (!ps_grow(&x->open, &x->cap_open, x->n_open + 1, PS_NONE, sizeof *x->open)) {
+        if (!PS_ADD(x->open, x->n_open, x->cap_open, PS_NONE, slice)) {
             return false;
         }
-        x->open[x->n_open++] = slice;
     }
     if (x->with_ranges && (type == TYPE_PUSH_POP || type == TYPE_TEXT_PUSH_POP)) {
         if (!ps_grow(&x->ranges, &x->cap_ranges, x->n_ranges + 1, PS_NONE, sizeof *x->ranges)) {
@@ -440,11 +422,6 @@ ps_code ps_nsight_nvtx_threads(ps_nsight *n,
 
 /* --- all together ---------------------------------------------------------------------------------------- */
 
-void ps_nsight_nvtx_init(ps_nsight_nvtx *x, ps_nsight *n) {
-    *x = (ps_nsight_nvtx){.n = n};
-    ps_idmap_init(&x->thread_names);
-}
-
 void ps_nsight_nvtx_fini(ps_nsight_nvtx *x) {
     ps_free(x->ranges);
     ps_free(x->open);
@@ -463,9 +440,7 @@ ps_code ps_nsight_nvtx_read(ps_nsight_nvtx *x, ps_err *err) {
     if (code == PS_OK) {
         code = ps_nsight_scan(n, TABLE, NAME_COLUMNS, N(NAME_COLUMNS), take_nvtx_names, &p, err);
     }
-    if (p.n_names > 1) {
-        qsort(p.names, p.n_names, sizeof *p.names, compare_nvtx_names);
-    }
+    ps_sort(p.names, p.n_names, sizeof *p.names, compare_nvtx_names);
     if (code == PS_OK && with_args) {
         code = ps_nsight_payloads_load(n, &p.payloads, err);
     }

@@ -22,7 +22,6 @@ typedef struct ps_nsight_nvtx {
     ps_idmap thread_names; /* globalTid -> ps_str.id, of NVTX and before it of ThreadNames */
 } ps_nsight_nvtx;
 
-void ps_nsight_nvtx_init(ps_nsight_nvtx *x, ps_nsight *n);
 void ps_nsight_nvtx_fini(ps_nsight_nvtx *x);
 
 /* Ranges as MARK_HOST slices, marks as INSTANT. */

@@ -12,6 +12,8 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/order.h"
+#include "base/sort.h"
 
 #define N(array) (sizeof(array) / sizeof *(array))
 #define HEADER_BYTES 32
@@ -98,40 +100,11 @@ static ps_code take_sizes(void *context, const ps_scan_batch *b, ps_err *err) {
     return PS_OK;
 }
 
-static int order_payload(int64_t x, int64_t y) {
-    return x < y ? -1 : x > y;
-}
+PS_COMPARE(compare_fields, field, PS_BY(domain) PS_BY(schema) PS_BY(index) PS_BY(row))
 
-static int compare_fields(const void *a, const void *b) {
-    const field *x = a;
-    const field *y = b;
-    int by = order_payload(x->domain, y->domain);
-    by = by != 0 ? by : order_payload(x->schema, y->schema);
-    by = by != 0 ? by : order_payload(x->index, y->index);
-    return by != 0 ? by : order_payload(x->row, y->row);
-}
+PS_COMPARE(compare_values, enum_value, PS_BY(schema) PS_BY(value) PS_BY(row))
 
-static int compare_values(const void *a, const void *b) {
-    const enum_value *x = a;
-    const enum_value *y = b;
-    int by = order_payload(x->schema, y->schema);
-    by = by != 0 ? by : order_payload(x->value, y->value);
-    return by != 0 ? by : order_payload(x->row, y->row);
-}
-
-static int compare_sizes(const void *a, const void *b) {
-    const enum_size *x = a;
-    const enum_size *y = b;
-    int by = order_payload(x->schema, y->schema);
-    return by != 0 ? by : order_payload(x->row, y->row);
-}
-
-static void sort_payload(void *rows, size_t n, size_t size,
-                         int (*compare)(const void *, const void *)) {
-    if (n > 1) {
-        qsort(rows, n, size, compare);
-    }
-}
+PS_COMPARE(compare_sizes, enum_size, PS_BY(schema) PS_BY(row))
 
 /* Each process registers its schemas anew: equal ones stand several times. */
 static void drop_repeated_fields(ps_nsight_payloads *p) {
@@ -174,9 +147,9 @@ ps_code ps_nsight_payloads_load(ps_nsight *n, ps_nsight_payloads **out, ps_err *
         ps_nsight_payloads_free(p);
         return code;
     }
-    sort_payload(p->fields, p->n_fields, sizeof *p->fields, compare_fields);
-    sort_payload(p->values, p->n_values, sizeof *p->values, compare_values);
-    sort_payload(p->sizes, p->n_sizes, sizeof *p->sizes, compare_sizes);
+    ps_sort(p->fields, p->n_fields, sizeof *p->fields, compare_fields);
+    ps_sort(p->values, p->n_values, sizeof *p->values, compare_values);
+    ps_sort(p->sizes, p->n_sizes, sizeof *p->sizes, compare_sizes);
     drop_repeated_fields(p);
     *out = p;
     return PS_OK;
@@ -196,16 +169,7 @@ void ps_nsight_payloads_free(ps_nsight_payloads *p) {
 /* Index of the first row that is not before `wanted`. */
 static size_t lower_bound(const void *rows, size_t n, size_t size, const void *wanted,
                           int (*compare)(const void *, const void *)) {
-    size_t low = 0;
-    size_t high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare((const char *)rows + middle * size, wanted) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, n, i, compare((const char *)rows + i * size, wanted) < 0);
     return low;
 }
 

@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/order.h"
+#include "base/sort.h"
 
 typedef struct ps_torch_end {
     int64_t sequence, start_ns;
@@ -126,17 +128,7 @@ bool ps_torch_links_add(ps_torch_links *links, const ps_nsight *n, uint32_t slic
     return true;
 }
 
-static int compare_ends(const void *a, const void *b) {
-    const torch_end *x = a;
-    const torch_end *y = b;
-    if (x->sequence != y->sequence) {
-        return x->sequence < y->sequence ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->slice < y->slice ? -1 : x->slice > y->slice;
-}
+PS_COMPARE(compare_ends, torch_end, PS_BY(sequence) PS_BY(start_ns) PS_BY(slice))
 
 /* Of one number: operators inside of others repeat it, and the outermost begins first. */
 static void link_number(const torch_end *e, size_t n, ps_nsight *file, ps_str kind) {
@@ -153,9 +145,7 @@ static void link_number(const torch_end *e, size_t n, ps_nsight *file, ps_str ki
 
 void ps_torch_links_finish(ps_torch_links *links, ps_nsight *n) {
     ps_str kind = ps_nsight_str(n, "fwdbwd");
-    if (links->n > 1) {
-        qsort(links->ends, links->n, sizeof *links->ends, compare_ends);
-    }
+    ps_sort(links->ends, links->n, sizeof *links->ends, compare_ends);
     for (size_t i = 0, end = 0; i < links->n; i = end) {
         for (end = i; end < links->n && links->ends[end].sequence == links->ends[i].sequence;) {
             end++;

@@ -327,8 +327,7 @@ static ps_code read_log(const ps_src *src, uint32_t needs, ps_builder *b, ps_err
     ps_input_watch(in, src->watch);
     ps_code code = ps_paddle_read_log(in, src->path, needs, b, err);
     ps_input_close(in);
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     const char *machine = paddle_machine_of(src->path, &arena);
     int64_t worker = ps_paddle_worker_of(src->path);
     if (code == PS_OK && machine == NULL) {

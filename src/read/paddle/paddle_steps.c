@@ -17,7 +17,6 @@ const ps_column ps_paddle_run_columns[PS_PADDLE_RUN_COLUMNS] = {
 
 void ps_paddle_steps_init(ps_paddle_steps *s, ps_builder *b, ps_table *runs) {
     *s = (ps_paddle_steps){.builder = b, .runs = runs, .last_id = -1, .run_push = -1};
-    ps_idmap_init(&s->pair_rows);
 }
 
 void ps_paddle_steps_fini(ps_paddle_steps *s) {

@@ -95,8 +95,7 @@ ps_code ps_db_check_unchanged(ps_db *db, ps_err *err) {
 
 ps_code ps_db_stamp_check(const ps_db_stamp *stamp, const char *path, sqlite3 *handle,
                           ps_err *err) {
-    ps_buf wal;
-    ps_buf_init(&wal, 0);
+    ps_buf wal = {0};
     const char *file = sqlite3_db_filename(handle, "main");
     ps_buf_addf(&wal, "%s-wal", file != NULL ? file : path);
     ps_db_stamp now;
@@ -130,8 +129,7 @@ static ps_code connect_sqlite(ps_db *db, const char *path, const char *query, in
                               ps_err *err) {
     (void)sqlite3_close(db->handle);
     db->handle = NULL;
-    ps_buf uri;
-    ps_buf_init(&uri, 0);
+    ps_buf uri = {0};
     ps_code code = make_uri(&uri, path, query, err);
     if (code == PS_OK) {
         int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX;
@@ -274,8 +272,7 @@ static ps_code open_in_mode(ps_db *db, int busy_ms, ps_err *err) {
     const char *resolved = sqlite3_db_filename(db->handle, "main");
     resolved = resolved != NULL ? resolved : db->path;
     const char *file = ps_arena_strndup(&db->arena, resolved, strlen(resolved));
-    ps_buf wal;
-    ps_buf_init(&wal, 0);
+    ps_buf wal = {0};
     ps_buf_addf(&wal, "%s-wal", resolved);
     db->wal_path = ps_buf_ok(&wal) ? ps_arena_strndup(&db->arena, ps_buf_str(&wal), wal.len) : NULL;
     ps_buf_fini(&wal);
@@ -335,7 +332,6 @@ ps_db *ps_db_open_waiting(const char *path, int busy_ms, ps_err *err) {
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    ps_arena_init(&db->arena);
     db->path = ps_arena_strndup(&db->arena, path, strlen(path));
     ps_code code = db->path != NULL ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {

@@ -78,21 +78,6 @@ static ps_code check_space(const char *file, const char *tmp, uint64_t size_byte
     return code;
 }
 
-static bool write_all_private_copy(int fd, const unsigned char *bytes, size_t n) {
-    while (n > 0) {
-        ssize_t put = write(fd, bytes, n);
-        if (put < 0 && errno == EINTR) {
-            continue;
-        }
-        if (put <= 0) {
-            return false;
-        }
-        bytes += put;
-        n -= (size_t)put;
-    }
-    return true;
-}
-
 static int create(const char *path) {
     return open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 }
@@ -107,7 +92,7 @@ static ps_code copy_database(const ps_private_copy *copy, sqlite3 *handle, const
     for (uint64_t at = 0; code == PS_OK && at < size_bytes;) {
         size_t n = size_bytes - at < CHUNK_BYTES ? (size_t)(size_bytes - at) : CHUNK_BYTES;
         code = ps_sqlite_file_read(handle, file, chunk, n, at, err);
-        if (code == PS_OK && !write_all_private_copy(out, chunk, n)) {
+        if (code == PS_OK && !ps_write_all(out, chunk, n)) {
             code = fail_place(file, copy->path, "write", err);
         }
         at += n;
@@ -134,7 +119,7 @@ static ps_code copy_companion(const char *file, const char *from, const char *to
             code = fail_place(file, from, "read", err);
         } else if (got == 0) {
             break;
-        } else if (!write_all_private_copy(out, chunk, (size_t)got)) {
+        } else if (!ps_write_all(out, chunk, (size_t)got)) {
             code = fail_place(file, to, "write", err);
         }
     }

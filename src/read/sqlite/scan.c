@@ -184,8 +184,7 @@ static ps_code step_rows(ps_db *db, const ps_schema_table *t, sqlite3_stmt *q, p
 
 static ps_code scan_by_steps(ps_db *db, const ps_schema_table *t, const char *const *columns,
                              size_t n_columns, ps_scan_fn *fn, void *context, ps_err *err) {
-    ps_buf sql;
-    ps_buf_init(&sql, 0);
+    ps_buf sql = {0};
     make_select(&sql, t, columns, n_columns);
     sqlite3_stmt *q = NULL;
     ps_code code = ps_buf_ok(&sql) ? PS_OK : ps_fail_nomem(err);
@@ -241,8 +240,7 @@ ps_code ps_scan(ps_db *db, const char *table, const char *const *columns, size_t
 }
 
 static ps_code count_by_steps(ps_db *db, const ps_schema_table *t, int64_t *out, ps_err *err) {
-    ps_buf sql;
-    ps_buf_init(&sql, 0);
+    ps_buf sql = {0};
     ps_buf_add_str(&sql, "SELECT count(*) FROM main.");
     add_scan_name(&sql, t->name);
     sqlite3_stmt *q = NULL;

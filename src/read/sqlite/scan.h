@@ -73,10 +73,6 @@ PS_MUST_USE ps_code ps_scan(ps_db *db, const char *table, const char *const *col
 
 /* --- one value --- */
 
-static inline bool ps_cell_is_null(const ps_scan_column *column, size_t row) {
-    return column->types[row] == PS_CELL_NULL;
-}
-
 /* An INT as it is, a REAL cut towards zero within int64, anything else `otherwise`. */
 static inline int64_t ps_cell_int(const ps_scan_column *column, size_t row, int64_t otherwise) {
     if (column->types[row] == PS_CELL_INT) {

@@ -22,7 +22,6 @@ ps_code ps_batch_init(ps_batch *b, size_t n_columns, ps_scan_fn *fn, void *conte
                     .number = 1,
                     .fn = fn,
                     .context = context};
-    ps_arena_init(&b->kept);
     b->rowids = ps_realloc_array(NULL, b->max_rows, sizeof *b->rowids);
     b->columns = ps_calloc(n_columns, sizeof *b->columns);
     b->shown = ps_calloc(n_columns, sizeof *b->shown);
@@ -67,10 +66,7 @@ ps_code ps_batch_deliver(ps_batch *b, ps_err *err) {
     for (size_t i = 0; i < b->n_columns; i++) {
         b->shown[i].seen = 0;
     }
-    if (b->kept.size_bytes > 0) {
-        ps_arena_fini(&b->kept);
-        ps_arena_init(&b->kept);
-    }
+    ps_arena_fini(&b->kept);
     return code;
 }
 

@@ -1,78 +1,12 @@
 #include "serve/cluster/modes.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/buf.h"
-#include "base/num.h"
 #include "run/run_pipeline.h"
-#include "schedule/schedule.h"
 
 /* --- what is asked --------------------------------------------------------------------------------------------------- */
-
-#define MAX_SIZE ((int64_t)1 << 20)
-
-bool ps_ask_rank_order(const ps_request *q, ps_reply *r, ps_analysis_opts *o) {
-    const char *order = ps_param_text(q, "order");
-    if (order == NULL) {
-        return true;
-    }
-    o->order_given = ps_layout_find(order, &o->layout);
-    if (!o->order_given) {
-        ps_reply_fail(r, 400, "no order of ranks is called '%.40s'; those known begin with %s",
-                      order, ps_layout_names[0]);
-    }
-    return o->order_given;
-}
-
-/* A positive number; not given: 0. */
-static bool ask_real(const ps_request *q, ps_reply *r, const char *name, double most, double *out) {
-    const char *text = ps_param_text(q, name);
-    if (text == NULL) {
-        return true;
-    }
-    char *end = NULL;
-    *out = strtod(text, &end);
-    if (end == text || *end != '\0' || !(*out > 0 && *out <= most)) {
-        ps_reply_fail(r, 400, "%s: a number above 0 and up to %g", name, most);
-        return false;
-    }
-    return true;
-}
-
-static bool ask_schedule(const ps_request *q, ps_reply *r, ps_analysis_opts *o) {
-    o->pp_type = ps_param_text(q, "pp_type");
-    if (o->pp_type != NULL && ps_schedule_find(o->pp_type) == NULL) {
-        ps_reply_fail(r, 400, "pp_type: there is no schedule '%.64s'", o->pp_type);
-        return false;
-    }
-    return ps_ask_int(q, r, "microbatches", 1, PS_MAX_MICROBATCHES, 0, &o->n_microbatches);
-}
-
-bool ps_modes_ask_options(const ps_request *q, ps_reply *r, ps_modes_ask *out) {
-    int64_t cluster = 0;
-    ps_analysis_opts *o = &out->opts;
-    *o = (ps_analysis_opts){.step_id = -1,
-                            .parallel_types = ps_param_text(q, "parallel_types"),
-                            .module_glob = ps_param_text(q, "module")};
-    bool ok = ps_ask_int(q, r, "cluster", 0, INT32_MAX, 0, &cluster) &&
-              ps_ask_int(q, r, "step_id", -1, INT64_MAX, -1, &o->step_id) &&
-              ps_ask_int(q, r, "top_num", 1, 1000000, 0, &o->top_num) &&
-              ps_ask_int(q, r, "rank_id", 0, INT64_MAX, 0, &o->rank_id) &&
-              ps_ask_int(q, r, "tp", 1, MAX_SIZE, 0, &o->tp) &&
-              ps_ask_int(q, r, "pp", 1, MAX_SIZE, 0, &o->pp) &&
-              ps_ask_int(q, r, "cp", 1, MAX_SIZE, 0, &o->cp) &&
-              ps_ask_int(q, r, "dp", 1, MAX_SIZE, 0, &o->dp) &&
-              ps_ask_int(q, r, "depth", 1, 1000000, 0, &o->module_depth) &&
-              ps_ask_flag(q, r, "exclude_op_name", &o->exclude_op_name) &&
-              ask_real(q, r, "peak_tflops", 1e9, &o->peak_tflops) &&
-              ask_real(q, r, "fuzzy_threshold", 1, &o->fuzzy_threshold) &&
-              ps_ask_rank_order(q, r, o) && ask_schedule(q, r, o);
-    out->cluster = (size_t)cluster;
-    return ok;
-}
 
 void ps_modes_ask_report(const ps_request *q, ps_modes_ask *ask) {
     ask->analyses[0] = ps_analysis_find("report");
@@ -85,26 +19,12 @@ void ps_modes_ask_report(const ps_request *q, ps_modes_ask *ask) {
     ask->opts.in_full = true;
 }
 
-/* Everything that the result depends on. */
 static void put_mode_key(const ps_modes_ask *ask, ps_buf *out) {
-    const ps_analysis_opts *o = &ask->opts;
     ps_buf_addf(out, "modes %zu", ask->cluster);
     for (size_t i = 0; i < ask->n_analyses; i++) {
         ps_buf_addf(out, " %s", ask->analyses[i]->name);
     }
-    ps_buf_addf(out, " %lld %lld %lld %lld %lld %lld %d%d%d %lld %lld %lld %.17g %.17g %lld",
-                (long long)o->step_id, (long long)o->tp, (long long)o->pp, (long long)o->cp,
-                (long long)o->dp, (long long)o->n_microbatches, o->order_given, (int)o->layout,
-                o->exclude_op_name, (long long)o->top_num, (long long)o->rank_id,
-                (long long)o->max_activations, o->peak_tflops, o->fuzzy_threshold,
-                (long long)o->module_depth);
-    const char *const texts[] = {o->pp_type, o->parallel_types, o->module_glob};
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        ps_buf_add_char(out, ' ');
-        if (texts[i] != NULL) {
-            ps_buf_add_json_str(out, texts[i], strlen(texts[i]));
-        }
-    }
+    ps_analysis_opts_key(&ask->opts, PS_OF_MODES, out);
 }
 
 /* --- the run ------------------------------------------------------------------------------------------------------------ */
@@ -128,10 +48,9 @@ static bool note_modes(ps_modes *m, const ps_modes_ask *ask) {
 
 /* Why nothing came of it: what the first rank or analysis that says anything lacks. */
 static ps_code say_mode_nothing(const ps_run *run, ps_err *err) {
-    for (size_t r = 0; r < run->n_ranks; r++) {
-        if (run->ranks[r].err.msg[0] != '\0') {
-            return ps_fail(err, PS_NOTHING, "%.400s", run->ranks[r].err.msg);
-        }
+    const char *reason = ps_run_first_reason(run);
+    if (reason != NULL) {
+        return ps_fail(err, PS_NOTHING, "%.400s", reason);
     }
     for (size_t a = 0; a < run->n_analyses; a++) {
         if (run->errors[a].code != PS_OK) {
@@ -154,38 +73,34 @@ static bool has_answer(const ps_run *run, size_t n_makers) {
 static size_t bytes_of(const ps_run *run) {
     size_t bytes = sizeof *run;
     for (size_t a = 0; a < run->n_analyses; a++) {
-        for (size_t i = 0; i < run->results[a].n_tables; i++) {
-            bytes += ps_table_bytes(run->results[a].tables[i]);
-        }
+        bytes += ps_result_bytes(&run->results[a]);
     }
     return bytes;
 }
 
 typedef struct making {
-    const ps_cluster *cluster;
+    const ps_request *q;
     const ps_modes_ask *ask;
 } making;
 
-static ps_run *run_all(const making *m, ps_err *err) {
-    ps_run_opts opts = {.export_type = PS_EXPORT_NOTHING, .analysis = m->ask->opts};
-    return ps_run_all_ranks(m->ask->analyses, m->ask->n_analyses, m->cluster, &opts, err);
-}
-
 static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
     const making *mk = context;
-    if (mk->cluster->n_ranks == 0) {
+    const ps_modes_ask *ask = mk->ask;
+    const ps_cluster *cluster = ps_store_cluster(mk->q->store, ask->cluster);
+    const ps_run_opts opts = {.export_type = PS_EXPORT_NOTHING, .analysis = ask->opts};
+    if (cluster->n_ranks == 0) {
         return ps_fail(err, PS_NOTHING, "No profile was found under this path.");
     }
     ps_modes *m = ps_calloc(1, sizeof *m);
     if (m == NULL) {
         return ps_fail_nomem(err);
     }
-    m->run = run_all(mk, err);
+    m->run = ps_run_all_ranks(ask->analyses, ask->n_analyses, cluster, &opts, err);
     ps_code code = m->run != NULL ? PS_OK : err->code;
-    if (code == PS_OK && !has_answer(m->run, mk->ask->n_makers)) {
+    if (code == PS_OK && !has_answer(m->run, ask->n_makers)) {
         code = say_mode_nothing(m->run, err);
     }
-    if (code == PS_OK && !note_modes(m, mk->ask)) {
+    if (code == PS_OK && !note_modes(m, ask)) {
         code = ps_fail_nomem(err);
     }
     if (code != PS_OK) {
@@ -198,21 +113,11 @@ static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
 
 ps_code ps_modes_get(const ps_request *q, const ps_modes_ask *ask, const ps_modes **out,
                      ps_err *err) {
-    ps_err mine = PS_ERR_INIT;
-    err = err != NULL ? err : &mine;
-    *out = NULL;
-    if (ask->cluster >= ps_store_n_clusters(q->store)) {
-        return ps_fail(err, PS_NOT_FOUND, "cluster: there is no cluster %zu", ask->cluster);
-    }
-    ps_buf key;
-    ps_buf_init(&key, 0);
+    ps_buf key = {0};
     put_mode_key(ask, &key);
-    making m = {ps_store_cluster(q->store, ask->cluster), ask};
+    making m = {q, ask};
     void *value = NULL;
-    ps_code code = ps_buf_ok(&key)
-                       ? ps_cache_get(q->cache, ps_buf_str(&key), make_mode, &m, &value, err)
-                       : ps_fail_nomem(err);
-    ps_buf_fini(&key);
+    ps_code code = ps_cluster_get(q, ask->cluster, &key, make_mode, &m, &value, err);
     *out = value;
     return code;
 }

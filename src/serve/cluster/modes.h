@@ -6,9 +6,8 @@
 #include "analyze/core/analysis.h"
 #include "base/err.h"
 #include "run/run.h"
+#include "serve/cluster/cluster_ask.h"
 #include "serve/cluster/run_notes.h"
-#include "serve/http/route.h"
-#include "serve/rank/cache.h"
 
 #define PS_MODES_MOST 8 /* analyses of one run */
 
@@ -36,13 +35,5 @@ const ps_table *ps_modes_table(const ps_modes *m, const char *name);
 
 /* The analyses of the report of the ask's cluster, as `pipescope report` runs them. */
 void ps_modes_ask_report(const ps_request *q, ps_modes_ask *ask);
-
-/* Parameters of a request that are options of an analysis: cluster, step_id, top_num, rank_id, tp, pp, cp, dp, order,
- * pp_type, microbatches, parallel_types, exclude_op_name, peak_tflops, fuzzy_threshold, depth, module. False with the reply
- * filled. */
-bool ps_modes_ask_options(const ps_request *q, ps_reply *r, ps_modes_ask *out);
-
-/* Parameter `order`: in which order ranks are numbered; not given, nothing changes. False with the reply filled. */
-bool ps_ask_rank_order(const ps_request *q, ps_reply *r, ps_analysis_opts *out);
 
 #endif

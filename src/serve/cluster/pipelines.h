@@ -7,8 +7,7 @@
 #include "base/err.h"
 #include "model/chart.h"
 #include "run/run_pipeline.h"
-#include "serve/http/route.h"
-#include "serve/rank/cache.h"
+#include "serve/cluster/cluster_ask.h"
 
 /* Which chart: a cluster, and what overrides its metadata. Texts are borrowed from whoever asks. */
 typedef struct ps_pipelines_ask {
@@ -23,17 +22,13 @@ typedef struct ps_pipelines {
     size_t n_tables;
 } ps_pipelines;
 
-/* A cluster and no overrides, in full. */
-ps_pipelines_ask ps_pipelines_ask_init(size_t cluster);
-
-/* Parameters of a request that say which chart: cluster, pp, tp, cp, dp, order, pp_type, microbatches, max_activations, align,
- * forward_re, backward_re, microbatch_re. False with the reply filled. */
-bool ps_pipelines_ask_job(const ps_request *q, ps_reply *r, ps_pipelines_ask *out);
+/* Parameters of a request that say which chart, and the options of analyses that ask `more` (PS_OF_*) of it. False with the reply
+ * filled. */
+bool ps_pipelines_ask_of(const ps_request *q, ps_reply *r, uint32_t more, ps_pipelines_ask *out);
+/* Parameters `step` (not given: PS_FIRST_STEP) and `pipeline` (-1). False with the reply filled. */
+bool ps_pipelines_ask_drawn(const ps_request *q, ps_reply *r, int64_t *step, int32_t *pipeline);
 /* Everything the chart depends on. */
 void ps_pipelines_put_key(const ps_pipelines_ask *ask, ps_buf *out);
-
-/* What must hold of the texts of an ask: known schedule, expressions that compile. PS_USAGE with a sentence. */
-PS_MUST_USE ps_code ps_pipelines_check(const ps_pipelines_ask *ask, ps_err *err);
 
 /* Release with ps_cache_release(). PS_NOT_FOUND: no such cluster; PS_NOTHING with a sentence that says what is missing and
  * how to collect it. */

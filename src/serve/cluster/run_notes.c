@@ -25,7 +25,6 @@ bool ps_run_notes_take(const ps_run *run, size_t first, const char *const *names
     bool ok = true;
     size_t n_more = 0;
     *out = (ps_run_notes){.n = 0};
-    ps_arena_init(&out->arena);
     for (size_t a = first; ok && a < run->n_analyses; a++) {
         ok = run->errors[a].code == PS_OK || add_run_note(out, 0, names[a], run->errors[a].msg);
     }

@@ -1,7 +1,5 @@
 #include "serve/cluster/whatifs.h"
 
-#include <string.h>
-
 #include "analyze/whatif/whatif_tables.h"
 #include "base/alloc.h"
 #include "run/run_whatif.h"
@@ -48,14 +46,6 @@ static ps_code ask_chart(const making *m, ps_whatifs *w, ps_err *err) {
     return code;
 }
 
-static size_t whatifs_bytes(const ps_whatifs *w) {
-    size_t bytes = sizeof *w;
-    for (size_t i = 0; i < w->result.n_tables; i++) {
-        bytes += ps_table_bytes(w->result.tables[i]);
-    }
-    return bytes;
-}
-
 static ps_code make_whatif(void *context, ps_cached *out, ps_err *err) {
     const making *m = context;
     const ps_cluster *cluster = ps_store_cluster(m->q->store, m->ask->cluster);
@@ -69,39 +59,19 @@ static ps_code make_whatif(void *context, ps_cached *out, ps_err *err) {
         free_whatifs(w);
         return code;
     }
-    *out = (ps_cached){.value = w, .bytes = whatifs_bytes(w), .free_value = free_whatifs};
+    *out = (ps_cached){
+        .value = w, .bytes = sizeof *w + ps_result_bytes(&w->result), .free_value = free_whatifs};
     return PS_OK;
-}
-
-/* What the chart depends on, and the question. */
-static void put_whatif_key(const ps_pipelines_ask *ask, ps_buf *out) {
-    const ps_analysis_opts *o = &ask->opts;
-    const char *const texts[] = {o->without, o->scale, o->split};
-    ps_buf_addf(out, "whatif %d %d ", o->with_timeline, (int)o->most_layers);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
-        if (texts[i] != NULL) {
-            ps_buf_add_json_str(out, texts[i], strlen(texts[i]));
-        }
-        ps_buf_add_char(out, ' ');
-    }
-    ps_pipelines_put_key(ask, out);
 }
 
 ps_code ps_whatifs_get(const ps_request *q, const ps_pipelines_ask *ask, const ps_whatifs **out,
                        ps_err *err) {
-    *out = NULL;
-    if (ask->cluster >= ps_store_n_clusters(q->store)) {
-        return ps_fail(err, PS_NOT_FOUND, "cluster: there is no cluster %zu", ask->cluster);
-    }
-    ps_buf key;
-    ps_buf_init(&key, 0);
-    put_whatif_key(ask, &key);
+    ps_buf key = {0};
+    ps_buf_addf(&key, "whatif %zu", ask->cluster);
+    ps_analysis_opts_key(&ask->opts, PS_OF_CHARTS | PS_OF_WHATIF | PS_OF_PLAN, &key);
     making m = {q, ask};
     void *value = NULL;
-    ps_code code = ps_buf_ok(&key)
-                       ? ps_cache_get(q->cache, ps_buf_str(&key), make_whatif, &m, &value, err)
-                       : ps_fail_nomem(err);
-    ps_buf_fini(&key);
+    ps_code code = ps_cluster_get(q, ask->cluster, &key, make_whatif, &m, &value, err);
     *out = value;
     return code;
 }

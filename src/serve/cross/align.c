@@ -45,8 +45,7 @@ static bool index_steps(const ps_trace *t, ps_idmap *rows) {
 }
 
 ps_code ps_align_steps(ps_align_rank *ranks, size_t n, ps_err *err) {
-    ps_idmap rows;
-    ps_idmap_init(&rows);
+    ps_idmap rows = {0};
     const ps_trace *first = n > 0 ? trace_of(&ranks[0]) : NULL;
     bool ok = n == 0 || index_steps(first, &rows);
     for (size_t i = 0; ok && i < n; i++) {

@@ -6,6 +6,8 @@
 #include "analyze/comm/comm_list.h"
 #include "analyze/comm/skew.h"
 #include "base/alloc.h"
+#include "base/order.h"
+#include "base/sort.h"
 #include "base/threads.h"
 #include "serve/rank/cache.h"
 
@@ -70,14 +72,7 @@ static bool copy_late(ps_peers *p, const ps_peer_rank *ranks, const ps_skew *ske
     return keep_texts(p, skew);
 }
 
-static int compare_peer_entries(const void *a, const void *b) {
-    const ps_peer_entry *x = a;
-    const ps_peer_entry *y = b;
-    if (x->slice != y->slice) {
-        return x->slice < y->slice ? -1 : 1;
-    }
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+PS_COMPARE(compare_peer_entries, ps_peer_entry, PS_BY(slice) PS_BY(row))
 
 static void add_entry(ps_peers *p, size_t *next, ps_peer_end end, size_t row, bool is_pair) {
     p->entries[next[end.rank]++] = (ps_peer_entry){end.slice, (uint32_t)row, is_pair};
@@ -113,9 +108,7 @@ static bool index_entries(ps_peers *p) {
     }
     for (size_t r = 0; r < p->n_ranks; r++) {
         size_t n = p->first_entry[r + 1] - p->first_entry[r];
-        if (n > 1) {
-            qsort(p->entries + p->first_entry[r], n, sizeof *p->entries, compare_peer_entries);
-        }
+        ps_sort(p->entries + p->first_entry[r], n, sizeof *p->entries, compare_peer_entries);
     }
     ps_free(next);
     return true;
@@ -146,7 +139,6 @@ ps_peers *ps_peers_new(const ps_peer_rank *ranks, size_t n, ps_err *err) {
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    ps_arena_init(&p->arena);
     p->keys = ps_calloc(n + 1, sizeof *p->keys);
     bool ok = p->keys != NULL;
     for (size_t i = 0; ok && i < n; i++) {
@@ -196,16 +188,8 @@ uint32_t ps_peers_rank(const ps_peers *p, const char *key) {
 }
 
 const ps_peer_entry *ps_peers_of(const ps_peers *p, uint32_t rank, uint32_t slice) {
-    size_t low = p->first_entry[rank];
     size_t end = p->first_entry[rank + 1];
-    for (size_t high = end; low < high;) {
-        size_t middle = low + (high - low) / 2;
-        if (p->entries[middle].slice < slice) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, p->first_entry[rank], end, i, p->entries[i].slice < slice);
     return low < end && p->entries[low].slice == slice ? &p->entries[low] : NULL;
 }
 
@@ -238,8 +222,7 @@ static ps_code make_list(void *context, ps_cached *out, ps_err *err) {
 
 ps_code ps_peers_list(const ps_request *q, const char *key, const ps_loaded *l,
                       const ps_comm_list **list, ps_err *err) {
-    ps_buf name;
-    ps_buf_init(&name, 0);
+    ps_buf name = {0};
     ps_buf_addf(&name, "comm\x1f%s", key);
     void *value = NULL;
     ps_code code = ps_buf_ok(&name) ? ps_cache_get(q->cache, ps_buf_str(&name), make_list,
@@ -351,8 +334,7 @@ static ps_code make_peers(void *context, ps_cached *out, ps_err *err) {
 
 static ps_code get_now(const ps_request *q, const char *key, ps_peers **peers, ps_err *err) {
     company c;
-    ps_buf name;
-    ps_buf_init(&name, 0);
+    ps_buf name = {0};
     ps_buf_add_str(&name, "peers");
     bool ok = find_company(q, key, &c);
     for (size_t i = 0; ok && i < c.n; i++) {

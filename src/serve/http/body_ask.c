@@ -29,6 +29,44 @@ bool ps_ask_body_rank(const ps_request *q, ps_reply *r, const ps_literal **objec
     return ps_ask_rank(asked, r, out);
 }
 
+static const char *member_text(ps_arena *arena, const ps_literal *v) {
+    switch (v->kind) {
+    case PS_LITERAL_STRING:
+        return v->text;
+    case PS_LITERAL_BOOL:
+        return v->boolean ? "1" : "0";
+    default:
+        return ps_arena_strndup(arena, v->begin, v->source_len);
+    }
+}
+
+const ps_request *ps_body_as_params(const ps_request *q, ps_reply *r, const ps_literal *object) {
+    ps_request *out = ps_arena_alloc(&r->arena, sizeof *out);
+    if (out == NULL) {
+        ps_reply_fail(r, 507, "out of memory");
+        return NULL;
+    }
+    *out = (ps_request){.path = q->path, .store = q->store, .cache = q->cache};
+    for (const ps_literal *v = object->child; v != NULL; v = v->next) {
+        /* Of members of one name the last one counts, as everywhere in JSON. */
+        if (v->kind == PS_LITERAL_NULL || ps_literal_get(object, v->key) != v) {
+            continue;
+        }
+        if (v->child != NULL || out->n_params == PS_REQUEST_MAX_PARAMS) {
+            ps_reply_fail(r, 400, "\"%s\" must be a number or a text, and one of at most %d",
+                          v->key, PS_REQUEST_MAX_PARAMS);
+            return NULL;
+        }
+        const char *text = member_text(&r->arena, v);
+        if (text == NULL) {
+            ps_reply_fail(r, 507, "out of memory");
+            return NULL;
+        }
+        out->params[out->n_params++] = (ps_param){.name = v->key, .value = text};
+    }
+    return out;
+}
+
 bool ps_ask_body_numbers(ps_reply *r, const ps_literal *object, const char *name, uint64_t stop,
                          size_t max, uint32_t **out, size_t *n) {
     const ps_literal *list = ps_literal_get(object, name);

@@ -7,8 +7,6 @@
 
 void ps_reply_init(ps_reply *r) {
     *r = (ps_reply){.status = 200, .content_type = "application/json"};
-    ps_buf_init(&r->body, 0);
-    ps_arena_init(&r->arena);
 }
 
 void ps_reply_fini(ps_reply *r) {

@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/order.h"
+#include "base/sort.h"
 
 #define BLOCK 64
 /* Flows that a walk into an operator looks at. */
@@ -30,9 +32,7 @@ static int64_t flow_later(const ps_flow_index *x, uint32_t row) {
     return a > b ? a : b;
 }
 
-static int compare_flow_kinds(const void *a, const void *b) {
-    return strcmp(((const ps_flow_kind *)a)->name, ((const ps_flow_kind *)b)->name);
-}
+PS_COMPARE(compare_flow_kinds, ps_flow_kind, PS_BY_TEXT(name))
 
 /* Flows without a kind and those that are named as these are one kind. */
 static uint32_t text_of_kind(const ps_flow_index *x, ps_str marks, uint32_t row) {
@@ -57,9 +57,7 @@ static bool find_kinds(ps_flow_index *x, ps_str marks, ps_idmap *kind_of) {
         }
         x->kinds[k].n++;
     }
-    if (x->n_kinds > 1) {
-        qsort(x->kinds, x->n_kinds, sizeof *x->kinds, compare_flow_kinds);
-    }
+    ps_sort(x->kinds, x->n_kinds, sizeof *x->kinds, compare_flow_kinds);
     uint32_t first = 0;
     for (uint32_t k = 0; k < x->n_kinds; k++) {
         x->kinds[k].first = first;
@@ -76,14 +74,7 @@ typedef struct timed {
     uint32_t row;
 } timed;
 
-static int compare_timed(const void *a, const void *b) {
-    const timed *x = a;
-    const timed *y = b;
-    if (x->time_ns != y->time_ns) {
-        return x->time_ns < y->time_ns ? -1 : 1;
-    }
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+PS_COMPARE(compare_timed, timed, PS_BY(time_ns) PS_BY(row))
 
 /* Flows come by the slice they start from, and slices by start: most of a kind are in order already. */
 static bool order_kinds(ps_flow_index *x, ps_str marks, const ps_idmap *kind_of) {
@@ -140,8 +131,7 @@ ps_code ps_flow_index_init(ps_flow_index *x, const ps_trace *trace, ps_err *err)
     size_t n = 0;
     const ps_flow *flows = ps_trace_flows(trace, &n);
     *x = (ps_flow_index){.trace = trace, .flows = flows, .n = (uint32_t)n};
-    ps_idmap kind_of;
-    ps_idmap_init(&kind_of);
+    ps_idmap kind_of = {0};
     x->by_to = ps_calloc(n + 1, sizeof *x->by_to);
     x->order = ps_calloc(n + 1, sizeof *x->order);
     x->earlier_ns = ps_calloc(n + 1, sizeof *x->earlier_ns);
@@ -182,30 +172,12 @@ const ps_flow_kind *ps_flow_kind_find(const ps_flow_index *x, const char *name) 
 
 /* The first row whose `from` is not below the slice. */
 static uint32_t flow_first_from(const ps_flow_index *x, uint32_t slice) {
-    uint32_t low = 0;
-    uint32_t high = x->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (x->flows[middle].from < slice) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(uint32_t, low, 0, x->n, i, x->flows[i].from < slice);
     return low;
 }
 
 static uint32_t first_to(const ps_flow_index *x, uint32_t slice) {
-    uint32_t low = 0;
-    uint32_t high = x->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (x->flows[x->by_to[middle]].to < slice) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(uint32_t, low, 0, x->n, i, x->flows[x->by_to[i]].to < slice);
     return low;
 }
 
@@ -245,11 +217,7 @@ typedef struct walk {
 } walk;
 
 static bool list_add(ps_flow_list *list, uint32_t row) {
-    if (!ps_grow(&list->rows, &list->cap, list->n + 1, UINT32_MAX, sizeof *list->rows)) {
-        return false;
-    }
-    list->rows[list->n++] = row;
-    return true;
+    return PS_ADD(list->rows, list->n, list->cap, UINT32_MAX, row);
 }
 
 static bool take_timed_flow(walk *w, uint32_t row) {
@@ -380,7 +348,6 @@ static bool walk_up(walk *w, uint32_t slice) {
 
 static bool walk_all(walk *w, uint32_t slice, bool step(walk *w, uint32_t slice)) {
     ps_idmap_fini(&w->visited);
-    ps_idmap_init(&w->visited);
     w->n_todo = 0;
     bool ok = visit_later(w, slice);
     for (size_t i = 0; ok && i < w->n_todo && !w->is_full; i++) {
@@ -412,8 +379,6 @@ ps_code ps_flow_chain(const ps_flow_index *x, const ps_links *links, uint32_t sl
               .tracks = ps_trace_tracks(x->trace, &(size_t){0}),
               .max = max,
               .list = list};
-    ps_idmap_init(&w.seen);
-    ps_idmap_init(&w.visited);
     bool ok = take_own(&w, slice) && walk_all(&w, slice, walk_up) && walk_all(&w, slice, walk_down);
     ps_idmap_fini(&w.seen);
     ps_idmap_fini(&w.visited);
@@ -462,16 +427,8 @@ size_t ps_thin_evenly(size_t n, size_t limit, int64_t time_of(const void *things
     size_t begin = 0;
     for (size_t part = 0; part < limit; part++) {
         uint64_t stop = span / limit * (part + 1) + span % limit * (part + 1) / limit;
-        size_t low = begin;
-        size_t high = n;
-        while (low < high) {
-            size_t middle = low + (high - low) / 2;
-            if ((uint64_t)time_of(things, middle) - (uint64_t)first_ns < stop) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
+        PS_PLACE(size_t, low, begin, n, middle,
+                 (uint64_t)time_of(things, middle) - (uint64_t)first_ns < stop);
         counts[part] = low - begin;
         ends[part] = low;
         begin = low;
@@ -506,16 +463,8 @@ static int64_t time_of_place(const void *things, size_t i) {
 
 static uint32_t place_of_time(const ps_flow_index *x, const ps_flow_kind *kind, int64_t time_ns,
                               bool after) {
-    uint32_t low = kind->first;
-    uint32_t high = kind->first + kind->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (x->earlier_ns[middle] < time_ns || (after && x->earlier_ns[middle] == time_ns)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(uint32_t, low, kind->first, kind->first + kind->n, i,
+             x->earlier_ns[i] < time_ns || (after && x->earlier_ns[i] == time_ns));
     return low;
 }
 

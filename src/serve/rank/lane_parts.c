@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 
 /* Kinds of interface as databases of Ascend name them. */
 static const char *const API_KINDS[] = {"acl", "model", "node", "hccl", "communication", "runtime"};
@@ -180,11 +181,7 @@ static void note_role(maker *m, uint32_t i) {
 
 static bool note_mirrored(maker *m, uint32_t slice, uint32_t part) {
     ps_lane_parts *p = m->p;
-    if (!ps_grow(&p->mirrored, &p->cap_mirrored, p->n_mirrored + 1, PS_NONE, sizeof *p->mirrored)) {
-        return false;
-    }
-    p->mirrored[p->n_mirrored++] = (ps_mirrored){slice, part};
-    return true;
+    return PS_ADD(p->mirrored, p->n_mirrored, p->cap_mirrored, PS_NONE, (ps_mirrored){slice, part});
 }
 
 static bool divide_lane_part(maker *m) {
@@ -223,7 +220,6 @@ static bool add_counters(maker *m) {
 bool ps_lane_parts_init(ps_lane_parts *p, const ps_trace *t, uint32_t *part_of) {
     *p = (ps_lane_parts){0};
     for (size_t i = 0; i < PS_N_LANE_PARTS; i++) {
-        ps_idmap_init(&p->of[i]);
     }
     maker m = {.p = p, .t = t, .s = ps_trace_slices(t), .part_of = part_of};
     m.tracks = ps_trace_tracks(t, &m.n_tracks);
@@ -251,16 +247,7 @@ bool ps_lane_parts_init(ps_lane_parts *p, const ps_trace *t, uint32_t *part_of) 
 }
 
 static const ps_mirrored *find_mirrored(const ps_lane_parts *p, uint32_t slice) {
-    size_t low = 0;
-    size_t high = p->n_mirrored;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (p->mirrored[middle].slice < slice) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, p->n_mirrored, i, p->mirrored[i].slice < slice);
     return low < p->n_mirrored && p->mirrored[low].slice == slice ? &p->mirrored[low] : NULL;
 }
 

@@ -25,6 +25,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
+#include "base/order.h"
 #include "serve/rank/lanes_tree.h"
 
 /* --- the finished tree ---------------------------------------------------------------------------------- */
@@ -66,24 +68,15 @@ static int by_siblings(const void *a, const void *b) {
     if (x->node.parent != y->node.parent) {
         return x->node.parent < y->node.parent ? -1 : 1;
     }
-    int by = ps_by_number(&x->order, &y->order);
-    by = by != 0 ? by : ps_by_number(&x->next, &y->next);
+    int by = ps_compare_i64(&x->order, &y->order);
+    by = by != 0 ? by : ps_compare_i64(&x->next, &y->next);
     by = by != 0 ? by : ps_compare_natural(x->node.name, y->node.name);
     return by != 0 ? by : strcmp(x->node.id, y->node.id);
 }
 
 /* The first turn below a parent. */
 static size_t first_below(const turn *turns, size_t n, uint32_t parent) {
-    size_t low = 0;
-    size_t high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (turns[middle].d->node.parent < parent) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, n, i, turns[i].d->node.parent < parent);
     return low;
 }
 
@@ -154,16 +147,8 @@ static void release_lane(ps_lane_tree *x) {
 
 ps_code ps_lanes_init(ps_lanes *lanes, const ps_trace *trace, uint32_t *lane_of, ps_err *err) {
     *lanes = (ps_lanes){0};
-    ps_arena_init(&lanes->arena);
     ps_lane_tree x = {.lanes = lanes, .t = trace};
     x.tracks = ps_trace_tracks(trace, &x.n_tracks);
-    ps_idmap_init(&x.owner_rows);
-    ps_idmap_init(&x.streams);
-    ps_idmap_init(&x.group_labels);
-    ps_idmap_init(&x.families);
-    ps_idmap_init(&x.repeats);
-    ps_buf_init(&x.id, 0);
-    ps_buf_init(&x.name, 0);
     x.n_parts = ps_calloc(x.n_tracks + 1, sizeof *x.n_parts);
     x.threads = ps_calloc(x.n_tracks + 1, sizeof *x.threads);
     lanes->parts = x.parts = ps_calloc(1, sizeof *x.parts);

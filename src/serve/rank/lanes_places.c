@@ -4,6 +4,8 @@
 
 #include "base/alloc.h"
 #include "base/hash.h"
+#include "base/order.h"
+#include "base/sort.h"
 #include "model/recording.h"
 #include "serve/rank/lanes_tree.h"
 
@@ -313,8 +315,7 @@ static bool count_up(ps_idmap *map, uint64_t key) {
 
 /* The threads of one process are shown below two where a file names the driver's side apart: one thread, one role. */
 static bool share_roles(ps_lane_tree *x) {
-    ps_idmap roles;
-    ps_idmap_init(&roles);
+    ps_idmap roles = {0};
     bool ok = true;
     for (uint32_t i = 0; ok && i < x->n_tracks; i++) {
         const ps_track *track = &x->tracks[i];
@@ -361,13 +362,7 @@ typedef struct thread_turn {
     uint32_t row;
 } thread_turn;
 
-static int by_turn(const void *a, const void *b) {
-    const thread_turn *x = a;
-    const thread_turn *y = b;
-    int by = ps_by_number(&x->pid, &y->pid);
-    by = by != 0 ? by : ps_by_number(&x->order, &y->order);
-    return by != 0 ? by : (x->row > y->row) - (x->row < y->row);
-}
+PS_COMPARE(by_turn, thread_turn, PS_BY(pid) PS_BY(order) PS_BY(row))
 
 static bool place_threads(ps_lane_tree *x) {
     thread_turn *turns = ps_calloc(x->n_tracks + 1, sizeof *turns);
@@ -377,9 +372,7 @@ static bool place_threads(ps_lane_tree *x) {
             turns[n++] = (thread_turn){x->tracks[i].pid, track_order(&x->tracks[i]), i};
         }
     }
-    if (n > 1) {
-        qsort(turns, n, sizeof *turns, by_turn);
-    }
+    ps_sort(turns, n, sizeof *turns, by_turn);
     for (size_t i = 0; i < n; i++) {
         (void)thread_group(x, turns[i].row);
     }

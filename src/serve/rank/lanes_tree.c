@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
+#include "base/sort.h"
 #include "model/recording.h"
 
 /* --- drafts --------------------------------------------------------------------------------------------- */
@@ -107,12 +109,6 @@ bool ps_tree_add_owner(ps_lane_tree *x, const ps_track *track) {
     return true;
 }
 
-int ps_by_number(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
-}
-
 bool ps_tree_list_devices(ps_lane_tree *x) {
     x->devices = ps_calloc(x->n_tracks + 1, sizeof *x->devices);
     if (x->devices == NULL) {
@@ -123,9 +119,7 @@ bool ps_tree_list_devices(ps_lane_tree *x) {
             x->devices[x->n_devices++] = x->tracks[i].device;
         }
     }
-    if (x->n_devices > 1) {
-        qsort(x->devices, x->n_devices, sizeof *x->devices, ps_by_number);
-    }
+    ps_sort(x->devices, x->n_devices, sizeof *x->devices, ps_compare_i64);
     size_t n = 0;
     for (size_t i = 0; i < x->n_devices; i++) {
         if (n == 0 || x->devices[n - 1] != x->devices[i]) {
@@ -139,7 +133,7 @@ bool ps_tree_list_devices(ps_lane_tree *x) {
 void ps_tree_device_key(ps_lane_tree *x, int64_t device) {
     const int64_t *found = x->n_devices == 0 ? NULL
                                              : bsearch(&device, x->devices, x->n_devices,
-                                                       sizeof *x->devices, ps_by_number);
+                                                       sizeof *x->devices, ps_compare_i64);
     if (found == NULL) {
         ps_buf_add_str(&x->id, "device/none");
     } else {
@@ -163,7 +157,7 @@ static int by_shown(const void *a, const void *b) {
     }
     int64_t p = lane_draft_order_of(x);
     int64_t q = lane_draft_order_of(y);
-    return p != q ? (p < q ? -1 : 1) : ps_by_number(&x->pid, &y->pid);
+    return p != q ? (p < q ? -1 : 1) : ps_compare_i64(&x->pid, &y->pid);
 }
 
 /* Processes that have threads, counted; a name without digits (Python, CANN) tells more than the count. */
@@ -173,9 +167,7 @@ bool ps_tree_count_processes(ps_lane_tree *x) {
     for (size_t i = 0; list != NULL && i < x->n_owners; i++) {
         list[n++] = &x->owners[i];
     }
-    if (n > 1) {
-        qsort(list, n, sizeof *list, by_shown);
-    }
+    ps_sort(list, n, sizeof *list, by_shown);
     int64_t next = 0;
     for (size_t i = 0; i < n; i++) {
         list[i]->ordinal = list[i]->has_threads || !list[i]->has_devices ? next++ : -1;

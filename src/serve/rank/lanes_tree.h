@@ -75,7 +75,6 @@ uint32_t ps_tree_group(ps_lane_tree *x, uint32_t parent, const char *key, const 
 
 /* --- who a number belongs to --- */
 
-int ps_by_number(const void *a, const void *b); /* int64_t */
 ps_lane_owner *ps_tree_owner(ps_lane_tree *x, int64_t pid);
 /* For all tracks at first; false when memory is out. */
 bool ps_tree_list_devices(ps_lane_tree *x);

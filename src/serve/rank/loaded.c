@@ -26,12 +26,12 @@ typedef struct lazy {
     pthread_mutex_t lock;
     _Atomic(void *) built;
 } lazy;
+enum { OVERLAPS, LINKS, FLOWS, N_LAZY }; /* overlaps stand on links: they end first */
 
 struct ps_loaded {
     ps_trace *traces[PS_N_LAYERS];
     layer layers[PS_N_LAYERS];
-    lazy *links, *overlaps,
-        *flows; /* pointers, so that they can be built through a const ps_loaded */
+    lazy *built[N_LAZY]; /* pointers, so that they can be built through a const ps_loaded */
     ps_loaded_facts facts;
     void *owner;
 };
@@ -103,11 +103,73 @@ static lazy *new_lazy(void) {
     return z;
 }
 
-static void free_lazy(lazy *z) {
+static ps_code make_overlaps(const ps_loaded *l, void *out, ps_err *err) {
+    const ps_links *links = ps_loaded_links(l, err);
+    return links != NULL ? ps_overlaps_measure(links, -1, true, out, err) : PS_NOMEM;
+}
+
+static ps_code make_links(const ps_loaded *l, void *out, ps_err *err) {
+    return ps_links_init(out, l->traces[PS_LAYER_PROFILE], err);
+}
+
+static ps_code make_flows(const ps_loaded *l, void *out, ps_err *err) {
+    return ps_flow_index_init(out, l->traces[PS_LAYER_PROFILE], err);
+}
+
+static void end_overlaps(void *built) {
+    ps_overlaps_fini(built);
+}
+
+static void end_links(void *built) {
+    ps_links_fini(built);
+}
+
+static void end_flows(void *built) {
+    ps_flow_index_fini(built);
+}
+
+static const struct {
+    size_t size_bytes;
+    ps_code (*make)(const ps_loaded *l, void *out, ps_err *err);
+    void (*end)(void *built); /* also of what could not be made */
+} LAZY[N_LAZY] = {[OVERLAPS] = {sizeof(ps_overlaps), make_overlaps, end_overlaps},
+                  [LINKS] = {sizeof(ps_links), make_links, end_links},
+                  [FLOWS] = {sizeof(ps_flow_index), make_flows, end_flows}};
+
+static void end_lazy(int which, void *built) {
+    if (built != NULL) {
+        LAZY[which].end(built);
+        ps_free(built);
+    }
+}
+
+static void free_lazy(int which, lazy *z) {
     if (z != NULL) {
+        end_lazy(which, atomic_load(&z->built));
         (void)pthread_mutex_destroy(&z->lock);
         ps_free(z);
     }
+}
+
+static const void *get_lazy(const ps_loaded *l, int which, ps_err *err) {
+    lazy *z = l->built[which];
+    void *built = atomic_load(&z->built);
+    if (built != NULL) {
+        return built;
+    }
+    (void)pthread_mutex_lock(&z->lock);
+    built = atomic_load(&z->built);
+    if (built == NULL) {
+        built = ps_calloc(1, LAZY[which].size_bytes);
+        ps_code code = built != NULL ? LAZY[which].make(l, built, err) : ps_fail_nomem(err);
+        if (code != PS_OK) {
+            end_lazy(which, built);
+            built = NULL;
+        }
+        atomic_store(&z->built, built);
+    }
+    (void)pthread_mutex_unlock(&z->lock);
+    return built;
 }
 
 ps_loaded *ps_loaded_new(ps_trace *trace, ps_err *err) {
@@ -118,11 +180,11 @@ ps_loaded *ps_loaded_new(ps_trace *trace, ps_err *err) {
         return NULL;
     }
     l->traces[PS_LAYER_PROFILE] = trace;
-    l->links = new_lazy();
-    l->overlaps = new_lazy();
-    l->flows = new_lazy();
-    bool has_lazy = l->links != NULL && l->overlaps != NULL && l->flows != NULL;
-    ps_code code = has_lazy ? PS_OK : ps_fail_nomem(err);
+    ps_code code = PS_OK;
+    for (int i = 0; code == PS_OK && i < N_LAZY; i++) {
+        l->built[i] = new_lazy();
+        code = l->built[i] != NULL ? PS_OK : ps_fail_nomem(err);
+    }
     if (code == PS_OK) {
         l->traces[PS_LAYER_DERIVED] = ps_derive_overlap(trace, false, err);
         code = l->traces[PS_LAYER_DERIVED] != NULL ? PS_OK : PS_NOMEM;
@@ -145,24 +207,9 @@ void ps_loaded_free(ps_loaded *l) {
     if (l == NULL) {
         return;
     }
-    ps_links *links = l->links != NULL ? atomic_load(&l->links->built) : NULL;
-    ps_overlaps *overlaps = l->overlaps != NULL ? atomic_load(&l->overlaps->built) : NULL;
-    ps_flow_index *flows = l->flows != NULL ? atomic_load(&l->flows->built) : NULL;
-    if (overlaps != NULL) {
-        ps_overlaps_fini(overlaps);
+    for (int i = 0; i < N_LAZY; i++) {
+        free_lazy(i, l->built[i]);
     }
-    if (links != NULL) {
-        ps_links_fini(links);
-    }
-    if (flows != NULL) {
-        ps_flow_index_fini(flows);
-    }
-    ps_free(flows);
-    ps_free(overlaps);
-    ps_free(links);
-    free_lazy(l->links);
-    free_lazy(l->overlaps);
-    free_lazy(l->flows);
     for (int i = 0; i < PS_N_LAYERS; i++) {
         layer *y = &l->layers[i];
         ps_lod_free(y->at.lod);
@@ -307,75 +354,21 @@ uint8_t ps_loaded_tint(const ps_layer *y, ps_str name) {
 /* --- built when asked for ------------------------------------------------------------------------------------- */
 
 const ps_links *ps_loaded_links(const ps_loaded *l, ps_err *err) {
-    ps_links *links = atomic_load(&l->links->built);
-    if (links != NULL) {
-        return links;
-    }
-    (void)pthread_mutex_lock(&l->links->lock);
-    links = atomic_load(&l->links->built);
-    if (links == NULL) {
-        links = ps_calloc(1, sizeof *links);
-        if (links == NULL) {
-            (void)ps_fail_nomem(err);
-        } else if (ps_links_init(links, l->traces[PS_LAYER_PROFILE], err) != PS_OK) {
-            ps_links_fini(links);
-            ps_free(links);
-            links = NULL;
-        }
-        atomic_store(&l->links->built, links);
-    }
-    (void)pthread_mutex_unlock(&l->links->lock);
-    return links;
+    return get_lazy(l, LINKS, err);
 }
 
 const ps_overlaps *ps_loaded_overlaps(const ps_loaded *l, ps_err *err) {
-    ps_overlaps *overlaps = atomic_load(&l->overlaps->built);
-    const ps_links *links = overlaps == NULL ? ps_loaded_links(l, err) : NULL;
-    if (links == NULL) {
-        return overlaps;
-    }
-    (void)pthread_mutex_lock(&l->overlaps->lock);
-    overlaps = atomic_load(&l->overlaps->built);
-    if (overlaps == NULL) {
-        overlaps = ps_calloc(1, sizeof *overlaps);
-        if (overlaps == NULL) {
-            (void)ps_fail_nomem(err);
-        } else if (ps_overlaps_measure(links, -1, true, overlaps, err) != PS_OK) {
-            ps_overlaps_fini(overlaps);
-            ps_free(overlaps);
-            overlaps = NULL;
-        }
-        atomic_store(&l->overlaps->built, overlaps);
-    }
-    (void)pthread_mutex_unlock(&l->overlaps->lock);
-    return overlaps;
+    return get_lazy(l, OVERLAPS, err);
 }
 
 const ps_flow_index *ps_loaded_flows(const ps_loaded *l, ps_err *err) {
-    ps_flow_index *flows = atomic_load(&l->flows->built);
-    if (flows != NULL) {
-        return flows;
-    }
-    (void)pthread_mutex_lock(&l->flows->lock);
-    flows = atomic_load(&l->flows->built);
-    if (flows == NULL) {
-        flows = ps_calloc(1, sizeof *flows);
-        if (flows == NULL) {
-            (void)ps_fail_nomem(err);
-        } else if (ps_flow_index_init(flows, l->traces[PS_LAYER_PROFILE], err) != PS_OK) {
-            ps_free(flows);
-            flows = NULL;
-        }
-        atomic_store(&l->flows->built, flows);
-    }
-    (void)pthread_mutex_unlock(&l->flows->lock);
-    return flows;
+    return get_lazy(l, FLOWS, err);
 }
 
 /* --- sizes ---------------------------------------------------------------------------------------------------- */
 
 static size_t links_bytes(const ps_loaded *l) {
-    bool is_there = atomic_load(&l->links->built) != NULL;
+    bool is_there = atomic_load(&l->built[LINKS]->built) != NULL;
     return is_there ? (size_t)ps_trace_slices(l->traces[PS_LAYER_PROFILE])->n * 3 * sizeof(uint32_t)
                     : 0;
 }
@@ -394,7 +387,7 @@ ps_loaded_bytes ps_loaded_size(const ps_loaded *l) {
         sum.counters += b.counters;
         sum.tables += b.tables;
     }
-    const ps_flow_index *flows = atomic_load(&l->flows->built);
+    const ps_flow_index *flows = atomic_load(&l->built[FLOWS]->built);
     sum.flows += links_bytes(l) + (flows != NULL ? ps_flow_index_bytes(flows) : 0);
     return sum;
 }

@@ -7,6 +7,8 @@
 #include "base/alloc.h"
 #include "base/diag.h"
 #include "base/json_write.h"
+#include "base/num.h"
+#include "base/sort.h"
 #include "model/recording.h"
 #include "serve/rank/loaded.h"
 
@@ -20,8 +22,7 @@ static const char *state_name(ps_rank_state state) {
 static void put_rank_state_steps(ps_json *j, const ps_trace *t) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(t, &n);
-    ps_json_key(j, "steps");
-    ps_json_array(j);
+    ps_json_key_array(j, "steps");
     for (size_t i = 0; i < n; i++) {
         ps_json_array(j);
         ps_json_int(j, steps[i].id);
@@ -30,12 +31,6 @@ static void put_rank_state_steps(ps_json *j, const ps_trace *t) {
         ps_json_close(j);
     }
     ps_json_close(j);
-}
-
-static int by_number(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return x < y ? -1 : x > y;
 }
 
 /* Those that have lanes, each once, by number. False when memory is out. */
@@ -53,11 +48,8 @@ static bool put_devices(ps_json *j, const ps_loaded *l) {
             devices[n++] = device;
         }
     }
-    if (n > 1) {
-        qsort(devices, n, sizeof *devices, by_number);
-    }
-    ps_json_key(j, "devices");
-    ps_json_array(j);
+    ps_sort(devices, n, sizeof *devices, ps_compare_i64);
+    ps_json_key_array(j, "devices");
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || devices[i] != devices[i - 1]) {
             ps_json_int(j, devices[i]);
@@ -70,8 +62,7 @@ static bool put_devices(ps_json *j, const ps_loaded *l) {
 
 static void put_bytes(ps_json *j, const ps_loaded *l) {
     ps_loaded_bytes b = ps_loaded_size(l);
-    ps_json_key(j, "bytes");
-    ps_json_object(j);
+    ps_json_key_object(j, "bytes");
     ps_json_key_uint(j, "columns", b.columns);
     ps_json_key_uint(j, "index", b.index);
     ps_json_key_uint(j, "args", b.args);
@@ -85,16 +76,14 @@ static void put_bytes(ps_json *j, const ps_loaded *l) {
 static void put_missing(ps_json *j, const ps_loaded *l, const char *format) {
     const ps_captured c = {ps_loaded_layer(l, PS_LAYER_PROFILE)->trace,
                            ps_loaded_facts_of(l)->n_of_kind};
-    ps_json_key(j, "has");
-    ps_json_array(j);
+    ps_json_key_array(j, "has");
     for (int i = 0; i < PS_N_CAPTURE_PARTS; i++) {
         if (ps_capture_has(c, (ps_part_of_capture)i)) {
             ps_json_str(j, ps_capture_name((ps_part_of_capture)i));
         }
     }
     ps_json_close(j);
-    ps_json_key(j, "missing");
-    ps_json_array(j);
+    ps_json_key_array(j, "missing");
     for (int i = 0; i < PS_N_CAPTURE_PARTS; i++) {
         ps_missing missing;
         if (ps_capture_misses(c, format, (ps_part_of_capture)i, &missing)) {
@@ -108,8 +97,7 @@ static void put_missing(ps_json *j, const ps_loaded *l, const char *format) {
 }
 
 static void put_oddities(ps_json *j, const ps_diag *d) {
-    ps_json_key(j, "oddities");
-    ps_json_array(j);
+    ps_json_key_array(j, "oddities");
     for (int k = 0; k < PS_N_ODDITIES; k++) {
         if (d->counts[k] == 0) {
             continue;
@@ -120,8 +108,7 @@ static void put_oddities(ps_json *j, const ps_diag *d) {
         ps_json_key_str(j, "severity", ps_oddity_severity_name((ps_oddity)k));
         ps_json_key_str(j, "text", text);
         ps_json_key_uint(j, "n", d->counts[k]);
-        ps_json_key(j, "places");
-        ps_json_array(j);
+        ps_json_key_array(j, "places");
         for (int i = 0; i < PS_DIAG_PLACES && d->places[k][i][0] != '\0'; i++) {
             ps_json_str(j, d->places[k][i]);
         }
@@ -185,8 +172,7 @@ ps_code ps_put_rank(ps_json *j, ps_store *store, size_t i, ps_err *err) {
     ps_json_key_str(j, "profiler", ps_cluster_profiler(e->rank));
     ps_json_key_str(j, "file", e->rank->rel_path);
     ps_json_key_str(j, "state", state_name(now.state));
-    ps_json_key(j, "progress");
-    ps_json_numberf(j, "%.4g", now.state == PS_STATE_READY ? 1.0 : now.progress);
+    ps_json_key_numberf(j, "progress", "%.4g", now.state == PS_STATE_READY ? 1.0 : now.progress);
     char why[1024] = "";
     if (now.state == PS_STATE_FAILED) {
         ps_err_format(&now.err, why, sizeof why);

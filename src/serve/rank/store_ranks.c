@@ -78,8 +78,7 @@ static bool is_twice_here(const ps_rank_list *list, size_t i) {
 static bool make_label(ps_rank_list *list, size_t i) {
     const ps_cluster_rank *rank = list->ranks[i].rank;
     bool is_twice = is_twice_here(list, i);
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     if (rank->rank >= 0) {
         ps_buf_addf(&text, "rank %s", PS_RANK(rank->rank));
     }
@@ -160,8 +159,6 @@ static bool add_store_rank_ranks(ps_rank_list *list, const ps_cluster *cluster) 
 ps_code ps_rank_list_find(ps_rank_list *list, const char *const *paths, size_t n_paths,
                           const ps_reader *reader, ps_err *err) {
     *list = (ps_rank_list){0};
-    ps_arena_init(&list->arena);
-    ps_idmap_init(&list->rows);
     ps_code code = find_clusters(list, paths, n_paths, reader, err);
     if (code != PS_OK) {
         return code;
@@ -194,8 +191,6 @@ static int64_t rank_number(const ps_trace *trace) {
 ps_code ps_rank_list_of_trace(ps_rank_list *list, const ps_trace *trace, const char *key,
                               ps_err *err) {
     *list = (ps_rank_list){0};
-    ps_arena_init(&list->arena);
-    ps_idmap_init(&list->rows);
     list->clusters = ps_calloc(2, sizeof(ps_cluster *));
     list->ranks = ps_calloc(2, sizeof *list->ranks);
     list->files = ps_calloc(2, sizeof *list->files);
@@ -215,7 +210,6 @@ ps_code ps_rank_list_of_trace(ps_rank_list *list, const ps_trace *trace, const c
                               .timestamp = -1,
                               .machine = -1};
     *c = (ps_cluster){.root = "", .path = "", .ranks = rank, .n_ranks = 1, .cap_ranks = 1};
-    ps_arena_init(&c->arena);
     list->clusters[0] = c;
     list->n_clusters = 1;
     list->ranks[0] = (ps_rank_entry){.key = own, .cluster = c, .rank = rank, .host = ""};

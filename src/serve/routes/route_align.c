@@ -112,8 +112,7 @@ static void release_align(company *c) {
 static void put_how(ps_json *j, const ps_skew_evidence *e) {
     size_t n_clocks = e->clocks.n_clocks;
     size_t n_contradicted = e->clocks.n_contradicted + e->clocks.n_disagree;
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     if (n_clocks < 2) {
         ps_buf_add_str(&text, "all ranks are of one machine, and share its clock");
     } else if (e->n_collectives + e->n_transfers == 0 && e->clocks.n_recorded > 0) {
@@ -143,12 +142,10 @@ static void put_how(ps_json *j, const ps_skew_evidence *e) {
 }
 
 static void put_align_notes(ps_json *j, const company *c, const char *why) {
-    ps_json_key(j, "notes");
-    ps_json_array(j);
+    ps_json_key_array(j, "notes");
     for (size_t i = 0; i < c->n; i++) {
         if (!c->ranks[i].is_known) {
-            ps_buf text;
-            ps_buf_init(&text, 0);
+            ps_buf text = {0};
             ps_buf_addf(&text, "%s %s", c->ranks[i].label, why);
             ps_json_str_n(j, ps_buf_str(&text), text.len);
             ps_buf_fini(&text);
@@ -158,8 +155,7 @@ static void put_align_notes(ps_json *j, const company *c, const char *why) {
 }
 
 static void put_offsets(ps_json *j, const company *c) {
-    ps_json_key(j, "offsets");
-    ps_json_array(j);
+    ps_json_key_array(j, "offsets");
     for (size_t i = 0; i < c->n; i++) {
         const ps_align_rank *r = &c->ranks[i];
         ps_json_object(j);
@@ -240,7 +236,6 @@ static void answer_align(const ps_request *q, ps_reply *r) {
         return;
     }
     company c = {.q = q, .with_lists = strcmp(by, "clock") == 0};
-    ps_idmap_init(&c.machines);
     ps_err err = PS_ERR_INIT;
     ps_code code = gather_align(&c, &err);
     code = code == PS_OK ? put_alignment(&r->body, &c, by, &err) : code;

@@ -4,7 +4,6 @@
 
 #include "analyze/pipeline/replay.h"
 #include "schedule/schedule.h"
-#include "serve/cluster/modes.h"
 #include "serve/cluster/pipelines.h"
 #include "serve/http/route.h"
 #include "write/chart/chart_html.h"
@@ -24,18 +23,12 @@ typedef struct asked {
 } asked;
 
 static bool ask_chart_reply(const ps_request *q, ps_reply *r, asked *a) {
-    int64_t pipeline = -1;
     *a = (asked){.format = ps_param_text(q, "format")};
     a->format = a->format != NULL ? a->format : "page";
-    if (!ps_pipelines_ask_job(q, r, &a->pipelines) ||
-        !ps_ask_int(q, r, "step", INT64_MIN + 1, INT64_MAX, 0, &a->step) ||
-        !ps_ask_int(q, r, "pipeline", 0, INT32_MAX, -1, &pipeline) ||
+    if (!ps_pipelines_ask_of(q, r, 0, &a->pipelines) ||
+        !ps_pipelines_ask_drawn(q, r, &a->step, &a->pipeline) ||
         !ps_ask_flag(q, r, "dark", &a->dark)) {
         return false;
-    }
-    a->pipeline = (int32_t)pipeline;
-    if (ps_param_text(q, "step") == NULL) {
-        a->step = PS_FIRST_STEP;
     }
     if (strcmp(a->format, "page") != 0 && strcmp(a->format, "svg") != 0 &&
         strcmp(a->format, "html") != 0 && strcmp(a->format, "json") != 0) {
@@ -76,8 +69,7 @@ static const char *chart_reply_place_of(const ps_store *store, const ps_cluster 
 /* "places":[["KEY",clock_ns],...]: the chart's times + clock_ns are those of the rank. */
 static void put_chart_reply_places(const ps_request *q, size_t cluster, const ps_chart *chart,
                                    ps_json *j) {
-    ps_json_key(j, "places");
-    ps_json_array(j);
+    ps_json_key_array(j, "places");
     for (size_t i = 0; i < chart->n_ranks; i++) {
         const ps_chart_rank *rank = &chart->ranks[i];
         const char *key =
@@ -133,8 +125,7 @@ static ps_code put_chart_reply_chart(const ps_request *q, const asked *a, const 
     code = ps_page_put_chart(&page, &j, err);
     ps_json_line(&j, 0);
     if (against == NULL) {
-        ps_json_key(&j, "against");
-        ps_json_null(&j);
+        ps_json_key_null(&j, "against");
         ps_json_line(&j, 0);
     }
     put_chart_reply_places(q, a->pipelines.cluster, p->chart, &j);

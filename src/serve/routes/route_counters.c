@@ -24,8 +24,7 @@ static ps_code make_index(void *context, ps_cached *out, ps_err *err) {
 /* The index of a layer's counters, kept under the rank's key. */
 static ps_code index_of(const ps_request *q, const ps_layer *layer, bool is_derived,
                         ps_counter_lod **out, ps_err *err) {
-    ps_buf key;
-    ps_buf_init(&key, 0);
+    ps_buf key = {0};
     ps_buf_addf(&key, "counter_lod %d ", is_derived);
     ps_buf_add_str(&key, ps_param_text(q, "rank"));
     void *value = NULL;

@@ -44,8 +44,7 @@ static void answer_events(const ps_request *q, ps_reply *r) {
     ps_json j = ps_json_to(&r->body);
     ps_json_object(&j);
     ps_json_key_uint(&j, "seq", seq);
-    ps_json_key(&j, "ranks");
-    ps_json_array(&j);
+    ps_json_key_array(&j, "ranks");
     for (size_t i = 0; i < ps_store_n_ranks(q->store); i++) {
         ps_rank_status_now now = ps_store_status(q->store, i);
         if (now.seq <= after && now.state != PS_STATE_READING) {

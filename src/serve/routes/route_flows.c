@@ -213,15 +213,13 @@ static ps_code put_of(asked *a, ps_err *err) {
     ps_code code = PS_OK;
     bool is_profile = a->slice < ps_trace_slices(ps_loaded_layer(a->l, PS_LAYER_PROFILE)->trace)->n;
     ps_json_object(&a->j);
-    ps_json_key(&a->j, "flows");
-    ps_json_array(&a->j);
+    ps_json_key_array(&a->j, "flows");
     if (is_profile) {
         code = put_chain(a, &is_cut, err);
         code = code == PS_OK ? put_peers(a, err) : code;
     } else {
         ps_json_close(&a->j);
-        ps_json_key(&a->j, "collective");
-        ps_json_null(&a->j);
+        ps_json_key_null(&a->j, "collective");
     }
     if (code == PS_OK) {
         ps_json_key_bool(&a->j, "more", is_cut);
@@ -285,8 +283,7 @@ static ps_code put_kinds(const ps_request *q, const ps_loaded *l, ps_buf *out, p
     }
     ps_json j = ps_json_to(out);
     ps_json_object(&j);
-    ps_json_key(&j, "kinds");
-    ps_json_array(&j);
+    ps_json_key_array(&j, "kinds");
     for (size_t k = 0; k < x->n_kinds; k++) {
         put_kind(&j, x->kinds[k].name, x->kinds[k].n);
     }
@@ -392,8 +389,7 @@ static ps_code put_window_flow(ps_json *j, const ps_loaded *from, uint32_t from_
 static void begin_window(ps_json *j, uint64_t total) {
     ps_json_object(j);
     ps_json_key_uint(j, "total", total);
-    ps_json_key(j, "flows");
-    ps_json_array(j);
+    ps_json_key_array(j, "flows");
 }
 
 static ps_code put_window(window *w, ps_err *err) {

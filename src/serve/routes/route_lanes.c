@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "serve/http/route.h"
 #include "serve/rank/loaded.h"
 
@@ -161,16 +162,8 @@ static void list_all(tree *x) {
 static uint32_t counter_span(const ps_trace *t, uint32_t track, int64_t *start_ns,
                              int64_t *end_ns) {
     const ps_counters *c = ps_trace_counters(t);
-    uint32_t low = 0;
-    uint32_t high = c->n;
-    while (low < high) { /* sorted by track */
-        uint32_t middle = low + (high - low) / 2;
-        if (c->track[middle] < track) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    /* sorted by track */
+    PS_PLACE(uint32_t, low, 0, c->n, i, c->track[i] < track);
     uint32_t end = low;
     while (end < c->n && c->track[end] == track) {
         end++;
@@ -252,8 +245,7 @@ static void answer_lane_node(const ps_request *q, ps_reply *r) {
     } else {
         ps_json j = ps_json_to(&r->body);
         ps_json_object(&j);
-        ps_json_key(&j, "nodes");
-        ps_json_array(&j);
+        ps_json_key_array(&j, "nodes");
         for (size_t i = 0; i < x.n; i++) {
             put_node(&j, &x.list[i]);
         }

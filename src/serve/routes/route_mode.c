@@ -57,7 +57,7 @@ static void put_result(const ps_request *q, ps_reply *r, const ps_modes *m) {
 static void answer_mode(const ps_request *q, ps_reply *r) {
     ps_modes_ask ask = {.n_analyses = 1};
     ask.analyses[0] = find_mode(r, ps_param_text(q, "name"));
-    if (ask.analyses[0] == NULL || !ps_modes_ask_options(q, r, &ask)) {
+    if (ask.analyses[0] == NULL || !ps_ask_analysis(q, r, PS_OF_MODES, &ask.cluster, &ask.opts)) {
         return;
     }
     if (strcmp(ask.analyses[0]->name, "report") == 0) {

@@ -15,8 +15,7 @@ static void answer_names(const ps_request *q, ps_reply *r) {
     if (ps_ask_body_numbers(r, body, "names", (uint64_t)UINT32_MAX + 1, MOST_NAMES, &names, &n)) {
         ps_json j = ps_json_to(&r->body);
         ps_json_object(&j);
-        ps_json_key(&j, "names");
-        ps_json_array(&j);
+        ps_json_key_array(&j, "names");
         for (size_t i = 0; i < n; i++) {
             const ps_layer *layer =
                 ps_loaded_layer(l, names[i] % 2 != 0 ? PS_LAYER_DERIVED : PS_LAYER_PROFILE);

@@ -1,6 +1,7 @@
 /* GET /api/near: the slice beside, above or below one. */
 #include <string.h>
 
+#include "base/order.h"
 #include "serve/http/route.h"
 #include "serve/select/slice_tree.h"
 
@@ -17,16 +18,8 @@ static ps_code beside(const ps_loaded *l, uint32_t slice, bool is_next, uint32_t
     }
     uint32_t n = 0;
     const uint32_t *slices = ps_lod_row(ref.layer->lod, lane - ref.layer->first_lane, row, &n);
-    uint32_t low = 0; /* slices are numbered by start: a row is in order */
-    uint32_t high = n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (slices[middle] < ref.slice) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    /* slices are numbered by start: a row is in order */
+    PS_PLACE(uint32_t, low, 0, n, i, slices[i] < ref.slice);
     bool is_there = is_next ? low + 1 < n : low > 0;
     *out = is_there ? ref.layer->first_slice + slices[is_next ? low + 1 : low - 1] : PS_NONE;
     return PS_OK;

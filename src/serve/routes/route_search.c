@@ -198,8 +198,7 @@ static void search_rank(void *context, size_t i) {
     ps_query query = a->query;
     query.from_ns = moved(query.from_ns, by_ns);
     query.to_ns = moved(query.to_ns, by_ns);
-    ps_buf key;
-    ps_buf_init(&key, 0);
+    ps_buf key = {0};
     ps_buf_addf(&key, "search%c%s", SEPARATOR, rank->key);
     add_query_key(&key, a, &query);
     one o = {rank->loaded, &query};
@@ -309,8 +308,7 @@ static void put_counts(ps_json *j, const ps_found_rank *rank) {
     ps_json_object(j);
     ps_json_key_str(j, "rank", rank->key);
     ps_json_key_uint(j, "total", rank->found->n);
-    ps_json_key(j, "lanes");
-    ps_json_array(j);
+    ps_json_key_array(j, "lanes");
     for (size_t i = 0; i < rank->found->n_lanes; i++) {
         ps_json_array(j);
         ps_json_uint(j, rank->found->lanes[i].lane);
@@ -329,15 +327,13 @@ static void answer_search(const ps_request *q, ps_reply *r) {
         ps_json j = ps_json_to(&r->body);
         ps_json_object(&j);
         ps_json_key_uint(&j, "total", a.set.total);
-        ps_json_key(&j, "ranks");
-        ps_json_array(&j);
+        ps_json_key_array(&j, "ranks");
         for (size_t i = 0; i < a.set.n_ranks; i++) {
             put_counts(&j, &a.set.ranks[i]);
             ok = ok && add_names(&all, a.set.ranks[i].found);
         }
         ps_json_close(&j);
-        ps_json_key(&j, "names");
-        ps_json_array(&j);
+        ps_json_key_array(&j, "names");
         put_search_reply_names(&j, &all);
         ps_json_close(&j);
         ps_json_close(&j);
@@ -369,8 +365,7 @@ static ps_code make_search_reply_order(void *context, ps_cached *out, ps_err *er
 
 /* All in that order; to be released. */
 static ps_code sorted_list(const asked *a, ps_found_by by, void **list, ps_err *err) {
-    ps_buf key;
-    ps_buf_init(&key, 0);
+    ps_buf key = {0};
     ps_buf_addf(&key, "sorted%d", (int)by);
     for (size_t i = 0; i < a->set.n_ranks; i++) {
         ps_buf_addf(&key, "%c%s", SEPARATOR, a->set.ranks[i].key);
@@ -453,8 +448,7 @@ static void answer_list(const ps_request *q, ps_reply *r) {
         ps_json_object(&j);
         ps_json_key_uint(&j, "total", a.set.total);
         ps_json_key_uint(&j, "offset", p.offset);
-        ps_json_key(&j, "rows");
-        ps_json_array(&j);
+        ps_json_key_array(&j, "rows");
         for (size_t i = 0; code == PS_OK && i < n; i++) {
             code = put_found(&j, &a, rows[i], &err);
         }

@@ -11,14 +11,12 @@
 static void put_theme(ps_json *j, bool dark) {
     ps_json_object(j);
     ps_page_put_theme(j, dark);
-    ps_json_key(j, "lanes");
-    ps_json_array(j);
+    ps_json_key_array(j, "lanes");
     for (int i = 0; i < PS_N_LANES; i++) {
         ps_page_put_colour(j, ps_theme_lane((ps_lane)i, dark));
     }
     ps_json_close(j);
-    ps_json_key(j, "tints");
-    ps_json_array(j);
+    ps_json_key_array(j, "tints");
     for (int i = 0; i < PS_N_TINTS; i++) {
         ps_page_put_colour(j, ps_theme_tint(i, dark));
     }
@@ -29,8 +27,7 @@ static void put_theme(ps_json *j, bool dark) {
 static void put_cluster(ps_json *j, const ps_cluster *c) {
     ps_json_object(j);
     ps_json_key_str(j, "path", c->path);
-    ps_json_key(j, "notes");
-    ps_json_array(j);
+    ps_json_key_array(j, "notes");
     if (c->left_out != NULL) {
         ps_json_str(j, c->left_out);
     }
@@ -38,8 +35,7 @@ static void put_cluster(ps_json *j, const ps_cluster *c) {
         ps_json_str(j, c->notes[i]);
     }
     ps_json_close(j);
-    ps_json_key(j, "oddities");
-    ps_json_array(j);
+    ps_json_key_array(j, "oddities");
     for (int k = 0; k < PS_N_ODDITIES; k++) {
         if (c->diag.counts[k] > 0) {
             char text[256];
@@ -82,22 +78,19 @@ static void answer_session(const ps_request *q, ps_reply *r) {
     ps_json_key_str(&j, "version", PIPESCOPE_VERSION);
     ps_json_key(&j, "title");
     put_session_title(&j, q->store);
-    ps_json_key(&j, "theme");
-    ps_json_object(&j);
+    ps_json_key_object(&j, "theme");
     ps_json_key(&j, "light");
     put_theme(&j, false);
     ps_json_key(&j, "dark");
     put_theme(&j, true);
     ps_json_close(&j);
     ps_page_put_words(&j);
-    ps_json_key(&j, "clusters");
-    ps_json_array(&j);
+    ps_json_key_array(&j, "clusters");
     for (size_t i = 0; i < ps_store_n_clusters(q->store); i++) {
         put_cluster(&j, ps_store_cluster(q->store, i));
     }
     ps_json_close(&j);
-    ps_json_key(&j, "schedules");
-    ps_json_array(&j);
+    ps_json_key_array(&j, "schedules");
     put_schedules(&j);
     ps_json_close(&j);
     ps_json_close(&j);

@@ -6,6 +6,7 @@
 #include "analyze/pipeline/simulated_step.h"
 #include "base/literal.h"
 #include "serve/cluster/pipelines.h"
+#include "serve/http/body_ask.h"
 #include "serve/http/route.h"
 #include "write/chart/chart_page.h"
 #include "write/chart/chart_svg.h"
@@ -37,14 +38,6 @@ static ps_code get_int(const ps_literal *o, const char *name, int64_t least, int
     return PS_OK;
 }
 
-static ps_code get_int32(const ps_literal *o, const char *name, int32_t most, int32_t *out,
-                         ps_err *err) {
-    int64_t value = 0;
-    ps_code code = get_int(o, name, 1, most, 0, &value, err);
-    *out = (int32_t)value;
-    return code;
-}
-
 static ps_code get_text(const ps_literal *o, const char *name, const char **out, ps_err *err) {
     const ps_literal *v = ps_literal_get(o, name);
     *out = ps_literal_str(v);
@@ -61,83 +54,41 @@ static ps_code get_flag(const ps_literal *o, const char *name, bool *out, ps_err
                : ps_fail(err, PS_USAGE, "%s: true or false", name);
 }
 
-/* The parameters of /api/chart, as members. */
-static ps_code read_from(const ps_literal *from, asked *a, ps_err *err) {
-    if (from == NULL || from->kind == PS_LITERAL_NULL) {
-        return PS_OK;
-    }
-    if (from->kind != PS_LITERAL_OBJECT) {
-        return ps_fail(err, PS_USAGE, "from: an object with cluster, step and pipeline");
-    }
-    int64_t cluster = 0;
-    int64_t pipeline = -1;
-    ps_code code = get_int(from, "cluster", 0, INT32_MAX, 0, &cluster, err);
-    a->from = ps_pipelines_ask_init((size_t)cluster);
-    a->has_from = true;
-    ps_analysis_opts *o = &a->from.opts;
-    const struct {
-        const char *name;
-        int64_t most;
-        int64_t *out;
-    } numbers[] = {{"pp", PS_MAX_STAGES, &o->pp},
-                   {"tp", 1 << 20, &o->tp},
-                   {"cp", 1 << 20, &o->cp},
-                   {"dp", 1 << 20, &o->dp},
-                   {"microbatches", PS_MAX_MICROBATCHES, &o->n_microbatches},
-                   {"max_activations", 1 << 30, &o->max_activations}};
-    for (size_t i = 0; code == PS_OK && i < sizeof numbers / sizeof *numbers; i++) {
-        code = get_int(from, numbers[i].name, 1, numbers[i].most, 0, numbers[i].out, err);
-    }
-    const struct {
-        const char *name;
-        const char **out;
-    } texts[] = {{"pp_type", &o->pp_type},
-                 {"forward_re", &o->forward_re},
-                 {"backward_re", &o->backward_re},
-                 {"microbatch_re", &o->microbatch_re}};
-    for (size_t i = 0; code == PS_OK && i < sizeof texts / sizeof *texts; i++) {
-        code = get_text(from, texts[i].name, texts[i].out, err);
-    }
-    const char *order = NULL;
-    code = code == PS_OK ? get_text(from, "order", &order, err) : code;
-    o->order_given = order != NULL;
-    if (code == PS_OK && order != NULL && !ps_layout_find(order, &o->layout)) {
-        return ps_fail(err, PS_USAGE, "no order of ranks is called '%.40s'", order);
-    }
-    bool align = false;
-    code = code == PS_OK ? get_flag(from, "align", &align, err) : code;
-    o->clocks = align ? PS_CLOCKS_ALL : PS_CLOCKS_MEASURED;
-    code = code == PS_OK
-               ? get_int(from, "step", INT64_MIN + 1, INT64_MAX, PS_FIRST_STEP, &a->of.step, err)
-               : code;
-    code = code == PS_OK ? get_int(from, "pipeline", 0, INT32_MAX, -1, &pipeline, err) : code;
-    a->of.pipeline = (int32_t)pipeline;
-    return code == PS_OK ? ps_pipelines_check(&a->from, err) : code;
+/* Of member `from`: which chart, as /api/chart takes it. False with the reply filled. */
+static bool ask_from(const ps_request *q, ps_reply *r, asked *a) {
+    const ps_request *from = ps_body_as_params(q, r, ps_literal_get(a->body, "from"));
+    return from != NULL && ps_pipelines_ask_of(from, r, 0, &a->from) &&
+           ps_pipelines_ask_drawn(from, r, &a->of.step, &a->of.pipeline);
 }
 
 static ps_code read_shape(asked *a, ps_err *err) {
     const ps_literal *o = a->body;
+    ps_schedule_params *shape = &a->of.params;
     const char *name = NULL;
     const char *tail = NULL;
+    const struct {
+        const char *name;
+        int32_t most;
+        int32_t *out;
+    } numbers[] = {{"stages", PS_MAX_STAGES, &shape->n_stages},
+                   {"microbatches", PS_MAX_MICROBATCHES, &shape->n_microbatches},
+                   {"chunks", PS_MAX_CHUNKS, &shape->n_chunks},
+                   {"group", PS_MAX_MICROBATCHES, &shape->group}};
     ps_code code = get_text(o, "schedule", &name, err);
     code = code == PS_OK ? get_text(o, "csv", &a->of.csv, err) : code;
     code = code == PS_OK ? get_text(o, "tail", &tail, err) : code;
-    code =
-        code == PS_OK ? get_int32(o, "stages", PS_MAX_STAGES, &a->of.params.n_stages, err) : code;
-    code = code == PS_OK ? get_int32(o, "microbatches", PS_MAX_MICROBATCHES,
-                                     &a->of.params.n_microbatches, err)
-                         : code;
-    code =
-        code == PS_OK ? get_int32(o, "chunks", PS_MAX_CHUNKS, &a->of.params.n_chunks, err) : code;
-    code =
-        code == PS_OK ? get_int32(o, "group", PS_MAX_MICROBATCHES, &a->of.params.group, err) : code;
-    code = code == PS_OK ? get_flag(o, "overlap", &a->of.params.overlap, err) : code;
+    for (size_t i = 0; code == PS_OK && i < sizeof numbers / sizeof *numbers; i++) {
+        int64_t value = 0;
+        code = get_int(o, numbers[i].name, 1, numbers[i].most, 0, &value, err);
+        *numbers[i].out = (int32_t)value;
+    }
+    code = code == PS_OK ? get_flag(o, "overlap", &shape->overlap, err) : code;
     if (code != PS_OK) {
         return code;
     }
-    a->of.has_chunks = a->of.params.n_chunks > 0;
-    a->of.params.tail_full = tail != NULL && strcmp(tail, "full") == 0;
-    if (tail != NULL && !a->of.params.tail_full && strcmp(tail, "split") != 0) {
+    a->of.has_chunks = shape->n_chunks > 0;
+    shape->tail_full = tail != NULL && strcmp(tail, "full") == 0;
+    if (tail != NULL && !shape->tail_full && strcmp(tail, "split") != 0) {
         return ps_fail(err, PS_USAGE, "tail: split or full");
     }
     if (name != NULL && (a->of.schedule = ps_schedule_find(name)) == NULL) {
@@ -181,9 +132,13 @@ static ps_code read_asked(asked *a, ps_arena *arena, ps_err *err) {
     }
     a->of.step = PS_FIRST_STEP;
     a->of.pipeline = -1;
+    const ps_literal *from = ps_literal_get(o, "from");
+    a->has_from = from != NULL && from->kind != PS_LITERAL_NULL;
+    if (a->has_from && from->kind != PS_LITERAL_OBJECT) {
+        return ps_fail(err, PS_USAGE, "from: an object with cluster, step and pipeline");
+    }
     const char *format = NULL;
     ps_code code = read_shape(a, err);
-    code = code == PS_OK ? read_from(ps_literal_get(o, "from"), a, err) : code;
     const struct {
         const char *name;
         int64_t least;
@@ -225,8 +180,7 @@ static ps_code read_asked(asked *a, ps_arena *arena, ps_err *err) {
 static void put_used(const ps_simulated_step *s, ps_json *j) {
     const ps_schedule *schedule = s->plan->schedule;
     ps_json_line(j, 0);
-    ps_json_key(j, "used");
-    ps_json_object(j);
+    ps_json_key_object(j, "used");
     ps_json_key_str(j, "schedule", schedule != NULL ? schedule->name : "");
     ps_json_key_int(j, "stages", s->plan->params.n_stages);
     ps_json_key_int(j, "microbatches", s->plan->params.n_microbatches);
@@ -234,8 +188,7 @@ static void put_used(const ps_simulated_step *s, ps_json *j) {
     ps_json_key_int(j, "p2p_ns", s->p2p_ns);
     ps_json_key_bool(j, "splits", ps_sim_uses(s->plan, PS_OP_BI));
     ps_json_key_bool(j, "pairs", ps_sim_uses(s->plan, PS_OP_FB));
-    ps_json_key(j, "times");
-    ps_json_array(j);
+    ps_json_key_array(j, "times");
     for (int32_t d = 0; d < s->plan->params.n_stages; d++) {
         const ps_op_times *t = &s->times[d];
         ps_json_array(j);
@@ -263,10 +216,8 @@ static ps_code put_simulation_page(const ps_simulated_step *s, ps_buf *out, ps_e
     ps_json j = ps_json_to(out);
     ps_json_object(&j);
     ps_json_key_int(&j, "step_ns", s->step_ns);
-    ps_json_key(&j, "bubble");
-    ps_json_numberf(&j, "%.6f", s->bubble_percent / 100);
-    ps_json_key(&j, "activations");
-    ps_json_numberf(&j, "%.2f", s->activations);
+    ps_json_key_numberf(&j, "bubble", "%.6f", s->bubble_percent / 100);
+    ps_json_key_numberf(&j, "activations", "%.2f", s->activations);
     ps_json_line(&j, 0);
     code = ps_page_put_chart(&page, &j, err);
     put_used(s, &j);
@@ -294,6 +245,9 @@ static void answer_simulation(const ps_request *q, ps_reply *r) {
     ps_code code = a.body != NULL ? read_asked(&a, &r->arena, &err) : err.code;
     if (code == PS_SYNTAX) {
         code = err.code = PS_USAGE;
+    }
+    if (code == PS_OK && a.has_from && !ask_from(q, r, &a)) {
+        return;
     }
     if (code == PS_OK && a.has_from) {
         code = ps_pipelines_get(q, &a.from, &measured, &err);

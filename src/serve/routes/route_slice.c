@@ -52,8 +52,7 @@ static ps_code put_slice_place(detail *d, ps_err *err) {
             above[n++] = i;
         }
     }
-    ps_buf path;
-    ps_buf_init(&path, 0);
+    ps_buf path = {0};
     while (n > 0) {
         ps_buf_add_str(&path, path.len > 0 ? " / " : "");
         ps_buf_add_str(&path, lanes->nodes[above[--n]].name);
@@ -75,8 +74,7 @@ static void put_source(detail *d) {
     if (entry != NULL && entry->rank != NULL) {
         file = entry->rank->rel_path != NULL ? entry->rank->rel_path : "";
     }
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     ps_buf_addf(&text, "%s:%lld", file, (long long)d->s->source_row[d->slice]);
     ps_json_key_str(&d->j, "source", ps_buf_str(&text));
     ps_buf_fini(&text);
@@ -226,8 +224,7 @@ static ps_code put_links_out(detail *d, const ps_flow_index *x, size_t *n_left_o
 static ps_code put_links(detail *d, ps_err *err) {
     size_t n_left_out = 0;
     ps_code code = PS_OK;
-    ps_json_key(&d->j, "links");
-    ps_json_array(&d->j);
+    ps_json_key_array(&d->j, "links");
     if (d->links != NULL) {
         const ps_flow_index *x = ps_loaded_flows(d->l, err);
         code = x != NULL ? put_links_in(d, x, &n_left_out, err) : ps_fail_nomem(err);
@@ -266,8 +263,7 @@ static ps_code put_around(detail *d, ps_err *err) {
     if (code != PS_OK) {
         return code;
     }
-    ps_json_key(&d->j, "children");
-    ps_json_object(&d->j);
+    ps_json_key_object(&d->j, "children");
     ps_json_key_uint(&d->j, "n", n_children);
     ps_json_key(&d->j, "first");
     code = put_refs(d, children, n_children < MAX_CHILDREN ? n_children : MAX_CHILDREN, err);

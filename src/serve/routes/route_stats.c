@@ -201,8 +201,7 @@ static bool put_box_stats_sums(ps_table *t, const sums *g) {
 
 static void put_totals(ps_buf *out, const measure *m) {
     ps_json j = ps_json_members_to(out);
-    ps_json_key(&j, "totals");
-    ps_json_object(&j);
+    ps_json_key_object(&j, "totals");
     ps_json_key_int(&j, "wall_ns", m->all.wall_ns);
     ps_json_key_int(&j, "union_ns", m->all.union_ns);
     ps_json_key_uint(&j, "n", m->all.n);
@@ -214,7 +213,6 @@ static stats *stats_of(const measure *m) {
     if (x == NULL) {
         return NULL;
     }
-    ps_buf_init(&x->totals, 0);
     put_totals(&x->totals, m);
     x->table = ps_table_new("stats", "", COLUMNS, N_COLUMNS);
     bool ok = x->table != NULL && ps_buf_ok(&x->totals);
@@ -251,11 +249,9 @@ static ps_code make_stats(void *context, ps_cached *out, ps_err *err) {
 static void put_stats(const ps_request *q, ps_reply *r, const ps_loaded *l,
                       const ps_slice_box *box) {
     measure m = {.l = l, .box = box, .all = {.least_ns = INT64_MAX, .covered_ns = INT64_MIN}};
-    ps_buf key;
-    ps_buf_init(&key, 0);
+    ps_buf key = {0};
     ps_slice_box_key(q, box, "stats", &key);
     for (int i = 0; i < PS_N_LAYERS; i++) {
-        ps_idmap_init(&m.groups[i]);
     }
     ps_err err = PS_ERR_INIT;
     void *value = NULL;

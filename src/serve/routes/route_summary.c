@@ -131,8 +131,7 @@ static void put_sizes(ps_json *j, const ps_layout_dims *p) {
 }
 
 static void put_layouts(ps_json *j) {
-    ps_json_key(j, "algorithms");
-    ps_json_array(j);
+    ps_json_key_array(j, "algorithms");
     for (size_t i = 0; i < PS_N_LAYOUTS; i++) {
         ps_layout l = (ps_layout)i;
         ps_json_object(j);
@@ -146,14 +145,12 @@ static void put_layouts(ps_json *j) {
 }
 
 static void put_problems(ps_json *j, const ps_layout_problem *problems, size_t n) {
-    ps_json_key(j, "problems");
-    ps_json_array(j);
+    ps_json_key_array(j, "problems");
     for (size_t i = 0; i < n; i++) {
         ps_json_str(j, problems[i].text);
     }
     ps_json_close(j);
-    ps_json_key(j, "problem_kinds");
-    ps_json_array(j);
+    ps_json_key_array(j, "problem_kinds");
     for (size_t i = 0; i < n; i++) {
         ps_json_str(j, problems[i].kind);
     }
@@ -217,8 +214,7 @@ static const char **list_keys(const ps_request *q, const asked *a, int64_t n) {
 }
 
 static void put_groups(ps_json *j, const asked *a, int64_t n) {
-    ps_json_key(j, "groups");
-    ps_json_object(j);
+    ps_json_key_object(j, "groups");
     for (size_t k = 0; k < PS_N_GROUP_KINDS; k++) {
         ps_group_kind kind = (ps_group_kind)k;
         if (!ps_layout_has_group(a->layout, &a->sizes, kind)) {
@@ -237,8 +233,7 @@ static void put_groups(ps_json *j, const asked *a, int64_t n) {
 static bool put_summary_reply_places(const ps_request *q, const asked *a, ps_json *j) {
     int64_t n = ps_layout_ranks(a->layout, &a->sizes);
     const char **keys = list_keys(q, a, n);
-    ps_json_key(j, "places");
-    ps_json_array(j);
+    ps_json_key_array(j, "places");
     for (int64_t rank = 0; keys != NULL && rank < n; rank++) {
         put_summary_reply_place(j, a, rank, keys[rank] != NULL ? keys[rank] : "");
     }

@@ -20,8 +20,7 @@ static void begin_view(ps_json *j, bool first, const char *name, const char *tit
     ps_json_key_str(j, "title", title);
     ps_json_key_str(j, "tab", ps_view_tab_name(tab));
     ps_json_key_str(j, "of", of);
-    ps_json_key(j, "params");
-    ps_json_array(j);
+    ps_json_key_array(j, "params");
 }
 
 static void end_view(ps_json *j) {
@@ -34,8 +33,7 @@ static void answer_views(const ps_request *q, ps_reply *r) {
     ps_json j = ps_json_to(&r->body);
     bool first = true;
     ps_json_object(&j);
-    ps_json_key(&j, "views");
-    ps_json_array(&j);
+    ps_json_key_array(&j, "views");
     for (const ps_view *const *v = ps_views(); *v != NULL; v++) {
         begin_view(&j, first, (*v)->name, (*v)->title, (*v)->tab, "rank");
         for (size_t i = 0; i < (*v)->n_params; i++) {
@@ -99,8 +97,7 @@ static void put_view_reply_key(const ps_request *q, const ps_view_input *in, con
 
 static ps_code put_kept(const ps_request *q, ps_reply *r, const ps_view *view,
                         const ps_view_input *in, ps_err *err) {
-    ps_buf key;
-    ps_buf_init(&key, 0);
+    ps_buf key = {0};
     put_view_reply_key(q, in, view, &key);
     making m = {view, in};
     void *table = NULL;
@@ -217,7 +214,8 @@ static void answer_cluster_view(const ps_request *q, ps_reply *r, const ps_job_v
     ps_modes_ask ask = {0};
     const ps_modes *m = NULL;
     ps_err err = PS_ERR_INIT;
-    if (!ps_modes_ask_options(q, r, &ask) || !ps_ask_int(q, r, "stage", 0, INT32_MAX, -1, &stage)) {
+    if (!ps_ask_analysis(q, r, PS_OF_MODES, &ask.cluster, &ask.opts) ||
+        !ps_ask_int(q, r, "stage", 0, INT32_MAX, -1, &stage)) {
         return;
     }
     ps_view_set_analyses(q, view->set, &ask);

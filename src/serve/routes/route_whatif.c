@@ -13,8 +13,7 @@
 
 /* "sentences":[...]: as the text of the command has them. `texts`: n strings of `room` bytes each. */
 static void put_sentence_list(ps_json *j, const char *texts, size_t room, size_t n) {
-    ps_json_key(j, "sentences");
-    ps_json_array(j);
+    ps_json_key_array(j, "sentences");
     for (size_t i = 0; i < n; i++) {
         ps_json_str(j, texts + i * room);
     }
@@ -52,8 +51,7 @@ static void put_whatif_tables(const ps_request *q, ps_reply *r, const ps_whatifs
 
 static void put_whatif_page(const ps_request *q, ps_reply *r, const ps_whatifs *w) {
     ps_whatif_view view = {.title = "", .job = ps_result_table(&w->result, "whatif")};
-    ps_buf members;
-    ps_buf_init(&members, 0);
+    ps_buf members = {0};
     if (view.job == NULL) {
         ps_reply_fail(r, 409, "The ops of this job do not tell who waits for whom.");
     } else if (!put_whatif_members(&view, &members)) {
@@ -81,12 +79,10 @@ static void put_whatif_timeline(ps_reply *r, const ps_whatifs *w) {
 
 static void answer_whatif(const ps_request *q, ps_reply *r) {
     ps_pipelines_ask ask;
-    if (!ps_pipelines_ask_job(q, r, &ask)) {
+    if (!ps_pipelines_ask_of(q, r, PS_OF_WHATIF, &ask)) {
         return;
     }
     const char *format = ps_param_text(q, "format");
-    ask.opts.without = ps_param_text(q, "without");
-    ask.opts.scale = ps_param_text(q, "scale");
     ask.opts.with_timeline = format != NULL && strcmp(format, "pftrace") == 0;
     ps_err err = PS_ERR_INIT;
     const ps_whatifs *w = NULL;
@@ -105,8 +101,7 @@ const ps_route ps_route_whatif = {
 
 static void put_plan_page(const ps_request *q, ps_reply *r, const ps_whatifs *w) {
     const ps_table *plan = ps_result_table(&w->result, "plan");
-    ps_buf members;
-    ps_buf_init(&members, 0);
+    ps_buf members = {0};
     if (plan == NULL) {
         ps_reply_fail(r, 409, "The ops of this job do not tell what its stages take.");
     } else if (!put_plan_members(plan, &members)) {
@@ -119,12 +114,9 @@ static void put_plan_page(const ps_request *q, ps_reply *r, const ps_whatifs *w)
 
 static void answer_plan(const ps_request *q, ps_reply *r) {
     ps_pipelines_ask ask;
-    int64_t most = 0;
-    if (!ps_pipelines_ask_job(q, r, &ask) || !ps_ask_int(q, r, "max_layers", 1, 4096, 0, &most)) {
+    if (!ps_pipelines_ask_of(q, r, PS_OF_PLAN, &ask)) {
         return;
     }
-    ask.opts.split = ps_param_text(q, "layers");
-    ask.opts.most_layers = (int32_t)most;
     if (ask.opts.split == NULL) {
         ps_reply_fail(
             r, 400,

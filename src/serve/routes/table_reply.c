@@ -181,8 +181,7 @@ static bool find_order(const ps_request *q, ps_reply *r, const ps_table *t, page
     if (p->want.sort == SIZE_MAX && p->want.n_filters == 0) {
         return true;
     }
-    ps_buf key;
-    ps_buf_init(&key, 0);
+    ps_buf key = {0};
     order_key(q, t, &key);
     ps_err err = PS_ERR_INIT;
     order_source source = {t, &p->want};
@@ -218,8 +217,7 @@ static void put_reply_cell(ps_json *j, const ps_column *column, const ps_value *
 }
 
 static void put_columns(ps_json *j, const ps_table *t) {
-    ps_json_key(j, "columns");
-    ps_json_array(j);
+    ps_json_key_array(j, "columns");
     for (size_t c = 0; c < t->n_columns; c++) {
         const ps_column *column = &t->columns[c];
         ps_json_array(j);
@@ -237,8 +235,7 @@ static void put_columns(ps_json *j, const ps_table *t) {
 static void put_rows(ps_json *j, const ps_table *t, const page *p) {
     size_t first = p->offset < p->n_rows ? p->offset : p->n_rows;
     size_t end = p->n_rows - first > p->limit ? first + p->limit : p->n_rows;
-    ps_json_key(j, "rows");
-    ps_json_array(j);
+    ps_json_key_array(j, "rows");
     for (size_t i = first; i < end; i++) {
         size_t row = p->rows != NULL ? p->rows[i] : i;
         ps_json_line(j, 0);
@@ -252,8 +249,7 @@ static void put_rows(ps_json *j, const ps_table *t, const page *p) {
 }
 
 static void put_reply_notes(ps_json *j, const ps_table_extra *extra) {
-    ps_json_key(j, "notes");
-    ps_json_array(j);
+    ps_json_key_array(j, "notes");
     for (size_t i = 0; extra != NULL && i < extra->n_notes; i++) {
         ps_json_str(j, extra->notes[i]);
     }
@@ -390,8 +386,7 @@ void ps_put_tables(const ps_request *q, ps_reply *r, const ps_table *const *tabl
     }
     ps_json j = ps_json_to(&r->body);
     ps_json_object(&j);
-    ps_json_key(&j, "tables");
-    ps_json_array(&j);
+    ps_json_key_array(&j, "tables");
     bool first = true;
     for (size_t i = 0; i < n; i++) {
         if (tables[i] != NULL) {

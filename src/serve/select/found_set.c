@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 
 /* --- one slice ------------------------------------------------------------------------------------------------ */
 
@@ -180,9 +181,7 @@ typedef struct named {
     uint32_t *number; /* where it goes */
 } named;
 
-static int compare_named(const void *a, const void *b) {
-    return strcmp(((const named *)a)->text, ((const named *)b)->text);
-}
+PS_COMPARE(compare_named, named, PS_BY_TEXT(text))
 
 typedef struct numbering {
     uint32_t **of; /* [rank * PS_N_LAYERS + layer][id of the text] number, 0 none */
@@ -212,10 +211,10 @@ static bool list_rank_names(numbering *x, const ps_found_set *set, uint32_t r) {
     for (size_t i = 0; i < f->n; i++) {
         uint32_t *number = found_number_of(x, set, r, f->slices[i]);
         if (*number == 0) {
-            if (!ps_grow(&x->names, &x->cap, x->n + 1, UINT32_MAX, sizeof *x->names)) {
+            if (!PS_ADD(x->names, x->n, x->cap, UINT32_MAX,
+                        (named){found_name_of(&set->ranks[r], f->slices[i]), number})) {
                 return false;
             }
-            x->names[x->n++] = (named){found_name_of(&set->ranks[r], f->slices[i]), number};
             *number = 1;
         }
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/pattern.h"
 #include "serve/rank/lane_memo.h"
 #include "write/out/number_text.h"
@@ -115,16 +116,7 @@ static ps_code mark_search_lanes(pass *p, ps_err *err) {
 
 /* Slices [0, n) begin before the end of the span. */
 static uint32_t search_n_before(const ps_slices *s, int64_t to_ns) {
-    uint32_t low = 0;
-    uint32_t high = s->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->start_ns[middle] < to_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(uint32_t, low, 0, s->n, i, s->start_ns[i] < to_ns);
     return low;
 }
 
@@ -348,7 +340,6 @@ ps_found *ps_search(const ps_loaded *l, const ps_query *q, ps_err *err) {
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    ps_arena_init(&f->arena);
     if (q->text[0] == '\0') {
         return f;
     }

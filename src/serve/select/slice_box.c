@@ -4,17 +4,14 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "serve/select/tile_ask.h"
 
 enum { BLOCK_WORDS = 8, MOST_ROW_RANGES = 4096 };
 
 /* --- boxes --------------------------------------------------------------------------------------------------- */
 
-static int compare_lanes(const void *a, const void *b) {
-    uint32_t x = ((const ps_box_lane *)a)->lane;
-    uint32_t y = ((const ps_box_lane *)b)->lane;
-    return x < y ? -1 : x > y;
-}
+PS_COMPARE(compare_lanes, ps_box_lane, PS_BY(lane))
 
 static bool read_number(const char **at, char stop, uint32_t *out) {
     char *end = NULL;

@@ -344,8 +344,7 @@ ps_code ps_slice_set_of_box(const ps_request *q, const ps_loaded *l, const ps_sl
     for (int i = 0; only_name != NULL && i < PS_N_LAYERS; i++) {
         x.only[i] = ps_trace_find_text(ps_loaded_layer(l, i)->trace, only_name);
     }
-    ps_buf key;
-    ps_buf_init(&key, 0);
+    ps_buf key = {0};
     ps_slice_box_key(q, box, "slices", &key);
     if (only_name != NULL) {
         ps_buf_add_json_str(&key, only_name, strlen(only_name));

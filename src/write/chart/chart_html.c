@@ -44,15 +44,12 @@ static ps_code put_data(const ps_chart_page *page, ps_buf *out, ps_err *err) {
     ps_json j = ps_json_to(out);
     ps_buf_add_str(out, "<script type=\"application/json\" id=\"data\">\n");
     ps_json_object(&j);
-    ps_json_key(&j, "theme");
-    ps_json_object(&j);
-    ps_json_key(&j, "light");
-    ps_json_object(&j);
+    ps_json_key_object(&j, "theme");
+    ps_json_key_object(&j, "light");
     ps_page_put_theme(&j, false);
     ps_json_close(&j);
     ps_json_line(&j, 0);
-    ps_json_key(&j, "dark");
-    ps_json_object(&j);
+    ps_json_key_object(&j, "dark");
     ps_page_put_theme(&j, true);
     ps_json_close(&j);
     ps_json_close(&j);

@@ -261,8 +261,7 @@ static void put_trimmed(ps_json *w, const ps_chart_trimmed *trimmed) {
     if (trimmed->n_labels == 0) {
         return;
     }
-    ps_json_key(w, "trimmed");
-    ps_json_object(w);
+    ps_json_key_object(w, "trimmed");
     ps_json_key_int(w, "labels", trimmed->n_labels);
     ps_json_key_int(w, "labelled_ns", trimmed->labelled_ns);
     ps_json_key_int(w, "trimmed_ns", trimmed->trimmed_ns);

@@ -56,8 +56,7 @@ static void put_column(ps_json *j, const char *name, ps_buf *column) {
 }
 
 void ps_add_script_str(ps_buf *out, const char *s) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     ps_buf_add_json_str(&text, s, strlen(s));
     const char *rest = ps_buf_str(&text);
     for (const char *at = strchr(rest, '<'); at != NULL; at = strchr(rest, '<')) {
@@ -128,11 +127,8 @@ static uint32_t packed_label_of(const ps_op *op, ps_strpool *pool, ps_buf *key, 
 }
 
 static ps_code pack_ops(const ps_chart *chart, ps_strpool *pool, ps_json *j, ps_err *err) {
-    ps_buf labels, label, key, runs, gap, dur, host, host_dur;
-    ps_buf *const all[] = {&labels, &label, &key, &runs, &gap, &dur, &host, &host_dur};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        ps_buf_init(all[i], 0);
-    }
+    ps_buf labels = {0}, label = {0}, key = {0}, runs = {0};
+    ps_buf gap = {0}, dur = {0}, host = {0}, host_dur = {0};
     run r = {0};
     int64_t last_dur[PS_N_OP_KINDS] = {0};
     int64_t end = 0;
@@ -183,9 +179,7 @@ static ps_code pack_ops(const ps_chart *chart, ps_strpool *pool, ps_json *j, ps_
 }
 
 static void pack_links(const ps_chart *chart, ps_json *j) {
-    ps_buf from, to;
-    ps_buf_init(&from, 0);
-    ps_buf_init(&to, 0);
+    ps_buf from = {0}, to = {0};
     int64_t last_from = 0;
     int64_t last_reach = 0;
     for (size_t i = 0; i < chart->n_links; i++) {
@@ -197,8 +191,7 @@ static void pack_links(const ps_chart *chart, ps_json *j) {
         last_reach = reach;
     }
     ps_json_line(j, 0);
-    ps_json_key(j, "links");
-    ps_json_object(j);
+    ps_json_key_object(j, "links");
     ps_json_key_uint(j, "n", chart->n_links);
     put_column(j, "from", &from);
     put_column(j, "to", &to);
@@ -206,11 +199,7 @@ static void pack_links(const ps_chart *chart, ps_json *j) {
 }
 
 static void pack_bubbles(const ps_chart *chart, ps_json *j) {
-    ps_buf runs, gap, dur, cause, waits;
-    ps_buf *const all[] = {&runs, &gap, &dur, &cause, &waits};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        ps_buf_init(all[i], 0);
-    }
+    ps_buf runs = {0}, gap = {0}, dur = {0}, cause = {0}, waits = {0};
     run r = {0};
     int64_t end = 0;
     int64_t last_wait = 0;
@@ -230,8 +219,7 @@ static void pack_bubbles(const ps_chart *chart, ps_json *j) {
     }
     end_run(&runs, &r);
     ps_json_line(j, 0);
-    ps_json_key(j, "bubbles");
-    ps_json_object(j);
+    ps_json_key_object(j, "bubbles");
     ps_json_key_uint(j, "n", chart->n_bubbles);
     ps_json_key(j, "runs");
     put_items(j, &runs);
@@ -245,8 +233,7 @@ static void pack_bubbles(const ps_chart *chart, ps_json *j) {
 
 static void pack_parts(const ps_chart *chart, ps_json *j) {
     ps_json_line(j, 0);
-    ps_json_key(j, "parts");
-    ps_json_array(j);
+    ps_json_key_array(j, "parts");
     for (size_t i = 0; i < chart->n_parts; i++) {
         const ps_chart_part *part = &chart->parts[i];
         ps_json_array(j);
@@ -263,8 +250,7 @@ static void pack_parts(const ps_chart *chart, ps_json *j) {
 
 /* How the schedule is known, and where the labels come from. */
 static void put_how(const ps_chart *chart, ps_json *j) {
-    ps_buf how;
-    ps_buf_init(&how, 0);
+    ps_buf how = {0};
     ps_buf_addf(&how, "%s%s%s%s", chart->schedule_how,
                 chart->schedule_how[0] != '\0' && chart->labels[0] != '\0' ? "; " : "",
                 chart->labels, chart->is_aligned ? "; clocks aligned" : "");
@@ -311,8 +297,7 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     ps_json_key(&j, "origin_ns");
     ps_json_int_text(&j, chart->origin_ns);
     ps_json_line(&j, 0);
-    ps_json_key(&j, "ranks");
-    ps_json_array(&j);
+    ps_json_key_array(&j, "ranks");
     for (size_t i = 0; i < chart->n_ranks; i++) {
         const ps_chart_rank *rank = &chart->ranks[i];
         ps_json_array(&j);

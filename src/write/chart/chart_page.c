@@ -54,15 +54,13 @@ void ps_page_put_theme(ps_json *j, bool dark) {
         ps_json_name(j, surfaces[i].name, strlen(surfaces[i].name));
         ps_page_put_colour(j, surfaces[i].colour);
     }
-    ps_json_key(j, "kinds");
-    ps_json_array(j);
+    ps_json_key_array(j, "kinds");
     for (int i = 0; i < PS_N_OP_KINDS; i++) {
         ps_op_kind kind = (ps_op_kind)i;
         ps_page_put_colour(j, dark ? ps_theme_kind_dark(kind) : ps_theme_kind(kind));
     }
     ps_json_close(j);
-    ps_json_key(j, "phases");
-    ps_json_array(j);
+    ps_json_key_array(j, "phases");
     for (int i = 0; i < PS_N_PHASES; i++) {
         ps_page_put_colour(j, dark ? ps_theme_phase_dark(i) : ps_theme_phase(i));
     }
@@ -72,8 +70,7 @@ void ps_page_put_theme(ps_json *j, bool dark) {
 /* --- words ------------------------------------------------------------------------------------------------- */
 
 void ps_page_put_words(ps_json *j) {
-    ps_json_key(j, "kinds");
-    ps_json_array(j);
+    ps_json_key_array(j, "kinds");
     for (int i = 0; i < PS_N_OP_KINDS; i++) {
         ps_json_array(j);
         ps_json_str(j, ps_op_kind_name((ps_op_kind)i));
@@ -81,20 +78,17 @@ void ps_page_put_words(ps_json *j) {
         ps_json_close(j);
     }
     ps_json_close(j);
-    ps_json_key(j, "phases");
-    ps_json_array(j);
+    ps_json_key_array(j, "phases");
     for (int i = 0; i < PS_N_PHASES; i++) {
         ps_json_str(j, ps_phase_name(i));
     }
     ps_json_close(j);
-    ps_json_key(j, "causes");
-    ps_json_array(j);
+    ps_json_key_array(j, "causes");
     for (int i = 0; i < PS_N_BUBBLE_CAUSES; i++) {
         ps_json_str(j, ps_bubble_cause_name((ps_bubble_cause)i));
     }
     ps_json_close(j);
-    ps_json_key(j, "sources");
-    ps_json_array(j);
+    ps_json_key_array(j, "sources");
     for (int i = PS_SOURCE_MARK; i <= PS_SOURCE_SIMULATED; i++) {
         ps_json_str(j, ps_op_source_name((ps_op_source)i));
     }
@@ -113,12 +107,8 @@ static void put_page_script_str(ps_json *j, const char *s) {
 }
 
 static void put_page_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
-    if (cell->is_null) {
-        ps_json_null(j);
-    } else if (column->type == PS_COL_INT) {
-        ps_json_int(j, cell->u.i);
-    } else if (column->type == PS_COL_REAL) {
-        ps_json_short_real(j, cell->u.r);
+    if (cell->is_null || column->type == PS_COL_INT || column->type == PS_COL_REAL) {
+        ps_json_cell(j, column, cell);
     } else {
         put_page_script_str(j, cell->u.text);
     }
@@ -131,8 +121,7 @@ static void put_page_table(ps_json *j, const ps_table *table) {
     put_page_script_str(j, table->name);
     ps_json_key(j, "title");
     put_page_script_str(j, table->title);
-    ps_json_key(j, "columns");
-    ps_json_array(j);
+    ps_json_key_array(j, "columns");
     for (size_t c = 0; c < table->n_columns; c++) {
         const ps_column *column = &table->columns[c];
         ps_json_array(j);
@@ -143,8 +132,7 @@ static void put_page_table(ps_json *j, const ps_table *table) {
         ps_json_close(j);
     }
     ps_json_close(j);
-    ps_json_key(j, "rows");
-    ps_json_array(j);
+    ps_json_key_array(j, "rows");
     for (size_t r = 0; r < table->n_rows; r++) {
         ps_json_line(j, 0);
         ps_json_array(j);
@@ -186,8 +174,7 @@ ps_code ps_page_choose(ps_chart_page *view, ps_err *err) {
 
 static void put_page_tables(ps_json *j, const ps_table *const *tables, size_t n_tables) {
     ps_json_line(j, 0);
-    ps_json_key(j, "tables");
-    ps_json_array(j);
+    ps_json_key_array(j, "tables");
     for (size_t i = 0; i < n_tables; i++) {
         ps_json_line(j, 0);
         put_page_table(j, tables[i]);
@@ -196,8 +183,7 @@ static void put_page_tables(ps_json *j, const ps_table *const *tables, size_t n_
 }
 
 ps_code ps_page_put_chart(const ps_chart_page *page, ps_json *j, ps_err *err) {
-    ps_json_key(j, "view");
-    ps_json_object(j);
+    ps_json_key_object(j, "view");
     ps_json_key_int(j, "step", page->step);
     ps_json_key_int(j, "pipeline", page->pipeline);
     ps_json_close(j);

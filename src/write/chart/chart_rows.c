@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
+#include "base/sort.h"
 #include "model/chart_groups.h"
 #include "write/out/writers.h"
 
@@ -88,14 +90,7 @@ static int compare_chart_row_rows(const void *a, const void *b) {
     return (x->rank > y->rank) - (x->rank < y->rank);
 }
 
-static int compare_blocks(const void *a, const void *b) {
-    const ps_block *x = a;
-    const ps_block *y = b;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return (x->op > y->op) - (x->op < y->op);
-}
+PS_COMPARE(compare_blocks, ps_block, PS_BY(start_ns) PS_BY(op))
 
 static ps_block block_of(const ps_rows *r, size_t i) {
     const ps_op *op = &r->chart->ops[i];
@@ -133,9 +128,7 @@ static void fill_chart_row(ps_rows *r, const size_t *row_of) {
     for (size_t k = 0; k < r->n; k++) {
         ps_blocks *parts[] = {&r->rows[k].ops, &r->rows[k].transfers};
         for (size_t p = 0; p < 2; p++) {
-            if (parts[p]->n > 1) {
-                qsort(parts[p]->at, parts[p]->n, sizeof(ps_block), compare_blocks);
-            }
+            ps_sort(parts[p]->at, parts[p]->n, sizeof(ps_block), compare_blocks);
         }
     }
 }

@@ -184,12 +184,10 @@ static void put_subtitle(picture *p, ps_buf *text) {
 
 static ps_code put_svg_title(picture *p, ps_err *err) {
     const ps_chart *chart = p->rows.chart;
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     const char *what =
         ps_text_clean(&arena, chart->title[0] != '\0' ? chart->title : "pipeline chart");
-    ps_buf line;
-    ps_buf_init(&line, 0);
+    ps_buf line = {0};
     if (what != NULL) {
         ps_text_middle(&line, what, (size_t)((p->width - 2 * PAD) / 10.5), true);
     }
@@ -805,8 +803,7 @@ static ps_code put_svg_page(picture *p, ps_err *err) {
 }
 
 static ps_code write_picture(picture *p, ps_buf *out, ps_err *err) {
-    ps_buf body;
-    ps_buf_init(&body, 0);
+    ps_buf body = {0};
     p->out = &body;
     ps_code code = put_svg_page(p, err);
     int height = (int)ceil(p->y) + PAD;

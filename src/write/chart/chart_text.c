@@ -19,6 +19,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/order.h"
 #include "base/utf8.h"
 #include "write/chart/chart_cells.h"
 #include "write/chart/chart_clocks.h"
@@ -324,22 +325,14 @@ static const char *part_name(ps_arena *arena, const ps_chart_part *part) {
                               : ps_arena_strndup(arena, part->name, strcspn(part->name, "("));
 }
 
-static int compare_parts(const void *a, const void *b) {
-    const ps_op *x = a;
-    const ps_op *y = b;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return (x->microbatch > y->microbatch) - (x->microbatch < y->microbatch);
-}
+PS_COMPARE(compare_parts, ps_op, PS_BY(start_ns) PS_BY(microbatch))
 
 /* One row of blocks; `ops` and `refs` have room for all parts of the chart. */
 static ps_code put_chart_text_lane(picture *p, const chart_row *row, part_lane lane, ps_op *ops,
                                    const ps_op **refs, ps_err *err) {
     static const char *const NAMES[N_LANES][2] = {
         {"forward ", "F "}, {"backward ", "B "}, {"communication ", "c "}};
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     size_t n = 0;
     bool ok = true;
     for (size_t i = 0; ok && i < p->chart->n_parts; i++) {
@@ -407,8 +400,7 @@ static ps_code put_chart_text_row(picture *p, const chart_row *row, ps_err *err)
 static void put_chart_text_title(const picture *p) {
     const ps_chart *chart = p->chart;
     const char *dot = p->canvas.style.utf8 ? " · " : ", ";
-    ps_buf tail;
-    ps_buf_init(&tail, 0);
+    ps_buf tail = {0};
     if (chart->schedule[0] != '\0' && strcasestr(chart->title, chart->schedule) == NULL) {
         ps_buf_addf(&tail, "%s%s", dot, chart->schedule);
     }
@@ -430,8 +422,7 @@ static void put_chart_text_title(const picture *p) {
     } else {
         ps_buf_addf(&tail, "%sbubble %.1f %%", dot, share * 100);
     }
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     const char *what =
         ps_text_clean(&arena, chart->title[0] != '\0' ? chart->title : "pipeline chart");
     size_t columns = ps_utf8_columns(ps_buf_str(&tail), tail.len);
@@ -483,8 +474,7 @@ static void put_axis_line(const picture *p, const axis *a) {
     static const char *const UTF8[] = {"└", "─", "┴", "┘"};
     static const char *const ASCII[] = {"+", "-", "+", "+"};
     glyph = p->canvas.style.utf8 ? UTF8 : ASCII;
-    ps_buf line;
-    ps_buf_init(&line, 0);
+    ps_buf line = {0};
     int64_t tick = a->tick_ns;
     ps_buf_add_str(&line, glyph[0]);
     for (size_t c = 0; c < p->canvas.n_cells; c++) {

@@ -69,3 +69,15 @@ void ps_json_short_real(ps_json *j, double value) {
     ps_real_shortest(value, text);
     ps_json_raw(j, text, strlen(text));
 }
+
+void ps_json_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
+    if (cell->is_null) {
+        ps_json_null(j);
+    } else if (column->type == PS_COL_INT) {
+        ps_json_int(j, cell->u.i);
+    } else if (column->type == PS_COL_REAL) {
+        ps_json_short_real(j, cell->u.r);
+    } else {
+        ps_json_str(j, cell->u.text);
+    }
+}

@@ -3,6 +3,7 @@
 #define PS_WRITE_JSON_TEXT_H
 
 #include "base/json_write.h"
+#include "model/table.h"
 
 /* The shortest decimal that reads back as the same double, always with a point or exponent, so that it stays a real
  * number: "2.0". Where there is no such number in JSON: the string "NaN", "Infinity" or "-Infinity". */
@@ -10,5 +11,7 @@ void ps_json_typed_real(ps_json *j, double value);
 
 /* The same without a point where none is needed ("2"); null where there is no such number. */
 void ps_json_short_real(ps_json *j, double value);
+/* A cell of a table so; a NULL is null. */
+void ps_json_cell(ps_json *j, const ps_column *column, const ps_value *cell);
 
 #endif

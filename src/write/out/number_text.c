@@ -24,6 +24,16 @@ size_t ps_int_text(int64_t value, char out[PS_NUMBER_TEXT]) {
     return length;
 }
 
+void ps_add_number(ps_buf *out, ps_col_type type, const ps_value *cell) {
+    char number[PS_NUMBER_TEXT];
+    if (type == PS_COL_INT) {
+        ps_buf_add(out, number, ps_int_text(cell->u.i, number));
+        return;
+    }
+    ps_real_shortest(cell->u.r, number);
+    ps_buf_add_str(out, number);
+}
+
 /* Numbers of at most 15 digits, three of them behind the point, such as microseconds: what %.15g would print, sooner. */
 static bool thousandths(double value, char out[PS_NUMBER_TEXT]) {
     double scaled = value * 1000;

@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
+#include "model/table.h"
+
 enum { PS_NUMBER_TEXT = 400 }; /* room for any of them: %f of the largest double */
 
 /* The shortest decimal that reads back as the same double: "0.1", "1e+20"; "nan", "inf", "-inf". */
@@ -12,6 +15,9 @@ void ps_real_shortest(double value, char out[PS_NUMBER_TEXT]);
 
 /* Decimal digits; returns how many bytes. */
 size_t ps_int_text(int64_t value, char out[PS_NUMBER_TEXT]);
+
+/* A number of a table: an integer, or the shortest of a real. Not NULL, not a text. */
+void ps_add_number(ps_buf *out, ps_col_type type, const ps_value *cell);
 
 /* value / scale (a power of ten) with `decimals` digits after the point, rounded half away from zero; in integers
  * all the way. */

@@ -11,10 +11,6 @@ enum { TYPE_VARINT = 0, TYPE_FIXED64 = 1, TYPE_BYTES = 2, MAX_VARINT = 10 };
 
 #define MAX_BYTES ((size_t)1 << 32)
 
-void ps_pb_init(ps_pb *pb) {
-    *pb = (ps_pb){0};
-}
-
 void ps_pb_fini(ps_pb *pb) {
     ps_free(pb->data);
     *pb = (ps_pb){0};

@@ -22,7 +22,6 @@ typedef struct ps_pb {
     bool failed;
 } ps_pb;
 
-void ps_pb_init(ps_pb *pb);
 void ps_pb_fini(ps_pb *pb);
 /* Forgets the content; memory is kept. Nothing may be open. */
 void ps_pb_clear(ps_pb *pb);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sort.h"
 #include "base/utf8.h"
 
 const char *ps_text_clean(ps_arena *arena, const char *text) {
@@ -110,9 +111,7 @@ const size_t *ps_cut_places(ps_arena *arena, const char *const *texts, size_t n,
             cuts[n_cuts++].row = r;
         }
     }
-    if (n_cuts > 1) {
-        qsort(cuts, n_cuts, sizeof *cuts, by_look);
-    }
+    ps_sort(cuts, n_cuts, sizeof *cuts, by_look);
     for (size_t first = 0, next = 0; first < n_cuts; first = next) {
         size_t before = first > 0 && reads_like(&cuts[first - 1], &cuts[first])
                             ? differs_at(cuts[first - 1].text, cuts[first].text)

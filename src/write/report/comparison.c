@@ -239,8 +239,7 @@ ps_code ps_write_comparison_json(const ps_comparison *c, ps_buf *out, ps_err *er
         ps_json_close(&j);
     }
     ps_json_line(&j, 0);
-    ps_json_key(&j, "tables");
-    ps_json_object(&j);
+    ps_json_key_object(&j, "tables");
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < c->n_tables; i++) {
         ps_json_line(&j, 0);

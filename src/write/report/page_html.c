@@ -174,8 +174,7 @@ enum { NAME_COLUMNS = 40 };
 
 /* Long names differ at both ends: they are cut in the middle, or where they differ. */
 static void put_cut(ps_html_page *p, const char *name, size_t place) {
-    ps_buf cut;
-    ps_buf_init(&cut, 0);
+    ps_buf cut = {0};
     ps_text_cut(&cut, name, NAME_COLUMNS, place, true);
     ps_html_text(p, ps_buf_str(&cut));
     p->failed = p->failed || !ps_buf_ok(&cut);

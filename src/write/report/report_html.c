@@ -201,8 +201,7 @@ static void put_renamed(ps_buf *out, const char *svg) {
 static ps_code put_report_html_chart(page *p, bool dark, ps_err *err) {
     ps_chart_svg_opts opts = {
         .step = p->view->chart_step, .pipeline = p->view->pipeline, .dark = dark, .width = 1192};
-    ps_buf svg;
-    ps_buf_init(&svg, 0);
+    ps_buf svg = {0};
     ps_code code = ps_write_chart_svg(p->view->chart, NULL, &opts, &svg, err);
     if (code == PS_OK) {
         const char *begin = strstr(ps_buf_str(&svg), "<svg"); /* without the XML declaration */
@@ -281,7 +280,6 @@ static void put_kernels(page *p) {
 
 ps_code ps_write_report_html(const ps_report_view *view, ps_buf *out, ps_err *err) {
     page p = {.view = view, .html = {.out = out, .place_name = ps_view_place_name(view)}};
-    ps_arena_init(&p.html.arena);
     ps_html_begin(&p.html, "Report", view->title);
     put_top(&p);
     put_report_html_findings(&p);

@@ -14,22 +14,10 @@ static void add_key(ps_json *j, const ps_table *t, size_t column) {
     ps_json_name(j, name, strlen(name));
 }
 
-static void add_report_json_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
-    if (cell->is_null) {
-        ps_json_null(j);
-    } else if (column->type == PS_COL_INT) {
-        ps_json_int(j, cell->u.i);
-    } else if (column->type == PS_COL_REAL) {
-        ps_json_short_real(j, cell->u.r);
-    } else {
-        ps_json_str(j, cell->u.text);
-    }
-}
-
 static void add_members(ps_json *j, const ps_table *t, size_t row, size_t from) {
     for (size_t c = from; c < t->n_columns; c++) {
         add_key(j, t, c);
-        add_report_json_cell(j, &t->columns[c], ps_table_cell(t, row, c));
+        ps_json_cell(j, &t->columns[c], ps_table_cell(t, row, c));
     }
 }
 
@@ -81,7 +69,7 @@ static void add_finding_members(ps_json *j, const ps_report_view *view, size_t r
         if (c == with) {
             add_shared_list(j, view, ps_view_int(t, row, "finding"));
         } else {
-            add_report_json_cell(j, &t->columns[c], ps_table_cell(t, row, c));
+            ps_json_cell(j, &t->columns[c], ps_table_cell(t, row, c));
         }
     }
 }
@@ -89,8 +77,7 @@ static void add_finding_members(ps_json *j, const ps_report_view *view, size_t r
 static void add_findings(ps_json *j, const ps_report_view *view) {
     const ps_table *t = view->findings;
     ps_json_line(j, 1);
-    ps_json_key(j, "findings");
-    ps_json_array(j);
+    ps_json_key_array(j, "findings");
     for (size_t r = 0; r < t->n_rows; r++) {
         size_t from = 0;
         size_t to = 0;
@@ -99,8 +86,7 @@ static void add_findings(ps_json *j, const ps_report_view *view) {
         ps_json_object(j);
         add_finding_members(j, view, r);
         ps_json_line(j, 3);
-        ps_json_key(j, "evidence");
-        ps_json_array(j);
+        ps_json_key_array(j, "evidence");
         for (size_t e = from; e < to; e++) {
             ps_json_line(j, 4);
             ps_json_object(j);

@@ -53,11 +53,10 @@ static void wrap(page *p, const char *text, size_t indent) {
 /* --- tables ---------------------------------------------------------------------------------------------------------- */
 
 static void put_report_text_table(page *p, const ps_table *t, size_t indent) {
-    ps_buf text;
+    ps_buf text = {0};
     ps_err err = PS_ERR_INIT;
     ps_text_style style = *p->style;
     style.width = (uint32_t)(p->width - indent);
-    ps_buf_init(&text, 0);
     p->failed = ps_write_table_text(t, &style, &text, &err) != PS_OK || p->failed;
     const char *line = ps_buf_str(&text);
     while (!p->failed && *line != '\0') {
@@ -370,7 +369,6 @@ ps_code ps_write_report_text(const ps_report_view *view, const ps_text_style *st
     page p = {.view = view, .style = style, .out = out};
     p.width = style->width > 0 ? style->width : 100;
     p.width = p.width < 60 ? 60 : p.width;
-    ps_arena_init(&p.arena);
     put_report_text_title(&p);
     put_report_text_findings(&p);
     put_report_text_overview(&p);

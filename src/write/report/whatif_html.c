@@ -124,7 +124,6 @@ static void put_whatif_page_map(ps_html_page *p, const ps_whatif_view *view) {
 
 ps_code ps_write_whatif_html(const ps_whatif_view *view, ps_buf *out, ps_err *err) {
     ps_html_page p = {.out = out, .place_name = ""};
-    ps_arena_init(&p.arena);
     ps_html_begin(&p, "What if", view->title);
     put_whatif_page_top(&p, view);
     put_whatif_page_causes(&p, view->causes);

@@ -61,8 +61,7 @@ static void put_whatif_json_pair(ps_json *j, const char *key, const ps_table *t,
 
 static void put_whatif_json_job(ps_json *j, const ps_whatif_view *view) {
     const ps_table *t = view->job;
-    ps_json_key(j, "job");
-    ps_json_object(j);
+    ps_json_key_object(j, "job");
     ps_json_key_int(j, "pp_size", ps_view_int(t, 0, "stages"));
     ps_json_key_int(j, "dp_size", ps_view_int(t, 0, "replicas"));
     ps_json_key_int(j, "tp_size", ps_view_int(t, 0, "tp"));

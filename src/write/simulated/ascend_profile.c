@@ -117,8 +117,7 @@ static ps_code check_dir(const char *dir, ps_err *err) {
     if (!ps_is_dir(dir)) {
         return PS_OK;
     }
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     const char **names = NULL;
     size_t n = 0;
     ps_code code = ps_list_dir(dir, &arena, &names, &n, err);
@@ -227,28 +226,22 @@ static ps_code write_text(ps_arena *arena, const char *dir, const char *name, ps
 
 static void put_info(ps_json *j, const ps_profile_job *job, ps_rank_id id) {
     ps_json_object(j);
-    ps_json_key(j, "config");
-    ps_json_object(j);
-    ps_json_key(j, "common_config");
-    ps_json_object(j);
-    ps_json_key(j, "activities");
-    ps_json_array(j);
+    ps_json_key_object(j, "config");
+    ps_json_key_object(j, "common_config");
+    ps_json_key_array(j, "activities");
     ps_json_str(j, "ProfilerActivity.CPU");
     ps_json_str(j, "ProfilerActivity.NPU");
     ps_json_close(j);
     ps_json_close(j);
-    ps_json_key(j, "experimental_config");
-    ps_json_object(j);
+    ps_json_key_object(j, "experimental_config");
     ps_json_key_str(j, "_profiler_level", "Level1");
     ps_json_key_bool(j, "_msprof_tx", true);
-    ps_json_key(j, "_export_type");
-    ps_json_array(j);
+    ps_json_key_array(j, "_export_type");
     ps_json_str(j, "db");
     ps_json_close(j);
     ps_json_close(j);
     ps_json_close(j);
-    ps_json_key(j, "end_info");
-    ps_json_object(j);
+    ps_json_key_object(j, "end_info");
     ps_json_key_int(j, "collectionTimeEnd", job->steps[job->opts->n_steps - 1].end_ns);
     ps_json_close(j);
     ps_json_key_int(j, "rank_id", id.rank);
@@ -272,8 +265,7 @@ static ps_code write_json(ps_arena *arena, const char *dir, const batch *b, ps_r
                           ps_err *err) {
     char name[64];
     (void)snprintf(name, sizeof name, "profiler_info_%d.json", (int)id.rank);
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     ps_json j = ps_json_spaced_to(&text);
     put_info(&j, b->job, id);
     ps_buf_add_char(&text, '\n');
@@ -327,8 +319,7 @@ static void write_item(void *context, size_t item) {
                      .device = rank % DEVICES_PER_HOST,
                      .host = ps_rank_host(rank),
                      .pid = FIRST_PID + rank};
-    ps_arena arena;
-    ps_arena_init(&arena);
+    ps_arena arena = {0};
     b->codes[item] = write_profile_rank(b, item, id, &arena, &b->errs[item]);
     if (b->codes[item] != PS_OK) {
         ps_err_prefix(&b->errs[item], "writing rank %d", (int)rank);

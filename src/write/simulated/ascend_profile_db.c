@@ -143,8 +143,7 @@ static ps_code execute_profile_db(const db *d, const char *sql, ps_err *err) {
 }
 
 static ps_code create_tables(const db *d, ps_err *err) {
-    ps_buf sql;
-    ps_buf_init(&sql, 0);
+    ps_buf sql = {0};
     for (size_t i = 0; i < N_COLUMNS; i++) {
         bool first = i == 0 || strcmp(COLUMNS[i].table, COLUMNS[i - 1].table) != 0;
         bool last = i + 1 == N_COLUMNS || strcmp(COLUMNS[i].table, COLUMNS[i + 1].table) != 0;
@@ -162,8 +161,7 @@ static ps_code create_tables(const db *d, ps_err *err) {
 
 /* Rows follow for `table`; values go in the order of the schema's columns. */
 static ps_code begin_table(db *d, const char *table, ps_err *err) {
-    ps_buf sql;
-    ps_buf_init(&sql, 0);
+    ps_buf sql = {0};
     ps_buf_addf(&sql, "INSERT INTO %s VALUES (", table);
     d->n_columns = 0;
     for (size_t i = 0; i < N_COLUMNS; i++) {
@@ -242,8 +240,7 @@ static ps_code fill_metadata(db *d, const ps_rank_events *e, ps_err *err) {
     for (size_t i = 0; i < sizeof VERSION / sizeof VERSION[0] && code == PS_OK; i++) {
         code = put_pair(d, VERSION[i][0], VERSION[i][1], err);
     }
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     if (code == PS_OK) {
         ps_json j = ps_json_spaced_to(&text);
         ps_put_distributed_args(e->job->opts, e->id, &j);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "model/layout.h"
 
 #define FIRST_COMM_STREAM 10
@@ -244,14 +245,7 @@ static void note_peer(const ps_profile_job *job, uint32_t op, int32_t own, int32
     }
 }
 
-static int by_comm_start(const void *a, const void *b) {
-    const ps_comm_row *x = a;
-    const ps_comm_row *y = b;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return (x->stream > y->stream) - (x->stream < y->stream);
-}
+PS_COMPARE(by_comm_start, ps_comm_row, PS_BY(start_ns) PS_BY(stream))
 
 static ps_code make_comms(ps_rank_events *e, ps_err *err) {
     const ps_profile_job *job = e->job;
@@ -279,17 +273,7 @@ static ps_code make_comms(ps_rank_events *e, ps_err *err) {
     return code;
 }
 
-static int by_task_start(const void *a, const void *b) {
-    const ps_comm_task *x = a;
-    const ps_comm_task *y = b;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    if (x->comm != y->comm) {
-        return x->comm < y->comm ? -1 : 1;
-    }
-    return (x->part > y->part) - (x->part < y->part);
-}
+PS_COMPARE(by_task_start, ps_comm_task, PS_BY(start_ns) PS_BY(comm) PS_BY(part))
 
 /* An operator waits for its peer, copies, and tells the peer. */
 static ps_code make_comm_tasks(ps_rank_events *e, ps_err *err) {
@@ -464,8 +448,7 @@ void ps_put_group_info(const ps_ascend_profile_opts *o, ps_rank_id id, ps_json *
         ps_json_object(j);
         ps_json_key_str(j, "group_name", groups[i].kind);
         ps_json_key_int(j, "group_rank", groups[i].own);
-        ps_json_key(j, "global_ranks");
-        ps_json_array(j);
+        ps_json_key_array(j, "global_ranks");
         for (int32_t k = 0; k < groups[i].n; k++) {
             ps_json_int(j, groups[i].base + (int64_t)k * groups[i].stride);
         }

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/arena.h"
+#include "base/order.h"
 #include "write/out/sink.h"
 
 #define FLUSH_BYTES ((size_t)1 << 20)
@@ -181,10 +182,8 @@ static const char *colour_of(const out *o, const char *type) {
 }
 
 static void make_look(out *o, const char *type, size_t n, job_look *look) {
-    ps_buf quoted;
-    ps_buf text;
-    ps_buf_init(&quoted, 0);
-    ps_buf_init(&text, 0);
+    ps_buf quoted = {0};
+    ps_buf text = {0};
     ps_buf_add_json_str(&quoted, type, n);
     check_memory(o, ps_buf_ok(&quoted));
     const char *inner = ps_buf_str(&quoted);
@@ -221,16 +220,7 @@ static job_args args_of(const ps_trace *t, uint32_t slice, const arg_keys *keys)
 }
 
 static int64_t whole_step(const ps_paddle_worker *w, int64_t step) {
-    size_t low = 0;
-    size_t high = w->n_steps;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (w->steps[middle].from < step) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, w->n_steps, i, w->steps[i].from < step);
     return low < w->n_steps && w->steps[low].from == step ? w->steps[low].to : step;
 }
 
@@ -293,8 +283,7 @@ static void put_jobs(out *o, const ps_paddle_worker *w) {
         .last_step = INT64_MIN,
         .keys = {ps_trace_find_text(w->trace, "step"), ps_trace_find_text(w->trace, "microbatch"),
                  ps_trace_find_text(w->trace, "job"), ps_trace_find_text(w->trace, "run")}};
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     for (uint32_t lane = 0; lane < w->n_lanes; lane++) {
         ps_buf_clear(&text);
         ps_buf_add_char(&text, ',');
@@ -349,10 +338,8 @@ static piece literal(const char *text) {
 }
 
 static void put_spans(out *o, const ps_paddle_worker *w) {
-    ps_buf head;
-    ps_buf place;
-    ps_buf_init(&head, 0);
-    ps_buf_init(&place, 0);
+    ps_buf head = {0};
+    ps_buf place = {0};
     if (w->stage >= 0) {
         ps_buf_addf(
             &head,
@@ -380,8 +367,7 @@ static void put_spans(out *o, const ps_paddle_worker *w) {
 }
 
 static void put_paddle_steps(out *o) {
-    ps_buf text;
-    ps_buf_init(&text, 0);
+    ps_buf text = {0};
     ps_buf_add_char(&text, ',');
     add_step_place(o, &text);
     piece place = keep_paddle(o, &text);
@@ -449,10 +435,8 @@ static void put_worker_rows(out *o, const ps_paddle_worker *w, ps_buf *place, ps
 }
 
 static void put_paddle_names(out *o) {
-    ps_buf place;
-    ps_buf name;
-    ps_buf_init(&place, 0);
-    ps_buf_init(&name, 0);
+    ps_buf place = {0};
+    ps_buf name = {0};
     put_process(o, 0, o->t->by_machine ? "steps" : "workers", 0);
     add_step_place(o, &place);
     check_memory(o, ps_buf_ok(&place));
@@ -489,7 +473,6 @@ static void put_document(out *o) {
 ps_code ps_write_paddle_json(const ps_paddle_timeline *t, ps_paddle_flavour flavour,
                              const char *path, ps_err *err) {
     out o = {.t = t, .flavour = flavour, .first = true, .err = err};
-    ps_arena_init(&o.arena);
     o.bytes = ps_alloc(FLUSH_BYTES + MAX_EVENT_BYTES);
     o.at = o.bytes;
     o.code = o.bytes != NULL ? ps_sink_open_file(&o.sink, path, err) : ps_fail_nomem(err);

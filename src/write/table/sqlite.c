@@ -217,8 +217,7 @@ static const char *sql_type(const ps_column *c) {
 }
 
 static ps_code create_table(const writer *w, const ps_table *t) {
-    ps_buf sql;
-    ps_buf_init(&sql, 0);
+    ps_buf sql = {0};
     ps_buf_add_str(&sql, "CREATE TABLE ");
     add_sqlite_name(&sql, t->name);
     for (size_t c = 0; c < t->n_columns; c++) {
@@ -234,12 +233,9 @@ static ps_code create_table(const writer *w, const ps_table *t) {
 
 /* ix_<table>_<key>[_<key>...] over the key columns; nothing without any. */
 static ps_code create_index(const writer *w, const ps_table *t) {
-    ps_buf name;
-    ps_buf keys;
-    ps_buf sql;
-    ps_buf_init(&name, 0);
-    ps_buf_init(&keys, 0);
-    ps_buf_init(&sql, 0);
+    ps_buf name = {0};
+    ps_buf keys = {0};
+    ps_buf sql = {0};
     ps_buf_addf(&name, "ix_%s", t->name);
     bool any = false;
     for (size_t c = 0; c < t->n_columns; c++) {
@@ -288,8 +284,7 @@ static void bind_value(sqlite3_stmt *stmt, int at, const ps_table *t, size_t row
 }
 
 static ps_code insert_rows(const writer *w, const ps_table *t, const string_ids *s) {
-    ps_buf sql;
-    ps_buf_init(&sql, 0);
+    ps_buf sql = {0};
     ps_buf_add_str(&sql, "INSERT INTO ");
     add_sqlite_name(&sql, t->name);
     for (size_t c = 0; c < t->n_columns; c++) {
@@ -314,8 +309,7 @@ static ps_code insert_rows(const writer *w, const ps_table *t, const string_ids 
 }
 
 static ps_code drop_table(const writer *w, const char *name) {
-    ps_buf sql;
-    ps_buf_init(&sql, 0);
+    ps_buf sql = {0};
     ps_buf_add_str(&sql, "DROP TABLE IF EXISTS ");
     add_sqlite_name(&sql, name);
     ps_code code = ps_buf_ok(&sql) ? run_sql(w, ps_buf_str(&sql)) : ps_fail_nomem(w->err);
@@ -361,8 +355,7 @@ static const char *rowid_name(const writer *w, const char *table) {
  * new values. */
 static ps_code clear_others(const writer *w, const ps_table *t, const char *rowid,
                             const char *column, const int64_t *rows) {
-    ps_buf sql;
-    ps_buf_init(&sql, 0);
+    ps_buf sql = {0};
     ps_buf_addf(&sql, "SELECT %s FROM ", rowid);
     add_sqlite_name(&sql, t->name);
     ps_buf_add_str(&sql, " WHERE ");
@@ -407,8 +400,7 @@ static ps_code clear_others(const writer *w, const ps_table *t, const char *rowi
 }
 
 static ps_code add_sqlite_column(const writer *w, const ps_table *t, const ps_column *column) {
-    ps_buf sql;
-    ps_buf_init(&sql, 0);
+    ps_buf sql = {0};
     ps_buf_add_str(&sql, "ALTER TABLE ");
     add_sqlite_name(&sql, t->name);
     ps_buf_add_str(&sql, " ADD COLUMN ");
@@ -420,8 +412,7 @@ static ps_code add_sqlite_column(const writer *w, const ps_table *t, const ps_co
 
 /* Rows that have the value already are not written again. */
 static ps_code set_values(const writer *w, const ps_table *t, const char *rowid, size_t c) {
-    ps_buf sql;
-    ps_buf_init(&sql, 0);
+    ps_buf sql = {0};
     ps_buf_add_str(&sql, "UPDATE ");
     add_sqlite_name(&sql, t->name);
     ps_buf_add_str(&sql, " SET ");
@@ -598,8 +589,7 @@ ps_code ps_sqlite_merge(const char *path, const ps_table *const *tables, size_t 
 }
 
 void ps_sqlite_recover(const char *path) {
-    ps_buf journal;
-    ps_buf_init(&journal, 0);
+    ps_buf journal = {0};
     ps_buf_addf(&journal, "%s-journal", path);
     if (ps_buf_ok(&journal) && ps_is_file(ps_buf_str(&journal)) && !ps_is_readonly(path)) {
         sqlite3 *db = NULL;
@@ -662,8 +652,7 @@ static bool is_left_over(int fd, const char *tmp, int application_id) {
             (uint32_t)application_id) {
         return true;
     }
-    ps_buf journal;
-    ps_buf_init(&journal, 0);
+    ps_buf journal = {0};
     ps_buf_addf(&journal, "%s-journal", tmp);
     int in = ps_buf_ok(&journal)
                  ? open(ps_buf_str(&journal), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
@@ -760,8 +749,7 @@ static ps_code mark_as_ours(const writer *w, int fd, const char *to, int applica
 ps_code ps_sqlite_copy(sqlite3 *source, const char *to, int application_id,
                        const ps_table *const *tables, size_t n, ps_err *err) {
     ps_err local = PS_ERR_INIT;
-    ps_buf tmp;
-    ps_buf_init(&tmp, 0);
+    ps_buf tmp = {0};
     ps_buf_addf(&tmp, "%s.tmp", to);
     writer w = {.path = ps_buf_str(&tmp), .err = err != NULL ? err : &local};
     ps_code code =

@@ -27,22 +27,13 @@ static void add_field(ps_buf *out, const char *text) {
 }
 
 static void add_csv_cell(ps_buf *out, const ps_column *column, const ps_value *cell) {
-    char number[PS_NUMBER_TEXT];
     if (cell->is_null) {
         return;
     }
-    switch (column->type) {
-    case PS_COL_INT:
-        ps_buf_add(out, number, ps_int_text(cell->u.i, number));
-        break;
-    case PS_COL_REAL:
-        ps_real_shortest(cell->u.r, number);
-        ps_buf_add_str(out, number);
-        break;
-    case PS_COL_TEXT:
-    case PS_COL_STRING_ID:
+    if (column->type == PS_COL_INT || column->type == PS_COL_REAL) {
+        ps_add_number(out, column->type, cell);
+    } else {
         add_field(out, cell->u.text);
-        break;
     }
 }
 

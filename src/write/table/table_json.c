@@ -10,24 +10,13 @@
 #include "write/out/writers.h"
 
 static void add_table_json_cell(ps_buf *out, const ps_column *column, const ps_value *cell) {
-    char number[PS_NUMBER_TEXT];
     bool not_finite = column->type == PS_COL_REAL && !cell->is_null && !isfinite(cell->u.r);
     if (cell->is_null || not_finite) {
         ps_buf_add_str(out, "null");
-        return;
-    }
-    switch (column->type) {
-    case PS_COL_INT:
-        ps_buf_add(out, number, ps_int_text(cell->u.i, number));
-        break;
-    case PS_COL_REAL:
-        ps_real_shortest(cell->u.r, number);
-        ps_buf_add_str(out, number);
-        break;
-    case PS_COL_TEXT:
-    case PS_COL_STRING_ID:
+    } else if (column->type == PS_COL_INT || column->type == PS_COL_REAL) {
+        ps_add_number(out, column->type, cell);
+    } else {
         ps_buf_add_json_str(out, cell->u.text, strlen(cell->u.text));
-        break;
     }
 }
 
@@ -44,8 +33,7 @@ static void make_keys(const ps_table *table, ps_buf *keys) {
 
 ps_code ps_write_table_json_part(const ps_table *table, size_t first, size_t end, ps_buf *out,
                                  ps_err *err) {
-    ps_buf keys;
-    ps_buf_init(&keys, 0);
+    ps_buf keys = {0};
     make_keys(table, &keys);
     ps_buf_add_str(out, first == 0 ? "[" : "");
     for (size_t r = first; r < end && ps_buf_ok(&keys); r++) {

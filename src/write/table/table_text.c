@@ -612,7 +612,6 @@ static void put_table_text_table(layout *l) {
 ps_code ps_write_table_text(const ps_table *table, const ps_text_style *style, ps_buf *out,
                             ps_err *err) {
     layout l = {.table = table, .style = style, .out = out};
-    ps_arena_init(&l.arena);
     size_t n_cells = table->n_rows * table->n_columns;
     l.looks = ps_arena_alloc(&l.arena, (table->n_columns + 1) * sizeof *l.looks);
     l.texts = ps_arena_alloc(&l.arena, (n_cells + 1) * sizeof *l.texts);

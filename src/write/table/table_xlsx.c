@@ -402,8 +402,6 @@ static ps_code write_book(book *b, const char *path, ps_xlsx_report *report, ps_
                                 b->tables[i]->n_columns, MAX_COLUMNS);
         }
     }
-    ps_arena_init(&b->arena);
-    ps_buf_init(&b->text, 0);
     ps_code code = make_xlsx_file(b, path, err);
     ps_buf_fini(&b->text);
     ps_arena_fini(&b->arena);

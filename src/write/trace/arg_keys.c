@@ -19,11 +19,10 @@ static bool note_type(ps_arg_keys *k, const ps_arg *arg) {
     uint32_t now = before == PS_IDMAP_NONE ? 0 : before;
     now |= arg->type == PS_ARG_TIME ? AS_TIME : AS_OTHER;
     if ((now & AS_TIME) != 0 && before == PS_IDMAP_NONE) {
-        if (!ps_grow(&k->time_keys, &k->cap_time_keys, k->n_time_keys + 1,
-                     SIZE_MAX / sizeof *k->time_keys, sizeof *k->time_keys)) {
+        if (!PS_ADD(k->time_keys, k->n_time_keys, k->cap_time_keys, SIZE_MAX / sizeof *k->time_keys,
+                    arg->key)) {
             return false;
         }
-        k->time_keys[k->n_time_keys++] = arg->key;
     }
     return now == before || ps_idmap_put(&k->types, arg->key.id, now);
 }
@@ -31,8 +30,7 @@ static bool note_type(ps_arg_keys *k, const ps_arg *arg) {
 /* A list of keys and types seen for the first time. */
 static bool add_arg_key_shape(ps_arg_keys *k, ps_arg_iter iter) {
     uint64_t address = (uint64_t)(uintptr_t)iter.shape;
-    ps_idmap seen;
-    ps_idmap_init(&seen);
+    ps_idmap seen = {0};
     bool ok = true;
     bool repeats = false;
     for (ps_arg arg; ok && ps_arg_next(&iter, &arg);) {
@@ -46,8 +44,6 @@ static bool add_arg_key_shape(ps_arg_keys *k, ps_arg_iter iter) {
 
 bool ps_arg_keys_init(ps_arg_keys *k, const ps_trace *t) {
     *k = (ps_arg_keys){0};
-    ps_idmap_init(&k->shapes);
-    ps_idmap_init(&k->types);
     const ps_slices *s = ps_trace_slices(t);
     const uint32_t *last = NULL;
     for (uint32_t row = 0; row < s->n; row++) {
@@ -87,8 +83,7 @@ bool ps_arg_keys_repeat(ps_arg_keys *k, const ps_arg_iter *iter) {
 }
 
 bool ps_arg_names_init(ps_arg_names *names, const ps_trace *t, ps_arg_iter iter) {
-    ps_idmap_init(&names->counts);
-    ps_idmap_init(&names->taken);
+    *names = (ps_arg_names){0};
     bool ok = true;
     for (ps_arg arg; ok && ps_arg_next(&iter, &arg);) {
         uint64_t text = ps_hash64(ps_trace_text(t, arg.key), ps_trace_text_len(t, arg.key));
@@ -111,8 +106,7 @@ bool ps_arg_names_next(ps_arg_names *names, const ps_trace *t, ps_str key, ps_bu
         return ps_idmap_put(&names->counts, key.id, 1) && ps_buf_ok(out);
     }
     uint64_t hash = 0;
-    ps_buf made;
-    ps_buf_init(&made, 0);
+    ps_buf made = {0};
     do {
         ps_buf_clear(&made);
         ps_buf_add(&made, text, n_text);

@@ -86,8 +86,7 @@ static void begin_meta(chrome_rank *r, const char *name, ps_json_piece ids) {
     ps_json_pair(r->j, "ph", "M");
     put_key_text(r, "name", name);
     ps_json_members(r->j, ids.text, ids.n);
-    ps_json_key(r->j, "args");
-    ps_json_object(r->j);
+    ps_json_key_object(r->j, "args");
 }
 
 static void end_meta(chrome_rank *r) {
@@ -100,11 +99,9 @@ static void end_meta(chrome_rank *r) {
 static void put_chrome_head(chrome_rank *r) {
     const ps_trace_job *job = r->c->job;
     ps_json_object(r->j);
-    ps_json_key(r->j, "pipescope");
-    ps_json_object(r->j);
+    ps_json_key_object(r->j, "pipescope");
     put_key_int(r, "version", 1);
-    ps_json_key(r->j, "ranks");
-    ps_json_array(r->j);
+    ps_json_key_array(r->j, "ranks");
     for (size_t i = 0; i < job->n_sources; i++) {
         const ps_trace_source *s = &job->sources[i];
         ps_json_object(r->j);
@@ -129,8 +126,7 @@ static void put_chrome_head(chrome_rank *r) {
     ps_json_line(r->j, 0);
     put_key_int(r, "baseTimeNanoseconds", r->c->base_ns);
     ps_json_pair(r->j, "displayTimeUnit", "ns");
-    ps_json_key(r->j, "traceEvents");
-    ps_json_array(r->j);
+    ps_json_key_array(r->j, "traceEvents");
     r->c->has_begun = true;
 }
 
@@ -227,8 +223,7 @@ static void put_chrome_cell(chrome_rank *r, const ps_table *t, size_t row, size_
 static void put_chrome_table(chrome_rank *r, const ps_table *t, ps_json_piece ids) {
     begin_meta(r, "pipescope_table", ids);
     put_key_text(r, "table", t->name);
-    ps_json_key(r->j, "columns");
-    ps_json_object(r->j);
+    ps_json_key_object(r->j, "columns");
     for (size_t c = 0; c < t->n_columns; c++) {
         ps_json_name(r->j, t->columns[c].name, strlen(t->columns[c].name));
         put_column_type(r, &t->columns[c]);
@@ -237,8 +232,7 @@ static void put_chrome_table(chrome_rank *r, const ps_table *t, ps_json_piece id
     end_meta(r);
     for (size_t row = 0; row < t->n_rows && !ps_byte_out_failed(r->out); row++) {
         begin_meta(r, "pipescope_row", ids);
-        ps_json_key(r->j, "cells");
-        ps_json_array(r->j);
+        ps_json_key_array(r->j, "cells");
         for (size_t c = 0; c < t->n_columns; c++) {
             put_chrome_cell(r, t, row, c);
         }
@@ -280,8 +274,7 @@ static void put_processes(chrome_rank *r) {
             put_key_int(r, "order", p->order);
         }
         if (p->pid_is_text) {
-            ps_json_key(r->j, "text");
-            ps_json_bool(r->j, true);
+            ps_json_key_bool(r->j, "text", true);
         }
         end_meta(r);
     }
@@ -434,8 +427,7 @@ static bool put_chrome_args(chrome_rank *r, uint32_t row) {
     bool repeats = ps_arg_keys_repeat(&r->keys, &iter);
     ps_arg_names names;
     bool ok = !repeats || ps_arg_names_init(&names, r->t, iter);
-    ps_json_key(r->j, "args");
-    ps_json_object(r->j);
+    ps_json_key_object(r->j, "args");
     for (ps_arg arg; ok && ps_arg_next(&iter, &arg);) {
         ok = put_arg_key(r, arg.key, repeats ? &names : NULL);
         put_chrome_value(r, &arg);
@@ -471,11 +463,9 @@ static bool put_chrome_slices(chrome_rank *r) {
         ps_json_key(r->j, "cat");
         ps_json_raw(r->j, cat->shown.text, cat->shown.n);
         ps_json_members(r->j, r->names.lanes[lane].text, r->names.lanes[lane].n);
-        ps_json_key(r->j, "ts");
-        ps_json_us(r->j, s->start_ns[row] + from_base);
+        ps_json_key_us(r->j, "ts", s->start_ns[row] + from_base);
         if (!is_point) {
-            ps_json_key(r->j, "dur");
-            ps_json_us(r->j, s->dur_ns[row]);
+            ps_json_key_us(r->j, "dur", s->dur_ns[row]);
         }
         ok = put_chrome_args(r, row);
         ps_json_close(r->j);
@@ -504,10 +494,8 @@ static void put_flow_end(chrome_rank *r, bool is_start, const ps_flow *flow, uin
         put_optional(r, "cat", flow->kind);
     }
     ps_json_members(r->j, ids.text, ids.n);
-    ps_json_key(r->j, "ts");
-    ps_json_us(r->j, s->start_ns[slice] + ps_trace_origin_ns(r->t) - r->c->base_ns);
-    ps_json_key(r->j, "args");
-    ps_json_object(r->j);
+    ps_json_key_us(r->j, "ts", s->start_ns[slice] + ps_trace_origin_ns(r->t) - r->c->base_ns);
+    ps_json_key_object(r->j, "args");
     put_key_int(r, "slice", slice);
     ps_json_close(r->j);
     ps_json_close(r->j);
@@ -539,10 +527,8 @@ static void put_chrome_counters(chrome_rank *r) {
         ps_json_key(r->j, "name");
         ps_json_raw(r->j, name.text, name.n);
         ps_json_members(r->j, ids.text, ids.n);
-        ps_json_key(r->j, "ts");
-        ps_json_us(r->j, c->time_ns[row] + from_base);
-        ps_json_key(r->j, "args");
-        ps_json_object(r->j);
+        ps_json_key_us(r->j, "ts", c->time_ns[row] + from_base);
+        ps_json_key_object(r->j, "args");
         if (ps_str_is_none(unit)) {
             ps_json_key(r->j, "value");
         } else {
@@ -580,7 +566,6 @@ static ps_code write_chrome_rank(void *state, size_t source, const ps_trace *t, 
     if (code != PS_OK) {
         return code;
     }
-    ps_buf_init(&r.scratch, 0);
     if (!ps_chrome_names_init(&r.names, t, &r.layout, several ? &c->next_pid : NULL) ||
         !ps_arg_keys_init(&r.keys, t)) {
         code = ps_fail_nomem(err);
@@ -617,8 +602,7 @@ static void end_chrome(void *state) {
         ps_json_line(j, 0);
     } else {
         ps_json_object(j);
-        ps_json_key(j, "traceEvents");
-        ps_json_array(j);
+        ps_json_key_array(j, "traceEvents");
     }
     ps_json_close(j);
     ps_json_close(j);

@@ -186,8 +186,7 @@ static bool choose_counter_name(ps_chrome_names *m, uint32_t row, ps_idmap *atte
 /* Counters are told apart by their names within a process. */
 static bool name_counters(ps_chrome_names *m) {
     const ps_trace_layout *l = m->layout;
-    ps_idmap attempts;
-    ps_idmap_init(&attempts);
+    ps_idmap attempts = {0};
     bool ok = true;
     for (size_t i = 0; ok && i < l->n_tracks; i++) {
         uint32_t row = l->tracks[i];
@@ -279,18 +278,13 @@ static bool claim_name(ps_chrome_names *m, ps_idmap *owners, uint32_t row, ps_st
     if (c->first == row || c->is_apart) {
         return true;
     }
-    if (!ps_grow(&m->named, &m->cap_named, m->n_named + 1, SIZE_MAX / sizeof *m->named,
-                 sizeof *m->named)) {
-        return false;
-    }
-    m->named[m->n_named++] = (ps_chrome_named){row, name};
-    return true;
+    return PS_ADD(m->named, m->n_named, m->cap_named, SIZE_MAX / sizeof *m->named,
+                  (ps_chrome_named){row, name});
 }
 
 static bool claim_names(ps_chrome_names *m) {
     const ps_slices *s = ps_trace_slices(m->t);
-    ps_idmap owners; /* (first row of a text, name) -> row */
-    ps_idmap_init(&owners);
+    ps_idmap owners = {0}; /* (first row of a text, name) -> row */
     bool ok = true;
     for (uint32_t i = 0; ok && i < s->n; i++) {
         const ps_chrome_category *c = ps_chrome_names_category(m, s->category[i], s->kind[i]);
@@ -372,11 +366,6 @@ static const char *choose_no_kind(const ps_trace *t) {
 bool ps_chrome_names_init(ps_chrome_names *m, const ps_trace *t, const ps_trace_layout *layout,
                           int64_t *next_pid) {
     *m = (ps_chrome_names){.t = t, .layout = layout, .next_pid = next_pid};
-    ps_arena_init(&m->arena);
-    ps_buf_init(&m->scratch, 0);
-    ps_idmap_init(&m->category_rows);
-    ps_idmap_init(&m->first_rows);
-    ps_idmap_init(&m->used);
     m->pids = ps_calloc(layout->n_groups + 1, sizeof *m->pids);
     m->lanes = ps_calloc(layout->n_lanes + 1, sizeof *m->lanes);
     m->counters = ps_calloc(layout->n_tracks + 1, sizeof *m->counters);

@@ -9,15 +9,13 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "base/order.h"
+#include "base/sort.h"
 
 #define SEARCHED 64
 
 bool ps_open_ends_push(ps_open_ends *o, int64_t end_ns) {
-    if (!ps_grow(&o->ends, &o->cap, o->n + 1, SIZE_MAX / sizeof *o->ends, sizeof *o->ends)) {
-        return false;
-    }
-    o->ends[o->n++] = end_ns;
-    return true;
+    return PS_ADD(o->ends, o->n, o->cap, SIZE_MAX / sizeof *o->ends, end_ns);
 }
 
 /* --- lanes --------------------------------------------------------------------------------------------- */
@@ -188,14 +186,7 @@ static int compare_layout_numbers(int64_t a, int64_t b) {
 }
 
 /* Tracks of one pid, kind of track and device together. */
-static int compare_classes(const void *a, const void *b) {
-    const placed_track *x = a;
-    const placed_track *y = b;
-    int by = compare_layout_numbers(x->pid, y->pid);
-    by = by != 0 ? by : compare_layout_numbers((int64_t)x->what, (int64_t)y->what);
-    by = by != 0 ? by : compare_layout_numbers(x->device, y->device);
-    return by != 0 ? by : compare_layout_numbers(x->row, y->row);
-}
+PS_COMPARE(compare_classes, placed_track, PS_BY(pid) PS_BY(what) PS_BY(device) PS_BY(row))
 
 static int compare_shown_groups(const placed_track *x, const placed_track *y) {
     int by = compare_layout_numbers(x->group_order, y->group_order);
@@ -287,9 +278,7 @@ static bool mark_split(ps_trace_layout *l) {
     for (size_t i = 0; i < l->n_groups; i++) {
         by_pid[i] = &l->groups[i];
     }
-    if (l->n_groups > 1) {
-        qsort(by_pid, l->n_groups, sizeof *by_pid, compare_pids);
-    }
+    ps_sort(by_pid, l->n_groups, sizeof *by_pid, compare_pids);
     for (size_t i = 1; i < l->n_groups; i++) {
         by_pid[i]->is_split = by_pid[i]->pid == by_pid[i - 1]->pid;
     }
@@ -338,8 +327,7 @@ static uint64_t communicator_key(const ps_track *track) {
 
 /* Planes follow their communicator wherever that stands. False when memory is out. */
 static bool order_planes(placed_track *p, size_t n) {
-    ps_idmap communicators; /* -> row */
-    ps_idmap_init(&communicators);
+    ps_idmap communicators = {0}; /* -> row */
     bool ok = true;
     for (size_t i = 0; ok && i < n; i++) {
         if (p[i].track->kind == PS_TRACK_COMM_GROUP) {
@@ -358,8 +346,7 @@ static bool order_planes(placed_track *p, size_t n) {
 }
 
 static bool arrange(ps_trace_layout *l, const ps_trace *t) {
-    ps_idmap process_rows;
-    ps_idmap_init(&process_rows);
+    ps_idmap process_rows = {0};
     placed_track *p = ps_calloc(l->n_tracks + 1, sizeof *p);
     bool ok = p != NULL && index_processes(t, &process_rows);
     if (ok && l->n_tracks > 0) {

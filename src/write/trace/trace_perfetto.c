@@ -638,8 +638,7 @@ static void put_metas(perfetto_rank *r) {
         return;
     }
     uint64_t track = put_named_track(r, "metadata", 0);
-    ps_idmap seen;
-    ps_idmap_init(&seen);
+    ps_idmap seen = {0};
     begin_timed_packet(r, r->zero_ns < 0 ? -r->zero_ns : 0);
     begin_perfetto_event(r, INSTANT, track);
     ps_pb_str(r->pb, EVENT_NAME_TEXT, "metadata", 8);
@@ -782,7 +781,6 @@ static ps_code write_perfetto_rank(void *state, size_t source, const ps_trace *t
     r.sequence = source + 1;
     choose_shift(p, t);
     r.zero_ns = ps_trace_origin_ns(t) + p->shift_ns;
-    ps_buf_init(&r.scratch, 0);
     ps_code code = ps_trace_layout_init(&r.layout, t, err);
     if (code == PS_OK && !prepare_perfetto(&r)) {
         code = ps_fail_nomem(err);
@@ -799,9 +797,6 @@ static void *begin_perfetto(ps_trace_job *job) {
     perfetto *p = ps_calloc(1, sizeof *p);
     if (p != NULL) {
         *p = (perfetto){.job = job, .next_uuid = 1, .next_pid = 1, .next_tid = 1};
-        ps_pb_init(&p->pb);
-        ps_idmap_init(&p->pids);
-        ps_idmap_init(&p->tids);
     }
     return p;
 }

@@ -24,10 +24,6 @@ struct ps_trace_writer {
     ps_sink *sink; /* &file, or the caller's */
 };
 
-const ps_trace_format *const *ps_trace_formats(void) {
-    return FORMATS;
-}
-
 const ps_trace_format *ps_trace_format_for(const char *path) {
     for (size_t f = 0; FORMATS[f] != NULL; f++) {
         for (size_t i = 0; FORMATS[f]->suffixes[i] != NULL; i++) {
@@ -87,8 +83,7 @@ ps_trace_writer *ps_trace_writer_open(const char *path, const ps_trace_source *s
                                       ps_err *err) {
     const ps_trace_format *format = ps_trace_format_for(path);
     if (format == NULL) {
-        ps_buf endings;
-        ps_buf_init(&endings, 0);
+        ps_buf endings = {0};
         ps_trace_format_list(&endings);
         (void)ps_fail_file(err, PS_USAGE, path, "end the name in %s", ps_buf_str(&endings));
         ps_buf_fini(&endings);

@@ -57,8 +57,6 @@ typedef struct ps_trace_format {
     void (*free_state)(void *state);
 } ps_trace_format;
 
-/* All formats, NULL-terminated. */
-const ps_trace_format *const *ps_trace_formats(void);
 /* The format of a file name, NULL when its ending is none of them. */
 const ps_trace_format *ps_trace_format_for(const char *path);
 /* Adds all endings: ".json, .json.gz or .pftrace". */
