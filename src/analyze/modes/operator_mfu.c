@@ -444,8 +444,9 @@ static ps_table *kernel_table(const ps_reduce_input *in, const char *name, size_
             k->ends[k->n_parts++] = n;
         }
     }
-    return ps_table_new_made(name, "", as_text ? IN_FILES : IN_DB, N_COLUMNS, n,
-                             (ps_row_maker){make_op_mfu_row, k, free_kernel_rows});
+    return ps_table_new_made(
+        name, "", as_text ? IN_FILES : IN_DB, N_COLUMNS, n,
+        (ps_row_maker){.make = make_op_mfu_row, .context = k, .free_context = free_kernel_rows});
 }
 
 /* --- all ranks ------------------------------------------------------------------------------------------------ */

@@ -234,8 +234,9 @@ static ps_table *make_memcpy_details(const ps_view_input *in, ps_err *err) {
         (void)(ok ? ps_fail(err, PS_NOTHING, "%s", NO_COPIES) : ps_fail_nomem(err));
         return NULL;
     }
-    ps_table *t = ps_table_new_made("memcpy_details", "copies of memory", COLUMNS, N_COLUMNS,
-                                    c->list.n, (ps_row_maker){make_copy, c, free_copies});
+    ps_table *t = ps_table_new_made(
+        "memcpy_details", "copies of memory", COLUMNS, N_COLUMNS, c->list.n,
+        (ps_row_maker){.make = make_copy, .context = c, .free_context = free_copies});
     if (t == NULL) {
         (void)ps_fail_nomem(err);
     }

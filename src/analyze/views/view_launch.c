@@ -331,9 +331,9 @@ static ps_table *make_kernel_launch(const ps_view_input *in, ps_err *err) {
                   : ps_fail_nomem(err));
         return NULL;
     }
-    ps_table *t =
-        ps_table_new_made("kernel_launch", "kernels from the operator to their end", COLUMNS,
-                          N_COLUMNS, l->list.n, (ps_row_maker){make_launch, l, free_launches});
+    ps_table *t = ps_table_new_made(
+        "kernel_launch", "kernels from the operator to their end", COLUMNS, N_COLUMNS, l->list.n,
+        (ps_row_maker){.make = make_launch, .context = l, .free_context = free_launches});
     if (t == NULL) {
         (void)ps_fail_nomem(err);
     }

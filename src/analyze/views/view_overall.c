@@ -500,8 +500,9 @@ static ps_table *make_leaf(const ps_view_input *in, ps_err *err) {
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    ps_table *t = ps_table_new_made("leaf", "slices of one part", LEAF_COLUMNS, N_LEAF_COLUMNS,
-                                    x.out->n, (ps_row_maker){make_leaf_row, x.out, free_leaf});
+    ps_table *t = ps_table_new_made(
+        "leaf", "slices of one part", LEAF_COLUMNS, N_LEAF_COLUMNS, x.out->n,
+        (ps_row_maker){.make = make_leaf_row, .context = x.out, .free_context = free_leaf});
     if (t == NULL) {
         (void)ps_fail_nomem(err);
     }
