@@ -148,7 +148,9 @@ static ps_value value_of_member(const ps_column *column, const void *row) {
     switch (column->type) {
     case PS_COL_INT:
         cell.u.i = ps_member_int(row, column->member);
-        cell.is_null = cell.u.i == PS_UNKNOWN_INT || (column->unknown_below_zero && cell.u.i < 0);
+        cell.is_null = cell.u.i == PS_UNKNOWN_INT ||
+                       (column->member.type == PS_MEMBER_U32 && cell.u.i == UINT32_MAX) ||
+                       (column->unknown_below_zero && cell.u.i < 0);
         break;
     case PS_COL_REAL:
         cell.u.r = ps_member_real(row, column->member);

@@ -16,8 +16,9 @@
  *     ps_table *t = ps_table_new("Late", "who came last", PS_COLUMNS(LATE));
  *     ps_table_put(t, &(late_row){.rank = 3, .group = "dp", .late_us = NAN});
  *
- * What is not known is NULL in the table: a real that is NaN, an int64_t that is PS_UNKNOWN_INT, a number below zero
- * where the column says so, a text that is NULL ("" is a text). A member that a row does not name is zero, as ever in C.
+ * What is not known is NULL in the table: a real that is NaN, an int64_t that is PS_UNKNOWN_INT, a uint32_t that is
+ * UINT32_MAX (PS_NONE of a trace), a number below zero where the column says so, a text that is NULL ("" is a text:
+ * ps_text_or_null). A member that a row does not name is zero, as ever in C.
  *
  * Memory that runs out is remembered: a table that is NULL or failed takes further rows and cells without a word, and
  * whoever asks at the end (ps_table_end, ps_result_add) is told once.
@@ -92,6 +93,10 @@ typedef struct ps_column {
 
 /* An int64_t that is not known. */
 #define PS_UNKNOWN_INT INT64_MIN
+/* A text that is known when it has any letters. */
+static inline const char *ps_text_or_null(const char *text) {
+    return text != NULL && text[0] != '\0' ? text : NULL;
+}
 
 /* In the braces of a ps_column: the member that it shows, and so its type. FIELD_AS names a type that is not the natural
  * one: a real of whole nanoseconds, an id of a text. */

@@ -56,7 +56,7 @@ static any_row known_row(void) {
     return (any_row){.flag = true,
                      .i32 = 7,
                      .u16 = UINT16_MAX,
-                     .u32 = UINT32_MAX,
+                     .u32 = UINT32_MAX - 1,
                      .i64 = -1500,
                      .u64 = 1u << 20,
                      .real = 2.5,
@@ -75,7 +75,7 @@ static void every_member_has_its_cell(void **state) {
     t = ps_table_end(t);
     assert_non_null(t);
     static const int64_t INTS[][2] = {{FLAG, 1},    {I32, 7},        {U16, UINT16_MAX},
-                                      {I64, -1500}, {U64, 1u << 20}, {U32, UINT32_MAX},
+                                      {I64, -1500}, {U64, 1u << 20}, {U32, UINT32_MAX - 1},
                                       {INSIDE, 2}};
     for (size_t i = 0; i < sizeof INTS / sizeof *INTS; i++) {
         size_t c = (size_t)INTS[i][0];
@@ -99,7 +99,7 @@ static void every_member_has_its_cell(void **state) {
 static void what_is_not_known_is_null(void **state) {
     (void)state;
     ps_table *t = ps_table_new("Any", "", PS_COLUMNS(COLUMNS));
-    any_row row = {.i32 = -1, .i64 = PS_UNKNOWN_INT, .real = NAN};
+    any_row row = {.i32 = -1, .u32 = UINT32_MAX, .i64 = PS_UNKNOWN_INT, .real = NAN};
     ps_table_put(t, &row);
     row.real = -1;
     row.i64 = -1;
@@ -109,6 +109,7 @@ static void what_is_not_known_is_null(void **state) {
     assert_non_null(t);
     assert_int_equal(ps_table_cell(t, 0, FLAG)->u.i, 0); /* zero is a number */
     assert_true(ps_table_cell(t, 0, I32)->is_null);
+    assert_true(ps_table_cell(t, 0, U32)->is_null);
     assert_true(ps_table_cell(t, 0, I64)->is_null);
     assert_true(ps_table_cell(t, 0, REAL)->is_null);
     assert_true(ps_table_cell(t, 0, TEXT)->is_null);
