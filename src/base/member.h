@@ -6,11 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef enum ps_member_type {
     PS_MEMBER_NONE,
     PS_MEMBER_BOOL,
     PS_MEMBER_I32,
+    PS_MEMBER_U8,
     PS_MEMBER_U16,
     PS_MEMBER_U32,
     PS_MEMBER_I64,
@@ -32,6 +34,7 @@ typedef struct ps_member {
     _Generic(((struct_type *)0)->name,                                                             \
         bool: PS_MEMBER_BOOL,                                                                      \
         int32_t: PS_MEMBER_I32,                                                                    \
+        uint8_t: PS_MEMBER_U8,                                                                     \
         uint16_t: PS_MEMBER_U16,                                                                   \
         uint32_t: PS_MEMBER_U32,                                                                   \
         int64_t: PS_MEMBER_I64,                                                                    \
@@ -40,11 +43,64 @@ typedef struct ps_member {
         const char *: PS_MEMBER_TEXT,                                                              \
         char *: PS_MEMBER_CHARS)
 
+/* Through memcpy: the struct is known by its bytes alone. */
+#define PS_MEMBER_READ(c_type, name, from, m)                                                      \
+    c_type name;                                                                                   \
+    memcpy(&(name), (const char *)(from) + (m).offset, sizeof(name))
+
 /* Integers of any size; those above INT64_MAX are not met. */
-int64_t ps_member_int(const void *from, ps_member m);
+static inline int64_t ps_member_int(const void *from, ps_member m) {
+    switch (m.type) {
+    case PS_MEMBER_BOOL: {
+        PS_MEMBER_READ(bool, value, from, m);
+        return value;
+    }
+    case PS_MEMBER_I32: {
+        PS_MEMBER_READ(int32_t, value, from, m);
+        return value;
+    }
+    case PS_MEMBER_U8: {
+        PS_MEMBER_READ(uint8_t, value, from, m);
+        return value;
+    }
+    case PS_MEMBER_U16: {
+        PS_MEMBER_READ(uint16_t, value, from, m);
+        return value;
+    }
+    case PS_MEMBER_U32: {
+        PS_MEMBER_READ(uint32_t, value, from, m);
+        return value;
+    }
+    case PS_MEMBER_I64:
+    case PS_MEMBER_U64: {
+        PS_MEMBER_READ(int64_t, value, from, m);
+        return value;
+    }
+    case PS_MEMBER_NONE:
+    case PS_MEMBER_F64:
+    case PS_MEMBER_TEXT:
+    case PS_MEMBER_CHARS:
+        break;
+    }
+    return 0;
+}
+
 /* Also of an integer. */
-double ps_member_real(const void *from, ps_member m);
+static inline double ps_member_real(const void *from, ps_member m) {
+    if (m.type != PS_MEMBER_F64) {
+        return (double)ps_member_int(from, m);
+    }
+    PS_MEMBER_READ(double, value, from, m);
+    return value;
+}
+
 /* Of TEXT and CHARS. */
-const char *ps_member_text(const void *from, ps_member m);
+static inline const char *ps_member_text(const void *from, ps_member m) {
+    if (m.type == PS_MEMBER_CHARS) {
+        return (const char *)from + m.offset;
+    }
+    PS_MEMBER_READ(const char *, value, from, m);
+    return value;
+}
 
 #endif

@@ -3,7 +3,6 @@
  * and what of it no computing kernel covers. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -11,6 +10,7 @@
 #include "analyze/derived/comm_part.h"
 #include "analyze/stats/intervals.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 
 enum { MAX_SETS = 32, MAX_NAMES = 8, NAME_SIZE = 32 };
 
@@ -238,9 +238,7 @@ static bool add_set(masking *m, size_t set, const ps_comm_op **ops) {
             ops[n++] = &list->ops[i];
         }
     }
-    if (n > 1) {
-        qsort(ops, n, sizeof *ops, compare_masking_ops);
-    }
+    ps_sort(ops, n, sizeof *ops, compare_masking_ops);
     bool ok = true;
     for (size_t i = 0; ok && i < n;) {
         size_t k = i;

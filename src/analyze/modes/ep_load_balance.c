@@ -1,7 +1,6 @@
 /* ep_load_balance: how many tokens each rank of an expert-parallel group had to multiply. The tokens of a GroupedMatmul are
  * the first dimensions of its inputs, all but the last two (weights and group list); the groups are those of
  * parallel_group_info named "exp". */
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/core/analysis.h"
@@ -12,6 +11,7 @@
 #include "base/buf.h"
 #include "base/literal.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 #define OPERATOR "GroupedMatmul"
 #define USUAL_TOP 20
@@ -221,21 +221,12 @@ static int compare_balance_members(const void *a, const void *b) {
 }
 
 /* The group with the largest difference first. */
-static int compare_differences(const void *a, const void *b) {
-    const member *x = a;
-    const member *y = b;
-    if (x->tokens != y->tokens) {
-        return x->tokens > y->tokens ? -1 : 1;
-    }
-    return strcmp(x->group, y->group);
-}
+static const ps_sort_key DIFFERENCE_ORDER[] = {PS_DOWN(member, tokens), PS_UP(member, group)};
 
 /* Members become groups with the difference of their members, in place; returns how many. */
 static size_t find_differences(member *members, size_t n) {
     size_t n_groups = 0;
-    if (n > 1) {
-        qsort(members, n, sizeof *members, compare_balance_members);
-    }
+    ps_sort(members, n, sizeof *members, compare_balance_members);
     for (size_t i = 0; i < n;) {
         member group = members[i];
         int64_t least = group.tokens;
@@ -247,9 +238,7 @@ static size_t find_differences(member *members, size_t n) {
         group.tokens = most - least;
         members[n_groups++] = group;
     }
-    if (n_groups > 1) {
-        qsort(members, n_groups, sizeof *members, compare_differences);
-    }
+    ps_sort_by(members, n_groups, sizeof *members, PS_KEYS(DIFFERENCE_ORDER));
     return n_groups;
 }
 

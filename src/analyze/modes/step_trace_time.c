@@ -4,7 +4,6 @@
  * columns and units (us) are those that MindStudio Insight reads. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/comm/topology.h"
@@ -16,6 +15,7 @@
 #include "analyze/rank/overlap_lanes.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "model/recording.h"
 
 enum {
@@ -246,9 +246,7 @@ typedef struct lines {
 } lines;
 
 static void sort_lines(lines *l) {
-    if (l->n > 1) {
-        qsort(l->at, l->n, sizeof *l->at, by_step_and_who);
-    }
+    ps_sort(l->at, l->n, sizeof *l->at, by_step_and_who);
 }
 
 /* The largest of each column, which therefore need not add up. Lines of ranks come by step: each stage has one open line,

@@ -1,6 +1,5 @@
 #include "analyze/modes/time_summary.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/comm/comm_list.h"
@@ -17,6 +16,7 @@
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/sort.h"
 #include "model/recording.h"
 
 #define MAX_ROWS ((size_t)1 << 28)
@@ -88,9 +88,7 @@ static delay *list_delays(const ps_links *links, size_t *n) {
                                      work.s->start_ns[i] - work.s->start_ns[links->call[i]]};
         }
     }
-    if (delays != NULL && *n > 1) {
-        qsort(delays, *n, sizeof *delays, by_device_and_step);
-    }
+    ps_sort(delays, *n, sizeof *delays, by_device_and_step);
     return delays;
 }
 
@@ -104,9 +102,7 @@ static place *list_places(const partial *part) {
         const ps_overlap *o = &part->rows[r].o;
         places[r] = (place){.at = {.device = o->device, .step = o->step}, .row = r};
     }
-    if (places != NULL && part->n_rows > 1) {
-        qsort(places, part->n_rows, sizeof *places, compare_places);
-    }
+    ps_sort(places, part->n_rows, sizeof *places, compare_places);
     return places;
 }
 
@@ -390,9 +386,7 @@ static int by_time_row_step(const void *a, const void *b) {
 }
 
 static bool put_time_row_rank(int64_t rank, partial *part, ps_table *summary, ps_table *extra) {
-    if (part->n_rows > 1) {
-        qsort(part->rows, part->n_rows, sizeof *part->rows, by_time_row_step);
-    }
+    ps_sort(part->rows, part->n_rows, sizeof *part->rows, by_time_row_step);
     for (size_t i = 0; i < part->n_rows; i++) {
         if (!ps_table_add_row(summary) || (extra != NULL && !ps_table_add_row(extra))) {
             return false;
