@@ -48,14 +48,7 @@ ps_code ps_comm_roster_table(const ps_comm_roster *roster, ps_result *result, ps
 }
 
 static ps_code map_group_map(const ps_map_input *in, void **out, ps_err *err) {
-    ps_comm_part *part = NULL;
-    ps_code code = ps_comm_part_read(in, PS_COMM_TIMES, &part, err);
-    if (code != PS_OK) {
-        ps_comm_part_free(part);
-        return code;
-    }
-    *out = part;
-    return PS_OK;
+    return ps_comm_part_map(in, PS_COMM_TIMES, out, err);
 }
 
 static ps_code reduce_group_map(const ps_reduce_input *in, void **shared, ps_err *err) {

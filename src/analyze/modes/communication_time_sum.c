@@ -428,14 +428,7 @@ static void give_bandwidths(const ps_reduce_input *in) {
 /* --- the rounds ----------------------------------------------------------------------------------------------- */
 
 static ps_code map_comm_time(const ps_map_input *in, void **out, ps_err *err) {
-    ps_comm_part *part = NULL;
-    ps_code code = ps_comm_part_read(in, PS_COMM_TIMES | PS_COMM_BANDWIDTHS, &part, err);
-    if (code != PS_OK) {
-        ps_comm_part_free(part);
-        return code;
-    }
-    *out = part;
-    return PS_OK;
+    return ps_comm_part_map(in, PS_COMM_TIMES | PS_COMM_BANDWIDTHS, out, err);
 }
 
 static ps_code reduce_comm_time(const ps_reduce_input *in, void **shared, ps_err *err) {

@@ -247,14 +247,7 @@ static void give_groups(const ps_reduce_input *in) {
 /* --- the rounds ----------------------------------------------------------------------------------------------- */
 
 static ps_code map_hccl(const ps_map_input *in, void **out, ps_err *err) {
-    ps_comm_part *part = NULL;
-    ps_code code = ps_comm_part_read(in, 0, &part, err);
-    if (code != PS_OK) {
-        ps_comm_part_free(part);
-        return code;
-    }
-    *out = part;
-    return PS_OK;
+    return ps_comm_part_map(in, 0, out, err);
 }
 
 static ps_code reduce_hccl(const ps_reduce_input *in, void **shared, ps_err *err) {

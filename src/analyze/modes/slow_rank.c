@@ -239,14 +239,7 @@ static void give_lateness(const judging *j) {
 /* --- the rounds ----------------------------------------------------------------------------------------------- */
 
 static ps_code map_slow_rank(const ps_map_input *in, void **out, ps_err *err) {
-    ps_comm_part *part = NULL;
-    ps_code code = ps_comm_part_read(in, 0, &part, err);
-    if (code != PS_OK) {
-        ps_comm_part_free(part);
-        return code;
-    }
-    *out = part;
-    return PS_OK;
+    return ps_comm_part_map(in, 0, out, err);
 }
 
 static void count_unmatched(const ps_reduce_input *in, size_t n) {
