@@ -1,5 +1,7 @@
 #include "model/table.h"
 
+#include <math.h>
+#include <stdalign.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -14,6 +16,7 @@ typedef struct ps_made_rows {
     ps_row_maker maker;
     size_t row[KEPT_ROWS]; /* SIZE_MAX: none yet */
     char room[KEPT_ROWS][PS_ROW_ROOM];
+    char *structs;    /* KEPT_ROWS of them, row_size apart */
     ps_value cells[]; /* KEPT_ROWS * n_columns */
 } ps_made_rows;
 
@@ -40,12 +43,17 @@ ps_table *ps_table_new_made(const char *name, const char *title, const ps_column
     ps_table *t = ps_table_new(name, title, columns, n_columns);
     ps_made_rows *made =
         t != NULL ? ps_calloc(1, sizeof *made + KEPT_ROWS * n_columns * sizeof *made->cells) : NULL;
-    if (made == NULL) {
+    size_t align = alignof(max_align_t);
+    maker.row_size = (maker.row_size + align - 1) / align * align;
+    char *structs = made != NULL ? ps_calloc(KEPT_ROWS, maker.row_size + 1) : NULL;
+    if (structs == NULL) {
+        ps_free(made);
         ps_table_free(t);
         maker.free_context(maker.context);
         return NULL;
     }
     made->maker = maker;
+    made->structs = structs;
     made->row[0] = SIZE_MAX;
     made->row[1] = SIZE_MAX;
     t->made = made;
@@ -57,6 +65,7 @@ void ps_table_free(ps_table *t) {
     if (t != NULL) {
         if (t->made != NULL) {
             t->made->maker.free_context(t->made->maker.context);
+            ps_free(t->made->structs);
             ps_free(t->made);
         }
         ps_arena_fini(&t->arena);
@@ -69,9 +78,15 @@ size_t ps_table_bytes(const ps_table *t) {
     return sizeof *t + t->cap_cells * sizeof *t->cells + t->arena.size_bytes;
 }
 
+/* --- rows ------------------------------------------------------------------------------------------------- */
+
 bool ps_table_add_row(ps_table *t) {
+    if (t == NULL || t->failed) {
+        return false;
+    }
     size_t used = t->n_rows * t->n_columns;
     if (!ps_grow(&t->cells, &t->cap_cells, used + t->n_columns, MAX_CELLS, sizeof *t->cells)) {
+        t->failed = true;
         return false;
     }
     for (size_t c = 0; c < t->n_columns; c++) {
@@ -81,32 +96,105 @@ bool ps_table_add_row(ps_table *t) {
     return true;
 }
 
-static ps_value *last_cell(ps_table *t, size_t column) {
-    return &t->cells[(t->n_rows - 1) * t->n_columns + column];
+void ps_table_fail(ps_table *t) {
+    if (t != NULL) {
+        t->failed = true;
+    }
+}
+
+ps_table *ps_table_end(ps_table *t) {
+    if (t != NULL && t->failed) {
+        ps_table_free(t);
+        return NULL;
+    }
+    return t;
+}
+
+static void set_cell(ps_table *t, size_t column, ps_value value) {
+    if (t != NULL && !t->failed) {
+        t->cells[(t->n_rows - 1) * t->n_columns + column] = value;
+    }
 }
 
 void ps_table_set_int(ps_table *t, size_t column, int64_t value) {
-    *last_cell(t, column) = (ps_value){.u.i = value};
+    set_cell(t, column, (ps_value){.u.i = value});
 }
 
 void ps_table_set_real(ps_table *t, size_t column, double value) {
-    *last_cell(t, column) = (ps_value){.u.r = value};
-}
-
-bool ps_table_set_text(ps_table *t, size_t column, const char *text) {
-    if (text == NULL) {
-        return true;
-    }
-    const char *copy = ps_arena_strndup(&t->arena, text, strlen(text));
-    if (copy == NULL) {
-        return false;
-    }
-    *last_cell(t, column) = (ps_value){.u.text = copy};
-    return true;
+    set_cell(t, column, (ps_value){.u.r = value});
 }
 
 void ps_table_share_text(ps_table *t, size_t column, const char *text) {
-    *last_cell(t, column) = (ps_value){.u.text = text};
+    set_cell(t, column, (ps_value){.u.text = text});
+}
+
+bool ps_table_set_text(ps_table *t, size_t column, const char *text) {
+    if (t == NULL || t->failed) {
+        return false;
+    }
+    if (text != NULL) {
+        const char *copy = ps_arena_strndup(&t->arena, text, strlen(text));
+        t->failed = copy == NULL;
+        ps_table_share_text(t, column, copy);
+    }
+    return !t->failed;
+}
+
+/* --- rows by descriptor ----------------------------------------------------------------------------------- */
+
+/* The text lies where the row has it. */
+static ps_value value_of_member(const ps_column *column, const void *row) {
+    ps_value cell = {.is_null = true};
+    switch (column->type) {
+    case PS_COL_INT:
+        cell.u.i = ps_member_int(row, column->member);
+        cell.is_null = cell.u.i == PS_UNKNOWN_INT ||
+                       (column->member.type == PS_MEMBER_U32 && cell.u.i == UINT32_MAX) ||
+                       (column->unknown_below_zero && cell.u.i < 0);
+        break;
+    case PS_COL_REAL:
+        cell.u.r = ps_member_real(row, column->member);
+        cell.is_null = isnan(cell.u.r) || (column->unknown_below_zero && cell.u.r < 0);
+        cell.u.r = column->divisor > 0 ? cell.u.r / column->divisor : cell.u.r;
+        break;
+    case PS_COL_TEXT:
+    case PS_COL_STRING_ID:
+        cell.u.text = ps_member_text(row, column->member);
+        cell.is_null = cell.u.text == NULL;
+        break;
+    }
+    return cell;
+}
+
+void ps_table_put(ps_table *t, const void *row) {
+    if (!ps_table_add_row(t)) {
+        return;
+    }
+    for (size_t c = 0; c < t->n_columns; c++) {
+        const ps_column *column = &t->columns[c];
+        if (column->member.type == PS_MEMBER_NONE) {
+            continue;
+        }
+        ps_value cell = value_of_member(column, row);
+        bool is_text = column->type == PS_COL_TEXT || column->type == PS_COL_STRING_ID;
+        if (cell.is_null) {
+            continue;
+        }
+        if (is_text && !column->is_shared) {
+            (void)ps_table_set_text(t, c, cell.u.text);
+        } else {
+            set_cell(t, c, cell);
+        }
+    }
+}
+
+void ps_table_put_all(ps_table *t, const void *rows, size_t n, size_t row_size) {
+    if (rows == NULL) {
+        ps_table_fail(t);
+    }
+    for (size_t r = 0; rows != NULL && r < n; r++) {
+        ps_table_put(t, (const char *)rows + r * row_size);
+    }
 }
 
 size_t ps_table_column(const ps_table *t, const char *name) {
@@ -118,17 +206,33 @@ size_t ps_table_column(const ps_table *t, const char *name) {
     return SIZE_MAX;
 }
 
+static void make_by_struct(const ps_table *t, size_t row, ps_value *cells, char *row_struct) {
+    const ps_row_maker *maker = &t->made->maker;
+    memset(row_struct, 0, maker->row_size);
+    maker->fill(maker->context, row, row_struct);
+    for (size_t c = 0; c < t->n_columns; c++) {
+        if (t->columns[c].member.type != PS_MEMBER_NONE) {
+            cells[c] = value_of_member(&t->columns[c], row_struct);
+        }
+    }
+}
+
 static const ps_value *made_row(const ps_table *t, size_t row) {
     ps_made_rows *made = t->made;
     size_t at = row % KEPT_ROWS;
     ps_value *cells = made->cells + at * t->n_columns;
-    if (made->row[at] != row) {
-        for (size_t c = 0; c < t->n_columns; c++) {
-            cells[c] = (ps_value){.is_null = true};
-        }
-        made->maker.make(made->maker.context, row, cells, made->room[at]);
-        made->row[at] = row;
+    if (made->row[at] == row) {
+        return cells;
     }
+    for (size_t c = 0; c < t->n_columns; c++) {
+        cells[c] = (ps_value){.is_null = true};
+    }
+    if (made->maker.fill != NULL) {
+        make_by_struct(t, row, cells, made->structs + at * made->maker.row_size);
+    } else {
+        made->maker.make(made->maker.context, row, cells, made->room[at]);
+    }
+    made->row[at] = row;
     return cells;
 }
 

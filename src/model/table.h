@@ -1,8 +1,31 @@
 /* ps_table: every result that is not a trace or a chart. Named columns with a type and a unit; text, CSV,
  * JSON and SQLite come from that for free. A table knows where it belongs.
  *
- * Built row by row: ps_table_add_row, then one ps_table_set_* per cell that is not NULL. Tables of a row a kernel would
- * be large that way: such a table makes its rows when somebody reads them (ps_table_new_made). */
+ * Its rows are structs, and each column says which member it shows:
+ *
+ *     typedef struct late_row {
+ *         int64_t rank;
+ *         const char *group;
+ *         double late_us;
+ *     } late_row;
+ *
+ *     static const ps_column LATE[] = {{.name = "rank", PS_FIELD(late_row, rank)},
+ *                                      {.name = "group", PS_FIELD(late_row, group)},
+ *                                      {.name = "late", PS_FIELD(late_row, late_us), .unit = PS_UNIT_US}};
+ *
+ *     ps_table *t = ps_table_new("Late", "who came last", PS_COLUMNS(LATE));
+ *     ps_table_put(t, &(late_row){.rank = 3, .group = "dp", .late_us = NAN});
+ *
+ * What is not known is NULL in the table: a real that is NaN, an int64_t that is PS_UNKNOWN_INT, a uint32_t that is
+ * UINT32_MAX (PS_NONE of a trace), a number below zero where the column says so, a text that is NULL ("" is a text:
+ * ps_text_or_null). A member that a row does not name is zero, as ever in C.
+ *
+ * Memory that runs out is remembered: a table that is NULL or failed takes further rows and cells without a word, and
+ * whoever asks at the end (ps_table_end, ps_result_add) is told once.
+ *
+ * Where columns are not known before the program runs: ps_table_add_row, then one ps_table_set_* per cell that is not
+ * NULL. Tables of a row a kernel would be large: such a table makes its rows when somebody reads them
+ * (ps_table_new_made). */
 #ifndef PS_MODEL_TABLE_H
 #define PS_MODEL_TABLE_H
 
@@ -12,6 +35,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/member.h"
 
 typedef enum ps_col_type {
     PS_COL_INT,
@@ -60,7 +84,34 @@ typedef struct ps_column {
     const char *shown;  /* the name on the terminal, where the own one is long; NULL: the own one */
     bool
         merged; /* xlsx: runs of equal values are one cell, inside runs of the merged column before it */
+    ps_member
+        member; /* of the row's struct (PS_FIELD); NONE: the cell stays NULL, or is set by hand */
+    double divisor;          /* a real that is shown in a larger unit than the member has; 0: 1 */
+    bool unknown_below_zero; /* a negative number is NULL */
+    bool is_shared; /* the text outlives the table: static, or of its arena; others are copied */
 } ps_column;
+
+/* An int64_t that is not known. */
+#define PS_UNKNOWN_INT INT64_MIN
+/* A text that is known when it has any letters. */
+static inline const char *ps_text_or_null(const char *text) {
+    return text != NULL && text[0] != '\0' ? text : NULL;
+}
+
+/* In the braces of a ps_column: the member that it shows, and so its type. FIELD_AS names a type that is not the natural
+ * one: a real of whole nanoseconds, an id of a text. */
+#define PS_FIELD(row_type, name) PS_FIELD_AS(PS_COL_TYPE(row_type, name), row_type, name)
+#define PS_FIELD_AS(col_type, row_type, name)                                                      \
+    .type = (col_type), .member = PS_MEMBER(row_type, name)
+#define PS_COL_TYPE(row_type, name)                                                                \
+    _Generic(((row_type *)0)->name,                                                                \
+        double: PS_COL_REAL,                                                                       \
+        const char *: PS_COL_TEXT,                                                                 \
+        char *: PS_COL_TEXT,                                                                       \
+        default: PS_COL_INT)
+
+/* The last two arguments of ps_table_new. */
+#define PS_COLUMNS(array) (array), sizeof(array) / sizeof *(array)
 
 /* Which outputs a cluster-homed table goes to. */
 typedef enum ps_table_to {
@@ -94,14 +145,18 @@ static inline void ps_cell_text_set(ps_value *cell, const char *text) {
     }
 }
 
-/* Rows on demand. */
+/* Rows on demand: either of the first two. */
 #define PS_ROW_ROOM 256
 typedef struct ps_row_maker {
+    /* Fills the row's struct, all zero before, of `row_size` bytes. Texts of its own lie in it as char[]; others live as long
+     * as the context. */
+    void (*fill)(const void *context, size_t row, void *out);
     /* Sets the cells of a row, all NULL before. `room` is for texts that belong to this row alone; other texts live as
      * long as the context. */
     void (*make)(const void *context, size_t row, ps_value *cells, char room[PS_ROW_ROOM]);
     void *context;
     void (*free_context)(void *context);
+    size_t row_size; /* with `fill` */
 } ps_row_maker;
 
 typedef struct ps_table {
@@ -121,6 +176,7 @@ typedef struct ps_table {
     size_t n_columns;
     ps_value *cells; /* row-major: n_rows * n_columns; NULL with `made` */
     size_t n_rows, cap_cells;
+    bool failed;               /* memory ran out: what it holds is not all */
     struct ps_made_rows *made; /* rows on demand, else NULL */
     ps_arena arena;
 } ps_table;
@@ -137,10 +193,19 @@ void ps_table_free(ps_table *t); /* NULL is fine */
 /* What it holds in memory, about. */
 size_t ps_table_bytes(const ps_table *t);
 
+/* Appends a row by its struct. `t` may be NULL. */
+void ps_table_put(ps_table *t, const void *row);
+/* The same for an array of `n` structs of `row_size` bytes. NULL rows: there was no memory for them, the table fails. */
+void ps_table_put_all(ps_table *t, const void *rows, size_t n, size_t row_size);
+/* What failed is not the table itself, but something its rows needed. */
+void ps_table_fail(ps_table *t);
+/* The table when all rows are in it; frees it and returns NULL when memory ran out. */
+ps_table *ps_table_end(ps_table *t);
+
 /* Appends a row of NULLs. False when memory is out. */
 bool ps_table_add_row(ps_table *t);
 
-/* Sets a cell of the last row. The text is copied; NULL text leaves the cell NULL. */
+/* Sets a cell of the last row; nothing happens to a table that is NULL or failed. The text is copied; NULL text leaves the cell NULL. */
 void ps_table_set_int(ps_table *t, size_t column, int64_t value);
 void ps_table_set_real(ps_table *t, size_t column, double value);
 bool ps_table_set_text(ps_table *t, size_t column, const char *text);

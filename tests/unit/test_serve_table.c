@@ -187,8 +187,9 @@ static void only_what_is_shown_is_made(void **state) {
     desk_open(&d);
     ps_table_free(d.table);
     counted c = {0};
-    d.table = ps_table_new_made("made", "", COLUMNS, 4, 100000,
-                                (ps_row_maker){make_row, &c, free_nothing});
+    d.table = ps_table_new_made(
+        "made", "", COLUMNS, 4, 100000,
+        (ps_row_maker){.make = make_row, .context = &c, .free_context = free_nothing});
     expect_in(get(&d, "offset=99998"), "\"rows\":[\n[99998,\"name 8\",162,null],\n[99999,");
     assert_true(c.n_made <= 2);
     c.n_made = 0;

@@ -92,18 +92,22 @@ static void values_are_sorted(void **state) {
     }
 }
 
-static const ps_column COLUMNS[] = {PS_STATS_COLUMNS};
+typedef struct stats_row {
+    ps_stats stats;
+} stats_row;
+
+static const ps_column COLUMNS[] = {PS_STATS_COLUMNS(stats_row, stats)};
 
 static void one_value_has_no_deviation(void **state) {
     (void)state;
-    ps_table *t = ps_table_new("Stats", "", COLUMNS, PS_N_STATS_COLUMNS);
-    assert_non_null(t);
-    assert_true(ps_table_add_row(t));
+    ps_table *t = ps_table_new("Stats", "", PS_COLUMNS(COLUMNS));
     int64_t v[] = {7};
     ps_stats s = ps_stats_of(v, 1);
-    ps_stats_put(t, 0, &s);
+    ps_table_put(t, &(stats_row){s});
+    t = ps_table_end(t);
+    assert_non_null(t);
     assert_int_equal(ps_table_cell(t, 0, 0)->u.i, 1);
-    for (size_t c = 1; c < PS_N_STATS_COLUMNS; c++) {
+    for (size_t c = 1; c < t->n_columns; c++) {
         assert_int_equal(ps_table_cell(t, 0, c)->is_null, c == 2);
         assert_true(c == 2 || ps_table_cell(t, 0, c)->u.r == 7);
     }

@@ -470,8 +470,9 @@ static void test_made_rows(void **state) {
         assert_non_null(first);
         *first = 7;
         (void)ps_alloc_fail_at(n);
-        t = ps_table_new_made("squares", "", COLUMNS, 2, 3,
-                              (ps_row_maker){make_square, first, ps_free});
+        t = ps_table_new_made(
+            "squares", "", COLUMNS, 2, 3,
+            (ps_row_maker){.make = make_square, .context = first, .free_context = ps_free});
         (void)ps_alloc_fail_at(-1);
     }
     assert_non_null(t);

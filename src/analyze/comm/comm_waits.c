@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 #define MAX_BACK 64 /* operators of a communicator that may run at once */
 
@@ -163,9 +164,7 @@ static bool place_ops(measuring *m) {
         }
         m->ops[m->n_ops++] = (placed_op){place, (uint32_t)i};
     }
-    if (m->n_ops > 1) {
-        qsort(m->ops, m->n_ops, sizeof *m->ops, by_place);
-    }
+    ps_sort(m->ops, m->n_ops, sizeof *m->ops, by_place);
     m->first = ps_calloc(m->n_places + 1, sizeof *m->first);
     m->at = ps_calloc(m->n_places + 1, sizeof *m->at);
     ok = ok && m->first != NULL && m->at != NULL;
@@ -386,9 +385,7 @@ static bool sum_all(measuring *m) {
     m->began_ns = ps_calloc(n_peers, sizeof *m->began_ns);
     m->began_exposed_ns = ps_calloc(n_peers, sizeof *m->began_exposed_ns);
     bool ok = m->n_waiting != NULL && m->began_ns != NULL && m->began_exposed_ns != NULL;
-    if (m->n_tasks > 1) {
-        qsort(m->tasks, m->n_tasks, sizeof *m->tasks, by_op);
-    }
+    ps_sort(m->tasks, m->n_tasks, sizeof *m->tasks, by_op);
     for (size_t i = 0, end = 0; ok && i < m->n_tasks; i = end) {
         for (end = i + 1; end < m->n_tasks && m->tasks[end].op == m->tasks[i].op;) {
             end++;

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 /* So many differences of a pair tell the median; of more every second, fourth ... is kept. */
 enum { MAX_ENDS = 1024 };
@@ -232,14 +233,7 @@ static bool pair_recorded(ps_job_clock *c) {
     return ok;
 }
 
-static int compare_pairs(const void *a, const void *b) {
-    const ps_clock_interval *x = a;
-    const ps_clock_interval *y = b;
-    if (x->a != y->a) {
-        return x->a < y->a ? -1 : 1;
-    }
-    return x->b < y->b ? -1 : x->b > y->b;
-}
+static const ps_sort_key PAIR_ORDER[] = {PS_UP(ps_clock_interval, a), PS_UP(ps_clock_interval, b)};
 
 /* NULL when memory is out. */
 static ps_clock_interval *list_intervals(ps_job_clock *c, ps_clock_notes *notes) {
@@ -255,9 +249,7 @@ static ps_clock_interval *list_intervals(ps_job_clock *c, ps_clock_notes *notes)
             all[k].has_likely = allows_equal(&all[k]);
         }
     }
-    if (all != NULL && c->n_pairs > 1) {
-        qsort(all, c->n_pairs, sizeof *all, compare_pairs);
-    }
+    ps_sort_by(all, c->n_pairs, sizeof *all, PS_KEYS(PAIR_ORDER));
     return all;
 }
 

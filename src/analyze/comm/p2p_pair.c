@@ -281,7 +281,7 @@ static void format_id(const link *l, uint32_t index, char *out, size_t size) {
 
 static ps_code add_rank_table(const pairing *p, size_t rank, ps_err *err) {
     const ps_p2p_list *list = p->lists[rank];
-    ps_table *t = ps_table_new("COMMUNICATION_OP", "", COLUMNS, sizeof COLUMNS / sizeof *COLUMNS);
+    ps_table *t = ps_table_new("COMMUNICATION_OP", "", PS_COLUMNS(COLUMNS));
     if (t == NULL) {
         return ps_fail_nomem(err);
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "model/comm_kernels.h"
 
 /* --- gathering ------------------------------------------------------------------------------------------------ */
@@ -360,9 +361,7 @@ bool ps_skew_match(ps_skew_work *w) {
     if (w->has_clocks) {
         take_matched_names(w);
     }
-    if (n > 1) {
-        qsort(e, n, sizeof *e, by_matched_group);
-    }
+    ps_sort(e, n, sizeof *e, by_matched_group);
     bool ok = true;
     for (size_t i = 0; ok && i < n;) {
         size_t k = i;

@@ -9,6 +9,7 @@
 #include "analyze/comm/transfer_pairs.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/sort.h"
 
 /* One end of a transfer. */
 typedef struct transfer {
@@ -120,9 +121,7 @@ static bool find_transfers(matching *m) {
     size_t n = m->w->n - m->w->n_collective_entries;
     m->all = ps_calloc(n + 1, sizeof *m->all);
     bool ok = m->all != NULL && index_ranks(m) && index_places(m, e, n);
-    if (n > 1) {
-        qsort(e, n, sizeof *e, by_group_and_rank);
-    }
+    ps_sort(e, n, sizeof *e, by_group_and_rank);
     for (size_t i = 0; ok && i < n;) {
         size_t k = i;
         while (k < n && e[k].group == e[i].group) {

@@ -1,10 +1,10 @@
 /* Where nothing names the communicators of a capture, operators of several of them lie in one stretch, and counting them
  * off brings together what never met. What does not fit is matched anew by the ends, on one clock: the closest ends first,
  * as long as all parts overlap and no rank takes part twice. */
-#include <stdlib.h>
 
 #include "analyze/comm/skew_match.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 
 typedef struct candidate {
     int64_t start_ns, end_ns; /* on the clock of the reference */
@@ -76,29 +76,10 @@ static size_t run_end(const refit *f, size_t from) {
     return to;
 }
 
-static int by_end(const void *a, const void *b) {
-    const candidate *x = a;
-    const candidate *y = b;
-    if (x->reference != y->reference) {
-        return x->reference < y->reference ? -1 : 1;
-    }
-    if (x->end_ns != y->end_ns) {
-        return x->end_ns < y->end_ns ? -1 : 1;
-    }
-    if (x->rank != y->rank) {
-        return x->rank < y->rank ? -1 : 1;
-    }
-    return x->at < y->at ? -1 : x->at > y->at;
-}
+static const ps_sort_key BY_END[] = {PS_UP(candidate, reference), PS_UP(candidate, end_ns),
+                                     PS_UP(candidate, rank), PS_UP(candidate, at)};
 
-static int by_pause(const void *a, const void *b) {
-    const pause_between *x = a;
-    const pause_between *y = b;
-    if (x->ns != y->ns) {
-        return x->ns < y->ns ? -1 : 1;
-    }
-    return x->at < y->at ? -1 : x->at > y->at;
-}
+static const ps_sort_key BY_PAUSE[] = {PS_UP(pause_between, ns), PS_UP(pause_between, at)};
 
 /* Keeps what fits; all else goes into the pool. */
 static void divide_refit(refit *f) {
@@ -113,9 +94,7 @@ static void divide_refit(refit *f) {
         }
         i = k;
     }
-    if (f->n_pool > 1) {
-        qsort(f->pool, f->n_pool, sizeof *f->pool, by_end);
-    }
+    ps_sort_by(f->pool, f->n_pool, sizeof *f->pool, PS_KEYS(BY_END));
 }
 
 static bool have_other_ranks(refit *f, size_t from, size_t middle, size_t to) {
@@ -158,9 +137,7 @@ static void join_all(refit *f) {
             f->pauses[n++] = (pause_between){p[1].end_ns - p->end_ns, i};
         }
     }
-    if (n > 1) {
-        qsort(f->pauses, n, sizeof *f->pauses, by_pause);
-    }
+    ps_sort_by(f->pauses, n, sizeof *f->pauses, PS_KEYS(BY_PAUSE));
     for (size_t i = 0; i < n; i++) {
         join_refit(f, f->pauses[i].at);
     }

@@ -32,6 +32,7 @@ const ps_analysis *ps_analysis_find(const char *name) {
 }
 
 ps_code ps_result_add(ps_result *r, ps_table *table, ps_err *err) {
+    table = ps_table_end(table);
     if (table == NULL ||
         !ps_grow(&r->tables, &r->cap_tables, r->n_tables + 1, MAX_TABLES, sizeof(ps_table *))) {
         ps_table_free(table);
@@ -39,6 +40,14 @@ ps_code ps_result_add(ps_result *r, ps_table *table, ps_err *err) {
     }
     r->tables[r->n_tables++] = table;
     return PS_OK;
+}
+
+void ps_result_give(ps_result *r, ps_table *table) {
+    r->failed = ps_result_add(r, table, NULL) != PS_OK || r->failed;
+}
+
+ps_code ps_result_code(const ps_result *r, ps_err *err) {
+    return r->failed ? ps_fail_nomem(err) : PS_OK;
 }
 
 const ps_table *ps_result_table(const ps_result *r, const char *name) {

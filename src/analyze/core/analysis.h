@@ -23,6 +23,7 @@
 typedef struct ps_result {
     ps_table **tables;
     size_t n_tables, cap_tables;
+    bool failed;     /* memory ran out for one that was given */
     ps_chart *chart; /* or NULL */
 } ps_result;
 
@@ -121,6 +122,10 @@ const ps_analysis *ps_analysis_find(const char *name);
 
 /* Takes ownership of the table, also on failure. */
 PS_MUST_USE ps_code ps_result_add(ps_result *r, ps_table *table, ps_err *err);
+/* The same for one of several tables: that memory ran out is remembered, and told by ps_result_code(), which ends the
+ * reduce. */
+void ps_result_give(ps_result *r, ps_table *table);
+PS_MUST_USE ps_code ps_result_code(const ps_result *r, ps_err *err);
 /* The first of that name, NULL when there is none or no result. */
 const ps_table *ps_result_table(const ps_result *r, const char *name);
 void ps_result_fini(ps_result *r);

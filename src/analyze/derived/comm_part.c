@@ -253,3 +253,14 @@ const ps_comm_list **ps_comm_lists(const ps_reduce_input *in) {
     }
     return lists;
 }
+
+ps_code ps_comm_part_map(const ps_map_input *in, uint32_t tables, void **out, ps_err *err) {
+    ps_comm_part *part = NULL;
+    ps_code code = ps_comm_part_read(in, tables, &part, err);
+    if (code != PS_OK) {
+        ps_comm_part_free(part);
+        return code;
+    }
+    *out = part;
+    return PS_OK;
+}

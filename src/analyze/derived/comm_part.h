@@ -45,6 +45,9 @@ enum { PS_COMM_KEY_SIZE = 24 }; /* room for the decimal digits of a hash */
  * frees it with ps_comm_part_free(), also after a failure when *out is not NULL. */
 PS_MUST_USE ps_code ps_comm_part_read(const ps_map_input *in, uint32_t tables, ps_comm_part **out,
                                       ps_err *err);
+/* The same for an analysis whose partial it is: its map, which frees what a failure leaves. */
+PS_MUST_USE ps_code ps_comm_part_map(const ps_map_input *in, uint32_t tables, void **out,
+                                     ps_err *err);
 void ps_comm_part_free(void *part); /* NULL is fine */
 
 /* What statistics call a communicator; `out` has room for `size` bytes. */

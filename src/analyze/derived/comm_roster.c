@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 typedef struct building {
     ps_comm_roster *r;
@@ -133,9 +134,7 @@ static bool complete_roster(ps_comm_roster *r, ps_roster_group *g) {
             g->n_ranks = g->fact->n_ranks;
         }
     }
-    if (g->n_ranks > 1) {
-        qsort(g->ranks, g->n_ranks, sizeof *g->ranks, ps_compare_i64);
-    }
+    ps_sort(g->ranks, g->n_ranks, sizeof *g->ranks, ps_compare_i64);
     return true;
 }
 

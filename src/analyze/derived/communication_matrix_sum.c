@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/comm_roster.h"
 #include "analyze/derived/communication_matrix_sum.h"
@@ -155,51 +156,35 @@ static bool add_matrix_rank(sums *by_name, sums *total, const ps_link_places *pl
 
 /* --- the table ------------------------------------------------------------------------------------------------ */
 
-enum { STEP, OP, GROUP, SOURCE, DESTINATION, TRANSPORT, OP_NAME, SIZE, TIME, BANDWIDTH, N_COLUMNS };
+typedef struct matrix_row {
+    link_sum link;
+    double bandwidth;
+} matrix_row;
 
-static const ps_column COLUMNS[N_COLUMNS] = {
-    [STEP] = {.name = "step", .type = PS_COL_TEXT},
-    [OP] = {.name = "hccl_op_name", .type = PS_COL_TEXT},
-    [GROUP] = {.name = "group_name", .type = PS_COL_TEXT},
-    [SOURCE] = {.name = "src_rank", .type = PS_COL_INT},
-    [DESTINATION] = {.name = "dst_rank", .type = PS_COL_INT},
-    [TRANSPORT] = {.name = "transport_type", .type = PS_COL_TEXT},
-    [OP_NAME] = {.name = "op_name", .type = PS_COL_TEXT},
-    [SIZE] = {.name = "transit_size", .type = PS_COL_REAL, .unit = PS_UNIT_MB, .exact = true},
-    [TIME] = {.name = "transit_time", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
-    [BANDWIDTH] = {.name = "bandwidth", .type = PS_COL_REAL, .unit = PS_UNIT_GB_PER_S},
+static const ps_column COLUMNS[] = {
+    {.name = "step", PS_FIELD(matrix_row, link.step)},
+    {.name = "hccl_op_name", PS_FIELD(matrix_row, link.op)},
+    {.name = "group_name", PS_FIELD(matrix_row, link.group)},
+    {.name = "src_rank", PS_FIELD(matrix_row, link.source)},
+    {.name = "dst_rank", PS_FIELD(matrix_row, link.destination)},
+    {.name = "transport_type", PS_FIELD(matrix_row, link.transport)},
+    {.name = "op_name", PS_FIELD(matrix_row, link.op_name)},
+    {.name = "transit_size", PS_FIELD(matrix_row, link.size), .unit = PS_UNIT_MB, .exact = true},
+    {.name = "transit_time", PS_FIELD(matrix_row, link.time), .unit = PS_UNIT_MS, .exact = true},
+    {.name = "bandwidth", PS_FIELD(matrix_row, bandwidth), .unit = PS_UNIT_GB_PER_S},
 };
 
-static bool put_matrix_sums(ps_table *t, const sums *s) {
+static void put_matrix_sums(ps_table *t, const sums *s) {
     for (size_t i = 0; i < s->n; i++) {
-        const link_sum *l = &s->all[i];
-        if (!ps_table_add_row(t) || !ps_table_set_text(t, STEP, l->step) ||
-            !ps_table_set_text(t, OP, l->op) || !ps_table_set_text(t, GROUP, l->group) ||
-            !ps_table_set_text(t, TRANSPORT, l->transport) ||
-            !ps_table_set_text(t, OP_NAME, l->op_name)) {
-            return false;
+        matrix_row row = {.link = s->all[i]};
+        double size = row.link.size;
+        double time = row.link.time;
+        row.bandwidth = time > 0 ? round(size / time * 1e4) / 1e4 : 0;
+        if (isnan(size) || isnan(time)) {
+            row.link.size = row.link.time = row.bandwidth = NAN;
         }
-        ps_table_set_int(t, SOURCE, l->source);
-        ps_table_set_int(t, DESTINATION, l->destination);
-        if (!isnan(l->size) && !isnan(l->time)) {
-            ps_table_set_real(t, SIZE, l->size);
-            ps_table_set_real(t, TIME, l->time);
-            ps_table_set_real(t, BANDWIDTH, l->time > 0 ? round(l->size / l->time * 1e4) / 1e4 : 0);
-        }
+        ps_table_put(t, &row);
     }
-    return true;
-}
-
-static ps_code give_matrix(const sums *by_name, const sums *total, ps_result *result, ps_err *err) {
-    ps_table *t = ps_table_new("ClusterCommunicationMatrix", "", COLUMNS, N_COLUMNS);
-    if (t == NULL || !put_matrix_sums(t, by_name) || !put_matrix_sums(t, total)) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    t->names_fixed = true;
-    t->to = PS_TO_DB | PS_TO_FILES;
-    t->file = "cluster_communication_matrix";
-    return ps_result_add(result, t, err);
 }
 
 static ps_code map_matrix(const ps_map_input *in, void **out, ps_err *err) {
@@ -236,7 +221,13 @@ static ps_code reduce_matrix(const ps_reduce_input *in, void **shared, ps_err *e
              add_matrix_rank(&by_name, &total, &places, in->partials[r], in->diags[r]);
     }
     if (code == PS_OK) {
-        code = ok ? give_matrix(&by_name, &total, in->result, err) : ps_fail_nomem(err);
+        ps_table *t =
+            ok ? ps_table_new("ClusterCommunicationMatrix", "", PS_COLUMNS(COLUMNS)) : NULL;
+        put_matrix_sums(t, &by_name);
+        put_matrix_sums(t, &total);
+        ps_result_finish_table(in->result, t, "cluster_communication_matrix",
+                               PS_TO_DB | PS_TO_FILES);
+        code = ps_result_code(in->result, err);
     }
     sums_fini(&by_name);
     sums_fini(&total);

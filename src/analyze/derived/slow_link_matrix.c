@@ -4,13 +4,14 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/comm_roster.h"
 #include "analyze/derived/communication_matrix_sum.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 
 /* A median of fewer links says nothing of any of them. */
 enum { LEAST_LINKS = 3 };
@@ -75,54 +76,21 @@ static bool add_slow_matrix_rank(links *l, const ps_link_places *places, const p
 
 /* --- classes -------------------------------------------------------------------------------------------------- */
 
-static int compare_ends(const link_sum *x, const link_sum *y) {
-    if (x->source != y->source) {
-        return x->source < y->source ? -1 : 1;
-    }
-    if (x->destination != y->destination) {
-        return x->destination < y->destination ? -1 : 1;
-    }
-    int by_op = strcmp(x->op, y->op);
-    return by_op != 0 ? by_op : strcmp(x->group, y->group);
-}
-
-static int by_class(const void *a, const void *b) {
-    const link_sum *x = a;
-    const link_sum *y = b;
-    int by_transport = strcmp(x->transport, y->transport);
-    if (by_transport != 0) {
-        return by_transport;
-    }
-    if (x->size_class != y->size_class) {
-        return x->size_class < y->size_class ? -1 : 1;
-    }
-    if (x->bandwidth > y->bandwidth || x->bandwidth < y->bandwidth) {
-        return x->bandwidth < y->bandwidth ? -1 : 1;
-    }
-    return compare_ends(x, y);
-}
-
-static int by_share(const void *a, const void *b) {
-    const link_sum *x = a;
-    const link_sum *y = b;
-    double s = x->bandwidth / x->median;
-    double t = y->bandwidth / y->median;
-    if (s > t || s < t) {
-        return s < t ? -1 : 1;
-    }
-    return compare_ends(x, y);
-}
+#define BY_ENDS                                                                                    \
+    PS_UP(link_sum, source), PS_UP(link_sum, destination), PS_UP(link_sum, op),                    \
+        PS_UP(link_sum, group)
 
 /* Leaves the slow ones in the list. */
 static void keep_slow(links *l, double share) {
+    static const ps_sort_key BY_CLASS[] = {PS_UP(link_sum, transport), PS_UP(link_sum, size_class),
+                                           PS_UP(link_sum, bandwidth), BY_ENDS};
+    static const ps_sort_key BY_SHARE[] = {PS_UP(link_sum, share), BY_ENDS};
     for (size_t i = 0; i < l->n; i++) {
         link_sum *link = &l->all[i];
         link->bandwidth = link->size / link->time;
         link->size_class = (int)floor(log2(link->size) / 2);
     }
-    if (l->n > 1) {
-        qsort(l->all, l->n, sizeof *l->all, by_class);
-    }
+    ps_sort_by(l->all, l->n, sizeof *l->all, PS_KEYS(BY_CLASS));
     size_t n_slow = 0;
     for (size_t i = 0; i < l->n;) {
         size_t k = i;
@@ -137,6 +105,7 @@ static void keep_slow(links *l, double share) {
         for (size_t at = i; at < k; at++) {
             link_sum link = l->all[at];
             link.median = median;
+            link.share = link.bandwidth / median;
             link.n_alike = k - i;
             if (k - i >= LEAST_LINKS && link.bandwidth < share * median) {
                 l->all[n_slow++] = link;
@@ -145,74 +114,24 @@ static void keep_slow(links *l, double share) {
         i = k;
     }
     l->n = n_slow;
-    if (l->n > 1) {
-        qsort(l->all, l->n, sizeof *l->all, by_share);
-    }
+    ps_sort_by(l->all, l->n, sizeof *l->all, PS_KEYS(BY_SHARE));
 }
 
 /* --- the table ------------------------------------------------------------------------------------------------ */
 
-enum {
-    SOURCE,
-    DESTINATION,
-    TRANSPORT,
-    GROUP,
-    OP,
-    SIZE,
-    TIME,
-    BANDWIDTH,
-    MEDIAN,
-    SHARE,
-    ALIKE,
-    N_COLUMNS
+static const ps_column COLUMNS[] = {
+    {.name = "srcRank", PS_FIELD(link_sum, source)},
+    {.name = "dstRank", PS_FIELD(link_sum, destination)},
+    {.name = "transportType", PS_FIELD(link_sum, transport)},
+    {.name = "groupName", PS_FIELD(link_sum, group)},
+    {.name = "opName", PS_FIELD(link_sum, op)},
+    {.name = "transitSize(MB)", PS_FIELD(link_sum, size)},
+    {.name = "transitTime(ms)", PS_FIELD(link_sum, time)},
+    {.name = "bandwidth(GB/s)", PS_FIELD(link_sum, bandwidth)},
+    {.name = "medianBandwidth(GB/s)", PS_FIELD(link_sum, median)},
+    {.name = "shareOfMedian", PS_FIELD(link_sum, share)},
+    {.name = "comparedLinks", PS_FIELD(link_sum, n_alike), .unit = PS_UNIT_COUNT},
 };
-
-static const ps_column COLUMNS[N_COLUMNS] = {
-    [SOURCE] = {.name = "srcRank", .type = PS_COL_INT},
-    [DESTINATION] = {.name = "dstRank", .type = PS_COL_INT},
-    [TRANSPORT] = {.name = "transportType", .type = PS_COL_TEXT},
-    [GROUP] = {.name = "groupName", .type = PS_COL_TEXT},
-    [OP] = {.name = "opName", .type = PS_COL_TEXT},
-    [SIZE] = {.name = "transitSize(MB)", .type = PS_COL_REAL},
-    [TIME] = {.name = "transitTime(ms)", .type = PS_COL_REAL},
-    [BANDWIDTH] = {.name = "bandwidth(GB/s)", .type = PS_COL_REAL},
-    [MEDIAN] = {.name = "medianBandwidth(GB/s)", .type = PS_COL_REAL},
-    [SHARE] = {.name = "shareOfMedian", .type = PS_COL_REAL},
-    [ALIKE] = {.name = "comparedLinks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-};
-
-static bool put_slow_matrix(ps_table *t, const link_sum *l) {
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, TRANSPORT, l->transport) ||
-        !ps_table_set_text(t, GROUP, l->group) || !ps_table_set_text(t, OP, l->op)) {
-        return false;
-    }
-    ps_table_set_int(t, SOURCE, l->source);
-    ps_table_set_int(t, DESTINATION, l->destination);
-    ps_table_set_real(t, SIZE, l->size);
-    ps_table_set_real(t, TIME, l->time);
-    ps_table_set_real(t, BANDWIDTH, l->bandwidth);
-    ps_table_set_real(t, MEDIAN, l->median);
-    ps_table_set_real(t, SHARE, l->bandwidth / l->median);
-    ps_table_set_int(t, ALIKE, (int64_t)l->n_alike);
-    return true;
-}
-
-static ps_code give_slow_matrix(const ps_slow_links *l, ps_result *result, ps_err *err) {
-    ps_table *t = ps_table_new("SlowLinkMatrix", "links slower than others of their kind", COLUMNS,
-                               N_COLUMNS);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < l->n; i++) {
-        ok = put_slow_matrix(t, &l->all[i]);
-    }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    t->names_fixed = true;
-    t->to = PS_TO_ALL;
-    t->file = "slow_link_matrix";
-    return ps_result_add(result, t, err);
-}
 
 ps_code ps_slow_links_find(const ps_reduce_input *in, double share, ps_slow_links *out,
                            ps_err *err) {
@@ -249,7 +168,12 @@ void ps_slow_links_fini(ps_slow_links *l) {
 ps_code ps_slow_link_matrix(const ps_reduce_input *in, ps_err *err) {
     ps_slow_links found;
     ps_code code = ps_slow_links_find(in, PS_SLOW_LINK_SHARE, &found, err);
-    code = code == PS_OK ? give_slow_matrix(&found, in->result, err) : code;
+    ps_table *t = ps_table_new("SlowLinkMatrix", "links slower than others of their kind",
+                               PS_COLUMNS(COLUMNS));
+    for (size_t i = 0; i < found.n; i++) {
+        ps_table_put(t, &found.all[i]);
+    }
     ps_slow_links_fini(&found);
-    return code;
+    ps_result_finish_table(in->result, t, "slow_link_matrix", PS_TO_ALL);
+    return code == PS_OK ? ps_result_code(in->result, err) : code;
 }

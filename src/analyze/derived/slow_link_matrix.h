@@ -15,6 +15,7 @@ typedef struct ps_slow_link {
     int64_t source, destination;  /* global ranks */
     double size, time, bandwidth; /* MB, ms, GB/s */
     double median;                /* of the links that it is compared with */
+    double share;                 /* bandwidth / median */
     size_t n_alike;
     int size_class;
 } ps_slow_link;

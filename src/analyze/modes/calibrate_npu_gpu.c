@@ -1,14 +1,16 @@
 /* calibrate_npu_gpu: the modules of a model on NPUs beside the same ones on GPUs. Modules are joined by their path without
  * the word "Ascend", which vendors put into the names of their own variants; those left over by likeness of their paths. The
  * GPU side is any capture with module ranges (NVTX ranges in an Nsight export, a PyTorch trace): the baseline. */
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/core/result_table.h"
 #include "analyze/modes/capture_facts.h"
 #include "analyze/stats/text_likeness.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 #define LEAST_LIKENESS 0.8
 #define MAX_TRIES                                                                                  \
@@ -17,7 +19,7 @@
 /* A module of one side, in one pass; times a rank and step. */
 typedef struct module {
     const char *path, *pass;
-    char *key; /* the path that is joined by, in the arena */
+    const char *key; /* the path that is joined by, in the arena */
     int64_t time_ns;
     double count;
     size_t partner;  /* index on the other side, SIZE_MAX */
@@ -54,13 +56,7 @@ static bool add_module(modules *m, ps_arena *arena, const char *path, const char
     return to->key != NULL;
 }
 
-static int compare_modules(const void *x, const void *y) {
-    const module *a = x;
-    const module *b = y;
-    int order = strcmp(a->key, b->key);
-    order = order != 0 ? order : strcmp(a->pass, b->pass);
-    return order != 0 ? order : strcmp(a->path, b->path);
-}
+static const ps_sort_key BY_PATH[] = {PS_UP(module, key), PS_UP(module, pass), PS_UP(module, path)};
 
 static bool modules_of_rank(const ps_rank_capture *part, ps_arena *arena, modules *out) {
     *out = (modules){.at = ps_calloc(part->sums.n + 1, sizeof *out->at)};
@@ -72,9 +68,7 @@ static bool modules_of_rank(const ps_rank_capture *part, ps_arena *arena, module
                         ps_strpool_get(&part->sums.strings, s->detail), s->time_ns, s->n,
                         (int64_t)part->overlaps.n);
     }
-    if (ok) {
-        qsort(out->at, out->n, sizeof *out->at, compare_modules);
-    }
+    ps_sort_by(out->at, ok ? out->n : 0, sizeof *out->at, PS_KEYS(BY_PATH));
     return ok;
 }
 
@@ -91,9 +85,7 @@ static bool modules_of_table(const ps_result *baseline, ps_arena *arena, modules
                         ps_table_cell(t, r, PS_CS_TIME)->u.i, ps_table_cell(t, r, PS_CS_COUNT)->u.i,
                         n_steps);
     }
-    if (ok) {
-        qsort(out->at, out->n, sizeof *out->at, compare_modules);
-    }
+    ps_sort_by(out->at, ok ? out->n : 0, sizeof *out->at, PS_KEYS(BY_PATH));
     return ok;
 }
 
@@ -105,18 +97,15 @@ static void pair_up(modules *npu, size_t i, modules *gpu, size_t k, double liken
     gpu->at[k].partner = i;
 }
 
-static int compare_join(const module *a, const module *b) {
-    int order = strcmp(a->key, b->key);
-    return order != 0 ? order : strcmp(a->pass, b->pass);
-}
-
 static void join_equal(modules *npu, modules *gpu) {
+    static const ps_sort_key SAME[] = {PS_UP(module, key), PS_UP(module, pass)};
     size_t k = 0;
     for (size_t i = 0; i < npu->n; i++) {
-        while (k < gpu->n && compare_join(&gpu->at[k], &npu->at[i]) < 0) {
+        const module *own = &npu->at[i];
+        while (k < gpu->n && ps_compare_by(&gpu->at[k], own, PS_KEYS(SAME)) < 0) {
             k++;
         }
-        if (k < gpu->n && compare_join(&gpu->at[k], &npu->at[i]) == 0) {
+        if (k < gpu->n && ps_compare_by(&gpu->at[k], own, PS_KEYS(SAME)) == 0) {
             pair_up(npu, i, gpu, k, 1);
             k++;
         }
@@ -147,110 +136,93 @@ static void join_alike(modules *npu, modules *gpu, double least, size_t *n_tries
 
 /* --- table -------------------------------------------------------------------------------------------------------- */
 
-enum {
-    C_PARENT,
-    C_MODULE,
-    C_PASS,
-    C_NPU_COUNT,
-    C_NPU_TIME,
-    C_NPU_SHARE,
-    C_GPU_MODULE,
-    C_GPU_COUNT,
-    C_GPU_TIME,
-    C_GPU_SHARE,
-    C_RATIO,
-    C_DIFFERENCE,
-    C_LIKENESS,
-    N_C
+typedef struct pair_side {
+    double count, us, percent;
+} pair_side;
+
+typedef struct pair_row {
+    const char *parent, *module, *pass, *gpu_module;
+    pair_side npu, gpu;
+    double ratio, difference_us, likeness;
+} pair_row;
+
+static const ps_column COLUMNS[] = {
+    {.name = "parentModule", PS_FIELD(pair_row, parent), .width = 40, .merged = true},
+    {.name = "module", PS_FIELD(pair_row, module), .width = 40},
+    {.name = "pass", PS_FIELD(pair_row, pass)},
+    {.name = "npuCount", PS_FIELD(pair_row, npu.count), .unit = PS_UNIT_COUNT},
+    {.name = "npuDuration(us)", PS_FIELD(pair_row, npu.us)},
+    {.name = "npuShare(%)", PS_FIELD(pair_row, npu.percent)},
+    {.name = "gpuModule", PS_FIELD(pair_row, gpu_module), .width = 40},
+    {.name = "gpuCount", PS_FIELD(pair_row, gpu.count), .unit = PS_UNIT_COUNT},
+    {.name = "gpuDuration(us)", PS_FIELD(pair_row, gpu.us)},
+    {.name = "gpuShare(%)", PS_FIELD(pair_row, gpu.percent)},
+    {.name = "npuToGpuRatio", PS_FIELD(pair_row, ratio)},
+    {.name = "difference(us)", PS_FIELD(pair_row, difference_us)},
+    {.name = "likeness", PS_FIELD(pair_row, likeness)},
 };
 
-static const ps_column COLUMNS[N_C] = {
-    [C_PARENT] = {.name = "parentModule", .type = PS_COL_TEXT, .width = 40, .merged = true},
-    [C_MODULE] = {.name = "module", .type = PS_COL_TEXT, .width = 40},
-    [C_PASS] = {.name = "pass", .type = PS_COL_TEXT},
-    [C_NPU_COUNT] = {.name = "npuCount", .type = PS_COL_REAL, .unit = PS_UNIT_COUNT},
-    [C_NPU_TIME] = {.name = "npuDuration(us)", .type = PS_COL_REAL},
-    [C_NPU_SHARE] = {.name = "npuShare(%)", .type = PS_COL_REAL},
-    [C_GPU_MODULE] = {.name = "gpuModule", .type = PS_COL_TEXT, .width = 40},
-    [C_GPU_COUNT] = {.name = "gpuCount", .type = PS_COL_REAL, .unit = PS_UNIT_COUNT},
-    [C_GPU_TIME] = {.name = "gpuDuration(us)", .type = PS_COL_REAL},
-    [C_GPU_SHARE] = {.name = "gpuShare(%)", .type = PS_COL_REAL},
-    [C_RATIO] = {.name = "npuToGpuRatio", .type = PS_COL_REAL},
-    [C_DIFFERENCE] = {.name = "difference(us)", .type = PS_COL_REAL},
-    [C_LIKENESS] = {.name = "likeness", .type = PS_COL_REAL},
-};
-
-static void put_side(ps_table *t, const module *m, const modules *all, size_t count, size_t time,
-                     size_t share) {
-    ps_table_set_real(t, count, m->count);
-    ps_table_set_real(t, time, (double)m->time_ns / 1e3);
-    if (all->total_ns > 0) {
-        ps_table_set_real(t, share, 100 * (double)m->time_ns / (double)all->total_ns);
+/* `m` NULL: the side has no such module. */
+static pair_side pair_side_of(const module *m, const modules *all) {
+    if (m == NULL) {
+        return (pair_side){NAN, NAN, NAN};
     }
+    double ns = (double)m->time_ns;
+    return (pair_side){m->count, ns / 1e3,
+                       all->total_ns > 0 ? 100 * ns / (double)all->total_ns : NAN};
 }
 
 /* "Net/Encoder/Linear": the parent and the module. */
-static bool put_path(ps_table *t, const char *path) {
-    const char *slash = strrchr(path, '/');
-    size_t n = slash != NULL ? (size_t)(slash - path) : 0;
-    char *parent = ps_arena_strndup(&t->arena, path, n);
-    if (parent == NULL) {
-        return false;
-    }
-    ps_table_share_text(t, C_PARENT, parent);
-    return ps_table_set_text(t, C_MODULE, slash != NULL ? slash + 1 : path);
-}
-
-static bool put_calibration_module(ps_table *t, const module *a, const modules *npu,
+static void put_calibration_module(ps_table *t, const module *a, const modules *npu,
                                    const module *b, const modules *gpu) {
     const module *any = a != NULL ? a : b;
-    if (!ps_table_add_row(t) || !put_path(t, any->path) ||
-        !ps_table_set_text(t, C_PASS, any->pass) ||
-        (b != NULL && !ps_table_set_text(t, C_GPU_MODULE, b->path))) {
-        return false;
+    bool has_both = a != NULL && b != NULL;
+    const char *slash = strrchr(any->path, '/');
+    char *parent = ps_strndup(any->path, slash != NULL ? (size_t)(slash - any->path) : 0);
+    if (parent == NULL) {
+        ps_table_fail(t);
     }
-    if (a != NULL) {
-        put_side(t, a, npu, C_NPU_COUNT, C_NPU_TIME, C_NPU_SHARE);
-    }
-    if (b != NULL) {
-        put_side(t, b, gpu, C_GPU_COUNT, C_GPU_TIME, C_GPU_SHARE);
-    }
-    if (a != NULL && b != NULL) {
-        ps_table_set_real(t, C_DIFFERENCE, (double)(a->time_ns - b->time_ns) / 1e3);
-        ps_table_set_real(t, C_LIKENESS, a->likeness);
-        if (b->time_ns > 0) {
-            ps_table_set_real(t, C_RATIO, (double)a->time_ns / (double)b->time_ns);
-        }
-    }
-    return true;
+    bool has_ratio = has_both && b->time_ns > 0;
+    ps_table_put(
+        t, &(pair_row){.parent = parent,
+                       .module = slash != NULL ? slash + 1 : any->path,
+                       .pass = any->pass,
+                       .gpu_module = b != NULL ? b->path : NULL,
+                       .npu = pair_side_of(a, npu),
+                       .gpu = pair_side_of(b, gpu),
+                       .ratio = has_ratio ? (double)a->time_ns / (double)b->time_ns : NAN,
+                       .difference_us = has_both ? (double)(a->time_ns - b->time_ns) / 1e3 : NAN,
+                       .likeness = has_both ? a->likeness : NAN});
+    ps_free(parent);
 }
 
 /* Modules of the NPU in the order of their paths, then those that only the GPU has. */
-static ps_code put_calibration_rank(const modules *npu, const modules *gpu, int64_t rank,
-                                    ps_result *out, ps_err *err) {
+static void give_calibration_rank(const modules *npu, const modules *gpu, int64_t rank,
+                                  ps_result *out) {
     char name[64];
     char file[64];
     (void)snprintf(name, sizeof name, "CompareProfileReportRank%lld", (long long)rank);
     (void)snprintf(file, sizeof file, "compare_profile_report_%lld", (long long)rank);
-    ps_table *t = ps_table_new(name, "modules on NPU and GPU, a rank and step", COLUMNS, N_C);
-    bool ok = t != NULL && (t->file = ps_arena_strndup(&t->arena, file, strlen(file))) != NULL;
-    for (size_t i = 0; ok && i < npu->n; i++) {
+    ps_table *t =
+        ps_table_new(name, "modules on NPU and GPU, a rank and step", PS_COLUMNS(COLUMNS));
+    for (size_t i = 0; i < npu->n; i++) {
         const module *a = &npu->at[i];
-        ok = put_calibration_module(t, a, npu, a->partner != SIZE_MAX ? &gpu->at[a->partner] : NULL,
-                                    gpu);
+        const module *b = a->partner != SIZE_MAX ? &gpu->at[a->partner] : NULL;
+        put_calibration_module(t, a, npu, b, gpu);
     }
-    for (size_t k = 0; ok && k < gpu->n; k++) {
-        ok = gpu->at[k].partner != SIZE_MAX ||
-             put_calibration_module(t, NULL, npu, &gpu->at[k], gpu);
+    for (size_t k = 0; k < gpu->n; k++) {
+        if (gpu->at[k].partner == SIZE_MAX) {
+            put_calibration_module(t, NULL, npu, &gpu->at[k], gpu);
+        }
     }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
+    if (t != NULL) {
+        const char *kept = ps_arena_strndup(&t->arena, file, strlen(file));
+        t->failed = t->failed || kept == NULL;
+        t->is_sheet = true;
+        ps_result_finish_table(out, t, kept, PS_TO_ALL);
+    } else {
+        ps_result_give(out, NULL);
     }
-    t->to = PS_TO_ALL;
-    t->is_sheet = true;
-    t->names_fixed = true;
-    return ps_result_add(out, t, err);
 }
 
 /* --- the analysis -------------------------------------------------------------------------------------------------- */
@@ -286,7 +258,8 @@ static ps_code compare_rank(const ps_reduce_input *in, size_t r, ps_err *err) {
     if (code == PS_OK) {
         join_equal(&npu, &gpu);
         join_alike(&npu, &gpu, least, &n_tries);
-        code = put_calibration_rank(&npu, &gpu, in->ranks[r].rank, in->result, err);
+        give_calibration_rank(&npu, &gpu, in->ranks[r].rank, in->result);
+        code = ps_result_code(in->result, err);
     }
     ps_free(npu.at);
     ps_free(gpu.at);

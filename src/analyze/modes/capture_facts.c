@@ -302,61 +302,69 @@ void ps_rank_capture_free(void *partial) {
 
 /* --- reduce ------------------------------------------------------------------------------------------------------- */
 
-static const ps_column SUMS[PS_N_CS] = {
-    [PS_CS_CLASS] = {.name = "class", .type = PS_COL_INT},
-    [PS_CS_NAME] = {.name = "name", .type = PS_COL_TEXT},
-    [PS_CS_DETAIL] = {.name = "detail", .type = PS_COL_TEXT},
-    [PS_CS_COUNT] = {.name = "count", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [PS_CS_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-};
-
-static const ps_column STEPS[PS_N_CT] = {
-    [PS_CT_ORDER] = {.name = "order", .type = PS_COL_INT},
-    [PS_CT_STEP] = {.name = "step", .type = PS_COL_INT},
-    [PS_CT_RANKS] = {.name = "ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [PS_CT_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [PS_CT_COMPUTING] = {.name = "computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [PS_CT_COMMUNICATION] = {.name = "communication", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [PS_CT_NOT_OVERLAPPED] = {.name = "not overlapped", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [PS_CT_FREE] = {.name = "free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [PS_CT_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [PS_CT_MEMORY] = {.name = "memory", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [PS_CT_BEFORE] = {.name = "before", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [PS_CT_AFTER] = {.name = "after", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-};
-
-static const ps_column SIZE[PS_N_CZ] = {
-    [PS_CZ_RANKS] = {.name = "ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [PS_CZ_RANK_STEPS] = {.name = "rank steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [PS_CZ_OF_TABLES] = {.name = "of tables", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [PS_CZ_HOST_STEPS] = {.name = "host steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-};
-
-static ps_code put_fact_sums(const ps_named_sums *sums, ps_result *out, ps_err *err) {
-    ps_table *t = ps_table_new("CaptureSums", "", SUMS, PS_N_CS);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < sums->n; i++) {
-        const ps_named_sum *sum = &sums->at[i];
-        ok = ps_table_add_row(t) &&
-             ps_table_set_text(t, PS_CS_NAME, ps_strpool_get(&sums->strings, sum->name)) &&
-             ps_table_set_text(t, PS_CS_DETAIL, ps_strpool_get(&sums->strings, sum->detail));
-        if (ok) {
-            ps_table_set_int(t, PS_CS_CLASS, (int64_t)sum->class_);
-            ps_table_set_int(t, PS_CS_COUNT, sum->n);
-            ps_table_set_int(t, PS_CS_TIME, sum->time_ns);
-        }
-    }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    return ps_result_add(out, t, err);
-}
+typedef struct sum_row {
+    int64_t class_, n, time_ns;
+    const char *name, *detail;
+} sum_row;
 
 /* A step as all ranks together had it. */
 typedef struct step_sum {
     int64_t values[PS_N_CT];
 } step_sum;
+
+typedef struct size_row {
+    int64_t values[PS_N_CZ];
+} size_row;
+
+#define STEP_NS(text, part)                                                                        \
+    [part] = {.name = (text), PS_FIELD(step_sum, values[part]), .unit = PS_UNIT_NS}
+#define SIZE_COUNT(text, part)                                                                     \
+    [part] = {.name = (text), PS_FIELD(size_row, values[part]), .unit = PS_UNIT_COUNT}
+
+static const ps_column SUMS[PS_N_CS] = {
+    [PS_CS_CLASS] = {.name = "class", PS_FIELD(sum_row, class_)},
+    [PS_CS_NAME] = {.name = "name", PS_FIELD(sum_row, name)},
+    [PS_CS_DETAIL] = {.name = "detail", PS_FIELD(sum_row, detail)},
+    [PS_CS_COUNT] = {.name = "count", PS_FIELD(sum_row, n), .unit = PS_UNIT_COUNT},
+    [PS_CS_TIME] = {.name = "time", PS_FIELD(sum_row, time_ns), .unit = PS_UNIT_NS},
+};
+
+static const ps_column STEPS[PS_N_CT] = {
+    [PS_CT_ORDER] = {.name = "order", PS_FIELD(step_sum, values[PS_CT_ORDER])},
+    [PS_CT_STEP] = {.name = "step", PS_FIELD(step_sum, values[PS_CT_STEP])},
+    [PS_CT_RANKS] = {.name = "ranks",
+                     PS_FIELD(step_sum, values[PS_CT_RANKS]),
+                     .unit = PS_UNIT_COUNT},
+    STEP_NS("time", PS_CT_TIME),
+    STEP_NS("computing", PS_CT_COMPUTING),
+    STEP_NS("communication", PS_CT_COMMUNICATION),
+    STEP_NS("not overlapped", PS_CT_NOT_OVERLAPPED),
+    STEP_NS("free", PS_CT_FREE),
+    STEP_NS("bubble", PS_CT_BUBBLE),
+    STEP_NS("memory", PS_CT_MEMORY),
+    STEP_NS("before", PS_CT_BEFORE),
+    STEP_NS("after", PS_CT_AFTER),
+};
+
+static const ps_column SIZE[PS_N_CZ] = {
+    SIZE_COUNT("ranks", PS_CZ_RANKS),
+    SIZE_COUNT("rank steps", PS_CZ_RANK_STEPS),
+    SIZE_COUNT("of tables", PS_CZ_OF_TABLES),
+    SIZE_COUNT("host steps", PS_CZ_HOST_STEPS),
+};
+
+static void give_fact_sums(const ps_named_sums *sums, ps_result *out) {
+    ps_table *t = ps_table_new("CaptureSums", "", PS_COLUMNS(SUMS));
+    for (size_t i = 0; i < sums->n; i++) {
+        const ps_named_sum *sum = &sums->at[i];
+        ps_table_put(t, &(sum_row){.class_ = (int64_t)sum->class_,
+                                   .n = sum->n,
+                                   .time_ns = sum->time_ns,
+                                   .name = ps_strpool_get(&sums->strings, sum->name),
+                                   .detail = ps_strpool_get(&sums->strings, sum->detail)});
+    }
+    ps_result_give(out, t);
+}
 
 static void add_fact_step(step_sum *s, const ps_overlap *o) {
     s->values[PS_CT_RANKS]++;
@@ -438,22 +446,6 @@ static ps_overlap widened(const job_steps *s, const ps_rank_capture *part, const
     return out;
 }
 
-static ps_code put_fact_steps(const step_sum *steps, size_t n, ps_result *out, ps_err *err) {
-    ps_table *t = ps_table_new("CaptureSteps", "", STEPS, PS_N_CT);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < n; i++) {
-        ok = ps_table_add_row(t);
-        for (size_t c = 0; ok && c < PS_N_CT; c++) {
-            ps_table_set_int(t, c, steps[i].values[c]);
-        }
-    }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    return ps_result_add(out, t, err);
-}
-
 static size_t most_steps(const ps_reduce_input *in) {
     size_t n = 0;
     for (size_t r = 0; r < in->n_ranks; r++) {
@@ -464,7 +456,7 @@ static size_t most_steps(const ps_reduce_input *in) {
 }
 
 /* The k-th step of every rank goes into row k. */
-static ps_code reduce_steps(const ps_reduce_input *in, ps_result *out, ps_err *err) {
+static void reduce_steps(const ps_reduce_input *in, ps_result *out) {
     size_t n = most_steps(in);
     step_sum *steps = ps_calloc(n + 1, sizeof *steps);
     job_steps job;
@@ -480,43 +472,37 @@ static ps_code reduce_steps(const ps_reduce_input *in, ps_result *out, ps_err *e
             add_fact_step(&steps[order], &step);
         }
     }
-    ps_code code = ok ? put_fact_steps(steps, n, out, err) : ps_fail_nomem(err);
+    ps_table *t = ok ? ps_table_new("CaptureSteps", "", PS_COLUMNS(STEPS)) : NULL;
+    ps_table_put_all(t, steps, n, sizeof *steps);
+    ps_result_give(out, t);
     ps_idmap_fini(&job.index);
     ps_free(job.all);
     ps_free(steps);
-    return code;
-}
-
-static ps_code put_size(const int64_t size[PS_N_CZ], ps_result *out, ps_err *err) {
-    ps_table *t = ps_table_new("CaptureSize", "", SIZE, PS_N_CZ);
-    if (t == NULL || !ps_table_add_row(t)) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    for (size_t c = 0; c < PS_N_CZ; c++) {
-        ps_table_set_int(t, c, size[c]);
-    }
-    return ps_result_add(out, t, err);
 }
 
 ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err) {
     ps_named_sums all;
     bool ok = ps_named_sums_init(&all);
-    int64_t size[PS_N_CZ] = {0};
+    size_row size = {{0}};
     for (size_t r = 0; ok && r < in->n_ranks; r++) {
         const ps_rank_capture *part = in->partials[r];
         if (part != NULL) {
-            size[PS_CZ_RANKS]++;
-            size[PS_CZ_RANK_STEPS] += (int64_t)part->overlaps.n;
-            size[PS_CZ_HOST_STEPS] += (int64_t)part->n_steps;
-            size[PS_CZ_OF_TABLES] += part->is_of_tables;
+            size.values[PS_CZ_RANKS]++;
+            size.values[PS_CZ_RANK_STEPS] += (int64_t)part->overlaps.n;
+            size.values[PS_CZ_HOST_STEPS] += (int64_t)part->n_steps;
+            size.values[PS_CZ_OF_TABLES] += part->is_of_tables;
             ok = ps_named_sums_add(&all, &part->sums);
         }
     }
-    ps_code code = ok ? put_fact_sums(&all, out, err) : ps_fail_nomem(err);
+    if (ok) {
+        give_fact_sums(&all, out);
+    }
     ps_named_sums_fini(&all);
-    code = code == PS_OK ? reduce_steps(in, out, err) : code;
-    return code == PS_OK ? put_size(size, out, err) : code;
+    reduce_steps(in, out);
+    ps_table *t = ok ? ps_table_new("CaptureSize", "", PS_COLUMNS(SIZE)) : NULL;
+    ps_table_put(t, &size);
+    ps_result_give(out, t);
+    return ps_result_code(out, err);
 }
 
 static ps_code reduce_fact(const ps_reduce_input *in, void **shared, ps_err *err) {

@@ -3,10 +3,10 @@
  * Steps of two runs seldom have the same numbers. Where no step of a rank is in both, the first is compared with the first,
  * the second with the second, and so on. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/core/analysis.h"
+#include "analyze/core/result_table.h"
 #include "analyze/modes/time_summary.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -127,14 +127,12 @@ static void put_known(ps_table *t, size_t column, const ps_value *v) {
     }
 }
 
-static bool put_pairs(ps_table *t, const ps_table *own, const ps_table *base, const size_t *pair) {
+static void put_pairs(ps_table *t, const ps_table *own, const ps_table *base, const size_t *pair) {
     for (size_t i = 0; i < own->n_rows; i++) {
         if (pair[i] == SIZE_MAX) {
             continue;
         }
-        if (!ps_table_add_row(t)) {
-            return false;
-        }
+        (void)ps_table_add_row(t);
         ps_table_set_int(t, PS_TIME_SUMMARY_RANK, rank_at(own, i));
         if (step_at(own, i) != INT64_MIN) {
             ps_table_set_int(t, PS_TIME_SUMMARY_STEP, step_at(own, i));
@@ -149,106 +147,74 @@ static bool put_pairs(ps_table *t, const ps_table *own, const ps_table *base, co
             }
         }
     }
-    return true;
 }
 
-enum { METRIC, MEAN, MEAN_BASE, MEAN_DIFF, STD, STD_BASE, ROWS, ROWS_BASE, N_MEANS };
-#define US_COLUMN(column)                                                                          \
-    { .name = column, .type = PS_COL_REAL, .unit = PS_UNIT_US }
-static const ps_column MEANS[N_MEANS] = {
-    {.name = "metric", .type = PS_COL_TEXT},
-    US_COLUMN("mean"),
-    US_COLUMN("meanBase"),
-    US_COLUMN("meanDiff"),
-    US_COLUMN("std"),
-    US_COLUMN("stdBase"),
-    {.name = "rows", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    {.name = "rowsBase", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
+typedef struct mean_row {
+    const char *metric;
+    double mean[2], difference, std[2]; /* [0] own, [1] of the baseline */
+    int64_t n[2];
+} mean_row;
 
-/* Of the rows that know it: how many, 0 for none. */
-static size_t mean_of(const ps_table *t, size_t column, double *mean) {
+#define US_COLUMN(column, member)                                                                  \
+    { .name = (column), PS_FIELD(mean_row, member), .unit = PS_UNIT_US }
+static const ps_column MEANS[] = {
+    {.name = "metric", PS_FIELD(mean_row, metric)},
+    US_COLUMN("mean", mean[0]),
+    US_COLUMN("meanBase", mean[1]),
+    US_COLUMN("meanDiff", difference),
+    US_COLUMN("std", std[0]),
+    US_COLUMN("stdBase", std[1]),
+    {.name = "rows", PS_FIELD(mean_row, n[0]), .unit = PS_UNIT_COUNT},
+    {.name = "rowsBase", PS_FIELD(mean_row, n[1]), .unit = PS_UNIT_COUNT}};
+
+/* The mean of the rows that know it, and the sample deviation, which a single row does not have. */
+static void measure_mean(const ps_table *t, size_t column, double *mean, double *std) {
     double sum = 0;
+    double squares = 0;
     size_t n = 0;
     for (size_t i = 0; i < t->n_rows; i++) {
         const ps_value *v = ps_table_cell(t, i, column);
         sum += v->is_null ? 0 : v->u.r;
         n += !v->is_null;
     }
-    *mean = n > 0 ? sum / (double)n : 0;
-    return n;
-}
-
-/* The mean, and the sample deviation, which a single row does not have. */
-static void put_mean(ps_table *to, size_t mean_cell, size_t std_cell, const ps_table *t,
-                     size_t column) {
-    double mean = 0;
-    double squares = 0;
-    size_t n = mean_of(t, column, &mean);
+    *mean = n > 0 ? sum / (double)n : NAN;
     for (size_t i = 0; i < t->n_rows; i++) {
         const ps_value *v = ps_table_cell(t, i, column);
-        double d = v->is_null ? 0 : v->u.r - mean;
+        double d = v->is_null ? 0 : v->u.r - *mean;
         squares += d * d;
     }
-    if (n > 0) {
-        ps_table_set_real(to, mean_cell, mean);
-    }
-    if (n > 1) {
-        ps_table_set_real(to, std_cell, sqrt(squares / (double)(n - 1)));
-    }
+    *std = n > 1 ? sqrt(squares / (double)(n - 1)) : NAN;
 }
 
 /* Over all ranks and steps, whether they have a counterpart or not: what a difference is worth. */
-static bool put_means(ps_table *t, const ps_table *own, const ps_table *base) {
+static void put_means(ps_table *t, const ps_table *own, const ps_table *base) {
     for (size_t c = FIRST; own->n_rows > 0 && base->n_rows > 0 && c < FIRST + N_TIMES; c++) {
-        if (!ps_table_add_row(t) || !ps_table_set_text(t, METRIC, own->columns[c].name)) {
-            return false;
-        }
-        double mean = 0;
-        double mean_base = 0;
-        put_mean(t, MEAN, STD, own, c);
-        put_mean(t, MEAN_BASE, STD_BASE, base, c);
-        if (mean_of(own, c, &mean) > 0 && mean_of(base, c, &mean_base) > 0) {
-            ps_table_set_real(t, MEAN_DIFF, mean - mean_base);
-        }
-        ps_table_set_int(t, ROWS, (int64_t)own->n_rows);
-        ps_table_set_int(t, ROWS_BASE, (int64_t)base->n_rows);
+        mean_row row = {.metric = own->columns[c].name,
+                        .n = {(int64_t)own->n_rows, (int64_t)base->n_rows}};
+        measure_mean(own, c, &row.mean[0], &row.std[0]);
+        measure_mean(base, c, &row.mean[1], &row.std[1]);
+        row.difference = row.mean[0] - row.mean[1]; /* NaN when either is */
+        ps_table_put(t, &row);
     }
-    return true;
-}
-
-static ps_code add_time_pair(const ps_reduce_input *in, ps_table *t, uint32_t to, const char *file,
-                             ps_err *err) {
-    t->to = to;
-    t->file = file;
-    t->names_fixed = true;
-    return ps_result_add(in->result, t, err);
 }
 
 static ps_code put_time_pair_tables(const ps_reduce_input *in, const ps_table *own,
                                     const ps_table *base, ps_err *err) {
     size_t *pair = ps_calloc(own->n_rows + 1, sizeof *pair);
-    ps_table *rows = new_time_pair_table();
+    ps_table *rows = pair != NULL ? new_time_pair_table() : NULL;
     ps_table *means =
         ps_table_new("ClusterTimeCompareMeans",
-                     "means over all ranks and steps against the baseline", MEANS, N_MEANS);
-    bool ok = pair != NULL && rows != NULL && means != NULL;
-    if (ok) {
+                     "means over all ranks and steps against the baseline", PS_COLUMNS(MEANS));
+    if (pair != NULL) {
         pair_rows(own, base, pair);
-        ok = put_pairs(rows, own, base, pair) && put_means(means, own, base);
+        put_pairs(rows, own, base, pair);
     }
+    put_means(means, own, base);
     ps_free(pair);
-    if (!ok) {
-        ps_table_free(rows);
-        ps_table_free(means);
-        return ps_fail_nomem(err);
-    }
-    ps_code code =
-        add_time_pair(in, rows, PS_TO_DB | PS_TO_FILES, "cluster_time_compare_summary", err);
-    if (code != PS_OK) {
-        ps_table_free(means);
-        return code;
-    }
-    return add_time_pair(in, means, PS_TO_ALL, "cluster_time_compare_means", err);
+    ps_result_finish_table(in->result, rows, "cluster_time_compare_summary",
+                           PS_TO_DB | PS_TO_FILES);
+    ps_result_finish_table(in->result, means, "cluster_time_compare_means", PS_TO_ALL);
+    return ps_result_code(in->result, err);
 }
 
 static ps_code reduce_time_pair(const ps_reduce_input *in, void **shared, ps_err *err) {
@@ -259,7 +225,10 @@ static ps_code reduce_time_pair(const ps_reduce_input *in, void **shared, ps_err
     }
     ps_table *own = NULL;
     ps_code code = ps_time_summary_tables(in, &own, NULL, err);
-    code = code == PS_OK ? put_time_pair_tables(in, own, base, err) : code;
+    own = ps_table_end(own);
+    if (code == PS_OK) {
+        code = own != NULL ? put_time_pair_tables(in, own, base, err) : ps_fail_nomem(err);
+    }
     ps_table_free(own);
     return code;
 }

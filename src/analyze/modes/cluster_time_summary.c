@@ -1,5 +1,6 @@
 /* cluster_time_summary: of each rank and step where the time goes, and how much of communication was waiting. */
 #include "analyze/core/analysis.h"
+#include "analyze/core/result_table.h"
 #include "analyze/modes/time_summary.h"
 
 static ps_code reduce_cluster_time(const ps_reduce_input *in, void **shared, ps_err *err) {
@@ -10,12 +11,9 @@ static ps_code reduce_cluster_time(const ps_reduce_input *in, void **shared, ps_
     if (code != PS_OK) {
         return code;
     }
-    code = ps_result_add(in->result, summary, err);
-    if (code != PS_OK) {
-        ps_table_free(extra);
-        return code;
-    }
-    return ps_result_add(in->result, extra, err);
+    ps_result_finish_table(in->result, summary, "cluster_time_summary", PS_TO_ALL);
+    ps_result_finish_table(in->result, extra, "cluster_time_summary_extra", PS_TO_ALL);
+    return ps_result_code(in->result, err);
 }
 
 static const ps_round ROUNDS[] = {

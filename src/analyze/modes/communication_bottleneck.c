@@ -4,12 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/derived.h"
 #include "analyze/modes/bottleneck_cause.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 #define DEFAULT_TOP 10
 /* Durations that differ by less say nothing. */
@@ -104,9 +106,7 @@ static bool find_longest(const ps_comm_list *list, int64_t top, bottlenecks *out
     for (size_t i = 0; i < list->n; i++) {
         out->all[i] = (bottleneck){.op = list->ops[i], .index = i};
     }
-    if (list->n > 1) {
-        qsort(out->all, list->n, sizeof *out->all, by_duration);
-    }
+    ps_sort(out->all, list->n, sizeof *out->all, by_duration);
     out->n = (uint64_t)top < list->n ? (size_t)top : list->n;
     bool ok = true;
     for (size_t i = 0; ok && i < out->n; i++) {
@@ -284,29 +284,32 @@ static bool wants_ways(const ps_map_input *in) {
     return any;
 }
 
-enum { START, END, DURATION, OP, SLOW, FAST, REASON, N_COLUMNS };
+typedef struct bottleneck_row {
+    char start_us[40], end_us[40];
+    double us;
+    const char *op, *reason;
+    int64_t slow_rank, fast_rank;
+} bottleneck_row;
 
-static const ps_column COLUMNS[N_COLUMNS] = {
-    [START] = {.name = "startTime(us)", .type = PS_COL_TEXT},
-    [END] = {.name = "endTime(us)", .type = PS_COL_TEXT},
-    [DURATION] = {.name = "duration(us)", .type = PS_COL_REAL},
-    [OP] = {.name = "communicationOp", .type = PS_COL_TEXT},
-    [SLOW] = {.name = "slowRankId", .type = PS_COL_INT},
-    [FAST] = {.name = "fastRankId", .type = PS_COL_INT},
-    [REASON] = {.name = "reason", .type = PS_COL_TEXT},
+static const ps_column COLUMNS[] = {
+    {.name = "startTime(us)", PS_FIELD(bottleneck_row, start_us)},
+    {.name = "endTime(us)", PS_FIELD(bottleneck_row, end_us)},
+    {.name = "duration(us)", PS_FIELD(bottleneck_row, us)},
+    {.name = "communicationOp", PS_FIELD(bottleneck_row, op)},
+    {.name = "slowRankId", PS_FIELD(bottleneck_row, slow_rank)},
+    {.name = "fastRankId", PS_FIELD(bottleneck_row, fast_rank)},
+    {.name = "reason", PS_FIELD(bottleneck_row, reason)},
 };
 
 /* "1760000000005408.6" */
-static bool set_bottleneck_time(ps_table *t, size_t column, int64_t ns) {
-    char text[40];
-    int n = snprintf(text, sizeof text, "%lld.%03d", (long long)(ns / 1000), abs((int)(ns % 1000)));
+static void print_bottleneck_us(char *text, size_t size, int64_t ns) {
+    int n = snprintf(text, size, "%lld.%03d", (long long)(ns / 1000), abs((int)(ns % 1000)));
     while (n > 0 && text[n - 1] == '0') {
         text[--n] = '\0';
     }
     if (n > 0 && text[n - 1] == '.') {
         text[n - 1] = '\0';
     }
-    return ps_table_set_text(t, column, text);
 }
 
 static const ps_way *way_of(const ps_reduce_input *in, uint32_t rank, size_t i, bool slow) {
@@ -341,44 +344,36 @@ static void explain(const ps_reduce_input *in, const bottleneck *b, size_t i, ps
     ps_lateness_explain(&l, out);
 }
 
-static bool put_bottleneck(ps_table *t, const ps_reduce_input *in, const bottlenecks *b, size_t i) {
+static void put_bottleneck(ps_table *t, const ps_reduce_input *in, const bottlenecks *b, size_t i) {
     const bottleneck *one = &b->all[i];
     ps_buf reason;
     ps_buf_init(&reason, 0);
     explain(in, one, i, &reason);
-    bool ok = ps_buf_ok(&reason) && ps_table_add_row(t) &&
-              set_bottleneck_time(t, START, one->op.start_ns) &&
-              set_bottleneck_time(t, END, one->op.end_ns) &&
-              ps_table_set_text(t, OP, ps_strpool_get(&b->names, one->name)) &&
-              ps_table_set_text(t, REASON, ps_buf_str(&reason));
+    bottleneck_row row = {.us = (double)bottleneck_duration_of(&one->op) / 1e3,
+                          .op = ps_strpool_get(&b->names, one->name),
+                          .reason = ps_buf_ok(&reason) ? ps_buf_str(&reason) : NULL,
+                          .slow_rank = one->is_matched ? in->ranks[one->slow].rank : PS_UNKNOWN_INT,
+                          .fast_rank =
+                              one->is_matched ? in->ranks[one->fast].rank : PS_UNKNOWN_INT};
+    print_bottleneck_us(row.start_us, sizeof row.start_us, one->op.start_ns);
+    print_bottleneck_us(row.end_us, sizeof row.end_us, one->op.end_ns);
+    ps_table_put(t, &row);
+    if (!ps_buf_ok(&reason)) {
+        ps_table_fail(t);
+    }
     ps_buf_fini(&reason);
-    if (ok) {
-        ps_table_set_real(t, DURATION, (double)bottleneck_duration_of(&one->op) / 1e3);
-    }
-    if (ok && one->is_matched) {
-        ps_table_set_int(t, SLOW, in->ranks[one->slow].rank);
-        ps_table_set_int(t, FAST, in->ranks[one->fast].rank);
-    }
-    return ok;
 }
 
 static ps_code reduce_ways(const ps_reduce_input *in, void **shared, ps_err *err) {
     const bottlenecks *b = in->shared;
     *shared = in->shared;
     ps_table *t = ps_table_new("CommunicationBottleneck", "longest communication, and who was late",
-                               COLUMNS, N_COLUMNS);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && b != NULL && i < b->n; i++) {
-        ok = put_bottleneck(t, in, b, i);
+                               PS_COLUMNS(COLUMNS));
+    for (size_t i = 0; b != NULL && i < b->n; i++) {
+        put_bottleneck(t, in, b, i);
     }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    t->names_fixed = true;
-    t->to = PS_TO_ALL;
-    t->file = "communication_bottleneck";
-    return ps_result_add(in->result, t, err);
+    ps_result_finish_table(in->result, t, "communication_bottleneck", PS_TO_ALL);
+    return ps_result_code(in->result, err);
 }
 
 static const ps_round ROUNDS[] = {

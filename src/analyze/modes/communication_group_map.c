@@ -1,61 +1,54 @@
 /* communication_group_map: which ranks make up which communicator, and what the job calls it. */
 #include "analyze/modes/communication_group_map.h"
 
+#include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/comm_roster.h"
 #include "base/buf.h"
 
-enum { TYPE, RANK_SET, GROUP_NAME, GROUP_ID, PG_NAME, N_COLUMNS };
+typedef struct group_row {
+    const char *type, *rank_set, *key, *id, *label;
+} group_row;
 
-static const ps_column COLUMNS[N_COLUMNS] = {
-    [TYPE] = {.name = "type", .type = PS_COL_TEXT},
-    [RANK_SET] = {.name = "rank_set", .type = PS_COL_TEXT},
-    [GROUP_NAME] = {.name = "group_name", .type = PS_COL_TEXT},
-    [GROUP_ID] = {.name = "group_id", .type = PS_COL_TEXT},
-    [PG_NAME] = {.name = "pg_name", .type = PS_COL_TEXT},
+static const ps_column COLUMNS[] = {
+    {.name = "type", PS_FIELD(group_row, type)},
+    {.name = "rank_set", PS_FIELD(group_row, rank_set)},
+    {.name = "group_name", PS_FIELD(group_row, key)},
+    {.name = "group_id", PS_FIELD(group_row, id)},
+    {.name = "pg_name", PS_FIELD(group_row, label)},
 };
 
-static bool set_group_map_ranks(ps_table *t, const ps_roster_group *g) {
+static void put_roster_group(ps_table *t, const ps_roster_group *g) {
     ps_buf text;
     ps_buf_init(&text, 0);
     for (size_t i = 0; i < g->n_ranks; i++) {
         ps_buf_addf(&text, "%s%lld", i == 0 ? "(" : ",", (long long)g->ranks[i]);
     }
     ps_buf_addf(&text, ")");
-    bool ok = ps_buf_ok(&text) && ps_table_set_text(t, RANK_SET, ps_buf_str(&text));
+    if (ps_buf_ok(&text)) {
+        ps_table_put(t, &(group_row){.type = g->is_p2p ? "p2p" : "collective",
+                                     .rank_set = ps_buf_str(&text),
+                                     .key = g->key,
+                                     .id = g->id,
+                                     .label = g->label});
+    } else {
+        ps_table_fail(t);
+    }
     ps_buf_fini(&text);
-    return ok;
 }
 
 ps_code ps_comm_roster_table(const ps_comm_roster *roster, ps_result *result, ps_err *err) {
     ps_table *t = ps_table_new("CommunicationGroupMapping", "communicators and their ranks",
-                               COLUMNS, N_COLUMNS);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < roster->n; i++) {
-        const ps_roster_group *g = &roster->groups[i];
-        ok = ps_table_add_row(t) && ps_table_set_text(t, TYPE, g->is_p2p ? "p2p" : "collective") &&
-             set_group_map_ranks(t, g) && ps_table_set_text(t, GROUP_NAME, g->key) &&
-             ps_table_set_text(t, GROUP_ID, g->id) && ps_table_set_text(t, PG_NAME, g->label);
+                               PS_COLUMNS(COLUMNS));
+    for (size_t i = 0; i < roster->n; i++) {
+        put_roster_group(t, &roster->groups[i]);
     }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    t->names_fixed = true;
-    t->to = PS_TO_ALL;
-    t->file = "communication_group_mapping";
-    return ps_result_add(result, t, err);
+    ps_result_finish_table(result, t, "communication_group_mapping", PS_TO_ALL);
+    return ps_result_code(result, err);
 }
 
 static ps_code map_group_map(const ps_map_input *in, void **out, ps_err *err) {
-    ps_comm_part *part = NULL;
-    ps_code code = ps_comm_part_read(in, PS_COMM_TIMES, &part, err);
-    if (code != PS_OK) {
-        ps_comm_part_free(part);
-        return code;
-    }
-    *out = part;
-    return PS_OK;
+    return ps_comm_part_map(in, PS_COMM_TIMES, out, err);
 }
 
 static ps_code reduce_group_map(const ps_reduce_input *in, void **shared, ps_err *err) {

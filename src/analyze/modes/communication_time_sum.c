@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/comm_roster.h"
 #include "analyze/modes/communication_group_map.h"
@@ -15,79 +16,54 @@
 
 /* --- columns -------------------------------------------------------------------------------------------------- */
 
-enum {
-    T_STEP,
-    T_RANK,
-    T_OP,
-    T_GROUP,
-    T_START,
-    T_ELAPSED,
-    T_TRANSIT,
-    T_WAIT,
-    T_SYNC,
-    T_IDLE,
-    T_SYNC_RATIO,
-    T_WAIT_RATIO,
-    N_T
+/* One operator, or the sums of one step and communicator of the rank at hand. */
+typedef struct time_row {
+    const char *step, *op, *group;
+    int64_t rank;
+    double start_us, elapsed, transit, wait, synchronization, idle; /* but for the start in ms */
+    double synchronization_ratio, wait_ratio;
+} time_row;
+
+#define EXACT(text, row, member, in_unit)                                                          \
+    { .name = (text), PS_FIELD(row, member), .unit = (in_unit), .exact = true }
+#define WHOSE_COLUMNS(row)                                                                         \
+    {.name = "step", PS_FIELD(row, step)}, {.name = "rank_id", PS_FIELD(row, rank)},               \
+        {.name = "hccl_op_name", PS_FIELD(row, op)}, {                                             \
+        .name = "group_name", PS_FIELD(row, group)                                                 \
+    }
+
+static const ps_column TIME_COLUMNS[] = {
+    WHOSE_COLUMNS(time_row),
+    EXACT("start_timestamp", time_row, start_us, PS_UNIT_US),
+    EXACT("elapsed_time", time_row, elapsed, PS_UNIT_MS),
+    EXACT("transit_time", time_row, transit, PS_UNIT_MS),
+    EXACT("wait_time", time_row, wait, PS_UNIT_MS),
+    EXACT("synchronization_time", time_row, synchronization, PS_UNIT_MS),
+    EXACT("idle_time", time_row, idle, PS_UNIT_MS),
+    {.name = "synchronization_time_ratio", PS_FIELD(time_row, synchronization_ratio)},
+    {.name = "wait_time_ratio", PS_FIELD(time_row, wait_ratio)},
 };
 
-static const ps_column TIME_COLUMNS[N_T] = {
-    [T_STEP] = {.name = "step", .type = PS_COL_TEXT},
-    [T_RANK] = {.name = "rank_id", .type = PS_COL_INT},
-    [T_OP] = {.name = "hccl_op_name", .type = PS_COL_TEXT},
-    [T_GROUP] = {.name = "group_name", .type = PS_COL_TEXT},
-    [T_START] = {.name = "start_timestamp", .type = PS_COL_REAL, .unit = PS_UNIT_US, .exact = true},
-    [T_ELAPSED] = {.name = "elapsed_time", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
-    [T_TRANSIT] = {.name = "transit_time", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
-    [T_WAIT] = {.name = "wait_time", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
-    [T_SYNC] = {.name = "synchronization_time",
-                .type = PS_COL_REAL,
-                .unit = PS_UNIT_MS,
-                .exact = true},
-    [T_IDLE] = {.name = "idle_time", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
-    [T_SYNC_RATIO] = {.name = "synchronization_time_ratio", .type = PS_COL_REAL},
-    [T_WAIT_RATIO] = {.name = "wait_time_ratio", .type = PS_COL_REAL},
-};
+typedef struct bandwidth_row {
+    const char *step, *op, *group, *transport;
+    int64_t rank;
+    ps_comm_bandwidth of;
+} bandwidth_row;
 
-enum {
-    B_STEP,
-    B_RANK,
-    B_OP,
-    B_GROUP,
-    B_BAND,
-    B_SIZE,
-    B_TIME,
-    B_BANDWIDTH,
-    B_LARGE,
-    B_PACKAGE,
-    B_COUNT,
-    B_TOTAL,
-    N_B
-};
-
-static const ps_column BANDWIDTH_COLUMNS[N_B] = {
-    [B_STEP] = {.name = "step", .type = PS_COL_TEXT},
-    [B_RANK] = {.name = "rank_id", .type = PS_COL_INT},
-    [B_OP] = {.name = "hccl_op_name", .type = PS_COL_TEXT},
-    [B_GROUP] = {.name = "group_name", .type = PS_COL_TEXT},
-    [B_BAND] = {.name = "band_type", .type = PS_COL_TEXT},
-    [B_SIZE] = {.name = "transit_size", .type = PS_COL_REAL, .unit = PS_UNIT_MB, .exact = true},
-    [B_TIME] = {.name = "transit_time", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
-    [B_BANDWIDTH] = {.name = "bandwidth", .type = PS_COL_REAL, .unit = PS_UNIT_GB_PER_S},
+static const ps_column BANDWIDTH_COLUMNS[] = {
+    WHOSE_COLUMNS(bandwidth_row),
+    {.name = "band_type", PS_FIELD(bandwidth_row, transport)},
+    EXACT("transit_size", bandwidth_row, of.size, PS_UNIT_MB),
+    EXACT("transit_time", bandwidth_row, of.time, PS_UNIT_MS),
+    {.name = "bandwidth", PS_FIELD(bandwidth_row, of.bandwidth), .unit = PS_UNIT_GB_PER_S},
     /* whole in most profiles, and declared so by the public tool */
-    [B_LARGE] = {.name = "large_packet_ratio", .type = PS_COL_REAL, .sql_type = "INTEGER"},
-    [B_PACKAGE] = {.name = "package_size", .type = PS_COL_REAL, .unit = PS_UNIT_MB, .exact = true},
-    [B_COUNT] = {.name = "count", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [B_TOTAL] = {.name = "total_duration", .type = PS_COL_REAL, .unit = PS_UNIT_MS, .exact = true},
+    {.name = "large_packet_ratio", PS_FIELD(bandwidth_row, of.large_ratio), .sql_type = "INTEGER"},
+    EXACT("package_size", bandwidth_row, of.package_size, PS_UNIT_MB),
+    {.name = "count", PS_FIELD(bandwidth_row, of.count), .unit = PS_UNIT_COUNT},
+    EXACT("total_duration", bandwidth_row, of.total_time, PS_UNIT_MS),
 };
 
 static const char TOTAL[] = "Total Op Info";
-
-static void put_comm_time(ps_table *t, size_t column, double value) {
-    if (!isnan(value)) {
-        ps_table_set_real(t, column, value);
-    }
-}
 
 /* Rounded to four decimals; 0 of nothing. */
 static double comm_time_ratio(double part, double whole) {
@@ -98,15 +74,9 @@ static double comm_time_ratio(double part, double whole) {
 
 /* --- times ---------------------------------------------------------------------------------------------------- */
 
-/* The sums of one step and communicator of the rank at hand. */
-typedef struct time_total {
-    const char *step, *group;
-    double elapsed, transit, wait, synchronization, idle;
-} time_total;
-
 typedef struct totals {
     ps_idmap index; /* step << 32 | group */
-    time_total *all;
+    time_row *all;
     size_t n, cap;
 } totals;
 
@@ -115,7 +85,7 @@ static void totals_fini(totals *t) {
     ps_free(t->all);
 }
 
-static time_total *total_for(totals *t, uint64_t key, const char *step, const char *group) {
+static time_row *total_for(totals *t, uint64_t key, const char *step, const char *group) {
     uint32_t row = ps_idmap_get(&t->index, key);
     if (row == PS_IDMAP_NONE) {
         row = (uint32_t)t->n;
@@ -123,39 +93,17 @@ static time_total *total_for(totals *t, uint64_t key, const char *step, const ch
             !ps_idmap_put(&t->index, key, row)) {
             return NULL;
         }
-        t->all[t->n++] = (time_total){.step = step, .group = group};
+        t->all[t->n++] = (time_row){.step = step, .group = group};
     }
     return &t->all[row];
 }
 
-static bool put_texts(ps_table *t, int64_t rank, const char *step, const char *op,
-                      const char *group) {
-    bool ok = ps_table_add_row(t) && ps_table_set_text(t, T_STEP, step) &&
-              ps_table_set_text(t, T_OP, op) && ps_table_set_text(t, T_GROUP, group);
-    if (ok) {
-        ps_table_set_int(t, T_RANK, rank);
-    }
-    return ok;
-}
-
-static void put_times(ps_table *t, double start_us, const time_total *m) {
-    put_comm_time(t, T_START, start_us);
-    put_comm_time(t, T_ELAPSED, m->elapsed);
-    put_comm_time(t, T_TRANSIT, m->transit);
-    put_comm_time(t, T_WAIT, m->wait);
-    put_comm_time(t, T_SYNC, m->synchronization);
-    put_comm_time(t, T_IDLE, m->idle);
-}
-
-static bool add_comm_time(ps_table *t, totals *sums, uint64_t key, int64_t rank, const char *op,
-                          double start_us, const time_total *m) {
-    time_total *sum = total_for(sums, key, m->step, m->group);
-    if (sum == NULL || !put_texts(t, rank, m->step, op, m->group)) {
+static bool add_comm_time(ps_table *t, totals *sums, uint64_t key, const time_row *m) {
+    time_row *sum = total_for(sums, key, m->step, m->group);
+    if (sum == NULL) {
         return false;
     }
-    put_times(t, start_us, m);
-    ps_table_set_real(t, T_SYNC_RATIO, 0);
-    ps_table_set_real(t, T_WAIT_RATIO, 0);
+    ps_table_put(t, m);
     sum->elapsed += m->elapsed;
     sum->transit += m->transit;
     sum->wait += m->wait;
@@ -164,34 +112,32 @@ static bool add_comm_time(ps_table *t, totals *sums, uint64_t key, int64_t rank,
     return true;
 }
 
-static bool add_totals(ps_table *t, const totals *sums, int64_t rank) {
+static void put_totals(ps_table *t, const totals *sums, int64_t rank) {
     for (size_t i = 0; i < sums->n; i++) {
-        const time_total *m = &sums->all[i];
-        if (!put_texts(t, rank, m->step, TOTAL, m->group)) {
-            return false;
-        }
-        put_times(t, 0, m);
-        put_comm_time(t, T_SYNC_RATIO,
-                      comm_time_ratio(m->synchronization, m->transit + m->synchronization));
-        put_comm_time(t, T_WAIT_RATIO, comm_time_ratio(m->wait, m->transit + m->wait));
+        time_row m = sums->all[i];
+        m.op = TOTAL;
+        m.rank = rank;
+        m.synchronization_ratio = comm_time_ratio(m.synchronization, m.transit + m.synchronization);
+        m.wait_ratio = comm_time_ratio(m.wait, m.transit + m.wait);
+        ps_table_put(t, &m);
     }
-    return true;
 }
 
 static bool add_statistics(ps_table *t, totals *sums, const ps_comm_tables *from, int64_t rank) {
     bool ok = true;
     for (size_t i = 0; ok && i < from->n_times; i++) {
         const ps_comm_time *row = &from->times[i];
-        time_total m = {.step = ps_comm_tables_text(from, row->step),
-                        .group = ps_comm_tables_text(from, row->group),
-                        .elapsed = row->elapsed,
-                        .transit = row->transit,
-                        .wait = row->wait,
-                        .synchronization = row->synchronization,
-                        .idle = row->idle};
-        uint64_t key = (uint64_t)row->step.id << 32 | row->group.id;
-        ok = add_comm_time(t, sums, key, rank, ps_comm_tables_text(from, row->op), row->start_us,
-                           &m);
+        time_row m = {.step = ps_comm_tables_text(from, row->step),
+                      .op = ps_comm_tables_text(from, row->op),
+                      .group = ps_comm_tables_text(from, row->group),
+                      .rank = rank,
+                      .start_us = row->start_us,
+                      .elapsed = row->elapsed,
+                      .transit = row->transit,
+                      .wait = row->wait,
+                      .synchronization = row->synchronization,
+                      .idle = row->idle};
+        ok = add_comm_time(t, sums, (uint64_t)row->step.id << 32 | row->group.id, &m);
     }
     return ok;
 }
@@ -276,15 +222,17 @@ static bool add_comm_time_operators(ps_table *t, totals *sums, ps_comm_part *par
             return false;
         }
         double unknown = (double)NAN;
-        time_total m = {.step = ps_strpool_get(pool, step),
-                        .group = ps_strpool_get(pool, group),
-                        .elapsed = (double)(op->end_ns - op->start_ns) / 1e6,
-                        .transit = unknown,
-                        .wait = wait_ns[i] >= 0 ? (double)wait_ns[i] / 1e6 : unknown,
-                        .synchronization = unknown,
-                        .idle = unknown};
-        ok = add_comm_time(t, sums, (uint64_t)step.id << 32 | group.id, rank,
-                           ps_comm_text(&part->list, op->name), (double)op->start_ns / 1e3, &m);
+        time_row m = {.step = ps_strpool_get(pool, step),
+                      .op = ps_comm_text(&part->list, op->name),
+                      .group = ps_strpool_get(pool, group),
+                      .rank = rank,
+                      .start_us = (double)op->start_ns / 1e3,
+                      .elapsed = (double)(op->end_ns - op->start_ns) / 1e6,
+                      .transit = unknown,
+                      .wait = wait_ns[i] >= 0 ? (double)wait_ns[i] / 1e6 : unknown,
+                      .synchronization = unknown,
+                      .idle = unknown};
+        ok = add_comm_time(t, sums, (uint64_t)step.id << 32 | group.id, &m);
     }
     return ok;
 }
@@ -293,9 +241,9 @@ static bool lacks_statistics(const ps_comm_part *part) {
     return part->tables.n_times == 0 && part->list.n > 0;
 }
 
-static ps_code time_table(const ps_reduce_input *in, const ps_comm_list *const *lists,
+static ps_code give_times(const ps_reduce_input *in, const ps_comm_list *const *lists,
                           ps_err *err) {
-    ps_table *t = ps_table_new("ClusterCommunicationTime", "", TIME_COLUMNS, N_T);
+    ps_table *t = ps_table_new("ClusterCommunicationTime", "", PS_COLUMNS(TIME_COLUMNS));
     waits w = {0};
     bool needs_waits = false;
     for (size_t r = 0; r < in->n_ranks; r++) {
@@ -303,7 +251,7 @@ static ps_code time_table(const ps_reduce_input *in, const ps_comm_list *const *
         needs_waits = needs_waits || (part != NULL && lacks_statistics(part));
     }
     ps_code code = needs_waits ? find_waits(in, lists, &w, err) : PS_OK;
-    bool ok = t != NULL;
+    bool ok = true;
     for (size_t r = 0; code == PS_OK && ok && r < in->n_ranks; r++) {
         ps_comm_part *part = in->partials[r];
         totals sums = {0};
@@ -315,18 +263,15 @@ static ps_code time_table(const ps_reduce_input *in, const ps_comm_list *const *
         } else if (part != NULL) {
             ok = add_statistics(t, &sums, &part->tables, rank);
         }
-        ok = ok && add_totals(t, &sums, rank);
+        put_totals(t, &sums, rank);
         totals_fini(&sums);
     }
     waits_fini(&w);
-    if (code != PS_OK || !ok) {
-        ps_table_free(t);
-        return code != PS_OK ? code : ps_fail_nomem(err);
+    if (!ok) {
+        ps_table_fail(t);
     }
-    t->names_fixed = true;
-    t->to = PS_TO_DB | PS_TO_FILES;
-    t->file = "cluster_communication_time";
-    return ps_result_add(in->result, t, err);
+    ps_result_finish_table(in->result, t, "cluster_communication_time", PS_TO_DB | PS_TO_FILES);
+    return code;
 }
 
 /* --- bandwidths ----------------------------------------------------------------------------------------------- */
@@ -429,33 +374,23 @@ static bool sum_bandwidth(bands *b, const ps_comm_bandwidth *row) {
     return true;
 }
 
-static bool put_bandwidth(ps_table *t, const ps_comm_tables *from, int64_t rank, const char *op,
+static void put_bandwidth(ps_table *t, const ps_comm_tables *from, int64_t rank, const char *op,
                           const ps_comm_bandwidth *row) {
-    if (!ps_table_add_row(t) ||
-        !ps_table_set_text(t, B_STEP, ps_comm_tables_text(from, row->step)) ||
-        !ps_table_set_text(t, B_OP, op) ||
-        !ps_table_set_text(t, B_GROUP, ps_comm_tables_text(from, row->group)) ||
-        !ps_table_set_text(t, B_BAND, ps_comm_tables_text(from, row->transport))) {
-        return false;
-    }
-    ps_table_set_int(t, B_RANK, rank);
-    put_comm_time(t, B_SIZE, row->size);
-    put_comm_time(t, B_TIME, row->time);
-    put_comm_time(t, B_BANDWIDTH, row->bandwidth);
-    put_comm_time(t, B_LARGE, row->large_ratio);
-    put_comm_time(t, B_PACKAGE, row->package_size);
-    ps_table_set_int(t, B_COUNT, row->count);
-    put_comm_time(t, B_TOTAL, row->total_time);
-    return true;
+    ps_table_put(t, &(bandwidth_row){.step = ps_comm_tables_text(from, row->step),
+                                     .op = op,
+                                     .group = ps_comm_tables_text(from, row->group),
+                                     .transport = ps_comm_tables_text(from, row->transport),
+                                     .rank = rank,
+                                     .of = *row});
 }
 
-static bool add_bandwidths(ps_table *t, const ps_comm_tables *from, int64_t rank) {
+static void put_bandwidths(ps_table *t, const ps_comm_tables *from, int64_t rank) {
     bands b;
     bool ok = bands_init(&b);
     for (size_t i = 0; ok && i < from->n_bandwidths; i++) {
         const ps_comm_bandwidth *row = &from->bandwidths[i];
-        ok = put_bandwidth(t, from, rank, ps_comm_tables_text(from, row->op), row) &&
-             sum_bandwidth(&b, row);
+        put_bandwidth(t, from, rank, ps_comm_tables_text(from, row->op), row);
+        ok = sum_bandwidth(&b, row);
     }
     for (size_t i = 0; ok && i < b.n_sizes; i++) {
         const package *p = &b.sizes[i];
@@ -470,40 +405,30 @@ static bool add_bandwidths(ps_table *t, const ps_comm_tables *from, int64_t rank
                                  .package_size = p->package_size,
                                  .count = p->count,
                                  .total_time = p->total_time};
-        ok = put_bandwidth(t, from, rank, TOTAL, &row);
-    }
-    bands_fini(&b);
-    return ok;
-}
-
-static ps_code bandwidth_table(const ps_reduce_input *in, ps_err *err) {
-    ps_table *t = ps_table_new("ClusterCommunicationBandwidth", "", BANDWIDTH_COLUMNS, N_B);
-    bool ok = t != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
-        const ps_comm_part *part = in->partials[r];
-        ok = part == NULL || add_bandwidths(t, &part->tables, in->ranks[r].rank);
+        put_bandwidth(t, from, rank, TOTAL, &row);
     }
     if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
+        ps_table_fail(t);
     }
-    t->names_fixed = true;
-    t->to = PS_TO_DB | PS_TO_FILES;
-    t->file = "cluster_communication_bandwidth";
-    return ps_result_add(in->result, t, err);
+    bands_fini(&b);
+}
+
+static void give_bandwidths(const ps_reduce_input *in) {
+    ps_table *t = ps_table_new("ClusterCommunicationBandwidth", "", PS_COLUMNS(BANDWIDTH_COLUMNS));
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const ps_comm_part *part = in->partials[r];
+        if (part != NULL) {
+            put_bandwidths(t, &part->tables, in->ranks[r].rank);
+        }
+    }
+    ps_result_finish_table(in->result, t, "cluster_communication_bandwidth",
+                           PS_TO_DB | PS_TO_FILES);
 }
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */
 
 static ps_code map_comm_time(const ps_map_input *in, void **out, ps_err *err) {
-    ps_comm_part *part = NULL;
-    ps_code code = ps_comm_part_read(in, PS_COMM_TIMES | PS_COMM_BANDWIDTHS, &part, err);
-    if (code != PS_OK) {
-        ps_comm_part_free(part);
-        return code;
-    }
-    *out = part;
-    return PS_OK;
+    return ps_comm_part_map(in, PS_COMM_TIMES | PS_COMM_BANDWIDTHS, out, err);
 }
 
 static ps_code reduce_comm_time(const ps_reduce_input *in, void **shared, ps_err *err) {
@@ -518,10 +443,11 @@ static ps_code reduce_comm_time(const ps_reduce_input *in, void **shared, ps_err
         code = ps_comm_roster_table(&roster, in->result, err);
     }
     if (code == PS_OK) {
-        code = time_table(in, lists, err);
+        code = give_times(in, lists, err);
     }
     if (code == PS_OK) {
-        code = bandwidth_table(in, err);
+        give_bandwidths(in);
+        code = ps_result_code(in->result, err);
     }
     ps_comm_roster_fini(&roster);
     ps_free(lists);

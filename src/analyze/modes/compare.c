@@ -2,12 +2,12 @@
  * communication and calls by name, what lost most time first. Steps are matched by their order, since their numbers
  * differ between runs. The baseline's side comes from capture_facts. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/modes/capture_facts.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 /* What totals of a side are divided by. */
 typedef struct side {
@@ -40,31 +40,27 @@ static int64_t per(int64_t total, int64_t n) {
     return n > 0 ? ps_i64_plus(total, n / 2) / n : 0;
 }
 
-static void put_ratio(ps_table *t, size_t column, int64_t now, int64_t base) {
-    if (base > 0) {
-        ps_table_set_real(t, column, (double)now / (double)base);
-    }
-}
-
-static ps_code give_compare(ps_table *t, bool ok, ps_result *out, ps_err *err) {
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    t->to = PS_TO_FILES | PS_TO_SCREEN;
-    return ps_result_add(out, t, err);
+static double compare_ratio(int64_t now, int64_t base) {
+    return base > 0 ? (double)now / (double)base : NAN;
 }
 
 /* --- the whole ---------------------------------------------------------------------------------------------------- */
 
-enum { O_PART, O_NEW, O_BASE, O_LOST, O_RATIO, N_O };
+typedef struct part_row {
+    const char *name;
+    int64_t now, base, lost;
+    double ratio;
+} part_row;
 
-static const ps_column OVERALL[N_O] = {
-    [O_PART] = {.name = "part of a step", .type = PS_COL_TEXT},
-    [O_NEW] = {.name = "new", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_BASE] = {.name = "base", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_LOST] = {.name = "lost", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_RATIO] = {.name = "new / base", .type = PS_COL_REAL},
+#define NS(text, row, member)                                                                      \
+    { .name = (text), PS_FIELD(row, member), .unit = PS_UNIT_NS }
+
+static const ps_column OVERALL[] = {
+    {.name = "part of a step", PS_FIELD(part_row, name)},
+    NS("new", part_row, now),
+    NS("base", part_row, base),
+    NS("lost", part_row, lost),
+    {.name = "new / base", PS_FIELD(part_row, ratio)},
 };
 
 /* Where a side does not know when steps ended, they are compared to their last work. */
@@ -82,15 +78,9 @@ static int64_t total(const side *s, size_t column) {
     return sum;
 }
 
-static bool put_compare_part(ps_table *t, const char *name, int64_t now, int64_t base) {
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, O_PART, name)) {
-        return false;
-    }
-    ps_table_set_int(t, O_NEW, now);
-    ps_table_set_int(t, O_BASE, base);
-    ps_table_set_int(t, O_LOST, ps_i64_minus(now, base));
-    put_ratio(t, O_RATIO, now, base);
-    return true;
+static void put_compare_part(ps_table *t, const char *name, int64_t now, int64_t base) {
+    ps_table_put(t,
+                 &(part_row){name, now, base, ps_i64_minus(now, base), compare_ratio(now, base)});
 }
 
 /* The time of one kind of work in all sums of a side; 0 when it has none. */
@@ -104,7 +94,7 @@ static int64_t part_time(const side *s, const char *name) {
     return 0;
 }
 
-static bool put_kinds_of_work(ps_table *t, const side *now, const side *base) {
+static void put_kinds_of_work(ps_table *t, const side *now, const side *base) {
     static const char *const PARTS[][2] = {{"attention", "  attention"},
                                            {"attention backward", "  attention backward"},
                                            {"matrix products", "  matrix products"},
@@ -112,16 +102,16 @@ static bool put_kinds_of_work(ps_table *t, const side *now, const side *base) {
                                            {"embedding", "  embedding"},
                                            {"moving data", "  moving data"},
                                            {"other vector work", "  other vector work"}};
-    bool ok = true;
-    for (size_t i = 0; ok && i < sizeof PARTS / sizeof *PARTS; i++) {
+    for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
         int64_t a = part_time(now, PARTS[i][0]);
         int64_t b = part_time(base, PARTS[i][0]);
-        ok = (a == 0 && b == 0) || put_compare_part(t, PARTS[i][1], a, b);
+        if (a != 0 || b != 0) {
+            put_compare_part(t, PARTS[i][1], a, b);
+        }
     }
-    return ok;
 }
 
-static ps_code put_overall(const side *now, const side *base, ps_result *out, ps_err *err) {
+static void give_overall(const side *now, const side *base, ps_result *out) {
     static const struct {
         const char *name;
         size_t column;
@@ -134,47 +124,41 @@ static ps_code put_overall(const side *now, const side *base, ps_result *out, ps
                  {"free", PS_CT_FREE},
                  {"after the last work", PS_CT_AFTER},
                  {"copies", PS_CT_MEMORY}};
-    ps_table *t = ps_table_new("OverallCompare", "where the time of a step went", OVERALL, N_O);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < sizeof PARTS / sizeof *PARTS; i++) {
-        bool is_unknown = now->is_of_tables &&
-                          (PARTS[i].column == PS_CT_AFTER || PARTS[i].column == PS_CT_MEMORY);
-        bool is_cut = now->is_of_tables && PARTS[i].column == PS_CT_TIME;
-        ok = is_unknown || put_compare_part(t, is_cut ? "step to its last work" : PARTS[i].name,
-                                            per(total(now, PARTS[i].column), now->n_rank_steps),
-                                            per(total(base, PARTS[i].column), base->n_rank_steps));
-        if (ok && PARTS[i].column == PS_CT_COMPUTING) {
-            ok = put_kinds_of_work(t, now, base);
+    ps_table *t =
+        ps_table_new("OverallCompare", "where the time of a step went", PS_COLUMNS(OVERALL));
+    for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
+        size_t column = PARTS[i].column;
+        bool is_unknown = now->is_of_tables && (column == PS_CT_AFTER || column == PS_CT_MEMORY);
+        bool is_cut = now->is_of_tables && column == PS_CT_TIME;
+        if (!is_unknown) {
+            put_compare_part(t, is_cut ? "step to its last work" : PARTS[i].name,
+                             per(total(now, column), now->n_rank_steps),
+                             per(total(base, column), base->n_rank_steps));
+        }
+        if (column == PS_CT_COMPUTING) {
+            put_kinds_of_work(t, now, base);
         }
     }
-    return give_compare(t, ok, out, err);
+    ps_result_give(out, t);
 }
 
 /* --- steps -------------------------------------------------------------------------------------------------------- */
 
-enum {
-    S_ORDER,
-    S_STEP_NEW,
-    S_STEP_BASE,
-    S_NEW,
-    S_BASE,
-    S_LOST,
-    S_COMPUTING,
-    S_NOT_OVERLAPPED,
-    S_FREE,
-    N_S
-};
+typedef struct step_row {
+    int64_t order, step[2], ns[2],
+        lost[4]; /* [0] new, [1] base; what was lost in all and in parts */
+} step_row;
 
-static const ps_column STEPS[N_S] = {
-    [S_ORDER] = {.name = "order", .type = PS_COL_INT},
-    [S_STEP_NEW] = {.name = "step new", .type = PS_COL_INT},
-    [S_STEP_BASE] = {.name = "step base", .type = PS_COL_INT},
-    [S_NEW] = {.name = "new", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_BASE] = {.name = "base", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_LOST] = {.name = "lost", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_COMPUTING] = {.name = "in computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_NOT_OVERLAPPED] = {.name = "not overlapped", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_FREE] = {.name = "in free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+static const ps_column STEPS[] = {
+    {.name = "order", PS_FIELD(step_row, order)},
+    {.name = "step new", PS_FIELD(step_row, step[0])},
+    {.name = "step base", PS_FIELD(step_row, step[1])},
+    NS("new", step_row, ns[0]),
+    NS("base", step_row, ns[1]),
+    NS("lost", step_row, lost[0]),
+    NS("in computing", step_row, lost[1]),
+    NS("not overlapped", step_row, lost[2]),
+    NS("in free", step_row, lost[3]),
 };
 
 /* The mean over the ranks that have the step. */
@@ -183,41 +167,32 @@ static int64_t step_mean(const side *s, size_t row, size_t column) {
 }
 
 static void put_compare_step(ps_table *t, const side *now, const side *base, size_t row) {
-    bool has_new = row < now->steps->n_rows;
-    bool has_base = row < base->steps->n_rows;
-    ps_table_set_int(t, S_ORDER, (int64_t)row + 1);
-    if (has_new) {
-        ps_table_set_int(t, S_STEP_NEW, compare_int_at(now->steps, row, PS_CT_STEP));
-        ps_table_set_int(t, S_NEW, step_mean(now, row, PS_CT_TIME));
+    static const size_t LOST[] = {PS_CT_TIME, PS_CT_COMPUTING, PS_CT_NOT_OVERLAPPED, PS_CT_FREE};
+    const side *sides[] = {now, base};
+    step_row out = {.order = (int64_t)row + 1};
+    bool has_both = true;
+    for (size_t k = 0; k < 2; k++) {
+        bool has = row < sides[k]->steps->n_rows;
+        has_both = has_both && has;
+        out.step[k] = has ? compare_int_at(sides[k]->steps, row, PS_CT_STEP) : PS_UNKNOWN_INT;
+        out.ns[k] = has ? step_mean(sides[k], row, PS_CT_TIME) : PS_UNKNOWN_INT;
     }
-    if (has_base) {
-        ps_table_set_int(t, S_STEP_BASE, compare_int_at(base->steps, row, PS_CT_STEP));
-        ps_table_set_int(t, S_BASE, step_mean(base, row, PS_CT_TIME));
+    for (size_t i = 0; i < sizeof LOST / sizeof *LOST; i++) {
+        out.lost[i] = has_both ? step_mean(now, row, LOST[i]) - step_mean(base, row, LOST[i])
+                               : PS_UNKNOWN_INT;
     }
-    if (has_new && has_base) {
-        static const size_t FROM[] = {PS_CT_TIME, PS_CT_COMPUTING, PS_CT_NOT_OVERLAPPED,
-                                      PS_CT_FREE};
-        static const size_t TO[] = {S_LOST, S_COMPUTING, S_NOT_OVERLAPPED, S_FREE};
-        for (size_t i = 0; i < 4; i++) {
-            ps_table_set_int(t, TO[i],
-                             step_mean(now, row, FROM[i]) - step_mean(base, row, FROM[i]));
-        }
-    }
+    ps_table_put(t, &out);
 }
 
-static ps_code put_compare_steps(const side *now, const side *base, ps_result *out, ps_err *err) {
+static void give_compare_steps(const side *now, const side *base, ps_result *out) {
     size_t n = now->steps->n_rows > base->steps->n_rows ? now->steps->n_rows : base->steps->n_rows;
     ps_table *t = ps_table_new("StepCompare",
                                "steps by their order, mean over the ranks, and where time was lost",
-                               STEPS, N_S);
-    bool ok = t != NULL;
-    for (size_t row = 0; ok && row < n; row++) {
-        ok = ps_table_add_row(t);
-        if (ok) {
-            put_compare_step(t, now, base, row);
-        }
+                               PS_COLUMNS(STEPS));
+    for (size_t row = 0; row < n; row++) {
+        put_compare_step(t, now, base, row);
     }
-    return give_compare(t, ok, out, err);
+    ps_result_give(out, t);
 }
 
 /* --- by name ------------------------------------------------------------------------------------------------------ */
@@ -227,17 +202,10 @@ typedef struct pair {
     const char *name, *detail;
     int64_t class_;
     int64_t count[2], time_ns[2]; /* [0] new, [1] base; counts are totals */
+    int64_t lost_ns;
 } pair;
 
-static int compare_compare_own_keys(const void *x, const void *y) {
-    const pair *a = x;
-    const pair *b = y;
-    if (a->class_ != b->class_) {
-        return a->class_ < b->class_ ? -1 : 1;
-    }
-    int order = strcmp(a->name, b->name);
-    return order != 0 ? order : strcmp(a->detail, b->detail);
-}
+#define PAIR_KEYS PS_UP(pair, class_), PS_UP(pair, name), PS_UP(pair, detail)
 
 /* Whether any kernel of a side says its shapes: a capture of a low level has none, and then names alone are joined. */
 static bool has_shapes(const side *s) {
@@ -280,11 +248,12 @@ static size_t take_compare(pair *pairs, size_t n, const side *s, size_t which, b
 
 /* Joins equal keys; returns how many are left. */
 static size_t join_compare(pair *pairs, size_t n) {
-    qsort(pairs, n, sizeof *pairs, compare_compare_own_keys);
+    static const ps_sort_key KEYS[] = {PAIR_KEYS};
+    ps_sort_by(pairs, n, sizeof *pairs, PS_KEYS(KEYS));
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         pair *last = kept > 0 ? &pairs[kept - 1] : NULL;
-        if (last == NULL || compare_compare_own_keys(last, &pairs[i]) != 0) {
+        if (last == NULL || ps_compare_by(last, &pairs[i], PS_KEYS(KEYS)) != 0) {
             pairs[kept++] = pairs[i];
             continue;
         }
@@ -296,86 +265,64 @@ static size_t join_compare(pair *pairs, size_t n) {
     return kept;
 }
 
-static int64_t compare_lost(const pair *p) {
-    return ps_i64_minus(p->time_ns[0], p->time_ns[1]);
-}
-
-static int compare_losses(const void *x, const void *y) {
-    const pair *a = x;
-    const pair *b = y;
-    if (a->class_ != b->class_) {
-        return a->class_ < b->class_ ? -1 : 1;
-    }
-    if (compare_lost(a) != compare_lost(b)) {
-        return compare_lost(a) > compare_lost(b) ? -1 : 1;
-    }
-    return compare_compare_own_keys(x, y);
-}
-
-enum { P_NAME, P_DETAIL, P_CALLS_NEW, P_CALLS_BASE, P_NEW, P_BASE, P_LOST, P_RATIO, N_P };
+typedef struct pair_row {
+    pair of;
+    double calls[2], ratio;
+} pair_row;
 
 #define PAIR_COLUMNS                                                                               \
-    {.name = "calls new", .type = PS_COL_REAL, .unit = PS_UNIT_COUNT},                             \
-        {.name = "calls base", .type = PS_COL_REAL, .unit = PS_UNIT_COUNT},                        \
-        {.name = "new", .type = PS_COL_INT, .unit = PS_UNIT_NS},                                   \
-        {.name = "base", .type = PS_COL_INT, .unit = PS_UNIT_NS},                                  \
-        {.name = "lost", .type = PS_COL_INT, .unit = PS_UNIT_NS}, {                                \
-        .name = "new / base", .type = PS_COL_REAL                                                  \
+    {.name = "calls new", PS_FIELD(pair_row, calls[0]), .unit = PS_UNIT_COUNT},                    \
+        {.name = "calls base", PS_FIELD(pair_row, calls[1]), .unit = PS_UNIT_COUNT},               \
+        NS("new", pair_row, of.time_ns[0]), NS("base", pair_row, of.time_ns[1]),                   \
+        NS("lost", pair_row, of.lost_ns), {                                                        \
+        .name = "new / base", PS_FIELD(pair_row, ratio)                                            \
     }
+#define NAME_COLUMN                                                                                \
+    { .name = "name", PS_FIELD(pair_row, of.name) }
+#define DETAIL_COLUMN(text)                                                                        \
+    { .name = (text), PS_FIELD(pair_row, of.detail) }
 
-static const ps_column KERNELS[N_P] = {
-    {.name = "name", .type = PS_COL_TEXT}, {.name = "shapes", .type = PS_COL_TEXT}, PAIR_COLUMNS};
-static const ps_column GROUPS[N_P] = {
-    {.name = "name", .type = PS_COL_TEXT}, {.name = "group", .type = PS_COL_TEXT}, PAIR_COLUMNS};
-static const ps_column PASSES[N_P] = {
-    {.name = "name", .type = PS_COL_TEXT}, {.name = "pass", .type = PS_COL_TEXT}, PAIR_COLUMNS};
-static const ps_column PLAIN[N_P - 1] = {{.name = "name", .type = PS_COL_TEXT}, PAIR_COLUMNS};
+static const ps_column KERNELS[] = {NAME_COLUMN, DETAIL_COLUMN("shapes"), PAIR_COLUMNS};
+static const ps_column GROUPS[] = {NAME_COLUMN, DETAIL_COLUMN("group"), PAIR_COLUMNS};
+static const ps_column PASSES[] = {NAME_COLUMN, DETAIL_COLUMN("pass"), PAIR_COLUMNS};
+static const ps_column PLAIN[] = {NAME_COLUMN, PAIR_COLUMNS};
 
 typedef struct class_table {
     ps_sum_class class_;
     const char *name, *title;
     const ps_column *columns;
-    size_t n_columns; /* N_P, or one less without the detail */
+    size_t n_columns;
 } class_table;
 
 static const class_table TABLES[] = {
-    {PS_SUM_MODULE, "ModuleCompare", "modules, device time of their own operators", PASSES, N_P},
-    {PS_SUM_KERNEL_TYPE, "KernelTypeCompare", "types of kernels", PLAIN, N_P - 1},
-    {PS_SUM_KERNEL, "KernelCompare", "kernels by name and shapes", KERNELS, N_P},
-    {PS_SUM_OPERATOR, "OperatorCompare", "operators, device time of what they launched", PLAIN,
-     N_P - 1},
-    {PS_SUM_OPERATOR_HOST, "OperatorHostCompare", "operators, host time", PLAIN, N_P - 1},
-    {PS_SUM_COMMUNICATION, "CommunicationCompare", "communication by type and group", GROUPS, N_P},
-    {PS_SUM_COPY, "CopyCompare", "copies and fills by the device", PLAIN, N_P - 1},
-    {PS_SUM_CALL, "ApiCompare", "calls into the driver or runtime, host time", PLAIN, N_P - 1},
+    {PS_SUM_MODULE, "ModuleCompare", "modules, device time of their own operators",
+     PS_COLUMNS(PASSES)},
+    {PS_SUM_KERNEL_TYPE, "KernelTypeCompare", "types of kernels", PS_COLUMNS(PLAIN)},
+    {PS_SUM_KERNEL, "KernelCompare", "kernels by name and shapes", PS_COLUMNS(KERNELS)},
+    {PS_SUM_OPERATOR, "OperatorCompare", "operators, device time of what they launched",
+     PS_COLUMNS(PLAIN)},
+    {PS_SUM_OPERATOR_HOST, "OperatorHostCompare", "operators, host time", PS_COLUMNS(PLAIN)},
+    {PS_SUM_COMMUNICATION, "CommunicationCompare", "communication by type and group",
+     PS_COLUMNS(GROUPS)},
+    {PS_SUM_COPY, "CopyCompare", "copies and fills by the device", PS_COLUMNS(PLAIN)},
+    {PS_SUM_CALL, "ApiCompare", "calls into the driver or runtime, host time", PS_COLUMNS(PLAIN)},
 };
 
-static bool put_pair(ps_table *t, const pair *p, const side *now, const side *base) {
-    bool has_detail = t->n_columns == N_P;
-    size_t left_out = has_detail ? 0 : 1;
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, P_NAME, p->name) ||
-        (has_detail && !ps_table_set_text(t, P_DETAIL, p->detail))) {
-        return false;
-    }
-    ps_table_set_real(t, P_CALLS_NEW - left_out,
-                      (double)p->count[0] / (double)steps_of_counts(now, p->class_));
-    ps_table_set_real(t, P_CALLS_BASE - left_out,
-                      (double)p->count[1] / (double)steps_of_counts(base, p->class_));
-    ps_table_set_int(t, P_NEW - left_out, p->time_ns[0]);
-    ps_table_set_int(t, P_BASE - left_out, p->time_ns[1]);
-    ps_table_set_int(t, P_LOST - left_out, compare_lost(p));
-    put_ratio(t, P_RATIO - left_out, p->time_ns[0], p->time_ns[1]);
-    return true;
-}
-
-static ps_code put_compare_class(const class_table *which, const pair *pairs, size_t n,
-                                 const side *now, const side *base, ps_result *out, ps_err *err) {
+static void give_compare_class(const class_table *which, const pair *pairs, size_t n,
+                               const side *now, const side *base, ps_result *out) {
     ps_table *t = ps_table_new(which->name, which->title, which->columns, which->n_columns);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < n; i++) {
-        ok = pairs[i].class_ != (int64_t)which->class_ || put_pair(t, &pairs[i], now, base);
+    for (size_t i = 0; i < n; i++) {
+        const pair *p = &pairs[i];
+        double steps[2] = {(double)steps_of_counts(now, p->class_),
+                           (double)steps_of_counts(base, p->class_)};
+        if (p->class_ == (int64_t)which->class_) {
+            ps_table_put(t, &(pair_row){.of = *p,
+                                        .calls = {(double)p->count[0] / steps[0],
+                                                  (double)p->count[1] / steps[1]},
+                                        .ratio = compare_ratio(p->time_ns[0], p->time_ns[1])});
+        }
     }
-    return give_compare(t, ok, out, err);
+    ps_result_give(out, t);
 }
 
 /* What a side without a timeline does not know, and therefore has none of. */
@@ -384,7 +331,8 @@ static bool is_compare_of_timeline(int64_t class_) {
            class_ != PS_SUM_COMMUNICATION;
 }
 
-static ps_code put_compare_names(const side *now, const side *base, ps_result *out, ps_err *err) {
+static ps_code give_compare_names(const side *now, const side *base, ps_result *out, ps_err *err) {
+    static const ps_sort_key KEYS[] = {PS_UP(pair, class_), PS_DOWN(pair, lost_ns), PAIR_KEYS};
     size_t n = now->sums->n_rows + base->sums->n_rows;
     pair *pairs = ps_calloc(n + 1, sizeof *pairs);
     if (pairs == NULL) {
@@ -394,17 +342,19 @@ static ps_code put_compare_names(const side *now, const side *base, ps_result *o
     n = take_compare(pairs, 0, now, 0, with_shapes);
     n = take_compare(pairs, n, base, 1, with_shapes);
     n = join_compare(pairs, n);
-    qsort(pairs, n, sizeof *pairs, compare_losses);
-    ps_code code = PS_OK;
-    for (size_t i = 0; code == PS_OK && i < sizeof TABLES / sizeof *TABLES; i++) {
+    for (size_t i = 0; i < n; i++) {
+        pairs[i].lost_ns = ps_i64_minus(pairs[i].time_ns[0], pairs[i].time_ns[1]);
+    }
+    ps_sort_by(pairs, n, sizeof *pairs, PS_KEYS(KEYS));
+    for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++) {
         bool no_types =
             TABLES[i].class_ == PS_SUM_KERNEL_TYPE && has_shapes(now) != has_shapes(base);
-        bool is_left_out =
-            no_types || (now->is_of_tables && is_compare_of_timeline(TABLES[i].class_));
-        code = is_left_out ? PS_OK : put_compare_class(&TABLES[i], pairs, n, now, base, out, err);
+        if (!no_types && (!now->is_of_tables || !is_compare_of_timeline(TABLES[i].class_))) {
+            give_compare_class(&TABLES[i], pairs, n, now, base, out);
+        }
     }
     ps_free(pairs);
-    return code;
+    return ps_result_code(out, err);
 }
 
 /* --- the analysis -------------------------------------------------------------------------------------------------- */
@@ -422,9 +372,11 @@ static ps_code reduce_compare(const ps_reduce_input *in, void **shared, ps_err *
         now.is_mixed = base.is_mixed = code == PS_OK && now.is_of_tables != base.is_of_tables;
         now.is_of_tables = base.is_of_tables =
             code == PS_OK && (now.is_of_tables || base.is_of_tables);
-        code = code == PS_OK ? put_overall(&now, &base, in->result, err) : code;
-        code = code == PS_OK ? put_compare_steps(&now, &base, in->result, err) : code;
-        code = code == PS_OK ? put_compare_names(&now, &base, in->result, err) : code;
+        if (code == PS_OK) {
+            give_overall(&now, &base, in->result);
+            give_compare_steps(&now, &base, in->result);
+            code = give_compare_names(&now, &base, in->result, err);
+        }
     }
     ps_result_fini(&own);
     return code;

@@ -3,7 +3,6 @@
  * and what of it no computing kernel covers. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -11,6 +10,7 @@
 #include "analyze/derived/comm_part.h"
 #include "analyze/stats/intervals.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 
 enum { MAX_SETS = 32, MAX_NAMES = 8, NAME_SIZE = 32 };
 
@@ -238,9 +238,7 @@ static bool add_set(masking *m, size_t set, const ps_comm_op **ops) {
             ops[n++] = &list->ops[i];
         }
     }
-    if (n > 1) {
-        qsort(ops, n, sizeof *ops, compare_masking_ops);
-    }
+    ps_sort(ops, n, sizeof *ops, compare_masking_ops);
     bool ok = true;
     for (size_t i = 0; ok && i < n;) {
         size_t k = i;
@@ -302,68 +300,70 @@ static ps_code map_masking(const ps_map_input *in, void **out, ps_err *err) {
 
 /* --- tables ----------------------------------------------------------------------------------------------------- */
 
+typedef struct masking_row {
+    int64_t rank, step;
+    const char *types;
+    row measured;
+    double share, unmasked_share;
+} masking_row;
+
 #define PUBLIC_COLUMNS                                                                             \
-    {.name = "stepId", .type = PS_COL_INT}, {.name = "parallelType", .type = PS_COL_TEXT},         \
-        {.name = "stepStartTime", .type = PS_COL_INT, .unit = PS_UNIT_NS, .exact = true},          \
-        {.name = "stepEndTime", .type = PS_COL_INT, .unit = PS_UNIT_NS, .exact = true},            \
-        {.name = "totalCommunicationOperatorTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},        \
-        {.name = "timeRatioOfStepCommunicationOperator", .type = PS_COL_REAL},                     \
-        {.name = "totalTimeWithoutCommunicationBlackout", .type = PS_COL_INT, .unit = PS_UNIT_NS}, \
+    {.name = "stepId", PS_FIELD(masking_row, step)},                                               \
+        {.name = "parallelType", PS_FIELD(masking_row, types)},                                    \
+        {.name = "stepStartTime",                                                                  \
+         PS_FIELD(masking_row, measured.start_ns),                                                 \
+         .unit = PS_UNIT_NS,                                                                       \
+         .exact = true},                                                                           \
+        {.name = "stepEndTime",                                                                    \
+         PS_FIELD(masking_row, measured.end_ns),                                                   \
+         .unit = PS_UNIT_NS,                                                                       \
+         .exact = true},                                                                           \
+        {.name = "totalCommunicationOperatorTime",                                                 \
+         PS_FIELD(masking_row, measured.total_ns),                                                 \
+         .unit = PS_UNIT_NS},                                                                      \
+        {.name = "timeRatioOfStepCommunicationOperator", PS_FIELD(masking_row, share)},            \
+        {.name = "totalTimeWithoutCommunicationBlackout",                                          \
+         PS_FIELD(masking_row, measured.unmasked_ns),                                              \
+         .unit = PS_UNIT_NS},                                                                      \
     {                                                                                              \
-        .name = "ratioOfUnmaskedCommunication", .type = PS_COL_REAL                                \
+        .name = "ratioOfUnmaskedCommunication", PS_FIELD(masking_row, unmasked_share)              \
     }
 
 static const ps_column COLUMNS[] = {PUBLIC_COLUMNS};
-static const ps_column RANK_COLUMNS[] = {{.name = "rankId", .type = PS_COL_INT}, PUBLIC_COLUMNS};
+static const ps_column RANK_COLUMNS[] = {{.name = "rankId", PS_FIELD(masking_row, rank)},
+                                         PUBLIC_COLUMNS};
 
-enum { N_PUBLIC = sizeof COLUMNS / sizeof *COLUMNS };
-
-/* `first`: of the public columns. */
-static bool put_masking(ps_table *t, size_t first, const row *r, const type_sets *types) {
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, first + 1, types->all[r->set].shown)) {
-        return false;
-    }
+static masking_row masking_row_of(const row *r, const type_sets *types, int64_t rank) {
     double step = (double)(r->end_ns - r->start_ns);
-    if (r->has_step) {
-        ps_table_set_int(t, first, r->step);
-    }
-    ps_table_set_int(t, first + 2, r->start_ns);
-    ps_table_set_int(t, first + 3, r->end_ns);
-    ps_table_set_int(t, first + 4, r->total_ns);
-    ps_table_set_real(t, first + 5, step > 0 ? (double)r->total_ns / step : 0);
-    ps_table_set_int(t, first + 6, r->unmasked_ns);
-    ps_table_set_real(t, first + 7,
-                      step > 0 ? round((double)r->unmasked_ns / step * 1e5) / 1e5 : 0);
-    return true;
+    return (masking_row){.rank = rank,
+                         .step = r->has_step ? r->step : PS_UNKNOWN_INT,
+                         .types = types->all[r->set].shown,
+                         .measured = *r,
+                         .share = step > 0 ? (double)r->total_ns / step : 0,
+                         .unmasked_share =
+                             step > 0 ? round((double)r->unmasked_ns / step * 1e5) / 1e5 : 0};
 }
 
 static ps_code reduce_masking(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     type_sets types;
     parse_types(types_of(in->opts), &types);
-    ps_table *t = ps_table_new("ComputationalOperatorMaskingLinearity", "", COLUMNS, N_PUBLIC);
+    ps_table *t = ps_table_new("ComputationalOperatorMaskingLinearity", "", PS_COLUMNS(COLUMNS));
     ps_table *by_rank = ps_table_new("ComputationalOperatorMaskingByRank",
                                      "communication that computing does not hide, by parallelism",
-                                     RANK_COLUMNS, N_PUBLIC + 1);
-    bool ok = t != NULL && by_rank != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+                                     PS_COLUMNS(RANK_COLUMNS));
+    for (size_t r = 0; r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
-        for (size_t i = 0; ok && part != NULL && i < part->n; i++) {
-            ok = put_masking(t, 0, &part->rows[i], &types) &&
-                 put_masking(by_rank, 1, &part->rows[i], &types);
-            if (ok) {
-                ps_table_set_int(by_rank, 0, in->ranks[r].rank);
-            }
+        for (size_t i = 0; part != NULL && i < part->n; i++) {
+            masking_row out = masking_row_of(&part->rows[i], &types, in->ranks[r].rank);
+            ps_table_put(t, &out);
+            ps_table_put(by_rank, &out);
         }
     }
-    ps_code code = ps_result_finish_table(in->result, t, ok, "computational_operator_masking",
-                                          PS_TO_DB | PS_TO_FILES, err);
-    if (code != PS_OK) {
-        ps_table_free(by_rank);
-        return code;
-    }
-    return ps_result_finish_table(in->result, by_rank, ok, "computational_operator_masking_by_rank",
-                                  PS_TO_ALL, err);
+    ps_result_finish_table(in->result, t, "computational_operator_masking", PS_TO_DB | PS_TO_FILES);
+    ps_result_finish_table(in->result, by_rank, "computational_operator_masking_by_rank",
+                           PS_TO_ALL);
+    return ps_result_code(in->result, err);
 }
 
 static const ps_round ROUNDS[] = {

@@ -3,15 +3,17 @@
  *
  * A kernel's type is what the profiler recorded (opType), else the name of the framework operator that launched it, whose
  * input shapes then stand for its own. With --step_id a kernel belongs to the step that launched it. */
-#include <stdlib.h>
+#include <math.h>
 
 #include "analyze/core/analysis.h"
+#include "analyze/core/result_table.h"
 #include "analyze/derived/derived.h"
 #include "analyze/rank/links.h"
 #include "analyze/rank/step_index.h"
 #include "analyze/stats/stats.h"
 #include "analyze/stats/value_sums.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "model/recording.h"
 
 enum { OP_NAME, OP_TYPE, TASK_TYPE, SHAPES };
@@ -189,148 +191,97 @@ static ps_code map_compute_op(const ps_map_input *in, void **out, ps_err *err) {
 
 /* --- all ranks ------------------------------------------------------------------------------------------ */
 
-#define KEY(text)                                                                                  \
-    { .name = (text), .type = PS_COL_TEXT, .is_key = true }
+typedef struct op_row {
+    const char *keys[PS_SUM_KEYS];
+    ps_stats stats;
+    int64_t rank;
+} op_row;
+
+#define KEY(text, key)                                                                             \
+    { .name = (text), PS_FIELD(op_row, keys[key]), .is_key = true }
 #define RANK                                                                                       \
-    { .name = "Rank", .type = PS_COL_INT }
+    { .name = "Rank", PS_FIELD(op_row, rank) }
 
-static const ps_column ALL[] = {KEY("OpType"), KEY("TaskType"), PS_STATS_COLUMNS};
-static const ps_column BY_TYPE[] = {KEY("OpType"), KEY("TaskType"), PS_STATS_COLUMNS, RANK};
-static const ps_column BY_NAME[] = {KEY("OpName"),      KEY("OpType"),    KEY("TaskType"),
-                                    KEY("InputShapes"), PS_STATS_COLUMNS, RANK};
-
-/* One of the public tables. */
-typedef struct shape {
-    const char *name, *file, *title;
-    const ps_column *columns;
-    size_t n_columns, n_keys;
-    int keys[PS_SUM_KEYS]; /* as columns */
-    bool by_rank;
-} shape;
-
-#define N_OF(columns) (sizeof(columns) / sizeof *(columns))
-
-static const shape SHAPE_ALL = {.name = "ComputeOpAllRankStats",
-                                .file = "all_stats",
-                                .title = "computing operators by type, all ranks",
-                                .columns = ALL,
-                                .n_columns = N_OF(ALL),
-                                .n_keys = 2,
-                                .keys = {OP_TYPE, TASK_TYPE}};
-static const shape SHAPE_TYPES = {.name = "ComputeOpPerRankStatsByOpType",
-                                  .file = "rank_stats_by_optype",
-                                  .title = "computing operators by type",
-                                  .columns = BY_TYPE,
-                                  .n_columns = N_OF(BY_TYPE),
-                                  .n_keys = 2,
-                                  .keys = {OP_TYPE, TASK_TYPE},
-                                  .by_rank = true};
-static const shape SHAPE_NAMES = {.name = "ComputeOpPerRankStatsByOpName",
-                                  .file = "rank_stats_by_opname",
-                                  .title = "computing operators by name and shapes",
-                                  .columns = BY_NAME,
-                                  .n_columns = N_OF(BY_NAME),
-                                  .n_keys = 4,
-                                  .keys = {OP_NAME, OP_TYPE, TASK_TYPE, SHAPES},
-                                  .by_rank = true};
+static const ps_column ALL[] = {KEY("OpType", OP_TYPE), KEY("TaskType", TASK_TYPE),
+                                PS_STATS_COLUMNS(op_row, stats)};
+static const ps_column BY_TYPE[] = {KEY("OpType", OP_TYPE), KEY("TaskType", TASK_TYPE),
+                                    PS_STATS_COLUMNS(op_row, stats), RANK};
+static const ps_column BY_NAME[] = {KEY("OpName", OP_NAME),          KEY("OpType", OP_TYPE),
+                                    KEY("TaskType", TASK_TYPE),      KEY("InputShapes", SHAPES),
+                                    PS_STATS_COLUMNS(op_row, stats), RANK};
 
 /* A type that nobody knows is N/A, as in the profiler's own tables; shapes stay empty. */
 static const char *shown(const ps_sum_row *row, int key) {
     return row->keys[key][0] == '\0' && key != SHAPES ? "N/A" : row->keys[key];
 }
 
-static bool put_compute_op_row(ps_table *t, const shape *of, const ps_sum_row *row,
-                               const ps_reduce_input *in) {
-    if (!ps_table_add_row(t)) {
-        return false;
-    }
-    for (size_t k = 0; k < of->n_keys; k++) {
-        if (!ps_table_set_text(t, k, shown(row, of->keys[k]))) {
-            return false;
-        }
-    }
-    ps_stats_put(t, of->n_keys, &row->stats);
-    if (of->by_rank) {
-        ps_table_set_int(t, of->n_columns - 1, in->ranks[row->rank_index].rank);
-    }
-    return true;
+static void put_compute_op_row(ps_table *t, const ps_sum_row *row, const ps_reduce_input *in) {
+    ps_table_put(t, &(op_row){.keys = {shown(row, OP_NAME), shown(row, OP_TYPE),
+                                       shown(row, TASK_TYPE), shown(row, SHAPES)},
+                              .stats = row->stats,
+                              .rank = in->ranks[row->rank_index].rank});
 }
 
-static ps_code add_compute_op_table(const ps_reduce_input *in, const shape *of,
-                                    const ps_sum_rows *rows, ps_err *err) {
-    ps_table *t = ps_table_new(of->name, of->title, of->columns, of->n_columns);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < rows->n; i++) {
-        ok = put_compute_op_row(t, of, &rows->rows[i], in);
-    }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    t->names_fixed = true;
-    t->to = PS_TO_DB | PS_TO_FILES;
-    t->file = of->file;
-    return ps_result_add(in->result, t, err);
-}
-
-static ps_code add_compute_op_joined(const ps_reduce_input *in, const shape *of, ps_err *err) {
-    unsigned keys = 0;
-    for (size_t k = 0; k < of->n_keys; k++) {
-        keys |= BIT(of->keys[k]);
-    }
+/* A public table: rows of equal keys (bits) joined, on each rank or over all. */
+static ps_code give_compute_ops(const ps_reduce_input *in, unsigned keys, bool by_rank, ps_table *t,
+                                const char *file, ps_err *err) {
     ps_sum_rows rows;
     ps_code code = ps_value_sums_join((const ps_value_sums *const *)in->partials, in->n_ranks, keys,
-                                      of->by_rank, &rows, err);
-    if (of->by_rank) {
+                                      by_rank, &rows, err);
+    if (by_rank) {
         ps_sum_rows_by_rank(&rows);
     } else {
         ps_sum_rows_by_sum(&rows);
     }
-    code = code == PS_OK ? add_compute_op_table(in, of, &rows, err) : code;
+    for (size_t i = 0; i < rows.n; i++) {
+        put_compute_op_row(t, &rows.rows[i], in);
+    }
     ps_sum_rows_fini(&rows);
+    ps_result_finish_table(in->result, t, file, PS_TO_DB | PS_TO_FILES);
     return code;
 }
 
 /* --- how even the ranks are ------------------------------------------------------------------------------ */
 
-enum { S_TYPE, S_TASK, S_SUM, S_SHARE, S_CUMULATIVE, S_RANKS, S_MEAN, S_MAX, S_RATIO, S_SLOWEST };
-
-static const ps_column SPREAD[] = {
-    KEY("OpType"),
-    KEY("TaskType"),
-    {.name = "SumNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS},
-    {.name = "Share(%)", .type = PS_COL_REAL},
-    {.name = "CumulativeShare(%)", .type = PS_COL_REAL},
-    {.name = "Ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    {.name = "MeanOfRanksNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS},
-    {.name = "MaxOfRanksNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS},
-    {.name = "MaxToMean", .type = PS_COL_REAL}, /* 1: even */
-    {.name = "SlowestRank", .type = PS_COL_INT},
-};
-
 /* A type over the ranks that run it. */
 typedef struct spread {
     const ps_sum_row *first, *slowest; /* of the rows of its ranks */
+    size_t place;                      /* of the first: rows come by their texts */
     int64_t sum;
     size_t n_ranks;
 } spread;
 
-static int compare_spreads(const void *a, const void *b) {
-    const spread *x = a;
-    const spread *y = b;
-    if (x->sum != y->sum) {
-        return x->sum > y->sum ? -1 : 1;
-    }
-    return x->first < y->first ? -1 : x->first > y->first; /* rows come by their texts */
-}
+typedef struct spread_row {
+    const char *type, *task;
+    spread spread;
+    double share, cumulative, mean, most, ratio;
+    int64_t slowest_rank;
+} spread_row;
+
+#define SPREAD_NS(text, member)                                                                    \
+    { .name = (text), PS_FIELD_AS(PS_COL_REAL, spread_row, member), .unit = PS_UNIT_NS }
+
+static const ps_column SPREAD[] = {
+    {.name = "OpType", PS_FIELD(spread_row, type), .is_key = true},
+    {.name = "TaskType", PS_FIELD(spread_row, task), .is_key = true},
+    SPREAD_NS("SumNs", spread.sum),
+    {.name = "Share(%)", PS_FIELD(spread_row, share)},
+    {.name = "CumulativeShare(%)", PS_FIELD(spread_row, cumulative)},
+    {.name = "Ranks", PS_FIELD(spread_row, spread.n_ranks), .unit = PS_UNIT_COUNT},
+    SPREAD_NS("MeanOfRanksNs", mean),
+    SPREAD_NS("MaxOfRanksNs", most),
+    {.name = "MaxToMean", PS_FIELD(spread_row, ratio)}, /* 1: even */
+    {.name = "SlowestRank", PS_FIELD(spread_row, slowest_rank)},
+};
 
 static size_t find_spreads(const ps_sum_rows *rows, spread *out, double *total) {
+    static const ps_sort_key KEYS[] = {PS_DOWN(spread, sum), PS_UP(spread, place)};
     size_t n = 0;
     *total = 0;
     for (size_t i = 0; i < rows->n; i++) {
         const ps_sum_row *row = &rows->rows[i];
         if (n == 0 || !ps_sum_row_same(out[n - 1].first, row)) {
-            out[n++] = (spread){.first = row, .slowest = row};
+            out[n++] = (spread){.first = row, .slowest = row, .place = i};
         }
         spread *s = &out[n - 1];
         s->n_ranks++;
@@ -338,70 +289,73 @@ static size_t find_spreads(const ps_sum_rows *rows, spread *out, double *total) 
         s->slowest = row->stats.sum > s->slowest->stats.sum ? row : s->slowest;
         *total += (double)row->stats.sum;
     }
-    if (n > 1) {
-        qsort(out, n, sizeof *out, compare_spreads);
-    }
+    ps_sort_by(out, n, sizeof *out, PS_KEYS(KEYS));
     return n;
 }
 
-static bool put_compute_op_spread(ps_table *t, const spread *s, double total, double *cumulative,
+static void put_compute_op_spread(ps_table *t, const spread *s, double total, double cumulative,
                                   const ps_reduce_input *in) {
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, S_TYPE, shown(s->first, OP_TYPE)) ||
-        !ps_table_set_text(t, S_TASK, shown(s->first, TASK_TYPE))) {
-        return false;
-    }
-    double mean = (double)s->sum / (double)s->n_ranks;
-    *cumulative += (double)s->sum;
-    ps_table_set_real(t, S_SUM, (double)s->sum);
-    if (total > 0) {
-        ps_table_set_real(t, S_SHARE, 100 * (double)s->sum / total);
-        ps_table_set_real(t, S_CUMULATIVE, 100 * *cumulative / total);
-    }
-    ps_table_set_int(t, S_RANKS, (int64_t)s->n_ranks);
-    ps_table_set_real(t, S_MEAN, mean);
-    ps_table_set_real(t, S_MAX, (double)s->slowest->stats.sum);
-    if (mean > 0) {
-        ps_table_set_real(t, S_RATIO, (double)s->slowest->stats.sum / mean);
-    }
-    ps_table_set_int(t, S_SLOWEST, in->ranks[s->slowest->rank_index].rank);
-    return true;
+    double sum = (double)s->sum;
+    double most = (double)s->slowest->stats.sum;
+    double mean = sum / (double)s->n_ranks;
+    ps_table_put(t, &(spread_row){.type = shown(s->first, OP_TYPE),
+                                  .task = shown(s->first, TASK_TYPE),
+                                  .spread = *s,
+                                  .share = total > 0 ? 100 * sum / total : NAN,
+                                  .cumulative = total > 0 ? 100 * cumulative / total : NAN,
+                                  .mean = mean,
+                                  .most = most,
+                                  .ratio = mean > 0 ? most / mean : NAN,
+                                  .slowest_rank = in->ranks[s->slowest->rank_index].rank});
 }
 
-static ps_code add_spread(const ps_reduce_input *in, ps_err *err) {
+static ps_code give_spread(const ps_reduce_input *in, ps_err *err) {
     ps_sum_rows rows;
     ps_code code = ps_value_sums_join((const ps_value_sums *const *)in->partials, in->n_ranks,
                                       BIT(OP_TYPE) | BIT(TASK_TYPE), true, &rows, err);
-    spread *spreads = code == PS_OK ? ps_calloc(rows.n + 1, sizeof *spreads) : NULL;
-    ps_table *t = ps_table_new("ComputeOpSpread", "where computing time goes, and how even", SPREAD,
-                               N_OF(SPREAD));
-    bool ok = spreads != NULL && t != NULL;
+    spread *spreads = ps_calloc(rows.n + 1, sizeof *spreads);
+    ps_table *t = spreads != NULL
+                      ? ps_table_new("ComputeOpSpread", "where computing time goes, and how even",
+                                     PS_COLUMNS(SPREAD))
+                      : NULL;
     double total = 0;
     double cumulative = 0;
-    size_t n = ok ? find_spreads(&rows, spreads, &total) : 0;
-    for (size_t i = 0; ok && i < n; i++) {
-        ok = put_compute_op_spread(t, &spreads[i], total, &cumulative, in);
+    size_t n = spreads != NULL ? find_spreads(&rows, spreads, &total) : 0;
+    for (size_t i = 0; i < n; i++) {
+        cumulative += (double)spreads[i].sum;
+        put_compute_op_spread(t, &spreads[i], total, cumulative, in);
     }
     ps_free(spreads);
     ps_sum_rows_fini(&rows);
-    if (!ok) {
-        ps_table_free(t);
-        return code != PS_OK ? code : ps_fail_nomem(err);
-    }
-    t->names_fixed = true;
-    t->to = PS_TO_ALL;
-    t->file = "op_spread";
-    return ps_result_add(in->result, t, err);
+    ps_result_finish_table(in->result, t, "op_spread", PS_TO_ALL);
+    return code;
 }
 
 static ps_code reduce_compute_op(const ps_reduce_input *in, void **shared, ps_err *err) {
+    const unsigned types = BIT(OP_TYPE) | BIT(TASK_TYPE);
     *shared = NULL;
-    ps_code code = add_spread(in, err);
-    code = code == PS_OK ? add_compute_op_joined(in, &SHAPE_ALL, err) : code;
-    code = code == PS_OK ? add_compute_op_joined(in, &SHAPE_TYPES, err) : code;
-    if (code == PS_OK && !in->opts->exclude_op_name) {
-        code = add_compute_op_joined(in, &SHAPE_NAMES, err);
+    ps_code code = give_spread(in, err);
+    if (code == PS_OK) {
+        code = give_compute_ops(in, types, false,
+                                ps_table_new("ComputeOpAllRankStats",
+                                             "computing operators by type, all ranks",
+                                             PS_COLUMNS(ALL)),
+                                "all_stats", err);
     }
-    return code;
+    if (code == PS_OK) {
+        code = give_compute_ops(in, types, true,
+                                ps_table_new("ComputeOpPerRankStatsByOpType",
+                                             "computing operators by type", PS_COLUMNS(BY_TYPE)),
+                                "rank_stats_by_optype", err);
+    }
+    if (code == PS_OK && !in->opts->exclude_op_name) {
+        code = give_compute_ops(in, types | BIT(OP_NAME) | BIT(SHAPES), true,
+                                ps_table_new("ComputeOpPerRankStatsByOpName",
+                                             "computing operators by name and shapes",
+                                             PS_COLUMNS(BY_NAME)),
+                                "rank_stats_by_opname", err);
+    }
+    return code == PS_OK ? ps_result_code(in->result, err) : code;
 }
 
 static const ps_round ROUNDS[] = {

@@ -1,10 +1,10 @@
 /* ep_load_balance: how many tokens each rank of an expert-parallel group had to multiply. The tokens of a GroupedMatmul are
  * the first dimensions of its inputs, all but the last two (weights and group list); the groups are those of
  * parallel_group_info named "exp". */
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/core/analysis.h"
+#include "analyze/core/result_table.h"
 #include "analyze/derived/derived.h"
 #include "analyze/rank/kernel_args.h"
 #include "analyze/rank/step_index.h"
@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/literal.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 #define OPERATOR "GroupedMatmul"
 #define USUAL_TOP 20
@@ -202,40 +203,29 @@ static ps_code map_balance(const ps_map_input *in, void **out, ps_err *err) {
 
 /* --- all ranks ------------------------------------------------------------------------------------------ */
 
-static const ps_column SUMMARY[] = {
-    {.name = "rank", .type = PS_COL_INT},
-    {.name = "epRanks", .type = PS_COL_TEXT},
-    {.name = "inputShapesSummary", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
-
-static const ps_column TOP[] = {{.name = "epRanks", .type = PS_COL_TEXT},
-                                {.name = "tokensDiff", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
-
 /* A group as one rank sees it. */
 typedef struct member {
     const char *group;
-    int64_t tokens;
+    int64_t tokens, rank;
 } member;
 
-static int compare_balance_members(const void *a, const void *b) {
-    return strcmp(((const member *)a)->group, ((const member *)b)->group);
-}
+static const ps_column SUMMARY[] = {
+    {.name = "rank", PS_FIELD(member, rank)},
+    {.name = "epRanks", PS_FIELD(member, group)},
+    {.name = "inputShapesSummary", PS_FIELD(member, tokens), .unit = PS_UNIT_COUNT}};
 
+static const ps_column TOP[] = {
+    {.name = "epRanks", PS_FIELD(member, group)},
+    {.name = "tokensDiff", PS_FIELD(member, tokens), .unit = PS_UNIT_COUNT}};
+
+static const ps_sort_key BY_GROUP[] = {PS_UP(member, group)};
 /* The group with the largest difference first. */
-static int compare_differences(const void *a, const void *b) {
-    const member *x = a;
-    const member *y = b;
-    if (x->tokens != y->tokens) {
-        return x->tokens > y->tokens ? -1 : 1;
-    }
-    return strcmp(x->group, y->group);
-}
+static const ps_sort_key DIFFERENCE_ORDER[] = {PS_DOWN(member, tokens), PS_UP(member, group)};
 
 /* Members become groups with the difference of their members, in place; returns how many. */
 static size_t find_differences(member *members, size_t n) {
     size_t n_groups = 0;
-    if (n > 1) {
-        qsort(members, n, sizeof *members, compare_balance_members);
-    }
+    ps_sort_by(members, n, sizeof *members, PS_KEYS(BY_GROUP));
     for (size_t i = 0; i < n;) {
         member group = members[i];
         int64_t least = group.tokens;
@@ -247,67 +237,36 @@ static size_t find_differences(member *members, size_t n) {
         group.tokens = most - least;
         members[n_groups++] = group;
     }
-    if (n_groups > 1) {
-        qsort(members, n_groups, sizeof *members, compare_differences);
-    }
+    ps_sort_by(members, n_groups, sizeof *members, PS_KEYS(DIFFERENCE_ORDER));
     return n_groups;
-}
-
-/* Fills both tables; `members` has room for all groups of all ranks. */
-static bool fill_tables(const ps_reduce_input *in, ps_table *summary, ps_table *top,
-                        member *members) {
-    size_t n = 0;
-    for (size_t r = 0; r < in->n_ranks; r++) {
-        const partial *part = in->partials[r];
-        for (size_t i = 0; part != NULL && i < part->n_groups; i++) {
-            if (!ps_table_add_row(summary) || !ps_table_set_text(summary, 1, part->groups[i])) {
-                return false;
-            }
-            ps_table_set_int(summary, 0, in->ranks[r].rank);
-            ps_table_set_int(summary, 2, part->tokens);
-            members[n++] = (member){part->groups[i], part->tokens};
-        }
-    }
-    n = find_differences(members, n);
-    size_t wanted = in->opts->top_num > 0 ? (size_t)in->opts->top_num : USUAL_TOP;
-    for (size_t i = 0; i < n && i < wanted; i++) {
-        if (!ps_table_add_row(top) || !ps_table_set_text(top, 0, members[i].group)) {
-            return false;
-        }
-        ps_table_set_int(top, 1, members[i].tokens);
-    }
-    return true;
 }
 
 static ps_code reduce_balance(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
-    size_t n = 0;
+    size_t n_all = 0;
     for (size_t r = 0; r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
-        n += part != NULL ? part->n_groups : 0;
+        n_all += part != NULL ? part->n_groups : 0;
     }
-    member *members = ps_alloc((n + 1) * sizeof *members);
-    ps_table *summary = ps_table_new("EPTokensSummary", "tokens of each rank", SUMMARY, 3);
-    ps_table *top =
-        ps_table_new("TopEPTokensInfo", "expert groups with the largest difference", TOP, 2);
-    bool ok =
-        members != NULL && summary != NULL && top != NULL && fill_tables(in, summary, top, members);
+    member *members = ps_alloc((n_all + 1) * sizeof *members);
+    size_t n = 0;
+    for (size_t r = 0; members != NULL && r < in->n_ranks; r++) {
+        const partial *part = in->partials[r];
+        for (size_t i = 0; part != NULL && i < part->n_groups; i++) {
+            members[n++] = (member){part->groups[i], part->tokens, in->ranks[r].rank};
+        }
+    }
+    ps_table *summary = ps_table_new("EPTokensSummary", "tokens of each rank", PS_COLUMNS(SUMMARY));
+    ps_table *top = ps_table_new("TopEPTokensInfo", "expert groups with the largest difference",
+                                 PS_COLUMNS(TOP));
+    ps_table_put_all(summary, members, n, sizeof *members);
+    size_t wanted = in->opts->top_num > 0 ? (size_t)in->opts->top_num : USUAL_TOP;
+    n = find_differences(members, n);
+    ps_table_put_all(top, members, n < wanted ? n : wanted, sizeof *members);
     ps_free(members);
-    if (!ok) {
-        ps_table_free(summary);
-        ps_table_free(top);
-        return ps_fail_nomem(err);
-    }
-    summary->names_fixed = top->names_fixed = true;
-    summary->to = top->to = PS_TO_ALL;
-    summary->file = "ep_tokens_summary";
-    top->file = "top_ep_tokens_info";
-    ps_code code = ps_result_add(in->result, summary, err);
-    if (code != PS_OK) {
-        ps_table_free(top);
-        return code;
-    }
-    return ps_result_add(in->result, top, err);
+    ps_result_finish_table(in->result, summary, "ep_tokens_summary", PS_TO_ALL);
+    ps_result_finish_table(in->result, top, "top_ep_tokens_info", PS_TO_ALL);
+    return ps_result_code(in->result, err);
 }
 
 static const ps_round ROUNDS[] = {

@@ -25,28 +25,14 @@ static void free_export_partial(void *p) {
 
 /* --- calls ---------------------------------------------------------------------------------------------- */
 
-enum { A_NAME, A_TOTAL, A_COUNT, A_MEAN, A_MIN, A_MAX };
-
 static const ps_column CALLS[] = {
-    {.name = "API Name", .type = PS_COL_TEXT},    {.name = "Total Time(ns)", .type = PS_COL_INT},
-    {.name = "Count", .type = PS_COL_INT},        {.name = "Avg Time(ns)", .type = PS_COL_REAL},
-    {.name = "Min Time(ns)", .type = PS_COL_INT}, {.name = "Max Time(ns)", .type = PS_COL_INT},
+    {.name = "API Name", PS_FIELD(ps_sum_row, keys[0])},
+    {.name = "Total Time(ns)", PS_FIELD(ps_sum_row, stats.sum)},
+    {.name = "Count", PS_FIELD(ps_sum_row, stats.n)},
+    {.name = "Avg Time(ns)", PS_FIELD(ps_sum_row, stats.mean)},
+    {.name = "Min Time(ns)", PS_FIELD(ps_sum_row, stats.min)},
+    {.name = "Max Time(ns)", PS_FIELD(ps_sum_row, stats.max)},
 };
-
-static bool put_calls(ps_table *t, const ps_sum_rows *rows) {
-    for (size_t i = 0; i < rows->n; i++) {
-        const ps_stats *s = &rows->rows[i].stats;
-        if (!ps_table_add_row(t) || !ps_table_set_text(t, A_NAME, rows->rows[i].keys[0])) {
-            return false;
-        }
-        ps_table_set_int(t, A_TOTAL, s->sum);
-        ps_table_set_int(t, A_COUNT, (int64_t)s->n);
-        ps_table_set_real(t, A_MEAN, s->mean);
-        ps_table_set_int(t, A_MIN, s->min);
-        ps_table_set_int(t, A_MAX, s->max);
-    }
-    return true;
-}
 
 static ps_code make_calls(const ps_map_input *in, ps_table **out, ps_err *err) {
     ps_value_adder adder = {.trace = in->trace};
@@ -58,9 +44,10 @@ static ps_code make_calls(const ps_map_input *in, ps_table **out, ps_err *err) {
     code = code == PS_OK ? ps_value_sums_join(all, 1, 1, false, &rows, err) : code;
     if (code == PS_OK && rows.n > 0) {
         ps_sum_rows_by_sum(&rows);
-        *out = ps_table_new("api_statistic", "calls of the driver and runtime", CALLS,
-                            sizeof CALLS / sizeof *CALLS);
-        code = *out != NULL && put_calls(*out, &rows) ? PS_OK : ps_fail_nomem(err);
+        *out = ps_table_new("api_statistic", "calls of the driver and runtime", PS_COLUMNS(CALLS));
+        ps_table_put_all(*out, rows.rows, rows.n, sizeof *rows.rows);
+        *out = ps_table_end(*out);
+        code = *out != NULL ? PS_OK : ps_fail_nomem(err);
     }
     ps_value_adder_fini(&adder);
     ps_value_sums_fini(&sums);

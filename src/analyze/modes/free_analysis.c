@@ -2,11 +2,12 @@
  *
  * The sentences are those of the public tool where its rules hold; gaps that it would blame on the host although the device
  * waited for a receive, or for work that had been launched, say so (dispatch.h). */
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/core/analysis.h"
+#include "analyze/core/result_table.h"
 #include "analyze/derived/derived.h"
 #include "analyze/rank/dispatch.h"
 #include "analyze/rank/links.h"
@@ -16,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 enum { DEFAULT_TOP = 10, MAX_TYPES = 64 };
 
@@ -75,15 +77,6 @@ typedef struct type_count {
     size_t n;
 } type_count;
 
-static int by_count(const void *a, const void *b) {
-    const type_count *x = a;
-    const type_count *y = b;
-    if (x->n != y->n) {
-        return x->n > y->n ? -1 : 1;
-    }
-    return strcmp(x->name, y->name);
-}
-
 static void count_type(type_count *types, size_t *n, const char *name) {
     size_t k = 0;
     while (k < *n && strcmp(types[k].name, name) != 0) {
@@ -112,6 +105,7 @@ static uint32_t free_time_first_from(const ps_slices *s, int64_t start_ns) {
 
 /* The tasks that lie in the gap, and the longest stretch without any. */
 static void tell_tasks(const teller *t, const ps_gap *g) {
+    static const ps_sort_key KEYS[] = {PS_DOWN(type_count, n), PS_UP(type_count, name)};
     type_count types[MAX_TYPES] = {0};
     size_t n = 0;
     int64_t reach = g->start_ns;
@@ -130,7 +124,7 @@ static void tell_tasks(const teller *t, const ps_gap *g) {
         reach = free_time_end_of(t, i) > reach ? free_time_end_of(t, i) : reach;
     }
     longest = g->end_ns - reach > longest ? g->end_ns - reach : longest;
-    qsort(types, n, sizeof *types, by_count);
+    ps_sort_by(types, n, sizeof *types, PS_KEYS(KEYS));
     ps_buf_add_str(t->out, "Device task running: ");
     for (size_t k = 0; k < n; k++) {
         ps_buf_addf(t->out, "%zu %.80s tasks, ", types[k].n, types[k].name);
@@ -309,222 +303,181 @@ static ps_code map_free_time(const ps_map_input *in, void **out, ps_err *err) {
 
 /* --- tables ----------------------------------------------------------------------------------------------------- */
 
-enum { RANK, START, END, DURATION, FRAMEWORK_IDLE, CALL_IDLE, REASON, N_COLUMNS };
-static const ps_column GAP_COLUMNS[N_COLUMNS] = {
-    {.name = "rankId", .type = PS_COL_INT, .header = "Rank ID"},
-    {.name = "startTime(us)", .type = PS_COL_TEXT, .header = "Start Time(us)"},
-    {.name = "endTime(us)", .type = PS_COL_TEXT, .header = "End Time(us)"},
-    {.name = "duration(us)", .type = PS_COL_REAL, .header = "Duration(us)"},
-    {.name = "pytorchIdleTime(us)", .type = PS_COL_REAL, .header = "Pytorch Idle Time(us)"},
-    {.name = "cannIdleTime(us)", .type = PS_COL_REAL, .header = "Cann Idle Time(us)"},
-    {.name = "reason", .type = PS_COL_TEXT, .header = "Reason"}};
+typedef struct gap_row {
+    int64_t rank;
+    char start_us[32], end_us[32];
+    double us, framework_idle_us, call_idle_us;
+    const char *reason;
+} gap_row;
+
+static const ps_column GAP_COLUMNS[] = {
+    {.name = "rankId", PS_FIELD(gap_row, rank), .header = "Rank ID"},
+    {.name = "startTime(us)", PS_FIELD(gap_row, start_us), .header = "Start Time(us)"},
+    {.name = "endTime(us)", PS_FIELD(gap_row, end_us), .header = "End Time(us)"},
+    {.name = "duration(us)", PS_FIELD(gap_row, us), .header = "Duration(us)"},
+    {.name = "pytorchIdleTime(us)",
+     PS_FIELD(gap_row, framework_idle_us),
+     .header = "Pytorch Idle Time(us)"},
+    {.name = "cannIdleTime(us)", PS_FIELD(gap_row, call_idle_us), .header = "Cann Idle Time(us)"},
+    {.name = "reason", PS_FIELD(gap_row, reason), .header = "Reason"}};
 
 /* Exact, and without digits after the point where there are none to show. */
-static bool set_free_time(ps_table *t, size_t column, int64_t ns) {
+static bool print_us(char *out, size_t size, int64_t ns) {
     ps_buf text;
     ps_buf_init(&text, 0);
     add_us(&text, ns);
+    bool ok = ps_buf_ok(&text);
     size_t n = text.len;
-    if (ps_buf_ok(&text) && n > 2 && memcmp(ps_buf_str(&text) + n - 2, ".0", 2) == 0) {
+    if (ok && n > 2 && memcmp(ps_buf_str(&text) + n - 2, ".0", 2) == 0) {
         n -= 2;
     }
-    char whole[32];
-    (void)snprintf(whole, sizeof whole, "%.*s", (int)n, ps_buf_ok(&text) ? ps_buf_str(&text) : "");
-    bool ok = ps_buf_ok(&text) && ps_table_set_text(t, column, whole);
+    (void)snprintf(out, size, "%.*s", (int)n, ok ? ps_buf_str(&text) : "");
     ps_buf_fini(&text);
     return ok;
 }
 
-static void set_idle(ps_table *t, size_t column, int64_t ns) {
-    if (ns != PS_GAP_NO_IDLE) {
-        ps_table_set_real(t, column, (double)ns / 1000);
-    }
+static double idle_us(int64_t ns) {
+    return ns != PS_GAP_NO_IDLE ? (double)ns / 1000 : NAN;
 }
 
-static bool put_gap(ps_table *t, int64_t rank, const told_gap *g) {
-    if (!ps_table_add_row(t)) {
-        return false;
+static void put_gap(ps_table *t, int64_t rank, const told_gap *g) {
+    gap_row row = {.rank = rank,
+                   .us = (double)(g->end_ns - g->start_ns) / 1000,
+                   .framework_idle_us = idle_us(g->framework_idle_ns),
+                   .call_idle_us = idle_us(g->call_idle_ns),
+                   .reason = g->reason};
+    if (!print_us(row.start_us, sizeof row.start_us, g->start_ns) ||
+        !print_us(row.end_us, sizeof row.end_us, g->end_ns)) {
+        ps_table_fail(t);
     }
-    ps_table_set_int(t, RANK, rank);
-    ps_table_set_real(t, DURATION, (double)(g->end_ns - g->start_ns) / 1000);
-    set_idle(t, FRAMEWORK_IDLE, g->framework_idle_ns);
-    set_idle(t, CALL_IDLE, g->call_idle_ns);
-    return set_free_time(t, START, g->start_ns) && set_free_time(t, END, g->end_ns) &&
-           ps_table_set_text(t, REASON, g->reason);
+    ps_table_put(t, &row);
 }
 
-enum {
-    SUM_RANK,
-    SUM_STEP,
-    SUM_BUSY,
-    SUM_FREE,
-    SUM_PREPARING,
-    SUM_FREE_SHARE,
-    SUM_IDLE_SHARE,
-    SUM_HOST_BOUND,
-    SUM_SMALL,
-    SUM_DELAY_MEDIAN,
-    SUM_DELAY_P95,
-    N_SUMS
-};
-#define US_COLUMN(column)                                                                          \
-    { .name = column, .type = PS_COL_REAL, .unit = PS_UNIT_US }
-#define SHARE_COLUMN(column)                                                                       \
-    { .name = column, .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT }
-static const ps_column SUM_COLUMNS[N_SUMS] = {{.name = "rankId", .type = PS_COL_INT},
-                                              {.name = "step", .type = PS_COL_INT},
-                                              US_COLUMN("busy"),
-                                              US_COLUMN("free"),
-                                              US_COLUMN("preparing"),
-                                              SHARE_COLUMN("freeShare"),
-                                              SHARE_COLUMN("freeAndPreparingShare"),
-                                              US_COLUMN("hostBound"),
-                                              US_COLUMN("gapsUnder20us"),
-                                              US_COLUMN("launchDelayMedian"),
-                                              US_COLUMN("launchDelayP95")};
+/* Of a step, or of all of a rank, which has the launch delays. */
+typedef struct free_row {
+    int64_t rank, step, busy_ns, free_ns, preparing_ns, step_ns, host_bound_ns, short_ns;
+    double free_share, idle_share, delay_median_ns, delay_p95_ns;
+} free_row;
+
+#define US_COLUMN(column, row, member)                                                             \
+    { .name = (column), PS_FIELD_AS(PS_COL_REAL, row, member), .divisor = 1000, .unit = PS_UNIT_US }
+#define SHARE_COLUMN(column, member)                                                               \
+    { .name = (column), PS_FIELD(free_row, member), .unit = PS_UNIT_PERCENT }
+static const ps_column SUM_COLUMNS[] = {{.name = "rankId", PS_FIELD(free_row, rank)},
+                                        {.name = "step", PS_FIELD(free_row, step)},
+                                        US_COLUMN("busy", free_row, busy_ns),
+                                        US_COLUMN("free", free_row, free_ns),
+                                        US_COLUMN("preparing", free_row, preparing_ns),
+                                        SHARE_COLUMN("freeShare", free_share),
+                                        SHARE_COLUMN("freeAndPreparingShare", idle_share),
+                                        US_COLUMN("hostBound", free_row, host_bound_ns),
+                                        US_COLUMN("gapsUnder20us", free_row, short_ns),
+                                        US_COLUMN("launchDelayMedian", free_row, delay_median_ns),
+                                        US_COLUMN("launchDelayP95", free_row, delay_p95_ns)};
 
 static double free_time_percent(int64_t part, int64_t whole) {
     return whole > 0 ? 100 * (double)part / (double)whole : 0;
 }
 
-/* Of what is free. */
-typedef struct free_sums {
-    int64_t host_bound_ns, short_ns;
-} free_sums;
-
-static void put_free_time_sums(ps_table *t, const free_sums *sums) {
-    ps_table_set_real(t, SUM_HOST_BOUND, (double)sums->host_bound_ns / 1000);
-    ps_table_set_real(t, SUM_SMALL, (double)sums->short_ns / 1000);
-}
-
-static free_sums sums_of(const ps_dispatch_step *s) {
-    free_sums sums = {0};
+static free_row free_row_of(const ps_dispatch_step *s, int64_t rank) {
+    free_row row = {.rank = rank,
+                    .step = s->step,
+                    .busy_ns = s->busy_ns,
+                    .free_ns = s->free_ns,
+                    .preparing_ns = s->preparing_ns,
+                    .step_ns = s->step_ns,
+                    .delay_median_ns = NAN,
+                    .delay_p95_ns = NAN};
     for (int c = 0; c < PS_N_GAP_CAUSES; c++) {
         int64_t of_cause = ps_gap_sum_of(s->sums[c]).total_ns;
         bool is_host_bound = ps_gap_is_host_bound((ps_gap_cause)c);
-        sums.host_bound_ns = ps_i64_plus(sums.host_bound_ns, is_host_bound ? of_cause : 0);
-        sums.short_ns = ps_i64_plus(sums.short_ns, s->sums[c][0].total_ns);
+        row.host_bound_ns = ps_i64_plus(row.host_bound_ns, is_host_bound ? of_cause : 0);
+        row.short_ns = ps_i64_plus(row.short_ns, s->sums[c][0].total_ns);
     }
-    return sums;
+    return row;
 }
 
-static void put_free_time_shares(ps_table *t, int64_t busy_ns, int64_t free_ns,
-                                 int64_t preparing_ns, int64_t step_ns) {
-    ps_table_set_real(t, SUM_BUSY, (double)busy_ns / 1000);
-    ps_table_set_real(t, SUM_FREE, (double)free_ns / 1000);
-    ps_table_set_real(t, SUM_PREPARING, (double)preparing_ns / 1000);
-    ps_table_set_real(t, SUM_FREE_SHARE, free_time_percent(free_ns, ps_i64_plus(busy_ns, free_ns)));
-    ps_table_set_real(t, SUM_IDLE_SHARE,
-                      free_time_percent(ps_i64_plus(free_ns, preparing_ns), step_ns));
+static void add_free_row(free_row *all, const free_row *row) {
+    all->busy_ns = ps_i64_plus(all->busy_ns, row->busy_ns);
+    all->free_ns = ps_i64_plus(all->free_ns, row->free_ns);
+    all->preparing_ns = ps_i64_plus(all->preparing_ns, row->preparing_ns);
+    all->step_ns = ps_i64_plus(all->step_ns, row->step_ns);
+    all->host_bound_ns = ps_i64_plus(all->host_bound_ns, row->host_bound_ns);
+    all->short_ns = ps_i64_plus(all->short_ns, row->short_ns);
 }
 
-/* A row for each step, and one without a step for all of the rank, which has the launch delays. */
-static bool put_free_time_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
-    int64_t busy = 0;
-    int64_t idle = 0;
-    int64_t preparing = 0;
-    int64_t whole = 0;
-    free_sums all = {0};
+static void put_free_row(ps_table *t, free_row row) {
+    row.free_share = free_time_percent(row.free_ns, ps_i64_plus(row.busy_ns, row.free_ns));
+    row.idle_share = free_time_percent(ps_i64_plus(row.free_ns, row.preparing_ns), row.step_ns);
+    ps_table_put(t, &row);
+}
+
+/* A row for each step, and one without a step for all of the rank. */
+static void put_free_time_summary(ps_table *t, int64_t rank, const ps_dispatch *d) {
+    bool has_delays = d->after_call.n > 0;
+    free_row all = {.rank = rank,
+                    .step = PS_UNKNOWN_INT,
+                    .delay_median_ns = has_delays ? d->after_call.median_ns : NAN,
+                    .delay_p95_ns = has_delays ? d->after_call.p95_ns : NAN};
     for (size_t i = 0; i < d->n_steps; i++) {
-        const ps_dispatch_step *s = &d->steps[i];
-        free_sums sums = sums_of(s);
-        all.host_bound_ns = ps_i64_plus(all.host_bound_ns, sums.host_bound_ns);
-        all.short_ns = ps_i64_plus(all.short_ns, sums.short_ns);
-        busy = ps_i64_plus(busy, s->busy_ns);
-        idle = ps_i64_plus(idle, s->free_ns);
-        preparing = ps_i64_plus(preparing, s->preparing_ns);
-        whole = ps_i64_plus(whole, s->step_ns);
-        if (s->has_step) {
-            if (!ps_table_add_row(t)) {
-                return false;
-            }
-            ps_table_set_int(t, SUM_RANK, rank);
-            ps_table_set_int(t, SUM_STEP, s->step);
-            put_free_time_shares(t, s->busy_ns, s->free_ns, s->preparing_ns, s->step_ns);
-            put_free_time_sums(t, &sums);
+        free_row row = free_row_of(&d->steps[i], rank);
+        add_free_row(&all, &row);
+        if (d->steps[i].has_step) {
+            put_free_row(t, row);
         }
     }
-    if (!ps_table_add_row(t)) {
-        return false;
-    }
-    ps_table_set_int(t, SUM_RANK, rank);
-    put_free_time_shares(t, busy, idle, preparing, whole);
-    put_free_time_sums(t, &all);
-    if (d->after_call.n > 0) {
-        ps_table_set_real(t, SUM_DELAY_MEDIAN, d->after_call.median_ns / 1000);
-        ps_table_set_real(t, SUM_DELAY_P95, d->after_call.p95_ns / 1000);
-    }
-    return true;
+    put_free_row(t, all);
 }
 
+typedef struct size_row {
+    int64_t rank;
+    const char *cause, *length;
+    ps_gap_sum sum;
+} size_row;
+
 static const ps_column SIZE_COLUMNS[] = {
-    {.name = "rankId", .type = PS_COL_INT},
-    {.name = "cause", .type = PS_COL_TEXT},
-    {.name = "gapLength", .type = PS_COL_TEXT},
-    {.name = "count", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    US_COLUMN("total"),
+    {.name = "rankId", PS_FIELD(size_row, rank)},
+    {.name = "cause", PS_FIELD(size_row, cause)},
+    {.name = "gapLength", PS_FIELD(size_row, length)},
+    {.name = "count", PS_FIELD(size_row, sum.n), .unit = PS_UNIT_COUNT},
+    US_COLUMN("total", size_row, sum.total_ns),
 };
 
-static bool put_histogram(ps_table *t, int64_t rank, const ps_dispatch *d) {
+static void put_histogram(ps_table *t, int64_t rank, const ps_dispatch *d) {
     static const char *const SIZES[PS_N_GAP_SIZES] = {"< 20 us",    "20 - 50 us", "50 - 100 us",
                                                       "0.1 - 1 ms", "1 - 10 ms",  ">= 10 ms"};
     for (int c = 0; c < PS_N_GAP_CAUSES; c++) {
         for (int s = 0; s < PS_N_GAP_SIZES; s++) {
             const ps_gap_sum *sum = &d->sums[c][s];
-            if (sum->n == 0 && sum->total_ns == 0) {
-                continue;
+            if (sum->n != 0 || sum->total_ns != 0) {
+                ps_table_put(t,
+                             &(size_row){rank, ps_gap_cause_name((ps_gap_cause)c), SIZES[s], *sum});
             }
-            if (!ps_table_add_row(t) ||
-                !ps_table_set_text(t, 1, ps_gap_cause_name((ps_gap_cause)c)) ||
-                !ps_table_set_text(t, 2, SIZES[s])) {
-                return false;
-            }
-            ps_table_set_int(t, 0, rank);
-            ps_table_set_int(t, 3, sum->n);
-            ps_table_set_real(t, 4, (double)sum->total_ns / 1000);
         }
     }
-    return true;
-}
-
-static ps_code add_free_time(const ps_reduce_input *in, ps_table *t, const char *file,
-                             ps_err *err) {
-    t->to = PS_TO_ALL;
-    t->file = file;
-    t->names_fixed = true;
-    return ps_result_add(in->result, t, err);
 }
 
 static ps_code reduce_free_time(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
-    ps_table *gaps = ps_table_new("FreeAnalysis", "longest gaps", GAP_COLUMNS, N_COLUMNS);
-    ps_table *sums = ps_table_new("FreeSummary", "free time", SUM_COLUMNS, N_SUMS);
-    ps_table *sizes = ps_table_new("FreeGaps", "gaps by cause and length", SIZE_COLUMNS,
-                                   sizeof SIZE_COLUMNS / sizeof *SIZE_COLUMNS);
-    bool ok = gaps != NULL && sums != NULL && sizes != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+    ps_table *gaps = ps_table_new("FreeAnalysis", "longest gaps", PS_COLUMNS(GAP_COLUMNS));
+    ps_table *sums = ps_table_new("FreeSummary", "free time", PS_COLUMNS(SUM_COLUMNS));
+    ps_table *sizes =
+        ps_table_new("FreeGaps", "gaps by cause and length", PS_COLUMNS(SIZE_COLUMNS));
+    for (size_t r = 0; r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
         int64_t rank = in->ranks[r].rank;
-        for (size_t i = 0; ok && part != NULL && i < part->n_gaps; i++) {
-            ok = put_gap(gaps, rank, &part->gaps[i]);
+        for (size_t i = 0; part != NULL && i < part->n_gaps; i++) {
+            put_gap(gaps, rank, &part->gaps[i]);
         }
-        ok = ok && (part == NULL || (put_free_time_summary(sums, rank, &part->dispatch) &&
-                                     put_histogram(sizes, rank, &part->dispatch)));
+        if (part != NULL) {
+            put_free_time_summary(sums, rank, &part->dispatch);
+            put_histogram(sizes, rank, &part->dispatch);
+        }
     }
-    ps_code code = ok ? add_free_time(in, gaps, "free_analysis", err) : ps_fail_nomem(err);
-    gaps = ok ? NULL : gaps;
-    if (code == PS_OK) {
-        code = add_free_time(in, sums, "free_summary", err);
-        sums = NULL;
-    }
-    if (code == PS_OK) {
-        code = add_free_time(in, sizes, "free_gaps", err);
-        sizes = NULL;
-    }
-    ps_table_free(gaps);
-    ps_table_free(sums);
-    ps_table_free(sizes);
-    return code;
+    ps_result_finish_table(in->result, gaps, "free_analysis", PS_TO_ALL);
+    ps_result_finish_table(in->result, sums, "free_summary", PS_TO_ALL);
+    ps_result_finish_table(in->result, sizes, "free_gaps", PS_TO_ALL);
+    return ps_result_code(in->result, err);
 }
 
 static const ps_round ROUNDS[] = {

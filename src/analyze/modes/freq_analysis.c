@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analyze/core/analysis.h"
+#include "analyze/core/result_table.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/buf.h"
@@ -241,22 +242,27 @@ static bool is_idle(int64_t mhz, int64_t nominal) {
 
 /* --- tables --------------------------------------------------------------------------------------------- */
 
-static const ps_column RANKS[] = {{.name = "rankId", .type = PS_COL_INT},
-                                  {.name = "aicoreFrequency", .type = PS_COL_TEXT}};
+typedef struct list_row {
+    int64_t rank;
+    const char *list;
+} list_row;
 
-static bool put_frequency_rank(ps_table *t, int64_t rank, const int64_t *list, size_t n) {
+static const ps_column RANKS[] = {{.name = "rankId", PS_FIELD(list_row, rank)},
+                                  {.name = "aicoreFrequency", PS_FIELD(list_row, list)}};
+
+static void put_frequency_rank(ps_table *t, int64_t rank, const int64_t *list, size_t n) {
     ps_buf text;
     ps_buf_init(&text, 0);
     for (size_t i = 0; i < n; i++) {
         ps_buf_addf(&text, "%s%lld", i > 0 ? ", " : "[", (long long)list[i]);
     }
     ps_buf_add_char(&text, ']');
-    bool ok = ps_buf_ok(&text) && ps_table_add_row(t) && ps_table_set_text(t, 1, ps_buf_str(&text));
-    if (ok) {
-        ps_table_set_int(t, 0, rank);
+    if (ps_buf_ok(&text)) {
+        ps_table_put(t, &(list_row){rank, ps_buf_str(&text)});
+    } else {
+        ps_table_fail(t);
     }
     ps_buf_fini(&text);
-    return ok;
 }
 
 /* At nominal only: neither. Nominal and one idle clock: free. Anything else: abnormal. */
@@ -271,32 +277,36 @@ static bool put_ranks(const ps_reduce_input *in, int64_t of_run, ps_table *free_
         if (list == NULL) {
             ok = part == NULL;
         } else if (n == 2 && list[1] == nominal && is_idle(list[0], nominal)) {
-            ok = put_frequency_rank(free_ranks, in->ranks[r].rank, list, n);
+            put_frequency_rank(free_ranks, in->ranks[r].rank, list, n);
         } else if (n > 1 || list[0] != nominal) {
-            ok = put_frequency_rank(abnormal, in->ranks[r].rank, list, n);
+            put_frequency_rank(abnormal, in->ranks[r].rank, list, n);
         }
         ps_free(list);
     }
     return ok;
 }
 
-enum { S_RANK, S_DEVICE, S_SERIES, S_NOMINAL, S_MEAN, S_MIN, S_MAX, S_BELOW, S_IDLE, S_VALUES };
+typedef struct share_row {
+    int64_t rank, device, nominal, least, most, n;
+    const char *series;
+    double mean, below, idle;
+} share_row;
 
 static const ps_column SHARES[] = {
-    {.name = "rankId", .type = PS_COL_INT},
-    {.name = "deviceId", .type = PS_COL_INT},
-    {.name = "series", .type = PS_COL_TEXT},
-    {.name = "nominalMhz", .type = PS_COL_INT},
-    {.name = "meanMhz", .type = PS_COL_REAL},
-    {.name = "minMhz", .type = PS_COL_INT},
-    {.name = "maxMhz", .type = PS_COL_INT},
-    {.name = "belowNominal(%)", .type = PS_COL_REAL},
-    {.name = "idleClock(%)", .type = PS_COL_REAL},
-    {.name = "samples", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    {.name = "rankId", PS_FIELD(share_row, rank)},
+    {.name = "deviceId", PS_FIELD(share_row, device), .unknown_below_zero = true},
+    {.name = "series", PS_FIELD(share_row, series)},
+    {.name = "nominalMhz", PS_FIELD(share_row, nominal)},
+    {.name = "meanMhz", PS_FIELD(share_row, mean)},
+    {.name = "minMhz", PS_FIELD(share_row, least)},
+    {.name = "maxMhz", PS_FIELD(share_row, most)},
+    {.name = "belowNominal(%)", PS_FIELD(share_row, below)},
+    {.name = "idleClock(%)", PS_FIELD(share_row, idle)},
+    {.name = "samples", PS_FIELD(share_row, n), .unit = PS_UNIT_COUNT},
 };
 
 /* Spans [first, end) of one core. A core with one value ran at it all the time. */
-static bool put_frequency_share(ps_table *t, const partial *part, size_t first, size_t end,
+static void put_frequency_share(ps_table *t, const partial *part, size_t first, size_t end,
                                 int64_t rank, int64_t nominal) {
     const span *s = &part->spans[first];
     double total = 0;
@@ -321,72 +331,51 @@ static bool put_frequency_share(ps_table *t, const partial *part, size_t first, 
         least = x->mhz < least ? x->mhz : least;
         most = x->mhz > most ? x->mhz : most;
     }
-    if (!ps_table_add_row(t) ||
-        !ps_table_set_text(t, S_SERIES, ps_strpool_get(&part->strings, s->series))) {
-        return false;
-    }
-    ps_table_set_int(t, S_RANK, rank);
-    if (s->device >= 0) {
-        ps_table_set_int(t, S_DEVICE, s->device);
-    }
-    ps_table_set_int(t, S_NOMINAL, nominal);
-    ps_table_set_real(t, S_MEAN, mean / total);
-    ps_table_set_int(t, S_MIN, least);
-    ps_table_set_int(t, S_MAX, most);
-    ps_table_set_real(t, S_BELOW, 100 * below / total);
-    ps_table_set_real(t, S_IDLE, 100 * idle / total);
-    ps_table_set_int(t, S_VALUES, n);
-    return true;
+    ps_table_put(t, &(share_row){.rank = rank,
+                                 .device = s->device,
+                                 .nominal = nominal,
+                                 .least = least,
+                                 .most = most,
+                                 .n = n,
+                                 .series = ps_strpool_get(&part->strings, s->series),
+                                 .mean = mean / total,
+                                 .below = 100 * below / total,
+                                 .idle = 100 * idle / total});
 }
 
-static bool put_frequency_shares(const ps_reduce_input *in, int64_t of_run, ps_table *t) {
-    bool ok = true;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+static void put_frequency_shares(const ps_reduce_input *in, int64_t of_run, ps_table *t) {
+    for (size_t r = 0; r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
-        for (size_t i = 0; ok && part != NULL && i < part->n;) {
+        for (size_t i = 0; part != NULL && i < part->n;) {
             size_t end = i;
             while (end < part->n && part->spans[end].device == part->spans[i].device &&
                    ps_str_eq(part->spans[end].series, part->spans[i].series)) {
                 end++;
             }
-            ok = put_frequency_share(t, part, i, end, in->ranks[r].rank, nominal_of(part, of_run));
+            put_frequency_share(t, part, i, end, in->ranks[r].rank, nominal_of(part, of_run));
             i = end;
         }
     }
-    return ok;
-}
-
-static ps_code add_frequency(const ps_reduce_input *in, ps_table *t, const char *file, uint32_t to,
-                             ps_err *err) {
-    t->names_fixed = true;
-    t->to = to;
-    t->file = file;
-    return ps_result_add(in->result, t, err);
 }
 
 static ps_code reduce_frequency(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
-    ps_table *tables[] = {
-        ps_table_new("FreeFrequencyRanks", "ranks that clocked down while idle", RANKS, 2),
-        ps_table_new("AbnormalFrequencyRanks", "ranks with other than the nominal frequency", RANKS,
-                     2),
-        ps_table_new("FrequencyShare", "time below the nominal frequency", SHARES,
-                     sizeof SHARES / sizeof *SHARES)};
+    ps_table *free_ranks =
+        ps_table_new("FreeFrequencyRanks", "ranks that clocked down while idle", PS_COLUMNS(RANKS));
+    ps_table *abnormal = ps_table_new(
+        "AbnormalFrequencyRanks", "ranks with other than the nominal frequency", PS_COLUMNS(RANKS));
+    ps_table *shares =
+        ps_table_new("FrequencyShare", "time below the nominal frequency", PS_COLUMNS(SHARES));
     int64_t of_run = 0;
-    bool ok = tables[0] != NULL && tables[1] != NULL && tables[2] != NULL &&
-              find_nominal(in, &of_run) && put_ranks(in, of_run, tables[0], tables[1]) &&
-              put_frequency_shares(in, of_run, tables[2]);
-    ps_code code = ok ? PS_OK : ps_fail_nomem(err);
-    static const char *const FILES[] = {"free_frequency_ranks", "abnormal_frequency_ranks",
-                                        "frequency_share"};
-    for (size_t i = 0; i < 3; i++) {
-        if (code == PS_OK) {
-            code = add_frequency(in, tables[i], FILES[i], PS_TO_ALL, err);
-        } else {
-            ps_table_free(tables[i]);
-        }
+    if (find_nominal(in, &of_run) && put_ranks(in, of_run, free_ranks, abnormal)) {
+        put_frequency_shares(in, of_run, shares);
+    } else {
+        ps_table_fail(shares);
     }
-    return code;
+    ps_result_finish_table(in->result, free_ranks, "free_frequency_ranks", PS_TO_ALL);
+    ps_result_finish_table(in->result, abnormal, "abnormal_frequency_ranks", PS_TO_ALL);
+    ps_result_finish_table(in->result, shares, "frequency_share", PS_TO_ALL);
+    return ps_result_code(in->result, err);
 }
 
 static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_COUNTERS,

@@ -1,6 +1,5 @@
 /* hccl_sum: how long communication operators take, by type over all ranks, by type and rank, and the names that take
  * longest. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/core/result_table.h"
@@ -8,6 +7,7 @@
 #include "analyze/stats/stats.h"
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/sort.h"
 
 /* One operator; `what` is its type or name in the pool of the gathering. */
 typedef struct sample {
@@ -74,19 +74,6 @@ static void gathering_fini(gathering *g) {
 
 /* --- rows ----------------------------------------------------------------------------------------------------- */
 
-/* By text and rank, shortest first. */
-static int compare_hccl_samples(const void *a, const void *b) {
-    const sample *x = a;
-    const sample *y = b;
-    if (x->what != y->what) {
-        return x->what < y->what ? -1 : 1;
-    }
-    if (x->rank != y->rank) {
-        return x->rank < y->rank ? -1 : 1;
-    }
-    return x->duration_ns < y->duration_ns ? -1 : x->duration_ns > y->duration_ns;
-}
-
 /* The lowest ranks of the extremes. */
 static row measure_hccl(gathering *g, const ps_reduce_input *in, const sample *s, size_t n) {
     const sample *least = s;
@@ -119,116 +106,73 @@ static row *measure_all_hccl(gathering *g, const ps_reduce_input *in, const samp
     return rows;
 }
 
-static int by_sum(const void *a, const void *b) {
-    const row *x = a;
-    const row *y = b;
-    if (x->stats.sum != y->stats.sum) {
-        return x->stats.sum > y->stats.sum ? -1 : 1;
-    }
-    return strcmp(x->text, y->text);
-}
-
-static int by_rank_and_sum(const void *a, const void *b) {
-    const row *x = a;
-    const row *y = b;
-    if (x->rank != y->rank) {
-        return x->rank < y->rank ? -1 : 1;
-    }
-    return by_sum(a, b);
-}
-
-static int by_mean(const void *a, const void *b) {
-    const row *x = a;
-    const row *y = b;
-    if (x->stats.mean > y->stats.mean || x->stats.mean < y->stats.mean) {
-        return x->stats.mean > y->stats.mean ? -1 : 1;
-    }
-    return strcmp(x->text, y->text);
-}
-
 /* --- tables --------------------------------------------------------------------------------------------------- */
 
-static const ps_column ALL_COLUMNS[] = {{.name = "OpType", .type = PS_COL_TEXT, .is_key = true},
-                                        PS_STATS_COLUMNS};
-static const ps_column RANK_COLUMNS[] = {{.name = "OpType", .type = PS_COL_TEXT, .is_key = true},
-                                         PS_STATS_COLUMNS,
-                                         {.name = "Rank", .type = PS_COL_INT}};
-static const ps_column TOP_COLUMNS[] = {{.name = "OpName", .type = PS_COL_TEXT, .is_key = true},
-                                        PS_STATS_COLUMNS,
-                                        {.name = "MinRank", .type = PS_COL_INT},
-                                        {.name = "MaxRank", .type = PS_COL_INT}};
+#define TYPE_COLUMN                                                                                \
+    { .name = "OpType", PS_FIELD(row, text), .is_key = true }
+
+static const ps_column ALL_COLUMNS[] = {TYPE_COLUMN, PS_STATS_COLUMNS(row, stats)};
+static const ps_column RANK_COLUMNS[] = {
+    TYPE_COLUMN, PS_STATS_COLUMNS(row, stats), {.name = "Rank", PS_FIELD(row, rank)}};
+static const ps_column TOP_COLUMNS[] = {{.name = "OpName", PS_FIELD(row, text), .is_key = true},
+                                        PS_STATS_COLUMNS(row, stats),
+                                        {.name = "MinRank", PS_FIELD(row, min_rank)},
+                                        {.name = "MaxRank", PS_FIELD(row, max_rank)}};
+
+static const ps_sort_key BY_SUM[] = {PS_DOWN(row, stats.sum), PS_UP(row, text)};
+static const ps_sort_key BY_RANK_AND_SUM[] = {PS_UP(row, rank), PS_DOWN(row, stats.sum),
+                                              PS_UP(row, text)};
+static const ps_sort_key BY_MEAN[] = {PS_DOWN(row, stats.mean), PS_UP(row, text)};
 
 typedef struct table_spec {
     const char *name, *title, *file;
     const ps_column *columns;
     size_t n_columns;
     bool by_name, by_rank;
-    int (*order)(const void *, const void *);
+    const ps_sort_key *keys;
+    size_t n_keys;
 } table_spec;
 
 static const table_spec TABLES[] = {
-    {"HcclAllRankStats", "communication operators by type, all ranks", "all_stats", ALL_COLUMNS,
-     sizeof ALL_COLUMNS / sizeof *ALL_COLUMNS, false, false, by_sum},
-    {"HcclPerRankStats", "communication operators by type and rank", "rank_stats", RANK_COLUMNS,
-     sizeof RANK_COLUMNS / sizeof *RANK_COLUMNS, false, true, by_rank_and_sum},
-    {"HcclTopOpStats", "names that take longest on average", "top_op_stats", TOP_COLUMNS,
-     sizeof TOP_COLUMNS / sizeof *TOP_COLUMNS, true, false, by_mean},
+    {"HcclAllRankStats", "communication operators by type, all ranks", "all_stats",
+     PS_COLUMNS(ALL_COLUMNS), false, false, PS_KEYS(BY_SUM)},
+    {"HcclPerRankStats", "communication operators by type and rank", "rank_stats",
+     PS_COLUMNS(RANK_COLUMNS), false, true, PS_KEYS(BY_RANK_AND_SUM)},
+    {"HcclTopOpStats", "names that take longest on average", "top_op_stats",
+     PS_COLUMNS(TOP_COLUMNS), true, false, PS_KEYS(BY_MEAN)},
 };
 
 #define DEFAULT_TOP 15
 
-static bool put_hccl_row(ps_table *t, const table_spec *spec, const row *r) {
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, 0, r->text)) {
-        return false;
-    }
-    ps_stats_put(t, 1, &r->stats);
-    if (spec->by_rank) {
-        ps_table_set_int(t, 1 + PS_N_STATS_COLUMNS, r->rank);
-    } else if (spec->by_name) {
-        ps_table_set_int(t, 1 + PS_N_STATS_COLUMNS, r->min_rank);
-        ps_table_set_int(t, 2 + PS_N_STATS_COLUMNS, r->max_rank);
-    }
-    return true;
-}
-
-static ps_code add_hccl_table(gathering *g, const ps_reduce_input *in, const table_spec *spec,
-                              ps_err *err) {
+static void give_hccl_table(gathering *g, const ps_reduce_input *in, const table_spec *spec) {
     size_t n = 0;
     row *rows = measure_all_hccl(g, in, spec->by_name ? g->by_name : g->by_type, spec->by_rank, &n);
     ps_table *t = ps_table_new(spec->name, spec->title, spec->columns, spec->n_columns);
-    bool ok = rows != NULL && t != NULL;
-    if (ok && n > 1) {
-        qsort(rows, n, sizeof *rows, spec->order);
-    }
     size_t limit = !spec->by_name          ? n
                    : in->opts->top_num > 0 ? (size_t)in->opts->top_num
                                            : DEFAULT_TOP;
-    for (size_t i = 0; ok && i < n && i < limit; i++) {
-        ok = put_hccl_row(t, spec, &rows[i]);
-    }
+    ps_sort_by(rows, n, sizeof *rows, spec->keys, spec->n_keys);
+    ps_table_put_all(t, rows, n < limit ? n : limit, sizeof *rows);
     ps_free(rows);
-    return ps_result_finish_table(in->result, t, ok, spec->file,
-                                  spec->by_rank ? PS_TO_DB | PS_TO_FILES : PS_TO_ALL, err);
+    ps_result_finish_table(in->result, t, spec->file,
+                           spec->by_rank ? PS_TO_DB | PS_TO_FILES : PS_TO_ALL);
 }
 
 /* --- groups --------------------------------------------------------------------------------------------------- */
 
+typedef struct group_row {
+    const char *group, *key, *ranks;
+} group_row;
+
 static const ps_column GROUP_COLUMNS[] = {
-    {.name = "GroupName", .type = PS_COL_TEXT, .is_key = true},
-    {.name = "GroupId", .type = PS_COL_TEXT},
-    {.name = "Ranks", .type = PS_COL_TEXT}};
+    {.name = "GroupName", PS_FIELD(group_row, group), .is_key = true},
+    {.name = "GroupId", PS_FIELD(group_row, key)},
+    {.name = "Ranks", PS_FIELD(group_row, ranks)}};
 
 typedef struct membership {
     const char *group; /* in the part of a rank */
     int64_t rank;
 } membership;
-
-static int compare_memberships(const void *a, const void *b) {
-    const membership *x = a;
-    const membership *y = b;
-    int by_group = strcmp(x->group, y->group);
-    return by_group != 0 ? by_group : x->rank < y->rank ? -1 : x->rank > y->rank;
-}
 
 /* Each group of each rank once. NULL when memory is out. */
 static membership *find_memberships(const ps_reduce_input *in, size_t *n) {
@@ -261,7 +205,7 @@ static membership *find_memberships(const ps_reduce_input *in, size_t *n) {
     return all;
 }
 
-static bool put_group(ps_table *t, const membership *m, size_t n) {
+static void put_group(ps_table *t, const membership *m, size_t n) {
     char key[PS_COMM_KEY_SIZE];
     ps_comm_key(m->group, key, sizeof key);
     size_t len = strlen(key);
@@ -270,59 +214,59 @@ static bool put_group(ps_table *t, const membership *m, size_t n) {
     for (size_t i = 0; i < n; i++) {
         ps_buf_addf(&ranks, "%s%lld", i == 0 ? "" : ";", (long long)m[i].rank);
     }
-    bool ok = ps_buf_ok(&ranks) && ps_table_add_row(t) && ps_table_set_text(t, 0, m->group) &&
-              ps_table_set_text(t, 1, len > 3 ? key + len - 3 : key) &&
-              ps_table_set_text(t, 2, ps_buf_str(&ranks));
+    if (ps_buf_ok(&ranks)) {
+        ps_table_put(t, &(group_row){.group = m->group,
+                                     .key = len > 3 ? key + len - 3 : key,
+                                     .ranks = ps_buf_str(&ranks)});
+    } else {
+        ps_table_fail(t);
+    }
     ps_buf_fini(&ranks);
-    return ok;
 }
 
-static ps_code add_groups(const ps_reduce_input *in, ps_err *err) {
+static void give_groups(const ps_reduce_input *in) {
+    static const ps_sort_key KEYS[] = {PS_UP(membership, group), PS_UP(membership, rank)};
     size_t n = 0;
     membership *all = find_memberships(in, &n);
-    ps_table *t = ps_table_new("HcclGroupNameMap", "communicators", GROUP_COLUMNS, 3);
-    bool ok = all != NULL && t != NULL;
-    if (ok && n > 1) {
-        qsort(all, n, sizeof *all, compare_memberships);
-    }
-    for (size_t i = 0; ok && i < n;) {
+    ps_table *t = all != NULL
+                      ? ps_table_new("HcclGroupNameMap", "communicators", PS_COLUMNS(GROUP_COLUMNS))
+                      : NULL;
+    ps_sort_by(all, n, sizeof *all, PS_KEYS(KEYS));
+    for (size_t i = 0; all != NULL && i < n;) {
         size_t k = i;
         while (k < n && strcmp(all[k].group, all[i].group) == 0) {
             k++;
         }
-        ok = put_group(t, all + i, k - i);
+        put_group(t, all + i, k - i);
         i = k;
     }
     ps_free(all);
-    return ps_result_finish_table(in->result, t, ok, "group_name_map", PS_TO_DB | PS_TO_FILES, err);
+    ps_result_finish_table(in->result, t, "group_name_map", PS_TO_DB | PS_TO_FILES);
 }
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */
 
 static ps_code map_hccl(const ps_map_input *in, void **out, ps_err *err) {
-    ps_comm_part *part = NULL;
-    ps_code code = ps_comm_part_read(in, 0, &part, err);
-    if (code != PS_OK) {
-        ps_comm_part_free(part);
-        return code;
-    }
-    *out = part;
-    return PS_OK;
+    return ps_comm_part_map(in, 0, out, err);
 }
 
 static ps_code reduce_hccl(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     gathering g;
+    static const ps_sort_key KEYS[] = {PS_UP(sample, what), PS_UP(sample, rank),
+                                       PS_UP(sample, duration_ns)};
     ps_code code = gather_hccl(&g, in) ? PS_OK : ps_fail_nomem(err);
-    if (code == PS_OK && g.n > 1) {
-        qsort(g.by_type, g.n, sizeof *g.by_type, compare_hccl_samples);
-        qsort(g.by_name, g.n, sizeof *g.by_name, compare_hccl_samples);
-    }
-    for (size_t i = 0; code == PS_OK && i < sizeof TABLES / sizeof *TABLES; i++) {
-        code = add_hccl_table(&g, in, &TABLES[i], err);
+    if (code == PS_OK) {
+        ps_sort_by(g.by_type, g.n, sizeof *g.by_type, PS_KEYS(KEYS));
+        ps_sort_by(g.by_name, g.n, sizeof *g.by_name, PS_KEYS(KEYS));
+        for (size_t i = 0; i < sizeof TABLES / sizeof *TABLES; i++) {
+            give_hccl_table(&g, in, &TABLES[i]);
+        }
+        give_groups(in);
+        code = ps_result_code(in->result, err);
     }
     gathering_fini(&g);
-    return code == PS_OK ? add_groups(in, err) : code;
+    return code;
 }
 
 static const ps_round ROUNDS[] = {

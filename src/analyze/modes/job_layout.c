@@ -35,17 +35,24 @@ static ps_code map_job_layout(const ps_map_input *in, void **out, ps_err *err) {
     return PS_OK;
 }
 
-enum { LAYOUT, TP, CP, DP, PP, EP, MOE_TP, WORLD_SIZE, PROBLEM, N_COLUMNS };
-static const ps_column COLUMNS[N_COLUMNS] = {
-    [LAYOUT] = {.name = "layout", .type = PS_COL_TEXT},
-    [TP] = {.name = "tp", .type = PS_COL_INT},
-    [CP] = {.name = "cp", .type = PS_COL_INT},
-    [DP] = {.name = "dp", .type = PS_COL_INT},
-    [PP] = {.name = "pp", .type = PS_COL_INT},
-    [EP] = {.name = "ep", .type = PS_COL_INT},
-    [MOE_TP] = {.name = "moe_tp", .type = PS_COL_INT},
-    [WORLD_SIZE] = {.name = "world_size", .type = PS_COL_INT},
-    [PROBLEM] = {.name = "problem", .type = PS_COL_TEXT},
+typedef struct layout_row {
+    const char *layout, *problem;
+    ps_layout_dims dims;
+    int64_t world_size;
+} layout_row;
+
+#define SIZE_COLUMN(text, member)                                                                  \
+    { .name = (text), PS_FIELD(layout_row, member) }
+static const ps_column COLUMNS[] = {
+    {.name = "layout", PS_FIELD(layout_row, layout)},
+    SIZE_COLUMN("tp", dims.tp),
+    SIZE_COLUMN("cp", dims.cp),
+    SIZE_COLUMN("dp", dims.dp),
+    SIZE_COLUMN("pp", dims.pp),
+    SIZE_COLUMN("ep", dims.ep),
+    SIZE_COLUMN("moe_tp", dims.moe_tp),
+    SIZE_COLUMN("world_size", world_size),
+    {.name = "problem", PS_FIELD(layout_row, problem)},
 };
 
 /* The first rank whose own group and whose sizes do not say the same. False: none. */
@@ -67,44 +74,38 @@ static bool find_contradiction(const ps_reduce_input *in, const ps_job *job, cha
     return false;
 }
 
-static bool put_job_layout(const ps_reduce_input *in, const ps_job *job, ps_table *t) {
+static int64_t size_or_unknown(int64_t size) {
+    return size > 0 ? size : PS_UNKNOWN_INT;
+}
+
+static void put_job_layout(const ps_reduce_input *in, const ps_job *job, ps_table *t) {
     ps_layout_dims dims = ps_job_dims(job);
-    const int64_t sizes[N_COLUMNS] = {[TP] = dims.tp,
-                                      [CP] = dims.cp,
-                                      [DP] = dims.dp,
-                                      [PP] = dims.pp,
-                                      [EP] = dims.ep,
-                                      [MOE_TP] = dims.moe_tp,
-                                      [WORLD_SIZE] = job->world_size};
     char problem[160];
-    bool ok = ps_table_add_row(t) && ps_table_set_text(t, LAYOUT, ps_layout_name(job->layout)) &&
-              (!find_contradiction(in, job, problem) || ps_table_set_text(t, PROBLEM, problem));
-    for (size_t c = TP; ok && c <= WORLD_SIZE; c++) {
-        if (sizes[c] > 0) {
-            ps_table_set_int(t, c, sizes[c]);
-        }
-    }
-    return ok;
+    ps_table_put(t, &(layout_row){.layout = ps_layout_name(job->layout),
+                                  .problem = find_contradiction(in, job, problem) ? problem : NULL,
+                                  .dims = {.tp = size_or_unknown(dims.tp),
+                                           .cp = size_or_unknown(dims.cp),
+                                           .dp = size_or_unknown(dims.dp),
+                                           .pp = size_or_unknown(dims.pp),
+                                           .ep = size_or_unknown(dims.ep),
+                                           .moe_tp = size_or_unknown(dims.moe_tp)},
+                                  .world_size = size_or_unknown(job->world_size)});
 }
 
 static ps_code reduce_job_layout(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
     const ps_rank_facts **facts = ps_calloc(in->n_ranks + 1, sizeof *facts);
-    ps_table *t = ps_table_new("JobLayout", "sizes of the job", COLUMNS, N_COLUMNS);
-    bool ok = facts != NULL && t != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+    if (facts == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (size_t r = 0; r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
         facts[r] = part != NULL ? &part->facts : NULL;
     }
-    if (ok) {
-        ps_job job = ps_job_from(facts, in->diags, in->n_ranks, in->opts);
-        ok = put_job_layout(in, &job, t);
-    }
+    ps_job job = ps_job_from(facts, in->diags, in->n_ranks, in->opts);
+    ps_table *t = ps_table_new("JobLayout", "sizes of the job", PS_COLUMNS(COLUMNS));
+    put_job_layout(in, &job, t);
     ps_free(facts);
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
     return ps_result_add(in->result, t, err);
 }
 

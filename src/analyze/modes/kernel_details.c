@@ -438,9 +438,11 @@ ps_code ps_kernel_details_list(const ps_map_input *in, ps_table **out, ps_err *e
         return code;
     }
     bool state = has_state(d);
-    *out = ps_table_new_made(
-        "kernel_details", "kernels and communication operators", state ? KERNELS : STATELESS,
-        state ? N_KERNEL_COLUMNS : N_KERNEL_COLUMNS - 1, d->n,
-        (ps_row_maker){state ? make_detail_row : make_stateless_row, d, free_details});
+    *out = ps_table_new_made("kernel_details", "kernels and communication operators",
+                             state ? KERNELS : STATELESS,
+                             state ? N_KERNEL_COLUMNS : N_KERNEL_COLUMNS - 1, d->n,
+                             (ps_row_maker){.make = state ? make_detail_row : make_stateless_row,
+                                            .context = d,
+                                            .free_context = free_details});
     return *out != NULL ? PS_OK : ps_fail_nomem(err);
 }

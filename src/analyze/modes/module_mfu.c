@@ -144,53 +144,50 @@ void ps_module_mfu_fini(ps_module_mfu *m) {
 
 /* --- table ------------------------------------------------------------------------------------------------------ */
 
+typedef struct mfu_row {
+    int64_t rank;
+    const char *parent, *module, *op, *kernels, *mfu;
+    double mean_ns;
+    ps_module_mfu_row of;
+} mfu_row;
+
 static const ps_column COLUMNS[] = {
-    {.name = "rank_id", .type = PS_COL_INT, .header = "Rank ID", .width = 10},
+    {.name = "rank_id", PS_FIELD(mfu_row, rank), .header = "Rank ID", .width = 10},
     {.name = "parent_module",
-     .type = PS_COL_TEXT,
+     PS_FIELD(mfu_row, parent),
      .header = "Parent Module",
      .width = 40,
      .merged = true},
-    {.name = "module", .type = PS_COL_TEXT, .header = "Module", .width = 40, .merged = true},
-    {.name = "op_name", .type = PS_COL_TEXT, .header = "Op Name", .width = 40},
-    {.name = "kernel_list", .type = PS_COL_TEXT, .header = "Kernel List", .width = 50},
+    {.name = "module", PS_FIELD(mfu_row, module), .header = "Module", .width = 40, .merged = true},
+    {.name = "op_name", PS_FIELD(mfu_row, op), .header = "Op Name", .width = 40},
+    {.name = "kernel_list", PS_FIELD(mfu_row, kernels), .header = "Kernel List", .width = 50},
     {.name = "total_kernel_duration(ns)",
-     .type = PS_COL_REAL,
+     PS_FIELD_AS(PS_COL_REAL, mfu_row, of.total_ns),
      .header = "Total Kernel Duration(ns)",
      .width = 10},
     {.name = "avg_kernel_duration(ns)",
-     .type = PS_COL_REAL,
+     PS_FIELD(mfu_row, mean_ns),
      .header = "Avg Kernel Duration(ns)",
      .width = 10},
-    {.name = "op_count", .type = PS_COL_INT, .header = "Op Count", .width = 10},
-    {.name = "avg_mfu", .type = PS_COL_TEXT, .header = "Avg MFU", .width = 10},
+    {.name = "op_count", PS_FIELD(mfu_row, of.count), .header = "Op Count", .width = 10},
+    {.name = "avg_mfu", PS_FIELD(mfu_row, mfu), .header = "Avg MFU", .width = 10}, /* the last */
 };
 #define N_COLUMNS (sizeof COLUMNS / sizeof *COLUMNS)
 
 ps_table *ps_module_mfu_table(const char *name, bool any_mfu) {
-    ps_table *t = ps_table_new(name, "", COLUMNS, N_COLUMNS - (any_mfu ? 0 : 1));
-    if (t != NULL) {
-        t->names_fixed = true;
-    }
-    return t;
+    return ps_table_new(name, "", COLUMNS, N_COLUMNS - (any_mfu ? 0 : 1));
 }
 
-bool ps_module_mfu_put(ps_table *t, int64_t rank, const ps_module_mfu *m) {
-    bool ok = true;
-    for (size_t i = 0; ok && i < m->n; i++) {
+void ps_module_mfu_put(ps_table *t, int64_t rank, const ps_module_mfu *m) {
+    for (size_t i = 0; i < m->n; i++) {
         const ps_module_mfu_row *r = &m->rows[i];
-        ok = ps_table_add_row(t) && ps_table_set_text(t, 1, ps_strpool_get(&m->texts, r->parent)) &&
-             ps_table_set_text(t, 2, ps_strpool_get(&m->texts, r->module)) &&
-             ps_table_set_text(t, 3, ps_strpool_get(&m->texts, r->op)) &&
-             ps_table_set_text(t, 4, ps_strpool_get(&m->texts, r->kernels)) &&
-             (t->n_columns < N_COLUMNS ||
-              ps_table_set_text(t, 8, ps_strpool_get(&m->texts, r->mfu)));
-        if (ok) {
-            ps_table_set_int(t, 0, rank);
-            ps_table_set_real(t, 5, (double)r->total_ns);
-            ps_table_set_real(t, 6, (double)r->total_ns / (double)r->count);
-            ps_table_set_int(t, 7, r->count);
-        }
+        ps_table_put(t, &(mfu_row){.rank = rank,
+                                   .parent = ps_strpool_get(&m->texts, r->parent),
+                                   .module = ps_strpool_get(&m->texts, r->module),
+                                   .op = ps_strpool_get(&m->texts, r->op),
+                                   .kernels = ps_strpool_get(&m->texts, r->kernels),
+                                   .mfu = ps_strpool_get(&m->texts, r->mfu),
+                                   .mean_ns = (double)r->total_ns / (double)r->count,
+                                   .of = *r});
     }
-    return ok;
 }

@@ -33,7 +33,6 @@ void ps_module_mfu_fini(ps_module_mfu *m);
 
 /* An empty table with the columns of ModuleMFU; avg_mfu only where a row has one. NULL when memory is out. */
 ps_table *ps_module_mfu_table(const char *name, bool any_mfu);
-/* False when memory is out. */
-bool ps_module_mfu_put(ps_table *t, int64_t rank, const ps_module_mfu *m);
+void ps_module_mfu_put(ps_table *t, int64_t rank, const ps_module_mfu *m);
 
 #endif

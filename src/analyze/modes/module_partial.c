@@ -2,13 +2,13 @@
 
 #include <fnmatch.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/idmap.h"
+#include "base/sort.h"
 
 #define MAX_PATH_BYTES 2048
 #define MAX_LIST_BYTES ((size_t)1 << 20) /* of kernel names in one row; the rest is "..." */
@@ -282,29 +282,11 @@ typedef struct timed_call {
     uint32_t node, call;
 } timed_call;
 
-static int slowest_first(const void *x, const void *y) {
-    const timed_call *a = x;
-    const timed_call *b = y;
-    if (a->node != b->node) {
-        return a->node < b->node ? -1 : 1;
-    }
-    if (a->kernel_ns != b->kernel_ns) {
-        return a->kernel_ns > b->kernel_ns ? -1 : 1;
-    }
-    return a->call < b->call ? -1 : a->call > b->call;
-}
+static const ps_sort_key SLOWEST_FIRST[] = {PS_UP(timed_call, node), PS_DOWN(timed_call, kernel_ns),
+                                            PS_UP(timed_call, call)};
 
-static int by_module_row_step(const void *x, const void *y) {
-    const timed_call *a = x;
-    const timed_call *b = y;
-    if (a->node != b->node) {
-        return a->node < b->node ? -1 : 1;
-    }
-    if (a->step != b->step) {
-        return a->step < b->step ? -1 : 1;
-    }
-    return a->call < b->call ? -1 : a->call > b->call;
-}
+static const ps_sort_key BY_MODULE_ROW_STEP[] = {PS_UP(timed_call, node), PS_UP(timed_call, step),
+                                                 PS_UP(timed_call, call)};
 
 static int64_t module_row_kernel_time(const ps_module_call_sum *sum) {
     return ps_i64_plus(ps_i64_plus(sum->kernel_ns[0], sum->kernel_ns[1]), sum->kernel_ns[2]);
@@ -331,7 +313,7 @@ static bool add_module_row_call(making *m, const timed_call *timed) {
 static bool add_slowest(making *m, timed_call *calls, size_t n) {
     bool ok = true;
     size_t of_node = 0;
-    qsort(calls, n, sizeof *calls, slowest_first);
+    ps_sort_by(calls, n, sizeof *calls, PS_KEYS(SLOWEST_FIRST));
     for (size_t i = 0; ok && i < n; i++) {
         of_node = i > 0 && calls[i].node == calls[i - 1].node ? of_node + 1 : 0;
         ok = of_node >= m->top || add_module_row_call(m, &calls[i]);
@@ -341,7 +323,7 @@ static bool add_slowest(making *m, timed_call *calls, size_t n) {
 
 static bool add_module_row_steps(making *m, timed_call *calls, size_t n) {
     bool ok = true;
-    qsort(calls, n, sizeof *calls, by_module_row_step);
+    ps_sort_by(calls, n, sizeof *calls, PS_KEYS(BY_MODULE_ROW_STEP));
     for (size_t i = 0; ok && i < n;) {
         ps_module_out_step out = {.path = path_around(m, calls[i].node),
                                   .module = m->names[calls[i].node],
@@ -386,14 +368,8 @@ typedef struct named_share {
     int64_t n_kernels, kernel_ns;
 } named_share;
 
-static int module_row_longest_first(const void *x, const void *y) {
-    const named_share *a = x;
-    const named_share *b = y;
-    if (a->kernel_ns != b->kernel_ns) {
-        return a->kernel_ns > b->kernel_ns ? -1 : 1;
-    }
-    return strcmp(a->name, b->name);
-}
+static const ps_sort_key MODULE_ROW_LONGEST_FIRST[] = {PS_DOWN(named_share, kernel_ns),
+                                                       PS_UP(named_share, name)};
 
 /* By the operator, of kernels that nobody launched by their own name. */
 static const char *name_in_share(const making *m, uint32_t slice) {
@@ -445,7 +421,7 @@ static bool add_share(making *m, const char *part, const ps_module_share *share,
                                   .percent = module_row_percent_of(share->kernel_ns, total_ns)}) &&
         (place == PS_MODULE_INSIDE || collect_names(m, place, &names, &n, &cap, &rows));
     if (ok && n > 0) {
-        qsort(names, n, sizeof *names, module_row_longest_first);
+        ps_sort_by(names, n, sizeof *names, PS_KEYS(MODULE_ROW_LONGEST_FIRST));
     }
     for (size_t i = 0; ok && i < n && i < m->top; i++) {
         const char *name = keep_module_row(m, names[i].name, strlen(names[i].name));

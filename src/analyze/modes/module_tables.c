@@ -1,5 +1,6 @@
 /* The tables of module_statistic. ModuleStatistic keeps names, order and types of msprof-analyze's; what is ours stands in
  * tables of its own. */
+#include <math.h>
 #include <stdio.h>
 
 #include "analyze/modes/module_partial.h"
@@ -7,53 +8,90 @@
 #include "base/idmap.h"
 #include "base/num.h"
 
-static ps_code give_module_table(const ps_reduce_input *in, ps_table *t, bool ok, uint32_t to,
-                                 ps_err *err) {
-    if (!ok || t->n_rows == 0) {
+/* Nothing when it has no rows. */
+static void give_module_table(const ps_reduce_input *in, ps_table *t, uint32_t to) {
+    if (t != NULL && t->n_rows == 0 && !t->failed) {
         ps_table_free(t);
-        return ok ? PS_OK : ps_fail_nomem(err);
+        return;
     }
-    t->to = to;
-    return ps_result_add(in->result, t, err);
+    if (t != NULL) {
+        t->to = to;
+    }
+    ps_result_give(in->result, t);
 }
 
-/* --- ModuleStatistic -------------------------------------------------------------------------------------------- */
+/* A row of a table is what the partial has, and whose it is. */
+#define NS(text, row, member)                                                                      \
+    { .name = (text), PS_FIELD(row, member), .unit = PS_UNIT_NS }
+#define COUNT(text, row, member)                                                                   \
+    { .name = (text), PS_FIELD(row, member), .unit = PS_UNIT_COUNT }
+#define PERCENT(text, row, member)                                                                 \
+    { .name = (text), PS_FIELD(row, member), .unit = PS_UNIT_PERCENT }
+
+/* --- ModuleStatistic and ModuleOp ------------------------------------------------------------------------------- */
+
+typedef struct op_row {
+    ps_module_out_row of;
+    double mean_ns;
+    int64_t rank;
+} op_row;
 
 #define PUBLIC_COLUMNS                                                                             \
     {.name = "parentModule",                                                                       \
-     .type = PS_COL_TEXT,                                                                          \
+     PS_FIELD(op_row, of.path),                                                                    \
      .header = "Parent Module",                                                                    \
      .width = 40,                                                                                  \
      .merged = true},                                                                              \
-        {.name = "module", .type = PS_COL_TEXT, .header = "Module", .width = 40, .merged = true},  \
-        {.name = "opName", .type = PS_COL_TEXT, .header = "Op Name", .width = 40},                 \
-        {.name = "kernelList", .type = PS_COL_TEXT, .header = "Kernel List", .width = 50},         \
+        {.name = "module",                                                                         \
+         PS_FIELD(op_row, of.module),                                                              \
+         .header = "Module",                                                                       \
+         .width = 40,                                                                              \
+         .merged = true},                                                                          \
+        {.name = "opName", PS_FIELD(op_row, of.op), .header = "Op Name", .width = 40},             \
+        {.name = "kernelList",                                                                     \
+         PS_FIELD(op_row, of.kernels),                                                             \
+         .header = "Kernel List",                                                                  \
+         .width = 50},                                                                             \
         {.name = "totalKernelDuration(ns)",                                                        \
-         .type = PS_COL_REAL,                                                                      \
+         PS_FIELD_AS(PS_COL_REAL, op_row, of.total_ns),                                            \
          .unit = PS_UNIT_NS,                                                                       \
          .header = "Total Kernel Duration(ns)",                                                    \
          .shown = "total",                                                                         \
          .width = 10},                                                                             \
         {.name = "avgKernelDuration(ns)",                                                          \
-         .type = PS_COL_REAL,                                                                      \
+         PS_FIELD(op_row, mean_ns),                                                                \
          .unit = PS_UNIT_NS,                                                                       \
          .header = "Avg Kernel Duration(ns)",                                                      \
          .shown = "average",                                                                       \
          .width = 10},                                                                             \
     {                                                                                              \
-        .name = "opCount", .type = PS_COL_INT, .header = "Op Count", .width = 10                   \
+        .name = "opCount", PS_FIELD(op_row, of.count), .header = "Op Count", .width = 10           \
     }
 #define MFU_COLUMN                                                                                 \
-    { .name = "avgMFU", .type = PS_COL_TEXT, .header = "Avg MFU" }
-#define RANK_COLUMN                                                                                \
-    { .name = "rankID", .type = PS_COL_INT }
+    { .name = "avgMFU", PS_FIELD(op_row, of.mfu), .header = "Avg MFU" }
+#define RANK_COLUMN(row)                                                                           \
+    { .name = "rankID", PS_FIELD(row, rank) }
 
-enum { PARENT, MODULE, OP, KERNELS, TOTAL, AVERAGE, COUNT, N_PUBLIC };
-
-static const ps_column WITH_MFU[] = {PUBLIC_COLUMNS, MFU_COLUMN, RANK_COLUMN};
-static const ps_column WITHOUT_MFU[] = {PUBLIC_COLUMNS, RANK_COLUMN};
+static const ps_column WITH_MFU[] = {PUBLIC_COLUMNS, MFU_COLUMN, RANK_COLUMN(op_row)};
+static const ps_column WITHOUT_MFU[] = {PUBLIC_COLUMNS, RANK_COLUMN(op_row)};
 static const ps_column SHEET_WITH_MFU[] = {PUBLIC_COLUMNS, MFU_COLUMN};
 static const ps_column SHEET[] = {PUBLIC_COLUMNS};
+
+static const ps_column OPS[] = {
+    RANK_COLUMN(op_row),
+    {.name = "parentModule", PS_FIELD(op_row, of.path)},
+    {.name = "module", PS_FIELD(op_row, of.module)},
+    {.name = "position", PS_FIELD(op_row, of.position)},
+    {.name = "opName", PS_FIELD(op_row, of.op)},
+    {.name = "enclosingOp", PS_FIELD(op_row, of.enclosing)},
+    {.name = "kernelList", PS_FIELD(op_row, of.kernels)},
+    COUNT("opCount", op_row, of.count),
+    NS("kernelTime", op_row, of.total_ns),
+    NS("shortest", op_row, of.min_ns),
+    NS("longest", op_row, of.max_ns),
+    {.name = "kernelMFU", PS_FIELD(op_row, of.kernel_mfu)},
+    {.name = "flopsFrom", PS_FIELD(op_row, of.flops_from)},
+};
 
 static bool has_mfu(const ps_module_partial *p) {
     bool any = false;
@@ -63,55 +101,41 @@ static bool has_mfu(const ps_module_partial *p) {
     return any;
 }
 
-static bool put_public(ps_table *t, const ps_module_out_row *row, bool mfu) {
-    if (!ps_table_add_row(t)) {
-        return false;
+/* The operators of one rank. */
+static void put_module_ops(ps_table *t, const ps_reduce_input *in, size_t r) {
+    const ps_module_partial *p = in->partials[r];
+    for (size_t i = 0; p != NULL && i < p->n_rows; i++) {
+        const ps_module_out_row *row = &p->rows[i];
+        ps_table_put(t, &(op_row){.of = *row,
+                                  .mean_ns = (double)row->total_ns / (double)row->count,
+                                  .rank = in->ranks[r].rank});
     }
-    ps_table_set_real(t, TOTAL, (double)row->total_ns);
-    ps_table_set_real(t, AVERAGE, (double)row->total_ns / (double)row->count);
-    ps_table_set_int(t, COUNT, row->count);
-    return ps_table_set_text(t, PARENT, row->path) && ps_table_set_text(t, MODULE, row->module) &&
-           ps_table_set_text(t, OP, row->op) && ps_table_set_text(t, KERNELS, row->kernels) &&
-           (!mfu || ps_table_set_text(t, N_PUBLIC, row->mfu));
 }
 
-static ps_code give_public(const ps_reduce_input *in, ps_err *err) {
+static void give_public(const ps_reduce_input *in) {
     bool mfu = false;
     for (size_t r = 0; r < in->n_ranks; r++) {
         mfu = mfu || has_mfu(in->partials[r]);
     }
-    ps_table *t = ps_table_new(
-        "ModuleStatistic", "operators of each module and the kernels they launched",
-        mfu ? WITH_MFU : WITHOUT_MFU,
-        mfu ? (sizeof WITH_MFU / sizeof *WITH_MFU) : (sizeof WITHOUT_MFU / sizeof *WITHOUT_MFU));
-    bool ok = t != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
-        const ps_module_partial *p = in->partials[r];
-        for (size_t i = 0; ok && p != NULL && i < p->n_rows; i++) {
-            ok = put_public(t, &p->rows[i], mfu);
-            if (ok) {
-                ps_table_set_int(t, t->n_columns - 1, in->ranks[r].rank);
-            }
-        }
+    const char *title = "operators of each module and the kernels they launched";
+    ps_table *t = mfu ? ps_table_new("ModuleStatistic", title, PS_COLUMNS(WITH_MFU))
+                      : ps_table_new("ModuleStatistic", title, PS_COLUMNS(WITHOUT_MFU));
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        put_module_ops(t, in, r);
     }
     if (t != NULL) {
         t->names_fixed = true;
     }
-    return give_module_table(in, t, ok, PS_TO_DB | PS_TO_SCREEN, err);
+    give_module_table(in, t, PS_TO_DB | PS_TO_SCREEN);
 }
 
 /* The same as one sheet a rank. */
-static ps_code give_sheet(const ps_reduce_input *in, size_t r, ps_err *err) {
-    const ps_module_partial *p = in->partials[r];
-    bool mfu = has_mfu(p);
-    ps_table *t = ps_table_new("ModuleStatistic", "", mfu ? SHEET_WITH_MFU : SHEET,
-                               mfu ? (sizeof SHEET_WITH_MFU / sizeof *SHEET_WITH_MFU)
-                                   : (sizeof SHEET / sizeof *SHEET));
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < p->n_rows; i++) {
-        ok = put_public(t, &p->rows[i], mfu);
-    }
-    if (ok) {
+static void give_sheet(const ps_reduce_input *in, size_t r) {
+    ps_table *t = has_mfu(in->partials[r])
+                      ? ps_table_new("ModuleStatistic", "", PS_COLUMNS(SHEET_WITH_MFU))
+                      : ps_table_new("ModuleStatistic", "", PS_COLUMNS(SHEET));
+    put_module_ops(t, in, r);
+    if (t != NULL) {
         char file[64];
         bool known = in->ranks[r].rank >= 0;
         int n = snprintf(file, sizeof file, known ? "module_statistic_%lld" : "module_statistic",
@@ -119,62 +143,65 @@ static ps_code give_sheet(const ps_reduce_input *in, size_t r, ps_err *err) {
         t->file = ps_arena_strndup(&t->arena, file, (size_t)n);
         t->is_sheet = true;
         t->names_fixed = true;
-        ok = t->file != NULL;
+        t->failed = t->failed || t->file == NULL;
     }
-    return give_module_table(in, t, ok, PS_TO_FILES, err);
+    give_module_table(in, t, PS_TO_FILES);
+}
+
+static void give_ops(const ps_reduce_input *in) {
+    ps_table *t =
+        ps_table_new("ModuleOp", "operators of each module, with the framework's", PS_COLUMNS(OPS));
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        put_module_ops(t, in, r);
+    }
+    give_module_table(in, t, PS_TO_DB | PS_TO_FILES);
 }
 
 /* --- ModuleTree ------------------------------------------------------------------------------------------------- */
 
-enum {
-    T_RANK,
-    T_DEPTH,
-    T_PARENT,
-    T_MODULE,
-    T_CALLS,
-    T_RECOMPUTED,
-    T_BACKWARDS,
-    T_KERNEL,
-    T_OWN,
-    T_FORWARD,
-    T_RECOMPUTE,
-    T_BACKWARD,
-    T_RATIO,
-    T_BUSY,
-    T_SHARE,
-    T_EXPOSED,
-    T_GAP,
-    T_HOST,
-    T_SLOWEST,
-    T_SLOWEST_STEP,
-    T_SPREAD,
-    T_MFU,
-    N_TREE
+typedef struct node_row {
+    ps_module_out_node of;
+    char indented[256]; /* the module, by its depth */
+    int64_t rank, kernel_ns, busy_ns, exposed_ns, slowest_step;
+    double backward_per_forward, share, most_per_mean, mfu;
+} node_row;
+
+static const ps_column TREE[] = {
+    RANK_COLUMN(node_row),
+    {.name = "depth", PS_FIELD(node_row, of.depth)},
+    {.name = "parentModule", PS_FIELD(node_row, of.path)},
+    {.name = "module", PS_FIELD(node_row, of.module)},
+    COUNT("calls", node_row, of.sum.calls[PS_MODULE_FORWARD]),
+    COUNT("recomputedCalls", node_row, of.sum.calls[PS_MODULE_RECOMPUTE]),
+    COUNT("backwardCalls", node_row, of.sum.calls[PS_MODULE_BACKWARD]),
+    NS("kernelTime", node_row, kernel_ns),
+    NS("ownKernelTime", node_row, of.sum.own_ns),
+    NS("forwardTime", node_row, of.sum.kernel_ns[PS_MODULE_FORWARD]),
+    NS("recomputeTime", node_row, of.sum.kernel_ns[PS_MODULE_RECOMPUTE]),
+    NS("backwardTime", node_row, of.sum.kernel_ns[PS_MODULE_BACKWARD]),
+    {.name = "backwardPerForward", PS_FIELD(node_row, backward_per_forward)},
+    NS("busyTime", node_row, busy_ns),
+    PERCENT("shareOfSteps", node_row, share),
+    NS("exposedCommunication", node_row, exposed_ns),
+    NS("gaps", node_row, of.sum.gap_ns),
+    NS("hostTime", node_row, of.sum.host_ns[PS_MODULE_FORWARD]),
+    NS("slowestCall", node_row, of.sum.slowest_ns),
+    {.name = "slowestStep", PS_FIELD(node_row, slowest_step)},
+    {.name = "maxPerMeanOfRanks", PS_FIELD(node_row, most_per_mean)},
+    PERCENT("mfu", node_row, mfu),
 };
 
-static const ps_column TREE[N_TREE] = {
-    [T_RANK] = RANK_COLUMN,
-    [T_DEPTH] = {.name = "depth", .type = PS_COL_INT},
-    [T_PARENT] = {.name = "parentModule", .type = PS_COL_TEXT},
-    [T_MODULE] = {.name = "module", .type = PS_COL_TEXT},
-    [T_CALLS] = {.name = "calls", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [T_RECOMPUTED] = {.name = "recomputedCalls", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [T_BACKWARDS] = {.name = "backwardCalls", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [T_KERNEL] = {.name = "kernelTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [T_OWN] = {.name = "ownKernelTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [T_FORWARD] = {.name = "forwardTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [T_RECOMPUTE] = {.name = "recomputeTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [T_BACKWARD] = {.name = "backwardTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [T_RATIO] = {.name = "backwardPerForward", .type = PS_COL_REAL},
-    [T_BUSY] = {.name = "busyTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [T_SHARE] = {.name = "shareOfSteps", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
-    [T_EXPOSED] = {.name = "exposedCommunication", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [T_GAP] = {.name = "gaps", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [T_HOST] = {.name = "hostTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [T_SLOWEST] = {.name = "slowestCall", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [T_SLOWEST_STEP] = {.name = "slowestStep", .type = PS_COL_INT},
-    [T_SPREAD] = {.name = "maxPerMeanOfRanks", .type = PS_COL_REAL},
-    [T_MFU] = {.name = "mfu", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+/* For the terminal: one rank, and what matters first. */
+static const ps_column MODULES[] = {
+    {.name = "module", PS_FIELD(node_row, indented)},
+    COUNT("calls", node_row, of.sum.calls[PS_MODULE_FORWARD]),
+    NS("kernels", node_row, kernel_ns),
+    PERCENT("busy", node_row, share),
+    {.name = "bwd/fwd", PS_FIELD(node_row, backward_per_forward)},
+    NS("exposed", node_row, exposed_ns),
+    NS("gaps", node_row, of.sum.gap_ns),
+    {.name = "max/mean", PS_FIELD(node_row, most_per_mean)},
+    PERCENT("mfu", node_row, mfu),
 };
 
 /* Kernel time of one module over the ranks that have it. */
@@ -211,403 +238,209 @@ static bool take_spread(spreads *s, const ps_module_out_node *node) {
     return true;
 }
 
-static void put_module_table_spread(ps_table *t, const spreads *s, uint64_t key) {
+static double most_per_mean(const spreads *s, uint64_t key) {
     const spread *at = &s->at[ps_idmap_get(&s->rows, key)];
-    if (at->n > 1 && at->sum_ns > 0) {
-        ps_table_set_real(t, T_SPREAD, (double)at->max_ns * (double)at->n / at->sum_ns);
-    }
+    bool is_known = at->n > 1 && at->sum_ns > 0;
+    return is_known ? (double)at->max_ns * (double)at->n / at->sum_ns : NAN;
 }
 
-static void put_module_table_sum(ps_table *t, const ps_module_out_node *node) {
-    const ps_module_sum *sum = &node->sum;
-    ps_table_set_int(t, T_CALLS, sum->calls[PS_MODULE_FORWARD]);
-    ps_table_set_int(t, T_RECOMPUTED, sum->calls[PS_MODULE_RECOMPUTE]);
-    ps_table_set_int(t, T_BACKWARDS, sum->calls[PS_MODULE_BACKWARD]);
-    ps_table_set_int(t, T_KERNEL, module_table_kernel_time(sum));
-    ps_table_set_int(t, T_OWN, sum->own_ns);
-    ps_table_set_int(t, T_FORWARD, sum->kernel_ns[PS_MODULE_FORWARD]);
-    ps_table_set_int(t, T_RECOMPUTE, sum->kernel_ns[PS_MODULE_RECOMPUTE]);
-    ps_table_set_int(t, T_BACKWARD, sum->kernel_ns[PS_MODULE_BACKWARD]);
-    if (sum->kernel_ns[PS_MODULE_FORWARD] > 0) {
-        ps_table_set_real(t, T_RATIO,
-                          (double)sum->kernel_ns[PS_MODULE_BACKWARD] /
-                              (double)sum->kernel_ns[PS_MODULE_FORWARD]);
-    }
-    if (sum->busy_ns >= 0) {
-        ps_table_set_int(t, T_BUSY, sum->busy_ns);
-        ps_table_set_int(t, T_EXPOSED, sum->exposed_ns);
-    }
-    if (node->share >= 0) {
-        ps_table_set_real(t, T_SHARE, 100 * node->share);
-    }
-    ps_table_set_int(t, T_GAP, sum->gap_ns);
-    ps_table_set_int(t, T_HOST, sum->host_ns[PS_MODULE_FORWARD]);
-    ps_table_set_int(t, T_SLOWEST, sum->slowest_ns);
-    if (node->has_step) {
-        ps_table_set_int(t, T_SLOWEST_STEP, node->slowest_step);
-    }
-    if (sum->work > 0 && sum->flops > 0) {
-        ps_table_set_real(t, T_MFU, 100 * sum->flops / sum->work);
-    }
-}
-
-static bool put_nodes(const ps_reduce_input *in, ps_table *t, const spreads *s) {
-    bool ok = true;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
-        const ps_module_partial *p = in->partials[r];
-        for (size_t i = 0; ok && p != NULL && i < p->n_nodes; i++) {
-            const ps_module_out_node *node = &p->nodes[i];
-            ok = ps_table_add_row(t) && ps_table_set_text(t, T_PARENT, node->path) &&
-                 ps_table_set_text(t, T_MODULE, node->module);
-            if (ok) {
-                ps_table_set_int(t, T_RANK, in->ranks[r].rank);
-                ps_table_set_int(t, T_DEPTH, node->depth);
-                put_module_table_sum(t, node);
-                put_module_table_spread(t, s, node->key);
-            }
-        }
-    }
-    return ok;
-}
-
-/* For the terminal: one rank, and what matters first. */
-
-enum {
-    M_MODULE,
-    M_CALLS,
-    M_KERNEL,
-    M_SHARE,
-    M_RATIO,
-    M_EXPOSED,
-    M_GAP,
-    M_SPREAD,
-    M_MFU,
-    N_MODULES
-};
-
-static const ps_column MODULES[N_MODULES] = {
-    [M_MODULE] = {.name = "module", .type = PS_COL_TEXT},
-    [M_CALLS] = {.name = "calls", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [M_KERNEL] = {.name = "kernels", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [M_SHARE] = {.name = "busy", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
-    [M_RATIO] = {.name = "bwd/fwd", .type = PS_COL_REAL},
-    [M_EXPOSED] = {.name = "exposed", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [M_GAP] = {.name = "gaps", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [M_SPREAD] = {.name = "max/mean", .type = PS_COL_REAL},
-    [M_MFU] = {.name = "mfu", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
-};
-
-static void copy_cell(ps_table *to, size_t column, const ps_table *from, size_t row, size_t of) {
-    const ps_value *cell = ps_table_cell(from, row, of);
-    if (cell->is_null) {
-        return;
-    }
-    if (from->columns[of].type == PS_COL_INT) {
-        ps_table_set_int(to, column, cell->u.i);
-    } else {
-        ps_table_set_real(to, column, cell->u.r);
-    }
-}
-
-static bool put_module_table_module(ps_table *t, const ps_table *tree, size_t row) {
-    static const size_t FROM[N_MODULES] = {
-        [M_CALLS] = T_CALLS,     [M_KERNEL] = T_KERNEL, [M_SHARE] = T_SHARE,   [M_RATIO] = T_RATIO,
-        [M_EXPOSED] = T_EXPOSED, [M_GAP] = T_GAP,       [M_SPREAD] = T_SPREAD, [M_MFU] = T_MFU};
+static node_row node_row_of(const ps_module_out_node *node, const spreads *s, int64_t rank) {
     enum { MAX_INDENT = 20 };
-    int64_t depth = ps_table_cell(tree, row, T_DEPTH)->u.i - 1;
-    const char *name = ps_table_cell(tree, row, T_MODULE)->u.text;
-    char text[256];
-    (void)snprintf(text, sizeof text, "%*s%s", (int)(2 * (depth < MAX_INDENT ? depth : MAX_INDENT)),
-                   "", name);
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, M_MODULE, text)) {
-        return false;
-    }
-    for (size_t c = M_CALLS; c < N_MODULES; c++) {
-        copy_cell(t, c, tree, row, FROM[c]);
-    }
-    return true;
+    const ps_module_sum *sum = &node->sum;
+    double forward = (double)sum->kernel_ns[PS_MODULE_FORWARD];
+    double backward = (double)sum->kernel_ns[PS_MODULE_BACKWARD];
+    bool has_busy = sum->busy_ns >= 0;
+    int64_t depth = (int64_t)node->depth - 1;
+    int indent = (int)(2 * (depth < MAX_INDENT ? depth : MAX_INDENT));
+    node_row row = {
+        .of = *node,
+        .rank = rank,
+        .kernel_ns = module_table_kernel_time(sum),
+        .busy_ns = has_busy ? sum->busy_ns : PS_UNKNOWN_INT,
+        .exposed_ns = has_busy ? sum->exposed_ns : PS_UNKNOWN_INT,
+        .slowest_step = node->has_step ? node->slowest_step : PS_UNKNOWN_INT,
+        .backward_per_forward = forward > 0 ? backward / forward : NAN,
+        .share = node->share >= 0 ? 100 * node->share : NAN,
+        .most_per_mean = most_per_mean(s, node->key),
+        .mfu = sum->work > 0 && sum->flops > 0 ? 100 * sum->flops / sum->work : NAN,
+    };
+    (void)snprintf(row.indented, sizeof row.indented, "%*s%s", indent, "", node->module);
+    return row;
 }
 
-/* Of the first rank in the tree. */
-static ps_code give_modules(const ps_reduce_input *in, const ps_table *tree, ps_err *err) {
-    int64_t rank = ps_table_cell(tree, 0, T_RANK)->u.i;
+/* Of the first rank that has modules, and where the first of all says they are from. */
+static ps_table *new_modules_table(const ps_reduce_input *in, size_t *shown) {
     const char *from = "";
+    *shown = in->n_ranks;
     for (size_t r = in->n_ranks; r > 0; r--) {
         const ps_module_partial *p = in->partials[r - 1];
         from = p != NULL ? p->modules_from : from;
+        *shown = p != NULL && p->n_nodes > 0 ? r - 1 : *shown;
     }
     char title[160];
     (void)snprintf(title, sizeof title, "modules of rank %s, by %s; ModuleTree has more",
-                   PS_RANK(rank), from);
-    ps_table *t = ps_table_new("Modules", title, MODULES, N_MODULES);
-    bool ok = t != NULL;
-    for (size_t row = 0; ok && row < tree->n_rows; row++) {
-        ok = ps_table_cell(tree, row, T_RANK)->u.i != rank || put_module_table_module(t, tree, row);
-    }
-    return give_module_table(in, t, ok, PS_TO_SCREEN, err);
+                   PS_RANK(*shown < in->n_ranks ? in->ranks[*shown].rank : -1), from);
+    return ps_table_new("Modules", title, PS_COLUMNS(MODULES));
 }
 
-static ps_code give_tree(const ps_reduce_input *in, ps_err *err) {
+static void give_tree(const ps_reduce_input *in) {
     spreads s = {0};
+    size_t shown = 0;
     ps_idmap_init(&s.rows);
-    ps_table *t =
-        ps_table_new("ModuleTree", "modules with all that runs inside them, by rank", TREE, N_TREE);
-    bool ok = t != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+    ps_table *t = ps_table_new("ModuleTree", "modules with all that runs inside them, by rank",
+                               PS_COLUMNS(TREE));
+    ps_table *modules = new_modules_table(in, &shown);
+    for (size_t r = 0; r < in->n_ranks; r++) {
         const ps_module_partial *p = in->partials[r];
-        for (size_t i = 0; ok && p != NULL && i < p->n_nodes; i++) {
-            ok = take_spread(&s, &p->nodes[i]);
+        for (size_t i = 0; t != NULL && p != NULL && i < p->n_nodes; i++) {
+            t->failed = t->failed || !take_spread(&s, &p->nodes[i]);
         }
     }
-    ok = ok && put_nodes(in, t, &s);
-    ps_idmap_fini(&s.rows);
-    ps_free(s.at);
-    ps_code code = ok && t->n_rows > 0 ? give_modules(in, t, err) : PS_OK;
-    if (code != PS_OK) {
-        ps_table_free(t);
-        return code;
-    }
-    return give_module_table(in, t, ok, PS_TO_DB | PS_TO_FILES, err);
-}
-
-/* --- ModuleOp --------------------------------------------------------------------------------------------------- */
-
-enum {
-    P_RANK,
-    P_PARENT,
-    P_MODULE,
-    P_POSITION,
-    P_OP,
-    P_ENCLOSING,
-    P_KERNELS,
-    P_COUNT,
-    P_TOTAL,
-    P_MIN,
-    P_MAX,
-    P_MFU,
-    P_FLOPS_FROM,
-    N_OP
-};
-
-static const ps_column OPS[N_OP] = {
-    [P_RANK] = RANK_COLUMN,
-    [P_PARENT] = {.name = "parentModule", .type = PS_COL_TEXT},
-    [P_MODULE] = {.name = "module", .type = PS_COL_TEXT},
-    [P_POSITION] = {.name = "position", .type = PS_COL_INT},
-    [P_OP] = {.name = "opName", .type = PS_COL_TEXT},
-    [P_ENCLOSING] = {.name = "enclosingOp", .type = PS_COL_TEXT},
-    [P_KERNELS] = {.name = "kernelList", .type = PS_COL_TEXT},
-    [P_COUNT] = {.name = "opCount", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [P_TOTAL] = {.name = "kernelTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [P_MIN] = {.name = "shortest", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [P_MAX] = {.name = "longest", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [P_MFU] = {.name = "kernelMFU", .type = PS_COL_TEXT},
-    [P_FLOPS_FROM] = {.name = "flopsFrom", .type = PS_COL_TEXT},
-};
-
-static ps_code give_ops(const ps_reduce_input *in, ps_err *err) {
-    ps_table *t =
-        ps_table_new("ModuleOp", "operators of each module, with the framework's", OPS, N_OP);
-    bool ok = t != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+    for (size_t r = 0; t != NULL && r < in->n_ranks; r++) {
         const ps_module_partial *p = in->partials[r];
-        for (size_t i = 0; ok && p != NULL && i < p->n_rows; i++) {
-            const ps_module_out_row *row = &p->rows[i];
-            ok = ps_table_add_row(t) && ps_table_set_text(t, P_PARENT, row->path) &&
-                 ps_table_set_text(t, P_MODULE, row->module) &&
-                 ps_table_set_text(t, P_OP, row->op) &&
-                 ps_table_set_text(t, P_ENCLOSING, row->enclosing) &&
-                 ps_table_set_text(t, P_KERNELS, row->kernels) &&
-                 ps_table_set_text(t, P_MFU, row->kernel_mfu) &&
-                 ps_table_set_text(t, P_FLOPS_FROM, row->flops_from);
-            if (ok) {
-                ps_table_set_int(t, P_RANK, in->ranks[r].rank);
-                ps_table_set_int(t, P_POSITION, row->position);
-                ps_table_set_int(t, P_COUNT, row->count);
-                ps_table_set_int(t, P_TOTAL, row->total_ns);
-                ps_table_set_int(t, P_MIN, row->min_ns);
-                ps_table_set_int(t, P_MAX, row->max_ns);
+        for (size_t i = 0; p != NULL && !t->failed && i < p->n_nodes; i++) {
+            node_row row = node_row_of(&p->nodes[i], &s, in->ranks[r].rank);
+            ps_table_put(t, &row);
+            if (in->ranks[r].rank == in->ranks[shown].rank) {
+                ps_table_put(modules, &row);
             }
         }
     }
-    return give_module_table(in, t, ok, PS_TO_DB | PS_TO_FILES, err);
+    ps_idmap_fini(&s.rows);
+    ps_free(s.at);
+    give_module_table(in, modules, PS_TO_SCREEN);
+    give_module_table(in, t, PS_TO_DB | PS_TO_FILES);
 }
 
 /* --- ModuleInstance --------------------------------------------------------------------------------------------- */
 
-enum {
-    C_RANK,
-    C_PARENT,
-    C_MODULE,
-    C_PASS,
-    C_STEP,
-    C_START,
-    C_HOST,
-    C_KERNEL,
-    C_FORWARD,
-    C_RECOMPUTE,
-    C_BACKWARD,
-    C_GAP,
-    C_FIRST,
-    C_LAST,
-    C_BACK_FIRST,
-    C_BACK_LAST,
-    N_CALL
+typedef struct call_row {
+    ps_module_out_call of;
+    int64_t rank, step, kernel_ns, first_ns[2], last_ns[2];
+} call_row;
+
+#define AT_NS(text, member)                                                                        \
+    { .name = (text), PS_FIELD(call_row, member), .unit = PS_UNIT_NS, .exact = true }
+
+static const ps_column CALLS[] = {
+    RANK_COLUMN(call_row),
+    {.name = "parentModule", PS_FIELD(call_row, of.path)},
+    {.name = "module", PS_FIELD(call_row, of.module)},
+    {.name = "pass", PS_FIELD(call_row, of.pass)},
+    {.name = "step", PS_FIELD(call_row, step)},
+    AT_NS("hostStart", of.start_ns),
+    NS("hostTime", call_row, of.host_ns),
+    NS("kernelTime", call_row, kernel_ns),
+    NS("forwardTime", call_row, of.sum.kernel_ns[PS_MODULE_FORWARD]),
+    NS("recomputeTime", call_row, of.sum.kernel_ns[PS_MODULE_RECOMPUTE]),
+    NS("backwardTime", call_row, of.sum.kernel_ns[PS_MODULE_BACKWARD]),
+    NS("gaps", call_row, of.sum.gap_ns),
+    AT_NS("firstKernel", first_ns[0]),
+    AT_NS("lastKernelEnd", last_ns[0]),
+    AT_NS("backwardFirstKernel", first_ns[1]),
+    AT_NS("backwardLastKernelEnd", last_ns[1]),
 };
 
-static const ps_column CALLS[N_CALL] = {
-    [C_RANK] = RANK_COLUMN,
-    [C_PARENT] = {.name = "parentModule", .type = PS_COL_TEXT},
-    [C_MODULE] = {.name = "module", .type = PS_COL_TEXT},
-    [C_PASS] = {.name = "pass", .type = PS_COL_TEXT},
-    [C_STEP] = {.name = "step", .type = PS_COL_INT},
-    [C_START] = {.name = "hostStart", .type = PS_COL_INT, .unit = PS_UNIT_NS, .exact = true},
-    [C_HOST] = {.name = "hostTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_KERNEL] = {.name = "kernelTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_FORWARD] = {.name = "forwardTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_RECOMPUTE] = {.name = "recomputeTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_BACKWARD] = {.name = "backwardTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_GAP] = {.name = "gaps", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_FIRST] = {.name = "firstKernel", .type = PS_COL_INT, .unit = PS_UNIT_NS, .exact = true},
-    [C_LAST] = {.name = "lastKernelEnd", .type = PS_COL_INT, .unit = PS_UNIT_NS, .exact = true},
-    [C_BACK_FIRST] = {.name = "backwardFirstKernel",
-                      .type = PS_COL_INT,
-                      .unit = PS_UNIT_NS,
-                      .exact = true},
-    [C_BACK_LAST] = {.name = "backwardLastKernelEnd",
-                     .type = PS_COL_INT,
-                     .unit = PS_UNIT_NS,
-                     .exact = true},
-};
-
-static void put_call(ps_table *t, const ps_module_out_call *c) {
-    int64_t total =
-        ps_i64_plus(ps_i64_plus(c->sum.kernel_ns[0], c->sum.kernel_ns[1]), c->sum.kernel_ns[2]);
-    if (c->has_step) {
-        ps_table_set_int(t, C_STEP, c->step);
-    }
-    ps_table_set_int(t, C_START, c->start_ns);
-    ps_table_set_int(t, C_HOST, c->host_ns);
-    ps_table_set_int(t, C_KERNEL, total);
-    ps_table_set_int(t, C_FORWARD, c->sum.kernel_ns[PS_MODULE_FORWARD]);
-    ps_table_set_int(t, C_RECOMPUTE, c->sum.kernel_ns[PS_MODULE_RECOMPUTE]);
-    ps_table_set_int(t, C_BACKWARD, c->sum.kernel_ns[PS_MODULE_BACKWARD]);
-    ps_table_set_int(t, C_GAP, c->sum.gap_ns);
+static void put_call(ps_table *t, const ps_module_out_call *c, int64_t rank) {
+    const int64_t *ns = c->sum.kernel_ns;
+    call_row row = {.of = *c,
+                    .rank = rank,
+                    .step = c->has_step ? c->step : PS_UNKNOWN_INT,
+                    .kernel_ns = ps_i64_plus(ps_i64_plus(ns[0], ns[1]), ns[2])};
     for (size_t side = 0; side < 2; side++) {
-        if (c->sum.first_ns[side] <= c->sum.last_ns[side]) {
-            ps_table_set_int(t, side == 0 ? C_FIRST : C_BACK_FIRST, c->sum.first_ns[side]);
-            ps_table_set_int(t, side == 0 ? C_LAST : C_BACK_LAST, c->sum.last_ns[side]);
-        }
+        bool has_any = c->sum.first_ns[side] <= c->sum.last_ns[side];
+        row.first_ns[side] = has_any ? c->sum.first_ns[side] : PS_UNKNOWN_INT;
+        row.last_ns[side] = has_any ? c->sum.last_ns[side] : PS_UNKNOWN_INT;
     }
+    ps_table_put(t, &row);
 }
 
-static ps_code give_calls(const ps_reduce_input *in, ps_err *err) {
-    ps_table *t =
-        ps_table_new("ModuleInstance", "calls of each module with most kernel time", CALLS, N_CALL);
-    bool ok = t != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+static void give_calls(const ps_reduce_input *in) {
+    ps_table *t = ps_table_new("ModuleInstance", "calls of each module with most kernel time",
+                               PS_COLUMNS(CALLS));
+    for (size_t r = 0; r < in->n_ranks; r++) {
         const ps_module_partial *p = in->partials[r];
-        for (size_t i = 0; ok && p != NULL && i < p->n_calls; i++) {
-            const ps_module_out_call *c = &p->calls[i];
-            ok = ps_table_add_row(t) && ps_table_set_text(t, C_PARENT, c->path) &&
-                 ps_table_set_text(t, C_MODULE, c->module) && ps_table_set_text(t, C_PASS, c->pass);
-            if (ok) {
-                ps_table_set_int(t, C_RANK, in->ranks[r].rank);
-                put_call(t, c);
-            }
+        for (size_t i = 0; p != NULL && i < p->n_calls; i++) {
+            put_call(t, &p->calls[i], in->ranks[r].rank);
         }
     }
-    return give_module_table(in, t, ok, PS_TO_DB | PS_TO_FILES, err);
+    give_module_table(in, t, PS_TO_DB | PS_TO_FILES);
 }
 
 /* --- ModuleStep ------------------------------------------------------------------------------------------------- */
 
-enum { S_RANK, S_PARENT, S_MODULE, S_STEP, S_CALLS, S_KERNEL, S_LONGEST, N_STEP };
+typedef struct step_row {
+    ps_module_out_step of;
+    int64_t rank;
+} step_row;
 
-static const ps_column STEPS[N_STEP] = {
-    [S_RANK] = RANK_COLUMN,
-    [S_PARENT] = {.name = "parentModule", .type = PS_COL_TEXT},
-    [S_MODULE] = {.name = "module", .type = PS_COL_TEXT},
-    [S_STEP] = {.name = "step", .type = PS_COL_INT},
-    [S_CALLS] = {.name = "calls", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [S_KERNEL] = {.name = "kernelTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_LONGEST] = {.name = "slowestCall", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+static const ps_column STEPS[] = {
+    RANK_COLUMN(step_row),
+    {.name = "parentModule", PS_FIELD(step_row, of.path)},
+    {.name = "module", PS_FIELD(step_row, of.module)},
+    {.name = "step", PS_FIELD(step_row, of.step)},
+    COUNT("calls", step_row, of.calls),
+    NS("kernelTime", step_row, of.kernel_ns),
+    NS("slowestCall", step_row, of.longest_ns),
 };
 
-static ps_code give_steps(const ps_reduce_input *in, ps_err *err) {
+static void give_steps(const ps_reduce_input *in) {
     ps_table *t =
-        ps_table_new("ModuleStep", "kernel time of each module in each step", STEPS, N_STEP);
-    bool ok = t != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+        ps_table_new("ModuleStep", "kernel time of each module in each step", PS_COLUMNS(STEPS));
+    for (size_t r = 0; r < in->n_ranks; r++) {
         const ps_module_partial *p = in->partials[r];
-        for (size_t i = 0; ok && p != NULL && i < p->n_steps; i++) {
-            const ps_module_out_step *s = &p->steps[i];
-            ok = ps_table_add_row(t) && ps_table_set_text(t, S_PARENT, s->path) &&
-                 ps_table_set_text(t, S_MODULE, s->module);
-            if (ok) {
-                ps_table_set_int(t, S_RANK, in->ranks[r].rank);
-                ps_table_set_int(t, S_STEP, s->step);
-                ps_table_set_int(t, S_CALLS, s->calls);
-                ps_table_set_int(t, S_KERNEL, s->kernel_ns);
-                ps_table_set_int(t, S_LONGEST, s->longest_ns);
-            }
+        for (size_t i = 0; p != NULL && i < p->n_steps; i++) {
+            ps_table_put(t, &(step_row){p->steps[i], in->ranks[r].rank});
         }
     }
-    return give_module_table(in, t, ok, PS_TO_DB | PS_TO_FILES, err);
+    give_module_table(in, t, PS_TO_DB | PS_TO_FILES);
 }
 
 /* --- ModuleCoverage --------------------------------------------------------------------------------------------- */
 
-enum { V_RANK, V_FROM, V_PART, V_NAME, V_OPS, V_KERNELS, V_TIME, V_SHARE, N_COVERAGE };
+typedef struct coverage_row {
+    ps_module_out_share of;
+    const char *modules_from;
+    int64_t rank;
+} coverage_row;
 
-static const ps_column COVERAGE[N_COVERAGE] = {
-    [V_RANK] = RANK_COLUMN,
-    [V_FROM] = {.name = "modulesFrom", .type = PS_COL_TEXT},
-    [V_PART] = {.name = "part", .type = PS_COL_TEXT},
-    [V_NAME] = {.name = "name", .type = PS_COL_TEXT},
-    [V_OPS] = {.name = "operators", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [V_KERNELS] = {.name = "kernels", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [V_TIME] = {.name = "kernelTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [V_SHARE] = {.name = "share", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+static const ps_column COVERAGE[] = {
+    RANK_COLUMN(coverage_row),
+    {.name = "modulesFrom", PS_FIELD(coverage_row, modules_from)},
+    {.name = "part", PS_FIELD(coverage_row, of.part)},
+    {.name = "name", PS_FIELD(coverage_row, of.name)},
+    {.name = "operators",
+     PS_FIELD(coverage_row, of.n_ops),
+     .unit = PS_UNIT_COUNT,
+     .unknown_below_zero = true},
+    COUNT("kernels", coverage_row, of.n_kernels),
+    NS("kernelTime", coverage_row, of.kernel_ns),
+    PERCENT("share", coverage_row, of.percent),
 };
 
-static bool put_coverage(ps_table *t, int64_t rank, const ps_module_partial *p) {
-    bool ok = true;
-    for (size_t i = 0; ok && i < p->n_shares; i++) {
-        const ps_module_out_share *s = &p->shares[i];
-        ok = ps_table_add_row(t) && ps_table_set_text(t, V_FROM, p->modules_from) &&
-             ps_table_set_text(t, V_PART, s->part) && ps_table_set_text(t, V_NAME, s->name);
-        if (ok) {
-            ps_table_set_int(t, V_RANK, rank);
-            ps_table_set_int(t, V_KERNELS, s->n_kernels);
-            ps_table_set_int(t, V_TIME, s->kernel_ns);
-            ps_table_set_real(t, V_SHARE, s->percent);
-            if (s->n_ops >= 0) {
-                ps_table_set_int(t, V_OPS, s->n_ops);
-            }
+static void give_coverage(const ps_reduce_input *in) {
+    ps_table *t = ps_table_new("ModuleCoverage", "kernel time inside and outside of modules",
+                               PS_COLUMNS(COVERAGE));
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const ps_module_partial *p = in->partials[r];
+        for (size_t i = 0; p != NULL && i < p->n_shares; i++) {
+            ps_table_put(t, &(coverage_row){p->shares[i], p->modules_from, in->ranks[r].rank});
         }
     }
-    return ok;
-}
-
-static ps_code give_coverage(const ps_reduce_input *in, ps_err *err) {
-    ps_table *t = ps_table_new("ModuleCoverage", "kernel time inside and outside of modules",
-                               COVERAGE, N_COVERAGE);
-    bool ok = t != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
-        ok = in->partials[r] == NULL || put_coverage(t, in->ranks[r].rank, in->partials[r]);
-    }
-    return give_module_table(in, t, ok, PS_TO_ALL, err);
+    give_module_table(in, t, PS_TO_ALL);
 }
 
 ps_code ps_module_tables(const ps_reduce_input *in, ps_err *err) {
-    ps_code code = give_tree(in, err);
-    code = code == PS_OK ? give_public(in, err) : code;
-    for (size_t r = 0; code == PS_OK && r < in->n_ranks; r++) {
-        code = in->partials[r] != NULL ? give_sheet(in, r, err) : PS_OK;
+    give_tree(in);
+    give_public(in);
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        if (in->partials[r] != NULL) {
+            give_sheet(in, r);
+        }
     }
-    code = code == PS_OK ? give_ops(in, err) : code;
-    code = code == PS_OK ? give_calls(in, err) : code;
-    code = code == PS_OK ? give_steps(in, err) : code;
-    return code == PS_OK ? give_coverage(in, err) : code;
+    give_ops(in);
+    give_calls(in);
+    give_steps(in);
+    give_coverage(in);
+    return ps_result_code(in->result, err);
 }

@@ -2,13 +2,14 @@
  * over ranks. With pipeline marks: the time of each forward and backward. How marks are found: mstx_marks.c. */
 #include "analyze/modes/mstx_sum.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "analyze/core/result_table.h"
 #include "analyze/rank/step_index.h"
 #include "analyze/stats/stats.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 
 /* --- one rank ------------------------------------------------------------------------------------------- */
 
@@ -49,122 +50,95 @@ static int64_t whole_of(const ps_timed_mark *m, enum clock clock) {
     return m->step_ns > 0 && m->device_ns <= m->device_step_ns ? m->device_step_ns : 0;
 }
 
-enum { M_INDEX, M_NAME, M_DURATIONS, M_RANK = M_DURATIONS + 2 * N_CLOCKS, M_STEP };
+typedef struct mark_row {
+    int64_t index, rank, step;
+    const char *name;
+    double ns[N_CLOCKS], percent[N_CLOCKS];
+} mark_row;
+
+#define MARK_NS(text, clock)                                                                       \
+    { .name = (text), PS_FIELD(mark_row, ns[clock]), .unit = PS_UNIT_NS }
 
 static const ps_column MARKS[] = {
-    {.name = "index", .type = PS_COL_INT, .is_key = true},
-    {.name = "Name", .type = PS_COL_TEXT},
-    {.name = "FrameworkDurationNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS},
-    {.name = "FrameworkDurationRatio(%)", .type = PS_COL_REAL},
-    {.name = "CannDurationNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS},
-    {.name = "CannDurationRatio(%)", .type = PS_COL_REAL},
-    {.name = "DeviceDurationNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS},
-    {.name = "DeviceDurationRatio(%)", .type = PS_COL_REAL},
-    {.name = "Rank", .type = PS_COL_INT},
-    {.name = "StepId", .type = PS_COL_INT},
+    {.name = "index", PS_FIELD(mark_row, index), .is_key = true},
+    {.name = "Name", PS_FIELD(mark_row, name)},
+    MARK_NS("FrameworkDurationNs", FRAMEWORK),
+    {.name = "FrameworkDurationRatio(%)", PS_FIELD(mark_row, percent[FRAMEWORK])},
+    MARK_NS("CannDurationNs", CANN),
+    {.name = "CannDurationRatio(%)", PS_FIELD(mark_row, percent[CANN])},
+    MARK_NS("DeviceDurationNs", DEVICE),
+    {.name = "DeviceDurationRatio(%)", PS_FIELD(mark_row, percent[DEVICE])},
+    {.name = "Rank", PS_FIELD(mark_row, rank)},
+    {.name = "StepId", PS_FIELD(mark_row, step)},
 };
 
-static bool put_mark(ps_table *t, size_t index, const ps_timed_marks *of, int64_t rank) {
-    const ps_timed_mark *m = &of->marks[index];
-    if (!ps_table_add_row(t) ||
-        !ps_table_set_text(t, M_NAME, ps_strpool_get(&of->strings, m->name))) {
-        return false;
-    }
-    ps_table_set_int(t, M_INDEX, (int64_t)index);
-    for (enum clock k = FRAMEWORK; k < N_CLOCKS; k++) {
-        int64_t ns = mstx_duration_of(m, k);
-        if (ns == PS_NO_DURATION) {
-            continue;
-        }
-        ps_table_set_real(t, M_DURATIONS + 2 * k, (double)ns);
-        int64_t whole_ns = whole_of(m, k);
-        if (whole_ns > 0) {
-            ps_table_set_real(t, M_DURATIONS + 2 * k + 1, 100 * (double)ns / (double)whole_ns);
-        }
-    }
-    ps_table_set_int(t, M_RANK, rank);
-    if (m->step != PS_STEP_OUTSIDE) {
-        ps_table_set_int(t, M_STEP, m->step);
-    }
-    return true;
+static int64_t step_or_unknown(const ps_timed_mark *m) {
+    return m->step != PS_STEP_OUTSIDE ? m->step : PS_UNKNOWN_INT;
 }
 
-static ps_code add_mstx_marks(const ps_reduce_input *in, ps_err *err) {
-    ps_table *t =
-        ps_table_new("MSTXMarkStats", "durations of marks", MARKS, sizeof MARKS / sizeof *MARKS);
-    bool ok = t != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+static void put_mark(ps_table *t, size_t index, const ps_timed_marks *of, int64_t rank) {
+    const ps_timed_mark *m = &of->marks[index];
+    mark_row row = {.index = (int64_t)index,
+                    .name = ps_strpool_get(&of->strings, m->name),
+                    .rank = rank,
+                    .step = step_or_unknown(m)};
+    for (enum clock k = FRAMEWORK; k < N_CLOCKS; k++) {
+        int64_t ns = mstx_duration_of(m, k);
+        int64_t whole_ns = whole_of(m, k);
+        row.ns[k] = ns != PS_NO_DURATION ? (double)ns : NAN;
+        row.percent[k] = whole_ns > 0 ? 100 * row.ns[k] / (double)whole_ns : NAN;
+    }
+    ps_table_put(t, &row);
+}
+
+static void give_mstx_marks(const ps_reduce_input *in) {
+    ps_table *t = ps_table_new("MSTXMarkStats", "durations of marks", PS_COLUMNS(MARKS));
+    for (size_t r = 0; r < in->n_ranks; r++) {
         const ps_timed_marks *of = in->partials[r];
-        for (size_t i = 0; ok && of != NULL && i < of->n; i++) {
-            ok = put_mark(t, i, of, in->ranks[r].rank);
+        for (size_t i = 0; of != NULL && i < of->n; i++) {
+            put_mark(t, i, of, in->ranks[r].rank);
         }
     }
-    return ps_result_finish_table(in->result, t, ok, "mark_stats", PS_TO_DB | PS_TO_FILES, err);
+    ps_result_finish_table(in->result, t, "mark_stats", PS_TO_DB | PS_TO_FILES);
 }
 
 /* --- a name over all ranks ------------------------------------------------------------------------------- */
 
-enum {
-    A_NAME,
-    A_COUNT,
-    A_MEAN,
-    A_STD,
-    A_MIN,
-    A_MINRANK,
-    A_Q1,
-    A_MEDIAN,
-    A_Q3,
-    A_MAX,
-    A_MAXRANK,
-    A_SUM,
-    A_DISPERSION,
-    A_STEP
-};
+typedef struct name_row {
+    const char *name;
+    ps_stats stats;
+    int64_t least_rank, most_rank, step;
+    double dispersion_percent;
+} name_row;
 
-#define NS(text)                                                                                   \
-    { .name = (text), .type = PS_COL_REAL, .unit = PS_UNIT_NS }
 static const ps_column OF_ALL[] = {
-    {.name = "Name", .type = PS_COL_TEXT, .is_key = true},
-    {.name = "Count", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    NS("MeanNs"),
-    NS("StdNs"),
-    NS("MinNs"),
-    {.name = "MinRank", .type = PS_COL_INT},
-    NS("Q1Ns"),
-    NS("MedianNs"),
-    NS("Q3Ns"),
-    NS("MaxNs"),
-    {.name = "MaxRank", .type = PS_COL_INT},
-    NS("SumNs"),
-    {.name = "Dispersion(%)", .type = PS_COL_REAL},
-    {.name = "StepId", .type = PS_COL_INT},
+    {.name = "Name", PS_FIELD(name_row, name), .is_key = true},
+    {.name = "Count", PS_FIELD(name_row, stats.n), .unit = PS_UNIT_COUNT},
+    PS_STATS_NS("MeanNs", name_row, stats.mean),
+    PS_STATS_NS("StdNs", name_row, stats.std),
+    PS_STATS_NS("MinNs", name_row, stats.min),
+    {.name = "MinRank", PS_FIELD(name_row, least_rank)},
+    PS_STATS_NS("Q1Ns", name_row, stats.q1),
+    PS_STATS_NS("MedianNs", name_row, stats.median),
+    PS_STATS_NS("Q3Ns", name_row, stats.q3),
+    PS_STATS_NS("MaxNs", name_row, stats.max),
+    {.name = "MaxRank", PS_FIELD(name_row, most_rank)},
+    PS_STATS_NS("SumNs", name_row, stats.sum),
+    {.name = "Dispersion(%)", PS_FIELD(name_row, dispersion_percent)},
+    {.name = "StepId", PS_FIELD(name_row, step)},
 };
 
 /* One mark of one rank, with its name as text. */
 typedef struct entry {
-    const ps_timed_mark *mark;
+    int64_t step;
     const char *name;
-    size_t rank_index;
+    size_t rank_index, place; /* in the list of that rank, by time */
+    const ps_timed_mark *mark;
 } entry;
 
-/* By step, name, rank, then time. */
-static int compare_mstx_entries(const void *a, const void *b) {
-    const entry *x = a;
-    const entry *y = b;
-    if (x->mark->step != y->mark->step) {
-        return x->mark->step < y->mark->step ? -1 : 1;
-    }
-    int order = strcmp(x->name, y->name);
-    if (order != 0) {
-        return order;
-    }
-    if (x->rank_index != y->rank_index) {
-        return x->rank_index < y->rank_index ? -1 : 1;
-    }
-    return x->mark < y->mark ? -1 : x->mark > y->mark; /* of one list */
-}
-
 static entry *list_entries(const ps_reduce_input *in, size_t *n) {
+    static const ps_sort_key KEYS[] = {PS_UP(entry, step), PS_UP(entry, name),
+                                       PS_UP(entry, rank_index), PS_UP(entry, place)};
     *n = 0;
     for (size_t r = 0; r < in->n_ranks; r++) {
         const ps_timed_marks *of = in->partials[r];
@@ -175,13 +149,11 @@ static entry *list_entries(const ps_reduce_input *in, size_t *n) {
     for (size_t r = 0; entries != NULL && r < in->n_ranks; r++) {
         const ps_timed_marks *of = in->partials[r];
         for (size_t i = 0; of != NULL && i < of->n; i++) {
-            entries[at++] =
-                (entry){&of->marks[i], ps_strpool_get(&of->strings, of->marks[i].name), r};
+            const ps_timed_mark *m = &of->marks[i];
+            entries[at++] = (entry){m->step, ps_strpool_get(&of->strings, m->name), r, i, m};
         }
     }
-    if (entries != NULL && *n > 1) {
-        qsort(entries, *n, sizeof *entries, compare_mstx_entries);
-    }
+    ps_sort_by(entries, *n, sizeof *entries, PS_KEYS(KEYS));
     return entries;
 }
 
@@ -196,7 +168,7 @@ static int64_t rank_with(const ps_reduce_input *in, const entry *entries, size_t
 }
 
 /* `values`: room for n. A name without any value on this clock has no row. */
-static bool put_name(ps_table *t, const ps_reduce_input *in, const entry *entries, size_t n,
+static void put_name(ps_table *t, const ps_reduce_input *in, const entry *entries, size_t n,
                      enum clock clock, int64_t *values) {
     size_t n_values = 0;
     for (size_t i = 0; i < n; i++) {
@@ -206,54 +178,38 @@ static bool put_name(ps_table *t, const ps_reduce_input *in, const entry *entrie
         }
     }
     if (n_values == 0) {
-        return true;
+        return;
     }
     ps_stats s = ps_stats_of(values, n_values);
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, A_NAME, entries[0].name)) {
-        return false;
-    }
-    ps_table_set_int(t, A_COUNT, (int64_t)s.n);
-    ps_table_set_real(t, A_MEAN, s.mean);
-    if (s.n > 1) {
-        ps_table_set_real(t, A_STD, s.std);
-    }
-    ps_table_set_real(t, A_MIN, (double)s.min);
-    ps_table_set_int(t, A_MINRANK, rank_with(in, entries, n, clock, s.min));
-    ps_table_set_real(t, A_Q1, s.q1);
-    ps_table_set_real(t, A_MEDIAN, s.median);
-    ps_table_set_real(t, A_Q3, s.q3);
-    ps_table_set_real(t, A_MAX, (double)s.max);
-    ps_table_set_int(t, A_MAXRANK, rank_with(in, entries, n, clock, s.max));
-    ps_table_set_real(t, A_SUM, (double)s.sum);
-    if (s.sum != 0) {
-        ps_table_set_real(t, A_DISPERSION, 100 * ((double)s.max - s.q3) / (double)s.sum);
-    }
-    if (entries[0].mark->step != PS_STEP_OUTSIDE) {
-        ps_table_set_int(t, A_STEP, entries[0].mark->step);
-    }
-    return true;
+    double beyond = (double)s.max - s.q3;
+    ps_table_put(t,
+                 &(name_row){.name = entries[0].name,
+                             .stats = s,
+                             .least_rank = rank_with(in, entries, n, clock, s.min),
+                             .most_rank = rank_with(in, entries, n, clock, s.max),
+                             .dispersion_percent = s.sum != 0 ? 100 * beyond / (double)s.sum : NAN,
+                             .step = step_or_unknown(entries[0].mark)});
 }
 
-static ps_code add_names(const ps_reduce_input *in, enum clock clock, const entry *entries,
-                         size_t n, int64_t *values, ps_err *err) {
+static void give_names(const ps_reduce_input *in, enum clock clock, const entry *entries, size_t n,
+                       int64_t *values) {
     static const char *const NAMES[] = {"MSTXAllFrameworkStats", "MSTXAllCannStats",
                                         "MSTXAllDeviceStats"};
     static const char *const FILES[] = {"all_fwk_stats", "all_cann_stats", "all_device_stats"};
     static const char *const TITLES[] = {"durations of marks in the framework",
                                          "durations of marks in CANN",
                                          "durations of marks on the device"};
-    ps_table *t = ps_table_new(NAMES[clock], TITLES[clock], OF_ALL, sizeof OF_ALL / sizeof *OF_ALL);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < n;) {
+    ps_table *t = ps_table_new(NAMES[clock], TITLES[clock], PS_COLUMNS(OF_ALL));
+    for (size_t i = 0; i < n;) {
         size_t first = i;
-        for (; i < n && entries[i].mark->step == entries[first].mark->step &&
+        for (; i < n && entries[i].step == entries[first].step &&
                strcmp(entries[i].name, entries[first].name) == 0;
              i++) {
         }
-        ok = put_name(t, in, entries + first, i - first, clock, values);
+        put_name(t, in, entries + first, i - first, clock, values);
     }
     uint32_t to = clock == DEVICE ? PS_TO_ALL : PS_TO_DB | PS_TO_FILES;
-    return ps_result_finish_table(in->result, t, ok, FILES[clock], to, err);
+    ps_result_finish_table(in->result, t, FILES[clock], to);
 }
 
 static ps_code reduce_mstx(const ps_reduce_input *in, void **shared, ps_err *err) {
@@ -263,9 +219,12 @@ static ps_code reduce_mstx(const ps_reduce_input *in, void **shared, ps_err *err
     int64_t *values = ps_alloc((n + 1) * sizeof *values);
     ps_code code = entries != NULL && values != NULL ? PS_OK : ps_fail_nomem(err);
     for (enum clock k = FRAMEWORK; code == PS_OK && k < N_CLOCKS; k++) {
-        code = add_names(in, k, entries, n, values, err);
+        give_names(in, k, entries, n, values);
     }
-    code = code == PS_OK ? add_mstx_marks(in, err) : code;
+    if (code == PS_OK) {
+        give_mstx_marks(in);
+        code = ps_result_code(in->result, err);
+    }
     ps_free(entries);
     ps_free(values);
     return code;

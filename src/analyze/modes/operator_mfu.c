@@ -216,52 +216,80 @@ static ps_code map_op_mfu(const ps_map_input *in, void **out, ps_err *err) {
 
 /* --- tables --------------------------------------------------------------------------------------------------- */
 
+typedef struct kernel_row {
+    int64_t rank, start_ns, end_ns, dur_ns;
+    char start_text[24], end_text[24];
+    const char *op, *kernel, *flops_name, *in_shapes, *out_shapes;
+    double mfu, tflops, peak_tflops, flops;
+} kernel_row;
+
 /* The column names are those of msprof-analyze. Stamps in files are text: a spreadsheet's numbers have 53 bits. */
-#define COLUMNS(stamp)                                                                             \
+#define COLUMNS(start, end)                                                                        \
     {                                                                                              \
-        {.name = "rank_id", .type = PS_COL_INT, .header = "Rank ID", .width = 10},                 \
-            {.name = "op_name", .type = PS_COL_TEXT, .header = "Op Name", .width = 40},            \
-            {.name = "kernel_name", .type = PS_COL_TEXT, .header = "Kernel Name", .width = 50},    \
+        {.name = "rank_id", PS_FIELD(kernel_row, rank), .header = "Rank ID", .width = 10},         \
+            {.name = "op_name", PS_FIELD(kernel_row, op), .header = "Op Name", .width = 40},       \
+            {.name = "kernel_name",                                                                \
+             PS_FIELD(kernel_row, kernel),                                                         \
+             .header = "Kernel Name",                                                              \
+             .width = 50},                                                                         \
             {.name = "kernel_start(ns)",                                                           \
-             .type = stamp,                                                                        \
+             PS_FIELD(kernel_row, start),                                                          \
              .header = "Kernel Start(ns)",                                                         \
              .width = 22},                                                                         \
-            {.name = "kernel_end(ns)", .type = stamp, .header = "Kernel End(ns)", .width = 22},    \
+            {.name = "kernel_end(ns)",                                                             \
+             PS_FIELD(kernel_row, end),                                                            \
+             .header = "Kernel End(ns)",                                                           \
+             .width = 22},                                                                         \
             {.name = "kernel_duration(ns)",                                                        \
-             .type = PS_COL_REAL,                                                                  \
+             PS_FIELD_AS(PS_COL_REAL, kernel_row, dur_ns),                                         \
              .header = "Kernel Duration(ns)",                                                      \
              .width = 20},                                                                         \
-            {.name = "mfu", .type = PS_COL_REAL, .header = "MFU", .width = 10},                    \
-            {.name = "actual_tflops", .type = PS_COL_REAL, .width = 15},                           \
-            {.name = "chip_peak_tflops", .type = PS_COL_REAL, .width = 15},                        \
-            {.name = "flops", .type = PS_COL_REAL, .width = 15},                                   \
-            {.name = "flops_op_name", .type = PS_COL_TEXT, .width = 40},                           \
-            {.name = "input_shapes", .type = PS_COL_TEXT, .width = 40}, {                          \
-            .name = "output_shapes", .type = PS_COL_TEXT, .width = 40                              \
+            {.name = "mfu", PS_FIELD(kernel_row, mfu), .header = "MFU", .width = 10},              \
+            {.name = "actual_tflops", PS_FIELD(kernel_row, tflops), .width = 15},                  \
+            {.name = "chip_peak_tflops", PS_FIELD(kernel_row, peak_tflops), .width = 15},          \
+            {.name = "flops", PS_FIELD(kernel_row, flops), .width = 15},                           \
+            {.name = "flops_op_name", PS_FIELD(kernel_row, flops_name), .width = 40},              \
+            {.name = "input_shapes", PS_FIELD(kernel_row, in_shapes), .width = 40}, {              \
+            .name = "output_shapes", PS_FIELD(kernel_row, out_shapes), .width = 40                 \
         }                                                                                          \
     }
 
-static const ps_column IN_DB[] = COLUMNS(PS_COL_INT);
-static const ps_column IN_FILES[] = COLUMNS(PS_COL_TEXT);
+static const ps_column IN_DB[] = COLUMNS(start_ns, end_ns);
+static const ps_column IN_FILES[] = COLUMNS(start_text, end_text);
 #define N_COLUMNS (sizeof IN_DB / sizeof *IN_DB)
 
+typedef struct source_row {
+    int64_t rank, n;
+    const char *kernel, *flops_name, *source;
+    double flops;
+} source_row;
+
 static const ps_column SOURCES[] = {
-    {.name = "rank_id", .type = PS_COL_INT},        {.name = "kernel_name", .type = PS_COL_TEXT},
-    {.name = "flops_op_name", .type = PS_COL_TEXT}, {.name = "source", .type = PS_COL_TEXT},
-    {.name = "kernel_count", .type = PS_COL_INT},   {.name = "flops", .type = PS_COL_REAL},
+    {.name = "rank_id", PS_FIELD(source_row, rank)},
+    {.name = "kernel_name", PS_FIELD(source_row, kernel)},
+    {.name = "flops_op_name", PS_FIELD(source_row, flops_name)},
+    {.name = "source", PS_FIELD(source_row, source)},
+    {.name = "kernel_count", PS_FIELD(source_row, n)},
+    {.name = "flops", PS_FIELD(source_row, flops)},
 };
 
+typedef struct summary_row {
+    int64_t rank, n_recorded, n_shapes, n_unknown, time_ns;
+    double tflop, tflops, peak_tflops, mfu_percent;
+    const char *peak_from;
+} summary_row;
+
 static const ps_column SUMMARY[] = {
-    {.name = "rank", .type = PS_COL_INT},
-    {.name = "recorded", .type = PS_COL_INT},
-    {.name = "from shapes", .type = PS_COL_INT},
-    {.name = "unknown", .type = PS_COL_INT},
-    {.name = "kernel time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    {.name = "TFLOP", .type = PS_COL_REAL},
-    {.name = "rate", .type = PS_COL_REAL, .unit = PS_UNIT_TFLOPS},
-    {.name = "peak", .type = PS_COL_REAL, .unit = PS_UNIT_TFLOPS},
-    {.name = "MFU", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
-    {.name = "peak from", .type = PS_COL_TEXT},
+    {.name = "rank", PS_FIELD(summary_row, rank)},
+    {.name = "recorded", PS_FIELD(summary_row, n_recorded)},
+    {.name = "from shapes", PS_FIELD(summary_row, n_shapes)},
+    {.name = "unknown", PS_FIELD(summary_row, n_unknown)},
+    {.name = "kernel time", PS_FIELD(summary_row, time_ns), .unit = PS_UNIT_NS},
+    {.name = "TFLOP", PS_FIELD(summary_row, tflop)},
+    {.name = "rate", PS_FIELD(summary_row, tflops), .unit = PS_UNIT_TFLOPS},
+    {.name = "peak", PS_FIELD(summary_row, peak_tflops), .unit = PS_UNIT_TFLOPS},
+    {.name = "MFU", PS_FIELD(summary_row, mfu_percent), .unit = PS_UNIT_PERCENT},
+    {.name = "peak from", PS_FIELD(summary_row, peak_from)},
 };
 
 /* As Python's round(): the decimal that is nearest to the number itself. */
@@ -277,70 +305,47 @@ static double rounded(double value, int digits) {
     return strtod(text, NULL);
 }
 
-static void set_op_mfu_text(ps_value *cell, const partial *part, ps_str text) {
-    if (!ps_str_is_none(text)) {
-        *cell = (ps_value){.u.text = ps_strpool_get(&part->texts, text)};
-    }
+static const char *op_mfu_text(const partial *part, ps_str text) {
+    return ps_str_is_none(text) ? NULL : ps_strpool_get(&part->texts, text);
 }
 
-static void set_op_mfu_real(ps_value *cell, double value) {
-    *cell = (ps_value){.u.r = value};
-}
-
-static void set_stamp(ps_value *cell, int64_t ns, char *room) {
-    if (room == NULL) {
-        *cell = (ps_value){.u.i = ns};
-    } else {
-        (void)snprintf(room, 24, "%lld", (long long)ns);
-        *cell = (ps_value){.u.text = room};
-    }
-}
-
-/* `room`: for stamps as text, NULL: as numbers. */
-static void put_kernel(int64_t rank, const partial *part, const row *r, ps_value *cells,
-                       char *room) {
+static void put_kernel(int64_t rank, const partial *part, const row *r, kernel_row *out) {
     int64_t dur = r->end_ns - r->start_ns;
-    cells[0] = (ps_value){.u.i = rank};
-    set_op_mfu_text(&cells[1], part, r->op);
-    set_op_mfu_text(&cells[2], part, r->kernel);
-    set_stamp(&cells[3], r->start_ns, room);
-    set_stamp(&cells[4], r->end_ns, room != NULL ? room + 24 : NULL);
-    set_op_mfu_real(&cells[5], (double)dur);
-    if (r->f.peak_flop_s > 0 && dur > 0) {
-        set_op_mfu_real(&cells[6], rounded(ps_mfu_ratio(r->f, dur), 4));
-    }
-    if (dur > 0) {
-        set_op_mfu_real(&cells[7], rounded(r->f.flops / (double)dur * 1e-3, 2));
-    }
-    if (r->f.peak_flop_s > 0) {
-        set_op_mfu_real(&cells[8], rounded(r->f.peak_flop_s * 1e-12, 2));
-    }
-    set_op_mfu_real(&cells[9], r->f.flops);
-    set_op_mfu_text(&cells[10], part, r->flops_name);
-    set_op_mfu_text(&cells[11], part, r->in_shapes);
-    set_op_mfu_text(&cells[12], part, r->out_shapes);
+    bool has_peak = r->f.peak_flop_s > 0;
+    *out = (kernel_row){
+        .rank = rank,
+        .start_ns = r->start_ns,
+        .end_ns = r->end_ns,
+        .dur_ns = dur,
+        .op = op_mfu_text(part, r->op),
+        .kernel = op_mfu_text(part, r->kernel),
+        .mfu = has_peak && dur > 0 ? rounded(ps_mfu_ratio(r->f, dur), 4) : NAN,
+        .tflops = dur > 0 ? rounded(r->f.flops / (double)dur * 1e-3, 2) : NAN,
+        .peak_tflops = has_peak ? rounded(r->f.peak_flop_s * 1e-12, 2) : NAN,
+        .flops = r->f.flops,
+        .flops_name = op_mfu_text(part, r->flops_name),
+        .in_shapes = op_mfu_text(part, r->in_shapes),
+        .out_shapes = op_mfu_text(part, r->out_shapes),
+    };
+    (void)snprintf(out->start_text, sizeof out->start_text, "%lld", (long long)r->start_ns);
+    (void)snprintf(out->end_text, sizeof out->end_text, "%lld", (long long)r->end_ns);
 }
 
-static bool put_sources(ps_table *t, int64_t rank, const partial *part) {
-    bool ok = true;
-    for (size_t i = 0; ok && i < part->n_sums; i++) {
+static void put_sources(ps_table *t, int64_t rank, const partial *part) {
+    for (size_t i = 0; i < part->n_sums; i++) {
         const source_sum *s = &part->sums[i];
-        const char *source = s->source == PS_FLOPS_RECORDED ? "recorded" : "shapes";
-        ok = ps_table_add_row(t) &&
-             ps_table_set_text(t, 1, ps_strpool_get(&part->texts, s->kernel)) &&
-             ps_table_set_text(t, 2, ps_strpool_get(&part->texts, s->flops_name)) &&
-             ps_table_set_text(t, 3, source);
-        if (ok) {
-            ps_table_set_int(t, 0, rank);
-            ps_table_set_int(t, 4, s->n);
-            ps_table_set_real(t, 5, s->flops);
-        }
+        ps_table_put(t,
+                     &(source_row){.rank = rank,
+                                   .n = s->n,
+                                   .kernel = ps_strpool_get(&part->texts, s->kernel),
+                                   .flops_name = ps_strpool_get(&part->texts, s->flops_name),
+                                   .source = s->source == PS_FLOPS_RECORDED ? "recorded" : "shapes",
+                                   .flops = s->flops});
     }
-    return ok;
 }
 
 /* Rate and MFU are sums over sums: FLOPs by time, FLOPs by time times peak. */
-static bool put_op_mfu_summary(ps_table *t, int64_t rank, const partial *part) {
+static void put_op_mfu_summary(ps_table *t, int64_t rank, const partial *part) {
     int64_t n_recorded = 0;
     int64_t time_ns = 0;
     double flops = 0;
@@ -355,26 +360,18 @@ static bool put_op_mfu_summary(ps_table *t, int64_t rank, const partial *part) {
         measured += r->f.peak_flop_s > 0 ? r->f.flops : 0;
         possible += r->f.peak_flop_s * (double)dur * 1e-9;
     }
-    if (!ps_table_add_row(t)) {
-        return false;
-    }
-    ps_table_set_int(t, 0, rank);
-    ps_table_set_int(t, 1, n_recorded);
-    ps_table_set_int(t, 2, (int64_t)part->n - n_recorded);
-    ps_table_set_int(t, 3, part->n_unknown);
-    ps_table_set_int(t, 4, time_ns);
-    ps_table_set_real(t, 5, flops * 1e-12);
-    if (time_ns > 0) {
-        ps_table_set_real(t, 6, flops / (double)time_ns * 1e-3);
-    }
-    if (part->peak_flop_s > 0) {
-        ps_table_set_real(t, 7, part->peak_flop_s * 1e-12);
-    }
-    if (possible > 0) {
-        ps_table_set_real(t, 8, 100 * measured / possible);
-    }
-    return ps_table_set_text(t, 9,
-                             part->peak_from[0] != '\0' ? part->peak_from : "not in the profile");
+    bool has_peak = part->peak_flop_s > 0;
+    ps_table_put(t, &(summary_row){.rank = rank,
+                                   .n_recorded = n_recorded,
+                                   .n_shapes = (int64_t)part->n - n_recorded,
+                                   .n_unknown = part->n_unknown,
+                                   .time_ns = time_ns,
+                                   .tflop = flops * 1e-12,
+                                   .tflops = time_ns > 0 ? flops / (double)time_ns * 1e-3 : NAN,
+                                   .peak_tflops = has_peak ? part->peak_flop_s * 1e-12 : NAN,
+                                   .mfu_percent = possible > 0 ? 100 * measured / possible : NAN,
+                                   .peak_from = part->peak_from[0] != '\0' ? part->peak_from
+                                                                           : "not in the profile"});
 }
 
 /* --- rows on demand ------------------------------------------------------------------------------------------- */
@@ -385,7 +382,6 @@ typedef struct kernel_rows {
     int64_t *ranks;
     size_t *ends; /* rows up to the end of each part */
     size_t n_parts;
-    bool as_text; /* stamps */
 } kernel_rows;
 
 static void free_kernel_rows(void *context) {
@@ -401,8 +397,7 @@ static void free_kernel_rows(void *context) {
     }
 }
 
-static void make_op_mfu_row(const void *context, size_t at, ps_value *cells,
-                            char room[PS_ROW_ROOM]) {
+static void fill_op_mfu_row(const void *context, size_t at, void *out) {
     const kernel_rows *k = context;
     size_t p = 0; /* the first that ends behind it */
     for (size_t high = k->n_parts - 1; p < high;) {
@@ -414,8 +409,7 @@ static void make_op_mfu_row(const void *context, size_t at, ps_value *cells,
         }
     }
     const partial *part = k->parts[p];
-    put_kernel(k->ranks[p], part, &part->rows[at - (k->ends[p] - part->n)], cells,
-               k->as_text ? room : NULL);
+    put_kernel(k->ranks[p], part, &part->rows[at - (k->ends[p] - part->n)], out);
 }
 
 /* Of ranks first .. end; NULL when memory is out. */
@@ -428,7 +422,6 @@ static ps_table *kernel_table(const ps_reduce_input *in, const char *name, size_
     k->parts = ps_calloc(end - first + 1, sizeof *k->parts);
     k->ranks = ps_calloc(end - first + 1, sizeof *k->ranks);
     k->ends = ps_calloc(end - first + 1, sizeof *k->ends);
-    k->as_text = as_text;
     if (k->parts == NULL || k->ranks == NULL || k->ends == NULL) {
         free_kernel_rows(k);
         return NULL;
@@ -445,47 +438,46 @@ static ps_table *kernel_table(const ps_reduce_input *in, const char *name, size_
         }
     }
     return ps_table_new_made(name, "", as_text ? IN_FILES : IN_DB, N_COLUMNS, n,
-                             (ps_row_maker){make_op_mfu_row, k, free_kernel_rows});
+                             (ps_row_maker){.fill = fill_op_mfu_row,
+                                            .row_size = sizeof(kernel_row),
+                                            .context = k,
+                                            .free_context = free_kernel_rows});
 }
 
 /* --- all ranks ------------------------------------------------------------------------------------------------ */
 
-typedef bool put_fn(ps_table *t, int64_t rank, const partial *part);
-
-/* One table over all ranks. */
-static ps_code all_ranks(const ps_reduce_input *in, ps_table *t, put_fn *put, ps_err *err) {
-    bool ok = t != NULL;
-    for (size_t k = 0; ok && k < in->n_ranks; k++) {
-        const partial *part = in->partials[k];
-        ok = part == NULL || put(t, in->ranks[k].rank, part);
+static void give_op_mfu(const ps_reduce_input *in, ps_table *t, uint32_t to, bool is_sheet) {
+    if (t != NULL) {
+        t->to = to;
+        t->names_fixed = true;
+        t->is_sheet = is_sheet;
     }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    return ps_result_add(in->result, t, err);
+    ps_result_give(in->result, t);
 }
 
-static ps_table *table_to(ps_table *t, uint32_t to, bool names_fixed) {
+/* What each rank has of two tables. */
+static void give_op_mfu_sums(const ps_reduce_input *in, ps_table *t, uint32_t to, bool names_fixed,
+                             void (*put)(ps_table *t, int64_t rank, const partial *part)) {
+    for (size_t k = 0; k < in->n_ranks; k++) {
+        if (in->partials[k] != NULL) {
+            put(t, in->ranks[k].rank, in->partials[k]);
+        }
+    }
     if (t != NULL) {
         t->to = to;
         t->names_fixed = names_fixed;
     }
-    return t;
+    ps_result_give(in->result, t);
 }
 
-static ps_code rank_sheet(const ps_reduce_input *in, size_t k, ps_err *err) {
+static void give_rank_sheet(const ps_reduce_input *in, size_t k) {
     char name[64];
     (void)snprintf(name, sizeof name, "operator_mfu_kernel_%lld", (long long)in->ranks[k].rank);
-    ps_table *t = table_to(kernel_table(in, name, k, k + 1, true), PS_TO_FILES, true);
-    if (t != NULL) {
-        t->is_sheet = true;
-    }
-    return ps_result_add(in->result, t, err);
+    give_op_mfu(in, kernel_table(in, name, k, k + 1, true), PS_TO_FILES, true);
 }
 
 /* Of all ranks, or of rank `only`; none without modules. */
-static ps_code module_table(const ps_reduce_input *in, size_t only, bool is_sheet, ps_err *err) {
+static void give_module_mfu(const ps_reduce_input *in, size_t only, bool is_sheet) {
     char name[64] = "ModuleMFU";
     bool any = false;
     bool any_mfu = false;
@@ -496,59 +488,38 @@ static ps_code module_table(const ps_reduce_input *in, size_t only, bool is_shee
         any_mfu = any_mfu || (counts && part->modules.any_mfu);
     }
     if (!any) {
-        return PS_OK;
+        return;
     }
     if (is_sheet) {
         (void)snprintf(name, sizeof name, "operator_mfu_module_%lld",
                        (long long)in->ranks[only].rank);
     }
-    ps_table *t =
-        table_to(ps_module_mfu_table(name, any_mfu), is_sheet ? PS_TO_FILES : PS_TO_DB, true);
-    bool ok = t != NULL;
-    if (ok) {
-        t->is_sheet = is_sheet;
-    }
-    for (size_t k = 0; ok && k < in->n_ranks; k++) {
+    ps_table *t = ps_module_mfu_table(name, any_mfu);
+    for (size_t k = 0; k < in->n_ranks; k++) {
         const partial *part = in->partials[k];
         if (part != NULL && (!is_sheet || k == only)) {
-            ok = ps_module_mfu_put(t, in->ranks[k].rank, &part->modules);
+            ps_module_mfu_put(t, in->ranks[k].rank, &part->modules);
         }
     }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    return ps_result_add(in->result, t, err);
+    give_op_mfu(in, t, is_sheet ? PS_TO_FILES : PS_TO_DB, is_sheet);
 }
 
 static ps_code reduce_op_mfu(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
-    ps_code code =
-        all_ranks(in,
-                  table_to(ps_table_new("OperatorMfuSummary", "kernels that multiply matrices",
-                                        SUMMARY, sizeof SUMMARY / sizeof *SUMMARY),
-                           PS_TO_ALL, false),
-                  put_op_mfu_summary, err);
-    if (code == PS_OK) {
-        code = ps_result_add(
-            in->result,
-            table_to(kernel_table(in, "OperatorMFU", 0, in->n_ranks, false), PS_TO_DB, true), err);
+    ps_table *summary =
+        ps_table_new("OperatorMfuSummary", "kernels that multiply matrices", PS_COLUMNS(SUMMARY));
+    ps_table *sources = ps_table_new("KernelFlops", "", PS_COLUMNS(SOURCES));
+    give_op_mfu_sums(in, summary, PS_TO_ALL, false, put_op_mfu_summary);
+    give_op_mfu(in, kernel_table(in, "OperatorMFU", 0, in->n_ranks, false), PS_TO_DB, false);
+    give_op_mfu_sums(in, sources, PS_TO_DB | PS_TO_FILES, true, put_sources);
+    give_module_mfu(in, 0, false);
+    for (size_t k = 0; k < in->n_ranks; k++) {
+        if (in->partials[k] != NULL) {
+            give_rank_sheet(in, k);
+        }
+        give_module_mfu(in, k, true);
     }
-    if (code == PS_OK) {
-        code = all_ranks(
-            in,
-            table_to(ps_table_new("KernelFlops", "", SOURCES, sizeof SOURCES / sizeof *SOURCES),
-                     PS_TO_DB | PS_TO_FILES, true),
-            put_sources, err);
-    }
-    if (code == PS_OK) {
-        code = module_table(in, 0, false, err);
-    }
-    for (size_t k = 0; code == PS_OK && k < in->n_ranks; k++) {
-        code = in->partials[k] != NULL ? rank_sheet(in, k, err) : PS_OK;
-        code = code == PS_OK ? module_table(in, k, true, err) : code;
-    }
-    return code;
+    return ps_result_code(in->result, err);
 }
 
 static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES |

@@ -55,10 +55,14 @@ static ps_code map_pairing(const ps_map_input *in, void **out, ps_err *err) {
     return PS_OK;
 }
 
-static const ps_column SUMMARY[] = {{.name = "rank", .type = PS_COL_INT},
-                                    {.name = "operators", .type = PS_COL_INT},
-                                    {.name = "send or receive", .type = PS_COL_INT},
-                                    {.name = "paired", .type = PS_COL_INT}};
+typedef struct pairing_row {
+    int64_t rank, n_operators, n_p2p, n_paired;
+} pairing_row;
+
+static const ps_column SUMMARY[] = {{.name = "rank", PS_FIELD(pairing_row, rank)},
+                                    {.name = "operators", PS_FIELD(pairing_row, n_operators)},
+                                    {.name = "send or receive", PS_FIELD(pairing_row, n_p2p)},
+                                    {.name = "paired", PS_FIELD(pairing_row, n_paired)}};
 
 static int64_t count_paired(const ps_p2p_list *list) {
     int64_t n = 0;
@@ -69,20 +73,15 @@ static int64_t count_paired(const ps_p2p_list *list) {
 }
 
 static ps_code summarise(const ps_reduce_input *in, ps_err *err) {
-    ps_table *t = ps_table_new("P2PPairing", "send and receive operators", SUMMARY, 4);
-    bool ok = t != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+    ps_table *t = ps_table_new("P2PPairing", "send and receive operators", PS_COLUMNS(SUMMARY));
+    for (size_t r = 0; r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
-        if (part != NULL && (ok = ps_table_add_row(t))) {
-            ps_table_set_int(t, 0, in->ranks[r].rank);
-            ps_table_set_int(t, 1, (int64_t)part->p2p.n_operators);
-            ps_table_set_int(t, 2, (int64_t)part->p2p.n);
-            ps_table_set_int(t, 3, count_paired(&part->p2p));
+        if (part != NULL) {
+            ps_table_put(t, &(pairing_row){.rank = in->ranks[r].rank,
+                                           .n_operators = (int64_t)part->p2p.n_operators,
+                                           .n_p2p = (int64_t)part->p2p.n,
+                                           .n_paired = count_paired(&part->p2p)});
         }
-    }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
     }
     return ps_result_add(in->result, t, err);
 }

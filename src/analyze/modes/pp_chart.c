@@ -514,32 +514,31 @@ static ps_code map_label(const ps_map_input *in, void **out, ps_err *err) {
 
 /* --- round 2: tables --------------------------------------------------------------------------------- */
 
+typedef struct task_row {
+    const char *name;
+    int64_t start_ns, end_ns, type;
+} task_row;
+
 static const ps_column STEP_TASK_INFO[] = {
-    {.name = "name", .type = PS_COL_TEXT},
-    {.name = "startNs", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    {.name = "endNs", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    {.name = "type", .type = PS_COL_INT}};
+    {.name = "name", PS_FIELD(task_row, name)},
+    {.name = "startNs", PS_FIELD(task_row, start_ns), .unit = PS_UNIT_NS},
+    {.name = "endNs", PS_FIELD(task_row, end_ns), .unit = PS_UNIT_NS},
+    {.name = "type", PS_FIELD(task_row, type)}};
 
 static ps_code add_step_task_info(const ps_reduce_input *in, size_t rank, const partial *part,
                                   ps_err *err) {
-    ps_table *t = ps_table_new("StepTaskInfo", "", STEP_TASK_INFO,
-                               sizeof STEP_TASK_INFO / sizeof *STEP_TASK_INFO);
-    bool ok = t != NULL;
+    ps_table *t = ps_table_new("StepTaskInfo", "", PS_COLUMNS(STEP_TASK_INFO));
     bool has_labels =
         part->labels != NULL && !part->failed; /* else the table only drops an old one */
-    for (size_t i = 0; ok && has_labels && i < part->marks.n; i++) {
-        if (part->labels[i].left_out) {
-            continue;
-        }
-        ok = ps_table_add_row(t) && ps_table_set_text(t, 0, part->labels[i].name);
-        if (ok) {
-            ps_table_set_int(t, 1, part->marks.marks[i].start_ns);
-            ps_table_set_int(t, 2, part->marks.marks[i].end_ns);
-            ps_table_set_int(t, 3, part->labels[i].type);
+    for (size_t i = 0; has_labels && i < part->marks.n; i++) {
+        const ps_mark *mark = &part->marks.marks[i];
+        if (!part->labels[i].left_out) {
+            ps_table_put(t, &(task_row){part->labels[i].name, mark->start_ns, mark->end_ns,
+                                        part->labels[i].type});
         }
     }
-    if (!ok) {
-        ps_table_free(t);
+    t = ps_table_end(t);
+    if (t == NULL) {
         return ps_fail_nomem(err);
     }
     t->home = PS_HOME_RANK;
@@ -551,29 +550,20 @@ static ps_code add_step_task_info(const ps_reduce_input *in, size_t rank, const 
     return ps_result_add(in->result, t, err);
 }
 
-enum {
-    S_RANK,
-    S_STAGE,
-    S_STEPS,
-    S_MARKS,
-    S_LABELS,
-    S_ALIGNED,
-    S_MESSAGE,
-    S_LEFT_OUT,
-    S_SPAN,
-    N_SUMMARY
-};
+typedef struct summary_row {
+    int64_t rank, stage, n_steps, n_marks, n_labels, n_aligned, n_by_message, n_left_out, span_ns;
+} summary_row;
 
-static const ps_column SUMMARY[N_SUMMARY] = {
-    [S_RANK] = {.name = "rank", .type = PS_COL_INT},
-    [S_STAGE] = {.name = "stage", .type = PS_COL_INT},
-    [S_STEPS] = {.name = "steps", .type = PS_COL_INT},
-    [S_MARKS] = {.name = "marks", .type = PS_COL_INT},
-    [S_LABELS] = {.name = "labels", .type = PS_COL_INT},
-    [S_ALIGNED] = {.name = "aligned", .type = PS_COL_INT},
-    [S_MESSAGE] = {.name = "by message", .type = PS_COL_INT},
-    [S_LEFT_OUT] = {.name = "left out", .type = PS_COL_INT},
-    [S_SPAN] = {.name = "span", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+static const ps_column SUMMARY[] = {
+    {.name = "rank", PS_FIELD(summary_row, rank)},
+    {.name = "stage", PS_FIELD(summary_row, stage), .unknown_below_zero = true},
+    {.name = "steps", PS_FIELD(summary_row, n_steps)},
+    {.name = "marks", PS_FIELD(summary_row, n_marks)},
+    {.name = "labels", PS_FIELD(summary_row, n_labels)},
+    {.name = "aligned", PS_FIELD(summary_row, n_aligned)},
+    {.name = "by message", PS_FIELD(summary_row, n_by_message)},
+    {.name = "left out", PS_FIELD(summary_row, n_left_out)},
+    {.name = "span", PS_FIELD(summary_row, span_ns), .unit = PS_UNIT_NS},
 };
 
 /* Distinct steps: on the device they may interleave. False when memory is out. */
@@ -595,45 +585,36 @@ static bool count_pp_chart_steps(const partial *part, int64_t *n_steps) {
     return true;
 }
 
-static bool fill_summary_row(ps_table *t, const ps_reduce_input *in, const plan *pl, size_t r) {
+static void put_summary_row(ps_table *t, const ps_reduce_input *in, const plan *pl, size_t r) {
     const partial *part = in->partials[r];
     const ps_mark_list *marks = &part->marks;
-    ps_table_set_int(t, S_RANK, in->ranks[r].rank);
-    if (pl->places[r].stage >= 0) {
-        ps_table_set_int(t, S_STAGE, pl->places[r].stage);
-    }
     bool classic = pl->schedule == NULL;
-    int64_t n_steps = 0;
-    int64_t end = 0;
-    if (!count_pp_chart_steps(part, &n_steps)) {
-        return false;
+    int64_t end = marks->marks[0].end_ns;
+    for (size_t i = 1; i < marks->n; i++) {
+        end = marks->marks[i].end_ns > end ? marks->marks[i].end_ns : end;
     }
-    for (size_t i = 0; i < marks->n; i++) {
-        end = i == 0 || marks->marks[i].end_ns > end ? marks->marks[i].end_ns : end;
+    summary_row row = {.rank = in->ranks[r].rank,
+                       .stage = pl->places[r].stage,
+                       .n_marks = (int64_t)marks->n_selected,
+                       .n_labels =
+                           (int64_t)(classic ? marks->n : part->n_by_schedule + part->n_aligned),
+                       .n_aligned = (int64_t)part->n_aligned,
+                       .n_by_message = (int64_t)part->n_by_message,
+                       .n_left_out = (int64_t)(marks->n_selected - marks->n + part->n_outside),
+                       .span_ns = end - marks->marks[0].start_ns};
+    if (!count_pp_chart_steps(part, &row.n_steps)) {
+        ps_table_fail(t);
     }
-    ps_table_set_int(t, S_STEPS, n_steps);
-    ps_table_set_int(t, S_MARKS, (int64_t)marks->n_selected);
-    ps_table_set_int(t, S_LABELS,
-                     (int64_t)(classic ? marks->n : part->n_by_schedule + part->n_aligned));
-    ps_table_set_int(t, S_ALIGNED, (int64_t)part->n_aligned);
-    ps_table_set_int(t, S_MESSAGE, (int64_t)part->n_by_message);
-    ps_table_set_int(t, S_LEFT_OUT, (int64_t)(marks->n_selected - marks->n + part->n_outside));
-    ps_table_set_int(t, S_SPAN, end - marks->marks[0].start_ns);
-    return true;
+    ps_table_put(t, &row);
 }
 
 static ps_code add_summary(const ps_reduce_input *in, const plan *pl, ps_err *err) {
-    ps_table *t = ps_table_new("PPChart", "marks and their labels", SUMMARY, N_SUMMARY);
-    bool ok = t != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+    ps_table *t = ps_table_new("PPChart", "marks and their labels", PS_COLUMNS(SUMMARY));
+    for (size_t r = 0; r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
         if (part != NULL && part->labels != NULL && !part->failed) {
-            ok = ps_table_add_row(t) && fill_summary_row(t, in, pl, r);
+            put_summary_row(t, in, pl, r);
         }
-    }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
     }
     return ps_result_add(in->result, t, err);
 }

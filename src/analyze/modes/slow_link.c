@@ -7,7 +7,6 @@
  *                              size class: a class spans a factor of four, so that small messages accuse no link. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/core/result_table.h"
@@ -15,13 +14,15 @@
 #include "analyze/derived/slow_link_matrix.h"
 #include "analyze/stats/stats.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 
 #define DEFAULT_TOP 15
 
 /* One operator of one rank in an occurrence. */
 typedef struct sample {
-    int64_t transmit_ns, size_bytes;
+    int64_t transmit_ns, size_bytes, start_ns;
     const ps_comm_op *op;
+    uint32_t slice;
     uint32_t rank, type; /* of the pool of texts */
     uint32_t n_ranks;
 } sample;
@@ -29,6 +30,9 @@ typedef struct sample {
 /* Samples of one type, size and number of ranks. */
 typedef struct link_class {
     size_t begin, end;
+    const char *type; /* these three are those of its samples */
+    int64_t size_bytes;
+    uint32_t n_ranks;
     ps_stats stats;
     double offset_ratio;
     int64_t min_rank, max_rank;
@@ -60,6 +64,8 @@ static bool take_slow_link_collective(finding *f, const ps_skew *skew,
         }
         f->samples[f->n++] = (sample){.transmit_ns = m->shortest_ns,
                                       .size_bytes = op->size_bytes,
+                                      .start_ns = op->start_ns,
+                                      .slice = op->slice,
                                       .op = op,
                                       .rank = p->rank,
                                       .type = id.id,
@@ -88,23 +94,6 @@ static ps_code take_all_slow_link(finding *f, ps_err *err) {
     return code;
 }
 
-#define BY(field)                                                                                  \
-    if (x->field != y->field) {                                                                    \
-        return x->field < y->field ? -1 : 1;                                                       \
-    }
-
-static int compare_slow_link_samples(const void *a, const void *b) {
-    const sample *x = a;
-    const sample *y = b;
-    BY(type)
-    BY(size_bytes)
-    BY(n_ranks)
-    BY(op->start_ns)
-    BY(rank)
-    BY(op->slice)
-    return 0;
-}
-
 /* The first of the samples decides between equal extremes. */
 static link_class measure_slow_link(finding *f, size_t begin, size_t end) {
     const sample *least = &f->samples[begin];
@@ -117,6 +106,9 @@ static link_class measure_slow_link(finding *f, size_t begin, size_t end) {
     }
     link_class c = {.begin = begin,
                     .end = end,
+                    .type = ps_strpool_get(&f->texts, (ps_str){most->type}),
+                    .size_bytes = most->size_bytes,
+                    .n_ranks = most->n_ranks,
                     .stats = ps_stats_of(f->values, end - begin),
                     .min_rank = f->in->ranks[least->rank].rank,
                     .max_rank = f->in->ranks[most->rank].rank};
@@ -127,30 +119,13 @@ static link_class measure_slow_link(finding *f, size_t begin, size_t end) {
     return c;
 }
 
-static int compare_classes(const void *a, const void *b, void *finding_) {
-    const link_class *x = a;
-    const link_class *y = b;
-    const finding *f = finding_;
-    if (x->offset_ratio > y->offset_ratio || x->offset_ratio < y->offset_ratio) {
-        return x->offset_ratio > y->offset_ratio ? -1 : 1;
-    }
-    const sample *s = &f->samples[x->begin];
-    const sample *t = &f->samples[y->begin];
-    int by_type = strcmp(ps_strpool_get(&f->texts, (ps_str){s->type}),
-                         ps_strpool_get(&f->texts, (ps_str){t->type}));
-    if (by_type != 0) {
-        return by_type;
-    }
-    if (s->size_bytes != t->size_bytes) {
-        return s->size_bytes < t->size_bytes ? -1 : 1;
-    }
-    return s->n_ranks < t->n_ranks ? -1 : s->n_ranks > t->n_ranks;
-}
-
 static void find_classes(finding *f) {
-    if (f->n > 1) {
-        qsort(f->samples, f->n, sizeof *f->samples, compare_slow_link_samples);
-    }
+    static const ps_sort_key KEYS[] = {PS_UP(sample, type),    PS_UP(sample, size_bytes),
+                                       PS_UP(sample, n_ranks), PS_UP(sample, start_ns),
+                                       PS_UP(sample, rank),    PS_UP(sample, slice)};
+    static const ps_sort_key WORST[] = {PS_DOWN(link_class, offset_ratio), PS_UP(link_class, type),
+                                        PS_UP(link_class, size_bytes), PS_UP(link_class, n_ranks)};
+    ps_sort_by(f->samples, f->n, sizeof *f->samples, PS_KEYS(KEYS));
     for (size_t i = 0; i < f->n;) {
         size_t k = i;
         const sample *s = &f->samples[i];
@@ -164,113 +139,96 @@ static void find_classes(finding *f) {
         }
         i = k;
     }
-    if (f->n_classes > 1) {
-        qsort_r(f->classes, f->n_classes, sizeof *f->classes, compare_classes, f);
-    }
+    ps_sort_by(f->classes, f->n_classes, sizeof *f->classes, PS_KEYS(WORST));
 }
 
 /* --- tables --------------------------------------------------------------------------------------------------- */
 
-enum { S_CLASS, S_STATS, S_RATIO = 1 + 9, S_MAX, S_MIN, N_S };
+typedef struct class_row {
+    char name[256];
+    link_class found;
+} class_row;
 
 static const ps_column SUM_COLUMNS[] = {
-    [S_CLASS] = {.name = "opTypeRelatedRanksDataSize", .type = PS_COL_TEXT},
-    PS_STATS_COLUMNS,
-    {.name = "offsetRatio", .type = PS_COL_REAL},
-    {.name = "maxRank", .type = PS_COL_INT},
-    {.name = "minRank", .type = PS_COL_INT}};
+    {.name = "opTypeRelatedRanksDataSize", PS_FIELD(class_row, name)},
+    PS_STATS_COLUMNS(class_row, found.stats),
+    {.name = "offsetRatio", PS_FIELD(class_row, found.offset_ratio)},
+    {.name = "maxRank", PS_FIELD(class_row, found.max_rank)},
+    {.name = "minRank", PS_FIELD(class_row, found.min_rank)}};
 
 static size_t n_shown(const finding *f) {
     size_t limit = f->in->opts->top_num > 0 ? (size_t)f->in->opts->top_num : DEFAULT_TOP;
     return f->n_classes < limit ? f->n_classes : limit;
 }
 
-static bool put_slow_link_class(ps_table *t, const finding *f, const link_class *c) {
-    const sample *s = &f->samples[c->begin];
+static void put_slow_link_class(ps_table *t, const link_class *c) {
+    class_row row = {.found = *c};
     char size[32] = "unknown";
-    char text[256];
-    if (s->size_bytes >= 0) {
-        (void)snprintf(size, sizeof size, "%lld", (long long)s->size_bytes);
+    if (c->size_bytes >= 0) {
+        (void)snprintf(size, sizeof size, "%lld", (long long)c->size_bytes);
     }
-    (void)snprintf(text, sizeof text, "%.200s-%u-%s", ps_strpool_get(&f->texts, (ps_str){s->type}),
-                   s->n_ranks, size);
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, S_CLASS, text)) {
-        return false;
-    }
-    ps_stats_put(t, S_STATS, &c->stats);
-    ps_table_set_real(t, S_RATIO, c->offset_ratio);
-    ps_table_set_int(t, S_MAX, c->max_rank);
-    ps_table_set_int(t, S_MIN, c->min_rank);
-    return true;
+    (void)snprintf(row.name, sizeof row.name, "%.200s-%u-%s", c->type, c->n_ranks, size);
+    ps_table_put(t, &row);
 }
 
-static ps_code add_sums(const finding *f, ps_err *err) {
-    ps_table *t = ps_table_new("SlowLinkSum", "collectives whose fastest runs differ", SUM_COLUMNS,
-                               sizeof SUM_COLUMNS / sizeof *SUM_COLUMNS);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < n_shown(f); i++) {
-        ok = put_slow_link_class(t, f, &f->classes[i]);
+static void give_slow_link_sums(const finding *f) {
+    ps_table *t = ps_table_new("SlowLinkSum", "collectives whose fastest runs differ",
+                               PS_COLUMNS(SUM_COLUMNS));
+    for (size_t i = 0; i < n_shown(f); i++) {
+        put_slow_link_class(t, &f->classes[i]);
     }
-    return ps_result_finish_table(f->in->result, t, ok, "slow_link_sum", PS_TO_ALL, err);
+    ps_result_finish_table(f->in->result, t, "slow_link_sum", PS_TO_ALL);
 }
 
-enum { O_RANK, O_GROUP, O_TIME, O_NAME, O_TYPE, O_DATA_TYPE, O_SIZE, O_TRANSMIT, O_RELATED, N_O };
+typedef struct sample_row {
+    int64_t rank, time_ns;
+    const char *group, *name, *type, *data_type;
+    sample sample;
+} sample_row;
 
-static const ps_column OP_COLUMNS[N_O] = {
-    [O_RANK] = {.name = "rankId", .type = PS_COL_INT},
-    [O_GROUP] = {.name = "groupName", .type = PS_COL_TEXT},
-    [O_TIME] = {.name = "communicationTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_NAME] = {.name = "opName", .type = PS_COL_TEXT},
-    [O_TYPE] = {.name = "opType", .type = PS_COL_TEXT},
-    [O_DATA_TYPE] = {.name = "dataType", .type = PS_COL_TEXT},
-    [O_SIZE] = {.name = "dataSize", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
-    [O_TRANSMIT] = {.name = "transmitTime", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_RELATED] = {.name = "relatedRanks", .type = PS_COL_INT},
+static const ps_column OP_COLUMNS[] = {
+    {.name = "rankId", PS_FIELD(sample_row, rank)},
+    {.name = "groupName", PS_FIELD(sample_row, group)},
+    {.name = "communicationTime", PS_FIELD(sample_row, time_ns), .unit = PS_UNIT_NS},
+    {.name = "opName", PS_FIELD(sample_row, name)},
+    {.name = "opType", PS_FIELD(sample_row, type)},
+    {.name = "dataType", PS_FIELD(sample_row, data_type)},
+    {.name = "dataSize",
+     PS_FIELD(sample_row, sample.size_bytes),
+     .unit = PS_UNIT_BYTES,
+     .unknown_below_zero = true},
+    {.name = "transmitTime", PS_FIELD(sample_row, sample.transmit_ns), .unit = PS_UNIT_NS},
+    {.name = "relatedRanks", PS_FIELD(sample_row, sample.n_ranks)},
 };
 
-static bool put_sample(ps_table *t, const finding *f, const sample *s) {
+static void put_sample(ps_table *t, const finding *f, const sample *s) {
     const ps_comm_list *list = f->lists[s->rank];
-    const char *data_type =
-        ps_str_is_none(s->op->data_type) ? NULL : ps_comm_text(list, s->op->data_type);
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, O_GROUP, ps_comm_text(list, s->op->group)) ||
-        !ps_table_set_text(t, O_NAME, ps_comm_text(list, s->op->name)) ||
-        !ps_table_set_text(t, O_TYPE, ps_comm_text(list, s->op->type)) ||
-        !ps_table_set_text(t, O_DATA_TYPE, data_type)) {
-        return false;
-    }
-    ps_table_set_int(t, O_RANK, f->in->ranks[s->rank].rank);
-    ps_table_set_int(t, O_TIME, s->op->end_ns - s->op->start_ns);
-    if (s->size_bytes >= 0) {
-        ps_table_set_int(t, O_SIZE, s->size_bytes);
-    }
-    ps_table_set_int(t, O_TRANSMIT, s->transmit_ns);
-    ps_table_set_int(t, O_RELATED, s->n_ranks);
-    return true;
+    const ps_comm_op *op = s->op;
+    ps_table_put(t, &(sample_row){.rank = f->in->ranks[s->rank].rank,
+                                  .time_ns = op->end_ns - op->start_ns,
+                                  .group = ps_comm_text(list, op->group),
+                                  .name = ps_comm_text(list, op->name),
+                                  .type = ps_comm_text(list, op->type),
+                                  .data_type = ps_str_is_none(op->data_type)
+                                                   ? NULL
+                                                   : ps_comm_text(list, op->data_type),
+                                  .sample = *s});
 }
 
-static ps_code add_slow_link_ops(const finding *f, ps_err *err) {
-    ps_table *t = ps_table_new("SlowLinkOps", "their operators", OP_COLUMNS, N_O);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < n_shown(f); i++) {
-        for (size_t k = f->classes[i].begin; ok && k < f->classes[i].end; k++) {
-            ok = put_sample(t, f, &f->samples[k]);
+static void give_slow_link_ops(const finding *f) {
+    ps_table *t = ps_table_new("SlowLinkOps", "their operators", PS_COLUMNS(OP_COLUMNS));
+    for (size_t i = 0; i < n_shown(f); i++) {
+        for (size_t k = f->classes[i].begin; k < f->classes[i].end; k++) {
+            put_sample(t, f, &f->samples[k]);
         }
     }
-    return ps_result_finish_table(f->in->result, t, ok, "slow_link_ops", PS_TO_DB | PS_TO_FILES,
-                                  err);
+    ps_result_finish_table(f->in->result, t, "slow_link_ops", PS_TO_DB | PS_TO_FILES);
 }
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */
 
 static ps_code map_slow_link(const ps_map_input *in, void **out, ps_err *err) {
-    ps_comm_part *part = NULL;
-    ps_code code = ps_comm_part_read(in, PS_COMM_TIMES | PS_COMM_LINKS, &part, err);
-    if (code != PS_OK) {
-        ps_comm_part_free(part);
-        return code;
-    }
-    *out = part;
-    return PS_OK;
+    return ps_comm_part_map(in, PS_COMM_TIMES | PS_COMM_LINKS, out, err);
 }
 
 static ps_code reduce_slow_link(const ps_reduce_input *in, void **shared, ps_err *err) {
@@ -280,12 +238,8 @@ static ps_code reduce_slow_link(const ps_reduce_input *in, void **shared, ps_err
     ps_code code = lists != NULL ? take_all_slow_link(&f, err) : ps_fail_nomem(err);
     if (code == PS_OK) {
         find_classes(&f);
-        code = add_sums(&f, err);
-    }
-    if (code == PS_OK) {
-        code = add_slow_link_ops(&f, err);
-    }
-    if (code == PS_OK) {
+        give_slow_link_sums(&f);
+        give_slow_link_ops(&f);
         code = ps_slow_link_matrix(in, err);
     }
     ps_free(f.samples);

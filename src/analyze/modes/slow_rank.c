@@ -3,8 +3,8 @@
  * cannot judge, vote by lateness. Besides the votes, how late in microseconds: SlowRankLateness.
  *
  * Occurrences are paired by skew.h, so that a name that repeats in every step is not one sample. */
+#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
@@ -13,6 +13,7 @@
 #include "analyze/stats/stats.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 /* Of two or three ranks the last one is slow when the others spent more than half of their time waiting for it alone, and
  * the wait is more than what clocks and launches are good for. */
@@ -73,7 +74,7 @@ static const ps_collective_part *judge_slow_rank(judging *j, const ps_matched_co
         return is_late ? &j->skew.parts[m->last] : NULL;
     }
     size_t n = take_durations(j, m);
-    qsort(j->durations, n, sizeof *j->durations, ps_compare_i64);
+    ps_sort(j->durations, n, sizeof *j->durations, ps_compare_i64);
     return ps_smallest_is_outlier(j->durations, n) ? find_shortest(j, m) : NULL;
 }
 
@@ -100,127 +101,86 @@ static bool judge_all(judging *j) {
             j->votes[j->n_votes++] = (vote){m, op_of(j, slow), slow->rank};
         }
     }
-    if (j->n_votes > 1) {
-        qsort(j->votes, j->n_votes, sizeof *j->votes, compare_votes);
-    }
+    ps_sort(j->votes, j->n_votes, sizeof *j->votes, compare_votes);
     return true;
 }
 
 /* --- tables --------------------------------------------------------------------------------------------------- */
 
 static const ps_column RANK_COLUMNS[] = {
-    {.name = "rankId", .type = PS_COL_INT, .is_key = true},
-    {.name = "slowAffectCount", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
+    {.name = "rankId", PS_FIELD(count, rank), .is_key = true},
+    {.name = "slowAffectCount", PS_FIELD(count, n), .unit = PS_UNIT_COUNT}};
 
-static int compare_counts(const void *a, const void *b) {
-    const count *x = a;
-    const count *y = b;
-    if (x->n != y->n) {
-        return x->n > y->n ? -1 : 1;
-    }
-    return x->rank < y->rank ? -1 : x->rank > y->rank;
-}
-
-static ps_code add_slow_rank_ranks(const judging *j, ps_err *err) {
+static void give_slow_rank_counts(const judging *j) {
+    static const ps_sort_key KEYS[] = {PS_DOWN(count, n), PS_UP(count, rank)};
     size_t n = j->in->n_ranks;
+    size_t n_slow = 0;
     count *counts = ps_calloc(n + 1, sizeof *counts);
     ps_table *t = ps_table_new("SlowRank", "collectives in which a rank kept the others waiting",
-                               RANK_COLUMNS, 2);
-    bool ok = counts != NULL && t != NULL;
-    for (size_t r = 0; ok && r < n; r++) {
+                               PS_COLUMNS(RANK_COLUMNS));
+    for (size_t r = 0; counts != NULL && r < n; r++) {
         counts[r].rank = j->in->ranks[r].rank;
     }
-    for (size_t i = 0; ok && i < j->n_votes; i++) {
-        counts[j->votes[i].rank].n++;
+    for (size_t i = 0; counts != NULL && i < j->n_votes; i++) {
+        n_slow += counts[j->votes[i].rank].n++ == 0;
     }
-    if (ok && n > 1) {
-        qsort(counts, n, sizeof *counts, compare_counts);
-    }
-    for (size_t r = 0; ok && r < n && counts[r].n > 0; r++) {
-        ok = ps_table_add_row(t);
-        if (ok) {
-            ps_table_set_int(t, 0, counts[r].rank);
-            ps_table_set_int(t, 1, counts[r].n);
-        }
-    }
+    ps_sort_by(counts, n, sizeof *counts, PS_KEYS(KEYS));
+    ps_table_put_all(t, counts, n_slow, sizeof *counts);
     ps_free(counts);
-    return ps_result_finish_table(j->in->result, t, ok, "rank_stats", PS_TO_ALL, err);
+    ps_result_finish_table(j->in->result, t, "rank_stats", PS_TO_ALL);
 }
 
-enum { O_RANK, O_NAME, O_GROUP, O_TIME, O_STATS };
+typedef struct vote_row {
+    char rank[32];
+    const char *name, *group;
+    int64_t start_ns;
+    ps_stats stats;
+} vote_row;
 
 static const ps_column OP_COLUMNS[] = {
-    [O_RANK] = {.name = "SlowRank", .type = PS_COL_TEXT},
-    [O_NAME] = {.name = "OpName", .type = PS_COL_TEXT},
-    [O_GROUP] = {.name = "GroupName", .type = PS_COL_TEXT},
-    [O_TIME] = {.name = "Timestamp", .type = PS_COL_INT, .unit = PS_UNIT_NS, .exact = true},
-    PS_STATS_COLUMNS};
+    {.name = "SlowRank", PS_FIELD(vote_row, rank)},
+    {.name = "OpName", PS_FIELD(vote_row, name)},
+    {.name = "GroupName", PS_FIELD(vote_row, group)},
+    {.name = "Timestamp", PS_FIELD(vote_row, start_ns), .unit = PS_UNIT_NS, .exact = true},
+    PS_STATS_COLUMNS(vote_row, stats)};
 
-static bool put_vote(ps_table *t, judging *j, const vote *v) {
-    const ps_comm_list *list = j->lists[v->rank];
-    char rank[32];
-    (void)snprintf(rank, sizeof rank, "%lld", (long long)j->in->ranks[v->rank].rank);
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, O_RANK, rank) ||
-        !ps_table_set_text(t, O_NAME, ps_comm_text(list, v->op->name)) ||
-        !ps_table_set_text(t, O_GROUP, ps_comm_text(list, v->op->group))) {
-        return false;
-    }
-    ps_table_set_int(t, O_TIME, v->op->start_ns);
-    ps_stats stats = ps_stats_of(j->durations, take_durations(j, v->collective));
-    ps_stats_put(t, O_STATS, &stats);
-    return true;
-}
-
-static ps_code add_slow_rank_ops(judging *j, ps_err *err) {
+static void give_slow_rank_ops(judging *j) {
     ps_table *t = ps_table_new("SlowOpStats", "these collectives: durations over the ranks",
-                               OP_COLUMNS, sizeof OP_COLUMNS / sizeof *OP_COLUMNS);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < j->n_votes; i++) {
-        ok = put_vote(t, j, &j->votes[i]);
+                               PS_COLUMNS(OP_COLUMNS));
+    for (size_t i = 0; i < j->n_votes; i++) {
+        const vote *v = &j->votes[i];
+        const ps_comm_list *list = j->lists[v->rank];
+        vote_row row = {.name = ps_comm_text(list, v->op->name),
+                        .group = ps_comm_text(list, v->op->group),
+                        .start_ns = v->op->start_ns,
+                        .stats = ps_stats_of(j->durations, take_durations(j, v->collective))};
+        (void)snprintf(row.rank, sizeof row.rank, "%lld", (long long)j->in->ranks[v->rank].rank);
+        ps_table_put(t, &row);
     }
-    return ps_result_finish_table(j->in->result, t, ok, "slow_op_stats", PS_TO_DB | PS_TO_FILES,
-                                  err);
+    ps_result_finish_table(j->in->result, t, "slow_op_stats", PS_TO_DB | PS_TO_FILES);
 }
 
-enum {
-    L_RANK,
-    L_GROUP,
-    L_LABEL,
-    L_KIND,
-    L_N,
-    L_LAST,
-    L_LATE,
-    L_MEAN,
-    L_MAX,
-    L_WAITED,
-    L_OFFSET,
-    L_CLOCK,
-    N_L
-};
+typedef struct late_row {
+    int64_t rank, n, n_last, late_ns, clock_rank;
+    const char *group, *label, *kind;
+    double late_us, mean_us, longest_us, waited_us, offset_us;
+    size_t place; /* in ps_skew.rows */
+} late_row;
 
-static const ps_column LATE_COLUMNS[N_L] = {
-    [L_RANK] = {.name = "rankId", .type = PS_COL_INT},
-    [L_GROUP] = {.name = "groupName", .type = PS_COL_TEXT},
-    [L_LABEL] = {.name = "pgName", .type = PS_COL_TEXT},
-    [L_KIND] = {.name = "kind", .type = PS_COL_TEXT},
-    [L_N] = {.name = "operators", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [L_LAST] = {.name = "cameLast", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [L_LATE] = {.name = "lateTime(us)", .type = PS_COL_REAL},
-    [L_MEAN] = {.name = "meanLateness(us)", .type = PS_COL_REAL},
-    [L_MAX] = {.name = "maxLateness(us)", .type = PS_COL_REAL},
-    [L_WAITED] = {.name = "waitTime(us)", .type = PS_COL_REAL},
-    [L_OFFSET] = {.name = "clockOffset(us)", .type = PS_COL_REAL},
-    [L_CLOCK] = {.name = "clockOfRank", .type = PS_COL_INT},
+static const ps_column LATE_COLUMNS[] = {
+    {.name = "rankId", PS_FIELD(late_row, rank)},
+    {.name = "groupName", PS_FIELD(late_row, group)},
+    {.name = "pgName", PS_FIELD(late_row, label)},
+    {.name = "kind", PS_FIELD(late_row, kind)},
+    {.name = "operators", PS_FIELD(late_row, n), .unit = PS_UNIT_COUNT},
+    {.name = "cameLast", PS_FIELD(late_row, n_last), .unit = PS_UNIT_COUNT},
+    {.name = "lateTime(us)", PS_FIELD(late_row, late_us)},
+    {.name = "meanLateness(us)", PS_FIELD(late_row, mean_us)},
+    {.name = "maxLateness(us)", PS_FIELD(late_row, longest_us)},
+    {.name = "waitTime(us)", PS_FIELD(late_row, waited_us)},
+    {.name = "clockOffset(us)", PS_FIELD(late_row, offset_us)},
+    {.name = "clockOfRank", PS_FIELD(late_row, clock_rank)},
 };
-
-static int compare_late(const void *a, const void *b) {
-    const ps_skew_row *const *x = a;
-    const ps_skew_row *const *y = b;
-    if ((*x)->late_ns != (*y)->late_ns) {
-        return (*x)->late_ns > (*y)->late_ns ? -1 : 1;
-    }
-    return *x < *y ? -1 : *x > *y; /* in one array, by rank */
-}
 
 static double slow_rank_us(int64_t ns) {
     return (double)ns / 1e3;
@@ -234,62 +194,52 @@ static const char *slow_rank_label_of(const judging *j, const char *group) {
     return fact != NULL ? fact->label : "";
 }
 
-static bool put_late(ps_table *t, const judging *j, const ps_skew_row *row) {
+static late_row late_row_of(const judging *j, size_t place) {
+    const ps_skew_row *row = &j->skew.rows[place];
     const ps_rank_clock *clock = &j->skew.clocks[row->rank];
     const char *group = ps_strpool_get(&j->skew.strings, row->group);
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, L_GROUP, group) ||
-        !ps_table_set_text(t, L_LABEL, slow_rank_label_of(j, group)) ||
-        !ps_table_set_text(t, L_KIND, row->is_p2p ? "p2p" : "collective")) {
-        return false;
-    }
-    ps_table_set_int(t, L_RANK, j->in->ranks[row->rank].rank);
-    ps_table_set_int(t, L_N, (int64_t)row->n);
     size_t n_known = row->n - row->n_unknown;
-    if (n_known > 0 || row->n == 0) { /* else how late it was is not known of any */
-        ps_table_set_int(t, L_LAST, (int64_t)row->n_last);
-        ps_table_set_real(t, L_LATE, slow_rank_us(row->late_ns));
-        ps_table_set_real(t, L_MEAN,
-                          n_known > 0 ? slow_rank_us(row->behind_ns) / (double)n_known : 0);
-        ps_table_set_real(t, L_MAX, slow_rank_us(row->most_behind_ns));
-    }
-    if (row->n_waits_unknown < row->n_waits || row->n_waits == 0) {
-        ps_table_set_real(t, L_WAITED, slow_rank_us(row->waited_ns));
-    }
-    ps_table_set_real(t, L_OFFSET, slow_rank_us(clock->offset_ns));
-    ps_table_set_int(t, L_CLOCK, j->in->ranks[clock->reference].rank);
-    return true;
+    bool is_known = n_known > 0 || row->n == 0; /* else how late it was is not known of any */
+    bool waits_known = row->n_waits_unknown < row->n_waits || row->n_waits == 0;
+    return (late_row){
+        .rank = j->in->ranks[row->rank].rank,
+        .group = group,
+        .label = slow_rank_label_of(j, group),
+        .kind = row->is_p2p ? "p2p" : "collective",
+        .n = (int64_t)row->n,
+        .n_last = is_known ? (int64_t)row->n_last : PS_UNKNOWN_INT,
+        .late_ns = row->late_ns,
+        .late_us = is_known ? slow_rank_us(row->late_ns) : NAN,
+        .mean_us = !is_known     ? NAN
+                   : n_known > 0 ? slow_rank_us(row->behind_ns) / (double)n_known
+                                 : 0,
+        .longest_us = is_known ? slow_rank_us(row->most_behind_ns) : NAN,
+        .waited_us = waits_known ? slow_rank_us(row->waited_ns) : NAN,
+        .offset_us = slow_rank_us(clock->offset_ns),
+        .clock_rank = j->in->ranks[clock->reference].rank,
+        .place = place,
+    };
 }
 
-static ps_code add_lateness(const judging *j, ps_err *err) {
+static void give_lateness(const judging *j) {
+    static const ps_sort_key KEYS[] = {PS_DOWN(late_row, late_ns), PS_UP(late_row, place)};
     size_t n = j->skew.n_rows;
-    const ps_skew_row **rows = ps_calloc(n + 1, sizeof *rows);
-    ps_table *t =
-        ps_table_new("SlowRankLateness", "how late ranks came, latest first", LATE_COLUMNS, N_L);
-    bool ok = rows != NULL && t != NULL;
-    for (size_t i = 0; ok && i < n; i++) {
-        rows[i] = &j->skew.rows[i];
+    late_row *rows = ps_calloc(n + 1, sizeof *rows);
+    ps_table *t = ps_table_new("SlowRankLateness", "how late ranks came, latest first",
+                               PS_COLUMNS(LATE_COLUMNS));
+    for (size_t i = 0; rows != NULL && i < n; i++) {
+        rows[i] = late_row_of(j, i);
     }
-    if (ok && n > 1) {
-        qsort(rows, n, sizeof *rows, compare_late);
-    }
-    for (size_t i = 0; ok && i < n; i++) {
-        ok = put_late(t, j, rows[i]);
-    }
+    ps_sort_by(rows, n, sizeof *rows, PS_KEYS(KEYS));
+    ps_table_put_all(t, rows, n, sizeof *rows);
     ps_free(rows);
-    return ps_result_finish_table(j->in->result, t, ok, "rank_lateness", PS_TO_ALL, err);
+    ps_result_finish_table(j->in->result, t, "rank_lateness", PS_TO_ALL);
 }
 
 /* --- the rounds ----------------------------------------------------------------------------------------------- */
 
 static ps_code map_slow_rank(const ps_map_input *in, void **out, ps_err *err) {
-    ps_comm_part *part = NULL;
-    ps_code code = ps_comm_part_read(in, 0, &part, err);
-    if (code != PS_OK) {
-        ps_comm_part_free(part);
-        return code;
-    }
-    *out = part;
-    return PS_OK;
+    return ps_comm_part_map(in, 0, out, err);
 }
 
 static void count_unmatched(const ps_reduce_input *in, size_t n) {
@@ -340,13 +290,10 @@ static ps_code reduce_slow_rank(const ps_reduce_input *in, void **shared, ps_err
         code = judge_all(&j) ? PS_OK : ps_fail_nomem(err);
     }
     if (code == PS_OK) {
-        code = add_slow_rank_ranks(&j, err);
-    }
-    if (code == PS_OK) {
-        code = add_lateness(&j, err);
-    }
-    if (code == PS_OK) {
-        code = add_slow_rank_ops(&j, err);
+        give_slow_rank_counts(&j);
+        give_lateness(&j);
+        give_slow_rank_ops(&j);
+        code = ps_result_code(in->result, err);
     }
     ps_free(j.votes);
     ps_free(j.durations);

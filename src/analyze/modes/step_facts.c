@@ -1,12 +1,13 @@
 #include "analyze/modes/step_facts.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "analyze/core/result_table.h"
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/literal.h"
+#include "base/sort.h"
 
 /* --- one rank ------------------------------------------------------------------------------------------- */
 
@@ -86,99 +87,86 @@ ps_code ps_step_facts_read(const ps_trace *trace, ps_arena *arena, ps_step_facts
 
 /* --- the tables ------------------------------------------------------------------------------------------- */
 
-static ps_code add_step_fact_table(const ps_reduce_input *in, ps_table *t, bool ok,
-                                   const char *file, ps_err *err) {
-    if (!ok || t->n_rows == 0) {
+/* Nothing when it has no rows. */
+static void give_step_fact_table(const ps_reduce_input *in, ps_table *t, const char *file) {
+    if (t != NULL && t->n_rows == 0 && !t->failed) {
         ps_table_free(t);
-        return ok ? PS_OK : ps_fail_nomem(err);
+    } else {
+        ps_result_finish_table(in->result, t, file, PS_TO_DB | PS_TO_FILES);
     }
-    t->to = PS_TO_DB | PS_TO_FILES;
-    t->file = file;
-    t->names_fixed = true;
-    return ps_result_add(in->result, t, err);
 }
 
+typedef struct fact {
+    const char *key, *value;
+} fact;
+
 /* The first rank that has it speaks for all. */
-static ps_code put_base(const ps_reduce_input *in, const ps_step_facts *const *facts, ps_err *err) {
-    static const ps_column COLUMNS[] = {{.name = "key", .type = PS_COL_TEXT},
-                                        {.name = "value", .type = PS_COL_TEXT}};
-    ps_table *t = ps_table_new("ClusterBaseInfo", "", COLUMNS, 2);
-    bool ok = t != NULL;
-    for (size_t r = 0; ok && t->n_rows == 0 && r < in->n_ranks; r++) {
-        if (facts[r] != NULL && facts[r]->distributed_args != NULL) {
-            ok = ps_table_add_row(t) && ps_table_set_text(t, 0, "distributed_args") &&
-                 ps_table_set_text(t, 1, facts[r]->distributed_args);
-        }
+static void give_base(const ps_reduce_input *in, const ps_step_facts *const *facts) {
+    static const ps_column COLUMNS[] = {{.name = "key", PS_FIELD(fact, key)},
+                                        {.name = "value", PS_FIELD(fact, value)}};
+    ps_table *t = ps_table_new("ClusterBaseInfo", "", PS_COLUMNS(COLUMNS));
+    const char *args = NULL;
+    for (size_t r = 0; args == NULL && r < in->n_ranks; r++) {
+        args = facts[r] != NULL ? facts[r]->distributed_args : NULL;
     }
-    return add_step_fact_table(in, t, ok, "cluster_base_info", err);
+    if (args != NULL) {
+        ps_table_put(t, &(fact){"distributed_args", args});
+    }
+    give_step_fact_table(in, t, "cluster_base_info");
 }
 
 typedef struct host {
     const char *uid, *name;
 } host;
 
-static int by_step_fact_name(const void *a, const void *b) {
-    const host *x = a;
-    const host *y = b;
-    int order = strcmp(x->name, y->name);
-    return order != 0 ? order : strcmp(x->uid, y->uid);
-}
-
-static ps_code put_hosts(const ps_reduce_input *in, const ps_step_facts *const *facts,
-                         ps_err *err) {
-    static const ps_column COLUMNS[] = {{.name = "hostUid", .type = PS_COL_TEXT},
-                                        {.name = "hostName", .type = PS_COL_TEXT}};
-    ps_table *t = ps_table_new("HostInfo", "", COLUMNS, 2);
+static void give_hosts(const ps_reduce_input *in, const ps_step_facts *const *facts) {
+    static const ps_column COLUMNS[] = {{.name = "hostUid", PS_FIELD(host, uid)},
+                                        {.name = "hostName", PS_FIELD(host, name)}};
+    static const ps_sort_key KEYS[] = {PS_UP(host, name), PS_UP(host, uid)};
     host *hosts = ps_calloc(in->n_ranks + 1, sizeof *hosts);
-    bool ok = t != NULL && hosts != NULL;
+    ps_table *t = hosts != NULL ? ps_table_new("HostInfo", "", PS_COLUMNS(COLUMNS)) : NULL;
     size_t n = 0;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
+    for (size_t r = 0; hosts != NULL && r < in->n_ranks; r++) {
         if (facts[r] != NULL && facts[r]->host_uid != NULL) {
             hosts[n++] =
                 (host){facts[r]->host_uid, facts[r]->host_name != NULL ? facts[r]->host_name : ""};
         }
     }
-    if (ok && n > 1) {
-        qsort(hosts, n, sizeof *hosts, by_step_fact_name);
-    }
-    for (size_t i = 0; ok && i < n; i++) {
-        if (i == 0 || by_step_fact_name(&hosts[i - 1], &hosts[i]) != 0) {
-            ok = ps_table_add_row(t) && ps_table_set_text(t, 0, hosts[i].uid) &&
-                 ps_table_set_text(t, 1, hosts[i].name);
+    ps_sort_by(hosts, n, sizeof *hosts, PS_KEYS(KEYS));
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || ps_compare_by(&hosts[i - 1], &hosts[i], PS_KEYS(KEYS)) != 0) {
+            ps_table_put(t, &hosts[i]);
         }
     }
     ps_free(hosts);
-    return add_step_fact_table(in, t, ok, "host_info", err);
+    give_step_fact_table(in, t, "host_info");
 }
 
-static ps_code put_devices(const ps_reduce_input *in, const ps_step_facts *const *facts,
-                           ps_err *err) {
-    static const ps_column COLUMNS[] = {{.name = "rankId", .type = PS_COL_INT},
-                                        {.name = "deviceId", .type = PS_COL_INT},
-                                        {.name = "hostUid", .type = PS_COL_TEXT},
-                                        {.name = "profilePath", .type = PS_COL_TEXT}};
-    ps_table *t = ps_table_new("RankDeviceMap", "", COLUMNS, 4);
-    bool ok = t != NULL;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
-        if (facts[r] == NULL) {
-            continue;
-        }
-        ok = ps_table_add_row(t) &&
-             (facts[r]->host_uid == NULL || ps_table_set_text(t, 2, facts[r]->host_uid)) &&
-             (in->ranks[r].dir == NULL || ps_table_set_text(t, 3, in->ranks[r].dir));
-        if (ok) {
-            ps_table_set_int(t, 0, in->ranks[r].rank);
-        }
-        if (ok && facts[r]->device >= 0) {
-            ps_table_set_int(t, 1, facts[r]->device);
+typedef struct device_row {
+    int64_t rank, device;
+    const char *host_uid, *path;
+} device_row;
+
+static void give_devices(const ps_reduce_input *in, const ps_step_facts *const *facts) {
+    static const ps_column COLUMNS[] = {
+        {.name = "rankId", PS_FIELD(device_row, rank)},
+        {.name = "deviceId", PS_FIELD(device_row, device), .unknown_below_zero = true},
+        {.name = "hostUid", PS_FIELD(device_row, host_uid)},
+        {.name = "profilePath", PS_FIELD(device_row, path)}};
+    ps_table *t = ps_table_new("RankDeviceMap", "", PS_COLUMNS(COLUMNS));
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        if (facts[r] != NULL) {
+            ps_table_put(t, &(device_row){in->ranks[r].rank, facts[r]->device, facts[r]->host_uid,
+                                          in->ranks[r].dir});
         }
     }
-    return add_step_fact_table(in, t, ok, "rank_device_map", err);
+    give_step_fact_table(in, t, "rank_device_map");
 }
 
 ps_code ps_step_facts_put(const ps_reduce_input *in, const ps_step_facts *const *facts,
                           ps_err *err) {
-    ps_code code = put_base(in, facts, err);
-    code = code == PS_OK ? put_hosts(in, facts, err) : code;
-    return code == PS_OK ? put_devices(in, facts, err) : code;
+    give_base(in, facts);
+    give_hosts(in, facts);
+    give_devices(in, facts);
+    return ps_result_code(in->result, err);
 }

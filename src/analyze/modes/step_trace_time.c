@@ -4,11 +4,11 @@
  * columns and units (us) are those that MindStudio Insight reads. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/comm/topology.h"
 #include "analyze/core/analysis.h"
+#include "analyze/core/result_table.h"
 #include "analyze/derived/derived.h"
 #include "analyze/modes/step_facts.h"
 #include "analyze/pipeline/stage_groups.h"
@@ -16,6 +16,7 @@
 #include "analyze/rank/overlap_lanes.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "model/recording.h"
 
 enum {
@@ -179,39 +180,37 @@ static ps_code map_step_trace(const ps_map_input *in, void **out, ps_err *err) {
 
 /* --- rows of ranks and stages ------------------------------------------------------------------------------ */
 
-enum {
-    STEP,
-    TYPE,
-    INDEX,
-    FIRST_TIME,
-    DP_INDEX = FIRST_TIME + N_TIMES,
-    PP_INDEX,
-    TP_INDEX,
-    N_COLUMNS
-};
+typedef struct line_row {
+    const char *step, *type, *index;
+    char step_text[24];
+    double us[N_TIMES];
+    int64_t dp, pp, tp;
+} line_row;
 
-#define TIME_COLUMN(column, head)                                                                  \
+#define TIME_COLUMN(column, time, head)                                                            \
     {                                                                                              \
-        .name = column, .type = PS_COL_REAL, .unit = PS_UNIT_US, .sql_type = "NUMERIC",            \
-        .header = head                                                                             \
+        .name = (column), PS_FIELD(line_row, us[time]), .unit = PS_UNIT_US, .sql_type = "NUMERIC", \
+        .header = (head)                                                                           \
     }
-static const ps_column STEP_COLUMNS[N_COLUMNS] = {
-    {.name = "step", .type = PS_COL_TEXT, .header = "Step"},
-    {.name = "type", .type = PS_COL_TEXT, .header = "Type"},
-    {.name = "index", .type = PS_COL_TEXT, .header = "Index"},
-    TIME_COLUMN("computing", "Computing"),
-    TIME_COLUMN("communication_not_overlapped", "Communication(Not Overlapped)"),
-    TIME_COLUMN("overlapped", "Overlapped"),
-    TIME_COLUMN("communication", "Communication"),
-    TIME_COLUMN("free", "Free"),
-    TIME_COLUMN("stage", "Stage"),
-    TIME_COLUMN("bubble", "Bubble"),
-    TIME_COLUMN("communication_not_overlapped_and_exclude_receive",
+#define INDEX_COLUMN(column, member, head)                                                         \
+    { .name = (column), PS_FIELD(line_row, member), .header = (head), .unknown_below_zero = true }
+static const ps_column STEP_COLUMNS[] = {
+    {.name = "step", PS_FIELD(line_row, step), .header = "Step"},
+    {.name = "type", PS_FIELD(line_row, type), .header = "Type"},
+    {.name = "index", PS_FIELD(line_row, index), .header = "Index"},
+    TIME_COLUMN("computing", COMPUTING, "Computing"),
+    TIME_COLUMN("communication_not_overlapped", NOT_OVERLAPPED, "Communication(Not Overlapped)"),
+    TIME_COLUMN("overlapped", OVERLAPPED, "Overlapped"),
+    TIME_COLUMN("communication", COMMUNICATION, "Communication"),
+    TIME_COLUMN("free", FREE, "Free"),
+    TIME_COLUMN("stage", STAGE, "Stage"),
+    TIME_COLUMN("bubble", BUBBLE, "Bubble"),
+    TIME_COLUMN("communication_not_overlapped_and_exclude_receive", EXCLUDE_RECEIVE,
                 "Communication(Not Overlapped and Exclude Receive)"),
-    TIME_COLUMN("preparing", "Preparing"),
-    {.name = "dp_index", .type = PS_COL_INT, .header = "DP Index"},
-    {.name = "pp_index", .type = PS_COL_INT, .header = "PP Index"},
-    {.name = "tp_index", .type = PS_COL_INT, .header = "TP Index"},
+    TIME_COLUMN("preparing", PREPARING, "Preparing"),
+    INDEX_COLUMN("dp_index", dp, "DP Index"),
+    INDEX_COLUMN("pp_index", pp, "PP Index"),
+    INDEX_COLUMN("tp_index", tp, "TP Index"),
 };
 
 /* A line of the table: of rank `who`, or of stage `who` behind the ranks. */
@@ -246,9 +245,7 @@ typedef struct lines {
 } lines;
 
 static void sort_lines(lines *l) {
-    if (l->n > 1) {
-        qsort(l->at, l->n, sizeof *l->at, by_step_and_who);
-    }
+    ps_sort(l->at, l->n, sizeof *l->at, by_step_and_who);
 }
 
 /* The largest of each column, which therefore need not add up. Lines of ranks come by step: each stage has one open line,
@@ -313,40 +310,31 @@ static void name_stage(const ps_reduce_input *in, const int32_t *stage, size_t s
     ps_buf_add_str(out, ")");
 }
 
-static void set_index(ps_table *t, size_t column, int64_t value) {
-    if (value >= 0) {
-        ps_table_set_int(t, column, value);
-    }
-}
-
-static bool put_step_trace_line(ps_table *t, const ps_reduce_input *in, const line *at,
+static void put_step_trace_line(ps_table *t, const ps_reduce_input *in, const line *at,
                                 const ps_indices *indices, const int32_t *stage, ps_buf *text) {
     const step_row *row = at->is_stage ? &at->largest : at->row;
-    bool ok = ps_table_add_row(t);
-    if (ok && row->has_step) {
-        ps_buf_clear(text);
-        ps_buf_addf(text, "%lld", (long long)row->step);
-        ok = ps_buf_ok(text) && ps_table_set_text(t, STEP, ps_buf_str(text));
-    }
+    ps_buf_clear(text);
     if (at->is_stage) {
         name_stage(in, stage, at->who, text);
     } else {
-        ps_buf_clear(text);
         ps_buf_addf(text, "%lld", (long long)in->ranks[at->who].rank);
     }
-    ok = ok && ps_buf_ok(text) && ps_table_set_text(t, TYPE, at->is_stage ? "stage" : "rank") &&
-         ps_table_set_text(t, INDEX, ps_buf_str(text));
-    for (size_t c = 0; ok && c < N_TIMES; c++) {
-        if (c != PREPARING || !row->has_no_start) {
-            ps_table_set_real(t, FIRST_TIME + c, (double)row->ns[c] / 1000);
-        }
+    if (!ps_buf_ok(text)) {
+        ps_table_fail(t);
+        return;
     }
-    if (ok && !at->is_stage) {
-        set_index(t, DP_INDEX, indices[at->who].dp);
-        set_index(t, PP_INDEX, indices[at->who].pp);
-        set_index(t, TP_INDEX, indices[at->who].tp);
+    line_row out = {.type = at->is_stage ? "stage" : "rank",
+                    .index = ps_buf_str(text),
+                    .dp = at->is_stage ? -1 : indices[at->who].dp,
+                    .pp = at->is_stage ? -1 : indices[at->who].pp,
+                    .tp = at->is_stage ? -1 : indices[at->who].tp};
+    (void)snprintf(out.step_text, sizeof out.step_text, "%lld", (long long)row->step);
+    out.step = row->has_step ? out.step_text : NULL;
+    for (size_t c = 0; c < N_TIMES; c++) {
+        bool is_known = c != PREPARING || !row->has_no_start;
+        out.us[c] = is_known ? (double)row->ns[c] / 1000 : NAN;
     }
-    return ok;
+    ps_table_put(t, &out);
 }
 
 static ps_code put_step_trace_steps(const ps_reduce_input *in, const ps_indices *indices,
@@ -355,21 +343,17 @@ static ps_code put_step_trace_steps(const ps_reduce_input *in, const ps_indices 
     ps_buf text;
     ps_buf_init(&text, 0);
     ps_table *t = ps_table_new("ClusterStepTraceTime", "time of steps by rank and stage",
-                               STEP_COLUMNS, N_COLUMNS);
-    bool ok = t != NULL && gather_step_trace(in, stage, n_stages, &l);
-    for (size_t i = 0; ok && i < l.n; i++) {
-        ok = put_step_trace_line(t, in, &l.at[i], indices, stage, &text);
+                               PS_COLUMNS(STEP_COLUMNS));
+    if (!gather_step_trace(in, stage, n_stages, &l)) {
+        ps_table_fail(t);
+    }
+    for (size_t i = 0; i < l.n; i++) {
+        put_step_trace_line(t, in, &l.at[i], indices, stage, &text);
     }
     ps_free(l.at);
     ps_buf_fini(&text);
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    t->to = PS_TO_ALL;
-    t->file = "cluster_step_trace_time";
-    t->names_fixed = true;
-    return ps_result_add(in->result, t, err);
+    ps_result_finish_table(in->result, t, "cluster_step_trace_time", PS_TO_ALL);
+    return ps_result_code(in->result, err);
 }
 
 static ps_code reduce_step_trace(const ps_reduce_input *in, void **shared, ps_err *err) {

@@ -1,6 +1,6 @@
 #include "analyze/modes/time_summary.h"
 
-#include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #include "analyze/comm/comm_list.h"
@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/sort.h"
 #include "model/recording.h"
 
 #define MAX_ROWS ((size_t)1 << 28)
@@ -88,9 +89,7 @@ static delay *list_delays(const ps_links *links, size_t *n) {
                                      work.s->start_ns[i] - work.s->start_ns[links->call[i]]};
         }
     }
-    if (delays != NULL && *n > 1) {
-        qsort(delays, *n, sizeof *delays, by_device_and_step);
-    }
+    ps_sort(delays, *n, sizeof *delays, by_device_and_step);
     return delays;
 }
 
@@ -104,9 +103,7 @@ static place *list_places(const partial *part) {
         const ps_overlap *o = &part->rows[r].o;
         places[r] = (place){.at = {.device = o->device, .step = o->step}, .row = r};
     }
-    if (places != NULL && part->n_rows > 1) {
-        qsort(places, part->n_rows, sizeof *places, compare_places);
-    }
+    ps_sort(places, part->n_rows, sizeof *places, compare_places);
     return places;
 }
 
@@ -302,43 +299,46 @@ static ps_code match_all(const ps_reduce_input *in, ps_err *err) {
 
 /* --- tables -------------------------------------------------------------------------------------------------- */
 
-#define TIME_COLUMN(column)                                                                        \
-    { .name = column, .type = PS_COL_REAL, .unit = PS_UNIT_US }
+typedef struct time_row {
+    int64_t rank, step;
+    double us[PS_TIME_SUMMARY_N_TIMES];
+} time_row;
+
+#define TIME_COLUMN(column, time)                                                                  \
+    { .name = (column), PS_FIELD(time_row, us[time]), .unit = PS_UNIT_US }
 
 const ps_column ps_time_summary_columns[PS_TIME_SUMMARY_N_COLUMNS] = {
-    {.name = "rank", .type = PS_COL_INT},
-    {.name = "step", .type = PS_COL_INT},
-    TIME_COLUMN("stepTime"),
-    TIME_COLUMN("computation"),
-    TIME_COLUMN("communicationNotOverlapComputation"),
-    TIME_COLUMN("communicationOverlapComputation"),
-    TIME_COLUMN("communication"),
-    TIME_COLUMN("free"),
-    TIME_COLUMN("communicationWaitStageTime"),
-    TIME_COLUMN("communicationTransmitStageTime"),
-    TIME_COLUMN("memory"),
-    TIME_COLUMN("memoryNotOverlapComputationCommunication")};
+    {.name = "rank", PS_FIELD(time_row, rank)},
+    {.name = "step", PS_FIELD(time_row, step)},
+    TIME_COLUMN("stepTime", 0),
+    TIME_COLUMN("computation", 1),
+    TIME_COLUMN("communicationNotOverlapComputation", 2),
+    TIME_COLUMN("communicationOverlapComputation", 3),
+    TIME_COLUMN("communication", 4),
+    TIME_COLUMN("free", 5),
+    TIME_COLUMN("communicationWaitStageTime", 6),
+    TIME_COLUMN("communicationTransmitStageTime", 7),
+    TIME_COLUMN("memory", 8),
+    TIME_COLUMN("memoryNotOverlapComputationCommunication", 9)};
 
-enum {
-    EXTRA_RANK,
-    EXTRA_STEP,
-    EXTRA_LAUNCHED,
-    EXTRA_DELAY,
-    EXTRA_DELAY_P50,
-    EXTRA_DELAY_P99,
-    EXTRA_MATCHED,
-    EXTRA_UNMATCHED,
-    N_EXTRA
-};
-static const ps_column EXTRA[N_EXTRA] = {
-    {.name = "rank", .type = PS_COL_INT},
-    {.name = "step", .type = PS_COL_INT},
-    {.name = "launchedTasks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    TIME_COLUMN("taskLaunchDelayAvgTime"),
-    TIME_COLUMN("taskLaunchDelayP50"),
-    TIME_COLUMN("taskLaunchDelayP99"),
-    {.name = "matchedOperators", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    {.name = "unmatchedOperators", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
+typedef struct extra_row {
+    int64_t rank, step;
+    double delay_ns, delay_p50_ns, delay_p99_ns;
+    summary_row of;
+} extra_row;
+
+#define DELAY_COLUMN(column, member)                                                               \
+    { .name = (column), PS_FIELD(extra_row, member), .divisor = 1000, .unit = PS_UNIT_US }
+#define NUMBER_COLUMN(column, member)                                                              \
+    { .name = (column), PS_FIELD(extra_row, member), .unit = PS_UNIT_COUNT }
+static const ps_column EXTRA[] = {{.name = "rank", PS_FIELD(extra_row, rank)},
+                                  {.name = "step", PS_FIELD(extra_row, step)},
+                                  NUMBER_COLUMN("launchedTasks", of.delays.n),
+                                  DELAY_COLUMN("taskLaunchDelayAvgTime", delay_ns),
+                                  DELAY_COLUMN("taskLaunchDelayP50", delay_p50_ns),
+                                  DELAY_COLUMN("taskLaunchDelayP99", delay_p99_ns),
+                                  NUMBER_COLUMN("matchedOperators", of.n_matched),
+                                  NUMBER_COLUMN("unmatchedOperators", of.n_unmatched)};
 
 enum { WHOLE = 0, FREE = 5, MEMORY = 8, MEMORY_ALONE = 9 }; /* of the times */
 
@@ -356,84 +356,49 @@ static void put_time_row(ps_table *t, int64_t rank, const partial *part, const s
         o->communication_ns,    o->free_ns - o->copies_ns[PS_SHARE_FREE],
         row->wait_ns,           row->transmit_ns,
         o->memory_ns,           ps_overlap_copies_ns(o)};
-    ps_table_set_int(t, PS_TIME_SUMMARY_RANK, rank);
-    if (o->has_step) {
-        ps_table_set_int(t, PS_TIME_SUMMARY_STEP, o->step);
-    }
+    time_row out = {.rank = rank, .step = o->has_step ? o->step : PS_UNKNOWN_INT};
     for (size_t c = 0; c < PS_TIME_SUMMARY_N_TIMES; c++) {
-        if (!is_unknown(part, c)) {
-            ps_table_set_real(t, PS_TIME_SUMMARY_FIRST_TIME + c, (double)ns[c] / 1000);
-        }
+        out.us[c] = is_unknown(part, c) ? NAN : (double)ns[c] / 1000;
     }
+    ps_table_put(t, &out);
 }
 
 static void put_extra(ps_table *t, int64_t rank, const summary_row *row) {
-    ps_table_set_int(t, EXTRA_RANK, rank);
-    if (row->o.has_step) {
-        ps_table_set_int(t, EXTRA_STEP, row->o.step);
-    }
-    ps_table_set_int(t, EXTRA_LAUNCHED, (int64_t)row->delays.n);
-    if (row->delays.n > 0) {
-        ps_table_set_real(t, EXTRA_DELAY, row->delays.mean / 1000);
-        ps_table_set_real(t, EXTRA_DELAY_P50, row->delays.median / 1000);
-        ps_table_set_real(t, EXTRA_DELAY_P99, row->delay_p99_ns / 1000);
-    }
-    ps_table_set_int(t, EXTRA_MATCHED, row->n_matched);
-    ps_table_set_int(t, EXTRA_UNMATCHED, row->n_unmatched);
+    bool any = row->delays.n > 0;
+    ps_table_put(t, &(extra_row){.rank = rank,
+                                 .step = row->o.has_step ? row->o.step : PS_UNKNOWN_INT,
+                                 .delay_ns = any ? row->delays.mean : NAN,
+                                 .delay_p50_ns = any ? row->delays.median : NAN,
+                                 .delay_p99_ns = any ? row->delay_p99_ns : NAN,
+                                 .of = *row});
 }
 
-static int by_time_row_step(const void *a, const void *b) {
-    const ps_overlap *x = &((const summary_row *)a)->o;
-    const ps_overlap *y = &((const summary_row *)b)->o;
-    int order = compare_time_row(x->step, y->step);
-    return order != 0 ? order : compare_time_row(x->device, y->device);
-}
-
-static bool put_time_row_rank(int64_t rank, partial *part, ps_table *summary, ps_table *extra) {
-    if (part->n_rows > 1) {
-        qsort(part->rows, part->n_rows, sizeof *part->rows, by_time_row_step);
-    }
+static void put_time_rows(int64_t rank, partial *part, ps_table *summary, ps_table *extra) {
+    static const ps_sort_key KEYS[] = {PS_UP(summary_row, o.step), PS_UP(summary_row, o.device)};
+    ps_sort_by(part->rows, part->n_rows, sizeof *part->rows, PS_KEYS(KEYS));
     for (size_t i = 0; i < part->n_rows; i++) {
-        if (!ps_table_add_row(summary) || (extra != NULL && !ps_table_add_row(extra))) {
-            return false;
-        }
         put_time_row(summary, rank, part, &part->rows[i]);
-        if (extra != NULL) {
-            put_extra(extra, rank, &part->rows[i]);
-        }
+        put_extra(extra, rank, &part->rows[i]);
     }
-    return true;
 }
 
 ps_code ps_time_summary_tables(const ps_reduce_input *in, ps_table **summary, ps_table **extra,
                                ps_err *err) {
-    *summary = ps_table_new("ClusterTimeSummary", "time of steps by rank", ps_time_summary_columns,
-                            PS_TIME_SUMMARY_N_COLUMNS);
-    ps_table *more = extra != NULL ? ps_table_new("ClusterTimeSummaryExtra",
-                                                  "launch delay and matched communication by rank",
-                                                  EXTRA, N_EXTRA)
-                                   : NULL;
-    bool ok = *summary != NULL && (extra == NULL || more != NULL);
-    ps_code code = ok ? match_all(in, err) : ps_fail_nomem(err);
-    ok = code == PS_OK;
-    for (size_t r = 0; ok && r < in->n_ranks; r++) {
-        ok = in->partials[r] == NULL ||
-             put_time_row_rank(in->ranks[r].rank, in->partials[r], *summary, more);
+    ps_code code = match_all(in, err);
+    if (code != PS_OK) {
+        return code;
     }
-    if (!ok) {
-        ps_table_free(*summary);
-        ps_table_free(more);
-        *summary = NULL;
-        return ps_fail_nomem(err);
+    *summary = ps_table_new("ClusterTimeSummary", "time of steps by rank",
+                            PS_COLUMNS(ps_time_summary_columns));
+    if (extra != NULL) {
+        *extra = ps_table_new("ClusterTimeSummaryExtra",
+                              "launch delay and matched communication by rank", PS_COLUMNS(EXTRA));
     }
-    (*summary)->to = PS_TO_ALL;
-    (*summary)->file = "cluster_time_summary";
-    (*summary)->names_fixed = true;
-    if (more != NULL) {
-        more->to = PS_TO_ALL;
-        more->file = "cluster_time_summary_extra";
-        more->names_fixed = true;
-        *extra = more;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        if (in->partials[r] != NULL) {
+            put_time_rows(in->ranks[r].rank, in->partials[r], *summary,
+                          extra != NULL ? *extra : NULL);
+        }
     }
     return PS_OK;
 }

@@ -25,7 +25,7 @@ ps_code ps_time_summary_map(const ps_map_input *in, void **partial, ps_err *err)
 void ps_time_summary_free(void *partial);
 
 /* The tables, which the caller owns: ClusterTimeSummary, and ClusterTimeSummaryExtra with what the public one lacks
- * (`extra` may be NULL). Rows by rank, step, device. */
+ * (`extra` may be NULL). Rows by rank, step, device. Where memory ran out they are NULL or failed. */
 PS_MUST_USE ps_code ps_time_summary_tables(const ps_reduce_input *in, ps_table **summary,
                                            ps_table **extra, ps_err *err);
 

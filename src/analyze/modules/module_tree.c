@@ -8,13 +8,13 @@
  * Operators never change a stack. */
 #include "analyze/modules/module_tree.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/rank/module_pairs.h"
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "base/sort.h"
 
 /* Ranges of one thread may cross; a range looks past so many open ones for the one around it. */
 #define MAX_CROSSING 64
@@ -336,9 +336,7 @@ static bool sort_backward(building *b) {
     for (size_t i = 0; all != NULL && i < n; i++) {
         all[i] = (placed){t->calls[t->n_marked + i], b->first_of_call[i]};
     }
-    if (all != NULL && n > 1) {
-        qsort(all, n, sizeof *all, by_first);
-    }
+    ps_sort(all, n, sizeof *all, by_first);
     for (size_t i = 0; all != NULL && i < n; i++) {
         t->calls[t->n_marked + i] = all[i].call;
         b->first_of_call[i] = all[i].first;

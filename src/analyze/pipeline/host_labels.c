@@ -5,13 +5,13 @@
 #include "analyze/pipeline/host_labels.h"
 
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/literal.h"
 #include "base/num.h"
+#include "base/sort.h"
 #include "schedule/schedule.h"
 
 #define MAX_MODEL_STAGES (PS_MAX_STAGES * PS_MAX_CHUNKS)
@@ -493,22 +493,11 @@ static bool host_label_goes_on(const ps_host_label *last, const ps_host_label *n
            (next->layer_b < 0 || next->layer_b < last->layer_b);
 }
 
-static int compare_ranges(const void *a, const void *b) {
-    const ps_host_range *x = a;
-    const ps_host_range *y = b;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    if (x->end_ns != y->end_ns) {
-        return x->end_ns > y->end_ns ? -1 : 1;
-    }
-    return x->track < y->track ? -1 : x->track > y->track;
-}
+static const ps_sort_key RANGE_ORDER[] = {
+    PS_UP(ps_host_range, start_ns), PS_DOWN(ps_host_range, end_ns), PS_UP(ps_host_range, track)};
 
 void ps_host_ranges_sort(ps_host_ranges *r) {
-    if (r->n > 1) {
-        qsort(r->ranges, r->n, sizeof *r->ranges, compare_ranges);
-    }
+    ps_sort_by(r->ranges, r->n, sizeof *r->ranges, PS_KEYS(RANGE_ORDER));
 }
 
 /* Runs of layers become the ops that they are parts of. */

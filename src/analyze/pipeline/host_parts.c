@@ -4,12 +4,12 @@
  *     attn(F)   dispatch(B)   mlp(B) ...      one op: forward and backward parts, so an overlapped pair */
 #include "analyze/pipeline/host_parts.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/pipeline/project.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/sort.h"
 
 bool ps_host_part_parse(const char *name, ps_op_kind *kind) {
     size_t n = strlen(name);
@@ -133,17 +133,8 @@ static ps_op_kind kind_with(ps_op_kind kind, ps_op_kind part) {
     return kind == part ? kind : PS_OP_B; /* B and BW together are a whole backward */
 }
 
-static int by_host_part_start(const void *a, const void *b) {
-    const ps_host_range *x = a;
-    const ps_host_range *y = b;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    if (x->end_ns != y->end_ns) {
-        return x->end_ns > y->end_ns ? -1 : 1;
-    }
-    return x->slice < y->slice ? -1 : x->slice > y->slice;
-}
+static const ps_sort_key BY_HOST_PART_START[] = {
+    PS_UP(ps_host_range, start_ns), PS_DOWN(ps_host_range, end_ns), PS_UP(ps_host_range, slice)};
 
 static bool add_host_part_op(ps_host_ranges *out, ps_host_range range, ps_op_kind kind) {
     range.label = (ps_host_label){.family = PS_FAMILY_PART,
@@ -223,7 +214,7 @@ bool ps_host_parts_ops(const ps_trace *trace, const ps_host_parts *parts, ps_hos
     }
     ps_idmap_fini(&by_holder);
     if (ok && out->n > 1) {
-        qsort(out->ranges, out->n, sizeof *out->ranges, by_host_part_start);
+        ps_sort_by(out->ranges, out->n, sizeof *out->ranges, PS_KEYS(BY_HOST_PART_START));
         drop_inner(out, last, n_tracks);
     }
     ps_free(last);

@@ -12,6 +12,7 @@
 #include "analyze/rank/module_pairs.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/sort.h"
 
 typedef struct pair {
     uint32_t forward, backward; /* slices; in start order as their numbers */
@@ -179,9 +180,7 @@ ps_code ps_infer_from_flows(const ps_trace *trace, ps_inferred_list *out, ps_err
     }
     out->n = ok ? 2 * n_groups : 0;
     ps_free(pairs);
-    if (out->n > 1) {
-        qsort(out->ops, out->n, sizeof *out->ops, by_inferred_start);
-    }
+    ps_sort(out->ops, out->n, sizeof *out->ops, by_inferred_start);
     ok = ok && drop_recomputed(out, n_groups);
     if (!ok) {
         ps_inferred_list_fini(out);
@@ -245,9 +244,7 @@ static ps_code refuse_counts(const ps_inferred_count *least, const ps_inferred_c
 
 ps_code ps_inferred_check(ps_inferred_count *counts, size_t n, ps_err *err) {
     ps_code code = check_parts(counts, n, err);
-    if (n > 1) {
-        qsort(counts, n, sizeof *counts, compare_inferred_counts);
-    }
+    ps_sort(counts, n, sizeof *counts, compare_inferred_counts);
     for (size_t i = 0, end = 0; code == PS_OK && i < n; i = end) {
         while (end < n && counts[end].pipeline == counts[i].pipeline &&
                counts[end].step == counts[i].step) {

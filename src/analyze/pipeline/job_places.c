@@ -1,11 +1,11 @@
 #include "analyze/pipeline/job_places.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 typedef struct placing {
     const ps_rank_place_facts *ranks;
@@ -25,9 +25,7 @@ static bool number_pipelines(placing *p) {
             seen[n++] = p->out->places[r].pipeline;
         }
     }
-    if (n > 1) {
-        qsort(seen, n, sizeof *seen, ps_compare_i64);
-    }
+    ps_sort(seen, n, sizeof *seen, ps_compare_i64);
     size_t distinct = 0;
     for (size_t i = 0; i < n; i++) {
         if (distinct == 0 || seen[i] != seen[distinct - 1]) {
@@ -116,9 +114,7 @@ static bool place_by_labels(placing *p) {
     for (size_t i = 0; i < n; i++) {
         direct = direct && firsts[i] < n_devices;
     }
-    if (n > 1) {
-        qsort(firsts, n, sizeof *firsts, ps_compare_i64);
-    }
+    ps_sort(firsts, n, sizeof *firsts, ps_compare_i64);
     size_t distinct = 0;
     for (size_t i = 0; i < n; i++) {
         if (distinct == 0 || firsts[i] != firsts[distinct - 1]) {

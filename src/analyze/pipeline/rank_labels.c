@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/sort.h"
 #include "model/recording.h"
 
 const char *ps_label_source_text(ps_label_source source) {
@@ -645,13 +646,9 @@ static bool resolve_steps(const ps_trace *trace, ps_rank_labels *r, ps_diag *dia
 
 bool ps_rank_labels_split(ps_rank_labels *r) {
     ps_label_steps found;
-    if (r->n > 1) {
-        qsort(r->ops, r->n, sizeof *r->ops, by_host);
-    }
+    ps_sort(r->ops, r->n, sizeof *r->ops, by_host);
     bool ok = ps_label_steps_find(r->ops, r->n, true, false, &found);
-    if (r->n > 1) {
-        qsort(r->ops, r->n, sizeof *r->ops, by_device);
-    }
+    ps_sort(r->ops, r->n, sizeof *r->ops, by_device);
     r->n_twice = 0;
     return ok;
 }
@@ -706,9 +703,7 @@ ps_code ps_rank_labels_read(const ps_map_input *in, ps_rank_labels *out, ps_err 
             return ps_fail_nomem(err);
         }
     }
-    if (out->n > 1) {
-        qsort(out->ops, out->n, sizeof *out->ops, by_device);
-    }
+    ps_sort(out->ops, out->n, sizeof *out->ops, by_device);
     return PS_OK;
 }
 

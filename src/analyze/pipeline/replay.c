@@ -387,52 +387,48 @@ static ps_code replay_simulate(const times *t, const ps_schedule *schedule,
 
 /* --- the table ----------------------------------------------------------------------------------------------------- */
 
-enum { R_SCHEDULE, R_STEP, R_GAIN, R_GAIN_SHARE, R_BUBBLE, R_ACTIVATIONS, R_WEIGHTS, N_R };
+typedef struct replay_row {
+    const char *schedule;
+    int64_t step_ns, gain_ns, n_weights;
+    double gain_percent, bubble_percent, activations;
+} replay_row;
 
-static const ps_column COLUMNS[N_R] = {
-    [R_SCHEDULE] = {.name = "schedule", .type = PS_COL_TEXT},
-    [R_STEP] = {.name = "step time", .type = PS_COL_INT, .unit = PS_UNIT_NS, .shown = "step"},
-    [R_GAIN] = {.name = "gain", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [R_GAIN_SHARE] = {.name = "gain share",
-                      .type = PS_COL_REAL,
-                      .unit = PS_UNIT_PERCENT,
-                      .shown = "gain"},
-    [R_BUBBLE] = {.name = "bubble", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
-    [R_ACTIVATIONS] = {.name = "activations", .type = PS_COL_REAL},
-    [R_WEIGHTS] = {.name = "weights", .type = PS_COL_INT},
+static const ps_column COLUMNS[] = {
+    {.name = "schedule", PS_FIELD(replay_row, schedule)},
+    {.name = "step time", PS_FIELD(replay_row, step_ns), .unit = PS_UNIT_NS, .shown = "step"},
+    {.name = "gain", PS_FIELD(replay_row, gain_ns), .unit = PS_UNIT_NS},
+    {.name = "gain share",
+     PS_FIELD(replay_row, gain_percent),
+     .unit = PS_UNIT_PERCENT,
+     .shown = "gain"},
+    {.name = "bubble", PS_FIELD(replay_row, bubble_percent), .unit = PS_UNIT_PERCENT},
+    {.name = "activations", PS_FIELD(replay_row, activations)},
+    {.name = "weights", PS_FIELD(replay_row, n_weights)},
 };
 
-static bool add_replay_row(ps_table *t, const char *name, const prediction *p, int64_t base_ns,
+static void put_replay_row(ps_table *t, const char *name, const prediction *p, int64_t base_ns,
                            const ps_schedule *schedule, const ps_schedule_params *params) {
     double all = (double)p->step_ns * params->n_stages; /* may leave 64 bits */
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, R_SCHEDULE, name)) {
-        return false;
-    }
-    ps_table_set_int(t, R_STEP, p->step_ns);
-    ps_table_set_int(t, R_GAIN, base_ns - p->step_ns);
-    ps_table_set_real(t, R_GAIN_SHARE,
-                      base_ns > 0 ? 100.0 * (double)(base_ns - p->step_ns) / (double)base_ns : 0.0);
-    ps_table_set_real(t, R_BUBBLE, all > 0 ? 100.0 * (all - (double)p->busy_ns) / all : 0.0);
-    ps_table_set_real(t, R_ACTIVATIONS,
-                      (double)p->peak / (double)chunks_of_chain(schedule, params));
-    ps_table_set_int(t, R_WEIGHTS,
-                     chains_of(schedule)); /* each way through the model has its own */
-    return true;
+    double gain = (double)(base_ns - p->step_ns);
+    ps_table_put(
+        t, &(replay_row){.schedule = name,
+                         .step_ns = p->step_ns,
+                         .gain_ns = base_ns - p->step_ns,
+                         .gain_percent = base_ns > 0 ? 100.0 * gain / (double)base_ns : 0.0,
+                         .bubble_percent = all > 0 ? 100.0 * (all - (double)p->busy_ns) / all : 0.0,
+                         .activations = (double)p->peak / (double)chunks_of_chain(schedule, params),
+                         /* each way through the model has its own */
+                         .n_weights = chains_of(schedule)});
 }
 
-enum { L_SCHEDULE, L_WHY, N_L };
+typedef struct left_out_row {
+    const char *schedule, *why;
+} left_out_row;
 
-static const ps_column LEFT_OUT[N_L] = {
-    [L_SCHEDULE] = {.name = "schedule", .type = PS_COL_TEXT},
-    [L_WHY] = {.name = "why", .type = PS_COL_TEXT},
+static const ps_column LEFT_OUT[] = {
+    {.name = "schedule", PS_FIELD(left_out_row, schedule)},
+    {.name = "why", PS_FIELD(left_out_row, why)},
 };
-
-static ps_code leave_out(ps_table *t, const char *name, const char *why, ps_err *err) {
-    return ps_table_add_row(t) && ps_table_set_text(t, L_SCHEDULE, name) &&
-                   ps_table_set_text(t, L_WHY, why)
-               ? PS_OK
-               : ps_fail_nomem(err);
-}
 
 /* The recognised numbers; two chunks where a schedule lets one choose. */
 static ps_schedule_params usual_params(const ps_recognised *r, const ps_schedule *schedule) {
@@ -460,7 +456,8 @@ static ps_code add_candidate(const replaying *x, const ps_schedule *schedule, in
         return PS_OK;
     }
     if (schedule->check(&params, &why) != PS_OK) {
-        return leave_out(x->left_out, schedule->name, why.msg, err);
+        ps_table_put(x->left_out, &(left_out_row){schedule->name, why.msg});
+        return PS_OK;
     }
     prediction p;
     ps_code code = replay_simulate(x->t, schedule, &params, &p, err);
@@ -471,11 +468,11 @@ static ps_code add_candidate(const replaying *x, const ps_schedule *schedule, in
                        "it holds %.3g microbatches of activations (--max-activations %lld)",
                        (double)p.peak / (double)chunks_of_chain(schedule, &params),
                        (long long)x->opts->max_activations);
-        return leave_out(x->left_out, schedule->name, text, err);
+        ps_table_put(x->left_out, &(left_out_row){schedule->name, text});
+    } else if (code == PS_OK) {
+        put_replay_row(x->table, name, &p, base_ns, schedule, &params);
     }
-    return code != PS_OK                                                    ? code
-           : add_replay_row(x->table, name, &p, base_ns, schedule, &params) ? PS_OK
-                                                                            : ps_fail_nomem(err);
+    return code;
 }
 
 static ps_code fill_replay(const replaying *x, ps_err *err) {
@@ -486,8 +483,8 @@ static ps_code fill_replay(const replaying *x, ps_err *err) {
     char name[96];
     ps_code code = replay_simulate(t, r->schedule, &r->params, &own, err);
     (void)snprintf(name, sizeof name, "%s (replayed)", r->schedule->name);
-    if (code == PS_OK && !add_replay_row(table, name, &own, own.step_ns, r->schedule, &r->params)) {
-        code = ps_fail_nomem(err);
+    if (code == PS_OK) {
+        put_replay_row(table, name, &own, own.step_ns, r->schedule, &r->params);
     }
     for (const ps_schedule *const *s = ps_schedules(); code == PS_OK && *s != NULL; s++) {
         code = add_candidate(x, *s, own.step_ns, err);
@@ -497,9 +494,8 @@ static ps_code fill_replay(const replaying *x, ps_err *err) {
         ps_measured_times_balance(t);
         code = replay_simulate(t, r->schedule, &r->params, &even, err);
         (void)snprintf(name, sizeof name, "%s, stages balanced", r->schedule->name);
-        if (code == PS_OK &&
-            !add_replay_row(table, name, &even, own.step_ns, r->schedule, &r->params)) {
-            code = ps_fail_nomem(err);
+        if (code == PS_OK) {
+            put_replay_row(table, name, &even, own.step_ns, r->schedule, &r->params);
         }
     }
     return code;
@@ -511,28 +507,31 @@ ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_repl
     replaying x = {.table = ps_table_new("PipelineReplay",
                                          "the same work under other schedules (simulated with "
                                          "medians of the measured durations)",
-                                         COLUMNS, N_R),
-                   .left_out = ps_table_new("PipelineNotReplayed",
-                                            "schedules that were not replayed", LEFT_OUT, N_L),
+                                         PS_COLUMNS(COLUMNS)),
+                   .left_out =
+                       ps_table_new("PipelineNotReplayed", "schedules that were not replayed",
+                                    PS_COLUMNS(LEFT_OUT)),
                    .t = &t,
                    .r = r,
                    .opts = opts};
-    ps_code code = x.table != NULL && x.left_out != NULL
-                       ? ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err)
-                       : ps_fail_nomem(err);
+    ps_code code = ps_measure_times(chart, r, PS_FIRST_STEP, -1, &t, err);
     code = code == PS_OK ? fill_replay(&x, err) : code;
     ps_measured_times_fini(&t);
-    *left_out = NULL;
-    if (code == PS_OK && x.left_out->n_rows > 0) {
-        *left_out = x.left_out;
-    } else {
-        ps_table_free(x.left_out);
+    ps_table *replay = ps_table_end(x.table);
+    ps_table *others = ps_table_end(x.left_out);
+    if (code == PS_OK && (replay == NULL || others == NULL)) {
+        code = ps_fail_nomem(err);
+    }
+    bool any_others = code == PS_OK && others->n_rows > 0;
+    *left_out = any_others ? others : NULL;
+    if (!any_others) {
+        ps_table_free(others);
     }
     if (code != PS_OK) {
-        ps_table_free(x.table);
+        ps_table_free(replay);
         return NULL;
     }
-    return x.table;
+    return replay;
 }
 
 ps_code ps_ideal_bubble(const ps_chart *chart, const ps_recognised *r, double *percent,

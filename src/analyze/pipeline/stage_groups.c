@@ -1,10 +1,10 @@
 #include "analyze/pipeline/stage_groups.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/sort.h"
 
 ps_indices ps_indices_of(const ps_job *job, int64_t rank, const ps_rank_facts *facts) {
     ps_layout_place at = ps_job_locate(job, rank);
@@ -46,12 +46,7 @@ typedef struct member {
     size_t rank;
 } member;
 
-static int by_stage_group_group(const void *a, const void *b) {
-    const member *x = a;
-    const member *y = b;
-    int order = strcmp(x->comm, y->comm);
-    return order != 0 ? order : x->rank < y->rank ? -1 : x->rank > y->rank;
-}
+static const ps_sort_key BY_STAGE_GROUP_GROUP[] = {PS_UP(member, comm), PS_UP(member, rank)};
 
 static member *list_members(const ps_rank_facts *const *facts, size_t n_ranks, size_t *n) {
     size_t total = 0;
@@ -70,9 +65,7 @@ static member *list_members(const ps_rank_facts *const *facts, size_t n_ranks, s
             }
         }
     }
-    if (members != NULL && *n > 1) {
-        qsort(members, *n, sizeof *members, by_stage_group_group);
-    }
+    ps_sort_by(members, *n, sizeof *members, PS_KEYS(BY_STAGE_GROUP_GROUP));
     return members;
 }
 

@@ -3,7 +3,6 @@
  * longest of them. */
 #include "analyze/rank/dispatch.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/rank/host_activity.h"
@@ -13,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 #define MAX_VALUES ((size_t)1 << 32)
 #define MAX_WORST ((size_t)1 << 20)
@@ -223,9 +223,7 @@ static int by_dispatch_length(const void *a, const void *b) {
 
 static void keep_longest(meter *m) {
     ps_dispatch *d = m->out;
-    if (d->n_worst > 1) {
-        qsort(d->worst, d->n_worst, sizeof *d->worst, by_dispatch_length);
-    }
+    ps_sort(d->worst, d->n_worst, sizeof *d->worst, by_dispatch_length);
     d->n_worst = d->n_worst < m->n_worst ? d->n_worst : m->n_worst;
 }
 
@@ -506,9 +504,7 @@ static bool find_blocking(const meter *m) {
     for (size_t i = 0; order != NULL && i < d->n_worst; i++) {
         order[i] = (by_start){d->worst[i].start_ns, d->worst[i].end_ns, i};
     }
-    if (order != NULL && d->n_worst > 1) {
-        qsort(order, d->n_worst, sizeof *order, compare_dispatch_starts);
-    }
+    ps_sort(order, d->n_worst, sizeof *order, compare_dispatch_starts);
     for (size_t i = 1; order != NULL && i < d->n_worst; i++) {
         int64_t before = order[i - 1].latest_end_ns;
         order[i].latest_end_ns = order[i].latest_end_ns > before ? order[i].latest_end_ns : before;

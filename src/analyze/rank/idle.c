@@ -2,13 +2,12 @@
  * communication are those of the overlaps; what computes next ends them. */
 #include "analyze/rank/idle.h"
 
-#include <stdlib.h>
-
 #include "analyze/rank/comm_awaited.h"
 #include "analyze/rank/step_index.h"
 #include "analyze/rank/work.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/sort.h"
 
 #define MAX_PIECES ((size_t)1 << 32)
 #define MAX_THREADS_ASKED 8
@@ -315,9 +314,7 @@ static int by_device_and_start(const void *a, const void *b) {
 }
 
 static void sort_work(const search *x, work_list *all) {
-    if (all->n > 1) {
-        qsort(all->at, all->n, sizeof *all->at, by_device_and_start);
-    }
+    ps_sort(all->at, all->n, sizeof *all->at, by_device_and_start);
     for (size_t i = 0; i < all->n; i++) {
         device_work *w = &all->at[i];
         bool is_first = i == 0 || w[-1].device != w->device;

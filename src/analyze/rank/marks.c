@@ -8,7 +8,6 @@
 #include "analyze/rank/marks.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -17,6 +16,7 @@
 #include "base/arena.h"
 #include "base/idmap.h"
 #include "base/literal.h"
+#include "base/sort.h"
 
 /* --- messages ---------------------------------------------------------------------------------------- */
 
@@ -193,9 +193,7 @@ static size_t filter_group(ps_mark *marks, size_t n, ps_diag *diag) {
 }
 
 static void filter(ps_mark_list *list, ps_diag *diag) {
-    if (list->n > 1) {
-        qsort(list->marks, list->n, sizeof *list->marks, compare_groups);
-    }
+    ps_sort(list->marks, list->n, sizeof *list->marks, compare_groups);
     size_t kept = 0;
     for (size_t i = 0; i < list->n;) {
         size_t end = i;
@@ -209,9 +207,7 @@ static void filter(ps_mark_list *list, ps_diag *diag) {
         i = end;
     }
     list->n = kept;
-    if (list->n > 1) {
-        qsort(list->marks, list->n, sizeof *list->marks, compare_mark_starts);
-    }
+    ps_sort(list->marks, list->n, sizeof *list->marks, compare_mark_starts);
 }
 
 /* --- all together ------------------------------------------------------------------------------------ */
@@ -393,9 +389,7 @@ ps_code ps_marks_from_labels(const ps_trace *trace, const ps_analysis_opts *opts
         return ps_fail_nomem(err);
     }
     out->n_selected = out->n;
-    if (out->n > 1) {
-        qsort(out->marks, out->n, sizeof *out->marks, compare_mark_starts);
-    }
+    ps_sort(out->marks, out->n, sizeof *out->marks, compare_mark_starts);
     return PS_OK;
 }
 

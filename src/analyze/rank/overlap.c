@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 /* A union that grows at its end. */
 typedef struct reach {
@@ -377,9 +378,7 @@ static bool set_places(const measure *m, ps_overlaps *out) {
                                                               .has_step = o->has_step};
         }
     }
-    if (out->n_places > 1) {
-        qsort(out->places, out->n_places, sizeof *out->places, by_device_and_first);
-    }
+    ps_sort(out->places, out->n_places, sizeof *out->places, by_device_and_first);
     for (size_t i = 0; i < out->n_places; i++) {
         ps_overlap_place *p = &out->places[i];
         bool before = i > 0 && p[-1].device == p->device && p[-1].latest_ns > p->last_ns;
@@ -600,9 +599,7 @@ int64_t *ps_overlap_step_starts(const ps_overlap *at, size_t n, size_t *n_steps)
     for (size_t i = 0; starts != NULL && i < n; i++) {
         starts[i] = at[i].step_start_ns;
     }
-    if (starts != NULL && n > 1) {
-        qsort(starts, n, sizeof *starts, compare_overlap_starts);
-    }
+    ps_sort(starts, n, sizeof *starts, compare_overlap_starts);
     for (size_t i = 0; starts != NULL && i < n; i++) {
         if (*n_steps == 0 || starts[*n_steps - 1] != starts[i]) {
             starts[(*n_steps)++] = starts[i];

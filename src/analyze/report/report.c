@@ -401,48 +401,37 @@ static void look_at_chart(ps_report *report) {
 
 /* --- the overview -------------------------------------------------------------------------------------------------------- */
 
-enum {
-    O_RANK,
-    O_STAGE,
-    O_STEPS,
-    O_STEP,
-    O_BEFORE,
-    O_COMPUTING,
-    O_EXPOSED,
-    O_RECEIVE,
-    O_COPIES,
-    O_FREE,
-    O_AFTER,
-    O_BUBBLE,
-    O_COMPUTING_SHARE,
-    O_EXPOSED_SHARE,
-    O_FREE_SHARE,
-    N_O
-};
+typedef struct overview_row {
+    ps_report_member of;
+    int64_t stage, n_steps, before_ns, copies_ns, after_ns, bubble_ns;
+    double computing_share, exposed_share, free_share;
+} overview_row;
 
-static const ps_column OVERVIEW[N_O] = {
-    [O_RANK] = {.name = "rank", .type = PS_COL_INT},
-    [O_STAGE] = {.name = "stage", .type = PS_COL_INT},
-    [O_STEPS] = {.name = "steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [O_STEP] = {.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_BEFORE] = {.name = "before", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_COMPUTING] = {.name = "computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_EXPOSED] = {.name = "exposed", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_RECEIVE] = {.name = "receives", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_COPIES] = {.name = "copies", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_FREE] = {.name = "free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_AFTER] = {.name = "after", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [O_COMPUTING_SHARE] = {.name = "computing", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
-    [O_EXPOSED_SHARE] = {.name = "exposed", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
-    [O_FREE_SHARE] = {.name = "free", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+#define NS(text, row, member)                                                                      \
+    { .name = (text), PS_FIELD(row, member), .unit = PS_UNIT_NS }
+#define SHARE(text, member)                                                                        \
+    { .name = (text), PS_FIELD(overview_row, member), .unit = PS_UNIT_PERCENT }
+static const ps_column OVERVIEW[] = {
+    {.name = "rank", PS_FIELD(overview_row, of.rank)},
+    {.name = "stage", PS_FIELD(overview_row, stage), .unknown_below_zero = true},
+    {.name = "steps", PS_FIELD(overview_row, n_steps), .unit = PS_UNIT_COUNT},
+    NS("step", overview_row, of.step_ns),
+    NS("before", overview_row, before_ns),
+    NS("computing", overview_row, of.computing_ns),
+    NS("exposed", overview_row, of.exposed_ns),
+    NS("receives", overview_row, of.receive_ns),
+    NS("copies", overview_row, copies_ns),
+    NS("free", overview_row, of.free_ns),
+    NS("after", overview_row, after_ns),
+    NS("bubble", overview_row, bubble_ns),
+    SHARE("computing", computing_share),
+    SHARE("exposed", exposed_share),
+    SHARE("free", free_share),
 };
 
 /* What nobody tells is 0 in sums, and nothing in a table. */
-static void set_known(ps_table *t, size_t column, int64_t ns, bool is_unknown) {
-    if (!is_unknown || ns != 0) {
-        ps_table_set_int(t, column, ns);
-    }
+static int64_t known_ns(int64_t ns, bool is_unknown) {
+    return is_unknown && ns == 0 ? PS_UNKNOWN_INT : ns;
 }
 
 enum { OVERVIEW_TITLE = 256 };
@@ -470,128 +459,105 @@ static void write_overview_title(const ps_report *report, char title[OVERVIEW_TI
                    bubble_ns > 0 ? "the bubble in before, free and after" : "");
 }
 
-static ps_code add_overview(const ps_report *report, ps_err *err) {
+static void give_overview(const ps_report *report) {
     char title[OVERVIEW_TITLE];
     write_overview_title(report, title);
-    ps_table *t = ps_table_new("overview", title, OVERVIEW, N_O);
-    bool ok = t != NULL;
+    ps_table *t = ps_table_new("overview", title, PS_COLUMNS(OVERVIEW));
     bool has_stages = report->n_stages > 1;
     for (size_t i = 0; i < report->n_members; i++) {
         has_stages = has_stages || report->members[i].stage > 0;
     }
-    for (size_t i = 0; ok && i < report->n_members; i++) {
+    for (size_t i = 0; i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
         if (m->computing_ns == 0) {
             continue; /* nobody knows when the device was idle */
         }
-        ok = ps_table_add_row(t);
-        if (ok) {
-            ps_table_set_int(t, O_RANK, m->rank);
-            ps_table_set_int(t, O_STEPS, (int64_t)m->facts->n_rank_steps);
-            ps_table_set_int(t, O_STEP, m->step_ns);
-            set_known(t, O_BEFORE, m->before_ns, m->has_no_starts);
-            ps_table_set_int(t, O_COMPUTING, m->computing_ns);
-            ps_table_set_int(t, O_EXPOSED, m->exposed_ns);
-            ps_table_set_int(t, O_RECEIVE, m->receive_ns);
-            set_known(t, O_COPIES, m->copies_ns, m->facts->has_no_copies);
-            ps_table_set_int(t, O_FREE, m->free_ns);
-            set_known(t, O_AFTER, m->after_ns, m->has_no_ends);
-            ps_table_set_int(t, O_BUBBLE, ps_i64_plus(m->bubble_ns, m->edge_bubble_ns));
-            ps_table_set_real(t, O_COMPUTING_SHARE, ps_percent(m->computing_ns, m->step_ns));
-            ps_table_set_real(t, O_FREE_SHARE, ps_percent(m->free_ns, m->step_ns));
-            ps_table_set_real(t, O_EXPOSED_SHARE, ps_percent(m->exposed_ns, m->step_ns));
-        }
-        if (ok && m->stage >= 0 && has_stages) {
-            ps_table_set_int(t, O_STAGE, m->stage);
-        }
+        ps_table_put(t,
+                     &(overview_row){.of = *m,
+                                     .stage = has_stages ? m->stage : -1,
+                                     .n_steps = (int64_t)m->facts->n_rank_steps,
+                                     .before_ns = known_ns(m->before_ns, m->has_no_starts),
+                                     .copies_ns = known_ns(m->copies_ns, m->facts->has_no_copies),
+                                     .after_ns = known_ns(m->after_ns, m->has_no_ends),
+                                     .bubble_ns = ps_i64_plus(m->bubble_ns, m->edge_bubble_ns),
+                                     .computing_share = ps_percent(m->computing_ns, m->step_ns),
+                                     .exposed_share = ps_percent(m->exposed_ns, m->step_ns),
+                                     .free_share = ps_percent(m->free_ns, m->step_ns)});
     }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    return ps_result_add(report->in->result, t, err);
+    ps_result_give(report->in->result, t);
 }
 
-static const ps_column JOB[] = {{.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-                                {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-                                {.name = "steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-                                {.name = "device_times", .type = PS_COL_TEXT},
-                                {.name = "comm_from_marks", .type = PS_COL_TEXT},
-                                {.name = "missing_timeline", .type = PS_COL_TEXT},
-                                {.name = "ranks_without_timeline", .type = PS_COL_INT},
-                                {.name = "job_ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-                                {.name = "job_ranks_are", .type = PS_COL_TEXT},
-                                {.name = "period", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-                                {.name = "cut_steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT}};
+typedef struct job_row {
+    int64_t step_ns, start_ns, n_steps, n_without, n_ranks, period_ns, n_cut_steps;
+    const char *device_times, *comm_from_marks, *files, *ranks_are;
+} job_row;
 
-static ps_code add_report_job(const ps_report *report, ps_err *err) {
-    const char *files = NULL; /* of the first rank without a timeline */
-    int64_t n_without = 0;
+static const ps_column JOB[] = {
+    NS("step", job_row, step_ns),
+    NS("start", job_row, start_ns),
+    {.name = "steps", PS_FIELD(job_row, n_steps), .unit = PS_UNIT_COUNT},
+    {.name = "device_times", PS_FIELD(job_row, device_times)},
+    {.name = "comm_from_marks", PS_FIELD(job_row, comm_from_marks)},
+    {.name = "missing_timeline", PS_FIELD(job_row, files)},
+    {.name = "ranks_without_timeline", PS_FIELD(job_row, n_without)},
+    {.name = "job_ranks", PS_FIELD(job_row, n_ranks), .unit = PS_UNIT_COUNT},
+    {.name = "job_ranks_are", PS_FIELD(job_row, ranks_are)},
+    NS("period", job_row, period_ns),
+    {.name = "cut_steps", PS_FIELD(job_row, n_cut_steps), .unit = PS_UNIT_COUNT}};
+
+static void give_report_job(const ps_report *report) {
+    bool has_ranks = report->job.n_ranks > 0;
+    job_row row = {.step_ns = report->step_ns,
+                   .start_ns = report->start_ns,
+                   .n_steps = report->n_steps,
+                   .device_times = report->has_host_times ? "host" : "device",
+                   .comm_from_marks = report->comm_from_marks,
+                   .n_ranks = has_ranks ? report->job.n_ranks : PS_UNKNOWN_INT,
+                   .ranks_are = !has_ranks             ? NULL
+                                : report->job.is_least ? "at least"
+                                                       : "known",
+                   .period_ns = report->period_ns,
+                   .n_cut_steps = report->n_cut_steps};
     for (size_t i = 0; i < report->n_members; i++) {
         const char *of_rank = report->members[i].facts->no_timeline;
-        n_without += of_rank != NULL;
-        files = files != NULL ? files : of_rank;
+        row.n_without += of_rank != NULL;
+        row.files = row.files != NULL ? row.files : of_rank; /* of the first rank without one */
     }
-    ps_table *t = ps_table_new("job", "what shares and times are counted from", JOB,
-                               sizeof JOB / sizeof *JOB);
-    if (t == NULL || !ps_table_add_row(t) ||
-        !ps_table_set_text(t, 3, report->has_host_times ? "host" : "device") ||
-        (report->comm_from_marks != NULL && !ps_table_set_text(t, 4, report->comm_from_marks)) ||
-        (files != NULL && !ps_table_set_text(t, 5, files)) ||
-        (report->job.n_ranks > 0 &&
-         !ps_table_set_text(t, 8, report->job.is_least ? "at least" : "known"))) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    if (report->job.n_ranks > 0) {
-        ps_table_set_int(t, 7, report->job.n_ranks);
-    }
-    ps_table_set_int(t, 0, report->step_ns);
-    ps_table_set_int(t, 1, report->start_ns);
-    ps_table_set_int(t, 2, report->n_steps);
-    ps_table_set_int(t, 6, n_without);
-    ps_table_set_int(t, 9, report->period_ns);
-    ps_table_set_int(t, 10, report->n_cut_steps);
-    return ps_result_add(report->in->result, t, err);
+    ps_table *t = ps_table_new("job", "what shares and times are counted from", PS_COLUMNS(JOB));
+    ps_table_put(t, &row);
+    ps_result_give(report->in->result, t);
 }
 
-static const ps_column STEPS[] = {{.name = "step", .type = PS_COL_INT}};
+typedef struct step_row {
+    int64_t step;
+} step_row;
 
-static bool add_report_step(ps_table *t, int64_t step) {
-    for (size_t r = t->n_rows; r > 0; r--) {
-        if (ps_table_cell(t, r - 1, 0)->u.i == step) {
-            return true;
-        }
+static const ps_column STEPS[] = {{.name = "step", PS_FIELD(step_row, step)}};
+
+static void put_report_step(ps_table *t, int64_t step) {
+    bool is_named = t == NULL || step == PS_STEP_OUTSIDE || t->n_rows == MAX_STEPS_NAMED;
+    for (size_t r = t != NULL ? t->n_rows : 0; !is_named && r > 0; r--) {
+        is_named = ps_table_cell(t, r - 1, 0)->u.i == step;
     }
-    if (step == PS_STEP_OUTSIDE || t->n_rows == MAX_STEPS_NAMED) {
-        return true;
+    if (!is_named) {
+        ps_table_put(t, &(step_row){step});
     }
-    if (!ps_table_add_row(t)) {
-        return false;
-    }
-    ps_table_set_int(t, 0, step);
-    return true;
 }
 
 /* Those of the chart, which the picture shows, else those of the ranks. */
-static ps_code add_report_steps(const ps_report *report, ps_err *err) {
-    ps_table *t = ps_table_new("steps", "steps that were looked at", STEPS, 1);
+static void give_report_steps(const ps_report *report) {
+    ps_table *t = ps_table_new("steps", "steps that were looked at", PS_COLUMNS(STEPS));
     const ps_table *charted = ps_report_chart_table(report, "PipelineStep");
-    bool ok = t != NULL;
-    for (size_t r = 0; ok && charted != NULL && r < charted->n_rows; r++) {
-        ok = add_report_step(t, ps_column_int(charted, r, "step", PS_STEP_OUTSIDE));
+    for (size_t r = 0; charted != NULL && r < charted->n_rows; r++) {
+        put_report_step(t, ps_column_int(charted, r, "step", PS_STEP_OUTSIDE));
     }
-    for (size_t i = 0; ok && charted == NULL && i < report->n_members; i++) {
+    for (size_t i = 0; charted == NULL && i < report->n_members; i++) {
         const ps_report_rank *r = report->members[i].facts;
-        for (size_t k = 0; ok && k < r->n_steps; k++) {
-            ok = !r->steps[k].has_step || add_report_step(t, r->steps[k].step);
+        for (size_t k = 0; k < r->n_steps; k++) {
+            put_report_step(t, r->steps[k].has_step ? r->steps[k].step : PS_STEP_OUTSIDE);
         }
     }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    return ps_result_add(report->in->result, t, err);
+    ps_result_give(report->in->result, t);
 }
 
 /* --- reduce -------------------------------------------------------------------------------------------------------------- */
@@ -617,10 +583,16 @@ static ps_code look_and_tell(ps_report *report, ps_err *err) {
         code = ps_findings_tables(&report->findings, report->vendor, report->step_ns,
                                   report->start_ns, report->in->result, err);
     }
-    code = code == PS_OK ? add_report_job(report, err) : code;
-    code = code == PS_OK ? add_report_steps(report, err) : code;
-    code = code == PS_OK && report->n_members > 0 ? add_overview(report, err) : code;
-    return code == PS_OK && report->n_members > 0 ? ps_report_add_stages(report, err) : code;
+    if (code != PS_OK) {
+        return code;
+    }
+    give_report_job(report);
+    give_report_steps(report);
+    if (report->n_members > 0) {
+        give_overview(report);
+        ps_report_give_stages(report);
+    }
+    return ps_result_code(report->in->result, err);
 }
 
 static ps_code reduce_report(const ps_reduce_input *in, void **shared, ps_err *err) {

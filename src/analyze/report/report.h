@@ -214,7 +214,7 @@ ps_judged ps_report_judged(const ps_report *report);
 /* The table `verdict`, of findings whose gains are bounded and sorted. */
 PS_MUST_USE ps_code ps_report_add_verdict(const ps_report *report, ps_err *err);
 /* The table `overview_stages`, a row a stage; those whose stage is not known are the first. */
-PS_MUST_USE ps_code ps_report_add_stages(const ps_report *report, ps_err *err);
+void ps_report_give_stages(const ps_report *report);
 
 /* A table of the chart's result by name, or NULL. */
 const ps_table *ps_report_chart_table(const ps_report *report, const char *name);

@@ -7,6 +7,7 @@
 #include "analyze/stats/alike.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 static int64_t comm_kind_dur_of(const ps_comm_op *op) {
     return op->end_ns - op->start_ns;
@@ -80,9 +81,7 @@ static bool sort_ops(const ps_report_member *m, int (*compare)(const void *, con
             out->ops[out->n++] = own_of(m, &m->facts->comm.ops[i]);
         }
     }
-    if (out->n > 1) {
-        qsort(out->ops, out->n, sizeof *out->ops, compare);
-    }
+    ps_sort(out->ops, out->n, sizeof *out->ops, compare);
     return out->ops != NULL;
 }
 

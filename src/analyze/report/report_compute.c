@@ -1,4 +1,5 @@
 /* Compute: which kernels, how far from the peak, and whether equal ones take equal time, on one rank and between ranks. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "analyze/report/report_compute.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 typedef ps_compute_kind kind;
 typedef ps_compute compute;
@@ -65,9 +67,7 @@ static bool join_compute(compute *c) {
                 (entry){&r->members[m].facts->kernels[k], m, r->members[m].stage};
         }
     }
-    if (c->n_entries > 1) {
-        qsort(c->entries, c->n_entries, sizeof *c->entries, compare_compute_entries);
-    }
+    ps_sort(c->entries, c->n_entries, sizeof *c->entries, compare_compute_entries);
     for (size_t i = 0; i < c->n_entries; i++) {
         const entry *e = &c->entries[i];
         if (i == 0 || !same_kind(e, &c->entries[i - 1])) {
@@ -101,9 +101,7 @@ static bool join_compute(compute *c) {
             k->where = &r->members[e->member];
         }
     }
-    if (c->n_kinds > 1) {
-        qsort(c->kinds, c->n_kinds, sizeof *c->kinds, compare_compute_kinds);
-    }
+    ps_sort(c->kinds, c->n_kinds, sizeof *c->kinds, compare_compute_kinds);
     return true;
 }
 
@@ -632,50 +630,44 @@ static void find_frequency(compute *c) {
 
 /* --- the table ----------------------------------------------------------------------------------------------------------- */
 
-enum { K_TYPE, K_SHAPES, K_RANKS, K_CALLS, K_STEP, K_SHARE, K_MEAN, K_LONGEST, K_MFU, N_K };
+typedef struct kernel_row {
+    const char *type, *shapes;
+    int64_t n_ranks, step_ns, mean_ns, longest_ns;
+    double calls, share, mfu;
+} kernel_row;
 
-static const ps_column KERNELS[N_K] = {
-    [K_TYPE] = {.name = "kernel", .type = PS_COL_TEXT},
-    [K_SHAPES] = {.name = "shapes", .type = PS_COL_TEXT},
-    [K_RANKS] = {.name = "ranks", .type = PS_COL_INT},
-    [K_CALLS] = {.name = "calls a step", .type = PS_COL_REAL, .unit = PS_UNIT_COUNT},
-    [K_STEP] = {.name = "in a step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [K_SHARE] = {.name = "computing", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
-    [K_MEAN] = {.name = "mean", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [K_LONGEST] = {.name = "longest", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [K_MFU] = {.name = "MFU", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+static const ps_column KERNELS[] = {
+    {.name = "kernel", PS_FIELD(kernel_row, type)},
+    {.name = "shapes", PS_FIELD(kernel_row, shapes)},
+    {.name = "ranks", PS_FIELD(kernel_row, n_ranks)},
+    {.name = "calls a step", PS_FIELD(kernel_row, calls), .unit = PS_UNIT_COUNT},
+    {.name = "in a step", PS_FIELD(kernel_row, step_ns), .unit = PS_UNIT_NS},
+    {.name = "computing", PS_FIELD(kernel_row, share), .unit = PS_UNIT_PERCENT},
+    {.name = "mean", PS_FIELD(kernel_row, mean_ns), .unit = PS_UNIT_NS},
+    {.name = "longest", PS_FIELD(kernel_row, longest_ns), .unit = PS_UNIT_NS},
+    {.name = "MFU", PS_FIELD(kernel_row, mfu), .unit = PS_UNIT_PERCENT},
 };
 
 static ps_code add_compute_table(compute *c, ps_err *err) {
-    const char *title =
-        c->report->findings.is_of_part
-            ? "top computing kernels of the events that are left, mean of ranks and steps"
-            : "top computing kernels, mean of ranks and steps";
-    ps_table *t = ps_table_new("kernels", title, KERNELS, N_K);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < c->n_kinds && i < 10; i++) {
+    bool is_of_part = c->report->findings.is_of_part;
+    bool has_several = c->report->n_members > 1; /* a mean over ranks may be that of one */
+    ps_table *t = ps_table_new(
+        "kernels",
+        is_of_part ? "top computing kernels of the events that are left, mean of ranks and steps"
+                   : "top computing kernels, mean of ranks and steps",
+        PS_COLUMNS(KERNELS));
+    for (size_t i = 0; i < c->n_kinds && i < 10; i++) {
         const kind *k = &c->kinds[i];
-        ok = ps_table_add_row(t) && ps_table_set_text(t, K_TYPE, k->one->type) &&
-             ps_table_set_text(t, K_SHAPES, k->one->shapes);
-        if (ok) {
-            ps_table_set_real(t, K_CALLS, ps_compute_mean_count(c, k->n));
-            if (c->report->n_members > 1) { /* a mean over ranks may be that of one */
-                ps_table_set_int(t, K_RANKS, k->n_ranks);
-            }
-            ps_table_set_int(t, K_STEP, ps_compute_mean_step_ns(c, k->sum_ns));
-            if (!c->report->findings.is_of_part) {
-                ps_table_set_real(t, K_SHARE, ps_percent(k->sum_ns, c->sum_ns));
-            }
-            ps_table_set_int(t, K_MEAN, k->n > 0 ? k->sum_ns / k->n : 0);
-            ps_table_set_int(t, K_LONGEST, k->one->longest_ns);
-            if (k->peak_flops > 0 && k->odd_recorded <= 0) {
-                ps_table_set_real(t, K_MFU, mfu_of(k, 0));
-            }
-        }
-    }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
+        bool has_mfu = k->peak_flops > 0 && k->odd_recorded <= 0;
+        ps_table_put(t, &(kernel_row){.type = k->one->type,
+                                      .shapes = k->one->shapes,
+                                      .n_ranks = has_several ? (int64_t)k->n_ranks : PS_UNKNOWN_INT,
+                                      .step_ns = ps_compute_mean_step_ns(c, k->sum_ns),
+                                      .mean_ns = k->n > 0 ? k->sum_ns / k->n : 0,
+                                      .longest_ns = k->one->longest_ns,
+                                      .calls = ps_compute_mean_count(c, k->n),
+                                      .share = is_of_part ? NAN : ps_percent(k->sum_ns, c->sum_ns),
+                                      .mfu = has_mfu ? mfu_of(k, 0) : NAN});
     }
     return ps_result_add(c->report->in->result, t, err);
 }

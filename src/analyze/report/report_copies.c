@@ -1,11 +1,11 @@
 /* Copies of a rank by direction and memory, and what of them nothing hides. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/rank/copies.h"
 #include "analyze/report/report_facts.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/sort.h"
 
 /* One device: where only copies ran, and up to where these moments are given away. */
 typedef struct copy_lane {
@@ -101,15 +101,8 @@ static bool take_copy(copy_search *x, const ps_work *work, const ps_copy_keys *k
     return kind->longest.name != NULL;
 }
 
-static int by_time_alone(const void *a, const void *b) {
-    const ps_report_copies *x = a;
-    const ps_report_copies *y = b;
-    if (x->alone_ns != y->alone_ns) {
-        return x->alone_ns > y->alone_ns ? -1 : 1;
-    }
-    return x->longest.start_ns < y->longest.start_ns ? -1
-                                                     : x->longest.start_ns > y->longest.start_ns;
-}
+static const ps_sort_key BY_TIME_ALONE[] = {PS_DOWN(ps_report_copies, alone_ns),
+                                            PS_UP(ps_report_copies, longest.start_ns)};
 
 bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps,
                              ps_report_rank *r) {
@@ -120,9 +113,7 @@ bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps,
     for (uint32_t i = 0; ok && i < work.s->n; i++) {
         ok = !ps_is_copy(&work, i) || work.s->dur_ns[i] == 0 || take_copy(&x, &work, &keys, i);
     }
-    if (r->n_copies > 1) {
-        qsort(r->copies, r->n_copies, sizeof *r->copies, by_time_alone);
-    }
+    ps_sort_by(r->copies, r->n_copies, sizeof *r->copies, PS_KEYS(BY_TIME_ALONE));
     for (size_t i = 0; i < x.n_lanes; i++) {
         ps_intervals_fini(&x.lanes[i].alone);
     }

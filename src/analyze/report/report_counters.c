@@ -1,10 +1,10 @@
 /* Frequencies of the device and the CPUs: how long, and when longest, they were below what is usual. */
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "analyze/report/report_facts.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 
 #define DEVICE_SHARE 0.95 /* of the usual frequency */
 #define CPU_SHARE 0.9     /* of the highest one */
@@ -14,11 +14,7 @@ typedef struct span {
     int64_t dur_ns;
 } span;
 
-static int compare_spans(const void *a, const void *b) {
-    const span *x = a;
-    const span *y = b;
-    return x->mhz < y->mhz ? -1 : x->mhz > y->mhz;
-}
+static const ps_sort_key SPAN_ORDER[] = {PS_UP(span, mhz)};
 
 /* How long the value of row `i` held: to the next one of its track, or to the end of the trace. */
 static int64_t held(const ps_counters *c, uint32_t i, int64_t last_ns) {
@@ -29,7 +25,7 @@ static int64_t held(const ps_counters *c, uint32_t i, int64_t last_ns) {
 
 /* The value that held longest; the higher one of equals. The highest one for CPUs. */
 static double usual(span *spans, size_t n, bool highest) {
-    qsort(spans, n, sizeof *spans, compare_spans);
+    ps_sort_by(spans, n, sizeof *spans, PS_KEYS(SPAN_ORDER));
     double best = 0;
     int64_t best_ns = -1;
     for (size_t i = 0; i < n;) {

@@ -102,193 +102,139 @@ const char *ps_severity_of(int64_t gain_ns, int64_t step_ns) {
 
 /* --- tables ------------------------------------------------------------------------------------------------------ */
 
-enum {
-    F_NUMBER,
-    F_SECTION,
-    F_SEVERITY,
-    F_RULE,
-    F_TITLE,
-    F_TEXT,
-    F_STAGE,
-    F_RANK,
-    F_GAIN,
-    F_SHARE,
-    F_SHARED,
-    F_SHARED_WITH,
-    F_VALUE,
-    F_THRESHOLD,
-    F_FIRES,
-    F_ADVICE,
-    N_F
+typedef struct finding_row {
+    int64_t number, stage, rank, gain_ns, shared_ns;
+    const char *shared_with, *section, *severity, *rule, *title, *text;
+    double gain_share;
+    char value[32], threshold[32], fires[512], advice[1024];
+} finding_row;
+
+static const ps_column FINDINGS[] = {
+    {.name = "finding", PS_FIELD(finding_row, number)},
+    {.name = "section", PS_FIELD(finding_row, section)},
+    {.name = "severity", PS_FIELD(finding_row, severity)},
+    {.name = "rule", PS_FIELD(finding_row, rule)},
+    {.name = "title", PS_FIELD(finding_row, title)},
+    {.name = "what", PS_FIELD(finding_row, text)},
+    {.name = "stage", PS_FIELD(finding_row, stage), .unknown_below_zero = true},
+    {.name = "rank", PS_FIELD(finding_row, rank), .unknown_below_zero = true},
+    {.name = "gain", PS_FIELD(finding_row, gain_ns), .unit = PS_UNIT_NS},
+    {.name = "gain share", PS_FIELD(finding_row, gain_share), .unit = PS_UNIT_PERCENT},
+    {.name = "shared", PS_FIELD(finding_row, shared_ns), .unit = PS_UNIT_NS},
+    {.name = "shared with", PS_FIELD(finding_row, shared_with)},
+    {.name = "value", PS_FIELD(finding_row, value)},
+    {.name = "threshold", PS_FIELD(finding_row, threshold)},
+    {.name = "fires when", PS_FIELD(finding_row, fires)},
+    {.name = "try", PS_FIELD(finding_row, advice)},
 };
 
-static const ps_column FINDINGS[N_F] = {
-    [F_NUMBER] = {.name = "finding", .type = PS_COL_INT},
-    [F_SECTION] = {.name = "section", .type = PS_COL_TEXT},
-    [F_SEVERITY] = {.name = "severity", .type = PS_COL_TEXT},
-    [F_RULE] = {.name = "rule", .type = PS_COL_TEXT},
-    [F_TITLE] = {.name = "title", .type = PS_COL_TEXT},
-    [F_TEXT] = {.name = "what", .type = PS_COL_TEXT},
-    [F_STAGE] = {.name = "stage", .type = PS_COL_INT},
-    [F_RANK] = {.name = "rank", .type = PS_COL_INT},
-    [F_GAIN] = {.name = "gain", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [F_SHARE] = {.name = "gain share", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
-    [F_SHARED] = {.name = "shared", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [F_SHARED_WITH] = {.name = "shared with", .type = PS_COL_TEXT},
-    [F_VALUE] = {.name = "value", .type = PS_COL_TEXT},
-    [F_THRESHOLD] = {.name = "threshold", .type = PS_COL_TEXT},
-    [F_FIRES] = {.name = "fires when", .type = PS_COL_TEXT},
-    [F_ADVICE] = {.name = "try", .type = PS_COL_TEXT},
+typedef struct evidence_row {
+    int64_t finding, step, since_ns, at_ns, dur_ns;
+    ps_evidence of;
+} evidence_row;
+
+static const ps_column EVIDENCE[] = {
+    {.name = "finding", PS_FIELD(evidence_row, finding)},
+    {.name = "rank", PS_FIELD(evidence_row, of.rank), .unknown_below_zero = true},
+    {.name = "step", PS_FIELD(evidence_row, step)},
+    {.name = "from start", PS_FIELD(evidence_row, since_ns), .unit = PS_UNIT_NS},
+    {.name = "at", PS_FIELD(evidence_row, at_ns), .unit = PS_UNIT_NS, .exact = true},
+    {.name = "name", PS_FIELD(evidence_row, of.name)},
+    {.name = "duration", PS_FIELD(evidence_row, dur_ns), .unit = PS_UNIT_NS},
+    {.name = "note", PS_FIELD(evidence_row, of.note)},
 };
 
-enum { E_FINDING, E_RANK, E_STEP, E_SINCE, E_AT, E_NAME, E_DURATION, E_NOTE, N_E };
-
-static const ps_column EVIDENCE[N_E] = {
-    [E_FINDING] = {.name = "finding", .type = PS_COL_INT},
-    [E_RANK] = {.name = "rank", .type = PS_COL_INT},
-    [E_STEP] = {.name = "step", .type = PS_COL_INT},
-    [E_SINCE] = {.name = "from start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [E_AT] = {.name = "at", .type = PS_COL_INT, .unit = PS_UNIT_NS, .exact = true},
-    [E_NAME] = {.name = "name", .type = PS_COL_TEXT},
-    [E_DURATION] = {.name = "duration", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [E_NOTE] = {.name = "note", .type = PS_COL_TEXT},
-};
-
-/* "2, 3" */
-static bool set_shared_with(ps_table *t, const ps_finding *x) {
-    char text[PS_SHARED_MAX * 24];
+/* "2, 3"; "" with none. */
+static void say_shared_with(const ps_finding *x, char *out, size_t size) {
     size_t at = 0;
-    for (size_t i = 0; i < x->n_shared && at < sizeof text; i++) {
-        at += (size_t)snprintf(text + at, sizeof text - at, "%s%zu", i > 0 ? ", " : "",
-                               x->shared[i].with);
+    out[0] = '\0';
+    for (size_t i = 0; i < x->n_shared && at < size; i++) {
+        at += (size_t)snprintf(out + at, size - at, "%s%zu", i > 0 ? ", " : "", x->shared[i].with);
     }
-    return at == 0 || ps_table_set_text(t, F_SHARED_WITH, text);
 }
 
-static bool add_finding(ps_table *t, const ps_finding *x, size_t number, ps_vendor vendor,
+static void put_finding(ps_table *t, const ps_finding *x, size_t number, ps_vendor vendor,
                         const double *thresholds, int64_t step_ns) {
     const ps_rule *rule = ps_rule_of(x->rule);
-    double threshold = thresholds[x->rule];
-    char value[32];
-    char limit[32];
-    char fires[512];
-    char advice[1024];
-    if (isnan(x->value)) {
-        (void)snprintf(value, sizeof value, "not known");
-    } else {
-        ps_rule_value_text(rule, x->value, value, sizeof value);
-    }
-    ps_rule_value_text(rule, threshold, limit, sizeof limit);
-    ps_rule_text(rule, threshold, fires, sizeof fires);
-    ps_finding_advice(x, vendor, advice, sizeof advice);
     const char *severity = ps_severity_of(x->gain_ns, step_ns);
-    severity = x->is_assumed && strcmp(severity, "high") == 0 ? "medium" : severity;
-    if (!ps_table_add_row(t)) {
-        return false;
+    bool has_gain = x->gain_ns > 0;
+    bool is_shared = x->shared_with > 0;
+    char shared_with[PS_SHARED_MAX * 24];
+    say_shared_with(x, shared_with, sizeof shared_with);
+    finding_row row = {
+        .number = (int64_t)number,
+        .stage = x->stage,
+        .rank = x->rank,
+        .gain_ns = has_gain ? x->gain_ns : PS_UNKNOWN_INT,
+        .gain_share = has_gain ? ps_percent(x->gain_ns, step_ns) : NAN,
+        .shared_ns = is_shared && x->shared_ns > 0 ? x->shared_ns : PS_UNKNOWN_INT,
+        .shared_with = is_shared ? shared_with : NULL,
+        .section = ps_section_name(rule->section),
+        .severity = x->is_assumed && strcmp(severity, "high") == 0 ? "medium" : severity,
+        .rule = rule->name,
+        .title = ps_finding_title(x),
+        .text = x->text,
+    };
+    if (isnan(x->value)) {
+        (void)snprintf(row.value, sizeof row.value, "not known");
+    } else {
+        ps_rule_value_text(rule, x->value, row.value, sizeof row.value);
     }
-    ps_table_set_int(t, F_NUMBER, (int64_t)number);
-    if (x->stage >= 0) {
-        ps_table_set_int(t, F_STAGE, x->stage);
-    }
-    if (x->rank >= 0) {
-        ps_table_set_int(t, F_RANK, x->rank);
-    }
-    if (x->gain_ns > 0) {
-        ps_table_set_int(t, F_GAIN, x->gain_ns);
-        ps_table_set_real(t, F_SHARE, ps_percent(x->gain_ns, step_ns));
-    }
-    if (x->shared_with > 0 && x->shared_ns > 0) {
-        ps_table_set_int(t, F_SHARED, x->shared_ns);
-    }
-    return ps_table_set_text(t, F_SECTION, ps_section_name(rule->section)) &&
-           ps_table_set_text(t, F_SEVERITY, severity) && ps_table_set_text(t, F_RULE, rule->name) &&
-           ps_table_set_text(t, F_TITLE, ps_finding_title(x)) && set_shared_with(t, x) &&
-           ps_table_set_text(t, F_TEXT, x->text) && ps_table_set_text(t, F_VALUE, value) &&
-           ps_table_set_text(t, F_THRESHOLD, limit) && ps_table_set_text(t, F_FIRES, fires) &&
-           ps_table_set_text(t, F_ADVICE, advice);
+    ps_rule_value_text(rule, thresholds[x->rule], row.threshold, sizeof row.threshold);
+    ps_rule_text(rule, thresholds[x->rule], row.fires, sizeof row.fires);
+    ps_finding_advice(x, vendor, row.advice, sizeof row.advice);
+    ps_table_put(t, &row);
 }
 
-static bool add_evidence(ps_table *t, const ps_evidence *e, size_t number, int64_t start_ns) {
-    if (!ps_table_add_row(t)) {
-        return false;
-    }
-    ps_table_set_int(t, E_FINDING, (int64_t)number);
-    if (e->rank >= 0) {
-        ps_table_set_int(t, E_RANK, e->rank);
-    }
-    if (e->step != PS_STEP_OUTSIDE) {
-        ps_table_set_int(t, E_STEP, e->step);
-    }
+static void put_evidence(ps_table *t, const ps_evidence *e, size_t number, int64_t start_ns) {
+    bool has_start = e->start_ns != PS_NO_START;
+    bool takes_time = has_start || e->dur_ns != 0;
     int64_t since = 0;
-    if (e->start_ns != PS_NO_START) {
-        ps_table_set_int(t, E_AT, e->start_ns);
-        if (!__builtin_sub_overflow(e->start_ns, start_ns, &since)) {
-            ps_table_set_int(t, E_SINCE, since);
-        }
-    }
-    if (e->start_ns != PS_NO_START || e->dur_ns != 0) { /* else it is nothing that takes time */
-        ps_table_set_int(t, E_DURATION, e->dur_ns);
-    }
-    return ps_table_set_text(t, E_NAME, e->name) && ps_table_set_text(t, E_NOTE, e->note);
+    bool has_since = has_start && !__builtin_sub_overflow(e->start_ns, start_ns, &since);
+    ps_table_put(t, &(evidence_row){.finding = (int64_t)number,
+                                    .step = e->step != PS_STEP_OUTSIDE ? e->step : PS_UNKNOWN_INT,
+                                    .since_ns = has_since ? since : PS_UNKNOWN_INT,
+                                    .at_ns = has_start ? e->start_ns : PS_UNKNOWN_INT,
+                                    .dur_ns = takes_time ? e->dur_ns : PS_UNKNOWN_INT,
+                                    .of = *e});
 }
 
-enum { S_FINDING, S_WITH, S_SHARED, N_S };
+typedef struct shared_row {
+    int64_t finding, with, ns;
+} shared_row;
 
-static const ps_column SHARED[N_S] = {
-    [S_FINDING] = {.name = "finding", .type = PS_COL_INT},
-    [S_WITH] = {.name = "shared with", .type = PS_COL_INT},
-    [S_SHARED] = {.name = "shared", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+static const ps_column SHARED[] = {
+    {.name = "finding", PS_FIELD(shared_row, finding)},
+    {.name = "shared with", PS_FIELD(shared_row, with)},
+    {.name = "shared", PS_FIELD(shared_row, ns), .unit = PS_UNIT_NS},
 };
 
-static bool add_shared_rows(ps_table *t, const ps_finding *x, size_t number) {
-    bool ok = true;
-    for (size_t i = 0; ok && i < x->n_shared; i++) {
-        ok = ps_table_add_row(t);
-        if (ok) {
-            ps_table_set_int(t, S_FINDING, (int64_t)number);
-            ps_table_set_int(t, S_WITH, (int64_t)x->shared[i].with);
-        }
-        if (ok && x->shared[i].ns > 0) {
-            ps_table_set_int(t, S_SHARED, x->shared[i].ns);
-        }
+static void put_shared_rows(ps_table *t, const ps_finding *x, size_t number) {
+    for (size_t i = 0; i < x->n_shared; i++) {
+        int64_t ns = x->shared[i].ns > 0 ? x->shared[i].ns : PS_UNKNOWN_INT;
+        ps_table_put(t, &(shared_row){(int64_t)number, (int64_t)x->shared[i].with, ns});
     }
-    return ok;
-}
-
-/* Takes the tables, whatever comes of it. */
-static ps_code add_finding_tables(ps_result *result, ps_table *const *tables, size_t n,
-                                  ps_err *err) {
-    ps_code code = PS_OK;
-    for (size_t i = 0; i < n; i++) {
-        if (code == PS_OK) {
-            code = ps_result_add(result, tables[i], err);
-        } else {
-            ps_table_free(tables[i]);
-        }
-    }
-    return code;
 }
 
 ps_code ps_findings_tables(const ps_findings *f, ps_vendor vendor, int64_t step_ns,
                            int64_t start_ns, ps_result *result, ps_err *err) {
-    ps_table *findings = ps_table_new("findings", "findings", FINDINGS, N_F);
-    ps_table *evidence = ps_table_new("evidence", "where to look", EVIDENCE, N_E);
-    ps_table *shared = ps_table_new("shared", "findings that count the same time", SHARED, N_S);
-    bool ok = !f->failed && findings != NULL && evidence != NULL && shared != NULL;
-    for (size_t i = 0; ok && i < f->n; i++) {
+    ps_table *findings = ps_table_new("findings", "findings", PS_COLUMNS(FINDINGS));
+    ps_table *evidence = ps_table_new("evidence", "where to look", PS_COLUMNS(EVIDENCE));
+    ps_table *shared =
+        ps_table_new("shared", "findings that count the same time", PS_COLUMNS(SHARED));
+    if (f->failed) {
+        ps_table_fail(findings);
+    }
+    for (size_t i = 0; i < f->n; i++) {
         const ps_finding *x = &f->all[i];
-        ok = add_finding(findings, x, i + 1, vendor, f->thresholds, step_ns) &&
-             add_shared_rows(shared, x, i + 1);
-        for (size_t k = 0; ok && k < x->n_evidence; k++) {
-            ok = add_evidence(evidence, &f->evidence[x->first_evidence + k], i + 1, start_ns);
+        put_finding(findings, x, i + 1, vendor, f->thresholds, step_ns);
+        put_shared_rows(shared, x, i + 1);
+        for (size_t k = 0; k < x->n_evidence; k++) {
+            put_evidence(evidence, &f->evidence[x->first_evidence + k], i + 1, start_ns);
         }
     }
-    if (!ok) {
-        ps_table_free(findings);
-        ps_table_free(evidence);
-        ps_table_free(shared);
-        return ps_fail_nomem(err);
-    }
-    ps_table *const tables[] = {findings, evidence, shared};
-    return add_finding_tables(result, tables, sizeof tables / sizeof *tables, err);
+    ps_result_give(result, findings);
+    ps_result_give(result, evidence);
+    ps_result_give(result, shared);
+    return ps_result_code(result, err);
 }

@@ -1,12 +1,12 @@
 #include "analyze/report/report_gains.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/report/report_claims.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 /* --- waits ----------------------------------------------------------------------------------------------------------- */
 
@@ -373,17 +373,8 @@ static void bound_gain(ps_report *report, ps_finding *f) {
 /* --- the order ------------------------------------------------------------------------------------------------------- */
 
 /* By rule, so that the order does not depend on the threads; rules add their findings in the order of ranks. */
-static int compare_findings(const void *a, const void *b) {
-    const ps_finding *x = a;
-    const ps_finding *y = b;
-    if (x->gain_ns != y->gain_ns) {
-        return x->gain_ns > y->gain_ns ? -1 : 1;
-    }
-    if (x->rule != y->rule) {
-        return x->rule < y->rule ? -1 : 1;
-    }
-    return x->first_evidence < y->first_evidence ? -1 : x->first_evidence > y->first_evidence;
-}
+static const ps_sort_key FINDING_ORDER[] = {PS_DOWN(ps_finding, gain_ns), PS_UP(ps_finding, rule),
+                                            PS_UP(ps_finding, first_evidence)};
 
 /* --- time that several findings count --------------------------------------------------------------------------------- */
 
@@ -534,9 +525,7 @@ void ps_report_bound_gains(ps_report *report) {
         ps_intervals_unite(&f->all[i].spans);
         say_absorbed(report, &f->all[i]);
     }
-    if (f->n > 1) {
-        qsort(f->all, f->n, sizeof *f->all, compare_findings);
-    }
+    ps_sort_by(f->all, f->n, sizeof *f->all, PS_KEYS(FINDING_ORDER));
     for (size_t i = 0; i < f->n; i++) {
         tell_shared(report, i);
     }

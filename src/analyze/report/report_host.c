@@ -1,12 +1,12 @@
 /* What the threads that launch work do instead, and what the device loses by it: blocking copies, synchronising calls,
  * garbage collection, batches, checkpoints. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/rank/step_index.h"
 #include "analyze/rank/work.h"
 #include "analyze/report/report_facts.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 
 #define PROMPT_NS 20000
 
@@ -85,9 +85,7 @@ static bool sort_pieces(host *h, const ps_idle *idle) {
             h->by_range[h->n_pieces++] = &idle->at[i];
         }
     }
-    if (h->n_pieces > 1) {
-        qsort(h->by_range, h->n_pieces, sizeof *h->by_range, by_range);
-    }
+    ps_sort(h->by_range, h->n_pieces, sizeof *h->by_range, by_range);
     return h->by_range != NULL;
 }
 

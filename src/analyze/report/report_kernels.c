@@ -1,7 +1,6 @@
 /* Kernels of one rank by type and shape. Names may carry running numbers ("Conv2D7") where the profile has types, so
  * the type stands for the name there. */
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/mfu/mfu.h"
@@ -12,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/sort.h"
 #include "base/strpool.h"
 
 #define SLOW_TIMES 1.5 /* the rule kernel-varies */
@@ -298,7 +298,7 @@ static bool find_excess(kernels *k) {
     int64_t *lengths_ns = ps_calloc(k->n + 1, sizeof *lengths_ns);
     int64_t *like_ns = ps_calloc(k->n + 1, sizeof *like_ns);
     bool ok = lengths_ns != NULL && like_ns != NULL;
-    qsort(k->all, k->n, sizeof *k->all, compare_timed);
+    ps_sort(k->all, k->n, sizeof *k->all, compare_timed);
     for (size_t i = 0, end = 0; ok && i < k->n; i = end) {
         for (end = i; end < k->n && k->all[end].row == k->all[i].row;) {
             end++;
@@ -311,15 +311,9 @@ static bool find_excess(kernels *k) {
     return ok;
 }
 
-static int compare_kernel_row_kinds(const void *a, const void *b) {
-    const ps_report_kernel *x = a;
-    const ps_report_kernel *y = b;
-    if (x->sum_ns != y->sum_ns) {
-        return x->sum_ns > y->sum_ns ? -1 : 1;
-    }
-    int by_type = strcmp(x->type, y->type);
-    return by_type != 0 ? by_type : strcmp(x->shapes, y->shapes);
-}
+static const ps_sort_key KIND_ORDER[] = {PS_DOWN(ps_report_kernel, sum_ns),
+                                         PS_UP(ps_report_kernel, type),
+                                         PS_UP(ps_report_kernel, shapes)};
 
 bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,
                               const ps_report_paying *paying, ps_report_rank *r, ps_err *err) {
@@ -340,7 +334,7 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,
     }
     if (ok && k.n > 0) {
         ok = find_excess(&k) && find_conversion_spans(&k);
-        qsort(r->kernels, r->n_kernels, sizeof *r->kernels, compare_kernel_row_kinds);
+        ps_sort_by(r->kernels, r->n_kernels, sizeof *r->kernels, PS_KEYS(KIND_ORDER));
     }
     r->n_kernels = r->n_kernels < MAX_KEPT ? r->n_kernels : MAX_KEPT;
     ps_mfu_free(mfu);

@@ -3,12 +3,12 @@
  * lead as much as it is long, and that is won. A lead ends where the host waits itself, for a device at work or for another rank: it waits
  * longer then. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "analyze/report/report.h"
 #include "analyze/report/report_facts.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 #define LEAST_WAIT_NS 20000
 
@@ -53,17 +53,8 @@ typedef struct lead_walk {
     size_t next_wait; /* the first that begins behind it */
 } lead_walk;
 
-static int by_lead_place(const void *a, const void *b) {
-    const lead_piece *x = a;
-    const lead_piece *y = b;
-    if (x->device != y->device) {
-        return x->device < y->device ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->end_ns < y->end_ns ? -1 : x->end_ns > y->end_ns;
-}
+static const ps_sort_key BY_LEAD_PLACE[] = {PS_UP(lead_piece, device), PS_UP(lead_piece, start_ns),
+                                            PS_UP(lead_piece, end_ns)};
 
 static void list_lead_pieces(lead_pieces *all, const ps_overlaps *overlaps, const ps_idle_piece *at,
                              size_t n, bool is_comm) {
@@ -219,7 +210,7 @@ bool ps_report_gather_leads(const ps_idle *idle, const ps_overlaps *overlaps,
         list_lead_pieces(&all, overlaps, idle->at, idle->n, false);
         list_lead_pieces(&all, overlaps, idle->comm, idle->n_comm, true);
         list_lead_copies(&all, overlaps->at[0].device, copies);
-        qsort(all.at, all.n, sizeof *all.at, by_lead_place);
+        ps_sort_by(all.at, all.n, sizeof *all.at, PS_KEYS(BY_LEAD_PLACE));
     }
     for (int activity = PS_ACTIVITY_OPTIMIZER; ok && activity < PS_N_ACTIVITIES; activity++) {
         ok = gather_lead(&all, of, activity, r);

@@ -1,7 +1,6 @@
 /* Links and packets, from what the profile's own communication tables say, and the sizes of messages. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/derived/comm_roster.h"
@@ -12,6 +11,7 @@
 #include "analyze/stats/alike.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 /* --- links ----------------------------------------------------------------------------------------------------------- */
 
@@ -478,9 +478,7 @@ static bool add_up_odd(const ps_report *report, const ps_report_member *m, odd_m
             all[out->n++] = &m->facts->comm.ops[i];
         }
     }
-    if (out->n > 1) {
-        qsort(all, out->n, sizeof *all, by_likeness);
-    }
+    ps_sort(all, out->n, sizeof *all, by_likeness);
     int64_t shortest_ns = 0;
     for (size_t i = 0; i < out->n; i++) {
         if (i == 0 || !are_alike(all[i - 1], all[i])) {

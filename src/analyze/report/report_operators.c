@@ -1,7 +1,6 @@
 /* In which operators, frames and ranges the host is while the device waits for it: each moment belongs to the innermost one, so that
  * those of an activity add up to its idle time. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/rank/step_index.h"
@@ -9,6 +8,7 @@
 #include "analyze/report/report_facts.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/sort.h"
 
 /* --- one rank --------------------------------------------------------------------------------------------------------- */
 
@@ -103,17 +103,8 @@ static void count_operators(operator_search *x) {
     }
 }
 
-static int most_idle_first(const void *a, const void *b) {
-    const operator_row *x = a;
-    const operator_row *y = b;
-    if (x->activity != y->activity) {
-        return x->activity < y->activity ? -1 : 1;
-    }
-    if (x->op.idle_ns != y->op.idle_ns) {
-        return x->op.idle_ns > y->op.idle_ns ? -1 : 1;
-    }
-    return strcmp(x->op.name, y->op.name);
-}
+static const ps_sort_key MOST_IDLE_FIRST[] = {
+    PS_UP(operator_row, activity), PS_DOWN(operator_row, op.idle_ns), PS_UP(operator_row, op.name)};
 
 static bool keep_operators(const operator_search *x, ps_report_rank *r) {
     bool ok = true;
@@ -141,9 +132,7 @@ bool ps_report_gather_operators(const ps_host_activity *host, const ps_idle *idl
         ok = !is_of_range || add_operator_piece(&x, &idle->at[i]);
     }
     count_operators(&x);
-    if (x.n > 1) {
-        qsort(x.rows, x.n, sizeof *x.rows, most_idle_first);
-    }
+    ps_sort_by(x.rows, x.n, sizeof *x.rows, PS_KEYS(MOST_IDLE_FIRST));
     ok = ok && keep_operators(&x, r);
     ps_free(x.rows);
     ps_free(x.counts);

@@ -4,33 +4,27 @@
 #include "analyze/report/report_gains.h"
 #include "base/alloc.h"
 
-enum {
-    S_STAGE,
-    S_RANKS,
-    S_STEP,
-    S_BEFORE,
-    S_COMPUTING,
-    S_EXPOSED,
-    S_COPIES,
-    S_FREE,
-    S_AFTER,
-    S_BUSIEST,
-    S_OWN,
-    N_S
-};
+/* The parts of a step, in their order. */
+enum { S_BEFORE, S_COMPUTING, S_EXPOSED, S_COPIES, S_FREE, S_AFTER, N_S };
 
-static const ps_column STAGES[N_S] = {
-    [S_STAGE] = {.name = "stage", .type = PS_COL_INT},
-    [S_RANKS] = {.name = "ranks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [S_STEP] = {.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_BEFORE] = {.name = "before", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_COMPUTING] = {.name = "computing", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_EXPOSED] = {.name = "exposed", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_COPIES] = {.name = "copies", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_FREE] = {.name = "free", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_AFTER] = {.name = "after", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_BUSIEST] = {.name = "busiest rank", .type = PS_COL_INT},
-    [S_OWN] = {.name = "its own", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+typedef struct stage_row {
+    int64_t stage, n, step_ns, parts_ns[N_S], busiest_rank, own_ns;
+} stage_row;
+
+#define PART(text, part)                                                                           \
+    { .name = (text), PS_FIELD(stage_row, parts_ns[part]), .unit = PS_UNIT_NS }
+static const ps_column STAGES[] = {
+    {.name = "stage", PS_FIELD(stage_row, stage), .unknown_below_zero = true},
+    {.name = "ranks", PS_FIELD(stage_row, n), .unit = PS_UNIT_COUNT},
+    {.name = "step", PS_FIELD(stage_row, step_ns), .unit = PS_UNIT_NS},
+    PART("before", S_BEFORE),
+    PART("computing", S_COMPUTING),
+    PART("exposed", S_EXPOSED),
+    PART("copies", S_COPIES),
+    PART("free", S_FREE),
+    PART("after", S_AFTER),
+    {.name = "busiest rank", PS_FIELD(stage_row, busiest_rank)},
+    {.name = "its own", PS_FIELD(stage_row, own_ns), .unit = PS_UNIT_NS},
 };
 
 /* The sums of one stage. */
@@ -44,7 +38,7 @@ static void add_overview_member(stage_sums *s, const ps_report_member *m) {
     const int64_t parts[N_S] = {
         [S_BEFORE] = m->before_ns, [S_COMPUTING] = m->computing_ns, [S_EXPOSED] = m->exposed_ns,
         [S_COPIES] = m->copies_ns, [S_FREE] = m->free_ns,           [S_AFTER] = m->after_ns};
-    for (size_t c = S_BEFORE; c <= S_AFTER; c++) {
+    for (size_t c = 0; c < N_S; c++) {
         s->parts_ns[c] = ps_i64_plus(s->parts_ns[c], parts[c]);
     }
     s->n_unknown[S_BEFORE] += m->has_no_starts;
@@ -57,30 +51,22 @@ static void add_overview_member(stage_sums *s, const ps_report_member *m) {
 
 /* The parts of a row add up to its step, the mean of the steps of the ranks: each part ends where the mean of all up to it
  * does. */
-static bool add_stage_row(ps_table *t, int32_t stage, const stage_sums *s) {
-    if (!ps_table_add_row(t)) {
-        return false;
-    }
+static void put_stage_row(ps_table *t, int32_t stage, const stage_sums *s) {
     int64_t sum_ns = 0;
-    int64_t step_ns = 0;
-    for (size_t c = S_BEFORE; c <= S_AFTER; c++) {
+    stage_row row = {.stage = stage,
+                     .n = s->n,
+                     .busiest_rank = s->busiest->rank,
+                     .own_ns = ps_report_own_ns(s->busiest)};
+    for (size_t c = 0; c < N_S; c++) {
+        bool is_known = s->n_unknown[c] < s->n || s->parts_ns[c] != 0;
         sum_ns = ps_i64_plus(sum_ns, s->parts_ns[c]);
-        if (s->n_unknown[c] < s->n || s->parts_ns[c] != 0) {
-            ps_table_set_int(t, c, sum_ns / s->n - step_ns);
-        }
-        step_ns = sum_ns / s->n;
+        row.parts_ns[c] = is_known ? sum_ns / s->n - row.step_ns : PS_UNKNOWN_INT;
+        row.step_ns = sum_ns / s->n;
     }
-    if (stage >= 0) {
-        ps_table_set_int(t, S_STAGE, stage);
-    }
-    ps_table_set_int(t, S_RANKS, s->n);
-    ps_table_set_int(t, S_STEP, step_ns);
-    ps_table_set_int(t, S_BUSIEST, s->busiest->rank);
-    ps_table_set_int(t, S_OWN, ps_report_own_ns(s->busiest));
-    return true;
+    ps_table_put(t, &row);
 }
 
-ps_code ps_report_add_stages(const ps_report *report, ps_err *err) {
+void ps_report_give_stages(const ps_report *report) {
     int32_t n_stages = 0;
     for (size_t i = 0; i < report->n_members; i++) {
         int32_t stage = report->members[i].stage;
@@ -92,21 +78,18 @@ ps_code ps_report_add_stages(const ps_report *report, ps_err *err) {
         report->findings.is_of_part
             ? "where a step goes by the events that are left, mean of the ranks of a stage"
             : "where a step goes, mean of the ranks of a stage";
-    ps_table *t = ps_table_new("overview_stages", title, STAGES, N_S);
-    bool ok = sums != NULL && t != NULL;
-    for (size_t i = 0; ok && i < report->n_members; i++) {
+    ps_table *t = sums != NULL ? ps_table_new("overview_stages", title, PS_COLUMNS(STAGES)) : NULL;
+    for (size_t i = 0; sums != NULL && i < report->n_members; i++) {
         const ps_report_member *m = &report->members[i];
         if (m->computing_ns > 0) {
             add_overview_member(&sums[m->stage + 1], m);
         }
     }
-    for (int32_t stage = -1; ok && stage < n_stages; stage++) {
-        ok = sums[stage + 1].n == 0 || add_stage_row(t, stage, &sums[stage + 1]);
+    for (int32_t stage = -1; sums != NULL && stage < n_stages; stage++) {
+        if (sums[stage + 1].n > 0) {
+            put_stage_row(t, stage, &sums[stage + 1]);
+        }
     }
     ps_free(sums);
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    return ps_result_add(report->in->result, t, err);
+    ps_result_give(report->in->result, t);
 }

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 /* One stage of one pipeline, sums over the steps. */
 typedef struct stage {
@@ -129,9 +130,7 @@ static int compare_pipeline_finding_numbers(const void *a, const void *b) {
 
 static size_t distinct(int32_t *numbers, size_t n) {
     size_t kept = 0;
-    if (n > 1) {
-        qsort(numbers, n, sizeof *numbers, compare_pipeline_finding_numbers);
-    }
+    ps_sort(numbers, n, sizeof *numbers, compare_pipeline_finding_numbers);
     for (size_t i = 0; i < n; i++) {
         if (kept == 0 || numbers[i] != numbers[kept - 1]) {
             numbers[kept++] = numbers[i];

@@ -110,34 +110,28 @@ void ps_rule_advice(const ps_rule *rule, ps_vendor vendor, char *out, size_t siz
 
 /* --- the list ---------------------------------------------------------------------------------------------------- */
 
-enum { C_SECTION, C_RULE, C_THRESHOLD, C_TITLE, C_TEXT, N_COLUMNS };
+typedef struct rule_row {
+    const char *section, *rule, *title;
+    char threshold[32], fires[512];
+} rule_row;
 
-static const ps_column COLUMNS[N_COLUMNS] = {
-    [C_SECTION] = {.name = "section", .type = PS_COL_TEXT},
-    [C_RULE] = {.name = "rule", .type = PS_COL_TEXT},
-    [C_THRESHOLD] = {.name = "threshold", .type = PS_COL_TEXT},
-    [C_TITLE] = {.name = "finding", .type = PS_COL_TEXT},
-    [C_TEXT] = {.name = "fires when", .type = PS_COL_TEXT},
+static const ps_column COLUMNS[] = {
+    {.name = "section", PS_FIELD(rule_row, section)},
+    {.name = "rule", PS_FIELD(rule_row, rule)},
+    {.name = "threshold", PS_FIELD(rule_row, threshold)},
+    {.name = "finding", PS_FIELD(rule_row, title)},
+    {.name = "fires when", PS_FIELD(rule_row, fires)},
 };
 
 ps_table *ps_rules_table(const double thresholds[PS_N_RULES]) {
-    ps_table *t = ps_table_new("rules", "", COLUMNS, N_COLUMNS);
-    bool ok = t != NULL;
-    for (size_t i = 0; ok && i < PS_N_RULES; i++) {
+    ps_table *t = ps_table_new("rules", "", PS_COLUMNS(COLUMNS));
+    for (size_t i = 0; i < PS_N_RULES; i++) {
         const ps_rule *rule = &RULES[i];
-        char threshold[32];
-        char text[512];
-        ps_rule_value_text(rule, thresholds[i], threshold, sizeof threshold);
-        ps_rule_text(rule, thresholds[i], text, sizeof text);
-        ok = ps_table_add_row(t) &&
-             ps_table_set_text(t, C_SECTION, ps_section_name(rule->section)) &&
-             ps_table_set_text(t, C_RULE, rule->name) &&
-             ps_table_set_text(t, C_THRESHOLD, threshold) &&
-             ps_table_set_text(t, C_TITLE, rule->title) && ps_table_set_text(t, C_TEXT, text);
+        rule_row row = {
+            .section = ps_section_name(rule->section), .rule = rule->name, .title = rule->title};
+        ps_rule_value_text(rule, thresholds[i], row.threshold, sizeof row.threshold);
+        ps_rule_text(rule, thresholds[i], row.fires, sizeof row.fires);
+        ps_table_put(t, &row);
     }
-    if (!ok) {
-        ps_table_free(t);
-        return NULL;
-    }
-    return t;
+    return ps_table_end(t);
 }

@@ -7,12 +7,12 @@
 #include "analyze/report/report.h"
 #include "base/num.h"
 
-enum { S_SECTION, S_SAID, N_S };
+typedef struct section_row {
+    const char *section, *said;
+} section_row;
 
-static const ps_column SECTIONS[N_S] = {
-    [S_SECTION] = {.name = "section", .type = PS_COL_TEXT},
-    [S_SAID] = {.name = "said", .type = PS_COL_TEXT},
-};
+static const ps_column SECTIONS[] = {{.name = "section", PS_FIELD(section_row, section)},
+                                     {.name = "said", PS_FIELD(section_row, said)}};
 
 #define NOTHING_OVER "Nothing is over its threshold."
 
@@ -327,19 +327,13 @@ ps_judged ps_report_judged(const ps_report *report) {
 }
 
 ps_code ps_report_add_sections(const ps_report *report, ps_err *err) {
-    ps_table *t = ps_table_new("sections", "what is judged", SECTIONS, N_S);
-    bool ok = t != NULL;
-    for (int section = 0; ok && section < PS_N_SECTIONS; section++) {
+    ps_table *t = ps_table_new("sections", "what is judged", PS_COLUMNS(SECTIONS));
+    for (int section = 0; section < PS_N_SECTIONS; section++) {
         said s;
         say_section(report, (ps_report_section)section, &s);
-        ok = s.n == 0 ||
-             (ps_table_add_row(t) &&
-              ps_table_set_text(t, S_SECTION, ps_section_name((ps_report_section)section)) &&
-              ps_table_set_text(t, S_SAID, s.text));
-    }
-    if (!ok) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
+        if (s.n > 0) {
+            ps_table_put(t, &(section_row){ps_section_name((ps_report_section)section), s.text});
+        }
     }
     return ps_result_add(report->in->result, t, err);
 }

@@ -1,11 +1,11 @@
 /* Which units bound the kernels, which kernels use a part of the cores, and which of graphs run with dynamic shapes. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/report/report.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 /* A kind of kernels on one rank, by what of its time the rule counts. */
 typedef struct unit_row {
@@ -54,9 +54,7 @@ static unit_row *rank_units(const ps_report *r, int64_t (*of)(const ps_report_ke
             }
         }
     }
-    if (*n > 1) {
-        qsort(rows, *n, sizeof *rows, compare_units);
-    }
+    ps_sort(rows, *n, sizeof *rows, compare_units);
     return rows;
 }
 

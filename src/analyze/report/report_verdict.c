@@ -7,13 +7,16 @@
 #include "analyze/report/report.h"
 #include "base/num.h"
 
-enum { V_TEXT, V_FINDING, V_STEP, V_AFTER, N_V };
+typedef struct verdict_row {
+    const char *text;
+    int64_t finding, step_ns, after_ns;
+} verdict_row;
 
-static const ps_column VERDICT[N_V] = {
-    [V_TEXT] = {.name = "verdict", .type = PS_COL_TEXT},
-    [V_FINDING] = {.name = "finding", .type = PS_COL_INT},
-    [V_STEP] = {.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [V_AFTER] = {.name = "step without", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+static const ps_column VERDICT[] = {
+    {.name = "verdict", PS_FIELD(verdict_row, text)},
+    {.name = "finding", PS_FIELD(verdict_row, finding)},
+    {.name = "step", PS_FIELD(verdict_row, step_ns), .unit = PS_UNIT_NS},
+    {.name = "step without", PS_FIELD(verdict_row, after_ns), .unit = PS_UNIT_NS},
 };
 
 typedef struct sentence {
@@ -215,15 +218,11 @@ ps_code ps_report_add_verdict(const ps_report *report, ps_err *err) {
     say_verdict(&s, report);
     const ps_findings *f = &report->findings;
     bool has_gain = f->n > 0 && f->all[0].gain_ns > 0;
-    ps_table *t = ps_table_new("verdict", "what costs most", VERDICT, N_V);
-    if (t == NULL || !ps_table_add_row(t) || !ps_table_set_text(t, V_TEXT, s.text)) {
-        ps_table_free(t);
-        return ps_fail_nomem(err);
-    }
-    ps_table_set_int(t, V_STEP, report->step_ns);
-    if (has_gain) {
-        ps_table_set_int(t, V_FINDING, 1);
-        ps_table_set_int(t, V_AFTER, report->step_ns - f->all[0].gain_ns);
-    }
+    int64_t after_ns = has_gain ? report->step_ns - f->all[0].gain_ns : PS_UNKNOWN_INT;
+    ps_table *t = ps_table_new("verdict", "what costs most", PS_COLUMNS(VERDICT));
+    ps_table_put(t, &(verdict_row){.text = s.text,
+                                   .finding = has_gain ? 1 : PS_UNKNOWN_INT,
+                                   .step_ns = report->step_ns,
+                                   .after_ns = after_ns});
     return ps_result_add(report->in->result, t, err);
 }

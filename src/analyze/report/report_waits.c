@@ -5,6 +5,7 @@
 
 #include "analyze/report/report_facts.h"
 #include "base/alloc.h"
+#include "base/sort.h"
 
 #define MAX_GAPS 200000 /* of a rank; of more the longest are kept */
 #define MAX_HOST_GAPS ((size_t)1 << 16)
@@ -30,11 +31,7 @@ static int by_wait_length(const void *a, const void *b) {
     return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-static int by_wait_start(const void *a, const void *b) {
-    const ps_report_gap *x = a;
-    const ps_report_gap *y = b;
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
+static const ps_sort_key BY_WAIT_START[] = {PS_UP(ps_report_gap, start_ns)};
 
 static void keep_longest(ps_report_gap *gaps, size_t *n, size_t most, int64_t *dropped_ns) {
     if (*n > most) {
@@ -44,9 +41,7 @@ static void keep_longest(ps_report_gap *gaps, size_t *n, size_t most, int64_t *d
         }
         *n = most;
     }
-    if (*n > 1) {
-        qsort(gaps, *n, sizeof *gaps, by_wait_start);
-    }
+    ps_sort_by(gaps, *n, sizeof *gaps, PS_KEYS(BY_WAIT_START));
 }
 
 /* Pieces that touch are one stretch. */
@@ -115,17 +110,8 @@ static bool wait_goes_on(const ps_idle_piece *a, const ps_idle_piece *b) {
            ps_idle_is_hosts(b->cause);
 }
 
-static int longer_first(const void *a, const void *b) {
-    const stretch *x = a;
-    const stretch *y = b;
-    if (x->length_ns != y->length_ns) {
-        return x->length_ns > y->length_ns ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->from < y->from ? -1 : x->from > y->from;
-}
+static const ps_sort_key LONGER_FIRST[] = {PS_DOWN(stretch, length_ns), PS_UP(stretch, start_ns),
+                                           PS_UP(stretch, from)};
 
 /* The largest first; of equal ones the first activity. */
 static void note_wait_parts(const int64_t by_cause[PS_N_ACTIVITIES], ps_report_wait *w) {
@@ -183,9 +169,7 @@ static bool list_waits(const ps_trace *trace, const ps_overlaps *overlaps, const
         r->short_gaps_ns = ps_i64_plus(r->short_gaps_ns, x.length_ns < SHORT_NS ? x.length_ns : 0);
         all[n++] = x;
     }
-    if (n > 1) {
-        qsort(all, n, sizeof *all, longer_first);
-    }
+    ps_sort_by(all, n, sizeof *all, PS_KEYS(LONGER_FIRST));
     bool ok = all != NULL;
     for (size_t i = 0; ok && i < n && i < PS_REPORT_WAITS_KEPT; i++) {
         ok = tell_wait(trace, overlaps, idle, &all[i], r);

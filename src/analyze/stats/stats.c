@@ -114,19 +114,3 @@ ps_stats ps_stats_of(int64_t *values, size_t n) {
     s.q3 = ps_stats_quantile(values, n, 0.75);
     return s;
 }
-
-void ps_stats_put(ps_table *t, size_t first, const ps_stats *s) {
-    ps_table_set_int(t, first, (int64_t)s->n);
-    ps_table_set_real(t, first + 1, s->mean);
-    if (!isnan(s->std)) {
-        ps_table_set_real(t, first + 2, s->std);
-    }
-    ps_table_set_real(t, first + 3, (double)s->min);
-    if (!isnan(s->median)) { /* else only sums are known */
-        ps_table_set_real(t, first + 4, s->q1);
-        ps_table_set_real(t, first + 5, s->median);
-        ps_table_set_real(t, first + 6, s->q3);
-    }
-    ps_table_set_real(t, first + 7, (double)s->max);
-    ps_table_set_real(t, first + 8, (double)s->sum);
-}

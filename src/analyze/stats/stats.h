@@ -22,21 +22,15 @@ ps_stats ps_stats_of(int64_t *values, size_t n);
 /* The value at position (n - 1) p of sorted values, 0 <= p <= 1, n > 0. */
 double ps_stats_quantile(const int64_t *sorted, size_t n, double p);
 
-/* Columns Count, MeanNs, StdNs, MinNs, Q1Ns, MedianNs, Q3Ns, MaxNs, SumNs of a public table. */
-#define PS_STATS_COLUMNS                                                                           \
-    {.name = "Count", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},                                  \
-        {.name = "MeanNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS},                               \
-        {.name = "StdNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS},                                \
-        {.name = "MinNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS},                                \
-        {.name = "Q1Ns", .type = PS_COL_REAL, .unit = PS_UNIT_NS},                                 \
-        {.name = "MedianNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS},                             \
-        {.name = "Q3Ns", .type = PS_COL_REAL, .unit = PS_UNIT_NS},                                 \
-        {.name = "MaxNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS}, {                              \
-        .name = "SumNs", .type = PS_COL_REAL, .unit = PS_UNIT_NS                                   \
-    }
-#define PS_N_STATS_COLUMNS ((size_t)9)
-
-/* Sets the nine cells of the last row from column `first` on; a deviation or quartile that is not a number stays NULL. */
-void ps_stats_put(ps_table *t, size_t first, const ps_stats *s);
+/* Columns Count, MeanNs, StdNs, MinNs, Q1Ns, MedianNs, Q3Ns, MaxNs, SumNs of a public table, whose rows have a ps_stats of
+ * that name. */
+#define PS_STATS_COLUMNS(row_type, of)                                                             \
+    {.name = "Count", PS_FIELD(row_type, of.n), .unit = PS_UNIT_COUNT},                            \
+        PS_STATS_NS("MeanNs", row_type, of.mean), PS_STATS_NS("StdNs", row_type, of.std),          \
+        PS_STATS_NS("MinNs", row_type, of.min), PS_STATS_NS("Q1Ns", row_type, of.q1),              \
+        PS_STATS_NS("MedianNs", row_type, of.median), PS_STATS_NS("Q3Ns", row_type, of.q3),        \
+        PS_STATS_NS("MaxNs", row_type, of.max), PS_STATS_NS("SumNs", row_type, of.sum)
+#define PS_STATS_NS(column, row_type, member_name)                                                 \
+    { .name = (column), PS_FIELD_AS(PS_COL_REAL, row_type, member_name), .unit = PS_UNIT_NS }
 
 #endif

@@ -3,12 +3,12 @@
 #include "analyze/stats/value_sums.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 /* --- collecting ----------------------------------------------------------------------------------------- */
 
@@ -165,6 +165,9 @@ typedef struct part {
     const ps_summary_values *told;
 } part;
 
+#define BY_TEXTS(type)                                                                             \
+    PS_UP(type, keys[0]), PS_UP(type, keys[1]), PS_UP(type, keys[2]), PS_UP(type, keys[3])
+
 static int compare_value_sum_keys(const char *const *a, const char *const *b) {
     int order = 0;
     for (size_t k = 0; order == 0 && k < PS_SUM_KEYS; k++) {
@@ -173,19 +176,9 @@ static int compare_value_sum_keys(const char *const *a, const char *const *b) {
     return order;
 }
 
-static int compare_ranks(size_t a, size_t b) {
-    return a < b ? -1 : a > b;
-}
-
-static int compare_parts(const void *a, const void *b) {
-    const part *x = a;
-    const part *y = b;
-    int order = compare_value_sum_keys(x->keys, y->keys);
-    return order != 0 ? order : compare_ranks(x->rank_index, y->rank_index);
-}
-
 static part *list_value_sum_parts(const ps_value_sums *const *sums, size_t n_ranks, unsigned keys,
                                   size_t *n) {
+    static const ps_sort_key KEYS[] = {BY_TEXTS(part), PS_UP(part, rank_index)};
     *n = 0;
     for (size_t r = 0; r < n_ranks; r++) {
         *n += sums[r] != NULL ? sums[r]->n_groups : 0;
@@ -206,9 +199,7 @@ static part *list_value_sum_parts(const ps_value_sums *const *sums, size_t n_ran
             }
         }
     }
-    if (*n > 1 && parts != NULL) {
-        qsort(parts, *n, sizeof *parts, compare_parts);
-    }
+    ps_sort_by(parts, *n, sizeof *parts, PS_KEYS(KEYS));
     return parts;
 }
 
@@ -279,32 +270,21 @@ void ps_sum_rows_fini(ps_sum_rows *r) {
     *r = (ps_sum_rows){0};
 }
 
-static int compare_sums(const void *a, const void *b) {
-    const ps_sum_row *x = a;
-    const ps_sum_row *y = b;
-    if (x->stats.sum != y->stats.sum) {
-        return x->stats.sum > y->stats.sum ? -1 : 1;
-    }
-    int order = compare_value_sum_keys(x->keys, y->keys);
-    return order != 0 ? order : compare_ranks(x->rank_index, y->rank_index);
-}
-
-static int compare_in_ranks(const void *a, const void *b) {
-    int order =
-        compare_ranks(((const ps_sum_row *)a)->rank_index, ((const ps_sum_row *)b)->rank_index);
-    return order != 0 ? order : compare_sums(a, b);
-}
-
 void ps_sum_rows_by_sum(ps_sum_rows *r) {
-    if (r->n > 1) {
-        qsort(r->rows, r->n, sizeof *r->rows, compare_sums);
-    }
+    static const ps_sort_key KEYS[] = {PS_DOWN(ps_sum_row, stats.sum), BY_TEXTS(ps_sum_row),
+                                       PS_UP(ps_sum_row, rank_index)};
+    ps_sort_by(r->rows, r->n, sizeof *r->rows, PS_KEYS(KEYS));
 }
 
 void ps_sum_rows_by_rank(ps_sum_rows *r) {
-    if (r->n > 1) {
-        qsort(r->rows, r->n, sizeof *r->rows, compare_in_ranks);
-    }
+    static const ps_sort_key KEYS[] = {PS_UP(ps_sum_row, rank_index),
+                                       PS_DOWN(ps_sum_row, stats.sum), BY_TEXTS(ps_sum_row)};
+    ps_sort_by(r->rows, r->n, sizeof *r->rows, PS_KEYS(KEYS));
+}
+
+size_t ps_sum_rows_find(const ps_sum_rows *r, const ps_sum_row *row) {
+    static const ps_sort_key KEYS[] = {BY_TEXTS(ps_sum_row)};
+    return ps_lower_bound_by(r->rows, r->n, sizeof *r->rows, row, PS_KEYS(KEYS));
 }
 
 bool ps_sum_row_same(const ps_sum_row *a, const ps_sum_row *b) {

@@ -92,6 +92,8 @@ void ps_sum_rows_fini(ps_sum_rows *r);
 void ps_sum_rows_by_sum(ps_sum_rows *r);
 /* By rank; inside of a rank the largest sum first, then by keys. */
 void ps_sum_rows_by_rank(ps_sum_rows *r);
+/* Of rows in the order they come in: the first with these texts, or where it would stand. */
+size_t ps_sum_rows_find(const ps_sum_rows *r, const ps_sum_row *row);
 /* Whether two rows have the same texts. */
 bool ps_sum_row_same(const ps_sum_row *a, const ps_sum_row *b);
 

@@ -2,13 +2,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/views/job_view.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 /* --- time of steps ------------------------------------------------------------------------------------------------- */
 
@@ -135,150 +135,122 @@ static ps_code gather_times(const ps_job_view_input *in, rank_times *out, ps_err
             out->at[i].us[k] /= (double)(n > 0 ? n : 1);
         }
     }
-    if (out->n > 1) {
-        qsort(out->at, out->n, sizeof *out->at, by_rank);
-    }
+    ps_sort(out->at, out->n, sizeof *out->at, by_rank);
     return PS_OK;
 }
 
-#define NS(text)                                                                                   \
-    { .name = (text), .type = PS_COL_INT, .unit = PS_UNIT_NS }
-#define PERCENT(text)                                                                              \
-    { .name = (text), .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT }
-enum {
-    O_RANK,
-    O_KEY,
-    O_STEPS,
-    O_PREPARING,
-    O_PURE,
-    O_OVERLAPPED,
-    O_EXPOSED,
-    O_FREE,
-    O_E2E,
-    O_COMPUTING_RATIO,
-    O_COMMUNICATION_RATIO,
-    O_FREE_RATIO,
-    O_COMPUTING,
-    O_COMMUNICATION,
-    O_NO_RECEIVE,
-    O_STAGE,
-    O_BUBBLE,
-    O_DP,
-    O_PP,
-    O_TP,
-    N_OVERVIEW
-};
-static const ps_column OVERVIEW[N_OVERVIEW] = {
-    [O_RANK] = {.name = "rank_id", .type = PS_COL_INT},
-    [O_KEY] = {.name = "key", .type = PS_COL_TEXT},
-    [O_STEPS] = {.name = "steps", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [O_PREPARING] = NS("preparing"),
-    [O_PURE] = NS("pure computing"),
-    [O_OVERLAPPED] = NS("overlapped"),
-    [O_EXPOSED] = NS("not overlapped"),
-    [O_FREE] = NS("free"),
-    [O_E2E] = NS("e2e"),
-    [O_COMPUTING_RATIO] = PERCENT("computing ratio"),
-    [O_COMMUNICATION_RATIO] = PERCENT("communication ratio"),
-    [O_FREE_RATIO] = PERCENT("free ratio"),
-    [O_COMPUTING] = NS("computing"),
-    [O_COMMUNICATION] = NS("communication"),
-    [O_NO_RECEIVE] = NS("not overlapped without receive"),
-    [O_STAGE] = NS("stage"),
-    [O_BUBBLE] = NS("bubble"),
-    [O_DP] = {.name = "dp", .type = PS_COL_INT},
-    [O_PP] = {.name = "pp", .type = PS_COL_INT},
-    [O_TP] = {.name = "tp", .type = PS_COL_INT},
+/* Times in ns, rounded; unknown where there are none, or too long. */
+typedef struct overview_row {
+    int64_t rank, n_steps, preparing, pure, overlapped, exposed, free, e2e, computing,
+        communication, no_receive, stage, bubble, indices[3];
+    const char *key;
+    double computing_ratio, communication_ratio, free_ratio;
+} overview_row;
+
+#define NS(text, row, member)                                                                      \
+    { .name = (text), PS_FIELD(row, member), .unit = PS_UNIT_NS }
+#define PERCENT(text, row, member)                                                                 \
+    { .name = (text), PS_FIELD(row, member), .unit = PS_UNIT_PERCENT }
+#define INDEX(text, dimension)                                                                     \
+    { .name = (text), PS_FIELD(overview_row, indices[dimension]), .unknown_below_zero = true }
+static const ps_column OVERVIEW[] = {
+    {.name = "rank_id", PS_FIELD(overview_row, rank)},
+    {.name = "key", PS_FIELD(overview_row, key)},
+    {.name = "steps", PS_FIELD(overview_row, n_steps), .unit = PS_UNIT_COUNT},
+    NS("preparing", overview_row, preparing),
+    NS("pure computing", overview_row, pure),
+    NS("overlapped", overview_row, overlapped),
+    NS("not overlapped", overview_row, exposed),
+    NS("free", overview_row, free),
+    NS("e2e", overview_row, e2e),
+    PERCENT("computing ratio", overview_row, computing_ratio),
+    PERCENT("communication ratio", overview_row, communication_ratio),
+    PERCENT("free ratio", overview_row, free_ratio),
+    NS("computing", overview_row, computing),
+    NS("communication", overview_row, communication),
+    NS("not overlapped without receive", overview_row, no_receive),
+    NS("stage", overview_row, stage),
+    NS("bubble", overview_row, bubble),
+    INDEX("dp", 0),
+    INDEX("pp", 1),
+    INDEX("tp", 2),
 };
 
-static void set_view_us(ps_table *t, size_t column, double us) {
-    if (fabs(us) < 9e15) {
-        ps_table_set_int(t, column, (int64_t)llround(us * 1000));
-    }
+static int64_t ns_of_us(double us) {
+    return fabs(us) < 9e15 ? (int64_t)llround(us * 1000) : PS_UNKNOWN_INT;
 }
 
-static bool put_overview_row(ps_table *t, const char *key, const rank_time *x) {
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, O_KEY, key)) {
-        return false;
-    }
+static overview_row overview_row_of(const rank_time *x, const char *key) {
     double e2e = e2e_us(x);
-    ps_table_set_int(t, O_RANK, x->rank);
-    ps_table_set_int(t, O_STEPS, x->n_steps);
-    if (x->n_known[T_PREPARING] > 0) {
-        set_view_us(t, O_PREPARING, x->us[T_PREPARING]);
+    const double *us = x->us;
+    return (overview_row){
+        .rank = x->rank,
+        .key = key,
+        .n_steps = x->n_steps,
+        .preparing = x->n_known[T_PREPARING] > 0 ? ns_of_us(us[T_PREPARING]) : PS_UNKNOWN_INT,
+        .pure = ns_of_us(us[T_COMPUTING] - us[T_OVERLAPPED]),
+        .overlapped = ns_of_us(us[T_OVERLAPPED]),
+        .exposed = ns_of_us(us[T_EXPOSED]),
+        .free = ns_of_us(us[T_FREE]),
+        .e2e = ns_of_us(e2e),
+        .computing_ratio = e2e > 0 ? 100 * us[T_COMPUTING] / e2e : NAN,
+        .communication_ratio = e2e > 0 ? 100 * us[T_EXPOSED] / e2e : NAN,
+        .free_ratio = e2e > 0 ? 100 * us[T_FREE] / e2e : NAN,
+        .computing = ns_of_us(us[T_COMPUTING]),
+        .communication = ns_of_us(us[T_COMMUNICATION]),
+        .no_receive = ns_of_us(us[T_NO_RECEIVE]),
+        .stage = ns_of_us(us[T_STAGE]),
+        .bubble = ns_of_us(us[T_BUBBLE]),
+        .indices = {x->indices[0], x->indices[1], x->indices[2]},
+    };
+}
+
+/* The table when the times are known; `code` says whether they are. */
+static ps_table *end_times(ps_table *t, ps_code code, rank_times *times, ps_err *err) {
+    rank_times_fini(times);
+    if (code == PS_OK) {
+        return ps_view_end(t, true, "", err);
     }
-    set_view_us(t, O_PURE, x->us[T_COMPUTING] - x->us[T_OVERLAPPED]);
-    set_view_us(t, O_OVERLAPPED, x->us[T_OVERLAPPED]);
-    set_view_us(t, O_EXPOSED, x->us[T_EXPOSED]);
-    set_view_us(t, O_FREE, x->us[T_FREE]);
-    set_view_us(t, O_E2E, e2e);
-    if (e2e > 0) {
-        ps_table_set_real(t, O_COMPUTING_RATIO, 100 * x->us[T_COMPUTING] / e2e);
-        ps_table_set_real(t, O_COMMUNICATION_RATIO, 100 * x->us[T_EXPOSED] / e2e);
-        ps_table_set_real(t, O_FREE_RATIO, 100 * x->us[T_FREE] / e2e);
-    }
-    set_view_us(t, O_COMPUTING, x->us[T_COMPUTING]);
-    set_view_us(t, O_COMMUNICATION, x->us[T_COMMUNICATION]);
-    set_view_us(t, O_NO_RECEIVE, x->us[T_NO_RECEIVE]);
-    set_view_us(t, O_STAGE, x->us[T_STAGE]);
-    set_view_us(t, O_BUBBLE, x->us[T_BUBBLE]);
-    for (size_t k = 0; k < 3; k++) {
-        if (x->indices[k] >= 0) {
-            ps_table_set_int(t, O_DP + k, x->indices[k]);
-        }
-    }
-    return true;
+    ps_table_free(t);
+    return NULL;
 }
 
 ps_table *ps_job_view_overview(const ps_job_view_input *in, ps_err *err) {
     rank_times times = {0};
-    ps_table *t = NULL;
     ps_code code = gather_times(in, &times, err);
-    if (code == PS_OK) {
-        t = ps_table_new("overview", "time of a step by rank", OVERVIEW, N_OVERVIEW);
-        code = t != NULL ? PS_OK : ps_fail_nomem(err);
-    }
+    ps_table *t = ps_table_new("overview", "time of a step by rank", PS_COLUMNS(OVERVIEW));
     for (size_t i = 0; code == PS_OK && i < times.n; i++) {
-        const char *key = in->from->key(in->from->context, times.at[i].rank);
-        code = put_overview_row(t, key, &times.at[i]) ? PS_OK : ps_fail_nomem(err);
+        overview_row row =
+            overview_row_of(&times.at[i], in->from->key(in->from->context, times.at[i].rank));
+        ps_table_put(t, &row);
     }
-    rank_times_fini(&times);
-    if (code != PS_OK) {
-        ps_table_free(t);
-        return NULL;
-    }
-    return t;
+    return end_times(t, code, &times, err);
 }
 
 /* --- how far ranks differ ----------------------------------------------------------------------------------------------- */
 
 #define LARGEST_SPREAD_PERCENT 5.0 /* of the mean E2E */
 
-enum {
-    S_METRIC,
-    S_SPREAD,
-    S_SHARE,
-    S_THRESHOLD,
-    S_MOST_RANK,
-    S_MOST,
-    S_LEAST_RANK,
-    S_LEAST,
-    S_WHAT,
-    N_SPREAD
-};
-static const ps_column SPREAD[N_SPREAD] = {
-    [S_METRIC] = {.name = "metric", .type = PS_COL_TEXT},
-    [S_SPREAD] = NS("spread"),
-    [S_SHARE] = PERCENT("share of mean e2e"),
-    [S_THRESHOLD] = PERCENT("threshold"),
-    [S_MOST_RANK] = {.name = "rank of max", .type = PS_COL_INT},
-    [S_MOST] = NS("max"),
-    [S_LEAST_RANK] = {.name = "rank of min", .type = PS_COL_INT},
-    [S_LEAST] = NS("min"),
-    [S_WHAT] = {.name = "what", .type = PS_COL_TEXT},
+typedef struct spread_row {
+    const char *metric;
+    int64_t spread, most_rank, most, least_rank, least;
+    double share, threshold;
+    char what[200];
+} spread_row;
+
+static const ps_column SPREAD[] = {
+    {.name = "metric", PS_FIELD(spread_row, metric)},
+    NS("spread", spread_row, spread),
+    PERCENT("share of mean e2e", spread_row, share),
+    PERCENT("threshold", spread_row, threshold),
+    {.name = "rank of max", PS_FIELD(spread_row, most_rank)},
+    NS("max", spread_row, most),
+    {.name = "rank of min", PS_FIELD(spread_row, least_rank)},
+    NS("min", spread_row, least),
+    {.name = "what", PS_FIELD(spread_row, what)},
 };
 
-static bool put_spread_row(ps_table *t, const rank_times *times, const char *metric, size_t time) {
+static void put_spread_row(ps_table *t, const rank_times *times, const char *metric, size_t time) {
     const rank_time *most = &times->at[0];
     const rank_time *least = &times->at[0];
     double mean = 0;
@@ -290,44 +262,33 @@ static bool put_spread_row(ps_table *t, const rank_times *times, const char *met
     }
     double spread = most->us[time] - least->us[time];
     double share = mean > 0 ? 100 * spread / mean : 0;
-    char what[200];
+    spread_row row = {.metric = metric,
+                      .spread = ns_of_us(spread),
+                      .share = share,
+                      .threshold = LARGEST_SPREAD_PERCENT,
+                      .most_rank = most->rank,
+                      .most = ns_of_us(most->us[time]),
+                      .least_rank = least->rank,
+                      .least = ns_of_us(least->us[time])};
     if (share > LARGEST_SPREAD_PERCENT) {
-        (void)snprintf(what, sizeof what,
+        (void)snprintf(row.what, sizeof row.what,
                        "%s differs by %.3f us between ranks %" PRId64 " and %" PRId64
                        ": look for unequal work, a slow device or a late host there",
                        metric, spread, most->rank, least->rank);
     } else {
-        (void)snprintf(what, sizeof what, "%s is alike in all ranks", metric);
+        (void)snprintf(row.what, sizeof row.what, "%s is alike in all ranks", metric);
     }
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, S_METRIC, metric) ||
-        !ps_table_set_text(t, S_WHAT, what)) {
-        return false;
-    }
-    set_view_us(t, S_SPREAD, spread);
-    ps_table_set_real(t, S_SHARE, share);
-    ps_table_set_real(t, S_THRESHOLD, LARGEST_SPREAD_PERCENT);
-    ps_table_set_int(t, S_MOST_RANK, most->rank);
-    set_view_us(t, S_MOST, most->us[time]);
-    ps_table_set_int(t, S_LEAST_RANK, least->rank);
-    set_view_us(t, S_LEAST, least->us[time]);
-    return true;
+    ps_table_put(t, &row);
 }
 
 ps_table *ps_job_view_spread(const ps_job_view_input *in, ps_err *err) {
     rank_times times = {0};
-    ps_table *t = NULL;
     ps_code code = gather_times(in, &times, err);
+    ps_table *t = ps_table_new("spread", "how far ranks differ", PS_COLUMNS(SPREAD));
     if (code == PS_OK) {
-        t = ps_table_new("spread", "how far ranks differ", SPREAD, N_SPREAD);
-        bool ok = t != NULL && put_spread_row(t, &times, "Computing", T_COMPUTING) &&
-                  put_spread_row(t, &times, "Communication (not overlapped)", T_EXPOSED) &&
-                  put_spread_row(t, &times, "Free", T_FREE);
-        code = ok ? PS_OK : ps_fail_nomem(err);
+        put_spread_row(t, &times, "Computing", T_COMPUTING);
+        put_spread_row(t, &times, "Communication (not overlapped)", T_EXPOSED);
+        put_spread_row(t, &times, "Free", T_FREE);
     }
-    rank_times_fini(&times);
-    if (code != PS_OK) {
-        ps_table_free(t);
-        return NULL;
-    }
-    return t;
+    return end_times(t, code, &times, err);
 }

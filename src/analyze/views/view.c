@@ -70,3 +70,15 @@ bool ps_slice_list_add(ps_slice_list *list, uint32_t slice) {
     list->at[list->n++] = slice;
     return true;
 }
+
+ps_table *ps_view_end(ps_table *t, bool any, const char *nothing, ps_err *err) {
+    t = ps_table_end(t);
+    if (t == NULL) {
+        (void)ps_fail_nomem(err);
+    } else if (!any) {
+        ps_table_free(t);
+        t = NULL;
+        (void)ps_fail(err, PS_NOTHING, "%s", nothing);
+    }
+    return t;
+}

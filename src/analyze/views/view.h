@@ -94,6 +94,10 @@ static inline bool ps_view_touches(const ps_view_input *in, int64_t start_ns, in
     return start_ns < in->to_ns && (start_ns >= in->from_ns || start_ns + dur_ns > in->from_ns);
 }
 
+/* The end of most views: the table; NULL with PS_NOMEM when it is NULL or failed, else with PS_NOTHING and that sentence when
+ * there is not `any` of what it shows. */
+ps_table *ps_view_end(ps_table *t, bool any, const char *nothing, ps_err *err);
+
 /* Rows that are slices, found in one pass; a table made of them needs nothing else. */
 typedef struct ps_slice_list {
     uint32_t *at;

@@ -1,4 +1,5 @@
 /* memcpy: copies and fills of memory by direction; memcpy_details: each of them. */
+#include <math.h>
 #include <string.h>
 
 #include "analyze/rank/copies.h"
@@ -18,40 +19,36 @@ static bool is_copy_shown(const ps_work *w, const ps_view_input *in, uint32_t i)
 
 /* --- by direction ----------------------------------------------------------------------------------------------------------- */
 
-enum {
-    S_KIND,
-    S_DIRECTION,
-    S_TOTAL,
-    S_NUMBER,
-    S_AVG,
-    S_MIN,
-    S_MAX,
-    S_BYTES,
-    S_AVG_BYTES,
-    S_MIN_BYTES,
-    S_MAX_BYTES,
-    S_RATE,
-    N_SUM_COLUMNS
-};
-static const ps_column SUM_COLUMNS[N_SUM_COLUMNS] = {
-    [S_KIND] = {.name = "kind", .type = PS_COL_TEXT},
-    [S_DIRECTION] = {.name = "direction", .type = PS_COL_TEXT},
-    [S_TOTAL] = {.name = "total", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_NUMBER] = {.name = "number", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [S_AVG] = {.name = "avg", .type = PS_COL_REAL, .unit = PS_UNIT_NS},
-    [S_MIN] = {.name = "min", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_MAX] = {.name = "max", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [S_BYTES] = {.name = "size", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
-    [S_AVG_BYTES] = {.name = "avg size", .type = PS_COL_REAL, .unit = PS_UNIT_BYTES},
-    [S_MIN_BYTES] = {.name = "min size", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
-    [S_MAX_BYTES] = {.name = "max size", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
-    [S_RATE] = {.name = "bandwidth", .type = PS_COL_REAL, .unit = PS_UNIT_GB_PER_S},
-};
-
 typedef struct sizes {
     const char *direction;
     int64_t n, bytes, min, max, time_ns; /* of those whose size is known, whole */
 } sizes;
+
+typedef struct copy_sum_row {
+    const char *kind, *direction;
+    ps_view_sum sum;
+    int64_t bytes, min_bytes, max_bytes;
+    double mean_ns, mean_bytes, bytes_per_ns;
+} copy_sum_row;
+
+#define NS(text, row, member)                                                                      \
+    { .name = (text), PS_FIELD(row, member), .unit = PS_UNIT_NS }
+#define BYTES(text, row, member)                                                                   \
+    { .name = (text), PS_FIELD(row, member), .unit = PS_UNIT_BYTES }
+static const ps_column SUM_COLUMNS[] = {
+    {.name = "kind", PS_FIELD(copy_sum_row, kind)},
+    {.name = "direction", PS_FIELD(copy_sum_row, direction)},
+    NS("total", copy_sum_row, sum.sum_ns),
+    {.name = "number", PS_FIELD(copy_sum_row, sum.n), .unit = PS_UNIT_COUNT},
+    NS("avg", copy_sum_row, mean_ns),
+    NS("min", copy_sum_row, sum.min_ns),
+    NS("max", copy_sum_row, sum.max_ns),
+    BYTES("size", copy_sum_row, bytes),
+    BYTES("avg size", copy_sum_row, mean_bytes),
+    BYTES("min size", copy_sum_row, min_bytes),
+    BYTES("max size", copy_sum_row, max_bytes),
+    {.name = "bandwidth", PS_FIELD(copy_sum_row, bytes_per_ns), .unit = PS_UNIT_GB_PER_S},
+};
 
 typedef struct copy_sums {
     ps_view_sums times;
@@ -96,48 +93,34 @@ static bool count_all(copy_sums *c, const ps_view_input *in) {
     return ok;
 }
 
-static bool put_copy_sum(ps_table *t, const ps_trace *trace, const ps_view_sum *r, const sizes *s) {
+static void put_copy_sum(ps_table *t, const ps_trace *trace, const ps_view_sum *r, const sizes *s) {
     const char *kind = ps_trace_text(trace, r->keys[0]);
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, S_KIND, kind) ||
-        !ps_table_set_text(t, S_DIRECTION, s->direction != NULL ? s->direction : kind)) {
-        return false;
-    }
-    ps_table_set_int(t, S_TOTAL, r->sum_ns);
-    ps_table_set_int(t, S_NUMBER, r->n);
-    ps_table_set_real(t, S_AVG, (double)r->sum_ns / (double)r->n);
-    ps_table_set_int(t, S_MIN, r->min_ns);
-    ps_table_set_int(t, S_MAX, r->max_ns);
-    if (s->n > 0) {
-        ps_table_set_int(t, S_BYTES, s->bytes);
-        ps_table_set_real(t, S_AVG_BYTES, (double)s->bytes / (double)s->n);
-        ps_table_set_int(t, S_MIN_BYTES, s->min);
-        ps_table_set_int(t, S_MAX_BYTES, s->max);
-    }
-    if (s->time_ns > 0) {
-        ps_table_set_real(t, S_RATE, (double)s->bytes / (double)s->time_ns);
-    }
-    return true;
+    bool is_known = s->n > 0;
+    ps_table_put(t,
+                 &(copy_sum_row){.kind = kind,
+                                 .direction = s->direction != NULL ? s->direction : kind,
+                                 .sum = *r,
+                                 .mean_ns = (double)r->sum_ns / (double)r->n,
+                                 .bytes = is_known ? s->bytes : PS_UNKNOWN_INT,
+                                 .mean_bytes = is_known ? (double)s->bytes / (double)s->n : NAN,
+                                 .min_bytes = is_known ? s->min : PS_UNKNOWN_INT,
+                                 .max_bytes = is_known ? s->max : PS_UNKNOWN_INT,
+                                 .bytes_per_ns =
+                                     s->time_ns > 0 ? (double)s->bytes / (double)s->time_ns : NAN});
 }
 
 static ps_table *make_memcpy(const ps_view_input *in, ps_err *err) {
     copy_sums c = {0};
-    bool ok = count_all(&c, in);
-    ps_table *t = ok && c.times.n > 0 ? ps_table_new("memcpy", "copies of memory by kind",
-                                                     SUM_COLUMNS, N_SUM_COLUMNS)
-                                      : NULL;
-    bool any = !ok || c.times.n > 0;
-    ok = t != NULL;
-    for (size_t i = 0; ok && i < c.times.n; i++) {
-        ok = put_copy_sum(t, in->trace, &c.times.at[i], &c.sizes[i]);
+    ps_table *t = count_all(&c, in)
+                      ? ps_table_new("memcpy", "copies of memory by kind", PS_COLUMNS(SUM_COLUMNS))
+                      : NULL;
+    bool any = c.times.n > 0;
+    for (size_t i = 0; t != NULL && i < c.times.n; i++) {
+        put_copy_sum(t, in->trace, &c.times.at[i], &c.sizes[i]);
     }
     ps_view_sums_fini(&c.times);
     ps_free(c.sizes);
-    if (!ok) {
-        ps_table_free(t);
-        (void)(any ? ps_fail_nomem(err) : ps_fail(err, PS_NOTHING, "%s", NO_COPIES));
-        return NULL;
-    }
-    return t;
+    return ps_view_end(t, any, NO_COPIES, err);
 }
 
 const ps_view ps_view_memcpy = {.name = "memcpy",
@@ -148,28 +131,23 @@ const ps_view ps_view_memcpy = {.name = "memcpy",
 
 /* --- each ---------------------------------------------------------------------------------------------------------------------- */
 
-enum {
-    C_SLICE,
-    C_KIND,
-    C_DIRECTION,
-    C_START,
-    C_DURATION,
-    C_BYTES,
-    C_RATE,
-    C_DEVICE,
-    C_STREAM,
-    N_COLUMNS
-};
-static const ps_column COLUMNS[N_COLUMNS] = {
-    [C_SLICE] = {.name = "slice", .type = PS_COL_INT},
-    [C_KIND] = {.name = "kind", .type = PS_COL_TEXT},
-    [C_DIRECTION] = {.name = "direction", .type = PS_COL_TEXT},
-    [C_START] = {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_DURATION] = {.name = "duration", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_BYTES] = {.name = "size", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
-    [C_RATE] = {.name = "bandwidth", .type = PS_COL_REAL, .unit = PS_UNIT_GB_PER_S},
-    [C_DEVICE] = {.name = "device", .type = PS_COL_INT},
-    [C_STREAM] = {.name = "stream", .type = PS_COL_INT},
+typedef struct copy_row {
+    uint32_t slice;
+    const char *kind, *direction;
+    int64_t start_ns, dur_ns, bytes, device, stream;
+    double bytes_per_ns;
+} copy_row;
+
+static const ps_column COLUMNS[] = {
+    {.name = "slice", PS_FIELD(copy_row, slice)},
+    {.name = "kind", PS_FIELD(copy_row, kind)},
+    {.name = "direction", PS_FIELD(copy_row, direction)},
+    NS("start", copy_row, start_ns),
+    NS("duration", copy_row, dur_ns),
+    {.name = "size", PS_FIELD(copy_row, bytes), .unit = PS_UNIT_BYTES, .unknown_below_zero = true},
+    {.name = "bandwidth", PS_FIELD(copy_row, bytes_per_ns), .unit = PS_UNIT_GB_PER_S},
+    {.name = "device", PS_FIELD(copy_row, device), .unknown_below_zero = true},
+    {.name = "stream", PS_FIELD(copy_row, stream), .unknown_below_zero = true},
 };
 
 typedef struct copies {
@@ -188,31 +166,25 @@ static void free_copies(void *context) {
     }
 }
 
-static void make_copy(const void *context, size_t row, ps_value *cells, char room[PS_ROW_ROOM]) {
-    (void)room;
+static void fill_copy(const void *context, size_t at, void *out) {
     const copies *c = context;
-    uint32_t slice = c->list.at[row];
+    uint32_t slice = c->list.at[at];
     const ps_track *track = &c->tracks[c->s->track[slice]];
     ps_copy copy = ps_copy_read(c->trace, &c->keys, slice);
-    int64_t bytes = copy.bytes;
-    const char *text = ps_trace_text(c->trace, copy.kind);
-    ps_cell_int_set(&cells[C_SLICE], slice);
-    ps_cell_text_set(&cells[C_KIND], text);
-    ps_cell_text_set(&cells[C_DIRECTION], copy.direction != NULL ? copy.direction : text);
-    ps_cell_int_set(&cells[C_START], c->s->start_ns[slice]);
-    ps_cell_int_set(&cells[C_DURATION], c->s->dur_ns[slice]);
-    if (bytes >= 0) {
-        ps_cell_int_set(&cells[C_BYTES], bytes);
-    }
-    if (bytes >= 0 && c->s->dur_ns[slice] > 0) {
-        ps_cell_real_set(&cells[C_RATE], (double)bytes / (double)c->s->dur_ns[slice]);
-    }
-    if (track->device >= 0) {
-        ps_cell_int_set(&cells[C_DEVICE], track->device);
-    }
-    if (track->kind == PS_TRACK_STREAM && track->tid >= 0) {
-        ps_cell_int_set(&cells[C_STREAM], track->tid);
-    }
+    const char *kind = ps_trace_text(c->trace, copy.kind);
+    int64_t dur_ns = c->s->dur_ns[slice];
+    copy_row *row = out;
+    *row = (copy_row){
+        .slice = slice,
+        .kind = ps_text_or_null(kind),
+        .direction = ps_text_or_null(copy.direction != NULL ? copy.direction : kind),
+        .start_ns = c->s->start_ns[slice],
+        .dur_ns = dur_ns,
+        .bytes = copy.bytes,
+        .bytes_per_ns = copy.bytes >= 0 && dur_ns > 0 ? (double)copy.bytes / (double)dur_ns : NAN,
+        .device = track->device,
+        .stream = track->kind == PS_TRACK_STREAM ? track->tid : -1,
+    };
 }
 
 static ps_table *make_memcpy_details(const ps_view_input *in, ps_err *err) {
@@ -234,8 +206,12 @@ static ps_table *make_memcpy_details(const ps_view_input *in, ps_err *err) {
         (void)(ok ? ps_fail(err, PS_NOTHING, "%s", NO_COPIES) : ps_fail_nomem(err));
         return NULL;
     }
-    ps_table *t = ps_table_new_made("memcpy_details", "copies of memory", COLUMNS, N_COLUMNS,
-                                    c->list.n, (ps_row_maker){make_copy, c, free_copies});
+    ps_table *t =
+        ps_table_new_made("memcpy_details", "copies of memory", PS_COLUMNS(COLUMNS), c->list.n,
+                          (ps_row_maker){.fill = fill_copy,
+                                         .row_size = sizeof(copy_row),
+                                         .context = c,
+                                         .free_context = free_copies});
     if (t == NULL) {
         (void)ps_fail_nomem(err);
     }

@@ -6,36 +6,34 @@
 
 #define LARGEST_DROP_PERCENT 5.0 /* between the highest and the lowest value; more is a finding */
 
-enum {
-    C_SERIES,
-    C_DEVICE,
-    C_MIN,
-    C_MAX,
-    C_MEAN,
-    C_DROP,
-    C_BELOW,
-    C_VALUES,
-    C_LOWEST_AT,
-    C_VERDICT,
-    N_COLUMNS
-};
-static const ps_column COLUMNS[N_COLUMNS] = {
-    [C_SERIES] = {.name = "series", .type = PS_COL_TEXT},
-    [C_DEVICE] = {.name = "device", .type = PS_COL_INT},
-    [C_MIN] = {.name = "min", .type = PS_COL_REAL, .unit = PS_UNIT_MHZ},
-    [C_MAX] = {.name = "max", .type = PS_COL_REAL, .unit = PS_UNIT_MHZ},
-    [C_MEAN] = {.name = "mean", .type = PS_COL_REAL, .unit = PS_UNIT_MHZ},
-    [C_DROP] = {.name = "drop", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
-    [C_BELOW] = {.name = "time below max", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
-    [C_VALUES] = {.name = "values", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [C_LOWEST_AT] = {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_VERDICT] = {.name = "verdict", .type = PS_COL_TEXT},
-};
-
 typedef struct clock_facts {
     double min, max, weighted, weight, below;
     int64_t n, lowest_ns;
 } clock_facts;
+
+typedef struct clock_row {
+    const char *series, *verdict;
+    int64_t device;
+    double mean, drop, below;
+    clock_facts of;
+} clock_row;
+
+#define MHZ(text, member)                                                                          \
+    { .name = (text), PS_FIELD(clock_row, member), .unit = PS_UNIT_MHZ }
+#define PERCENT(text, member)                                                                      \
+    { .name = (text), PS_FIELD(clock_row, member), .unit = PS_UNIT_PERCENT }
+static const ps_column COLUMNS[] = {
+    {.name = "series", PS_FIELD(clock_row, series)},
+    {.name = "device", PS_FIELD(clock_row, device), .unknown_below_zero = true},
+    MHZ("min", of.min),
+    MHZ("max", of.max),
+    MHZ("mean", mean),
+    PERCENT("drop", drop),
+    PERCENT("time below max", below),
+    {.name = "values", PS_FIELD(clock_row, of.n), .unit = PS_UNIT_COUNT},
+    {.name = "start", PS_FIELD(clock_row, of.lowest_ns), .unit = PS_UNIT_NS},
+    {.name = "verdict", PS_FIELD(clock_row, verdict)},
+};
 
 static int64_t trace_end(const ps_trace *t) {
     const ps_slices *s = ps_trace_slices(t);
@@ -82,35 +80,25 @@ static clock_facts frequency_look_at(const ps_view_input *in, uint32_t from, uin
     return f;
 }
 
-static bool put_clock(ps_table *t, const ps_trace *trace, const ps_track *track,
+static void put_clock(ps_table *t, const ps_trace *trace, const ps_track *track,
                       const clock_facts *f) {
     double drop = f->max > 0 ? 100 * (f->max - f->min) / f->max : 0;
-    if (!ps_table_add_row(t) ||
-        !ps_table_set_text(t, C_SERIES, ps_trace_text(trace, track->name)) ||
-        !ps_table_set_text(t, C_VERDICT,
-                           drop > LARGEST_DROP_PERCENT ? "varies by more than 5 %" : "steady")) {
-        return false;
-    }
-    if (track->device >= 0) {
-        ps_table_set_int(t, C_DEVICE, track->device);
-    }
-    ps_table_set_real(t, C_MIN, f->min);
-    ps_table_set_real(t, C_MAX, f->max);
-    ps_table_set_real(t, C_MEAN, f->weighted / f->weight);
-    ps_table_set_real(t, C_DROP, drop);
-    ps_table_set_real(t, C_BELOW, 100 * f->below / f->weight);
-    ps_table_set_int(t, C_VALUES, f->n);
-    ps_table_set_int(t, C_LOWEST_AT, f->lowest_ns);
-    return true;
+    bool varies = drop > LARGEST_DROP_PERCENT;
+    ps_table_put(t, &(clock_row){.series = ps_trace_text(trace, track->name),
+                                 .verdict = varies ? "varies by more than 5 %" : "steady",
+                                 .device = track->device,
+                                 .mean = f->weighted / f->weight,
+                                 .drop = drop,
+                                 .below = 100 * f->below / f->weight,
+                                 .of = *f});
 }
 
-static bool put_clocks(const ps_view_input *in, ps_table *t) {
+static void put_clocks(const ps_view_input *in, ps_table *t) {
     const ps_counters *c = ps_trace_counters(in->trace);
     size_t n_tracks = 0;
     const ps_track *tracks = ps_trace_tracks(in->trace, &n_tracks);
     int64_t end_ns = trace_end(in->trace);
-    bool ok = true;
-    for (uint32_t i = 0; ok && i < c->n;) {
+    for (uint32_t i = 0; i < c->n;) {
         uint32_t end = i;
         while (end < c->n && c->track[end] == c->track[i]) {
             end++;
@@ -119,26 +107,23 @@ static bool put_clocks(const ps_view_input *in, ps_table *t) {
         const ps_track *track = &tracks[c->track[i]];
         if (ps_is_frequency(ps_trace_text(in->trace, track->name), &is_cpu)) {
             clock_facts f = frequency_look_at(in, i, end, end_ns);
-            ok = f.n == 0 || put_clock(t, in->trace, track, &f);
+            if (f.n > 0) {
+                put_clock(t, in->trace, track, &f);
+            }
         }
         i = end;
     }
-    return ok;
 }
 
 static ps_table *make_frequency(const ps_view_input *in, ps_err *err) {
-    ps_table *t = ps_table_new("frequency", "clocks of devices and processors", COLUMNS, N_COLUMNS);
-    bool ok = t != NULL && put_clocks(in, t);
-    if (!ok || t->n_rows == 0) {
-        ps_table_free(t);
-        (void)(ok ? ps_fail(
-                        err, PS_NOTHING,
-                        "no counter of a frequency in this span: Ascend profilers record AI Core Freq at "
-                        "profiler_level Level1 and above, Nsight Systems with --gpu-metrics-devices")
-                  : ps_fail_nomem(err));
-        return NULL;
-    }
-    return t;
+    ps_table *t =
+        ps_table_new("frequency", "clocks of devices and processors", PS_COLUMNS(COLUMNS));
+    put_clocks(in, t);
+    return ps_view_end(t, t != NULL && t->n_rows > 0,
+                       "no counter of a frequency in this span: Ascend profilers record AI Core "
+                       "Freq at profiler_level Level1 and above, Nsight Systems with "
+                       "--gpu-metrics-devices",
+                       err);
 }
 
 const ps_view ps_view_frequency = {

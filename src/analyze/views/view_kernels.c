@@ -207,8 +207,9 @@ static ps_table *to_table(details *d, const ps_view *view, ps_err *err) {
     }
     memcpy(d->columns, FIXED, sizeof FIXED);
     ps_pmu_columns(&d->pmu, d->columns + N_FIXED);
-    ps_table *t = ps_table_new_made(view->name, view->title, d->columns, n, d->n,
-                                    (ps_row_maker){make_kernel_row, d, free_details});
+    ps_table *t = ps_table_new_made(
+        view->name, view->title, d->columns, n, d->n,
+        (ps_row_maker){.make = make_kernel_row, .context = d, .free_context = free_details});
     if (t == NULL) {
         (void)ps_fail_nomem(err);
     }

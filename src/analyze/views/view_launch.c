@@ -17,44 +17,33 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 
-enum {
-    C_SLICE,
-    C_NAME,
-    C_START,
-    C_DURATION,
-    C_OP,
-    C_OP_SLICE,
-    C_BEFORE,
-    C_ENQUEUE,
-    C_QUEUE_WAIT,
-    C_DEQUEUE,
-    C_LAUNCH,
-    C_DEVICE_WAIT,
-    C_TOTAL,
-    C_PATH,
-    C_STATUS,
-    C_NOTE,
-    N_COLUMNS
-};
-#define NS(text)                                                                                   \
-    { .name = (text), .type = PS_COL_INT, .unit = PS_UNIT_NS }
-static const ps_column COLUMNS[N_COLUMNS] = {
-    [C_SLICE] = {.name = "slice", .type = PS_COL_INT},
-    [C_NAME] = {.name = "name", .type = PS_COL_TEXT},
-    [C_START] = NS("start"),
-    [C_DURATION] = NS("duration"),
-    [C_OP] = {.name = "operator", .type = PS_COL_TEXT},
-    [C_OP_SLICE] = {.name = "operator slice", .type = PS_COL_INT},
-    [C_BEFORE] = NS("before launch"),
-    [C_ENQUEUE] = NS("enqueue"),
-    [C_QUEUE_WAIT] = NS("queue wait"),
-    [C_DEQUEUE] = NS("dequeue"),
-    [C_LAUNCH] = NS("launch"),
-    [C_DEVICE_WAIT] = NS("device wait"),
-    [C_TOTAL] = NS("total"),
-    [C_PATH] = {.name = "path", .type = PS_COL_TEXT},
-    [C_STATUS] = {.name = "status", .type = PS_COL_TEXT},
-    [C_NOTE] = {.name = "note", .type = PS_COL_TEXT},
+/* PS_NONE, unknown: there is no such station. */
+typedef struct launch_row {
+    uint32_t slice, op_slice;
+    const char *name, *op, *path, *status, *note;
+    int64_t start_ns, dur_ns, before_ns, enqueue_ns, queue_wait_ns, dequeue_ns, launch_ns,
+        device_wait_ns, total_ns;
+} launch_row;
+
+#define NS(text, member)                                                                           \
+    { .name = (text), PS_FIELD(launch_row, member), .unit = PS_UNIT_NS }
+static const ps_column COLUMNS[] = {
+    {.name = "slice", PS_FIELD(launch_row, slice)},
+    {.name = "name", PS_FIELD(launch_row, name)},
+    NS("start", start_ns),
+    NS("duration", dur_ns),
+    {.name = "operator", PS_FIELD(launch_row, op)},
+    {.name = "operator slice", PS_FIELD(launch_row, op_slice)},
+    NS("before launch", before_ns),
+    NS("enqueue", enqueue_ns),
+    NS("queue wait", queue_wait_ns),
+    NS("dequeue", dequeue_ns),
+    NS("launch", launch_ns),
+    NS("device wait", device_wait_ns),
+    NS("total", total_ns),
+    {.name = "path", PS_FIELD(launch_row, path)},
+    {.name = "status", PS_FIELD(launch_row, status)},
+    {.name = "note", PS_FIELD(launch_row, note)},
 };
 
 typedef struct launches {
@@ -179,10 +168,22 @@ static uint32_t outermost(const launches *l, uint32_t op) {
     return found;
 }
 
-static void put_launch_span(ps_value *cell, int64_t from_ns, int64_t to_ns) {
-    if (to_ns >= from_ns) {
-        ps_cell_int_set(cell, to_ns - from_ns);
-    }
+/* From the start of one slice, or its end, to a time; unknown when either is not there. */
+static int64_t launch_span(int64_t from_ns, int64_t to_ns) {
+    bool is_known = from_ns != PS_UNKNOWN_INT && to_ns != PS_UNKNOWN_INT && to_ns >= from_ns;
+    return is_known ? to_ns - from_ns : PS_UNKNOWN_INT;
+}
+
+static int64_t launch_start_or_unknown(const launches *l, uint32_t slice) {
+    return slice != PS_NONE ? l->s->start_ns[slice] : PS_UNKNOWN_INT;
+}
+
+static int64_t launch_end_or_unknown(const launches *l, uint32_t slice) {
+    return slice != PS_NONE ? launch_end_of(l, slice) : PS_UNKNOWN_INT;
+}
+
+static int64_t launch_duration_or_unknown(const launches *l, uint32_t slice) {
+    return slice != PS_NONE ? l->s->dur_ns[slice] : PS_UNKNOWN_INT;
 }
 
 static const char *launch_path_of(const launches *l, const stations *st, uint32_t kernel) {
@@ -220,58 +221,48 @@ static const char *note_of(const launches *l, const stations *st) {
                : NULL;
 }
 
-static void put_status(const launches *l, const stations *st, bool is_aicpu, ps_value *cells) {
-    const char *note = note_of(l, st);
-    ps_cell_text_set(&cells[C_STATUS], note != NULL ? "incomplete"
-                                       : is_aicpu   ? "fallback"
-                                                    : "normal");
-    ps_cell_text_set(&cells[C_NOTE], note != NULL ? note : is_aicpu ? "runs on the AI CPU" : NULL);
-}
-
 static bool runs_on_aicpu(const launches *l, uint32_t kernel) {
     const char *core = ps_trace_arg_text(l->trace, kernel, "taskType");
     core = core != NULL ? core : ps_trace_arg_text(l->trace, kernel, "Accelerator Core");
     return ps_core_is_aicpu(core);
 }
 
-static void make_launch(const void *context, size_t row, ps_value *cells, char room[PS_ROW_ROOM]) {
-    (void)room;
+static void fill_launch(const void *context, size_t at, void *out) {
     const launches *l = context;
-    uint32_t kernel = l->list.at[row];
+    uint32_t kernel = l->list.at[at];
     stations st = find_stations(l, kernel);
-    int64_t start = l->s->start_ns[kernel];
-    ps_cell_int_set(&cells[C_SLICE], kernel);
-    ps_cell_text_set(&cells[C_NAME], ps_trace_text(l->trace, l->s->name[kernel]));
-    ps_cell_int_set(&cells[C_START], start);
-    ps_cell_int_set(&cells[C_DURATION], l->s->dur_ns[kernel]);
+    uint32_t top = st.op != PS_NONE ? outermost(l, st.op) : PS_NONE;
     uint32_t handed = st.enqueue != PS_NONE   ? st.enqueue
                       : st.dequeue != PS_NONE ? st.dequeue
                                               : st.call;
-    if (st.op != PS_NONE) {
-        uint32_t top = outermost(l, st.op);
-        ps_cell_text_set(&cells[C_OP], ps_trace_text(l->trace, l->s->name[top]));
-        ps_cell_int_set(&cells[C_OP_SLICE], top);
-        if (handed != PS_NONE) {
-            put_launch_span(&cells[C_BEFORE], l->s->start_ns[top], l->s->start_ns[handed]);
-        }
-        put_launch_span(&cells[C_TOTAL], l->s->start_ns[top], launch_end_of(l, kernel));
-    } else if (handed != PS_NONE) {
-        put_launch_span(&cells[C_TOTAL], l->s->start_ns[handed], launch_end_of(l, kernel));
-    }
-    if (st.enqueue != PS_NONE) {
-        ps_cell_int_set(&cells[C_ENQUEUE], l->s->dur_ns[st.enqueue]);
-        put_launch_span(&cells[C_QUEUE_WAIT], launch_end_of(l, st.enqueue),
-                        l->s->start_ns[st.dequeue]);
-    }
-    if (st.dequeue != PS_NONE) {
-        ps_cell_int_set(&cells[C_DEQUEUE], l->s->dur_ns[st.dequeue]);
-    }
-    if (st.call != PS_NONE) {
-        ps_cell_int_set(&cells[C_LAUNCH], l->s->dur_ns[st.call]);
-        put_launch_span(&cells[C_DEVICE_WAIT], launch_end_of(l, st.call), start);
-    }
-    ps_cell_text_set(&cells[C_PATH], launch_path_of(l, &st, kernel));
-    put_status(l, &st, runs_on_aicpu(l, kernel), cells);
+    int64_t begun_ns = launch_start_or_unknown(l, top);
+    int64_t handed_ns = launch_start_or_unknown(l, handed);
+    const char *note = note_of(l, &st);
+    bool is_aicpu = runs_on_aicpu(l, kernel);
+    launch_row *row = out;
+    *row = (launch_row){
+        .slice = kernel,
+        .name = ps_text_or_null(ps_trace_text(l->trace, l->s->name[kernel])),
+        .start_ns = l->s->start_ns[kernel],
+        .dur_ns = l->s->dur_ns[kernel],
+        .op = top != PS_NONE ? ps_text_or_null(ps_trace_text(l->trace, l->s->name[top])) : NULL,
+        .op_slice = top,
+        .before_ns = launch_span(begun_ns, handed_ns),
+        .enqueue_ns = launch_duration_or_unknown(l, st.enqueue),
+        .queue_wait_ns = launch_span(launch_end_or_unknown(l, st.enqueue),
+                                     launch_start_or_unknown(l, st.dequeue)),
+        .dequeue_ns = launch_duration_or_unknown(l, st.dequeue),
+        .launch_ns = launch_duration_or_unknown(l, st.call),
+        .device_wait_ns = launch_span(launch_end_or_unknown(l, st.call), l->s->start_ns[kernel]),
+        .total_ns = launch_span(top != PS_NONE ? begun_ns : handed_ns, launch_end_of(l, kernel)),
+        .path = launch_path_of(l, &st, kernel),
+        .status = note != NULL ? "incomplete"
+                  : is_aicpu   ? "fallback"
+                               : "normal",
+        .note = note != NULL ? note
+                : is_aicpu   ? "runs on the AI CPU"
+                             : NULL,
+    };
 }
 
 static bool take_queues(launches *l) {
@@ -331,9 +322,12 @@ static ps_table *make_kernel_launch(const ps_view_input *in, ps_err *err) {
                   : ps_fail_nomem(err));
         return NULL;
     }
-    ps_table *t =
-        ps_table_new_made("kernel_launch", "kernels from the operator to their end", COLUMNS,
-                          N_COLUMNS, l->list.n, (ps_row_maker){make_launch, l, free_launches});
+    ps_table *t = ps_table_new_made("kernel_launch", "kernels from the operator to their end",
+                                    PS_COLUMNS(COLUMNS), l->list.n,
+                                    (ps_row_maker){.fill = fill_launch,
+                                                   .row_size = sizeof(launch_row),
+                                                   .context = l,
+                                                   .free_context = free_launches});
     if (t == NULL) {
         (void)ps_fail_nomem(err);
     }

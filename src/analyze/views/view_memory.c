@@ -23,14 +23,21 @@ static int64_t whole_bytes(double bytes) {
 
 /* --- the curve ------------------------------------------------------------------------------------------------------------- */
 
-enum { C_SERIES, C_OWNER, C_WHAT, C_DEVICE, C_TIME, C_BYTES, N_COLUMNS };
-static const ps_column COLUMNS[N_COLUMNS] = {
-    [C_SERIES] = {.name = "series", .type = PS_COL_INT},
-    [C_OWNER] = {.name = "owner", .type = PS_COL_TEXT},
-    [C_WHAT] = {.name = "what", .type = PS_COL_TEXT},
-    [C_DEVICE] = {.name = "device", .type = PS_COL_INT},
-    [C_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_BYTES] = {.name = "value", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
+typedef struct point_row {
+    uint32_t series;
+    const char *owner,
+        *what; /* the owner moves into the table's arena at the end; the other is static */
+    int64_t device, time_ns, bytes;
+} point_row;
+
+enum { C_SERIES, C_OWNER }; /* as they stand below */
+static const ps_column COLUMNS[] = {
+    {.name = "series", PS_FIELD(point_row, series)},
+    {.name = "owner", PS_FIELD(point_row, owner), .is_shared = true},
+    {.name = "what", PS_FIELD(point_row, what), .is_shared = true},
+    {.name = "device", PS_FIELD(point_row, device), .unknown_below_zero = true},
+    {.name = "time", PS_FIELD(point_row, time_ns), .unit = PS_UNIT_NS},
+    {.name = "value", PS_FIELD(point_row, bytes), .unit = PS_UNIT_BYTES},
 };
 
 typedef struct curve {
@@ -40,24 +47,14 @@ typedef struct curve {
     size_t most; /* points of a series */
 } curve;
 
-static bool put_point(const curve *c, uint32_t series, int64_t time_ns, double bytes) {
+static void put_point(const curve *c, uint32_t series, int64_t time_ns, double bytes) {
     const ps_memory_series *s = &c->m->series[series];
-    if (!ps_table_add_row(c->table)) {
-        return false;
-    }
-    ps_table_share_text(c->table, C_OWNER, s->owner); /* moved into the table's arena at the end */
-    ps_table_share_text(c->table, C_WHAT, s->what);
-    ps_table_set_int(c->table, C_SERIES, series);
-    if (s->device >= 0) {
-        ps_table_set_int(c->table, C_DEVICE, s->device);
-    }
-    ps_table_set_int(c->table, C_TIME, time_ns);
-    ps_table_set_int(c->table, C_BYTES, whole_bytes(bytes));
-    return true;
+    ps_table_put(c->table,
+                 &(point_row){series, s->owner, s->what, s->device, time_ns, whole_bytes(bytes)});
 }
 
 /* Points [from, to) as first, lowest, highest, last, in their order. */
-static bool put_stretch(const curve *c, uint32_t series, size_t from, size_t to) {
+static void put_stretch(const curve *c, uint32_t series, size_t from, size_t to) {
     const ps_memory_point *p = c->m->points;
     size_t low = from;
     size_t high = from;
@@ -66,21 +63,19 @@ static bool put_stretch(const curve *c, uint32_t series, size_t from, size_t to)
         high = p[i].bytes > p[high].bytes ? i : high;
     }
     size_t keep[4] = {from, low < high ? low : high, low < high ? high : low, to - 1};
-    bool ok = true;
-    for (size_t k = 0; ok && k < 4; k++) {
-        ok = (k > 0 && keep[k] <= keep[k - 1]) ||
-             put_point(c, series, p[keep[k]].time_ns, p[keep[k]].bytes);
+    for (size_t k = 0; k < 4; k++) {
+        if (k == 0 || keep[k] > keep[k - 1]) {
+            put_point(c, series, p[keep[k]].time_ns, p[keep[k]].bytes);
+        }
     }
-    return ok;
 }
 
 /* A value holds until the next one: the last one before the span stands at its beginning. */
-static bool put_series(const curve *c, uint32_t series) {
+static void put_series(const curve *c, uint32_t series) {
     const ps_memory_point *p = c->m->points;
     size_t from = c->m->series[series].first;
     size_t end = from + c->m->series[series].n;
     size_t begin = from;
-    bool ok = true;
     while (from < end && p[from].time_ns < c->in->from_ns) {
         from++;
     }
@@ -89,18 +84,17 @@ static bool put_series(const curve *c, uint32_t series) {
         to++;
     }
     if (from > begin && (from == to || p[from].time_ns > c->in->from_ns)) {
-        ok = put_point(c, series, c->in->from_ns, p[from - 1].bytes);
+        put_point(c, series, c->in->from_ns, p[from - 1].bytes);
     }
     size_t n = to - from;
     size_t stretches = n <= c->most ? n : c->most / 4;
-    for (size_t k = 0; ok && k < stretches; k++) {
-        ok = put_stretch(c, series, from + k * n / stretches, from + (k + 1) * n / stretches);
+    for (size_t k = 0; k < stretches; k++) {
+        put_stretch(c, series, from + k * n / stretches, from + (k + 1) * n / stretches);
     }
-    return ok;
 }
 
 /* Names are in the pool of the points, which ends before the table. */
-static bool own_names(const curve *c) {
+static void own_names(const curve *c) {
     const char **copies = ps_calloc(c->m->n_series + 1, sizeof *copies);
     bool ok = copies != NULL;
     for (size_t k = 0; ok && k < c->m->n_series; k++) {
@@ -109,11 +103,13 @@ static bool own_names(const curve *c) {
         ok = copies[k] != NULL;
     }
     for (size_t row = 0; ok && row < c->table->n_rows; row++) {
-        ps_value *cells = &c->table->cells[row * N_COLUMNS];
+        ps_value *cells = &c->table->cells[row * c->table->n_columns];
         cells[C_OWNER].u.text = copies[cells[C_SERIES].u.i];
     }
     ps_free(copies);
-    return ok;
+    if (!ok) {
+        ps_table_fail(c->table);
+    }
 }
 
 static ps_table *make_curve(const ps_view_input *in, ps_err *err) {
@@ -130,20 +126,17 @@ static ps_table *make_curve(const ps_view_input *in, ps_err *err) {
     ps_memory_points m;
     ps_code code = ps_memory_points_read(in->trace, by_of(by), &m, err);
     curve c = {.in = in, .m = &m, .most = (size_t)most};
-    c.table = ps_table_new("memory_curve", "memory over time", COLUMNS, N_COLUMNS);
-    bool ok = code == PS_OK && c.table != NULL;
-    for (uint32_t k = 0; ok && k < m.n_series; k++) {
-        ok = put_series(&c, k);
+    c.table = code == PS_OK ? ps_table_new("memory_curve", "memory over time", PS_COLUMNS(COLUMNS))
+                            : NULL;
+    for (uint32_t k = 0; c.table != NULL && k < m.n_series; k++) {
+        put_series(&c, k);
     }
-    ok = ok && own_names(&c);
+    if (c.table != NULL) {
+        own_names(&c);
+    }
     bool any = m.n > 0;
     ps_memory_points_fini(&m);
-    if (!ok || !any) {
-        ps_table_free(c.table);
-        (void)(ok ? ps_fail(err, PS_NOTHING, "%s", PS_NO_MEMORY) : ps_fail_nomem(err));
-        return NULL;
-    }
-    return c.table;
+    return ps_view_end(c.table, any, PS_NO_MEMORY, err);
 }
 
 static const ps_view_param CURVE_PARAMS[] = {
@@ -161,17 +154,21 @@ const ps_view ps_view_memory_curve = {.name = "memory_curve",
 
 /* --- components -------------------------------------------------------------------------------------------------------------- */
 
-enum { P_OWNER, P_WHAT, P_DEVICE, P_PEAK, P_TIME, P_LAST, N_PEAK_COLUMNS };
-static const ps_column PEAK_COLUMNS[N_PEAK_COLUMNS] = {
-    [P_OWNER] = {.name = "component", .type = PS_COL_TEXT},
-    [P_WHAT] = {.name = "what", .type = PS_COL_TEXT},
-    [P_DEVICE] = {.name = "device", .type = PS_COL_INT},
-    [P_PEAK] = {.name = "peak", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
-    [P_TIME] = {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [P_LAST] = {.name = "last", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
+typedef struct peak_row {
+    const char *owner, *what;
+    int64_t device, peak_bytes, start_ns, last_bytes;
+} peak_row;
+
+static const ps_column PEAK_COLUMNS[] = {
+    {.name = "component", PS_FIELD(peak_row, owner)},
+    {.name = "what", PS_FIELD(peak_row, what)},
+    {.name = "device", PS_FIELD(peak_row, device), .unknown_below_zero = true},
+    {.name = "peak", PS_FIELD(peak_row, peak_bytes), .unit = PS_UNIT_BYTES},
+    {.name = "start", PS_FIELD(peak_row, start_ns), .unit = PS_UNIT_NS},
+    {.name = "last", PS_FIELD(peak_row, last_bytes), .unit = PS_UNIT_BYTES},
 };
 
-static bool put_peak(const ps_view_input *in, const ps_memory_points *m, size_t series,
+static void put_peak(const ps_view_input *in, const ps_memory_points *m, size_t series,
                      ps_table *t) {
     const ps_memory_series *s = &m->series[series];
     const ps_memory_point *peak = NULL;
@@ -185,42 +182,32 @@ static bool put_peak(const ps_view_input *in, const ps_memory_points *m, size_t 
         peak = is_before || peak == NULL || p->bytes > peak->bytes ? p : peak;
         last = p;
     }
-    if (peak == NULL) {
-        return true;
+    if (peak != NULL) {
+        ps_table_put(
+            t, &(peak_row){.owner = s->owner,
+                           .what = s->what,
+                           .device = s->device,
+                           .peak_bytes = whole_bytes(peak->bytes),
+                           .start_ns = peak->time_ns > in->from_ns ? peak->time_ns : in->from_ns,
+                           .last_bytes = whole_bytes(last->bytes)});
     }
-    if (!ps_table_add_row(t) || !ps_table_set_text(t, P_OWNER, s->owner) ||
-        !ps_table_set_text(t, P_WHAT, s->what)) {
-        return false;
-    }
-    if (s->device >= 0) {
-        ps_table_set_int(t, P_DEVICE, s->device);
-    }
-    ps_table_set_int(t, P_PEAK, whole_bytes(peak->bytes));
-    ps_table_set_int(t, P_TIME, peak->time_ns > in->from_ns ? peak->time_ns : in->from_ns);
-    ps_table_set_int(t, P_LAST, whole_bytes(last->bytes));
-    return true;
 }
 
 static ps_table *make_components(const ps_view_input *in, ps_err *err) {
     ps_table *t =
-        ps_table_new("memory_components", "peaks of components", PEAK_COLUMNS, N_PEAK_COLUMNS);
-    bool ok = t != NULL;
+        ps_table_new("memory_components", "peaks of components", PS_COLUMNS(PEAK_COLUMNS));
     bool any = false;
-    for (int by = PS_MEMORY_COMPONENT; ok && t->n_rows == 0 && by >= PS_MEMORY_OVERALL; by -= 2) {
+    for (int by = PS_MEMORY_COMPONENT;
+         t != NULL && !t->failed && t->n_rows == 0 && by >= PS_MEMORY_OVERALL; by -= 2) {
         ps_memory_points m;
-        ok = ps_memory_points_read(in->trace, (ps_memory_by)by, &m, err) == PS_OK;
+        t->failed = ps_memory_points_read(in->trace, (ps_memory_by)by, &m, err) != PS_OK;
         any = any || m.n > 0;
-        for (size_t k = 0; ok && k < m.n_series; k++) {
-            ok = m.series[k].n == 0 || put_peak(in, &m, k, t);
+        for (size_t k = 0; k < m.n_series; k++) {
+            put_peak(in, &m, k, t);
         }
         ps_memory_points_fini(&m);
     }
-    if (!ok || !any) {
-        ps_table_free(t);
-        (void)(ok ? ps_fail(err, PS_NOTHING, "%s", PS_NO_MEMORY) : ps_fail_nomem(err));
-        return NULL;
-    }
-    return t;
+    return ps_view_end(t, any, PS_NO_MEMORY, err);
 }
 
 const ps_view ps_view_memory_components = {.name = "memory_components",

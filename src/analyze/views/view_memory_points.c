@@ -1,12 +1,12 @@
 #include "analyze/views/view_memory_points.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/sort.h"
 
 const char PS_NO_MEMORY[] =
     "the profile knows nothing of memory: record it (profile_memory=True; nsys profile --cuda-memory-usage=true)";
@@ -257,22 +257,11 @@ static bool add_counters(ps_memory_points *m, const ps_trace *trace, ps_memory_b
 
 /* --- all together -------------------------------------------------------------------------------------------------------------- */
 
-static int compare_points(const void *a, const void *b) {
-    const ps_memory_point *x = a;
-    const ps_memory_point *y = b;
-    if (x->series != y->series) {
-        return x->series < y->series ? -1 : 1;
-    }
-    if (x->time_ns != y->time_ns) {
-        return x->time_ns < y->time_ns ? -1 : 1;
-    }
-    return x->order < y->order ? -1 : x->order > y->order;
-}
+static const ps_sort_key POINT_ORDER[] = {
+    PS_UP(ps_memory_point, series), PS_UP(ps_memory_point, time_ns), PS_UP(ps_memory_point, order)};
 
 static void find_series(ps_memory_points *m) {
-    if (m->n > 1) {
-        qsort(m->points, m->n, sizeof *m->points, compare_points);
-    }
+    ps_sort_by(m->points, m->n, sizeof *m->points, PS_KEYS(POINT_ORDER));
     for (size_t i = 0; i < m->n; i++) {
         ps_memory_series *s = &m->series[m->points[i].series];
         s->first = s->n == 0 ? i : s->first;

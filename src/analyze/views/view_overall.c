@@ -3,6 +3,7 @@
  * Computing, Communication(Not Overlapped) and Free are those of overlap.h, and E2E their sum. Below computing stand the
  * classes of kernels (kernel_class.h), below communication the communicators. Each moment is handed to one slice
  * (view_time.h): leaves add up to what stands above them. The plain sum of the slices' times stands beside. */
+#include <math.h>
 #include <string.h>
 
 #include "analyze/rank/kernel_class.h"
@@ -17,20 +18,6 @@ static const char COMPUTING[] = "Computing";
 static const char EXPOSED[] = "Communication(Not Overlapped)";
 static const char FREE[] = "Free";
 static const char OUTSIDE[] = "Outside of all steps";
-
-enum { C_PATH, C_LEVEL, C_NAME, C_TOTAL, C_RATIO, C_NUMBER, C_AVG, C_MIN, C_MAX, C_SUM, N_COLUMNS };
-static const ps_column COLUMNS[N_COLUMNS] = {
-    [C_PATH] = {.name = "path", .type = PS_COL_TEXT},
-    [C_LEVEL] = {.name = "level", .type = PS_COL_INT},
-    [C_NAME] = {.name = "name", .type = PS_COL_TEXT},
-    [C_TOTAL] = {.name = "total", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_RATIO] = {.name = "ratio", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
-    [C_NUMBER] = {.name = "number", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [C_AVG] = {.name = "avg", .type = PS_COL_REAL, .unit = PS_UNIT_NS},
-    [C_MIN] = {.name = "min", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_MAX] = {.name = "max", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_SUM] = {.name = "sum", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-};
 
 /* --- tallies --------------------------------------------------------------------------------------------------------- */
 
@@ -146,33 +133,50 @@ static tops measure_tops(const ps_view_input *in) {
 
 /* --- rows ------------------------------------------------------------------------------------------------------------ */
 
+typedef struct part_row {
+    const char *path, *name;
+    int64_t level, total_ns;
+    double percent, mean_ns;
+    tally numbers; /* all unknown: only the total is told */
+} part_row;
+
+#define NS(text, member)                                                                           \
+    { .name = (text), PS_FIELD(part_row, member), .unit = PS_UNIT_NS }
+static const ps_column COLUMNS[] = {
+    {.name = "path", PS_FIELD(part_row, path)},
+    {.name = "level", PS_FIELD(part_row, level)},
+    {.name = "name", PS_FIELD(part_row, name)},
+    NS("total", total_ns),
+    {.name = "ratio", PS_FIELD(part_row, percent), .unit = PS_UNIT_PERCENT},
+    {.name = "number", PS_FIELD(part_row, numbers.n), .unit = PS_UNIT_COUNT},
+    NS("avg", mean_ns),
+    NS("min", numbers.min_ns),
+    NS("max", numbers.max_ns),
+    NS("sum", numbers.sum_ns),
+};
+
 typedef struct writer {
     ps_table *table;
     ps_buf path;
     int64_t e2e_ns;
-    bool ok;
 } writer;
 
 /* `numbers` NULL: only the total. */
 static void put_overall_row(writer *w, const char *path, const char *name, int64_t level,
                             int64_t total_ns, bool has_ratio, const tally *numbers) {
-    w->ok = w->ok && ps_table_add_row(w->table) && ps_table_set_text(w->table, C_PATH, path) &&
-            ps_table_set_text(w->table, C_NAME, name);
-    if (!w->ok) {
-        return;
-    }
-    ps_table_set_int(w->table, C_LEVEL, level);
-    ps_table_set_int(w->table, C_TOTAL, total_ns);
-    if (has_ratio && w->e2e_ns > 0) {
-        ps_table_set_real(w->table, C_RATIO, 100 * (double)total_ns / (double)w->e2e_ns);
-    }
-    if (numbers != NULL && numbers->n > 0) {
-        ps_table_set_int(w->table, C_NUMBER, numbers->n);
-        ps_table_set_real(w->table, C_AVG, (double)numbers->sum_ns / (double)numbers->n);
-        ps_table_set_int(w->table, C_MIN, numbers->min_ns);
-        ps_table_set_int(w->table, C_MAX, numbers->max_ns);
-        ps_table_set_int(w->table, C_SUM, numbers->sum_ns);
-    }
+    const tally unknown = {PS_UNKNOWN_INT, PS_UNKNOWN_INT, PS_UNKNOWN_INT, PS_UNKNOWN_INT,
+                           PS_UNKNOWN_INT};
+    bool has_numbers = numbers != NULL && numbers->n > 0;
+    bool is_share = has_ratio && w->e2e_ns > 0;
+    ps_table_put(
+        w->table,
+        &(part_row){.path = path,
+                    .name = name,
+                    .level = level,
+                    .total_ns = total_ns,
+                    .percent = is_share ? 100 * (double)total_ns / (double)w->e2e_ns : NAN,
+                    .mean_ns = has_numbers ? (double)numbers->sum_ns / (double)numbers->n : NAN,
+                    .numbers = has_numbers ? *numbers : unknown});
 }
 
 static const char *overall_path_of(writer *w, const char *top, const char *const *names, size_t n) {
@@ -181,7 +185,9 @@ static const char *overall_path_of(writer *w, const char *top, const char *const
     for (size_t i = 0; i < n; i++) {
         ps_buf_addf(&w->path, "/%s", names[i]);
     }
-    w->ok = w->ok && ps_buf_ok(&w->path);
+    if (!ps_buf_ok(&w->path)) {
+        ps_table_fail(w->table);
+    }
     return ps_buf_str(&w->path);
 }
 
@@ -300,30 +306,25 @@ static ps_table *make_overall(const ps_view_input *in, ps_err *err) {
     }
     gathering *g = ps_calloc(1, sizeof *g);
     writer w = {
-        .table = ps_table_new("overall", "where the time of the device goes", COLUMNS, N_COLUMNS)};
+        .table = ps_table_new("overall", "where the time of the device goes", PS_COLUMNS(COLUMNS))};
     ps_buf_init(&w.path, 0);
-    w.ok = g != NULL && w.table != NULL;
-    if (w.ok) {
+    if (g != NULL) {
         g->in = in;
         g->s = ps_trace_slices(in->trace);
-        w.ok = gather_overall(g);
     }
-    if (w.ok) {
+    if (g != NULL && gather_overall(g)) {
         tops t = measure_tops(in);
         w.e2e_ns = ps_i64_plus(ps_i64_plus(t.computing_ns, t.exposed_ns), t.gaps.total_ns);
         put_all(&w, g, &t);
+    } else {
+        ps_table_fail(w.table);
     }
     if (g != NULL) {
         gathering_fini(g);
     }
     ps_free(g);
     ps_buf_fini(&w.path);
-    if (!w.ok) {
-        ps_table_free(w.table);
-        (void)ps_fail_nomem(err);
-        return NULL;
-    }
-    return w.table;
+    return ps_view_end(w.table, true, "", err);
 }
 
 const ps_view ps_view_overall = {.name = "overall",
@@ -356,14 +357,19 @@ typedef struct leaf_search {
     leaf *out;
 } leaf_search;
 
-enum { L_SLICE, L_NAME, L_TYPE, L_START, L_DURATION, L_SHARE, N_LEAF_COLUMNS };
-static const ps_column LEAF_COLUMNS[N_LEAF_COLUMNS] = {
-    [L_SLICE] = {.name = "slice", .type = PS_COL_INT},
-    [L_NAME] = {.name = "name", .type = PS_COL_TEXT},
-    [L_TYPE] = {.name = "type", .type = PS_COL_TEXT},
-    [L_START] = {.name = "start", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [L_DURATION] = {.name = "duration", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [L_SHARE] = {.name = "share", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+/* The name and the type are found when the row is read. */
+typedef struct leaf_cells {
+    const char *name, *type;
+    leaf_row of;
+} leaf_cells;
+
+static const ps_column LEAF_COLUMNS[] = {
+    {.name = "slice", PS_FIELD(leaf_cells, of.slice)},
+    {.name = "name", PS_FIELD(leaf_cells, name)},
+    {.name = "type", PS_FIELD(leaf_cells, type)},
+    {.name = "start", PS_FIELD(leaf_cells, of.start_ns), .unit = PS_UNIT_NS},
+    {.name = "duration", PS_FIELD(leaf_cells, of.dur_ns), .unit = PS_UNIT_NS},
+    {.name = "share", PS_FIELD(leaf_cells, of.share_ns), .unit = PS_UNIT_NS},
 };
 
 static bool add_leaf_row(leaf *l, leaf_row row) {
@@ -448,21 +454,15 @@ static bool take_gaps(const ps_view_input *in, leaf *out) {
     return ok;
 }
 
-static void make_leaf_row(const void *context, size_t row, ps_value *cells,
-                          char room[PS_ROW_ROOM]) {
-    (void)room;
+static void fill_leaf(const void *context, size_t at, void *out) {
     const leaf *l = context;
-    const leaf_row *r = &l->rows[row];
-    ps_cell_int_set(&cells[L_START], r->start_ns);
-    ps_cell_int_set(&cells[L_DURATION], r->dur_ns);
-    ps_cell_int_set(&cells[L_SHARE], r->share_ns);
-    if (r->slice == PS_NONE) {
-        ps_cell_text_set(&cells[L_NAME], FREE);
-        return;
+    leaf_cells *row = out;
+    uint32_t slice = l->rows[at].slice;
+    *row = (leaf_cells){.name = FREE, .of = l->rows[at]};
+    if (slice != PS_NONE) {
+        row->name = ps_text_or_null(ps_trace_text(l->trace, l->s->name[slice]));
+        row->type = ps_text_or_null(ps_kernel_type(l->trace, slice));
     }
-    ps_cell_int_set(&cells[L_SLICE], r->slice);
-    ps_cell_text_set(&cells[L_NAME], ps_trace_text(l->trace, l->s->name[r->slice]));
-    ps_cell_text_set(&cells[L_TYPE], ps_kernel_type(l->trace, r->slice));
 }
 
 static void free_leaf(void *context) {
@@ -500,8 +500,12 @@ static ps_table *make_leaf(const ps_view_input *in, ps_err *err) {
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    ps_table *t = ps_table_new_made("leaf", "slices of one part", LEAF_COLUMNS, N_LEAF_COLUMNS,
-                                    x.out->n, (ps_row_maker){make_leaf_row, x.out, free_leaf});
+    ps_table *t =
+        ps_table_new_made("leaf", "slices of one part", PS_COLUMNS(LEAF_COLUMNS), x.out->n,
+                          (ps_row_maker){.fill = fill_leaf,
+                                         .row_size = sizeof(leaf_cells),
+                                         .context = x.out,
+                                         .free_context = free_leaf});
     if (t == NULL) {
         (void)ps_fail_nomem(err);
     }

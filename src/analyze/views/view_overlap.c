@@ -1,4 +1,5 @@
 /* overlap_sum: the four lanes of the overlap analysis as sums. */
+#include <math.h>
 #include <string.h>
 
 #include "analyze/rank/overlap.h"
@@ -56,36 +57,38 @@ static bool measure_overlap(const ps_view_input *in, sums *out) {
     return ok;
 }
 
-enum { C_NAME, C_RATIO, C_TOTAL, C_NUMBER, C_AVG, C_MIN, C_MAX, N_COLUMNS };
-static const ps_column COLUMNS[N_COLUMNS] = {
-    [C_NAME] = {.name = "name", .type = PS_COL_TEXT},
-    [C_RATIO] = {.name = "share", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
-    [C_TOTAL] = {.name = "total", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_NUMBER] = {.name = "number", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
-    [C_AVG] = {.name = "avg", .type = PS_COL_REAL, .unit = PS_UNIT_NS},
-    [C_MIN] = {.name = "min", .type = PS_COL_INT, .unit = PS_UNIT_NS},
-    [C_MAX] = {.name = "max", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+typedef struct lane_row {
+    const char *name;
+    double percent, mean_ns;
+    int64_t total_ns, n, min_ns, max_ns;
+} lane_row;
+
+#define NS(text, member)                                                                           \
+    { .name = (text), PS_FIELD(lane_row, member), .unit = PS_UNIT_NS }
+static const ps_column COLUMNS[] = {
+    {.name = "name", PS_FIELD(lane_row, name)},
+    {.name = "share", PS_FIELD(lane_row, percent), .unit = PS_UNIT_PERCENT},
+    NS("total", total_ns),
+    {.name = "number", PS_FIELD(lane_row, n), .unit = PS_UNIT_COUNT},
+    NS("avg", mean_ns),
+    NS("min", min_ns),
+    NS("max", max_ns),
 };
 
-static bool put_lanes(ps_table *t, const sums *s) {
+static void put_lanes(ps_table *t, const sums *s) {
     double whole = (double)s->total_ns[LANE_COMPUTING] + (double)s->total_ns[LANE_EXPOSED] +
                    (double)s->total_ns[LANE_FREE];
     for (size_t lane = 0; lane < N_LANES; lane++) {
-        if (!ps_table_add_row(t) || !ps_table_set_text(t, C_NAME, LANES[lane])) {
-            return false;
-        }
-        ps_table_set_int(t, C_TOTAL, s->total_ns[lane]);
-        ps_table_set_int(t, C_NUMBER, s->n[lane]);
-        if (whole > 0) {
-            ps_table_set_real(t, C_RATIO, 100 * (double)s->total_ns[lane] / whole);
-        }
-        if (s->n[lane] > 0) {
-            ps_table_set_real(t, C_AVG, (double)s->total_ns[lane] / (double)s->n[lane]);
-            ps_table_set_int(t, C_MIN, s->min_ns[lane]);
-            ps_table_set_int(t, C_MAX, s->max_ns[lane]);
-        }
+        double total = (double)s->total_ns[lane];
+        bool any = s->n[lane] > 0;
+        ps_table_put(t, &(lane_row){.name = LANES[lane],
+                                    .percent = whole > 0 ? 100 * total / whole : NAN,
+                                    .total_ns = s->total_ns[lane],
+                                    .n = s->n[lane],
+                                    .mean_ns = any ? total / (double)s->n[lane] : NAN,
+                                    .min_ns = any ? s->min_ns[lane] : PS_UNKNOWN_INT,
+                                    .max_ns = any ? s->max_ns[lane] : PS_UNKNOWN_INT});
     }
-    return true;
 }
 
 static ps_table *make_overlap(const ps_view_input *in, ps_err *err) {
@@ -95,14 +98,12 @@ static ps_table *make_overlap(const ps_view_input *in, ps_err *err) {
         (void)ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK);
         return NULL;
     }
-    ps_table *t =
-        ps_table_new("overlap_sum", "overlap of computing and communication", COLUMNS, N_COLUMNS);
-    if (t == NULL || !measure_overlap(in, &s) || !put_lanes(t, &s)) {
-        ps_table_free(t);
-        (void)ps_fail_nomem(err);
-        return NULL;
-    }
-    return t;
+    ps_table *t = measure_overlap(in, &s)
+                      ? ps_table_new("overlap_sum", "overlap of computing and communication",
+                                     PS_COLUMNS(COLUMNS))
+                      : NULL;
+    put_lanes(t, &s);
+    return ps_view_end(t, true, "", err);
 }
 
 const ps_view ps_view_overlap_sum = {.name = "overlap_sum",

@@ -6,16 +6,16 @@
 
 /* opConnectionId is a text that p2p_pairing added. */
 static const ps_ascend_field FIELDS[] = {
-    PS_FIELD("connectionId", INT),
-    PS_FIELD("opId", INT),
-    PS_FIELD("relay", INT),
-    PS_FIELD("retry", INT),
+    PS_DB_FIELD("connectionId", INT),
+    PS_DB_FIELD("opId", INT),
+    PS_DB_FIELD("relay", INT),
+    PS_DB_FIELD("retry", INT),
     PS_ENUM_FIELD("dataType", DATA_TYPE),
-    PS_FIELD("algType", TEXT),
-    PS_FIELD("count", INT),
-    PS_FIELD("opType", TEXT),
-    PS_FIELD("rankSize", INT),
-    PS_FIELD("opConnectionId", TEXT),
+    PS_DB_FIELD("algType", TEXT),
+    PS_DB_FIELD("count", INT),
+    PS_DB_FIELD("opType", TEXT),
+    PS_DB_FIELD("rankSize", INT),
+    PS_DB_FIELD("opConnectionId", TEXT),
 };
 
 void ps_ascend_ops_fini(ps_ascend_ops *ops) {

@@ -16,61 +16,61 @@
 enum { KERNEL_NAME, N_KERNEL_BASE };
 
 #define KERNEL_SHAPES                                                                              \
-    PS_FIELD("inputShapes", TEXT), PS_FIELD("inputDataTypes", TEXT),                               \
-        PS_FIELD("inputFormats", TEXT), PS_FIELD("outputShapes", TEXT),                            \
-        PS_FIELD("outputDataTypes", TEXT), PS_FIELD("outputFormats", TEXT),                        \
-        PS_FIELD("attrInfo", TEXT)
+    PS_DB_FIELD("inputShapes", TEXT), PS_DB_FIELD("inputDataTypes", TEXT),                         \
+        PS_DB_FIELD("inputFormats", TEXT), PS_DB_FIELD("outputShapes", TEXT),                      \
+        PS_DB_FIELD("outputDataTypes", TEXT), PS_DB_FIELD("outputFormats", TEXT),                  \
+        PS_DB_FIELD("attrInfo", TEXT)
 /* Up to 1.1 the number of blocks was called blockDim; newer files have blockNum, and blockDim means something else. */
 static const ps_ascend_field KERNEL_OLD[] = {
-    PS_FIELD("name", TEXT),
-    PS_FIELD("taskType", TEXT),
-    PS_FIELD("opType", TEXT),
-    PS_FIELD_AS("blockDim", "blockNum", INT),
-    PS_FIELD_AS("mixBlockDim", "mixBlockNum", INT),
+    PS_DB_FIELD("name", TEXT),
+    PS_DB_FIELD("taskType", TEXT),
+    PS_DB_FIELD("opType", TEXT),
+    PS_DB_FIELD_AS("blockDim", "blockNum", INT),
+    PS_DB_FIELD_AS("mixBlockDim", "mixBlockNum", INT),
     KERNEL_SHAPES,
 };
 static const ps_ascend_field KERNEL_NEW[] = {
-    PS_FIELD("name", TEXT),     PS_FIELD("taskType", TEXT),     PS_FIELD("opType", TEXT),
-    PS_FIELD("blockNum", INT),  PS_FIELD("mixBlockNum", INT),   KERNEL_SHAPES,
-    PS_FIELD("opState", TEXT),  PS_FIELD("hf32Eligible", TEXT), PS_FIELD("gridDim", TEXT),
-    PS_FIELD("blockDim", TEXT),
+    PS_DB_FIELD("name", TEXT),     PS_DB_FIELD("taskType", TEXT),     PS_DB_FIELD("opType", TEXT),
+    PS_DB_FIELD("blockNum", INT),  PS_DB_FIELD("mixBlockNum", INT),   KERNEL_SHAPES,
+    PS_DB_FIELD("opState", TEXT),  PS_DB_FIELD("hf32Eligible", TEXT), PS_DB_FIELD("gridDim", TEXT),
+    PS_DB_FIELD("blockDim", TEXT),
 };
 
 enum { COMM_TYPE, COMM_PLANE, COMM_GROUP, COMM_OP_ID, N_COMM_BASE };
 
 static const ps_ascend_field COMM[] = {
-    PS_FIELD("taskType", TEXT),
-    PS_FIELD("planeId", INT),
-    PS_FIELD("groupName", TEXT),
-    PS_FIELD("opId", INT),
-    PS_FIELD_AS("name", "opName", TEXT),
-    PS_FIELD("srcRank", INT),
-    PS_FIELD("dstRank", INT),
-    PS_FIELD("size", INT),
-    PS_FIELD("bandwidth", REAL),
+    PS_DB_FIELD("taskType", TEXT),
+    PS_DB_FIELD("planeId", INT),
+    PS_DB_FIELD("groupName", TEXT),
+    PS_DB_FIELD("opId", INT),
+    PS_DB_FIELD_AS("name", "opName", TEXT),
+    PS_DB_FIELD("srcRank", INT),
+    PS_DB_FIELD("dstRank", INT),
+    PS_DB_FIELD("size", INT),
+    PS_DB_FIELD("bandwidth", REAL),
     PS_ENUM_FIELD("transportType", TRANSPORT_TYPE),
     PS_ENUM_FIELD("linkType", LINK_TYPE),
     PS_ENUM_FIELD("dataType", DATA_TYPE),
     PS_ENUM_FIELD("rdmaType", RDMA_TYPE),
-    PS_FIELD("notifyId", INT),
-    PS_FIELD("isMaster", INT),
+    PS_DB_FIELD("notifyId", INT),
+    PS_DB_FIELD("isMaster", INT),
 };
 
 static const ps_ascend_field SCHEDULE[] = {
-    PS_FIELD("name", TEXT),
-    PS_FIELD("taskType", TEXT),
-    PS_FIELD("opType", TEXT),
+    PS_DB_FIELD("name", TEXT),
+    PS_DB_FIELD("taskType", TEXT),
+    PS_DB_FIELD("opType", TEXT),
 };
 
 static const ps_ascend_field MEMCPY[] = {
-    PS_FIELD("size", INT),
+    PS_DB_FIELD("size", INT),
     PS_ENUM_FIELD("memcpyOperation", MEMCPY_TYPE),
 };
 
 static const ps_ascend_field TASK[] = {
-    PS_FIELD("connectionId", INT), PS_FIELD("taskId", INT),
-    PS_FIELD("contextId", INT),    PS_FIELD("modelId", INT),
-    PS_FIELD("streamId", INT),     PS_FIELD("globalTaskId", INT), /* where PMU rows name it */
+    PS_DB_FIELD("connectionId", INT), PS_DB_FIELD("taskId", INT),
+    PS_DB_FIELD("contextId", INT),    PS_DB_FIELD("modelId", INT),
+    PS_DB_FIELD("streamId", INT),     PS_DB_FIELD("globalTaskId", INT), /* where PMU rows name it */
 };
 #define TASK_STREAM 4 /* said by the track, but for tasks on a plane */
 #define N_TASK_BASE 5

@@ -149,9 +149,9 @@ typedef struct ps_ascend_field {
     ps_ascend_enum names; /* of PS_ASCEND_ENUM */
 } ps_ascend_field;
 
-#define PS_FIELD_AS(c, k, type)                                                                    \
+#define PS_DB_FIELD_AS(c, k, type)                                                                 \
     { .column = (c), .key = (k), .cell = PS_ASCEND_##type }
-#define PS_FIELD(name, type) PS_FIELD_AS(name, name, type)
+#define PS_DB_FIELD(name, type) PS_DB_FIELD_AS(name, name, type)
 #define PS_ENUM_FIELD(name, n)                                                                     \
     { .column = (name), .key = (name), .cell = PS_ASCEND_ENUM, .names = PS_ASCEND_##n }
 

@@ -515,7 +515,8 @@ static void answer_table(const ps_request *q, ps_reply *r) {
         ps_reply_err(r, &err);
     } else if (all != NULL) {
         listed rows = {&a, all};
-        ps_row_maker maker = {make_found_row, &rows, keep_context};
+        ps_row_maker maker = {
+            .make = make_found_row, .context = &rows, .free_context = keep_context};
         ps_table *table =
             ps_table_new_made("found", "", FOUND_COLUMNS, N_FOUND, (size_t)a.set.total, maker);
         if (table != NULL) {

@@ -303,7 +303,7 @@ static ps_code write_rows(ps_buf *out, const ps_table *t, const page *p, ps_err 
         return write_reply_file(out, t, p->format, err);
     }
     chosen_rows chosen = {t, p->rows};
-    ps_row_maker maker = {make_chosen, &chosen, free_nothing};
+    ps_row_maker maker = {.make = make_chosen, .context = &chosen, .free_context = free_nothing};
     ps_table *view =
         ps_table_new_made(t->name, t->title, t->columns, t->n_columns, p->n_rows, maker);
     if (view == NULL) {

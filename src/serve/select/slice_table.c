@@ -279,7 +279,7 @@ ps_table *ps_slice_table_new(ps_reply *r, const char *name, const ps_loaded *l,
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    ps_row_maker maker = {make_slice_cell_row, x, ps_free};
+    ps_row_maker maker = {.make = make_slice_cell_row, .context = x, .free_context = ps_free};
     ps_table *t =
         ps_table_new_made(name, "", columns, N_FIXED + x->n_args + 1, ps_slice_set_n(set), maker);
     if (t == NULL) {
