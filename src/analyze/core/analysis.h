@@ -23,7 +23,8 @@
 typedef struct ps_result {
     ps_table **tables;
     size_t n_tables, cap_tables;
-    ps_chart *chart; /* or NULL */
+    ps_chart *chart;   /* or NULL */
+    ps_chart *against; /* what is drawn below it, or NULL */
 } ps_result;
 
 /* What the user said; the same for all analyses of a run. 0 or NULL: not said. */
@@ -53,10 +54,16 @@ typedef struct ps_analysis_opts {
     const char *module_glob;    /* modules whose path or name matches; NULL: all */
     const ps_result *baseline;  /* what ps_analysis.baseline found in the baseline, or NULL */
     const char *without, *scale, *set; /* whatif: questions (whatif/question.h), NULL: none */
-    bool with_timeline; /* whatif: the ops of the answer, else of the ideal steps, too */
+    bool
+        with_timeline; /* whatif: the ops of the answer, else of the ideal steps, too; plan: charts */
     const double *cause_thresholds; /* whatif: [PS_N_WHATIF_THRESHOLDS], NULL: the defaults */
-    const char *split;        /* plan: layers of the stages (whatif/split_plan.h), NULL: no plan */
-    int32_t most_layers;      /* plan: of a stage; 0: no limit */
+    const char *split;   /* plan: layers of the stages (whatif/split_plan.h), NULL: no plan */
+    int32_t most_layers; /* plan: of a stage; 0: no limit */
+    /* plan: what a device may hold and what pieces of the model take there (whatif/plan_pieces.h); 0: not said */
+    int64_t memory_bytes, activation_bytes, layer_bytes, embedding_bytes, head_bytes;
+    double
+        weight_share; /* plan: of a backward, where weight gradients were not measured apart; 0: not said */
+    int64_t plan_row;         /* plan: whose chart and stages are wanted; 0: the best */
     const double *thresholds; /* report: [PS_N_RULES] (report_rules.h), NULL: the defaults */
 } ps_analysis_opts;
 

@@ -131,6 +131,8 @@ static void measure_replay_stage(buckets *b, times *t, int32_t stage, int32_t n_
     for (int32_t c = 0; c < n_chunks; c++) {
         int64_t whole = whole_backward(&chunks[c], usual_weight_ns);
         s->b_ns += whole;
+        t->chunk_ns[stage * t->n_chunks + c] =
+            whole > 0 ? whole + bucket_median(b, stage, PS_OP_F, c) : 0;
         weight_ns += chunks[c].weight_ns;
         weighed_ns += chunks[c].weight_ns > 0 ? whole : 0;
     }
@@ -261,11 +263,13 @@ ps_code ps_measure_times(const ps_chart *chart, const ps_recognised *r, int64_t 
                          int32_t pipeline, ps_measured_times *t, ps_err *err) {
     const scope q = {chart, step, pipeline};
     int32_t n_chunks = ps_schedule_chunks(r->schedule, &r->params);
-    *t = (times){.n_stages = r->params.n_stages};
+    *t = (times){.n_stages = r->params.n_stages, .n_chunks = n_chunks};
     t->stages = ps_calloc((size_t)t->n_stages, sizeof *t->stages);
+    t->chunk_ns = ps_calloc((size_t)t->n_stages * (size_t)n_chunks, sizeof *t->chunk_ns);
     int64_t *scratch = ps_calloc(2 * chart->n_ops + 1, sizeof *scratch);
     buckets b = {0};
-    bool ok = t->stages != NULL && scratch != NULL && fill_buckets(&q, t, &b);
+    bool ok =
+        t->stages != NULL && t->chunk_ns != NULL && scratch != NULL && fill_buckets(&q, t, &b);
     for (int32_t s = 0; ok && s < t->n_stages; s++) {
         measure_replay_stage(&b, t, s, n_chunks, chains_of(r->schedule));
         measure_around(&q, t, s, scratch);
@@ -283,6 +287,7 @@ ps_code ps_measure_times(const ps_chart *chart, const ps_recognised *r, int64_t 
 
 void ps_measured_times_fini(ps_measured_times *t) {
     ps_free(t->stages);
+    ps_free(t->chunk_ns);
     *t = (times){0};
 }
 

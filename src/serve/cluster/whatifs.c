@@ -1,5 +1,6 @@
 #include "serve/cluster/whatifs.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "analyze/whatif/whatif_tables.h"
@@ -77,7 +78,15 @@ static ps_code make_whatif(void *context, ps_cached *out, ps_err *err) {
 static void put_whatif_key(const ps_pipelines_ask *ask, ps_buf *out) {
     const ps_analysis_opts *o = &ask->opts;
     const char *const texts[] = {o->without, o->scale, o->split};
-    ps_buf_addf(out, "whatif %d %d ", o->with_timeline, (int)o->most_layers);
+    const int64_t numbers[] = {o->with_timeline,   o->most_layers,
+                               o->max_activations, o->plan_row,
+                               o->memory_bytes,    o->activation_bytes,
+                               o->layer_bytes,     o->embedding_bytes,
+                               o->head_bytes,      llround(100 * o->weight_share)};
+    ps_buf_add_str(out, "whatif ");
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        ps_buf_addf(out, "%lld ", (long long)numbers[i]);
+    }
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         if (texts[i] != NULL) {
             ps_buf_add_json_str(out, texts[i], strlen(texts[i]));

@@ -117,14 +117,34 @@ static void put_plan_page(const ps_request *q, ps_reply *r, const ps_whatifs *w)
     ps_buf_fini(&members);
 }
 
+/* False: it was answered. */
+static bool ask_plan_numbers(const ps_request *q, ps_reply *r, ps_analysis_opts *o) {
+    int64_t most = 0;
+    int64_t share = 0;
+    bool ok = ps_ask_int(q, r, "max_layers", 1, 4096, 0, &most) &&
+              ps_ask_int(q, r, "max_activations", 1, 1 << 30, 0, &o->max_activations) &&
+              ps_ask_int(q, r, "weight_share", 1, 99, 0, &share) &&
+              ps_ask_int(q, r, "row", 1, 1024, 0, &o->plan_row) &&
+              ps_ask_int(q, r, "memory_bytes", 1, INT64_C(1) << 44, 0, &o->memory_bytes) &&
+              ps_ask_int(q, r, "activation_bytes", 1, INT64_C(1) << 34, 0, &o->activation_bytes) &&
+              ps_ask_int(q, r, "layer_bytes", 1, INT64_C(1) << 44, 0, &o->layer_bytes) &&
+              ps_ask_int(q, r, "embedding_bytes", 1, INT64_C(1) << 44, 0, &o->embedding_bytes) &&
+              ps_ask_int(q, r, "head_bytes", 1, INT64_C(1) << 44, 0, &o->head_bytes);
+    o->most_layers = (int32_t)most;
+    o->weight_share = (double)share / 100;
+    if (ok && o->memory_bytes > 0 && (o->activation_bytes == 0 || o->layer_bytes == 0)) {
+        ps_reply_fail(r, 400, "'memory_bytes' needs 'activation_bytes' and 'layer_bytes'");
+        return false;
+    }
+    return ok;
+}
+
 static void answer_plan(const ps_request *q, ps_reply *r) {
     ps_pipelines_ask ask;
-    int64_t most = 0;
-    if (!ps_pipelines_ask_job(q, r, &ask) || !ps_ask_int(q, r, "max_layers", 1, 4096, 0, &most)) {
+    if (!ps_pipelines_ask_job(q, r, &ask) || !ask_plan_numbers(q, r, &ask.opts)) {
         return;
     }
     ask.opts.split = ps_param_text(q, "layers");
-    ask.opts.most_layers = (int32_t)most;
     if (ask.opts.split == NULL) {
         ps_reply_fail(
             r, 400,
