@@ -1,9 +1,5 @@
 /* pipescope plan PATH: how many layers each stage should have, by what the stages were measured to take. Reads only. */
-#include <string.h>
-#include <strings.h>
-
 #include "base/fs.h"
-#include "base/num.h"
 #include "cli/chart_file.h"
 #include "cli/cli.h"
 #include "cli/job_options.h"
@@ -70,36 +66,6 @@ static int analyse_plan(ps_cli *cli, const ps_cluster *cluster, const ps_run_opt
     return ps_report_end(cli, run, cluster, show_plan(cli, run));
 }
 
-/* Bytes: "64GiB", "1.5GB", "800M" (2^20), "123456". */
-static bool parse_bytes(const char *text, int64_t most, int64_t *out) {
-    static const struct {
-        const char *unit;
-        int64_t bytes;
-    } UNITS[] = {{"", 1},
-                 {"B", 1},
-                 {"KB", 1000},
-                 {"MB", 1000000},
-                 {"GB", 1000000000},
-                 {"K", INT64_C(1) << 10},
-                 {"M", INT64_C(1) << 20},
-                 {"G", INT64_C(1) << 30},
-                 {"KiB", INT64_C(1) << 10},
-                 {"MiB", INT64_C(1) << 20},
-                 {"GiB", INT64_C(1) << 30}};
-    size_t n = strspn(text, "0123456789.");
-    int64_t thousandths = 0;
-    int64_t bytes = 0;
-    for (size_t i = 0; i < PS_N(UNITS); i++) {
-        if (strcasecmp(text + n, UNITS[i].unit) == 0) {
-            bytes = UNITS[i].bytes;
-        }
-    }
-    bool ok = bytes > 0 && ps_parse_scaled(text, n, 1000, &thousandths) &&
-              !__builtin_mul_overflow(thousandths, bytes, out);
-    *out = ok ? *out / 1000 : 0;
-    return ok && *out > 0 && *out <= most;
-}
-
 /* What a device may hold and pieces take there. */
 static int read_plan_sizes(ps_cli *cli, ps_analysis_opts *o) {
     static const int64_t MOST_EACH = INT64_C(1) << 34; /* times layers and microbatches */
@@ -114,7 +80,9 @@ static int read_plan_sizes(ps_cli *cli, ps_analysis_opts *o) {
                  {"head-bytes", MOST, &o->head_bytes}};
     for (size_t i = 0; i < PS_N(SIZES); i++) {
         const char *text = ps_cli_text(cli, SIZES[i].option);
-        if (text != NULL && !parse_bytes(text, SIZES[i].most, SIZES[i].out)) {
+        bool ok = text == NULL ||
+                  (ps_cli_parse_size(text, SIZES[i].out) && *SIZES[i].out <= SIZES[i].most);
+        if (!ok) {
             return ps_cli_usage(cli, "--%s %s: bytes are wanted, such as 64GiB or 1.5GB",
                                 SIZES[i].option, text);
         }

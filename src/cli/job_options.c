@@ -1,12 +1,44 @@
 #include "cli/job_options.h"
 
 #include <string.h>
+#include <strings.h>
 
+#include "base/num.h"
 #include "cli/rank_report.h"
 #include "read/readers.h"
 #include "schedule/schedule.h"
 
 #define MAX_SCHEDULES 32
+
+bool ps_cli_parse_size(const char *text, int64_t *bytes) {
+    static const struct {
+        const char *unit;
+        int64_t bytes;
+    } UNITS[] = {{"", 1},
+                 {"B", 1},
+                 {"KB", 1000},
+                 {"MB", 1000000},
+                 {"GB", 1000000000},
+                 {"TB", 1000000000000},
+                 {"K", INT64_C(1) << 10},
+                 {"M", INT64_C(1) << 20},
+                 {"G", INT64_C(1) << 30},
+                 {"T", INT64_C(1) << 40},
+                 {"KiB", INT64_C(1) << 10},
+                 {"MiB", INT64_C(1) << 20},
+                 {"GiB", INT64_C(1) << 30},
+                 {"TiB", INT64_C(1) << 40}};
+    size_t n = strspn(text, "0123456789.");
+    int64_t thousandths = 0;
+    int64_t unit = 0;
+    for (size_t i = 0; i < PS_N(UNITS); i++) {
+        unit = strcasecmp(text + n, UNITS[i].unit) == 0 ? UNITS[i].bytes : unit;
+    }
+    bool ok = unit > 0 && ps_parse_scaled(text, n, 1000, &thousandths) &&
+              !__builtin_mul_overflow(thousandths, unit, bytes);
+    *bytes = ok ? *bytes / 1000 : 0;
+    return *bytes > 0;
+}
 
 int ps_cli_clocks(ps_cli *cli, ps_analysis_opts *out) {
     bool all = ps_cli_flag(cli, "align");
@@ -65,9 +97,9 @@ ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status) {
         return NULL;
     }
     ps_err err = PS_ERR_INIT;
-    ps_cluster *cluster = ps_cluster_find_as(path, reader, &err);
+    ps_cluster *cluster = ps_cluster_find_as(path, reader, ps_cli_text(cli, "rank-from"), &err);
     if (cluster == NULL) {
-        *status = ps_cli_fail(cli, &err);
+        *status = err.code == PS_USAGE ? ps_cli_usage(cli, "%s", err.msg) : ps_cli_fail(cli, &err);
     }
     return cluster;
 }

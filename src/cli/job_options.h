@@ -78,10 +78,20 @@ int ps_cli_clocks(ps_cli *cli, ps_analysis_opts *out);
 
 /* For commands that read any format. */
 #define PS_FORMAT_OPTION                                                                           \
+    {.name = "format",                                                                             \
+     .kind = PS_OPTION_TEXT,                                                                       \
+     .arg = "NAME",                                                                                \
+     .fallback_shown = "by content",                                                               \
+     .help = "read the input as this format (see: pipescope formats)"},                            \
     {                                                                                              \
-        .name = "format", .kind = PS_OPTION_TEXT, .arg = "NAME", .fallback_shown = "by content",   \
-        .help = "read the input as this format (see: pipescope formats)"                           \
+        .name = "rank-from", .kind = PS_OPTION_TEXT, .arg = "RE",                                  \
+        .fallback_shown = "where they say 'rank N'",                                               \
+        .help = "of a file in which processes are ranks: the first group of this regular "         \
+                "expression in the name of a process is its rank"                                  \
     }
+
+/* "64GiB", "1.5GB", "512M" (2^20), "123456": bytes, more than none. False for anything else. */
+bool ps_cli_parse_size(const char *text, int64_t *bytes);
 
 /* The reader that --format names, NULL without it; an exit status. */
 int ps_cli_reader(ps_cli *cli, const ps_reader **out);
