@@ -6,6 +6,7 @@
 #   intervals unions of sorted spans, beside a plain loop and Python
 #   steps     step time of a rank of 10 million kernels, in one step and in eight (BENCH_TASKS sets the number)
 #   simulate  plan and run of large schedules; 64 stages x 1024 microbatches of DualPipeV within 50 ms
+#   plan      the best split of 128 layers on 16 stages with up to 4 chunks, under all schedules: within 2 s on one processor
 #   page      frames of the page of `chart -o FILE.html`: 64 stages, 4 steps, 512 microbatches
 #   web       the viewer: first pixels of a trace of 1 GB within 2 s of the start of `serve`
 #   json      trace-event JSON of 500 MB, plain and gzipped, into sealed columns; python3 json.load beside it
@@ -22,7 +23,7 @@ set -eu
 cd "$(dirname "$0")/.."
 : "${PIPESCOPE:=build/release/pipescope}"
 work=$PWD/build/bench
-all='scan intervals steps simulate page web json paddle module record every predict pp_chart'
+all='scan intervals steps simulate plan page web json paddle module record every predict pp_chart'
 mkdir -p "$work"
 
 # compile NAME: a program of this folder over the library
@@ -58,6 +59,11 @@ bench_simulate() {
     echo "== simulator"
     compile simulate
     "$work/simulate"
+}
+bench_plan() {
+    echo "== plans over schedules"
+    compile plan
+    "$work/plan"
 }
 bench_page() {
     echo "== page: 64 stages, 4 steps, 512 microbatches"

@@ -189,6 +189,8 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu {files or directories|file or directory} could not be read")                           \
     X(PS_ODD_PROCESSES, PS_SEV_INFO, "many-processes",                                             \
       "%llu {processes|process} of a file with very many {were|was} read as one rank")             \
+    X(PS_ODD_PROCESS_NO_RANK, PS_SEV_LOSS, "process-without-rank",                                 \
+      "%llu {processes|process} of a merged file {tell|tells} no rank: left out")                  \
     X(PS_ODD_RANK_NAME, PS_SEV_INFO, "rank-name",                                                  \
       "%llu {files are named for another rank than their|file is named for another rank than "     \
       "its} directory says")                                                                       \

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 
 bool ps_parse_i64(const char *s, size_t n, int64_t *out) {
     size_t i = 0;
@@ -134,4 +136,34 @@ int64_t ps_median_i64(int64_t *values, size_t n) {
     }
     qsort(values, n, sizeof *values, ps_compare_i64);
     return ps_midpoint_i64(values[(n - 1) / 2], values[n / 2]);
+}
+
+bool ps_parse_size(const char *text, int64_t *bytes) {
+    static const struct {
+        const char *unit;
+        int64_t bytes;
+    } UNITS[] = {{"", 1},
+                 {"B", 1},
+                 {"KB", 1000},
+                 {"MB", 1000000},
+                 {"GB", 1000000000},
+                 {"TB", 1000000000000},
+                 {"K", INT64_C(1) << 10},
+                 {"M", INT64_C(1) << 20},
+                 {"G", INT64_C(1) << 30},
+                 {"T", INT64_C(1) << 40},
+                 {"KiB", INT64_C(1) << 10},
+                 {"MiB", INT64_C(1) << 20},
+                 {"GiB", INT64_C(1) << 30},
+                 {"TiB", INT64_C(1) << 40}};
+    size_t n = strspn(text, "0123456789.");
+    int64_t thousandths = 0;
+    int64_t unit = 0;
+    for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++) {
+        unit = strcasecmp(text + n, UNITS[i].unit) == 0 ? UNITS[i].bytes : unit;
+    }
+    bool ok = unit > 0 && ps_parse_scaled(text, n, 1000, &thousandths) &&
+              !__builtin_mul_overflow(thousandths, unit, bytes);
+    *bytes = ok ? *bytes / 1000 : 0;
+    return *bytes > 0;
 }

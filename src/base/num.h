@@ -50,4 +50,7 @@ ps_ns_text ps_ns_text_of(int64_t ns);
 /* Orders int64_t for qsort and bsearch. */
 int ps_compare_i64(const void *a, const void *b);
 
+/* "64GiB", "1.5GB", "512M" (2^20), "123456": bytes, more than none. False for anything else. */
+bool ps_parse_size(const char *text, int64_t *bytes);
+
 #endif

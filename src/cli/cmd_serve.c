@@ -53,39 +53,24 @@ static void notify(service *v, ps_server *server) {
 
 /* --- options --------------------------------------------------------------------------------------------------- */
 
-/* "8G", "512M", "1000000": bytes. */
-static bool parse_size(const char *text, size_t *out) {
-    static const char UNITS[] = "KMGT";
-    size_t n = strlen(text);
-    unsigned shift = 0;
-    const char *unit = n > 0 ? strchr(UNITS, text[n - 1] & ~0x20) : NULL;
-    if (unit != NULL && *unit != '\0') {
-        shift = 10 * (unsigned)(unit - UNITS + 1);
-        n--;
-    }
-    int64_t number = 0;
-    if (!ps_parse_i64(text, n, &number) || number <= 0 || number > INT64_MAX >> shift) {
-        return false;
-    }
-    *out = (size_t)number << shift;
-    return true;
-}
-
 /* An exit status. */
 static int store_options(service *v, ps_store_opts *out) {
     ps_cli *cli = v->cli;
     *out = (ps_store_opts){
         .n_threads = (size_t)ps_cli_int(cli, "jobs"), .changed = on_change, .context = v};
     const char *memory = ps_cli_text(cli, "memory");
-    if (memory != NULL && !parse_size(memory, &out->max_bytes)) {
+    int64_t max_bytes = 0;
+    if (memory != NULL && !ps_parse_size(memory, &max_bytes)) {
         return ps_cli_usage(cli, "--memory wants a size such as 8G or 512M, not '%s'", memory);
     }
+    out->max_bytes = (size_t)max_bytes;
     for (size_t i = 0; i < ps_cli_n_positionals(cli); i++) {
         if (strcmp(ps_cli_positional(cli, i), "-") == 0) {
             return ps_cli_usage(cli, "stdin is not read, since a profile is looked at more than "
                                      "once: put it into a file first");
         }
     }
+    out->rank_from = ps_cli_text(cli, "rank-from");
     return ps_cli_reader(cli, &out->reader);
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/num.h"
 #include "cli/rank_report.h"
 #include "read/readers.h"
 #include "schedule/schedule.h"
@@ -29,6 +30,14 @@ static int take_clocks(const ps_cli *cli, bool all, ps_clock_use *out) {
     return all && none ? ps_cli_usage(cli, "--align and --no-align: which of them?") : PS_EXIT_OK;
 }
 
+static int take_bytes(const ps_cli *cli, const ps_analysis_option *o, const char *text,
+                      int64_t *out) {
+    bool ok = text == NULL || (ps_parse_size(text, out) && *out <= o->most);
+    return ok ? PS_EXIT_OK
+              : ps_cli_usage(cli, "--%s %s: bytes are wanted, such as 64GiB or 1.5GB", o->name,
+                             text);
+}
+
 static int take_analysis_option(const ps_cli *cli, const ps_analysis_option *o,
                                 const ps_option_value *v, void *field) {
     switch (o->kind) {
@@ -38,6 +47,8 @@ static int take_analysis_option(const ps_cli *cli, const ps_analysis_option *o,
     case PS_ANALYSIS_INT:
         *(int64_t *)field = v->number;
         break;
+    case PS_ANALYSIS_BYTES:
+        return take_bytes(cli, o, v->text, field);
     case PS_ANALYSIS_REAL:
         *(double *)field = (double)v->number / 1e6;
         break;
@@ -104,9 +115,9 @@ ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status) {
         return NULL;
     }
     ps_err err = PS_ERR_INIT;
-    ps_cluster *cluster = ps_cluster_find_as(path, reader, &err);
+    ps_cluster *cluster = ps_cluster_find_as(path, reader, ps_cli_text(cli, "rank-from"), &err);
     if (cluster == NULL) {
-        *status = ps_cli_fail(cli, &err);
+        *status = err.code == PS_USAGE ? ps_cli_usage(cli, "%s", err.msg) : ps_cli_fail(cli, &err);
     }
     return cluster;
 }

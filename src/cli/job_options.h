@@ -28,9 +28,12 @@
 
 /* For commands that read any format. */
 #define PS_FORMAT_OPTION                                                                           \
+    {PS_ROW_TEXT(NULL, "format", "NAME", PS_SHOWN("by content"),                                   \
+                 "read the input as this format (see: pipescope formats)")},                       \
     {                                                                                              \
-        PS_ROW_TEXT(NULL, "format", "NAME", PS_SHOWN("by content"),                                \
-                    "read the input as this format (see: pipescope formats)")                      \
+        PS_ROW_TEXT(NULL, "rank-from", "RE", PS_SHOWN("where they say 'rank N'"),                  \
+                    "of a file in which processes are ranks: the first group of this regular "     \
+                    "expression in the name of a process is its rank")                             \
     }
 
 /* The reader that --format names, NULL without it; an exit status. */

@@ -100,10 +100,10 @@ size_t ps_options_count(const ps_option_spec *spec) {
 /* The row of an option of analyses: what a command says in other words stays. */
 static ps_option row_of_analyses(const ps_option *own) {
     static const ps_option_kind KINDS[] = {
-        [PS_ANALYSIS_FLAG] = PS_OPTION_FLAG,     [PS_ANALYSIS_INT] = PS_OPTION_INT,
-        [PS_ANALYSIS_REAL] = PS_OPTION_REAL,     [PS_ANALYSIS_TEXT] = PS_OPTION_TEXT,
-        [PS_ANALYSIS_SCHEDULE] = PS_OPTION_TEXT, [PS_ANALYSIS_ORDER] = PS_OPTION_CHOICE,
-        [PS_ANALYSIS_CLOCKS] = PS_OPTION_FLAG};
+        [PS_ANALYSIS_FLAG] = PS_OPTION_FLAG,    [PS_ANALYSIS_INT] = PS_OPTION_INT,
+        [PS_ANALYSIS_BYTES] = PS_OPTION_TEXT,   [PS_ANALYSIS_REAL] = PS_OPTION_REAL,
+        [PS_ANALYSIS_TEXT] = PS_OPTION_TEXT,    [PS_ANALYSIS_SCHEDULE] = PS_OPTION_TEXT,
+        [PS_ANALYSIS_ORDER] = PS_OPTION_CHOICE, [PS_ANALYSIS_CLOCKS] = PS_OPTION_FLAG};
     const ps_analysis_option *o = ps_analysis_option_of(own->of);
     return (ps_option){.name = o->name,
                        .short_name = own->short_name,

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/pattern.h"
 #include "base/watch.h"
 #include "model/trace.h"
 
@@ -47,6 +48,10 @@ struct ps_reader {
     int (*sniff)(const char *path, const unsigned char *head, size_t n);
     /* The ranks inside, without reading everything. NULL: one, whose rank the names around it tell. */
     ps_code (*parts)(const char *path, ps_arena *arena, ps_part **parts, size_t *n, ps_err *err);
+    /* The same where a person says what in the names of processes is the rank: the first group of the expression. NULL: its files have no
+     * processes of several ranks. */
+    ps_code (*parts_by_name)(const char *path, ps_pattern *rank_from, ps_arena *arena,
+                             ps_part **parts, size_t *n, ps_err *err);
     bool names_ops;   /* every op of a step, communication too (model/worker_ops.h) */
     bool gives_spans; /* has a cheaper way for PS_NEED_DEVICE_SPANS */
     /* Fills the builder with what `needs` (ps_needs bits) asks for. */

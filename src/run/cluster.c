@@ -724,7 +724,8 @@ static void say_formats(ps_cluster *c) {
     }
 }
 
-static ps_cluster *find_cluster(const char *path, bool all, const ps_reader *reader, ps_err *err) {
+static ps_cluster *find_cluster(const char *path, bool all, const ps_reader *reader,
+                                ps_pattern *rank_from, ps_err *err) {
     ps_file_id id;
     if (ps_file_identify(path, &id, err) != PS_OK) {
         return NULL;
@@ -734,6 +735,7 @@ static ps_cluster *find_cluster(const char *path, bool all, const ps_reader *rea
         (void)ps_fail_nomem(err);
         return NULL;
     }
+    c->rank_from = rank_from;
     walk w = {.cluster = c, .all = all, .reader = reader};
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/') {
@@ -766,21 +768,33 @@ static ps_cluster *find_cluster(const char *path, bool all, const ps_reader *rea
         (void)ps_fail_nomem(err);
         return NULL;
     }
+    c->rank_from = NULL;
     say_formats(c);
     c->instead = c->n_ranks == 0 && reader == NULL ? ps_cluster_strangers(c) : NULL;
     return c;
 }
 
 ps_cluster *ps_cluster_find(const char *path, ps_err *err) {
-    return find_cluster(path, true, NULL, err);
+    return find_cluster(path, true, NULL, NULL, err);
 }
 
-ps_cluster *ps_cluster_find_as(const char *path, const ps_reader *reader, ps_err *err) {
-    return find_cluster(path, true, reader, err);
+ps_cluster *ps_cluster_find_as(const char *path, const ps_reader *reader, const char *rank_from,
+                               ps_err *err) {
+    ps_pattern *re = NULL;
+    if (rank_from != NULL) {
+        re = ps_pattern_new(rank_from, strlen(rank_from), PS_PATTERN_REGEX | PS_PATTERN_CASE, err);
+        if (re == NULL) {
+            ps_err_prefix(err, "--rank-from");
+            return NULL;
+        }
+    }
+    ps_cluster *c = find_cluster(path, true, reader, re, err);
+    ps_pattern_free(re);
+    return c;
 }
 
 ps_cluster *ps_cluster_find_databases(const char *path, ps_err *err) {
-    return find_cluster(path, false, NULL, err);
+    return find_cluster(path, false, NULL, NULL, err);
 }
 
 void ps_cluster_free(ps_cluster *c) {

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "base/pattern.h"
 #include "read/readers.h"
 
 #define PS_CLUSTER_MAX_DEPTH 10
@@ -72,6 +73,8 @@ typedef struct ps_cluster {
     const char **notes; /* sentences for people: duplicates, several profilers side by side */
     size_t n_notes, cap_notes;
     ps_diag diag;
+    ps_pattern *
+        rank_from; /* while files are looked at: what in the names of processes is the rank, or NULL */
     ps_arena arena;
 } ps_cluster;
 
@@ -79,8 +82,10 @@ typedef struct ps_cluster {
  * caller frees the result with ps_cluster_free(). */
 ps_cluster *ps_cluster_find(const char *path, ps_err *err);
 /* The same with the format named by the user (NULL: by content): a file is read as that whatever it looks like, below a
- * directory only files that it claims are taken. */
-ps_cluster *ps_cluster_find_as(const char *path, const ps_reader *reader, ps_err *err);
+ * directory only files that it claims are taken. `rank_from`, or NULL: a regular expression over the names of processes whose first group
+ * is the rank (ps_reader.parts_by_name); PS_USAGE when it is none. */
+ps_cluster *ps_cluster_find_as(const char *path, const ps_reader *reader, const char *rank_from,
+                               ps_err *err);
 /* The same for databases of Ascend profilers only, by their names and places: what the cluster modes read and write. */
 ps_cluster *ps_cluster_find_databases(const char *path, ps_err *err);
 void ps_cluster_free(ps_cluster *c); /* NULL is fine */

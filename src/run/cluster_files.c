@@ -112,7 +112,12 @@ static ps_code add_cluster_file(ps_cluster *c, const char *path, const ps_reader
     }
     ps_part *parts = NULL;
     size_t n = 0;
-    ps_code code = reader->parts(path, &c->arena, &parts, &n, &err);
+    bool by_name = c->rank_from != NULL && reader->parts_by_name != NULL;
+    ps_code code = by_name ? reader->parts_by_name(path, c->rank_from, &c->arena, &parts, &n, &err)
+                           : reader->parts(path, &c->arena, &parts, &n, &err);
+    if (by_name && code == PS_OK && n == 0) {
+        ps_cluster_note(c, "%s: no two of its processes tell ranks by --rank-from", path);
+    }
     if (code == PS_NOMEM) {
         return PS_NOMEM;
     }

@@ -18,7 +18,11 @@ bool ps_run_whatif_has_timelines(const ps_cluster *cluster) {
 ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
     if (ps_run_whatif_has_timelines(cluster)) {
         const ps_analysis *analysis = ps_analysis_find("whatif");
-        return ps_run_all_ranks(&analysis, 1, cluster, opts, err);
+        ps_run *run = ps_run_all_ranks(&analysis, 1, cluster, opts, err);
+        if (run != NULL) {
+            ps_run_name_chart(run->results[0].chart, cluster);
+        }
+        return run;
     }
     ps_run *run = ps_run_pipeline(cluster, opts, err);
     if (run != NULL && run->results[0].chart != NULL && run->results[0].chart->n_ops > 0) {

@@ -389,6 +389,28 @@ static void test_replay(void **context) {
     ps_sim_plan_free(s.plan);
 }
 
+/* A device of DualPipe holds two pieces of the model, each a whole stage of its way: F = 10, B = 20. 1f1b of four stages and 16
+ * microbatches: (16 + 3) * 30 = 570. */
+static void test_replay_of_two_ways(void **context) {
+    (void)context;
+    sample s = simulate("dualpipe", 4, 16, -1, 1, 0, 1);
+    ps_result result = {0};
+    ps_err err = PS_ERR_INIT;
+    ps_pipeline_notes notes;
+    ps_pipeline_opts opts = {.pp_type = "dualpipe", .how = "as given", .in_full = true};
+    assert_int_equal(ps_pipeline_report(s.chart, &opts, &result, &notes, &err), PS_OK);
+    const ps_table *t = find_table(&result, "PipelineReplay");
+    int64_t last_ns = 0;
+    for (size_t i = 0; i < s.chart->n_ops; i++) {
+        last_ns = s.chart->ops[i].end_ns > last_ns ? s.chart->ops[i].end_ns : last_ns;
+    }
+    assert_int_equal(replayed(t, "dualpipe (replayed)"), last_ns);
+    assert_int_equal(replayed(t, "1f1b"), 570 * US);
+    ps_result_fini(&result);
+    ps_chart_free(s.chart);
+    ps_sim_plan_free(s.plan);
+}
+
 /* Each stage has an optimiser of 15 behind its last backward, stage 0, which ends last, one of 25: 330 + 25 under 1f1b and gpipe.
  * The bubble of the schedule itself is what it was. */
 static void test_replay_with_optimisers(void **context) {
@@ -694,6 +716,7 @@ int main(void) {
         cmocka_unit_test(test_bubbles_add_up),
         cmocka_unit_test(test_schedule_is_recognised),
         cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_replay_of_two_ways),
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_steps_that_lack_ops),
         cmocka_unit_test(test_replay_with_optimisers),

@@ -438,7 +438,18 @@ static void test_plan(void **state) {
     assert_int_equal(layers, 32);
     assert_true(int_cell(stages, 2, "layers planned") < 8);
     assert_true(count(ps_literal_get(s->json, "sentences")) >= 3);
+    const ps_literal *schedules = table_called(s, "plan_schedules");
+    assert_int_equal(int_cell(schedules, 0, "number"), 0);
+    assert_int_equal(int_cell(schedules, 1, "number"), 1);
+    assert_true(int_cell(schedules, 1, "step") <= int_cell(plan, 0, "step_planned"));
     assert_int_equal(get_from(s, "/api/plan", "layers=8,8"), 400);
+    assert_int_equal(get_from(s, "/api/plan", "layers=8,8,8,8&row=500"), 400);
+    assert_int_equal(get_from(s, "/api/plan", "layers=8,8,8,8&memory_bytes=500"), 400);
+    assert_int_equal(
+        get_from(s, "/api/plan",
+                 "layers=8,8,8,8&row=2&memory_bytes=50000&activation_bytes=1000&layer_bytes=10"),
+        200);
+    assert_int_equal(int_cell(table_called(s, "plan_schedule_stages"), 0, "number"), 2);
 }
 
 int main(void) {

@@ -80,5 +80,6 @@ void ps_result_fini(ps_result *r) {
     }
     ps_free(r->tables);
     ps_chart_free(r->chart);
+    ps_chart_free(r->against);
     *r = (ps_result){0};
 }

@@ -23,8 +23,9 @@
 typedef struct ps_result {
     ps_table **tables;
     size_t n_tables, cap_tables;
-    bool failed;     /* memory ran out for one that was given */
-    ps_chart *chart; /* or NULL */
+    bool failed;       /* memory ran out for one that was given */
+    ps_chart *chart;   /* or NULL */
+    ps_chart *against; /* what is drawn below it, or NULL */
 } ps_result;
 
 /* What the user said, a field for each line of analysis_options.def; the same for all analyses of a run. And what the program

@@ -42,6 +42,7 @@ static void put_key_value(const ps_analysis_option *o, const void *value, ps_buf
         ps_buf_addf(out, "%d", *(const bool *)value);
         break;
     case PS_ANALYSIS_INT:
+    case PS_ANALYSIS_BYTES:
         ps_buf_addf(out, "%lld", (long long)*(const int64_t *)value);
         break;
     case PS_ANALYSIS_REAL:

@@ -21,6 +21,7 @@ typedef struct ps_rank_order {
     X(FLAG, bool)                                                                                  \
     X(INT, int64_t)                                                                                \
     X(REAL, double)           /* above 0 */                                                        \
+    X(BYTES, int64_t)         /* above 0, with or without a unit: 64GiB */                         \
     X(TEXT, const char *)     /* borrowed */                                                       \
     X(SCHEDULE, const char *) /* the name of one of src/schedule */                                \
     X(ORDER, ps_rank_order)                                                                        \
@@ -46,6 +47,7 @@ enum {
 #define PS_JOB_GROUP "When metadata is lost or wrong"
 #define PS_RULES_GROUP "Ranges that no framework named (regular expressions)"
 #define PS_MODE_GROUP "Of single modes"
+#define PS_MEMORY_GROUP "What a device may hold"
 
 /* PS_ANALYSIS_OPTION_<field>; 0 is none of them. */
 typedef enum ps_analysis_option_id {

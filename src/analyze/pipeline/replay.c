@@ -1,6 +1,6 @@
 /* Durations: per stage, the median of each kind and chunk, summed over chunks to one microbatch of the whole stage.
  * A schedule with v chunks gets a v-th of it for each op (each of DualPipe's two ways has
- * the whole stage). An overlapped pair takes the measured share of F + B
+ * the whole stage, so that its chunks are not summed: their mean is the stage). An overlapped pair takes the measured share of F + B
  * (median over all pairs), F + B when none was measured. Latency between stages: the median time from the end of
  * the latest input to the start of the op, over ops that waited for it. What a stage computes before its first op of the schedule
  * and after the last one (the optimiser) it does under every schedule: the median of its steps. */
@@ -97,11 +97,23 @@ static int64_t whole_backward(const chunk_times *c, int64_t usual_weight_ns) {
     return c->input_ns > 0 ? c->input_ns + c->logits_ns + weight : 0;
 }
 
-/* W of chunks where it was never measured apart is taken in the proportion of those where it was. */
-static void measure_replay_stage(buckets *b, times *t, int32_t stage, int32_t n_chunks) {
+static int32_t chains_of(const ps_schedule *schedule) {
+    return schedule->n_chains > 0 ? schedule->n_chains : 1;
+}
+
+/* Chunks that one way through the model has on a device. */
+static int32_t chunks_of_chain(const ps_schedule *schedule, const ps_schedule_params *params) {
+    return ps_schedule_chunks(schedule, params) / chains_of(schedule);
+}
+
+/* W of chunks where it was never measured apart is taken in the proportion of those where it was. Of the pieces of several ways
+ * through the model each is a whole stage: their mean counts. */
+static void measure_replay_stage(buckets *b, times *t, int32_t stage, int32_t n_chunks,
+                                 int32_t n_chains) {
     ps_stage_times *s = &t->stages[stage];
     chunk_times chunks[MAX_CHUNKS] = {0};
     int64_t usual_weight_ns = 0;
+    int32_t n_measured = 0;
     n_chunks = n_chunks < MAX_CHUNKS ? n_chunks : MAX_CHUNKS;
     for (int32_t c = 0; c < n_chunks; c++) {
         chunks[c] = (chunk_times){.whole_ns = bucket_median(b, stage, PS_OP_B, c),
@@ -110,15 +122,23 @@ static void measure_replay_stage(buckets *b, times *t, int32_t stage, int32_t n_
                                   .logits_ns = bucket_median(b, stage, PS_OP_LOGITS, c)};
         usual_weight_ns =
             chunks[c].weight_ns > usual_weight_ns ? chunks[c].weight_ns : usual_weight_ns;
-        s->f_ns += bucket_median(b, stage, PS_OP_F, c);
+        int64_t forward_ns = bucket_median(b, stage, PS_OP_F, c);
+        s->f_ns += forward_ns;
+        n_measured += forward_ns > 0;
     }
     int64_t weight_ns = 0; /* over chunks with a BW, and their whole backward */
     int64_t weighed_ns = 0;
     for (int32_t c = 0; c < n_chunks; c++) {
         int64_t whole = whole_backward(&chunks[c], usual_weight_ns);
         s->b_ns += whole;
+        t->chunk_ns[stage * t->n_chunks + c] =
+            whole > 0 ? whole + bucket_median(b, stage, PS_OP_F, c) : 0;
         weight_ns += chunks[c].weight_ns;
         weighed_ns += chunks[c].weight_ns > 0 ? whole : 0;
+    }
+    if (n_chains > 1 && n_measured > 1) {
+        s->f_ns /= n_measured;
+        s->b_ns /= n_measured;
     }
     s->w_is_half = weight_ns <= 0 || weight_ns >= weighed_ns;
     s->w_ns = s->w_is_half ? s->b_ns / 2
@@ -243,18 +263,20 @@ ps_code ps_measure_times(const ps_chart *chart, const ps_recognised *r, int64_t 
                          int32_t pipeline, ps_measured_times *t, ps_err *err) {
     const scope q = {chart, step, pipeline};
     int32_t n_chunks = ps_schedule_chunks(r->schedule, &r->params);
-    *t = (times){.n_stages = r->params.n_stages};
+    *t = (times){.n_stages = r->params.n_stages, .n_chunks = n_chunks};
     t->stages = ps_calloc((size_t)t->n_stages, sizeof *t->stages);
+    t->chunk_ns = ps_calloc((size_t)t->n_stages * (size_t)n_chunks, sizeof *t->chunk_ns);
     int64_t *scratch = ps_calloc(2 * chart->n_ops + 1, sizeof *scratch);
     buckets b = {0};
-    bool ok = t->stages != NULL && scratch != NULL && fill_buckets(&q, t, &b);
+    bool ok =
+        t->stages != NULL && t->chunk_ns != NULL && scratch != NULL && fill_buckets(&q, t, &b);
     for (int32_t s = 0; ok && s < t->n_stages; s++) {
-        measure_replay_stage(&b, t, s, n_chunks);
+        measure_replay_stage(&b, t, s, n_chunks, chains_of(r->schedule));
         measure_around(&q, t, s, scratch);
     }
     if (ok) {
         fill_missing(t);
-        measure_pairs(&q, t, n_chunks, scratch);
+        measure_pairs(&q, t, chunks_of_chain(r->schedule, &r->params), scratch);
         t->p2p_ns = measure_latency(&q, scratch);
     }
     ps_free(b.values);
@@ -265,6 +287,7 @@ ps_code ps_measure_times(const ps_chart *chart, const ps_recognised *r, int64_t 
 
 void ps_measured_times_fini(ps_measured_times *t) {
     ps_free(t->stages);
+    ps_free(t->chunk_ns);
     *t = (times){0};
 }
 
@@ -301,15 +324,6 @@ typedef struct prediction {
     int64_t step_ns, busy_ns; /* busy: sum over stages */
     size_t peak;              /* activations of one (chunk, microbatch) */
 } prediction;
-
-static int32_t chains_of(const ps_schedule *schedule) {
-    return schedule->n_chains > 0 ? schedule->n_chains : 1;
-}
-
-/* Chunks that one way through the model has on a device. */
-static int32_t chunks_of_chain(const ps_schedule *schedule, const ps_schedule_params *params) {
-    return ps_schedule_chunks(schedule, params) / chains_of(schedule);
-}
 
 static int64_t op_duration(const times *t, const ps_sim_plan *plan, uint32_t op, int32_t n_chunks) {
     const ps_stage_times *s = &t->stages[plan->device[op]];

@@ -21,7 +21,9 @@ typedef struct ps_stage_times {
  * two ways the whole stage. */
 typedef struct ps_measured_times {
     ps_stage_times *stages; /* [n_stages]; a stage without ops is the mean of the others */
-    int32_t n_stages;
+    int64_t
+        *chunk_ns; /* [n_stages * n_chunks] forward and whole backward of each chunk, 0 unknown */
+    int32_t n_stages, n_chunks;
     int64_t pair_per_mille; /* duration of an overlapped pair in thousandths of F + B */
     int64_t p2p_ns;         /* from the end of an op to its result's arrival on another stage */
 } ps_measured_times;

@@ -1,33 +1,15 @@
 #include "analyze/whatif/split_plan_tables.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-void ps_split_plan_layout(const int32_t *layers, int32_t n_stages, ps_buf *out) {
-    for (int32_t s = 0; s < n_stages; s++) {
-        ps_buf_add_str(out, s == 0 ? "E" : "|");
-        if (layers[s] == 1) {
-            ps_buf_add_char(out, 't');
-        } else if (layers[s] > 1) {
-            ps_buf_addf(out, "t*%d", (int)layers[s]);
-        }
-    }
-    ps_buf_add_char(out, 'L');
-}
-
-void ps_split_plan_list(const int32_t *layers, int32_t n_stages, ps_buf *out) {
-    for (int32_t s = 0; s < n_stages; s++) {
-        ps_buf_addf(out, "%s%d", s > 0 ? "," : "", (int)layers[s]);
-    }
-}
-
-/* Names of the first layer of each stage but the first, for a model whose layers are called "layers.N". */
-static void add_split_points(const ps_split_plan *p, ps_buf *out) {
-    int32_t layer = 0;
-    for (int32_t s = 0; s + 1 < p->n_stages; s++) {
-        layer += p->best[s];
-        ps_buf_addf(out, "%slayers.%d", s > 0 ? "," : "", (int)layer);
-    }
-}
+#include "analyze/pipeline/replay.h"
+#include "analyze/whatif/job_chart.h"
+#include "analyze/whatif/plan_lines.h"
+#include "analyze/whatif/schedule_plan_tables.h"
+#include "analyze/whatif/schedule_plans.h"
+#include "base/alloc.h"
 
 /* column, name, type, unit */
 #define PLAN_COLUMNS(X)                                                                            \
@@ -45,7 +27,14 @@ static void add_split_points(const ps_split_plan *p, ps_buf *out) {
     X(P_ALL, "all_splits_simulated", PS_COL_INT, PS_UNIT_NONE)                                     \
     X(P_LAYOUT, "pipeline_model_parallel_layout", PS_COL_TEXT, PS_UNIT_NONE)                       \
     X(P_LIST, "num_layer_list", PS_COL_TEXT, PS_UNIT_NONE)                                         \
-    X(P_POINTS, "split_points", PS_COL_TEXT, PS_UNIT_NONE)
+    X(P_POINTS, "split_points", PS_COL_TEXT, PS_UNIT_NONE)                                         \
+    X(P_RAN, "schedule", PS_COL_TEXT, PS_UNIT_NONE)                                                \
+    X(P_UNPLANNED, "why_no_schedules", PS_COL_TEXT, PS_UNIT_NONE)                                  \
+    X(P_NOTE, "note", PS_COL_TEXT, PS_UNIT_NONE)                                                   \
+    X(P_OUTSIDE, "step_outside_of_schedule", PS_COL_INT, PS_UNIT_NS)                               \
+    X(P_MISFIT, "keeps_no_limits", PS_COL_INT, PS_UNIT_NONE)                                       \
+    X(P_MEMORY, "memory", PS_COL_INT, PS_UNIT_BYTES)                                               \
+    X(P_MOST_HELD, "max_activations", PS_COL_INT, PS_UNIT_COUNT)
 
 enum {
 #define X(column, text, of, measure) column,
@@ -74,19 +63,15 @@ static int64_t whole_plan_ns(double ns) {
     return (int64_t)llround(ns);
 }
 
-/* Lines to paste are of stages with one chunk: how layers lie on several is not measured. */
+/* Lines to paste are of stages with one chunk: how layers lie on several chunks is not measured. */
 static bool put_plan_lines(ps_table *t, const ps_split_plan *p) {
-    static void (*const WRITE[])(const int32_t *, int32_t, ps_buf *) = {ps_split_plan_layout,
-                                                                        ps_split_plan_list};
+    static void (*const WRITE[])(const int32_t *, int32_t,
+                                 ps_buf *) = {ps_plan_layout, ps_plan_list, ps_plan_points};
     bool ok = true;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < sizeof WRITE / sizeof *WRITE; i++) {
         ps_buf text;
         ps_buf_init(&text, 0);
-        if (i < 2) {
-            WRITE[i](p->best, p->n_stages, &text);
-        } else {
-            add_split_points(p, &text);
-        }
+        WRITE[i](p->best, p->n_stages, &text);
         ok = ok && ps_buf_ok(&text) && ps_table_set_text(t, P_LAYOUT + i, ps_buf_str(&text));
         ps_buf_fini(&text);
     }
@@ -111,7 +96,8 @@ static ps_table *make_plan_table(const ps_split_plan *p) {
     ps_table_set_real(t, P_GAIN, 100 * (1 - p->best_ns / p->now_ns));
     ps_table_set_int(t, P_TRIED, (int64_t)p->n_tried);
     ps_table_set_int(t, P_ALL, p->is_exhaustive);
-    if (p->n_chunks == 1 && !put_plan_lines(t, p)) {
+    ps_table_set_int(t, P_MISFIT, p->is_misfit);
+    if (p->n_chunks == 1 && !p->is_misfit && !put_plan_lines(t, p)) {
         ps_table_free(t);
         return NULL;
     }
@@ -128,10 +114,7 @@ static ps_table *make_plan_stages_table(const ps_split_plan *p) {
             ps_table_set_int(t, S_NOW, p->now[s]);
             ps_table_set_int(t, S_PLAN, p->best[s]);
             ps_table_set_int(t, S_NOW_NS, whole_plan_ns(p->stage_ns[s]));
-            ps_table_set_int(t, S_PLAN_NS,
-                             whole_plan_ns(p->stage_ns[s] +
-                                           ps_split_plan_stage_ns(p, s, p->best[s]) -
-                                           ps_split_plan_stage_ns(p, s, p->now[s])));
+            ps_table_set_int(t, S_PLAN_NS, whole_plan_ns(ps_split_plan_stage_ns(p, s, p->best[s])));
         }
     }
     if (!ok) {
@@ -140,22 +123,129 @@ static ps_table *make_plan_stages_table(const ps_split_plan *p) {
     return ok ? t : NULL;
 }
 
-ps_code ps_split_plan_add_tables(const ps_job_steps *js, const char *split, int32_t most_layers,
-                                 ps_result *result, ps_err *err) {
-    ps_split_plan p;
-    ps_code code = ps_split_plan_make(js, split, most_layers, &p, err);
-    ps_table *plan = code == PS_OK ? make_plan_table(&p) : NULL;
-    ps_table *stages = code == PS_OK ? make_plan_stages_table(&p) : NULL;
-    if (code == PS_OK && (plan == NULL || stages == NULL)) {
+/* --- plans of other schedules ------------------------------------------------------------------------------------------ */
+
+/* What a plan is made of. */
+typedef struct planning {
+    const ps_job_steps *js;
+    const ps_chart *chart; /* the measured one */
+    const ps_analysis_opts *opts;
+    ps_recognised r;
+    bool is_known; /* the schedule that ran */
+    char why[512]; /* it is not */
+    ps_split_plan split;
+    ps_schedule_plans plans;
+} planning;
+
+static ps_code recognise_own(planning *k, ps_err *err) {
+    ps_err why = PS_ERR_INIT;
+    ps_code code = ps_recognise_for_theory(k->chart, &k->r, &why);
+    k->is_known = code == PS_OK && k->r.params.n_stages == k->js->n_stages;
+    if (!k->is_known) {
+        (void)snprintf(k->why, sizeof k->why, "%s",
+                       code != PS_OK ? why.msg : "its schedule has another number of stages");
+    }
+    if (code == PS_NOMEM) {
+        return ps_fail_nomem(err);
+    }
+    return PS_OK;
+}
+
+static ps_code make_split(planning *k, ps_err *err) {
+    const char *split = k->opts->split;
+    ps_plan_limits limits = ps_plan_limits_of(k->opts);
+    int32_t most[PS_PLAN_STAGES];
+    ps_split_shape shape = {.n_ways = 1, .most = most};
+    for (int32_t s = 0; s < k->js->n_stages && s < PS_PLAN_STAGES; s++) {
+        most[s] = limits.max_layers > 0 ? limits.max_layers : INT32_MAX / 2;
+    }
+    /* So that a wrong split is said before anything else. */
+    ps_code code = ps_split_plan_read(split, k->js->n_stages, &k->split, err);
+    code =
+        code == PS_OK && k->is_known ? ps_split_shape_of(&k->r, &limits, most, &shape, err) : code;
+    return code == PS_OK ? ps_split_plan_make(k->js, split, &shape, &k->split, err) : code;
+}
+
+static ps_code plan_schedules_of(planning *k, ps_err *err) {
+    int64_t p2p_ns = 0;
+    if (!k->is_known) {
+        return PS_OK;
+    }
+    if (!ps_job_latency(k->js, &p2p_ns)) {
+        return ps_fail_nomem(err);
+    }
+    return ps_schedule_plans_make(k->chart, &k->r, &k->split, p2p_ns, k->opts, &k->plans, err);
+}
+
+static bool set_if_any(ps_table *t, size_t column, const char *text) {
+    return text[0] == '\0' || ps_table_set_text(t, column, text);
+}
+
+static bool put_plan_notes(ps_table *t, const planning *k) {
+    const ps_analysis_opts *o = k->opts;
+    if (k->is_known) {
+        ps_table_set_int(t, P_OUTSIDE, whole_plan_ns(k->plans.rest_ns));
+    }
+    if (o->memory_bytes > 0) {
+        ps_table_set_int(t, P_MEMORY, o->memory_bytes);
+    }
+    if (o->max_activations > 0) {
+        ps_table_set_int(t, P_MOST_HELD, o->max_activations);
+    }
+    return set_if_any(t, P_RAN, k->is_known ? k->r.schedule->name : "") &&
+           set_if_any(t, P_UNPLANNED, k->why) && set_if_any(t, P_NOTE, k->plans.note);
+}
+
+static ps_code add_plan_tables(planning *k, ps_result *result, ps_err *err) {
+    ps_table *plan = make_plan_table(&k->split);
+    ps_table *stages = make_plan_stages_table(&k->split);
+    if (plan == NULL || stages == NULL || !put_plan_notes(plan, k)) {
         ps_table_free(plan);
         ps_table_free(stages);
         return ps_fail_nomem(err);
     }
-    code = code == PS_OK ? ps_result_add(result, plan, err) : code;
+    ps_code code = ps_result_add(result, plan, err);
     if (code == PS_OK) {
         code = ps_result_add(result, stages, err);
     } else {
         ps_table_free(stages);
+    }
+    return code == PS_OK && k->is_known
+               ? ps_schedule_plans_add_tables(&k->plans, k->opts->plan_row, k->opts->with_timeline,
+                                              result, err)
+               : code;
+}
+
+static ps_code make_plans(planning *k, ps_result *result, ps_err *err) {
+    ps_code code = recognise_own(k, err);
+    code = code == PS_OK ? make_split(k, err) : code;
+    code = code == PS_OK ? plan_schedules_of(k, err) : code;
+    return code == PS_OK ? add_plan_tables(k, result, err) : code;
+}
+
+ps_code ps_split_plan_add_tables(const ps_job_steps *js, const ps_chart *chart,
+                                 const ps_analysis_opts *opts, ps_result *result, ps_err *err) {
+    planning *k = ps_calloc(1, sizeof *k);
+    ps_err here = PS_ERR_INIT;
+    ps_chart *own = NULL;
+    if (k == NULL) {
+        return ps_fail_nomem(err);
+    }
+    *k = (planning){.js = js, .chart = chart, .opts = opts};
+    if (chart == NULL) {
+        own = ps_job_chart(js, opts->pp_type != NULL ? opts->pp_type : "", &here);
+        k->chart = own;
+    }
+    ps_code code = k->chart != NULL ? make_plans(k, result, &here) : here.code;
+    if (code == PS_OK && own != NULL && opts->with_timeline && result->chart == NULL) {
+        result->chart = own;
+    } else {
+        ps_chart_free(own);
+    }
+    ps_schedule_plans_fini(&k->plans);
+    ps_free(k);
+    if (code != PS_OK && err != NULL) {
+        *err = here;
     }
     return code;
 }

@@ -352,10 +352,10 @@ static ps_code add_made_table(ps_result *result, ps_table *t, ps_err *err) {
     return ps_result_add(result, t, err);
 }
 
-ps_code ps_whatif_add_tables(const ps_job_steps *js, const ps_analysis_opts *opts,
-                             ps_result *result, ps_err *err) {
+ps_code ps_whatif_add_tables(const ps_job_steps *js, const ps_chart *chart,
+                             const ps_analysis_opts *opts, ps_result *result, ps_err *err) {
     if (opts->split != NULL) {
-        return ps_split_plan_add_tables(js, opts->split, (int32_t)opts->most_layers, result, err);
+        return ps_split_plan_add_tables(js, chart, opts, result, err);
     }
     ps_whatif w;
     ps_err here = PS_ERR_INIT;
@@ -377,7 +377,7 @@ ps_code ps_whatif_of_chart(const ps_chart *chart, const ps_analysis_opts *opts, 
                            ps_err *err) {
     ps_job_steps js;
     ps_code code = ps_chart_steps_make(chart, &js, err);
-    code = code == PS_OK ? ps_whatif_add_tables(&js, opts, result, err) : code;
+    code = code == PS_OK ? ps_whatif_add_tables(&js, chart, opts, result, err) : code;
     ps_job_steps_fini(&js);
     return code;
 }

@@ -52,6 +52,16 @@ static bool ask_clocks(const ps_request *q, ps_reply *r, const char *name, ps_cl
     return ok;
 }
 
+static bool ask_bytes(const ps_request *q, ps_reply *r, const char *name, int64_t most,
+                      int64_t *out) {
+    const char *text = ps_param_text(q, name);
+    bool ok = text == NULL || (ps_parse_size(text, out) && *out <= most);
+    if (!ok) {
+        ps_reply_fail(r, 400, "'%s': bytes are wanted, such as 64GiB or 1.5GB", name);
+    }
+    return ok;
+}
+
 static bool ask_option(const ps_request *q, ps_reply *r, const ps_analysis_option *o, void *field) {
     char name[32] = "";
     for (size_t i = 0; o->name[i] != '\0' && i + 1 < sizeof name; i++) {
@@ -63,6 +73,8 @@ static bool ask_option(const ps_request *q, ps_reply *r, const ps_analysis_optio
     case PS_ANALYSIS_INT:
         return ps_param_text(q, name) == NULL ||
                ps_ask_int(q, r, name, o->least, o->most, 0, field);
+    case PS_ANALYSIS_BYTES:
+        return ask_bytes(q, r, name, o->most, field);
     case PS_ANALYSIS_REAL:
         return ask_real(q, r, name, (double)o->most, field);
     case PS_ANALYSIS_TEXT:

@@ -344,7 +344,8 @@ ps_store *ps_store_new(const char *const *paths, size_t n_paths, const ps_store_
     if (s == NULL) {
         return NULL;
     }
-    ps_code code = ps_rank_list_find(&s->list, paths, n_paths, s->opts.reader, err);
+    ps_code code =
+        ps_rank_list_find(&s->list, paths, n_paths, s->opts.reader, s->opts.rank_from, err);
     if (code == PS_OK && !make_places(s)) {
         code = ps_fail_nomem(err);
     }

@@ -36,6 +36,7 @@ typedef struct ps_store ps_store;
 
 typedef struct ps_store_opts {
     const ps_reader *reader; /* --format, or NULL */
+    const char *rank_from;   /* --rank-from, or NULL */
     size_t n_threads;        /* 0: one per processor */
     size_t max_bytes;        /* of loaded ranks; 0: 60 % of the machine's memory */
     /* Called without locks held, from any thread, when ps_store_seq() has grown. May be NULL. */

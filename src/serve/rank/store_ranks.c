@@ -101,7 +101,7 @@ static bool make_label(ps_rank_list *list, size_t i) {
 /* --- finding ---------------------------------------------------------------------------------------------------- */
 
 static ps_code find_clusters(ps_rank_list *list, const char *const *paths, size_t n_paths,
-                             const ps_reader *reader, ps_err *err) {
+                             const ps_reader *reader, const char *rank_from, ps_err *err) {
     list->clusters = ps_calloc(n_paths + 1, sizeof(ps_cluster *));
     if (list->clusters == NULL) {
         return ps_fail_nomem(err);
@@ -109,7 +109,7 @@ static ps_code find_clusters(ps_rank_list *list, const char *const *paths, size_
     size_t n = 0;
     for (size_t i = 0; i < n_paths; i++) {
         ps_err why = PS_ERR_INIT;
-        list->clusters[i] = ps_cluster_find_as(paths[i], reader, &why);
+        list->clusters[i] = ps_cluster_find_as(paths[i], reader, rank_from, &why);
         if (list->clusters[i] == NULL) {
             if (err != NULL) {
                 *err = why;
@@ -157,9 +157,9 @@ static bool add_store_rank_ranks(ps_rank_list *list, const ps_cluster *cluster) 
 }
 
 ps_code ps_rank_list_find(ps_rank_list *list, const char *const *paths, size_t n_paths,
-                          const ps_reader *reader, ps_err *err) {
+                          const ps_reader *reader, const char *rank_from, ps_err *err) {
     *list = (ps_rank_list){0};
-    ps_code code = find_clusters(list, paths, n_paths, reader, err);
+    ps_code code = find_clusters(list, paths, n_paths, reader, rank_from, err);
     if (code != PS_OK) {
         return code;
     }

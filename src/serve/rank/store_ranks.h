@@ -25,7 +25,7 @@ typedef struct ps_rank_list {
 
 /* PS_NOT_FOUND, PS_NOTHING (no rank under any of the paths), PS_NOMEM; end with ps_rank_list_fini() in any case. */
 PS_MUST_USE ps_code ps_rank_list_find(ps_rank_list *list, const char *const *paths, size_t n_paths,
-                                      const ps_reader *reader, ps_err *err);
+                                      const ps_reader *reader, const char *rank_from, ps_err *err);
 /* One rank of no file. */
 PS_MUST_USE ps_code ps_rank_list_of_trace(ps_rank_list *list, const ps_trace *trace,
                                           const char *key, ps_err *err);

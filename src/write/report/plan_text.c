@@ -1,6 +1,7 @@
 #include "write/report/plan_text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/json_write.h"
 #include "base/num.h"
@@ -24,10 +25,13 @@ static void put_line(ps_buf *out, const ps_table *plan, const char *what, const 
 }
 
 static void put_plan_text_lines(ps_buf *out, const ps_table *plan) {
+    if (ps_view_int(plan, 0, "keeps_no_limits") != 0) {
+        return;
+    }
     if (ps_view_is_null(plan, 0, "num_layer_list")) {
         ps_buf_addf(
             out,
-            "No lines to paste: how layers lie on several chunks of a stage is not measured.\n");
+            "No lines to paste for it: how layers lie on several chunks of a stage is not measured.\n");
         return;
     }
     ps_buf_addf(out, "Lines to paste:\n\n  %-12s --pipeline-model-parallel-layout \"%s\"\n",
@@ -43,7 +47,12 @@ size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PL
     double gain = ps_view_real(plan, 0, "gain share");
     double spread = ps_view_real(plan, 0, "spread_of_layers");
     size_t n = 0;
-    if (gain > 0.05) {
+    if (ps_view_int(plan, 0, "keeps_no_limits") != 0) {
+        (void)snprintf(
+            out[n++], PS_PLAN_SENTENCE,
+            "Under the schedule that ran no split keeps the memory limit. A step takes %s now.",
+            ns_of(plan, "step_now").text);
+    } else if (gain > 0.05) {
         (void)snprintf(out[n++], PS_PLAN_SENTENCE,
                        "A better split: a step of %s instead of %s, %.1f %% less.",
                        ns_of(plan, "step_planned").text, ns_of(plan, "step_now").text, gain);
@@ -79,34 +88,267 @@ size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PL
     return n;
 }
 
-ps_code ps_write_plan_text(const ps_table *plan, const ps_table *stages, const ps_text_style *style,
-                           ps_buf *out, ps_err *err) {
-    char sentences[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE];
-    size_t n = ps_plan_sentences(plan, sentences);
-    for (size_t i = 0; i < n; i++) {
-        ps_wrap(out, sentences[i], 0, 0, style->width);
+/* --- schedules ------------------------------------------------------------------------------------------------------- */
+
+/* Columns of the terminal; some only where they tell something. */
+enum {
+    T_NUMBER,
+    T_SCHEDULE,
+    T_LAYERS,
+    T_STEP,
+    T_SHARE,
+    T_HELD,
+    T_BEATEN,
+    T_BYTES,
+    T_ACTIVATIONS,
+    N_T
+};
+
+static const ps_column SHOWN[N_T] = {
+    [T_NUMBER] = {.name = "no.", .type = PS_COL_INT},
+    [T_SCHEDULE] = {.name = "schedule", .type = PS_COL_TEXT},
+    [T_LAYERS] = {.name = "layers", .type = PS_COL_TEXT},
+    [T_STEP] = {.name = "step", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [T_SHARE] = {.name = "gain", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [T_HELD] = {.name = "held", .type = PS_COL_INT},
+    [T_BEATEN] = {.name = "beaten by", .type = PS_COL_INT},
+    [T_BYTES] = {.name = "memory", .type = PS_COL_INT, .unit = PS_UNIT_BYTES},
+    [T_ACTIVATIONS] = {.name = "activations", .type = PS_COL_REAL},
+};
+
+static void find_shown_columns(const ps_table *all, const ps_table *plan, bool has[N_T]) {
+    for (size_t c = 0; c < N_T; c++) {
+        has[c] = c < T_BYTES;
+    }
+    has[T_ACTIVATIONS] = !ps_view_is_null(plan, 0, "max_activations");
+    for (size_t r = 0; r < all->n_rows; r++) {
+        has[T_BYTES] = has[T_BYTES] || !ps_view_is_null(all, r, "memory");
+    }
+}
+
+#define LONGEST_LAYERS 20
+
+/* "9,9,8,6"; where that is long "5x4,14x9,5". */
+static void put_layers(const char *layers, ps_buf *out) {
+    const char *at = strlen(layers) > LONGEST_LAYERS ? layers : "";
+    if (*at == '\0') {
+        ps_buf_add_str(out, layers);
+    }
+    while (*at != '\0') {
+        size_t n = strcspn(at, ",");
+        const char *next = at;
+        int times = 0;
+        while (strncmp(next, at, n) == 0 && (next[n] == ',' || next[n] == '\0')) {
+            times++;
+            next += n + (next[n] == ',');
+            if (*next == '\0') {
+                break;
+            }
+        }
+        ps_buf_addf(out, "%s", at == layers ? "" : ",");
+        if (times > 1) {
+            ps_buf_addf(out, "%dx", times);
+        }
+        ps_buf_addf(out, "%.*s", (int)n, at);
+        at = next;
+    }
+}
+
+/* "interleaved x 2", "1f1b (as it ran)", "dualpipe (2 copies)" */
+static void name_plan(const ps_table *all, size_t row, char out[96]) {
+    const char *schedule = ps_view_text(all, row, "schedule");
+    bool has_chunks = strncmp(schedule, "interleaved", 11) == 0;
+    int n = snprintf(out, 64, "%s", schedule);
+    if (has_chunks) {
+        n += snprintf(out + n, 16, " x %d", (int)ps_view_int(all, row, "chunks"));
+    }
+    if (ps_view_int(all, row, "number") == 0) {
+        (void)snprintf(out + n, 16, " (as it ran)");
+    } else if (ps_view_int(all, row, "weights") > 1) {
+        (void)snprintf(out + n, 16, " (%d copies)", (int)ps_view_int(all, row, "weights"));
+    }
+}
+
+/* One cell of the terminal's table. False when memory is out. */
+static bool put_shown_cell(ps_table *t, size_t at, size_t column, const ps_table *all, size_t row) {
+    static const char *const FROM[N_T] = {
+        [T_NUMBER] = "number",          [T_STEP] = "step",        [T_SHARE] = "gain_share",
+        [T_HELD] = "layers_held",       [T_BEATEN] = "beaten_by", [T_BYTES] = "memory",
+        [T_ACTIVATIONS] = "activations"};
+    bool ok = true;
+    if (column == T_SCHEDULE) {
+        char name[96];
+        name_plan(all, row, name);
+        ok = ps_table_set_text(t, at, name);
+    } else if (column == T_LAYERS) {
+        ps_buf layers;
+        ps_buf_init(&layers, 0);
+        put_layers(ps_view_text(all, row, "layers"), &layers);
+        ok = ps_buf_ok(&layers) && ps_table_set_text(t, at, ps_buf_str(&layers));
+        ps_buf_fini(&layers);
+    } else if (ps_view_is_null(all, row, FROM[column])) {
+        return true;
+    } else if (SHOWN[column].type == PS_COL_REAL) {
+        ps_table_set_real(t, at, ps_view_real(all, row, FROM[column]));
+    } else {
+        ps_table_set_int(t, at, ps_view_int(all, row, FROM[column]));
+    }
+    return ok;
+}
+
+static ps_code put_schedules(ps_buf *out, const ps_plan_view *view, const ps_text_style *style,
+                             ps_err *err) {
+    const ps_table *all = view->schedules;
+    bool has[N_T];
+    ps_column columns[N_T];
+    size_t of[N_T];
+    size_t n = 0;
+    find_shown_columns(all, view->plan, has);
+    for (size_t c = 0; c < N_T; c++) {
+        if (has[c]) {
+            columns[n] = SHOWN[c];
+            of[n++] = c;
+        }
+    }
+    ps_table *t = ps_table_new("plan_schedules", all->title, columns, n);
+    bool ok = t != NULL;
+    for (size_t r = 0; ok && r < all->n_rows; r++) {
+        ok = ps_table_add_row(t);
+        for (size_t i = 0; ok && i < n; i++) {
+            ok = put_shown_cell(t, i, of[i], all, r);
+        }
+    }
+    ps_code code = ok ? ps_write_table_text(t, style, out, err) : ps_fail_nomem(err);
+    ps_table_free(t);
+    return code;
+}
+
+static void put_text_block(ps_buf *out, const char *what, const char *text) {
+    const char *at = text;
+    while (*at != '\0') {
+        size_t n = strcspn(at, "\n");
+        ps_buf_addf(out, "  %-12s %.*s\n", at == text ? what : "", (int)n, at);
+        at += n + (at[n] == '\n');
+    }
+}
+
+static void put_schedule_lines(ps_buf *out, const ps_table *lines) {
+    ps_buf_add_str(out, lines->n_rows > 0
+                            ? "\nTo paste for that plan:\n\n"
+                            : "\nNo framework that is known here can be told that plan.\n");
+    for (size_t r = 0; r < lines->n_rows; r++) {
+        put_text_block(out, ps_view_text(lines, r, "framework"), ps_view_text(lines, r, "line"));
+    }
+}
+
+static bool is_any_proven(const ps_table *t, bool proven) {
+    bool any = false;
+    for (size_t r = 0; r < t->n_rows; r++) {
+        any = any ||
+              (!ps_view_is_null(t, r, "proven") && (ps_view_int(t, r, "proven") != 0) == proven);
+    }
+    return any;
+}
+
+static void put_paragraph(ps_buf *out, const char *text, const ps_text_style *style) {
+    if (text[0] != '\0') {
+        ps_wrap(out, text, 0, 0, style->width);
         ps_buf_add_char(out, '\n');
     }
+}
+
+static ps_code put_other_schedules(ps_buf *out, const ps_plan_view *view,
+                                   const ps_text_style *style, ps_err *err) {
+    char text[640];
+    if (view->schedules == NULL) {
+        (void)snprintf(text, sizeof text, "\nOther schedules are not planned: %s.",
+                       ps_view_text(view->plan, 0, "why_no_schedules"));
+        put_paragraph(out, text + 1, style);
+        return PS_OK;
+    }
+    ps_code code = put_schedules(out, view, style, err);
     ps_buf_add_char(out, '\n');
-    ps_code code = ps_write_table_text(stages, style, out, err);
+    put_paragraph(
+        out,
+        "Layers: of the pieces along the way through the model; x 2: pieces on each stage. Held: layers x microbatches "
+        "whose activations the fullest stage keeps. Beaten by: a plan that is no worse in step, held layers and copies "
+        "of weights, and better in one.",
+        style);
+    if (is_any_proven(view->schedules, false)) {
+        put_paragraph(
+            out,
+            is_any_proven(view->schedules, true)
+                ? "Some splits are the best that were found, not proven to be the best there are (--json says which)."
+                : "The splits are the best that were found, not proven to be the best there are.",
+            style);
+    }
+    put_paragraph(out, ps_view_text(view->plan, 0, "note"), style);
+    if (code == PS_OK && view->schedule_stages != NULL) {
+        ps_buf_add_char(out, '\n');
+        code = ps_write_table_text(view->schedule_stages, style, out, err);
+    }
+    if (view->schedule_lines != NULL) {
+        put_schedule_lines(out, view->schedule_lines);
+    }
+    return code;
+}
+
+ps_code ps_write_plan_text(const ps_plan_view *view, const ps_text_style *style, ps_buf *out,
+                           ps_err *err) {
+    char sentences[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE];
+    size_t n = ps_plan_sentences(view->plan, sentences);
+    for (size_t i = 0; i < n; i++) {
+        put_paragraph(out, sentences[i], style);
+    }
+    ps_buf_add_char(out, '\n');
+    ps_code code = ps_write_table_text(view->stages, style, out, err);
     ps_buf_addf(out, "\n");
-    put_plan_text_lines(out, plan);
+    put_plan_text_lines(out, view->plan);
+    ps_buf_addf(out, "\n");
+    code = code == PS_OK ? put_other_schedules(out, view, style, err) : code;
+    if (code == PS_OK && view->left_out != NULL) {
+        ps_buf_add_char(out, '\n');
+        code = ps_write_table_text(view->left_out, style, out, err);
+    }
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }
 
-ps_code ps_write_plan_json(const ps_table *plan, const ps_table *stages, ps_buf *out, ps_err *err) {
+static ps_code put_json_table(ps_json *j, const ps_table *t, ps_buf *out, ps_err *err) {
+    ps_json_value(j);
+    return ps_write_table_json(t, out, err);
+}
+
+ps_code ps_write_plan_json(const ps_plan_view *view, ps_buf *out, ps_err *err) {
     ps_json j = ps_json_spaced_to(out);
     ps_json_object(&j);
     ps_json_key_str(&j, "format", "pipescope-plan");
     ps_json_key_int(&j, "version", 1);
     ps_json_line(&j, 1);
     ps_json_key(&j, "plan");
-    ps_json_value(&j);
-    ps_code code = ps_write_table_json(plan, out, err);
+    ps_code code = put_json_table(&j, view->plan, out, err);
     ps_json_line(&j, 1);
     ps_json_key(&j, "stages");
-    ps_json_value(&j);
-    code = code == PS_OK ? ps_write_table_json(stages, out, err) : code;
+    code = code == PS_OK ? put_json_table(&j, view->stages, out, err) : code;
+    if (code == PS_OK && view->schedules != NULL) {
+        ps_json_line(&j, 1);
+        ps_json_key(&j, "schedules");
+        code = put_json_table(&j, view->schedules, out, err);
+    }
+    if (code == PS_OK && view->schedule_stages != NULL) {
+        ps_json_line(&j, 1);
+        ps_json_key(&j, "schedule_stages");
+        code = put_json_table(&j, view->schedule_stages, out, err);
+    }
+    if (code == PS_OK && view->schedule_lines != NULL) {
+        ps_json_line(&j, 1);
+        ps_json_key(&j, "schedule_lines");
+        code = put_json_table(&j, view->schedule_lines, out, err);
+    }
+    if (code == PS_OK && view->left_out != NULL) {
+        ps_json_line(&j, 1);
+        ps_json_key(&j, "left_out");
+        code = put_json_table(&j, view->left_out, out, err);
+    }
     ps_json_line(&j, 0);
     ps_json_close(&j);
     ps_buf_add_char(out, '\n');

@@ -15,11 +15,16 @@
 #define PS_PLAN_SENTENCE 320
 size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE]);
 
-/* The gain, what stages have now and would have, lines to paste. */
-PS_MUST_USE ps_code ps_write_plan_text(const ps_table *plan, const ps_table *stages,
-                                       const ps_text_style *style, ps_buf *out, ps_err *err);
-/* One object: "plan" and "stages", rows of both tables. */
-PS_MUST_USE ps_code ps_write_plan_json(const ps_table *plan, const ps_table *stages, ps_buf *out,
-                                       ps_err *err);
+/* Tables that are not there are NULL. */
+typedef struct ps_plan_view {
+    const ps_table *plan, *stages;
+    const ps_table *schedules, *schedule_stages, *schedule_lines, *left_out;
+} ps_plan_view;
+
+/* The gain, what stages have now and would have, lines to paste; then the schedules, the stages of one and its lines. */
+PS_MUST_USE ps_code ps_write_plan_text(const ps_plan_view *view, const ps_text_style *style,
+                                       ps_buf *out, ps_err *err);
+/* One object: "plan", "stages", "schedules", "schedule_stages", "schedule_lines", "left_out": the rows of the tables. */
+PS_MUST_USE ps_code ps_write_plan_json(const ps_plan_view *view, ps_buf *out, ps_err *err);
 
 #endif

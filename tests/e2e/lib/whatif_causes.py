@@ -7,24 +7,11 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from worker_timeline import Job
+from worker_timeline import Job, orders_of
 
 CAUSES = ("none", "worker", "stage split", "links", "sequence lengths", "host")
 # Schedules whose stages pass their results on in order, as timelines of workers do.
 SCHEDULES = ("1f1b", "gpipe", "interleaved", "zb-h1", "zb-h2", "interleaved-zb")
-
-
-def orders_of(program, folder, schedule, p, m):
-    path = f"{folder}/{schedule}-{p}-{m}.json"
-    if not os.path.exists(path):
-        subprocess.run([program, "simulate", schedule, "--pp", str(p), "--microbatches", str(m), "-o", path,
-                        *(["--chunks", "2"] if "interleaved" in schedule else [])], check=True, stdout=subprocess.DEVNULL)
-    chart = json.load(open(path))
-    kinds = {"F": "F", "B": "B", "BI": "B", "BW": "W"}
-    orders = [[] for _ in range(p)]
-    for op in sorted(chart["ops"], key=lambda o: (o["stage"], o["start_ns"])):
-        orders[op["stage"]].append((kinds[op["kind"]], op["microbatch"], op["chunk"]))
-    return orders
 
 
 def noisy(rng, cache, op, share):
@@ -76,7 +63,7 @@ def main():
         schedule = SCHEDULES[case // len(CAUSES) % len(SCHEDULES)]
         p, d = rng.choice((3, 4, 6)), rng.choice((3, 4, 5))
         m = rng.choice((2 * p, 3 * p))
-        job = Job(orders_of(program, folder, schedule, p, m), d)
+        job = Job(orders_of(program, folder, schedule, p, m, 2), d)
         plant(rng, job, cause, p, d)
         path = f"{folder}/case.json"
         job.write(path, range(10, 13))

@@ -7,6 +7,8 @@ independently of the program's, so that tests can plant a cause and know the ste
     job.write(path, steps)
 """
 import json
+import os
+import subprocess
 from collections import defaultdict, namedtuple
 
 Op = namedtuple("Op", "kind stage replica microbatch step chunk")
@@ -136,4 +138,19 @@ def one_f_one_b(p, m):
                 line.append(("F", warm + k, 0))
             line.append(("B", k, 0))
         orders.append(line)
+    return orders
+
+
+def orders_of(program, folder, schedule, p, m, chunks):
+    """Orders of a schedule, as the program simulates it; `chunks` where the schedule lets one choose."""
+    path = f"{folder}/{schedule}-{p}-{m}-{chunks}.json"
+    if not os.path.exists(path):
+        subprocess.run([program, "simulate", schedule, "--pp", str(p), "--microbatches", str(m), "-o", path,
+                        *(["--chunks", str(chunks)] if "interleaved" in schedule else [])],
+                       check=True, stdout=subprocess.DEVNULL)
+    chart = json.load(open(path))
+    kinds = {"F": "F", "B": "B", "BI": "B", "BW": "W"}
+    orders = [[] for _ in range(p)]
+    for op in sorted(chart["ops"], key=lambda o: (o["stage"], o["start_ns"])):
+        orders[op["stage"]].append((kinds[op["kind"]], op["microbatch"], op["chunk"]))
     return orders

@@ -1,0 +1,68 @@
+/* The best split of layers for each schedule that can run the job's stages and microbatches, beside the one that ran: what each
+ * would take and hold. From the same measured stages and the same simulator as everything else.
+ *
+ * The step of a plan is that of the schedule on paper, with what the measured stages take, and what the replayed step of the job has
+ * on top of its own schedule on paper: gradients, the optimizer, whatever no schedule changes. */
+#ifndef PS_ANALYZE_SCHEDULE_PLANS_H
+#define PS_ANALYZE_SCHEDULE_PLANS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/core/analysis.h"
+#include "analyze/pipeline/recognise.h"
+#include "analyze/whatif/plan_pieces.h"
+#include "analyze/whatif/split_plan.h"
+#include "base/err.h"
+#include "model/chart.h"
+#include "model/table.h"
+
+typedef struct ps_schedule_plan {
+    const ps_schedule *schedule;
+    ps_schedule_params params;
+    int32_t n_chunks, n_ways; /* of a device; through the model: copies of the weights */
+    int32_t n_pieces;
+    int32_t *layers;         /* [n_pieces] along the way through the model */
+    ps_device_load *devices; /* [n_devices] */
+    int64_t *busy_ns;        /* [n_devices] of one microbatch of each chunk */
+    double step_ns;
+    double activations;  /* held at most, in microbatches of a whole stage, by the schedule */
+    int64_t peak_layers; /* layers x microbatches held at most, by the worst device */
+    int64_t bytes;       /* by the worst device; 0 where sizes are not known */
+    size_t n_tried;
+    bool is_proven; /* no split within the limits has a shorter simulated step */
+    bool is_now;    /* what ran, as it is split */
+    size_t
+        beaten_by; /* row + 1 of a plan that is no worse in step, activations and copies, and better in one; 0: none */
+} ps_schedule_plan;
+
+typedef struct ps_schedule_plans {
+    ps_plan_pieces pieces;
+    ps_plan_limits limits;
+    double now_ns, rest_ns; /* the replayed step, and what of it is outside of its schedule */
+    ps_schedule_plan *rows; /* by step; rows[0] is what ran where its pieces are whole layers */
+    size_t n, cap;
+    ps_table *left_out; /* schedules without a plan, and why */
+    char note[240];     /* what was taken for granted, "" nothing */
+} ps_schedule_plans;
+
+/* What the user said of memory. */
+ps_plan_limits ps_plan_limits_of(const ps_analysis_opts *opts);
+
+/* What split_plan.h wants to know of the schedule that ran; `most` has room for all stages. */
+PS_MUST_USE ps_code ps_split_shape_of(const ps_recognised *r, const ps_plan_limits *limits,
+                                      int32_t *most, ps_split_shape *out, ps_err *err);
+
+/* `chart`: the measured steps with a recognised schedule; `p2p_ns`: between stages. PS_NOMEM, PS_RANGE. End with ps_schedule_plans_fini() in any
+ * case. */
+PS_MUST_USE ps_code ps_schedule_plans_make(const ps_chart *chart, const ps_recognised *r,
+                                           const ps_split_plan *split, int64_t p2p_ns,
+                                           const ps_analysis_opts *opts, ps_schedule_plans *out,
+                                           ps_err *err);
+void ps_schedule_plans_fini(ps_schedule_plans *s);
+
+/* One step of a plan as its schedule draws it. NULL on failure; the caller frees it with ps_chart_free(). */
+ps_chart *ps_schedule_plan_chart(const ps_schedule_plans *s, size_t row, ps_err *err);
+
+#endif
