@@ -7,7 +7,7 @@ import { at, makeScene } from "../src/pipeline/scene";
 import { mix, pixel, textOn } from "../src/base/theme";
 import { axisFor, duration, exact, significant, tickText } from "../src/base/time";
 import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
-import { Viewport } from "../src/pipeline/viewport";
+import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf } from "./helpers";
 import { chosenRows, replayOf } from "../src/pages/pipeline_tables";
 
@@ -184,16 +184,32 @@ test("finding what is under the pointer", () => {
 });
 
 test("the viewport keeps the time under the pointer and never leaves the chart", () => {
-  const v = new Viewport();
-  v.fit(1000, 100);
+  const v = new Viewport(WITHIN);
+  v.resize(100);
+  v.setExtent(0, 1000);
   v.zoom(2, 25);
   assert.equal(v.ns(25), 250);
   v.pan(-1000);
-  assert.equal(v.startNs, 0);
+  assert.equal(v.from, 0);
   v.pan(1e6);
-  assert.equal(Math.round(v.stopNs), 1000);
+  assert.equal(Math.round(v.to), 1000);
   v.zoom(1e-9, 0);
   assert.ok(v.isFit);
+});
+
+test("another chart is seen through the same window, as far as it has it", () => {
+  const v = new Viewport(WITHIN);
+  v.resize(100);
+  v.setExtent(0, 10_000);
+  v.show(5000, 7000);
+  v.replaceExtent(0, 6000);
+  assert.deepEqual([v.from, v.to].map(Math.round), [4000, 6000]);
+  v.replaceExtent(0, 1000);
+  assert.deepEqual([v.from, v.to].map(Math.round), [0, 1000]);
+  v.replaceExtent(0, 3000);
+  assert.deepEqual([v.from, v.to].map(Math.round), [0, 3000], "everything stays everything");
+  v.zoom(1e9, 50);
+  assert.equal(Math.round(v.span), WITHIN.leastSpanNs);
 });
 
 // --- pixels ------------------------------------------------------------------------------------------------------

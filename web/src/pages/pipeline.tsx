@@ -9,10 +9,12 @@ import { blobOf, offer } from "../model/exports";
 import { isDark, theme } from "../model/look";
 import { gotoPipeline, ranks, session, tab } from "../model/session";
 import { notify, sentenceOf } from "../model/notices";
-import { ChartView, type Column, type Target } from "../pipeline/chart_view";
+import { ChartView } from "../pipeline/chart_view";
+import type { Column } from "../pipeline/margins";
 import { isTransfer, type Chart } from "../pipeline/model";
 import { legend } from "../pipeline/panels";
 import { bubbleShare, pipelinesOf, stepsOf, type View } from "../pipeline/rows";
+import { isTheory, type Target } from "../pipeline/targets";
 import { Empty, Failed, Loading } from "../panels/empty";
 import { language, said, t } from "../words";
 import { jump, placeInChart, stepAt } from "./pipeline_jump";
@@ -373,13 +375,7 @@ function roomIn(scroller: HTMLElement | null): number {
 function toTimeline(view: ChartView, drawn: Drawn, target: Target): void {
   const place = view.placeOf(target);
   const now = loaded.get();
-  if (
-    drawn.isAlone ||
-    now === null ||
-    target.lane === "theory" ||
-    target.lane === "theoryBubbles" ||
-    place.row.rankRow < 0
-  ) {
+  if (drawn.isAlone || now === null || isTheory(target) || place.row.rankRow < 0) {
     notify("info", t("pipeline.jump-theory"));
     return;
   }
@@ -390,13 +386,7 @@ function toTimeline(view: ChartView, drawn: Drawn, target: Target): void {
 
 function clicked(view: ChartView, drawn: Drawn, target: Target | null, keeps: boolean): void {
   view.pin(target);
-  if (
-    target !== null &&
-    !keeps &&
-    !drawn.isAlone &&
-    target.lane !== "theory" &&
-    target.lane !== "theoryBubbles"
-  ) {
+  if (target !== null && !keeps && !drawn.isAlone && !isTheory(target)) {
     toTimeline(view, drawn, target);
   }
 }

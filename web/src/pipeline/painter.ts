@@ -3,7 +3,8 @@
  * Coordinate spaces: time (ns from the view's origin), CSS pixels of the plot, device pixels of the canvases. */
 import { context, FONT } from "../base/dom";
 import { pixel, textOn, type Theme } from "../base/theme";
-import { axisFor, tickText } from "../base/time";
+import { axisFor, tickText, ticksIn } from "../base/time";
+import type { Viewport } from "../base/viewport";
 import { CanvasGlyphs } from "./glyphs";
 import { fit, levels, LEVELS, LEVELS_FLAT, NameChoice } from "./labels";
 import { N_KINDS, N_PHASES, type Chart } from "./model";
@@ -11,7 +12,6 @@ import { colourOf } from "./panels";
 import { Raster, textWidth, type Scale, type Style } from "./raster";
 import { firstAfter, type Lane, type View } from "./rows";
 import type { Scene } from "./scene";
-import type { Viewport } from "./viewport";
 
 export const LABEL_SIZE = 11;
 export const LABEL_ROOM_MIN = 13; // lanes lower than this carry no text
@@ -106,7 +106,7 @@ export class Painter {
     const raster = this.raster!;
     const style = this.styleNow(s);
     const { ratio } = s;
-    const scale: Scale = { startNs: s.viewport.startNs, pxPerNs: ratio / s.viewport.nsPerPx };
+    const scale: Scale = { startNs: s.viewport.from, pxPerNs: ratio / s.viewport.nsPerPx };
     const px = (css: number): number => Math.round(css * ratio);
     raster.fill(0, raster.height, style.page);
     const { blockH, partsY, partH, partPitch, theoryY, theoryH, transferY, transferH } = s.scene;
@@ -241,18 +241,10 @@ export class Painter {
   }
 }
 
-export function ticks(s: Sight): { ns: number; x: number; text: string }[] {
-  const axis = axisFor(s.viewport.nsPerPx, s.width, s.viewport.stopNs);
-  const found = [];
-  for (
-    let k = Math.ceil(s.viewport.startNs / axis.stepNs);
-    k * axis.stepNs <= s.viewport.stopNs;
-    k++
-  ) {
-    const ns = k * axis.stepNs;
-    found.push({ ns, x: s.viewport.x(ns), text: tickText(ns, axis) });
-  }
-  return found;
+function ticks(s: Sight): { x: number; text: string }[] {
+  const { from, to } = s.viewport;
+  const axis = axisFor(s.viewport.nsPerPx, s.width, to);
+  return ticksIn(axis, from, to).map((ns) => ({ x: s.viewport.x(ns), text: tickText(ns, axis) }));
 }
 
 /** Over a context whose unit is a CSS pixel, at its origin. */
@@ -263,7 +255,7 @@ export function paintAxis(s: Sight, ctx: CanvasRenderingContext2D): void {
   ctx.font = `11px ${FONT}`;
   ctx.textBaseline = "top";
   ctx.textAlign = "left";
-  const unit = axisFor(s.viewport.nsPerPx, s.width, s.viewport.stopNs).unit.name;
+  const unit = axisFor(s.viewport.nsPerPx, s.width, s.viewport.to).unit.name;
   ticks(s).forEach((tick, i) => {
     ctx.fillRect(Math.round(tick.x), 0, 1, 5);
     // The first number carries the unit, so that no other number is pushed aside.
