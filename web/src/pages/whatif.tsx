@@ -11,7 +11,7 @@ import { useColours } from "../panels/drawing";
 import { Empty, Failed, hasNothing, Loading } from "../panels/empty";
 import { Select } from "../panels/form";
 import { LocalTable } from "../panels/table";
-import { language, said, t } from "../words";
+import { language, said, t, told } from "../words";
 import { useReply } from "./data";
 import { cluster, job, jobParams } from "./job_state";
 import { WorkerMap } from "./whatif_map";
@@ -200,7 +200,7 @@ function Causes({ causes }: { causes: Cause[] }) {
               </span>
             </p>
             <p>{capital(said(c.evidence))}</p>
-            {c.holds === "yes" && <p>{t("findings.try", said(c.remedy))}</p>}
+            {c.holds === "yes" && <p>{t("findings.try", told("cause", c.name, c.remedy))}</p>}
           </li>
         ))}
       </ol>
