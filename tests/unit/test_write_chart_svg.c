@@ -107,6 +107,24 @@ static void test_picture(void **context) {
     ps_chart_free(chart);
 }
 
+/* Where a send and its receive are known, they are the arrow: from the start of the one to the end of the other, as in browsers. */
+static void test_arrows(void **context) {
+    (void)context;
+    ps_chart *chart = test_chart();
+    const ps_chart_svg_opts opts = {.step = 3, .pipeline = 0, .width = 800, .arrows = true};
+    const char *const head = "m-6 -3l6 3l-6 3";
+    assert_true(ps_chart_add_link(chart, (ps_chart_link){.from = 1, .to = 7}));
+    ps_buf out;
+    draw(chart, NULL, &opts, &out);
+    assert_int_equal(count(&out, head), 1); /* none from op to op */
+    const char *arrow = strstr(ps_buf_str(&out), "<path d=\"M250 ");
+    assert_non_null(arrow); /* 100 of 600 ns in 564 px from 156 on */
+    const char *end = strstr(arrow, " 348.7 ");
+    assert_true(end != NULL && end < strstr(arrow, head)); /* 205 ns */
+    ps_buf_fini(&out);
+    ps_chart_free(chart);
+}
+
 static void test_nothing(void **context) {
     (void)context;
     ps_chart *chart = ps_chart_new();
@@ -212,6 +230,7 @@ int main(void) {
         cmocka_unit_test(test_texts_are_wide_enough),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_picture),
+        cmocka_unit_test(test_arrows),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_size),

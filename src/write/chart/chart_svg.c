@@ -22,6 +22,7 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "write/chart/chart_cells.h"
 #include "write/chart/chart_rows.h"
 #include "write/chart/svg_lane.h"
 #include "write/out/shorten.h"
@@ -573,12 +574,20 @@ static void put_axis(picture *p) {
 
 /* --- arrows ------------------------------------------------------------------------------------------------ */
 
+/* Where transfers are known, they are the arrows. */
+static bool is_drawn_link(const picture *p, const ps_chart_link *link) {
+    const ps_op *from = &p->rows.chart->ops[link->from];
+    return from->step == p->rows.step && (!p->rows.has_transfers || ps_is_transfer(from));
+}
+
+/* A result is there when its op ends, and leaves when its send begins. A receive is posted long before anything arrives: the arrow
+ * ends where it does. */
 static bool link_end(const picture *p, uint32_t op, bool is_start, double *x, double *y) {
     const ps_op *o = &p->rows.chart->ops[op];
-    bool transfer = o->kind == PS_OP_SEND || o->kind == PS_OP_RECV;
+    bool transfer = ps_is_transfer(o);
     for (size_t k = 0; k < p->rows.n && o->step == p->rows.step; k++) {
         if (p->rows.rows[k].rank == &p->rows.chart->ranks[o->rank]) {
-            int64_t ns = is_start || transfer ? o->start_ns : o->end_ns;
+            int64_t ns = is_start == transfer ? o->end_ns : o->start_ns;
             *x = p->scale.x + ((double)ns - (double)p->rows.start_ns) * p->scale.px_per_ns;
             *y = p->plot_y + (double)k * p->pitch +
                  (transfer ? p->transfer_y + p->transfer_h / 2 : p->block_h / 2);
@@ -592,7 +601,7 @@ static void put_arrows(picture *p) {
     const ps_chart *chart = p->rows.chart;
     size_t n = 0;
     for (size_t i = 0; i < chart->n_links; i++) {
-        n += chart->ops[chart->links[i].from].step == p->rows.step;
+        n += is_drawn_link(p, &chart->links[i]);
     }
     if (!p->arrows || n == 0 || n > MAX_ARROWS) {
         return;
@@ -605,7 +614,8 @@ static void put_arrows(picture *p) {
         double y0 = 0;
         double x1 = 0;
         double y1 = 0;
-        if (!link_end(p, chart->links[i].from, false, &x0, &y0) ||
+        if (!is_drawn_link(p, &chart->links[i]) ||
+            !link_end(p, chart->links[i].from, false, &x0, &y0) ||
             !link_end(p, chart->links[i].to, true, &x1, &y1)) {
             continue;
         }
