@@ -11,6 +11,8 @@
 
 #include "base/alloc.h"
 #include "support/pictures.h"
+#include "write/chart/block_text.h"
+#include "write/chart/chart_pack.h"
 #include "write/chart/chart_rows.h"
 #include "write/chart/chart_svg.h"
 #include "write/out/text_width.h"
@@ -105,6 +107,30 @@ static void test_picture(void **context) {
     assert_int_equal(count(&out, "theory (1f1b): 600 ns, bubble 25.0 %"), 1);
     ps_buf_fini(&out);
     ps_chart_free(chart);
+}
+
+/* Less of a name, never a part of a number. */
+static void test_block_texts(void **context) {
+    (void)context;
+    static const struct {
+        const char *name;
+        int64_t microbatch;
+        const char *texts;
+    } CASES[] = {{"7F+13B", -1, "\"7F+13B\",\"7+13\",\"7F\\u000a13B\",\"7\\u000a13\""},
+                 {"12w", -1, "\"12w\",\"12\",\"\",\"\""},
+                 {"7", -1, "\"7\",\"\",\"\",\"\""},
+                 {"FP", 3, "\"3\",\"\",\"\",\"\""},
+                 {"logits", -1, "\"logits\",\"\",\"\",\"\""},
+                 {"a name that is far too long for the block of any op", -1, ""}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        const ps_op op = {
+            .name = CASES[i].name, .microbatch = CASES[i].microbatch, .microbatch2 = -1};
+        ps_buf out;
+        ps_buf_init(&out, 0);
+        ps_block_texts_add(&out, &op, ps_add_script_str);
+        assert_string_equal(ps_buf_str(&out), CASES[i].texts);
+        ps_buf_fini(&out);
+    }
 }
 
 /* Where a send and its receive are known, they are the arrow: from the start of the one to the end of the other, as in browsers. */
@@ -230,6 +256,7 @@ int main(void) {
         cmocka_unit_test(test_texts_are_wide_enough),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_picture),
+        cmocka_unit_test(test_block_texts),
         cmocka_unit_test(test_arrows),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_extremes),

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fit, levels, NameChoice } from "../src/pipeline/labels";
+import { fit, NameChoice } from "../src/pipeline/labels";
 import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
 import { bubbleShare, firstAfter, hit, makeView, stepsOf } from "../src/pipeline/rows";
 import { at, makeScene } from "../src/pipeline/scene";
@@ -31,20 +31,14 @@ test("ticks are round, apart, and written without loss", () => {
   assert.notEqual(tickText(5e9, close), tickText(5e9 + close.stepNs, close));
 });
 
-test("labels: less of a name, never a part of a number", () => {
-  const of = (name: string, microbatch = -1, microbatch2 = -1): string[] =>
-    levels({ name, kind: 4, chunk: 0, microbatch, chunk2: 0, microbatch2, phase: -1, source: 0 });
-  assert.deepEqual(of("7F+13B"), ["7F+13B", "7+13", "7F\n13B", "7\n13"]);
-  assert.deepEqual(of("12w"), ["12w", "12", "12", "12"]);
-  assert.deepEqual(of("7"), ["7", "7", "7", "7"]);
-  assert.deepEqual(of("FP", 3), ["3", "3", "3", "3"]);
-  assert.deepEqual(of("logits"), ["logits", "logits", "logits", "logits"]);
+test("labels: the first text that fits, in two lines where there is room for them", () => {
+  const texts = ["7F+13B", "7+13", "7F\n13B", "7\n13"];
   const width = (text: string): number => text.length;
-  assert.equal(fit(of("7F+13B"), 0, 4, 6, width), "7F+13B");
-  assert.equal(fit(of("7F+13B"), 0, 4, 4, width), "7+13");
-  assert.equal(fit(of("7F+13B"), 0, 4, 3, width), "7F\n13B");
-  assert.equal(fit(of("7F+13B"), 0, 2, 3, width), "");
-  assert.equal(fit(of("123"), 0, 4, 2, width), "");
+  assert.equal(fit(texts, 0, 4, 6, width), "7F+13B");
+  assert.equal(fit(texts, 0, 4, 4, width), "7+13");
+  assert.equal(fit(texts, 0, 4, 3, width), "7F\n13B");
+  assert.equal(fit(texts, 0, 2, 3, width), "");
+  assert.equal(fit(["123", "123", "123", "123"], 0, 4, 2, width), "");
 });
 
 test("names of a picture are shortened together", () => {
@@ -85,8 +79,8 @@ test("unpacking rebuilds start and end from gaps", () => {
     ],
     n: 3,
     labels: [
-      ["0", 0, 0, 0, -1, -1, -1, 5],
-      ["0B", 1, 0, 0, -1, -1, -1, 5],
+      ["0", 0, 0, 0, -1, -1, -1, 5, []],
+      ["0B", 1, 0, 0, -1, -1, -1, 5, ["0B", "0", "", ""]],
     ],
     runs: [0, 1, 2, 1, 1, 1],
     label: pack(0, 2, 1),
@@ -105,6 +99,13 @@ test("unpacking rebuilds start and end from gaps", () => {
   assert.deepEqual(
     chart.ranks.map((r) => r.isTold),
     [true, false],
+  );
+  assert.deepEqual(
+    chart.labels.map((l) => l.texts),
+    [
+      ["0", "0", "0", "0"],
+      ["0B", "0", "0", "0"],
+    ],
   );
   assert.equal(chart.untold, "why");
   assert.equal(chart.unreplayed, "no schedule");

@@ -7,6 +7,7 @@ import { isTransfer, type Chart } from "./model";
 import {
   LABEL_ROOM_MIN,
   LABEL_SIZE,
+  textsOf,
   TWO_LINES_MIN,
   yOf,
   type Painter,
@@ -224,7 +225,7 @@ export class Overlay {
           stop - 1,
         );
         const lines = fit(
-          this.painter.textsOf(lit.chart, op),
+          textsOf(lit.chart, op),
           first,
           stop,
           w - 2,

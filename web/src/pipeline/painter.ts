@@ -6,7 +6,7 @@ import { pixel, textOn, type Theme } from "../base/theme";
 import { axisFor, tickText, ticksIn } from "../base/time";
 import type { Viewport } from "../base/viewport";
 import { CanvasGlyphs } from "./glyphs";
-import { fit, levels, LEVELS, LEVELS_FLAT, NameChoice } from "./labels";
+import { fit, LEVELS, LEVELS_FLAT, NameChoice } from "./labels";
 import { N_KINDS, N_PHASES, type Chart } from "./model";
 import { colourOf } from "./panels";
 import { Raster, textWidth, type Scale, type Style } from "./raster";
@@ -37,6 +37,9 @@ export interface Sight {
 /** CSS pixels from the top of the canvases. */
 export const yOf = (s: Sight, row: number): number => s.scene.tops[row] - s.scene.tops[s.firstRow];
 
+/** What may be written on an op, from most to least. */
+export const textsOf = (chart: Chart, op: number): string[] => chart.labels[chart.label[op]].texts;
+
 export class Painter {
   private raster: Raster | null = null;
   private image: ImageData | null = null;
@@ -46,8 +49,6 @@ export class Painter {
     | null = null;
   private transferStyle: Style | null = null;
   private styleOf: Theme | null = null;
-  /** Texts by label, for each chart; a chart that is gone takes its texts along. */
-  private readonly texts = new WeakMap<Chart, string[][]>();
   /** How names were shortened in the last frame. */
   readonly shortened: { ops?: NameChoice; theory?: NameChoice } = {};
 
@@ -63,16 +64,6 @@ export class Painter {
     this.glyphs = new CanvasGlyphs(LABEL_SIZE * ratio);
     this.style = null;
     return true;
-  }
-
-  textsOf(chart: Chart, op: number): string[] {
-    let known = this.texts.get(chart);
-    if (known === undefined) {
-      known = [];
-      this.texts.set(chart, known);
-    }
-    const label = chart.label[op];
-    return (known[label] ??= levels(chart.labels[label]));
   }
 
   private styleNow(s: Sight): NonNullable<Painter["style"]> {
@@ -211,7 +202,7 @@ export class Painter {
             const x0 = Math.max(0, (lane.start[i] - scale.startNs) * scale.pxPerNs);
             const x1 =
               Math.min(raster.width, (lane.end[i] - scale.startNs) * scale.pxPerNs) - ratio;
-            act(lane, i, x0, x1, this.textsOf(chart, lane.id[i]), row);
+            act(lane, i, x0, x1, textsOf(chart, lane.id[i]), row);
           } else {
             tiny(lane.look[i]);
           }
