@@ -114,6 +114,7 @@ static void several_ranks_communicate(void **state) {
         ps_missing m;
         assert_true(ps_capture_misses(captured(l), "kineto", PS_CAPTURE_COMMUNICATION, &m));
         expect_in(m.remedy, CASES[i].several ? "so it communicates" : "one device has none");
+        assert_string_equal(m.id, CASES[i].several ? "several.torch" : "communication.torch");
         ps_loaded_release(l);
         asks_end(&a);
     }
@@ -133,6 +134,7 @@ static void what_is_missing(void **state) {
     expect_in(m.remedy, "with_stack=True in torch.profiler");
     assert_true(ps_capture_misses(captured(l), "ascend-db", PS_CAPTURE_PYTHON, &m));
     expect_in(m.remedy, "torch_npu");
+    assert_string_equal(m.id, "python.ascend");
     assert_true(ps_capture_misses(captured(l), "nsight", PS_CAPTURE_MEMORY, &m));
     expect_in(m.remedy, "--cuda-memory-usage=true");
     assert_false(

@@ -11,6 +11,8 @@
 
 #include "base/alloc.h"
 #include "support/pictures.h"
+#include "write/chart/block_text.h"
+#include "write/chart/chart_pack.h"
 #include "write/chart/chart_rows.h"
 #include "write/chart/chart_svg.h"
 #include "write/out/text_width.h"
@@ -103,6 +105,48 @@ static void test_picture(void **context) {
     assert_int_equal(count(&out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"800\""), 1);
     assert_int_equal(count(&out, "fill=\"#14181d\"/>"), 1);
     assert_int_equal(count(&out, "theory (1f1b): 600 ns, bubble 25.0 %"), 1);
+    ps_buf_fini(&out);
+    ps_chart_free(chart);
+}
+
+/* Less of a name, never a part of a number. */
+static void test_block_texts(void **context) {
+    (void)context;
+    static const struct {
+        const char *name;
+        int64_t microbatch;
+        const char *texts;
+    } CASES[] = {{"7F+13B", -1, "\"7F+13B\",\"7+13\",\"7F\\u000a13B\",\"7\\u000a13\""},
+                 {"12w", -1, "\"12w\",\"12\",\"\",\"\""},
+                 {"7", -1, "\"7\",\"\",\"\",\"\""},
+                 {"FP", 3, "\"3\",\"\",\"\",\"\""},
+                 {"logits", -1, "\"logits\",\"\",\"\",\"\""},
+                 {"a name that is far too long for the block of any op", -1, ""}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        const ps_op op = {
+            .name = CASES[i].name, .microbatch = CASES[i].microbatch, .microbatch2 = -1};
+        ps_buf out;
+        ps_buf_init(&out, 0);
+        ps_block_texts_add(&out, &op, ps_add_script_str);
+        assert_string_equal(ps_buf_str(&out), CASES[i].texts);
+        ps_buf_fini(&out);
+    }
+}
+
+/* Where a send and its receive are known, they are the arrow: from the start of the one to the end of the other, as in browsers. */
+static void test_arrows(void **context) {
+    (void)context;
+    ps_chart *chart = test_chart();
+    const ps_chart_svg_opts opts = {.step = 3, .pipeline = 0, .width = 800, .arrows = true};
+    const char *const head = "m-6 -3l6 3l-6 3";
+    assert_true(ps_chart_add_link(chart, (ps_chart_link){.from = 1, .to = 7}));
+    ps_buf out;
+    draw(chart, NULL, &opts, &out);
+    assert_int_equal(count(&out, head), 1); /* none from op to op */
+    const char *arrow = strstr(ps_buf_str(&out), "<path d=\"M250 ");
+    assert_non_null(arrow); /* 100 of 600 ns in 564 px from 156 on */
+    const char *end = strstr(arrow, " 348.7 ");
+    assert_true(end != NULL && end < strstr(arrow, head)); /* 205 ns */
     ps_buf_fini(&out);
     ps_chart_free(chart);
 }
@@ -212,6 +256,8 @@ int main(void) {
         cmocka_unit_test(test_texts_are_wide_enough),
         cmocka_unit_test(test_rows),
         cmocka_unit_test(test_picture),
+        cmocka_unit_test(test_block_texts),
+        cmocka_unit_test(test_arrows),
         cmocka_unit_test(test_nothing),
         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_size),

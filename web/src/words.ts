@@ -2,7 +2,7 @@
  * panel; keys are "section.what". `{0}` is filled in by t(). */
 import { Atom } from "./base/atom";
 import { ENGLISH } from "./pipeline/texts";
-import { REMEDIES } from "./words/remedies";
+import { chineseOf } from "./words/remedies";
 
 // prettier-ignore
 const WORDS = {
@@ -890,10 +890,6 @@ const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
   [/\bClock of machine (\d+): (\S+) us ± (\S+) us against the first; /, "机器 $1 的时钟相对第一台：$2 us ± $3 us；"],
   [/\bClock of rank (\d+): (\S+) us ± (\S+) us against the first; /, "rank $1 的时钟相对第一个：$2 us ± $3 us；"],
   [/\bnot taken off \(--align\)/, "未扣除（可在“作业”页对齐）"], [/\btaken off here\b/, "已扣除"],
-  [/^Python call stacks$/, "Python 调用栈"], [/^launches: which operator on the host started which kernel$/, "下发关系：哪个主机算子启动了哪个核函数"],
-  [/^counters of the hardware$/, "硬件计数器"], [/^memory of operators$/, "算子内存"], [/^communication operators$/, "通信算子"], [/^training steps$/, "训练 step"],
-  [/^operators and calls of the host$/, "主机算子与调用"], [/^work of the device$/, "设备侧任务"], [/^ranges that the program names$/, "程序命名的 range"],
-  [/^shapes of the operators' inputs$/, "算子输入的形状"],
   [/^Ops and who waits for whom explain (\d+) % of the measured step\..*/, "算子及其依赖只解释了实测 step 的 $1 %，其余在算子之间：主机停顿等。以下结论请谨慎使用。"],
   [/^The chart has computing and its links only: .*/, "图中只有计算及其依赖：梯度、优化器与主机未计入此处的数值。"],
   [/^if the slowest (\d+) of (\d+) workers \(stage (\d+) of replica (\d+), rank (\d+)(, and others)?\) computed as fast as usual, a step would take (.+) instead of (.+)$/, "若 $2 个 worker 中最慢的 $1 个（副本 $4 的阶段 $3，rank $5）计算速度恢复正常，每个 step 需要 $7，而不是 $8"],
@@ -906,10 +902,6 @@ const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
   [/^correlation of forward and backward of a microbatch, median of the workers$/, "同一 microbatch 前向与反向时长的相关系数（各 worker 的中位数）"],
   [/^(.+) of a step of (.+) pass between the end of what an op waits for and its start.*/, "每个 step（$2）中有 $1 处于算子所等待的结束与算子开始之间"],
   [/^change of the step over (\d+) steps, where a line explains it$/, "$1 个 step 内的线性变化"], [/^a trend takes 4 steps or more, here (\d+)$/, "趋势至少需要 4 个 step，此处为 $1 个"],
-  [/^one machine: look at its frequency, memory errors and neighbours$/, "单台机器：检查其频率、内存错误与邻近作业"],
-  [/^move layers to the other stages; .*/, "把层移到其他阶段；损失与 embedding 不属于任何层"], [/^look at the links between stages: .*/, "检查阶段间链路：通信矩阵、网络"],
-  [/^balance microbatches by the squares of their tokens$/, "按 token 数的平方均衡 microbatch"], [/^pauses of the host: garbage collection, .*/, "主机停顿：垃圾回收、下发、数据；请录制主机线程"],
-  [/^steps become slower: look at .*/, "step 逐渐变慢：检查内存、缓存、数据加载、温度"],
   [/^A better split: a step of (.+) instead of (.+), ([\d.]+) % less\.$/, "更好的划分：每个 step $1，而不是 $2，减少 $3 %。"], [/^No split is better: a step of (.+)\.$/, "没有更好的划分：每个 step $1。"],
   [/^A layer takes (.+) of a microbatch; the first stage has (.+) on top, the last one (.+)\.$/, "单层处理一个 microbatch 需要 $1；首阶段另有 $2，末阶段另有 $3。"],
   [/^Mend the slow machine first: the step is (.+) now, (.+) with all workers of a stage alike, and .*/, "请先修复慢机器：当前 step 为 $1，若同阶段 worker 一致则为 $2，计划以后者为准。"],
@@ -922,8 +914,11 @@ const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
 export const said = (text: string): string =>
   language.get() === "en"
     ? text
-    : (REMEDIES[text] ??
-      SAYINGS.reduce((now, [pattern, chinese]) => now.replace(pattern, chinese), text));
+    : SAYINGS.reduce((now, [pattern, chinese]) => now.replace(pattern, chinese), text);
+
+/** What the program sent with an id, in the language of the page. */
+export const told = (list: Parameters<typeof chineseOf>[0], id: string, english: string): string =>
+  (language.get() === "zh" ? chineseOf(list, id) : undefined) ?? english;
 
 /** The title of a view; English is as the program says it. */
 export const viewTitle = (view: { name: string; title: string }): string =>

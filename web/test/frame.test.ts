@@ -376,7 +376,7 @@ test("what a capture lacks is said once, ranks in short", () => {
     state,
     progress: 0.5,
     error: "",
-    missing: what.map((w) => ({ what: w, remedy: `collect ${w}` })),
+    missing: what.map((w) => ({ part: w, what: w, id: `${w}.torch`, remedy: `collect ${w}` })),
   });
   const ranks = [
     rank(0, "ready", ["memory"]),

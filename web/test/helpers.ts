@@ -23,6 +23,7 @@ export function chartOf(ops: TestOp[], ranks = [{ rank: 0, stage: 0, pipeline: 0
     microbatch2: op.microbatch2 ?? -1,
     phase: op.phase ?? -1,
     source: 5,
+    texts: Array<string>(4).fill(op.name ?? ""),
   }));
   return {
     title: "",

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { fit, levels, NameChoice } from "../src/pipeline/labels";
+import { fit, NameChoice } from "../src/pipeline/labels";
 import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
 import { bubbleShare, firstAfter, hit, makeView, stepsOf } from "../src/pipeline/rows";
 import { at, makeScene } from "../src/pipeline/scene";
 import { mix, pixel, textOn } from "../src/base/theme";
 import { axisFor, duration, exact, significant, tickText } from "../src/base/time";
 import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
-import { Viewport } from "../src/pipeline/viewport";
+import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf } from "./helpers";
 import { chosenRows, replayOf } from "../src/pages/pipeline_tables";
 
@@ -31,20 +31,14 @@ test("ticks are round, apart, and written without loss", () => {
   assert.notEqual(tickText(5e9, close), tickText(5e9 + close.stepNs, close));
 });
 
-test("labels: less of a name, never a part of a number", () => {
-  const of = (name: string, microbatch = -1, microbatch2 = -1): string[] =>
-    levels({ name, kind: 4, chunk: 0, microbatch, chunk2: 0, microbatch2, phase: -1, source: 0 });
-  assert.deepEqual(of("7F+13B"), ["7F+13B", "7+13", "7F\n13B", "7\n13"]);
-  assert.deepEqual(of("12w"), ["12w", "12", "12", "12"]);
-  assert.deepEqual(of("7"), ["7", "7", "7", "7"]);
-  assert.deepEqual(of("FP", 3), ["3", "3", "3", "3"]);
-  assert.deepEqual(of("logits"), ["logits", "logits", "logits", "logits"]);
+test("labels: the first text that fits, in two lines where there is room for them", () => {
+  const texts = ["7F+13B", "7+13", "7F\n13B", "7\n13"];
   const width = (text: string): number => text.length;
-  assert.equal(fit(of("7F+13B"), 0, 4, 6, width), "7F+13B");
-  assert.equal(fit(of("7F+13B"), 0, 4, 4, width), "7+13");
-  assert.equal(fit(of("7F+13B"), 0, 4, 3, width), "7F\n13B");
-  assert.equal(fit(of("7F+13B"), 0, 2, 3, width), "");
-  assert.equal(fit(of("123"), 0, 4, 2, width), "");
+  assert.equal(fit(texts, 0, 4, 6, width), "7F+13B");
+  assert.equal(fit(texts, 0, 4, 4, width), "7+13");
+  assert.equal(fit(texts, 0, 4, 3, width), "7F\n13B");
+  assert.equal(fit(texts, 0, 2, 3, width), "");
+  assert.equal(fit(["123", "123", "123", "123"], 0, 4, 2, width), "");
 });
 
 test("names of a picture are shortened together", () => {
@@ -85,8 +79,8 @@ test("unpacking rebuilds start and end from gaps", () => {
     ],
     n: 3,
     labels: [
-      ["0", 0, 0, 0, -1, -1, -1, 5],
-      ["0B", 1, 0, 0, -1, -1, -1, 5],
+      ["0", 0, 0, 0, -1, -1, -1, 5, []],
+      ["0B", 1, 0, 0, -1, -1, -1, 5, ["0B", "0", "", ""]],
     ],
     runs: [0, 1, 2, 1, 1, 1],
     label: pack(0, 2, 1),
@@ -105,6 +99,13 @@ test("unpacking rebuilds start and end from gaps", () => {
   assert.deepEqual(
     chart.ranks.map((r) => r.isTold),
     [true, false],
+  );
+  assert.deepEqual(
+    chart.labels.map((l) => l.texts),
+    [
+      ["0", "0", "0", "0"],
+      ["0B", "0", "0", "0"],
+    ],
   );
   assert.equal(chart.untold, "why");
   assert.equal(chart.unreplayed, "no schedule");
@@ -184,16 +185,32 @@ test("finding what is under the pointer", () => {
 });
 
 test("the viewport keeps the time under the pointer and never leaves the chart", () => {
-  const v = new Viewport();
-  v.fit(1000, 100);
+  const v = new Viewport(WITHIN);
+  v.resize(100);
+  v.setExtent(0, 1000);
   v.zoom(2, 25);
   assert.equal(v.ns(25), 250);
   v.pan(-1000);
-  assert.equal(v.startNs, 0);
+  assert.equal(v.from, 0);
   v.pan(1e6);
-  assert.equal(Math.round(v.stopNs), 1000);
+  assert.equal(Math.round(v.to), 1000);
   v.zoom(1e-9, 0);
   assert.ok(v.isFit);
+});
+
+test("another chart is seen through the same window, as far as it has it", () => {
+  const v = new Viewport(WITHIN);
+  v.resize(100);
+  v.setExtent(0, 10_000);
+  v.show(5000, 7000);
+  v.replaceExtent(0, 6000);
+  assert.deepEqual([v.from, v.to].map(Math.round), [4000, 6000]);
+  v.replaceExtent(0, 1000);
+  assert.deepEqual([v.from, v.to].map(Math.round), [0, 1000]);
+  v.replaceExtent(0, 3000);
+  assert.deepEqual([v.from, v.to].map(Math.round), [0, 3000], "everything stays everything");
+  v.zoom(1e9, 50);
+  assert.equal(Math.round(v.span), WITHIN.leastSpanNs);
 });
 
 // --- pixels ------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import {
 import { TileStore } from "../src/model/tile_store";
 import { levelFor, levelOfSpan, readCounters, readTile, tileNs, tilesOf } from "../src/model/tiles";
 import { applyTree, pack, treeState, unpackList } from "../src/model/view_state";
-import { Viewport, ZoomHistory } from "../src/model/viewport";
+import { Viewport, ZoomHistory } from "../src/base/viewport";
 import { alignTo, withOffset } from "../src/timeline/alignment";
 import { longTime, spanText, ticksOf } from "../src/timeline/axis";
 import { boxExtent, lanesCrossed, rowsCrossed } from "../src/timeline/boxes";

@@ -1,30 +1,65 @@
-/** What the program says and the page translates: the two lists are one. */
+/** What the program advises and the page says in Chinese: the lists of both are the same. */
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
-import { language, said } from "../src/words";
-import { REMEDIES } from "../src/words/remedies";
+import { language, told } from "../src/words";
+import { CAUSE_REMEDIES, PARTS, REMEDIES } from "../src/words/remedies";
 
-/** The sentences of a C file's table PARTS: neighbouring literals are one text. */
-function remediesOf(source: string): string[] {
-  const table = source.slice(source.indexOf("PARTS[PS_N_CAPTURE_PARTS] = {"));
-  const literals =
-    table.slice(0, table.indexOf("\n};")).match(/"(?:[^"\\]|\\.)*"(?:\s*"(?:[^"\\]|\\.)*")*/g) ??
-    [];
-  const texts = literals.map((one) =>
-    (one.match(/"(?:[^"\\]|\\.)*"/g) ?? []).map((part) => JSON.parse(part) as string).join(""),
-  );
-  return texts.filter((text) => text.endsWith("."));
+const source = readFileSync("../src/analyze/views/capture_parts.c", "utf8");
+
+/** From a place in a C file to the end of the table that begins there. */
+function table(begin: string): string {
+  const at = source.indexOf(begin);
+  assert.ok(at >= 0, begin);
+  return source.slice(at, source.indexOf("};", at));
 }
 
-test("each way to get what a capture lacks has its Chinese", () => {
-  const told = remediesOf(readFileSync("../src/analyze/views/capture_parts.c", "utf8"));
-  assert.ok(told.length > 25, `${told.length} remedies in capture_parts.c`);
-  assert.deepEqual([...new Set(told)].sort(), Object.keys(REMEDIES).sort());
-  language.set("zh");
-  for (const text of told) {
-    assert.match(said(text), /[\u4e00-\u9fff]/, text);
+/** Literals of a piece of C, neighbouring ones as one text; null: NULL. */
+const literals = (piece: string): (string | null)[] =>
+  [...piece.matchAll(/((?:"(?:[^"\\]|\\.)*"\s*)+)|\bNULL\b/g)].map(([, text]) =>
+    text === undefined
+      ? null
+      : (text.match(/"(?:[^"\\]|\\.)*"/g) ?? []).map((p) => JSON.parse(p) as string).join(""),
+  );
+
+const families = literals(table("FAMILIES[N_FAMILIES] = {"));
+
+/** Name, what it is, and a remedy for each family. */
+const parts = table("PARTS[PS_N_CAPTURE_PARTS] = {")
+  .split(/\[PS_CAPTURE_\w+\] =/)
+  .slice(1)
+  .map(literals);
+
+const ids = (): Map<string, string> => {
+  const found = new Map<string, string>();
+  for (const [name, , ...remedies] of parts) {
+    remedies.forEach((remedy, i) => remedy !== null && found.set(`${name}.${families[i]}`, remedy));
   }
+  const several = table("REMEDIES[N_FAMILIES] = {");
+  for (const [, family] of several.matchAll(/\[FAMILY_(\w+)\]/g)) {
+    found.set(`several.${family.toLowerCase()}`, "");
+  }
+  return found.set("timeline.missing", "");
+};
+
+test("each way to get what a capture lacks has its Chinese, by its id", () => {
+  assert.ok(ids().size > 35, `${ids().size} remedies in capture_parts.c`);
+  assert.deepEqual([...ids().keys()].sort(), Object.keys(REMEDIES).sort());
+  assert.deepEqual(parts.map(([name]) => name).sort(), Object.keys(PARTS).sort());
+  language.set("zh");
+  for (const [id, english] of ids()) {
+    assert.match(told("remedy", id, english), /[\u4e00-\u9fff]/, id);
+  }
+  assert.equal(told("remedy", "one.newer", "Do so."), "Do so.", "the program is newer");
   language.set("en");
-  assert.deepEqual(told.map(said), told);
+  for (const [id, english] of ids()) {
+    assert.equal(told("remedy", id, english), english);
+  }
+});
+
+test("each cause of slow steps has what to try in Chinese, by its name", () => {
+  const causes = readFileSync("../src/analyze/whatif/whatif_causes.c", "utf8");
+  const names = [...causes.matchAll(/\(cause\)\{\.name = "([^"]+)"/g)].map(([, name]) => name);
+  assert.ok(names.length >= 6);
+  assert.deepEqual(names.sort(), Object.keys(CAUSE_REMEDIES).sort());
 });

@@ -1,5 +1,6 @@
 #include "analyze/views/capture_parts.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/comm/topology.h"
@@ -14,6 +15,8 @@ typedef enum family {
     FAMILY_OTHER,
     N_FAMILIES
 } family;
+
+static const char *const FAMILIES[N_FAMILIES] = {"ascend", "torch", "nsight", "recorder", "other"};
 
 static family family_of(ps_captured c, const char *format) {
     if (ps_trace_is_recording(c.trace)) {
@@ -261,13 +264,19 @@ bool ps_capture_misses(ps_captured c, const char *format, ps_part_of_capture par
     if (remedy == NULL || ps_capture_has(c, part)) {
         return false;
     }
+    const char *from = PARTS[part].name;
+    const char *to = FAMILIES[f];
     if (is_missing_of_timeline(c, part)) {
+        from = "timeline";
+        to = "missing";
         remedy =
             "The timeline (trace_view.json, msprof_*.json) is not among the files of this rank, only tables: "
             "copy it beside them, or export it again.";
     } else if (part == PS_CAPTURE_COMMUNICATION && world_size(c.trace) > 1) {
+        from = "several";
         remedy = remedy_of_several(f);
     }
-    *out = (ps_missing){PARTS[part].what, remedy};
+    *out = (ps_missing){.what = PARTS[part].what, .remedy = remedy};
+    (void)snprintf(out->id, sizeof out->id, "%s.%s", from, to);
     return true;
 }

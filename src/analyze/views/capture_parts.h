@@ -34,6 +34,7 @@ const char *ps_capture_name(ps_part_of_capture part); /* "python" */
 typedef struct ps_missing {
     const char *what;   /* "communication operators" */
     const char *remedy; /* a sentence: what to do when the next capture is taken */
+    char id[40]; /* of the remedy, for who says it in another language: "communication.ascend" */
 } ps_missing;
 
 /* False: the part is there, or captures of this format never have it. `format`: name of the reader. */

@@ -88,7 +88,9 @@ static void put_missing(ps_json *j, const ps_loaded *l, const char *format) {
         ps_missing missing;
         if (ps_capture_misses(c, format, (ps_part_of_capture)i, &missing)) {
             ps_json_object(j);
+            ps_json_key_str(j, "part", ps_capture_name((ps_part_of_capture)i));
             ps_json_key_str(j, "what", missing.what);
+            ps_json_key_str(j, "id", missing.id);
             ps_json_key_str(j, "remedy", missing.remedy);
             ps_json_close(j);
         }

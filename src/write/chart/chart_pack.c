@@ -7,6 +7,7 @@
 #include "base/json_write.h"
 #include "base/num.h"
 #include "base/strpool.h"
+#include "write/chart/block_text.h"
 #include "write/chart/chart_clocks.h"
 
 /* --- columns ----------------------------------------------------------------------------------------------- */
@@ -121,7 +122,9 @@ static uint32_t packed_label_of(const ps_op *op, ps_strpool *pool, ps_buf *key, 
         return PS_NO_INDEX;
     }
     if (pool->n > known) {
-        ps_buf_addf(labels, "%s[%s]", labels->len > 0 ? "," : "", ps_buf_str(key));
+        ps_buf_addf(labels, "%s[%s,[", labels->len > 0 ? "," : "", ps_buf_str(key));
+        ps_block_texts_add(labels, op, ps_add_script_str);
+        ps_buf_add_str(labels, "]]");
     }
     return id.id - 1;
 }

@@ -11,7 +11,8 @@
  *   legend
  *   Stages               a bar and the figures of each
  *
- * web/src/pipeline draws the same picture for browsers; sizes are kept alike. */
+ * web/src/pipeline draws the same picture for browsers: the texts of blocks come from here (block_text.h), which rows there are and their
+ * sizes are kept alike by hand. */
 #include "write/chart/chart_svg.h"
 #include "write/chart/chart_clocks.h"
 
@@ -22,6 +23,8 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "write/chart/block_text.h"
+#include "write/chart/chart_cells.h"
 #include "write/chart/chart_rows.h"
 #include "write/chart/svg_lane.h"
 #include "write/out/shorten.h"
@@ -30,7 +33,7 @@
 #include "write/out/writers.h"
 
 enum { PAD = 24, NAMES = 132, SHARES = 56, WIDTH = 1200, WIDTH_MIN = 480, WIDTH_MAX = 20000 };
-enum { LABEL_ROOM = 13, MAX_TITLES = 3000, MAX_ARROWS = 3000, MAX_LABEL = 48 };
+enum { LABEL_ROOM = 13, TWO_LINES_MIN = 25, MAX_TITLES = 3000, MAX_ARROWS = 3000 };
 
 /* Below a stage whose ops have parts. */
 enum { PART_FORWARD, PART_BACKWARD, PART_COMMUNICATION, N_PART_ROWS };
@@ -238,80 +241,7 @@ static ps_code put_svg_title(picture *p, ps_err *err) {
 
 /* --- labels ------------------------------------------------------------------------------------------------ */
 
-/* "7F+13B" -> "7+13"; false when that is no shorter or the name is of another kind. */
-static bool short_name(const char *name, char out[MAX_LABEL]) {
-    size_t n = 0;
-    bool shorter = false;
-    bool digit = false;
-    for (const char *c = name; *c != '\0'; c++) {
-        if (*c >= '0' && *c <= '9') {
-            digit = true;
-        } else if (*c == '+' && digit) {
-            digit = false;
-        } else if (((*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z')) && digit) {
-            shorter = true;
-            continue;
-        } else {
-            return false;
-        }
-        if (n + 1 >= MAX_LABEL) {
-            return false;
-        }
-        out[n++] = *c;
-    }
-    out[n] = '\0';
-    return shorter && digit;
-}
-
-enum { LEVELS = 4, LEVELS_FLAT = 2, TWO_LINES_MIN = 25 };
-
-/* A text of one line, or of two ("7F", "13B"). */
-typedef struct label {
-    char text[MAX_LABEL];
-    const char *second; /* in text, or NULL */
-} label;
-
-static void split_svg(label *l) {
-    char *plus = strchr(l->text, '+');
-    char ignored[MAX_LABEL];
-    if (plus != NULL &&
-        (short_name(l->text, ignored) || strspn(l->text, "0123456789+") == strlen(l->text))) {
-        *plus = '\0';
-        l->second = plus + 1;
-    }
-}
-
-/* The text of a level, from most to least: the full name, less of it, both in two lines. A name without such a form
- * keeps that of the level before. False when there is nothing to write. */
-static bool label_text(const ps_op *op, int level, label *out) {
-    out->second = NULL;
-    bool has_number = strpbrk(op->name, "0123456789") != NULL;
-    bool full = level == 0 || level == 2;
-    if (!full && short_name(op->name, out->text)) {
-        /* done */
-    } else if (!has_number && op->microbatch >= 0 && (!full || strlen(op->name) <= 2)) {
-        if (op->microbatch2 >= 0) {
-            (void)snprintf(out->text, MAX_LABEL, "%ld+%ld", (long)op->microbatch,
-                           (long)op->microbatch2);
-        } else {
-            (void)snprintf(out->text, MAX_LABEL, "%ld", (long)op->microbatch);
-        }
-    } else {
-        (void)snprintf(out->text, MAX_LABEL, "%s", op->name);
-        if (strlen(op->name) >= MAX_LABEL) {
-            return false;
-        }
-    }
-    if (level >= LEVELS_FLAT) {
-        split_svg(out);
-        if (level == 2 && out->second == NULL) {
-            return label_text(op, 1, out);
-        }
-    }
-    return out->text[0] != '\0';
-}
-
-static bool label_fits(const label *l, double room) {
+static bool label_fits(const ps_block_text *l, double room) {
     return ps_text_width(l->text, 11) <= room &&
            (l->second == NULL || ps_text_width(l->second, 11) <= room);
 }
@@ -327,9 +257,9 @@ static double room_of(const picture *p, const ps_block *b, double *middle) {
  * the first for all of them ("9B" does not stand beside "10"); where fewer than four of five hold any, none does. */
 static void choose_names(const picture *p, const ps_rows *rows, int stop,
                          uint8_t first_level[PS_ROW_LOOKS]) {
-    size_t fits[LEVELS][PS_ROW_LOOKS] = {{0}};
+    size_t fits[PS_BLOCK_LEVELS][PS_ROW_LOOKS] = {{0}};
     size_t all[PS_ROW_LOOKS] = {0};
-    label text;
+    ps_block_text text;
     for (size_t k = 0; k < rows->n; k++) {
         for (size_t i = 0; i < rows->rows[k].ops.n; i++) {
             const ps_block *b = &rows->rows[k].ops.at[i];
@@ -338,7 +268,7 @@ static void choose_names(const picture *p, const ps_rows *rows, int stop,
             bool fitted = false;
             all[b->look]++;
             for (int level = 0; level < stop && room > 4; level++) {
-                fitted = fitted || (label_text(&rows->chart->ops[b->op], level, &text) &&
+                fitted = fitted || (ps_block_text_of(&rows->chart->ops[b->op], level, &text) &&
                                     label_fits(&text, room));
                 fits[level][b->look] += fitted;
             }
@@ -350,15 +280,16 @@ static void choose_names(const picture *p, const ps_rows *rows, int stop,
         while (level < stop - 1 && fits[level][look] * 5 < any * 4) {
             level++;
         }
-        first_level[look] = (uint8_t)(any * 5 < all[look] * 4 ? LEVELS : level);
+        first_level[look] = (uint8_t)(any * 5 < all[look] * 4 ? PS_BLOCK_LEVELS : level);
     }
 }
 
 static int levels_for(double height) {
-    return height >= TWO_LINES_MIN ? LEVELS : LEVELS_FLAT;
+    return height >= TWO_LINES_MIN ? PS_BLOCK_LEVELS : PS_BLOCK_LEVELS_FLAT;
 }
 
-static void put_svg_label(picture *p, const label *l, double x, double middle, ps_rgb colour) {
+static void put_svg_label(picture *p, const ps_block_text *l, double x, double middle,
+                          ps_rgb colour) {
     double base = middle + (l->second == NULL ? 4 : -2);
     put_svg_text(p, x, base, 11, PS_SVG_MIDDLE, colour, "", l->text);
     if (l->second != NULL) {
@@ -368,13 +299,14 @@ static void put_svg_label(picture *p, const label *l, double x, double middle, p
 
 static void put_labels(picture *p, const ps_rows *rows, const ps_blocks *blocks, double y, double h,
                        const uint8_t first_level[PS_ROW_LOOKS]) {
-    label text;
+    ps_block_text text;
     for (size_t i = 0; i < blocks->n && h >= LABEL_ROOM; i++) {
         const ps_block *b = &blocks->at[i];
         double middle = 0;
         double room = room_of(p, b, &middle);
         for (int level = first_level[b->look]; level < levels_for(h); level++) {
-            if (label_text(&rows->chart->ops[b->op], level, &text) && label_fits(&text, room)) {
+            if (ps_block_text_of(&rows->chart->ops[b->op], level, &text) &&
+                label_fits(&text, room)) {
                 put_svg_label(p, &text, p->scale.x + middle, y + h / 2,
                               ps_theme_text_on(p->colours[b->look]));
                 break;
@@ -571,12 +503,20 @@ static void put_axis(picture *p) {
 
 /* --- arrows ------------------------------------------------------------------------------------------------ */
 
+/* Where transfers are known, they are the arrows. */
+static bool is_drawn_link(const picture *p, const ps_chart_link *link) {
+    const ps_op *from = &p->rows.chart->ops[link->from];
+    return from->step == p->rows.step && (!p->rows.has_transfers || ps_is_transfer(from));
+}
+
+/* A result is there when its op ends, and leaves when its send begins. A receive is posted long before anything arrives: the arrow
+ * ends where it does. */
 static bool link_end(const picture *p, uint32_t op, bool is_start, double *x, double *y) {
     const ps_op *o = &p->rows.chart->ops[op];
-    bool transfer = o->kind == PS_OP_SEND || o->kind == PS_OP_RECV;
+    bool transfer = ps_is_transfer(o);
     for (size_t k = 0; k < p->rows.n && o->step == p->rows.step; k++) {
         if (p->rows.rows[k].rank == &p->rows.chart->ranks[o->rank]) {
-            int64_t ns = is_start || transfer ? o->start_ns : o->end_ns;
+            int64_t ns = is_start == transfer ? o->end_ns : o->start_ns;
             *x = p->scale.x + ((double)ns - (double)p->rows.start_ns) * p->scale.px_per_ns;
             *y = p->plot_y + (double)k * p->pitch +
                  (transfer ? p->transfer_y + p->transfer_h / 2 : p->block_h / 2);
@@ -590,7 +530,7 @@ static void put_arrows(picture *p) {
     const ps_chart *chart = p->rows.chart;
     size_t n = 0;
     for (size_t i = 0; i < chart->n_links; i++) {
-        n += chart->ops[chart->links[i].from].step == p->rows.step;
+        n += is_drawn_link(p, &chart->links[i]);
     }
     if (!p->arrows || n == 0 || n > MAX_ARROWS) {
         return;
@@ -603,7 +543,8 @@ static void put_arrows(picture *p) {
         double y0 = 0;
         double x1 = 0;
         double y1 = 0;
-        if (!link_end(p, chart->links[i].from, false, &x0, &y0) ||
+        if (!is_drawn_link(p, &chart->links[i]) ||
+            !link_end(p, chart->links[i].from, false, &x0, &y0) ||
             !link_end(p, chart->links[i].to, true, &x1, &y1)) {
             continue;
         }

@@ -40,7 +40,8 @@ export interface Rank {
   /** Communication operators were made from marks, and have the times of the host or of the marks' stream. */
   comm_from_marks?: "host" | "stream";
   has?: string[];
-  missing?: { what: string; remedy: string }[];
+  /** `part` and `id` say the same as `what` and `remedy`, for other languages. */
+  missing?: { part: string; what: string; id: string; remedy: string }[];
   oddities?: { severity: string; text: string; n: number }[];
 }
 

@@ -9,7 +9,7 @@ import { fail, notices } from "../model/notices";
 import { load, loadAll, ranks, session } from "../model/session";
 import { Dialog } from "../panels/dialog";
 import { LocalTable } from "../panels/table";
-import { said as spoken, t } from "../words";
+import { t, told } from "../words";
 
 const bytesOf = (rank: Rank): number => Object.values(rank.bytes ?? {}).reduce((a, b) => a + b, 0);
 
@@ -118,7 +118,7 @@ function RankDetail({ rank }: { rank: Rank }) {
       )}
       {(rank.missing ?? []).map((m) => (
         <p>
-          <b>{t("frame.missing", spoken(m.what))}</b> {spoken(m.remedy)}
+          <b>{t("frame.missing", told("part", m.part, m.what))}</b> {told("remedy", m.id, m.remedy)}
         </p>
       ))}
       {(rank.oddities ?? []).map((o) => (
@@ -171,9 +171,9 @@ export function NotesDialog({ onClose }: { onClose: () => void }) {
             {missing.map((m) => (
               <div class="note-row">
                 <p>
-                  <b>{spoken(m.what)}</b> <span class="quiet">{of(m.ranks)}</span>
+                  <b>{told("part", m.part, m.what)}</b> <span class="quiet">{of(m.ranks)}</span>
                 </p>
-                <p>{spoken(m.remedy)}</p>
+                <p>{told("remedy", m.id, m.remedy)}</p>
               </div>
             ))}
           </Section>

@@ -4,7 +4,7 @@ import { grouped } from "../base/format";
 import { loadingOf, missingOf, odditiesOf } from "../model/notes";
 import { connection, loadAll, ranks, session } from "../model/session";
 import { fail } from "../model/notices";
-import { said, t } from "../words";
+import { t, told } from "../words";
 import { over } from "./over";
 
 export function StatusLine() {
@@ -56,7 +56,7 @@ export function StatusLine() {
             "frame.missing",
             missing
               .slice(0, 3)
-              .map((m) => said(m.what))
+              .map((m) => told("part", m.part, m.what))
               .join(t("frame.comma")) + (missing.length > 3 ? " …" : ""),
           )}
         </button>

@@ -1,4 +1,8 @@
-/** A value that tells when it changes. State of the page is a few of these; components read them with `useAtom`. */
+/** A value that tells when it changes. State of the page is a few of these; components read them with `useAtom`.
+ *
+ * Not @preact/signals: there a component that reads a signal is no longer drawn with the component around it while its properties are
+ * the same objects, and names, tip and corner of the timeline are drawn from objects that change in place (Timeline, LaneTree, Rows);
+ * and what is set while listeners are told is told after them, where show() (model/session.ts) counts on being told at once. */
 import { useEffect, useState } from "preact/hooks";
 
 export class Atom<T> {

@@ -47,7 +47,7 @@ export interface Axis {
 /** Round ticks (1, 2 or 5 times a power of ten ns) at least `apart` pixels from one another. */
 export function axisFor(nsPerPx: number, widthPx: number, endNs: number, apart = 90): Axis {
   const least = Math.max(1, nsPerPx * apart);
-  const power = Math.pow(10, Math.floor(Math.log10(least)));
+  const power = Math.round(Math.pow(10, Math.floor(Math.log10(least))));
   const stepNs =
     [1, 2, 5, 10].map((m) => m * power).find((s) => s >= least * (1 - 1e-9)) ?? 10 * power;
   const unit = unitFor(Math.max(nsPerPx * widthPx, Math.abs(endNs) / 1000), 2);
@@ -57,4 +57,11 @@ export function axisFor(nsPerPx: number, widthPx: number, endNs: number, apart =
 
 export function tickText(ns: number, axis: Axis): string {
   return (ns / axis.unit.ns).toFixed(ns === 0 ? 0 : axis.decimals);
+}
+
+/** The ticks of an axis from one time to another. */
+export function ticksIn(axis: Axis, fromNs: number, toNs: number): number[] {
+  const first = Math.ceil(fromNs / axis.stepNs);
+  const n = Math.floor(toNs / axis.stepNs) - first + 1;
+  return Array.from({ length: Math.max(0, n) }, (_, k) => (first + k) * axis.stepNs);
 }

@@ -2,7 +2,9 @@
 import type { Rank, Session } from "../api/types";
 
 export interface Missing {
+  part: string;
   what: string;
+  id: string;
   remedy: string;
   ranks: Rank[];
 }
@@ -11,9 +13,9 @@ export interface Missing {
 export function missingOf(ranks: readonly Rank[]): Missing[] {
   const by = new Map<string, Missing>();
   for (const rank of ranks) {
-    for (const { what, remedy } of rank.missing ?? []) {
-      const key = `${what}\n${remedy}`;
-      const known = by.get(key) ?? { what, remedy, ranks: [] };
+    for (const missing of rank.missing ?? []) {
+      const key = `${missing.part} ${missing.id}`;
+      const known = by.get(key) ?? { ...missing, ranks: [] };
       known.ranks.push(rank);
       by.set(key, known);
     }

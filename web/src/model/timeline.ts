@@ -2,8 +2,8 @@
 import type { Ref } from "../api/types";
 import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
+import { Viewport, ZoomHistory } from "../base/viewport";
 import { ranks, shiftOf } from "./session";
-import { Viewport, ZoomHistory } from "./viewport";
 
 /** The one window; `windowChanged` tells of changes. */
 export const viewport = new Viewport();

@@ -1,29 +1,26 @@
 /** The Pipeline page: the chart of the job's pipelines, figures beside its rows, and below it tables and the simulation. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { ApiError, getText, postText } from "../api/client";
+import { ApiError } from "../api/client";
 import { register } from "../model/commands";
 import { registerUrl, urlChanged } from "../model/url_state";
 import { useAtom } from "../base/atom";
-import { duration, percent } from "../base/time";
-import { blobOf, offer } from "../model/exports";
-import { isDark, theme } from "../model/look";
-import { gotoPipeline, ranks, session, tab } from "../model/session";
-import { notify, sentenceOf } from "../model/notices";
-import { ChartView, type Column, type Target } from "../pipeline/chart_view";
-import { isTransfer, type Chart } from "../pipeline/model";
+import { theme } from "../model/look";
+import { gotoPipeline, ranks, session } from "../model/session";
+import { sentenceOf } from "../model/notices";
+import { ChartView } from "../pipeline/chart_view";
+import type { Chart } from "../pipeline/model";
 import { legend } from "../pipeline/panels";
-import { bubbleShare, pipelinesOf, stepsOf, type View } from "../pipeline/rows";
 import { Empty, Failed, Loading } from "../panels/empty";
-import { language, said, t } from "../words";
-import { jump, placeInChart, stepAt } from "./pipeline_jump";
+import { language, t } from "../words";
 import { Bottom } from "./pipeline_bottom";
+import { offerPictures, pipelineCommands, type OnPage } from "./pipeline_commands";
 import { Controls } from "./pipeline_controls";
+import { columnsFor, factsOf } from "./pipeline_figures";
 import { cluster, job } from "./job_state";
 import {
   arrows,
-  askOf,
-  chartParams,
   choice,
+  drawnOf,
   failure,
   figures,
   follow,
@@ -34,145 +31,41 @@ import {
   readState,
   refusal,
   simulated,
-  stepBy,
   under,
   wantedWindow,
   writeState,
   type Choice,
-  type Loaded,
+  type Drawn,
   type Simulated,
 } from "./pipeline_state";
+import { clicked, goBack } from "./pipeline_travel";
 import { chartTexts, chartWords } from "./pipeline_words";
 import "../pipeline/chart.css";
 import "./pipeline.css";
 
-const ZOOM_KEY = 1.5;
-
-/** What is drawn: the measured chart with something below it, or a simulation alone. */
-interface Drawn {
-  chart: Chart;
-  against: Chart | null;
-  choice: Choice;
-  isAlone: boolean;
+interface Ref<T> {
+  current: T;
 }
 
-function drawnOf(now: Loaded | null, sim: Simulated | null, chosen: Choice): Drawn | null {
-  if (now !== null) {
-    return { chart: now.chart, against: sim?.chart ?? null, choice: chosen, isAlone: false };
-  }
-  return sim === null
-    ? null
-    : {
-        chart: sim.chart,
-        against: null,
-        choice: { ...chosen, step: 1, pipeline: 0 },
-        isAlone: true,
-      };
+/** Where the chart goes, and what is on the page now. */
+interface Frame {
+  host: Ref<HTMLDivElement | null>;
+  scroller: Ref<HTMLDivElement | null>;
+  legend: Ref<HTMLDivElement | null>;
+  view: Ref<ChartView | null>;
+  drawn: Ref<Drawn | null>;
 }
 
-/** Figures of each stage beside its row. */
-function columnsFor(view: View | null, all: boolean): Column[] {
-  const most = Math.max(1, ...(view?.rows ?? []).map((r) => Math.max(...r.causeNs)));
-  const unit =
-    most >= 1e9
-      ? { name: "s", ns: 1e9 }
-      : most >= 1e6
-        ? { name: "ms", ns: 1e6 }
-        : { name: "µs", ns: 1e3 };
-  const time = (ns: number): string => {
-    const v = ns / unit.ns;
-    return v === 0 ? "0" : most / unit.ns >= 99.95 ? v.toFixed(1) : v.toFixed(2);
+function useFrame(drawn: Drawn | null): Frame {
+  const frame = {
+    host: useRef<HTMLDivElement>(null),
+    scroller: useRef<HTMLDivElement>(null),
+    legend: useRef<HTMLDivElement>(null),
+    view: useRef<ChartView | null>(null),
+    drawn: useRef<Drawn | null>(null),
   };
-  const measured = (view?.rows ?? []).filter((r) => r.ops.n > 0);
-  const mean = measured.reduce((sum, r) => sum + r.busyNs, 0) / Math.max(1, measured.length);
-  const cause = (i: number, head: string): Column => ({
-    head: `${head} ${unit.name}`,
-    width: 80,
-    cell: (r) => time(r.causeNs[i] ?? 0),
-    title: (r) => duration(r.causeNs[i] ?? 0),
-  });
-  const busy: Column = {
-    head: t("chart.busy"),
-    width: 52,
-    cell: (r) => percent(r.busyNs / r.windowNs),
-    title: (r) => duration(r.busyNs),
-  };
-  return !all
-    ? [busy]
-    : [
-        busy,
-        cause(0, t("pipeline.warm-up")),
-        cause(1, t("pipeline.stall")),
-        {
-          head: t("pipeline.for"),
-          width: 60,
-          cell: (r) => (r.waits === null ? "" : t("pipeline.for-stage", r.waits.stage)),
-          title: (r) => (r.waits === null ? "" : t("pipeline.for-title", duration(r.waits.ns))),
-        },
-        { ...cause(2, t("pipeline.cool-down")), width: 88 },
-        {
-          head: t("pipeline.imbalance"),
-          width: 60,
-          title: () => t("pipeline.imbalance-title"),
-          cell: (r) => {
-            const off = mean > 0 ? (100 * (r.busyNs - mean)) / mean : 0;
-            return `${off > 0.05 ? "+" : off < -0.05 ? "−" : ""}${Math.abs(off).toFixed(1)} %`;
-          },
-        },
-      ];
-}
-
-function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string[] {
-  const { chart } = drawn;
-  const facts = [
-    chart.how !== ""
-      ? chart.schedule !== ""
-        ? `${chart.schedule}, ${said(chart.how)}`
-        : said(chart.how)
-      : chart.schedule,
-  ];
-  if (!drawn.isAlone) {
-    facts.push(
-      view.step === null
-        ? t("pipeline.fact-steps", stepsOf(chart).length)
-        : t("pipeline.fact-step", view.step),
-    );
-    const pipelines = pipelinesOf(chart);
-    if (pipelines.length > 1) {
-      facts.push(
-        view.pipeline === null
-          ? t("pipeline.all-pipelines", pipelines.length)
-          : t("pipeline.fact-pipeline", view.pipeline),
-      );
-    }
-  }
-  const bubble = bubbleShare(view.rows);
-  facts.push(
-    duration(view.windowNs),
-    bubble === null ? t("pipeline.fact-untold") : t("pipeline.fact-bubble", percent(bubble)),
-  );
-  if (chart.untold !== "") {
-    facts.push(chart.untold);
-  }
-  if (!drawn.isAlone && sim !== null) {
-    facts.push(
-      t(
-        "pipeline.fact-under",
-        underText(sim),
-        duration(sim.reply.step_ns),
-        percent(sim.reply.bubble),
-      ),
-    );
-  }
-  return facts.filter((f) => f !== "");
-}
-
-function underText(sim: Simulated): string {
-  return sim.under.startsWith("theory:")
-    ? t("pipeline.under-theory", sim.under.slice(7))
-    : sim.under === "replay"
-      ? t("pipeline.under-replay")
-      : sim.reply.used.schedule;
+  frame.drawn.current = drawn;
+  return frame;
 }
 
 export function PipelinePage() {
@@ -181,25 +74,52 @@ export function PipelinePage() {
   const chosen = useAtom(choice);
   const busy = useAtom(isLoading);
   const error = useAtom(failure);
-  const colours = useAtom(theme);
-  const withArrows = useAtom(arrows);
-  const withFigures = useAtom(figures);
-  const known = useAtom(session);
   const below = useAtom(under);
+  const withArrows = useAtom(arrows);
   useAtom(refusal);
-  const lang = useAtom(language);
-  const host = useRef<HTMLDivElement>(null);
-  const scroller = useRef<HTMLDivElement>(null);
-  const legendBox = useRef<HTMLDivElement>(null);
-  const view = useRef<ChartView | null>(null);
-  const [facts, setFacts] = useState<string[]>([]);
-  const [cloud, setCloud] = useState(false);
-  const shownSim = now === null || below === "none" ? (now === null ? sim : null) : sim;
+  useAtom(language);
+  const shownSim = below === "none" && now !== null ? null : sim;
   const drawn = useMemo(() => drawnOf(now, shownSim, chosen), [now, shownSim, chosen]);
-  const drawnNow = useRef<Drawn | null>(null);
-  const before = useRef<{ chart: Chart; choice: Choice } | null>(null);
-  drawnNow.current = drawn;
+  const frame = useFrame(drawn);
+  useAddress(frame);
+  const [cloud, setCloud] = useChartView(frame, drawn);
+  const facts = useShown(frame, drawn, shownSim);
+  useArrows(frame, drawn, setCloud);
+  useCommands(frame);
+  return (
+    <main class="pipeline-page">
+      <header class="pl-head">
+        <div class="pl-what">
+          <h1>{titleOf(drawn)}</h1>
+          <p class="quiet">{facts.join(" · ")}</p>
+        </div>
+        <Controls view={frame.view} cloud={withArrows && cloud} />
+      </header>
+      {busy && now === null && <Loading what={t("pipeline.loading", ranks.get().length)} />}
+      {!busy && now === null && error !== null && (
+        <NoChart error={error} hasSimulation={drawn !== null} />
+      )}
+      {drawn !== null && (
+        <>
+          <div class="pl-scroll" ref={frame.scroller} aria-busy={busy}>
+            <div ref={frame.host} />
+          </div>
+          <div class="pl-legend">
+            <div ref={frame.legend} />
+            <p class="quiet">{t("pipeline.hint")}</p>
+          </div>
+        </>
+      )}
+      <Bottom />
+    </main>
+  );
+}
 
+const titleOf = (drawn: Drawn | null): string =>
+  drawn === null || drawn.chart.title === "" ? t("tab.pipeline") : drawn.chart.title;
+
+/** The address has what is looked at; the chart is asked for. */
+function useAddress({ view }: Frame): void {
   useEffect(() => {
     const stop = registerUrl({
       prefix: "pp",
@@ -212,12 +132,20 @@ export function PipelinePage() {
     );
     return () => (stop(), stops.forEach((s) => s()));
   }, []);
+}
 
+/** A chart in its place, as long as there is something to draw. Gives whether more arrows are in sight than anybody could follow. */
+function useChartView(
+  { host, scroller, view, drawn: now }: Frame,
+  drawn: Drawn | null,
+): [boolean, (cloud: boolean) => void] {
+  const known = useAtom(session);
+  const [cloud, setCloud] = useState(false);
   useEffect(() => {
     if (host.current === null || scroller.current === null || known === null || drawn === null) {
       return undefined;
     }
-    const made = new ChartView(host.current, {
+    const made: ChartView = new ChartView(host.current, {
       words: chartWords(known),
       texts: chartTexts(under.get()),
       scroller: scroller.current,
@@ -225,117 +153,103 @@ export function PipelinePage() {
       columns: columnsFor(null, figures.get()),
       room: () => roomIn(scroller.current),
       onClick: (target, event) =>
-        clicked(made, drawnNow.current!, target, event.shiftKey || event.ctrlKey || event.metaKey),
+        clicked(made, now.current!, target, event.shiftKey || event.ctrlKey || event.metaKey),
       onMoved: () => (urlChanged(), setCloud(made.tooManyArrows)),
     });
     view.current = made;
-    before.current = null;
     return () => {
       made.destroy();
       view.current = null;
     };
   }, [known, drawn === null]);
+  return [cloud, setCloud];
+}
 
+/** What the view was last given: the window stays where the next is of the same kind. */
+interface Before {
+  view: ChartView;
+  chart: Chart;
+  choice: Choice;
+}
+
+/** Shows what is drawn; gives the facts that are said of it. */
+function useShown(frame: Frame, drawn: Drawn | null, sim: Simulated | null): string[] {
+  const known = useAtom(session);
+  const colours = useAtom(theme);
+  const withFigures = useAtom(figures);
+  const lang = useAtom(language);
+  const [facts, setFacts] = useState<string[]>([]);
+  const before = useRef<Before | null>(null);
+  const { view } = frame;
+  const showLegend = (made: ChartView): void =>
+    frame.legend.current?.replaceChildren(
+      legend(made.view, chartWords(known!), chartTexts(sim?.under ?? "none"), colours),
+    );
   useEffect(() => {
     const made = view.current;
     if (made === null || drawn === null || known === null) {
       return;
     }
-    // Another step, pipeline or simulation is looked at through the same window, so that they can be compared.
-    const was = before.current;
-    const keeps =
-      was !== null &&
-      (was.chart === drawn.chart || drawn.isAlone) &&
-      (was.choice.step === null) === (drawn.choice.step === null);
-    before.current = drawn;
-    made.set(drawn.chart, drawn.against, drawn.choice, colours, keeps);
+    made.set(
+      drawn.chart,
+      drawn.against,
+      drawn.choice,
+      colours,
+      keepsWindow(before.current, made, drawn),
+    );
+    before.current = { view: made, chart: drawn.chart, choice: drawn.choice };
     made.setTexts(
       chartWords(known),
-      chartTexts(shownSim?.under ?? "none"),
+      chartTexts(sim?.under ?? "none"),
       columnsFor(made.view, withFigures),
     );
-    const window = wantedWindow.get();
-    if (window !== null && !drawn.isAlone) {
-      wantedWindow.set(null);
-      made.showWindow(window.from, window.to);
-    }
-    const said = factsOf(drawn, made.view, shownSim);
+    takeWantedWindow(made, drawn);
+    const said = factsOf(drawn, made.view, sim);
     made.setLabel([t("chart.chart"), ...said].join(", "));
-    legendBox.current?.replaceChildren(
-      legend(made.view, chartWords(known), chartTexts(shownSim?.under ?? "none"), colours),
-    );
+    showLegend(made);
     setFacts(said);
     goBack(made);
   }, [drawn, known, lang, withFigures]);
-
   useEffect(() => {
     if (view.current !== null && drawn !== null && known !== null) {
       view.current.setTheme(colours);
-      legendBox.current?.replaceChildren(
-        legend(
-          view.current.view,
-          chartWords(known),
-          chartTexts(shownSim?.under ?? "none"),
-          colours,
-        ),
-      );
+      showLegend(view.current);
     }
   }, [colours]);
+  return facts;
+}
+
+/** Another step, pipeline or simulation is looked at through the same window, so that they can be compared. */
+function keepsWindow(was: Before | null, view: ChartView, drawn: Drawn): boolean {
+  return (
+    was?.view === view &&
+    (was.chart === drawn.chart || drawn.isAlone) &&
+    (was.choice.step === null) === (drawn.choice.step === null)
+  );
+}
+
+/** The window that the address asked for, once. */
+function takeWantedWindow(view: ChartView, drawn: Drawn): void {
+  const window = wantedWindow.get();
+  if (window !== null && !drawn.isAlone) {
+    wantedWindow.set(null);
+    view.showWindow(window.from, window.to);
+  }
+}
+
+function useArrows({ view }: Frame, drawn: Drawn | null, setCloud: (on: boolean) => void): void {
+  const withArrows = useAtom(arrows);
   useEffect(() => {
     view.current?.setArrows(withArrows);
     setTimeout(() => setCloud(view.current?.tooManyArrows ?? false), 100);
   }, [withArrows, drawn]);
-  useEffect(() => gotoPipeline.listen(() => view.current !== null && goBack(view.current)), []);
-  useEffect(
-    () =>
-      register(
-        commandsFor(
-          () => view.current,
-          () => drawnNow.current,
-        ),
-      ),
-    [],
-  );
-  useEffect(
-    () =>
-      offerPictures(
-        () => view.current,
-        () => drawnNow.current,
-      ),
-    [],
-  );
+}
 
-  return (
-    <main class="pipeline-page">
-      <header class="pl-head">
-        <div class="pl-what">
-          <h1>
-            {drawn?.chart.title !== undefined && drawn.chart.title !== ""
-              ? drawn.chart.title
-              : t("tab.pipeline")}
-          </h1>
-          <p class="quiet">{facts.join(" · ")}</p>
-        </div>
-        <Controls view={view} cloud={withArrows && cloud} />
-      </header>
-      {busy && now === null && <Loading what={t("pipeline.loading", ranks.get().length)} />}
-      {!busy && now === null && error !== null && (
-        <NoChart error={error} hasSimulation={drawn !== null} />
-      )}
-      {drawn !== null && (
-        <>
-          <div class="pl-scroll" ref={scroller} aria-busy={busy}>
-            <div ref={host} />
-          </div>
-          <div class="pl-legend">
-            <div ref={legendBox} />
-            <p class="quiet">{t("pipeline.hint")}</p>
-          </div>
-        </>
-      )}
-      <Bottom />
-    </main>
-  );
+function useCommands({ view, drawn }: Frame): void {
+  const page: OnPage = { view: () => view.current, drawn: () => drawn.current };
+  useEffect(() => gotoPipeline.listen(() => view.current !== null && goBack(view.current)), []);
+  useEffect(() => register(pipelineCommands(page)), []);
+  useEffect(() => offerPictures(page), []);
 }
 
 function NoChart({ error, hasSimulation }: { error: unknown; hasSimulation: boolean }) {
@@ -366,201 +280,4 @@ function roomIn(scroller: HTMLElement | null): number {
     .filter((child) => child !== scroller)
     .reduce((sum, child) => sum + (child as HTMLElement).offsetHeight, 0);
   return page.clientHeight - others - 60;
-}
-
-// --- clicks, and the way to the timeline and back ----------------------------------------------------------------
-
-function toTimeline(view: ChartView, drawn: Drawn, target: Target): void {
-  const place = view.placeOf(target);
-  const now = loaded.get();
-  if (
-    drawn.isAlone ||
-    now === null ||
-    target.lane === "theory" ||
-    target.lane === "theoryBubbles" ||
-    place.row.rankRow < 0
-  ) {
-    notify("info", t("pipeline.jump-theory"));
-    return;
-  }
-  const transfer =
-    place.op >= 0 && isTransfer(drawn.chart.labels[drawn.chart.label[place.op]].kind);
-  void jump(now, place.row.rankRow, place.startNs, place.endNs, transfer);
-}
-
-function clicked(view: ChartView, drawn: Drawn, target: Target | null, keeps: boolean): void {
-  view.pin(target);
-  if (
-    target !== null &&
-    !keeps &&
-    !drawn.isAlone &&
-    target.lane !== "theory" &&
-    target.lane !== "theoryBubbles"
-  ) {
-    toTimeline(view, drawn, target);
-  }
-}
-
-/** Takes what the timeline asked for, once there is a chart: another step or pipeline is chosen first, then this is called again. */
-function goBack(view: ChartView): void {
-  const asked = gotoPipeline.get();
-  const now = loaded.get();
-  if (asked === null || now === null) {
-    return;
-  }
-  const place = placeInChart(now, asked.rank, asked.at);
-  const step = place === null ? null : stepAt(now.chart, place.rankRow, place.ns);
-  if (place === null || step === null) {
-    gotoPipeline.set(null);
-    notify("info", t("pipeline.back-none"));
-    return;
-  }
-  const { pipeline } = now.chart.ranks[place.rankRow];
-  const c = choice.get();
-  if ((c.step !== null && c.step !== step) || (c.pipeline !== null && c.pipeline !== pipeline)) {
-    choice.set({
-      ...c,
-      step: c.step === null ? null : step,
-      pipeline: c.pipeline === null ? null : pipeline,
-    });
-    return;
-  }
-  gotoPipeline.set(null);
-  tab.set("pipeline");
-  requestAnimationFrame(() => {
-    const target = view.find(place.rankRow, place.ns);
-    const found = target === null ? null : view.placeOf(target);
-    view.show(place.rankRow, found?.startNs ?? place.ns, found?.endNs ?? place.ns);
-    view.pin(target);
-    if (target === null) {
-      notify("info", t("pipeline.back-none"));
-    }
-  });
-}
-
-// --- keys and pictures -------------------------------------------------------------------------------------------
-
-function commandsFor(
-  view: () => ChartView | null,
-  drawn: () => Drawn | null,
-): Parameters<typeof register>[0] {
-  const isOff = (): boolean => view() === null;
-  return [
-    {
-      id: "pipeline.zoom-in",
-      word: "pipeline.zoom-in",
-      keys: ["w", "+", "="],
-      run: () => view()?.zoom(ZOOM_KEY),
-      repeats: true,
-      isOff,
-    },
-    {
-      id: "pipeline.zoom-out",
-      word: "pipeline.zoom-out",
-      keys: ["s", "-"],
-      run: () => view()?.zoom(1 / ZOOM_KEY),
-      repeats: true,
-      isOff,
-    },
-    {
-      id: "pipeline.fit",
-      word: "pipeline.fit",
-      keys: ["0", "Ctrl+0"],
-      run: () => view()?.fit(),
-      isOff,
-    },
-    {
-      id: "pipeline.left",
-      word: "pipeline.left",
-      keys: ["a", "ArrowLeft", "Shift+ArrowLeft"],
-      run: () => view()?.panBy(-1 / 8),
-      repeats: true,
-      isOff,
-    },
-    {
-      id: "pipeline.right",
-      word: "pipeline.right",
-      keys: ["d", "ArrowRight", "Shift+ArrowRight"],
-      run: () => view()?.panBy(1 / 8),
-      repeats: true,
-      isOff,
-    },
-    {
-      id: "pipeline.previous-step",
-      word: "pipeline.previous-step",
-      keys: ["["],
-      run: () => stepBy(-1),
-      isOff,
-    },
-    {
-      id: "pipeline.next-step",
-      word: "pipeline.next-step",
-      keys: ["]"],
-      run: () => stepBy(1),
-      isOff,
-    },
-    {
-      id: "pipeline.arrows",
-      word: "pipeline.toggle-arrows",
-      keys: ["f"],
-      run: () => arrows.update((on) => !on),
-      isOff,
-    },
-    {
-      id: "pipeline.let-go",
-      word: "pipeline.let-go",
-      keys: ["Escape"],
-      run: () => view()?.pin(null),
-      isOff: () => view()?.pinned == null,
-    },
-    {
-      id: "pipeline.follow",
-      word: "pipeline.follow",
-      keys: ["Enter"],
-      isOff: () => view()?.pinned == null,
-      run: () => {
-        const v = view();
-        const d = drawn();
-        if (v !== null && d !== null && v.pinned !== null) {
-          toTimeline(v, d, v.pinned);
-        }
-      },
-    },
-  ];
-}
-
-function offerPictures(view: () => ChartView | null, drawn: () => Drawn | null): () => void {
-  return offer({
-    tab: "pipeline",
-    title: () => drawn()?.chart.title ?? t("tab.pipeline"),
-    kinds: ["png", "svg", "json"],
-    isOff: () => view() === null,
-    make: async (kind) => {
-      const { step, pipeline } = choice.get();
-      const choose = {
-        ...(step !== null ? { step } : {}),
-        ...(pipeline !== null ? { pipeline } : {}),
-      };
-      const dark = isDark.get();
-      if (kind === "png") {
-        const d = drawn()!;
-        const v = view()!;
-        return blobOf(
-          v.picture(d.chart.title, [
-            factsOf(d, v.view, under.get() === "none" ? null : simulated.get()).join(" · "),
-          ]),
-        );
-      }
-      if (kind === "json") {
-        return getText("chart", { ...chartParams(), format: "json" });
-      }
-      return loaded.get() !== null && under.get() === "none"
-        ? getText("chart", { ...chartParams(), ...choose, format: "svg", dark })
-        : postText("simulate", {
-            ...askOf(loaded.get() === null ? "form" : under.get()),
-            format: "svg",
-            dark,
-          });
-    },
-  });
 }

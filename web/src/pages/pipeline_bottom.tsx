@@ -3,6 +3,7 @@ import type { ComponentChild } from "preact";
 import { useEffect, useMemo } from "preact/hooks";
 import { register } from "../model/commands";
 import { Atom, useAtom } from "../base/atom";
+import { followDrag } from "../base/pointer";
 import { Empty } from "../panels/empty";
 import { Icon } from "../panels/icons";
 import { LocalTable, type TableRow } from "../panels/table";
@@ -36,18 +37,11 @@ const heightNow = (): number =>
     : Math.max(176, Math.min(320, Math.round(window.innerHeight * 0.3)));
 
 function resize(e: PointerEvent): void {
-  const handle = e.currentTarget as HTMLElement;
   const from = e.clientY;
   const before = heightNow();
-  handle.setPointerCapture(e.pointerId);
   const move = (now: PointerEvent): void =>
     height.set(Math.max(LEAST, Math.min(window.innerHeight - 240, before + from - now.clientY)));
-  const stop = (): void => {
-    handle.removeEventListener("pointermove", move);
-    handle.removeEventListener("pointerup", stop);
-  };
-  handle.addEventListener("pointermove", move);
-  handle.addEventListener("pointerup", stop);
+  followDrag(e.currentTarget as HTMLElement, e, { move }, 0);
 }
 
 export function Bottom() {

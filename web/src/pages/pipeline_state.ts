@@ -72,6 +72,28 @@ export interface Simulated {
   under: Under;
 }
 
+/** What is drawn: the measured chart with something below it, or a simulation alone. */
+export interface Drawn {
+  chart: Chart;
+  against: Chart | null;
+  choice: Choice;
+  isAlone: boolean;
+}
+
+export function drawnOf(now: Loaded | null, sim: Simulated | null, chosen: Choice): Drawn | null {
+  if (now !== null) {
+    return { chart: now.chart, against: sim?.chart ?? null, choice: chosen, isAlone: false };
+  }
+  return sim === null
+    ? null
+    : {
+        chart: sim.chart,
+        against: null,
+        choice: { ...chosen, step: 1, pipeline: 0 },
+        isAlone: true,
+      };
+}
+
 export const loaded = new Atom<Loaded | null>(null);
 /** Why there is no chart. */
 export const failure = new Atom<unknown>(null);

@@ -3,6 +3,7 @@ import type { ComponentChild } from "preact";
 import { useEffect } from "preact/hooks";
 import { register } from "../model/commands";
 import { Atom, useAtom } from "../base/atom";
+import { followDrag } from "../base/pointer";
 import { counts, findOpen } from "../model/search";
 import { box, selected, wasLedTo } from "../model/session";
 import { bottomHeight, bottomOpen, eventsOf, shownEvents } from "../model/timeline";
@@ -62,21 +63,14 @@ function follow(): () => void {
 const LEAST = 96;
 
 function resize(e: PointerEvent): void {
-  const handle = e.currentTarget as HTMLElement;
   const from = e.clientY;
   const height = bottomHeight.get();
-  handle.setPointerCapture(e.pointerId);
   const move = (now: PointerEvent): void => {
     bottomHeight.set(
       Math.max(LEAST, Math.min(window.innerHeight - 200, height + from - now.clientY)),
     );
   };
-  const stop = (): void => {
-    handle.removeEventListener("pointermove", move);
-    handle.removeEventListener("pointerup", stop);
-  };
-  handle.addEventListener("pointermove", move);
-  handle.addEventListener("pointerup", stop);
+  followDrag(e.currentTarget as HTMLElement, e, { move }, 0);
 }
 
 export function BottomPanel() {

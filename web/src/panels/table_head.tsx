@@ -1,5 +1,6 @@
 /** The headers of a table: names with units, order, filters, and the edges that make columns wider. */
 import { useEffect, useRef, useState } from "preact/hooks";
+import { followDrag } from "../base/pointer";
 import { columnWord, t } from "../words";
 import { Icon } from "./icons";
 import type { Column, Query } from "./table_model";
@@ -62,18 +63,11 @@ function HeadCell({
     query.sort?.column === column.name ? (query.sort.desc ? "descending" : "ascending") : "none";
   const name = columnWord(column.name);
   const drag = (e: PointerEvent): void => {
-    const edge = e.currentTarget as HTMLElement;
     const from = e.clientX - width;
-    edge.setPointerCapture(e.pointerId);
     e.preventDefault();
     e.stopPropagation();
     const move = (to: PointerEvent): void => onWidth(column, Math.max(40, to.clientX - from));
-    const stop = (): void => {
-      edge.removeEventListener("pointermove", move);
-      edge.removeEventListener("pointerup", stop);
-    };
-    edge.addEventListener("pointermove", move);
-    edge.addEventListener("pointerup", stop);
+    followDrag(e.currentTarget as HTMLElement, e, { move }, 0);
   };
   return (
     <span role="columnheader" aria-sort={sort} class={column.isNumber ? "head num" : "head text"}>

@@ -2,31 +2,33 @@
  * holds that; who owns it says what to show and is told what the pointer does. It listens to no keys.
  *
  * Drawing happens in one animation frame, reads state and never changes it. */
-import { context, el, FONT } from "../base/dom";
+import { el } from "../base/dom";
 import type { Theme } from "../base/theme";
-import { textOn } from "../base/theme";
+import { Viewport, WITHIN } from "../base/viewport";
+import { listenToPlot } from "./chart_gestures";
 import { bubbleDetails, opDetails, type Details, type Words } from "./details";
+import { Layers, ratioNow, scaled } from "./layers";
+import { Margins, type Column } from "./margins";
 import type { Chart } from "./model";
-import { isGap, laneOf, Overlay, type Target } from "./overlay";
+import { Overlay } from "./overlay";
 import { AXIS_H, paintAxis, Painter, type Sight } from "./painter";
-import { colourOf } from "./panels";
-import { broken, drawLegend, placeLegend } from "./picture";
-import { firstAfter, hit, makeView, type Choice, type Row, type View } from "./rows";
-import { at, HEADING_H, makeScene, rowAt, type Scene } from "./scene";
-import { fill, type Texts } from "./texts";
-import { Viewport } from "./viewport";
-
-const PART_NAME_MIN = 11;
-
-export type { Target } from "./overlay";
-
-/** Figures beside the rows. */
-export interface Column {
-  head: string;
-  width: number;
-  cell: (row: Row) => string;
-  title?: (row: Row) => string;
-}
+import { paintPicture } from "./picture";
+import { makeView, type Choice, type View } from "./rows";
+import { HEADING_H, makeScene, rowAt, type Scene } from "./scene";
+import {
+  isGap,
+  isSame,
+  isTheory,
+  laneOf,
+  opsInSight,
+  placeOf,
+  targetAt,
+  targetOf,
+  type Place,
+  type Target,
+} from "./targets";
+import type { Texts } from "./texts";
+import { Tip } from "./tip";
 
 export interface ViewOptions {
   words: Words;
@@ -44,21 +46,13 @@ export interface ViewOptions {
   onMoved?: () => void;
 }
 
-/** A block or gap for those outside; times from the chart's origin. */
-export interface Place {
-  row: Row;
-  /** Row in the chart's ops, -1: a gap, or an op of the theory. */
-  op: number;
-  startNs: number;
-  endNs: number;
-}
-
-const LIST_MIN_PITCH = 12;
 /** After a chart was shown, when nothing else is asked for. */
 const PREPARE_MS = 400;
+/** Shorter ops are shown as if they took so long. */
+const SHOWN_LEAST_NS = 1000;
 
 export class ChartView {
-  readonly viewport = new Viewport();
+  readonly viewport = new Viewport(WITHIN);
   view!: View;
   private scene!: Scene;
   private chart!: Chart;
@@ -79,18 +73,14 @@ export class ChartView {
   private height = 1;
   private firstRow = 0;
   private stopRow = 0;
-  private dragging: { x: number; moved: boolean } | null = null;
   private readonly stop = new AbortController();
   private readonly observer: ResizeObserver;
 
-  private readonly base = el("canvas", { class: "base" });
-  private readonly over = el("canvas", { class: "over", tabindex: "0", role: "img" });
-  private readonly axis = el("canvas", { class: "axis" });
-  private readonly names = el("div", { class: "names" });
-  private readonly shares = el("div", { class: "shares" });
+  private readonly layers = new Layers();
+  private readonly margins = new Margins();
   private readonly plot = el("div", { class: "plot" });
   private readonly corner = el("div", { class: "corner" });
-  private readonly tip = el("div", { class: "pp-tip", role: "tooltip", hidden: "" });
+  private readonly tip = new Tip();
 
   constructor(
     private readonly root: HTMLElement,
@@ -99,23 +89,38 @@ export class ChartView {
     this.words = options.words;
     this.texts = options.texts;
     this.columns = options.columns;
-    this.plot.append(this.base, this.over);
-    root.classList.add("chart");
-    root.append(
-      this.names,
-      this.plot,
-      this.shares,
-      this.corner,
-      this.axis,
-      el("div", { class: "corner" }),
-      this.tip,
-    );
+    this.build();
     this.listen();
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(this.plot);
     if (options.scroller !== null) {
       this.observer.observe(options.scroller);
     }
+  }
+
+  private build(): void {
+    const { names, shares } = this.margins;
+    this.plot.append(this.layers.base, this.layers.over);
+    this.root.classList.add("chart");
+    this.root.append(names, this.plot, shares);
+    this.root.append(this.corner, this.layers.axis, el("div", { class: "corner" }));
+    this.root.append(this.tip.element);
+  }
+
+  private listen(): void {
+    const { signal } = this.stop;
+    listenToPlot(this.plot, this.layers.over, signal, {
+      zoom: (factor, x) => this.zoom(factor, x),
+      pan: (px) => this.pan(px),
+      hover: (at, event) => this.hover(at === null ? null : this.targetAt(at.x, at.y), event),
+      click: (at, event) => this.click(this.targetAt(at.x, at.y), event),
+      double: (x) => this.options.zoomsOnDouble && this.zoom(2, x),
+    });
+    (this.options.scroller ?? window).addEventListener("scroll", () => this.drawOver(), {
+      passive: true,
+      signal,
+    });
+    window.addEventListener("resize", () => this.resized(), { signal });
   }
 
   destroy(): void {
@@ -136,15 +141,16 @@ export class ChartView {
     this.view = makeView(chart, against, choice, this.words.causes.length);
     this.scene = makeScene(this.view, this.options.room?.());
     this.hovered = this.pinned_ = null;
-    this.showTip(null, 0, 0);
+    this.tip.hide();
     this.firstRow = 0;
     this.overlay.reset(this.sight());
     this.layRows();
     this.measure();
-    if (keepWindow) {
-      this.viewport.bound(this.view.endNs, this.width);
-    } else {
-      this.viewport.fit(this.view.endNs, this.width);
+    const isAsWide = this.viewport.width === this.width;
+    this.viewport.resize(this.width);
+    this.viewport.replaceExtent(0, this.view.endNs);
+    if (!keepWindow || !isAsWide) {
+      this.viewport.fit();
     }
     this.draw();
     clearTimeout(this.later);
@@ -175,7 +181,7 @@ export class ChartView {
   }
 
   setLabel(text: string): void {
-    this.over.setAttribute("aria-label", text);
+    this.layers.over.setAttribute("aria-label", text);
   }
 
   get pinned(): Target | null {
@@ -188,41 +194,56 @@ export class ChartView {
     this.options.onMoved?.();
   }
 
-  /** What a target is. */
   placeOf(target: Target): Place {
-    const row = this.view.rows[target.row];
-    const lane = laneOf(this.sight(), target);
-    const isTheory = target.lane === "theory" || target.lane === "theoryBubbles";
-    return {
-      row,
-      op: isTheory || isGap(target) ? -1 : lane.id[target.index],
-      startNs: lane.start[target.index] + this.view.originNs,
-      endNs: lane.end[target.index] + this.view.originNs,
-    };
+    return placeOf(this.view, target);
   }
 
-  /** The op or gap of a rank (row of the chart's ranks) at a time from the chart's origin; null when it is not shown. */
   find(rankRow: number, ns: number): Target | null {
-    const row = this.view.rows.findIndex((r) => r.rankRow === rankRow);
-    if (row < 0) {
-      return null;
-    }
-    const t = ns - this.view.originNs;
-    for (const lane of ["ops", "transfers", "bubbles"] as const) {
-      const index = hit(this.view.rows[row][lane], t, 0);
-      if (index >= 0) {
-        return { row, lane, index };
-      }
-    }
-    return null;
+    return targetOf(this.view, rankRow, ns);
+  }
+
+  /** How many ops are in sight: what a frame is about. */
+  opsInSight(): number {
+    return opsInSight(this.view.rows.slice(this.firstRow, this.stopRow), this.viewport);
+  }
+
+  // --- window ----------------------------------------------------------------------------------------------------
+
+  zoom(factor: number, x = this.width / 2): void {
+    this.viewport.zoom(factor, x);
+    this.moved();
+  }
+
+  fit(): void {
+    this.viewport.fit();
+    this.moved();
+  }
+
+  /** By a share of the width. */
+  panBy(share: number): void {
+    this.pan(this.width * share);
+  }
+
+  private pan(px: number): void {
+    this.viewport.pan(px);
+    this.moved();
+  }
+
+  /** From the view's origin; null: everything. */
+  get window(): { from: number; to: number } | null {
+    return this.viewport.isFit ? null : { from: this.viewport.from, to: this.viewport.to };
+  }
+
+  showWindow(from: number, to: number): void {
+    this.viewport.show(from, to);
+    this.moved();
   }
 
   /** Brings a row and a span of time (from the chart's origin) into sight, with room around. */
   show(rankRow: number, startNs: number, endNs: number, room = 12): void {
     const middle = (startNs + endNs) / 2 - this.view.originNs;
-    const half = (Math.max(endNs - startNs, 1000) * room) / 2;
+    const half = (Math.max(endNs - startNs, SHOWN_LEAST_NS) * room) / 2;
     this.viewport.show(Math.max(0, middle - half), middle + half);
-    this.viewport.pan(0);
     const row = this.view.rows.findIndex((r) => r.rankRow === rankRow);
     if (row >= 0) {
       this.scrollTo(row);
@@ -239,143 +260,18 @@ export class ChartView {
     }
   }
 
-  // --- window ----------------------------------------------------------------------------------------------------
-
-  zoom(factor: number, x = this.width / 2): void {
-    this.viewport.zoom(factor, x);
-    this.moved();
-  }
-
-  fit(): void {
-    this.viewport.fit(this.view.endNs, this.width);
-    this.moved();
-  }
-
-  /** By a share of the width. */
-  panBy(share: number): void {
-    this.pan(this.width * share);
-  }
-
-  private pan(px: number): void {
-    this.viewport.pan(px);
-    this.moved();
-  }
-
-  /** From the view's origin; null: everything. */
-  get window(): { from: number; to: number } | null {
-    return this.viewport.isFit ? null : { from: this.viewport.startNs, to: this.viewport.stopNs };
-  }
-
-  showWindow(from: number, to: number): void {
-    this.viewport.show(from, to);
-    this.viewport.pan(0);
-    this.moved();
-  }
-
   private moved(): void {
     this.draw();
     this.options.onMoved?.();
   }
 
-  // --- rows ------------------------------------------------------------------------------------------------------
-
-  /** Beside the rows of parts, where they are high enough to read. */
-  private partNames(row: Row, i: number): HTMLElement[] {
-    const { tops, partsY, partH, partPitch } = this.scene;
-    const { texts } = this;
-    const named = [texts.partForward, texts.partBackward, texts.partCommunication];
-    return partH < PART_NAME_MIN
-      ? []
-      : row.parts.flatMap((lane, k) => {
-          if (lane.n === 0) {
-            return [];
-          }
-          const line = el("div", {}, el("span", {}, named[k]));
-          line.style.top = `${tops[i] + partsY + k * partPitch}px`;
-          line.style.height = line.style.lineHeight = `${partH}px`;
-          return [line];
-        });
-  }
-
-  private layRows(): void {
-    const { tops, blockH, pitch, height, headings } = this.scene;
-    const { texts } = this;
-    const place = (line: HTMLElement, row: number): HTMLElement => {
-      line.style.top = `${tops[row]}px`;
-      line.style.height = line.style.lineHeight = `${blockH}px`;
-      return line;
-    };
-    const rankText = (row: Row): string =>
-      row.rank < 0 && row.rankRow < 0 ? texts.notMeasured : `${texts.rank} ${row.rank}`;
-    this.names.replaceChildren(
-      ...headings.map((h) => {
-        const head = el("div", { class: "heading" }, fill(texts.pipeline, h.pipeline));
-        head.style.top = `${h.top}px`;
-        head.style.height = head.style.lineHeight = `${HEADING_H}px`;
-        return head;
-      }),
-      ...this.view.rows.map((row, i) =>
-        place(
-          el(
-            "div",
-            {},
-            el("b", {}, `${texts.stage} ${row.stage < 0 ? "?" : row.stage}`),
-            el("span", {}, rankText(row)),
-          ),
-          i,
-        ),
-      ),
-      ...this.view.rows.flatMap((row, i) => this.partNames(row, i)),
-    );
-    let right = 0;
-    const columns = [...this.columns].reverse().map((column, c) => {
-      const { width } = column;
-      const offset = right;
-      right += width;
-      const shown = c === this.columns.length - 1 || pitch >= LIST_MIN_PITCH;
-      const put = (cell: HTMLElement): HTMLElement => {
-        cell.style.right = `${offset}px`;
-        cell.style.width = `${width}px`;
-        return cell;
-      };
-      return [
-        put(el("div", { class: "head" }, column.head)),
-        ...(shown
-          ? this.view.rows.map((row, i) => {
-              const isMeasured = row.ops.n > 0;
-              const line = put(
-                place(
-                  el(
-                    "div",
-                    {},
-                    isMeasured
-                      ? column.cell(row)
-                      : c === this.columns.length - 1 && row.rankRow >= 0
-                        ? texts.noOps
-                        : "",
-                  ),
-                  i,
-                ),
-              );
-              line.title = isMeasured ? (column.title?.(row) ?? "") : "";
-              return line;
-            })
-          : []),
-      ];
-    });
-    this.shares.replaceChildren(...columns.flat());
-    this.shares.style.width = `${right}px`;
-    this.corner.textContent = texts.fromStart;
-    this.root.classList.toggle("tiny", blockH < 12);
-    for (const node of [this.plot, this.names, this.shares]) {
-      node.style.height = `${height}px`;
-    }
-  }
-
   // --- size ------------------------------------------------------------------------------------------------------
 
-  private get ratio(): number {
-    return Math.min(3, Math.max(1, window.devicePixelRatio));
+  private layRows(): void {
+    this.margins.lay(this.view, this.scene, this.columns, this.texts);
+    this.corner.textContent = this.texts.fromStart;
+    this.root.classList.toggle("tiny", this.scene.blockH < 12);
+    this.plot.style.height = `${this.scene.height}px`;
   }
 
   private visible(): { top: number; height: number } {
@@ -387,26 +283,17 @@ export class ChartView {
 
   /** Fits canvases and buffers to the plot; true when something changed. */
   private measure(): boolean {
-    const width = Math.max(100, Math.floor(this.plot.clientWidth));
-    const height = Math.max(
+    const { scene } = this;
+    this.width = Math.max(100, Math.floor(this.plot.clientWidth));
+    this.height = Math.max(
       1,
-      Math.min(this.scene.height, this.visible().height + 2 * this.scene.pitch + HEADING_H),
+      Math.min(scene.height, this.visible().height + 2 * scene.pitch + HEADING_H),
     );
-    const ratio = this.ratio;
-    const isNew = this.painter.measure(width, height, ratio);
-    this.width = width;
-    this.height = height;
-    if (!isNew) {
-      return false;
+    const isNew = this.painter.measure(this.width, this.height, ratioNow());
+    if (isNew) {
+      this.layers.resize(this.width, this.height, ratioNow());
     }
-    for (const canvas of [this.base, this.over]) {
-      canvas.width = Math.round(width * ratio);
-      canvas.height = Math.max(1, Math.round(height * ratio));
-      canvas.style.height = `${height}px`;
-    }
-    this.axis.width = Math.round(width * ratio);
-    this.axis.height = Math.round(AXIS_H * ratio);
-    return true;
+    return isNew;
   }
 
   private resized(): void {
@@ -434,7 +321,7 @@ export class ChartView {
       scene: this.scene,
       viewport: this.viewport,
       theme: this.theme,
-      ratio: this.ratio,
+      ratio: ratioNow(),
       width: this.width,
       height: this.height,
       firstRow: this.firstRow,
@@ -452,23 +339,19 @@ export class ChartView {
       this.frame = requestAnimationFrame(() => {
         this.frame = 0;
         this.place();
-        const sight = this.sight();
-        if (this.baseDirty) {
-          this.baseDirty = false;
-          this.painter.paint(sight, this.base);
-          const ctx = context(this.axis);
-          ctx.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-          paintAxis(sight, ctx);
-        }
-        this.paintOver(sight);
+        this.paint(this.sight());
       });
     }
   }
 
-  private paintOver(sight: Sight): void {
-    const ctx = context(this.over);
-    ctx.setTransform(sight.ratio, 0, 0, sight.ratio, 0, 0);
-    this.overlay.paint(sight, ctx, this.hovered ?? this.pinned_, this.arrows);
+  private paint(sight: Sight): void {
+    const { base, over, axis } = this.layers;
+    if (this.baseDirty) {
+      this.baseDirty = false;
+      this.painter.paint(sight, base);
+      paintAxis(sight, scaled(axis, sight.ratio));
+    }
+    this.overlay.paint(sight, scaled(over, sight.ratio), this.hovered ?? this.pinned_, this.arrows);
   }
 
   /** Moves the canvases over the rows that are on screen. */
@@ -485,283 +368,53 @@ export class ChartView {
       this.stopRow = stop;
       this.baseDirty = true;
     }
-    this.base.style.top = this.over.style.top = `${tops[from] ?? 0}px`;
+    this.layers.moveTo(tops[from] ?? 0);
   }
 
-  // --- what is hovered -------------------------------------------------------------------------------------------
+  /** What is in sight with its names, axis and legend, under lines of text: whole without the page. */
+  picture(title: string, text: string[]): HTMLCanvasElement {
+    const left = Math.max(120, this.margins.names.clientWidth);
+    return paintPicture(this.sight(), this.layers, left, title, text, this.words, this.texts);
+  }
+
+  // --- pointer ---------------------------------------------------------------------------------------------------
 
   private targetAt(x: number, y: number): Target | null {
-    const place = at(this.scene, y);
-    if (place === null || x < 0 || x > this.width) {
-      return null;
-    }
-    const row = this.view.rows[place.row];
-    const ns = this.viewport.ns(x);
-    const index = hit(row[place.lane], ns, this.viewport.nsPerPx);
-    if (index >= 0) {
-      return { row: place.row, lane: place.lane, index };
-    }
-    if (place.lane === "transfers") {
-      return null;
-    }
-    const lane = place.lane === "theory" ? "theoryBubbles" : "bubbles";
-    const gap = hit(row[lane], ns, 0);
-    return gap >= 0 ? { row: place.row, lane, index: gap } : null;
+    return targetAt(this.view, this.scene, this.viewport, x, y);
   }
 
-  private detailsOf(target: Target): Details {
-    const row: Row = this.view.rows[target.row];
-    const lane = laneOf(this.sight(), target);
-    if (isGap(target)) {
-      return bubbleDetails(
-        this.chart,
-        row,
-        target.index,
-        this.words,
-        this.texts,
-        target.lane === "theoryBubbles",
-      );
+  private click(target: Target | null, event: PointerEvent): void {
+    if (this.options.onClick !== undefined) {
+      this.options.onClick(target, event);
+    } else {
+      this.pin(target);
     }
-    const isTheory = target.lane === "theory";
-    const chart = isTheory ? this.against! : this.chart;
-    const op = lane.id[target.index];
-    // Where the op lies in the view says how far its own time is from it.
-    const shift = chart.start[op] - lane.start[target.index];
-    return opDetails(
-      chart,
-      op,
-      this.view,
-      this.words,
-      this.texts,
-      lane.look[target.index],
-      isTheory,
-      shift,
-    );
   }
 
-  private showTip(target: Target | null, clientX: number, clientY: number): void {
+  private hover(target: Target | null, event: PointerEvent): void {
     if (target === null) {
-      this.tip.hidden = true;
-      return;
+      this.tip.hide();
+    } else {
+      this.tip.show(this.detailsOf(target), this.theme, event.clientX, event.clientY);
     }
-    const d = this.detailsOf(target);
-    const swatch = el("i", { class: d.look === null ? "pp-swatch pp-wait" : "pp-swatch" });
-    if (d.look !== null) {
-      swatch.style.background = colourOf(this.theme, d.look);
-    }
-    this.tip.replaceChildren(
-      el("div", { class: "pp-tiphead" }, swatch, el("b", {}, d.title), el("span", {}, d.kind)),
-      el(
-        "table",
-        {},
-        ...d.lines.map(([name, value, exact]) =>
-          el(
-            "tr",
-            {},
-            el("th", {}, name),
-            el("td", {}, value),
-            el("td", { class: "quiet" }, exact),
-          ),
-        ),
-      ),
-    );
-    this.tip.hidden = false;
-    const box = this.tip.getBoundingClientRect();
-    const left =
-      clientX + 16 + box.width > window.innerWidth ? clientX - 16 - box.width : clientX + 16;
-    const top =
-      clientY + 16 + box.height > window.innerHeight ? clientY - 12 - box.height : clientY + 16;
-    this.tip.style.left = `${Math.max(4, left)}px`;
-    this.tip.style.top = `${Math.max(4, top)}px`;
-  }
-
-  // --- input -----------------------------------------------------------------------------------------------------
-
-  private plotPoint(event: MouseEvent): [number, number] {
-    const box = this.plot.getBoundingClientRect();
-    return [event.clientX - box.left, event.clientY - box.top];
-  }
-
-  private listen(): void {
-    const { over } = this;
-    const { signal } = this.stop;
-    over.addEventListener("wheel", (event) => this.wheel(event), { passive: false, signal });
-    over.addEventListener(
-      "pointerdown",
-      (event) => {
-        if (event.button === 0) {
-          over.setPointerCapture(event.pointerId);
-          this.dragging = { x: event.clientX, moved: false };
-        }
-      },
-      { signal },
-    );
-    over.addEventListener("pointermove", (event) => this.pointerMove(event), { signal });
-    over.addEventListener(
-      "pointerup",
-      (event) => {
-        const drag = this.dragging;
-        this.dragging = null;
-        over.classList.remove("dragging");
-        if (drag !== null && !drag.moved) {
-          const target = this.targetAt(...this.plotPoint(event));
-          if (this.options.onClick !== undefined) {
-            this.options.onClick(target, event);
-          } else {
-            this.pin(target);
-          }
-        }
-      },
-      { signal },
-    );
-    over.addEventListener("pointercancel", () => (this.dragging = null), { signal });
-    over.addEventListener("pointerleave", () => this.leave(), { signal });
-    over.addEventListener(
-      "dblclick",
-      (event) => this.options.zoomsOnDouble && this.zoom(2, this.plotPoint(event)[0]),
-      { signal },
-    );
-    (this.options.scroller ?? window).addEventListener("scroll", () => this.drawOver(), {
-      passive: true,
-      signal,
-    });
-    window.addEventListener("resize", () => this.resized(), { signal });
-  }
-
-  private wheel(event: WheelEvent): void {
-    const pixels = event.deltaMode === 1 ? 16 : event.deltaMode === 2 ? 400 : 1;
-    if (event.ctrlKey || event.metaKey) {
-      event.preventDefault();
-      this.zoom(Math.exp(-event.deltaY * pixels * 0.002), this.plotPoint(event)[0]);
-    } else if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) {
-      event.preventDefault();
-      this.pan((event.deltaX !== 0 ? event.deltaX : event.deltaY) * pixels);
-    }
-  }
-
-  private pointerMove(event: PointerEvent): void {
-    if (this.dragging !== null) {
-      const by = event.clientX - this.dragging.x;
-      if (this.dragging.moved || Math.abs(by) > 3) {
-        this.dragging.moved = true;
-        this.dragging.x = event.clientX;
-        this.over.classList.add("dragging");
-        this.showTip(null, 0, 0);
-        this.pan(-by);
-      }
-      return;
-    }
-    const target = this.targetAt(...this.plotPoint(event));
-    const before = this.hovered;
-    this.showTip(target, event.clientX, event.clientY);
-    if (
-      target?.row !== before?.row ||
-      target?.lane !== before?.lane ||
-      target?.index !== before?.index
-    ) {
+    if (!isSame(target, this.hovered)) {
       this.hovered = target;
       this.drawOver();
     }
   }
 
-  private leave(): void {
-    this.hovered = null;
-    this.showTip(null, 0, 0);
-    this.drawOver();
-  }
-
-  // --- picture ---------------------------------------------------------------------------------------------------
-
-  /** What is in sight with its names, axis and legend, under lines of text: whole without the page. */
-  picture(title: string, text: string[]): HTMLCanvasElement {
-    const { ratio, theme } = this;
-    const s = this.sight();
-    const left = Math.max(120, this.names.clientWidth);
-    const measure = context(el("canvas"));
-    const right = left + s.width + 12;
-    const lines = broken(measure, text, right - 12);
-    const legend = placeLegend(measure, s.view, this.words, this.texts, 12, right);
-    const top = 28 + lines.length * 18 + 12;
-    const rowsH = (this.scene.tops[s.stopRow] ?? 0) - (this.scene.tops[s.firstRow] ?? 0);
-    const canvas = el("canvas");
-    canvas.width = Math.round((left + s.width + 24) * ratio);
-    canvas.height = Math.round((top + rowsH + AXIS_H + 20 + legend.height) * ratio);
-    const ctx = context(canvas);
-    ctx.scale(ratio, ratio);
-    ctx.fillStyle = theme.page;
-    ctx.fillRect(0, 0, canvas.width, canvas.height);
-    const write = (
-      text: string,
-      x: number,
-      y: number,
-      size: number,
-      colour: string,
-      weight = 400,
-    ): void => {
-      ctx.font = `${weight} ${size}px ${FONT}`;
-      ctx.fillStyle = colour;
-      ctx.fillText(text, x, y);
-    };
-    ctx.textBaseline = "middle";
-    write(title, 12, 20, 18, theme.ink, 600);
-    lines.forEach((line, i) => write(line, 12, 44 + i * 18, 12, theme.quiet));
-    ctx.textAlign = "right";
-    for (let r = s.firstRow; r < s.stopRow; r++) {
-      const row = s.view.rows[r];
-      const y = top + this.scene.tops[r] - this.scene.tops[s.firstRow] + this.scene.blockH / 2;
-      if (this.scene.pitch >= 9 || r % 8 === 0) {
-        write(
-          `${this.texts.stage} ${row.stage < 0 ? "?" : row.stage}  ${this.texts.rank} ${row.rank}`,
-          left - 8,
-          y,
-          this.scene.pitch >= 12 ? 11 : 9,
-          theme.ink,
-        );
-      }
+  private detailsOf(target: Target): Details {
+    const { view, words, texts } = this;
+    const lane = laneOf(view, target);
+    const ofTheory = isTheory(target);
+    if (isGap(target)) {
+      const row = view.rows[target.row];
+      return bubbleDetails(this.chart, row, target.index, words, texts, ofTheory);
     }
-    const src = Math.round(rowsH * ratio);
-    for (const layer of [this.base, this.over]) {
-      ctx.drawImage(
-        layer,
-        0,
-        0,
-        layer.width,
-        Math.min(src, layer.height),
-        left,
-        top,
-        s.width,
-        Math.min(src, layer.height) / ratio,
-      );
-    }
-    ctx.textAlign = "left";
-    ctx.drawImage(this.axis, left, top + rowsH + 2, s.width, AXIS_H);
-    drawLegend(ctx, legend, top + rowsH + AXIS_H + 10, theme);
-    return canvas;
-  }
-
-  /** Colours of a block's ground and text, for what stands around the chart. */
-  inkOn(look: number): string {
-    return textOn(colourOf(this.theme, look));
-  }
-
-  /** How many ops are in sight: what a frame is about. */
-  opsInSight(): number {
-    let n = 0;
-    for (let r = this.firstRow; r < this.stopRow; r++) {
-      const lane = this.view.rows[r].ops;
-      const from = firstAfter(lane, this.viewport.startNs);
-      let low = from;
-      let high = lane.n;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (lane.start[middle] < this.viewport.stopNs) {
-          low = middle + 1;
-        } else {
-          high = middle;
-        }
-      }
-      n += low - from;
-    }
-    return n;
+    const chart = ofTheory ? this.against! : this.chart;
+    const op = lane.id[target.index];
+    // Where the op lies in the view says how far its own time is from it.
+    const shift = chart.start[op] - lane.start[target.index];
+    return opDetails(chart, op, view, words, texts, lane.look[target.index], ofTheory, shift);
   }
 }

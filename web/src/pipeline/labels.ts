@@ -1,27 +1,8 @@
-/** What is written on a block: its name, or less of it, and never a part of a number. */
-import type { Label } from "./model";
+/** What is written on a block: which of the texts that the program made of its name (src/write/chart/block_text.h). */
 
 /** From most to least: the full name, less of it, and both in two lines where a block is high enough. */
 export const LEVELS = 4;
 export const LEVELS_FLAT = 2;
-
-/** The text of each level; a name without such a form keeps that of the level before. */
-export function levels(label: Label): string[] {
-  const { name, microbatch, microbatch2 } = label;
-  const numbers = microbatch2 >= 0 ? `${microbatch}+${microbatch2}` : String(microbatch);
-  const hasNumber = /\d/.test(name);
-  // "FP" says less than its microbatch.
-  const full = !hasNumber && microbatch >= 0 && name.length <= 2 ? numbers : name;
-  let short = full;
-  if (/^\d+[A-Za-z]*(\+\d+[A-Za-z]*)?$/.test(name)) {
-    short = name.replace(/[A-Za-z]/g, "");
-  } else if (!hasNumber && microbatch >= 0) {
-    short = numbers;
-  }
-  const pair = /^\d+[A-Za-z]*\+\d+[A-Za-z]*$/;
-  const lines = (text: string): string => (pair.test(text) ? text.replace("+", "\n") : text);
-  return [full, short, pair.test(short) ? lines(full) : short, lines(short)];
-}
 
 /** Width of a text of one or two lines. */
 export function widest(text: string, width: (line: string) => number): number {

@@ -24,6 +24,8 @@ export interface Label {
   microbatch2: number;
   phase: number;
   source: number;
+  /** What is written on its blocks, from most to least, by level (labels.ts). */
+  texts: string[];
 }
 
 export interface Rank {

@@ -7,26 +7,16 @@ import { isTransfer, type Chart } from "./model";
 import {
   LABEL_ROOM_MIN,
   LABEL_SIZE,
+  textsOf,
   TWO_LINES_MIN,
   yOf,
   type Painter,
   type Sight,
 } from "./painter";
 import { colourOf } from "./panels";
-import { firstAfter, type Lane } from "./rows";
+import { firstAfter } from "./rows";
 import type { LaneKind } from "./scene";
-
-/** What the pointer is on: a block, or a gap of waiting. */
-export interface Target {
-  row: number;
-  lane: LaneKind | "bubbles" | "theoryBubbles";
-  index: number;
-}
-
-export const isGap = (target: Target): boolean =>
-  target.lane === "bubbles" || target.lane === "theoryBubbles";
-
-export const laneOf = (s: Sight, target: Target): Lane => s.view.rows[target.row][target.lane];
+import { isGap, isTheory, laneOf, type Target } from "./targets";
 
 /** The ops that stand out: by label and step, or one alone. */
 export interface Lit {
@@ -46,15 +36,14 @@ export function litBy(s: Sight, target: Target): Lit | null {
   if (isGap(target)) {
     return null;
   }
-  const isTheory = target.lane === "theory";
-  const chart = isTheory ? s.against! : s.chart;
-  const op = laneOf(s, target).id[target.index];
+  const chart = isTheory(target) ? s.against! : s.chart;
+  const op = laneOf(s.view, target).id[target.index];
   const label = chart.labels[chart.label[op]];
   const microbatches = [...new Set([label.microbatch, label.microbatch2].filter((m) => m >= 0))];
   const isOne = (m: number): boolean => m >= 0 && microbatches.includes(m);
   return {
     chart,
-    isTheory,
+    isTheory: isTheory(target),
     microbatches,
     step: chart.step[op],
     only: op,
@@ -217,8 +206,8 @@ export class Overlay {
     ctx.font = `500 ${LABEL_SIZE}px ${FONT}`;
     ctx.textAlign = "center";
     ctx.textBaseline = "middle";
-    const stopNs = s.viewport.stopNs;
-    for (let i = firstAfter(lane, s.viewport.startNs); i < lane.n && lane.start[i] < stopNs; i++) {
+    const stopNs = s.viewport.to;
+    for (let i = firstAfter(lane, s.viewport.from); i < lane.n && lane.start[i] < stopNs; i++) {
       const op = lane.id[i];
       if (!isLit(lit, op)) {
         continue;
@@ -236,7 +225,7 @@ export class Overlay {
           stop - 1,
         );
         const lines = fit(
-          this.painter.textsOf(lit.chart, op),
+          textsOf(lit.chart, op),
           first,
           stop,
           w - 2,
@@ -255,7 +244,7 @@ export class Overlay {
   }
 
   private paintFrame(s: Sight, ctx: CanvasRenderingContext2D, target: Target): void {
-    const lane = laneOf(s, target);
+    const lane = laneOf(s.view, target);
     const [x, y, w, h] = this.box(
       s,
       target.row,
@@ -279,8 +268,8 @@ export class Overlay {
   ): void {
     const { chart } = s;
     const { from, to } = chart.links;
-    const t0 = s.viewport.startNs + s.view.originNs;
-    const t1 = s.viewport.stopNs + s.view.originNs;
+    const t0 = s.viewport.from + s.view.originNs;
+    const t1 = s.viewport.to + s.view.originNs;
     const inSight: number[] = [];
     for (let k = 0, n = links?.length ?? chart.links.n; k < n; k++) {
       const i = links === null ? k : links[k];

@@ -3,15 +3,15 @@
  * Coordinate spaces: time (ns from the view's origin), CSS pixels of the plot, device pixels of the canvases. */
 import { context, FONT } from "../base/dom";
 import { pixel, textOn, type Theme } from "../base/theme";
-import { axisFor, tickText } from "../base/time";
+import { axisFor, tickText, ticksIn } from "../base/time";
+import type { Viewport } from "../base/viewport";
 import { CanvasGlyphs } from "./glyphs";
-import { fit, levels, LEVELS, LEVELS_FLAT, NameChoice } from "./labels";
+import { fit, LEVELS, LEVELS_FLAT, NameChoice } from "./labels";
 import { N_KINDS, N_PHASES, type Chart } from "./model";
 import { colourOf } from "./panels";
 import { Raster, textWidth, type Scale, type Style } from "./raster";
 import { firstAfter, type Lane, type View } from "./rows";
 import type { Scene } from "./scene";
-import type { Viewport } from "./viewport";
 
 export const LABEL_SIZE = 11;
 export const LABEL_ROOM_MIN = 13; // lanes lower than this carry no text
@@ -37,6 +37,9 @@ export interface Sight {
 /** CSS pixels from the top of the canvases. */
 export const yOf = (s: Sight, row: number): number => s.scene.tops[row] - s.scene.tops[s.firstRow];
 
+/** What may be written on an op, from most to least. */
+export const textsOf = (chart: Chart, op: number): string[] => chart.labels[chart.label[op]].texts;
+
 export class Painter {
   private raster: Raster | null = null;
   private image: ImageData | null = null;
@@ -46,8 +49,6 @@ export class Painter {
     | null = null;
   private transferStyle: Style | null = null;
   private styleOf: Theme | null = null;
-  /** Texts by label, for each chart; a chart that is gone takes its texts along. */
-  private readonly texts = new WeakMap<Chart, string[][]>();
   /** How names were shortened in the last frame. */
   readonly shortened: { ops?: NameChoice; theory?: NameChoice } = {};
 
@@ -63,16 +64,6 @@ export class Painter {
     this.glyphs = new CanvasGlyphs(LABEL_SIZE * ratio);
     this.style = null;
     return true;
-  }
-
-  textsOf(chart: Chart, op: number): string[] {
-    let known = this.texts.get(chart);
-    if (known === undefined) {
-      known = [];
-      this.texts.set(chart, known);
-    }
-    const label = chart.label[op];
-    return (known[label] ??= levels(chart.labels[label]));
   }
 
   private styleNow(s: Sight): NonNullable<Painter["style"]> {
@@ -106,7 +97,7 @@ export class Painter {
     const raster = this.raster!;
     const style = this.styleNow(s);
     const { ratio } = s;
-    const scale: Scale = { startNs: s.viewport.startNs, pxPerNs: ratio / s.viewport.nsPerPx };
+    const scale: Scale = { startNs: s.viewport.from, pxPerNs: ratio / s.viewport.nsPerPx };
     const px = (css: number): number => Math.round(css * ratio);
     raster.fill(0, raster.height, style.page);
     const { blockH, partsY, partH, partPitch, theoryY, theoryH, transferY, transferH } = s.scene;
@@ -211,7 +202,7 @@ export class Painter {
             const x0 = Math.max(0, (lane.start[i] - scale.startNs) * scale.pxPerNs);
             const x1 =
               Math.min(raster.width, (lane.end[i] - scale.startNs) * scale.pxPerNs) - ratio;
-            act(lane, i, x0, x1, this.textsOf(chart, lane.id[i]), row);
+            act(lane, i, x0, x1, textsOf(chart, lane.id[i]), row);
           } else {
             tiny(lane.look[i]);
           }
@@ -241,18 +232,10 @@ export class Painter {
   }
 }
 
-export function ticks(s: Sight): { ns: number; x: number; text: string }[] {
-  const axis = axisFor(s.viewport.nsPerPx, s.width, s.viewport.stopNs);
-  const found = [];
-  for (
-    let k = Math.ceil(s.viewport.startNs / axis.stepNs);
-    k * axis.stepNs <= s.viewport.stopNs;
-    k++
-  ) {
-    const ns = k * axis.stepNs;
-    found.push({ ns, x: s.viewport.x(ns), text: tickText(ns, axis) });
-  }
-  return found;
+function ticks(s: Sight): { x: number; text: string }[] {
+  const { from, to } = s.viewport;
+  const axis = axisFor(s.viewport.nsPerPx, s.width, to);
+  return ticksIn(axis, from, to).map((ns) => ({ x: s.viewport.x(ns), text: tickText(ns, axis) }));
 }
 
 /** Over a context whose unit is a CSS pixel, at its origin. */
@@ -263,7 +246,7 @@ export function paintAxis(s: Sight, ctx: CanvasRenderingContext2D): void {
   ctx.font = `11px ${FONT}`;
   ctx.textBaseline = "top";
   ctx.textAlign = "left";
-  const unit = axisFor(s.viewport.nsPerPx, s.width, s.viewport.stopNs).unit.name;
+  const unit = axisFor(s.viewport.nsPerPx, s.width, s.viewport.to).unit.name;
   ticks(s).forEach((tick, i) => {
     ctx.fillRect(Math.round(tick.x), 0, 1, 5);
     // The first number carries the unit, so that no other number is pushed aside.

@@ -1,8 +1,11 @@
-/** The legend and the lines of text of a picture of the chart, broken where the picture ends. */
-import { FONT } from "../base/dom";
+/** A picture of the chart that is whole without the page: what is in sight, under lines of text, with names, axis and legend. */
+import { context, el, FONT } from "../base/dom";
 import type { Theme } from "../base/theme";
 import type { Words } from "./details";
+import type { Layers } from "./layers";
+import { rankText, stageText } from "./margins";
 import { isTransfer } from "./model";
+import { AXIS_H, yOf, type Sight } from "./painter";
 import { colourOf, lookText } from "./panels";
 import type { View } from "./rows";
 import { fill, type Texts } from "./texts";
@@ -22,13 +25,95 @@ interface Placed extends Entry {
   row: number;
 }
 
-export interface PictureLegend {
+interface PictureLegend {
   entries: Placed[];
   height: number;
 }
 
+const PAD = 12;
+const LINE_H = 18;
+
+/** Where the parts of the picture lie, CSS pixels. */
+interface Sheet {
+  ctx: CanvasRenderingContext2D;
+  left: number;
+  top: number;
+  /** Of the rows in sight. */
+  rowsH: number;
+}
+
+/** `left`: room for the names of rows. */
+export function paintPicture(
+  s: Sight,
+  layers: Layers,
+  left: number,
+  title: string,
+  text: string[],
+  words: Words,
+  texts: Texts,
+): HTMLCanvasElement {
+  const measure = context(el("canvas"));
+  const right = left + s.width + PAD;
+  const lines = broken(measure, text, right - PAD);
+  const legend = placeLegend(measure, s.view, words, texts, PAD, right);
+  const top = 28 + lines.length * LINE_H + 12;
+  const rowsH = yOf(s, s.stopRow) - yOf(s, s.firstRow);
+  const canvas = el("canvas");
+  canvas.width = Math.round((right + PAD) * s.ratio);
+  canvas.height = Math.round((top + rowsH + AXIS_H + 20 + legend.height) * s.ratio);
+  const ctx = context(canvas);
+  ctx.scale(s.ratio, s.ratio);
+  ctx.fillStyle = s.theme.page;
+  ctx.fillRect(0, 0, canvas.width, canvas.height);
+  ctx.textBaseline = "middle";
+  write(ctx, title, PAD, 20, 18, s.theme.ink, 600);
+  lines.forEach((line, i) => write(ctx, line, PAD, 44 + i * LINE_H, 12, s.theme.quiet));
+  const sheet = { ctx, left, top, rowsH };
+  paintNames(sheet, s, texts);
+  paintLayers(sheet, s, layers);
+  drawLegend(ctx, legend, top + rowsH + AXIS_H + 10, s.theme);
+  return canvas;
+}
+
+function write(
+  ctx: CanvasRenderingContext2D,
+  text: string,
+  x: number,
+  y: number,
+  size: number,
+  colour: string,
+  weight = 400,
+): void {
+  ctx.font = `${weight} ${size}px ${FONT}`;
+  ctx.fillStyle = colour;
+  ctx.fillText(text, x, y);
+}
+
+/** Of rows that are too low for a name each, every eighth has one. */
+function paintNames({ ctx, left, top }: Sheet, s: Sight, texts: Texts): void {
+  const { pitch, blockH } = s.scene;
+  ctx.textAlign = "right";
+  for (let r = s.firstRow; r < s.stopRow; r++) {
+    if (pitch >= 9 || r % 8 === 0) {
+      const row = s.view.rows[r];
+      const name = `${stageText(row, texts)}  ${rankText(row, texts)}`;
+      const y = top + yOf(s, r) + blockH / 2;
+      write(ctx, name, left - 8, y, pitch >= 12 ? 11 : 9, s.theme.ink);
+    }
+  }
+  ctx.textAlign = "left";
+}
+
+function paintLayers({ ctx, left, top, rowsH }: Sheet, s: Sight, layers: Layers): void {
+  for (const layer of [layers.base, layers.over]) {
+    const h = Math.min(Math.round(rowsH * s.ratio), layer.height);
+    ctx.drawImage(layer, 0, 0, layer.width, h, left, top, s.width, h / s.ratio);
+  }
+  ctx.drawImage(layers.axis, left, top + rowsH + 2, s.width, AXIS_H);
+}
+
 /** Where each entry stands from `left` to `right`. */
-export function placeLegend(
+function placeLegend(
   ctx: CanvasRenderingContext2D,
   view: View,
   words: Words,
@@ -68,7 +153,7 @@ export function placeLegend(
   return { entries: placed, height: (row + 1) * ROW_H };
 }
 
-export function drawLegend(
+function drawLegend(
   ctx: CanvasRenderingContext2D,
   legend: PictureLegend,
   top: number,
@@ -126,7 +211,7 @@ function hatch(
 }
 
 /** Lines that end where the picture does, broken at spaces. */
-export function broken(ctx: CanvasRenderingContext2D, lines: string[], width: number): string[] {
+function broken(ctx: CanvasRenderingContext2D, lines: string[], width: number): string[] {
   ctx.font = `12px ${FONT}`;
   const out: string[] = [];
   for (const line of lines) {

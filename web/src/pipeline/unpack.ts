@@ -1,4 +1,5 @@
 /** Reads what src/write/chart_pack.c wrote; the layout stands in chart_pack.h. */
+import { LEVELS } from "./labels";
 import type { Chart, Label } from "./model";
 
 export interface Packed {
@@ -11,7 +12,7 @@ export interface Packed {
   origin_ns: string;
   ranks: [number, number, number, number][];
   n: number;
-  labels: [string, number, number, number, number, number, number, number][];
+  labels: [string, number, number, number, number, number, number, number, string[]][];
   runs: number[];
   label: string;
   gap: string;
@@ -61,9 +62,19 @@ export function unzigzag(v: number): number {
   return v % 2 === 0 ? v / 2 : -(v + 1) / 2;
 }
 
+/** By level: "" is one like the text before, none at all the name alone. */
+function textsOf(name: string, packed: string[]): string[] {
+  const texts: string[] = [];
+  for (let level = 0; level < LEVELS; level++) {
+    const text = packed[level] ?? "";
+    texts.push(text !== "" ? text : (texts[level - 1] ?? name));
+  }
+  return texts;
+}
+
 export function unpack(p: Packed): Chart {
   const labels: Label[] = p.labels.map(
-    ([name, kind, chunk, microbatch, chunk2, microbatch2, phase, source]) => ({
+    ([name, kind, chunk, microbatch, chunk2, microbatch2, phase, source, texts]) => ({
       name,
       kind,
       chunk,
@@ -72,6 +83,7 @@ export function unpack(p: Packed): Chart {
       microbatch2,
       phase,
       source,
+      texts: textsOf(name, texts),
     }),
   );
   const chart: Chart = {

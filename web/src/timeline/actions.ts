@@ -52,7 +52,7 @@ export class Actions {
 
   /** At the pointer, or in the middle. */
   zoom(factor: number): void {
-    const x = this.timeline.cursor?.x ?? viewport.width / 2;
+    const x = this.timeline.pointer.cursor?.x ?? viewport.width / 2;
     moveWindow((view) => view.zoom(factor, x));
     this.followPointer();
   }
@@ -63,13 +63,13 @@ export class Actions {
   }
 
   scroll(direction: number): void {
-    this.timeline.setScroll(this.timeline.scene.scrollTop + direction * SCROLL_PX);
+    this.timeline.scrolling.set(this.timeline.scene.scrollTop + direction * SCROLL_PX);
     this.followPointer();
   }
 
   /** What is under a pointer that did not move. */
   private followPointer(): void {
-    const { cursor } = this.timeline;
+    const { cursor } = this.timeline.pointer;
     if (cursor !== null && cursor.y >= 0) {
       this.timeline.setCursor(cursor.x, cursor.y);
     }
@@ -113,13 +113,13 @@ export class Actions {
   /** Of the box, else at the pointer (K); once more takes it away. */
   toggleMarker(): void {
     const span = box.get();
-    const { cursor } = this.timeline;
+    const { cursor } = this.timeline.pointer;
     const ref = this.selectedSpan();
     const from =
       span !== null
         ? Math.round(span.from)
         : cursor !== null
-          ? Math.round(this.timeline.snap(cursor.x, cursor.y))
+          ? Math.round(this.timeline.pointer.snap(cursor.x, cursor.y))
           : ref?.from;
     const to = span !== null ? Math.round(span.to) : null;
     if (from === undefined) {

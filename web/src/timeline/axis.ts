@@ -1,5 +1,5 @@
 /** Ticks of the axis and how a time of it is written. */
-import { axisFor, duration, tickText, type Axis } from "../base/time";
+import { axisFor, duration, ticksIn, tickText, type Axis } from "../base/time";
 
 export interface Tick {
   ns: number;
@@ -19,20 +19,19 @@ const DIGITS = 7;
 
 export function ticksOf(fromNs: number, nsPerPx: number, width: number): Ticks {
   const axis = axisFor(nsPerPx, width, 0);
-  const stepNs = Math.max(1, Math.round(axis.stepNs));
+  const { stepNs } = axis;
   const to = fromNs + nsPerPx * width;
   const furthest = Math.max(Math.abs(fromNs), Math.abs(to));
   const isFar = furthest / stepNs > 10 ** (DIGITS - 2);
   const baseNs = isFar ? Math.floor(fromNs / (stepNs * 10)) * stepNs * 10 : 0;
   const shown: Axis = isFar ? axis : axisFor(nsPerPx, width, furthest);
-  const ticks: Tick[] = [];
-  for (let ns = Math.ceil(fromNs / stepNs) * stepNs; ns <= to; ns += stepNs) {
+  const ticks = ticksIn(axis, fromNs, to).map((ns): Tick => {
     const text =
       isFar && ns !== baseNs
         ? `+${tickText(ns - baseNs, axis)} ${axis.unit.name}`
         : `${tickText(ns, shown)} ${shown.unit.name}`;
-    ticks.push({ ns, text: isFar && ns === baseNs ? "+0" : text });
-  }
+    return { ns, text: isFar && ns === baseNs ? "+0" : text };
+  });
   return { ticks, base: isFar ? longTime(baseNs) : "" };
 }
 

@@ -14,7 +14,7 @@ import {
   tilesOf,
 } from "../model/tiles";
 import type { TileStore, Tiles } from "../model/tile_store";
-import type { Viewport } from "../model/viewport";
+import type { Viewport } from "../base/viewport";
 import type { TilePlace } from "./paint";
 
 /** A tile, or a part of one, that is drawn. */

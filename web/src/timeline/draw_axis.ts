@@ -6,7 +6,7 @@ import { analysisSpan, box, shiftOf } from "../model/session";
 import { markers } from "../model/timeline";
 import { lanesOf, wantLanes } from "../model/tree";
 import type { Rank } from "../api/types";
-import { Viewport } from "../model/viewport";
+import { Viewport } from "../base/viewport";
 import { spanText, ticksOf } from "./axis";
 import { addCoverage } from "./paint";
 import { tintOf, type Palette } from "./palette";
@@ -175,10 +175,8 @@ export class Minimap {
     if (this.image?.width !== width || this.image.height !== height) {
       this.image = new ImageData(width, height);
     }
-    this.whole.width = view.width;
-    const { from, to } = view.extent;
-    this.whole.setExtent(from, to);
-    this.whole.fit();
+    this.whole.resize(view.width);
+    this.whole.setExtent(view.extent.from, view.extent.to);
     const pixels = new Uint32Array(this.image.data.buffer);
     const ground = pixel(palette.panel);
     pixels.fill(ground);

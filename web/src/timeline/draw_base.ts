@@ -9,7 +9,7 @@ import { laneShift } from "../model/rank_lanes";
 import { shiftOf } from "../model/session";
 import { wantLanes } from "../model/tree";
 import { bucketNs, type CounterTile, type LaneTile } from "../model/tiles";
-import type { Viewport } from "../model/viewport";
+import type { Viewport } from "../base/viewport";
 import { CounterPainter } from "./counters";
 import { PieceFinder, RANK_PART, type TimelineData } from "./data";
 import { labelFor, type TextWidths } from "./labels";

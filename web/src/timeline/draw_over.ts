@@ -8,7 +8,7 @@ import { laneShift } from "../model/rank_lanes";
 import { box, boxLocked, rankOf, selected, type Box } from "../model/session";
 import { baseSlice, markers } from "../model/timeline";
 import { lanesOf } from "../model/tree";
-import type { Viewport } from "../model/viewport";
+import type { Viewport } from "../base/viewport";
 import { spanText } from "./axis";
 import { boxExtent } from "./boxes";
 import { LABEL_FONT_PX } from "./draw_base";

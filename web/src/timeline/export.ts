@@ -90,10 +90,10 @@ function asCanvas(timeline: Timeline): HTMLCanvasElement {
   ctx.fillStyle = palette.page;
   ctx.fillRect(0, 0, canvas.width, canvas.height);
   const at = (y: number): number => Math.round(y * scale);
-  ctx.drawImage(timeline.minimapCanvas, at(left), at(TITLE_PX));
-  ctx.drawImage(timeline.axisCanvas, at(left), at(TITLE_PX + MINIMAP_PX));
-  ctx.drawImage(timeline.baseCanvas, at(left), at(TOP_PX));
-  ctx.drawImage(timeline.overCanvas, at(left), at(TOP_PX));
+  ctx.drawImage(timeline.parts.minimap, at(left), at(TITLE_PX));
+  ctx.drawImage(timeline.parts.axis, at(left), at(TITLE_PX + MINIMAP_PX));
+  ctx.drawImage(timeline.parts.base, at(left), at(TOP_PX));
+  ctx.drawImage(timeline.parts.over, at(left), at(TOP_PX));
   ctx.setTransform(scale, 0, 0, scale, 0, 0);
   ctx.textBaseline = "middle";
   ctx.fillStyle = palette.ink;
@@ -160,19 +160,19 @@ function asSvg(timeline: Timeline): string {
   const width = left + scene.width;
   const height = TOP_PX + scene.height;
   const canvas = el("canvas");
-  canvas.width = timeline.baseCanvas.width;
-  canvas.height = timeline.baseCanvas.height;
+  canvas.width = timeline.parts.base.width;
+  canvas.height = timeline.parts.base.height;
   painter.draw(context(canvas), viewport, {
     palette,
     isDim: timeline.flows.ofSelected.length > 0,
     showInstants: showInstants.get(),
   });
   const { pixels, width: w, height: h } = painter.picture;
-  const map = context(timeline.minimapCanvas).getImageData(
+  const map = context(timeline.parts.minimap).getImageData(
     0,
     0,
-    timeline.minimapCanvas.width,
-    timeline.minimapCanvas.height,
+    timeline.parts.minimap.width,
+    timeline.parts.minimap.height,
   );
   const out = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="${escape(FONT)}" font-size="${LABEL_FONT_PX}">`,

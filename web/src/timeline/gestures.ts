@@ -1,5 +1,6 @@
 /** What the mouse does: over the rows, the axis with its strip of markers, the minimap, and the edge of the label column. */
 import type { Ns } from "../base/ns";
+import { followDrag, placeIn, wheelMove, wheelUnit } from "../base/pointer";
 import { box, boxLocked } from "../model/session";
 import {
   addMarker,
@@ -16,9 +17,6 @@ import type { SliceHit } from "./hit";
 import type { Region } from "./scene";
 import type { Timeline } from "./timeline";
 
-/** A drag begins beyond this (CSS pixels). */
-const DRAG_PX = 4;
-const WHEEL_ZOOM = 0.0022;
 const LABELS_LEAST = 120;
 
 export interface GestureListeners {
@@ -26,50 +24,6 @@ export interface GestureListeners {
   openAt: (hit: SliceHit) => void;
   menu: (hit: SliceHit | null, x: number, y: number, clientX: number, clientY: number) => void;
 }
-
-interface Drag {
-  move: (e: PointerEvent) => void;
-  end: (e: PointerEvent) => void;
-  /** It did not move. */
-  click: (e: PointerEvent) => void;
-}
-
-/** Follows a drag from its first pixel beyond DRAG_PX. */
-function follow(target: HTMLElement, e: PointerEvent, drag: Drag): void {
-  const { clientX, clientY, pointerId } = e;
-  let isMoving = false;
-  try {
-    target.setPointerCapture(pointerId);
-  } catch {
-    // a pointer made by a script
-  }
-  const move = (now: PointerEvent): void => {
-    isMoving = isMoving || Math.hypot(now.clientX - clientX, now.clientY - clientY) >= DRAG_PX;
-    if (isMoving) {
-      drag.move(now);
-    }
-  };
-  const stop = (now: PointerEvent): void => {
-    target.removeEventListener("pointermove", move);
-    target.removeEventListener("pointerup", stop);
-    target.removeEventListener("pointercancel", stop);
-    if (isMoving) {
-      drag.end(now);
-    } else if (now.type === "pointerup") {
-      drag.click(now);
-    }
-  };
-  target.addEventListener("pointermove", move);
-  target.addEventListener("pointerup", stop);
-  target.addEventListener("pointercancel", stop);
-}
-
-const placeIn = (element: HTMLElement, e: MouseEvent): { x: number; y: number } => {
-  const at = element.getBoundingClientRect();
-  return { x: e.clientX - at.left, y: e.clientY - at.top };
-};
-
-const NOTHING = (): void => undefined;
 
 export class Gestures {
   constructor(
@@ -86,14 +40,14 @@ export class Gestures {
 
   private rows(): void {
     const { timeline } = this;
-    const plot = timeline.overCanvas;
+    const plot = timeline.parts.over;
     plot.addEventListener("pointermove", (e) => {
       const { x, y } = placeIn(plot, e);
       timeline.setCursor(x, y);
     });
     plot.addEventListener("pointerleave", () => timeline.clearCursor());
     plot.addEventListener("pointerdown", (e) => {
-      timeline.scroller.focus({ preventScroll: true });
+      timeline.parts.scroller.focus({ preventScroll: true });
       if (e.button === 1 || (e.button === 0 && (e.ctrlKey || e.metaKey))) {
         e.preventDefault();
         this.pan(plot, e);
@@ -118,31 +72,28 @@ export class Gestures {
         this.listeners.menu(timeline.hits.at(viewport, x, y), x, y, e.clientX, e.clientY);
       }
     });
-    timeline.scroller.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
-    timeline.root
-      .querySelector(".tl-axes")!
-      .addEventListener("wheel", (e) => this.wheel(e as WheelEvent, true), { passive: false });
+    timeline.parts.scroller.addEventListener("wheel", (e) => this.wheel(e), { passive: false });
+    timeline.parts.axes.addEventListener("wheel", (e) => this.wheel(e, true), { passive: false });
   }
 
   private pan(plot: HTMLElement, e: PointerEvent): void {
     let lastX = e.clientX;
     let lastY = e.clientY;
     const { timeline } = this;
-    follow(plot, e, {
+    followDrag(plot, e, {
       move: (now) => {
         const dx = lastX - now.clientX;
         moveWindow((view) => view.pan(dx));
-        timeline.setScroll(timeline.scene.scrollTop + lastY - now.clientY);
+        timeline.scrolling.set(timeline.scene.scrollTop + lastY - now.clientY);
         lastX = now.clientX;
         lastY = now.clientY;
       },
-      end: NOTHING,
       click: (now) => this.click(now),
     });
   }
 
   private click(e: PointerEvent): void {
-    const { x, y } = placeIn(this.timeline.overCanvas, e);
+    const { x, y } = placeIn(this.timeline.parts.over, e);
     const step = this.timeline.hits.stepAt(viewport, x, y);
     if (step !== null && !boxLocked.get()) {
       box.set({ ...step, lanes: null });
@@ -157,11 +108,11 @@ export class Gestures {
     const { scene } = timeline;
     const begin = placeIn(plot, e);
     const region = scene.regionAt(begin.y);
-    const beginNs = timeline.snap(begin.x, begin.y);
+    const beginNs = timeline.pointer.snap(begin.x, begin.y);
     const beginY = scene.inside(region, begin.y);
     const isZoom = e.altKey;
     const before = box.get();
-    follow(plot, e, {
+    followDrag(plot, e, {
       move: (now) => {
         if (boxLocked.get() && !isZoom) {
           return;
@@ -169,7 +120,7 @@ export class Gestures {
         const { x, y } = placeIn(plot, now);
         timeline.isZoomBox = isZoom;
         this.scrollWhileDragging(region, y);
-        const at = timeline.snap(Math.max(0, Math.min(scene.width, x)), y);
+        const at = timeline.pointer.snap(Math.max(0, Math.min(scene.width, x)), y);
         this.setBox(
           region,
           beginNs,
@@ -196,7 +147,7 @@ export class Gestures {
     if (!region.isPins) {
       const over = y > region.bottom ? y - region.bottom : y < region.top ? y - region.top : 0;
       if (over !== 0) {
-        this.timeline.setScroll(this.timeline.scene.scrollTop + over / 4);
+        this.timeline.scrolling.set(this.timeline.scene.scrollTop + over / 4);
       }
     }
   }
@@ -213,29 +164,33 @@ export class Gestures {
 
   private wheel(e: WheelEvent, isAxis = false): void {
     const { timeline } = this;
-    const unit = e.deltaMode === 1 ? 20 : e.deltaMode === 2 ? timeline.scene.height : 1;
-    const { x, y } = placeIn(timeline.overCanvas, e);
-    if (e.ctrlKey || e.metaKey || isAxis) {
+    const { x, y } = placeIn(timeline.parts.over, e);
+    const move = wheelMove(e, timeline.scene.height, isAxis);
+    if (move === null) {
+      this.scrollPins(e, y);
+    } else {
       e.preventDefault();
       moveWindow((view) =>
-        view.zoom(Math.exp(-e.deltaY * unit * WHEEL_ZOOM), Math.max(0, Math.min(view.width, x))),
+        "zoom" in move
+          ? view.zoom(move.zoom, Math.max(0, Math.min(view.width, x)))
+          : view.pan(move.pan),
       );
-    } else if (e.shiftKey || Math.abs(e.deltaX) > Math.abs(e.deltaY)) {
+    }
+    if (timeline.pointer.cursor !== null && y >= 0) {
+      timeline.setCursor(x, y);
+    }
+  }
+
+  /** Pinned lanes scroll by themselves where they do not all fit. */
+  private scrollPins(e: WheelEvent, y: number): void {
+    const { timeline } = this;
+    const { scene } = timeline;
+    if (y < scene.regions[0].bottom && tree.pinsHeight > scene.regions[0].bottom) {
       e.preventDefault();
-      const delta = (e.deltaX !== 0 ? e.deltaX : e.deltaY) * unit;
-      moveWindow((view) => view.pan(delta));
-    } else if (
-      y < timeline.scene.regions[0].bottom &&
-      tree.pinsHeight > timeline.scene.regions[0].bottom
-    ) {
-      e.preventDefault();
-      timeline.scene.pinsScroll += e.deltaY * unit;
-      timeline.scene.update();
+      scene.pinsScroll += e.deltaY * wheelUnit(e, scene.height);
+      scene.update();
       timeline.redrawLabels();
       timeline.redraw();
-    }
-    if (timeline.cursor !== null && y >= 0) {
-      timeline.setCursor(x, y);
     }
   }
 
@@ -243,7 +198,7 @@ export class Gestures {
 
   private axis(): void {
     const { timeline } = this;
-    const canvas = timeline.axisCanvas;
+    const canvas = timeline.parts.axis;
     canvas.addEventListener("pointermove", (e) => {
       const { x, y } = placeIn(canvas, e);
       canvas.style.cursor =
@@ -252,7 +207,7 @@ export class Gestures {
           : y >= AXIS_PX
             ? "crosshair"
             : "col-resize";
-      timeline.cursor = { x, y: -1 };
+      timeline.pointer.cursor = { x, y: -1 };
       timeline.redrawOver();
     });
     canvas.addEventListener("pointerleave", () => timeline.clearCursor());
@@ -263,14 +218,13 @@ export class Gestures {
       const begin = placeIn(canvas, e);
       const beginNs = viewport.ns(begin.x);
       const isStrip = begin.y >= AXIS_PX;
-      follow(canvas, e, {
+      followDrag(canvas, e, {
         move: (now) => {
           if (!boxLocked.get()) {
             const at = viewport.ns(Math.max(0, Math.min(viewport.width, placeIn(canvas, now).x)));
             box.set({ from: Math.min(beginNs, at), to: Math.max(beginNs, at), lanes: null });
           }
         },
-        end: NOTHING,
         click: () => {
           if (isStrip && markerAt(viewport, begin.x) === null) {
             addMarker(Math.round(beginNs), null);
@@ -291,7 +245,7 @@ export class Gestures {
 
   private minimap(): void {
     const { timeline } = this;
-    const canvas = timeline.minimapCanvas;
+    const canvas = timeline.parts.minimap;
     const part = (x: number): "from" | "to" | "inside" | "outside" => {
       const [x0, x1] = timeline.minimap.edges(viewport);
       const near = Math.min(5, Math.max(2, (x1 - x0) / 3));
@@ -323,7 +277,7 @@ export class Gestures {
     const begin = whole.ns(placeIn(canvas, e).x);
     const { from, to } = viewport;
     const at = (now: PointerEvent): Ns => whole.ns(placeIn(canvas, now).x);
-    follow(canvas, e, {
+    followDrag(canvas, e, {
       move: (now) => {
         const ns = at(now);
         moveWindow((view) => {
@@ -335,7 +289,6 @@ export class Gestures {
           }
         });
       },
-      end: NOTHING,
       click: (now) => {
         const middle = at(now);
         moveWindow((view) => view.show(middle - (to - from) / 2, middle + (to - from) / 2));
@@ -346,12 +299,12 @@ export class Gestures {
   // --- label column ----------------------------------------------------------------------------------------------------
 
   private edge(): void {
-    const { edge } = this.timeline;
+    const { edge } = this.timeline.parts;
     edge.addEventListener("pointerdown", (e) => {
       const from = e.clientX;
       const width = labelWidth.get();
       const set = (now: PointerEvent): void => labelWidth.set(bounded(width + now.clientX - from));
-      follow(edge, e, { move: set, end: NOTHING, click: NOTHING });
+      followDrag(edge, e, { move: set });
     });
     edge.addEventListener("dblclick", () => labelWidth.set(220));
     edge.addEventListener("keydown", (e) => {

@@ -5,7 +5,7 @@ import { ROW_PX, type Item } from "../model/lanes";
 import { laneShift } from "../model/rank_lanes";
 import { shiftOf } from "../model/session";
 import type { LaneTile } from "../model/tiles";
-import type { Viewport } from "../model/viewport";
+import type { Viewport } from "../base/viewport";
 import { PieceFinder, type TimelineData } from "./data";
 import { firstEndingAfter } from "./paint";
 import { LANE_PAD, previewRow, type Scene } from "./scene";

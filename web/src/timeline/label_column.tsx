@@ -348,7 +348,7 @@ function followScroll(names: HTMLElement, region: Region, timeline: Timeline): v
   names.scrollLeft = 0;
   if (by !== 0) {
     names.scrollTop = 0;
-    timeline.scrollRegion(region, by);
+    timeline.scrolling.by(region, by);
   }
 }
 

@@ -103,7 +103,7 @@ function common(actions: Actions): Line[] {
 
 function sliceLines(actions: Actions, hit: SliceHit, full: Slice | null): Line[] {
   const base = baseSlice.get();
-  const ref = full ?? actions.timeline.refOf(hit);
+  const ref = full ?? actions.timeline.pointer.refOf(hit);
   const isComm =
     hit.item.lanes?.nodes[hit.item.node].kind === "comm" || full?.kind === "communication-kernel";
   return [
@@ -393,7 +393,7 @@ export function ContextMenu({
         e.stopPropagation();
         if (e.key === "Escape" || e.key === "Tab") {
           onClose();
-          actions.timeline.scroller.focus();
+          actions.timeline.parts.scroller.focus();
         } else if (e.key === "ArrowDown" || e.key === "ArrowUp") {
           e.preventDefault();
           const all = [...ref.current!.querySelectorAll<HTMLElement>("button:not([disabled])")];
@@ -420,7 +420,7 @@ export function ContextMenu({
             onClick={() => {
               onClose();
               line.run();
-              actions.timeline.scroller.focus({ preventScroll: true });
+              actions.timeline.parts.scroller.focus({ preventScroll: true });
             }}
           >
             <span class="tl-check">{line.isChecked === true ? "\u2713" : ""}</span>

@@ -63,6 +63,16 @@ export class Scene {
     return this.tree.indexAt(region.scroll, region.isPins);
   }
 
+  /** Of both regions, in order. */
+  itemsOnScreen(): Item[] {
+    return this.regions.flatMap((region) => {
+      const end = region.scroll + region.bottom - region.top;
+      const first = this.firstItem(region);
+      const stop = region.items.findIndex((item, i) => i >= first && item.y >= end);
+      return region.items.slice(first, stop < 0 ? undefined : stop);
+    });
+  }
+
   itemAt(y: number): { item: Item; region: Region; y: number } | null {
     const region = this.regionAt(y);
     const inside = this.inside(region, y);

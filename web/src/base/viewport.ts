@@ -1,13 +1,20 @@
-/** Which times are on screen.
+/** Which times are on screen: of the timeline, its minimap, the pipeline chart, and drawings of spans.
  *
- * Two coordinate spaces: viewNs (base/ns.ts) and pixels from the plot's left edge. The start is kept as a whole number of
- * nanoseconds and a rest below one, so that windows of 1 ns are exact a hundred hours from the origin. */
-import type { Ns } from "../base/ns";
+ * Two coordinate spaces: times (whichever origin the owner counts from) and CSS pixels from the plot's left edge. The start is kept
+ * as a whole number of nanoseconds and a rest below one, so that windows of 1 ns are exact a hundred hours from the origin. */
+import type { Ns } from "./ns";
 
-/** The closest zoom shows so much. */
-export const LEAST_SPAN_NS = 1;
-/** Room beside what is shown whole, as a share of it. */
-const MARGIN = 0.01;
+export interface ViewportLimits {
+  /** The closest zoom shows so much. */
+  leastSpanNs: number;
+  /** Room beside what is shown whole, as a share of it. */
+  margin: number;
+  /** At most this share of the window is beside what there is to see. */
+  beyond: number;
+}
+
+/** For what has nothing beside it: a step, an operator. */
+export const WITHIN: ViewportLimits = { leastSpanNs: 200, margin: 0, beyond: 0 };
 
 export class Viewport {
   /** Whole nanoseconds, and the rest in [0, 1). */
@@ -19,6 +26,10 @@ export class Viewport {
   private least = 0;
   private most = 1;
   private wasSet = false;
+
+  constructor(
+    private readonly limits: ViewportLimits = { leastSpanNs: 1, margin: 0.01, beyond: 0.5 },
+  ) {}
 
   get from(): Ns {
     return this.whole + this.rest;
@@ -41,6 +52,11 @@ export class Viewport {
     return this.wasSet;
   }
 
+  /** Everything is in sight. */
+  get isFit(): boolean {
+    return this.span >= this.mostSpan * (1 - 1e-9);
+  }
+
   x(ns: Ns): number {
     return (ns - this.whole - this.rest) / this.nsPerPx;
   }
@@ -59,14 +75,20 @@ export class Viewport {
   }
 
   fit(): void {
-    const margin = (this.most - this.least) * MARGIN;
-    this.put(this.least - margin, this.most - this.least + 2 * margin);
+    const margin = (this.most - this.least) * this.limits.margin;
+    this.put(this.least - margin, this.mostSpan);
     this.wasSet = false;
   }
 
-  get isFit(): boolean {
-    const margin = (this.most - this.least) * MARGIN;
-    return Math.abs(this.span - (this.most - this.least) - 2 * margin) < margin * 0.01;
+  /** Something else to see, in the same window as far as there is; everything where everything was in sight. */
+  replaceExtent(least: Ns, most: Ns): void {
+    const wasFit = this.isFit;
+    this.setExtent(least, most);
+    if (wasFit) {
+      this.fit();
+    } else {
+      this.settle();
+    }
   }
 
   /** Keeps the times at both edges. */
@@ -103,7 +125,7 @@ export class Viewport {
 
   /** With room on both sides. */
   showWithRoom(from: Ns, to: Ns, room = 0.15): void {
-    const span = Math.max(to - from, LEAST_SPAN_NS);
+    const span = Math.max(to - from, this.limits.leastSpanNs);
     this.show(from - span * room, to + span * room);
   }
 
@@ -123,18 +145,26 @@ export class Viewport {
     this.show(at - half, at + half);
   }
 
+  /** What a window of everything spans. */
+  private get mostSpan(): Ns {
+    return (this.most - this.least) * (1 + 2 * this.limits.margin);
+  }
+
   private put(from: Ns, span: Ns): void {
     this.nsPerPx = this.bounded(span / this.width);
     const off = (span - this.nsPerPx * this.width) / 2;
-    this.whole = Math.floor(from);
-    this.rest = from - this.whole + off;
-    this.carry();
+    this.moveTo(from, off);
   }
 
   private bounded(nsPerPx: number): number {
-    const most =
-      Math.max((this.most - this.least) * (1 + 2 * MARGIN), 10 * LEAST_SPAN_NS) / this.width;
-    return Math.min(most, Math.max(LEAST_SPAN_NS / this.width, nsPerPx));
+    const least = Math.min(this.limits.leastSpanNs, this.mostSpan) / this.width;
+    return Math.min(this.mostSpan / this.width, Math.max(least, nsPerPx));
+  }
+
+  private moveTo(from: Ns, rest = 0): void {
+    this.whole = Math.floor(from);
+    this.rest = from - this.whole + rest;
+    this.carry();
   }
 
   private carry(): void {
@@ -143,16 +173,15 @@ export class Viewport {
     this.rest -= whole;
   }
 
-  /** At most half of the window is beside what there is to see. */
   private settle(): void {
+    this.nsPerPx = Math.min(this.nsPerPx, this.mostSpan / this.width);
     this.carry();
-    const half = this.span / 2;
-    if (this.from < this.least - half) {
-      this.whole = Math.floor(this.least - half);
-      this.rest = 0;
-    } else if (this.to > this.most + half) {
-      this.whole = Math.ceil(this.most + half - this.span);
-      this.rest = 0;
+    const beyond = this.span * this.limits.beyond;
+    if (this.to > this.most + beyond) {
+      this.moveTo(this.most + beyond - this.span);
+    }
+    if (this.from < this.least - beyond) {
+      this.moveTo(this.least - beyond);
     }
   }
 }

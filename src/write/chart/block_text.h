@@ -1,0 +1,26 @@
+/* What is written on the block of an op: its name, or less of it, and never a part of a number. Pictures and pages have the same. */
+#ifndef PS_WRITE_BLOCK_TEXT_H
+#define PS_WRITE_BLOCK_TEXT_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "model/chart.h"
+
+/* From most to least: the full name, less of it, and both in two lines where a block is high enough. */
+enum { PS_BLOCK_LEVELS = 4, PS_BLOCK_LEVELS_FLAT = 2, PS_BLOCK_TEXT_SIZE = 48 };
+
+/* A text of one line, or of two ("7F", "13B"). */
+typedef struct ps_block_text {
+    char text[PS_BLOCK_TEXT_SIZE];
+    const char *second; /* in text, or NULL */
+} ps_block_text;
+
+/* The text of a level; a name without such a form keeps that of the level before. False when there is nothing to write. */
+bool ps_block_text_of(const ps_op *op, int level, ps_block_text *out);
+
+/* Adds "7F+13B","7+13","7F\n13B","7\n13": all levels as strings that `add_str` writes, "" for one like the level before. Nothing for a
+ * name that is too long to be made less of. */
+void ps_block_texts_add(ps_buf *out, const ps_op *op, void (*add_str)(ps_buf *, const char *));
+
+#endif

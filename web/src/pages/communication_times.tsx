@@ -1,0 +1,263 @@
+/** How long the communication operators of each rank take. */
+import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Ref, Table } from "../api/types";
+import { useAtom } from "../base/atom";
+import { duration, percent } from "../base/time";
+import { rankOf, ranks } from "../model/session";
+import { SpanRows, StackedBars, type Span } from "../panels/chart";
+import { useColours } from "../panels/drawing";
+import { Empty } from "../panels/empty";
+import { DataTable, LocalTable } from "../panels/table";
+import { t } from "../words";
+import { find, rowOf } from "./communication_find";
+import {
+  opsOf,
+  rankTimes,
+  slowRanks,
+  timesOf,
+  TOTAL,
+  typeOf,
+  type Choice,
+  type GroupName,
+  type RankTime,
+  type TimeRow,
+} from "./communication_model";
+
+const MOST_SPANS = 20_000;
+
+interface DurationsProps {
+  table: Table;
+  bandwidth: Table | null;
+  choice: Choice;
+  groups: GroupName[];
+  /** The operator that the timeline led here with. */
+  wanted: Ref | null;
+}
+
+export function Durations({ table, bandwidth, choice, groups, wanted }: DurationsProps) {
+  const rows = useMemo(() => timesOf(table), [table]);
+  const times = useMemo(
+    () => rankTimes(rows, choice),
+    [rows, choice.step, choice.group, choice.op],
+  );
+  const [rank, setRank] = useState<number | null>(null);
+  useEffect(() => {
+    if (wanted !== null) {
+      setRank(rankOf(wanted.rank)?.rank ?? null);
+    }
+  }, [wanted]);
+  const isCollective =
+    choice.op === TOTAL &&
+    choice.group !== "" &&
+    groups.find((g) => g.name === choice.group)?.isP2p !== true;
+  if (times.length === 0) {
+    return <Empty title={t("comm.no-times")} />;
+  }
+  return (
+    <>
+      {isCollective && <Slow times={times} />}
+      <OnAxis rows={rows} choice={choice} rank={rank} wanted={wanted} />
+      <TimeBars times={times} rank={rank} choose={setRank} />
+      <div class="card flush">
+        <LocalTable
+          table={timeTable(times)}
+          title={t("comm.times")}
+          urlKey="times"
+          maxRows={12}
+          bars={{
+            elapsed: "--communication",
+            "wait ratio": "--exposed",
+            "synchronization ratio": "--exposed",
+          }}
+          onRow={(row) => setRank(Number(row.get("rank")))}
+          isMarked={(row) => row.get("rank") === rank}
+        />
+      </div>
+      {bandwidth !== null && bandwidth.rows.length > 0 && (
+        <Bandwidths table={bandwidth} choice={choice} />
+      )}
+      <OperatorsOf rank={rank} />
+    </>
+  );
+}
+
+function Bandwidths({ table, choice }: { table: Table; choice: Choice }) {
+  const filters = {
+    ...(choice.step === "" ? {} : { step: choice.step }),
+    ...(choice.group === "" ? {} : { group_name: choice.group }),
+    ...(choice.op === "" ? {} : { hccl_op_name: choice.op }),
+  };
+  return (
+    <div class="card flush">
+      <LocalTable
+        key={JSON.stringify(filters)}
+        table={table}
+        title={t("comm.bandwidths")}
+        maxRows={10}
+        filter={filters}
+        bars={{ bandwidth: "--communication" }}
+      />
+    </div>
+  );
+}
+
+/** Of the rank that was chosen, once it is read. */
+function OperatorsOf({ rank }: { rank: number | null }) {
+  const known = useAtom(ranks).find((r) => r.rank === rank);
+  return known?.state !== "ready" ? null : (
+    <div class="card flush">
+      <DataTable
+        path="view"
+        params={{ name: "communication_operators", rank: known.key }}
+        title={t("comm.operators-of", known.label)}
+        maxRows={10}
+        bars={{ duration: "--communication" }}
+      />
+    </div>
+  );
+}
+
+function Slow({ times }: { times: RankTime[] }) {
+  const slow = slowRanks(times);
+  return slow.length === 0 ? (
+    <p class="quiet">{t("comm.even")}</p>
+  ) : (
+    <ul class="sentences">
+      {slow.map((s) => (
+        <li>{t("comm.slow", s.rank, duration(s.less_ns), percent(s.share))}</li>
+      ))}
+    </ul>
+  );
+}
+
+interface OnAxisProps {
+  rows: TimeRow[];
+  choice: Choice;
+  rank: number | null;
+  wanted: Ref | null;
+}
+
+function OnAxis({ rows, choice, rank, wanted }: OnAxisProps) {
+  const colours = useColours();
+  const all = useMemo(() => opsOf(rows, choice), [rows, choice.step, choice.group, choice.op]);
+  const shown = all.slice(0, MOST_SPANS);
+  const names = [...new Set(shown.map((r) => r.rank))].sort((a, b) => a - b);
+  const types = [...new Set(shown.map((r) => typeOf(r.op)))].sort();
+  const from = Math.min(...shown.map((r) => r.start_ns!));
+  const to = Math.max(...shown.map((r) => r.start_ns! + r.elapsed));
+  const marked = useMemo(() => rowOf(all, wanted), [all, wanted]);
+  const spans = useMemo(
+    (): Span[] =>
+      shown.map((r) => ({
+        row: names.indexOf(r.rank),
+        start: r.start_ns!,
+        end: r.start_ns! + r.elapsed,
+        label: r.op,
+        colour: colours.tints[types.indexOf(typeOf(r.op)) % 12] ?? colours.accent,
+        lines: [
+          ...(r.isSplit ? [[t("comm.transit"), duration(r.transit)] as [string, string]] : []),
+          ...(r.hasWait ? [[t("comm.wait"), duration(r.wait)] as [string, string]] : []),
+          [t("comm.group"), r.group],
+        ],
+        act: () => void find(r),
+        isMarked: r === marked,
+      })),
+    [all, colours, marked],
+  );
+  if (shown.length === 0) {
+    return null;
+  }
+  return (
+    <section class="card">
+      <h3>{t("comm.axis")}</h3>
+      {all.length > shown.length && <p class="bad">{t("comm.cut", shown.length, all.length)}</p>}
+      <div class="scroll-y">
+        <SpanRows
+          title={t("comm.axis")}
+          rows={names.map((n) => t("comm.rank-n", n) + (n === rank ? " ◂" : ""))}
+          spans={spans}
+          from={from}
+          to={to}
+        />
+      </div>
+    </section>
+  );
+}
+
+interface TimeBarsProps {
+  times: RankTime[];
+  rank: number | null;
+  choose: (rank: number | null) => void;
+}
+
+function TimeBars({ times, rank, choose }: TimeBarsProps) {
+  const colours = useColours();
+  const series = [
+    { name: t("comm.transit"), colour: colours.lanes[1] ?? "#808080" },
+    { name: t("comm.sync"), colour: colours.lanes[2] ?? "#808080" },
+    { name: t("comm.wait-rest"), colour: colours.kinds[8] ?? colours.hatch },
+    { name: t("comm.idle"), colour: colours.lanes[3] ?? "#808080" },
+  ];
+  const lines = [
+    { name: t("comm.sync-ratio"), colour: colours.ink },
+    { name: t("comm.wait-ratio"), colour: colours.quiet },
+  ];
+  const bars = useMemo(
+    () =>
+      times.map((r) => ({
+        label: String(r.rank),
+        parts: [r.transit, r.sync, Math.max(0, r.wait - r.sync), r.idle],
+        ratios: [r.syncRatio, r.waitRatio],
+        isMarked: r.rank === rank,
+        act: () => choose(r.rank === rank ? null : r.rank),
+      })),
+    [times, rank],
+  );
+  if (!times.some((r) => r.isSplit)) {
+    return (
+      <section class="card">
+        <h3>{t("comm.parts")}</h3>
+        <Empty title={t("comm.no-parts")}>
+          <p class="quiet">{t("comm.how-parts")}</p>
+        </Empty>
+      </section>
+    );
+  }
+  return (
+    <section class="card">
+      <h3>{t("comm.parts")}</h3>
+      <StackedBars
+        title={t("comm.parts")}
+        bars={bars}
+        series={series}
+        lines={lines}
+        axis={t("summary.axis")}
+        height={220}
+      />
+    </section>
+  );
+}
+
+const timeTable = (times: RankTime[]): Table => ({
+  name: "communication_time",
+  title: "",
+  total: times.length,
+  offset: 0,
+  columns: [
+    ["rank", "int", "", false],
+    ...(["elapsed", "transit", "synchronization", "wait", "idle"] as const).map(
+      (n): Table["columns"][0] => [n, "real", "ns", false],
+    ),
+    ["synchronization ratio", "real", "%", false],
+    ["wait ratio", "real", "%", false],
+  ],
+  rows: times.map((r) => [
+    r.rank,
+    r.elapsed,
+    ...(r.isSplit
+      ? [r.transit, r.sync, r.wait, r.idle]
+      : [null, null, r.hasWait ? r.wait : null, null]),
+    r.syncRatio === null ? null : 100 * r.syncRatio,
+    r.waitRatio === null ? null : 100 * r.waitRatio,
+  ]),
+});

@@ -1,0 +1,110 @@
+/** What is said of a drawn chart: figures of each stage beside its row, and facts over all. */
+import { duration, percent, unitFor, type Unit } from "../base/time";
+import type { Column } from "../pipeline/margins";
+import { bubbleShare, pipelinesOf, stepsOf, type Row, type View } from "../pipeline/rows";
+import { said, t, type Word } from "../words";
+import type { Drawn, Simulated } from "./pipeline_state";
+
+const LEAST_UNIT_NS = 1e3;
+
+/** The columns of a view; with `all` false the busy share alone. */
+export function columnsFor(view: View | null, all: boolean): Column[] {
+  const rows = view?.rows ?? [];
+  const most = Math.max(1, ...rows.map((r) => Math.max(...r.causeNs)));
+  const unit = unitFor(Math.max(most, LEAST_UNIT_NS));
+  const busy: Column = {
+    head: t("chart.busy"),
+    width: 52,
+    cell: (r) => percent(r.busyNs / r.windowNs),
+    title: (r) => duration(r.busyNs),
+  };
+  return all
+    ? [
+        busy,
+        causeColumn(0, "pipeline.warm-up", 80, most, unit),
+        causeColumn(1, "pipeline.stall", 80, most, unit),
+        waitsColumn(),
+        causeColumn(2, "pipeline.cool-down", 88, most, unit),
+        imbalanceColumn(rows),
+      ]
+    : [busy];
+}
+
+function causeColumn(i: number, word: Word, width: number, most: number, unit: Unit): Column {
+  const time = (ns: number): string =>
+    ns === 0 ? "0" : (ns / unit.ns).toFixed(most / unit.ns >= 99.95 ? 1 : 2);
+  return {
+    head: `${t(word)} ${unit.name}`,
+    width,
+    cell: (r) => time(r.causeNs[i] ?? 0),
+    title: (r) => duration(r.causeNs[i] ?? 0),
+  };
+}
+
+const waitsColumn = (): Column => ({
+  head: t("pipeline.for"),
+  width: 60,
+  cell: (r) => (r.waits === null ? "" : t("pipeline.for-stage", r.waits.stage)),
+  title: (r) => (r.waits === null ? "" : t("pipeline.for-title", duration(r.waits.ns))),
+});
+
+/** Busy time against the mean of the stages. */
+function imbalanceColumn(rows: Row[]): Column {
+  const measured = rows.filter((r) => r.ops.n > 0);
+  const mean = measured.reduce((sum, r) => sum + r.busyNs, 0) / Math.max(1, measured.length);
+  return {
+    head: t("pipeline.imbalance"),
+    width: 60,
+    title: () => t("pipeline.imbalance-title"),
+    cell: (r) => {
+      const off = mean > 0 ? (100 * (r.busyNs - mean)) / mean : 0;
+      return `${off > 0.05 ? "+" : off < -0.05 ? "−" : ""}${Math.abs(off).toFixed(1)} %`;
+    },
+  };
+}
+
+/** Schedule and how it is known, step, pipeline, length, bubble, and what lies below. */
+export function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string[] {
+  const { chart } = drawn;
+  const bubble = bubbleShare(view.rows);
+  return [
+    scheduleText(drawn),
+    ...(drawn.isAlone ? [] : choiceTexts(drawn, view)),
+    duration(view.windowNs),
+    bubble === null ? t("pipeline.fact-untold") : t("pipeline.fact-bubble", percent(bubble)),
+    chart.untold,
+    drawn.isAlone || sim === null ? "" : simulationText(sim),
+  ].filter((fact) => fact !== "");
+}
+
+function scheduleText({ chart }: Drawn): string {
+  return [chart.schedule, chart.how === "" ? "" : said(chart.how)]
+    .filter((text) => text !== "")
+    .join(", ");
+}
+
+function choiceTexts({ chart }: Drawn, view: View): string[] {
+  const step =
+    view.step === null
+      ? t("pipeline.fact-steps", stepsOf(chart).length)
+      : t("pipeline.fact-step", view.step);
+  const pipelines = pipelinesOf(chart);
+  const pipeline =
+    view.pipeline === null
+      ? t("pipeline.all-pipelines", pipelines.length)
+      : t("pipeline.fact-pipeline", view.pipeline);
+  return pipelines.length > 1 ? [step, pipeline] : [step];
+}
+
+function simulationText(sim: Simulated): string {
+  const { step_ns, bubble } = sim.reply;
+  return t("pipeline.fact-under", underText(sim), duration(step_ns), percent(bubble));
+}
+
+function underText(sim: Simulated): string {
+  return sim.under.startsWith("theory:")
+    ? t("pipeline.under-theory", sim.under.slice(7))
+    : sim.under === "replay"
+      ? t("pipeline.under-replay")
+      : sim.reply.used.schedule;
+}

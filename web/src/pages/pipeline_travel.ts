@@ -1,0 +1,70 @@
+/** Clicks in the chart, and the way to the timeline and back. */
+import { gotoPipeline, tab } from "../model/session";
+import { notify } from "../model/notices";
+import type { ChartView } from "../pipeline/chart_view";
+import { isTransfer } from "../pipeline/model";
+import { isTheory, type Target } from "../pipeline/targets";
+import { t } from "../words";
+import { jump, placeInChart, stepAt } from "./pipeline_jump";
+import { choice, loaded, type Drawn } from "./pipeline_state";
+
+export function toTimeline(view: ChartView, drawn: Drawn, target: Target): void {
+  const place = view.placeOf(target);
+  const now = loaded.get();
+  if (drawn.isAlone || now === null || isTheory(target) || place.row.rankRow < 0) {
+    notify("info", t("pipeline.jump-theory"));
+    return;
+  }
+  const transfer =
+    place.op >= 0 && isTransfer(drawn.chart.labels[drawn.chart.label[place.op]].kind);
+  void jump(now, place.row.rankRow, place.startNs, place.endNs, transfer);
+}
+
+export function clicked(
+  view: ChartView,
+  drawn: Drawn,
+  target: Target | null,
+  keeps: boolean,
+): void {
+  view.pin(target);
+  if (target !== null && !keeps && !drawn.isAlone && !isTheory(target)) {
+    toTimeline(view, drawn, target);
+  }
+}
+
+/** Takes what the timeline asked for, once there is a chart: another step or pipeline is chosen first, then this is called again. */
+export function goBack(view: ChartView): void {
+  const asked = gotoPipeline.get();
+  const now = loaded.get();
+  if (asked === null || now === null) {
+    return;
+  }
+  const place = placeInChart(now, asked.rank, asked.at);
+  const step = place === null ? null : stepAt(now.chart, place.rankRow, place.ns);
+  if (place === null || step === null) {
+    gotoPipeline.set(null);
+    notify("info", t("pipeline.back-none"));
+    return;
+  }
+  const { pipeline } = now.chart.ranks[place.rankRow];
+  const c = choice.get();
+  if ((c.step !== null && c.step !== step) || (c.pipeline !== null && c.pipeline !== pipeline)) {
+    choice.set({
+      ...c,
+      step: c.step === null ? null : step,
+      pipeline: c.pipeline === null ? null : pipeline,
+    });
+    return;
+  }
+  gotoPipeline.set(null);
+  tab.set("pipeline");
+  requestAnimationFrame(() => {
+    const target = view.find(place.rankRow, place.ns);
+    const found = target === null ? null : view.placeOf(target);
+    view.show(place.rankRow, found?.startNs ?? place.ns, found?.endNs ?? place.ns);
+    view.pin(target);
+    if (target === null) {
+      notify("info", t("pipeline.back-none"));
+    }
+  });
+}

@@ -1,0 +1,77 @@
+/** What the capture is: its ranks, steps, times, size. */
+import type { Table } from "../api/types";
+import { useAtom } from "../base/atom";
+import { grouped } from "../base/format";
+import { duration } from "../base/time";
+import { ranks, session } from "../model/session";
+import { t, type Word } from "../words";
+import { choicesOf, reader, useReply, wholeTable } from "./data";
+
+function Fact({ name, value }: { name: Word; value: string }) {
+  return (
+    <div>
+      <dt>{t(name)}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+export function BaseInfo({ steps }: { steps: Table | null }) {
+  const known = useAtom(ranks);
+  const opened = useAtom(session)!;
+  const ready = known.filter((r) => r.origin_ns !== undefined);
+  const marks = known.find((r) => r.comm_from_marks !== undefined)?.comm_from_marks;
+  const starts = ready.map((r) => BigInt(r.origin_ns!) + BigInt(r.start ?? 0));
+  const ends = ready.map((r) => BigInt(r.origin_ns!) + BigInt(r.end ?? 0));
+  const first = starts.reduce((a, b) => (b < a ? b : a), starts[0] ?? 0n);
+  const last = ends.reduce((a, b) => (b > a ? b : a), ends[0] ?? 0n);
+  const info = useReply(`base ${ready.length}`, (signal) =>
+    wholeTable("view", { name: "base_info" }, null, signal),
+  ).data;
+  const size =
+    info === null
+      ? 0
+      : Number(info.rows.find((row) => reader(info, "name")(row) === "data size")?.[1] ?? 0);
+  const hosts = new Set(known.map((r) => r.host).filter((h) => h !== ""));
+  return (
+    <dl class="facts">
+      <Fact name="summary.ranks" value={grouped(String(known.length))} />
+      {hosts.size > 1 && <Fact name="summary.hosts" value={String(hosts.size)} />}
+      <Fact
+        name="summary.steps"
+        value={String(
+          steps === null
+            ? Math.max(0, ...known.map((r) => r.steps?.length ?? 0))
+            : choicesOf(steps, "step").length,
+        )}
+      />
+      {ready.length > 0 && <Fact name="summary.start" value={moment(first)} />}
+      {ready.length > 0 && <Fact name="summary.span" value={duration(Number(last - first))} />}
+      <Fact
+        name="summary.slices"
+        value={grouped(String(ready.reduce((sum, r) => sum + (r.slices ?? 0), 0)))}
+      />
+      {size > 0 && <Fact name="summary.size" value={sizeText(size)} />}
+      {marks !== undefined && (
+        <Fact name="summary.communication" value={t(`comm.from-marks-${marks}`)} />
+      )}
+      <Fact name="summary.format" value={[...new Set(known.map((r) => r.format))].join(", ")} />
+      <Fact name="summary.path" value={opened.clusters.map((c) => c.path).join(", ")} />
+    </dl>
+  );
+}
+
+const sizeText = (bytes: number): string =>
+  bytes >= 1e9
+    ? `${(bytes / 1e9).toFixed(2)} GB`
+    : bytes >= 1e6
+      ? `${(bytes / 1e6).toFixed(1)} MB`
+      : `${(bytes / 1e3).toFixed(1)} kB`;
+
+/** An epoch as a date of this browser's zone; clocks that do not count from 1970 as they are. */
+function moment(ns: bigint): string {
+  const ms = Number(ns / 1_000_000n);
+  return ms > 946_684_800_000 && ms < 4_102_444_800_000
+    ? new Date(ms).toLocaleString()
+    : duration(Number(ns));
+}

@@ -1,0 +1,281 @@
+/** The ranks of the job: what their steps are made of, who differs, and the figures of each. */
+import { useMemo, useState } from "preact/hooks";
+import type { Table } from "../api/types";
+import { useAtom } from "../base/atom";
+import { duration, percent } from "../base/time";
+import { ranks } from "../model/session";
+import { Segments, Select } from "../panels/form";
+import { DataTable, LocalTable } from "../panels/table";
+import { t } from "../words";
+import { choicesOf, useReply, wholeTable } from "./data";
+import { ParallelForm, setupParams, type Setup } from "./parallel_form";
+import { Folded, RankBars } from "./summary_bars";
+import {
+  endToEnd,
+  entriesOf,
+  foldOf,
+  FOLDS,
+  hasCp,
+  INDICATORS,
+  ordered,
+  ofStep,
+  sizesOf,
+  spreadsOf,
+  type Algorithm,
+  type Entry,
+  type Fold,
+  type Places,
+  type Values,
+} from "./summary_model";
+import { change, state, TOPS } from "./summary_state";
+
+interface OverviewProps {
+  steps: Table;
+  own: Algorithm;
+  carried: ReturnType<typeof sizesOf>;
+  places: Places;
+}
+
+export function Overview({ steps, own, carried, places }: OverviewProps) {
+  const now = useAtom(state);
+  const shown = useShown(steps);
+  const [rank, setRank] = useState<string | null>(null);
+  const { setup, fold } = now;
+  return (
+    <>
+      <ParallelForm
+        setup={setup}
+        own={own}
+        carried={carried}
+        nRanks={shown.nRanks}
+        onGenerate={(made) => change({ setup: made })}
+      />
+      <Controls shown={shown} />
+      {shown.inStage.length > 1 && <Spreads step={shown.step} stage={now.stage} setup={setup} />}
+      {(steps.notes ?? []).map((note) => (
+        <p class="quiet">{note}</p>
+      ))}
+      {setup !== null && fold !== "none" ? (
+        <Folded boxes={foldOf(shown.ranks, places, setup.sizes, fold)} />
+      ) : (
+        <RankBars entries={shown.ranks} rank={rank} choose={setRank} />
+      )}
+      {rank !== null && <RankDetails rank={rank} onClose={() => setRank(null)} />}
+      <div class="card flush">
+        <LocalTable
+          table={tableOf(shown.all, shown.names.length > 1 ? shown.step : null)}
+          title={t("summary.table")}
+          name="summary"
+          urlKey="summary"
+          maxRows={16}
+          hidden={["type"]}
+          onRow={(row) => row.get("type") === "rank" && setRank(String(row.get("index")))}
+          isMarked={(row) => row.get("type") === "rank" && row.get("index") === rank}
+        />
+      </div>
+    </>
+  );
+}
+
+/** What the choice leaves of the steps. */
+interface Shown {
+  /** Of steps. */
+  names: string[];
+  /** null: all. */
+  step: string | null;
+  all: Entry[];
+  nRanks: number;
+  stages: number[];
+  inStage: Entry[];
+  /** In order, the first so many. */
+  ranks: Entry[];
+}
+
+function useShown(steps: Table): Shown {
+  const now = useAtom(state);
+  const entries = useMemo(() => entriesOf(steps), [steps]);
+  const names = choicesOf(steps, "step");
+  const step = names.includes(now.step) ? now.step : null;
+  const all = useMemo(() => ofStep(entries, step), [entries, step]);
+  const ofRanks = all.filter((e) => e.type === "rank");
+  const stages = ofRanks.map((e) => e.pp).filter((p): p is number => p !== null);
+  const inStage = now.stage === "" ? ofRanks : ofRanks.filter((e) => String(e.pp) === now.stage);
+  return {
+    names,
+    step,
+    all,
+    nRanks: ofRanks.length,
+    stages: [...new Set(stages)].sort((a, b) => a - b),
+    inStage,
+    ranks: ordered(inStage, now.order, now.top === "all" ? 0 : Number(now.top)),
+  };
+}
+
+function Controls({ shown }: { shown: Shown }) {
+  const now = useAtom(state);
+  const { names, stages, step: chosen } = shown;
+  return (
+    <div class="controls-row">
+      <Select
+        label={t("summary.step")}
+        value={chosen ?? ""}
+        options={[
+          ["", t("summary.all-steps")],
+          ...names.map((n) => [n, n === "" ? "–" : n] as const),
+        ]}
+        onChange={(step) => change({ step })}
+      />
+      {stages.length > 1 && (
+        <Select
+          label={t("summary.group")}
+          value={now.stage}
+          options={[
+            ["", t("frame.all-ranks")],
+            ...stages.map((s) => [String(s), t("summary.stage-n", s)] as const),
+          ]}
+          onChange={(stage) => change({ stage })}
+        />
+      )}
+      <Select
+        label={t("summary.order")}
+        value={now.order}
+        options={[
+          ["index", t("summary.by-rank")],
+          ...INDICATORS.map((i) => [i, t(`indicator.${i}`)] as const),
+        ]}
+        onChange={(order) => change({ order })}
+      />
+      <span class="quiet">{t("operator.top")}</span>
+      <Segments
+        label={t("operator.top")}
+        value={now.top}
+        options={TOPS.map((n) => [n, n === "all" ? t("operator.all") : n] as const)}
+        onChange={(top) => change({ top })}
+      />
+      {now.setup !== null && <FoldChoice setup={now.setup} fold={now.fold} />}
+    </div>
+  );
+}
+
+function FoldChoice({ setup, fold }: { setup: Setup; fold: Fold }) {
+  const folds = FOLDS.filter((f) => f !== "tp-cp" || hasCp(setup.algorithm));
+  return (
+    <>
+      <span class="quiet">{t("summary.fold")}</span>
+      <Segments
+        label={t("summary.fold")}
+        value={fold}
+        options={folds.map((f) => [f, t(`fold.${f}`)] as const)}
+        onChange={(to) => change({ fold: to })}
+      />
+    </>
+  );
+}
+
+interface SpreadsProps {
+  step: string | null;
+  stage: string;
+  setup: Setup | null;
+}
+
+function Spreads({ step, stage, setup }: SpreadsProps) {
+  const params = {
+    name: "spread",
+    ...(step === null ? {} : { step }),
+    ...(stage === "" ? {} : { stage }),
+    ...setupParams(setup),
+  };
+  const view = useReply(JSON.stringify(params), (signal) =>
+    wholeTable("view", params, null, signal),
+  ).data;
+  if (view === null) {
+    return null;
+  }
+  const found = spreadsOf(view);
+  return found.length === 0 ? (
+    <p class="quiet">{t("summary.even")}</p>
+  ) : (
+    <ul class="sentences">
+      {found.map((s) => (
+        <li>
+          {t(
+            "summary.spread",
+            t(`indicator.${s.indicator}`),
+            duration(s.spread_ns),
+            percent(s.share),
+            s.least,
+            s.most,
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function tableOf(entries: Entry[], step: string | null): Table {
+  const ratio = (part_: number | null, v: Values): number | null =>
+    part_ === null || endToEnd(v) <= 0 ? null : (100 * part_) / endToEnd(v);
+  return {
+    name: "summary",
+    title: "",
+    total: entries.length,
+    offset: 0,
+    notes: step === null ? [] : [t("summary.of-step", step)],
+    columns: [
+      ["index", "text", "", false],
+      ["type", "text", "", false],
+      ["dp", "int", "", false],
+      ["pp", "int", "", false],
+      ["tp", "int", "", false],
+      ...INDICATORS.map((i): Table["columns"][0] => [t(`indicator.${i}`), "real", "ns", false]),
+      [t("summary.computing-ratio"), "real", "%", false],
+      [t("summary.communication-ratio"), "real", "%", false],
+    ],
+    rows: entries.map((e) => [
+      e.type === "rank" ? e.index : `${e.type} ${e.index}`,
+      e.type,
+      e.dp,
+      e.pp,
+      e.tp,
+      ...INDICATORS.map((i) => e.values[i]),
+      ratio(e.values.computing, e.values),
+      ratio(e.values.exposed, e.values),
+    ]),
+  };
+}
+
+/** Computing and communication of one rank (S-24). */
+function RankDetails({ rank, onClose }: { rank: string; onClose: () => void }) {
+  const known = useAtom(ranks).find((r) => String(r.rank) === rank);
+  return (
+    <section class="card">
+      <div class="controls-row">
+        <h3>{t("summary.details-of", rank)}</h3>
+        <span class="fill" />
+        <button type="button" onClick={onClose}>
+          {t("frame.close")}
+        </button>
+      </div>
+      {known?.state !== "ready" ? (
+        <p class="quiet">{t("summary.not-read", rank)}</p>
+      ) : (
+        <div class="columns-2">
+          <DataTable
+            path="view"
+            params={{ name: "operator_cores", rank: known.key }}
+            title={t("summary.computing-detail")}
+            maxRows={8}
+            bars={{ total: "--computing" }}
+          />
+          <DataTable
+            path="view"
+            params={{ name: "communication_types", rank: known.key }}
+            title={t("summary.communication-detail")}
+            maxRows={8}
+            bars={{ total: "--communication" }}
+          />
+        </div>
+      )}
+    </section>
+  );
+}

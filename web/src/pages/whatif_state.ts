@@ -1,0 +1,36 @@
+/** What is asked on the What-if page; the address holds it. */
+import { Atom } from "../base/atom";
+import { urlChanged } from "../model/url_state";
+
+export interface Question {
+  without: string;
+  scale: string;
+  layers: string;
+  most: string;
+}
+
+export const NOTHING: Question = { without: "", scale: "", layers: "", most: "" };
+export const question = new Atom<Question>(NOTHING);
+
+export const part = {
+  prefix: "wi",
+  read: (): Record<string, string> =>
+    Object.fromEntries(Object.entries(question.get()).filter(([, text]) => text !== "")),
+  write: (from: Record<string, string>): void =>
+    question.set({
+      without: from.without ?? "",
+      scale: from.scale ?? "",
+      layers: from.layers ?? "",
+      most: from.most ?? "",
+    }),
+};
+
+export function ask(change: Partial<Question>): void {
+  question.update((now) => ({ ...now, ...change }));
+  urlChanged();
+}
+
+export const askedOf = (q: Question): Record<string, string> => ({
+  ...(q.without === "" ? {} : { without: q.without }),
+  ...(q.scale === "" ? {} : { scale: q.scale }),
+});

@@ -1,0 +1,92 @@
+/** Which columns are shown, and how wide. What a user did to them is remembered by the table's name, for as long as the page lives. */
+import { useMemo } from "preact/hooks";
+import type { Cell } from "../api/types";
+import { valueText } from "../base/format";
+import { rankOf } from "../model/session";
+import { fit, measure } from "./table_layout";
+import type { Column, Rows } from "./table_model";
+
+const LEAD_PX = 28;
+const MEASURED_ROWS = 60;
+const SERVICE_COLUMNS = ["slice", "level", "path", "lane", "tint", "row", "operator slice"];
+
+/** What rows are found by. A figure with a unit is none, whatever its name: the share of the critical path. */
+export const isService = (column: { name: string; unit: string }): boolean =>
+  column.unit === "" && SERVICE_COLUMNS.includes(column.name);
+
+export const cellText = (cell: Cell, column: Column): string =>
+  column.name.toLowerCase() === "rank" && typeof cell === "string"
+    ? (rankOf(cell)?.label ?? cell)
+    : valueText(cell, column.shown);
+
+interface Remembered {
+  hidden: string[] | null;
+  widths: Record<string, number>;
+}
+
+const remembered = new Map<string, Remembered>();
+
+export interface ShownColumns {
+  columns: Column[];
+  hidden: string[];
+  hide: (names: string[]) => void;
+  /** Rows lead to the timeline: a column for the button. */
+  canJump: boolean;
+  widths: number[];
+  /** null: as wide as its content again. */
+  setWidth: (column: Column, width: number | null) => void;
+  /** Of the grid. */
+  template: string;
+  widthPx: number;
+}
+
+export function useColumns(
+  name: string,
+  rows: Rows,
+  hiddenAtFirst: string[],
+  roomPx: number,
+  changed: () => void,
+): ShownColumns {
+  const own = remembered.get(name) ?? { hidden: null, widths: {} };
+  const remember = (change: Partial<Remembered>): void => {
+    remembered.set(name, { ...own, ...change });
+    changed();
+  };
+  const service = rows.columns.filter(isService).map((c) => c.name);
+  const hidden = own.hidden ?? [...service, ...hiddenAtFirst];
+  const columns = rows.columns.filter((c) => !hidden.includes(c.name));
+  const measured = useMemo(
+    () => measure(rows.columns, rows.loaded().slice(0, MEASURED_ROWS), cellText),
+    [rows.columns, rows.columns.length > 0 && rows.row(0) !== undefined],
+  );
+  const canJump = rows.columns.some((c) => c.name === "slice");
+  const lead = canJump ? LEAD_PX : 0;
+  const widths = fit(columns, measured, own.widths, roomPx - lead);
+  return {
+    columns,
+    hidden,
+    hide: (names) => remember({ hidden: names }),
+    canJump,
+    widths,
+    setWidth: (column, width) => {
+      const others = Object.entries(own.widths).filter(([name]) => name !== column.name);
+      const chosen = width === null ? [] : [[column.name, width] as const];
+      remember({ widths: Object.fromEntries([...others, ...chosen]) });
+    },
+    template: `${canJump ? `${lead}px ` : ""}${widths.map((w) => `${w}px`).join(" ")}`,
+    widthPx: lead + widths.reduce((a, b) => a + b, 0),
+  };
+}
+
+/** The largest value of each column that has a bar, by the column's place; of percentages 100. */
+export function mostOf(
+  rows: Rows,
+  columns: Column[],
+  bars: Record<string, string> = {},
+): Map<number, number> {
+  const most = (column: Column): number =>
+    column.shown.kind === "percent"
+      ? 100
+      : Math.max(...rows.loaded().map((r) => Number(r[column.index] ?? 0)), 0);
+  return new Map(columns.filter((c) => bars[c.name] !== undefined).map((c) => [c.index, most(c)]));
+}

@@ -1,0 +1,42 @@
+/** What a table is told by those who show one. */
+import type { ComponentChildren } from "preact";
+import type { Cell, Table } from "../api/types";
+import type { Query } from "./table_model";
+
+/** A row, for those who are told of clicks. */
+export interface TableRow {
+  cells: Cell[];
+  /** The cell of a column, null where there is no such column. */
+  get: (column: string) => Cell;
+}
+
+export interface TableOptions {
+  /** Over the table; else the title that it has. "" for none. */
+  title?: string;
+  /** Names the table in files and remembers its columns; else the name that it has. */
+  name?: string;
+  /** Called with a row that was clicked, or on which Enter was pressed. */
+  onRow?: (row: TableRow) => void;
+  /** Called with the row under the pointer, null when it leaves. */
+  onHover?: (row: TableRow | null) => void;
+  /** Marks rows that something else has chosen. */
+  isMarked?: (row: TableRow) => boolean;
+  /** Key of the rank of rows that have no column `rank`. */
+  rank?: string | undefined;
+  /** Columns that are hidden at first. */
+  hidden?: string[];
+  /** Columns that have a bar behind their numbers; the value is a colour variable ("--computing"). */
+  bars?: Record<string, string>;
+  sort?: { column: string; desc: boolean };
+  /** By column, as typed. */
+  filter?: Record<string, string>;
+  onQuery?: (query: Query) => void;
+  /** The address remembers order and filters under this key. */
+  urlKey?: string;
+  /** What stands there instead of no rows. */
+  empty?: ComponentChildren;
+  /** Rows at most before it scrolls by itself; not given: it fills the room that it has. */
+  maxRows?: number;
+  /** Tells the page what came. */
+  onTable?: (table: Table) => void;
+}

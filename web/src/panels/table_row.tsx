@@ -1,0 +1,134 @@
+/** One row of a table. */
+import { exactText } from "../base/format";
+import { t } from "../words";
+import { Icon } from "./icons";
+import { cellText } from "./table_columns";
+import type { Column } from "./table_model";
+import type { TableOptions, TableRow } from "./table_options";
+import type { Branch } from "./table_tree";
+
+/** A text that may not fit is said on hover. */
+const LONG_TEXT = 12;
+const INDENT_PX = 16;
+
+export interface GridRowProps {
+  row: TableRow | null;
+  index: number;
+  top: number;
+  columns: Column[];
+  template: string;
+  hasLead: boolean;
+  isChosen: boolean;
+  isFocus: boolean;
+  branch: Branch | null;
+  options: TableOptions;
+  most: Map<number, number>;
+  onClick: (extend: boolean) => void;
+  onOpen: () => void;
+  onToggle: (open: boolean) => void;
+}
+
+export function GridRow(p: GridRowProps) {
+  const { row, branch, options } = p;
+  const marked = row !== null && (options.isMarked?.(row) ?? false);
+  const labelAt = branch === null ? -1 : p.columns.findIndex((c) => !c.isNumber);
+  return (
+    <div
+      class={`grid-row${p.isChosen ? " chosen" : ""}${p.isFocus ? " focus" : ""}${marked ? " marked" : ""}`}
+      role="row"
+      aria-rowindex={p.index + 2}
+      aria-selected={p.isChosen}
+      aria-level={branch === null ? undefined : branch.row.depth + 1}
+      aria-expanded={branch?.row.hasChildren === true ? branch.isOpen : undefined}
+      style={{ gridTemplateColumns: p.template, transform: `translateY(${p.top}px)` }}
+      onClick={(e) => getSelection()?.isCollapsed !== false && p.onClick(e.shiftKey)}
+      onDblClick={p.onOpen}
+      onPointerEnter={() => row !== null && options.onHover?.(row)}
+    >
+      {p.hasLead && <Lead canJump={(row?.get("slice") ?? null) !== null} onOpen={p.onOpen} />}
+      {p.columns.map((column, i) => (
+        <GridCell
+          row={row}
+          column={column}
+          bar={options.bars?.[column.name]}
+          most={p.most.get(column.index) ?? 1}
+          branch={i === labelAt ? branch : null}
+          onToggle={p.onToggle}
+        />
+      ))}
+    </div>
+  );
+}
+
+function Lead({ canJump, onOpen }: { canJump: boolean; onOpen: () => void }) {
+  return (
+    <span class="grid-lead">
+      {canJump && (
+        <button
+          type="button"
+          class="flat tiny"
+          tabIndex={-1}
+          aria-label={t("table.jump")}
+          title={t("table.jump")}
+          onClick={(e) => (e.stopPropagation(), onOpen())}
+        >
+          <Icon name="jump" />
+        </button>
+      )}
+    </span>
+  );
+}
+
+interface GridCellProps {
+  row: TableRow | null;
+  column: Column;
+  /** A colour variable. */
+  bar: string | undefined;
+  most: number;
+  /** Of the cell that names the row of a tree. */
+  branch: Branch | null;
+  onToggle: (open: boolean) => void;
+}
+
+function GridCell({ row, column, bar, most, branch, onToggle }: GridCellProps) {
+  const cell = row?.cells[column.index] ?? null;
+  const text = row === null ? "…" : cellText(cell, column);
+  const exact = row === null ? "" : exactText(cell, column.shown, column.unit);
+  const share =
+    bar === undefined || typeof cell !== "number" ? 0 : Math.max(0, Math.min(1, cell / most));
+  return (
+    <span
+      role="gridcell"
+      class={column.isNumber ? "num" : "text"}
+      title={exact !== "" ? exact : text.length > LONG_TEXT ? text : undefined}
+    >
+      {share > 0 && (
+        <i class="cell-bar" style={{ width: `${share * 100}%`, background: `var(${bar!})` }} />
+      )}
+      {branch !== null && <Twig branch={branch} onToggle={onToggle} />}
+      {branch !== null ? <span class="tree-text">{text}</span> : text}
+    </span>
+  );
+}
+
+/** How deep the row is in its tree, and the button that opens it. */
+function Twig({ branch, onToggle }: { branch: Branch; onToggle: (open: boolean) => void }) {
+  return (
+    <>
+      <i class="indent" style={{ width: `${branch.row.depth * INDENT_PX}px` }} />
+      {branch.row.hasChildren ? (
+        <button
+          type="button"
+          class="flat tiny"
+          tabIndex={-1}
+          aria-label={branch.isOpen ? t("table.close") : t("table.open")}
+          onClick={(e) => (e.stopPropagation(), onToggle(!branch.isOpen))}
+        >
+          <Icon name={branch.isOpen ? "down" : "right"} />
+        </button>
+      ) : (
+        <i class="indent" style={{ width: "20px" }} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,105 @@
+/** What is at a place of the chart: a block, or a gap of waiting. */
+import type { Viewport } from "../base/viewport";
+import { firstAfter, hit, type Lane, type Row, type View } from "./rows";
+import { at, type LaneKind, type Scene } from "./scene";
+
+export interface Target {
+  row: number;
+  lane: LaneKind | "bubbles" | "theoryBubbles";
+  index: number;
+}
+
+/** A block or gap for those outside; times from the chart's origin. */
+export interface Place {
+  row: Row;
+  /** Row in the chart's ops, -1: a gap, or an op of the theory. */
+  op: number;
+  startNs: number;
+  endNs: number;
+}
+
+export const isGap = (target: Target): boolean =>
+  target.lane === "bubbles" || target.lane === "theoryBubbles";
+
+export const isTheory = (target: Target): boolean =>
+  target.lane === "theory" || target.lane === "theoryBubbles";
+
+export const laneOf = (view: View, target: Target): Lane => view.rows[target.row][target.lane];
+
+export const isSame = (a: Target | null, b: Target | null): boolean =>
+  a?.row === b?.row && a?.lane === b?.lane && a?.index === b?.index;
+
+export function placeOf(view: View, target: Target): Place {
+  const lane = laneOf(view, target);
+  return {
+    row: view.rows[target.row],
+    op: isTheory(target) || isGap(target) ? -1 : lane.id[target.index],
+    startNs: lane.start[target.index] + view.originNs,
+    endNs: lane.end[target.index] + view.originNs,
+  };
+}
+
+/** The op or gap of a rank (row of the chart's ranks) at a time from the chart's origin; null when it is not shown. */
+export function targetOf(view: View, rankRow: number, ns: number): Target | null {
+  const row = view.rows.findIndex((r) => r.rankRow === rankRow);
+  if (row < 0) {
+    return null;
+  }
+  const t = ns - view.originNs;
+  for (const lane of ["ops", "transfers", "bubbles"] as const) {
+    const index = hit(view.rows[row][lane], t, 0);
+    if (index >= 0) {
+      return { row, lane, index };
+    }
+  }
+  return null;
+}
+
+/** At CSS pixels of the plot. */
+export function targetAt(
+  view: View,
+  scene: Scene,
+  viewport: Viewport,
+  x: number,
+  y: number,
+): Target | null {
+  const place = at(scene, y);
+  if (place === null || x < 0 || x > viewport.width) {
+    return null;
+  }
+  const row = view.rows[place.row];
+  const ns = viewport.ns(x);
+  const index = hit(row[place.lane], ns, viewport.nsPerPx);
+  if (index >= 0) {
+    return { row: place.row, lane: place.lane, index };
+  }
+  if (place.lane === "transfers") {
+    return null;
+  }
+  const lane = place.lane === "theory" ? "theoryBubbles" : "bubbles";
+  const gap = hit(row[lane], ns, 0);
+  return gap >= 0 ? { row: place.row, lane, index: gap } : null;
+}
+
+/** First of the lane that begins at `t` or later, from `from` on. */
+function firstFrom(lane: Lane, t: number, from: number): number {
+  let low = from;
+  let high = lane.n;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (lane.start[middle] < t) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/** How many ops of those rows the window holds: what a frame is about. */
+export function opsInSight(rows: Row[], viewport: Viewport): number {
+  return rows.reduce((n, { ops }) => {
+    const from = firstAfter(ops, viewport.from);
+    return n + firstFrom(ops, viewport.to, from) - from;
+  }, 0);
+}

@@ -1,0 +1,25 @@
+/** For benches and tests: how long frames took, and that there is something to see. */
+
+declare global {
+  interface Window {
+    /** How long each of the last frames took to draw, ms; and how many slices and densities the last one held. */
+    pipescopeFrames?: number[];
+    pipescopeDrawn?: number;
+  }
+}
+
+const MOST_FRAMES = 5000;
+let wasDrawn = false;
+
+export function noteFrame(ms: number, nDrawn: number): void {
+  const frames = (window.pipescopeFrames ??= []);
+  frames.push(ms);
+  if (frames.length > MOST_FRAMES) {
+    frames.splice(0, MOST_FRAMES / 2);
+  }
+  window.pipescopeDrawn = nDrawn;
+  if (!wasDrawn && nDrawn > 0) {
+    wasDrawn = true;
+    performance.mark("first-lanes");
+  }
+}

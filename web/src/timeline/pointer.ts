@@ -1,0 +1,93 @@
+/** What the pointer is on. */
+import type { Ref } from "../api/types";
+import type { Ns } from "../base/ns";
+import { hovered, viewport } from "../model/timeline";
+import type { TimelineData } from "./data";
+import { shiftAt, type OverState } from "./draw_over";
+import type { HitFinder, SliceHit } from "./hit";
+
+/** An edge of a slice attracts from so far (CSS pixels). */
+const SNAP_PX = 4;
+
+export class Pointer {
+  hover: SliceHit | null = null;
+  /** Pixels of the plot; null: elsewhere. */
+  cursor: { x: number; y: number } | null = null;
+
+  /** `changed`: what is under the pointer may have. */
+  constructor(
+    private readonly hits: HitFinder,
+    private readonly data: TimelineData,
+    private readonly changed: () => void,
+  ) {}
+
+  moveTo(x: number, y: number): void {
+    this.cursor = { x, y };
+    this.follow();
+  }
+
+  /** Lanes scroll and the window moves below a pointer that rests. */
+  follow(): void {
+    if (this.cursor !== null) {
+      this.take(this.hits.at(viewport, this.cursor.x, this.cursor.y));
+      this.changed();
+    }
+  }
+
+  leave(): void {
+    this.cursor = null;
+    this.hover = null;
+    hovered.set(null);
+    this.changed();
+  }
+
+  private take(hit: SliceHit | null): void {
+    const isSame =
+      hit === this.hover ||
+      (hit !== null &&
+        this.hover !== null &&
+        hit.slice === this.hover.slice &&
+        hit.rank.key === this.hover.rank.key &&
+        hit.item === this.hover.item);
+    this.hover = hit;
+    if (!isSame) {
+      hovered.set(hit === null ? null : this.refOf(hit));
+    }
+  }
+
+  /** As well as tiles know it. */
+  refOf(hit: SliceHit): Ref {
+    const shift = shiftAt(hit.rank.key, hit.lane) ?? 0;
+    return {
+      rank: hit.rank.key,
+      slice: hit.slice,
+      lane: hit.lane,
+      row: hit.row,
+      start: Math.round(hit.from - shift),
+      dur: Math.round(hit.to - hit.from),
+      name: this.data.names.get(hit.rank.key, hit.name) ?? "",
+      tint: hit.look < 12 ? hit.look : 0,
+      kind: "",
+    };
+  }
+
+  /** As it is drawn. */
+  shown(): OverState["hover"] {
+    const hit = this.hover;
+    return hit === null
+      ? null
+      : {
+          ref: { rank: hit.rank.key, lane: hit.lane, row: hit.row, slice: hit.slice },
+          from: hit.from,
+          to: hit.to,
+        };
+  }
+
+  /** viewNs under a pixel, at the start or end of a slice that is near where there is one. */
+  snap(x: number, y: number): Ns {
+    const hit = this.hits.at(viewport, x, y);
+    const edges = hit === null ? [] : [hit.from, hit.to];
+    const near = edges.find((edge) => Math.abs(viewport.x(edge) - x) <= SNAP_PX);
+    return near === undefined ? viewport.ns(x) : Math.round(near);
+  }
+}

@@ -1,0 +1,122 @@
+/** What the pointer is on, said beside it: a slice, the value of a counter, or an arrow. */
+import { useEffect, useState } from "preact/hooks";
+import { get } from "../api/client";
+import type { Slice } from "../api/types";
+import { useAtom } from "../base/atom";
+import { duration, exact } from "../base/time";
+import { laneShift } from "../model/rank_lanes";
+import { viewport, windowChanged } from "../model/timeline";
+import type { Item } from "../model/lanes";
+import { t } from "../words";
+import { longTime } from "./axis";
+import type { DrawnFlow } from "./draw_over";
+import type { SliceHit } from "./hit";
+import { number } from "./label_column";
+import type { Timeline } from "./timeline";
+
+/** So far from the pointer. */
+const TIP_PX = 14;
+/** Nearer to the window's edges it stands on the other side. */
+const ROOM = { right: 320, below: 120 };
+/** The pointer rests for so long on a slice before its exact times are asked for. */
+const REST_MS = 40;
+
+export function Tip({ timeline }: { timeline: Timeline }) {
+  useAtom(windowChanged);
+  const { cursor, hover } = timeline.pointer;
+  const full = useExact(hover);
+  if (cursor === null || cursor.y < 0) {
+    return null;
+  }
+  const content =
+    hover !== null
+      ? sliceTip(hover, timeline.data.names.get(hover.rank.key, hover.name), full)
+      : (counterTip(timeline, timeline.scene.itemAt(cursor.y)?.item, cursor.x) ??
+        flowTip(timeline.flowAt(cursor.x, cursor.y)));
+  const plot = timeline.parts.over.getBoundingClientRect();
+  return content === null ? null : (
+    <div class="tl-tip" role="tooltip" style={besides(plot.left + cursor.x, plot.top + cursor.y)}>
+      {content}
+    </div>
+  );
+}
+
+/** The slice below the pointer with its times to the nanosecond: tiles have them to a share of a pixel. */
+function useExact(hit: SliceHit | null): Slice | null {
+  const [known, setKnown] = useState<Slice | null>(null);
+  const rank = hit?.rank.key ?? "";
+  const slice = hit?.slice ?? -1;
+  useEffect(() => {
+    if (slice < 0) {
+      return undefined;
+    }
+    const stop = new AbortController();
+    const rested = setTimeout(
+      () => void get<Slice>("slice", { rank, slice }, stop.signal).then(setKnown, () => undefined),
+      REST_MS,
+    );
+    return () => {
+      clearTimeout(rested);
+      stop.abort();
+    };
+  }, [rank, slice]);
+  return known !== null && known.rank === rank && known.slice === slice ? known : null;
+}
+
+function sliceTip(hit: SliceHit, name: string | undefined, full: Slice | null) {
+  const dur = full?.dur ?? hit.to - hit.from;
+  return (
+    <>
+      {hit.count > 1 && <div class="quiet">{t("timeline.slices-longest", hit.count)}</div>}
+      <div class="mono tl-tip-name">{name ?? "\u2026"}</div>
+      <div>
+        {duration(dur)} {full !== null && dur >= 1000 && <span class="quiet">{exact(dur)}</span>}
+      </div>
+      <div class="quiet">
+        {full === null
+          ? "\u2026"
+          : longTime(full.start + laneShift(hit.rank, hit.item.lanes!, hit.item.node))}
+      </div>
+    </>
+  );
+}
+
+function counterTip(timeline: Timeline, item: Item | undefined, x: number) {
+  if (item?.kind !== "counter" || item.rank === null || item.lanes === null) {
+    return null;
+  }
+  const shift = laneShift(item.rank, item.lanes, item.node);
+  const px = x * timeline.scene.scale;
+  const value = timeline.painter.counterAt(item, item.rank, shift, viewport, px);
+  return Number.isNaN(value) ? null : (
+    <>
+      <div>{item.label}</div>
+      <div>
+        {number(value)} {item.lanes.nodes[item.node].unit}
+      </div>
+      <div class="quiet">{longTime(viewport.ns(x))}</div>
+    </>
+  );
+}
+
+function flowTip(flow: DrawnFlow | null) {
+  return flow === null ? null : (
+    <>
+      <div class="quiet">{flow.kind}</div>
+      <div class="mono">
+        {flow.from?.name} {"\u2192"} {flow.to?.name}
+      </div>
+    </>
+  );
+}
+
+function besides(x: number, y: number): Record<string, string> {
+  return {
+    ...(x > innerWidth - ROOM.right
+      ? { right: `${innerWidth - x + TIP_PX}px` }
+      : { left: `${x + TIP_PX}px` }),
+    ...(y > innerHeight - ROOM.below
+      ? { bottom: `${innerHeight - y + TIP_PX}px` }
+      : { top: `${y + TIP_PX}px` }),
+  };
+}
