@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "schedule/schedule.h"
 
 /* --- options ----------------------------------------------------------------------------------------------------- */
