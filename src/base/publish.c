@@ -27,11 +27,16 @@ static struct {
 } unfinished_files[MAX_UNFINISHED];
 static int is_ending, n_holds, ended_by;
 
+/* The signal ends this thread, too, unless another one is in the middle of something. */
+static void wait_while_ending(void) {
+    while (__atomic_load_n(&is_ending, __ATOMIC_SEQ_CST) != 0) {
+        (void)poll(NULL, 0, 1);
+    }
+}
+
 int ps_unfinished_add(const char *path) {
     size_t n = strlen(path);
-    while (__atomic_load_n(&is_ending, __ATOMIC_ACQUIRE) != 0) {
-        (void)pause(); /* the signal ends this thread, too */
-    }
+    wait_while_ending();
     for (int i = 0; i < MAX_UNFINISHED && n < PATH_MAX; i++) {
         int free_slot = SLOT_FREE;
         if (__atomic_compare_exchange_n(&unfinished_files[i].state, &free_slot, SLOT_TAKEN, false,
@@ -73,7 +78,7 @@ static void remove_unfinished(bool folders) {
 }
 
 static void end_process(int number) {
-    __atomic_store_n(&is_ending, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&is_ending, 1, __ATOMIC_SEQ_CST);
     /* Twice: a thread may have said what it begins, and not have created it yet. */
     for (int pass = 0; pass < 2; pass++) {
         (void)poll(NULL, 0, pass == 0 ? 0 : 2);
@@ -86,14 +91,23 @@ static void end_process(int number) {
 void ps_unfinished_end(int number) {
     int error = errno;
     __atomic_store_n(&ended_by, number, __ATOMIC_SEQ_CST);
+    /* First this, then a look at the holds; a hold does both the other way round: one of the two sees the other. */
+    __atomic_store_n(&is_ending, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&n_holds, __ATOMIC_SEQ_CST) == 0) {
         end_process(number);
+    } else {
+        __atomic_store_n(&is_ending, 0, __ATOMIC_SEQ_CST);
     }
     errno = error;
 }
 
 void ps_unfinished_hold(void) {
     (void)__atomic_add_fetch(&n_holds, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&is_ending, __ATOMIC_SEQ_CST) != 0) {
+        (void)__atomic_sub_fetch(&n_holds, 1, __ATOMIC_SEQ_CST);
+        wait_while_ending();
+        (void)__atomic_add_fetch(&n_holds, 1, __ATOMIC_SEQ_CST);
+    }
 }
 
 void ps_unfinished_release(void) {

@@ -444,10 +444,10 @@ static void test_plan(void **state) {
     assert_true(int_cell(schedules, 1, "step") <= int_cell(plan, 0, "step_planned"));
     assert_int_equal(get_from(s, "/api/plan", "layers=8,8"), 400);
     assert_int_equal(get_from(s, "/api/plan", "layers=8,8,8,8&row=500"), 400);
-    assert_int_equal(get_from(s, "/api/plan", "layers=8,8,8,8&memory_bytes=500"), 400);
+    assert_int_equal(get_from(s, "/api/plan", "layers=8,8,8,8&memory=500"), 400);
     assert_int_equal(
         get_from(s, "/api/plan",
-                 "layers=8,8,8,8&row=2&memory_bytes=50000&activation_bytes=1000&layer_bytes=10"),
+                 "layers=8,8,8,8&row=2&memory=50000&activation_bytes=1000&layer_bytes=10"),
         200);
     assert_int_equal(int_cell(table_called(s, "plan_schedule_stages"), 0, "number"), 2);
 }
