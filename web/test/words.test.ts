@@ -59,7 +59,7 @@ test("each way to get what a capture lacks has its Chinese, by its id", () => {
 
 test("each cause of slow steps has what to try in Chinese, by its name", () => {
   const causes = readFileSync("../src/analyze/whatif/whatif_causes.c", "utf8");
-  const names = [...causes.matchAll(/\(cause\)\{\.name = "([^"]+)"/g)].map(([, name]) => name);
+  const names = [...causes.matchAll(/\(cause\)\{\s*\.name = "([^"]+)"/g)].map(([, name]) => name);
   assert.ok(names.length >= 6);
   assert.deepEqual(names.sort(), Object.keys(CAUSE_REMEDIES).sort());
 });
