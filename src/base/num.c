@@ -167,3 +167,7 @@ bool ps_parse_size(const char *text, int64_t *bytes) {
     *bytes = ok ? *bytes / 1000 : 0;
     return *bytes > 0;
 }
+
+double ps_percent(int64_t part, int64_t whole) {
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0.0;
+}

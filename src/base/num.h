@@ -53,4 +53,7 @@ int ps_compare_i64(const void *a, const void *b);
 /* "64GiB", "1.5GB", "512M" (2^20), "123456": bytes, more than none. False for anything else. */
 bool ps_parse_size(const char *text, int64_t *bytes);
 
+/* 100 part / whole; 0 when the whole is none. */
+double ps_percent(int64_t part, int64_t whole);
+
 #endif

@@ -56,6 +56,12 @@ typedef enum ps_bubble_cause {
         PS_N_BUBBLE_CAUSES
 } ps_bubble_cause;
 
+/* The cause of idle time before the k-th op of a stage in a step, of which those at `first` to `last` are its first and its last pass;
+ * k behind all ops: after the last one. The one rule of tables and pictures. */
+static inline ps_bubble_cause ps_bubble_cause_before(size_t k, size_t first, size_t last) {
+    return k <= first ? PS_BUBBLE_WARMUP : k <= last ? PS_BUBBLE_STALL : PS_BUBBLE_COOLDOWN;
+}
+
 #define PS_NO_INDEX UINT32_MAX
 /* Asked for: the first step of a chart. As the step of an op: outside of every step. */
 #define PS_FIRST_STEP INT64_MIN

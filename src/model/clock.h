@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/num.h"
 
 #define PS_CLOCK_LOW_OPEN INT64_MIN
 #define PS_CLOCK_HIGH_OPEN INT64_MAX
@@ -64,10 +65,19 @@ typedef struct ps_recorded_clock {
     char method[32];  /* of the last reading: "exchange", "same_host" ... */
 } ps_recorded_clock;
 
-/* What a clock that gains `ppb` (at most a million) gains in `ns`. */
+/* The model of drift is a line. It is fitted while recording ends (record/export/clock_offsets.c), read from the capture
+ * (analyze/comm/recorded_clock.c), and taken off in analyze/comm/job_clock.c and analyze/pipeline/chart_clock.c.
+ * What a clock that gains `ppb` (at most a million) gains in `ns`. */
 static inline int64_t ps_clock_gain(int64_t ns, int64_t ppb) {
     const int64_t second = 1000000000;
     return ns / second * ppb + ns % second * ppb / second;
+}
+
+/* What such a clock is ahead at `at_ns`, if it is right in the middle of the span. */
+static inline int64_t ps_clock_drift_at(int64_t at_ns, int64_t span_start_ns, int64_t span_end_ns,
+                                        int64_t ppb) {
+    int64_t middle_ns = span_start_ns / 2 + span_end_ns / 2;
+    return ps_clock_gain(ps_i64_minus(at_ns, middle_ns), ppb);
 }
 
 /* Narrows an interval by "what happened on a at x was before what happened on b at y": clock(b) - clock(a) <= y - x. */

@@ -65,7 +65,7 @@ static void find_recorded(ps_job_clock *c) {
         }
         first = first != NULL ? first : own;
         ps_clock_state found = ps_recorded_clock_at(own, start_ns, end_ns);
-        if (c->span.is_level) {
+        if (c->span.has_one_offset) {
             ps_recorded_clock_level(&found, start_ns, end_ns);
         }
         ps_clock_state *known = &c->recorded[c->clock_of[r]];
@@ -131,8 +131,8 @@ static int64_t steady_time(const ps_job_clock *c, uint32_t clock, uint32_t other
     if (!own->is_known || !c->recorded[other].is_known || own->drift_ppb == 0) {
         return time_ns;
     }
-    int64_t middle_ns = c->span.start_ns / 2 + c->span.end_ns / 2;
-    return ps_i64_minus(time_ns, ps_clock_gain(ps_i64_minus(time_ns, middle_ns), own->drift_ppb));
+    return ps_i64_minus(
+        time_ns, ps_clock_drift_at(time_ns, c->span.start_ns, c->span.end_ns, own->drift_ppb));
 }
 
 bool ps_job_clock_order(ps_job_clock *c, const ps_clock_order *o) {

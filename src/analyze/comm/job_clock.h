@@ -32,7 +32,8 @@ typedef struct ps_clock_rank {
 /* Times below count from origin_ns (Unix), also those of the events that are added. */
 typedef struct ps_clock_span {
     int64_t origin_ns, start_ns, end_ns; /* of all that is to be brought together */
-    bool is_level; /* each rank is moved by one offset: what drift makes of that is uncertain */
+    bool
+        has_one_offset; /* each rank is moved by one offset: what drift makes of that is uncertain */
 } ps_clock_span;
 
 /* A rank's clock. */

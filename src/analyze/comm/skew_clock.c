@@ -13,7 +13,8 @@ bool ps_skew_is_symmetric(const ps_skew_input *in, const ps_skew *skew,
 }
 
 static ps_clock_span clock_bound_span_of(const ps_skew_work *w) {
-    ps_clock_span span = {.start_ns = w->in->start_ns, .end_ns = w->in->end_ns, .is_level = true};
+    ps_clock_span span = {
+        .start_ns = w->in->start_ns, .end_ns = w->in->end_ns, .has_one_offset = true};
     bool is_given = span.start_ns != 0 || span.end_ns != 0;
     for (size_t i = 0; i < w->n && !is_given; i++) {
         const ps_comm_op *op = ps_skew_op(w->in, w->entries[i].rank, w->entries[i].op);

@@ -74,9 +74,8 @@ static bool shift_ok(const ps_op *op, int64_t by) {
 static int64_t shift_of(const clocks *k, const ps_chart_rank *rank, int64_t at_ns) {
     int64_t by = rank->clock_is_taken_off ? rank->clock_offset_ns : 0;
     if (rank->clock_is_taken_off && rank->clock_drift_ppb != 0) {
-        int64_t middle_ns = k->span.start_ns / 2 + k->span.end_ns / 2;
-        int64_t since = ps_i64_minus(at_ns, middle_ns);
-        by = ps_i64_plus(by, ps_clock_gain(since, rank->clock_drift_ppb));
+        by = ps_i64_plus(
+            by, ps_clock_drift_at(at_ns, k->span.start_ns, k->span.end_ns, rank->clock_drift_ppb));
     }
     return by;
 }

@@ -91,10 +91,6 @@ void ps_finding_advice(const ps_finding *finding, ps_vendor vendor, char *out, s
     }
 }
 
-double ps_percent(int64_t part, int64_t whole) {
-    return whole > 0 ? 100.0 * (double)part / (double)whole : 0.0;
-}
-
 const char *ps_severity_of(int64_t gain_ns, int64_t step_ns) {
     double share = ps_percent(gain_ns, step_ns);
     return gain_ns <= 0 ? "info" : share >= 10 ? "high" : share >= 3 ? "medium" : "low";

@@ -96,9 +96,6 @@ void ps_findings_remedy(ps_findings *f, const char *remedy);
 /* What to try, wherever it is said: the finding's own remedy, else the advice of its rule. */
 void ps_finding_advice(const ps_finding *finding, ps_vendor vendor, char *out, size_t size);
 
-/* 100 part / whole; 0 when the whole is none. */
-double ps_percent(int64_t part, int64_t whole);
-
 /* "high" from 10 % of the step, "medium" from 3 %, "low" below, "info" without an estimate. */
 const char *ps_severity_of(int64_t gain_ns, int64_t step_ns);
 

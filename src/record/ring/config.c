@@ -169,12 +169,14 @@ static bool parse_option_number(int option, const char *s, ps_rec_config *out) {
         }
         out->exit_timeout_s = (unsigned)v;
         return true;
-    default: /* event_pool */
+    case PS_OPT_event_pool:
         if (!parse_int(s, 2, 1 << 24, &v)) {
             return false;
         }
         out->event_pool = (uint64_t)v;
         return true;
+    default:
+        return false;
     }
 }
 
@@ -247,8 +249,16 @@ static bool parse_option(int option, const char *s, ps_rec_config *out) {
     case PS_OPT_exit_timeout_s:
     case PS_OPT_event_pool:
         return parse_option_number(option, s, out);
+    case PS_OPT_domain_include: /* these are any text, taken as it stands */
+    case PS_OPT_domain_exclude:
+    case PS_OPT_nvtx_stream:
+    case PS_OPT_nvtx_chain:
+    case PS_OPT_cuda_library:
+    case PS_OPT_cupti_path:
+    case PS_OPT_correlate:
+        return true;
     default:
-        return true; /* any text */
+        return false; /* an option without a case stores nothing: none of its texts makes sense */
     }
 }
 

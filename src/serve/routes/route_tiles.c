@@ -8,7 +8,8 @@
 
 enum { MAGIC = 0x31545350 };
 
-/* Looks from 12 on; below are tints of names. */
+/* Looks from 12 on; below are tints of names. The same numbers stand in web/src/timeline/palette.ts and docs/serve-api.md; only lanes of
+ * overlap have 12 to 15. */
 enum { LOOK_COMPUTING = 12, LOOK_COMMUNICATION, LOOK_EXPOSED, LOOK_FREE, LOOK_SYNC, LOOK_INSTANT };
 
 static uint8_t overlap_look(const char *name, uint8_t tint) {

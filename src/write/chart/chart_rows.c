@@ -143,24 +143,26 @@ static void add_chart_row_idle(ps_row *row, int64_t start_ns, int64_t end_ns,
     }
 }
 
+/* Of charts that were not measured; those that were have their bubbles. */
 static void add_gaps(const ps_rows *r, ps_row *row) {
-    size_t passes_left = 0;
-    for (size_t i = 0; i < row->ops.n; i++) {
-        passes_left += ps_op_is_pass(&r->chart->ops[row->ops.at[i].op]);
+    size_t n = row->ops.n;
+    size_t first = n;
+    size_t last = n > 0 ? n - 1 : 0;
+    for (size_t i = 0; i < n; i++) {
+        if (ps_op_is_pass(&r->chart->ops[row->ops.at[i].op])) {
+            first = first < n ? first : i;
+            last = i;
+        }
     }
-    size_t n_passes = passes_left;
+    first = first < n ? first : 0;
     int64_t until = 0;
-    for (size_t i = 0; i < row->ops.n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const ps_block *b = &row->ops.at[i];
-        add_chart_row_idle(row, until, b->start_ns,
-                           i == 0 || (passes_left == n_passes && n_passes > 0) ? PS_BUBBLE_WARMUP
-                           : passes_left > 0 || n_passes == 0                  ? PS_BUBBLE_STALL
-                                                              : PS_BUBBLE_COOLDOWN);
+        add_chart_row_idle(row, until, b->start_ns, ps_bubble_cause_before(i, first, last));
         until = b->end_ns > until ? b->end_ns : until;
-        passes_left -= ps_op_is_pass(&r->chart->ops[b->op]);
     }
-    if (row->ops.n > 0) {
-        add_chart_row_idle(row, until, r->span_ns, PS_BUBBLE_COOLDOWN);
+    if (n > 0) {
+        add_chart_row_idle(row, until, r->span_ns, ps_bubble_cause_before(n, first, last));
     }
 }
 

@@ -1,4 +1,4 @@
-/* The colours of every picture, fixed by meaning (docs say how they were chosen): any two that can stand side by
+/* The colours of every picture, fixed by meaning (tests/unit/test_write_theme.c holds them apart): any two that can stand side by
  * side differ clearly, also for people who confuse red and green. */
 #ifndef PS_WRITE_THEME_H
 #define PS_WRITE_THEME_H

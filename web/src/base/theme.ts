@@ -1,4 +1,4 @@
-/** Colours. They come with the data from the program's one theme file (src/write/theme.c). */
+/** Colours. They come with the data from the program's one theme file (src/write/out/theme.c). */
 
 export interface Theme {
   page: string;

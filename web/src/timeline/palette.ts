@@ -1,4 +1,7 @@
-/** Colours of the timeline as pixels, by look (docs/serve-api.md, "Lanes and what is drawn of them"). */
+/**
+ * Colours of the timeline as pixels, by look (docs/serve-api.md, "Lanes and what is drawn of them"). The numbers are those of
+ * src/serve/routes/route_tiles.c, the colours come with the data from src/write/out/theme.c.
+ */
 import { mix, pixel, textOn, type ViewerTheme } from "../base/theme";
 
 export const N_LOOKS = 18;
