@@ -456,8 +456,10 @@ static void show_stops(ps_report *report, const ps_report_member *m, const ps_st
                 continue;
             }
             bool has_frame = e->frame != NULL && strcmp(e->frame, e->name) != 0;
-            (void)snprintf(note, sizeof note, "device idle %s%s%.200s",
-                           ps_ns_text_of(e->idle_ns).text, has_frame ? ", in " : "",
+            /* What lies behind it, up to the next one, counts in the sum and is not of this one. */
+            int64_t idle_ns = e->idle_ns < e->dur_ns ? e->idle_ns : e->dur_ns;
+            (void)snprintf(note, sizeof note, "the device waits %s for it%s%.200s",
+                           ps_ns_text_of(idle_ns).text, has_frame ? ", in " : "",
                            has_frame ? e->frame : "");
             show_event(report, m, &stops->top[i], note);
         }
@@ -572,8 +574,8 @@ static void find_idle_stop(ps_report *report, const ps_stop_rule *rule) {
                      .comm_ns = claim.comm_ns,
                      .value = all.value,
                      .n_over = all.n_over},
-        "On rank %s the device is idle for %s of each step (%.1f %%) while the host is busy with "
-        "%s.%s%s%s%s%s%s",
+        "On rank %s the device waits for the host for %s of each step (%.1f %%) while that is busy "
+        "with %s.%s%s%s%s%s%s",
         PS_RANK(worst->rank), ps_ns_text_of(claim.idle_ns).text, all.value, stops, fetch,
         own_copies_text(claim.copies_ns, copies), comm_alone_text(&claim, comm), claim.ahead.text,
         unnamed_text(worst, rule, unnamed), inside);
