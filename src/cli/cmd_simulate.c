@@ -385,7 +385,7 @@ static int write_profile(ps_cli *cli, const request *q) {
     ps_cli_print(cli, "  %lld marks, %lld device tasks, %lld sends and receives\n",
                  (long long)counts.n_marks, (long long)counts.n_tasks,
                  (long long)counts.n_comm_ops);
-    ps_cli_print(cli, "next: pipescope -m pp_chart -d %s\n", dir);
+    ps_cli_print(cli, "next: pipescope chart %s\n", dir);
     return PS_EXIT_OK;
 }
 

@@ -130,7 +130,7 @@ assert [s["finding"] for s in level1["data-loading"]["shared_with"]] == [2, 3], 
 assert "its step of 148 ms" in level1["free-share"]["what"] and "empty_tensor 2.97 ms (86 of 102 a step)" in level1["free-share"]["what"], level1["free-share"]
 assert "shapes of operators, allocations" in level1["free-share"]["what"], level1["free-share"]
 assert "fetching a batch 3.65 ms" in level1["free-share"]["evidence"][0]["note"], level1["free-share"]["evidence"][0]
-assert "The rate does not rise with the size" in level1["small-packets"]["what"], level1["small-packets"]
+assert "The rate does not rise from each size to the next" in level1["small-packets"]["what"], level1["small-packets"]
 # 5 convolutions, 5 gradients of weights and 4 of inputs on each rank tell no shapes; what fills memory for them, and poolings, multiply nothing.
 assert open(f"{out}/notes.err").read().count(" 28 kernels multiply matrices") == 3, open(f"{out}/notes.err").read()
 # Frames in DistributedDataParallel.forward are Python; only what is in it and in nothing else is a named range.

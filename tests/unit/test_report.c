@@ -204,7 +204,8 @@ static void check_stop(ps_rule_id rule, const char *name, ps_rule_id other) {
     (void)rig_host(&r, PS_SLICE_HOST_OP, name, 300, 590);
     report_one(&o, &r);
     assert_true(report_fired(&o, rule));
-    assert_non_null(strstr(report_text(&o, rule), "idle for 190 us of each step (19.0 %)"));
+    assert_non_null(
+        strstr(report_text(&o, rule), "waits for the host for 190 us of each step (19.0 %)"));
     assert_int_equal(report_gain(&o, rule), 196 * US);
     assert_false(report_fired(&o, other));
     report_fini(&o);
@@ -1058,7 +1059,7 @@ static void rates_that_do_not_rise_with_size(void **state) {
     report_one(&o, &r);
     const char *text = report_text(&o, PS_RULE_SMALL_PACKETS);
     assert_non_null(
-        strstr(text, "The rate does not rise with the size: 15 GB/s from 2 to 4 MB, 10 GB/s from 8 "
+        strstr(text, "The rate does not rise from each size to the next: 15 GB/s from 2 to 4 MB, 10 GB/s from 8 "
                      "to 16 MB, 15 GB/s from 16 to 32 MB."));
     assert_null(strstr(text, "larger ones at"));
     report_fini(&o);

@@ -65,14 +65,16 @@ int64_t ps_report_absorbed_ns(ps_report *report, const ps_finding *f) {
         report->findings.failed = true;
     }
     ps_intervals_unite(&room);
-    if (!ps_intervals_both(&m->absorbed, f->gain_rank != f->rank ? &room : &f->spans, &both)) {
+    const ps_intervals *spans = f->gain_rank != f->rank ? &room : &f->spans;
+    if (!ps_intervals_both(&m->absorbed, spans, &both)) {
         report->findings.failed = true;
     }
-    ps_intervals_fini(&room);
-    int64_t ns = ps_intervals_length_ns(&both);
-    ns = m->facts->n_steps > 0 ? ns / (int64_t)m->facts->n_steps : ns;
+    int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+    int64_t ns = ps_intervals_length_ns(&both) / n_steps;
+    int64_t elsewhere_ns = ps_intervals_length_ns(spans) / n_steps - ns;
     ps_intervals_fini(&both);
-    return ns < f->gain_ns ? ns : f->gain_ns;
+    ps_intervals_fini(&room);
+    return ps_report_part_of_gain(f->gain_ns, ns, elsewhere_ns);
 }
 
 bool ps_report_all_absorb(const ps_report *report) {

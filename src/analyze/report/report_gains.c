@@ -232,9 +232,17 @@ static void append_text(ps_findings *list, ps_finding *f, const char *more) {
     f->text = text;
 }
 
+static bool is_stall_rule(ps_rule_id rule) {
+    return rule == PS_RULE_STAGE_WAIT || rule == PS_RULE_TRANSFER_WAIT ||
+           rule == PS_RULE_OTHER_STALL;
+}
+
 /* A bound that takes less than a tenth off is not worth a sentence. */
 static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
                       const ps_report_member *longest, int64_t left_ns) {
+    if (is_stall_rule(f->rule)) { /* no more than the bubble: what stays then is told there */
+        return;
+    }
     char more[192];
     if (claimed_ns - f->gain_ns <= claimed_ns / 10) {
         return;
@@ -338,9 +346,7 @@ static void say_absorbed(ps_report *report, ps_finding *f) {
 
 /* Stalls are parts of the bubble, whose finding stands before theirs: without one of them a step saves no more than without all. */
 static void bound_by_bubble(const ps_report *report, ps_finding *f) {
-    bool is_stall = f->rule == PS_RULE_STAGE_WAIT || f->rule == PS_RULE_TRANSFER_WAIT ||
-                    f->rule == PS_RULE_OTHER_STALL;
-    for (size_t i = 0; is_stall && i < report->findings.n; i++) {
+    for (size_t i = 0; is_stall_rule(f->rule) && i < report->findings.n; i++) {
         const ps_finding *bubble = &report->findings.all[i];
         if (bubble->rule == PS_RULE_BUBBLE && f->gain_ns > bubble->gain_ns) {
             f->gain_ns = bubble->gain_ns;
@@ -445,8 +451,9 @@ static int64_t shared_ns(ps_report *report, const ps_finding *x, const ps_findin
         }
         int64_t launches_ns = shared_launches_ns(x, y);
         ns = ps_intervals_length_ns(&both) / n_steps_of(report, x->rank);
+        int64_t own_ns = ps_intervals_length_ns(&x->spans) / n_steps_of(report, x->rank);
+        ns = ps_report_part_of_gain(x->gain_ns, ns, own_ns - ns);
         ns = ns > launches_ns ? ns : launches_ns;
-        ns = ns < x->gain_ns ? ns : x->gain_ns;
         ns = ns < y->gain_ns ? ns : y->gain_ns;
     }
     ps_intervals_fini(&both);

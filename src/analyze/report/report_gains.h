@@ -54,6 +54,13 @@ bool ps_report_replay_is_like(const ps_report *report);
 void ps_report_find_absorbed(ps_report *report);
 /* Of the gain of a finding of the member (NULL: of several) whose spans are known and united, per step: what lies before the last wait for ranks that are not here. */
 int64_t ps_report_absorbed_ns(ps_report *report, const ps_finding *f);
+/* Of a gain whose spans are longer than it (they hold waits that are not in it): the part that lies in some of them. What lies
+ * `elsewhere` is in the gain as well, so that the two together are no more than it. */
+static inline int64_t ps_report_part_of_gain(int64_t gain_ns, int64_t part_ns,
+                                             int64_t elsewhere_ns) {
+    int64_t most_ns = gain_ns > elsewhere_ns ? gain_ns - elsewhere_ns : 0;
+    return part_ns < most_ns ? part_ns : most_ns;
+}
 /* Whether every rank has such waits. */
 bool ps_report_all_absorb(const ps_report *report);
 

@@ -290,7 +290,8 @@ enum { RATES_TEXT = 400, RATES_SAID = 6 };
 /* " Their rate does not follow from the size: 15.7 GB/s from 1 to 2 MB, 12.7 from 8 to 16, 17.1 from 16 to 32." */
 static void say_rates_by_size(const ps_report_packets *p, char text[RATES_TEXT]) {
     size_t n_said = 0;
-    size_t at = (size_t)snprintf(text, RATES_TEXT, " The rate does not rise with the size: ");
+    size_t at =
+        (size_t)snprintf(text, RATES_TEXT, " The rate does not rise from each size to the next: ");
     for (size_t k = 0; k < PS_N_PACKET_CLASSES && n_said < RATES_SAID && at < RATES_TEXT; k++) {
         double rate = rate_of_class(p, k);
         double from_mb = ldexp(1, (int)k - PS_PACKET_CLASS_OF_1_MB);

@@ -166,7 +166,8 @@ static void find_few_blocks(ps_report *r, int64_t all_ns) {
     for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
         char note[160];
         (void)snprintf(
-            note, sizeof note, "%lld block%s at most; longest of %lld on the rank, together %s",
+            note, sizeof note,
+            "%lld block%s at most; longest of %lld of its shape on the rank, together %s",
             (long long)rows[i].kernel->n_blocks, rows[i].kernel->n_blocks == 1 ? "" : "s",
             (long long)rows[i].kernel->n, ps_ns_text_of(rows[i].kernel->sum_ns).text);
         show_unit(r, &rows[i], note);

@@ -10,7 +10,8 @@ static bool computes(const ps_job_op *op) {
 
 /* Backwards of a worker whose weight gradients run apart are those of inputs. */
 static ps_op_kind job_chart_kind(const ps_job_op *op, const bool *is_split) {
-    bool is_input = op->kind == PS_WORKER_BACKWARD && is_split[op->worker];
+    bool is_input =
+        op->kind == PS_WORKER_INPUT || (op->kind == PS_WORKER_BACKWARD && is_split[op->worker]);
     return is_input ? PS_OP_BI : ps_worker_op_kind((ps_worker_op)op->kind);
 }
 

@@ -60,8 +60,8 @@ bool ps_job_part_has(const ps_job_part *part, const ps_job_op *op);
 
 /* Bits of the kinds that compute a pass. */
 #define PS_JOB_COMPUTING                                                                           \
-    (1u << PS_WORKER_FORWARD | 1u << PS_WORKER_BACKWARD | 1u << PS_WORKER_WEIGHT |                 \
-     1u << PS_WORKER_PAIR)
+    (1u << PS_WORKER_FORWARD | 1u << PS_WORKER_BACKWARD | 1u << PS_WORKER_INPUT |                  \
+     1u << PS_WORKER_WEIGHT | 1u << PS_WORKER_PAIR)
 
 /* [PS_N_WORKER_OPS] What a kind takes when nothing is slow: the mean of computing, the median of communication, over all ops of
  * all steps. False when memory is out. */

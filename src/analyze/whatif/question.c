@@ -63,16 +63,29 @@ static ps_code pick_workers(asking *a, piece whole, int64_t stage, int64_t repli
     return any ? PS_OK : fail_question(a, whole, "the job has no such worker");
 }
 
+static bool has_kinds(const ps_job_steps *js, uint32_t kinds) {
+    for (size_t i = 0; i < js->n_ops; i++) {
+        if ((kinds >> js->ops[i].kind & 1) != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static ps_code pick_kind(asking *a, piece whole, piece name, ps_job_part *part) {
+    ps_worker_op op = ps_worker_op_find(name.s, name.n);
+    part->kinds = op != PS_N_WORKER_OPS ? 1u << op : 0;
     for (size_t k = 0; k < PS_N_WHATIF_KINDS; k++) {
         if (piece_is(name, ps_whatif_kind_name((ps_whatif_kind)k))) {
             part->kinds = ps_whatif_kind_ops((ps_whatif_kind)k);
-            return PS_OK;
         }
     }
-    ps_worker_op op = ps_worker_op_find(name.s, name.n);
-    part->kinds = op != PS_N_WORKER_OPS ? 1u << op : 0;
-    return op != PS_N_WORKER_OPS ? PS_OK : fail_question(a, whole, "there is no such kind of op");
+    if (part->kinds == 0) {
+        return fail_question(a, whole, "there is no such kind of op");
+    }
+    return a->js == NULL || has_kinds(a->js, part->kinds)
+               ? PS_OK
+               : fail_question(a, whole, "the job has no op of that kind");
 }
 
 static ps_code read_question_part(asking *a, piece whole, ps_job_part *part) {

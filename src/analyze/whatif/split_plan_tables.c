@@ -68,7 +68,11 @@ static bool put_plan_lines(ps_table *t, const ps_split_plan *p) {
     static void (*const WRITE[])(const int32_t *, int32_t,
                                  ps_buf *) = {ps_plan_layout, ps_plan_list, ps_plan_points};
     bool ok = true;
-    for (size_t i = 0; i < sizeof WRITE / sizeof *WRITE; i++) {
+    size_t n = sizeof WRITE / sizeof *WRITE;
+    for (int32_t s = 0; s < p->n_stages; s++) { /* PyTorch has no stage without a layer */
+        n = p->best[s] == 0 ? P_POINTS - P_LAYOUT : n;
+    }
+    for (size_t i = 0; i < n; i++) {
         ps_buf text;
         ps_buf_init(&text, 0);
         WRITE[i](p->best, p->n_stages, &text);

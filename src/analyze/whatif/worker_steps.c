@@ -15,8 +15,10 @@ static ps_worker_op op_of_slice(const ps_trace *trace, uint32_t slice, uint8_t *
         return PS_N_WORKER_OPS;
     }
     if (kinds[name.id] == 0) {
-        kinds[name.id] = (uint8_t)(1 + ps_worker_op_find(ps_trace_text(trace, name),
-                                                         ps_trace_text_len(trace, name)));
+        ps_worker_op op =
+            ps_worker_op_find(ps_trace_text(trace, name), ps_trace_text_len(trace, name));
+        op = op == PS_WORKER_INPUT ? PS_WORKER_BACKWARD : op; /* one chain of backwards */
+        kinds[name.id] = (uint8_t)(1 + op);
     }
     return (ps_worker_op)(kinds[name.id] - 1);
 }
