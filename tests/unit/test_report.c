@@ -1058,9 +1058,10 @@ static void rates_that_do_not_rise_with_size(void **state) {
     ps_builder_side_table(r.b, t);
     report_one(&o, &r);
     const char *text = report_text(&o, PS_RULE_SMALL_PACKETS);
-    assert_non_null(
-        strstr(text, "The rate does not rise from each size to the next: 15 GB/s from 2 to 4 MB, 10 GB/s from 8 "
-                     "to 16 MB, 15 GB/s from 16 to 32 MB."));
+    assert_non_null(strstr(
+        text,
+        "The rate does not rise from each size to the next: 15 GB/s from 2 to 4 MB, 10 GB/s from 8 "
+        "to 16 MB, 15 GB/s from 16 to 32 MB."));
     assert_null(strstr(text, "larger ones at"));
     report_fini(&o);
 }

@@ -304,7 +304,11 @@ static bool pass(measuring *m, moment *now, int64_t from_ns, int64_t to_ns) {
         ps_peer_wait *p = &m->out->peers[now->peers];
         p->alone_ns = ps_i64_plus(p->alone_ns, exposed_ns);
     }
-    return !now->counts || !now->is_nameless || note_nameless(m, now, from_ns, to_ns);
+    if (!now->counts) {
+        return true;
+    }
+    return ps_intervals_add(&m->out->waits, from_ns, to_ns) &&
+           (!now->is_nameless || note_nameless(m, now, from_ns, to_ns));
 }
 
 static void take_change(measuring *m, moment *now, const change *c) {
@@ -393,6 +397,7 @@ static bool sum_all(measuring *m) {
         ok = sum_op(m, &m->tasks[i], end - i);
     }
     ps_intervals_unite(&m->out->transfers);
+    ps_intervals_unite(&m->out->waits);
     return ok && sum_nameless(m);
 }
 
@@ -444,5 +449,6 @@ void ps_comm_waits_fini(ps_comm_waits *w) {
     ps_free(w->nameless);
     ps_intervals_fini(&w->nameless_exposed);
     ps_intervals_fini(&w->transfers);
+    ps_intervals_fini(&w->waits);
     *w = (ps_comm_waits){0};
 }

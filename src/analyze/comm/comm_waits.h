@@ -73,8 +73,8 @@ typedef struct ps_comm_waits {
     size_t n_nameless, cap_nameless;
     uint32_t n_at_once; /* the most tasks of an operator among them that waited at a time */
     ps_intervals nameless_exposed; /* united, epoch: where nothing hides them */
-    ps_intervals
-        transfers; /* of collectives, united, from the origin of the trace, hidden or not */
+    /* Of collectives, united, from the origin of the trace, hidden or not: where one transfers, where one waits. */
+    ps_intervals transfers, waits;
     int64_t wait_ns,
         transfer_ns; /* of collectives, of what nothing hides; each moment once an operator */
     int64_t

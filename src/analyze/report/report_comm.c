@@ -54,7 +54,8 @@ static int64_t own_comm_ns(const ps_report_member *m) {
 
 /* Only tasks tell what of it is no wait. */
 int64_t ps_report_awaited_own_ns(const ps_report_member *m) {
-    return ps_report_knows_waits(m) ? comm_per_step(m, m->facts->awaited_transfer_ns) : 0;
+    int64_t own_ns = m->facts->awaited_comm_ns - m->facts->awaited_wait_ns;
+    return ps_report_knows_waits(m) ? comm_per_step(m, own_ns > 0 ? own_ns : 0) : 0;
 }
 
 /* What computing of the rank's steps is left to hide of it: in each what no communication lies beside already. Of what the
@@ -222,15 +223,16 @@ static void advise_exposed(ps_report *report, const ps_report_member *m, const c
 /* What cannot be hidden, and why. */
 static void say_left(const ps_report_member *m, char out[400]) {
     int64_t awaited_ns = comm_per_step(m, m->facts->awaited_comm_ns);
-    int64_t awaited_own = ps_report_awaited_own_ns(m);
+    int64_t transfer_ns =
+        ps_report_knows_waits(m) ? comm_per_step(m, m->facts->awaited_transfer_ns) : 0;
     int64_t hidden_ns = can_hide_ns(m);
     size_t n = 0;
     out[0] = '\0';
     if (awaited_ns > 0) {
         char own[64] = "";
-        if (awaited_own > 0) {
+        if (transfer_ns > 0) {
             (void)snprintf(own, sizeof own, " (%s of them transfers)",
-                           ps_ns_text_of(awaited_own).text);
+                           ps_ns_text_of(transfer_ns).text);
         }
         (void)snprintf(
             out, 400,
@@ -239,7 +241,8 @@ static void say_left(const ps_report_member *m, char out[400]) {
             ps_ns_text_of(awaited_ns).text, own);
         n = strlen(out);
     }
-    if (hidden_ns < own_comm_ns(m) - awaited_own && (hidden_ns > 0 || awaited_ns == 0)) {
+    if (hidden_ns < own_comm_ns(m) - ps_report_awaited_own_ns(m) &&
+        (hidden_ns > 0 || awaited_ns == 0)) {
         (void)snprintf(out + n, 400 - n,
                        " Computing is left to hide %s of it at most: the rest has to become less.",
                        ps_ns_text_of(hidden_ns).text);

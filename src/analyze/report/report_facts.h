@@ -275,8 +275,8 @@ typedef struct ps_report_rank {
     int64_t fetch_ns[PS_N_FETCHES]; /* they add up to idle_ns of PS_ACTIVITY_DATA */
     int64_t
         awaited_comm_ns; /* of all steps: what is exposed and nothing can hide (comm_awaited.h) */
-    /* Of all steps: what collectives transfer, by their tasks, of what is awaited so, and beside computing. */
-    int64_t awaited_transfer_ns, hidden_transfer_ns;
+    /* Of all steps: what collectives transfer and wait, by their tasks, of what is awaited so, and transfer beside computing. */
+    int64_t awaited_transfer_ns, awaited_wait_ns, hidden_transfer_ns;
     int64_t short_gaps_ns;                          /* of the host's, in stretches under 20 us */
     ps_report_copies copies[PS_REPORT_COPIES_KEPT]; /* by time alone, the most first */
     size_t n_copies;

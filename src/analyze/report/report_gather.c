@@ -250,14 +250,16 @@ static bool add_length_of_both(const ps_intervals *a, const ps_intervals *b, int
     return ok;
 }
 
-/* Where the tasks of collectives transfer; the spans are many, and nobody asks for them again. */
-static bool gather_transfers(const ps_overlaps *overlaps, const ps_idle *idle, ps_report_rank *r) {
+/* Where the tasks of collectives transfer and wait; the spans are many, and nobody asks for them again. */
+static bool gather_comm_tasks(const ps_overlaps *overlaps, const ps_idle *idle, ps_report_rank *r) {
     ps_intervals *transfers = &r->comm_waits.transfers;
-    bool ok = add_length_of_both(transfers, &idle->awaited, &r->awaited_transfer_ns);
+    bool ok = add_length_of_both(transfers, &idle->awaited, &r->awaited_transfer_ns) &&
+              add_length_of_both(&r->comm_waits.waits, &idle->awaited, &r->awaited_wait_ns);
     for (size_t row = 0; ok && row < overlaps->n; row++) {
         ok = add_length_of_both(transfers, &overlaps->spans[row].computing, &r->hidden_transfer_ns);
     }
     ps_intervals_fini(transfers);
+    ps_intervals_fini(&r->comm_waits.waits);
     return ok;
 }
 
@@ -278,7 +280,7 @@ static ps_code gather_idle(const ps_map_input *in, const ps_links *links,
                   ps_report_gather_operators(&host, &idle, r) &&
                   ps_report_gather_waits(links, overlaps, &idle, r, err) &&
                   ps_report_gather_copies(links, overlaps, r) &&
-                  gather_transfers(overlaps, &idle, r);
+                  gather_comm_tasks(overlaps, &idle, r);
         ps_report_gather_fetches(&host, &idle, r);
         ps_report_paying_fini(&paying);
         code = ok ? PS_OK : ps_fail_nomem(err);

@@ -233,9 +233,11 @@ static void put_text_block(ps_buf *out, const char *what, const char *text) {
 }
 
 static void put_schedule_lines(ps_buf *out, const ps_table *lines) {
-    ps_buf_add_str(out, lines->n_rows > 0
-                            ? "\nTo paste for that plan:\n\n"
-                            : "\nNo framework that is known here can be told that plan.\n");
+    ps_buf_add_str(
+        out,
+        lines->n_rows > 0
+            ? "\nTo paste for that plan:\n\n"
+            : "\nThere is no line to paste for that plan: no option of a framework for it is known.\n");
     for (size_t r = 0; r < lines->n_rows; r++) {
         put_text_block(out, ps_view_text(lines, r, "framework"), ps_view_text(lines, r, "line"));
     }
