@@ -157,7 +157,7 @@ def main():
     other_schedules(program, folder)
     under_limits(program, folder)
     path = f"{folder}/job.json"
-    for case in range(6):
+    for case in range(int(os.environ.get("PLAN_CASES", 6))):
         rng = random.Random(case)
         p = rng.choice((3, 4))
         m = rng.choice((4, 6, 8))
