@@ -11,7 +11,7 @@
 #include "base/json_write.h"
 #include "base/num.h"
 #include "cli/record_folders.h"
-#include "model/chart_groups.h"
+#include "write/chart/chart_note.h"
 #include "write/out/sink.h"
 #include "write/out/writers.h"
 
@@ -520,80 +520,11 @@ int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step) {
     return status;
 }
 
-/* A step that differs by more than this from the median of its pipeline is said to. */
-#define UNLIKE_PERCENT 5
-
-/* From the first start to the last end of a pipeline's ops in a step; -1 where it has none. */
-static int64_t step_time_of(const ps_chart *chart, const ps_chart_groups *groups, int32_t pipeline,
-                            size_t step) {
-    int64_t start_ns = INT64_MAX;
-    int64_t end_ns = INT64_MIN;
-    for (size_t r = 0; r < chart->n_ranks; r++) {
-        size_t g = ps_chart_group(groups, r, step);
-        for (size_t k = groups->first[g];
-             chart->ranks[r].pipeline == pipeline && k < groups->first[g + 1]; k++) {
-            const ps_op *op = &chart->ops[groups->order[k]];
-            start_ns = op->start_ns < start_ns ? op->start_ns : start_ns;
-            end_ns = op->end_ns > end_ns ? op->end_ns : end_ns;
-        }
-    }
-    return end_ns >= start_ns ? end_ns - start_ns : -1;
-}
-
-/* How long the step takes that is drawn, where that is unlike the others of its pipeline. */
-static void say_unlike_step(ps_cli *cli, const ps_chart *chart, const ps_chart_groups *groups,
-                            int64_t step, int32_t pipeline) {
-    int64_t *times = ps_calloc(groups->n_steps + 1, sizeof *times);
-    size_t n = 0;
-    int64_t drawn_ns = -1;
-    for (size_t s = 0; times != NULL && s < groups->n_steps; s++) {
-        int64_t time_ns = step_time_of(chart, groups, pipeline, s);
-        if (time_ns >= 0) {
-            bool is_drawn = n == 0 || groups->steps[s] == step;
-            drawn_ns = is_drawn ? time_ns : drawn_ns;
-            times[n++] = time_ns;
-        }
-    }
-    int64_t median_ns = n > 0 ? ps_median_i64(times, n) : 0;
-    int64_t apart_ns = drawn_ns > median_ns ? drawn_ns - median_ns : median_ns - drawn_ns;
-    if (n > 1 && apart_ns > median_ns / 100 * UNLIKE_PERCENT) {
-        ps_cli_print(cli, "The step drawn takes %s, the median of its pipeline's steps %s.\n",
-                     ps_ns_text_of(drawn_ns).text, ps_ns_text_of(median_ns).text);
-    }
-    ps_free(times);
-}
-
-static int32_t lowest_pipeline(const ps_chart *chart) {
-    int32_t lowest = INT32_MAX;
-    for (size_t r = 0; r < chart->n_ranks; r++) {
-        lowest = chart->ranks[r].pipeline < lowest ? chart->ranks[r].pipeline : lowest;
-    }
-    return lowest;
-}
-
 void ps_cli_say_what_else(ps_cli *cli, const ps_chart *chart, int64_t step, int32_t pipeline) {
-    ps_chart_groups groups;
-    bool ok = ps_chart_groups_init(&groups, chart);
-    size_t n_pipelines = 0;
-    for (size_t r = 0; r < chart->n_ranks; r++) {
-        bool seen = false;
-        for (size_t k = 0; k < r && !seen; k++) {
-            seen = chart->ranks[k].pipeline == chart->ranks[r].pipeline;
-        }
-        n_pipelines += !seen;
-    }
-    if (ok && (groups.n_steps > 1 || n_pipelines > 1)) {
-        ps_cli_print(
-            cli,
-            "One of %zu step%s and %zu pipeline%s; pipescope chart PATH --step N --pipeline N draws another.\n",
-            groups.n_steps, groups.n_steps == 1 ? "" : "s", n_pipelines,
-            n_pipelines == 1 ? "" : "s");
-    }
-    if (ok) {
-        say_unlike_step(cli, chart, &groups, step,
-                        pipeline < 0 ? lowest_pipeline(chart) : pipeline);
-    }
-    ps_chart_groups_fini(&groups);
+    ps_buf note = {0};
+    ps_chart_note(chart, step, pipeline, &note);
+    ps_cli_print(cli, "%s", ps_buf_str(&note));
+    ps_buf_fini(&note);
 }
 
 /* --- JSON ---------------------------------------------------------------------------------------------------- */

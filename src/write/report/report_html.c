@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "base/num.h"
+#include "write/chart/chart_note.h"
 #include "write/chart/chart_svg.h"
 #include "write/out/theme.h"
 #include "write/report/page_html.h"
@@ -224,6 +225,14 @@ static ps_code put_pipeline(page *p, ps_err *err) {
     }
     ps_code code = v->chart != NULL ? put_report_html_chart(p, false, err) : PS_OK;
     code = code == PS_OK && v->chart != NULL ? put_report_html_chart(p, true, err) : code;
+    if (code == PS_OK && v->chart != NULL) {
+        ps_buf note = {0};
+        ps_chart_note(v->chart, v->chart_step, v->pipeline, &note);
+        if (note.len > 0) {
+            ps_html_tag(&p->html, "<p class=quiet>", ps_buf_str(&note), "</p>\n");
+        }
+        ps_buf_fini(&note);
+    }
     for (size_t i = 0; i < v->n_pipelines; i++) {
         ps_html_tag(&p->html, "<details><summary>", v->pipelines[i]->title, "</summary>");
         ps_html_table(&p->html, v->pipelines[i], 0, v->pipelines[i]->n_rows, 0);

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "write/chart/chart_note.h"
 #include "write/out/shorten.h"
 #include "write/out/wrap.h"
 #include "write/out/writers.h"
@@ -353,6 +354,13 @@ static void put_report_text_overview(page *p) {
     ps_buf_add_char(p->out, '\n');
 }
 
+static void put_report_text_chart_note(page *p) {
+    ps_buf note = {0};
+    ps_chart_note(p->view->chart, p->view->chart_step, p->view->pipeline, &note);
+    ps_buf_add_str(p->out, ps_buf_str(&note));
+    ps_buf_fini(&note);
+}
+
 static void put_report_text_chart(page *p) {
     const ps_report_view *v = p->view;
     ps_chart_text_opts opts = {.style = *p->style, .step = v->chart_step, .pipeline = v->pipeline};
@@ -361,6 +369,7 @@ static void put_report_text_chart(page *p) {
         ps_code code = ps_write_chart_text(v->chart, &opts, p->out, &err);
         p->failed = p->failed || code == PS_NOMEM;
         ps_buf_add_char(p->out, '\n');
+        put_report_text_chart_note(p);
     }
 }
 
