@@ -193,6 +193,7 @@ expect 0 "computing and its links only" whatif "$T/marks"
 rm -rf "$T/marks"
 "$PIPESCOPE_BIN" simulate dualpipev --pp 4 --microbatches 10 --profile "$T/marks" --jitter 5 --quiet > /dev/null
 expect 0 "slowdown 0.9[0-9]*: none of the job" whatif "$T/marks"
+expect 0 "ideal step is longer than the replay: of kind backward-compute" whatif "$T/marks"
 rm -rf "$T/marks"
 "$PIPESCOPE_BIN" simulate 1f1b --pp 1 --microbatches 8 --profile "$T/marks" --quiet > /dev/null
 expect 3 "one stage" whatif "$T/marks"

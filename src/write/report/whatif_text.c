@@ -13,6 +13,9 @@
 /* Share of the measured step by which a replay may miss it before the reader is warned. */
 #define UNEXPLAINED 0.2
 
+/* Below it an ideal step is longer than the replay by more than rounding and noise explain. */
+#define LEAST_SLOWDOWN 0.99
+
 /* --- the verdict --------------------------------------------------------------------------------------------------- */
 
 /* A paragraph whose further lines are indented. */
@@ -55,6 +58,18 @@ static void put_step_line(ps_buf *out, const char *what, int64_t ns, const char 
     ps_buf_addf(out, "\n");
 }
 
+/* The kind that alone makes the ideal longer than the replay most; "" when there is none. */
+static const char *shortest_kind(const ps_whatif_view *view) {
+    const char *kind = "";
+    double least = LEAST_SLOWDOWN;
+    for (size_t r = 0; view->kinds != NULL && r < view->kinds->n_rows; r++) {
+        double slowdown = ps_view_real(view->kinds, r, "slowdown");
+        kind = slowdown < least ? ps_view_text(view->kinds, r, "kind") : kind;
+        least = slowdown < least ? slowdown : least;
+    }
+    return kind;
+}
+
 size_t ps_whatif_doubts(const ps_whatif_view *view, char out[PS_WHATIF_DOUBTS][PS_WHATIF_DOUBT]) {
     double share = (double)ps_view_int(view->job, 0, "no_delay") /
                    (double)ps_view_int(view->job, 0, "measured");
@@ -72,6 +87,17 @@ size_t ps_whatif_doubts(const ps_whatif_view *view, char out[PS_WHATIF_DOUBTS][P
             out[n++], PS_WHATIF_DOUBT,
             "The chart has computing and its links only: gradients, the optimizer and the host are in "
             "no figure here.");
+    }
+    double slowdown = ps_view_real(view->job, 0, "slowdown");
+    if (slowdown < LEAST_SLOWDOWN) {
+        const char *kind = shortest_kind(view);
+        (void)snprintf(
+            out[n++], PS_WHATIF_DOUBT,
+            "The ideal step is longer than the replay: %s%s%s ops differ by design (first and last stages, "
+            "parts of a split backward), and the critical path runs through short ones, which all alike "
+            "would be longer. The slowdown is no measure of waste here; repairs and --without are of "
+            "what they name.",
+            kind[0] != '\0' ? "of kind " : "some", kind, kind[0] != '\0' ? " the" : "");
     }
     return n;
 }
