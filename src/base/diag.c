@@ -69,8 +69,10 @@ static void merge_kind(ps_diag *into, const ps_diag *from, int k, const char *wh
         if (place == NULL) {
             break;
         }
-        (void)snprintf(place, sizeof into->places[0][0], "%s%s%s", who != NULL ? who : "",
-                       who != NULL ? ": " : "", from->places[k][i]);
+        /* What is odd about the rank as a whole names the rank itself. */
+        const char *prefix = who != NULL && strcmp(who, from->places[k][i]) != 0 ? who : "";
+        (void)snprintf(place, sizeof into->places[0][0], "%s%s%s", prefix,
+                       prefix[0] != '\0' ? ": " : "", from->places[k][i]);
         ps_utf8_drop_pieces(place);
         drop_if_known(into, (ps_oddity)k, place);
     }

@@ -244,7 +244,7 @@ void ps_diag_repeat(ps_diag *d, ps_oddity kind, uint64_t n);
 /* There are more places than the kept ones: a list of them ends in "...". */
 bool ps_diag_has_more_places(const ps_diag *d, ps_oddity kind);
 
-/* Adds `from` to `into`; places get "who: " in front when `who` is not NULL. */
+/* Adds `from` to `into`; places other than `who` itself get "who: " in front when it is not NULL. */
 void ps_diag_merge(ps_diag *into, const ps_diag *from, const char *who);
 
 /* What a second look at the same input found: of a kind whose places are the same, or a part of them, the larger count stands.

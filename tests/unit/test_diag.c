@@ -129,6 +129,9 @@ static void merging_adds_counts_and_places(void **state) {
     assert_string_equal(all.places[PS_ODD_TIME][1], "rank 0: b");
     assert_string_equal(all.places[PS_ODD_TIME][2], "rank 1: c");
     assert_string_equal(all.places[PS_ODD_FILE][0], "rank 1: e");
+    ps_diag_add(&one, PS_ODD_FILE, "rank 0"); /* the rank as a whole */
+    ps_diag_merge(&all, &one, "rank 0");
+    assert_string_equal(all.places[PS_ODD_FILE][1], "rank 0");
     ps_diag plain = {0};
     ps_diag_merge(&plain, &two, NULL);
     assert_string_equal(plain.places[PS_ODD_TIME][0], "c");
