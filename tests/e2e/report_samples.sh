@@ -116,17 +116,19 @@ level1_step = load("level1")["step_ns"]
 worst = load("level1")["overview"][level1["free-share"]["rank"]]
 idle = sum(worst[k] for k in ("before_ns", "free_ns", "after_ns"))
 host = float(level1["free-share"]["value"].split()[0]) / 100 * level1_step
+# Seven copies hold the host up for 90.8 of 148 ms; without them it takes 57 ms a step and the device about 100, so that in steps that
+# follow one another nothing waits for the host.
 # A step gains what the longer of two is shorter without the cause, as each rank by itself tells (151.889 and 148.265 ms). What the device does
 # alone before the next launch waits: of 10.5 ms on rank 0 6 us transfer.
 by_rank = [{f["rule"]: f["gain_ns"] for f in load(f"level1_rank{r}")["findings"]} for r in (0, 1)]
 own_steps = [load(f"level1_rank{r}")["step_ns"] for r in (0, 1)]
-for rule, gain in (("free-share", 38974215), ("blocking-copy", 6656085), ("jit-compile", 9204070)):
+for rule, gain in (("free-share", 38974215), ("blocking-copy", 38974215), ("jit-compile", 9204070)):
     want = max(own_steps) - max(step - claims[rule] for step, claims in zip(own_steps, by_rank))
     assert level1[rule]["gain_ns"] == want == gain, (rule, level1[rule]["gain_ns"], want)
 # Of the 27 item() five hold a copy; the others read a number of the host's (in reducer::mul_out). With two copy_() they are 7.
 assert "blocking copies (7 ranges in a step" in level1["blocking-copy"]["what"] and "5.93 ms" in level1["blocking-copy"]["what"], level1["blocking-copy"]
 assert "19 calls of aclopCompileAndExecute (27.6 ms in a step), of which opCompile takes 368 us (the longest 69.8 us)" in level1["jit-compile"]["what"], level1["jit-compile"]
-assert [s["finding"] for s in level1["data-loading"]["shared_with"]] == [2, 3], level1["data-loading"]
+assert [s["finding"] for s in level1["data-loading"]["shared_with"]] == [2, 3, 4], level1["data-loading"]
 assert "its step of 148 ms" in level1["free-share"]["what"] and "empty_tensor 2.97 ms (86 of 102 a step)" in level1["free-share"]["what"], level1["free-share"]
 assert "shapes of operators, allocations" in level1["free-share"]["what"], level1["free-share"]
 assert "fetching a batch 3.65 ms" in level1["free-share"]["evidence"][0]["note"], level1["free-share"]["evidence"][0]

@@ -182,7 +182,7 @@ void ps_report_optimiser_launches(ps_report *report);
 /* What a host without an activity gains behind it, per step (report_lead.c). */
 typedef struct ps_report_lead {
     int64_t idle_ns, comm_ns; /* where the device is idle, or does nothing but communicate */
-    char text[128];           /* a sentence; "" where it is none */
+    char text[160];           /* a sentence; "" where it is none */
 } ps_report_lead;
 
 /* Of all activities that one rule counts with this one, the first of them; no more than `most_ns`, and of communication `most_comm_ns`. */

@@ -51,6 +51,7 @@ typedef struct lead_walk {
     int64_t lead_ns;
     int64_t at_ns;    /* all of the host before it is counted */
     size_t next_wait; /* the first that begins behind it */
+    bool counts;      /* what is won */
 } lead_walk;
 
 static const ps_sort_key BY_LEAD_PLACE[] = {PS_UP(lead_piece, device), PS_UP(lead_piece, start_ns),
@@ -97,37 +98,45 @@ static bool walk_lead_piece(lead_walk *w, const lead_piece *p) {
     int64_t behind_ns = p->end_ns - p->start_ns - inside_ns;
     behind_ns = w->lead_ns < behind_ns ? w->lead_ns : behind_ns;
     int64_t won_ns = inside_ns + behind_ns;
+    w->lead_ns -= behind_ns;
+    if (!w->counts) {
+        return true;
+    }
     int64_t *sum_ns = p->is_comm ? &stops->lead_comm_ns : &stops->lead_ns;
     *sum_ns = ps_i64_plus(*sum_ns, won_ns);
-    w->lead_ns -= behind_ns;
     return won_ns == 0 || ps_intervals_add(&stops->lead_spans, w->out->origin_ns + p->start_ns,
                                            w->out->origin_ns + p->start_ns + won_ns);
 }
 
-/* The host is there earlier at the end of the last step, too, which is its own. What it does not wait any more itself would be taken up
- * by what it launches behind, in steps that were not captured. */
-static void keep_lead_left(const lead_walk *w) {
-    ps_report_stops *stops = &w->out->stops[w->group.first];
-    bool is_work = w->group.first != PS_ACTIVITY_COPY && w->group.first != PS_ACTIVITY_SYNC;
-    if (is_work && !w->out->has_no_ends) {
-        stops->lead_ns = ps_i64_plus(stops->lead_ns, w->lead_ns);
+/* Over the pieces of one device, from the lead that the host has where they begin. */
+static bool walk_lead_device(lead_walk *w, const lead_piece *at, size_t n, int64_t lead_ns) {
+    bool ok = true;
+    w->lead_ns = lead_ns;
+    w->at_ns = INT64_MIN;
+    w->next_wait = 0;
+    for (size_t i = 0; ok && i < n; i++) {
+        bool is_others =
+            at[i].is_copy && (at[i].cause < w->group.first || at[i].cause > w->group.last);
+        ok = is_others || walk_lead_piece(w, &at[i]);
     }
+    walk_lead_host(w, INT64_MAX);
+    return ok;
 }
 
+/* The captured steps are taken to come again: the lead that is left at the end of the last one is that of the first, whose beginning it
+ * hides. So the walk is done twice, and counts the second time. */
 static bool walk_lead(lead_walk *w, const lead_pieces *all) {
     bool ok = true;
-    for (size_t i = 0; ok && i < all->n; i++) {
-        if (i == 0 || all->at[i].device != all->at[i - 1].device) {
-            keep_lead_left(w);
-            w->lead_ns = 0;
-            w->at_ns = INT64_MIN;
-            w->next_wait = 0;
+    for (size_t from = 0, to = 0; ok && from < all->n; from = to) {
+        while (to < all->n && all->at[to].device == all->at[from].device) {
+            to++;
         }
-        bool is_others = all->at[i].is_copy &&
-                         (all->at[i].cause < w->group.first || all->at[i].cause > w->group.last);
-        ok = is_others || walk_lead_piece(w, &all->at[i]);
+        w->counts = false;
+        ok = w->out->has_no_ends || walk_lead_device(w, &all->at[from], to - from, 0);
+        w->counts = true;
+        ok = ok &&
+             walk_lead_device(w, &all->at[from], to - from, w->out->has_no_ends ? 0 : w->lead_ns);
     }
-    keep_lead_left(w);
     ps_report_limit_spans(&w->out->stops[w->group.first].lead_spans);
     return ok;
 }
@@ -242,8 +251,8 @@ ps_report_lead ps_report_lead_of(const ps_report_member *m, int activity, int64_
     if (l.idle_ns + l.comm_ns > 0) {
         (void)snprintf(
             l.text, sizeof l.text,
-            " Without it the host also comes earlier to what it launches behind: up to %s "
-            "more.",
+            " Without it the host also comes earlier to what it launches behind, also in the step that "
+            "follows: up to %s more.",
             ps_ns_text_of(l.idle_ns + l.comm_ns).text);
     }
     return l;
