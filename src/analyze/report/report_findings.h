@@ -43,6 +43,7 @@ typedef struct ps_finding {
     int64_t gain_rank; /* whose time the gain is; until it is bounded that of `rank` */
     int32_t stage;     /* -1: several or unknown */
     int64_t gain_ns;   /* per step, at most; 0 unknown */
+    int64_t claimed_ns; /* the gain before other ranks bounded it */
     int64_t comm_ns; /* of the gain: exposed communication of `rank` that a host in time may hide */
     int64_t launches_ns;  /* of the gain: the host's, which a late host's finding counts, too */
     const char *replayed; /* the schedule whose replay bounds the gain; NULL: none does */

@@ -359,7 +359,7 @@ static void bound_gain(ps_report *report, ps_finding *f) {
     if (report->findings.is_of_part) {
         f->gain_ns = 0; /* how much more of it there is nobody knows */
     }
-    int64_t claimed_ns = f->gain_ns;
+    f->claimed_ns = f->gain_ns;
     int64_t step_left_ns = 0;
     bool by_steps = f->gain_ns > 0 && ps_report_claims(f->rule);
     const ps_report_member *step = by_steps ? bound_by_steps(report, f, &step_left_ns) : NULL;
@@ -368,9 +368,9 @@ static void bound_gain(ps_report *report, ps_finding *f) {
     most_ns = most_ns < report->step_ns ? most_ns : report->step_ns;
     if (longest != NULL && most_ns < f->gain_ns) {
         f->gain_ns = most_ns;
-        say_bound(&report->findings, f, claimed_ns, longest, left_ns);
+        say_bound(&report->findings, f, f->claimed_ns, longest, left_ns);
     } else if (step != NULL) {
-        say_step_bound(&report->findings, f, claimed_ns, step, step_left_ns);
+        say_step_bound(&report->findings, f, f->claimed_ns, step, step_left_ns);
     }
     f->gain_ns = f->gain_ns < report->step_ns ? f->gain_ns : report->step_ns;
     bound_by_bubble(report, f);
@@ -384,9 +384,8 @@ static const ps_sort_key FINDING_ORDER[] = {PS_DOWN(ps_finding, gain_ns), PS_UP(
 
 /* --- time that several findings count --------------------------------------------------------------------------------- */
 
-static int64_t n_steps_of(const ps_report *report, int64_t rank) {
-    const ps_report_member *m = ps_report_member_of(report, rank);
-    return m != NULL && m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+static int64_t n_steps_of(const ps_report_member *m) {
+    return m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
 }
 
 /* Of one rule about links and one about the communication of a rank: no slow link is in a communicator of that rank. */
@@ -438,11 +437,43 @@ static const ps_intervals *spans_on(ps_report *report, const ps_finding *f, int6
     return room->n > 0 ? room : NULL;
 }
 
+/* Of them, per step: what lies beside communication that stands alone because the host is late. */
+static int64_t late_comm_in_ns(const ps_report_member *m, const ps_intervals *list) {
+    int64_t sum_ns = 0;
+    for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
+        for (size_t i = 0; i < list->n; i++) {
+            sum_ns += ps_intervals_within_ns(&m->facts->late_comm_spans[cause],
+                                             list->at[i].start_ns, list->at[i].end_ns);
+        }
+    }
+    return sum_ns / n_steps_of(m);
+}
+
+static int64_t above_zero(int64_t ns) {
+    return ns > 0 ? ns : 0;
+}
+
+/* The least of what lies `both` in the spans of a finding and in those of another that its gain must count. The spans hold more than was
+ * claimed where communication is counted in part: that may be the communication in both. What other ranks took off may be any. */
+static int64_t least_shared_ns(const ps_report_member *m, const ps_finding *x,
+                               const ps_intervals *both) {
+    int64_t n_steps = n_steps_of(m);
+    int64_t own_comm_ns = late_comm_in_ns(m, &x->spans);
+    int64_t both_comm_ns = late_comm_in_ns(m, both);
+    int64_t both_idle_ns = ps_intervals_length_ns(both) / n_steps - both_comm_ns;
+    int64_t spare_ns = above_zero(ps_intervals_length_ns(&x->spans) / n_steps - x->claimed_ns);
+    int64_t spare_comm_ns = spare_ns < own_comm_ns ? spare_ns : own_comm_ns;
+    int64_t bound_ns = above_zero(x->claimed_ns - x->gain_ns);
+    return above_zero(above_zero(both_comm_ns - spare_comm_ns) +
+                      above_zero(both_idle_ns - (spare_ns - spare_comm_ns)) - bound_ns);
+}
+
 /* What both count in a step on the rank of the first, as their spans say; -1 where they do not. */
 static int64_t shared_ns(ps_report *report, const ps_finding *x, const ps_finding *y) {
     ps_intervals both = {0};
     ps_intervals room = {0};
-    bool is_known = ps_report_member_of(report, x->rank) != NULL && x->spans.n > 0;
+    const ps_report_member *m = ps_report_member_of(report, x->rank);
+    bool is_known = m != NULL && x->spans.n > 0;
     const ps_intervals *others = is_known ? spans_on(report, y, x->rank, &room) : NULL;
     int64_t ns = -1;
     if (others != NULL) {
@@ -450,10 +481,9 @@ static int64_t shared_ns(ps_report *report, const ps_finding *x, const ps_findin
             report->findings.failed = true;
         }
         int64_t launches_ns = shared_launches_ns(x, y);
-        ns = ps_intervals_length_ns(&both) / n_steps_of(report, x->rank);
-        int64_t own_ns = ps_intervals_length_ns(&x->spans) / n_steps_of(report, x->rank);
-        ns = ps_report_part_of_gain(x->gain_ns, ns, own_ns - ns);
+        ns = least_shared_ns(m, x, &both);
         ns = ns > launches_ns ? ns : launches_ns;
+        ns = ns < x->gain_ns ? ns : x->gain_ns;
         ns = ns < y->gain_ns ? ns : y->gain_ns;
     }
     ps_intervals_fini(&both);
