@@ -412,7 +412,7 @@ static void launches_of_conversions_are_the_hosts(void **state) {
         assert_non_null(
             strstr(report_text(&o, PS_RULE_CONVERSION),
                    "In the gain are 100 us of them and, for the kernels behind which the "
-                   "device waits for the host, the 15.0 us that the host takes"));
+                   "device waits for the host, the 15.0 us of their launch calls alone"));
         assert_string_equal(findings_cell(&o, PS_RULE_CONVERSION, "shared with")->u.text, "1");
         assert_int_equal(report_row(&o, PS_RULE_FREE_SHARE), 0);
         const ps_value *shared = findings_cell(&o, PS_RULE_CONVERSION, "shared");

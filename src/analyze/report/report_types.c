@@ -183,18 +183,18 @@ static void show_conversions(ps_compute *c) {
     ps_free(order);
 }
 
-enum { UNPAID_CONVERSIONS_TEXT = 300 };
+enum { UNPAID_CONVERSIONS_TEXT = 400 };
 
 /* What of the conversions is in the gain, in a step, where that is not all of them; else "". */
 static const char *unpaid_conversions_text(int64_t all_ns, int64_t pays_ns, int64_t launches_ns,
                                            char out[UNPAID_CONVERSIONS_TEXT]) {
-    char launches[176] = "";
+    char launches[240] = "";
     out[0] = '\0';
     if (launches_ns > 0) {
         (void)snprintf(
             launches, sizeof launches,
-            " and, for the kernels behind which the device waits for the host, the %s that the host "
-            "takes to launch them",
+            " and, for the kernels behind which the device waits for the host, the %s of their launch "
+            "calls alone (what the host prepares between calls may go, too: no record says for what it is)",
             ps_ns_text_of(launches_ns).text);
     }
     if (pays_ns < all_ns) {
