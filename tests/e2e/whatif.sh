@@ -136,6 +136,19 @@ expect 0 "Cause: worker" whatif "$T/job.json"
 expect 0 "No cause stands out" whatif "$T/job.json" --threshold worker=1.3
 expect 2 "unknown cause 'layer'" whatif "$T/job.json" --threshold layer=1
 expect 0 "set stage=1:-50%" whatif "$T/job.json" --set stage=1:-50%
+# The report has the same answer, first and in its finding.
+"$PIPESCOPE_BIN" report "$T/job.json" --json > "$T/report.json"
+python3 - "$T" <<'PY'
+import json
+import sys
+
+report = json.load(open(f"{sys.argv[1]}/report.json"))
+verdict, slow = report["verdict"], [f for f in report["findings"] if f["rule"] == "slow-rank"]
+assert verdict.startswith("Rank 3 (stage 1, replica 1) is slower than those with the same work (finding 1)."), verdict
+assert "45.0 ms of a step of 155 ms" in verdict and "it takes 110 ms instead of 155 ms" in verdict, verdict
+assert report["step_without_ns"] == 110_000_000, report["step_without_ns"]
+assert [(f["finding"], f["rank"], f["gain_ns"], f["gain_from"]) for f in slow] == [(1, 3, 45_000_000, "replay")], slow
+PY
 # The same file is a cluster for every other command.
 expect 0 "4 ranks" info "$T/job.json"
 expect 0 "1f1b" chart "$T/job.json"

@@ -45,6 +45,7 @@ typedef struct ps_analysis_opts {
 typedef struct ps_rank_info {
     int64_t rank;         /* global rank, -1 unknown */
     int32_t machine;      /* number of the host in a job of several, -1 unknown */
+    bool names_ops;       /* its capture names every op of a step (model/worker_ops.h) */
     const char *profiler; /* profiles of different profilers are never paired with one another */
     const char *dir;      /* its directory, below the input directory; "." itself, NULL unknown */
 } ps_rank_info;

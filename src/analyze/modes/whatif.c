@@ -2,10 +2,9 @@
  * captures get there through their pipeline chart (whatif_tables.h, run/run_whatif.h). */
 #include <string.h>
 
-#include "analyze/comm/topology.h"
 #include "analyze/core/analysis.h"
+#include "analyze/whatif/rank_steps.h"
 #include "analyze/whatif/whatif_tables.h"
-#include "analyze/whatif/worker_steps.h"
 #include "base/alloc.h"
 
 typedef struct partial {
@@ -46,71 +45,20 @@ static ps_code map_whatif(const ps_map_input *in, void **out, ps_err *err) {
     return PS_OK;
 }
 
-typedef struct joining {
-    const ps_timeline **timelines;
-    ps_job_worker *workers;
-    size_t n;
-} joining;
-
-/* By stage, replica, tp. */
-static bool stands_before(const ps_job_worker *a, const ps_job_worker *b) {
-    return a->stage != b->stage       ? a->stage < b->stage
-           : a->replica != b->replica ? a->replica < b->replica
-                                      : a->tp < b->tp;
-}
-
-static ps_code place_whatif_mode_workers(const ps_reduce_input *in, joining *j, ps_err *err) {
-    const ps_rank_facts **facts = ps_calloc(in->n_ranks + 1, sizeof *facts);
-    ps_code code = facts != NULL ? PS_OK : ps_fail_nomem(err);
-    for (size_t r = 0; code == PS_OK && r < in->n_ranks; r++) {
-        const partial *part = in->partials[r];
-        facts[r] = part != NULL ? &part->facts : NULL;
-    }
-    ps_job job = {0};
-    if (code == PS_OK) {
-        job = ps_job_from(facts, in->diags, in->n_ranks, in->opts);
-    }
-    for (size_t r = 0; code == PS_OK && r < in->n_ranks; r++) {
-        const partial *part = in->partials[r];
-        if (part == NULL) {
-            continue;
-        }
-        ps_layout_place place = ps_job_locate(&job, in->ranks[r].rank);
-        if (place.pp < 0 || place.dp < 0 || place.tp < 0) {
-            code =
-                ps_fail(err, PS_NOTHING, "rank %lld has no place in the job: give --pp, --tp, --dp",
-                        (long long)in->ranks[r].rank);
-            break;
-        }
-        ps_job_worker worker = {in->ranks[r].rank, (int32_t)place.pp, (int32_t)place.dp,
-                                (int32_t)place.tp};
-        size_t at = j->n++;
-        for (; at > 0 && stands_before(&worker, &j->workers[at - 1]); at--) {
-            j->workers[at] = j->workers[at - 1];
-            j->timelines[at] = j->timelines[at - 1];
-        }
-        j->workers[at] = worker;
-        j->timelines[at] = &part->timeline;
-    }
-    ps_free(facts);
-    return code;
-}
-
 static ps_code reduce_whatif(const ps_reduce_input *in, void **shared, ps_err *err) {
     *shared = NULL;
-    joining j = {.timelines = ps_calloc(in->n_ranks + 1, sizeof *j.timelines),
-                 .workers = ps_calloc(in->n_ranks + 1, sizeof *j.workers)};
+    ps_rank_timeline *ranks = ps_calloc(in->n_ranks + 1, sizeof *ranks);
     ps_job_steps js = {0};
-    bool ok = j.timelines != NULL && j.workers != NULL;
-    ps_code code = ok ? place_whatif_mode_workers(in, &j, err) : ps_fail_nomem(err);
-    if (code == PS_OK && j.n > 0) {
-        code = ps_worker_steps_make(j.timelines, j.workers, j.n, &js, err);
-        j.workers = NULL;
-        code = code == PS_OK ? ps_whatif_add_tables(&js, NULL, in->opts, in->result, err) : code;
-        ps_job_steps_fini(&js);
+    for (size_t r = 0; ranks != NULL && r < in->n_ranks; r++) {
+        const partial *part = in->partials[r];
+        if (part != NULL) {
+            ranks[r] = (ps_rank_timeline){&part->facts, &part->timeline};
+        }
     }
-    ps_free(j.timelines);
-    ps_free(j.workers);
+    ps_code code = ranks != NULL ? ps_rank_steps_make(in, ranks, &js, err) : ps_fail_nomem(err);
+    code = code == PS_OK ? ps_whatif_add_tables(&js, NULL, in->opts, in->result, err) : code;
+    ps_job_steps_fini(&js);
+    ps_free(ranks);
     return code;
 }
 

@@ -567,6 +567,7 @@ static ps_code look_and_tell(ps_report *report, ps_err *err) {
     ps_report_thinned(report);
     ps_report_find_peers(report);
     ps_report_measure_skew(report);
+    ps_report_replay_make(report, &report->replay, &report->findings.failed);
     ps_report_dispatch(report);
     ps_code code = ps_report_compute(report, err);
     ps_report_units(report);
@@ -623,6 +624,7 @@ static ps_code reduce_report(const ps_reduce_input *in, void **shared, ps_err *e
         ps_intervals_fini(&report.members[i].absorbed);
     }
     ps_skew_fini(&report.skew);
+    ps_report_replay_fini(&report.replay);
     ps_free(report.waited);
     ps_free(report.members);
     ps_findings_fini(&report.findings);

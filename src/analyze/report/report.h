@@ -6,6 +6,7 @@
 #include "analyze/core/analysis.h"
 #include "analyze/report/report_facts.h"
 #include "analyze/report/report_findings.h"
+#include "analyze/report/report_replay.h"
 #include "analyze/stats/intervals.h"
 #include "model/chart.h"
 
@@ -101,6 +102,7 @@ typedef struct ps_report {
     bool has_host_times; /* of some rank: then nothing is said of dispatch */
     const char
         *comm_from_marks; /* ps_trace_comm_from_marks of the first rank that has it, or NULL */
+    ps_report_replay replay;
 } ps_report;
 
 /* What a rule compares, of one rank; `what` is the rule's own. */

@@ -635,6 +635,7 @@ static void find_spread(ps_report *report, const metric *x) {
                                     ? x->of(worst.most) - worst.next_ns
                                     : 0,
                      .value = worst.share,
+                     .is_of_computing = x->of == computing_of,
                      .is_assumed = slow->stage < 0},
         "%s differs by %.1f %% over %zu ranks%s: rank %s %s, rank %s %s in a step.%s%s%s%s",
         x->what, worst.share, worst.n, slow->stage >= 0 ? " of one stage" : "",

@@ -22,6 +22,7 @@ void ps_report_rank_free(ps_report_rank *r) {
         ps_free(r->kernels);
         ps_comm_waits_fini(&r->comm_waits);
         ps_comm_part_free(r->part);
+        ps_timeline_fini(&r->timeline);
         ps_arena_fini(&r->arena);
         ps_free(r);
     }

@@ -20,6 +20,7 @@
 #include "analyze/rank/overlap.h"
 #include "analyze/rank/thinned.h"
 #include "analyze/report/report_rules.h"
+#include "analyze/whatif/worker_steps.h"
 #include "base/arena.h"
 #include "base/num.h"
 
@@ -298,8 +299,9 @@ typedef struct ps_report_rank {
     const struct ps_literal *environment; /* ENV_VARIABLES: an object, or NULL */
     ps_report_frequency device_frequency, cpu_frequency;
 
-    ps_comm_part *part; /* operators, and what the profiler says of them; NULL without a device */
-    ps_comm_list comm;  /* that of the part: not owned */
+    ps_timeline timeline; /* of a capture that names every op of a step; else empty */
+    ps_comm_part *part;   /* operators, and what the profiler says of them; NULL without a device */
+    ps_comm_list comm;    /* that of the part: not owned */
     ps_comm_waits comm_waits; /* of its operators */
     ps_report_packets packets[8];
     size_t n_packets;

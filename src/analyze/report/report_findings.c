@@ -100,6 +100,7 @@ const char *ps_severity_of(int64_t gain_ns, int64_t step_ns) {
 
 typedef struct finding_row {
     int64_t number, stage, rank, gain_ns, shared_ns;
+    const char *gain_from; /* "replay" of the job's steps without the cause; else a "bound" */
     const char *shared_with, *section, *severity, *rule, *title, *text;
     double gain_share;
     char value[32], threshold[32], fires[512], advice[1024];
@@ -116,6 +117,7 @@ static const ps_column FINDINGS[] = {
     {.name = "rank", PS_FIELD(finding_row, rank), .unknown_below_zero = true},
     {.name = "gain", PS_FIELD(finding_row, gain_ns), .unit = PS_UNIT_NS},
     {.name = "gain share", PS_FIELD(finding_row, gain_share), .unit = PS_UNIT_PERCENT},
+    {.name = "gain from", PS_FIELD(finding_row, gain_from)},
     {.name = "shared", PS_FIELD(finding_row, shared_ns), .unit = PS_UNIT_NS},
     {.name = "shared with", PS_FIELD(finding_row, shared_with)},
     {.name = "value", PS_FIELD(finding_row, value)},
@@ -162,6 +164,9 @@ static void put_finding(ps_table *t, const ps_finding *x, size_t number, ps_vend
         .stage = x->stage,
         .rank = x->rank,
         .gain_ns = has_gain ? x->gain_ns : PS_UNKNOWN_INT,
+        .gain_from = !has_gain        ? NULL
+                     : x->is_replayed ? "replay"
+                                      : "bound",
         .gain_share = has_gain ? ps_percent(x->gain_ns, step_ns) : NAN,
         .shared_ns = is_shared && x->shared_ns > 0 ? x->shared_ns : PS_UNKNOWN_INT,
         .shared_with = is_shared ? shared_with : NULL,

@@ -50,7 +50,9 @@ typedef struct ps_finding {
     double value;         /* what the rule compares, in its unit; NAN: not known */
     size_t
         n_over; /* ranks on which the rule fires, which the text then says; 0: no rule of single ranks */
-    bool is_assumed; /* the gain rests on something that was not measured: medium at most */
+    bool is_of_computing; /* slow-rank: it is the computing that differs */
+    bool is_replayed;     /* the gain is that of a replay without the cause (report_replay.h) */
+    bool is_assumed;      /* the gain rests on something that was not measured: medium at most */
     const char *text;
     const char *remedy; /* what to try, where the finding knows better than its rule; else NULL */
     size_t first_evidence, n_evidence;

@@ -376,6 +376,20 @@ static void bound_gain(ps_report *report, ps_finding *f) {
     bound_by_bubble(report, f);
 }
 
+/* Where the steps of the job can be replayed that says what a step takes without the cause: no bound by sums is wanted. */
+static void settle_gain(ps_report *report, ps_finding *f) {
+    char text[192];
+    int64_t gain_ns = 0;
+    if (!report->findings.is_of_part &&
+        ps_report_replay_gain(report, f, &gain_ns, text, sizeof text)) {
+        f->gain_ns = is_stall_rule(f->rule) && f->gain_ns < gain_ns ? f->gain_ns : gain_ns;
+        f->is_replayed = true;
+        append_text(&report->findings, f, text);
+    } else {
+        bound_gain(report, f);
+    }
+}
+
 /* --- the order ------------------------------------------------------------------------------------------------------- */
 
 /* By rule, so that the order does not depend on the threads; rules add their findings in the order of ranks. */
@@ -558,7 +572,7 @@ void ps_report_bound_gains(ps_report *report) {
     ps_findings *f = &report->findings;
     ps_report_find_absorbed(report);
     for (size_t i = 0; i < f->n; i++) {
-        bound_gain(report, &f->all[i]);
+        settle_gain(report, &f->all[i]);
         ps_intervals_unite(&f->all[i].spans);
         say_absorbed(report, &f->all[i]);
     }

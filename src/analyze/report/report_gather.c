@@ -327,6 +327,9 @@ ps_code ps_report_map(const ps_map_input *in, void **partial, ps_err *err) {
     if (code == PS_OK && !read_environment(in->trace, r, err)) {
         code = PS_NOMEM;
     }
+    if (code == PS_OK && in->rank->names_ops && !ps_timeline_read(in->trace, &r->timeline)) {
+        code = ps_fail_nomem(err);
+    }
     ps_links links = {0};
     if (code == PS_OK && r->any_device) {
         code = ps_links_init(&links, in->trace, err);

@@ -359,6 +359,9 @@ typedef struct bubble_text {
 
 /* What the schedule that ran would take less with every stage as fast as the mean; 0: not replayed, or nothing. */
 static int64_t balanced_gain_ns(const pipes *p) {
+    if (p->report->replay.explains) { /* with the durations of each step, not their medians */
+        return ps_report_replay_even_ns(p->report);
+    }
     const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
     size_t row = ps_report_replay_row(replay, PS_BALANCED_ROW);
     int64_t gain_ns = row != SIZE_MAX ? ps_column_int(replay, row, "gain", 0) : 0;
@@ -559,8 +562,9 @@ static void find_imbalance(pipes *p) {
     int64_t most_ns = mean(order[0]->busy_ns, order[0]->n_steps);
     double share = ps_percent(most_ns - mean_ns, mean_ns);
     const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
-    bool replayed = ps_report_replay_row(replay, PS_BALANCED_ROW) != SIZE_MAX &&
-                    ps_report_replay_is_like(p->report);
+    bool replayed =
+        p->report->replay.explains || (ps_report_replay_row(replay, PS_BALANCED_ROW) != SIZE_MAX &&
+                                       ps_report_replay_is_like(p->report));
     int64_t gain_ns = replayed ? balanced_gain_ns(p) : most_ns - mean_ns;
     ps_findings *f = &p->report->findings;
     if (p->n_numbers > 1 && ps_rule_fires(f, PS_RULE_STAGE_IMBALANCE, share)) {

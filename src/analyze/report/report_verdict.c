@@ -1,5 +1,6 @@
 /* The verdict: one paragraph that says what costs most, what to do about it and what a step would then take. Every page that
  * shows the report begins with it. */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -117,13 +118,13 @@ static void add_absorbed(sentence *s, const ps_finding *f) {
     }
 }
 
-/* The next largest, but for `detail`, which was told. The ends of a step are a place, and no more than the first where that has
- * them, too. */
-static void add_next(sentence *s, const ps_findings *all, size_t detail) {
-    for (size_t i = 1; i < all->n && all->all[i].gain_ns > 0; i++) {
+/* The next largest, but for two that were told (SIZE_MAX: none). The ends of a step are a place, and no more than the first where
+ * that has them, too. */
+static void add_next(sentence *s, const ps_findings *all, size_t told, size_t detail) {
+    for (size_t i = 0; i < all->n && all->all[i].gain_ns > 0; i++) {
         const ps_finding *f = &all->all[i];
-        bool is_judged =
-            i == detail || (f->rule == PS_RULE_BEFORE_FIRST_WORK && f->shared_with > 0);
+        bool is_judged = i == told || i == detail ||
+                         (f->rule == PS_RULE_BEFORE_FIRST_WORK && f->shared_with > 0);
         if (!is_judged) {
             add_text(s, " Next: %s, at most %s (finding %zu)", ps_finding_title(f),
                      ps_ns_text_of(f->gain_ns).text, i + 1);
@@ -153,7 +154,100 @@ static void say_largest(sentence *s, const ps_report *report, const ps_finding *
     add_absorbed(s, f);
     add_text(s, ".");
     size_t detail = add_detail(s, report);
-    add_next(s, &report->findings, detail);
+    add_next(s, &report->findings, 0, detail);
+}
+
+/* --- what whatif answers ----------------------------------------------------------------------------------------------- */
+
+/* The finding of the same cause, SIZE_MAX: none. */
+static size_t finding_of_cause(const ps_findings *all, const ps_whatif_cause *c) {
+    for (size_t i = 0; i < all->n; i++) {
+        const ps_finding *f = &all->all[i];
+        bool is_rank = f->rule == PS_RULE_SLOW_RANK && c->rank >= 0 && f->rank == c->rank;
+        bool is_stage = f->rule == PS_RULE_STAGE_IMBALANCE && c->rank < 0 && c->stage >= 0 &&
+                        f->stage == c->stage;
+        if (is_rank || is_stage) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+/* The bubble, its stalls and other schedules are what a cause does to the pipeline, or a way round it. */
+static bool is_effect(const ps_finding *f) {
+    return ps_rule_of(f->rule)->section == PS_SECTION_PIPELINE;
+}
+
+/* The cause that costs most; NULL where none is known, or a finding of something that no graph holds costs more. */
+static const ps_whatif_cause *leading_cause(const ps_report *report) {
+    const ps_whatif_cause *c = report->replay.n_causes > 0 ? &report->replay.causes[0] : NULL;
+    const ps_findings *all = &report->findings;
+    for (size_t i = 0; c != NULL && i < all->n; i++) {
+        bool is_more = !is_effect(&all->all[i]) && i != finding_of_cause(all, c) &&
+                       all->all[i].gain_ns > ps_report_cause_gain_ns(c);
+        c = is_more ? NULL : c;
+    }
+    return c;
+}
+
+static void add_number(sentence *s, size_t finding) {
+    if (finding != SIZE_MAX) {
+        add_text(s, " (finding %zu)", finding + 1);
+    }
+}
+
+/* The causes behind `told`. */
+static void add_other_causes(sentence *s, const ps_report *report, const ps_whatif_cause *told) {
+    for (size_t i = 0; i < report->replay.n_causes; i++) {
+        const ps_whatif_cause *c = &report->replay.causes[i];
+        if (c != told) {
+            add_text(s, " %s %s: replayed, %s a step takes %s less",
+                     told != NULL ? "Also:" : "Next:", c->title, c->without,
+                     ps_ns_text_of(ps_report_cause_gain_ns(c)).text);
+            add_number(s, finding_of_cause(&report->findings, c));
+            add_text(s, ".");
+        }
+    }
+}
+
+/* A schedule is a way round any cause. Its finding, SIZE_MAX: none. */
+static size_t add_schedule(sentence *s, const ps_findings *all) {
+    for (size_t i = 0; i < all->n && all->all[i].gain_ns > 0; i++) {
+        if (all->all[i].rule == PS_RULE_OTHER_SCHEDULE) {
+            add_text(s, " Another schedule may win %s (finding %zu).",
+                     ps_ns_text_of(all->all[i].gain_ns).text, i + 1);
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static void say_cause(sentence *s, const ps_report *report, const ps_whatif_cause *c) {
+    size_t finding = finding_of_cause(&report->findings, c);
+    int64_t gain_ns = ps_report_cause_gain_ns(c);
+    add_text(s, "%s", c->title);
+    add_number(s, finding);
+    add_text(s, ". That costs %s of a step of %s (%.1f %%): replayed, %s it takes %s instead of %s",
+             ps_ns_text_of(gain_ns).text, ps_ns_text_of(report->step_ns).text,
+             ps_percent(gain_ns, report->step_ns), c->without,
+             ps_ns_text_of((int64_t)llround(c->step_ns)).text,
+             ps_ns_text_of((int64_t)llround(c->before_ns)).text);
+    add_text(s, ". Try first: %s.", c->remedy);
+    add_other_causes(s, report, c);
+    size_t schedule = add_schedule(s, &report->findings);
+    add_next(s, &report->findings, finding, schedule);
+}
+
+/* Why gains are bounds although the job's steps are known. */
+static void say_unexplained(sentence *s, const ps_report *report) {
+    const ps_whatif *w = &report->replay.whatif;
+    if (report->replay.is_there && !report->replay.explains) {
+        add_text(
+            s,
+            " The ops and who waits for whom explain %.0f %% of the measured step: gains are bounds, not "
+            "replays.",
+            100 * w->real_ns / w->measured_ns);
+    }
 }
 
 static const ps_report_member *longest_member(const ps_report *report) {
@@ -194,9 +288,14 @@ static void say_thinned(sentence *s, const ps_report *report) {
 
 static void say_verdict(sentence *s, const ps_report *report) {
     const ps_findings *f = &report->findings;
+    const ps_whatif_cause *cause = leading_cause(report);
     say_thinned(s, report);
-    if (f->n > 0 && f->all[0].gain_ns > 0) {
+    if (cause != NULL) {
+        say_cause(s, report, cause);
+    } else if (f->n > 0 && f->all[0].gain_ns > 0) {
         say_largest(s, report, &f->all[0]);
+        add_other_causes(s, report, NULL);
+        say_unexplained(s, report);
     } else if (f->is_of_part) {
         add_text(s, "Collect again: the finding says how.");
     } else if (f->n > 0) {
@@ -217,11 +316,16 @@ ps_code ps_report_add_verdict(const ps_report *report, ps_err *err) {
     sentence s = {.n = 0};
     say_verdict(&s, report);
     const ps_findings *f = &report->findings;
-    bool has_gain = f->n > 0 && f->all[0].gain_ns > 0;
-    int64_t after_ns = has_gain ? report->step_ns - f->all[0].gain_ns : PS_UNKNOWN_INT;
+    const ps_whatif_cause *cause = leading_cause(report);
+    size_t told = cause != NULL ? finding_of_cause(f, cause) : 0;
+    bool has_gain = cause != NULL || (f->n > 0 && f->all[0].gain_ns > 0);
+    int64_t after_ns = cause != NULL ? (int64_t)llround(cause->step_ns)
+                       : has_gain    ? report->step_ns - f->all[0].gain_ns
+                                     : PS_UNKNOWN_INT;
     ps_table *t = ps_table_new("verdict", "what costs most", PS_COLUMNS(VERDICT));
     ps_table_put(t, &(verdict_row){.text = s.text,
-                                   .finding = has_gain ? 1 : PS_UNKNOWN_INT,
+                                   .finding = has_gain && told != SIZE_MAX ? (int64_t)told + 1
+                                                                           : PS_UNKNOWN_INT,
                                    .step_ns = report->step_ns,
                                    .after_ns = after_ns});
     return ps_result_add(report->in->result, t, err);

@@ -63,6 +63,42 @@ static bool any_part_has(const ps_job_question *q, const ps_job_op *op) {
     return in;
 }
 
+/* Chunks that are told apart: those further on share with these. */
+enum { CHUNKS_ALIKE = 64 };
+
+typedef struct alike_sum {
+    double sum_ns;
+    size_t n;
+} alike_sum;
+
+static size_t alike_cell(const ps_job_op *op) {
+    size_t chunk = op->chunk > 0 ? (size_t)op->chunk % CHUNKS_ALIKE : 0;
+    return (size_t)op->kind * CHUNKS_ALIKE + chunk;
+}
+
+static bool job_op_computes(const ps_job_op *op) {
+    return (PS_JOB_COMPUTING >> op->kind & 1) != 0;
+}
+
+/* Microbatches of equal length: what each worker computes in the step stays as much. */
+static void make_alike(const ps_job_op *ops, uint32_t n, int64_t *durations) {
+    for (uint32_t first = 0; first < n;) {
+        alike_sum sums[PS_N_WORKER_OPS * CHUNKS_ALIKE] = {{0}};
+        uint32_t end = first;
+        for (; end < n && ops[end].worker == ops[first].worker; end++) {
+            alike_sum *s = &sums[alike_cell(&ops[end])];
+            s->sum_ns += (double)durations[end];
+            s->n++;
+        }
+        for (uint32_t i = first; i < end; i++) {
+            const alike_sum *s = &sums[alike_cell(&ops[i])];
+            durations[i] = job_op_computes(&ops[i]) ? (int64_t)llround(s->sum_ns / (double)s->n)
+                                                    : durations[i];
+        }
+        first = end;
+    }
+}
+
 static void fill_job_durations(const ps_job_op *ops, uint32_t n,
                                const int64_t ideal_ns[PS_N_WORKER_OPS], const ps_job_question *q,
                                int64_t *out) {
@@ -73,10 +109,13 @@ static void fill_job_durations(const ps_job_op *ops, uint32_t n,
             bool in = ps_job_part_has(&q->scaled[k].part, op);
             ns = in ? (int64_t)llround((double)ns * q->scaled[k].factor) : ns;
         }
-        if (q->computing != NULL && (PS_JOB_COMPUTING >> op->kind & 1) != 0) {
+        if (q->computing != NULL && job_op_computes(op)) {
             ns = (int64_t)llround((double)ns * q->computing[op->worker]);
         }
         out[i] = ns;
+    }
+    if (q->is_alike) {
+        make_alike(ops, n, out);
     }
 }
 

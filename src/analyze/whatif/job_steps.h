@@ -81,6 +81,7 @@ typedef struct ps_job_question {
     const ps_job_scaled *scaled; /* on top of it */
     size_t n_scaled;
     const double *computing; /* [n_workers] factors of their computing, on top of it; NULL: none */
+    bool is_alike; /* computing of one kind and chunk takes its mean of the step, on each worker */
 } ps_job_question;
 
 /* The mean step in ns, all launch delays 0; each step in each_ns [n_steps] where that is not NULL. PS_RANGE, PS_NOMEM. */

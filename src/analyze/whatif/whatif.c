@@ -30,6 +30,10 @@ double ps_whatif_share(const ps_whatif *w, const ps_whatif_part *part) {
     return slower > 0 ? (w->real_ns - part->without_ns) / slower : (double)NAN;
 }
 
+bool ps_whatif_explains(const ps_whatif *w) {
+    return fabs(w->real_ns / w->measured_ns - 1) <= PS_WHATIF_UNEXPLAINED;
+}
+
 double ps_whatif_worker_slowdown(const ps_whatif *w, size_t worker) {
     const ps_job_worker *at = &w->js->workers[worker];
     double stage = ps_whatif_slowdown(w, &w->stages[at->stage]);
@@ -130,6 +134,33 @@ static ps_code measure_computing(ps_whatif *w, bool *in, ps_err *err) {
     return code;
 }
 
+/* --- stages that compute equally long --------------------------------------------------------------------------------- */
+
+/* Layers that are moved take their time elsewhere: the mean of the stages stays. */
+static ps_code measure_even_stages(ps_whatif *w, ps_err *err) {
+    const ps_job_steps *js = w->js;
+    double *of_stage = ps_calloc((size_t)js->n_stages + 1, sizeof *of_stage);
+    double *factors = ps_calloc(js->n_workers + 1, sizeof *factors);
+    double sum = 0;
+    ps_code code = of_stage != NULL && factors != NULL ? PS_OK : ps_fail_nomem(err);
+    for (size_t i = 0; code == PS_OK && i < js->n_ops; i++) {
+        const ps_job_op *op = &js->ops[i];
+        if ((PS_JOB_COMPUTING >> op->kind & 1) != 0) {
+            of_stage[js->workers[op->worker].stage] += (double)op->duration_ns;
+            sum += (double)op->duration_ns;
+        }
+    }
+    for (size_t k = 0; code == PS_OK && k < js->n_workers; k++) {
+        double own = of_stage[js->workers[k].stage];
+        factors[k] = own > 0 ? sum / (double)js->n_stages / own : 1;
+    }
+    const ps_job_question q = {.inverted = true, .computing = factors};
+    code = code == PS_OK ? ps_job_ask(js, w->ideal_of, &q, &w->even_stages_ns, NULL, err) : code;
+    ps_free(of_stage);
+    ps_free(factors);
+    return code;
+}
+
 /* --- lengths of microbatches ------------------------------------------------------------------------------------------ */
 
 typedef struct moments {
@@ -199,6 +230,15 @@ static ps_code correlate_lengths(ps_whatif *w, ps_err *err) {
     return PS_OK;
 }
 
+static ps_code measure_lengths(ps_whatif *w, ps_err *err) {
+    const ps_job_question alike = {.inverted = true, .is_alike = true};
+    w->alike_ns = (double)NAN;
+    ps_code code = correlate_lengths(w, err);
+    return code == PS_OK && !isnan(w->length_correlation)
+               ? ps_job_ask(w->js, w->ideal_of, &alike, &w->alike_ns, NULL, err)
+               : code;
+}
+
 /* --- all together -------------------------------------------------------------------------------------------------- */
 
 static ps_code measure_whole(ps_whatif *w, ps_err *err) {
@@ -236,7 +276,8 @@ ps_code ps_whatif_measure(const ps_job_steps *js, ps_whatif *out, ps_err *err) {
     code = code == PS_OK ? measure_worst(out, err) : code;
     code = code == PS_OK ? measure_computing(out, in, err) : code;
     code = code == PS_OK ? measure_transfers(out, err) : code;
-    code = code == PS_OK ? correlate_lengths(out, err) : code;
+    code = code == PS_OK ? measure_even_stages(out, err) : code;
+    code = code == PS_OK ? measure_lengths(out, err) : code;
     if (code == PS_OK) {
         out->last_stage = out->stages[js->n_stages - 1];
     }

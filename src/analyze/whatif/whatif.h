@@ -61,8 +61,17 @@ typedef struct ps_whatif {
      * stage, of either. [n_stages] */
     double worst_computing_ns;
     double *stage_computing_ns, *beside_worst_ns;
+    double
+        even_stages_ns; /* all stages compute as long as their mean: what other layers may give */
     double length_correlation; /* of forward and backward of a microbatch; NAN unknown */
+    double
+        alike_ns; /* all microbatches of a step take each worker as long; NAN: lengths are unknown */
 } ps_whatif;
+
+/* Share of the measured step by which a replay may miss it: beyond it what passes between ops decides, and not the ops. */
+#define PS_WHATIF_UNEXPLAINED 0.2
+/* Whether the replay explains the measured step. */
+bool ps_whatif_explains(const ps_whatif *w);
 
 /* PS_NOTHING when nothing would take any time, PS_RANGE, PS_NOMEM. `js` stays as long as the result; end with
  * ps_whatif_fini() in any case. */

@@ -17,11 +17,7 @@ static const ps_column COLUMNS[N_C] = {
     [C_REMEDY] = {.name = "remedy", .type = PS_COL_TEXT},
 };
 
-typedef struct cause {
-    const char *name, *remedy;
-    double figure, threshold;
-    char evidence[240];
-} cause;
+typedef ps_whatif_cause cause;
 
 static ps_ns_text say(double ns) {
     return ps_ns_text_of((int64_t)llround(ns));
@@ -41,7 +37,19 @@ static void judge_worker(const ps_whatif *w, cause *c) {
     *c = (cause){.name = "worker",
                  .remedy = "one machine: look at its frequency, memory errors and neighbours",
                  .figure =
-                     w->js->n_replicas > 1 ? share_without(w, w->worst_computing_ns) : (double)NAN};
+                     w->js->n_replicas > 1 ? share_without(w, w->worst_computing_ns) : (double)NAN,
+                 .step_ns = w->worst.without_ns,
+                 .rank = at->rank,
+                 .stage = at->stage};
+    (void)snprintf(
+        c->title, sizeof c->title,
+        w->n_worst == 1
+            ? "Rank %lld (stage %d, replica %d) is slower than those with the same work"
+            : "Rank %lld (stage %d, replica %d) and %zu others are slower than those with "
+              "the same work",
+        (long long)at->rank, (int)at->stage, (int)at->replica, w->n_worst - 1);
+    (void)snprintf(c->without, sizeof c->without, "with %s as fast as usual",
+                   w->n_worst == 1 ? "it" : "them");
     if (w->js->n_replicas < 2) {
         (void)snprintf(c->evidence, sizeof c->evidence,
                        "one replica: nobody does the same work as the slowest worker");
@@ -74,7 +82,13 @@ static void judge_stage(const ps_whatif *w, cause *c) {
         .remedy =
             "move layers to the other stages, where they still take their time (pipescope plan tells "
             "what a split takes); loss and embedding belong to no layer",
-        .figure = slower > 0 ? (before - without_stage(w, stage)) / slower : (double)NAN};
+        .figure = slower > 0 ? (before - without_stage(w, stage)) / slower : (double)NAN,
+        .step_ns = w->even_stages_ns,
+        .rank = -1,
+        .stage = stage};
+    (void)snprintf(c->title, sizeof c->title, "Stage %d%s computes longer than the others",
+                   (int)stage, stage == w->js->n_stages - 1 ? " (the last)" : "");
+    (void)snprintf(c->without, sizeof c->without, "with all stages equally fast");
     (void)snprintf(
         c->evidence, sizeof c->evidence,
         "%sif stage %d%s computed as fast as usual, a step would take %s instead of %s%s",
@@ -89,7 +103,12 @@ static void judge_links(const ps_whatif *w, cause *c) {
     *c = (cause){.name = "links",
                  .remedy =
                      "look at the links between stages: the matrix of communication, the network",
-                 .figure = has ? share_without(w, w->without_transfers_ns) : (double)NAN};
+                 .figure = has ? share_without(w, w->without_transfers_ns) : (double)NAN,
+                 .title = "Transfers between stages take longer than usual",
+                 .without = "with transfers as fast as usual",
+                 .step_ns = w->without_transfers_ns,
+                 .rank = -1,
+                 .stage = -1};
     if (has) {
         (void)snprintf(c->evidence, sizeof c->evidence,
                        "if transfers between stages were as fast as usual, a step would take %s "
@@ -101,9 +120,15 @@ static void judge_links(const ps_whatif *w, cause *c) {
 }
 
 static void judge_lengths(const ps_whatif *w, cause *c) {
-    *c = (cause){.name = "sequence lengths",
-                 .remedy = "balance microbatches by the squares of their tokens",
-                 .figure = w->length_correlation};
+    *c =
+        (cause){.name = "sequence lengths",
+                .remedy = "balance microbatches by the squares of their tokens",
+                .figure = w->length_correlation,
+                .title = "Microbatches are not equally long: what is long forward is long backward",
+                .without = "with all microbatches of a step equally long",
+                .step_ns = w->alike_ns,
+                .rank = -1,
+                .stage = -1};
     (void)snprintf(
         c->evidence, sizeof c->evidence,
         isnan(w->length_correlation)
@@ -115,7 +140,12 @@ static void judge_host(const ps_whatif *w, cause *c) {
     *c = (cause){.name = "host",
                  .remedy =
                      "pauses of the host: garbage collection, launches, data; record host threads",
-                 .figure = w->measured_ns / w->real_ns};
+                 .figure = w->measured_ns / w->real_ns,
+                 .title = "Ops start later than what they wait for ends",
+                 .without = "with every op started at once",
+                 .step_ns = w->real_ns,
+                 .rank = -1,
+                 .stage = -1};
     (void)snprintf(
         c->evidence, sizeof c->evidence,
         "%s of a step of %s pass between the end of what an op waits for and its start%s",
@@ -148,7 +178,10 @@ static void judge_drift(const ps_whatif *w, cause *c) {
     *c = (cause){.name = "drift",
                  .remedy =
                      "steps become slower: look at memory, caches, the data loader, temperature",
-                 .figure = n >= 4 ? rise : (double)NAN};
+                 .figure = n >= 4 ? rise : (double)NAN,
+                 .step_ns = (double)NAN,
+                 .rank = -1,
+                 .stage = -1};
     (void)snprintf(c->evidence, sizeof c->evidence,
                    n >= 4 ? "change of the step over %zu steps, where a line explains it"
                           : "a trend takes 4 steps or more, here %zu",
@@ -163,7 +196,14 @@ static void say_not_slow(const ps_whatif *w, double threshold, cause *c) {
                    w->real_ns / w->ideal_ns, threshold);
 }
 
-static bool add_cause(ps_table *t, const cause *c, bool holds) {
+/* What the remedy gives, which is not what the figure is about. */
+static void say_remedied(cause *c) {
+    size_t n = strlen(c->evidence);
+    (void)snprintf(c->evidence + n, sizeof c->evidence - n, "; %s %s", c->without,
+                   say(c->step_ns).text);
+}
+
+static bool add_cause(ps_table *t, const cause *c) {
     if (!ps_table_add_row(t)) {
         return false;
     }
@@ -174,7 +214,7 @@ static bool add_cause(ps_table *t, const cause *c, bool holds) {
     return ps_table_set_text(t, C_CAUSE, c->name) &&
            ps_table_set_text(t, C_HOLDS,
                              isnan(c->figure) ? "unknown"
-                             : holds          ? "yes"
+                             : c->holds       ? "yes"
                                               : "no") &&
            ps_table_set_text(t, C_EVIDENCE, c->evidence) &&
            ps_table_set_text(t, C_REMEDY, c->remedy);
@@ -199,35 +239,51 @@ void ps_whatif_thresholds_default(double out[PS_N_WHATIF_THRESHOLDS]) {
 static const struct judge {
     void (*judge)(const ps_whatif *w, cause *c);
     ps_whatif_threshold threshold;
-    bool needs_slow_job;
-} JUDGES[] = {{judge_worker, PS_WHATIF_WORKER, true}, {judge_stage, PS_WHATIF_STAGE, true},
-              {judge_links, PS_WHATIF_LINKS, true},   {judge_lengths, PS_WHATIF_LENGTHS, true},
-              {judge_host, PS_WHATIF_HOST, false},    {judge_drift, PS_WHATIF_DRIFT, false}};
+    bool needs_slow_job, says_remedied;
+} JUDGES[PS_N_WHATIF_CAUSES] = {
+    {judge_worker, PS_WHATIF_WORKER, true, false}, {judge_stage, PS_WHATIF_STAGE, true, true},
+    {judge_links, PS_WHATIF_LINKS, true, false},   {judge_lengths, PS_WHATIF_LENGTHS, true, true},
+    {judge_host, PS_WHATIF_HOST, false, false},    {judge_drift, PS_WHATIF_DRIFT, false, false}};
 
-#define N_JUDGES (sizeof JUDGES / sizeof *JUDGES)
+static void judge_cause(const ps_whatif *w, const double *thresholds, size_t i, cause *c) {
+    JUDGES[i].judge(w, c);
+    c->before_ns = JUDGES[i].threshold == PS_WHATIF_HOST ? w->measured_ns : w->real_ns;
+    c->threshold = thresholds[JUDGES[i].threshold];
+    bool is_slow = w->real_ns / w->ideal_ns > thresholds[PS_WHATIF_SLOW];
+    bool counts = is_slow || !JUDGES[i].needs_slow_job;
+    bool is_over = c->figure > c->threshold;
+    c->holds = counts && is_over;
+    if (is_over && !counts) {
+        say_not_slow(w, thresholds[PS_WHATIF_SLOW], c);
+    } else if (c->holds && JUDGES[i].says_remedied) {
+        say_remedied(c);
+    }
+}
 
-ps_table *ps_whatif_causes(const ps_whatif *w, const double *thresholds, ps_err *err) {
+void ps_whatif_judge(const ps_whatif *w, const double *thresholds,
+                     ps_whatif_cause out[PS_N_WHATIF_CAUSES]) {
     double usual[PS_N_WHATIF_THRESHOLDS];
     ps_whatif_thresholds_default(usual);
     thresholds = thresholds != NULL ? thresholds : usual;
-    cause causes[N_JUDGES];
-    bool is_slow = w->real_ns / w->ideal_ns > thresholds[PS_WHATIF_SLOW];
-    for (size_t i = 0; i < N_JUDGES; i++) {
-        JUDGES[i].judge(w, &causes[i]);
-        causes[i].threshold = thresholds[JUDGES[i].threshold];
+    size_t n = 0;
+    for (int wanted = 1; wanted >= 0; wanted--) {
+        for (size_t i = 0; i < PS_N_WHATIF_CAUSES; i++) {
+            cause c;
+            judge_cause(w, thresholds, i, &c);
+            if (c.holds == (wanted == 1)) {
+                out[n++] = c;
+            }
+        }
     }
+}
+
+ps_table *ps_whatif_causes(const ps_whatif *w, const double *thresholds, ps_err *err) {
+    cause causes[PS_N_WHATIF_CAUSES];
+    ps_whatif_judge(w, thresholds, causes);
     ps_table *t = ps_table_new("whatif_causes", "what makes the job slower", COLUMNS, N_C);
     bool ok = t != NULL;
-    for (int wanted = 1; ok && wanted >= 0; wanted--) {
-        for (size_t i = 0; ok && i < N_JUDGES; i++) {
-            bool counts = is_slow || !JUDGES[i].needs_slow_job;
-            bool is_over = causes[i].figure > causes[i].threshold;
-            bool holds = counts && is_over;
-            if (wanted == 1 && is_over && !counts) {
-                say_not_slow(w, thresholds[PS_WHATIF_SLOW], &causes[i]);
-            }
-            ok = holds != (wanted == 1) || add_cause(t, &causes[i], holds);
-        }
+    for (size_t i = 0; ok && i < PS_N_WHATIF_CAUSES; i++) {
+        ok = add_cause(t, &causes[i]);
     }
     if (!ok) {
         ps_table_free(t);

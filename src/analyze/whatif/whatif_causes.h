@@ -28,6 +28,26 @@ typedef enum ps_whatif_threshold {
 const char *const *ps_whatif_threshold_names(void);
 void ps_whatif_thresholds_default(double out[PS_N_WHATIF_THRESHOLDS]);
 
+enum { PS_N_WHATIF_CAUSES = 6, PS_WHATIF_EVIDENCE = 400, PS_WHATIF_TITLE = 160 };
+
+typedef struct ps_whatif_cause {
+    const char *name, *remedy;
+    double figure, threshold; /* figure: NAN unknown */
+    bool holds;
+    char evidence[PS_WHATIF_EVIDENCE];
+    char title
+        [PS_WHATIF_TITLE]; /* of one that holds: a sentence without its full stop; "" nothing is asked of it */
+    char without[PS_WHATIF_TITLE]; /* "with stage 3 as fast as usual": then the step takes */
+    double step_ns;                /* so long; NAN unknown */
+    double before_ns;              /* instead of this: the replayed step, or the measured one */
+    int64_t rank;                  /* the worst one; -1 several */
+    int32_t stage;                 /* -1 several */
+} ps_whatif_cause;
+
+/* Those that hold first, else in the order in which causes are named. `thresholds` [PS_N_WHATIF_THRESHOLDS], NULL: the defaults. */
+void ps_whatif_judge(const ps_whatif *w, const double *thresholds,
+                     ps_whatif_cause out[PS_N_WHATIF_CAUSES]);
+
 /* One row a cause, those that hold first. `thresholds` [PS_N_WHATIF_THRESHOLDS], NULL: the defaults. NULL when memory is out. */
 ps_table *ps_whatif_causes(const ps_whatif *w, const double *thresholds, ps_err *err);
 

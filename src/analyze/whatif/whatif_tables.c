@@ -35,6 +35,7 @@ static void set_whatif_known(ps_table *t, size_t column, double value) {
     X(J_WHY, "why_left_out", PS_COL_TEXT, PS_UNIT_NONE)                                            \
     X(J_HAS_COMM, "has_communication", PS_COL_INT, PS_UNIT_NONE)                                   \
     X(J_LAG, "lag", PS_COL_INT, PS_UNIT_NS)                                                        \
+    X(J_EXPLAINS, "replay_explains_step", PS_COL_INT, PS_UNIT_NONE)                                \
     X(J_MEASURED, "measured", PS_COL_INT, PS_UNIT_NS)                                              \
     X(J_REAL, "no_delay", PS_COL_INT, PS_UNIT_NS)                                                  \
     X(J_IDEAL, "ideal", PS_COL_INT, PS_UNIT_NS)                                                    \
@@ -77,6 +78,7 @@ static ps_table *make_job_table(const ps_whatif *w) {
     ps_table_set_int(t, J_LEFT_OUT, (int64_t)js->n_left_out);
     ps_table_set_int(t, J_HAS_COMM, js->has_comm);
     ps_table_set_int(t, J_LAG, js->lag_ns);
+    ps_table_set_int(t, J_EXPLAINS, ps_whatif_explains(w));
     ps_table_set_int(t, J_MEASURED, whole_whatif_ns(w->measured_ns));
     ps_table_set_int(t, J_REAL, whole_whatif_ns(w->real_ns));
     ps_table_set_int(t, J_IDEAL, whole_whatif_ns(w->ideal_ns));

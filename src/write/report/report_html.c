@@ -118,7 +118,7 @@ static void put_report_html_overview(page *p) {
 
 static void gain_text(const ps_table *t, size_t row, char out[96]) {
     const ps_ns_text duration = ps_ns_text_of(ps_view_int(t, row, "gain"));
-    (void)snprintf(out, 96, "at most %s, %.1f %%", duration.text,
+    (void)snprintf(out, 96, "%s %s, %.1f %%", ps_report_gain_word(t, row), duration.text,
                    ps_view_real(t, row, "gain share"));
 }
 

@@ -225,8 +225,8 @@ static void put_report_text_head(page *p, size_t row) {
     char head[256];
     if (!ps_view_is_null(t, row, "gain")) {
         const ps_ns_text duration = ps_ns_text_of(ps_view_int(t, row, "gain"));
-        (void)snprintf(gain, sizeof gain, "at most %s, %.1f %% of a step", duration.text,
-                       ps_view_real(t, row, "gain share"));
+        (void)snprintf(gain, sizeof gain, "%s %s, %.1f %% of a step", ps_report_gain_word(t, row),
+                       duration.text, ps_view_real(t, row, "gain share"));
     }
     int n =
         snprintf(head, sizeof head, "%2lld  %-6s  %s", (long long)ps_view_int(t, row, "finding"),

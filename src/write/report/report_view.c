@@ -33,6 +33,10 @@ int64_t ps_view_int(const ps_table *t, size_t row, const char *column) {
     return v != NULL && type == PS_COL_INT ? v->u.i : 0;
 }
 
+const char *ps_report_gain_word(const ps_table *findings, size_t row) {
+    return strcmp(ps_view_text(findings, row, "gain from"), "replay") == 0 ? "replayed" : "at most";
+}
+
 double ps_view_real(const ps_table *t, size_t row, const char *column) {
     ps_col_type type;
     const ps_value *v = report_view_cell(t, row, column, &type);

@@ -73,7 +73,8 @@ const char *ps_report_section_name(size_t section);
 /* What stands above the findings. */
 #define PS_GAINS_SAID                                                                                      \
     "Findings, the largest gain first. A gain is what a step would save at most if that cause went away, " \
-    "bounded by what every rank still has to do itself; gains do not add up."
+    "bounded by what every rank still has to do itself, or what a replay without it gives (replayed); "    \
+    "gains do not add up."
 
 #define PS_SHARED_TEXT 400
 /* Which findings before it count the same time; "" none. */
@@ -85,6 +86,8 @@ const char *ps_view_silence(const ps_report_view *view, size_t section);
 /* A cell by the name of its column; "" and 0 for NULL and for columns that are not there. */
 const char *ps_view_text(const ps_table *t, size_t row, const char *column);
 int64_t ps_view_int(const ps_table *t, size_t row, const char *column);
+/* "at most" of a bound, "replayed" of what a replay without the cause gives. */
+const char *ps_report_gain_word(const ps_table *findings, size_t row);
 double ps_view_real(const ps_table *t, size_t row, const char *column);
 bool ps_view_is_null(const ps_table *t, size_t row, const char *column);
 

@@ -10,9 +10,6 @@
 #include "write/out/writers.h"
 #include "write/report/report_view.h"
 
-/* Share of the measured step by which a replay may miss it before the reader is warned. */
-#define UNEXPLAINED 0.2
-
 /* Below it an ideal step is longer than the replay by more than rounding and noise explain. */
 #define LEAST_SLOWDOWN 0.99
 
@@ -75,7 +72,7 @@ size_t ps_whatif_doubts(const ps_whatif_view *view, char out[PS_WHATIF_DOUBTS][P
                    (double)ps_view_int(view->job, 0, "measured");
     bool has_comm = ps_view_int(view->job, 0, "has_communication") != 0;
     size_t n = 0;
-    if (fabs(share - 1) > UNEXPLAINED) {
+    if (ps_view_int(view->job, 0, "replay_explains_step") == 0) {
         (void)snprintf(
             out[n++], PS_WHATIF_DOUBT,
             "Ops and who waits for whom explain %.0f %% of the measured step. The rest passes between ops: "

@@ -1,0 +1,152 @@
+#include "analyze/report/report_replay.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "analyze/report/report.h"
+#include "analyze/whatif/chart_steps.h"
+#include "analyze/whatif/rank_steps.h"
+#include "base/alloc.h"
+#include "base/num.h"
+
+/* --- the replay ------------------------------------------------------------------------------------------------------ */
+
+static bool all_name_ops(const ps_reduce_input *in) {
+    bool all = in->n_ranks > 0;
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        all = all && in->ranks[r].names_ops;
+    }
+    return all;
+}
+
+static ps_code steps_of_timelines(const ps_reduce_input *in, ps_job_steps *out, ps_err *err) {
+    ps_rank_timeline *ranks = ps_calloc(in->n_ranks + 1, sizeof *ranks);
+    if (ranks == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const ps_report_rank *part = in->partials[r];
+        if (part != NULL) {
+            ranks[r] = (ps_rank_timeline){&part->facts, &part->timeline};
+        }
+    }
+    ps_code code = ps_rank_steps_make(in, ranks, out, err);
+    ps_free(ranks);
+    return code;
+}
+
+/* A chart has no communication, optimizer or host: what starts late in it is for the other findings. */
+static bool is_told(const ps_report_replay *r, const ps_whatif_cause *c) {
+    bool is_delay = c->before_ns != r->whatif.real_ns;
+    return c->holds && !isnan(c->step_ns) && (r->steps.has_comm || !is_delay) &&
+           ps_report_cause_gain_ns(c) > 0;
+}
+
+static void keep_causes(ps_report_replay *r) {
+    ps_whatif_cause all[PS_N_WHATIF_CAUSES];
+    ps_whatif_judge(&r->whatif, NULL, all);
+    for (size_t i = 0; i < PS_N_WHATIF_CAUSES; i++) {
+        size_t at = r->n_causes;
+        if (!is_told(r, &all[i])) {
+            continue;
+        }
+        for (; at > 0 &&
+               ps_report_cause_gain_ns(&all[i]) > ps_report_cause_gain_ns(&r->causes[at - 1]);
+             at--) {
+            r->causes[at] = r->causes[at - 1];
+        }
+        r->causes[at] = all[i];
+        r->n_causes++;
+    }
+}
+
+void ps_report_replay_make(const ps_report *report, ps_report_replay *out, bool *failed) {
+    const ps_reduce_input *in = report->in;
+    ps_err err = PS_ERR_INIT;
+    *out = (ps_report_replay){.is_there = false};
+    if (report->findings.is_of_part || report->job.is_partial) {
+        return; /* who is missing decides who waits */
+    }
+    ps_code code = all_name_ops(in)        ? steps_of_timelines(in, &out->steps, &err)
+                   : report->chart != NULL ? ps_chart_steps_make(report->chart, &out->steps, &err)
+                                           : PS_NOTHING;
+    code = code == PS_OK ? ps_whatif_measure(&out->steps, &out->whatif, &err) : code;
+    *failed = *failed || code == PS_NOMEM;
+    out->is_there = code == PS_OK;
+    out->explains = out->is_there && ps_whatif_explains(&out->whatif);
+    if (out->explains) {
+        keep_causes(out);
+    }
+}
+
+void ps_report_replay_fini(ps_report_replay *r) {
+    ps_whatif_fini(&r->whatif);
+    ps_job_steps_fini(&r->steps);
+}
+
+/* --- gains ----------------------------------------------------------------------------------------------------------- */
+
+int64_t ps_report_replay_even_ns(const ps_report *report) {
+    const ps_whatif *w = &report->replay.whatif;
+    int64_t ns = report->replay.explains ? (int64_t)llround(w->real_ns - w->even_stages_ns) : 0;
+    return ns > 0 ? ns : 0;
+}
+
+/* The step when all ops of the rank take as long as usual; false: it is no worker of the graph. */
+static bool without_rank(const ps_report_replay *r, int64_t rank, double *step_ns) {
+    const ps_job_steps *js = &r->steps;
+    bool *in = ps_calloc(js->n_workers + 1, sizeof *in);
+    bool any = false;
+    for (size_t k = 0; in != NULL && k < js->n_workers; k++) {
+        in[k] = js->workers[k].rank == rank;
+        any = any || in[k];
+    }
+    const ps_job_part part = {.workers = in};
+    const ps_job_question q = {.parts = &part, .n_parts = 1, .inverted = true};
+    ps_err err = PS_ERR_INIT;
+    bool ok = any && ps_job_ask(js, r->whatif.ideal_of, &q, step_ns, NULL, &err) == PS_OK;
+    ps_free(in);
+    return ok;
+}
+
+/* What a replay without the cause is called and takes, and what the step takes with it. */
+typedef struct without_cause {
+    char with[96];
+    double step_ns, before_ns;
+} without_cause;
+
+static bool replay_without(const ps_report_replay *r, const ps_finding *f, without_cause *out) {
+    const ps_whatif *w = &r->whatif;
+    *out = (without_cause){.step_ns = w->real_ns, .before_ns = w->real_ns};
+    if (f->rule == PS_RULE_STAGE_IMBALANCE) { /* its text says so */
+        out->step_ns = w->even_stages_ns;
+        return true;
+    }
+    if (f->rule == PS_RULE_TRANSFER_WAIT && r->steps.has_comm) {
+        out->before_ns = w->measured_ns;
+        out->step_ns = w->without_transfers_ns;
+        (void)snprintf(out->with, sizeof out->with,
+                       "without delays of starts and with transfers as fast as usual");
+        return true;
+    }
+    (void)snprintf(out->with, sizeof out->with, "with rank %s as fast as usual", PS_RANK(f->rank));
+    return f->rule == PS_RULE_SLOW_RANK && f->is_of_computing &&
+           without_rank(r, f->rank, &out->step_ns);
+}
+
+bool ps_report_replay_gain(const ps_report *report, const ps_finding *f, int64_t *gain_ns,
+                           char *text, size_t size) {
+    without_cause x;
+    if (!report->replay.explains || f->gain_ns <= 0 || !replay_without(&report->replay, f, &x)) {
+        return false;
+    }
+    double gain = x.before_ns - x.step_ns;
+    *gain_ns = gain > 0 ? (int64_t)llround(gain) : 0;
+    text[0] = '\0';
+    if (x.with[0] != '\0') {
+        (void)snprintf(text, size, " Replayed, %s a step takes %s instead of %s.", x.with,
+                       ps_ns_text_of((int64_t)llround(x.step_ns)).text,
+                       ps_ns_text_of((int64_t)llround(x.before_ns)).text);
+    }
+    return true;
+}
