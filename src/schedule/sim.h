@@ -18,8 +18,6 @@
 #include "schedule/schedule.h"
 #include "schedule/step_graph.h"
 
-#define PS_NO_OP UINT32_MAX
-
 typedef struct ps_sim_plan {
     const ps_schedule *schedule; /* NULL when the lists come from a file */
     ps_schedule_params params;   /* of lists from a file: n_stages, n_microbatches and n_chunks */

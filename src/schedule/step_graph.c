@@ -309,3 +309,20 @@ ps_code ps_step_graph_run(const ps_step_graph *g, const ps_graph_times *times, i
     return fits ? PS_OK
                 : ps_fail(err, PS_RANGE, "the simulated times leave 64 bits of nanoseconds");
 }
+
+uint32_t ps_step_graph_before(const ps_step_graph *g, const ps_graph_times *times,
+                              const int64_t *end_ns, uint32_t op) {
+    int64_t start_ns = end_ns[op] - times->duration_ns[op];
+    size_t n = 0;
+    const uint32_t *members = graph_unit_of(g, &op, &n);
+    for (size_t m = 0; m < n; m++) {
+        int64_t delay_ns = times->delay_ns != NULL ? times->delay_ns[members[m]] : 0;
+        for (uint32_t i = g->first_wait[members[m] + 1]; i > g->first_wait[members[m]]; i--) {
+            int64_t lag_ns = g->is_far[i - 1] ? times->lag_ns : 0;
+            if (end_ns[g->waits[i - 1]] + lag_ns + delay_ns == start_ns) {
+                return g->waits[i - 1];
+            }
+        }
+    }
+    return PS_NO_OP;
+}

@@ -18,6 +18,7 @@
 #include "base/err.h"
 
 #define PS_NO_GROUP UINT32_MAX
+#define PS_NO_OP UINT32_MAX
 typedef struct ps_step_graph ps_step_graph;
 
 /* NULL when memory is out. End with ps_step_graph_free(). */
@@ -52,6 +53,11 @@ typedef struct ps_graph_times {
  * wanted) and `end_ns` have room for all ops. PS_RANGE when the times leave 64 bits. */
 PS_MUST_USE ps_code ps_step_graph_run(const ps_step_graph *g, const ps_graph_times *times,
                                       int64_t *start_ns, int64_t *end_ns, ps_err *err);
+
+/* Of a run: the op whose end let this one (or its group) start, of several the one that was said last; PS_NO_OP for none. From the
+ * last op on these are the longest path. */
+uint32_t ps_step_graph_before(const ps_step_graph *g, const ps_graph_times *times,
+                              const int64_t *end_ns, uint32_t op);
 
 uint32_t ps_step_graph_n_ops(const ps_step_graph *g);
 /* What an op waits for, in the order in which it was said: *n of them. */

@@ -166,6 +166,9 @@ static void test_best_of_all_splits_in_memory(void **state) {
     }
     const ps_plan_limits few = {.max_layers = 3};
     try_schedules(&few, 6);
+    /* The head alone is more than a device holds: no split, however few layers lie with it. */
+    const ps_plan_limits head = {.memory_bytes = 60, .layer_bytes = 1, .last_bytes = 61};
+    try_schedules(&head, 6);
 }
 
 /* Little work: the best that was found, and no more said of it. */

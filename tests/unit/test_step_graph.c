@@ -39,6 +39,9 @@ static void test_chain_and_lag(void **state) {
     assert_int_equal(ps_step_graph_run(g, &times, NULL, end, &err), PS_OK);
     assert_int_equal(end[1], 132);
     assert_int_equal(end[3], 126);
+    assert_int_equal(ps_step_graph_before(g, &times, end, 3), 2); /* across the lag and delays */
+    assert_int_equal(ps_step_graph_before(g, &times, end, 2), 0);
+    assert_int_equal(ps_step_graph_before(g, &times, end, 0), PS_NO_OP);
     size_t n = 0;
     assert_int_equal(ps_step_graph_waits(g, 2, &n)[0], 0);
     assert_int_equal(n, 1);
@@ -67,6 +70,7 @@ static void test_group_starts_together(void **state) {
     assert_int_equal(end[2], 29);
     assert_int_equal(end[3], 31);
     assert_int_equal(end[4], 32);
+    assert_int_equal(ps_step_graph_before(g, &times, end, 2), 1); /* what its receive waited for */
     ps_step_graph_free(g);
 }
 

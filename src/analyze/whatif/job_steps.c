@@ -120,16 +120,15 @@ static void fill_job_durations(const ps_job_op *ops, uint32_t n,
 }
 
 /* A step ends with the last of its optimizers; where there are none, with its last op. */
-static int64_t end_of_step(const ps_job_op *ops, const int64_t *end_ns, uint32_t n) {
-    int64_t last = 0;
-    int64_t last_optimizer = -1;
-    for (uint32_t i = 0; i < n; i++) {
-        last = end_ns[i] > last ? end_ns[i] : last;
-        if (ops[i].kind == PS_WORKER_OPTIMIZER && end_ns[i] > last_optimizer) {
-            last_optimizer = end_ns[i];
-        }
+static uint32_t last_of_step(const ps_job_op *ops, const int64_t *end_ns, uint32_t n) {
+    uint32_t last = 0;
+    for (uint32_t i = 1; i < n; i++) {
+        bool is_optimizer = ops[i].kind == PS_WORKER_OPTIMIZER;
+        bool was_optimizer = ops[last].kind == PS_WORKER_OPTIMIZER;
+        bool is_later = is_optimizer == was_optimizer ? end_ns[i] > end_ns[last] : is_optimizer;
+        last = is_later ? i : last;
     }
-    return last_optimizer >= 0 ? last_optimizer : last;
+    return last;
 }
 
 static uint32_t most_ops(const ps_job_steps *js) {
@@ -143,7 +142,7 @@ static uint32_t most_ops(const ps_job_steps *js) {
 
 ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
                    const ps_job_question *question, double *mean_ns, int64_t *each_ns,
-                   ps_err *err) {
+                   double *path_ns, ps_err *err) {
     size_t most = (size_t)most_ops(js) + 1;
     int64_t *durations = ps_realloc_array(NULL, most, sizeof *durations);
     int64_t *ends = ps_realloc_array(NULL, most, sizeof *ends);
@@ -156,10 +155,16 @@ ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OP
         const ps_graph_times times = {.duration_ns = durations, .lag_ns = js->lag_ns};
         fill_job_durations(ops, n, ideal_ns, question, durations);
         code = ps_step_graph_run(step->graph, &times, NULL, ends, err);
-        int64_t end = code == PS_OK ? end_of_step(ops, ends, n) : 0;
+        uint32_t last = code == PS_OK && n > 0 ? last_of_step(ops, ends, n) : PS_NO_OP;
+        int64_t end = last != PS_NO_OP ? ends[last] : 0;
         sum += (double)end;
         if (each_ns != NULL) {
             each_ns[s] = end;
+        }
+        while (path_ns != NULL && last != PS_NO_OP) {
+            bool computes = (PS_JOB_COMPUTING >> ops[last].kind & 1) != 0;
+            path_ns[ops[last].worker] += computes ? (double)ops[last].duration_ns : 0;
+            last = ps_step_graph_before(step->graph, &times, ends, last);
         }
     }
     *mean_ns = js->n_steps > 0 ? sum / (double)js->n_steps : 0;

@@ -84,10 +84,11 @@ typedef struct ps_job_question {
     bool is_alike; /* computing of one kind and chunk takes its mean of the step, on each worker */
 } ps_job_question;
 
-/* The mean step in ns, all launch delays 0; each step in each_ns [n_steps] where that is not NULL. PS_RANGE, PS_NOMEM. */
+/* The mean step in ns, all launch delays 0; each step in each_ns [n_steps] where that is not NULL. path_ns [n_workers], where it is
+ * not NULL: added to by the measured computing of each worker on the longest paths of all steps. PS_RANGE, PS_NOMEM. */
 PS_MUST_USE ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
                                const ps_job_question *question, double *mean_ns, int64_t *each_ns,
-                               ps_err *err);
+                               double *path_ns, ps_err *err);
 
 /* The ops of one step under the question: start_ns and end_ns [ops of the step], from the step's begin. PS_RANGE, PS_NOMEM. */
 PS_MUST_USE ps_code ps_job_times(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],

@@ -243,7 +243,7 @@ static bool is_planned_by_graph(const making *k, const ps_schedule *schedule) {
 static ps_code add_graph_plan(making *k, const ps_sim_plan *plan) {
     size_t n = (size_t)k->p->n_stages;
     int32_t *layers = ps_calloc(n, sizeof *layers);
-    const ps_layer_split found = {.n_tried = k->p->n_tried, .is_proven = k->p->is_exhaustive};
+    const ps_layer_split found = {.n_tried = k->p->n_tried, .is_proven = k->p->is_proven};
     if (layers == NULL) {
         return ps_fail_nomem(k->err);
     }

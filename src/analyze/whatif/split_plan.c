@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/whatif/split_search.h"
 #include "base/alloc.h"
 #include "base/num.h"
 
-/* Up to so many splits all are simulated; beyond, the best by the slowest stage and its neighbours. */
-#define MOST_EXHAUSTIVE 500
-#define MOST_ROUNDS 64
+/* So many splits may be simulated at least, however large the job. */
+#define LEAST_SIMULATED 500
 
 /* --- what was given -------------------------------------------------------------------------------------------------- */
 
@@ -142,176 +142,123 @@ double ps_split_plan_stage_ns(const ps_split_plan *p, int32_t stage, int32_t lay
 
 /* --- search ------------------------------------------------------------------------------------------------------- */
 
-typedef struct search {
+/* The measured ops as a judge of splits. */
+typedef struct measured {
     const ps_job_steps *js;
     ps_split_plan *p;
-    const double *worker_ns; /* [n_workers] of a microbatch */
-    double *factors;         /* [n_workers] */
+    double *worker_ns, *factors, *path_ns; /* [n_workers]; worker_ns: of a microbatch */
     int32_t most[PS_PLAN_STAGES];
-    ps_err *err;
-} search;
+} measured;
 
-static ps_code simulate_factors(search *x, double *step_ns) {
+static ps_code simulate_factors(measured *x, double *step_ns, double *path_ns, ps_err *err) {
     static const int64_t UNUSED[PS_N_WORKER_OPS];
     const ps_job_question q = {.inverted = true, .computing = x->factors};
-    return ps_job_ask(x->js, UNUSED, &q, step_ns, NULL, x->err);
+    return ps_job_ask(x->js, UNUSED, &q, step_ns, NULL, path_ns, err);
 }
 
 /* The measured step with all workers of a stage alike, and each stage scaled to its new time. `layers` NULL: as measured. */
-static ps_code simulate_split(search *x, const int32_t *layers, double *step_ns) {
+static ps_code step_as_measured(void *about, const int32_t *layers, int64_t *coef, int64_t *step_ns,
+                                ps_err *err) {
+    measured *x = about;
     ps_split_plan *p = x->p;
+    double mean_ns = 0;
     for (size_t w = 0; w < x->js->n_workers; w++) {
         int32_t s = x->js->workers[w].stage;
         double then_ns = layers != NULL ? ps_split_plan_stage_ns(p, s, layers[s]) : p->stage_ns[s];
         x->factors[w] = x->worker_ns[w] > 0 ? then_ns / x->worker_ns[w] : 0;
+        x->path_ns[w] = 0;
     }
-    p->n_tried++;
-    return simulate_factors(x, step_ns);
-}
-
-static ps_code try_split(search *x, const int32_t *layers, bool *is_better) {
-    double step_ns = 0;
-    ps_code code = simulate_split(x, layers, &step_ns);
-    *is_better = code == PS_OK && step_ns < x->p->best_ns;
-    if (*is_better) {
-        x->p->best_ns = step_ns;
-        memcpy(x->p->best, layers, (size_t)x->p->n_stages * sizeof *layers);
+    ps_code code = simulate_factors(x, &mean_ns, x->path_ns, err);
+    *step_ns = llround(mean_ns);
+    for (int32_t s = 0; code == PS_OK && coef != NULL && s < p->n_stages; s++) {
+        double grows_ns = 0;
+        for (size_t w = 0; w < x->js->n_workers; w++) {
+            bool is_in = x->js->workers[w].stage == s && x->worker_ns[w] > 0;
+            grows_ns += is_in ? x->path_ns[w] / x->worker_ns[w] * p->layer_of[s] : 0;
+        }
+        coef[s] = llround(grows_ns / (double)x->js->n_steps);
     }
     return code;
 }
 
-/* How many splits there are, at most MOST_EXHAUSTIVE + 1: ways to put the layers on stages. */
-static size_t count_splits(const search *x) {
-    int32_t n_layers = x->p->n_layers;
-    size_t *ways = ps_calloc((size_t)n_layers + 1, sizeof *ways);
-    if (ways == NULL) {
-        return MOST_EXHAUSTIVE + 1;
+static bool stage_keeps_limit(void *about, const int32_t *layers, int32_t stage,
+                              ps_split_limit *broken) {
+    const measured *x = about;
+    bool keeps = layers[stage] <= x->most[stage];
+    if (!keeps && broken != NULL) {
+        broken->coef[stage] = 1;
+        broken->limit = x->most[stage];
     }
-    ways[0] = 1;
-    for (int32_t s = 0; s < x->p->n_stages; s++) {
-        for (int32_t l = n_layers; l >= 0; l--) {
-            size_t sum = 0;
-            for (int32_t own = 0; own <= l && own <= x->most[s] && sum <= MOST_EXHAUSTIVE; own++) {
-                sum += ways[l - own];
-            }
-            ways[l] = sum > MOST_EXHAUSTIVE ? MOST_EXHAUSTIVE + 1 : sum;
-        }
-    }
-    size_t n = ways[n_layers];
-    ps_free(ways);
-    return n;
+    return keeps;
 }
 
-static ps_code try_all(search *x, int32_t *layers, int32_t stage, int32_t left) {
-    bool is_better = false;
-    if (stage == x->p->n_stages - 1) {
-        layers[stage] = left;
-        return left <= x->most[stage] ? try_split(x, layers, &is_better) : PS_OK;
-    }
-    ps_code code = PS_OK;
-    for (int32_t own = 0; code == PS_OK && own <= left && own <= x->most[stage]; own++) {
-        layers[stage] = own;
-        code = try_all(x, layers, stage + 1, left - own);
-    }
-    return code;
+static int32_t piece_of_stage(void *about, const int32_t *layers, int32_t stage) {
+    (void)about;
+    (void)layers;
+    return stage;
 }
 
-/* The split whose slowest stage is fastest: each layer goes to the stage that is fastest with it. Exact, for a stage's time only
- * grows with its layers. */
-static bool spread_layers(const search *x, int32_t *layers) {
-    const ps_split_plan *p = x->p;
-    for (int32_t s = 0; s < p->n_stages; s++) {
-        if (x->most[s] < 0) {
-            return false; /* not even what it has without layers */
-        }
-    }
-    memset(layers, 0, (size_t)p->n_stages * sizeof *layers);
-    for (int32_t l = 0; l < p->n_layers; l++) {
-        int32_t best = -1;
-        for (int32_t s = 0; s < p->n_stages; s++) {
-            bool is_less = layers[s] < x->most[s] &&
-                           (best < 0 || ps_split_plan_stage_ns(p, s, layers[s] + 1) <
-                                            ps_split_plan_stage_ns(p, best, layers[best] + 1));
-            best = is_less ? s : best;
-        }
-        if (best < 0) {
-            return false;
-        }
-        layers[best]++;
-    }
-    return true;
-}
-
-/* One layer from any stage to any other, as long as that makes the step shorter. */
-static ps_code improve(search *x) {
-    int32_t layers[PS_PLAN_STAGES];
-    int32_t n = x->p->n_stages;
-    bool any = true;
-    ps_code code = PS_OK;
-    for (int round = 0; code == PS_OK && any && round < MOST_ROUNDS; round++) {
-        int32_t base[PS_PLAN_STAGES];
-        memcpy(base, x->p->best, (size_t)n * sizeof *base);
-        any = false;
-        for (int32_t from = 0; code == PS_OK && from < n; from++) {
-            for (int32_t to = 0; code == PS_OK && to < n && base[from] > 0; to++) {
-                bool is_better = false;
-                if (from == to || base[to] >= x->most[to]) {
-                    continue;
-                }
-                memcpy(layers, base, (size_t)n * sizeof *layers);
-                layers[from]--;
-                layers[to]++;
-                code = try_split(x, layers, &is_better);
-                any = any || is_better;
-            }
-        }
-    }
-    return code;
+static bool stage_busy(void *about, const int32_t *layers, int32_t stage, int64_t *busy_ns) {
+    const measured *x = about;
+    *busy_ns = llround(ps_split_plan_stage_ns(x->p, stage, layers[stage]));
+    return stage_keeps_limit(about, layers, stage, NULL);
 }
 
 /* No split keeps the limits: the user's own for every stage is wrong usage, of the memory it is an answer. */
-static ps_code fail_limits(search *x) {
+static ps_code fail_limits(measured *x, ps_err *err) {
     ps_split_plan *p = x->p;
     bool alike = true;
     for (int32_t s = 0; s < p->n_stages; s++) {
         alike = alike && x->most[s] == x->most[0];
     }
     p->is_misfit = true;
-    p->best_ns = p->now_ns;
     return alike && x->most[0] >= 0
-               ? ps_fail(x->err, PS_USAGE, "%d layers do not fit on %d stages of at most %d",
+               ? ps_fail(err, PS_USAGE, "%d layers do not fit on %d stages of at most %d",
                          (int)p->n_layers, (int)p->n_stages, (int)x->most[0])
                : PS_OK;
 }
 
-static ps_code find_best(search *x, int32_t n_ways) {
+static ps_code search_splits(measured *x, ps_err *err) {
     ps_split_plan *p = x->p;
-    int32_t layers[PS_PLAN_STAGES];
-    bool is_better = false;
+    ps_layer_split found;
+    ps_err why = PS_ERR_INIT;
+    const ps_split_judge judge = {.about = x,
+                                  .n_pieces = p->n_stages,
+                                  .n_layers = p->n_layers,
+                                  .n_places = p->n_stages,
+                                  .now = p->now,
+                                  .cost = x->js->n_ops * PS_SPLIT_OP_WORK,
+                                  .step = step_as_measured,
+                                  .keeps_limit = stage_keeps_limit,
+                                  .next_piece = piece_of_stage,
+                                  .busy = stage_busy};
+    ps_code code =
+        ps_split_search(&judge, PS_SPLIT_WORK + LEAST_SIMULATED * judge.cost, &found, &why);
+    p->n_tried = found.n_tried;
+    if (code == PS_OK) {
+        memcpy(p->best, found.layers, (size_t)p->n_stages * sizeof *p->best);
+        p->best_ns = (double)found.step_ns;
+        p->is_proven = found.is_proven;
+    } else if (code == PS_NOTHING) {
+        code = fail_limits(x, err);
+    } else if (err != NULL) {
+        *err = why;
+    }
+    ps_layer_split_fini(&found);
+    return code;
+}
+
+static ps_code find_best(measured *x, int32_t n_ways, ps_err *err) {
+    ps_split_plan *p = x->p;
+    int64_t now_ns = 0;
     for (size_t w = 0; w < x->js->n_workers; w++) {
         x->factors[w] = 1;
     }
-    ps_code code = simulate_factors(x, &p->real_ns);
-    code = code == PS_OK ? simulate_split(x, NULL, &p->now_ns) : code;
-    bool fits = true; /* what is there keeps the limit */
-    for (int32_t s = 0; s < p->n_stages; s++) {
-        fits = fits && p->now[s] <= x->most[s];
-    }
-    p->best_ns = fits ? p->now_ns : (double)INFINITY;
+    ps_code code = simulate_factors(x, &p->real_ns, NULL, err);
+    code = code == PS_OK ? step_as_measured(x, NULL, NULL, &now_ns, err) : code;
+    p->now_ns = p->best_ns = (double)now_ns;
     memcpy(p->best, p->now, sizeof p->best);
-    if (code != PS_OK || n_ways > 1) {
-        p->best_ns = p->now_ns;
-        return code;
-    }
-    if (!spread_layers(x, layers)) {
-        return fail_limits(x);
-    }
-    p->is_exhaustive = count_splits(x) <= MOST_EXHAUSTIVE;
-    if (p->is_exhaustive) {
-        return try_all(x, layers, 0, p->n_layers);
-    }
-    code = try_split(x, layers, &is_better);
-    return code == PS_OK ? improve(x) : code;
+    return code == PS_OK && n_ways == 1 ? search_splits(x, err) : code;
 }
 
 ps_code ps_split_plan_make(const ps_job_steps *js, const char *split, const ps_split_shape *shape,
@@ -320,18 +267,21 @@ ps_code ps_split_plan_make(const ps_job_steps *js, const char *split, const ps_s
     if (code != PS_OK) {
         return code;
     }
-    double *worker_ns = ps_calloc(js->n_workers + 1, sizeof *worker_ns);
-    search x = {.js = js, .p = out, .worker_ns = worker_ns, .err = err};
+    measured x = {.js = js,
+                  .p = out,
+                  .worker_ns = ps_calloc(js->n_workers + 1, sizeof *x.worker_ns),
+                  .factors = ps_calloc(js->n_workers + 1, sizeof *x.factors),
+                  .path_ns = ps_calloc(js->n_workers + 1, sizeof *x.path_ns)};
     int32_t n_ways = shape->n_ways > 1 ? shape->n_ways : 1;
     for (int32_t s = 0; s < out->n_stages; s++) {
         x.most[s] = shape->most != NULL ? shape->most[s] : out->n_layers;
     }
-    x.factors = ps_calloc(js->n_workers + 1, sizeof *x.factors);
-    code = worker_ns != NULL && x.factors != NULL ? PS_OK : ps_fail_nomem(err);
-    code = code == PS_OK ? measure_stages(js, n_ways, out, worker_ns, err) : code;
+    bool ok = x.worker_ns != NULL && x.factors != NULL && x.path_ns != NULL;
+    code = ok ? measure_stages(js, n_ways, out, x.worker_ns, err) : ps_fail_nomem(err);
     code = code == PS_OK ? find_split_pieces(out, shape, split, err) : code;
-    code = code == PS_OK ? find_best(&x, n_ways) : code;
-    ps_free(worker_ns);
+    code = code == PS_OK ? find_best(&x, n_ways, err) : code;
+    ps_free(x.worker_ns);
     ps_free(x.factors);
+    ps_free(x.path_ns);
     return code;
 }

@@ -1,5 +1,5 @@
 /* How many layers each stage should have: pieces and their times from measured stages, and the split with the shortest simulated
- * step.
+ * step (split_search.h asks the measured graph).
  *
  * A stage takes its layers times what a layer takes there. On those with an end of the model (embedding; head and loss) that is the
  * median of the stages in between (where there are none the lowest of all), and the rest is the end. The step of a split is that of the measured ops,
@@ -30,7 +30,7 @@ typedef struct ps_split_plan {
     double real_ns;         /* the mean step, replayed as measured */
     double now_ns, best_ns; /* with all workers of a stage alike: as it is split now, and at best */
     size_t n_tried;         /* splits that were simulated */
-    bool is_exhaustive;     /* all that there are */
+    bool is_proven;         /* no other one is shorter, by more than what is rounded */
     bool is_misfit;         /* no split keeps the limits of the stages: best is what ran */
 } ps_split_plan;
 

@@ -24,7 +24,7 @@
     X(P_THEN, "step_planned", PS_COL_INT, PS_UNIT_NS)                                              \
     X(P_GAIN, "gain share", PS_COL_REAL, PS_UNIT_PERCENT)                                          \
     X(P_TRIED, "splits_simulated", PS_COL_INT, PS_UNIT_COUNT)                                      \
-    X(P_ALL, "all_splits_simulated", PS_COL_INT, PS_UNIT_NONE)                                     \
+    X(P_PROVEN, "proven", PS_COL_INT, PS_UNIT_NONE)                                                \
     X(P_LAYOUT, "pipeline_model_parallel_layout", PS_COL_TEXT, PS_UNIT_NONE)                       \
     X(P_LIST, "num_layer_list", PS_COL_TEXT, PS_UNIT_NONE)                                         \
     X(P_POINTS, "split_points", PS_COL_TEXT, PS_UNIT_NONE)                                         \
@@ -99,7 +99,7 @@ static ps_table *make_plan_table(const ps_split_plan *p) {
     ps_table_set_int(t, P_THEN, whole_plan_ns(p->best_ns));
     ps_table_set_real(t, P_GAIN, 100 * (1 - p->best_ns / p->now_ns));
     ps_table_set_int(t, P_TRIED, (int64_t)p->n_tried);
-    ps_table_set_int(t, P_ALL, p->is_exhaustive);
+    ps_table_set_int(t, P_PROVEN, p->is_proven);
     ps_table_set_int(t, P_MISFIT, p->is_misfit);
     if (p->n_chunks == 1 && !p->is_misfit && !put_plan_lines(t, p)) {
         ps_table_free(t);

@@ -46,9 +46,10 @@ double ps_whatif_worker_slowdown(const ps_whatif *w, size_t worker) {
 static ps_code ask_part(const ps_whatif *w, const ps_job_part *part, ps_whatif_part *out,
                         ps_err *err) {
     ps_job_question q = {.parts = part, .n_parts = 1};
-    ps_code code = ps_job_ask(w->js, w->ideal_of, &q, &out->alone_ns, NULL, err);
+    ps_code code = ps_job_ask(w->js, w->ideal_of, &q, &out->alone_ns, NULL, NULL, err);
     q.inverted = true;
-    return code == PS_OK ? ps_job_ask(w->js, w->ideal_of, &q, &out->without_ns, NULL, err) : code;
+    return code == PS_OK ? ps_job_ask(w->js, w->ideal_of, &q, &out->without_ns, NULL, NULL, err)
+                         : code;
 }
 
 static ps_code measure_kinds(ps_whatif *w, ps_err *err) {
@@ -101,7 +102,7 @@ static ps_code measure_worst(ps_whatif *w, ps_err *err) {
 static ps_code ask_without(const ps_whatif *w, const ps_job_part *part, double *step_ns,
                            ps_err *err) {
     const ps_job_question q = {.parts = part, .n_parts = 1, .inverted = true};
-    return ps_job_ask(w->js, w->ideal_of, &q, step_ns, NULL, err);
+    return ps_job_ask(w->js, w->ideal_of, &q, step_ns, NULL, NULL, err);
 }
 
 /* The step without what these workers compute longer. */
@@ -248,9 +249,9 @@ static ps_code measure_whole(ps_whatif *w, ps_err *err) {
         return ps_fail_nomem(err);
     }
     w->measured_ns = ps_job_measured(w->js);
-    ps_code code = ps_job_ask(w->js, w->ideal_of, &real, &w->real_ns, w->step_real_ns, err);
+    ps_code code = ps_job_ask(w->js, w->ideal_of, &real, &w->real_ns, w->step_real_ns, NULL, err);
     code = code == PS_OK
-               ? ps_job_ask(w->js, w->ideal_of, &ideal, &w->ideal_ns, w->step_ideal_ns, err)
+               ? ps_job_ask(w->js, w->ideal_of, &ideal, &w->ideal_ns, w->step_ideal_ns, NULL, err)
                : code;
     return code == PS_OK && !(w->ideal_ns > 0) ? ps_fail(err, PS_NOTHING, "no op takes any time")
                                                : code;

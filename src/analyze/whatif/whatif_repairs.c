@@ -96,7 +96,7 @@ static ps_code add_workers(repairing *k) {
         (void)snprintf(r->name, sizeof r->name, "rank %lld (stage %d, replica %d)",
                        (long long)at->rank, (int)at->stage, (int)at->replica);
         const ps_job_question q = {.parts = &r->part, .n_parts = 1, .inverted = true};
-        code = ps_job_ask(w->js, w->ideal_of, &q, &r->step_ns, NULL, k->err);
+        code = ps_job_ask(w->js, w->ideal_of, &q, &r->step_ns, NULL, NULL, k->err);
     }
     ps_free(taken);
     return code;
@@ -121,7 +121,8 @@ static ps_code try_repairs(repairing *k, size_t n, ps_job_part *parts, size_t n_
         if (k->repairs[r].order == 0) {
             parts[n_parts] = k->repairs[r].part;
             const ps_job_question q = {.parts = parts, .n_parts = n_parts + 1, .inverted = true};
-            code = ps_job_ask(k->w->js, k->w->ideal_of, &q, &k->repairs[r].then_ns, NULL, k->err);
+            code = ps_job_ask(k->w->js, k->w->ideal_of, &q, &k->repairs[r].then_ns, NULL, NULL,
+                              k->err);
         }
     }
     return code;

@@ -79,12 +79,11 @@ size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PL
             "not alike. pipescope whatif tells which.",
             spread);
     }
-    (void)snprintf(
-        out[n++], PS_PLAN_SENTENCE, "%lld splits were simulated%s.",
-        (long long)ps_view_int(plan, 0, "splits_simulated"),
-        ps_view_int(plan, 0, "all_splits_simulated") != 0
-            ? ", all that there are"
-            : ": the one whose slowest stage is fastest, then neighbours as long as they are better");
+    (void)snprintf(out[n++], PS_PLAN_SENTENCE, "%lld splits were simulated%s.",
+                   (long long)ps_view_int(plan, 0, "splits_simulated"),
+                   ps_view_int(plan, 0, "proven") != 0
+                       ? ", and no other one has a shorter step"
+                       : ": this is the best that was found, not proven to be the best there is");
     return n;
 }
 

@@ -167,7 +167,7 @@ def main():
         split = [base] * (p - 1) + [layers - base * (p - 1)]
         job_of(split, m, 2, extra).write(path, [1, 2])
         row, best, _ = plan(program, path, split)
-        assert sum(best) == layers, (case, best)
+        assert sum(best) == layers and row["proven"] == 1, (case, row)
         ran = step_of(best, m, 2, extra)
         predicted = row["step_planned_ns"] / 1e6
         assert abs(predicted - ran) < 1e-3 * ran, (case, "predicted", predicted, "ran", ran)
