@@ -106,6 +106,7 @@ static ps_code reduce_whatif(const ps_reduce_input *in, void **shared, ps_err *e
     if (code == PS_OK && j.n > 0) {
         code = ps_worker_steps_make(j.timelines, j.workers, j.n, &js, err);
         j.workers = NULL;
+        js.watch = in->opts->watch;
         code = code == PS_OK ? ps_whatif_add_tables(&js, NULL, in->opts, in->result, err) : code;
         ps_job_steps_fini(&js);
     }

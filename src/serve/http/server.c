@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -46,7 +47,7 @@ static void wake_waiting(ps_server *s, int64_t now_ms) {
     while (*link != NULL) {
         ps_exchange *e = *link;
         int64_t waited_ms = now_ms - e->waits_since_ms;
-        if (s->is_stopping || waited_ms >= PS_WAIT_S * 1000 ||
+        if (s->is_stopping || waited_ms >= PS_WAIT_S * 1000 || atomic_load(&e->watch.stop) ||
             !e->route->must_wait(&e->request, waited_ms)) {
             *link = e->next_waiting;
             MHD_resume_connection(e->mhd);
@@ -66,12 +67,28 @@ static void cut_slow(ps_server *s, int64_t now_ms) {
     }
 }
 
+bool ps_socket_is_gone(int fd) {
+    struct pollfd at = {.fd = fd, .events = POLLRDHUP};
+    return poll(&at, 1, 0) > 0;
+}
+
+/* What was asked by those who have hung up is not worked on any more; `all`: nor what others wait for. Under the lock. */
+static void stop_abandoned(ps_server *s, bool all) {
+    for (ps_conn *c = s->conns; c != NULL; c = c->next) {
+        if (c->asked != NULL && (all || ps_socket_is_gone(c->fd))) {
+            atomic_store(&c->asked->stop, true);
+            c->asked = NULL;
+        }
+    }
+}
+
 static void *keep_server(void *context) {
     ps_server *s = context;
     (void)pthread_mutex_lock(&s->lock);
     while (!s->is_over) {
         int64_t now_ms = ps_server_now_ms();
         s->is_changed = false;
+        stop_abandoned(s, false);
         wake_waiting(s, now_ms);
         cut_slow(s, now_ms);
         struct timespec next = time_of_ms(now_ms + LOOK_MS);
@@ -368,6 +385,7 @@ static void let_answers_end(ps_server *s) {
     while (s->n_answering > 0 && status == 0) {
         status = pthread_cond_timedwait(&s->quiet, &s->lock, &end);
     }
+    stop_abandoned(s, true);
     (void)pthread_mutex_unlock(&s->lock);
 }
 

@@ -56,6 +56,13 @@ static void note_conn(ps_exchange *e, bool is_reading) {
     }
 }
 
+/* It is set aside from here on: the keeper looks whether anybody waits for it. Under the lock. */
+static void watch_conn(ps_exchange *e, ps_watch *watch) {
+    if (e->conn != NULL) {
+        e->conn->asked = watch;
+    }
+}
+
 void *ps_exchange_new(void *server, const char *uri, struct MHD_Connection *mhd) {
     ps_exchange *e = ps_calloc(1, sizeof *e);
     if (e == NULL) {
@@ -88,6 +95,7 @@ void ps_exchange_done(void *server, struct MHD_Connection *mhd, void **exchange,
     note_conn(e, true);
     if (e->is_complete) {
         (void)pthread_mutex_lock(&s->lock);
+        watch_conn(e, NULL);
         s->n_answering--;
         (void)pthread_cond_broadcast(&s->quiet);
         (void)pthread_mutex_unlock(&s->lock);
@@ -222,6 +230,7 @@ static bool prepare_exchange(ps_exchange *e) {
     e->request.path = e->route->path;
     e->request.store = e->server->store;
     e->request.cache = e->server->cache;
+    e->request.watch = &e->watch;
     e->request.body = ps_buf_str(&e->body);
     e->request.body_len = e->body.len;
     return ps_request_parse(&e->request, e->reply, e->query);
@@ -229,7 +238,15 @@ static bool prepare_exchange(ps_exchange *e) {
 
 static void run_job(ps_job *job) {
     ps_exchange *e = (ps_exchange *)((char *)job - offsetof(ps_exchange, job));
-    ps_route_answer(e->route, &e->request, e->reply);
+    ps_err err = PS_ERR_INIT;
+    if (ps_socket_is_gone(e->conn->fd)) {
+        atomic_store(&e->watch.stop, true);
+    }
+    if (ps_watch_ask(&e->watch, &err) == PS_OK) {
+        ps_route_answer(e->route, &e->request, e->reply);
+    } else {
+        ps_reply_err(e->reply, &err);
+    }
     MHD_resume_connection(e->mhd);
 }
 
@@ -253,6 +270,7 @@ static bool wait_for_change(ps_exchange *e) {
         e->waits_since_ms = ps_server_now_ms();
         e->next_waiting = s->waiting;
         s->waiting = e;
+        watch_conn(e, &e->watch);
         MHD_suspend_connection(e->mhd);
     }
     (void)pthread_mutex_unlock(&s->lock);
@@ -263,6 +281,9 @@ static bool wait_for_change(ps_exchange *e) {
 static void set_aside(ps_exchange *e) {
     e->is_answered = true; /* when it comes back */
     e->job = (ps_job){.run = run_job, .drop = drop_job};
+    (void)pthread_mutex_lock(&e->server->lock);
+    watch_conn(e, &e->watch);
+    (void)pthread_mutex_unlock(&e->server->lock);
     MHD_suspend_connection(e->mhd);
     if (!ps_work_add(e->server->work, &e->job)) {
         drop_job(&e->job);
