@@ -72,6 +72,8 @@ struct ps_server {
     bool is_changed, is_stopping, is_hanging_up, is_over; /* under lock */
     size_t n_answering; /* requests complete and not yet sent; under lock */
     ps_conn *conns;
+    size_t n_conns;
+    unsigned max_conns;
     ps_exchange *waiting;
 };
 
