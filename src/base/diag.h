@@ -102,6 +102,8 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
     /* events */                                                                                   \
     X(PS_ODD_EVENT_FIELD, PS_SEV_ERROR, "event-without-field",                                     \
       "%llu {events lack a field that their|event lacks a field that its} phase needs")            \
+    X(PS_ODD_DEEP, PS_SEV_LOSS, "nested-too-deep",                                                 \
+      "%llu {events are|event is} nested deeper than 64 levels and {were|was} left out")           \
     X(PS_ODD_EVENT_PHASE, PS_SEV_LOSS, "unknown-phase",                                            \
       "%llu {events are|event is} of a phase that is no timeline (objects, memory dumps)")         \
     X(PS_ODD_BEGIN_OPEN, PS_SEV_LOSS, "begin-without-end",                                         \

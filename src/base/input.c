@@ -30,6 +30,8 @@ struct ps_input {
     ps_ahead *ahead; /* once there is much to inflate: its thread has all of the above */
     bool alone;      /* no thread: it would be of no use, or there was none to be had */
     uint64_t offset, raw_offset, file_bytes;
+    struct timespec written; /* when the file was, as reading began */
+    bool may_grow;
     ps_watch *watch; /* or NULL */
 };
 
@@ -182,6 +184,7 @@ ps_input *ps_input_open(const char *path, ps_err *err) {
     struct stat st;
     if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
         in->file_bytes = (uint64_t)st.st_size;
+        in->written = st.st_mtim;
     }
     if (input_recognise(in, err) != PS_OK) {
         ps_input_close(in);
@@ -217,12 +220,32 @@ void ps_input_close(ps_input *in) {
     }
 }
 
+/* What was read may be half of the old content and half of the new one. One that another file took the place of is still whole. */
+static ps_code check_unchanged(const ps_input *in, ps_err *err) {
+    struct stat st;
+    if (in->file_bytes == 0 || in->fd <= STDIN_FILENO || fstat(in->fd, &st) != 0 ||
+        ((uint64_t)st.st_size == in->file_bytes && st.st_mtim.tv_sec == in->written.tv_sec &&
+         st.st_mtim.tv_nsec == in->written.tv_nsec)) {
+        return PS_OK;
+    }
+    if (in->may_grow && (uint64_t)st.st_size > in->file_bytes) {
+        return PS_OK;
+    }
+    return ps_fail_file(err, PS_CHANGED, in->path, "%s",
+                        "another program wrote to the file while it was read: run again when that "
+                        "one has ended");
+}
+
 ps_code ps_input_read(ps_input *in, void *buffer, size_t cap, size_t *n, ps_err *err) {
     *n = 0;
     ps_code code = in->inflate != NULL ? read_gzip(in, buffer, cap, n, err)
                                        : read_source(in, buffer, cap, n, err);
     in->offset += *n;
-    return code;
+    return code == PS_OK && *n < cap ? check_unchanged(in, err) : code;
+}
+
+void ps_input_may_grow(ps_input *in) {
+    in->may_grow = true;
 }
 
 void ps_input_watch(ps_input *in, ps_watch *watch) {

@@ -25,13 +25,16 @@ ps_input *ps_input_of_memory(const void *bytes, size_t n, ps_err *err);
 void ps_input_close(ps_input *in); /* NULL is fine; may be called before the end */
 
 /* Fills `buffer` with up to `cap` uncompressed bytes, fewer only at the end; *n = 0 at the end. PS_IO names the file
- * and the offset. A gzip stream that ends early or is damaged gives what could be inflated, then the end; then
+ * and the offset; PS_CHANGED, told at the end: somebody wrote to the file meanwhile. A gzip stream that ends early or is damaged gives what could be inflated, then the end; then
  * ps_input_is_cut is true. */
 PS_MUST_USE ps_code ps_input_read(ps_input *in, void *buffer, size_t cap, size_t *n, ps_err *err);
 
 /* Reports to `watch` from now on, which outlives the input; NULL: to nobody. Before the first read. A read that is told to
  * stop fails with PS_BUSY. */
 void ps_input_watch(ps_input *in, ps_watch *watch);
+
+/* It is a log: what somebody adds to its end meanwhile is no change. */
+void ps_input_may_grow(ps_input *in);
 
 bool ps_input_is_gzip(const ps_input *in);
 bool ps_input_is_cut(const ps_input *in);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
@@ -10,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -108,6 +110,10 @@ void ps_unfinished_hold(void) {
         wait_while_ending();
         (void)__atomic_add_fetch(&n_holds, 1, __ATOMIC_SEQ_CST);
     }
+}
+
+bool ps_unfinished_is_ended(void) {
+    return __atomic_load_n(&ended_by, __ATOMIC_SEQ_CST) != 0;
 }
 
 void ps_unfinished_release(void) {
@@ -292,4 +298,21 @@ ps_code ps_scratch_end(char *folder, ps_err *err) {
     }
     ps_free(folder);
     return code;
+}
+
+static int remove_entry(const char *path, const struct stat *st, int what, struct FTW *at) {
+    (void)st;
+    (void)what;
+    (void)at;
+    (void)remove(path); /* what stays shows in the folder around it */
+    return 0;
+}
+
+ps_code ps_remove_tree(const char *path, ps_err *err) {
+    enum { OPEN_FOLDERS = 16 };
+    struct stat st;
+    (void)nftw(path, remove_entry, OPEN_FOLDERS, FTW_DEPTH | FTW_PHYS);
+    return lstat(path, &st) != 0 && errno == ENOENT
+               ? PS_OK
+               : ps_fail_file(err, PS_IO, path, "what was begun there cannot be removed");
 }

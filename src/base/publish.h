@@ -9,6 +9,8 @@
 #ifndef PS_BASE_PUBLISH_H
 #define PS_BASE_PUBLISH_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 typedef struct ps_publish {
@@ -50,5 +52,10 @@ void ps_unfinished_end(int number);
  * names we do not know. A second signal does not wait. */
 void ps_unfinished_hold(void);
 void ps_unfinished_release(void);
+/* A signal has come meanwhile. Who holds it for long asks, removes what it made, and releases. */
+bool ps_unfinished_is_ended(void);
+
+/* Removes a folder and all in it; links are not followed. PS_IO when something stays. What is not there is fine. */
+PS_MUST_USE ps_code ps_remove_tree(const char *path, ps_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Looking at a long read from another thread, and ending it early. Whoever reads adds what it took from the file and looks at
- * `stop`; whoever watches reads `done_bytes` at any time. */
+/* Looking at long work from another thread, and ending it early. Whoever reads a file adds what it took and looks at `stop`, and so
+ * do other long loops every few thousand turns; whoever watches reads `done_bytes` and sets `stop` at any time. */
 #ifndef PS_BASE_WATCH_H
 #define PS_BASE_WATCH_H
 
@@ -18,7 +18,14 @@ typedef struct ps_watch {
     uint64_t step_bytes;
 } ps_watch;
 
-/* Counts; PS_BUSY when it is to end. NULL: nobody watches. */
+/* PS_BUSY when the work is to end: what was made so far is given up. NULL: nobody watches. */
+static inline ps_code ps_watch_ask(const ps_watch *w, ps_err *err) {
+    return w != NULL && atomic_load_explicit(&w->stop, memory_order_relaxed)
+               ? ps_fail(err, PS_BUSY, "this was ended early: nobody waits for it any more")
+               : PS_OK;
+}
+
+/* Counts, and asks. */
 static inline ps_code ps_watch_add(ps_watch *w, uint64_t bytes, ps_err *err) {
     if (w == NULL) {
         return PS_OK;
@@ -27,9 +34,7 @@ static inline ps_code ps_watch_add(ps_watch *w, uint64_t bytes, ps_err *err) {
     if (w->progress != NULL && before / w->step_bytes != (before + bytes) / w->step_bytes) {
         w->progress(w->context);
     }
-    return atomic_load_explicit(&w->stop, memory_order_relaxed)
-               ? ps_fail(err, PS_BUSY, "reading was ended before its end")
-               : PS_OK;
+    return ps_watch_ask(w, err);
 }
 
 #endif

@@ -101,6 +101,7 @@ static ps_trace *read_run_rank(session *s, size_t r) {
     ps_err err = PS_ERR_INIT;
     ps_src src = ps_cluster_src(report->rank);
     src.n_threads = ps_threads_each(s->opts->n_threads, s->run->n_ranks);
+    src.watch = s->opts->analysis.watch;
     if (s->round == 0 && writes_in_place(s)) {
         ps_sqlite_recover(
             src.path); /* now, since it would change the file between reading and writing */
@@ -190,7 +191,8 @@ static void map_rank(void *context, size_t r) {
     ps_derived *derived = NULL;
     ps_diag *look = ps_calloc(1, sizeof *look);
     ps_err err = PS_ERR_INIT;
-    bool lost = look == NULL || (needs_trace(s, r) && (trace = read_run_rank(s, r)) == NULL);
+    bool lost = look == NULL || ps_watch_ask(s->opts->analysis.watch, NULL) != PS_OK ||
+                (needs_trace(s, r) && (trace = read_run_rank(s, r)) == NULL);
     if (look == NULL) {
         (void)ps_fail_nomem(&err);
         note_failure(&s->run->ranks[r], &err);
@@ -204,7 +206,8 @@ static void map_rank(void *context, size_t r) {
     }
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         s->took_part[a][r] = s->took_part[a][r] && !lost;
-        if (!lost && wants_rank(s, a, r)) {
+        bool goes_on = ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
+        if (!lost && goes_on && wants_rank(s, a, r)) {
             bool sees = needs_of(s, a) != 0;
             map_analysis(s, a, r, sees ? trace : NULL, sees ? derived : NULL, look);
         }
@@ -304,11 +307,12 @@ static ps_code reduce_round(session *s, ps_err *err) {
             continue;
         }
         ps_err local = PS_ERR_INIT;
-        ps_code code = reduce_analysis(s, a, &local);
+        ps_code code = ps_watch_ask(s->opts->analysis.watch, &local);
+        code = code == PS_OK ? reduce_analysis(s, a, &local) : code;
         bool ends_all = s->run->n_analyses == 1 && !(code == PS_NOTHING && any_failed(s->run));
-        if (code != PS_OK && (ends_all || code == PS_NOMEM)) {
-            if (!analysis->hidden &&
-                code != PS_USAGE) { /* that is of a question, not of an analysis */
+        if (code != PS_OK && (ends_all || code == PS_NOMEM || code == PS_BUSY)) {
+            bool is_of_question = code == PS_USAGE || code == PS_BUSY;
+            if (!analysis->hidden && !is_of_question) {
                 ps_err_prefix(&local, "%s", analysis->name);
             }
             if (err != NULL) {
@@ -334,7 +338,8 @@ static ps_code run_rounds(session *s, ps_err *err) {
     for (s->round = 0; s->round < n_rounds; s->round++) {
         s->needs = round_needs(s);
         ps_parallel(s->run->n_ranks, s->opts->n_threads, map_rank, s);
-        ps_code code = reduce_round(s, err);
+        ps_code code = ps_watch_ask(s->opts->analysis.watch, err);
+        code = code == PS_OK ? reduce_round(s, err) : code;
         if (code != PS_OK) {
             return code;
         }

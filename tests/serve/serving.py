@@ -22,6 +22,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.environ.get("PIPESCOPE_BIN") or os.path.join(ROOT, "build", "release", "pipescope")
+IDLE_S = 30  # after which the server hangs up on who says nothing
 PATIENCE = 120  # seconds for anything that should take none; sanitizers are slow
 
 
@@ -37,12 +38,15 @@ class Reply:
 
 
 class Server:
-    def __init__(self, *paths, args=(), port=0, env=None):
-        self.paths, self.args, self.port_wanted, self.env = paths, list(args), port, env
+    def __init__(self, *paths, args=(), port=0, env=None, files=None):
+        """`files`: how many it may have open, connections too."""
+        self.paths, self.args, self.port_wanted, self.env, self.files = paths, list(args), port, env, files
         self.process = None
 
     def __enter__(self):
         command = [PROGRAM, "serve", *self.paths, "--port", str(self.port_wanted), *self.args]
+        if self.files is not None:
+            command = ["sh", "-c", 'ulimit -n %d; exec "$0" "$@"' % self.files, *command]
         self.log = tempfile.TemporaryFile()
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self.log, env=self.env)
         self.url = self.first_line()

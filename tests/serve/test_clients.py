@@ -106,6 +106,18 @@ class Clients(serving.Case):
                 c.close()
             self.assertEqual(s.stop(), 0)
 
+    def test_idle_clients_lock_nobody_out(self):
+        """All places are taken by connections that say nothing: whoever comes next is answered long before their half minute is over."""
+        with serving.Server(self.trace(), files=256) as s:
+            idle = [s.connect() for _ in range(400)]  # those beyond the limit wait to be taken
+            with s.connect() as c:
+                c.settimeout(serving.IDLE_S / 2)
+                c.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                self.assertIn(b"HTTP/1.1 200 OK", c.recv(4096))
+            for c in idle:
+                c.close()
+            self.assertEqual(s.stop(), 0)
+
     def test_clients_that_go_away(self):
         with serving.Server(self.trace(n=2000)) as s:
             key = s.wait_for(["ready"])[0]["key"]

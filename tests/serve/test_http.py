@@ -75,9 +75,24 @@ class Http(serving.Case):
             missing = s.get("/api/tiles?rank=none&level=10&tile=0&lanes=0")
             self.assertEqual((missing.status, missing.headers["Cache-Control"]), (404, "no-store"))
 
+    def test_one_end_of_a_body(self):
+        """What says in two ways where its body ends is refused: another program on the way may have believed the other one."""
+        chunked, length = "Transfer-Encoding: chunked\r\n", "Content-Length: 17\r\n"
+        with serving.Server(self.trace()) as s:
+            for version, headers, status in (("1.1", chunked, b"200"), ("1.1", length + chunked, b"400"), ("1.1", chunked + length, b"400"),
+                                             ("1.1", chunked + chunked, b"400"), ("1.0", chunked, b"400"),
+                                             ("1.1", "Transfer-Encoding: gzip\r\n", b"400"),
+                                             ("1.1", "Transfer-Encoding: gzip, chunked\r\n", b"400")):
+                reply = s.raw(("POST /api/load HTTP/%s\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nConnection: close\r\n%s\r\n"
+                               % (version, s.token, headers)).encode() + b'c\r\n{"all":true}\r\n0\r\n\r\n')
+                self.assertEqual(reply.split(b" ")[1:2], [status], (version, headers))
+
     def test_limits(self):
         with serving.Server(self.trace()) as s:
             self.assertEqual(s.get("/api/ranks?x=" + "a" * 16000).status, 200)
+            for n in (65, 900, 8000):  # of which the library could not hold all
+                reply = s.get("/api/ranks?" + "&".join("a" * n))
+                self.assertEqual((reply.status, reply.json()["error"]), (400, "more than 64 parameters"))
             self.assertEqual(s.get("/api/ranks?x=" + "a" * 17000).status, 414)
             self.assertIn(s.get("/api/ranks?x=" + "a" * 1000000).status, (414, 431))
             self.assertIn(s.get("/", headers={"X-Long": "a" * 100000}).status, (413, 431))

@@ -12,6 +12,7 @@ static void begin(asks *a) {
     a->cache = ps_cache_new((size_t)64 << 20);
     assert_non_null(a->cache);
     ps_reply_init(&a->reply);
+    a->watch = (ps_watch){0};
 }
 
 void asks_of_trace(asks *a, ps_trace *trace) {
@@ -80,7 +81,7 @@ static const char *get(asks *a, unsigned status, const char *fmt, va_list args) 
     }
     ps_reply_fini(&a->reply);
     ps_reply_init(&a->reply);
-    ps_request q = {.store = a->store, .cache = a->cache};
+    ps_request q = {.store = a->store, .cache = a->cache, .watch = &a->watch};
     bool other = false;
     const ps_route *route = ps_route_find("GET", address, &other);
     if (route == NULL) {
@@ -114,7 +115,11 @@ const char *ask_fails(asks *a, unsigned status, const char *fmt, ...) {
 const char *ask_post(asks *a, unsigned status, const char *path, const char *body) {
     ps_reply_fini(&a->reply);
     ps_reply_init(&a->reply);
-    ps_request q = {.store = a->store, .cache = a->cache, .body = body, .body_len = strlen(body)};
+    ps_request q = {.store = a->store,
+                    .cache = a->cache,
+                    .watch = &a->watch,
+                    .body = body,
+                    .body_len = strlen(body)};
     bool other = false;
     const ps_route *route = ps_route_find("POST", path, &other);
     if (route == NULL) {

@@ -18,6 +18,7 @@ typedef struct asks {
     ps_store *store;
     struct ps_cache *cache;
     ps_reply reply; /* the last one */
+    ps_watch watch; /* of all requests */
 } asks;
 
 /* One rank with the key "r0"; owns the trace. */

@@ -2,6 +2,7 @@
  * analyses ends without the others. The analyses are made up: they read nothing. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <sys/stat.h>
 
 #include "base/alloc.h"
@@ -365,6 +366,24 @@ static void strict_leaves_a_rank_out(void **state) {
     job_fini(&j);
 }
 
+/* Stopped in the map of one rank of two, nothing comes of it and nothing is written. */
+static ps_code map_stopping(const ps_map_input *in, void **partial, ps_err *err) {
+    atomic_store(&in->opts->watch->stop, true);
+    return map_any(in, partial, err);
+}
+ANALYSIS(stopping, map_stopping, reduce_one);
+
+static void stopped_on_the_way(void **state) {
+    job j;
+    ps_watch watch = {0};
+    job_init(&j, *state, 2);
+    j.opts.analysis.watch = &watch;
+    assert_int_equal(RUN(&j, &stopping), PS_BUSY);
+    assert_string_equal(j.err.msg, "this was ended early: nobody waits for it any more");
+    assert_int_not_equal(access(place_path(&j.out, DB), F_OK), 0);
+    job_fini(&j);
+}
+
 /* --- memory -------------------------------------------------------------------------------------------------- */
 
 /* Any allocation may fail: the run fails, or goes on without the rank whose own it was. */
@@ -399,6 +418,7 @@ int main(void) {
                                        IN_PLACE(failure_of_one_leaves_the_others),
                                        IN_PLACE(a_broken_rank_leaves_the_others),
                                        IN_PLACE(strict_leaves_a_rank_out),
+                                       IN_PLACE(stopped_on_the_way),
                                        IN_PLACE(memory_runs_out)};
     return cmocka_run_group_tests_name("cluster_tables", tests, NULL, NULL);
 }

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/input.h"
 #include "support/gzip_pack.h"
+#include "support/profile.h"
 #include "support/scratch.h"
 
 enum { BIG = 5 << 20 };
@@ -192,10 +193,66 @@ static void memory_faults(void **state) {
     free(bytes);
 }
 
+static void write_part(const char *path, const void *bytes, size_t n, off_t at) {
+    int fd = open(path, O_WRONLY | O_CREAT, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, bytes, n, at), n);
+    struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}, {.tv_sec = 1000000 + at, .tv_nsec = 0}};
+    assert_int_equal(futimens(fd, times), 0); /* the clock of file systems is coarse */
+    assert_int_equal(close(fd), 0);
+}
+
+static ps_code read_to_the_end(ps_input *in, ps_err *err) {
+    char buffer[65536];
+    size_t n = 1;
+    ps_code code = PS_OK;
+    while (code == PS_OK && n > 0) {
+        code = ps_input_read(in, buffer, sizeof buffer, &n, err);
+    }
+    return code;
+}
+
+/* Half of the old content and half of the new one is neither; a file that another one took the place of is whole. */
+static void changed_while_it_is_read(void **state) {
+    const place *p = *state;
+    enum { N = 300000 };
+    uint8_t *bytes = make_bytes(N);
+    static const char *const HOW[] = {"overwritten", "grown", "grown log", "cut", "replaced"};
+    static const bool IS_CHANGE[] = {true, true, false, true, false};
+    for (size_t i = 0; i < sizeof HOW / sizeof *HOW; i++) {
+        const char *path = place_path(p, "%s", HOW[i]);
+        ps_err err = PS_ERR_INIT;
+        write_part(path, bytes, N, 0);
+        ps_input *in = ps_input_open(path, &err);
+        assert_non_null(in);
+        if (i == 2) {
+            ps_input_may_grow(in);
+        }
+        if (i == 4) {
+            write_part(place_path(p, "other"), "new", 3, 0);
+            assert_int_equal(rename(place_path(p, "other"), path), 0);
+        } else if (i == 3) {
+            assert_int_equal(truncate(path, N / 2), 0);
+        } else {
+            write_part(path, "more", 4, i == 0 ? N / 2 : N);
+        }
+        ps_code code = read_to_the_end(in, &err);
+        assert_int_equal(code, IS_CHANGE[i] ? PS_CHANGED : PS_OK);
+        assert_true(!IS_CHANGE[i] || strstr(err.msg, "run again") != NULL);
+        ps_input_close(in);
+    }
+    free(bytes);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain),        cmocka_unit_test(gzip),  cmocka_unit_test(cut_or_damaged),
-        cmocka_unit_test(closed_early), cmocka_unit_test(files), cmocka_unit_test(memory_faults),
+        cmocka_unit_test(plain),
+        cmocka_unit_test(gzip),
+        cmocka_unit_test(cut_or_damaged),
+        cmocka_unit_test(closed_early),
+        cmocka_unit_test(files),
+        cmocka_unit_test(memory_faults),
+        IN_PLACE(changed_while_it_is_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -44,7 +44,7 @@ static ps_code make(void *context, ps_cached *out, ps_err *err) {
 
 static value *get(ps_cache *c, const char *key, maker *m) {
     void *v = NULL;
-    assert_int_equal(ps_cache_get(c, key, make, m, &v, NULL), PS_OK);
+    assert_int_equal(ps_cache_get(c, key, make, m, NULL, &v, NULL), PS_OK);
     return v;
 }
 
@@ -96,7 +96,7 @@ static void failures_are_not_kept(void **state) {
     maker m = {.bytes = 1, .n_failures = 1};
     void *v = &m;
     ps_err err = PS_ERR_INIT;
-    assert_int_equal(ps_cache_get(c, "a", make, &m, &v, &err), PS_IO);
+    assert_int_equal(ps_cache_get(c, "a", make, &m, NULL, &v, &err), PS_IO);
     assert_null(v);
     assert_string_equal(err.msg, "not yet");
     ps_cache_release(c, get(c, "a", &m));
@@ -115,7 +115,7 @@ static void *one_of_many(void *context) {
         char key[8];
         (void)snprintf(key, sizeof key, "%d", i % 5);
         void *v = NULL;
-        if (ps_cache_get(all->cache, key, make, all->maker, &v, NULL) == PS_OK) {
+        if (ps_cache_get(all->cache, key, make, all->maker, NULL, &v, NULL) == PS_OK) {
             ps_cache_release(all->cache, v);
         }
     }
@@ -138,12 +138,53 @@ static void threads(void **state) {
     assert_int_equal(m.n_freed, 5);
 }
 
+/* A request that waits for what another one makes gives up when its own client has gone. */
+typedef struct slow_get {
+    ps_cache *cache;
+    atomic_bool has_begun, may_end;
+} slow_get;
+
+static ps_code make_slowly(void *context, ps_cached *out, ps_err *err) {
+    slow_get *s = context;
+    (void)out;
+    atomic_store(&s->has_begun, true);
+    while (!atomic_load(&s->may_end)) {
+        (void)usleep(1000);
+    }
+    return ps_fail(err, PS_IO, "never made");
+}
+
+static void *get_slowly(void *context) {
+    slow_get *s = context;
+    void *v = NULL;
+    assert_int_equal(ps_cache_get(s->cache, "slow", make_slowly, s, NULL, &v, NULL), PS_IO);
+    return NULL;
+}
+
+static void waiters_give_up(void **state) {
+    (void)state;
+    slow_get s = {.cache = ps_cache_new(1000)};
+    ps_watch gone = {.stop = true};
+    maker m = {.bytes = 10};
+    pthread_t t;
+    ps_err err = PS_ERR_INIT;
+    void *v = NULL;
+    assert_int_equal(pthread_create(&t, NULL, get_slowly, &s), 0);
+    while (!atomic_load(&s.has_begun)) {
+        (void)usleep(1000);
+    }
+    assert_int_equal(ps_cache_get(s.cache, "slow", make, &m, &gone, &v, &err), PS_BUSY);
+    assert_int_equal(m.n_made, 0);
+    atomic_store(&s.may_end, true);
+    (void)pthread_join(t, NULL);
+    ps_cache_free(s.cache);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kept_and_evicted),
-        cmocka_unit_test(larger_than_all),
-        cmocka_unit_test(failures_are_not_kept),
-        cmocka_unit_test(threads),
+        cmocka_unit_test(kept_and_evicted),      cmocka_unit_test(larger_than_all),
+        cmocka_unit_test(failures_are_not_kept), cmocka_unit_test(threads),
+        cmocka_unit_test(waiters_give_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

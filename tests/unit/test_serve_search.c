@@ -187,10 +187,33 @@ static void exports(void **state) {
     asks_end(&a);
 }
 
+/* What nobody waits for ends, and nothing of it is kept for those who ask the same later. */
+static void abandoned(void **state) {
+    (void)state;
+    static const char *const ADDRESSES[] = {
+        "/api/search?q=matmul",
+        "/api/search?q=12288&args=1",
+        "/api/slices?rank=r0&lanes=0",
+        "/api/search/table?q=m&sort=name&desc=1",
+        "/api/search/table?q=m&format=csv",
+        "/api/search/table?q=m&format=records",
+        "/api/stats?rank=r0&lanes=0",
+    };
+    asks a;
+    asks_of_trace(&a, rank_at(0));
+    for (size_t i = 0; i < sizeof ADDRESSES / sizeof *ADDRESSES; i++) {
+        atomic_store(&a.watch.stop, true);
+        expect_in(ask_fails(&a, 503, "%s", ADDRESSES[i]), "nobody waits for it");
+        atomic_store(&a.watch.stop, false);
+        (void)ask(&a, "%s", ADDRESSES[i]);
+    }
+    asks_end(&a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_rank), cmocka_unit_test(lists), cmocka_unit_test(steps),
-        IN_PLACE(several_ranks),    IN_PLACE(exports),
+        IN_PLACE(several_ranks),    IN_PLACE(exports),       cmocka_unit_test(abandoned),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

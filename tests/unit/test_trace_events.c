@@ -455,15 +455,22 @@ static void projection(void **state) {
 
 static void depth(void **state) {
     (void)state;
-    for (int levels = 62; levels <= 63; levels++) {
-        char text[512] = "[{\"ph\":\"X\",\"args\":{\"k\":";
+    static const int LEVELS[] = {62, 63, 900};
+    for (size_t i = 0; i < sizeof LEVELS / sizeof *LEVELS; i++) {
+        int levels = LEVELS[i];
+        char text[2048] = "[" A ",{\"ph\":\"X\",\"args\":{\"k\":";
         size_t n = strlen(text);
         memset(text + n, '[', (size_t)levels);
         memset(text + n + levels, ']', (size_t)levels);
-        (void)snprintf(text + n + 2 * levels, 8, "}}]");
-        expect(text, levels == 62 ? "X: whole"
-                                  : "failed 6 at 1: an event is nested deeper than 64 levels; ");
+        (void)snprintf(text + n + 2 * levels, 64, "}}," B "]");
+        expect(text,
+               levels == 62 ? "X:a X: i:b whole" : "X:a i:b odd nested-too-deep 1, byte 23; whole");
     }
+    char cut[512] = "[" A ",";
+    size_t n = strlen(cut);
+    memset(cut + n, '[', 100);
+    cut[n + 100] = '\0';
+    expect(cut, "X:a odd truncated 1, byte 23; cut");
 }
 
 /* --- many events --------------------------------------------------------------------------------------- */

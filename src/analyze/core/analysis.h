@@ -15,6 +15,7 @@
 #include "analyze/core/analysis_options.h"
 #include "base/diag.h"
 #include "base/err.h"
+#include "base/watch.h"
 #include "model/chart.h"
 #include "model/table.h"
 #include "model/trace.h"
@@ -39,6 +40,7 @@ typedef struct ps_analysis_opts {
     const ps_result *baseline;      /* what ps_analysis.baseline found in the baseline, or NULL */
     const double *cause_thresholds; /* whatif: [PS_N_WHATIF_THRESHOLDS], NULL: the defaults */
     const double *thresholds;       /* report: [PS_N_RULES] (report_rules.h), NULL: the defaults */
+    ps_watch *watch; /* long loops ask it now and then, and give up with PS_BUSY; or NULL */
 } ps_analysis_opts;
 
 /* One rank of the run, as far as an analysis may know it. */

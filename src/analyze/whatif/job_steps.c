@@ -154,7 +154,8 @@ ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OP
         uint32_t n = ps_step_graph_n_ops(step->graph);
         const ps_graph_times times = {.duration_ns = durations, .lag_ns = js->lag_ns};
         fill_job_durations(ops, n, ideal_ns, question, durations);
-        code = ps_step_graph_run(step->graph, &times, NULL, ends, err);
+        code = ps_watch_ask(js->watch, err);
+        code = code == PS_OK ? ps_step_graph_run(step->graph, &times, NULL, ends, err) : code;
         uint32_t last = code == PS_OK && n > 0 ? last_of_step(ops, ends, n) : PS_NO_OP;
         int64_t end = last != PS_NO_OP ? ends[last] : 0;
         sum += (double)end;

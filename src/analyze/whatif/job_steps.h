@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/watch.h"
 #include "model/worker_ops.h"
 #include "schedule/step_graph.h"
 
@@ -42,6 +43,7 @@ typedef struct ps_job_steps {
     size_t n_ops, cap_ops;
     ps_job_step *steps; /* by number; those that share a graph stand together */
     size_t n_steps, cap_steps;
+    const ps_watch *watch;  /* asked before each step is run anew; or NULL */
     int64_t lag_ns;         /* of a result that travels without ops of its own */
     bool has_comm;          /* transfers and collectives are ops */
     size_t n_left_out;      /* steps that are not what the others are */
@@ -85,7 +87,8 @@ typedef struct ps_job_question {
 } ps_job_question;
 
 /* The mean step in ns, all launch delays 0; each step in each_ns [n_steps] where that is not NULL. path_ns [n_workers], where it is
- * not NULL: added to by the measured computing of each worker on the longest paths of all steps. PS_RANGE, PS_NOMEM. */
+ * not NULL: added to by the measured computing of each worker on the longest paths of all steps. PS_RANGE, PS_NOMEM,
+ * PS_BUSY. */
 PS_MUST_USE ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
                                const ps_job_question *question, double *mean_ns, int64_t *each_ns,
                                double *path_ns, ps_err *err);

@@ -68,6 +68,7 @@ ps_code ps_rank_steps_make(const ps_reduce_input *in, const ps_rank_timeline *ra
     if (code == PS_OK) {
         code = ps_worker_steps_make(j.timelines, j.workers, j.n, out, err);
         j.workers = NULL;
+        out->watch = in->opts->watch;
     }
     ps_free(j.timelines);
     ps_free(j.workers);

@@ -338,7 +338,8 @@ static ps_code plan_schedules(making *k) {
                                          .n_chunks = v};
             params = is_own && (!takes_chunks || v == own) ? r->params : params;
             bool is_told_once = (*s)->splits && !k->has_weights;
-            code = plan_schedule(k, *s, &params, is_told_once ? 0 : v);
+            code = ps_watch_ask(k->opts->watch, k->err);
+            code = code == PS_OK ? plan_schedule(k, *s, &params, is_told_once ? 0 : v) : code;
             if (!takes_chunks || is_told_once) {
                 break;
             }

@@ -379,6 +379,7 @@ ps_code ps_whatif_of_chart(const ps_chart *chart, const ps_analysis_opts *opts, 
                            ps_err *err) {
     ps_job_steps js;
     ps_code code = ps_chart_steps_make(chart, &js, err);
+    js.watch = opts->watch;
     code = code == PS_OK ? ps_whatif_add_tables(&js, chart, opts, result, err) : code;
     ps_job_steps_fini(&js);
     return code;

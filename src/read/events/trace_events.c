@@ -401,8 +401,6 @@ static ps_code at_events(driver *d) {
         return code;
     }
     switch (end) {
-    case PS_STRETCH_DEEP:
-        return fail_here(d, PS_RANGE, "an event is nested deeper than 64 levels");
     case PS_STRETCH_LONG:
         return fail_here(d, PS_RANGE, "an event is longer than 64 MiB");
     case PS_STRETCH_NO_EVENTS:

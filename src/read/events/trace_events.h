@@ -106,7 +106,7 @@ typedef struct ps_event_stats {
 } ps_event_stats;
 
 /* Reads to the end. Oddities go to `diag` with byte offsets. PS_SYNTAX only when the document is neither form at all;
- * PS_RANGE when one event is longer than 64 MiB or nested deeper than 64; PS_IO, PS_NOMEM, or what a callback
+ * PS_RANGE when one event is longer than 64 MiB; PS_IO, PS_NOMEM, or what a callback
  * returned. `n_threads` 0: one per processor. `diag`, `stats` may not be NULL. */
 PS_MUST_USE ps_code ps_trace_events_read(ps_input *in, const ps_event_schema *schema,
                                          const ps_event_sink *sink, size_t n_threads, ps_diag *diag,

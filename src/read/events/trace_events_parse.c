@@ -754,6 +754,20 @@ static ps_json_status resync(ps_stretch *x, bool *is_end) {
     return PS_JSON_MORE;
 }
 
+/* An element that nests deeper than is kept is left out whole, and the others stay. */
+static ps_json_status leave_deep(ps_stretch *x) {
+    const char *p = x->at;
+    ps_json_status status = ps_json_skip_value(&p, x->end, -(int)PS_EVENT_MAX_BYTES);
+    if (status == PS_JSON_OK) {
+        odd_now(x, PS_ODD_DEEP, x->at);
+        x->at = p;
+    } else if (status == PS_JSON_BAD) {
+        odd_now(x, PS_ODD_JSON, p);
+        x->at++;
+    }
+    return status;
+}
+
 /* An element at `at`, behind white space. */
 static ps_json_status take_element(ps_stretch *x) {
     const char *p = x->at;
@@ -766,7 +780,7 @@ static ps_json_status take_element(ps_stretch *x) {
             odd_now(x, PS_ODD_JSON, p);
             x->at++;
         }
-        return status;
+        return status == PS_JSON_DEEP ? leave_deep(x) : status;
     }
     ps_json_status status = ps_json_skip_value(&p, x->end, 0);
     if (status == PS_JSON_OK) {
@@ -775,7 +789,7 @@ static ps_json_status take_element(ps_stretch *x) {
     } else if (status == PS_JSON_BAD) {
         odd_now(x, PS_ODD_JSON, x->at);
     }
-    return status;
+    return status == PS_JSON_DEEP ? leave_deep(x) : status;
 }
 
 /* What may stand between elements; true when `at` is at an element or the end of the stretch. */
@@ -823,9 +837,6 @@ static ps_stretch_end step_stretch(ps_stretch *x, bool *go_on) {
     const char *from = x->at;
     size_t n_before = x->batch.n_events;
     ps_json_status status = take_element(x);
-    if (status == PS_JSON_DEEP) {
-        return PS_STRETCH_DEEP;
-    }
     if (status != PS_JSON_BAD && is_long(from, status == PS_JSON_OK ? x->at : x->end)) {
         x->batch.n_events = n_before;
         x->at = from;

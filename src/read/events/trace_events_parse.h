@@ -24,7 +24,6 @@ typedef enum ps_expect {
 typedef enum ps_stretch_end {
     PS_STRETCH_CUT, /* more text is wanted from `at` on; all is read when `at` is the end */
     PS_STRETCH_ARRAY_END,
-    PS_STRETCH_DEEP,
     PS_STRETCH_LONG, /* an event of more than PS_EVENT_MAX_BYTES */
     PS_STRETCH_NOMEM,
     PS_STRETCH_NO_EVENTS /* the first element is no object */

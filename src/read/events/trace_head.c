@@ -123,7 +123,8 @@ static void see_key(walk *w, const char *key, size_t n) {
 static bool step_string(walk *w) {
     const char *text = NULL;
     size_t n = 0;
-    bool in_object = w->depth > 0 && (w->objects >> (w->depth - 1) & 1) != 0;
+    bool in_object =
+        w->depth > 0 && w->depth <= MAX_DEPTH && (w->objects >> (w->depth - 1) & 1) != 0;
     if (!take_string(w, &text, &n)) {
         return false;
     }
@@ -144,10 +145,8 @@ static bool step_head(walk *w) {
     }
     w->at++;
     if (c == '{' || c == '[') {
-        if (w->depth == MAX_DEPTH) {
-            return false;
-        }
-        uint64_t bit = (uint64_t)1 << w->depth++;
+        uint64_t bit = w->depth < MAX_DEPTH ? (uint64_t)1 << w->depth : 0;
+        w->depth++;
         w->objects = c == '{' ? w->objects | bit : w->objects & ~bit;
         w->in_events = w->in_events || w->expect_events;
         w->expect_events = false;

@@ -324,6 +324,7 @@ static ps_code read_log(const ps_src *src, uint32_t needs, ps_builder *b, ps_err
     if (in == NULL) {
         return err != NULL ? err->code : PS_IO;
     }
+    ps_input_may_grow(in);
     ps_input_watch(in, src->watch);
     ps_code code = ps_paddle_read_log(in, src->path, needs, b, err);
     ps_input_close(in);
@@ -389,6 +390,9 @@ static int score_file(const char *path) {
     int score = 0;
     size_t n = 0;
     bool at_end = in == NULL;
+    if (in != NULL) {
+        ps_input_may_grow(in);
+    }
     while (!at_end && score < 90 && ps_input_offset(in) < SNIFF_BYTES) {
         size_t got = 0;
         if (ps_input_read(in, block + n, cap - n, &got, NULL) != PS_OK) {

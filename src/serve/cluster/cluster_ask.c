@@ -97,6 +97,7 @@ bool ps_ask_analysis(const ps_request *q, ps_reply *r, uint32_t of, size_t *clus
     bool ok = ps_ask_int(q, r, "cluster", 0, INT32_MAX, 0, &number);
     *cluster = (size_t)number;
     ps_analysis_opts_init(out);
+    out->watch = q->watch;
     for (int id = PS_NO_ANALYSIS_OPTION + 1; ok && id < PS_ANALYSIS_OPTIONS_END; id++) {
         const ps_analysis_option *o = ps_analysis_option_of((ps_analysis_option_id)id);
         if (o->name != NULL && (o->of & of) != 0) {
@@ -120,7 +121,7 @@ ps_code ps_cluster_get(const ps_request *q, size_t cluster, ps_buf *key, ps_make
         code = ps_fail_nomem(err);
     }
     if (code == PS_OK) {
-        code = ps_cache_get(q->cache, ps_buf_str(key), make, context, out, err);
+        code = ps_cache_get(q->cache, ps_buf_str(key), make, context, q->watch, out, err);
     }
     ps_buf_fini(key);
     return code;

@@ -226,7 +226,7 @@ ps_code ps_peers_list(const ps_request *q, const char *key, const ps_loaded *l,
     ps_buf_addf(&name, "comm\x1f%s", key);
     void *value = NULL;
     ps_code code = ps_buf_ok(&name) ? ps_cache_get(q->cache, ps_buf_str(&name), make_list,
-                                                   (void *)(uintptr_t)l, &value, err)
+                                                   (void *)(uintptr_t)l, q->watch, &value, err)
                                     : ps_fail_nomem(err);
     ps_buf_fini(&name);
     *list = value;
@@ -341,9 +341,9 @@ static ps_code get_now(const ps_request *q, const char *key, ps_peers **peers, p
         ps_buf_addf(&name, "\x1f%s", ps_store_rank(q->store, c.ranks[i])->key);
     }
     void *value = NULL;
-    ps_code code = ok && ps_buf_ok(&name)
-                       ? ps_cache_get(q->cache, ps_buf_str(&name), make_peers, &c, &value, err)
-                       : ps_fail_nomem(err);
+    ps_code code = ok && ps_buf_ok(&name) ? ps_cache_get(q->cache, ps_buf_str(&name), make_peers,
+                                                         &c, q->watch, &value, err)
+                                          : ps_fail_nomem(err);
     ps_buf_fini(&name);
     ps_free(c.ranks);
     *peers = value;

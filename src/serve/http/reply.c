@@ -45,6 +45,9 @@ void ps_reply_err(ps_reply *r, const ps_err *err) {
     case PS_RANGE:
         status = 400;
         break;
+    case PS_BUSY:
+        status = 503;
+        break;
     case PS_NOMEM:
         status = 507;
         break;

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/json_write.h"
+#include "base/watch.h"
 #include "model/table.h"
 #include "serve/rank/loaded.h"
 #include "serve/rank/store.h"
@@ -35,6 +36,7 @@ typedef struct ps_request {
     struct ps_cache *cache;
     ps_param params[PS_REQUEST_MAX_PARAMS];
     size_t n_params;
+    ps_watch *watch;  /* stopped when whoever asks has hung up; or NULL */
     const char *body; /* of a POST; zero-terminated */
     size_t body_len;
 } ps_request;
@@ -52,7 +54,7 @@ void ps_reply_init(ps_reply *r);
 void ps_reply_fini(ps_reply *r);
 /* Replaces what is there by {"error": "..."}. */
 void ps_reply_fail(ps_reply *r, unsigned status, const char *fmt, ...) PS_PRINTF(3, 4);
-/* 404 for PS_NOT_FOUND, 409 for PS_NOTHING, 400 for PS_USAGE and PS_RANGE, 507 for PS_NOMEM, else 500. */
+/* 404 for PS_NOT_FOUND, 409 for PS_NOTHING, 400 for PS_USAGE and PS_RANGE, 503 for PS_BUSY, 507 for PS_NOMEM, else 500. */
 void ps_reply_err(ps_reply *r, const ps_err *err);
 
 typedef struct ps_route {

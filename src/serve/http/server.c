@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netdb.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -25,7 +26,8 @@ enum {
     CONNECTION_BYTES = 48 * 1024, /* address, headers and what is on its way */
     FILES_KEPT_FREE = 64,         /* for the ranks being read */
     PATIENCE_MS = 2000,
-    LOOK_MS = 250 /* of the keeper, when nothing changes */
+    CROWD_IDLE_MS = 1000, /* how long a connection may be idle while most of them are taken */
+    LOOK_MS = 250         /* of the keeper, when nothing changes */
 };
 
 int64_t ps_server_now_ms(void) {
@@ -46,7 +48,7 @@ static void wake_waiting(ps_server *s, int64_t now_ms) {
     while (*link != NULL) {
         ps_exchange *e = *link;
         int64_t waited_ms = now_ms - e->waits_since_ms;
-        if (s->is_stopping || waited_ms >= PS_WAIT_S * 1000 ||
+        if (s->is_stopping || waited_ms >= PS_WAIT_S * 1000 || atomic_load(&e->watch.stop) ||
             !e->route->must_wait(&e->request, waited_ms)) {
             *link = e->next_waiting;
             MHD_resume_connection(e->mhd);
@@ -56,12 +58,31 @@ static void wake_waiting(ps_server *s, int64_t now_ms) {
     }
 }
 
-/* Who has not come to an end of asking is cut off; libmicrohttpd notices and cleans up. Under the lock. */
+/* Who has not come to an end of asking is cut off, soon where others may find no place; libmicrohttpd notices and cleans up. Under the
+ * lock. */
 static void cut_slow(ps_server *s, int64_t now_ms) {
+    int64_t idle_ms = (int64_t)s->idle_s * 1000;
+    bool is_crowded = s->n_conns > s->max_conns - s->max_conns / 4;
+    idle_ms = is_crowded && idle_ms > CROWD_IDLE_MS ? CROWD_IDLE_MS : idle_ms;
     for (ps_conn *c = s->conns; c != NULL; c = c->next) {
-        if (c->is_reading && now_ms - c->since_ms > (int64_t)s->idle_s * 1000) {
+        if (c->is_reading && now_ms - c->since_ms > idle_ms) {
             (void)shutdown(c->fd, SHUT_RDWR);
             c->is_reading = false;
+        }
+    }
+}
+
+bool ps_socket_is_gone(int fd) {
+    struct pollfd at = {.fd = fd, .events = POLLRDHUP};
+    return poll(&at, 1, 0) > 0;
+}
+
+/* What was asked by those who have hung up is not worked on any more; `all`: nor what others wait for. Under the lock. */
+static void stop_abandoned(ps_server *s, bool all) {
+    for (ps_conn *c = s->conns; c != NULL; c = c->next) {
+        if (c->asked != NULL && (all || ps_socket_is_gone(c->fd))) {
+            atomic_store(&c->asked->stop, true);
+            c->asked = NULL;
         }
     }
 }
@@ -72,6 +93,7 @@ static void *keep_server(void *context) {
     while (!s->is_over) {
         int64_t now_ms = ps_server_now_ms();
         s->is_changed = false;
+        stop_abandoned(s, false);
         wake_waiting(s, now_ms);
         cut_slow(s, now_ms);
         struct timespec next = time_of_ms(now_ms + LOOK_MS);
@@ -114,6 +136,7 @@ static void connect_one(ps_server *s, struct MHD_Connection *mhd, void **context
         s->conns->prev = c;
     }
     s->conns = c;
+    s->n_conns++;
     if (s->is_hanging_up) {
         (void)shutdown(c->fd, SHUT_RDWR);
     }
@@ -129,6 +152,7 @@ static void disconnect_one(ps_server *s, void **context) {
     }
     (void)pthread_mutex_lock(&s->lock);
     *(c->prev != NULL ? &c->prev->next : &s->conns) = c->next;
+    s->n_conns--;
     if (c->next != NULL) {
         c->next->prev = c->prev;
     }
@@ -273,10 +297,11 @@ static ps_code start_daemon(ps_server *s, const ps_server_opts *opts, ps_err *er
     unsigned flags =
         MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (s->is_v6 ? MHD_USE_IPv6 : 0u);
     unsigned n_threads = (unsigned)server_between(2, ps_n_processors(), 8);
+    s->max_conns = client_limit(opts->max_clients);
     s->daemon = MHD_start_daemon(
         flags, s->port, NULL, NULL, ps_exchange_go, s, MHD_OPTION_EXTERNAL_LOGGER, discard_message,
         NULL, MHD_OPTION_LISTEN_SOCKET, s->listen_fd, MHD_OPTION_THREAD_POOL_SIZE, n_threads,
-        MHD_OPTION_CONNECTION_LIMIT, client_limit(opts->max_clients), MHD_OPTION_CONNECTION_TIMEOUT,
+        MHD_OPTION_CONNECTION_LIMIT, s->max_conns, MHD_OPTION_CONNECTION_TIMEOUT,
         (unsigned)s->idle_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
         MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_URI_LOG_CALLBACK, ps_exchange_new, s,
         MHD_OPTION_NOTIFY_COMPLETED, ps_exchange_done, s, MHD_OPTION_NOTIFY_CONNECTION,
@@ -368,6 +393,7 @@ static void let_answers_end(ps_server *s) {
     while (s->n_answering > 0 && status == 0) {
         status = pthread_cond_timedwait(&s->quiet, &s->lock, &end);
     }
+    stop_abandoned(s, true);
     (void)pthread_mutex_unlock(&s->lock);
 }
 

@@ -56,6 +56,13 @@ static void note_conn(ps_exchange *e, bool is_reading) {
     }
 }
 
+/* It is set aside from here on: the keeper looks whether anybody waits for it. Under the lock. */
+static void watch_conn(ps_exchange *e, ps_watch *watch) {
+    if (e->conn != NULL) {
+        e->conn->asked = watch;
+    }
+}
+
 void *ps_exchange_new(void *server, const char *uri, struct MHD_Connection *mhd) {
     ps_exchange *e = ps_calloc(1, sizeof *e);
     if (e == NULL) {
@@ -70,6 +77,12 @@ void *ps_exchange_new(void *server, const char *uri, struct MHD_Connection *mhd)
     e->query = e->uri != NULL ? strchr(e->uri, '?') : NULL;
     if (e->query != NULL) {
         *e->query++ = '\0';
+    }
+    /* libmicrohttpd is about to take the query apart, too, and hangs up without a word where its memory does not hold all parameters.
+     * This is its own text: it finds an empty query. */
+    char *own_query = strchr(uri, '?');
+    if (own_query != NULL && own_query[1] != '\0') {
+        own_query[1] = '\0';
     }
     note_conn(e, true);
     return e;
@@ -88,6 +101,7 @@ void ps_exchange_done(void *server, struct MHD_Connection *mhd, void **exchange,
     note_conn(e, true);
     if (e->is_complete) {
         (void)pthread_mutex_lock(&s->lock);
+        watch_conn(e, NULL);
         s->n_answering--;
         (void)pthread_cond_broadcast(&s->quiet);
         (void)pthread_mutex_unlock(&s->lock);
@@ -104,8 +118,8 @@ void ps_exchange_done(void *server, struct MHD_Connection *mhd, void **exchange,
 /* --- who asks -------------------------------------------------------------------------------------------------- */
 
 typedef struct headers {
-    const char *host, *origin, *authorization, *length;
-    bool has_two_hosts, is_chunked;
+    const char *host, *origin, *authorization, *length, *coding;
+    bool has_two_hosts, has_two_codings;
 } headers;
 
 static enum MHD_Result take_header(void *context, enum MHD_ValueKind kind, const char *key,
@@ -122,7 +136,8 @@ static enum MHD_Result take_header(void *context, enum MHD_ValueKind kind, const
     } else if (strcasecmp(key, MHD_HTTP_HEADER_CONTENT_LENGTH) == 0) {
         h->length = value;
     } else if (strcasecmp(key, MHD_HTTP_HEADER_TRANSFER_ENCODING) == 0) {
-        h->is_chunked = true;
+        h->has_two_codings = h->coding != NULL;
+        h->coding = value;
     }
     return MHD_YES;
 }
@@ -173,10 +188,23 @@ static bool find_route(ps_exchange *e, const char *method) {
     return e->route != NULL || exchange_refuse(e, 404, "there is nothing at this address");
 }
 
+/* Whether it can be told where the body ends, in one way only: programs on the way here may have chosen the other one. */
+static bool has_clear_end(const headers *h, const char *version) {
+    return h->coding == NULL ||
+           (h->length == NULL && !h->has_two_codings && strcasecmp(h->coding, "chunked") == 0 &&
+            strcmp(version, MHD_HTTP_VERSION_1_1) == 0);
+}
+
 /* Looks at everything but the body. False: no memory. */
-static bool look_exchange(ps_exchange *e, const char *method, const headers *h) {
+static bool look_exchange(ps_exchange *e, const char *method, const char *version,
+                          const headers *h) {
     if (e->uri == NULL) {
         return exchange_refuse(e, 414, "the address is longer than 16 KiB");
+    }
+    if (!has_clear_end(h, version)) {
+        return exchange_refuse(e, 400,
+                               "Transfer-Encoding must be chunked, of HTTP/1.1, once, and without "
+                               "Content-Length beside it");
     }
     const char *why = stranger(e, h);
     if (why != NULL) {
@@ -194,15 +222,15 @@ static bool is_too_long(const ps_exchange *e, const headers *h) {
                                  length < 0 || (size_t)length > e->route->max_body);
 }
 
-static enum MHD_Result begin_exchange(ps_exchange *e, const char *method) {
+static enum MHD_Result begin_exchange(ps_exchange *e, const char *method, const char *version) {
     headers h = {0};
     (void)MHD_get_connection_values(e->mhd, MHD_HEADER_KIND, take_header, &h);
-    bool ok = look_exchange(e, method, &h);
+    bool ok = look_exchange(e, method, version, &h);
     if (ok && !e->is_answered && is_too_long(e, &h)) {
         ok = exchange_refuse(e, 413, "the body of this request is too large");
     }
     /* An answer before the end of the request closes the connection: only where a body that nobody wants would follow. */
-    bool has_body = h.is_chunked || (h.length != NULL && strcmp(h.length, "0") != 0);
+    bool has_body = h.coding != NULL || (h.length != NULL && strcmp(h.length, "0") != 0);
     return ok && e->is_answered && has_body ? send_answer(e) : ok ? MHD_YES : MHD_NO;
 }
 
@@ -222,6 +250,7 @@ static bool prepare_exchange(ps_exchange *e) {
     e->request.path = e->route->path;
     e->request.store = e->server->store;
     e->request.cache = e->server->cache;
+    e->request.watch = &e->watch;
     e->request.body = ps_buf_str(&e->body);
     e->request.body_len = e->body.len;
     return ps_request_parse(&e->request, e->reply, e->query);
@@ -229,7 +258,15 @@ static bool prepare_exchange(ps_exchange *e) {
 
 static void run_job(ps_job *job) {
     ps_exchange *e = (ps_exchange *)((char *)job - offsetof(ps_exchange, job));
-    ps_route_answer(e->route, &e->request, e->reply);
+    ps_err err = PS_ERR_INIT;
+    if (ps_socket_is_gone(e->conn->fd)) {
+        atomic_store(&e->watch.stop, true);
+    }
+    if (ps_watch_ask(&e->watch, &err) == PS_OK) {
+        ps_route_answer(e->route, &e->request, e->reply);
+    } else {
+        ps_reply_err(e->reply, &err);
+    }
     MHD_resume_connection(e->mhd);
 }
 
@@ -253,6 +290,7 @@ static bool wait_for_change(ps_exchange *e) {
         e->waits_since_ms = ps_server_now_ms();
         e->next_waiting = s->waiting;
         s->waiting = e;
+        watch_conn(e, &e->watch);
         MHD_suspend_connection(e->mhd);
     }
     (void)pthread_mutex_unlock(&s->lock);
@@ -263,6 +301,9 @@ static bool wait_for_change(ps_exchange *e) {
 static void set_aside(ps_exchange *e) {
     e->is_answered = true; /* when it comes back */
     e->job = (ps_job){.run = run_job, .drop = drop_job};
+    (void)pthread_mutex_lock(&e->server->lock);
+    watch_conn(e, &e->watch);
+    (void)pthread_mutex_unlock(&e->server->lock);
     MHD_suspend_connection(e->mhd);
     if (!ps_work_add(e->server->work, &e->job)) {
         drop_job(&e->job);
@@ -316,7 +357,6 @@ enum MHD_Result ps_exchange_go(void *server, struct MHD_Connection *mhd, const c
     (void)server;
     (void)mhd;
     (void)url;
-    (void)version;
     ps_exchange *e = *exchange;
     if (e == NULL || e->conn == NULL) {
         return MHD_NO;
@@ -324,7 +364,7 @@ enum MHD_Result ps_exchange_go(void *server, struct MHD_Connection *mhd, const c
     if (!e->has_begun) {
         e->has_begun = true;
         note_conn(e, true);
-        return begin_exchange(e, method);
+        return begin_exchange(e, method, version);
     }
     if (*upload_size > 0) {
         enum MHD_Result result = take_body(e, upload, *upload_size);

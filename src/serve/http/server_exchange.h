@@ -26,6 +26,8 @@ typedef struct ps_conn {
     int fd;
     bool is_reading;  /* waits for a request or the rest of one */
     int64_t since_ms; /* that it does so, by the monotonic clock */
+    ps_watch
+        *asked; /* of the request that is set aside, or NULL: libmicrohttpd does not look then */
 } ps_conn;
 
 typedef struct ps_exchange {
@@ -46,6 +48,7 @@ typedef struct ps_exchange {
     ps_buf body;
     ps_reply *reply; /* when it was made, until it is sent */
     ps_job job;
+    ps_watch watch; /* stopped when the connection has closed */
     /* while it waits for a change, in the server's list; under its lock */
     struct ps_exchange *next_waiting;
     int64_t waits_since_ms;
@@ -69,11 +72,15 @@ struct ps_server {
     bool is_changed, is_stopping, is_hanging_up, is_over; /* under lock */
     size_t n_answering; /* requests complete and not yet sent; under lock */
     ps_conn *conns;
+    size_t n_conns;
+    unsigned max_conns;
     ps_exchange *waiting;
 };
 
 /* Monotonic. */
 int64_t ps_server_now_ms(void);
+/* Whether the other side has closed, or half of it: who hangs up cannot be told from who only says no more, and waits for nothing. */
+bool ps_socket_is_gone(int fd);
 
 /* The callbacks of libmicrohttpd. */
 void *ps_exchange_new(void *server, const char *uri, struct MHD_Connection *mhd);

@@ -6,11 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/hash.h"
 
-enum { N_BUCKETS = 512, MAX_ENTRIES = 2048 };
+enum { N_BUCKETS = 512, MAX_ENTRIES = 2048, LOOK_MS = 250 };
 
 typedef struct entry {
     struct entry *chain;         /* of its bucket */
@@ -33,8 +34,12 @@ struct ps_cache {
 ps_cache *ps_cache_new(size_t max_bytes) {
     ps_cache *c = ps_calloc(1, sizeof *c);
     if (c != NULL) {
+        pthread_condattr_t attr;
+        (void)pthread_condattr_init(&attr);
+        (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
         (void)pthread_mutex_init(&c->lock, NULL);
-        (void)pthread_cond_init(&c->made, NULL);
+        (void)pthread_cond_init(&c->made, &attr);
+        (void)pthread_condattr_destroy(&attr);
         c->max_bytes = max_bytes;
     }
     return c;
@@ -135,20 +140,35 @@ void ps_cache_free(ps_cache *c) {
     ps_free(c);
 }
 
-/* The entry of a key, held by the caller: made, or (*is_mine) to be made by the caller. NULL: no memory. */
-static entry *hold_cache(ps_cache *c, const char *key, bool *is_mine) {
+/* Until an entry is made or given up, or for a moment. Under the lock. */
+static void wait_for_made(ps_cache *c) {
+    struct timespec end;
+    (void)clock_gettime(CLOCK_MONOTONIC, &end);
+    end.tv_nsec += (long)LOOK_MS * 1000000;
+    end.tv_sec += end.tv_nsec / 1000000000;
+    end.tv_nsec %= 1000000000;
+    (void)pthread_cond_timedwait(&c->made, &c->lock, &end);
+}
+
+/* The entry of a key, held by the caller: made, or (*is_mine) to be made by the caller. NULL: no memory, PS_BUSY. */
+static entry *hold_cache(ps_cache *c, const char *key, const ps_watch *watch, bool *is_mine,
+                         ps_err *err) {
     uint64_t hash = ps_hash64_seeded(key, strlen(key));
     *is_mine = false;
     (void)pthread_mutex_lock(&c->lock);
     entry *e = find_cache(c, hash, key);
-    while (e != NULL && !e->is_made) {
-        (void)pthread_cond_wait(&c->made, &c->lock);
+    ps_code code = PS_OK;
+    while (code == PS_OK && e != NULL && !e->is_made) {
+        wait_for_made(c);
+        code = ps_watch_ask(watch, err);
         e = find_cache(c, hash, key);
     }
-    if (e == NULL) {
+    if (code == PS_OK && e == NULL) {
         e = add_cache(c, hash, key);
         *is_mine = true;
+        code = e != NULL ? PS_OK : ps_fail_nomem(err);
     }
+    e = code == PS_OK ? e : NULL;
     if (e != NULL) {
         e->n_holders++;
         unlist(c, e);
@@ -160,12 +180,14 @@ static entry *hold_cache(ps_cache *c, const char *key, bool *is_mine) {
 
 ps_code ps_cache_get(ps_cache *c, const char *key,
                      ps_code (*make)(void *context, ps_cached *out, ps_err *err), void *context,
-                     void **value, ps_err *err) {
+                     const ps_watch *watch, void **value, ps_err *err) {
+    ps_err own = PS_ERR_INIT;
+    err = err != NULL ? err : &own;
     *value = NULL;
     bool is_mine = false;
-    entry *e = hold_cache(c, key, &is_mine);
+    entry *e = hold_cache(c, key, watch, &is_mine, err);
     if (e == NULL) {
-        return ps_fail_nomem(err);
+        return err->code;
     }
     if (!is_mine) {
         *value = e->cached.value;

@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/watch.h"
 
 typedef struct ps_cache ps_cache;
 
@@ -19,10 +20,11 @@ ps_cache *ps_cache_new(size_t max_bytes);
 void ps_cache_free(ps_cache *c); /* NULL is fine; nothing may be held */
 
 /* The value for `key`; where there is none, `make` makes it (called without locks; other threads that ask for the same key
- * wait, and try themselves after a failure). The value stays until ps_cache_release(). */
+ * wait, and try themselves after a failure). The value stays until ps_cache_release(). PS_BUSY: `watch` (or NULL) was stopped
+ * while others made it. */
 PS_MUST_USE ps_code ps_cache_get(ps_cache *c, const char *key,
                                  ps_code (*make)(void *context, ps_cached *out, ps_err *err),
-                                 void *context, void **value, ps_err *err);
+                                 void *context, const ps_watch *watch, void **value, ps_err *err);
 void ps_cache_release(ps_cache *c, void *value); /* NULL is fine */
 
 #endif

@@ -29,7 +29,7 @@ static ps_code index_of(const ps_request *q, const ps_layer *layer, bool is_deri
     ps_buf_add_str(&key, ps_param_text(q, "rank"));
     void *value = NULL;
     ps_code code = ps_buf_ok(&key) ? ps_cache_get(q->cache, ps_buf_str(&key), make_index,
-                                                  (void *)(uintptr_t)layer, &value, err)
+                                                  (void *)(uintptr_t)layer, q->watch, &value, err)
                                    : ps_fail_nomem(err);
     ps_buf_fini(&key);
     *out = value;

@@ -205,7 +205,8 @@ static void search_rank(void *context, size_t i) {
     void *found = NULL;
     ps_err *err = &all->errors[i];
     if (ps_buf_ok(&key)) {
-        err->code = ps_cache_get(a->q->cache, ps_buf_str(&key), make_found, &o, &found, err);
+        err->code =
+            ps_cache_get(a->q->cache, ps_buf_str(&key), make_found, &o, a->q->watch, &found, err);
     } else {
         (void)ps_fail_nomem(err);
     }
@@ -243,7 +244,7 @@ static void end_search(asked *a) {
 
 /* End with end_search() in any case. */
 static bool begin_search(const ps_request *q, ps_reply *r, asked *a) {
-    *a = (asked){.q = q};
+    *a = (asked){.q = q, .query.watch = q->watch};
     return ask_how(q, r, a) && ask_ranks(a, r) && ask_box(a, r) && search_ranks(a, r);
 }
 
@@ -372,9 +373,10 @@ static ps_code sorted_list(const asked *a, ps_found_by by, void **list, ps_err *
     }
     add_query_key(&key, a, &a->query);
     order o = {&a->set, by};
-    ps_code code = ps_buf_ok(&key) ? ps_cache_get(a->q->cache, ps_buf_str(&key),
-                                                  make_search_reply_order, &o, list, err)
-                                   : ps_fail_nomem(err);
+    ps_code code = ps_buf_ok(&key)
+                       ? ps_cache_get(a->q->cache, ps_buf_str(&key), make_search_reply_order, &o,
+                                      a->q->watch, list, err)
+                       : ps_fail_nomem(err);
     ps_buf_fini(&key);
     return code;
 }

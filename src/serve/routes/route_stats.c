@@ -255,9 +255,9 @@ static void put_stats(const ps_request *q, ps_reply *r, const ps_loaded *l,
     }
     ps_err err = PS_ERR_INIT;
     void *value = NULL;
-    ps_code code = ps_buf_ok(&key)
-                       ? ps_cache_get(q->cache, ps_buf_str(&key), make_stats, &m, &value, &err)
-                       : ps_fail_nomem(&err);
+    ps_code code = ps_buf_ok(&key) ? ps_cache_get(q->cache, ps_buf_str(&key), make_stats, &m,
+                                                  q->watch, &value, &err)
+                                   : ps_fail_nomem(&err);
     if (code == PS_OK) {
         const stats *x = value;
         const char *note = x->note;

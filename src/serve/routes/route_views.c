@@ -101,9 +101,9 @@ static ps_code put_kept(const ps_request *q, ps_reply *r, const ps_view *view,
     put_view_reply_key(q, in, view, &key);
     making m = {view, in};
     void *table = NULL;
-    ps_code code = ps_buf_ok(&key)
-                       ? ps_cache_get(q->cache, ps_buf_str(&key), make_view_reply, &m, &table, err)
-                       : ps_fail_nomem(err);
+    ps_code code = ps_buf_ok(&key) ? ps_cache_get(q->cache, ps_buf_str(&key), make_view_reply, &m,
+                                                  q->watch, &table, err)
+                                   : ps_fail_nomem(err);
     ps_buf_fini(&key);
     if (code == PS_OK) {
         ps_put_table(q, r, table);

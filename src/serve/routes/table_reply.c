@@ -126,7 +126,7 @@ static bool ask_format(const ps_request *q, ps_reply *r, table_format *out) {
 static bool ask_reply_page(const ps_request *q, ps_reply *r, const ps_table *t, page *p) {
     int64_t offset = 0;
     int64_t limit = 0;
-    *p = (page){.n_rows = t->n_rows};
+    *p = (page){.n_rows = t->n_rows, .want.watch = q->watch};
     if (!ask_sort(q, r, t, p) || !ask_filters(q, r, t, p) || !ask_format(q, r, &p->format) ||
         !ps_ask_int(q, r, "offset", 0, INT64_MAX, 0, &offset) ||
         !ps_ask_int(q, r, "limit", 0, MAX_LIMIT, DEFAULT_LIMIT, &limit)) {
@@ -187,7 +187,7 @@ static bool find_order(const ps_request *q, ps_reply *r, const ps_table *t, page
     order_source source = {t, &p->want};
     void *value = NULL;
     ps_code code = ps_buf_ok(&key) ? ps_cache_get(q->cache, ps_buf_str(&key), make_reply_order,
-                                                  &source, &value, &err)
+                                                  &source, q->watch, &value, &err)
                                    : ps_fail_nomem(&err);
     ps_buf_fini(&key);
     if (code != PS_OK) {
@@ -293,14 +293,25 @@ static void free_nothing(void *context) {
     (void)context;
 }
 
-static ps_code write_reply_file(ps_buf *out, const ps_table *t, table_format format, ps_err *err) {
-    return format == FORMAT_CSV ? ps_write_table_csv(t, out, err)
-                                : ps_write_table_json(t, out, err);
+/* In pieces, so that it ends soon when nobody waits for it. */
+static ps_code write_reply_file(ps_buf *out, const ps_table *t, const page *p, ps_err *err) {
+    enum { PIECE = 4096 };
+    ps_table_part_fn *write =
+        p->format == FORMAT_CSV ? ps_write_table_csv_part : ps_write_table_json_part;
+    ps_code code = PS_OK;
+    size_t end = 0;
+    do {
+        size_t first = end;
+        end = t->n_rows - first > PIECE ? first + PIECE : t->n_rows;
+        code = ps_watch_ask(p->want.watch, err);
+        code = code == PS_OK ? write(t, first, end, out, err) : code;
+    } while (code == PS_OK && end < t->n_rows);
+    return code;
 }
 
 static ps_code write_rows(ps_buf *out, const ps_table *t, const page *p, ps_err *err) {
     if (p->rows == NULL) {
-        return write_reply_file(out, t, p->format, err);
+        return write_reply_file(out, t, p, err);
     }
     chosen_rows chosen = {t, p->rows};
     ps_row_maker maker = {.make = make_chosen, .context = &chosen, .free_context = free_nothing};
@@ -311,7 +322,7 @@ static ps_code write_rows(ps_buf *out, const ps_table *t, const page *p, ps_err 
     }
     view->home = t->home;
     view->names_fixed = t->names_fixed;
-    ps_code code = write_reply_file(out, view, p->format, err);
+    ps_code code = write_reply_file(out, view, p, err);
     ps_table_free(view);
     return code;
 }
@@ -336,7 +347,12 @@ static const char *file_name(ps_reply *r, const ps_table *t, table_format format
 
 static void put_reply_file(ps_reply *r, const ps_table *t, const page *p) {
     ps_err err = PS_ERR_INIT;
-    if (write_rows(&r->body, t, p, &err) != PS_OK) {
+    ps_code code = write_rows(&r->body, t, p, &err);
+    if (code == PS_BUSY) {
+        ps_reply_err(r, &err);
+        return;
+    }
+    if (code != PS_OK) {
         ps_reply_fail(r, 507, "table '%s' has %zu rows, too many for one file: filter it", t->name,
                       p->n_rows);
         return;

@@ -154,8 +154,12 @@ static void find_names(pass *p, uint32_t from, uint32_t to) {
 }
 
 static void find_others(pass *p, uint32_t from, uint32_t to) {
+    enum { LOOK = 256 }; /* arguments may be long, and an expression slow */
     bool is_all = p->in_lanes == NULL && p->q->from_ns == INT64_MIN;
     for (uint32_t i = from; i < to && ps_pattern_ended(p->pattern) == PS_OK; i++) {
+        if (i % LOOK == 0 && ps_watch_ask(p->q->watch, NULL) != PS_OK) {
+            return;
+        }
         if ((is_all || is_search_wanted(p, i)) && search_is_in(p, i)) {
             p->slices[p->n++] = i;
         }
@@ -168,6 +172,9 @@ static ps_code find_slices(pass *p, ps_err *err) {
     uint32_t n = p->q->to_ns == INT64_MAX ? p->s->n : search_n_before(p->s, p->q->to_ns);
     bool names_only = p->in_lanes == NULL && p->q->from_ns == INT64_MIN && !p->q->in_args;
     for (uint32_t i = 0; i < n && ps_pattern_ended(p->pattern) == PS_OK; i += PIECE) {
+        if (ps_watch_ask(p->q->watch, err) != PS_OK) {
+            return PS_BUSY;
+        }
         if (!ps_grow(&p->slices, &p->cap, p->n + PIECE, UINT32_MAX, sizeof *p->slices)) {
             return ps_fail_nomem(err);
         }
@@ -180,7 +187,7 @@ static ps_code find_slices(pass *p, ps_err *err) {
     }
     switch (ps_pattern_ended(p->pattern)) {
     case PS_OK:
-        return PS_OK;
+        return ps_watch_ask(p->q->watch, err);
     case PS_NOMEM:
         return ps_fail_nomem(err);
     default:

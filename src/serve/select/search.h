@@ -11,6 +11,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/watch.h"
 #include "serve/rank/loaded.h"
 
 /* Different names of what was found that are counted apart; the rarer ones are only in the total. */
@@ -24,6 +25,7 @@ typedef struct ps_query {
     int64_t from_ns, to_ns; /* slices that end after and begin before; INT64_MIN, INT64_MAX: all */
     const uint32_t *lanes;  /* as the outside counts them, merged ones too */
     size_t n_lanes;         /* 0: all */
+    const ps_watch *watch;  /* or NULL */
 } ps_query;
 
 typedef struct ps_found_lane {
@@ -46,7 +48,7 @@ typedef struct ps_found {
     ps_arena arena;
 } ps_found;
 
-/* NULL: PS_USAGE (the expression is wrong, or costs too much), PS_NOMEM. The caller frees it. */
+/* NULL: PS_USAGE (the expression is wrong, or costs too much), PS_NOMEM, PS_BUSY (`watch` was stopped). The caller frees it. */
 ps_found *ps_search(const ps_loaded *l, const ps_query *q, ps_err *err);
 void ps_found_free(void *found); /* a ps_found; NULL is fine */
 size_t ps_found_bytes(const ps_found *found);

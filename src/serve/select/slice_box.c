@@ -50,7 +50,7 @@ static bool restrict_rows(ps_slice_box *box, const char *text) {
 }
 
 bool ps_ask_box(const ps_request *q, ps_reply *r, const ps_loaded *l, ps_slice_box *out) {
-    *out = (ps_slice_box){0};
+    *out = (ps_slice_box){.watch = q->watch};
     uint32_t *lanes = NULL;
     size_t n = 0;
     if (!ps_ask_span(q, r, &out->from_ns, &out->to_ns) ||
@@ -122,7 +122,8 @@ ps_code ps_box_walk(const ps_loaded *l, const ps_slice_box *box,
              row++) {
             ps_box_row at;
             row_of_box(layer, box, lane, row, &at);
-            code = at.end > at.first ? each(context, &at, err) : PS_OK;
+            code = ps_watch_ask(box->watch, err);
+            code = code == PS_OK && at.end > at.first ? each(context, &at, err) : code;
         }
     }
     return code;

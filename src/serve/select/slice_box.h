@@ -18,7 +18,8 @@ typedef struct ps_slice_box {
     ps_box_lane *lanes; /* in the reply's arena */
     size_t n_lanes;
     int64_t from_ns, to_ns;
-    bool is_fixed; /* no lane is merged */
+    bool is_fixed;         /* no lane is merged */
+    const ps_watch *watch; /* of the request, or NULL */
 } ps_slice_box;
 
 /* Parameters lanes, from, to, and rows: "LANE:a-b,..." restricts those lanes to these rows. */
@@ -36,7 +37,7 @@ typedef struct ps_box_row {
     uint32_t below_first, below_end;
 } ps_box_row;
 
-/* Row by row; builds the lanes. PS_NOMEM, or what `each` gives when it is not PS_OK. */
+/* Row by row; builds the lanes. PS_NOMEM, PS_BUSY, or what `each` gives when it is not PS_OK. */
 PS_MUST_USE ps_code ps_box_walk(const ps_loaded *l, const ps_slice_box *box,
                                 ps_code (*each)(void *context, const ps_box_row *row, ps_err *err),
                                 void *context, ps_err *err);

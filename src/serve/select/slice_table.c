@@ -350,9 +350,9 @@ ps_code ps_slice_set_of_box(const ps_request *q, const ps_loaded *l, const ps_sl
         ps_buf_add_json_str(&key, only_name, strlen(only_name));
     }
     void *value = NULL;
-    ps_code code = ps_buf_ok(&key)
-                       ? ps_cache_get(q->cache, ps_buf_str(&key), make_set, &x, &value, err)
-                       : ps_fail_nomem(err);
+    ps_code code = ps_buf_ok(&key) ? ps_cache_get(q->cache, ps_buf_str(&key), make_set, &x,
+                                                  q->watch, &value, err)
+                                   : ps_fail_nomem(err);
     ps_buf_fini(&key);
     *out = value;
     return code;

@@ -171,11 +171,15 @@ static void turn_round(pair *pairs, size_t n) {
 
 /* --- all of it ------------------------------------------------------------------------------------------------- */
 
-/* Rows that pass, with their keys. SIZE_MAX: memory is out. */
-static size_t collect_order(const ps_table *t, const ps_table_want *want, pair *pairs,
-                            ps_strpool *pool) {
+/* Rows that pass, with their keys. */
+static ps_code collect_order(const ps_table *t, const ps_table_want *want, pair *pairs,
+                             ps_strpool *pool, size_t *n_rows, ps_err *err) {
+    enum { PIECE = 4096 };
     size_t n = 0;
     for (size_t row = 0; row < t->n_rows; row++) {
+        if (row % PIECE == 0 && ps_watch_ask(want->watch, err) != PS_OK) {
+            return PS_BUSY;
+        }
         if (!order_passes(t, want, row)) {
             continue;
         }
@@ -186,12 +190,13 @@ static size_t collect_order(const ps_table *t, const ps_table_want *want, pair *
             bool is_empty = cell->is_null || (column->type == PS_COL_REAL && isnan(cell->u.r) != 0);
             p.key = LAST;
             if (!is_empty && !order_key_of(column, cell, pool, &p.key)) {
-                return SIZE_MAX;
+                return ps_fail_nomem(err);
             }
         }
         pairs[n++] = p;
     }
-    return n;
+    *n_rows = n;
+    return PS_OK;
 }
 
 static ps_table_order *table_order_order_of(const pair *pairs, size_t n) {
@@ -205,19 +210,26 @@ static ps_table_order *table_order_order_of(const pair *pairs, size_t n) {
     return order;
 }
 
-/* The pairs of the table, sorted, as an order. NULL: memory is out. */
+/* The pairs of the table, sorted, as an order. */
 static ps_table_order *sorted_order(const ps_table *t, const ps_table_want *want, pair *pairs,
-                                    pair *spare, ps_strpool *pool) {
-    size_t n = collect_order(t, want, pairs, pool);
-    bool ok = n != SIZE_MAX;
-    if (ok && want->sort != SIZE_MAX) {
+                                    pair *spare, ps_strpool *pool, ps_err *err) {
+    size_t n = 0;
+    if (collect_order(t, want, pairs, pool, &n, err) != PS_OK) {
+        return NULL;
+    }
+    bool ok = true;
+    if (want->sort != SIZE_MAX) {
         ok = !is_order_text(&t->columns[want->sort]) || rank_texts(pool, pairs, n);
         if (ok && want->desc) {
             turn_round(pairs, n);
         }
         pairs = ok ? sort_pairs(pairs, spare, n) : pairs;
     }
-    return ok ? table_order_order_of(pairs, n) : NULL;
+    ps_table_order *order = ok ? table_order_order_of(pairs, n) : NULL;
+    if (order == NULL) {
+        (void)ps_fail_nomem(err);
+    }
+    return order;
 }
 
 ps_table_order *ps_table_order_new(const ps_table *table, const ps_table_want *want, ps_err *err) {
@@ -232,15 +244,14 @@ ps_table_order *ps_table_order_new(const ps_table *table, const ps_table_want *w
     bool has_pool = ps_strpool_init(&pool);
     ps_table_order *order = NULL;
     if (pairs != NULL && (spare != NULL || want->sort == SIZE_MAX) && has_pool) {
-        order = sorted_order(table, want, pairs, spare, &pool);
+        order = sorted_order(table, want, pairs, spare, &pool, err);
+    } else {
+        (void)ps_fail_nomem(err);
     }
     if (has_pool) {
         ps_strpool_fini(&pool);
     }
     ps_free(pairs);
     ps_free(spare);
-    if (order == NULL) {
-        (void)ps_fail_nomem(err);
-    }
     return order;
 }

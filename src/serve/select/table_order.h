@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/watch.h"
 #include "model/table.h"
 
 /* One column's condition. */
@@ -21,6 +22,7 @@ typedef struct ps_table_want {
     bool desc;
     const ps_table_filter *filters; /* all must hold */
     size_t n_filters;
+    const ps_watch *watch; /* or NULL */
 } ps_table_want;
 
 /* Rows of the table in the order wanted. */
@@ -30,8 +32,8 @@ typedef struct ps_table_order {
 } ps_table_order;
 
 /* Sorts numbers by value and texts by their letters whatever their case; empty cells come last in both directions, equal
- * ones in the order of the table. NULL with PS_NOMEM, or PS_RANGE for a table of more than 2^32 rows. The caller frees it
- * with ps_free(). */
+ * ones in the order of the table. NULL with PS_NOMEM, PS_RANGE for a table of more than 2^32 rows, or PS_BUSY when `watch` was
+ * stopped. The caller frees it with ps_free(). */
 ps_table_order *ps_table_order_new(const ps_table *table, const ps_table_want *want, ps_err *err);
 
 #endif

@@ -7,9 +7,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "base/publish.h"
 #include "base/threads.h"
 #include "write/simulated/ascend_profile_rank.h"
 
@@ -280,12 +282,18 @@ static ps_code write_json(ps_arena *arena, const char *dir, const batch *b, ps_r
     return code;
 }
 
+/* NULL when memory is out. */
+static const char *folder_of_rank(ps_arena *arena, const ps_profile_job *job, int32_t rank) {
+    char name[96];
+    (void)snprintf(name, sizeof name, "node%d_%lld_20250109081616%03d_ascend_pt",
+                   (int)ps_rank_host(rank), (long long)FIRST_PID + rank, (int)(rank % 1000));
+    return ps_path_join(arena, job->dir, name);
+}
+
 static ps_code write_profile_rank(const batch *b, size_t item, ps_rank_id id, ps_arena *arena,
                                   ps_err *err) {
     char name[96];
-    (void)snprintf(name, sizeof name, "node%d_%lld_20250109081616%03d_ascend_pt", (int)id.host,
-                   (long long)id.pid, (int)(id.rank % 1000));
-    const char *dir = ps_path_join(arena, b->job->dir, name);
+    const char *dir = folder_of_rank(arena, b->job, id.rank);
     const char *output = dir == NULL ? NULL : ps_path_join(arena, dir, "ASCEND_PROFILER_OUTPUT");
     (void)snprintf(name, sizeof name, "ascend_pytorch_profiler_%d.db", (int)id.rank);
     const char *path = output == NULL ? NULL : ps_path_join(arena, output, name);
@@ -320,7 +328,9 @@ static void write_item(void *context, size_t item) {
                      .host = ps_rank_host(rank),
                      .pid = FIRST_PID + rank};
     ps_arena arena = {0};
-    b->codes[item] = write_profile_rank(b, item, id, &arena, &b->errs[item]);
+    b->codes[item] = ps_unfinished_is_ended()
+                         ? ps_fail(&b->errs[item], PS_BUSY, "ended by a signal")
+                         : write_profile_rank(b, item, id, &arena, &b->errs[item]);
     if (b->codes[item] != PS_OK) {
         ps_err_prefix(&b->errs[item], "writing rank %d", (int)rank);
     }
@@ -416,6 +426,40 @@ static ps_code link_users(ps_profile_job *job, ps_err *err) {
     return PS_OK;
 }
 
+/* The folders of ranks, and the one around them where it was not there before. */
+static ps_code remove_job(const ps_profile_job *job, int32_t n_ranks, bool was_there, ps_err *err) {
+    ps_code code = PS_OK;
+    for (int32_t rank = 0; code == PS_OK && rank < n_ranks; rank++) {
+        ps_arena arena = {0};
+        const char *folder = folder_of_rank(&arena, job, rank);
+        code = folder != NULL ? ps_remove_tree(folder, err) : ps_fail_nomem(err);
+        ps_arena_fini(&arena);
+    }
+    if (code == PS_OK && !was_there) {
+        (void)rmdir(job->dir); /* another one may have put something there */
+    }
+    return code;
+}
+
+/* All of it or nothing: what a signal or a full disk ends would keep the next run from writing there. */
+static ps_code write_job(ps_profile_job *job, int32_t n_pipelines, ps_ascend_profile_counts *counts,
+                         ps_err *err) {
+    bool was_there = ps_is_dir(job->dir);
+    ps_unfinished_hold();
+    ps_code code = ps_make_dirs(job->dir, err);
+    code = code == PS_OK ? write_ranks(job, n_pipelines, counts, err) : code;
+    if (code != PS_OK) {
+        ps_err left = PS_ERR_INIT;
+        int32_t n_ranks = n_pipelines * job->opts->params.n_stages;
+        if (remove_job(job, n_ranks, was_there, &left) != PS_OK && err != NULL) {
+            size_t n = strlen(err->msg);
+            (void)snprintf(err->msg + n, sizeof err->msg - n, "; %s: %s", left.file, left.msg);
+        }
+    }
+    ps_unfinished_release();
+    return code;
+}
+
 static ps_code run_job(ps_profile_job *job, ps_ascend_profile_counts *counts, ps_err *err) {
     const ps_ascend_profile_opts *o = job->opts;
     int32_t n_pipelines = o->tp * o->cp * o->dp;
@@ -435,10 +479,7 @@ static ps_code run_job(ps_profile_job *job, ps_ascend_profile_counts *counts, ps
     if (code == PS_OK) {
         code = measure_steps(job, n_pipelines, err);
     }
-    if (code == PS_OK) {
-        code = ps_make_dirs(job->dir, err);
-    }
-    return code == PS_OK ? write_ranks(job, n_pipelines, counts, err) : code;
+    return code == PS_OK ? write_job(job, n_pipelines, counts, err) : code;
 }
 
 ps_code ps_ascend_profile_write(const char *dir, const ps_ascend_profile_opts *opts,

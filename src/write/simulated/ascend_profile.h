@@ -47,8 +47,8 @@ typedef struct ps_ascend_profile_counts {
         n_comm_ops; /* rows over all ranks; marks without those dropped */
 } ps_ascend_profile_counts;
 
-/* `dir` must not exist or be an empty directory (PS_USAGE otherwise; nothing is ever deleted). Options out of range
- * are PS_RANGE. When writing fails, the ranks written before stay. */
+/* `dir` must not exist or be an empty directory (PS_USAGE otherwise; nothing of others is ever deleted). Options out of
+ * range are PS_RANGE. When writing fails, or a signal comes, nothing of it stays. */
 PS_MUST_USE ps_code ps_ascend_profile_write(const char *dir, const ps_ascend_profile_opts *opts,
                                             ps_ascend_profile_counts *counts, ps_err *err);
 
