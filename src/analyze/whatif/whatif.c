@@ -156,7 +156,8 @@ static ps_code measure_even_stages(ps_whatif *w, ps_err *err) {
         factors[k] = own > 0 ? sum / (double)js->n_stages / own : 1;
     }
     const ps_job_question q = {.inverted = true, .computing = factors};
-    code = code == PS_OK ? ps_job_ask(js, w->ideal_of, &q, &w->even_stages_ns, NULL, err) : code;
+    code =
+        code == PS_OK ? ps_job_ask(js, w->ideal_of, &q, &w->even_stages_ns, NULL, NULL, err) : code;
     ps_free(of_stage);
     ps_free(factors);
     return code;
@@ -236,7 +237,7 @@ static ps_code measure_lengths(ps_whatif *w, ps_err *err) {
     w->alike_ns = (double)NAN;
     ps_code code = correlate_lengths(w, err);
     return code == PS_OK && !isnan(w->length_correlation)
-               ? ps_job_ask(w->js, w->ideal_of, &alike, &w->alike_ns, NULL, err)
+               ? ps_job_ask(w->js, w->ideal_of, &alike, &w->alike_ns, NULL, NULL, err)
                : code;
 }
 
