@@ -36,6 +36,10 @@ static void another_rank_has_as_much_to_do(void **state) {
     assert_non_null(strstr(report_text(&o, PS_RULE_SLOW_KERNEL), "take 400 us longer"));
     assert_non_null(strstr(report_text(&o, PS_RULE_SLOW_KERNEL),
                            "the device of rank 1 would still work for 830 us in a step"));
+    assert_non_null(
+        strstr(report_text(&o, PS_RULE_SLOW_KERNEL),
+               "By itself that saves at most 60.0 us: rank 1 waits for others no longer than "
+               "that and would still take 840 us."));
     report_fini(&o);
     run_unequal(&o, 10);
     assert_int_equal(report_gain(&o, PS_RULE_SLOW_KERNEL), 400 * US);
@@ -96,6 +100,32 @@ static void communication_in_two_findings_is_said(void **state) {
     assert_true(row != SIZE_MAX);
     assert_string_equal(
         ps_table_cell(findings, row, ps_table_column(findings, "shared with"))->u.text, "1");
+    report_fini(&o);
+}
+
+/* Two groups of three ranks: rank 1 comes 300 late to the collective of the first, which waits for it; the second comes at 800
+ * as well, because of its hosts, and waits for nobody. So the job gains nothing of a rank 1 that is in time, until the others are shorter, too. */
+static void another_group_takes_as_long(void **state) {
+    (void)state;
+    ps_trace *traces[6];
+    for (int rank = 0; rank < 6; rank++) {
+        rig r = rig_begin(1000);
+        int64_t begin = rank == 0 || rank == 2 ? 500 : 800;
+        const char *group = rank < 3 ? "first" : "second";
+        r.group =
+            ps_builder_track(r.b, (ps_track){.kind = PS_TRACK_COMM_GROUP,
+                                             .device = 0,
+                                             .name = ps_builder_str(r.b, group, strlen(group))});
+        (void)rig_kernel(&r, "MatMul", NULL, 0, 1, rank == 1 ? 800 : 500);
+        (void)rig_comm(&r, "hcom_allReduce__1_0_1", begin, 1000, 1024);
+        traces[rank] = rig_seal(&r);
+    }
+    report_run o;
+    report_over(&o, traces, 6, NULL, NULL);
+    assert_int_equal(report_gain(&o, PS_RULE_LATE_ARRIVAL), 300 * US);
+    assert_non_null(strstr(report_text(&o, PS_RULE_LATE_ARRIVAL),
+                           "By itself that saves nothing: rank 3 waits for nobody and would still "
+                           "take 1.00 ms."));
     report_fini(&o);
 }
 
@@ -482,6 +512,7 @@ int main(void) {
         cmocka_unit_test(steps_of_all_ranks_bound_a_gain),
         cmocka_unit_test(a_part_of_two_findings_names_both),
         cmocka_unit_test(other_ranks_still_bound_a_late_host),
+        cmocka_unit_test(another_group_takes_as_long),
         cmocka_unit_test(findings_rank_by_gain),
         cmocka_unit_test(shared_time_is_said),
         cmocka_unit_test(verdict_names_the_largest),

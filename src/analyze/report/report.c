@@ -167,9 +167,11 @@ static bool measure_bubble(ps_report *report, ps_report_member *m, const by_rank
                            uint32_t row, int64_t *of_host_ns) {
     const ps_chart *chart = report->chart;
     const ps_report_rank *r = m->facts;
+    int64_t warmup_ns = 0;
     bool ok = true;
     for (size_t i = bubbles->first[row]; ok && i < bubbles->first[row + 1]; i++) {
         const ps_bubble *b = &chart->bubbles[bubbles->rows[i]];
+        warmup_ns += b->cause == PS_BUBBLE_WARMUP ? b->end_ns - b->start_ns : 0;
         ok = ps_intervals_add(&m->bubbles, chart->origin_ns + b->start_ns,
                               chart->origin_ns + b->end_ns);
     }
@@ -181,6 +183,7 @@ static bool measure_bubble(ps_report *report, ps_report_member *m, const by_rank
          length_within(r->host_gaps, r->n_host_gaps, &m->bubbles, of_host_ns);
     m->bubble_ns = report_per_step(r, free_ns);
     m->edge_bubble_ns = report_per_step(r, edges_ns);
+    m->warmup_ns = report_per_step(r, warmup_ns);
     return ok;
 }
 

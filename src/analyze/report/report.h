@@ -26,6 +26,7 @@ typedef struct ps_report_member {
     int64_t late_comm_ns; /* of exposed: nothing to compute was launched yet, for the host's sake */
     int64_t bubble_ns;    /* of free: the pipeline bubble, mean per step */
     int64_t edge_bubble_ns; /* the same of before and after */
+    int64_t warmup_ns;      /* before its first op of the chart, mean per step: no stall is in it */
     bool has_no_starts,
         has_no_ends; /* nobody says how long before and after were, the chart neither */
     int64_t

@@ -8,6 +8,10 @@
 #include "base/num.h"
 #include "base/sort.h"
 
+static int64_t n_steps_of(const ps_report_member *m) {
+    return m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+}
+
 /* --- waits ----------------------------------------------------------------------------------------------------------- */
 
 /* What one rank waited, over all steps. */
@@ -19,7 +23,7 @@ typedef struct rank_waits {
  * are not here, too; else the starts of the ranks that are here do. */
 static void note_member_waits(ps_report_member *m, const rank_waits *w) {
     const ps_comm_waits *tasks = &m->facts->comm_waits;
-    int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+    int64_t n_steps = n_steps_of(m);
     int64_t sum_ns = tasks->n_peers > 0 ? tasks->wait_ns : w->collectives_ns;
     int64_t collectives_ns = sum_ns / n_steps;
     int64_t all_ns = ps_i64_plus(sum_ns, w->receives_ns) / n_steps;
@@ -91,7 +95,7 @@ void ps_report_note_yields(ps_report *report, const ps_skew *skew) {
     for (size_t i = 0; i < report->n_members; i++) {
         ps_report_member *m = &report->members[i];
         int64_t most_ns = m->exposed_ns - m->receive_ns;
-        m->yields_ns /= m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+        m->yields_ns /= n_steps_of(m);
         m->yields_ns = m->yields_ns < most_ns ? m->yields_ns : most_ns;
         m->yields_ns = ps_i64_plus(ps_i64_plus(m->yields_ns, m->receive_ns),
                                    ps_i64_plus(m->bubble_ns, m->edge_bubble_ns));
@@ -354,6 +358,85 @@ static void bound_by_bubble(const ps_report *report, ps_finding *f) {
     }
 }
 
+/* What the rank does in a step of the chart, by its device or, where nothing of that is known, by its ops. */
+static int64_t busy_in_chart_ns(const ps_report *report, const ps_report_member *m) {
+    int64_t own_ns = ps_report_own_ns(m);
+    int64_t ops_ns = report->chart_step_ns - ps_intervals_length_ns(&m->bubbles) / n_steps_of(m);
+    return m->bubbles.n > 0 && ops_ns > own_ns ? ops_ns : own_ns;
+}
+
+/* A stage that nobody keeps waiting still begins behind the first forwards of those before it, and has its own work to do. */
+static void bound_by_warmup(ps_report *report, ps_finding *f) {
+    const ps_report_member *longest = NULL;
+    int64_t longest_ns = 0;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        int64_t ns = ps_i64_plus(m->warmup_ns, busy_in_chart_ns(report, m));
+        if (ns > longest_ns) {
+            longest_ns = ns;
+            longest = m;
+        }
+    }
+    int64_t step_ns = report->chart_step_ns > 0 ? report->chart_step_ns : report->step_ns;
+    int64_t most_ns = step_ns > longest_ns ? step_ns - longest_ns : 0;
+    if (longest != NULL && f->gain_ns > most_ns) {
+        char more[192];
+        (void)snprintf(
+            more, sizeof more,
+            " With the work as it is rank %s bounds the gain: its warm-up of %s, in which no stall "
+            "is, and its work "
+            "take %s.",
+            PS_RANK(longest->rank), ps_ns_text_of(longest->warmup_ns).text,
+            ps_ns_text_of(longest_ns).text);
+        append_text(&report->findings, f, more);
+        f->gain_ns = most_ns;
+    }
+}
+
+/* Of a rule on one rank or link: the rank whose step takes longest once that is as usual. The others save what they wait for others and no
+ * more, where their waits are recorded; what they do not, and the time in which nothing is launched for them, is their own. NULL: none. */
+static const ps_report_member *longest_beside(const ps_report *report, const ps_finding *f,
+                                              int64_t *left_ns) {
+    const ps_report_member *longest = NULL;
+    bool is_of_one = time_of_rule(f->rule).scope == FREES_RANK || f->rule == PS_RULE_SLOW_LINK;
+    *left_ns = 0;
+    for (size_t i = 0; is_of_one && i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        bool is_own =
+            m->rank == f->rank || m->exposed_ns == 0 ||
+            (f->rule == PS_RULE_SLOW_LINK && ps_report_slow_link_of(report, m->rank) != NULL);
+        int64_t most_ns = is_own || m->yields_ns > f->gain_ns ? f->gain_ns : m->yields_ns;
+        int64_t ns = m->step_ns > most_ns ? m->step_ns - most_ns : 0;
+        if (m->computing_ns > 0 && (longest == NULL || ns > *left_ns)) {
+            *left_ns = ns;
+            longest = m;
+        }
+    }
+    return longest;
+}
+
+static int64_t above_zero(int64_t ns) {
+    return ns > 0 ? ns : 0;
+}
+
+/* What the cause alone saves, where another rank whose step does not depend on it takes as long. */
+static void say_beside(ps_report *report, ps_finding *f) {
+    int64_t left_ns = 0;
+    const ps_report_member *longest = f->gain_ns > 0 ? longest_beside(report, f, &left_ns) : NULL;
+    int64_t alone_ns = above_zero(longest_step_ns(report) - left_ns);
+    if (longest != NULL && alone_ns < f->gain_ns - f->gain_ns / 10) {
+        char more[256];
+        (void)snprintf(
+            more, sizeof more,
+            " By itself that saves %s%s: rank %s waits for %s and would still take %s. The rest is "
+            "won only once the step of that rank gets shorter, too.",
+            alone_ns > 0 ? "at most " : "nothing", alone_ns > 0 ? ps_ns_text_of(alone_ns).text : "",
+            PS_RANK(longest->rank), alone_ns > 0 ? "others no longer than that" : "nobody",
+            ps_ns_text_of(left_ns).text);
+        append_text(&report->findings, f, more);
+    }
+}
+
 static void bound_gain(ps_report *report, ps_finding *f) {
     int64_t left_ns = 0;
     if (report->findings.is_of_part) {
@@ -364,8 +447,7 @@ static void bound_gain(ps_report *report, ps_finding *f) {
     bool by_steps = f->gain_ns > 0 && ps_report_claims(f->rule);
     const ps_report_member *step = by_steps ? bound_by_steps(report, f, &step_left_ns) : NULL;
     const ps_report_member *longest = f->gain_ns > 0 ? longest_without(report, f, &left_ns) : NULL;
-    int64_t most_ns = report->step_ns > left_ns ? report->step_ns - left_ns : 0;
-    most_ns = most_ns < report->step_ns ? most_ns : report->step_ns;
+    int64_t most_ns = above_zero(report->step_ns - left_ns);
     if (longest != NULL && most_ns < f->gain_ns) {
         f->gain_ns = most_ns;
         say_bound(&report->findings, f, f->claimed_ns, longest, left_ns);
@@ -374,6 +456,10 @@ static void bound_gain(ps_report *report, ps_finding *f) {
     }
     f->gain_ns = f->gain_ns < report->step_ns ? f->gain_ns : report->step_ns;
     bound_by_bubble(report, f);
+    if (f->gain_ns > 0 && f->rule == PS_RULE_STAGE_WAIT) {
+        bound_by_warmup(report, f);
+    }
+    say_beside(report, f);
 }
 
 /* Where the steps of the job can be replayed that says what a step takes without the cause: no bound by sums is wanted. */
@@ -383,6 +469,7 @@ static void settle_gain(ps_report *report, ps_finding *f) {
     if (!report->findings.is_of_part &&
         ps_report_replay_gain(report, f, &gain_ns, text, sizeof text)) {
         f->gain_ns = is_stall_rule(f->rule) && f->gain_ns < gain_ns ? f->gain_ns : gain_ns;
+        f->claimed_ns = f->gain_ns;
         f->is_replayed = true;
         append_text(&report->findings, f, text);
     } else {
@@ -397,10 +484,6 @@ static const ps_sort_key FINDING_ORDER[] = {PS_DOWN(ps_finding, gain_ns), PS_UP(
                                             PS_UP(ps_finding, first_evidence)};
 
 /* --- time that several findings count --------------------------------------------------------------------------------- */
-
-static int64_t n_steps_of(const ps_report_member *m) {
-    return m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
-}
 
 /* Of one rule about links and one about the communication of a rank: no slow link is in a communicator of that rank. */
 static bool are_of_other_links(const ps_report *report, const ps_finding *x, const ps_finding *y) {
@@ -461,10 +544,6 @@ static int64_t late_comm_in_ns(const ps_report_member *m, const ps_intervals *li
         }
     }
     return sum_ns / n_steps_of(m);
-}
-
-static int64_t above_zero(int64_t ns) {
-    return ns > 0 ? ns : 0;
 }
 
 /* The least of what lies `both` in the spans of a finding and in those of another that its gain must count. The spans hold more than was
