@@ -1,5 +1,6 @@
 """Every table: nothing negative, shares of 0 to 100, parts that add up, nothing above the step, sums over ranks (relations.py)."""
 import fnmatch
+import functools
 import re
 from decimal import Decimal
 
@@ -31,6 +32,16 @@ def place(name, n, row):
     return "%s row %d (%s)" % (name, n, " ".join(keys))
 
 
+@functools.lru_cache(maxsize=None)
+def is_never_negative(column):
+    return is_duration(column) or (bool(SHARE.search(column)) and column not in relations.SIGNED)
+
+
+@functools.lru_cache(maxsize=None)
+def is_at_most_all(column):
+    return bool(SHARE.search(column)) and column not in relations.ABOVE_ALL
+
+
 def is_duration(column):
     return bool(DURATION.search(column)) and column not in relations.SIGNED and \
         not any(word in column.lower() for word in relations.MOMENTS)
@@ -41,10 +52,8 @@ def signs(capture):
     for name, rows in sorted(of_capture(capture).items()):
         for n, row in enumerate(rows):
             for column, value in row.items():
-                value = number(value)
-                if value is None or value >= 0:
-                    continue
-                if is_duration(column) or (SHARE.search(column) and column not in relations.SIGNED):
+                value = number(value) if is_never_negative(column) else None
+                if value is not None and value < 0:
                     faults.append("%s: %s is %s" % (place(name, n, row), column, value))
     return faults
 
@@ -54,8 +63,8 @@ def shares(capture):
     for name, rows in sorted(of_capture(capture).items()):
         for n, row in enumerate(rows):
             for column, value in row.items():
-                value = number(value)
-                if value is not None and value > Decimal("100.001") and SHARE.search(column) and column not in relations.ABOVE_ALL:
+                value = number(value) if is_at_most_all(column) else None
+                if value is not None and value > Decimal("100.001"):
                     faults.append("%s: %s is %s" % (place(name, n, row), column, value))
     for pattern, groups, column, total, slack in relations.SHARES:
         for name, rows in matching(capture, pattern):
@@ -87,10 +96,11 @@ def side(row, terms):
 def rows_add_up(capture):
     faults = []
     for pattern, left, sign, right, slack in relations.ROWS:
+        needed = {term for term in (*left, *right) if not term.startswith("?")}
         for name, rows in matching(capture, pattern):
             # Of a stage each column is the largest over its ranks (docs/modes/step_trace_time.md).
             for n, row in enumerate(rows):
-                if row.get("type") == "stage":
+                if not needed <= row.keys() or row.get("type") == "stage":
                     continue
                 a, b = side(row, left), side(row, right)
                 if a is None or b is None:
