@@ -173,8 +173,8 @@ static ps_code read_header(ps_db *db, unsigned char header[HEADER_BYTES], ps_err
                             "not an SQLite database, or an encrypted one");
     }
     if (n < HEADER_BYTES) {
-        return ps_fail_file(err, PS_SYNTAX, db->path, "an SQLite database cut off after %zu bytes",
-                            n);
+        return ps_fail_file(err, PS_SYNTAX, db->path,
+                            "an SQLite database cut off after %zu bytes; copy the file again", n);
     }
     return PS_OK;
 }
@@ -196,10 +196,11 @@ static ps_code explain_damage(const ps_db *db, const unsigned char *header, ps_c
         size >= page * n_pages) {
         return code;
     }
-    (void)ps_fail_file(err, PS_SYNTAX, db->path,
-                       "cut off in page %llu: the header speaks of %llu pages of %llu bytes",
-                       (unsigned long long)(size / page + 1), (unsigned long long)n_pages,
-                       (unsigned long long)page);
+    (void)ps_fail_file(
+        err, PS_SYNTAX, db->path,
+        "cut off in page %llu: the header speaks of %llu pages of %llu bytes" PS_DAMAGE_REMEDY,
+        (unsigned long long)(size / page + 1), (unsigned long long)n_pages,
+        (unsigned long long)page);
     if (err != NULL) {
         err->offset = size;
     }
