@@ -336,7 +336,9 @@ ps_db *ps_db_open_waiting(const char *path, int busy_ms, ps_err *err) {
     db->path = ps_arena_strndup(&db->arena, path, strlen(path));
     ps_code code = db->path != NULL ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
-        code = connect_sqlite(db, path, "?mode=ro", busy_ms, err);
+        /* Without this a reader writes its mark into the -shm, even one that may not write. libsqlite3 makes an index of its own in memory
+         * where nobody else has the database open. */
+        code = connect_sqlite(db, path, "?mode=ro&readonly_shm=1", busy_ms, err);
     }
     if (code == PS_OK) {
         code = open_in_mode(db, busy_ms, err);
