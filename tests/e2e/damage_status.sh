@@ -32,6 +32,7 @@ each 3 "$T/hello.json"
 says 'not a profile that pipescope knows'
 each 1 "$T/cut.db"
 says 'cut off in page'
+says 'copy the file again'
 run 4 convert "$T/in" "$T/hello.json" -o "$T/x.json"
 says 'hello.json: not a profile'
 
@@ -61,4 +62,5 @@ truncate -s 50000 "$(database "$T/in" 1)"
 run 1 -m slow_rank -d "$T/in" -o "$T/one" --rank_list 0,1
 says 'rank 1: '
 says 'cut off in page'
+says 'copy the file again'
 [ ! -e "$T/one" ] || fail "an output folder without output"

@@ -105,3 +105,12 @@ says '; 1 other is left out, from '
 says 'node0_1000_20240101000000000_ascend_pt (name one folder'
 head -n 1 "$T/stderr" | grep -q 'ranks are here more than once' || fail 'the choice is not said first'
 unchanged "$T/in/node0_1000_20240101000000000_ascend_pt" "$T/before"
+
+# What the profiler says of itself is broken, or of another kind: it is not known, and said.
+for text in '{"config": {"experimental_config": {"_profiler_level": "Lev' '{"config": {"experimental_config": {"_profiler_level": 5}}}' '{"config": []}'; do
+    rm -rf "$T/in"
+    sample "$T/in"
+    echo "$text" >"$(echo "$T"/in/node0_1000_*_ascend_pt)/profiler_info_0.json"
+    run 0 info "$T/in" --json
+    says 'rank 0: profiler_info_0.json: '
+done

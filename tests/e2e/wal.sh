@@ -31,9 +31,9 @@ for path in sorted(pathlib.Path(sys.argv[1]).rglob("*_profiler_*.db")):
 PY
 }
 
-# listing DIR: names and contents, but for the -shm, which is an index over the -wal for readers at work
+# listing DIR: names and contents, also of the -shm, the index over the -wal that readers at work share
 listing() {
-    (cd "$1" && find . | sort && find . -type f ! -name '*-shm' -exec sha256sum {} + | sort)
+    (cd "$1" && find . | sort && find . -type f -exec sha256sum {} + | sort)
 }
 
 # labels DIR: one line for each database
@@ -89,3 +89,31 @@ unchanged "$T/empty" "$T/before"
 run 0 -m pp_chart -d "$T/empty"
 repeat '32|' >"$T/want"
 labels "$T/empty" | cmp - "$T/want"
+
+# Whose program still has them open: what it wrote so far is read, and its files stay as they are.
+sample "$T/live"
+python3 - "$T/live" <<'PY'
+import hashlib, os, pathlib, sqlite3, subprocess, sys
+
+folder = pathlib.Path(sys.argv[1])
+def listing():
+    return {str(p): hashlib.sha256(p.read_bytes()).hexdigest() for p in folder.rglob("*") if p.is_file()}
+
+open_ones = []
+for path in sorted(folder.rglob("*_profiler_*.db")):
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA wal_autocheckpoint = 0")
+    db.execute("DELETE FROM MSTX_EVENTS WHERE rowid = 3")
+    db.commit()
+    open_ones.append(db)
+before = listing()
+assert any(name.endswith("-shm") for name in before)
+for command in ("info", "report", "chart", "convert"):
+    words = [os.environ["PIPESCOPE_BIN"], command, str(folder)]
+    words += ["-o", str(folder.parent / "live.json")] if command == "convert" else []
+    done = subprocess.run(words + (["--json"] if command == "info" else []), capture_output=True, text=True)
+    assert done.returncode == 0, (command, done)
+    assert command != "info" or done.stdout.count('"MSTX_EVENTS": 31') == 4, done.stdout
+    assert listing() == before, "%s changed what another program has open" % command
+PY

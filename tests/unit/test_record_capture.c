@@ -13,6 +13,7 @@
 
 #include "base/alloc.h"
 #include "record/export/capture.h"
+#include "record/export/slots.h"
 #include "support/record_slots.h"
 #include "support/scratch.h"
 
@@ -378,6 +379,41 @@ static void test_memory(void **state) {
     recording_end(&r);
 }
 
+/* Somebody cuts the spool short after it was opened: what is gone is damage, and no signal ends the program. */
+static void test_shorter_meanwhile(void **state) {
+    (void)state;
+    enum { EVENTS = 20000 };
+    char path[SCRATCH_BYTES + 32];
+    made_recording r;
+    ps_slot_files f;
+    ps_err err = PS_ERR_INIT;
+    recording_begin(&r, 0);
+    put_thread(&r, 1, 5, "main");
+    put_text(&r, 1, 1, "mark");
+    for (uint64_t i = 0; i < EVENTS; i++) {
+        put_event(&r, 1, PS_REC_MARK, 2000 + i, i + 1, 0, 1, 0);
+    }
+    spool_all(&r);
+    write_recording(&r, dir);
+    (void)snprintf(path, sizeof path, "%s/FRAMEWORK", dir);
+    assert_int_equal(ps_slot_files_open(&f, path, &err), PS_OK);
+    (void)snprintf(path, sizeof path, "%s/FRAMEWORK/events.spool", dir);
+    assert_int_equal(truncate(path, (off_t)r.spool_bytes / 2), 0);
+    ps_slot_walk *w = ps_alloc(sizeof *w);
+    assert_non_null(w);
+    ps_slot_walk_begin(w, &f, 1);
+    size_t n = 0;
+    while (ps_slot_walk_next(w) != NULL) {
+        n++;
+    }
+    assert_true(n > EVENTS / 4 && n < EVENTS * 3 / 4);
+    assert_true(f.damaged_bytes > 0);
+    assert_non_null(strstr(f.place, "became shorter while it was read"));
+    ps_free(w);
+    ps_slot_files_close(&f);
+    recording_end(&r);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_spool_and_ring, scratch_setup, scratch_teardown),
@@ -385,6 +421,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(test_gap, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_torn_block, scratch_setup, scratch_teardown),
         cmocka_unit_test(test_damaged_block),
+        cmocka_unit_test_setup_teardown(test_shorter_meanwhile, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_foreign_ring, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_nothing_there, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_any_damage, scratch_setup, scratch_teardown),

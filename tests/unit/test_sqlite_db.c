@@ -3,6 +3,7 @@
 #include "test_sqlite_tools.h"
 
 #include "read/sqlite/db_private.h"
+#include "read/sqlite/file.h"
 
 #define MAKE_T                                                                                     \
     "CREATE TABLE T(a INTEGER, b TEXT);"                                                           \
@@ -409,12 +410,14 @@ static void bad_files(void **state) {
     write_bytes(p.path, zeros, sizeof zeros);
     expect_refusal(p.path, PS_SYNTAX, "not an SQLite database, or an encrypted one");
     write_bytes(p.path, "SQLite form", 11);
-    expect_refusal(p.path, PS_SYNTAX, "an SQLite database cut off after 11 bytes");
+    expect_refusal(p.path, PS_SYNTAX,
+                   "an SQLite database cut off after 11 bytes; copy the file again");
     memcpy(zeros, "SQLite format 3", 16);
     write_bytes(p.path, zeros, 99);
-    expect_refusal(p.path, PS_SYNTAX, "an SQLite database cut off after 99 bytes");
+    expect_refusal(p.path, PS_SYNTAX,
+                   "an SQLite database cut off after 99 bytes; copy the file again");
     write_bytes(p.path, zeros, sizeof zeros);
-    expect_refusal(p.path, PS_SYNTAX, "file is not a database");
+    expect_refusal(p.path, PS_SYNTAX, "file is not a database" PS_DAMAGE_REMEDY);
     remove_place(&p);
 }
 
@@ -429,16 +432,17 @@ static void damaged_files(void **state) {
     write_bytes(p.path, bytes.data, 5000);
     ps_err err = PS_ERR_INIT;
     assert_null(ps_db_open(p.path, &err));
-    char expected[128];
-    (void)snprintf(expected, sizeof expected,
-                   "cut off in page 2: the header speaks of %zu pages of 4096 bytes",
-                   bytes.len / 4096);
+    char expected[256];
+    (void)snprintf(
+        expected, sizeof expected,
+        "cut off in page 2: the header speaks of %zu pages of 4096 bytes" PS_DAMAGE_REMEDY,
+        bytes.len / 4096);
     assert_string_equal(err.msg, expected);
     assert_int_equal(err.code, PS_SYNTAX);
     assert_int_equal(err.offset, 5000);
     memset(bytes.data + 100, 0xA5, 3996); /* the schema's page */
     write_bytes(p.path, bytes.data, bytes.len);
-    expect_refusal(p.path, PS_SYNTAX, "database disk image is malformed");
+    expect_refusal(p.path, PS_SYNTAX, "database disk image is malformed" PS_DAMAGE_REMEDY);
     ps_buf_fini(&bytes);
     remove_place(&p);
 }

@@ -2,6 +2,7 @@
 #include "test_sqlite_tools.h"
 
 #include "read/sqlite/db_private.h"
+#include "read/sqlite/file.h"
 #include "read/sqlite/scan_rows.h"
 #include "support/sanitized.h"
 
@@ -591,21 +592,27 @@ static void damage_is_located(void **state) {
         uint64_t offset;
         const char *msg;
     } cases[] = {
-        {16, {0x03, 0x00}, 16, "damaged database: page size 768"},
-        {512, {0x0A, -1}, 512, "damaged database: page 2: is not a page of a table"},
-        {512 + 3, {0xFF, 0xFF}, 512 + 3, "damaged database: page 2: has more cells than fit"},
+        {16, {0x03, 0x00}, 16, "damaged database: page size 768" PS_DAMAGE_REMEDY},
+        {512,
+         {0x0A, -1},
+         512,
+         "damaged database: page 2: is not a page of a table" PS_DAMAGE_REMEDY},
+        {512 + 3,
+         {0xFF, 0xFF},
+         512 + 3,
+         "damaged database: page 2: has more cells than fit" PS_DAMAGE_REMEDY},
         {512 + 12,
          {0x02, 0x00},
          512 + 12,
-         "damaged database: page 2: a cell lies outside the page"},
+         "damaged database: page 2: a cell lies outside the page" PS_DAMAGE_REMEDY},
         {512 + 10,
          {0x7F, 0xFF},
          512 + 8,
-         "damaged database: page 2: refers to a page outside the file"},
+         "damaged database: page 2: refers to a page outside the file" PS_DAMAGE_REMEDY},
         {1024 + 8,
          {0x01, 0xFF},
          1024 + 8,
-         "damaged database: page 3: a cell lies outside the page"},
+         "damaged database: page 3: a cell lies outside the page" PS_DAMAGE_REMEDY},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         image m = make_image();

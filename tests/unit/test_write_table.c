@@ -291,6 +291,28 @@ static void test_units(void **context) {
     ps_table_free(t);
 }
 
+/* Spreadsheets run what begins like a formula, whoever wrote the name. */
+static void test_csv_formulas(void **context) {
+    (void)context;
+    ps_buf b;
+    ps_buf_init(&b, 0);
+    static const ps_column NAME[] = {{.name = "=name", .type = PS_COL_TEXT}};
+    static const char *const FORMULAS[] = {
+        "=1+2", "+1", "-cmd|' /C calc'!A1", "@SUM(1,2)", "\t=1", "\r1", "-", "-12.5e3",
+        "a=b",  "--"};
+    ps_table *t = ps_table_new("formulas", "", NAME, 1);
+    for (size_t i = 0; i < sizeof FORMULAS / sizeof *FORMULAS; i++) {
+        assert_true(ps_table_add_row(t));
+        assert_true(ps_table_set_text(t, 0, FORMULAS[i]));
+    }
+    assert_int_equal(ps_write_table_csv(t, &b, NULL), PS_OK);
+    assert_string_equal(ps_buf_str(&b),
+                        "'=name\r\n'=1+2\r\n'+1\r\n'-cmd|' /C calc'!A1\r\n\"'@SUM(1,2)\"\r\n"
+                        "'\t=1\r\n\"'\r1\"\r\n-\r\n-12.5e3\r\na=b\r\n'--\r\n");
+    ps_buf_fini(&b);
+    ps_table_free(t);
+}
+
 static void test_csv(void **context) {
     (void)context;
     static const ps_column COLUMN[] = {
@@ -499,6 +521,7 @@ int main(void) {
         cmocka_unit_test(test_units),
         cmocka_unit_test(test_made_rows),
         cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_csv_formulas),
         cmocka_unit_test(test_hostile_text),
         cmocka_unit_test(test_scaled),
         cmocka_unit_test(test_memory),

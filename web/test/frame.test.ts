@@ -194,9 +194,12 @@ test("files of a table", () => {
       [
         ['a, "x"', 1],
         [null, 2],
+        ["=1+2", -3],
+        ["-4.5", 5],
+        ["-", 6],
       ],
     ),
-    'name,n\r\n"a, ""x""",1\r\n,2\r\n',
+    'name,n\r\n"a, ""x""",1\r\n,2\r\n\'=1+2,-3\r\n-4.5,5\r\n-,6\r\n',
   );
   assert.equal(tabbedOf(["a", "b"], [["x\ty", null]]), "a\tb\nx y\t");
 });

@@ -182,6 +182,26 @@ static void copy_ascend_meta_text(char *out, size_t size, const ps_literal *v) {
     (void)snprintf(out, size, "%s", text != NULL ? text : "");
 }
 
+/* What should be of another kind is as good as missing, and said. */
+static void check_kind(const ps_literal *v, ps_literal_kind kind, const char *key, const char *name,
+                       ps_diag *diag) {
+    if (v != NULL && v->kind != kind && v->kind != PS_LITERAL_NULL && diag != NULL) {
+        ps_diag_add(diag, PS_ODD_METADATA, "%s: %s is %s", name, key,
+                    kind == PS_LITERAL_STRING ? "no text" : "no object");
+    }
+}
+
+static void check_profile(const ps_literal *doc, const char *name, ps_diag *diag) {
+    const ps_literal *config = ps_literal_get(doc, "config");
+    const ps_literal *more = ps_literal_get(config, "experimental_config");
+    check_kind(config, PS_LITERAL_OBJECT, "config", name, diag);
+    check_kind(ps_literal_get(config, "common_config"), PS_LITERAL_OBJECT, "common_config", name,
+               diag);
+    check_kind(more, PS_LITERAL_OBJECT, "experimental_config", name, diag);
+    check_kind(ps_literal_get(more, "_profiler_level"), PS_LITERAL_STRING, "_profiler_level", name,
+               diag);
+}
+
 static void take_profile(const ps_literal *doc, ps_ascend_profile *out) {
     const ps_literal *config = ps_literal_get(doc, "config");
     const ps_literal *common = ps_literal_get(config, "common_config");
@@ -246,6 +266,7 @@ ps_code ps_ascend_profile_read(const char *rank_dir, ps_ascend_profile *out, ps_
                        ? read_document(&arena, &text, path, MAX_INFO_BYTES, diag, &doc, err)
                        : ps_fail_nomem(err);
             if (doc != NULL) {
+                check_profile(doc, names[i], diag);
                 take_profile(doc, out);
             }
         }

@@ -173,8 +173,8 @@ static ps_code read_header(ps_db *db, unsigned char header[HEADER_BYTES], ps_err
                             "not an SQLite database, or an encrypted one");
     }
     if (n < HEADER_BYTES) {
-        return ps_fail_file(err, PS_SYNTAX, db->path, "an SQLite database cut off after %zu bytes",
-                            n);
+        return ps_fail_file(err, PS_SYNTAX, db->path,
+                            "an SQLite database cut off after %zu bytes; copy the file again", n);
     }
     return PS_OK;
 }
@@ -196,10 +196,11 @@ static ps_code explain_damage(const ps_db *db, const unsigned char *header, ps_c
         size >= page * n_pages) {
         return code;
     }
-    (void)ps_fail_file(err, PS_SYNTAX, db->path,
-                       "cut off in page %llu: the header speaks of %llu pages of %llu bytes",
-                       (unsigned long long)(size / page + 1), (unsigned long long)n_pages,
-                       (unsigned long long)page);
+    (void)ps_fail_file(
+        err, PS_SYNTAX, db->path,
+        "cut off in page %llu: the header speaks of %llu pages of %llu bytes" PS_DAMAGE_REMEDY,
+        (unsigned long long)(size / page + 1), (unsigned long long)n_pages,
+        (unsigned long long)page);
     if (err != NULL) {
         err->offset = size;
     }
@@ -335,7 +336,9 @@ ps_db *ps_db_open_waiting(const char *path, int busy_ms, ps_err *err) {
     db->path = ps_arena_strndup(&db->arena, path, strlen(path));
     ps_code code = db->path != NULL ? PS_OK : ps_fail_nomem(err);
     if (code == PS_OK) {
-        code = connect_sqlite(db, path, "?mode=ro", busy_ms, err);
+        /* Without this a reader writes its mark into the -shm, even one that may not write. libsqlite3 makes an index of its own in memory
+         * where nobody else has the database open. */
+        code = connect_sqlite(db, path, "?mode=ro&readonly_shm=1", busy_ms, err);
     }
     if (code == PS_OK) {
         code = open_in_mode(db, busy_ms, err);

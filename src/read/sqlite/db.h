@@ -4,7 +4,8 @@
  *   the file                                  is opened                                  table scanner
  *   ordinary (rollback journal)               read-only, a shared lock held until close  yes
  *   WAL, its -wal absent or empty             immutable, so no -wal and -shm appear      yes
- *   -wal with content, -shm there             read-only, inside one read transaction     no
+ *   -wal with content, -shm there             read-only, inside one read transaction,    no
+ *                                             the -shm is read-only, too
  *   -wal with content but no -shm,            a recovered copy in a private directory    yes, on the copy
  *   or a hot rollback journal                 below $TMPDIR, deleted at close
  *

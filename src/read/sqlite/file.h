@@ -10,6 +10,10 @@
 
 #include "base/err.h"
 
+/* What can be done about damage, at the end of a message that tells of it. */
+#define PS_DAMAGE_REMEDY                                                                           \
+    "; copy the file again, or save what is left: sqlite3 FILE .recover | sqlite3 NEW"
+
 /* Exactly n bytes (below 2 GiB). PS_CHANGED when the file ends before, PS_IO. `path` is for messages. */
 PS_MUST_USE ps_code ps_sqlite_file_read(sqlite3 *handle, const char *path, void *out, size_t n,
                                         uint64_t offset, ps_err *err);

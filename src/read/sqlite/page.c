@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "read/sqlite/file.h"
 
 enum {
     HEADER_BYTES = 100,
@@ -31,8 +32,9 @@ static ps_code at_byte(ps_err *err, ps_code code, uint64_t offset) {
 
 ps_code ps_pages_fail(const ps_pages *p, uint32_t page_number, size_t at, const char *what,
                       ps_err *err) {
-    ps_code code = ps_fail_file(err, PS_SYNTAX, p->src.file, "damaged database: page %u: %s",
-                                page_number, what);
+    ps_code code =
+        ps_fail_file(err, PS_SYNTAX, p->src.file, "damaged database: page %u: %s" PS_DAMAGE_REMEDY,
+                     page_number, what);
     return at_byte(err, code, (uint64_t)(page_number - 1) * p->page_size + at);
 }
 
@@ -40,14 +42,16 @@ static ps_code check_header(ps_pages *p, const unsigned char *h, ps_err *err) {
     const char *file = p->src.file;
     uint32_t size = ps_be16(h + 16) == 1 ? 65536 : ps_be16(h + 16);
     if (size < 512 || (size & (size - 1)) != 0) {
-        return at_byte(
-            err, ps_fail_file(err, PS_SYNTAX, file, "damaged database: page size %u", size), 16);
+        return at_byte(err,
+                       ps_fail_file(err, PS_SYNTAX, file,
+                                    "damaged database: page size %u" PS_DAMAGE_REMEDY, size),
+                       16);
     }
     uint32_t usable = size - h[20];
     if (usable < 480) {
-        ps_code code =
-            ps_fail_file(err, PS_SYNTAX, file,
-                         "damaged database: %u of %u bytes of each page reserved", h[20], size);
+        ps_code code = ps_fail_file(
+            err, PS_SYNTAX, file,
+            "damaged database: %u of %u bytes of each page reserved" PS_DAMAGE_REMEDY, h[20], size);
         return at_byte(err, code, 20);
     }
     if (h[19] > 2 || memcmp(h + 21, "\100\040\040", 3) != 0 || ps_be32(h + 44) > 4) {
@@ -65,7 +69,8 @@ ps_code ps_pages_init(ps_pages *p, const ps_page_src *src, ps_err *err) {
     *p = (ps_pages){.src = *src};
     unsigned char header[HEADER_BYTES];
     if (src->size_bytes < sizeof header) {
-        return ps_fail_file(err, PS_SYNTAX, src->file, "too short for an SQLite database");
+        return ps_fail_file(err, PS_SYNTAX, src->file,
+                            "too short for an SQLite database" PS_DAMAGE_REMEDY);
     }
     ps_code code = src->read(src->context, header, sizeof header, 0, err);
     if (code == PS_OK) {

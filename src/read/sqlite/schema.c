@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "read/sqlite/file.h"
 
 /* What the functions below work on. */
 typedef struct reading {
@@ -33,7 +34,10 @@ ps_code ps_sqlite_fail(sqlite3 *handle, const char *path, const char *what, ps_e
     case SQLITE_PERM:
     case SQLITE_AUTH:
         return ps_fail_file(err, PS_IO, path, "%s%s%s", before, colon, text);
-    default: /* damage, and statements that do not fit the schema met */
+    case SQLITE_CORRUPT:
+    case SQLITE_NOTADB:
+        return ps_fail_file(err, PS_SYNTAX, path, "%s%s%s" PS_DAMAGE_REMEDY, before, colon, text);
+    default: /* statements that do not fit the schema met */
         return ps_fail_file(err, PS_SYNTAX, path, "%s%s%s", before, colon, text);
     }
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,17 +81,59 @@ static void sort_segments(ps_ring_slots *ring) {
 
 /* --- the spool ---------------------------------------------------------------------------------------------------- */
 
+/* As many bytes of an open file as it has there, at most n. */
+static size_t read_there(int fd, char *out, size_t n, uint64_t place) {
+    size_t got = 0;
+    while (got < n) {
+        ssize_t more = pread(fd, out + got, n - got, (off_t)(place + got));
+        if (more < 0 && errno == EINTR) {
+            continue;
+        }
+        if (more <= 0) {
+            break;
+        }
+        got += (size_t)more;
+    }
+    return got;
+}
+
+/* n bytes of the spool (at most a window), valid until the next call; NULL when it has no longer that many. */
+static const char *spool_at(const ps_slot_files *f, ps_spool_window *w, uint64_t place, size_t n) {
+    if (f->memory != NULL) {
+        return f->memory + place;
+    }
+    if (place < w->begin || place + n > w->begin + w->n) {
+        uint64_t left = f->spool_bytes - place;
+        w->begin = place;
+        w->n = read_there(f->spool, w->bytes,
+                          left < sizeof w->bytes ? (size_t)left : sizeof w->bytes, place);
+    }
+    return place + n <= w->begin + w->n ? w->bytes + (place - w->begin) : NULL;
+}
+
+static void shorter_spool(ps_slot_files *f, uint64_t place, uint64_t lost_bytes) {
+    ps_slot_files_damage(f, lost_bytes,
+                         "events.spool, byte %llu: the file became shorter while it was read",
+                         (unsigned long long)place);
+}
+
 static bool plausible_block(const ps_block_header *b) {
     return b->magic == PS_BLOCK_MAGIC && b->ring < PS_MOST_RINGS && b->n_slots > 0 &&
            b->n_slots <= UINT64_C(1) << 40 && b->first <= UINT64_C(1) << 60;
 }
 
-static ps_code take_blocks(ps_slot_files *f, const char *bytes, size_t size, ps_err *err) {
+static ps_code take_blocks(ps_slot_files *f, ps_spool_window *w, ps_err *err) {
+    size_t size = f->spool_bytes;
     size_t at = sizeof(ps_spool_header);
     ps_code code = PS_OK;
     while (at + sizeof(ps_block_header) <= size && code == PS_OK) {
         ps_block_header b;
-        memcpy(&b, bytes + at, sizeof b);
+        const char *bytes = spool_at(f, w, at, sizeof b);
+        if (bytes == NULL) {
+            shorter_spool(f, at, size - at);
+            return PS_OK;
+        }
+        memcpy(&b, bytes, sizeof b);
         if (!plausible_block(&b)) {
             ps_slot_files_damage(f, sizeof b, "events.spool, byte %zu: no block begins here", at);
             at += sizeof b;
@@ -106,8 +147,10 @@ static ps_code take_blocks(ps_slot_files *f, const char *bytes, size_t size, ps_
                               .ring = b.ring,
                               .end = b.first + b.n_slots};
         }
-        ps_segment segment = {
-            .first = b.first, .n = n, .slots = bytes + at + sizeof b, .place = at + sizeof b};
+        ps_segment segment = {.first = b.first,
+                              .n = n,
+                              .slots = f->memory != NULL ? f->memory + at + sizeof b : NULL,
+                              .place = at + sizeof b};
         code = n > 0 ? add_segment(f, b.ring, segment, err) : PS_OK;
         if (code == PS_OK && n > 0 && f->rings[b.ring].block_drops < b.drops) {
             f->rings[b.ring].block_drops = b.drops;
@@ -142,12 +185,14 @@ static void resolve_cut(ps_slot_files *f) {
     }
 }
 
-static bool take_spool_header(ps_slot_files *f, const char *bytes, size_t size) {
+static bool take_spool_header(ps_slot_files *f, ps_spool_window *w) {
     ps_spool_header h;
+    size_t size = f->spool_bytes;
+    const char *bytes = size < sizeof h ? NULL : spool_at(f, w, 0, sizeof h);
     if (size == 0) {
         return false; /* its process was killed as it made the file: nothing was recorded yet */
     }
-    if (size < sizeof h) {
+    if (bytes == NULL) {
         ps_slot_files_damage(f, size + 1, "events.spool, byte 0: the header is cut off");
         return false;
     }
@@ -164,45 +209,65 @@ static bool take_spool_header(ps_slot_files *f, const char *bytes, size_t size) 
 /* --- ring files --------------------------------------------------------------------------------------------------- */
 
 /* One that its process was about to make when it was killed: its magic comes last, and events after that. */
-static bool is_unfinished(const char *bytes, size_t size) {
-    ps_ring_header h;
-    size_t n = size < sizeof h ? size : sizeof h;
-    memset(&h, 0, sizeof h);
-    if (n > 0) {
-        memcpy(&h, bytes, n);
-    }
-    return h.magic == 0 && atomic_load_explicit(&h.head, memory_order_relaxed) == 0;
+static bool is_unfinished(const ps_ring_header *h) {
+    return h->magic == 0 && atomic_load_explicit(&h->head, memory_order_relaxed) == 0;
 }
 
-static ps_code take_ring(ps_slot_files *f, uint32_t number, const char *bytes, size_t size,
-                         bool has_spool, ps_err *err) {
-    ps_ring_header h;
-    if (is_unfinished(bytes, size)) {
-        return PS_OK;
-    }
+/* What is wrong with a ring file, false: nothing. */
+static bool is_ring_damaged(ps_slot_files *f, uint32_t number, const ps_ring_header *h, size_t size,
+                            bool has_spool) {
+    uint64_t head = atomic_load_explicit(&h->head, memory_order_relaxed);
+    uint64_t tail = atomic_load_explicit(&h->tail, memory_order_relaxed);
     if (size < PS_RING_HEADER_BYTES) {
         ps_slot_files_damage(f, size + 1, "%u.ring, byte 0: the header is cut off", number);
-        return PS_OK;
-    }
-    memcpy(&h, bytes, sizeof h);
-    uint64_t head = atomic_load_explicit(&h.head, memory_order_relaxed);
-    uint64_t tail = atomic_load_explicit(&h.tail, memory_order_relaxed);
-    if (h.magic != PS_RING_MAGIC || h.format != PS_RECORD_FORMAT || h.number != number ||
-        h.n_slots == 0 || (h.n_slots & (h.n_slots - 1)) != 0 ||
-        h.n_slots > (size - PS_RING_HEADER_BYTES) / sizeof(ps_slot)) {
+    } else if (h->magic != PS_RING_MAGIC || h->format != PS_RECORD_FORMAT || h->number != number ||
+               h->n_slots == 0 || (h->n_slots & (h->n_slots - 1)) != 0 ||
+               h->n_slots > (size - PS_RING_HEADER_BYTES) / sizeof(ps_slot)) {
         ps_slot_files_damage(f, size, "%u.ring, byte 0: not a ring of this format", number);
-        return PS_OK;
-    }
-    if (has_spool && h.session != f->header.session) {
+    } else if (has_spool && h->session != f->header.session) {
         ps_slot_files_damage(f, size, "%u.ring: of another recording", number);
-        return PS_OK;
-    }
-    if (tail > head || head - tail > h.n_slots || head > UINT64_C(1) << 60) {
+    } else if (tail > head || head - tail > h->n_slots || head > UINT64_C(1) << 60) {
         ps_slot_files_damage(
             f, size, "%u.ring, byte 64: %llu slots filled, %llu taken, room for %llu", number,
-            (unsigned long long)head, (unsigned long long)tail, (unsigned long long)h.n_slots);
+            (unsigned long long)head, (unsigned long long)tail, (unsigned long long)h->n_slots);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Slots of a ring that lie together in its file, into memory. */
+static ps_code take_piece(ps_slot_files *f, uint32_t number, int fd, ps_segment segment,
+                          ps_err *err) {
+    size_t wanted = (size_t)segment.n * sizeof(ps_slot);
+    char *bytes = ps_alloc(wanted);
+    if (bytes == NULL ||
+        !ps_grow(&f->pieces, &f->cap_pieces, f->n_pieces + 1, SIZE_MAX / 64, sizeof *f->pieces)) {
+        ps_free(bytes);
+        return ps_fail_nomem(err);
+    }
+    f->pieces[f->n_pieces++] = bytes;
+    size_t got = read_there(fd, bytes, wanted, segment.place);
+    if (got < wanted) {
+        ps_slot_files_damage(f, wanted - got,
+                             "%u.ring, byte %llu: the file became shorter while it was read",
+                             number, (unsigned long long)(segment.place + got));
+    }
+    segment.n = got / sizeof(ps_slot);
+    segment.slots = bytes;
+    return segment.n > 0 ? add_segment(f, number, segment, err) : PS_OK;
+}
+
+static ps_code take_ring(ps_slot_files *f, uint32_t number, int fd, size_t size, bool has_spool,
+                         ps_err *err) {
+    ps_ring_header h;
+    memset(&h, 0, sizeof h);
+    (void)read_there(fd, (char *)&h, sizeof h, 0);
+    if (is_unfinished(&h) || is_ring_damaged(f, number, &h, size, has_spool)) {
         return PS_OK;
     }
+    uint64_t head = atomic_load_explicit(&h.head, memory_order_relaxed);
+    uint64_t tail = atomic_load_explicit(&h.tail, memory_order_relaxed);
     ps_ring_slots *ring = ring_at(f, number);
     if (ring == NULL) {
         return ps_fail_nomem(err);
@@ -216,39 +281,26 @@ static ps_code take_ring(ps_slot_files *f, uint32_t number, const char *bytes, s
         uint64_t index = at & (h.n_slots - 1);
         uint64_t n = head - at < h.n_slots - index ? head - at : h.n_slots - index;
         uint64_t place = PS_RING_HEADER_BYTES + index * sizeof(ps_slot);
-        code = add_segment(
-            f, number, (ps_segment){.first = at, .n = n, .slots = bytes + place, .place = place},
-            err);
+        code = take_piece(f, number, fd, (ps_segment){.first = at, .n = n, .place = place}, err);
         at += n;
     }
     return code;
 }
 
-static ps_code map_file(ps_slot_files *f, const char *path, ps_mapping *out, ps_err *err) {
-    *out = (ps_mapping){.bytes = NULL};
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) {
+/* A regular file, open for reading. */
+static ps_code open_raw(const char *path, int *fd, uint64_t *size, ps_err *err) {
+    struct stat st;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (*fd < 0) {
         return ps_fail_system(err, path, "cannot open", errno);
     }
-    struct stat st;
-    ps_code code = PS_OK;
-    if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
-        code = ps_fail_file(err, PS_IO, path, "not a regular file");
-    } else if (st.st_size > 0) {
-        void *bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-        if (bytes == MAP_FAILED) {
-            code = ps_fail_system(err, path, "cannot map", errno);
-        } else if (!ps_grow(&f->mappings, &f->cap_mappings, f->n_mappings + 1, SIZE_MAX / 64,
-                            sizeof *f->mappings)) {
-            (void)munmap(bytes, (size_t)st.st_size);
-            code = ps_fail_nomem(err);
-        } else {
-            *out = (ps_mapping){.bytes = bytes, .size = (size_t)st.st_size};
-            f->mappings[f->n_mappings++] = *out;
-        }
+    if (fstat(*fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+        (void)close(*fd);
+        *fd = -1;
+        return ps_fail_file(err, PS_IO, path, "not a regular file");
     }
-    (void)close(fd);
-    return code;
+    *size = (uint64_t)st.st_size;
+    return PS_OK;
 }
 
 /* "<number>.ring" */
@@ -274,10 +326,12 @@ static ps_code take_ring_files(ps_slot_files *f, const char *dir, bool has_spool
             continue;
         }
         const char *path = ps_path_join(arena, dir, names[i]);
-        ps_mapping m;
-        code = path != NULL ? map_file(f, path, &m, err) : ps_fail_nomem(err);
+        int fd = -1;
+        uint64_t size = 0;
+        code = path != NULL ? open_raw(path, &fd, &size, err) : ps_fail_nomem(err);
         if (code == PS_OK) {
-            code = take_ring(f, number, m.bytes, m.size, has_spool, err);
+            code = take_ring(f, number, fd, (size_t)size, has_spool, err);
+            (void)close(fd);
             *n_found += 1;
         } else if (code != PS_NOMEM) {
             ps_slot_files_damage(f, 1, "%s: cannot be read", names[i]);
@@ -289,18 +343,27 @@ static ps_code take_ring_files(ps_slot_files *f, const char *dir, bool has_spool
 
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
+static ps_code take_spool(ps_slot_files *f, bool *is_one, ps_err *err) {
+    ps_spool_window *w = ps_calloc(1, sizeof *w);
+    if (w == NULL) {
+        return ps_fail_nomem(err);
+    }
+    *is_one = take_spool_header(f, w);
+    ps_code code = *is_one ? take_blocks(f, w, err) : PS_OK;
+    ps_free(w);
+    return code;
+}
+
 static ps_code open_files(ps_slot_files *f, const char *dir, ps_arena *arena, ps_err *err) {
     const char *spool = ps_path_join(arena, dir, "events.spool");
     if (spool == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_mapping m = {.bytes = NULL};
     bool has_spool = false;
-    ps_code code = map_file(f, spool, &m, err);
-    bool is_empty = code == PS_OK && m.bytes == NULL;
+    ps_code code = open_raw(spool, &f->spool, &f->spool_bytes, err);
+    bool is_empty = code == PS_OK && f->spool_bytes == 0;
     if (code == PS_OK) {
-        has_spool = take_spool_header(f, m.bytes, m.size);
-        code = has_spool ? take_blocks(f, m.bytes, m.size, err) : PS_OK;
+        code = take_spool(f, &has_spool, err);
     } else if (code == PS_NOT_FOUND) {
         code = PS_OK;
     }
@@ -311,7 +374,7 @@ static ps_code open_files(ps_slot_files *f, const char *dir, ps_arena *arena, ps
     if (code == PS_OK && is_empty && f->n_rings == 0 && f->damaged_bytes == 0) {
         return ps_fail_file(err, PS_NOTHING, dir, "nothing was recorded");
     }
-    if (code == PS_OK && m.bytes == NULL && n_rings == 0 && f->damaged_bytes == 0) {
+    if (code == PS_OK && f->spool_bytes == 0 && n_rings == 0 && f->damaged_bytes == 0) {
         return ps_fail_file(err, PS_NOT_FOUND, dir, "no raw files of a recording here");
     }
     if (code == PS_OK && !has_spool && f->n_rings == 0) {
@@ -328,7 +391,7 @@ static void finish_slot(ps_slot_files *f) {
 }
 
 ps_code ps_slot_files_open(ps_slot_files *f, const char *dir, ps_err *err) {
-    *f = (ps_slot_files){.header = {.rank = -1}};
+    *f = (ps_slot_files){.header = {.rank = -1}, .spool = -1};
     ps_arena arena;
     ps_arena_init(&arena);
     ps_code code = open_files(f, dir, &arena, err);
@@ -342,9 +405,11 @@ ps_code ps_slot_files_open(ps_slot_files *f, const char *dir, ps_err *err) {
 }
 
 ps_code ps_slot_files_memory(ps_slot_files *f, const void *spool, size_t bytes, ps_err *err) {
-    *f = (ps_slot_files){.header = {.rank = -1}};
-    ps_code code = take_spool_header(f, spool, bytes) ? take_blocks(f, spool, bytes, err)
-                                                      : ps_fail(err, PS_SYNTAX, "%s", f->place);
+    *f =
+        (ps_slot_files){.header = {.rank = -1}, .spool = -1, .memory = spool, .spool_bytes = bytes};
+    bool is_one = false;
+    ps_code code = take_spool(f, &is_one, err);
+    code = code == PS_OK && !is_one ? ps_fail(err, PS_SYNTAX, "%s", f->place) : code;
     if (code != PS_OK) {
         ps_slot_files_close(f);
         return code;
@@ -357,12 +422,15 @@ void ps_slot_files_close(ps_slot_files *f) {
     for (size_t i = 0; i < f->n_rings; i++) {
         ps_free(f->rings[i].segments);
     }
-    for (size_t i = 0; i < f->n_mappings; i++) {
-        (void)munmap(f->mappings[i].bytes, f->mappings[i].size);
+    for (size_t i = 0; i < f->n_pieces; i++) {
+        ps_free(f->pieces[i]);
+    }
+    if (f->spool >= 0) {
+        (void)close(f->spool);
     }
     ps_free(f->rings);
-    ps_free(f->mappings);
-    *f = (ps_slot_files){.n_rings = 0};
+    ps_free(f->pieces);
+    *f = (ps_slot_files){.spool = -1};
 }
 
 /* --- the walk ----------------------------------------------------------------------------------------------------- */
@@ -372,6 +440,23 @@ void ps_slot_walk_begin(ps_slot_walk *w, ps_slot_files *f, uint32_t ring) {
     w->ring = ring;
     w->segment = 0;
     w->position = 0;
+    w->window.begin = 0;
+    w->window.n = 0;
+}
+
+/* Slots of a segment from w->position on; NULL, with the position behind it, when the file has no longer that many. */
+static const char *slots_here(ps_slot_walk *w, const ps_segment *s, unsigned n) {
+    uint64_t offset = w->position - s->first;
+    uint64_t place = s->place + offset * sizeof(ps_slot);
+    if (s->slots != NULL) {
+        return s->slots + offset * sizeof(ps_slot);
+    }
+    const char *at = spool_at(w->files, &w->window, place, n * sizeof(ps_slot));
+    if (at == NULL) {
+        shorter_spool(w->files, place, (s->n - offset) * sizeof(ps_slot));
+        w->position = s->first + s->n;
+    }
+    return at;
 }
 
 /* The segment that holds w->position, moving over those that end before it; a gap moves the position when `over_gap`. */
@@ -401,11 +486,11 @@ static const ps_segment *segment_here(ps_slot_walk *w, bool over_gap) {
 static bool join_record(ps_slot_walk *w, unsigned n_slots) {
     for (unsigned i = 0; i < n_slots; i++) {
         const ps_segment *s = segment_here(w, false);
-        if (s == NULL) {
+        const char *at = s != NULL ? slots_here(w, s, 1) : NULL;
+        if (at == NULL) {
             return false;
         }
-        memcpy(&w->piece[i], s->slots + (w->position - s->first) * sizeof(ps_slot),
-               sizeof(ps_slot));
+        memcpy(&w->piece[i], at, sizeof(ps_slot));
         w->position++;
     }
     return true;
@@ -418,8 +503,15 @@ const ps_slot *ps_slot_walk_next(ps_slot_walk *w) {
             return NULL;
         }
         uint64_t offset = w->position - s->first;
-        const char *at = s->slots + offset * sizeof(ps_slot);
+        const char *at = slots_here(w, s, 1);
+        if (at == NULL) {
+            continue;
+        }
         unsigned n_slots = 1u + ((const unsigned char *)at)[offsetof(ps_slot, n_more)];
+        at = n_slots <= s->n - offset ? slots_here(w, s, n_slots) : at;
+        if (at == NULL) {
+            continue;
+        }
         if (((uintptr_t)at & (_Alignof(ps_slot) - 1)) == 0 && n_slots <= s->n - offset) {
             w->position += n_slots;
             return (const ps_slot *)(const void *)at;

@@ -1,7 +1,8 @@
 /* The slots of a recording, ring by ring in the order in which they were published, out of events.spool and the rings: each
  * position once, however often it stands in the files. Records come as one piece of memory.
  *
- * What does not fit together is left out and counted: in bytes, with the first place. */
+ * What does not fit together is left out and counted: in bytes, with the first place. Files are read, not mapped: one that somebody
+ * cuts short meanwhile is damaged, and ends nothing. */
 #ifndef PS_RECORD_SLOTS_H
 #define PS_RECORD_SLOTS_H
 
@@ -17,8 +18,8 @@ enum { PS_MOST_RINGS = 4096, PS_MOST_SLOTS_OF_RECORD = 256 };
 typedef struct ps_segment { /* slots that lie together */
     uint64_t first;         /* position in the ring */
     uint64_t n;
-    const char *slots;
-    uint64_t place; /* byte in its file */
+    const char *slots; /* NULL: in the spool, at `place` */
+    uint64_t place;    /* byte in its file */
 } ps_segment;
 
 typedef struct ps_ring_slots {
@@ -30,10 +31,13 @@ typedef struct ps_ring_slots {
     uint64_t block_drops; /* of all kinds, as the last block of the spool says */
 } ps_ring_slots;
 
-typedef struct ps_mapping {
-    char *bytes;
-    size_t size;
-} ps_mapping;
+/* A part of the spool. */
+enum { PS_SPOOL_WINDOW_BYTES = 1 << 16 };
+typedef struct ps_spool_window {
+    uint64_t begin;
+    size_t n;
+    _Alignas(ps_slot) char bytes[PS_SPOOL_WINDOW_BYTES];
+} ps_spool_window;
 
 typedef struct ps_cut { /* a last block that is not whole; bytes 0: there is none */
     uint64_t bytes, place;
@@ -45,8 +49,11 @@ typedef struct ps_slot_files {
     ps_spool_header header;
     ps_ring_slots *rings; /* [n_rings], by number */
     size_t n_rings, cap_rings;
-    ps_mapping *mappings;
-    size_t n_mappings, cap_mappings;
+    int spool;          /* open file, -1 none */
+    const char *memory; /* the spool, for tests and fuzzing; or NULL */
+    uint64_t spool_bytes;
+    char **pieces; /* what rings held */
+    size_t n_pieces, cap_pieces;
     ps_cut cut;
     uint64_t damaged_bytes;
     char place[160]; /* of the first damage */
@@ -66,7 +73,8 @@ typedef struct ps_slot_walk {
     ps_slot_files *files;
     uint32_t ring;
     size_t segment;
-    uint64_t position;                      /* of the next slot */
+    uint64_t position; /* of the next slot */
+    ps_spool_window window;
     ps_slot piece[PS_MOST_SLOTS_OF_RECORD]; /* of a record that lies in two segments */
 } ps_slot_walk;
 

@@ -16,7 +16,8 @@ PS_MUST_USE ps_code ps_write_table_text(const ps_table *table, const ps_text_sty
                                         ps_buf *out, ps_err *err);
 
 /* RFC 4180 with "\r\n" line ends: a header of column names with units, then exact values; NULL is an empty field, an empty
- * text is "". Reals are the shortest decimals that read back as the same double. */
+ * text is "". A text of two characters and more that begins with = + - @, a tab or a carriage return, and is no number, gets an
+ * apostrophe in front, so that no spreadsheet runs it. Reals are the shortest decimals that read back as the same double. */
 PS_MUST_USE ps_code ps_write_table_csv(const ps_table *table, ps_buf *out, ps_err *err);
 
 /* An array of objects, one a row and line. Integers stay integers beyond 2^53 too: readers that hold numbers as

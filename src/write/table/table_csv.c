@@ -1,22 +1,30 @@
-/* RFC 4180. An empty text is written "" so that it stays apart from NULL, an empty field. */
+/* RFC 4180. An empty text is written "" so that it stays apart from NULL, an empty field. A text that a spreadsheet would take for a
+ * formula gets an apostrophe in front, which spreadsheets take for "text": names come out of profiles, whoever made those. */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "write/out/number_text.h"
 #include "write/out/writers.h"
+
+static bool is_formula(const char *text, size_t n) {
+    return n > 1 && strchr("=+-@\t\r", text[0]) != NULL && !ps_json_is_number(text, n);
+}
 
 static void add_field(ps_buf *out, const char *text) {
     size_t n = 0;
     bool is_plain = true;
+    bool is_escaped = is_formula(text, strlen(text));
     for (; text[n] != '\0'; n++) {
         is_plain =
             is_plain && text[n] != '"' && text[n] != ',' && text[n] != '\r' && text[n] != '\n';
     }
     if (n > 0 && is_plain) {
+        ps_buf_add_str(out, is_escaped ? "'" : "");
         ps_buf_add(out, text, n);
         return;
     }
-    ps_buf_add_char(out, '"');
+    ps_buf_add_str(out, is_escaped ? "\"'" : "\"");
     for (const char *p = text; *p != '\0'; p++) {
         if (*p == '"') {
             ps_buf_add_char(out, '"');

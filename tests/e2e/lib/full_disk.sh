@@ -34,3 +34,19 @@ says 'the copies need'
 says 'nothing was written'
 [ -z "$(find "$T/disk/copies" -type f)" ]
 umount "$T/disk"
+
+# Tables of the cluster: none of them is there half, and no empty database.
+for kilobytes in 0 8 64; do
+    mount -t tmpfs -o size=32m none "$T/disk"
+    room=$(df -Pk "$T/disk" | awk 'NR == 2 { print $4 }')
+    head -c "$((room - kilobytes))k" /dev/zero >"$T/disk/filler"
+    run 1 -m all -d "$T/in" -o "$T/disk/out"
+    says 'cluster_analysis.db'
+    says 'full'
+    left=$(find "$T/disk" -type f ! -name filler)
+    [ -z "$left" ] || fail "left on a full disk: $left"
+    run 1 report "$T/in" -o "$T/disk/report.html"
+    says 'report.html'
+    [ ! -e "$T/disk/report.html" ] || fail "half a report on a full disk"
+    umount "$T/disk"
+done

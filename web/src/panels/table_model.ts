@@ -200,11 +200,20 @@ export function nextSort(query: Query, column: Column): Query["sort"] {
 const quoted = (text: string): string =>
   /[",\n\r]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
 
-/** Comma-separated, first line the names. A text that a spreadsheet would run as a formula is left as it is: names begin so. */
+/** A text that a spreadsheet would run as a formula gets an apostrophe in front; numbers stay. As the server and the command write it. */
+const harmless = (cell: string | number | boolean): string =>
+  typeof cell === "string" &&
+  cell.length > 1 &&
+  /^[=+\-@\t\r]/.test(cell) &&
+  !/^-\d+(\.\d+)?([eE][+-]?\d+)?$/.test(cell)
+    ? `'${cell}`
+    : String(cell);
+
+/** Comma-separated, first line the names. */
 export function csvOf(names: string[], rows: Cell[][]): string {
   return (
     [names, ...rows]
-      .map((row) => row.map((cell) => (cell === null ? "" : quoted(String(cell)))).join(","))
+      .map((row) => row.map((cell) => (cell === null ? "" : quoted(harmless(cell)))).join(","))
       .join("\r\n") + "\r\n"
   );
 }
