@@ -9,6 +9,7 @@
 #include "base/strpool.h"
 #include "write/chart/block_text.h"
 #include "write/chart/chart_clocks.h"
+#include "write/chart/chart_rows.h"
 
 /* --- columns ----------------------------------------------------------------------------------------------- */
 
@@ -242,13 +243,33 @@ static void pack_parts(const ps_chart *chart, ps_json *j) {
         ps_json_array(j);
         ps_json_uint(j, part->op);
         put_packed_script_str(j, part->name);
-        ps_json_int(j, part->kind);
-        ps_json_int(j, part->communicates);
+        ps_json_int(j, ps_part_row_of(part));
+        ps_json_int(j, ps_part_look(part));
         ps_json_int(j, ps_i64_minus(part->start_ns, chart->ops[part->op].start_ns));
         ps_json_int(j, ps_i64_minus(part->end_ns, part->start_ns));
         ps_json_close(j);
     }
     ps_json_close(j);
+}
+
+static ps_code pack_windows(const ps_chart *chart, ps_json *j, ps_err *err) {
+    ps_chart_window *windows = NULL;
+    size_t n = 0;
+    ps_code code = ps_chart_windows(chart, &windows, &n, err);
+    ps_json_line(j, 0);
+    ps_json_key_array(j, "windows");
+    for (size_t i = 0; i < n; i++) {
+        bool is_empty = windows[i].end_ns < windows[i].start_ns;
+        ps_json_array(j);
+        ps_json_int(j, windows[i].pipeline);
+        ps_json_int(j, windows[i].step);
+        ps_json_int(j, is_empty ? 0 : windows[i].start_ns);
+        ps_json_int(j, is_empty ? -1 : windows[i].end_ns);
+        ps_json_close(j);
+    }
+    ps_json_close(j);
+    ps_free(windows);
+    return code;
 }
 
 /* How the schedule is known, and where the labels come from. */
@@ -311,7 +332,8 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
         ps_json_close(&j);
     }
     ps_json_close(&j);
-    ps_code code = pack_ops(chart, &pool, &j, err);
+    ps_code code = pack_windows(chart, &j, err);
+    code = code == PS_OK ? pack_ops(chart, &pool, &j, err) : code;
     pack_links(chart, &j);
     pack_bubbles(chart, &j);
     pack_parts(chart, &j);
