@@ -30,11 +30,13 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "model/chart.h"
 
 PS_MUST_USE ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err);
 
 /* A JSON string that is safe inside an HTML script element: "<" is written as \u003c. */
 void ps_add_script_str(ps_buf *out, const char *s);
+void ps_json_script_str(ps_json *j, const char *s); /* as a value */
 
 #endif

@@ -125,16 +125,11 @@ static const char *type_name(ps_col_type type) {
     return type == PS_COL_INT ? "int" : type == PS_COL_REAL ? "real" : "text";
 }
 
-static void put_page_script_str(ps_json *j, const char *s) {
-    ps_json_value(j);
-    ps_add_script_str(j->out, s);
-}
-
 static void put_page_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
     if (cell->is_null || column->type == PS_COL_INT || column->type == PS_COL_REAL) {
         ps_json_cell(j, column, cell);
     } else {
-        put_page_script_str(j, cell->u.text);
+        ps_json_script_str(j, cell->u.text);
     }
 }
 
@@ -142,14 +137,14 @@ static void put_page_cell(ps_json *j, const ps_column *column, const ps_value *c
 static void put_page_table(ps_json *j, const ps_table *table) {
     ps_json_object(j);
     ps_json_key(j, "name");
-    put_page_script_str(j, table->name);
+    ps_json_script_str(j, table->name);
     ps_json_key(j, "title");
-    put_page_script_str(j, table->title);
+    ps_json_script_str(j, table->title);
     ps_json_key_array(j, "columns");
     for (size_t c = 0; c < table->n_columns; c++) {
         const ps_column *column = &table->columns[c];
         ps_json_array(j);
-        put_page_script_str(j, column->name);
+        ps_json_script_str(j, column->name);
         ps_json_str(j, type_name(column->type));
         ps_json_str(j, ps_unit_name(column->unit));
         ps_json_bool(j, column->exact);
