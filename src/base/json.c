@@ -3,17 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "base/utf8.h"
 
 /* --- words and numbers ------------------------------------------------------------------------------- */
 
-static bool is_json_digit(char c) {
-    return c >= '0' && c <= '9';
-}
-
 static size_t n_digits(const char *s, size_t n) {
     size_t i = 0;
-    while (i < n && is_json_digit(s[i])) {
+    while (i < n && ps_is_digit(s[i])) {
         i++;
     }
     return i;
@@ -92,7 +89,7 @@ ps_json_word ps_json_word_of(const char *s, size_t n) {
         return PS_JSON_NOT_A_NUMBER;
     }
     size_t point = sign + (sign < n && s[sign] == '.');
-    return point < n && is_json_digit(s[point]) ? PS_JSON_BAD_NUMBER : PS_JSON_NO_WORD;
+    return point < n && ps_is_digit(s[point]) ? PS_JSON_BAD_NUMBER : PS_JSON_NO_WORD;
 }
 
 static int digit_at(const decimal *d, size_t i) {
@@ -185,7 +182,7 @@ static bool hex4(const char *s, size_t n, uint32_t *out) {
     for (size_t i = 0; i < 4; i++) {
         char c = i < n ? s[i] : '\0';
         char lower = (char)(c | 0x20);
-        if (is_json_digit(c)) {
+        if (ps_is_digit(c)) {
             value = value << 4 | (uint32_t)(c - '0');
         } else if (lower >= 'a' && lower <= 'f') {
             value = value << 4 | (uint32_t)(lower - 'a' + 10);

@@ -4,6 +4,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "base/num.h"
+
 enum { MAX_DIGITS = 20 };
 
 static void ps_json_misuse(ps_json *j) {
@@ -206,10 +208,6 @@ static inline void put_digits(char *at, uint64_t value, unsigned n) {
     }
 }
 
-static uint64_t json_write_magnitude(int64_t value) {
-    return value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-}
-
 /* `quote` is 1 for a string. */
 static inline void put_int(ps_json *j, uint64_t size, bool is_negative, size_t quote) {
     char *at = value_room(j, MAX_DIGITS + 3);
@@ -229,7 +227,7 @@ void ps_json_uint(ps_json *j, uint64_t value) {
 }
 
 void ps_json_int(ps_json *j, int64_t value) {
-    put_int(j, json_write_magnitude(value), value < 0, 0);
+    put_int(j, ps_magnitude(value), value < 0, 0);
 }
 
 void ps_json_int_exact(ps_json *j, int64_t value) {
@@ -242,7 +240,7 @@ void ps_json_int_exact(ps_json *j, int64_t value) {
 }
 
 void ps_json_int_text(ps_json *j, int64_t value) {
-    put_int(j, json_write_magnitude(value), value < 0, 1);
+    put_int(j, ps_magnitude(value), value < 0, 1);
 }
 
 /* With `quotes` on both sides, 0 or 1. */
@@ -251,7 +249,7 @@ static void put_us(ps_json *j, int64_t ns, unsigned quotes) {
     if (at == NULL) {
         return;
     }
-    uint64_t size = json_write_magnitude(ns);
+    uint64_t size = ps_magnitude(ns);
     unsigned n = count_digits(size / 1000);
     *at = '"';
     at += quotes;

@@ -35,6 +35,17 @@ static inline int64_t ps_i64_minus(int64_t a, int64_t b) {
     return fits ? out : a < b ? INT64_MIN + 1 : INT64_MAX;
 }
 
+static inline int64_t ps_larger(int64_t a, int64_t b) {
+    return a > b ? a : b;
+}
+static inline int64_t ps_smaller(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+/* Without its sign, also of INT64_MIN. */
+static inline uint64_t ps_magnitude(int64_t n) {
+    return n < 0 ? 0 - (uint64_t)n : (uint64_t)n;
+}
+
 /* The middle of two numbers, rounded down. The median of n sorted values, wherever pipescope says median, is
  * ps_midpoint_i64(v[(n - 1) / 2], v[n / 2]). */
 int64_t ps_midpoint_i64(int64_t a, int64_t b);

@@ -3,6 +3,7 @@
 #ifndef PS_BASE_ORDER_H
 #define PS_BASE_ORDER_H
 
+#include <stdint.h>
 #include <string.h>
 
 /* Defines `static int name(const void *, const void *)` for qsort over elements of `type`, by the keys that follow in the order of
@@ -10,7 +11,8 @@
  *
  *   PS_COMPARE(compare_tasks, task, PS_BY(stream) PS_BY_DOWN(end_ns) PS_BY_TEXT(name))
  *
- * A key is a member, or a path to one. A list of keys that leaves two elements equal leaves their order to qsort: the last key is
+ * A key is a member, a path to one, or (VALUE) what a function says of an element. PLACE is where elements lie that are pointed to:
+ * in one array. A list of keys that leaves two elements equal leaves their order to qsort: the last key is
  * one of a kind. */
 #define PS_COMPARE(name, type, keys)                                                               \
     static int name(const void *left_element, const void *right_element) {                         \
@@ -37,6 +39,23 @@
     if (strcmp(left->key, right->key) != 0) {                                                      \
         return strcmp(left->key, right->key);                                                      \
     }
+
+#define PS_BY_VALUE(of)                                                                            \
+    if (of(left) != of(right)) {                                                                   \
+        return of(left) < of(right) ? -1 : 1;                                                      \
+    }
+#define PS_BY_VALUE_DOWN(of)                                                                       \
+    if (of(left) != of(right)) {                                                                   \
+        return of(left) > of(right) ? -1 : 1;                                                      \
+    }
+#define PS_BY_PLACE                                                                                \
+    if (left != right) {                                                                           \
+        return left < right ? -1 : 1;                                                              \
+    }
+
+static inline int ps_order_i64(int64_t a, int64_t b) {
+    return a < b ? -1 : a > b;
+}
 
 /* Of elements that are texts. */
 static inline int ps_compare_texts(const void *left, const void *right) {

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/literal.h"
+#include "base/order.h"
 #include "model/group_hash.h"
 
 /* What a message says: the mark without times and slices. */
@@ -222,17 +223,7 @@ bool ps_comm_marks_add(ps_comm_marks *m, const ps_comm_mark *mark) {
     return true;
 }
 
-static int compare_mark_text_marks(const void *a, const void *b) {
-    const ps_comm_mark *x = a;
-    const ps_comm_mark *y = b;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    if (x->end_ns != y->end_ns) {
-        return x->end_ns < y->end_ns ? -1 : 1;
-    }
-    return x->tie < y->tie ? -1 : x->tie > y->tie;
-}
+PS_COMPARE(compare_mark_text_marks, ps_comm_mark, PS_BY(start_ns) PS_BY(end_ns) PS_BY(tie))
 
 bool ps_comm_marks_number(ps_comm_marks *m) {
     if (m->n > 1) {

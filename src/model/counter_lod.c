@@ -6,6 +6,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "model/lod.h"
 
 enum { BASE = 64, FACTOR = 16, MAX_LEVELS = 8 };
@@ -117,16 +118,8 @@ static extremes of_range(const ps_counter_lod *lod, const double *values, size_t
 /* The values of a track: places [*first, *end). */
 static void track_range(const ps_counters *c, uint32_t track, uint32_t *first, uint32_t *end) {
     for (int side = 0; side < 2; side++) {
-        uint32_t low = 0;
-        uint32_t high = c->n;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (c->track[middle] < track || (side == 1 && c->track[middle] == track)) {
-                low = middle + 1;
-            } else {
-                high = middle;
-            }
-        }
+        PS_PLACE(uint32_t, low, 0, c->n, middle,
+                 c->track[middle] < track || (side == 1 && c->track[middle] == track))
         *(side == 0 ? first : end) = low;
     }
 }
@@ -139,16 +132,8 @@ static uint32_t seek(const ps_counters *c, uint32_t first, uint32_t end, int64_t
         low += step;
         step = step < UINT32_MAX / 2 ? step * 2 : step;
     }
-    uint32_t high = step < end - low ? low + step : end;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (c->time_ns[middle] < ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    PS_PLACE(uint32_t, place, low, step < end - low ? low + step : end, i, c->time_ns[i] < ns)
+    return place;
 }
 
 static bool put_extreme(ps_counter_points *out, double last, extremes e, int32_t bucket) {

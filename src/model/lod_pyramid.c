@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 
 enum {
     SLICES_PER_NODE = 18, /* at the base, on average */
@@ -280,29 +281,13 @@ void ps_lod_chunks_fini(ps_lod_chunk *chunks, size_t n) {
 
 /* The first place of [low, high) that starts at or after `ns`. */
 static uint32_t lower_in(const ps_lod_row_view *v, uint32_t low, uint32_t high, int64_t ns) {
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (start_at(v, middle) < ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    PS_PLACE(uint32_t, place, low, high, i, start_at(v, i) < ns)
+    return place;
 }
 
 /* The first chunk whose last slice starts at or after `ns`. */
 static size_t lower_chunk(const ps_lod_row_view *v, int64_t ns) {
-    size_t low = 0;
-    size_t high = ps_lod_n_chunks(v->n);
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (v->chunks[middle].last_start_ns < ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, ps_lod_n_chunks(v->n), middle, v->chunks[middle].last_start_ns < ns)
     return low;
 }
 

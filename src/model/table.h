@@ -91,6 +91,10 @@ typedef struct ps_column {
     bool is_shared; /* the text outlives the table: static, or of its arena; others are copied */
 } ps_column;
 
+static inline bool ps_column_is_text(const ps_column *column) {
+    return column->type == PS_COL_TEXT || column->type == PS_COL_STRING_ID;
+}
+
 /* An int64_t that is not known. */
 #define PS_UNKNOWN_INT INT64_MIN
 /* A text that is known when it has any letters. */

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "model/trace_args.h"
 #include "model/trace_sort.h"
 
@@ -608,14 +609,7 @@ static bool sort_flows(ps_trace *t, const uint32_t *new_row) {
     return true;
 }
 
-static int compare_trace_steps(const void *a, const void *b) {
-    const ps_step *x = a;
-    const ps_step *y = b;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->id < y->id ? -1 : x->id > y->id;
-}
+PS_COMPARE(compare_trace_steps, ps_step, PS_BY(start_ns) PS_BY(id))
 
 ps_trace *ps_builder_seal(ps_builder *b, ps_err *err) {
     ps_trace *t = b->trace;

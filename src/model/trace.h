@@ -106,6 +106,10 @@ typedef struct ps_slices {
 #undef X
 } ps_slices;
 
+static inline int64_t ps_slice_end(const ps_slices *s, uint32_t slice) {
+    return s->start_ns[slice] + s->dur_ns[slice];
+}
+
 /* One slice caused another. Sorted by from, to, then input order; never twice the same. `kind` is the name that the
  * format gives it ("fwdbwd", "HostToDevice", "ac2g", "MsTx"). Whatever its kind, a flow from a slice of the host to one
  * of the device says that this call launched that work. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 
 /* A deal takes MIN_DEAL_BITS at least, and so there are no more than eight of them one within another. */
 enum { FEW_BITS = 12, FEW = 1 << FEW_BITS, MIN_DEAL_BITS = 8, MAX_DEAL_BITS = 11, DIGIT_BITS = 9 };
@@ -375,14 +376,7 @@ bool ps_counters_sort(ps_counters *c) {
 
 /* --- flows ----------------------------------------------------------------------------------------------- */
 
-static int compare_flows(const void *a, const void *b) {
-    const ps_flow *x = a;
-    const ps_flow *y = b;
-    if (x->to != y->to) {
-        return x->to < y->to ? -1 : 1;
-    }
-    return x->kind.id < y->kind.id ? -1 : x->kind.id > y->kind.id;
-}
+PS_COMPARE(compare_flows, ps_flow, PS_BY(to) PS_BY(kind.id))
 
 /* Those with the same origin, mostly one or two. */
 static void sort_run(ps_flow *flows, size_t n) {

@@ -6,6 +6,7 @@
 
 #include "base/fs.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "read/readers.h"
 
@@ -171,29 +172,25 @@ size_t ps_cluster_reader_order(const ps_reader *reader) {
     return i;
 }
 
-static int compare_cluster_file_numbers(int64_t a, int64_t b) {
-    return a < b ? -1 : a > b;
-}
-
 /* Machines and directories, then ranks, names (2 before 10) and parts; of one format. */
 static int compare_places(const void *a, const void *b) {
     const ps_cluster_rank *x = a;
     const ps_cluster_rank *y = b;
     size_t x_dir = (size_t)(ps_path_base(x->path) - x->path);
     size_t y_dir = (size_t)(ps_path_base(y->path) - y->path);
-    int order = compare_cluster_file_numbers(x->profiler, y->profiler);
+    int order = ps_order_i64(x->profiler, y->profiler);
     if (order == 0) {
-        order = compare_cluster_file_numbers((int64_t)ps_cluster_reader_order(x->reader),
-                                             (int64_t)ps_cluster_reader_order(y->reader));
+        order = ps_order_i64((int64_t)ps_cluster_reader_order(x->reader),
+                             (int64_t)ps_cluster_reader_order(y->reader));
     }
-    order = order != 0 ? order : compare_cluster_file_numbers(x->machine, y->machine);
+    order = order != 0 ? order : ps_order_i64(x->machine, y->machine);
     if (order == 0 && (x_dir != y_dir || memcmp(x->path, y->path, x_dir) != 0)) {
         int dirs = memcmp(x->path, y->path, x_dir < y_dir ? x_dir : y_dir);
-        order = dirs != 0 ? dirs : compare_cluster_file_numbers((int64_t)x_dir, (int64_t)y_dir);
+        order = dirs != 0 ? dirs : ps_order_i64((int64_t)x_dir, (int64_t)y_dir);
     }
-    order = order != 0 ? order : compare_cluster_file_numbers(x->rank, y->rank);
+    order = order != 0 ? order : ps_order_i64(x->rank, y->rank);
     order = order != 0 ? order : strverscmp(x->path, y->path);
-    return order != 0 ? order : compare_cluster_file_numbers(x->part, y->part);
+    return order != 0 ? order : ps_order_i64(x->part, y->part);
 }
 
 static bool same_dir(const ps_cluster_rank *a, const ps_cluster_rank *b) {

@@ -11,6 +11,7 @@
 #include "base/fs.h"
 #include "base/literal.h"
 #include "base/num.h"
+#include "base/order.h"
 
 #define MAX_FILE ((size_t)64 << 20)
 #define N_FIELDS 3
@@ -150,14 +151,7 @@ typedef struct measured {
     int64_t ns;
 } measured;
 
-static int compare_measured(const void *a, const void *b) {
-    const measured *x = a;
-    const measured *y = b;
-    if (x->slot != y->slot) {
-        return x->slot < y->slot ? -1 : 1;
-    }
-    return x->ns < y->ns ? -1 : x->ns > y->ns;
-}
+PS_COMPARE(compare_measured, measured, PS_BY(slot) PS_BY(ns))
 
 /* False when the op is none that a schedule runs, or is malformed: such ops have no say. */
 static bool read_op(const ps_literal *op, int32_t n_stages, measured *out) {

@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/rng.h"
 #include "base/utf8.h"
+#include "write/chart/chart_rows.h"
 #include "write/out/theme.h"
 #include "write/out/writers.h"
 
@@ -277,6 +278,26 @@ static void test_refused(void **context) {
     ps_chart_free(chart);
 }
 
+/* One window a step and pipeline, however the ops lie; sends and receives do not count. */
+static void test_windows(void **context) {
+    (void)context;
+    ps_chart *chart = sample();
+    add(chart, 0, PS_OP_RECV, 0, "", 20, 30);
+    ps_op op = {.start_ns = 50, .end_ns = 60, .step = 2, .name = "", .kind = PS_OP_SEND};
+    assert_true(ps_chart_add_op(chart, op));
+    ps_chart_window *w = NULL;
+    size_t n = 0;
+    assert_int_equal(ps_chart_windows(chart, &w, &n, NULL), PS_OK);
+    assert_int_equal(n, 2);
+    assert_int_equal(w[0].step, 3);
+    assert_int_equal(w[0].start_ns, 0);
+    assert_int_equal(w[0].end_ns, 9 * MS);
+    assert_int_equal(w[1].step, 2);
+    assert_true(w[1].end_ns < w[1].start_ns);
+    ps_free(w);
+    ps_chart_free(chart);
+}
+
 /* Ops without length, and overlapping ones. */
 static void test_odd_ops(void **context) {
     (void)context;
@@ -362,8 +383,9 @@ int main(void) {
         cmocka_unit_test(test_plain),   cmocka_unit_test(test_coloured),
         cmocka_unit_test(test_widths),  cmocka_unit_test(test_dense),
         cmocka_unit_test(test_labels),  cmocka_unit_test(test_transfers),
-        cmocka_unit_test(test_refused), cmocka_unit_test(test_odd_ops),
-        cmocka_unit_test(test_memory),  cmocka_unit_test(test_random),
+        cmocka_unit_test(test_windows), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_odd_ops), cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_random),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

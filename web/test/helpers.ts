@@ -1,5 +1,5 @@
 /** A chart written by hand, for tests. */
-import type { Chart, Label } from "../src/pipeline/model";
+import type { Chart, Label, Shapes, Window } from "../src/pipeline/model";
 
 export interface TestOp {
   rank?: number;
@@ -11,6 +11,36 @@ export interface TestOp {
   phase?: number;
   start: number;
   end: number;
+}
+
+export const SHAPES: Shapes = {
+  sizes: [
+    [6, 32, 2, 19, 12, 10],
+    [24, 20, 2, 12, 8, 8],
+    [24, 16, 2, 10, 6, 4],
+    [1000, 10, 1, 6, 4, 2],
+  ],
+  hatches: [1, 3, 2],
+  name_height: 13,
+  two_lines_height: 25,
+};
+
+/** As the program makes them. */
+function windowsOf(ops: TestOp[], ranks: { pipeline: number }[]): Window[] {
+  const found: Window[] = [];
+  for (const { rank = 0, step = 0, kind, start, end } of ops) {
+    const { pipeline } = ranks[rank];
+    let window = found.find((w) => w.pipeline === pipeline && w.step === step);
+    if (window === undefined) {
+      window = { pipeline, step, start: Infinity, end: -Infinity };
+      found.push(window);
+    }
+    if (kind !== 6 && kind !== 7) {
+      window.start = Math.min(window.start, start);
+      window.end = Math.max(window.end, end);
+    }
+  }
+  return found.sort((a, b) => a.pipeline - b.pipeline || a.start - b.start);
 }
 
 export function chartOf(ops: TestOp[], ranks = [{ rank: 0, stage: 0, pipeline: 0 }]): Chart {
@@ -53,6 +83,8 @@ export function chartOf(ops: TestOp[], ranks = [{ rank: 0, stage: 0, pipeline: 0
       cause: new Uint8Array(0),
       waitsFor: new Int32Array(0),
     },
+    windows: windowsOf(ops, ranks),
+    steps: [...new Set(ops.map((op) => op.step ?? 0))],
     parts: [],
   };
 }

@@ -2,13 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fit, NameChoice } from "../src/pipeline/labels";
 import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
-import { bubbleShare, firstAfter, hit, makeView, stepsOf } from "../src/pipeline/rows";
+import { bubbleShare, firstAfter, hit, makeView } from "../src/pipeline/rows";
 import { at, makeScene } from "../src/pipeline/scene";
 import { mix, pixel, textOn } from "../src/base/theme";
 import { axisFor, duration, exact, significant, tickText } from "../src/base/time";
 import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
 import { Viewport, WITHIN } from "../src/base/viewport";
-import { chartOf } from "./helpers";
+import { chartOf, SHAPES } from "./helpers";
 import { chosenRows, replayOf } from "../src/pages/pipeline_tables";
 
 const choice = { pipeline: 0, step: 0, byPhase: false };
@@ -77,6 +77,10 @@ test("unpacking rebuilds start and end from gaps", () => {
       [0, 0, 0, 1],
       [1, 1, 0, 0],
     ],
+    windows: [
+      [0, 2, 10, 33],
+      [0, 1, 40, 50],
+    ],
     n: 3,
     labels: [
       ["0", 0, 0, 0, -1, -1, -1, 5, []],
@@ -92,7 +96,7 @@ test("unpacking rebuilds start and end from gaps", () => {
     bubbles: { n: 1, runs: [1, 1, 1], gap: pack(0), dur: pack(20), cause: pack(0), waits: pack(1) },
     parts: [
       [1, "attn(F)", 0, 0, 2, 5],
-      [1, "combine(B)", 1, 1, 7, 3],
+      [1, "combine(B)", 2, 6, 7, 3],
     ],
   };
   const chart = unpack(packed);
@@ -110,12 +114,14 @@ test("unpacking rebuilds start and end from gaps", () => {
   assert.equal(chart.untold, "why");
   assert.equal(chart.unreplayed, "no schedule");
   assert.deepEqual(
-    chart.parts.map((p) => [p.name, p.start, p.end, p.communicates]),
+    chart.parts.map((p) => [p.name, p.start, p.end, p.row, p.look]),
     [
-      ["attn(F)", 15, 20, false],
-      ["combine(B)", 20, 23, true],
+      ["attn(F)", 15, 20, 0, 0],
+      ["combine(B)", 20, 23, 2, 6],
     ],
   );
+  assert.deepEqual(chart.steps, [1, 2]);
+  assert.deepEqual(chart.windows[0], { pipeline: 0, step: 2, start: 10, end: 33 });
   assert.deepEqual([...chart.start], [0, 13, 10]);
   assert.deepEqual([...chart.end], [10, 33, 20]);
   assert.deepEqual([...chart.rank], [0, 0, 1]);
@@ -166,7 +172,6 @@ test("theory lies under the measurement from the step's start", () => {
   assert.deepEqual([one.rows[0].theory.start[0], one.rows[0].theory.end[0]], [0, 90]);
   const all = makeView(chart, theory, { ...choice, step: null });
   assert.deepEqual([...all.rows[0].theory.start], [0, 1000]);
-  assert.deepEqual(stepsOf(chart), [5, 6]);
   assert.equal(all.windowNs, 230);
 });
 
@@ -313,7 +318,7 @@ test("hatching skips what is too thin and keeps the rest", () => {
   ops.push({ start: 7000, end: 8000 });
   const lane = makeView(chartOf(ops), null, choice).rows[0].bubbles;
   const raster = new Raster(400, 6);
-  raster.hatch(lane, 0, 6, { startNs: 0, pxPerNs: 0.05 }, 1, 6);
+  raster.hatch(lane, 0, 6, { startNs: 0, pxPerNs: 0.05 }, 1, 6, SHAPES.hatches);
   assert.ok([...raster.pixels.slice(300, 350)].includes(1), "the gap of 1000");
   assert.ok(![...raster.pixels.slice(0, 290)].includes(1));
 });
@@ -356,11 +361,14 @@ test("all pipelines stand below one another; stages that nobody measured get a r
     [5, 0],
     "each theory from its own start",
   );
-  const scene = makeScene(view);
+  const scene = makeScene(view, SHAPES);
   assert.equal(scene.headings.length, 2);
   assert.equal(at(scene, scene.headings[1].top + 2), null, "a heading is no row");
   assert.deepEqual(at(scene, scene.tops[2] + 1), { row: 2, lane: "ops" });
-  assert.ok(makeScene(view, 10).height < scene.height, "lower rows where there is little room");
+  assert.ok(
+    makeScene(view, SHAPES, 10).height < scene.height,
+    "lower rows where there is little room",
+  );
 });
 
 test("what a stage waited for the longest", () => {
@@ -411,10 +419,10 @@ test("hatching tells the causes apart", () => {
   const of = (cause: number): string => {
     const raster = new Raster(100, 6);
     const one = { ...lane, look: new Uint8Array(lane.n).fill(cause) };
-    raster.hatch(one, 0, 6, { startNs: 0, pxPerNs: 1 }, 1, 6);
+    raster.hatch(one, 0, 6, { startNs: 0, pxPerNs: 1 }, 1, 6, SHAPES.hatches);
     return raster.pixels.join("");
   };
-  assert.equal(new Set([of(0), of(1), of(2), of(3)]).size, 4);
+  assert.equal(new Set([of(0), of(1), of(2)]).size, 3);
 });
 
 test("rows and lanes by y", () => {
@@ -422,7 +430,7 @@ test("rows and lanes by y", () => {
     { start: 0, end: 10 },
     { start: 3, end: 4, kind: 6 },
   ]);
-  const scene = makeScene(makeView(chart, chartOf([{ start: 0, end: 5 }]), choice));
+  const scene = makeScene(makeView(chart, chartOf([{ start: 0, end: 5 }]), choice), SHAPES);
   assert.deepEqual(at(scene, 1), { row: 0, lane: "ops" });
   assert.deepEqual(at(scene, scene.theoryY), { row: 0, lane: "theory" });
   assert.deepEqual(at(scene, scene.transferY), { row: 0, lane: "transfers" });
@@ -514,9 +522,9 @@ test("gaps are bubble only where the chart tells of one", () => {
 test("parts of ops lie in three rows below them", () => {
   const chart = chartOf([{ start: 0, end: 40 }]);
   chart.parts = [
-    { op: 0, name: "attn(F)", kind: 0, communicates: false, start: 0, end: 10 },
-    { op: 0, name: "mlp(W)", kind: 3, communicates: false, start: 5, end: 20 },
-    { op: 0, name: "combine(F)", kind: 0, communicates: true, start: 10, end: 40 },
+    { op: 0, name: "attn(F)", row: 0, look: 0, start: 0, end: 10 },
+    { op: 0, name: "mlp(W)", row: 1, look: 3, start: 5, end: 20 },
+    { op: 0, name: "combine(F)", row: 2, look: 6, start: 10, end: 40 },
   ];
   const view = makeView(chart, null, choice);
   assert.deepEqual(
@@ -527,7 +535,10 @@ test("parts of ops lie in three rows below them", () => {
       [1, 2],
     ],
   );
-  const scene = makeScene(view);
+  const scene = makeScene(view, SHAPES);
   assert.ok(scene.partH > 0 && scene.pitch >= scene.partsY + 3 * scene.partPitch);
-  assert.equal(makeScene(makeView(chartOf([{ start: 0, end: 40 }]), null, choice)).partH, 0);
+  assert.equal(
+    makeScene(makeView(chartOf([{ start: 0, end: 40 }]), null, choice), SHAPES).partH,
+    0,
+  );
 });

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "model/comm_kernels.h"
 
 #define MAX_IN_GROUP 4096 /* slices that are looked at for what a group of calls holds */
@@ -437,16 +438,7 @@ static void set_members(collection *c, ps_comm_op *op, const comm_args *args) {
 static int64_t step_at(const ps_trace *trace, int64_t at) {
     size_t n = 0;
     const ps_step *steps = ps_trace_steps(trace, &n);
-    size_t low = 0;
-    size_t high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (steps[middle].start_ns <= at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, n, middle, steps[middle].start_ns <= at)
     return n > 0 ? steps[low > 0 ? low - 1 : 0].id : 0;
 }
 

@@ -43,6 +43,10 @@ typedef struct ps_comm_op {
     int32_t own, peer;
 } ps_comm_op;
 
+static inline int64_t ps_comm_op_ns(const ps_comm_op *op) {
+    return op->end_ns - op->start_ns;
+}
+
 typedef struct ps_comm_list {
     ps_comm_op *ops; /* by start, then slice */
     size_t n, cap;

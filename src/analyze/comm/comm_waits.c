@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 #define MAX_BACK 64 /* operators of a communicator that may run at once */
@@ -139,14 +140,7 @@ static uint64_t place_key(const ps_track *t) {
     return (uint64_t)t->name.id << 32 | (uint32_t)(t->device + 1);
 }
 
-static int by_place(const void *a, const void *b) {
-    const placed_op *x = a;
-    const placed_op *y = b;
-    if (x->place != y->place) {
-        return x->place < y->place ? -1 : 1;
-    }
-    return x->op < y->op ? -1 : x->op > y->op;
-}
+PS_COMPARE(by_place, placed_op, PS_BY(place) PS_BY(op))
 
 static bool place_ops(measuring *m) {
     m->ops = ps_calloc(m->list->n + 1, sizeof *m->ops);
@@ -236,23 +230,10 @@ static bool take_wait_tasks(measuring *m) {
 
 /* --- sums ------------------------------------------------------------------------------------------------------------------ */
 
-static int by_op(const void *a, const void *b) {
-    const comm_task *x = a;
-    const comm_task *y = b;
-    if (x->op != y->op) {
-        return x->op < y->op ? -1 : 1;
-    }
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
+PS_COMPARE(by_op, comm_task, PS_BY(op) PS_BY(start_ns))
 
-static int by_wait_time(const void *a, const void *b) {
-    const change *x = a;
-    const change *y = b;
-    if (x->at_ns != y->at_ns) {
-        return x->at_ns < y->at_ns ? -1 : 1;
-    }
-    return x->by != y->by ? y->by - x->by : 0; /* what begins first: a wait behind a wait is one */
-}
+/* What begins first: a wait behind a wait is one. */
+PS_COMPARE(by_wait_time, change, PS_BY(at_ns) PS_BY_DOWN(by))
 
 /* What goes on in an operator at a moment of the walk over its changes. */
 typedef struct moment {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "model/comm_marks.h"
 
 typedef struct collection {
@@ -35,16 +36,8 @@ static bool find_wanted_steps(collection *c) {
 }
 
 static bool in_wanted_step(const collection *c, int64_t host_start) {
-    size_t low = 0; /* wanted[0..low) start at or before host_start */
-    size_t high = c->n_wanted;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->wanted[middle].start_ns <= host_start) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    /* wanted[0..low) start at or before host_start */
+    PS_PLACE(size_t, low, 0, c->n_wanted, middle, c->wanted[middle].start_ns <= host_start)
     return c->opts->step_id < 0 || (low > 0 && host_start < c->wanted[low - 1].end_ns);
 }
 

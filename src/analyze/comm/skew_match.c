@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "model/comm_kernels.h"
 
@@ -107,63 +108,17 @@ bool ps_skew_gather(ps_skew_work *w) {
 
 /* --- numbering ------------------------------------------------------------------------------------------------ */
 
-#define BY(field)                                                                                  \
-    if (x->field != y->field) {                                                                    \
-        return x->field < y->field ? -1 : 1;                                                       \
-    }
+PS_COMPARE(by_matched_group, ps_skew_entry,
+           PS_BY(group) PS_BY(step) PS_BY(type) PS_BY(rank) PS_BY(start_ns) PS_BY(op))
 
-static int by_matched_group(const void *a, const void *b) {
-    const ps_skew_entry *x = a;
-    const ps_skew_entry *y = b;
-    BY(group)
-    BY(step)
-    BY(type)
-    BY(rank)
-    BY(start_ns)
-    BY(op)
-    return 0;
-}
+PS_COMPARE(by_matched_name, ps_skew_entry, PS_BY(name) PS_BY(rank) PS_BY(start_ns) PS_BY(op))
 
-static int by_matched_name(const void *a, const void *b) {
-    const ps_skew_entry *x = a;
-    const ps_skew_entry *y = b;
-    BY(name)
-    BY(rank)
-    BY(start_ns)
-    BY(op)
-    return 0;
-}
+PS_COMPARE(by_size, ps_skew_entry, PS_BY(size) PS_BY(rank) PS_BY(start_ns) PS_BY(op))
 
-static int by_size(const void *a, const void *b) {
-    const ps_skew_entry *x = a;
-    const ps_skew_entry *y = b;
-    BY(size)
-    BY(rank)
-    BY(start_ns)
-    BY(op)
-    return 0;
-}
+PS_COMPARE(by_rank_and_number, ps_skew_entry, PS_BY(rank) PS_BY(number) PS_BY(start_ns) PS_BY(op))
 
-static int by_rank_and_number(const void *a, const void *b) {
-    const ps_skew_entry *x = a;
-    const ps_skew_entry *y = b;
-    BY(rank)
-    BY(number)
-    BY(start_ns)
-    BY(op)
-    return 0;
-}
-
-static int by_number(const void *a, const void *b) {
-    const ps_skew_entry *x = a;
-    const ps_skew_entry *y = b;
-    BY(name)
-    BY(number)
-    BY(rank)
-    BY(start_ns)
-    BY(op)
-    return 0;
-}
+PS_COMPARE(by_number, ps_skew_entry,
+           PS_BY(name) PS_BY(number) PS_BY(rank) PS_BY(start_ns) PS_BY(op))
 
 /* Whether each rank of the stretch, which is sorted by rank, has equally many. Numbers each rank's from 0. */
 static bool number_evenly(ps_skew_entry *e, size_t n) {

@@ -9,6 +9,7 @@
 #include "analyze/comm/transfer_pairs.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 /* One end of a transfer. */
@@ -29,32 +30,10 @@ typedef struct matching {
 
 #define NOBODY UINT32_MAX
 
-#define BY(field)                                                                                  \
-    if (x->field != y->field) {                                                                    \
-        return x->field < y->field ? -1 : 1;                                                       \
-    }
+PS_COMPARE(by_group_and_rank, ps_skew_entry, PS_BY(group) PS_BY(rank) PS_BY(start_ns) PS_BY(op))
 
-static int by_group_and_rank(const void *a, const void *b) {
-    const ps_skew_entry *x = a;
-    const ps_skew_entry *y = b;
-    BY(group)
-    BY(rank)
-    BY(start_ns)
-    BY(op)
-    return 0;
-}
-
-static int by_ends(const void *a, const void *b) {
-    const transfer *x = a;
-    const transfer *y = b;
-    BY(group)
-    BY(sender)
-    BY(receiver)
-    BY(is_send)
-    BY(start_ns)
-    BY(op)
-    return 0;
-}
+PS_COMPARE(by_ends, transfer,
+           PS_BY(group) PS_BY(sender) PS_BY(receiver) PS_BY(is_send) PS_BY(start_ns) PS_BY(op))
 
 /* --- ends ----------------------------------------------------------------------------------------------------- */
 

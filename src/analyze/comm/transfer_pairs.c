@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/num.h"
+#include "base/order.h"
 
 typedef struct transfer_link {
     ps_transfer_end *sends, *recvs;
@@ -86,16 +87,7 @@ static bool measure_offset(const transfer_link *l, int64_t offset, fit *out) {
 static int64_t guess_offset(const transfer_link *l) {
     size_t middle = l->n_sends / 2;
     int64_t end = l->sends[middle].end_ns;
-    size_t low = 0;
-    size_t high = l->n_recvs;
-    while (low < high) {
-        size_t at = low + (high - low) / 2;
-        if (l->recvs[at].end_ns < end) {
-            low = at + 1;
-        } else {
-            high = at;
-        }
-    }
+    PS_PLACE(size_t, low, 0, l->n_recvs, at, l->recvs[at].end_ns < end)
     return (int64_t)low - (int64_t)middle;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 typedef struct building {
@@ -138,20 +139,8 @@ static bool complete_roster(ps_comm_roster *r, ps_roster_group *g) {
     return true;
 }
 
-static int compare_groups(const void *a, const void *b) {
-    const ps_roster_group *x = a;
-    const ps_roster_group *y = b;
-    if (x->is_p2p != y->is_p2p) {
-        return x->is_p2p ? 1 : -1;
-    }
-    if (x->ranks[0] != y->ranks[0]) {
-        return x->ranks[0] < y->ranks[0] ? -1 : 1;
-    }
-    if (x->n_ranks != y->n_ranks) {
-        return x->n_ranks < y->n_ranks ? -1 : 1;
-    }
-    return strcmp(x->key, y->key);
-}
+PS_COMPARE(compare_groups, ps_roster_group,
+           PS_BY(is_p2p) PS_BY(ranks[0]) PS_BY(n_ranks) PS_BY_TEXT(key))
 
 ps_code ps_comm_roster_build(const ps_reduce_input *in, ps_comm_roster *out, ps_err *err) {
     *out = (ps_comm_roster){0};

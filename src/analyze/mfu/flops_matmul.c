@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/num.h"
+
 /* A tensor seen as `batch` matrices. */
 typedef struct matrix {
     double batch;
@@ -52,10 +54,6 @@ static bool same_size(int64_t a, bool a_padded, int64_t b, bool b_padded) {
     return a == b || (a_padded && is_padded(b, a)) || (b_padded && is_padded(a, b));
 }
 
-static int64_t matmul_least(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* b is k x n, or n x k: then *k and *n become the sizes without padding. */
 static bool fits_matmul(const matrix *b, int64_t *k, bool k_padded, int64_t *n, bool n_padded) {
     for (int turned = 0; turned < 2; turned++) {
@@ -63,8 +61,8 @@ static bool fits_matmul(const matrix *b, int64_t *k, bool k_padded, int64_t *n, 
         int64_t cols = turned ? b->rows : b->cols;
         if (same_size(*k, k_padded, rows, b->is_fractal) &&
             same_size(*n, n_padded, cols, b->is_fractal)) {
-            *k = matmul_least(*k, rows);
-            *n = matmul_least(*n, cols);
+            *k = ps_smaller(*k, rows);
+            *n = ps_smaller(*n, cols);
             return true;
         }
     }
@@ -87,7 +85,7 @@ double ps_flops_matmul(const ps_shapes *in, const char *in_formats, const ps_sha
         int64_t n = c.cols;
         bool is_m = same_size(rows, a.is_fractal, c.rows, c.is_fractal);
         if (is_m && fits_matmul(&b, &k, a.is_fractal, &n, c.is_fractal)) {
-            return 2 * c.batch * (double)matmul_least(rows, c.rows) * (double)n * (double)k;
+            return 2 * c.batch * (double)ps_smaller(rows, c.rows) * (double)n * (double)k;
         }
     }
     /* leading dimensions of A or C folded into the rows of the other */

@@ -5,6 +5,7 @@
 #include "analyze/mfu/mfu_parts.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/order.h"
 
 struct ps_mfu {
     ps_matrix_kernel *kernels; /* in slice order */
@@ -107,16 +108,7 @@ void ps_mfu_free(ps_mfu *m) {
 }
 
 static const ps_matrix_kernel *find_kernel_mfu(const ps_mfu *m, uint32_t slice) {
-    size_t low = 0;
-    size_t high = m->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (m->kernels[middle].slice < slice) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, m->n, middle, m->kernels[middle].slice < slice)
     return low < m->n && m->kernels[low].slice == slice ? &m->kernels[low] : NULL;
 }
 

@@ -14,23 +14,20 @@
 #include "analyze/rank/module_pairs.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/order.h"
 
 #define MARKER_REACH_NS 3000000
 
 /* The first of the rows whose launch is on this track at or after `at`; n when there is none. */
+static bool is_launched_before(const ps_mfu_work *w, uint32_t row, uint32_t track, int64_t at) {
+    uint32_t launch = w->kernels[row].launch;
+    uint32_t its_track = w->slices->track[launch];
+    return its_track < track || (its_track == track && w->slices->start_ns[launch] < at);
+}
+
 static size_t first_launch(const ps_mfu_work *w, const uint32_t *rows, size_t n, uint32_t track,
                            int64_t at) {
-    size_t low = 0;
-    size_t high = n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        uint32_t launch = w->kernels[rows[middle]].launch;
-        uint32_t its_track = w->slices->track[launch];
-        bool is_before =
-            its_track < track || (its_track == track && w->slices->start_ns[launch] < at);
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    PS_PLACE(size_t, low, 0, n, i, is_launched_before(w, rows[i], track, at))
     bool is_on_track = low < n && w->slices->track[w->kernels[rows[low]].launch] == track;
     return is_on_track ? low : n;
 }

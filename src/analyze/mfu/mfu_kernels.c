@@ -9,6 +9,7 @@
 #include "analyze/stats/kernel_names.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/order.h"
 #include "model/comm_kernels.h"
 
 #define MAX_KERNELS ((size_t)UINT32_MAX / 2)
@@ -196,17 +197,7 @@ typedef struct launched {
     uint32_t track, row;
 } launched;
 
-static int compare_launches(const void *a, const void *b) {
-    const launched *x = a;
-    const launched *y = b;
-    if (x->track != y->track) {
-        return x->track < y->track ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+PS_COMPARE(compare_launches, launched, PS_BY(track) PS_BY(start_ns) PS_BY(row))
 
 uint32_t *ps_mfu_by_launch(const ps_mfu_work *w, ps_kernel_role role, size_t *n) {
     launched *list = ps_alloc((w->n + 1) * sizeof *list);

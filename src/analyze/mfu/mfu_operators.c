@@ -5,6 +5,7 @@
 
 #include "analyze/mfu/mfu_parts.h"
 #include "base/alloc.h"
+#include "base/order.h"
 
 #define MAX_FORMS 64
 #define MAX_TEXT ((size_t)65536)
@@ -62,17 +63,7 @@ typedef struct claim {
 } claim;
 
 /* Of one operator the longest first. */
-static int compare_claims(const void *a, const void *b) {
-    const claim *x = a;
-    const claim *y = b;
-    if (x->op != y->op) {
-        return x->op < y->op ? -1 : 1;
-    }
-    if (x->dur_ns != y->dur_ns) {
-        return x->dur_ns > y->dur_ns ? -1 : 1;
-    }
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+PS_COMPARE(compare_claims, claim, PS_BY(op) PS_BY_DOWN(dur_ns) PS_BY(row))
 
 /* The operator that tells, PS_NONE when none around the launch does. */
 static uint32_t telling_operator(const ps_mfu_work *w, const forms *f, uint32_t launch) {

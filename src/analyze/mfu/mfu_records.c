@@ -13,6 +13,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
 
 #define MAX_RECORDS ((size_t)UINT32_MAX / 2)
 #define NO_RECORD UINT32_MAX
@@ -71,14 +72,8 @@ static bool collect_mfu_record(ps_mfu_work *w, records *r) {
     return true;
 }
 
-static int compare_records(const void *a, const void *b) {
-    const record *x = a;
-    const record *y = b;
-    if (x->track != y->track) {
-        return x->track < y->track ? -1 : 1;
-    }
-    return x->slice < y->slice ? -1 : x->slice > y->slice; /* slices are in this order */
-}
+/* slices are in this order */
+PS_COMPARE(compare_records, record, PS_BY(track) PS_BY(slice))
 
 /* What inner ranges state is theirs. A range that was left over from one that ended may be skipped on the way out: it
  * ended earlier still. */

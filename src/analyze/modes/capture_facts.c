@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "model/recording.h"
 
 /* --- map ---------------------------------------------------------------------------------------------------------- */
@@ -246,15 +247,8 @@ static ps_code add_modules(const ps_map_input *in, ps_named_sums *sums, ps_err *
 
 /* Which of the rank's steps it is, from 0. */
 static size_t order_of_step(const ps_rank_capture *part, const ps_overlap *o) {
-    size_t low = 0;
-    size_t high = part->n_steps;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        bool is_before = part->step_starts_ns[middle] < o->step_start_ns;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
-    return low;
+    PS_PLACE(size_t, order, 0, part->n_steps, i, part->step_starts_ns[i] < o->step_start_ns)
+    return order;
 }
 
 ps_code ps_rank_capture_map(const ps_map_input *in, void **out, ps_err *err) {

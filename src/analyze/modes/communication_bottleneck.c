@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/comm/comm_list.h"
 #include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/derived.h"
@@ -83,15 +84,11 @@ static ps_code map_operators(const ps_map_input *in, void **out, ps_err *err) {
     return PS_OK;
 }
 
-static int64_t bottleneck_duration_of(const ps_comm_op *op) {
-    return op->end_ns - op->start_ns;
-}
-
 static int by_duration(const void *a, const void *b) {
     const bottleneck *x = a;
     const bottleneck *y = b;
-    int64_t s = bottleneck_duration_of(&x->op);
-    int64_t t = bottleneck_duration_of(&y->op);
+    int64_t s = ps_comm_op_ns(&x->op);
+    int64_t t = ps_comm_op_ns(&y->op);
     if (s != t) {
         return s > t ? -1 : 1;
     }
@@ -136,18 +133,17 @@ static void take_bottleneck_collective(bottleneck *b, const ps_skew *skew,
     for (uint32_t i = m->first; i < m->first + m->n; i++) {
         const ps_collective_part *p = &skew->parts[i];
         const ps_comm_op *op = &lists[p->rank]->ops[p->op];
-        if (i == m->first || bottleneck_duration_of(op) > bottleneck_duration_of(&b->fast_op)) {
+        if (i == m->first || ps_comm_op_ns(op) > ps_comm_op_ns(&b->fast_op)) {
             b->fast_op = *op;
             b->fast = p->rank;
         }
-        if (i == m->first || bottleneck_duration_of(op) < bottleneck_duration_of(&b->slow_op)) {
+        if (i == m->first || ps_comm_op_ns(op) < ps_comm_op_ns(&b->slow_op)) {
             b->slow_op = *op;
             b->slow = p->rank;
         }
     }
-    int64_t longest = bottleneck_duration_of(&b->fast_op);
-    b->share =
-        longest > 0 ? (double)(longest - bottleneck_duration_of(&b->slow_op)) / (double)longest : 0;
+    int64_t longest = ps_comm_op_ns(&b->fast_op);
+    b->share = longest > 0 ? (double)(longest - ps_comm_op_ns(&b->slow_op)) / (double)longest : 0;
     b->is_late = b->share >= LEAST_SHARE;
     set_shift(b, skew);
 }
@@ -159,7 +155,7 @@ static void take_receive(bottleneck *b, const ps_skew *skew, const ps_skew_recei
     b->fast = r->receiver;
     b->slow_op = lists[r->sender]->ops[r->send_op];
     b->fast_op = lists[r->receiver]->ops[r->receive_op];
-    int64_t duration = bottleneck_duration_of(&b->fast_op);
+    int64_t duration = ps_comm_op_ns(&b->fast_op);
     b->share = duration > 0 ? (double)r->waited_ns / (double)duration : 0;
     b->is_late = b->share >= LEAST_SHARE;
     set_shift(b, skew);
@@ -349,7 +345,7 @@ static void put_bottleneck(ps_table *t, const ps_reduce_input *in, const bottlen
     ps_buf reason;
     ps_buf_init(&reason, 0);
     explain(in, one, i, &reason);
-    bottleneck_row row = {.us = (double)bottleneck_duration_of(&one->op) / 1e3,
+    bottleneck_row row = {.us = (double)ps_comm_op_ns(&one->op) / 1e3,
                           .op = ps_strpool_get(&b->names, one->name),
                           .reason = ps_buf_ok(&reason) ? ps_buf_str(&reason) : NULL,
                           .slow_rank = one->is_matched ? in->ranks[one->slow].rank : PS_UNKNOWN_INT,

@@ -10,6 +10,7 @@
 #include "analyze/derived/comm_part.h"
 #include "analyze/stats/intervals.h"
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 enum { MAX_SETS = 32, MAX_NAMES = 8, NAME_SIZE = 32 };
@@ -198,14 +199,7 @@ static bool find_window(const masking *m, row *r) {
     return n == 0; /* operators outside of all steps belong to none */
 }
 
-static int compare_masking_ops(const void *a, const void *b) {
-    const ps_comm_op *const *x = a;
-    const ps_comm_op *const *y = b;
-    if ((*x)->step != (*y)->step) {
-        return (*x)->step < (*y)->step ? -1 : 1;
-    }
-    return *x < *y ? -1 : *x > *y; /* in one list, by start */
-}
+PS_COMPARE_POINTERS(compare_masking_ops, ps_comm_op, PS_BY(step) PS_BY_PLACE)
 
 /* The operators of one step. */
 static bool add_masking_row(masking *m, size_t set, const ps_comm_op *const *ops, size_t n) {

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 enum { DEFAULT_TOP = 10, MAX_TYPES = 64 };
@@ -90,16 +91,7 @@ static void count_type(type_count *types, size_t *n, const char *name) {
 }
 
 static uint32_t free_time_first_from(const ps_slices *s, int64_t start_ns) {
-    uint32_t low = 0;
-    uint32_t high = s->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->start_ns[middle] < start_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(uint32_t, low, 0, s->n, middle, s->start_ns[middle] < start_ns)
     return low;
 }
 

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
 
 #define SERIES "AI Core Freq"
 
@@ -189,9 +190,7 @@ typedef struct clock_time {
     double weight; /* ns, and one for each value */
 } clock_time;
 
-static int compare_clocks(const void *a, const void *b) {
-    return ps_compare_i64(&((const clock_time *)a)->mhz, &((const clock_time *)b)->mhz);
-}
+PS_COMPARE(compare_clocks, clock_time, PS_BY(mhz))
 
 /* *mhz is 0 when there are no values. False when memory is out. */
 static bool find_nominal(const ps_reduce_input *in, int64_t *mhz) {

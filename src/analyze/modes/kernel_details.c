@@ -14,6 +14,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "base/num.h"
 
 static const char MISSING[] = "N/A";
 static const char COMMUNICATION[] = "COMMUNICATION";
@@ -127,22 +128,18 @@ static char *put_digits(char *at, uint64_t number) {
     return at;
 }
 
-static uint64_t size_of(int64_t number) {
-    return number < 0 ? 0 - (uint64_t)number : (uint64_t)number;
-}
-
 static char *put_detail_number(char *at, int64_t number) {
     if (number < 0) {
         *at++ = '-';
     }
-    at = put_digits(at, size_of(number));
+    at = put_digits(at, ps_magnitude(number));
     *at = '\0';
     return at;
 }
 
 /* "1700000000000.125" */
 static char *put_us(char *at, int64_t ns) {
-    uint64_t size = size_of(ns);
+    uint64_t size = ps_magnitude(ns);
     if (ns < 0) {
         *at++ = '-';
     }

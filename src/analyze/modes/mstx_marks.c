@@ -22,6 +22,7 @@
 #include "base/buf.h"
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "base/order.h"
 
 #define MAX_NAME_BYTES                                                                             \
     ((size_t)512) /* of outer::inner; what would be longer has its own name only */
@@ -62,11 +63,7 @@ static int64_t framework_start(const collector *c, uint32_t mark) {
     return c->s->start_ns[op != PS_NONE ? op : mark];
 }
 
-static int compare_mstx_mark_steps(const void *a, const void *b) {
-    const ps_step *x = a;
-    const ps_step *y = b;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
+PS_COMPARE(compare_mstx_mark_steps, ps_step, PS_BY(id))
 
 static bool sort_steps(collector *c) {
     const ps_step *steps = ps_trace_steps(c->trace, &c->n_steps);
@@ -295,17 +292,7 @@ static ps_code project_ranges(collector *c, ps_err *err) {
 
 /* --- repeats -------------------------------------------------------------------------------------------- */
 
-static int compare_mstx_mark_marks(const void *a, const void *b) {
-    const ps_timed_mark *x = a;
-    const ps_timed_mark *y = b;
-    if (x->step != y->step) {
-        return x->step < y->step ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->row < y->row ? -1 : x->row > y->row;
-}
+PS_COMPARE(compare_mstx_mark_marks, ps_timed_mark, PS_BY(step) PS_BY(start_ns) PS_BY(row))
 
 /* How often a name stands in the step whose marks begin at `first`, and how many of those have their number. */
 typedef struct repeat {

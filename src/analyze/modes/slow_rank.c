@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "analyze/comm/comm_list.h"
 #include "analyze/core/result_table.h"
 #include "analyze/derived/comm_part.h"
 #include "analyze/derived/comm_roster.h"
@@ -13,6 +14,7 @@
 #include "analyze/stats/stats.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 /* Of two or three ranks the last one is slow when the others spent more than half of their time waiting for it alone, and
@@ -45,13 +47,9 @@ static const ps_comm_op *op_of(const judging *j, const ps_collective_part *p) {
 
 /* --- votes ---------------------------------------------------------------------------------------------------- */
 
-static int64_t slow_rank_duration_of(const ps_comm_op *op) {
-    return op->end_ns - op->start_ns;
-}
-
 static size_t take_durations(judging *j, const ps_matched_collective *m) {
     for (uint32_t i = 0; i < m->n; i++) {
-        j->durations[i] = slow_rank_duration_of(op_of(j, &j->skew.parts[m->first + i]));
+        j->durations[i] = ps_comm_op_ns(op_of(j, &j->skew.parts[m->first + i]));
     }
     return m->n;
 }
@@ -60,9 +58,7 @@ static const ps_collective_part *find_shortest(const judging *j, const ps_matche
     const ps_collective_part *shortest = &j->skew.parts[m->first];
     for (uint32_t i = 1; i < m->n; i++) {
         const ps_collective_part *p = &j->skew.parts[m->first + i];
-        shortest = slow_rank_duration_of(op_of(j, p)) < slow_rank_duration_of(op_of(j, shortest))
-                       ? p
-                       : shortest;
+        shortest = ps_comm_op_ns(op_of(j, p)) < ps_comm_op_ns(op_of(j, shortest)) ? p : shortest;
     }
     return shortest;
 }
@@ -78,15 +74,8 @@ static const ps_collective_part *judge_slow_rank(judging *j, const ps_matched_co
     return ps_smallest_is_outlier(j->durations, n) ? find_shortest(j, m) : NULL;
 }
 
-static int compare_votes(const void *a, const void *b) {
-    const vote *x = a;
-    const vote *y = b;
-    if (x->op->start_ns != y->op->start_ns) {
-        return x->op->start_ns < y->op->start_ns ? -1 : 1;
-    }
-    return x->collective < y->collective ? -1
-                                         : x->collective > y->collective; /* in one array, sorted */
-}
+PS_COMPARE(compare_votes, vote,
+           PS_BY(op->start_ns) PS_BY(collective)) /* collectives: in one array, sorted */
 
 static bool judge_all(judging *j) {
     j->votes = ps_calloc(j->skew.n_collectives + 1, sizeof *j->votes);

@@ -16,6 +16,7 @@
 #include "analyze/rank/overlap_lanes.h"
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "model/recording.h"
 
@@ -221,23 +222,8 @@ typedef struct line {
     size_t who, order;
 } line;
 
-static int by_step_and_who(const void *a, const void *b) {
-    const line *x = a;
-    const line *y = b;
-    if (x->row->has_step != y->row->has_step) {
-        return x->row->has_step ? 1 : -1;
-    }
-    if (x->row->step != y->row->step) {
-        return x->row->step < y->row->step ? -1 : 1;
-    }
-    if (x->is_stage != y->is_stage) {
-        return x->is_stage ? 1 : -1;
-    }
-    if (x->who != y->who) {
-        return x->who < y->who ? -1 : 1;
-    }
-    return x->order < y->order ? -1 : x->order > y->order;
-}
+PS_COMPARE(by_step_and_who, line,
+           PS_BY(row->has_step) PS_BY(row->step) PS_BY(is_stage) PS_BY(who) PS_BY(order))
 
 typedef struct lines {
     line *at;

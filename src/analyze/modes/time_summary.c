@@ -17,6 +17,7 @@
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "model/recording.h"
 
@@ -54,10 +55,6 @@ void ps_time_summary_free(void *p) {
     }
 }
 
-static int compare_time_row(int64_t a, int64_t b) {
-    return a < b ? -1 : a > b;
-}
-
 /* --- steps of one rank ------------------------------------------------------------------------------------- */
 
 /* From the start of the call to the start of the work. */
@@ -71,12 +68,7 @@ typedef struct place {
     size_t row;
 } place;
 
-static int by_device_and_step(const void *a, const void *b) {
-    const delay *x = a;
-    const delay *y = b;
-    int order = compare_time_row(x->device, y->device);
-    return order != 0 ? order : compare_time_row(x->step, y->step);
-}
+PS_COMPARE(by_device_and_step, delay, PS_BY(device) PS_BY(step))
 
 static delay *list_delays(const ps_links *links, size_t *n) {
     ps_work work = ps_work_of(links);
@@ -93,9 +85,7 @@ static delay *list_delays(const ps_links *links, size_t *n) {
     return delays;
 }
 
-static int compare_places(const void *a, const void *b) {
-    return by_device_and_step(&((const place *)a)->at, &((const place *)b)->at);
-}
+PS_COMPARE(compare_places, place, PS_BY(at.device) PS_BY(at.step))
 
 static place *list_places(const partial *part) {
     place *places = ps_calloc(part->n_rows + 1, sizeof *places);

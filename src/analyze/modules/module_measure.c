@@ -5,6 +5,7 @@
 
 #include "analyze/stats/intervals.h"
 #include "base/alloc.h"
+#include "base/order.h"
 
 /* United spans with the length of all before each. */
 typedef struct span_index {
@@ -42,16 +43,7 @@ static bool index_spans(span_index *x) {
 
 /* The length of what lies before `at`. */
 static int64_t length_before(const span_index *x, int64_t at) {
-    size_t low = 0;
-    size_t high = x->spans.n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (x->spans.at[middle].start_ns < at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, x->spans.n, middle, x->spans.at[middle].start_ns < at)
     if (low == 0) {
         return 0;
     }

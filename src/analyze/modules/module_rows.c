@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "base/order.h"
 
 /* Sequences of operators and lists of kernels are told apart by 64-bit hashes under a seed of the process: no input can
  * make two of them equal, and chance will not. */
@@ -182,17 +183,8 @@ static bool take_call(collecting *c, const ps_module_call *call) {
     return ok;
 }
 
-static int compare_averaged_rows(const void *x, const void *y) {
-    const ps_module_row *a = x;
-    const ps_module_row *b = y;
-    if (a->first_ns != b->first_ns) {
-        return a->first_ns < b->first_ns ? -1 : 1;
-    }
-    if (a->position != b->position) {
-        return a->position < b->position ? -1 : 1;
-    }
-    return a->first_kernel < b->first_kernel ? -1 : a->first_kernel > b->first_kernel;
-}
+PS_COMPARE(compare_averaged_rows, ps_module_row,
+           PS_BY(first_ns) PS_BY(position) PS_BY(first_kernel))
 
 /* Marked and backward calls are two lists by start: merged, so that variants are numbered in the order of time. */
 static bool take_averaged_calls(collecting *c, const uint8_t *wanted) {

@@ -14,7 +14,10 @@
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
+#include "base/order.h"
 #include "base/sort.h"
+#include "base/text.h"
+#include "model/trace.h"
 
 /* Ranges of one thread may cross; a range looks past so many open ones for the one around it. */
 #define MAX_CROSSING 64
@@ -30,10 +33,6 @@ typedef struct building {
     ps_idmap nodes; /* parent and name -> node */
     size_t n_tracks;
 } building;
-
-static int64_t module_end_of(const ps_slices *s, uint32_t i) {
-    return s->start_ns[i] + s->dur_ns[i];
-}
 
 /* --- which slices are modules ---------------------------------------------------------------------------------- */
 
@@ -76,10 +75,6 @@ static bool is_plain_range(const ps_trace *trace, uint32_t slice) {
     return domain[0] == '\0' || strcmp(domain, "default") == 0;
 }
 
-static bool begins_with(const char *text, const char *head) {
-    return strncmp(text, head, strlen(head)) == 0;
-}
-
 static bool is_module(const ps_trace *trace, ps_module_source source, ps_str domain,
                       uint32_t slice) {
     const ps_slices *s = ps_trace_slices(trace);
@@ -88,9 +83,9 @@ static bool is_module(const ps_trace *trace, ps_module_source source, ps_str dom
     case PS_MODULES_DOMAIN:
         return is_of_domain(trace, domain, slice);
     case PS_MODULES_PYTHON:
-        return s->kind[slice] == PS_SLICE_PYTHON && begins_with(name, PYTHON_PREFIX);
+        return s->kind[slice] == PS_SLICE_PYTHON && ps_begins_with(name, PYTHON_PREFIX);
     case PS_MODULES_ANNOTATION:
-        return s->kind[slice] == PS_SLICE_ANNOTATION && !begins_with(name, "ProfilerStep");
+        return s->kind[slice] == PS_SLICE_ANNOTATION && !ps_begins_with(name, "ProfilerStep");
     default:
         return is_plain_range(trace, slice);
     }
@@ -197,7 +192,7 @@ static bool find_marked(building *b, ps_str domain) {
     ps_module_tree *t = b->t;
     const ps_slices *s = b->s;
     for (uint32_t i = 0; i < s->n; i++) {
-        int64_t end = module_end_of(s, i);
+        int64_t end = ps_slice_end(s, i);
         if (may_launch(s->kind[i])) {
             t->call_of[i] = call_around(b, s->track[i], s->start_ns[i], end, false);
         } else if (ps_is_host_range(s->kind[i]) &&
@@ -229,7 +224,7 @@ static bool take_backward(building *b, uint32_t op, uint32_t forward) {
     uint32_t *current = &b->current[b->s->track[op]];
     if (*current != PS_NONE && t->calls[*current].forward == forward) {
         ps_module_call *c = &t->calls[*current];
-        c->end_ns = module_end_of(b->s, op) > c->end_ns ? module_end_of(b->s, op) : c->end_ns;
+        c->end_ns = ps_slice_end(b->s, op) > c->end_ns ? ps_slice_end(b->s, op) : c->end_ns;
         return true;
     }
     size_t n = t->n_calls - t->n_marked;
@@ -239,7 +234,7 @@ static bool take_backward(building *b, uint32_t op, uint32_t forward) {
     }
     b->first_of_call[n] = op;
     return add_module_call(t, (ps_module_call){.start_ns = b->s->start_ns[op],
-                                               .end_ns = module_end_of(b->s, op),
+                                               .end_ns = ps_slice_end(b->s, op),
                                                .track = b->s->track[op],
                                                .node = PS_NONE,
                                                .parent = PS_NONE,
@@ -305,7 +300,7 @@ static bool find_waited_for(building *b, uint32_t *open) {
         }
         bool covered =
             open[track] != PS_NONE &&
-            module_holds(&t->calls[open[track]], b->s->start_ns[slice], module_end_of(b->s, slice));
+            module_holds(&t->calls[open[track]], b->s->start_ns[slice], ps_slice_end(b->s, slice));
         uint32_t forward = covered || is_marked(b, slice) ? PS_NONE : waiting_call(b, slice);
         if (forward != PS_NONE && !take_backward(b, slice, forward)) {
             return false;
@@ -322,11 +317,7 @@ typedef struct placed {
     uint32_t first;
 } placed;
 
-static int by_first(const void *x, const void *y) {
-    const placed *a = x;
-    const placed *b = y;
-    return a->first < b->first ? -1 : a->first > b->first;
-}
+PS_COMPARE(by_first, placed, PS_BY(first))
 
 /* Both kinds of backward calls by start. No two begin with the same slice. */
 static bool sort_backward(building *b) {
@@ -427,7 +418,7 @@ static bool place_all(building *b) {
             place_backward(b, (uint32_t)(t->n_marked + next++));
         }
         if (may_launch(s->kind[i])) {
-            t->call_of[i] = call_around(b, s->track[i], s->start_ns[i], module_end_of(s, i), false);
+            t->call_of[i] = call_around(b, s->track[i], s->start_ns[i], ps_slice_end(s, i), false);
         } else if (t->call_of[i] != PS_NONE && !place_marked(b, i)) {
             return false;
         }

@@ -11,10 +11,7 @@
 #include "analyze/rank/span_index.h"
 #include "base/alloc.h"
 #include "model/comm_kernels.h"
-
-static int64_t host_op_end(const ps_slices *s, uint32_t i) {
-    return s->start_ns[i] + s->dur_ns[i];
-}
+#include "model/trace.h"
 
 bool ps_host_range_holds_waits(const ps_trace *trace, const ps_host_range *range) {
     return (range->label.family == PS_FAMILY_ACTION ||
@@ -48,7 +45,7 @@ static uint32_t range_of_operator(const ps_span_index *index, uint32_t slice) {
     const ps_slices *s = ps_trace_slices(trace);
     bool is_open = false;
     uint32_t r = ps_span_holding(index, slice, &is_open);
-    if (r == PS_NONE || host_op_end(s, slice) > index->spans[r].end_ns) {
+    if (r == PS_NONE || ps_slice_end(s, slice) > index->spans[r].end_ns) {
         return PS_NONE;
     }
     bool is_own = ps_same_thread(trace, s->track[slice], index->spans[r].track);
@@ -79,7 +76,7 @@ static void take_call(computing_state *state, ps_extent *e, const ps_slices *s, 
     bool receives = ps_comm_of_call(name) == PS_COMM_RECEIVE;
     state->behind_ns =
         s->start_ns[slice] < state->behind_ns ? s->start_ns[slice] : state->behind_ns;
-    state->call_end_ns = host_op_end(s, slice);
+    state->call_end_ns = ps_slice_end(s, slice);
     state->call_track = s->track[slice];
     state->has_sent = state->has_sent || !receives;
     if (receives && !state->has_sent && e->n_kernels > 0) {
@@ -101,7 +98,7 @@ static void take_operator(const ps_trace *trace, computing_state *state, ps_exte
         take_call(state, e, s, slice, name);
         return;
     }
-    join_computing(e, s->start_ns[slice], host_op_end(s, slice), 1);
+    join_computing(e, s->start_ns[slice], ps_slice_end(s, slice), 1);
     state->behind_ns = INT64_MAX;
 }
 
@@ -189,8 +186,8 @@ static void find_forward_ends(const ps_span_index *index, const ps_host_ranges *
         uint32_t from = flows[i].from;
         uint32_t r = ps_str_eq(flows[i].kind, kind) ? range_of_operator(index, from) : PS_NONE;
         if (r != PS_NONE && is_pair(trace, &ranges->ranges[r]) &&
-            host_op_end(s, from) > halves[r].forward_end_ns) {
-            halves[r].forward_end_ns = host_op_end(s, from);
+            ps_slice_end(s, from) > halves[r].forward_end_ns) {
+            halves[r].forward_end_ns = ps_slice_end(s, from);
         }
     }
 }

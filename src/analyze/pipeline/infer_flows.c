@@ -12,6 +12,7 @@
 #include "analyze/rank/module_pairs.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 typedef struct pair {
@@ -21,23 +22,9 @@ typedef struct pair {
 } pair;
 
 /* Several flows of one operator are no rise: the latest first. */
-static int by_forward(const void *a, const void *b) {
-    const pair *x = a;
-    const pair *y = b;
-    if (x->forward != y->forward) {
-        return x->forward < y->forward ? -1 : 1;
-    }
-    return x->backward > y->backward ? -1 : x->backward < y->backward;
-}
+PS_COMPARE(by_forward, pair, PS_BY(forward) PS_BY_DOWN(backward))
 
-static int by_backward(const void *a, const void *b) {
-    const pair *x = a;
-    const pair *y = b;
-    if (x->backward != y->backward) {
-        return x->backward < y->backward ? -1 : 1;
-    }
-    return x->forward > y->forward ? -1 : x->forward < y->forward;
-}
+PS_COMPARE(by_backward, pair, PS_BY(backward) PS_BY_DOWN(forward))
 
 /* The pairs of forward and backward operators, NULL when memory is out. */
 static pair *find_pairs(const ps_trace *trace, size_t *n_out) {
@@ -100,18 +87,8 @@ static void inferred_widen(ps_inferred *op, const ps_slices *s, uint32_t slice) 
     op->end_ns = end > op->end_ns ? end : op->end_ns;
 }
 
-static int by_inferred_start(const void *a, const void *b) {
-    const ps_inferred *x = a;
-    const ps_inferred *y = b;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    if (x->end_ns != y->end_ns) {
-        return x->end_ns > y->end_ns ? -1 : 1;
-    }
-    return x->is_backward != y->is_backward ? (int)x->is_backward - (int)y->is_backward
-                                            : (x->number > y->number) - (x->number < y->number);
-}
+PS_COMPARE(by_inferred_start, ps_inferred,
+           PS_BY(start_ns) PS_BY_DOWN(end_ns) PS_BY(is_backward) PS_BY(number))
 
 /* Forwards inside of a backward are recomputed ones: they and their own backwards are parts of it. Numbers the rest
  * anew. False when memory is out. */
@@ -200,20 +177,8 @@ void ps_inferred_list_fini(ps_inferred_list *list) {
 
 /* --- whether it can be true --------------------------------------------------------------------------------------- */
 
-static int compare_inferred_counts(const void *a, const void *b) {
-    const ps_inferred_count *x = a;
-    const ps_inferred_count *y = b;
-    if (x->pipeline != y->pipeline) {
-        return x->pipeline < y->pipeline ? -1 : 1;
-    }
-    if (x->step != y->step) {
-        return x->step < y->step ? -1 : 1;
-    }
-    if (x->n_forwards != y->n_forwards) {
-        return x->n_forwards < y->n_forwards ? -1 : 1;
-    }
-    return x->stage < y->stage ? -1 : x->stage > y->stage;
-}
+PS_COMPARE(compare_inferred_counts, ps_inferred_count,
+           PS_BY(pipeline) PS_BY(step) PS_BY(n_forwards) PS_BY(stage))
 
 static const char REMEDY[] =
     "name the ops: pipescope.pipelining.record(), or ranges with --forward-re and --backward-re (docs/marks.md)";

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/order.h"
 
 typedef struct building {
     ps_chart *chart;
@@ -129,16 +130,8 @@ static bool add_measured_p2p(building *b, size_t rank, size_t i, uint32_t rank_r
 /* A receive feeds the computation that follows it, a send carries what the computation before it made. */
 static int64_t step_of_p2p(const ps_mark_list *marks, const ps_p2p_op *op) {
     int64_t at = op->is_send ? op->start_ns : op->end_ns;
-    size_t low = 0; /* marks[0..low) start before `at` */
-    size_t high = marks->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (marks->marks[middle].start_ns < at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    /* marks[0..low) start before `at` */
+    PS_PLACE(size_t, low, 0, marks->n, middle, marks->marks[middle].start_ns < at)
     size_t mark = op->is_send ? (low > 0 ? low - 1 : 0) : (low < marks->n ? low : marks->n - 1);
     return marks->marks[mark].step;
 }

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "model/chart_groups.h"
 
 /* The last pass of each pipeline in each step: ends [n_steps * n_pipelines], INT64_MIN where it has none. */
@@ -37,15 +38,9 @@ static void add_step_rows(ps_pipeline_waits *w, int64_t step, const int64_t *end
 }
 
 static ps_pipeline_wait *find_pipeline_wait(ps_pipeline_waits *w, int64_t step, int32_t pipeline) {
-    size_t low = 0;
-    size_t high = w->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const ps_pipeline_wait *at = &w->at[middle];
-        bool is_before = at->step != step ? at->step < step : at->pipeline < pipeline;
-        low = is_before ? middle + 1 : low;
-        high = is_before ? high : middle;
-    }
+    const ps_pipeline_wait *at = w->at;
+    PS_PLACE(size_t, low, 0, w->n, i,
+             at[i].step != step ? at[i].step < step : at[i].pipeline < pipeline)
     bool is_it = low < w->n && w->at[low].step == step && w->at[low].pipeline == pipeline;
     return is_it ? &w->at[low] : NULL;
 }

@@ -17,6 +17,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "model/recording.h"
 
@@ -521,29 +522,12 @@ static bool is_numbered(const ps_rank_labels *r) {
     return all;
 }
 
-static int by_host(const void *a, const void *b) {
-    const ps_labelled *x = a;
-    const ps_labelled *y = b;
-    if (x->mark.host_start_ns != y->mark.host_start_ns) {
-        return x->mark.host_start_ns < y->mark.host_start_ns ? -1 : 1;
-    }
-    if (x->mark.host_end_ns != y->mark.host_end_ns) {
-        return x->mark.host_end_ns > y->mark.host_end_ns ? -1 : 1;
-    }
-    return x->label.kind < y->label.kind ? -1 : x->label.kind > y->label.kind;
-}
+PS_COMPARE(by_host, ps_labelled,
+           PS_BY(mark.host_start_ns) PS_BY_DOWN(mark.host_end_ns) PS_BY(label.kind))
 
-static int by_device(const void *a, const void *b) {
-    const ps_labelled *x = a;
-    const ps_labelled *y = b;
-    if (x->mark.start_ns != y->mark.start_ns) {
-        return x->mark.start_ns < y->mark.start_ns ? -1 : 1;
-    }
-    if (x->mark.end_ns != y->mark.end_ns) {
-        return x->mark.end_ns < y->mark.end_ns ? -1 : 1;
-    }
-    return by_host(a, b);
-}
+PS_COMPARE(by_device, ps_labelled,
+           PS_BY(mark.start_ns) PS_BY(mark.end_ns) PS_BY(mark.host_start_ns)
+               PS_BY_DOWN(mark.host_end_ns) PS_BY(label.kind))
 
 /* Pairs that were inferred belong to the step of their forward and are numbered in it. False when memory is out. */
 static bool number_inferred(ps_rank_labels *r) {

@@ -10,6 +10,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
+#include "base/text.h"
+#include "model/trace.h"
 
 /* Threads that may be callers; of more the first ones in the capture. */
 #define MAX_WAITING 64
@@ -43,26 +46,19 @@ typedef struct search {
     uint32_t *best_waits; /* [out->n] */
 } search;
 
-static int64_t engine_end_of(const ps_slices *s, uint32_t i) {
-    return s->start_ns[i] + s->dur_ns[i];
-}
-
 /* --- the engine's threads ---------------------------------------------------------------------------------------- */
-
-static bool begins_with(const char *text, const char *head) {
-    return strncmp(text, head, strlen(head)) == 0;
-}
 
 /* "pt_autograd_0", or with the number of the thread before it: "thread 456 (pt_autograd_0)". */
 static bool is_engines_name(const char *label) {
     const char *own = strrchr(label, '(');
-    return begins_with(own != NULL ? own + 1 : label, "pt_autograd");
+    return ps_begins_with(own != NULL ? own + 1 : label, "pt_autograd");
 }
 
 bool ps_is_backward_node(const ps_trace *trace, uint32_t slice) {
     const ps_slices *s = ps_trace_slices(trace);
     return s->kind[slice] == PS_SLICE_HOST_OP &&
-           begins_with(ps_trace_text(trace, s->name[slice]), "autograd::engine::evaluate_function");
+           ps_begins_with(ps_trace_text(trace, s->name[slice]),
+                          "autograd::engine::evaluate_function");
 }
 
 static bool has_forward_thread(const search *x, uint32_t slice) {
@@ -207,14 +203,14 @@ static uint32_t waits_in(const search *x, uint32_t track, uint32_t slice, uint32
         ++*next;
     }
     if (*next == x->first_own[track] ||
-        (*next < end && s->start_ns[x->own[*next]] < engine_end_of(s, slice))) {
+        (*next < end && s->start_ns[x->own[*next]] < ps_slice_end(s, slice))) {
         return PS_NONE;
     }
     uint32_t in = x->own[*next - 1];
-    while (in != PS_NONE && engine_end_of(s, in) <= s->start_ns[slice]) {
+    while (in != PS_NONE && ps_slice_end(s, in) <= s->start_ns[slice]) {
         in = x->parent[in];
     }
-    bool waits = in != PS_NONE && engine_end_of(s, in) >= engine_end_of(s, slice) &&
+    bool waits = in != PS_NONE && ps_slice_end(s, in) >= ps_slice_end(s, slice) &&
                  is_range_to_wait_in(s->kind[in]);
     return waits ? in : PS_NONE;
 }
@@ -304,15 +300,6 @@ void ps_callers_fini(ps_callers *c) {
 }
 
 uint32_t ps_caller_of(const ps_callers *c, uint32_t slice) {
-    size_t low = 0;
-    size_t high = c->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (c->at[middle].slice < slice) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, c->n, middle, c->at[middle].slice < slice)
     return low < c->n && c->at[low].slice == slice ? c->at[low].caller : PS_NONE;
 }

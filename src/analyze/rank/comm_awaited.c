@@ -2,6 +2,7 @@
 
 #include "analyze/rank/host_activity.h"
 #include "base/alloc.h"
+#include "base/order.h"
 
 /* Optimisers that take their steps one behind the other, with no backward operator between them, await the same gradients. */
 static bool add_comm_awaited_step(ps_comm_awaited *a, int64_t backward_end_ns, int64_t start_ns,
@@ -48,15 +49,6 @@ void ps_comm_awaited_fini(ps_comm_awaited *a) {
 }
 
 bool ps_comm_is_awaited(const ps_comm_awaited *a, int64_t comm_ns, int64_t launch_ns) {
-    size_t low = 0;
-    size_t high = a->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (a->at[middle].end_ns <= launch_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, a->n, middle, a->at[middle].end_ns <= launch_ns)
     return low < a->n && a->at[low].from_ns <= launch_ns && comm_ns < a->at[low].before_ns;
 }

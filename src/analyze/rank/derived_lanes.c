@@ -62,16 +62,6 @@ static bool list_devices(derivation *d) {
     return d->of_track != NULL;
 }
 
-/* Keeps a list united while spans come by start: long captures of short kernels stay small. */
-static bool extend_derived(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
-    ps_interval *last = list->n > 0 ? &list->at[list->n - 1] : NULL;
-    if (last != NULL && start_ns <= last->end_ns) {
-        last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
-        return true;
-    }
-    return ps_intervals_add(list, start_ns, end_ns);
-}
-
 static bool gather_derived(derivation *d) {
     ps_work work = ps_work_of_trace(d->t);
     const ps_slices *s = work.s;
@@ -84,8 +74,9 @@ static bool gather_derived(derivation *d) {
         ps_part part = ps_work_busy(&work, i);
         if (part == PS_PART_COMPUTING || part == PS_PART_COMMUNICATION) {
             device *dev = &d->devices[row];
-            ok = extend_derived(part == PS_PART_COMPUTING ? &dev->computing : &dev->communication,
-                                s->start_ns[i], s->start_ns[i] + s->dur_ns[i]);
+            ok = ps_intervals_extend(part == PS_PART_COMPUTING ? &dev->computing
+                                                               : &dev->communication,
+                                     s->start_ns[i], s->start_ns[i] + s->dur_ns[i]);
         }
     }
     return ok;

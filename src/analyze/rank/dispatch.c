@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 #define MAX_VALUES ((size_t)1 << 32)
@@ -207,19 +208,11 @@ static int64_t idle_ns(const meter *m, const uint32_t *launch, const ps_gap *g) 
 
 /* --- gaps --------------------------------------------------------------------------------------------- */
 
-static int by_dispatch_length(const void *a, const void *b) {
-    const ps_gap *x = a;
-    const ps_gap *y = b;
-    int64_t dx = x->end_ns - x->start_ns;
-    int64_t dy = y->end_ns - y->start_ns;
-    if (dx != dy) {
-        return dx > dy ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->device < y->device ? -1 : x->device > y->device;
+static int64_t gap_length(const ps_gap *gap) {
+    return gap->end_ns - gap->start_ns;
 }
+
+PS_COMPARE(by_dispatch_length, ps_gap, PS_BY_VALUE_DOWN(gap_length) PS_BY(start_ns) PS_BY(device))
 
 static void keep_longest(meter *m) {
     ps_dispatch *d = m->out;
@@ -460,24 +453,12 @@ typedef struct by_start {
     size_t gap;
 } by_start;
 
-static int compare_dispatch_starts(const void *a, const void *b) {
-    int64_t x = ((const by_start *)a)->start_ns;
-    int64_t y = ((const by_start *)b)->start_ns;
-    return x < y ? -1 : x > y;
-}
+PS_COMPARE(compare_dispatch_starts, by_start, PS_BY(start_ns))
 
 static void take_call(const meter *m, uint32_t i, const by_start *order) {
     ps_dispatch *d = m->out;
-    size_t low = 0; /* the first gap that ends after the call began, or one before it does */
-    size_t high = d->n_worst;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (order[middle].latest_end_ns <= m->s->start_ns[i]) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    /* the first gap that ends after the call began, or one before it does */
+    PS_PLACE(size_t, low, 0, d->n_worst, middle, order[middle].latest_end_ns <= m->s->start_ns[i])
     for (; low < d->n_worst && order[low].start_ns < dispatch_end_of(m, i); low++) {
         ps_gap *g = &d->worst[order[low].gap];
         int64_t shared = shared_ns(m, i, g);

@@ -8,6 +8,8 @@
 #include "analyze/rank/host_activity_copies.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/order.h"
+#include "base/text.h"
 #include "model/comm_marks.h"
 #include "schedule/action.h"
 
@@ -45,10 +47,6 @@ static bool activity_is_one_of(const char *text, size_t n, const char *const *li
     return false;
 }
 
-static bool activity_begins(const char *text, const char *with) {
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 static bool ends(const char *text, size_t n, const char *with) {
     size_t m = strlen(with);
     return n >= m && memcmp(text + n - m, with, m) == 0;
@@ -57,7 +55,7 @@ static bool ends(const char *text, size_t n, const char *with) {
 #define ASCENDCL "AscendCL@"
 
 const char *ps_call_name(const char *name) {
-    return activity_begins(name, ASCENDCL) ? name + sizeof ASCENDCL - 1 : name;
+    return ps_begins_with(name, ASCENDCL) ? name + sizeof ASCENDCL - 1 : name;
 }
 
 /* What host_activity.def lists; NONE. */
@@ -142,7 +140,7 @@ static bool is_receive(const char *name) {
                                         "c10d::recv_any_source_"};
     size_t n = strcspn(name, " ");
     ps_action action;
-    if (activity_begins(name, "PP:")) {
+    if (ps_begins_with(name, "PP:")) {
         return ps_action_parse(name + 3, strlen(name + 3), &action) && action.n_parts == 1 &&
                ps_action_op(action.parts[0].kind) == PS_OP_RECV;
     }
@@ -159,7 +157,7 @@ static bool is_receive(const char *name) {
 }
 
 bool ps_is_optimizer_step(const char *name) {
-    return activity_begins(name, "Optimizer.step#");
+    return ps_begins_with(name, "Optimizer.step#");
 }
 
 /* Operators, and ranges that frameworks and programs name. */
@@ -170,15 +168,15 @@ static ps_activity activity_of_range(const char *name) {
     static const char *const EVALUATES[] = {"evaluate", "evaluation", "validation"};
     static const char *const LOGS[] = {"logging", "training_log"};
     size_t n = strlen(name);
-    if (activity_begins(name, "Python GC") || strcmp(name, "GC") == 0) {
+    if (ps_begins_with(name, "Python GC") || strcmp(name, "GC") == 0) {
         return PS_ACTIVITY_GC;
     }
-    if ((activity_begins(name, "enumerate(DataLoader)#") && ends(name, n, ".__next__")) ||
-        (activity_begins(name, "[pl][profile][") &&
+    if ((ps_begins_with(name, "enumerate(DataLoader)#") && ends(name, n, ".__next__")) ||
+        (ps_begins_with(name, "[pl][profile][") &&
          (ends(name, n, "].train_dataloader_next") || ends(name, n, "].val_next")))) {
         return PS_ACTIVITY_DATA;
     }
-    if (ps_is_optimizer_step(name) || activity_begins(name, "Optimizer.zero_grad#")) {
+    if (ps_is_optimizer_step(name) || ps_begins_with(name, "Optimizer.zero_grad#")) {
         return PS_ACTIVITY_OPTIMIZER;
     }
     return IS_ONE_OF(name, n, READS)                     ? PS_ACTIVITY_COPY
@@ -297,16 +295,7 @@ static ps_activity without_around(const ps_trace *trace, const char *name, ps_ac
 bool ps_is_step_window(const ps_links *links, uint32_t i) {
     const ps_slices *s = ps_trace_slices(links->trace);
     const ps_step_index *x = &links->steps;
-    size_t low = 0;
-    size_t high = x->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (x->steps[middle].start_ns < s->start_ns[i]) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, x->n, middle, x->steps[middle].start_ns < s->start_ns[i])
     for (; low < x->n && x->steps[low].start_ns == s->start_ns[i]; low++) {
         if (x->steps[low].end_ns == s->start_ns[i] + s->dur_ns[i]) {
             return true;
@@ -320,16 +309,7 @@ bool ps_is_step_window(const ps_links *links, uint32_t i) {
 static bool holds_step(const ps_links *links, uint32_t i) {
     const ps_slices *s = ps_trace_slices(links->trace);
     const ps_step_index *x = &links->steps;
-    size_t low = 0;
-    size_t high = x->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (x->steps[middle].start_ns < s->start_ns[i]) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, x->n, middle, x->steps[middle].start_ns < s->start_ns[i])
     return low < x->n && x->steps[low].end_ns <= s->start_ns[i] + s->dur_ns[i];
 }
 
@@ -385,14 +365,7 @@ static bool activity_classify(ps_host_activity *h) {
 
 /* --- threads ------------------------------------------------------------------------------------------- */
 
-static int by_launches(const void *a, const void *b) {
-    const ps_host_thread *x = a;
-    const ps_host_thread *y = b;
-    if (x->n_launches != y->n_launches) {
-        return x->n_launches > y->n_launches ? -1 : 1;
-    }
-    return x->track < y->track ? -1 : x->track > y->track;
-}
+PS_COMPARE(by_launches, ps_host_thread, PS_BY_DOWN(n_launches) PS_BY(track))
 
 static bool find_threads(ps_host_activity *h) {
     const ps_slices *s = ps_trace_slices(h->links->trace);
@@ -529,16 +502,7 @@ bool ps_host_activity_begins(const ps_host_activity *h, uint32_t slice) {
 uint32_t ps_host_innermost_at(const ps_host_activity *h, uint32_t thread, int64_t at_ns,
                               int64_t limit_ns, int64_t *until_ns) {
     const ps_host_thread *t = &h->threads[thread];
-    size_t low = 0;
-    size_t high = t->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (t->moments[middle].start_ns <= at_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, t->n, middle, t->moments[middle].start_ns <= at_ns)
     *until_ns =
         low < t->n && t->moments[low].start_ns < limit_ns ? t->moments[low].start_ns : limit_ns;
     return low > 0 ? t->moments[low - 1].slice : PS_NONE;

@@ -7,6 +7,7 @@
 #include "analyze/rank/work.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 #define MAX_PIECES ((size_t)1 << 32)
@@ -161,16 +162,7 @@ static bool add_outside(search *x, ps_idle_piece p, size_t which) {
         return add_by_launch(x, p);
     }
     const ps_intervals *list = &x->first[which];
-    size_t low = 0;
-    size_t high = list->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list->at[middle].end_ns <= p.start_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, list->n, middle, list->at[middle].end_ns <= p.start_ns)
     bool ok = true;
     for (; ok && low < list->n && list->at[low].start_ns < p.end_ns; low++) {
         ps_idle_piece before = p;
@@ -301,17 +293,7 @@ typedef struct work_list {
     size_t n, cap;
 } work_list;
 
-static int by_device_and_start(const void *a, const void *b) {
-    const device_work *x = a;
-    const device_work *y = b;
-    if (x->device != y->device) {
-        return x->device < y->device ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return x->slice < y->slice ? -1 : x->slice > y->slice;
-}
+PS_COMPARE(by_device_and_start, device_work, PS_BY(device) PS_BY(start_ns) PS_BY(slice))
 
 static void sort_work(const search *x, work_list *all) {
     ps_sort(all->at, all->n, sizeof *all->at, by_device_and_start);
@@ -351,18 +333,10 @@ static bool list_work(search *x, work_list *computing, work_list *comm) {
 
 /* The first that begins behind `at_ns` on the device, or on one behind it. */
 static size_t begins_behind(const work_list *all, int64_t device, int64_t at_ns) {
-    size_t low = 0;
-    size_t high = all->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const device_work *w = &all->at[middle];
-        if (w->device < device || (w->device == device && w->start_ns <= at_ns)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    const device_work *w = all->at;
+    PS_PLACE(size_t, place, 0, all->n, i,
+             w[i].device < device || (w[i].device == device && w[i].start_ns <= at_ns))
+    return place;
 }
 
 /* NULL: none. */

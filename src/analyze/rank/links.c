@@ -4,11 +4,9 @@
 
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
+#include "base/order.h"
 #include "model/recording.h"
-
-static int64_t link_end_of(const ps_slices *s, uint32_t i) {
-    return s->start_ns[i] + s->dur_ns[i];
-}
+#include "model/trace.h"
 
 static uint32_t *new_link_column(uint32_t n) {
     uint32_t *column = ps_alloc(((size_t)n + 1) * sizeof *column);
@@ -31,7 +29,7 @@ static bool find_parents(ps_links *l, const ps_slices *s) {
             continue;
         }
         uint32_t around = top[s->track[i]];
-        while (around != PS_NONE && link_end_of(s, around) < link_end_of(s, i)) {
+        while (around != PS_NONE && ps_slice_end(s, around) < ps_slice_end(s, i)) {
             around = l->parent[around];
         }
         l->parent[i] = around;
@@ -155,16 +153,7 @@ uint32_t ps_links_waiting(const ps_links *l, uint32_t slice) {
 
 /* The last step that began at or before `at`, else the first. */
 static int64_t step_running_at(const ps_step_index *x, int64_t at) {
-    size_t low = 0;
-    size_t high = x->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (x->steps[middle].start_ns <= at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, x->n, middle, x->steps[middle].start_ns <= at)
     return x->n > 0 ? x->steps[low > 0 ? low - 1 : 0].id : 0;
 }
 

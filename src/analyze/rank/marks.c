@@ -16,6 +16,7 @@
 #include "base/arena.h"
 #include "base/idmap.h"
 #include "base/literal.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 /* --- messages ---------------------------------------------------------------------------------------- */
@@ -117,35 +118,10 @@ static bool mark_classify(classes *c, const ps_trace *trace, ps_str name, uint32
 
 /* --- wrappers and nested marks ----------------------------------------------------------------------- */
 
-static int compare_groups(const void *a, const void *b) {
-    const ps_mark *x = a;
-    const ps_mark *y = b;
-    if (x->step != y->step) {
-        return x->step < y->step ? -1 : 1;
-    }
-    if (x->track != y->track) {
-        return x->track < y->track ? -1 : 1;
-    }
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    if (x->end_ns != y->end_ns) {
-        return x->end_ns > y->end_ns ? -1 : 1;
-    }
-    return x->source_row < y->source_row ? -1 : x->source_row > y->source_row;
-}
+PS_COMPARE(compare_groups, ps_mark,
+           PS_BY(step) PS_BY(track) PS_BY(start_ns) PS_BY_DOWN(end_ns) PS_BY(source_row))
 
-static int compare_mark_starts(const void *a, const void *b) {
-    const ps_mark *x = a;
-    const ps_mark *y = b;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    if (x->end_ns != y->end_ns) {
-        return x->end_ns > y->end_ns ? -1 : 1;
-    }
-    return x->source_row < y->source_row ? -1 : x->source_row > y->source_row;
-}
+PS_COMPARE(compare_mark_starts, ps_mark, PS_BY(start_ns) PS_BY_DOWN(end_ns) PS_BY(source_row))
 
 /* marks[i] against the later ones of its group; inner containers are already known (marked PS_OP_OTHER).
  * `budget` bounds the looks of a whole group, so that absurd nesting stays linear. */

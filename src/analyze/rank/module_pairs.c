@@ -8,6 +8,7 @@
 #include "analyze/rank/autograd_threads.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/order.h"
 
 /* One operator with a number. */
 typedef struct numbered {
@@ -25,17 +26,7 @@ typedef struct pairing {
     ps_idmap thread_tracks; /* number of a forward thread -> track */
 } pairing;
 
-static int compare_numbered(const void *x, const void *y) {
-    const numbered *a = x;
-    const numbered *b = y;
-    if (a->sequence != b->sequence) {
-        return a->sequence < b->sequence ? -1 : 1;
-    }
-    if (a->track != b->track) {
-        return a->track < b->track ? -1 : 1;
-    }
-    return a->slice < b->slice ? -1 : a->slice > b->slice;
-}
+PS_COMPARE(compare_numbered, numbered, PS_BY(sequence) PS_BY(track) PS_BY(slice))
 
 /* --- collecting ---------------------------------------------------------------------------------------------- */
 
@@ -106,16 +97,8 @@ static bool collect_module_pair(pairing *p) {
 /* The first forward operator that is not before (sequence, track, slice). */
 static size_t lower_bound(const pairing *p, int64_t sequence, uint32_t track, uint32_t slice) {
     const numbered key = {sequence, track, slice};
-    size_t low = 0;
-    size_t high = p->n_forwards;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_numbered(&p->forwards[middle], &key) < 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, p->n_forwards, middle,
+             compare_numbered(&p->forwards[middle], &key) < 0)
     return low;
 }
 

@@ -11,9 +11,11 @@
 
 #include "analyze/rank/step_index.h"
 #include "analyze/rank/work.h"
+#include "analyze/stats/intervals.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 /* A union that grows at its end. */
@@ -143,16 +145,6 @@ static void extend_overlap(reach *r, int64_t start_ns, int64_t end_ns) {
     r->end_ns = end_ns > r->end_ns ? end_ns : r->end_ns;
 }
 
-/* Keeps a united list united; spans come by start. */
-static bool extend_list(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
-    ps_interval *last = list->n > 0 ? &list->at[list->n - 1] : NULL;
-    if (last != NULL && start_ns <= last->end_ns) {
-        last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
-        return true;
-    }
-    return ps_intervals_add(list, start_ns, end_ns);
-}
-
 /* --- time without work --------------------------------------------------------------------------------- */
 
 static bool add_overlap_piece(pieces *list, int64_t device, int64_t start_ns, int64_t end_ns,
@@ -198,7 +190,7 @@ static void forget_copies(device_state *d) {
 /* Pieces of interleaved steps come late; unite_spans() puts them in order. */
 static bool add_overlap_span(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
     bool in_order = list->n == 0 || start_ns >= list->at[list->n - 1].start_ns;
-    return in_order ? extend_list(list, start_ns, end_ns)
+    return in_order ? ps_intervals_extend(list, start_ns, end_ns)
                     : ps_intervals_add(list, start_ns, end_ns);
 }
 
@@ -254,8 +246,9 @@ static bool take_busy(const measure *m, bucket *b, ps_part p, int64_t start, int
         extend_overlap(&b->or_received, start, end);
     }
     return !m->with_spans || !is_overlap_wanted(m, b->o.step) ||
-           (extend_list(computes ? &b->spans.computing : &b->spans.communication, start, end) &&
-            extend_list(&b->spans.busy, start, end));
+           (ps_intervals_extend(computes ? &b->spans.computing : &b->spans.communication, start,
+                                end) &&
+            ps_intervals_extend(&b->spans.busy, start, end));
 }
 
 static bool take_overlap_work(measure *m, device_state *d, bucket *b, ps_part p, int64_t start,
@@ -291,7 +284,7 @@ static bool take_slice(measure *m, uint32_t i) {
     if (b != NULL) {
         b->o.memory_ns = ps_i64_plus(b->o.memory_ns, end - start);
     }
-    return end <= d->end_ns || extend_list(&d->copies, start, end);
+    return end <= d->end_ns || ps_intervals_extend(&d->copies, start, end);
 }
 
 /* --- results ------------------------------------------------------------------------------------------ */
@@ -315,17 +308,7 @@ static void free_spans(ps_overlap_spans *spans) {
     ps_intervals_fini(&spans->copies);
 }
 
-static int compare_overlap(int64_t a, int64_t b) {
-    return a < b ? -1 : a > b;
-}
-
-static int by_device_and_step(const void *a, const void *b) {
-    const ps_overlap *x = &((const bucket *)a)->o;
-    const ps_overlap *y = &((const bucket *)b)->o;
-    int order = compare_overlap(x->device, y->device);
-    order = order != 0 ? order : compare_overlap(x->step_start_ns, y->step_start_ns);
-    return order != 0 ? order : compare_overlap(x->step, y->step);
-}
+PS_COMPARE(by_device_and_step, bucket, PS_BY(o.device) PS_BY(o.step_start_ns) PS_BY(o.step))
 
 /* The window of a step whose id stands in several rows is that of all of them. */
 static bool set_windows(measure *m) {
@@ -354,14 +337,8 @@ static bool set_windows(measure *m) {
     return windows != NULL;
 }
 
-static int by_device_and_first(const void *a, const void *b) {
-    const ps_overlap_place *x = a;
-    const ps_overlap_place *y = b;
-    int order = compare_overlap(x->device, y->device);
-    order = order != 0 ? order : compare_overlap(x->first_ns, y->first_ns);
-    order = order != 0 ? order : compare_overlap(x->step_start_ns, y->step_start_ns);
-    return order != 0 ? order : compare_overlap(x->last_ns, y->last_ns);
-}
+PS_COMPARE(by_device_and_first, ps_overlap_place,
+           PS_BY(device) PS_BY(first_ns) PS_BY(step_start_ns) PS_BY(last_ns))
 
 /* Of sorted and finished buckets. */
 static bool set_places(const measure *m, ps_overlaps *out) {
@@ -536,17 +513,9 @@ bool ps_overlaps_exposed(const ps_overlaps *o, ps_intervals *out) {
 
 /* The last place of the device that began at `at_ns` or before; SIZE_MAX: none. *next: the one behind it, or n_places. */
 static size_t last_begun(const ps_overlaps *o, int64_t device, int64_t at_ns, size_t *next) {
-    size_t low = 0;
-    size_t high = o->n_places;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const ps_overlap_place *p = &o->places[middle];
-        if (p->device < device || (p->device == device && p->first_ns <= at_ns)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    const ps_overlap_place *p = o->places;
+    PS_PLACE(size_t, low, 0, o->n_places, i,
+             p[i].device < device || (p[i].device == device && p[i].first_ns <= at_ns))
     *next = low < o->n_places && o->places[low].device == device ? low : o->n_places;
     return low > 0 && o->places[low - 1].device == device ? low - 1 : SIZE_MAX;
 }

@@ -6,6 +6,7 @@
 
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "model/recording.h"
 
 enum { LANE_COMPUTING, LANE_COMMUNICATION, LANE_NOT_OVERLAPPED, LANE_FREE, N_LANES };
@@ -28,16 +29,7 @@ static bool is_one_device(const ps_overlaps *o) {
 
 /* The first slice that starts at `from_ns` or later; they are sorted. */
 static uint32_t overlap_lane_first_from(const ps_slices *s, int64_t from_ns) {
-    uint32_t low = 0;
-    uint32_t high = s->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->start_ns[middle] < from_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(uint32_t, low, 0, s->n, middle, s->start_ns[middle] < from_ns)
     return low;
 }
 

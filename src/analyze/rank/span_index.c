@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/order.h"
 
 /* --- threads ----------------------------------------------------------------------------------------------------- */
 
@@ -120,17 +121,8 @@ void ps_span_index_fini(ps_span_index *x) {
 
 /* The range of a thread that contains `at` and began last, PS_NONE. */
 static uint32_t span_of_thread(const ps_span_index *x, uint32_t thread, int64_t at) {
-    uint32_t low = x->first[thread];
-    uint32_t high = x->first[thread + 1];
-    uint32_t begin = low;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (x->spans[x->rows[middle]].start_ns <= at) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    uint32_t begin = x->first[thread];
+    PS_PLACE(uint32_t, low, begin, x->first[thread + 1], i, x->spans[x->rows[i]].start_ns <= at)
     uint32_t span = low > begin ? x->rows[low - 1] : PS_NONE;
     while (span != PS_NONE && x->spans[span].end_ns < at) {
         span = x->outer[span];

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 
 bool ps_step_index_init(ps_step_index *x, const ps_trace *trace) {
     *x = (ps_step_index){.n_leaves = 1};
@@ -45,16 +46,8 @@ int64_t ps_step_of(const ps_step_index *x, int64_t host_start, int64_t host_end)
     if (x->n == 0) {
         return 0;
     }
-    size_t low = 0; /* steps[0..low) start at or before host_start */
-    size_t high = x->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (x->steps[middle].start_ns <= host_start) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    /* steps[0..low) start at or before host_start */
+    PS_PLACE(size_t, low, 0, x->n, middle, x->steps[middle].start_ns <= host_start)
     size_t step = last_reaching(x, low, host_end > host_start ? host_end : host_start + 1);
     return step != SIZE_MAX ? x->steps[step].id : PS_STEP_OUTSIDE;
 }

@@ -44,6 +44,11 @@ typedef struct ps_report_member {
         *waited_of; /* of each peer of facts->comm_waits its row in `waited`, PS_NO_PEER */
 } ps_report_member;
 
+/* Of a sum over the rank's steps; without steps the sum. */
+static inline int64_t ps_report_per_step(const ps_report_member *m, int64_t sum_ns) {
+    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
+}
+
 /* Which ranks the job has, and which of them are here. */
 typedef struct ps_report_job {
     int64_t n_ranks; /* 0 unknown */

@@ -16,6 +16,7 @@
 #include "analyze/report/report.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/strpool.h"
 
 /* A communicator, as far as ranks are here. */
@@ -315,11 +316,7 @@ typedef struct waiting_op {
     int64_t ns;
 } waiting_op;
 
-static int absent_longest_first(const void *a, const void *b) {
-    const waiting_op *x = a;
-    const waiting_op *y = b;
-    return x->ns != y->ns ? (x->ns > y->ns ? -1 : 1) : x->op < y->op ? -1 : x->op > y->op;
-}
+PS_COMPARE(absent_longest_first, waiting_op, PS_BY_DOWN(ns) PS_BY(op))
 
 static void show_ops(ps_report *report, const ps_report_member *m) {
     const ps_comm_list *list = &m->facts->comm;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/report/report_findings.h"
 #include "base/num.h"
 #include "model/comm_kernels.h"
 
@@ -258,15 +259,6 @@ bool ps_report_has_odd_size(const char *shapes, int64_t tile) {
     return odd;
 }
 
-static bool has_advice_fired(const ps_findings *f, ps_rule_id rule) {
-    for (size_t i = 0; i < f->n; i++) {
-        if (f->all[i].rule == rule) {
-            return true;
-        }
-    }
-    return false;
-}
-
 const char *ps_report_mfu_advice(const ps_report *report, ps_rule_id rule,
                                  const ps_report_kernel *k, char *out, size_t size) {
     if (rule != PS_RULE_LOW_MFU && rule != PS_RULE_LOW_MFU_CONVOLUTION) {
@@ -288,7 +280,7 @@ const char *ps_report_mfu_advice(const ps_report *report, ps_rule_id rule,
         add(&t, ", ", k->has_types ? "16-bit types (these are 32-bit floats)" : "16-bit types");
     }
     end_advice(&t);
-    if (is_ascend && !is_conv && !has_advice_fired(&report->findings, PS_RULE_CONVERSION)) {
+    if (is_ascend && !is_conv && !ps_findings_has(&report->findings, PS_RULE_CONVERSION)) {
         add(&t, " ",
             "Private formats for weights (torch_npu.npu_format_cast), no transposed copies before matmul.");
     } else if (report->vendor == PS_VENDOR_NVIDIA) {

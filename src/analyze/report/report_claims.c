@@ -1,5 +1,6 @@
 #include "analyze/report/report_claims.h"
 
+#include "analyze/report/report.h"
 #include "base/num.h"
 
 static const ps_stop_rule STOPS[] = {
@@ -36,10 +37,6 @@ bool ps_report_claims(ps_rule_id rule) {
            ps_report_stop_rule_of(rule) != NULL;
 }
 
-static int64_t claim_per_step(const ps_report_member *m, int64_t sum_ns) {
-    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
-}
-
 /* --- idle time ---------------------------------------------------------------------------------------------------------- */
 
 int64_t ps_report_hidden_in_time_ns(const ps_report_member *m) {
@@ -68,7 +65,7 @@ static int64_t comm_alone_ns(const ps_report_member *m, int first, int last) {
                 ps_intervals_within_ns(&m->facts->late_comm_spans[cause], b->start_ns, b->end_ns);
         }
     }
-    return sum_ns > 0 ? claim_per_step(m, sum_ns) : 0;
+    return sum_ns > 0 ? ps_report_per_step(m, sum_ns) : 0;
 }
 
 /* Outside of the pipeline bubble, in which nothing would have run anyway. */
@@ -81,7 +78,7 @@ static int64_t stopped_ns(const ps_report_member *m, const ps_stop_rule *rule) {
             sum -= ps_intervals_within_ns(&m->facts->idle_spans[k], b->start_ns, b->end_ns);
         }
     }
-    return sum > 0 ? claim_per_step(m, sum) : 0;
+    return sum > 0 ? ps_report_per_step(m, sum) : 0;
 }
 
 /* What the device copies for it, and nothing else beside. */
@@ -90,7 +87,7 @@ static int64_t own_copies_ns(const ps_report_member *m, const ps_stop_rule *rule
     for (int k = rule->first; k <= rule->last; k++) {
         sum = ps_i64_plus(sum, ps_report_goes_with_copies(k) ? m->facts->stops[k].copies_ns : 0);
     }
-    return claim_per_step(m, sum);
+    return ps_report_per_step(m, sum);
 }
 
 /* What is known not to wait for another rank, as operators, frames and blocking calls may. */
@@ -110,7 +107,7 @@ int64_t ps_report_other_idle_ns(const ps_report_member *m, ps_rule_id rule) {
     }
     int64_t lead_ns =
         own != NULL ? m->facts->stops[own->first].lead_ns : 0; /* that need not wait */
-    return sum_ns > lead_ns ? claim_per_step(m, sum_ns - lead_ns) : 0;
+    return sum_ns > lead_ns ? ps_report_per_step(m, sum_ns - lead_ns) : 0;
 }
 
 /* --- claims --------------------------------------------------------------------------------------------------------------- */

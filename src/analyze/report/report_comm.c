@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/comm/comm_list.h"
 #include "analyze/comm/skew.h"
 #include "analyze/rank/step_index.h"
 #include "analyze/report/report.h"
@@ -10,14 +11,7 @@
 #include "analyze/report/report_gains.h"
 #include "base/alloc.h"
 #include "base/num.h"
-
-static int64_t comm_dur_of(const ps_comm_op *op) {
-    return op->end_ns - op->start_ns;
-}
-
-static int64_t comm_per_step(const ps_report_member *m, int64_t sum_ns) {
-    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
-}
+#include "base/order.h"
 
 bool ps_report_knows_waits(const ps_report_member *m) {
     return m->facts->comm_waits.n_peers > 0;
@@ -55,7 +49,7 @@ static int64_t own_comm_ns(const ps_report_member *m) {
 /* Only tasks tell what of it is no wait. */
 int64_t ps_report_awaited_own_ns(const ps_report_member *m) {
     int64_t own_ns = m->facts->awaited_comm_ns - m->facts->awaited_wait_ns;
-    return ps_report_knows_waits(m) ? comm_per_step(m, own_ns > 0 ? own_ns : 0) : 0;
+    return ps_report_knows_waits(m) ? ps_report_per_step(m, own_ns > 0 ? own_ns : 0) : 0;
 }
 
 /* What computing of the rank's steps is left to hide of it: in each what no communication lies beside already. Of what the
@@ -68,9 +62,9 @@ static int64_t can_hide_ns(const ps_report_member *m) {
         int64_t here_ns = step->exclude_receive_ns < left_ns ? step->exclude_receive_ns : left_ns;
         sum_ns = ps_i64_plus(sum_ns, here_ns > 0 ? here_ns : 0);
     }
-    int64_t awaited_ns = comm_per_step(m, m->facts->awaited_comm_ns);
+    int64_t awaited_ns = ps_report_per_step(m, m->facts->awaited_comm_ns);
     int64_t most_ns = comm_exposed_ns(m) > awaited_ns ? comm_exposed_ns(m) - awaited_ns : 0;
-    return comm_per_step(m, sum_ns) < most_ns ? comm_per_step(m, sum_ns) : most_ns;
+    return ps_report_per_step(m, sum_ns) < most_ns ? ps_report_per_step(m, sum_ns) : most_ns;
 }
 
 int64_t ps_report_exposed_gain_ns(const ps_report_member *m) {
@@ -99,7 +93,7 @@ static void show_longest(ps_report *report, const ps_report_member *m) {
     for (size_t i = 0; i < m->facts->comm.n; i++) {
         const ps_comm_op *op = &m->facts->comm.ops[i];
         size_t at = n;
-        while (at > 0 && comm_dur_of(op) > comm_dur_of(top[at - 1])) {
+        while (at > 0 && ps_comm_op_ns(op) > ps_comm_op_ns(top[at - 1])) {
             at--;
         }
         if (op->is_p2p || at == PS_EVIDENCE_MAX) {
@@ -114,7 +108,7 @@ static void show_longest(ps_report *report, const ps_report_member *m) {
     for (size_t i = 0; i < n; i++) {
         char note[128];
         note_times(m, top[i], note, sizeof note);
-        ps_report_show_op(report, m, top[i], comm_dur_of(top[i]), note);
+        ps_report_show_op(report, m, top[i], ps_comm_op_ns(top[i]), note);
     }
 }
 
@@ -222,9 +216,9 @@ static void advise_exposed(ps_report *report, const ps_report_member *m, const c
 
 /* What cannot be hidden, and why. */
 static void say_left(const ps_report_member *m, char out[400]) {
-    int64_t awaited_ns = comm_per_step(m, m->facts->awaited_comm_ns);
+    int64_t awaited_ns = ps_report_per_step(m, m->facts->awaited_comm_ns);
     int64_t transfer_ns =
-        ps_report_knows_waits(m) ? comm_per_step(m, m->facts->awaited_transfer_ns) : 0;
+        ps_report_knows_waits(m) ? ps_report_per_step(m, m->facts->awaited_transfer_ns) : 0;
     int64_t hidden_ns = can_hide_ns(m);
     size_t n = 0;
     out[0] = '\0';
@@ -359,14 +353,7 @@ static const ps_report_member *most_late(const ps_report *report, const ps_skew 
     return worst;
 }
 
-static int latest_first(const void *a, const void *b) {
-    const ps_matched_collective *x = *(const ps_matched_collective *const *)a;
-    const ps_matched_collective *y = *(const ps_matched_collective *const *)b;
-    if (x->late_ns != y->late_ns) {
-        return x->late_ns > y->late_ns ? -1 : 1;
-    }
-    return x < y ? -1 : x > y; /* both point into one array */
-}
+PS_COMPARE_POINTERS(latest_first, ps_matched_collective, PS_BY_DOWN(late_ns) PS_BY_PLACE)
 
 /* What is less than a hundredth of `all_ns` shows nothing. */
 static void show_collectives(ps_report *report, const ps_skew *skew, const ps_report_member *m,
@@ -389,7 +376,7 @@ static void show_collectives(ps_report *report, const ps_skew *skew, const ps_re
         (void)snprintf(note, sizeof note,
                        "last of %u ranks, %s after the one before; took %s itself",
                        (unsigned)own[i]->n, ps_ns_text_of(own[i]->late_ns).text,
-                       ps_ns_text_of(comm_dur_of(op)).text);
+                       ps_ns_text_of(ps_comm_op_ns(op)).text);
         ps_report_show_op(report, m, op, own[i]->late_ns, note);
     }
     for (size_t i = 0; i < n; i++) {
@@ -433,19 +420,19 @@ static void tell_late(ps_report *report, const ps_skew *skew, const ps_report_me
                        skew->n_unmatched);
     }
     char doubt[256];
-    double share = ps_percent(comm_per_step(m, late_ns), report->step_ns);
+    double share = ps_percent(ps_report_per_step(m, late_ns), report->step_ns);
     say_late_doubt(report, late_ns, l, doubt);
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_LATE_ARRIVAL,
                      .rank = m->rank,
                      .stage = m->stage,
-                     .gain_ns = doubt[0] != '\0' ? 0 : comm_per_step(m, late_ns),
+                     .gain_ns = doubt[0] != '\0' ? 0 : ps_report_per_step(m, late_ns),
                      .value = share},
         "Rank %lld comes last to %zu of its %zu %scollectives; the others wait %s in each step for it%s "
         "(%.1f %%).%s%s",
         (long long)m->rank, n_last, n, skew->n_unmatched > 0 ? "matched " : "",
-        ps_ns_text_of(comm_per_step(m, late_ns)).text, doubt[0] != '\0' ? "" : " alone", share,
+        ps_ns_text_of(ps_report_per_step(m, late_ns)).text, doubt[0] != '\0' ? "" : " alone", share,
         unmatched, doubt);
     show_collectives(report, skew, m, late_ns);
 }
@@ -459,21 +446,14 @@ static void find_late(ps_report *report, const ps_skew *skew) {
     }
     sum_overtaken(report, skew, less);
     const ps_report_member *m = most_late(report, skew, false, less, &late_ns);
-    double share = m != NULL ? ps_percent(comm_per_step(m, late_ns), report->step_ns) : 0;
+    double share = m != NULL ? ps_percent(ps_report_per_step(m, late_ns), report->step_ns) : 0;
     if (m != NULL && ps_rule_fires(&report->findings, PS_RULE_LATE_ARRIVAL, share)) {
         tell_late(report, skew, m, late_ns, &less[m->index]);
     }
     ps_free(less);
 }
 
-static int most_waited(const void *a, const void *b) {
-    const ps_skew_receive *x = *(const ps_skew_receive *const *)a;
-    const ps_skew_receive *y = *(const ps_skew_receive *const *)b;
-    if (x->waited_ns != y->waited_ns) {
-        return x->waited_ns > y->waited_ns ? -1 : 1;
-    }
-    return x < y ? -1 : x > y;
-}
+PS_COMPARE_POINTERS(most_waited, ps_skew_receive, PS_BY_DOWN(waited_ns) PS_BY_PLACE)
 
 static void show_receives(ps_report *report, const ps_skew *skew, const ps_report_member *m,
                           int64_t late_ns) {
@@ -505,7 +485,7 @@ static void show_receives(ps_report *report, const ps_skew *skew, const ps_repor
 static void find_receives(ps_report *report, const ps_skew *skew) {
     int64_t late_ns = 0;
     const ps_report_member *m = most_late(report, skew, true, NULL, &late_ns);
-    double share = m != NULL ? ps_percent(comm_per_step(m, late_ns), report->step_ns) : 0;
+    double share = m != NULL ? ps_percent(ps_report_per_step(m, late_ns), report->step_ns) : 0;
     if (m == NULL || !ps_rule_fires(&report->findings, PS_RULE_RECEIVE_WAIT, share)) {
         return;
     }
@@ -519,7 +499,7 @@ static void find_receives(ps_report *report, const ps_skew *skew) {
         (ps_finding){
             .rule = PS_RULE_RECEIVE_WAIT, .rank = m->rank, .stage = m->stage, .value = share},
         "Receives wait %s in each step for sends of rank %s%s (%.1f %% of a step).%s",
-        ps_ns_text_of(comm_per_step(m, late_ns)).text, PS_RANK(m->rank), stage, share,
+        ps_ns_text_of(ps_report_per_step(m, late_ns)).text, PS_RANK(m->rank), stage, share,
         is_pipeline ? " A part of it is the bubble that the schedule has anyway." : "");
     if (!is_pipeline) {
         ps_findings_remedy(&report->findings,

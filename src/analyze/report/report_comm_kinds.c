@@ -3,19 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analyze/comm/comm_list.h"
 #include "analyze/report/report.h"
 #include "analyze/stats/alike.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
-
-static int64_t comm_kind_dur_of(const ps_comm_op *op) {
-    return op->end_ns - op->start_ns;
-}
-
-static int64_t comm_kind_per_step(const ps_report_member *m, int64_t sum_ns) {
-    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
-}
 
 /* --- kinds of operators ------------------------------------------------------------------------------------------------ */
 
@@ -31,41 +25,16 @@ typedef struct sorted {
     size_t n;
 } sorted;
 
-static const ps_comm_op *at(const void *p) {
-    return ((const own_op *)p)->op;
-}
-
 static own_op own_of(const ps_report_member *m, const ps_comm_op *op) {
     int64_t wait_ns = m->facts->comm_waits.ops[op - m->facts->comm.ops].wait_ns;
-    return (own_op){op, comm_kind_dur_of(op) > wait_ns ? comm_kind_dur_of(op) - wait_ns : 0};
+    return (own_op){op, ps_comm_op_ns(op) > wait_ns ? ps_comm_op_ns(op) - wait_ns : 0};
 }
 
 /* By ids, which differ from run to run: only neighbourhood is used, never the order. */
-static int by_comm_kind_group(const void *a, const void *b) {
-    uint32_t x = at(a)->group.id;
-    uint32_t y = at(b)->group.id;
-    return x < y ? -1 : x > y ? 1 : at(a)->slice < at(b)->slice ? -1 : at(a)->slice > at(b)->slice;
-}
+PS_COMPARE(by_comm_kind_group, own_op, PS_BY(op->group.id) PS_BY(op->slice))
 
-static int by_kind(const void *a, const void *b) {
-    const ps_comm_op *x = at(a);
-    const ps_comm_op *y = at(b);
-    if (x->group.id != y->group.id) {
-        return x->group.id < y->group.id ? -1 : 1;
-    }
-    if (x->type.id != y->type.id) {
-        return x->type.id < y->type.id ? -1 : 1;
-    }
-    if (x->size_bytes != y->size_bytes) {
-        return x->size_bytes < y->size_bytes ? -1 : 1;
-    }
-    int64_t x_ns = ((const own_op *)a)->ns;
-    int64_t y_ns = ((const own_op *)b)->ns;
-    if (x_ns != y_ns) {
-        return x_ns < y_ns ? -1 : 1;
-    }
-    return x->slice < y->slice ? -1 : x->slice > y->slice;
-}
+PS_COMPARE(by_kind, own_op,
+           PS_BY(op->group.id) PS_BY(op->type.id) PS_BY(op->size_bytes) PS_BY(ns) PS_BY(op->slice))
 
 static ps_alike comm_kind_alike(const ps_comm_op *x, const ps_comm_op *y) {
     return ps_alike_of((ps_alike_facts){x->type.id, x->group.id, x->size_bytes},
@@ -153,9 +122,9 @@ static void find_heavy(ps_report *report) {
                      .stage = m->stage,
                      .value = worst.share},
         "On rank %s the operators of group %.80s take %s in a step%s, computing takes %s.%s",
-        PS_RANK(m->rank), group, ps_ns_text_of(comm_kind_per_step(m, worst.sum_ns)).text,
+        PS_RANK(m->rank), group, ps_ns_text_of(ps_report_per_step(m, worst.sum_ns)).text,
         ps_report_knows_waits(m) ? WITHOUT_WAITS : "", ps_ns_text_of(m->computing_ns).text, others);
-    ps_report_show_op(report, m, worst.longest, comm_kind_dur_of(worst.longest), "the longest one");
+    ps_report_show_op(report, m, worst.longest, ps_comm_op_ns(worst.longest), "the longest one");
 }
 
 /* --- outliers ------------------------------------------------------------------------------------------------------------ */
@@ -165,16 +134,11 @@ typedef struct outlier {
     int64_t median_ns;
 } outlier;
 
-static int comm_kind_longest_first(const void *a, const void *b) {
-    const outlier *x = a;
-    const outlier *y = b;
-    int64_t ex = x->own.ns - x->median_ns;
-    int64_t ey = y->own.ns - y->median_ns;
-    if (ex != ey) {
-        return ex > ey ? -1 : 1;
-    }
-    return x->own.op->slice < y->own.op->slice ? -1 : x->own.op->slice > y->own.op->slice;
+static int64_t excess_of(const outlier *o) {
+    return o->own.ns - o->median_ns;
 }
+
+PS_COMPARE(comm_kind_longest_first, outlier, PS_BY_VALUE_DOWN(excess_of) PS_BY(own.op->slice))
 
 /* Lengths of what is alike, and of what each is an outlier. */
 typedef struct lengths {
@@ -281,7 +245,7 @@ static bool look_for_outliers(const ps_report *report, const ps_report_member *m
     if (ok) {
         int64_t excess_ns = 0;
         size_t n = outliers_of(report, m, &s, sure, &l, all, &excess_ns);
-        int64_t ns = comm_kind_per_step(m, excess_ns);
+        int64_t ns = ps_report_per_step(m, excess_ns);
         bool counts = n > 0 && ps_percent(ns, report->step_ns) > 1;
         worst->n_over += counts;
         if (counts && ns > worst->ns) {

@@ -9,6 +9,7 @@
 #include "analyze/report/report_compute.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 typedef ps_compute_kind kind;
@@ -20,34 +21,16 @@ typedef struct ps_compute_entry {
     int32_t stage;
 } entry;
 
-static int compare_compute_entries(const void *a, const void *b) {
-    const entry *x = a;
-    const entry *y = b;
-    int c = strcmp(x->kernel->type, y->kernel->type);
-    c = c != 0 ? c : strcmp(x->kernel->shapes, y->kernel->shapes);
-    if (c != 0) {
-        return c;
-    }
-    if (x->stage != y->stage) {
-        return x->stage < y->stage ? -1 : 1;
-    }
-    return x->member < y->member ? -1 : x->member > y->member;
-}
+PS_COMPARE(compare_compute_entries, entry,
+           PS_BY_TEXT(kernel->type) PS_BY_TEXT(kernel->shapes) PS_BY(stage) PS_BY(member))
 
 static bool same_kind(const entry *a, const entry *b) {
     return strcmp(a->kernel->type, b->kernel->type) == 0 &&
            strcmp(a->kernel->shapes, b->kernel->shapes) == 0;
 }
 
-static int compare_compute_kinds(const void *a, const void *b) {
-    const kind *x = a;
-    const kind *y = b;
-    if (x->sum_ns != y->sum_ns) {
-        return x->sum_ns > y->sum_ns ? -1 : 1;
-    }
-    int c = strcmp(x->one->type, y->one->type);
-    return c != 0 ? c : strcmp(x->one->shapes, y->one->shapes);
-}
+PS_COMPARE(compare_compute_kinds, kind,
+           PS_BY_DOWN(sum_ns) PS_BY_TEXT(one->type) PS_BY_TEXT(one->shapes))
 
 static bool join_compute(compute *c) {
     const ps_report *r = c->report;
@@ -349,15 +332,8 @@ static void find_aicpu(compute *c) {
 
 /* --- equal kernels ----------------------------------------------------------------------------------------------------- */
 
-static int more_excess(const void *a, const void *b) {
-    const ps_report_kernel *x = *(const ps_report_kernel *const *)a;
-    const ps_report_kernel *y = *(const ps_report_kernel *const *)b;
-    if (x->excess_ns != y->excess_ns) {
-        return x->excess_ns > y->excess_ns ? -1 : 1;
-    }
-    int by_type = strcmp(x->type, y->type);
-    return by_type != 0 ? by_type : strcmp(x->shapes, y->shapes);
-}
+PS_COMPARE_POINTERS(more_excess, ps_report_kernel,
+                    PS_BY_DOWN(excess_ns) PS_BY_TEXT(type) PS_BY_TEXT(shapes))
 
 /* Without shapes, kernels of one name may be of different sizes. */
 static int64_t counted_excess(const ps_report_kernel *k, bool with_shapes) {
@@ -488,15 +464,8 @@ static slower slower_of(const compute *c, const entry *e, int64_t peer_ns) {
     return out;
 }
 
-static int most_extra(const void *a, const void *b) {
-    const slower *x = a;
-    const slower *y = b;
-    if (x->extra_ns != y->extra_ns) {
-        return x->extra_ns > y->extra_ns ? -1 : 1;
-    }
-    int by_type = strcmp(x->kernel->type, y->kernel->type);
-    return by_type != 0 ? by_type : strcmp(x->kernel->shapes, y->kernel->shapes);
-}
+PS_COMPARE(most_extra, slower,
+           PS_BY_DOWN(extra_ns) PS_BY_TEXT(kernel->type) PS_BY_TEXT(kernel->shapes))
 
 /* Of kernels without shapes: nobody knows whether the peers' are of the same size. */
 static int64_t extra_without_shapes(const slower *all, size_t n, size_t member) {

@@ -29,10 +29,6 @@ static void claim_spans(ps_report *report, const ps_report_member *m, ps_rule_id
     }
 }
 
-static int64_t dispatch_finding_per_step(const ps_report_member *m, int64_t sum_ns) {
-    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
-}
-
 enum { COMM_TEXT = 320 };
 
 /* Sentences; "" where nothing is to be said. What the device waits there for other ranks stays without the cause, too. */
@@ -175,8 +171,7 @@ static const char UNRECORDED_WITH_FRAMES[] =
 static const char NOTHING_LAUNCHED[] = "Nothing is launched for the device, and no record says why";
 
 static bool is_host_unrecorded(const ps_report_member *m) {
-    return dispatch_finding_per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_NONE)) >
-           m->host_ns / 2;
+    return ps_report_per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_NONE)) > m->host_ns / 2;
 }
 
 enum { EXTRAS_TEXT = 256 };
@@ -215,7 +210,7 @@ static const ps_report_member *find_free(ps_report *report) {
     }
     char causes[1600];
     say_causes(m, causes, sizeof causes);
-    if (dispatch_finding_per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_FRAMEWORK)) >
+    if (ps_report_per_step(m, ps_report_idle_ns(m->facts, PS_ACTIVITY_FRAMEWORK)) >
         m->host_ns / 20) {
         say_operators(m, PS_ACTIVITY_FRAMEWORK, causes + strlen(causes),
                       sizeof causes - strlen(causes));
@@ -272,7 +267,7 @@ static int64_t other_idle_ns(const ps_report_member *m) {
 
 /* Most of it stands before work whose launch the capture has: else nobody knows that it is not the host's. */
 static bool knows_launches(const ps_report_member *m) {
-    int64_t unknown_ns = dispatch_finding_per_step(m, ps_report_idle_ns(m->facts, PS_IDLE_UNKNOWN));
+    int64_t unknown_ns = ps_report_per_step(m, ps_report_idle_ns(m->facts, PS_IDLE_UNKNOWN));
     return m->facts->no_timeline == NULL && unknown_ns <= other_idle_ns(m) / 2;
 }
 
@@ -415,7 +410,7 @@ static void say_stops(const ps_report_member *m, const ps_stop_rule *rule, char 
             at += (size_t)snprintf(out + at, size - at, "%s%s (%.4g range%s in a step, %s)",
                                    at > 0 ? ", " : "", ps_activity_text((ps_activity)k), n,
                                    n == 1 ? "" : "s",
-                                   ps_ns_text_of(dispatch_finding_per_step(m, stops->sum_ns)).text);
+                                   ps_ns_text_of(ps_report_per_step(m, stops->sum_ns)).text);
         }
     }
 }
@@ -441,7 +436,7 @@ static const char *unnamed_text(const ps_report_member *m, const ps_stop_rule *r
             out, UNNAMED_TEXT,
             " Up to %s directly before it, in which no operator is recorded, may belong to it, too: that "
             "is not in the gain.",
-            ps_ns_text_of(dispatch_finding_per_step(m, stops->unnamed_ns)).text);
+            ps_ns_text_of(ps_report_per_step(m, stops->unnamed_ns)).text);
     }
     return out;
 }
@@ -495,12 +490,12 @@ static void say_online(const ps_report_member *m, const ps_stop_rule *rule, char
     double n = (double)outer->n / (m->facts->n_steps > 0 ? (double)m->facts->n_steps : 1);
     size_t at = (size_t)snprintf(out, size, "%.4g call%s of %.60s (%s in a step)", n,
                                  n == 1 ? "" : "s", ps_call_name(outer->top[0].name),
-                                 ps_ns_text_of(dispatch_finding_per_step(m, outer->sum_ns)).text);
+                                 ps_ns_text_of(ps_report_per_step(m, outer->sum_ns)).text);
     if (inner->n_top > 0 && at < size) {
         at += (size_t)snprintf(
             out + at, size - at, ", of which %.60s takes %s (the longest %s)%s",
             ps_call_name(inner->top[0].name),
-            ps_ns_text_of(dispatch_finding_per_step(m, inner->sum_ns)).text,
+            ps_ns_text_of(ps_report_per_step(m, inner->sum_ns)).text,
             ps_ns_text_of(inner->longest_ns).text,
             is_looked_up(m, rule) ? ": nothing was compiled, the rest prepares and launches" : "");
     }
@@ -635,8 +630,8 @@ static void find_long_stop(ps_report *report, const ps_stop_rule *rule) {
 }
 
 static int64_t comm_ns(const ps_report_member *m) {
-    return dispatch_finding_per_step(m, ps_i64_plus(m->facts->stops[PS_ACTIVITY_COPY].comm_ns,
-                                                    m->facts->stops[PS_ACTIVITY_SYNC].comm_ns));
+    return ps_report_per_step(m, ps_i64_plus(m->facts->stops[PS_ACTIVITY_COPY].comm_ns,
+                                             m->facts->stops[PS_ACTIVITY_SYNC].comm_ns));
 }
 
 static double comm_share(const ps_report *report, const ps_report_member *m, const void *none) {
@@ -688,13 +683,13 @@ static size_t say_copies(const ps_report_member *m, const ps_report_copies *c, c
     }
     if (c->sized_ns > 0) {
         (void)snprintf(sizes, sizeof sizes, "%.3g MB at %.3g GB/s",
-                       (double)dispatch_finding_per_step(m, c->sized_bytes) / 1e6,
+                       (double)ps_report_per_step(m, c->sized_bytes) / 1e6,
                        (double)c->sized_bytes / (double)c->sized_ns);
     }
     double n_steps = m->facts->n_steps > 0 ? (double)m->facts->n_steps : 1;
     int n = snprintf(out, size, "%s%s %s (%.4g a step, %s)", direction, memory,
-                     ps_ns_text_of(dispatch_finding_per_step(m, c->alone_ns)).text,
-                     (double)c->n / n_steps, sizes);
+                     ps_ns_text_of(ps_report_per_step(m, c->alone_ns)).text, (double)c->n / n_steps,
+                     sizes);
     return n > 0 ? (size_t)n : 0;
 }
 
@@ -731,7 +726,7 @@ static void find_copies(ps_report *report) {
     size_t at = 0;
     for (size_t i = 0; i < worst->facts->n_copies && at < sizeof kinds; i++) {
         const ps_report_copies *c = &worst->facts->copies[i];
-        if (dispatch_finding_per_step(worst, c->alone_ns) > 0) {
+        if (ps_report_per_step(worst, c->alone_ns) > 0) {
             at += (size_t)snprintf(kinds + at, sizeof kinds - at, "%s", at > 0 ? ", " : "");
             at += at < sizeof kinds ? say_copies(worst, c, kinds + at, sizeof kinds - at) : 0;
         }

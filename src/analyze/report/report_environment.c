@@ -5,6 +5,7 @@
 
 #include "analyze/rank/step_index.h"
 #include "analyze/report/report.h"
+#include "analyze/report/report_findings.h"
 #include "base/literal.h"
 #include "base/num.h"
 
@@ -67,15 +68,6 @@ static bool applies(const variable *v, const char *value, bool host_bound) {
                ps_parse_i64(v->operand, strlen(v->operand), &limit) && is < limit;
     case COND_UNSET:
         return value[0] == '\0';
-    }
-    return false;
-}
-
-static bool has_environment_fired(const ps_findings *f, ps_rule_id rule) {
-    for (size_t i = 0; i < f->n; i++) {
-        if (f->all[i].rule == rule) {
-            return true;
-        }
     }
     return false;
 }
@@ -214,7 +206,7 @@ static void find_variables(ps_report *report, bool host_bound) {
 }
 
 void ps_report_environment(ps_report *report) {
-    bool host_bound = has_environment_fired(&report->findings, PS_RULE_FREE_SHARE);
+    bool host_bound = ps_findings_has(&report->findings, PS_RULE_FREE_SHARE);
     find_cpu_frequency(report);
     if (host_bound) {
         find_level(report, PS_RULE_TASK_QUEUE, "TASK_QUEUE_ENABLE", task_queue);

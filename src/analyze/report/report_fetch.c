@@ -13,12 +13,9 @@
 #include <string.h>
 
 #include "analyze/report/report.h"
+#include "base/text.h"
 
 #define MAX_UP 256 /* ranges around a slice that are looked at */
-
-static bool fetch_begins(const char *text, const char *with) {
-    return strncmp(text, with, strlen(with)) == 0;
-}
 
 /* --- names --------------------------------------------------------------------------------------------------------------- */
 
@@ -29,7 +26,7 @@ static ps_fetch fetch_of_builtin(const char *name) {
         "<built-in method acquire of _thread.",   "<method 'acquire' of '_thread.",
         "<built-in method __enter__ of _thread.", "<method '__enter__' of '_thread."};
     for (size_t i = 0; i < sizeof WAITS / sizeof *WAITS; i++) {
-        if (fetch_begins(name, WAITS[i])) {
+        if (ps_begins_with(name, WAITS[i])) {
             return PS_FETCH_WAIT;
         }
     }
@@ -79,7 +76,7 @@ static ps_fetch fetch_of(const fetching *x, uint32_t slice, uint32_t from) {
         const char *name = ps_trace_text(x->trace, x->s->name[at]);
         bool is_frame = x->s->kind[at] == PS_SLICE_PYTHON;
         ps_fetch here = is_frame ? fetch_of_frame(name) : PS_N_FETCHES;
-        bool is_own = fetch_begins(name, "enumerate(DataLoader)#_SingleProcessDataLoaderIter");
+        bool is_own = ps_begins_with(name, "enumerate(DataLoader)#_SingleProcessDataLoaderIter");
         here = is_own ? PS_FETCH_READ : here;
         any_frame = any_frame || is_frame;
         found = here == PS_FETCH_UNPICKLE || found == PS_N_FETCHES ? here : found;

@@ -239,3 +239,12 @@ ps_code ps_findings_tables(const ps_findings *f, ps_vendor vendor, int64_t step_
     ps_result_give(result, shared);
     return ps_result_code(result, err);
 }
+
+bool ps_findings_has(const ps_findings *f, ps_rule_id rule) {
+    for (size_t i = 0; i < f->n; i++) {
+        if (f->all[i].rule == rule) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -89,6 +89,7 @@ bool ps_rule_fires(const ps_findings *f, ps_rule_id rule, double value);
 
 /* Adds a finding; the sentence is printf-like. What follows are its rows of evidence, at most PS_EVIDENCE_MAX (more are
  * ignored). */
+bool ps_findings_has(const ps_findings *f, ps_rule_id rule);
 void ps_findings_add(ps_findings *f, ps_finding finding, const char *fmt, ...) PS_PRINTF(3, 4);
 void ps_findings_evidence(ps_findings *f, ps_evidence e);
 /* Of the last finding: the cause held on its rank from start to end (epoch). */

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/literal.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "model/recording.h"
 
 /* --- what it is ---------------------------------------------------------------------------------------------------- */
@@ -114,18 +115,14 @@ static bool look_for_host(const ps_trace *trace, ps_report_rank *r) {
     return ok;
 }
 
-static bool gather_begins(const char *text, const char *with) {
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 static void look_for_training(const ps_trace *trace, ps_report_rank *r) {
     const ps_slices *s = ps_trace_slices(trace);
     r->any_calls = s->n > 0 && memchr(s->kind, PS_SLICE_CALL, s->n) != NULL;
     for (uint32_t i = 0; i < s->n && !r->trains; i++) {
         if (ps_is_host_range(s->kind[i])) {
             const char *name = ps_trace_text(trace, s->name[i]);
-            r->trains = gather_begins(name, "autograd::engine::evaluate_function") ||
-                        gather_begins(name, "Optimizer.step#");
+            r->trains = ps_begins_with(name, "autograd::engine::evaluate_function") ||
+                        ps_begins_with(name, "Optimizer.step#");
         }
     }
 }

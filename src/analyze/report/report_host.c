@@ -6,6 +6,7 @@
 #include "analyze/rank/work.h"
 #include "analyze/report/report_facts.h"
 #include "base/alloc.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 #define PROMPT_NS 20000
@@ -69,14 +70,7 @@ static bool keep_host(host *h, ps_report_stops *stops, ps_report_event e, uint32
 
 /* --- idle time by the range that it is due to --------------------------------------------------------------------------- */
 
-static int by_range(const void *a, const void *b) {
-    const ps_idle_piece *x = *(const ps_idle_piece *const *)a;
-    const ps_idle_piece *y = *(const ps_idle_piece *const *)b;
-    if (x->from != y->from) {
-        return x->from < y->from ? -1 : 1;
-    }
-    return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
-}
+PS_COMPARE_POINTERS(by_range, ps_idle_piece, PS_BY(from) PS_BY(start_ns))
 
 static bool sort_pieces(host *h, const ps_idle *idle) {
     h->by_range = ps_calloc(idle->n + 1, sizeof *h->by_range);
@@ -90,16 +84,7 @@ static bool sort_pieces(host *h, const ps_idle *idle) {
 }
 
 static int64_t idle_of(const host *h, uint32_t slice) {
-    size_t low = 0;
-    size_t high = h->n_pieces;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (h->by_range[middle]->from < slice) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, h->n_pieces, middle, h->by_range[middle]->from < slice)
     int64_t sum = 0;
     for (; low < h->n_pieces && h->by_range[low]->from == slice; low++) {
         sum = ps_i64_plus(sum, h->by_range[low]->end_ns - h->by_range[low]->start_ns);

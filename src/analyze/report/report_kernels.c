@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 #include "base/strpool.h"
 
@@ -268,14 +269,7 @@ static bool add_kernel_row(kernels *k, uint32_t slice) {
     return kind->name != NULL;
 }
 
-static int compare_timed(const void *a, const void *b) {
-    const timed *x = a;
-    const timed *y = b;
-    if (x->row != y->row) {
-        return x->row < y->row ? -1 : 1;
-    }
-    return x->dur_ns < y->dur_ns ? -1 : x->dur_ns > y->dur_ns;
-}
+PS_COMPARE(compare_timed, timed, PS_BY(row) PS_BY(dur_ns))
 
 /* Of one kind, sorted by length. */
 static void find_excess_of_kind(const timed *all, size_t n, int64_t *lengths_ns, int64_t *like_ns,

@@ -231,20 +231,16 @@ bool ps_report_gather_leads(const ps_idle *idle, const ps_overlaps *overlaps,
 
 /* --- what is said ----------------------------------------------------------------------------------------------------- */
 
-static int64_t lead_per_step(const ps_report_member *m, int64_t sum_ns) {
-    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
-}
-
 ps_report_lead ps_report_lead_of(const ps_report_member *m, int activity, int64_t most_ns,
                                  int64_t most_comm_ns) {
     const ps_report_stops *stops = &m->facts->stops[activity];
     ps_report_lead l = {.idle_ns = stops->lead_ns,
-                        .comm_ns = lead_per_step(m, stops->lead_comm_ns)};
+                        .comm_ns = ps_report_per_step(m, stops->lead_comm_ns)};
     for (size_t i = 0; i < m->bubbles.n; i++) {
         const ps_interval *b = &m->bubbles.at[i];
         l.idle_ns -= ps_intervals_within_ns(&stops->lead_spans, b->start_ns, b->end_ns);
     }
-    l.idle_ns = l.idle_ns > 0 ? lead_per_step(m, l.idle_ns) : 0;
+    l.idle_ns = l.idle_ns > 0 ? ps_report_per_step(m, l.idle_ns) : 0;
     l.idle_ns = l.idle_ns < most_ns ? l.idle_ns : most_ns;
     most_comm_ns = most_comm_ns < most_ns - l.idle_ns ? most_comm_ns : most_ns - l.idle_ns;
     l.comm_ns = l.comm_ns < most_comm_ns ? l.comm_ns : most_comm_ns;

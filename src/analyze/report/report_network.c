@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/comm/comm_list.h"
 #include "analyze/derived/comm_roster.h"
 #include "analyze/derived/slow_link_matrix.h"
 #include "analyze/rank/step_index.h"
@@ -11,6 +12,7 @@
 #include "analyze/stats/alike.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 /* --- links ----------------------------------------------------------------------------------------------------------- */
@@ -420,22 +422,9 @@ const ps_comm_time *ps_report_comm_time(const ps_report_member *m, const ps_comm
     return NULL;
 }
 
-static int64_t length_of(const ps_comm_op *op) {
-    return op->end_ns - op->start_ns;
-}
-
-static int by_likeness(const void *a, const void *b) {
-    const ps_comm_op *x = *(const ps_comm_op *const *)a;
-    const ps_comm_op *y = *(const ps_comm_op *const *)b;
-    const int64_t left[] = {x->type.id, x->group.id, x->size_bytes, length_of(x), x->slice};
-    const int64_t right[] = {y->type.id, y->group.id, y->size_bytes, length_of(y), y->slice};
-    for (size_t i = 0; i < sizeof left / sizeof *left; i++) {
-        if (left[i] != right[i]) {
-            return left[i] < right[i] ? -1 : 1;
-        }
-    }
-    return 0;
-}
+PS_COMPARE_POINTERS(by_likeness, ps_comm_op,
+                    PS_BY(type.id) PS_BY(group.id) PS_BY(size_bytes) PS_BY_VALUE(ps_comm_op_ns)
+                        PS_BY(slice))
 
 static bool are_alike(const ps_comm_op *x, const ps_comm_op *y) {
     return ps_alike_of((ps_alike_facts){x->type.id, x->group.id, x->size_bytes},
@@ -445,7 +434,7 @@ static bool are_alike(const ps_comm_op *x, const ps_comm_op *y) {
 /* The shortest one of its like on any rank: who comes last does not wait. Few tell nothing: 0. */
 static int64_t shortest_alike(const ps_report *report, const ps_report_member *m,
                               const ps_comm_op *op) {
-    int64_t shortest_ns = length_of(op);
+    int64_t shortest_ns = ps_comm_op_ns(op);
     size_t n = 0;
     for (size_t k = 0; k < report->n_members && !ps_str_is_none(op->group); k++) {
         const ps_report_member *other = &report->members[k];
@@ -453,7 +442,7 @@ static int64_t shortest_alike(const ps_report *report, const ps_report_member *m
             const ps_comm_op *x = &other->facts->comm.ops[i];
             if (x->size_bytes == op->size_bytes && is_network_text(m, op->type, other, x->type) &&
                 is_network_text(m, op->group, other, x->group)) {
-                shortest_ns = length_of(x) < shortest_ns ? length_of(x) : shortest_ns;
+                shortest_ns = ps_comm_op_ns(x) < shortest_ns ? ps_comm_op_ns(x) : shortest_ns;
                 n++;
             }
         }

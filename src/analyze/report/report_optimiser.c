@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/text.h"
 
 #define MAX_AROUND 64
 
@@ -34,15 +35,11 @@ typedef struct optimisers {
     ps_idmap rows; /* slice -> run */
 } optimisers;
 
-static bool optimiser_begins(const char *text, const char *with) {
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 static void note_way(const optimisers *o, uint32_t kernel, optimiser_run *run) {
     uint32_t op = o->links->op[kernel];
     const char *name = op != PS_NONE ? ps_trace_text(o->links->trace, o->s->name[op]) : "";
-    run->n_foreach += optimiser_begins(name, "aten::_foreach_");
-    run->n_fused += optimiser_begins(name, "aten::_fused_");
+    run->n_foreach += ps_begins_with(name, "aten::_foreach_");
+    run->n_fused += ps_begins_with(name, "aten::_fused_");
 }
 
 static bool note_kernel(optimisers *o, uint32_t kernel) {

@@ -9,6 +9,7 @@
  * What is left is an upper bound. Of several devices in a rank only the first point is looked at. */
 #include "analyze/rank/host_activity.h"
 #include "analyze/report/report_gather.h"
+#include "base/num.h"
 
 typedef struct pays {
     const ps_host_activity *host;
@@ -72,10 +73,6 @@ static int64_t end_before(const ps_intervals *list, int64_t at_ns) {
     return low > 0 ? list->at[low - 1].end_ns : INT64_MIN;
 }
 
-static int64_t pay_later(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 /* What the host did as the device ran dry; of a host that nobody recorded it is not known whether it waited for the device. */
 static bool is_paced(const ps_idle_piece *first) {
     return ps_idle_is_hosts(first->cause) && first->cause != PS_ACTIVITY_NONE;
@@ -93,12 +90,12 @@ static bool find_paced(pays *p) {
             end++;
         }
         int64_t gap_ns = idle->at[i].start_ns;
-        int64_t from_ns = pay_later(last_gap_ns, end_before(&p->communication, gap_ns));
-        from_ns = pay_later(from_ns, end_before(&p->blocked, idle->at[end - 1].end_ns));
+        int64_t from_ns = ps_larger(last_gap_ns, end_before(&p->communication, gap_ns));
+        from_ns = ps_larger(from_ns, end_before(&p->blocked, idle->at[end - 1].end_ns));
         if (is_hosts) {
             last_gap_ns = idle->at[end - 1].end_ns;
             ok = !is_paced(&idle->at[i]) || from_ns >= gap_ns ||
-                 (ps_intervals_add(&p->paced, pay_later(from_ns, INT64_MIN / 2), gap_ns) &&
+                 (ps_intervals_add(&p->paced, ps_larger(from_ns, INT64_MIN / 2), gap_ns) &&
                   ps_intervals_add(&p->gaps, gap_ns, last_gap_ns));
         }
     }

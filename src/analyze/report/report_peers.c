@@ -18,26 +18,22 @@
 
 /* --- the job ----------------------------------------------------------------------------------------------------------- */
 
-static int64_t peer_larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
 /* By what the rank says of communicators: how many ranks one has, or the highest number in it. */
 static int64_t ranks_of_groups(const ps_report_rank *r) {
     int64_t n = r->comm_waits.n_places;
     for (size_t i = 0; i < r->facts.n_groups; i++) {
-        n = peer_larger(n, r->facts.groups[i].n_ranks);
+        n = ps_larger(n, r->facts.groups[i].n_ranks);
     }
     for (size_t i = 0; r->part != NULL && i < r->part->n_groups; i++) {
         const ps_comm_group *g = &r->part->groups[i];
         for (size_t k = 0; k < g->n_ranks; k++) {
-            n = peer_larger(n, g->ranks[k] < INT32_MAX ? g->ranks[k] + 1 : 0);
+            n = ps_larger(n, g->ranks[k] < INT32_MAX ? g->ranks[k] + 1 : 0);
         }
     }
     const ps_comm_tables *t = r->part != NULL ? &r->part->tables : NULL;
     for (size_t i = 0; t != NULL && i < t->n_links; i++) {
-        int64_t place = peer_larger(t->links[i].source, t->links[i].destination);
-        n = peer_larger(n, place < INT32_MAX ? place + 1 : 0);
+        int64_t place = ps_larger(t->links[i].source, t->links[i].destination);
+        n = ps_larger(n, place < INT32_MAX ? place + 1 : 0);
     }
     return n;
 }
@@ -48,12 +44,12 @@ static ps_report_job job_of(const ps_report *report) {
     for (size_t i = 0; i < report->in->n_ranks; i++) {
         const ps_report_rank *r = report->in->partials[i];
         if (r != NULL) {
-            job.n_ranks = peer_larger(job.n_ranks, r->facts.world_size);
-            of_groups = peer_larger(of_groups, ranks_of_groups(r));
+            job.n_ranks = ps_larger(job.n_ranks, r->facts.world_size);
+            of_groups = ps_larger(of_groups, ranks_of_groups(r));
         }
     }
     job.is_least = of_groups > job.n_ranks;
-    job.n_ranks = peer_larger(job.n_ranks, of_groups);
+    job.n_ranks = ps_larger(job.n_ranks, of_groups);
     job.is_partial = job.n_ranks > (int64_t)job.n_here && !report->in->opts->one_of_several;
     return job;
 }
@@ -128,7 +124,7 @@ static bool note_places(peers *p, size_t member) {
         }
         group_places *g = &p->groups[id];
         g->is_contrary = g->is_contrary || (own >= 0 && own != m->rank);
-        g->highest = own == m->rank ? peer_larger(g->highest, own) : g->highest;
+        g->highest = own == m->rank ? ps_larger(g->highest, own) : g->highest;
     }
     return true;
 }

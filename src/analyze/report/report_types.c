@@ -6,6 +6,7 @@
 #include "analyze/report/report_advice.h"
 #include "analyze/report/report_compute.h"
 #include "base/alloc.h"
+#include "base/order.h"
 
 /* Kinds of one type. */
 typedef struct kernel_type {
@@ -15,27 +16,10 @@ typedef struct kernel_type {
 } kernel_type;
 
 /* By type, within one by time. */
-static int compare_by_type(const void *a, const void *b) {
-    const ps_compute_kind *x = *(const ps_compute_kind *const *)a;
-    const ps_compute_kind *y = *(const ps_compute_kind *const *)b;
-    int c = strcmp(x->one->type, y->one->type);
-    if (c != 0) {
-        return c;
-    }
-    if (x->sum_ns != y->sum_ns) {
-        return x->sum_ns > y->sum_ns ? -1 : 1;
-    }
-    return strcmp(x->one->shapes, y->one->shapes);
-}
+PS_COMPARE_POINTERS(compare_by_type, ps_compute_kind,
+                    PS_BY_TEXT(one->type) PS_BY_DOWN(sum_ns) PS_BY_TEXT(one->shapes))
 
-static int compare_types(const void *a, const void *b) {
-    const kernel_type *x = a;
-    const kernel_type *y = b;
-    if (x->sum_ns != y->sum_ns) {
-        return x->sum_ns > y->sum_ns ? -1 : 1;
-    }
-    return strcmp(x->top->one->type, y->top->one->type);
-}
+PS_COMPARE(compare_types, kernel_type, PS_BY_DOWN(sum_ns) PS_BY_TEXT(top->one->type))
 
 /* The types, the one that takes most first; NULL when memory is out. The caller frees it with ps_free(). */
 static kernel_type *types_of(const ps_compute *c, size_t *n) {
@@ -148,17 +132,8 @@ static int64_t conversions_ns(const ps_compute_kind *k) {
                        k->conversion_ns[PS_CONVERSION_NUMBERS]);
 }
 
-static int compare_conversions(const void *a, const void *b) {
-    const ps_compute_kind *x = *(const ps_compute_kind *const *)a;
-    const ps_compute_kind *y = *(const ps_compute_kind *const *)b;
-    int64_t x_ns = conversions_ns(x);
-    int64_t y_ns = conversions_ns(y);
-    if (x_ns != y_ns) {
-        return x_ns > y_ns ? -1 : 1;
-    }
-    int by_type = strcmp(x->one->type, y->one->type);
-    return by_type != 0 ? by_type : strcmp(x->one->shapes, y->one->shapes);
-}
+PS_COMPARE_POINTERS(compare_conversions, ps_compute_kind,
+                    PS_BY_VALUE_DOWN(conversions_ns) PS_BY_TEXT(one->type) PS_BY_TEXT(one->shapes))
 
 static void show_conversions(ps_compute *c) {
     const ps_compute_kind **order = ps_calloc(c->n_kinds + 1, sizeof *order);

@@ -5,6 +5,7 @@
 #include "analyze/report/report.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 /* A kind of kernels on one rank, by what of its time the rule counts. */
@@ -26,16 +27,8 @@ static int64_t few_blocks_ns(const ps_report_kernel *k) {
     return k->few_blocks_ns;
 }
 
-static int compare_units(const void *a, const void *b) {
-    const unit_row *x = a;
-    const unit_row *y = b;
-    if (x->ns != y->ns) {
-        return x->ns > y->ns ? -1 : 1;
-    }
-    int c = strcmp(x->kernel->type, y->kernel->type);
-    c = c != 0 ? c : strcmp(x->kernel->shapes, y->kernel->shapes);
-    return c != 0 ? c : x->rank < y->rank ? -1 : x->rank > y->rank;
-}
+PS_COMPARE(compare_units, unit_row,
+           PS_BY_DOWN(ns) PS_BY_TEXT(kernel->type) PS_BY_TEXT(kernel->shapes) PS_BY(rank))
 
 /* The kinds of which anything counts, the most first; NULL when memory is out. */
 static unit_row *rank_units(const ps_report *r, int64_t (*of)(const ps_report_kernel *),

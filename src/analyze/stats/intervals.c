@@ -5,16 +5,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
+#include "base/order.h"
 
 #define MAX_SPANS (SIZE_MAX / 64)
-
-static int64_t interval_larger(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-static int64_t smaller(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
 
 bool ps_intervals_add(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
     if (list->n == list->cap &&
@@ -42,11 +36,7 @@ static bool is_sorted(const ps_interval *at, size_t n) {
     return n_backward == 0;
 }
 
-static int by_interval_start(const void *a, const void *b) {
-    int64_t x = ((const ps_interval *)a)->start_ns;
-    int64_t y = ((const ps_interval *)b)->start_ns;
-    return x < y ? -1 : x > y;
-}
+PS_COMPARE(by_interval_start, ps_interval, PS_BY(start_ns))
 
 /* Order of int64 as order of uint64. */
 static size_t digit_of(int64_t value, unsigned digit) {
@@ -129,7 +119,7 @@ void ps_intervals_unite(ps_intervals *list) {
         int64_t end = at[i].end_ns;
         bool empty = end <= at[i].start_ns;
         bool opens = (at[i].start_ns > open.end_ns) & !empty;
-        int64_t reach = interval_larger(open.end_ns, empty ? open.end_ns : end);
+        int64_t reach = ps_larger(open.end_ns, empty ? open.end_ns : end);
         int64_t start = at[i].start_ns;
         at[n] = open; /* n < i: overwritten as long as nothing opens */
         n += opens;
@@ -144,9 +134,9 @@ int64_t ps_intervals_union_ns(const ps_interval *at, size_t n) {
     int64_t reach = INT64_MIN;
     int64_t total = 0;
     for (size_t i = 0; i < n; i++) {
-        int64_t from = interval_larger(at[i].start_ns, reach);
-        total += interval_larger(at[i].end_ns, from) - from;
-        reach = interval_larger(at[i].end_ns, reach);
+        int64_t from = ps_larger(at[i].start_ns, reach);
+        total += ps_larger(at[i].end_ns, from) - from;
+        reach = ps_larger(at[i].end_ns, reach);
     }
     return total;
 }
@@ -169,8 +159,8 @@ static int64_t both_ns(const ps_intervals *a, const ps_intervals *b) {
     while (i < a->n && k < b->n) {
         const ps_interval *x = &a->at[i];
         const ps_interval *y = &b->at[k];
-        int64_t from = interval_larger(x->start_ns, y->start_ns);
-        total += interval_larger(smaller(x->end_ns, y->end_ns), from) - from;
+        int64_t from = ps_larger(x->start_ns, y->start_ns);
+        total += ps_larger(ps_smaller(x->end_ns, y->end_ns), from) - from;
         bool first_ends = x->end_ns <= y->end_ns;
         i += first_ends;
         k += !first_ends;
@@ -207,8 +197,8 @@ bool ps_intervals_both(const ps_intervals *a, const ps_intervals *b, ps_interval
     size_t i = 0;
     size_t k = 0;
     while (i < a->n && k < b->n) {
-        int64_t from = interval_larger(a->at[i].start_ns, b->at[k].start_ns);
-        int64_t to = smaller(a->at[i].end_ns, b->at[k].end_ns);
+        int64_t from = ps_larger(a->at[i].start_ns, b->at[k].start_ns);
+        int64_t to = ps_smaller(a->at[i].end_ns, b->at[k].end_ns);
         if (to > from && !ps_intervals_add(out, from, to)) {
             return false;
         }
@@ -227,7 +217,7 @@ bool ps_intervals_either(const ps_intervals *a, const ps_intervals *b, ps_interv
         const ps_interval *next = from_a ? &a->at[i++] : &b->at[k++];
         ps_interval *last = out->n > 0 ? &out->at[out->n - 1] : NULL;
         if (last != NULL && next->start_ns <= last->end_ns) {
-            last->end_ns = interval_larger(last->end_ns, next->end_ns);
+            last->end_ns = ps_larger(last->end_ns, next->end_ns);
         } else if (!ps_intervals_add(out, next->start_ns, next->end_ns)) {
             return false;
         }
@@ -236,20 +226,21 @@ bool ps_intervals_either(const ps_intervals *a, const ps_intervals *b, ps_interv
 }
 
 int64_t ps_intervals_within_ns(const ps_intervals *list, int64_t start_ns, int64_t end_ns) {
-    size_t low = 0; /* the first that ends after the start */
-    size_t high = list->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (list->at[middle].end_ns <= start_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    /* the first that ends after the start */
+    PS_PLACE(size_t, low, 0, list->n, middle, list->at[middle].end_ns <= start_ns)
     int64_t total = 0;
     for (size_t i = low; i < list->n && list->at[i].start_ns < end_ns; i++) {
-        int64_t from = interval_larger(list->at[i].start_ns, start_ns);
-        total += interval_larger(smaller(list->at[i].end_ns, end_ns), from) - from;
+        int64_t from = ps_larger(list->at[i].start_ns, start_ns);
+        total += ps_larger(ps_smaller(list->at[i].end_ns, end_ns), from) - from;
     }
     return total;
+}
+
+bool ps_intervals_extend(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
+    ps_interval *last = list->n > 0 ? &list->at[list->n - 1] : NULL;
+    if (last != NULL && start_ns <= last->end_ns) {
+        last->end_ns = end_ns > last->end_ns ? end_ns : last->end_ns;
+        return true;
+    }
+    return ps_intervals_add(list, start_ns, end_ns);
 }

@@ -19,6 +19,8 @@ typedef struct ps_intervals {
 
 /* False when memory is out. Spans of no length are kept (a union drops them). */
 bool ps_intervals_add(ps_intervals *list, int64_t start_ns, int64_t end_ns);
+/* The same for spans that come by start: a united list stays united. */
+bool ps_intervals_extend(ps_intervals *list, int64_t start_ns, int64_t end_ns);
 void ps_intervals_fini(ps_intervals *list);
 
 /* Sorts (when needed) and merges in place what overlaps or touches, and drops what has no length. */

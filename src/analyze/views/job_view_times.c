@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/sort.h"
 
 /* --- time of steps ------------------------------------------------------------------------------------------------- */
@@ -97,9 +98,7 @@ static bool take_rank_time(rank_times *times, const ps_table *t, size_t row) {
     return true;
 }
 
-static int by_rank(const void *a, const void *b) {
-    return ps_compare_i64(&((const rank_time *)a)->rank, &((const rank_time *)b)->rank);
-}
+PS_COMPARE(by_rank, rank_time, PS_BY(rank))
 
 static bool is_wanted(const ps_job_view_input *in, const ps_table *t, size_t row) {
     const ps_value *stage = ps_job_view_cell(t, row, "pp_index");

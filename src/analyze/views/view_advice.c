@@ -10,6 +10,7 @@
 #include "analyze/views/view.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/order.h"
 
 enum {
     C_SLICE,
@@ -75,16 +76,7 @@ static bool copy_cells(const ps_table *from, size_t row, ps_table *to) {
 static uint32_t find_slice(const ps_trace *t, const char *name, int64_t start_ns) {
     const ps_slices *s = ps_trace_slices(t);
     ps_str id = ps_trace_find_text(t, name);
-    uint32_t low = 0;
-    uint32_t high = s->n;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (s->start_ns[middle] < start_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(uint32_t, low, 0, s->n, middle, s->start_ns[middle] < start_ns)
     for (; low < s->n && s->start_ns[low] == start_ns; low++) {
         if (!ps_str_is_none(id) && ps_str_eq(s->name[low], id)) {
             return low;

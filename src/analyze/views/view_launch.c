@@ -16,6 +16,7 @@
 #include "analyze/views/view.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/order.h"
 
 /* PS_NONE, unknown: there is no such station. */
 typedef struct launch_row {
@@ -107,17 +108,9 @@ static int by_thread(const void *a, const void *b, void *context) {
 
 /* Text captures show calls of the driver in a process of their own: the thread and the time lead to the dequeue. */
 static uint32_t dequeue_at(const launches *l, uint32_t call) {
-    size_t low = 0;
-    size_t high = l->n_dequeues;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (compare_dequeues(l, l->dequeues[middle], launch_thread_of(l, call),
-                             l->s->start_ns[call]) <= 0) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, l->n_dequeues, middle,
+             compare_dequeues(l, l->dequeues[middle], launch_thread_of(l, call),
+                              l->s->start_ns[call]) <= 0)
     uint32_t found = low > 0 ? l->dequeues[low - 1] : PS_NONE;
     bool holds = found != PS_NONE && launch_thread_of(l, found) == launch_thread_of(l, call) &&
                  launch_end_of(l, found) >= launch_end_of(l, call);

@@ -2,6 +2,7 @@
 
 #include "analyze/rank/step_index.h"
 #include "base/alloc.h"
+#include "base/order.h"
 
 typedef struct reach {
     int64_t computing_ns, communication_ns; /* up to here the moments are given away */
@@ -30,16 +31,7 @@ static size_t find_overlap(walk *w, int64_t device, int64_t step) {
 
 bool ps_time_add_exposed(ps_intervals *list, const ps_intervals *hidden_by, int64_t start_ns,
                          int64_t end_ns) {
-    size_t low = 0;
-    size_t high = hidden_by->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (hidden_by->at[middle].end_ns <= start_ns) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, hidden_by->n, middle, hidden_by->at[middle].end_ns <= start_ns)
     bool ok = true;
     for (; ok && low < hidden_by->n && hidden_by->at[low].start_ns < end_ns; low++) {
         const ps_interval *h = &hidden_by->at[low];

@@ -8,6 +8,7 @@
 #include "analyze/pipeline/replay.h"
 #include "analyze/whatif/layer_split.h"
 #include "base/alloc.h"
+#include "base/order.h"
 
 /* Where a schedule lets one choose its chunks, and for how many pieces a search is worth while. */
 #define MOST_CHUNKS 4
@@ -395,20 +396,9 @@ static ps_code plan_what_ran(making *k) {
 
 /* --- all of them ------------------------------------------------------------------------------------------------------ */
 
-static int order_plans(const void *x, const void *y) {
-    const ps_schedule_plan *a = x;
-    const ps_schedule_plan *b = y;
-    if (a->is_now != b->is_now) {
-        return a->is_now ? -1 : 1;
-    }
-    int by = a->step_ns < b->step_ns ? -1 : a->step_ns > b->step_ns ? 1 : 0;
-    by = by != 0                           ? by
-         : a->peak_layers < b->peak_layers ? -1
-         : a->peak_layers > b->peak_layers ? 1
-                                           : a->n_ways - b->n_ways;
-    by = by != 0 ? by : strcmp(a->schedule->name, b->schedule->name);
-    return by != 0 ? by : a->n_chunks - b->n_chunks;
-}
+PS_COMPARE(order_plans, ps_schedule_plan,
+           PS_BY_DOWN(is_now) PS_BY(step_ns) PS_BY(peak_layers) PS_BY(n_ways)
+               PS_BY_TEXT(schedule->name) PS_BY(n_chunks))
 
 static bool is_beaten(const ps_schedule_plan *a, const ps_schedule_plan *by) {
     bool no_worse =

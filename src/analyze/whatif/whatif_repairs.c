@@ -4,6 +4,7 @@
 
 #include "analyze/whatif/whatif_causes.h"
 #include "base/alloc.h"
+#include "base/order.h"
 
 /* A repair that gains nearly as much as the best one and touches fewer ops comes before it. */
 #define NEARLY 0.95
@@ -102,11 +103,7 @@ static ps_code add_workers(repairing *k) {
     return code;
 }
 
-static int order_repairs(const void *x, const void *y) {
-    const repair *a = x;
-    const repair *b = y;
-    return a->step_ns < b->step_ns ? -1 : a->step_ns > b->step_ns ? 1 : strcmp(a->name, b->name);
-}
+PS_COMPARE(order_repairs, repair, PS_BY(step_ns) PS_BY_TEXT(name))
 
 static void count_touched(const ps_job_steps *js, repair *r) {
     for (uint32_t i = 0; i < ps_step_graph_n_ops(js->steps[0].graph); i++) {

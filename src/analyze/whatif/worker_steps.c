@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 
 /* --- reading one worker -------------------------------------------------------------------------------------------- */
 
@@ -122,22 +123,18 @@ static bool is_computing(uint8_t kind) {
     return kind <= PS_WORKER_PAIR;
 }
 
-static int order_i64(int64_t a, int64_t b) {
-    return a < b ? -1 : a > b ? 1 : 0;
-}
-
 /* By step, worker, computing first; computing by start, all else by kind and number. */
 static int order_placed(const void *x, const void *y) {
     const placed_op *a = x;
     const placed_op *b = y;
-    int by = order_i64(a->step, b->step);
-    by = by != 0 ? by : order_i64(a->worker, b->worker);
+    int by = ps_order_i64(a->step, b->step);
+    by = by != 0 ? by : ps_order_i64(a->worker, b->worker);
     bool both = is_computing(a->op->kind) && is_computing(b->op->kind);
-    by = by != 0 || both ? by : order_i64(a->op->kind, b->op->kind);
-    by = by != 0 || both ? by : order_i64(a->op->order, b->op->order);
-    by = by != 0 ? by : order_i64(a->op->start_ns, b->op->start_ns);
-    by = by != 0 ? by : order_i64(a->op->kind, b->op->kind);
-    return by != 0 ? by : order_i64(a->op->microbatch, b->op->microbatch);
+    by = by != 0 || both ? by : ps_order_i64(a->op->kind, b->op->kind);
+    by = by != 0 || both ? by : ps_order_i64(a->op->order, b->op->order);
+    by = by != 0 ? by : ps_order_i64(a->op->start_ns, b->op->start_ns);
+    by = by != 0 ? by : ps_order_i64(a->op->kind, b->op->kind);
+    return by != 0 ? by : ps_order_i64(a->op->microbatch, b->op->microbatch);
 }
 
 typedef struct making {

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/order.h"
+#include "base/text.h"
 
 #define MAX_STACK_BYTES ((size_t)1 << 20)
 #define MAX_FRAMES ((size_t)65536)
@@ -162,10 +163,6 @@ typedef struct torch {
     bool swapped; /* as the last row that could tell */
 } torch;
 
-static bool host_starts_with(const char *text, const char *head) {
-    return strncmp(text, head, strlen(head)) == 0;
-}
-
 /* Old files have no type: the names of the queue's ends tell them. */
 static ps_slice_kind host_kind_of(const torch *t, int64_t type, const char *name) {
     if (type == t->trace_type) {
@@ -174,11 +171,11 @@ static ps_slice_kind host_kind_of(const torch *t, int64_t type, const char *name
     if (type == t->mstx_type) {
         return PS_SLICE_MARK_HOST;
     }
-    if (type == t->queue_type || (type == PS_ASCEND_NULL && (host_starts_with(name, "Enqueue") ||
-                                                             host_starts_with(name, "Dequeue")))) {
+    if (type == t->queue_type || (type == PS_ASCEND_NULL && (ps_begins_with(name, "Enqueue") ||
+                                                             ps_begins_with(name, "Dequeue")))) {
         return PS_SLICE_QUEUE;
     }
-    return host_starts_with(name, "ProfilerStep#") ? PS_SLICE_ANNOTATION : PS_SLICE_HOST_OP;
+    return ps_begins_with(name, "ProfilerStep#") ? PS_SLICE_ANNOTATION : PS_SLICE_HOST_OP;
 }
 
 static bool has_letters(const char *text) {
@@ -241,7 +238,7 @@ static bool keep_for_flows(torch *t, const ps_scan_batch *b, size_t i, uint32_t 
                           .start_ns = ps_builder_slice_start_ns(a->builder, slice),
                           .slice = slice,
                           .is_queue = kind == PS_SLICE_QUEUE,
-                          .is_enqueue = host_starts_with(name, "Enqueue")};
+                          .is_enqueue = ps_begins_with(name, "Enqueue")};
     return true;
 }
 

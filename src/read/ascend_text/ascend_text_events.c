@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/num.h"
 #include "read/ascend_text/ascend_text.h"
+#include "read/events/trace_events.h"
 
 #define MAX_ROWS ((size_t)PS_NONE - 2)
 
@@ -431,24 +432,20 @@ static ps_ascend_named_lane *named_lane(ps_ascend_text *r, const ps_event *e) {
     return &r->named[r->n_named++];
 }
 
-static bool text_is(const ps_event_batch *batch, uint32_t text, const char *word) {
-    const ps_event_text *t = &batch->texts[text];
-    return t->n == strlen(word) && memcmp(t->bytes, word, t->n) == 0;
-}
-
 /* Lanes of communicators count also when they have no slice: a plane belongs to the group before it. */
 static void note_lane(ps_ascend_text *r, const ps_event_batch *batch, const ps_event *e) {
-    bool is_name = text_is(batch, e->name, "thread_name");
+    bool is_name = ps_event_text_is(batch, e->name, "thread_name");
     const uint16_t no_number = PS_EVENT_PID_TEXT | PS_EVENT_TID_TEXT;
-    if ((!is_name && !text_is(batch, e->name, "thread_sort_index")) ||
+    if ((!is_name && !ps_event_text_is(batch, e->name, "thread_sort_index")) ||
         (e->flags & no_number) != 0) {
         return;
     }
     for (uint32_t i = 0; i < e->n_args; i++) {
         const ps_event_arg *arg = &batch->args[e->first_arg + i];
-        bool is_label = is_name && arg->type == PS_ARG_STR && text_is(batch, arg->key, "name");
+        bool is_label =
+            is_name && arg->type == PS_ARG_STR && ps_event_text_is(batch, arg->key, "name");
         bool is_order =
-            !is_name && arg->type == PS_ARG_INT && text_is(batch, arg->key, "sort_index");
+            !is_name && arg->type == PS_ARG_INT && ps_event_text_is(batch, arg->key, "sort_index");
         ps_ascend_named_lane *lane = is_label || is_order ? named_lane(r, e) : NULL;
         if (lane != NULL && is_label) {
             const ps_event_text *t = &batch->texts[arg->u.text];

@@ -7,6 +7,7 @@
 #include "base/fs.h"
 #include "base/input.h"
 #include "base/num.h"
+#include "base/text.h"
 #include "model/recording.h"
 #include "read/ascend/ascend_comm_json.h"
 #include "read/ascend/ascend_tables.h"
@@ -43,10 +44,6 @@ static bool is_output_dir(const char *dir) {
     const char *name = ps_path_base(dir);
     return strcmp(name, "ASCEND_PROFILER_OUTPUT") == 0 ||
            strcmp(name, "mindstudio_profiler_output") == 0;
-}
-
-static bool ascend_file_starts_with(const char *text, const char *head) {
-    return strncmp(text, head, strlen(head)) == 0;
 }
 
 /* The folder itself or one of the two above it that holds profiler_info. A raw folder lies inside that of the rank. */
@@ -110,8 +107,8 @@ ps_code ps_ascend_places_find(const ps_src *src, ps_arena *arena, ps_ascend_plac
     /* A trace under another name in a folder of any kind says nothing about its neighbours. */
     const char *main_table = out->own_table != NULL ? ps_ascend_tables_main(&name, 1) : NULL;
     bool has_siblings = out->is_output || src->rank_dir != NULL ||
-                        ascend_file_starts_with(name, "trace_view") ||
-                        ascend_file_starts_with(name, "msprof_") || main_table != NULL;
+                        ps_begins_with(name, "trace_view") || ps_begins_with(name, "msprof_") ||
+                        main_table != NULL;
     out->dir = has_siblings ? dir : NULL;
     return has_siblings && src->rank_dir == NULL
                ? find_rank_dir(dir, out->is_output, arena, &out->rank_dir, err)
@@ -148,7 +145,7 @@ static bool is_known_table(const char *table) {
             return true;
         }
     }
-    return ascend_file_starts_with(table, "minddata_");
+    return ps_begins_with(table, "minddata_");
 }
 
 static bool is_kernels(const char *table) {
@@ -456,7 +453,7 @@ static ps_code find_ascend_file_device(const ps_ascend_files *f, const char *nam
         }
         bool has_cell = code == PS_OK && line == 1 && column < row.n;
         const char *cell = has_cell ? row.cells[column].text : NULL;
-        if (cell != NULL && ascend_file_starts_with(cell, "NPU:") &&
+        if (cell != NULL && ps_begins_with(cell, "NPU:") &&
             !ps_parse_i64(cell + 4, row.cells[column].n - 4, out)) {
             *out = -1;
         }

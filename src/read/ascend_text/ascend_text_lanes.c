@@ -11,6 +11,7 @@
 #include "base/num.h"
 #include "base/order.h"
 #include "base/sort.h"
+#include "base/text.h"
 #include "read/ascend_text/ascend_text.h"
 
 #define PID_SHIFT 10
@@ -95,10 +96,6 @@ typedef struct settling {
     uint8_t *has_tasks; /* by track: some slice says that it is a task of communication */
 } settling;
 
-static bool ascend_lane_starts_with(const char *text, const char *head) {
-    return strncmp(text, head, strlen(head)) == 0;
-}
-
 static const char *ascend_lane_label_of(const ps_builder *b, const ps_track *t) {
     return ps_builder_text(b, t->label); /* "" for none */
 }
@@ -115,8 +112,8 @@ static process_role role_of_name(const settling *s, const ps_process *p) {
             return NAMES[i].role;
         }
     }
-    bool is_npu = !ps_str_is_none(p->labels) &&
-                  ascend_lane_starts_with(ps_builder_text(s->b, p->labels), "NPU");
+    bool is_npu =
+        !ps_str_is_none(p->labels) && ps_begins_with(ps_builder_text(s->b, p->labels), "NPU");
     return is_npu ? ROLE_DEVICE : ROLE_HOST;
 }
 
@@ -181,7 +178,7 @@ static void resolve_stream(settling *s, uint32_t row, ps_track t) {
     const char *label = ascend_lane_label_of(s->b, &t);
     int64_t stream = t.tid;
     const char *rest = "";
-    if (ascend_lane_starts_with(label, "Stream ")) {
+    if (ps_begins_with(label, "Stream ")) {
         const char *digits = label + strcspn(label, "0123456789");
         size_t n = strspn(digits, "0123456789");
         rest = digits + n + strspn(digits + n, " ");
@@ -252,7 +249,7 @@ static void resolve_track(settling *s, uint32_t row) {
 /* --- communicators ----------------------------------------------------------------------------------------- */
 
 static bool is_plane_label(const char *label) {
-    return ascend_lane_starts_with(label, "Plane");
+    return ps_begins_with(label, "Plane");
 }
 
 static void add_comm_lane(settling *s, comm_lane lane) {
@@ -313,7 +310,7 @@ static ps_str group_name(const settling *s, const comm_lane *lane) {
     }
     const char *label = ps_builder_text(s->b, lane->label);
     size_t n = strlen(label);
-    size_t head = ascend_lane_starts_with(label, HEAD) ? sizeof HEAD - 1 : 0;
+    size_t head = ps_begins_with(label, HEAD) ? sizeof HEAD - 1 : 0;
     size_t tail = ps_ends_with(label, TAIL) ? sizeof TAIL - 1 : 0;
     return n > head + tail ? ps_builder_str(s->b, label + head, n - head - tail) : lane->label;
 }

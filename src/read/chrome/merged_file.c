@@ -10,6 +10,7 @@
 #include "base/idmap.h"
 #include "base/input.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "read/events/trace_events.h"
 
 #define MOST_BYTES ((size_t)8 << 30)
@@ -213,11 +214,7 @@ static ps_code refuse_workers(const cutting *k, const char *path) {
 
 /* --- one document a rank ------------------------------------------------------------------------------------------------- */
 
-static int order_merged_ranks(const void *x, const void *y) {
-    const ps_merged_rank *a = x;
-    const ps_merged_rank *b = y;
-    return a->rank < b->rank ? -1 : a->rank > b->rank;
-}
+PS_COMPARE(order_merged_ranks, ps_merged_rank, PS_BY(rank))
 
 static ps_merged_rank *rank_of_number(ps_merged_file *f, int64_t rank) {
     for (size_t i = 0; i < f->n_ranks; i++) {

@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/diag.h"
 #include "base/err.h"
@@ -80,6 +81,11 @@ typedef struct ps_event_batch {
     const ps_event_text *texts; /* [n_texts]; texts[0] is "" and means none */
     size_t n_texts;
 } ps_event_batch;
+
+static inline bool ps_event_text_is(const ps_event_batch *batch, uint32_t text, const char *word) {
+    const ps_event_text *t = &batch->texts[text];
+    return t->n == strlen(word) && memcmp(t->bytes, word, t->n) == 0;
+}
 
 /* What the caller wants to know of each event. `wanted` names the keys of args that are kept when not `all_args`
  * (NULL-terminated); events of phase M and C always keep all of theirs. */

@@ -1,6 +1,7 @@
 /* Rows by track in time order: sorted by time over all, then distributed over the tracks. */
 #include "base/alloc.h"
 #include "base/order.h"
+#include "model/trace.h"
 #include "model/trace_sort.h"
 #include "read/events/trace_model_parts.h"
 
@@ -65,22 +66,18 @@ uint32_t ps_trace_model_slice_at(const ps_trace_model *m, uint32_t track, int64_
 
 /* --- open slices ------------------------------------------------------------------------------------- */
 
-static int64_t index_end_of(const ps_slices *s, uint32_t slice) {
-    return s->start_ns[slice] + s->dur_ns[slice];
-}
-
 bool ps_open_stack_push(ps_open_stack *stack, const ps_slices *s, uint32_t slice, int64_t slack_ns,
                         bool *fits) {
-    while (stack->n > 0 && index_end_of(s, stack->slices[stack->n - 1]) <= s->start_ns[slice]) {
+    while (stack->n > 0 && ps_slice_end(s, stack->slices[stack->n - 1]) <= s->start_ns[slice]) {
         stack->n--;
     }
     *fits = stack->n == 0 ||
-            index_end_of(s, slice) <= index_end_of(s, stack->slices[stack->n - 1]) + slack_ns;
+            ps_slice_end(s, slice) <= ps_slice_end(s, stack->slices[stack->n - 1]) + slack_ns;
     return PS_ADD(stack->slices, stack->n, stack->cap, PS_MODEL_MAX, slice);
 }
 
 uint32_t ps_open_stack_at(ps_open_stack *stack, const ps_slices *s, int64_t time_ns) {
-    while (stack->n > 0 && index_end_of(s, stack->slices[stack->n - 1]) < time_ns) {
+    while (stack->n > 0 && ps_slice_end(s, stack->slices[stack->n - 1]) < time_ns) {
         stack->n--;
     }
     return stack->n > 0 ? stack->slices[stack->n - 1] : PS_NONE;

@@ -4,6 +4,7 @@
  *
  * Both sides are sorted by id and merged: at millions of calls much cheaper than a hash table. */
 #include "base/alloc.h"
+#include "base/order.h"
 #include "model/trace_sort.h"
 #include "read/kineto/kineto.h"
 
@@ -102,16 +103,9 @@ bool ps_kineto_links_knows(ps_kineto_links *l, uint64_t id) {
         }
         high = step < high - low ? low + step : high;
     }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if ((uint64_t)l->joined[middle] < id) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    l->cursor = low;
-    return low < l->n_joined && (uint64_t)l->joined[low] == id;
+    PS_PLACE(size_t, place, low, high, i, (uint64_t)l->joined[i] < id)
+    l->cursor = place;
+    return place < l->n_joined && (uint64_t)l->joined[place] == id;
 }
 
 bool ps_kineto_links_has(const ps_kineto_links *l, uint32_t slice) {

@@ -47,11 +47,6 @@ static uint64_t key_behind(uint64_t key) {
 
 /* --- texts, threads, steps ------------------------------------------------------------------------------------------- */
 
-static bool text_equals(const ps_event_batch *batch, uint32_t id, const char *text) {
-    const ps_event_text *t = &batch->texts[id];
-    return t->n == strlen(text) && memcmp(t->bytes, text, t->n) == 0;
-}
-
 static uint32_t ndt_name_row(reading *r, const ps_event_text *text) {
     uint64_t key = ps_hash64(text->bytes, text->n);
     uint32_t row = ps_idmap_get(&r->name_rows, key);
@@ -125,7 +120,7 @@ static void widen_step(reading *r, const ps_ndt_op *op) {
 static const ps_event_text *name_given(const ps_event_batch *batch, const ps_event *e) {
     for (uint32_t i = 0; i < e->n_args; i++) {
         const ps_event_arg *arg = &batch->args[e->first_arg + i];
-        if (arg->type == PS_ARG_STR && text_equals(batch, arg->key, "name")) {
+        if (arg->type == PS_ARG_STR && ps_event_text_is(batch, arg->key, "name")) {
             return &batch->texts[arg->u.text];
         }
     }
@@ -139,7 +134,7 @@ static void take_name(reading *r, const ps_event_batch *batch, const ps_event *e
     if (name == NULL || (e->flags & (PS_EVENT_PID_TEXT | PS_EVENT_TID_TEXT)) != 0) {
         return;
     }
-    if (text_equals(batch, e->name, "thread_name") &&
+    if (ps_event_text_is(batch, e->name, "thread_name") &&
         ps_ndt_parse_thread(name->bytes, name->n, &named)) {
         uint32_t row = thread_row(r, e->pid, e->tid);
         if (!r->failed) {
@@ -147,7 +142,7 @@ static void take_name(reading *r, const ps_event_batch *batch, const ps_event *e
             r->threads[row].tp = named.tp;
             r->threads[row].kind = named.kind;
         }
-    } else if (text_equals(batch, e->name, "process_name") &&
+    } else if (ps_event_text_is(batch, e->name, "process_name") &&
                ps_ndt_parse_process(name->bytes, name->n, &process.dp)) {
         if (!ps_grow(&r->processes, &r->cap_processes, r->n_processes + 1, UINT32_MAX,
                      sizeof *r->processes)) {
@@ -164,13 +159,13 @@ static void take_args(const ps_event_batch *batch, const ps_event *e, ps_ndt_op 
         if (arg->type != PS_ARG_INT) {
             continue;
         }
-        if (text_equals(batch, arg->key, "step")) {
+        if (ps_event_text_is(batch, arg->key, "step")) {
             op->step = arg->u.i;
-        } else if (text_equals(batch, arg->key, "mb_id")) {
+        } else if (ps_event_text_is(batch, arg->key, "mb_id")) {
             op->microbatch = arg->u.i;
-        } else if (text_equals(batch, arg->key, "model_chunk")) {
+        } else if (ps_event_text_is(batch, arg->key, "model_chunk")) {
             op->chunk = arg->u.i;
-        } else if (text_equals(batch, arg->key, "seq_id")) {
+        } else if (ps_event_text_is(batch, arg->key, "seq_id")) {
             op->order = arg->u.i;
         }
     }

@@ -56,23 +56,19 @@ bool ps_ndt_parse_process(const char *s, size_t n, int64_t *dp) {
     return take_number(&at, s + n, "DP rank [", dp) && at + 1 == s + n && *at == ']';
 }
 
-static int order_number(int64_t a, int64_t b) {
-    return a < b ? -1 : a > b ? 1 : 0;
-}
-
 static int order_workers(const ps_ndt_thread *a, const ps_ndt_thread *b) {
-    int by = order_number(a->pp, b->pp);
-    by = by != 0 ? by : order_number(a->dp, b->dp);
-    return by != 0 ? by : order_number(a->tp, b->tp);
+    int by = ps_order_i64(a->pp, b->pp);
+    by = by != 0 ? by : ps_order_i64(a->dp, b->dp);
+    return by != 0 ? by : ps_order_i64(a->tp, b->tp);
 }
 
 static int order_threads(const void *x, const void *y) {
     const ps_ndt_thread *a = *(ps_ndt_thread *const *)x;
     const ps_ndt_thread *b = *(ps_ndt_thread *const *)y;
     int by = order_workers(a, b);
-    by = by != 0 ? by : order_number(a->kind, b->kind);
-    by = by != 0 ? by : order_number(a->pid, b->pid);
-    return by != 0 ? by : order_number(a->tid, b->tid);
+    by = by != 0 ? by : ps_order_i64(a->kind, b->kind);
+    by = by != 0 ? by : ps_order_i64(a->pid, b->pid);
+    return by != 0 ? by : ps_order_i64(a->tid, b->tid);
 }
 
 PS_COMPARE(order_processes, ps_ndt_process, PS_BY(pid))

@@ -1,6 +1,7 @@
 #include "record/export/calls.h"
 
 #include "base/alloc.h"
+#include "base/order.h"
 
 bool ps_calls_make(ps_calls *calls, const ps_device_rows *d, uint8_t kind) {
     *calls = (ps_calls){.keys = ps_order_keys(d->n)};
@@ -18,16 +19,7 @@ void ps_calls_free(ps_calls *calls) {
 }
 
 uint32_t ps_calls_find(const ps_calls *calls, uint64_t correlation) {
-    size_t low = 0;
-    size_t high = calls->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (calls->keys[middle].at < correlation) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
+    PS_PLACE(size_t, low, 0, calls->n, middle, calls->keys[middle].at < correlation)
     return low < calls->n && calls->keys[low].at == correlation ? calls->keys[low].index
                                                                 : PS_NO_TEXT;
 }

@@ -12,6 +12,7 @@
 #include "base/json_write.h"
 #include "base/literal.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "record/export/capture_parts.h"
 
 static const double MIN_SPAN_NS = 1e6;
@@ -48,11 +49,7 @@ static bool read_one(const ps_capture *c, ps_arena *arena, const char *text, siz
            !__builtin_add_overflow(out->offset_ns, set_by, &out->offset_ns);
 }
 
-static int by_clock_offset_time(const void *a, const void *b) {
-    const ps_clock_reading *x = a;
-    const ps_clock_reading *y = b;
-    return x->at_ns < y->at_ns ? -1 : x->at_ns > y->at_ns;
-}
+PS_COMPARE(by_clock_offset_time, ps_clock_reading, PS_BY(at_ns))
 
 /* All of the same rank, each moment once. */
 static size_t tidy_clock_offset(ps_clock_reading *readings, size_t n) {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "record/export/capture_parts.h"
 #include "record/export/order.h"
 
@@ -291,11 +292,7 @@ static bool order_steps(ps_capture *c) {
     return ok;
 }
 
-static int by_id(const void *a, const void *b) {
-    const ps_order_key *x = a;
-    const ps_order_key *y = b;
-    return (x->at > y->at) - (x->at < y->at);
-}
+PS_COMPARE(by_id, ps_order_key, PS_BY(at))
 
 /* Of the few steps among the device times of all ranges. */
 static bool fill_step_times(ps_capture *c) {

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/alloc.h"
+#include "base/order.h"
 #include "record/export/cover.h"
 #include "record/export/external_ids.h"
 #include "record/export/order.h"
@@ -141,18 +142,9 @@ static bool make_tree(launches *l) {
 
 /* The first launch of the thread that is not before `at_ns`, or behind all of it. */
 static size_t projection_first_from(const launches *l, uint32_t tid, int64_t at_ns) {
-    size_t low = 0;
-    size_t high = l->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const launch *m = &l->sorted[middle];
-        if (m->tid < tid || (m->tid == tid && m->at_ns < at_ns)) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    return low;
+    const launch *m = l->sorted;
+    PS_PLACE(size_t, place, 0, l->n, i, m[i].tid < tid || (m[i].tid == tid && m[i].at_ns < at_ns))
+    return place;
 }
 
 static ps_projection extent(const launches *l, size_t begin, size_t end) {

@@ -1,6 +1,7 @@
 /* Blocks of the spool lie at bytes 72 + 32 k, so that after a damaged one the next is looked for there. Of a ring only
  * slots [tail, head) are its own: what lies below may be half overwritten already, and is in the spool. */
 #include "record/export/slots.h"
+#include "base/order.h"
 #include "record/export/failure.h"
 
 #include <errno.h>
@@ -57,18 +58,8 @@ static ps_code add_segment(ps_slot_files *f, uint32_t number, ps_segment segment
     return PS_OK;
 }
 
-static int compare_segments(const void *a, const void *b) {
-    const ps_segment *x = a;
-    const ps_segment *y = b;
-    if (x->first != y->first) {
-        return x->first < y->first ? -1 : 1;
-    }
-    /* The longer one first; the other adds nothing then. */
-    if (x->n != y->n) {
-        return x->n > y->n ? -1 : 1;
-    }
-    return x->place < y->place ? -1 : x->place > y->place;
-}
+/* Of those that begin together the longer one first; the other adds nothing then. */
+PS_COMPARE(compare_segments, ps_segment, PS_BY(first) PS_BY_DOWN(n) PS_BY(place))
 
 static void sort_segments(ps_ring_slots *ring) {
     for (size_t i = 1; i < ring->n; i++) {

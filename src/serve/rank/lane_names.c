@@ -4,9 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-static bool is_lane_name_digit(char c) {
-    return c >= '0' && c <= '9';
-}
+#include "base/text.h"
 
 const char *ps_thread_role_name(ps_thread_role role) {
     static const char *const NAMES[] = {"", "main", "dequeue", "autograd"};
@@ -15,7 +13,7 @@ const char *ps_thread_role_name(ps_thread_role role) {
 
 int ps_compare_natural(const char *a, const char *b) {
     while (*a != '\0' && *b != '\0') {
-        if (!is_lane_name_digit(*a) || !is_lane_name_digit(*b)) {
+        if (!ps_is_digit(*a) || !ps_is_digit(*b)) {
             if (*a != *b) {
                 return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
             }
@@ -46,7 +44,7 @@ static const char *own_label(const char *label, int64_t tid, size_t *n) {
     int digits = snprintf(number, sizeof number, "%lld", (long long)tid);
     const char *s = label;
     if (strncasecmp(s, "thread ", 7) == 0 && strncmp(s + 7, number, (size_t)digits) == 0 &&
-        !is_lane_name_digit(s[7 + digits])) {
+        !ps_is_digit(s[7 + digits])) {
         s += 7 + digits;
         s += strspn(s, " ");
     }

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/order.h"
+#include "base/text.h"
 
 /* Kinds of interface as databases of Ascend name them. */
 static const char *const API_KINDS[] = {"acl", "model", "node", "hccl", "communication", "runtime"};
@@ -30,15 +31,11 @@ static bool is_api(const maker *m, ps_str category) {
     return false;
 }
 
-static bool lane_part_begins(const char *text, const char *with) {
-    return strncmp(text, with, strlen(with)) == 0;
-}
-
 /* --- what kind of trace it is --------------------------------------------------------------------------- */
 
 static bool is_ascend_task(const char *category) {
-    return lane_part_begins(category, "KERNEL_") || lane_part_begins(category, "MIX_AI") ||
-           lane_part_begins(category, "PROFILING_") || lane_part_begins(category, "AI_C");
+    return ps_begins_with(category, "KERNEL_") || ps_begins_with(category, "MIX_AI") ||
+           ps_begins_with(category, "PROFILING_") || ps_begins_with(category, "AI_C");
 }
 
 /* One look at the kinds of all slices; texts are looked at where a category differs from the one before. */
@@ -171,10 +168,10 @@ static void note_role(maker *m, uint32_t i) {
         return;
     }
     if (m->s->kind[i] == PS_SLICE_QUEUE &&
-        lane_part_begins(ps_trace_text(m->t, m->s->name[i]), "Dequeue")) {
+        ps_begins_with(ps_trace_text(m->t, m->s->name[i]), "Dequeue")) {
         *role = PS_ROLE_DEQUEUE;
     } else if (m->s->kind[i] == PS_SLICE_HOST_OP &&
-               lane_part_begins(ps_trace_text(m->t, m->s->name[i]), "autograd::engine::")) {
+               ps_begins_with(ps_trace_text(m->t, m->s->name[i]), "autograd::engine::")) {
         *role = PS_ROLE_AUTOGRAD;
     }
 }

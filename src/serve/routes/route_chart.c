@@ -9,6 +9,7 @@
 #include "write/chart/chart_html.h"
 #include "write/chart/chart_json.h"
 #include "write/chart/chart_page.h"
+#include "write/chart/chart_rows.h"
 #include "write/chart/chart_svg.h"
 
 /* --- what is asked ----------------------------------------------------------------------------------------------- */
@@ -111,11 +112,11 @@ static ps_code put_chart_reply_chart(const ps_request *q, const asked *a, const 
                           .n_tables = p->n_tables,
                           .step = any_step ? ps_chart_usual_step(p->chart) : a->step,
                           .pipeline = a->pipeline};
-    ps_code code = ps_page_choose(&page, err);
+    ps_code code = ps_chart_choose(page.chart, &page.step, &page.pipeline, err);
     if (code != PS_OK && any_step) { /* that pipeline has other steps */
         page.step = PS_FIRST_STEP;
         page.pipeline = a->pipeline;
-        code = ps_page_choose(&page, err);
+        code = ps_chart_choose(page.chart, &page.step, &page.pipeline, err);
     }
     if (code != PS_OK || strcmp(a->format, "page") != 0) {
         return code == PS_OK ? put_chart_reply_file(a, &page, r, err) : code;

@@ -85,6 +85,7 @@ static void answer_session(const ps_request *q, ps_reply *r) {
     put_theme(&j, true);
     ps_json_close(&j);
     ps_page_put_words(&j);
+    ps_page_put_shapes(&j);
     ps_json_key_array(&j, "clusters");
     for (size_t i = 0; i < ps_store_n_clusters(q->store); i++) {
         put_cluster(&j, ps_store_cluster(q->store, i));

@@ -9,6 +9,7 @@
 #include "serve/http/body_ask.h"
 #include "serve/http/route.h"
 #include "write/chart/chart_page.h"
+#include "write/chart/chart_rows.h"
 #include "write/chart/chart_svg.h"
 
 #define MIN_FACTOR 0.01
@@ -209,7 +210,7 @@ static ps_code put_simulation_page(const ps_simulated_step *s, ps_buf *out, ps_e
                           .n_tables = sizeof tables / sizeof *tables,
                           .step = PS_FIRST_STEP,
                           .pipeline = -1};
-    ps_code code = ps_page_choose(&page, err);
+    ps_code code = ps_chart_choose(page.chart, &page.step, &page.pipeline, err);
     if (code != PS_OK) {
         return code;
     }

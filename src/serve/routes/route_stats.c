@@ -63,14 +63,6 @@ static sums *box_stats_group_of(measure *m, int layer, ps_str name) {
     return ps_idmap_put(&m->groups[layer], name.id, group) ? &m->at[group] : NULL;
 }
 
-static int64_t box_stats_later(int64_t a, int64_t b) {
-    return a > b ? a : b;
-}
-
-static int64_t box_stats_earlier(int64_t a, int64_t b) {
-    return a < b ? a : b;
-}
-
 /* How much of [start, end) the row below covers; *at moves on to where the next slice of the row must look from. */
 static int64_t covered_below(const ps_box_row *row, const ps_slices *s, uint32_t *at,
                              int64_t start_ns, int64_t end_ns) {
@@ -81,8 +73,8 @@ static int64_t covered_below(const ps_box_row *row, const ps_slices *s, uint32_t
         if (s->start_ns[slice] >= end_ns) {
             break;
         }
-        int64_t from = box_stats_later(s->start_ns[slice], start_ns);
-        int64_t to = box_stats_earlier(below_end_ns, end_ns);
+        int64_t from = ps_larger(s->start_ns[slice], start_ns);
+        int64_t to = ps_smaller(below_end_ns, end_ns);
         covered = to > from ? ps_i64_plus(covered, to - from) : covered;
         if (below_end_ns > end_ns) { /* reaches into the next one */
             break;
@@ -95,8 +87,8 @@ static void count_box_stats(sums *g, int64_t wall_ns, int64_t self_ns) {
     g->n++;
     g->wall_ns = ps_i64_plus(g->wall_ns, wall_ns);
     g->self_ns = ps_i64_plus(g->self_ns, self_ns);
-    g->least_ns = box_stats_earlier(g->least_ns, wall_ns);
-    g->most_ns = box_stats_later(g->most_ns, wall_ns);
+    g->least_ns = ps_smaller(g->least_ns, wall_ns);
+    g->most_ns = ps_larger(g->most_ns, wall_ns);
 }
 
 static ps_code add_box_stats_row(void *context, const ps_box_row *row, ps_err *err) {
@@ -110,8 +102,8 @@ static ps_code add_box_stats_row(void *context, const ps_box_row *row, ps_err *e
         int64_t start_ns = s->start_ns[slice];
         int64_t end_ns = start_ns + s->dur_ns[slice];
         bool is_cut = start_ns < m->box->from_ns || end_ns > m->box->to_ns;
-        start_ns = box_stats_later(start_ns, m->box->from_ns);
-        end_ns = box_stats_earlier(end_ns, m->box->to_ns);
+        start_ns = ps_larger(start_ns, m->box->from_ns);
+        end_ns = ps_smaller(end_ns, m->box->to_ns);
         int64_t covered_ns = covered_below(row, s, &below, start_ns, end_ns);
         if (!ps_slice_set_add(&m->set, layer, slice)) {
             continue; /* in a merged lane and in its own */
@@ -130,10 +122,9 @@ static ps_code add_box_stats_row(void *context, const ps_box_row *row, ps_err *e
 }
 
 static void cover_box_stats(sums *g, int64_t start_ns, int64_t end_ns) {
-    int64_t more_ns =
-        end_ns > g->covered_ns ? end_ns - box_stats_later(start_ns, g->covered_ns) : 0;
+    int64_t more_ns = end_ns > g->covered_ns ? end_ns - ps_larger(start_ns, g->covered_ns) : 0;
     g->union_ns = ps_i64_plus(g->union_ns, more_ns);
-    g->covered_ns = box_stats_later(g->covered_ns, end_ns);
+    g->covered_ns = ps_larger(g->covered_ns, end_ns);
 }
 
 /* All slices of the set by start, those of both layers together. */
@@ -156,9 +147,9 @@ static bool add_unions(measure *m) {
             return true;
         }
         uint32_t slice = at[next];
-        int64_t start_ns = box_stats_later(s[next]->start_ns[slice], m->box->from_ns);
+        int64_t start_ns = ps_larger(s[next]->start_ns[slice], m->box->from_ns);
         int64_t end_ns =
-            box_stats_earlier(s[next]->start_ns[slice] + s[next]->dur_ns[slice], m->box->to_ns);
+            ps_smaller(s[next]->start_ns[slice] + s[next]->dur_ns[slice], m->box->to_ns);
         sums *g = box_stats_group_of(m, next, s[next]->name[slice]);
         if (g == NULL) {
             return false;

@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/json.h"
 #include "base/literal.h"
+#include "model/table.h"
 #include "serve/http/route.h"
 #include "serve/rank/cache.h"
 #include "serve/select/table_order.h"
@@ -31,10 +32,6 @@ typedef struct page {
 } page;
 
 /* --- parameters ------------------------------------------------------------------------------------------------ */
-
-static bool is_reply_text(const ps_column *c) {
-    return c->type == PS_COL_TEXT || c->type == PS_COL_STRING_ID;
-}
 
 static bool ask_sort(const ps_request *q, ps_reply *r, const ps_table *t, page *p) {
     const char *name = ps_param_text(q, "sort");
@@ -67,7 +64,7 @@ static bool read_filter(const ps_literal *v, const ps_column *column, ps_table_f
     }
     const ps_literal *least = v->kind == PS_LITERAL_ARRAY ? v->child : NULL;
     const ps_literal *most = least != NULL ? least->next : NULL;
-    return most != NULL && most->next == NULL && !is_reply_text(column) &&
+    return most != NULL && most->next == NULL && !ps_column_is_text(column) &&
            reply_number_of(least, -INFINITY, &f->least) &&
            reply_number_of(most, INFINITY, &f->most);
 }
@@ -222,7 +219,7 @@ static void put_columns(ps_json *j, const ps_table *t) {
         const ps_column *column = &t->columns[c];
         ps_json_array(j);
         ps_json_str(j, column->name);
-        ps_json_str(j, is_reply_text(column)        ? "text"
+        ps_json_str(j, ps_column_is_text(column)    ? "text"
                        : column->type == PS_COL_INT ? "int"
                                                     : "real");
         ps_json_str(j, ps_unit_name(column->unit));

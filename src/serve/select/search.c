@@ -264,11 +264,7 @@ static ps_code count_lanes(ps_found *f, const ps_loaded *l, const pass *passes, 
     return PS_OK;
 }
 
-static int compare_search_names(const void *a, const void *b) {
-    const ps_found_name *x = a;
-    const ps_found_name *y = b;
-    return x->n != y->n ? (x->n > y->n ? -1 : 1) : strcmp(x->text, y->text);
-}
+PS_COMPARE(compare_search_names, ps_found_name, PS_BY_DOWN(n) PS_BY_TEXT(text))
 
 /* Names of one layer with their counts; texts still belong to the trace. */
 static bool count_names(ps_found *f, const pass *p, size_t *cap) {

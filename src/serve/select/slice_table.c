@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/num.h"
+#include "model/table.h"
 #include "serve/rank/cache.h"
 #include "write/out/number_text.h"
 
@@ -109,10 +110,6 @@ static void set_slice_cell_text(ps_value *cell, const char *text) {
     *cell = (ps_value){.u.text = text, .is_null = text[0] == '\0'};
 }
 
-static void set_int(ps_value *cell, int64_t value) {
-    *cell = (ps_value){.u.i = value};
-}
-
 /* What is left of the row's room for texts. */
 typedef struct room {
     char *at;
@@ -141,7 +138,7 @@ static void set_slice_cell_arg(ps_value *cell, const arg_column *c, const ps_tra
                                               ps_trace_text_len(t, arg->u.s), &whole);
         whole = is_whole ? arg->u.i : whole;
         if (c->is_int && (is_whole || parsed)) {
-            set_int(cell, whole);
+            ps_cell_int_set(cell, whole);
         } else if (!c->is_int && (is_whole || parsed)) {
             *cell = (ps_value){.u.r = (double)whole};
         } else if (!c->is_int && arg->type == PS_ARG_REAL) {
@@ -200,20 +197,20 @@ static void make_slice_cell_row(const void *context, size_t row, ps_value *cells
     const ps_slices *s = ps_trace_slices(t);
     set_slice_cell_text(&cells[C_NAME], ps_trace_text(t, s->name[ref.slice]));
     cells[C_NAME].is_null = false;
-    set_int(&cells[C_START], s->start_ns[ref.slice]);
-    set_int(&cells[C_DURATION], s->dur_ns[ref.slice]);
+    ps_cell_int_set(&cells[C_START], s->start_ns[ref.slice]);
+    ps_cell_int_set(&cells[C_DURATION], s->dur_ns[ref.slice]);
     uint32_t lane = 0;
     uint32_t in_lane = 0;
     if (ps_loaded_place(x->l, slice, &lane, &in_lane, NULL) == PS_OK && lane != PS_NONE) {
         const ps_lanes *lanes = ref.layer->lanes;
         set_slice_cell_text(&cells[C_LANE],
                             lanes->nodes[lanes->node_of_lane[lane - ref.layer->first_lane]].name);
-        set_int(&cells[C_ROW], in_lane);
+        ps_cell_int_set(&cells[C_ROW], in_lane);
     }
     set_slice_cell_text(&cells[C_KIND], ps_slice_kind_name((ps_slice_kind)s->kind[ref.slice]));
     set_slice_cell_text(&cells[C_CATEGORY], ps_trace_text(t, s->category[ref.slice]));
     set_args(x, &ref, cells, text);
-    set_int(&cells[N_FIXED + x->n_args], slice);
+    ps_cell_int_set(&cells[N_FIXED + x->n_args], slice);
 }
 
 /* --- the table ----------------------------------------------------------------------------------------------- */

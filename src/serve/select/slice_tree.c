@@ -2,6 +2,8 @@
 
 #include <stdbool.h>
 
+#include "model/trace.h"
+
 /* A slice with its place. */
 typedef struct spot {
     const ps_layer *layer;
@@ -31,10 +33,6 @@ static ps_code around_place_of(const ps_loaded *l, const spot *p, uint32_t *lane
     ps_code code = ps_loaded_place(l, p->layer->first_slice + p->slice, lane, row, err);
     *lane -= code == PS_OK && *lane != PS_NONE ? p->layer->first_lane : 0;
     return code;
-}
-
-static int64_t around_end_of(const ps_slices *s, uint32_t i) {
-    return s->start_ns[i] + s->dur_ns[i];
 }
 
 /* --- communication -------------------------------------------------------------------------------------------- */
@@ -102,7 +100,7 @@ static uint32_t holder_in_row(const spot *p, uint32_t lane, uint32_t row) {
     const uint32_t *slices = ps_lod_row(p->layer->lod, lane, row, &n);
     while (end > first) {
         uint32_t i = slices[--end];
-        if (p->s->start_ns[i] <= p->start_ns && around_end_of(p->s, i) >= p->end_ns) {
+        if (p->s->start_ns[i] <= p->start_ns && ps_slice_end(p->s, i) >= p->end_ns) {
             return i;
         }
     }
@@ -196,7 +194,7 @@ ps_code ps_slice_children(const ps_loaded *l, uint32_t slice, uint32_t *first, s
     const uint32_t *slices = code == PS_OK ? row_below(&p, lane, row, &at, &end) : NULL;
     for (; slices != NULL && at < end; at++) {
         uint32_t i = slices[at];
-        if (p.s->start_ns[i] >= p.start_ns && around_end_of(p.s, i) <= p.end_ns) {
+        if (p.s->start_ns[i] >= p.start_ns && ps_slice_end(p.s, i) <= p.end_ns) {
             if (*n < max) {
                 first[*n] = p.layer->first_slice + i;
             }
@@ -221,7 +219,7 @@ ps_code ps_slice_self_ns(const ps_loaded *l, uint32_t slice, int64_t *self_ns, p
     int64_t covered_to_ns = p.start_ns;
     for (; slices != NULL && at < end; at++) {
         int64_t from = p.s->start_ns[slices[at]];
-        int64_t to = around_end_of(p.s, slices[at]);
+        int64_t to = ps_slice_end(p.s, slices[at]);
         from = from > covered_to_ns ? from : covered_to_ns;
         to = to < p.end_ns ? to : p.end_ns;
         if (to > from) {

@@ -11,16 +11,13 @@
 
 #include "base/alloc.h"
 #include "base/strpool.h"
+#include "model/table.h"
 #include "write/out/number_text.h"
 
 typedef struct pair {
     uint64_t key;
     uint32_t row;
 } pair;
-
-static bool is_order_text(const ps_column *c) {
-    return c->type == PS_COL_TEXT || c->type == PS_COL_STRING_ID;
-}
 
 /* --- filter ---------------------------------------------------------------------------------------------------- */
 
@@ -50,7 +47,7 @@ static bool order_matches(const ps_table_filter *f, const ps_column *column, con
         double value = column->type == PS_COL_INT ? (double)cell->u.i : cell->u.r;
         return value >= f->least && value <= f->most;
     }
-    if (is_order_text(column)) {
+    if (ps_column_is_text(column)) {
         return order_contains(cell->u.text, f->text);
     }
     char number[PS_NUMBER_TEXT];
@@ -90,7 +87,7 @@ static uint64_t key_of_real(double v) {
 /* Of a cell that is not empty; a text gives its id in the pool. False: memory is out. */
 static bool order_key_of(const ps_column *column, const ps_value *cell, ps_strpool *pool,
                          uint64_t *key) {
-    if (is_order_text(column)) {
+    if (ps_column_is_text(column)) {
         ps_str s = ps_strpool_add(pool, cell->u.text, strlen(cell->u.text));
         *key = s.id;
         return !ps_str_is_none(s);
@@ -219,7 +216,7 @@ static ps_table_order *sorted_order(const ps_table *t, const ps_table_want *want
     }
     bool ok = true;
     if (want->sort != SIZE_MAX) {
-        ok = !is_order_text(&t->columns[want->sort]) || rank_texts(pool, pairs, n);
+        ok = !ps_column_is_text(&t->columns[want->sort]) || rank_texts(pool, pairs, n);
         if (ok && want->desc) {
             turn_round(pairs, n);
         }

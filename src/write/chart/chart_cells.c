@@ -51,11 +51,11 @@ typedef struct row {
     uint32_t *owner;  /* [n_slots] op + 1, 0 idle */
     int64_t *best;    /* [n_slots] time of the owner */
     int64_t *busy;    /* [n_slots] time of all ops */
-    int64_t *shares;  /* [n_cells * PS_N_LOOKS] */
+    int64_t *shares;  /* [n_cells * PS_ROW_LOOKS] */
     bool *crowded;    /* [n_cells] an op of less than half a cell has time there beside others */
     uint32_t *counts; /* [n_cells] ops that touch the cell */
     int64_t
-        debts[PS_N_LOOKS + 1]; /* of set_turn: time that each look, or idleness, is still owed */
+        debts[PS_ROW_LOOKS + 1]; /* of set_turn: time that each look, or idleness, is still owed */
     cell *cells;
 } row;
 
@@ -66,10 +66,6 @@ static bool has_colours(const ps_canvas *c) {
 ps_look ps_look_of(const ps_canvas *canvas, const ps_op *op) {
     bool phase = canvas->by_phase && op->phase >= 0 && op->phase < PS_N_PHASES;
     return (ps_look)(phase ? PS_N_OP_KINDS + op->phase : op->kind);
-}
-
-bool ps_is_transfer(const ps_op *op) {
-    return op->kind == PS_OP_SEND || op->kind == PS_OP_RECV;
 }
 
 /* --- time -> slots ----------------------------------------------------------------------------------------- */
@@ -94,7 +90,7 @@ static void lay_op(row *r, size_t i) {
         size_t at = (size_t)s;
         size_t in_cell = at / r->per_cell;
         r->busy[at] += to - from;
-        r->shares[in_cell * PS_N_LOOKS + (size_t)ps_look_of(r->canvas, r->ops[i])] += to - from;
+        r->shares[in_cell * PS_ROW_LOOKS + (size_t)ps_look_of(r->canvas, r->ops[i])] += to - from;
         r->counts[in_cell] += in_cell != last_cell;
         r->crowded[in_cell] = r->crowded[in_cell] || tiny;
         last_cell = in_cell;
@@ -119,7 +115,7 @@ static void keep_sliver(row *r, size_t i) {
 
 static void lay_ops(row *r) {
     for (size_t i = 0; i < r->n_ops; i++) {
-        if (!ps_is_transfer(r->ops[i])) {
+        if (!ps_op_is_transfer(r->ops[i])) {
             lay_op(r, i);
         }
     }
@@ -129,7 +125,7 @@ static void lay_ops(row *r) {
         }
     }
     for (size_t i = 0; i < r->n_ops; i++) {
-        if (!ps_is_transfer(r->ops[i])) {
+        if (!ps_op_is_transfer(r->ops[i])) {
             keep_sliver(r, i);
         }
     }
@@ -168,25 +164,25 @@ static void set_solid(const row *r, cell *c, ps_look look) {
 static void set_turn(row *r, cell *c, size_t at) {
     int64_t idle = r->canvas->span_ns * (int64_t)r->per_cell;
     size_t most = 0;
-    for (size_t i = 0; i < PS_N_LOOKS; i++) {
-        r->debts[i] += r->shares[at * PS_N_LOOKS + i];
-        idle -= r->shares[at * PS_N_LOOKS + i];
+    for (size_t i = 0; i < PS_ROW_LOOKS; i++) {
+        r->debts[i] += r->shares[at * PS_ROW_LOOKS + i];
+        idle -= r->shares[at * PS_ROW_LOOKS + i];
         most = r->debts[i] > r->debts[most] ? i : most;
     }
-    r->debts[PS_N_LOOKS] += idle;
-    most = r->debts[PS_N_LOOKS] > r->debts[most] ? PS_N_LOOKS : most;
+    r->debts[PS_ROW_LOOKS] += idle;
+    most = r->debts[PS_ROW_LOOKS] > r->debts[most] ? PS_ROW_LOOKS : most;
     r->debts[most] -= r->canvas->span_ns * (int64_t)r->per_cell;
-    set_solid(r, c, most == PS_N_LOOKS ? PS_LOOK_IDLE : (ps_look)most);
+    set_solid(r, c, most == PS_ROW_LOOKS ? PS_LOOK_IDLE : (ps_look)most);
 }
 
 /* Several looks in one cell: idle time stays empty above the commonest look, else the two commonest lie one above
  * the other, so that a row of very many ops still shows what it is made of. */
 static void set_mixture(const row *r, cell *c, size_t at) {
-    const int64_t *shares = &r->shares[at * PS_N_LOOKS];
+    const int64_t *shares = &r->shares[at * PS_ROW_LOOKS];
     int first = 0;
     int second = -1;
     int64_t busy = shares[0];
-    for (int i = 1; i < PS_N_LOOKS; i++) {
+    for (int i = 1; i < PS_ROW_LOOKS; i++) {
         busy += shares[i];
         if (shares[i] > shares[first]) {
             second = first;
@@ -405,7 +401,7 @@ static bool row_init(row *r, const ps_canvas *canvas, const ps_op *const *ops, s
     r->owner = ps_calloc(r->n_slots, sizeof *r->owner);
     r->best = ps_calloc(r->n_slots, sizeof *r->best);
     r->busy = ps_calloc(r->n_slots, sizeof *r->busy);
-    r->shares = ps_calloc(canvas->n_cells * PS_N_LOOKS, sizeof *r->shares);
+    r->shares = ps_calloc(canvas->n_cells * PS_ROW_LOOKS, sizeof *r->shares);
     r->crowded = ps_calloc(canvas->n_cells, sizeof *r->crowded);
     r->counts = ps_calloc(canvas->n_cells, sizeof *r->counts);
     r->cells = ps_calloc(canvas->n_cells, sizeof *r->cells);
@@ -454,7 +450,7 @@ ps_code ps_cells_transfers(const ps_canvas *canvas, const ps_op *const *ops, siz
     row r = {.canvas = canvas, .n_slots = canvas->n_cells};
     for (size_t i = n_ops; i > 0; i--) {
         const ps_op *op = ops[i - 1];
-        if (ps_is_transfer(op)) {
+        if (ps_op_is_transfer(op)) {
             size_t at = (size_t)(clamp_time(&r, op->start_ns) / canvas->span_ns);
             at = at < canvas->n_cells ? at : canvas->n_cells - 1;
             cells[at].front = has_colours(canvas) ? (ps_look)op->kind : PS_LOOK_IDLE;

@@ -11,12 +11,12 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/chart.h"
+#include "write/chart/chart_rows.h"
 #include "write/out/text_style.h"
-#include "write/out/theme.h"
 
 /* What a block stands for: its kind, or (PS_N_OP_KINDS + phase) where phases are told apart by colour. */
 typedef int8_t ps_look;
-enum { PS_LOOK_IDLE = -1, PS_N_LOOKS = PS_N_OP_KINDS + PS_N_PHASES };
+enum { PS_LOOK_IDLE = -1 };
 
 typedef struct ps_canvas {
     ps_text_style style;
@@ -28,7 +28,6 @@ typedef struct ps_canvas {
 } ps_canvas;
 
 ps_look ps_look_of(const ps_canvas *canvas, const ps_op *op);
-bool ps_is_transfer(const ps_op *op); /* SEND or RECV: they run beside the computation */
 
 /* The label for a block with room for `room` characters: its name ("12F+0B"), or the numbers of it ("12+0"), and
  * never a part of a number. Returns the length, 0 for none; not terminated. */

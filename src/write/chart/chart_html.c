@@ -1,8 +1,8 @@
 /* The page is
  *
  *   <style> colours from theme.c, then web/dist/pipeline.css
- *   <script type="application/json" id="data"> {"theme", "kinds", "phases", "causes", "view",
- *                                               "chart", "against", "tables"}
+ *   <script type="application/json" id="data"> {"theme", "kinds", "phases", "causes", "sources", "shapes",
+ *                                               "view", "chart", "against", "tables"}
  *   <script> web/dist/pipeline.js, which builds everything else
  *
  * A policy in the page forbids every request. */
@@ -10,6 +10,7 @@
 
 #include "base/version.h"
 #include "write/chart/chart_page.h"
+#include "write/chart/chart_rows.h"
 #include "write/out/web_bundle.h"
 
 static void put_style(ps_buf *out) {
@@ -56,6 +57,8 @@ static ps_code put_data(const ps_chart_page *page, ps_buf *out, ps_err *err) {
     ps_json_line(&j, 0);
     ps_page_put_words(&j);
     ps_json_line(&j, 0);
+    ps_page_put_shapes(&j);
+    ps_json_line(&j, 0);
     ps_code code = ps_page_put_chart(page, &j, err);
     ps_json_close(&j);
     ps_buf_add_str(out, "\n</script>\n");
@@ -70,7 +73,7 @@ ps_code ps_write_chart_html(const ps_chart *chart, const ps_chart *against,
         page.step = opts->step;
         page.pipeline = opts->pipeline;
     }
-    ps_code code = ps_page_choose(&page, err);
+    ps_code code = ps_chart_choose(page.chart, &page.step, &page.pipeline, err);
     if (code != PS_OK) {
         return code;
     }

@@ -9,6 +9,7 @@
 #include "base/strpool.h"
 #include "write/chart/block_text.h"
 #include "write/chart/chart_clocks.h"
+#include "write/chart/chart_rows.h"
 
 /* --- columns ----------------------------------------------------------------------------------------------- */
 
@@ -70,7 +71,7 @@ void ps_add_script_str(ps_buf *out, const char *s) {
     ps_buf_fini(&text);
 }
 
-static void put_packed_script_str(ps_json *j, const char *s) {
+void ps_json_script_str(ps_json *j, const char *s) {
     ps_json_value(j);
     ps_add_script_str(j->out, s);
 }
@@ -241,14 +242,34 @@ static void pack_parts(const ps_chart *chart, ps_json *j) {
         const ps_chart_part *part = &chart->parts[i];
         ps_json_array(j);
         ps_json_uint(j, part->op);
-        put_packed_script_str(j, part->name);
-        ps_json_int(j, part->kind);
-        ps_json_int(j, part->communicates);
+        ps_json_script_str(j, part->name);
+        ps_json_int(j, ps_part_row_of(part));
+        ps_json_int(j, ps_part_look(part));
         ps_json_int(j, ps_i64_minus(part->start_ns, chart->ops[part->op].start_ns));
         ps_json_int(j, ps_i64_minus(part->end_ns, part->start_ns));
         ps_json_close(j);
     }
     ps_json_close(j);
+}
+
+static ps_code pack_windows(const ps_chart *chart, ps_json *j, ps_err *err) {
+    ps_chart_window *windows = NULL;
+    size_t n = 0;
+    ps_code code = ps_chart_windows(chart, &windows, &n, err);
+    ps_json_line(j, 0);
+    ps_json_key_array(j, "windows");
+    for (size_t i = 0; i < n; i++) {
+        bool is_empty = windows[i].end_ns < windows[i].start_ns;
+        ps_json_array(j);
+        ps_json_int(j, windows[i].pipeline);
+        ps_json_int(j, windows[i].step);
+        ps_json_int(j, is_empty ? 0 : windows[i].start_ns);
+        ps_json_int(j, is_empty ? -1 : windows[i].end_ns);
+        ps_json_close(j);
+    }
+    ps_json_close(j);
+    ps_free(windows);
+    return code;
 }
 
 /* How the schedule is known, and where the labels come from. */
@@ -258,7 +279,7 @@ static void put_how(const ps_chart *chart, ps_json *j) {
                 chart->schedule_how[0] != '\0' && chart->labels[0] != '\0' ? "; " : "",
                 chart->labels, chart->is_aligned ? "; clocks aligned" : "");
     ps_chart_say_clocks(chart, true, how.len > 0 ? "; " : "", "", &how);
-    put_packed_script_str(j, ps_buf_str(&how));
+    ps_json_script_str(j, ps_buf_str(&how));
     j->out->failed = j->out->failed || !ps_buf_ok(&how);
     ps_buf_fini(&how);
 }
@@ -287,16 +308,16 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     ps_json j = ps_json_to(out);
     ps_json_object(&j);
     ps_json_key(&j, "title");
-    put_packed_script_str(&j, chart->title);
+    ps_json_script_str(&j, chart->title);
     ps_json_key(&j, "schedule");
-    put_packed_script_str(&j, chart->schedule);
+    ps_json_script_str(&j, chart->schedule);
     ps_json_key(&j, "how");
     put_how(chart, &j);
     ps_json_key_int(&j, "measured", chart->n_figures > 0);
     ps_json_key(&j, "untold");
-    put_packed_script_str(&j, chart->unjudged);
+    ps_json_script_str(&j, chart->unjudged);
     ps_json_key(&j, "unreplayed");
-    put_packed_script_str(&j, chart->unreplayed);
+    ps_json_script_str(&j, chart->unreplayed);
     ps_json_key(&j, "origin_ns");
     ps_json_int_text(&j, chart->origin_ns);
     ps_json_line(&j, 0);
@@ -311,7 +332,8 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
         ps_json_close(&j);
     }
     ps_json_close(&j);
-    ps_code code = pack_ops(chart, &pool, &j, err);
+    ps_code code = pack_windows(chart, &j, err);
+    code = code == PS_OK ? pack_ops(chart, &pool, &j, err) : code;
     pack_links(chart, &j);
     pack_bubbles(chart, &j);
     pack_parts(chart, &j);

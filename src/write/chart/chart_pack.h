@@ -4,12 +4,13 @@
  *    "measured":1,"untold":"...",  idle time is what "bubbles" says; why some ranks have none
  *    "unreplayed":"...",           why no other schedule was replayed
  *    "ranks":[[rank,stage,pipeline,1 or 0: its bubble is told],...],
+ *    "windows":[[pipeline,step,start,end],...],  of computation, by pipeline and start; end < start: none
  *    "labels":[["7F+13B",kind,chunk,microbatch,chunk2,microbatch2,phase,source,[texts]],...],
  *    "runs":[rank row,step,count, ...],  ops in order; "n":ops
  *    "label":C,"gap":C,"dur":C,"host":C,"hostdur":C,
  *    "links":{"n":N,"from":C,"to":C},
  *    "bubbles":{"n":N,"runs":[...],"gap":C,"dur":C,"cause":C,"waits":C},
- *    "parts":[[op,"attn(F)",kind,1 or 0: it communicates,start - that of the op,duration],...]}
+ *    "parts":[[op,"attn(F)",row 0..2 below its op,look,start - that of the op,duration],...]}
  *
  * The texts of a label are those of block_text.h, "" for one like the text before, none for a name that nothing less is made of.
  * A column C is base64 of a series of variable-length integers: seven bits a byte, low bits first, the high bit says
@@ -29,11 +30,13 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/json_write.h"
 #include "model/chart.h"
 
 PS_MUST_USE ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err);
 
 /* A JSON string that is safe inside an HTML script element: "<" is written as \u003c. */
 void ps_add_script_str(ps_buf *out, const char *s);
+void ps_json_script_str(ps_json *j, const char *s); /* as a value */
 
 #endif

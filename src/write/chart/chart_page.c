@@ -6,6 +6,7 @@
 
 #include "write/chart/chart_json.h"
 #include "write/chart/chart_pack.h"
+#include "write/chart/chart_rows.h"
 #include "write/out/json_text.h"
 #include "write/out/theme.h"
 
@@ -95,22 +96,40 @@ void ps_page_put_words(ps_json *j) {
     ps_json_close(j);
 }
 
+void ps_page_put_shapes(ps_json *j) {
+    ps_json_key_object(j, "shapes");
+    ps_json_key_array(j, "sizes");
+    for (int i = 0; i < PS_N_ROW_SIZES; i++) {
+        const ps_row_size *s = &ps_row_sizes[i];
+        const int parts[] = {s->most_rows, s->block, s->between, s->lower, s->transfers, s->below};
+        ps_json_array(j);
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++) {
+            ps_json_int(j, parts[k]);
+        }
+        ps_json_close(j);
+    }
+    ps_json_close(j);
+    ps_json_key_array(j, "hatches");
+    for (int i = 0; i < PS_N_BUBBLE_CAUSES; i++) {
+        ps_json_int(j, ps_hatch_of((ps_bubble_cause)i));
+    }
+    ps_json_close(j);
+    ps_json_key_int(j, "name_height", PS_NAME_HEIGHT);
+    ps_json_key_int(j, "two_lines_height", PS_TWO_LINES_HEIGHT);
+    ps_json_close(j);
+}
+
 /* --- tables ------------------------------------------------------------------------------------------------ */
 
 static const char *type_name(ps_col_type type) {
     return type == PS_COL_INT ? "int" : type == PS_COL_REAL ? "real" : "text";
 }
 
-static void put_page_script_str(ps_json *j, const char *s) {
-    ps_json_value(j);
-    ps_add_script_str(j->out, s);
-}
-
 static void put_page_cell(ps_json *j, const ps_column *column, const ps_value *cell) {
     if (cell->is_null || column->type == PS_COL_INT || column->type == PS_COL_REAL) {
         ps_json_cell(j, column, cell);
     } else {
-        put_page_script_str(j, cell->u.text);
+        ps_json_script_str(j, cell->u.text);
     }
 }
 
@@ -118,14 +137,14 @@ static void put_page_cell(ps_json *j, const ps_column *column, const ps_value *c
 static void put_page_table(ps_json *j, const ps_table *table) {
     ps_json_object(j);
     ps_json_key(j, "name");
-    put_page_script_str(j, table->name);
+    ps_json_script_str(j, table->name);
     ps_json_key(j, "title");
-    put_page_script_str(j, table->title);
+    ps_json_script_str(j, table->title);
     ps_json_key_array(j, "columns");
     for (size_t c = 0; c < table->n_columns; c++) {
         const ps_column *column = &table->columns[c];
         ps_json_array(j);
-        put_page_script_str(j, column->name);
+        ps_json_script_str(j, column->name);
         ps_json_str(j, type_name(column->type));
         ps_json_str(j, ps_unit_name(column->unit));
         ps_json_bool(j, column->exact);
@@ -146,31 +165,6 @@ static void put_page_table(ps_json *j, const ps_table *table) {
 }
 
 /* --- the chart --------------------------------------------------------------------------------------------- */
-
-ps_code ps_page_choose(ps_chart_page *view, ps_err *err) {
-    const ps_chart *chart = view->chart;
-    ps_chart_page asked = *view;
-    bool found = false;
-    for (size_t i = 0; i < chart->n_ops; i++) {
-        const ps_op *op = &chart->ops[i];
-        int32_t pipeline = chart->ranks[op->rank].pipeline;
-        if ((asked.step != PS_FIRST_STEP && op->step != asked.step) ||
-            (asked.pipeline >= 0 && pipeline != asked.pipeline)) {
-            continue;
-        }
-        if (!found || op->step < view->step ||
-            (op->step == view->step && pipeline < view->pipeline)) {
-            view->step = op->step;
-            view->pipeline = pipeline;
-        }
-        found = true;
-    }
-    if (chart->n_ops == 0) {
-        return ps_fail(err, PS_NOTHING, "the chart is empty: it has no ops to draw");
-    }
-    return found ? PS_OK
-                 : ps_fail(err, PS_NOTHING, "the chart has no ops of that step and pipeline");
-}
 
 static void put_page_tables(ps_json *j, const ps_table *const *tables, size_t n_tables) {
     ps_json_line(j, 0);

@@ -19,12 +19,9 @@ typedef struct ps_chart_page {
     const ps_chart *against; /* theory, or NULL */
     const ps_table *const *tables;
     size_t n_tables;
-    int64_t step;     /* shown first; PS_FIRST_STEP: ps_page_choose() fills it */
-    int32_t pipeline; /* the same, -1 */
+    int64_t step; /* shown first, with its pipeline: as ps_chart_choose() says */
+    int32_t pipeline;
 } ps_chart_page;
-
-/* Fills step and pipeline with the first ones that have ops, of those asked for. PS_NOTHING when there are none. */
-PS_MUST_USE ps_code ps_page_choose(ps_chart_page *page, ps_err *err);
 
 /* All of these write members into the object that is open. */
 
@@ -38,5 +35,8 @@ void ps_page_put_colour(ps_json *j, ps_rgb c);
 void ps_page_put_variables(ps_buf *out, bool dark);
 /* "kinds":[...],"phases":[...],"causes":[...],"sources":[...]: the words of the field. */
 void ps_page_put_words(ps_json *j);
+/* "shapes":{"sizes":[[most rows,block,between,lower,transfers,below],...],"hatches":[1 rises + 2 falls,...],"name_height":13,
+ * "two_lines_height":25}: what chart_rows.h says of every picture, in pixels. */
+void ps_page_put_shapes(ps_json *j);
 
 #endif

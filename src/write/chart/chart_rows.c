@@ -11,13 +11,48 @@
 #include "model/chart_groups.h"
 #include "write/out/writers.h"
 
-static bool is_transfer(const ps_op *op) {
+/* Below 14 pixels no block has a name; 16 is for rows that must be lower than their number asks for. */
+const ps_row_size ps_row_sizes[PS_N_ROW_SIZES] = {
+    {6, 32, 2, 19, 12, 10},     {12, 26, 2, 16, 10, 10}, {24, 20, 2, 12, 8, 8},
+    {24, 16, 2, 10, 6, 4},      {64, 14, 2, 8, 5, 4},    {160, 10, 1, 6, 4, 2},
+    {INT32_MAX, 6, 1, 4, 3, 2},
+};
+
+const ps_row_size *ps_row_size_for(size_t n_rows) {
+    const ps_row_size *size = ps_row_sizes;
+    while (n_rows > (size_t)size->most_rows && size < ps_row_sizes + PS_N_ROW_SIZES - 1) {
+        size++;
+    }
+    return size;
+}
+
+int ps_hatch_of(ps_bubble_cause cause) {
+    return (cause != PS_BUBBLE_COOLDOWN ? PS_HATCH_RISES : 0) |
+           (cause != PS_BUBBLE_WARMUP ? PS_HATCH_FALLS : 0);
+}
+
+bool ps_op_is_transfer(const ps_op *op) {
     return op->kind == PS_OP_SEND || op->kind == PS_OP_RECV;
+}
+
+ps_part_row ps_part_row_of(const ps_chart_part *part) {
+    return part->communicates      ? PS_PART_COMMUNICATION
+           : part->kind == PS_OP_F ? PS_PART_FORWARD
+                                   : PS_PART_BACKWARD;
+}
+
+int ps_part_look(const ps_chart_part *part) {
+    return part->communicates ? PS_OP_SEND : part->kind;
 }
 
 static bool chart_row_is_in(const ps_rows *r, const ps_op *op) {
     return op->step == r->step && r->chart->ranks[op->rank].pipeline == r->pipeline &&
            op->end_ns >= op->start_ns;
+}
+
+bool ps_row_has_part(const ps_rows *rows, const ps_row *row, const ps_chart_part *part) {
+    const ps_op *op = &rows->chart->ops[part->op];
+    return chart_row_is_in(rows, op) && &rows->chart->ranks[op->rank] == row->rank;
 }
 
 bool ps_chart_has_step(const ps_chart *chart, int64_t step) {
@@ -31,44 +66,118 @@ bool ps_chart_has_step(const ps_chart *chart, int64_t step) {
 
 /* --- choosing ---------------------------------------------------------------------------------------------- */
 
-static ps_code choose_chart_row(ps_rows *r, int64_t step, int32_t pipeline, ps_err *err) {
-    const ps_chart *chart = r->chart;
+/* Nothing was found. `low` to `high`: the steps that there are. */
+static ps_code fail_choice(const ps_chart *chart, int64_t step, int32_t pipeline, int64_t low,
+                           int64_t high, ps_err *err) {
+    if (chart->n_ops == 0) {
+        return ps_fail(err, PS_NOTHING, "the chart is empty: it has no ops to draw");
+    }
+    if (step == PS_FIRST_STEP || ps_chart_has_step(chart, step)) {
+        return ps_fail(err, PS_NOTHING, "the chart has no ops of pipeline %d in step %lld",
+                       (int)pipeline, (long long)(step == PS_FIRST_STEP ? low : step));
+    }
+    if (low == high) {
+        return ps_fail(err, PS_NOTHING, "the chart has no ops of step %lld, only of step %lld",
+                       (long long)step, (long long)low);
+    }
+    return ps_fail(err, PS_NOTHING, "the chart has no ops of step %lld (its steps: %lld to %lld)",
+                   (long long)step, (long long)low, (long long)high);
+}
+
+ps_code ps_chart_choose(const ps_chart *chart, int64_t *step, int32_t *pipeline, ps_err *err) {
+    const int64_t wanted_step = *step;
+    const int32_t wanted_pipeline = *pipeline;
+    int64_t low = INT64_MAX;
+    int64_t high = INT64_MIN;
     bool found = false;
     for (size_t i = 0; i < chart->n_ops; i++) {
         const ps_op *op = &chart->ops[i];
         int32_t of = chart->ranks[op->rank].pipeline;
-        r->several_steps = r->several_steps || op->step != chart->ops[0].step;
-        r->several_pipelines =
-            r->several_pipelines || of != chart->ranks[chart->ops[0].rank].pipeline;
-        if ((step != PS_FIRST_STEP && op->step != step) || (pipeline >= 0 && of != pipeline)) {
+        low = op->step < low ? op->step : low;
+        high = op->step > high ? op->step : high;
+        if ((wanted_step != PS_FIRST_STEP && op->step != wanted_step) ||
+            (wanted_pipeline >= 0 && of != wanted_pipeline)) {
             continue;
         }
-        if (!found || op->step < r->step || (op->step == r->step && of < r->pipeline)) {
-            r->step = op->step;
-            r->pipeline = of;
+        if (!found || op->step < *step || (op->step == *step && of < *pipeline)) {
+            *step = op->step;
+            *pipeline = of;
         }
         found = true;
     }
-    if (chart->n_ops == 0) {
-        return ps_fail(err, PS_NOTHING, "the chart is empty: it has no ops to draw");
+    return found ? PS_OK : fail_choice(chart, wanted_step, wanted_pipeline, low, high, err);
+}
+
+static void find_phases(ps_rows *r) {
+    const ps_chart *chart = r->chart;
+    for (size_t i = 0; i < chart->n_ops && !r->by_phase; i++) {
+        const ps_op *op = &chart->ops[i];
+        bool has_phase = op->phase >= 0 && op->phase < PS_N_PHASES;
+        r->by_phase = has_phase && chart_row_is_in(r, op) && !ps_op_is_transfer(op);
     }
-    return found ? PS_OK
-                 : ps_fail(err, PS_NOTHING, "the chart has no ops of that step and pipeline");
+}
+
+PS_COMPARE(compare_windows_step, ps_chart_window, PS_BY(pipeline) PS_BY(step))
+PS_COMPARE(compare_windows_start, ps_chart_window, PS_BY(pipeline) PS_BY(start_ns) PS_BY(step))
+
+static void widen_window(ps_chart_window *w, int64_t start_ns, int64_t end_ns) {
+    w->start_ns = start_ns < w->start_ns ? start_ns : w->start_ns;
+    w->end_ns = end_ns > w->end_ns ? end_ns : w->end_ns;
+}
+
+/* One for each run of ops of a rank, then those of a pipeline and step as one. */
+ps_code ps_chart_windows(const ps_chart *chart, ps_chart_window **out, size_t *n_out, ps_err *err) {
+    ps_chart_window *w = NULL;
+    size_t n = 0;
+    size_t cap = 0;
+    for (size_t i = 0; i < chart->n_ops; i++) {
+        const ps_op *op = &chart->ops[i];
+        int32_t pipeline = chart->ranks[op->rank].pipeline;
+        if (n == 0 || w[n - 1].pipeline != pipeline || w[n - 1].step != op->step) {
+            if (!ps_grow(&w, &cap, n + 1, chart->n_ops, sizeof *w)) {
+                ps_free(w);
+                return ps_fail_nomem(err);
+            }
+            w[n++] = (ps_chart_window){pipeline, op->step, INT64_MAX, INT64_MIN};
+        }
+        if (!ps_op_is_transfer(op) && op->end_ns >= op->start_ns) {
+            widen_window(&w[n - 1], op->start_ns, op->end_ns);
+        }
+    }
+    ps_sort(w, n, sizeof *w, compare_windows_step);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (kept > 0 && compare_windows_step(&w[kept - 1], &w[i]) == 0) {
+            widen_window(&w[kept - 1], w[i].start_ns, w[i].end_ns);
+        } else {
+            w[kept++] = w[i];
+        }
+    }
+    ps_sort(w, kept, sizeof *w, compare_windows_start);
+    *out = w;
+    *n_out = kept;
+    return PS_OK;
 }
 
 static ps_code find_chart_row_span(ps_rows *r, ps_err *err) {
-    int64_t start = INT64_MAX;
-    int64_t end = INT64_MIN;
-    for (size_t i = 0; i < r->chart->n_ops; i++) {
-        const ps_op *op = &r->chart->ops[i];
-        if (chart_row_is_in(r, op) && !is_transfer(op)) {
-            start = op->start_ns < start ? op->start_ns : start;
-            end = op->end_ns > end ? op->end_ns : end;
-            r->by_phase = r->by_phase || (op->phase >= 0 && op->phase < PS_N_PHASES);
-        }
+    ps_chart_window *windows = NULL;
+    size_t n = 0;
+    int64_t start = 0;
+    int64_t end = -1;
+    ps_code code = ps_chart_windows(r->chart, &windows, &n, err);
+    for (size_t i = 0; code == PS_OK && i < n; i++) {
+        bool is_own = windows[i].step == r->step && windows[i].pipeline == r->pipeline;
+        start = is_own ? windows[i].start_ns : start;
+        end = is_own ? windows[i].end_ns : end;
+        r->several_steps = r->several_steps || windows[i].step != r->step;
+    }
+    ps_free(windows);
+    if (code != PS_OK) {
+        return code;
     }
     if (end < start) {
-        return ps_fail(err, PS_NOTHING, "step %lld has no computation to draw", (long long)r->step);
+        return ps_fail(err, PS_NOTHING, "the chart has no op with a valid time in step %lld",
+                       (long long)r->step);
     }
     if (__builtin_sub_overflow(end, start, &r->span_ns)) {
         return ps_fail(err, PS_RANGE, "step %lld is too long to draw", (long long)r->step);
@@ -107,7 +216,7 @@ static void fill_chart_row(ps_rows *r, const size_t *row_of) {
     for (size_t i = 0; i < chart->n_ops; i++) {
         if (chart_row_is_in(r, &chart->ops[i])) {
             ps_row *row = &r->rows[row_of[chart->ops[i].rank]];
-            *(is_transfer(&chart->ops[i]) ? &row->transfers.n : &row->ops.n) += 1;
+            *(ps_op_is_transfer(&chart->ops[i]) ? &row->transfers.n : &row->ops.n) += 1;
         }
     }
     ps_block *next = r->blocks;
@@ -121,7 +230,7 @@ static void fill_chart_row(ps_rows *r, const size_t *row_of) {
     for (size_t i = 0; i < chart->n_ops; i++) {
         if (chart_row_is_in(r, &chart->ops[i])) {
             ps_row *row = &r->rows[row_of[chart->ops[i].rank]];
-            ps_blocks *blocks = is_transfer(&chart->ops[i]) ? &row->transfers : &row->ops;
+            ps_blocks *blocks = ps_op_is_transfer(&chart->ops[i]) ? &row->transfers : &row->ops;
             blocks->at[blocks->n++] = block_of(r, i);
         }
     }
@@ -229,14 +338,13 @@ static void measure_chart_row(ps_rows *r, const size_t *row_of) {
 
 ps_code ps_rows_make(const ps_chart *chart, int64_t step, int32_t pipeline, ps_rows *out,
                      ps_err *err) {
-    *out = (ps_rows){.chart = chart};
-    ps_code code = choose_chart_row(out, step, pipeline, err);
-    if (code == PS_OK) {
-        code = find_chart_row_span(out, err);
-    }
+    *out = (ps_rows){.chart = chart, .step = step, .pipeline = pipeline};
+    ps_code code = ps_chart_choose(chart, &out->step, &out->pipeline, err);
+    code = code == PS_OK ? find_chart_row_span(out, err) : code;
     if (code != PS_OK) {
         return code;
     }
+    find_phases(out);
     size_t *row_of = ps_calloc(chart->n_ranks, sizeof *row_of);
     out->rows = ps_calloc(chart->n_ranks, sizeof *out->rows);
     out->blocks = ps_calloc(chart->n_ops, sizeof *out->blocks);
@@ -250,6 +358,8 @@ ps_code ps_rows_make(const ps_chart *chart, int64_t step, int32_t pipeline, ps_r
         if (chart->ranks[i].pipeline == out->pipeline) {
             out->rows[out->n++].rank = &chart->ranks[i];
         }
+        out->several_pipelines =
+            out->several_pipelines || chart->ranks[i].pipeline != out->pipeline;
     }
     qsort(out->rows, out->n, sizeof *out->rows, compare_chart_row_rows);
     for (size_t k = 0; k < out->n; k++) {

@@ -1,4 +1,5 @@
-/* What a picture shows of a chart: the rows of one pipeline in one step, in stage order, with their figures.
+/* What every picture shows of a chart (text, SVG, page): the rows of one pipeline in one step, in stage order, with their figures,
+ * their heights, and in which of them a part lies.
  *
  * Times count from the start of the step's computation (a receive may be posted long before it); the window ends
  * with its last op. Idle times are the chart's own bubbles, or else the gaps between ops. */
@@ -49,11 +50,60 @@ typedef struct ps_rows {
     ps_block *blocks, *idle; /* what the rows point into */
 } ps_rows;
 
-/* `step` may be PS_FIRST_STEP, `pipeline` -1: the first. PS_NOTHING when there is no op. ps_rows_fini in any case. */
+/* The first step and pipeline with ops, of those asked for: *step may be PS_FIRST_STEP, *pipeline -1. PS_NOTHING when there is no
+ * op. */
+PS_MUST_USE ps_code ps_chart_choose(const ps_chart *chart, int64_t *step, int32_t *pipeline,
+                                    ps_err *err);
+
+/* `step` and `pipeline` as above. ps_rows_fini in any case. */
 PS_MUST_USE ps_code ps_rows_make(const ps_chart *chart, int64_t step, int32_t pipeline,
                                  ps_rows *out, ps_err *err);
 void ps_rows_fini(ps_rows *rows);
 
 bool ps_chart_has_step(const ps_chart *chart, int64_t step);
+bool ps_op_is_transfer(const ps_op *op); /* SEND or RECV: they run beside the computation */
+
+/* Where the parts of a row's ops are drawn, one below the other. */
+typedef enum ps_part_row {
+    PS_PART_FORWARD,
+    PS_PART_BACKWARD,
+    PS_PART_COMMUNICATION,
+    PS_N_PART_ROWS
+} ps_part_row;
+ps_part_row ps_part_row_of(const ps_chart_part *part);
+/* Whether it is of an op of the row. */
+bool ps_row_has_part(const ps_rows *rows, const ps_row *row, const ps_chart_part *part);
+/* Its colour, as of a block. */
+int ps_part_look(const ps_chart_part *part);
+
+/* Heights of what stands in a row, in pixels, by how many rows there are. */
+typedef struct ps_row_size {
+    int most_rows;      /* it is the first of the list with as many as there are */
+    int block, between; /* of the ops; above each of the lower ones */
+    int lower;          /* theory, and each row of parts */
+    int transfers;
+    int below; /* before the next row */
+} ps_row_size;
+
+/* Blocks lower than this carry no name; from the second on names may have two lines. */
+enum { PS_NAME_HEIGHT = 13, PS_TWO_LINES_HEIGHT = 25 };
+
+enum { PS_N_ROW_SIZES = 7 };
+extern const ps_row_size ps_row_sizes[PS_N_ROW_SIZES]; /* from high to low */
+const ps_row_size *ps_row_size_for(size_t n_rows);
+
+/* Lines of the pattern of idle time, by cause: warm-up rises, a stall is crossed, cool-down falls. */
+enum { PS_HATCH_RISES = 1, PS_HATCH_FALLS = 2 };
+int ps_hatch_of(ps_bubble_cause cause);
+
+/* The computation of a step in a pipeline, in the chart's times; end < start: it has none. */
+typedef struct ps_chart_window {
+    int32_t pipeline;
+    int64_t step, start_ns, end_ns;
+} ps_chart_window;
+
+/* All that have ops, by pipeline and start. The caller frees them with ps_free(); PS_NOMEM. */
+PS_MUST_USE ps_code ps_chart_windows(const ps_chart *chart, ps_chart_window **out, size_t *n,
+                                     ps_err *err);
 
 #endif

@@ -11,8 +11,7 @@
  *   legend
  *   Stages               a bar and the figures of each
  *
- * web/src/pipeline draws the same picture for browsers: the texts of blocks come from here (block_text.h), which rows there are and their
- * sizes are kept alike by hand. */
+ * web/src/pipeline draws the same picture for browsers, from the same texts (block_text.h), rows and heights (chart_rows.h). */
 #include "write/chart/chart_svg.h"
 #include "write/chart/chart_clocks.h"
 
@@ -33,10 +32,7 @@
 #include "write/out/writers.h"
 
 enum { PAD = 24, NAMES = 132, SHARES = 56, WIDTH = 1200, WIDTH_MIN = 480, WIDTH_MAX = 20000 };
-enum { LABEL_ROOM = 13, TWO_LINES_MIN = 25, MAX_TITLES = 3000, MAX_ARROWS = 3000 };
-
-/* Below a stage whose ops have parts. */
-enum { PART_FORWARD, PART_BACKWARD, PART_COMMUNICATION, N_PART_ROWS };
+enum { MAX_TITLES = 3000, MAX_ARROWS = 3000 };
 
 typedef struct picture {
     ps_rows rows, theory;
@@ -46,7 +42,8 @@ typedef struct picture {
     int width;
     ps_svg_scale scale;
     double y; /* where the next part begins */
-    double plot_y, block_h, parts_y, part_h, theory_y, theory_h, transfer_y, transfer_h, pitch;
+    const ps_row_size *size;
+    double plot_y, parts_y, theory_y, transfer_y, pitch;
     int64_t window_ns;
     bool used[PS_ROW_LOOKS];
     uint8_t first_level[2][PS_ROW_LOOKS]; /* of labels, by look: measured, theory */
@@ -99,27 +96,23 @@ static void format_duration(int64_t ns, char *out, size_t size) {
 /* --- layout ------------------------------------------------------------------------------------------------ */
 
 static void lay_svg_out(picture *p) {
-    size_t n = p->rows.n;
-    p->block_h = n <= 6 ? 32 : n <= 12 ? 26 : n <= 24 ? 20 : n <= 64 ? 14 : n <= 160 ? 10 : 6;
-    double between = p->block_h > 12 ? 2 : 1;
-    double at = p->block_h;
+    const ps_row_size *size = ps_row_size_for(p->rows.n);
+    double at = size->block;
+    p->size = size;
     p->has_parts = p->rows.chart->n_parts > 0;
     if (p->has_parts) {
-        p->parts_y = at + between;
-        p->part_h = fmax(3, round(p->block_h * 0.6));
-        at = p->parts_y + N_PART_ROWS * (p->part_h + between) - between;
+        p->parts_y = at + size->between;
+        at += PS_N_PART_ROWS * (size->between + size->lower);
     }
     if (p->has_theory) {
-        p->theory_y = at + between;
-        p->theory_h = fmax(3, round(p->block_h * 0.6));
-        at = p->theory_y + p->theory_h;
+        p->theory_y = at + size->between;
+        at = p->theory_y + size->lower;
     }
     if (p->rows.has_transfers) {
-        p->transfer_y = at + between;
-        p->transfer_h = fmin(12, fmax(3, round(p->block_h / 2.6)));
-        at = p->transfer_y + p->transfer_h;
+        p->transfer_y = at + size->between;
+        at = p->transfer_y + size->transfers;
     }
-    p->pitch = at + (p->block_h >= 26 ? 10 : p->block_h >= 20 ? 8 : p->block_h >= 14 ? 4 : 2);
+    p->pitch = at + size->below;
     p->window_ns = p->rows.span_ns;
     if (p->has_theory && p->theory.span_ns > p->window_ns) {
         p->window_ns = p->theory.span_ns;
@@ -142,14 +135,14 @@ static const ps_row *theory_of(const picture *p, const ps_row *row) {
 /* --- head -------------------------------------------------------------------------------------------------- */
 
 static void put_svg_head(picture *p) {
-    static const char *const PATHS[] = {"M0 6L6 0", "M0 6L6 0M0 0L6 6", "M0 0L6 6"};
     ps_buf_add_str(p->out, "<defs>\n");
     for (int i = 0; i < PS_N_BUBBLE_CAUSES; i++) {
         ps_buf_addf(
             p->out,
             "<pattern id=\"wait%d\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">"
-            "<path d=\"%s\" stroke=\"",
-            i, i < 3 ? PATHS[i] : "M0 3H2");
+            "<path d=\"%s%s\" stroke=\"",
+            i, (ps_hatch_of((ps_bubble_cause)i) & PS_HATCH_RISES) != 0 ? "M0 6L6 0" : "",
+            (ps_hatch_of((ps_bubble_cause)i) & PS_HATCH_FALLS) != 0 ? "M0 0L6 6" : "");
         ps_svg_rgb(p->out, p->surfaces->hatch);
         ps_buf_add_str(p->out, "\" stroke-width=\"0.8\" fill=\"none\"/></pattern>\n");
     }
@@ -285,7 +278,7 @@ static void choose_names(const picture *p, const ps_rows *rows, int stop,
 }
 
 static int levels_for(double height) {
-    return height >= TWO_LINES_MIN ? PS_BLOCK_LEVELS : PS_BLOCK_LEVELS_FLAT;
+    return height >= PS_TWO_LINES_HEIGHT ? PS_BLOCK_LEVELS : PS_BLOCK_LEVELS_FLAT;
 }
 
 static void put_svg_label(picture *p, const ps_block_text *l, double x, double middle,
@@ -300,7 +293,7 @@ static void put_svg_label(picture *p, const ps_block_text *l, double x, double m
 static void put_labels(picture *p, const ps_rows *rows, const ps_blocks *blocks, double y, double h,
                        const uint8_t first_level[PS_ROW_LOOKS]) {
     ps_block_text text;
-    for (size_t i = 0; i < blocks->n && h >= LABEL_ROOM; i++) {
+    for (size_t i = 0; i < blocks->n && h >= PS_NAME_HEIGHT; i++) {
         const ps_block *b = &blocks->at[i];
         double middle = 0;
         double room = room_of(p, b, &middle);
@@ -332,9 +325,9 @@ static void put_idle(picture *p, const ps_blocks *idle, double y, double h) {
 static void put_grounds(picture *p) {
     for (size_t k = 0; k < p->rows.n; k++) {
         double y = p->plot_y + (double)k * p->pitch;
-        put_colour_rect(p, p->scale.x, y, p->scale.width, p->block_h, p->surfaces->panel);
+        put_colour_rect(p, p->scale.x, y, p->scale.width, p->size->block, p->surfaces->panel);
         if (p->has_theory) {
-            put_colour_rect(p, p->scale.x, y + p->theory_y, p->scale.width, p->theory_h,
+            put_colour_rect(p, p->scale.x, y + p->theory_y, p->scale.width, p->size->lower,
                             p->surfaces->panel);
         }
     }
@@ -356,12 +349,6 @@ static ps_code put_svg_lane(picture *p, const ps_rows *rows, const ps_blocks *bl
     return ps_svg_put_lane(&p->scale, &lane, p->out, err);
 }
 
-static int part_row(const ps_chart_part *part) {
-    return part->communicates      ? PART_COMMUNICATION
-           : part->kind == PS_OP_F ? PART_FORWARD
-                                   : PART_BACKWARD;
-}
-
 static void put_svg_part(picture *p, const ps_chart_part *part, double y, double h) {
     const ps_rows *rows = &p->rows;
     double x0 = ((double)part->start_ns - (double)rows->start_ns) * p->scale.px_per_ns;
@@ -371,10 +358,10 @@ static void put_svg_part(picture *p, const ps_chart_part *part, double y, double
     if (x1 <= x0) {
         return;
     }
-    int look = part->communicates ? PS_OP_SEND : part->kind;
+    int look = ps_part_look(part);
     double gap = x1 - x0 > 3 ? 1 : 0;
     put_colour_rect(p, p->scale.x + x0, y, x1 - x0 - gap, h, p->colours[look]);
-    if (h >= LABEL_ROOM && ps_text_width(part->name, 10) <= x1 - x0 - 4) {
+    if (h >= PS_NAME_HEIGHT && ps_text_width(part->name, 10) <= x1 - x0 - 4) {
         put_svg_text(p, p->scale.x + (x0 + x1) / 2, y + h / 2 + 4, 10, PS_SVG_MIDDLE,
                      ps_theme_text_on(p->colours[look]), "", part->name);
     }
@@ -382,23 +369,22 @@ static void put_svg_part(picture *p, const ps_chart_part *part, double y, double
 
 /* Rows of what the ops of a stage are made of. */
 static void put_svg_parts(picture *p, const ps_row *row, double y) {
-    static const char *const TITLES[N_PART_ROWS] = {"forward", "backward", "communication"};
+    static const char *const TITLES[PS_N_PART_ROWS] = {"forward", "backward", "communication"};
     const ps_chart *chart = p->rows.chart;
-    bool any[N_PART_ROWS] = {false};
-    double pitch = p->part_h + (p->block_h > 12 ? 2 : 1);
+    bool any[PS_N_PART_ROWS] = {false};
+    double pitch = p->size->lower + p->size->between;
     for (size_t i = 0; i < chart->n_parts; i++) {
         const ps_chart_part *part = &chart->parts[i];
-        const ps_op *op = &chart->ops[part->op];
-        if (op->step == p->rows.step && &chart->ranks[op->rank] == row->rank) {
-            any[part_row(part)] = true;
+        if (ps_row_has_part(&p->rows, row, part)) {
+            any[ps_part_row_of(part)] = true;
             p->used[part->kind] = p->used[part->kind] || !part->communicates;
-            put_svg_part(p, part, y + part_row(part) * pitch, p->part_h);
+            put_svg_part(p, part, y + ps_part_row_of(part) * pitch, p->size->lower);
         }
     }
-    for (int i = 0; i < N_PART_ROWS && p->part_h >= 8; i++) {
+    for (int i = 0; i < PS_N_PART_ROWS && p->size->lower >= 8; i++) {
         if (any[i]) {
-            put_svg_text(p, p->scale.x - 12, y + i * pitch + p->part_h / 2 + 4, 10, PS_SVG_END,
-                         p->surfaces->quiet, "", TITLES[i]);
+            put_svg_text(p, p->scale.x - 12, y + i * pitch + p->size->lower / 2.0 + 4, 10,
+                         PS_SVG_END, p->surfaces->quiet, "", TITLES[i]);
         }
     }
 }
@@ -406,8 +392,8 @@ static void put_svg_parts(picture *p, const ps_row *row, double y) {
 static ps_code put_svg_row(picture *p, size_t k, ps_err *err) {
     const ps_row *row = &p->rows.rows[k];
     double y = p->plot_y + (double)k * p->pitch;
-    double base = y + p->block_h / 2 + 4;
-    double size = p->block_h >= 12 ? 12 : p->block_h >= 10 ? 9 : 6;
+    double base = y + p->size->block / 2.0 + 4;
+    double size = p->size->block >= 12 ? 12 : p->size->block >= 10 ? 9 : 6;
     char text[48] = "stage ?";
     if (row->rank->stage >= 0) {
         (void)snprintf(text, sizeof text, "stage %d", (int)row->rank->stage);
@@ -422,19 +408,20 @@ static ps_code put_svg_row(picture *p, size_t k, ps_err *err) {
     (void)snprintf(text, sizeof text, "%.1f", (double)row->busy_ns / (double)p->rows.span_ns * 100);
     put_svg_text(p, p->width - PAD, base, size, PS_SVG_END, p->surfaces->ink, "",
                  row->ops.n > 0 ? text : "no ops");
-    put_idle(p, &row->idle, y, p->block_h);
-    ps_code code = put_svg_lane(p, &p->rows, &row->ops, y, p->block_h, false, err);
+    put_idle(p, &row->idle, y, p->size->block);
+    ps_code code = put_svg_lane(p, &p->rows, &row->ops, y, p->size->block, false, err);
     if (p->has_parts) {
         put_svg_parts(p, row, y + p->parts_y);
     }
     const ps_row *theory = theory_of(p, row);
     if (code == PS_OK && theory != NULL) {
-        put_idle(p, &theory->idle, y + p->theory_y, p->theory_h);
-        code = put_svg_lane(p, &p->theory, &theory->ops, y + p->theory_y, p->theory_h, false, err);
+        put_idle(p, &theory->idle, y + p->theory_y, p->size->lower);
+        code =
+            put_svg_lane(p, &p->theory, &theory->ops, y + p->theory_y, p->size->lower, false, err);
     }
     if (code == PS_OK && row->transfers.n > 0) {
-        code =
-            put_svg_lane(p, &p->rows, &row->transfers, y + p->transfer_y, p->transfer_h, true, err);
+        code = put_svg_lane(p, &p->rows, &row->transfers, y + p->transfer_y, p->size->transfers,
+                            true, err);
     }
     return code;
 }
@@ -443,10 +430,10 @@ static ps_code put_svg_row(picture *p, size_t k, ps_err *err) {
 static void put_row_labels(picture *p, size_t k) {
     const ps_row *row = &p->rows.rows[k];
     double y = p->plot_y + (double)k * p->pitch;
-    put_labels(p, &p->rows, &row->ops, y, p->block_h, p->first_level[0]);
+    put_labels(p, &p->rows, &row->ops, y, p->size->block, p->first_level[0]);
     const ps_row *theory = theory_of(p, row);
     if (theory != NULL) {
-        put_labels(p, &p->theory, &theory->ops, y + p->theory_y, p->theory_h, p->first_level[1]);
+        put_labels(p, &p->theory, &theory->ops, y + p->theory_y, p->size->lower, p->first_level[1]);
     }
 }
 
@@ -506,20 +493,20 @@ static void put_axis(picture *p) {
 /* Where transfers are known, they are the arrows. */
 static bool is_drawn_link(const picture *p, const ps_chart_link *link) {
     const ps_op *from = &p->rows.chart->ops[link->from];
-    return from->step == p->rows.step && (!p->rows.has_transfers || ps_is_transfer(from));
+    return from->step == p->rows.step && (!p->rows.has_transfers || ps_op_is_transfer(from));
 }
 
 /* A result is there when its op ends, and leaves when its send begins. A receive is posted long before anything arrives: the arrow
  * ends where it does. */
 static bool link_end(const picture *p, uint32_t op, bool is_start, double *x, double *y) {
     const ps_op *o = &p->rows.chart->ops[op];
-    bool transfer = ps_is_transfer(o);
+    bool transfer = ps_op_is_transfer(o);
     for (size_t k = 0; k < p->rows.n && o->step == p->rows.step; k++) {
         if (p->rows.rows[k].rank == &p->rows.chart->ranks[o->rank]) {
             int64_t ns = is_start == transfer ? o->end_ns : o->start_ns;
             *x = p->scale.x + ((double)ns - (double)p->rows.start_ns) * p->scale.px_per_ns;
             *y = p->plot_y + (double)k * p->pitch +
-                 (transfer ? p->transfer_y + p->transfer_h / 2 : p->block_h / 2);
+                 (transfer ? p->transfer_y + p->size->transfers / 2.0 : p->size->block / 2.0);
             return *x >= p->scale.x && *x <= p->scale.x + p->scale.width;
         }
     }
@@ -725,9 +712,9 @@ static ps_code put_svg_page(picture *p, ps_err *err) {
     put_grounds(p);
     double bottom = p->plot_y + (double)p->rows.n * p->pitch;
     put_grid(p, p->plot_y, bottom);
-    choose_names(p, &p->rows, levels_for(p->block_h), p->first_level[0]);
+    choose_names(p, &p->rows, levels_for(p->size->block), p->first_level[0]);
     if (p->has_theory) {
-        choose_names(p, &p->theory, levels_for(p->theory_h), p->first_level[1]);
+        choose_names(p, &p->theory, levels_for(p->size->lower), p->first_level[1]);
     }
     for (size_t k = 0; code == PS_OK && k < p->rows.n; k++) {
         code = put_svg_row(p, k, err);

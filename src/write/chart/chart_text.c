@@ -11,7 +11,7 @@
  *
  * Below a stage whose ops have parts stand rows of them: forward, backward, communication.
  *
- * This file chooses what is drawn and lays out the page; chart_cells.c draws the rows. */
+ * chart_rows.c says what is drawn, this file lays out the page, chart_cells.c draws the rows. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +23,7 @@
 #include "base/utf8.h"
 #include "write/chart/chart_cells.h"
 #include "write/chart/chart_clocks.h"
+#include "write/chart/chart_rows.h"
 #include "write/out/number_text.h"
 #include "write/out/shorten.h"
 #include "write/out/writers.h"
@@ -34,23 +35,12 @@ enum {
     SHARE_WIDTH = 9 /* "  100.0 %" */
 };
 
-typedef struct chart_row {
-    const ps_chart_rank *rank;
-    size_t first, n_ops; /* in picture.ops */
-    int64_t busy_ns;
-    bool has_transfers;
-} chart_row;
-
 typedef struct picture {
     const ps_chart *chart;
+    ps_rows rows;
     ps_canvas canvas;
-    int64_t step;
-    int32_t pipeline;
     bool with_transfers;
-    bool several_pipelines, several_steps;
-    chart_row *rows;
-    size_t n_rows;
-    const ps_op **ops; /* of the rows, one after the other, in start order */
+    const ps_op **ops; /* of the row that is drawn, in start order */
     size_t label_width, width;
     int stage_digits, rank_digits;
     bool short_labels;
@@ -60,168 +50,40 @@ typedef struct picture {
 
 /* --- what is drawn ----------------------------------------------------------------------------------------- */
 
-static ps_code fail_step(const ps_chart *chart, int64_t step, int64_t low, int64_t high,
-                         ps_err *err) {
-    if (chart->n_ops == 0) {
-        return ps_fail(err, PS_NOTHING, "the chart is empty: it has no ops to draw");
-    }
-    if (low == high) {
-        return ps_fail(err, PS_NOTHING, "the chart has no ops of step %lld, only of step %lld",
-                       (long long)step, (long long)low);
-    }
-    return ps_fail(err, PS_NOTHING, "the chart has no ops of step %lld (its steps: %lld to %lld)",
-                   (long long)step, (long long)low, (long long)high);
+static const ps_op *op_of(const picture *p, const ps_block *block) {
+    return &p->chart->ops[block->op];
 }
 
-static ps_code choose_step(picture *p, int64_t wanted, ps_err *err) {
-    const ps_chart *chart = p->chart;
-    int64_t low = INT64_MAX;
-    int64_t high = INT64_MIN;
-    bool found = false;
-    for (size_t i = 0; i < chart->n_ops; i++) {
-        int64_t step = chart->ops[i].step;
-        low = step < low ? step : low;
-        high = step > high ? step : high;
-        found = found || step == wanted;
+/* The ops of those blocks into p->ops. */
+static const ps_op *const *take_ops(picture *p, const ps_blocks *blocks) {
+    for (size_t i = 0; i < blocks->n; i++) {
+        p->ops[i] = op_of(p, &blocks->at[i]);
     }
-    p->several_steps = low < high;
-    p->step = wanted == PS_FIRST_STEP ? low : wanted;
-    return found || (wanted == PS_FIRST_STEP && chart->n_ops > 0)
-               ? PS_OK
-               : fail_step(chart, wanted, low, high, err);
+    return p->ops;
 }
 
-static ps_code choose_pipeline(picture *p, int32_t wanted, ps_err *err) {
-    const ps_chart *chart = p->chart;
-    int32_t first = INT32_MAX;
-    bool found = false;
-    for (size_t i = 0; i < chart->n_ops; i++) {
-        if (chart->ops[i].step == p->step) {
-            int32_t pipeline = chart->ranks[chart->ops[i].rank].pipeline;
-            first = pipeline < first ? pipeline : first;
-            found = found || pipeline == wanted;
-        }
-    }
-    for (size_t i = 1; i < chart->n_ranks; i++) {
-        p->several_pipelines =
-            p->several_pipelines || chart->ranks[i].pipeline != chart->ranks[0].pipeline;
-    }
-    p->pipeline = wanted < 0 ? first : wanted;
-    if (wanted >= 0 && !found) {
-        return ps_fail(err, PS_NOTHING, "the chart has no ops of pipeline %d in step %lld",
-                       (int)wanted, (long long)p->step);
-    }
-    return PS_OK;
-}
-
-static int compare_chart_text_rows(const void *a, const void *b) {
-    const ps_chart_rank *x = ((const chart_row *)a)->rank;
-    const ps_chart_rank *y = ((const chart_row *)b)->rank;
-    /* As unsigned, an unknown stage (-1) comes last. */
-    if (x->stage != y->stage) {
-        return (uint32_t)x->stage < (uint32_t)y->stage ? -1 : 1;
-    }
-    return (x->rank > y->rank) - (x->rank < y->rank);
-}
-
-static int compare_chart_text_ops(const void *a, const void *b) {
-    const ps_op *x = *(const ps_op *const *)a;
-    const ps_op *y = *(const ps_op *const *)b;
-    if (x->start_ns != y->start_ns) {
-        return x->start_ns < y->start_ns ? -1 : 1;
-    }
-    return (x > y) - (x < y); /* both lie in one array: keeps the chart's order */
-}
-
-/* Time with at least one op in it. */
-static int64_t busy_of(const ps_op *const *ops, size_t n) {
-    int64_t busy = 0;
-    int64_t until = INT64_MIN;
-    for (size_t i = 0; i < n; i++) {
-        if (ps_is_transfer(ops[i]) || ops[i]->end_ns <= until) {
-            continue;
-        }
-        busy += ops[i]->end_ns - (ops[i]->start_ns > until ? ops[i]->start_ns : until);
-        until = ops[i]->end_ns;
-    }
-    return busy;
-}
-
-static bool is_drawn(const picture *p, const ps_op *op) {
-    return op->step == p->step && p->chart->ranks[op->rank].pipeline == p->pipeline &&
-           op->end_ns >= op->start_ns && (p->with_transfers || !ps_is_transfer(op));
-}
-
-/* Rows of the pipeline's ranks with their ops; `row_of` is scratch of n_ranks. */
-static void gather_chart_text(picture *p, size_t *row_of) {
-    const ps_chart *chart = p->chart;
-    for (size_t i = 0; i < chart->n_ranks; i++) {
-        if (chart->ranks[i].pipeline == p->pipeline) {
-            p->rows[p->n_rows++].rank = &chart->ranks[i];
-        }
-    }
-    qsort(p->rows, p->n_rows, sizeof *p->rows, compare_chart_text_rows);
-    for (size_t r = 0; r < p->n_rows; r++) {
-        row_of[p->rows[r].rank - chart->ranks] = r;
-    }
-    for (size_t i = 0; i < chart->n_ops; i++) {
-        if (is_drawn(p, &chart->ops[i])) {
-            p->rows[row_of[chart->ops[i].rank]].n_ops++;
-        }
-    }
-    for (size_t r = 1; r < p->n_rows; r++) {
-        p->rows[r].first = p->rows[r - 1].first + p->rows[r - 1].n_ops;
-        p->rows[r - 1].n_ops = 0; /* counted again while filling */
-    }
-    p->rows[p->n_rows - 1].n_ops = 0;
-    for (size_t i = 0; i < chart->n_ops; i++) {
-        if (is_drawn(p, &chart->ops[i])) {
-            chart_row *row = &p->rows[row_of[chart->ops[i].rank]];
-            p->ops[row->first + row->n_ops++] = &chart->ops[i];
-        }
-    }
-}
-
-/* Start and length of the step: of its computation, since a receive may be posted long before it. */
-static ps_code find_chart_text_span(picture *p, ps_err *err) {
-    int64_t start = INT64_MAX;
-    int64_t end = INT64_MIN;
-    for (size_t r = 0; r < p->n_rows; r++) {
-        for (size_t i = p->rows[r].first; i < p->rows[r].first + p->rows[r].n_ops; i++) {
-            if (ps_is_transfer(p->ops[i])) {
-                continue;
-            }
-            start = p->ops[i]->start_ns < start ? p->ops[i]->start_ns : start;
-            end = p->ops[i]->end_ns > end ? p->ops[i]->end_ns : end;
-        }
-    }
-    if (end < start) {
-        return ps_fail(err, PS_NOTHING, "the chart has no op with a valid time in step %lld",
-                       (long long)p->step);
-    }
-    int64_t span = 0;
+static ps_code choose_canvas(picture *p, ps_err *err) {
+    const ps_rows *rows = &p->rows;
     /* The cells count in span times slots; beyond (six days in one step) nothing is drawn. */
-    if (__builtin_sub_overflow(end, start, &span) || span > INT64_MAX / (WIDTH_MAX * 16)) {
-        return ps_fail(err, PS_RANGE, "step %lld is too long to draw", (long long)p->step);
+    if (rows->span_ns > INT64_MAX / (WIDTH_MAX * 16)) {
+        return ps_fail(err, PS_RANGE, "step %lld is too long to draw", (long long)rows->step);
     }
-    p->canvas.start_ns = start;
-    p->canvas.span_ns = span > 0 ? span : 1;
+    p->canvas.start_ns = rows->start_ns;
+    p->canvas.span_ns = rows->span_ns;
+    p->canvas.by_phase = rows->by_phase && p->canvas.style.colours != PS_COLOURS_NONE;
     return PS_OK;
 }
 
-static void finish_rows(picture *p) {
-    bool colours = p->canvas.style.colours != PS_COLOURS_NONE;
-    for (size_t r = 0; r < p->n_rows; r++) {
-        chart_row *row = &p->rows[r];
-        if (row->n_ops == 0) {
-            continue;
-        }
-        qsort(p->ops + row->first, row->n_ops, sizeof *p->ops, compare_chart_text_ops);
-        row->busy_ns = busy_of(p->ops + row->first, row->n_ops);
-        for (size_t i = row->first; i < row->first + row->n_ops; i++) {
-            row->has_transfers = row->has_transfers || ps_is_transfer(p->ops[i]);
-            p->canvas.by_phase = p->canvas.by_phase || (colours && p->ops[i]->phase >= 0);
-        }
+static void count_labels(const picture *p, const ps_blocks *blocks, size_t *exact,
+                         size_t *snapped) {
+    char label[PS_CELLS_LABEL];
+    for (size_t i = 0; i < blocks->n; i++) {
+        const ps_block *b = &blocks->at[i];
+        double cells = (double)(b->end_ns - b->start_ns) / (double)p->canvas.span_ns *
+                       (double)p->canvas.n_cells;
+        /* One cell beside the label; exact edges cost half a cell more on average, snapped ones may give it. */
+        *exact += cells >= 1.5 && ps_cells_label(op_of(p, b), (size_t)(cells - 1.5), label) > 0;
+        *snapped += cells >= 1.5 && ps_cells_label(op_of(p, b), (size_t)(cells - 0.5), label) > 0;
     }
 }
 
@@ -229,14 +91,10 @@ static void finish_rows(picture *p) {
 static bool better_snapped(const picture *p) {
     size_t exact = 0;
     size_t snapped = 0;
-    for (size_t r = 0; r < p->n_rows; r++) {
-        for (size_t i = p->rows[r].first; i < p->rows[r].first + p->rows[r].n_ops; i++) {
-            char label[PS_CELLS_LABEL];
-            double cells = (double)(p->ops[i]->end_ns - p->ops[i]->start_ns) /
-                           (double)p->canvas.span_ns * (double)p->canvas.n_cells;
-            /* One cell beside the label; exact edges cost half a cell more on average, snapped ones may give it. */
-            exact += cells >= 1.5 && ps_cells_label(p->ops[i], (size_t)(cells - 1.5), label) > 0;
-            snapped += cells >= 1.5 && ps_cells_label(p->ops[i], (size_t)(cells - 0.5), label) > 0;
+    for (size_t r = 0; r < p->rows.n; r++) {
+        count_labels(p, &p->rows.rows[r].ops, &exact, &snapped);
+        if (p->with_transfers) {
+            count_labels(p, &p->rows.rows[r].transfers, &exact, &snapped);
         }
     }
     return snapped * 4 > exact * 5;
@@ -262,8 +120,8 @@ static int wider(int n, int32_t number) {
 static void lay_chart_text_out(picture *p, uint32_t width) {
     p->stage_digits = 1;
     p->rank_digits = 1;
-    for (size_t r = 0; r < p->n_rows; r++) {
-        const ps_chart_rank *rank = p->rows[r].rank;
+    for (size_t r = 0; r < p->rows.n; r++) {
+        const ps_chart_rank *rank = p->rows.rows[r].rank;
         p->stage_digits = rank->stage >= 0 ? wider(p->stage_digits, rank->stage) : p->stage_digits;
         p->rank_digits = rank->rank >= 0 ? wider(p->rank_digits, rank->rank) : p->rank_digits;
     }
@@ -293,8 +151,8 @@ static void put_chart_text_label(const picture *p, const ps_chart_rank *rank) {
 }
 
 /* "  81.2 %", in tenths of a percent as integers: the same on every machine. */
-static void put_chart_text_share(const picture *p, const chart_row *row) {
-    if (row->n_ops == 0) {
+static void put_chart_text_share(const picture *p, const ps_row *row) {
+    if (row->ops.n == 0) {
         ps_buf_add_str(p->out, "   no ops");
         return;
     }
@@ -306,19 +164,6 @@ static void put_chart_text_share(const picture *p, const chart_row *row) {
 
 /* --- parts of ops ------------------------------------------------------------------------------------------ */
 
-typedef enum lane { LANE_FORWARD, LANE_BACKWARD, LANE_COMMUNICATION, N_LANES } part_lane;
-
-static part_lane chart_text_lane_of(const ps_chart_part *part) {
-    return part->communicates      ? LANE_COMMUNICATION
-           : part->kind == PS_OP_F ? LANE_FORWARD
-                                   : LANE_BACKWARD;
-}
-
-static bool is_of(const picture *p, const chart_row *row, const ps_chart_part *part) {
-    const ps_op *op = &p->chart->ops[part->op];
-    return is_drawn(p, op) && &p->chart->ranks[op->rank] == row->rank;
-}
-
 /* "attn" of "attn(F)": the row says the pass. */
 static const char *part_name(ps_arena *arena, const ps_chart_part *part) {
     return part->communicates ? part->name
@@ -328,23 +173,23 @@ static const char *part_name(ps_arena *arena, const ps_chart_part *part) {
 PS_COMPARE(compare_parts, ps_op, PS_BY(start_ns) PS_BY(microbatch))
 
 /* One row of blocks; `ops` and `refs` have room for all parts of the chart. */
-static ps_code put_chart_text_lane(picture *p, const chart_row *row, part_lane lane, ps_op *ops,
+static ps_code put_chart_text_lane(picture *p, const ps_row *row, ps_part_row lane, ps_op *ops,
                                    const ps_op **refs, ps_err *err) {
-    static const char *const NAMES[N_LANES][2] = {
+    static const char *const NAMES[PS_N_PART_ROWS][2] = {
         {"forward ", "F "}, {"backward ", "B "}, {"communication ", "c "}};
     ps_arena arena = {0};
     size_t n = 0;
     bool ok = true;
     for (size_t i = 0; ok && i < p->chart->n_parts; i++) {
         const ps_chart_part *part = &p->chart->parts[i];
-        if (chart_text_lane_of(part) == lane && is_of(p, row, part)) {
+        if (ps_part_row_of(part) == lane && ps_row_has_part(&p->rows, row, part)) {
             ops[n] = (ps_op){.start_ns = part->start_ns,
                              .end_ns = part->end_ns,
                              .name = part_name(&arena, part),
                              .microbatch = (int32_t)n, /* the order of those that begin together */
                              .microbatch2 = -1,
                              .phase = -1,
-                             .kind = lane == LANE_COMMUNICATION ? PS_OP_OTHER : part->kind};
+                             .kind = lane == PS_PART_COMMUNICATION ? PS_OP_OTHER : part->kind};
             ok = ops[n++].name != NULL;
         }
     }
@@ -364,7 +209,7 @@ static ps_code put_chart_text_lane(picture *p, const chart_row *row, part_lane l
     return code;
 }
 
-static ps_code put_chart_text_parts(picture *p, const chart_row *row, ps_err *err) {
+static ps_code put_chart_text_parts(picture *p, const ps_row *row, ps_err *err) {
     size_t n = p->chart->n_parts;
     if (n == 0) {
         return PS_OK;
@@ -372,7 +217,7 @@ static ps_code put_chart_text_parts(picture *p, const chart_row *row, ps_err *er
     ps_op *ops = ps_calloc(n, sizeof *ops);
     const ps_op **refs = ps_calloc(n, sizeof *refs);
     ps_code code = ops != NULL && refs != NULL ? PS_OK : ps_fail_nomem(err);
-    for (part_lane lane = LANE_FORWARD; code == PS_OK && lane < N_LANES; lane++) {
+    for (ps_part_row lane = PS_PART_FORWARD; code == PS_OK && lane < PS_N_PART_ROWS; lane++) {
         code = put_chart_text_lane(p, row, lane, ops, refs, err);
     }
     ps_free(ops);
@@ -380,17 +225,18 @@ static ps_code put_chart_text_parts(picture *p, const chart_row *row, ps_err *er
     return code;
 }
 
-static ps_code put_chart_text_row(picture *p, const chart_row *row, ps_err *err) {
-    const ps_op *const *ops = p->ops + row->first;
+static ps_code put_chart_text_row(picture *p, const ps_row *row, ps_err *err) {
     put_chart_text_label(p, row->rank);
     put_quiet(p, "┃", "|");
-    ps_code code = ps_cells_draw(&p->canvas, ops, row->n_ops, &p->mixed, p->out, err);
+    ps_code code =
+        ps_cells_draw(&p->canvas, take_ops(p, &row->ops), row->ops.n, &p->mixed, p->out, err);
     put_quiet(p, "┃", "|");
     put_chart_text_share(p, row);
     ps_buf_add_char(p->out, '\n');
-    if (code == PS_OK && row->has_transfers) {
+    if (code == PS_OK && p->with_transfers && row->transfers.n > 0) {
         ps_buf_add_fill(p->out, ' ', p->label_width + 1);
-        code = ps_cells_transfers(&p->canvas, ops, row->n_ops, p->out, err);
+        code = ps_cells_transfers(&p->canvas, take_ops(p, &row->transfers), row->transfers.n,
+                                  p->out, err);
         ps_buf_add_char(p->out, '\n');
     }
     return code;
@@ -404,23 +250,14 @@ static void put_chart_text_title(const picture *p) {
     if (chart->schedule[0] != '\0' && strcasestr(chart->title, chart->schedule) == NULL) {
         ps_buf_addf(&tail, "%s%s", dot, chart->schedule);
     }
-    if (p->several_pipelines) {
-        ps_buf_addf(&tail, "%spipeline %d", dot, (int)p->pipeline);
+    if (p->rows.several_pipelines) {
+        ps_buf_addf(&tail, "%spipeline %d", dot, (int)p->rows.pipeline);
     }
-    ps_buf_addf(&tail, "%sstep %lld", dot, (long long)p->step);
-    double busy = 0;
-    size_t n = 0;
-    for (size_t r = 0; r < p->n_rows; r++) {
-        busy += (double)p->rows[r].busy_ns / (double)p->canvas.span_ns;
-        n += p->rows[r].n_ops > 0;
-    }
-    double share = 0;
-    ps_bubble_word word = ps_chart_bubble(chart, p->step, p->pipeline, &share);
-    share = word == PS_BUBBLE_UNMEASURED ? 1 - busy / (double)n : share;
-    if (word == PS_BUBBLE_UNTOLD) {
+    ps_buf_addf(&tail, "%sstep %lld", dot, (long long)p->rows.step);
+    if (p->rows.is_untold) {
         ps_buf_addf(&tail, "%sbubble not told", dot);
     } else {
-        ps_buf_addf(&tail, "%sbubble %.1f %%", dot, share * 100);
+        ps_buf_addf(&tail, "%sbubble %.1f %%", dot, p->rows.bubble_share * 100);
     }
     ps_arena arena = {0};
     const char *what =
@@ -526,9 +363,10 @@ static void put_axis_numbers(const picture *p, const axis *a) {
 /* What the numbers of later chunks mean, by the first op that has one. */
 static void explain_numbers(const picture *p) {
     const ps_op *op = NULL;
-    for (size_t r = 0; r < p->n_rows; r++) {
-        for (size_t i = p->rows[r].first; i < p->rows[r].first + p->rows[r].n_ops; i++) {
-            op = op == NULL && ps_op_counts_on(p->ops[i]) ? p->ops[i] : op;
+    for (size_t r = 0; r < p->rows.n && op == NULL; r++) {
+        const ps_blocks *blocks = &p->rows.rows[r].ops;
+        for (size_t i = 0; i < blocks->n && op == NULL; i++) {
+            op = ps_op_counts_on(op_of(p, &blocks->at[i])) ? op_of(p, &blocks->at[i]) : NULL;
         }
     }
     if (op != NULL) {
@@ -539,17 +377,15 @@ static void explain_numbers(const picture *p) {
 }
 
 static void put_chart_text_legend(const picture *p) {
-    bool used[PS_N_LOOKS] = {false};
-    bool transfers = false;
-    for (size_t r = 0; r < p->n_rows; r++) {
-        for (size_t i = p->rows[r].first; i < p->rows[r].first + p->rows[r].n_ops; i++) {
-            bool transfer = ps_is_transfer(p->ops[i]);
-            used[ps_look_of(&p->canvas, p->ops[i])] |= !transfer;
-            transfers = transfers || transfer;
+    bool used[PS_ROW_LOOKS] = {false};
+    for (size_t r = 0; r < p->rows.n; r++) {
+        const ps_blocks *blocks = &p->rows.rows[r].ops;
+        for (size_t i = 0; i < blocks->n; i++) {
+            used[ps_look_of(&p->canvas, op_of(p, &blocks->at[i]))] = true;
         }
     }
     size_t at = 0;
-    for (int look = 0; look < PS_N_LOOKS; look++) {
+    for (int look = 0; look < PS_ROW_LOOKS; look++) {
         if (!used[look]) {
             continue;
         }
@@ -569,7 +405,7 @@ static void put_chart_text_legend(const picture *p) {
         at += columns + (at > 0 ? 3 : 0);
     }
     ps_buf_add_char(p->out, '\n');
-    if (transfers) {
+    if (p->with_transfers && p->rows.has_transfers) {
         ps_buf_add_str(p->out,
                        p->canvas.style.utf8 ? "▴ send   ▾ receive\n" : "^ send   v receive\n");
     }
@@ -604,9 +440,9 @@ static ps_code put_chart_text_page(picture *p, uint32_t width, ps_err *err) {
     lay_chart_text_out(p, width);
     p->canvas.snap = better_snapped(p);
     put_chart_text_title(p);
-    for (size_t r = 0; r < p->n_rows; r++) {
-        ps_code code = put_chart_text_row(p, &p->rows[r], err);
-        code = code == PS_OK ? put_chart_text_parts(p, &p->rows[r], err) : code;
+    for (size_t r = 0; r < p->rows.n; r++) {
+        ps_code code = put_chart_text_row(p, &p->rows.rows[r], err);
+        code = code == PS_OK ? put_chart_text_parts(p, &p->rows.rows[r], err) : code;
         if (code != PS_OK) {
             return code;
         }
@@ -622,30 +458,17 @@ static ps_code put_chart_text_page(picture *p, uint32_t width, ps_err *err) {
 
 ps_code ps_write_chart_text(const ps_chart *chart, const ps_chart_text_opts *opts, ps_buf *out,
                             ps_err *err) {
-    picture p = {.chart = chart, .canvas.style = opts->style, .out = out};
-    p.with_transfers = opts->with_transfers;
-    ps_code code = choose_step(&p, opts->step, err);
+    picture p = {.chart = chart,
+                 .canvas.style = opts->style,
+                 .with_transfers = opts->with_transfers,
+                 .out = out};
+    ps_code code = ps_rows_make(chart, opts->step, opts->pipeline, &p.rows, err);
+    code = code == PS_OK ? choose_canvas(&p, err) : code;
     if (code == PS_OK) {
-        code = choose_pipeline(&p, opts->pipeline, err);
+        p.ops = ps_calloc(chart->n_ops, sizeof *p.ops);
+        code = p.ops != NULL ? put_chart_text_page(&p, opts->style.width, err) : ps_fail_nomem(err);
     }
-    if (code != PS_OK) {
-        return code;
-    }
-    p.rows = ps_calloc(chart->n_ranks, sizeof *p.rows);
-    p.ops = ps_calloc(chart->n_ops, sizeof *p.ops);
-    size_t *row_of = ps_calloc(chart->n_ranks, sizeof *row_of);
-    if (p.rows == NULL || p.ops == NULL || row_of == NULL) {
-        code = ps_fail_nomem(err);
-    } else {
-        gather_chart_text(&p, row_of);
-        code = find_chart_text_span(&p, err);
-    }
-    if (code == PS_OK) {
-        finish_rows(&p);
-        code = put_chart_text_page(&p, opts->style.width, err);
-    }
-    ps_free(p.rows);
+    ps_rows_fini(&p.rows);
     ps_free(p.ops);
-    ps_free(row_of);
     return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }

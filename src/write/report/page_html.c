@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/version.h"
+#include "model/table.h"
 #include "write/out/number_text.h"
 #include "write/out/shorten.h"
 #include "write/out/theme.h"
@@ -152,15 +153,11 @@ static bool is_place(const ps_column *c) {
     return strcmp(c->name, "from start") == 0;
 }
 
-static bool is_html_text(const ps_column *c) {
-    return c->type == PS_COL_TEXT || c->type == PS_COL_STRING_ID;
-}
-
 static bool says_something(const ps_table *t, size_t column, size_t from, size_t to) {
     for (size_t r = from; r < to; r++) {
         const ps_value *v = ps_table_cell(t, r, column);
-        bool empty =
-            is_html_text(&t->columns[column]) ? v->is_null || v->u.text[0] == '\0' : v->is_null;
+        bool empty = ps_column_is_text(&t->columns[column]) ? v->is_null || v->u.text[0] == '\0'
+                                                            : v->is_null;
         bool no_time =
             is_html_time(&t->columns[column]) && !is_place(&t->columns[column]) && v->u.i == 0;
         if (!empty && !no_time) {
@@ -182,8 +179,9 @@ static void put_cut(ps_html_page *p, const char *name, size_t place) {
 }
 
 static bool is_name(const ps_column *c) {
-    return is_html_text(c) && (strcmp(c->name, "name") == 0 || strcmp(c->name, "kernel") == 0 ||
-                               strcmp(c->name, "shapes") == 0);
+    return ps_column_is_text(c) &&
+           (strcmp(c->name, "name") == 0 || strcmp(c->name, "kernel") == 0 ||
+            strcmp(c->name, "shapes") == 0);
 }
 
 /* Where the names of a column are cut (ps_cut_places); NULL for other columns. */
@@ -208,7 +206,7 @@ void ps_html_cell(ps_html_page *p, const ps_column *c, const ps_value *v, ps_htm
     char text[PS_NUMBER_TEXT];
     if (v->is_null) {
         ps_buf_add_str(p->out, "<td class=n>");
-    } else if (is_html_text(c)) {
+    } else if (ps_column_is_text(c)) {
         ps_buf_addf(p->out, "<td class=%s title=\"", is_name(c) ? "name" : "wide");
         ps_html_tag(p, "", v->u.text, "\">");
         if (is_name(c)) {
@@ -236,7 +234,7 @@ void ps_html_cell(ps_html_page *p, const ps_column *c, const ps_value *v, ps_htm
 
 static void put_html_header(ps_html_page *p, const ps_column *c, ps_html_unit u) {
     const char *head = is_place(c) ? p->place_name : c->name;
-    ps_html_tag(p, is_html_text(c) ? "<th>" : "<th class=n>", head, "");
+    ps_html_tag(p, ps_column_is_text(c) ? "<th>" : "<th class=n>", head, "");
     const char *name = is_place(c) ? "ms" : is_html_time(c) ? u.name : ps_unit_name(c->unit);
     if (name[0] != '\0') {
         ps_buf_addf(p->out, " (%s)", name);

@@ -181,19 +181,15 @@ typedef struct placed_track {
     uint32_t row;
 } placed_track;
 
-static int compare_layout_numbers(int64_t a, int64_t b) {
-    return a < b ? -1 : a > b;
-}
-
 /* Tracks of one pid, kind of track and device together. */
 PS_COMPARE(compare_classes, placed_track, PS_BY(pid) PS_BY(what) PS_BY(device) PS_BY(row))
 
 static int compare_shown_groups(const placed_track *x, const placed_track *y) {
-    int by = compare_layout_numbers(x->group_order, y->group_order);
-    by = by != 0 ? by : compare_layout_numbers((int64_t)x->what, (int64_t)y->what);
-    by = by != 0 ? by : compare_layout_numbers(x->device, y->device);
+    int by = ps_order_i64(x->group_order, y->group_order);
+    by = by != 0 ? by : ps_order_i64((int64_t)x->what, (int64_t)y->what);
+    by = by != 0 ? by : ps_order_i64(x->device, y->device);
     by = by != 0 ? by : strcmp(x->process_name, y->process_name);
-    return by != 0 ? by : compare_layout_numbers(x->pid, y->pid);
+    return by != 0 ? by : ps_order_i64(x->pid, y->pid);
 }
 
 /* Within a group: as the file says, else host threads, streams, communicators each followed by its planes, the rest. */
@@ -201,15 +197,15 @@ static int compare_shown(const void *a, const void *b) {
     const placed_track *x = a;
     const placed_track *y = b;
     int by = compare_shown_groups(x, y);
-    by = by != 0 ? by : compare_layout_numbers(x->order, y->order);
-    by = by != 0 ? by
-                 : compare_layout_numbers((int64_t)layout_class_of(x->track),
-                                          (int64_t)layout_class_of(y->track));
+    by = by != 0 ? by : ps_order_i64(x->order, y->order);
+    by = by != 0
+             ? by
+             : ps_order_i64((int64_t)layout_class_of(x->track), (int64_t)layout_class_of(y->track));
     by = by != 0 ? by : strcmp(x->name, y->name);
-    by = by != 0 ? by : compare_layout_numbers((int64_t)x->track->kind, (int64_t)y->track->kind);
-    by = by != 0 ? by : compare_layout_numbers(x->plane_order, y->plane_order);
-    by = by != 0 ? by : compare_layout_numbers(x->track->tid, y->track->tid);
-    return by != 0 ? by : compare_layout_numbers(x->row, y->row);
+    by = by != 0 ? by : ps_order_i64((int64_t)x->track->kind, (int64_t)y->track->kind);
+    by = by != 0 ? by : ps_order_i64(x->plane_order, y->plane_order);
+    by = by != 0 ? by : ps_order_i64(x->track->tid, y->track->tid);
+    return by != 0 ? by : ps_order_i64(x->row, y->row);
 }
 
 /* Tracks of one kind that share a pid are one group, and so are all tracks of a pid that differ in kind only because
@@ -261,13 +257,7 @@ static void make_groups(ps_trace_layout *l, const placed_track *p) {
     }
 }
 
-static int compare_pids(const void *a, const void *b) {
-    const ps_trace_group *const *x = a;
-    const ps_trace_group *const *y = b;
-    int by = compare_layout_numbers((*x)->pid, (*y)->pid);
-    by = by != 0 ? by : compare_layout_numbers((int64_t)(*x)->what, (int64_t)(*y)->what);
-    return by != 0 ? by : compare_layout_numbers((*x)->device, (*y)->device);
-}
+PS_COMPARE_POINTERS(compare_pids, ps_trace_group, PS_BY(pid) PS_BY(what) PS_BY(device))
 
 /* The first group of a pid keeps the number: host threads where there are any. */
 static bool mark_split(ps_trace_layout *l) {

@@ -1,6 +1,7 @@
 /** What the server answers; docs/serve-api.md explains each. */
 import type { Ns } from "../base/ns";
 import type { ViewerTheme } from "../base/theme";
+import type { Shapes } from "../pipeline/model";
 import type { Packed } from "../pipeline/unpack";
 
 /** A slice, as every route tells it. Times are from the rank's origin. */
@@ -53,6 +54,7 @@ export interface Session {
   phases: string[];
   causes: string[];
   sources: string[];
+  shapes: Shapes;
   clusters: { path: string; notes: string[]; oddities: string[] }[];
   schedules: { name: string; summary: string }[];
 }

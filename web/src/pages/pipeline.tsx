@@ -148,6 +148,7 @@ function useChartView(
     const made: ChartView = new ChartView(host.current, {
       words: chartWords(known),
       texts: chartTexts(under.get()),
+      shapes: known.shapes,
       scroller: scroller.current,
       zoomsOnDouble: false,
       columns: columnsFor(null, figures.get()),
@@ -183,7 +184,13 @@ function useShown(frame: Frame, drawn: Drawn | null, sim: Simulated | null): str
   const { view } = frame;
   const showLegend = (made: ChartView): void =>
     frame.legend.current?.replaceChildren(
-      legend(made.view, chartWords(known!), chartTexts(sim?.under ?? "none"), colours),
+      legend(
+        made.view,
+        chartWords(known!),
+        chartTexts(sim?.under ?? "none"),
+        colours,
+        known!.shapes,
+      ),
     );
   useEffect(() => {
     const made = view.current;

@@ -3,7 +3,7 @@ import type { RefObject } from "preact";
 import { useAtom } from "../base/atom";
 import { session } from "../model/session";
 import type { ChartView } from "../pipeline/chart_view";
-import { hasPhases, pipelinesOf, stepsOf } from "../pipeline/rows";
+import { hasPhases, pipelinesOf } from "../pipeline/rows";
 import { t } from "../words";
 import { cluster } from "./job_state";
 import { arrows, choice, figures, loaded, simulated, under, type Under } from "./pipeline_state";
@@ -20,7 +20,7 @@ export function Controls({ view, cloud }: { view: RefObject<ChartView>; cloud: b
   const withArrows = useAtom(arrows);
   const withFigures = useAtom(figures);
   const drawn = useAtom(simulated);
-  const steps = now === null ? [] : stepsOf(now.chart);
+  const steps = now === null ? [] : now.chart.steps;
   const pipelines = now === null ? [] : pipelinesOf(now.chart);
   const clusters = known?.clusters ?? [];
   return (

@@ -1,7 +1,7 @@
 /** What is said of a drawn chart: figures of each stage beside its row, and facts over all. */
 import { duration, percent, unitFor, type Unit } from "../base/time";
 import type { Column } from "../pipeline/margins";
-import { bubbleShare, pipelinesOf, stepsOf, type Row, type View } from "../pipeline/rows";
+import { bubbleShare, pipelinesOf, type Row, type View } from "../pipeline/rows";
 import { said, t, type Word } from "../words";
 import type { Drawn, Simulated } from "./pipeline_state";
 
@@ -86,7 +86,7 @@ function scheduleText({ chart }: Drawn): string {
 function choiceTexts({ chart }: Drawn, view: View): string[] {
   const step =
     view.step === null
-      ? t("pipeline.fact-steps", stepsOf(chart).length)
+      ? t("pipeline.fact-steps", chart.steps.length)
       : t("pipeline.fact-step", view.step);
   const pipelines = pipelinesOf(chart);
   const pipeline =

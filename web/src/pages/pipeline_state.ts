@@ -11,7 +11,7 @@ import type {
 import { Atom } from "../base/atom";
 import { fail, sentenceOf } from "../model/notices";
 import type { Chart } from "../pipeline/model";
-import { hasPhases, pipelinesOf, stepsOf } from "../pipeline/rows";
+import { hasPhases, pipelinesOf } from "../pipeline/rows";
 import { unpack, type Packed } from "../pipeline/unpack";
 import { cluster, job, jobParams } from "./job_state";
 
@@ -158,7 +158,7 @@ export async function loadChart(): Promise<void> {
 
 function choiceFor(chart: Chart, view: { step: number; pipeline: number }): Choice {
   const all = pipelinesOf(chart);
-  const steps = stepsOf(chart);
+  const steps = chart.steps;
   const asked = wanted;
   wanted = null;
   const step = Number(asked?.step);
@@ -183,7 +183,7 @@ function choiceFor(chart: Chart, view: { step: number; pipeline: number }): Choi
 export function stepBy(by: number): void {
   const now = loaded.get();
   const { step } = choice.get();
-  const steps = now === null ? [] : stepsOf(now.chart);
+  const steps = now === null ? [] : now.chart.steps;
   const next =
     step === null ? (by > 0 ? steps[0] : steps[steps.length - 1]) : steps[steps.indexOf(step) + by];
   if (next !== undefined) {

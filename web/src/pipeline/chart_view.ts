@@ -9,7 +9,7 @@ import { listenToPlot } from "./chart_gestures";
 import { bubbleDetails, opDetails, type Details, type Words } from "./details";
 import { Layers, ratioNow, scaled } from "./layers";
 import { Margins, type Column } from "./margins";
-import type { Chart } from "./model";
+import type { Chart, Shapes } from "./model";
 import { Overlay } from "./overlay";
 import { AXIS_H, paintAxis, Painter, type Sight } from "./painter";
 import { paintPicture } from "./picture";
@@ -33,6 +33,7 @@ import { Tip } from "./tip";
 export interface ViewOptions {
   words: Words;
   texts: Texts;
+  shapes: Shapes;
   /** What scrolls; null: the window. */
   scroller: HTMLElement | null;
   columns: Column[];
@@ -139,7 +140,7 @@ export class ChartView {
     this.against = against;
     this.theme = theme;
     this.view = makeView(chart, against, choice, this.words.causes.length);
-    this.scene = makeScene(this.view, this.options.room?.());
+    this.scene = makeScene(this.view, this.options.shapes, this.options.room?.());
     this.hovered = this.pinned_ = null;
     this.tip.hide();
     this.firstRow = 0;
@@ -300,7 +301,7 @@ export class ChartView {
     if (this.scene === undefined || this.plot.clientWidth === 0) {
       return;
     }
-    const scene = makeScene(this.view, this.options.room?.());
+    const scene = makeScene(this.view, this.options.shapes, this.options.room?.());
     if (scene.pitch !== this.scene.pitch) {
       this.scene = scene;
       this.layRows();
@@ -319,6 +320,7 @@ export class ChartView {
       against: this.against,
       view: this.view,
       scene: this.scene,
+      shapes: this.options.shapes,
       viewport: this.viewport,
       theme: this.theme,
       ratio: ratioNow(),

@@ -1,16 +1,7 @@
 /** The chart as columns. Times are nanoseconds from the chart's origin: exact as numbers up to 2^53, 104 days. */
 
-export const KIND = {
-  F: 0,
-  B: 1,
-  BI: 2,
-  BW: 3,
-  FB: 4,
-  LOGITS: 5,
-  SEND: 6,
-  RECV: 7,
-  OTHER: 8,
-} as const;
+const SEND = 6;
+const RECV = 7;
 export const N_KINDS = 9;
 export const N_PHASES = 7;
 
@@ -51,8 +42,17 @@ export interface Bubbles {
 export interface Part {
   op: number;
   name: string;
-  kind: number;
-  communicates: boolean;
+  /** Row below the op: forward, backward, communication. */
+  row: number;
+  look: number;
+  start: number;
+  end: number;
+}
+
+/** The computation of a step in a pipeline; end < start: it has none. */
+export interface Window {
+  pipeline: number;
+  step: number;
   start: number;
   end: number;
 }
@@ -80,8 +80,30 @@ export interface Chart {
   label: Uint32Array;
   links: { n: number; from: Uint32Array; to: Uint32Array };
   bubbles: Bubbles;
+  /** By pipeline and start. */
+  windows: Window[];
+  steps: number[];
   parts: Part[];
 }
+
+/** What every picture of a chart has, in pixels (src/write/chart/chart_rows.h). */
+export interface Shapes {
+  /** Heights of what stands in a row, from high to low; the first with as many rows as there are. */
+  sizes: RowSize[];
+  /** Lines of idle time by cause: 1 rises, 2 falls, 3 both. */
+  hatches: number[];
+  name_height: number;
+  two_lines_height: number;
+}
+
+export type RowSize = [
+  mostRows: number,
+  block: number,
+  between: number,
+  lower: number,
+  transfers: number,
+  below: number,
+];
 
 export interface Table {
   name: string;
@@ -90,4 +112,4 @@ export interface Table {
   rows: (string | number | null)[][];
 }
 
-export const isTransfer = (kind: number): boolean => kind === KIND.SEND || kind === KIND.RECV;
+export const isTransfer = (kind: number): boolean => kind === SEND || kind === RECV;

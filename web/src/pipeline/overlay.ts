@@ -4,15 +4,7 @@ import { FONT } from "../base/dom";
 import { rgb, textOn } from "../base/theme";
 import { fit, LEVELS, LEVELS_FLAT } from "./labels";
 import { isTransfer, type Chart } from "./model";
-import {
-  LABEL_ROOM_MIN,
-  LABEL_SIZE,
-  textsOf,
-  TWO_LINES_MIN,
-  yOf,
-  type Painter,
-  type Sight,
-} from "./painter";
+import { LABEL_SIZE, textsOf, yOf, type Painter, type Sight } from "./painter";
 import { colourOf } from "./panels";
 import { firstAfter } from "./rows";
 import type { LaneKind } from "./scene";
@@ -218,8 +210,8 @@ export class Overlay {
       ctx.beginPath();
       ctx.roundRect(x, y, w, h, w > 6 && kind !== "transfers" ? 2 : 0);
       ctx.fill();
-      if (h >= LABEL_ROOM_MIN && w > 8) {
-        const stop = h >= TWO_LINES_MIN ? LEVELS : LEVELS_FLAT;
+      if (h >= s.shapes.name_height && w > 8) {
+        const stop = h >= s.shapes.two_lines_height ? LEVELS : LEVELS_FLAT;
         const first = Math.min(
           this.painter.shortened[kind === "theory" ? "theory" : "ops"]?.first(lane.look[i]) ?? 0,
           stop - 1,

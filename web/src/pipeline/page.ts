@@ -5,13 +5,14 @@ import type { Theme } from "../base/theme";
 import { duration, percent } from "../base/time";
 import { ChartView } from "./chart_view";
 import type { Words } from "./details";
-import type { Chart, Table } from "./model";
+import type { Chart, Shapes, Table } from "./model";
 import { legend, plainTable, stageTable } from "./panels";
-import { bubbleShare, hasPhases, pipelinesOf, stepsOf } from "./rows";
+import { bubbleShare, hasPhases, pipelinesOf } from "./rows";
 import { ENGLISH } from "./texts";
 
 export interface PageData extends Words {
   theme: { light: Theme; dark: Theme };
+  shapes: Shapes;
   view: { step: number; pipeline: number };
   chart: Chart;
   against: Chart | null;
@@ -45,6 +46,7 @@ export class App {
     this.view = new ChartView(chart, {
       words: data,
       texts: ENGLISH,
+      shapes: data.shapes,
       scroller: null,
       zoomsOnDouble: true,
       columns: [
@@ -62,7 +64,7 @@ export class App {
     const { chart } = this.data;
     this.title.textContent = chart.title !== "" ? chart.title : "pipeline chart";
     const controls = el("div", { class: "controls" });
-    const steps = stepsOf(chart);
+    const steps = chart.steps;
     if (steps.length > 1) {
       this.stepPicker.append(...steps.map((s) => el("option", { value: String(s) }, String(s))));
       this.stepPicker.append(el("option", { value: "all" }, "all"));
@@ -160,7 +162,7 @@ export class App {
     } else if (!titled) {
       facts.push(chart.schedule);
     }
-    facts.push(this.step === null ? `all ${stepsOf(chart).length} steps` : `step ${this.step}`);
+    facts.push(this.step === null ? `all ${chart.steps.length} steps` : `step ${this.step}`);
     if (pipelinesOf(chart).length > 1) {
       facts.push(`pipeline ${this.pipeline}`);
     }
@@ -182,7 +184,7 @@ export class App {
     this.facts.textContent = facts.join(" \u00b7 ");
     this.view.setLabel(`pipeline chart: ${facts.join(", ")}`);
     this.below.replaceChildren(
-      legend(view, this.data, ENGLISH, this.theme),
+      legend(view, this.data, ENGLISH, this.theme, this.data.shapes),
       el(
         "p",
         { class: "hint" },
@@ -192,7 +194,11 @@ export class App {
         "section",
         { class: "panel" },
         el("h2", {}, "Stages"),
-        el("div", { class: "scroll" }, stageTable(view, this.data, ENGLISH, this.theme)),
+        el(
+          "div",
+          { class: "scroll" },
+          stageTable(view, this.data, ENGLISH, this.theme, this.data.shapes),
+        ),
       ),
       ...this.data.tables.map(plainTable),
     );
@@ -260,7 +266,7 @@ export class App {
   }
 
   private stepBy(by: number): void {
-    const steps = stepsOf(this.data.chart);
+    const steps = this.data.chart.steps;
     const next = this.step === null ? undefined : steps[steps.indexOf(this.step) + by];
     if (next !== undefined) {
       this.stepPicker.value = String(next);

@@ -7,15 +7,13 @@ import { axisFor, tickText, ticksIn } from "../base/time";
 import type { Viewport } from "../base/viewport";
 import { CanvasGlyphs } from "./glyphs";
 import { fit, LEVELS, LEVELS_FLAT, NameChoice } from "./labels";
-import { N_KINDS, N_PHASES, type Chart } from "./model";
+import { N_KINDS, N_PHASES, type Chart, type Shapes } from "./model";
 import { colourOf } from "./panels";
 import { Raster, textWidth, type Scale, type Style } from "./raster";
 import { firstAfter, type Lane, type View } from "./rows";
 import type { Scene } from "./scene";
 
 export const LABEL_SIZE = 11;
-export const LABEL_ROOM_MIN = 13; // lanes lower than this carry no text
-export const TWO_LINES_MIN = 25;
 export const AXIS_H = 28;
 
 /** What is shown, and where: read by whoever paints. */
@@ -24,6 +22,7 @@ export interface Sight {
   against: Chart | null;
   view: View;
   scene: Scene;
+  shapes: Shapes;
   viewport: Viewport;
   theme: Theme;
   ratio: number;
@@ -97,6 +96,7 @@ export class Painter {
     const raster = this.raster!;
     const style = this.styleNow(s);
     const { ratio } = s;
+    const { hatches } = s.shapes;
     const scale: Scale = { startNs: s.viewport.from, pxPerNs: ratio / s.viewport.nsPerPx };
     const px = (css: number): number => Math.round(css * ratio);
     raster.fill(0, raster.height, style.page);
@@ -122,13 +122,21 @@ export class Painter {
       const row = s.view.rows[r];
       const y = px(yOf(s, r));
       const h = px(blockH);
-      raster.hatch(row.bubbles, y, h, scale, style.hatch, pitchPx);
+      raster.hatch(row.bubbles, y, h, scale, style.hatch, pitchPx, hatches);
       raster.lane(row.ops, y, h, scale, style);
       row.parts.forEach((lane, k) =>
         raster.lane(lane, y + px(partsY + k * partPitch), px(partH), scale, style),
       );
       if (theoryH > 0) {
-        raster.hatch(row.theoryBubbles, y + px(theoryY), px(theoryH), scale, style.hatch, pitchPx);
+        raster.hatch(
+          row.theoryBubbles,
+          y + px(theoryY),
+          px(theoryH),
+          scale,
+          style.hatch,
+          pitchPx,
+          hatches,
+        );
         raster.lane(row.theory, y + px(theoryY), px(theoryH), scale, style);
       }
       if (transferH > 0) {
@@ -148,7 +156,7 @@ export class Painter {
     const glyphs = this.glyphs!;
     const { partsY, partH, partPitch } = s.scene;
     const height = Math.round(partH * ratio);
-    if (height < LABEL_ROOM_MIN * ratio) {
+    if (height < s.shapes.name_height * ratio) {
       return;
     }
     const endNs = scale.startNs + raster.width / scale.pxPerNs;
@@ -181,13 +189,13 @@ export class Painter {
     const raster = this.raster!;
     const glyphs = this.glyphs!;
     const chart = kind === "ops" ? s.chart : s.against;
-    if (height < LABEL_ROOM_MIN * ratio || chart === null) {
+    if (height < s.shapes.name_height * ratio || chart === null) {
       return;
     }
     const least = textWidth("0", glyphs) + 4 * ratio;
     const width = (text: string): number => textWidth(text, glyphs);
     const endNs = scale.startNs + raster.width / scale.pxPerNs;
-    const stop = height >= TWO_LINES_MIN * ratio ? LEVELS : LEVELS_FLAT;
+    const stop = height >= s.shapes.two_lines_height * ratio ? LEVELS : LEVELS_FLAT;
     const choice = new NameChoice(stop);
     this.shortened[kind] = choice;
     const each = (

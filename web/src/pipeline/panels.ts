@@ -2,7 +2,7 @@
 import { el } from "../base/dom";
 import { kindText, type Words } from "./details";
 import { fill, type Texts } from "./texts";
-import { isTransfer, N_KINDS, type Table } from "./model";
+import { isTransfer, N_KINDS, type Shapes, type Table } from "./model";
 import { percent, significant, unitFor } from "../base/time";
 import type { View } from "./rows";
 import type { Theme } from "../base/theme";
@@ -15,7 +15,17 @@ export function lookText(words: Words, look: number): string {
   return look < N_KINDS ? kindText(words, look) : (words.phases[look - N_KINDS] ?? "");
 }
 
-export function legend(view: View, words: Words, texts: Texts, theme: Theme): HTMLElement {
+/** The pattern of a cause of waiting. */
+const waitClass = ({ hatches }: Shapes, cause: number): string =>
+  `pp-wait pp-lines${hatches[cause]}`;
+
+export function legend(
+  view: View,
+  words: Words,
+  texts: Texts,
+  theme: Theme,
+  shapes: Shapes,
+): HTMLElement {
   const list = el("ul", { class: "pp-legend", "aria-label": texts.legend });
   const entry = (swatch: HTMLElement, text: string): void =>
     void list.append(el("li", {}, swatch, text));
@@ -29,7 +39,10 @@ export function legend(view: View, words: Words, texts: Texts, theme: Theme): HT
   }
   words.causes.forEach((cause, i) => {
     if (view.rows.some((row) => (row.causeNs[i] ?? 0) > 0)) {
-      entry(el("i", { class: `pp-swatch pp-wait pp-wait${i}` }), fill(texts.legendWaiting, cause));
+      entry(
+        el("i", { class: `pp-swatch ${waitClass(shapes, i)}` }),
+        fill(texts.legendWaiting, cause),
+      );
     }
   });
   if (view.theoryShare !== null) {
@@ -39,7 +52,13 @@ export function legend(view: View, words: Words, texts: Texts, theme: Theme): HT
 }
 
 /** One bar a stage and the numbers beside it, as shares of the window. */
-export function stageTable(view: View, words: Words, texts: Texts, theme: Theme): HTMLElement {
+export function stageTable(
+  view: View,
+  words: Words,
+  texts: Texts,
+  theme: Theme,
+  shapes: Shapes,
+): HTMLElement {
   const unit = unitFor(view.windowNs, 10);
   const used = words.causes.map((_, i) => view.rows.some((row) => (row.causeNs[i] ?? 0) > 0));
   const head = el(
@@ -79,7 +98,7 @@ export function stageTable(view: View, words: Words, texts: Texts, theme: Theme)
     for (const [look, ns] of row.lookNs) {
       part("", (ns / counted) * row.busyNs, lookText(words, look), colourOf(theme, look));
     }
-    words.causes.forEach((cause, i) => part(`pp-wait pp-wait${i}`, row.causeNs[i] ?? 0, cause));
+    words.causes.forEach((cause, i) => part(waitClass(shapes, i), row.causeNs[i] ?? 0, cause));
     const number = (ns: number): HTMLElement =>
       el("td", { class: "num" }, (ns / unit.ns).toFixed(decimals));
     const line = el(

@@ -71,7 +71,7 @@ export function paintPicture(
   const sheet = { ctx, left, top, rowsH };
   paintNames(sheet, s, texts);
   paintLayers(sheet, s, layers);
-  drawLegend(ctx, legend, top + rowsH + AXIS_H + 10, s.theme);
+  drawLegend(ctx, legend, top + rowsH + AXIS_H + 10, s);
   return canvas;
 }
 
@@ -157,7 +157,7 @@ function drawLegend(
   ctx: CanvasRenderingContext2D,
   legend: PictureLegend,
   top: number,
-  theme: Theme,
+  { theme, shapes: { hatches: lines } }: Sight,
 ): void {
   ctx.textAlign = "left";
   ctx.textBaseline = "middle";
@@ -169,7 +169,7 @@ function drawLegend(
       ctx.fillStyle = colourOf(theme, look);
       ctx.fillRect(x, y + (thin ? 7 : 4), SWATCH_W, thin ? 6 : 12);
     } else if (cause !== null) {
-      hatch(ctx, x, y + 4, cause, theme);
+      hatch(ctx, x, y + 4, lines[cause], theme);
     } else {
       ctx.fillStyle = theme.quiet;
       ctx.fillRect(x, y + 4, SWATCH_W, 7);
@@ -180,12 +180,12 @@ function drawLegend(
   }
 }
 
-/** Warm-up rises, a stall is crossed, cool-down falls. */
+/** Lines: 1 rises, 2 falls, 3 both. */
 function hatch(
   ctx: CanvasRenderingContext2D,
   x: number,
   y: number,
-  cause: number,
+  lines: number,
   theme: Theme,
 ): void {
   const h = 12;
@@ -197,11 +197,11 @@ function hatch(
   ctx.lineWidth = 1;
   ctx.beginPath();
   for (let at = -h; at < SWATCH_W; at += 5) {
-    if (cause !== 2) {
+    if ((lines & 1) !== 0) {
       ctx.moveTo(x + at, y + h);
       ctx.lineTo(x + at + h, y);
     }
-    if (cause !== 0) {
+    if ((lines & 2) !== 0) {
       ctx.moveTo(x + at, y);
       ctx.lineTo(x + at + h, y + h);
     }

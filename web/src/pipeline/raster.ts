@@ -78,8 +78,16 @@ export class Raster {
     }
   }
 
-  /** Waiting: 0 rises, 1 is crossed, 2 falls, others are dotted. */
-  hatch(lane: Lane, y: number, height: number, scale: Scale, colour: number, pitch: number): void {
+  /** Waiting, in lines by cause: 1 rises, 2 falls, 3 both. */
+  hatch(
+    lane: Lane,
+    y: number,
+    height: number,
+    scale: Scale,
+    colour: number,
+    pitch: number,
+    hatches: number[],
+  ): void {
     const endNs = scale.startNs + this.width / scale.pxPerNs;
     const most = lane.n > GROUPED ? longestOf(lane) : null;
     for (let i = firstAfter(lane, scale.startNs); i < lane.n && lane.start[i] < endNs; i++) {
@@ -97,17 +105,14 @@ export class Raster {
       if (to - from < THIN) {
         continue;
       }
-      const cause = lane.look[i];
+      const lines = hatches[lane.look[i]];
       for (let row = 0; row < height; row++) {
         const base = (y + row) * this.width;
-        if (cause <= 1) {
+        if ((lines & 1) !== 0) {
           this.dots(base, from, to, left - row, pitch, colour);
         }
-        if (cause === 1 || cause === 2) {
+        if ((lines & 2) !== 0) {
           this.dots(base, from, to, left + row, pitch, colour);
-        }
-        if (cause > 2 && row % pitch === pitch >> 1) {
-          this.dots(base, from, to, left + (pitch >> 1), pitch, colour);
         }
       }
     }

@@ -2,7 +2,7 @@
  *
  * Times here count from the view's origin: the start of the step's computation (a receive may be posted long before
  * it), of several pipelines the first. Theory is laid under the measurement step by step, each from its own start. */
-import { isTransfer, KIND, N_KINDS, type Chart } from "./model";
+import { isTransfer, N_KINDS, type Chart, type Window } from "./model";
 
 export interface Lane {
   n: number;
@@ -68,27 +68,8 @@ export interface Choice {
   byPhase: boolean;
 }
 
-const stepsKnown = new WeakMap<Chart, number[]>();
-
 export function pipelinesOf(chart: Chart): number[] {
   return [...new Set(chart.ranks.map((r) => r.pipeline))].sort((a, b) => a - b);
-}
-
-export function stepsOf(chart: Chart): number[] {
-  let steps = stepsKnown.get(chart);
-  if (steps === undefined) {
-    const found = new Set<number>();
-    let last = NaN;
-    for (let i = 0; i < chart.n; i++) {
-      if (chart.step[i] !== last) {
-        last = chart.step[i]!;
-        found.add(last);
-      }
-    }
-    steps = [...found].sort((a, b) => a - b);
-    stepsKnown.set(chart, steps);
-  }
-  return steps;
 }
 
 export function hasPhases(chart: Chart): boolean {
@@ -104,38 +85,15 @@ function looksOf(chart: Chart, byPhase: boolean): Uint8Array {
 const transfersOf = (chart: Chart): Uint8Array =>
   Uint8Array.from(chart.labels, (l) => (isTransfer(l.kind) ? 1 : 0));
 
-interface Span {
-  step: number;
-  start: number;
-  end: number;
-}
-
 /** Windows of the steps, by pipeline. */
-function windows(chart: Chart, only: number | null): Map<number, Span[]> {
-  const transfer = transfersOf(chart);
-  const found = new Map<number, Map<number, Span>>();
-  let rank = -1;
-  let last = null as Span | null;
-  let spans: Map<number, Span> | undefined;
-  for (let i = 0; i < chart.n; i++) {
-    const step = chart.step[i];
-    if ((only !== null && step !== only) || transfer[chart.label[i]] === 1) {
-      continue;
+function windows(chart: Chart, only: number | null): Map<number, Window[]> {
+  const found = new Map<number, Window[]>();
+  for (const w of chart.windows) {
+    if ((only === null || w.step === only) && w.end >= w.start) {
+      (found.get(w.pipeline) ?? found.set(w.pipeline, []).get(w.pipeline)!).push(w);
     }
-    if (chart.rank[i] !== rank || last?.step !== step) {
-      rank = chart.rank[i]!;
-      const { pipeline } = chart.ranks[rank];
-      spans = found.get(pipeline) ?? new Map<number, Span>();
-      found.set(pipeline, spans);
-      last = spans.get(step) ?? { step, start: Infinity, end: -Infinity };
-      spans.set(step, last);
-    }
-    last.start = Math.min(last.start, chart.start[i]);
-    last.end = Math.max(last.end, chart.end[i]);
   }
-  return new Map(
-    [...found].map(([p, by]) => [p, [...by.values()].sort((a, b) => a.start - b.start)]),
-  );
+  return found;
 }
 
 export class LaneBuilder {
@@ -248,7 +206,7 @@ export function hit(lane: Lane, t: number, slackNs: number): number {
 }
 
 /** The gaps of a lane within windows: before the first op, between two, after the last. */
-function gaps(lane: Lane, spans: Span[], originNs: number): LaneBuilder {
+function gaps(lane: Lane, spans: Window[], originNs: number): LaneBuilder {
   const found = new LaneBuilder();
   let i = 0;
   for (const span of spans) {
@@ -395,13 +353,7 @@ function layParts(
   chart.parts.forEach((part, i) => {
     const row = rowOf[chart.rank[part.op]];
     if (row >= 0 && (choice.step === null || chart.step[part.op] === choice.step)) {
-      const lane = part.communicates ? 2 : part.kind === KIND.F ? 0 : 1;
-      found[row][lane].add(
-        part.start - originNs,
-        part.end - originNs,
-        i,
-        part.communicates ? KIND.SEND : part.kind,
-      );
+      found[row][part.row].add(part.start - originNs, part.end - originNs, i, part.look);
     }
   });
   return found.map((lanes) => (chart.parts.length > 0 ? lanes.map((lane) => lane.finish()) : []));
@@ -410,7 +362,7 @@ function layParts(
 export function makeView(chart: Chart, against: Chart | null, choice: Choice, nCauses = 3): View {
   const all = windows(chart, choice.step);
   const pipelines = choice.pipeline === null ? pipelinesOf(chart) : [choice.pipeline];
-  const spansOf = (pipeline: number): Span[] => all.get(pipeline) ?? [];
+  const spansOf = (pipeline: number): Window[] => all.get(pipeline) ?? [];
   const starts = pipelines.flatMap((p) =>
     spansOf(p)
       .slice(0, 1)
@@ -560,7 +512,7 @@ function addUnmeasured(
 
 interface Theory {
   lanes: Map<number, Lane>;
-  spans: Span[];
+  spans: Window[];
   endNs: number;
   /** Busy share over all its stages. */
   share: number;
@@ -568,7 +520,7 @@ interface Theory {
 
 function layTheory(
   against: Chart,
-  measured: Span[],
+  measured: Window[],
   wanted: number,
   originNs: number,
   choice: Choice,
@@ -587,14 +539,14 @@ function layTheory(
     }
   }
   const builders = new Map<number, LaneBuilder>();
-  const spans: Span[] = [];
+  const spans: Window[] = [];
   for (const span of measured) {
     const source = own.find((s) => s.step === span.step) ?? own[0];
     if (source === undefined) {
       break;
     }
     const shift = span.start - source.start - originNs;
-    spans.push({ step: span.step, start: span.start, end: span.start + source.end - source.start });
+    spans.push({ ...span, end: span.start + source.end - source.start });
     for (const op of byStep.get(source.step) ?? []) {
       const { stage } = against.ranks[against.rank[op]];
       looks.add(look[against.label[op]]);

@@ -1,4 +1,5 @@
 /** Where each row's lanes lie, in CSS pixels from the plot's top. Of several pipelines each has a heading above its rows. */
+import type { RowSize, Shapes } from "./model";
 import type { View } from "./rows";
 
 export interface Scene {
@@ -22,33 +23,41 @@ export interface Scene {
 
 export const HEADING_H = 24;
 export const N_PART_ROWS = 3;
+/** Where not all rows fit, the first blocks that are no higher. */
+const ROOMY = 16;
 
 /** `room`: blocks of few rows are made lower, down to where their names can still be read, so that all rows or more of them fit
  * in so many pixels. */
-export function makeScene(view: View, room = Infinity): Scene {
-  const n = view.rows.length;
-  const usual = n <= 6 ? 32 : n <= 12 ? 26 : n <= 24 ? 20 : n <= 64 ? 14 : n <= 160 ? 10 : 6;
-  const scenes = [usual, 26, 20, 16, 14].filter((h) => h <= usual).map((h) => sceneOf(view, h));
+export function makeScene(view: View, shapes: Shapes, room = Infinity): Scene {
+  const { sizes, name_height: least } = shapes;
+  const usual = Math.max(
+    sizes.findIndex(([mostRows]) => view.rows.length <= mostRows),
+    0,
+  );
+  const scenes = sizes
+    .slice(usual)
+    .filter(([, block], i) => i === 0 || block >= least)
+    .map((size) => sceneOf(view, size));
   return (
     scenes.find((s) => s.height <= room) ??
-    scenes.find((s) => s.blockH <= 16 && room < Infinity) ??
+    scenes.find((s) => s.blockH <= ROOMY && room < Infinity) ??
     scenes[0]
   );
 }
 
-function sceneOf(view: View, blockH: number): Scene {
+function sceneOf(view: View, size: RowSize): Scene {
+  const [, blockH, between, lower, transfers, below] = size;
   const n = view.rows.length;
-  const transferH = view.hasTransfers ? Math.min(12, Math.max(3, Math.round(blockH / 2.6))) : 0;
-  const theoryH = view.theoryShare !== null ? Math.max(3, Math.round(blockH * 0.6)) : 0;
-  const between = blockH > 12 ? 2 : 1;
-  const partH = view.hasParts ? Math.max(3, Math.round(blockH * 0.6)) : 0;
+  const transferH = view.hasTransfers ? transfers : 0;
+  const theoryH = view.theoryShare !== null ? lower : 0;
+  const partH = view.hasParts ? lower : 0;
   const partsY = blockH + between;
   const partPitch = partH + between;
   const above = partH > 0 ? partsY + N_PART_ROWS * partPitch - between : blockH;
   const theoryY = above + between;
   const transferY = theoryY + (theoryH > 0 ? theoryH + between : 0);
   const used = transferH > 0 ? transferY + transferH : theoryH > 0 ? theoryY + theoryH : above;
-  const pitch = used + (blockH >= 26 ? 10 : blockH >= 20 ? 8 : blockH >= 14 ? 4 : 2);
+  const pitch = used + below;
   const tops = new Float64Array(n + 1);
   const headings: Scene["headings"] = [];
   let y = 0;

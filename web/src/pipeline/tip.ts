@@ -12,7 +12,9 @@ export class Tip {
   }
 
   show(details: Details, theme: Theme, clientX: number, clientY: number): void {
-    const swatch = el("i", { class: details.look === null ? "pp-swatch pp-wait" : "pp-swatch" });
+    const swatch = el("i", {
+      class: details.look === null ? "pp-swatch pp-wait pp-lines3" : "pp-swatch",
+    });
     if (details.look !== null) {
       swatch.style.background = colourOf(theme, details.look);
     }

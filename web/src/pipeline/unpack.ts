@@ -21,6 +21,7 @@ export interface Packed {
   hostdur: string;
   links: { n: number; from: string; to: string };
   bubbles: { n: number; runs: number[]; gap: string; dur: string; cause: string; waits: string };
+  windows: [number, number, number, number][];
   parts: [number, string, number, number, number, number][];
 }
 
@@ -119,14 +120,16 @@ export function unpack(p: Packed): Chart {
       cause: new Uint8Array(p.bubbles.n),
       waitsFor: new Int32Array(p.bubbles.n).fill(-1),
     },
+    windows: p.windows.map(([pipeline, step, start, end]) => ({ pipeline, step, start, end })),
+    steps: [...new Set(p.windows.map(([, step]) => step))].sort((a, b) => a - b),
     parts: [],
   };
   unpackOps(p, chart);
   unpackLinks(p, chart);
   unpackBubbles(p, chart);
-  chart.parts = p.parts.map(([op, name, kind, communicates, after, dur]) => {
+  chart.parts = p.parts.map(([op, name, row, look, after, dur]) => {
     const start = chart.start[op] + after;
-    return { op, name, kind, communicates: communicates === 1, start, end: start + dur };
+    return { op, name, row, look, start, end: start + dur };
   });
   return chart;
 }
