@@ -7,6 +7,7 @@
 #   steps     step time of a rank of 10 million kernels, in one step and in eight (BENCH_TASKS sets the number)
 #   simulate  plan and run of large schedules; 64 stages x 1024 microbatches of DualPipeV within 50 ms
 #   plan      the best split of 128 layers on 16 stages with up to 4 chunks, under all schedules: within 2 s on one processor
+#   whatif    what if on jobs of up to 9 million ops: time, processors and memory for each op (BENCH_WHATIF adds a job)
 #   page      frames of the page of `chart -o FILE.html`: 64 stages, 4 steps, 512 microbatches
 #   web       the viewer: first pixels of a trace of 1 GB within 2 s of the start of `serve`
 #   json      trace-event JSON of 500 MB, plain and gzipped, into sealed columns; python3 json.load beside it
@@ -17,13 +18,13 @@
 #   predict   plan and whatif on the example pipeline: predicted steps against the runs that follow
 #   pp_chart  8 ranks at 1x, 2x, 4x (growth must be linear), and against msprof-analyze when it is installed
 #
-# Data is generated below build/bench and kept for the next run (about 9 GB; delete build/bench to be rid of it).
+# Data is generated below build/bench and kept for the next run (about 13 GB; delete build/bench to be rid of it).
 # BENCH_ROWS sets the size of 1x (filler kernels a rank, default 1000000), BENCH_RUNS the runs (default 5).
 set -eu
 cd "$(dirname "$0")/.."
 : "${PIPESCOPE:=build/release/pipescope}"
 work=$PWD/build/bench
-all='scan intervals steps simulate plan page web json paddle module record every predict pp_chart'
+all='scan intervals steps simulate plan whatif page web json paddle module record every predict pp_chart'
 mkdir -p "$work"
 
 # compile NAME: a program of this folder over the library
@@ -64,6 +65,11 @@ bench_plan() {
     echo "== plans over schedules"
     compile plan
     "$work/plan"
+}
+bench_whatif() {
+    echo "== what if: merged timelines of growing jobs"
+    compile whatif_job
+    sh bench/whatif.sh "$PIPESCOPE" "$work"
 }
 bench_page() {
     echo "== page: 64 stages, 4 steps, 512 microbatches"

@@ -28,7 +28,8 @@ struct ps_trace {
     ps_meta *metas;
     ps_table **side_tables;
     size_t n_tracks, n_processes, n_flows, n_steps, n_metas, n_side_tables;
-    int64_t origin_ns; /* as given to the builder; base_ns later in the end */
+    ps_worker_ops worker_ops; /* lent */
+    int64_t origin_ns;        /* as given to the builder; base_ns later in the end */
     int64_t base_ns;
     bool has_origin; /* origin_ns was set before sealing */
     uint32_t has;
@@ -511,6 +512,10 @@ void ps_builder_has(ps_builder *b, uint32_t has) {
     b->trace->has |= has;
 }
 
+void ps_builder_worker_ops(ps_builder *b, const ps_worker_ops *ops) {
+    b->trace->worker_ops = *ops;
+}
+
 void ps_builder_stamp(ps_builder *b, ps_file_stamp stamp) {
     b->trace->stamp = stamp;
 }
@@ -667,6 +672,10 @@ const ps_track *ps_trace_tracks(const ps_trace *t, size_t *n) {
 const ps_flow *ps_trace_flows(const ps_trace *t, size_t *n) {
     *n = t->n_flows;
     return t->flows;
+}
+
+const ps_worker_ops *ps_trace_worker_ops(const ps_trace *t) {
+    return &t->worker_ops;
 }
 
 const ps_step *ps_trace_steps(const ps_trace *t, size_t *n) {

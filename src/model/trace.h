@@ -15,6 +15,7 @@
 #include "base/fs.h"
 #include "base/strpool.h"
 #include "model/table.h"
+#include "model/worker_ops.h"
 
 #define PS_NONE UINT32_MAX
 
@@ -200,7 +201,9 @@ typedef enum ps_needs {
     PS_NEED_DEVICE_SPANS = 1u << 14,
     /* Where values of counters inside of kernels are in a table of their own (TASK_PMU_INFO), that side table with the shares
      * of time (names that end in _ratio) and nothing else; all of it with PS_NEED_TABLES */
-    PS_NEED_UNIT_RATIOS = 1u << 15
+    PS_NEED_UNIT_RATIOS = 1u << 15,
+    PS_NEED_WORKER_OPS =
+        1u << 16 /* of readers that name every op of a step: ps_trace_worker_ops() */
 } ps_needs;
 
 /* Which parts the input has at all, so that "no marks" and "marks not collected" can be told apart. */
@@ -288,6 +291,8 @@ const char *ps_builder_meta_text(const ps_builder *b, const char *key);
 void ps_builder_has(ps_builder *b, uint32_t has);
 /* Which file was read, as it was then: whoever writes into it later checks that it is still that one. */
 void ps_builder_stamp(ps_builder *b, ps_file_stamp stamp);
+/* Lent: they stay as long as the part that the reader was given (ps_src.noted). */
+void ps_builder_worker_ops(ps_builder *b, const ps_worker_ops *ops);
 /* What the times given count from, when the file says so only at its end: the origin of the trace becomes later by
  * this. False when the sum lies outside +-2^61 ns. TIME arguments count from the same base. */
 bool ps_builder_time_base(ps_builder *b, int64_t base_ns);
@@ -319,6 +324,8 @@ int64_t ps_trace_origin_ns(const ps_trace *t);
 const ps_slices *ps_trace_slices(const ps_trace *t);
 const ps_track *ps_trace_tracks(const ps_trace *t, size_t *n);
 const ps_flow *ps_trace_flows(const ps_trace *t, size_t *n);
+/* What the reader lent, PS_NEED_WORKER_OPS; it outlives the trace. Empty: nothing. */
+const ps_worker_ops *ps_trace_worker_ops(const ps_trace *t);
 const ps_step *ps_trace_steps(const ps_trace *t, size_t *n); /* in start order */
 const ps_counters *ps_trace_counters(const ps_trace *t);
 const ps_process *ps_trace_processes(const ps_trace *t, size_t *n); /* in input order */

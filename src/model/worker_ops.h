@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "model/chart.h"
 
@@ -43,5 +44,47 @@ ps_op_kind ps_worker_op_kind(ps_worker_op op);
 /* Computing, gc and the optimizer run on a worker alone; a transfer has one partner; the rest are collectives. */
 bool ps_worker_op_is_alone(ps_worker_op op);
 bool ps_worker_op_is_transfer(ps_worker_op op);
+
+/* --- the ops of a worker, as a capture has them ---------------------------------------------------------------------------
+ *
+ * A job of a thousand workers has hundreds of millions: 32 bytes each, read once and lent to whoever asks (ps_trace_worker_ops). */
+
+#define PS_ROW_UNKNOWN INT32_MIN
+#define PS_ROW_NO_CHUNK INT16_MIN
+#define PS_ROW_LONGEST_NS ((INT64_C(1) << 48) - 1) /* three days */
+
+typedef struct ps_worker_row {
+    int64_t start_ns; /* epoch */
+    uint32_t dur_low_ns;
+    uint16_t dur_high_ns;
+    int16_t chunk;             /* as the file says; PS_ROW_NO_CHUNK */
+    uint32_t row;              /* number of the event in the file */
+    int32_t order, microbatch; /* as the file says; PS_ROW_UNKNOWN */
+    uint32_t name;             /* in the file's names */
+} ps_worker_row;
+
+static inline int64_t ps_worker_row_dur_ns(const ps_worker_row *row) {
+    return (int64_t)((uint64_t)row->dur_high_ns << 32 | row->dur_low_ns);
+}
+
+/* Rows one after another, as they stand in the file. */
+typedef struct ps_worker_rows {
+    struct ps_worker_rows *next;
+    uint32_t n, cap;
+    ps_worker_row at[];
+} ps_worker_rows;
+
+/* Those of one thread of a worker in one step. */
+typedef struct ps_worker_list {
+    int64_t step; /* INT64_MIN: they name none */
+    uint32_t lane;
+    const ps_worker_rows *first;
+} ps_worker_list;
+
+typedef struct ps_worker_ops {
+    const ps_worker_list *lists; /* by step */
+    size_t n_lists;
+    const uint8_t *op_of_name; /* ps_worker_op */
+} ps_worker_ops;
 
 #endif

@@ -1,34 +1,12 @@
 /* Sealing sorts the dependencies by op, and finds the order by counting what each unit (an op, or a group as one) still
  * waits for. */
-#include "schedule/step_graph.h"
+#include "schedule/step_graph_private.h"
 
 #include <string.h>
 
 #include "base/alloc.h"
 
 #define MAX_DEPENDENCIES ((size_t)UINT32_MAX - 1)
-
-typedef struct wait_pair {
-    uint32_t op, on;
-    bool is_far;
-} wait_pair;
-
-struct ps_step_graph {
-    uint32_t n_ops;
-    wait_pair *pairs; /* until sealed */
-    size_t n_pairs, cap_pairs;
-    uint32_t *group;         /* [n_ops] */
-    uint32_t *group_members; /* those of a group one after another */
-    size_t n_members, cap_members;
-    uint32_t *group_first; /* [n_groups + 1] */
-    size_t n_groups, cap_groups;
-    bool failed;
-    /* Sealed. */
-    uint32_t *first_wait; /* [n_ops + 1] */
-    uint32_t *waits;
-    bool *is_far;
-    uint32_t *sequence; /* [n_ops]: a group's members stand together */
-};
 
 ps_step_graph *ps_step_graph_new(uint32_t n_ops) {
     ps_step_graph *g = ps_calloc(1, sizeof *g);

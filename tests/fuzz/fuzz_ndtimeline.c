@@ -23,6 +23,7 @@ static void require(bool holds) {
     }
 }
 
+/* Ops are lent only of what was noted; without it the part is read once more, as slices. */
 static void read_part(const char *path, const ps_part *part, bool noted, ps_timeline *out) {
     const ps_src src = {.path = path,
                         .reader = ps_reader_find("ndtimeline"),
@@ -30,7 +31,8 @@ static void read_part(const char *path, const ps_part *part, bool noted, ps_time
                         .noted = noted ? part->noted : NULL,
                         .n_threads = 1};
     ps_err err = PS_ERR_INIT;
-    ps_trace *trace = ps_read(&src, PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES, &err);
+    ps_trace *trace =
+        ps_read(&src, PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_WORKER_OPS, &err);
     require(trace != NULL || err.code != PS_OK);
     if (trace != NULL) {
         require(ps_timeline_read(trace, out));
@@ -49,7 +51,7 @@ static void ask(const ps_timeline *timelines, size_t n, const ps_part *parts) {
         lists[i] = &timelines[i];
         workers[i] = (ps_job_worker){.rank = parts[i].rank, .stage = (int32_t)i};
     }
-    if (ps_worker_steps_make(lists, workers, n, &js, &err) == PS_OK) {
+    if (ps_worker_steps_make(lists, workers, n, n % 2 == 0, &js, &err) == PS_OK) {
         require(js.n_steps > 0);
         if (ps_whatif_measure(&js, &w, &err) == PS_OK) {
             require(w.ideal_ns > 0 && w.real_ns >= 0);
@@ -73,7 +75,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (ps_reader_find("ndtimeline")->parts(path, &arena, &parts, &n, &err) == PS_OK) {
         n = n < MOST_PARTS ? n : MOST_PARTS;
         for (size_t i = 0; i < n; i++) {
-            read_part(path, &parts[i], i % 2 == 0, &timelines[i]);
+            ps_timeline again = {0};
+            read_part(path, &parts[i], true, &timelines[i]);
+            read_part(path, &parts[i], false, &again);
+            ps_timeline_fini(&again);
         }
         ask(timelines, n, parts);
     }

@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "base/alloc.h"
+#include "base/rng.h"
 #include "schedule/step_graph.h"
 
 static void seal(ps_step_graph *g) {
@@ -141,11 +142,90 @@ static void test_memory(void **state) {
     }
 }
 
+enum { N_RANDOM = 300 };
+
+/* Of random ops, waits and groups of neighbours; who waits comes later in the numbering than what it waits for. */
+static ps_step_graph *random_graph(ps_rng *random) {
+    ps_step_graph *g = ps_step_graph_new(N_RANDOM);
+    for (uint32_t op = 0; op < N_RANDOM;) {
+        uint32_t group[] = {op, op + 1, op + 2};
+        uint32_t n = (uint32_t)ps_rng_below(random, 3) + 1;
+        n = op + n <= N_RANDOM ? n : N_RANDOM - op;
+        for (uint32_t k = 0; k < n; k++) {
+            for (uint64_t w = ps_rng_below(random, 4); op > 0 && w > 0; w--) {
+                uint32_t back = op < 40 ? op : 40;
+                ps_step_graph_wait(g, op + k, op - 1 - (uint32_t)ps_rng_below(random, back),
+                                   ps_rng_below(random, 3) == 0);
+            }
+        }
+        ps_step_graph_join(g, group, n);
+        op += n;
+    }
+    seal(g);
+    return g;
+}
+
+/* Side by side every question ends as it does alone. */
+static void test_lanes(void **state) {
+    (void)state;
+    ps_rng random = ps_rng_seed(7);
+    double room[N_RANDOM * PS_LANES];
+    for (int round = 0; round < 50; round++) {
+        ps_step_graph *g = random_graph(&random);
+        ps_lanes *lanes = ps_lanes_new(g);
+        const uint32_t *order = ps_lanes_order(lanes);
+        const double usual[PS_LANE_KINDS] = {5, 70};
+        uint16_t own[4 * PS_LANE_KINDS] = {0};
+        int64_t measured[N_RANDOM], by_position[N_RANDOM];
+        uint32_t cell[N_RANDOM], cell_by_position[N_RANDOM];
+        for (uint32_t i = 0; i < N_RANDOM; i++) {
+            measured[i] = (int64_t)ps_rng_below(&random, 100);
+            cell[i] = (uint32_t)ps_rng_below(&random, 4) * PS_LANE_KINDS +
+                      (uint32_t)ps_rng_below(&random, 2);
+        }
+        for (size_t c = 0; c < sizeof own / sizeof *own; c++) {
+            own[c] = (uint16_t)ps_rng_below(&random, 65536);
+        }
+        for (uint32_t i = 0; i < N_RANDOM; i++) {
+            by_position[i] = measured[order[i]];
+            cell_by_position[i] = cell[order[i]];
+        }
+        const ps_lane_times in = {by_position, cell_by_position, own, usual, 2, 11};
+        ps_lane_ends out;
+        assert_true(ps_lanes_room(lanes) <= sizeof room / sizeof *room);
+        ps_lanes_run(lanes, &in, room, &out);
+        for (int k = 0; k < PS_LANES; k++) {
+            int64_t ns[N_RANDOM], end[N_RANDOM];
+            int64_t last = 0, last_of_kind = 0;
+            ps_err err = PS_ERR_INIT;
+            for (uint32_t i = 0; i < N_RANDOM; i++) {
+                bool is_own = (own[cell[i]] >> k & 1) != 0;
+                ns[i] = is_own ? measured[i] : (int64_t)usual[cell[i] % PS_LANE_KINDS];
+            }
+            const ps_graph_times times = {.duration_ns = ns, .lag_ns = 11};
+            assert_int_equal(ps_step_graph_run(g, &times, NULL, end, &err), PS_OK);
+            for (uint32_t i = 0; i < N_RANDOM; i++) {
+                last = end[i] > last ? end[i] : last;
+                bool counts = cell[i] % PS_LANE_KINDS == 1 && end[i] > last_of_kind;
+                last_of_kind = counts ? end[i] : last_of_kind;
+            }
+            assert_int_equal((int64_t)out.latest_ns[k], last);
+            assert_int_equal((int64_t)out.end_ns[k], last_of_kind);
+        }
+        ps_lanes_free(lanes);
+        ps_step_graph_free(g);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain_and_lag),   cmocka_unit_test(test_group_starts_together),
-        cmocka_unit_test(test_circle_is_named), cmocka_unit_test(test_circle_through_group),
-        cmocka_unit_test(test_range),           cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_chain_and_lag),
+        cmocka_unit_test(test_group_starts_together),
+        cmocka_unit_test(test_lanes),
+        cmocka_unit_test(test_circle_is_named),
+        cmocka_unit_test(test_circle_through_group),
+        cmocka_unit_test(test_range),
+        cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -62,7 +62,7 @@ static ps_code reduce_whatif(const ps_reduce_input *in, void **shared, ps_err *e
     return code;
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES,
+static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_WORKER_OPS,
                                    .map = map_whatif,
                                    .reduce = reduce_whatif}};
 

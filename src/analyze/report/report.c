@@ -638,13 +638,13 @@ static void free_report_partial(void *partial) {
     ps_report_rank_free(partial);
 }
 
-static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS |
-                                            PS_NEED_COMM_OPS | PS_NEED_COMM_HOST | PS_NEED_SLICES |
-                                            PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS |
-                                            PS_NEED_STATISTICS | PS_NEED_UNIT_RATIOS,
-                                   .map = ps_report_map},
-                                  /* the chart of pp_chart is there after its second round */
-                                  {.map = ps_map_nothing, .reduce = reduce_report}};
+static const ps_round ROUNDS[] = {
+    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |
+              PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS |
+              PS_NEED_STATISTICS | PS_NEED_UNIT_RATIOS | PS_NEED_WORKER_OPS,
+     .map = ps_report_map},
+    /* the chart of pp_chart is there after its second round */
+    {.map = ps_map_nothing, .reduce = reduce_report}};
 
 const ps_analysis ps_analysis_report = {
     .name = "report",

@@ -104,7 +104,7 @@ static bool without_rank(const ps_report_replay *r, int64_t rank, double *step_n
     const ps_job_part part = {.workers = in};
     const ps_job_question q = {.parts = &part, .n_parts = 1, .inverted = true};
     ps_err err = PS_ERR_INIT;
-    bool ok = any && ps_job_ask(js, r->whatif.ideal_of, &q, step_ns, NULL, NULL, &err) == PS_OK;
+    bool ok = any && ps_job_ask(js, r->whatif.ideal_of, &q, step_ns, NULL, &err) == PS_OK;
     ps_free(in);
     return ok;
 }

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/pipeline/replay.h"
 #include "base/alloc.h"
@@ -15,6 +16,10 @@ typedef struct making {
     size_t *most;    /* [n_workers] ops in the step in which it has most */
     uint32_t *rows;  /* [chart ops] row in its step, PS_NO_INDEX */
     uint32_t *steps; /* [groups.n_steps] row in the job's steps, PS_NO_INDEX */
+    /* Of the step in hand. */
+    ps_job_op *ops;
+    int64_t *durations;
+    size_t n_ops, cap_ops, cap_durations;
     ps_err *err;
 } making;
 
@@ -109,7 +114,6 @@ static void find_most(making *k) {
 }
 
 static bool add_worker_ops(making *k, size_t worker, size_t step, ps_job_step *out) {
-    ps_job_steps *js = k->js;
     size_t g = ps_chart_group(&k->groups, k->ranks[worker], step);
     uint32_t order[PS_N_WORKER_OPS] = {0};
     for (size_t i = k->groups.first[g]; i < k->groups.first[g + 1]; i++) {
@@ -119,20 +123,20 @@ static bool add_worker_ops(making *k, size_t worker, size_t step, ps_job_step *o
         if (kind == PS_N_WORKER_OPS) {
             continue;
         }
-        if (!ps_grow(&js->ops, &js->cap_ops, js->n_ops + 1, UINT32_MAX - 1, sizeof *js->ops)) {
+        if (!ps_grow(&k->ops, &k->cap_ops, k->n_ops + 1, UINT32_MAX - 1, sizeof *k->ops) ||
+            !ps_grow(&k->durations, &k->cap_durations, k->n_ops + 1, UINT32_MAX - 1,
+                     sizeof *k->durations)) {
             return false;
         }
-        k->rows[row] = (uint32_t)(js->n_ops - out->first);
+        k->rows[row] = (uint32_t)k->n_ops;
         out->begin_ns = op->start_ns < out->begin_ns ? op->start_ns : out->begin_ns;
         out->end_ns = op->end_ns > out->end_ns ? op->end_ns : out->end_ns;
-        js->ops[js->n_ops++] = (ps_job_op){.start_ns = op->start_ns,
-                                           .end_ns = op->end_ns,
-                                           .duration_ns = op->end_ns - op->start_ns,
-                                           .worker = (uint32_t)worker,
-                                           .order = order[kind]++,
-                                           .microbatch = op->microbatch,
-                                           .chunk = op->chunk,
-                                           .kind = (uint8_t)kind};
+        k->durations[k->n_ops] = op->end_ns - op->start_ns;
+        k->ops[k->n_ops++] = (ps_job_op){.worker = (uint32_t)worker,
+                                         .order = order[kind]++,
+                                         .microbatch = op->microbatch,
+                                         .chunk = op->chunk,
+                                         .kind = (uint8_t)kind};
     }
     return true;
 }
@@ -140,22 +144,28 @@ static bool add_worker_ops(making *k, size_t worker, size_t step, ps_job_step *o
 /* A step with its ops, each behind the one before it on its worker. */
 static bool add_chart_job_step(making *k, size_t index) {
     ps_job_steps *js = k->js;
-    ps_job_step step = {.step = k->groups.steps[index],
-                        .begin_ns = INT64_MAX,
-                        .end_ns = INT64_MIN,
-                        .first = js->n_ops};
+    ps_job_step step = {.step = k->groups.steps[index], .begin_ns = INT64_MAX, .end_ns = INT64_MIN};
     bool ok = ps_grow(&js->steps, &js->cap_steps, js->n_steps + 1, UINT32_MAX, sizeof *js->steps);
+    k->n_ops = 0;
     for (size_t w = 0; ok && w < js->n_workers; w++) {
         ok = add_worker_ops(k, w, index, &step);
     }
-    uint32_t n = (uint32_t)(js->n_ops - step.first);
+    uint32_t n = (uint32_t)k->n_ops;
     step.graph = ok ? ps_step_graph_new(n) : NULL;
-    if (step.graph == NULL) {
+    step.ops = ok ? ps_realloc_array(NULL, (size_t)n + 1, sizeof *step.ops) : NULL;
+    step.duration_ns = ok ? ps_realloc_array(NULL, (size_t)n + 1, sizeof *step.duration_ns) : NULL;
+    if (step.graph == NULL || step.ops == NULL || step.duration_ns == NULL) {
+        ps_step_graph_free(step.graph);
+        ps_free(step.ops);
+        ps_free(step.duration_ns);
         return false;
     }
-    const ps_job_op *ops = &js->ops[step.first];
+    if (n > 0) {
+        memcpy(step.ops, k->ops, n * sizeof *step.ops);
+        memcpy(step.duration_ns, k->durations, n * sizeof *step.duration_ns);
+    }
     for (uint32_t i = 1; i < n; i++) {
-        if (ops[i].worker == ops[i - 1].worker) {
+        if (step.ops[i].worker == step.ops[i - 1].worker) {
             ps_step_graph_wait(step.graph, i, i - 1, false);
         }
     }
@@ -239,5 +249,7 @@ ps_code ps_chart_steps_make(const ps_chart *chart, ps_job_steps *out, ps_err *er
     ps_free(k.most);
     ps_free(k.rows);
     ps_free(k.steps);
+    ps_free(k.ops);
+    ps_free(k.durations);
     return code;
 }

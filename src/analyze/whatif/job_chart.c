@@ -21,15 +21,17 @@ typedef struct naming {
     int32_t n_microbatches; /* of a chunk */
 } naming;
 
-static bool add_job_chart_op(ps_chart *chart, const ps_job_op *op, int64_t step,
+static bool add_job_chart_op(ps_chart *chart, const ps_job_step *step, uint32_t i,
                              const naming *names) {
+    const ps_job_op *op = &step->ops[i];
+    int64_t start_ns = step->start_ns[i] - chart->origin_ns;
     char label[40];
     ps_op_kind kind = job_chart_kind(op, names->is_split);
     const ps_sched_op named = {kind, op->chunk > 0 ? op->chunk : 0, op->microbatch, -1, -1, -1};
     ps_op_label(names->n_microbatches, &named, label, sizeof label);
-    return ps_chart_add_op(chart, (ps_op){.start_ns = op->start_ns - chart->origin_ns,
-                                          .end_ns = op->end_ns - chart->origin_ns,
-                                          .step = step,
+    return ps_chart_add_op(chart, (ps_op){.start_ns = start_ns,
+                                          .end_ns = start_ns + step->duration_ns[i],
+                                          .step = step->step,
                                           .name = label,
                                           .rank = (uint32_t)(chart->n_ranks - 1),
                                           .microbatch = op->microbatch,
@@ -42,19 +44,17 @@ static bool add_job_chart_op(ps_chart *chart, const ps_job_op *op, int64_t step,
 }
 
 /* Rows of each worker in each step: first[step * n_workers + worker]. */
-static size_t *first_ops(const ps_job_steps *js) {
-    size_t *first = ps_calloc(js->n_steps * js->n_workers + 1, sizeof *first);
+static uint32_t *first_ops(const ps_job_steps *js) {
+    uint32_t *first = ps_calloc(js->n_steps * js->n_workers + 1, sizeof *first);
     for (size_t s = 0; first != NULL && s < js->n_steps; s++) {
-        size_t n = ps_step_graph_n_ops(js->steps[s].graph);
-        for (size_t i = n; i > 0; i--) {
-            first[s * js->n_workers + js->ops[js->steps[s].first + i - 1].worker] =
-                js->steps[s].first + i - 1;
+        for (uint32_t i = ps_job_step_n_ops(&js->steps[s]); i > 0; i--) {
+            first[s * js->n_workers + js->steps[s].ops[i - 1].worker] = i - 1;
         }
     }
     return first;
 }
 
-static bool add_job_chart_worker(ps_chart *chart, const ps_job_steps *js, const size_t *first,
+static bool add_job_chart_worker(ps_chart *chart, const ps_job_steps *js, const uint32_t *first,
                                  const naming *names, uint32_t worker) {
     const ps_job_worker *at = &js->workers[worker];
     bool ok = ps_chart_add_rank(chart, (ps_chart_rank){.rank = (int32_t)at->rank,
@@ -62,31 +62,41 @@ static bool add_job_chart_worker(ps_chart *chart, const ps_job_steps *js, const 
                                                        .pipeline = at->replica,
                                                        .machine = -1});
     for (size_t s = 0; ok && s < js->n_steps; s++) {
-        size_t end = js->steps[s].first + ps_step_graph_n_ops(js->steps[s].graph);
-        size_t i = first[s * js->n_workers + worker];
-        for (; ok && i < end && js->ops[i].worker == worker; i++) {
-            const ps_job_op *op = &js->ops[i];
-            ok = !computes(op) || add_job_chart_op(chart, op, js->steps[s].step, names);
+        const ps_job_step *step = &js->steps[s];
+        uint32_t n = ps_job_step_n_ops(step);
+        uint32_t i = first[s * js->n_workers + worker];
+        for (; ok && i < n && step->ops[i].worker == worker; i++) {
+            ok = !computes(&step->ops[i]) || add_job_chart_op(chart, step, i, names);
         }
     }
     return ok;
 }
 
+/* What names and kinds of ops depend on. */
+static void look_at_job_ops(ps_chart *chart, const ps_job_steps *js, naming *names,
+                            bool *is_split) {
+    for (size_t s = 0; s < js->n_steps; s++) {
+        for (uint32_t i = 0; i < ps_job_step_n_ops(&js->steps[s]); i++) {
+            const ps_job_op *op = &js->steps[s].ops[i];
+            bool is_named = op->microbatch >= 0 && op->chunk >= 0;
+            is_split[op->worker] = is_split[op->worker] || op->kind == PS_WORKER_WEIGHT;
+            names->n_microbatches = op->microbatch >= names->n_microbatches ? op->microbatch + 1
+                                                                            : names->n_microbatches;
+            chart->labels_are_exact = chart->labels_are_exact && (!computes(op) || is_named);
+        }
+    }
+}
+
 static bool fill_job_chart(ps_chart *chart, const ps_job_steps *js, const char *schedule) {
-    size_t *first = first_ops(js);
+    uint32_t *first = first_ops(js);
     bool *is_split = ps_calloc(js->n_workers + 1, sizeof *is_split);
     naming names = {.is_split = is_split};
     bool ok = first != NULL && is_split != NULL && ps_chart_set_text(chart, "", schedule);
     chart->n_stages = js->n_stages;
     chart->labels_are_exact = true;
     chart->origin_ns = js->n_steps > 0 ? js->steps[0].begin_ns : 0;
-    for (size_t i = 0; ok && i < js->n_ops; i++) {
-        const ps_job_op *op = &js->ops[i];
-        is_split[op->worker] = is_split[op->worker] || op->kind == PS_WORKER_WEIGHT;
-        names.n_microbatches =
-            op->microbatch >= names.n_microbatches ? op->microbatch + 1 : names.n_microbatches;
-        chart->labels_are_exact =
-            chart->labels_are_exact && (!computes(op) || (op->microbatch >= 0 && op->chunk >= 0));
+    if (ok) {
+        look_at_job_ops(chart, js, &names, is_split);
     }
     for (uint32_t w = 0; ok && w < js->n_workers; w++) {
         ok = js->workers[w].tp != 0 || add_job_chart_worker(chart, js, first, &names, w);
@@ -107,13 +117,16 @@ ps_chart *ps_job_chart(const ps_job_steps *js, const char *schedule, ps_err *err
 }
 
 bool ps_job_latency(const ps_job_steps *js, int64_t *p2p_ns) {
-    int64_t *values = js->has_comm ? ps_calloc(js->n_ops + 1, sizeof *values) : NULL;
+    int64_t *values = js->has_comm ? ps_calloc(ps_job_n_ops(js) + 1, sizeof *values) : NULL;
     size_t n = 0;
     *p2p_ns = js->lag_ns;
-    for (size_t i = 0; values != NULL && i < js->n_ops; i++) {
-        ps_worker_op kind = (ps_worker_op)js->ops[i].kind;
-        if (kind == PS_WORKER_FORWARD_RECV || kind == PS_WORKER_BACKWARD_RECV) {
-            values[n++] = js->ops[i].duration_ns;
+    for (size_t s = 0; values != NULL && s < js->n_steps; s++) {
+        const ps_job_step *step = &js->steps[s];
+        for (uint32_t i = 0; i < ps_job_step_n_ops(step); i++) {
+            ps_worker_op kind = (ps_worker_op)step->ops[i].kind;
+            if (kind == PS_WORKER_FORWARD_RECV || kind == PS_WORKER_BACKWARD_RECV) {
+                values[n++] = step->duration_ns[i];
+            }
         }
     }
     *p2p_ns = n > 0 ? ps_median_i64(values, n) : *p2p_ns;

@@ -8,14 +8,28 @@
 
 void ps_job_steps_fini(ps_job_steps *js) {
     for (size_t i = 0; i < js->n_steps; i++) {
-        if (i == 0 || js->steps[i].graph != js->steps[i - 1].graph) {
+        const ps_job_step *before = i > 0 ? &js->steps[i - 1] : NULL;
+        if (before == NULL || js->steps[i].graph != before->graph) {
             ps_step_graph_free(js->steps[i].graph);
         }
+        if (before == NULL || js->steps[i].ops != before->ops) {
+            ps_free(js->steps[i].ops);
+        }
+        ps_free(js->steps[i].duration_ns);
+        ps_free(js->steps[i].start_ns);
+        js->steps[i].duration_ns = js->steps[i].start_ns = NULL;
     }
     ps_free(js->workers);
-    ps_free(js->ops);
     ps_free(js->steps);
     *js = (ps_job_steps){0};
+}
+
+size_t ps_job_n_ops(const ps_job_steps *js) {
+    size_t n = 0;
+    for (size_t s = 0; s < js->n_steps; s++) {
+        n += ps_job_step_n_ops(&js->steps[s]);
+    }
+    return n;
 }
 
 bool ps_job_part_has(const ps_job_part *part, const ps_job_op *op) {
@@ -23,28 +37,56 @@ bool ps_job_part_has(const ps_job_part *part, const ps_job_op *op) {
            (part->kinds == 0 || (part->kinds >> op->kind & 1) != 0);
 }
 
-static int64_t job_mean_of(const int64_t *v, size_t n) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        sum += (double)v[i];
+/* All durations of a kind, where their median is asked; of the others the sum. */
+typedef struct kind_values {
+    int64_t *values;
+    size_t n;
+    double sum;
+} kind_values;
+
+static void sum_kinds(const ps_job_steps *js, kind_values of[PS_N_WORKER_OPS]) {
+    for (size_t s = 0; s < js->n_steps; s++) {
+        const ps_job_step *step = &js->steps[s];
+        uint32_t n = ps_job_step_n_ops(step);
+        for (uint32_t i = 0; i < n; i++) {
+            kind_values *k = &of[step->ops[i].kind];
+            k->sum += (double)step->duration_ns[i];
+            k->n++;
+        }
     }
-    return n > 0 ? (int64_t)llround(sum / (double)n) : 0;
+}
+
+static bool collect_kind(const ps_job_steps *js, uint8_t kind, kind_values *out) {
+    size_t at = 0;
+    out->values = ps_realloc_array(NULL, out->n + 1, sizeof *out->values);
+    for (size_t s = 0; out->values != NULL && s < js->n_steps; s++) {
+        const ps_job_step *step = &js->steps[s];
+        uint32_t n = ps_job_step_n_ops(step);
+        for (uint32_t i = 0; i < n; i++) {
+            if (step->ops[i].kind == kind) {
+                out->values[at++] = step->duration_ns[i];
+            }
+        }
+    }
+    return out->values != NULL;
 }
 
 bool ps_job_ideal(const ps_job_steps *js, int64_t ideal_ns[PS_N_WORKER_OPS]) {
-    int64_t *values = ps_realloc_array(NULL, js->n_ops + 1, sizeof *values);
-    for (uint8_t kind = 0; values != NULL && kind < PS_N_WORKER_OPS; kind++) {
-        size_t n = 0;
-        for (size_t i = 0; i < js->n_ops; i++) {
-            if (js->ops[i].kind == kind) {
-                values[n++] = js->ops[i].duration_ns;
-            }
+    kind_values of[PS_N_WORKER_OPS] = {{NULL, 0, 0}};
+    bool ok = true;
+    sum_kinds(js, of);
+    for (uint8_t kind = 0; ok && kind < PS_N_WORKER_OPS; kind++) {
+        kind_values *k = &of[kind];
+        ideal_ns[kind] = 0;
+        if (k->n > 0 && ps_worker_op_is_alone((ps_worker_op)kind)) {
+            ideal_ns[kind] = (int64_t)llround(k->sum / (double)k->n);
+        } else if (k->n > 0) {
+            ok = collect_kind(js, kind, k);
+            ideal_ns[kind] = ok ? ps_median_i64(k->values, k->n) : 0;
+            ps_free(k->values);
         }
-        ideal_ns[kind] = ps_worker_op_is_alone((ps_worker_op)kind) ? job_mean_of(values, n)
-                                                                   : ps_median_i64(values, n);
     }
-    ps_free(values);
-    return values != NULL;
+    return ok;
 }
 
 double ps_job_measured(const ps_job_steps *js) {
@@ -99,12 +141,12 @@ static void make_alike(const ps_job_op *ops, uint32_t n, int64_t *durations) {
     }
 }
 
-static void fill_job_durations(const ps_job_op *ops, uint32_t n,
-                               const int64_t ideal_ns[PS_N_WORKER_OPS], const ps_job_question *q,
-                               int64_t *out) {
+void ps_job_durations(const ps_job_step *step, const int64_t ideal_ns[PS_N_WORKER_OPS],
+                      const ps_job_question *q, int64_t *out) {
+    uint32_t n = ps_job_step_n_ops(step);
     for (uint32_t i = 0; i < n; i++) {
-        const ps_job_op *op = &ops[i];
-        int64_t ns = any_part_has(q, op) != q->inverted ? op->duration_ns : ideal_ns[op->kind];
+        const ps_job_op *op = &step->ops[i];
+        int64_t ns = any_part_has(q, op) != q->inverted ? step->duration_ns[i] : ideal_ns[op->kind];
         for (size_t k = 0; k < q->n_scaled; k++) {
             bool in = ps_job_part_has(&q->scaled[k].part, op);
             ns = in ? (int64_t)llround((double)ns * q->scaled[k].factor) : ns;
@@ -115,7 +157,7 @@ static void fill_job_durations(const ps_job_op *ops, uint32_t n,
         out[i] = ns;
     }
     if (q->is_alike) {
-        make_alike(ops, n, out);
+        make_alike(step->ops, n, out);
     }
 }
 
@@ -134,15 +176,15 @@ static uint32_t last_of_step(const ps_job_op *ops, const int64_t *end_ns, uint32
 static uint32_t most_ops(const ps_job_steps *js) {
     uint32_t most = 0;
     for (size_t s = 0; s < js->n_steps; s++) {
-        uint32_t n = ps_step_graph_n_ops(js->steps[s].graph);
+        uint32_t n = ps_job_step_n_ops(&js->steps[s]);
         most = n > most ? n : most;
     }
     return most;
 }
 
-ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
-                   const ps_job_question *question, double *mean_ns, int64_t *each_ns,
-                   double *path_ns, ps_err *err) {
+static ps_code run_steps(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
+                         const ps_job_question *question, double *mean_ns, int64_t *each_ns,
+                         double *path_ns, ps_err *err) {
     size_t most = (size_t)most_ops(js) + 1;
     int64_t *durations = ps_realloc_array(NULL, most, sizeof *durations);
     int64_t *ends = ps_realloc_array(NULL, most, sizeof *ends);
@@ -150,21 +192,20 @@ ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OP
     double sum = 0;
     for (size_t s = 0; code == PS_OK && s < js->n_steps; s++) {
         const ps_job_step *step = &js->steps[s];
-        const ps_job_op *ops = &js->ops[step->first];
-        uint32_t n = ps_step_graph_n_ops(step->graph);
+        uint32_t n = ps_job_step_n_ops(step);
         const ps_graph_times times = {.duration_ns = durations, .lag_ns = js->lag_ns};
-        fill_job_durations(ops, n, ideal_ns, question, durations);
+        ps_job_durations(step, ideal_ns, question, durations);
         code = ps_watch_ask(js->watch, err);
         code = code == PS_OK ? ps_step_graph_run(step->graph, &times, NULL, ends, err) : code;
-        uint32_t last = code == PS_OK && n > 0 ? last_of_step(ops, ends, n) : PS_NO_OP;
+        uint32_t last = code == PS_OK && n > 0 ? last_of_step(step->ops, ends, n) : PS_NO_OP;
         int64_t end = last != PS_NO_OP ? ends[last] : 0;
         sum += (double)end;
         if (each_ns != NULL) {
             each_ns[s] = end;
         }
         while (path_ns != NULL && last != PS_NO_OP) {
-            bool computes = (PS_JOB_COMPUTING >> ops[last].kind & 1) != 0;
-            path_ns[ops[last].worker] += computes ? (double)ops[last].duration_ns : 0;
+            const ps_job_op *op = &step->ops[last];
+            path_ns[op->worker] += job_op_computes(op) ? (double)step->duration_ns[last] : 0;
             last = ps_step_graph_before(step->graph, &times, ends, last);
         }
     }
@@ -174,16 +215,28 @@ ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OP
     return code;
 }
 
+ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
+                   const ps_job_question *question, double *mean_ns, int64_t *each_ns,
+                   ps_err *err) {
+    return run_steps(js, ideal_ns, question, mean_ns, each_ns, NULL, err);
+}
+
+ps_code ps_job_ask_path(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
+                        const ps_job_question *question, double *mean_ns, double *path_ns,
+                        ps_err *err) {
+    return run_steps(js, ideal_ns, question, mean_ns, NULL, path_ns, err);
+}
+
 ps_code ps_job_times(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
                      const ps_job_question *question, size_t step, int64_t *start_ns,
                      int64_t *end_ns, ps_err *err) {
     const ps_job_step *at = &js->steps[step];
-    uint32_t n = ps_step_graph_n_ops(at->graph);
+    uint32_t n = ps_job_step_n_ops(at);
     int64_t *durations = ps_realloc_array(NULL, (size_t)n + 1, sizeof *durations);
     if (durations == NULL) {
         return ps_fail_nomem(err);
     }
-    fill_job_durations(&js->ops[at->first], n, ideal_ns, question, durations);
+    ps_job_durations(at, ideal_ns, question, durations);
     const ps_graph_times times = {.duration_ns = durations, .lag_ns = js->lag_ns};
     ps_code code = ps_step_graph_run(at->graph, &times, start_ns, end_ns, err);
     ps_free(durations);

@@ -19,29 +19,29 @@ typedef struct ps_job_worker {
     int32_t stage, replica, tp;
 } ps_job_worker;
 
+/* What an op is. When it ran is its step's. */
 typedef struct ps_job_op {
-    int64_t start_ns, end_ns;  /* measured, on one clock */
-    int64_t duration_ns;       /* by itself: without waiting for others */
     uint32_t worker;           /* row in workers */
     uint32_t order;            /* among those of its kind, on its worker, in its step */
     int32_t microbatch, chunk; /* -1 unknown */
     uint8_t kind;              /* ps_worker_op */
 } ps_job_op;
 
+/* Steps of the same ops stand together and share them, and their graph. */
 typedef struct ps_job_step {
     int64_t step;
     int64_t begin_ns, end_ns;
-    size_t first;         /* in ops; as many as its graph has */
-    ps_step_graph *graph; /* steps of the same ops share one */
+    ps_job_op *ops; /* by worker, then as their maker orders them; as many as the graph has */
+    ps_step_graph *graph;
+    int64_t *duration_ns; /* of each op by itself: without waiting for others */
+    int64_t *start_ns;    /* measured, on one clock; NULL: not kept */
 } ps_job_step;
 
 typedef struct ps_job_steps {
     ps_job_worker *workers; /* by stage, replica, tp */
     size_t n_workers;
     int32_t n_stages, n_replicas, n_tp;
-    ps_job_op *ops; /* by step, worker, then as its maker orders them */
-    size_t n_ops, cap_ops;
-    ps_job_step *steps; /* by number; those that share a graph stand together */
+    ps_job_step *steps; /* by number */
     size_t n_steps, cap_steps;
     const ps_watch *watch;  /* asked before each step is run anew; or NULL */
     int64_t lag_ns;         /* of a result that travels without ops of its own */
@@ -50,6 +50,11 @@ typedef struct ps_job_steps {
     char why_left_out[280]; /* of the first of them, "" none */
 } ps_job_steps;
 
+static inline uint32_t ps_job_step_n_ops(const ps_job_step *step) {
+    return ps_step_graph_n_ops(step->graph);
+}
+/* Of all steps. */
+size_t ps_job_n_ops(const ps_job_steps *js);
 void ps_job_steps_fini(ps_job_steps *js);
 
 /* Which ops, and what they take instead of their measured duration. */
@@ -86,12 +91,30 @@ typedef struct ps_job_question {
     bool is_alike; /* computing of one kind and chunk takes its mean of the step, on each worker */
 } ps_job_question;
 
-/* The mean step in ns, all launch delays 0; each step in each_ns [n_steps] where that is not NULL. path_ns [n_workers], where it is
- * not NULL: added to by the measured computing of each worker on the longest paths of all steps. PS_RANGE, PS_NOMEM,
+/* A question and its answer: as ps_job_ask(). */
+typedef struct ps_job_asked {
+    ps_job_question question;
+    double *mean_ns;
+    int64_t *each_ns; /* NULL: not wanted */
+} ps_job_asked;
+
+/* What each op of the step takes under the question: out [ops of the step]. */
+void ps_job_durations(const ps_job_step *step, const int64_t ideal_ns[PS_N_WORKER_OPS],
+                      const ps_job_question *question, int64_t *out);
+
+/* Many questions at once, each as ps_job_ask() would answer it, side by side. */
+PS_MUST_USE ps_code ps_job_ask_all(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
+                                   const ps_job_asked *asked, size_t n, ps_err *err);
+
+/* The mean step in ns, all launch delays 0; each step in each_ns [n_steps] where that is not NULL. PS_RANGE, PS_NOMEM,
  * PS_BUSY. */
 PS_MUST_USE ps_code ps_job_ask(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
                                const ps_job_question *question, double *mean_ns, int64_t *each_ns,
-                               double *path_ns, ps_err *err);
+                               ps_err *err);
+/* The mean step, and the measured computing of each worker on the longest paths of all steps, added to path_ns [n_workers]. */
+PS_MUST_USE ps_code ps_job_ask_path(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
+                                    const ps_job_question *question, double *mean_ns,
+                                    double *path_ns, ps_err *err);
 
 /* The ops of one step under the question: start_ns and end_ns [ops of the step], from the step's begin. PS_RANGE, PS_NOMEM. */
 PS_MUST_USE ps_code ps_job_times(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],

@@ -64,12 +64,14 @@ static ps_code pick_workers(asking *a, piece whole, int64_t stage, int64_t repli
 }
 
 static bool has_kinds(const ps_job_steps *js, uint32_t kinds) {
-    for (size_t i = 0; i < js->n_ops; i++) {
-        if ((kinds >> js->ops[i].kind & 1) != 0) {
-            return true;
+    bool any = false;
+    for (size_t s = 0; !any && s < js->n_steps; s++) {
+        const ps_job_step *step = &js->steps[s];
+        for (uint32_t i = 0; !any && i < ps_job_step_n_ops(step); i++) {
+            any = (kinds >> step->ops[i].kind & 1) != 0;
         }
     }
-    return false;
+    return any;
 }
 
 static ps_code pick_kind(asking *a, piece whole, piece name, ps_job_part *part) {

@@ -66,7 +66,8 @@ ps_code ps_rank_steps_make(const ps_reduce_input *in, const ps_rank_timeline *ra
         code = ps_fail(err, PS_NOTHING, "no rank has a timeline of its ops");
     }
     if (code == PS_OK) {
-        code = ps_worker_steps_make(j.timelines, j.workers, j.n, out, err);
+        bool with_starts = in->opts->split != NULL; /* a plan draws what was measured */
+        code = ps_worker_steps_make(j.timelines, j.workers, j.n, with_starts, out, err);
         j.workers = NULL;
         out->watch = in->opts->watch;
     }

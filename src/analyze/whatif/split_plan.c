@@ -67,12 +67,15 @@ static ps_code measure_stages(const ps_job_steps *js, int32_t n_ways, ps_split_p
     int64_t *of_stage = ps_calloc(js->n_workers + 1, sizeof *of_stage);
     p->n_chunks = 1;
     bool ok = forwards != NULL && of_stage != NULL;
-    for (size_t i = 0; ok && i < js->n_ops; i++) {
-        const ps_job_op *op = &js->ops[i];
-        if ((PS_JOB_COMPUTING >> op->kind & 1) != 0) {
-            worker_ns[op->worker] += (double)op->duration_ns;
-            forwards[op->worker] += op->kind == PS_WORKER_FORWARD || op->kind == PS_WORKER_PAIR;
-            p->n_chunks = op->chunk >= p->n_chunks ? op->chunk + 1 : p->n_chunks;
+    for (size_t s = 0; ok && s < js->n_steps; s++) {
+        const ps_job_step *step = &js->steps[s];
+        for (uint32_t i = 0; i < ps_job_step_n_ops(step); i++) {
+            const ps_job_op *op = &step->ops[i];
+            if ((PS_JOB_COMPUTING >> op->kind & 1) != 0) {
+                worker_ns[op->worker] += (double)step->duration_ns[i];
+                forwards[op->worker] += op->kind == PS_WORKER_FORWARD || op->kind == PS_WORKER_PAIR;
+                p->n_chunks = op->chunk >= p->n_chunks ? op->chunk + 1 : p->n_chunks;
+            }
         }
     }
     ps_code code = ok ? PS_OK : ps_fail_nomem(err);
@@ -153,7 +156,7 @@ typedef struct measured {
 static ps_code simulate_factors(measured *x, double *step_ns, double *path_ns, ps_err *err) {
     static const int64_t UNUSED[PS_N_WORKER_OPS];
     const ps_job_question q = {.inverted = true, .computing = x->factors};
-    return ps_job_ask(x->js, UNUSED, &q, step_ns, NULL, path_ns, err);
+    return ps_job_ask_path(x->js, UNUSED, &q, step_ns, path_ns, err);
 }
 
 /* The measured step with all workers of a stage alike, and each stage scaled to its new time. `layers` NULL: as measured. */

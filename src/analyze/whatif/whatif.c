@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 
@@ -41,48 +42,96 @@ double ps_whatif_worker_slowdown(const ps_whatif *w, size_t worker) {
     return stage < replica ? stage : replica;
 }
 
+/* --- questions ----------------------------------------------------------------------------------------------------- */
+
+/* Questions that are asked together: what they mean stays where it is until then. */
+typedef struct questions {
+    const ps_whatif *w;
+    ps_job_asked *asked;
+    ps_job_part *parts; /* of each question one */
+    bool *workers;      /* a row of n_workers for each */
+    size_t n, cap;
+} questions;
+
+static bool questions_init(questions *q, const ps_whatif *w, size_t most) {
+    *q = (questions){.w = w, .cap = most};
+    q->asked = ps_calloc(most, sizeof *q->asked);
+    q->parts = ps_calloc(most, sizeof *q->parts);
+    q->workers = ps_calloc(most, w->js->n_workers + 1);
+    return q->asked != NULL && q->parts != NULL && q->workers != NULL;
+}
+
+static ps_code ask_questions(questions *q, ps_err *err) {
+    return ps_job_ask_all(q->w->js, q->w->ideal_of, q->asked, q->n, err);
+}
+
+static void questions_fini(questions *q) {
+    ps_free(q->asked);
+    ps_free(q->parts);
+    ps_free(q->workers);
+}
+
+/* The step with these ops alone as measured, or (inverted) all but them; `in`: NULL all workers, copied. */
+static void add_question(questions *q, uint32_t kinds, const bool *in, bool inverted,
+                         double *step_ns) {
+    size_t n = q->w->js->n_workers;
+    bool *workers = q->workers + q->n * (n + 1);
+    if (in != NULL) {
+        memcpy(workers, in, n * sizeof *workers);
+    }
+    q->parts[q->n] = (ps_job_part){.workers = in != NULL ? workers : NULL, .kinds = kinds};
+    q->asked[q->n] =
+        (ps_job_asked){.question = {.parts = &q->parts[q->n], .n_parts = 1, .inverted = inverted},
+                       .mean_ns = step_ns};
+    q->n++;
+}
+
+static void add_part(questions *q, uint32_t kinds, const bool *in, ps_whatif_part *out) {
+    add_question(q, kinds, in, false, &out->alone_ns);
+    add_question(q, kinds, in, true, &out->without_ns);
+}
+
 /* --- parts --------------------------------------------------------------------------------------------------------- */
 
-static ps_code ask_part(const ps_whatif *w, const ps_job_part *part, ps_whatif_part *out,
-                        ps_err *err) {
-    ps_job_question q = {.parts = part, .n_parts = 1};
-    ps_code code = ps_job_ask(w->js, w->ideal_of, &q, &out->alone_ns, NULL, NULL, err);
-    q.inverted = true;
-    return code == PS_OK ? ps_job_ask(w->js, w->ideal_of, &q, &out->without_ns, NULL, NULL, err)
-                         : code;
-}
-
-static ps_code measure_kinds(ps_whatif *w, ps_err *err) {
+static void add_kinds(ps_whatif *w, questions *q) {
     uint32_t there = 0;
-    ps_code code = PS_OK;
-    for (size_t i = 0; i < w->js->n_ops; i++) {
-        there |= 1u << w->js->ops[i].kind;
+    for (size_t s = 0; s < w->js->n_steps; s++) {
+        const ps_job_step *step = &w->js->steps[s];
+        bool is_same = s > 0 && step->ops == w->js->steps[s - 1].ops;
+        for (uint32_t i = 0; !is_same && i < ps_job_step_n_ops(step); i++) {
+            there |= 1u << step->ops[i].kind;
+        }
     }
-    for (size_t k = 0; code == PS_OK && k < PS_N_WHATIF_KINDS; k++) {
-        const ps_job_part part = {.kinds = KINDS[k].ops};
+    for (size_t k = 0; k < PS_N_WHATIF_KINDS; k++) {
         w->has_kind[k] = (there & KINDS[k].ops) != 0;
-        code = w->has_kind[k] ? ask_part(w, &part, &w->kinds[k], err) : PS_OK;
+        if (w->has_kind[k]) {
+            add_part(q, KINDS[k].ops, NULL, &w->kinds[k]);
+        }
     }
-    return code;
 }
 
-/* Stages or replicas: the workers whose number is i. */
-static ps_code measure_places(ps_whatif *w, bool of_stages, bool *in, ps_err *err) {
-    const ps_job_steps *js = w->js;
-    int32_t n = of_stages ? js->n_stages : js->n_replicas;
-    ps_code code = PS_OK;
-    for (int32_t i = 0; code == PS_OK && i < n; i++) {
-        for (size_t k = 0; k < js->n_workers; k++) {
-            in[k] = (of_stages ? js->workers[k].stage : js->workers[k].replica) == i;
-        }
-        const ps_job_part part = {.workers = in};
-        code = ask_part(w, &part, of_stages ? &w->stages[i] : &w->replicas[i], err);
+static void pick_stage(const ps_job_steps *js, int32_t stage, bool *in) {
+    for (size_t k = 0; k < js->n_workers; k++) {
+        in[k] = js->workers[k].stage == stage;
     }
-    return code;
+}
+
+static void add_places(ps_whatif *w, questions *q, bool *in) {
+    const ps_job_steps *js = w->js;
+    for (int32_t i = 0; i < js->n_stages; i++) {
+        pick_stage(js, i, in);
+        add_part(q, 0, in, &w->stages[i]);
+    }
+    for (int32_t i = 0; i < js->n_replicas; i++) {
+        for (size_t k = 0; k < js->n_workers; k++) {
+            in[k] = js->workers[k].replica == i;
+        }
+        add_part(q, 0, in, &w->replicas[i]);
+    }
 }
 
 /* The slowest 3 % of the workers, at least one; of equal ones the lower rank. */
-static ps_code measure_worst(ps_whatif *w, ps_err *err) {
+static void find_worst(ps_whatif *w) {
     const ps_job_steps *js = w->js;
     size_t n = (size_t)ceil(WORST_SHARE * (double)js->n_workers - 1e-9);
     n = n > 0 ? n : 1;
@@ -95,71 +144,48 @@ static ps_code measure_worst(ps_whatif *w, ps_err *err) {
         }
         w->is_worst[worst] = true;
     }
-    const ps_job_part part = {.workers = w->is_worst};
-    return ask_part(w, &part, &w->worst, err);
 }
 
-static ps_code ask_without(const ps_whatif *w, const ps_job_part *part, double *step_ns,
-                           ps_err *err) {
-    const ps_job_question q = {.parts = part, .n_parts = 1, .inverted = true};
-    return ps_job_ask(w->js, w->ideal_of, &q, step_ns, NULL, NULL, err);
-}
-
-/* The step without what these workers compute longer. */
-static ps_code ask_without_computing(const ps_whatif *w, const bool *workers, double *step_ns,
-                                     ps_err *err) {
-    const ps_job_part part = {.workers = workers, .kinds = PS_JOB_COMPUTING};
-    return ask_without(w, &part, step_ns, err);
-}
-
-static ps_code measure_transfers(ps_whatif *w, ps_err *err) {
-    const ps_job_part part = {.kinds = KINDS[PS_WHATIF_FORWARD_COMM].ops |
-                                       KINDS[PS_WHATIF_BACKWARD_COMM].ops};
-    return ask_without(w, &part, &w->without_transfers_ns, err);
-}
-
-/* What a stage costs besides the slowest workers, which may be its own. */
-static ps_code measure_computing(ps_whatif *w, bool *in, ps_err *err) {
+/* Without what these workers compute longer; what a stage costs besides the slowest workers, which may be its own. */
+static void add_computing(ps_whatif *w, questions *q, bool *in) {
     const ps_job_steps *js = w->js;
-    ps_code code = ask_without_computing(w, w->is_worst, &w->worst_computing_ns, err);
-    for (int32_t s = 0; code == PS_OK && s < js->n_stages; s++) {
-        for (size_t k = 0; k < js->n_workers; k++) {
-            in[k] = js->workers[k].stage == s;
-        }
-        code = ask_without_computing(w, in, &w->stage_computing_ns[s], err);
+    add_question(q, PS_JOB_COMPUTING, w->is_worst, true, &w->worst_computing_ns);
+    for (int32_t s = 0; s < js->n_stages; s++) {
+        pick_stage(js, s, in);
+        add_question(q, PS_JOB_COMPUTING, in, true, &w->stage_computing_ns[s]);
         for (size_t k = 0; k < js->n_workers; k++) {
             in[k] = in[k] || w->is_worst[k];
         }
-        code = code == PS_OK ? ask_without_computing(w, in, &w->beside_worst_ns[s], err) : code;
+        add_question(q, PS_JOB_COMPUTING, in, true, &w->beside_worst_ns[s]);
     }
-    return code;
 }
 
-/* --- stages that compute equally long --------------------------------------------------------------------------------- */
-
-/* Layers that are moved take their time elsewhere: the mean of the stages stays. */
-static ps_code measure_even_stages(ps_whatif *w, ps_err *err) {
+/* First the whole and its parts, by which the slowest workers are found; then what is asked of those. */
+static ps_code measure_parts(ps_whatif *w, bool *in, ps_err *err) {
     const ps_job_steps *js = w->js;
-    double *of_stage = ps_calloc((size_t)js->n_stages + 1, sizeof *of_stage);
-    double *factors = ps_calloc(js->n_workers + 1, sizeof *factors);
-    double sum = 0;
-    ps_code code = of_stage != NULL && factors != NULL ? PS_OK : ps_fail_nomem(err);
-    for (size_t i = 0; code == PS_OK && i < js->n_ops; i++) {
-        const ps_job_op *op = &js->ops[i];
-        if ((PS_JOB_COMPUTING >> op->kind & 1) != 0) {
-            of_stage[js->workers[op->worker].stage] += (double)op->duration_ns;
-            sum += (double)op->duration_ns;
-        }
+    questions q;
+    size_t most = 2 * ((size_t)js->n_stages + (size_t)js->n_replicas + PS_N_WHATIF_KINDS) + 8;
+    ps_code code = questions_init(&q, w, most) ? PS_OK : ps_fail_nomem(err);
+    if (code == PS_OK) {
+        add_kinds(w, &q);
+        add_places(w, &q, in);
+        add_question(&q, KINDS[PS_WHATIF_FORWARD_COMM].ops | KINDS[PS_WHATIF_BACKWARD_COMM].ops,
+                     NULL, true, &w->without_transfers_ns);
+        q.asked[q.n++] = (ps_job_asked){{.inverted = true}, &w->real_ns, w->step_real_ns};
+        q.asked[q.n++] = (ps_job_asked){{.inverted = false}, &w->ideal_ns, w->step_ideal_ns};
+        code = ask_questions(&q, err);
     }
-    for (size_t k = 0; code == PS_OK && k < js->n_workers; k++) {
-        double own = of_stage[js->workers[k].stage];
-        factors[k] = own > 0 ? sum / (double)js->n_stages / own : 1;
+    if (code == PS_OK && !(w->ideal_ns > 0)) {
+        code = ps_fail(err, PS_NOTHING, "no op takes any time");
     }
-    const ps_job_question q = {.inverted = true, .computing = factors};
-    code =
-        code == PS_OK ? ps_job_ask(js, w->ideal_of, &q, &w->even_stages_ns, NULL, NULL, err) : code;
-    ps_free(of_stage);
-    ps_free(factors);
+    if (code == PS_OK) {
+        find_worst(w);
+        q.n = 0;
+        add_part(&q, 0, w->is_worst, &w->worst);
+        add_computing(w, &q, in);
+        code = ask_questions(&q, err);
+    }
+    questions_fini(&q);
     return code;
 }
 
@@ -178,7 +204,9 @@ static double correlation_of(const moments *m) {
 
 /* Of one step: the forward of each microbatch and chunk of a worker with its backward. Both are in the order in which they ran, so
  * that few stand between them. */
-static void add_pairs(const ps_job_op *ops, uint32_t n, moments *of_worker) {
+static void add_pairs(const ps_job_step *step, moments *of_worker) {
+    const ps_job_op *ops = step->ops;
+    uint32_t n = ps_job_step_n_ops(step);
     for (uint32_t i = 0; i < n; i++) {
         if (ops[i].kind != PS_WORKER_FORWARD || ops[i].microbatch < 0) {
             continue;
@@ -186,8 +214,8 @@ static void add_pairs(const ps_job_op *ops, uint32_t n, moments *of_worker) {
         for (uint32_t j = i + 1; j < n && ops[j].worker == ops[i].worker; j++) {
             if (ops[j].kind == PS_WORKER_BACKWARD && ops[j].microbatch == ops[i].microbatch &&
                 ops[j].chunk == ops[i].chunk) {
-                double x = (double)ops[i].duration_ns / 1e6;
-                double y = (double)ops[j].duration_ns / 1e6;
+                double x = (double)step->duration_ns[i] / 1e6;
+                double y = (double)step->duration_ns[j] / 1e6;
                 moments *m = &of_worker[ops[i].worker];
                 *m = (moments){m->n + 1,      m->x + x,      m->y + y,
                                m->xx + x * x, m->yy + y * y, m->xy + x * y};
@@ -215,7 +243,7 @@ static ps_code correlate_lengths(ps_whatif *w, ps_err *err) {
         return ps_fail_nomem(err);
     }
     for (size_t s = 0; s < js->n_steps; s++) {
-        add_pairs(&js->ops[js->steps[s].first], ps_step_graph_n_ops(js->steps[s].graph), of_worker);
+        add_pairs(&js->steps[s], of_worker);
     }
     for (size_t k = 0; k < js->n_workers; k++) {
         double one = correlation_of(&of_worker[k]);
@@ -232,30 +260,38 @@ static ps_code correlate_lengths(ps_whatif *w, ps_err *err) {
     return PS_OK;
 }
 
-static ps_code measure_lengths(ps_whatif *w, ps_err *err) {
-    const ps_job_question alike = {.inverted = true, .is_alike = true};
-    w->alike_ns = (double)NAN;
-    ps_code code = correlate_lengths(w, err);
-    return code == PS_OK && !isnan(w->length_correlation)
-               ? ps_job_ask(w->js, w->ideal_of, &alike, &w->alike_ns, NULL, NULL, err)
-               : code;
-}
+/* --- what remedies give --------------------------------------------------------------------------------- */
 
-/* --- all together -------------------------------------------------------------------------------------------------- */
-
-static ps_code measure_whole(ps_whatif *w, ps_err *err) {
-    const ps_job_question real = {.inverted = true};
-    const ps_job_question ideal = {.inverted = false};
-    if (!ps_job_ideal(w->js, w->ideal_of)) {
-        return ps_fail_nomem(err);
+/* Layers that are moved take their time elsewhere: the mean of the stages stays. And microbatches of equal length, where lengths are
+ * known. */
+static ps_code measure_remedies(ps_whatif *w, ps_err *err) {
+    const ps_job_steps *js = w->js;
+    double *of_stage = ps_calloc((size_t)js->n_stages + 1, sizeof *of_stage);
+    double *factors = ps_calloc(js->n_workers + 1, sizeof *factors);
+    double sum = 0;
+    ps_code code = of_stage != NULL && factors != NULL ? PS_OK : ps_fail_nomem(err);
+    for (size_t s = 0; code == PS_OK && s < js->n_steps; s++) {
+        const ps_job_step *step = &js->steps[s];
+        for (uint32_t i = 0; i < ps_job_step_n_ops(step); i++) {
+            const ps_job_op *op = &step->ops[i];
+            if ((PS_JOB_COMPUTING >> op->kind & 1) != 0) {
+                of_stage[js->workers[op->worker].stage] += (double)step->duration_ns[i];
+                sum += (double)step->duration_ns[i];
+            }
+        }
     }
-    w->measured_ns = ps_job_measured(w->js);
-    ps_code code = ps_job_ask(w->js, w->ideal_of, &real, &w->real_ns, w->step_real_ns, NULL, err);
-    code = code == PS_OK
-               ? ps_job_ask(w->js, w->ideal_of, &ideal, &w->ideal_ns, w->step_ideal_ns, NULL, err)
-               : code;
-    return code == PS_OK && !(w->ideal_ns > 0) ? ps_fail(err, PS_NOTHING, "no op takes any time")
-                                               : code;
+    for (size_t k = 0; code == PS_OK && k < js->n_workers; k++) {
+        double own = of_stage[js->workers[k].stage];
+        factors[k] = own > 0 ? sum / (double)js->n_stages / own : 1;
+    }
+    const ps_job_asked asked[] = {
+        {{.inverted = true, .computing = factors}, &w->even_stages_ns, NULL},
+        {{.inverted = true, .is_alike = true}, &w->alike_ns, NULL}};
+    size_t n = isnan(w->length_correlation) ? 1 : 2;
+    code = code == PS_OK ? ps_job_ask_all(js, w->ideal_of, asked, n, err) : code;
+    ps_free(of_stage);
+    ps_free(factors);
+    return code;
 }
 
 ps_code ps_whatif_measure(const ps_job_steps *js, ps_whatif *out, ps_err *err) {
@@ -271,15 +307,12 @@ ps_code ps_whatif_measure(const ps_job_steps *js, ps_whatif *out, ps_err *err) {
     bool ok = in != NULL && out->step_real_ns != NULL && out->step_ideal_ns != NULL &&
               out->stages != NULL && out->replicas != NULL && out->is_worst != NULL &&
               out->stage_computing_ns != NULL && out->beside_worst_ns != NULL;
-    ps_code code = ok ? measure_whole(out, err) : ps_fail_nomem(err);
-    code = code == PS_OK ? measure_kinds(out, err) : code;
-    code = code == PS_OK ? measure_places(out, true, in, err) : code;
-    code = code == PS_OK ? measure_places(out, false, in, err) : code;
-    code = code == PS_OK ? measure_worst(out, err) : code;
-    code = code == PS_OK ? measure_computing(out, in, err) : code;
-    code = code == PS_OK ? measure_transfers(out, err) : code;
-    code = code == PS_OK ? measure_even_stages(out, err) : code;
-    code = code == PS_OK ? measure_lengths(out, err) : code;
+    ok = ok && ps_job_ideal(js, out->ideal_of);
+    out->measured_ns = ps_job_measured(js);
+    ps_code code = ok ? measure_parts(out, in, err) : ps_fail_nomem(err);
+    code = code == PS_OK ? correlate_lengths(out, err) : code;
+    out->alike_ns = (double)NAN;
+    code = code == PS_OK ? measure_remedies(out, err) : code;
     if (code == PS_OK) {
         out->last_stage = out->stages[js->n_stages - 1];
     }

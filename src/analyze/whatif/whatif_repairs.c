@@ -82,6 +82,8 @@ static void add_repair_places(repairing *k) {
 /* The workers with the largest S, each alone. */
 static ps_code add_workers(repairing *k) {
     const ps_whatif *w = k->w;
+    ps_job_asked asked[MOST_WORKERS];
+    size_t n_asked = 0;
     bool *taken = ps_calloc(w->js->n_workers + 1, sizeof *taken);
     ps_code code = taken != NULL ? PS_OK : ps_fail_nomem(k->err);
     for (size_t i = 0; code == PS_OK && i < MOST_WORKERS && i < w->js->n_workers; i++) {
@@ -96,33 +98,38 @@ static ps_code add_workers(repairing *k) {
         const ps_job_worker *at = &w->js->workers[worst];
         (void)snprintf(r->name, sizeof r->name, "rank %lld (stage %d, replica %d)",
                        (long long)at->rank, (int)at->stage, (int)at->replica);
-        const ps_job_question q = {.parts = &r->part, .n_parts = 1, .inverted = true};
-        code = ps_job_ask(w->js, w->ideal_of, &q, &r->step_ns, NULL, NULL, k->err);
+        asked[n_asked++] =
+            (ps_job_asked){{.parts = &r->part, .n_parts = 1, .inverted = true}, &r->step_ns, NULL};
     }
     ps_free(taken);
-    return code;
+    return code == PS_OK ? ps_job_ask_all(w->js, w->ideal_of, asked, n_asked, k->err) : code;
 }
 
 PS_COMPARE(order_repairs, repair, PS_BY(step_ns) PS_BY_TEXT(name))
 
 static void count_touched(const ps_job_steps *js, repair *r) {
-    for (uint32_t i = 0; i < ps_step_graph_n_ops(js->steps[0].graph); i++) {
-        r->n_ops += ps_job_part_has(&r->part, &js->ops[js->steps[0].first + i]);
+    for (uint32_t i = 0; i < ps_job_step_n_ops(&js->steps[0]); i++) {
+        r->n_ops += ps_job_part_has(&r->part, &js->steps[0].ops[i]);
     }
 }
 
 /* The step when each of the first n repairs comes after those in parts, into then_ns. */
-static ps_code try_repairs(repairing *k, size_t n, ps_job_part *parts, size_t n_parts) {
-    ps_code code = PS_OK;
-    for (size_t r = 0; code == PS_OK && r < n; r++) {
+static ps_code try_repairs(repairing *k, size_t n, const ps_job_part *before, size_t n_before) {
+    ps_job_part parts[MOST_SHOWN][MOST_IN_ORDER];
+    ps_job_asked asked[MOST_SHOWN];
+    size_t n_asked = 0;
+    for (size_t r = 0; r < n; r++) {
         if (k->repairs[r].order == 0) {
-            parts[n_parts] = k->repairs[r].part;
-            const ps_job_question q = {.parts = parts, .n_parts = n_parts + 1, .inverted = true};
-            code = ps_job_ask(k->w->js, k->w->ideal_of, &q, &k->repairs[r].then_ns, NULL, NULL,
-                              k->err);
+            ps_job_part *own = parts[n_asked];
+            memcpy(own, before, n_before * sizeof *own);
+            own[n_before] = k->repairs[r].part;
+            asked[n_asked++] =
+                (ps_job_asked){{.parts = own, .n_parts = n_before + 1, .inverted = true},
+                               &k->repairs[r].then_ns,
+                               NULL};
         }
     }
-    return code;
+    return ps_job_ask_all(k->w->js, k->w->ideal_of, asked, n_asked, k->err);
 }
 
 static repair *choose_repair(repairing *k, size_t n, double before_ns) {

@@ -69,8 +69,7 @@ ps_table *ps_whatif_timeline(const ps_job_steps *js, const int64_t ideal_ns[PS_N
         const ps_job_step *step = &js->steps[s];
         code = ps_job_times(js, ideal_ns, question, s, start_ns, end_ns, err);
         for (uint32_t i = 0; code == PS_OK && i < ps_step_graph_n_ops(step->graph); i++) {
-            bool added =
-                put_timeline_row(t, js, step, &js->ops[step->first + i], start_ns[i], end_ns[i]);
+            bool added = put_timeline_row(t, js, step, &step->ops[i], start_ns[i], end_ns[i]);
             code = added ? PS_OK : ps_fail_nomem(err);
         }
     }

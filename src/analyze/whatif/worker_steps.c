@@ -7,60 +7,10 @@
 #include "base/alloc.h"
 #include "base/order.h"
 
+/* Of a list whose ops name no step. */
+#define NO_STEP INT64_MIN
+
 /* --- reading one worker -------------------------------------------------------------------------------------------- */
-
-static ps_worker_op op_of_slice(const ps_trace *trace, uint32_t slice, uint8_t *kinds) {
-    const ps_slices *s = ps_trace_slices(trace);
-    ps_str name = s->name[slice];
-    if (ps_str_is_none(name)) {
-        return PS_N_WORKER_OPS;
-    }
-    if (kinds[name.id] == 0) {
-        ps_worker_op op =
-            ps_worker_op_find(ps_trace_text(trace, name), ps_trace_text_len(trace, name));
-        op = op == PS_WORKER_INPUT ? PS_WORKER_BACKWARD : op; /* one chain of backwards */
-        kinds[name.id] = (uint8_t)(1 + op);
-    }
-    return (ps_worker_op)(kinds[name.id] - 1);
-}
-
-static int32_t small_number(int64_t value) {
-    return value >= 0 && value < INT32_MAX ? (int32_t)value : -1;
-}
-
-typedef struct timeline_keys {
-    ps_str step, microbatch, chunk, order;
-} timeline_keys;
-
-static ps_timeline_op read_timeline_op(const ps_trace *trace, uint32_t slice,
-                                       const timeline_keys *keys, bool *has_step) {
-    const ps_slices *s = ps_trace_slices(trace);
-    int64_t start = ps_trace_origin_ns(trace) + s->start_ns[slice];
-    ps_timeline_op op = {.start_ns = start,
-                         .end_ns = start + s->dur_ns[slice],
-                         .order = -1,
-                         .microbatch = -1,
-                         .chunk = -1};
-    ps_arg_iter args = ps_trace_args(trace, slice);
-    ps_arg arg;
-    *has_step = false;
-    while (ps_arg_next(&args, &arg)) {
-        if (arg.type != PS_ARG_INT) {
-            continue;
-        }
-        if (ps_str_eq(arg.key, keys->step)) {
-            op.step = arg.u.i;
-            *has_step = true;
-        } else if (ps_str_eq(arg.key, keys->microbatch)) {
-            op.microbatch = small_number(arg.u.i);
-        } else if (ps_str_eq(arg.key, keys->chunk)) {
-            op.chunk = small_number(arg.u.i);
-        } else if (ps_str_eq(arg.key, keys->order)) {
-            op.order = arg.u.i;
-        }
-    }
-    return op;
-}
 
 static bool read_windows(const ps_trace *trace, ps_timeline *out) {
     size_t n = 0;
@@ -75,80 +25,53 @@ static bool read_windows(const ps_trace *trace, ps_timeline *out) {
 }
 
 bool ps_timeline_read(const ps_trace *trace, ps_timeline *out) {
-    *out = (ps_timeline){0};
-    const ps_slices *s = ps_trace_slices(trace);
-    const timeline_keys keys = {
-        ps_trace_find_text(trace, "step"), ps_trace_find_text(trace, "microbatch"),
-        ps_trace_find_text(trace, "chunk"), ps_trace_find_text(trace, "seq_id")};
-    uint8_t *kinds = ps_calloc(ps_trace_n_texts(trace) + 1, sizeof *kinds);
-    bool ok = kinds != NULL && read_windows(trace, out);
-    for (uint32_t i = 0; ok && i < s->n; i++) {
-        if (s->kind[i] != PS_SLICE_JOB && s->kind[i] != PS_SLICE_COMM_KERNEL) {
-            continue;
+    *out = (ps_timeline){.ops = *ps_trace_worker_ops(trace)};
+    for (size_t i = 0; i < out->ops.n_lists; i++) {
+        const ps_worker_list *list = &out->ops.lists[i];
+        size_t n = 0;
+        for (const ps_worker_rows *rows = list->first; rows != NULL; rows = rows->next) {
+            for (uint32_t k = 0; k < rows->n; k++) {
+                n += out->ops.op_of_name[rows->at[k].name] != PS_N_WORKER_OPS;
+            }
         }
-        ps_worker_op kind = op_of_slice(trace, i, kinds);
-        bool has_step = false;
-        if (kind == PS_N_WORKER_OPS) {
-            continue;
-        }
-        ps_timeline_op op = read_timeline_op(trace, i, &keys, &has_step);
-        op.kind = (uint8_t)kind;
-        out->n_without_step += !has_step;
-        ok = !has_step ||
-             ps_grow(&out->ops, &out->cap, out->n + 1, UINT32_MAX - 1, sizeof *out->ops);
-        if (ok && has_step) {
-            out->ops[out->n++] = op;
-        }
+        out->n += list->step != NO_STEP ? n : 0;
+        out->n_without_step += list->step == NO_STEP ? n : 0;
     }
-    ps_free(kinds);
-    return ok;
+    return read_windows(trace, out);
 }
 
 void ps_timeline_fini(ps_timeline *t) {
-    ps_free(t->ops);
     ps_free(t->windows);
     *t = (ps_timeline){0};
 }
 
 /* --- the steps of all workers -------------------------------------------------------------------------------------- */
 
-/* An op with what decides where it goes. */
-typedef struct placed_op {
-    int64_t step;
-    const ps_timeline_op *op;
-    uint32_t worker;
-} placed_op;
-
 static bool is_computing(uint8_t kind) {
     return kind <= PS_WORKER_PAIR;
 }
 
-/* By step, worker, computing first; computing by start, all else by kind and number. */
-static int order_placed(const void *x, const void *y) {
-    const placed_op *a = x;
-    const placed_op *b = y;
-    int by = ps_order_i64(a->step, b->step);
-    by = by != 0 ? by : ps_order_i64(a->worker, b->worker);
-    bool both = is_computing(a->op->kind) && is_computing(b->op->kind);
-    by = by != 0 || both ? by : ps_order_i64(a->op->kind, b->op->kind);
-    by = by != 0 || both ? by : ps_order_i64(a->op->order, b->op->order);
-    by = by != 0 ? by : ps_order_i64(a->op->start_ns, b->op->start_ns);
-    by = by != 0 ? by : ps_order_i64(a->op->kind, b->op->kind);
-    return by != 0 ? by : ps_order_i64(a->op->microbatch, b->op->microbatch);
-}
-
 typedef struct making {
     ps_job_steps *js;
-    placed_op *placed;
-    size_t n;
+    const ps_timeline *const *timelines;
+    bool with_starts;
     ps_err *err;
     uint32_t *
         starts; /* [n_workers * PS_N_WORKER_OPS + 1] first op of each worker and kind but computing */
-    uint32_t *counts;       /* [n_workers * PS_N_WORKER_OPS] */
-    uint32_t *chain;        /* [n_workers + 1] first op of each worker: its computing */
-    uint32_t *list, *other; /* [ops of a step] */
-    int64_t *latest;        /* the same: of a group, the latest start */
-    char why[240];          /* the step in hand is left out */
+    uint32_t *counts; /* [n_workers * PS_N_WORKER_OPS] */
+    uint32_t *chain;  /* [n_workers + 1] first op of each worker: its computing */
+    size_t *next;     /* [n_workers] list that is not taken yet */
+    /* Of the step in hand. */
+    ps_job_op *ops;
+    int64_t *start_ns, *end_ns; /* measured */
+    size_t n, cap_ops, cap_starts, cap_ends;
+    uint32_t *list, *other;
+    int64_t *latest; /* of a group, the latest start */
+    size_t cap_list, cap_other, cap_latest;
+    /* Of the worker in hand. */
+    const ps_worker_row **rows, **sorted;
+    size_t cap_rows, cap_sorted;
+    char why[240]; /* the step in hand is left out */
 } making;
 
 static const char *describe_worker(const ps_job_worker *w, char out[96]) {
@@ -554,6 +477,169 @@ static bool same_ops(const ps_job_op *a, const ps_job_op *b, uint32_t n) {
     return true;
 }
 
+static bool same_microbatches(const ps_job_op *a, const ps_job_op *b, uint32_t n) {
+    for (uint32_t i = 0; i < n; i++) {
+        if (a[i].microbatch != b[i].microbatch) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- the ops of one worker in one step --------------------------------------------------------------------------------- */
+
+static uint8_t kind_of_row(const ps_timeline *t, const ps_worker_row *row) {
+    uint8_t kind = t->ops.op_of_name[row->name];
+    return kind == PS_WORKER_INPUT ? PS_WORKER_BACKWARD : kind; /* one chain of backwards */
+}
+
+/* -1: not known. */
+static int32_t known_number(int32_t value) {
+    return value >= 0 && value < INT32_MAX ? value : -1;
+}
+
+static int order_i64(int64_t a, int64_t b) {
+    return a < b ? -1 : a > b ? 1 : 0;
+}
+
+static int order_computing(const ps_worker_row *a, const ps_worker_row *b) {
+    return order_i64(a->start_ns, b->start_ns);
+}
+
+static int order_of_kind(const ps_worker_row *a, const ps_worker_row *b) {
+    int32_t x = a->order != PS_ROW_UNKNOWN ? a->order : -1;
+    int32_t y = b->order != PS_ROW_UNKNOWN ? b->order : -1;
+    int by = order_i64(x, y);
+    return by != 0 ? by : order_computing(a, b);
+}
+
+static int order_microbatch(const ps_worker_row *a, const ps_worker_row *b) {
+    return order_i64(known_number(a->microbatch), known_number(b->microbatch));
+}
+
+static int compare_computing(const void *x, const void *y) {
+    const ps_worker_row *a = *(const ps_worker_row *const *)x;
+    const ps_worker_row *b = *(const ps_worker_row *const *)y;
+    int by = order_computing(a, b);
+    return by != 0 ? by : order_microbatch(a, b);
+}
+
+/* As the file numbers them, else by start. */
+static int compare_of_kind(const void *x, const void *y) {
+    const ps_worker_row *a = *(const ps_worker_row *const *)x;
+    const ps_worker_row *b = *(const ps_worker_row *const *)y;
+    int by = order_of_kind(a, b);
+    return by != 0 ? by : order_microbatch(a, b);
+}
+
+/* Most files have them in order. */
+static void sort_kind(const ps_worker_row **rows, size_t n, bool computing) {
+    int (*compare)(const void *, const void *) = computing ? compare_computing : compare_of_kind;
+    for (size_t i = 1; i < n; i++) {
+        if (compare(&rows[i - 1], &rows[i]) > 0) {
+            qsort(rows, n, sizeof *rows, compare);
+            return;
+        }
+    }
+}
+
+static bool emit_row(making *k, uint32_t worker, uint8_t kind, const ps_worker_row *row) {
+    if (!ps_grow(&k->ops, &k->cap_ops, k->n + 1, UINT32_MAX - 1, sizeof *k->ops) ||
+        !ps_grow(&k->start_ns, &k->cap_starts, k->n + 1, UINT32_MAX - 1, sizeof *k->start_ns) ||
+        !ps_grow(&k->end_ns, &k->cap_ends, k->n + 1, UINT32_MAX - 1, sizeof *k->end_ns)) {
+        return false;
+    }
+    const ps_job_op *before = k->n > 0 ? &k->ops[k->n - 1] : NULL;
+    bool same = before != NULL && before->worker == worker && before->kind == kind;
+    k->start_ns[k->n] = row->start_ns;
+    k->end_ns[k->n] = row->start_ns + ps_worker_row_dur_ns(row);
+    k->ops[k->n++] = (ps_job_op){.worker = worker,
+                                 .order = same ? before->order + 1 : 0,
+                                 .microbatch = known_number(row->microbatch),
+                                 .chunk = known_number(row->chunk),
+                                 .kind = kind};
+    return true;
+}
+
+/* Rows of a worker by kind: those of a kind begin at first[kind]. */
+typedef struct kinds_of_rows {
+    size_t first[PS_N_WORKER_OPS + 1];
+} kinds_of_rows;
+
+/* Computing in the order in which it ran, whatever its kind; of equal ones the lower kind. */
+static bool emit_computing(making *k, uint32_t worker, const kinds_of_rows *of) {
+    size_t at[PS_WORKER_PAIR + 1];
+    memcpy(at, of->first, sizeof at);
+    for (size_t left = of->first[PS_WORKER_PAIR + 1]; left > 0; left--) {
+        uint8_t best = PS_N_WORKER_OPS;
+        for (uint8_t kind = 0; kind <= PS_WORKER_PAIR; kind++) {
+            bool any = at[kind] < of->first[kind + 1];
+            bool first = any && (best == PS_N_WORKER_OPS ||
+                                 order_computing(k->sorted[at[kind]], k->sorted[at[best]]) < 0);
+            best = first ? kind : best;
+        }
+        if (!emit_row(k, worker, best, k->sorted[at[best]++])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool emit_worker(making *k, uint32_t worker, const kinds_of_rows *of) {
+    bool ok = emit_computing(k, worker, of);
+    for (uint8_t kind = PS_WORKER_PAIR + 1; ok && kind < PS_N_WORKER_OPS; kind++) {
+        for (size_t i = of->first[kind]; ok && i < of->first[kind + 1]; i++) {
+            ok = emit_row(k, worker, kind, k->sorted[i]);
+        }
+    }
+    return ok;
+}
+
+/* Rows of the worker's lists of this step, which are then taken. */
+static bool take_rows(making *k, size_t worker, int64_t step, size_t *n) {
+    const ps_timeline *t = k->timelines[worker];
+    *n = 0;
+    for (; k->next[worker] < t->ops.n_lists && t->ops.lists[k->next[worker]].step == step;
+         k->next[worker]++) {
+        const ps_worker_rows *rows = t->ops.lists[k->next[worker]].first;
+        for (; rows != NULL; rows = rows->next) {
+            if (!ps_grow(&k->rows, &k->cap_rows, *n + rows->n, UINT32_MAX - 1, sizeof *k->rows)) {
+                return false;
+            }
+            for (uint32_t i = 0; i < rows->n; i++) {
+                k->rows[*n] = &rows->at[i];
+                *n += t->ops.op_of_name[rows->at[i].name] != PS_N_WORKER_OPS;
+            }
+        }
+    }
+    return ps_grow(&k->sorted, &k->cap_sorted, *n + 1, UINT32_MAX - 1, sizeof *k->sorted);
+}
+
+static bool add_worker_rows(making *k, size_t worker, int64_t step) {
+    const ps_timeline *t = k->timelines[worker];
+    kinds_of_rows of = {{0}};
+    size_t at[PS_N_WORKER_OPS] = {0};
+    size_t n = 0;
+    if (!take_rows(k, worker, step, &n)) {
+        return false;
+    }
+    for (size_t i = 0; i < n; i++) {
+        of.first[kind_of_row(t, k->rows[i]) + 1]++;
+    }
+    for (size_t kind = 0; kind < PS_N_WORKER_OPS; kind++) {
+        of.first[kind + 1] += of.first[kind];
+        at[kind] = of.first[kind];
+    }
+    for (size_t i = 0; i < n; i++) {
+        k->sorted[at[kind_of_row(t, k->rows[i])]++] = k->rows[i];
+    }
+    for (uint8_t kind = 0; kind < PS_N_WORKER_OPS; kind++) {
+        sort_kind(k->sorted + of.first[kind], of.first[kind + 1] - of.first[kind],
+                  is_computing(kind));
+    }
+    return emit_worker(k, (uint32_t)worker, &of);
+}
+
 /* --- all steps -------------------------------------------------------------------------------------------------------- */
 
 static const ps_timeline_window *window_of(const ps_timeline *const *timelines, size_t n,
@@ -568,55 +654,23 @@ static const ps_timeline_window *window_of(const ps_timeline *const *timelines, 
     return NULL;
 }
 
-static bool place_timeline_ops(making *k, const ps_timeline *const *timelines) {
-    size_t n = 0;
-    for (size_t w = 0; w < k->js->n_workers; w++) {
-        n += timelines[w]->n;
-    }
-    k->placed = ps_realloc_array(NULL, n + 1, sizeof *k->placed);
-    for (size_t w = 0; k->placed != NULL && w < k->js->n_workers; w++) {
-        for (size_t i = 0; i < timelines[w]->n; i++) {
-            const ps_timeline_op *op = &timelines[w]->ops[i];
-            k->placed[k->n++] = (placed_op){op->step, op, (uint32_t)w};
-        }
-    }
-    if (k->n > 1) {
-        qsort(k->placed, k->n, sizeof *k->placed, order_placed);
-    }
-    return k->placed != NULL;
-}
-
-static void copy_step(making *k, size_t first, size_t n, ps_job_op *out) {
-    for (size_t i = 0; i < n; i++) {
-        const placed_op *p = &k->placed[first + i];
-        bool same = i > 0 && out[i - 1].worker == p->worker && out[i - 1].kind == p->op->kind;
-        out[i] = (ps_job_op){.start_ns = p->op->start_ns,
-                             .end_ns = p->op->end_ns,
-                             .worker = p->worker,
-                             .order = same ? out[i - 1].order + 1 : 0,
-                             .microbatch = p->op->microbatch,
-                             .chunk = p->op->chunk,
-                             .kind = p->op->kind};
-    }
-}
-
 /* An op alone takes its length. Ops of a group take what passes from the latest start of any of them to their own end: before that
  * they wait. */
-static void measure_durations(making *k, ps_job_op *ops, const ps_step_graph *g) {
+static void measure_durations(making *k, const ps_step_graph *g, int64_t *duration_ns) {
     uint32_t n = ps_step_graph_n_ops(g);
     for (uint32_t i = 0; i < n; i++) {
         k->latest[i] = INT64_MIN;
     }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t group = ps_step_graph_group(g, i);
-        if (group != PS_NO_GROUP && ops[i].start_ns > k->latest[group]) {
-            k->latest[group] = ops[i].start_ns;
+        if (group != PS_NO_GROUP && k->start_ns[i] > k->latest[group]) {
+            k->latest[group] = k->start_ns[i];
         }
     }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t group = ps_step_graph_group(g, i);
-        int64_t from_ns = group != PS_NO_GROUP ? k->latest[group] : ops[i].start_ns;
-        ops[i].duration_ns = ops[i].end_ns > from_ns ? ops[i].end_ns - from_ns : 0;
+        int64_t from_ns = group != PS_NO_GROUP ? k->latest[group] : k->start_ns[i];
+        duration_ns[i] = k->end_ns[i] > from_ns ? k->end_ns[i] - from_ns : 0;
     }
 }
 
@@ -628,68 +682,124 @@ static void leave_timeline_step_out(making *k, int64_t step) {
     }
 }
 
-static ps_code add_timeline_step(making *k, const ps_timeline *const *timelines, size_t first,
-                                 uint32_t n) {
+/* What of the step stays; ops that another step has, too, are its. False when memory is out. */
+static bool keep_step(making *k, ps_job_step *step, const ps_job_step *before) {
+    size_t n = k->n;
+    bool shares = before != NULL && before->graph == step->graph &&
+                  same_microbatches(k->ops, before->ops, (uint32_t)n);
+    ps_job_op *own = shares ? NULL : ps_realloc_array(NULL, n + 1, sizeof *own);
+    step->ops = shares ? before->ops : own;
+    step->duration_ns = ps_realloc_array(NULL, n + 1, sizeof *step->duration_ns);
+    step->start_ns = k->with_starts ? ps_realloc_array(NULL, n + 1, sizeof *step->start_ns) : NULL;
+    if (step->ops == NULL || step->duration_ns == NULL ||
+        (k->with_starts && step->start_ns == NULL)) {
+        ps_free(own);
+        ps_free(step->duration_ns);
+        ps_free(step->start_ns);
+        return false;
+    }
+    if (own != NULL) {
+        memcpy(own, k->ops, n * sizeof *own);
+    }
+    if (k->with_starts) {
+        memcpy(step->start_ns, k->start_ns, n * sizeof *step->start_ns);
+    }
+    measure_durations(k, step->graph, step->duration_ns);
+    return true;
+}
+
+static bool widen_scratch(making *k) {
+    size_t most = k->n + k->js->n_workers + 2;
+    return ps_grow(&k->list, &k->cap_list, most, UINT32_MAX - 1, sizeof *k->list) &&
+           ps_grow(&k->other, &k->cap_other, most, UINT32_MAX - 1, sizeof *k->other) &&
+           ps_grow(&k->latest, &k->cap_latest, most, UINT32_MAX - 1, sizeof *k->latest);
+}
+
+/* The graph of the step before where the ops are the same; NULL with PS_OK: the step is not whole. */
+static ps_code find_graph(making *k, const ps_job_step *before, ps_step_graph **out) {
+    uint32_t n = (uint32_t)k->n;
+    bool is_same =
+        before != NULL && ps_job_step_n_ops(before) == n && same_ops(k->ops, before->ops, n);
+    *out = is_same ? before->graph : NULL;
+    return is_same ? PS_OK : connect_timeline_step(k, k->ops, n, out);
+}
+
+static ps_code add_timeline_step(making *k, int64_t number) {
     ps_job_steps *js = k->js;
-    if (!ps_grow(&js->ops, &js->cap_ops, js->n_ops + n, SIZE_MAX / sizeof *js->ops,
-                 sizeof *js->ops) ||
+    k->n = 0;
+    for (size_t w = 0; w < js->n_workers; w++) {
+        if (!add_worker_rows(k, w, number)) {
+            return ps_fail_nomem(k->err);
+        }
+    }
+    if (k->n == 0) { /* no op that is known names it */
+        return PS_OK;
+    }
+    if (!widen_scratch(k) ||
         !ps_grow(&js->steps, &js->cap_steps, js->n_steps + 1, UINT32_MAX, sizeof *js->steps)) {
         return ps_fail_nomem(k->err);
     }
-    ps_job_op *ops = &js->ops[js->n_ops];
-    int64_t number = k->placed[first].step;
-    copy_step(k, first, n, ops);
     const ps_job_step *before = js->n_steps > 0 ? &js->steps[js->n_steps - 1] : NULL;
-    bool is_same = before != NULL && ps_step_graph_n_ops(before->graph) == n &&
-                   same_ops(&js->ops[before->first], ops, n);
-    ps_step_graph *graph = is_same ? before->graph : NULL;
-    ps_code code = is_same ? PS_OK : connect_timeline_step(k, ops, n, &graph);
-    if (code != PS_OK || graph == NULL) {
+    const ps_timeline_window *window = window_of(k->timelines, js->n_workers, number);
+    ps_job_step step = {.step = number,
+                        .begin_ns = window != NULL ? window->start_ns : 0,
+                        .end_ns = window != NULL ? window->end_ns : 0};
+    ps_code code = find_graph(k, before, &step.graph);
+    if (code != PS_OK || step.graph == NULL) {
         leave_timeline_step_out(k, number);
         return code;
     }
-    measure_durations(k, ops, graph);
-    const ps_timeline_window *window = window_of(timelines, js->n_workers, number);
-    js->steps[js->n_steps++] = (ps_job_step){.step = number,
-                                             .begin_ns = window != NULL ? window->start_ns : 0,
-                                             .end_ns = window != NULL ? window->end_ns : 0,
-                                             .first = js->n_ops,
-                                             .graph = graph};
-    js->n_ops += n;
+    if (!keep_step(k, &step, before)) {
+        bool is_own = before == NULL || before->graph != step.graph;
+        ps_step_graph_free(is_own ? step.graph : NULL);
+        return ps_fail_nomem(k->err);
+    }
+    js->steps[js->n_steps++] = step;
     return PS_OK;
 }
 
-static size_t largest_step(const making *k) {
-    size_t most = 0;
-    size_t first = 0;
-    for (size_t i = 0; i < k->n; i++) {
-        first = k->placed[i].step == k->placed[first].step ? first : i;
-        most = i - first + 1 > most ? i - first + 1 : most;
+/* The lowest number of a step that is not taken yet; NO_STEP: none. */
+static int64_t next_step(const making *k) {
+    int64_t lowest = NO_STEP;
+    for (size_t w = 0; w < k->js->n_workers; w++) {
+        const ps_worker_ops *ops = &k->timelines[w]->ops;
+        if (k->next[w] < ops->n_lists) {
+            int64_t step = ops->lists[k->next[w]].step;
+            lowest = lowest == NO_STEP || step < lowest ? step : lowest;
+        }
     }
-    return most;
+    return lowest;
 }
 
 static bool making_init(making *k) {
     size_t n_workers = k->js->n_workers;
-    size_t most = largest_step(k) + n_workers + 2;
     k->starts = ps_calloc(n_workers * PS_N_WORKER_OPS + 1, sizeof *k->starts);
     k->counts = ps_calloc(n_workers * PS_N_WORKER_OPS + 1, sizeof *k->counts);
     k->chain = ps_calloc(n_workers + 1, sizeof *k->chain);
-    k->list = ps_calloc(most, sizeof *k->list);
-    k->other = ps_calloc(most, sizeof *k->other);
-    k->latest = ps_calloc(most, sizeof *k->latest);
-    return k->starts != NULL && k->counts != NULL && k->chain != NULL && k->list != NULL &&
-           k->other != NULL && k->latest != NULL && most < UINT32_MAX;
+    k->next = ps_calloc(n_workers + 1, sizeof *k->next);
+    bool ok = k->starts != NULL && k->counts != NULL && k->chain != NULL && k->next != NULL;
+    for (size_t w = 0; ok && w < n_workers; w++) { /* those without a step are the first */
+        const ps_worker_ops *ops = &k->timelines[w]->ops;
+        while (k->next[w] < ops->n_lists && ops->lists[k->next[w]].step == NO_STEP) {
+            k->next[w]++;
+        }
+    }
+    return ok;
 }
 
 static void making_fini(making *k) {
-    ps_free(k->placed);
     ps_free(k->starts);
     ps_free(k->counts);
     ps_free(k->chain);
+    ps_free(k->next);
+    ps_free(k->ops);
+    ps_free(k->start_ns);
+    ps_free(k->end_ns);
     ps_free(k->list);
     ps_free(k->other);
     ps_free(k->latest);
+    ps_free(k->rows);
+    ps_free(k->sorted);
 }
 
 /* Workers stand where stage, replica and tp say; every place has one. */
@@ -712,9 +822,9 @@ static void measure_grid(ps_job_steps *js) {
 }
 
 ps_code ps_worker_steps_make(const ps_timeline *const *timelines, ps_job_worker *workers,
-                             size_t n_workers, ps_job_steps *out, ps_err *err) {
+                             size_t n_workers, bool with_starts, ps_job_steps *out, ps_err *err) {
     *out = (ps_job_steps){.workers = workers, .n_workers = n_workers, .has_comm = true};
-    making k = {.js = out, .err = err};
+    making k = {.js = out, .timelines = timelines, .with_starts = with_starts, .err = err};
     measure_grid(out);
     if (!is_grid(out)) {
         return ps_fail(
@@ -723,15 +833,9 @@ ps_code ps_worker_steps_make(const ps_timeline *const *timelines, ps_job_worker 
             "missing, and its waits cannot be told",
             n_workers, (int)out->n_stages, (int)out->n_replicas, (int)out->n_tp);
     }
-    ps_code code =
-        place_timeline_ops(&k, timelines) && making_init(&k) ? PS_OK : ps_fail_nomem(err);
-    for (size_t i = 0; code == PS_OK && i < k.n;) {
-        size_t end = i;
-        while (end < k.n && k.placed[end].step == k.placed[i].step) {
-            end++;
-        }
-        code = add_timeline_step(&k, timelines, i, (uint32_t)(end - i));
-        i = end;
+    ps_code code = making_init(&k) ? PS_OK : ps_fail_nomem(err);
+    for (int64_t step = 0; code == PS_OK && (step = next_step(&k)) != NO_STEP;) {
+        code = add_timeline_step(&k, step);
     }
     making_fini(&k);
     if (code == PS_OK && out->n_steps == 0) {

@@ -14,36 +14,28 @@
 #include "analyze/whatif/job_steps.h"
 #include "model/trace.h"
 
-/* One op of a worker, as its trace has it. */
-typedef struct ps_timeline_op {
-    int64_t start_ns, end_ns; /* epoch */
-    int64_t step, order;      /* order: as the file numbers it, else its place by start */
-    int32_t microbatch, chunk;
-    uint8_t kind;
-} ps_timeline_op;
-
 typedef struct ps_timeline_window {
     int64_t step, start_ns, end_ns; /* epoch */
 } ps_timeline_window;
 
-/* All of one worker; outlives the trace. */
+/* All of one worker. Its ops are lent by the reader; the rest outlives the trace. */
 typedef struct ps_timeline {
-    ps_timeline_op *ops;
-    size_t n, cap;
+    ps_worker_ops ops;
+    size_t n;                    /* ops with names of model/worker_ops.h that name their step */
     ps_timeline_window *windows; /* steps of the trace */
     size_t n_windows;
     size_t n_without_step; /* ops that name no step: left out */
 } ps_timeline;
 
-/* Jobs and communication kernels with names of model/worker_ops.h; none is no error. False when memory is out. End with
- * ps_timeline_fini(). */
+/* What the reader lends (PS_NEED_WORKER_OPS); none is no error. False when memory is out. End with ps_timeline_fini(). */
 bool ps_timeline_read(const ps_trace *trace, ps_timeline *out);
 void ps_timeline_fini(ps_timeline *t);
 
-/* timelines[i] is of workers[i]; `workers` is taken over. Steps that lack ops, or have others than their counts agree
- * with, are left out and counted. PS_NOTHING when none is left, PS_NOMEM. End with ps_job_steps_fini() in any case. */
+/* timelines[i] is of workers[i]; `workers` is taken over. Steps are made one after another, so that of the job no more is kept than what
+ * its ops took. Steps that lack ops, or have others than their counts agree with, are left out and counted. `with_starts`: when ops
+ * were measured is kept, too. PS_NOTHING when no step is left, PS_NOMEM. End with ps_job_steps_fini() in any case. */
 PS_MUST_USE ps_code ps_worker_steps_make(const ps_timeline *const *timelines,
-                                         ps_job_worker *workers, size_t n_workers,
+                                         ps_job_worker *workers, size_t n_workers, bool with_starts,
                                          ps_job_steps *out, ps_err *err);
 
 #endif

@@ -18,6 +18,7 @@ typedef struct walk {
     bool in_distributed;
     bool has_ph;
     bool has_chunk, has_microbatch; /* as arguments of any event */
+    bool has_worker_name;           /* a thread is named after a worker */
     ps_trace_head head;
 } walk;
 
@@ -86,6 +87,17 @@ static void take_host(walk *w) {
     }
 }
 
+/* "PP rank 0, TP rank 0, compute": in a large job the names of all threads may fill the head. */
+static bool is_worker_name(const walk *w) {
+    static const char BEGIN[] = "PP rank ";
+    const char *name = NULL;
+    size_t n = 0;
+    walk look = *w;
+    return w->at < w->n && w->text[w->at] == '"' && take_string(&look, &name, &n) &&
+           n >= sizeof BEGIN - 1 && memcmp(name, BEGIN, sizeof BEGIN - 1) == 0 &&
+           memmem(name, n, ", TP rank ", 10) != NULL;
+}
+
 /* A key; w->at is at its value. */
 static void see_key(walk *w, const char *key, size_t n) {
     bool top = w->depth == 1;
@@ -107,6 +119,8 @@ static void see_key(walk *w, const char *key, size_t n) {
         w->has_ph = true;
     } else if (of_args && equals(key, n, "model_chunk")) {
         w->has_chunk = true;
+    } else if (of_args && equals(key, n, "name")) {
+        w->has_worker_name = w->has_worker_name || is_worker_name(w);
     } else if (of_args && equals(key, n, "mb_id")) {
         w->has_microbatch = true;
     } else if (of_event && equals(key, n, "cat") && w->at < w->n && w->text[w->at] == '"') {
@@ -168,7 +182,7 @@ ps_trace_head ps_trace_head_look(const void *bytes, size_t n) {
         while (w.at < w.n && step_head(&w)) {
         }
         w.head.is_array = (w.objects & 1) == 0 && w.has_ph;
-        w.head.has_worker_args = w.has_chunk && w.has_microbatch;
+        w.head.has_workers = (w.has_chunk && w.has_microbatch) || w.has_worker_name;
     }
     return w.head;
 }

@@ -11,9 +11,10 @@ typedef struct ps_trace_head {
     bool is_array;            /* [ {"ph": ... */
     bool has_kineto_member;   /* schemaVersion as a number, deviceProperties or distributedInfo */
     bool has_kineto_category; /* some event is of a category that only PyTorch's profiler writes */
-    bool has_worker_args;     /* some event has the arguments model_chunk and mb_id: NDTimeline */
-    int64_t rank;             /* distributedInfo.rank, -1 unknown */
-    char host[256];           /* host_name as it stands, "" unknown or not plain */
+    bool
+        has_workers; /* an event has the arguments model_chunk and mb_id, or names a thread after a worker: NDTimeline */
+    int64_t rank;   /* distributedInfo.rank, -1 unknown */
+    char host[256]; /* host_name as it stands, "" unknown or not plain */
 } ps_trace_head;
 
 /* Both forms false: no trace events. Malformed text ends the look. */

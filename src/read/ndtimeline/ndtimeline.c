@@ -8,6 +8,7 @@
  * One file holds every worker; each is a rank. Computing becomes jobs, what communicates becomes communication kernels with
  * the arguments that PyTorch gives to those. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -23,18 +24,12 @@
 /* Numbers of one kind of op within a step are below this. */
 #define OPS_IN_STEP (INT64_C(1) << 24)
 
-/* A name of the file in the trace. */
-typedef struct known_name {
-    ps_str text;
-    ps_worker_op op;
-} known_name;
-
 typedef struct ndtimeline {
     ps_builder *builder;
     const ps_ndt_file *file;
     const ps_ndt_worker *own;        /* the worker that is read */
     uint32_t tracks[PS_N_NDT_LANES]; /* PS_NONE: not made yet */
-    known_name *names;               /* [n_names] */
+    ps_str *names;                   /* [n_names] */
     /* Keys of arguments: as the file writes them, and as pipescope and PyTorch do. */
     ps_str step, seq_id, microbatch, chunk, collective, group, sequence, peer_to, peer_from;
 } ndtimeline;
@@ -55,8 +50,12 @@ static uint32_t track_of(ndtimeline *r, ps_ndt_lane_kind kind) {
 /* --- arguments ----------------------------------------------------------------------------------------------------- */
 
 static void add_int(ndtimeline *r, uint32_t slice, ps_str key, int64_t value) {
-    if (value != PS_NDT_UNKNOWN) {
-        ps_builder_arg(r->builder, slice, (ps_arg){.key = key, .type = PS_ARG_INT, .u.i = value});
+    ps_builder_arg(r->builder, slice, (ps_arg){.key = key, .type = PS_ARG_INT, .u.i = value});
+}
+
+static void add_known(ndtimeline *r, uint32_t slice, ps_str key, int64_t value, int64_t unknown) {
+    if (value != unknown) {
+        add_int(r, slice, key, value);
     }
 }
 
@@ -105,14 +104,21 @@ static void add_ndt_collective(ndtimeline *r, uint32_t slice, ps_worker_op op, i
     add_int(r, slice, r->sequence, sequence);
 }
 
-static int64_t ndt_sequence_of(const ps_ndt_op *op) {
-    int64_t order = op->order >= 0 && op->order < OPS_IN_STEP ? op->order : 0;
+/* An op, its step and its thread. */
+typedef struct worker_op {
+    const ps_worker_row *row;
+    int64_t step;
+    uint32_t lane;
+} worker_op;
+
+static int64_t ndt_sequence_of(const worker_op *op) {
+    int64_t order = op->row->order >= 0 && op->row->order < OPS_IN_STEP ? op->row->order : 0;
     return op->step >= 0 && op->step < OPS_IN_STEP ? op->step * OPS_IN_STEP + order : order;
 }
 
 /* --- ops ----------------------------------------------------------------------------------------------------------- */
 
-static ps_slice_kind ndt_kind_of(const ps_ndt_op *op, ps_worker_op what) {
+static ps_slice_kind ndt_kind_of(const worker_op *op, ps_worker_op what) {
     if (what != PS_N_WORKER_OPS) {
         return ps_worker_op_is_alone(what) ? PS_SLICE_JOB : PS_SLICE_COMM_KERNEL;
     }
@@ -121,32 +127,62 @@ static ps_slice_kind ndt_kind_of(const ps_ndt_op *op, ps_worker_op what) {
                                       : PS_SLICE_COMM_KERNEL;
 }
 
-static void add_worker_op(ndtimeline *r, const ps_ndt_op *op) {
-    const known_name *name = &r->names[op->name];
-    ps_slice_kind kind = ndt_kind_of(op, name->op);
+static void add_worker_op(ndtimeline *r, const worker_op *op) {
+    const ps_worker_row *row = op->row;
+    ps_worker_op what = (ps_worker_op)r->file->op_of_name[row->name];
+    ps_slice_kind kind = ndt_kind_of(op, what);
     uint32_t track = track_of(r, (ps_ndt_lane_kind)op->lane);
     if (track == PS_NONE) {
         return;
     }
-    uint32_t slice = ps_builder_slice_in(r->builder, kind, track, name->text, name->text,
-                                         op->start_ns, op->end_ns, op->row);
+    uint32_t slice =
+        ps_builder_slice_in(r->builder, kind, track, r->names[row->name], r->names[row->name],
+                            row->start_ns, row->start_ns + ps_worker_row_dur_ns(row), row->row);
     if (slice == PS_NONE) {
         if (!ps_builder_failed(r->builder)) {
-            ps_diag_add(ps_builder_diag(r->builder), PS_ODD_TIME, "event %lld", (long long)op->row);
+            ps_diag_add(ps_builder_diag(r->builder), PS_ODD_TIME, "event %u", (unsigned)row->row);
         }
         return;
     }
-    add_int(r, slice, r->step, op->step);
-    add_int(r, slice, r->microbatch, op->microbatch);
-    add_int(r, slice, r->chunk, op->chunk);
-    add_int(r, slice, r->seq_id, op->order);
-    if (kind == PS_SLICE_COMM_KERNEL && name->op != PS_N_WORKER_OPS) {
-        if (ps_worker_op_is_transfer(name->op)) {
-            add_ndt_transfer(r, slice, name->op, ndt_sequence_of(op));
+    add_known(r, slice, r->step, op->step, PS_NDT_NO_STEP);
+    add_known(r, slice, r->microbatch, row->microbatch, PS_ROW_UNKNOWN);
+    add_known(r, slice, r->chunk, row->chunk, PS_ROW_NO_CHUNK);
+    add_known(r, slice, r->seq_id, row->order, PS_ROW_UNKNOWN);
+    if (kind == PS_SLICE_COMM_KERNEL && what != PS_N_WORKER_OPS) {
+        if (ps_worker_op_is_transfer(what)) {
+            add_ndt_transfer(r, slice, what, ndt_sequence_of(op));
         } else {
-            add_ndt_collective(r, slice, name->op, ndt_sequence_of(op));
+            add_ndt_collective(r, slice, what, ndt_sequence_of(op));
         }
     }
+}
+
+static int order_file_rows(const void *x, const void *y) {
+    const worker_op *a = x;
+    const worker_op *b = y;
+    return a->row->row < b->row->row ? -1 : a->row->row > b->row->row ? 1 : 0;
+}
+
+/* As they stand in the file. False when memory is out. */
+static bool add_worker_ops(ndtimeline *r) {
+    worker_op *ops = ps_realloc_array(NULL, r->own->n_ops + 1, sizeof *ops);
+    size_t n = 0;
+    for (size_t i = 0; ops != NULL && i < r->own->n; i++) {
+        const ps_worker_list *list = &r->file->lists[r->own->first + i];
+        for (const ps_worker_rows *rows = list->first; rows != NULL; rows = rows->next) {
+            for (uint32_t k = 0; k < rows->n; k++) {
+                ops[n++] = (worker_op){&rows->at[k], list->step, list->lane};
+            }
+        }
+    }
+    if (n > 1) {
+        qsort(ops, n, sizeof *ops, order_file_rows);
+    }
+    for (size_t i = 0; i < n; i++) {
+        add_worker_op(r, &ops[i]);
+    }
+    ps_free(ops);
+    return ops != NULL;
 }
 
 static bool init_texts(ndtimeline *r) {
@@ -168,8 +204,7 @@ static bool init_texts(ndtimeline *r) {
     r->names = ps_calloc(r->file->n_names + 1, sizeof *r->names);
     for (size_t i = 0; r->names != NULL && i < r->file->n_names; i++) {
         const char *name = r->file->names[i];
-        r->names[i] = (known_name){ps_builder_str(r->builder, name, strlen(name)),
-                                   ps_worker_op_find(name, strlen(name))};
+        r->names[i] = ps_builder_str(r->builder, name, strlen(name));
     }
     return r->names != NULL;
 }
@@ -203,9 +238,7 @@ static bool build_worker(ndtimeline *r, uint32_t needs) {
     for (size_t k = 0; k < PS_N_NDT_LANES; k++) {
         r->tracks[k] = PS_NONE;
     }
-    for (size_t i = 0; ok && i < r->own->n && (needs & PS_NEED_SLICES) != 0; i++) {
-        add_worker_op(r, &f->ops[r->own->first + i]);
-    }
+    ok = ok && ((needs & PS_NEED_SLICES) == 0 || add_worker_ops(r));
     for (size_t i = 0; ok && i < f->n_steps && (needs & PS_NEED_STEPS) != 0; i++) {
         ps_builder_step(r->builder, f->steps[i].step, f->steps[i].start_ns, f->steps[i].end_ns);
     }
@@ -236,6 +269,10 @@ static ps_code read_ndtimeline(const ps_src *src, uint32_t needs, ps_builder *b,
         ps_builder_stamp(b, stamp);
         if (src->part == 0) { /* what is odd in the file is told once */
             ps_diag_merge(ps_builder_diag(b), r.file->diag, NULL);
+        }
+        if ((needs & PS_NEED_WORKER_OPS) != 0 && src->noted != NULL) {
+            const ps_worker_ops ops = {&r.file->lists[r.own->first], r.own->n, r.file->op_of_name};
+            ps_builder_worker_ops(b, &ops);
         }
         code = build_worker(&r, needs) ? PS_OK : ps_fail_nomem(err);
     }
@@ -276,7 +313,7 @@ static ps_code ndtimeline_parts(const char *path, ps_arena *arena, ps_part **out
 static int sniff_ndtimeline(const char *path, const unsigned char *head, size_t n) {
     (void)path;
     ps_trace_head look = ps_trace_head_look(head, n);
-    return (look.is_object || look.is_array) && look.has_worker_args ? 60 : 0;
+    return (look.is_object || look.is_array) && look.has_workers ? 60 : 0;
 }
 
 const ps_reader ps_reader_ndtimeline = {

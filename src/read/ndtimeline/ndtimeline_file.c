@@ -8,6 +8,7 @@
 #include "base/idmap.h"
 #include "base/input.h"
 #include "base/order.h"
+#include "base/sort.h"
 #include "read/events/trace_events.h"
 
 #define LATEST_NS 9e18 /* a double below what int64_t holds */
@@ -16,17 +17,23 @@ int64_t ps_ndt_rank(const ps_ndt_file *file, const ps_ndt_worker *worker) {
     return worker->tp + file->n_tp * (worker->dp + file->n_dp * worker->pp);
 }
 
-/* An op with the thread it stands on: what that is comes later. */
-typedef struct raw_op {
-    ps_ndt_op op;
+/* Rows of a step are few at first, and then many. */
+enum { FIRST_ROWS = 8, MORE_ROWS = 64 };
+
+/* The ops of one thread in one step: whose they are comes later. */
+typedef struct raw_list {
+    int64_t step; /* INT64_MIN: none */
     uint32_t thread;
-} raw_op;
+    size_t n;
+    ps_worker_rows *first, *last;
+} raw_list;
 
 typedef struct reading {
     ps_arena *arena;
     ps_diag *diag;
-    raw_op *ops;
-    size_t n_ops, cap_ops;
+    raw_list *lists;
+    size_t n_lists, cap_lists;
+    ps_idmap list_rows; /* hash of thread and step, or the next free number after it */
     ps_ndt_thread *threads;
     size_t n_threads, cap_threads;
     ps_idmap thread_rows; /* hash of pid and tid, or the next free number after it */
@@ -91,27 +98,74 @@ static uint32_t thread_row(reading *r, int64_t pid, int64_t tid) {
         r->failed = true;
         return 0;
     }
-    r->threads[r->n_threads] =
-        (ps_ndt_thread){.pid = pid, .tid = tid, .pp = -1, .worker = PS_NDT_NOBODY};
+    r->threads[r->n_threads] = (ps_ndt_thread){
+        .pid = pid, .tid = tid, .pp = -1, .worker = PS_NDT_NOBODY, .list = PS_NDT_NOBODY};
     return (uint32_t)r->n_threads++;
 }
 
-static void widen_step(reading *r, const ps_ndt_op *op) {
-    uint32_t row = r->n_steps > 0 && r->steps[r->n_steps - 1].step == op->step
+static void widen_step(reading *r, int64_t number, int64_t start_ns, int64_t end_ns) {
+    uint32_t row = r->n_steps > 0 && r->steps[r->n_steps - 1].step == number
                        ? (uint32_t)r->n_steps - 1
-                       : ps_idmap_get(&r->step_rows, (uint64_t)op->step);
+                       : ps_idmap_get(&r->step_rows, (uint64_t)number);
     if (row == PS_IDMAP_NONE) {
         if (!ps_grow(&r->steps, &r->cap_steps, r->n_steps + 1, UINT32_MAX - 1, sizeof *r->steps) ||
-            !ps_idmap_put(&r->step_rows, (uint64_t)op->step, (uint32_t)r->n_steps)) {
+            !ps_idmap_put(&r->step_rows, (uint64_t)number, (uint32_t)r->n_steps)) {
             r->failed = true;
             return;
         }
-        r->steps[r->n_steps++] = (ps_ndt_step){op->step, op->start_ns, op->end_ns};
+        r->steps[r->n_steps++] = (ps_ndt_step){number, start_ns, end_ns};
         return;
     }
     ps_ndt_step *s = &r->steps[row];
-    s->start_ns = op->start_ns < s->start_ns ? op->start_ns : s->start_ns;
-    s->end_ns = op->end_ns > s->end_ns ? op->end_ns : s->end_ns;
+    s->start_ns = start_ns < s->start_ns ? start_ns : s->start_ns;
+    s->end_ns = end_ns > s->end_ns ? end_ns : s->end_ns;
+}
+
+/* The list of a thread in a step; NULL when memory is out. */
+static raw_list *list_of(reading *r, uint32_t thread, int64_t step) {
+    ps_ndt_thread *t = &r->threads[thread];
+    if (t->list != PS_NDT_NOBODY && r->lists[t->list].step == step) {
+        return &r->lists[t->list];
+    }
+    const int64_t both[] = {thread, step};
+    uint64_t key = ps_hash64(both, sizeof both);
+    uint32_t row = ps_idmap_get(&r->list_rows, key);
+    while (row != PS_IDMAP_NONE && (r->lists[row].thread != thread || r->lists[row].step != step)) {
+        key = key_behind(key);
+        row = ps_idmap_get(&r->list_rows, key);
+    }
+    if (row == PS_IDMAP_NONE) {
+        row = (uint32_t)r->n_lists;
+        if (!ps_grow(&r->lists, &r->cap_lists, r->n_lists + 1, UINT32_MAX - 1, sizeof *r->lists) ||
+            !ps_idmap_put(&r->list_rows, key, row)) {
+            return NULL;
+        }
+        r->lists[r->n_lists++] = (raw_list){.step = step, .thread = thread};
+    }
+    t->list = row;
+    return &r->lists[row];
+}
+
+static bool add_row(reading *r, raw_list *list, const ps_worker_row *row) {
+    if (list->last == NULL || list->last->n == list->last->cap) {
+        uint32_t cap = list->last == NULL ? FIRST_ROWS : MORE_ROWS;
+        ps_worker_rows *more = ps_arena_alloc(r->arena, sizeof *more + cap * sizeof more->at[0]);
+        if (more == NULL) {
+            return false;
+        }
+        more->next = NULL;
+        more->n = 0;
+        more->cap = cap;
+        if (list->last != NULL) {
+            list->last->next = more;
+        } else {
+            list->first = more;
+        }
+        list->last = more;
+    }
+    list->last->at[list->last->n++] = *row;
+    list->n++;
+    return true;
 }
 
 /* --- events ---------------------------------------------------------------------------------------------------------- */
@@ -153,53 +207,68 @@ static void take_name(reading *r, const ps_event_batch *batch, const ps_event *e
     }
 }
 
-static void take_args(const ps_event_batch *batch, const ps_event *e, ps_ndt_op *op) {
+static void odd_ndt_event(reading *r, ps_oddity kind, const ps_event *e, const char *what) {
+    ps_diag_add(r->diag, kind, "byte %llu: %s", (unsigned long long)e->offset, what);
+}
+
+/* A number that a row has room for; what is larger is none of an op. */
+static int32_t small_arg(reading *r, const ps_event *e, int64_t value, int64_t most, int32_t none) {
+    if (value < -most || value > most) {
+        odd_ndt_event(r, PS_ODD_EVENT_FIELD, e, "a number that is too large");
+        return none;
+    }
+    return (int32_t)value;
+}
+
+static void take_args(reading *r, const ps_event_batch *batch, const ps_event *e, ps_worker_row *op,
+                      int64_t *step) {
     for (uint32_t i = 0; i < e->n_args; i++) {
         const ps_event_arg *arg = &batch->args[e->first_arg + i];
         if (arg->type != PS_ARG_INT) {
             continue;
         }
         if (ps_event_text_is(batch, arg->key, "step")) {
-            op->step = arg->u.i;
+            *step = arg->u.i;
         } else if (ps_event_text_is(batch, arg->key, "mb_id")) {
-            op->microbatch = arg->u.i;
+            op->microbatch = small_arg(r, e, arg->u.i, INT32_MAX, PS_ROW_UNKNOWN);
         } else if (ps_event_text_is(batch, arg->key, "model_chunk")) {
-            op->chunk = arg->u.i;
+            op->chunk = (int16_t)small_arg(r, e, arg->u.i, INT16_MAX, PS_ROW_NO_CHUNK);
         } else if (ps_event_text_is(batch, arg->key, "seq_id")) {
-            op->order = arg->u.i;
+            op->order = small_arg(r, e, arg->u.i, INT32_MAX, PS_ROW_UNKNOWN);
         }
     }
 }
 
-static void odd_ndt_event(reading *r, ps_oddity kind, const ps_event *e, const char *what) {
-    ps_diag_add(r->diag, kind, "byte %llu: %s", (unsigned long long)e->offset, what);
-}
-
-static void take_ndt_op(reading *r, const ps_event_batch *batch, const ps_event *e, int64_t row) {
-    raw_op raw = {.op = {.start_ns = e->ts_ns,
-                         .row = row,
-                         .step = PS_NDT_UNKNOWN,
-                         .order = PS_NDT_UNKNOWN,
-                         .microbatch = PS_NDT_UNKNOWN,
-                         .chunk = PS_NDT_UNKNOWN}};
+static void take_ndt_op(reading *r, const ps_event_batch *batch, const ps_event *e, uint64_t row) {
+    ps_worker_row op = {.start_ns = e->ts_ns,
+                        .dur_low_ns = (uint32_t)(uint64_t)e->dur_ns,
+                        .dur_high_ns = (uint16_t)((uint64_t)e->dur_ns >> 32),
+                        .row = (uint32_t)row,
+                        .order = PS_ROW_UNKNOWN,
+                        .microbatch = PS_ROW_UNKNOWN,
+                        .chunk = PS_ROW_NO_CHUNK};
+    int64_t step = PS_NDT_NO_STEP;
+    int64_t end_ns = 0;
     if ((e->flags & PS_EVENT_HAS_TS) == 0 || (e->flags & PS_EVENT_HAS_DUR) == 0) {
         odd_ndt_event(r, PS_ODD_EVENT_FIELD, e, "no ts or dur");
         return;
     }
-    if (e->dur_ns < 0 || __builtin_add_overflow(e->ts_ns, e->dur_ns, &raw.op.end_ns)) {
+    if (e->dur_ns < 0 || __builtin_add_overflow(e->ts_ns, e->dur_ns, &end_ns)) {
         odd_ndt_event(r, PS_ODD_TIME, e, "an op of negative length");
         return;
     }
-    if (!ps_grow(&r->ops, &r->cap_ops, r->n_ops + 1, UINT32_MAX - 1, sizeof *r->ops)) {
-        r->failed = true;
+    if (e->dur_ns > PS_ROW_LONGEST_NS || row > UINT32_MAX) {
+        odd_ndt_event(r, PS_ODD_TIME, e, "an op of more than three days, or one too many");
         return;
     }
-    take_args(batch, e, &raw.op);
-    raw.op.name = ndt_name_row(r, &batch->texts[e->name]);
-    raw.thread = thread_row(r, e->pid, e->tid);
-    r->ops[r->n_ops++] = raw;
-    if (raw.op.step != PS_NDT_UNKNOWN) {
-        widen_step(r, &raw.op);
+    take_args(r, batch, e, &op, &step);
+    op.name = ndt_name_row(r, &batch->texts[e->name]);
+    uint32_t thread = thread_row(r, e->pid, e->tid);
+    raw_list *list = r->failed ? NULL : list_of(r, thread, step);
+    if (list == NULL || !add_row(r, list, &op)) {
+        r->failed = true;
+    } else if (step != PS_NDT_NO_STEP) {
+        widen_step(r, step, op.start_ns, end_ns);
     }
 }
 
@@ -210,7 +279,7 @@ static ps_code take_events(void *context, const ps_event_batch *batch, ps_err *e
         if (e->ph == 'M') {
             take_name(r, batch, e);
         } else if (e->ph == 'X') {
-            take_ndt_op(r, batch, e, (int64_t)(batch->first_event + i));
+            take_ndt_op(r, batch, e, batch->first_event + i);
         } else {
             odd_ndt_event(r, PS_ODD_EVENT_PHASE, e, "no op of a timeline");
         }
@@ -245,35 +314,49 @@ static bool begin_ndt_steps(ps_ndt_step *steps, size_t n) {
 
 /* --- what stays -------------------------------------------------------------------------------------------------------- */
 
-/* Ops by worker; those of threads that are no worker's are counted and left out. */
-static bool keep_ops(reading *r, ps_ndt_file *file, ps_ndt_worker *workers) {
-    ps_ndt_op *ops = ps_arena_alloc(r->arena, (r->n_ops + 1) * sizeof *ops);
+typedef struct placed_list {
+    int64_t step;
+    uint32_t worker, lane;
+    const raw_list *raw;
+} placed_list;
+
+PS_COMPARE(order_ndt_lists, placed_list, PS_BY(worker) PS_BY(step) PS_BY(lane))
+
+static void fill_lists(const placed_list *placed, size_t n, ps_worker_list *lists,
+                       ps_ndt_worker *workers) {
+    for (size_t i = 0; i < n; i++) {
+        ps_ndt_worker *w = &workers[placed[i].worker];
+        w->first = w->n == 0 ? i : w->first;
+        w->n++;
+        w->n_ops += placed[i].raw->n;
+        lists[i] = (ps_worker_list){placed[i].step, placed[i].lane, placed[i].raw->first};
+    }
+}
+
+/* Lists by worker; those of threads that are no worker's are counted and left out. */
+static bool keep_lists(reading *r, ps_ndt_file *file, ps_ndt_worker *workers) {
+    ps_worker_list *lists = ps_arena_alloc(r->arena, (r->n_lists + 1) * sizeof *lists);
+    placed_list *placed = ps_realloc_array(NULL, r->n_lists + 1, sizeof *placed);
+    size_t n = 0;
     size_t n_strangers = 0;
-    for (size_t i = 0; i < r->n_ops; i++) {
-        uint32_t worker = r->threads[r->ops[i].thread].worker;
-        n_strangers += worker == PS_NDT_NOBODY;
-        if (worker != PS_NDT_NOBODY) {
-            workers[worker].n++;
+    for (size_t i = 0; placed != NULL && i < r->n_lists; i++) {
+        const raw_list *raw = &r->lists[i];
+        const ps_ndt_thread *thread = &r->threads[raw->thread];
+        if (thread->worker == PS_NDT_NOBODY) {
+            n_strangers += raw->n;
+        } else {
+            placed[n++] = (placed_list){raw->step, thread->worker, (uint32_t)thread->kind, raw};
         }
     }
     ps_diag_count(r->diag, PS_ODD_OP_NO_WORKER, n_strangers);
-    size_t at = 0;
-    for (size_t w = 0; w < file->n_workers; w++) {
-        workers[w].first = at;
-        at += workers[w].n;
-        workers[w].n = 0;
+    bool ok = lists != NULL && placed != NULL;
+    if (ok) {
+        ps_sort(placed, n, sizeof *placed, order_ndt_lists);
+        fill_lists(placed, n, lists, workers);
     }
-    for (size_t i = 0; ops != NULL && i < r->n_ops; i++) {
-        const ps_ndt_thread *thread = &r->threads[r->ops[i].thread];
-        if (thread->worker != PS_NDT_NOBODY) {
-            ps_ndt_worker *w = &workers[thread->worker];
-            ops[w->first + w->n] = r->ops[i].op;
-            ops[w->first + w->n++].lane = (uint32_t)thread->kind;
-        }
-    }
-    file->ops = ops;
-    file->n_ops = at;
-    return ops != NULL;
+    ps_free(placed);
+    file->lists = lists;
+    return ok;
 }
 
 static ps_code keep_file(reading *r, const char *path, const ps_file_id *id,
@@ -282,12 +365,14 @@ static ps_code keep_file(reading *r, const char *path, const ps_file_id *id,
     ps_ndt_worker *workers = ps_arena_alloc(r->arena, (r->n_threads + 1) * sizeof *workers);
     ps_ndt_step *steps = ps_arena_alloc(r->arena, (r->n_steps + 1) * sizeof *steps);
     const char **names = ps_arena_alloc(r->arena, (r->n_names + 1) * sizeof *names);
-    if (file == NULL || workers == NULL || steps == NULL || names == NULL) {
+    uint8_t *op_of_name = ps_arena_alloc(r->arena, r->n_names + 1);
+    if (file == NULL || workers == NULL || steps == NULL || names == NULL || op_of_name == NULL) {
         return ps_fail_nomem(err);
     }
     *file = (ps_ndt_file){.workers = workers,
                           .names = names,
                           .n_names = r->n_names,
+                          .op_of_name = op_of_name,
                           .steps = steps,
                           .n_steps = r->n_steps,
                           .diag = r->diag,
@@ -302,13 +387,16 @@ static ps_code keep_file(reading *r, const char *path, const ps_file_id *id,
     if (code == PS_OK && r->n_names > 0) {
         memcpy(names, r->names, r->n_names * sizeof *names);
     }
+    for (size_t i = 0; i < r->n_names; i++) {
+        op_of_name[i] = (uint8_t)ps_worker_op_find(r->names[i], strlen(r->names[i]));
+    }
     if (code == PS_OK && r->n_steps > 0) {
         memcpy(steps, r->steps, r->n_steps * sizeof *steps);
         qsort(steps, r->n_steps, sizeof *steps, order_ndt_steps);
         file->steps_laid_out = begin_ndt_steps(steps, r->n_steps);
     }
     *out = file;
-    return code == PS_OK && !keep_ops(r, file, workers) ? ps_fail_nomem(err) : code;
+    return code == PS_OK && !keep_lists(r, file, workers) ? ps_fail_nomem(err) : code;
 }
 
 static ps_code read_ndt_events(reading *r, const char *path, size_t n_threads, ps_watch *watch,
@@ -338,7 +426,8 @@ ps_code ps_ndt_file_read(const char *path, size_t n_threads, ps_watch *watch, ps
     code = code == PS_OK && r.diag == NULL ? ps_fail_nomem(err) : code;
     code = code == PS_OK ? read_ndt_events(&r, path, n_threads, watch, err) : code;
     code = code == PS_OK ? keep_file(&r, path, &id, out, err) : code;
-    ps_free(r.ops);
+    ps_free(r.lists);
+    ps_idmap_fini(&r.list_rows);
     ps_free(r.threads);
     ps_free(r.processes);
     ps_free(r.names);

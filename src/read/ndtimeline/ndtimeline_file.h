@@ -16,17 +16,10 @@
 #include "base/err.h"
 #include "base/fs.h"
 #include "base/watch.h"
+#include "model/worker_ops.h"
 #include "read/ndtimeline/ndtimeline_lanes.h"
 
-#define PS_NDT_UNKNOWN INT64_MIN
-
-typedef struct ps_ndt_op {
-    int64_t start_ns, end_ns;
-    int64_t row;                            /* number of the event in the file */
-    int64_t step, order, microbatch, chunk; /* as its arguments say; PS_NDT_UNKNOWN */
-    uint32_t name;                          /* in names */
-    uint32_t lane;                          /* ps_ndt_lane_kind */
-} ps_ndt_op;
+#define PS_NDT_NO_STEP INT64_MIN
 
 /* From the beginning of a step to the last end of any worker. */
 typedef struct ps_ndt_step {
@@ -36,10 +29,10 @@ typedef struct ps_ndt_step {
 typedef struct ps_ndt_file {
     const ps_ndt_worker *workers; /* by pp, dp, tp; [n_workers] */
     size_t n_workers;
-    int64_t n_dp, n_pp, n_tp; /* one more than the highest number of each */
-    const ps_ndt_op *ops;     /* by worker, then as they stand in the file */
-    size_t n_ops;
-    const char *const *names; /* of ops */
+    int64_t n_dp, n_pp, n_tp;    /* one more than the highest number of each */
+    const ps_worker_list *lists; /* by worker, step, thread */
+    const char *const *names;    /* of ops */
+    const uint8_t *op_of_name;   /* [n_names] ps_worker_op */
     size_t n_names;
     const ps_ndt_step *steps; /* by start; [n_steps] */
     size_t n_steps;

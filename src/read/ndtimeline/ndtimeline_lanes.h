@@ -22,7 +22,8 @@ const char *ps_ndt_lane_name(ps_ndt_lane_kind kind);
 
 typedef struct ps_ndt_worker {
     int64_t dp, pp, tp;
-    size_t first, n; /* in the ops of the file */
+    size_t first, n; /* in the lists of the file */
+    size_t n_ops;
 } ps_ndt_worker;
 
 /* A thread; one whose name says nothing of a worker has pp -1. */
@@ -31,6 +32,7 @@ typedef struct ps_ndt_thread {
     int64_t dp, pp, tp;
     ps_ndt_lane_kind kind;
     uint32_t worker; /* PS_NDT_NOBODY */
+    uint32_t list;   /* the last one that took an op, PS_NDT_NOBODY */
 } ps_ndt_thread;
 
 #define PS_NDT_NOBODY UINT32_MAX
