@@ -384,11 +384,6 @@ static const ps_sort_key FINDING_ORDER[] = {PS_DOWN(ps_finding, gain_ns), PS_UP(
 
 /* --- time that several findings count --------------------------------------------------------------------------------- */
 
-static int64_t n_steps_of(const ps_report *report, int64_t rank) {
-    const ps_report_member *m = ps_report_member_of(report, rank);
-    return m != NULL && m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
-}
-
 /* Of one rule about links and one about the communication of a rank: no slow link is in a communicator of that rank. */
 static bool are_of_other_links(const ps_report *report, const ps_finding *x, const ps_finding *y) {
     const ps_finding *link = x->rule == PS_RULE_SLOW_LINK ? x : y;
@@ -425,40 +420,75 @@ static int64_t shared_launches_ns(const ps_finding *x, const ps_finding *y) {
 }
 
 /* Where the cause of the finding held on the rank; NULL: not known. `room` is used where its rule claims on each rank. */
-static const ps_intervals *spans_on(ps_report *report, const ps_finding *f, int64_t rank,
-                                    ps_intervals *room) {
-    const ps_report_member *m = ps_report_member_of(report, rank);
-    if (m != NULL && m == ps_report_member_of(report, f->rank)) {
+static const ps_intervals *spans_on(ps_report *report, const ps_finding *f,
+                                    const ps_report_member *m, ps_intervals *room) {
+    static const ps_intervals NOWHERE = {0};
+    bool is_its = m == ps_report_member_of(report, f->rank);
+    rule_time time = time_of_rule(f->rule);
+    if (f->n_spans_on > 0) {
+        return &f->spans_on[m - report->members];
+    }
+    if (is_its) {
         return f->spans.n > 0 ? &f->spans : NULL;
     }
-    if (m != NULL && !ps_report_claim_spans(m, f->rule, room)) {
+    if (time.kind == TIME_COMPUTING && time.scope == FREES_RANK && f->spans.n > 0) {
+        return &NOWHERE;
+    }
+    if (!ps_report_claim_spans(m, f->rule, room)) {
         report->findings.failed = true;
     }
     ps_intervals_unite(room);
     return room->n > 0 ? room : NULL;
 }
 
-/* What both count in a step on the rank of the first, as their spans say; -1 where they do not. */
-static int64_t shared_ns(ps_report *report, const ps_finding *x, const ps_finding *y) {
+/* Two findings on one rank, or on several: sums over their steps. */
+typedef struct common_time {
+    int64_t both_ns, own_ns; /* own: all of the first one */
+    int64_t n_steps;
+    bool is_known;
+} common_time;
+
+static void add_common(ps_report *report, const ps_finding *x, const ps_finding *y,
+                       const ps_report_member *m, common_time *sum) {
     ps_intervals both = {0};
+    ps_intervals own_room = {0};
     ps_intervals room = {0};
-    bool is_known = ps_report_member_of(report, x->rank) != NULL && x->spans.n > 0;
-    const ps_intervals *others = is_known ? spans_on(report, y, x->rank, &room) : NULL;
-    int64_t ns = -1;
+    const ps_intervals *own = spans_on(report, x, m, &own_room);
+    const ps_intervals *others = own != NULL ? spans_on(report, y, m, &room) : NULL;
+    sum->is_known = sum->is_known && others != NULL;
     if (others != NULL) {
-        if (!ps_intervals_both(&x->spans, others, &both)) {
+        if (!ps_intervals_both(own, others, &both)) {
             report->findings.failed = true;
         }
-        int64_t launches_ns = shared_launches_ns(x, y);
-        ns = ps_intervals_length_ns(&both) / n_steps_of(report, x->rank);
-        int64_t own_ns = ps_intervals_length_ns(&x->spans) / n_steps_of(report, x->rank);
-        ns = ps_report_part_of_gain(x->gain_ns, ns, own_ns - ns);
-        ns = ns > launches_ns ? ns : launches_ns;
-        ns = ns < y->gain_ns ? ns : y->gain_ns;
+        sum->both_ns = ps_i64_plus(sum->both_ns, ps_intervals_length_ns(&both));
+        sum->own_ns = ps_i64_plus(sum->own_ns, ps_intervals_length_ns(own));
+        sum->n_steps += m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
     }
     ps_intervals_fini(&both);
+    ps_intervals_fini(&own_room);
     ps_intervals_fini(&room);
-    return ns;
+}
+
+/* What both count in a step, as their spans say, on the rank of the first; where that is about all ranks on that of the second, and where
+ * both are on the mean rank. -1 where spans do not say. */
+static int64_t shared_ns(ps_report *report, const ps_finding *x, const ps_finding *y) {
+    const ps_report_member *m = ps_report_member_of(report, x->rank);
+    bool is_of_all = x->n_spans_on > 0;
+    m = m == NULL && is_of_all ? ps_report_member_of(report, y->rank) : m;
+    common_time sum = {.is_known = m != NULL || is_of_all};
+    for (size_t i = 0; sum.is_known && i < report->n_members; i++) {
+        if (m == NULL || m == &report->members[i]) {
+            add_common(report, x, y, &report->members[i], &sum);
+        }
+    }
+    if (!sum.is_known || sum.n_steps == 0) {
+        return -1;
+    }
+    int64_t launches_ns = shared_launches_ns(x, y);
+    int64_t ns = sum.both_ns / sum.n_steps;
+    ns = ps_report_part_of_gain(x->gain_ns, ns, sum.own_ns / sum.n_steps - ns);
+    ns = ns > launches_ns ? ns : launches_ns;
+    return ns < y->gain_ns ? ns : y->gain_ns;
 }
 
 static void add_shared(ps_finding *x, size_t with, int64_t ns) {
@@ -530,6 +560,9 @@ void ps_report_bound_gains(ps_report *report) {
     for (size_t i = 0; i < f->n; i++) {
         bound_gain(report, &f->all[i]);
         ps_intervals_unite(&f->all[i].spans);
+        for (size_t m = 0; m < f->all[i].n_spans_on; m++) {
+            ps_intervals_unite(&f->all[i].spans_on[m]);
+        }
         say_absorbed(report, &f->all[i]);
     }
     ps_sort_by(f->all, f->n, sizeof *f->all, PS_KEYS(FINDING_ORDER));
