@@ -109,6 +109,14 @@ void ps_findings_remedy(ps_findings *f, const char *remedy) {
     }
 }
 
+void ps_findings_mend(ps_findings *f, const char *remedy, size_t at, int64_t rank) {
+    ps_findings_remedy(f, remedy);
+    if (!f->failed && f->n > 0) {
+        f->all[f->n - 1].mend_at = at;
+        f->all[f->n - 1].mend_rank = rank;
+    }
+}
+
 void ps_finding_advice(const ps_finding *finding, ps_vendor vendor, char *out, size_t size) {
     const ps_rule *rule = ps_rule_of(finding->rule);
     if (finding->remedy != NULL) {

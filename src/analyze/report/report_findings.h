@@ -53,6 +53,8 @@ typedef struct ps_finding {
     bool is_assumed; /* the gain rests on something that was not measured: medium at most */
     const char *text;
     const char *remedy; /* what to try, where the finding knows better than its rule; else NULL */
+    int64_t mend_rank;  /* which the remedy names, where it does: */
+    size_t mend_at;     /* behind so many bytes of it; 0: it names none */
     size_t first_evidence, n_evidence;
     ps_intervals spans; /* when that was on `rank`, epoch, over all steps; empty: not known */
     ps_intervals *
@@ -102,6 +104,8 @@ void ps_findings_span_on(ps_findings *f, size_t member, int64_t start_ns, int64_
 void ps_findings_here(ps_findings *f, const char *here);
 /* Of the last finding: what to try instead of what its rule advises. Copied. */
 void ps_findings_remedy(ps_findings *f, const char *remedy);
+/* The same, to mend a rank, which the first `at` bytes name: the finding about that rank is named behind them, once findings have numbers. */
+void ps_findings_mend(ps_findings *f, const char *remedy, size_t at, int64_t rank);
 /* What to try, wherever it is said: the finding's own remedy, else the advice of its rule. */
 void ps_finding_advice(const ps_finding *finding, ps_vendor vendor, char *out, size_t size);
 

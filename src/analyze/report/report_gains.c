@@ -554,6 +554,36 @@ static void tell_links(ps_report *report) {
     }
 }
 
+/* The first finding of what one rank does that is about this one, from 1; 0: none is. */
+static size_t finding_about(const ps_findings *list, int64_t rank) {
+    for (size_t i = 0; i < list->n; i++) {
+        const ps_finding *f = &list->all[i];
+        rule_time time = time_of_rule(f->rule);
+        bool is_of_rank =
+            time.kind == TIME_OF_RANK || (time.kind == TIME_COMPUTING && time.scope == FREES_RANK);
+        if (is_of_rank && f->rank == rank) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* What says to mend a rank says which finding is about it. */
+static void tell_what_to_mend(ps_findings *list) {
+    for (size_t i = 0; i < list->n; i++) {
+        ps_finding *f = &list->all[i];
+        size_t about = f->mend_at > 0 ? finding_about(list, f->mend_rank) : 0;
+        size_t size = about > 0 ? strlen(f->remedy) + 40 : 0;
+        char *text = size > 0 ? ps_arena_alloc(&list->arena, size) : NULL;
+        if (text != NULL) {
+            (void)snprintf(text, size, "%.*s (finding %zu)%s", (int)f->mend_at, f->remedy, about,
+                           f->remedy + f->mend_at);
+            f->remedy = text;
+        }
+        list->failed = list->failed || (size > 0 && text == NULL);
+    }
+}
+
 void ps_report_bound_gains(ps_report *report) {
     ps_findings *f = &report->findings;
     ps_report_find_absorbed(report);
@@ -570,4 +600,5 @@ void ps_report_bound_gains(ps_report *report) {
         tell_shared(report, i);
     }
     tell_links(report);
+    tell_what_to_mend(f);
 }
