@@ -28,3 +28,45 @@ expect 0 "A better split" plan "$T/marks" --layers 32
 rm -rf "$T/marks"
 "$PIPESCOPE_BIN" simulate interleaved --pp 4 --microbatches 8 --chunks 2 --profile "$T/marks" --quiet > /dev/null
 expect 0 "No lines to paste" plan "$T/marks" --layers 32
+
+# An order that no schedule has: stage 0 runs all forwards first, stage 1 takes some backwards apart. A forward takes 10 ms, a backward 20,
+# half of it the weight gradient: stage 0 ends at 150 (its last backward waits until 130). On paper 1f1b takes (4 + 1) * 30 = 150, too,
+# gpipe the same, and zb-h1 4 * 30 + 10 + 10 - 10 = 130; what ran has no name, and nothing of it is outside of a schedule.
+python3 - "$T" <<'PY'
+import os
+import sys
+
+log = os.path.join(sys.argv[1], "unnamed")
+os.mkdir(log)
+ORDER = [["F0 0", "F1 10", "F2 20", "F3 30", "B0 40", "B1 60", "B2 90", "B3 130"],
+         ["F0 10", "b0 20", "F1 30", "b1 40", "w0 50", "F2 60", "B2 70", "w1 90", "F3 100", "B3 110"]]
+KINDS = {"F": ("forward", 10), "B": ("backward", 20), "b": ("backward_b", 10), "w": ("backward_w", 10)}
+for stage, ops in enumerate(ORDER):
+    with open(os.path.join(log, f"workerlog.{stage}"), "w") as f:
+        for job, op in enumerate(ops):
+            name, start = op.split()
+            kind, length = KINDS[name[0]]
+            begin = 1700000000000 + int(start)
+            f.write(f"I1205 10:21:33.37291{job % 10} 31000 standalone_executor.cc:302] Profiler Info: Job ({job}), type = {kind}, "
+                    f"micro_batch_id = {name[1:]}, job_start_time = {begin}.000000, job_end_time = {begin + length}.000000\n")
+PY
+expect 0 "Plans are compared with the measured order: the schedule was not recognised" plan "$T/unnamed" --layers 4
+expect 0 "0  as it ran" plan "$T/unnamed" --layers 4
+expect 0 "Weight gradients of stage 0 were not measured apart" plan "$T/unnamed" --layers 4
+"$PIPESCOPE_BIN" plan "$T/unnamed" --layers 4 --layer-bytes 4 --activation-bytes 2 --json --quiet > "$T/unnamed.json"
+# Stage 0 holds four microbatches of two layers: 2 x 4 + 4 x 2 x 2 bytes are 24.
+expect 0 "Under the schedule that ran no split keeps the memory limit" \
+    plan "$T/unnamed" --layers 4 --memory 8 --layer-bytes 4 --activation-bytes 2
+python3 - "$T/unnamed.json" <<'PY'
+import json
+import sys
+
+plan = json.load(open(sys.argv[1]))
+p = plan["plan"][0]
+assert p["schedule"] is None and p["why_no_schedules"] is None and "not recognised" in p["why_unnamed"], p
+assert p["step_now_ns"] == 150_000_000 and p["step_outside_of_schedule_ns"] == 0, p
+rows = {r["schedule"]: r for r in plan["schedules"]}
+assert rows[None]["number"] == 0 and rows[None]["layers_held"] == 8 and rows[None]["activations"] == 4 and rows[None]["memory_bytes"] == 24, rows[None]
+for name, step in (("1f1b", 150), ("gpipe", 150), ("zb-h1", 130)):
+    assert rows[name]["step_ns"] == step * 1_000_000, rows[name]
+PY

@@ -16,22 +16,50 @@ typedef struct plan {
     int64_t pause_us; /* everything from 10 us on begins so much later */
 } plan;
 
-/* The result of an analysis that made the chart and its tables. */
-static ps_result measured(plan p) {
+static ps_chart *simulate(plan p, bool is_slow) {
     ps_schedule_params params = {.n_stages = p.n_stages, .n_microbatches = p.n_microbatches};
     ps_sim_times times = {.f_ns = 10 * US, .b_ns = 20 * US, .w_ns = 10 * US, .fb_ns = 30 * US};
     ps_err err = PS_ERR_INIT;
-    ps_result result = {0};
     ps_sim_plan *sim = ps_sim_plan_new(ps_schedule_find("1f1b"), &params, &err);
     assert_non_null(sim);
     int64_t *durations = ps_calloc(sim->n_ops, sizeof *durations);
     assert_non_null(durations);
     ps_sim_fill_durations(sim, &times, durations);
     for (uint32_t op = 0; op < sim->n_ops; op++) {
-        durations[op] *= sim->device[op] == p.slow_stage ? 2 : 1;
+        durations[op] *= is_slow && sim->device[op] == p.slow_stage ? 2 : 1;
     }
-    result.chart = ps_sim_chart(sim, durations, p.p2p_us * US, 1, 0, &err);
-    assert_non_null(result.chart);
+    ps_chart *chart = ps_sim_chart(sim, durations, p.p2p_us * US, 1, 0, &err);
+    assert_non_null(chart);
+    ps_free(durations);
+    ps_sim_plan_free(sim);
+    return chart;
+}
+
+/* Another pipeline of the same job, behind the ranks that are there. */
+static void add_pipeline(ps_chart *chart, plan p, bool is_slow, int32_t pipeline) {
+    ps_chart *other = simulate(p, is_slow);
+    uint32_t first = (uint32_t)chart->n_ranks;
+    for (size_t i = 0; i < other->n_ranks; i++) {
+        ps_chart_rank rank = other->ranks[i];
+        rank.rank += (int32_t)first;
+        rank.pipeline = pipeline;
+        assert_true(ps_chart_add_rank(chart, rank));
+    }
+    for (size_t i = 0; i < other->n_ops; i++) {
+        ps_op op = other->ops[i];
+        op.rank += first;
+        assert_true(ps_chart_add_op(chart, op));
+    }
+    ps_chart_free(other);
+}
+
+/* The result of an analysis that made the chart and its tables. `slow_alone`: slow_stage is so in the first pipeline alone. */
+static ps_result measured(plan p, int n_pipelines, bool slow_alone) {
+    ps_err err = PS_ERR_INIT;
+    ps_result result = {.chart = simulate(p, true)};
+    for (int k = 1; k < n_pipelines; k++) {
+        add_pipeline(result.chart, p, !slow_alone, k);
+    }
     for (size_t i = 0; i < result.chart->n_ops; i++) {
         ps_op *op = &result.chart->ops[i];
         int64_t later = op->start_ns >= 10 * US ? p.pause_us * US : 0;
@@ -43,16 +71,18 @@ static ps_result measured(plan p) {
         .pp_type = "1f1b", .how = "as given", .n_stages = p.n_stages, .in_full = true};
     ps_pipeline_notes notes;
     assert_int_equal(ps_pipeline_report(result.chart, &opts, &result, &notes, &err), PS_OK);
-    ps_free(durations);
-    ps_sim_plan_free(sim);
     return result;
 }
 
-static ps_result report_plan(report_run *o, plan p) {
-    ps_result before = measured(p);
+static ps_result report_plans(report_run *o, plan p, int n_pipelines, bool slow_alone) {
+    ps_result before = measured(p, n_pipelines, slow_alone);
     report_over(o, NULL, 0, NULL, &before);
     assert_int_equal(o->code, PS_OK);
     return before;
+}
+
+static ps_result report_plan(report_run *o, plan p) {
+    return report_plans(o, p, 1, false);
 }
 
 static void finish(report_run *o, ps_result *before) {
@@ -99,6 +129,23 @@ static void advice_is_true_here(void **state) {
     assert_false(advises(&o, PS_RULE_TRANSFER_WAIT, "dispatch")); /* nothing of the host is here */
     assert_false(advises(&o, PS_RULE_OTHER_STALL, "dispatch"));
     finish(&o, &before);
+}
+
+/* Stage 1 takes twice as long in one of three pipelines: 480 instead of 240. That is a rank to mend, and no schedule is a remedy; in all
+ * of them it is the stage. */
+static void a_rank_that_is_slow_alone(void **state) {
+    (void)state;
+    for (int alone = 0; alone < 2; alone++) {
+        report_run o;
+        ps_result before = report_plans(&o, (plan){4, 8, 1, 0, 0}, 3, alone);
+        assert_int_equal(advises(&o, PS_RULE_STAGE_WAIT,
+                                 "Mend rank 1: stage 1 is busy 480 us in a step there, 240 us in "
+                                 "the pipeline of the lower median"),
+                         alone);
+        assert_int_equal(advises(&o, PS_RULE_STAGE_WAIT, "Speed stage 1 up"), !alone);
+        assert_int_equal(advises(&o, PS_RULE_STAGE_WAIT, "schedule"), !alone);
+        finish(&o, &before);
+    }
 }
 
 /* Four stages, eight microbatches: each is busy 8 * 30 = 240 of 330. The bubble is 90 on every stage, 27.3 %; the stalls of
@@ -258,6 +305,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(even_stages),
         cmocka_unit_test(advice_is_true_here),
+        cmocka_unit_test(a_rank_that_is_slow_alone),
         cmocka_unit_test(replay_unlike_the_step),
         cmocka_unit_test(many_microbatches),
         cmocka_unit_test(slow_stage),

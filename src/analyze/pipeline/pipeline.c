@@ -67,10 +67,6 @@ static ps_code refine_tail(ps_chart *chart, ps_recognised *r, size_t *n_split, p
     return PS_OK;
 }
 
-static double agreement(const ps_recognised *r) {
-    return r->schedule != NULL && r->n_ops > 0 ? (double)r->n_agreeing / (double)r->n_ops : -1.0;
-}
-
 /* What was said, then the same schedule with as many microbatches as ran, then any schedule: what fits best, the
  * first of equals. */
 static ps_code chart_pipeline_recognise(const ps_chart *chart, const ps_pipeline_opts *opts,
@@ -81,10 +77,10 @@ static ps_code chart_pipeline_recognise(const ps_chart *chart, const ps_pipeline
     } tries[] = {{opts->pp_type, opts->n_microbatches}, {opts->pp_type, 0}, {"", 0}};
     *best = (ps_recognised){0};
     ps_code code = PS_OK;
-    for (size_t i = 0; code == PS_OK && i < 3 && agreement(best) < 1.0; i++) {
+    for (size_t i = 0; code == PS_OK && i < 3 && ps_recognised_agreement(best) < 1.0; i++) {
         ps_recognised r;
         code = ps_recognise(chart, tries[i].name, opts->n_stages, tries[i].n_microbatches, &r, err);
-        if (code == PS_OK && agreement(&r) > agreement(best)) {
+        if (code == PS_OK && ps_recognised_agreement(&r) > ps_recognised_agreement(best)) {
             *best = r;
         }
     }
@@ -130,8 +126,8 @@ static ps_code name_ops(ps_chart *chart, const ps_pipeline_opts *opts, ps_recogn
     }
     ps_code code = chart_pipeline_recognise(chart, opts, r, err);
     notes->best = r->schedule;
-    notes->best_agreement = 100.0 * agreement(r);
-    if (code != PS_OK || agreement(r) < PS_MIN_AGREEMENT) {
+    notes->best_agreement = 100.0 * ps_recognised_agreement(r);
+    if (code != PS_OK || ps_recognised_agreement(r) < PS_MIN_AGREEMENT) {
         r->schedule = NULL;
         return code;
     }
@@ -189,18 +185,11 @@ static ps_code add_replay(const ps_chart *chart, const ps_recognised *r, const p
 /* Why no other schedule is replayed. One stage alone does the same under every schedule, and is not asked. */
 static ps_code say_unreplayed(ps_chart *chart, const ps_recognised *r,
                               const ps_pipeline_notes *notes, ps_err *err) {
-    char why[256];
+    char why[PS_UNRECOGNISED_TEXT];
     if (notes->unlinked[0] != '\0') {
         (void)snprintf(why, sizeof why, "%s", notes->unlinked);
-    } else if (r->schedule == NULL && notes->best != NULL && notes->best_agreement > 0) {
-        (void)snprintf(
-            why, sizeof why,
-            "the schedule was not recognised (%s comes nearest: %.1f %% of the ops agree, %.0f %% are needed)",
-            notes->best->name, notes->best_agreement, 100.0 * PS_MIN_AGREEMENT);
     } else if (r->schedule == NULL) {
-        (void)snprintf(
-            why, sizeof why,
-            "the schedule was not recognised (none has nearly as many ops on each stage)");
+        (void)ps_unrecognised_text(notes->best, notes->best_agreement / 100.0, why);
     } else if (chart->unjudged[0] != '\0') {
         (void)snprintf(why, sizeof why, "no bubble is told");
     } else {

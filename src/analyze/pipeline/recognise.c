@@ -323,6 +323,26 @@ ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages,
     return code;
 }
 
+double ps_recognised_agreement(const ps_recognised *r) {
+    return r->schedule != NULL && r->n_ops > 0 ? (double)r->n_agreeing / (double)r->n_ops : -1.0;
+}
+
+const char *ps_unrecognised_text(const ps_schedule *nearest, double agreement,
+                                 char out[PS_UNRECOGNISED_TEXT]) {
+    if (nearest != NULL && agreement > 0) {
+        (void)snprintf(
+            out, PS_UNRECOGNISED_TEXT,
+            "the schedule was not recognised (%s comes nearest: %.1f %% of the ops agree, "
+            "%.0f %% are needed)",
+            nearest->name, 100.0 * agreement, 100.0 * PS_MIN_AGREEMENT);
+    } else {
+        (void)snprintf(
+            out, PS_UNRECOGNISED_TEXT,
+            "the schedule was not recognised (none has nearly as many ops on each stage)");
+    }
+    return out;
+}
+
 /* --- applying ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t candidate_key_of(uint8_t kind, int32_t code) {

@@ -24,6 +24,14 @@ typedef struct ps_recognised {
 PS_MUST_USE ps_code ps_recognise(const ps_chart *chart, const char *name, int32_t n_stages,
                                  int32_t n_microbatches, ps_recognised *out, ps_err *err);
 
+/* Of the ops looked at, from 0 to 1; -1 where nothing fits. */
+double ps_recognised_agreement(const ps_recognised *r);
+
+enum { PS_UNRECOGNISED_TEXT = 256 };
+/* "the schedule was not recognised (1f1b comes nearest: 75.3 % of the ops agree, 80 % are needed)". `nearest` NULL: none does. */
+const char *ps_unrecognised_text(const ps_schedule *nearest, double agreement,
+                                 char out[PS_UNRECOGNISED_TEXT]);
+
 /* In a chart without exact labels gives each computation its chunk, microbatch and label of the recognised schedule, in every step and pipeline, by
  * alignment of kinds; ops that agree with nothing keep what they have. *n_missing: ops of the schedule that no
  * op stands for. Sets chart->schedule and schedule_how (with

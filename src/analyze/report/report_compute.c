@@ -32,6 +32,22 @@ static bool same_kind(const entry *a, const entry *b) {
 PS_COMPARE(compare_compute_kinds, kind,
            PS_BY_DOWN(sum_ns) PS_BY_TEXT(one->type) PS_BY_TEXT(one->shapes))
 
+/* The first of several ranks stands for them: their clocks are not asked. */
+static void join_odd_flops(kind *k, const ps_report_odd_flops *odd, const ps_report_member *where) {
+    if (odd->n == 0) {
+        return;
+    }
+    if (k->odd.n == 0) {
+        k->odd = *odd;
+        k->odd_where = where;
+        return;
+    }
+    k->odd.n += odd->n;
+    k->odd.recorded += odd->recorded;
+    k->odd.by_shapes += odd->by_shapes;
+    k->odd.times = odd->times > k->odd.times ? odd->times : k->odd.times;
+}
+
 static bool join_compute(compute *c) {
     const ps_report *r = c->report;
     size_t n = 0;
@@ -54,9 +70,11 @@ static bool join_compute(compute *c) {
     for (size_t i = 0; i < c->n_entries; i++) {
         const entry *e = &c->entries[i];
         if (i == 0 || !same_kind(e, &c->entries[i - 1])) {
-            c->kinds[c->n_kinds++] = (kind){.one = e->kernel, .where = &r->members[e->member]};
+            c->kinds[c->n_kinds++] =
+                (kind){.one = e->kernel, .where = &r->members[e->member], .first_entry = i};
         }
         kind *k = &c->kinds[c->n_kinds - 1];
+        k->n_entries++;
         bool is_next = k->n_ranks == 0 || e->member != c->entries[i - 1].member;
         k->n_ranks += is_next; /* the entries of a member stand together */
         k->n += e->kernel->n;
@@ -65,6 +83,8 @@ static bool join_compute(compute *c) {
         k->conversion_pays_ns = ps_i64_plus(k->conversion_pays_ns, e->kernel->conversion_pays_ns);
         k->conversion_launches_ns =
             ps_i64_plus(k->conversion_launches_ns, e->kernel->conversion_launches_ns);
+        k->n_flops += e->kernel->n_flops;
+        k->flops_ns = ps_i64_plus(k->flops_ns, e->kernel->flops_ns);
         k->flops += e->kernel->flops;
         k->peak_flops += e->kernel->peak_flops;
         k->memory_ns = ps_i64_plus(k->memory_ns, e->kernel->memory_ns);
@@ -77,8 +97,7 @@ static bool join_compute(compute *c) {
                 ps_i64_plus(k->conversion_ns[what], e->kernel->conversion_ns[what]);
             k->n_conversions[what] += e->kernel->n_conversions[what];
         }
-        k->odd_recorded += e->kernel->odd_recorded_flops;
-        k->odd_shapes += e->kernel->odd_shape_flops;
+        join_odd_flops(k, &e->kernel->odd, &r->members[e->member]);
         if (e->kernel->longest_ns > k->one->longest_ns) {
             k->one = e->kernel;
             k->where = &r->members[e->member];
@@ -117,6 +136,20 @@ void ps_compute_show_kind(compute *c, const kind *k, const char *note) {
                                                              .note = note});
 }
 
+void ps_compute_show_mfu(compute *c, const kind *k) {
+    char note[128];
+    double mfu = 100 * k->flops / k->peak_flops;
+    if (k->n_flops == k->n) {
+        (void)snprintf(note, sizeof note, "longest of %lld, whose mean MFU is %.1f %%",
+                       (long long)k->n, mfu);
+    } else {
+        (void)snprintf(note, sizeof note,
+                       "longest of %lld; the mean MFU of the %lld whose FLOPs count is %.1f %%",
+                       (long long)k->n, (long long)k->n_flops, mfu);
+    }
+    ps_compute_show_kind(c, k, note);
+}
+
 const char *ps_compute_unpaid_text(int64_t claimed_ns, int64_t gain_ns, const char *why,
                                    char out[PS_UNPAID_TEXT]) {
     out[0] = '\0';
@@ -128,9 +161,25 @@ const char *ps_compute_unpaid_text(int64_t claimed_ns, int64_t gain_ns, const ch
     return out;
 }
 
+void ps_compute_claim_kind(compute *c, const kind *k, double share) {
+    ps_findings *f = &c->report->findings;
+    for (size_t i = k->first_entry; i < k->first_entry + k->n_entries; i++) {
+        const ps_report_kernel *kernel = c->entries[i].kernel;
+        for (size_t r = 0; r < kernel->n_runs; r++) {
+            const ps_report_kernel_run *run = &kernel->runs[r];
+            int64_t ns = (int64_t)((double)run->pays_ns * share);
+            ps_findings_span_on(f, c->entries[i].member, run->end_ns - ns, run->end_ns);
+        }
+    }
+}
+
+bool ps_compute_is_odd(const kind *k) {
+    return k->odd.n > 0;
+}
+
 /* `otherwise` where it is not known, or records and shapes contradict. */
 static double mfu_of(const kind *k, double otherwise) {
-    return k->peak_flops > 0 && k->odd_recorded <= 0 ? 100 * k->flops / k->peak_flops : otherwise;
+    return k->peak_flops > 0 && !ps_compute_is_odd(k) ? 100 * k->flops / k->peak_flops : otherwise;
 }
 
 /* What helps depends on what is multiplied, so each has a rule of its own. */
@@ -152,7 +201,20 @@ static ps_rule_id mfu_rule_of(const kind *k) {
 static bool is_low(const compute *c, ps_rule_id rule, const kind *k) {
     double limit = c->report->findings.thresholds[rule];
     return mfu_rule_of(k) == rule && mfu_of(k, limit) < limit && !ps_compute_is_memory_bound(k) &&
-           ps_percent(k->sum_ns, c->sum_ns) > 1;
+           ps_percent(k->flops_ns, c->sum_ns) > 1;
+}
+
+/* Of all its kernels' time: what they would save at the threshold, on average. */
+static double share_saved(const kind *k, double limit) {
+    return (double)k->flops_ns / (double)k->sum_ns * (1 - mfu_of(k, limit) / limit);
+}
+
+const char *ps_compute_shape_text(const kind *k, char out[PS_SHAPE_TEXT]) {
+    out[0] = '\0';
+    if (k->one->shapes[0] != '\0') {
+        (void)snprintf(out, PS_SHAPE_TEXT, " of %.80s", k->one->shapes);
+    }
+    return out;
 }
 
 /* With the threshold's share of the peak instead, the work would take ratio / threshold of its time. */
@@ -171,7 +233,7 @@ static void find_mfu(compute *c, ps_rule_id rule) {
             continue;
         }
         is_unknown = is_unknown || k->unknown_roofline_ns > 0;
-        double saved = (double)k->sum_ns * (1 - mfu_of(k, limit) / limit);
+        double saved = (double)k->sum_ns * share_saved(k, limit);
         int64_t ns = saved < 9e18 ? (int64_t)saved : INT64_MAX;
         gain_ns = ps_i64_plus(gain_ns, ns);
         double paid = saved * (double)k->pays_ns / (double)(k->sum_ns > 0 ? k->sum_ns : 1);
@@ -190,6 +252,7 @@ static void find_mfu(compute *c, ps_rule_id rule) {
     paid_ns = ps_compute_mean_step_ns(c, paid_ns);
     char unpaid[PS_UNPAID_TEXT] = "";
     char less[96] = "";
+    char shape[PS_SHAPE_TEXT];
     if (!f->is_of_part) { /* else there are more of them */
         (void)snprintf(less, sizeof less, " At %.4g %% they would take %s less in each step.",
                        limit, ps_ns_text_of(gain_ns).text);
@@ -197,9 +260,9 @@ static void find_mfu(compute *c, ps_rule_id rule) {
     }
     ps_findings_add(
         f, (ps_finding){.rule = rule, .rank = -1, .stage = -1, .gain_ns = paid_ns, .value = mfu},
-        "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s of %.80s %.1f %%.%s%s%s",
+        "%zu kind%s of kernels reach%s less than %.4g %% of the peak, %.100s%s %.1f %%.%s%s%s",
         n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
-        worst->one->shapes, mfu, less, unpaid,
+        ps_compute_shape_text(worst, shape), mfu, less, unpaid,
         is_unknown
             ? " Whether memory bounds them is not known: that takes the bandwidth of the chip (by "
               "the name of a known one) and the types of the tensors."
@@ -211,65 +274,10 @@ static void find_mfu(compute *c, ps_rule_id rule) {
     }
     for (size_t i = 0; i < c->n_kinds; i++) {
         const kind *k = &c->kinds[i];
-        char note[96];
-        (void)snprintf(note, sizeof note, "longest of %lld, whose mean MFU is %.1f %%",
-                       (long long)k->n, mfu_of(k, limit));
         if (is_low(c, rule, k)) {
-            ps_compute_show_kind(c, k, note);
+            ps_compute_show_mfu(c, k);
+            ps_compute_claim_kind(c, k, share_saved(k, limit));
         }
-    }
-}
-
-/* What cannot be is told, and not judged. */
-static void show_doubtful(compute *c, const kind *k, double limit) {
-    char note[160];
-    double mfu = k->peak_flops > 0 ? 100 * k->flops / k->peak_flops : 0;
-    if (mfu > limit) {
-        (void)snprintf(note, sizeof note, "longest of %lld, whose mean MFU is %.1f %%",
-                       (long long)k->n, mfu);
-        ps_compute_show_kind(c, k, note);
-    } else if (k->odd_recorded > 0) {
-        (void)snprintf(note, sizeof note, "recorded %.3g FLOPs, by its shapes %.3g, in all",
-                       k->odd_recorded, k->odd_shapes);
-        ps_compute_show_kind(c, k, note);
-    }
-}
-
-static void find_doubtful(compute *c) {
-    ps_findings *f = &c->report->findings;
-    double limit = f->thresholds[PS_RULE_FLOPS_DOUBT];
-    double most = 0;
-    size_t n_over = 0;
-    size_t n_odd = 0;
-    for (size_t i = 0; i < c->n_kinds; i++) {
-        const kind *k = &c->kinds[i];
-        double mfu = k->peak_flops > 0 ? 100 * k->flops / k->peak_flops : 0;
-        most = mfu > most ? mfu : most;
-        n_over += mfu > limit;
-        n_odd += k->odd_recorded > 0;
-    }
-    if (n_over + n_odd == 0) {
-        return;
-    }
-    char over[128] = "";
-    char odd[128] = "";
-    if (n_over > 0) {
-        (void)snprintf(over, sizeof over,
-                       "%zu kind%s of kernels would have an MFU of up to %.1f %%. ", n_over,
-                       n_over == 1 ? "" : "s", most);
-    }
-    if (n_odd > 0) {
-        (void)snprintf(
-            odd, sizeof odd,
-            "The recorded FLOPs of %zu kind%s differ from those of the shapes by more than 1.5 "
-            "times. ",
-            n_odd, n_odd == 1 ? "" : "s");
-    }
-    ps_findings_add(
-        f, (ps_finding){.rule = PS_RULE_FLOPS_DOUBT, .rank = -1, .stage = -1, .value = most},
-        "%s%sHow near the peak these come is not judged.", over, odd);
-    for (size_t i = 0; i < c->n_kinds; i++) {
-        show_doubtful(c, &c->kinds[i], limit);
     }
 }
 
@@ -326,6 +334,7 @@ static void find_aicpu(compute *c) {
                        type[0] != '\0' ? "; an input is " : "", type);
         if (c->kinds[i].one->is_aicpu) {
             ps_compute_show_kind(c, &c->kinds[i], note);
+            ps_compute_claim_kind(c, &c->kinds[i], 1);
         }
     }
 }
@@ -388,6 +397,22 @@ static void show_varying(ps_report *report, const ps_report_member *m, bool with
     ps_free(order);
 }
 
+/* On all ranks: the rule counts the same of each. What a kernel took too long is taken to be its end. */
+static void claim_excess(ps_report *report, bool with_shapes) {
+    for (size_t m = 0; m < report->n_members; m++) {
+        const ps_report_rank *facts = report->members[m].facts;
+        for (size_t k = 0; k < facts->n_kernels; k++) {
+            const ps_report_kernel *kernel = &facts->kernels[k];
+            bool counts = counted_excess(kernel, with_shapes) > 0;
+            for (size_t i = 0; counts && i < kernel->n_runs; i++) {
+                const ps_report_kernel_run *run = &kernel->runs[i];
+                int64_t ns = run->excess_ns < run->pays_ns ? run->excess_ns : run->pays_ns;
+                ps_findings_span_on(&report->findings, m, run->end_ns - ns, run->end_ns);
+            }
+        }
+    }
+}
+
 static double excess_share(const ps_report *report, const ps_report_member *m,
                            const void *with_shapes) {
     return ps_percent(excess_of(m, *(const bool *)with_shapes), report->step_ns);
@@ -417,6 +442,7 @@ static bool find_varying(compute *c, bool with_shapes) {
         with_shapes ? ps_compute_unpaid_text(most_ns, paid_ns, PS_UNPAID_IF_FASTER, unpaid) : "",
         with_shapes ? "" : " Their shapes were not recorded: they may be of different sizes.");
     show_varying(r, worst, with_shapes);
+    claim_excess(r, with_shapes);
     return true;
 }
 
@@ -477,6 +503,21 @@ static int64_t extra_without_shapes(const slower *all, size_t n, size_t member) 
     return sum;
 }
 
+/* Of each of its kernels as large a part as of all of its kind, at its end. */
+static void claim_slower(ps_report *report, const slower *all, size_t n, size_t member) {
+    for (size_t i = 0; i < n; i++) {
+        const ps_report_kernel *k = all[i].kernel;
+        double mean_ns = k != NULL && k->n > 0 ? (double)k->sum_ns / (double)k->n : 0;
+        bool is_slower = all[i].member == member && all[i].extra_ns > 0 && mean_ns > 0;
+        double share = is_slower ? 1 - (double)all[i].peer_ns / mean_ns : 0;
+        for (size_t r = 0; is_slower && r < k->n_runs; r++) {
+            const ps_report_kernel_run *run = &k->runs[r];
+            int64_t ns = (int64_t)((double)run->dur_ns * share);
+            ps_findings_span(&report->findings, run->end_ns - ns, run->end_ns);
+        }
+    }
+}
+
 /* `extra`: of each member, in a step. */
 static void say_slow(compute *c, slower *all, size_t n, size_t member, const int64_t *extra) {
     ps_report *r = c->report;
@@ -525,6 +566,7 @@ static void say_slow(compute *c, slower *all, size_t n, size_t member, const int
                                            .name = all[i].kernel->name,
                                            .note = note});
     }
+    claim_slower(r, all, n, member);
 }
 
 static void find_slow(compute *c) {
@@ -627,7 +669,7 @@ static ps_code add_compute_table(compute *c, ps_err *err) {
         PS_COLUMNS(KERNELS));
     for (size_t i = 0; i < c->n_kinds && i < 10; i++) {
         const kind *k = &c->kinds[i];
-        bool has_mfu = k->peak_flops > 0 && k->odd_recorded <= 0;
+        bool has_mfu = k->peak_flops > 0 && !ps_compute_is_odd(k);
         ps_table_put(t, &(kernel_row){.type = k->one->type,
                                       .shapes = k->one->shapes,
                                       .n_ranks = has_several ? (int64_t)k->n_ranks : PS_UNKNOWN_INT,
@@ -653,7 +695,7 @@ ps_code ps_report_compute(ps_report *report, ps_err *err) {
         find_mfu(&c, PS_RULE_LOW_MFU_CONVOLUTION);
         find_mfu(&c, PS_RULE_LOW_MFU_GROUPED);
         ps_compute_find_memory_bound(&c);
-        find_doubtful(&c);
+        ps_compute_find_doubtful_flops(&c);
         if (!find_varying(&c, true)) {
             (void)find_varying(&c, false);
         }

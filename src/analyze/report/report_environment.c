@@ -147,16 +147,33 @@ static void find_cpu_frequency(ps_report *report) {
                         .stage = -1,
                         .value = below_share(m),
                         .n_over = n_over};
+    bool is_below = ps_rule_fires(f, PS_RULE_CPU_FREQUENCY, found.value);
+    char governor[128] = "";
+    char below[256] = "";
     if (is_governed(m)) {
-        ps_findings_add(f, found, "The governor of the CPUs of rank %s is %.60s.", PS_RANK(m->rank),
-                        m->facts->governor);
+        (void)snprintf(governor, sizeof governor, "The governor of the CPUs of rank %s is %.60s.",
+                       PS_RANK(m->rank), m->facts->governor);
+    }
+    if (is_below) {
+        (void)snprintf(below, sizeof below,
+                       "%s%.60s of rank %s was below 0.9 of its highest frequency (%.0f MHz) for "
+                       "%.1f %% of the time, down to %.0f MHz.",
+                       governor[0] != '\0' ? " " : "", c->series, PS_RANK(m->rank), c->usual_mhz,
+                       found.value, c->lowest_mhz);
+    }
+    ps_findings_add(f, found, "%s%s", governor, below);
+    if (is_governed(m)) {
+        char here[128];
+        char share[32] = "";
+        if (is_below) {
+            (void)snprintf(share, sizeof share, "%.4g %% and ", found.value);
+        }
+        (void)snprintf(here, sizeof here, "%sgovernor %.60s", share, m->facts->governor);
+        ps_findings_here(f, here);
+    }
+    if (!is_below) {
         return;
     }
-    ps_findings_add(
-        f, found,
-        "%.60s of rank %s was below 0.9 of its highest frequency (%.0f MHz) for %.1f %% of the "
-        "time, down to %.0f MHz.",
-        c->series, PS_RANK(m->rank), c->usual_mhz, found.value, c->lowest_mhz);
     ps_findings_evidence(f, (ps_evidence){.rank = m->rank,
                                           .step = PS_STEP_OUTSIDE,
                                           .start_ns = c->longest_start_ns,

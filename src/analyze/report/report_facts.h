@@ -41,6 +41,22 @@ typedef enum ps_report_bound {
     PS_N_REPORT_BOUNDS
 } ps_report_bound;
 
+/* One kernel, where it ended and how long it ran, epoch. */
+typedef struct ps_report_kernel_run {
+    int64_t end_ns, dur_ns;
+    int64_t pays_ns;   /* of it: as of all its kind */
+    int64_t excess_ns; /* of it: as of all its kind */
+} ps_report_kernel_run;
+
+/* Kernels whose recorded FLOPs differ from those of their shapes by more than 1.5 times. */
+typedef struct ps_report_odd_flops {
+    const char *name; /* of the first of them */
+    int64_t start_ns, dur_ns, step;
+    int64_t n;
+    double recorded, by_shapes; /* of all of them */
+    double times;               /* by which those of one differ, at most */
+} ps_report_odd_flops;
+
 /* Kernels of one type and shape (of one name, where the profile has no types). Times are sums over the capture. */
 typedef struct ps_report_kernel {
     const char *type;   /* the type, else the name */
@@ -54,15 +70,17 @@ typedef struct ps_report_kernel {
     int64_t
         excess_ns; /* of those over 1.5 medians, beyond the median; 0 when they are more than a quarter */
     int64_t n_excess;
-    double flops;      /* of those whose FLOPs are known, all together */
-    double peak_flops; /* what the chip could have done in that time */
+    const ps_report_kernel_run *runs; /* [n_runs] of many the longest */
+    size_t n_runs;
+    int64_t n_flops, flops_ns; /* of those whose FLOPs are known: how many, their time */
+    double flops;              /* all together */
+    double peak_flops;         /* what the chip could have done in that time */
     /* Of those with FLOPs: the time of those that memory bounds (ps_mfu_roofline), of those of which nobody knows, and
      * what the former move at least. */
     int64_t memory_ns, unknown_roofline_ns;
     double memory_bytes, memory_flops;
-    double bytes_s; /* of the chip; 0 unknown */
-    /* Recorded FLOPs that contradict the shapes, which are in neither of the above. */
-    double odd_recorded_flops, odd_shape_flops;
+    double bytes_s;          /* of the chip; 0 unknown */
+    ps_report_odd_flops odd; /* recorded FLOPs that contradict the shapes: in none of the above */
     ps_product product;      /* of those with FLOPs */
     ps_kernel_family family; /* of the first */
     bool is_vector;          /* the first ran on vector cores alone: it multiplies no matrices */

@@ -12,6 +12,10 @@
 void ps_findings_fini(ps_findings *f) {
     for (size_t i = 0; i < f->n; i++) {
         ps_intervals_fini(&f->all[i].spans);
+        for (size_t m = 0; m < f->all[i].n_spans_on; m++) {
+            ps_intervals_fini(&f->all[i].spans_on[m]);
+        }
+        ps_free(f->all[i].spans_on);
     }
     ps_free(f->all);
     ps_free(f->evidence);
@@ -75,10 +79,41 @@ void ps_findings_span(ps_findings *f, int64_t start_ns, int64_t end_ns) {
     }
 }
 
+void ps_findings_span_on(ps_findings *f, size_t member, int64_t start_ns, int64_t end_ns) {
+    if (f->n_ranks < 2) {
+        ps_findings_span(f, start_ns, end_ns);
+        return;
+    }
+    if (f->failed || f->n == 0 || end_ns <= start_ns) {
+        return;
+    }
+    ps_finding *x = &f->all[f->n - 1];
+    if (x->spans_on == NULL) {
+        x->spans_on = ps_calloc(f->n_ranks, sizeof *x->spans_on);
+        x->n_spans_on = x->spans_on != NULL ? f->n_ranks : 0;
+    }
+    f->failed = x->spans_on == NULL || !ps_intervals_add(&x->spans_on[member], start_ns, end_ns);
+}
+
+void ps_findings_here(ps_findings *f, const char *here) {
+    if (!f->failed && f->n > 0) {
+        f->all[f->n - 1].here = copy_finding(f, here);
+        f->failed = f->all[f->n - 1].here == NULL;
+    }
+}
+
 void ps_findings_remedy(ps_findings *f, const char *remedy) {
     if (!f->failed && f->n > 0) {
         f->all[f->n - 1].remedy = copy_finding(f, remedy);
         f->failed = f->all[f->n - 1].remedy == NULL;
+    }
+}
+
+void ps_findings_mend(ps_findings *f, const char *remedy, size_t at, int64_t rank) {
+    ps_findings_remedy(f, remedy);
+    if (!f->failed && f->n > 0) {
+        f->all[f->n - 1].mend_at = at;
+        f->all[f->n - 1].mend_rank = rank;
     }
 }
 
@@ -176,7 +211,9 @@ static void put_finding(ps_table *t, const ps_finding *x, size_t number, ps_vend
         .title = ps_finding_title(x),
         .text = x->text,
     };
-    if (isnan(x->value)) {
+    if (x->here != NULL) {
+        (void)snprintf(row.value, sizeof row.value, "%s", x->here);
+    } else if (isnan(x->value)) {
         (void)snprintf(row.value, sizeof row.value, "not known");
     } else {
         ps_rule_value_text(rule, x->value, row.value, sizeof row.value);

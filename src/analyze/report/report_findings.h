@@ -48,6 +48,7 @@ typedef struct ps_finding {
     int64_t launches_ns;  /* of the gain: the host's, which a late host's finding counts, too */
     const char *replayed; /* the schedule whose replay bounds the gain; NULL: none does */
     double value;         /* what the rule compares, in its unit; NAN: not known */
+    const char *here; /* what is shown of it where that is not the value in its unit; NULL: it is */
     size_t
         n_over; /* ranks on which the rule fires, which the text then says; 0: no rule of single ranks */
     bool is_of_computing; /* slow-rank: it is the computing that differs */
@@ -55,8 +56,13 @@ typedef struct ps_finding {
     bool is_assumed;      /* the gain rests on something that was not measured: medium at most */
     const char *text;
     const char *remedy; /* what to try, where the finding knows better than its rule; else NULL */
+    int64_t mend_rank;  /* which the remedy names, where it does: */
+    size_t mend_at;     /* behind so many bytes of it; 0: it names none */
     size_t first_evidence, n_evidence;
     ps_intervals spans; /* when that was on `rank`, epoch, over all steps; empty: not known */
+    ps_intervals *
+        spans_on; /* the same on each of several ranks, where it is about all of them: [n_spans_on] by member */
+    size_t n_spans_on;
     ps_shared_time shared[PS_SHARED_MAX]; /* with findings before it, in their order */
     size_t n_shared;
     int64_t shared_ns; /* per step, of the gain: what finding `shared_with` counts, too */
@@ -95,8 +101,15 @@ void ps_findings_evidence(ps_findings *f, ps_evidence e);
 /* Of the last finding: the cause held on its rank from start to end (epoch). */
 void ps_findings_span(ps_findings *f, int64_t start_ns, int64_t end_ns);
 
+/* The same of a finding about all ranks, on one of the members. Of a single one that is the rank. */
+void ps_findings_span_on(ps_findings *f, size_t member, int64_t start_ns, int64_t end_ns);
+
+/* Of the last finding: what passed the rule's threshold, where that is not its value in its unit. Copied. */
+void ps_findings_here(ps_findings *f, const char *here);
 /* Of the last finding: what to try instead of what its rule advises. Copied. */
 void ps_findings_remedy(ps_findings *f, const char *remedy);
+/* The same, to mend a rank, which the first `at` bytes name: the finding about that rank is named behind them, once findings have numbers. */
+void ps_findings_mend(ps_findings *f, const char *remedy, size_t at, int64_t rank);
 /* What to try, wherever it is said: the finding's own remedy, else the advice of its rule. */
 void ps_finding_advice(const ps_finding *finding, ps_vendor vendor, char *out, size_t size);
 

@@ -521,20 +521,28 @@ static int64_t shared_launches_ns(const ps_finding *x, const ps_finding *y) {
 }
 
 /* Where the cause of the finding held on the rank; NULL: not known. `room` is used where its rule claims on each rank. */
-static const ps_intervals *spans_on(ps_report *report, const ps_finding *f, int64_t rank,
-                                    ps_intervals *room) {
-    const ps_report_member *m = ps_report_member_of(report, rank);
-    if (m != NULL && m == ps_report_member_of(report, f->rank)) {
+static const ps_intervals *spans_on(ps_report *report, const ps_finding *f,
+                                    const ps_report_member *m, ps_intervals *room) {
+    static const ps_intervals NOWHERE = {0};
+    bool is_its = m == ps_report_member_of(report, f->rank);
+    rule_time time = time_of_rule(f->rule);
+    if (f->n_spans_on > 0) {
+        return &f->spans_on[m - report->members];
+    }
+    if (is_its) {
         return f->spans.n > 0 ? &f->spans : NULL;
     }
-    if (m != NULL && !ps_report_claim_spans(m, f->rule, room)) {
+    if (time.kind == TIME_COMPUTING && time.scope == FREES_RANK && f->spans.n > 0) {
+        return &NOWHERE;
+    }
+    if (!ps_report_claim_spans(m, f->rule, room)) {
         report->findings.failed = true;
     }
     ps_intervals_unite(room);
     return room->n > 0 ? room : NULL;
 }
 
-/* Of them, per step: what lies beside communication that stands alone because the host is late. */
+/* Of them, over all steps: what lies beside communication that stands alone because the host is late. */
 static int64_t late_comm_in_ns(const ps_report_member *m, const ps_intervals *list) {
     int64_t sum_ns = 0;
     for (int cause = 0; cause < PS_N_IDLE_CAUSES; cause++) {
@@ -543,45 +551,72 @@ static int64_t late_comm_in_ns(const ps_report_member *m, const ps_intervals *li
                                              list->at[i].start_ns, list->at[i].end_ns);
         }
     }
-    return sum_ns / n_steps_of(m);
+    return sum_ns;
 }
 
-/* The least of what lies `both` in the spans of a finding and in those of another that its gain must count. The spans hold more than was
- * claimed where communication is counted in part: that may be the communication in both. What other ranks took off may be any. */
-static int64_t least_shared_ns(const ps_report_member *m, const ps_finding *x,
-                               const ps_intervals *both) {
-    int64_t n_steps = n_steps_of(m);
-    int64_t own_comm_ns = late_comm_in_ns(m, &x->spans);
-    int64_t both_comm_ns = late_comm_in_ns(m, both);
-    int64_t both_idle_ns = ps_intervals_length_ns(both) / n_steps - both_comm_ns;
-    int64_t spare_ns = above_zero(ps_intervals_length_ns(&x->spans) / n_steps - x->claimed_ns);
+/* Two findings on one rank, or on several: sums over their steps. own: all of the first one; comm: of it, beside late communication. */
+typedef struct common_time {
+    int64_t both_ns, own_ns, both_comm_ns, own_comm_ns;
+    int64_t n_steps;
+    bool is_known;
+} common_time;
+
+static void add_common(ps_report *report, const ps_finding *x, const ps_finding *y,
+                       const ps_report_member *m, common_time *sum) {
+    ps_intervals both = {0};
+    ps_intervals own_room = {0};
+    ps_intervals room = {0};
+    const ps_intervals *own = spans_on(report, x, m, &own_room);
+    const ps_intervals *others = own != NULL ? spans_on(report, y, m, &room) : NULL;
+    sum->is_known = sum->is_known && others != NULL;
+    if (others != NULL) {
+        if (!ps_intervals_both(own, others, &both)) {
+            report->findings.failed = true;
+        }
+        sum->both_ns = ps_i64_plus(sum->both_ns, ps_intervals_length_ns(&both));
+        sum->own_ns = ps_i64_plus(sum->own_ns, ps_intervals_length_ns(own));
+        sum->both_comm_ns = ps_i64_plus(sum->both_comm_ns, late_comm_in_ns(m, &both));
+        sum->own_comm_ns = ps_i64_plus(sum->own_comm_ns, late_comm_in_ns(m, own));
+        sum->n_steps += n_steps_of(m);
+    }
+    ps_intervals_fini(&both);
+    ps_intervals_fini(&own_room);
+    ps_intervals_fini(&room);
+}
+
+/* The least of what lies in the spans of both that the gain of the first must count. The spans hold more than was claimed where
+ * communication is counted in part: that may be the communication in both. What other ranks took off may be any. */
+static int64_t least_shared_ns(const ps_finding *x, const common_time *sum) {
+    int64_t both_comm_ns = sum->both_comm_ns / sum->n_steps;
+    int64_t both_idle_ns = sum->both_ns / sum->n_steps - both_comm_ns;
+    int64_t own_comm_ns = sum->own_comm_ns / sum->n_steps;
+    int64_t spare_ns = above_zero(sum->own_ns / sum->n_steps - x->claimed_ns);
     int64_t spare_comm_ns = spare_ns < own_comm_ns ? spare_ns : own_comm_ns;
     int64_t bound_ns = above_zero(x->claimed_ns - x->gain_ns);
     return above_zero(above_zero(both_comm_ns - spare_comm_ns) +
                       above_zero(both_idle_ns - (spare_ns - spare_comm_ns)) - bound_ns);
 }
 
-/* What both count in a step on the rank of the first, as their spans say; -1 where they do not. */
+/* What both count in a step, as their spans say, on the rank of the first; where that is about all ranks on that of the second, and where
+ * both are on the mean rank. -1 where spans do not say. */
 static int64_t shared_ns(ps_report *report, const ps_finding *x, const ps_finding *y) {
-    ps_intervals both = {0};
-    ps_intervals room = {0};
     const ps_report_member *m = ps_report_member_of(report, x->rank);
-    bool is_known = m != NULL && x->spans.n > 0;
-    const ps_intervals *others = is_known ? spans_on(report, y, x->rank, &room) : NULL;
-    int64_t ns = -1;
-    if (others != NULL) {
-        if (!ps_intervals_both(&x->spans, others, &both)) {
-            report->findings.failed = true;
+    bool is_of_all = x->n_spans_on > 0;
+    m = m == NULL && is_of_all ? ps_report_member_of(report, y->rank) : m;
+    common_time sum = {.is_known = m != NULL || is_of_all};
+    for (size_t i = 0; sum.is_known && i < report->n_members; i++) {
+        if (m == NULL || m == &report->members[i]) {
+            add_common(report, x, y, &report->members[i], &sum);
         }
-        int64_t launches_ns = shared_launches_ns(x, y);
-        ns = least_shared_ns(m, x, &both);
-        ns = ns > launches_ns ? ns : launches_ns;
-        ns = ns < x->gain_ns ? ns : x->gain_ns;
-        ns = ns < y->gain_ns ? ns : y->gain_ns;
     }
-    ps_intervals_fini(&both);
-    ps_intervals_fini(&room);
-    return ns;
+    if (!sum.is_known || sum.n_steps == 0) {
+        return -1;
+    }
+    int64_t launches_ns = shared_launches_ns(x, y);
+    int64_t ns = least_shared_ns(x, &sum);
+    ns = ns > launches_ns ? ns : launches_ns;
+    ns = ns < x->gain_ns ? ns : x->gain_ns;
+    return ns < y->gain_ns ? ns : y->gain_ns;
 }
 
 static void add_shared(ps_finding *x, size_t with, int64_t ns) {
@@ -647,12 +682,45 @@ static void tell_links(ps_report *report) {
     }
 }
 
+/* The first finding of what one rank does that is about this one, from 1; 0: none is. */
+static size_t finding_about(const ps_findings *list, int64_t rank) {
+    for (size_t i = 0; i < list->n; i++) {
+        const ps_finding *f = &list->all[i];
+        rule_time time = time_of_rule(f->rule);
+        bool is_of_rank =
+            time.kind == TIME_OF_RANK || (time.kind == TIME_COMPUTING && time.scope == FREES_RANK);
+        if (is_of_rank && f->rank == rank) {
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+/* What says to mend a rank says which finding is about it. */
+static void tell_what_to_mend(ps_findings *list) {
+    for (size_t i = 0; i < list->n; i++) {
+        ps_finding *f = &list->all[i];
+        size_t about = f->mend_at > 0 ? finding_about(list, f->mend_rank) : 0;
+        size_t size = about > 0 ? strlen(f->remedy) + 40 : 0;
+        char *text = size > 0 ? ps_arena_alloc(&list->arena, size) : NULL;
+        if (text != NULL) {
+            (void)snprintf(text, size, "%.*s (finding %zu)%s", (int)f->mend_at, f->remedy, about,
+                           f->remedy + f->mend_at);
+            f->remedy = text;
+        }
+        list->failed = list->failed || (size > 0 && text == NULL);
+    }
+}
+
 void ps_report_bound_gains(ps_report *report) {
     ps_findings *f = &report->findings;
     ps_report_find_absorbed(report);
     for (size_t i = 0; i < f->n; i++) {
         settle_gain(report, &f->all[i]);
         ps_intervals_unite(&f->all[i].spans);
+        for (size_t m = 0; m < f->all[i].n_spans_on; m++) {
+            ps_intervals_unite(&f->all[i].spans_on[m]);
+        }
         say_absorbed(report, &f->all[i]);
     }
     ps_sort_by(f->all, f->n, sizeof *f->all, PS_KEYS(FINDING_ORDER));
@@ -660,4 +728,5 @@ void ps_report_bound_gains(ps_report *report) {
         tell_shared(report, i);
     }
     tell_links(report);
+    tell_what_to_mend(f);
 }

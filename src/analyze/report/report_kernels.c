@@ -20,7 +20,8 @@
 
 typedef struct timed {
     uint32_t row;
-    int64_t dur_ns;
+    uint32_t from_longest; /* of its kind: how many are longer */
+    ps_report_kernel_run run;
 } timed;
 
 typedef struct kernels {
@@ -91,20 +92,47 @@ static void take_roofline(ps_kernel_flops f, int64_t dur_ns, ps_report_kernel *k
     }
 }
 
-static void add_flops(const kernels *k, uint32_t slice, ps_report_kernel *kind) {
+/* Long lists of shapes are cut: they are for people. */
+static const char *keep_kernel_row_text(kernels *k, const char *text) {
+    size_t n = strlen(text);
+    return ps_arena_strndup(&k->out->arena, text, n < 400 ? n : 400);
+}
+
+/* False when memory is out. */
+static bool add_odd_flops(kernels *k, uint32_t slice, ps_kernel_flops f, ps_report_odd_flops *odd) {
+    int64_t start_ns = k->out->origin_ns + k->s->start_ns[slice];
+    double times = f.flops > f.shape_flops ? f.flops / f.shape_flops : f.shape_flops / f.flops;
+    if (odd->n == 0 || start_ns < odd->start_ns) {
+        odd->start_ns = start_ns;
+        odd->dur_ns = k->s->dur_ns[slice];
+        odd->step = ps_links_step(k->links, slice);
+        odd->name = keep_kernel_row_text(k, ps_trace_text(k->trace, k->s->name[slice]));
+    }
+    odd->n++;
+    odd->recorded += f.flops;
+    odd->by_shapes += f.shape_flops;
+    odd->times = times > odd->times ? times : odd->times;
+    return odd->name != NULL;
+}
+
+/* False when memory is out. */
+static bool add_flops(kernels *k, uint32_t slice, ps_report_kernel *kind) {
     ps_kernel_flops f = ps_mfu_of(k->mfu, slice);
     int64_t dur_ns = k->s->dur_ns[slice];
     bool is_odd = f.shape_flops > 0 && (f.flops > f.shape_flops * FLOPS_DIFFER ||
                                         f.shape_flops > f.flops * FLOPS_DIFFER);
     if (f.flops > 0 && is_odd) {
-        kind->odd_recorded_flops += f.flops;
-        kind->odd_shape_flops += f.shape_flops;
-    } else if (f.flops > 0 && f.peak_flop_s > 0 && dur_ns > 0 && !is_wide_float(k, slice)) {
+        return add_odd_flops(k, slice, f, &kind->odd);
+    }
+    if (f.flops > 0 && f.peak_flop_s > 0 && dur_ns > 0 && !is_wide_float(k, slice)) {
         kind->product = ps_mfu_product_of(k->mfu, slice);
+        kind->n_flops++;
+        kind->flops_ns = ps_i64_plus(kind->flops_ns, dur_ns);
         kind->flops += f.flops;
         kind->peak_flops += f.peak_flop_s * (double)dur_ns / 1e9;
         take_roofline(f, dur_ns, kind);
     }
+    return true;
 }
 
 static bool is_aicpu(const kernels *k, uint32_t slice) {
@@ -116,12 +144,6 @@ static bool is_aicpu(const kernels *k, uint32_t slice) {
 static const char *input_types(const kernels *k, uint32_t slice) {
     const char *types = ps_trace_arg_text(k->trace, slice, "inputDataTypes");
     return types != NULL ? types : ps_trace_arg_text(k->trace, slice, "Input Data Types");
-}
-
-/* Long lists of shapes are cut: they are for people. */
-static const char *keep_kernel_row_text(kernels *k, const char *text) {
-    size_t n = strlen(text);
-    return ps_arena_strndup(&k->out->arena, text, n < 400 ? n : 400);
 }
 
 /* Databases hold shapes in quotes, which say nothing to people. */
@@ -236,14 +258,14 @@ static bool add_kernel_row(kernels *k, uint32_t slice) {
     if (row == PS_NONE || !ps_grow(&k->all, &k->cap, k->n + 1, UINT32_MAX, sizeof *k->all)) {
         return false;
     }
-    k->all[k->n++] = (timed){row, dur_ns};
     ps_report_kernel *kind = &k->out->kernels[row];
     kind->n++;
     kind->sum_ns = ps_i64_plus(kind->sum_ns, dur_ns);
     int64_t start_ns = k->s->start_ns[slice];
     int64_t end_ns = start_ns + dur_ns;
-    kind->pays_ns =
-        ps_i64_plus(kind->pays_ns, ps_intervals_within_ns(&k->paying->paying, start_ns, end_ns));
+    int64_t pays_ns = ps_intervals_within_ns(&k->paying->paying, start_ns, end_ns);
+    kind->pays_ns = ps_i64_plus(kind->pays_ns, pays_ns);
+    k->all[k->n++] = (timed){.row = row, .run = {k->out->origin_ns + end_ns, dur_ns, pays_ns, 0}};
     if (!kind->is_aicpu && is_aicpu(k, slice)) {
         const char *types = input_types(k, slice);
         kind->is_aicpu = true;
@@ -265,17 +287,17 @@ static bool add_kernel_row(kernels *k, uint32_t slice) {
         kind->name = keep_kernel_row_text(k, ps_trace_text(k->trace, k->s->name[slice]));
     }
     ps_bounds_take(k->bounds, slice, !is_aicpu(k, slice), kind);
-    add_flops(k, slice, kind);
-    return kind->name != NULL;
+    return kind->name != NULL && add_flops(k, slice, kind);
 }
 
-PS_COMPARE(compare_timed, timed, PS_BY(row) PS_BY(dur_ns))
+PS_COMPARE(compare_timed, timed, PS_BY(row) PS_BY(run.dur_ns))
 
 /* Of one kind, sorted by length. */
-static void find_excess_of_kind(const timed *all, size_t n, int64_t *lengths_ns, int64_t *like_ns,
+static void find_excess_of_kind(timed *all, size_t n, int64_t *lengths_ns, int64_t *like_ns,
                                 ps_report_kernel *kind) {
     for (size_t i = 0; i < n; i++) {
-        lengths_ns[i] = all[i].dur_ns;
+        lengths_ns[i] = all[i].run.dur_ns;
+        all[i].from_longest = (uint32_t)(n - 1 - i);
     }
     kind->median_ns = ps_midpoint_i64(lengths_ns[(n - 1) / 2], lengths_ns[n / 2]);
     kind->n_excess = (int64_t)ps_outliers_find(lengths_ns, n, SLOW_TIMES, like_ns);
@@ -285,6 +307,7 @@ static void find_excess_of_kind(const timed *all, size_t n, int64_t *lengths_ns,
     for (size_t i = 0; kind->n_excess > 0 && i < n; i++) {
         int64_t beyond_ns = like_ns[i] > 0 ? lengths_ns[i] - like_ns[i] : 0;
         kind->excess_ns = ps_i64_plus(kind->excess_ns, beyond_ns);
+        all[i].run.excess_ns = beyond_ns;
     }
 }
 
@@ -303,6 +326,55 @@ static bool find_excess(kernels *k) {
     ps_free(lengths_ns);
     ps_free(like_ns);
     return ok;
+}
+
+/* --- when they ran ---------------------------------------------------------------------------------------------------- */
+
+#define RUNS_KEPT ((size_t)1 << 13) /* of a rank: partials are small */
+#define RUNS_OF_EACH 4              /* of each kind, however short */
+
+/* The longest ones, but first some of each kind. */
+static int compare_kept(const void *a, const void *b) {
+    const timed *x = a;
+    const timed *y = b;
+    bool x_first = x->from_longest < RUNS_OF_EACH;
+    bool y_first = y->from_longest < RUNS_OF_EACH;
+    if (x_first != y_first) {
+        return x_first ? -1 : 1;
+    }
+    if (x->run.dur_ns != y->run.dur_ns) {
+        return x->run.dur_ns > y->run.dur_ns ? -1 : 1;
+    }
+    return x->run.end_ns < y->run.end_ns ? -1 : x->run.end_ns > y->run.end_ns;
+}
+
+static int compare_runs(const void *a, const void *b) {
+    const timed *x = a;
+    const timed *y = b;
+    if (x->row != y->row) {
+        return x->row < y->row ? -1 : 1;
+    }
+    return x->run.end_ns < y->run.end_ns ? -1 : x->run.end_ns > y->run.end_ns;
+}
+
+/* Gives each kind its runs. Leaves `all` in another order. */
+static bool keep_runs(kernels *k) {
+    size_t n = k->n < RUNS_KEPT ? k->n : RUNS_KEPT;
+    ps_report_kernel_run *runs = ps_arena_alloc(&k->out->arena, (n + 1) * sizeof *runs);
+    if (runs == NULL) {
+        return false;
+    }
+    if (k->n > n) {
+        ps_sort(k->all, k->n, sizeof *k->all, compare_kept);
+    }
+    ps_sort(k->all, n, sizeof *k->all, compare_runs);
+    for (size_t i = 0; i < n; i++) {
+        ps_report_kernel *kind = &k->out->kernels[k->all[i].row];
+        runs[i] = k->all[i].run;
+        kind->runs = kind->n_runs == 0 ? &runs[i] : kind->runs;
+        kind->n_runs++;
+    }
+    return true;
 }
 
 static const ps_sort_key KIND_ORDER[] = {PS_DOWN(ps_report_kernel, sum_ns),
@@ -327,7 +399,7 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,
         ok = k.s->kind[i] != PS_SLICE_KERNEL || add_kernel_row(&k, i);
     }
     if (ok && k.n > 0) {
-        ok = find_excess(&k) && find_conversion_spans(&k);
+        ok = find_excess(&k) && keep_runs(&k) && find_conversion_spans(&k);
         ps_sort_by(r->kernels, r->n_kernels, sizeof *r->kernels, PS_KEYS(KIND_ORDER));
     }
     r->n_kernels = r->n_kernels < MAX_KEPT ? r->n_kernels : MAX_KEPT;

@@ -30,6 +30,7 @@ void ps_compute_find_memory_bound(ps_compute *c) {
             n++;
         }
     }
+    char shape[PS_SHAPE_TEXT];
     double share = ps_percent(sum_ns, c->sum_ns);
     if (first == NULL || !ps_rule_fires(f, PS_RULE_MEMORY_BOUND, share)) {
         return;
@@ -37,10 +38,10 @@ void ps_compute_find_memory_bound(ps_compute *c) {
     ps_findings_add(
         f, (ps_finding){.rule = PS_RULE_MEMORY_BOUND, .rank = -1, .stage = -1, .value = share},
         "Memory bounds %zu kind%s of matrix kernels, %.1f %% of the computing (%s in a step of the mean "
-        "rank), most of it %.100s of %.80s: its tensors have too few operations for each byte to keep "
+        "rank), most of it %.100s%s: its tensors have too few operations for each byte to keep "
         "the chip busy.",
         n, n == 1 ? "" : "s", share, ps_ns_text_of(ps_compute_mean_step_ns(c, sum_ns)).text,
-        first->one->type, first->one->shapes);
+        first->one->type, ps_compute_shape_text(first, shape));
     for (size_t i = 0; i < c->n_kinds; i++) {
         if (ps_compute_is_memory_bound(&c->kinds[i])) {
             show_memory_bound(c, &c->kinds[i]);

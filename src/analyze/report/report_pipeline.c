@@ -705,6 +705,34 @@ static int32_t slow_behind(const pipes *p, int32_t pipeline, int32_t awaited) {
     return -1;
 }
 
+/* The stage in that pipeline, where it is slow there alone: in the pipeline of the median it is no slower than the others, nor as
+ * slow as here. NULL: it is not, and no rank is to blame. */
+static const stage *slow_alone(const pipes *p, int32_t pipeline, int32_t number,
+                               int64_t *usual_ns) {
+    over_pipelines o = stage_over(p, number, busy_time);
+    const stage *own = NULL;
+    for (size_t i = 0; i < o.n; i++) {
+        own = p->of_number[i]->pipeline == pipeline ? p->of_number[i] : own;
+    }
+    *usual_ns = mean(o.median->busy_ns, o.median->n_steps);
+    int64_t more_ns = own != NULL ? mean(own->busy_ns, own->n_steps) - *usual_ns : 0;
+    bool is_slower =
+        ps_percent(more_ns, *usual_ns) > p->report->findings.thresholds[PS_RULE_STAGE_IMBALANCE];
+    return is_slower && !is_slow(p, o.median->pipeline, number) ? own : NULL;
+}
+
+/* No schedule and no split of layers is a remedy for a rank that is slow. */
+static void advise_to_mend(const pipes *p, const stage *slow, int64_t usual_ns, const char *chain) {
+    char text[320];
+    int at = snprintf(text, sizeof text, "Mend rank %s", PS_RANK(slow->rank));
+    (void)snprintf(
+        text + at, sizeof text - (size_t)at,
+        ": stage %d is busy %s in a step there, %s in the pipeline of the lower median%s.",
+        (int)slow->stage, ps_ns_text_of(mean(slow->busy_ns, slow->n_steps)).text,
+        ps_ns_text_of(usual_ns).text, chain);
+    ps_findings_mend(&p->report->findings, text, (size_t)at, slow->rank);
+}
+
 /* Only what would help here. */
 static void advise_on_stall(const pipes *p, ps_rule_id rule, const stage *worst, int32_t awaited) {
     char text[320];
@@ -712,10 +740,16 @@ static void advise_on_stall(const pipes *p, ps_rule_id rule, const stage *worst,
     int32_t slow = rule == PS_RULE_STAGE_WAIT ? slow_behind(p, worst->pipeline, awaited) : -1;
     if (slow >= 0) {
         char chain[96] = "";
+        int64_t usual_ns = 0;
+        const stage *alone = slow_alone(p, worst->pipeline, slow, &usual_ns);
         if (slow != awaited) {
             (void)snprintf(chain, sizeof chain,
                            " (stage %d is no slower than the others and waits for it in turn)",
                            (int)awaited);
+        }
+        if (alone != NULL) {
+            advise_to_mend(p, alone, usual_ns, chain);
+            return;
         }
         (void)snprintf(
             text, sizeof text,

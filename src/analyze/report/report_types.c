@@ -224,9 +224,11 @@ void ps_compute_find_conversion(ps_compute *c) {
                                                    sums[PS_CONVERSION_NUMBERS], advice,
                                                    sizeof advice));
     show_conversions(c);
-    const ps_report *r = c->report;
-    const ps_intervals *spans = r->n_members == 1 ? &r->members[0].facts->conversion_spans : NULL;
-    for (size_t i = 0; spans != NULL && i < spans->n; i++) {
-        ps_findings_span(&c->report->findings, spans->at[i].start_ns, spans->at[i].end_ns);
+    for (size_t m = 0; m < c->report->n_members; m++) {
+        const ps_intervals *spans = &c->report->members[m].facts->conversion_spans;
+        for (size_t i = 0; i < spans->n; i++) {
+            ps_findings_span_on(&c->report->findings, m, spans->at[i].start_ns,
+                                spans->at[i].end_ns);
+        }
     }
 }

@@ -72,7 +72,7 @@ static bool put_schedule_plan(ps_table *t, const ps_schedule_plans *s, size_t ro
     ps_plan_list(p->layers, p->n_pieces, &layers);
     bool ok = ps_buf_ok(&layers) && ps_table_add_row(t) &&
               ps_table_set_text(t, R_LAYERS, ps_buf_str(&layers)) &&
-              ps_table_set_text(t, R_SCHEDULE, p->schedule->name);
+              (p->schedule == NULL || ps_table_set_text(t, R_SCHEDULE, p->schedule->name));
     ps_buf_fini(&layers);
     if (!ok) {
         return false;

@@ -47,14 +47,35 @@ static int32_t most_by_memory(const ps_plan_limits *l, int32_t stage, int32_t n_
     return room < 0 ? -1 : each > 0 && room / each < most ? (int32_t)(room / each) : most;
 }
 
-ps_code ps_split_shape_of(const ps_recognised *r, const ps_plan_limits *limits, int32_t *most,
+static int32_t most_layers(const ps_plan_limits *limits) {
+    return limits->max_layers > 0 ? limits->max_layers : INT32_MAX / 2;
+}
+
+/* One chunk on every stage, in a line. */
+static ps_split_shape shape_of_unnamed(const ps_ran *ran, const ps_plan_limits *limits,
+                                       int32_t *most) {
+    for (int32_t s = 0; s < ran->r.params.n_stages; s++) {
+        most[s] = most_layers(limits);
+        if (limits->memory_bytes > 0) {
+            most[s] = most_by_memory(limits, s, ran->r.params.n_stages, ran->held[s], most[s]);
+        }
+    }
+    return (ps_split_shape){.n_ways = 1, .most = most};
+}
+
+ps_code ps_split_shape_of(const ps_ran *ran, const ps_plan_limits *limits, int32_t *most,
                           ps_split_shape *out, ps_err *err) {
+    const ps_recognised *r = &ran->r;
     ps_lists lists;
+    if (ran->is_unnamed) {
+        *out = shape_of_unnamed(ran, limits, most);
+        return PS_OK;
+    }
     *out = (ps_split_shape){
         .n_ways = ways_of(r->schedule), .ends_on_first = is_folded(r), .most = most};
     ps_code code = ps_lists_make(&lists, r->schedule, &r->params, err);
     for (int32_t s = 0; code == PS_OK && s < r->params.n_stages; s++) {
-        most[s] = limits->max_layers > 0 ? limits->max_layers : INT32_MAX / 2;
+        most[s] = most_layers(limits);
         if (limits->memory_bytes > 0 && lists.n_chunks == 1) {
             most[s] = most_by_memory(limits, s, r->params.n_stages,
                                      (int64_t)ps_lists_peak(&lists, s), most[s]);
@@ -88,26 +109,51 @@ static ps_pass_times add_pass(const ps_pass_times *a, const ps_pass_times *b) {
 }
 
 typedef struct making {
-    const ps_recognised *r;
+    const ps_ran *ran;
+    const ps_recognised *r; /* that of ran */
     const ps_split_plan *p;
     const ps_analysis_opts *opts;
     ps_measured_times t;
     ps_pass_times stage[PS_PLAN_STAGES];
     ps_schedule_plans *out;
     bool has_weights;
+    double weight_share;      /* of a backward, on stages where it was not measured; 0 unknown */
+    char without_weights[96]; /* those stages: "0, 2"; "" where there are none */
     ps_err *err;
 } making;
 
-/* What stages were measured to take, by kind: split_plan's figure in the proportions of the ops. */
-static void find_stage_passes(making *k) {
-    k->has_weights = true;
+/* Where weight gradients were not measured they are what the user says of a backward, else what they are on all other stages. */
+static void find_weight_share(making *k) {
+    double w_ns = 0;
+    double b_ns = 0;
+    size_t at = 0;
+    size_t size = sizeof k->without_weights;
     for (int32_t s = 0; s < k->p->n_stages; s++) {
         const ps_stage_times *t = &k->t.stages[s];
-        double share = (double)k->opts->weight_share / 100;
+        if (t->w_is_half) {
+            at += at < size ? (size_t)snprintf(k->without_weights + at, size - at, "%s%d",
+                                               at > 0 ? ", " : "", (int)s)
+                            : 0;
+        } else {
+            w_ns += (double)t->w_ns;
+            b_ns += (double)t->b_ns;
+        }
+    }
+    double measured = b_ns > 0 ? w_ns / b_ns : 0;
+    double given = (double)k->opts->weight_share / 100;
+    k->weight_share = given > 0 ? given : measured;
+    k->has_weights = at == 0 || k->weight_share > 0;
+}
+
+/* What stages were measured to take, by kind: split_plan's figure in the proportions of the ops. */
+static void find_stage_passes(making *k) {
+    find_weight_share(k);
+    for (int32_t s = 0; s < k->p->n_stages; s++) {
+        const ps_stage_times *t = &k->t.stages[s];
+        double share = k->weight_share;
         int64_t w_ns = t->w_is_half && share > 0 ? llround((double)t->b_ns * share) : t->w_ns;
         double both = (double)t->f_ns + (double)t->b_ns;
         const ps_pass_times measured = {t->f_ns, t->b_ns, w_ns};
-        k->has_weights = k->has_weights && (!t->w_is_half || share > 0);
         k->stage[s] = scaled_pass(&measured, both > 0 ? k->p->stage_ns[s] / both : 0);
     }
 }
@@ -238,7 +284,7 @@ static ps_code add_plan(making *k, const ps_sim_plan *plan, int32_t *layers, dou
 
 /* What ran with one chunk a stage has its best split from the graph of what ran itself. */
 static bool is_planned_by_graph(const making *k, const ps_schedule *schedule) {
-    return schedule == k->r->schedule && schedule->n_chunks == 1;
+    return !k->ran->is_unnamed && schedule == k->r->schedule && schedule->n_chunks == 1;
 }
 
 static ps_code add_graph_plan(making *k, const ps_sim_plan *plan) {
@@ -366,8 +412,44 @@ static bool layers_now(const making *k, const ps_sim_plan *plan, double *layers)
     return whole;
 }
 
+/* The row of what ran, where that has no name. */
+static ps_code plan_unnamed(making *k) {
+    size_t n = (size_t)k->p->n_stages;
+    ps_schedule_plans *out = k->out;
+    const ps_plan_limits *l = &out->limits;
+    ps_schedule_plan row = {.params = k->r->params,
+                            .n_chunks = 1,
+                            .n_ways = 1,
+                            .n_pieces = k->p->n_stages,
+                            .layers = ps_calloc(n, sizeof *row.layers),
+                            .step_ns = k->p->now_ns,
+                            .is_now = true};
+    out->rest_ns = k->ran->outside_ns;
+    if (row.layers == NULL ||
+        !ps_grow(&out->rows, &out->cap, out->n + 1, 1024, sizeof *out->rows)) {
+        ps_free(row.layers);
+        return ps_fail_nomem(k->err);
+    }
+    for (size_t s = 0; s < n; s++) {
+        int64_t layers = k->p->now[s];
+        int64_t held = layers * k->ran->held[s];
+        int64_t bytes = layers * l->layer_bytes + held * l->activation_bytes +
+                        (s == 0 ? l->first_bytes : 0) + (s == n - 1 ? l->last_bytes : 0);
+        double activations = k->ran->held[s];
+        row.layers[s] = k->p->now[s];
+        row.peak_layers = held > row.peak_layers ? held : row.peak_layers;
+        row.bytes = bytes > row.bytes ? bytes : row.bytes;
+        row.activations = activations > row.activations ? activations : row.activations;
+    }
+    out->rows[out->n++] = row;
+    return PS_OK;
+}
+
 /* What the replayed step has on top of its schedule on paper, and the row of what ran. */
 static ps_code plan_what_ran(making *k) {
+    if (k->ran->is_unnamed) {
+        return plan_unnamed(k);
+    }
     ps_sim_plan *plan = ps_sim_plan_new(k->r->schedule, &k->r->params, k->err);
     if (plan == NULL) {
         return k->err->code;
@@ -425,26 +507,41 @@ static const ps_column LEFT_OUT[N_L] = {
 
 static void say_what_is_assumed(making *k) {
     bool any_pair = false;
+    bool any_split = false;
+    char *note = k->out->note;
+    size_t size = sizeof k->out->note;
     for (size_t i = 0; i < k->out->n; i++) {
-        const ps_schedule_plan *row = &k->out->rows[i];
-        any_pair = any_pair || strncmp(row->schedule->name, "dualpipe", 8) == 0;
+        const ps_schedule *s = k->out->rows[i].schedule;
+        any_pair = any_pair || (s != NULL && strncmp(s->name, "dualpipe", 8) == 0);
+        any_split = any_split || (s != NULL && s->splits);
+    }
+    if (any_split && k->without_weights[0] != '\0' && k->opts->weight_share <= 0) {
+        (void)snprintf(
+            note, size,
+            "Weight gradients of stage%s %s were not measured apart: they are taken for the share "
+            "of a backward that they are on the others, %.1f %%.",
+            strchr(k->without_weights, ',') != NULL ? "s" : "", k->without_weights,
+            100 * k->weight_share);
     }
     if (any_pair && k->t.pair_per_mille >= 1000) {
+        size_t n = strlen(note);
         (void)snprintf(
-            k->out->note, sizeof k->out->note,
-            "No forward was seen to run faster together with a backward: pairs of DualPipe "
-            "are taken to last as long as both.");
+            note + n, size - n,
+            "%sNo forward was seen to run faster together with a backward: pairs of DualPipe "
+            "are taken to last as long as both.",
+            n > 0 ? " " : "");
     }
 }
 
-ps_code ps_schedule_plans_make(const ps_chart *chart, const ps_recognised *r,
-                               const ps_split_plan *split, int64_t p2p_ns,
-                               const ps_analysis_opts *opts, ps_schedule_plans *out, ps_err *err) {
-    making k = {.r = r, .p = split, .opts = opts, .out = out, .err = err};
+ps_code ps_schedule_plans_make(const ps_chart *chart, const ps_ran *ran, const ps_split_plan *split,
+                               int64_t p2p_ns, const ps_analysis_opts *opts, ps_schedule_plans *out,
+                               ps_err *err) {
+    making k = {.ran = ran, .r = &ran->r, .p = split, .opts = opts, .out = out, .err = err};
     *out = (ps_schedule_plans){.limits = ps_plan_limits_of(opts), .now_ns = split->now_ns};
     out->left_out = ps_table_new("plan_left_out", "schedules without a plan", LEFT_OUT, N_L);
-    ps_code code = out->left_out != NULL ? ps_measure_times(chart, r, PS_FIRST_STEP, -1, &k.t, err)
-                                         : ps_fail_nomem(err);
+    ps_code code = out->left_out != NULL
+                       ? ps_measure_times(chart, k.r, PS_FIRST_STEP, -1, &k.t, err)
+                       : ps_fail_nomem(err);
     if (code == PS_OK) {
         find_stage_passes(&k);
         find_plan_pieces(&k, p2p_ns);

@@ -18,8 +18,18 @@
 #include "model/chart.h"
 #include "model/table.h"
 
+/* What ran. Where its schedule is not recognised plans are compared with the measured order, which has no name. */
+typedef struct ps_ran {
+    ps_recognised
+        r; /* unnamed: the schedule that comes nearest, which has the job's numbers of stages and microbatches */
+    bool is_unnamed; /* then each stage has one chunk, and: */
+    double
+        outside_ns; /* of the replayed step, what neither computes nor carries results between stages */
+    int32_t held[PS_PLAN_STAGES]; /* microbatches whose activations a stage holds at most */
+} ps_ran;
+
 typedef struct ps_schedule_plan {
-    const ps_schedule *schedule;
+    const ps_schedule *schedule; /* NULL: of what ran, unnamed */
     ps_schedule_params params;
     int32_t n_chunks, n_ways; /* of a device; through the model: copies of the weights */
     int32_t n_pieces;
@@ -44,19 +54,19 @@ typedef struct ps_schedule_plans {
     ps_schedule_plan *rows; /* by step; rows[0] is what ran where its pieces are whole layers */
     size_t n, cap;
     ps_table *left_out; /* schedules without a plan, and why */
-    char note[240];     /* what was taken for granted, "" nothing */
+    char note[480];     /* what was taken for granted, "" nothing */
 } ps_schedule_plans;
 
 /* What the user said of memory. */
 ps_plan_limits ps_plan_limits_of(const ps_analysis_opts *opts);
 
 /* What split_plan.h wants to know of the schedule that ran; `most` has room for all stages. */
-PS_MUST_USE ps_code ps_split_shape_of(const ps_recognised *r, const ps_plan_limits *limits,
+PS_MUST_USE ps_code ps_split_shape_of(const ps_ran *ran, const ps_plan_limits *limits,
                                       int32_t *most, ps_split_shape *out, ps_err *err);
 
-/* `chart`: the measured steps with a recognised schedule; `p2p_ns`: between stages. PS_NOMEM, PS_RANGE. End with ps_schedule_plans_fini() in any
+/* `chart`: the measured steps; `p2p_ns`: between stages. PS_NOMEM, PS_RANGE. End with ps_schedule_plans_fini() in any
  * case. */
-PS_MUST_USE ps_code ps_schedule_plans_make(const ps_chart *chart, const ps_recognised *r,
+PS_MUST_USE ps_code ps_schedule_plans_make(const ps_chart *chart, const ps_ran *ran,
                                            const ps_split_plan *split, int64_t p2p_ns,
                                            const ps_analysis_opts *opts, ps_schedule_plans *out,
                                            ps_err *err);

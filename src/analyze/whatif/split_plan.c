@@ -221,6 +221,14 @@ static ps_code fail_limits(measured *x, ps_err *err) {
                : PS_OK;
 }
 
+static size_t n_ops_of_steps(const ps_job_steps *js) {
+    size_t n = 0;
+    for (size_t s = 0; s < js->n_steps; s++) {
+        n += ps_job_step_n_ops(&js->steps[s]);
+    }
+    return n;
+}
+
 static ps_code search_splits(measured *x, ps_err *err) {
     ps_split_plan *p = x->p;
     ps_layer_split found;
@@ -230,7 +238,7 @@ static ps_code search_splits(measured *x, ps_err *err) {
                                   .n_layers = p->n_layers,
                                   .n_places = p->n_stages,
                                   .now = p->now,
-                                  .cost = x->js->n_ops * PS_SPLIT_OP_WORK,
+                                  .cost = n_ops_of_steps(x->js) * PS_SPLIT_OP_WORK,
                                   .step = step_as_measured,
                                   .keeps_limit = stage_keeps_limit,
                                   .next_piece = piece_of_stage,

@@ -30,6 +30,7 @@
     X(P_POINTS, "split_points", PS_COL_TEXT, PS_UNIT_NONE)                                         \
     X(P_RAN, "schedule", PS_COL_TEXT, PS_UNIT_NONE)                                                \
     X(P_UNPLANNED, "why_no_schedules", PS_COL_TEXT, PS_UNIT_NONE)                                  \
+    X(P_UNNAMED, "why_unnamed", PS_COL_TEXT, PS_UNIT_NONE)                                         \
     X(P_NOTE, "note", PS_COL_TEXT, PS_UNIT_NONE)                                                   \
     X(P_OUTSIDE, "step_outside_of_schedule", PS_COL_INT, PS_UNIT_NS)                               \
     X(P_MISFIT, "keeps_no_limits", PS_COL_INT, PS_UNIT_NONE)                                       \
@@ -133,18 +134,75 @@ static ps_table *make_plan_stages_table(const ps_split_plan *p) {
 typedef struct planning {
     const ps_job_steps *js;
     const ps_chart *chart; /* the measured one */
+    bool is_chart;         /* given, and not made of the job's steps */
     const ps_analysis_opts *opts;
-    ps_recognised r;
-    bool is_known; /* the schedule that ran */
+    ps_ran ran;
+    bool is_known; /* what ran, by name or as it ran: other schedules are planned */
     char why[512]; /* it is not */
+    char why_unnamed[PS_UNRECOGNISED_TEXT]; /* what ran has no name: "" it has */
     ps_split_plan split;
     ps_schedule_plans plans;
 } planning;
 
+/* Microbatches of which a stage has run the forward and not yet all of the backward, at most. */
+static void measure_held(const ps_chart *chart, int32_t held[PS_PLAN_STAGES]) {
+    int32_t now = 0;
+    for (size_t i = 0; i < chart->n_ops; i++) {
+        const ps_op *op = &chart->ops[i];
+        int32_t stage = chart->ranks[op->rank].stage;
+        bool begins = i == 0 || op->rank != op[-1].rank || op->step != op[-1].step;
+        now = begins ? 0 : now;
+        now += op->kind == PS_OP_F;
+        now -= op->kind == PS_OP_B || op->kind == PS_OP_BW;
+        if (stage >= 0 && stage < PS_PLAN_STAGES && now > held[stage]) {
+            held[stage] = now;
+        }
+    }
+}
+
+/* Of the replayed step what is no computing and no transfer: what no schedule changes. */
+static ps_code measure_outside(const ps_job_steps *js, double *outside_ns, ps_err *err) {
+    static const int64_t NOTHING[PS_N_WORKER_OPS];
+    ps_job_part inside = {.kinds = PS_JOB_COMPUTING};
+    const ps_job_part all = {.kinds = 0};
+    double all_ns = 0;
+    double inside_ns = 0;
+    for (int kind = 0; kind < PS_N_WORKER_OPS; kind++) {
+        inside.kinds |= ps_worker_op_is_transfer((ps_worker_op)kind) ? 1u << kind : 0;
+    }
+    const ps_job_question of_all = {.parts = &all, .n_parts = 1};
+    const ps_job_question of_inside = {.parts = &inside, .n_parts = 1};
+    ps_code code = ps_job_ask(js, NOTHING, &of_all, &all_ns, NULL, err);
+    code = code == PS_OK ? ps_job_ask(js, NOTHING, &of_inside, &inside_ns, NULL, err) : code;
+    *outside_ns = all_ns - inside_ns;
+    return code;
+}
+
+/* The chart says what it recognised; workers of a timeline have no chart of their own. */
+static bool is_recognised(const planning *k) {
+    bool is_charted = k->is_chart && k->chart->schedule[0] != '\0';
+    return is_charted || ps_recognised_agreement(&k->ran.r) >= PS_MIN_AGREEMENT;
+}
+
+/* Where every stage has one chunk, and the labels say so, the order that ran tells all that plans are compared with. */
+static ps_code take_unnamed(planning *k, ps_err *err) {
+    ps_ran *ran = &k->ran;
+    (void)ps_unrecognised_text(ran->r.schedule, ps_recognised_agreement(&ran->r), k->why_unnamed);
+    k->is_known = k->chart->labels_are_exact && ran->r.schedule->n_chunks == 1 &&
+                  ran->r.schedule->n_chains <= 1 && k->js->n_stages <= PS_PLAN_STAGES;
+    ran->is_unnamed = true;
+    if (!k->is_known) {
+        (void)snprintf(k->why, sizeof k->why, "%s", k->why_unnamed);
+        return PS_OK;
+    }
+    measure_held(k->chart, ran->held);
+    return measure_outside(k->js, &ran->outside_ns, err);
+}
+
 static ps_code recognise_own(planning *k, ps_err *err) {
     ps_err why = PS_ERR_INIT;
-    ps_code code = ps_recognise_for_theory(k->chart, &k->r, &why);
-    k->is_known = code == PS_OK && k->r.params.n_stages == k->js->n_stages;
+    ps_code code = ps_recognise_for_theory(k->chart, &k->ran.r, &why);
+    k->is_known = code == PS_OK && k->ran.r.params.n_stages == k->js->n_stages;
     if (!k->is_known) {
         (void)snprintf(k->why, sizeof k->why, "%s",
                        code != PS_OK ? why.msg : "its schedule has another number of stages");
@@ -152,7 +210,7 @@ static ps_code recognise_own(planning *k, ps_err *err) {
     if (code == PS_NOMEM) {
         return ps_fail_nomem(err);
     }
-    return PS_OK;
+    return k->is_known && !is_recognised(k) ? take_unnamed(k, err) : PS_OK;
 }
 
 static ps_code make_split(planning *k, ps_err *err) {
@@ -165,8 +223,8 @@ static ps_code make_split(planning *k, ps_err *err) {
     }
     /* So that a wrong split is said before anything else. */
     ps_code code = ps_split_plan_read(split, k->js->n_stages, &k->split, err);
-    code =
-        code == PS_OK && k->is_known ? ps_split_shape_of(&k->r, &limits, most, &shape, err) : code;
+    code = code == PS_OK && k->is_known ? ps_split_shape_of(&k->ran, &limits, most, &shape, err)
+                                        : code;
     return code == PS_OK ? ps_split_plan_make(k->js, split, &shape, &k->split, err) : code;
 }
 
@@ -178,7 +236,7 @@ static ps_code plan_schedules_of(planning *k, ps_err *err) {
     if (!ps_job_latency(k->js, &p2p_ns)) {
         return ps_fail_nomem(err);
     }
-    return ps_schedule_plans_make(k->chart, &k->r, &k->split, p2p_ns, k->opts, &k->plans, err);
+    return ps_schedule_plans_make(k->chart, &k->ran, &k->split, p2p_ns, k->opts, &k->plans, err);
 }
 
 static bool set_if_any(ps_table *t, size_t column, const char *text) {
@@ -196,8 +254,10 @@ static bool put_plan_notes(ps_table *t, const planning *k) {
     if (o->max_activations > 0) {
         ps_table_set_int(t, P_MOST_HELD, o->max_activations);
     }
-    return set_if_any(t, P_RAN, k->is_known ? k->r.schedule->name : "") &&
-           set_if_any(t, P_UNPLANNED, k->why) && set_if_any(t, P_NOTE, k->plans.note);
+    bool is_named = k->is_known && !k->ran.is_unnamed;
+    return set_if_any(t, P_RAN, is_named ? k->ran.r.schedule->name : "") &&
+           set_if_any(t, P_UNPLANNED, k->why) && set_if_any(t, P_UNNAMED, k->why_unnamed) &&
+           set_if_any(t, P_NOTE, k->plans.note);
 }
 
 static ps_code add_plan_tables(planning *k, ps_result *result, ps_err *err) {
@@ -235,7 +295,7 @@ ps_code ps_split_plan_add_tables(const ps_job_steps *js, const ps_chart *chart,
     if (k == NULL) {
         return ps_fail_nomem(err);
     }
-    *k = (planning){.js = js, .chart = chart, .opts = opts};
+    *k = (planning){.js = js, .chart = chart, .is_chart = chart != NULL, .opts = opts};
     if (chart == NULL) {
         own = ps_job_chart(js, opts->pp_type != NULL ? opts->pp_type : "", &here);
         k->chart = own;

@@ -288,7 +288,7 @@ static bool is_asked(const ps_analysis_opts *opts) {
 static ps_code add_answer(const ps_whatif *w, const ps_analysis_opts *opts,
                           const ps_job_question *q, ps_result *result, ps_err *err) {
     double step_ns = 0;
-    ps_code code = ps_job_ask(w->js, w->ideal_of, q, &step_ns, NULL, NULL, err);
+    ps_code code = ps_job_ask(w->js, w->ideal_of, q, &step_ns, NULL, err);
     if (code != PS_OK) {
         return code;
     }

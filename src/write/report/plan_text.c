@@ -153,7 +153,7 @@ static void put_layers(const char *layers, ps_buf *out) {
     }
 }
 
-/* "interleaved x 2", "1f1b (as it ran)", "dualpipe (2 copies)" */
+/* "interleaved x 2", "1f1b (as it ran)", "dualpipe (2 copies)"; of what ran and has no name "as it ran" */
 static void name_plan(const ps_table *all, size_t row, char out[96]) {
     const char *schedule = ps_view_text(all, row, "schedule");
     bool has_chunks = strncmp(schedule, "interleaved", 11) == 0;
@@ -161,7 +161,9 @@ static void name_plan(const ps_table *all, size_t row, char out[96]) {
     if (has_chunks) {
         n += snprintf(out + n, 16, " x %d", (int)ps_view_int(all, row, "chunks"));
     }
-    if (ps_view_int(all, row, "number") == 0) {
+    if (schedule[0] == '\0') {
+        (void)snprintf(out, 96, "as it ran");
+    } else if (ps_view_int(all, row, "number") == 0) {
         (void)snprintf(out + n, 16, " (as it ran)");
     } else if (ps_view_int(all, row, "weights") > 1) {
         (void)snprintf(out + n, 16, " (%d copies)", (int)ps_view_int(all, row, "weights"));
@@ -266,6 +268,12 @@ static ps_code put_other_schedules(ps_buf *out, const ps_plan_view *view,
                        ps_view_text(view->plan, 0, "why_no_schedules"));
         put_paragraph(out, text + 1, style);
         return PS_OK;
+    }
+    const char *unnamed = ps_view_text(view->plan, 0, "why_unnamed");
+    if (unnamed[0] != '\0') {
+        (void)snprintf(text, sizeof text, "Plans are compared with the measured order: %s.\n",
+                       unnamed);
+        put_paragraph(out, text, style);
     }
     ps_code code = put_schedules(out, view, style, err);
     ps_buf_add_char(out, '\n');
