@@ -11,7 +11,7 @@ for i in range(20000):
     events.append({"ph": "f", "bp": "e", "id": i, "name": "f", "cat": "flow %05d" % i, "pid": 1, "tid": 2, "ts": 2 * i + 1})
 doc = {"traceEvents": events}
 doc.update(("member %05d" % i, i) for i in range(40000))
-json.dump(doc, open(sys.argv[1], "w"))
+open(sys.argv[1], "w").write(json.dumps(doc))
 PY
 run 0 info --json "$T/many.json"
 says_out '"flow 00000": 1, "flow 00001": 1,'

@@ -64,7 +64,7 @@ for path in glob.glob(os.path.join(sys.argv[1], "*.gz")):
         trace = json.load(file)
     trace["traceEvents"] = [e for e in trace["traceEvents"] if not str(e.get("name")).startswith("PP:")]
     with gzip.open(os.path.join(sys.argv[2], os.path.basename(path)), "wt", encoding="utf-8") as file:
-        json.dump(trace, file)
+        file.write(json.dumps(trace))
 PYTHON
 for options in "" "--pp 3"; do
     # shellcheck disable=SC2086

@@ -21,7 +21,7 @@ def keep(name, wanted):
     import json
 
     with open(f"{T}/{name}.json", "w") as file:
-        json.dump([e for e in events if wanted(e)], file)
+        file.write(json.dumps([e for e in events if wanted(e)]))
 
 
 lost = [e for e in events if e["name"] == "forward-send" and e["args"]["step"] == 9][0]

@@ -160,7 +160,7 @@ def trace(path, n=50, rank=None, name="op"):
               for i in range(n)]
     head = {"distributedInfo": {"rank": rank, "world_size": 64}} if rank is not None else {}
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({**head, "schemaVersion": 1, "traceEvents": events}, file)
+        file.write(json.dumps({**head, "schemaVersion": 1, "traceEvents": events}))
     return path
 
 

@@ -84,7 +84,7 @@ def main(source, target):
         out = os.path.join(target, folder, "ASCEND_PROFILER_OUTPUT")
         os.makedirs(out)
         with open(os.path.join(out, "trace_view.json"), "w", encoding="utf-8") as file:
-            json.dump(events_of(db), file)
+            file.write(json.dumps(events_of(db)))
         for name in os.listdir(os.path.join(source, folder)):
             if name.endswith(".json"):
                 with open(os.path.join(source, folder, name), encoding="utf-8") as file:

@@ -69,7 +69,7 @@ def add_kernels(path):
     trace["traceEvents"] += made
     trace["distributedInfo"] = {"rank": 0}
     with open(path, "w") as f:
-        json.dump(trace, f)
+        f.write(json.dumps(trace))
     return total, on_thread
 
 
