@@ -27,6 +27,14 @@ int64_t ps_alloc_fail_at(int64_t n) {
     return done;
 }
 
+int64_t ps_alloc_count(void) {
+    return n_done;
+}
+
+void ps_alloc_count_more(int64_t n) {
+    n_done += n;
+}
+
 /* What to ask the C library for. Together with what is around them, big arrays fill whole huge pages: then the kernel
  * aligns them so, and they grow without being copied. */
 static size_t whole_bytes(size_t n) {

@@ -39,5 +39,8 @@ bool ps_grow(void *array_ptr, size_t *cap, size_t need, size_t max, size_t elem_
 /* For tests: the calling thread's allocation number `n` from now on (0 = the next) fails, once. A negative
  * value switches this off. Returns how many allocations the thread made since the last call. */
 int64_t ps_alloc_fail_at(int64_t n);
+/* How many it made since then; and that a child process made some in its place (base/child.h). */
+int64_t ps_alloc_count(void);
+void ps_alloc_count_more(int64_t n);
 
 #endif

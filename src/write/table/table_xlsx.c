@@ -1,10 +1,12 @@
 /* libxlsxwriter in constant-memory mode writes rows as they come. Merged cells need rows again that are gone by then, so
- * a table with merged columns is made in memory, up to a size. */
+ * a table with merged columns is made in memory, up to a size.
+ *
+ * When memory runs out the library crashes, or prints a line and leaves something out: it works in a child process, whose end and
+ * words are looked at. The process also spares us gmtime(), whose result all threads share. */
 #include "write/table/table_xlsx.h"
 
 #include <fcntl.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "base/child.h"
 #include "base/fs.h"
 #include "base/publish.h"
 #include "base/utf8.h"
@@ -30,9 +33,6 @@ enum {
 #define DEFAULT_WIDTH 8.43
 #define MAX_WIDTH 60.0
 #define CREATED 946684800 /* 2000-01-01: the same bytes whenever the file is made */
-
-/* The library writes its dates by gmtime(), whose result all threads of a process share: one workbook is closed at a time. */
-static pthread_mutex_t CLOSING = PTHREAD_MUTEX_INITIALIZER;
 
 typedef struct book {
     const ps_table *const *tables;
@@ -350,7 +350,7 @@ static bool needs_memory(book *b, bool *ok) {
 }
 
 /* Fills `tmp`, which exists and is empty. Sheets pass through files in `scratch`, where there is room for the result too. */
-static ps_code make_book(book *b, const char *tmp, char *scratch, ps_err *err) {
+static ps_code make_book(book *b, const char *tmp, char *scratch, const char *path, ps_err *err) {
     bool ok = true;
     bool in_memory = needs_memory(b, &ok);
     lxw_workbook_options options = {.constant_memory = in_memory ? LXW_FALSE : LXW_TRUE,
@@ -368,11 +368,46 @@ static ps_code make_book(book *b, const char *tmp, char *scratch, ps_err *err) {
     if (rc != LXW_NO_ERROR) {
         lxw_workbook_free(b->workbook);
     } else {
-        (void)pthread_mutex_lock(&CLOSING);
         rc = workbook_close(b->workbook);
-        (void)pthread_mutex_unlock(&CLOSING);
     }
-    return rc == LXW_NO_ERROR ? PS_OK : fail_xlsx(tmp, rc, err);
+    return rc == LXW_NO_ERROR ? PS_OK : fail_xlsx(path, rc, err);
+}
+
+/* What the child knows and the parent wants. */
+typedef struct making {
+    book *b;
+    const char *tmp, *path;
+    char *scratch;
+} making;
+
+typedef struct made {
+    ps_code code;
+    ps_err err;
+    ps_xlsx_report report;
+    uint64_t n_cells;
+} made;
+
+static void make_in_child(void *context, void *answer) {
+    const making *m = context;
+    made *out = answer;
+    out->code = make_book(m->b, m->tmp, m->scratch, m->path, &out->err);
+    out->report = m->b->report;
+    out->n_cells = m->b->n_cells;
+}
+
+static ps_code make_apart(book *b, const char *tmp, char *scratch, const char *path, ps_err *err) {
+    making m = {b, tmp, path, scratch};
+    made out = {.code = PS_OK};
+    ps_code code = ps_child_run(make_in_child, &m, &out, sizeof out, "[ERROR]", path, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    b->report = out.report;
+    b->n_cells = out.n_cells;
+    if (out.code != PS_OK && err != NULL) {
+        *err = out.err;
+    }
+    return out.code;
 }
 
 static ps_code make_xlsx_file(book *b, const char *path, ps_err *err) {
@@ -385,7 +420,7 @@ static ps_code make_xlsx_file(book *b, const char *path, ps_err *err) {
     ps_unfinished_hold();                           /* the library's own files */
     char *scratch = NULL;
     code = code == PS_OK ? ps_scratch_begin(dir, &scratch, err) : code;
-    code = code == PS_OK ? make_book(b, p.tmp, scratch, err) : code;
+    code = code == PS_OK ? make_apart(b, p.tmp, scratch, path, err) : code;
     ps_code cleared = ps_scratch_end(scratch, code == PS_OK ? err : NULL);
     ps_unfinished_release();
     code = code == PS_OK ? cleared : code;
