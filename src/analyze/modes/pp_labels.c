@@ -363,6 +363,17 @@ static const char NO_PIPELINE[] =
     "no marks, labels or jobs; there are forward-backward flows, but nothing says that the ranks are "
     "a pipeline: give --pp (docs/marks.md)";
 
+/* Flows alone, and not several stages. */
+static ps_code fail_one_stage(const job *j, ps_err *err) {
+    if (j->job.n_stages == 1) {
+        return ps_fail(err, PS_NOTHING,
+                       "%s: one stage is no pipeline, and there are no marks, labels or jobs, but "
+                       "forward-backward flows alone (docs/marks.md)",
+                       j->in->opts->pp == 1 ? "--pp 1" : "the metadata says one stage");
+    }
+    return ps_fail(err, PS_NOTHING, "%s", NO_PIPELINE);
+}
+
 /* Of every rank and step. NULL when memory is out. */
 static ps_inferred_count *count_inferred(const job *j, size_t *n_counts) {
     size_t n_ops = 0;
@@ -424,13 +435,16 @@ static ps_code resolve_places(job *j, ps_err *err) {
     }
     j->job = ps_job_from(facts, j->in->diags, j->in->n_ranks, j->in->opts);
     ps_free(facts);
-    ps_code code =
-        find_exchange(j, &pairs, &n_pairs)
-            ? ps_places_find(j->ranks, j->in->n_ranks, &j->job, pairs, n_pairs, &j->places, err)
-            : ps_fail_nomem(err);
+    ps_code code = ps_job_check(&j->job, err);
+    if (code == PS_OK) {
+        code =
+            find_exchange(j, &pairs, &n_pairs)
+                ? ps_places_find(j->ranks, j->in->n_ranks, &j->job, pairs, n_pairs, &j->places, err)
+                : ps_fail_nomem(err);
+    }
     ps_free(pairs);
     if (code == PS_OK && j->source == PS_LABELS_FLOWS && j->places.n_stages < 2) {
-        return ps_fail(err, PS_NOTHING, "%s", NO_PIPELINE);
+        return fail_one_stage(j, err);
     }
     j->is_tried = j->source == PS_LABELS_FLOWS && j->places.is_guess && !any_p2p(j);
     if (j->is_tried) {

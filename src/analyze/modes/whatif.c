@@ -69,6 +69,7 @@ static ps_code place_whatif_mode_workers(const ps_reduce_input *in, joining *j, 
     ps_job job = {0};
     if (code == PS_OK) {
         job = ps_job_from(facts, in->diags, in->n_ranks, in->opts);
+        code = ps_job_check(&job, err);
     }
     for (size_t r = 0; code == PS_OK && r < in->n_ranks; r++) {
         const partial *part = in->partials[r];
