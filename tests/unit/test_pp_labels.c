@@ -507,7 +507,9 @@ static void test_what_agrees_with_nothing_takes_no_name(void **context) {
         for (int i = 0; i < 9; i++) {
             pp_tiny_range(&t, KINDS[i] == 'F' ? "forward_step" : "backward_step", 100 + 20 * i,
                           110 + 20 * i);
-            pp_tiny_kernel(&t, PS_SLICE_KERNEL, 101 + 20 * i, 1000 + 100 * i, 1090 + 100 * i);
+            /* rank 1 is a forward behind, its backwards come before those of rank 0 */
+            int64_t at = 1000 + 100 * i + (r == 1 ? 100 : KINDS[i] == 'B' ? 200 : 0);
+            pp_tiny_kernel(&t, PS_SLICE_KERNEL, 101 + 20 * i, at, at + 90);
         }
         traces[r] = ps_builder_seal(t.b, NULL);
         assert_non_null(traces[r]);
