@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/comm/recorded_clock.h"
+#include "analyze/views/capture_parts.h"
 #include "base/alloc.h"
 #include "base/num.h"
 #include "base/threads.h"
@@ -14,8 +15,9 @@
 #include "write/out/number_text.h"
 #include "write/out/shorten.h"
 
-/* Events that a profiler lost, or that were thinned out, are looked for by report: that takes the arguments of all. */
-#define NOTHING_MISSING "no kind of record (whether single events are lost: report)"
+/* Events that a profiler lost, or that were thinned out, and shapes are looked for by report: that takes the arguments of all. */
+#define NOTHING_MISSING                                                                            \
+    "no kind of record (whether single events are lost, or shapes of inputs: report)"
 
 /* --- what a database may lack -------------------------------------------------------------------------------- */
 
@@ -88,6 +90,58 @@ static void missing_of_text(const ps_inventory *inv, ps_buf *out) {
     missing_of_metadata(inv, out);
 }
 
+static bool info_lacks(const ps_inventory *inv, ps_part_of_capture part) {
+    return (inv->lacks >> part & 1) != 0;
+}
+
+/* Kinds that other captures of this profiler have, and that nothing said before speaks of. */
+static void missing_kinds(const ps_info_rank *r, ps_buf *out) {
+    static const struct {
+        ps_part_of_capture part;
+        const char *text;
+    } PARTS[] = {
+        {PS_CAPTURE_HOST, "no operators and calls of the host"},
+        {PS_CAPTURE_PYTHON, "no Python call stacks"},
+        {PS_CAPTURE_COUNTERS, "no counters of the hardware"},
+        {PS_CAPTURE_MEMORY, "no memory of operators"},
+    };
+    static const struct {
+        ps_slice_kind kind;
+        ps_part_of_capture of; /* where all of it is missing that was said */
+        const char *formats, *text;
+    } KINDS[] = {
+        {PS_SLICE_HOST_OP, PS_CAPTURE_HOST, "kineto ascend-db ascend-text",
+         "no operators of the framework"},
+        {PS_SLICE_CALL, PS_CAPTURE_HOST, "kineto nsight ascend-db ascend-text",
+         "no calls into the driver or runtime"},
+        {PS_SLICE_KERNEL, PS_CAPTURE_DEVICE, "kineto nsight ascend-db ascend-text",
+         "no computing kernels"},
+    };
+    const ps_inventory *inv = r->inventory;
+    bool has_files = ps_named_find(&inv->facts, PS_FACT_MISSING) == NULL;
+    bool is_recording = ps_named_find(&inv->metas, "collector.version") != NULL;
+    if (is_database(r) && info_lacks(inv, PS_CAPTURE_DEVICE)) {
+        add_info_sentence(out, "no work of the device");
+    }
+    if (strncmp(ps_cluster_format(r->rank), "ascend", 6) != 0 &&
+        info_lacks(inv, PS_CAPTURE_COMMUNICATION)) {
+        add_info_sentence(out, "no communication operators");
+    }
+    for (size_t i = 0; i < PS_N(PARTS); i++) {
+        bool is_said = !has_files && PARTS[i].part != PS_CAPTURE_COUNTERS &&
+                       PARTS[i].part != PS_CAPTURE_MEMORY;
+        if (!is_said && info_lacks(inv, PARTS[i].part)) {
+            add_info_sentence(out, PARTS[i].text);
+        }
+    }
+    for (size_t i = 0; i < PS_N(KINDS) && has_files && !is_recording; i++) {
+        if (inv->n_slices[KINDS[i].kind] == 0 && !info_lacks(inv, KINDS[i].of) &&
+            strstr(KINDS[i].formats, ps_cluster_format(r->rank)) != NULL) {
+            add_info_sentence(out, KINDS[i].text);
+        }
+    }
+}
+
 void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
     static const struct {
         const char *table, *text;
@@ -103,6 +157,7 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
         if (strcmp(ps_cluster_format(r->rank), "ascend-text") == 0) {
             missing_of_text(inv, out);
         }
+        missing_kinds(r, out);
         return;
     }
     if (info_rows_of(inv, "TASK") < 0 && info_rows_of(inv, "CommAnalyzerTime") >= 0) {
@@ -120,6 +175,7 @@ void ps_info_missing(const ps_info_rank *r, ps_buf *out) {
         }
     }
     missing_of_metadata(inv, out);
+    missing_kinds(r, out);
 }
 
 /* --- the table of ranks -------------------------------------------------------------------------------------- */

@@ -150,6 +150,8 @@ typedef struct ps_chart {
     const char *labels;    /* where the labels come from and whose times these are; may be "" */
     bool labels_are_exact; /* the program named kind, chunk and microbatch of every op itself */
     bool is_aligned;       /* the clock of any rank is taken off */
+    bool
+        is_side_by_side; /* its ranks are no stages of one pipeline: `unjudged` says how that shows */
     ps_chart_trimmed trimmed;
     int32_t n_stages; /* of a pipeline of the job, also those without a rank here; 0 unknown */
     int64_t origin_ns;
@@ -171,7 +173,7 @@ typedef struct ps_chart {
     const char *
         unjudged; /* why some pipelines have no bubble, "" where all have one; owned by the chart */
     const char *
-        unreplayed; /* why no other schedule was replayed, "" where some was or nobody asked; owned by the chart */
+        unreplayed; /* why no other schedule was replayed, or nothing is gained by those that were; "" else, and where nobody asked; owned by the chart */
     ps_arena arena; /* names */
 } ps_chart;
 

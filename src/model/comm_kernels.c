@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/fs.h"
 #include "base/hash.h"
+#include "model/kernel_name.h"
 
 #define N(array) (sizeof(array) / sizeof *(array))
 
@@ -77,31 +78,6 @@ static void add_comm_rule_part(path *p, const char *text, size_t n) {
     p->parts[p->n++] = (part){text, n};
 }
 
-/* Itanium names: _Z [L] name, _ZN [qualifiers] name... E; each name is its length and its letters. Template arguments end
- * what is looked at. */
-static bool read_mangled(const char *name, path *out) {
-    const char *at = name + 2;
-    at += strncmp(at, "TS", 2) == 0 ? 2 : 0; /* SYCL names a kernel by a type */
-    bool is_nested = *at == 'N';
-    at += is_nested ? 1 : 0;
-    at += strspn(at, "rVKL");
-    for (bool is_first = true; *at >= '1' && *at <= '9' && (is_nested || is_first);
-         is_first = false) {
-        size_t n = 0;
-        for (; *at >= '0' && *at <= '9' && n < 10000; at++) {
-            n = n * 10 + (size_t)(*at - '0');
-        }
-        if (strnlen(at, n) < n) {
-            return out->n > 0;
-        }
-        bool is_unnamed = n >= 10 && strncmp(at, "_GLOBAL__N", 10) == 0;
-        add_comm_rule_part(out, at, is_unnamed ? 0 : n);
-        at += n;
-        at += *at == 'L' ? 1 : 0;
-    }
-    return out->n > 0;
-}
-
 static const char *const UNNAMED = "(anonymous namespace)";
 
 /* What stands before the parameters, behind the type of the result, without template arguments. */
@@ -138,12 +114,9 @@ static void read_demangled(const char *name, path *out) {
     add_comm_rule_part(out, from, depth == 0 && at > from ? (size_t)(at - from) : 0);
 }
 
-static void read_path(const char *name, path *out) {
+static void read_plain_path(const char *name, path *out) {
     *out = (path){.n = 0};
-    if (strncmp(name, "_Z", 2) != 0 || !read_mangled(name, out)) {
-        *out = (path){.n = 0};
-        read_demangled(name, out);
-    }
+    read_demangled(name, out);
     part *last = out->n > 0 ? &out->parts[out->n - 1] : NULL;
     if (last != NULL && last->n > 3 && memcmp(last->text + last->n - 3, ".kd", 3) == 0) {
         last->n -= 3; /* AMD's kernel descriptor */
@@ -223,10 +196,11 @@ static bool pattern_matches(const char *text, const path *name) {
 
 ps_comm_what ps_comm_of_kernel(const char *name, const char **library) {
     path p;
+    char plain[PS_KERNEL_NAME_BYTES];
     const char *none = NULL;
     library = library != NULL ? library : &none;
     *library = NULL;
-    read_path(name, &p);
+    read_plain_path(ps_kernel_name_plain(name, plain), &p);
     for (size_t i = 0; rules_in_use != NULL && i < rules_in_use->n; i++) {
         const char *pattern = rules_in_use->rules[i].pattern;
         if (may_match(last_part(pattern), &p) && pattern_matches(pattern, &p)) {
@@ -246,7 +220,7 @@ ps_comm_what ps_comm_of_kernel(const char *name, const char **library) {
 
 const char *ps_comm_function(const char *name, size_t *n) {
     path p;
-    read_path(name, &p);
+    read_plain_path(name, &p);
     *n = p.n > 0 ? p.parts[p.n - 1].n : 0;
     return p.n > 0 ? p.parts[p.n - 1].text : name;
 }

@@ -1,7 +1,7 @@
 /* What communicates, by name: kernels (a table of their functions by library, comm_kernels.def, and rules of the user) and
  * the operators and calls behind them. The only place that judges communication by a name; readers and analyses ask here.
  *
- * A kernel's name is the function that it is, demangled or mangled:
+ * A kernel's name is the function that it is, demangled or mangled (kernel_name.h):
  *
  *   void deep_ep::internode::dispatch<false, 8>(int4*, ...)   _ZN7deep_ep9internode8dispatchILb0EEEvPi
  *   path: deep_ep, internode, dispatch                          the same
@@ -54,7 +54,7 @@ const char *ps_comm_what_name(ps_comm_what what);
 /* What a kernel of this name does: by the rules in use, else by the table. *library (may be NULL) gets the row's library,
  * "rule" or NULL. */
 ps_comm_what ps_comm_of_kernel(const char *name, const char **library);
-/* The function's own name without namespaces: *n bytes that begin there, 0 where the name is none of a function. */
+/* The function's own name, of a plain one (kernel_name.h), without namespaces: *n bytes that begin there, 0 where the name is none of a function. */
 const char *ps_comm_function(const char *name, size_t *n);
 static inline bool ps_comm_is(ps_comm_what what) {
     return what > PS_COMM_COMPUTING;

@@ -184,6 +184,56 @@ static int64_t product_of(int64_t a, int64_t b) {
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
 }
 
+static int64_t product_of_sizes(ps_layout l, const ps_layout_sizes *s) {
+    int64_t cp = LAYOUTS[l].has_cp ? size_or_one(s->cp) : 1;
+    return product_of(product_of(size_or_one(s->tp), cp),
+                      product_of(size_or_one(s->dp), size_or_one(s->pp)));
+}
+
+/* "tp 2 x pp 4 = 8" */
+static void name_sizes(const ps_layout_sizes *s, int64_t product, char out[96]) {
+    const struct {
+        const char *name;
+        int64_t size;
+    } sizes[] = {{"tp", s->tp}, {"cp", s->cp}, {"dp", s->dp}, {"pp", s->pp}};
+    size_t at = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        if (sizes[i].size > 0) {
+            at += (size_t)snprintf(out + at, 96 - at, "%s%s %" PRId64, n > 0 ? " x " : "",
+                                   sizes[i].name, sizes[i].size);
+            n++;
+        }
+    }
+    if (n > 1) {
+        (void)snprintf(out + at, 96 - at, " = %" PRId64, product);
+    }
+}
+
+bool ps_layout_contradicts(ps_layout l, const ps_layout_sizes *given, const ps_layout_sizes *known,
+                           int64_t n_ranks, char out[160]) {
+    char sizes[96];
+    int64_t product = product_of_sizes(l, given);
+    int64_t known_product = product_of_sizes(l, known);
+    bool is_whole =
+        given->tp > 0 && given->dp > 0 && given->pp > 0 && (given->cp > 0 || !LAYOUTS[l].has_cp);
+    if (given->world > 0 && given->world % product != 0) {
+        name_sizes(given, product, sizes);
+        (void)snprintf(out, 160, "%s does not divide the %" PRId64 " ranks of the job (world_size)",
+                       sizes, given->world);
+        return true;
+    }
+    if (given->world > 0 && is_whole && given->world != product) {
+        name_sizes(given, product, sizes);
+        (void)snprintf(out, 160, "%s is not the %" PRId64 " ranks of the job (world_size)", sizes,
+                       given->world);
+        return true;
+    }
+    name_sizes(known, known_product, sizes);
+    (void)snprintf(out, 160, "%s is less than the %" PRId64 " ranks that are here", sizes, n_ranks);
+    return given->dp > 0 && known_product < n_ranks;
+}
+
 /* How many replicas of a stage's inner ranks the job has; 0: not known, or its sizes contradict its size. */
 static int64_t replicas_of(const ps_layout_sizes *s, int64_t block) {
     if (s->world <= 0) {

@@ -74,6 +74,12 @@ typedef struct ps_layout_sizes {
     int64_t tp, cp, dp, pp, world;
 } ps_layout_sizes;
 
+/* Whether sizes that somebody gave (0: not given) cannot be those of a job of given->world ranks, of which a capture has n_ranks:
+ * their product must divide it, be it where all are given, and hold the captured ranks where dp is given. `known`: the same with
+ * what else is known of the sizes. `out`: why, a part of a sentence. */
+bool ps_layout_contradicts(ps_layout l, const ps_layout_sizes *given, const ps_layout_sizes *known,
+                           int64_t n_ranks, char out[160]);
+
 /* -1: not known. `pipeline` counts the ranks of a stage. */
 typedef struct ps_layout_place {
     int64_t tp, dp, pp, pipeline;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/views/capture_parts.h"
 #include "base/alloc.h"
 #include "base/hash.h"
 #include "base/idmap.h"
@@ -156,6 +157,19 @@ static bool copy_steps(ps_inventory *inv, const ps_trace *t) {
     return inv->steps != NULL;
 }
 
+static void find_lacks(ps_inventory *inv, const ps_trace *t, const char *format) {
+    uint32_t n_of_kind[PS_N_SLICE_KINDS];
+    for (int k = 0; k < PS_N_SLICE_KINDS; k++) {
+        n_of_kind[k] = (uint32_t)inv->n_slices[k];
+    }
+    for (int part = 0; part < PS_N_CAPTURE_PARTS; part++) {
+        ps_missing missing;
+        bool lacks = ps_capture_misses((ps_captured){t, n_of_kind}, format,
+                                       (ps_part_of_capture)part, &missing);
+        inv->lacks |= lacks && !missing.is_of_another ? 1u << part : 0;
+    }
+}
+
 ps_inventory *ps_inventory_read(const ps_cluster_rank *rank, size_t n_threads) {
     ps_inventory *inv = ps_calloc(1, sizeof *inv);
     if (inv == NULL) {
@@ -175,6 +189,7 @@ ps_inventory *ps_inventory_read(const ps_cluster_rank *rank, size_t n_threads) {
     inv->diag = *ps_trace_diag(t);
     count_slices(inv, t);
     inv->comm_from_marks = ps_trace_comm_from_marks(t);
+    find_lacks(inv, t, ps_cluster_format(rank));
     bool ok =
         copy_side_tables(inv, t) && copy_metas(inv, t) && count_flows(inv, t) && copy_steps(inv, t);
     ps_trace_free(t);

@@ -43,6 +43,8 @@ typedef struct ps_inventory {
     size_t n_steps, n_tracks, n_counter_tracks;
     ps_span host, device;
     const char *comm_from_marks; /* ps_trace_comm_from_marks */
+    uint32_t
+        lacks; /* bits of ps_part_of_capture: the profiler could have recorded it, the capture has none */
     ps_diag diag;
     ps_arena arena;
 } ps_inventory;

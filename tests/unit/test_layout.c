@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "analyze/comm/topology.h"
 #include "analyze/pipeline/stage_groups.h"
@@ -101,12 +102,47 @@ static void names(void **state) {
     assert_false(ps_layout_find("tp-pp", &l));
 }
 
+/* Sizes that somebody gave, of a job of 8 ranks of which two are here, and of one whose size nobody says. */
+static void contradictions(void **state) {
+    (void)state;
+    static const struct {
+        ps_layout_sizes given;
+        int64_t n_ranks;
+        const char *says; /* NULL: they can be */
+    } CASES[] = {
+        {{.pp = 4, .world = 8}, 2, NULL},
+        {{.tp = 2, .pp = 4, .world = 8}, 2, NULL},
+        {{.tp = 2, .dp = 2, .world = 8}, 2, NULL}, /* and pp 2 */
+        {{.pp = 3, .world = 8}, 2, "pp 3 does not divide the 8 ranks of the job (world_size)"},
+        {{.pp = 16, .world = 8}, 2, "pp 16 does not divide the 8 ranks of the job (world_size)"},
+        {{.tp = 3, .pp = 2, .world = 8},
+         2,
+         "tp 3 x pp 2 = 6 does not divide the 8 ranks of the job (world_size)"},
+        {{.tp = 1, .cp = 1, .dp = 2, .pp = 2, .world = 8},
+         2,
+         "tp 1 x cp 1 x dp 2 x pp 2 = 4 is not the 8 ranks of the job (world_size)"},
+        {{.tp = 2, .cp = 2, .dp = 1, .pp = 2, .world = 8}, 2, NULL},
+        {{.pp = 4}, 2, NULL}, /* stages that are not here */
+        {{.dp = 2, .pp = 2}, 4, NULL},
+        {{.dp = 2, .pp = 2}, 5, "dp 2 x pp 2 = 4 is less than the 5 ranks that are here"},
+        {{.pp = 2}, 5, NULL}, /* replicas that nobody counted */
+        {{.tp = INT64_MAX, .pp = 2}, 5, NULL},
+        {{.tp = INT64_MAX, .pp = 2, .world = 8}, 5, "does not divide"},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        char out[160];
+        const ps_layout_sizes *given = &CASES[i].given;
+        bool found = ps_layout_contradicts(PS_LAYOUT_MEGATRON, given, given, CASES[i].n_ranks, out);
+        assert_int_equal(found, CASES[i].says != NULL);
+        assert_true(!found || strstr(out, CASES[i].says) != NULL);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(places_by_hand),
-        cmocka_unit_test(located_as_drawn),
-        cmocka_unit_test(one_answer),
-        cmocka_unit_test(names),
+        cmocka_unit_test(places_by_hand), cmocka_unit_test(located_as_drawn),
+        cmocka_unit_test(one_answer),     cmocka_unit_test(names),
+        cmocka_unit_test(contradictions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -389,6 +389,36 @@ static void test_replay(void **context) {
     ps_sim_plan_free(s.plan);
 }
 
+/* The same where stage 0 pauses for 300 after its first op: the replay of the schedule, 330, is not like the measured step, 630. What others
+ * would take is told, but no gain. */
+static void test_replay_unlike_the_step(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 4, 8, -1, 1, 0, 1);
+    for (size_t i = 0; i < s.chart->n_ops; i++) {
+        ps_op *op = &s.chart->ops[i];
+        int64_t by_ns = op->kind != PS_OP_F || op->microbatch > 0 || op->rank > 0 ? 300 * US : 0;
+        op->start_ns += by_ns;
+        op->end_ns += by_ns;
+    }
+    forget(s.chart);
+    ps_result result = {0};
+    ps_err err = PS_ERR_INIT;
+    ps_pipeline_notes notes;
+    ps_pipeline_opts opts = {.pp_type = "", .how = "", .in_full = true};
+    assert_int_equal(ps_pipeline_report(s.chart, &opts, &result, &notes, &err), PS_OK);
+    const ps_table *t = find_table(&result, "PipelineReplay");
+    assert_int_equal(replayed(t, "1f1b (replayed)"), 330 * US);
+    for (size_t r = 0; r < t->n_rows; r++) {
+        assert_true(ps_table_cell(t, r, ps_table_column(t, "gain"))->is_null);
+        assert_true(ps_table_cell(t, r, ps_table_column(t, "gain share"))->is_null);
+    }
+    assert_non_null(
+        strstr(s.chart->unreplayed, "(330 us) does not fit the measured step of 630 us"));
+    ps_result_fini(&result);
+    ps_chart_free(s.chart);
+    ps_sim_plan_free(s.plan);
+}
+
 /* A device of DualPipe holds two pieces of the model, each a whole stage of its way: F = 10, B = 20. 1f1b of four stages and 16
  * microbatches: (16 + 3) * 30 = 570. */
 static void test_replay_of_two_ways(void **context) {
@@ -716,6 +746,7 @@ int main(void) {
         cmocka_unit_test(test_bubbles_add_up),
         cmocka_unit_test(test_schedule_is_recognised),
         cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_replay_unlike_the_step),
         cmocka_unit_test(test_replay_of_two_ways),
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_steps_that_lack_ops),

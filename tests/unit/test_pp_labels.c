@@ -507,7 +507,9 @@ static void test_what_agrees_with_nothing_takes_no_name(void **context) {
         for (int i = 0; i < 9; i++) {
             pp_tiny_range(&t, KINDS[i] == 'F' ? "forward_step" : "backward_step", 100 + 20 * i,
                           110 + 20 * i);
-            pp_tiny_kernel(&t, PS_SLICE_KERNEL, 101 + 20 * i, 1000 + 100 * i, 1090 + 100 * i);
+            /* rank 1 is a forward behind, its backwards come before those of rank 0 */
+            int64_t at = 1000 + 100 * i + (r == 1 ? 100 : KINDS[i] == 'B' ? 200 : 0);
+            pp_tiny_kernel(&t, PS_SLICE_KERNEL, 101 + 20 * i, at, at + 90);
         }
         traces[r] = ps_builder_seal(t.b, NULL);
         assert_non_null(traces[r]);
@@ -569,6 +571,23 @@ static void test_flows_alone_are_no_pipeline(void **context) {
             pp_traces_fini(&t);
         }
     }
+}
+
+/* Who says that there is one stage is told that this is no pipeline, and not to say how many there are. */
+static void test_flows_of_one_stage(void **context) {
+    (void)context;
+    const pp_spec spec = {
+        .schedule = "1f1b", .params = {.n_stages = 1, .n_microbatches = 4}, .style = PP_FLOWS};
+    const ps_analysis_opts opts = {.pp = 1};
+    pp_traces t;
+    pp_outcome o;
+    pp_traces_make(&t, &spec);
+    pp_run(&o, t.traces, t.n, &opts);
+    assert_int_equal(o.code, PS_NOTHING);
+    assert_non_null(strstr(o.err.msg, "--pp 1: one stage is no pipeline"));
+    assert_null(strstr(o.err.msg, "give --pp"));
+    pp_outcome_fini(&o);
+    pp_traces_fini(&t);
 }
 
 /* Every microbatch passes every stage. Where flows tell twice as many on one, they tell of something else: no chart, --pp or not. */
@@ -880,6 +899,7 @@ int main(void) {
         cmocka_unit_test(test_what_agrees_with_nothing_takes_no_name),
         cmocka_unit_test(test_ranks_are_tried_as_stages),
         cmocka_unit_test(test_flows_alone_are_no_pipeline),
+        cmocka_unit_test(test_flows_of_one_stage),
         cmocka_unit_test(test_inference_that_cannot_be_true),
         cmocka_unit_test(test_backwards_in_two_parts),
         cmocka_unit_test(test_what_an_extent_is_made_of),

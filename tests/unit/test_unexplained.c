@@ -93,7 +93,8 @@ static void other_work_is_no_bubble(void **state) {
     ps_chart *c = two_pipelines();
     ps_bubble_report r;
     double share = 0;
-    assert_int_equal(ps_bubble_measure(c, &(ps_bubble_limits){40, 2, false}, &r, NULL), PS_OK);
+    assert_int_equal(ps_bubble_measure(c, &(ps_bubble_limits){40, 2, false, NULL}, &r, NULL),
+                     PS_OK);
     assert_int_equal(r.n_stages, 4);
     const ps_stage_bubble *s = &r.stages[0];
     assert_int_equal(s->busy_ns, 200);
@@ -119,7 +120,8 @@ static void too_much_is_unexplained(void **state) {
     ps_chart *c = two_pipelines();
     ps_bubble_report r;
     double share = 0;
-    assert_int_equal(ps_bubble_measure(c, &(ps_bubble_limits){20, 2, false}, &r, NULL), PS_OK);
+    assert_int_equal(ps_bubble_measure(c, &(ps_bubble_limits){20, 2, false, NULL}, &r, NULL),
+                     PS_OK);
     assert_int_equal(r.stages[3].work_ns, 160);
     assert_non_null(strstr(c->unjudged, "of 1 of 2 pipelines: 37.5 %"));
     assert_non_null(strstr(c->unjudged, "rank 3"));

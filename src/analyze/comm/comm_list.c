@@ -19,6 +19,7 @@
 #include "base/num.h"
 #include "base/order.h"
 #include "model/comm_kernels.h"
+#include "model/kernel_name.h"
 
 #define MAX_IN_GROUP 4096 /* slices that are looked at for what a group of calls holds */
 
@@ -245,7 +246,8 @@ static ps_str type_in_name(collection *c, const char *name) {
 /* "ncclDevKernel_AllReduce_Sum_f32_RING_LL(...)" -> "AllReduce"; of other libraries the function. */
 static ps_str type_in_kernel(collection *c, const char *name) {
     size_t n = 0;
-    const char *at = ps_comm_function(name, &n);
+    char plain[PS_KERNEL_NAME_BYTES];
+    const char *at = ps_comm_function(ps_kernel_name_plain(name, plain), &n);
     const char *of_nccl = memmem(at, n, "Kernel_", sizeof "Kernel_" - 1);
     if (strncmp(at, "nccl", 4) == 0 && of_nccl != NULL) {
         at = of_nccl + sizeof "Kernel_" - 1;

@@ -334,6 +334,8 @@ ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, siz
     job.sizes_overridden =
         opts->tp > 0 || opts->pp > 0 || opts->cp > 0 || opts->dp > 0 || opts->order.is_given;
     job.layout = job.sizes_overridden ? opts->order.layout : layout_by_groups(&job, facts, n);
+    ps_layout_sizes given = {
+        .tp = opts->tp, .cp = opts->cp, .dp = opts->dp, .pp = opts->pp, .world = job.world_size};
     if (opts->tp > 0 || opts->cp > 0 || opts->dp > 0) {
         job.world_size = 0; /* the width follows from the sizes the user gave */
     }
@@ -345,8 +347,19 @@ ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, siz
     if (opts->pp_type != NULL) {
         job.pp_type = opts->pp_type;
     }
+    ps_layout_sizes known = {.tp = job.tp, .cp = job.cp, .dp = job.dp, .pp = job.n_stages};
+    if (!ps_layout_contradicts(job.layout, &given, &known, (int64_t)n, job.contradiction)) {
+        job.contradiction[0] = '\0';
+    }
     job.alone = n == 1 && job.n_stages <= 1 && job.world_size <= 1 && !is_in_a_group(facts[0]);
     return job;
+}
+
+ps_code ps_job_check(const ps_job *job, ps_err *err) {
+    return job->contradiction[0] == '\0'
+               ? PS_OK
+               : ps_fail(err, PS_USAGE, "the sizes that are given are not those of this job: %s",
+                         job->contradiction);
 }
 
 ps_layout_place ps_job_locate(const ps_job *job, int64_t rank) {

@@ -52,6 +52,8 @@ typedef struct ps_job {
     bool sizes_overridden;
     /* As given, else the one of the frameworks' that lists ranks as the pipelines of the metadata do. */
     ps_layout layout;
+    /* Why sizes that the user gave cannot be: what the job or the capture is too small for, or not a multiple of; "" they can. */
+    char contradiction[160];
     bool alone; /* one rank, and nothing says that there are others */
 } ps_job;
 
@@ -59,6 +61,8 @@ typedef struct ps_job {
  * contradict are counted on their own diag. Options override. */
 ps_job ps_job_from(const ps_rank_facts *const *facts, ps_diag *const *diags, size_t n,
                    const ps_analysis_opts *opts);
+/* PS_USAGE where the sizes that the user gave contradict the job. */
+PS_MUST_USE ps_code ps_job_check(const ps_job *job, ps_err *err);
 
 typedef struct ps_place {
     int32_t stage, pipeline; /* -1 unknown */

@@ -11,6 +11,7 @@
 #include "base/idmap.h"
 #include "base/order.h"
 #include "model/comm_kernels.h"
+#include "model/kernel_name.h"
 
 #define MAX_KERNELS ((size_t)UINT32_MAX / 2)
 #define MAX_WORD 512 /* of a kernel's name; templates are longer, but begin with what they do */
@@ -267,7 +268,8 @@ static bool role_of_name(const ps_mfu_work *w, kernel_names *known, uint32_t sli
     ps_str name = w->slices->name[slice];
     uint32_t role = ps_idmap_get(&known->roles, name.id);
     if (role == PS_IDMAP_NONE) {
-        role = look_at_name(ps_trace_text(w->trace, name));
+        char plain[PS_KERNEL_NAME_BYTES];
+        role = look_at_name(ps_kernel_name_plain(ps_trace_text(w->trace, name), plain));
         if (!ps_idmap_put(&known->roles, name.id, role)) {
             return false;
         }

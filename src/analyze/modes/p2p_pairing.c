@@ -102,7 +102,8 @@ static ps_code reduce_pairing(const ps_reduce_input *in, void **shared, ps_err *
         for (size_t r = 0; r < in->n_ranks; r++) {
             pipelines[r] = ps_job_place(&job, in->ranks[r].rank, facts[r]).pipeline;
         }
-        code = ps_p2p_pair(lists, pipelines, in, err);
+        code = ps_job_check(&job, err);
+        code = code == PS_OK ? ps_p2p_pair(lists, pipelines, in, err) : code;
     }
     if (code == PS_OK) {
         code = summarise(in, err);

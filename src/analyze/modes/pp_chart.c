@@ -219,11 +219,12 @@ static ps_code resolve_pp_chart(const ps_reduce_input *in, plan *pl, ps_err *err
             lists[r] = part != NULL ? &part->p2p : NULL;
         }
         pl->job = ps_job_from(facts, in->diags, in->n_ranks, in->opts);
-        for (size_t r = 0; r < in->n_ranks; r++) {
+        code = ps_job_check(&pl->job, err);
+        for (size_t r = 0; code == PS_OK && r < in->n_ranks; r++) {
             pl->places[r] = ps_job_place(&pl->job, in->ranks[r].rank, facts[r]);
             pipelines[r] = pl->places[r].pipeline;
         }
-        if (any_marks(in)) {
+        if (code == PS_OK && any_marks(in)) {
             code = choose_schedule(&pl->job, &pl->schedule, err);
             code = code == PS_OK ? add_comm_ops(in, err) : code;
             code = code == PS_OK ? ps_p2p_pair(lists, pipelines, in, err) : code;

@@ -21,6 +21,7 @@
 #include "analyze/pipeline/measured_chart.h"
 #include "analyze/pipeline/pipeline.h"
 #include "analyze/pipeline/rank_labels.h"
+#include "analyze/rank/thinned.h"
 #include "base/alloc.h"
 #include "base/idmap.h"
 #include "base/num.h"
@@ -34,7 +35,8 @@ typedef struct partial {
     ps_comm_list comm;
     ps_intervals rest; /* work of the device in no op */
     bool has_work;     /* what the device did is known */
-    const char *host;  /* name of the machine, "" unknown */
+    ps_thinned thinned;
+    const char *host; /* name of the machine, "" unknown */
 } partial;
 
 static void free_labelled_partial(void *p) {
@@ -114,6 +116,7 @@ static ps_code collect_labelled(const ps_map_input *in, partial *part, ps_err *e
         const ps_links *links = ps_derived_links(in->derived, err);
         code = links != NULL ? ps_comm_list_collect(in->trace, links, &part->comm, in->diag, err)
                              : PS_NOMEM;
+        code = code == PS_OK ? ps_thinned_measure(links, &part->thinned, err) : code;
     }
     if (code == PS_OK) {
         code = explain_labelled_work(in->trace, part, err);
@@ -363,6 +366,17 @@ static const char NO_PIPELINE[] =
     "no marks, labels or jobs; there are forward-backward flows, but nothing says that the ranks are "
     "a pipeline: give --pp (docs/marks.md)";
 
+/* Flows alone, and not several stages. */
+static ps_code fail_one_stage(const job *j, ps_err *err) {
+    if (j->job.n_stages == 1) {
+        return ps_fail(err, PS_NOTHING,
+                       "%s: one stage is no pipeline, and there are no marks, labels or jobs, but "
+                       "forward-backward flows alone (docs/marks.md)",
+                       j->in->opts->pp == 1 ? "--pp 1" : "the metadata says one stage");
+    }
+    return ps_fail(err, PS_NOTHING, "%s", NO_PIPELINE);
+}
+
 /* Of every rank and step. NULL when memory is out. */
 static ps_inferred_count *count_inferred(const job *j, size_t *n_counts) {
     size_t n_ops = 0;
@@ -424,13 +438,16 @@ static ps_code resolve_places(job *j, ps_err *err) {
     }
     j->job = ps_job_from(facts, j->in->diags, j->in->n_ranks, j->in->opts);
     ps_free(facts);
-    ps_code code =
-        find_exchange(j, &pairs, &n_pairs)
-            ? ps_places_find(j->ranks, j->in->n_ranks, &j->job, pairs, n_pairs, &j->places, err)
-            : ps_fail_nomem(err);
+    ps_code code = ps_job_check(&j->job, err);
+    if (code == PS_OK) {
+        code =
+            find_exchange(j, &pairs, &n_pairs)
+                ? ps_places_find(j->ranks, j->in->n_ranks, &j->job, pairs, n_pairs, &j->places, err)
+                : ps_fail_nomem(err);
+    }
     ps_free(pairs);
     if (code == PS_OK && j->source == PS_LABELS_FLOWS && j->places.n_stages < 2) {
-        return ps_fail(err, PS_NOTHING, "%s", NO_PIPELINE);
+        return fail_one_stage(j, err);
     }
     j->is_tried = j->source == PS_LABELS_FLOWS && j->places.is_guess && !any_p2p(j);
     if (j->is_tried) {
@@ -717,7 +734,28 @@ static bool find_pieces(const job *j, ps_model_places *out, int32_t **table) {
     return *table != NULL;
 }
 
+/* The rank of whose capture most is missing, where that is too much: what ran in between is unknown. */
+static void describe_thinned(const job *j, char *out, size_t size) {
+    double most = PS_THINNED_MOST;
+    for (size_t r = 0; r < j->in->n_ranks; r++) {
+        const ps_thinned *t =
+            j->row_of[r] != PS_NO_INDEX ? &part_of(j, r)->thinned : &(ps_thinned){0};
+        double missing = ps_thinned_percent(t);
+        if (missing > most) {
+            char parts[256];
+            ps_thinned_say(t, PS_THINNED_MOST, parts, sizeof parts);
+            (void)snprintf(
+                out, size,
+                "the capture of rank %s holds only %s, and what ran in between is unknown",
+                PS_RANK(j->in->ranks[r].rank), parts);
+            most = missing;
+        }
+    }
+}
+
 static ps_code report_labelled(job *j, ps_err *err) {
+    char thinned[384] = "";
+    describe_thinned(j, thinned, sizeof thinned);
     ps_chart *chart = j->in->result->chart;
     const char *pp_type = j->job.pp_type;
     ps_clock_collective *collectives = NULL;
@@ -736,8 +774,10 @@ static ps_code report_labelled(job *j, ps_err *err) {
                              .n_stages = j->places.n_stages,
                              .n_stages_guessed = j->places.is_guess,
                              .is_tried = j->is_tried,
+                             .has_named_stages = j->source == PS_LABELS_ACTION,
                              .n_microbatches = (int32_t)j->job.n_microbatches,
                              .unexplained_percent = (double)j->in->opts->unexplained,
+                             .why_no_bubble = thinned,
                              .in_full = j->in->opts->in_full,
                              .places = places,
                              .clocks = {.collectives = collectives,

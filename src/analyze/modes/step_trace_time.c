@@ -361,7 +361,10 @@ static ps_code reduce_step_trace(const ps_reduce_input *in, void **shared, ps_er
         for (size_t r = 0; r < in->n_ranks; r++) {
             indices[r] = ps_indices_of(&job, in->ranks[r].rank, facts[r]);
         }
-        code = ps_stage_groups(in->ranks, facts, &job, in->n_ranks, stage, &n_stages, err);
+        code = ps_job_check(&job, err);
+        code = code == PS_OK
+                   ? ps_stage_groups(in->ranks, facts, &job, in->n_ranks, stage, &n_stages, err)
+                   : code;
         code = code == PS_OK ? put_step_trace_steps(in, indices, stage, n_stages, err) : code;
         code = code == PS_OK ? ps_step_facts_put(in, own, err) : code;
     }

@@ -455,6 +455,10 @@ static void sum_work(const ps_bubble_report *r, telling *t) {
     }
 }
 
+static bool is_none_told(const telling *t) {
+    return t->limits->why_none != NULL && t->limits->why_none[0] != '\0';
+}
+
 /* Of the pipelines, which ascend: too much of a rank's work is in no op, or one stage of several is here alone. */
 static void judge_pipelines(const ps_chart *c, const int64_t *pipelines, telling *t) {
     for (size_t p = 0; p < t->n_pipelines; p++) {
@@ -474,13 +478,16 @@ static void judge_pipelines(const ps_chart *c, const int64_t *pipelines, telling
                 t->worst_rank = c->ranks[r].rank;
             }
         }
-        t->is_untold[p] = unexplained || alone;
+        t->is_untold[p] = unexplained || alone || is_none_told(t);
         t->n_unexplained += unexplained;
         t->n_alone += alone && !unexplained;
     }
 }
 
 static bool say_untold(ps_chart *c, const telling *t) {
+    if (is_none_told(t)) {
+        return ps_chart_set_unjudged(c, t->limits->why_none);
+    }
     char text[512];
     char which[64] = "";
     size_t n = t->n_unexplained > 0 ? t->n_unexplained : t->n_alone;
@@ -605,4 +612,19 @@ void ps_bubble_report_fini(ps_bubble_report *r) {
     ps_free(r->stages);
     ps_free(r->steps);
     *r = (ps_bubble_report){0};
+}
+
+int64_t ps_bubble_mean_step_ns(const ps_bubble_report *r) {
+    int64_t sum_ns[2] = {0, 0}; /* outside of steps, in steps */
+    int64_t n[2] = {0, 0};
+    for (size_t i = 0; i < r->n_steps; i++) {
+        const ps_step_bubble *step = &r->steps[i];
+        bool in = step->step != PS_FIRST_STEP;
+        if (!in || step->n_fewer == 0) {
+            sum_ns[in] = ps_i64_plus(sum_ns[in], step->step_ns);
+            n[in]++;
+        }
+    }
+    bool in = n[1] > 0;
+    return n[in] > 0 ? sum_ns[in] / n[in] : 0;
 }

@@ -65,6 +65,8 @@ typedef struct ps_bubble_limits {
     double unexplained_percent; /* of a rank's device work, in no op; more is too much */
     int32_t n_stages; /* of a pipeline of the job, 0 unknown: one of several alone has no bubble */
     bool n_stages_guessed; /* nothing but the ranks that are here says so */
+    const char
+        *why_none; /* why no pipeline has a bubble, a sentence; NULL or "": nothing says so */
 } ps_bubble_limits;
 
 /* Measures the chart, whose links between computations say what each op waited for (ps_chart_connect), and adds
@@ -74,6 +76,8 @@ typedef struct ps_bubble_limits {
 PS_MUST_USE ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits,
                                       ps_bubble_report *out, ps_err *err);
 void ps_bubble_report_fini(ps_bubble_report *r);
+/* Mean of the steps that lack no ops, over all pipelines; of what lies outside of steps only where there is nothing else. */
+int64_t ps_bubble_mean_step_ns(const ps_bubble_report *r);
 
 /* The report as tables, cluster-homed: one row per stage and step, the same with what was waited for; one row per
  * step. NULL when memory is out. */

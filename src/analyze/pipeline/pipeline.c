@@ -5,6 +5,7 @@
 
 #include "analyze/pipeline/bubble.h"
 #include "analyze/pipeline/recognise.h"
+#include "analyze/pipeline/side_by_side.h"
 #include "base/alloc.h"
 #include "base/num.h"
 #include "model/chart_groups.h"
@@ -166,13 +167,30 @@ static ps_code connect_chart_pipeline(ps_chart *chart, const ps_recognised *r,
     return code;
 }
 
-static ps_code add_replay(const ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts,
+/* Where no gain is told of any other schedule: why. */
+static bool say_unlike(ps_chart *chart, const ps_table *replay, int64_t measured_ns) {
+    int64_t own_ns = ps_table_cell(replay, 0, ps_table_column(replay, "step time"))->u.i;
+    if (ps_replay_is_like(own_ns, measured_ns)) {
+        return true;
+    }
+    char text[192];
+    (void)snprintf(
+        text, sizeof text,
+        "The replay of the current schedule (%s) does not fit the measured step of %s: no gain of "
+        "another schedule is told.",
+        ps_ns_text_of(own_ns).text, ps_ns_text_of(measured_ns).text);
+    return ps_chart_set_unreplayed(chart, text);
+}
+
+static ps_code add_replay(ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts,
                           ps_result *result, ps_pipeline_notes *notes, ps_err *err) {
     ps_err why = PS_ERR_INIT;
     ps_table *left_out = NULL;
     ps_table *replay = ps_replay(chart, r, opts, &left_out, &why);
     if (replay != NULL) {
-        ps_code code = ps_result_add(result, replay, err);
+        ps_code code = say_unlike(chart, replay, opts->measured_ns)
+                           ? ps_result_add(result, replay, err)
+                           : ps_fail_nomem(err);
         if (code == PS_OK && left_out != NULL) {
             return ps_result_add(result, left_out, err);
         }
@@ -186,7 +204,9 @@ static ps_code add_replay(const ps_chart *chart, const ps_recognised *r, const p
 static ps_code say_unreplayed(ps_chart *chart, const ps_recognised *r,
                               const ps_pipeline_notes *notes, ps_err *err) {
     char why[PS_UNRECOGNISED_TEXT];
-    if (notes->unlinked[0] != '\0') {
+    if (chart->is_side_by_side) {
+        (void)snprintf(why, sizeof why, "the ranks are no stages of one pipeline");
+    } else if (notes->unlinked[0] != '\0') {
         (void)snprintf(why, sizeof why, "%s", notes->unlinked);
     } else if (r->schedule == NULL) {
         (void)ps_unrecognised_text(notes->best, notes->best_agreement / 100.0, why);
@@ -269,6 +289,65 @@ static ps_code check_tried(const ps_chart *chart, const ps_recognised *r,
     return PS_OK;
 }
 
+/* --- no pipeline at all ---------------------------------------------------------------------------------------- */
+
+/* Nothing of a schedule that the ranks cannot have run stays: names of ops, links, the schedule itself. `before`: the ops
+ * without names, [n_ops]. */
+static ps_code forget_schedule(ps_chart *chart, const ps_op *before, size_t n_links,
+                               bool is_guessed, const ps_side_by_side *beside, ps_err *err) {
+    char text[384];
+    memcpy(chart->ops, before, chart->n_ops * sizeof *before);
+    chart->n_links = n_links;
+    chart->is_side_by_side = true;
+    (void)snprintf(
+        text, sizeof text,
+        "No bubble is told: these ranks run side by side. %zu of %zu ops begin before what they would need of "
+        "another stage is there, which no difference of clocks explains: no pipeline%s.",
+        beside->n_early, beside->n_ops,
+        is_guessed ? " (give --pp where they are stages all the same)" : " of these stages");
+    bool ok = ps_chart_set_text(chart, chart->title, "") && ps_chart_set_how(chart, "") &&
+              ps_chart_set_unjudged(chart, text);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+/* Names and links of the schedule, where the ops can have run so. */
+static ps_code find_order(ps_chart *chart, const ps_pipeline_opts *opts, ps_recognised *r,
+                          ps_pipeline_notes *notes, ps_err *err) {
+    size_t n_links = chart->n_links;
+    ps_side_by_side beside = {0};
+    ps_op *before = ps_realloc_array(NULL, chart->n_ops + 1, sizeof *before);
+    if (before == NULL) {
+        return ps_fail_nomem(err);
+    }
+    memcpy(before, chart->ops, chart->n_ops * sizeof *before);
+    ps_code code = name_ops(chart, opts, r, notes, err);
+    code = code == PS_OK ? connect_chart_pipeline(chart, r, &opts->places, notes, err) : code;
+    if (code == PS_OK && !opts->is_tried && !opts->has_named_stages) {
+        code = ps_side_by_side_find(chart, &beside, err);
+    }
+    if (code == PS_OK && beside.is_so) {
+        *r = (ps_recognised){0};
+        notes->n_missing = notes->n_unmarked_weights = 0;
+        notes->said[0] = '\0';
+        code = forget_schedule(chart, before, n_links, opts->n_stages_guessed, &beside, err);
+    }
+    notes->schedule = r->schedule;
+    ps_free(before);
+    return code;
+}
+
+/* Behind what is said already. */
+static bool say_untold_by_capture(ps_chart *chart, const char *why) {
+    char text[1024];
+    if (why == NULL || why[0] == '\0') {
+        return true;
+    }
+    bool is_first = chart->unjudged[0] == '\0';
+    (void)snprintf(text, sizeof text, "%s%s: %s.", chart->unjudged,
+                   is_first ? "No bubble is told" : " Nor would one be told otherwise", why);
+    return ps_chart_set_unjudged(chart, text);
+}
+
 ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_result *result,
                            ps_pipeline_notes *notes, ps_err *err) {
     ps_recognised r = {0};
@@ -276,11 +355,7 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     *notes = (ps_pipeline_notes){.n_stages_missing = count_missing_stages(chart, opts->n_stages),
                                  .best_agreement = -1};
     chart->n_stages = opts->n_stages;
-    ps_code code = name_ops(chart, opts, &r, notes, err);
-    notes->schedule = r.schedule;
-    if (code == PS_OK) {
-        code = connect_chart_pipeline(chart, &r, &opts->places, notes, err);
-    }
+    ps_code code = find_order(chart, opts, &r, notes, err);
     if (code == PS_OK) {
         code = ps_chart_clocks(chart, &opts->clocks, &notes->clocks, err);
     }
@@ -292,9 +367,12 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     if (code != PS_OK) {
         return code;
     }
+    if (!say_untold_by_capture(chart, opts->why_no_bubble)) {
+        return ps_fail_nomem(err);
+    }
     ps_bubble_limits limits = {opts->unexplained_percent > 0 ? opts->unexplained_percent
                                                              : PS_UNEXPLAINED,
-                               opts->n_stages, opts->n_stages_guessed};
+                               opts->n_stages, opts->n_stages_guessed, chart->unjudged};
     code = ps_bubble_measure(chart, &limits, &report, err);
     if (code == PS_NOTHING) {
         return PS_OK;
@@ -302,12 +380,14 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
     code = code == PS_OK && opts->in_full ? find_ideal(chart, &r, &report, err) : code;
     code = code == PS_OK ? add_chart_pipeline_tables(chart, &report, opts->in_full, result, err)
                          : code;
+    ps_replay_opts replay = opts->replay;
+    replay.measured_ns = ps_bubble_mean_step_ns(&report);
     ps_bubble_report_fini(&report);
     /* One stage alone does the same under every schedule. */
     bool can_replay = r.schedule != NULL && r.params.n_stages > 1 && notes->unlinked[0] == '\0' &&
                       chart->unjudged[0] == '\0';
     if (code == PS_OK && opts->in_full && can_replay) {
-        code = add_replay(chart, &r, &opts->replay, result, notes, err);
+        code = add_replay(chart, &r, &replay, result, notes, err);
     }
     bool has_others = chart->n_ranks > 1 || opts->n_stages > 1;
     return code == PS_OK && opts->in_full && has_others ? say_unreplayed(chart, &r, notes, err)

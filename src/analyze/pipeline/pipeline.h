@@ -19,9 +19,13 @@ typedef struct ps_pipeline_opts {
     bool n_stages_guessed; /* nothing but the ranks that are here says so */
     bool
         is_tried; /* nothing says that there is a pipeline: without a schedule that fits, ops in its order, PS_NOTHING */
+    bool
+        has_named_stages; /* the program named the stage of each op: whatever their times say, it is a pipeline */
     int32_t n_microbatches; /* 0 unknown */
     double
         unexplained_percent; /* of a rank's device work in no op; with more there is no bubble; 0: PS_UNEXPLAINED */
+    const char *
+        why_no_bubble; /* what of the captures forbids one: the end of a sentence; NULL or "": nothing */
     bool is_labelled;       /* the ops carry chunk and microbatch already (DualPipeV labels) */
     bool in_full;           /* all tables; else PipelineBubble only */
     ps_model_places places; /* for links of a chart with exact labels and an unknown schedule */

@@ -6,6 +6,7 @@
  * and after the last one (the optimiser) it does under every schedule: the median of its steps. */
 #include "analyze/pipeline/replay.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -420,15 +421,25 @@ static const ps_column COLUMNS[] = {
     {.name = "weights", PS_FIELD(replay_row, n_weights)},
 };
 
+bool ps_replay_is_like(int64_t replayed_ns, int64_t measured_ns) {
+    int64_t tenth_ns = measured_ns / 10;
+    return replayed_ns > 0 && replayed_ns >= measured_ns - tenth_ns &&
+           replayed_ns <= ps_i64_plus(measured_ns, tenth_ns);
+}
+
+/* `base_ns`: of the schedule that ran, PS_UNKNOWN_INT where nothing is gained against it. */
 static void put_replay_row(ps_table *t, const char *name, const prediction *p, int64_t base_ns,
                            const ps_schedule *schedule, const ps_schedule_params *params) {
     double all = (double)p->step_ns * params->n_stages; /* may leave 64 bits */
-    double gain = (double)(base_ns - p->step_ns);
+    bool is_told = base_ns != PS_UNKNOWN_INT;
+    int64_t gain_ns = is_told ? base_ns - p->step_ns : PS_UNKNOWN_INT;
     ps_table_put(
         t, &(replay_row){.schedule = name,
                          .step_ns = p->step_ns,
-                         .gain_ns = base_ns - p->step_ns,
-                         .gain_percent = base_ns > 0 ? 100.0 * gain / (double)base_ns : 0.0,
+                         .gain_ns = gain_ns,
+                         .gain_percent = !is_told      ? NAN
+                                         : base_ns > 0 ? 100.0 * (double)gain_ns / (double)base_ns
+                                                       : 0.0,
                          .bubble_percent = all > 0 ? 100.0 * (all - (double)p->busy_ns) / all : 0.0,
                          .activations = (double)p->peak / (double)chunks_of_chain(schedule, params),
                          /* each way through the model has its own */
@@ -497,11 +508,14 @@ static ps_code fill_replay(const replaying *x, ps_err *err) {
     char name[96];
     ps_code code = replay_simulate(t, r->schedule, &r->params, &own, err);
     (void)snprintf(name, sizeof name, "%s (replayed)", r->schedule->name);
+    int64_t base_ns = PS_UNKNOWN_INT;
     if (code == PS_OK) {
-        put_replay_row(table, name, &own, own.step_ns, r->schedule, &r->params);
+        bool is_like = ps_replay_is_like(own.step_ns, x->opts->measured_ns);
+        base_ns = is_like ? own.step_ns : PS_UNKNOWN_INT;
+        put_replay_row(table, name, &own, base_ns, r->schedule, &r->params);
     }
     for (const ps_schedule *const *s = ps_schedules(); code == PS_OK && *s != NULL; s++) {
-        code = add_candidate(x, *s, own.step_ns, err);
+        code = add_candidate(x, *s, base_ns, err);
     }
     if (code == PS_OK) {
         prediction even;
@@ -509,7 +523,7 @@ static ps_code fill_replay(const replaying *x, ps_err *err) {
         code = replay_simulate(t, r->schedule, &r->params, &even, err);
         (void)snprintf(name, sizeof name, "%s, stages balanced", r->schedule->name);
         if (code == PS_OK) {
-            put_replay_row(table, name, &even, own.step_ns, r->schedule, &r->params);
+            put_replay_row(table, name, &even, base_ns, r->schedule, &r->params);
         }
     }
     return code;
@@ -604,6 +618,11 @@ static bool tail_is_whole(const ps_chart *chart) {
 }
 
 ps_code ps_recognise_for_theory(const ps_chart *chart, ps_recognised *r, ps_err *err) {
+    if (chart->is_side_by_side) {
+        return ps_fail(
+            err, PS_NOTHING,
+            "the ranks of the chart run side by side: they are no stages of one pipeline");
+    }
     ps_code code = ps_recognise(chart, chart->schedule, chart->n_stages, 0, r, err);
     if (code == PS_OK && r->schedule == NULL) {
         return ps_fail(

@@ -45,7 +45,12 @@ int64_t *ps_measured_durations(const ps_measured_times *t, const ps_sim_plan *pl
 
 typedef struct ps_replay_opts {
     int64_t max_activations; /* of a stage, in microbatches of the whole stage; 0: no limit */
+    int64_t measured_ns;     /* the step that the replay should give again (ps_replay_is_like) */
 } ps_replay_opts;
+
+/* Whether the current schedule, replayed with the medians of the durations, takes as long as the measured step: within a
+ * tenth. Else what the replay says of other schedules is not true of this job, and no gain is told of any. */
+bool ps_replay_is_like(int64_t replayed_ns, int64_t measured_ns);
 
 /* The bubble, in percent, of the recognised schedule itself: all stages as fast as the mean of what was measured and no latency. `r`
  * must be recognised. */
@@ -54,8 +59,8 @@ PS_MUST_USE ps_code ps_ideal_bubble(const ps_chart *chart, const ps_recognised *
 
 /* One row per schedule that the numbers of stages and microbatches allow and that keeps within max_activations:
  * predicted step time, gain against the recognised schedule replayed likewise, bubble, activations held at most.
- * The first row is the recognised schedule itself, the last the same with all stages equally fast. `r` must be
- * recognised. *left_out: the schedules that were not replayed and why, NULL where all were. NULL on failure. The formulas are in
+ * The first row is the recognised schedule itself, the last the same with all stages equally fast. Where that first row is not like the
+ * measured step, all gains are unknown. `r` must be recognised. *left_out: the schedules that were not replayed and why, NULL where all were. NULL on failure. The formulas are in
  * docs/bubble.md. */
 ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_replay_opts *opts,
                     ps_table **left_out, ps_err *err);

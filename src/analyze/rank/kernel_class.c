@@ -9,6 +9,7 @@
 #include "analyze/stats/named_sums.h"
 #include "base/alloc.h"
 #include "model/comm_kernels.h"
+#include "model/kernel_name.h"
 
 /* --- names --------------------------------------------------------------------------------------------------------- */
 
@@ -79,8 +80,7 @@ bool ps_kernel_is_of_cudnn(const char *name) {
     size_t n = 0;
     const char *function = ps_comm_function(name, &n);
     const char *at = n > 0 ? strstr(function, "cudnn_") : NULL;
-    /* Inductor's names list operators, mangled ones template arguments. */
-    bool is_own = strncmp(name, "triton_", 7) != 0 && strncmp(name, "_Z", 2) != 0;
+    bool is_own = strncmp(name, "triton_", 7) != 0; /* Inductor's names list operators */
     return is_own && at != NULL && at < function + n && !holds_any(function, OTHERS);
 }
 
@@ -279,8 +279,9 @@ static bool find_look(ps_classifier *c, uint32_t kernel, const ps_arg *fields, u
     if (*out != PS_IDMAP_NONE) {
         return true;
     }
+    char plain[PS_KERNEL_NAME_BYTES];
     *out = kernel_class_look_at(ps_str_is_none(type) ? NULL : ps_trace_text(t, type),
-                                ps_trace_text(t, name));
+                                ps_kernel_name_plain(ps_trace_text(t, name), plain));
     return ps_idmap_put(&c->looks, key, *out);
 }
 

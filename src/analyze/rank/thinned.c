@@ -2,8 +2,11 @@
  * stopped no kernel. So only what lies between others that are whole is looked at. */
 #include "analyze/rank/thinned.h"
 
+#include <stdio.h>
+
 #include "base/alloc.h"
 #include "base/idmap.h"
+#include "base/num.h"
 #include "model/recording.h"
 
 /* Where kernels that have their launch lie. */
@@ -90,4 +93,25 @@ double ps_thinned_percent(const ps_thinned *t) {
     double most = thinned_percent_of(&t->events);
     most = thinned_percent_of(&t->launches) > most ? thinned_percent_of(&t->launches) : most;
     return thinned_percent_of(&t->kernels) > most ? thinned_percent_of(&t->kernels) : most;
+}
+
+/* Numbers before the first and behind the last one that is there say nothing. */
+void ps_thinned_say(const ps_thinned *t, double limit, char *out, size_t size) {
+    const struct {
+        const ps_missing_part *part;
+        const char *of, *least, *most;
+    } parts[] = {{&t->events, "events that its profiler numbered", "at least ", "at most "},
+                 {&t->launches, "launches of its kernels", "", ""},
+                 {&t->kernels, "kernels of its launches", "", ""}};
+    size_t at = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && at < size; i++) {
+        const ps_missing_part *p = parts[i].part;
+        double missing = ps_percent(p->n, p->of);
+        if (missing > limit) {
+            at += (size_t)snprintf(out + at, size - at, "%s%lld of %s%lld %s (%s%.3g %%)",
+                                   at > 0 ? ", " : "", (long long)(p->of - p->n), parts[i].least,
+                                   (long long)p->of, parts[i].of, parts[i].most, 100 - missing);
+        }
+    }
 }

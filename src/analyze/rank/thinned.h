@@ -4,6 +4,7 @@
 #ifndef PS_ANALYZE_THINNED_H
 #define PS_ANALYZE_THINNED_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "analyze/rank/links.h"
@@ -26,5 +27,12 @@ PS_MUST_USE ps_code ps_thinned_measure(const ps_links *links, ps_thinned *out, p
 
 /* Of the part of which most is missing, percent; 0 when nothing is known to be. */
 double ps_thinned_percent(const ps_thinned *t);
+
+/* With more missing, in percent, a capture is too thin for what lies between its events. */
+#define PS_THINNED_MOST 50
+
+/* "2402 of at least 238287 events that its profiler numbered (at most 1.0 %)" for each part of which more than `limit` percent are
+ * missing: what the capture holds only. */
+void ps_thinned_say(const ps_thinned *t, double limit, char *out, size_t size);
 
 #endif

@@ -320,8 +320,10 @@ static ps_code gather_members(ps_report *report, ps_err *err) {
         const ps_report_rank *part = in->partials[r];
         facts[r] = part != NULL ? &part->facts : NULL;
     }
+    ps_code code = ok ? PS_OK : ps_fail_nomem(err);
     if (ok) {
         ps_job job = ps_job_from(facts, in->diags, in->n_ranks, in->opts);
+        code = ps_job_check(&job, err);
         note_stages(report, &job, facts);
         for (size_t r = 0; ok && r < in->n_ranks; r++) {
             const ps_report_rank *part = in->partials[r];
@@ -333,7 +335,7 @@ static ps_code gather_members(ps_report *report, ps_err *err) {
     }
     free_by_rank(&bubbles);
     ps_free(facts);
-    return ok ? PS_OK : ps_fail_nomem(err);
+    return code != PS_OK || ok ? code : ps_fail_nomem(err);
 }
 
 /* Steps of its first device whose numbers follow one another. */

@@ -15,6 +15,7 @@
 #include "base/idmap.h"
 #include "base/num.h"
 #include "model/comm_kernels.h"
+#include "model/kernel_name.h"
 
 #define FEW 20 /* a twentieth of a stream's work is next to nothing */
 
@@ -201,7 +202,8 @@ void ps_report_doubts(ps_report *report) {
     }
     const ps_report_doubt *d = &worst->facts->doubts[0];
     size_t n = 0;
-    const char *function = ps_comm_function(d->name, &n);
+    char plain[PS_KERNEL_NAME_BYTES];
+    const char *function = ps_comm_function(ps_kernel_name_plain(d->name, plain), &n);
     ps_findings_add(
         &report->findings,
         (ps_finding){.rule = PS_RULE_COMM_UNKNOWN,

@@ -216,11 +216,7 @@ static const ps_report_member *longest_without(const ps_report *report, const ps
 
 bool ps_report_replay_is_like(const ps_report *report) {
     const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
-    int64_t own_ns =
-        replay != NULL && replay->n_rows > 0 ? ps_column_int(replay, 0, "step time", 0) : 0;
-    int64_t tenth_ns = report->chart_step_ns / 10;
-    return own_ns > 0 && own_ns >= report->chart_step_ns - tenth_ns &&
-           own_ns <= ps_i64_plus(report->chart_step_ns, tenth_ns);
+    return replay != NULL && replay->n_rows > 0 && ps_column_int(replay, 0, "gain", -1) == 0;
 }
 
 static void append_text(ps_findings *list, ps_finding *f, const char *more) {

@@ -46,8 +46,8 @@ void ps_report_note_yields(ps_report *report, const ps_skew *skew);
 bool ps_report_is_overtaken(const ps_report *report, const ps_matched_collective *x,
                             const ps_report_member *last, uint32_t op);
 
-/* Whether the current schedule, replayed with the medians of the durations, takes as long as the measured step: within
- * a tenth. Else what the replay says of other schedules is not true of this job. False without a replay. */
+/* Whether the replay of the current schedule is like the measured step (ps_replay_is_like): else the chart tells no gain of
+ * another one. False without a replay. */
 bool ps_report_replay_is_like(const ps_report *report);
 
 /* Fills the members' `absorbed`, once it is known who waits for whom. */

@@ -14,6 +14,7 @@
 #include "base/order.h"
 #include "base/sort.h"
 #include "base/strpool.h"
+#include "model/kernel_name.h"
 
 #define SLOW_TIMES 1.5 /* the rule kernel-varies */
 #define MAX_KEPT 2000  /* kinds of kernels of a rank; the rest only counts in the sum */
@@ -70,7 +71,8 @@ static bool has_word(const char *text, const char *word, bool whole) {
 
 /* GPUs multiply 32-bit floats as such or as TF32, at a peak of their own, which chips.def does not have. */
 static bool is_wide_float(const kernels *k, uint32_t slice) {
-    const char *name = ps_trace_text(k->trace, k->s->name[slice]);
+    char plain[PS_KERNEL_NAME_BYTES];
+    const char *name = ps_kernel_name_plain(ps_trace_text(k->trace, k->s->name[slice]), plain);
     uint32_t op = k->links->op[slice];
     const char *types = op != PS_NONE ? ps_trace_arg_text(k->trace, op, "Input type") : NULL;
     return k->out->vendor == PS_VENDOR_NVIDIA &&

@@ -876,7 +876,7 @@ void ps_report_pipeline(ps_report *report) {
         for (size_t i = 0; i < sizeof STALLS / sizeof *STALLS; i++) {
             find_stall(&p, &STALLS[i]);
         }
-        ps_report_find_schedule(report, p.step_ns);
+        ps_report_find_schedule(report);
     }
     ps_idmap_fini(&p.part_steps);
     ps_free(p.stages);

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/rank/thinned.h"
+
 static const ps_rule RULES[PS_N_RULES] = {
 #define X(id, name_, section_, threshold_, unit_, title_, rule_, advice_, ascend_, nvidia_)        \
     [PS_RULE_##id] = {.name = name_,                                                               \

@@ -38,7 +38,7 @@ static size_t next_best(const ps_table *replay, size_t last, size_t balanced) {
     return best;
 }
 
-/* The replayed schedule with the most gain, SIZE_MAX for none; a split of the stages is no schedule. */
+/* The replayed schedule with the most gain, SIZE_MAX for none, or where none is told; a split of the stages is no schedule. */
 size_t ps_report_best_schedule(const ps_table *replay) {
     return replay != NULL ? next_best(replay, 0, ps_report_replay_row(replay, PS_BALANCED_ROW))
                           : SIZE_MAX;
@@ -105,7 +105,7 @@ static void advise_on_memory(ps_findings *f, const ps_table *replay, size_t best
     ps_findings_remedy(f, text);
 }
 
-void ps_report_find_schedule(ps_report *report, int64_t step_ns) {
+void ps_report_find_schedule(ps_report *report) {
     const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
     size_t balanced = ps_report_replay_row(replay, PS_BALANCED_ROW);
     ps_findings *f = &report->findings;
@@ -115,26 +115,18 @@ void ps_report_find_schedule(ps_report *report, int64_t step_ns) {
         return;
     }
     int64_t gain_ns = ps_column_int(replay, best, "gain", 0);
-    bool is_like = ps_report_replay_is_like(report);
     bool is_assumed = !has_weights(report->chart) && splits_backward(replay, best);
-    char unlike[192] = "";
-    if (!is_like) {
-        (void)snprintf(
-            unlike, sizeof unlike,
-            " The replay does not reproduce the measured step of %s, so no gain is told.",
-            ps_ns_text_of(step_ns).text);
-    }
     ps_findings_add(
         f,
         (ps_finding){.rule = PS_RULE_OTHER_SCHEDULE,
                      .rank = -1,
                      .stage = -1,
-                     .gain_ns = is_like ? gain_ns : 0,
-                     .replayed = is_like ? ps_column_text(replay, best, "schedule") : NULL,
+                     .gain_ns = gain_ns,
+                     .replayed = ps_column_text(replay, best, "schedule"),
                      .is_assumed = is_assumed,
                      .value = share},
         "Replayed, %s takes %s and the current schedule %s, %s less (%.1f %%), holding %.3g microbatches "
-        "of activations instead of %.3g.%s%s",
+        "of activations instead of %.3g.%s",
         ps_column_text(replay, best, "schedule"),
         ps_ns_text_of(ps_column_int(replay, best, "step time", 0)).text,
         ps_ns_text_of(ps_column_int(replay, 0, "step time", 0)).text, ps_ns_text_of(gain_ns).text,
@@ -142,8 +134,7 @@ void ps_report_find_schedule(ps_report *report, int64_t step_ns) {
         ps_column_real(replay, 0, "activations"),
         is_assumed
             ? " Weight gradients were not measured apart: they are taken as half of the backward."
-            : "",
-        unlike);
+            : "");
     advise_on_memory(f, replay, best);
     show_schedule(report, replay, 0);
     for (size_t shown = 0; best != SIZE_MAX && shown < PS_EVIDENCE_MAX; shown++) {

@@ -12,6 +12,6 @@ size_t ps_report_replay_row(const ps_table *replay, const char *end);
 /* The replayed schedule with the most gain, SIZE_MAX for none; a split of the stages is no schedule. */
 size_t ps_report_best_schedule(const ps_table *replay);
 /* Adds the finding that another schedule would be faster. `step_ns`: mean of the chart's steps. */
-void ps_report_find_schedule(ps_report *report, int64_t step_ns);
+void ps_report_find_schedule(ps_report *report);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analyze/report/report.h"
-#include "base/num.h"
 
 static const ps_report_member *most_thinned(const ps_report *report, size_t *n_over) {
     double limit = report->findings.thresholds[PS_RULE_THINNED];
@@ -32,28 +31,6 @@ static const ps_report_member *member_of_few(const ps_report *report) {
     return NULL;
 }
 
-/* "2402 of at least 238287 events that its profiler numbered (at most 1.0 %)" for each part of which something is missing. Numbers
- * before the first and behind the last one that is there say nothing. */
-static void say_thinned_parts(const ps_thinned *t, double limit, char *out, size_t size) {
-    const struct {
-        const ps_missing_part *part;
-        const char *of, *least, *most;
-    } parts[] = {{&t->events, "events that its profiler numbered", "at least ", "at most "},
-                 {&t->launches, "launches of its kernels", "", ""},
-                 {&t->kernels, "kernels of its launches", "", ""}};
-    size_t at = 0;
-    out[0] = '\0';
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && at < size; i++) {
-        const ps_missing_part *p = parts[i].part;
-        double missing = ps_percent(p->n, p->of);
-        if (missing > limit) {
-            at += (size_t)snprintf(out + at, size - at, "%s%lld of %s%lld %s (%s%.3g %%)",
-                                   at > 0 ? ", " : "", (long long)(p->of - p->n), parts[i].least,
-                                   (long long)p->of, parts[i].of, parts[i].most, 100 - missing);
-        }
-    }
-}
-
 static bool say_too_few(const ps_report *report, char *out, size_t size) {
     const ps_report_member *m = member_of_few(report);
     int64_t n = m != NULL ? m->facts->thinned.n_few : 0;
@@ -74,7 +51,7 @@ bool ps_report_say_thinned(const ps_report *report, char *out, size_t size) {
         return say_too_few(report, out, size);
     }
     char parts[256];
-    say_thinned_parts(&m->facts->thinned, limit, parts, sizeof parts);
+    ps_thinned_say(&m->facts->thinned, limit, parts, sizeof parts);
     (void)snprintf(out, size,
                    "The capture of rank %s holds only %s: what ran in between is unknown",
                    PS_RANK(m->rank), parts);

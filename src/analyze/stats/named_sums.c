@@ -5,6 +5,7 @@
 #include "analyze/stats/kernel_names.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "model/kernel_name.h"
 
 #define MAX_ROWS ((size_t)1 << 26)
 #define ID_BITS 30
@@ -104,8 +105,9 @@ const char *ps_kernel_part(const char *type, const char *name) {
     static const char *const MOVING[] = {"transpose", "transdata", "tensormove", "concat", "split",
                                          "slice",     "gather",    "scatter",    "sort",   "copy",
                                          "cast",      "pad",       "fill",       "memset", NULL};
+    char plain[PS_KERNEL_NAME_BYTES];
     size_t n = strlen(type);
-    const char *own = n > 0 ? type : ps_kernel_own_name(name, &n);
+    const char *own = n > 0 ? type : ps_kernel_own_name(ps_kernel_name_plain(name, plain), &n);
     if (holds_any(own, n, ATTENTION)) {
         return holds_any(own, n, BACKWARD) ? "attention backward" : "attention";
     }

@@ -35,6 +35,8 @@ typedef struct ps_missing {
     const char *what;   /* "communication operators" */
     const char *remedy; /* a sentence: what to do when the next capture is taken */
     char id[40]; /* of the remedy, for who says it in another language: "communication.ascend" */
+    bool
+        is_of_another; /* the profiler that wrote the capture has none of it: the remedy is another one */
 } ps_missing;
 
 /* False: the part is there, or captures of this format never have it. `format`: name of the reader. */

@@ -52,6 +52,10 @@ static ps_code place_chart_job_workers(making *k) {
             c->ranks[r].pipeline >= js->n_replicas ? c->ranks[r].pipeline + 1 : js->n_replicas;
     }
     js->n_stages = c->n_stages > js->n_stages ? c->n_stages : js->n_stages;
+    if (c->is_side_by_side) {
+        return ps_fail(k->err, PS_NOTHING,
+                       "the ranks of the chart run side by side: nobody waits for another");
+    }
     js->n_tp = 1;
     js->n_workers = (size_t)js->n_stages * (size_t)js->n_replicas;
     if (js->n_stages < 2 || js->n_workers != c->n_ranks) {

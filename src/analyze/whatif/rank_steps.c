@@ -35,6 +35,7 @@ static ps_code place_rank_workers(const ps_reduce_input *in, const ps_rank_timel
     ps_job job = {0};
     if (code == PS_OK) {
         job = ps_job_from(facts, in->diags, in->n_ranks, in->opts);
+        code = ps_job_check(&job, err);
     }
     for (size_t r = 0; code == PS_OK && r < in->n_ranks; r++) {
         if (ranks[r].timeline == NULL) {

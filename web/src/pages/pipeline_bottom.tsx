@@ -162,8 +162,8 @@ function Rows({ of }: { of: string }) {
           ),
     [found, step, pipeline, all],
   );
+  const why = of === "PipelineReplay" ? (now?.chart.unreplayed ?? "") : "";
   if (table === null) {
-    const why = of === "PipelineReplay" ? (now?.chart.unreplayed ?? "") : "";
     return <Empty title={t("pipeline.no-table")}>{why !== "" && <p class="quiet">{why}</p>}</Empty>;
   }
   const isReplay = of === "PipelineReplay";
@@ -194,6 +194,7 @@ function Rows({ of }: { of: string }) {
         </label>
       )}
       {isReplay && <p class="pl-all quiet">{t("pipeline.others-hint")}</p>}
+      {why !== "" && <p class="pl-all quiet">{why}</p>}
       <LocalTable
         key={`${of} ${step} ${pipeline} ${all}`}
         table={table}
