@@ -12,6 +12,7 @@
 
 static ps_plan_view plan_view_of(const ps_result *r) {
     return (ps_plan_view){.plan = ps_result_table(r, "plan"),
+                          .memory = ps_result_table(r, "plan_memory"),
                           .stages = ps_result_table(r, "plan_stages"),
                           .schedules = ps_result_table(r, "plan_schedules"),
                           .schedule_stages = ps_result_table(r, "plan_schedule_stages"),
@@ -67,11 +68,6 @@ static int check_plan(ps_cli *cli, ps_analysis_opts *o) {
     if (path != NULL && !is_chart_file(path) && !ps_ends_with(path, ".json")) {
         return ps_cli_usage(
             cli, "-o %s: end it in .svg, .html or .json (the text goes to the terminal)", path);
-    }
-    if (o->memory_bytes > 0 && (o->activation_bytes == 0 || o->layer_bytes == 0)) {
-        return ps_cli_usage(
-            cli, "--memory needs --activation-bytes and --layer-bytes: the capture does not tell "
-                 "what a layer takes");
     }
     return PS_EXIT_OK;
 }

@@ -15,7 +15,13 @@ bool ps_run_whatif_has_timelines(const ps_cluster *cluster) {
     return all;
 }
 
-ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
+/* A plan under a limit of memory for which the user gave no sizes. */
+static bool wants_memory(const ps_analysis_opts *o) {
+    return o->split != NULL && o->memory_bytes > 0 &&
+           (o->activation_bytes == 0 || o->layer_bytes == 0);
+}
+
+static ps_run *run_steps(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
     if (ps_run_whatif_has_timelines(cluster)) {
         const ps_analysis *analysis = ps_analysis_find("whatif");
         ps_run *run = ps_run_all_ranks(&analysis, 1, cluster, opts, err);
@@ -32,5 +38,21 @@ ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err
             run->errors[0] = why;
         }
     }
+    return run;
+}
+
+ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
+    if (!wants_memory(&opts->analysis)) {
+        return run_steps(cluster, opts, err);
+    }
+    const ps_analysis *analysis = ps_analysis_find("memory_facts");
+    ps_run_opts own = *opts;
+    own.export_type = PS_EXPORT_NOTHING;
+    ps_run *memory = ps_run_all_ranks(&analysis, 1, cluster, &own, err);
+    own = *opts;
+    own.analysis.memory_facts =
+        memory != NULL ? ps_result_table(&memory->results[0], "memory_facts") : NULL;
+    ps_run *run = memory != NULL ? run_steps(cluster, &own, err) : NULL;
+    ps_run_free(memory);
     return run;
 }

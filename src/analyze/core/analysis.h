@@ -39,7 +39,9 @@ typedef struct ps_analysis_opts {
     bool one_of_several; /* report: the run looks at one rank, and others may have been captured */
     const ps_result *baseline;      /* what ps_analysis.baseline found in the baseline, or NULL */
     const double *cause_thresholds; /* whatif: [PS_N_WHATIF_THRESHOLDS], NULL: the defaults */
-    const double *thresholds;       /* report: [PS_N_RULES] (report_rules.h), NULL: the defaults */
+    const ps_table
+        *memory_facts; /* plan: what ranks held (modes/memory_facts.c), NULL: not looked for */
+    const double *thresholds; /* report: [PS_N_RULES] (report_rules.h), NULL: the defaults */
     ps_watch *watch; /* long loops ask it now and then, and give up with PS_BUSY; or NULL */
 } ps_analysis_opts;
 

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/rank/memory_points.h"
 #include "analyze/views/view.h"
-#include "analyze/views/view_memory_points.h"
 #include "base/alloc.h"
 #include "base/num.h"
 

@@ -7,6 +7,7 @@
 #include "analyze/pipeline/replay.h"
 #include "analyze/whatif/job_chart.h"
 #include "analyze/whatif/plan_lines.h"
+#include "analyze/whatif/plan_memory.h"
 #include "analyze/whatif/schedule_plan_tables.h"
 #include "analyze/whatif/schedule_plans.h"
 #include "base/alloc.h"
@@ -142,6 +143,8 @@ typedef struct planning {
     char why_unnamed[PS_UNRECOGNISED_TEXT]; /* what ran has no name: "" it has */
     ps_split_plan split;
     ps_schedule_plans plans;
+    ps_analysis_opts sized; /* opts with the sizes that the capture tells */
+    ps_table *sizes;        /* from where they are; NULL: nothing was taken from it */
 } planning;
 
 /* Microbatches of which a stage has run the forward and not yet all of the backward, at most. */
@@ -215,14 +218,19 @@ static ps_code recognise_own(planning *k, ps_err *err) {
 
 static ps_code make_split(planning *k, ps_err *err) {
     const char *split = k->opts->split;
-    ps_plan_limits limits = ps_plan_limits_of(k->opts);
     int32_t most[PS_PLAN_STAGES];
     ps_split_shape shape = {.n_ways = 1, .most = most};
+    /* So that a wrong split is said before anything else. */
+    ps_code code = ps_split_plan_read(split, k->js->n_stages, &k->split, err);
+    code = code == PS_OK
+               ? ps_plan_memory_find(k->js, k->is_known && !k->ran.is_unnamed ? &k->ran.r : NULL,
+                                     &k->split, k->opts, &k->sized, &k->sizes, err)
+               : code;
+    k->opts = code == PS_OK ? &k->sized : k->opts;
+    ps_plan_limits limits = ps_plan_limits_of(k->opts);
     for (int32_t s = 0; s < k->js->n_stages && s < PS_PLAN_STAGES; s++) {
         most[s] = limits.max_layers > 0 ? limits.max_layers : INT32_MAX / 2;
     }
-    /* So that a wrong split is said before anything else. */
-    ps_code code = ps_split_plan_read(split, k->js->n_stages, &k->split, err);
     code = code == PS_OK && k->is_known ? ps_split_shape_of(&k->ran, &limits, most, &shape, err)
                                         : code;
     return code == PS_OK ? ps_split_plan_make(k->js, split, &shape, &k->split, err) : code;
@@ -274,6 +282,10 @@ static ps_code add_plan_tables(planning *k, ps_result *result, ps_err *err) {
     } else {
         ps_table_free(stages);
     }
+    if (code == PS_OK && k->sizes != NULL) {
+        code = ps_result_add(result, k->sizes, err);
+        k->sizes = NULL;
+    }
     return code == PS_OK && k->is_known
                ? ps_schedule_plans_add_tables(&k->plans, k->opts->plan_row, k->opts->with_timeline,
                                               result, err)
@@ -307,6 +319,7 @@ ps_code ps_split_plan_add_tables(const ps_job_steps *js, const ps_chart *chart,
         ps_chart_free(own);
     }
     ps_schedule_plans_fini(&k->plans);
+    ps_table_free(k->sizes);
     ps_free(k);
     if (code != PS_OK && err != NULL) {
         *err = here;

@@ -312,6 +312,10 @@ ps_code ps_write_plan_text(const ps_plan_view *view, const ps_text_style *style,
     ps_buf_add_char(out, '\n');
     ps_code code = ps_write_table_text(view->stages, style, out, err);
     ps_buf_addf(out, "\n");
+    if (code == PS_OK && view->memory != NULL) {
+        code = ps_write_table_text(view->memory, style, out, err);
+        ps_buf_addf(out, "\n");
+    }
     put_plan_text_lines(out, view->plan);
     ps_buf_addf(out, "\n");
     code = code == PS_OK ? put_other_schedules(out, view, style, err) : code;
@@ -338,6 +342,11 @@ ps_code ps_write_plan_json(const ps_plan_view *view, ps_buf *out, ps_err *err) {
     ps_json_line(&j, 1);
     ps_json_key(&j, "stages");
     code = code == PS_OK ? put_json_table(&j, view->stages, out, err) : code;
+    if (code == PS_OK && view->memory != NULL) {
+        ps_json_line(&j, 1);
+        ps_json_key(&j, "memory");
+        code = put_json_table(&j, view->memory, out, err);
+    }
     if (code == PS_OK && view->schedules != NULL) {
         ps_json_line(&j, 1);
         ps_json_key(&j, "schedules");

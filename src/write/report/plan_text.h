@@ -18,6 +18,7 @@ size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PL
 /* Tables that are not there are NULL. */
 typedef struct ps_plan_view {
     const ps_table *plan, *stages;
+    const ps_table *memory; /* what sizes of the memory the capture told, and from where */
     const ps_table *schedules, *schedule_stages, *schedule_lines, *left_out;
 } ps_plan_view;
 

@@ -1,4 +1,4 @@
-#include "analyze/views/view_memory_points.h"
+#include "analyze/rank/memory_points.h"
 
 #include <stdio.h>
 #include <string.h>

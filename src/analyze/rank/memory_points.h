@@ -1,7 +1,7 @@
 /* Memory over time, from whatever a profile has of it: MEMORY_RECORD or memory_record.csv of Ascend, the [memory] events of
  * PyTorch, counters of memory (Nsight Systems, NPU memory). All in bytes. */
-#ifndef PS_ANALYZE_VIEW_MEMORY_POINTS_H
-#define PS_ANALYZE_VIEW_MEMORY_POINTS_H
+#ifndef PS_ANALYZE_MEMORY_POINTS_H
+#define PS_ANALYZE_MEMORY_POINTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
