@@ -85,7 +85,9 @@ ps_code ps_child_run(ps_child_fn *work, void *context, void *answer, size_t n,
     if (child == 0) {
         run_child(work, context, s, said);
     }
-    ps_code code = child > 0 ? PS_OK : ps_fail_nomem(err);
+    ps_code code = child > 0 ? PS_OK
+                             : ps_fail_file(err, PS_NOMEM, path,
+                                            "there is no memory for the process that writes it");
     if (code == PS_OK) {
         char text[SAID + 1];
         int status = wait_for_child(child);

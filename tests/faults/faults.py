@@ -21,6 +21,7 @@ import os
 import re
 import shutil
 import sqlite3
+import struct
 import subprocess
 import sys
 import tempfile
@@ -148,6 +149,15 @@ def is_told(run, path):
     return os.path.basename(path) in run.errors
 
 
+def calls_of(path):
+    """How many calls of each kind were counted."""
+    with open(path, "rb") as file:
+        data = file.read()
+    end = data.rfind(b"\0") + 1  # of the numbers; behind them stand the names
+    kinds = data[end:].decode().split()
+    return dict(zip(kinds, struct.unpack("%dl" % len(kinds), data[:end])))
+
+
 def fault_of(run, whole, kind):
     """What is wrong with a run in which a call failed, or None."""
     if kind == "unlink":
@@ -225,38 +235,77 @@ class Harness:
     def run(self, name, **environment):
         return Run(name, self.captures, os.path.join(self.folder, "run"), environment)
 
-    def check_call(self, name, kind, call, whole, before):
+    def wish(self, kind, call):
+        """The environment in which that call fails."""
         wish = {"LD_PRELOAD": LIBRARY, "FAULT": "%s:%d" % (kind, call)}
         if self.options.sticks:
             wish["FAULT_STICKS"] = "1"
         if self.options.show:
             wish["FAULT_TRACE"] = "1"
-        run = self.run(name, **wish)
-        fault = fault_of(run, whole, kind) or input_fault(run, whole, before, name)
+        return wish
+
+    def calls_to_fail(self, counts):
+        """(kind, N) of all calls that were counted, as far as they are asked for."""
+        for kind, n in calls_of(counts).items():
+            if self.options.kind in (None, kind):
+                for call in [self.options.call] if self.options.call else spread(n, self.options.each):
+                    yield kind, call
+
+    def note(self, name, kind, call, fault, run):
         self.tally[(name, kind, "wrong" if fault else "right")] += 1
         if fault:
             self.wrong.append((name, kind))
             print("WRONG %s, %s %d: %s" % (name, kind, call, fault))
-        if self.options.show:
-            show(run, whole)
-        elif not fault and self.options.verbose:
+        elif self.options.verbose:
             print("ok %s, %s %d: status %s %s" % (name, kind, call, run.status, run.errors.strip()[:160]))
         sys.stdout.flush()
+
+    def check_call(self, name, kind, call, whole, before):
+        run = self.run(name, **self.wish(kind, call))
+        self.note(name, kind, call, fault_of(run, whole, kind) or input_fault(run, whole, before, name), run)
+        if self.options.show:
+            show(run, whole)
 
     def check_command(self, name):
         self.capture(COMMANDS[name][0])
         source = self.captures.get(COMMANDS[name][0])
         before = files_below(source) if source else {}
-        counts = os.path.join(self.folder, "counts")
+        counts = os.path.join(self.folder, "counts-" + name)
         whole = self.run(name, LD_PRELOAD=LIBRARY, FAULT_COUNT=counts)
         if whole.status not in (0, PARTLY):
             raise SystemExit("%s does not run: status %s: %s" % (name, whole.status, whole.errors))
-        with open(counts, encoding="utf-8") as file:
-            calls = {kind: int(n) for kind, n in (line.split() for line in file)}
-        for kind, n in calls.items():
-            if self.options.kind in (None, kind):
-                for call in [self.options.call] if self.options.call else spread(n, self.options.each):
-                    self.check_call(name, kind, call, whole, before)
+        for kind, call in self.calls_to_fail(counts):
+            self.check_call(name, kind, call, whole, before)
+
+    def check_recorder(self, name):
+        counts, folder = os.path.join(self.folder, "counts-" + name), os.path.join(self.folder, "recorder")
+        whole = recorder.Run(name, folder, {"LD_PRELOAD": LIBRARY, "FAULT_COUNT": counts})
+        if whole.status != 0 or whole.events <= 0:
+            raise SystemExit("%s does not run: status %s: %s" % (name, whole.status, whole.errors))
+        for kind, call in self.calls_to_fail(counts):
+            again = os.path.join(self.folder, "counts-again")
+            if os.path.exists(again):
+                os.remove(again)
+            run = recorder.Run(name, folder, {**self.wish(kind, call), "FAULT_COUNT": again})
+            self.note(name, kind, call, recorder.fault_of(name, run, whole, kind), run)
+
+    def check_server(self, name):
+        counts = os.path.join(self.folder, "counts-" + name)
+        self.capture("job")
+        whole = served.Run(self.captures["job"], {"LD_PRELOAD": LIBRARY, "FAULT_COUNT": counts})
+        if whole.status != 0 or whole.failed:
+            raise SystemExit("%s does not run: status %s: %s" % (name, whole.status, whole.errors))
+        for kind, call in self.calls_to_fail(counts):
+            run = served.Run(self.captures["job"], self.wish(kind, call))
+            self.note(name, kind, call, served.fault_of(run, whole), run)
+
+    def check(self, name):
+        if name in recorder.NAMES:
+            self.check_recorder(name)
+        elif name in served.NAMES:
+            self.check_server(name)
+        else:
+            self.check_command(name)
 
     def print_table(self):
         kinds = sorted({kind for _, kind, _ in self.tally})
@@ -272,7 +321,8 @@ class Harness:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--each", type=int, help="at most so many calls of a kind in a command; all without it")
-    parser.add_argument("--command", choices=sorted(COMMANDS))
+    names = [*COMMANDS, *served.NAMES, *(recorder.NAMES if os.path.exists(recorder.CLIENT) else ())]
+    parser.add_argument("--command", choices=sorted(names))
     parser.add_argument("--kind")
     parser.add_argument("--call", type=int)
     parser.add_argument("--sticks", action="store_true", help="all calls from that one on fail, as on a full disk")
@@ -283,11 +333,15 @@ def main():
         parser.error("no %s: build the tests first" % os.path.relpath(LIBRARY, ROOT))
     with tempfile.TemporaryDirectory(prefix="pipescope-faults-") as folder:
         harness = Harness(options, folder)
-        for name in [options.command] if options.command else COMMANDS:
-            harness.check_command(name)
+        for name in [options.command] if options.command else names:
+            harness.check(name)
         harness.print_table()
     sys.exit(1 if harness.wrong else 0)
 
 
 if __name__ == "__main__":
+    sys.modules["faults"] = sys.modules["__main__"]
+    import recorder  # pylint: disable=wrong-import-position
+    import served  # pylint: disable=wrong-import-position
+
     main()

@@ -4,11 +4,13 @@
  * FAULT=KIND:N[:ERRNO]  the N-th call (from 1) of the kind fails, by itself; with ERRNO (a number) instead of the kind's own
  * FAULT_STICKS=1        and all that follow, too: a disk stays full
  * FAULT_TRACE=1         the calls that led to it, on stderr: addresses for addr2line
- * FAULT_COUNT=FILE      as the process ends: a line "KIND CALLS" for each kind
+ * FAULT_COUNT=FILE      holds the counters: a long for each kind, then the names of the kinds, a line each. Whoever is given the same
+ *                       file counts on in it: processes that run one another have one N-th call
  *
  * Calls of forked children count with those of their parent.
  *
- * Calls on the standard streams are never touched, so that the program can say what it found. */
+ * Calls on the standard streams are never touched, so that the program can say what it found, nor what threads wake one another with
+ * (eventfd), which no disk and no network lets fail. */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -64,23 +66,45 @@ static const int CODES[N_KINDS] = {
 };
 
 static _Atomic long own_calls[N_KINDS];
-static _Atomic long *calls = own_calls; /* in memory that forked children share */
+static _Atomic long *calls = own_calls; /* in memory that other processes share */
 static int wanted = -2;                 /* the kind that fails; -1 none, -2 not read yet */
 static long wanted_call;
 static int wanted_code;
 static bool sticks;
-static pid_t owner;
+
+/* Calls of the system by number: those of the library would be counted. */
+static int open_counters(const char *path) {
+    long fd = syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0 || syscall(SYS_ftruncate, fd, sizeof own_calls) != 0) {
+        return -1;
+    }
+    off_t at = sizeof own_calls;
+    for (int k = 0; k < N_KINDS; k++) {
+        (void)syscall(SYS_pwrite64, fd, NAMES[k], strlen(NAMES[k]), at);
+        at += (off_t)strlen(NAMES[k]);
+        (void)syscall(SYS_pwrite64, fd, "\n", 1, at++);
+    }
+    return (int)fd;
+}
+
+static void share_counters(void) {
+    const char *path = getenv("FAULT_COUNT");
+    int fd = path != NULL ? open_counters(path) : -1;
+    long at = syscall(SYS_mmap, NULL, sizeof own_calls, PROT_READ | PROT_WRITE,
+                      fd >= 0 ? MAP_SHARED : MAP_SHARED | MAP_ANONYMOUS, fd, 0);
+    if (at != -1) {
+        calls = (_Atomic long *)at;
+    }
+    if (fd >= 0) {
+        (void)syscall(SYS_close, fd);
+    }
+}
 
 /* Before the first call; only one thread is there then. No memory is asked for. */
 static void read_wish(void) {
     const char *text = getenv("FAULT");
     wanted = -1;
-    owner = getpid();
-    long at = syscall(SYS_mmap, NULL, sizeof own_calls, PROT_READ | PROT_WRITE,
-                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (at > 0) {
-        calls = (_Atomic long *)at;
-    }
+    share_counters();
     for (int k = 0; text != NULL && k < N_KINDS; k++) {
         size_t n = strlen(NAMES[k]);
         if (strncmp(text, NAMES[k], n) == 0 && text[n] == ':') {
@@ -110,24 +134,6 @@ static bool fails(kind k) {
     return true;
 }
 
-__attribute__((destructor)) static void write_counts(void) {
-    const char *path = getenv("FAULT_COUNT");
-    if (path == NULL || getpid() != owner) {
-        return;
-    }
-    char text[1024];
-    size_t n = 0;
-    for (int k = 0; k < N_KINDS; k++) {
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s %ld\n", NAMES[k],
-                              atomic_load(&calls[k]));
-    }
-    int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-    if (fd >= 0) {
-        (void)syscall(SYS_write, fd, text, n);
-        (void)syscall(SYS_close, fd);
-    }
-}
-
 static void *real_call(const char *name) {
     return dlsym(RTLD_NEXT, name);
 }
@@ -140,7 +146,8 @@ static void *real_call(const char *name) {
     }
 
 static bool is_standard(int fd) {
-    return fd >= 0 && fd <= 2;
+    struct stat st;
+    return (fd >= 0 && fd <= 2) || (syscall(SYS_fstat, fd, &st) == 0 && (st.st_mode & S_IFMT) == 0);
 }
 
 /* --- memory: without dlsym, which asks for memory itself ------------------------------------------------------------ */

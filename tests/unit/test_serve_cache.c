@@ -38,7 +38,7 @@ static ps_code make(void *context, ps_cached *out, ps_err *err) {
     }
     value *v = ps_alloc(sizeof *v);
     *v = (value){m, number};
-    *out = (ps_cached){v, m->bytes, free_value};
+    *out = (ps_cached){.value = v, .bytes = m->bytes, .free_value = free_value};
     return PS_OK;
 }
 
@@ -138,6 +138,31 @@ static void threads(void **state) {
     assert_int_equal(m.n_freed, 5);
 }
 
+static ps_code make_passing(void *context, ps_cached *out, ps_err *err) {
+    ps_code code = make(context, out, err);
+    out->is_passing = true;
+    return code;
+}
+
+/* What was made while something failed is shared by those who ask meanwhile, and made anew for the next one. */
+static void passing_values_are_not_kept(void **state) {
+    (void)state;
+    ps_cache *c = ps_cache_new(1000);
+    maker m = {.bytes = 10};
+    void *a = NULL;
+    void *b = NULL;
+    assert_int_equal(ps_cache_get(c, "a", make_passing, &m, NULL, &a, NULL), PS_OK);
+    assert_int_equal(ps_cache_get(c, "a", make_passing, &m, NULL, &b, NULL), PS_OK);
+    assert_ptr_equal(a, b);
+    ps_cache_release(c, a);
+    ps_cache_release(c, b);
+    assert_int_equal(m.n_freed, 1);
+    ps_cache_release(c, get(c, "a", &m));
+    assert_int_equal(m.n_made, 2);
+    ps_cache_free(c);
+    assert_int_equal(m.n_freed, 2);
+}
+
 /* A request that waits for what another one makes gives up when its own client has gone. */
 typedef struct slow_get {
     ps_cache *cache;
@@ -182,8 +207,11 @@ static void waiters_give_up(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(kept_and_evicted),      cmocka_unit_test(larger_than_all),
-        cmocka_unit_test(failures_are_not_kept), cmocka_unit_test(threads),
+        cmocka_unit_test(kept_and_evicted),
+        cmocka_unit_test(larger_than_all),
+        cmocka_unit_test(failures_are_not_kept),
+        cmocka_unit_test(threads),
+        cmocka_unit_test(passing_values_are_not_kept),
         cmocka_unit_test(waiters_give_up),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

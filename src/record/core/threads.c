@@ -17,6 +17,7 @@
 #include "record/core/recording.h"
 #include "record/core/threads_shared.h"
 #include "record/ring/clock.h"
+#include "record/ring/log.h"
 #include "record/ring/memory.h"
 #include "record/ring/signal_lock.h"
 
@@ -408,14 +409,15 @@ static bool take_lane(ps_rec_thread *me, uint32_t generation, const ps_ring_plac
     return true;
 }
 
-/* With all.lock held. */
-static ps_rec_thread *attach(uint32_t generation, const ps_ring_place *where) {
+/* With all.lock held. *fails: there is no memory for its events. */
+static ps_rec_thread *attach(uint32_t generation, const ps_ring_place *where, bool *fails) {
     /* Looked at again under the lock: see the end of a recording in threads.h. */
     if (atomic_load_explicit(ps_recording, memory_order_seq_cst) != generation) {
         return NULL;
     }
     ps_rec_thread *me = all.failed != generation ? own_structure() : NULL;
-    if (me == NULL || !open_generation(generation, where)) {
+    *fails = me == NULL || !open_generation(generation, where);
+    if (*fails) {
         all.failed = generation; /* not again and again for each event */
         (void)atomic_fetch_add_explicit(&n_no_ring, 1, memory_order_relaxed);
         return NULL;
@@ -441,13 +443,17 @@ ps_rec_thread *ps_thread_attach(uint32_t generation) {
     ps_ring_place where = {0};
     ps_rec_thread *me = NULL;
     ps_ring_place_fn *ring_place = atomic_load_explicit(&find_ring_place, memory_order_acquire);
+    bool fails = false;
     if (ring_place != NULL && ring_place(generation, &where)) {
         (void)pthread_mutex_lock(&all.lock);
-        me = attach(generation, &where);
+        me = attach(generation, &where, &fails);
         (void)pthread_mutex_unlock(&all.lock);
     } else if (ps_signal_locks_held == 0 && /* else the session has counted a signal handler */
                atomic_load_explicit(ps_recording, memory_order_relaxed) == generation) {
         (void)atomic_fetch_add_explicit(&n_no_ring, 1, memory_order_relaxed);
+    }
+    if (fails) { /* without a lock of ours */
+        ps_rec_log_once("no_ring", "threads record nothing: there is no memory for their events");
     }
     errno = error;
     (void)pthread_setcancelstate(cancel, NULL);

@@ -5,6 +5,7 @@
 #include "base/alloc.h"
 #include "base/utf8.h"
 #include "record/export/capture_parts.h"
+#include "record/export/failure.h"
 
 enum { MOST_SHARED = 1 << 20, MOST_DOMAINS = 65535 };
 
@@ -531,6 +532,9 @@ ps_code ps_capture_decode(ps_capture *c, bool only_shared, ps_err *err) {
     c->first_ticks = UINT64_MAX;
     for (size_t i = 0; ok && i < c->files.n_rings && (i == 0 || !only_shared); i++) {
         ok = decode_ring(c, (uint32_t)i, lost, dropped);
+    }
+    if (c->files.error != 0) {
+        return ps_fail_system(err, "events.spool", "cannot read", c->files.error);
     }
     return ok && name_domains(c, lost) ? PS_OK : ps_fail_nomem(err);
 }

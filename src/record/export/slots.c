@@ -72,14 +72,15 @@ static void sort_segments(ps_ring_slots *ring) {
 
 /* --- the spool ---------------------------------------------------------------------------------------------------- */
 
-/* As many bytes of an open file as it has there, at most n. */
-static size_t read_there(int fd, char *out, size_t n, uint64_t place) {
+/* As many bytes of an open file as it has there, at most n. An error of the disk is no shorter file: it is noted. */
+static size_t read_there(int fd, char *out, size_t n, uint64_t place, int *error) {
     size_t got = 0;
     while (got < n) {
         ssize_t more = pread(fd, out + got, n - got, (off_t)(place + got));
         if (more < 0 && errno == EINTR) {
             continue;
         }
+        *error = more < 0 ? errno : *error;
         if (more <= 0) {
             break;
         }
@@ -89,15 +90,16 @@ static size_t read_there(int fd, char *out, size_t n, uint64_t place) {
 }
 
 /* n bytes of the spool (at most a window), valid until the next call; NULL when it has no longer that many. */
-static const char *spool_at(const ps_slot_files *f, ps_spool_window *w, uint64_t place, size_t n) {
+static const char *spool_at(ps_slot_files *f, ps_spool_window *w, uint64_t place, size_t n) {
     if (f->memory != NULL) {
         return f->memory + place;
     }
     if (place < w->begin || place + n > w->begin + w->n) {
         uint64_t left = f->spool_bytes - place;
         w->begin = place;
-        w->n = read_there(f->spool, w->bytes,
-                          left < sizeof w->bytes ? (size_t)left : sizeof w->bytes, place);
+        w->n =
+            read_there(f->spool, w->bytes, left < sizeof w->bytes ? (size_t)left : sizeof w->bytes,
+                       place, &f->error);
     }
     return place + n <= w->begin + w->n ? w->bytes + (place - w->begin) : NULL;
 }
@@ -238,7 +240,7 @@ static ps_code take_piece(ps_slot_files *f, uint32_t number, int fd, ps_segment 
         return ps_fail_nomem(err);
     }
     f->pieces[f->n_pieces++] = bytes;
-    size_t got = read_there(fd, bytes, wanted, segment.place);
+    size_t got = read_there(fd, bytes, wanted, segment.place, &f->error);
     if (got < wanted) {
         ps_slot_files_damage(f, wanted - got,
                              "%u.ring, byte %llu: the file became shorter while it was read",
@@ -253,7 +255,7 @@ static ps_code take_ring(ps_slot_files *f, uint32_t number, int fd, size_t size,
                          ps_err *err) {
     ps_ring_header h;
     memset(&h, 0, sizeof h);
-    (void)read_there(fd, (char *)&h, sizeof h, 0);
+    (void)read_there(fd, (char *)&h, sizeof h, 0, &f->error);
     if (is_unfinished(&h) || is_ring_damaged(f, number, &h, size, has_spool)) {
         return PS_OK;
     }
@@ -324,7 +326,10 @@ static ps_code take_ring_files(ps_slot_files *f, const char *dir, bool has_spool
             code = take_ring(f, number, fd, (size_t)size, has_spool, err);
             (void)close(fd);
             *n_found += 1;
-        } else if (code != PS_NOMEM) {
+            code = code == PS_OK && f->error != 0
+                       ? ps_fail_system(err, path, "cannot read", f->error)
+                       : code;
+        } else if (code != PS_NOMEM && f->error == 0) {
             ps_slot_files_damage(f, 1, "%s: cannot be read", names[i]);
             code = PS_OK;
         }
@@ -359,6 +364,9 @@ static ps_code open_files(ps_slot_files *f, const char *dir, ps_arena *arena, ps
         code = PS_OK;
     }
     size_t n_rings = 0;
+    if (code == PS_OK && f->error != 0) {
+        code = ps_fail_system(err, spool, "cannot read", f->error);
+    }
     if (code == PS_OK) {
         code = take_ring_files(f, dir, has_spool, &n_rings, arena, err);
     }
@@ -444,7 +452,9 @@ static const char *slots_here(ps_slot_walk *w, const ps_segment *s, unsigned n) 
     }
     const char *at = spool_at(w->files, &w->window, place, n * sizeof(ps_slot));
     if (at == NULL) {
-        shorter_spool(w->files, place, (s->n - offset) * sizeof(ps_slot));
+        if (w->files->error == 0) {
+            shorter_spool(w->files, place, (s->n - offset) * sizeof(ps_slot));
+        }
         w->position = s->first + s->n;
     }
     return at;
@@ -489,7 +499,7 @@ static bool join_record(ps_slot_walk *w, unsigned n_slots) {
 
 const ps_slot *ps_slot_walk_next(ps_slot_walk *w) {
     for (;;) {
-        const ps_segment *s = segment_here(w, true);
+        const ps_segment *s = w->files->error == 0 ? segment_here(w, true) : NULL;
         if (s == NULL) {
             return NULL;
         }

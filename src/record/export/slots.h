@@ -52,6 +52,7 @@ typedef struct ps_slot_files {
     int spool;          /* open file, -1 none */
     const char *memory; /* the spool, for tests and fuzzing; or NULL */
     uint64_t spool_bytes;
+    int error;     /* errno of a read that failed, 0 none: what was read is not all */
     char **pieces; /* what rings held */
     size_t n_pieces, cap_pieces;
     ps_cut cut;
@@ -80,7 +81,7 @@ typedef struct ps_slot_walk {
 
 void ps_slot_walk_begin(ps_slot_walk *w, ps_slot_files *f, uint32_t ring);
 
-/* The next record: its first slot, n_more of it behind. NULL at the end. Valid until the next call. */
+/* The next record: its first slot, n_more of it behind. NULL at the end, or when files->error is set. Valid until the next call. */
 const ps_slot *ps_slot_walk_next(ps_slot_walk *w);
 
 #endif

@@ -74,6 +74,8 @@ const char *ps_rec_option_text(int option) {
     if (value == NULL) {
         const char *outside = ps_rec_environment(ps_rec_options[option].environment);
         value = outside != NULL ? keep_option_text(outside) : NULL;
+        value =
+            value != NULL ? value : outside; /* without memory: as long as nobody sets it anew */
     }
     ps_signal_unlock(&g.lock);
     return value != NULL ? value : ps_rec_options[option].fallback;

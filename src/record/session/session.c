@@ -227,6 +227,7 @@ int ps_session_begin(ps_start_by by) {
         bool fresh = take == NULL;
         take = fresh ? new_take(by) : take;
         if (take == NULL) {
+            ps_rec_log("nothing is recorded: out of memory");
             code = PS_RECORD_NO_MEMORY;
         } else {
             take->windowed = by == PS_BY_WINDOW;

@@ -107,7 +107,10 @@ static ps_code make_mode(void *context, ps_cached *out, ps_err *err) {
         free_modes(m);
         return code;
     }
-    *out = (ps_cached){.value = m, .bytes = bytes_of(m->run), .free_value = free_modes};
+    *out = (ps_cached){.value = m,
+                       .bytes = bytes_of(m->run),
+                       .free_value = free_modes,
+                       .is_passing = m->run->n_failed > 0};
     return PS_OK;
 }
 

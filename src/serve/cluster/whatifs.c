@@ -31,6 +31,7 @@ static ps_code ask_timelines(const making *m, ps_whatifs *w, ps_err *err) {
         *err = run->errors[0];
     } else {
         w->result = run->results[0];
+        w->lacks_ranks = run->n_failed > 0;
         run->results[0] = (ps_result){0};
         code = ps_run_notes_take(run, 0, NAMES, &w->notes) ? PS_OK : ps_fail_nomem(err);
     }
@@ -42,6 +43,7 @@ static ps_code ask_chart(const making *m, ps_whatifs *w, ps_err *err) {
     const ps_pipelines *p = NULL;
     ps_code code = ps_pipelines_get(m->q, m->ask, &p, err);
     code = code == PS_OK ? ps_whatif_of_chart(p->chart, &m->ask->opts, &w->result, err) : code;
+    w->lacks_ranks = code == PS_OK && p->run->n_failed > 0;
     ps_cache_release(m->q->cache, (void *)(uintptr_t)p);
     return code;
 }
@@ -59,8 +61,10 @@ static ps_code make_whatif(void *context, ps_cached *out, ps_err *err) {
         free_whatifs(w);
         return code;
     }
-    *out = (ps_cached){
-        .value = w, .bytes = sizeof *w + ps_result_bytes(&w->result), .free_value = free_whatifs};
+    *out = (ps_cached){.value = w,
+                       .bytes = sizeof *w + ps_result_bytes(&w->result),
+                       .free_value = free_whatifs,
+                       .is_passing = w->lacks_ranks};
     return PS_OK;
 }
 

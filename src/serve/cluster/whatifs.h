@@ -10,6 +10,7 @@
 typedef struct ps_whatifs {
     ps_result result; /* the tables of analyze/whatif/whatif_tables.h */
     ps_run_notes notes;
+    bool lacks_ranks; /* some could not be read */
 } ps_whatifs;
 
 /* The question lies in ask->opts (without, scale, with_timeline; split, most_layers). A job without timelines of its workers

@@ -214,9 +214,10 @@ static ps_code make_list(void *context, ps_cached *out, ps_err *err) {
         free_list(list);
         return code;
     }
-    *out = (ps_cached){list,
-                       sizeof *list + list->n * sizeof *list->ops + list->strings.text.size_bytes,
-                       free_list};
+    *out = (ps_cached){.value = list,
+                       .bytes = sizeof *list + list->n * sizeof *list->ops +
+                                list->strings.text.size_bytes,
+                       .free_value = free_list};
     return PS_OK;
 }
 
@@ -328,7 +329,7 @@ static ps_code make_peers(void *context, ps_cached *out, ps_err *err) {
     if (peers == NULL) {
         return code == PS_OK ? ps_fail_nomem(err) : code;
     }
-    *out = (ps_cached){peers, ps_peers_bytes(peers), ps_peers_free};
+    *out = (ps_cached){.value = peers, .bytes = ps_peers_bytes(peers), .free_value = ps_peers_free};
     return PS_OK;
 }
 

@@ -228,6 +228,12 @@ void ps_cache_release(ps_cache *c, void *value) {
         e->n_holders--;
     }
     entry *gone = evict(c);
+    bool is_there = e != NULL && find_cache(c, e->hash, e->key) == e;
+    if (is_there && e->n_holders == 0 && e->cached.is_passing) {
+        take_out(c, e);
+        e->chain = gone;
+        gone = e;
+    }
     (void)pthread_mutex_unlock(&c->lock);
     free_chain(gone);
 }

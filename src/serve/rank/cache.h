@@ -2,6 +2,7 @@
 #ifndef PS_SERVE_CACHE_H
 #define PS_SERVE_CACHE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -13,6 +14,8 @@ typedef struct ps_cached {
     void *value;
     size_t bytes; /* what it holds, about */
     void (*free_value)(void *value);
+    bool
+        is_passing; /* for those who ask for it now, and no longer: something failed that may not fail again */
 } ps_cached;
 
 /* NULL: PS_NOMEM. */

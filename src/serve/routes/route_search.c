@@ -151,7 +151,7 @@ static ps_code make_found(void *context, ps_cached *out, ps_err *err) {
         *err = own;
         return own.code;
     }
-    *out = (ps_cached){found, ps_found_bytes(found), ps_found_free};
+    *out = (ps_cached){.value = found, .bytes = ps_found_bytes(found), .free_value = ps_found_free};
     return PS_OK;
 }
 
@@ -360,7 +360,8 @@ static ps_code make_search_reply_order(void *context, ps_cached *out, ps_err *er
     if (sorted == NULL) {
         return ps_fail_nomem(err);
     }
-    *out = (ps_cached){sorted, (size_t)o->set->total * sizeof *sorted, ps_free};
+    *out = (ps_cached){
+        .value = sorted, .bytes = (size_t)o->set->total * sizeof *sorted, .free_value = ps_free};
     return PS_OK;
 }
 
