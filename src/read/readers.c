@@ -67,7 +67,8 @@ const ps_reader *ps_reader_for(const char *path, ps_err *err) {
         return NULL;
     }
     if (n == 0) {
-        (void)ps_fail_file(err, PS_SYNTAX, path, "the file is empty (0 bytes): copy it again, or export it anew");
+        (void)ps_fail_file(err, PS_SYNTAX, path,
+                           "the file is empty (0 bytes): copy it again, or export it anew");
         return NULL;
     }
     const ps_reader *best = NULL;

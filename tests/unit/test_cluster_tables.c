@@ -2,8 +2,8 @@
  * analyses ends without the others. The analyses are made up: they read nothing. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
