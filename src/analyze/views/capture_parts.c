@@ -119,8 +119,6 @@ bool ps_capture_has(ps_captured c, ps_part_of_capture part) {
 typedef struct part_text {
     const char *name, *what;
     const char *remedies[N_FAMILIES]; /* NULL: such captures have none of it */
-    uint32_t
-        never; /* bits of families whose profiler writes none; the remedy names another profiler */
 } part_text;
 
 static const part_text PARTS[PS_N_CAPTURE_PARTS] = {
@@ -154,8 +152,7 @@ static const part_text PARTS[PS_N_CAPTURE_PARTS] = {
           "--gpu-metrics-devices=all`.",
           "Collect with `nsys profile --gpu-metrics-devices=all`, or --cuda-memory-usage=true for "
           "memory.",
-          NULL, NULL},
-         1u << FAMILY_TORCH},
+          NULL, NULL}},
     [PS_CAPTURE_MEMORY] = {"memory",
                            "memory of operators",
                            {"Collect with profile_memory=True in torch_npu.profiler.profile.",
@@ -281,7 +278,7 @@ bool ps_capture_misses(ps_captured c, const char *format, ps_part_of_capture par
     }
     *out = (ps_missing){.what = PARTS[part].what,
                         .remedy = remedy,
-                        .is_of_another = (PARTS[part].never >> f & 1) != 0};
+                        .is_of_another = part == PS_CAPTURE_COUNTERS && f == FAMILY_TORCH};
     (void)snprintf(out->id, sizeof out->id, "%s.%s", from, to);
     return true;
 }
