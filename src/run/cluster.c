@@ -33,6 +33,15 @@ typedef struct walk {
     bool nomem;
 } walk;
 
+bool ps_cluster_names_ops(const ps_cluster_rank *rank) {
+    bool names = rank->reader != NULL && rank->reader->names_ops;
+    for (const ps_reader *const *r = ps_readers();
+         !names && rank->told_profiler != NULL && *r != NULL; r++) {
+        names = (*r)->names_ops && strcmp((*r)->profiler, rank->told_profiler) == 0;
+    }
+    return names;
+}
+
 const char *ps_cluster_profiler(const ps_cluster_rank *rank) {
     static const char *const NAMES[] = {"PyTorch", "MindSpore", "msMonitor"};
     if (rank->told_profiler != NULL) {

@@ -93,6 +93,9 @@ void ps_cluster_free(ps_cluster *c); /* NULL is fine */
 /* Who recorded it, for a file that is written from it; NULL: a converted file that does not tell. */
 const char *ps_cluster_recorder(const ps_cluster_rank *rank);
 
+/* Whether the capture, or the one that it was converted from, names every op of a step (model/worker_ops.h). */
+bool ps_cluster_names_ops(const ps_cluster_rank *rank);
+
 /* "PyTorch", "MindSpore", "msMonitor", or what the reader says. */
 const char *ps_cluster_profiler(const ps_cluster_rank *rank);
 /* Name of the format, "unknown" when no reader claims the file. */

@@ -482,12 +482,11 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     }
     for (size_t r = 0; ok && r < n_ranks; r++) {
         s->run->ranks[r].rank = ranks[r];
-        s->infos[r] =
-            (ps_rank_info){.rank = ranks[r]->rank,
-                           .machine = ranks[r]->machine,
-                           .names_ops = ranks[r]->reader != NULL && ranks[r]->reader->names_ops,
-                           .profiler = ps_cluster_profiler(ranks[r]),
-                           .dir = dir_below_root(s->cluster, ranks[r])};
+        s->infos[r] = (ps_rank_info){.rank = ranks[r]->rank,
+                                     .machine = ranks[r]->machine,
+                                     .names_ops = ps_cluster_names_ops(ranks[r]),
+                                     .profiler = ps_cluster_profiler(ranks[r]),
+                                     .dir = dir_below_root(s->cluster, ranks[r])};
         s->diags[r] = &s->run->ranks[r].diag;
         s->run->ranks[r].missing = ps_calloc(n_analyses, sizeof(char *));
         ok = s->run->ranks[r].missing != NULL;

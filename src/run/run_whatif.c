@@ -3,14 +3,10 @@
 #include "analyze/whatif/whatif_tables.h"
 #include "run/run_pipeline.h"
 
-static bool has_timeline(const ps_cluster_rank *rank) {
-    return rank->reader != NULL && rank->reader->names_ops;
-}
-
 bool ps_run_whatif_has_timelines(const ps_cluster *cluster) {
     bool all = cluster->n_ranks > 0;
     for (size_t r = 0; r < cluster->n_ranks; r++) {
-        all = all && has_timeline(&cluster->ranks[r]);
+        all = all && ps_cluster_names_ops(&cluster->ranks[r]);
     }
     return all;
 }

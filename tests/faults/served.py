@@ -109,7 +109,9 @@ def fault_of(run, whole):
         return "a rank failed without a reason"
     for replies, is_second in ((run.first, False), (run.second, True)):
         for route, reply in replies.items():
-            fault = fault_of_reply(route, reply, whole.second[route], run.failed, is_second)
+            # A route that was answered at first had its call fail the second time: it is asked once with the fault, too.
+            was_wrong = run.first.get(route) != whole.first.get(route)
+            fault = fault_of_reply(route, reply, whole.second[route], run.failed, is_second and was_wrong)
             if fault:
                 return "%s %s: %s" % (*route, fault)
     return None

@@ -29,7 +29,7 @@ static ps_code map_whatif(const ps_map_input *in, void **out, ps_err *err) {
     }
     ps_arena_init(&part->arena);
     ps_code code = ps_rank_facts_read(in->trace, &part->arena, &part->facts, in->diag, err);
-    if (code == PS_OK && !ps_timeline_read(in->trace, &part->timeline)) {
+    if (code == PS_OK && in->rank->names_ops && !ps_timeline_read(in->trace, &part->timeline)) {
         code = ps_fail_nomem(err);
     }
     ps_diag_count(in->diag, PS_ODD_OP_NO_STEP, part->timeline.n_without_step);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/whatif/timeline_slices.h"
 #include "base/alloc.h"
 #include "base/order.h"
 
@@ -26,6 +27,11 @@ static bool read_windows(const ps_trace *trace, ps_timeline *out) {
 
 bool ps_timeline_read(const ps_trace *trace, ps_timeline *out) {
     *out = (ps_timeline){.ops = *ps_trace_worker_ops(trace)};
+    ps_arena_init(&out->arena);
+    if (out->ops.n_lists == 0 && ps_trace_slices(trace)->n > 0 &&
+        !ps_timeline_ops_of_slices(trace, &out->arena, &out->ops)) {
+        return false;
+    }
     for (size_t i = 0; i < out->ops.n_lists; i++) {
         const ps_worker_list *list = &out->ops.lists[i];
         size_t n = 0;
@@ -42,6 +48,7 @@ bool ps_timeline_read(const ps_trace *trace, ps_timeline *out) {
 
 void ps_timeline_fini(ps_timeline *t) {
     ps_free(t->windows);
+    ps_arena_fini(&t->arena);
     *t = (ps_timeline){0};
 }
 

@@ -12,22 +12,24 @@
 #include <stdint.h>
 
 #include "analyze/whatif/job_steps.h"
+#include "base/arena.h"
 #include "model/trace.h"
 
 typedef struct ps_timeline_window {
     int64_t step, start_ns, end_ns; /* epoch */
 } ps_timeline_window;
 
-/* All of one worker. Its ops are lent by the reader; the rest outlives the trace. */
+/* All of one worker. Its ops are lent by the reader, or made of slices; the rest outlives the trace. */
 typedef struct ps_timeline {
     ps_worker_ops ops;
+    ps_arena arena;              /* of ops that were made of slices */
     size_t n;                    /* ops with names of model/worker_ops.h that name their step */
     ps_timeline_window *windows; /* steps of the trace */
     size_t n_windows;
     size_t n_without_step; /* ops that name no step: left out */
 } ps_timeline;
 
-/* What the reader lends (PS_NEED_WORKER_OPS); none is no error. False when memory is out. End with ps_timeline_fini(). */
+/* What the reader lends (PS_NEED_WORKER_OPS), or what slices of a rank that names all ops say; none is no error. False when memory is out. End with ps_timeline_fini(). */
 bool ps_timeline_read(const ps_trace *trace, ps_timeline *out);
 void ps_timeline_fini(ps_timeline *t);
 

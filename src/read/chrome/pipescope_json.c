@@ -615,7 +615,7 @@ ps_code ps_pipescope_json_read(ps_input *in, int64_t part, uint32_t needs, size_
                                ps_builder *b, ps_err *err) {
     reading r = {.builder = b,
                  .diag = ps_builder_diag(b),
-                 .needs = needs,
+                 .needs = needs | ((needs & PS_NEED_WORKER_OPS) != 0 ? PS_NEED_SLICES : 0),
                  .part = part,
                  .tables = {.builder = b}};
     ps_err here = PS_ERR_INIT;
