@@ -238,7 +238,7 @@ static void delays_are_of_kernels(void **state) {
     assert_non_null(
         strstr(report_text(&o, PS_RULE_LAUNCH_DELAY),
                "3 of 3 kernels (100.0 %) started within 20 us of the end of their launch; for "
-               "3 of them (100.0 %) nothing ran"));
+               "3 of them (100.0 % of all) nothing ran"));
     assert_non_null(
         strstr(report_text(&o, PS_RULE_LAUNCH_DELAY), "The median delay of kernels is 4.00 us"));
     /* A finding is named as it is printed. */

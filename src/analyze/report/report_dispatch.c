@@ -383,7 +383,7 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
                      .value = all.value,
                      .n_over = all.n_over},
         "On rank %s %lld of %lld kernels (%.1f %%) started within 20 us of the end of their launch; for %lld of "
-        "them (%.1f %%) nothing ran on the device: it was waiting for them. The median delay of kernels%s is %s, "
+        "them (%.1f %% of all) nothing ran on the device: it was waiting for them. The median delay of kernels%s is %s, "
         "95 %% have %s or less.%s",
         PS_RANK(worst->rank), (long long)worst->facts->n_prompt,
         (long long)worst->facts->n_launches,

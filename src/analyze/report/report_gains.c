@@ -306,6 +306,7 @@ static void say_step_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
     char more[192];
     int64_t differs_ns =
         f->gain_ns > claimed_ns ? f->gain_ns - claimed_ns : claimed_ns - f->gain_ns;
+    f->gain_rank = differs_ns > 0 ? longest->rank : f->rank;
     if (longest->rank == f->rank || differs_ns <= claimed_ns / 100) {
         return;
     }
@@ -314,7 +315,6 @@ static void say_step_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
         " Rank %s bounds the gain: without that cause its step of %s would still take %s.",
         PS_RANK(longest->rank), ps_ns_text_of(longest->step_ns).text, ps_ns_text_of(left_ns).text);
     append_text(list, f, more);
-    f->gain_rank = f->gain_ns > claimed_ns ? longest->rank : f->rank;
 }
 
 /* Whether what the finding counts may lie before a wait. */
@@ -354,11 +354,10 @@ static void bound_by_bubble(const ps_report *report, ps_finding *f) {
     }
 }
 
-/* What the rank does in a step of the chart, by its device or, where nothing of that is known, by its ops. */
+/* What the rank does between the first and the last op of a step: all that is no bubble. */
 static int64_t busy_in_chart_ns(const ps_report *report, const ps_report_member *m) {
-    int64_t own_ns = ps_report_own_ns(m);
-    int64_t ops_ns = report->chart_step_ns - ps_intervals_length_ns(&m->bubbles) / n_steps_of(m);
-    return m->bubbles.n > 0 && ops_ns > own_ns ? ops_ns : own_ns;
+    int64_t busy_ns = report->chart_step_ns - ps_intervals_length_ns(&m->bubbles) / n_steps_of(m);
+    return m->bubbles.n > 0 ? busy_ns : ps_report_own_ns(m);
 }
 
 /* A stage that nobody keeps waiting still begins behind the first forwards of those before it, and has its own work to do. */

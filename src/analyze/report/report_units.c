@@ -128,7 +128,8 @@ static void find_units(ps_report *r, int64_t all_ns) {
     for (size_t i = 0; rows != NULL && i < n && i < PS_EVIDENCE_MAX; i++) {
         const ps_report_kernel *k = rows[i].kernel;
         char note[160];
-        (void)snprintf(note, sizeof note, "longest of %lld on the rank, together %s; busiest is %s",
+        (void)snprintf(note, sizeof note,
+                       "longest of %lld of its shape on the rank, together %s; busiest is %s",
                        (long long)k->n, ps_ns_text_of(k->sum_ns).text,
                        UNITS[is_scalar ? PS_BOUND_SCALAR : PS_BOUND_MEMORY]);
         show_unit(r, &rows[i], note);

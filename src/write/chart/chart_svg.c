@@ -378,7 +378,7 @@ static void put_svg_parts(picture *p, const ps_row *row, double y) {
         if (ps_row_has_part(&p->rows, row, part)) {
             any[ps_part_row_of(part)] = true;
             p->used[part->kind] = p->used[part->kind] || !part->communicates;
-            put_svg_part(p, part, y + ps_part_row_of(part) * pitch, p->size->lower);
+            put_svg_part(p, part, y + (int)ps_part_row_of(part) * pitch, p->size->lower);
         }
     }
     for (int i = 0; i < PS_N_PART_ROWS && p->size->lower >= 8; i++) {
