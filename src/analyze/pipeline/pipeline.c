@@ -319,7 +319,9 @@ static ps_code find_order(ps_chart *chart, const ps_pipeline_opts *opts, ps_reco
     if (before == NULL) {
         return ps_fail_nomem(err);
     }
-    memcpy(before, chart->ops, chart->n_ops * sizeof *before);
+    if (chart->n_ops > 0) {
+        memcpy(before, chart->ops, chart->n_ops * sizeof *before);
+    }
     ps_code code = name_ops(chart, opts, r, notes, err);
     code = code == PS_OK ? connect_chart_pipeline(chart, r, &opts->places, notes, err) : code;
     if (code == PS_OK && !opts->is_tried && !opts->has_named_stages) {
