@@ -291,13 +291,12 @@ static void discard_message(void *context, const char *format, va_list values) {
     (void)values;
 }
 
-static ps_code start_daemon(ps_server *s, const ps_server_opts *opts, ps_err *err) {
+static ps_code start_daemon(ps_server *s, ps_err *err) {
     /* Not epoll: libmicrohttpd 0.9.75 asks it for changes only, and with a thousand connections at once it now and then
      * misses one, whose request then lies unread until the connection is cut. */
     unsigned flags =
         MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | (s->is_v6 ? MHD_USE_IPv6 : 0u);
     unsigned n_threads = (unsigned)server_between(2, ps_n_processors(), 8);
-    s->max_conns = client_limit(opts->max_clients);
     s->daemon = MHD_start_daemon(
         flags, s->port, NULL, NULL, ps_exchange_go, s, MHD_OPTION_EXTERNAL_LOGGER, discard_message,
         NULL, MHD_OPTION_LISTEN_SOCKET, s->listen_fd, MHD_OPTION_THREAD_POOL_SIZE, n_threads,
@@ -318,7 +317,7 @@ static size_t cache_bytes(void) {
     return server_between((size_t)256 << 20, memory / 16, (size_t)4 << 30);
 }
 
-static ps_code start_threads(ps_server *s, const ps_server_opts *opts, ps_err *err) {
+static ps_code start_threads(ps_server *s, ps_err *err) {
     s->cache = ps_cache_new(cache_bytes());
     s->work = ps_work_new(server_between(2, ps_n_processors(), 8));
     if (s->cache == NULL || s->work == NULL) {
@@ -328,7 +327,7 @@ static ps_code start_threads(ps_server *s, const ps_server_opts *opts, ps_err *e
     if (!s->has_keeper) {
         return ps_fail(err, PS_IO, "the server's threads cannot be started");
     }
-    return start_daemon(s, opts, err);
+    return start_daemon(s, err);
 }
 
 static ps_server *new_server(ps_store *store, const ps_server_opts *opts) {
@@ -339,6 +338,7 @@ static ps_server *new_server(ps_store *store, const ps_server_opts *opts) {
     s->store = store;
     s->listen_fd = -1;
     s->idle_s = opts->idle_s != 0 ? opts->idle_s : DEFAULT_IDLE_S;
+    s->max_conns = client_limit(opts->max_clients);
     pthread_condattr_t attr;
     (void)pthread_condattr_init(&attr);
     (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -371,7 +371,7 @@ ps_server *ps_server_start(ps_store *store, const ps_server_opts *opts, ps_err *
         opts->bound(opts->context, url);
     }
     if (code == PS_OK) {
-        code = start_threads(s, opts, err);
+        code = start_threads(s, err);
     }
     if (code != PS_OK) {
         (void)ps_server_stop(s);
