@@ -44,9 +44,14 @@ typedef struct ps_report_member {
         *waited_of; /* of each peer of facts->comm_waits its row in `waited`, PS_NO_PEER */
 } ps_report_member;
 
+/* At least 1. */
+static inline int64_t ps_report_steps_of(const ps_report_member *m) {
+    return m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+}
+
 /* Of a sum over the rank's steps; without steps the sum. */
 static inline int64_t ps_report_per_step(const ps_report_member *m, int64_t sum_ns) {
-    return m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
+    return sum_ns / ps_report_steps_of(m);
 }
 
 /* Which ranks the job has, and which of them are here. */

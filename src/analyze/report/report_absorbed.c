@@ -40,7 +40,7 @@ static void find_absorbed(ps_report *report, ps_report_member *m) {
         }
     }
     ps_intervals_unite(&m->absorbed);
-    int64_t per_step_ns = m->facts->n_steps > 0 ? sum_ns / (int64_t)m->facts->n_steps : sum_ns;
+    int64_t per_step_ns = ps_report_per_step(m, sum_ns);
     if (!ps_rule_fires(&report->findings, PS_RULE_ABSENT_RANK,
                        ps_percent(per_step_ns, m->step_ns))) {
         ps_intervals_fini(&m->absorbed);
@@ -69,7 +69,7 @@ int64_t ps_report_absorbed_ns(ps_report *report, const ps_finding *f) {
     if (!ps_intervals_both(&m->absorbed, spans, &both)) {
         report->findings.failed = true;
     }
-    int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
+    int64_t n_steps = ps_report_steps_of(m);
     int64_t ns = ps_intervals_length_ns(&both) / n_steps;
     int64_t elsewhere_ns = ps_intervals_length_ns(spans) / n_steps - ns;
     ps_intervals_fini(&both);

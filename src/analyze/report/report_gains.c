@@ -8,10 +8,6 @@
 #include "base/num.h"
 #include "base/sort.h"
 
-static int64_t n_steps_of(const ps_report_member *m) {
-    return m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
-}
-
 /* --- waits ----------------------------------------------------------------------------------------------------------- */
 
 /* What one rank waited, over all steps. */
@@ -23,7 +19,7 @@ typedef struct rank_waits {
  * are not here, too; else the starts of the ranks that are here do. */
 static void note_member_waits(ps_report_member *m, const rank_waits *w) {
     const ps_comm_waits *tasks = &m->facts->comm_waits;
-    int64_t n_steps = n_steps_of(m);
+    int64_t n_steps = ps_report_steps_of(m);
     int64_t sum_ns = tasks->n_peers > 0 ? tasks->wait_ns : w->collectives_ns;
     int64_t collectives_ns = sum_ns / n_steps;
     int64_t all_ns = ps_i64_plus(sum_ns, w->receives_ns) / n_steps;
@@ -95,7 +91,7 @@ void ps_report_note_yields(ps_report *report, const ps_skew *skew) {
     for (size_t i = 0; i < report->n_members; i++) {
         ps_report_member *m = &report->members[i];
         int64_t most_ns = m->exposed_ns - m->receive_ns;
-        m->yields_ns /= n_steps_of(m);
+        m->yields_ns /= ps_report_steps_of(m);
         m->yields_ns = m->yields_ns < most_ns ? m->yields_ns : most_ns;
         m->yields_ns = ps_i64_plus(ps_i64_plus(m->yields_ns, m->receive_ns),
                                    ps_i64_plus(m->bubble_ns, m->edge_bubble_ns));
@@ -356,7 +352,8 @@ static void bound_by_bubble(const ps_report *report, ps_finding *f) {
 
 /* What the rank does between the first and the last op of a step: all that is no bubble. */
 static int64_t busy_in_chart_ns(const ps_report *report, const ps_report_member *m) {
-    int64_t busy_ns = report->chart_step_ns - ps_intervals_length_ns(&m->bubbles) / n_steps_of(m);
+    int64_t busy_ns =
+        report->chart_step_ns - ps_report_per_step(m, ps_intervals_length_ns(&m->bubbles));
     return m->bubbles.n > 0 ? busy_ns : ps_report_own_ns(m);
 }
 
@@ -379,8 +376,7 @@ static void bound_by_warmup(ps_report *report, ps_finding *f) {
         (void)snprintf(
             more, sizeof more,
             " With the work as it is rank %s bounds the gain: its warm-up of %s, in which no stall "
-            "is, and its work "
-            "take %s.",
+            "is, and its work take %s.",
             PS_RANK(longest->rank), ps_ns_text_of(longest->warmup_ns).text,
             ps_ns_text_of(longest_ns).text);
         append_text(&report->findings, f, more);
@@ -572,7 +568,7 @@ static void add_common(ps_report *report, const ps_finding *x, const ps_finding 
         sum->own_ns = ps_i64_plus(sum->own_ns, ps_intervals_length_ns(own));
         sum->both_comm_ns = ps_i64_plus(sum->both_comm_ns, late_comm_in_ns(m, &both));
         sum->own_comm_ns = ps_i64_plus(sum->own_comm_ns, late_comm_in_ns(m, own));
-        sum->n_steps += n_steps_of(m);
+        sum->n_steps += ps_report_steps_of(m);
     }
     ps_intervals_fini(&both);
     ps_intervals_fini(&own_room);

@@ -92,8 +92,9 @@ int64_t ps_report_replay_even_ns(const ps_report *report) {
     return ns > 0 ? ns : 0;
 }
 
-/* The step when all ops of the rank take as long as usual; false: it is no worker of the graph. */
-static bool without_rank(const ps_report_replay *r, int64_t rank, double *step_ns) {
+/* The step when all ops of the rank take as long as usual; false: it is no worker of the graph, or memory is out, which is noted. */
+static bool without_rank(ps_report *report, int64_t rank, double *step_ns) {
+    const ps_report_replay *r = &report->replay;
     const ps_job_steps *js = &r->steps;
     bool *in = ps_calloc(js->n_workers + 1, sizeof *in);
     bool any = false;
@@ -104,9 +105,12 @@ static bool without_rank(const ps_report_replay *r, int64_t rank, double *step_n
     const ps_job_part part = {.workers = in};
     const ps_job_question q = {.parts = &part, .n_parts = 1, .inverted = true};
     ps_err err = PS_ERR_INIT;
-    bool ok = any && ps_job_ask(js, r->whatif.ideal_of, &q, step_ns, NULL, &err) == PS_OK;
+    ps_code code = in == NULL ? PS_NOMEM
+                   : any      ? ps_job_ask(js, r->whatif.ideal_of, &q, step_ns, NULL, &err)
+                              : PS_NOTHING;
+    report->findings.failed = report->findings.failed || code == PS_NOMEM;
     ps_free(in);
-    return ok;
+    return code == PS_OK;
 }
 
 /* What a replay without the cause is called and takes, and what the step takes with it. */
@@ -115,7 +119,8 @@ typedef struct without_cause {
     double step_ns, before_ns;
 } without_cause;
 
-static bool replay_without(const ps_report_replay *r, const ps_finding *f, without_cause *out) {
+static bool replay_without(ps_report *report, const ps_finding *f, without_cause *out) {
+    const ps_report_replay *r = &report->replay;
     const ps_whatif *w = &r->whatif;
     *out = (without_cause){.step_ns = w->real_ns, .before_ns = w->real_ns};
     if (f->rule == PS_RULE_STAGE_IMBALANCE) { /* its text says so */
@@ -131,13 +136,13 @@ static bool replay_without(const ps_report_replay *r, const ps_finding *f, witho
     }
     (void)snprintf(out->with, sizeof out->with, "with rank %s as fast as usual", PS_RANK(f->rank));
     return f->rule == PS_RULE_SLOW_RANK && f->is_of_computing &&
-           without_rank(r, f->rank, &out->step_ns);
+           without_rank(report, f->rank, &out->step_ns);
 }
 
-bool ps_report_replay_gain(const ps_report *report, const ps_finding *f, int64_t *gain_ns,
-                           char *text, size_t size) {
+bool ps_report_replay_gain(ps_report *report, const ps_finding *f, int64_t *gain_ns, char *text,
+                           size_t size) {
     without_cause x;
-    if (!report->replay.explains || f->gain_ns <= 0 || !replay_without(&report->replay, f, &x)) {
+    if (!report->replay.explains || f->gain_ns <= 0 || !replay_without(report, f, &x)) {
         return false;
     }
     double gain = x.before_ns - x.step_ns;

@@ -24,8 +24,9 @@ typedef struct ps_report_replay {
 void ps_report_replay_make(const struct ps_report *report, ps_report_replay *out, bool *failed);
 void ps_report_replay_fini(ps_report_replay *r);
 
-/* What a step gains without the cause of the finding, by the replay, and a sentence that says so; false: it does not tell. */
-bool ps_report_replay_gain(const struct ps_report *report, const ps_finding *f, int64_t *gain_ns,
+/* What a step gains without the cause of the finding, by the replay, and a sentence that says so; false: it does not tell. Memory
+ * that runs out is noted in report->findings.failed. */
+bool ps_report_replay_gain(struct ps_report *report, const ps_finding *f, int64_t *gain_ns,
                            char *text, size_t size);
 /* What it gains when all stages compute as long as their mean does; 0: not known, or nothing. */
 int64_t ps_report_replay_even_ns(const struct ps_report *report);
