@@ -1,8 +1,8 @@
-// node build.mjs           web/dist anew: what is compiled into the program
-// node build.mjs --check   fails when web/dist is not what the sources give
+// node build.mjs           web/dist and THIRD_PARTY.txt anew: what is compiled into the program, and whose work is in it
+// node build.mjs --check   fails when they are not what the sources give
 // node build.mjs --tests   bundles web/test into web/build/test for node's test runner
-import { readFileSync, mkdirSync, readdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -24,9 +24,56 @@ const page = {
   target: ["es2020"],
   jsx: "automatic",
   jsxImportSource: "preact",
-  legalComments: "none",
+  legalComments: "none", // packages differ in what they keep: noticesOf() puts the whole notice of each in front
+  metafile: true,
   write: false,
 };
+
+/** The licence of a package below node_modules, as its owner wrote it. */
+function noticeOf(name) {
+  const folder = join("node_modules", name);
+  const { version, license, homepage } = JSON.parse(
+    readFileSync(join(folder, "package.json"), "utf8"),
+  );
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e(\.|$)/i.test(entry));
+  if (file === undefined) {
+    throw new Error(`${folder}: no licence file, so it cannot be shipped`);
+  }
+  const text = readFileSync(join(folder, file), "utf8").trim();
+  return `${name} ${version} (${license})${homepage ? `, ${homepage}` : ""}\n\n${text}\n`;
+}
+
+/** The names of the packages whose code is in a file that was built, in order. */
+function packagesOf(output) {
+  const names = Object.keys(output.inputs).flatMap((input) => {
+    const found = /(?:^|\/)node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(input);
+    return found === null ? [] : [found[1]];
+  });
+  return [...new Set(names)].sort();
+}
+
+const asComment = (text) => `/*!\n${text.replaceAll("*/", "* /")}*/\n`;
+
+/** What is to be written: path (from here) and text of each file. */
+function outputsOf({ outputFiles, metafile }) {
+  const shipped = new Set();
+  const files = outputFiles.map((file) => {
+    const path = relative(here, file.path);
+    const names = packagesOf(metafile.outputs[path]);
+    names.forEach((name) => shipped.add(name));
+    const notices = names.map(noticeOf).join("\n");
+    return { path, text: (names.length > 0 ? asComment(notices) : "") + file.text };
+  });
+  const all = [...shipped]
+    .sort()
+    .map(noticeOf)
+    .join(`\n${"-".repeat(80)}\n\n`);
+  files.push({
+    path: join("..", "THIRD_PARTY.txt"),
+    text: `Work of others in the pages that pipescope makes and serves. Made by ./dev web.\n\n${all}`,
+  });
+  return files;
+}
 
 if (process.argv.includes("--tests")) {
   const tests = readdirSync("test").filter((name) => name.endsWith(".test.ts"));
@@ -41,28 +88,17 @@ if (process.argv.includes("--tests")) {
     logLevel: "warning",
   });
 } else {
-  const { outputFiles } = await build(page);
+  const isCheck = process.argv.includes("--check");
   let stale = 0;
   mkdirSync("dist", { recursive: true });
-  for (const file of outputFiles) {
-    if (!file.path.endsWith(".html") && /<\/(script|style)/i.test(file.text)) {
-      throw new Error(`${file.path}: would end the element that it is put into`);
+  for (const { path, text } of outputsOf(await build(page))) {
+    if (/\.(js|css)$/.test(path) && /<\/(script|style)/i.test(text)) {
+      throw new Error(`${path}: would end the element that it is put into`);
     }
-    if (!process.argv.includes("--check")) {
-      const { writeFileSync } = await import("node:fs");
-      writeFileSync(file.path, file.contents);
-      continue;
-    }
-    let committed = null;
-    try {
-      committed = readFileSync(file.path);
-    } catch {
-      // as good as different
-    }
-    if (committed === null || Buffer.compare(committed, Buffer.from(file.contents)) !== 0) {
-      console.error(
-        `${file.path.slice(here.length + 1)} is not what the sources give: run ./dev web`,
-      );
+    if (!isCheck) {
+      writeFileSync(path, text);
+    } else if (!existsSync(path) || readFileSync(path, "utf8") !== text) {
+      console.error(`${path} is not what the sources give: run ./dev web`);
       stale++;
     }
   }
