@@ -6,8 +6,10 @@
  *
  * First all cells become text (one unit and one number of decimals a column), then the widths are settled: texts
  * and headers give way to a minimum, longest first; columns that still find no room go into a further block below,
- * which repeats the columns that tell the rows apart. Nothing is left out. A text in the last column is a note: it is
- * shown whole, in a block of its own and over several lines where it must. */
+ * which repeats the columns that tell the rows apart. Nothing is left out. A header wider than its column is shown whole over
+ * several lines. A text in the last column is a note: it is shown whole, in a block of its own and over several lines where it
+ * must. */
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,6 +36,7 @@ typedef struct column_look {
     bool is_text;
     size_t natural;       /* columns of the widest cell or header */
     size_t widest;        /* cell */
+    size_t longest_word;  /* of the header, in columns */
     size_t least;         /* that it can make do with */
     size_t width;         /* granted */
     const size_t *places; /* of texts, where each is cut: ps_cut_places() */
@@ -227,10 +230,11 @@ static size_t columns_of(const char *s) {
     return ps_utf8_columns(s, strlen(s));
 }
 
-/* The column's name without the unit that it may end in: "bubble_ns" and "bubble(ns)" in milliseconds are "bubble (ms)". */
+/* The column's name without the unit that it may end in: "bubble_ns", "bubble(ns)" and "bubbleNs" in milliseconds are
+ * "bubble (ms)". */
 static const char *header_text(layout *l, size_t c) {
-    static const char *const ENDS[] = {"_ns",      "_us",  "_ms",  "_bytes",
-                                       "_percent", "(ns)", "(us)", "(ms)"};
+    static const char *const ENDS[] = {"_ns",  "_us",  "_ms",  "_bytes", "_percent",
+                                       "(ns)", "(us)", "(ms)", "Ns"};
     const ps_column *column = &l->table->columns[c];
     const char *unit = l->looks[c].unit;
     const char *name =
@@ -277,6 +281,28 @@ static const char *cell_text(layout *l, size_t r, size_t c) {
     return ps_arena_strndup(&l->arena, number, strlen(number));
 }
 
+/* Whether a line may end before text[k]: a header's words end at blanks, underscores, brackets and small letters. */
+static bool is_break(const char *text, size_t k, bool is_header) {
+    char before = text[k - 1];
+    char after = text[k];
+    return after == ' ' ||
+           (is_header && (before == '_' || before == '/' || after == '(' ||
+                          (islower((unsigned char)before) && isupper((unsigned char)after))));
+}
+
+static size_t longest_word_of(const char *header) {
+    size_t longest = 0;
+    for (size_t from = 0, k = 1; header[from] != '\0'; k++) {
+        if (header[k] == '\0' || is_break(header, k, true)) {
+            from += header[from] == ' ';
+            size_t word = ps_utf8_columns(header + from, k - from);
+            longest = word > longest ? word : longest;
+            from = k;
+        }
+    }
+    return longest;
+}
+
 static bool make_texts(layout *l) {
     size_t n = l->table->n_columns;
     for (size_t c = 0; c < n; c++) {
@@ -299,6 +325,7 @@ static bool make_texts(layout *l) {
         size_t header = columns_of(look->header);
         look->natural = header > widest ? header : widest;
         look->widest = widest;
+        look->longest_word = longest_word_of(look->header);
     }
     return true;
 }
@@ -332,10 +359,11 @@ static void find_leasts(layout *l, size_t least_text) {
     for (size_t c = 0; c < l->table->n_columns; c++) {
         column_look *look = &l->looks[c];
         size_t least = look->is_text ? least_text : SHORT;
-        look->least = look->natural < least ? look->natural : least;
-        if (!look->is_text && look->widest > look->least) {
-            look->least = look->widest; /* numbers stay whole */
+        if (!look->is_text) { /* numbers stay whole, and the words above them */
+            least = look->longest_word < HEADER_LEAST ? look->longest_word : HEADER_LEAST;
+            least = look->widest > least ? look->widest : least;
         }
+        look->least = look->natural < least ? look->natural : least;
     }
 }
 
@@ -359,46 +387,6 @@ static void find_table_text_keys(layout *l, narrowness narrow) {
         if (look->is_text && more > look->least && used - look->least + more <= half) {
             used += more - look->least;
             look->least = more;
-        }
-    }
-}
-
-static size_t common(const char *a, const char *b) {
-    size_t n = 0;
-    while (a[n] != '\0' && a[n] == b[n]) {
-        n++;
-    }
-    return n;
-}
-
-static size_t common_end(const char *a, const char *b) {
-    size_t m = strlen(a);
-    size_t k = strlen(b);
-    size_t n = 0;
-    while (n < m && n < k && a[m - n - 1] == b[k - n - 1]) {
-        n++;
-    }
-    return n;
-}
-
-enum { TELLING = 3 }; /* columns of what differs */
-
-/* So wide that headers that begin and end alike do not read alike when both are cut. */
-static void keep_distinct(layout *l) {
-    size_t n_dots = l->style->utf8 ? 1 : 3;
-    for (size_t c = 0; c < l->table->n_columns; c++) {
-        column_look *look = &l->looks[c];
-        for (size_t d = 0; d < l->table->n_columns; d++) {
-            const column_look *other = &l->looks[d];
-            size_t front = common(look->header, other->header);
-            size_t end = common_end(look->header, other->header);
-            bool alike = c != d && strcmp(look->header, other->header) != 0;
-            while (alike && look->least < columns_of(look->header) &&
-                   look->least < columns_of(other->header) &&
-                   look->least - n_dots - (look->least - n_dots) / 2 < front + TELLING &&
-                   (look->least - n_dots) / 2 < end + TELLING) {
-                look->least++;
-            }
         }
     }
 }
@@ -439,10 +427,8 @@ static void find_layout(layout *l) {
     static const narrowness WIDE = {30, 30, 20};
     static const narrowness SLIM = {18, SHORT, SHORT};
     find_table_text_keys(l, SLIM);
-    keep_distinct(l);
     if (!is_one_block(l)) {
         find_table_text_keys(l, WIDE);
-        keep_distinct(l);
     }
 }
 
@@ -514,15 +500,15 @@ static void put_table_text(layout *l, size_t c, const char *text, size_t place, 
     }
 }
 
-/* The next piece of a text that is broken at blanks; of the last line all. */
-static size_t piece(const char *text, size_t width, bool is_last) {
+/* The bytes of the next line of a text that goes over several. */
+static size_t line_of(const char *text, size_t width, bool is_header) {
     size_t n = strlen(text);
     size_t fit = ps_utf8_fit(text, n, width);
-    if (fit == n || is_last) {
+    if (fit == n) {
         return n;
     }
-    for (size_t k = fit; k > fit / 2; k--) {
-        if (text[k] == ' ') {
+    for (size_t k = fit; k > (is_header ? 0 : fit / 2); k--) {
+        if (is_break(text, k, is_header)) {
             return k;
         }
     }
@@ -534,7 +520,7 @@ static void put_note(layout *l, const block *b, const char *text) {
     size_t width = l->looks[l->note].width;
     size_t indent = block_width(l, b) - width;
     for (int line = 0; line < NOTE_LINES; line++) {
-        size_t n = piece(text, width, line + 1 == NOTE_LINES);
+        size_t n = line + 1 < NOTE_LINES ? line_of(text, width, false) : strlen(text);
         const char *part = ps_arena_strndup(&l->arena, text, n);
         put_table_text(l, l->note, part != NULL ? part : "", 0, true);
         text += n;
@@ -547,26 +533,65 @@ static void put_note(layout *l, const block *b, const char *text) {
     }
 }
 
-/* Row `row` of the texts, or the header for SIZE_MAX. */
 static void put_table_text_row(layout *l, const block *b, size_t row) {
     for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
         ps_buf_add_str(l->out, c > 0 ? "  " : "");
-        bool last = next_in(l, b, c) >= b->to;
-        if (row != SIZE_MAX && c == l->note) {
-            put_note(l, b, l->texts[row * l->table->n_columns + c]);
-            continue;
+        const char *text = l->texts[row * l->table->n_columns + c];
+        const size_t *places = l->looks[c].places;
+        if (c == l->note) {
+            put_note(l, b, text);
+        } else {
+            put_table_text(l, c, text, places != NULL ? places[row] : 0, next_in(l, b, c) >= b->to);
         }
-        const size_t *places = row != SIZE_MAX ? l->looks[c].places : NULL;
-        put_table_text(
-            l, c, row == SIZE_MAX ? l->looks[c].header : l->texts[row * l->table->n_columns + c],
-            places != NULL ? places[row] : 0, last);
+    }
+}
+
+static size_t count_header_lines(const column_look *look) {
+    size_t n = 0;
+    for (const char *text = look->header; n == 0 || *text != '\0'; n++) {
+        text += line_of(text, look->width, true);
+        text += strspn(text, " ");
+    }
+    return n;
+}
+
+/* Line `line` of a header, "" before its first. */
+static const char *header_line(layout *l, const column_look *look, size_t line, size_t n_lines) {
+    size_t n_before = n_lines - count_header_lines(look);
+    const char *text = look->header;
+    size_t n = line < n_before ? 0 : line_of(text, look->width, true);
+    for (size_t i = n_before; i < line; i++) {
+        text += n;
+        text += strspn(text, " ");
+        n = line_of(text, look->width, true);
+    }
+    return ps_arena_strndup(&l->arena, text, n);
+}
+
+static void drop_blanks_at_end(ps_buf *out) {
+    while (out->len > 0 && out->data[out->len - 1] == ' ') {
+        out->data[--out->len] = '\0';
     }
 }
 
 static void put_table_text_header(layout *l, const block *b) {
     bool colour = l->style->colours != PS_COLOURS_NONE;
+    size_t n_lines = 1;
+    for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
+        size_t n = count_header_lines(&l->looks[c]);
+        n_lines = n > n_lines ? n : n_lines;
+    }
     ps_buf_add_str(l->out, colour ? "\033[1m" : "");
-    put_table_text_row(l, b, SIZE_MAX);
+    for (size_t line = 0; line < n_lines; line++) {
+        ps_buf_add_str(l->out, line > 0 ? "\n" : "");
+        for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
+            const char *text = header_line(l, &l->looks[c], line, n_lines);
+            ps_buf_add_str(l->out, c > 0 ? "  " : "");
+            put_table_text(l, c, text != NULL ? text : "", 0, next_in(l, b, c) >= b->to);
+            l->failed = l->failed || text == NULL;
+        }
+        drop_blanks_at_end(l->out);
+    }
     ps_buf_add_str(l->out, colour ? "\033[0m\n\033[2m" : "\n");
     for (size_t i = block_width(l, b); i > 0; i--) {
         ps_buf_add_str(l->out, l->style->utf8 ? "─" : "-");
