@@ -403,15 +403,29 @@ static void waits_behind_sends(void **state) {
     uint32_t group = track(b, PS_TRACK_COMM_GROUP, "g");
     uint32_t plane = track(b, PS_TRACK_COMM_PLANE, "g");
     (void)small_slice(b, PS_SLICE_COMM_OP, group, "hcom_allGather__1_0_1", 0, 100);
+    (void)small_slice(b, PS_SLICE_KERNEL, track(b, PS_TRACK_STREAM, "2"), "Add", 100, 107);
     static const char *const TASKS[] = {"Notify_Wait", "RDMASend",    "RDMASend", "Notify_Wait",
                                         "Notify_Wait", "Notify_Wait", "RDMASend", "Notify_Wait"};
     for (int64_t i = 0; i < 8; i++) {
         (void)small_slice(b, PS_SLICE_COMM_TASK, plane, TASKS[i], 10 * i, 10 * i + 10);
     }
     ps_trace *t = small_seal(b);
-    expect_columns(t, (ask){.name = "overall"}, "name,total",
-                   "Computing|0\nCommunication(Not Overlapped)|100\ng|100\nTransmit|50\nWait|30\n"
-                   "Idle|20\nFree|0\nE2E|100\n");
+    expect_columns(
+        t, (ask){.name = "overall"}, "name,total",
+        "Computing|7\nOther|7\nNo Trans|7\nCommunication(Not Overlapped)|100\ng|100\nTransmit|50\n"
+        "Wait|30\nIdle|20\nFree|0\nE2E|107\n");
+    ps_trace_free(t);
+}
+
+/* Communication alone was collected: what else the device did, and when it was idle, nobody knows. */
+static void no_computing_collected(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    (void)small_slice(b, PS_SLICE_COMM_OP, track(b, PS_TRACK_COMM_GROUP, "g"),
+                      "hcom_allGather__1_0_1", 0, 100);
+    ps_trace *t = small_seal(b);
+    expect_nothing(t, "overall", "no computing kernels");
+    expect_nothing(t, "overlap_sum", "no computing kernels");
     ps_trace_free(t);
 }
 
@@ -720,6 +734,7 @@ int main(void) {
         cmocka_unit_test(launches_by_hand),
         cmocka_unit_test(classes_by_hand),
         cmocka_unit_test(waits_behind_sends),
+        cmocka_unit_test(no_computing_collected),
         cmocka_unit_test(memory_of_pytorch),
         cmocka_unit_test(curves_keep_their_peaks),
         cmocka_unit_test(frequencies_that_fall),

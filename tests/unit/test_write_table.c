@@ -143,7 +143,7 @@ static void test_blocks(void **context) {
         ps_table_set_text(t, 5, "the device waited for work, which the host had not launched"));
     expect_text(t, (ps_text_style){.width = 40, .utf8 = true},
                 "                    slowest_\n"
-                "                      of_the_    fastest_\n"
+                "                     of_the_    fastest_\n"
                 "rank  step  calls      ranks     of_them\n"
                 "────────────────────────────────────────\n"
                 "   0     7      3          1           2\n"

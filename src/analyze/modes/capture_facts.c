@@ -345,6 +345,7 @@ static const ps_column SIZE[PS_N_CZ] = {
     SIZE_COUNT("rank steps", PS_CZ_RANK_STEPS),
     SIZE_COUNT("of tables", PS_CZ_OF_TABLES),
     SIZE_COUNT("host steps", PS_CZ_HOST_STEPS),
+    SIZE_COUNT("without computing", PS_CZ_NO_COMPUTING),
 };
 
 static void give_fact_sums(const ps_named_sums *sums, ps_result *out) {
@@ -485,6 +486,7 @@ ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err
             size.values[PS_CZ_RANK_STEPS] += (int64_t)part->overlaps.n;
             size.values[PS_CZ_HOST_STEPS] += (int64_t)part->n_steps;
             size.values[PS_CZ_OF_TABLES] += part->is_of_tables;
+            size.values[PS_CZ_NO_COMPUTING] += !part->overlaps.knows_computing;
             ok = ps_named_sums_add(&all, &part->sums);
         }
     }

@@ -30,7 +30,8 @@ void ps_rank_capture_free(void *partial);
 /* The tables that a capture is handed on as:
  *   CaptureSums (class, name, detail, count, time_ns)   totals over ranks and steps
  *   CaptureSteps (order, step, n_ranks, then the parts of a step's time in ns: sums over the ranks and their devices)
- *   CaptureSize (ranks, rank_steps, ranks whose timeline is made of tables, host_steps)     what totals are divided by
+ *   CaptureSize (ranks, rank_steps, ranks whose timeline is made of tables, host_steps)     what totals are divided by;
+ *   and ranks without computing kernels
  * A step is that of one device everywhere (as in overlap.h): what devices do is divided by rank_steps, which counts each device of a
  * rank's step; what the host does by host_steps, which counts a rank's step once. */
 enum { PS_CS_CLASS, PS_CS_NAME, PS_CS_DETAIL, PS_CS_COUNT, PS_CS_TIME, PS_N_CS };
@@ -49,7 +50,14 @@ enum {
     PS_CT_AFTER,
     PS_N_CT
 };
-enum { PS_CZ_RANKS, PS_CZ_RANK_STEPS, PS_CZ_OF_TABLES, PS_CZ_HOST_STEPS, PS_N_CZ };
+enum {
+    PS_CZ_RANKS,
+    PS_CZ_RANK_STEPS,
+    PS_CZ_OF_TABLES,
+    PS_CZ_HOST_STEPS,
+    PS_CZ_NO_COMPUTING,
+    PS_N_CZ
+};
 
 PS_MUST_USE ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err);
 

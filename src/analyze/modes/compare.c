@@ -15,7 +15,8 @@ typedef struct side {
     int64_t n_rank_steps, n_host_steps; /* of devices; of the host */
     bool
         is_of_tables; /* of some rank, or of the other side: what only a timeline tells is not compared */
-    bool is_mixed; /* of one side alone: communicators have other names there */
+    bool is_mixed;         /* of one side alone: communicators have other names there */
+    bool has_no_computing; /* of some rank, or of the other side */
 } side;
 
 static bool side_of(const ps_result *result, side *out) {
@@ -28,6 +29,7 @@ static bool side_of(const ps_result *result, side *out) {
     out->n_rank_steps = ps_table_cell(out->size, 0, PS_CZ_RANK_STEPS)->u.i;
     out->n_host_steps = ps_table_cell(out->size, 0, PS_CZ_HOST_STEPS)->u.i;
     out->is_of_tables = ps_table_cell(out->size, 0, PS_CZ_OF_TABLES)->u.i > 0;
+    out->has_no_computing = ps_table_cell(out->size, 0, PS_CZ_NO_COMPUTING)->u.i > 0;
     return out->n_rank_steps > 0;
 }
 
@@ -111,6 +113,14 @@ static void put_kinds_of_work(ps_table *t, const side *now, const side *base) {
     }
 }
 
+static bool is_compare_part_known(const side *s, size_t column) {
+    bool is_of_communication = column == PS_CT_COMMUNICATION || column == PS_CT_BUBBLE;
+    bool is_whole = column == PS_CT_TIME;
+    bool needs_end = column == PS_CT_AFTER || column == PS_CT_MEMORY;
+    return !(s->is_of_tables && needs_end) &&
+           (!s->has_no_computing || is_whole || is_of_communication || column == PS_CT_MEMORY);
+}
+
 static void give_overall(const side *now, const side *base, ps_result *out) {
     static const struct {
         const char *name;
@@ -128,9 +138,8 @@ static void give_overall(const side *now, const side *base, ps_result *out) {
         ps_table_new("OverallCompare", "where the time of a step went", PS_COLUMNS(OVERALL));
     for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
         size_t column = PARTS[i].column;
-        bool is_unknown = now->is_of_tables && (column == PS_CT_AFTER || column == PS_CT_MEMORY);
         bool is_cut = now->is_of_tables && column == PS_CT_TIME;
-        if (!is_unknown) {
+        if (is_compare_part_known(now, column)) {
             put_compare_part(t, is_cut ? "step to its last work" : PARTS[i].name,
                              per(total(now, column), now->n_rank_steps),
                              per(total(base, column), base->n_rank_steps));
@@ -178,7 +187,8 @@ static void put_compare_step(ps_table *t, const side *now, const side *base, siz
         out.ns[k] = has ? step_mean(sides[k], row, PS_CT_TIME) : PS_UNKNOWN_INT;
     }
     for (size_t i = 0; i < sizeof LOST / sizeof *LOST; i++) {
-        out.lost[i] = has_both ? step_mean(now, row, LOST[i]) - step_mean(base, row, LOST[i])
+        bool is_known = has_both && is_compare_part_known(now, LOST[i]);
+        out.lost[i] = is_known ? step_mean(now, row, LOST[i]) - step_mean(base, row, LOST[i])
                                : PS_UNKNOWN_INT;
     }
     ps_table_put(t, &out);
@@ -372,6 +382,8 @@ static ps_code reduce_compare(const ps_reduce_input *in, void **shared, ps_err *
         now.is_mixed = base.is_mixed = code == PS_OK && now.is_of_tables != base.is_of_tables;
         now.is_of_tables = base.is_of_tables =
             code == PS_OK && (now.is_of_tables || base.is_of_tables);
+        now.has_no_computing = base.has_no_computing =
+            code == PS_OK && (now.has_no_computing || base.has_no_computing);
         if (code == PS_OK) {
             give_overall(&now, &base, in->result);
             give_compare_steps(&now, &base, in->result);

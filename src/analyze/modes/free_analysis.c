@@ -271,6 +271,8 @@ static ps_code read_free_time_rank(const ps_map_input *in, partial *part, ps_err
     code = code == PS_OK && overlaps == NULL ? PS_NOMEM : code;
     if (code == PS_OK && overlaps->n == 0) {
         code = ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK);
+    } else if (code == PS_OK && !overlaps->knows_computing) {
+        code = ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_COMPUTING);
     }
     if (code == PS_OK) {
         code = ps_dispatch_measure(links, overlaps, in->opts->step_id, top, &part->dispatch, err);

@@ -39,7 +39,8 @@ enum {
 typedef struct step_row {
     int64_t step;
     bool has_step;
-    bool has_no_start; /* of the step: Preparing is unknown */
+    bool has_no_start;     /* of the step: Preparing is unknown */
+    bool has_no_computing; /* nor what depends on it */
     int64_t ns[N_TIMES];
 } step_row;
 
@@ -91,6 +92,7 @@ static ps_code measure_step_trace(const ps_map_input *in, partial *part, ps_err 
     for (size_t i = 0; code == PS_OK && i < overlaps->n; i++) {
         step_row row = step_trace_row_of(&overlaps->at[i]);
         row.has_no_start = has_no_start;
+        row.has_no_computing = !overlaps->knows_computing;
         code = add_step_trace_row(part, &row) ? PS_OK : ps_fail_nomem(err);
         part->own.device = part->own.device < 0 ? overlaps->at[i].device : part->own.device;
     }
@@ -296,6 +298,12 @@ static void name_stage(const ps_reduce_input *in, const int32_t *stage, size_t s
     ps_buf_add_str(out, ")");
 }
 
+static bool is_time_known(const step_row *row, size_t column) {
+    bool is_of_communication = column == COMMUNICATION || column == BUBBLE;
+    return (is_of_communication || !row->has_no_computing) &&
+           (column != PREPARING || !row->has_no_start);
+}
+
 static void put_step_trace_line(ps_table *t, const ps_reduce_input *in, const line *at,
                                 const ps_indices *indices, const int32_t *stage, ps_buf *text) {
     const step_row *row = at->is_stage ? &at->largest : at->row;
@@ -317,8 +325,7 @@ static void put_step_trace_line(ps_table *t, const ps_reduce_input *in, const li
     (void)snprintf(out.step_text, sizeof out.step_text, "%lld", (long long)row->step);
     out.step = row->has_step ? out.step_text : NULL;
     for (size_t c = 0; c < N_TIMES; c++) {
-        bool is_known = c != PREPARING || !row->has_no_start;
-        out.us[c] = is_known ? (double)row->ns[c] / 1000 : NAN;
+        out.us[c] = is_time_known(row, c) ? (double)row->ns[c] / 1000 : NAN;
     }
     ps_table_put(t, &out);
 }

@@ -41,6 +41,7 @@ typedef struct partial {
     ps_idmap row_of;     /* step -> its row, of several devices the first */
     size_t n_rows;
     bool has_no_ends, has_no_copies; /* of steps, of memory: slices made of tables do not tell */
+    bool has_no_computing;
 } partial;
 
 void ps_time_summary_free(void *p) {
@@ -129,6 +130,7 @@ static ps_code collect_rows(const ps_map_input *in, const ps_links *links, parti
     if (overlaps == NULL) {
         return PS_NOMEM;
     }
+    part->has_no_computing = !overlaps->knows_computing;
     part->rows = ps_calloc(overlaps->n + 1, sizeof *part->rows);
     bool ok = part->rows != NULL;
     for (size_t i = 0; ok && i < overlaps->n; i++) {
@@ -330,22 +332,39 @@ static const ps_column EXTRA[] = {{.name = "rank", PS_FIELD(extra_row, rank)},
                                   NUMBER_COLUMN("matchedOperators", of.n_matched),
                                   NUMBER_COLUMN("unmatchedOperators", of.n_unmatched)};
 
-enum { WHOLE = 0, FREE = 5, MEMORY = 8, MEMORY_ALONE = 9 }; /* of the times */
+enum { /* of the times */
+       WHOLE,
+       COMPUTING,
+       NOT_OVERLAPPED,
+       OVERLAPPED,
+       COMMUNICATION,
+       FREE,
+       WAIT,
+       TRANSMIT,
+       MEMORY,
+       MEMORY_ALONE
+};
 
 /* Free here is without copies, so it is unknown where they are. */
 static bool is_unknown(const partial *part, size_t time) {
-    return (part->has_no_ends && time == WHOLE) ||
+    bool needs_computing = time == COMPUTING || time == NOT_OVERLAPPED || time == OVERLAPPED ||
+                           time == FREE || time == MEMORY_ALONE;
+    return (part->has_no_ends && time == WHOLE) || (part->has_no_computing && needs_computing) ||
            (part->has_no_copies && (time == FREE || time == MEMORY || time == MEMORY_ALONE));
 }
 
 static void put_time_row(ps_table *t, int64_t rank, const partial *part, const summary_row *row) {
     const ps_overlap *o = &row->o;
-    const int64_t ns[PS_TIME_SUMMARY_N_TIMES] = {
-        ps_overlap_whole_ns(o), o->computing_ns,
-        o->not_overlapped_ns,   ps_overlap_overlapped_ns(o),
-        o->communication_ns,    o->free_ns - o->copies_ns[PS_SHARE_FREE],
-        row->wait_ns,           row->transmit_ns,
-        o->memory_ns,           ps_overlap_copies_ns(o)};
+    const int64_t ns[PS_TIME_SUMMARY_N_TIMES] = {[WHOLE] = ps_overlap_whole_ns(o),
+                                                 [COMPUTING] = o->computing_ns,
+                                                 [NOT_OVERLAPPED] = o->not_overlapped_ns,
+                                                 [OVERLAPPED] = ps_overlap_overlapped_ns(o),
+                                                 [COMMUNICATION] = o->communication_ns,
+                                                 [FREE] = o->free_ns - o->copies_ns[PS_SHARE_FREE],
+                                                 [WAIT] = row->wait_ns,
+                                                 [TRANSMIT] = row->transmit_ns,
+                                                 [MEMORY] = o->memory_ns,
+                                                 [MEMORY_ALONE] = ps_overlap_copies_ns(o)};
     time_row out = {.rank = rank, .step = o->has_step ? o->step : PS_UNKNOWN_INT};
     for (size_t c = 0; c < PS_TIME_SUMMARY_N_TIMES; c++) {
         out.us[c] = is_unknown(part, c) ? NAN : (double)ns[c] / 1000;

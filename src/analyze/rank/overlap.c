@@ -468,6 +468,7 @@ ps_code ps_overlaps_measure(const ps_links *links, int64_t wanted_step, bool wit
         ok = take_slice(&m, i);
     }
     ok = ok && hand_overlap_out(&m, out);
+    out->knows_computing = m.work.knows_computing;
     ok = ok && ps_overlaps_take_lanes(links->trace, out);
     for (size_t i = 0; i < m.n; i++) {
         free_spans(&m.buckets[i].spans);

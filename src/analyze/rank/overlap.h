@@ -90,6 +90,7 @@ typedef struct ps_overlaps {
     ps_overlap_place
         *places; /* of all steps, also where one was asked for; by device, then first work */
     size_t n_places;
+    bool knows_computing; /* else computing, what it hides of communication, and free say nothing */
 } ps_overlaps;
 
 typedef struct ps_share {
@@ -105,10 +106,14 @@ size_t ps_overlaps_share(const ps_overlaps *o, int64_t device, int64_t start_ns,
                          ps_share out[2]);
 
 /* What is said where nothing of a device can be measured. */
-#define PS_OVERLAP_NO_WORK                                                                                 \
-    "no kernels on a device, nor communication that it tells of itself: record its activity "              \
-    "(ProfilerActivity.NPU or CUDA; nsys profile -t cuda; with pipescope record --backend cupti, on CPUs " \
-    "ps_record_op_begin or pipescope.record_ops())"
+#define PS_OVERLAP_RECORD_DEVICE                                                                      \
+    "record its activity (ProfilerActivity.NPU or CUDA; nsys profile -t cuda; with pipescope record " \
+    "--backend cupti, on CPUs ps_record_op_begin or pipescope.record_ops())"
+#define PS_OVERLAP_NO_WORK                                                                         \
+    "no kernels on a device, nor communication that it tells of itself: " PS_OVERLAP_RECORD_DEVICE
+/* And where only communication can. */
+#define PS_OVERLAP_NO_COMPUTING                                                                    \
+    "no computing kernels, so that nobody knows when the device was idle: " PS_OVERLAP_RECORD_DEVICE
 
 /* Of all devices and steps of a trace; work is assigned to steps by ps_links_step, work outside of all steps is left
  * out. With `wanted_step` >= 0 only of that one. PS_NOMEM only; end with ps_overlaps_fini() in any case. Needs

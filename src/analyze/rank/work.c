@@ -24,6 +24,7 @@ ps_work ps_work_of_trace(const ps_trace *trace) {
                  .computing = PS_SLICE_JOB,
                  .communication = PS_SLICE_COMM_KERNEL};
     bool any_job = false;
+    bool any_comm_kernel = false;
     for (uint32_t i = 0; i < w.s->n; i++) {
         if (w.s->kind[i] == PS_SLICE_KERNEL) {
             w.computing = PS_SLICE_KERNEL;
@@ -31,12 +32,15 @@ ps_work ps_work_of_trace(const ps_trace *trace) {
             w.communication = PS_SLICE_COMM_OP;
         }
         any_job = any_job || w.s->kind[i] == PS_SLICE_JOB;
+        any_comm_kernel = any_comm_kernel || w.s->kind[i] == PS_SLICE_COMM_KERNEL;
     }
     bool computes = any_job || w.computing == PS_SLICE_KERNEL;
     if (!computes && (ps_trace_meta(trace, PS_COMM_FROM_MARKS_KEY) != NULL ||
                       ps_trace_missing_timeline(trace) != NULL)) {
         w.communication = PS_SLICE_COMM_KERNEL;
     }
+    /* Kernels of communication come from where the others would; operators and their tasks may come alone. */
+    w.knows_computing = computes || (any_comm_kernel && w.communication == PS_SLICE_COMM_KERNEL);
     return w;
 }
 

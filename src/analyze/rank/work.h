@@ -21,6 +21,7 @@ typedef struct ps_work {
     const ps_slices *s;
     const ps_track *tracks;
     ps_slice_kind computing, communication;
+    bool knows_computing; /* kernels or jobs were collected: what is no work is idle */
 } ps_work;
 
 /* One look at the kinds of all slices. The links must outlive it. */

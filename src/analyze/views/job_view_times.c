@@ -41,7 +41,7 @@ typedef struct rank_time {
     int64_t rank;
     int64_t indices[3]; /* dp, pp, tp; -1 unknown */
     int64_t n_steps;
-    double us[N_TIMES];
+    double us[N_TIMES];       /* NaN: not known */
     int64_t n_known[N_TIMES]; /* steps that tell it; none: it is not known */
 } rank_time;
 
@@ -56,6 +56,7 @@ static void rank_times_fini(rank_times *times) {
     ps_idmap_fini(&times->rows);
 }
 
+/* NaN where no kernels were collected. */
 static double e2e_us(const rank_time *t) {
     return t->us[T_COMPUTING] + t->us[T_EXPOSED] + t->us[T_FREE] +
            (t->us[T_PREPARING] > 0 ? t->us[T_PREPARING] : 0);
@@ -131,7 +132,7 @@ static ps_code gather_times(const ps_job_view_input *in, rank_times *out, ps_err
     for (size_t i = 0; i < out->n; i++) {
         for (size_t k = 0; k < N_TIMES; k++) {
             int64_t n = out->at[i].n_known[k];
-            out->at[i].us[k] /= (double)(n > 0 ? n : 1);
+            out->at[i].us[k] = n > 0 ? out->at[i].us[k] / (double)n : NAN;
         }
     }
     ps_sort(out->at, out->n, sizeof *out->at, by_rank);
@@ -186,7 +187,7 @@ static overview_row overview_row_of(const rank_time *x, const char *key) {
         .rank = x->rank,
         .key = key,
         .n_steps = x->n_steps,
-        .preparing = x->n_known[T_PREPARING] > 0 ? ns_of_us(us[T_PREPARING]) : PS_UNKNOWN_INT,
+        .preparing = ns_of_us(us[T_PREPARING]),
         .pure = ns_of_us(us[T_COMPUTING] - us[T_OVERLAPPED]),
         .overlapped = ns_of_us(us[T_OVERLAPPED]),
         .exposed = ns_of_us(us[T_EXPOSED]),
@@ -253,11 +254,16 @@ static void put_spread_row(ps_table *t, const rank_times *times, const char *met
     const rank_time *most = &times->at[0];
     const rank_time *least = &times->at[0];
     double mean = 0;
+    bool is_known = true;
     for (size_t i = 0; i < times->n; i++) {
         const rank_time *x = &times->at[i];
         most = x->us[time] > most->us[time] ? x : most;
         least = x->us[time] < least->us[time] ? x : least;
+        is_known = is_known && !isnan(x->us[time]);
         mean += e2e_us(x) / (double)times->n;
+    }
+    if (!is_known) {
+        return;
     }
     double spread = most->us[time] - least->us[time];
     double share = mean > 0 ? 100 * spread / mean : 0;

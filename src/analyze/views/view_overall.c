@@ -281,10 +281,11 @@ static void put_all(writer *w, const gathering *g, const tops *t) {
 /* --- overall --------------------------------------------------------------------------------------------------------- */
 
 static bool is_empty(const ps_view_input *in, ps_err *err) {
-    if (in->overlaps->n > 0) {
+    if (in->overlaps->n > 0 && in->overlaps->knows_computing) {
         return false;
     }
-    (void)ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK);
+    (void)ps_fail(err, PS_NOTHING,
+                  in->overlaps->n > 0 ? PS_OVERLAP_NO_COMPUTING : PS_OVERLAP_NO_WORK);
     return true;
 }
 

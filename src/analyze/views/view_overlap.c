@@ -94,8 +94,9 @@ static void put_lanes(ps_table *t, const sums *s) {
 static ps_table *make_overlap(const ps_view_input *in, ps_err *err) {
     sums s;
     memset(&s, 0, sizeof s);
-    if (in->overlaps->n == 0) {
-        (void)ps_fail(err, PS_NOTHING, PS_OVERLAP_NO_WORK);
+    if (in->overlaps->n == 0 || !in->overlaps->knows_computing) {
+        (void)ps_fail(err, PS_NOTHING,
+                      in->overlaps->n == 0 ? PS_OVERLAP_NO_WORK : PS_OVERLAP_NO_COMPUTING);
         return NULL;
     }
     ps_table *t = measure_overlap(in, &s)
