@@ -124,6 +124,15 @@ void ps_unfinished_release(void) {
     }
 }
 
+void ps_unfinished_forget(void) {
+    for (int i = 0; i < MAX_UNFINISHED; i++) {
+        __atomic_store_n(&unfinished_files[i].state, SLOT_FREE, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&is_ending, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&n_holds, 0, __ATOMIC_SEQ_CST);
+    __atomic_store_n(&ended_by, 0, __ATOMIC_SEQ_CST);
+}
+
 /* --- a file --------------------------------------------------------------------------------------------------------------- */
 
 static ps_code fail_publish(const ps_publish *p, const char *what, ps_err *err) {

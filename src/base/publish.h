@@ -55,6 +55,9 @@ void ps_unfinished_release(void);
 /* A signal has come meanwhile. Who holds it for long asks, removes what it made, and releases. */
 bool ps_unfinished_is_ended(void);
 
+/* In a process that was made by fork: nothing of what the other one has begun is this one's to remove, or to wait for. */
+void ps_unfinished_forget(void);
+
 /* Removes a folder and all in it; links are not followed. PS_IO when something stays. What is not there is fine. */
 PS_MUST_USE ps_code ps_remove_tree(const char *path, ps_err *err);
 

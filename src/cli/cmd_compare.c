@@ -12,9 +12,12 @@
 #include "write/table/table_xlsx.h"
 
 static int write_compare_sheets(ps_cli *cli, const ps_comparison *c, const char *path) {
+    ps_workbook book = {.tables = (const ps_table *const *)c->tables,
+                        .n_tables = c->n_tables,
+                        .names_sheets = true,
+                        .path = path};
     ps_err err = PS_ERR_INIT;
-    if (ps_write_tables_xlsx((const ps_table *const *)c->tables, c->n_tables, path, NULL, &err) !=
-        PS_OK) {
+    if (ps_write_workbook(&book, &err) != PS_OK) {
         return ps_cli_fail(cli, &err);
     }
     ps_cli_print(cli, "wrote %s\n", path);

@@ -429,6 +429,9 @@ static ps_code each_output(session *s, output_fn *fn, ps_err *err) {
 
 /* All is checked before the first byte is written. */
 static ps_code write_outputs(session *s, ps_err *err) {
+    if (s->opts->read_all != NULL) {
+        s->opts->read_all(s->opts->progress_context);
+    }
     ps_code code = each_output(s, ps_check_rank_outputs, err);
     code = code == PS_OK ? ps_plan_cluster_tables(s->run, s->analyses, s->cluster, s->opts, err)
                          : code;

@@ -22,8 +22,10 @@ typedef struct ps_run_opts {
     const char *baseline_path; /* profiles to compare with, for analyses with a baseline; or NULL */
     ps_analysis_opts analysis;
     void (*progress)(void *context, size_t done,
-                     size_t total); /* called from several threads; may be NULL */
-    void *progress_context;
+                     size_t total);  /* called from several threads; may be NULL */
+    void (*read_all)(void *context); /* once, before anything is written, which wants no other
+                                        thread (base/child.h): who has one ends it; may be NULL */
+    void *progress_context;          /* of both */
 } ps_run_opts;
 
 typedef enum ps_rank_status {

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "base/threads.h"
 #include "run/table_file.h"
 #include "write/table/sqlite.h"
 
@@ -190,25 +189,9 @@ ps_code ps_plan_cluster_tables(ps_run *run, const ps_analysis *const *analyses,
 
 /* --- writing ----------------------------------------------------------------------------------------------- */
 
-/* What is written at one go: the database with all of its tables, or one file. */
-typedef struct job {
-    const char *path;
-    const ps_table **tables;
-    size_t n_tables;
-    ps_xlsx_report report;
-    ps_code code;
-    ps_err err;
-} job;
-
-static void write_job(void *context, size_t i) {
-    job *j = &((job *)context)[i];
-    j->code = ps_ends_with(j->path, DATABASE)
-                  ? ps_sqlite_merge(j->path, j->tables, j->n_tables, &j->err)
-                  : ps_table_file_write(j->tables[0], j->path, &j->report, &j->err);
-}
-
-/* The database first, since it takes longest. Makes the folders. `jobs` and `tables` have room for all. */
-static ps_code list_jobs(ps_run *run, job *jobs, size_t *n, const ps_table **tables, ps_err *err) {
+/* The database first, since it takes longest. Makes the folders. `files` and `tables` have room for all. */
+static ps_code list_cluster_files(ps_run *run, ps_table_file *files, size_t *n,
+                                  const ps_table **tables, ps_err *err) {
     size_t n_tables = 0;
     *n = 0;
     for (int in_database = 1; in_database >= 0; in_database--) {
@@ -223,11 +206,10 @@ static ps_code list_jobs(ps_run *run, job *jobs, size_t *n, const ps_table **tab
                 if (code != PS_OK) {
                     return code;
                 }
-                jobs[(*n)++] =
-                    (job){.path = w->path, .tables = &tables[n_tables], .err = PS_ERR_INIT};
+                files[(*n)++] = (ps_table_file){.path = w->path, .tables = &tables[n_tables]};
             }
             tables[n_tables++] = w->table;
-            jobs[*n - 1].n_tables++;
+            files[*n - 1].n_tables++;
         }
     }
     return PS_OK;
@@ -263,24 +245,22 @@ static ps_code note_losses(ps_run *run, const char *path, const ps_xlsx_report *
 
 /* The first failure in order is the one that is told. */
 ps_code ps_write_cluster_tables(ps_run *run, const ps_run_opts *opts, ps_err *err) {
-    job *jobs = ps_calloc(run->n_written + 1, sizeof *jobs);
+    ps_table_file *files = ps_calloc(run->n_written + 1, sizeof *files);
     const ps_table **tables = ps_calloc(run->n_written + 1, sizeof *tables);
     size_t n = 0;
-    ps_code code =
-        jobs != NULL && tables != NULL ? list_jobs(run, jobs, &n, tables, err) : ps_fail_nomem(err);
+    ps_code code = files != NULL && tables != NULL ? list_cluster_files(run, files, &n, tables, err)
+                                                   : ps_fail_nomem(err);
     if (code == PS_OK) {
-        ps_parallel(n, opts->n_threads, write_job, jobs);
+        ps_table_files_write(files, n, opts->n_threads);
     }
     for (size_t i = 0; code == PS_OK && i < n; i++) {
-        code = jobs[i].code;
+        code = files[i].code;
         if (code != PS_OK && err != NULL) {
-            *err = jobs[i].err;
+            *err = files[i].err;
         }
-        bool is_file = !ps_ends_with(jobs[i].path, DATABASE);
-        code =
-            code == PS_OK && is_file ? note_losses(run, jobs[i].path, &jobs[i].report, err) : code;
+        code = code == PS_OK ? note_losses(run, files[i].path, &files[i].report, err) : code;
     }
-    ps_free(jobs);
+    ps_free(files);
     ps_free(tables);
     return code;
 }

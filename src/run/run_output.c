@@ -222,47 +222,8 @@ static ps_code write_copy(output *o, size_t r, ps_err *err) {
     return code == PS_OK ? copy_sidecars(rank, target, err) : code;
 }
 
-/* <folder>/<table>_<rank>.csv, <table>_<profiler>_<rank>.csv where several profilers know a rank of that number */
-static ps_code write_files(output *o, size_t r, ps_err *err) {
-    ps_buf path = {0};
-    ps_code code = ps_make_dirs(o->targets[r], err);
-    for (size_t i = 0; code == PS_OK && i < o->outputs[r].n_tables; i++) {
-        const ps_table *t = o->outputs[r].tables[i];
-        if (t->n_rows == 0) {
-            continue;
-        }
-        ps_buf_clear(&path);
-        const char *suffix = t->mode == PS_TABLE_ADD_COLUMN ? "_connection" : "";
-        const ps_cluster_rank *rank = o->run->ranks[r].rank;
-        ps_buf_addf(&path, "%s/%s%s_%s%s%lld.%s", o->targets[r], t->name, suffix,
-                    o->many_profilers ? ps_cluster_profiler(rank) : "",
-                    o->many_profilers ? "_" : "", (long long)rank->rank,
-                    ps_table_file_end(t, o->opts->export_type));
-        ps_xlsx_report report = {0};
-        code = ps_buf_ok(&path) ? ps_table_file_write(t, ps_buf_str(&path), &report, err)
-                                : ps_fail_nomem(err);
-        ps_diag_count(&o->run->ranks[r].diag, PS_ODD_CELL_CUT, report.n_cut);
-    }
-    ps_buf_fini(&path);
-    return code;
-}
-
-static void write_rank_output_rank(void *context, size_t r) {
-    output *o = context;
-    if (o->targets[r] == NULL) {
-        return;
-    }
-    ps_err err = PS_ERR_INIT;
-    ps_code code = PS_OK;
-    if (o->opts->export_type != PS_EXPORT_DB) {
-        code = write_files(o, r, &err);
-    } else if (o->copies) {
-        code = write_copy(o, r, &err);
-    } else {
-        ps_rank_output *out =
-            (ps_rank_output *)(uintptr_t)&o->outputs[r]; /* recheck only reads it */
-        code = ps_sqlite_apply(o->targets[r], out->tables, out->n_tables, recheck, out, &err);
-    }
+/* How it went; the first failure of a rank is the one that is told. */
+static void note_output(output *o, size_t r, ps_code code, const ps_err *err) {
     ps_rank_report *report = &o->run->ranks[r];
     if (code != PS_OK || o->opts->export_type != PS_EXPORT_DB) {
         keep_stale(report);
@@ -271,8 +232,101 @@ static void write_rank_output_rank(void *context, size_t r) {
         report->written = o->targets[r];
     } else if (report->status != PS_RANK_FAILED) {
         report->status = PS_RANK_FAILED;
-        report->err = err;
+        report->err = *err;
     }
+}
+
+static void write_rank_database(void *context, size_t r) {
+    output *o = context;
+    if (o->targets[r] == NULL) {
+        return;
+    }
+    ps_err err = PS_ERR_INIT;
+    ps_code code = PS_OK;
+    if (o->copies) {
+        code = write_copy(o, r, &err);
+    } else {
+        ps_rank_output *out =
+            (ps_rank_output *)(uintptr_t)&o->outputs[r]; /* recheck only reads it */
+        code = ps_sqlite_apply(o->targets[r], out->tables, out->n_tables, recheck, out, &err);
+    }
+    note_output(o, r, code, &err);
+}
+
+/* --- files of all ranks ---------------------------------------------------------------------------------- */
+
+/* <folder>/<table>_<rank>.csv, <table>_<profiler>_<rank>.csv where several profilers know a rank of that number; NULL
+ * when memory is out. */
+static const char *rank_file_path(output *o, size_t r, const ps_table *t) {
+    ps_buf path = {0};
+    const char *suffix = t->mode == PS_TABLE_ADD_COLUMN ? "_connection" : "";
+    const ps_cluster_rank *rank = o->run->ranks[r].rank;
+    ps_buf_addf(&path, "%s/%s%s_%s%s%lld.%s", o->targets[r], t->name, suffix,
+                o->many_profilers ? ps_cluster_profiler(rank) : "", o->many_profilers ? "_" : "",
+                (long long)rank->rank, ps_table_file_end(t, o->opts->export_type));
+    const char *copy =
+        ps_buf_ok(&path) ? ps_arena_strndup(&o->run->arena, ps_buf_str(&path), path.len) : NULL;
+    ps_buf_fini(&path);
+    return copy;
+}
+
+/* Adds the rank's to the list, which has room for them, and makes their folder. */
+static ps_code list_rank_files(output *o, size_t r, ps_table_file *files, size_t *n, ps_err *err) {
+    ps_code code = ps_make_dirs(o->targets[r], err);
+    for (size_t i = 0; code == PS_OK && i < o->outputs[r].n_tables; i++) {
+        const ps_table *t = o->outputs[r].tables[i];
+        const char *path = t->n_rows > 0 ? rank_file_path(o, r, t) : NULL;
+        if (path != NULL) {
+            files[(*n)++] =
+                (ps_table_file){.path = path, .tables = &o->outputs[r].tables[i], .n_tables = 1};
+        } else if (t->n_rows > 0) {
+            code = ps_fail_nomem(err);
+        }
+    }
+    return code;
+}
+
+/* The files of rank r are ends[r - 1] to ends[r]. */
+static void write_listed(output *o, ps_table_file *files, size_t *ends) {
+    size_t n = 0;
+    for (size_t r = 0; r < o->run->n_ranks; r++) {
+        ps_err err = PS_ERR_INIT;
+        size_t first = n;
+        if (o->targets[r] != NULL && list_rank_files(o, r, files, &n, &err) != PS_OK) {
+            note_output(o, r, err.code, &err);
+            o->targets[r] = NULL;
+            n = first;
+        }
+        ends[r] = n;
+    }
+    ps_table_files_write(files, n, o->opts->n_threads);
+    for (size_t r = 0, i = 0; r < o->run->n_ranks; r++) {
+        const ps_table_file *failed = NULL;
+        for (; i < ends[r]; i++) {
+            failed = failed == NULL && files[i].code != PS_OK ? &files[i] : failed;
+            ps_diag_count(&o->run->ranks[r].diag, PS_ODD_CELL_CUT, files[i].report.n_cut);
+        }
+        if (o->targets[r] != NULL) {
+            note_output(o, r, failed != NULL ? failed->code : PS_OK,
+                        failed != NULL ? &failed->err : NULL);
+        }
+    }
+}
+
+static ps_code write_files(output *o, ps_err *err) {
+    size_t n = 0;
+    for (size_t r = 0; r < o->run->n_ranks; r++) {
+        n += o->targets[r] != NULL ? o->outputs[r].n_tables : 0;
+    }
+    ps_table_file *files = ps_calloc(n + 1, sizeof *files);
+    size_t *ends = ps_calloc(o->run->n_ranks + 1, sizeof *ends);
+    bool ok = files != NULL && ends != NULL;
+    if (ok) {
+        write_listed(o, files, ends);
+    }
+    ps_free(files);
+    ps_free(ends);
+    return ok ? PS_OK : ps_fail_nomem(err);
 }
 
 /* `any`: there is something to write. The caller frees o->targets, also after a failure. */
@@ -311,7 +365,11 @@ ps_code ps_write_rank_outputs(ps_run *run, const ps_cluster *cluster, const ps_r
     bool any = false;
     ps_code code = prepare_rank_output(&o, folder, in_place, &any, err);
     if (code == PS_OK && any) {
-        ps_parallel(run->n_ranks, opts->n_threads, write_rank_output_rank, &o);
+        if (opts->export_type != PS_EXPORT_DB) {
+            code = write_files(&o, err);
+        } else {
+            ps_parallel(run->n_ranks, opts->n_threads, write_rank_database, &o);
+        }
     }
     ps_free(o.targets);
     return code;

@@ -2,10 +2,13 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fs.h"
+#include "base/threads.h"
 #include "write/out/sink.h"
 #include "write/out/writers.h"
+#include "write/table/sqlite.h"
 
 const char *ps_table_file_end(const ps_table *table, ps_export type) {
     bool is_book = type == PS_EXPORT_XLSX || (type == PS_EXPORT_TEXT && table->is_sheet);
@@ -44,15 +47,60 @@ static ps_code write_text(const ps_table *table, ps_table_part_fn *part, const c
     return code;
 }
 
-ps_code ps_table_file_write(const ps_table *table, const char *path, ps_xlsx_report *report,
-                            ps_err *err) {
-    if (report != NULL) {
-        *report = (ps_xlsx_report){0};
+static bool is_workbook(const ps_table_file *f) {
+    return ps_ends_with(f->path, ".xlsx");
+}
+
+static void write_table_file(void *context, size_t i) {
+    ps_table_file *f = &((ps_table_file *)context)[i];
+    if (is_workbook(f)) {
+        return;
     }
-    if (ps_ends_with(path, ".xlsx")) {
-        return ps_write_table_xlsx(table, path, NULL, report, err);
+    if (ps_ends_with(f->path, ".db")) {
+        f->code = ps_sqlite_merge(f->path, f->tables, f->n_tables, &f->err);
+        return;
     }
     ps_table_part_fn *part =
-        ps_ends_with(path, ".json") ? ps_write_table_json_part : ps_write_table_csv_part;
-    return write_text(table, part, path, err);
+        ps_ends_with(f->path, ".json") ? ps_write_table_json_part : ps_write_table_csv_part;
+    f->code = write_text(f->tables[0], part, f->path, &f->err);
+}
+
+static void write_books(ps_table_file *files, size_t n, size_t n_books, size_t n_at_once) {
+    ps_workbook *books = ps_calloc(n_books, sizeof *books);
+    size_t b = 0;
+    for (size_t i = 0; books != NULL && i < n; i++) {
+        if (is_workbook(&files[i])) {
+            books[b++] =
+                (ps_workbook){.tables = files[i].tables, .n_tables = 1, .path = files[i].path};
+        }
+    }
+    if (books != NULL) {
+        ps_write_workbooks(books, n_books, n_at_once);
+    }
+    b = 0;
+    for (size_t i = 0; i < n; i++) {
+        ps_table_file *f = &files[i];
+        if (is_workbook(f) && books == NULL) {
+            f->code = ps_fail_nomem(&f->err);
+        } else if (is_workbook(f)) {
+            f->code = books[b].code;
+            f->err = books[b].err;
+            f->report = books[b++].report;
+        }
+    }
+    ps_free(books);
+}
+
+void ps_table_files_write(ps_table_file *files, size_t n, size_t n_threads) {
+    size_t n_books = 0;
+    for (size_t i = 0; i < n; i++) {
+        files[i].report = (ps_xlsx_report){0};
+        files[i].err = PS_ERR_INIT;
+        files[i].code = PS_OK;
+        n_books += is_workbook(&files[i]);
+    }
+    ps_parallel(n_books < n ? n : 0, n_threads, write_table_file, files);
+    if (n_books > 0) {
+        write_books(files, n, n_books, n_threads);
+    }
 }

@@ -1,4 +1,4 @@
-/* A table as a file of the kind that the user asked for. */
+/* Tables as files of the kind that the user asked for. */
 #ifndef PS_RUN_TABLE_FILE_H
 #define PS_RUN_TABLE_FILE_H
 
@@ -20,9 +20,20 @@ typedef enum ps_export {
 /* "csv", "json" or "xlsx". */
 const char *ps_table_file_end(const ps_table *table, ps_export type);
 
-/* Writes the kind of file that the path's end names, whole or not at all. `report` may be NULL; it says what a workbook
- * could not hold and is all zero for other kinds. */
-PS_MUST_USE ps_code ps_table_file_write(const ps_table *table, const char *path,
-                                        ps_xlsx_report *report, ps_err *err);
+/* What is written at one go, and how that went: a database with several tables, or another file with one. */
+typedef struct ps_table_file {
+    const char *path;
+    const ps_table **tables; /* both are borrowed */
+    size_t n_tables;
+
+    ps_xlsx_report report; /* what a workbook could not hold; all zero for other kinds */
+    ps_code code;
+    ps_err err;
+} ps_table_file;
+
+/* Writes the kind of file that the end of each path names (.db, .xlsx, .json, else csv), whole or not at all: on `n_threads`
+ * threads (0: one per processor), and workbooks then in as many child processes, for which no other thread may run
+ * (base/child.h). The folders exist. */
+void ps_table_files_write(ps_table_file *files, size_t n, size_t n_threads);
 
 #endif

@@ -50,6 +50,33 @@ for profiler in PyTorch msMonitor; do
         "$T/csv/cluster_analysis_output/PPChart/StepTaskInfo_0.csv"
 done
 
+# Workbooks: the same bytes one at a time and several at once, and with a progress line on a terminal, whose thread has ended before
+# processes that make them begin (debug builds count threads there).
+run 0 -m pp_chart -d "$T/in" -o "$T/one" --export_type xlsx --jobs 1
+run 0 -m pp_chart -d "$T/in" -o "$T/many" --export_type xlsx --jobs 4
+diff -r "$T/one" "$T/many"
+python3 - "$PIPESCOPE_BIN" "$T" <<'PY'
+import os
+import pty
+import subprocess
+import sys
+
+program, T = sys.argv[1:]
+ours, its = pty.openpty()
+child = subprocess.Popen(
+    [program, "cluster", "-m", "pp_chart", "-d", f"{T}/in", "-o", f"{T}/shown", "--export_type", "xlsx"],
+    stdin=its, stdout=subprocess.DEVNULL, stderr=its, env=dict(os.environ, TERM="xterm"))
+os.close(its)
+said = b""
+try:
+    while piece := os.read(ours, 4096):
+        said += piece
+except OSError:  # nobody has the other end any more
+    pass
+assert child.wait() == 0, (child.returncode, said)
+PY
+diff -r "$T/one" "$T/shown"
+
 # Files of others in the output folder are kept.
 echo mine >"$T/csv/cluster_analysis_output/PPChart/notes.csv"
 run 0 -m pp_chart -d "$T/in" -o "$T/csv" --export_type csv

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lets the N-th call of the operating system fail, in every command, and holds the program to its word.
 
-    faults.py [--each N] [--command NAME] [--kind KIND] [--call N] [--sticks] [--verbose] [--show]
+    faults.py [--each N] [--memory N] [--command NAME] [--kind KIND] [--call N] [--sticks] [--verbose] [--show]
 
 For each command on a small capture, and for each kind of call (tests/programs/lib_faults.c): the command runs once as it is, then with
 its N-th call of that kind failing, for N = 1, 2, 3, ... (--each: at most so many, spread over all). What must come out:
@@ -214,6 +214,8 @@ def spread(n, most):
         return list(range(1, n + 1))
     first = list(range(1, max(2, most // 2)))
     rest = most - len(first)
+    if rest <= 0:
+        return first
     ratio = (n / first[-1]) ** (1.0 / rest)
     return sorted(set(first) | {min(n, round(first[-1] * ratio ** (i + 1))) for i in range(rest)})
 
@@ -248,7 +250,8 @@ class Harness:
         """(kind, N) of all calls that were counted, as far as they are asked for."""
         for kind, n in calls_of(counts).items():
             if self.options.kind in (None, kind):
-                for call in [self.options.call] if self.options.call else spread(n, self.options.each):
+                most = self.options.memory or self.options.each if kind == "memory" else self.options.each
+                for call in [self.options.call] if self.options.call else spread(n, most):
                     yield kind, call
 
     def note(self, name, kind, call, fault, run):
@@ -321,6 +324,7 @@ class Harness:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--each", type=int, help="at most so many calls of a kind in a command; all without it")
+    parser.add_argument("--memory", type=int, help="at most so many allocations in a command, which are most of the calls")
     names = [*COMMANDS, *served.NAMES, *(recorder.NAMES if os.path.exists(recorder.CLIENT) else ())]
     parser.add_argument("--command", choices=sorted(names))
     parser.add_argument("--kind")

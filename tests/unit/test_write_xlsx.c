@@ -28,11 +28,21 @@ static void expect_dump(const place *where, const char *path, const char *what,
     ps_buf_fini(&text);
 }
 
+static ps_code write_one(const ps_table *t, const char *path, const ps_xlsx_limits *limits,
+                         ps_xlsx_report *report, ps_err *err) {
+    ps_workbook book = {.tables = &t, .n_tables = 1, .path = path, .limits = limits};
+    ps_code code = ps_write_workbook(&book, err);
+    if (report != NULL) {
+        *report = book.report;
+    }
+    return code;
+}
+
 static const char *write_book(const place *where, ps_table *t, const ps_xlsx_limits *limits,
                               ps_xlsx_report *report) {
     const char *path = place_path(where, "%s.xlsx", t->name);
     ps_err err = PS_ERR_INIT;
-    if (ps_write_table_xlsx(t, path, limits, report, &err) != PS_OK) {
+    if (write_one(t, path, limits, report, &err) != PS_OK) {
         fail_msg("%s", err.msg);
     }
     ps_table_free(t);
@@ -235,12 +245,10 @@ static void equal_tables_are_equal_bytes(void **state) {
 static void what_cannot_be_written(void **state) {
     ps_table *t = modules();
     ps_err err = PS_ERR_INIT;
-    assert_int_equal(
-        ps_write_table_xlsx(t, place_path(*state, "no/such/dir.xlsx"), NULL, NULL, &err),
-        PS_NOT_FOUND);
+    assert_int_equal(write_one(t, place_path(*state, "no/such/dir.xlsx"), NULL, NULL, &err),
+                     PS_NOT_FOUND);
     t->n_columns = 16385; /* not looked at */
-    assert_int_equal(ps_write_table_xlsx(t, place_path(*state, "wide.xlsx"), NULL, NULL, &err),
-                     PS_RANGE);
+    assert_int_equal(write_one(t, place_path(*state, "wide.xlsx"), NULL, NULL, &err), PS_RANGE);
     t->n_columns = 4;
     ps_table_free(t);
     assert_false(ps_is_file(place_path(*state, "wide.xlsx")));
@@ -260,7 +268,7 @@ static void a_full_disk_is_noticed(void **state) {
     void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
     for (rlim_t bytes = 1024; bytes <= 65536; bytes *= 4) {
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &(struct rlimit){bytes, before.rlim_max}), 0);
-        ps_code code = ps_write_table_xlsx(t, path, NULL, NULL, NULL);
+        ps_code code = write_one(t, path, NULL, NULL, NULL);
         assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
         assert_int_equal(code, PS_IO);
         assert_false(ps_is_file(path));

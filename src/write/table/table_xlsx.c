@@ -12,11 +12,13 @@
 #include <unistd.h>
 #include <xlsxwriter.h>
 
+#include "base/alloc.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/child.h"
 #include "base/fs.h"
 #include "base/publish.h"
+#include "base/threads.h"
 #include "base/utf8.h"
 #include "write/out/number_text.h"
 #include "write/table/xlsx_check.h"
@@ -46,7 +48,7 @@ typedef struct book {
     lxw_format *header, *data;
     bool *as_text;    /* [n_columns]: integers that a double does not hold */
     bool has_merging; /* some column merges, and the table is small enough */
-    ps_buf text;      /* of the cell at hand */
+    ps_buf text;      /* of the cell at hand; the child's, as what it adds to the arena */
     ps_arena arena;
 } book;
 
@@ -373,90 +375,145 @@ static ps_code make_book(book *b, const char *tmp, char *scratch, const char *pa
     return rc == LXW_NO_ERROR ? PS_OK : fail_xlsx(path, rc, err);
 }
 
-/* What the child knows and the parent wants. */
-typedef struct making {
-    book *b;
-    const char *tmp, *path;
-    char *scratch;
-} making;
+/* --- files ------------------------------------------------------------------------------------------------- */
 
+/* What the child knows and the parent wants. */
 typedef struct made {
     ps_code code;
     ps_err err;
     ps_xlsx_report report;
-    uint64_t n_cells;
 } made;
 
+/* A book that a child makes. */
+typedef struct making {
+    book b;
+    ps_workbook *w;
+    ps_child child;
+    ps_publish file;
+    char *scratch; /* for the library's own files */
+} making;
+
+/* Fills the file and reads it again. */
 static void make_in_child(void *context, void *answer) {
-    const making *m = context;
+    making *m = context;
     made *out = answer;
-    out->code = make_book(m->b, m->tmp, m->scratch, m->path, &out->err);
-    out->report = m->b->report;
-    out->n_cells = m->b->n_cells;
+    out->err = PS_ERR_INIT;
+    out->code = make_book(&m->b, m->file.tmp, m->scratch, m->w->path, &out->err);
+    if (out->code == PS_OK) {
+        out->code = ps_xlsx_check(m->file.tmp, m->w->path, m->b.n_cells, &out->err);
+    }
+    out->report = m->b.report;
 }
 
-static ps_code make_apart(book *b, const char *tmp, char *scratch, const char *path, ps_err *err) {
-    making m = {b, tmp, path, scratch};
-    made out = {.code = PS_OK};
-    ps_code code = ps_child_run(make_in_child, &m, &out, sizeof out, "[ERROR]", path, err);
-    if (code != PS_OK) {
-        return code;
-    }
-    b->report = out.report;
-    b->n_cells = out.n_cells;
-    if (out.code != PS_OK && err != NULL) {
-        *err = out.err;
-    }
-    return out.code;
-}
-
-static ps_code make_xlsx_file(book *b, const char *path, ps_err *err) {
-    char *dir = ps_path_dir(&b->arena, path);
-    ps_publish p;
-    if (dir == NULL) {
-        return ps_fail_nomem(err);
-    }
-    ps_code code = ps_publish_begin(&p, path, err); /* the library would print why it cannot */
-    ps_unfinished_hold();                           /* the library's own files */
-    char *scratch = NULL;
-    code = code == PS_OK ? ps_scratch_begin(dir, &scratch, err) : code;
-    code = code == PS_OK ? make_apart(b, p.tmp, scratch, path, err) : code;
-    ps_code cleared = ps_scratch_end(scratch, code == PS_OK ? err : NULL);
-    ps_unfinished_release();
+/* What is left of it, also when it could not be begun. */
+static void close_book(making *m, ps_code code) {
+    ps_workbook *w = m->w;
+    ps_code cleared = ps_scratch_end(m->scratch, code == PS_OK ? &w->err : NULL);
     code = code == PS_OK ? cleared : code;
-    code = code == PS_OK ? ps_xlsx_check(p.tmp, path, b->n_cells, err) : code;
-    code = code == PS_OK ? ps_publish_commit(&p, PS_FLUSHED, err) : code;
-    ps_publish_abort(&p);
-    return code;
+    code = code == PS_OK ? ps_publish_commit(&m->file, PS_FLUSHED, &w->err) : code;
+    ps_publish_abort(&m->file);
+    ps_arena_fini(&m->b.arena);
+    w->code = code;
 }
 
-static ps_code write_book(book *b, const char *path, ps_xlsx_report *report, ps_err *err) {
-    for (size_t i = 0; i < b->n_tables; i++) {
-        if (b->tables[i]->n_columns > MAX_COLUMNS) {
-            return ps_fail_file(err, PS_RANGE, path, "%zu columns, and a sheet has %d at most",
-                                b->tables[i]->n_columns, MAX_COLUMNS);
+/* False: it has failed, which its workbook says. */
+static bool begin_book(making *m, ps_workbook *w) {
+    static const ps_xlsx_limits OF_THE_FORMAT = {.rows = MAX_ROWS,
+                                                 .merged_cells = MAX_MERGED_CELLS};
+    *m = (making){.w = w,
+                  .b = {.tables = w->tables,
+                        .n_tables = w->n_tables,
+                        .names_sheets = w->names_sheets,
+                        .limits = w->limits != NULL ? *w->limits : OF_THE_FORMAT}};
+    for (size_t i = 0; i < w->n_tables; i++) {
+        if (w->tables[i]->n_columns > MAX_COLUMNS) {
+            w->code =
+                ps_fail_file(&w->err, PS_RANGE, w->path, "%zu columns, and a sheet has %d at most",
+                             w->tables[i]->n_columns, MAX_COLUMNS);
+            return false;
         }
     }
-    ps_code code = make_xlsx_file(b, path, err);
-    ps_buf_fini(&b->text);
-    ps_arena_fini(&b->arena);
-    if (report != NULL) {
-        *report = b->report;
+    const char *dir = ps_path_dir(&m->b.arena, w->path);
+    ps_code code = dir != NULL
+                       ? ps_publish_begin(&m->file, w->path, &w->err) /* the library would */
+                       : ps_fail_nomem(&w->err);                      /* print why not */
+    code = code == PS_OK ? ps_scratch_begin(dir, &m->scratch, &w->err) : code;
+    code = code == PS_OK
+               ? ps_child_begin(&m->child, make_in_child, m, sizeof(made), w->path, &w->err)
+               : code;
+    if (code != PS_OK) {
+        close_book(m, code);
     }
-    return code;
+    return code == PS_OK;
 }
 
-static const ps_xlsx_limits OF_THE_FORMAT = {.rows = MAX_ROWS, .merged_cells = MAX_MERGED_CELLS};
-
-ps_code ps_write_table_xlsx(const ps_table *table, const char *path, const ps_xlsx_limits *limits,
-                            ps_xlsx_report *report, ps_err *err) {
-    book b = {.tables = &table, .n_tables = 1, .limits = limits != NULL ? *limits : OF_THE_FORMAT};
-    return write_book(&b, path, report, err);
+static void end_book(making *m) {
+    ps_workbook *w = m->w;
+    made out = {.code = PS_OK};
+    ps_code code = ps_child_end(&m->child, &out, "[ERROR]", &w->err);
+    if (code == PS_OK) {
+        w->report = out.report;
+        w->err = out.err;
+        code = out.code;
+    }
+    close_book(m, code);
 }
 
-ps_code ps_write_tables_xlsx(const ps_table *const *tables, size_t n_tables, const char *path,
-                             ps_xlsx_report *report, ps_err *err) {
-    book b = {
-        .tables = tables, .n_tables = n_tables, .names_sheets = true, .limits = OF_THE_FORMAT};
-    return write_book(&b, path, report, err);
+/* Ends one of those that run, and puts the last one into its place. */
+static void end_any(making **running, size_t *n) {
+    const ps_child *children[PS_MAX_CHILDREN];
+    for (size_t i = 0; i < *n; i++) {
+        children[i] = &running[i]->child;
+    }
+    size_t i = ps_child_wait(children, *n);
+    making *ended = running[i];
+    end_book(ended);
+    running[i] = running[--*n];
+    running[*n] = ended;
+}
+
+static void write_workbooks(making *makings, size_t n_at_once, ps_workbook *books, size_t n) {
+    making *running[PS_MAX_CHILDREN]; /* those not in use after the others */
+    size_t n_running = 0;
+    size_t next = 0;
+    for (size_t i = 0; i < n_at_once; i++) {
+        running[i] = &makings[i];
+    }
+    while (n_running > 0 || next < n) {
+        if (next < n && ps_unfinished_is_ended()) {
+            books[next].code = ps_fail_file(&books[next].err, PS_IO, books[next].path,
+                                            "not written, since a signal ended the program");
+            next++;
+        } else if (next < n && n_running < n_at_once) {
+            n_running += begin_book(running[n_running], &books[next++]);
+        } else {
+            end_any(running, &n_running);
+        }
+    }
+}
+
+void ps_write_workbooks(ps_workbook *books, size_t n, size_t n_at_once) {
+    n_at_once = n_at_once > 0 ? n_at_once : ps_n_processors();
+    n_at_once = n_at_once < PS_MAX_CHILDREN ? n_at_once : PS_MAX_CHILDREN;
+    n_at_once = n_at_once < n ? n_at_once : n;
+    making *makings = n > 0 ? ps_calloc(n_at_once, sizeof *makings) : NULL;
+    for (size_t i = 0; i < n; i++) {
+        books[i].report = (ps_xlsx_report){0};
+        books[i].err = PS_ERR_INIT;
+        books[i].code = makings == NULL ? ps_fail_nomem(&books[i].err) : PS_OK;
+    }
+    if (makings != NULL) {
+        ps_unfinished_hold(); /* the library's own files */
+        write_workbooks(makings, n_at_once, books, n);
+        ps_unfinished_release();
+    }
+    ps_free(makings);
+}
+
+ps_code ps_write_workbook(ps_workbook *w, ps_err *err) {
+    ps_write_workbooks(w, 1, 1);
+    if (w->code != PS_OK && err != NULL) {
+        *err = w->err;
+    }
+    return w->code;
 }

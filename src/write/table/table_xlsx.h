@@ -24,14 +24,25 @@ typedef struct ps_xlsx_limits {
     size_t merged_cells; /* of a table with merged cells, which is made in memory */
 } ps_xlsx_limits;
 
-/* Writes the file: whole, or not at all. `report` may be NULL. Integers beyond 2^53, which Excel would round, make their
- * column text; reals keep 16 digits. PS_RANGE: more columns than a sheet has. */
-PS_MUST_USE ps_code ps_write_table_xlsx(const ps_table *table, const char *path,
-                                        const ps_xlsx_limits *limits, ps_xlsx_report *report,
-                                        ps_err *err);
+/* What is to be written, and how that went. */
+typedef struct ps_workbook {
+    const ps_table *const *tables; /* one sheet each, or more where a sheet has not rows enough */
+    size_t n_tables;
+    bool names_sheets; /* as their tables (31 characters at most), else "Sheet1" and on */
+    const char *path;  /* the three are borrowed */
+    const ps_xlsx_limits *limits; /* NULL: of the format */
 
-/* Several tables as sheets of one workbook, each named as its table (31 characters at most). */
-PS_MUST_USE ps_code ps_write_tables_xlsx(const ps_table *const *tables, size_t n_tables,
-                                         const char *path, ps_xlsx_report *report, ps_err *err);
+    ps_xlsx_report report;
+    ps_code code;
+    ps_err err;
+} ps_workbook;
+
+/* Writes the files, `n_at_once` at a time (0: one per processor): each whole, or not at all, which its code says. Integers
+ * beyond 2^53, which Excel would round, make their column text; reals keep 16 digits. PS_RANGE: more columns than a sheet
+ * has. Child processes make them: no other thread may run (base/child.h). */
+void ps_write_workbooks(ps_workbook *books, size_t n, size_t n_at_once);
+
+/* The same for one; the code and the error are those of the book. */
+PS_MUST_USE ps_code ps_write_workbook(ps_workbook *w, ps_err *err);
 
 #endif
