@@ -11,6 +11,7 @@
 #include "analyze/comm/topology.h"
 #include "analyze/core/analysis.h"
 #include "analyze/derived/comm_part.h"
+#include "analyze/mfu/flops_attention.h"
 #include "analyze/mfu/flops_operator.h"
 #include "analyze/rank/dispatch.h"
 #include "analyze/rank/host_activity.h"
@@ -82,10 +83,11 @@ typedef struct ps_report_kernel {
     double bytes_s;          /* of the chip; 0 unknown */
     ps_report_odd_flops odd; /* recorded FLOPs that contradict the shapes: in none of the above */
     ps_product product;      /* of those with FLOPs */
-    ps_kernel_family family; /* of the first */
-    bool is_vector;          /* the first ran on vector cores alone: it multiplies no matrices */
-    bool is_wide;            /* the inputs of the first have 32-bit floats */
-    bool has_types;          /* they are known */
+    ps_attention_form attention; /* of the first of those whose form is known */
+    ps_kernel_family family;     /* of the first */
+    bool is_vector; /* the first ran on vector cores alone: it multiplies no matrices */
+    bool is_wide;   /* the inputs of the first have 32-bit floats */
+    bool has_types; /* they are known */
     bool is_aicpu;
     const char *aicpu_types; /* of the inputs of one that is; NULL unknown */
     int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS]; /* of NONE 0 */
