@@ -3,6 +3,7 @@
 #include "support/pp_trace.h"
 #include "support/report_run.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "analyze/pipeline/pipeline.h"
@@ -302,6 +303,36 @@ static void receives(void **state) {
     }
 }
 
+/* Ranks 1 and 2 receive from 100 to 910, rank 0 sends to both from 800 on: 700 of each, which are not 1400 of a step of 1000. */
+static void receives_of_several_ranks(void **state) {
+    (void)state;
+    ps_trace *traces[3];
+    report_run o;
+    for (int rank = 0; rank < 3; rank++) {
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "Add", NULL, 0, 10, rank == 0 ? 800 : 100);
+        for (int to = 1; to < 3; to++) {
+            char name[64];
+            (void)snprintf(name, sizeof name, "hcom_%s__001_%d_1", rank == 0 ? "send" : "receive",
+                           to - 1);
+            if (rank != 0 && rank != to) {
+                continue;
+            }
+            uint32_t op =
+                rig_slice(&r, PS_SLICE_COMM_OP, r.group, name, rank == 0 ? 800 : 100, 910);
+            rig_text(&r, op, "opType", rank == 0 ? "hcom_send_" : "hcom_receive_");
+            ps_builder_arg_int(r.b, op, "srcRank", rank);
+            ps_builder_arg_int(r.b, op, "dstRank", rank == 0 ? to : 0);
+        }
+        traces[rank] = rig_seal(&r);
+    }
+    report_over(&o, traces, 3, NULL, NULL);
+    const char *text = report_text(&o, PS_RULE_RECEIVE_WAIT);
+    assert_non_null(strstr(text, "Receives of rank 1 wait 700 us in each step (70.0 %)"));
+    assert_non_null(strstr(text, "sends of rank 0"));
+    report_fini(&o);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(even_stages),
@@ -312,6 +343,7 @@ int main(void) {
         cmocka_unit_test(slow_stage),
         cmocka_unit_test(latency),
         cmocka_unit_test(receives),
+        cmocka_unit_test(receives_of_several_ranks),
         cmocka_unit_test(traces_with_labels),
         cmocka_unit_test(pause_of_the_first_stage),
     };
