@@ -357,8 +357,8 @@ bool ps_report_gather_leads(const ps_idle *idle, const ps_overlaps *overlaps,
 bool ps_report_goes_with_copies(int activity);
 bool ps_report_gather_operators(const ps_host_activity *host, const ps_idle *idle,
                                 ps_report_rank *r);
-bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, const ps_idle *idle,
-                            ps_report_rank *r, ps_err *err);
+bool ps_report_gather_waits(const ps_host_activity *host, const ps_overlaps *overlaps,
+                            const ps_idle *idle, ps_report_rank *r, ps_err *err);
 void ps_report_gather_fetches(const ps_host_activity *host, const ps_idle *idle, ps_report_rank *r);
 bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r);
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);
