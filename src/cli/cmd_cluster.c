@@ -226,7 +226,7 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     int printed = ps_report_results(cli, run);
     ps_report_written(cli, run, q->analyses, q->opts.export_type, q->path);
     if (q->n_analyses > 1) {
-        ps_report_modes(cli, run, q->analyses, q->optional);
+        ps_report_modes(cli, run, q->analyses, q->optional, NULL);
     } else {
         ps_report_ranks(cli, run);
     }

@@ -185,7 +185,8 @@ static void say_report_command_ranks(ps_cli *cli, const ps_run *run, const plan 
     if (fine) {
         ps_report_ranks(cli, run);
     } else {
-        ps_report_modes(cli, run, p->analyses, p->optional);
+        /* The command has ended with its own failure, and told it. */
+        ps_report_modes(cli, run, p->analyses, p->optional, &run->errors[run->n_analyses - 1]);
     }
 }
 

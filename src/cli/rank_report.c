@@ -367,8 +367,43 @@ static void report_missing(const ps_cli *cli, const modes *m, size_t a) {
     }
 }
 
+static bool is_failure(const ps_err *err) {
+    return err->code != PS_OK && err->code != PS_NOTHING;
+}
+
+static bool says_the_same(const ps_err *a, const ps_err *b) {
+    char x[1024];
+    char y[1024];
+    ps_err_format(a, x, sizeof x);
+    ps_err_format(b, y, sizeof y);
+    return is_failure(a) && is_failure(b) && strcmp(x, y) == 0;
+}
+
+/* One sentence for all analyses that failed for the same reason; none for the reason that was `said`. */
+static void report_failure(const ps_cli *cli, const ps_run *run, const ps_analysis *const *analyses,
+                           size_t a, const ps_err *said) {
+    const ps_err *err = &run->errors[a];
+    bool is_news = is_failure(err) && (said == NULL || !says_the_same(err, said));
+    for (size_t b = 0; is_news && b < a; b++) {
+        is_news = !says_the_same(&run->errors[b], err);
+    }
+    if (!is_news) {
+        return;
+    }
+    ps_buf line = {0};
+    for (size_t b = a; b < run->n_analyses; b++) {
+        if (says_the_same(&run->errors[b], err)) {
+            ps_buf_addf(&line, "%s%s", b > a ? ", " : "", analyses[b]->name);
+        }
+    }
+    char text[1024];
+    ps_err_format(err, text, sizeof text);
+    ps_cli_warn(cli, "%s: %s", ps_buf_str(&line), text);
+    ps_buf_fini(&line);
+}
+
 void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *const *analyses,
-                     const bool *optional) {
+                     const bool *optional, const ps_err *said) {
     for (size_t r = 0; r < run->n_ranks; r++) {
         if (run->ranks[r].status == PS_RANK_FAILED) {
             report_rank(cli, &run->ranks[r]);
@@ -376,12 +411,7 @@ void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *co
     }
     const modes m = {run, analyses, optional};
     for (size_t a = 0; a < run->n_analyses; a++) {
-        const ps_err *err = &run->errors[a];
-        if (err->code != PS_OK && err->code != PS_NOTHING) {
-            char text[1024];
-            ps_err_format(err, text, sizeof text);
-            ps_cli_warn(cli, "%s: %s", analyses[a]->name, text);
-        }
+        report_failure(cli, run, analyses, a, said);
         report_missing(cli, &m, a);
     }
     report_all_oddities(cli, run);

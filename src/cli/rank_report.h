@@ -17,9 +17,10 @@ void ps_report_cluster(const ps_cli *cli, const ps_cluster *cluster);
 void ps_report_ranks(const ps_cli *cli, const ps_run *run);
 
 /* The same for a run of several analyses, whose names are known: what an analysis lacks is said once for all ranks that
- * lack it. `optional` [analysis]: it ran only because a set of modes has it, or NULL. */
+ * lack it, and why it failed once for all that failed so. `optional` [analysis]: it ran only because a set of modes has it, or
+ * NULL. `said`: a failure that was told already, or NULL. */
 void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *const *analyses,
-                     const bool *optional);
+                     const bool *optional, const ps_err *said);
 
 /* Exit status of a run: all done, nothing, some, none. An optional analysis may have nothing to do. */
 int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *optional);

@@ -222,7 +222,8 @@ static void the_call_that_blocks(void **state) {
     maker m = begin();
     launch(&m, 20, 100, 200);
     (void)add(&m, PS_SLICE_CALL, m.host, "cudaMalloc", 230, 250);
-    (void)add(&m, PS_SLICE_CALL, m.host, "cudaStreamSynchronize", 150, 450);
+    (void)add(&m, PS_SLICE_CALL, m.host, "around", 150, 450); /* the innermost that fills half */
+    (void)add(&m, PS_SLICE_CALL, m.host, "cudaStreamSynchronize", 150, 440);
     launch(&m, 490, 500, 600);
     (void)add(&m, PS_SLICE_HOST_OP, m.host, "aten::item", 700, 730);
     (void)add(&m, PS_SLICE_HOST_OP, m.host, "aten::_local_scalar_dense", 705, 725);

@@ -165,11 +165,128 @@ static void the_kernel_that_takes_most(void **state) {
     }
 }
 
+/* --- attention ----------------------------------------------------------------------------------------------------------- */
+
+typedef struct attention_case {
+    const char *shape, *type, *mask;
+    bool is_wide, has_head, has_mask, has_types;
+} attention_case;
+
+/* On Ascend: the kernel has shapes and types, a mark on the host before it the layout and the mask. */
+static ps_trace *ascend_attention(const attention_case *c) {
+    rig r = rig_begin(1000);
+    if (c->mask != NULL) {
+        uint32_t mark = rig_host(&r, PS_SLICE_MARK_HOST, c->mask, 4, 5);
+        rig_text(&r, mark, "domain", "flash_attn_args");
+    }
+    char shapes[128];
+    char types[64];
+    (void)snprintf(shapes, sizeof shapes, "\"%s;%s;%s\"", c->shape, c->shape, c->shape);
+    (void)snprintf(types, sizeof types, "%s;%s;%s", c->type, c->type, c->type);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::attention", 9, 13);
+    uint32_t k = rig_kernel(&r, "FlashAttentionScore", shapes, 10, 100, 500);
+    rig_text(&r, k, "inputDataTypes", types);
+    return rig_seal(&r);
+}
+
+/* 4 * 8 * 1024 * 1024 * 64 operations and less in 400: below a fifth of 200 T/s. What is in place is not asked for, what is not known is
+ * said with "if". */
+static void attention_in_place(void **state) {
+    (void)state;
+    static const attention_case CASES[] = {
+        {"1,8,1024,64", "DT_BF16",
+         "{\"input_layout\": \"BNSD\", \"sparse_mode\": 2, \"actual_seq_qlen\": [], \"actual_seq_kvlen\": []}",
+         false, false, false, false},
+        {"1,8,1024,80", "DT_FLOAT",
+         "{\"input_layout\": \"BNSD\", \"sparse_mode\": 0, \"actual_seq_qlen\": [], \"actual_seq_kvlen\": []}",
+         true, true, true, true},
+        {"1,8,1024,128", "N/A",
+         "{\"input_layout\": \"BNSD\", \"sparse_mode\": 3, \"actual_seq_qlen\": [], \"actual_seq_kvlen\": []}",
+         false, false, false, true},
+    };
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        report_run o;
+        ps_trace *t = ascend_attention(&CASES[i]);
+        ps_analysis_opts opts = {.step_id = -1, .peak_tflops = 200};
+        report_over(&o, &t, 1, &opts, NULL);
+        assert_int_equal(o.code, PS_OK);
+        expect(&o, PS_RULE_LOW_MFU_ATTENTION, "head size", CASES[i].has_head);
+        expect(&o, PS_RULE_LOW_MFU_ATTENTION, "here it is 80", CASES[i].has_head);
+        expect(&o, PS_RULE_LOW_MFU_ATTENTION, "sparse_mode", CASES[i].has_mask);
+        expect(&o, PS_RULE_LOW_MFU_ATTENTION, "16-bit types", CASES[i].has_types);
+        expect(&o, PS_RULE_LOW_MFU_ATTENTION, "these are 32-bit floats", CASES[i].is_wide);
+        expect(&o, PS_RULE_LOW_MFU_ATTENTION, "if these are wider",
+               CASES[i].has_types && !CASES[i].is_wide);
+        report_fini(&o);
+    }
+}
+
+/* A queue that is empty where the task queue is at its best level already. */
+static void an_empty_queue(void **state) {
+    (void)state;
+    for (int is_set = 0; is_set < 2; is_set++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        if (is_set) {
+            ps_builder_meta(r.b, "ENV_VARIABLES", "{\"TASK_QUEUE_ENABLE\": \"2\"}");
+        }
+        for (int64_t at = 0; at < 900; at += 100) {
+            (void)rig_kernel(&r, "Add", NULL, at + 40, at + 45, at + 100);
+        }
+        finish(&o, &r);
+        expect(&o, PS_RULE_LAUNCH_DELAY, "Fused operators", true);
+        expect(&o, PS_RULE_LAUNCH_DELAY, "TASK_QUEUE_ENABLE", !is_set);
+        report_fini(&o);
+    }
+}
+
+/* A copy of 500 by direction and memory: what is pinned already is not to be pinned, what stays on the device is not fetched. */
+static void copies_that_nothing_hides(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *pins, *says;
+    } CASES[] = {{"Memcpy HtoD (Pageable -> Device)", " pin_memory=True", "Fetch the next batch"},
+                 {"Memcpy HtoD (Pinned -> Device)", NULL, "Fetch the next batch"},
+                 {"Memcpy DtoD (Device -> Device)", NULL, "within the device"}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        report_run o;
+        rig r = rig_begin(1000);
+        (void)rig_kernel(&r, "MatMul", NULL, 0, 5, 405);
+        (void)rig_slice(&r, PS_SLICE_COPY, r.stream, CASES[i].name, 405, 905);
+        finish(&o, &r);
+        char whole[1024];
+        (void)snprintf(whole, sizeof whole, " %s", advice(&o, PS_RULE_EXPOSED_COPIES));
+        assert_int_equal(strstr(whole, "pin_memory") != NULL, CASES[i].pins != NULL);
+        assert_non_null(strstr(whole, CASES[i].says));
+        report_fini(&o);
+    }
+}
+
+/* An allocator that is set already. */
+static void memory_that_is_allocated(void **state) {
+    (void)state;
+    static const char *const SET[] = {NULL,
+                                      "{\"PYTORCH_NPU_ALLOC_CONF\": \"expandable_segments:True\"}"};
+    for (size_t i = 0; i < sizeof SET / sizeof *SET; i++) {
+        report_run o;
+        run_gap(&o, SET[i], "aten::add", "aclrtMalloc");
+        expect(&o, PS_RULE_ALLOCATION, "expandable_segments", i == 0);
+        report_fini(&o);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_slow_host),       cmocka_unit_test(synchronising_calls),
-        cmocka_unit_test(conversions),       cmocka_unit_test(hiding_communication),
-        cmocka_unit_test(ranks_that_differ), cmocka_unit_test(the_kernel_that_takes_most),
+        cmocka_unit_test(a_slow_host),
+        cmocka_unit_test(synchronising_calls),
+        cmocka_unit_test(conversions),
+        cmocka_unit_test(hiding_communication),
+        cmocka_unit_test(ranks_that_differ),
+        cmocka_unit_test(the_kernel_that_takes_most),
+        cmocka_unit_test(attention_in_place),
+        cmocka_unit_test(an_empty_queue),
+        cmocka_unit_test(copies_that_nothing_hides),
+        cmocka_unit_test(memory_that_is_allocated),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 /* What a finding may promise: no more than the ranks leave that have as much to do; the order of findings; the verdict. Times in the
  * comments are microseconds. */
+#include "analyze/report/report_gains.h"
 #include "support/report_run.h"
 
 #include <stdio.h>
@@ -504,8 +505,22 @@ static void what_the_host_paces_pays_nothing(void **state) {
     }
 }
 
+/* Spans of 10 with 4 beside late communication, of which 7 were claimed: the 3 that were not are communication. Of 5 in both without any all
+ * count; of 5 with those 4 the other one and one of the 4; where other ranks took 2 off these may be any. */
+static void least_of_what_both_hold(void **state) {
+    (void)state;
+    ps_common_time idle = {.both_ns = 50, .own_ns = 100, .own_comm_ns = 40, .n_steps = 10};
+    ps_common_time beside = idle;
+    beside.both_comm_ns = 40;
+    assert_int_equal(ps_report_least_common_ns(&idle, 7, 7), 5);
+    assert_int_equal(ps_report_least_common_ns(&beside, 7, 7), 2);
+    assert_int_equal(ps_report_least_common_ns(&idle, 7, 5), 3);
+    assert_int_equal(ps_report_least_common_ns(&beside, 7, 3), 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(least_of_what_both_hold),
         cmocka_unit_test(another_rank_has_as_much_to_do),
         cmocka_unit_test(late_launches_leave_communication_alone),
         cmocka_unit_test(communication_in_two_findings_is_said),

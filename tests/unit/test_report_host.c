@@ -179,6 +179,19 @@ static void a_wait_of_several_causes_names_them(void **state) {
     }
 }
 
+/* Of the gap from 400 to 690 the innermost operator that still fills half is named: not the one around it, nor what fills less. */
+static void the_innermost_that_fills_a_gap(void **state) {
+    (void)state;
+    report_run o;
+    rig r = with_gap();
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "DDP.forward", 395, 688);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::linear", 405, 680);
+    (void)rig_host(&r, PS_SLICE_HOST_OP, "aten::addmm", 500, 600);
+    finish_gap(&o, &r);
+    assert_true(any_note(&o, "host: operators and Python: aten::linear"));
+    report_fini(&o);
+}
+
 /* A frame that runs in a range is Python: nobody named the frame. */
 static void frames_in_a_range_have_no_name_of_the_program(void **state) {
     (void)state;
@@ -319,6 +332,7 @@ int main(void) {
         cmocka_unit_test(fetching_without_frames),
         cmocka_unit_test(reads_of_the_hosts_own_memory),
         cmocka_unit_test(a_wait_of_several_causes_names_them),
+        cmocka_unit_test(the_innermost_that_fills_a_gap),
         cmocka_unit_test(frames_in_a_range_have_no_name_of_the_program),
         cmocka_unit_test(counts_say_what_is_counted),
     };

@@ -77,8 +77,9 @@ static void advice_is_not_done_already(void **state) {
     } CASES[] = {
         {"aten::_foreach_add_", 9, "9 kernels, with foreach operators already", "foreach=True"},
         {"aten::_fused_sgd_", 2, "2 kernels, with fused operators already", "fused=True"},
-        {"aten::add_", 3, "fused=True where the optimiser has it", "few kernels"},
-        {"aten::add_", 120, "Update all parameters in a few kernels", "already"}};
+        {"aten::add_", 3, "fused=True or foreach=True where the optimiser has it", "few kernels"},
+        {"aten::add_", 120, "fused=True or foreach=True", "already"},
+        {"aten::_foreach_add_", 120, "fused=True where the optimiser has it", "foreach=True"}};
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         report_run o;
         char advice[512];

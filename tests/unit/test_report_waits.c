@@ -118,6 +118,36 @@ static void absent_rank(void **state) {
     report_fini(&o);
 }
 
+/* Exposed are 600 on rank 0 and 560 on rank 1, which comes later; but it waits itself for rank 3, or for nobody knows whom, until 710: that
+ * one is to be looked at. Where the others were there before it, it is. */
+static void the_rank_to_look_at(void **state) {
+    (void)state;
+    static const struct {
+        shape of;
+        const char *said;
+    } CASES[] = {
+        {{.own = {0, 1}, .n_places = 4},
+         "See to rank 3, which was not captured, before rank 1: rank 1 itself waits 460 us for it."},
+        {{.own = {0, 1}, .n_places = 4, .no_peers = true},
+         "See to the ranks that were not captured before rank 1: it waits itself 460 us for them."},
+        {{.own = {0, 1}, .n_places = 4, .prompt = true}, "Look at what the rank with the least"}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        report_run o;
+        run_shape(&o, &CASES[i].of);
+        const ps_table *t = report_table(&o, "findings");
+        const char *advice = "";
+        for (size_t r = 0; r < t->n_rows; r++) {
+            bool is_it = strncmp(ps_table_cell(t, r, ps_table_column(t, "what"))->u.text,
+                                 "Exposed communication differs", 29) == 0;
+            advice = is_it ? ps_table_cell(t, r, ps_table_column(t, "try"))->u.text : advice;
+        }
+        if (strstr(advice, CASES[i].said) == NULL) {
+            fail_msg("'%s' is not in: %s", CASES[i].said, advice);
+        }
+        report_fini(&o);
+    }
+}
+
 /* The others of the job were there before rank 1, as its tasks say: then it is the one that all wait for. */
 static void last_of_a_part(void **state) {
     (void)state;
@@ -410,6 +440,7 @@ static void out_of_memory(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(absent_rank),
+        cmocka_unit_test(the_rank_to_look_at),
         cmocka_unit_test(last_of_a_part),
         cmocka_unit_test(metadata_name_the_rank),
         cmocka_unit_test(place_without_a_rank),

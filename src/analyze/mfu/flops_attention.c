@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "analyze/mfu/mfu_peak.h"
 #include "base/literal.h"
 
 static ps_attention_layout layout_of(const char *name) {
@@ -134,4 +135,19 @@ double ps_flops_attention(const ps_attention *a, const ps_shapes *in, size_t fir
     double heads = !has_heads ? 1 : (double)q->dims[a->layout == PS_LAYOUT_BNSD ? 1 : 2];
     double area = ps_attention_area(q->dims[s], k->dims[s], a->sparse_mode);
     return area > 0 ? 2 * (double)q->dims[b] * heads * head_sizes * area : 0;
+}
+
+ps_attention_form ps_attention_form_of(const ps_attention *a, const ps_shapes *in, size_t first,
+                                       const char *types) {
+    char type[64] = "";
+    bool has_type =
+        ps_list_item(types, first, type, sizeof type) && ps_flop_type_of(type) != PS_FLOP_UNSAID;
+    const ps_shape *q = ps_shapes_at(in, first);
+    bool hides_heads = a->layout == PS_LAYOUT_BSH || a->layout == PS_LAYOUT_SBH;
+    return (ps_attention_form){.is_known = true,
+                               .skips_blocks = a->sparse_mode >= 2,
+                               .is_packed = a->layout == PS_LAYOUT_TND,
+                               .has_type = has_type,
+                               .is_wide = has_type && ps_is_wide_float(type),
+                               .head_size = q->n > 0 && !hides_heads ? q->dims[q->n - 1] : 0};
 }

@@ -13,6 +13,15 @@
 
 #define PS_ATTENTION_BACKWARD 2.5
 
+/* What of a call of attention decides how it can be made faster. */
+typedef struct ps_attention_form {
+    bool is_known;          /* else all of it is not */
+    bool skips_blocks;      /* the mask is a flag by which the kernel leaves pairs out */
+    bool is_packed;         /* sequences of unlike length behind one another, without padding */
+    int64_t head_size;      /* of the queries; 0 unknown */
+    bool has_type, is_wide; /* the type of the queries is known; it is a 32-bit float */
+} ps_attention_form;
+
 typedef enum ps_attention_layout {
     PS_LAYOUT_UNKNOWN,
     PS_LAYOUT_BNSD,
@@ -40,6 +49,10 @@ bool ps_attention_parse(ps_arena *arena, const char *text, size_t n, ps_attentio
 
 /* Pairs of positions that are computed, -1 for sparse modes that need more than the two lengths (4 and up). */
 double ps_attention_area(int64_t q, int64_t k, int64_t sparse_mode);
+
+/* Of the same inputs; `types` is a list beside them (ps_list_item), or NULL. */
+ps_attention_form ps_attention_form_of(const ps_attention *a, const ps_shapes *in, size_t first,
+                                       const char *types);
 
 /* Of the forward pass, from inputs q, k, v at `first`, first + 1, first + 2; without v its heads are taken to be as long
  * as those of k. 0 unknown. *heads_hidden: BSH or SBH with fewer heads of k than of q: their sizes are taken from q. */

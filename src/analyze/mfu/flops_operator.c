@@ -83,19 +83,22 @@ static double convolve(const ps_operator_form *form, const ps_operator_call *cal
 }
 
 /* Whether it is causal must be said: there is no shape that tells. */
-static double attend(const ps_operator_form *form, const ps_operator_call *call,
-                     const ps_shapes *in) {
+static bool take_call(const ps_operator_form *form, const ps_operator_call *call,
+                      ps_attention *out) {
     char flag[16];
     if (!ps_list_item(call->values, form->causal, flag, sizeof flag)) {
-        return 0;
+        return false;
     }
     bool is_causal = strcmp(flag, "True") == 0;
-    if (!is_causal && strcmp(flag, "False") != 0) {
-        return 0;
-    }
-    ps_attention a = {.layout = form->layout, .sparse_mode = is_causal ? form->causal_mode : 0};
+    *out = (ps_attention){.layout = form->layout, .sparse_mode = is_causal ? form->causal_mode : 0};
+    return is_causal || strcmp(flag, "False") == 0;
+}
+
+static double attend(const ps_operator_form *form, const ps_operator_call *call,
+                     const ps_shapes *in) {
+    ps_attention a;
     bool heads_hidden = false;
-    return ps_flops_attention(&a, in, form->first, &heads_hidden);
+    return take_call(form, call, &a) ? ps_flops_attention(&a, in, form->first, &heads_hidden) : 0;
 }
 
 double ps_flops_operator(const ps_operator_form *form, const ps_operator_call *call,
@@ -125,6 +128,16 @@ double ps_flops_operator(const ps_operator_form *form, const ps_operator_call *c
         return PS_ATTENTION_BACKWARD * attend(form, call, scratch);
     }
     return 0;
+}
+
+ps_attention_form ps_operator_attention(const ps_operator_form *form, const ps_operator_call *call,
+                                        ps_shapes *scratch) {
+    ps_attention a;
+    bool attends = form->kind == OP_ATTENTION || form->kind == OP_ATTENTION_BACKWARD;
+    if (!attends || !ps_shapes_parse(call->dims, scratch) || !take_call(form, call, &a)) {
+        return (ps_attention_form){0};
+    }
+    return ps_attention_form_of(&a, scratch, form->first, call->types);
 }
 
 /* --- bytes ------------------------------------------------------------------------------------------------------ */

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "analyze/mfu/flops_attention.h"
 #include "analyze/mfu/mfu_peak.h"
 #include "analyze/rank/shapes.h"
 
@@ -36,6 +37,10 @@ typedef struct ps_operator_call {
 /* 0 when it cannot be known from this. `scratch` is overwritten. */
 double ps_flops_operator(const ps_operator_form *form, const ps_operator_call *call,
                          ps_shapes *scratch, ps_flop_type *type);
+
+/* Of a call with FLOPs: nothing is known of one that is no attention. `scratch` is overwritten. */
+ps_attention_form ps_operator_attention(const ps_operator_form *form, const ps_operator_call *call,
+                                        ps_shapes *scratch);
 
 /* What tensors `first` to `first` + n - 1 of the list take, those without dimensions aside; 0 when the type of one of the
  * others is not known. `types` is a list beside them (ps_list_item). */

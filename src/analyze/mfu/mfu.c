@@ -153,6 +153,11 @@ ps_product ps_mfu_product_of(const ps_mfu *m, uint32_t slice) {
     return PS_PRODUCT_OTHER;
 }
 
+ps_attention_form ps_mfu_attention_of(const ps_mfu *m, uint32_t slice) {
+    const ps_matrix_kernel *k = find_kernel_mfu(m, slice);
+    return k != NULL && k->flops > 0 ? k->attention : (ps_attention_form){0};
+}
+
 double ps_mfu_ratio(ps_kernel_flops f, int64_t dur_ns) {
     return f.flops > 0 && f.peak_flop_s > 0 && dur_ns > 0
                ? f.flops / ((double)dur_ns * 1e-9) / f.peak_flop_s

@@ -48,6 +48,9 @@ bool ps_mfu_is_matrix(const ps_mfu *m, uint32_t slice);
 /* What it multiplies; OTHER where that is not known, or it multiplies nothing. */
 ps_product ps_mfu_product_of(const ps_mfu *m, uint32_t slice);
 
+/* Of attention with FLOPs; nothing is known of other kernels. */
+ps_attention_form ps_mfu_attention_of(const ps_mfu *m, uint32_t slice);
+
 /* flops / seconds / peak, 0 when one of them is not known or the duration is 0. */
 double ps_mfu_ratio(ps_kernel_flops f, int64_t dur_ns);
 

@@ -64,6 +64,7 @@ static ps_code take_marker(ps_mfu_work *w, ps_matrix_kernel *k, uint32_t marker,
     if (is_read && ps_shapes_parse(facts.text[PS_FACT_IN_SHAPES], w->in)) {
         k->flops = ps_flops_attention(&a, w->in, 0, &k->heads_hidden);
         k->source = k->flops > 0 ? PS_FLOPS_SHAPES : PS_FLOPS_UNKNOWN;
+        k->attention = ps_attention_form_of(&a, w->in, 0, facts.text[PS_FACT_IN_TYPES]);
         k->name = k->flops > 0 ? facts.text[PS_FACT_OP_TYPE] : NULL;
     }
     ps_arena_fini(&arena);
@@ -103,6 +104,7 @@ static void take_backward(ps_mfu_work *w, const backward *b, ps_matrix_kernel *k
             k->flops = PS_ATTENTION_BACKWARD * f->flops;
             k->source = PS_FLOPS_SHAPES;
             k->heads_hidden = f->heads_hidden;
+            k->attention = f->attention;
             k->type = k->type == PS_FLOP_UNSAID ? f->type : k->type;
             k->name = ps_mfu_facts(w, k->slice).text[PS_FACT_OP_TYPE];
             return;

@@ -113,6 +113,7 @@ ps_code ps_mfu_operators(ps_mfu_work *w, ps_err *err) {
             k->flops = flops_of(w, form_of(&f, w->slices->name[op]), op, &k->type);
             k->source = PS_FLOPS_SHAPES;
             ps_operator_call call = call_of(w, op);
+            k->attention = ps_operator_attention(form_of(&f, w->slices->name[op]), &call, w->in);
             k->bytes = ps_operator_bytes(form_of(&f, w->slices->name[op]), &call, k->flops, w->in);
         } else {
             k->role =

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyze/mfu/flops_attention.h"
 #include "analyze/mfu/flops_operator.h"
 #include "analyze/mfu/mfu.h"
 #include "analyze/mfu/mfu_peak.h"
@@ -32,6 +33,7 @@ typedef struct ps_matrix_kernel {
     double flops;       /* 0 unknown */
     double shape_flops; /* of recorded ones: what was worked out before; 0 unknown */
     double bytes;       /* of its tensors; 0 unknown */
+    ps_attention_form attention;
     const char *
         name; /* of the record, the operator or the type of kernel that gave the FLOPs; NULL. Of the trace */
 } ps_matrix_kernel;

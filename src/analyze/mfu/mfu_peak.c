@@ -181,12 +181,23 @@ static bool peak_is_one_of(const char *text, const char *const *words) {
     return false;
 }
 
-ps_flop_type ps_flop_type_of(const char *name) {
-    char text[64];
-    normalise(name, text, sizeof text);
+/* "DT_FLOAT" and "c10::Float" are "FLOAT". */
+static const char *bare_type(const char *name, char *text, size_t size) {
+    normalise(name, text, size);
     const char *t = text;
     t = strncmp(t, "DT ", 3) == 0 ? t + 3 : t;
-    t = strncmp(t, "C10  ", 5) == 0 ? t + 5 : t;
+    return strncmp(t, "C10  ", 5) == 0 ? t + 5 : t;
+}
+
+bool ps_is_wide_float(const char *name) {
+    char text[64];
+    return peak_is_one_of(bare_type(name, text, sizeof text),
+                          (const char *const[]){"FLOAT", "FLOAT32", NULL});
+}
+
+ps_flop_type ps_flop_type_of(const char *name) {
+    char text[64];
+    const char *t = bare_type(name, text, sizeof text);
     if (*t == '\0' || strcmp(t, "N A") == 0 || strcmp(t, "UNDEFINED") == 0) {
         return PS_FLOP_UNSAID;
     }

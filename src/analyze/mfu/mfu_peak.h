@@ -36,6 +36,9 @@ bool ps_peak_of_chip(const char *name, ps_peak *out);
 /* Of a type's name: "DT_BF16", "FLOAT", "c10::Half", "signed char", "FLOAT8_E4M3FN". Blank and "N/A" are UNSAID. */
 ps_flop_type ps_flop_type_of(const char *name);
 
+/* Whether a type's name is that of a 32-bit float. */
+bool ps_is_wide_float(const char *name);
+
 /* The wider of the types of two operands: the narrow one is widened before it is multiplied. */
 ps_flop_type ps_flop_type_wider(ps_flop_type a, ps_flop_type b);
 

@@ -455,14 +455,37 @@ typedef struct by_start {
 
 PS_COMPARE(compare_dispatch_starts, by_start, PS_BY(start_ns))
 
+static bool fills_half(const meter *m, uint32_t slice, const ps_gap *g) {
+    int64_t length_ns = g->end_ns - g->start_ns;
+    return shared_ns(m, slice, g) >= length_ns - length_ns / 2;
+}
+
+static bool lies_in(const meter *m, uint32_t inner, uint32_t outer) {
+    return m->s->track[inner] == m->s->track[outer] &&
+           m->s->start_ns[inner] >= m->s->start_ns[outer] &&
+           dispatch_end_of(m, inner) <= dispatch_end_of(m, outer);
+}
+
+/* The longest; of those that fill half of the gap the innermost. */
+static bool is_better_call(const meter *m, uint32_t call, const ps_gap *g) {
+    uint32_t now = g->blocking;
+    if (now == PS_NONE) {
+        return true;
+    }
+    if (lies_in(m, call, now)) {
+        return fills_half(m, call, g);
+    }
+    bool is_around = lies_in(m, now, call) && fills_half(m, now, g);
+    return !is_around && shared_ns(m, call, g) > shared_ns(m, now, g);
+}
+
 static void take_call(const meter *m, uint32_t i, const by_start *order) {
     ps_dispatch *d = m->out;
     /* the first gap that ends after the call began, or one before it does */
     PS_PLACE(size_t, low, 0, d->n_worst, middle, order[middle].latest_end_ns <= m->s->start_ns[i])
     for (; low < d->n_worst && order[low].start_ns < dispatch_end_of(m, i); low++) {
         ps_gap *g = &d->worst[order[low].gap];
-        int64_t shared = shared_ns(m, i, g);
-        if (shared > 0 && (g->blocking == PS_NONE || shared > shared_ns(m, g->blocking, g))) {
+        if (shared_ns(m, i, g) > 0 && is_better_call(m, i, g)) {
             g->blocking = i;
         }
     }
@@ -472,8 +495,7 @@ static void forget_short_calls(const meter *m) {
     ps_dispatch *d = m->out;
     for (size_t i = 0; i < d->n_worst; i++) {
         ps_gap *g = &d->worst[i];
-        int64_t length = g->end_ns - g->start_ns;
-        if (g->blocking != PS_NONE && shared_ns(m, g->blocking, g) < length - length / 2) {
+        if (g->blocking != PS_NONE && !fills_half(m, g->blocking, g)) {
             g->blocking = PS_NONE;
         }
     }

@@ -51,7 +51,7 @@ typedef struct ps_gap {
     uint32_t prev, next; /* the work around it; PS_NONE at an edge */
     /* From end to end of the operators, and of the calls, that launched prev and next; PS_GAP_NO_IDLE unknown. */
     int64_t framework_idle_ns, call_idle_ns;
-    /* Of a gap among the longest: the call into the driver or runtime that fills half of it or more, PS_NONE. */
+    /* Of a gap among the longest: the innermost call into the driver or runtime that fills half of it or more, PS_NONE. */
     uint32_t blocking;
 } ps_gap;
 

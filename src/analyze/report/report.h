@@ -155,6 +155,8 @@ void ps_report_comm(ps_report *report);
 int64_t ps_report_exposed_gain_ns(const ps_report_member *m);
 /* What the member communicates itself and nothing can hide, since the optimiser's step awaits it; per step. */
 int64_t ps_report_awaited_own_ns(const ps_report_member *m);
+void ps_report_receives(ps_report *report,
+                        const ps_skew *skew); /* that wait for their sends, for comm */
 void ps_report_comm_kinds(ps_report *report); /* operators beside their like, for comm */
 /* Whether the tasks of the rank's collectives tell of waits, which are then in no time of an operator. */
 bool ps_report_knows_waits(const ps_report_member *m);
@@ -171,6 +173,9 @@ const char *ps_report_partial_text(const ps_report *report, char out[PS_PARTIAL_
 /* Of one of the member's peers; NULL: no rank is named. */
 const ps_report_waited *ps_report_waited_by(const ps_report *report, const ps_report_member *m,
                                             uint32_t peer);
+/* The one that the member's collectives wait for longest, with nothing computed beside them, and how long in a step; NULL: none is known. */
+const ps_report_waited *ps_report_most_waited(const ps_report *report, const ps_report_member *m,
+                                              int64_t *most_ns);
 /* "rank 3,", "rank 6, which was not captured," */
 const char *ps_report_waited_text(const ps_report_waited *x, char out[PS_WAITED_TEXT]);
 /* What the tasks of the member's collectives wait for, a sentence; for comm, of a member with tasks that wait. */

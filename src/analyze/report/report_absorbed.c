@@ -56,25 +56,20 @@ void ps_report_find_absorbed(ps_report *report) {
 
 int64_t ps_report_absorbed_ns(ps_report *report, const ps_finding *f) {
     const ps_report_member *m = ps_report_member_of(report, f->gain_rank);
-    ps_intervals both = {0};
+    ps_common_time sum = {0};
     ps_intervals room = {0};
     if (m == NULL || m->absorbed.n == 0 || f->spans.n == 0) {
         return 0;
     }
-    if (f->gain_rank != f->rank && !ps_report_claim_spans(m, f->rule, &room)) {
-        report->findings.failed = true;
-    }
+    bool is_of_other = f->gain_rank != f->rank; /* whose claim is the gain itself */
+    bool ok = !is_of_other || ps_report_claim_spans(m, f->rule, &room);
     ps_intervals_unite(&room);
-    const ps_intervals *spans = f->gain_rank != f->rank ? &room : &f->spans;
-    if (!ps_intervals_both(&m->absorbed, spans, &both)) {
-        report->findings.failed = true;
-    }
-    int64_t n_steps = ps_report_steps_of(m);
-    int64_t ns = ps_intervals_length_ns(&both) / n_steps;
-    int64_t elsewhere_ns = ps_intervals_length_ns(spans) / n_steps - ns;
-    ps_intervals_fini(&both);
+    ok = ok && ps_report_add_common(m, is_of_other ? &room : &f->spans, &m->absorbed, &sum);
     ps_intervals_fini(&room);
-    return ps_report_part_of_gain(f->gain_ns, ns, elsewhere_ns);
+    report->findings.failed = report->findings.failed || !ok;
+    return ok ? ps_report_least_common_ns(&sum, is_of_other ? f->gain_ns : f->claimed_ns,
+                                          f->gain_ns)
+              : 0;
 }
 
 bool ps_report_all_absorb(const ps_report *report) {

@@ -45,28 +45,105 @@ static void end_advice(text *t) {
 
 /* --- the host ------------------------------------------------------------------------------------------------------------- */
 
+static void add_task_queue(text *t, const ps_report_rank *r) {
+    if (r->task_queue < 2) {
+        add(t, "; ", "TASK_QUEUE_ENABLE=2%s", r->task_queue < 0 ? NOT_SET : "");
+    }
+}
+
+static void add_governor(text *t, const ps_report_rank *r) {
+    if (strcmp(r->governor, "performance") != 0) {
+        add(t, "; ", "the CPU governor performance%s", r->governor[0] == '\0' ? NOT_SET : "");
+    }
+}
+
+/* A variable with the value that it should have: known as such, of which nothing is to be said, as another one, or not known. */
+static void add_setting(text *t, const char *between, const ps_report_rank *r, const char *variable,
+                        const char *value) {
+    char room[32];
+    const char *now = ps_report_variable(r, variable, room);
+    if (now == NULL || strcmp(now, value) != 0) {
+        add(t, between, "%s=%s%s", variable, value, now == NULL ? NOT_SET : "");
+    }
+}
+
 const char *ps_report_free_advice(const ps_report *report, const ps_report_member *m, char *out,
                                   size_t size) {
     const ps_report_rank *r = m->facts;
-    if (report->vendor != PS_VENDOR_ASCEND) {
+    if (report->vendor == PS_VENDOR_OTHER) {
         return NULL;
     }
     text t = begin_advice(out, size);
-    add(&t, "",
-        "Launch fewer and larger kernels; the causes say where the host is late. Fused operators of "
-        "torch_npu");
-    if (r->task_queue < 2) {
-        add(&t, "; ", "TASK_QUEUE_ENABLE=2%s", r->task_queue < 0 ? NOT_SET : "");
+    add(&t, "", "Launch fewer and larger kernels; the causes say where the host is late.");
+    if (report->vendor == PS_VENDOR_NVIDIA) {
+        add(&t, " ",
+            "For what is launched kernel by kernel CUDA graphs (torch.cuda.graphs, make_graphed_callables) or "
+            "torch.compile(mode=\"reduce-overhead\"); the process bound to the cores of the GPU's NUMA node, if it is "
+            "not yet");
+        add_governor(&t, r);
+        end_advice(&t);
+        return out;
     }
+    add(&t, " ", "Fused operators of torch_npu");
+    add_task_queue(&t, r);
     if (r->cpu_affinity < 1) {
         add(&t, "; ", "CPU_AFFINITY_CONF=1 (coarse) or 2 (fine)%s",
             r->cpu_affinity < 0 ? NOT_SET : "");
     }
-    if (strcmp(r->governor, "performance") != 0) {
-        add(&t, "; ", "the CPU governor performance%s", r->governor[0] == '\0' ? NOT_SET : "");
-    }
+    add_governor(&t, r);
     if (!r->trains) {
-        add(&t, "; ", "in serving MINDIE_ASYNC_SCHEDULING_ENABLE=1");
+        add(&t, "; ", "in serving MINDIE_ASYNC_SCHEDULING_ENABLE=1%s", NOT_SET);
+    }
+    end_advice(&t);
+    return out;
+}
+
+const char *ps_report_launch_advice(const ps_report *report, const ps_report_member *m, char *out,
+                                    size_t size) {
+    text t = begin_advice(out, size);
+    add(&t, "",
+        "A healthy queue is milliseconds deep. Make the host faster, or the kernels larger.");
+    if (report->vendor == PS_VENDOR_NVIDIA) {
+        add(&t, " ", "For what is launched kernel by kernel CUDA graphs or torch.compile.");
+    } else if (report->vendor == PS_VENDOR_ASCEND) {
+        add(&t, " ",
+            "Fused operators; for what is launched kernel by kernel graph mode (torchair)");
+        add_task_queue(&t, m->facts);
+        end_advice(&t);
+    }
+    return out;
+}
+
+const char *ps_report_allocation_advice(const ps_report *report, const ps_report_member *m,
+                                        char *out, size_t size) {
+    static const char *const VARIABLES[] = {[PS_VENDOR_OTHER] = NULL,
+                                            [PS_VENDOR_ASCEND] = "PYTORCH_NPU_ALLOC_CONF",
+                                            [PS_VENDOR_NVIDIA] = "PYTORCH_CUDA_ALLOC_CONF"};
+    static const char EXPANDABLE[] = "expandable_segments:True";
+    const char *variable = VARIABLES[report->vendor];
+    char room[32];
+    const char *now = variable != NULL ? ps_report_variable(m->facts, variable, room) : NULL;
+    text t = begin_advice(out, size);
+    add(&t, "",
+        "The allocator's cache does not hold what the next step needs: less memory in use, sizes that "
+        "stay the same; no empty_cache() in the loop, if there is one.");
+    if (variable != NULL && (now == NULL || strstr(now, EXPANDABLE) == NULL)) {
+        add(&t, " ", "%s=%s%s.", variable, EXPANDABLE, now == NULL ? NOT_SET : "");
+    }
+    return out;
+}
+
+const char *ps_report_frequency_advice(const ps_report_member *m, bool is_below, char *out,
+                                       size_t size) {
+    text t = begin_advice(out, size);
+    const char *governor = m->facts->governor;
+    if (strcmp(governor, "performance") != 0) {
+        add(&t, "", "cpupower frequency-set -g performance%s",
+            governor[0] == '\0' ? " (if that is not the governor yet)" : "");
+    }
+    if (is_below) {
+        add(&t, "; ", "%s deep idle states, if they are on, and look at the temperature",
+            t.n > 0 ? "switch off" : "Switch off");
     }
     end_advice(&t);
     return out;
@@ -146,6 +223,66 @@ const char *ps_report_sync_advice(const ps_report *report, const ps_report_membe
     return out;
 }
 
+const char *ps_report_comm_wait_advice(const ps_report *report, const ps_report_member *m,
+                                       char *out, size_t size) {
+    text t = begin_advice(out, size);
+    add(&t, "",
+        "Wait on the device and not on the host: async_op=True and wait() just before the result is used; no "
+        "barrier() in the loop. If gradient norms or losses are read in each step (item()): every N steps.");
+    if (report->vendor == PS_VENDOR_NVIDIA) {
+        add_blocking(&t, m->facts, "TORCH_NCCL_BLOCKING_WAIT");
+    }
+    return out;
+}
+
+/* What of the copies that nothing hides goes which way, and comes from memory that is not pinned, or of which nobody knows. */
+typedef struct copied {
+    int64_t in_ns, out_ns, within_ns, pageable_ns, unknown_ns;
+} copied;
+
+static copied copied_of(const ps_report_rank *r) {
+    copied c = {0};
+    for (size_t i = 0; i < r->n_copies; i++) {
+        const ps_report_copies *x = &r->copies[i];
+        const char *direction = x->direction != NULL ? x->direction : "";
+        bool is_in = strcmp(direction, "H2D") == 0;
+        bool is_out = strcmp(direction, "D2H") == 0;
+        int64_t *way = is_in ? &c.in_ns : is_out ? &c.out_ns : &c.within_ns;
+        *way = ps_i64_plus(*way, x->alone_ns);
+        if ((is_in || is_out) && x->memory == NULL) {
+            c.unknown_ns = ps_i64_plus(c.unknown_ns, x->alone_ns);
+        } else if ((is_in || is_out) && strcmp(x->memory, "pageable") == 0) {
+            c.pageable_ns = ps_i64_plus(c.pageable_ns, x->alone_ns);
+        }
+    }
+    return c;
+}
+
+/* What is a tenth of them at least. */
+const char *ps_report_copies_advice(const ps_report_member *m, char *out, size_t size) {
+    copied c = copied_of(m->facts);
+    int64_t all_ns = ps_i64_plus(ps_i64_plus(c.in_ns, c.out_ns), c.within_ns);
+    text t = begin_advice(out, size);
+    if (c.pageable_ns > all_ns / 10) {
+        add(&t, " ", "pin_memory=True and to(device, non_blocking=True).");
+    } else if (c.unknown_ns > all_ns / 10) {
+        add(&t, " ",
+            "If the host's memory is not pinned: pin_memory=True and to(device, non_blocking=True).");
+    }
+    if (c.in_ns > all_ns / 10) {
+        add(&t, " ", "Fetch the next batch on a stream of its own while this one computes.");
+    }
+    if (c.out_ns > all_ns / 10) {
+        add(&t, " ", "Keep results on the device, or take them to the host every N steps.");
+    }
+    if (c.within_ns > all_ns / 10) {
+        add(&t, " ",
+            "Of copies within the device: write where the result is wanted instead of copying it.");
+    }
+    add(&t, " ", "Larger and fewer copies.");
+    return out;
+}
+
 /* --- communication ---------------------------------------------------------------------------------------------------------- */
 
 /* What the collectives of a rank do, and how large they are. */
@@ -173,6 +310,19 @@ static comm_shape shape_of(const ps_report_member *m) {
         }
     }
     return s;
+}
+
+/* Operators that go through the buffer in pieces. */
+static void add_hccl_buffer(text *t, const ps_report_rank *r, const comm_shape *s) {
+    char room[32];
+    const char *set = ps_report_variable(r, "HCCL_BUFFSIZE", room);
+    int64_t mb = 0;
+    bool is_set = set != NULL && ps_parse_i64(set, strlen(set), &mb) && mb > 0;
+    int64_t buffer = is_set && mb < INT32_MAX ? mb * 1000000 : HCCL_BUFFER;
+    if (s->largest_bytes > buffer) {
+        add(t, " ", "HCCL_BUFFSIZE above %lld%s, since operators are larger.",
+            (long long)(buffer / 1000000), set == NULL ? NOT_SET : "");
+    }
 }
 
 const char *ps_report_overlap_advice(const ps_report *report, const ps_report_member *m, char *out,
@@ -208,15 +358,17 @@ const char *ps_report_overlap_advice(const ps_report *report, const ps_report_me
     }
     end_advice(&t);
     if (report->vendor == PS_VENDOR_ASCEND) {
-        add(&t, s.any_small ? " " : "", "%s",
-            s.any_small ? "HCCL_OP_EXPANSION_MODE=AIV for small messages." : "");
-        add(&t, s.largest_bytes > HCCL_BUFFER ? " " : "", "%s",
-            s.largest_bytes > HCCL_BUFFER ? "HCCL_BUFFSIZE above 200, since operators are larger."
-                                          : "");
+        size_t before = t.n;
+        if (s.any_small) {
+            add_setting(&t, " ", m->facts, "HCCL_OP_EXPANSION_MODE", "AIV");
+        }
+        add(&t, "", "%s", t.n > before ? " for small messages." : "");
+        add_hccl_buffer(&t, m->facts, &s);
     } else if (report->vendor == PS_VENDOR_NVIDIA) {
         add(&t, " ",
-            "CUDA_DEVICE_MAX_CONNECTIONS=1 with sequence parallelism; NCCL_BUFFSIZE, "
-            "NCCL_MIN_NCHANNELS, NCCL_ALGO, NCCL_PROTO.");
+            "With sequence parallelism CUDA_DEVICE_MAX_CONNECTIONS=1%s. If NCCL's own choice does not fit: "
+            "NCCL_BUFFSIZE, NCCL_MIN_NCHANNELS, NCCL_ALGO, NCCL_PROTO.",
+            NOT_SET);
     }
     return out;
 }
@@ -236,10 +388,10 @@ const char *ps_report_packets_advice(const ps_report *report, const ps_report_me
     if (s.gathers) {
         add(&t, " ", "Coalesced all-gathers.");
     }
-    if (report->vendor == PS_VENDOR_ASCEND && s.largest_bytes > HCCL_BUFFER) {
-        add(&t, " ", "HCCL_BUFFSIZE above 200, since operators are larger than that.");
+    if (report->vendor == PS_VENDOR_ASCEND) {
+        add_hccl_buffer(&t, m->facts, &s);
     } else if (report->vendor == PS_VENDOR_NVIDIA) {
-        add(&t, " ", "NCCL_BUFFSIZE.");
+        add(&t, " ", "If NCCL cuts operators into pieces: NCCL_BUFFSIZE.");
     }
     return out;
 }
@@ -259,14 +411,52 @@ bool ps_report_has_odd_size(const char *shapes, int64_t tile) {
     return odd;
 }
 
+/* Where the worst kernel is a backward pass its form is that of the forward one. */
+static void add_attention_advice(text *t, ps_vendor vendor, const ps_report_kernel *k) {
+    const ps_attention_form *form = &k->attention;
+    add(t, "", "%s", form->is_packed ? "More tokens in one call" : "Longer sequences in one call");
+    if (!form->is_packed) {
+        add(t, " ", "(packed, if they are padded now)");
+    }
+    add(t, ", ", "more heads or batch in a call");
+    if (form->head_size == 0) {
+        add(t, ", ", "a head size of 64 or 128, if it is another one");
+    } else if (form->head_size % 64 != 0) {
+        add(t, ", ", "a head size of 64 or 128 (here it is %lld)", (long long)form->head_size);
+    }
+    if (form->is_wide || !form->has_type) {
+        add(t, ", ", "16-bit types (%s)",
+            form->is_wide ? "these are 32-bit floats" : "if these are wider");
+    }
+    end_advice(t);
+    if (!form->skips_blocks) {
+        add(t, " ", "If the mask is causal%s, give it as a flag and not as a tensor: %s.",
+            form->is_known ? " (all pairs are computed)" : " and is not told so yet",
+            vendor == PS_VENDOR_ASCEND ? "sparse_mode 2 or 3 of npu_fusion_attention"
+                                       : "is_causal=True");
+    }
+    if (vendor == PS_VENDOR_ASCEND) {
+        add(t, " ",
+            "If tensors are transposed for it: the input_layout in which they already are.");
+    } else if (vendor == PS_VENDOR_NVIDIA) {
+        add(t, " ",
+            "If the chip is newer than what the kernel was written for: a backend of its generation "
+            "(FlashAttention-3 or cuDNN on Hopper).");
+    }
+}
+
 const char *ps_report_mfu_advice(const ps_report *report, ps_rule_id rule,
                                  const ps_report_kernel *k, char *out, size_t size) {
-    if (rule != PS_RULE_LOW_MFU && rule != PS_RULE_LOW_MFU_CONVOLUTION) {
-        return NULL;
-    }
     bool is_conv = rule == PS_RULE_LOW_MFU_CONVOLUTION;
     bool is_ascend = report->vendor == PS_VENDOR_ASCEND;
     text t = begin_advice(out, size);
+    if (rule == PS_RULE_LOW_MFU_ATTENTION) {
+        add_attention_advice(&t, report->vendor, k);
+        return out;
+    }
+    if (rule != PS_RULE_LOW_MFU && !is_conv) {
+        return NULL;
+    }
     if (ps_report_has_odd_size(k->shapes, SMALL_TILE) || k->shapes[0] == '\0') {
         add(&t, "",
             is_conv ? "Channels that are multiples of 16, larger"
@@ -277,7 +467,8 @@ const char *ps_report_mfu_advice(const ps_report *report, ps_rule_id rule,
         : is_conv ? "Larger batches"
                   : "Larger microbatches");
     if (k->is_wide || !k->has_types) {
-        add(&t, ", ", k->has_types ? "16-bit types (these are 32-bit floats)" : "16-bit types");
+        add(&t, ", ", "16-bit types (%s)",
+            k->is_wide ? "these are 32-bit floats" : "if these are wider");
     }
     end_advice(&t);
     if (is_ascend && !is_conv && !ps_findings_has(&report->findings, PS_RULE_CONVERSION)) {

@@ -4,11 +4,24 @@
 
 #include "analyze/report/report.h"
 
-enum { PS_ADVICE_TEXT = 512 };
+enum { PS_ADVICE_TEXT = 768 };
 
 /* Of a device that waits for the host, and of synchronising calls. */
 const char *ps_report_free_advice(const ps_report *report, const ps_report_member *m, char *out,
                                   size_t size);
+/* Of a queue that is empty. */
+const char *ps_report_launch_advice(const ps_report *report, const ps_report_member *m, char *out,
+                                    size_t size);
+const char *ps_report_allocation_advice(const ps_report *report, const ps_report_member *m,
+                                        char *out, size_t size);
+/* Of CPUs: `is_below` their full frequency, or of a governor alone. */
+const char *ps_report_frequency_advice(const ps_report_member *m, bool is_below, char *out,
+                                       size_t size);
+/* Of copies that nothing hides, by direction and memory. */
+const char *ps_report_copies_advice(const ps_report_member *m, char *out, size_t size);
+/* Of a host that waits for communication. */
+const char *ps_report_comm_wait_advice(const ps_report *report, const ps_report_member *m,
+                                       char *out, size_t size);
 const char *ps_report_copy_advice(const ps_report *report, const ps_report_member *m, char *out,
                                   size_t size);
 const char *ps_report_sync_advice(const ps_report *report, const ps_report_member *m, char *out,

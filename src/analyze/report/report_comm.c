@@ -331,8 +331,8 @@ static void sum_overtaken(const ps_report *report, const ps_skew *skew, lateness
     }
 }
 
-/* The rank for which others waited longest in sum, and how long; collectives or receives. `less` (or NULL) is not counted. */
-static const ps_report_member *most_late(const ps_report *report, const ps_skew *skew, bool p2p,
+/* The rank for which others waited longest in collectives, and how long; `less` is not counted. */
+static const ps_report_member *most_late(const ps_report *report, const ps_skew *skew,
                                          const lateness *less, int64_t *late_ns) {
     const ps_report_member *worst = NULL;
     *late_ns = 0;
@@ -340,11 +340,10 @@ static const ps_report_member *most_late(const ps_report *report, const ps_skew 
         int64_t sum = 0;
         for (size_t r = 0; r < skew->n_rows; r++) {
             const ps_skew_row *row = &skew->rows[r];
-            sum = ps_i64_plus(sum, row->rank == report->members[i].index && row->is_p2p == p2p
-                                       ? row->late_ns
-                                       : 0);
+            sum = ps_i64_plus(
+                sum, row->rank == report->members[i].index && !row->is_p2p ? row->late_ns : 0);
         }
-        sum -= less != NULL ? less[report->members[i].index].overtaken_ns : 0;
+        sum -= less[report->members[i].index].overtaken_ns;
         if (sum > *late_ns) {
             *late_ns = sum;
             worst = &report->members[i];
@@ -445,7 +444,7 @@ static void find_late(ps_report *report, const ps_skew *skew) {
         return;
     }
     sum_overtaken(report, skew, less);
-    const ps_report_member *m = most_late(report, skew, false, less, &late_ns);
+    const ps_report_member *m = most_late(report, skew, less, &late_ns);
     double share = m != NULL ? ps_percent(ps_report_per_step(m, late_ns), report->step_ns) : 0;
     if (m != NULL && ps_rule_fires(&report->findings, PS_RULE_LATE_ARRIVAL, share)) {
         tell_late(report, skew, m, late_ns, &less[m->index]);
@@ -453,65 +452,10 @@ static void find_late(ps_report *report, const ps_skew *skew) {
     ps_free(less);
 }
 
-PS_COMPARE_POINTERS(most_waited, ps_skew_receive, PS_BY_DOWN(waited_ns) PS_BY_PLACE)
-
-static void show_receives(ps_report *report, const ps_skew *skew, const ps_report_member *m,
-                          int64_t late_ns) {
-    const ps_skew_receive **own = ps_calloc(skew->n_receives + 1, sizeof *own);
-    size_t n = 0;
-    if (own == NULL) {
-        report->findings.failed = true;
-        return;
-    }
-    for (size_t i = 0; i < skew->n_receives; i++) {
-        if (skew->receives[i].sender == m->index) {
-            own[n++] = &skew->receives[i];
-        }
-    }
-    qsort(own, n, sizeof *own, most_waited);
-    for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
-        const ps_report_member *to = comm_member_of(report, own[i]->receiver);
-        char note[96];
-        (void)snprintf(note, sizeof note, "waits for the send of rank %s", PS_RANK(m->rank));
-        if (to != NULL && own[i]->waited_ns > 0 && own[i]->waited_ns >= late_ns / 100) {
-            ps_report_show_op(report, to, &to->facts->comm.ops[own[i]->receive_op],
-                              own[i]->waited_ns, note);
-        }
-    }
-    ps_free(own);
-}
-
-/* Part of it is the bubble that every schedule has: no gain is told. */
-static void find_receives(ps_report *report, const ps_skew *skew) {
-    int64_t late_ns = 0;
-    const ps_report_member *m = most_late(report, skew, true, NULL, &late_ns);
-    double share = m != NULL ? ps_percent(ps_report_per_step(m, late_ns), report->step_ns) : 0;
-    if (m == NULL || !ps_rule_fires(&report->findings, PS_RULE_RECEIVE_WAIT, share)) {
-        return;
-    }
-    char stage[32] = "";
-    bool is_pipeline = report->chart != NULL || report->n_stages > 1;
-    if (m->stage >= 0) {
-        (void)snprintf(stage, sizeof stage, " (stage %d)", (int)m->stage);
-    }
-    ps_findings_add(
-        &report->findings,
-        (ps_finding){
-            .rule = PS_RULE_RECEIVE_WAIT, .rank = m->rank, .stage = m->stage, .value = share},
-        "Receives wait %s in each step for sends of rank %s%s (%.1f %% of a step).%s",
-        ps_ns_text_of(ps_report_per_step(m, late_ns)).text, PS_RANK(m->rank), stage, share,
-        is_pipeline ? " A part of it is the bubble that the schedule has anyway." : "");
-    if (!is_pipeline) {
-        ps_findings_remedy(&report->findings,
-                           "Look at what that rank does before its sends: its kernels, its host.");
-    }
-    show_receives(report, skew, m, late_ns);
-}
-
 static void find_comm_waiting(ps_report *report) {
     if (report->has_skew) {
         find_late(report, &report->skew);
-        find_receives(report, &report->skew);
+        ps_report_receives(report, &report->skew);
     }
 }
 
@@ -585,6 +529,31 @@ static bool is_first_of_stage(const ps_report *report, size_t i) {
     return true;
 }
 
+/* Where the rank with the least exposed communication waits in it itself for one that was not captured, and longer than it is behind the
+ * rank with the most, that one is to be looked at. */
+static bool say_absent(const ps_report *report, const spread *s, char *out, size_t size) {
+    int64_t behind_ns = comm_exposed_ns(s->most) - comm_exposed_ns(s->least);
+    int64_t ns = 0;
+    const ps_report_waited *x = ps_report_most_waited(report, s->least, &ns);
+    char whom[PS_WAITED_TEXT];
+    bool is_named = x != NULL && x->is_absent && ns > behind_ns;
+    if (is_named) {
+        (void)snprintf(
+            out, size,
+            "See to %s before rank %s: rank %s itself waits %s for it. Its own capture tells why it "
+            "comes late.",
+            ps_report_waited_text(x, whom), PS_RANK(s->least->rank), PS_RANK(s->least->rank),
+            ps_ns_text_of(ns).text);
+    } else if (s->least->absent_ns > behind_ns) {
+        (void)snprintf(
+            out, size,
+            "See to the ranks that were not captured before rank %s: it waits itself %s for them. "
+            "Their own captures tell why they come late.",
+            PS_RANK(s->least->rank), ps_ns_text_of(s->least->absent_ns).text);
+    }
+    return is_named || s->least->absent_ns > behind_ns;
+}
+
 static void find_spread(ps_report *report, const metric *x) {
     spread worst = {0};
     int64_t most_ns = 0;
@@ -627,7 +596,11 @@ static void find_spread(ps_report *report, const metric *x) {
         slow->stage >= 0 ? "" : " Their stages are unknown: that they do the same work is assumed.",
         ps_report_partial_text(report, partial), report->job.is_partial ? PS_OTHERS_UNKNOWN : "");
     bool any_kernels = slow->facts->n_kernels > 0 || x->remedy_without_kernels == NULL;
-    ps_findings_remedy(&report->findings, any_kernels ? x->remedy : x->remedy_without_kernels);
+    char absent[256];
+    bool is_absent = !x->most_is_slow && say_absent(report, &worst, absent, sizeof absent);
+    ps_findings_remedy(&report->findings, is_absent     ? absent
+                                          : any_kernels ? x->remedy
+                                                        : x->remedy_without_kernels);
     show_ranks(report, &worst, x);
 }
 

@@ -317,6 +317,37 @@ static void show_edge(ps_report *report, const ps_report_member *m, ps_report_ev
     }
 }
 
+/* By cause, the most first: at most three, of a twentieth each. */
+static void advise_on_edges(ps_report *report, const ps_report_member *m) {
+    char text[PS_ADVICE_TEXT];
+    bool said[PS_N_ACTIVITIES] = {false};
+    size_t at = 0;
+    for (int k = 0; k < 3 && at < sizeof text; k++) {
+        int most = -1;
+        int64_t most_ns = ps_report_edges_ns(m) / 20;
+        for (int cause = 0; cause < PS_N_ACTIVITIES; cause++) {
+            const int64_t *ns = m->facts->idle_ns[cause];
+            int64_t ends_ns =
+                ps_report_per_step(m, ps_i64_plus(ns[PS_SHARE_BEFORE], ns[PS_SHARE_AFTER]));
+            bool is_more = !said[cause] && ends_ns > most_ns;
+            most = is_more ? cause : most;
+            most_ns = is_more ? ends_ns : most_ns;
+        }
+        if (most < 0) {
+            break;
+        }
+        said[most] = true;
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%s %s",
+                               k == 0 ? "Shorten what the host does there: " : ", ",
+                               ps_activity_text((ps_activity)most), ps_ns_text_of(most_ns).text);
+    }
+    if (at > 0 && at < sizeof text) {
+        (void)snprintf(text + at, sizeof text - at,
+                       ". In the first step of a capture the profiler's own start may be in it.");
+        ps_findings_remedy(&report->findings, text);
+    }
+}
+
 static double edges_share(const ps_report *report, const ps_report_member *m, const void *none) {
     (void)none;
     return m->computing_ns > 0 ? ps_percent(ps_report_edges_ns(m), report->step_ns) : 0;
@@ -350,6 +381,7 @@ static void find_edges(ps_report *report) {
         ends ? ps_ns_text_of(worst->after_ns).text : "", ends ? " after the last" : "",
         ends ? "together " : "", all.value, bubble,
         worst->has_no_ends ? " How long it goes on behind its last work is told by no table." : "");
+    advise_on_edges(report, worst);
     show_edge(report, worst, worst->facts->before, "before the first work");
     show_edge(report, worst, worst->facts->after, "after the last work");
     claim_spans(report, worst, PS_RULE_BEFORE_FIRST_WORK);
@@ -392,6 +424,9 @@ static void find_prompt(ps_report *report, const ps_report_member *shown) {
         (int64_t)worst->facts->delays.n > worst->facts->n_launches ? " and communication" : "",
         ps_ns_text_of((int64_t)worst->facts->delays.median_ns).text,
         ps_ns_text_of((int64_t)worst->facts->delays.p95_ns).text, where);
+    char advice[PS_ADVICE_TEXT];
+    ps_findings_remedy(&report->findings,
+                       ps_report_launch_advice(report, worst, advice, sizeof advice));
     if (worst != shown) {
         show_gaps(report, worst, true);
     }
@@ -527,6 +562,9 @@ static const char *remedy_of(const ps_report *report, const ps_stop_rule *rule,
     if (rule->rule == PS_RULE_BLOCKING_COPY) {
         return ps_report_copy_advice(report, m, out, size);
     }
+    if (rule->rule == PS_RULE_ALLOCATION) {
+        return ps_report_allocation_advice(report, m, out, size);
+    }
     return rule->rule == PS_RULE_DATA_LOADING ? ps_report_fetch_remedy(m) : NULL;
 }
 
@@ -656,6 +694,9 @@ static void find_comm_stop(ps_report *report) {
         "On rank %s the host is in a blocking call for %s of each step in which the device does nothing "
         "but communicate; what it could launch meanwhile comes later.",
         PS_RANK(worst->rank), ps_ns_text_of(comm_ns(worst)).text);
+    char advice[PS_ADVICE_TEXT];
+    ps_findings_remedy(&report->findings,
+                       ps_report_comm_wait_advice(report, worst, advice, sizeof advice));
     for (int which = PS_ACTIVITY_COPY; which <= PS_ACTIVITY_SYNC; which++) {
         const ps_report_stops *stops = &worst->facts->stops[which];
         for (size_t i = 0; i < stops->n_top; i++) {
@@ -750,6 +791,8 @@ static void find_copies(ps_report *report) {
         "link could carry is not in the capture.%s",
         PS_RANK(worst->rank), ps_ns_text_of(worst->copies_ns).text,
         ps_report_step_text(report, worst, step), all.value, kinds, hidden);
+    char advice[PS_ADVICE_TEXT];
+    ps_findings_remedy(&report->findings, ps_report_copies_advice(worst, advice, sizeof advice));
     show_copies(report, worst);
     claim_spans(report, worst, PS_RULE_EXPOSED_COPIES);
 }

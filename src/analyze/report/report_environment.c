@@ -5,6 +5,7 @@
 
 #include "analyze/rank/step_index.h"
 #include "analyze/report/report.h"
+#include "analyze/report/report_advice.h"
 #include "analyze/report/report_findings.h"
 #include "base/literal.h"
 #include "base/num.h"
@@ -162,6 +163,8 @@ static void find_cpu_frequency(ps_report *report) {
                        found.value, c->lowest_mhz);
     }
     ps_findings_add(f, found, "%s%s", governor, below);
+    char advice[PS_ADVICE_TEXT];
+    ps_findings_remedy(f, ps_report_frequency_advice(m, is_below, advice, sizeof advice));
     if (is_governed(m)) {
         char here[128];
         char share[32] = "";

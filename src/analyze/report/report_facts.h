@@ -11,6 +11,7 @@
 #include "analyze/comm/topology.h"
 #include "analyze/core/analysis.h"
 #include "analyze/derived/comm_part.h"
+#include "analyze/mfu/flops_attention.h"
 #include "analyze/mfu/flops_operator.h"
 #include "analyze/rank/dispatch.h"
 #include "analyze/rank/host_activity.h"
@@ -82,10 +83,11 @@ typedef struct ps_report_kernel {
     double bytes_s;          /* of the chip; 0 unknown */
     ps_report_odd_flops odd; /* recorded FLOPs that contradict the shapes: in none of the above */
     ps_product product;      /* of those with FLOPs */
-    ps_kernel_family family; /* of the first */
-    bool is_vector;          /* the first ran on vector cores alone: it multiplies no matrices */
-    bool is_wide;            /* the inputs of the first have 32-bit floats */
-    bool has_types;          /* they are known */
+    ps_attention_form attention; /* of the first of those whose form is known */
+    ps_kernel_family family;     /* of the first */
+    bool is_vector; /* the first ran on vector cores alone: it multiplies no matrices */
+    bool is_wide;   /* the inputs of the first have 32-bit floats */
+    bool has_types; /* they are known */
     bool is_aicpu;
     const char *aicpu_types; /* of the inputs of one that is; NULL unknown */
     int64_t conversion_ns[PS_N_CONVERSIONS], n_conversions[PS_N_CONVERSIONS]; /* of NONE 0 */
@@ -355,8 +357,8 @@ bool ps_report_gather_leads(const ps_idle *idle, const ps_overlaps *overlaps,
 bool ps_report_goes_with_copies(int activity);
 bool ps_report_gather_operators(const ps_host_activity *host, const ps_idle *idle,
                                 ps_report_rank *r);
-bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, const ps_idle *idle,
-                            ps_report_rank *r, ps_err *err);
+bool ps_report_gather_waits(const ps_host_activity *host, const ps_overlaps *overlaps,
+                            const ps_idle *idle, ps_report_rank *r, ps_err *err);
 void ps_report_gather_fetches(const ps_host_activity *host, const ps_idle *idle, ps_report_rank *r);
 bool ps_report_gather_copies(const ps_links *links, const ps_overlaps *overlaps, ps_report_rank *r);
 bool ps_report_gather_counters(const ps_trace *trace, ps_report_rank *r);

@@ -545,47 +545,43 @@ static int64_t late_comm_in_ns(const ps_report_member *m, const ps_intervals *li
     return sum_ns;
 }
 
-/* Two findings on one rank, or on several: sums over their steps. own: all of the first one; comm: of it, beside late communication. */
-typedef struct common_time {
-    int64_t both_ns, own_ns, both_comm_ns, own_comm_ns;
-    int64_t n_steps;
-    bool is_known;
-} common_time;
-
-static void add_common(ps_report *report, const ps_finding *x, const ps_finding *y,
-                       const ps_report_member *m, common_time *sum) {
+bool ps_report_add_common(const ps_report_member *m, const ps_intervals *own,
+                          const ps_intervals *others, ps_common_time *sum) {
     ps_intervals both = {0};
+    bool ok = ps_intervals_both(own, others, &both);
+    sum->both_ns = ps_i64_plus(sum->both_ns, ps_intervals_length_ns(&both));
+    sum->own_ns = ps_i64_plus(sum->own_ns, ps_intervals_length_ns(own));
+    sum->both_comm_ns = ps_i64_plus(sum->both_comm_ns, late_comm_in_ns(m, &both));
+    sum->own_comm_ns = ps_i64_plus(sum->own_comm_ns, late_comm_in_ns(m, own));
+    sum->n_steps += ps_report_steps_of(m);
+    ps_intervals_fini(&both);
+    return ok;
+}
+
+int64_t ps_report_least_common_ns(const ps_common_time *sum, int64_t claimed_ns, int64_t gain_ns) {
+    int64_t both_comm_ns = sum->both_comm_ns / sum->n_steps;
+    int64_t both_idle_ns = sum->both_ns / sum->n_steps - both_comm_ns;
+    int64_t own_comm_ns = sum->own_comm_ns / sum->n_steps;
+    int64_t spare_ns = above_zero(sum->own_ns / sum->n_steps - claimed_ns);
+    int64_t spare_comm_ns = spare_ns < own_comm_ns ? spare_ns : own_comm_ns;
+    int64_t bound_ns = above_zero(claimed_ns - gain_ns);
+    return above_zero(above_zero(both_comm_ns - spare_comm_ns) +
+                      above_zero(both_idle_ns - (spare_ns - spare_comm_ns)) - bound_ns);
+}
+
+/* False where spans of one of them are not known on the member. */
+static bool add_findings(ps_report *report, const ps_finding *x, const ps_finding *y,
+                         const ps_report_member *m, ps_common_time *sum) {
     ps_intervals own_room = {0};
     ps_intervals room = {0};
     const ps_intervals *own = spans_on(report, x, m, &own_room);
     const ps_intervals *others = own != NULL ? spans_on(report, y, m, &room) : NULL;
-    sum->is_known = sum->is_known && others != NULL;
-    if (others != NULL) {
-        if (!ps_intervals_both(own, others, &both)) {
-            report->findings.failed = true;
-        }
-        sum->both_ns = ps_i64_plus(sum->both_ns, ps_intervals_length_ns(&both));
-        sum->own_ns = ps_i64_plus(sum->own_ns, ps_intervals_length_ns(own));
-        sum->both_comm_ns = ps_i64_plus(sum->both_comm_ns, late_comm_in_ns(m, &both));
-        sum->own_comm_ns = ps_i64_plus(sum->own_comm_ns, late_comm_in_ns(m, own));
-        sum->n_steps += ps_report_steps_of(m);
+    if (others != NULL && !ps_report_add_common(m, own, others, sum)) {
+        report->findings.failed = true;
     }
-    ps_intervals_fini(&both);
     ps_intervals_fini(&own_room);
     ps_intervals_fini(&room);
-}
-
-/* The least of what lies in the spans of both that the gain of the first must count. The spans hold more than was claimed where
- * communication is counted in part: that may be the communication in both. What other ranks took off may be any. */
-static int64_t least_shared_ns(const ps_finding *x, const common_time *sum) {
-    int64_t both_comm_ns = sum->both_comm_ns / sum->n_steps;
-    int64_t both_idle_ns = sum->both_ns / sum->n_steps - both_comm_ns;
-    int64_t own_comm_ns = sum->own_comm_ns / sum->n_steps;
-    int64_t spare_ns = above_zero(sum->own_ns / sum->n_steps - x->claimed_ns);
-    int64_t spare_comm_ns = spare_ns < own_comm_ns ? spare_ns : own_comm_ns;
-    int64_t bound_ns = above_zero(x->claimed_ns - x->gain_ns);
-    return above_zero(above_zero(both_comm_ns - spare_comm_ns) +
-                      above_zero(both_idle_ns - (spare_ns - spare_comm_ns)) - bound_ns);
+    return others != NULL;
 }
 
 /* What both count in a step, as their spans say, on the rank of the first; where that is about all ranks on that of the second, and where
@@ -594,17 +590,18 @@ static int64_t shared_ns(ps_report *report, const ps_finding *x, const ps_findin
     const ps_report_member *m = ps_report_member_of(report, x->rank);
     bool is_of_all = x->n_spans_on > 0;
     m = m == NULL && is_of_all ? ps_report_member_of(report, y->rank) : m;
-    common_time sum = {.is_known = m != NULL || is_of_all};
-    for (size_t i = 0; sum.is_known && i < report->n_members; i++) {
+    ps_common_time sum = {0};
+    bool is_known = m != NULL || is_of_all;
+    for (size_t i = 0; is_known && i < report->n_members; i++) {
         if (m == NULL || m == &report->members[i]) {
-            add_common(report, x, y, &report->members[i], &sum);
+            is_known = add_findings(report, x, y, &report->members[i], &sum);
         }
     }
-    if (!sum.is_known || sum.n_steps == 0) {
+    if (!is_known || sum.n_steps == 0) {
         return -1;
     }
     int64_t launches_ns = shared_launches_ns(x, y);
-    int64_t ns = least_shared_ns(x, &sum);
+    int64_t ns = ps_report_least_common_ns(&sum, x->claimed_ns, x->gain_ns);
     ns = ns > launches_ns ? ns : launches_ns;
     ns = ns < x->gain_ns ? ns : x->gain_ns;
     return ns < y->gain_ns ? ns : y->gain_ns;

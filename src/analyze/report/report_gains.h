@@ -54,13 +54,20 @@ bool ps_report_replay_is_like(const ps_report *report);
 void ps_report_find_absorbed(ps_report *report);
 /* Of the gain of a finding of the member (NULL: of several) whose spans are known and united, per step: what lies before the last wait for ranks that are not here. */
 int64_t ps_report_absorbed_ns(ps_report *report, const ps_finding *f);
-/* Of a gain whose spans are longer than it (they hold waits that are not in it): the part that lies in some of them. What lies
- * `elsewhere` is in the gain as well, so that the two together are no more than it. */
-static inline int64_t ps_report_part_of_gain(int64_t gain_ns, int64_t part_ns,
-                                             int64_t elsewhere_ns) {
-    int64_t most_ns = gain_ns > elsewhere_ns ? gain_ns - elsewhere_ns : 0;
-    return part_ns < most_ns ? part_ns : most_ns;
-}
+
+/* Spans of a gain, and what of them lies in other spans too, on one rank or on several: sums over their steps. comm: of these, beside
+ * communication that stands alone because the host is late. */
+typedef struct ps_common_time {
+    int64_t both_ns, own_ns, both_comm_ns, own_comm_ns;
+    int64_t n_steps;
+} ps_common_time;
+
+/* Adds what the united spans have on the member. False when memory is out. */
+bool ps_report_add_common(const ps_report_member *m, const ps_intervals *own,
+                          const ps_intervals *others, ps_common_time *sum);
+/* Per step: the least of what both hold that a gain must count. The spans hold more than was `claimed` where communication is counted in
+ * part: that may be the communication in both. What other ranks took off from there to the gain may be any. */
+int64_t ps_report_least_common_ns(const ps_common_time *sum, int64_t claimed_ns, int64_t gain_ns);
 /* Whether every rank has such waits. */
 bool ps_report_all_absorb(const ps_report *report);
 

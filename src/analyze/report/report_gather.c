@@ -275,7 +275,7 @@ static ps_code gather_idle(const ps_map_input *in, const ps_links *links,
                   ps_report_gather_kernels(in, links, &paying, r, err) &&
                   ps_report_gather_host(&host, overlaps, &idle, r) &&
                   ps_report_gather_operators(&host, &idle, r) &&
-                  ps_report_gather_waits(links, overlaps, &idle, r, err) &&
+                  ps_report_gather_waits(&host, overlaps, &idle, r, err) &&
                   ps_report_gather_copies(links, overlaps, r) &&
                   gather_comm_tasks(overlaps, &idle, r);
         ps_report_gather_fetches(&host, &idle, r);

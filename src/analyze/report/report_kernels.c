@@ -5,6 +5,7 @@
 
 #include "analyze/mfu/mfu.h"
 #include "analyze/rank/kernel_args.h"
+#include "analyze/rank/shapes.h"
 #include "analyze/report/report_facts.h"
 #include "analyze/report/report_pmu.h"
 #include "analyze/stats/alike.h"
@@ -128,6 +129,8 @@ static bool add_flops(kernels *k, uint32_t slice, ps_report_kernel *kind) {
     }
     if (f.flops > 0 && f.peak_flop_s > 0 && dur_ns > 0 && !is_wide_float(k, slice)) {
         kind->product = ps_mfu_product_of(k->mfu, slice);
+        kind->attention =
+            kind->attention.is_known ? kind->attention : ps_mfu_attention_of(k->mfu, slice);
         kind->n_flops++;
         kind->flops_ns = ps_i64_plus(kind->flops_ns, dur_ns);
         kind->flops += f.flops;
@@ -165,10 +168,13 @@ static bool look_at_first(kernels *k, uint32_t slice, ps_report_kernel *kind) {
     bool ok = ps_classify(&k->classifier, slice, &kind_of);
     kind->family = (ps_kernel_family)kind_of.family;
     kind->is_vector = kind_of.core == PS_CORE_VECTOR;
-    kind->has_types = types != NULL;
-    kind->is_wide =
-        types != NULL && (has_word(types, "float", true) || has_word(types, "FLOAT", true) ||
-                          strstr(types, "DT_FLOAT;") != NULL);
+    char first[64];
+    kind->has_types = types != NULL && ps_list_item(types, 0, first, sizeof first) &&
+                      ps_flop_type_of(first) != PS_FLOP_UNSAID;
+    char type[64];
+    for (size_t i = 0; types != NULL && ps_list_item(types, i, type, sizeof type); i++) {
+        kind->is_wide = kind->is_wide || ps_is_wide_float(type);
+    }
     return ok;
 }
 

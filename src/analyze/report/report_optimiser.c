@@ -166,24 +166,32 @@ static bool is_capturable(const char *range) {
     return found;
 }
 
+/* What updates parameters in fewer or faster kernels than the way that is in use. */
+static const char *better_way(const ps_report_optimiser *o, ps_vendor vendor) {
+    bool is_plain = o->way == PS_OPTIMISER_PLAIN;
+    return o->way == PS_OPTIMISER_FUSED ? "Fewer parameter groups"
+           : vendor == PS_VENDOR_NVIDIA
+               ? is_plain ? "fused=True or foreach=True where the optimiser has it"
+                          : "fused=True where the optimiser has it"
+           : vendor == PS_VENDOR_ASCEND ? "Fused optimisers of torch_npu (NpuFusedAdamW ...)"
+                                        : "A fused optimiser";
+}
+
 bool ps_report_optimiser_remedy(const ps_report *report, const ps_report_member *m, char *out,
                                 size_t size) {
     const ps_report_optimiser *o = &m->facts->optimiser;
     double limit = report->findings.thresholds[PS_RULE_OPTIMISER_LAUNCHES];
-    if (o->name == NULL || (double)o->n_kernels > limit) {
+    if (o->name == NULL) {
         return false;
     }
-    bool is_nvidia = report->vendor == PS_VENDOR_NVIDIA;
-    bool is_fused = o->way == PS_OPTIMISER_FUSED;
-    (void)snprintf(
-        out, size,
-        "%s%sA step of the optimiser launches %lld kernel%s%s: it is not their number that takes the time.",
-        is_fused                             ? "Fewer parameter groups"
-        : is_nvidia                          ? "fused=True where the optimiser has it"
-        : report->vendor == PS_VENDOR_ASCEND ? "Fused optimisers of torch_npu (NpuFusedAdamW ...)"
-                                             : "A fused optimiser",
-        is_nvidia && is_capturable(o->name) ? "; capturable=True with CUDA graphs. " : ". ",
-        (long long)o->n_kernels, o->n_kernels == 1 ? "" : "s", WAYS[o->way]);
+    (void)snprintf(out, size, "%s%sA step of the optimiser launches %lld kernel%s%s%s.",
+                   better_way(o, report->vendor),
+                   report->vendor == PS_VENDOR_NVIDIA && is_capturable(o->name)
+                       ? "; capturable=True with CUDA graphs. "
+                       : ". ",
+                   (long long)o->n_kernels, o->n_kernels == 1 ? "" : "s", WAYS[o->way],
+                   (double)o->n_kernels > limit ? ""
+                                                : ": it is not their number that takes the time");
     return true;
 }
 

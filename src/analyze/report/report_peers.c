@@ -389,18 +389,25 @@ void ps_report_absent_rank(ps_report *report) {
 
 /* --- what communication that nothing hides waits for ------------------------------------------------------------------------ */
 
+const ps_report_waited *ps_report_most_waited(const ps_report *report, const ps_report_member *m,
+                                              int64_t *most_ns) {
+    const ps_report_waited *most = NULL;
+    *most_ns = 0;
+    for (size_t i = 0; i < m->facts->comm_waits.n_peers; i++) {
+        const ps_report_waited *x = ps_report_waited_by(report, m, (uint32_t)i);
+        int64_t ns = x != NULL ? waited_ns_of(report, m, x) : 0;
+        most = ns > *most_ns ? x : most;
+        *most_ns = ns > *most_ns ? ns : *most_ns;
+    }
+    return most;
+}
+
 void ps_report_say_waits(const ps_report *report, const ps_report_member *m, char *out,
                          size_t size) {
     const ps_comm_waits *w = &m->facts->comm_waits;
     int64_t n_steps = m->facts->n_steps > 0 ? (int64_t)m->facts->n_steps : 1;
-    const ps_report_waited *most = NULL;
     int64_t most_ns = 0;
-    for (size_t i = 0; i < w->n_peers; i++) {
-        const ps_report_waited *x = ps_report_waited_by(report, m, (uint32_t)i);
-        int64_t ns = x != NULL ? waited_ns_of(report, m, x) : 0;
-        most = ns > most_ns ? x : most;
-        most_ns = ns > most_ns ? ns : most_ns;
-    }
+    const ps_report_waited *most = ps_report_most_waited(report, m, &most_ns);
     char rest[64] = "";
     int64_t exposed_ns = m->exposed_ns - m->receive_ns;
     int64_t rest_ns = exposed_ns - ps_i64_plus(w->transfer_ns, w->wait_ns) / n_steps;

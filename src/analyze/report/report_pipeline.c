@@ -31,6 +31,8 @@ typedef struct pipes {
     size_t n_numbers, n_pipelines;
     const stage **of_number; /* [n] scratch */
     int64_t step_ns;         /* mean of the chart's */
+    double ideal;            /* the schedule's own bubble, percent; below 0: not known */
+    double bubble;           /* of the mean stage, percent */
     ps_idmap
         part_steps; /* of each pipeline (part_key), those that are in no mean: they have fewer ops than others */
     size_t n_part_steps;
@@ -352,7 +354,9 @@ static void show_stage(const pipes *p, int32_t number, stage_time_fn *of) {
 }
 
 typedef struct bubble_text {
-    char whole[64], ideal[192], unequal[96], others[224], parts[192], busiest[128];
+    char whole[64], ideal[192], unequal[256], others[224], parts[192], busiest[192];
+    int64_t
+        unequal_ns; /* what the schedule would take less with equal stages; 0: nothing, or not known */
     bool is_most_others; /* most of the bubble is for another pipeline, which is this one: */
     int32_t last_pipeline;
 } bubble_text;
@@ -400,22 +404,18 @@ static void say_other_pipelines(const pipes *p, int64_t bubble_ns, bubble_text *
 
 /* What the figures of the bubble stand beside: the step in full, the schedule's own bubble, the part of unequal stages. */
 static void say_beside(const pipes *p, int64_t bubble_ns, bubble_text *out) {
-    const ps_table *steps = ps_report_chart_table(p->report, "PipelineStep");
-    double ideal = steps != NULL && ps_table_column(steps, "ideal") != SIZE_MAX
-                       ? ps_column_real(steps, 0, "ideal")
-                       : -1;
     *out = (bubble_text){.whole = ""};
     if (p->report->step_ns > p->step_ns) {
         (void)snprintf(out->whole, sizeof out->whole, " (which takes %s in all)",
                        ps_ns_text_of(p->report->step_ns).text);
     }
-    if (ideal >= 0) {
+    if (p->ideal >= 0) {
         (void)snprintf(
             out->ideal, sizeof out->ideal,
             " %s itself has %.1f %% with this number of microbatches, were all stages equally fast and nothing "
             "lost between them.",
             p->report->chart->schedule[0] != '\0' ? p->report->chart->schedule : "The schedule",
-            ideal);
+            p->ideal);
     }
     if (p->n_part_steps == 1) {
         (void)snprintf(
@@ -430,26 +430,44 @@ static void say_beside(const pipes *p, int64_t bubble_ns, bubble_text *out) {
             "none of these figures.",
             p->n_part_steps, p->n_pipelines > 1 ? " of pipelines" : "");
     }
-    int64_t unequal_ns = ps_report_replay_is_like(p->report) ? balanced_gain_ns(p) : 0;
-    if (unequal_ns > 0) {
-        (void)snprintf(out->unequal, sizeof out->unequal,
-                       " Of it, %s would go if all stages were equally fast (replayed).",
-                       ps_ns_text_of(unequal_ns).text);
-    }
+    out->unequal_ns = ps_report_replay_is_like(p->report) ? balanced_gain_ns(p) : 0;
     say_other_pipelines(p, bubble_ns, out);
 }
 
+/* The schedule's own part of the bubble is what more microbatches lessen. */
+static bool is_the_schedules(const pipes *p) {
+    return p->ideal < 0 || p->ideal > p->bubble / 2;
+}
+
+/* What most of the stalls are, where the schedule is not it. */
+static const char *most_of_stalls(const pipes *p, const bubble_text *beside, int64_t bubble_ns) {
+    int64_t for_stages_ns = 0;
+    int64_t transfer_ns = 0;
+    int64_t other_ns = 0;
+    for (size_t i = 0; i < p->n; i++) {
+        const stage *s = &p->stages[i];
+        for_stages_ns = ps_i64_plus(for_stages_ns, mean(s->for_stages_ns, s->n_steps));
+        transfer_ns = ps_i64_plus(transfer_ns, mean(s->transfer_ns, s->n_steps));
+        other_ns = ps_i64_plus(other_ns, mean(s->other_ns, s->n_steps));
+    }
+    return beside->unequal_ns > bubble_ns / 4 ? "the stages, which are not equally fast"
+           : transfer_ns >= for_stages_ns && transfer_ns >= other_ns
+               ? "why stages do not start though the results of others are there (transfer, launch, host)"
+           : other_ns > for_stages_ns ? "why stages stand still that wait for no other (host, data)"
+                                      : "the stages that others wait for";
+}
+
 /* Only what would help here. */
-static void advise_on_bubble(pipes *p, const bubble_text *beside) {
-    char text[320];
+static void advise_on_bubble(pipes *p, const bubble_text *beside, int64_t bubble_ns) {
+    char text[400];
     char schedule[192] = "";
     const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
     size_t best = ps_report_replay_is_like(p->report) ? ps_report_best_schedule(replay) : SIZE_MAX;
     if (best != SIZE_MAX) {
         (void)snprintf(
             schedule, sizeof schedule,
-            "; another schedule (of those replayed with this number of microbatches %.64s gains "
-            "most, %s)",
+            "%s (of those replayed with this number of microbatches %.64s gains most, %s)",
+            is_the_schedules(p) ? "; another schedule" : " Another schedule",
             ps_column_text(replay, best, "schedule"),
             ps_ns_text_of(ps_column_int(replay, best, "gain", 0)).text);
     }
@@ -459,11 +477,22 @@ static void advise_on_bubble(pipes *p, const bubble_text *beside) {
             "Find what makes pipeline %d later than the others: most of the bubble is for it, and no "
             "schedule shortens that.",
             (int)beside->last_pipeline);
-        ps_findings_remedy(&p->report->findings, text);
-        return;
+    } else if (is_the_schedules(p)) {
+        (void)snprintf(
+            text, sizeof text, "More microbatches in a step%s%s.",
+            p->ideal < 0 ? ", if the bubble is the schedule's own (how much of it is, is not known)"
+                         : "",
+            schedule);
+    } else {
+        (void)snprintf(
+            text, sizeof text,
+            "Look at %s: the schedule's own bubble is %.1f %% of a step, this one %.1f %%, and more "
+            "microbatches shorten no more than the former.%s%s",
+            most_of_stalls(p, beside, bubble_ns), p->ideal, p->bubble, schedule,
+            schedule[0] != '\0' ? "." : "");
     }
-    (void)snprintf(text, sizeof text,
-                   "More microbatches in a step%s. docs/bubble.md explains the figures.", schedule);
+    size_t n = strlen(text);
+    (void)snprintf(text + n, sizeof text - n, " docs/bubble.md explains the figures.");
     ps_findings_remedy(&p->report->findings, text);
 }
 
@@ -484,11 +513,24 @@ static int64_t say_busiest(const pipes *p, int64_t bubble_ns, bubble_text *out) 
     if (gain_ns >= bubble_ns) {
         return bubble_ns;
     }
-    if (bubble_ns - gain_ns > bubble_ns / 10) {
-        (void)snprintf(out->busiest, sizeof out->busiest, " %s still works for %s without it.",
-                       name_stage(p, most, true).text, ps_ns_text_of(busy_ns).text);
+    if (bubble_ns - gain_ns > bubble_ns / 10 || out->unequal_ns > gain_ns) {
+        (void)snprintf(out->busiest, sizeof out->busiest,
+                       " With the work as it is %s still works for %s without it.",
+                       name_stage(p, most, false).text, ps_ns_text_of(busy_ns).text);
     }
     return gain_ns;
+}
+
+/* The gain leaves the work where it is; with equal stages some of it moves, which may win more than that. */
+static void say_unequal(int64_t gain_ns, bubble_text *out) {
+    if (out->unequal_ns > 0) {
+        (void)snprintf(
+            out->unequal, sizeof out->unequal,
+            " Moving work is another way, and may win %s: were all stages equally fast, the same "
+            "schedule would take %s less (replayed).",
+            out->unequal_ns > gain_ns ? "more" : "a part of it",
+            ps_ns_text_of(out->unequal_ns).text);
+    }
 }
 
 /* The bubble of the mean stage is warm-up + stall + cool-down. */
@@ -505,6 +547,7 @@ static void find_bubble(pipes *p) {
     int64_t n = (int64_t)p->n;
     int64_t bubble_ns = mean(sum.bubble_ns, n);
     double share = ps_percent(bubble_ns, p->step_ns);
+    p->bubble = share;
     ps_findings *f = &p->report->findings;
     if (!ps_rule_fires(f, PS_RULE_BUBBLE, share)) {
         return;
@@ -512,6 +555,7 @@ static void find_bubble(pipes *p) {
     bubble_text beside;
     say_beside(p, bubble_ns, &beside);
     int64_t gain_ns = say_busiest(p, bubble_ns, &beside);
+    say_unequal(gain_ns, &beside);
     ps_findings_add(
         f,
         (ps_finding){
@@ -521,8 +565,8 @@ static void find_bubble(pipes *p) {
         ps_ns_text_of(p->step_ns).text, beside.whole, ps_ns_text_of(bubble_ns).text, share,
         count_stages(p).text, ps_ns_text_of(mean(sum.warmup_ns, n)).text,
         ps_ns_text_of(mean(sum.stall_ns, n)).text, ps_ns_text_of(mean(sum.cooldown_ns, n)).text,
-        beside.others, beside.unequal, beside.ideal, beside.busiest, beside.parts);
-    advise_on_bubble(p, &beside);
+        beside.others, beside.ideal, beside.busiest, beside.unequal, beside.parts);
+    advise_on_bubble(p, &beside, bubble_ns);
     for (size_t i = 0; i < p->n_numbers && i < 2; i++) {
         show_stage(p, p->numbers[i], bubble_time);
     }
@@ -663,8 +707,8 @@ static bool has_launches(const ps_report *report, int64_t rank) {
     return any;
 }
 
-/* Stage `number` of the pipeline is busier than the mean of its stages, by more than what counts as balanced. */
-static bool is_slow(const pipes *p, int32_t pipeline, int32_t number) {
+/* What stage `number` of the pipeline is busier than the mean of its stages, and that mean. */
+static int64_t beyond_mean(const pipes *p, int32_t pipeline, int32_t number, int64_t *mean_ns) {
     int64_t sum_ns = 0;
     int64_t busy_ns = 0;
     int64_t n = 0;
@@ -677,9 +721,15 @@ static bool is_slow(const pipes *p, int32_t pipeline, int32_t number) {
             n++;
         }
     }
-    int64_t mean_ns = mean(sum_ns, n);
-    return ps_percent(busy_ns - mean_ns, mean_ns) >
-           p->report->findings.thresholds[PS_RULE_STAGE_IMBALANCE];
+    *mean_ns = mean(sum_ns, n);
+    return busy_ns - *mean_ns;
+}
+
+/* By more than what counts as balanced. */
+static bool is_slow(const pipes *p, int32_t pipeline, int32_t number) {
+    int64_t mean_ns = 0;
+    int64_t beyond_ns = beyond_mean(p, pipeline, number, &mean_ns);
+    return ps_percent(beyond_ns, mean_ns) > p->report->findings.thresholds[PS_RULE_STAGE_IMBALANCE];
 }
 
 /* The rank of a stage of the pipeline, -1 when none of it is known. */
@@ -705,8 +755,8 @@ static int32_t slow_behind(const pipes *p, int32_t pipeline, int32_t awaited) {
     return -1;
 }
 
-/* The stage in that pipeline, where it is slow there alone: in the pipeline of the median it is no slower than the others, nor as
- * slow as here. NULL: it is not, and no rank is to blame. */
+/* The stage in that pipeline, where most of what makes it slow is there alone: it is slower than in the pipeline of the median, by more than
+ * it is slower there than the others. NULL: it is not, and no rank is to blame. */
 static const stage *slow_alone(const pipes *p, int32_t pipeline, int32_t number,
                                int64_t *usual_ns) {
     over_pipelines o = stage_over(p, number, busy_time);
@@ -718,7 +768,9 @@ static const stage *slow_alone(const pipes *p, int32_t pipeline, int32_t number,
     int64_t more_ns = own != NULL ? mean(own->busy_ns, own->n_steps) - *usual_ns : 0;
     bool is_slower =
         ps_percent(more_ns, *usual_ns) > p->report->findings.thresholds[PS_RULE_STAGE_IMBALANCE];
-    return is_slower && !is_slow(p, o.median->pipeline, number) ? own : NULL;
+    int64_t mean_ns = 0;
+    int64_t usual_beyond_ns = beyond_mean(p, o.median->pipeline, number, &mean_ns);
+    return is_slower && more_ns > usual_beyond_ns ? own : NULL;
 }
 
 /* No schedule and no split of layers is a remedy for a rank that is slow. */
@@ -756,11 +808,17 @@ static void advise_on_stall(const pipes *p, ps_rule_id rule, const stage *worst,
             "Speed stage %d up%s, or take a schedule that gives its neighbours other work in "
             "between.",
             (int)slow, chain);
-    } else if (rule == PS_RULE_STAGE_WAIT) {
+    } else if (rule == PS_RULE_STAGE_WAIT && is_the_schedules(p)) {
         (void)snprintf(
             text, sizeof text,
             "More microbatches, or a schedule that gives the stages other work in between: the stage that is "
             "waited for is no slower than the others.");
+    } else if (rule == PS_RULE_STAGE_WAIT) {
+        (void)snprintf(
+            text, sizeof text,
+            "Look at what holds stage %d up between its ops: it is no slower than the others, and the schedule's "
+            "own bubble is %.1f %% of a step, this one %.1f %%.",
+            (int)awaited, p->ideal, p->bubble);
     } else if (rule == PS_RULE_TRANSFER_WAIT) {
         (void)snprintf(text, sizeof text,
                        "Start receives early, overlap sends (overlap-p2p-communication)%s%s.",
@@ -850,6 +908,13 @@ static void find_unexplained(ps_report *report) {
     ps_free(other_ns);
 }
 
+/* Percent; below 0: no schedule is known. */
+static double ideal_bubble(const ps_report *report) {
+    const ps_table *steps = ps_report_chart_table(report, "PipelineStep");
+    bool is_known = steps != NULL && ps_table_column(steps, "ideal") != SIZE_MAX;
+    return is_known ? ps_column_real(steps, 0, "ideal") : -1;
+}
+
 void ps_report_pipeline(ps_report *report) {
     static const stall_rule STALLS[] = {
         {PS_RULE_STAGE_WAIT, for_stages, before_result,
@@ -868,6 +933,7 @@ void ps_report_pipeline(ps_report *report) {
         report->findings.failed = true;
     }
     p.step_ns = report->chart_step_ns;
+    p.ideal = ideal_bubble(report);
     find_unexplained(report);
     report->findings.failed = report->findings.failed || !number_stages(&p);
     if (!report->findings.failed && p.n > 0 && report->n_chart_steps > 0) {

@@ -105,6 +105,21 @@ static void advise_on_memory(ps_findings *f, const ps_table *replay, size_t best
     ps_findings_remedy(f, text);
 }
 
+/* Schedules are replayed with one duration for each kind of op, so that the one that ran may take another time than its steps did. A
+ * sentence; "" where the two are within a hundredth. */
+static void say_usual(const ps_report *report, int64_t replayed_ns, char out[192]) {
+    int64_t differs_ns = replayed_ns - report->chart_step_ns;
+    differs_ns = differs_ns < 0 ? -differs_ns : differs_ns;
+    out[0] = '\0';
+    if (differs_ns > report->chart_step_ns / 100) {
+        (void)snprintf(
+            out, 192,
+            " Both are replayed with the median durations of the ops: the steps themselves take %s on "
+            "average.",
+            ps_ns_text_of(report->chart_step_ns).text);
+    }
+}
+
 void ps_report_find_schedule(ps_report *report) {
     const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
     size_t balanced = ps_report_replay_row(replay, PS_BALANCED_ROW);
@@ -116,6 +131,8 @@ void ps_report_find_schedule(ps_report *report) {
     }
     int64_t gain_ns = ps_column_int(replay, best, "gain", 0);
     bool is_assumed = !has_weights(report->chart) && splits_backward(replay, best);
+    char usual[192];
+    say_usual(report, ps_column_int(replay, 0, "step time", 0), usual);
     ps_findings_add(
         f,
         (ps_finding){.rule = PS_RULE_OTHER_SCHEDULE,
@@ -126,12 +143,12 @@ void ps_report_find_schedule(ps_report *report) {
                      .is_assumed = is_assumed,
                      .value = share},
         "Replayed, %s takes %s and the current schedule %s, %s less (%.1f %%), holding %.3g microbatches "
-        "of activations instead of %.3g.%s",
+        "of activations instead of %.3g.%s%s",
         ps_column_text(replay, best, "schedule"),
         ps_ns_text_of(ps_column_int(replay, best, "step time", 0)).text,
         ps_ns_text_of(ps_column_int(replay, 0, "step time", 0)).text, ps_ns_text_of(gain_ns).text,
         share, ps_column_real(replay, best, "activations"),
-        ps_column_real(replay, 0, "activations"),
+        ps_column_real(replay, 0, "activations"), usual,
         is_assumed
             ? " Weight gradients were not measured apart: they are taken as half of the backward."
             : "");

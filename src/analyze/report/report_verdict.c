@@ -98,15 +98,31 @@ static size_t add_detail(sentence *s, const ps_report *report) {
     return detail;
 }
 
-/* What of the finding stands in one before it. */
-static void add_shared(sentence *s, const ps_finding *f) {
-    if (f->shared_with > 0 && f->shared_ns == 0) {
-        add_text(s, ", which may count time of finding %zu, too", f->shared_with);
-    } else if (f->shared_with > 0 && f->shared_ns >= f->gain_ns) {
-        add_text(s, ", which counts in finding %zu, too", f->shared_with);
-    } else if (f->shared_with > 0) {
-        add_text(s, ", of which %s count in finding %zu, too", ps_ns_text_of(f->shared_ns).text,
-                 f->shared_with);
+/* What of the finding counts in another one, too: `ns`, or 0 where nobody knows how much. */
+static void say_shared(sentence *s, const ps_finding *f, size_t number, int64_t ns) {
+    if (ns == 0) {
+        add_text(s, ", which may count time of finding %zu, too", number);
+    } else if (ns >= f->gain_ns) {
+        add_text(s, ", which counts in finding %zu, too", number);
+    } else {
+        add_text(s, ", of which %s count in finding %zu, too", ps_ns_text_of(ns).text, number);
+    }
+}
+
+/* What the finding (by its index) shares with the one that the verdict began with (SIZE_MAX: none), else the most with one before it. Of two
+ * findings the later one knows. */
+static void add_shared(sentence *s, const ps_findings *all, size_t i, size_t first) {
+    const ps_finding *f = &all->all[i];
+    const ps_finding *later = first == SIZE_MAX ? f : &all->all[i < first ? first : i];
+    size_t earlier = (i < first ? i : first) + 1;
+    for (size_t k = 0; first != SIZE_MAX && k < later->n_shared; k++) {
+        if (later->shared[k].with == earlier) {
+            say_shared(s, f, first + 1, later->shared[k].ns);
+            return;
+        }
+    }
+    if (f->shared_with > 0) {
+        say_shared(s, f, f->shared_with, f->shared_ns);
     }
 }
 
@@ -116,6 +132,11 @@ static void add_absorbed(sentence *s, const ps_finding *f) {
         add_text(s, "; %s of it only once ranks that were not captured come earlier",
                  ps_ns_text_of(f->absorbed_ns).text);
     }
+}
+
+/* The bubble, its stalls and other schedules are what a cause does to the pipeline, or a way round it. */
+static bool is_effect(const ps_finding *f) {
+    return ps_rule_of(f->rule)->section == PS_SECTION_PIPELINE;
 }
 
 /* The next largest, but for two that were told (SIZE_MAX: none). The ends of a step are a place, and no more than the first where
@@ -128,7 +149,12 @@ static void add_next(sentence *s, const ps_findings *all, size_t told, size_t de
         if (!is_judged) {
             add_text(s, " Next: %s, at most %s (finding %zu)", ps_finding_title(f),
                      ps_ns_text_of(f->gain_ns).text, i + 1);
-            add_shared(s, f);
+            bool is_cause_of = told == SIZE_MAX && is_effect(f);
+            if (is_cause_of) { /* a cause without a finding, and what it does to the pipeline */
+                add_text(s, ", which may count the same time");
+            } else {
+                add_shared(s, all, i, told);
+            }
             add_absorbed(s, f);
             add_text(s, ".");
             return;
@@ -173,11 +199,6 @@ static size_t finding_of_cause(const ps_findings *all, const ps_whatif_cause *c)
     return SIZE_MAX;
 }
 
-/* The bubble, its stalls and other schedules are what a cause does to the pipeline, or a way round it. */
-static bool is_effect(const ps_finding *f) {
-    return ps_rule_of(f->rule)->section == PS_SECTION_PIPELINE;
-}
-
 /* The cause that costs most; NULL where none is known, or a finding of something that no graph holds costs more. */
 static const ps_whatif_cause *leading_cause(const ps_report *report) {
     const ps_whatif_cause *c = report->replay.n_causes > 0 ? &report->replay.causes[0] : NULL;
@@ -211,11 +232,13 @@ static void add_other_causes(sentence *s, const ps_report *report, const ps_what
 }
 
 /* A schedule is a way round any cause. Its finding, SIZE_MAX: none. */
-static size_t add_schedule(sentence *s, const ps_findings *all) {
+static size_t add_schedule(sentence *s, const ps_findings *all, size_t told) {
     for (size_t i = 0; i < all->n && all->all[i].gain_ns > 0; i++) {
         if (all->all[i].rule == PS_RULE_OTHER_SCHEDULE) {
-            add_text(s, " Another schedule may win %s (finding %zu).",
+            add_text(s, " Another schedule may win %s (finding %zu)",
                      ps_ns_text_of(all->all[i].gain_ns).text, i + 1);
+            add_shared(s, all, i, told);
+            add_text(s, ".");
             return i;
         }
     }
@@ -234,7 +257,7 @@ static void say_cause(sentence *s, const ps_report *report, const ps_whatif_caus
              ps_ns_text_of((int64_t)llround(c->before_ns)).text);
     add_text(s, ". Try first: %s.", c->remedy);
     add_other_causes(s, report, c);
-    size_t schedule = add_schedule(s, &report->findings);
+    size_t schedule = add_schedule(s, &report->findings, finding);
     add_next(s, &report->findings, finding, schedule);
 }
 

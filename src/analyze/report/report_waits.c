@@ -127,9 +127,30 @@ static void note_wait_parts(const int64_t by_cause[PS_N_ACTIVITIES], ps_report_w
     }
 }
 
+/* In `from`, which fills half of the stretch: the innermost range that still does. All that do lie around its middle. */
+static uint32_t innermost_filling(const ps_host_activity *host, uint32_t from, const stretch *x) {
+    const ps_slices *s = ps_trace_slices(host->links->trace);
+    uint32_t thread = host->thread_of[s->track[from]];
+    int64_t middle_ns = x->start_ns + x->length_ns / 2;
+    int64_t until_ns = 0;
+    uint32_t slice = thread == PS_NONE
+                         ? PS_NONE
+                         : ps_host_innermost_at(host, thread, middle_ns, middle_ns + 1, &until_ns);
+    for (; slice != PS_NONE && slice != from; slice = host->links->parent[slice]) {
+        int64_t end_ns = s->start_ns[slice] + s->dur_ns[slice];
+        int64_t from_ns = s->start_ns[slice] > x->start_ns ? s->start_ns[slice] : x->start_ns;
+        int64_t to_ns = end_ns < x->start_ns + x->length_ns ? end_ns : x->start_ns + x->length_ns;
+        if (to_ns - from_ns >= x->length_ns - x->length_ns / 2) {
+            return slice;
+        }
+    }
+    return from;
+}
+
 /* What the host did, and the range that filled half. */
-static bool tell_wait(const ps_trace *trace, const ps_overlaps *overlaps, const ps_idle *idle,
-                      const stretch *x, ps_report_rank *r) {
+static bool tell_wait(const ps_host_activity *host, const ps_overlaps *overlaps,
+                      const ps_idle *idle, const stretch *x, ps_report_rank *r) {
+    const ps_trace *trace = host->links->trace;
     int64_t by_cause[PS_N_ACTIVITIES] = {0};
     const ps_idle_piece *longest = &idle->at[x->from];
     for (size_t i = x->from; i < x->to; i++) {
@@ -138,6 +159,8 @@ static bool tell_wait(const ps_trace *trace, const ps_overlaps *overlaps, const 
         longest = p->end_ns - p->start_ns > longest->end_ns - longest->start_ns ? p : longest;
     }
     bool fills = longest->end_ns - longest->start_ns >= x->length_ns - x->length_ns / 2;
+    uint32_t filling =
+        fills && longest->from != PS_NONE ? innermost_filling(host, longest->from, x) : PS_NONE;
     uint8_t next =
         longest->next != PS_NONE ? ps_trace_slices(trace)->kind[longest->next] : PS_SLICE_DERIVED;
     ps_report_wait *w = &r->waits[r->n_waits++];
@@ -147,13 +170,13 @@ static bool tell_wait(const ps_trace *trace, const ps_overlaps *overlaps, const 
                           .next = wait_name_of(trace, longest->next, r),
                           .is_before_kernel =
                               next == PS_SLICE_KERNEL || next == PS_SLICE_COMM_KERNEL,
-                          .blocking = wait_name_of(trace, fills ? longest->from : PS_NONE, r)};
+                          .blocking = wait_name_of(trace, filling, r)};
     note_wait_parts(by_cause, w);
     return w->next != NULL && w->blocking != NULL;
 }
 
-static bool list_waits(const ps_trace *trace, const ps_overlaps *overlaps, const ps_idle *idle,
-                       ps_report_rank *r) {
+static bool list_waits(const ps_host_activity *host, const ps_overlaps *overlaps,
+                       const ps_idle *idle, ps_report_rank *r) {
     stretch *all = ps_calloc(idle->n + 1, sizeof *all);
     size_t n = 0;
     for (size_t i = 0; all != NULL && i < idle->n; i++) {
@@ -172,17 +195,17 @@ static bool list_waits(const ps_trace *trace, const ps_overlaps *overlaps, const
     ps_sort_by(all, n, sizeof *all, PS_KEYS(LONGER_FIRST));
     bool ok = all != NULL;
     for (size_t i = 0; ok && i < n && i < PS_REPORT_WAITS_KEPT; i++) {
-        ok = tell_wait(trace, overlaps, idle, &all[i], r);
+        ok = tell_wait(host, overlaps, idle, &all[i], r);
     }
     ps_free(all);
     return ok;
 }
 
-bool ps_report_gather_waits(const ps_links *links, const ps_overlaps *overlaps, const ps_idle *idle,
-                            ps_report_rank *r, ps_err *err) {
+bool ps_report_gather_waits(const ps_host_activity *host, const ps_overlaps *overlaps,
+                            const ps_idle *idle, ps_report_rank *r, ps_err *err) {
     ps_dispatch d = {0};
-    bool ok = ps_dispatch_measure(links, overlaps, -1, 0, &d, err) == PS_OK;
+    bool ok = ps_dispatch_measure(host->links, overlaps, -1, 0, &d, err) == PS_OK;
     r->delays = d.after_call;
     ps_dispatch_fini(&d);
-    return ok && list_gaps(overlaps, idle, r) && list_waits(links->trace, overlaps, idle, r);
+    return ok && list_gaps(overlaps, idle, r) && list_waits(host, overlaps, idle, r);
 }

@@ -1,0 +1,200 @@
+/* Receives that wait for their sends: of one rank for another one, so that the time is that of one rank and no more than its step. What is
+ * known of the cause is said: a send that starts late, on one clock; the sender's own waits; else that nobody knows. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "analyze/comm/skew.h"
+#include "analyze/report/report.h"
+#include "base/alloc.h"
+#include "base/num.h"
+#include "base/order.h"
+
+/* Receives of one rank from another one, sums over the steps; both by index. */
+typedef struct pair {
+    uint32_t sender, receiver;
+    int64_t waited_ns;   /* of those that are known */
+    int64_t transfer_ns; /* of those: what they take from then on */
+    size_t n, n_unknown;
+} pair;
+
+PS_COMPARE(by_ranks, pair, PS_BY(sender) PS_BY(receiver))
+
+static const ps_report_member *member_at(const ps_report *report, uint32_t index) {
+    for (size_t i = 0; i < report->n_members; i++) {
+        if (report->members[i].index == index) {
+            return &report->members[i];
+        }
+    }
+    return NULL;
+}
+
+static pair pair_of(const ps_report_member *to, const ps_skew_receive *r) {
+    const ps_comm_op *op = &to->facts->comm.ops[r->receive_op];
+    return (pair){.sender = r->sender,
+                  .receiver = r->receiver,
+                  .waited_ns = r->waited_ns,
+                  .transfer_ns = r->is_known ? op->end_ns - op->start_ns - r->waited_ns : 0,
+                  .n = 1,
+                  .n_unknown = !r->is_known};
+}
+
+/* What a rank waits itself for the sends of others. */
+static int64_t own_waits_ns(const ps_skew *skew, const ps_report_member *m) {
+    int64_t sum_ns = 0;
+    for (size_t r = 0; r < skew->n_rows; r++) {
+        bool is_own = skew->rows[r].is_p2p && skew->rows[r].rank == m->index;
+        sum_ns = ps_i64_plus(sum_ns, is_own ? skew->rows[r].waited_ns : 0);
+    }
+    return ps_report_per_step(m, sum_ns);
+}
+
+static double share_of(const ps_report *report, const pair *x) {
+    const ps_report_member *to = member_at(report, x->receiver);
+    return to != NULL ? ps_percent(ps_report_per_step(to, x->waited_ns), report->step_ns) : 0;
+}
+
+/* Whether the sender waits itself at least half as long for others. */
+static bool passes_on(const ps_report *report, const ps_skew *skew, const pair *x) {
+    const ps_report_member *to = member_at(report, x->receiver);
+    return own_waits_ns(skew, member_at(report, x->sender)) >=
+           ps_report_per_step(to, x->waited_ns) / 2;
+}
+
+/* The longer, but first one whose sender waits for nobody. */
+static bool is_better(const ps_report *report, const ps_skew *skew, const pair *x, const pair *y) {
+    bool fires = ps_rule_fires(&report->findings, PS_RULE_RECEIVE_WAIT, share_of(report, x));
+    bool x_begins = fires && !passes_on(report, skew, x);
+    bool y_begins = y->n > 0 && !passes_on(report, skew, y);
+    return x_begins != y_begins ? x_begins : fires && x->waited_ns > y->waited_ns;
+}
+
+/* The pair over the threshold that tells most; false: there is none, or memory is out, which is noted. */
+static bool find_pair(ps_report *report, const ps_skew *skew, pair *out) {
+    pair *all = ps_calloc(skew->n_receives + 1, sizeof *all);
+    size_t n = 0;
+    *out = (pair){0};
+    if (all == NULL) {
+        report->findings.failed = true;
+        return false;
+    }
+    for (size_t i = 0; i < skew->n_receives; i++) {
+        const ps_report_member *to = member_at(report, skew->receives[i].receiver);
+        if (to != NULL && member_at(report, skew->receives[i].sender) != NULL) {
+            all[n++] = pair_of(to, &skew->receives[i]);
+        }
+    }
+    qsort(all, n, sizeof *all, by_ranks);
+    for (size_t i = 0, end = 0; i < n; i = end) {
+        pair sum = all[i];
+        for (end = i + 1; end < n && by_ranks(&all[i], &all[end]) == 0; end++) {
+            sum.waited_ns = ps_i64_plus(sum.waited_ns, all[end].waited_ns);
+            sum.transfer_ns = ps_i64_plus(sum.transfer_ns, all[end].transfer_ns);
+            sum.n++;
+            sum.n_unknown += all[end].n_unknown;
+        }
+        *out = is_better(report, skew, &sum, out) ? sum : *out;
+    }
+    ps_free(all);
+    return out->n > 0;
+}
+
+PS_COMPARE_POINTERS(most_waited, ps_skew_receive, PS_BY_DOWN(waited_ns) PS_BY_PLACE)
+
+static void show_receives(ps_report *report, const ps_skew *skew, const pair *x) {
+    const ps_report_member *to = member_at(report, x->receiver);
+    const ps_skew_receive **own = ps_calloc(skew->n_receives + 1, sizeof *own);
+    size_t n = 0;
+    if (own == NULL) {
+        report->findings.failed = true;
+        return;
+    }
+    for (size_t i = 0; i < skew->n_receives; i++) {
+        const ps_skew_receive *r = &skew->receives[i];
+        if (r->sender == x->sender && r->receiver == x->receiver) {
+            own[n++] = r;
+        }
+    }
+    qsort(own, n, sizeof *own, most_waited);
+    for (size_t i = 0; i < n && i < PS_EVIDENCE_MAX; i++) {
+        char note[96];
+        (void)snprintf(note, sizeof note, "waits for the send of rank %s",
+                       PS_RANK(member_at(report, x->sender)->rank));
+        if (own[i]->waited_ns > 0 && own[i]->waited_ns >= x->waited_ns / 100) {
+            ps_report_show_op(report, to, &to->facts->comm.ops[own[i]->receive_op],
+                              own[i]->waited_ns, note);
+        }
+    }
+    ps_free(own);
+}
+
+typedef struct stage_text {
+    char text[48];
+} stage_text;
+
+static stage_text name_rank(const ps_report_member *m) {
+    stage_text out;
+    if (m->stage >= 0) {
+        (void)snprintf(out.text, sizeof out.text, "rank %s (stage %d)", PS_RANK(m->rank),
+                       (int)m->stage);
+    } else {
+        (void)snprintf(out.text, sizeof out.text, "rank %s", PS_RANK(m->rank));
+    }
+    return out;
+}
+
+/* Part of it is the bubble that every schedule has: no gain is told. */
+void ps_report_receives(ps_report *report, const ps_skew *skew) {
+    pair x;
+    if (!find_pair(report, skew, &x)) {
+        return;
+    }
+    const ps_report_member *from = member_at(report, x.sender);
+    const ps_report_member *to = member_at(report, x.receiver);
+    int64_t ns = ps_report_per_step(to, x.waited_ns);
+    double share = share_of(report, &x);
+    bool is_one_clock = skew->clocks[x.sender].reference == skew->clocks[x.receiver].reference;
+    bool is_late_itself = passes_on(report, skew, &x);
+    char cause[256];
+    char own[128] = "";
+    char unknown[128] = "";
+    if (is_one_clock) {
+        (void)snprintf(cause, sizeof cause,
+                       ", which start so much later than the receives. From there on these take %s "
+                       "more.",
+                       ps_ns_text_of(ps_report_per_step(to, x.transfer_ns)).text);
+    } else {
+        (void)snprintf(
+            cause, sizeof cause,
+            ": they take so much longer than the sends. Whether the sends start late or the "
+            "link is slow is not known: nothing connects the clocks of the two.");
+    }
+    if (is_late_itself) {
+        (void)snprintf(own, sizeof own, " Rank %s waits itself in receives, for %s in a step.",
+                       PS_RANK(from->rank), ps_ns_text_of(own_waits_ns(skew, from)).text);
+    }
+    if (x.n_unknown > 0) {
+        (void)snprintf(unknown, sizeof unknown,
+                       " Of %zu of the %zu receives it is not known who waited.", x.n_unknown, x.n);
+    }
+    bool is_pipeline = report->chart != NULL || report->n_stages > 1;
+    ps_findings_add(
+        &report->findings,
+        (ps_finding){
+            .rule = PS_RULE_RECEIVE_WAIT, .rank = to->rank, .stage = to->stage, .value = share},
+        "Receives of %s wait %s in each step (%.1f %%) for sends of %s%s%s%s%s", name_rank(to).text,
+        ps_ns_text_of(ns).text, share, name_rank(from).text, cause, own, unknown,
+        is_pipeline ? " A part of it is the bubble that the schedule has anyway." : "");
+    char remedy[192];
+    (void)snprintf(
+        remedy, sizeof remedy,
+        !is_one_clock
+            ? "Find out first whether the sends of rank %s are late or the link is slow: a "
+              "recording that measures the clocks tells."
+        : is_late_itself
+            ? "Look further back: for whom rank %s waits in its own receives."
+            : "Look at what rank %s does before its sends: its share of the work, its kernels, its "
+              "host.",
+        PS_RANK(from->rank));
+    ps_findings_remedy(&report->findings, remedy);
+    show_receives(report, skew, &x);
+}
