@@ -71,6 +71,13 @@ static const ps_option OPTIONS[] = {
                 "each op takes up to PCT percent more or less")},
     {PS_ROW_TEXT(PROFILE_GROUP, "slow-stage", "I:FACTOR", PS_UNSAID,
                  "ops of stage I take FACTOR times as long, as in 2:1.3")},
+    {PS_ROW_TEXT(PROFILE_GROUP, "slow-rank", "R:FACTOR", PS_UNSAID,
+                 "the same of global rank R alone")},
+    {PS_ROW_TEXT(
+        PROFILE_GROUP, "slow-link", "R:US", PS_UNSAID,
+        "between global rank R and the stage behind it transfers take US more, both ways")},
+    {PS_ROW_INT(PROFILE_GROUP, "lengths", "PCT", PS_IS("0"), 0, PS_PROFILE_MAX_LENGTHS_PCT,
+                "each microbatch is up to PCT percent longer or shorter, in all its ops")},
     {PS_ROW_INT(PROFILE_GROUP, "drop-marks", "N", PS_IS("0"), 0, INT32_MAX,
                 "marks that are lost on each rank, at random")},
     {PS_ROW_INT(PROFILE_GROUP, "seed", "N", PS_IS("1"), 0, INT64_MAX,
@@ -339,14 +346,14 @@ static void rank_done(void *progress) {
     ps_progress_step(progress, 1);
 }
 
-/* I:FACTOR into stage and thousandths. */
-static bool parse_slow_stage(const char *text, int32_t *stage, int64_t *per_mille) {
+/* N:X into the number and thousandths of X. */
+static bool parse_slow(const char *text, int32_t *of, int64_t *per_mille) {
     int64_t number = 0;
     size_t n = strcspn(text, ":");
     if (text[n] == '\0' || !ps_parse_i64(text, n, &number) || number < 0 || number > INT32_MAX) {
         return false;
     }
-    *stage = (int32_t)number;
+    *of = (int32_t)number;
     return ps_parse_scaled(text + n + 1, strlen(text + n + 1), 1000, per_mille) && *per_mille > 0;
 }
 
@@ -362,11 +369,20 @@ static int write_profile(ps_cli *cli, const request *q) {
                                    .n_filler = ps_cli_int(cli, "filler"),
                                    .n_drop_marks = ps_cli_int(cli, "drop-marks"),
                                    .jitter_pct = (int32_t)ps_cli_int(cli, "jitter"),
+                                   .lengths_pct = (int32_t)ps_cli_int(cli, "lengths"),
                                    .seed = (uint64_t)ps_cli_int(cli, "seed"),
                                    .rank_done = rank_done};
     const char *slow = ps_cli_text(cli, "slow-stage");
-    if (slow != NULL && !parse_slow_stage(slow, &opts.slow_stage, &opts.slow_per_mille)) {
+    if (slow != NULL && !parse_slow(slow, &opts.slow_stage, &opts.slow_per_mille)) {
         return ps_cli_usage(cli, "--slow-stage %s: give a stage and a factor, as in 2:1.3", slow);
+    }
+    slow = ps_cli_text(cli, "slow-rank");
+    if (slow != NULL && !parse_slow(slow, &opts.slow_rank, &opts.slow_rank_per_mille)) {
+        return ps_cli_usage(cli, "--slow-rank %s: give a rank and a factor, as in 5:1.3", slow);
+    }
+    slow = ps_cli_text(cli, "slow-link");
+    if (slow != NULL && !parse_slow(slow, &opts.slow_link, &opts.slow_link_ns)) {
+        return ps_cli_usage(cli, "--slow-link %s: give a rank and microseconds, as in 5:400", slow);
     }
     int64_t n_ranks = (int64_t)opts.tp * opts.cp * opts.dp * q->params.n_stages;
     ps_progress *progress =

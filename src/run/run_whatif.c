@@ -37,18 +37,31 @@ static ps_run *run_steps(const ps_cluster *cluster, const ps_run_opts *opts, ps_
     return run;
 }
 
-ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
+ps_code ps_run_plan_memory(const ps_cluster *cluster, const ps_run_opts *opts, ps_run **memory,
+                           ps_analysis_opts *with, ps_err *err) {
+    *memory = NULL;
+    *with = opts->analysis;
     if (!wants_memory(&opts->analysis)) {
-        return run_steps(cluster, opts, err);
+        return PS_OK;
     }
     const ps_analysis *analysis = ps_analysis_find("memory_facts");
     ps_run_opts own = *opts;
     own.export_type = PS_EXPORT_NOTHING;
-    ps_run *memory = ps_run_all_ranks(&analysis, 1, cluster, &own, err);
-    own = *opts;
-    own.analysis.memory_facts =
-        memory != NULL ? ps_result_table(&memory->results[0], "memory_facts") : NULL;
-    ps_run *run = memory != NULL ? run_steps(cluster, &own, err) : NULL;
+    *memory = ps_run_all_ranks(&analysis, 1, cluster, &own, err);
+    if (*memory == NULL) {
+        return err->code;
+    }
+    with->memory_facts = ps_result_table(&(*memory)->results[0], "memory_facts");
+    return PS_OK;
+}
+
+ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
+    ps_err local = PS_ERR_INIT;
+    ps_err *why = err != NULL ? err : &local;
+    ps_run_opts own = *opts;
+    ps_run *memory = NULL;
+    ps_code code = ps_run_plan_memory(cluster, opts, &memory, &own.analysis, why);
+    ps_run *run = code == PS_OK ? run_steps(cluster, &own, why) : NULL;
     ps_run_free(memory);
     return run;
 }

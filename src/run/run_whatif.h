@@ -15,4 +15,9 @@ bool ps_run_whatif_has_timelines(const ps_cluster *cluster);
  * nothing could be done at all. The caller frees the result with ps_run_free(), before the cluster. */
 ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err);
 
+/* What a plan under a limit of memory needs to know of its ranks, where the user gave no sizes: *with is the options with it, and
+ * lasts as long as *memory, which the caller frees with ps_run_free() (NULL: nothing is needed). */
+PS_MUST_USE ps_code ps_run_plan_memory(const ps_cluster *cluster, const ps_run_opts *opts,
+                                       ps_run **memory, ps_analysis_opts *with, ps_err *err);
+
 #endif

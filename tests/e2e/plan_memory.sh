@@ -86,6 +86,27 @@ if grep -q '"memory": \[' "$T/plan.json"; then
     exit 1
 fi
 
+# The viewer's route takes the sizes from there, too.
+python3 - "$(dirname "$0")/../serve" "$T/job" "$T/plan.json" <<'PY'
+import json
+import sys
+
+sys.path.insert(0, sys.argv[1])
+from serving import Server
+
+MB = 1048576
+with Server(sys.argv[2]) as server:
+    reply = server.get(f"/api/plan?layers=8&memory={340 * MB}")
+    assert reply.status == 200, reply
+    tables = {t["name"]: t for t in reply.json()["tables"]}
+    sizes, plans = tables["plan_memory"], tables["plan_schedules"]
+    names = [c[0] for c in sizes["columns"]]
+    got = [dict(zip(names, row)) for row in sizes["rows"]]
+    assert any(row["what"] == "layer" and int(row["memory"]) == 100 * MB for row in got), got
+    assert len(plans["rows"]) > 2, plans
+    assert server.get(f"/api/plan?layers=8&memory={100 * MB}&layer_bytes=1&activation_bytes=1").status == 200
+PY
+
 # Several chunks lie in one rank's memory together.
 "$PIPESCOPE_BIN" simulate interleaved --pp 4 --microbatches 8 --steps 3 --profile "$T/chunks" --quiet > /dev/null
 python3 "$T/fill.py" "$T/chunks" record

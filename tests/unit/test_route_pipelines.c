@@ -445,6 +445,7 @@ static void test_plan(void **state) {
     assert_int_equal(get_from(s, "/api/plan", "layers=8,8"), 400);
     assert_int_equal(get_from(s, "/api/plan", "layers=8,8,8,8&row=500"), 400);
     assert_int_equal(get_from(s, "/api/plan", "layers=8,8,8,8&memory=500"), 400);
+    assert_non_null(strstr(error(s), "no memory of its ranks is recorded"));
     assert_int_equal(
         get_from(s, "/api/plan",
                  "layers=8,8,8,8&row=2&memory=50000&activation_bytes=1000&layer_bytes=10"),

@@ -686,6 +686,7 @@ const WORDS = {
   "findings.working": ["Working out what stands out …", "正在分析…"],
   "findings.none": ["Nothing stands out.", "没有明显问题。"],
   "findings.gain": ["up to {0} a step", "每个 step 最多 {0}"],
+  "findings.replayed": ["{0} a step, replayed", "每个 step {0}（重放所得）"],
   "findings.rule": ["{0}, the limit is {1}", "{0}，阈值 {1}"],
   "findings.try": ["Try: {0}", "建议：{0}"],
   "findings.all": ["All {0} as a table", "以表格显示全部 {0} 条"],

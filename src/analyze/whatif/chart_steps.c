@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "analyze/pipeline/replay.h"
+#include "analyze/whatif/chart_transfers.h"
 #include "base/alloc.h"
+#include "base/num.h"
 #include "model/chart_groups.h"
 
 typedef struct making {
@@ -16,6 +18,8 @@ typedef struct making {
     size_t *most;    /* [n_workers] ops in the step in which it has most */
     uint32_t *rows;  /* [chart ops] row in its step, PS_NO_INDEX */
     uint32_t *steps; /* [groups.n_steps] row in the job's steps, PS_NO_INDEX */
+    ps_chart_transfers transfers;
+    uint32_t *transfer_rows; /* [chart links] row in its step of a transfer */
     /* Of the step in hand. */
     ps_job_op *ops;
     int64_t *durations;
@@ -117,35 +121,101 @@ static void find_most(making *k) {
     }
 }
 
+static bool append_op(making *k, const ps_job_op *op, int64_t duration_ns) {
+    if (!ps_grow(&k->ops, &k->cap_ops, k->n_ops + 1, UINT32_MAX - 1, sizeof *k->ops) ||
+        !ps_grow(&k->durations, &k->cap_durations, k->n_ops + 1, UINT32_MAX - 1,
+                 sizeof *k->durations)) {
+        return false;
+    }
+    k->durations[k->n_ops] = duration_ns;
+    k->ops[k->n_ops++] = *op;
+    return true;
+}
+
+/* What goes to a forward, or comes from one, is its result; between overlapped pairs that of the microbatch that both have. */
+static ps_worker_op transfer_kind(const ps_op *from, const ps_op *to) {
+    bool is_forward = from->kind == PS_OP_F || to->kind == PS_OP_F ||
+                      (from->kind == PS_OP_FB && to->kind == PS_OP_FB &&
+                       from->microbatch == to->microbatch && from->microbatch2 != to->microbatch2);
+    return is_forward ? PS_WORKER_FORWARD_SEND : PS_WORKER_BACKWARD_SEND;
+}
+
+/* What the worker gives to others, behind its own ops. */
+static bool add_worker_transfers(making *k, size_t worker, size_t group) {
+    uint32_t order[PS_N_WORKER_OPS] = {0};
+    bool ok = true;
+    for (size_t i = k->groups.first[group]; i < k->groups.first[group + 1]; i++) {
+        uint32_t row = k->groups.order[i];
+        for (size_t t = k->transfers.first[row]; ok && t < k->transfers.first[row + 1]; t++) {
+            uint32_t link = k->transfers.links[t];
+            const ps_op *from = &k->chart->ops[row];
+            ps_worker_op kind = transfer_kind(from, &k->chart->ops[k->chart->links[link].to]);
+            const ps_job_op op = {.worker = (uint32_t)worker,
+                                  .order = order[kind]++,
+                                  .microbatch = from->microbatch,
+                                  .chunk = from->chunk,
+                                  .microbatch2 = -1,
+                                  .chunk2 = -1,
+                                  .kind = (uint8_t)kind};
+            k->transfer_rows[link] = (uint32_t)k->n_ops;
+            ok = append_op(k, &op, k->transfers.duration_ns[link]);
+        }
+    }
+    return ok;
+}
+
+/* The output head's backward and the one behind it, which may be a pair's, are a backward in two marks: one op, as long as both. */
+static bool is_first_half(const making *k, size_t at, size_t end) {
+    const ps_op *op = &k->chart->ops[k->groups.order[at]];
+    const ps_op *next = at + 1 < end ? &k->chart->ops[k->groups.order[at + 1]] : NULL;
+    if (op->kind != PS_OP_LOGITS || next == NULL) {
+        return false;
+    }
+    return next->kind == PS_OP_FB ? next->microbatch2 == op->microbatch
+                                  : (next->kind == PS_OP_B || next->kind == PS_OP_BI) &&
+                                        next->microbatch == op->microbatch;
+}
+
 static bool add_worker_ops(making *k, size_t worker, size_t step, ps_job_step *out) {
     size_t g = ps_chart_group(&k->groups, k->ranks[worker], step);
+    size_t end = k->groups.first[g + 1];
     uint32_t order[PS_N_WORKER_OPS] = {0};
-    for (size_t i = k->groups.first[g]; i < k->groups.first[g + 1]; i++) {
+    int64_t head_ns = 0;
+    for (size_t i = k->groups.first[g]; i < end; i++) {
         uint32_t row = k->groups.order[i];
         const ps_op *op = &k->chart->ops[row];
         ps_worker_op kind = chart_job_kind_of(op);
         if (kind == PS_N_WORKER_OPS) {
             continue;
         }
-        if (!ps_grow(&k->ops, &k->cap_ops, k->n_ops + 1, UINT32_MAX - 1, sizeof *k->ops) ||
-            !ps_grow(&k->durations, &k->cap_durations, k->n_ops + 1, UINT32_MAX - 1,
-                     sizeof *k->durations)) {
-            return false;
-        }
+        int64_t duration_ns = op->end_ns - op->start_ns;
         k->rows[row] = (uint32_t)k->n_ops;
         out->begin_ns = op->start_ns < out->begin_ns ? op->start_ns : out->begin_ns;
         out->end_ns = op->end_ns > out->end_ns ? op->end_ns : out->end_ns;
-        k->durations[k->n_ops] = op->end_ns - op->start_ns;
-        k->ops[k->n_ops++] = (ps_job_op){.worker = (uint32_t)worker,
-                                         .order = order[kind]++,
-                                         .microbatch = op->microbatch,
-                                         .chunk = op->chunk,
-                                         .kind = (uint8_t)kind};
+        if (is_first_half(k, i, end)) {
+            head_ns = duration_ns;
+            continue;
+        }
+        const ps_job_op own = {.worker = (uint32_t)worker,
+                               .order = order[kind]++,
+                               .microbatch = op->microbatch,
+                               .chunk = op->chunk,
+                               .microbatch2 = op->microbatch2,
+                               .chunk2 = op->chunk2,
+                               .kind = (uint8_t)kind};
+        if (!append_op(k, &own, ps_i64_plus(head_ns, duration_ns))) {
+            return false;
+        }
+        head_ns = 0;
     }
-    return true;
+    return add_worker_transfers(k, worker, g);
 }
 
-/* A step with its ops, each behind the one before it on its worker. */
+static bool is_computing_row(const ps_job_op *op) {
+    return !ps_worker_op_is_transfer((ps_worker_op)op->kind);
+}
+
+/* A step with its ops, each that computes behind the one before it on its worker. */
 static bool add_chart_job_step(making *k, size_t index) {
     ps_job_steps *js = k->js;
     ps_job_step step = {.step = k->groups.steps[index], .begin_ns = INT64_MAX, .end_ns = INT64_MIN};
@@ -169,7 +239,7 @@ static bool add_chart_job_step(making *k, size_t index) {
         memcpy(step.duration_ns, k->durations, n * sizeof *step.duration_ns);
     }
     for (uint32_t i = 1; i < n; i++) {
-        if (step.ops[i].worker == step.ops[i - 1].worker) {
+        if (step.ops[i].worker == step.ops[i - 1].worker && is_computing_row(&step.ops[i])) {
             ps_step_graph_wait(step.graph, i, i - 1, false);
         }
     }
@@ -188,10 +258,17 @@ static void connect_links(making *k) {
     for (size_t l = 0; l < k->chart->n_links; l++) {
         const ps_chart_link *link = &k->chart->links[l];
         uint32_t step = step_of(k, link->to);
-        if (step != PS_NO_INDEX && step_of(k, link->from) == step) {
-            bool is_far = k->chart->ops[link->from].rank != k->chart->ops[link->to].rank;
-            ps_step_graph_wait(k->js->steps[step].graph, k->rows[link->to], k->rows[link->from],
-                               is_far);
+        if (step == PS_NO_INDEX || step_of(k, link->from) != step) {
+            continue;
+        }
+        ps_step_graph *graph = k->js->steps[step].graph;
+        bool is_far = ps_is_transfer(k->chart, &k->groups, l);
+        uint32_t before = is_far ? k->transfer_rows[l] : k->rows[link->from];
+        if (is_far) {
+            ps_step_graph_wait(graph, before, k->rows[link->from], false);
+        }
+        if (before != k->rows[link->to]) { /* halves of one op */
+            ps_step_graph_wait(graph, k->rows[link->to], before, false);
         }
     }
 }
@@ -224,6 +301,11 @@ static ps_code make_steps(making *k) {
         return code != PS_OK ? code : ps_fail_nomem(k->err);
     }
     find_most(k);
+    code = ps_measure_latency(k->chart, &k->js->lag_ns, k->err);
+    if (code == PS_OK &&
+        !ps_chart_transfers_make(k->chart, &k->groups, k->js->lag_ns, &k->transfers)) {
+        code = ps_fail_nomem(k->err);
+    }
     for (size_t s = 0; code == PS_OK && s < k->groups.n_steps; s++) {
         k->steps[s] = PS_NO_INDEX;
         code =
@@ -236,22 +318,25 @@ static ps_code make_steps(making *k) {
         connect_links(k);
         code = seal_steps(k);
     }
-    return code == PS_OK ? ps_measure_latency(k->chart, &k->js->lag_ns, k->err) : code;
+    return code;
 }
 
 ps_code ps_chart_steps_make(const ps_chart *chart, ps_job_steps *out, ps_err *err) {
     *out = (ps_job_steps){.has_comm = false};
     making k = {.chart = chart, .js = out, .err = err};
     k.rows = ps_realloc_array(NULL, chart->n_ops + 1, sizeof *k.rows);
+    k.transfer_rows = ps_calloc(chart->n_links + 1, sizeof *k.transfer_rows);
     for (size_t i = 0; k.rows != NULL && i < chart->n_ops; i++) {
         k.rows[i] = PS_NO_INDEX;
     }
-    ps_code code = k.rows != NULL && ps_chart_groups_init(&k.groups, chart) ? make_steps(&k)
-                                                                            : ps_fail_nomem(err);
+    bool ok = k.rows != NULL && k.transfer_rows != NULL && ps_chart_groups_init(&k.groups, chart);
+    ps_code code = ok ? make_steps(&k) : ps_fail_nomem(err);
+    ps_chart_transfers_fini(&k.transfers);
     ps_chart_groups_fini(&k.groups);
     ps_free(k.ranks);
     ps_free(k.most);
     ps_free(k.rows);
+    ps_free(k.transfer_rows);
     ps_free(k.steps);
     ps_free(k.ops);
     ps_free(k.durations);

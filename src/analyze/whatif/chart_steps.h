@@ -1,5 +1,5 @@
-/* Steps of a job from its pipeline chart: computing and its links, and nothing else. Gradients, the optimizer and the host are
- * not among the ops of a chart, so that its steps end with their last op. */
+/* Steps of a job from its pipeline chart: computing, and what its results take to other ranks (chart_transfers.h), and nothing else.
+ * Gradients, the optimizer and the host are not among the ops of a chart, so that its steps end with their last op. */
 #ifndef PS_ANALYZE_CHART_STEPS_H
 #define PS_ANALYZE_CHART_STEPS_H
 

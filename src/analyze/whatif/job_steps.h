@@ -23,8 +23,10 @@ typedef struct ps_job_worker {
 typedef struct ps_job_op {
     uint32_t worker;           /* row in workers */
     uint32_t order;            /* among those of its kind, on its worker, in its step */
-    int32_t microbatch, chunk; /* -1 unknown */
-    uint8_t kind;              /* ps_worker_op */
+    int32_t microbatch, chunk; /* -1 unknown; of the forward of a pair */
+    int32_t microbatch2;       /* of the backward of a pair, -1 */
+    int16_t chunk2;
+    uint8_t kind; /* ps_worker_op */
 } ps_job_op;
 
 /* Steps of the same ops stand together and share them, and their graph. */
@@ -43,9 +45,10 @@ typedef struct ps_job_steps {
     int32_t n_stages, n_replicas, n_tp;
     ps_job_step *steps; /* by number */
     size_t n_steps, cap_steps;
-    const ps_watch *watch;  /* asked before each step is run anew; or NULL */
-    int64_t lag_ns;         /* of a result that travels without ops of its own */
-    bool has_comm;          /* transfers and collectives are ops */
+    const ps_watch *watch; /* asked before each step is run anew; or NULL */
+    int64_t lag_ns;        /* usual, of a result that travels without ops of its own */
+    bool
+        has_comm; /* communication and the optimizer are ops; else there are transfers alone, as long as they usually take */
     size_t n_left_out;      /* steps that are not what the others are */
     char why_left_out[280]; /* of the first of them, "" none */
 } ps_job_steps;

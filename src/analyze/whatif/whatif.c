@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/whatif/whatif_lengths.h"
 #include "base/alloc.h"
 
 /* Of the workers that are called the slowest ones. */
@@ -189,77 +190,6 @@ static ps_code measure_parts(ps_whatif *w, bool *in, ps_err *err) {
     return code;
 }
 
-/* --- lengths of microbatches ------------------------------------------------------------------------------------------ */
-
-typedef struct moments {
-    double n, x, y, xx, yy, xy;
-} moments;
-
-static double correlation_of(const moments *m) {
-    double vx = m->n * m->xx - m->x * m->x;
-    double vy = m->n * m->yy - m->y * m->y;
-    return m->n > 2 && vx > 0 && vy > 0 ? (m->n * m->xy - m->x * m->y) / sqrt(vx * vy)
-                                        : (double)NAN;
-}
-
-/* Of one step: the forward of each microbatch and chunk of a worker with its backward. Both are in the order in which they ran, so
- * that few stand between them. */
-static void add_pairs(const ps_job_step *step, moments *of_worker) {
-    const ps_job_op *ops = step->ops;
-    uint32_t n = ps_job_step_n_ops(step);
-    for (uint32_t i = 0; i < n; i++) {
-        if (ops[i].kind != PS_WORKER_FORWARD || ops[i].microbatch < 0) {
-            continue;
-        }
-        for (uint32_t j = i + 1; j < n && ops[j].worker == ops[i].worker; j++) {
-            if (ops[j].kind == PS_WORKER_BACKWARD && ops[j].microbatch == ops[i].microbatch &&
-                ops[j].chunk == ops[i].chunk) {
-                double x = (double)step->duration_ns[i] / 1e6;
-                double y = (double)step->duration_ns[j] / 1e6;
-                moments *m = &of_worker[ops[i].worker];
-                *m = (moments){m->n + 1,      m->x + x,      m->y + y,
-                               m->xx + x * x, m->yy + y * y, m->xy + x * y};
-                break;
-            }
-        }
-    }
-}
-
-static int order_whatif_real(const void *a, const void *b) {
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return x < y ? -1 : x > y ? 1 : 0;
-}
-
-/* The median over the workers of Pearson's r. */
-static ps_code correlate_lengths(ps_whatif *w, ps_err *err) {
-    const ps_job_steps *js = w->js;
-    moments *of_worker = ps_calloc(js->n_workers + 1, sizeof *of_worker);
-    double *r = ps_calloc(js->n_workers + 1, sizeof *r);
-    size_t n = 0;
-    if (of_worker == NULL || r == NULL) {
-        ps_free(of_worker);
-        ps_free(r);
-        return ps_fail_nomem(err);
-    }
-    for (size_t s = 0; s < js->n_steps; s++) {
-        add_pairs(&js->steps[s], of_worker);
-    }
-    for (size_t k = 0; k < js->n_workers; k++) {
-        double one = correlation_of(&of_worker[k]);
-        if (!isnan(one)) {
-            r[n++] = one;
-        }
-    }
-    if (n > 1) {
-        qsort(r, n, sizeof *r, order_whatif_real);
-    }
-    w->length_correlation = n > 0 ? (r[(n - 1) / 2] + r[n / 2]) / 2 : (double)NAN;
-    ps_free(of_worker);
-    ps_free(r);
-    return PS_OK;
-}
-
 /* --- what remedies give --------------------------------------------------------------------------------- */
 
 /* Layers that are moved take their time elsewhere: the mean of the stages stays. And microbatches of equal length, where lengths are
@@ -310,7 +240,8 @@ ps_code ps_whatif_measure(const ps_job_steps *js, ps_whatif *out, ps_err *err) {
     ok = ok && ps_job_ideal(js, out->ideal_of);
     out->measured_ns = ps_job_measured(js);
     ps_code code = ok ? measure_parts(out, in, err) : ps_fail_nomem(err);
-    code = code == PS_OK ? correlate_lengths(out, err) : code;
+    code = code == PS_OK ? ps_whatif_correlate(js, out->ideal_of, &out->length_correlation, err)
+                         : code;
     out->alike_ns = (double)NAN;
     code = code == PS_OK ? measure_remedies(out, err) : code;
     if (code == PS_OK) {

@@ -564,6 +564,8 @@ static bool emit_row(making *k, uint32_t worker, uint8_t kind, const ps_worker_r
                                  .order = same ? before->order + 1 : 0,
                                  .microbatch = known_number(row->microbatch),
                                  .chunk = known_number(row->chunk),
+                                 .microbatch2 = -1,
+                                 .chunk2 = -1,
                                  .kind = kind};
     return true;
 }

@@ -41,10 +41,16 @@ static ps_code ask_timelines(const making *m, ps_whatifs *w, ps_err *err) {
 
 static ps_code ask_chart(const making *m, ps_whatifs *w, ps_err *err) {
     const ps_pipelines *p = NULL;
-    ps_code code = ps_pipelines_get(m->q, m->ask, &p, err);
-    code = code == PS_OK ? ps_whatif_of_chart(p->chart, &m->ask->opts, &w->result, err) : code;
+    const ps_run_opts asked = {.export_type = PS_EXPORT_NOTHING, .analysis = m->ask->opts};
+    ps_analysis_opts opts;
+    ps_run *memory = NULL;
+    ps_code code = ps_run_plan_memory(ps_store_cluster(m->q->store, m->ask->cluster), &asked,
+                                      &memory, &opts, err);
+    code = code == PS_OK ? ps_pipelines_get(m->q, m->ask, &p, err) : code;
+    code = code == PS_OK ? ps_whatif_of_chart(p->chart, &opts, &w->result, err) : code;
     w->lacks_ranks = code == PS_OK && p->run->n_failed > 0;
     ps_cache_release(m->q->cache, (void *)(uintptr_t)p);
+    ps_run_free(memory);
     return code;
 }
 

@@ -117,11 +117,6 @@ static void answer_plan(const ps_request *q, ps_reply *r) {
     if (!ps_pipelines_ask_of(q, r, PS_OF_PLAN, &ask)) {
         return;
     }
-    if (ask.opts.memory_bytes > 0 &&
-        (ask.opts.activation_bytes == 0 || ask.opts.layer_bytes == 0)) {
-        ps_reply_fail(r, 400, "'memory' needs 'activation_bytes' and 'layer_bytes'");
-        return;
-    }
     if (ask.opts.split == NULL) {
         ps_reply_fail(
             r, 400,

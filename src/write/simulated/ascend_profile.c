@@ -13,6 +13,7 @@
 #include "base/fs.h"
 #include "base/publish.h"
 #include "base/threads.h"
+#include "schedule/step_graph.h"
 #include "write/simulated/ascend_profile_rank.h"
 
 #define EPOCH_NS 1736410576000000000 /* 2025-01-09 08:16:16 UTC, when the first step begins */
@@ -81,6 +82,10 @@ static ps_code check_opts(const ps_ascend_profile_opts *o, ps_err *err) {
         {"the slow stage", o->slow_stage, 0, o->params.n_stages - 1},
         {"the slow stage's factor in thousandths", o->slow_per_mille, 0,
          PS_PROFILE_MAX_SLOW_PER_MILLE},
+        {"the slow rank's factor in thousandths", o->slow_rank_per_mille, 0,
+         PS_PROFILE_MAX_SLOW_PER_MILLE},
+        {"what the slow link takes more in ns", o->slow_link_ns, 0, MAX_OP_NS},
+        {"the spread of lengths in percent", o->lengths_pct, 0, PS_PROFILE_MAX_LENGTHS_PCT},
     };
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0] && code == PS_OK; i++) {
         code = check_number(numbers[i].name, numbers[i].value, numbers[i].min, numbers[i].max, err);
@@ -89,6 +94,12 @@ static ps_code check_opts(const ps_ascend_profile_opts *o, ps_err *err) {
         int64_t n_ranks = (int64_t)o->tp * o->cp * o->dp;
         n_ranks = n_ranks > PS_PROFILE_MAX_RANKS ? n_ranks : n_ranks * o->params.n_stages;
         code = check_number("number of ranks", n_ranks, 1, PS_PROFILE_MAX_RANKS, err);
+        if (code == PS_OK && o->slow_rank_per_mille > 0) {
+            code = check_number("the slow rank", o->slow_rank, 0, n_ranks - 1, err);
+        }
+        if (code == PS_OK && o->slow_link_ns > 0) {
+            code = check_number("the rank of the slow link", o->slow_link, 0, n_ranks - 1, err);
+        }
     }
     return code == PS_OK ? check_profile_times(o, err) : code;
 }
@@ -133,26 +144,138 @@ static ps_code check_dir(const char *dir, ps_err *err) {
 
 /* --- times -------------------------------------------------------------------------------------------------------- */
 
-/* The durations of one step: those of the kinds, longer on the slow stage, with jitter. */
-static void vary_durations(const ps_profile_job *job, int32_t pipeline, int64_t step,
+#define PARTS INT64_C(1000000) /* of a factor */
+
+/* As likely any of 100 - pct to 100 + pct percent, in PARTS. */
+static int64_t draw_factor(ps_rng *r, int32_t pct) {
+    int64_t reach = PARTS / 100 * pct;
+    return PARTS - reach + (int64_t)ps_rng_below(r, (uint64_t)(2 * reach + 1));
+}
+
+/* Of what would leave 64 bits before it is divided. */
+static int64_t times_factor(int64_t ns, int64_t factor) {
+    return ns / PARTS * factor + ns % PARTS * factor / PARTS;
+}
+
+static void slow_down(const ps_profile_job *job, int32_t stage, int64_t per_mille,
+                      int64_t *duration_ns) {
+    const ps_sim_plan *plan = job->plan;
+    for (size_t op = plan->first[stage]; per_mille > 0 && op < plan->first[stage + 1]; op++) {
+        duration_ns[op] = duration_ns[op] * per_mille / 1000; /* at most 2e12 * 1e5 */
+    }
+}
+
+/* Each way through the model has microbatches of its own. */
+static size_t length_of(const ps_sim_plan *plan, int32_t device, int32_t chunk,
+                        int32_t microbatch) {
+    int32_t logical = ps_lists_logical(&plan->lists, device, chunk);
+    int32_t way = logical > 0 ? logical / plan->lists.chain_length : 0;
+    return (size_t)way * (size_t)plan->lists.n_microbatches + (size_t)microbatch;
+}
+
+/* All ops of a microbatch are longer, or shorter, alike. False when memory is out. */
+static bool stretch_microbatches(const ps_profile_job *job, int32_t pipeline, int64_t step,
+                                 int64_t *duration_ns) {
+    const ps_ascend_profile_opts *o = job->opts;
+    const ps_sim_plan *plan = job->plan;
+    size_t n = (size_t)(plan->lists.n_logical + 1) * (size_t)plan->lists.n_microbatches;
+    int64_t *lengths = ps_realloc_array(NULL, n, sizeof *lengths);
+    ps_rng r = ps_profile_rng(o->seed, PS_RNG_LENGTHS, pipeline, (uint64_t)step);
+    for (size_t i = 0; lengths != NULL && i < n; i++) {
+        lengths[i] = draw_factor(&r, o->lengths_pct);
+    }
+    for (uint32_t i = 0; lengths != NULL && i < plan->n_ops; i++) {
+        const ps_sched_op *op = &plan->ops[i];
+        int64_t factor = lengths[length_of(plan, plan->device[i], op->chunk, op->microbatch)];
+        if (op->kind == PS_OP_FB) {
+            int64_t other = lengths[length_of(plan, plan->device[i], op->chunk2, op->microbatch2)];
+            factor = (factor * (o->times.f_ns / 1000) + other * (o->times.b_ns / 1000)) /
+                     ((o->times.f_ns + o->times.b_ns) / 1000);
+        }
+        duration_ns[i] = times_factor(duration_ns[i], factor);
+    }
+    ps_free(lengths);
+    return lengths != NULL;
+}
+
+/* The durations of one step: those of the kinds, longer where something is slow, with jitter. False when memory is out. */
+static bool vary_durations(const ps_profile_job *job, int32_t pipeline, int64_t step,
                            int64_t *duration_ns) {
     const ps_ascend_profile_opts *o = job->opts;
     ps_sim_fill_durations(job->plan, &o->times, duration_ns);
-    for (uint32_t op = 0; o->slow_per_mille > 0 && op < job->plan->n_ops; op++) {
-        if (job->plan->device[op] == o->slow_stage) {
-            duration_ns[op] = duration_ns[op] * o->slow_per_mille / 1000; /* at most 2e10 * 1e5 */
-        }
+    slow_down(job, o->slow_stage, o->slow_per_mille, duration_ns);
+    if (o->slow_rank % job->n_pipelines == pipeline) {
+        slow_down(job, o->slow_rank / job->n_pipelines, o->slow_rank_per_mille, duration_ns);
     }
-    if (o->jitter_pct == 0) {
-        return;
+    if (o->lengths_pct > 0 && !stretch_microbatches(job, pipeline, step, duration_ns)) {
+        return false;
     }
     ps_rng r = ps_profile_rng(o->seed, PS_RNG_JITTER, pipeline, (uint64_t)step);
-    int64_t scale = INT64_C(1000000);
-    int64_t reach = scale / 100 * o->jitter_pct;
-    for (uint32_t op = 0; op < job->plan->n_ops; op++) {
-        int64_t factor = scale - reach + (int64_t)ps_rng_below(&r, (uint64_t)(2 * reach + 1));
-        duration_ns[op] = duration_ns[op] * factor / scale; /* at most 2e10 * 1.5e6 */
+    for (uint32_t op = 0; o->jitter_pct > 0 && op < job->plan->n_ops; op++) {
+        int64_t factor = draw_factor(&r, o->jitter_pct);
+        duration_ns[op] = times_factor(duration_ns[op], factor);
     }
+    return true;
+}
+
+/* A step in which each result travels by an op of its own: 2 i behind the ops that to the forward of op i, then that to its backward. */
+static ps_code run_linked(const ps_profile_job *job, int32_t pipeline, const int64_t *duration_ns,
+                          int64_t start_ns, ps_sim_result *out, ps_err *err) {
+    const ps_sim_plan *plan = job->plan;
+    size_t n = plan->n_ops;
+    int64_t *all_ns = ps_calloc(3 * n, sizeof *all_ns);
+    int64_t *starts = ps_realloc_array(NULL, 3 * n, sizeof *starts);
+    int64_t *ends = ps_realloc_array(NULL, 3 * n, sizeof *ends);
+    bool ok = all_ns != NULL && starts != NULL && ends != NULL;
+    for (size_t op = 0; ok && op < n; op++) {
+        const uint32_t inputs[2] = {plan->forward_input[op], plan->backward_input[op]};
+        all_ns[op] = duration_ns[op];
+        for (size_t i = 0; i < 2; i++) {
+            all_ns[n + 2 * op + i] =
+                inputs[i] == PS_NO_OP
+                    ? 0
+                    : ps_profile_p2p_ns(job, pipeline, plan->device[inputs[i]], plan->device[op]);
+        }
+    }
+    const ps_graph_times times = {.duration_ns = all_ns, .begin_ns = start_ns};
+    ps_code code =
+        ok ? ps_step_graph_run(job->linked, &times, starts, ends, err) : ps_fail_nomem(err);
+    out->last_ns = start_ns;
+    for (size_t op = 0; code == PS_OK && op < n; op++) {
+        out->start_ns[op] = starts[op];
+        out->end_ns[op] = ends[op];
+        out->last_ns = ends[op] > out->last_ns ? ends[op] : out->last_ns;
+    }
+    ps_free(all_ns);
+    ps_free(starts);
+    ps_free(ends);
+    return code;
+}
+
+/* Of a job in which transfers do not all take the same. */
+static ps_code link_ops(ps_profile_job *job, ps_err *err) {
+    const ps_sim_plan *plan = job->plan;
+    uint32_t n = plan->n_ops;
+    job->linked = n <= UINT32_MAX / 3 ? ps_step_graph_new(3 * n) : NULL;
+    if (job->linked == NULL) {
+        return ps_fail_nomem(err);
+    }
+    for (uint32_t op = 0; op < n; op++) {
+        const uint32_t inputs[2] = {plan->forward_input[op], plan->backward_input[op]};
+        if (op > plan->first[plan->device[op]]) {
+            ps_step_graph_wait(job->linked, op, op - 1, false);
+        }
+        for (uint32_t i = 0; i < 2; i++) {
+            if (inputs[i] != PS_NO_OP) {
+                ps_step_graph_wait(job->linked, n + 2 * op + i, inputs[i], false);
+                ps_step_graph_wait(job->linked, op, n + 2 * op + i, false);
+            }
+        }
+    }
+    ps_graph_circle none = {0};
+    ps_code code = ps_step_graph_seal(job->linked, &none, err);
+    ps_free(none.ops);
+    return code;
 }
 
 static ps_code simulate_pipeline(const ps_profile_job *job, int32_t pipeline, bool measure_only,
@@ -163,9 +286,13 @@ static ps_code simulate_pipeline(const ps_profile_job *job, int32_t pipeline, bo
         size_t at = measure_only ? 0 : (size_t)step * job->plan->n_ops;
         ps_sim_result r = {.start_ns = times->start_ns + at, .end_ns = times->end_ns + at};
         ps_step_window *window = &job->steps[step];
-        vary_durations(job, pipeline, step, duration_ns);
-        code = ps_sim_run(job->plan, duration_ns, job->opts->times.p2p_ns,
-                          measure_only ? 0 : window->start_ns, &r, err);
+        int64_t start_ns = measure_only ? 0 : window->start_ns;
+        if (!vary_durations(job, pipeline, step, duration_ns)) {
+            return ps_fail_nomem(err);
+        }
+        code = job->linked != NULL
+                   ? run_linked(job, pipeline, duration_ns, start_ns, &r, err)
+                   : ps_sim_run(job->plan, duration_ns, job->opts->times.p2p_ns, start_ns, &r, err);
         if (code == PS_OK && measure_only && r.last_ns > window->end_ns) {
             window->end_ns = r.last_ns; /* a length for now */
         }
@@ -181,8 +308,10 @@ static ps_code measure_steps(ps_profile_job *job, int32_t n_pipelines, ps_err *e
                                  .end_ns = ps_realloc_array(NULL, n, sizeof(int64_t))};
     bool ok = duration_ns != NULL && scratch.start_ns != NULL && scratch.end_ns != NULL;
     ps_code code = ok ? PS_OK : ps_fail_nomem(err);
-    /* Without jitter all are alike. */
-    int32_t n_different = job->opts->jitter_pct == 0 ? 1 : n_pipelines;
+    const ps_ascend_profile_opts *o = job->opts;
+    bool are_alike = o->jitter_pct == 0 && o->lengths_pct == 0 && o->slow_rank_per_mille == 0 &&
+                     o->slow_link_ns == 0;
+    int32_t n_different = are_alike ? 1 : n_pipelines;
     for (int32_t i = 0; i < n_different && code == PS_OK; i++) {
         code = simulate_pipeline(job, i, true, &scratch, duration_ns, err);
     }
@@ -462,7 +591,7 @@ static ps_code write_job(ps_profile_job *job, int32_t n_pipelines, ps_ascend_pro
 
 static ps_code run_job(ps_profile_job *job, ps_ascend_profile_counts *counts, ps_err *err) {
     const ps_ascend_profile_opts *o = job->opts;
-    int32_t n_pipelines = o->tp * o->cp * o->dp;
+    int32_t n_pipelines = job->n_pipelines;
     ps_code code = check_times_used(job->plan, &o->times, err);
     if (code == PS_OK) {
         code = ps_profile_plan_marks(job, err);
@@ -472,6 +601,9 @@ static ps_code run_job(ps_profile_job *job, ps_ascend_profile_counts *counts, ps
     }
     if (code == PS_OK) {
         code = link_users(job, err);
+    }
+    if (code == PS_OK && o->slow_link_ns > 0) {
+        code = link_ops(job, err);
     }
     if (code == PS_OK && (job->steps = ps_calloc((size_t)o->n_steps, sizeof *job->steps)) == NULL) {
         code = ps_fail_nomem(err);
@@ -500,9 +632,11 @@ ps_code ps_ascend_profile_write(const char *dir, const ps_ascend_profile_opts *o
         }
         return local.code;
     }
-    ps_profile_job job = {.opts = opts, .dir = dir, .plan = plan};
+    ps_profile_job job = {
+        .opts = opts, .dir = dir, .plan = plan, .n_pipelines = opts->tp * opts->cp * opts->dp};
     code = run_job(&job, counts, err);
     ps_free(job.steps);
+    ps_step_graph_free(job.linked);
     ps_free(job.forward_user);
     ps_free(job.backward_user);
     ps_free(job.marks);

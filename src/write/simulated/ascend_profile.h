@@ -20,6 +20,7 @@
 #define PS_PROFILE_MAX_RANKS 4096
 #define PS_PROFILE_MAX_FILLER 20000000
 #define PS_PROFILE_MAX_JITTER_PCT 50
+#define PS_PROFILE_MAX_LENGTHS_PCT 90
 #define PS_PROFILE_MAX_SLOW_PER_MILLE 100000
 #define PS_PROFILE_MIN_OP_NS 1000 /* much shorter ops could not be told apart with --jitter */
 
@@ -36,6 +37,12 @@ typedef struct ps_ascend_profile_opts {
     int32_t
         slow_stage; /* its ops take slow_per_mille thousandths of their time; only with slow_per_mille > 0 */
     int64_t slow_per_mille;
+    int32_t slow_rank; /* the same of a global rank; only with slow_rank_per_mille > 0 */
+    int64_t slow_rank_per_mille;
+    int32_t
+        slow_link; /* global rank: between it and the next stage of its pipeline transfers take slow_link_ns more, both ways; only with slow_link_ns > 0 */
+    int64_t slow_link_ns;
+    int32_t lengths_pct; /* microbatches are 100 - l .. 100 + l percent as long, in all their ops */
     uint64_t seed;
     size_t n_threads;                 /* 0: one per processor */
     void (*rank_done)(void *context); /* called from any thread after each rank; may be NULL */

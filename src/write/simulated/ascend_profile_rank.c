@@ -27,6 +27,15 @@ ps_rng ps_profile_rng(uint64_t seed, ps_rng_use use, int32_t who, uint64_t numbe
     return ps_rng_seed(ps_rng_next(&r) ^ number);
 }
 
+int64_t ps_profile_p2p_ns(const ps_profile_job *job, int32_t pipeline, int32_t from, int32_t to) {
+    const ps_ascend_profile_opts *o = job->opts;
+    int32_t stage = o->slow_link / job->n_pipelines;
+    int32_t next = (stage + 1) % o->params.n_stages;
+    bool is_slow = o->slow_link_ns > 0 && o->slow_link % job->n_pipelines == pipeline &&
+                   ((from == stage && to == next) || (from == next && to == stage));
+    return o->times.p2p_ns + (is_slow ? o->slow_link_ns : 0);
+}
+
 /* --- marks -------------------------------------------------------------------------------------------------------- */
 
 /* Messages of MindSpeed's ranges carry the microbatch, those of Megatron's do not; the k-th of a kind is the k-th of the
@@ -198,7 +207,7 @@ static int64_t ready_to_post(const ps_rank_events *e, size_t step, uint32_t user
 static ps_code add_transfers(ps_rank_events *e, size_t *cap, int32_t from, int32_t to,
                              ps_comm_row row, ps_err *err) {
     const ps_sim_plan *plan = e->job->plan;
-    int64_t p2p_ns = e->job->opts->times.p2p_ns;
+    int64_t p2p_ns = ps_profile_p2p_ns(e->job, e->id.pipeline, from, to);
     int64_t free_ns = INT64_MIN; /* end of the transfer before */
     for (size_t step = 0; step < (size_t)e->job->opts->n_steps; step++) {
         for (size_t op = plan->first[from]; op < plan->first[from + 1]; op++) {

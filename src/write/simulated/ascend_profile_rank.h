@@ -31,6 +31,8 @@ typedef struct ps_profile_job {
     const char *dir;
     const ps_sim_plan *plan;
     ps_step_window *steps; /* [n_steps] */
+    int32_t n_pipelines;
+    ps_step_graph *linked; /* with ops for what travels; NULL: all transfers take the same */
     /* [n_ops] who uses the result of an op's forward, of its backward, on another stage, or PS_NO_OP */
     uint32_t *forward_user, *backward_user;
     ps_mark_plan *marks; /* of one step, grouped by device */
@@ -101,8 +103,11 @@ typedef struct ps_kernel_cursor {
 
 /* Random numbers of their own for each use, rank or pipeline, and step or kernel: what one draws changes nothing for
  * the others. */
-typedef enum ps_rng_use { PS_RNG_JITTER, PS_RNG_DROP, PS_RNG_KERNEL } ps_rng_use;
+typedef enum ps_rng_use { PS_RNG_JITTER, PS_RNG_DROP, PS_RNG_KERNEL, PS_RNG_LENGTHS } ps_rng_use;
 ps_rng ps_profile_rng(uint64_t seed, ps_rng_use use, int32_t who, uint64_t number);
+
+/* What a result takes from one stage to the other. */
+int64_t ps_profile_p2p_ns(const ps_profile_job *job, int32_t pipeline, int32_t from, int32_t to);
 
 /* Marks of a step for the job: job->marks and job->first_mark. */
 ps_code ps_profile_plan_marks(ps_profile_job *job, ps_err *err);

@@ -1,8 +1,10 @@
 """Plants one cause in each of many jobs and asks whatif for it: whatif_causes.py PROGRAM FOLDER CASES. Prints how often which
-cause was named first for which, and fails when any is not the one that was planted."""
+cause was named first for which, and fails when any is not the one that was planted. One case in three is a timeline of
+workers; the others are marks of `simulate`, under all schedules."""
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 
@@ -10,6 +12,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from worker_timeline import Job, orders_of
 
 CAUSES = ("none", "worker", "stage split", "links", "sequence lengths", "host")
+# simulate plants no pauses of the host.
+OF_MARKS = CAUSES[:-1]
+ALL_SCHEDULES = ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "interleaved-zb", "dualpipe", "dualpipev")
 # Schedules whose stages pass their results on in order, as timelines of workers do.
 SCHEDULES = ("1f1b", "gpipe", "interleaved", "zb-h1", "zb-h2", "interleaved-zb")
 
@@ -53,27 +58,53 @@ def plant(rng, job, cause, p, d):
     job.duration, job.delay = duration, delay
 
 
+def make_timeline(program, folder, case):
+    """The cause, a description of the job, and its path."""
+    rng = random.Random(case)
+    cause = CAUSES[case % len(CAUSES)]
+    schedule = SCHEDULES[case // len(CAUSES) % len(SCHEDULES)]
+    p, d = rng.choice((3, 4, 6)), rng.choice((3, 4, 5))
+    m = rng.choice((2 * p, 3 * p))
+    job = Job(orders_of(program, folder, schedule, p, m, 2), d)
+    plant(rng, job, cause, p, d)
+    path = f"{folder}/case.json"
+    job.write(path, range(10, 13))
+    return cause, ("timeline", schedule, p, d, m), path
+
+
+def make_marks(program, folder, case):
+    rng = random.Random(case)
+    cause = OF_MARKS[case % len(OF_MARKS)]
+    schedule = ALL_SCHEDULES[case // len(OF_MARKS) % len(ALL_SCHEDULES)]
+    p, d = 4, rng.choice((3, 4))
+    m = rng.choice((2 * p, 3 * p))
+    rank, factor = rng.randrange(p * d), rng.uniform(1.6, 3)
+    planted = {"worker": ["--slow-rank", f"{rank}:{factor:.3f}"],
+               "stage split": ["--slow-stage", f"{rank // d}:{factor:.3f}"],
+               "links": ["--slow-link", f"{rank % (p * d - d)}:{10000 * factor:.0f}"],
+               "sequence lengths": ["--lengths", "60"]}
+    path = f"{folder}/marks"
+    shutil.rmtree(path, ignore_errors=True)
+    subprocess.run([program, "simulate", schedule, "--pp", str(p), "--dp", str(d), "--microbatches", str(m), "--steps", "2",
+                    "--jitter", "3", "--p2p-us", "200", "--seed", str(case), "--profile", path, "--quiet",
+                    *(["--chunks", "2"] if "interleaved" in schedule else []), *planted.get(cause, [])],
+                   check=True, stdout=subprocess.DEVNULL)
+    return cause, ("marks", schedule, p, d, m), path
+
+
 def main():
     program, folder, cases = sys.argv[1], sys.argv[2], int(sys.argv[3])
     named = {}
     wrong = []
     for case in range(cases):
-        rng = random.Random(case)
-        cause = CAUSES[case % len(CAUSES)]
-        schedule = SCHEDULES[case // len(CAUSES) % len(SCHEDULES)]
-        p, d = rng.choice((3, 4, 6)), rng.choice((3, 4, 5))
-        m = rng.choice((2 * p, 3 * p))
-        job = Job(orders_of(program, folder, schedule, p, m, 2), d)
-        plant(rng, job, cause, p, d)
-        path = f"{folder}/case.json"
-        job.write(path, range(10, 13))
+        make = make_timeline if case % 3 == 0 else make_marks
+        cause, job, path = make(program, folder, case // 3 if case % 3 == 0 else case - case // 3 - 1)
         out = json.loads(subprocess.run([program, "whatif", path, "--json", "--quiet"], check=True,
                                         stdout=subprocess.PIPE).stdout)
         holds = [c["cause"] for c in out["causes"] if c["holds"] == "yes"] or ["none"]
         named[cause, holds[0]] = named.get((cause, holds[0]), 0) + 1
         if holds[0] != cause:
-            wrong.append((case, cause, schedule, p, d, m, out["slowdown"],
-                          [(c["cause"], c["figure"]) for c in out["causes"]]))
+            wrong.append((case, cause, *job, out["slowdown"], [(c["cause"], c["figure"]) for c in out["causes"]]))
     print(f"{'planted':18}" + "".join(f"{c:>18}" for c in CAUSES))
     for a in CAUSES:
         print(f"{a:18}" + "".join(f"{named.get((a, b), 0):18}" for b in CAUSES))

@@ -71,6 +71,7 @@ export function Findings({
   const threshold = reader(data, "threshold");
   const rule = reader(data, "fires when");
   const gain = nsReader(data, "gain");
+  const gainFrom = reader(data, "gain from");
   return (
     <section class="card">
       <h3>{title}</h3>
@@ -82,7 +83,13 @@ export function Findings({
             <p>
               <b>{name(row)}</b>
               {gain(row) !== null && (
-                <span class="quiet"> {t("findings.gain", duration(gain(row)!))}</span>
+                <span class="quiet">
+                  {" "}
+                  {t(
+                    gainFrom(row) === "replay" ? "findings.replayed" : "findings.gain",
+                    duration(gain(row)!),
+                  )}
+                </span>
               )}
             </p>
             <p>{what(row)}</p>
