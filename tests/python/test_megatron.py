@@ -53,6 +53,11 @@ class Megatron(recording.Case):
         self.train(RELEASES[1])
         self.check()
 
+    def test_no_code(self):
+        """Patched as it is imported; the call is not made."""
+        self.train(RELEASES[0], [recording.PROGRAM, "record", "--quiet", "-o", self.path("launch"), "--"], PATCH="import")
+        self.check()
+
 
 if __name__ == "__main__":
     recording.main(needs_torch=True)
