@@ -155,6 +155,28 @@ def set_window(is_open):
     _window_is_open = is_open
 
 
+_begin_step = None  # what begins an iteration where adapters count them
+_counts_itself = False  # the program counts its iterations
+
+
+def at_step(begin):
+    """`begin` is called as each whole step of a pipeline begins, unless the program counts its iterations itself."""
+    global _begin_step
+    _begin_step = begin
+
+
+def program_counts():
+    """The program has a profile, a window, or calls step()."""
+    global _counts_itself
+    _counts_itself = True
+
+
+def begin_step():
+    """A whole training step of a pipeline begins."""
+    if _begin_step is not None and not _counts_itself:
+        _begin_step()
+
+
 def end_step():
     """The step is over: its lines can be written."""
     if _log._jobs:

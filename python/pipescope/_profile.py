@@ -128,6 +128,7 @@ class profile:
         self._started, self._stopped, self._pid = True, False, os.getpid()
         self.step_num = 0
         _open.add(self)
+        _jobs.program_counts()
         self._settle_options()
         self._enter(NONE, self._action_of(0))
         self._begin_step()
@@ -394,6 +395,12 @@ def step():
     """Ends an iteration and begins the next, for loops without a profile. Call it as an iteration begins (or at its end, and once
     before the loop: what comes before the first call is in no step). With PIPESCOPE_WINDOW=A:B iterations A to B - 1 are
     recorded, counted from 0."""
+    _jobs.program_counts()
+    begin_step()
+
+
+def begin_step():
+    """The same for who is not the program."""
     _jobs.end_step()
     lib = _library.functions()
     if lib is not None:

@@ -86,6 +86,8 @@ class job_schedule_profiler_range:
         self.status = self._window is not None and self._window[0] <= iter_id < self._window[1]
 
     def __enter__(self):
+        if self._window is not None:
+            _jobs.program_counts()
         if self.status:
             _recording.begin(self._iter_id, self._window)
         elif self._window is not None and self._iter_id >= self._window[1]:

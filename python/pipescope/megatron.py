@@ -4,12 +4,14 @@
     pipescope.megatron.record()          # before training starts
 
 Each forward_step and backward_step of megatron.core.pipeline_parallel.schedules becomes a range with a device side, named
-{'name': 'forward_step', 'current_microbatch': 3} as docs/marks.md describes; so do the functions of MindSpeed's DualPipeV
+{'name': 'forward_step', 'current_microbatch': 3, 'stage': 5} as docs/marks.md describes: the stage counted over the whole
+model, and a backward with the numbers of the forward whose output it was given. So do the functions of MindSpeed's DualPipeV
 and of overlapped 1F1B where they are loaded. The first training step notes schedule, microbatches and sizes (metadata
 pp_info, distributed_args) and which process group is for what.
 """
 import functools
 import importlib
+import inspect
 import json
 import sys
 
@@ -22,7 +24,7 @@ OTHERS = ("megatron.core.pipeline_parallel.combined_1f1b",
           "mindspeed.core.pipeline_parallel.dualpipev.dualpipev_schedules",
           "mindspeed_llm.core.pipeline_parallel.dualpipe.dualpipev_schedules")
 
-STEPS = ("forward_step", "backward_step", "forward_step_with_model_graph", "forward_step_no_model_graph",
+STEPS = ("forward_step", "backward_step", "backward_step_multimodule", "forward_step_with_model_graph", "forward_step_no_model_graph",
          "backward_step_with_model_graph", "combined_forward_backward_step")
 
 # A whole step of the pipeline -> its schedule.
@@ -63,29 +65,173 @@ class Recording:
         return False
 
 
+# --- which microbatch, which stage ------------------------------------------------------------------------------------
+
+
+class _Run:
+    """The step of the pipeline that runs: which pieces of the model it was given, and where they lie."""
+
+    def __init__(self, pp_type, kwargs):
+        models = kwargs.get("model")
+        self.models = models if isinstance(models, (list, tuple)) else [models]
+        # Only schedules whose pieces lie in a loop: piece c of rank r is stage c * ranks + r.
+        self.rank, self.ranks = (None, None) if pp_type == "dualpipev" else _pipeline_place(kwargs.get("pg_collection"))
+
+    def chunk_of(self, model, said):
+        """The piece of the model: what the call says, else which of the step's models it is."""
+        if isinstance(said, int):
+            return said
+        return next((i for i, own in enumerate(self.models) if own is model), None)
+
+    def stage_of(self, chunk):
+        return None if chunk is None or self.ranks is None else chunk * self.ranks + self.rank
+
+
+def _pipeline_place(groups):
+    """(rank, ranks) of this process in its pipeline, by the groups that the step was given, else by parallel_state; (None, None)
+    where neither knows: pipelines of several modules have more than one."""
+    try:
+        if groups is not None:
+            return int(groups.pp.rank()), int(groups.pp.size())
+        state = sys.modules["megatron.core.parallel_state"]
+        return int(state.get_pipeline_model_parallel_rank()), int(state.get_pipeline_model_parallel_world_size())
+    except Exception:
+        return None, None
+
+
+_run = None  # the _Run of the step that runs
+
+
+class _Job:
+    """A forward, as it is carried to its backward by the tensors that it gave."""
+
+    __slots__ = ("microbatch", "chunk", "stage")
+
+    def __init__(self, microbatch, chunk, stage):
+        self.microbatch, self.chunk, self.stage = microbatch, chunk, stage
+
+
+_UNKNOWN = _Job(None, None, None)
+
+
+def _tensors_in(value):
+    """The tensors of an output: one, a list, or a dict by module."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (list, tuple)):
+        for part in value:
+            yield from _tensors_in(part)
+    elif value is not None:
+        yield value
+
+
+def _tag(output, job):
+    for tensor in _tensors_in(output):
+        try:
+            tensor.pipescope_job = job
+        except AttributeError:  # whatever takes no attributes
+            continue
+
+
+def _tagged(output):
+    return next((job for job in (getattr(t, "pipescope_job", None) for t in _tensors_in(output)) if job is not None), _UNKNOWN)
+
+
+def _getter(function):
+    """get(args, kwargs, name): an argument by its name, however it was passed; None without it."""
+    try:
+        places = {name: i for i, name in enumerate(inspect.signature(function).parameters)}
+    except (TypeError, ValueError):
+        places = {}
+
+    def get(args, kwargs, name):
+        if name in kwargs:
+            return kwargs[name]
+        at = places.get(name, len(args))
+        return args[at] if at < len(args) else None
+
+    return get
+
+
 # --- ranges -----------------------------------------------------------------------------------------------------------
 
+# How pieces, inputs and outputs are called in the functions that do a forward, a backward, or both.
+_FORWARDS = {"forward_step": ("model", "vp_stage"), "combined_forward_backward_step": ("f_model", "f_model_chunk_id")}
+_BACKWARDS = {"backward_step": "output_tensor", "backward_step_multimodule": "output_tensor",
+              "combined_forward_backward_step": "b_output_tensor"}
 
-def _name_of_step(name, kwargs):
+
+def _jobs_of(name, get, args, kwargs):
+    """(forward, backward) of a call, each a _Job or None."""
+    microbatch = _jobs._number(get(args, kwargs, "current_microbatch"))
+    if name == "combined_forward_backward_step":
+        has_forward, has_backward = (get(args, kwargs, which) is not None for which in ("f_model", "b_model"))
+    else:
+        has_backward = name in _BACKWARDS or name.startswith("backward")
+        has_forward = not has_backward
+    forward = backward = None
+    if has_forward:
+        model, said = _FORWARDS.get(name, (None, None))
+        chunk = stage = None
+        if model is not None and _run is not None:
+            chunk = _run.chunk_of(get(args, kwargs, model), get(args, kwargs, said))
+            stage = _run.stage_of(chunk)
+        forward = _Job(microbatch, chunk, stage)
+    if has_backward:
+        backward = _tagged(get(args, kwargs, _BACKWARDS[name])) if name in _BACKWARDS else _UNKNOWN
+        if backward.microbatch is None and forward is None:
+            backward = _Job(microbatch, backward.chunk, backward.stage)
+    return forward, backward
+
+
+def _name_of_step(name, forward, backward, kwargs):
     """What the call does, by the arguments that say so."""
     if name == "forward_step_with_model_graph" and kwargs.get("extra_block_kwargs") is not None:
         return "forward_backward_overlaping"  # as MindSpeed spells it
     if name == "combined_forward_backward_step":
-        if kwargs.get("b_model", name) is None:
-            return "forward_step"
-        if kwargs.get("f_model", name) is None:
-            return "backward_step"
+        if forward is None or backward is None:
+            return "backward_step" if forward is None else "forward_step"
         return "forward_backward_overlapping"
-    return name
+    return "backward_step" if name == "backward_step_multimodule" else name
+
+
+def _message(name, forward, backward):
+    """As docs/marks.md describes."""
+    first = forward or backward
+    said = {"name": name, "current_microbatch": first.microbatch, "stage": first.stage}
+    if forward is not None and backward is not None:
+        said.update(backward_microbatch=backward.microbatch, backward_stage=backward.stage)
+    return str({key: value for key, value in said.items() if value is not None})
+
+
+def _log_kind(name, job):
+    """The job's type in Paddle's log, where pieces of a model have numbers."""
+    kind = _jobs.type_of(name)
+    several = _run is not None and len(_run.models) > 1 and job.chunk is not None
+    return kind + str(job.chunk) if several and kind in ("forward", "backward") else name
 
 
 def _step(name, function, stream):
+    get = _getter(function)
+    messages = {}  # (name, numbers) -> text
+
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
+        forward, backward = _jobs_of(name, get, args, kwargs)
         if not _jobs.is_on():
-            return function(*args, **kwargs)
-        with _jobs.job(_name_of_step(name, kwargs), _jobs._number(kwargs.get("current_microbatch")), stream):
-            return function(*args, **kwargs)
+            result = function(*args, **kwargs)
+        else:
+            said = _name_of_step(name, forward, backward, kwargs)
+            first = forward or backward
+            key = (said, first.microbatch, first.stage) + ((backward.microbatch, backward.stage) if backward else ())
+            message = messages.get(key)
+            if message is None:
+                message = messages[key] = _message(said, forward, backward)
+            with _jobs.job(_log_kind(said, first), first.microbatch, stream, message):
+                result = function(*args, **kwargs)
+        if forward is not None and name in _FORWARDS:  # recorded or not: its backward may be
+            _tag(result[0] if isinstance(result, tuple) else result, forward)
+        return result
 
     wrapper.pipescope_wraps = function
     return wrapper
@@ -108,10 +254,15 @@ def _pop(store, name, function, stream):
 def _whole(name, function):
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
+        global _run
         _note(WHOLE[name], kwargs)
+        if not kwargs.get("forward_only"):
+            _jobs.begin_step()
+        before, _run = _run, _Run(WHOLE[name], kwargs)
         try:
             return function(*args, **kwargs)
         finally:
+            _run = before
             _jobs.end_step()
 
     wrapper.pipescope_wraps = function

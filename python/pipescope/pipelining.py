@@ -113,6 +113,8 @@ def _wrap_step(recording, schedule):
 
     @functools.wraps(step)
     def wrapper(*args, **kwargs):
+        if getattr(schedule, "_has_backward", True):  # training
+            _jobs.begin_step()
         try:
             return step(*args, **kwargs)
         finally:

@@ -74,6 +74,9 @@ static const ps_option OPTIONS[] = {
 #define X(option, variable, fallback, text) {AS_##option(#option, fallback, text)},
 #include "record/ring/options.def"
 #undef X
+    {PS_ROW_FLAG(NULL, "no_patch",
+                 "leave frameworks alone: else pipelines of torch.distributed.pipelining, "
+                 "Megatron-LM and DeepSpeed are labelled as they are imported")},
     {PS_ROW_FLAG(NULL, "preload",
                  "load the recorder before all libraries, for programs that link an mstx library")},
     {PS_ROW_PATH(NULL, "library", "FILE", PS_SHOWN("PIPESCOPE_LIBRARY, or beside this program"),

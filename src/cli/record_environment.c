@@ -3,11 +3,13 @@
  *   MSTX_INJECTION_PATH     the header of mstx, in each library that includes it
  *   NVTX_INJECTION64_PATH   the header of NVTX, likewise
  *   LD_PRELOAD              the loader (--preload)
+ *   PYTHONPATH              Python, which runs the sitecustomize that it finds there (python/pipescope/_startup)
  *   PIPESCOPE_...           the recorder: record/ring/options.def
  *
  * NVTX and mstx know one tool each. Where the variable names another one already, the user decides. */
 #include "cli/record_environment.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +101,57 @@ static int set_preload(ps_cli *cli, const char *library) {
     return status;
 }
 
+/* --- Python ----------------------------------------------------------------------------------------------------------- */
+
+#define STARTUP "pipescope/_startup"
+
+/* The folder with our sitecustomize.py, by where the library lies: in the wheel, in an installation, in a build folder. */
+static bool find_startup(const char *library, char *out) {
+    static const char *const PLACES[] = {"_startup", "../share/pipescope/python/" STARTUP,
+                                         "../../python/" STARTUP};
+    int n_dir = (int)(ps_path_base(library) - library);
+    for (size_t i = 0; i < PS_N(PLACES); i++) {
+        char path[PATH_MAX];
+        int n = snprintf(path, sizeof path, "%.*s%s", n_dir, library, PLACES[i]);
+        if (n < 0 || (size_t)n >= sizeof path || realpath(path, out) == NULL) {
+            continue;
+        }
+        char file[PATH_MAX + 32];
+        (void)snprintf(file, sizeof file, "%s/sitecustomize.py", out);
+        if (ps_is_file(file)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Frameworks are labelled as Python imports them. An outer launch may have said so already. */
+static int set_python(ps_cli *cli, const char *library) {
+    char folder[PATH_MAX];
+    if (ps_cli_flag(cli, "no_patch")) {
+        return PS_EXIT_OK;
+    }
+    if (!find_startup(library, folder) || strchr(folder, ':') != NULL) {
+        ps_cli_detail(cli, "frameworks of Python are not labelled by themselves: the package is "
+                           "not beside the library, or has a colon in its path");
+        return PS_EXIT_OK;
+    }
+    const char *before = getenv("PYTHONPATH");
+    size_t n = strlen(folder);
+    bool any = before != NULL && before[0] != '\0';
+    if (any && strncmp(before, folder, n) == 0 && (before[n] == ':' || before[n] == '\0')) {
+        return PS_EXIT_OK;
+    }
+    ps_buf value = {0};
+    ps_buf_add_str(&value, folder);
+    if (any) {
+        ps_buf_addf(&value, ":%s", before);
+    }
+    int status = ps_buf_ok(&value) ? set(cli, "PYTHONPATH", ps_buf_str(&value)) : PS_EXIT_FAILED;
+    ps_buf_fini(&value);
+    return status;
+}
+
 /* --- the options ----------------------------------------------------------------------------------------------------- */
 
 /* Unlike any other launch, also on other machines with the same folder. What an outer launch or the user called it stands in
@@ -135,6 +188,7 @@ int ps_record_set_environment(ps_cli *cli, ps_record_plan *plan) {
     status = status == PS_EXIT_OK ? set_mstx(cli, plan->library) : status;
     status = status == PS_EXIT_OK ? set_nvtx(cli, plan->library) : status;
     status = status == PS_EXIT_OK ? set_preload(cli, plan->library) : status;
+    status = status == PS_EXIT_OK ? set_python(cli, plan->library) : status;
     const struct {
         const char *variable, *value;
     } own[] = {

@@ -55,7 +55,7 @@ before=$(sum)
 
 want=0
 expect chart "$T/labels"
-said 'From PP: ranges of torch.distributed.pipelining; device times of the kernels launched inside'
+said 'From PP: ranges of torch.distributed.pipelining, or marks that name their stage; device times of the kernels launched inside'
 said 'Schedule 1f1b: recognised, 100.0 % of ops agree'
 said 'not taken off (--align)'
 expect chart "$T/labels" --align -o "$T/labels.json"

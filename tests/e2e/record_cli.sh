@@ -4,7 +4,7 @@ set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh
 [ -f "${PIPESCOPE_RECORD_LIBRARY-}" ] || skip 'no recorder library in this build'
-unset PIPESCOPE_LIBRARY PIPESCOPE_OUTPUT_DIR MSTX_INJECTION_PATH NVTX_INJECTION64_PATH LD_PRELOAD PIPESCOPE_LAUNCH
+unset PYTHONPATH PIPESCOPE_LIBRARY PIPESCOPE_OUTPUT_DIR MSTX_INJECTION_PATH NVTX_INJECTION64_PATH LD_PRELOAD PIPESCOPE_LAUNCH
 root=$PWD
 library=$(realpath "$PIPESCOPE_RECORD_LIBRARY")
 cd "$T"
@@ -57,9 +57,15 @@ for line in "MSTX_INJECTION_PATH=$library" "NVTX_INJECTION64_PATH=$library" "PIP
     PIPESCOPE_DOMAIN_INCLUDE=a,b PIPESCOPE_QUIET=1; do
     grep -qxF "$line" out || fail "not in the environment: $line"
 done
-if grep -q '^PYTHONPATH=\|^LD_PRELOAD=\|^PIPESCOPE_BACKEND=' out; then
+if grep -q '^LD_PRELOAD=\|^PIPESCOPE_BACKEND=' out; then
     fail "too much in the environment: $(cat out)"
 fi
+# Python's startup file, first and once, whatever is launched inside; not with --no_patch, where the variable is left alone.
+startup=$(sed -n 's/^PYTHONPATH=//p' out)
+[ -f "$startup/sitecustomize.py" ] || fail "no sitecustomize.py in PYTHONPATH=$startup"
+[ "$(PYTHONPATH=a:b pipescope record --quiet -- pipescope record --quiet -- printenv PYTHONPATH)" = "$startup:a:b" ] ||
+    fail 'PYTHONPATH of a launch in a launch'
+[ "$(PYTHONPATH=a:b pipescope record --quiet --no_patch -- printenv PYTHONPATH)" = a:b ] || fail 'PYTHONPATH with --no_patch'
 [ -d 'out dir' ] || fail 'the output folder was not made'
 first=$(pipescope record --quiet -- printenv PIPESCOPE_LAUNCH)
 second=$(pipescope record --quiet -- printenv PIPESCOPE_LAUNCH)

@@ -5,6 +5,7 @@ Of the environment: PIPESCOPE_LIBRARY names the library, PIPESCOPE_BIN the progr
 PIPESCOPE_SANITIZED is not empty in builds whose library this Python cannot load, PIPESCOPE_PYTHON_EXTENSION names the extension in
 C, "0" to do without, "missing" where it could not be built.
 """
+import fcntl
 import glob
 import json
 import os
@@ -14,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGE = os.path.join(ROOT, "python")
@@ -52,6 +54,30 @@ def torch_python():
         except (OSError, subprocess.SubprocessError):
             _pythons[python] = False
     return python if _pythons[python] else None
+
+
+def package(name, version):
+    """The folder with the content of a package of the Python package index, without what it needs: fetched once into build/cache, as
+    tests/e2e/lib/packages.sh does. None where it cannot be had for this Python."""
+    folder = os.path.join(ROOT, "build", "cache", "%s-%s" % (name, version))
+    complete, wheels = os.path.join(folder, "complete"), os.path.join(folder, "wheel")
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    with open(folder + ".lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(complete):
+            shutil.rmtree(folder, ignore_errors=True)
+            os.makedirs(wheels)
+            try:
+                subprocess.run([torch_python() or sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-input",
+                                "--retries", "1", "--timeout", "10", "--no-deps", "--only-binary", ":all:", "-d", wheels,
+                                "%s==%s" % (name, version)], capture_output=True, timeout=PATIENCE, check=True)
+                zipfile.ZipFile(glob.glob(os.path.join(wheels, "*.whl"))[0]).extractall(folder)
+            except (OSError, subprocess.SubprocessError, IndexError):
+                return None
+            shutil.rmtree(wheels)
+            with open(complete, "w", encoding="utf-8"):
+                pass
+    return folder
 
 
 class Database:

@@ -132,7 +132,7 @@ with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=0, active=1, r
     prof.step()
 """, PIPESCOPE_PADDLE_LOG="1")
         db = self.database()
-        step = ["{'name': 'forward_step', 'current_microbatch': %d}" % k for k in range(3)]
+        step = ["{'name': 'forward_step', 'current_microbatch': %d, 'stage': 0}" % k for k in range(3)]
         back = "{'name': 'backward_step'}"
         self.assertEqual(db.names(), [step[0], back, step[1], back, step[2], back])
         metadata = db.metadata()
@@ -172,6 +172,9 @@ except RuntimeError: pass
 module.combined_forward_backward_step(f_model=None, b_model=1)
 module.combined_forward_backward_step(f_model=1, b_model=None)
 module.combined_forward_backward_step(f_model=1, b_model=1)
+module.combined_forward_backward_step(None, 1)
+module.combined_forward_backward_step(1, None)
+module.combined_forward_backward_step(1, 1)
 assert (WeightGradStore.pop(), WeightGradStore.pop()) == (2, 1)
 try: WeightGradStore.pop()
 except IndexError: pass
@@ -183,8 +186,40 @@ pipescope.stop(); pipescope.export()
         self.assertEqual([eval(name) for name in self.database().names()], [
             {"name": "forward_step_with_model_graph", "current_microbatch": 0},
             {"name": "forward_backward_overlaping", "current_microbatch": 1}, {"name": "backward_step_with_model_graph"},
-            {"name": "backward_step"}, {"name": "forward_step"}, {"name": "forward_backward_overlapping"},
+            *[{"name": "backward_step"}, {"name": "forward_step"}, {"name": "forward_backward_overlapping"}] * 2,
             {"name": "WeightGradStore.pop"}, {"name": "WeightGradStore.pop"}])
+
+    def test_carried(self):
+        """Chunk and microbatch go from a forward to its backward with the tensors, also where both are in one call, and where an output is
+        a dict of modules; a tensor that carries nothing leaves them out."""
+        self.megatron("""
+module = types.ModuleType("mine")
+class Tensor: pass
+def forward_step(forward_step_func, model, current_microbatch=None): return [Tensor()], 1
+def combined_forward_backward_step(f, f_model, b_model, b_output_tensor, current_microbatch=None): return Tensor(), 1, None
+def backward_step(input_tensor, output_tensor, output_tensor_grad): return None
+def backward_step_multimodule(input_tensor, output_tensor, output_tensor_grad): return None
+def forward_backward_pipelining_with_interleaving(*, model, num_microbatches):
+    first = module.forward_step(None, model[1], current_microbatch=0)[0]
+    second = module.combined_forward_backward_step(None, model[0], model[1], first, current_microbatch=5)[0]
+    third = module.combined_forward_backward_step(None, model[1], None, None, current_microbatch=6)[0]
+    module.combined_forward_backward_step(None, None, model[1], third)
+    module.backward_step_multimodule({}, {"vision": None, "language": second}, None)
+    module.backward_step(None, Tensor(), None)
+for f in (forward_step, combined_forward_backward_step, backward_step, backward_step_multimodule,
+          forward_backward_pipelining_with_interleaving):
+    setattr(module, f.__name__, f)
+pipescope.megatron.record(module)
+pipescope.start()
+module.forward_backward_pipelining_with_interleaving(model=[object(), object()], num_microbatches=8)
+pipescope.stop(); pipescope.export()
+""", n=4)
+        name, microbatch, stage = "name", "current_microbatch", "stage"
+        self.assertEqual([eval(text) for text in self.database().names()], [  # rank 0 of 4: its pieces are stages 0 and 4
+            {name: "forward_step", microbatch: 0, stage: 4},
+            {name: "forward_backward_overlapping", microbatch: 5, stage: 0, "backward_microbatch": 0, "backward_stage": 4},
+            {name: "forward_step", microbatch: 6, stage: 4}, {name: "backward_step", microbatch: 6, stage: 4},
+            {name: "backward_step", microbatch: 5, stage: 0}, {name: "backward_step"}])
 
 
 if __name__ == "__main__":

@@ -41,6 +41,17 @@ static void test_names(void **context) {
         {"WeightGradStore.pop", PS_FAMILY_FUNCTION, PS_OP_BW, -1, -1, -1, -1},
         {"{'name': 'forward_step_with_model_graph', 'current_microbatch': 3}", PS_FAMILY_FUNCTION,
          PS_OP_F, -1, 3, -1, -1},
+        {"{'name': 'forward_step', 'current_microbatch': 3, 'stage': 5}", PS_FAMILY_ACTION, PS_OP_F,
+         5, 3, -1, -1},
+        {"{'name': 'backward_step', 'current_microbatch': 3, 'stage': 5}", PS_FAMILY_ACTION,
+         PS_OP_B, 5, 3, -1, -1},
+        {"{'name': 'forward_backward_overlapping', 'current_microbatch': 7, 'stage': 0, "
+         "'backward_microbatch': 3, 'backward_stage': 4}",
+         PS_FAMILY_ACTION, PS_OP_FB, 0, 7, 4, 3},
+        /* one of them missing: the order tells */
+        {"{'name': 'backward_step', 'stage': 5}", PS_FAMILY_FUNCTION, PS_OP_B, -1, -1, -1, -1},
+        {"{'name': 'forward_backward_overlapping', 'current_microbatch': 7, 'stage': 0}",
+         PS_FAMILY_FUNCTION, PS_OP_FB, -1, 7, -1, -1},
         {"layer_3f", PS_FAMILY_LAYER, PS_OP_F, -1, -1, -1, -1},
         {"layer_3f-layer_8b", PS_FAMILY_LAYER, PS_OP_FB, -1, -1, -1, -1},
     };

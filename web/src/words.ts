@@ -882,7 +882,7 @@ const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
   [/\bdevice times of the kernels launched inside\b/, "设备时间取自区间内下发的核函数"], [/\bstages as the labels name them\b/, "阶段取自标签"],
   [/\bstages by the sizes given\b/, "阶段按给定规模"], [/\bstages by metadata\b/, "阶段来自元数据"], [/\bstages by who sends to whom\b/, "阶段按收发关系"],
   [/\branges that --forward-re and --backward-re match\b/, "匹配所给正则的 range"], [/\bmarks with a device side\b/, "带设备侧的打点"],
-  [/\bPP: ranges of torch\.distributed\.pipelining\b/, "torch.distributed.pipelining 的 PP: range"],
+  [/\bPP: ranges of torch\.distributed\.pipelining, or marks that name their stage\b/, "torch.distributed.pipelining 的 PP: range，或写明阶段的打点"],
   [/\bForward and Backward ranges of torch\.distributed\.pipelining\b/, "torch.distributed.pipelining 的 Forward、Backward range"],
   [/\branges named after functions of the framework\b/, "以框架函数命名的 range"], [/\branges of layers\b/, "层的 range"],
   [/\bthe flows between forward and backward operators: inferred, not marked\b/, "前向与反向算子间的连线：推断所得，并非打点"],

@@ -15,6 +15,7 @@
 #include "analyze/comm/topology.h"
 #include "analyze/core/analysis.h"
 #include "analyze/pipeline/device_work.h"
+#include "analyze/pipeline/host_labels.h"
 #include "analyze/pipeline/label.h"
 #include "analyze/pipeline/measured_chart.h"
 #include "analyze/pipeline/pipeline.h"
@@ -111,6 +112,14 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
         return ps_fail(
             err, PS_NOTHING,
             "no MSTX_EVENTS: mstx was not enabled when collecting (_ExperimentalConfig(mstx=True))");
+    }
+    bool say_stages = false; /* then the chart command and the report read them as labels */
+    code = in->opts->in_full ? ps_host_labels_say_stages(in->trace, &say_stages, err) : PS_OK;
+    if (code != PS_OK || say_stages) {
+        part->stale = part->stale && !say_stages;
+        return code != PS_OK
+                   ? code
+                   : ps_fail(err, PS_NOTHING, "its marks say stage and microbatch themselves");
     }
     part->host_times = ps_trace_has_host_times(in->trace);
     code = ps_marks_collect(in->trace, in->opts, &part->marks, in->diag, err);

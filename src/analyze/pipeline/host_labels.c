@@ -251,17 +251,41 @@ static bool parse_function(const char *s, ps_host_label *out) {
     return false;
 }
 
-/* {'name': 'forward_step', 'current_microbatch': 3}; in a dict's name '_' may stand for '.'. */
+static int32_t number_of(const ps_literal *dict, const char *key, int32_t limit) {
+    int64_t number = -1;
+    bool ok = ps_literal_int(ps_literal_get(dict, key), &number) && number >= 0 && number < limit;
+    return ok ? (int32_t)number : -1;
+}
+
+/* A message that says stage and microbatch of all it does is as exact as an action. */
+static void take_stages(const ps_literal *dict, ps_host_label *out) {
+    ps_host_label exact = *out;
+    bool pair = out->kind == PS_OP_FB;
+    exact.stage = number_of(dict, "stage", MAX_MODEL_STAGES);
+    exact.stage2 = pair ? number_of(dict, "backward_stage", MAX_MODEL_STAGES) : -1;
+    exact.microbatch2 = pair ? number_of(dict, "backward_microbatch", PS_MAX_MICROBATCHES) : -1;
+    if (exact.stage < 0 || exact.microbatch < 0 ||
+        (pair && (exact.stage2 < 0 || exact.microbatch2 < 0))) {
+        return;
+    }
+    exact.family = PS_FAMILY_ACTION;
+    exact.action = out->kind == PS_OP_B    ? PS_ACTION_B
+                   : out->kind == PS_OP_BW ? PS_ACTION_W
+                                           : PS_ACTION_F;
+    exact.second = PS_ACTION_B;
+    *out = exact;
+}
+
+/* {'name': 'forward_step', 'current_microbatch': 3, 'stage': 5}; in a dict's name '_' may stand for '.'. */
 static bool parse_dict(const char *s, ps_host_label *out) {
     ps_arena arena;
     ps_arena_init(&arena);
     const ps_literal *dict = ps_literal_parse(&arena, s, strlen(s), NULL);
     const char *name = ps_literal_str(ps_literal_get(dict, "name"));
-    int64_t number = -1;
     bool ok = name != NULL && parse_function(name, out);
-    if (ok && ps_literal_int(ps_literal_get(dict, "current_microbatch"), &number) && number >= 0 &&
-        number < PS_MAX_MICROBATCHES) {
-        out->microbatch = (int32_t)number;
+    if (ok) {
+        out->microbatch = number_of(dict, "current_microbatch", PS_MAX_MICROBATCHES);
+        take_stages(dict, out);
     }
     ps_arena_fini(&arena);
     return ok;
@@ -329,6 +353,28 @@ static ps_code host_label_classify(collecting *c, ps_str name, uint32_t *row, ps
         *row = (uint32_t)at;
     }
     return ps_idmap_put(&c->by_name, name.id, *row) ? PS_OK : ps_fail_nomem(err);
+}
+
+ps_code ps_host_labels_say_stages(const ps_trace *trace, bool *all, ps_err *err) {
+    const ps_slices *s = ps_trace_slices(trace);
+    collecting c = {.trace = trace};
+    bool any = false;
+    ps_code code = PS_OK;
+    *all = true;
+    ps_idmap_init(&c.by_name);
+    for (uint32_t i = 0; code == PS_OK && *all && i < s->n; i++) {
+        uint32_t row = 0;
+        if (s->kind[i] != PS_SLICE_MARK_HOST || ps_trace_text(trace, s->name[i])[0] != '{') {
+            continue;
+        }
+        code = host_label_classify(&c, s->name[i], &row, err);
+        any = any || row != 0;
+        *all = row == 0 || c.labels[row].family == PS_FAMILY_ACTION;
+    }
+    *all = *all && any;
+    ps_idmap_fini(&c.by_name);
+    ps_free(c.labels);
+    return code;
 }
 
 static bool add_host_label_range(ps_host_ranges *out, ps_host_range range) {

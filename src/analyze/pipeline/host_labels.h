@@ -1,6 +1,7 @@
 /* Host ranges whose names say which part of a pipeline's step they are: names of frameworks, or rules of the user.
  *
  *   PP:3F7   PP:(0F7;7B3)OVERLAP_F_B     torch.distributed.pipelining, stages of the whole model
+ *   {'name': 'forward_step', 'current_microbatch': 7, 'stage': 3}   the same of Megatron, as pipescope records it
  *   Forward 2   Backward 2               the same, GPipe
  *   forward_step   WeightGradStore.pop   functions of Megatron, MindSpeed, zero-bubble, DualPipe
  *   layer_3f-layer_8b                    NVTX ranges of Megatron, layers inside of an op
@@ -67,6 +68,10 @@ PS_MUST_USE ps_code ps_label_rules_match(const ps_label_rules *rules, const char
 
 /* The name of a framework. False also when memory is out, which only a message in form of a dict needs. */
 bool ps_host_label_parse(const char *name, ps_host_label *out);
+
+/* Whether the marks that are messages in form of a dict, at least one of them an op, all say their stage and microbatch:
+ * then they are labels, whatever their order. PS_NOMEM only. */
+PS_MUST_USE ps_code ps_host_labels_say_stages(const ps_trace *trace, bool *all, ps_err *err);
 
 typedef struct ps_host_range {
     int64_t start_ns, end_ns; /* from the trace's origin */

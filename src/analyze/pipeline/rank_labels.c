@@ -641,7 +641,11 @@ bool ps_rank_labels_split(ps_rank_labels *r) {
 
 static ps_code read_frameworks(const ps_map_input *in, ps_rank_labels *out, ps_err *err) {
     bool any_job = false;
-    ps_code code = read_marks(in->trace, in->opts, out, in->diag, err);
+    bool are_exact = false;
+    ps_code code = ps_host_labels_say_stages(in->trace, &are_exact, err);
+    if (code == PS_OK && !are_exact) {
+        code = read_marks(in->trace, in->opts, out, in->diag, err);
+    }
     if (code == PS_OK && out->source == PS_LABELS_NONE) {
         code = read_ranges(in, NULL, out, err);
     }

@@ -18,7 +18,8 @@
 #define PS_LABEL_SOURCES(X)                                                                        \
     X(PS_LABELS_USER, "ranges that --forward-re and --backward-re match")                          \
     X(PS_LABELS_MARKS, "marks with a device side")                                                 \
-    X(PS_LABELS_ACTION, "PP: ranges of torch.distributed.pipelining")                              \
+    X(PS_LABELS_ACTION,                                                                            \
+      "PP: ranges of torch.distributed.pipelining, or marks that name their stage")                \
     X(PS_LABELS_MICROBATCH, "Forward and Backward ranges of torch.distributed.pipelining")         \
     X(PS_LABELS_FUNCTION, "ranges named after functions of the framework")                         \
     X(PS_LABELS_LAYER, "ranges of layers")                                                         \
