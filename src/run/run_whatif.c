@@ -47,7 +47,7 @@ ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err
     ps_run *memory = ps_run_all_ranks(&analysis, 1, cluster, &own, err);
     own = *opts;
     own.analysis.memory_facts =
-        memory != NULL ? ps_result_table(&memory->results[0], "memory_facts") : NULL;
+        memory != NULL ? ps_result_table(&memory->results[0], "MemoryFacts") : NULL;
     ps_run *run = memory != NULL ? run_steps(cluster, &own, err) : NULL;
     ps_run_free(memory);
     return run;
