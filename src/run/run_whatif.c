@@ -51,7 +51,7 @@ ps_code ps_run_plan_memory(const ps_cluster *cluster, const ps_run_opts *opts, p
     if (*memory == NULL) {
         return err->code;
     }
-    with->memory_facts = ps_result_table(&(*memory)->results[0], "memory_facts");
+    with->memory_facts = ps_result_table(&(*memory)->results[0], "MemoryFacts");
     return PS_OK;
 }
 

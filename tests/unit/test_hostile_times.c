@@ -228,7 +228,7 @@ static const char EXPECTED[] =
     "ops=0\n"
     "pp_labels ok ops=0\n"
     "whatif nothing to analyse ops=0\n"
-    "memory_facts ok memory_facts=0 ops=0\n"
+    "memory_facts ok MemoryFacts=0 ops=0\n"
     "report ok kernels=1 sections=3 verdict=1 findings=1 evidence=0 shared=0 job=1 steps=2 overview=2 "
     "overview_stages=1 ops=0\n"
     "capture_facts ok CaptureSums=33 CaptureSteps=2 CaptureSize=1 ops=0\n"

@@ -646,6 +646,37 @@ static void test_tail_is_judged_together(void **context) {
     }
 }
 
+/* Two forwards and two backwards on each of two stages: 1f1b, but that those of the first may be swapped. All ops agree, or, put in line, three of five: then no
+ * theory is claimed, and why is said. */
+static void test_theory_of_what_agrees(void **context) {
+    (void)context;
+    for (int swapped = 0; swapped < 2; swapped++) {
+        ps_chart *chart = ps_chart_new();
+        for (int32_t s = 0; s < 2; s++) {
+            assert_true(ps_chart_add_rank(chart, (ps_chart_rank){.rank = s, .stage = s}));
+            for (int32_t i = 0; i < 4; i++) {
+                bool is_forward = s == 0 ? i < 2 : i % 2 == 0;
+                bool is_backward = swapped && s == 0 ? is_forward : !is_forward;
+                assert_true(ps_chart_add_op(
+                    chart, (ps_op){.start_ns = 10 * i,
+                                   .end_ns = 10 * i + 10,
+                                   .name = "op",
+                                   .rank = (uint32_t)s,
+                                   .step = 1,
+                                   .kind = (uint8_t)(is_backward ? PS_OP_B : PS_OP_F)}));
+            }
+        }
+        chart->n_stages = 2;
+        ps_recognised r;
+        ps_err err = PS_ERR_INIT;
+        ps_code code = ps_recognise_for_theory(chart, &r, &err);
+        assert_int_equal(code, swapped ? PS_NOTHING : PS_OK);
+        assert_int_equal(r.schedule == NULL, swapped);
+        assert_true(!swapped || strstr(err.msg, "comes nearest: 60.0 % of the ops agree") != NULL);
+        ps_chart_free(chart);
+    }
+}
+
 /* Sums over stages leave 64 bits, shares do not: every stage is busy for the whole step. */
 static void test_shares_of_long_steps(void **context) {
     (void)context;
@@ -756,6 +787,7 @@ int main(void) {
         cmocka_unit_test(test_iterations_without_steps),
         cmocka_unit_test(test_too_large_for_a_plan),
         cmocka_unit_test(test_tail_is_judged_together),
+        cmocka_unit_test(test_theory_of_what_agrees),
         cmocka_unit_test(test_shares_of_long_steps),
         cmocka_unit_test(test_titles_tell_of_clocks),
         cmocka_unit_test(test_interleaved_steps),

@@ -130,7 +130,7 @@ static const ps_column FACTS[] = {
 };
 
 static ps_code reduce_memory_facts(const ps_reduce_input *in, void **shared, ps_err *err) {
-    ps_table *t = ps_table_new("memory_facts", "what ranks held in their steps", PS_COLUMNS(FACTS));
+    ps_table *t = ps_table_new("MemoryFacts", "what ranks held in their steps", PS_COLUMNS(FACTS));
     *shared = NULL;
     for (size_t r = 0; r < in->n_ranks; r++) {
         const partial *p = in->partials[r];

@@ -617,7 +617,7 @@ static bool tail_is_whole(const ps_chart *chart) {
     return any;
 }
 
-ps_code ps_recognise_for_theory(const ps_chart *chart, ps_recognised *r, ps_err *err) {
+ps_code ps_recognise_nearest(const ps_chart *chart, ps_recognised *r, ps_err *err) {
     if (chart->is_side_by_side) {
         return ps_fail(
             err, PS_NOTHING,
@@ -632,6 +632,19 @@ ps_code ps_recognise_for_theory(const ps_chart *chart, ps_recognised *r, ps_err 
     }
     if (code == PS_OK && !chart->labels_are_exact && (r->schedule->takes & PS_TAKES_TAIL) != 0) {
         r->params.tail_full = tail_is_whole(chart);
+    }
+    return code;
+}
+
+ps_code ps_recognise_for_theory(const ps_chart *chart, ps_recognised *r, ps_err *err) {
+    ps_code code = ps_recognise_nearest(chart, r, err);
+    double agreement = code == PS_OK ? ps_recognised_agreement(r) : 1;
+    if (agreement < PS_MIN_AGREEMENT) {
+        char why[PS_UNRECOGNISED_TEXT];
+        const ps_schedule *nearest = r->schedule;
+        r->schedule = NULL;
+        return ps_fail(err, PS_NOTHING, "%s, so its durations cannot be taken over",
+                       ps_unrecognised_text(nearest, agreement, why));
     }
     return code;
 }

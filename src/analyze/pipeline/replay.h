@@ -70,7 +70,10 @@ ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_repl
  * numbers. The caller frees it with ps_chart_free(). */
 ps_chart *ps_theory_chart(const ps_chart *chart, const ps_recognised *r,
                           const ps_schedule *schedule, ps_err *err);
-/* Recognises the schedule of a chart whose report was made; PS_NOTHING with a sentence when none fits. */
+/* The schedule that the ops of a chart come nearest, however few agree; PS_NOTHING with a sentence when none has as many ops. */
+PS_MUST_USE ps_code ps_recognise_nearest(const ps_chart *chart, ps_recognised *r, ps_err *err);
+/* Recognises the schedule of a chart whose report was made; PS_NOTHING with a sentence when none fits, or fewer ops than
+ * PS_MIN_AGREEMENT agree with the nearest: what ran is then no theory's. */
 PS_MUST_USE ps_code ps_recognise_for_theory(const ps_chart *chart, ps_recognised *r, ps_err *err);
 /* Both in one. */
 ps_chart *ps_theory_of(const ps_chart *chart, const ps_schedule *schedule, ps_err *err);

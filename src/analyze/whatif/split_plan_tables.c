@@ -21,6 +21,7 @@
     X(P_LAST, "last_stage_more", PS_COL_INT, PS_UNIT_NS)                                           \
     X(P_SPREAD, "spread_of_layers", PS_COL_REAL, PS_UNIT_PERCENT)                                  \
     X(P_REAL, "step_replayed", PS_COL_INT, PS_UNIT_NS)                                             \
+    X(P_MEASURED, "step_measured", PS_COL_INT, PS_UNIT_NS)                                         \
     X(P_NOW, "step_now", PS_COL_INT, PS_UNIT_NS)                                                   \
     X(P_THEN, "step_planned", PS_COL_INT, PS_UNIT_NS)                                              \
     X(P_GAIN, "gain share", PS_COL_REAL, PS_UNIT_PERCENT)                                          \
@@ -204,7 +205,7 @@ static ps_code take_unnamed(planning *k, ps_err *err) {
 
 static ps_code recognise_own(planning *k, ps_err *err) {
     ps_err why = PS_ERR_INIT;
-    ps_code code = ps_recognise_for_theory(k->chart, &k->ran.r, &why);
+    ps_code code = ps_recognise_nearest(k->chart, &k->ran.r, &why);
     k->is_known = code == PS_OK && k->ran.r.params.n_stages == k->js->n_stages;
     if (!k->is_known) {
         (void)snprintf(k->why, sizeof k->why, "%s",
@@ -253,6 +254,10 @@ static bool set_if_any(ps_table *t, size_t column, const char *text) {
 
 static bool put_plan_notes(ps_table *t, const planning *k) {
     const ps_analysis_opts *o = k->opts;
+    double measured_ns = ps_job_measured(k->js);
+    if (measured_ns > 0) {
+        ps_table_set_int(t, P_MEASURED, whole_plan_ns(measured_ns));
+    }
     if (k->is_known) {
         ps_table_set_int(t, P_OUTSIDE, whole_plan_ns(k->plans.rest_ns));
     }

@@ -13,9 +13,51 @@
 #define SPREAD_SAID 10
 /* How much longer the step may be than with all workers of a stage alike. */
 #define SLOW_MACHINE_SAID 1.05
+/* Percent by which the replay may miss the measured step: beyond it what passes between ops decides, and not the ops (whatif.h). */
+#define UNEXPLAINED_SAID 20
 
 static ps_ns_text ns_of(const ps_table *t, const char *column) {
     return ps_ns_text_of(ps_view_int(t, 0, column));
+}
+
+/* What the plan rests on and does not hold of this job; lines are pasted without the sentences above them, so it stands with them, too. */
+typedef struct plan_doubt {
+    bool is_slow_machine, is_spread, is_unexplained;
+    double explained; /* percent of the measured step */
+} plan_doubt;
+
+static plan_doubt doubt_of(const ps_table *plan) {
+    plan_doubt d = {.explained = 100};
+    double real = (double)ps_view_int(plan, 0, "step_replayed");
+    double alike = (double)ps_view_int(plan, 0, "step_now");
+    if (!ps_view_is_null(plan, 0, "step_measured")) {
+        d.explained = 100 * real / (double)ps_view_int(plan, 0, "step_measured");
+    }
+    d.is_slow_machine = real > alike * SLOW_MACHINE_SAID;
+    d.is_spread = ps_view_real(plan, 0, "spread_of_layers") > SPREAD_SAID;
+    d.is_unexplained = d.explained < 100 - UNEXPLAINED_SAID || d.explained > 100 + UNEXPLAINED_SAID;
+    return d;
+}
+
+static void put_doubt(ps_buf *out, const ps_table *plan, const ps_text_style *style) {
+    plan_doubt d = doubt_of(plan);
+    const char *const why[] = {
+        d.is_unexplained ? "the replay misses the measured step" : NULL,
+        d.is_spread ? "layers of the stages in between differ" : NULL,
+        d.is_slow_machine ? "workers of a stage are not alike" : NULL,
+    };
+    ps_buf text = {0};
+    for (size_t i = 0; i < sizeof why / sizeof *why; i++) {
+        if (why[i] != NULL) {
+            ps_buf_addf(&text, "%s%s", text.len > 0 ? ", " : "Before you paste: ", why[i]);
+        }
+    }
+    if (text.len > 0) {
+        ps_buf_add_str(&text, " (see above), so a step may take longer than planned.");
+        ps_wrap(out, ps_buf_str(&text), 0, 0, style->width);
+        ps_buf_add_str(out, "\n\n");
+    }
+    ps_buf_fini(&text);
 }
 
 static void put_line(ps_buf *out, const ps_table *plan, const char *what, const char *column) {
@@ -24,7 +66,7 @@ static void put_line(ps_buf *out, const ps_table *plan, const char *what, const 
     }
 }
 
-static void put_plan_text_lines(ps_buf *out, const ps_table *plan) {
+static void put_plan_text_lines(ps_buf *out, const ps_table *plan, const ps_text_style *style) {
     if (ps_view_int(plan, 0, "keeps_no_limits") != 0) {
         return;
     }
@@ -34,6 +76,7 @@ static void put_plan_text_lines(ps_buf *out, const ps_table *plan) {
             "No lines to paste for it: how layers lie on several chunks of a stage is not measured.\n");
         return;
     }
+    put_doubt(out, plan, style);
     ps_buf_addf(out, "Lines to paste:\n\n  %-12s --pipeline-model-parallel-layout \"%s\"\n",
                 "Megatron-LM", ps_view_text(plan, 0, "pipeline_model_parallel_layout"));
     ps_buf_addf(out, "  %-12s --num-layer-list %s\n", "MindSpeed",
@@ -42,10 +85,8 @@ static void put_plan_text_lines(ps_buf *out, const ps_table *plan) {
 }
 
 size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE]) {
-    double real = (double)ps_view_int(plan, 0, "step_replayed");
-    double alike = (double)ps_view_int(plan, 0, "step_now");
+    plan_doubt doubt = doubt_of(plan);
     double gain = ps_view_real(plan, 0, "gain share");
-    double spread = ps_view_real(plan, 0, "spread_of_layers");
     size_t n = 0;
     if (ps_view_int(plan, 0, "keeps_no_limits") != 0) {
         (void)snprintf(
@@ -65,19 +106,26 @@ size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PL
         "A layer takes %s of a microbatch; the first stage has %s on top, the last one %s.",
         ns_of(plan, "layer").text, ns_of(plan, "first_stage_more").text,
         ns_of(plan, "last_stage_more").text);
-    if (real > alike * SLOW_MACHINE_SAID) {
+    if (doubt.is_unexplained) {
+        (void)snprintf(
+            out[n++], PS_PLAN_SENTENCE,
+            "The ops and who waits for whom explain %.0f %% of the measured step of %s: what is planned "
+            "is of that part.",
+            doubt.explained, ns_of(plan, "step_measured").text);
+    }
+    if (doubt.is_slow_machine) {
         (void)snprintf(
             out[n++], PS_PLAN_SENTENCE,
             "Mend the slow machine first: the step is %s now, %s with all workers of a stage alike, and "
             "the plan is for those. pipescope whatif tells which machine.",
             ns_of(plan, "step_replayed").text, ns_of(plan, "step_now").text);
     }
-    if (spread > SPREAD_SAID) {
+    if (doubt.is_spread) {
         (void)snprintf(
             out[n++], PS_PLAN_SENTENCE,
             "Layers of the stages in between differ by %.0f %%: some machine may be slow, or layers are "
             "not alike. pipescope whatif tells which.",
-            spread);
+            ps_view_real(plan, 0, "spread_of_layers"));
     }
     (void)snprintf(out[n++], PS_PLAN_SENTENCE, "%lld splits were simulated%s.",
                    (long long)ps_view_int(plan, 0, "splits_simulated"),
@@ -233,11 +281,16 @@ static void put_text_block(ps_buf *out, const char *what, const char *text) {
     }
 }
 
-static void put_schedule_lines(ps_buf *out, const ps_table *lines) {
+static void put_schedule_lines(ps_buf *out, const ps_plan_view *view, const ps_text_style *style) {
+    const ps_table *lines = view->schedule_lines;
+    if (lines->n_rows > 0) {
+        ps_buf_add_char(out, '\n');
+        put_doubt(out, view->plan, style);
+    }
     ps_buf_add_str(
         out,
         lines->n_rows > 0
-            ? "\nTo paste for that plan:\n\n"
+            ? "To paste for that plan:\n\n"
             : "\nThere is no line to paste for that plan: no option of a framework for it is known.\n");
     for (size_t r = 0; r < lines->n_rows; r++) {
         put_text_block(out, ps_view_text(lines, r, "framework"), ps_view_text(lines, r, "line"));
@@ -297,7 +350,7 @@ static ps_code put_other_schedules(ps_buf *out, const ps_plan_view *view,
         code = ps_write_table_text(view->schedule_stages, style, out, err);
     }
     if (view->schedule_lines != NULL) {
-        put_schedule_lines(out, view->schedule_lines);
+        put_schedule_lines(out, view, style);
     }
     return code;
 }
@@ -316,7 +369,7 @@ ps_code ps_write_plan_text(const ps_plan_view *view, const ps_text_style *style,
         code = ps_write_table_text(view->memory, style, out, err);
         ps_buf_addf(out, "\n");
     }
-    put_plan_text_lines(out, view->plan);
+    put_plan_text_lines(out, view->plan, style);
     ps_buf_addf(out, "\n");
     code = code == PS_OK ? put_other_schedules(out, view, style, err) : code;
     if (code == PS_OK && view->left_out != NULL) {
