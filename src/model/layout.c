@@ -198,6 +198,7 @@ static void name_sizes(const ps_layout_sizes *s, int64_t product, char out[96]) 
     } sizes[] = {{"tp", s->tp}, {"cp", s->cp}, {"dp", s->dp}, {"pp", s->pp}};
     size_t at = 0;
     size_t n = 0;
+    out[0] = '\0'; /* no size at all */
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         if (sizes[i].size > 0) {
             at += (size_t)snprintf(out + at, 96 - at, "%s%s %" PRId64, n > 0 ? " x " : "",

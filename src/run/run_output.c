@@ -2,7 +2,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
@@ -157,10 +156,14 @@ static ps_code recheck(void *context, sqlite3 *handle, ps_err *err) {
     return ps_db_stamp_check(&stamp, sqlite3_db_filename(handle, "main"), handle, err);
 }
 
-/* Also for a link that leads nowhere. */
-static bool is_rank_output_taken(const char *path) {
-    struct stat st;
-    return lstat(path, &st) == 0;
+/* A link that leads nowhere is something, too. */
+static ps_code look_at_sidecar(const char *path, ps_path_kind *kind, ps_err *err) {
+    ps_code code = ps_path_look(path, kind, err);
+    if (code == PS_NOT_FOUND) {
+        *kind = PS_PATH_OTHER;
+        code = PS_OK;
+    }
+    return code;
 }
 
 /* The profiler's small JSON files go along, so that the mirrored directory is a rank directory too. What is there
@@ -184,9 +187,11 @@ static ps_code copy_sidecars(const ps_cluster_rank *rank, const char *target, ps
         }
         const char *from = ps_path_join(&arena, rank->rank_dir, names[i]);
         const char *to = ps_path_join(&arena, dir, names[i]);
-        if (from == NULL || to == NULL) {
-            code = ps_fail_nomem(err);
-        } else if (ps_is_file(from) && !is_rank_output_taken(to)) {
+        ps_path_kind ours = PS_PATH_NONE;
+        ps_path_kind there = PS_PATH_NONE;
+        code = from != NULL && to != NULL ? look_at_sidecar(from, &ours, err) : ps_fail_nomem(err);
+        code = code == PS_OK ? look_at_sidecar(to, &there, err) : code;
+        if (code == PS_OK && ours == PS_PATH_FILE && there == PS_PATH_NONE) {
             ps_buf_clear(&text);
             code = ps_read_file(from, (size_t)64 << 20, &text, err);
             code = code == PS_OK ? ps_write_file(to, ps_buf_str(&text), text.len, err) : code;

@@ -255,12 +255,14 @@ static ps_code add_csv(ps_ascend_files *f, const char *name, const char *path, p
                      ((f->needs & PS_NEED_ARGS) != 0 && is_kernels(file.table)) ||
                      ((f->needs & PS_NEED_COUNTERS) != 0 && is_memory(file.table)) ||
                      (f->places.own_table != NULL && is_ascend_file_of_timeline(file.table));
-    if (!is_wanted || !(f->places.is_output || is_known_table(file.table)) ||
-        !ps_is_file(file.path)) {
-        return PS_OK;
+    is_wanted = is_wanted && (f->places.is_output || is_known_table(file.table));
+    ps_path_kind kind = PS_PATH_NONE;
+    ps_code code = is_wanted ? ps_path_look(file.path, &kind, err) : PS_OK;
+    if (code == PS_IO || kind != PS_PATH_FILE) {
+        return code == PS_NOT_FOUND ? PS_OK : code; /* a link that leads nowhere is no table */
     }
     ps_ascend_csv_src src = {.path = file.path};
-    ps_code code = add_ascend_file_parts(f, name, &src, diag, err);
+    code = add_ascend_file_parts(f, name, &src, diag, err);
     if (code == PS_OK) {
         code = ps_ascend_csv_read(&src, file.table, diag, &file.csv, err);
     }
@@ -439,7 +441,11 @@ static ps_code find_ascend_file_device(const ps_ascend_files *f, const char *nam
     ps_arena arena = {0};
     const char *path = f->places.dir != NULL ? ps_path_join(&arena, f->places.dir, name) : "";
     ps_err odd = PS_ERR_INIT;
-    ps_input *in = path != NULL && ps_is_file(path) ? ps_input_open(path, &odd) : NULL;
+    ps_path_kind kind = PS_PATH_NONE;
+    if (path != NULL && ps_path_look(path, &kind, &odd) == PS_NOT_FOUND) {
+        odd = PS_ERR_INIT; /* a link that leads nowhere */
+    }
+    ps_input *in = kind == PS_PATH_FILE ? ps_input_open(path, &odd) : NULL;
     ps_csv csv;
     ps_csv_init(&csv, in);
     ps_csv_row row = {0};
@@ -461,7 +467,10 @@ static ps_code find_ascend_file_device(const ps_ascend_files *f, const char *nam
     ps_csv_fini(&csv);
     ps_input_close(in);
     ps_arena_fini(&arena);
-    return code == PS_NOMEM ? ps_fail_nomem(err) : PS_OK;
+    if (code == PS_IO && err != NULL) {
+        *err = odd;
+    }
+    return code == PS_NOMEM ? ps_fail_nomem(err) : code == PS_IO ? PS_IO : PS_OK;
 }
 
 ps_code ps_ascend_files_tables(ps_ascend_files *f, ps_builder *b, ps_ascend_tables *out,
