@@ -62,6 +62,7 @@ int main(int argc, char **argv) {
     ps_err err = PS_ERR_INIT;
     ps_cluster *cluster = ps_cluster_find(argc > 1 ? argv[1] : ".", &err);
     ps_sql_opts opts = {0};
+    ps_analysis_opts_init(&opts.run.analysis);
     ps_sql *sql = cluster != NULL ? ps_sql_open(cluster, &opts, &err) : NULL;
     if (sql == NULL) {
         die(&err);

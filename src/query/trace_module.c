@@ -375,56 +375,75 @@ static int next_of_parts(trace_cursor *cursor) {
 
 /* --- by the text of a column ------------------------------------------------------------------------------------- */
 
-/* The group of each text of the part that a row of it has; `texts` numbers them over all parts, from 1; 0 is no text. */
-static uint32_t *groups_of_texts(const ps_trace *t, const ps_str *column, uint32_t first,
-                                 uint32_t end, ps_strpool *texts) {
+/* What the rows of a part are grouped by: a text, or a kind. */
+typedef struct grouping {
+    const ps_str *texts;
+    const uint8_t *kinds;
+    uint32_t *group; /* [texts of the trace] */
+} grouping;
+
+static inline uint32_t group_of(const grouping *g, uint32_t row) {
+    return g->texts != NULL ? g->group[g->texts[row].id] : g->kinds[row];
+}
+
+/* The group of each text of the part that a row of it has; `texts` numbers them over all parts, from 1; 0 is no text. False when
+ * memory is out. */
+static bool groups_of_texts(grouping *g, const ps_trace *t, uint32_t first, uint32_t end,
+                            ps_strpool *texts) {
     uint32_t n = (uint32_t)ps_trace_n_texts(t);
-    uint32_t *group = ps_calloc(n + 1, sizeof *group);
-    for (uint32_t row = first; group != NULL && row < end; row++) {
-        group[column[row].id] = 1;
+    g->group = ps_calloc(n + 1, sizeof *g->group);
+    for (uint32_t row = first; g->group != NULL && row < end; row++) {
+        g->group[g->texts[row].id] = 1;
     }
-    for (uint32_t id = 0; group != NULL && id < n; id++) {
-        if (group[id] == 0 || id == 0) {
-            group[id] = 0;
-            continue;
-        }
+    bool ok = g->group != NULL;
+    for (uint32_t id = 0; id < n && ok; id++) {
         const ps_str s = {id};
-        group[id] = ps_strpool_add(texts, ps_trace_text(t, s), ps_trace_text_len(t, s)).id;
-        if (group[id] == 0) {
-            ps_free(group);
-            return NULL;
+        if (g->group[id] != 0) {
+            g->group[id] =
+                id == 0 ? 0
+                        : ps_strpool_add(texts, ps_trace_text(t, s), ps_trace_text_len(t, s)).id;
+            ok = id == 0 || g->group[id] != 0;
         }
     }
-    return group;
+    return ok;
 }
 
 /* Counts the rows of each group, then puts each row in its place. */
+static void place_rows(trace_cursor *cursor, const grouping *g, uint32_t first, uint32_t end,
+                       part_groups *out) {
+    bool all = cursor->n_ranges == 0;
+    ps_trace_row *at = &cursor->at;
+    for (at->row = first; at->row < end; at->row++) {
+        if (all || is_row_wanted(cursor)) {
+            out->starts[group_of(g, at->row) + 2]++;
+        }
+    }
+    for (size_t k = 2; k < out->n_groups + 2; k++) {
+        out->starts[k] += out->starts[k - 1];
+    }
+    for (at->row = first; at->row < end; at->row++) {
+        if (all || is_row_wanted(cursor)) {
+            out->rows[out->starts[group_of(g, at->row) + 1]++] = at->row;
+        }
+    }
+}
+
 static bool sort_part(trace_cursor *cursor, int column, ps_strpool *texts, part_groups *out) {
     uint32_t first = 0;
     uint32_t end = 0;
+    const ps_trace_table *table = cursor->v->table;
     begin_part(cursor, &first, &end);
-    const ps_str *of_row = cursor->v->table->texts(cursor->part, column);
-    uint32_t *group = groups_of_texts(cursor->part->trace, of_row, first, end, texts);
-    out->n_groups = texts->n;
+    grouping g = {.texts = table->texts(cursor->part, column),
+                  .kinds = table->kinds(cursor->part, column)};
+    bool ok = g.texts == NULL || groups_of_texts(&g, cursor->part->trace, first, end, texts);
+    out->n_groups = g.texts != NULL ? texts->n : PS_N_SLICE_KINDS;
     out->starts = ps_calloc(out->n_groups + 2, sizeof *out->starts);
     out->rows = ps_calloc((size_t)(end - first) + 1, sizeof *out->rows);
-    bool ok = group != NULL && out->starts != NULL && out->rows != NULL;
-    bool all = cursor->n_ranges == 0;
-    ps_trace_row *at = &cursor->at;
-    for (at->row = first; ok && at->row < end; at->row++) {
-        if (all || is_row_wanted(cursor)) {
-            out->starts[group[of_row[at->row].id] + 2]++;
-        }
+    ok = ok && out->starts != NULL && out->rows != NULL;
+    if (ok) {
+        place_rows(cursor, &g, first, end, out);
     }
-    for (size_t g = 2; ok && g < out->n_groups + 2; g++) {
-        out->starts[g] += out->starts[g - 1];
-    }
-    for (at->row = first; ok && at->row < end; at->row++) {
-        if (all || is_row_wanted(cursor)) {
-            out->rows[out->starts[group[of_row[at->row].id] + 1]++] = at->row;
-        }
-    }
-    ps_free(group);
+    ps_free(g.group);
     return ok;
 }
 
@@ -463,7 +482,7 @@ static int begin_groups(trace_cursor *cursor, int column) {
         of_part->part = cursor->part;
         cursor->part = NULL;
     }
-    g->n_groups = texts.n;
+    g->n_groups = texts.n > PS_N_SLICE_KINDS ? texts.n : PS_N_SLICE_KINDS;
     g->at = UINT32_MAX;
     ps_strpool_fini(&texts);
     if (ok && rc == SQLITE_OK) {

@@ -413,6 +413,10 @@ static const ps_str *slice_texts(const ps_sql_part *part, int column) {
     return column == S_NAME ? s->name : column == S_CATEGORY ? s->category : NULL;
 }
 
+static const uint8_t *slice_kinds(const ps_sql_part *part, int column) {
+    return column == S_KIND ? ps_trace_slices(part->trace)->kind : NULL;
+}
+
 /* Chunks that end before the moment begin no row that ends after it. */
 static void narrow_ends(const ps_sql_part *part, int64_t least, uint32_t *first, uint32_t end) {
     while (*first < end && part->last_end[*first / PS_PART_CHUNK] < least) {
@@ -661,8 +665,9 @@ static const ps_trace_table TABLES[] = {
                       .cell = slice_cell,
                       .number_of_text = slice_number_of_text,
                       .interned = BIT(S_KIND) | BIT(S_NAME) | BIT(S_CATEGORY),
-                      .grouped = BIT(S_NAME) | BIT(S_CATEGORY),
+                      .grouped = BIT(S_KIND) | BIT(S_NAME) | BIT(S_CATEGORY),
                       .texts = slice_texts,
+                      .kinds = slice_kinds,
                       .narrow = slice_narrow,
                       .selective = BIT(S_ID)},
     [PS_SQL_COUNTER] = {.needs = counter_needs,

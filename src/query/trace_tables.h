@@ -35,8 +35,9 @@ typedef struct ps_trace_table {
     /* The number of a text in this part; false: no row has it. NULL: the table has no such column. */
     bool (*number_of_text)(const ps_sql_part *part, int column, const char *text, int64_t *out);
     uint64_t interned; /* columns of such texts */
-    uint64_t grouped;  /* of these `texts` has them, a row each */
+    uint64_t grouped;  /* of these the texts or kinds are there, a row each */
     const ps_str *(*texts)(const ps_sql_part *part, int column);
+    const uint8_t *(*kinds)(const ps_sql_part *part, int column); /* the same in all parts */
     /* Narrows [*first, *end) to rows that the range leaves; true: to these alone, false: there may be others among them. NULL: there is
      * no order to use. */
     bool (*narrow)(const ps_sql_part *part, const ps_number_range *range, uint32_t *first,
