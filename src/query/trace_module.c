@@ -4,18 +4,19 @@
  * and what is left of the constraints is compared number by number: a text has an id in each trace. SQLite then looks at what comes
  * through once more.
  *
- * Rows grouped by a name, as GROUP BY wants them, come by counting the rows of each name: that spares SQLite its sorting. */
+ * Rows in the order of a name, as GROUP BY and ORDER BY want them, come by counting the rows of each name: that spares SQLite its sorting. */
 #include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/sort.h"
 #include "base/strpool.h"
 #include "query/constraints.h"
 #include "query/context.h"
 #include "query/schema.h"
 #include "query/trace_tables.h"
 
-enum { PLAN_READS = 1, PLAN_GROUPED = 2, PLAN_GROUP_SHIFT = 8 };
+enum { PLAN_READS = 1, PLAN_GROUPED = 2, PLAN_DOWN = 4, PLAN_GROUP_SHIFT = 8 };
 
 typedef struct trace_vtab {
     sqlite3_vtab base;
@@ -36,8 +37,9 @@ typedef struct part_groups {
 typedef struct groups {
     part_groups *parts;
     size_t n_parts;
+    uint32_t *order; /* the groups, by their texts */
     size_t n_groups;
-    size_t group, part; /* where the cursor is */
+    size_t place, part; /* where the cursor is: order[place] */
     uint32_t at;
 } groups;
 
@@ -136,18 +138,18 @@ static void add_needs(ps_sql_needs *all, ps_sql_needs more) {
     all->self = all->self || more.self;
 }
 
-/* The column by whose text SQLite wants rows side by side, -1 for none. Across profiles that takes all of them in memory. */
-static int group_column(const trace_vtab *v, sqlite3_index_info *plan) {
-#if SQLITE_VERSION_NUMBER >= 3038000
-    int how = plan->nOrderBy == 1 ? sqlite3_vtab_distinct(plan) : 0;
+/* The column by whose text SQLite wants rows side by side, or in order, -1 for none. All profiles are in memory for it, and all their rows
+ * are looked at: not where a cursor looks for a few of them, perhaps many times. */
+static int group_column(const trace_vtab *v, const sqlite3_index_info *plan, const char *taken,
+                        int n) {
     int column = plan->nOrderBy == 1 ? plan->aOrderBy[0].iColumn : -1;
-    bool is_text = column >= 0 && column < 64 && (v->table->grouped >> column & 1) != 0;
-    return is_text && v->c->parts.all_stay && (how == 1 || how == 2) ? column : -1;
-#else
-    (void)v;
-    (void)plan;
-    return -1;
-#endif
+    bool may = column >= 0 && column < 64 && (v->table->grouped >> column & 1) != 0 &&
+               v->c->parts.all_stay;
+    for (int i = 0; i < n && may; i++) {
+        bool is_few = (v->table->selective >> (taken[2 * i] - 'A') & 1) != 0;
+        may = !is_few && (taken[2 * i + 1] == '=' || taken[2 * i + 1] == 'i');
+    }
+    return may ? column : -1;
 }
 
 /* Figures that only need the right order: an equal number of a slice leaves one row, an equal name a few, a bound of time a part. */
@@ -191,9 +193,10 @@ static int trace_best_index(sqlite3_vtab *base, sqlite3_index_info *plan) {
     ps_sql_needs needs = v->table->needs(plan->colUsed);
     add_needs(&v->c->parts.needs, needs);
     plan->idxNum = needs.trace != 0 ? PLAN_READS : 0;
-    int group = group_column(v, plan);
+    int group = group_column(v, plan, plan->idxStr, n);
     if (group >= 0) {
         plan->idxNum |= PLAN_GROUPED | group << PLAN_GROUP_SHIFT;
+        plan->idxNum |= plan->aOrderBy[0].desc ? PLAN_DOWN : 0;
         plan->orderByConsumed = 1;
     }
     judge(v, plan, plan->idxStr, n);
@@ -219,6 +222,7 @@ static void leave_groups(groups *g) {
         ps_free(g->parts[i].starts);
     }
     ps_free(g->parts);
+    ps_free(g->order);
     *g = (groups){0};
 }
 
@@ -447,17 +451,56 @@ static bool sort_part(trace_cursor *cursor, int column, ps_strpool *texts, part_
     return ok;
 }
 
+typedef struct group_text {
+    const char *text;
+    size_t n;
+    uint32_t group;
+} group_text;
+
+/* As SQLite orders texts: by their bytes, a beginning before what goes on. NULL is the first. */
+static int compare_groups(const void *a, const void *b) {
+    const group_text *x = a;
+    const group_text *y = b;
+    int order = memcmp(x->text, y->text, x->n < y->n ? x->n : y->n);
+    return order != 0 ? order : (x->n > y->n) - (x->n < y->n);
+}
+
+/* SQLite may want the groups in order, too (GROUP BY x ORDER BY x): it does not tell. */
+static bool order_groups(groups *g, const ps_strpool *texts, bool of_kinds, bool down) {
+    g->n_groups = of_kinds ? PS_N_SLICE_KINDS : texts->n;
+    g->order = ps_calloc(g->n_groups + 1, sizeof *g->order);
+    group_text *sorted = ps_calloc(g->n_groups + 1, sizeof *sorted);
+    bool ok = g->order != NULL && sorted != NULL;
+    size_t first = of_kinds ? 0 : 1; /* of texts the first is none: it stays there */
+    for (size_t i = 0; i < g->n_groups && ok; i++) {
+        const ps_str s = {(uint32_t)i};
+        const char *text =
+            of_kinds ? ps_slice_kind_name((ps_slice_kind)i) : ps_strpool_get(texts, s);
+        size_t n = of_kinds ? strlen(text) : ps_strpool_len(texts, s);
+        sorted[i] = (group_text){text, n, (uint32_t)i};
+    }
+    if (ok) {
+        ps_sort(sorted + first, g->n_groups - first, sizeof *sorted, compare_groups);
+    }
+    for (size_t i = 0; i < g->n_groups && ok; i++) {
+        g->order[down ? g->n_groups - 1 - i : i] = sorted[i].group;
+    }
+    ps_free(sorted);
+    return ok;
+}
+
 /* Goes to the next row, or the first. */
 static void next_of_groups(trace_cursor *cursor) {
     groups *g = &cursor->groups;
-    for (; g->group < g->n_groups; g->group++, g->part = 0) {
+    for (; g->place < g->n_groups; g->place++, g->part = 0) {
+        uint32_t group = g->order[g->place];
         for (; g->part < g->n_parts; g->part++, g->at = UINT32_MAX) {
             const part_groups *p = &g->parts[g->part];
-            if (g->group >= p->n_groups) {
+            if (group >= p->n_groups) {
                 continue; /* a part knows the groups that there were when it was sorted */
             }
-            g->at = g->at == UINT32_MAX ? p->starts[g->group] : g->at;
-            if (g->at < p->starts[g->group + 1]) {
+            g->at = g->at == UINT32_MAX ? p->starts[group] : g->at;
+            if (g->at < p->starts[group + 1]) {
                 stand_in(cursor, p->part);
                 cursor->at.row = p->rows[g->at++];
                 return;
@@ -467,23 +510,25 @@ static void next_of_groups(trace_cursor *cursor) {
     cursor->is_end = true;
 }
 
-static int begin_groups(trace_cursor *cursor, int column) {
+static int begin_groups(trace_cursor *cursor, int column, bool down) {
     ps_sql_context *c = cursor->v->c;
     groups *g = &cursor->groups;
     ps_strpool texts;
     bool ok = ps_strpool_init(&texts);
+    bool of_kinds = false;
     g->parts = ps_calloc(c->cluster->n_ranks + 1, sizeof *g->parts);
     ok = ok && g->parts != NULL;
     int rc = SQLITE_OK;
     while (ok && (rc = enter_next(cursor, &cursor->part)) == SQLITE_OK && cursor->part != NULL) {
         part_groups *of_part = &g->parts[g->n_parts++];
         stand_in(cursor, cursor->part);
+        of_kinds = cursor->v->table->texts(cursor->part, column) == NULL;
         ok = sort_part(cursor, column, &texts, of_part);
         of_part->part = cursor->part;
         cursor->part = NULL;
     }
-    g->n_groups = texts.n > PS_N_SLICE_KINDS ? texts.n : PS_N_SLICE_KINDS;
     g->at = UINT32_MAX;
+    ok = ok && order_groups(g, &texts, of_kinds, down);
     ps_strpool_fini(&texts);
     if (ok && rc == SQLITE_OK) {
         next_of_groups(cursor);
@@ -508,8 +553,9 @@ static int trace_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
         cursor->is_end = true;
         return SQLITE_OK;
     }
-    return cursor->is_grouped ? begin_groups(cursor, plan >> PLAN_GROUP_SHIFT)
-                              : next_of_parts(cursor);
+    return cursor->is_grouped
+               ? begin_groups(cursor, plan >> PLAN_GROUP_SHIFT, (plan & PLAN_DOWN) != 0)
+               : next_of_parts(cursor);
 }
 
 static int trace_next(sqlite3_vtab_cursor *base) {

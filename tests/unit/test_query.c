@@ -218,6 +218,16 @@ static void groups_are_whole(void **state) {
         "add_kernel|1\nmm_kernel|1\n");
     expect(&j, "SELECT name FROM (SELECT DISTINCT name FROM slice WHERE kind = 'op') ORDER BY 1",
            "aten::add\naten::mm\n");
+    expect(&j, "SELECT name, count(*), sum(dur_ns) FROM slice GROUP BY name ORDER BY name",
+           by_name);
+    expect(&j, "SELECT kind, count(*) FROM slice GROUP BY kind ORDER BY kind DESC",
+           "op|4\nkernel|4\ncall|4\nannotation|4\n");
+    expect(
+        &j,
+        "SELECT category, count(*) FROM slice WHERE rank = 0 GROUP BY category ORDER BY category DESC",
+        "user_annotation|2\nkernel|2\ncuda_runtime|2\ncpu_op|2\n");
+    expect(&j, "SELECT name, rank, id FROM slice WHERE kind = 'op' ORDER BY name DESC LIMIT 3",
+           "aten::mm|0|1\naten::mm|1|1\naten::add|0|4\n");
     expect(&j, "SELECT name, count(*) FROM slice WHERE name = 'nobody' GROUP BY name", "");
     close_job(&j);
 }

@@ -1,4 +1,4 @@
-/* Queries over a capture that is in memory: query CAPTURE
+/* Queries over a capture that is in memory: queries CAPTURE
  *
  * Reads the capture with a first query, then asks each of the list three times and prints the shortest time, of the processor. */
 #include <stdio.h>
@@ -20,7 +20,7 @@ static double now_ms(void) {
 static void die(const ps_err *err) {
     char text[1024];
     ps_err_format(err, text, sizeof text);
-    fprintf(stderr, "query: %s\n", text);
+    fprintf(stderr, "queries: %s\n", text);
     exit(1);
 }
 
