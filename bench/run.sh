@@ -12,6 +12,7 @@
 #   web       the viewer: first pixels of a trace of 1 GB within 2 s of the start of `serve`
 #   json      trace-event JSON of 500 MB, plain and gzipped, into sealed columns; python3 json.load beside it
 #   paddle    worker logs, 1 GB with 2 million jobs: into traces, and with both files of `timeline`
+#   query     SQL over 10 million slices in memory: groups by name, a range of time
 #   module    module_statistic on 430,000 operators, 270,000 tasks and 50,000 modules within 0.8 s and 200 MB
 #   record    the recorder: calls, NVTX, Python, export, a step of 100 ms with 500 ranges within 0.5 %
 #   every     all analyses of -m every over 8 ranks of that size, within 6 s on 2 processors and 800 MB
@@ -24,13 +25,15 @@ set -eu
 cd "$(dirname "$0")/.."
 : "${PIPESCOPE:=build/release/pipescope}"
 work=$PWD/build/bench
-all='scan intervals steps simulate plan whatif page web json paddle module record every predict pp_chart'
+all='scan intervals steps simulate plan whatif page web json paddle query module record every predict pp_chart'
 mkdir -p "$work"
 
-# compile NAME: a program of this folder over the library
+# compile NAME [LIBRARY...]: a program of this folder over the library
 compile() {
-    gcc -std=c17 -O2 -D_GNU_SOURCE -Isrc "bench/$1.c" -o "$work/$1" build/release/libpipescope_core.a \
-        -lsqlite3 -lisal -lpthread -lm
+    name=$1
+    shift
+    gcc -std=c17 -O2 -D_GNU_SOURCE -Isrc "bench/$name.c" -o "$work/$name" build/release/libpipescope_core.a \
+        -lsqlite3 -lisal -lpthread -lm "$@"
 }
 
 has_browser() { command -v chromium >/dev/null && command -v node >/dev/null && [ -d web/node_modules/playwright-core ]; }
@@ -99,6 +102,15 @@ bench_json() {
 bench_paddle() {
     echo "== worker logs of Paddle"
     sh bench/paddle.sh "$work"
+}
+bench_query() {
+    echo "== query: 10 million slices"
+    compile queries -lpcre2-8 -lxlsxwriter
+    (cd bench && BENCH_TASKS=5000000 python3 -B -c "
+import os, steps, sys
+path = sys.argv[1] + '/rank0_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db'
+os.path.exists(path) or steps.make(path, 8)" "$work/query")
+    "$work/queries" "$work/query"
 }
 bench_module() {
     echo "== module_statistic"

@@ -601,3 +601,12 @@ void ps_run_free(ps_run *run) {
         ps_free(run);
     }
 }
+
+const char *ps_run_first_reason(const ps_run *run) {
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        if (run->ranks[r].err.msg[0] != '\0') {
+            return run->ranks[r].err.msg;
+        }
+    }
+    return NULL;
+}

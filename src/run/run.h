@@ -84,4 +84,7 @@ ps_run *ps_run_all_ranks(const ps_analysis *const *analyses, size_t n_analyses,
                          const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err);
 void ps_run_free(ps_run *run); /* NULL is fine */
 
+/* What the first rank that says anything lacks, or NULL. */
+const char *ps_run_first_reason(const ps_run *run);
+
 #endif

@@ -127,15 +127,6 @@ ps_code ps_cluster_get(const ps_request *q, size_t cluster, ps_buf *key, ps_make
     return code;
 }
 
-const char *ps_run_first_reason(const ps_run *run) {
-    for (size_t r = 0; r < run->n_ranks; r++) {
-        if (run->ranks[r].err.msg[0] != '\0') {
-            return run->ranks[r].err.msg;
-        }
-    }
-    return NULL;
-}
-
 size_t ps_result_bytes(const ps_result *result) {
     size_t bytes = 0;
     for (size_t i = 0; i < result->n_tables; i++) {

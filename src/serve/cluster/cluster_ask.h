@@ -21,9 +21,6 @@ typedef ps_code ps_make_fn(void *context, ps_cached *out, ps_err *err);
 PS_MUST_USE ps_code ps_cluster_get(const ps_request *q, size_t cluster, ps_buf *key,
                                    ps_make_fn *make, void *context, void **out, ps_err *err);
 
-/* What the first rank that says anything lacks, or NULL. */
-const char *ps_run_first_reason(const ps_run *run);
-
 /* What the tables of a result hold. */
 size_t ps_result_bytes(const ps_result *result);
 

@@ -33,6 +33,10 @@ PS_MUST_USE ps_code ps_write_table_csv_part(const ps_table *table, size_t first,
 PS_MUST_USE ps_code ps_write_table_json_part(const ps_table *table, size_t first, size_t end,
                                              ps_buf *out, ps_err *err);
 
+/* An object a line, of the same form. */
+PS_MUST_USE ps_code ps_write_table_jsonl_part(const ps_table *table, size_t first, size_t end,
+                                              ps_buf *out, ps_err *err);
+
 typedef struct ps_chart_text_opts {
     ps_text_style style;
     int64_t step;        /* PS_FIRST_STEP: the first step of the chart */

@@ -31,24 +31,41 @@ static void make_keys(const ps_table *table, ps_buf *keys) {
     }
 }
 
+static void add_table_json_row(const ps_table *table, size_t row, const char *key, ps_buf *out) {
+    ps_buf_add_char(out, '{');
+    for (size_t c = 0; c < table->n_columns; c++) {
+        size_t n = strlen(key);
+        ps_buf_add(out, key, n);
+        key += n + 1;
+        add_table_json_cell(out, &table->columns[c], ps_table_cell(table, row, c));
+    }
+    ps_buf_add_char(out, '}');
+}
+
 ps_code ps_write_table_json_part(const ps_table *table, size_t first, size_t end, ps_buf *out,
                                  ps_err *err) {
     ps_buf keys = {0};
     make_keys(table, &keys);
     ps_buf_add_str(out, first == 0 ? "[" : "");
     for (size_t r = first; r < end && ps_buf_ok(&keys); r++) {
-        ps_buf_add_str(out, r > 0 ? ",\n {" : "\n {");
-        const char *key = ps_buf_str(&keys);
-        for (size_t c = 0; c < table->n_columns; c++) {
-            size_t n = strlen(key);
-            ps_buf_add(out, key, n);
-            key += n + 1;
-            add_table_json_cell(out, &table->columns[c], ps_table_cell(table, r, c));
-        }
-        ps_buf_add_char(out, '}');
+        ps_buf_add_str(out, r > 0 ? ",\n " : "\n ");
+        add_table_json_row(table, r, ps_buf_str(&keys), out);
     }
     if (end == table->n_rows) {
         ps_buf_add_str(out, table->n_rows > 0 ? "\n]\n" : "]\n");
+    }
+    bool ok = ps_buf_ok(&keys) && ps_buf_ok(out);
+    ps_buf_fini(&keys);
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
+ps_code ps_write_table_jsonl_part(const ps_table *table, size_t first, size_t end, ps_buf *out,
+                                  ps_err *err) {
+    ps_buf keys = {0};
+    make_keys(table, &keys);
+    for (size_t r = first; r < end && ps_buf_ok(&keys); r++) {
+        add_table_json_row(table, r, ps_buf_str(&keys), out);
+        ps_buf_add_char(out, '\n');
     }
     bool ok = ps_buf_ok(&keys) && ps_buf_ok(out);
     ps_buf_fini(&keys);

@@ -1,0 +1,289 @@
+/* pipescope query PATH "SELECT ...": SQL over all ranks of a capture. Reads only. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fs.h"
+#include "base/num.h"
+#include "cli/cli.h"
+#include "cli/job_options.h"
+#include "cli/rank_report.h"
+#include "query/collect.h"
+#include "query/schema_text.h"
+#include "query/sql.h"
+#include "write/out/sink.h"
+#include "write/out/writers.h"
+
+enum { MOST_STATEMENT_BYTES = 1 << 20, PIECE_BYTES = 1 << 20 };
+
+typedef enum form { AS_TEXT, AS_CSV, AS_JSON, AS_JSONL } form;
+
+static const char *const FORMS[] = {"text", "csv", "json", "jsonl", NULL};
+static const char *const ENDINGS[] = {".txt", ".csv", ".json", ".jsonl", NULL};
+
+/* --- what is asked ----------------------------------------------------------------------------------------------- */
+
+/* By --as, else by the end of -o, else text. */
+static form form_of(const ps_cli *cli) {
+    const char *as = ps_cli_text(cli, "as");
+    const char *path = ps_cli_text(cli, "output");
+    for (int i = 0; FORMS[i] != NULL; i++) {
+        if (as != NULL ? strcmp(as, FORMS[i]) == 0
+                       : path != NULL && ps_ends_with(path, ENDINGS[i])) {
+            return (form)i;
+        }
+    }
+    return AS_TEXT;
+}
+
+static int read_stdin(ps_cli *cli, ps_buf *out) {
+    char piece[4096];
+    size_t n = 0;
+    if (isatty(STDIN_FILENO)) {
+        return ps_cli_usage(cli, "no query given: pipescope query PATH \"SELECT ...\", or -f FILE");
+    }
+    while ((n = fread(piece, 1, sizeof piece, stdin)) > 0 && out->len <= MOST_STATEMENT_BYTES) {
+        ps_buf_add(out, piece, n);
+    }
+    return ferror(stdin) != 0 ? ps_cli_usage(cli, "standard input cannot be read") : PS_EXIT_OK;
+}
+
+/* The statement, from the second word, a file, or standard input; and what it is called in messages. */
+static int read_statement(ps_cli *cli, ps_buf *out, const char **name) {
+    const char *word = ps_cli_positional(cli, 1);
+    const char *file = ps_cli_text(cli, "file");
+    ps_err err = PS_ERR_INIT;
+    *name = word != NULL ? "query" : file != NULL && strcmp(file, "-") != 0 ? file : "stdin";
+    if (word != NULL && file != NULL) {
+        return ps_cli_usage(cli, "a query and -f %s: which of them?", file);
+    }
+    if (word != NULL) {
+        ps_buf_add_str(out, word);
+        return PS_EXIT_OK;
+    }
+    if (file == NULL || strcmp(file, "-") == 0) {
+        return read_stdin(cli, out);
+    }
+    return ps_read_file(file, MOST_STATEMENT_BYTES, out, &err) == PS_OK ? PS_EXIT_OK
+                                                                        : ps_cli_fail(cli, &err);
+}
+
+static int take_options(ps_cli *cli, ps_sql_opts *out) {
+    int status = ps_cli_run_options(cli, &out->run);
+    const char *memory = ps_cli_text(cli, "memory");
+    out->run.analysis.in_full = true; /* the tables of `chart`, as it prints them */
+    out->timeout_s = ps_cli_int(cli, "timeout");
+    if (status == PS_EXIT_OK && !ps_parse_size(memory, &out->max_bytes)) {
+        status = ps_cli_usage(cli, "--memory %s: bytes are wanted, such as 2GiB", memory);
+    }
+    const char *path = ps_cli_text(cli, "output");
+    return status == PS_EXIT_OK && ps_cli_text(cli, "as") == NULL
+               ? ps_cli_check_ending(cli, path, ENDINGS, ", or say --as")
+               : status;
+}
+
+/* --- rows -------------------------------------------------------------------------------------------------------- */
+
+typedef struct stream {
+    ps_cli *cli;
+    const char *path; /* NULL: standard output */
+    ps_table_part_fn *part;
+    ps_buf text;
+    ps_sink sink;
+    bool nobody_reads; /* standard output failed, which the frame tells */
+} stream;
+
+static ps_code flush_stream(stream *s, ps_err *err) {
+    ps_code code = PS_OK;
+    if (s->path == NULL) {
+        ps_cli_put(s->cli, ps_buf_str(&s->text), s->text.len);
+        s->nobody_reads = s->cli->out_errno != 0;
+        code = s->nobody_reads ? ps_fail(err, PS_IO, "cannot write to standard output") : PS_OK;
+    } else {
+        code = s->sink.file == NULL ? ps_sink_open_file(&s->sink, s->path, err) : PS_OK;
+        code =
+            code == PS_OK ? ps_sink_write(&s->sink, ps_buf_str(&s->text), s->text.len, err) : code;
+    }
+    ps_buf_clear(&s->text);
+    return code;
+}
+
+static ps_code take_rows(void *context, const ps_table *table, size_t first, size_t end,
+                         ps_err *err) {
+    stream *s = context;
+    ps_code code = s->part(table, first, end, &s->text, err);
+    bool is_last = end == table->n_rows;
+    return code == PS_OK && (is_last || s->text.len > PIECE_BYTES) ? flush_stream(s, err) : code;
+}
+
+static ps_code write_rows(ps_cli *cli, ps_sql *sql, const char *statement, const char *name,
+                          ps_table_part_fn *part, ps_err *err) {
+    stream s = {.cli = cli, .path = ps_cli_text(cli, "output"), .part = part};
+    ps_code code = ps_sql_run(sql, statement, name, take_rows, &s, err);
+    code = code == PS_OK && s.path != NULL ? ps_sink_commit(&s.sink, err) : code;
+    ps_sink_abort(&s.sink);
+    ps_buf_fini(&s.text);
+    return s.nobody_reads ? PS_OK : code;
+}
+
+static ps_code write_text(ps_cli *cli, ps_sql *sql, const char *statement, const char *name,
+                          ps_err *err) {
+    const char *path = ps_cli_text(cli, "output");
+    size_t most = (size_t)ps_cli_int(cli, "rows");
+    size_t n_rows = 0;
+    ps_buf text = {0};
+    ps_text_style style = ps_cli_style(cli);
+    style.colours = path != NULL ? PS_COLOURS_NONE : style.colours;
+    ps_table *t = ps_sql_table_of(sql, statement, name, most, &n_rows, err);
+    ps_code code = t != NULL ? ps_write_table_text(t, &style, &text, err) : err->code;
+    if (code == PS_OK && n_rows > most) {
+        ps_buf_addf(&text,
+                    "... and %zu more rows (--rows N shows more, --as csv writes them all)\n",
+                    n_rows - most);
+    }
+    if (code == PS_OK && path != NULL) {
+        code = ps_sink_store(path, &text, err);
+    } else if (code == PS_OK) {
+        ps_cli_put(cli, ps_buf_str(&text), text.len);
+    }
+    ps_buf_fini(&text);
+    ps_table_free(t);
+    return code;
+}
+
+static ps_code answer(ps_cli *cli, ps_sql *sql, const char *statement, const char *name,
+                      ps_err *err) {
+    static ps_table_part_fn *const PARTS[] = {[AS_CSV] = ps_write_table_csv_part,
+                                              [AS_JSON] = ps_write_table_json_part,
+                                              [AS_JSONL] = ps_write_table_jsonl_part};
+    form as = form_of(cli);
+    ps_code code = as == AS_TEXT ? write_text(cli, sql, statement, name, err)
+                                 : write_rows(cli, sql, statement, name, PARTS[as], err);
+    if (code == PS_OK && ps_cli_text(cli, "output") != NULL) {
+        ps_cli_print(cli, "wrote %s\n", ps_cli_text(cli, "output"));
+    }
+    return code;
+}
+
+/* --- the command ------------------------------------------------------------------------------------------------- */
+
+/* What could not be read, and what was odd; an exit status. */
+static int report_reading(ps_cli *cli, const ps_sql *sql, const ps_cluster *cluster) {
+    size_t n_failed = 0;
+    for (size_t i = 0; i < cluster->n_ranks; i++) {
+        const ps_err *err = ps_sql_unread(sql, i);
+        if (err->code != PS_OK) {
+            char who[PS_WHO_TEXT];
+            char text[1024];
+            ps_err_format(err, text, sizeof text);
+            ps_cli_warn(cli, "%s: %s", ps_cli_who(&cluster->ranks[i], who), text);
+            n_failed++;
+        }
+    }
+    bool any = ps_sql_n_read(sql) > 0;
+    for (size_t i = 0; i < ps_sql_n_runs(sql); i++) {
+        const ps_run *run = ps_sql_run_at(sql, i);
+        if (run != NULL) {
+            ps_report_ranks(cli, run);
+            n_failed += run->n_failed;
+            any = any || run->n_done > 0;
+        }
+    }
+    ps_report_oddities(cli, ps_sql_diag(sql));
+    return n_failed == 0 ? PS_EXIT_OK : any ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
+}
+
+static int ask(ps_cli *cli, const ps_cluster *cluster, const ps_sql_opts *opts,
+               const char *statement, const char *name) {
+    ps_err err = PS_ERR_INIT;
+    ps_sql *sql = ps_sql_open(cluster, opts, &err);
+    if (sql == NULL) {
+        return ps_cli_fail(cli, &err);
+    }
+    ps_code code = answer(cli, sql, statement, name, &err);
+    int status = report_reading(cli, sql, cluster);
+    status = code == PS_OK ? status : ps_cli_fail(cli, &err);
+    ps_sql_close(sql);
+    return status;
+}
+
+static int put_schema(ps_cli *cli) {
+    ps_err err = PS_ERR_INIT;
+    ps_buf text = {0};
+    ps_sql_schema_text(&text);
+    ps_code code = ps_buf_ok(&text) ? PS_OK : ps_fail_nomem(&err);
+    return ps_cli_end_output(cli, NULL, &text, code, &err);
+}
+
+static int ask_cluster(ps_cli *cli, const ps_sql_opts *opts, const char *statement,
+                       const char *name) {
+    int status = PS_EXIT_OK;
+    ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
+    if (cluster == NULL) {
+        return status;
+    }
+    ps_report_cluster(cli, cluster);
+    status = cluster->n_ranks > 0 ? ask(cli, cluster, opts, statement, name)
+                                  : ps_report_no_profile(cli, cluster);
+    ps_cluster_free(cluster);
+    return status;
+}
+
+static int run_query(ps_cli *cli) {
+    if (ps_cli_flag(cli, "schema")) {
+        return put_schema(cli);
+    }
+    if (ps_cli_n_positionals(cli) == 0) {
+        return ps_cli_usage(cli, "no input given: pipescope query PATH \"SELECT ...\"");
+    }
+    ps_sql_opts opts = {0};
+    ps_buf statement;
+    const char *name = NULL;
+    ps_buf_init(&statement, 2 * MOST_STATEMENT_BYTES);
+    int status = take_options(cli, &opts);
+    status = status == PS_EXIT_OK ? read_statement(cli, &statement, &name) : status;
+    if (status == PS_EXIT_OK) {
+        status = ask_cluster(cli, &opts, ps_buf_str(&statement), name);
+    }
+    ps_buf_fini(&statement);
+    return status;
+}
+
+static const ps_option OPTIONS[] = {
+    {.short_name = 'f',
+     PS_ROW_PATH(NULL, "file", "FILE", PS_UNSAID,
+                 "the query is in this file; without it and without a query on standard input")},
+    {.short_name = 'o',
+     PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
+                 "write the rows there: .txt, .csv, .json or .jsonl")},
+    {PS_ROW_CHOICE(NULL, "as", "FORM", PS_SHOWN("by the end of -o, else text"), FORMS,
+                   "text, csv, json or jsonl (an object a line)")},
+    {PS_ROW_INT(NULL, "rows", "N", PS_IS("1000"), 1, 1000000,
+                "rows of a text at most; the other forms have all")},
+    {PS_ROW_INT(NULL, "timeout", "SECONDS", PS_IS("600"), 0, 1 << 30,
+                "end the query, reading included, after this time; 0: never")},
+    {PS_ROW_TEXT(NULL, "memory", "BYTES", PS_IS("2GiB"),
+                 "what sorting, grouping and texts of the query may take beside the traces")},
+    {PS_ROW_FLAG(NULL, "schema", "print the tables, their columns with units, and the functions")},
+    PS_CLOCK_OPTIONS,
+    PS_FORMAT_OPTION,
+    PS_JOBS_OPTION,
+    PS_JOB_OPTIONS,
+    PS_COMM_RULES_OPTION,
+};
+
+const ps_command ps_command_query = {
+    .name = "query",
+    .summary = "SQL over all ranks of a capture: slices, counters, ops, tables of modes",
+    .usage =
+        "PATH \"SELECT ...\" [-o FILE.{txt,csv,json,jsonl}] [options]\nPATH -f FILE.sql\n--schema",
+    .options = OPTIONS,
+    .n_options = PS_N(OPTIONS),
+    .positional = "PATH",
+    .min_positionals = 0,
+    .max_positionals = 2,
+    .notes =
+        "Only SELECT: nothing is written, and nothing but the capture is read. Of the capture only what the query asks for. "
+        "docs/commands/query.md shows what can be asked, docs/sql.md the tables.",
+    .run = run_query,
+};

@@ -1,0 +1,26 @@
+/* Ends a query when its time is over, wherever it is: in SQLite, in a reader, in an analysis. */
+#ifndef PS_QUERY_DEADLINE_H
+#define PS_QUERY_DEADLINE_H
+
+#include <pthread.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/watch.h"
+
+typedef struct ps_deadline {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t done;
+    bool is_running, is_done;
+    int64_t seconds;
+    sqlite3 *db;
+    ps_watch *watch;
+} ps_deadline;
+
+/* Starts to count; 0 seconds: for ever. False: there is no thread to be had. */
+bool ps_deadline_begin(ps_deadline *d, int64_t seconds, sqlite3 *db, ps_watch *watch);
+void ps_deadline_end(ps_deadline *d);
+
+#endif

@@ -1,0 +1,278 @@
+/* The virtual tables over ps_table: ops and bubbles of the chart, tables of modes. Those of modes get their columns from the table
+ * itself, so that a mode is run as soon as a query names it. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "query/constraints.h"
+#include "query/context.h"
+#include "query/job_tables.h"
+
+typedef struct registered {
+    ps_sql_context *c;
+    const ps_mode_table *mode; /* NULL: of the chart */
+    ps_sql_table_id id;        /* of the chart */
+} registered;
+
+typedef struct job_vtab {
+    sqlite3_vtab base;
+    registered r;
+    const ps_table *table; /* of a mode; of the chart when it is first read */
+    uint64_t numbers;
+} job_vtab;
+
+typedef struct job_cursor {
+    sqlite3_vtab_cursor base;
+    ps_constraints wanted;
+    size_t row;
+} job_cursor;
+
+/* --- columns ----------------------------------------------------------------------------------------------------- */
+
+enum { NAME_BYTES = 128 };
+
+/* The name that a column has in files, as one that SQL takes without quotes: "warm-up_ns" is warm_up_ns. */
+static void sql_name(const ps_table *t, size_t column, char out[NAME_BYTES]) {
+    char name[NAME_BYTES];
+    ps_table_file_name(t, column, name, sizeof name);
+    size_t n = 0;
+    for (const char *p = name; *p != '\0'; p++) {
+        unsigned char c = (unsigned char)*p;
+        bool is_letter = isalnum(c) || c >= 0x80;
+        if (is_letter || (n > 0 && out[n - 1] != '_')) {
+            out[n++] = is_letter ? *p : '_';
+        }
+    }
+    n -= n > 0 && out[n - 1] == '_';
+    out[n] = '\0';
+}
+
+/* Names that are alike in SQL, where case does not count, get a number. */
+static void declare_name(sqlite3_str *sql, const ps_table *t, size_t column) {
+    char name[NAME_BYTES];
+    sql_name(t, column, name);
+    size_t n_same = 0;
+    for (size_t before = 0; before < column; before++) {
+        char other[NAME_BYTES];
+        sql_name(t, before, other);
+        n_same += strcasecmp(name, other) == 0;
+    }
+    if (n_same > 0 || name[0] == '\0') {
+        sqlite3_str_appendf(sql, "\"%w_%d\"", name, (int)n_same + 1);
+    } else {
+        sqlite3_str_appendf(sql, "\"%w\"", name);
+    }
+}
+
+static int declare_columns(sqlite3 *db, const job_vtab *v) {
+    sqlite3_str *sql = sqlite3_str_new(db);
+    sqlite3_str_appendf(sql, "CREATE TABLE x(");
+    size_t n = v->table != NULL ? v->table->n_columns : ps_sql_tables[v->r.id].n_columns;
+    for (size_t i = 0; i < n; i++) {
+        sqlite3_str_appendf(sql, i > 0 ? ", " : "");
+        if (v->table != NULL) {
+            declare_name(sql, v->table, i);
+            sqlite3_str_appendf(sql, " %s", ps_sql_column_type(&v->table->columns[i]));
+        } else {
+            const ps_sql_column *column = &ps_sql_tables[v->r.id].columns[i];
+            sqlite3_str_appendf(sql, "\"%w\" %s", column->name, ps_sql_type_name(column->type));
+        }
+    }
+    sqlite3_str_appendf(sql, ")");
+    return ps_sql_declare(v->r.c, db, sqlite3_str_finish(sql));
+}
+
+static uint64_t number_columns(const job_vtab *v) {
+    uint64_t numbers = 0;
+    size_t n = v->table != NULL ? v->table->n_columns : ps_sql_tables[v->r.id].n_columns;
+    for (size_t i = 0; i < n && i < 64; i++) {
+        bool is_number = v->table != NULL ? v->table->columns[i].type == PS_COL_INT
+                                          : ps_sql_is_number(&ps_sql_tables[v->r.id].columns[i]);
+        numbers |= is_number ? UINT64_C(1) << i : 0;
+    }
+    return numbers;
+}
+
+/* --- the table --------------------------------------------------------------------------------------------------- */
+
+static int job_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
+                       sqlite3_vtab **out, char **message) {
+    (void)argc;
+    (void)argv;
+    job_vtab *v = ps_calloc(1, sizeof *v);
+    if (v == NULL) {
+        return SQLITE_NOMEM;
+    }
+    v->r = *(const registered *)aux;
+    ps_err err = PS_ERR_INIT;
+    int rc = SQLITE_OK;
+    if (v->r.mode != NULL && ps_job_mode_table(v->r.c, v->r.mode, &v->table, &err) != PS_OK) {
+        rc = ps_sql_table_fail(v->r.c, &v->base, &err);
+        *message = v->base.zErrMsg;
+    }
+    rc = rc == SQLITE_OK ? declare_columns(db, v) : rc;
+    if (rc != SQLITE_OK) {
+        ps_free(v);
+        return rc;
+    }
+    v->numbers = number_columns(v);
+    *out = &v->base;
+    return SQLITE_OK;
+}
+
+static int job_disconnect(sqlite3_vtab *base) {
+    ps_free((job_vtab *)base);
+    return SQLITE_OK;
+}
+
+static int job_best_index(sqlite3_vtab *base, sqlite3_index_info *plan) {
+    job_vtab *v = (job_vtab *)base;
+    const ps_taken_columns columns = {.numbers = v->numbers};
+    int n = ps_constraints_plan(plan, &columns);
+    if (n < 0) {
+        return SQLITE_NOMEM;
+    }
+    double rows = v->table != NULL ? (double)v->table->n_rows : 1e4;
+    for (int i = 0; i < n; i++) {
+        rows /= 4;
+    }
+    plan->estimatedRows = (sqlite3_int64)rows + 1;
+    plan->estimatedCost = (v->table != NULL ? (double)v->table->n_rows : 1e4) / (1 + n) + 10;
+    return SQLITE_OK;
+}
+
+/* --- cursors ----------------------------------------------------------------------------------------------------- */
+
+static int job_open(sqlite3_vtab *base, sqlite3_vtab_cursor **out) {
+    (void)base;
+    job_cursor *cursor = ps_calloc(1, sizeof *cursor);
+    if (cursor == NULL) {
+        return SQLITE_NOMEM;
+    }
+    *out = &cursor->base;
+    return SQLITE_OK;
+}
+
+static int job_close(sqlite3_vtab_cursor *base) {
+    job_cursor *cursor = (job_cursor *)base;
+    ps_constraints_fini(&cursor->wanted);
+    ps_free(cursor);
+    return SQLITE_OK;
+}
+
+static const ps_table *table_of_cursor(const sqlite3_vtab_cursor *base) {
+    return ((const job_vtab *)base->pVtab)->table;
+}
+
+static bool is_job_row_wanted(const ps_table *t, const job_cursor *cursor) {
+    const ps_constraints *w = &cursor->wanted;
+    for (size_t i = 0; i < w->n_ranges; i++) {
+        const ps_value *cell = ps_table_cell(t, cursor->row, (size_t)w->ranges[i].column);
+        if (cell->is_null || cell->u.i < w->ranges[i].least || cell->u.i > w->ranges[i].most) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void find_job_row(sqlite3_vtab_cursor *base) {
+    job_cursor *cursor = (job_cursor *)base;
+    const ps_table *t = table_of_cursor(base);
+    while (cursor->row < t->n_rows && !is_job_row_wanted(t, cursor)) {
+        cursor->row++;
+    }
+}
+
+static int job_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int n,
+                      sqlite3_value **values) {
+    (void)plan;
+    job_vtab *v = (job_vtab *)base->pVtab;
+    job_cursor *cursor = (job_cursor *)base;
+    ps_err err = PS_ERR_INIT;
+    if (v->table == NULL && ps_job_chart_table(v->r.c, v->r.id, &v->table, &err) != PS_OK) {
+        return ps_sql_table_fail(v->r.c, &v->base, &err);
+    }
+    ps_constraints_fini(&cursor->wanted);
+    if (!ps_constraints_read(&cursor->wanted, text, n, values)) {
+        return SQLITE_NOMEM;
+    }
+    cursor->row = cursor->wanted.none ? v->table->n_rows : 0;
+    find_job_row(base);
+    return SQLITE_OK;
+}
+
+static int job_next(sqlite3_vtab_cursor *base) {
+    ((job_cursor *)base)->row++;
+    find_job_row(base);
+    return SQLITE_OK;
+}
+
+static int job_eof(sqlite3_vtab_cursor *base) {
+    return ((const job_cursor *)base)->row >= table_of_cursor(base)->n_rows;
+}
+
+static int job_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int column) {
+    const ps_table *t = table_of_cursor(base);
+    const ps_value *cell = ps_table_cell(t, ((const job_cursor *)base)->row, (size_t)column);
+    const ps_column *of = &t->columns[column];
+    if (cell->is_null) {
+        return SQLITE_OK;
+    }
+    if (ps_column_is_text(of)) {
+        sqlite3_result_text(out, cell->u.text, -1,
+                            t->made == NULL ? SQLITE_STATIC : SQLITE_TRANSIENT);
+    } else if (of->type == PS_COL_REAL) {
+        sqlite3_result_double(out, cell->u.r);
+    } else {
+        sqlite3_result_int64(out, cell->u.i);
+    }
+    return SQLITE_OK;
+}
+
+static int job_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *out) {
+    *out = (sqlite3_int64)((const job_cursor *)base)->row;
+    return SQLITE_OK;
+}
+
+static const sqlite3_module JOB_MODULE = {
+    .iVersion = 1,
+    .xConnect = job_connect, /* no xCreate: the tables are there, none can be made */
+    .xBestIndex = job_best_index,
+    .xDisconnect = job_disconnect,
+    .xDestroy = job_disconnect,
+    .xOpen = job_open,
+    .xClose = job_close,
+    .xFilter = job_filter,
+    .xNext = job_next,
+    .xEof = job_eof,
+    .xColumn = job_column,
+    .xRowid = job_rowid,
+};
+
+static int add_job_table(sqlite3 *db, const char *name, registered of) {
+    registered *r = ps_alloc(sizeof *r);
+    if (r == NULL) {
+        return SQLITE_NOMEM;
+    }
+    *r = of;
+    return sqlite3_create_module_v2(db, name, &JOB_MODULE, r, ps_free);
+}
+
+int ps_sql_add_job_tables(sqlite3 *db, ps_sql_context *c) {
+    int rc = SQLITE_OK;
+    for (int id = PS_SQL_FIRST_CHART_TABLE; id < (int)PS_N_SQL_TABLES && rc == SQLITE_OK; id++) {
+        rc = add_job_table(db, ps_sql_tables[id].name,
+                           (registered){.c = c, .id = (ps_sql_table_id)id});
+    }
+    const char *last = "";
+    for (const ps_mode_table *m = ps_mode_tables; m->mode != NULL && rc == SQLITE_OK; m++) {
+        rc = add_job_table(db, m->table, (registered){.c = c, .mode = m});
+        if (rc == SQLITE_OK && strcmp(m->mode, last) != 0 && strcasecmp(m->mode, m->table) != 0) {
+            rc = add_job_table(db, m->mode, (registered){.c = c, .mode = m});
+        }
+        last = m->mode;
+    }
+    return rc;
+}

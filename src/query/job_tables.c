@@ -1,0 +1,219 @@
+#include "query/job_tables.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "run/run_pipeline.h"
+#include "write/chart/chart_json.h"
+
+const ps_mode_table ps_mode_tables[] = {
+#define X(mode, table, text) {mode, table, text},
+#include "query/mode_tables.def"
+#undef X
+    {NULL, NULL, NULL}};
+
+#define CHART "chart" /* of mode_tables.def: no mode of `cluster` */
+
+enum { MOST_RUNS = 64 };
+
+/* A mode that was run, also one that gave nothing: it is not run again. */
+typedef struct job_run {
+    const char *mode;
+    ps_run *run; /* NULL: `err` says why */
+    ps_err err;
+} job_run;
+
+struct ps_job_tables {
+    job_run runs[MOST_RUNS];
+    size_t n_runs;
+    ps_table *chart_tables[PS_N_SQL_TABLES]; /* of the chart, made when first read */
+};
+
+struct ps_job_tables *ps_job_tables_new(void) {
+    return ps_calloc(1, sizeof(struct ps_job_tables));
+}
+
+void ps_job_tables_free(struct ps_job_tables *job) {
+    if (job != NULL) {
+        for (size_t i = 0; i < PS_N_SQL_TABLES; i++) {
+            ps_table_free(job->chart_tables[i]);
+        }
+        for (size_t i = 0; i < job->n_runs; i++) {
+            ps_run_free(job->runs[i].run);
+        }
+        ps_free(job);
+    }
+}
+
+size_t ps_job_runs(const struct ps_job_tables *job) {
+    return job->n_runs;
+}
+
+const ps_run *ps_job_run(const struct ps_job_tables *job, size_t i) {
+    return job->runs[i].run;
+}
+
+/* --- runs -------------------------------------------------------------------------------------------------------- */
+
+static ps_run *run_mode(ps_sql_context *c, const char *mode, ps_err *err) {
+    if (strcmp(mode, CHART) == 0) {
+        return ps_run_pipeline(c->cluster, &c->opts, err);
+    }
+    const ps_analysis *analysis = ps_analysis_find(mode);
+    return ps_run_all_ranks(&analysis, 1, c->cluster, &c->opts, err);
+}
+
+static ps_code run_once(ps_sql_context *c, const char *mode, const ps_run **out, ps_err *err) {
+    struct ps_job_tables *job = c->job;
+    size_t i = 0;
+    while (i < job->n_runs && strcmp(job->runs[i].mode, mode) != 0) {
+        i++;
+    }
+    if (i == MOST_RUNS) {
+        return ps_fail(err, PS_RANGE, "%s: a query reads at most %d modes", mode, MOST_RUNS);
+    }
+    job_run *r = &job->runs[i];
+    if (i == job->n_runs) {
+        *r = (job_run){.mode = mode, .err = PS_ERR_INIT};
+        r->run = run_mode(c, mode, &r->err);
+        job->n_runs++;
+    }
+    *out = r->run;
+    if (r->run == NULL) {
+        *err = r->err;
+        return err->code;
+    }
+    return PS_OK;
+}
+
+/* Why a run has not what was asked for. */
+static ps_code say_nothing(const ps_run *run, const char *what, ps_err *err) {
+    const char *reason =
+        run->errors[0].code != PS_OK ? run->errors[0].msg : ps_run_first_reason(run);
+    ps_code code = run->n_failed > 0 ? PS_IO : PS_NOTHING;
+    return reason != NULL ? ps_fail(err, code, "%s: %.400s", what, reason)
+                          : ps_fail(err, code, "%s: the capture has nothing of this kind", what);
+}
+
+static const ps_table *table_of(const ps_run *run, const char *name) {
+    const ps_result *result = &run->results[0];
+    for (size_t i = 0; i < result->n_tables; i++) {
+        if (result->tables[i]->home == PS_HOME_CLUSTER &&
+            strcmp(result->tables[i]->name, name) == 0) {
+            return result->tables[i];
+        }
+    }
+    return NULL;
+}
+
+ps_code ps_job_mode_table(ps_sql_context *c, const ps_mode_table *which, const ps_table **out,
+                          ps_err *err) {
+    const ps_run *run = NULL;
+    ps_code code = run_once(c, which->mode, &run, err);
+    if (code != PS_OK) {
+        return code;
+    }
+    *out = table_of(run, which->table);
+    bool any = *out != NULL && (run->n_took_part[0] > 0 || (*out)->n_rows > 0);
+    return any ? PS_OK : say_nothing(run, which->table, err);
+}
+
+/* --- the chart --------------------------------------------------------------------------------------------------- */
+
+enum {
+#define X(id, name, type, hidden, text) O_##id,
+    PS_SQL_OP_COLUMNS(X)
+#undef X
+        N_O
+};
+enum {
+#define X(id, name, type, hidden, text) B_##id,
+    PS_SQL_BUBBLE_COLUMNS(X)
+#undef X
+        N_B
+};
+
+enum { INTEGER = PS_COL_INT, DURATION = PS_COL_INT, MOMENT = PS_COL_INT, TEXT = PS_COL_TEXT };
+#define X(id, its_name, its_type, hidden, text) {.name = its_name, .type = (ps_col_type)its_type},
+static const ps_column OP_CELLS[N_O] = {PS_SQL_OP_COLUMNS(X)};
+static const ps_column BUBBLE_CELLS[N_B] = {PS_SQL_BUBBLE_COLUMNS(X)};
+#undef X
+
+static void known(ps_value *cell, int64_t value, bool is_known) {
+    if (is_known) {
+        ps_cell_int_set(cell, value);
+    }
+}
+
+static void make_op(const void *context, size_t row, ps_value *cells, char room[PS_ROW_ROOM]) {
+    (void)room;
+    const ps_chart *chart = context;
+    const ps_op *op = &chart->ops[row];
+    const ps_chart_rank *rank = &chart->ranks[op->rank];
+    ps_cell_int_set(&cells[O_ID], (int64_t)row);
+    ps_cell_int_set(&cells[O_RANK], rank->rank);
+    known(&cells[O_STAGE], rank->stage, rank->stage >= 0);
+    ps_cell_int_set(&cells[O_PIPELINE], rank->pipeline);
+    known(&cells[O_STEP], op->step, op->step != PS_FIRST_STEP);
+    ps_cell_text_set(&cells[O_KIND], ps_op_kind_name((ps_op_kind)op->kind));
+    known(&cells[O_CHUNK], op->chunk, op->chunk >= 0);
+    known(&cells[O_MICROBATCH], op->microbatch, op->microbatch >= 0);
+    known(&cells[O_CHUNK2], op->chunk2, op->kind == PS_OP_FB && op->chunk2 >= 0);
+    known(&cells[O_MICROBATCH2], op->microbatch2, op->kind == PS_OP_FB && op->microbatch2 >= 0);
+    known(&cells[O_PHASE], op->phase, op->phase >= 0);
+    ps_cell_text_set(&cells[O_NAME], op->name);
+    ps_cell_int_set(&cells[O_START], op->start_ns + chart->origin_ns);
+    ps_cell_int_set(&cells[O_END], op->end_ns + chart->origin_ns);
+    ps_cell_int_set(&cells[O_DUR], op->end_ns - op->start_ns);
+    known(&cells[O_WORK], op->work_ns, rank->has_work);
+    known(&cells[O_HOST_START], op->host_start_ns + chart->origin_ns, op->has_host);
+    known(&cells[O_HOST_END], op->host_end_ns + chart->origin_ns, op->has_host);
+    ps_cell_text_set(&cells[O_SOURCE], ps_op_source_name((ps_op_source)op->source));
+}
+
+static void make_bubble(const void *context, size_t row, ps_value *cells, char room[PS_ROW_ROOM]) {
+    (void)room;
+    const ps_chart *chart = context;
+    const ps_bubble *bubble = &chart->bubbles[row];
+    const ps_chart_rank *rank = &chart->ranks[bubble->rank];
+    ps_cell_int_set(&cells[B_RANK], rank->rank);
+    known(&cells[B_STAGE], rank->stage, rank->stage >= 0);
+    ps_cell_int_set(&cells[B_PIPELINE], rank->pipeline);
+    ps_cell_int_set(&cells[B_STEP], bubble->step);
+    ps_cell_text_set(&cells[B_CAUSE], ps_bubble_cause_name((ps_bubble_cause)bubble->cause));
+    ps_cell_int_set(&cells[B_START], bubble->start_ns + chart->origin_ns);
+    ps_cell_int_set(&cells[B_END], bubble->end_ns + chart->origin_ns);
+    ps_cell_int_set(&cells[B_DUR], bubble->end_ns - bubble->start_ns);
+    known(&cells[B_WAITS_FOR], bubble->waits_for, bubble->waits_for != PS_NO_INDEX);
+}
+
+static void keep_chart(void *context) {
+    (void)context; /* its run owns it */
+}
+
+static ps_table *chart_table(ps_sql_table_id id, ps_chart *chart) {
+    ps_row_maker maker = {.context = chart, .free_context = keep_chart};
+    if (id == PS_SQL_OP) {
+        maker.make = make_op;
+        return ps_table_new_made("op", "", PS_COLUMNS(OP_CELLS), chart->n_ops, maker);
+    }
+    maker.make = make_bubble;
+    return ps_table_new_made("bubble", "", PS_COLUMNS(BUBBLE_CELLS), chart->n_bubbles, maker);
+}
+
+ps_code ps_job_chart_table(ps_sql_context *c, ps_sql_table_id id, const ps_table **out,
+                           ps_err *err) {
+    ps_table **table = &c->job->chart_tables[id];
+    const ps_run *run = NULL;
+    ps_code code = *table != NULL ? PS_OK : run_once(c, CHART, &run, err);
+    if (code == PS_OK && *table == NULL) {
+        ps_chart *chart = run->results[0].chart;
+        if (chart == NULL || chart->n_ops == 0) {
+            return say_nothing(run, ps_sql_tables[id].name, err);
+        }
+        *table = chart_table(id, chart);
+        code = *table != NULL ? PS_OK : ps_fail_nomem(err);
+    }
+    *out = *table;
+    return code;
+}

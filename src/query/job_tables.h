@@ -1,0 +1,34 @@
+/* The tables of a query that the whole job makes: ops and bubbles of its chart, and what modes of `cluster` make. Each is made
+ * when a query first names it, over all ranks, without writing anything. */
+#ifndef PS_QUERY_JOB_TABLES_H
+#define PS_QUERY_JOB_TABLES_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "model/table.h"
+#include "query/context.h"
+#include "query/schema.h"
+
+typedef struct ps_mode_table {
+    const char *mode, *table, *text;
+} ps_mode_table;
+
+/* mode_tables.def, ended by one without a mode. */
+extern const ps_mode_table ps_mode_tables[];
+
+/* NULL when memory is out. */
+struct ps_job_tables *ps_job_tables_new(void);
+void ps_job_tables_free(struct ps_job_tables *job); /* NULL is fine */
+
+/* Borrowed until the query ends. PS_NOTHING with a sentence that says what the capture lacks. */
+PS_MUST_USE ps_code ps_job_chart_table(ps_sql_context *c, ps_sql_table_id id, const ps_table **out,
+                                       ps_err *err);
+PS_MUST_USE ps_code ps_job_mode_table(ps_sql_context *c, const ps_mode_table *which,
+                                      const ps_table **out, ps_err *err);
+
+/* The runs there were, for those who tell what their ranks did. */
+size_t ps_job_runs(const struct ps_job_tables *job);
+const ps_run *ps_job_run(const struct ps_job_tables *job, size_t i);
+
+#endif

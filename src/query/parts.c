@@ -1,0 +1,243 @@
+#include "query/parts.h"
+
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/threads.h"
+#include "read/readers.h"
+
+/* A trace takes about as much as its file, compressed ones several times that. */
+enum { BYTES_OF_FILE = 4 };
+
+static size_t memory_bytes(void) {
+    long pages = sysconf(_SC_PHYS_PAGES);
+    long page = sysconf(_SC_PAGESIZE);
+    return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)4 << 30;
+}
+
+ps_code ps_sql_parts_init(ps_sql_parts *p, const ps_cluster *cluster, size_t n_threads,
+                          ps_watch *watch, ps_err *err) {
+    *p = (ps_sql_parts){.cluster = cluster,
+                        .n_threads = n_threads > 0 ? n_threads : ps_n_processors(),
+                        .max_bytes = memory_bytes() / 10 * 6,
+                        .watch = watch};
+    p->parts = ps_calloc(cluster->n_ranks + 1, sizeof *p->parts);
+    if (p->parts == NULL) {
+        return ps_fail_nomem(err);
+    }
+    size_t bytes = 0;
+    for (size_t i = 0; i < cluster->n_ranks; i++) {
+        struct stat about;
+        p->parts[i] = (ps_sql_part){.rank = &cluster->ranks[i], .index = i, .err = PS_ERR_INIT};
+        bytes += stat(cluster->ranks[i].path, &about) == 0 ? (size_t)about.st_size : 0;
+    }
+    p->all_stay = bytes < p->max_bytes / BYTES_OF_FILE;
+    return PS_OK;
+}
+
+static void empty_part(ps_sql_part *part) {
+    if (part->links != NULL) {
+        ps_links_fini(part->links);
+    }
+    ps_free(part->links);
+    ps_free(part->self_ns);
+    ps_free(part->last_end);
+    ps_trace_free(part->trace);
+    part->links = NULL;
+    part->self_ns = NULL;
+    part->last_end = NULL;
+    part->trace = NULL;
+    part->has = 0;
+}
+
+void ps_sql_parts_fini(ps_sql_parts *p) {
+    for (size_t i = 0; p->parts != NULL && i < p->cluster->n_ranks; i++) {
+        empty_part(&p->parts[i]);
+    }
+    ps_free(p->parts);
+    p->parts = NULL;
+}
+
+/* --- what is worked out of a trace ------------------------------------------------------------------------------- */
+
+/* Slices stand in the order of their starts, so those around another come before it, and of one slice the next inner one
+ * begins no earlier than the last: what of it is covered so far is one moment. */
+static int64_t *self_times(const ps_trace *t, const ps_links *links) {
+    const ps_slices *s = ps_trace_slices(t);
+    int64_t *self = ps_calloc(s->n + 1, sizeof *self);
+    int64_t *covered_to = ps_calloc(s->n + 1, sizeof *covered_to);
+    for (uint32_t i = 0; self != NULL && covered_to != NULL && i < s->n; i++) {
+        uint32_t around = links->parent[i];
+        self[i] = s->dur_ns[i];
+        covered_to[i] = s->start_ns[i];
+        if (around != PS_NONE) {
+            int64_t from =
+                s->start_ns[i] > covered_to[around] ? s->start_ns[i] : covered_to[around];
+            int64_t to = ps_slice_end(s, i);
+            if (to > from) {
+                self[around] -= to - from;
+                covered_to[around] = to;
+            }
+        }
+    }
+    if (covered_to == NULL) {
+        ps_free(self);
+        self = NULL;
+    }
+    ps_free(covered_to);
+    return self;
+}
+
+static int64_t *chunk_ends(const ps_trace *t) {
+    const ps_slices *s = ps_trace_slices(t);
+    int64_t *ends = ps_calloc(s->n / PS_PART_CHUNK + 1, sizeof *ends);
+    for (uint32_t i = 0; ends != NULL && i < s->n; i++) {
+        int64_t end = ps_slice_end(s, i);
+        int64_t *chunk = &ends[i / PS_PART_CHUNK];
+        *chunk = i % PS_PART_CHUNK == 0 || end > *chunk ? end : *chunk;
+    }
+    return ends;
+}
+
+static ps_code work_out(const ps_sql_parts *p, ps_sql_part *part, ps_err *err) {
+    if (part->last_end == NULL && (part->last_end = chunk_ends(part->trace)) == NULL) {
+        return ps_fail_nomem(err);
+    }
+    if ((p->needs.links || p->needs.self) && part->links == NULL) {
+        part->links = ps_calloc(1, sizeof *part->links);
+        ps_code code =
+            part->links != NULL ? ps_links_init(part->links, part->trace, err) : ps_fail_nomem(err);
+        if (code != PS_OK) {
+            return code;
+        }
+    }
+    if (p->needs.self && part->self_ns == NULL &&
+        (part->self_ns = self_times(part->trace, part->links)) == NULL) {
+        return ps_fail_nomem(err);
+    }
+    return PS_OK;
+}
+
+/* --- reading ----------------------------------------------------------------------------------------------------- */
+
+typedef struct batch {
+    ps_sql_parts *p;
+    size_t *items; /* parts */
+    size_t n;
+} batch;
+
+static void read_part(void *context, size_t item) {
+    batch *b = context;
+    ps_sql_part *part = &b->p->parts[b->items[item]];
+    ps_src src = ps_cluster_src(part->rank);
+    src.n_threads = ps_threads_each(b->p->n_threads, b->n);
+    src.watch = b->p->watch;
+    ps_err err = PS_ERR_INIT;
+    uint32_t needs = part->has | b->p->needs.trace;
+    if (needs != part->has) {
+        empty_part(part);
+    }
+    part->has = needs;
+    part->trace = part->trace != NULL ? part->trace : ps_read(&src, part->has, &err);
+    ps_code code = part->trace != NULL ? work_out(b->p, part, &err) : err.code;
+    part->err = code != PS_OK ? err : PS_ERR_INIT;
+    if (code != PS_OK) {
+        empty_part(part);
+    }
+}
+
+/* Once, also of a part that is read again. */
+static void take_diag(ps_sql_parts *p, ps_sql_part *part) {
+    char who[64];
+    (void)snprintf(who, sizeof who, "rank %lld", (long long)part->rank->rank);
+    if (part->trace != NULL && !part->was_read) {
+        ps_diag_merge(&p->diag, ps_trace_diag(part->trace),
+                      part->rank->rank >= 0 && p->cluster->n_ranks > 1 ? who : NULL);
+    }
+    part->was_read = true;
+}
+
+/* Also of a part that an earlier statement read for less. */
+static bool is_to_read(const ps_sql_parts *p, const ps_sql_part *part) {
+    bool lacks = part->trace == NULL || (p->needs.trace & ~part->has) != 0 ||
+                 ((p->needs.links || p->needs.self) && part->links == NULL) ||
+                 (p->needs.self && part->self_ns == NULL);
+    return lacks && part->n_users == 0 && part->err.code == PS_OK;
+}
+
+static size_t bytes_in_memory(const ps_sql_parts *p) {
+    size_t bytes = 0;
+    for (size_t i = 0; i < p->cluster->n_ranks; i++) {
+        if (p->parts[i].trace != NULL) {
+            ps_trace_bytes b = ps_trace_size(p->parts[i].trace);
+            bytes += b.columns + b.args + b.names + b.flows + b.counters + b.tables;
+        }
+    }
+    return bytes;
+}
+
+/* Until the rest fits, or all that is left is in use. */
+static void make_room(ps_sql_parts *p) {
+    while (!p->all_stay && bytes_in_memory(p) > p->max_bytes) {
+        ps_sql_part *oldest = NULL;
+        for (size_t i = 0; i < p->cluster->n_ranks; i++) {
+            ps_sql_part *part = &p->parts[i];
+            bool may_go = part->trace != NULL && part->n_users == 0;
+            oldest =
+                may_go && (oldest == NULL || part->last_use < oldest->last_use) ? part : oldest;
+        }
+        if (oldest == NULL) {
+            return;
+        }
+        empty_part(oldest);
+    }
+}
+
+/* The part and those that come next, one a thread. */
+static ps_code read_ahead(ps_sql_parts *p, size_t index, ps_sql_part_wanted *wanted,
+                          const void *context, ps_err *err) {
+    batch b = {.p = p, .items = ps_calloc(p->n_threads, sizeof *b.items)};
+    if (b.items == NULL) {
+        return ps_fail_nomem(err);
+    }
+    make_room(p);
+    for (size_t i = index; i < p->cluster->n_ranks && b.n < p->n_threads; i++) {
+        if (is_to_read(p, &p->parts[i]) && (i == index || wanted(context, &p->parts[i]))) {
+            b.items[b.n++] = i;
+        }
+    }
+    ps_parallel(b.n, p->n_threads, read_part, &b);
+    ps_code code = PS_OK;
+    for (size_t i = 0; i < b.n && code == PS_OK; i++) {
+        ps_sql_part *part = &p->parts[b.items[i]];
+        take_diag(p, part);
+        if (part->err.code == PS_NOMEM || part->err.code == PS_BUSY) {
+            code = part->err.code;
+            *err = part->err;
+        }
+    }
+    ps_free(b.items);
+    return code;
+}
+
+ps_code ps_sql_part_enter(ps_sql_parts *p, size_t index, bool reads, ps_sql_part_wanted *wanted,
+                          const void *context, ps_sql_part **out, ps_err *err) {
+    ps_sql_part *part = &p->parts[index];
+    *out = NULL;
+    ps_code code =
+        reads && is_to_read(p, part) ? read_ahead(p, index, wanted, context, err) : PS_OK;
+    if (code == PS_OK) {
+        part->n_users++;
+        part->last_use = ++p->n_uses;
+        *out = part;
+    }
+    return code;
+}
+
+void ps_sql_part_leave(ps_sql_part *part) {
+    if (part != NULL) {
+        part->n_users--;
+    }
+}

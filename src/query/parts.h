@@ -1,0 +1,68 @@
+/* The profiles of a query: read when a cursor comes to them, with the columns that the statement uses and no others, several at
+ * once. Those that fit stay in memory until the query ends; else the ones looked at longest ago make room. */
+#ifndef PS_QUERY_PARTS_H
+#define PS_QUERY_PARTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analyze/rank/links.h"
+#include "base/diag.h"
+#include "base/err.h"
+#include "base/watch.h"
+#include "model/trace.h"
+#include "run/cluster.h"
+
+/* What a statement needs of every profile that it reads: ps_needs, and what is worked out of a trace. */
+typedef struct ps_sql_needs {
+    uint32_t trace; /* ps_needs bits; 0: the profile is not read */
+    bool links;     /* with PS_NEED_SLICES and PS_NEED_FLOWS */
+    bool self;      /* the same */
+} ps_sql_needs;
+
+#define PS_PART_CHUNK 4096u
+
+typedef struct ps_sql_part {
+    const ps_cluster_rank *rank;
+    size_t index; /* among the profiles of the query */
+    ps_err err;   /* why it could not be read; PS_OK */
+    bool was_read;
+    size_t n_users;    /* cursors that stand in it */
+    uint64_t last_use; /* grows with every use */
+    ps_trace *trace;   /* NULL: not in memory */
+    uint32_t has;      /* ps_needs bits that it was read with */
+    ps_links *links;
+    int64_t *self_ns;  /* [slices] */
+    int64_t *last_end; /* [chunks of PS_PART_CHUNK slices]: the latest end in the chunk */
+} ps_sql_part;
+
+typedef struct ps_sql_parts {
+    const ps_cluster *cluster;
+    ps_sql_part *parts; /* as many as the cluster has ranks */
+    ps_sql_needs needs;
+    size_t n_threads; /* 0: one per processor */
+    size_t max_bytes; /* of traces in memory */
+    bool
+        all_stay; /* they fit, by the sizes of their files: what a trace lends lives as long as the query */
+    ps_watch *watch;
+    uint64_t n_uses;
+    ps_diag diag; /* of all traces that were read */
+} ps_sql_parts;
+
+/* PS_NOMEM only; end with ps_sql_parts_fini() in any case. The cluster and the watch must outlive it. */
+PS_MUST_USE ps_code ps_sql_parts_init(ps_sql_parts *p, const ps_cluster *cluster, size_t n_threads,
+                                      ps_watch *watch, ps_err *err);
+void ps_sql_parts_fini(ps_sql_parts *p);
+
+/* Which profiles a cursor comes to, in order. */
+typedef bool ps_sql_part_wanted(const void *context, const ps_sql_part *part);
+
+/* The part, and with `reads` its trace in memory, until ps_sql_part_leave(). Those that the cursor comes to next are read with it. A
+ * part that cannot be read has its reason in part->err: PS_OK with its trace NULL. PS_NOMEM; PS_BUSY when the watch was stopped. */
+PS_MUST_USE ps_code ps_sql_part_enter(ps_sql_parts *p, size_t index, bool reads,
+                                      ps_sql_part_wanted *wanted, const void *context,
+                                      ps_sql_part **out, ps_err *err);
+void ps_sql_part_leave(ps_sql_part *part); /* NULL is fine */
+
+#endif

@@ -1,0 +1,91 @@
+#!/bin/sh
+# Queries: figures are those of the commands that show them, over all captures of the repository; what is hostile ends with an error and
+# leaves nothing; docs/sql.md is what the program prints.
+set -eu
+# shellcheck disable=SC1091
+. tests/e2e/lib/common.sh
+
+pipescope query --schema >"$T/sql.md"
+cmp -s "$T/sql.md" docs/sql.md || fail "docs/sql.md is not what 'pipescope query --schema' prints"
+
+# --- the same figures ---
+
+sample "$T/marks"
+run 0 simulate zb-h1 --pp 4 --microbatches 8 --steps 2 --jitter 5 --slow-stage 2:1.3 --profile "$T/made"
+captures="$T/marks $T/made tests/data/torch_pipeline/dualpipev tests/data/torch_pipeline/gpipe tests/data/ndtimeline/two-by-two.json
+    tests/data/kineto/rank-3-launches.json tests/data/kineto_dualpipe/rank-3.json tests/data/comm_waits/rank.json
+    tests/data/convert/everything.json tests/data/paddle_logs/pp4_1f1b_2x2 tests/data/paddle_logs/pp2_vpp2_1x2
+    tests/data/ascend_text/rank3_ascend_pt"
+for file in tests/data/chrome/*.json tests/data/ascend_text/*.json; do
+    captures="$captures $file"
+done
+for source in tests/data/ascend_db/*.sql; do
+    name=$(basename "$source" .sql)
+    [ "$name" != msmonitor-crashed ] || continue
+    mkdir -p "$T/$name"
+    sqlite3 "$T/$name/ascend_pytorch_profiler_0.db" <"$source" >/dev/null
+    captures="$captures $T/$name"
+done
+# shellcheck disable=SC2086
+python3 tests/support/query_sums.py $captures
+
+# --- hostile queries ---
+
+# Of the last one: nothing on standard output, and an error in words.
+refused() {
+    run "$1" query "$T/marks" "$2" --timeout "${4:-60}" --memory 8MB
+    [ ! -s "$T/stdout" ] || fail "rows of: $2"
+    says "$3"
+}
+ENDLESS='WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c)'
+refused 1 "$ENDLESS SELECT count(*) FROM c" '--timeout' 1
+refused 1 "$ENDLESS SELECT x FROM c ORDER BY x" '--memory'
+refused 1 'WITH RECURSIVE c(x) AS (SELECT 1 UNION SELECT x + 1 FROM c) SELECT count(*) FROM c' '--memory'
+refused 1 'SELECT count(*) FROM slice a, slice b, slice c, slice d, slice e' '--timeout' 1
+refused 1 "SELECT length(replace(hex(zeroblob(30000000)), '0', hex(zeroblob(100))))" '--memory'
+refused 1 'SELECT zeroblob(1000000000)' 'too big'
+refused 1 "$ENDLESS SELECT length(group_concat(hex(zeroblob(1000000)))) FROM c" '--timeout' 1
+refused 1 "$ENDLESS SELECT percentile(x, 50) FROM c" '--memory'
+refused 2 "SELECT load_extension('/tmp/x.so')" 'only SELECT'
+refused 2 "ATTACH '$T/new.db' AS new" 'only SELECT'
+refused 2 "VACUUM INTO '$T/new.db'" 'only SELECT'
+refused 2 'PRAGMA writable_schema = ON' 'only SELECT'
+refused 2 'SELECT * FROM pragma_database_list' 'only SELECT'
+refused 2 'CREATE TABLE t AS SELECT * FROM slice' 'only SELECT'
+refused 2 'DELETE FROM slice' ''
+refused 2 "SELECT writefile('$T/new.txt', 'x')" 'no such function'
+refused 2 'SELECT name FROM slice WHERE' 'incomplete input'
+[ ! -e "$T/new.db" ] || fail 'a database was made'
+[ ! -e "$T/new.txt" ] || fail 'a file was made'
+
+# 10,000 joins, 10,000 parentheses, a statement that is no text at all.
+{
+    printf 'SELECT count(*) FROM slice'
+    i=0
+    while [ "$i" -lt 10000 ]; do
+        printf ', slice s%d' "$i"
+        i=$((i + 1))
+    done
+} >"$T/joins.sql"
+run 1 query "$T/marks" -f "$T/joins.sql"
+says 'too many'
+{
+    printf 'SELECT '
+    head -c 10000 /dev/zero | tr '\0' '('
+    printf 1
+    head -c 10000 /dev/zero | tr '\0' ')'
+} >"$T/deep.sql"
+run 1 query "$T/marks" -f "$T/deep.sql"
+head -c 3000 /dev/urandom >"$T/noise.sql"
+pipescope query "$T/marks" -f "$T/noise.sql" >"$T/stdout" 2>"$T/stderr" && fail 'noise is no query'
+head -c 2000000 /dev/zero | tr '\0' ' ' >"$T/long.sql"
+pipescope query "$T/marks" -f "$T/long.sql" >"$T/stdout" 2>"$T/stderr" && fail 'too long a query'
+
+# An answer that is not finished leaves no file, and none beside it.
+mkdir "$T/into"
+run 1 query "$T/marks" "$ENDLESS SELECT x, hex(zeroblob(1000)) FROM c" --timeout 1 -o "$T/into/rows.csv"
+[ -z "$(ls -A "$T/into")" ] || fail "left behind: $(ls -A "$T/into")"
+
+# Whoever reads no further ends it.
+pipescope query "$T/marks" "$ENDLESS SELECT x FROM c" --as csv --timeout 60 2>"$T/stderr" | head -n 2 >"$T/stdout"
+says_out 'x'
