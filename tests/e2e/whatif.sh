@@ -44,6 +44,32 @@ keep("lost-optimizer", lambda e: e is not lost)
 del lost["args"]["step"]
 keep("no-step", lambda e: True)
 lost["args"]["step"] = 9
+# Both ends of a transfer are lost.
+thread = {(e["pid"], e["tid"]): e["args"]["name"] for e in events if e["name"] == "thread_name"}
+first = {e["name"]: e for e in reversed(events) if e["ph"] == "X" and e["pid"] == 0 and e["args"]["step"] == 9}
+keep("lost-pair", lambda e: e is not first["forward-send"] and e is not first["forward-recv"])
+keep("lost-stage", lambda e: not thread.get((e["pid"], e.get("tid")), "").startswith("PP rank 1"))
+
+
+def of_stage_0(name):
+    return [e for e in events if e["name"] == name and e["args"]["step"] == 9 and e["pid"] == 0
+            and thread[e["pid"], e["tid"]].startswith("PP rank 0")][0]
+
+
+# Stage 0 would run its first backward before the forward of it.
+forward, backward = of_stage_0("forward-compute"), of_stage_0("backward-compute")
+forward["ts"], backward["ts"] = backward["ts"], forward["ts"]
+keep("circle", lambda e: True)
+forward["ts"], backward["ts"] = backward["ts"], forward["ts"]
+length, forward["dur"] = forward["dur"], 0
+keep("no-length", lambda e: True)
+forward["dur"] = length
+apart = [e for e in events if e["ph"] == "X" and e["pid"] == 1 and thread[e["pid"], e["tid"]].startswith("PP rank 1")]
+for e in apart:
+    e["ts"] -= 50000
+keep("clocks", lambda e: True)
+for e in apart:
+    e["ts"] += 50000
 beside = Job([[("F", 0, 0), ("B", 0, 0), ("W", 0, 0)]] * 2, 1)
 shared = beside.duration
 beside.duration = lambda op: (6, 20)[op.stage] if op.kind == "W" else shared(op)
@@ -128,6 +154,16 @@ expect 0 "1 left out: step 7" whatif "$T/negative.json"
 expect 0 "1 left out: step 9: stage 0 of replica 1 (rank 1) has 1 forward-compute, .* has 2" whatif "$T/uneven.json"
 expect 0 "1 left out: step 9: .* has 0 optimizer, .* has 1" whatif "$T/lost-optimizer.json"
 expect 0 "op of a timeline names no step and is left out" whatif "$T/no-step.json"
+expect 0 "1 left out: step 9: .* has 2 forward-send, .* has 1" whatif "$T/lost-pair.json"
+expect 0 "1 step is left out: step 9: .* has 2 forward-send" plan "$T/lost-pair.json" --layers 4
+expect 0 "1 left out: step 9: backward-compute 0 of stage 0 of replica 0 (rank 0) waits for itself" whatif "$T/circle.json"
+expect 0 "1 op of computing takes no time .* forward-compute 0 of stage 0," whatif "$T/no-length.json"
+expect 3 "stage 0 of replica 0 (rank 0) has 2 forward-send for 0 forward-compute" whatif "$T/lost-stage.json"
+expect 3 "stage 0 of replica 0 (rank 0) has 2 forward-send for 0 forward-compute" plan "$T/lost-stage.json" --layers 4
+# What ops take by themselves stays; what passes by two clocks is no pause of the host.
+expect 0 "the clocks of stage 0 of replica 1 (rank 1) and of stage 1 of replica 1 (rank 3) are 50.0" whatif "$T/clocks.json"
+expect 0 "slowdown 1.319: " whatif "$T/clocks.json"
+expect 0 "host  *? *unknown" whatif "$T/clocks.json"
 expect 3 "do not fill 2 stages x 2 replicas" whatif "$T/lost-worker.json"
 expect 1 'no name "DP rank \[d\]"' whatif "$T/no-names.json"
 expect 2 "no such worker" whatif "$T/job.json" --without stage=7

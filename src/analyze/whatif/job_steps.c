@@ -1,6 +1,7 @@
 #include "analyze/whatif/job_steps.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/alloc.h"
@@ -28,6 +29,34 @@ size_t ps_job_n_ops(const ps_job_steps *js) {
     size_t n = 0;
     for (size_t s = 0; s < js->n_steps; s++) {
         n += ps_job_step_n_ops(&js->steps[s]);
+    }
+    return n;
+}
+
+const char *ps_job_describe_worker(const ps_job_worker *w, char out[96]) {
+    (void)snprintf(out, 96, "stage %d of replica %d (rank %lld)", (int)w->stage, (int)w->replica,
+                   (long long)w->rank);
+    return out;
+}
+
+size_t ps_job_empty_ops(const ps_job_steps *js, char *first, size_t size) {
+    size_t n = 0;
+    first[0] = '\0';
+    for (size_t s = 0; s < js->n_steps; s++) {
+        const ps_job_step *step = &js->steps[s];
+        for (uint32_t i = 0; i < ps_job_step_n_ops(step); i++) {
+            const ps_job_op *op = &step->ops[i];
+            if (step->duration_ns[i] > 0 || (PS_JOB_COMPUTING >> op->kind & 1) == 0) {
+                continue;
+            }
+            if (n++ == 0) {
+                const ps_job_worker *at = &js->workers[op->worker];
+                (void)snprintf(
+                    first, size, "%s %u of stage %d, replica %d (rank %lld) in step %lld",
+                    ps_worker_op_name((ps_worker_op)op->kind), (unsigned)op->order, (int)at->stage,
+                    (int)at->replica, (long long)at->rank, (long long)step->step);
+            }
+        }
     }
     return n;
 }

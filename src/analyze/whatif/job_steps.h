@@ -51,6 +51,7 @@ typedef struct ps_job_steps {
         has_comm; /* communication and the optimizer are ops; else there are transfers alone, as long as they usually take */
     size_t n_left_out;      /* steps that are not what the others are */
     char why_left_out[280]; /* of the first of them, "" none */
+    char clocks_apart[400]; /* of which workers the clocks do not agree, "" none are seen to */
 } ps_job_steps;
 
 static inline uint32_t ps_job_step_n_ops(const ps_job_step *step) {
@@ -72,6 +73,12 @@ bool ps_job_part_has(const ps_job_part *part, const ps_job_op *op);
 #define PS_JOB_COMPUTING                                                                           \
     (1u << PS_WORKER_FORWARD | 1u << PS_WORKER_BACKWARD | 1u << PS_WORKER_INPUT |                  \
      1u << PS_WORKER_WEIGHT | 1u << PS_WORKER_PAIR)
+
+/* "stage 1 of replica 0 (rank 2)"; returns `out`. */
+const char *ps_job_describe_worker(const ps_job_worker *w, char out[96]);
+
+/* Computing that takes no time: how many ops of all steps, and the first of them in words. */
+size_t ps_job_empty_ops(const ps_job_steps *js, char *first, size_t size);
 
 /* [PS_N_WORKER_OPS] What a kind takes when nothing is slow: the mean of computing, the median of communication, over all ops of
  * all steps. False when memory is out. */

@@ -37,7 +37,9 @@
     X(P_OUTSIDE, "step_outside_of_schedule", PS_COL_INT, PS_UNIT_NS)                               \
     X(P_MISFIT, "keeps_no_limits", PS_COL_INT, PS_UNIT_NONE)                                       \
     X(P_MEMORY, "memory", PS_COL_INT, PS_UNIT_BYTES)                                               \
-    X(P_MOST_HELD, "max_activations", PS_COL_INT, PS_UNIT_COUNT)
+    X(P_MOST_HELD, "max_activations", PS_COL_INT, PS_UNIT_COUNT)                                   \
+    X(P_LEFT_OUT, "steps_left_out", PS_COL_INT, PS_UNIT_COUNT)                                     \
+    X(P_WHY_LEFT_OUT, "why_left_out", PS_COL_TEXT, PS_UNIT_NONE)
 
 enum {
 #define X(column, text, of, measure) column,
@@ -85,7 +87,7 @@ static bool put_plan_lines(ps_table *t, const ps_split_plan *p) {
     return ok;
 }
 
-static ps_table *make_plan_table(const ps_split_plan *p) {
+static ps_table *make_plan_table(const ps_job_steps *js, const ps_split_plan *p) {
     ps_table *t = ps_table_new("plan", "the plan", PLAN, N_P);
     if (t == NULL || !ps_table_add_row(t)) {
         ps_table_free(t);
@@ -104,7 +106,9 @@ static ps_table *make_plan_table(const ps_split_plan *p) {
     ps_table_set_int(t, P_TRIED, (int64_t)p->n_tried);
     ps_table_set_int(t, P_PROVEN, p->is_proven);
     ps_table_set_int(t, P_MISFIT, p->is_misfit);
-    if (p->n_chunks == 1 && !p->is_misfit && !put_plan_lines(t, p)) {
+    ps_table_set_int(t, P_LEFT_OUT, (int64_t)js->n_left_out);
+    bool ok = js->n_left_out == 0 || ps_table_set_text(t, P_WHY_LEFT_OUT, js->why_left_out);
+    if (!ok || (p->n_chunks == 1 && !p->is_misfit && !put_plan_lines(t, p))) {
         ps_table_free(t);
         return NULL;
     }
@@ -274,7 +278,7 @@ static bool put_plan_notes(ps_table *t, const planning *k) {
 }
 
 static ps_code add_plan_tables(planning *k, ps_result *result, ps_err *err) {
-    ps_table *plan = make_plan_table(&k->split);
+    ps_table *plan = make_plan_table(k->js, &k->split);
     ps_table *stages = make_plan_stages_table(&k->split);
     if (plan == NULL || stages == NULL || !put_plan_notes(plan, k)) {
         ps_table_free(plan);

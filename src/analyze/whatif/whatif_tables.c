@@ -22,6 +22,11 @@ static void set_whatif_known(ps_table *t, size_t column, double value) {
     }
 }
 
+/* "" is no text. */
+static bool set_whatif_text(ps_table *t, size_t column, const char *text) {
+    return text[0] == '\0' || ps_table_set_text(t, column, text);
+}
+
 /* --- the job ------------------------------------------------------------------------------------------------------- */
 
 /* column, name, type, unit */
@@ -33,6 +38,9 @@ static void set_whatif_known(ps_table *t, size_t column, double value) {
     X(J_STEPS, "steps", PS_COL_INT, PS_UNIT_COUNT)                                                 \
     X(J_LEFT_OUT, "steps_left_out", PS_COL_INT, PS_UNIT_COUNT)                                     \
     X(J_WHY, "why_left_out", PS_COL_TEXT, PS_UNIT_NONE)                                            \
+    X(J_CLOCKS, "clocks_apart", PS_COL_TEXT, PS_UNIT_NONE)                                         \
+    X(J_EMPTY, "ops_without_time", PS_COL_INT, PS_UNIT_COUNT)                                      \
+    X(J_FIRST_EMPTY, "first_without_time", PS_COL_TEXT, PS_UNIT_NONE)                              \
     X(J_HAS_COMM, "has_communication", PS_COL_INT, PS_UNIT_NONE)                                   \
     X(J_LAG, "lag", PS_COL_INT, PS_UNIT_NS)                                                        \
     X(J_EXPLAINS, "replay_explains_step", PS_COL_INT, PS_UNIT_NONE)                                \
@@ -92,7 +100,11 @@ static ps_table *make_job_table(const ps_whatif *w) {
     ps_table_set_int(t, J_WORST_ALONE, whole_whatif_ns(w->worst.alone_ns));
     ps_table_set_int(t, J_WORST_WITHOUT, whole_whatif_ns(w->worst.without_ns));
     set_whatif_known(t, J_LENGTHS, w->length_correlation);
-    if (js->why_left_out[0] != '\0' && !ps_table_set_text(t, J_WHY, js->why_left_out)) {
+    char first[160];
+    ps_table_set_int(t, J_EMPTY, (int64_t)ps_job_empty_ops(js, first, sizeof first));
+    if (!set_whatif_text(t, J_WHY, js->why_left_out) ||
+        !set_whatif_text(t, J_CLOCKS, js->clocks_apart) ||
+        !set_whatif_text(t, J_FIRST_EMPTY, first)) {
         ps_table_free(t);
         return NULL;
     }

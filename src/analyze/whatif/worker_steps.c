@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyze/whatif/timeline_slices.h"
+#include "analyze/whatif/worker_clocks.h"
 #include "base/alloc.h"
 #include "base/order.h"
 
@@ -73,18 +74,17 @@ typedef struct making {
     int64_t *start_ns, *end_ns; /* measured */
     size_t n, cap_ops, cap_starts, cap_ends;
     uint32_t *list, *other;
-    int64_t *latest; /* of a group, the latest start */
-    size_t cap_list, cap_other, cap_latest;
+    int64_t *latest, *earliest; /* of a group, the latest start and the earliest end */
+    size_t cap_list, cap_other, cap_latest, cap_earliest;
+    ps_clock_doubt *doubts; /* [2 * n_workers] of what each sends forward, and backward */
     /* Of the worker in hand. */
     const ps_worker_row **rows, **sorted;
     size_t cap_rows, cap_sorted;
     char why[240]; /* the step in hand is left out */
 } making;
 
-static const char *describe_worker(const ps_job_worker *w, char out[96]) {
-    (void)snprintf(out, 96, "stage %d of replica %d (rank %lld)", (int)w->stage, (int)w->replica,
-                   (long long)w->rank);
-    return out;
+static int64_t max_i64(int64_t a, int64_t b) {
+    return a > b ? a : b;
 }
 
 /* --- lists of one step -------------------------------------------------------------------------------------------- */
@@ -144,7 +144,7 @@ static bool fail_count(making *k, uint32_t worker, ps_worker_op kind, uint32_t n
                        ps_worker_op of) {
     char who[96];
     (void)snprintf(k->why, sizeof k->why, "%s has %u %s for %u %s that need one",
-                   describe_worker(&k->js->workers[worker], who), n, ps_worker_op_name(kind),
+                   ps_job_describe_worker(&k->js->workers[worker], who), n, ps_worker_op_name(kind),
                    wanted, ps_worker_op_name(of));
     return false;
 }
@@ -289,9 +289,9 @@ static bool fail_unequal(making *k, uint32_t worker, uint32_t other, ps_worker_o
     char who[96];
     char than[96];
     (void)snprintf(k->why, sizeof k->why, "%s has %u %s, %s has %u",
-                   describe_worker(&k->js->workers[worker], who),
+                   ps_job_describe_worker(&k->js->workers[worker], who),
                    timeline_count_of(k, worker, kind), ps_worker_op_name(kind),
-                   describe_worker(&k->js->workers[other], than),
+                   ps_job_describe_worker(&k->js->workers[other], than),
                    timeline_count_of(k, other, kind));
     return false;
 }
@@ -449,7 +449,7 @@ static ps_code connect_timeline_step(making *k, const ps_job_op *ops, uint32_t n
         if (!ok) {
             char who[96];
             (void)snprintf(k->why, sizeof k->why, "%s computes nothing",
-                           describe_worker(&k->js->workers[w], who));
+                           ps_job_describe_worker(&k->js->workers[w], who));
         }
         ok = ok && connect_worker(k, g, ops, w, end_chunk);
     }
@@ -461,7 +461,7 @@ static ps_code connect_timeline_step(making *k, const ps_job_op *ops, uint32_t n
         char who[96];
         (void)snprintf(k->why, sizeof k->why, "%s %u of %s waits for itself, through %zu others",
                        ps_worker_op_name((ps_worker_op)op->kind), (unsigned)op->order,
-                       describe_worker(&k->js->workers[op->worker], who), circle.n - 1);
+                       ps_job_describe_worker(&k->js->workers[op->worker], who), circle.n - 1);
         code = PS_OK;
         ok = false;
     }
@@ -669,11 +669,13 @@ static void measure_durations(making *k, const ps_step_graph *g, int64_t *durati
     uint32_t n = ps_step_graph_n_ops(g);
     for (uint32_t i = 0; i < n; i++) {
         k->latest[i] = INT64_MIN;
+        k->earliest[i] = INT64_MAX;
     }
     for (uint32_t i = 0; i < n; i++) {
         uint32_t group = ps_step_graph_group(g, i);
-        if (group != PS_NO_GROUP && k->start_ns[i] > k->latest[group]) {
-            k->latest[group] = k->start_ns[i];
+        if (group != PS_NO_GROUP) {
+            k->latest[group] = max_i64(k->latest[group], k->start_ns[i]);
+            k->earliest[group] = -max_i64(-k->earliest[group], -k->end_ns[i]);
         }
     }
     for (uint32_t i = 0; i < n; i++) {
@@ -714,6 +716,7 @@ static bool keep_step(making *k, ps_job_step *step, const ps_job_step *before) {
         memcpy(step->start_ns, k->start_ns, n * sizeof *step->start_ns);
     }
     measure_durations(k, step->graph, step->duration_ns);
+    ps_clock_doubts_add(k->doubts, k->ops, step->graph, k->latest, k->earliest);
     return true;
 }
 
@@ -721,7 +724,8 @@ static bool widen_scratch(making *k) {
     size_t most = k->n + k->js->n_workers + 2;
     return ps_grow(&k->list, &k->cap_list, most, UINT32_MAX - 1, sizeof *k->list) &&
            ps_grow(&k->other, &k->cap_other, most, UINT32_MAX - 1, sizeof *k->other) &&
-           ps_grow(&k->latest, &k->cap_latest, most, UINT32_MAX - 1, sizeof *k->latest);
+           ps_grow(&k->latest, &k->cap_latest, most, UINT32_MAX - 1, sizeof *k->latest) &&
+           ps_grow(&k->earliest, &k->cap_earliest, most, UINT32_MAX - 1, sizeof *k->earliest);
 }
 
 /* The graph of the step before where the ops are the same; NULL with PS_OK: the step is not whole. */
@@ -786,7 +790,9 @@ static bool making_init(making *k) {
     k->counts = ps_calloc(n_workers * PS_N_WORKER_OPS + 1, sizeof *k->counts);
     k->chain = ps_calloc(n_workers + 1, sizeof *k->chain);
     k->next = ps_calloc(n_workers + 1, sizeof *k->next);
-    bool ok = k->starts != NULL && k->counts != NULL && k->chain != NULL && k->next != NULL;
+    k->doubts = ps_calloc(2 * n_workers + 1, sizeof *k->doubts);
+    bool ok = k->starts != NULL && k->counts != NULL && k->chain != NULL && k->next != NULL &&
+              k->doubts != NULL;
     for (size_t w = 0; ok && w < n_workers; w++) { /* those without a step are the first */
         const ps_worker_ops *ops = &k->timelines[w]->ops;
         while (k->next[w] < ops->n_lists && ops->lists[k->next[w]].step == NO_STEP) {
@@ -807,6 +813,8 @@ static void making_fini(making *k) {
     ps_free(k->list);
     ps_free(k->other);
     ps_free(k->latest);
+    ps_free(k->earliest);
+    ps_free(k->doubts);
     ps_free(k->rows);
     ps_free(k->sorted);
 }
@@ -845,6 +853,9 @@ ps_code ps_worker_steps_make(const ps_timeline *const *timelines, ps_job_worker 
     ps_code code = making_init(&k) ? PS_OK : ps_fail_nomem(err);
     for (int64_t step = 0; code == PS_OK && (step = next_step(&k)) != NO_STEP;) {
         code = add_timeline_step(&k, step);
+    }
+    if (code == PS_OK) {
+        ps_clock_doubts_say(k.doubts, out);
     }
     making_fini(&k);
     if (code == PS_OK && out->n_steps == 0) {

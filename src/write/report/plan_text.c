@@ -120,6 +120,12 @@ size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PL
             "the plan is for those. pipescope whatif tells which machine.",
             ns_of(plan, "step_replayed").text, ns_of(plan, "step_now").text);
     }
+    int64_t n_left_out = ps_view_int(plan, 0, "steps_left_out");
+    if (n_left_out > 0) {
+        (void)snprintf(out[n++], PS_PLAN_SENTENCE, "%lld step%s left out: %s.",
+                       (long long)n_left_out, n_left_out == 1 ? " is" : "s are",
+                       ps_view_text(plan, 0, "why_left_out"));
+    }
     if (doubt.is_spread) {
         (void)snprintf(
             out[n++], PS_PLAN_SENTENCE,

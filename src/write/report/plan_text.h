@@ -11,8 +11,8 @@
 
 /* The verdict of a plan, what a layer takes, what speaks against it, and how many splits were tried; a sentence each. How many
  * there are. */
-#define PS_PLAN_SENTENCES 6
-#define PS_PLAN_SENTENCE 320
+#define PS_PLAN_SENTENCES 7
+#define PS_PLAN_SENTENCE 400
 size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE]);
 
 /* Tables that are not there are NULL. */

@@ -71,6 +71,13 @@ static void put_whatif_json_job(ps_json *j, const ps_whatif_view *view) {
     if (!ps_view_is_null(t, 0, "why_left_out")) {
         ps_json_key_str(j, "why_left_out", ps_view_text(t, 0, "why_left_out"));
     }
+    if (!ps_view_is_null(t, 0, "clocks_apart")) {
+        ps_json_key_str(j, "clocks_apart", ps_view_text(t, 0, "clocks_apart"));
+    }
+    if (ps_view_int(t, 0, "ops_without_time") > 0) {
+        ps_json_key_int(j, "ops_without_time", ps_view_int(t, 0, "ops_without_time"));
+        ps_json_key_str(j, "first_without_time", ps_view_text(t, 0, "first_without_time"));
+    }
     ps_json_key_bool(j, "has_communication", ps_view_int(t, 0, "has_communication") != 0);
     ps_json_close(j);
 }

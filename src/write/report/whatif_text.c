@@ -71,19 +71,38 @@ size_t ps_whatif_doubts(const ps_whatif_view *view, char out[PS_WHATIF_DOUBTS][P
     double share = (double)ps_view_int(view->job, 0, "no_delay") /
                    (double)ps_view_int(view->job, 0, "measured");
     bool has_comm = ps_view_int(view->job, 0, "has_communication") != 0;
+    bool are_apart = !ps_view_is_null(view->job, 0, "clocks_apart");
     size_t n = 0;
     if (ps_view_int(view->job, 0, "replay_explains_step") == 0) {
         (void)snprintf(
             out[n++], PS_WHATIF_DOUBT,
             "Ops and who waits for whom explain %.0f %% of the measured step. The rest passes between ops: "
-            "pauses of the host%s. It decides here; take all that follows with care.",
-            100 * share, has_comm ? "" : ", communication that is no op");
+            "%s%s. It decides here; take all that follows with care.",
+            100 * share,
+            are_apart ? "pauses of the host, or clocks that are apart" : "pauses of the host",
+            has_comm ? "" : ", communication that is no op");
     }
     if (!has_comm) {
         (void)snprintf(
             out[n++], PS_WHATIF_DOUBT,
             "The chart has computing and its links only: gradients, the optimizer and the host are in "
             "no figure here.");
+    }
+    if (are_apart) {
+        (void)snprintf(
+            out[n++], PS_WHATIF_DOUBT,
+            "Clocks: %s. What a step takes by the clock is not to be trusted; what ops take by "
+            "themselves, and the replay, are.",
+            ps_view_text(view->job, 0, "clocks_apart"));
+    }
+    int64_t n_empty = ps_view_int(view->job, 0, "ops_without_time");
+    if (n_empty > 0) {
+        (void)snprintf(
+            out[n++], PS_WHATIF_DOUBT,
+            "%lld op%s of computing take%s no time and make%s what is usual shorter: %s%s.",
+            (long long)n_empty, n_empty == 1 ? "" : "s", n_empty == 1 ? "s" : "",
+            n_empty == 1 ? "s" : "", ps_view_text(view->job, 0, "first_without_time"),
+            n_empty == 1 ? "" : ", and others");
     }
     double slowdown = ps_view_real(view->job, 0, "slowdown");
     if (slowdown < LEAST_SLOWDOWN) {

@@ -20,8 +20,8 @@ typedef struct ps_whatif_view {
 /* What must be known to read the figures: that ops explain little of the measured step, that a chart has computing alone,
  * that the ideal step is longer than the replay. How
  * many sentences there are. */
-#define PS_WHATIF_DOUBTS 3
-#define PS_WHATIF_DOUBT 400
+#define PS_WHATIF_DOUBTS 5
+#define PS_WHATIF_DOUBT 560
 size_t ps_whatif_doubts(const ps_whatif_view *view, char out[PS_WHATIF_DOUBTS][PS_WHATIF_DOUBT]);
 
 /* "15.2 %", or "none": where kinds of ops differ by stage the steps with all of a kind alike may be the longer ones. */

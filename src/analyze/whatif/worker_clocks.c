@@ -1,0 +1,56 @@
+#include "analyze/whatif/worker_clocks.h"
+
+#include <stdio.h>
+
+#include "base/num.h"
+
+/* Less is rounding. */
+#define APART_NS 1000
+
+void ps_clock_doubts_add(ps_clock_doubt *doubts, const ps_job_op *ops, const ps_step_graph *g,
+                         const int64_t *latest, const int64_t *earliest) {
+    for (uint32_t i = 0; i < ps_step_graph_n_ops(g); i++) {
+        uint8_t kind = ops[i].kind;
+        uint32_t group = ps_step_graph_group(g, i);
+        if ((kind == PS_WORKER_FORWARD_SEND || kind == PS_WORKER_BACKWARD_SEND) &&
+            group != PS_NO_GROUP) {
+            ps_clock_doubt *d =
+                &doubts[2 * (size_t)ops[i].worker + (kind == PS_WORKER_BACKWARD_SEND)];
+            int64_t apart_ns = latest[group] - earliest[group];
+            d->n++;
+            d->n_apart += apart_ns > APART_NS;
+            d->most_ns = apart_ns > d->most_ns ? apart_ns : d->most_ns;
+        }
+    }
+}
+
+/* Of the same replica. */
+static const ps_job_worker *worker_of_stage(const ps_job_steps *js, const ps_job_worker *a,
+                                            int32_t stage) {
+    size_t row = ((size_t)stage * (size_t)js->n_replicas + (size_t)a->replica) * (size_t)js->n_tp;
+    return &js->workers[row + (size_t)a->tp];
+}
+
+void ps_clock_doubts_say(const ps_clock_doubt *doubts, ps_job_steps *js) {
+    const ps_clock_doubt *worst = NULL;
+    for (size_t i = 0; i < 2 * js->n_workers; i++) {
+        const ps_clock_doubt *d = &doubts[i];
+        bool is_apart = d->n_apart > d->n / 2;
+        worst = is_apart && (worst == NULL || d->most_ns > worst->most_ns) ? d : worst;
+    }
+    if (worst == NULL) {
+        return;
+    }
+    size_t row = (size_t)(worst - doubts);
+    const ps_job_worker *a = &js->workers[row / 2];
+    int32_t by = row % 2 == 0 ? 1 : js->n_stages - 1;
+    const ps_job_worker *b = worker_of_stage(js, a, (a->stage + by) % js->n_stages);
+    char who[96];
+    char other[96];
+    (void)snprintf(
+        js->clocks_apart, sizeof js->clocks_apart,
+        "the clocks of %s and of %s are %s or more apart: %u of %u transfers end on one of "
+        "them before they begin on the other",
+        ps_job_describe_worker(a, who), ps_job_describe_worker(b, other),
+        ps_ns_text_of(worst->most_ns).text, (unsigned)worst->n_apart, (unsigned)worst->n);
+}

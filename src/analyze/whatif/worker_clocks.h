@@ -1,0 +1,21 @@
+/* Whether the clocks of a job's workers agree: a transfer does not end on one of its workers before it begins on the other. */
+#ifndef PS_ANALYZE_WORKER_CLOCKS_H
+#define PS_ANALYZE_WORKER_CLOCKS_H
+
+#include <stdint.h>
+
+#include "analyze/whatif/job_steps.h"
+
+/* What a worker sends one way; [2 * n_workers], forward and then backward of each, zeroed. */
+typedef struct ps_clock_doubt {
+    uint32_t n, n_apart; /* transfers; those that no single clock lets happen */
+    int64_t most_ns;     /* between an end and the other's begin, at most */
+} ps_clock_doubt;
+
+/* Of one step: the latest start and the earliest end of each group of its graph. */
+void ps_clock_doubts_add(ps_clock_doubt *doubts, const ps_job_op *ops, const ps_step_graph *g,
+                         const int64_t *latest, const int64_t *earliest);
+/* js->clocks_apart: the two workers with the most between their clocks, where most of what one sends to the other tells so. */
+void ps_clock_doubts_say(const ps_clock_doubt *doubts, ps_job_steps *js);
+
+#endif
