@@ -157,7 +157,10 @@ int64_t ps_report_exposed_gain_ns(const ps_report_member *m);
 int64_t ps_report_awaited_own_ns(const ps_report_member *m);
 void ps_report_receives(ps_report *report,
                         const ps_skew *skew); /* that wait for their sends, for comm */
-void ps_report_comm_kinds(ps_report *report); /* operators beside their like, for comm */
+/* Whether the capture of the rank has calls that launched something. */
+bool ps_report_has_launches(const ps_report *report, int64_t rank);
+void ps_report_find_unexplained(ps_report *report); /* with a chart, for the pipeline */
+void ps_report_comm_kinds(ps_report *report);       /* operators beside their like, for comm */
 /* Whether the tasks of the rank's collectives tell of waits, which are then in no time of an operator. */
 bool ps_report_knows_waits(const ps_report_member *m);
 /* An operator as a row of evidence of the last finding. */

@@ -431,7 +431,7 @@ static void add_attention_advice(text *t, ps_vendor vendor, const ps_report_kern
     end_advice(t);
     if (!form->skips_blocks) {
         add(t, " ", "If the mask is causal%s, give it as a flag and not as a tensor: %s.",
-            form->is_known ? " (all pairs are computed)" : " and is not told so yet",
+            form->is_known ? " (all pairs are computed)" : " and the kernel does not know it yet",
             vendor == PS_VENDOR_ASCEND ? "sparse_mode 2 or 3 of npu_fusion_attention"
                                        : "is_causal=True");
     }

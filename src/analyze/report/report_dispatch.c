@@ -293,7 +293,7 @@ static void find_idle(ps_report *report) {
     if (worst->facts->no_timeline == NULL) {
         say_causes(worst, causes, sizeof causes);
     } else {
-        (void)snprintf(causes, sizeof causes, "What it waited for is told by no table (no %.200s).",
+        (void)snprintf(causes, sizeof causes, "No table says what it waited for (no %.200s).",
                        worst->facts->no_timeline);
     }
     found.title = is_known ? NULL : "The device is idle, and nothing says for what";
@@ -380,7 +380,7 @@ static void find_edges(ps_report *report) {
         ps_report_step_text(report, worst, step), ends ? ", and for " : "",
         ends ? ps_ns_text_of(worst->after_ns).text : "", ends ? " after the last" : "",
         ends ? "together " : "", all.value, bubble,
-        worst->has_no_ends ? " How long it goes on behind its last work is told by no table." : "");
+        worst->has_no_ends ? " No table says how long it goes on behind its last work." : "");
     advise_on_edges(report, worst);
     show_edge(report, worst, worst->facts->before, "before the first work");
     show_edge(report, worst, worst->facts->after, "after the last work");

@@ -361,17 +361,6 @@ typedef struct bubble_text {
     int32_t last_pipeline;
 } bubble_text;
 
-/* What the schedule that ran would take less with every stage as fast as the mean; 0: not replayed, or nothing. */
-static int64_t balanced_gain_ns(const pipes *p) {
-    if (p->report->replay.explains) { /* with the durations of each step, not their medians */
-        return ps_report_replay_even_ns(p->report);
-    }
-    const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
-    size_t row = ps_report_replay_row(replay, PS_BALANCED_ROW);
-    int64_t gain_ns = row != SIZE_MAX ? ps_column_int(replay, row, "gain", 0) : 0;
-    return gain_ns > 0 ? gain_ns : 0;
-}
-
 /* Idle time of stages whose own pipeline has ended its last pass while another pipeline of the job has not: it is no bubble of the
  * schedule, the replicas wait for the slowest one. */
 static void say_other_pipelines(const pipes *p, int64_t bubble_ns, bubble_text *out) {
@@ -430,7 +419,8 @@ static void say_beside(const pipes *p, int64_t bubble_ns, bubble_text *out) {
             "none of these figures.",
             p->n_part_steps, p->n_pipelines > 1 ? " of pipelines" : "");
     }
-    out->unequal_ns = ps_report_replay_is_like(p->report) ? balanced_gain_ns(p) : 0;
+    out->unequal_ns =
+        ps_report_replay_is_like(p->report) ? ps_report_balanced_gain_ns(p->report) : 0;
     say_other_pipelines(p, bubble_ns, out);
 }
 
@@ -609,7 +599,7 @@ static void find_imbalance(pipes *p) {
     bool replayed =
         p->report->replay.explains || (ps_report_replay_row(replay, PS_BALANCED_ROW) != SIZE_MAX &&
                                        ps_report_replay_is_like(p->report));
-    int64_t gain_ns = replayed ? balanced_gain_ns(p) : most_ns - mean_ns;
+    int64_t gain_ns = replayed ? ps_report_balanced_gain_ns(p->report) : most_ns - mean_ns;
     ps_findings *f = &p->report->findings;
     if (p->n_numbers > 1 && ps_rule_fires(f, PS_RULE_STAGE_IMBALANCE, share)) {
         char over[64] = "";
@@ -698,15 +688,6 @@ static bool is_at_a_border(const pipes *p, const stage *s) {
     return any;
 }
 
-static bool has_launches(const ps_report *report, int64_t rank) {
-    bool any = false;
-    for (size_t i = 0; i < report->n_members; i++) {
-        const ps_report_member *m = &report->members[i];
-        any = any || (m->rank == rank && m->facts->n_launches > 0);
-    }
-    return any;
-}
-
 /* What stage `number` of the pipeline is busier than the mean of its stages, and that mean. */
 static int64_t beyond_mean(const pipes *p, int32_t pipeline, int32_t number, int64_t *mean_ns) {
     int64_t sum_ns = 0;
@@ -788,7 +769,7 @@ static void advise_to_mend(const pipes *p, const stage *slow, int64_t usual_ns, 
 /* Only what would help here. */
 static void advise_on_stall(const pipes *p, ps_rule_id rule, const stage *worst, int32_t awaited) {
     char text[320];
-    bool has_host = has_launches(p->report, worst->rank);
+    bool has_host = ps_report_has_launches(p->report, worst->rank);
     int32_t slow = rule == PS_RULE_STAGE_WAIT ? slow_behind(p, worst->pipeline, awaited) : -1;
     if (slow >= 0) {
         char chain[96] = "";
@@ -875,46 +856,6 @@ static void find_stall(pipes *p, const stall_rule *rule) {
     show_bubbles(p, (wanted){rule->in_bubble, true, worst->rank}, PS_EVIDENCE_MAX);
 }
 
-/* What the chart cannot know is said, and nothing is advised from it. Over all steps, as the chart judges. */
-static void find_unexplained(ps_report *report) {
-    const ps_chart *chart = report->chart;
-    int64_t *work_ns = ps_calloc(chart->n_ranks, sizeof *work_ns);
-    int64_t *other_ns = ps_calloc(chart->n_ranks, sizeof *other_ns);
-    bool ok = work_ns != NULL && other_ns != NULL;
-    for (size_t i = 0; ok && i < chart->n_figures; i++) {
-        const ps_chart_figure *figure = &chart->figures[i];
-        if (!figure->is_judged) {
-            work_ns[figure->rank] = ps_i64_plus(work_ns[figure->rank], figure->work_ns);
-            other_ns[figure->rank] = ps_i64_plus(other_ns[figure->rank], figure->other_ns);
-        }
-    }
-    double most = 0;
-    size_t worst = 0;
-    for (size_t r = 0; ok && r < chart->n_ranks; r++) {
-        double share = ps_percent(other_ns[r], work_ns[r]);
-        worst = share > most ? r : worst;
-        most = share > most ? share : most;
-    }
-    if (ok && ps_rule_fires(&report->findings, PS_RULE_UNEXPLAINED, most)) {
-        ps_findings_add(&report->findings,
-                        (ps_finding){.rule = PS_RULE_UNEXPLAINED,
-                                     .rank = chart->ranks[worst].rank,
-                                     .stage = chart->ranks[worst].stage,
-                                     .value = most},
-                        "%s", chart->unjudged);
-    }
-    report->findings.failed = report->findings.failed || !ok;
-    ps_free(work_ns);
-    ps_free(other_ns);
-}
-
-/* Percent; below 0: no schedule is known. */
-static double ideal_bubble(const ps_report *report) {
-    const ps_table *steps = ps_report_chart_table(report, "PipelineStep");
-    bool is_known = steps != NULL && ps_table_column(steps, "ideal") != SIZE_MAX;
-    return is_known ? ps_column_real(steps, 0, "ideal") : -1;
-}
-
 void ps_report_pipeline(ps_report *report) {
     static const stall_rule STALLS[] = {
         {PS_RULE_STAGE_WAIT, for_stages, before_result,
@@ -933,8 +874,8 @@ void ps_report_pipeline(ps_report *report) {
         report->findings.failed = true;
     }
     p.step_ns = report->chart_step_ns;
-    p.ideal = ideal_bubble(report);
-    find_unexplained(report);
+    p.ideal = ps_report_ideal_bubble(report);
+    ps_report_find_unexplained(report);
     report->findings.failed = report->findings.failed || !number_stages(&p);
     if (!report->findings.failed && p.n > 0 && report->n_chart_steps > 0) {
         find_bubble(&p);

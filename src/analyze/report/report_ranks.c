@@ -40,3 +40,12 @@ const ps_report_member *ps_report_member_of(const ps_report *report, int64_t ran
     }
     return NULL;
 }
+
+bool ps_report_has_launches(const ps_report *report, int64_t rank) {
+    bool any = false;
+    for (size_t i = 0; i < report->n_members; i++) {
+        const ps_report_member *m = &report->members[i];
+        any = any || (m->rank == rank && m->facts->n_launches > 0);
+    }
+    return any;
+}

@@ -44,6 +44,22 @@ size_t ps_report_best_schedule(const ps_table *replay) {
                           : SIZE_MAX;
 }
 
+double ps_report_ideal_bubble(const ps_report *report) {
+    const ps_table *steps = ps_report_chart_table(report, "PipelineStep");
+    bool is_known = steps != NULL && ps_table_column(steps, "ideal") != SIZE_MAX;
+    return is_known ? ps_column_real(steps, 0, "ideal") : -1;
+}
+
+int64_t ps_report_balanced_gain_ns(const ps_report *report) {
+    if (report->replay.explains) { /* with the durations of each step, not their medians */
+        return ps_report_replay_even_ns(report);
+    }
+    const ps_table *replay = ps_report_chart_table(report, "PipelineReplay");
+    size_t row = ps_report_replay_row(replay, PS_BALANCED_ROW);
+    int64_t gain_ns = row != SIZE_MAX ? ps_column_int(replay, row, "gain", 0) : 0;
+    return gain_ns > 0 ? gain_ns : 0;
+}
+
 static void show_schedule(ps_report *report, const ps_table *replay, size_t row) {
     char note[96];
     char copies[32] = "";

@@ -14,4 +14,9 @@ size_t ps_report_best_schedule(const ps_table *replay);
 /* Adds the finding that another schedule would be faster. `step_ns`: mean of the chart's steps. */
 void ps_report_find_schedule(ps_report *report);
 
+/* The bubble that the schedule itself has with its number of microbatches, percent; below 0: no schedule is known. */
+double ps_report_ideal_bubble(const ps_report *report);
+/* What the schedule that ran would take less with every stage as fast as the mean; 0: not replayed, or nothing. */
+int64_t ps_report_balanced_gain_ns(const ps_report *report);
+
 #endif
