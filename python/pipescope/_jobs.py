@@ -190,7 +190,6 @@ def is_on():
     return _mstx._word[0] != 0 or _window_is_open
 
 
-_logs = wants_log()  # the variable is looked at once: a look costs more than a range
 _messages = {}  # (kind, microbatch) -> text
 _MAX_MESSAGES = 8192
 
@@ -223,7 +222,7 @@ class job:
         if message is None:
             key = self.kind, self.microbatch
             message = _messages.get(key) or _new_message(key)
-        if _logs:
+        if wants_log():
             self._line = _log.begin(type_of(self.kind), self.microbatch)
         self._range = _mstx.range_start(message, self.stream)
         return self
