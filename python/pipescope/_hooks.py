@@ -177,6 +177,7 @@ def patch_attention():
                     mark_attention(kwargs.get("is_causal", args[5] if len(args) > 5 else False))
                 return attention(*args, **kwargs)
 
+            scaled_dot_product_attention.pipescope_wraps = attention
             return scaled_dot_product_attention
 
         return _replace(torch.nn.functional, "scaled_dot_product_attention", make)

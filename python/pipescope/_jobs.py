@@ -190,6 +190,19 @@ def is_on():
     return _mstx._word[0] != 0 or _window_is_open
 
 
+_messages = {}  # (kind, microbatch) -> text
+_MAX_MESSAGES = 8192
+
+
+def _new_message(key):
+    kind, microbatch = key
+    said = {"name": kind} if microbatch is None else {"name": kind, "current_microbatch": microbatch}
+    if len(_messages) >= _MAX_MESSAGES:
+        _messages.clear()  # numbers that never come again
+    message = _messages[key] = str(said)
+    return message
+
+
 class job:
     """One job around the body of a with statement, for loops that no adapter knows.
 
@@ -207,10 +220,8 @@ class job:
             return self
         message = self.message
         if message is None:
-            message = {"name": self.kind}
-            if self.microbatch is not None:
-                message["current_microbatch"] = self.microbatch
-            message = str(message)
+            key = self.kind, self.microbatch
+            message = _messages.get(key) or _new_message(key)
         if wants_log():
             self._line = _log.begin(type_of(self.kind), self.microbatch)
         self._range = _mstx.range_start(message, self.stream)

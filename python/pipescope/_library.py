@@ -20,6 +20,9 @@ from pipescope import _say
 
 FILE = "libpipescope-record.so"
 
+# Name the library where NVTX and mstx are to load it.
+INJECTIONS = ("NVTX_INJECTION64_PATH", "MSTX_INJECTION_PATH")
+
 # Codes of record.h.
 OK, BAD_ARGUMENT, WRONG_TIME, IO, NO_MEMORY, NOTHING, UNAVAILABLE = 0, -1, -2, -3, -4, -5, -6
 
@@ -32,28 +35,41 @@ class Stats(ctypes.Structure):
                 ("recording", ctypes.c_uint32), ("backend", ctypes.c_char * 16)]
 
 
-def _loaded_copy():
-    """Path of the library if the process has mapped one."""
+def _loaded_copies():
+    """Paths of the library that the process has mapped, in the order of their addresses."""
+    paths = []
     try:
         with open("/proc/self/maps", "rb") as maps:
             for line in maps:
                 path = os.fsdecode(line.split(None, 5)[-1].rstrip(b"\n"))
-                if os.path.basename(path).startswith("libpipescope-record.so"):
-                    return path
+                if os.path.basename(path).startswith("libpipescope-record.so") and path not in paths:
+                    paths.append(path)
     except (OSError, IndexError):
         pass
-    return None
+    return paths
+
+
+def _say_copies(path):
+    """Two copies are two recorders, each with a folder of its own: those that are there, and those that NVTX and mstx will load."""
+    copies = _loaded_copies()
+    copies += [named for named in (os.environ.get(name, "") for name in INJECTIONS)
+               if os.path.basename(named).startswith("libpipescope-record.so") and os.path.exists(named)]
+    others = [other for other in copies if os.path.realpath(other) != os.path.realpath(path)]
+    if others:
+        _say.warn_once("copies", "this process has two copies of the recorder, %s (which Python uses) and %s: what reaches one is not "
+                       "in the recording of the other; name the same file in PIPESCOPE_LIBRARY, %s", path, others[0],
+                       " and ".join(INJECTIONS))
 
 
 def _candidates():
-    loaded = _loaded_copy()
+    loaded = _loaded_copies()
     if loaded:
-        yield loaded
+        yield loaded[0]
         return  # also when it cannot be used: a second recorder would write the same events again
     named = os.environ.get("PIPESCOPE_LIBRARY")
     if named:
         yield named
-    for name in ("NVTX_INJECTION64_PATH", "MSTX_INJECTION_PATH"):
+    for name in INJECTIONS:
         path = os.environ.get(name, "")
         if os.path.basename(path).startswith("libpipescope-record.so"):
             yield path
@@ -160,7 +176,9 @@ def _load():
     reasons = []
     for path in _candidates():
         try:
-            return _Functions(path)
+            functions_of = _Functions(path)
+            _say_copies(path)
+            return functions_of
         except (OSError, AttributeError, ValueError) as error:
             reasons.append(str(error))
             if path == os.environ.get("PIPESCOPE_LIBRARY"):
@@ -192,6 +210,8 @@ def error_text(code):
 
 def set_option(name, value):
     """True when it was taken. None: back to the default."""
+    if name == "quiet":
+        _say.set_quiet(value)
     lib = functions()
     if lib is None:
         return False

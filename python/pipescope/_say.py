@@ -7,9 +7,23 @@ logger = logging.getLogger("pipescope")
 _said = set()
 
 
+_quiet = None  # as set_option said; None: as the variable says
+_YES = ("1", "true", "yes", "on", "True")  # as the library reads a switch
+
+
+def set_quiet(value):
+    """`value`: of the option quiet; None: back to the variable."""
+    global _quiet
+    _quiet = None if value is None else str(value) in _YES
+
+
+def is_quiet():
+    return os.environ.get("PIPESCOPE_QUIET", "0") in _YES if _quiet is None else _quiet
+
+
 def tell(text, *values):
     """What was done; nothing is wrong."""
-    if os.environ.get("PIPESCOPE_QUIET", "0") not in ("1", "true", "on"):
+    if not is_quiet():
         logger.warning("pipescope: " + text, *values)
 
 

@@ -2,6 +2,8 @@
 """Hooks of PyTorch's modules, loaders and files; Megatron's functions, on a small module of the same names."""
 import json
 import os
+import shutil
+import subprocess
 import time
 
 import recording
@@ -114,6 +116,68 @@ print("alive")
 """)
         self.assertEqual(out, "alive\n")
         self.assertIn("no torch here", err)
+
+
+class Said(recording.Case):
+    """What is told of a recording."""
+
+    def test_quiet(self):
+        """By the option as by the variable, and with every word that the library knows."""
+        body = HEAD + """
+pipescope.set_option("first option", 1)
+pipescope.set_option("quiet", 1)
+pipescope.set_option("second option", 1)
+pipescope.set_option("quiet", None)
+pipescope.set_option("third option", 1)
+"""
+        _, err = self.run_python(body)
+        self.assertEqual([line.split()[2] for line in err.splitlines()], ["first", "third"], err)
+        for word in ("1", "true", "yes", "on", "True"):
+            self.assertEqual(self.run_python(body, PIPESCOPE_QUIET=word)[1], "")
+
+    def test_two_copies(self):
+        """Python's copy of the library and the one that NVTX will load: said, unless they are one file."""
+        copy, link = self.path("copy", "libpipescope-record.so"), self.path("libpipescope-record.so")
+        os.mkdir(self.path("copy"))
+        shutil.copyfile(recording.LIBRARY, copy)
+        os.symlink(recording.LIBRARY, link)
+        _, err = self.run_python(HEAD, NVTX_INJECTION64_PATH=copy)
+        self.assertIn("this process has two copies of the recorder, %s (which Python uses) and %s" % (recording.LIBRARY, copy), err)
+        self.assertEqual(self.run_python(HEAD, NVTX_INJECTION64_PATH=link)[1], "")
+        _, err = self.run_python("import ctypes\nctypes.CDLL(%r)\nctypes.CDLL(%r)\n" % (copy, recording.LIBRARY) + HEAD)
+        self.assertIn("two copies", err)
+
+    def test_fused_attention_is_marked_once(self):
+        """Where PyTorch's attention, which is marked too, does its work."""
+        self.run_python("""
+import sys, types
+for name in ("torch", "torch.nn", "torch.nn.functional"):
+    sys.modules[name] = types.ModuleType(name)
+torch = sys.modules["torch"]
+torch.nn, torch.nn.functional = sys.modules["torch.nn"], sys.modules["torch.nn.functional"]
+torch.nn.functional.scaled_dot_product_attention = lambda query, *args, **kwargs: query
+class Tensor: shape = (1, 2, 4, 8)
+""" + HEAD + """
+from pipescope.torch_npu._attention import npu_fusion_attention
+pipescope.start()
+pipescope.patch_attention()
+npu_fusion_attention(Tensor(), Tensor(), Tensor(), 2, "BNSD")
+torch.nn.functional.scaled_dot_product_attention(Tensor(), Tensor(), Tensor(), is_causal=True)
+pipescope.stop(); pipescope.export()
+""")
+        marks = [json.loads(message) for message, domain in self.database().marks() if domain == "flash_attn_args"]
+        self.assertEqual([mark.get("input_layout", mark.get("is_causal")) for mark in marks], ["BNSD", True])
+
+    def test_no_modules(self):
+        """A pipeline's ranges are no modules."""
+        self.run_python(HEAD + """
+pipescope.start()
+with pipescope.job("forward", 0): pass
+pipescope.stop(); pipescope.export()
+""")
+        done = subprocess.run([recording.PROGRAM, "cluster", "-m", "module_statistic", "-d", self.folder], text=True, capture_output=True,
+                              timeout=recording.PATIENCE, check=False)
+        self.assertIn("no modules are marked, only ranges outside of the domain Module", done.stderr)
 
 
 class Megatron(recording.Case):

@@ -558,8 +558,11 @@ static ps_code check_launches(const ps_module_tree *t, const ps_slices *s, ps_er
             : "no flow leads from an operator to a kernel (Ascend: CONNECTION_IDS and PYTORCH_API do not agree)";
     return ps_fail(
         err, PS_NOTHING,
-        "%s: modules are marked, but what they ran is not known; record with activities of both the CPU and the device",
-        missing);
+        "%s: %s, and what they ran is not known; record with activities of both the CPU and the device",
+        missing,
+        t->source == PS_MODULES_RANGE
+            ? "no modules are marked, only ranges outside of the domain Module"
+            : "modules are marked");
 }
 
 ps_code ps_module_tree_build(ps_module_tree *t, const ps_links *links, bool marks_too,
