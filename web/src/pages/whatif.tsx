@@ -100,7 +100,7 @@ function Answered({ reply }: { reply: Tables }) {
       ))}
       <Causes causes={causesOf(tableOf(reply, "whatif_causes"))} />
       <Questions reply={reply} />
-      <div class="columns-wide">
+      <div class="columns-wide repairs-first">
         <Repairs reply={reply} />
         <WorkerMap reply={reply} />
       </div>
