@@ -519,3 +519,8 @@ int ps_cli_main(int argc, char **argv) {
     int status = dispatch(&cli, argc, argv);
     return close_stdout(&cli, status);
 }
+
+int ps_cli_run(int argc, char **argv) {
+    ps_cli cli = {.term = ps_term_facts()};
+    return dispatch(&cli, argc, argv);
+}

@@ -85,6 +85,8 @@ const ps_command *ps_command_find(const char *name);
 
 /* Runs the program and returns its exit status. */
 int ps_cli_main(int argc, char **argv);
+/* The same, again and again: standard streams stay open, and signals as they are. */
+int ps_cli_run(int argc, char **argv);
 
 /* Values by the option's long name. Without a value and without a default: false, 0, NULL. */
 bool ps_cli_given(const ps_cli *cli, const char *name);

@@ -35,7 +35,7 @@ PARTLY = 4
 
 # name: (capture, words). {in} is a copy of the capture where the command writes into it, else the capture; {out} a folder that is not there.
 COMMANDS = {
-    "info": ("job", "info {in} --json"),
+    "info": ("job", "info {in} --json -j 1"),
     "report": ("job", "report {in} -j 1"),
     "report-file": ("job", "report {in} -j 1 -o {out}.html"),
     "chart": ("job", "chart {in} -j 1"),

@@ -113,15 +113,21 @@ static bool add_ascend_info_fact(ps_table *t, const char *what, const char *valu
            (ps_table_add_row(t) && ps_table_set_text(t, 0, what) && ps_table_set_text(t, 1, value));
 }
 
-/* The first row's value of a column, into `out`; "" when there is none. */
-static void first_value(ps_db *db, const char *sql, char *out, size_t size) {
+/* The first row's value of a column, into `out`; "" when there is none, as in an absent table. */
+static ps_code first_value(ps_db *db, const char *sql, char *out, size_t size, ps_err *err) {
     sqlite3_stmt *stmt = NULL;
     out[0] = '\0';
-    if (sqlite3_prepare_v2(ps_db_handle(db), sql, -1, &stmt, NULL) == SQLITE_OK &&
-        sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_text(stmt, 0) != NULL) {
+    int rc = sqlite3_prepare_v2(ps_db_handle(db), sql, -1, &stmt, NULL);
+    bool is_absent = rc == SQLITE_ERROR;
+    rc = rc == SQLITE_OK ? sqlite3_step(stmt) : rc;
+    if (rc == SQLITE_ROW && sqlite3_column_text(stmt, 0) != NULL) {
         (void)snprintf(out, size, "%s", (const char *)sqlite3_column_text(stmt, 0));
     }
-    (void)sqlite3_finalize(stmt); /* an absent table is an absent fact */
+    ps_code code = is_absent || rc == SQLITE_ROW || rc == SQLITE_DONE
+                       ? PS_OK
+                       : ps_db_fail(db, "what the profiler says of itself", err);
+    (void)sqlite3_finalize(stmt);
+    return code;
 }
 
 /* The profiler's own configuration: profiler_info[_R].json of the rank directory. A malformed one is counted. */
@@ -146,8 +152,8 @@ static ps_code add_facts(ps_db *db, const ps_src *src, ps_builder *b, ps_err *er
     bool ok = code == PS_OK;
     for (size_t i = 0; ok && i < sizeof QUERIES / sizeof *QUERIES; i++) {
         char value[256];
-        first_value(db, QUERIES[i].sql, value, sizeof value);
-        ok = add_ascend_info_fact(t, QUERIES[i].what, value);
+        code = first_value(db, QUERIES[i].sql, value, sizeof value, err);
+        ok = code == PS_OK && add_ascend_info_fact(t, QUERIES[i].what, value);
     }
     if (!ok) {
         ps_table_free(t);

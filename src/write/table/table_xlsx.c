@@ -48,7 +48,7 @@ typedef struct book {
     lxw_format *header, *data;
     bool *as_text;    /* [n_columns]: integers that a double does not hold */
     bool has_merging; /* some column merges, and the table is small enough */
-    ps_buf text;      /* of the cell at hand; the child's, as what it adds to the arena */
+    ps_buf text;      /* of the cell at hand */
     ps_arena arena;
 } book;
 
@@ -403,6 +403,7 @@ static void make_in_child(void *context, void *answer) {
         out->code = ps_xlsx_check(m->file.tmp, m->w->path, m->b.n_cells, &out->err);
     }
     out->report = m->b.report;
+    ps_buf_fini(&m->b.text);
 }
 
 /* What is left of it, also when it could not be begun. */
