@@ -136,12 +136,11 @@ static int say_steps(ps_cli *cli, const ps_table *steps, int64_t step) {
 
 static int show_report_command(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
     const ps_result *result = &run->results[run->n_analyses - 1];
-    const char *name = ps_path_base(cluster->root);
     const ps_err *failed = &run->errors[run->n_analyses - 1];
     if (failed->code != PS_OK && failed->code != PS_NOTHING) {
         return ps_cli_fail(cli, failed);
     }
-    ps_report_view view = {.title = name[0] != '.' && name[0] != '/' ? name : "",
+    ps_report_view view = {.title = ps_cluster_name(cluster),
                            .n_ranks = run->n_ranks,
                            .findings = ps_result_table(result, "findings"),
                            .evidence = ps_result_table(result, "evidence"),

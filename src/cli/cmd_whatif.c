@@ -53,8 +53,7 @@ static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster
     int status = ps_cli_whatif_failed(cli, run);
     const ps_table *timeline = ps_result_table(&run->results[0], "whatif_timeline");
     const char *path = ps_cli_text(cli, "output");
-    const char *name = ps_path_base(cluster->path);
-    ps_whatif_view view = view_of(&run->results[0], name[0] != '.' && name[0] != '/' ? name : "");
+    ps_whatif_view view = view_of(&run->results[0], ps_cluster_name(cluster));
     if (status != PS_EXIT_OK || view.job == NULL) {
         return status != PS_EXIT_OK ? status : PS_EXIT_NOTHING; /* the ranks have said why */
     }

@@ -53,6 +53,11 @@ const char *ps_cluster_profiler(const ps_cluster_rank *rank) {
     return rank->reader != NULL ? rank->reader->profiler : "unknown";
 }
 
+const char *ps_cluster_name(const ps_cluster *c) {
+    const char *name = ps_path_base(ps_is_file(c->path) ? c->path : c->root);
+    return name[0] != '.' && name[0] != '/' ? name : "";
+}
+
 const char *ps_cluster_recorder(const ps_cluster_rank *rank) {
     bool is_converted = rank->reader != NULL && strcmp(rank->reader->name, "pipescope-json") == 0;
     return is_converted ? rank->told_profiler : ps_cluster_profiler(rank);

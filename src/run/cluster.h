@@ -90,6 +90,9 @@ ps_cluster *ps_cluster_find_as(const char *path, const ps_reader *reader, const 
 ps_cluster *ps_cluster_find_databases(const char *path, ps_err *err);
 void ps_cluster_free(ps_cluster *c); /* NULL is fine */
 
+/* The name of the file or folder that the user gave, for titles; "" where it is no name ("."). */
+const char *ps_cluster_name(const ps_cluster *c);
+
 /* Who recorded it, for a file that is written from it; NULL: a converted file that does not tell. */
 const char *ps_cluster_recorder(const ps_cluster_rank *rank);
 

@@ -105,8 +105,8 @@ ps_run *ps_run_pipeline(const ps_cluster *cluster, const ps_run_opts *opts, ps_e
 }
 
 void ps_run_name_chart(ps_chart *chart, const ps_cluster *cluster) {
-    const char *name = ps_path_base(cluster->root);
-    if (chart != NULL && name[0] != '.' && name[0] != '/') {
+    const char *name = ps_cluster_name(cluster);
+    if (chart != NULL && name[0] != '\0') {
         (void)ps_chart_set_text(chart, name,
                                 chart->schedule); /* a title is not worth failing for */
     }

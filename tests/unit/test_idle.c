@@ -151,6 +151,24 @@ static void every_moment_has_one_cause(void **state) {
     finish(&x);
 }
 
+/* A frame that began before the step and ends in it, at 30 (the profiler's own, which opens the step's range): what the thread does until
+ * then is the frame's, though the range begins inside of it. Behind it nothing is recorded until the launch at 190. */
+static void frames_that_cross_a_step(void **state) {
+    (void)state;
+    maker m = begin();
+    ps_builder_step(m.b, 3, 100, 300);
+    (void)add(&m, PS_SLICE_PYTHON, m.host, "main.py(3): train", 0, 400);
+    (void)add(&m, PS_SLICE_PYTHON, m.host, "profiler.py(241): step", 80, 130);
+    (void)add(&m, PS_SLICE_ANNOTATION, m.host, "ProfilerStep#3", 100, 300);
+    launch(&m, m.host, 190, PS_SLICE_KERNEL, 192, 300);
+    measured x;
+    measure(&x, &m);
+    assert_int_equal(x.ns[PS_ACTIVITY_FRAMEWORK], 30);
+    assert_int_equal(x.ns[PS_ACTIVITY_NONE], 60);
+    assert_int_equal(x.ns[PS_ACTIVITY_CALL], 2);
+    finish(&x);
+}
+
 /* Communication beside which nothing computes, 100 - 200: what computes next is launched at 160 by a call of 2, from a range of 150 -
  * 170 behind an operator of 90 - 140; the rest it waits in its queue. A receive, 320 - 360, is no late host. Behind 500 - 600
  * nothing computes: nobody knows. */
@@ -401,6 +419,7 @@ static void every_allocation_may_fail(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_moment_has_one_cause),
+        cmocka_unit_test(frames_that_cross_a_step),
         cmocka_unit_test(communication_alone_has_causes),
         cmocka_unit_test(the_next_step_hides_nothing),
         cmocka_unit_test(the_last_reduction_stays),

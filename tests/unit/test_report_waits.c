@@ -240,7 +240,7 @@ static void waits_for_nobody_knows_whom(void **state) {
     run_shape(&o, &(shape){.own = {0, 1}, .n_places = 4, .no_peers = true});
     expect_said(&o, PS_RULE_ABSENT_RANK, "wait 460 us in each step (46.0 %)");
     expect_said(&o, PS_RULE_ABSENT_RANK,
-                "all that were captured and take part do nothing but wait");
+                "the collectives of all that were captured and take part only wait");
     expect_said(&o, PS_RULE_ABSENT_RANK, "So it is for 2 of 2 ranks. Up to 3 of their tasks");
     expect_said(&o, PS_RULE_ABSENT_RANK, "Of at least 3 ranks of the job 2 are here.");
     assert_int_equal(report_gain(&o, PS_RULE_ABSENT_RANK), 460 * US);

@@ -456,7 +456,8 @@ static bool list_moments(ps_host_activity *h) {
     bool ok = top != NULL;
     for (uint32_t i = 0; ok && i < s->n; i++) {
         uint32_t k = ps_is_host_range(s->kind[i]) ? h->thread_of[s->track[i]] : PS_NONE;
-        if (k != PS_NONE) {
+        /* A step's range may begin in a frame that ends before it: what the thread does then is the frame's. */
+        if (k != PS_NONE && (s->kind[i] == PS_SLICE_PYTHON || !ps_is_step_window(h->links, i))) {
             ok = close_until(h, &h->threads[k], &top[k], s->start_ns[i]) &&
                  add_moment(&h->threads[k], s->start_ns[i], i);
             top[k] = i;

@@ -380,8 +380,9 @@ bool ps_report_absent_ranks(ps_report *report) {
         "%s%s%s. Their tasks do not say for whom (collection level 0): "
         "which ranks come late, and why, only their own captures tell.",
         PS_RANK(m->rank), ps_ns_text_of(m->absent_ns).text, share,
-        report->n_members > 1 ? "all that were captured and take part do nothing but wait meanwhile"
-                              : "nobody else of them is here",
+        report->n_members > 1
+            ? "the collectives of all that were captured and take part only wait meanwhile"
+            : "nobody else of them is here",
         on, at_once, ps_report_partial_text(report, partial));
     ps_findings_remedy(
         &report->findings,

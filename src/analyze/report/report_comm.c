@@ -185,7 +185,8 @@ static const char *say_split(const ps_report *report, const ps_report_member *m,
 }
 
 #define LESS_COMM                                                                                  \
-    "larger microbatches between gradient reductions, groups inside one machine, 16-bit gradients."
+    "larger microbatches between gradient reductions, groups inside one machine where they reach " \
+    "beyond it, 16-bit gradients where they are wider."
 
 /* Overlapping is the first advice only where there is computing to overlap with, and something else than waiting to overlap. */
 static void advise_exposed(ps_report *report, const ps_report_member *m, const char *by_split) {

@@ -264,8 +264,8 @@ static void find_mfu(compute *c, ps_rule_id rule) {
         n_low, n_low == 1 ? "" : "s", n_low == 1 ? "es" : "", limit, worst->one->type,
         ps_compute_shape_text(worst, shape), mfu, less, unpaid,
         is_unknown
-            ? " Whether memory bounds them is not known: that takes the bandwidth of the chip (by "
-              "the name of a known one) and the types of the tensors."
+            ? " Whether memory bounds them is not known: the bandwidth of the chip (by the name of a "
+              "known one) or the types of the tensors are not."
             : "");
     char advice[PS_ADVICE_TEXT];
     const char *remedy = ps_report_mfu_advice(c->report, rule, worst->one, advice, sizeof advice);

@@ -233,14 +233,14 @@ static bool is_stall_rule(ps_rule_id rule) {
            rule == PS_RULE_OTHER_STALL;
 }
 
-/* A bound that takes less than a tenth off is not worth a sentence. */
+/* A bound that takes less than a twentieth off is not worth a sentence. */
 static void say_bound(ps_findings *list, ps_finding *f, int64_t claimed_ns,
                       const ps_report_member *longest, int64_t left_ns) {
     if (is_stall_rule(f->rule)) { /* no more than the bubble: what stays then is told there */
         return;
     }
     char more[192];
-    if (claimed_ns - f->gain_ns <= claimed_ns / 10) {
+    if (claimed_ns - f->gain_ns <= claimed_ns / 20) {
         return;
     }
     bool waits = ps_report_other_idle_ns(longest, f->rule) > 0;

@@ -449,7 +449,7 @@ static const char *most_of_stalls(const pipes *p, const bubble_text *beside, int
 
 /* Only what would help here. */
 static void advise_on_bubble(pipes *p, const bubble_text *beside, int64_t bubble_ns) {
-    char text[400];
+    char text[640];
     char schedule[192] = "";
     const ps_table *replay = ps_report_chart_table(p->report, "PipelineReplay");
     size_t best = ps_report_replay_is_like(p->report) ? ps_report_best_schedule(replay) : SIZE_MAX;
@@ -760,7 +760,7 @@ static void advise_to_mend(const pipes *p, const stage *slow, int64_t usual_ns, 
     int at = snprintf(text, sizeof text, "Mend rank %s", PS_RANK(slow->rank));
     (void)snprintf(
         text + at, sizeof text - (size_t)at,
-        ": stage %d is busy %s in a step there, %s in the pipeline of the lower median%s.",
+        ": stage %d is busy %s in a step there, the lower median of the pipelines is %s%s.",
         (int)slow->stage, ps_ns_text_of(mean(slow->busy_ns, slow->n_steps)).text,
         ps_ns_text_of(usual_ns).text, chain);
     ps_findings_mend(&p->report->findings, text, (size_t)at, slow->rank);

@@ -121,8 +121,8 @@ static void advise_on_memory(ps_findings *f, const ps_table *replay, size_t best
     ps_findings_remedy(f, text);
 }
 
-/* Schedules are replayed with one duration for each kind of op, so that the one that ran may take another time than its steps did. A
- * sentence; "" where the two are within a hundredth. */
+/* Schedules are replayed with one duration for each kind of op, and without what is no pass (gradients reduced after the last one, the
+ * optimizer), so that the one that ran may take another time than its steps did. A sentence; "" where the two are within a hundredth. */
 static void say_usual(const ps_report *report, int64_t replayed_ns, char out[192]) {
     int64_t differs_ns = replayed_ns - report->chart_step_ns;
     differs_ns = differs_ns < 0 ? -differs_ns : differs_ns;
@@ -130,8 +130,8 @@ static void say_usual(const ps_report *report, int64_t replayed_ns, char out[192
     if (differs_ns > report->chart_step_ns / 100) {
         (void)snprintf(
             out, 192,
-            " Both are replayed with the median durations of the ops: the steps themselves take %s on "
-            "average.",
+            " Both replays hold the schedule's passes and transfers alone, with their median durations: "
+            "a step takes %s on average.",
             ps_ns_text_of(report->chart_step_ns).text);
     }
 }

@@ -7,6 +7,7 @@
 #include "analyze/report/report_compute.h"
 #include "base/alloc.h"
 #include "base/order.h"
+#include "base/text.h"
 
 /* Kinds of one type. */
 typedef struct kernel_type {
@@ -50,13 +51,18 @@ static kernel_type *types_of(const ps_compute *c, size_t *n) {
 
 #define LARGE_TILE 128
 
+/* By the type, or by the call that it is named after where no type was collected. */
+static bool is_foreach(const char *type) {
+    return ps_begins_with(type, "Foreach") || ps_begins_with(type, "aclnnForeach");
+}
+
 /* Tiles are those of products; what takes no product takes as long as its tensors are large, each time that it is launched. */
 static const char *advice_of_top(const ps_report_kernel *k) {
     switch (k->family) {
     case PS_FAMILY_TENSOR_MOVE:
         return "It computes nothing: look at the operators that launch it, and which of its copies are needed.";
     case PS_FAMILY_OTHER:
-        return k->is_vector && strncmp(k->type, "Foreach", 7) == 0
+        return k->is_vector && is_foreach(k->type)
                    ? "It takes many tensors at once already: what counts is how often their bytes are read and written. A "
                      "fused optimiser reads and writes each once a step; narrower types; fewer parameters that are trained."
                : k->is_vector
