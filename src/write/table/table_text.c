@@ -285,6 +285,9 @@ static const char *cell_text(layout *l, size_t r, size_t c) {
 static bool is_break(const char *text, size_t k, bool is_header) {
     char before = text[k - 1];
     char after = text[k];
+    if (after == ' ' && (before == '/' || text[k + 1] == '/')) {
+        return false; /* "new / base" is one word */
+    }
     return after == ' ' ||
            (is_header && (before == '_' || before == '/' || after == '(' ||
                           (islower((unsigned char)before) && isupper((unsigned char)after))));
@@ -454,12 +457,11 @@ static size_t floor_of(const layout *l, size_t c, int round) {
     if (look->is_text != (round == FROM_LONG_TEXTS)) {
         return look->natural;
     }
-    size_t kept = look->is_text ? LONG_TEXT : HEADER_LEAST;
-    return kept > look->least ? kept : look->least;
+    return look->is_text && look->least < LONG_TEXT ? LONG_TEXT : look->least;
 }
 
-/* Takes columns from the widest until the block fits: first from long texts, then from headers over numbers, then
- * from texts that tell rows apart, and from a note last. */
+/* Takes columns from the widest until the block fits: first from long texts, then from headers over numbers, which lose nothing by
+ * that, then from texts that tell rows apart, and from a note last. */
 static void resolve_widths(layout *l, const block *b) {
     for (size_t c = 0; c < b->to; c = next_in(l, b, c)) {
         l->looks[c].width = l->looks[c].natural;
