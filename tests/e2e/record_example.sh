@@ -91,7 +91,8 @@ run 0 cluster -m pp_chart -d "$T/slow" -o "$T/tables" --export_type csv
 # 2 blocks a stage, 8 microbatches, 3 steps; the head is on the last one. A block's backward has three products' worth of
 # operators: of the ReLU, the input and the weight.
 run 0 cluster -m module_statistic -d "$T/slow" -o "$T/modules" --peak-tflops 0.0001
-says_out '(ms)  opCount  avgMFU  rankID' # times of ms, in milliseconds
+grep -qE ' total +average' "$T/stdout" || fail "no times of operators: $(cat "$T/stdout")"
+grep -qE '[(]ms[)] +[(]ms[)]' "$T/stdout" || fail "times of operators are not in ms: $(cat "$T/stdout")"
 db=$T/modules/cluster_analysis_output/cluster_analysis.db
 for rank in 0 1 2 3; do
     head=''
