@@ -216,8 +216,9 @@ static void rows_add_up_to_the_sentence(void **state) {
         "collectives wait 300 us in each step, with nothing computed beside them, for rank 3");
     const ps_table *t = report_table(&o, "evidence");
     const char *note = ps_table_cell(t, 0, ps_table_column(t, "note"))->u.text;
-    assert_string_equal(note,
-                        "waits 300 us for it with nothing computed beside, transfers for 100 us");
+    assert_string_equal(
+        note,
+        "its longest wait for it, with nothing computed beside, is 300 us; it transfers for 100 us");
     report_fini(&o);
 }
 

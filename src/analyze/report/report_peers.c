@@ -314,10 +314,11 @@ static void show_waits(ps_report *report, const ps_report_member *m, const ps_re
     for (size_t i = 0; i < n; i++) {
         const ps_comm_op *op = &m->facts->comm.ops[top[i]];
         char note[144];
-        (void)snprintf(note, sizeof note,
-                       "waits %s for it with nothing computed beside, transfers for %s",
-                       ps_ns_text_of(w->ops[top[i]].most_exposed_ns).text,
-                       ps_ns_text_of(w->ops[top[i]].transfer_ns).text);
+        (void)snprintf(
+            note, sizeof note,
+            "its longest wait for it, with nothing computed beside, is %s; it transfers for %s",
+            ps_ns_text_of(w->ops[top[i]].most_exposed_ns).text,
+            ps_ns_text_of(w->ops[top[i]].transfer_ns).text);
         ps_findings_evidence(&report->findings,
                              (ps_evidence){.rank = m->rank,
                                            .step = op->step,

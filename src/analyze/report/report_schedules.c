@@ -114,7 +114,8 @@ static void advise_on_memory(ps_findings *f, const ps_table *replay, size_t best
             (long long)weights, holds_more ? ", and more activations" : "");
     } else if (!holds_more) {
         (void)snprintf(text, sizeof text,
-                       "Run %.64s: it holds no more activations than the schedule that ran.", name);
+                       "Run %.64s: no stage holds more activations than the fullest one did.",
+                       name);
     } else {
         return; /* the rule's own advice */
     }
