@@ -102,7 +102,7 @@ absent = level1["absent-rank"]
 assert "for rank 6, which was not captured" in absent["what"] and absent["gain_ns"] == 82007303, absent
 # Rows leave out what computing hides, as the sentence does; rank 0 waits for it alone for less than rank 1, so a step gains no more.
 assert "wait 90.3 ms in each step, with nothing computed beside them, for rank 6" in absent["what"] and "82.8 ms of it (54.5 %" in absent["what"], absent
-assert [r["note"].split(" for it")[0] for r in absent["evidence"]] == ["waits 81.4 ms", "waits 8.17 ms", "waits 753 us"], absent
+assert [r["note"].split(" is ")[1].split(";")[0] for r in absent["evidence"]] == ["81.4 ms", "8.17 ms", "753 us"], absent
 # At level 0 tasks name nobody, and both ranks wait 9.6 to 75 ms at once: for ranks that are not here, as at level 1.
 first = load("level0")["findings"][0]
 assert first["rule"] == "absent-rank" and 80e6 < first["gain_ns"] < 86e6, first
