@@ -12,7 +12,17 @@ struct ps_arena_block {
 
 #define ALIGN ((size_t)16)
 #define HEADER ((sizeof(ps_arena_block) + ALIGN - 1) & ~(ALIGN - 1))
-#define BLOCK_BYTES ((size_t)64 * 1024)
+#define FIRST_BLOCK_BYTES ((size_t)512)
+#define LAST_BLOCK_BYTES ((size_t)64 * 1024)
+
+/* Capacity of the next block for many small pieces: as much as there is already, so that an arena of a few names is small (a job has
+ * several for each rank) and a large one has few blocks. */
+static size_t next_block_bytes(const ps_arena *a) {
+    if (a->size_bytes < FIRST_BLOCK_BYTES) {
+        return FIRST_BLOCK_BYTES;
+    }
+    return a->size_bytes < LAST_BLOCK_BYTES ? a->size_bytes : LAST_BLOCK_BYTES;
+}
 
 void ps_arena_init(ps_arena *a) {
     *a = (ps_arena){0};
@@ -25,13 +35,14 @@ void *ps_arena_alloc(ps_arena *a, size_t size_bytes) {
     size_t need = (size_bytes + ALIGN - 1) & ~(ALIGN - 1);
     ps_arena_block *b = a->head;
     if (b == NULL || b->cap - b->used < need) {
-        size_t cap = need > BLOCK_BYTES ? need : BLOCK_BYTES;
+        size_t block_bytes = next_block_bytes(a);
+        size_t cap = need > block_bytes ? need : block_bytes;
         b = ps_alloc(HEADER + cap);
         if (b == NULL) {
             return NULL;
         }
         *b = (ps_arena_block){.cap = cap};
-        if (a->head != NULL && need > BLOCK_BYTES) {
+        if (a->head != NULL && need > block_bytes) {
             b->next = a->head->next; /* keep filling the block that still has room */
             a->head->next = b;
         } else {
