@@ -18,6 +18,7 @@
 
 #include "base/publish.h"
 #include "model/comm_kernels.h"
+#include "model/table_fold.h"
 #include "write/out/sink.h"
 #include "write/out/wrap.h"
 #include "write/out/writers.h"
@@ -214,6 +215,29 @@ int ps_cli_put_table(ps_cli *cli, const ps_table *table) {
     ps_buf text = {0};
     ps_code code = ps_write_table_text(table, &style, &text, &err);
     return ps_cli_end_output(cli, NULL, &text, code, &err);
+}
+
+/* Rows of the table that stand for themselves or others in the first `n` of a folded one. */
+static size_t rows_shown(const ps_table *folded, size_t n) {
+    size_t alike = ps_table_column(folded, PS_FOLD_ALIKE);
+    size_t sum = 0;
+    for (size_t r = 0; r < n; r++) {
+        sum += (size_t)ps_table_cell(folded, r, alike)->u.i;
+    }
+    return sum;
+}
+
+int ps_cli_put_many_rows(ps_cli *cli, const ps_table *table, size_t max_rows, size_t *n_more) {
+    ps_table *folded = table->n_rows > PS_FOLD_ROWS ? ps_table_fold(table) : NULL;
+    ps_table shown = folded != NULL ? *folded : *table; /* a view of the first rows */
+    shown.n_rows = shown.n_rows < max_rows ? shown.n_rows : max_rows;
+    *n_more = table->n_rows - (folded != NULL ? rows_shown(folded, shown.n_rows) : shown.n_rows);
+    int status = ps_cli_put_table(cli, &shown);
+    if (folded != NULL) {
+        ps_cli_print(cli, "%s\n", PS_FOLD_NOTE);
+    }
+    ps_table_free(folded);
+    return status;
 }
 
 int ps_cli_end_table(ps_cli *cli, ps_table *table, bool ok) {

@@ -106,6 +106,9 @@ ps_text_style ps_cli_style(const ps_cli *cli);
 /* The table as text for this terminal; the chart of one step (INT64_MIN: the first) and pipeline (-1: the first).
  * Return an exit status, having said what went wrong. */
 int ps_cli_put_table(ps_cli *cli, const ps_table *table);
+/* A table that may have rows of many ranks: where there are many, those that are alike stand as one (model/table_fold.h). At most
+ * `max_rows` are shown; *n_more: how many rows of the table follow. */
+int ps_cli_put_many_rows(ps_cli *cli, const ps_table *table, size_t max_rows, size_t *n_more);
 int ps_cli_put_json(ps_cli *cli, const ps_table *table);
 /* Prints and frees a table that was filled when `ok`, else memory is out. */
 int ps_cli_end_table(ps_cli *cli, ps_table *table, bool ok);

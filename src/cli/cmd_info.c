@@ -195,16 +195,16 @@ enum {
 };
 
 static const ps_column COLUMNS[N_C] = {
-    [C_RANK] = {.name = "rank", .type = PS_COL_INT},
+    [C_RANK] = {.name = "rank", .type = PS_COL_INT, .is_member = true},
     [C_FORMAT] = {.name = "format", .type = PS_COL_TEXT},
     [C_HOST_SPAN] = {.name = "host span", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [C_DEVICE_SPAN] = {.name = "device span", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [C_STEPS] = {.name = "steps", .type = PS_COL_INT},
-    [C_MARKS] = {.name = "marks", .type = PS_COL_INT},
-    [C_KERNELS] = {.name = "kernels", .type = PS_COL_INT},
-    [C_COMM] = {.name = "comm ops", .type = PS_COL_INT},
-    [C_SLICES] = {.name = "slices", .type = PS_COL_INT},
-    [C_FLOWS] = {.name = "flows", .type = PS_COL_INT},
+    [C_MARKS] = {.name = "marks", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [C_KERNELS] = {.name = "kernels", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [C_COMM] = {.name = "comm ops", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [C_SLICES] = {.name = "slices", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
+    [C_FLOWS] = {.name = "flows", .type = PS_COL_INT, .unit = PS_UNIT_COUNT},
 };
 
 static void set_span(ps_table *t, size_t column, const ps_span *span) {
@@ -253,12 +253,20 @@ static bool add_rank_row(ps_table *t, const ps_info_rank *r) {
 }
 
 static int print_ranks(ps_cli *cli, const ps_info *info) {
+    enum { MAX_ROWS_SHOWN = 64 };
     ps_table *t = ps_table_new("ranks", "", COLUMNS, N_C);
     bool ok = t != NULL;
     for (size_t i = 0; ok && i < info->n; i++) {
         ok = add_rank_row(t, &info->ranks[i]);
     }
-    return ps_cli_end_table(cli, t, ok);
+    size_t n_more = 0;
+    int status =
+        ok ? ps_cli_put_many_rows(cli, t, MAX_ROWS_SHOWN, &n_more) : ps_cli_fail_nomem(cli);
+    if (n_more > 0) {
+        ps_cli_print(cli, "... and %zu more ranks (--json has them all)\n", n_more);
+    }
+    ps_table_free(t);
+    return status;
 }
 
 /* --- one rank stands for all of its format ------------------------------------------------------------------- */

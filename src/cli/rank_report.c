@@ -527,12 +527,11 @@ static ps_table *rows_of_step(const ps_table *t, int64_t step) {
 #define MAX_ROWS_SHOWN 64
 
 static int put_some_rows(ps_cli *cli, const ps_table *t) {
-    ps_table shown = *t; /* a view of the first rows */
-    shown.n_rows = t->n_rows < MAX_ROWS_SHOWN ? t->n_rows : MAX_ROWS_SHOWN;
-    int status = ps_cli_put_table(cli, &shown);
-    if (shown.n_rows < t->n_rows) {
+    size_t n_more = 0;
+    int status = ps_cli_put_many_rows(cli, t, MAX_ROWS_SHOWN, &n_more);
+    if (n_more > 0) {
         ps_cli_print(cli, "... and %zu more rows (cluster --export_type csv writes them all)\n",
-                     t->n_rows - shown.n_rows);
+                     n_more);
     }
     return status;
 }

@@ -26,10 +26,8 @@ static const char *table_report_place_of(const ps_run *run, const ps_table *t) {
 }
 
 static int put_first_rows(ps_cli *cli, const ps_run *run, const ps_table *t) {
-    ps_table shown = *t; /* a view of the first rows */
-    shown.n_rows = t->n_rows < MAX_ROWS_SHOWN ? t->n_rows : MAX_ROWS_SHOWN;
-    int status = ps_cli_put_table(cli, &shown);
-    size_t n_more = t->n_rows - shown.n_rows;
+    size_t n_more = 0;
+    int status = ps_cli_put_many_rows(cli, t, MAX_ROWS_SHOWN, &n_more);
     const char *place = table_report_place_of(run, t);
     if (n_more > 0 && place != NULL && ps_ends_with(place, ".db")) {
         ps_cli_print(cli, "... and %zu more rows in the table %s\n", n_more, t->name);

@@ -79,9 +79,10 @@ typedef struct ps_column {
         sql_type; /* type in SQLite when it is not the natural one ("INTEGER PRIMARY KEY"), or NULL */
     bool exact;   /* text output: digits as they are, no scaling of the unit */
     const char *header; /* in csv and xlsx files, when not the name of the column in files */
-    bool is_key;        /* SQLite: part of the index ix_<table>_<key>[_<key>...] */
-    double width;       /* xlsx, in characters; 0: by its content */
-    const char *shown;  /* the name on the terminal, where the own one is long; NULL: the own one */
+    bool is_member;    /* names one of many that may be alike (a rank, a pipeline): ps_table_fold */
+    bool is_key;       /* SQLite: part of the index ix_<table>_<key>[_<key>...] */
+    double width;      /* xlsx, in characters; 0: by its content */
+    const char *shown; /* the name on the terminal, where the own one is long; NULL: the own one */
     bool
         merged; /* xlsx: runs of equal values are one cell, inside runs of the merged column before it */
     ps_member

@@ -123,7 +123,7 @@ typedef struct facts_row {
 } facts_row;
 
 static const ps_column FACTS[] = {
-    {.name = "rank", PS_FIELD(facts_row, rank)},
+    {.name = "rank", PS_FIELD(facts_row, rank), .is_member = true},
     {.name = "peak", PS_FIELD(facts_row, peak_bytes), .unit = PS_UNIT_BYTES},
     {.name = "lowest", PS_FIELD(facts_row, low_bytes), .unit = PS_UNIT_BYTES},
     {.name = "from", PS_FIELD(facts_row, from)},

@@ -59,7 +59,7 @@ typedef struct pairing_row {
     int64_t rank, n_operators, n_p2p, n_paired;
 } pairing_row;
 
-static const ps_column SUMMARY[] = {{.name = "rank", PS_FIELD(pairing_row, rank)},
+static const ps_column SUMMARY[] = {{.name = "rank", PS_FIELD(pairing_row, rank), .is_member = true},
                                     {.name = "operators", PS_FIELD(pairing_row, n_operators)},
                                     {.name = "send or receive", PS_FIELD(pairing_row, n_p2p)},
                                     {.name = "paired", PS_FIELD(pairing_row, n_paired)}};

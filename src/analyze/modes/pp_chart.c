@@ -565,7 +565,7 @@ typedef struct summary_row {
 } summary_row;
 
 static const ps_column SUMMARY[] = {
-    {.name = "rank", PS_FIELD(summary_row, rank)},
+    {.name = "rank", PS_FIELD(summary_row, rank), .is_member = true},
     {.name = "stage", PS_FIELD(summary_row, stage), .unknown_below_zero = true},
     {.name = "steps", PS_FIELD(summary_row, n_steps)},
     {.name = "marks", PS_FIELD(summary_row, n_marks)},

@@ -300,7 +300,7 @@ typedef struct time_row {
     { .name = (column), PS_FIELD(time_row, us[time]), .unit = PS_UNIT_US }
 
 const ps_column ps_time_summary_columns[PS_TIME_SUMMARY_N_COLUMNS] = {
-    {.name = "rank", PS_FIELD(time_row, rank)},
+    {.name = "rank", PS_FIELD(time_row, rank), .is_member = true},
     {.name = "step", PS_FIELD(time_row, step)},
     TIME_COLUMN("stepTime", 0),
     TIME_COLUMN("computation", 1),
@@ -323,7 +323,7 @@ typedef struct extra_row {
     { .name = (column), PS_FIELD(extra_row, member), .divisor = 1000, .unit = PS_UNIT_US }
 #define NUMBER_COLUMN(column, member)                                                              \
     { .name = (column), PS_FIELD(extra_row, member), .unit = PS_UNIT_COUNT }
-static const ps_column EXTRA[] = {{.name = "rank", PS_FIELD(extra_row, rank)},
+static const ps_column EXTRA[] = {{.name = "rank", PS_FIELD(extra_row, rank), .is_member = true},
                                   {.name = "step", PS_FIELD(extra_row, step)},
                                   NUMBER_COLUMN("launchedTasks", of.delays.n),
                                   DELAY_COLUMN("taskLaunchDelayAvgTime", delay_ns),

@@ -109,9 +109,9 @@ enum {
 
 static const ps_column STAGE_COLUMNS[N_B] = {
     [B_STEP] = {.name = "step", .type = PS_COL_INT},
-    [B_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT},
+    [B_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT, .is_member = true},
     [B_STAGE] = {.name = "stage", .type = PS_COL_INT},
-    [B_RANK] = {.name = "rank", .type = PS_COL_INT},
+    [B_RANK] = {.name = "rank", .type = PS_COL_INT, .is_member = true},
     [B_BUSY] = {.name = "busy", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [B_BUBBLE] = {.name = "bubble", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [B_RATIO] = {.name = "idle", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
@@ -178,7 +178,7 @@ enum {
 
 static const ps_column WAIT_COLUMNS[N_W] = {
     [W_STEP] = {.name = "step", .type = PS_COL_INT},
-    [W_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT},
+    [W_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT, .is_member = true},
     [W_STAGE] = {.name = "stage", .type = PS_COL_INT},
     [W_FOR_STAGE] = {.name = "for stages", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [W_WAITS] = {.name = "most for", .type = PS_COL_INT},
@@ -241,7 +241,7 @@ enum {
 
 static const ps_column STEP_COLUMNS[N_T] = {
     [T_STEP] = {.name = "step", .type = PS_COL_INT},
-    [T_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT},
+    [T_PIPELINE] = {.name = "pipeline", .type = PS_COL_INT, .is_member = true},
     [T_TIME] = {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [T_BUBBLE] = {.name = "bubble", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
     [T_IDEAL] = {.name = "ideal", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},

@@ -1,0 +1,56 @@
+#include "base/runs.h"
+
+#include "base/sort.h"
+
+static int compare_numbers(const void *a, const void *b) {
+    int64_t x = *(const int64_t *)a;
+    int64_t y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* How many different ones there are, which then come first. */
+static size_t sort_numbers(int64_t *numbers, size_t n) {
+    ps_sort(numbers, n, sizeof *numbers, compare_numbers);
+    size_t k = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || numbers[i] != numbers[k - 1]) {
+            numbers[k++] = numbers[i];
+        }
+    }
+    return k;
+}
+
+static uint64_t step_before(const int64_t *numbers, size_t i) {
+    return (uint64_t)numbers[i] - (uint64_t)numbers[i - 1];
+}
+
+/* Of the numbers from `i` on. */
+static size_t length_of_run(const int64_t *numbers, size_t n, size_t i) {
+    size_t end = i + 1;
+    while (end < n && step_before(numbers, end) == step_before(numbers, i + 1)) {
+        end++;
+    }
+    bool is_run = end - i >= 3 || (end - i == 2 && step_before(numbers, i + 1) == 1);
+    return is_run ? end - i : 1;
+}
+
+void ps_buf_add_runs(ps_buf *out, int64_t *numbers, size_t n, size_t max_runs) {
+    size_t n_runs = 0;
+    n = sort_numbers(numbers, n);
+    for (size_t i = 0; i < n;) {
+        if (n_runs++ == max_runs && max_runs > 0) {
+            ps_buf_add_str(out, ", ...");
+            return;
+        }
+        size_t length = length_of_run(numbers, n, i);
+        ps_buf_addf(out, "%s%lld", i > 0 ? ", " : "", (long long)numbers[i]);
+        if (length > 1) {
+            ps_buf_addf(out, "-%lld", (long long)numbers[i + length - 1]);
+            uint64_t step = step_before(numbers, i + 1);
+            if (step > 1) {
+                ps_buf_addf(out, " by %llu", (unsigned long long)step);
+            }
+        }
+        i += length;
+    }
+}
