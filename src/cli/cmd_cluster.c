@@ -196,23 +196,9 @@ static int select_ranks(ps_cli *cli, request *q, const ps_cluster *c) {
 
 /* --- running ------------------------------------------------------------------------------------------------- */
 
-static void on_progress(void *context, size_t done, size_t total) {
-    (void)total;
-    (void)done;
-    ps_progress_step(*(ps_progress **)context, 1);
-}
-
-static void on_read_all(void *context) {
-    ps_progress **progress = context;
-    ps_progress_end(*progress);
-    *progress = NULL;
-}
-
 static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
-    ps_progress *progress = ps_progress_begin(&cli->term, cli->quiet, "reading ranks", q->n_ranks);
-    q->opts.progress = on_progress;
-    q->opts.read_all = on_read_all;
-    q->opts.progress_context = &progress;
+    ps_progress *progress = NULL;
+    ps_cli_run_progress(cli, q->n_ranks, &q->opts, &progress);
     ps_err err = PS_ERR_INIT;
     ps_run *run =
         ps_run_analyses(q->analyses, q->n_analyses, cluster, q->ranks, q->n_ranks, &q->opts, &err);

@@ -458,6 +458,7 @@ static void read_info_rank(void *context, size_t i) {
     ps_info *info = context;
     ps_info_rank *r = &info->ranks[i];
     r->inventory = ps_inventory_read(r->rank, ps_threads_each(info->n_threads, info->n));
+    ps_progress_step(info->progress, 1);
 }
 
 static void print_title(ps_cli *cli, const ps_info *info) {
@@ -516,7 +517,9 @@ static int inspect(ps_cli *cli, const ps_cluster *c) {
     for (size_t i = 0; i < info.n; i++) {
         info.ranks[i].rank = &c->ranks[i];
     }
+    info.progress = ps_progress_begin(&cli->term, cli->quiet, "reading ranks", info.n);
     ps_parallel(info.n, info.n_threads, read_info_rank, &info);
+    ps_progress_end(info.progress);
     int status = show_info(cli, &info);
     int failures = report_info(cli, &info);
     for (size_t i = 0; i < info.n; i++) {

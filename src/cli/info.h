@@ -18,6 +18,7 @@ typedef struct ps_info {
     ps_info_rank *ranks;
     size_t n;
     size_t n_threads; /* 0: one per processor */
+    ps_progress *progress;
 } ps_info;
 
 static inline bool ps_info_was_read(const ps_info_rank *r) {

@@ -126,10 +126,32 @@ int ps_cli_fail_run(ps_cli *cli, const ps_err *err) {
     return err->code == PS_USAGE ? ps_cli_usage(cli, "%s", err->msg) : ps_cli_fail(cli, err);
 }
 
-static int run_over_ranks(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *opts,
+static void step_run_progress(void *context, size_t done, size_t total) {
+    ps_progress_set(*(ps_progress **)context, done, total);
+}
+
+static void end_run_progress(void *context) {
+    ps_progress **progress = context;
+    ps_progress_end(*progress);
+    *progress = NULL;
+}
+
+void ps_cli_run_progress(const ps_cli *cli, size_t n_ranks, ps_run_opts *opts,
+                         ps_progress **progress) {
+    *progress = ps_progress_begin(&cli->term, cli->quiet, "reading ranks", n_ranks);
+    opts->progress = step_run_progress;
+    opts->read_all = end_run_progress;
+    opts->progress_context = progress;
+}
+
+static int run_over_ranks(ps_cli *cli, const ps_cluster *cluster, const ps_run_opts *asked,
                           const ps_ranks_command *command) {
     ps_err err = PS_ERR_INIT;
-    ps_run *run = command->begin(cluster, opts, &err);
+    ps_run_opts opts = *asked;
+    ps_progress *progress = NULL;
+    ps_cli_run_progress(cli, cluster->n_ranks, &opts, &progress);
+    ps_run *run = command->begin(cluster, &opts, &err);
+    ps_progress_end(progress);
     if (run == NULL) {
         return ps_cli_fail_run(cli, &err);
     }

@@ -54,6 +54,11 @@ typedef struct ps_ranks_command {
     int (*end)(ps_cli *cli, ps_run *run, const ps_cluster *cluster, int shown);
 } ps_ranks_command;
 
+/* The line that says how many of `n_ranks` a run has read: sets what calls it in `opts`, which it must
+ * outlive. It ends before anything is written, or with ps_progress_end(*progress). */
+void ps_cli_run_progress(const ps_cli *cli, size_t n_ranks, ps_run_opts *opts,
+                         ps_progress **progress);
+
 /* Finds the ranks, says what was odd in finding them, runs, shows; or says why there are none. An exit status. */
 int ps_cli_over_ranks(ps_cli *cli, const ps_run_opts *opts, const ps_ranks_command *command);
 

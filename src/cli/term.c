@@ -95,8 +95,7 @@ ps_term ps_term_facts(void) {
 
 struct ps_progress {
     const char *what;
-    uint64_t total;
-    atomic_uint_fast64_t done;
+    atomic_uint_fast64_t done, total;
     bool utf8;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -109,9 +108,10 @@ enum { BAR = 24, SHOW_AFTER_MS = 500, EVERY_MS = 100 };
 
 /* "reading ranks  ━━━━━━━━━━────────  3 of 8"; 70 columns at the most, which every terminal has. */
 static void draw_term(ps_progress *p) {
+    uint64_t total = atomic_load(&p->total);
     uint64_t done = atomic_load(&p->done);
-    done = done < p->total ? done : p->total;
-    size_t full = p->total > 0 ? (size_t)(done * BAR / p->total) : 0;
+    done = done < total ? done : total;
+    size_t full = total > 0 ? (size_t)(done * BAR / total) : 0;
     char bar[BAR * 3 + 1];
     size_t used = 0;
     for (size_t i = 0; i < BAR; i++) {
@@ -122,7 +122,7 @@ static void draw_term(ps_progress *p) {
     }
     bar[used] = '\0';
     (void)fprintf(stderr, "\r%.24s  %s  %llu of %llu\033[K", p->what, bar, (unsigned long long)done,
-                  (unsigned long long)p->total);
+                  (unsigned long long)total);
     (void)fflush(stderr);
     p->shown = true;
 }
@@ -160,9 +160,9 @@ ps_progress *ps_progress_begin(const ps_term *term, bool quiet, const char *what
         return NULL;
     }
     p->what = what;
-    p->total = total;
     p->utf8 = term->utf8;
     atomic_init(&p->done, 0);
+    atomic_init(&p->total, total);
     pthread_condattr_t attr;
     (void)pthread_condattr_init(&attr);
     (void)pthread_condattr_setclock(&attr,
@@ -182,6 +182,13 @@ ps_progress *ps_progress_begin(const ps_term *term, bool quiet, const char *what
 void ps_progress_step(ps_progress *p, uint64_t steps) {
     if (p != NULL) {
         (void)atomic_fetch_add(&p->done, steps);
+    }
+}
+
+void ps_progress_set(ps_progress *p, uint64_t done, uint64_t total) {
+    if (p != NULL) {
+        atomic_store(&p->total, total);
+        atomic_store(&p->done, done);
     }
 }
 

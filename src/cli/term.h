@@ -27,13 +27,15 @@ ps_term ps_term_decide(bool out_is_terminal, bool err_is_terminal, uint32_t colu
                        void *context);
 
 /* One line on stderr that says how far the work is: shown only when stderr is a terminal, not with --quiet, and
- * only after half a second. ps_progress_step may be called by many threads at once. */
+ * only after half a second. Steps may be told by many threads at once. */
 typedef struct ps_progress ps_progress;
 
 /* `what` ("reading ranks") must outlive the progress. NULL when memory is out or nothing will be shown; all
  * functions take NULL. `total` is the number of steps. */
 ps_progress *ps_progress_begin(const ps_term *term, bool quiet, const char *what, uint64_t total);
 void ps_progress_step(ps_progress *p, uint64_t steps);
+/* So many of `total`, which may be another one than before: of a next part of the work. */
+void ps_progress_set(ps_progress *p, uint64_t done, uint64_t total);
 /* Clears the line and frees. */
 void ps_progress_end(ps_progress *p);
 

@@ -41,7 +41,7 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
     own.baseline_path = NULL;
     own.out_dir = NULL;
     own.export_type = PS_EXPORT_NOTHING;
-    own.progress = NULL;
+    own.read_all = NULL;       /* the ranks themselves follow */
     own.analysis.step_id = -1; /* steps of another run have other numbers */
     b->run = ps_run_all_ranks(b->analyses, n, b->cluster, &own, err);
     if (b->run == NULL) {
