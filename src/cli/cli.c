@@ -57,7 +57,7 @@ const ps_command *ps_command_find(const char *name) {
     return NULL;
 }
 
-static ps_option_spec spec_of(const ps_command *c) {
+ps_option_spec ps_cli_spec(const ps_command *c) {
     return (ps_option_spec){.options = c->options,
                             .n_options = c->n_options,
                             .common = COMMON,
@@ -84,7 +84,7 @@ static void usage_lines(const ps_command *c, ps_buf *out) {
 }
 
 static void command_help(const ps_command *c, size_t width, ps_buf *out) {
-    ps_option_spec spec = spec_of(c);
+    ps_option_spec spec = ps_cli_spec(c);
     usage_lines(c, out);
     ps_buf_addf(out, "\n%s\n", c->summary);
     ps_options_help(&spec, width, out);
@@ -410,7 +410,7 @@ static int load_comm_rules(ps_cli *cli, const ps_option_spec *spec) {
 }
 
 static int run_command(ps_cli *cli, int argc, char **argv) {
-    ps_option_spec spec = spec_of(cli->command);
+    ps_option_spec spec = ps_cli_spec(cli->command);
     bool wants_help = false;
     ps_err err = PS_ERR_INIT;
     ps_code code = ps_options_parse(&cli->values, &spec, argc, argv, &wants_help, &err);

@@ -56,6 +56,9 @@ typedef struct ps_command {
     int (*run)(ps_cli *cli); /* returns an exit status */
 } ps_command;
 
+/* What the command accepts, with what every command does. */
+ps_option_spec ps_cli_spec(const ps_command *command);
+
 /* Rules of the user for kernels that communicate (model/comm_kernels.h): for every command that reads profiles. The frame
  * reads the file before the command runs; without the option the environment variable names it. */
 #define PS_COMM_RULES "comm-rules"

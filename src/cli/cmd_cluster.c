@@ -30,6 +30,8 @@ typedef struct request {
     const ps_cluster_rank **ranks; /* selected */
     size_t n_ranks;
     size_t n_absent; /* ranks asked for that are not there */
+    const char *summary;
+    bool is_for_programs; /* nothing but the summary on standard output */
 } request;
 
 static void add_mode(request *q, const ps_analysis *a, bool optional) {
@@ -77,7 +79,7 @@ static int unknown_mode(const ps_cli *cli, const char *word) {
 
 static int parse_modes(ps_cli *cli, request *q) {
     const char *modes = ps_cli_text(cli, "mode");
-    if (modes == NULL || modes[0] == '\0') {
+    if (modes[0] == '\0') {
         return ps_cli_usage(cli, "no mode given: -m MODE (see: pipescope modes)");
     }
     for (const char *p = modes; *p != '\0';) {
@@ -124,8 +126,11 @@ static void say_ignored(const ps_cli *cli) {
 }
 
 static void parse_baseline(const ps_cli *cli, request *q) {
-    const char *bp = ps_cli_text(cli, "bp");
-    q->opts.baseline_path = bp != NULL ? bp : ps_cli_text(cli, "baseline_profiling_path");
+    static const char *const NAMES[] = {"bp", "baseline_profiling_path",
+                                        "benchmark_profiling_path"};
+    for (size_t i = 0; i < PS_N(NAMES) && q->opts.baseline_path == NULL; i++) {
+        q->opts.baseline_path = ps_cli_text(cli, NAMES[i]);
+    }
     bool compares = false;
     for (size_t a = 0; a < q->n_analyses; a++) {
         compares = compares || q->analyses[a]->baseline != NULL;
@@ -135,18 +140,29 @@ static void parse_baseline(const ps_cli *cli, request *q) {
     }
 }
 
-static int parse_request(ps_cli *cli, request *q) {
+/* "-d DIR", or the first word. */
+static int parse_path(ps_cli *cli, request *q) {
+    const char *word = ps_cli_positional(cli, 0);
     q->path = ps_cli_text(cli, "profiling_path");
-    int status = parse_modes(cli, q);
-    if (status == PS_EXIT_OK && q->path == NULL) {
-        status = ps_cli_usage(cli, "no input given: -d DIR");
+    if (q->path != NULL && word != NULL) {
+        return ps_cli_usage(cli, "two inputs, %s and %s: give one", q->path, word);
     }
+    q->path = q->path != NULL ? q->path : word;
+    return q->path != NULL ? PS_EXIT_OK : ps_cli_usage(cli, "no input given: -d DIR");
+}
+
+static int parse_request(ps_cli *cli, request *q) {
+    int status = parse_modes(cli, q);
+    status = status == PS_EXIT_OK ? parse_path(cli, q) : status;
     status = status == PS_EXIT_OK ? ps_cli_run_options(cli, &q->opts) : status;
     status = status == PS_EXIT_OK ? parse_export(cli, q) : status;
     parse_baseline(cli, q);
     say_ignored(cli);
     q->opts.out_dir = ps_cli_text(cli, "output_path");
     q->opts.strict = ps_cli_flag(cli, "strict");
+    q->summary = ps_cli_flag(cli, "agent") ? "-" : ps_cli_text(cli, "json-summary");
+    q->is_for_programs = q->summary != NULL && strcmp(q->summary, "-") == 0;
+    cli->quiet = cli->quiet || q->is_for_programs;
     return status;
 }
 
@@ -209,8 +225,11 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     for (size_t a = 0; a < run->n_analyses; a++) {
         ps_run_name_chart(run->results[a].chart, cluster);
     }
-    int printed = ps_report_results(cli, run);
-    ps_report_written(cli, run, q->analyses, q->opts.export_type, q->path);
+    int printed = PS_EXIT_OK;
+    if (!q->is_for_programs) {
+        printed = ps_report_results(cli, run);
+        ps_report_written(cli, run, q->analyses, q->opts.export_type, q->path);
+    }
     if (q->n_analyses > 1) {
         ps_report_modes(cli, run, q->analyses, q->optional, NULL);
     } else {
@@ -218,9 +237,8 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     }
     int status = ps_report_status(run, cluster, q->optional);
     status = status == PS_EXIT_OK && q->n_absent > 0 ? PS_EXIT_PARTIAL : status;
-    const char *summary = ps_cli_text(cli, "json-summary");
-    if (summary != NULL &&
-        ps_report_json(summary, cluster, run, q->analyses, status, &err) != PS_OK) {
+    if (q->summary != NULL &&
+        ps_report_json(cli, q->summary, cluster, run, q->analyses, status, &err) != PS_OK) {
         (void)ps_cli_fail(cli, &err);
         status = status == PS_EXIT_OK ? PS_EXIT_FAILED : status;
     }
@@ -274,7 +292,7 @@ static int run_cluster(ps_cli *cli) {
 
 static const ps_option OPTIONS[] = {
     {.short_name = 'm',
-     PS_ROW_TEXT(NULL, "mode", "MODE[,MODE...]", PS_UNSAID,
+     PS_ROW_TEXT(NULL, "mode", "MODE[,MODE...]", PS_IS("all"),
                  "the analyses to run, in one read; all: the basic tables of a cluster, every: all "
                  "that need no further input and write only to the output folder (see: pipescope "
                  "modes)")},
@@ -302,15 +320,20 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_ANALYSIS(fuzzy_threshold)},
     {PS_ROW_PATH(PS_MODE_GROUP, "bp", "DIR", PS_UNSAID,
                  "profiles to compare with, for modes that compare (also "
-                 "--baseline_profiling_path)")},
+                 "--baseline_profiling_path)"),
+     .one_hyphen = true},
+    {.hidden = true, PS_ROW_PATH(NULL, "benchmark_profiling_path", "DIR", PS_UNSAID, NULL)},
+    {.hidden = true, PS_ROW_FLAG(NULL, "agent", NULL)},
     {.hidden = true, PS_ROW_PATH(NULL, "baseline_profiling_path", "DIR", PS_UNSAID, NULL)},
     {.hidden = true, PS_ROW_TEXT(NULL, "parallel_mode", "MODE", PS_UNSAID, NULL)},
     {.hidden = true, PS_ROW_FLAG(NULL, "force", NULL)},
     {.hidden = true, PS_ROW_FLAG(NULL, "dump_intermediate_results", NULL)},
     PS_JOBS_OPTION,
     {PS_ROW_FLAG(NULL, "strict", "counted errors in the input make a rank fail")},
-    {PS_ROW_PATH(NULL, "json-summary", "FILE", PS_UNSAID,
-                 "what ran, what was written and every counted oddity, as JSON")},
+    {PS_ROW_PATH(
+        NULL, "json-summary", "FILE", PS_UNSAID,
+        "what ran, what was written and every counted oddity, as JSON; -: on the terminal, "
+        "and nothing else")},
     PS_FORMAT_OPTION,
     PS_JOB_OPTIONS,
     PS_COMM_RULES_OPTION,
@@ -319,9 +342,11 @@ static const ps_option OPTIONS[] = {
 const ps_command ps_command_cluster = {
     .name = "cluster",
     .summary = "analyse the ranks of a cluster (the default command)",
-    .usage = "-m MODE[,MODE...] -d DIR [options]",
+    .usage = "[-m MODE[,MODE...]] -d DIR [options]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
+    .positional = "DIR",
+    .max_positionals = 1,
     .notes =
         "Exit status: 0 all ranks done, 1 failed, 2 wrong usage or no such path, 3 nothing to analyse, 4 some ranks done.",
     .run = run_cluster,

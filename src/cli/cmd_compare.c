@@ -11,11 +11,16 @@
 #include "write/report/comparison.h"
 #include "write/table/table_xlsx.h"
 
+enum { MAX_TABLES = 64 };
+
 static int write_compare_sheets(ps_cli *cli, const ps_comparison *c, const char *path) {
-    ps_workbook book = {.tables = (const ps_table *const *)c->tables,
-                        .n_tables = c->n_tables,
-                        .names_sheets = true,
-                        .path = path};
+    const ps_table *sheets[MAX_TABLES];
+    ps_workbook book = {.tables = sheets, .names_sheets = true, .path = path};
+    for (size_t i = 0; i < c->n_tables; i++) {
+        if (!c->is_hidden[i]) {
+            sheets[book.n_tables++] = c->tables[i];
+        }
+    }
     ps_err err = PS_ERR_INIT;
     if (ps_write_workbook(&book, &err) != PS_OK) {
         return ps_cli_fail(cli, &err);
@@ -37,25 +42,137 @@ static int write_compare(ps_cli *cli, const ps_comparison *c, const char *path) 
     return ps_cli_end_output(cli, path, &out, code, &err);
 }
 
+/* --- what is shown ------------------------------------------------------------------------------------------- */
+
+/* The switches of msprof-analyze and the tables they speak of. */
+static const struct {
+    const char *table, *with;
+} PARTS[] = {
+    {"OverallCompare", "enable_profiling_compare"},
+    {"StepCompare", "enable_profiling_compare"},
+    {"ModuleCompare", "enable_operator_compare"},
+    {"OperatorCompare", "enable_operator_compare"},
+    {"OperatorHostCompare", "enable_operator_compare"},
+    {"KernelTypeCompare", "enable_kernel_compare"},
+    {"KernelCompare", "enable_kernel_compare"},
+    {"CommunicationCompare", "enable_communication_compare"},
+    {"ApiCompare", "enable_api_compare"},
+};
+
+static const char *switch_of(const ps_table *t) {
+    for (size_t i = 0; i < PS_N(PARTS); i++) {
+        if (strcmp(PARTS[i].table, t->name) == 0) {
+            return PARTS[i].with;
+        }
+    }
+    return NULL;
+}
+
+static bool is_part_wanted(const ps_cli *cli, const ps_table *t) {
+    const char *own = switch_of(t);
+    bool any = false;
+    for (size_t i = 0; i < PS_N(PARTS); i++) {
+        any = any || ps_cli_flag(cli, PARTS[i].with);
+    }
+    bool is_overview = own != NULL && strcmp(own, "enable_profiling_compare") == 0;
+    bool is_left_out =
+        (ps_cli_flag(cli, "disable_details") && !is_overview) ||
+        (ps_cli_flag(cli, "disable_module") && strcmp(t->name, "ModuleCompare") == 0) ||
+        (ps_cli_flag(cli, "use_kernel_type") && strcmp(t->name, "KernelCompare") == 0);
+    return !is_left_out && (!any || (own != NULL && ps_cli_flag(cli, own)));
+}
+
+/* What msprof-analyze can be asked that is otherwise here; an exit status. */
+static int check_switches(ps_cli *cli) {
+    static const char *const REFUSED[][2] = {
+        {"enable_memory_compare",
+         "memory of operators is not compared (cluster -m memory_facts tells that of each)"},
+        {"op_name_map", "names are compared as they are, and no other ones taken for the same"},
+        {"base_step", "steps are matched by their order, all of them; StepCompare has each"},
+        {"comparison_step", "steps are matched by their order, all of them; StepCompare has each"},
+    };
+    static const char *const IGNORED[][2] = {
+        {"max_kernel_num", "all kernels of an operator count"},
+        {"use_input_shape", "kernels are always told apart by their shapes"},
+        {"gpu_flow_cat", "links from calls to kernels are found by what they hold"},
+        {"force", "there are no limits of size to lift"},
+    };
+    for (size_t i = 0; i < PS_N(REFUSED); i++) {
+        if (ps_cli_given(cli, REFUSED[i][0])) {
+            return ps_cli_usage(cli, "--%s: %s", REFUSED[i][0], REFUSED[i][1]);
+        }
+    }
+    for (size_t i = 0; i < PS_N(IGNORED); i++) {
+        if (ps_cli_given(cli, IGNORED[i][0])) {
+            ps_cli_detail(cli, "--%s is accepted and does nothing: %s", IGNORED[i][0],
+                          IGNORED[i][1]);
+        }
+    }
+    return PS_EXIT_OK;
+}
+
+/* --- the two sides ------------------------------------------------------------------------------------------- */
+
+/* NEW is 0, BASE 1: a word, or what its option names; NULL: not given. */
+static const char *side_of(const ps_cli *cli, size_t side) {
+    const char *by_option = ps_cli_text(cli, side == 0 ? "profiling_path" : "bp");
+    if (side == 1 && by_option == NULL) {
+        by_option = ps_cli_text(cli, "benchmark_profiling_path");
+    }
+    return by_option != NULL ? by_option : ps_cli_positional(cli, side);
+}
+
+static int check_sides(ps_cli *cli) {
+    bool by_options = ps_cli_text(cli, "profiling_path") != NULL || ps_cli_text(cli, "bp") != NULL;
+    if (by_options && ps_cli_n_positionals(cli) > 0) {
+        return ps_cli_usage(cli, "give both sides as NEW BASE or both as -d NEW -bp BASE");
+    }
+    if (side_of(cli, 0) == NULL || side_of(cli, 1) == NULL) {
+        return ps_cli_usage(cli, "two captures are compared: NEW BASE, or -d NEW -bp BASE");
+    }
+    return PS_EXIT_OK;
+}
+
+static const char *output_word(const ps_cli *cli) {
+    const char *path = ps_cli_text(cli, "output");
+    return path != NULL ? path : ps_cli_text(cli, "output_path");
+}
+
+/* -o DIR as in msprof-analyze: a workbook in it. */
+static const char *output_of(ps_cli *cli, ps_buf *name) {
+    const char *path = output_word(cli);
+    if (path == NULL || !ps_is_dir(path)) {
+        return path;
+    }
+    ps_buf_addf(name, "%s/performance_comparison_result.xlsx", path);
+    return ps_buf_str(name);
+}
+
 static int show_compare(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
     (void)cluster;
-    ps_table *tables[64];
-    ps_comparison c = {.new_name = ps_cli_positional(cli, 0),
-                       .base_name = ps_cli_positional(cli, 1),
+    ps_table *tables[MAX_TABLES];
+    bool is_hidden[MAX_TABLES];
+    ps_comparison c = {.new_name = side_of(cli, 0),
+                       .base_name = side_of(cli, 1),
                        .tables = tables,
+                       .is_hidden = is_hidden,
                        .n_ranks = {run->n_done, run->baseline != NULL ? run->baseline->n_done : 0}};
     for (size_t a = 0; a < run->n_analyses; a++) {
         const ps_result *result = &run->results[a];
         for (size_t i = 0; i < result->n_tables && c.n_tables < PS_N(tables); i++) {
+            is_hidden[c.n_tables] = !is_part_wanted(cli, result->tables[i]);
             tables[c.n_tables++] = result->tables[i];
         }
     }
     if (c.n_tables == 0) {
         return PS_EXIT_NOTHING; /* the ranks have said why */
     }
-    const char *path = ps_cli_text(cli, "output");
-    return path != NULL && ps_ends_with(path, ".xlsx") ? write_compare_sheets(cli, &c, path)
-                                                       : write_compare(cli, &c, path);
+    ps_buf name = {0};
+    const char *path = output_of(cli, &name);
+    int status = path != NULL && ps_ends_with(path, ".xlsx") ? write_compare_sheets(cli, &c, path)
+                                                             : write_compare(cli, &c, path);
+    ps_buf_fini(&name);
+    return status;
 }
 
 static ps_run *begin_compare(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
@@ -67,19 +184,47 @@ static int run_compare(ps_cli *cli) {
     static const char *const ENDINGS[] = {".txt", ".json", ".xlsx", NULL};
     static const ps_ranks_command COMPARE = {.begin = begin_compare, .show = show_compare};
     ps_run_opts opts;
+    const char *output = output_word(cli);
+    output = output != NULL && ps_is_dir(output) ? NULL : output;
     int status = ps_cli_run_options(cli, &opts);
-    status = status == PS_EXIT_OK
-                 ? ps_cli_check_ending(cli, ps_cli_text(cli, "output"), ENDINGS, "")
-                 : status;
-    opts.baseline_path = ps_cli_positional(cli, 1);
-    return status == PS_EXIT_OK ? ps_cli_over_ranks(cli, &opts, &COMPARE) : status;
+    status = status == PS_EXIT_OK ? check_sides(cli) : status;
+    status = status == PS_EXIT_OK ? check_switches(cli) : status;
+    status = status == PS_EXIT_OK ? ps_cli_check_ending(cli, output, ENDINGS, "") : status;
+    opts.baseline_path = side_of(cli, 1);
+    return status == PS_EXIT_OK ? ps_cli_over_ranks_of(cli, side_of(cli, 0), &opts, &COMPARE)
+                                : status;
 }
 
+#define DROP_IN "As in msprof-analyze"
 static const ps_option OPTIONS[] = {
     {.short_name = 'o',
      PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
-                 "every row into a file (.json, .xlsx), or the text (.txt)")},
+                 "every row into a file (.json, .xlsx), or the text (.txt); a folder: "
+                 "performance_comparison_result.xlsx in it")},
     {PS_ROW_INT(NULL, "top_num", "N", PS_IS("10"), 1, 1 << 20, "rows of each table in the text")},
+    {.short_name = 'd',
+     PS_ROW_PATH(DROP_IN, "profiling_path", "NEW", PS_UNSAID, "instead of the first word")},
+    {PS_ROW_PATH(DROP_IN, "bp", "BASE", PS_UNSAID, "instead of the second word"),
+     .one_hyphen = true},
+    {.hidden = true, PS_ROW_PATH(NULL, "benchmark_profiling_path", "BASE", PS_UNSAID, NULL)},
+    {PS_ROW_FLAG(DROP_IN, "enable_profiling_compare",
+                 "with one of these only its tables: parts of a step, steps")},
+    {PS_ROW_FLAG(DROP_IN, "enable_operator_compare", "operators and modules")},
+    {PS_ROW_FLAG(DROP_IN, "enable_kernel_compare", "kernels and their types")},
+    {PS_ROW_FLAG(DROP_IN, "enable_communication_compare", "communication")},
+    {PS_ROW_FLAG(DROP_IN, "enable_api_compare", "calls into the driver or runtime")},
+    {PS_ROW_FLAG(DROP_IN, "disable_details", "parts of a step and steps alone")},
+    {PS_ROW_FLAG(DROP_IN, "disable_module", "no modules")},
+    {PS_ROW_FLAG(DROP_IN, "use_kernel_type", "kernels by type alone")},
+    {.hidden = true, PS_ROW_PATH(NULL, "output_path", "DIR", PS_UNSAID, NULL)},
+    {.hidden = true, PS_ROW_FLAG(NULL, "enable_memory_compare", NULL)},
+    {.hidden = true, PS_ROW_TEXT(NULL, "max_kernel_num", "N", PS_UNSAID, NULL)},
+    {.hidden = true, PS_ROW_TEXT(NULL, "op_name_map", "MAP", PS_UNSAID, NULL)},
+    {.hidden = true, PS_ROW_FLAG(NULL, "use_input_shape", NULL)},
+    {.hidden = true, PS_ROW_TEXT(NULL, "gpu_flow_cat", "TEXT", PS_UNSAID, NULL)},
+    {.hidden = true, PS_ROW_TEXT(NULL, "base_step", "N", PS_UNSAID, NULL)},
+    {.hidden = true, PS_ROW_TEXT(NULL, "comparison_step", "N", PS_UNSAID, NULL)},
+    {.hidden = true, PS_ROW_FLAG(NULL, "force", NULL)},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_COMM_RULES_OPTION,
@@ -88,11 +233,11 @@ static const ps_option OPTIONS[] = {
 const ps_command ps_command_compare = {
     .name = "compare",
     .summary = "two captures of one model: what a step lost, by kernels, operators and calls",
-    .usage = "NEW BASE [-o FILE.{txt,json,xlsx}] [options]",
+    .usage = "NEW BASE [-o FILE.{txt,json,xlsx}] [options]\n-d NEW -bp BASE [options]",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "NEW BASE",
-    .min_positionals = 2,
+    .min_positionals = 0,
     .max_positionals = 2,
     .notes =
         "Each side is a capture of any format, of one rank or many; times are a rank and step. Steps are matched by "

@@ -161,8 +161,13 @@ static int run_over_ranks(ps_cli *cli, const ps_cluster *cluster, const ps_run_o
 }
 
 int ps_cli_over_ranks(ps_cli *cli, const ps_run_opts *opts, const ps_ranks_command *command) {
+    return ps_cli_over_ranks_of(cli, ps_cli_positional(cli, 0), opts, command);
+}
+
+int ps_cli_over_ranks_of(ps_cli *cli, const char *path, const ps_run_opts *opts,
+                         const ps_ranks_command *command) {
     int status = PS_EXIT_OK;
-    ps_cluster *cluster = ps_cli_find_ranks(cli, ps_cli_positional(cli, 0), &status);
+    ps_cluster *cluster = ps_cli_find_ranks(cli, path, &status);
     if (cluster == NULL) {
         return status;
     }

@@ -45,7 +45,7 @@ ps_cluster *ps_cli_find_ranks(ps_cli *cli, const char *path, int *status);
 /* What the command's options of analyses and --jobs say, of a run that writes nothing; an exit status. */
 int ps_cli_run_options(ps_cli *cli, ps_run_opts *out);
 
-/* A command that analyses one path, its first word. */
+/* A command that analyses one path. */
 typedef struct ps_ranks_command {
     ps_run *(*begin)(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err);
     /* Shows what came of it; PS_EXIT_NOTHING where the ranks will say why there is nothing. */
@@ -59,8 +59,11 @@ typedef struct ps_ranks_command {
 void ps_cli_run_progress(const ps_cli *cli, size_t n_ranks, ps_run_opts *opts,
                          ps_progress **progress);
 
-/* Finds the ranks, says what was odd in finding them, runs, shows; or says why there are none. An exit status. */
+/* Finds the ranks, says what was odd in finding them, runs, shows; or says why there are none. An exit status. The path is the
+ * command's first word, or `path`. */
 int ps_cli_over_ranks(ps_cli *cli, const ps_run_opts *opts, const ps_ranks_command *command);
+int ps_cli_over_ranks_of(ps_cli *cli, const char *path, const ps_run_opts *opts,
+                         const ps_ranks_command *command);
 
 /* Says why a run failed; what was asked wrongly with where to read of it. An exit status. */
 int ps_cli_fail_run(ps_cli *cli, const ps_err *err);

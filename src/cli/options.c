@@ -156,6 +156,16 @@ static size_t find_short(const ps_option_spec *spec, char c) {
     return i;
 }
 
+/* Row of the option that a word with one hyphen names ("-d", "-bp"), or their count. */
+static size_t find_one_hyphen(const ps_option_spec *spec, const char *word) {
+    if (word[1] != '\0' && word[2] == '\0') {
+        return find_short(spec, word[1]);
+    }
+    size_t row = find_long(spec, word + 1, strlen(word + 1));
+    bool is_one = row < ps_options_count(spec) && ps_options_at(spec, row).one_hyphen;
+    return is_one ? row : ps_options_count(spec);
+}
+
 bool ps_options_has(const ps_option_spec *spec, const char *name) {
     return find_long(spec, name, strlen(name)) < ps_options_count(spec);
 }
@@ -290,7 +300,7 @@ static bool is_known_option(const ps_option_spec *spec, const char *word) {
         size_t n = strcspn(word + 2, "=");
         return n == 0 || find_long(spec, word + 2, n) < ps_options_count(spec);
     }
-    return word[2] == '\0' && find_short(spec, word[1]) < ps_options_count(spec);
+    return find_one_hyphen(spec, word) < ps_options_count(spec);
 }
 
 /* Takes the value from `attached` (after '=' or glued on) or from the next word. */
@@ -326,12 +336,13 @@ static ps_code take_long(parser *p, const char *word) {
 }
 
 static ps_code take_short(parser *p, const char *word) {
-    size_t row = find_short(p->spec, word[1]);
+    size_t row = find_one_hyphen(p->spec, word);
+    if (row < ps_options_count(p->spec)) {
+        return take_option(p, row, NULL);
+    }
+    row = find_short(p->spec, word[1]);
     if (row == ps_options_count(p->spec)) {
         return fail_unknown(p, word);
-    }
-    if (word[2] == '\0') {
-        return take_option(p, row, NULL);
     }
     /* Only numbers may be glued on, as in -j8: "-mode" shall not mean "-m ode". */
     if (ps_options_at(p->spec, row).kind == PS_OPTION_INT &&
@@ -377,8 +388,8 @@ static size_t n_own_words(const ps_option_spec *spec, size_t argc, char *const *
     while (i < argc && argv[i][0] == '-' && argv[i][1] != '\0' && strcmp(argv[i], "--") != 0) {
         const char *w = argv[i++];
         bool is_long = w[1] == '-';
-        size_t row = is_long ? find_long(spec, w + 2, strlen(w + 2)) : find_short(spec, w[1]);
-        bool alone = row < ps_options_count(spec) && (is_long || w[2] == '\0');
+        size_t row = is_long ? find_long(spec, w + 2, strlen(w + 2)) : find_one_hyphen(spec, w);
+        bool alone = row < ps_options_count(spec);
         if (alone && ps_options_at(spec, row).kind != PS_OPTION_FLAG && i < argc &&
             !is_known_option(spec, argv[i])) {
             i++; /* its value */

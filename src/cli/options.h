@@ -2,6 +2,7 @@
  * text follow from them. Nothing here prints.
  *
  *   --name value   --name=value   -x value   -jN (INT options only)   --flag   -- ends the options
+ *   -bp value (options that say so)
  *
  * Hyphen and underscore are the same inside a long name: --export_type is --export-type. Given twice, the last
  * one counts. */
@@ -39,6 +40,7 @@ typedef struct ps_option {
     const char *const *choices; /* CHOICE: NULL-terminated */
     bool positive;              /* REAL: 0 is refused, since it stands for "not given" */
     bool hidden;                /* works, but is not in help */
+    bool one_hyphen;            /* "-bp" is "--bp", as users of another tool write it */
     ps_analysis_option_id of; /* an option of analyses: what is not said here is as in their list */
 } ps_option;
 

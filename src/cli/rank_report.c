@@ -706,7 +706,7 @@ static void add_baseline(ps_json *j, const ps_run *run) {
     ps_json_close(j);
 }
 
-ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run *run,
+ps_code ps_report_json(ps_cli *cli, const char *path, const ps_cluster *cluster, const ps_run *run,
                        const ps_analysis *const *analyses, int exit_status, ps_err *err) {
     ps_buf out = {0};
     ps_json j = ps_json_spaced_to(&out);
@@ -729,7 +729,14 @@ ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run
     add_rank_list(&j, run);
     ps_json_close(&j);
     ps_buf_add_char(&out, '\n');
-    ps_code code = ps_sink_store(path, &out, err);
+    ps_code code = PS_OK;
+    if (strcmp(path, "-") != 0) {
+        code = ps_sink_store(path, &out, err);
+    } else if (ps_buf_ok(&out)) {
+        ps_cli_put(cli, ps_buf_str(&out), out.len);
+    } else {
+        code = ps_fail_nomem(err);
+    }
     ps_buf_fini(&out);
     return code;
 }

@@ -46,10 +46,10 @@ int ps_cli_put_step_rows(ps_cli *cli, const ps_table *t, int64_t step);
  * step takes where it is unlike the others. */
 void ps_cli_say_what_else(ps_cli *cli, const ps_chart *chart, int64_t step, int32_t pipeline);
 
-/* Writes --json-summary FILE. */
-PS_MUST_USE ps_code ps_report_json(const char *path, const ps_cluster *cluster, const ps_run *run,
-                                   const ps_analysis *const *analyses, int exit_status,
-                                   ps_err *err);
+/* Writes --json-summary FILE; "-" is standard output. */
+PS_MUST_USE ps_code ps_report_json(ps_cli *cli, const char *path, const ps_cluster *cluster,
+                                   const ps_run *run, const ps_analysis *const *analyses,
+                                   int exit_status, ps_err *err);
 
 /* "rank 3"; of a profile that does not say its rank the name of its file. */
 enum { PS_WHO_TEXT = 256 };

@@ -59,10 +59,11 @@ typedef struct pairing_row {
     int64_t rank, n_operators, n_p2p, n_paired;
 } pairing_row;
 
-static const ps_column SUMMARY[] = {{.name = "rank", PS_FIELD(pairing_row, rank), .is_member = true},
-                                    {.name = "operators", PS_FIELD(pairing_row, n_operators)},
-                                    {.name = "send or receive", PS_FIELD(pairing_row, n_p2p)},
-                                    {.name = "paired", PS_FIELD(pairing_row, n_paired)}};
+static const ps_column SUMMARY[] = {
+    {.name = "rank", PS_FIELD(pairing_row, rank), .is_member = true},
+    {.name = "operators", PS_FIELD(pairing_row, n_operators)},
+    {.name = "send or receive", PS_FIELD(pairing_row, n_p2p)},
+    {.name = "paired", PS_FIELD(pairing_row, n_paired)}};
 
 static int64_t count_paired(const ps_p2p_list *list) {
     int64_t n = 0;

@@ -202,6 +202,10 @@ static ps_code put_whole(const ps_table *t, size_t top, const ps_text_style *sty
     return code;
 }
 
+static bool is_part_shown(const ps_comparison *c, size_t table) {
+    return c->is_hidden == NULL || !c->is_hidden[table];
+}
+
 ps_code ps_write_comparison_text(const ps_comparison *c, size_t top, const ps_text_style *style,
                                  ps_buf *out, ps_err *err) {
     put_sentence(c, out);
@@ -211,7 +215,7 @@ ps_code ps_write_comparison_text(const ps_comparison *c, size_t top, const ps_te
         const ps_table *t = c->tables[i];
         bool overall = strcmp(t->name, "OverallCompare") == 0;
         bool steps = strcmp(t->name, "StepCompare") == 0;
-        if (t->n_rows > 0) {
+        if (t->n_rows > 0 && is_part_shown(c, i)) {
             code = overall || steps ? put_whole(t, overall ? SIZE_MAX : top, style, out, err)
                                     : put_ranked(t, top, style, out, err);
         }
@@ -242,6 +246,9 @@ ps_code ps_write_comparison_json(const ps_comparison *c, ps_buf *out, ps_err *er
     ps_json_key_object(&j, "tables");
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < c->n_tables; i++) {
+        if (!is_part_shown(c, i)) {
+            continue;
+        }
         ps_json_line(&j, 0);
         ps_json_name(&j, c->tables[i]->name, strlen(c->tables[i]->name));
         ps_json_value(&j);

@@ -2,6 +2,7 @@
 #ifndef PS_WRITE_COMPARISON_H
 #define PS_WRITE_COMPARISON_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -14,6 +15,8 @@ typedef struct ps_comparison {
     const char *new_name, *base_name; /* as the user gave them */
     ps_table *const *tables;          /* rows by lost time, largest first; borrowed */
     size_t n_tables;
+    const bool *
+        is_hidden; /* [n_tables]: not written, though the sentence on the whole comes of it; NULL: none is */
     size_t n_ranks[2]; /* of new and base, as far as they were compared; 0: not told */
 } ps_comparison;
 
