@@ -236,8 +236,8 @@ class shape_text {
     }
 
     void add(const at::Tensor &tensor) {
-        if (!tensor.defined()) {
-            return;
+        if (!tensor.defined() || tensor.unsafeGetTensorImpl()->is_wrapped_number()) {
+            return; /* x + 1: the 1 */
         }
         needs_grad = needs_grad || tensor.requires_grad();
         if (!has_room()) {

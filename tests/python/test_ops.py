@@ -47,15 +47,6 @@ END = "\npipescope.stop(); pipescope.export()\n"
 COMPUTES = "p.connectionId IN (SELECT c.id FROM CONNECTION_IDS c JOIN TASK t ON t.connectionId = c.connectionId)"
 
 
-def setUpModule():
-    """Built once for all tests, and kept for the next time."""
-    os.makedirs(cache(), mode=0o700, exist_ok=True)
-
-
-def cache():
-    return os.path.join(recording.ROOT, "build", "cache", "observer")
-
-
 class Case(recording.Case):
     def setUp(self):
         super().setUp()
@@ -64,7 +55,6 @@ class Case(recording.Case):
 
     def torch(self, body, observer="1", **env):
         """What the program says besides that it builds the observer."""
-        env.setdefault("PIPESCOPE_CACHE_DIR", cache())
         out, err = self.run_python(HEAD + body, python=recording.torch_python(), PIPESCOPE_TORCH_OBSERVER=observer, **env)
         return out, "".join(line + "\n" for line in err.splitlines() if "building the observer" not in line and line.startswith("pipescope"))
 
@@ -95,13 +85,12 @@ class Observer(Case):
     def test_as_in_python(self):
         """Operators and shapes are those of the dispatch mode; under which autograd adds gradients into a new tensor, never in place."""
         body = """
-pipescope.start()
 class Double(torch.autograd.Function):
     @staticmethod
     def forward(context, x): return x * 2
     @staticmethod
     def backward(context, gradient): return gradient * 2
-with pipescope.record_ops(%s):
+def all_of_it():
     train()
     z = Double.apply(torch.ones(3, requires_grad=True))
     z.register_hook(lambda gradient: gradient * 3)
@@ -111,15 +100,16 @@ with pipescope.record_ops(%s):
     torch.add(torch.ones(2), torch.ones(2), out=torch.empty(2))
     torch.conv2d(torch.ones(1, 1, 4, 4), torch.ones(1, 1, 2, 2))
     with torch.no_grad(): net(x, y)
-""" + END
-        found = []
-        for observer in ("0", "1"):
-            for shapes in ("", "shapes=False"):
-                (self.observed if observer == "1" else self.torch)(body % shapes, observer=observer, PIPESCOPE_OUTPUT_DIR=self.path("runs"))
-                ops = self.databases("runs")[-1].rows(
-                    """SELECT n.value, s.value FROM PYTORCH_API p JOIN STRING_IDS n ON n.id = p.name
-                       LEFT JOIN STRING_IDS s ON s.id = p.inputShapes WHERE """ + COMPUTES)
-                found.append(collections.Counter((name.replace("add_", "add"), s) for name, s in ops))
+for shapes in (True, False):
+    pipescope.start()
+    with pipescope.record_ops(shapes): all_of_it()
+    pipescope.stop(); pipescope.export()
+"""
+        self.torch(body, observer="0", PIPESCOPE_OUTPUT_DIR=self.path("mode"))
+        self.observed(body, PIPESCOPE_OUTPUT_DIR=self.path("observer"))
+        found = [collections.Counter((name.replace("add_", "add"), shapes) for name, shapes in db.rows(
+            """SELECT n.value, s.value FROM PYTORCH_API p JOIN STRING_IDS n ON n.id = p.name
+               LEFT JOIN STRING_IDS s ON s.id = p.inputShapes WHERE """ + COMPUTES)) for db in self.databases("mode") + self.databases("observer")]
         self.assertEqual(found[0] - found[2], collections.Counter())
         self.assertEqual(found[2] - found[0], collections.Counter())
         self.assertEqual(found[1], found[3])
@@ -252,37 +242,58 @@ if child: assert os.waitpid(child, 0)[1] == 0
 
 
 class Building(Case):
-    BODY = "pipescope.start()\nwith pipescope.record_ops(): torch.mm(torch.ones(2, 3), torch.ones(3, 4))" + END
-
-    def fallback(self, why, **env):
-        _, err = self.torch(self.BODY.replace("torch.mm", "pipescope.record_ops(); torch.mm"), **env)
-        self.assertEqual(err.count("\n"), 1, err)
-        self.assertIn("record_ops: the observer in C++ is left out, a dispatch mode in Python does its work at a higher cost: " + why, err)
-        self.assertIn(("aten::mm", "2,3;3,4"), self.operators())
-        recording.shutil.rmtree(self.folders()[0])
+    SAID = "pipescope: record_ops: the observer in C++ is left out, a dispatch mode in Python does its work at a higher cost: "
 
     def test_refused(self):
         """The dispatch mode does the work then, and one line says why."""
         empty = self.path("empty")
         os.mkdir(empty, 0o700)
-        self.fallback("false ended with status 1", PIPESCOPE_CACHE_DIR=empty, CXX="false")
-        self.fallback("there is no C++ compiler (no-such-compiler; name one in CXX)", PIPESCOPE_CACHE_DIR=empty, CXX="no-such-compiler")
+        _, err = self.torch("""
+pipescope.start()
+with pipescope.record_ops(): torch.mm(torch.ones(2, 3), torch.ones(3, 4))
+with pipescope.record_ops(): torch.mm(torch.ones(4, 3), torch.ones(3, 4))
+""" + END, PIPESCOPE_CACHE_DIR=empty, CXX="false")
+        self.assertEqual(err, self.SAID + "false ended with status 1: no word\n")
+        self.assertEqual([row for row in self.operators() if row[0] == "aten::mm"], [("aten::mm", "2,3;3,4"), ("aten::mm", "4,3;3,4")])
         self.assertEqual(os.listdir(empty), ["observer.lock"], "nothing half built stays")
-        self.fallback("it could not be loaded", PIPESCOPE_CACHE_DIR=empty, observer=os.devnull)
-        os.chmod(empty, 0o777)
-        self.fallback("%s can be written by others" % empty, PIPESCOPE_CACHE_DIR=empty)
-        self.fallback("no folder to build it in", PIPESCOPE_CACHE_DIR="/dev/null/folder")
-        _, err = self.torch(self.BODY, observer="0")
-        self.assertEqual(err, "", "as it was asked for")
+
+    def test_reasons(self):
+        out, err = self.torch("""
+from pipescope import _observer
+def why(**env):
+    os.environ.update(env)
+    _observer._why = _observer._observer = None
+    with pipescope.record_ops(): pass
+    print(_observer._why)
+os.mkdir("mine", 0o700)
+os.mkdir("open", 0o700)
+os.chmod("open", 0o777)
+why(PIPESCOPE_CACHE_DIR="mine", CXX="no-such-compiler")
+why(PIPESCOPE_CACHE_DIR="open")
+why(PIPESCOPE_CACHE_DIR="/dev/null/folder")
+why(PIPESCOPE_TORCH_OBSERVER="/dev/null")
+why(PIPESCOPE_TORCH_OBSERVER="1", PIPESCOPE_CACHE_DIR="mine")
+torch.__file__ = "/elsewhere/__init__.py"
+why()
+why(PIPESCOPE_TORCH_OBSERVER="0")
+""")
+        reasons = ["there is no C++ compiler (no-such-compiler; name one in CXX)",
+                   "open can be written by others (name another folder in PIPESCOPE_CACHE_DIR)",
+                   "no folder to build it in (PIPESCOPE_CACHE_DIR): ", "it could not be loaded: ",
+                   "there is no C++ compiler (no-such-compiler; name one in CXX)",
+                   "this PyTorch has no headers (/elsewhere/include)", ""]
+        for said, reason in zip(out.split("\n"), reasons):
+            self.assertTrue(said.startswith(reason) and bool(said) == bool(reason), (said, reason))
+        self.assertEqual(err.count(self.SAID), 6, "not when it was asked for")
 
     def test_together(self):
         """Processes that want it at once build it once. A compiler that only copies a finished one, slowly."""
         self.observed("pipescope.record_ops()")
-        built = [name for name in os.listdir(cache()) if name.endswith(".so")]
+        built = [name for name in os.listdir(recording.CACHE) if name.endswith(".so")]
         empty, compiler = self.path("cache"), self.path("compiler")
         with open(compiler, "w", encoding="utf-8") as file:
             file.write('#!/bin/sh\necho run >>"%s"\nsleep 1\nwhile [ "$1" != -o ]; do shift; done\ncat "%s" >"$2"\n'
-                       % (self.path("runs"), os.path.join(cache(), built[0])))
+                       % (self.path("runs"), os.path.join(recording.CACHE, built[0])))
         os.chmod(compiler, 0o700)
         script = self.path("program.py")
         with open(script, "w", encoding="utf-8") as file:

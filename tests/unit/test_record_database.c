@@ -193,7 +193,7 @@ static void test_operators(void **state) {
     expect_rows(&p, "SELECT count(*) FROM MSTX_EVENTS", "0\n");
     expect_rows(&p, "SELECT connectionId, startNs FROM PIPESCOPE_OPEN_RANGES",
                 "1342177283,1000000000000002400\n");
-    assert_int_equal(p.result.n_ops, 3);
+    assert_int_equal(p.result.n_ops, 4);
     remove_place(&p);
     recording_end(&r);
 }
