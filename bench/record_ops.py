@@ -3,7 +3,7 @@
 bench/record.sh. Plain steps, steps under record_ops (the observer in C++ and the dispatch mode in Python) and under torch.profiler take
 turns in one process, so that what else the machine does meets all of them. Each figure is the median, over the rounds, of the step's time in
 the processor over that of the plain step beside it."""
-import os
+import contextlib
 import sys
 import time
 
@@ -45,8 +45,11 @@ def main():
 
     def under(context):
         with context:
-            step()  # what only the first costs
+            step()  # what only the first costs, and what the one before left in the caches
             return timed()
+
+    def plainly():
+        return under(contextlib.nullcontext())
 
     def profiler(shapes):
         return torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=shapes)
@@ -70,11 +73,16 @@ def main():
     plain = []
     for _ in range(ROUNDS):
         for name, way in ways.items():
-            plain.append(timed())
+            plain.append(plainly())
             over[name].append(way() / plain[-1] - 1)
             time.sleep(0.01)  # the writer's turn
     dropped = pipescope.stats()["n_dropped"]
     pipescope.stop()
+    idle = "record_ops, nothing recorded"
+    over[idle] = []
+    for _ in range(ROUNDS):
+        plain.append(plainly())
+        over[idle].append(under(pipescope.record_ops()) / plain[-1] - 1)
 
     def median(values):
         return sorted(values)[len(values) // 2]
@@ -83,7 +91,7 @@ def main():
     print("step of %.1f ms, PyTorch %s" % (median(plain) / 1e6, torch.__version__))
     for name, values in over.items():
         values.sort()
-        bar = "<= torch.profiler" if name.startswith("record_ops") and "Python" not in name else ""
+        bar = "<= torch.profiler" if name.startswith("record_ops") and name not in ("record_ops in Python", idle) else ""
         print("%s, of a step\t%+.1f %% (quartiles %+.1f, %+.1f)\t%s\t%s" % (
             name, 100 * median(values), 100 * values[len(values) // 4], 100 * values[3 * len(values) // 4], bar,
             beside if bar else ""))
