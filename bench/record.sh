@@ -83,6 +83,8 @@ if [ -f bench/record_python.py ] && command -v python3 >/dev/null; then
     else
         echo "left out: Python's extension, there is no Python.h"
     fi
+    # Of the Python that PIPESCOPE_PYTHON names, where that has PyTorch.
+    take "${PIPESCOPE_PYTHON:-python3}" -B -W ignore bench/record_ops.py
 else
     echo "left out: record_python, it needs bench/record_python.py and python3"
 fi

@@ -1,5 +1,6 @@
-/* pipescope._recorder: the calls of pipescope.mstx that programs make often, without ctypes. Optional: setup.py builds it where
- * Python.h is there, and pipescope/mstx.py, which has the same calls through ctypes, puts these in their place.
+/* pipescope._recorder: the calls of pipescope.mstx that programs make often, without ctypes, and pipescope.job. Optional: setup.py
+ * builds it where Python.h is there, and pipescope/mstx.py and pipescope/_jobs.py, which have the same through ctypes, put these in
+ * their place.
  *
  *     recording?        one word of the library; else return
  *     usual arguments   message a str, domain one that was seen before, stream None, a handle, or the host's: straight into the
@@ -9,22 +10,9 @@
  * One interpreter of a process has it (what it holds is static); in others the import fails and ctypes does the work. All
  * of it runs under the interpreter's lock, so it is not built for Pythons without one. From Python 3.10 on the stable ABI serves;
  * before, it lacks the quick way to hand over arguments. */
-#include <patchlevel.h>
-#include <pyconfig.h>
-
-#ifdef Py_GIL_DISABLED
-#error "Python without its lock: pipescope uses ctypes there"
-#endif
-#if PY_VERSION_HEX >= 0x030A0000
-#define Py_LIMITED_API 0x030A0000
-#endif
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-#include <structmember.h>
+#include "extension.h"
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,25 +39,17 @@ static struct {
 } g = {.word = &off};
 
 /* Texts that programs have as literals are these very objects. */
-static PyObject *str_default, *str_current, *str_torch, *str_without_cuda, *str_annotate, *str_name;
-static PyObject *str_message, *str_stream, *str_domain, *str_range_id;
+PyObject *ps_str_default, *ps_str_current, *ps_str_message, *ps_str_stream;
+static PyObject *str_torch, *str_without_cuda, *str_annotate, *str_name;
+static PyObject *str_domain, *str_range_id;
 
-static uint32_t recording(void) {
+uint32_t ps_extension_recording(void) {
     return *g.word;
 }
 
 /* --- arguments ------------------------------------------------------------------------------------------------------- */
 
-enum { MAX_ARGUMENTS = 3 };
-
-/* How a function is called: as a Python function of this signature would be. */
-typedef struct signature {
-    const char *name;
-    int n, n_needed;
-    PyObject **keywords[MAX_ARGUMENTS];
-} signature;
-
-static const signature EVENT = {"", 3, 1, {&str_message, &str_stream, &str_domain}};
+static const signature EVENT = {"", 3, 1, {&ps_str_message, &ps_str_stream, &str_domain}};
 static const signature END = {"range_end", 2, 1, {&str_range_id, &str_domain}};
 static const signature POP = {"range_pop", 1, 0, {&str_domain}};
 
@@ -166,7 +146,7 @@ static const char *usual_message(PyObject *message) {
 
 static answer usual_domain(PyObject *domain, void **out) {
     *out = NULL;
-    if (domain == NULL || domain == str_default) {
+    if (domain == NULL || domain == ps_str_default) {
         return USUAL;
     }
     PyObject *handle = PyDict_GetItemWithError(g.domains, domain); /* borrowed */
@@ -191,7 +171,7 @@ static answer usual_stream(PyObject *stream, void **out) {
     if (stream == NULL || stream == Py_None) {
         return USUAL;
     }
-    if (stream == str_current) {
+    if (stream == ps_str_current) {
         if (current_is_hosts()) {
             *out = (void *)1;
             return USUAL;
@@ -230,7 +210,7 @@ static answer usual_event(PyObject *const *args, event *out) {
 
 static PyObject *call_slowly(PyObject *function, PyObject *const *args) {
     return PyObject_CallFunctionObjArgs(function, args[0], args[1] != NULL ? args[1] : Py_None,
-                                        args[2] != NULL ? args[2] : str_default, NULL);
+                                        args[2] != NULL ? args[2] : ps_str_default, NULL);
 }
 
 /* --- events ---------------------------------------------------------------------------------------------------------- */
@@ -253,8 +233,8 @@ static bool start_range(PyObject *const *args, uint64_t *id) {
 }
 
 static bool end_slowly(PyObject *id, PyObject *domain) {
-    PyObject *none =
-        PyObject_CallFunctionObjArgs(g.slow_end, id, domain != NULL ? domain : str_default, NULL);
+    PyObject *none = PyObject_CallFunctionObjArgs(g.slow_end, id,
+                                                  domain != NULL ? domain : ps_str_default, NULL);
     Py_XDECREF(none);
     return none != NULL;
 }
@@ -279,7 +259,7 @@ static PyObject *mark(PyObject *module, PyObject *const *args, Py_ssize_t n, PyO
     if (!take_arguments(&EVENT, "mark", args, n, keywords, given)) {
         return NULL;
     }
-    if (recording() == 0) {
+    if (ps_extension_recording() == 0) {
         Py_RETURN_NONE;
     }
     event e;
@@ -299,7 +279,7 @@ static PyObject *range_start(PyObject *module, PyObject *const *args, Py_ssize_t
     if (!take_arguments(&EVENT, "range_start", args, n, keywords, given)) {
         return NULL;
     }
-    if (recording() != 0 && !start_range(given, &id)) {
+    if (ps_extension_recording() != 0 && !start_range(given, &id)) {
         return NULL;
     }
     return PyLong_FromUnsignedLongLong(id);
@@ -312,7 +292,7 @@ static PyObject *range_end(PyObject *module, PyObject *const *args, Py_ssize_t n
     if (!take_arguments(&END, "range_end", args, n, keywords, given)) {
         return NULL;
     }
-    if (recording() == 0) {
+    if (ps_extension_recording() == 0) {
         Py_RETURN_NONE;
     }
     unsigned long long id = (unsigned long long)-1;
@@ -401,7 +381,7 @@ static PyObject *range_push(PyObject *module, PyObject *const *args, Py_ssize_t 
     if (!take_arguments(&EVENT, "range_push", args, n, keywords, given)) {
         return NULL;
     }
-    uint32_t generation = recording();
+    uint32_t generation = ps_extension_recording();
     if (generation == 0) {
         return PyLong_FromLong(-1);
     }
@@ -440,7 +420,7 @@ static PyObject *range_pop(PyObject *module, PyObject *const *args, Py_ssize_t n
     if (!take_arguments(&POP, "range_pop", args, n, keywords, given)) {
         return NULL;
     }
-    uint32_t generation = recording();
+    uint32_t generation = ps_extension_recording();
     stack *s = this_stack;
     if (generation == 0 || s == NULL || s->recording != generation) {
         return PyLong_FromLong(-1);
@@ -463,16 +443,6 @@ static PyObject *range_pop(PyObject *module, PyObject *const *args, Py_ssize_t n
 
 /* --- annotate -------------------------------------------------------------------------------------------------------- */
 
-enum { FEW_OPEN = 4 };
-
-typedef struct annotation {
-    PyObject ob_base; /* as PyObject_HEAD, spelt out */
-    PyObject *message, *stream, *domain;
-    size_t n_open, cap; /* one object may be entered several times */
-    uint64_t *open;     /* ids; `few`, or more */
-    uint64_t few[FEW_OPEN];
-} annotation;
-
 static PyObject *annotate_new(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     (void)args;
     (void)keywords;
@@ -485,50 +455,58 @@ static PyObject *annotate_new(PyTypeObject *type, PyObject *args, PyObject *keyw
     return (PyObject *)self;
 }
 
-static void set(PyObject **place, PyObject *value) {
+void ps_extension_set(PyObject **place, PyObject *value) {
     PyObject *old = *place;
     Py_INCREF(value);
     *place = value;
     Py_XDECREF(old);
 }
 
-static int annotate_init(PyObject *object, PyObject *args, PyObject *keywords) {
-    static const signature ANY = {"annotate", 3, 0, {&str_message, &str_stream, &str_domain}};
-    annotation *self = (annotation *)object;
-    PyObject *given[MAX_ARGUMENTS] = {NULL};
+/* Of a constructor: as take_arguments(). */
+bool ps_extension_take_tuple(const signature *s, PyObject *args, PyObject *keywords,
+                             PyObject **out) {
     Py_ssize_t n = PyTuple_Size(args);
-    if (n > ANY.n) {
-        (void)too_many(&ANY, ANY.name, n);
-        return -1;
+    if (n > s->n) {
+        return too_many(s, s->name, n);
     }
     for (Py_ssize_t i = 0; i < n; i++) {
-        given[i] = PyTuple_GetItem(args, i);
+        out[i] = PyTuple_GetItem(args, i);
     }
     Py_ssize_t at = 0;
     PyObject *keyword;
     PyObject *value;
     while (keywords != NULL && PyDict_Next(keywords, &at, &keyword, &value)) {
-        if (!take_keyword(&ANY, ANY.name, keyword, value, given)) {
-            return -1;
+        if (!take_keyword(s, s->name, keyword, value, out)) {
+            return false;
         }
+    }
+    return enough(s, s->name, out);
+}
+
+static int annotate_init(PyObject *object, PyObject *args, PyObject *keywords) {
+    static const signature ANY = {"annotate", 3, 0, {&ps_str_message, &ps_str_stream, &str_domain}};
+    annotation *self = (annotation *)object;
+    PyObject *given[MAX_ARGUMENTS] = {NULL};
+    if (!ps_extension_take_tuple(&ANY, args, keywords, given)) {
+        return -1;
     }
     if (given[0] == NULL) {
         PyObject *empty = PyUnicode_FromStringAndSize(NULL, 0);
         if (empty == NULL) {
             return -1;
         }
-        set(&self->message, empty);
+        ps_extension_set(&self->message, empty);
         Py_DECREF(empty);
     } else {
-        set(&self->message, given[0]);
+        ps_extension_set(&self->message, given[0]);
     }
-    set(&self->stream, given[1] != NULL ? given[1] : Py_None);
-    set(&self->domain, given[2] != NULL ? given[2] : str_default);
+    ps_extension_set(&self->stream, given[1] != NULL ? given[1] : Py_None);
+    ps_extension_set(&self->domain, given[2] != NULL ? given[2] : ps_str_default);
     self->n_open = 0;
     return 0;
 }
 
-static int annotate_traverse(PyObject *object, visitproc visit, void *arg) {
+int ps_annotate_traverse(PyObject *object, visitproc visit, void *arg) {
     annotation *self = (annotation *)object;
 #if PY_VERSION_HEX >= 0x03090000
     Py_VISIT(Py_TYPE(object));
@@ -539,7 +517,7 @@ static int annotate_traverse(PyObject *object, visitproc visit, void *arg) {
     return 0;
 }
 
-static int annotate_clear(PyObject *object) {
+int ps_annotate_clear(PyObject *object) {
     annotation *self = (annotation *)object;
     Py_CLEAR(self->message);
     Py_CLEAR(self->stream);
@@ -547,11 +525,11 @@ static int annotate_clear(PyObject *object) {
     return 0;
 }
 
-static void annotate_dealloc(PyObject *object) {
+void ps_annotate_dealloc(PyObject *object) {
     annotation *self = (annotation *)object;
     PyTypeObject *type = Py_TYPE(object);
     PyObject_GC_UnTrack(object);
-    (void)annotate_clear(object);
+    (void)ps_annotate_clear(object);
     if (self->open != self->few) {
         PyMem_Free(self->open);
     }
@@ -568,7 +546,7 @@ static bool is_whole(const annotation *self) {
     return true;
 }
 
-static bool keep_open(annotation *self, uint64_t id) {
+bool ps_extension_keep_open(annotation *self, uint64_t id) {
     if (self->n_open == self->cap) {
         size_t cap = 2 * self->cap;
         bool few = self->open == self->few;
@@ -587,41 +565,42 @@ static bool keep_open(annotation *self, uint64_t id) {
     return true;
 }
 
-static PyObject *annotate_enter(PyObject *object, PyObject *unused) {
+PyObject *ps_annotate_enter(PyObject *object, PyObject *unused) {
     annotation *self = (annotation *)object;
     (void)unused;
     uint64_t id = 0;
     if (!is_whole(self)) {
         return NULL;
     }
-    if (recording() != 0) {
+    if (ps_extension_recording() != 0) {
         int has_message = PyObject_IsTrue(self->message);
-        PyObject *args[MAX_ARGUMENTS] = {has_message == 1 ? self->message : str_annotate,
-                                         self->stream, self->domain};
-        for (int i = 0; i < MAX_ARGUMENTS; i++) {
+        PyObject *args[] = {has_message == 1 ? self->message : str_annotate, self->stream,
+                            self->domain};
+        enum { N = sizeof args / sizeof *args };
+        for (int i = 0; i < N; i++) {
             Py_INCREF(args[i]); /* what a stream's attribute runs may set ours */
         }
         bool done = has_message >= 0 && start_range(args, &id);
-        for (int i = 0; i < MAX_ARGUMENTS; i++) {
+        for (int i = 0; i < N; i++) {
             Py_DECREF(args[i]);
         }
         if (!done) {
             return NULL;
         }
     }
-    if (!keep_open(self, id)) {
+    if (!ps_extension_keep_open(self, id)) {
         return NULL;
     }
     Py_INCREF(object);
     return object;
 }
 
-static PyObject *annotate_exit(PyObject *object, PyObject *const *args, Py_ssize_t n) {
+PyObject *ps_annotate_exit(PyObject *object, PyObject *const *args, Py_ssize_t n) {
     annotation *self = (annotation *)object;
     (void)args;
     (void)n;
     uint64_t id = self->n_open > 0 ? self->open[--self->n_open] : 0;
-    if (id != 0 && recording() != 0) {
+    if (id != 0 && ps_extension_recording() != 0) {
         if (!is_whole(self)) {
             return NULL;
         }
@@ -671,8 +650,6 @@ static PyObject *annotate_call(PyObject *object, PyObject *args, PyObject *keywo
     return wrapped;
 }
 
-#define FUNCTION(function) ((PyCFunction)(void (*)(void))(function))
-
 /* For copies and pickles, as of a Python class with slots: they are objects of their own, with nothing open. */
 static PyObject *annotate_getstate(PyObject *object, PyObject *unused) {
     const annotation *self = (annotation *)object;
@@ -689,14 +666,14 @@ static PyObject *annotate_getstate(PyObject *object, PyObject *unused) {
         more = Py_None;
         Py_INCREF(more);
     }
-    return Py_BuildValue("N{OOOOOO}", more, str_message, self->message, str_stream, self->stream,
-                         str_domain, self->domain);
+    return Py_BuildValue("N{OOOOOO}", more, ps_str_message, self->message, ps_str_stream,
+                         self->stream, str_domain, self->domain);
 }
 
 static PyMethodDef annotate_methods[] = {
     {"__getstate__", annotate_getstate, METH_NOARGS, NULL},
-    {"__enter__", annotate_enter, METH_NOARGS, NULL},
-    {"__exit__", FUNCTION(annotate_exit), METH_FASTCALL, NULL},
+    {"__enter__", ps_annotate_enter, METH_NOARGS, NULL},
+    {"__exit__", FUNCTION(ps_annotate_exit), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 
@@ -716,9 +693,9 @@ __extension__ static PyType_Slot annotate_slots[] = {
     {Py_tp_doc, annotate_doc},
     {Py_tp_new, (void *)annotate_new},
     {Py_tp_init, (void *)annotate_init},
-    {Py_tp_traverse, (void *)annotate_traverse},
-    {Py_tp_clear, (void *)annotate_clear},
-    {Py_tp_dealloc, (void *)annotate_dealloc},
+    {Py_tp_traverse, (void *)ps_annotate_traverse},
+    {Py_tp_clear, (void *)ps_annotate_clear},
+    {Py_tp_dealloc, (void *)ps_annotate_dealloc},
     {Py_tp_call, (void *)annotate_call},
     {Py_tp_methods, annotate_methods},
     {Py_tp_members, annotate_members},
@@ -746,6 +723,7 @@ static PyObject *unbind(PyObject *module, PyObject *unused) {
     for (size_t i = 0; i < N_HELD; i++) {
         Py_CLEAR(*HELD[i]);
     }
+    ps_extension_unbind_jobs();
     Py_RETURN_NONE;
 }
 
@@ -794,6 +772,10 @@ static PyMethodDef functions[] = {
      "Ends the innermost range that this thread pushed in the domain. The depth after; -1 when there is none."},
     {"bind", bind, METH_VARARGS,
      "For mstx.py: the library's addresses, and what to call for all that is unusual."},
+    {"bind_jobs", ps_extension_bind_jobs, METH_VARARGS,
+     "For _jobs.py: what to call for texts and lines of jobs."},
+    {"set_window", ps_extension_set_window, METH_O,
+     "Whether a window of iterations is open: jobs are logged then, too."},
     {"unbind", unbind, METH_NOARGS, "Nothing is recorded any more."},
     {NULL, NULL, 0, NULL},
 };
@@ -807,20 +789,36 @@ static int64_t interpreter_id(void) {
 }
 
 static bool make_texts(void) {
-    static const struct {
-        PyObject **place;
-        const char *text;
-    } TEXTS[] = {{&str_default, "default"},   {&str_current, "current"},
-                 {&str_torch, "torch"},       {&str_without_cuda, "_without_cuda"},
-                 {&str_annotate, "annotate"}, {&str_name, "__name__"},
-                 {&str_message, "message"},   {&str_stream, "stream"},
-                 {&str_domain, "domain"},     {&str_range_id, "range_id"}};
-    for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
-        PyObject *text = PyUnicode_InternFromString(TEXTS[i].text);
+    static const ps_text TEXTS[] = {
+        {&ps_str_default, "default"}, {&ps_str_current, "current"},
+        {&ps_str_message, "message"}, {&ps_str_stream, "stream"},
+        {&str_torch, "torch"},        {&str_without_cuda, "_without_cuda"},
+        {&str_annotate, "annotate"},  {&str_name, "__name__"},
+        {&str_domain, "domain"},      {&str_range_id, "range_id"}};
+    return ps_extension_texts(TEXTS, sizeof TEXTS / sizeof *TEXTS);
+}
+
+bool ps_extension_texts(const ps_text *texts, size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        PyObject *text = PyUnicode_InternFromString(texts[i].text);
         if (text == NULL) {
             return false;
         }
-        *TEXTS[i].place = text; /* kept for good: programs have these texts too */
+        *texts[i].place = text; /* kept for good: programs have these texts too */
+    }
+    return true;
+}
+
+/* `base`: name of a type that the module has, or NULL. */
+static bool add_type(PyObject *module, const char *name, PyType_Spec *spec, const char *base) {
+    PyObject *over = base == NULL ? NULL : PyObject_GetAttrString(module, base);
+    PyObject *bases = over == NULL ? NULL : PyTuple_Pack(1, over);
+    PyObject *type = base != NULL && bases == NULL ? NULL : PyType_FromSpecWithBases(spec, bases);
+    Py_XDECREF(over);
+    Py_XDECREF(bases);
+    if (type == NULL || PyModule_AddObject(module, name, type) != 0) {
+        Py_XDECREF(type);
+        return false;
     }
     return true;
 }
@@ -832,12 +830,11 @@ static int fill_module(PyObject *module) {
                         "another interpreter of this process has pipescope._recorder");
         return -1;
     }
-    if (!make_texts()) {
+    if (!make_texts() || !ps_extension_job_texts()) {
         return -1;
     }
-    PyObject *type = PyType_FromSpec(&annotate_spec);
-    if (type == NULL || PyModule_AddObject(module, "annotate", type) != 0) {
-        Py_XDECREF(type);
+    if (!add_type(module, "annotate", &annotate_spec, NULL) ||
+        !add_type(module, "job", &ps_extension_job_spec, "annotate")) {
         return -1;
     }
     if (!has_stack_key) {

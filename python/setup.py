@@ -30,6 +30,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 COPY = os.path.join(HERE, "csrc")
 ROOT = COPY if os.path.isdir(COPY) else os.path.dirname(HERE)
 LIBRARY = "libpipescope-record.so"
+EXTENSION = ("extension.c", "extension_job.c")
 
 # As CMakeLists.txt builds the target pipescope-record.
 COMPILE = ["-std=c17", "-O2", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE", "-pthread"]
@@ -105,8 +106,8 @@ def build_extension(target):
         why = "there is no Python.h (package python3-dev)"
     else:
         command = shlex.split(os.environ.get("CC") or "cc") + COMPILE + shlex.split(os.environ.get("CFLAGS", ""))
-        command += ["-I" + folder for folder in folders] + ["-shared", os.path.join(HERE, "extension.c"), "-o",
-                                                            os.path.abspath(target)] + shlex.split(os.environ.get("LDFLAGS", ""))
+        command += ["-I" + folder for folder in folders] + ["-shared", *(os.path.join(HERE, name) for name in EXTENSION),
+                                                            "-o", os.path.abspath(target)] + shlex.split(os.environ.get("LDFLAGS", ""))
         try:
             subprocess.run(command, cwd=HERE, check=True)
             return True
@@ -137,7 +138,8 @@ class BuildWithLibrary(build_py):
 class SourcesWithLibrary(sdist):
     def make_release_tree(self, base_dir, files):
         super().make_release_tree(base_dir, files)
-        shutil.copyfile(os.path.join(HERE, "extension.c"), os.path.join(base_dir, "extension.c"))
+        for name in (*EXTENSION, "extension.h"):
+            shutil.copyfile(os.path.join(HERE, name), os.path.join(base_dir, name))
         for name in needed():
             target = os.path.join(base_dir, "csrc", name)
             os.makedirs(os.path.dirname(target), exist_ok=True)

@@ -35,6 +35,9 @@ DATA=tests/data
 PATH=$bin_dir:$PATH
 LC_ALL=C
 TZ=UTC0
+# What recordings of PyTorch build once (python/pipescope/_observer.py).
+PIPESCOPE_CACHE_DIR=${PIPESCOPE_CACHE_DIR:-$root/build/cache/observer}
+export PIPESCOPE_CACHE_DIR
 export T DATA PATH LC_ALL TZ PIPESCOPE_BIN PIPESCOPE_SHARED_DATA
 unset NO_COLOR
 sh "$script" </dev/null

@@ -133,6 +133,9 @@ PS_API uint64_t ps_record_op_begin(const char *name, const char *shapes, void *s
  * It then counts for the module in which that one ran, as the backward pass of that call. */
 PS_API uint64_t ps_record_op_begin_backward(const char *name, const char *shapes, void *stream,
                                             uint64_t forward);
+/* An operator of the host alone, which stands for no kernel: a view, or what holds others. A row of the operators, none of the device.
+ * `forward`: as above, 0 for none. */
+PS_API uint64_t ps_record_op_begin_host(const char *name, const char *shapes, uint64_t forward);
 PS_API void ps_record_op_end(uint64_t op);
 
 /* --- steps --------------------------------------------------------------------------------------------------------- */

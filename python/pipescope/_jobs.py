@@ -153,6 +153,8 @@ os.register_at_fork(after_in_child=_log._begin)  # they are the parent's
 def set_window(is_open):
     global _window_is_open
     _window_is_open = is_open
+    if _mstx._extension is not None:
+        _mstx._extension.set_window(is_open)
 
 
 _begin_step = None  # what begins an iteration where adapters count them
@@ -203,6 +205,22 @@ def _new_message(key):
     return message
 
 
+_logs = False, 0  # whether jobs are logged, and in which recording that was asked
+
+
+def _logs_now():
+    """wants_log(), asked once a recording."""
+    global _logs
+    recording = _mstx._word[0]
+    if not recording or _logs[1] != recording:
+        _logs = wants_log(), recording
+    return _logs[0]
+
+
+def _begin_line(kind, microbatch):
+    return _log.begin(type_of(kind), microbatch)
+
+
 class job:
     """One job around the body of a with statement, for loops that no adapter knows.
 
@@ -222,8 +240,8 @@ class job:
         if message is None:
             key = self.kind, self.microbatch
             message = _messages.get(key) or _new_message(key)
-        if wants_log():
-            self._line = _log.begin(type_of(self.kind), self.microbatch)
+        if _logs_now():
+            self._line = _begin_line(self.kind, self.microbatch)
         self._range = _mstx.range_start(message, self.stream)
         return self
 
@@ -232,6 +250,11 @@ class job:
         if self._line is not None:
             _log.end(self._line)
         return False
+
+
+if _mstx._extension is not None:
+    _mstx._extension.bind_jobs(_messages, _new_message, wants_log, _begin_line, _log.end)
+    job = _mstx._extension.job
 
 
 def _number(value):

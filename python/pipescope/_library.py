@@ -121,6 +121,9 @@ class _Functions:
         self.get_stats = of(quick, "ps_record_get_stats", number, ctypes.POINTER(Stats))
         self.op_begin = of(quick, "ps_record_op_begin", ctypes.c_uint64, text, text, address)
         self.op_begin_backward = of(quick, "ps_record_op_begin_backward", ctypes.c_uint64, text, text, address, ctypes.c_uint64)
+        self.op_begin_host = None  # the process has loaded an older one
+        if hasattr(quick, "ps_record_op_begin_host"):
+            self.op_begin_host = of(quick, "ps_record_op_begin_host", ctypes.c_uint64, text, text, ctypes.c_uint64)
         self.op_end = of(quick, "ps_record_op_end", None, ctypes.c_uint64)
         self.tool_id = of(quick, "mstxGetToolId", None, ctypes.POINTER(ctypes.c_uint64))
 
@@ -140,6 +143,11 @@ class _Functions:
         """Of the word, and of mark, range_start and range_end: for the extension, which opens no library itself."""
         return [self._word_address] + [ctypes.cast(f, ctypes.c_void_p).value
                                        for f in (self.mark, self.range_start, self.range_end)]
+
+    def operator_addresses(self):
+        """Of the word and of what operators are recorded by, for the observer (pipescope/_observer.py)."""
+        return [self._word_address] + [ctypes.cast(f, ctypes.c_void_p).value for f in (self.op_begin, self.op_begin_backward,
+                                                                                       self.op_begin_host, self.op_end)]
 
 
 _locks = []

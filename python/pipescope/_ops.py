@@ -101,6 +101,15 @@ def record_ops(shapes=True, stream="current"):
     so does the end of a with statement. `shapes`: also the shapes of their inputs, from which FLOPs are worked out."""
 
     def put():
+        import threading
+
+        from pipescope import _observer
+
+        seen_by = _observer.observer()
+        if seen_by is not None:
+            seen_by.put(shapes, stream)
+            thread = threading.get_ident()
+            return lambda: seen_by.remove(threading.get_ident() == thread)
         mode = _make_mode(shapes, stream)
         mode.__enter__()
 

@@ -20,6 +20,7 @@ import zipfile
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PACKAGE = os.path.join(ROOT, "python")
 SCRIPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "scripts")
+CACHE = os.path.join(ROOT, "build", "cache", "observer")  # what recordings of PyTorch build once
 LIBRARY = (os.environ.get("PIPESCOPE_LIBRARY") or os.environ.get("PIPESCOPE_RECORD_LIBRARY")
            or os.path.join(ROOT, "build", "release", "libpipescope-record.so"))
 PROGRAM = os.environ.get("PIPESCOPE_BIN") or os.path.join(ROOT, "build", "release", "pipescope")
@@ -36,7 +37,8 @@ def clean_environment(**more):
     """Without what would change a recording."""
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("PIPESCOPE_") and k not in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")}
-    env.update(PYTHONPATH=PACKAGE, PIPESCOPE_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1", PIPESCOPE_PYTHON_EXTENSION=EXTENSION)
+    env.update(PYTHONPATH=PACKAGE, PIPESCOPE_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1", PIPESCOPE_PYTHON_EXTENSION=EXTENSION,
+               PIPESCOPE_CACHE_DIR=CACHE)
     env.update(more)
     return env
 

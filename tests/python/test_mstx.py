@@ -260,6 +260,10 @@ def once():
         for i in range(9): a.__enter__()
         for i in range(9): a.__exit__(None, None, None)
     mstx.annotate(stream=stream, domain=domain)(once)
+    with pipescope.job(text, 3, stream) as a, pipescope.job(message, stream=stream, message=message): pass
+    for bad in (lambda: pipescope.job([], 3).__enter__(), lambda: pipescope.job(text, kind=text)):
+        try: bad()
+        except TypeError: pass
 def count(): gc.collect(); return [sys.getrefcount(o) for o in (message, stream, broken, domain, text, None)][:5], sys.getallocatedblocks()
 for i in range(50): once()
 refs, blocks = count()
@@ -406,6 +410,44 @@ got += [current(), current()]
 print(json.dumps(got))
 """)
         self.assertEqual(json.loads(out), [1, 1, 1, 0x7f0000001230, 0x7f0000001230, 1])
+
+    def test_jobs(self):
+        """In C as in Python: messages, nesting, exceptions, the log as each recording finds it, and nothing outside of one."""
+        out, err = self.run_python(HEAD + """
+import gc
+class Mine(pipescope.job):
+    def __init__(self, number): super().__init__("forward", number, stream=None)
+with pipescope.job("before", 0): pass
+with pipescope.job([], 0): pass             # not looked at
+pipescope.start()
+outer = pipescope.job("forward", 3)
+with outer as given:
+    assert given is outer and (outer.kind, outer.microbatch, outer.stream) == ("forward", 3, "current")
+    with pipescope.job("backward", 3, None), pipescope.job(microbatch=4, kind="backward_w"): pass
+try:
+    with pipescope.job("optimizer"): raise ValueError
+except ValueError: pass
+with pipescope.job("forward", 0, message="PP:0F0"), Mine(1): pass
+for wrong in (lambda: pipescope.job(), lambda: pipescope.job("a", 1, None, "m", 5), lambda: pipescope.job("a", kind="b"),
+              lambda: pipescope.job("a", other=1), lambda: pipescope.job([], 0).__enter__()):
+    try: wrong()
+    except TypeError: continue
+    raise AssertionError
+pipescope.stop(); pipescope.export()
+os.environ["PIPESCOPE_PADDLE_LOG"] = "1"
+pipescope.start()
+with pipescope.job("backward", 5): pass
+pipescope.stop(); pipescope.export()
+del outer; gc.collect()
+""")
+        first, second = self.databases()
+        self.assertEqual(first.names(), ["{'name': 'forward', 'current_microbatch': 3}", "{'name': 'backward', 'current_microbatch': 3}",
+                                         "{'name': 'backward_w', 'current_microbatch': 4}", "{'name': 'optimizer'}", "PP:0F0",
+                                         "{'name': 'forward', 'current_microbatch': 1}"])
+        self.assertEqual([on_device for *_, on_device in first.ranges()], [1, 0, 1, 1, 1, 0])
+        self.assertEqual(second.names(), ["{'name': 'backward', 'current_microbatch': 5}"])
+        lines = [line.split(", job_start")[0] for line in err.splitlines() if line.startswith("Profiler Info")]
+        self.assertEqual(lines, ["Profiler Info: Job (5), type = backward, micro_batch_id = 5"], err)
 
     def test_times_of_the_log(self):
         """Events of the stream, placed in time when the step is over."""

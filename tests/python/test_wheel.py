@@ -78,7 +78,7 @@ class Wheel(recording.Case):
         self.assertEqual(len(extensions), has_headers(), extensions)
         for folder, _, files in os.walk(os.path.join(recording.PACKAGE, "pipescope")):
             for name in files:
-                if name.endswith(".py"):
+                if name.endswith((".py", ".cpp")):
                     self.assertIn(os.path.relpath(os.path.join(folder, name), recording.PACKAGE), names)
 
     def test_installed(self):
@@ -128,7 +128,8 @@ shutil.copyfile("python/setup.py", "alone/setup.py")
 alone = runpy.run_path("alone/setup.py")
 assert alone["ROOT"].endswith("csrc") and alone["version"]() == setup["version"]()
 alone["build_library"]("alone.so", "objects")
-shutil.copyfile("python/extension.c", "alone/extension.c")
+for name in (*setup["EXTENSION"], "extension.h"):
+    shutil.copyfile("python/" + name, "alone/" + name)
 built = alone["build_extension"](os.path.join("alone", alone["extension_name"]()))
 alone["sysconfig"].get_paths = lambda: {"include": "/none", "platinclude": "/none"}
 assert alone["build_extension"]("none.so") is False and not os.path.exists("none.so")

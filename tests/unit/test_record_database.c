@@ -158,9 +158,14 @@ static void test_operators(void **state) {
     shapes.id = 8;
     put_slot(&r, 1, begin, &shapes, sizeof shapes);
     put_event(&r, 1, PS_REC_RANGE_END, 2300, 9, 0, 0, PS_DOMAIN_ANY);
+    begin.ticks = 2320;
+    begin.id = 11;
+    shapes.aux = 1; /* stands for no kernel */
+    put_slot(&r, 1, begin, &shapes, sizeof shapes);
+    put_event(&r, 1, PS_REC_RANGE_END, 2330, 11, 0, 0, PS_DOMAIN_ANY);
     begin.ticks = 2400;
     begin.id = 10; /* never ends */
-    shapes.id = 0;
+    shapes.id = shapes.aux = 0;
     put_slot(&r, 1, begin, &shapes, sizeof shapes);
     place p;
     make_place(&p);
@@ -171,7 +176,8 @@ static void test_operators(void **state) {
         "sequenceNumber, s.value, type FROM PYTORCH_API JOIN STRING_IDS n ON n.id = name "
         "LEFT JOIN STRING_IDS s ON s.id = inputShapes",
         "1000000000000002000,text,100,18219251269637,1342177280,mm,8,64,128;128,32,50001\n"
-        "1000000000000002200,text,100,18219251269637,1342177281,mm,8,NULL,50001\n");
+        "1000000000000002200,text,100,18219251269637,1342177281,mm,8,NULL,50001\n"
+        "1000000000000002320,text,10,18219251269637,1342177282,mm,8,NULL,50001\n");
     expect_rows(&p, "SELECT * FROM CONNECTION_IDS",
                 /* to their kernels, then to each other: 1 << 42, and the first one's id */
                 "1342177280,1\n1342177281,2\n1342177280,4398046511112\n1342177281,4398046511112\n");
@@ -186,8 +192,8 @@ static void test_operators(void **state) {
                 "mm,0,HOST_OP,mm,\"64,128;128,32\",N/A\nmm,1,HOST_OP,mm,N/A,N/A\n");
     expect_rows(&p, "SELECT count(*) FROM MSTX_EVENTS", "0\n");
     expect_rows(&p, "SELECT connectionId, startNs FROM PIPESCOPE_OPEN_RANGES",
-                "1342177282,1000000000000002400\n");
-    assert_int_equal(p.result.n_ops, 3);
+                "1342177283,1000000000000002400\n");
+    assert_int_equal(p.result.n_ops, 4);
     remove_place(&p);
     recording_end(&r);
 }

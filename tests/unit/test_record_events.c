@@ -147,8 +147,13 @@ static void test_op(void **state) {
     uint64_t op = ps_event_op_begin(text_of("aten::mm"), text_of("64,128;128,32"), (void *)1, 0);
     ps_event_op_end(op);
     ps_event_op_end(ps_event_op_begin(text_of("aten::mm"), (ps_text){0}, (void *)1, op));
+    ps_event_op_end(ps_event_op_begin_host(text_of("MmBackward0"), (ps_text){0}, op));
     (void)ps_double_stop();
     assert_int_equal(find(PS_REC_OP_BEGIN, 1)->more->id, op);
+    assert_int_equal(find(PS_REC_OP_BEGIN, 1)->more->aux, 0);
+    assert_int_equal(find(PS_REC_OP_BEGIN, 2)->more->id, op);
+    assert_int_equal(find(PS_REC_OP_BEGIN, 2)->more->aux, 1); /* no kernel */
+    assert_int_equal(find(PS_REC_OP_BEGIN, 2)->slot.aux, 0);
     ps_double_record begin = *find(PS_REC_OP_BEGIN, 0);
     assert_int_equal(begin.more->id, 0);
     assert_string_equal(begin.text, "aten::mm");

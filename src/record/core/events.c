@@ -298,20 +298,27 @@ static inline uint64_t new_id(ps_rec_thread *me, bool on_device) {
     return ps_range_id(me->next_id++, on_device);
 }
 
-/* Returns the event's id, 0 when it was dropped. `opens`: a range, which must find room for its end. `shapes`: of an operator, else
- * NULL; `forward` too, else 0. Inlined, so that kind and the presence of parts are constants. */
+/* What only operators have. */
+typedef struct operator_part {
+    ps_text shapes;
+    uint64_t forward; /* 0 none */
+    bool host_only;   /* stands for no kernel */
+} operator_part;
+
+/* Returns the event's id, 0 when it was dropped. `opens`: a range, which must find room for its end. `op`: NULL for what is no operator.
+ * Inlined, so that kind and the presence of parts are constants. */
 static inline __attribute__((always_inline)) uint64_t
 put_event(ps_rec_thread *me, uint8_t kind, bool opens, const ps_record_domain *domain,
-          const ps_text *text, const ps_text *shapes, uint64_t forward, void *stream, bool asks,
+          const ps_text *text, const operator_part *op, void *stream, bool asks,
           const ps_nvtx_extra *extra) {
     ps_lane *lane = me->lane;
     need_domain(me, domain);
     need_shared_text(me, text);
     uint64_t need = 1 + intro_need(me, lane) + text_need(text) + opens;
     ps_text payload = {0};
-    if (shapes != NULL) {
-        need_shared_text(me, shapes);
-        need += 1 + text_need(shapes);
+    if (op != NULL) {
+        need_shared_text(me, &op->shapes);
+        need += 1 + text_need(&op->shapes);
     }
     if (UNLIKELY(extra != NULL)) {
         payload = payload_of(me, extra);
@@ -321,7 +328,7 @@ put_event(ps_rec_thread *me, uint8_t kind, bool opens, const ps_record_domain *d
         return full(lane);
     }
     uint64_t n = put_intro(me, lane);
-    uint32_t shapes_id = shapes != NULL ? put_event_text(lane, shapes, &n) : 0;
+    uint32_t shapes_id = op != NULL ? put_event_text(lane, &op->shapes, &n) : 0;
     uint32_t text_id = put_event_text(lane, text, &n);
     if (UNLIKELY(extra != NULL)) {
         n = put_nvtx(lane, extra, n, &payload);
@@ -332,10 +339,11 @@ put_event(ps_rec_thread *me, uint8_t kind, bool opens, const ps_record_domain *d
     slot->aux = (uint64_t)(uintptr_t)stream;
     slot->text = text_id;
     slot->kind = kind;
-    slot->n_more = shapes != NULL;
+    slot->n_more = op != NULL;
     slot->domain = domain->id;
-    if (shapes != NULL) {
-        *ps_ring_slot(&lane->ring, n++) = (ps_slot){.id = forward, .text = shapes_id};
+    if (op != NULL) {
+        *ps_ring_slot(&lane->ring, n++) =
+            (ps_slot){.id = op->forward, .aux = op->host_only, .text = shapes_id};
     }
     slot->ticks = ps_clock_ticks(me->clock);
     ps_lane_publish(lane, n);
@@ -359,7 +367,7 @@ static inline void count_begun(ps_lane *lane, _Atomic uint64_t *counter) {
 static inline __attribute__((always_inline)) uint64_t
 put_range(ps_rec_thread *me, uint8_t kind, const ps_record_domain *domain, const ps_text *text,
           void *stream, bool asks, const ps_nvtx_extra *extra) {
-    uint64_t id = put_event(me, kind, true, domain, text, NULL, 0, stream, asks, extra);
+    uint64_t id = put_event(me, kind, true, domain, text, NULL, stream, asks, extra);
     if (LIKELY(id != 0)) {
         count_begun(me->lane, &me->lane->ring.header->n_ranges);
     }
@@ -463,7 +471,7 @@ void ps_event_mark(const ps_record_domain *domain, ps_text text, void *stream,
     }
     uint64_t id = 0;
     if (LIKELY(recorded(domain)) && judge_event(me, &text)) {
-        id = put_event(me, PS_REC_MARK, false, domain, &text, NULL, 0, stream, false, extra);
+        id = put_event(me, PS_REC_MARK, false, domain, &text, NULL, stream, false, extra);
         if (LIKELY(id != 0)) {
             ps_ring_count(&me->lane->ring.header->n_marks);
         }
@@ -491,24 +499,33 @@ void ps_event_end(const ps_record_domain *domain, uint64_t id) {
     end_range(domain != NULL ? domain->id : PS_DOMAIN_ANY, id);
 }
 
-uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t forward) {
+static uint64_t op_begin(ps_text name, operator_part op, void *stream) {
     ps_rec_thread *me = enter_event();
     if (me == NULL) {
         return 0;
     }
     uint64_t id = 0;
-    bool asks = UNLIKELY(recorded(ps_domain_check(NULL)) == PS_DOMAIN_ASKING);
-    bool has_shapes = shapes.shared != 0 || (shapes.bytes != NULL && shapes.length > 0);
-    shapes = has_shapes ? shapes : (ps_text){0};
-    if (judge_event(me, &name) && (!has_shapes || judge_event(me, &shapes))) {
-        id = put_event(me, PS_REC_OP_BEGIN, true, ps_domain_check(NULL), &name, &shapes, forward,
-                       stream, asks, NULL);
+    bool asks = !op.host_only && UNLIKELY(recorded(ps_domain_check(NULL)) == PS_DOMAIN_ASKING);
+    bool has_shapes = op.shapes.shared != 0 || (op.shapes.bytes != NULL && op.shapes.length > 0);
+    op.shapes = has_shapes ? op.shapes : (ps_text){0};
+    if (judge_event(me, &name) && (!has_shapes || judge_event(me, &op.shapes))) {
+        id = put_event(me, PS_REC_OP_BEGIN, true, ps_domain_check(NULL), &name, &op, stream, asks,
+                       NULL);
         if (LIKELY(id != 0)) {
             count_begun(me->lane, &me->lane->ring.header->n_ops);
         }
     }
     leave_with(me, event_start_of(asks), id, stream);
     return id;
+}
+
+uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t forward) {
+    return op_begin(name, (operator_part){.shapes = shapes, .forward = forward}, stream);
+}
+
+uint64_t ps_event_op_begin_host(ps_text name, ps_text shapes, uint64_t forward) {
+    return op_begin(name, (operator_part){.shapes = shapes, .forward = forward, .host_only = true},
+                    NULL);
 }
 
 void ps_event_op_end(uint64_t id) {

@@ -46,6 +46,8 @@ int ps_event_pop(const ps_record_domain *domain);
 
 /* `forward`: id of the operator whose gradient this one computes, else 0. */
 uint64_t ps_event_op_begin(ps_text name, ps_text shapes, void *stream, uint64_t forward);
+/* Stands for no kernel. */
+uint64_t ps_event_op_begin_host(ps_text name, ps_text shapes, uint64_t forward);
 void ps_event_op_end(uint64_t id);
 
 /* Begin gives the id that the step's times on the device come under, for its end; 0: it has none (stream NULL, or not recorded). */

@@ -224,6 +224,7 @@ static void free_columns(ps_capture *c) {
                              c->events.id,
                              c->events.forward,
                              c->events.forward_tid,
+                             c->events.host_only,
                              c->events.message,
                              c->events.shapes,
                              c->events.extra,

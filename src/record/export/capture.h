@@ -35,6 +35,7 @@ typedef struct ps_events {
     uint64_t *id;                             /* of the range */
     uint64_t *forward;     /* of an operator of the backward pass: id of the forward one, else 0 */
     uint32_t *forward_tid; /* the thread of that one; the own where it is not known */
+    uint8_t *host_only;    /* 1: an operator that stands for no kernel */
     uint32_t *message, *shapes, *extra; /* texts; `extra`: row of `nvtx`, PS_NO_TEXT none */
     uint16_t *domain;                   /* index of `domains` */
     uint32_t *tid, *end_tid;

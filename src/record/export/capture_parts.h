@@ -14,7 +14,7 @@ typedef struct ps_raw_event {
     uint32_t message, shapes, extra, tid, end_tid;
     uint16_t domain;
     uint8_t what;
-    bool closed;
+    bool closed, host_only;
 } ps_raw_event;
 
 typedef struct ps_raw_end {

@@ -310,6 +310,7 @@ static bool take_start(ring_state *s, const ps_slot *slot, ps_event_what what) {
     s->extra = PS_NO_TEXT;
     if (what == PS_EVENT_OP && slot->n_more > 0) {
         e->forward = slot[1].id;
+        e->host_only = slot[1].aux == 1;
         e->shapes = slot[1].text != 0 ? decoded_text_of(s, slot[1].text) : PS_NO_TEXT;
     }
     seen(s->c, slot->ticks);

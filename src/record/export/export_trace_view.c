@@ -165,7 +165,7 @@ static void add_view_marks(view *v) {
             add_view_slice(v, e->pid, events->tid[i], "cpu_op",
                            ps_export_text(e, events->message[i]), events->start_ns[i],
                            events->end_ns[i], PS_DB_FIRST_OPERATOR + e->operator_number[i]);
-            if (!e->cupti_backend &&
+            if (!e->cupti_backend && events->host_only[i] == 0 &&
                 (e->host_backend || events->device_start_ns[i] != PS_STILL_OPEN)) {
                 add_flow(v, "s", "async_npu", e->pid, events->tid[i], events->start_ns[i],
                          PS_DB_FIRST_OPERATOR_KERNEL + e->operator_number[i]);

@@ -124,6 +124,7 @@ static bool make_event_columns(ps_events *e, size_t n) {
     COLUMN(e, id);
     COLUMN(e, forward);
     COLUMN(e, forward_tid);
+    COLUMN(e, host_only);
     COLUMN(e, message);
     COLUMN(e, shapes);
     COLUMN(e, extra);
@@ -145,6 +146,7 @@ static void fill_event(ps_capture *c, const id_table *t, size_t row, const ps_ra
     const ps_raw_event *forward = raw->forward != 0 ? event_of(t, c, raw->forward) : NULL;
     e->forward[row] = raw->forward;
     e->forward_tid[row] = forward != NULL ? forward->tid : raw->tid;
+    e->host_only[row] = raw->host_only;
     e->message[row] = raw->message;
     e->shapes[row] = raw->shapes;
     e->extra[row] = raw->extra;

@@ -124,7 +124,7 @@ static bool add_task_marks(ps_export *e) {
 static bool add_task_operators(ps_export *e) {
     const ps_events *v = ps_capture_events(e->c);
     for (size_t i = 0; i < v->n; i++) {
-        if (v->what[i] != PS_EVENT_OP) {
+        if (v->what[i] != PS_EVENT_OP || v->host_only[i] != 0) {
             continue;
         }
         bool timed = v->device_start_ns[i] != PS_STILL_OPEN;

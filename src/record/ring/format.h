@@ -73,7 +73,8 @@ enum {
     PS_REC_PUSH = 19, /* as RANGE_START; its end is a PS_REC_RANGE_END */
     PS_REC_OP_BEGIN =
         20, /* range id | stream handle | name ; one slot behind: text id of the shapes or 0 in its `text`,
-                                of an operator of the backward pass the id of the forward one in its `id` */
+                                of an operator of the backward pass the id of the forward one in its `id`, 1 in its `aux` for one
+                                that stands for no kernel */
     PS_REC_STEP_BEGIN =
         21, /* number of the step, int64 | stream handle or 0 | - ; on a stream one slot behind: in its `id` the
                                 id of its device times */

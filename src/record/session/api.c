@@ -163,6 +163,12 @@ uint64_t ps_record_op_begin_backward(const char *name, const char *shapes, void 
                : 0;
 }
 
+uint64_t ps_record_op_begin_host(const char *name, const char *shapes, uint64_t forward) {
+    return ps_is_recording()
+               ? ps_event_op_begin_host(api_text_of(name), api_text_of(shapes), forward)
+               : 0;
+}
+
 void ps_record_op_end(uint64_t op) {
     if (ps_is_recording()) {
         ps_event_op_end(op);
