@@ -396,7 +396,7 @@ static void test_shorter_meanwhile(void **state) {
     spool_all(&r);
     write_recording(&r, dir);
     (void)snprintf(path, sizeof path, "%s/FRAMEWORK", dir);
-    assert_int_equal(ps_slot_files_open(&f, path, &err), PS_OK);
+    assert_int_equal(ps_slot_files_open(&f, path, NULL, 0, &err), PS_OK);
     (void)snprintf(path, sizeof path, "%s/FRAMEWORK/events.spool", dir);
     assert_int_equal(truncate(path, (off_t)r.spool_bytes / 2), 0);
     ps_slot_walk *w = ps_alloc(sizeof *w);

@@ -88,6 +88,9 @@ typedef struct ps_captured_anchor {
 
 /* `dir` is the FRAMEWORK folder. */
 PS_MUST_USE ps_code ps_capture_read(const char *dir, ps_capture **out, ps_err *err);
+/* In the process that recorded, with the blocks that the disk had no room for; they stay the caller's, until the capture is freed. */
+PS_MUST_USE ps_code ps_capture_read_held(const char *dir, const char *held, size_t n_held,
+                                         ps_capture **out, ps_err *err);
 PS_MUST_USE ps_code ps_capture_read_memory(const void *spool, size_t bytes, ps_capture **out,
                                            ps_err *err);
 void ps_capture_free(ps_capture *c);

@@ -177,6 +177,7 @@ static bool place_on_disk(ps_session_recording *take, const ps_spool_header *hea
                                          sizeof take->folder, &err) == PS_OK &&
         make_parts(take, &err) && has_folder_room(take, &err)) {
         if (ps_spool_open(&take->spool, take->raw, header, take->config.max_disk)) {
+            take->spool.max_held = take->config.max_bytes / 2;
             return true;
         }
         errno = take->spool.error;
