@@ -166,10 +166,13 @@ static ps_code finish_capture(ps_capture *c, ps_code code, ps_capture **out, ps_
     return code;
 }
 
+size_t ps_capture_most_texts = (size_t)1 << 22;
+
 static ps_capture *make_capture(void) {
     ps_capture *c = ps_calloc(1, sizeof *c);
     if (c != NULL) {
         ps_texts_init(&c->texts);
+        c->texts.most = ps_capture_most_texts;
     }
     return c;
 }

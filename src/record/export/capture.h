@@ -17,6 +17,9 @@ typedef struct ps_capture ps_capture;
 
 #define PS_NO_TEXT UINT32_MAX
 
+/* Different texts of a recording; tests lower it. */
+extern size_t ps_capture_most_texts;
+
 typedef enum ps_event_what {
     PS_EVENT_MARK,
     PS_EVENT_RANGE,
