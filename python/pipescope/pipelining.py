@@ -24,6 +24,7 @@ from pipescope import _groups, _jobs, _metadata, _say
 SCHEDULES = {
     "ScheduleGPipe": "gpipe", "Schedule1F1B": "1f1b", "ScheduleInterleaved1F1B": "interleaved",
     "ScheduleInterleavedZeroBubble": "interleaved-zb", "ScheduleZBVZeroBubble": "zb-v", "ScheduleDualPipeV": "dualpipev",
+    "ScheduleLoopedBFS": "looped-bfs",
 }
 
 _MARKS = {"F": "forward_step", "B": "backward_step", "I": "backward_step", "W": "WeightGradStore.pop"}
