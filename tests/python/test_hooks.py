@@ -207,6 +207,31 @@ with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=0, active=1, r
         self.assertEqual(len(jobs), 6)
         self.assertEqual(jobs[3], "Profiler Info: Job (1), type = backward, micro_batch_id = 1, ")
 
+    def test_some_ranks_are_complete(self):
+        """A chart has the ranks whose marks say stage and microbatch, and names those whose marks do not, however many they are."""
+        program = """
+pipescope.add_metadata_json("distributed_args", json.dumps({"pipeline_model_parallel_size": 3}))
+pipescope.start()
+stage = int(os.environ["RANK"])
+for step in range(2):
+    pipescope.step()
+    for kind in ("forward_step", "backward_step"):
+        for k in range(4):
+            said = {"name": kind, "current_microbatch": k}
+            if stage != 1: said["stage"] = stage
+            with pipescope.job(kind, k, message=str(said)): pass
+pipescope.stop(); pipescope.export()
+"""
+        for rank in range(3):
+            self.run_python(HEAD + program, RANK=str(rank), WORLD_SIZE="3")
+        done = subprocess.run([recording.PROGRAM, "chart", self.folder, "-o", self.path("chart.json")], text=True, capture_output=True,
+                              timeout=recording.PATIENCE, check=False)
+        with open(self.path("chart.json"), encoding="utf-8") as file:
+            chart = json.load(file)
+        self.assertEqual([row["rank"] for row in chart["ranks"]], [0, 2])
+        self.assertEqual({(op["stage"], op["microbatch"]) for op in chart["ops"]}, {(s, k) for s in (0, 2) for k in range(4)})
+        self.assertIn("other labels than the rest", done.stderr)
+
     def test_remove(self):
         self.megatron("""
 with pipescope.megatron.record(): pass
