@@ -43,7 +43,7 @@ def __getattr__(name):
             from pipescope import _library
             lib = _library.functions()
             return lib.version().decode() if lib else "0"
-    if name in ("pipelining", "megatron", "deepspeed", "torch_npu"):
+    if name in ("pipelining", "megatron", "deepspeed", "paddle", "torch_npu"):
         import importlib
         return importlib.import_module("pipescope." + name)
     raise AttributeError("module 'pipescope' has no attribute %r" % name)

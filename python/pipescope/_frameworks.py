@@ -61,3 +61,11 @@ def deepspeed(module):
     from pipescope import deepspeed as adapter
     adapter.record(module)
 
+
+# --- Paddle's dynamic graph -----------------------------------------------------------------------------------------------
+
+
+def paddle(module):
+    _begin()
+    from pipescope import paddle as adapter
+    adapter.record(module)

@@ -7,7 +7,7 @@ import sys
 from pipescope import _library, _say
 
 # Where the library looks for the rank by itself.
-RANK_VARIABLES = ("PIPESCOPE_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")
+RANK_VARIABLES = ("PIPESCOPE_RANK", "RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "PADDLE_TRAINER_ID")
 
 # Descriptions that Megatron gives its groups -> the short names that analyses know.
 _MEGATRON = {

@@ -6,7 +6,8 @@
 Each forward_step and backward_step of megatron.core.pipeline_parallel.schedules becomes a range with a device side, named
 {'name': 'forward_step', 'current_microbatch': 3, 'stage': 5} as docs/marks.md describes: the stage counted over the whole
 model, and a backward with the numbers of the forward whose output it was given. So do the functions of MindSpeed's DualPipeV
-and of overlapped 1F1B where they are loaded. The first training step notes schedule, microbatches and sizes (metadata
+and of overlapped 1F1B where they are loaded. Functions that are put in the place of these later on, as MindSpeed does with those of
+Megatron, are marked too. The first training step notes schedule, microbatches and sizes (metadata
 pp_info, distributed_args) and which process group is for what.
 """
 import functools
@@ -14,6 +15,7 @@ import importlib
 import inspect
 import json
 import sys
+import types
 
 from pipescope import _groups, _jobs, _metadata, _say
 
@@ -47,12 +49,15 @@ class Recording:
 
     def __init__(self):
         self._before = []  # (owner, name, what it was)
+        self._watched = []  # modules
 
     def _replace(self, owner, name, value):
         self._before.append((owner, name, vars(owner)[name]))
         setattr(owner, name, value)
 
     def remove(self):
+        while self._watched:
+            self._watched.pop().__class__ = types.ModuleType
         while self._before:
             owner, name, value = self._before.pop()
             setattr(owner, name, value)
@@ -347,6 +352,24 @@ def _put_on_module(recording, module, stream):
         recording._replace(store, name, staticmethod(wrapper) if is_bound else wrapper)
 
 
+def _watch(recording, module, stream):
+    """A function that is put into the module from now on is marked as well: by whoever sets it as an attribute."""
+    if type(module) is not types.ModuleType:  # watched, or with a class of its own
+        return
+
+    class Watched(types.ModuleType):
+        def __setattr__(self, name, value):
+            is_new = callable(value) and not hasattr(value, "pipescope_wraps")
+            if is_new and name in STEPS:
+                value = _step(name, value, stream)
+            elif is_new and name in WHOLE:
+                value = _whole(name, value)
+            super().__setattr__(name, value)
+
+    module.__class__ = Watched
+    recording._watched.append(module)
+
+
 def record(module=None, stream="current"):
     """Marks the steps of Megatron's schedules. `module`: the one that holds forward_step and backward_step, when it is not
     megatron.core.pipeline_parallel.schedules. Does so once however often it is called; never raises."""
@@ -358,6 +381,8 @@ def record(module=None, stream="current"):
         for name in OTHERS:
             if name in sys.modules and sys.modules[name] is not module:
                 _put_on_module(recording, sys.modules[name], stream)
+                _watch(recording, sys.modules[name], stream)
+        _watch(recording, module, stream)
         if not recording._before and not hasattr(vars(module).get("forward_step"), "pipescope_wraps"):
             _say.warn_once("megatron-none", "%s has neither forward_step nor backward_step: nothing is marked",
                            getattr(module, "__name__", module))

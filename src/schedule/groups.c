@@ -47,16 +47,22 @@ int32_t ps_groups_warm_up(const ps_groups *groups, int32_t device, int32_t per_h
     return w < groups->n ? (int32_t)w : groups->n;
 }
 
-ps_code ps_groups_check(const ps_schedule *schedule, const ps_schedule_params *params,
+ps_code ps_chunks_check(const ps_schedule *schedule, const ps_schedule_params *params,
                         int32_t min_chunks, ps_err *err) {
     ps_code code = ps_schedule_check_size(params, err);
+    int32_t v = ps_schedule_chunks(schedule, params);
+    if (code == PS_OK && (v < min_chunks || v > PS_MAX_CHUNKS)) {
+        code = ps_fail(err, PS_RANGE, "%s needs %d to %d chunks on each device, got %d",
+                       schedule->name, (int)min_chunks, PS_MAX_CHUNKS, (int)v);
+    }
+    return code;
+}
+
+ps_code ps_groups_check(const ps_schedule *schedule, const ps_schedule_params *params,
+                        int32_t min_chunks, ps_err *err) {
+    ps_code code = ps_chunks_check(schedule, params, min_chunks, err);
     if (code != PS_OK) {
         return code;
-    }
-    int32_t v = ps_schedule_chunks(schedule, params);
-    if (v < min_chunks || v > PS_MAX_CHUNKS) {
-        return ps_fail(err, PS_RANGE, "%s needs %d to %d chunks on each device, got %d",
-                       schedule->name, (int)min_chunks, PS_MAX_CHUNKS, (int)v);
     }
     ps_groups groups = ps_groups_of(schedule, params);
     if (groups.g < groups.p || groups.g > groups.m) {

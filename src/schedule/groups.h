@@ -27,7 +27,11 @@ void ps_groups_add_pair(const ps_groups *groups, ps_op_list *out, int32_t forwar
 /* Forwards before the first backward: `per_hop` for every device behind, and the chunks but the last for one group. */
 int32_t ps_groups_warm_up(const ps_groups *groups, int32_t device, int32_t per_hop);
 
-/* Sizes, min_chunks <= v <= PS_MAX_CHUNKS, p <= g <= m. */
+/* Sizes, min_chunks <= v <= PS_MAX_CHUNKS. */
+PS_MUST_USE ps_code ps_chunks_check(const ps_schedule *schedule, const ps_schedule_params *params,
+                                    int32_t min_chunks, ps_err *err);
+
+/* The same, and p <= g <= m. */
 PS_MUST_USE ps_code ps_groups_check(const ps_schedule *schedule, const ps_schedule_params *params,
                                     int32_t min_chunks, ps_err *err);
 

@@ -13,7 +13,7 @@ grep -q '27.3 %' "$T/chart" || fail "bubble of 1F1B, p = 4, m = 8: 3 / 11"
 "$PIPESCOPE_BIN" simulate DualPipeV --pp 2 --microbatches 4 --fb-us 26000.5 > /dev/null
 
 # Each of the others, and what it holds in memory.
-for schedule in gpipe zb-h1 zb-h2 zb-v interleaved interleaved-zb vpp dualpipe ZBVZeroBubble; do
+for schedule in gpipe zb-h1 zb-h2 zb-v interleaved interleaved-zb looped-bfs vpp dualpipe ZBVZeroBubble; do
     "$PIPESCOPE_BIN" simulate $schedule --pp 4 --microbatches 8 --p2p-us 0.5 > "$T/chart" || fail "$schedule"
     [ "$(grep -c '^stage [0-9]' "$T/chart")" = 4 ] || fail "$schedule: one row a stage"
 done

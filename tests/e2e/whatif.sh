@@ -234,7 +234,7 @@ for threads in 1 2 8; do
 done
 
 # Charts of any capture: the stage that is planted is found under every schedule.
-for schedule in gpipe 1f1b "interleaved --chunks 2" zb-h1 zb-h2 zb-v "interleaved-zb --chunks 2" dualpipe dualpipev; do
+for schedule in gpipe 1f1b "interleaved --chunks 2" zb-h1 zb-h2 zb-v "interleaved-zb --chunks 2" dualpipe dualpipev "looped-bfs --chunks 2"; do
     rm -rf "$T/marks"
     # shellcheck disable=SC2086 # a schedule with its option
     "$PIPESCOPE_BIN" simulate $schedule --pp 4 --microbatches 8 --dp 2 --jitter 3 --profile "$T/marks" --steps 3 \

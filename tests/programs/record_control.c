@@ -2,6 +2,7 @@
  * has one, or how many ranges were recorded and lost:
  *
  *   start | stop | export | discard | warmup    the functions of that name
+ *   exportto FOLDER                             export into that one
  *   range N                                     that many
  *   slowly N                                    the same, with a pause now and then
  *   set OPTION VALUE | step N | sleep MS | stats
@@ -73,6 +74,9 @@ int main(int argc, char **argv) {
         }
         if (strcmp(word, "export") == 0) {
             printf("export %d\n", ps_record_export(NULL));
+        } else if (strcmp(word, "exportto") == 0) {
+            printf("export %d\n", ps_record_export(next));
+            i++;
         } else if (strcmp(word, "stats") == 0) {
             stats();
         } else if (strcmp(word, "set") == 0 && i + 2 < argc) {

@@ -36,7 +36,8 @@ _pythons = {}
 def clean_environment(**more):
     """Without what would change a recording."""
     env = {k: v for k, v in os.environ.items()
-           if not k.startswith("PIPESCOPE_") and k not in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID")}
+           if not k.startswith("PIPESCOPE_") and k not in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
+                                                                  "PADDLE_TRAINER_ID")}
     env.update(PYTHONPATH=PACKAGE, PIPESCOPE_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1", PIPESCOPE_PYTHON_EXTENSION=EXTENSION,
                PIPESCOPE_CACHE_DIR=CACHE)
     env.update(more)
@@ -152,6 +153,11 @@ class Case(unittest.TestCase):
         found = self.databases(where)
         self.assertEqual(len(found), 1, os.listdir(self.path(where)))
         return found[0]
+
+    def ran(self, folder, database):
+        """What the rank of a database ran, as the program itself noted it."""
+        with open(os.path.join(folder, "ran_%s.json" % database.path[-4]), encoding="utf-8") as file:
+            return json.load(file)
 
     def info(self, where="."):
         paths = glob.glob(os.path.join(self.folders(where)[0], "profiler_info*.json"))

@@ -65,8 +65,7 @@ pipescope.stop(); pipescope.export()
         databases = self.databases("runs")
         self.assertEqual(len(databases), 2)
         for db in databases:
-            with open(self.path("runs", "ran_%s.json" % db.path[-4]), encoding="utf-8") as file:
-                self.assertEqual(db.names(), json.load(file))
+            self.assertEqual(db.names(), self.ran(self.path("runs"), db))
             self.assertEqual(db.steps(), [0, 1])
         self.assertIn("1f1b", self.pipescope("chart", self.path("runs")).splitlines()[0])
 

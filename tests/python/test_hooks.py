@@ -72,6 +72,26 @@ pipescope.stop(); pipescope.export()
         self.assertNotIn("aten::t", [name for name, _ in ops], "a view computes nothing")
         self.assertEqual([name for name, _ in ops].count("aten::mul"), 3, "one forward, two backward")
 
+    def test_attention_of_the_cpu(self):
+        """Causal calls of 2 x 4 x 128 x 128 x 64: 4 n / 2 = 16,777,216 FLOPs each, backwards 2.5 times that; but for those whose mark
+        was more than 3 ms before them."""
+        self.run_python(HEAD + """
+import torch
+pipescope.patch_attention()
+pipescope.start()
+with pipescope.record_ops():
+    for _ in range(8):
+        q = torch.randn(2, 4, 128, 64, requires_grad=True)
+        torch.nn.functional.scaled_dot_product_attention(q, q, q, is_causal=True).sum().backward()
+pipescope.stop(); pipescope.export()
+""", python=recording.torch_python())
+        self.pipescope("cluster", "-m", "operator_mfu", "-d", self.folder, "-o", self.path("out"), "--peak-tflops", "1")
+        tables = recording.Database(self.path("out", "cluster_analysis_output", "cluster_analysis.db"))
+        name = "aten::_scaled_dot_product_flash_attention_for_cpu"
+        self.assertEqual(tables.rows("SELECT kernel_name, flops / kernel_count FROM KernelFlops WHERE source = 'shapes' ORDER BY flops"),
+                         [(name, 16777216.0), (name + "_backward", 41943040.0)])
+        tables.db.close()
+
     def test_without_recording(self):
         self.run_python(HEAD + """
 import torch
@@ -207,6 +227,31 @@ with pipescope.profile(schedule=pipescope.schedule(wait=0, warmup=0, active=1, r
         self.assertEqual(len(jobs), 6)
         self.assertEqual(jobs[3], "Profiler Info: Job (1), type = backward, micro_batch_id = 1, ")
 
+    def test_some_ranks_are_complete(self):
+        """A chart has the ranks whose marks say stage and microbatch, and names those whose marks do not, however many they are."""
+        program = """
+pipescope.add_metadata_json("distributed_args", json.dumps({"pipeline_model_parallel_size": 3}))
+pipescope.start()
+stage = int(os.environ["RANK"])
+for step in range(2):
+    pipescope.step()
+    for kind in ("forward_step", "backward_step"):
+        for k in range(4):
+            said = {"name": kind, "current_microbatch": k}
+            if stage != 1: said["stage"] = stage
+            with pipescope.job(kind, k, message=str(said)): pass
+pipescope.stop(); pipescope.export()
+"""
+        for rank in range(3):
+            self.run_python(HEAD + program, RANK=str(rank), WORLD_SIZE="3")
+        done = subprocess.run([recording.PROGRAM, "chart", self.folder, "-o", self.path("chart.json")], text=True, capture_output=True,
+                              timeout=recording.PATIENCE, check=False)
+        with open(self.path("chart.json"), encoding="utf-8") as file:
+            chart = json.load(file)
+        self.assertEqual([row["rank"] for row in chart["ranks"]], [0, 2])
+        self.assertEqual({(op["stage"], op["microbatch"]) for op in chart["ops"]}, {(s, k) for s in (0, 2) for k in range(4)})
+        self.assertIn("other labels than the rest", done.stderr)
+
     def test_remove(self):
         self.megatron("""
 with pipescope.megatron.record(): pass
@@ -252,6 +297,26 @@ pipescope.stop(); pipescope.export()
             {"name": "forward_backward_overlaping", "current_microbatch": 1}, {"name": "backward_step_with_model_graph"},
             *[{"name": "backward_step"}, {"name": "forward_step"}, {"name": "forward_backward_overlapping"}] * 2,
             {"name": "WeightGradStore.pop"}, {"name": "WeightGradStore.pop"}])
+
+    def test_replaced(self):
+        """MindSpeed puts functions of its own in the place of Megatron's when these are marked already; others wrap what is there."""
+        self.megatron("""
+recording = pipescope.megatron.record()
+own = schedules.backward_step
+def forward_step(forward_step_func, data_iterator, model, num_microbatches, input_tensor, forward_data_store, config=None,
+                 current_microbatch=None):
+    return "theirs"
+def wrapped(*args, **kwargs): return own(*args, **kwargs)
+wrapped.__dict__.update(own.__dict__)  # as functools.wraps does
+schedules.forward_step, schedules.backward_step = forward_step, wrapped
+assert schedules.forward_step(None, None, None, 1, None, []) == "theirs"
+pipescope.start()
+schedules.get_forward_backward_func()(forward_step_func=None, data_iterator=None, model=None, num_microbatches=2)
+pipescope.stop(); pipescope.export()
+recording.remove()
+assert (schedules.forward_step, schedules.backward_step) == plain[:2] and type(schedules) is types.ModuleType
+""")
+        self.assertEqual([eval(name)["name"] for name in self.database().names()], ["forward_step", "backward_step"] * 2)
 
     def test_carried(self):
         """Chunk and microbatch go from a forward to its backward with the tensors, also where both are in one call, and where an output is

@@ -44,6 +44,17 @@ class Patch(recording.Case):
         self.assertEqual(db.names(), STEP * 2)
         self.assertEqual(db.steps(), [0])
 
+    def test_evaluations_are_no_steps(self):
+        """They are labelled, and belong to the step before."""
+        evaluates = MEGATRON + """
+    schedules.get_forward_backward_func()(forward_step_func=lambda *a: None, data_iterator=None, model=None, num_microbatches=2,
+                                          forward_only=True)
+"""
+        self.record(evaluates.replace("\n\n", "\n"))
+        db = self.database("runs")
+        self.assertEqual(db.names(), (STEP + STEP[::2]) * 2)
+        self.assertEqual(db.steps(), [0, 1])
+
     def test_window(self):
         self.record(MEGATRON, "--window", "1:2")
         db = self.database("runs")
@@ -78,14 +89,14 @@ class Patch(recording.Case):
         self.assertIn("pipescope: torch.distributed.pipelining.schedules is not labelled: AttributeError", err)
 
     def test_pytorch(self):
-        """torchrun, and a script that knows nothing of this: the labels are what ran."""
+        """torchrun, and a script that knows nothing of this: the labels are what ran, evaluations among them, which are no steps."""
         python = recording.torch_python()
         if python is None:
             self.skipTest("no Python with torch.distributed.pipelining (name one in PIPESCOPE_PYTHON)")
-        for name, lie in (("Schedule1F1B", "plain"), ("ScheduleInterleavedZeroBubble", "loop")):
+        for name, lie, evaluates in (("Schedule1F1B", "plain", "1"), ("ScheduleInterleavedZeroBubble", "loop", "")):
             with self.subTest(name):
                 runs = self.path(name)
-                env = recording.clean_environment(PYTHONPATH="", FOLDER=runs, SCHEDULE=name, LIE=lie)
+                env = recording.clean_environment(PYTHONPATH="", FOLDER=runs, SCHEDULE=name, LIE=lie, EVALUATES=evaluates)
                 done = subprocess.run([recording.PROGRAM, "record", "-o", runs, "--", python, "-m", "torch.distributed.run",
                                        "--standalone", "--nproc-per-node", "2", os.path.join(recording.SCRIPTS, "plain_pipeline.py")],
                                       cwd=self.folder, env=env, text=True, capture_output=True, timeout=recording.PATIENCE, check=False)
@@ -93,8 +104,7 @@ class Patch(recording.Case):
                 databases = self.databases(name)
                 self.assertEqual(len(databases), 2)
                 for db in databases:
-                    with open(os.path.join(runs, "ran_%s.json" % db.path[-4]), encoding="utf-8") as file:
-                        self.assertEqual(db.names(), json.load(file))
+                    self.assertEqual(db.names(), self.ran(runs, db))
                     self.assertEqual(db.steps(), [0, 1])
 
 

@@ -18,12 +18,14 @@ class Pipelines(recording.Case):
         cls.work = tempfile.mkdtemp()
         cls.addClassCleanup(shutil.rmtree, cls.work, ignore_errors=True)
         done = subprocess.run([recording.torch_python(), os.path.join(recording.SCRIPTS, "pipelining.py"), str(RANKS),
-                               "1f1b:actions", "gpipe:actions", "interleavedzb:actions", "1f1b:marks"], cwd=cls.work,
+                               "1f1b:actions", "gpipe:actions", "interleavedzb:actions", "1f1b:marks", "loopedbfs:actions", "dualpipev:functions",
+                               "interleavedzb:functions"], cwd=cls.work,
                               env=recording.clean_environment(PIPESCOPE_PADDLE_LOG="1"), capture_output=True, text=True,
-                              timeout=recording.PATIENCE, check=False)
+                              timeout=recording.PATIENCE * 3, check=False)
         if done.returncode != 0:
             raise AssertionError(done.stdout + done.stderr)
         cls.err = done.stderr
+        cls.jobs = [job for job in os.listdir(cls.work) if os.path.isdir(os.path.join(cls.work, job))]
 
     def setUp(self):
         self.folder = self.work
@@ -62,6 +64,17 @@ class Pipelines(recording.Case):
         """Two stages a rank, split backwards."""
         self.check("interleavedzb-actions", "interleaved-zb")
 
+    def test_looped_bfs(self):
+        self.check("loopedbfs-actions", "looped-bfs")
+
+    def test_functions_of_the_program(self):
+        """Actions that a registered function runs; two of them in one are a pair."""
+        if not os.path.isdir(self.path("dualpipev-functions")):
+            self.skipTest("this release has no register_custom_function")
+        self.check("dualpipev-functions", "dualpipev")
+        self.check("interleavedzb-functions", "interleaved-zb")
+        self.assertTrue(any("OVERLAP_F_B" in name for db, _ in self.ranks("dualpipev-functions") for name in db.names()))
+
     def test_marks(self):
         names = {"F": "forward_step", "B": "backward_step"}
         for db, ran in self.ranks("1f1b-marks"):
@@ -71,7 +84,7 @@ class Pipelines(recording.Case):
     def test_log(self):
         """Paddle's line for each of them."""
         lines = [line for line in self.err.splitlines() if "Profiler Info: Job" in line]
-        ran = [len(ran) for job in ("1f1b-actions", "gpipe-actions", "interleavedzb-actions", "1f1b-marks")
+        ran = [len(ran) for job in self.jobs
                for _, ran in self.ranks(job)]
         self.assertEqual(len(lines), sum(ran))
         self.assertTrue(any("type = backward_w1, micro_batch_id = 3" in line for line in lines))

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Scripts written for Ascend's profiler, with only their import line changed, and what pipescope's analyses say of what they
 recorded. Scripts that train with PyTorch are left out by name where there is none."""
+import csv
+import glob
 import json
 import os
 import re
@@ -90,6 +92,30 @@ class Scripts(recording.Case):
         trace = os.path.join(self.folders("profiling")[0], "ASCEND_PROFILER_OUTPUT", "trace_view.json")
         with open(trace, encoding="utf-8") as file:
             self.assertIn("train", {e.get("name") for e in as_list(json.load(file))}, "ExportType.Text is a Chrome trace")
+
+    def test_text(self):
+        """ExportType.Text: kernels and steps as CSV files, too."""
+        self.run_python("""
+import pipescope
+import pipescope.torch_npu as torch_npu
+p = torch_npu.profiler
+config = p._ExperimentalConfig(export_type=[p.ExportType.Text], profiler_level=p.ProfilerLevel.Level1)
+with p.profile(schedule=p.schedule(wait=0, warmup=0, active=2, repeat=1), experimental_config=config,
+               on_trace_ready=p.tensorboard_trace_handler("profiling")) as prof:
+    for _ in range(2):
+        with pipescope.op("aten::mm", "64,128;128,32"): pass
+        prof.step()
+""")
+        folder = os.path.join(self.folders("profiling")[0], "ASCEND_PROFILER_OUTPUT")
+        tables = {}
+        for name in ("kernel_details", "op_statistic", "step_trace_time"):
+            with open(os.path.join(folder, name + ".csv"), encoding="utf-8", newline="") as file:
+                tables[name] = list(csv.DictReader(file))
+        self.assertEqual([(row["Step Id"], row["Name"], row["Input Shapes"]) for row in tables["kernel_details"]],
+                         [(step, "aten::mm", '"64,128;128,32"') for step in ("0", "1")])
+        self.assertEqual([row["Count"] for row in tables["op_statistic"]], ["2"])
+        self.assertEqual([row["Step"] for row in tables["step_trace_time"]], ["0", "1"])
+        self.assertTrue(glob.glob(os.path.join(folder, "*.db")), "the database too")
 
     def test_module_hook(self):
         self.with_torch("module_hook.py", RANK="0")

@@ -49,7 +49,8 @@ pid_t record_child_start(const char *dir, void (*body)(void)) {
         "RANK",
         "OMPI_COMM_WORLD_RANK",
         "PMI_RANK",
-        "SLURM_PROCID"
+        "SLURM_PROCID",
+        "PADDLE_TRAINER_ID"
     };
     (void)fflush(NULL);
     pid_t pid = fork();

@@ -304,6 +304,13 @@ static void attention_operators(void **state) {
     expect_flops(operator_flops(NAME, DIMS, NULL, NOT_CAUSAL, &t), 2147483648.0);
     expect_flops(operator_flops(NAME, DIMS, NULL, CAUSAL, &t), 1073741824.0);
     expect_flops(operator_flops(NAME, DIMS, NULL, NULL, &t), 0); /* the mask is not recorded */
+    static const char ON_CPU[] = "aten::_scaled_dot_product_flash_attention_for_cpu";
+    expect_flops(operator_flops(ON_CPU, DIMS, NULL, CAUSAL, &t), 1073741824.0);
+    expect_flops(operator_flops("aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+                                "[[2, 16, 512, 64], [2, 16, 512, 64], [2, 16, 512, 64], "
+                                "[2, 16, 512, 64], [2, 16, 512, 64], [2, 16, 512], [], []]",
+                                NULL, "[\"\", \"\", \"\", \"\", \"\", \"\", \"0.\", \"True\"]", &t),
+                 2.5 * 1073741824.0);
     expect_flops(operator_flops("aten::_flash_attention_backward",
                                 "[[2, 512, 16, 64], [2, 512, 16, 64], [2, 512, 16, 64], "
                                 "[2, 512, 16, 64]]",

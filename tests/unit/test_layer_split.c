@@ -140,10 +140,10 @@ static void try_schedules(const ps_plan_limits *limits, int32_t n_layers) {
             n++;
         }
     }
-    assert_int_equal(n, 54);
+    assert_int_equal(n, 60);
 }
 
-/* All nine schedules, each with six models. */
+/* All ten schedules, each with six models. */
 static void test_best_of_all_splits(void **state) {
     (void)state;
     const ps_plan_limits none = {0};

@@ -19,6 +19,7 @@ static const pp_spec ALL[] = {
     {.schedule = "zb-h2", .params = {.n_stages = 3, .n_microbatches = 6}},
     {.schedule = "zb-v", .params = {.n_stages = 2, .n_microbatches = 4}},
     {.schedule = "interleaved-zb", .params = {.n_stages = 2, .n_microbatches = 4, .n_chunks = 2}},
+    {.schedule = "looped-bfs", .params = {.n_stages = 2, .n_microbatches = 3, .n_chunks = 2}},
     {.schedule = "dualpipe", .params = {.n_stages = 4, .n_microbatches = 8}},
     {.schedule = "dualpipev", .params = {.n_stages = 2, .n_microbatches = 4}},
     {.schedule = "gpipe", .params = {.n_stages = 8, .n_microbatches = 16}},

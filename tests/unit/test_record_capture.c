@@ -93,6 +93,38 @@ static void test_spool_and_ring(void **state) {
     recording_end(&r);
 }
 
+/* More different texts than are kept: further events have none, known texts go on. */
+static void test_most_texts(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_thread(&r, 1, 5, "main");
+    for (uint32_t i = 1; i <= 6; i++) {
+        char text[16];
+        (void)snprintf(text, sizeof text, "text %u", i);
+        put_text(&r, 1, i, text);
+        put_event(&r, 1, PS_REC_MARK, 2000 + 10 * i, 2 * i, 0, i, 0);
+    }
+    put_event(&r, 1, PS_REC_MARK, 3000, 20, 0, 1, 0);
+    spool_all(&r);
+    ps_capture *all = read_memory(&r);
+    uint32_t n_texts = ps_capture_text_count(all);
+    assert_int_equal(ps_capture_drops(all, PS_DROP_STRING_TABLE_FULL), 0);
+    ps_capture_free(all);
+    size_t before = ps_capture_most_texts;
+    ps_capture_most_texts = n_texts - 3;
+    ps_capture *c = read_memory(&r);
+    ps_capture_most_texts = before;
+    assert_int_equal(ps_capture_text_count(c), n_texts - 3);
+    assert_int_equal(ps_capture_drops(c, PS_DROP_STRING_TABLE_FULL), 3);
+    assert_string_equal(message(c, 0), "text 1");
+    assert_string_equal(message(c, 5), "<dropped>");
+    assert_string_equal(message(c, 6), "text 1");
+    assert_int_equal(damaged(c, NULL), 0);
+    ps_capture_free(c);
+    recording_end(&r);
+}
+
 /* The writer died between its write and moving the ring's tail: slots stand in both. */
 static void test_overlap(void **state) {
     (void)state;
@@ -396,7 +428,7 @@ static void test_shorter_meanwhile(void **state) {
     spool_all(&r);
     write_recording(&r, dir);
     (void)snprintf(path, sizeof path, "%s/FRAMEWORK", dir);
-    assert_int_equal(ps_slot_files_open(&f, path, &err), PS_OK);
+    assert_int_equal(ps_slot_files_open(&f, path, NULL, 0, &err), PS_OK);
     (void)snprintf(path, sizeof path, "%s/FRAMEWORK/events.spool", dir);
     assert_int_equal(truncate(path, (off_t)r.spool_bytes / 2), 0);
     ps_slot_walk *w = ps_alloc(sizeof *w);
@@ -417,6 +449,7 @@ static void test_shorter_meanwhile(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_spool_and_ring, scratch_setup, scratch_teardown),
+        cmocka_unit_test(test_most_texts),
         cmocka_unit_test_setup_teardown(test_overlap, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_gap, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(test_torn_block, scratch_setup, scratch_teardown),

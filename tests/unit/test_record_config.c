@@ -16,8 +16,8 @@ static const char *const VARIABLES[] = {
 #define X(name, environment, fallback, help) environment,
 #include "record/ring/options.def"
 #undef X
-    "RANK",       "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
-    "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"};
+    "RANK",       "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID", "PADDLE_TRAINER_ID",
+    "WORLD_SIZE", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS", "PADDLE_TRAINERS_NUM"};
 
 static const char *const NAMES[] = {
 #define X(name, environment, fallback, help) #name,
@@ -110,6 +110,11 @@ static void relative_folders_become_absolute(void **state) {
 
 static void ranks_of_launchers(void **state) {
     (void)state;
+    (void)setenv("PADDLE_TRAINER_ID", "6", 1);
+    (void)setenv("PADDLE_TRAINERS_NUM", "9", 1);
+    ps_rec_config_read(&c);
+    assert_int_equal(c.rank, 6);
+    assert_int_equal(c.world_size, 9);
     (void)setenv("SLURM_PROCID", "7", 1);
     ps_rec_config_read(&c);
     assert_int_equal(c.rank, 7);

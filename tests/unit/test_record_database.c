@@ -426,6 +426,70 @@ static void test_trace_view(void **state) {
     recording_end(&r);
 }
 
+static void put_shaped_op(made_recording *r, uint64_t id, uint64_t start, uint64_t end,
+                          uint32_t name, uint32_t shapes) {
+    ps_slot behind = {.text = shapes};
+    ps_slot begin = {.kind = PS_REC_OP_BEGIN, .ticks = start, .id = id, .aux = 1, .text = name};
+    put_slot(r, 1, begin, &behind, sizeof behind);
+    put_event(r, 1, PS_REC_RANGE_END, end, id, 0, 0, PS_DOMAIN_ANY);
+}
+
+static void expect_file(const place *p, const char *name, const char *expected) {
+    char path[SCRATCH_BYTES + 64];
+    ps_buf text;
+    ps_buf_init(&text, 0);
+    (void)snprintf(path, sizeof path, "%s/ASCEND_PROFILER_OUTPUT/%s", p->dir, name);
+    assert_int_equal(ps_read_file(path, 1 << 20, &text, NULL), PS_OK);
+    assert_string_equal(ps_buf_str(&text), expected);
+    ps_buf_fini(&text);
+}
+
+/* A step from 1 to 9 us: mm from 2 to 3, a receive from 2.5 to 5, add from 6 to 7; another mm behind it. */
+static void test_csv_files(void **state) {
+    (void)state;
+    made_recording r;
+    recording_begin(&r, 0);
+    put_thread(&r, 1, 5, "main");
+    put_named(&r, PS_REC_DOMAIN, 1, "communication");
+    put_text(&r, 1, 1, "aten::mm");
+    put_text(&r, 1, 2, "64,128;128,32");
+    put_text(&r, 1, 3, "a, \"b\"");
+    put_text(&r, 1, 4, "{\"opName\": \"HcclRecv\", \"groupName\": \"pp\"}");
+    put_event(&r, 1, PS_REC_STEP_BEGIN, 1000, 7, 0, 0, 0);
+    put_shaped_op(&r, 8, 2000, 3000, 1, 2);
+    put_event(&r, 1, PS_REC_RANGE_START, 2500, 9, 1, 4, 1);
+    put_event(&r, 1, PS_REC_RANGE_END, 5000, 9, 0, 0, 1);
+    put_shaped_op(&r, 10, 6000, 7000, 3, 0);
+    put_event(&r, 1, PS_REC_STEP_END, 9000, 7, 0, 0, 0);
+    put_shaped_op(&r, 11, 10000, 10500, 1, 2);
+    place p;
+    make_place(&p);
+    const ps_export_options options = {.text = true, .nvtx_push_pop_type = 2};
+    export_to(&p, &r, &options);
+    expect_file(
+        &p, "kernel_details.csv",
+        "Step Id,Model ID,Task ID,Stream ID,Name,Type,OP State,Accelerator Core,Start Time(us),"
+        "Duration(us),Wait Time(us),Block Dim,Mix Block Dim,HF32 Eligible,Input Shapes,Input Data "
+        "Types,Input Formats,Output Shapes,Output Data Types,Output Formats,Context ID\n"
+        "7,N/A,0,0,aten::mm,aten::mm,N/A,HOST_OP,1000000000000002.000\t,1.000,0.000,N/A,N/A,N/A,"
+        "\"\"\"64,128;128,32\"\"\",N/A,N/A,N/A,N/A,N/A,N/A\n"
+        "7,N/A,2,0,\"a, \"\"b\"\"\",\"a, \"\"b\"\"\",N/A,HOST_OP,1000000000000006.000\t,1.000,3.000,"
+        "N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A,N/A\n"
+        ",N/A,3,0,aten::mm,aten::mm,N/A,HOST_OP,1000000000000010.000\t,0.500,3.000,N/A,N/A,N/A,"
+        "\"\"\"64,128;128,32\"\"\",N/A,N/A,N/A,N/A,N/A,N/A\n");
+    expect_file(&p, "op_statistic.csv",
+                "OP Type,Core Type,Count,Total Time(us),Min Time(us),Avg Time(us),Max Time(us),"
+                "Ratio(%)\naten::mm,HOST_OP,2,1.500,0.500,0.750,1.000,60.000\n"
+                "\"a, \"\"b\"\"\",HOST_OP,1,1.000,1.000,1.000,1.000,40.000\n");
+    expect_file(
+        &p, "step_trace_time.csv",
+        "Device_id,Step,Computing,Communication(Not Overlapped),Overlapped,Communication,Free,"
+        "Stage,Bubble,Communication(Not Overlapped and Exclude Receive),Preparing\n"
+        "0,7,2.000,2.000,0.500,2.500,1.000,2.500,2.500,0.000,1.000\n");
+    remove_place(&p);
+    recording_end(&r);
+}
+
 static void test_names(void **state) {
     (void)state;
     const char *const names[][3] = {/* with and without a library that reads them */
@@ -858,8 +922,9 @@ int main(void) {
         cmocka_unit_test(test_cupti),         cmocka_unit_test(test_projection),
         cmocka_unit_test(test_told),          cmocka_unit_test(test_damaged_metadata),
         cmocka_unit_test(test_trace_view),    cmocka_unit_test(test_names),
-        cmocka_unit_test(test_nccl_marks),    cmocka_unit_test(test_emitted),
-        cmocka_unit_test(test_facts),         cmocka_unit_test(test_same_bytes),
-        cmocka_unit_test(test_failures),      cmocka_unit_test(test_schema)};
+        cmocka_unit_test(test_csv_files),     cmocka_unit_test(test_nccl_marks),
+        cmocka_unit_test(test_emitted),       cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_same_bytes),    cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_schema)};
     return cmocka_run_group_tests_name("record_database", tests, NULL, NULL);
 }

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "record/ring/memory.h"
 #include "record/ring/spool.h"
 #include "support/scratch.h"
 
@@ -175,6 +177,46 @@ static void disk_full_and_room_again(void **state) {
     ps_ring_drop(&ring, false);
 }
 
+/* With memory for it: blocks wait there, counted in the ring's header, and are written when there is room. */
+static void disk_full_blocks_wait(void **state) {
+    (void)state;
+    ps_spool spool;
+    ps_ring ring;
+    struct rlimit before;
+    assert_true(ps_ring_make(&ring, NULL, 5, N_SLOTS, 42));
+    assert_true(ps_spool_open(&spool, dir, &HEADER, 0));
+    uint64_t taken = ps_memory_taken();
+    spool.max_held = 16 << 20;
+    fill(&ring, 100);
+    take(&spool, &ring, 100);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, SIG_IGN);
+    struct rlimit small = {.rlim_cur = atomic_load(&spool.bytes) + 1000,
+                           .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    for (unsigned i = 0; i < 50; i++) { /* the second comes in two pieces */
+        fill(&ring, 700);
+        take(&spool, &ring, 700);
+    }
+    assert_false(spool.full);
+    assert_true(spool.error == EFBIG && ps_memory_taken() > taken);
+    assert_int_equal(atomic_load(&ring.header->held_slots), 35000);
+    assert_int_equal(atomic_load(&ring.header->held_events), 35000);
+    check_file(100, 0, 1);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    assert_false(ps_spool_flush(&spool)); /* not before a second has passed */
+    ps_spool_retry(&spool);
+    assert_true(ps_spool_flush(&spool));
+    ps_spool_tell_held(&spool, &ring, 5);
+    assert_int_equal(atomic_load(&ring.header->held_slots), 0);
+    assert_int_equal(ps_memory_taken(), taken);
+    fill(&ring, 100);
+    take(&spool, &ring, 100);
+    check_file(35200, 0, 52);
+    ps_spool_close(&spool);
+    ps_ring_drop(&ring, false);
+}
+
 /* A limit leaves something for ring 0, holds for good, and not any more once nothing new comes. */
 static void a_limit_for_the_file(void **state) {
     enum { LIMIT = 1 << 20, BESIDE = 4096, RESERVED = 1 << 18 };
@@ -255,6 +297,7 @@ int main(void) {
         cmocka_unit_test(blocks_in_memory),
         cmocka_unit_test(memory_used_up),
         cmocka_unit_test_setup_teardown(disk_full_and_room_again, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(disk_full_blocks_wait, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(a_limit_for_the_file, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(descriptor_taken_away, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(no_file_of_others, scratch_setup, scratch_teardown),

@@ -171,6 +171,14 @@ static void test_interleaved_zb_order(void **context) {
                                      "F0 F1 f0 i0 f1 i1 w0 I0 w1 I1 W0 W1"});
 }
 
+static void test_looped_bfs_order(void **context) {
+    (void)context;
+    static const char *const LISTS[] = {"F0 F1 f0 f1 b1 b0 B1 B0", "F0 F1 f0 f1 b1 b0 B1 B0"};
+    expect_all("looped-bfs", (ps_schedule_params){.n_stages = 2, .n_microbatches = 2}, LISTS);
+    expect_all("LoopedBFS", (ps_schedule_params){.n_stages = 1, .n_microbatches = 3, .n_chunks = 1},
+               (const char *const[]){"F0 F1 F2 B2 B1 B0"});
+}
+
 static void test_zb_h2_order(void **context) {
     (void)context;
     expect_all(
@@ -558,27 +566,17 @@ static void test_memory(void **context) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gpipe_order),
-        cmocka_unit_test(test_pairs_apart),
-        cmocka_unit_test(test_1f1b_order),
-        cmocka_unit_test(test_interleaved_order),
-        cmocka_unit_test(test_zb_h1_order),
-        cmocka_unit_test(test_interleaved_zb_order),
-        cmocka_unit_test(test_zb_h2_order),
-        cmocka_unit_test(test_zb_v_order),
-        cmocka_unit_test(test_dualpipe_order),
-        cmocka_unit_test(test_dualpipev_order),
-        cmocka_unit_test(test_dualpipev_tail),
-        cmocka_unit_test(test_dualpipev_marks),
-        cmocka_unit_test(test_marks_without_overlap),
-        cmocka_unit_test(test_mark_counts),
-        cmocka_unit_test(test_phases),
-        cmocka_unit_test(test_complete),
-        cmocka_unit_test(test_splits),
-        cmocka_unit_test(test_peak_activations),
-        cmocka_unit_test(test_check),
-        cmocka_unit_test(test_check_groups),
-        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_gpipe_order),      cmocka_unit_test(test_pairs_apart),
+        cmocka_unit_test(test_1f1b_order),       cmocka_unit_test(test_interleaved_order),
+        cmocka_unit_test(test_zb_h1_order),      cmocka_unit_test(test_interleaved_zb_order),
+        cmocka_unit_test(test_zb_h2_order),      cmocka_unit_test(test_zb_v_order),
+        cmocka_unit_test(test_looped_bfs_order), cmocka_unit_test(test_dualpipe_order),
+        cmocka_unit_test(test_dualpipev_order),  cmocka_unit_test(test_dualpipev_tail),
+        cmocka_unit_test(test_dualpipev_marks),  cmocka_unit_test(test_marks_without_overlap),
+        cmocka_unit_test(test_mark_counts),      cmocka_unit_test(test_phases),
+        cmocka_unit_test(test_complete),         cmocka_unit_test(test_splits),
+        cmocka_unit_test(test_peak_activations), cmocka_unit_test(test_check),
+        cmocka_unit_test(test_check_groups),     cmocka_unit_test(test_names),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

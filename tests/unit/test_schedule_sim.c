@@ -449,6 +449,20 @@ static void test_interleaved_zb(void **context) {
     }
 }
 
+/* (p-1)(F+B), for m >= p. */
+static void test_looped_bfs(void **context) {
+    (void)context;
+    for (int32_t p = 1; p <= 6; p++) {
+        for (int32_t m = p; m <= p + 5; m++) {
+            for (int32_t v = 1; v <= 3; v++) {
+                ps_schedule_params params = {.n_stages = p, .n_microbatches = m, .n_chunks = v};
+                ps_sim_times t = odd_times(p, m);
+                expect_idle("looped-bfs", params, &t, (p - 1) * (t.f_ns + t.b_ns));
+            }
+        }
+    }
+}
+
 /* (p-1) max(F, F+BI-2BW), own window at most (p-1)(F+BI-2BW) or nothing, for BW <= F, BW <= BI, m >= 2p-1. */
 static void test_zb_h2(void **context) {
     (void)context;
@@ -756,6 +770,7 @@ int main(void) {
         cmocka_unit_test(test_interleaved_zb),
         cmocka_unit_test(test_zb_h2),
         cmocka_unit_test(test_zb_v),
+        cmocka_unit_test(test_looped_bfs),
         cmocka_unit_test(test_dualpipe_and_dualpipev),
         cmocka_unit_test(test_dualpipe_is_two_folds),
         cmocka_unit_test(test_no_deadlock),

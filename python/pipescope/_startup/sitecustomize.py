@@ -14,7 +14,10 @@ import sys
 WATCHED = {
     "torch.distributed.pipelining.schedules": "pipelining",
     "megatron.core.pipeline_parallel.schedules": "megatron",
+    "mindspeed.core.pipeline_parallel.dualpipev.dualpipev_schedules": "megatron",
+    "mindspeed_llm.core.pipeline_parallel.dualpipe.dualpipev_schedules": "megatron",
     "deepspeed.runtime.pipe.engine": "deepspeed",
+    "paddle.distributed.fleet.meta_parallel.pipeline_parallel": "paddle",
 }
 
 

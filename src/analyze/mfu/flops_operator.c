@@ -44,11 +44,14 @@ static const ps_operator_form FORMS[] = {
     {"aten::_convolution", OP_CONVOLVE, 0, 6, 0, 0},
     {"aten::scaled_dot_product_attention", OP_ATTENTION, 0, 5, BNSD, 2},
     {"aten::_scaled_dot_product_flash_attention", OP_ATTENTION, 0, 4, BNSD, 2},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu", OP_ATTENTION, 0, 4, BNSD, 2},
     {"aten::_scaled_dot_product_efficient_attention", OP_ATTENTION, 0, 6, BNSD, 2},
     {"aten::_scaled_dot_product_cudnn_attention", OP_ATTENTION, 0, 6, BNSD, 2},
     {"aten::_flash_attention_forward", OP_ATTENTION, 0, 8, BSND, 3},
     {"flash_attn::_flash_attn_forward", OP_ATTENTION, 0, 5, BSND, 3},
     {"aten::_scaled_dot_product_flash_attention_backward", OP_ATTENTION_BACKWARD, 1, 11, BNSD, 2},
+    {"aten::_scaled_dot_product_flash_attention_for_cpu_backward", OP_ATTENTION_BACKWARD, 1, 7,
+     BNSD, 2},
     {"aten::_scaled_dot_product_efficient_attention_backward", OP_ATTENTION_BACKWARD, 1, 11, BNSD,
      2},
     {"aten::_scaled_dot_product_cudnn_attention_backward", OP_ATTENTION_BACKWARD, 1, 14, BNSD, 2},
@@ -62,6 +65,22 @@ const ps_operator_form *ps_operator_form_at(size_t index) {
 
 const char *ps_operator_form_name(const ps_operator_form *form) {
     return form->name;
+}
+
+const ps_operator_form *ps_operator_form_named(const char *name) {
+    for (size_t i = 0; i < sizeof FORMS / sizeof *FORMS; i++) {
+        if (strcmp(FORMS[i].name, name) == 0) {
+            return &FORMS[i];
+        }
+    }
+    return NULL;
+}
+
+ps_marked_attention ps_operator_marked_attention(const ps_operator_form *form) {
+    return form->layout != BNSD                  ? PS_MARKED_NONE
+           : form->kind == OP_ATTENTION          ? PS_MARKED_FORWARD
+           : form->kind == OP_ATTENTION_BACKWARD ? PS_MARKED_BACKWARD
+                                                 : PS_MARKED_NONE;
 }
 
 static double convolve(const ps_operator_form *form, const ps_operator_call *call,
@@ -213,10 +232,6 @@ ps_product ps_operator_product(const char *name) {
                                           [OP_CONVOLVE] = PS_PRODUCT_CONVOLUTION,
                                           [OP_ATTENTION] = PS_PRODUCT_ATTENTION,
                                           [OP_ATTENTION_BACKWARD] = PS_PRODUCT_ATTENTION};
-    for (size_t i = 0; i < sizeof FORMS / sizeof *FORMS; i++) {
-        if (strcmp(FORMS[i].name, name) == 0) {
-            return PRODUCTS[FORMS[i].kind];
-        }
-    }
-    return PS_PRODUCT_OTHER;
+    const ps_operator_form *form = ps_operator_form_named(name);
+    return form != NULL ? PRODUCTS[form->kind] : PS_PRODUCT_OTHER;
 }

@@ -17,6 +17,18 @@ const ps_operator_form *ps_operator_form_at(size_t index);
 /* "aten::addmm" */
 const char *ps_operator_form_name(const ps_operator_form *form);
 
+/* The operator of that name; NULL for one that is not known. */
+const ps_operator_form *ps_operator_form_named(const char *name);
+
+/* Attention whose kernel, called as the operator, has the shapes that torch.nn.functional.scaled_dot_product_attention is given: a marker
+ * before that call says what they leave open. */
+typedef enum ps_marked_attention {
+    PS_MARKED_NONE,
+    PS_MARKED_FORWARD,
+    PS_MARKED_BACKWARD
+} ps_marked_attention;
+ps_marked_attention ps_operator_marked_attention(const ps_operator_form *form);
+
 /* What is multiplied, which decides how it can be made faster. */
 typedef enum ps_product {
     PS_PRODUCT_OTHER,

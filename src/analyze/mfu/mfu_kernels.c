@@ -99,13 +99,11 @@ static bool is_version_of(const char *type, const char *base) {
 }
 
 /* Where nothing knows of kernels but what the framework runs, a kernel is called as its operator. */
-static bool is_operator(const char *type) {
-    for (size_t i = 0; ps_operator_form_at(i) != NULL; i++) {
-        if (strcmp(type, ps_operator_form_name(ps_operator_form_at(i))) == 0) {
-            return true;
-        }
-    }
-    return false;
+static ps_kernel_role role_of_operator(const ps_operator_form *form) {
+    static const ps_kernel_role ROLES[] = {[PS_MARKED_NONE] = PS_ROLE_MATRIX,
+                                           [PS_MARKED_FORWARD] = PS_ROLE_ATTENTION,
+                                           [PS_MARKED_BACKWARD] = PS_ROLE_ATTENTION_GRAD};
+    return ROLES[ps_operator_marked_attention(form)];
 }
 
 static ps_kernel_role role_of_type(const char *type) {
@@ -116,10 +114,12 @@ static ps_kernel_role role_of_type(const char *type) {
             return PS_ROLE_MATMUL;
         }
     }
-    return is_version_of(type, "GroupedMatmul")           ? PS_ROLE_GROUPED
+    const ps_operator_form *form = ps_operator_form_named(type);
+    return form != NULL                                   ? role_of_operator(form)
+           : is_version_of(type, "GroupedMatmul")         ? PS_ROLE_GROUPED
            : strcmp(type, "FlashAttentionScore") == 0     ? PS_ROLE_ATTENTION
            : strcmp(type, "FlashAttentionScoreGrad") == 0 ? PS_ROLE_ATTENTION_GRAD
-           : is_matrix_name(type) || is_operator(type)    ? PS_ROLE_MATRIX
+           : is_matrix_name(type)                         ? PS_ROLE_MATRIX
                                                           : PS_ROLE_NONE;
 }
 

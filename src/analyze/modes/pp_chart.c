@@ -40,6 +40,7 @@ typedef struct partial {
     bool host_times; /* a recording without a device: its device times are the host's */
     bool stale;      /* has a StepTaskInfo of an earlier run */
     bool failed;     /* round 2 could not place or label the rank */
+    bool is_exact;   /* its marks say stage and microbatch themselves */
 } partial;
 
 /* What round 1 settled. */
@@ -116,6 +117,7 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
     bool say_stages = false; /* then the chart command and the report read them as labels */
     code = in->opts->in_full ? ps_host_labels_say_stages(in->trace, &say_stages, err) : PS_OK;
     if (code != PS_OK || say_stages) {
+        part->is_exact = say_stages;
         part->stale = part->stale && !say_stages;
         return code != PS_OK
                    ? code
@@ -747,6 +749,17 @@ static ps_code add_pp_chart(const ps_reduce_input *in, const plan *pl, ps_err *e
     return code;
 }
 
+/* Then a chart of marks that are told by their order would leave out the ranks whose marks say more: it is for pp_labels to draw. */
+static bool any_is_exact(const ps_reduce_input *in) {
+    for (size_t r = 0; r < in->n_ranks; r++) {
+        const partial *part = in->partials[r];
+        if (part != NULL && part->is_exact) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static ps_code reduce_tables(const ps_reduce_input *in, void **shared, ps_err *err) {
     const plan *pl = in->shared;
     *shared = in->shared;
@@ -759,7 +772,7 @@ static ps_code reduce_tables(const ps_reduce_input *in, void **shared, ps_err *e
         }
     }
     code = code == PS_OK ? add_summary(in, pl, err) : code;
-    return code == PS_OK ? add_pp_chart(in, pl, err) : code;
+    return code == PS_OK && !any_is_exact(in) ? add_pp_chart(in, pl, err) : code;
 }
 
 static const ps_round ROUNDS[] = {

@@ -206,12 +206,15 @@ static void job_fini(job *j) {
 
 /* One source for all ranks: the best that any of them has. */
 static void choose_source(job *j) {
+    bool any_exact = false;
     j->source = PS_LABELS_NONE;
     for (size_t r = 0; r < j->in->n_ranks; r++) {
         const partial *part = part_of(j, r);
         bool better = part != NULL && part->labels.n > 0 && part->labels.source < j->source;
         j->source = better ? part->labels.source : j->source;
+        any_exact = any_exact || (part != NULL && part->labels.n > 0 && part->labels.are_marks);
     }
+    j->source = any_exact && j->source == PS_LABELS_MARKS ? PS_LABELS_ACTION : j->source;
     bool named = j->source == PS_LABELS_USER || j->source == PS_LABELS_ACTION ||
                  j->source == PS_LABELS_MICROBATCH || j->source == PS_LABELS_JOB;
     j->is_exact = named;

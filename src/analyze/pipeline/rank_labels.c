@@ -643,6 +643,7 @@ static ps_code read_frameworks(const ps_map_input *in, ps_rank_labels *out, ps_e
     bool any_job = false;
     bool are_exact = false;
     ps_code code = ps_host_labels_say_stages(in->trace, &are_exact, err);
+    out->are_marks = are_exact;
     if (code == PS_OK && !are_exact) {
         code = read_marks(in->trace, in->opts, out, in->diag, err);
     }

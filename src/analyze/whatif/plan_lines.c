@@ -14,6 +14,7 @@ static const struct {
     {"interleaved-zb", "InterleavedZeroBubble"},
     {"zb-v", "ZBVZeroBubble"},
     {"dualpipev", "DualPipeV"},
+    {"looped-bfs", "LoopedBFS"},
 };
 
 void ps_plan_layout(const int32_t *layers, int32_t n_pieces, ps_buf *out) {

@@ -24,7 +24,7 @@
 #include "record/ring/intern.h"
 #include "record/ring/ring.h"
 
-enum { PS_MAX_RINGS = 128, PS_STACK_DEPTH = 256, PS_ID_BLOCK = 256 };
+enum { PS_STACK_DEPTH = 256, PS_ID_BLOCK = 256 };
 
 /* Where the rings of a recording are made. */
 typedef struct ps_ring_place {

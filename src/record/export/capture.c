@@ -166,19 +166,28 @@ static ps_code finish_capture(ps_capture *c, ps_code code, ps_capture **out, ps_
     return code;
 }
 
+size_t ps_capture_most_texts = (size_t)1 << 22;
+
 static ps_capture *make_capture(void) {
     ps_capture *c = ps_calloc(1, sizeof *c);
     if (c != NULL) {
         ps_texts_init(&c->texts);
+        c->texts.most = ps_capture_most_texts;
     }
     return c;
 }
 
-ps_code ps_capture_read(const char *dir, ps_capture **out, ps_err *err) {
+ps_code ps_capture_read_held(const char *dir, const char *held, size_t n_held, ps_capture **out,
+                             ps_err *err) {
     ps_capture *c = make_capture();
     *out = NULL;
-    return c == NULL ? ps_fail_nomem(err)
-                     : finish_capture(c, ps_slot_files_open(&c->files, dir, err), out, err);
+    return c == NULL
+               ? ps_fail_nomem(err)
+               : finish_capture(c, ps_slot_files_open(&c->files, dir, held, n_held, err), out, err);
+}
+
+ps_code ps_capture_read(const char *dir, ps_capture **out, ps_err *err) {
+    return ps_capture_read_held(dir, NULL, 0, out, err);
 }
 
 ps_code ps_capture_peek(const char *dir, ps_capture **out, ps_err *err) {
@@ -187,7 +196,7 @@ ps_code ps_capture_peek(const char *dir, ps_capture **out, ps_err *err) {
     if (c == NULL) {
         return ps_fail_nomem(err);
     }
-    ps_code code = ps_slot_files_open(&c->files, dir, err);
+    ps_code code = ps_slot_files_open(&c->files, dir, NULL, 0, err);
     if (code == PS_OK) {
         code = ps_capture_decode(c, true, err);
     }

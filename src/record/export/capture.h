@@ -17,6 +17,9 @@ typedef struct ps_capture ps_capture;
 
 #define PS_NO_TEXT UINT32_MAX
 
+/* Different texts of a recording; tests lower it. */
+extern size_t ps_capture_most_texts;
+
 typedef enum ps_event_what {
     PS_EVENT_MARK,
     PS_EVENT_RANGE,
@@ -89,6 +92,9 @@ typedef struct ps_captured_anchor {
 
 /* `dir` is the FRAMEWORK folder. */
 PS_MUST_USE ps_code ps_capture_read(const char *dir, ps_capture **out, ps_err *err);
+/* In the process that recorded, with the blocks that the disk had no room for; they stay the caller's, until the capture is freed. */
+PS_MUST_USE ps_code ps_capture_read_held(const char *dir, const char *held, size_t n_held,
+                                         ps_capture **out, ps_err *err);
 PS_MUST_USE ps_code ps_capture_read_memory(const void *spool, size_t bytes, ps_capture **out,
                                            ps_err *err);
 void ps_capture_free(ps_capture *c);

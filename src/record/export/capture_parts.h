@@ -65,6 +65,7 @@ typedef PS_RAW(uint32_t) ps_raw_numbers;
 struct ps_capture {
     ps_slot_files files;
     ps_texts texts;
+    uint32_t dropped;   /* the text of events whose own is not kept */
     uint32_t *stripped; /* by text: its number without backslashes + 1, 0 not asked yet */
     size_t cap_stripped;
 

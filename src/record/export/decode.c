@@ -23,8 +23,8 @@ typedef struct ring_state {
     ps_capture *c;
     uint32_t ring, tid;
     local_texts texts;
-    uint32_t lost, dropped; /* texts */
-    uint32_t extra;         /* row of nvtx for the next event, PS_NO_TEXT none */
+    uint32_t lost;  /* a text */
+    uint32_t extra; /* row of nvtx for the next event, PS_NO_TEXT none */
     uint64_t position;
 } ring_state;
 
@@ -70,9 +70,15 @@ static uint32_t add_repaired(ps_capture *c, const char *text, size_t n) {
     return ps_texts_add(&c->texts, out, length);
 }
 
-/* PS_NO_TEXT when memory is out. */
+/* PS_NO_TEXT when memory is out. Texts that a program makes anew for each event would take more memory than all else: past the limit
+ * their events are called "<dropped>". */
 static uint32_t add_decoded_text(ps_capture *c, const char *text, size_t n) {
-    return is_clean(text, n) ? ps_texts_add(&c->texts, text, n) : add_repaired(c, text, n);
+    uint32_t id = is_clean(text, n) ? ps_texts_add(&c->texts, text, n) : add_repaired(c, text, n);
+    if (id != PS_TEXTS_FULL) {
+        return id;
+    }
+    c->found[PS_DROP_STRING_TABLE_FULL]++;
+    return c->dropped;
 }
 
 /* The bytes behind a record, cut to what is there. */
@@ -149,7 +155,7 @@ static bool define_text(ring_state *s, const ps_slot *slot) {
 static uint32_t decoded_text_of(ring_state *s, uint32_t text) {
     uint32_t id = PS_NO_TEXT;
     if (text == 0) {
-        return s->dropped;
+        return s->c->dropped;
     }
     if (text & PS_TEXT_SHARED) {
         uint32_t number = text & ~PS_TEXT_SHARED;
@@ -185,6 +191,7 @@ static uint32_t decoded_message_of(ring_state *s, uint32_t text) {
             }
         }
         out = ps_texts_add(&c->texts, without, n);
+        out = out == PS_TEXTS_FULL ? id : out;
     }
     size_t old = c->cap_stripped;
     if (out == PS_NO_TEXT ||
@@ -486,8 +493,8 @@ static bool take_decoded(ring_state *s, const ps_slot *slot) {
     }
 }
 
-static bool decode_ring(ps_capture *c, uint32_t ring, uint32_t lost, uint32_t dropped) {
-    ring_state s = {.c = c, .ring = ring, .lost = lost, .dropped = dropped, .extra = PS_NO_TEXT};
+static bool decode_ring(ps_capture *c, uint32_t ring, uint32_t lost) {
+    ring_state s = {.c = c, .ring = ring, .lost = lost, .extra = PS_NO_TEXT};
     ps_slot_walk *w = ps_alloc(sizeof *w);
     if (w == NULL) {
         return false;
@@ -506,7 +513,7 @@ static bool decode_ring(ps_capture *c, uint32_t ring, uint32_t lost, uint32_t dr
 /* Domains by number, all with a name; number 0 is the default one. */
 static bool name_domains(ps_capture *c, uint32_t lost) {
     if (c->domains.n == 0 || c->domains.at[0] == PS_NO_TEXT) {
-        uint32_t text = ps_texts_add(&c->texts, "default", 7);
+        uint32_t text = add_decoded_text(c, "default", 7);
         if (text == PS_NO_TEXT || !set_at(&c->domains, 0, text)) {
             return false;
         }
@@ -528,11 +535,11 @@ static bool name_domains(ps_capture *c, uint32_t lost) {
 
 ps_code ps_capture_decode(ps_capture *c, bool only_shared, ps_err *err) {
     uint32_t lost = ps_texts_add(&c->texts, "<lost>", 6);
-    uint32_t dropped = ps_texts_add(&c->texts, "<dropped>", 9);
-    bool ok = lost != PS_NO_TEXT && dropped != PS_NO_TEXT;
+    c->dropped = ps_texts_add(&c->texts, "<dropped>", 9);
+    bool ok = lost != PS_NO_TEXT && c->dropped != PS_NO_TEXT;
     c->first_ticks = UINT64_MAX;
     for (size_t i = 0; ok && i < c->files.n_rings && (i == 0 || !only_shared); i++) {
-        ok = decode_ring(c, (uint32_t)i, lost, dropped);
+        ok = decode_ring(c, (uint32_t)i, lost);
     }
     if (c->files.error != 0) {
         return ps_fail_system(err, "events.spool", "cannot read", c->files.error);

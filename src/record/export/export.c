@@ -11,6 +11,7 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "record/export/export_csv.h"
 #include "record/export/export_tables.h"
 #include "record/export/export_trace_view.h"
 
@@ -114,11 +115,15 @@ static ps_code write_database(ps_export *e, const char *profile_dir, ps_err *err
 /* What lies beside the database. Its name comes last: where it is, all is. */
 static ps_code write_others(ps_export *e, const char *profile_dir, ps_err *err) {
     char text[4096];
-    int n = snprintf(text, sizeof text, "%s/ASCEND_PROFILER_OUTPUT/trace_view.json", profile_dir);
-    if (n < 0 || (size_t)n >= sizeof text) {
+    char dir[4096];
+    int n = snprintf(dir, sizeof dir, "%s/ASCEND_PROFILER_OUTPUT", profile_dir);
+    int n_text =
+        snprintf(text, sizeof text, "%s/ASCEND_PROFILER_OUTPUT/trace_view.json", profile_dir);
+    if (n < 0 || n_text < 0 || (size_t)n_text >= sizeof text) {
         return ps_fail_file(err, PS_IO, profile_dir, "the path is too long");
     }
     ps_code code = e->options->text ? ps_trace_view_write(e, text, err) : PS_OK;
+    code = code == PS_OK && e->options->text ? ps_csv_write(e, dir, err) : code;
     if (code == PS_OK) {
         code = ps_profile_write_json(e, profile_dir, err);
     }
@@ -130,6 +135,7 @@ static ps_code write_others(ps_export *e, const char *profile_dir, ps_err *err) 
     }
     if (code != PS_OK && e->options->text) {
         (void)unlink(text);
+        ps_csv_remove(dir);
     }
     return code;
 }

@@ -96,6 +96,9 @@ const char *ps_export_stream_name(const ps_export *e, uint32_t stream);
 /* "CUDA graph #7", of a device row. */
 int64_t ps_export_graph(ps_export *e, uint32_t row);
 
+/* What a task is called: a string. */
+int64_t ps_export_task_name(ps_export *e, const ps_task *task);
+
 /* The stream that stands for a communicator. */
 uint32_t ps_comm_stream(ps_export *e, const ps_comm_call *call);
 

@@ -174,31 +174,11 @@ static void add_view_marks(view *v) {
     }
 }
 
-/* By its connection: marks are numbered as they stand in the walk. */
-static int64_t name_of_task(ps_export *e, const ps_task *t) {
-    const ps_device_rows *d = ps_capture_device(e->c);
-    switch (t->what) {
-    case PS_TASK_MARK:
-        return t->row;
-    case PS_TASK_OPERATOR:
-        return ps_export_text(e, ps_capture_events(e->c)->message[t->row]);
-    case PS_TASK_KERNEL:
-    case PS_TASK_COMMUNICATION:
-        return d->name[t->row] != PS_NO_TEXT ? ps_export_kernel(e, d->name[t->row])
-                                             : ps_export_string(e, "kernel", 6);
-    case PS_TASK_GRAPH:
-        return ps_export_graph(e, t->row);
-    default:
-        return t->what == PS_TASK_COPY ? ps_export_string(e, "MEMCPY_ASYNC", 12)
-                                       : ps_export_string(e, "MEMSET", 6);
-    }
-}
-
 static void add_tasks(view *v) {
     ps_export *e = v->e;
     for (size_t i = 0; v->error == 0 && i < e->n_tasks; i++) {
         const ps_task *t = &e->tasks[i];
-        int64_t name = name_of_task(e, t);
+        int64_t name = ps_export_task_name(e, t);
         if (e->out_of_memory) {
             return;
         }

@@ -115,9 +115,9 @@ static bool plausible_block(const ps_block_header *b) {
            b->n_slots <= UINT64_C(1) << 40 && b->first <= UINT64_C(1) << 60;
 }
 
-static ps_code take_blocks(ps_slot_files *f, ps_spool_window *w, ps_err *err) {
+/* From byte `at` on. */
+static ps_code take_blocks(ps_slot_files *f, ps_spool_window *w, size_t at, ps_err *err) {
     size_t size = f->spool_bytes;
-    size_t at = sizeof(ps_spool_header);
     ps_code code = PS_OK;
     while (at + sizeof(ps_block_header) <= size && code == PS_OK) {
         ps_block_header b;
@@ -269,6 +269,11 @@ static ps_code take_ring(ps_slot_files *f, uint32_t number, int fd, size_t size,
     for (unsigned i = 0; i < PS_N_DROPS; i++) {
         ring->drops[i] = atomic_load_explicit(&h.drops[i], memory_order_relaxed);
     }
+    if (!f->has_held) { /* what its process held in memory is lost to everybody else */
+        ring->drops[PS_DROP_RING_FULL] +=
+            atomic_load_explicit(&h.held_events, memory_order_relaxed);
+        ring->has_lost = atomic_load_explicit(&h.held_slots, memory_order_relaxed) > 0;
+    }
     ps_code code = PS_OK;
     for (uint64_t at = tail; at < head && code == PS_OK;) { /* one piece, or two around the end */
         uint64_t index = at & (h.n_slots - 1);
@@ -277,6 +282,18 @@ static ps_code take_ring(ps_slot_files *f, uint32_t number, int fd, size_t size,
         code = take_piece(f, number, fd, (ps_segment){.first = at, .n = n, .place = place}, err);
         at += n;
     }
+    return code;
+}
+
+/* Blocks like those of the spool, in memory. */
+static ps_code take_held(ps_slot_files *f, const char *held, size_t n_held, ps_err *err) {
+    const char *memory = f->memory;
+    uint64_t spool_bytes = f->spool_bytes;
+    f->memory = held;
+    f->spool_bytes = n_held;
+    ps_code code = take_blocks(f, NULL, 0, err);
+    f->memory = memory;
+    f->spool_bytes = spool_bytes;
     return code;
 }
 
@@ -345,12 +362,13 @@ static ps_code take_spool(ps_slot_files *f, bool *is_one, ps_err *err) {
         return ps_fail_nomem(err);
     }
     *is_one = take_spool_header(f, w);
-    ps_code code = *is_one ? take_blocks(f, w, err) : PS_OK;
+    ps_code code = *is_one ? take_blocks(f, w, sizeof(ps_spool_header), err) : PS_OK;
     ps_free(w);
     return code;
 }
 
-static ps_code open_files(ps_slot_files *f, const char *dir, ps_arena *arena, ps_err *err) {
+static ps_code open_files(ps_slot_files *f, const char *dir, const char *held, size_t n_held,
+                          ps_arena *arena, ps_err *err) {
     const char *spool = ps_path_join(arena, dir, "events.spool");
     if (spool == NULL) {
         return ps_fail_nomem(err);
@@ -366,6 +384,10 @@ static ps_code open_files(ps_slot_files *f, const char *dir, ps_arena *arena, ps
     size_t n_rings = 0;
     if (code == PS_OK && f->error != 0) {
         code = ps_fail_system(err, spool, "cannot read", f->error);
+    }
+    if (code == PS_OK && n_held > 0) {
+        f->has_held = true;
+        code = take_held(f, held, n_held, err);
     }
     if (code == PS_OK) {
         code = take_ring_files(f, dir, has_spool, &n_rings, arena, err);
@@ -389,11 +411,12 @@ static void finish_slot(ps_slot_files *f) {
     }
 }
 
-ps_code ps_slot_files_open(ps_slot_files *f, const char *dir, ps_err *err) {
+ps_code ps_slot_files_open(ps_slot_files *f, const char *dir, const char *held, size_t n_held,
+                           ps_err *err) {
     *f = (ps_slot_files){.header = {.rank = -1}, .spool = -1};
     ps_arena arena;
     ps_arena_init(&arena);
-    ps_code code = open_files(f, dir, &arena, err);
+    ps_code code = open_files(f, dir, held, n_held, &arena, err);
     ps_arena_fini(&arena);
     if (code != PS_OK) {
         ps_slot_files_close(f);
@@ -472,10 +495,12 @@ static const ps_segment *segment_here(ps_slot_walk *w, bool over_gap) {
             if (!over_gap) {
                 return NULL;
             }
-            ps_slot_files_damage(
-                w->files, (s->first - w->position) * sizeof(ps_slot),
-                "ring %u, slots %llu to %llu: neither in the spool nor in the ring", w->ring,
-                (unsigned long long)w->position, (unsigned long long)s->first);
+            if (!ring->has_lost) {
+                ps_slot_files_damage(
+                    w->files, (s->first - w->position) * sizeof(ps_slot),
+                    "ring %u, slots %llu to %llu: neither in the spool nor in the ring", w->ring,
+                    (unsigned long long)w->position, (unsigned long long)s->first);
+            }
             w->position = s->first;
         }
         return s;

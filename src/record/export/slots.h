@@ -27,6 +27,7 @@ typedef struct ps_ring_slots {
     size_t n, cap;
     uint32_t tid;    /* of the thread that used it last, set by who decodes */
     bool has_header; /* the ring itself was there */
+    bool has_lost; /* blocks of it were in the memory of a process that is gone: counted in drops */
     uint64_t drops[PS_N_DROPS];
     uint64_t block_drops; /* of all kinds, as the last block of the spool says */
 } ps_ring_slots;
@@ -52,6 +53,7 @@ typedef struct ps_slot_files {
     int spool;          /* open file, -1 none */
     const char *memory; /* the spool, for tests and fuzzing; or NULL */
     uint64_t spool_bytes;
+    bool has_held; /* blocks in the memory of this process are known */
     int error;     /* errno of a read that failed, 0 none: what was read is not all */
     char **pieces; /* what rings held */
     size_t n_pieces, cap_pieces;
@@ -60,8 +62,11 @@ typedef struct ps_slot_files {
     char place[160]; /* of the first damage */
 } ps_slot_files;
 
-/* `dir` is FRAMEWORK. PS_NOT_FOUND when there is no recording, PS_SYNTAX when nothing of it can be read. */
-PS_MUST_USE ps_code ps_slot_files_open(ps_slot_files *f, const char *dir, ps_err *err);
+/* `dir` is FRAMEWORK. `held`: blocks that the spool could not take, in the memory of the process that recorded, which must stay; NULL
+ * in any other: what they had is lost then, and counted. PS_NOT_FOUND when there is no recording, PS_SYNTAX when nothing of it can be
+ * read. */
+PS_MUST_USE ps_code ps_slot_files_open(ps_slot_files *f, const char *dir, const char *held,
+                                       size_t n_held, ps_err *err);
 PS_MUST_USE ps_code ps_slot_files_memory(ps_slot_files *f, const void *spool, size_t bytes,
                                          ps_err *err);
 void ps_slot_files_close(ps_slot_files *f);

@@ -7,7 +7,7 @@
 
 int64_t ps_export_string(ps_export *e, const char *text, size_t n) {
     uint32_t id = ps_texts_add(&e->strings, text, n);
-    e->out_of_memory = e->out_of_memory || id == UINT32_MAX;
+    e->out_of_memory = e->out_of_memory || id == PS_TEXTS_NO_MEMORY;
     return id;
 }
 
@@ -15,7 +15,9 @@ int64_t ps_export_text(ps_export *e, uint32_t text) {
     if (e->string_of_text[text] == 0) {
         size_t n = 0;
         const char *bytes = ps_capture_text(e->c, text, &n);
-        e->string_of_text[text] = (uint32_t)ps_export_string(e, bytes, n) + 1;
+        uint32_t id = ps_texts_refer(&e->strings, bytes, n); /* the capture outlives the export */
+        e->out_of_memory = e->out_of_memory || id == PS_TEXTS_NO_MEMORY;
+        e->string_of_text[text] = id + 1;
     }
     return (int64_t)e->string_of_text[text] - 1;
 }

@@ -248,6 +248,25 @@ int64_t ps_export_graph(ps_export *e, uint32_t row) {
     return ps_export_string(e, name, (size_t)n);
 }
 
+int64_t ps_export_task_name(ps_export *e, const ps_task *t) {
+    const ps_device_rows *d = ps_capture_device(e->c);
+    switch (t->what) {
+    case PS_TASK_MARK:
+        return t->row;
+    case PS_TASK_OPERATOR:
+        return ps_export_text(e, ps_capture_events(e->c)->message[t->row]);
+    case PS_TASK_KERNEL:
+    case PS_TASK_COMMUNICATION:
+        return d->name[t->row] != PS_NO_TEXT ? ps_export_kernel(e, d->name[t->row])
+                                             : ps_export_string(e, "kernel", 6);
+    case PS_TASK_GRAPH:
+        return ps_export_graph(e, t->row);
+    default:
+        return t->what == PS_TASK_COPY ? ps_export_string(e, "MEMCPY_ASYNC", 12)
+                                       : ps_export_string(e, "MEMSET", 6);
+    }
+}
+
 /* All kernels of a replay in one. */
 static ps_code put_graph(ps_export *e, size_t task, int64_t none, ps_err *err) {
     int64_t name = ps_export_graph(e, e->tasks[task].row);

@@ -69,31 +69,42 @@ static bool grow_text_slots(ps_texts *t) {
     return true;
 }
 
-uint32_t ps_texts_add(ps_texts *t, const char *text, size_t n) {
+static uint32_t put_text(ps_texts *t, const char *text, size_t n, bool copies) {
     if (n > UINT32_MAX - 1 || ((t->n + 1) * 2 > t->n_slots && !grow_text_slots(t))) {
-        return UINT32_MAX;
+        return PS_TEXTS_NO_MEMORY;
     }
     uint32_t hash = hash_of(text, n);
     size_t slot = text_slot_of(t, hash, text, n);
     if (t->slots[slot] != 0) {
         return t->slots[slot] - 1;
     }
+    if (t->most > 0 && t->n >= t->most) {
+        return PS_TEXTS_FULL;
+    }
     const size_t most = UINT32_MAX - 2;
     if (!ps_grow(&t->text, &t->cap_text, t->n + 1, most, sizeof *t->text) ||
         !ps_grow(&t->length, &t->cap_length, t->n + 1, most, sizeof *t->length) ||
         !ps_grow(&t->hash, &t->cap_hash, t->n + 1, most, sizeof *t->hash)) {
-        return UINT32_MAX;
+        return PS_TEXTS_NO_MEMORY;
     }
-    char *copy = ps_arena_strndup(&t->bytes, text, n);
-    if (copy == NULL) {
-        return UINT32_MAX;
+    const char *kept = copies ? ps_arena_strndup(&t->bytes, text, n) : text;
+    if (kept == NULL) {
+        return PS_TEXTS_NO_MEMORY;
     }
     uint32_t id = (uint32_t)t->n++;
-    t->text[id] = copy;
+    t->text[id] = kept;
     t->length[id] = (uint32_t)n;
     t->hash[id] = hash;
     t->slots[slot] = id + 1;
     return id;
+}
+
+uint32_t ps_texts_add(ps_texts *t, const char *text, size_t n) {
+    return put_text(t, text, n, true);
+}
+
+uint32_t ps_texts_refer(ps_texts *t, const char *text, size_t n) {
+    return put_text(t, text, n, false);
 }
 
 uint64_t ps_stable_hash(const char *text) {

@@ -270,7 +270,8 @@ static const struct {
 } LAUNCHERS[] = {{"RANK", "WORLD_SIZE"},
                  {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
                  {"PMI_RANK", "PMI_SIZE"},
-                 {"SLURM_PROCID", "SLURM_NTASKS"}};
+                 {"SLURM_PROCID", "SLURM_NTASKS"},
+                 {"PADDLE_TRAINER_ID", "PADDLE_TRAINERS_NUM"}};
 enum { N_LAUNCHERS = sizeof LAUNCHERS / sizeof *LAUNCHERS };
 
 static bool read_variable(const char *name, int64_t least, int *out) {

@@ -124,6 +124,8 @@ typedef struct ps_device_more { /* in the place of a slot */
 
 #define PS_RING_HEADER_BYTES 4096
 
+enum { PS_MAX_RINGS = 128 }; /* of a recording */
+
 enum {
 #define X(name, key, text, lost) PS_DROP_##name,
 #include "record/ring/drops.def"
@@ -141,6 +143,8 @@ typedef struct ps_ring_header {
     _Alignas(64) _Atomic uint64_t tail;                /* slots in the spool, by the writer */
     _Alignas(64) _Atomic uint64_t drops[PS_MAX_DROPS]; /* by the producer */
     _Atomic uint64_t n_ranges, n_marks, n_ops, n_device;
+    /* By the writer: below `tail`, but in the memory of the process only (a full disk), and so lost when it dies. */
+    _Atomic uint64_t held_slots, held_events;
 } ps_ring_header;
 
 _Static_assert(sizeof(ps_slot) == 32, "a slot is half a cache line");

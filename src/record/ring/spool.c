@@ -55,16 +55,16 @@ static bool grow_spool(ps_spool *s, size_t need, size_t limit) {
     return true;
 }
 
-static bool put_memory(ps_spool *s, const struct iovec *pieces, int n_pieces, size_t n_bytes,
-                       bool reserve) {
-    if (!grow_spool(s, (size_t)s->bytes + n_bytes,
-                    (size_t)s->max_bytes + (reserve ? RESERVED_BYTES : 0))) {
+/* Behind the first `at` bytes. */
+static bool put_memory(ps_spool *s, size_t at, const struct iovec *pieces, int n_pieces,
+                       size_t n_bytes, size_t limit) {
+    if (!grow_spool(s, at + n_bytes, limit)) {
         return false;
     }
     for (int i = 0; i < n_pieces; i++) {
         if (pieces[i].iov_len > 0) {
-            memcpy(s->memory + s->bytes, pieces[i].iov_base, pieces[i].iov_len);
-            s->bytes += pieces[i].iov_len;
+            memcpy(s->memory + at, pieces[i].iov_base, pieces[i].iov_len);
+            at += pieces[i].iov_len;
         }
     }
     return true;
@@ -172,21 +172,98 @@ static bool put_spool_file(ps_spool *s, struct iovec *pieces, int n_pieces, size
     return true;
 }
 
-static bool put_spool(ps_spool *s, struct iovec *pieces, int n_pieces, bool reserve) {
-    size_t n_bytes = 0;
-    for (int i = 0; i < n_pieces; i++) {
-        n_bytes += pieces[i].iov_len;
+static bool put_spool(ps_spool *s, struct iovec *pieces, int n_pieces, size_t n_bytes,
+                      bool reserve) {
+    bool ok = false;
+    if (s->fd >= 0) {
+        ok = put_spool_file(s, pieces, n_pieces, n_bytes, reserve);
+    } else {
+        size_t limit = (size_t)s->max_bytes + (reserve ? RESERVED_BYTES : 0);
+        ok = put_memory(s, (size_t)s->bytes, pieces, n_pieces, n_bytes, limit);
+        s->bytes += ok ? n_bytes : 0;
     }
-    bool ok = s->fd >= 0 ? put_spool_file(s, pieces, n_pieces, n_bytes, reserve)
-                         : put_memory(s, pieces, n_pieces, n_bytes, reserve);
     if (!ok) {
         s->error = errno;
         s->retry_ns = ps_mono_ns() + RETRY_NS;
     }
-    if (!reserve) {
-        s->full = !ok;
-    }
     return ok;
+}
+
+/* --- blocks that are held ---------------------------------------------------------------------------------------------- */
+
+/* What a block has of a ring, where events that may be missing in the end are counted as rings that are full count them. */
+static ps_held content_of(const ps_slot *slots, uint64_t n_slots) {
+    ps_held held = {.slots = n_slots};
+    for (uint64_t i = 0; i < n_slots; i += 1u + slots[i].n_more) {
+        unsigned kind = slots[i].kind;
+        held.events += kind == PS_REC_MARK || kind == PS_REC_RANGE_START || kind == PS_REC_PUSH ||
+                       kind == PS_REC_OP_BEGIN || kind == PS_REC_STEP_BEGIN;
+    }
+    return held;
+}
+
+static bool can_hold(const ps_spool *s) {
+    return s->fd >= 0 && !s->capped && s->max_held > 0;
+}
+
+/* Ring 0 keeps what it has: it is little, and the rest is understood by it. */
+static bool may_hold(const ps_spool *s, uint32_t number) {
+    return can_hold(s) && number > 0 && number < PS_MAX_RINGS;
+}
+
+static bool hold_block(ps_spool *s, ps_ring *ring, uint32_t number, const struct iovec *pieces,
+                       int n_pieces, size_t n_bytes) {
+    if (!put_memory(s, s->held, pieces, n_pieces, n_bytes, (size_t)s->max_held)) {
+        return false;
+    }
+    const char *block = s->memory + s->held;
+    ps_held added = content_of((const ps_slot *)(const void *)(block + sizeof(ps_block_header)),
+                               (n_bytes - sizeof(ps_block_header)) / sizeof(ps_slot));
+    ps_held *held = &s->of_ring[number];
+    s->held += n_bytes;
+    *held = (ps_held){.slots = held->slots + added.slots, .events = held->events + added.events};
+    ps_spool_tell_held(s, ring, number);
+    return true;
+}
+
+void ps_spool_tell_held(const ps_spool *s, ps_ring *ring, uint32_t number) {
+    if (number < PS_MAX_RINGS) {
+        const ps_held *held = &s->of_ring[number];
+        atomic_store_explicit(&ring->header->held_slots, held->slots, memory_order_relaxed);
+        atomic_store_explicit(&ring->header->held_events, held->events, memory_order_relaxed);
+    }
+}
+
+static size_t block_bytes(const ps_block_header *block) {
+    return sizeof *block + (size_t)block->n_slots * sizeof(ps_slot);
+}
+
+bool ps_spool_flush(ps_spool *s) {
+    if (s->fd < 0 || s->held == 0 || ps_mono_ns() < s->retry_ns) {
+        return false;
+    }
+    size_t done = 0;
+    while (done < s->held) {
+        const ps_block_header *block = (const void *)(s->memory + done);
+        size_t n_bytes = block_bytes(block);
+        struct iovec piece = {.iov_base = s->memory + done, .iov_len = n_bytes};
+        if (!put_spool(s, &piece, 1, n_bytes, false)) {
+            break;
+        }
+        ps_held gone = content_of((const ps_slot *)(const void *)(block + 1), block->n_slots);
+        s->of_ring[block->ring].slots -= gone.slots;
+        s->of_ring[block->ring].events -= gone.events;
+        done += n_bytes;
+    }
+    s->held -= done;
+    memmove(s->memory, s->memory + done, s->held);
+    if (s->held == 0) {
+        (void)munmap(s->memory, s->cap);
+        ps_memory_give(s->cap);
+        s->memory = NULL;
+        s->cap = 0;
+    }
+    return done > 0;
 }
 
 /* --- what others call ------------------------------------------------------------------------------------------------ */
@@ -201,7 +278,7 @@ bool ps_spool_open(ps_spool *s, const char *dir, const ps_spool_header *header,
     }
     ps_spool_header copy = *header;
     struct iovec piece = {.iov_base = &copy, .iov_len = sizeof copy};
-    if (put_spool(s, &piece, 1, false)) {
+    if (put_spool(s, &piece, 1, sizeof copy, false)) {
         return true;
     }
     ps_spool_close(s);
@@ -211,7 +288,8 @@ bool ps_spool_open(ps_spool *s, const char *dir, const ps_spool_header *header,
 uint64_t ps_spool_take(ps_spool *s, ps_ring *ring, uint32_t number) {
     bool limited = s->fd < 0 || s->capped;
     bool reserve = number == 0 && limited;
-    if (s->full && !reserve && ps_mono_ns() < s->retry_ns) {
+    bool waits = s->retry_ns > 0 && ps_mono_ns() < s->retry_ns;
+    if (waits && !reserve && !may_hold(s, number)) {
         return 0;
     }
     ps_ring_header *h = ring->header;
@@ -233,7 +311,18 @@ uint64_t ps_spool_take(ps_spool *s, ps_ring *ring, uint32_t number) {
         {.iov_base = &block, .iov_len = sizeof block},
         {.iov_base = &ring->slots[at], .iov_len = (size_t)before_wrap * sizeof(ps_slot)},
         {.iov_base = ring->slots, .iov_len = (size_t)(n - before_wrap) * sizeof(ps_slot)}};
-    if (!put_spool(s, pieces, n > before_wrap ? 3 : 2, reserve)) {
+    int n_pieces = n > before_wrap ? 3 : 2;
+    size_t n_bytes = sizeof block + (size_t)n * sizeof(ps_slot);
+    struct iovec left[3];
+    memcpy(left, pieces, sizeof left);
+    bool ok = (reserve || !waits) && put_spool(s, left, n_pieces, n_bytes, reserve);
+    if (!ok && may_hold(s, number)) {
+        ok = hold_block(s, ring, number, pieces, n_pieces, n_bytes);
+    }
+    if (!reserve && (ok || number > 0 || !can_hold(s))) {
+        s->full = !ok;
+    }
+    if (!ok) {
         return 0;
     }
     atomic_store_explicit(&h->tail, tail + n, memory_order_release);

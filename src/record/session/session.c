@@ -340,7 +340,8 @@ static void add_ring(void *context, ps_ring *ring, uint32_t number) {
     }
     sums->all_in_files = sums->all_in_files && ring->in_file;
     if (sums->undrained != NULL && number < PS_MAX_RINGS) {
-        sums->undrained[number] = look_session(&h->head) != look_session(&h->tail);
+        sums->undrained[number] =
+            look_session(&h->head) != look_session(&h->tail) || look_session(&h->held_slots) > 0;
     }
 }
 
@@ -394,6 +395,12 @@ static void finish_take(ps_session_recording *take) {
         ps_rec_log(take->mapped
                        ? "the raw file is not complete: the files of the rings are kept with it"
                        : "events that found no room any more are lost");
+    }
+    if (take->spool.fd >= 0 && take->spool.held > 0) {
+        ps_rec_log(
+            "%zu bytes of events found no room in it: they are in memory until they are exported "
+            "(to another disk, or when there is room), and lost when the process ends before",
+            take->spool.held);
     }
 }
 

@@ -62,7 +62,7 @@ static ps_code make_target(ps_session_recording *take, const char *given, char *
 
 static ps_code read_take(const ps_session_recording *take, ps_capture **out, ps_err *err) {
     return take->on_disk
-               ? ps_capture_read(take->raw, out, err)
+               ? ps_capture_read_held(take->raw, take->spool.memory, take->spool.held, out, err)
                : ps_capture_read_memory(take->spool.memory, (size_t)take->spool.bytes, out, err);
 }
 

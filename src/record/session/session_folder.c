@@ -177,6 +177,7 @@ static bool place_on_disk(ps_session_recording *take, const ps_spool_header *hea
                                          sizeof take->folder, &err) == PS_OK &&
         make_parts(take, &err) && has_folder_room(take, &err)) {
         if (ps_spool_open(&take->spool, take->raw, header, take->config.max_disk)) {
+            take->spool.max_held = take->config.max_bytes / 2;
             return true;
         }
         errno = take->spool.error;
@@ -247,9 +248,10 @@ void ps_session_recording_remove_rings(const ps_session_recording *take, const b
 
 /* Files of <folder>/<sub> that begin like one of ours. */
 static void remove_files(const char *folder, const char *sub) {
-    static const char *const OURS[] = {"profiler_info", "profiler_metadata.json",
+    static const char *const OURS[] = {"profiler_info",           "profiler_metadata.json",
                                        "ascend_pytorch_profiler", "trace_view.json",
-                                       "recorder.log"};
+                                       "kernel_details.csv",      "op_statistic.csv",
+                                       "step_trace_time.csv",     "recorder.log"};
     char path[4096 + 1024];
     (void)snprintf(path, sizeof path, "%s/%s", folder, sub);
     DIR *dir = opendir(path);

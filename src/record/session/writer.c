@@ -33,7 +33,7 @@ static struct {
     ps_spool *spool;
     const ps_writer_hooks *hooks;
     int clock;
-    bool said_full;
+    bool said_full, said_held;
     bool exit_early; /* this recording's exit handler is before those of the driver */
     uint64_t next_anchor_ns;
     int64_t real_minus_mono_ns; /* at the last anchor */
@@ -58,7 +58,19 @@ static void say_capped(void) {
         (unsigned long long)(g.spool->bytes + g.spool->beside_bytes));
 }
 
+/* Not written yet, and not lost. */
+static void say_held(void) {
+    char text[128] = "";
+    if (g.spool->held > 0 && !g.said_held) {
+        g.said_held = true;
+        ps_rec_log(
+            "cannot write the raw file (%s): tried again every second; events are kept in memory meanwhile, at most %llu bytes of them",
+            strerror_r(g.spool->error, text, sizeof text), (unsigned long long)g.spool->max_held);
+    }
+}
+
 static void say_full(void) {
+    say_held();
     if (!g.spool->full || g.said_full) {
         return;
     }
@@ -69,7 +81,7 @@ static void say_full(void) {
     }
     char text[128] = "";
     const char *reason = strerror_r(g.spool->error, text, sizeof text);
-    if (g.spool->fd < 0) {
+    if (g.spool->fd < 0 || g.said_held) {
         ps_rec_log(
             "the memory for events is used up (option max_bytes): what does not fit into the rings "
             "any more is counted as ring_full");
@@ -79,6 +91,11 @@ static void say_full(void) {
             "rings meanwhile is counted as ring_full",
             reason);
     }
+}
+
+static void tell_held(void *unused, ps_ring *ring, uint32_t number) {
+    (void)unused;
+    ps_spool_tell_held(g.spool, ring, number);
 }
 
 static void add_file_bytes(void *bytes, ps_ring *ring, uint32_t number) {
@@ -91,6 +108,9 @@ static uint64_t take_all_writer(void) {
     uint64_t taken = 0;
     g.spool->beside_bytes = 0;
     ps_threads_each_ring(add_file_bytes, &g.spool->beside_bytes);
+    if (ps_spool_flush(g.spool)) {
+        ps_threads_each_ring(tell_held, NULL);
+    }
     ps_threads_each_ring(take_ring, &taken);
     say_full();
     if (ps_memory_refused() && !g.spool->full) {
@@ -166,6 +186,7 @@ bool ps_writer_start(ps_spool *spool, int clock, const ps_writer_hooks *hooks) {
     g.clock = clock;
     g.hooks = hooks;
     g.said_full = false;
+    g.said_held = false;
     atomic_store(&ps_full_drop, PS_DROP_RING_FULL);
     g.exit_early = false;
     g.has_anchor = false;

@@ -5,6 +5,7 @@
 
 #include "base/json_write.h"
 #include "base/num.h"
+#include "schedule/schedule.h"
 #include "write/out/wrap.h"
 #include "write/out/writers.h"
 #include "write/report/report_view.h"
@@ -210,7 +211,8 @@ static void put_layers(const char *layers, ps_buf *out) {
 /* "interleaved x 2", "1f1b (as it ran)", "dualpipe (2 copies)"; of what ran and has no name "as it ran" */
 static void name_plan(const ps_table *all, size_t row, char out[96]) {
     const char *schedule = ps_view_text(all, row, "schedule");
-    bool has_chunks = strncmp(schedule, "interleaved", 11) == 0;
+    const ps_schedule *known = ps_schedule_find(schedule);
+    bool has_chunks = known != NULL && (known->takes & PS_TAKES_CHUNKS) != 0;
     int n = snprintf(out, 64, "%s", schedule);
     if (has_chunks) {
         n += snprintf(out + n, 16, " x %d", (int)ps_view_int(all, row, "chunks"));

@@ -128,8 +128,9 @@ def other_schedules(program, folder):
         _, ran = scheduled(orders, split, "zb" in name, 2).run(1)
         predicted = row["step_ns"] / 1e6
         print(f"{name} x {row['chunks']}: {split}: predicted {predicted:.1f}, ran {ran:.1f} ms")
-        assert abs(predicted - ran) < 0.01 * ran, row
-    assert seen == {"1f1b", "gpipe", "interleaved", "zb-h1", "zb-h2", "interleaved-zb"}, seen
+        # What transfers take here adds up where no op of another piece fills their time.
+        assert abs(predicted - ran) < (0.02 if name == "looped-bfs" else 0.01) * ran, row
+    assert seen == {"1f1b", "gpipe", "interleaved", "zb-h1", "zb-h2", "interleaved-zb", "looped-bfs"}, seen
     assert frameworks == FRAMEWORKS, frameworks
     # A list of Pareto: whoever is not beaten is beaten by nobody.
     keys = ("step_ns", "layers_held", "weights")

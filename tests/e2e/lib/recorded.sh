@@ -9,7 +9,7 @@ forget_options() {
             *) unset "$name" ;;
         esac
     done
-    unset RANK OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID LD_PRELOAD NVTX_INJECTION64_PATH MSTX_INJECTION_PATH
+    unset RANK OMPI_COMM_WORLD_RANK PMI_RANK SLURM_PROCID PADDLE_TRAINER_ID LD_PRELOAD NVTX_INJECTION64_PATH MSTX_INJECTION_PATH
 }
 
 # control FOLDER WORDS...: runs the program with that output folder below $T; the streams are $T/stdout and $T/stderr.

@@ -14,7 +14,7 @@ from worker_timeline import Job, orders_of
 CAUSES = ("none", "worker", "stage split", "links", "sequence lengths", "host")
 # simulate plants no pauses of the host.
 OF_MARKS = CAUSES[:-1]
-ALL_SCHEDULES = ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "interleaved-zb", "dualpipe", "dualpipev")
+ALL_SCHEDULES = ("gpipe", "1f1b", "interleaved", "zb-h1", "zb-h2", "zb-v", "interleaved-zb", "dualpipe", "dualpipev", "looped-bfs")
 # Schedules whose stages pass their results on in order, as timelines of workers do.
 SCHEDULES = ("1f1b", "gpipe", "interleaved", "zb-h1", "zb-h2", "interleaved-zb")
 

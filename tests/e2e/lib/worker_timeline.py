@@ -148,7 +148,7 @@ def orders_of(program, folder, schedule, p, m, chunks):
     path = f"{folder}/{schedule}-{p}-{m}-{chunks}.json"
     if not os.path.exists(path):
         subprocess.run([program, "simulate", schedule, "--pp", str(p), "--microbatches", str(m), "-o", path,
-                        *(["--chunks", str(chunks)] if "interleaved" in schedule else [])],
+                        *(["--chunks", str(chunks)] if schedule in ("interleaved", "interleaved-zb", "looped-bfs") else [])],
                        check=True, stdout=subprocess.DEVNULL)
     chart = json.load(open(path))
     kinds = {"F": "F", "B": "B", "BI": "B", "BW": "W"}

@@ -11,7 +11,8 @@ import sys
 
 SCHEDULES = {"gpipe": ("ScheduleGPipe", "plain"), "1f1b": ("Schedule1F1B", "plain"),
              "interleaved": ("ScheduleInterleaved1F1B", "loop"),
-             "interleavedzb": ("ScheduleInterleavedZeroBubble", "loop"), "dualpipev": ("ScheduleDualPipeV", "v")}
+             "interleavedzb": ("ScheduleInterleavedZeroBubble", "loop"), "dualpipev": ("ScheduleDualPipeV", "v"),
+             "loopedbfs": ("ScheduleLoopedBFS", "loop")}
 MICROBATCHES, ROWS, WIDTH = 4, 8, 16
 
 
@@ -27,6 +28,54 @@ def note_actions(stages, actions):
         stage.forward_one_chunk = noted(stage.forward_one_chunk, "F")
         stage.backward_one_chunk = noted(stage.backward_one_chunk, "B")
         stage.backward_weight_one_chunk = noted(stage.backward_weight_one_chunk, "W")
+
+
+def register_functions(schedule, actions):
+    """Functions of the program's for all that is computed, which go round the methods of the stages, as torchtitan's graph_pp does."""
+    from torch.distributed.pipelining import schedules as s
+
+    stages = {stage.stage_index: stage for stage in schedule._stages}
+
+    def receive(works, action):
+        for work in works.pop((action.stage_index, action.microbatch_index), []):
+            work.wait()
+
+    def forward(action, ctx):
+        stage, k = stages[action.stage_index], action.microbatch_index
+        actions.append("PP:" + str(action))
+        receive(schedule.fwd_recv_ops, action)
+        output = type(stage).forward_one_chunk(stage, k, ctx.arg_mbs[k], ctx.kwarg_mbs[k])
+        schedule._maybe_compute_loss(stage, output, ctx.target_mbs, k, {})
+        if stage.stage_index + 1 in stages:
+            stages[stage.stage_index + 1].set_local_fwd_input(output, k)
+
+    def backward(action, ctx):
+        stage, k = stages[action.stage_index], action.microbatch_index
+        full = action.computation_type == s.FULL_BACKWARD
+        actions.append("PP:" + str(action))
+        receive(schedule.bwd_recv_ops, action)
+        schedule.backward_counter[stage.stage_index] += full
+        type(stage).backward_one_chunk(stage, k, loss=schedule._maybe_get_loss(stage, k), full_backward=full,
+                                       last_backward=full and schedule.backward_counter[stage.stage_index] == MICROBATCHES)
+        if stage.stage_index - 1 in stages:
+            stages[stage.stage_index - 1].set_local_bwd_input(stage.get_local_bwd_output(k), k)
+
+    def weight(action, ctx):
+        stage = stages[action.stage_index]
+        actions.append("PP:" + str(action))
+        schedule.backward_counter[stage.stage_index] += 1
+        type(stage).backward_weight_one_chunk(stage, action.microbatch_index,
+                                              last_backward=schedule.backward_counter[stage.stage_index] == MICROBATCHES)
+
+    def both(action, ctx):
+        at = len(actions)
+        for part in action.sub_actions:
+            (forward if part.computation_type == s.FORWARD else backward)(part, ctx)
+        actions[at:] = ["PP:" + str(action)]
+
+    for kind, function in ((s.FORWARD, forward), (s.FULL_BACKWARD, backward), (s.BACKWARD_INPUT, backward), (s.BACKWARD_WEIGHT, weight),
+                           (s.OVERLAP_F_B, both)):
+        schedule.register_custom_function(kind, function)
 
 
 def run(rank, name, ranks, labels, port, folder):
@@ -57,7 +106,12 @@ def run(rank, name, ranks, labels, port, folder):
     make = getattr(schedules, class_name)
     loss = torch.nn.MSELoss()
     schedule = make(stages[0] if lie == "plain" else stages, MICROBATCHES, loss_fn=loss)
-    recording = pipescope.pipelining.record(schedule, labels=labels)
+    if labels == "functions":
+        if not hasattr(schedule, "register_custom_function"):
+            dist.destroy_process_group()
+            return  # a release without them
+        register_functions(schedule, actions)
+    recording = pipescope.pipelining.record(schedule, labels="marks" if labels == "marks" else "actions")
     pipescope.pipelining.record(schedule)  # once is enough
 
     batch, target = (torch.randn(MICROBATCHES * ROWS, WIDTH) for _ in range(2))

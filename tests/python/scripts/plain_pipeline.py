@@ -21,11 +21,13 @@ class Stage(PipelineStage):
 
     def backward_one_chunk(self, chunk, *args, **kwargs):
         full = kwargs.get("full_backward", args[1] if len(args) > 1 else True)
-        actions.append("PP:%d%s%d" % (self.stage_index, "B" if full else "I", chunk))
+        if self.has_backward:
+            actions.append("PP:%d%s%d" % (self.stage_index, "B" if full else "I", chunk))
         return super().backward_one_chunk(chunk, *args, **kwargs)
 
     def backward_weight_one_chunk(self, chunk, *args, **kwargs):
-        actions.append("PP:%dW%d" % (self.stage_index, chunk))
+        if self.has_backward:
+            actions.append("PP:%dW%d" % (self.stage_index, chunk))
         return super().backward_weight_one_chunk(chunk, *args, **kwargs)
 
 
@@ -47,6 +49,12 @@ def main():
         schedule.step(*([batch] if any(s.is_first for s in stages) else []),
                       **({"target": batch} if any(s.is_last for s in stages) else {}))
         dist.barrier()
+        if os.environ.get("EVALUATES"):
+            n = len(actions)
+            schedule.eval(*([batch] if any(s.is_first for s in stages) else []),
+                          **({"target": batch} if any(s.is_last for s in stages) else {}))
+            assert len(actions) == n + MICROBATCHES * len(stages)
+            dist.barrier()
     with open(os.path.join(os.environ["FOLDER"], "ran_%d.json" % rank), "w", encoding="utf-8") as file:
         json.dump(actions, file)
     dist.destroy_process_group()

@@ -24,7 +24,7 @@ import {
 
 /** Which schedules listen to which variant (docs/commands/simulate.md). */
 const TAKES: Record<"chunks" | "group" | "overlap" | "tail", readonly string[]> = {
-  chunks: ["interleaved", "interleaved-zb"],
+  chunks: ["interleaved", "interleaved-zb", "looped-bfs"],
   group: ["interleaved", "interleaved-zb"],
   overlap: ["interleaved"],
   tail: ["dualpipev"],

@@ -1,0 +1,168 @@
+"""Pipelines of Paddle's dynamic graph (fleet.distributed_model of a PipelineLayer):
+
+    import pipescope
+    pipescope.paddle.record()            # before training starts
+
+Each forward and backward of a microbatch becomes a range with a device side, PP:1F3, PP:1B3 (docs/marks.md): _forward_step and
+_backward_step of PipelineParallel, which its schedules (1F1B, interleaved, FthenB) share; the stage is counted over the whole model. Receiving
+and sending are outside. The first train_batch notes microbatches and stages (metadata pp_info, distributed_args).
+
+Microbatches of a chunk come in order, counted from 0 in each train_batch; a backward is of the forward whose output it is given.
+"""
+import functools
+import importlib
+import json
+
+from pipescope import _jobs, _metadata, _say
+
+MODULE = "paddle.distributed.fleet.meta_parallel.pipeline_parallel"
+# Class of Paddle -> name of the schedule as pipescope knows it. The first that an engine is.
+SCHEDULES = (("PipelineParallelWithInterleaveFthenB", None), ("PipelineParallelWithInterleave", "interleaved"), ("PipelineParallel", "1f1b"))
+
+
+class Recording:
+    """What record() gives back; remove() puts the functions back."""
+
+    def __init__(self):
+        self._undo = []
+
+    def remove(self):
+        while self._undo:
+            self._undo.pop()()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.remove()
+        return False
+
+
+class _Places:
+    """Of the batch that an engine runs."""
+
+    __slots__ = ("n", "of_output")
+
+    def __init__(self):
+        self.n = {}  # chunk -> forwards so far
+        self.of_output = {}  # id of an output -> (chunk, microbatch, the output: its id is nobody else's meanwhile)
+
+
+def _places_of(engine):
+    places = vars(engine).get("_pipescope_places")
+    if places is None:
+        places = engine._pipescope_places = _Places()
+    return places
+
+
+def _tensors(value):
+    """Those of an output: a tensor, or some in tuples, lists and dicts."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _tensors(part)
+    elif value is not None:
+        yield value
+
+
+def _run(engine, kind, place, stream, call):
+    if place is None or not _jobs.is_on():
+        return call()
+    chunk, microbatch = place
+    stages = int(engine.num_stages)
+    message = "PP:%d%s%d" % (chunk * stages + int(engine.stage_id), kind, microbatch)
+    suffix = str(chunk) if getattr(engine, "num_model_chunks", 1) > 1 else ""
+    with _jobs.job(_jobs.TYPES[kind] + suffix, microbatch, stream, message):
+        return call()
+
+
+def _chunk_of(args, kwargs, at):
+    chunk = kwargs.get("chunk_id", args[at] if len(args) > at else None)
+    return chunk if isinstance(chunk, int) else 0
+
+
+def _forward(function, stream):
+    @functools.wraps(function)
+    def wrapper(self, *args, **kwargs):
+        places, chunk = _places_of(self), _chunk_of(args, kwargs, 2)
+        microbatch = places.n.get(chunk, 0)
+        places.n[chunk] = microbatch + 1
+        result = _run(self, "F", (chunk, microbatch), stream, lambda: function(self, *args, **kwargs))
+        for tensor in _tensors(result):
+            places.of_output[id(tensor)] = (chunk, microbatch, tensor)
+        return result
+
+    wrapper.pipescope_wraps = function
+    return wrapper
+
+
+def _backward(function, stream):
+    @functools.wraps(function)
+    def wrapper(self, *args, **kwargs):
+        output = kwargs.get("output_tensor", args[1] if len(args) > 1 else None)
+        found = [_places_of(self).of_output.pop(id(tensor), None) for tensor in _tensors(output)]
+        place = next((place[:2] for place in found if place is not None), None)
+        return _run(self, "B", place, stream, lambda: function(self, *args, **kwargs))
+
+    wrapper.pipescope_wraps = function
+    return wrapper
+
+
+def _batch(function, trains):
+    """train_batch, eval_batch: microbatches count from 0."""
+    @functools.wraps(function)
+    def wrapper(self, *args, **kwargs):
+        self._pipescope_places = _Places()
+        if trains:
+            _note(self)
+            _jobs.begin_step()
+        try:
+            return function(self, *args, **kwargs)
+        finally:
+            self._pipescope_places = _Places()
+            _jobs.end_step()
+
+    wrapper.pipescope_wraps = function
+    return wrapper
+
+
+def _note(engine):
+    """What the engine knows of itself. Never raises."""
+    try:
+        if "_pipescope_noted" in vars(engine):
+            return
+        engine._pipescope_noted = True
+        names = [c.__name__ for c in type(engine).__mro__]
+        schedule = next((of for name, of in SCHEDULES if name in names), None)
+        info = {"pp_type": schedule} if schedule else {}
+        info["microbatch_num"] = int(engine.accumulate_steps)
+        _metadata.add_default_json("pp_info", json.dumps(info))
+        _metadata.add_default_json("distributed_args", json.dumps({"pipeline_model_parallel_size": int(engine.num_stages)}))
+    except Exception as error:
+        _say.warn_once("paddle-note", "Paddle's sizes could not be read: %s: %s", type(error).__name__, error)
+
+
+def _put_on(recording, cls, name, make):
+    function = vars(cls).get(name)
+    if callable(function) and not hasattr(function, "pipescope_wraps"):
+        setattr(cls, name, make(function))
+        recording._undo.append(functools.partial(setattr, cls, name, function))
+
+
+def record(module=None, stream="current"):
+    """Labels the pipelines of Paddle's dynamic graph. `module`: paddle.distributed.fleet.meta_parallel.pipeline_parallel, or one like it.
+    Does so once however often it is called; never raises."""
+    recording = Recording()
+    try:
+        module = importlib.import_module(MODULE) if module is None else module
+        base = module.PipelineParallel
+        _put_on(recording, base, "_forward_step", lambda f: _forward(f, stream))
+        _put_on(recording, base, "_backward_step", lambda f: _backward(f, stream))
+        for cls in list(vars(module).values()):
+            if isinstance(cls, type) and issubclass(cls, base):
+                _put_on(recording, cls, "train_batch", lambda f: _batch(f, True))
+                _put_on(recording, cls, "eval_batch", lambda f: _batch(f, False))
+    except Exception as error:
+        _say.warn_once("paddle", "Paddle's pipelines could not be labelled: %s: %s", type(error).__name__, error)
+    return recording
