@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
+#include "query/capture_schema.h"
 #include "query/collect.h"
 #include "query/schema_text.h"
 #include "query/sql.h"
@@ -151,11 +152,26 @@ static ps_code write_text(ps_cli *cli, ps_sql *sql, const char *statement, const
     return code;
 }
 
+static ps_table_part_fn *const PARTS[] = {[AS_CSV] = ps_write_table_csv_part,
+                                          [AS_JSON] = ps_write_table_json_part,
+                                          [AS_JSONL] = ps_write_table_jsonl_part};
+
+/* The tables that the capture has; an exit status. */
+static int write_schema(ps_cli *cli, ps_sql *sql) {
+    ps_err err = PS_ERR_INIT;
+    ps_table *t = ps_sql_capture_schema(sql, &err);
+    ps_buf text = {0};
+    ps_text_style style = ps_cli_style(cli);
+    form as = form_of(cli);
+    ps_code code = t == NULL       ? err.code
+                   : as == AS_TEXT ? ps_write_table_text(t, &style, &text, &err)
+                                   : PARTS[as](t, 0, t->n_rows, &text, &err);
+    ps_table_free(t);
+    return ps_cli_end_output(cli, ps_cli_text(cli, "output"), &text, code, &err);
+}
+
 static ps_code answer(ps_cli *cli, ps_sql *sql, const char *statement, const char *name,
                       ps_err *err) {
-    static ps_table_part_fn *const PARTS[] = {[AS_CSV] = ps_write_table_csv_part,
-                                              [AS_JSON] = ps_write_table_json_part,
-                                              [AS_JSONL] = ps_write_table_jsonl_part};
     form as = form_of(cli);
     ps_code code = as == AS_TEXT ? write_text(cli, sql, statement, name, err)
                                  : write_rows(cli, sql, statement, name, PARTS[as], err);
@@ -167,8 +183,8 @@ static ps_code answer(ps_cli *cli, ps_sql *sql, const char *statement, const cha
 
 /* --- the command ------------------------------------------------------------------------------------------------- */
 
-/* What could not be read, and what was odd; an exit status. */
-static int report_reading(ps_cli *cli, const ps_sql *sql, const ps_cluster *cluster) {
+/* What could not be read, and with `runs` what analyses met; an exit status. */
+static int report_reading(ps_cli *cli, const ps_sql *sql, const ps_cluster *cluster, bool runs) {
     size_t n_failed = 0;
     for (size_t i = 0; i < cluster->n_ranks; i++) {
         const ps_err *err = ps_sql_unread(sql, i);
@@ -181,7 +197,7 @@ static int report_reading(ps_cli *cli, const ps_sql *sql, const ps_cluster *clus
         }
     }
     bool any = ps_sql_n_read(sql) > 0;
-    for (size_t i = 0; i < ps_sql_n_runs(sql); i++) {
+    for (size_t i = 0; runs && i < ps_sql_n_runs(sql); i++) {
         const ps_run *run = ps_sql_run_at(sql, i);
         if (run != NULL) {
             ps_report_ranks(cli, run);
@@ -193,6 +209,7 @@ static int report_reading(ps_cli *cli, const ps_sql *sql, const ps_cluster *clus
     return n_failed == 0 ? PS_EXIT_OK : any ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
 }
 
+/* The statement, or (NULL) the tables that the capture has. */
 static int ask(ps_cli *cli, const ps_cluster *cluster, const ps_sql_opts *opts,
                const char *statement, const char *name) {
     ps_err err = PS_ERR_INIT;
@@ -200,11 +217,12 @@ static int ask(ps_cli *cli, const ps_cluster *cluster, const ps_sql_opts *opts,
     if (sql == NULL) {
         return ps_cli_fail(cli, &err);
     }
-    ps_code code = answer(cli, sql, statement, name, &err);
-    int status = report_reading(cli, sql, cluster);
-    status = code == PS_OK ? status : ps_cli_fail(cli, &err);
+    int said = statement == NULL ? write_schema(cli, sql) : PS_EXIT_OK;
+    ps_code code = statement != NULL ? answer(cli, sql, statement, name, &err) : PS_OK;
+    int status = report_reading(cli, sql, cluster, statement != NULL);
     ps_sql_close(sql);
-    return status;
+    said = code != PS_OK ? ps_cli_fail(cli, &err) : said;
+    return said != PS_EXIT_OK ? said : status;
 }
 
 static int put_schema(ps_cli *cli) {
@@ -230,7 +248,8 @@ static int ask_cluster(ps_cli *cli, const ps_sql_opts *opts, const char *stateme
 }
 
 static int run_query(ps_cli *cli) {
-    if (ps_cli_flag(cli, "schema")) {
+    bool schema = ps_cli_flag(cli, "schema");
+    if (ps_cli_n_positionals(cli) == 0 && schema) {
         return put_schema(cli);
     }
     if (ps_cli_n_positionals(cli) == 0) {
@@ -241,9 +260,11 @@ static int run_query(ps_cli *cli) {
     const char *name = NULL;
     ps_buf_init(&statement, 2 * MOST_STATEMENT_BYTES);
     int status = take_options(cli, &opts);
-    status = status == PS_EXIT_OK ? read_statement(cli, &statement, &name) : status;
+    if (status == PS_EXIT_OK && !schema) {
+        status = read_statement(cli, &statement, &name);
+    }
     if (status == PS_EXIT_OK) {
-        status = ask_cluster(cli, &opts, ps_buf_str(&statement), name);
+        status = ask_cluster(cli, &opts, schema ? NULL : ps_buf_str(&statement), name);
     }
     ps_buf_fini(&statement);
     return status;
@@ -264,7 +285,10 @@ static const ps_option OPTIONS[] = {
                 "end the query, reading included, after this time; 0: never")},
     {PS_ROW_TEXT(NULL, "memory", "BYTES", PS_IS("2GiB"),
                  "what sorting, grouping and texts of the query may take beside the traces")},
-    {PS_ROW_FLAG(NULL, "schema", "print the tables, their columns with units, and the functions")},
+    {PS_ROW_FLAG(
+        NULL, "schema",
+        "print the tables, their columns with units, and the functions; with PATH the tables of "
+        "modes and views that this capture has")},
     PS_CLOCK_OPTIONS,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
@@ -276,7 +300,7 @@ const ps_command ps_command_query = {
     .name = "query",
     .summary = "SQL over all ranks of a capture: slices, counters, ops, tables of modes",
     .usage =
-        "PATH \"SELECT ...\" [-o FILE.{txt,csv,json,jsonl}] [options]\nPATH -f FILE.sql\n--schema",
+        "PATH \"SELECT ...\" [-o FILE.{txt,csv,json,jsonl}] [options]\nPATH -f FILE.sql\n[PATH] --schema",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "PATH",

@@ -13,6 +13,7 @@
 #include "base/strpool.h"
 #include "query/constraints.h"
 #include "query/context.h"
+#include "query/part_walk.h"
 #include "query/schema.h"
 #include "query/trace_tables.h"
 
@@ -47,8 +48,8 @@ typedef struct trace_cursor {
     sqlite3_vtab_cursor base;
     trace_vtab *v;
     ps_constraints wanted;
-    bool reads, is_grouped, is_end;
-    size_t next_part;
+    bool is_grouped, is_end;
+    ps_part_walk walk;
     ps_sql_part *part;
     ps_trace_row at;
     uint32_t end;    /* of the rows of the part */
@@ -240,36 +241,6 @@ static int trace_close(sqlite3_vtab_cursor *base) {
     return SQLITE_OK;
 }
 
-static bool is_part_wanted(const void *context, const ps_sql_part *part) {
-    const trace_cursor *cursor = context;
-    return ps_constraints_hold(&cursor->wanted, cursor->v->rank_column, part->rank->rank) &&
-           ps_constraints_hold(&cursor->wanted, cursor->v->profile_column, (int64_t)part->index);
-}
-
-/* The next profile that is wanted and can be read; NULL behind the last. */
-static int enter_next(trace_cursor *cursor, ps_sql_part **out) {
-    ps_sql_context *c = cursor->v->c;
-    *out = NULL;
-    while (cursor->next_part < c->cluster->n_ranks) {
-        size_t index = cursor->next_part++;
-        if (!is_part_wanted(cursor, &c->parts.parts[index])) {
-            continue;
-        }
-        ps_sql_part *part = NULL;
-        ps_err err = PS_ERR_INIT;
-        if (ps_sql_part_enter(&c->parts, index, cursor->reads, is_part_wanted, cursor, &part,
-                              &err) != PS_OK) {
-            return ps_sql_table_fail(c, &cursor->v->base, &err);
-        }
-        if (part->err.code == PS_OK || !cursor->reads) {
-            *out = part;
-            return SQLITE_OK;
-        }
-        ps_sql_part_leave(part);
-    }
-    return SQLITE_OK;
-}
-
 static void keep_range(trace_cursor *cursor, const ps_number_range *range, uint32_t *first,
                        uint32_t *end) {
     int column = range->column;
@@ -360,7 +331,7 @@ static bool find_row(trace_cursor *cursor, bool stay) {
 static int next_of_parts(trace_cursor *cursor) {
     while (true) {
         ps_sql_part_leave(cursor->part);
-        int rc = enter_next(cursor, &cursor->part);
+        int rc = ps_part_walk_next(&cursor->walk, &cursor->v->base, &cursor->part);
         if (rc != SQLITE_OK || cursor->part == NULL) {
             cursor->is_end = true;
             return rc;
@@ -519,7 +490,9 @@ static int begin_groups(trace_cursor *cursor, int column, bool down) {
     g->parts = ps_calloc(c->cluster->n_ranks + 1, sizeof *g->parts);
     ok = ok && g->parts != NULL;
     int rc = SQLITE_OK;
-    while (ok && (rc = enter_next(cursor, &cursor->part)) == SQLITE_OK && cursor->part != NULL) {
+    while (ok &&
+           (rc = ps_part_walk_next(&cursor->walk, &cursor->v->base, &cursor->part)) == SQLITE_OK &&
+           cursor->part != NULL) {
         part_groups *of_part = &g->parts[g->n_parts++];
         stand_in(cursor, cursor->part);
         of_kinds = cursor->v->table->texts(cursor->part, column) == NULL;
@@ -542,10 +515,13 @@ static int trace_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
                         sqlite3_value **values) {
     trace_cursor *cursor = (trace_cursor *)base;
     reset_cursor(cursor);
-    cursor->reads = (plan & PLAN_READS) != 0;
+    cursor->walk = (ps_part_walk){.c = cursor->v->c,
+                                  .wanted = &cursor->wanted,
+                                  .rank_column = cursor->v->rank_column,
+                                  .profile_column = cursor->v->profile_column,
+                                  .reads = (plan & PLAN_READS) != 0};
     cursor->is_grouped = (plan & PLAN_GROUPED) != 0;
     cursor->is_end = false;
-    cursor->next_part = 0;
     if (!ps_constraints_read(&cursor->wanted, text, n, values)) {
         return SQLITE_NOMEM;
     }
@@ -614,7 +590,7 @@ static void free_registered(void *aux) {
 
 int ps_sql_add_trace_tables(sqlite3 *db, ps_sql_context *c) {
     int rc = SQLITE_OK;
-    for (int id = 0; id < (int)PS_SQL_FIRST_CHART_TABLE && rc == SQLITE_OK; id++) {
+    for (int id = 0; id < (int)PS_SQL_FIRST_PROFILE_TABLE && rc == SQLITE_OK; id++) {
         registered *r = ps_alloc(sizeof *r);
         if (r == NULL) {
             return SQLITE_NOMEM;

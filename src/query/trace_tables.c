@@ -55,8 +55,8 @@ enum {
 #define TRACKS (SLICES | (uint32_t)PS_NEED_COUNTERS)
 
 bool ps_sql_is_number(const ps_sql_column *column) {
-    return column->type == PS_SQL_INTEGER || column->type == PS_SQL_DURATION ||
-           column->type == PS_SQL_MOMENT;
+    return column->type == PS_SQL_INTEGER || column->type == PS_SQL_BYTES ||
+           column->type == PS_SQL_DURATION || column->type == PS_SQL_MOMENT;
 }
 
 /* --- cells ------------------------------------------------------------------------------------------------------- */
@@ -698,5 +698,5 @@ static const ps_trace_table TABLES[] = {
 };
 
 const ps_trace_table *ps_trace_table_of(ps_sql_table_id id) {
-    return id < PS_SQL_FIRST_CHART_TABLE ? &TABLES[id] : NULL;
+    return id < PS_SQL_FIRST_PROFILE_TABLE ? &TABLES[id] : NULL;
 }
