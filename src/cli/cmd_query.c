@@ -289,6 +289,8 @@ static const ps_option OPTIONS[] = {
         NULL, "schema",
         "print the tables, their columns with units, and the functions; with PATH the tables of "
         "modes and views that this capture has")},
+    PS_MODE_OPTIONS,
+    PS_OPS_OPTIONS,
     PS_CLOCK_OPTIONS,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
