@@ -20,6 +20,11 @@ static const ps_sql_column OP[] = {PS_SQL_OP_COLUMNS(X)};
 static const ps_sql_column BUBBLE[] = {PS_SQL_BUBBLE_COLUMNS(X)};
 #undef X
 
+#define X(id, name, text, example)                                                                 \
+    _Static_assert(sizeof id / sizeof *id <= PS_SQL_MOST_COLUMNS, "columns of " name);
+PS_SQL_TABLES(X)
+#undef X
+
 const ps_sql_table ps_sql_tables[PS_N_SQL_TABLES] = {
 #define X(id, name, text, example) {name, text, example, id, sizeof id / sizeof *id},
     PS_SQL_TABLES(X)

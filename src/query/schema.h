@@ -271,6 +271,8 @@ typedef struct ps_sql_table {
     size_t n_columns;
 } ps_sql_table;
 
+/* Of one of them at most. */
+enum { PS_SQL_MOST_COLUMNS = 24 };
 extern const ps_sql_table ps_sql_tables[PS_N_SQL_TABLES];
 
 /* The declaration of a type, and what a declaration means: NULL is an expression, of which nothing is known. */

@@ -40,9 +40,15 @@ typedef struct groups {
     size_t n_parts;
     uint32_t *order; /* the groups, by their texts */
     size_t n_groups;
-    size_t place, part; /* where the cursor is: order[place] */
-    uint32_t at;
+    size_t place, part;         /* where the cursor is: order[place] */
+    const uint32_t *next, *end; /* rows of it that come in this part */
 } groups;
+
+/* Integers of a column that lie in an array of the part at hand. */
+typedef struct column_array {
+    const int64_t *values; /* NULL: they do not */
+    int64_t plus;
+} column_array;
 
 typedef struct trace_cursor {
     sqlite3_vtab_cursor base;
@@ -57,6 +63,7 @@ typedef struct trace_cursor {
     /* Of this part: what a row is compared with. */
     ps_number_range ranges[2 * PS_SQL_MOST_TERMS];
     size_t n_ranges;
+    column_array arrays[PS_SQL_MOST_COLUMNS];
     groups groups;
 } trace_cursor;
 
@@ -289,8 +296,13 @@ static bool is_row_wanted(const trace_cursor *cursor) {
 }
 
 static void stand_in(trace_cursor *cursor, ps_sql_part *part) {
+    const trace_vtab *v = cursor->v;
     cursor->at.part = part;
-    cursor->at.text_stays = cursor->v->c->parts.all_stay;
+    cursor->at.text_stays = v->c->parts.all_stay;
+    for (size_t i = 0; v->table->array != NULL && i < v->form->n_columns; i++) {
+        column_array *a = &cursor->arrays[i];
+        a->values = v->table->array(part, (int)i, &a->plus);
+    }
 }
 
 /* --- row after row ----------------------------------------------------------------------------------------------- */
@@ -460,25 +472,35 @@ static bool order_groups(groups *g, const ps_strpool *texts, bool of_kinds, bool
     return ok;
 }
 
-/* Goes to the next row, or the first. */
-static void next_of_groups(trace_cursor *cursor) {
+/* The part that has the next rows of this group, or of the next one that has any. */
+static bool find_group(trace_cursor *cursor) {
     groups *g = &cursor->groups;
     for (; g->place < g->n_groups; g->place++, g->part = 0) {
         uint32_t group = g->order[g->place];
-        for (; g->part < g->n_parts; g->part++, g->at = UINT32_MAX) {
-            const part_groups *p = &g->parts[g->part];
-            if (group >= p->n_groups) {
-                continue; /* a part knows the groups that there were when it was sorted */
-            }
-            g->at = g->at == UINT32_MAX ? p->starts[group] : g->at;
-            if (g->at < p->starts[group + 1]) {
-                stand_in(cursor, p->part);
-                cursor->at.row = p->rows[g->at++];
-                return;
+        while (g->part < g->n_parts) {
+            const part_groups *p = &g->parts[g->part++];
+            /* A part knows the groups that there were when it was sorted. */
+            if (group < p->n_groups && p->starts[group] < p->starts[group + 1]) {
+                g->next = p->rows + p->starts[group];
+                g->end = p->rows + p->starts[group + 1];
+                if (cursor->at.part != p->part) {
+                    stand_in(cursor, p->part);
+                }
+                return true;
             }
         }
     }
-    cursor->is_end = true;
+    return false;
+}
+
+/* Goes to the next row, or the first. */
+static inline void next_of_groups(trace_cursor *cursor) {
+    groups *g = &cursor->groups;
+    if (g->next < g->end || find_group(cursor)) {
+        cursor->at.row = *g->next++;
+    } else {
+        cursor->is_end = true;
+    }
 }
 
 static int begin_groups(trace_cursor *cursor, int column, bool down) {
@@ -500,7 +522,6 @@ static int begin_groups(trace_cursor *cursor, int column, bool down) {
         of_part->part = cursor->part;
         cursor->part = NULL;
     }
-    g->at = UINT32_MAX;
     ok = ok && order_groups(g, &texts, of_kinds, down);
     ps_strpool_fini(&texts);
     if (ok && rc == SQLITE_OK) {
@@ -550,6 +571,11 @@ static int trace_eof(sqlite3_vtab_cursor *base) {
 static int trace_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int column) {
     const trace_cursor *cursor = (const trace_cursor *)base;
     const trace_vtab *v = cursor->v;
+    const column_array *array = &cursor->arrays[column];
+    if (array->values != NULL) {
+        sqlite3_result_int64(out, array->values[cursor->at.row] + array->plus);
+        return SQLITE_OK;
+    }
     if ((v->numbers >> column & 1) == 0) {
         v->table->cell(&cursor->at, column, out);
         return SQLITE_OK;
