@@ -7,6 +7,7 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/job_options.h"
+#include "cli/query_prompt.h"
 #include "cli/rank_report.h"
 #include "query/capture_schema.h"
 #include "query/collect.h"
@@ -78,6 +79,12 @@ static int take_options(ps_cli *cli, ps_sql_opts *out) {
         status = ps_cli_usage(cli, "--memory %s: bytes are wanted, such as 2GiB", memory);
     }
     const char *path = ps_cli_text(cli, "output");
+    bool names_one =
+        path != NULL || ps_cli_n_positionals(cli) > 1 || ps_cli_text(cli, "file") != NULL;
+    if (status == PS_EXIT_OK && ps_cli_flag(cli, "interactive") && names_one) {
+        return ps_cli_usage(cli,
+                            "-i asks for queries and shows their rows: no query, -f or -o with it");
+    }
     return status == PS_EXIT_OK && ps_cli_text(cli, "as") == NULL
                ? ps_cli_check_ending(cli, path, ENDINGS, ", or say --as")
                : status;
@@ -209,7 +216,7 @@ static int report_reading(ps_cli *cli, const ps_sql *sql, const ps_cluster *clus
     return n_failed == 0 ? PS_EXIT_OK : any ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
 }
 
-/* The statement, or (NULL) the tables that the capture has. */
+/* The statement, or (NULL) a prompt, or the tables that the capture has. */
 static int ask(ps_cli *cli, const ps_cluster *cluster, const ps_sql_opts *opts,
                const char *statement, const char *name) {
     ps_err err = PS_ERR_INIT;
@@ -217,9 +224,11 @@ static int ask(ps_cli *cli, const ps_cluster *cluster, const ps_sql_opts *opts,
     if (sql == NULL) {
         return ps_cli_fail(cli, &err);
     }
-    int said = statement == NULL ? write_schema(cli, sql) : PS_EXIT_OK;
+    int said = statement != NULL                 ? PS_EXIT_OK
+               : ps_cli_flag(cli, "interactive") ? ps_query_prompt(cli, sql, answer)
+                                                 : write_schema(cli, sql);
     ps_code code = statement != NULL ? answer(cli, sql, statement, name, &err) : PS_OK;
-    int status = report_reading(cli, sql, cluster, statement != NULL);
+    int status = report_reading(cli, sql, cluster, !ps_cli_flag(cli, "schema"));
     ps_sql_close(sql);
     said = code != PS_OK ? ps_cli_fail(cli, &err) : said;
     return said != PS_EXIT_OK ? said : status;
@@ -260,20 +269,31 @@ static int run_query(ps_cli *cli) {
     const char *name = NULL;
     ps_buf_init(&statement, 2 * MOST_STATEMENT_BYTES);
     int status = take_options(cli, &opts);
-    if (status == PS_EXIT_OK && !schema) {
+    bool asks = !schema && !ps_cli_flag(cli, "interactive");
+    if (status == PS_EXIT_OK && asks) {
         status = read_statement(cli, &statement, &name);
     }
     if (status == PS_EXIT_OK) {
-        status = ask_cluster(cli, &opts, schema ? NULL : ps_buf_str(&statement), name);
+        status = ask_cluster(cli, &opts, asks ? ps_buf_str(&statement) : NULL, name);
     }
     ps_buf_fini(&statement);
     return status;
 }
 
+#ifdef PIPESCOPE_EDITLINE
+#define PROMPT_HELP "Tab completes, arrows bring back"
+#else
+#define PROMPT_HELP "plain lines, since this program was built without libedit"
+#endif
+
 static const ps_option OPTIONS[] = {
     {.short_name = 'f',
      PS_ROW_PATH(NULL, "file", "FILE", PS_UNSAID,
                  "the query is in this file; without it and without a query on standard input")},
+    {.short_name = 'i',
+     PS_ROW_FLAG(
+         NULL, "interactive",
+         "a prompt: one statement after the other, each ended by a semicolon; " PROMPT_HELP)},
     {.short_name = 'o',
      PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
                  "write the rows there: .txt, .csv, .json or .jsonl")},
@@ -302,7 +322,7 @@ const ps_command ps_command_query = {
     .name = "query",
     .summary = "SQL over all ranks of a capture: slices, counters, ops, tables of modes",
     .usage =
-        "PATH \"SELECT ...\" [-o FILE.{txt,csv,json,jsonl}] [options]\nPATH -f FILE.sql\n[PATH] --schema",
+        "PATH \"SELECT ...\" [-o FILE.{txt,csv,json,jsonl}] [options]\nPATH -f FILE.sql\nPATH -i\n[PATH] --schema",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "PATH",

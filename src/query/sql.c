@@ -1,6 +1,7 @@
 #include "query/sql.h"
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ struct ps_sql {
     ps_sql_opts opts;
     bool was_refused; /* by the authorizer, in the statement that is prepared now */
     sqlite3_int64 former_limit;
+    atomic_bool was_stopped; /* by ps_sql_stop(): not by the clock */
 };
 
 /* --- the connection ---------------------------------------------------------------------------------------------- */
@@ -159,6 +161,9 @@ static ps_code fail_at(ps_err *err, ps_code code, const char *text, const char *
 static ps_code sqlite_fail(ps_sql *s, const char *text, const char *name, ps_err *err) {
     const char *message = sqlite3_errmsg(s->db);
     int rc = sqlite3_errcode(s->db);
+    if (s->was_stopped) {
+        return ps_fail(err, PS_BUSY, "the query was ended");
+    }
     if (s->c.watch.stop) {
         return ps_fail(err, PS_BUSY, "the query was ended after %lld s (--timeout)",
                        (long long)s->opts.timeout_s);
@@ -228,7 +233,13 @@ ps_sql_context *ps_sql_context_of(ps_sql *s) {
     return &s->c;
 }
 
+void ps_sql_stop(ps_sql *s) {
+    s->was_stopped = true;
+    s->c.watch.stop = true;
+}
+
 bool ps_sql_begin_deadline(ps_sql *s, ps_deadline *deadline) {
+    s->was_stopped = false;
     s->c.watch.stop = false;
     return ps_deadline_begin(deadline, s->opts.timeout_s, s->db, &s->c.watch);
 }

@@ -147,6 +147,17 @@ static void tables_of_traces(void **state) {
 }
 
 /* What is pushed down leaves the rows that SQLite finds when it cannot push anything (a + stands before the column). */
+static void constraints_at_the_ends(void **state) {
+    write_job(*state);
+    job j;
+    open_job(&j, *state);
+    expect(&j, "SELECT count(*) FROM slice WHERE dur_ns < -9223372036854775808", "0\n");
+    expect(&j, "SELECT count(*) FROM slice WHERE dur_ns > 9223372036854775807", "0\n");
+    expect(&j, "SELECT count(*) FROM slice WHERE start_ns >= -9223372036854775808", "16\n");
+    expect(&j, "SELECT count(*) FROM kernel WHERE end_ns <= 9223372036854775807", "4\n");
+    close_job(&j);
+}
+
 static void constraints_leave_the_same_rows(void **state) {
     static const char *const SAME[][2] = {
         {"kind = 'kernel'", "+kind = 'kernel'"},
@@ -475,6 +486,7 @@ static void memory_may_end_anywhere(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_PLACE(tables_of_traces),
+        IN_PLACE(constraints_at_the_ends),
         IN_PLACE(constraints_leave_the_same_rows),
         IN_PLACE(groups_are_whole),
         IN_PLACE(ranks_left_out_are_not_read),
