@@ -15,13 +15,14 @@
 #include "query/sql.h"
 #include "write/out/sink.h"
 #include "write/out/writers.h"
+#include "write/table/arrow.h"
 
 enum { MOST_STATEMENT_BYTES = 1 << 20, PIECE_BYTES = 1 << 20 };
 
-typedef enum form { AS_TEXT, AS_CSV, AS_JSON, AS_JSONL } form;
+typedef enum form { AS_TEXT, AS_CSV, AS_JSON, AS_JSONL, AS_ARROW } form;
 
-static const char *const FORMS[] = {"text", "csv", "json", "jsonl", NULL};
-static const char *const ENDINGS[] = {".txt", ".csv", ".json", ".jsonl", NULL};
+static const char *const FORMS[] = {"text", "csv", "json", "jsonl", "arrow", NULL};
+static const char *const ENDINGS[] = {".txt", ".csv", ".json", ".jsonl", ".arrow", NULL};
 
 /* --- what is asked ----------------------------------------------------------------------------------------------- */
 
@@ -85,6 +86,10 @@ static int take_options(ps_cli *cli, ps_sql_opts *out) {
         return ps_cli_usage(cli,
                             "-i asks for queries and shows their rows: no query, -f or -o with it");
     }
+    bool has_rows = !ps_cli_flag(cli, "interactive") && !ps_cli_flag(cli, "schema");
+    if (status == PS_EXIT_OK && form_of(cli) == AS_ARROW && !has_rows) {
+        return ps_cli_usage(cli, "only the rows of a query are written as arrow");
+    }
     return status == PS_EXIT_OK && ps_cli_text(cli, "as") == NULL
                ? ps_cli_check_ending(cli, path, ENDINGS, ", or say --as")
                : status;
@@ -134,6 +139,35 @@ static ps_code write_rows(ps_cli *cli, ps_sql *sql, const char *statement, const
     return s.nobody_reads ? PS_OK : code;
 }
 
+static ps_code keep_rows(void *context, const ps_table *table, size_t first, size_t end,
+                         ps_err *err) {
+    return ps_arrow_add(context, table, first, end, err);
+}
+
+static ps_code put_arrow(void *context, const void *bytes, size_t n, ps_err *err) {
+    stream *s = context;
+    ps_buf_add(&s->text, bytes, n);
+    return !ps_buf_ok(&s->text)        ? ps_fail_nomem(err)
+           : s->text.len > PIECE_BYTES ? flush_stream(s, err)
+                                       : PS_OK;
+}
+
+/* The schema stands before the rows and depends on all of them. */
+static ps_code write_arrow(ps_cli *cli, ps_sql *sql, const char *statement, const char *name,
+                           ps_err *err) {
+    stream s = {.cli = cli, .path = ps_cli_text(cli, "output")};
+    ps_arrow *rows = ps_arrow_new();
+    ps_code code =
+        rows != NULL ? ps_sql_run(sql, statement, name, keep_rows, rows, err) : ps_fail_nomem(err);
+    code = code == PS_OK ? ps_arrow_write(rows, put_arrow, &s, err) : code;
+    code = code == PS_OK ? flush_stream(&s, err) : code;
+    code = code == PS_OK && s.path != NULL ? ps_sink_commit(&s.sink, err) : code;
+    ps_sink_abort(&s.sink);
+    ps_buf_fini(&s.text);
+    ps_arrow_free(rows);
+    return s.nobody_reads ? PS_OK : code;
+}
+
 static ps_code write_text(ps_cli *cli, ps_sql *sql, const char *statement, const char *name,
                           ps_err *err) {
     const char *path = ps_cli_text(cli, "output");
@@ -180,8 +214,9 @@ static int write_schema(ps_cli *cli, ps_sql *sql) {
 static ps_code answer(ps_cli *cli, ps_sql *sql, const char *statement, const char *name,
                       ps_err *err) {
     form as = form_of(cli);
-    ps_code code = as == AS_TEXT ? write_text(cli, sql, statement, name, err)
-                                 : write_rows(cli, sql, statement, name, PARTS[as], err);
+    ps_code code = as == AS_TEXT    ? write_text(cli, sql, statement, name, err)
+                   : as == AS_ARROW ? write_arrow(cli, sql, statement, name, err)
+                                    : write_rows(cli, sql, statement, name, PARTS[as], err);
     if (code == PS_OK && ps_cli_text(cli, "output") != NULL) {
         ps_cli_print(cli, "wrote %s\n", ps_cli_text(cli, "output"));
     }
@@ -296,9 +331,9 @@ static const ps_option OPTIONS[] = {
          "a prompt: one statement after the other, each ended by a semicolon; " PROMPT_HELP)},
     {.short_name = 'o',
      PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
-                 "write the rows there: .txt, .csv, .json or .jsonl")},
+                 "write the rows there: .txt, .csv, .json, .jsonl or .arrow")},
     {PS_ROW_CHOICE(NULL, "as", "FORM", PS_SHOWN("by the end of -o, else text"), FORMS,
-                   "text, csv, json or jsonl (an object a line)")},
+                   "text, csv, json, jsonl (an object a line) or arrow")},
     {PS_ROW_INT(NULL, "rows", "N", PS_IS("1000"), 1, 1000000,
                 "rows of a text at most; the other forms have all")},
     {PS_ROW_INT(NULL, "timeout", "SECONDS", PS_IS("600"), 0, 1 << 30,
@@ -322,7 +357,7 @@ const ps_command ps_command_query = {
     .name = "query",
     .summary = "SQL over all ranks of a capture: slices, counters, ops, tables of modes",
     .usage =
-        "PATH \"SELECT ...\" [-o FILE.{txt,csv,json,jsonl}] [options]\nPATH -f FILE.sql\nPATH -i\n[PATH] --schema",
+        "PATH \"SELECT ...\" [-o FILE.{txt,csv,json,jsonl,arrow}] [options]\nPATH -f FILE.sql\nPATH -i\n[PATH] --schema",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "PATH",

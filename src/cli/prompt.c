@@ -1,10 +1,11 @@
 #include "cli/prompt.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
+
+#include "base/alloc.h"
 
 #ifdef PIPESCOPE_EDITLINE
 #include <editline/readline.h>
@@ -23,7 +24,7 @@ static size_t begin_of_word(const char *text) {
     return dot != NULL ? (size_t)(dot - text) + 1 : 0;
 }
 
-/* The next word that fits, to be freed by the library. */
+/* The next word that fits, to be freed by the library, which is free() as ps_free() is. */
 static char *next_word(const char *text, int state) {
     static size_t at;
     size_t before = begin_of_word(text);
@@ -32,7 +33,7 @@ static char *next_word(const char *text, int state) {
     while (at < n_known) {
         const char *word = known[at++];
         if (strncasecmp(word, text + before, n) == 0) {
-            char *out = malloc(before + strlen(word) + 1);
+            char *out = ps_alloc(before + strlen(word) + 1);
             if (out != NULL) {
                 memcpy(out, text, before);
                 memcpy(out + before, word, strlen(word) + 1);
@@ -70,7 +71,7 @@ static bool edited_line(const char *shown, ps_buf *out) {
     char *line = readline(shown);
     if (line != NULL) {
         ps_buf_add_str(out, line);
-        free(line);
+        ps_free(line);
     }
     return line != NULL;
 }
