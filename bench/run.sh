@@ -12,7 +12,7 @@
 #   web       the viewer: first pixels of a trace of 1 GB within 2 s of the start of `serve`
 #   json      trace-event JSON of 500 MB, plain and gzipped, into sealed columns; python3 json.load beside it
 #   paddle    worker logs, 1 GB with 2 million jobs: into traces, and with both files of `timeline`
-#   query     SQL over 10 million slices in memory: groups by name, a range of time
+#   query     SQL over 10 million slices in memory: groups by name, a range of time; from a file to the answer beside pandas (BENCH_PEERS_MB)
 #   module    module_statistic on 430,000 operators, 270,000 tasks and 50,000 modules within 0.8 s and 200 MB
 #   record    the recorder: calls, NVTX, Python, export, a step of 100 ms with 500 ranges within 0.5 %
 #   every     all analyses of -m every over 8 ranks of that size, within 6 s on 2 processors and 800 MB
@@ -111,6 +111,10 @@ import os, steps, sys
 path = sys.argv[1] + '/rank0_ascend_pt/ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_0.db'
 os.path.exists(path) or steps.make(path, 8)" "$work/query")
     "$work/queries" "$work/query"
+    # From the file to the answer, beside pandas and trace_processor where they are installed.
+    mb=${BENCH_PEERS_MB:-200}
+    [ -f "$work/peers-$mb.json" ] || python3 bench/json_input.py kineto "$mb" "$work/peers-$mb.json"
+    python3 bench/query_peers.py "$PIPESCOPE" "$work/peers-$mb.json"
 }
 bench_module() {
     echo "== module_statistic"

@@ -308,16 +308,8 @@ static const ps_option OPTIONS[] = {
         "db writes into the databases of ranks, or "
         "cluster_analysis_output/cluster_analysis.db; csv, json or xlsx write files beside "
         "that; text is xlsx for tables that are sheets, else csv")},
-    {PS_ROW_ANALYSIS(step_id)},
+    PS_MODE_OPTIONS,
     {PS_ROW_TEXT(NULL, "rank_list", "LIST", PS_IS("all"), "all, or ranks as in 0,1,5")},
-    {PS_ROW_ANALYSIS(top_num)},
-    {PS_ROW_ANALYSIS(module_depth)},
-    {PS_ROW_ANALYSIS(module_glob)},
-    {PS_ROW_ANALYSIS(rank_id)},
-    {PS_ROW_ANALYSIS(parallel_types)},
-    {PS_ROW_ANALYSIS(exclude_op_name)},
-    {PS_ROW_ANALYSIS(peak_tflops)},
-    {PS_ROW_ANALYSIS(fuzzy_threshold)},
     {PS_ROW_PATH(PS_MODE_GROUP, "bp", "DIR", PS_UNSAID,
                  "profiles to compare with, for modes that compare (also "
                  "--baseline_profiling_path)"),

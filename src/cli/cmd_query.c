@@ -7,19 +7,22 @@
 #include "base/num.h"
 #include "cli/cli.h"
 #include "cli/job_options.h"
+#include "cli/query_prompt.h"
 #include "cli/rank_report.h"
+#include "query/capture_schema.h"
 #include "query/collect.h"
 #include "query/schema_text.h"
 #include "query/sql.h"
 #include "write/out/sink.h"
 #include "write/out/writers.h"
+#include "write/table/arrow.h"
 
 enum { MOST_STATEMENT_BYTES = 1 << 20, PIECE_BYTES = 1 << 20 };
 
-typedef enum form { AS_TEXT, AS_CSV, AS_JSON, AS_JSONL } form;
+typedef enum form { AS_TEXT, AS_CSV, AS_JSON, AS_JSONL, AS_ARROW } form;
 
-static const char *const FORMS[] = {"text", "csv", "json", "jsonl", NULL};
-static const char *const ENDINGS[] = {".txt", ".csv", ".json", ".jsonl", NULL};
+static const char *const FORMS[] = {"text", "csv", "json", "jsonl", "arrow", NULL};
+static const char *const ENDINGS[] = {".txt", ".csv", ".json", ".jsonl", ".arrow", NULL};
 
 /* --- what is asked ----------------------------------------------------------------------------------------------- */
 
@@ -77,6 +80,16 @@ static int take_options(ps_cli *cli, ps_sql_opts *out) {
         status = ps_cli_usage(cli, "--memory %s: bytes are wanted, such as 2GiB", memory);
     }
     const char *path = ps_cli_text(cli, "output");
+    bool names_one =
+        path != NULL || ps_cli_n_positionals(cli) > 1 || ps_cli_text(cli, "file") != NULL;
+    if (status == PS_EXIT_OK && ps_cli_flag(cli, "interactive") && names_one) {
+        return ps_cli_usage(cli,
+                            "-i asks for queries and shows their rows: no query, -f or -o with it");
+    }
+    bool has_rows = !ps_cli_flag(cli, "interactive") && !ps_cli_flag(cli, "schema");
+    if (status == PS_EXIT_OK && form_of(cli) == AS_ARROW && !has_rows) {
+        return ps_cli_usage(cli, "only the rows of a query are written as arrow");
+    }
     return status == PS_EXIT_OK && ps_cli_text(cli, "as") == NULL
                ? ps_cli_check_ending(cli, path, ENDINGS, ", or say --as")
                : status;
@@ -126,6 +139,35 @@ static ps_code write_rows(ps_cli *cli, ps_sql *sql, const char *statement, const
     return s.nobody_reads ? PS_OK : code;
 }
 
+static ps_code keep_rows(void *context, const ps_table *table, size_t first, size_t end,
+                         ps_err *err) {
+    return ps_arrow_add(context, table, first, end, err);
+}
+
+static ps_code put_arrow(void *context, const void *bytes, size_t n, ps_err *err) {
+    stream *s = context;
+    ps_buf_add(&s->text, bytes, n);
+    return !ps_buf_ok(&s->text)        ? ps_fail_nomem(err)
+           : s->text.len > PIECE_BYTES ? flush_stream(s, err)
+                                       : PS_OK;
+}
+
+/* The schema stands before the rows and depends on all of them. */
+static ps_code write_arrow(ps_cli *cli, ps_sql *sql, const char *statement, const char *name,
+                           ps_err *err) {
+    stream s = {.cli = cli, .path = ps_cli_text(cli, "output")};
+    ps_arrow *rows = ps_arrow_new();
+    ps_code code =
+        rows != NULL ? ps_sql_run(sql, statement, name, keep_rows, rows, err) : ps_fail_nomem(err);
+    code = code == PS_OK ? ps_arrow_write(rows, put_arrow, &s, err) : code;
+    code = code == PS_OK ? flush_stream(&s, err) : code;
+    code = code == PS_OK && s.path != NULL ? ps_sink_commit(&s.sink, err) : code;
+    ps_sink_abort(&s.sink);
+    ps_buf_fini(&s.text);
+    ps_arrow_free(rows);
+    return s.nobody_reads ? PS_OK : code;
+}
+
 static ps_code write_text(ps_cli *cli, ps_sql *sql, const char *statement, const char *name,
                           ps_err *err) {
     const char *path = ps_cli_text(cli, "output");
@@ -151,14 +193,30 @@ static ps_code write_text(ps_cli *cli, ps_sql *sql, const char *statement, const
     return code;
 }
 
+static ps_table_part_fn *const PARTS[] = {[AS_CSV] = ps_write_table_csv_part,
+                                          [AS_JSON] = ps_write_table_json_part,
+                                          [AS_JSONL] = ps_write_table_jsonl_part};
+
+/* The tables that the capture has; an exit status. */
+static int write_schema(ps_cli *cli, ps_sql *sql) {
+    ps_err err = PS_ERR_INIT;
+    ps_table *t = ps_sql_capture_schema(sql, &err);
+    ps_buf text = {0};
+    ps_text_style style = ps_cli_style(cli);
+    form as = form_of(cli);
+    ps_code code = t == NULL       ? err.code
+                   : as == AS_TEXT ? ps_write_table_text(t, &style, &text, &err)
+                                   : PARTS[as](t, 0, t->n_rows, &text, &err);
+    ps_table_free(t);
+    return ps_cli_end_output(cli, ps_cli_text(cli, "output"), &text, code, &err);
+}
+
 static ps_code answer(ps_cli *cli, ps_sql *sql, const char *statement, const char *name,
                       ps_err *err) {
-    static ps_table_part_fn *const PARTS[] = {[AS_CSV] = ps_write_table_csv_part,
-                                              [AS_JSON] = ps_write_table_json_part,
-                                              [AS_JSONL] = ps_write_table_jsonl_part};
     form as = form_of(cli);
-    ps_code code = as == AS_TEXT ? write_text(cli, sql, statement, name, err)
-                                 : write_rows(cli, sql, statement, name, PARTS[as], err);
+    ps_code code = as == AS_TEXT    ? write_text(cli, sql, statement, name, err)
+                   : as == AS_ARROW ? write_arrow(cli, sql, statement, name, err)
+                                    : write_rows(cli, sql, statement, name, PARTS[as], err);
     if (code == PS_OK && ps_cli_text(cli, "output") != NULL) {
         ps_cli_print(cli, "wrote %s\n", ps_cli_text(cli, "output"));
     }
@@ -167,8 +225,8 @@ static ps_code answer(ps_cli *cli, ps_sql *sql, const char *statement, const cha
 
 /* --- the command ------------------------------------------------------------------------------------------------- */
 
-/* What could not be read, and what was odd; an exit status. */
-static int report_reading(ps_cli *cli, const ps_sql *sql, const ps_cluster *cluster) {
+/* What could not be read, and with `runs` what analyses met; an exit status. */
+static int report_reading(ps_cli *cli, const ps_sql *sql, const ps_cluster *cluster, bool runs) {
     size_t n_failed = 0;
     for (size_t i = 0; i < cluster->n_ranks; i++) {
         const ps_err *err = ps_sql_unread(sql, i);
@@ -181,7 +239,7 @@ static int report_reading(ps_cli *cli, const ps_sql *sql, const ps_cluster *clus
         }
     }
     bool any = ps_sql_n_read(sql) > 0;
-    for (size_t i = 0; i < ps_sql_n_runs(sql); i++) {
+    for (size_t i = 0; runs && i < ps_sql_n_runs(sql); i++) {
         const ps_run *run = ps_sql_run_at(sql, i);
         if (run != NULL) {
             ps_report_ranks(cli, run);
@@ -193,6 +251,7 @@ static int report_reading(ps_cli *cli, const ps_sql *sql, const ps_cluster *clus
     return n_failed == 0 ? PS_EXIT_OK : any ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
 }
 
+/* The statement, or (NULL) a prompt, or the tables that the capture has. */
 static int ask(ps_cli *cli, const ps_cluster *cluster, const ps_sql_opts *opts,
                const char *statement, const char *name) {
     ps_err err = PS_ERR_INIT;
@@ -200,11 +259,14 @@ static int ask(ps_cli *cli, const ps_cluster *cluster, const ps_sql_opts *opts,
     if (sql == NULL) {
         return ps_cli_fail(cli, &err);
     }
-    ps_code code = answer(cli, sql, statement, name, &err);
-    int status = report_reading(cli, sql, cluster);
-    status = code == PS_OK ? status : ps_cli_fail(cli, &err);
+    int said = statement != NULL                 ? PS_EXIT_OK
+               : ps_cli_flag(cli, "interactive") ? ps_query_prompt(cli, sql, answer)
+                                                 : write_schema(cli, sql);
+    ps_code code = statement != NULL ? answer(cli, sql, statement, name, &err) : PS_OK;
+    int status = report_reading(cli, sql, cluster, !ps_cli_flag(cli, "schema"));
     ps_sql_close(sql);
-    return status;
+    said = code != PS_OK ? ps_cli_fail(cli, &err) : said;
+    return said != PS_EXIT_OK ? said : status;
 }
 
 static int put_schema(ps_cli *cli) {
@@ -230,7 +292,8 @@ static int ask_cluster(ps_cli *cli, const ps_sql_opts *opts, const char *stateme
 }
 
 static int run_query(ps_cli *cli) {
-    if (ps_cli_flag(cli, "schema")) {
+    bool schema = ps_cli_flag(cli, "schema");
+    if (ps_cli_n_positionals(cli) == 0 && schema) {
         return put_schema(cli);
     }
     if (ps_cli_n_positionals(cli) == 0) {
@@ -241,30 +304,48 @@ static int run_query(ps_cli *cli) {
     const char *name = NULL;
     ps_buf_init(&statement, 2 * MOST_STATEMENT_BYTES);
     int status = take_options(cli, &opts);
-    status = status == PS_EXIT_OK ? read_statement(cli, &statement, &name) : status;
+    bool asks = !schema && !ps_cli_flag(cli, "interactive");
+    if (status == PS_EXIT_OK && asks) {
+        status = read_statement(cli, &statement, &name);
+    }
     if (status == PS_EXIT_OK) {
-        status = ask_cluster(cli, &opts, ps_buf_str(&statement), name);
+        status = ask_cluster(cli, &opts, asks ? ps_buf_str(&statement) : NULL, name);
     }
     ps_buf_fini(&statement);
     return status;
 }
 
+#ifdef PIPESCOPE_EDITLINE
+#define PROMPT_HELP "Tab completes, arrows bring back"
+#else
+#define PROMPT_HELP "plain lines, since this program was built without libedit"
+#endif
+
 static const ps_option OPTIONS[] = {
     {.short_name = 'f',
      PS_ROW_PATH(NULL, "file", "FILE", PS_UNSAID,
                  "the query is in this file; without it and without a query on standard input")},
+    {.short_name = 'i',
+     PS_ROW_FLAG(
+         NULL, "interactive",
+         "a prompt: one statement after the other, each ended by a semicolon; " PROMPT_HELP)},
     {.short_name = 'o',
      PS_ROW_PATH(NULL, "output", "FILE", PS_UNSAID,
-                 "write the rows there: .txt, .csv, .json or .jsonl")},
+                 "write the rows there: .txt, .csv, .json, .jsonl or .arrow")},
     {PS_ROW_CHOICE(NULL, "as", "FORM", PS_SHOWN("by the end of -o, else text"), FORMS,
-                   "text, csv, json or jsonl (an object a line)")},
+                   "text, csv, json, jsonl (an object a line) or arrow")},
     {PS_ROW_INT(NULL, "rows", "N", PS_IS("1000"), 1, 1000000,
                 "rows of a text at most; the other forms have all")},
     {PS_ROW_INT(NULL, "timeout", "SECONDS", PS_IS("600"), 0, 1 << 30,
                 "end the query, reading included, after this time; 0: never")},
     {PS_ROW_TEXT(NULL, "memory", "BYTES", PS_IS("2GiB"),
                  "what sorting, grouping and texts of the query may take beside the traces")},
-    {PS_ROW_FLAG(NULL, "schema", "print the tables, their columns with units, and the functions")},
+    {PS_ROW_FLAG(
+        NULL, "schema",
+        "print the tables, their columns with units, and the functions; with PATH the tables of "
+        "modes and views that this capture has")},
+    PS_MODE_OPTIONS,
+    PS_OPS_OPTIONS,
     PS_CLOCK_OPTIONS,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
@@ -276,7 +357,7 @@ const ps_command ps_command_query = {
     .name = "query",
     .summary = "SQL over all ranks of a capture: slices, counters, ops, tables of modes",
     .usage =
-        "PATH \"SELECT ...\" [-o FILE.{txt,csv,json,jsonl}] [options]\nPATH -f FILE.sql\n--schema",
+        "PATH \"SELECT ...\" [-o FILE.{txt,csv,json,jsonl,arrow}] [options]\nPATH -f FILE.sql\nPATH -i\n[PATH] --schema",
     .options = OPTIONS,
     .n_options = PS_N(OPTIONS),
     .positional = "PATH",

@@ -13,6 +13,22 @@
         PS_ROW_ANALYSIS(n_microbatches)                                                            \
     }
 
+/* For commands that run modes. */
+#define PS_MODE_OPTIONS                                                                            \
+    {PS_ROW_ANALYSIS(step_id)}, {PS_ROW_ANALYSIS(top_num)}, {PS_ROW_ANALYSIS(module_depth)},       \
+        {PS_ROW_ANALYSIS(module_glob)}, {PS_ROW_ANALYSIS(rank_id)},                                \
+        {PS_ROW_ANALYSIS(parallel_types)}, {PS_ROW_ANALYSIS(exclude_op_name)},                     \
+        {PS_ROW_ANALYSIS(peak_tflops)}, {                                                          \
+        PS_ROW_ANALYSIS(fuzzy_threshold)                                                           \
+    }
+
+/* For commands that look for the ops of a pipeline. */
+#define PS_OPS_OPTIONS                                                                             \
+    {PS_ROW_ANALYSIS(max_activations)}, {PS_ROW_ANALYSIS(unexplained)},                            \
+        {PS_ROW_ANALYSIS(forward_re)}, {PS_ROW_ANALYSIS(backward_re)}, {                           \
+        PS_ROW_ANALYSIS(microbatch_re)                                                             \
+    }
+
 /* For commands that draw or judge a pipeline. */
 #define PS_CLOCK_OPTIONS                                                                           \
     {PS_ROW_ANALYSIS(clocks)}, {                                                                   \

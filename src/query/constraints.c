@@ -113,13 +113,13 @@ static bool range_of_int(int64_t value, char op, ps_number_range *range) {
         range->most = value;
         return true;
     case OP_LESS:
-        range->most = value - 1;
+        range->most = value > INT64_MIN ? value - 1 : value;
         return value > INT64_MIN;
     case OP_AT_MOST:
         range->most = value;
         return true;
     case OP_MORE:
-        range->least = value + 1;
+        range->least = value < INT64_MAX ? value + 1 : value;
         return value < INT64_MAX;
     default:
         range->least = value;

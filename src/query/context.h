@@ -30,8 +30,9 @@ int ps_sql_declare(ps_sql_context *c, sqlite3 *db, char *sql);
 
 /* --- modules ----------------------------------------------------------------------------------------------------- */
 
-/* The tables of traces, of the chart and of modes, each as a module of its own name. An SQLite code. */
+/* The tables of traces, of views, of the chart and of modes, each as a module of its own name. An SQLite code. */
 int ps_sql_add_trace_tables(sqlite3 *db, ps_sql_context *c);
+int ps_sql_add_profile_tables(sqlite3 *db, ps_sql_context *c);
 int ps_sql_add_job_tables(sqlite3 *db, ps_sql_context *c);
 /* overlap, percentile, name_like, human_ns. */
 int ps_sql_add_functions(sqlite3 *db);

@@ -183,20 +183,13 @@ static int compare_reals(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* As ps_stats_quantile() does with whole numbers. */
-static double quantile_of_reals(const double *sorted, size_t n, double p) {
-    double at = (double)(n - 1) * p;
-    size_t below = (size_t)at;
-    size_t above = below + 1 < n ? below + 1 : below;
-    return sorted[below] + (sorted[above] - sorted[below]) * (at - (double)below);
-}
-
 static void percentile_end(sqlite3_context *out) {
     percentile *p = sqlite3_aggregate_context(out, 0);
     if (p != NULL && p->n > 0 && !p->failed) {
         if (p->reals != NULL) {
             ps_sort(p->reals, p->n, sizeof *p->reals, compare_reals);
-            sqlite3_result_double(out, quantile_of_reals(p->reals, p->n, p->percent / 100));
+            sqlite3_result_double(out,
+                                  ps_stats_quantile_of_reals(p->reals, p->n, p->percent / 100));
         } else {
             ps_sort(p->whole, p->n, sizeof *p->whole, ps_compare_i64);
             sqlite3_result_double(out, ps_stats_quantile(p->whole, p->n, p->percent / 100));

@@ -1,6 +1,5 @@
-/* The virtual tables over ps_table: ops and bubbles of the chart, tables of modes. Those of modes get their columns from the table
- * itself, so that a mode is run as soon as a query names it. */
-#include <ctype.h>
+/* The virtual tables over a ps_table of the whole job: communication, ops and bubbles of the chart, tables of modes, views of all ranks. Those
+ * of modes and views get their columns from the table itself, so that they are made as soon as a query names them. */
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -9,17 +8,19 @@
 #include "query/constraints.h"
 #include "query/context.h"
 #include "query/job_tables.h"
+#include "query/made_columns.h"
 
 typedef struct registered {
     ps_sql_context *c;
-    const ps_mode_table *mode; /* NULL: of the chart */
-    ps_sql_table_id id;        /* of the chart */
+    const ps_mode_table *mode; /* one of these two, or neither: a table of ps_sql_tables */
+    const ps_job_view *view;
+    ps_sql_table_id id;
 } registered;
 
 typedef struct job_vtab {
     sqlite3_vtab base;
     registered r;
-    const ps_table *table; /* of a mode; of the chart when it is first read */
+    const ps_table *table; /* of a mode or view; one of ps_sql_tables when it is first read */
     uint64_t numbers;
 } job_vtab;
 
@@ -31,41 +32,6 @@ typedef struct job_cursor {
 
 /* --- columns ----------------------------------------------------------------------------------------------------- */
 
-enum { NAME_BYTES = 128 };
-
-/* The name that a column has in files, as one that SQL takes without quotes: "warm-up_ns" is warm_up_ns. */
-static void sql_name(const ps_table *t, size_t column, char out[NAME_BYTES]) {
-    char name[NAME_BYTES];
-    ps_table_file_name(t, column, name, sizeof name);
-    size_t n = 0;
-    for (const char *p = name; *p != '\0'; p++) {
-        unsigned char c = (unsigned char)*p;
-        bool is_letter = isalnum(c) || c >= 0x80;
-        if (is_letter || (n > 0 && out[n - 1] != '_')) {
-            out[n++] = is_letter ? *p : '_';
-        }
-    }
-    n -= n > 0 && out[n - 1] == '_';
-    out[n] = '\0';
-}
-
-/* Names that are alike in SQL, where case does not count, get a number. */
-static void declare_name(sqlite3_str *sql, const ps_table *t, size_t column) {
-    char name[NAME_BYTES];
-    sql_name(t, column, name);
-    size_t n_same = 0;
-    for (size_t before = 0; before < column; before++) {
-        char other[NAME_BYTES];
-        sql_name(t, before, other);
-        n_same += strcasecmp(name, other) == 0;
-    }
-    if (n_same > 0 || name[0] == '\0') {
-        sqlite3_str_appendf(sql, "\"%w_%d\"", name, (int)n_same + 1);
-    } else {
-        sqlite3_str_appendf(sql, "\"%w\"", name);
-    }
-}
-
 static int declare_columns(sqlite3 *db, const job_vtab *v) {
     sqlite3_str *sql = sqlite3_str_new(db);
     sqlite3_str_appendf(sql, "CREATE TABLE x(");
@@ -73,8 +39,9 @@ static int declare_columns(sqlite3 *db, const job_vtab *v) {
     for (size_t i = 0; i < n; i++) {
         sqlite3_str_appendf(sql, i > 0 ? ", " : "");
         if (v->table != NULL) {
-            declare_name(sql, v->table, i);
-            sqlite3_str_appendf(sql, " %s", ps_sql_column_type(&v->table->columns[i]));
+            char name[PS_SQL_NAME_BYTES];
+            ps_sql_made_name(v->table, i, name);
+            sqlite3_str_appendf(sql, "\"%w\" %s", name, ps_sql_column_type(&v->table->columns[i]));
         } else {
             const ps_sql_column *column = &ps_sql_tables[v->r.id].columns[i];
             sqlite3_str_appendf(sql, "\"%w\" %s", column->name, ps_sql_type_name(column->type));
@@ -108,7 +75,10 @@ static int job_connect(sqlite3 *db, void *aux, int argc, const char *const *argv
     v->r = *(const registered *)aux;
     ps_err err = PS_ERR_INIT;
     int rc = SQLITE_OK;
-    if (v->r.mode != NULL && ps_job_mode_table(v->r.c, v->r.mode, &v->table, &err) != PS_OK) {
+    ps_code code = v->r.mode != NULL   ? ps_job_mode_table(v->r.c, v->r.mode, &v->table, &err)
+                   : v->r.view != NULL ? ps_job_view_table(v->r.c, v->r.view, &v->table, &err)
+                                       : PS_OK;
+    if (code != PS_OK) {
         rc = ps_sql_table_fail(v->r.c, &v->base, &err);
         *message = v->base.zErrMsg;
     }
@@ -191,7 +161,7 @@ static int job_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int
     job_vtab *v = (job_vtab *)base->pVtab;
     job_cursor *cursor = (job_cursor *)base;
     ps_err err = PS_ERR_INIT;
-    if (v->table == NULL && ps_job_chart_table(v->r.c, v->r.id, &v->table, &err) != PS_OK) {
+    if (v->table == NULL && ps_job_table(v->r.c, v->r.id, &v->table, &err) != PS_OK) {
         return ps_sql_table_fail(v->r.c, &v->base, &err);
     }
     ps_constraints_fini(&cursor->wanted);
@@ -262,17 +232,21 @@ static int add_job_table(sqlite3 *db, const char *name, registered of) {
 
 int ps_sql_add_job_tables(sqlite3 *db, ps_sql_context *c) {
     int rc = SQLITE_OK;
-    for (int id = PS_SQL_FIRST_CHART_TABLE; id < (int)PS_N_SQL_TABLES && rc == SQLITE_OK; id++) {
+    for (int id = PS_SQL_FIRST_JOB_TABLE; id < (int)PS_N_SQL_TABLES && rc == SQLITE_OK; id++) {
         rc = add_job_table(db, ps_sql_tables[id].name,
                            (registered){.c = c, .id = (ps_sql_table_id)id});
     }
     const char *last = "";
     for (const ps_mode_table *m = ps_mode_tables; m->mode != NULL && rc == SQLITE_OK; m++) {
-        rc = add_job_table(db, m->table, (registered){.c = c, .mode = m});
-        if (rc == SQLITE_OK && strcmp(m->mode, last) != 0 && strcasecmp(m->mode, m->table) != 0) {
+        rc = add_job_table(db, m->name, (registered){.c = c, .mode = m});
+        bool is_first = strcmp(m->mode, last) != 0 && strcasecmp(m->mode, m->name) != 0;
+        if (rc == SQLITE_OK && is_first) {
             rc = add_job_table(db, m->mode, (registered){.c = c, .mode = m});
         }
         last = m->mode;
+    }
+    for (const ps_job_view *v = ps_job_views; v->name != NULL && rc == SQLITE_OK; v++) {
+        rc = add_job_table(db, v->name, (registered){.c = c, .view = v});
     }
     return rc;
 }

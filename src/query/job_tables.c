@@ -3,18 +3,24 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/fs.h"
+#include "base/num.h"
+#include "query/comm_tables.h"
 #include "run/run_pipeline.h"
 #include "write/chart/chart_json.h"
 
 const ps_mode_table ps_mode_tables[] = {
-#define X(mode, table, text) {mode, table, text},
+#define X(name, mode, table, text, example) {name, mode, table, text, example},
 #include "query/mode_tables.def"
 #undef X
-    {NULL, NULL, NULL}};
+    {NULL, NULL, NULL, NULL, NULL}};
 
-#define CHART "chart" /* of mode_tables.def: no mode of `cluster` */
+/* No modes of `cluster`: the chart of mode_tables.def, the analyses of a report, and what is no analysis of its own. */
+#define CHART "chart"
+#define REPORT "report"
+#define COMM "comm"
 
-enum { MOST_RUNS = 64 };
+enum { MOST_RUNS = 64, MOST_VIEWS = 64 };
 
 /* A mode that was run, also one that gave nothing: it is not run again. */
 typedef struct job_run {
@@ -27,6 +33,7 @@ struct ps_job_tables {
     job_run runs[MOST_RUNS];
     size_t n_runs;
     ps_table *chart_tables[PS_N_SQL_TABLES]; /* of the chart, made when first read */
+    ps_table *views[MOST_VIEWS]; /* by their place in ps_job_views: those made of others */
 };
 
 struct ps_job_tables *ps_job_tables_new(void) {
@@ -37,6 +44,9 @@ void ps_job_tables_free(struct ps_job_tables *job) {
     if (job != NULL) {
         for (size_t i = 0; i < PS_N_SQL_TABLES; i++) {
             ps_table_free(job->chart_tables[i]);
+        }
+        for (size_t i = 0; i < MOST_VIEWS; i++) {
+            ps_table_free(job->views[i]);
         }
         for (size_t i = 0; i < job->n_runs; i++) {
             ps_run_free(job->runs[i].run);
@@ -59,8 +69,14 @@ static ps_run *run_mode(ps_sql_context *c, const char *mode, ps_err *err) {
     if (strcmp(mode, CHART) == 0) {
         return ps_run_pipeline(c->cluster, &c->opts, err);
     }
-    const ps_analysis *analysis = ps_analysis_find(mode);
-    return ps_run_all_ranks(&analysis, 1, c->cluster, &c->opts, err);
+    const ps_analysis *analyses[PS_REPORT_MAKERS + 1] = {ps_analysis_find(mode)};
+    size_t n = 1;
+    if (strcmp(mode, REPORT) == 0) {
+        n = ps_run_report_plan(c->cluster, analyses);
+    } else if (strcmp(mode, COMM) == 0) {
+        analyses[0] = &ps_sql_comm_analysis;
+    }
+    return ps_run_all_ranks(analyses, n, c->cluster, &c->opts, err);
 }
 
 static ps_code run_once(ps_sql_context *c, const char *mode, const ps_run **out, ps_err *err) {
@@ -88,34 +104,108 @@ static ps_code run_once(ps_sql_context *c, const char *mode, const ps_run **out,
 
 /* Why a run has not what was asked for. */
 static ps_code say_nothing(const ps_run *run, const char *what, ps_err *err) {
-    const char *reason =
-        run->errors[0].code != PS_OK ? run->errors[0].msg : ps_run_first_reason(run);
+    const ps_err *last = &run->errors[run->n_analyses - 1];
+    const char *reason = last->code != PS_OK ? last->msg : ps_run_first_reason(run);
     ps_code code = run->n_failed > 0 ? PS_IO : PS_NOTHING;
     return reason != NULL ? ps_fail(err, code, "%s: %.400s", what, reason)
                           : ps_fail(err, code, "%s: the capture has nothing of this kind", what);
 }
 
+/* Of the last analysis that has it: those before it in a run help it. One that no rank took part in has none. */
 static const ps_table *table_of(const ps_run *run, const char *name) {
-    const ps_result *result = &run->results[0];
-    for (size_t i = 0; i < result->n_tables; i++) {
-        if (result->tables[i]->home == PS_HOME_CLUSTER &&
-            strcmp(result->tables[i]->name, name) == 0) {
-            return result->tables[i];
+    for (size_t a = run->n_analyses; a-- > 0;) {
+        const ps_result *result = &run->results[a];
+        for (size_t i = 0; i < result->n_tables; i++) {
+            const ps_table *t = result->tables[i];
+            bool is_that = t->home == PS_HOME_CLUSTER && strcmp(t->name, name) == 0;
+            if (is_that && (run->n_took_part[a] > 0 || t->n_rows > 0)) {
+                return t;
+            }
         }
     }
     return NULL;
 }
 
+static ps_code table_of_mode(ps_sql_context *c, const char *mode, const char *table,
+                             const ps_table **out, ps_err *err) {
+    const ps_run *run = NULL;
+    ps_code code = run_once(c, mode, &run, err);
+    if (code == PS_OK) {
+        *out = table_of(run, table);
+        code = *out != NULL ? PS_OK : say_nothing(run, table, err);
+    }
+    return code;
+}
+
 ps_code ps_job_mode_table(ps_sql_context *c, const ps_mode_table *which, const ps_table **out,
                           ps_err *err) {
-    const ps_run *run = NULL;
-    ps_code code = run_once(c, which->mode, &run, err);
-    if (code != PS_OK) {
-        return code;
+    return table_of_mode(c, which->mode, which->table, out, err);
+}
+
+/* --- views of all ranks ------------------------------------------------------------------------------------------ */
+
+/* What views take of the runs of their set. */
+typedef struct view_source {
+    ps_sql_context *c;
+    ps_view_set set;
+    ps_err err; /* why the last table was not there */
+} view_source;
+
+static const ps_table *table_for_view(const void *context, const char *name) {
+    view_source *v = (view_source *)context;
+    const char *const report[] = {REPORT, NULL};
+    const char *const *mode = v->set == PS_SET_REPORT ? report : ps_view_set_names(v->set);
+    const ps_table *out = NULL;
+    for (; *mode != NULL && out == NULL; mode++) {
+        ps_err err = PS_ERR_INIT;
+        if (table_of_mode(v->c, *mode, name, &out, &err) != PS_OK) {
+            v->err = err.code != PS_NOTHING || v->err.code == PS_OK ? err : v->err;
+            out = NULL;
+        }
     }
-    *out = table_of(run, which->table);
-    bool any = *out != NULL && (run->n_took_part[0] > 0 || (*out)->n_rows > 0);
-    return any ? PS_OK : say_nothing(run, which->table, err);
+    return out;
+}
+
+/* Ranks have numbers here and no keys. */
+static const char *no_key(const void *context, int64_t rank) {
+    (void)context;
+    (void)rank;
+    return "";
+}
+
+static void capture_of_cluster(const void *context, ps_job_capture *out) {
+    const ps_cluster *cluster = ((const view_source *)context)->c->cluster;
+    *out = (ps_job_capture){.path = ps_cluster_name(cluster), .format = ""};
+    for (size_t i = 0; i < cluster->n_ranks; i++) {
+        ps_file_id id;
+        const char *format = ps_cluster_format(&cluster->ranks[i]);
+        bool differs = out->n_ranks > 0 && strcmp(format, out->format) != 0;
+        out->format = differs ? "several" : format;
+        out->n_ranks++;
+        if (ps_file_identify(cluster->ranks[i].path, &id, NULL) == PS_OK) {
+            out->bytes = ps_i64_plus(out->bytes, id.size_bytes);
+        }
+    }
+}
+
+ps_code ps_job_view_table(ps_sql_context *c, const ps_job_view *view, const ps_table **out,
+                          ps_err *err) {
+    view_source v = {.c = c, .set = view->set, .err = PS_ERR_INIT};
+    ps_table **made = &c->job->views[view - ps_job_views];
+    if (view->table != NULL) {
+        *out = table_for_view(&v, view->table);
+    } else if (*made == NULL) {
+        const ps_job_source from = {table_for_view, no_key, capture_of_cluster, &v};
+        const ps_job_view_input in = {.from = &from, .step = "all", .stage = -1};
+        *made = view->make(&in, err);
+    }
+    *out = view->table == NULL ? *made : *out;
+    if (*out != NULL) {
+        return PS_OK;
+    }
+    bool tells = view->table != NULL || (v.err.code != PS_OK && v.err.code != PS_NOTHING);
+    *err = tells ? v.err : *err;
+    return err->code != PS_OK ? err->code : ps_fail_nomem(err);
 }
 
 /* --- the chart --------------------------------------------------------------------------------------------------- */
@@ -201,8 +291,8 @@ static ps_table *chart_table(ps_sql_table_id id, ps_chart *chart) {
     return ps_table_new_made("bubble", "", PS_COLUMNS(BUBBLE_CELLS), chart->n_bubbles, maker);
 }
 
-ps_code ps_job_chart_table(ps_sql_context *c, ps_sql_table_id id, const ps_table **out,
-                           ps_err *err) {
+static ps_code chart_table_of(ps_sql_context *c, ps_sql_table_id id, const ps_table **out,
+                              ps_err *err) {
     ps_table **table = &c->job->chart_tables[id];
     const ps_run *run = NULL;
     ps_code code = *table != NULL ? PS_OK : run_once(c, CHART, &run, err);
@@ -216,4 +306,10 @@ ps_code ps_job_chart_table(ps_sql_context *c, ps_sql_table_id id, const ps_table
     }
     *out = *table;
     return code;
+}
+
+ps_code ps_job_table(ps_sql_context *c, ps_sql_table_id id, const ps_table **out, ps_err *err) {
+    bool is_comm = id == PS_SQL_COMM || id == PS_SQL_WAIT;
+    return is_comm ? table_of_mode(c, COMM, ps_sql_tables[id].name, out, err)
+                   : chart_table_of(c, id, out, err);
 }

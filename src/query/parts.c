@@ -17,10 +17,11 @@ static size_t memory_bytes(void) {
     return pages > 0 && page > 0 ? (size_t)pages * (size_t)page : (size_t)4 << 30;
 }
 
-ps_code ps_sql_parts_init(ps_sql_parts *p, const ps_cluster *cluster, size_t n_threads,
+ps_code ps_sql_parts_init(ps_sql_parts *p, const ps_cluster *cluster, const ps_run_opts *opts,
                           ps_watch *watch, ps_err *err) {
     *p = (ps_sql_parts){.cluster = cluster,
-                        .n_threads = n_threads > 0 ? n_threads : ps_n_processors(),
+                        .opts = &opts->analysis,
+                        .n_threads = opts->n_threads > 0 ? opts->n_threads : ps_n_processors(),
                         .max_bytes = memory_bytes() / 10 * 6,
                         .watch = watch};
     p->parts = ps_calloc(cluster->n_ranks + 1, sizeof *p->parts);
@@ -38,14 +39,21 @@ ps_code ps_sql_parts_init(ps_sql_parts *p, const ps_cluster *cluster, size_t n_t
 }
 
 static void empty_part(ps_sql_part *part) {
-    if (part->links != NULL) {
-        ps_links_fini(part->links);
+    for (ps_sql_made *m = part->made; m != NULL; m = m->next) {
+        ps_table_free(m->table);
     }
-    ps_free(part->links);
+    part->made = NULL;
+    ps_arena_fini(&part->arena);
+    part->arena = (ps_arena){0};
+    ps_overlaps_fini(&part->overlaps);
+    part->overlaps = (ps_overlaps){0};
+    part->has_overlaps = false;
+    ps_derived_free(part->derived);
+    part->derived = NULL;
     ps_free(part->self_ns);
     ps_free(part->last_end);
     ps_trace_free(part->trace);
-    part->links = NULL;
+    part->links = NULL; /* of the derived facts */
     part->self_ns = NULL;
     part->last_end = NULL;
     part->trace = NULL;
@@ -101,23 +109,35 @@ static int64_t *chunk_ends(const ps_trace *t) {
     return ends;
 }
 
-static ps_code work_out(const ps_sql_parts *p, ps_sql_part *part, ps_err *err) {
+static ps_code work_out(ps_sql_parts *p, ps_sql_part *part, ps_err *err) {
     if (part->last_end == NULL && (part->last_end = chunk_ends(part->trace)) == NULL) {
         return ps_fail_nomem(err);
     }
-    if ((p->needs.links || p->needs.self) && part->links == NULL) {
-        part->links = ps_calloc(1, sizeof *part->links);
-        ps_code code =
-            part->links != NULL ? ps_links_init(part->links, part->trace, err) : ps_fail_nomem(err);
-        if (code != PS_OK) {
-            return code;
-        }
+    if (part->derived == NULL &&
+        (part->derived = ps_derived_new(part->trace, p->opts, &p->diag, err)) == NULL) {
+        return PS_NOMEM;
+    }
+    if ((p->needs.links || p->needs.self) && part->links == NULL &&
+        (part->links = ps_derived_links(part->derived, err)) == NULL) {
+        return PS_NOMEM;
     }
     if (p->needs.self && part->self_ns == NULL &&
         (part->self_ns = self_times(part->trace, part->links)) == NULL) {
         return ps_fail_nomem(err);
     }
     return PS_OK;
+}
+
+const ps_overlaps *ps_sql_part_overlaps(ps_sql_part *part, ps_err *err) {
+    if (!part->has_overlaps) {
+        if (ps_overlaps_measure(part->links, -1, true, &part->overlaps, err) != PS_OK) {
+            ps_overlaps_fini(&part->overlaps);
+            part->overlaps = (ps_overlaps){0};
+            return NULL;
+        }
+        part->has_overlaps = true;
+    }
+    return &part->overlaps;
 }
 
 /* --- reading ----------------------------------------------------------------------------------------------------- */

@@ -7,12 +7,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/rank/links.h"
+#include "analyze/derived/derived.h"
+#include "analyze/rank/overlap.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/watch.h"
 #include "model/trace.h"
 #include "run/cluster.h"
+#include "run/run.h"
 
 /* What a statement needs of every profile that it reads: ps_needs, and what is worked out of a trace. */
 typedef struct ps_sql_needs {
@@ -23,6 +25,15 @@ typedef struct ps_sql_needs {
 
 #define PS_PART_CHUNK 4096u
 
+/* A table made of one profile (profile_tables.h), kept with it. */
+typedef struct ps_sql_made {
+    const void *what;
+    const char *asked; /* values and span that it was made for; in the arena of the part */
+    ps_table *table;   /* NULL: `err` says why there is none */
+    ps_err err;
+    struct ps_sql_made *next;
+} ps_sql_made;
+
 typedef struct ps_sql_part {
     const ps_cluster_rank *rank;
     size_t index; /* among the profiles of the query */
@@ -32,27 +43,34 @@ typedef struct ps_sql_part {
     uint64_t last_use; /* grows with every use */
     ps_trace *trace;   /* NULL: not in memory */
     uint32_t has;      /* ps_needs bits that it was read with */
-    ps_links *links;
+    ps_derived *derived;
+    const ps_links *links; /* of the derived facts; NULL: nobody needed them yet */
+    ps_overlaps overlaps;  /* of all steps, with spans, for ps_sql_part_overlaps() */
+    bool has_overlaps;
     int64_t *self_ns;  /* [slices] */
     int64_t *last_end; /* [chunks of PS_PART_CHUNK slices]: the latest end in the chunk */
+    ps_sql_made *made;
+    ps_arena arena; /* of what was made */
 } ps_sql_part;
 
 typedef struct ps_sql_parts {
     const ps_cluster *cluster;
     ps_sql_part *parts; /* as many as the cluster has ranks */
     ps_sql_needs needs;
-    size_t n_threads; /* 0: one per processor */
-    size_t max_bytes; /* of traces in memory */
+    const ps_analysis_opts *opts; /* of what is worked out */
+    size_t n_threads;             /* 0: one per processor */
+    size_t max_bytes;             /* of traces in memory */
     bool
         all_stay; /* they fit, by the sizes of their files: what a trace lends lives as long as the query */
     ps_watch *watch;
     uint64_t n_uses;
-    ps_diag diag; /* of all traces that were read */
+    ps_diag
+        diag; /* of all traces that were read, and of what was worked out of them in the thread of the query */
 } ps_sql_parts;
 
-/* PS_NOMEM only; end with ps_sql_parts_fini() in any case. The cluster and the watch must outlive it. */
-PS_MUST_USE ps_code ps_sql_parts_init(ps_sql_parts *p, const ps_cluster *cluster, size_t n_threads,
-                                      ps_watch *watch, ps_err *err);
+/* PS_NOMEM only; end with ps_sql_parts_fini() in any case. The cluster, the options and the watch must outlive it. */
+PS_MUST_USE ps_code ps_sql_parts_init(ps_sql_parts *p, const ps_cluster *cluster,
+                                      const ps_run_opts *opts, ps_watch *watch, ps_err *err);
 void ps_sql_parts_fini(ps_sql_parts *p);
 
 /* Which profiles a cursor comes to, in order. */
@@ -64,5 +82,8 @@ PS_MUST_USE ps_code ps_sql_part_enter(ps_sql_parts *p, size_t index, bool reads,
                                       ps_sql_part_wanted *wanted, const void *context,
                                       ps_sql_part **out, ps_err *err);
 void ps_sql_part_leave(ps_sql_part *part); /* NULL is fine */
+
+/* Of a part in memory that was read with links. NULL when memory is out. One thread at a time. */
+const ps_overlaps *ps_sql_part_overlaps(ps_sql_part *part, ps_err *err);
 
 #endif

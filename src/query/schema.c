@@ -13,8 +13,16 @@ static const ps_sql_column COUNTER[] = {PS_SQL_COUNTER_COLUMNS(X)};
 static const ps_sql_column FLOW[] = {PS_SQL_FLOW_COLUMNS(X)};
 static const ps_sql_column ARG[] = {PS_SQL_ARG_COLUMNS(X)};
 static const ps_sql_column META[] = {PS_SQL_META_COLUMNS(X)};
+static const ps_sql_column KERNEL[] = {PS_SQL_KERNEL_COLUMNS(X)};
+static const ps_sql_column COMM[] = {PS_SQL_COMM_COLUMNS(X)};
+static const ps_sql_column WAIT[] = {PS_SQL_WAIT_COLUMNS(X)};
 static const ps_sql_column OP[] = {PS_SQL_OP_COLUMNS(X)};
 static const ps_sql_column BUBBLE[] = {PS_SQL_BUBBLE_COLUMNS(X)};
+#undef X
+
+#define X(id, name, text, example)                                                                 \
+    _Static_assert(sizeof id / sizeof *id <= PS_SQL_MOST_COLUMNS, "columns of " name);
+PS_SQL_TABLES(X)
 #undef X
 
 const ps_sql_table ps_sql_tables[PS_N_SQL_TABLES] = {
@@ -34,6 +42,8 @@ static const declaration OF_TYPE[] = {
     [PS_SQL_REAL] = {"REAL", {PS_UNIT_NONE, false}},
     [PS_SQL_TEXT] = {"TEXT", {PS_UNIT_NONE, false}},
     [PS_SQL_ANY] = {"BLOB", {PS_UNIT_NONE, false}}, /* no affinity: values stay what they are */
+    [PS_SQL_BYTES] = {"INTEGER bytes", {PS_UNIT_BYTES, false}},
+    [PS_SQL_PERCENT] = {"REAL percent", {PS_UNIT_PERCENT, false}},
     [PS_SQL_DURATION] = {"INTEGER ns", {PS_UNIT_NS, false}},
     [PS_SQL_MOMENT] = {"INTEGER ns since epoch", {PS_UNIT_NS, true}},
 };
@@ -57,7 +67,10 @@ const char *ps_sql_type_name(ps_sql_type type) {
 }
 
 const char *ps_sql_column_type(const ps_column *column) {
-    return ps_column_is_text(column) ? "TEXT" : OF_UNIT[column->unit][column->type == PS_COL_REAL];
+    bool is_moment = column->exact && column->type == PS_COL_INT && column->unit == PS_UNIT_NS;
+    return is_moment                   ? OF_TYPE[PS_SQL_MOMENT].text
+           : ps_column_is_text(column) ? OF_TYPE[PS_SQL_TEXT].text
+                                       : OF_UNIT[column->unit][column->type == PS_COL_REAL];
 }
 
 ps_sql_unit ps_sql_unit_of(const char *declared) {

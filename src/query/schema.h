@@ -16,7 +16,9 @@ typedef enum ps_sql_type {
     PS_SQL_INTEGER,
     PS_SQL_REAL,
     PS_SQL_TEXT,
-    PS_SQL_ANY,      /* whatever the capture has there */
+    PS_SQL_ANY, /* whatever the capture has there */
+    PS_SQL_BYTES,
+    PS_SQL_PERCENT,
     PS_SQL_DURATION, /* nanoseconds */
     PS_SQL_MOMENT    /* nanoseconds since 1970 */
 } ps_sql_type;
@@ -110,6 +112,68 @@ typedef struct ps_sql_column {
     X(VALUE, "value", TEXT, false, "its value, objects as JSON")                                   \
     X(PROFILE, "profile", INTEGER, true, "number of the profile")
 
+/* Made of each rank's trace; ids are members of the row's struct. */
+#define PS_SQL_KERNEL_COLUMNS(X)                                                                   \
+    X(rank, "rank", INTEGER, false, "global rank")                                                 \
+    X(slice, "slice", INTEGER, false, "slice.id")                                                  \
+    X(name, "name", TEXT, false, "name")                                                           \
+    X(type, "type", TEXT, false, "type of the operation, else the operator that launched it")      \
+    X(class, "class", TEXT, false, "what it computes, as the view overall groups it: Matmul/Cube") \
+    X(core, "core", TEXT, false, "which cores of the chip run it, where the capture says so")      \
+    X(device, "device", INTEGER, false, "device")                                                  \
+    X(track, "track", INTEGER, false, "track.id of its stream")                                    \
+    X(step, "step", INTEGER, false, "step of its launch, NULL outside of all")                     \
+    X(start_ns, "start_ns", MOMENT, false, "begin")                                                \
+    X(dur_ns, "dur_ns", DURATION, false, "length")                                                 \
+    X(end_ns, "end_ns", MOMENT, false, "end")                                                      \
+    X(call, "call", INTEGER, false, "slice.id of the call that launched it")                       \
+    X(op, "op", INTEGER, false, "slice.id of the operator of the framework behind it")             \
+    X(op_name, "op_name", TEXT, false, "name of that operator")                                    \
+    X(module, "module", TEXT, false, "path of the module whose call launched it")                  \
+    X(shapes, "shapes", TEXT, false, "of its inputs, else of those of its operator")               \
+    X(flops, "flops", REAL, false, "floating point operations, as the mode operator_mfu has them") \
+    X(mfu_percent, "mfu_percent", PERCENT, false, "share of the chip's peak")                      \
+    X(profile, "profile", INTEGER, true, "number of the profile")
+
+/* Communication of all ranks, matched; ids are members of the row's struct. */
+#define PS_SQL_COMM_COLUMNS(X)                                                                     \
+    X(rank, "rank", INTEGER, false, "global rank")                                                 \
+    X(slice, "slice", INTEGER, false, "slice.id")                                                  \
+    X(kind, "kind", TEXT, false, "collective, send or receive")                                    \
+    X(name, "name", TEXT, false, "name of the operator, else of the kernel")                       \
+    X(type, "type", TEXT, false, "what it does: hcom_allReduce_, allreduce ...")                   \
+    X(communicator, "communicator", TEXT, false, "as the capture names it")                        \
+    X(step, "step", INTEGER, false, "step of its launch, NULL outside of all")                     \
+    X(start_ns, "start_ns", MOMENT, false, "begin, by the clock of the rank's machine")            \
+    X(dur_ns, "dur_ns", DURATION, false, "length")                                                 \
+    X(end_ns, "end_ns", MOMENT, false, "end")                                                      \
+    X(host_start_ns, "host_start_ns", MOMENT, false, "begin of the call that launched it")         \
+    X(bytes, "bytes", BYTES, false, "elements times the size of their type")                       \
+    X(elements, "elements", INTEGER, false, "how many elements")                                   \
+    X(data_type, "data_type", TEXT, false, "their type")                                           \
+    X(sequence, "sequence", INTEGER, false,                                                        \
+      "its number in the communicator, where captures have one")                                   \
+    X(match, "match", INTEGER, false,                                                              \
+      "equal for the operators of all ranks that are one collective, or a send and its receive")   \
+    X(late_ns, "late_ns", DURATION, false,                                                         \
+      "how long after the first rank it began, on one clock; of collectives")                      \
+    X(waited_ns, "waited_ns", DURATION, false,                                                     \
+      "what of its time it waited for the last rank, or for the send")                             \
+    X(profile, "profile", INTEGER, false, "number of the profile")
+
+#define PS_SQL_WAIT_COLUMNS(X)                                                                     \
+    X(rank, "rank", INTEGER, false, "who waited")                                                  \
+    X(for_rank, "for_rank", INTEGER, false, "for whom: who came last, or who sent")                \
+    X(kind, "kind", TEXT, false, "collective or receive")                                          \
+    X(communicator, "communicator", TEXT, false, "as the capture names it")                        \
+    X(name, "name", TEXT, false, "name of the operator that waited")                               \
+    X(step, "step", INTEGER, false, "step of its launch, NULL outside of all")                     \
+    X(start_ns, "start_ns", MOMENT, false, "begin, by the clock of the rank's machine")            \
+    X(waited_ns, "waited_ns", DURATION, false, "how long")                                         \
+    X(slice, "slice", INTEGER, false, "slice.id of the operator that waited")                      \
+    X(for_slice, "for_slice", INTEGER, false, "slice.id of the other one, on its rank")            \
+    X(match, "match", INTEGER, false, "comm.match of both")
+
 /* Of the pipeline chart. */
 #define PS_SQL_OP_COLUMNS(X)                                                                       \
     X(ID, "id", INTEGER, false, "number of the op")                                                \
@@ -168,13 +232,28 @@ typedef struct ps_sql_column {
     X(META, "meta", "What each profile says of itself and its job.",                               \
       "SELECT rank, value FROM meta WHERE key = 'world_size'")
 
+#define PS_SQL_PROFILE_TABLES(X)                                                                   \
+    X(KERNEL, "kernel", "Kernels that compute, with who launched them and what they are.",         \
+      "SELECT class, count(*) AS kernels, sum(dur_ns) AS total_ns, sum(flops) / sum(dur_ns) / "    \
+      "1e3 AS tflops FROM kernel GROUP BY class ORDER BY total_ns DESC")
+
+#define PS_SQL_JOB_TABLES(X)                                                                       \
+    X(COMM, "comm", "Communication of all ranks: what is one collective, who came late.",          \
+      "SELECT match, name, min(dur_ns) AS transfer_ns, max(waited_ns) AS longest_wait_ns "         \
+      "FROM comm WHERE kind = 'collective' GROUP BY match ORDER BY longest_wait_ns DESC LIMIT 10") \
+    X(WAIT, "wait", "Who waited for whom, in each collective and receive.",                        \
+      "SELECT for_rank, sum(waited_ns) AS others_waited_ns FROM wait GROUP BY for_rank "           \
+      "ORDER BY others_waited_ns DESC")
+
 #define PS_SQL_CHART_TABLES(X)                                                                     \
     X(OP, "op", "The ops of the pipeline chart, as `pipescope chart` draws them.",                 \
       "SELECT stage, kind, count(*) AS ops, avg(dur_ns) AS mean_ns FROM op GROUP BY stage, kind")  \
     X(BUBBLE, "bubble", "Idle time of the stages inside of steps.",                                \
       "SELECT stage, cause, sum(dur_ns) AS bubble_ns FROM bubble GROUP BY stage, cause")
 
-#define PS_SQL_TABLES(X) PS_SQL_TRACE_TABLES(X) PS_SQL_CHART_TABLES(X)
+#define PS_SQL_TABLES(X)                                                                           \
+    PS_SQL_TRACE_TABLES(X)                                                                         \
+    PS_SQL_PROFILE_TABLES(X) PS_SQL_JOB_TABLES(X) PS_SQL_CHART_TABLES(X)
 
 typedef enum ps_sql_table_id {
 #define X(id, name, text, example) PS_SQL_##id,
@@ -183,7 +262,8 @@ typedef enum ps_sql_table_id {
         PS_N_SQL_TABLES
 } ps_sql_table_id;
 
-#define PS_SQL_FIRST_CHART_TABLE PS_SQL_OP
+#define PS_SQL_FIRST_PROFILE_TABLE PS_SQL_KERNEL
+#define PS_SQL_FIRST_JOB_TABLE PS_SQL_COMM
 
 typedef struct ps_sql_table {
     const char *name, *text, *example;
@@ -191,6 +271,8 @@ typedef struct ps_sql_table {
     size_t n_columns;
 } ps_sql_table;
 
+/* Of one of them at most. */
+enum { PS_SQL_MOST_COLUMNS = 24 };
 extern const ps_sql_table ps_sql_tables[PS_N_SQL_TABLES];
 
 /* The declaration of a type, and what a declaration means: NULL is an expression, of which nothing is known. */

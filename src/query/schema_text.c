@@ -1,8 +1,12 @@
 #include "query/schema_text.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "analyze/views/job_view.h"
+#include "analyze/views/view.h"
 #include "query/job_tables.h"
+#include "query/made_columns.h"
 #include "query/schema.h"
 
 enum { MOST_CELLS = 4 };
@@ -47,18 +51,30 @@ static void put_md_table(const md_table *t, ps_buf *out) {
 
 /* --- columns of a table ------------------------------------------------------------------------------------------ */
 
+/* Of a declaration ("INTEGER ns") the type, or the unit. */
+typedef struct said_type {
+    const char *type, *unit;
+} said_type;
+
+static said_type say_type(const char *declared) {
+    static const char *const TYPES[][2] = {
+        {"INTEGER", "integer"}, {"REAL", "real"}, {"TEXT", "text"}, {"BLOB", "any"}};
+    said_type out = {"", ""};
+    for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
+        size_t n = strlen(TYPES[i][0]);
+        if (strncmp(declared, TYPES[i][0], n) == 0) {
+            out = (said_type){TYPES[i][1], declared + n + (declared[n] == ' ')};
+        }
+    }
+    bool is_moment = strcmp(declared, ps_sql_type_name(PS_SQL_MOMENT)) == 0;
+    out.unit = is_moment ? "ns since 1970" : out.unit;
+    return out;
+}
+
 static const char *column_cell(const void *rows, size_t row, size_t column) {
-    static const char *const TYPES[] = {
-        [PS_SQL_INTEGER] = "integer", [PS_SQL_REAL] = "real",        [PS_SQL_TEXT] = "text",
-        [PS_SQL_ANY] = "any",         [PS_SQL_DURATION] = "integer", [PS_SQL_MOMENT] = "integer"};
-    static const char *const UNITS[] = {
-        [PS_SQL_DURATION] = "ns", [PS_SQL_MOMENT] = "ns since 1970"};
     const ps_sql_column *c = &((const ps_sql_column *)rows)[row];
-    bool has_unit = c->type == PS_SQL_DURATION || c->type == PS_SQL_MOMENT;
-    return column == 0   ? c->name
-           : column == 1 ? TYPES[c->type]
-           : column == 2 ? has_unit ? UNITS[c->type] : ""
-                         : c->text;
+    said_type said = say_type(ps_sql_type_name(c->type));
+    return column == 0 ? c->name : column == 1 ? said.type : column == 2 ? said.unit : c->text;
 }
 
 static void put_table(const ps_sql_table *t, ps_buf *out) {
@@ -69,30 +85,102 @@ static void put_table(const ps_sql_table *t, ps_buf *out) {
     ps_buf_addf(out, "\n```sql\n%s\n```\n", t->example);
 }
 
-/* --- modes ------------------------------------------------------------------------------------------------------- */
+/* --- modes and views --------------------------------------------------------------------------------------------- */
 
-static const char *mode_cell(const void *rows, size_t row, size_t column) {
-    const ps_mode_table *m = &((const ps_mode_table *)rows)[row];
-    return column == 0 ? m->table : column == 1 ? m->mode : m->text;
+static void put_made_columns(const char *table, ps_buf *out) {
+    size_t n = 0;
+    const ps_made_column *columns = ps_made_columns_of(table, &n);
+    for (size_t i = 0; i < n; i++) {
+        said_type said = say_type(columns[i].declared);
+        ps_buf_addf(out, "%s`%s` %s%s%s", i > 0 ? ", " : "", columns[i].name, said.type,
+                    said.unit[0] != '\0' ? " " : "", said.unit);
+    }
+}
+
+static void put_made_table(const char *name, const char *text, const char *by, const char *example,
+                           ps_buf *out) {
+    ps_buf_addf(out, "\n### %s\n\n%s%s\n\n", name, text, by);
+    put_made_columns(name, out);
+    ps_buf_addf(out, "\n\n```sql\n%s\n```\n", example);
+}
+
+static const char *example_of_view(const char *view) {
+    static const char *const EXAMPLES[][2] = {
+#define X(name, example) {name, example},
+#include "query/view_examples.def"
+#undef X
+    };
+    for (size_t i = 0; i < sizeof EXAMPLES / sizeof *EXAMPLES; i++) {
+        if (strcmp(EXAMPLES[i][0], view) == 0) {
+            return EXAMPLES[i][1];
+        }
+    }
+    return "";
 }
 
 static void put_modes(ps_buf *out) {
-    static const char *const HEAD[] = {"table", "made by", "what it holds"};
-    md_table t = {HEAD, 3, mode_cell, ps_mode_tables, 0};
-    while (ps_mode_tables[t.n_rows].mode != NULL) {
-        t.n_rows++;
-    }
     ps_buf_add_str(
         out,
         "\n## Tables of modes\n\n"
         "What `pipescope cluster -m MODE` makes for the whole job, and (chart) what `pipescope chart` prints. The first table of a\n"
-        "mode has the mode's name, too. A mode runs over all ranks when a query names one of its tables, and writes nothing.\n"
-        "Columns are those of the mode (docs/modes), named as in its csv files; what is no letter or digit is `_`:\n"
-        "`warm-up_ns` is `warm_up_ns`.\n\n");
-    put_md_table(&t, out);
+        "mode has the mode's name, too. A mode runs over all ranks when a query names one of its tables, and writes nothing;\n"
+        "its options are those of this command (`pipescope query --help`). Columns are those of the mode (docs/modes), named as in its\n"
+        "csv files; what is no letter or digit is `_`: `warm-up_ns` is `warm_up_ns`. A capture may lack some of them:\n"
+        "`pipescope query PATH --schema` lists those that it has.\n");
+    for (const ps_mode_table *m = ps_mode_tables; m->mode != NULL; m++) {
+        char by[96];
+        (void)snprintf(by, sizeof by, " Made by %s.", m->mode);
+        put_made_table(m->name, m->text, by, m->example, out);
+    }
+}
+
+/* " by: overall, stream or component (overall)." */
+static void put_view_params(const ps_view *view, ps_buf *out) {
+    for (size_t i = 0; i < view->n_params; i++) {
+        const ps_view_param *p = &view->params[i];
+        ps_buf_addf(out, " `%s`: %s", p->name, p->help);
+        for (const char *c = p->choices; *c != '\0'; c++) {
+            if (c == p->choices) {
+                ps_buf_add_str(out, ", ");
+            }
+            ps_buf_add_str(out, *c == '|' ? " or " : (char[2]){*c, '\0'});
+        }
+        ps_buf_addf(out, " (%s).", p->fallback);
+    }
+}
+
+static void put_views(ps_buf *out) {
     ps_buf_add_str(
         out,
-        "\n```sql\nSELECT stage, max(bubble_percent) FROM PipelineBubble GROUP BY stage\n```\n");
+        "\n## Views of a rank\n\n"
+        "What the pages of the viewer show of one rank, with its `rank` in front, over all ranks that the query leaves. `slice` is slice.id.\n"
+        "Parameters are hidden columns, and arguments: `memory_curve('stream')` is `memory_curve WHERE by = 'stream'`. So are\n"
+        "`from_ns` and `to_ns`, ns since 1970: the span of time that is looked at; sums take of a slice only what lies inside.\n");
+    for (const ps_view *const *v = ps_views(); *v != NULL; v++) {
+        ps_buf more = {0};
+        put_view_params(*v, &more);
+        if (((*v)->uses & PS_VIEW_WHOLE) != 0) {
+            ps_buf_add_str(&more, " Always of the whole capture.");
+        }
+        char title[96];
+        (void)snprintf(title, sizeof title, "%s.", (*v)->title);
+        put_made_table((*v)->name, title, ps_buf_str(&more), example_of_view((*v)->name), out);
+        out->failed = out->failed || !ps_buf_ok(&more);
+        ps_buf_fini(&more);
+    }
+    ps_buf_add_str(
+        out,
+        "\n## Views of all ranks\n\n"
+        "What the pages of the viewer show of the job, of all its steps and stages. They are made of tables of modes.\n");
+    for (const ps_job_view *v = ps_job_views; v->name != NULL; v++) {
+        char by[96] = "";
+        if (v->table != NULL) {
+            (void)snprintf(by, sizeof by, " The table %s.", v->table);
+        }
+        char title[96];
+        (void)snprintf(title, sizeof title, "%s.", v->title);
+        put_made_table(v->name, title, by, example_of_view(v->name), out);
+    }
 }
 
 /* --- functions --------------------------------------------------------------------------------------------------- */
@@ -132,12 +220,14 @@ void ps_sql_schema_text(ps_buf *out) {
     ps_buf_add_str(
         out,
         "# Tables and functions of `pipescope query`\n\n"
-        "`pipescope query --schema` prints this page. Moments count from 1970 by the clock of the rank's machine; those of `op` and\n"
+        "`pipescope query --schema` prints this page. Tables of [traces, ops and communication](#rank) come first, then [functions](#functions), what\n"
+        "[modes](#tables-of-modes) make, and the viewer's [views of a rank](#views-of-a-rank) and [of all](#views-of-all-ranks). Moments count from 1970 by the clock of the rank's machine; those of `op` and\n"
         "`bubble` have the clocks of other machines taken off, as the chart has. NULL is what the capture does not say. `profile`, where it\n"
         "is not listed by `SELECT *`, tells profiles of the same rank number apart.\n");
     for (size_t i = 0; i < PS_N_SQL_TABLES; i++) {
         put_table(&ps_sql_tables[i], out);
     }
-    put_modes(out);
     put_functions(out);
+    put_modes(out);
+    put_views(out);
 }

@@ -1,6 +1,7 @@
 #include "query/sql.h"
 
 #include <sqlite3.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "query/deadline.h"
 #include "query/job_tables.h"
 #include "query/result.h"
+#include "query/sql_inside.h"
 
 /* Bounds of what a query may be. SQLite itself joins at most 64 tables. */
 enum {
@@ -24,6 +26,7 @@ struct ps_sql {
     ps_sql_opts opts;
     bool was_refused; /* by the authorizer, in the statement that is prepared now */
     sqlite3_int64 former_limit;
+    atomic_bool was_stopped; /* by ps_sql_stop(): not by the clock */
 };
 
 /* --- the connection ---------------------------------------------------------------------------------------------- */
@@ -72,6 +75,7 @@ static ps_code connect_sqlite(ps_sql *s, ps_err *err) {
     (void)sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
     int rc = sqlite3_exec(s->db, "PRAGMA temp_store = MEMORY", NULL, NULL, NULL);
     rc = rc == SQLITE_OK ? ps_sql_add_trace_tables(s->db, &s->c) : rc;
+    rc = rc == SQLITE_OK ? ps_sql_add_profile_tables(s->db, &s->c) : rc;
     rc = rc == SQLITE_OK ? ps_sql_add_job_tables(s->db, &s->c) : rc;
     rc = rc == SQLITE_OK ? ps_sql_add_functions(s->db) : rc;
     if (rc == SQLITE_OK) {
@@ -96,9 +100,9 @@ ps_sql *ps_sql_open(const ps_cluster *cluster, const ps_sql_opts *opts, ps_err *
     s->c.opts.export_type = PS_EXPORT_NOTHING;
     s->c.opts.analysis.watch = &s->c.watch;
     s->former_limit = sqlite3_hard_heap_limit64(-1);
-    ps_code code = s->c.job != NULL ? ps_sql_parts_init(&s->c.parts, cluster, opts->run.n_threads,
-                                                        &s->c.watch, err)
-                                    : ps_fail_nomem(err);
+    ps_code code = s->c.job != NULL
+                       ? ps_sql_parts_init(&s->c.parts, cluster, &s->c.opts, &s->c.watch, err)
+                       : ps_fail_nomem(err);
     code = code == PS_OK ? connect_sqlite(s, err) : code;
     if (code != PS_OK) {
         ps_sql_close(s);
@@ -157,6 +161,9 @@ static ps_code fail_at(ps_err *err, ps_code code, const char *text, const char *
 static ps_code sqlite_fail(ps_sql *s, const char *text, const char *name, ps_err *err) {
     const char *message = sqlite3_errmsg(s->db);
     int rc = sqlite3_errcode(s->db);
+    if (s->was_stopped) {
+        return ps_fail(err, PS_BUSY, "the query was ended");
+    }
     if (s->c.watch.stop) {
         return ps_fail(err, PS_BUSY, "the query was ended after %lld s (--timeout)",
                        (long long)s->opts.timeout_s);
@@ -222,12 +229,26 @@ static ps_code prepare(ps_sql *s, const char *text, const char *name, sqlite3_st
     return PS_OK;
 }
 
+ps_sql_context *ps_sql_context_of(ps_sql *s) {
+    return &s->c;
+}
+
+void ps_sql_stop(ps_sql *s) {
+    s->was_stopped = true;
+    s->c.watch.stop = true;
+}
+
+bool ps_sql_begin_deadline(ps_sql *s, ps_deadline *deadline) {
+    s->was_stopped = false;
+    s->c.watch.stop = false;
+    return ps_deadline_begin(deadline, s->opts.timeout_s, s->db, &s->c.watch);
+}
+
 ps_code ps_sql_run(ps_sql *s, const char *text, const char *name, ps_sql_take *take, void *context,
                    ps_err *err) {
     ps_deadline deadline;
     sqlite3_stmt *statement = NULL;
-    s->c.watch.stop = false;
-    if (!ps_deadline_begin(&deadline, s->opts.timeout_s, s->db, &s->c.watch)) {
+    if (!ps_sql_begin_deadline(s, &deadline)) {
         return ps_fail_nomem(err);
     }
     (void)sqlite3_hard_heap_limit64(s->opts.max_bytes);

@@ -31,6 +31,9 @@ void ps_sql_close(ps_sql *s); /* NULL is fine */
 PS_MUST_USE ps_code ps_sql_run(ps_sql *s, const char *text, const char *name, ps_sql_take *take,
                                void *context, ps_err *err);
 
+/* Ends the statement that runs, with PS_BUSY; the next one runs as usual. From another thread, or a handler of a signal. */
+void ps_sql_stop(ps_sql *s);
+
 /* --- what the queries so far read -------------------------------------------------------------------------------- */
 
 /* The reason why a profile could not be read; PS_OK: it could, or nobody wanted to. */

@@ -13,6 +13,7 @@
 #include "base/strpool.h"
 #include "query/constraints.h"
 #include "query/context.h"
+#include "query/part_walk.h"
 #include "query/schema.h"
 #include "query/trace_tables.h"
 
@@ -39,16 +40,22 @@ typedef struct groups {
     size_t n_parts;
     uint32_t *order; /* the groups, by their texts */
     size_t n_groups;
-    size_t place, part; /* where the cursor is: order[place] */
-    uint32_t at;
+    size_t place, part;         /* where the cursor is: order[place] */
+    const uint32_t *next, *end; /* rows of it that come in this part */
 } groups;
+
+/* Integers of a column that lie in an array of the part at hand. */
+typedef struct column_array {
+    const int64_t *values; /* NULL: they do not */
+    int64_t plus;
+} column_array;
 
 typedef struct trace_cursor {
     sqlite3_vtab_cursor base;
     trace_vtab *v;
     ps_constraints wanted;
-    bool reads, is_grouped, is_end;
-    size_t next_part;
+    bool is_grouped, is_end;
+    ps_part_walk walk;
     ps_sql_part *part;
     ps_trace_row at;
     uint32_t end;    /* of the rows of the part */
@@ -56,6 +63,7 @@ typedef struct trace_cursor {
     /* Of this part: what a row is compared with. */
     ps_number_range ranges[2 * PS_SQL_MOST_TERMS];
     size_t n_ranges;
+    column_array arrays[PS_SQL_MOST_COLUMNS];
     groups groups;
 } trace_cursor;
 
@@ -240,36 +248,6 @@ static int trace_close(sqlite3_vtab_cursor *base) {
     return SQLITE_OK;
 }
 
-static bool is_part_wanted(const void *context, const ps_sql_part *part) {
-    const trace_cursor *cursor = context;
-    return ps_constraints_hold(&cursor->wanted, cursor->v->rank_column, part->rank->rank) &&
-           ps_constraints_hold(&cursor->wanted, cursor->v->profile_column, (int64_t)part->index);
-}
-
-/* The next profile that is wanted and can be read; NULL behind the last. */
-static int enter_next(trace_cursor *cursor, ps_sql_part **out) {
-    ps_sql_context *c = cursor->v->c;
-    *out = NULL;
-    while (cursor->next_part < c->cluster->n_ranks) {
-        size_t index = cursor->next_part++;
-        if (!is_part_wanted(cursor, &c->parts.parts[index])) {
-            continue;
-        }
-        ps_sql_part *part = NULL;
-        ps_err err = PS_ERR_INIT;
-        if (ps_sql_part_enter(&c->parts, index, cursor->reads, is_part_wanted, cursor, &part,
-                              &err) != PS_OK) {
-            return ps_sql_table_fail(c, &cursor->v->base, &err);
-        }
-        if (part->err.code == PS_OK || !cursor->reads) {
-            *out = part;
-            return SQLITE_OK;
-        }
-        ps_sql_part_leave(part);
-    }
-    return SQLITE_OK;
-}
-
 static void keep_range(trace_cursor *cursor, const ps_number_range *range, uint32_t *first,
                        uint32_t *end) {
     int column = range->column;
@@ -318,8 +296,13 @@ static bool is_row_wanted(const trace_cursor *cursor) {
 }
 
 static void stand_in(trace_cursor *cursor, ps_sql_part *part) {
+    const trace_vtab *v = cursor->v;
     cursor->at.part = part;
-    cursor->at.text_stays = cursor->v->c->parts.all_stay;
+    cursor->at.text_stays = v->c->parts.all_stay;
+    for (size_t i = 0; v->table->array != NULL && i < v->form->n_columns; i++) {
+        column_array *a = &cursor->arrays[i];
+        a->values = v->table->array(part, (int)i, &a->plus);
+    }
 }
 
 /* --- row after row ----------------------------------------------------------------------------------------------- */
@@ -360,7 +343,7 @@ static bool find_row(trace_cursor *cursor, bool stay) {
 static int next_of_parts(trace_cursor *cursor) {
     while (true) {
         ps_sql_part_leave(cursor->part);
-        int rc = enter_next(cursor, &cursor->part);
+        int rc = ps_part_walk_next(&cursor->walk, &cursor->v->base, &cursor->part);
         if (rc != SQLITE_OK || cursor->part == NULL) {
             cursor->is_end = true;
             return rc;
@@ -489,25 +472,35 @@ static bool order_groups(groups *g, const ps_strpool *texts, bool of_kinds, bool
     return ok;
 }
 
-/* Goes to the next row, or the first. */
-static void next_of_groups(trace_cursor *cursor) {
+/* The part that has the next rows of this group, or of the next one that has any. */
+static bool find_group(trace_cursor *cursor) {
     groups *g = &cursor->groups;
     for (; g->place < g->n_groups; g->place++, g->part = 0) {
         uint32_t group = g->order[g->place];
-        for (; g->part < g->n_parts; g->part++, g->at = UINT32_MAX) {
-            const part_groups *p = &g->parts[g->part];
-            if (group >= p->n_groups) {
-                continue; /* a part knows the groups that there were when it was sorted */
-            }
-            g->at = g->at == UINT32_MAX ? p->starts[group] : g->at;
-            if (g->at < p->starts[group + 1]) {
-                stand_in(cursor, p->part);
-                cursor->at.row = p->rows[g->at++];
-                return;
+        while (g->part < g->n_parts) {
+            const part_groups *p = &g->parts[g->part++];
+            /* A part knows the groups that there were when it was sorted. */
+            if (group < p->n_groups && p->starts[group] < p->starts[group + 1]) {
+                g->next = p->rows + p->starts[group];
+                g->end = p->rows + p->starts[group + 1];
+                if (cursor->at.part != p->part) {
+                    stand_in(cursor, p->part);
+                }
+                return true;
             }
         }
     }
-    cursor->is_end = true;
+    return false;
+}
+
+/* Goes to the next row, or the first. */
+static inline void next_of_groups(trace_cursor *cursor) {
+    groups *g = &cursor->groups;
+    if (g->next < g->end || find_group(cursor)) {
+        cursor->at.row = *g->next++;
+    } else {
+        cursor->is_end = true;
+    }
 }
 
 static int begin_groups(trace_cursor *cursor, int column, bool down) {
@@ -519,7 +512,9 @@ static int begin_groups(trace_cursor *cursor, int column, bool down) {
     g->parts = ps_calloc(c->cluster->n_ranks + 1, sizeof *g->parts);
     ok = ok && g->parts != NULL;
     int rc = SQLITE_OK;
-    while (ok && (rc = enter_next(cursor, &cursor->part)) == SQLITE_OK && cursor->part != NULL) {
+    while (ok &&
+           (rc = ps_part_walk_next(&cursor->walk, &cursor->v->base, &cursor->part)) == SQLITE_OK &&
+           cursor->part != NULL) {
         part_groups *of_part = &g->parts[g->n_parts++];
         stand_in(cursor, cursor->part);
         of_kinds = cursor->v->table->texts(cursor->part, column) == NULL;
@@ -527,7 +522,6 @@ static int begin_groups(trace_cursor *cursor, int column, bool down) {
         of_part->part = cursor->part;
         cursor->part = NULL;
     }
-    g->at = UINT32_MAX;
     ok = ok && order_groups(g, &texts, of_kinds, down);
     ps_strpool_fini(&texts);
     if (ok && rc == SQLITE_OK) {
@@ -542,10 +536,13 @@ static int trace_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
                         sqlite3_value **values) {
     trace_cursor *cursor = (trace_cursor *)base;
     reset_cursor(cursor);
-    cursor->reads = (plan & PLAN_READS) != 0;
+    cursor->walk = (ps_part_walk){.c = cursor->v->c,
+                                  .wanted = &cursor->wanted,
+                                  .rank_column = cursor->v->rank_column,
+                                  .profile_column = cursor->v->profile_column,
+                                  .reads = (plan & PLAN_READS) != 0};
     cursor->is_grouped = (plan & PLAN_GROUPED) != 0;
     cursor->is_end = false;
-    cursor->next_part = 0;
     if (!ps_constraints_read(&cursor->wanted, text, n, values)) {
         return SQLITE_NOMEM;
     }
@@ -574,6 +571,11 @@ static int trace_eof(sqlite3_vtab_cursor *base) {
 static int trace_column(sqlite3_vtab_cursor *base, sqlite3_context *out, int column) {
     const trace_cursor *cursor = (const trace_cursor *)base;
     const trace_vtab *v = cursor->v;
+    const column_array *array = &cursor->arrays[column];
+    if (array->values != NULL) {
+        sqlite3_result_int64(out, array->values[cursor->at.row] + array->plus);
+        return SQLITE_OK;
+    }
     if ((v->numbers >> column & 1) == 0) {
         v->table->cell(&cursor->at, column, out);
         return SQLITE_OK;
@@ -614,7 +616,7 @@ static void free_registered(void *aux) {
 
 int ps_sql_add_trace_tables(sqlite3 *db, ps_sql_context *c) {
     int rc = SQLITE_OK;
-    for (int id = 0; id < (int)PS_SQL_FIRST_CHART_TABLE && rc == SQLITE_OK; id++) {
+    for (int id = 0; id < (int)PS_SQL_FIRST_PROFILE_TABLE && rc == SQLITE_OK; id++) {
         registered *r = ps_alloc(sizeof *r);
         if (r == NULL) {
             return SQLITE_NOMEM;

@@ -55,8 +55,8 @@ enum {
 #define TRACKS (SLICES | (uint32_t)PS_NEED_COUNTERS)
 
 bool ps_sql_is_number(const ps_sql_column *column) {
-    return column->type == PS_SQL_INTEGER || column->type == PS_SQL_DURATION ||
-           column->type == PS_SQL_MOMENT;
+    return column->type == PS_SQL_INTEGER || column->type == PS_SQL_BYTES ||
+           column->type == PS_SQL_DURATION || column->type == PS_SQL_MOMENT;
 }
 
 /* --- cells ------------------------------------------------------------------------------------------------------- */
@@ -370,6 +370,16 @@ static int64_t slice_number(const ps_trace_row *at, int column) {
     }
 }
 
+/* NULL where the statement does not need them. */
+static const int64_t *slice_array(const ps_sql_part *part, int column, int64_t *plus) {
+    const ps_slices *s = ps_trace_slices(part->trace);
+    *plus = column == S_START ? ps_trace_origin_ns(part->trace) : 0;
+    return column == S_DUR     ? s->dur_ns
+           : column == S_START ? s->start_ns
+           : column == S_SELF  ? part->self_ns
+                               : NULL;
+}
+
 static void slice_cell(const ps_trace_row *at, int column, sqlite3_context *out) {
     const ps_slices *s = ps_trace_slices(at->part->trace);
     switch (column) {
@@ -662,6 +672,7 @@ static const ps_trace_table TABLES[] = {
     [PS_SQL_SLICE] = {.needs = slice_needs,
                       .n_rows = slice_rows,
                       .number = slice_number,
+                      .array = slice_array,
                       .cell = slice_cell,
                       .number_of_text = slice_number_of_text,
                       .interned = BIT(S_KIND) | BIT(S_NAME) | BIT(S_CATEGORY),
@@ -698,5 +709,5 @@ static const ps_trace_table TABLES[] = {
 };
 
 const ps_trace_table *ps_trace_table_of(ps_sql_table_id id) {
-    return id < PS_SQL_FIRST_CHART_TABLE ? &TABLES[id] : NULL;
+    return id < PS_SQL_FIRST_PROFILE_TABLE ? &TABLES[id] : NULL;
 }

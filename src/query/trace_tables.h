@@ -30,6 +30,8 @@ typedef struct ps_trace_table {
     uint32_t (*n_rows)(const ps_sql_part *part);
     /* An integer, INT64_MIN for NULL; of a text that is interned its id. Columns are those of ps_sql_tables. */
     int64_t (*number)(const ps_trace_row *at, int column);
+    /* Of a column whose integers lie in an array of the trace, a row each, that array and what is added; NULL: of no column, or not this one. */
+    const int64_t *(*array)(const ps_sql_part *part, int column, int64_t *plus);
     /* What is not a number. */
     void (*cell)(const ps_trace_row *at, int column, sqlite3_context *out);
     /* The number of a text in this part; false: no row has it. NULL: the table has no such column. */

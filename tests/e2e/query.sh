@@ -10,22 +10,7 @@ cmp -s "$T/sql.md" docs/sql.md || fail "docs/sql.md is not what 'pipescope query
 
 # --- the same figures ---
 
-sample "$T/marks"
-run 0 simulate zb-h1 --pp 4 --microbatches 8 --steps 2 --jitter 5 --slow-stage 2:1.3 --profile "$T/made"
-captures="$T/marks $T/made tests/data/torch_pipeline/dualpipev tests/data/torch_pipeline/gpipe tests/data/ndtimeline/two-by-two.json
-    tests/data/kineto/rank-3-launches.json tests/data/kineto_dualpipe/rank-3.json tests/data/comm_waits/rank.json
-    tests/data/convert/everything.json tests/data/paddle_logs/pp4_1f1b_2x2 tests/data/paddle_logs/pp2_vpp2_1x2
-    tests/data/ascend_text/rank3_ascend_pt"
-for file in tests/data/chrome/*.json tests/data/ascend_text/*.json; do
-    captures="$captures $file"
-done
-for source in tests/data/ascend_db/*.sql; do
-    name=$(basename "$source" .sql)
-    [ "$name" != msmonitor-crashed ] || continue
-    mkdir -p "$T/$name"
-    sqlite3 "$T/$name/ascend_pytorch_profiler_0.db" <"$source" >/dev/null
-    captures="$captures $T/$name"
-done
+captures=$(sh tests/support/query_captures.sh "$T")
 # shellcheck disable=SC2086
 python3 tests/support/query_sums.py $captures
 

@@ -147,6 +147,17 @@ static void tables_of_traces(void **state) {
 }
 
 /* What is pushed down leaves the rows that SQLite finds when it cannot push anything (a + stands before the column). */
+static void constraints_at_the_ends(void **state) {
+    write_job(*state);
+    job j;
+    open_job(&j, *state);
+    expect(&j, "SELECT count(*) FROM slice WHERE dur_ns < -9223372036854775808", "0\n");
+    expect(&j, "SELECT count(*) FROM slice WHERE dur_ns > 9223372036854775807", "0\n");
+    expect(&j, "SELECT count(*) FROM slice WHERE start_ns >= -9223372036854775808", "16\n");
+    expect(&j, "SELECT count(*) FROM kernel WHERE end_ns <= 9223372036854775807", "4\n");
+    close_job(&j);
+}
+
 static void constraints_leave_the_same_rows(void **state) {
     static const char *const SAME[][2] = {
         {"kind = 'kernel'", "+kind = 'kernel'"},
@@ -279,6 +290,85 @@ static void tables_of_modes(void **state) {
     close_job(&j);
 }
 
+/* Made of each profile: kernels, and what a view shows of a rank. */
+static void tables_of_views(void **state) {
+    write_job(*state);
+    job j;
+    open_job(&j, *state);
+    expect(
+        &j,
+        "SELECT rank, slice, name, step, start_ns - 1700000000000000000, dur_ns, call, op, op_name, device, flops "
+        "FROM kernel ORDER BY rank, slice",
+        "0|3|mm_kernel|1|30000|30000|2|1|aten::mm|0|NULL\n"
+        "0|6|add_kernel|1|65000|5000|5|4|aten::add|0|NULL\n"
+        "1|3|mm_kernel|1|30000|60000|2|1|aten::mm|0|NULL\n"
+        "1|6|add_kernel|1|95000|5000|5|4|aten::add|0|NULL\n");
+    /* Sums of the device; and of the span from 40 to 70 us alone: of mm 20 us on rank 0 and 30 on rank 1. */
+    expect(&j, "SELECT rank, name, total_ns, number FROM device_sum WHERE rank = 1",
+           "1|mm_kernel|60000|1\n1|add_kernel|5000|1\n");
+    expect(&j,
+           "SELECT rank, total_ns FROM device_sum WHERE name = 'mm_kernel' AND "
+           "from_ns = 1700000000000040000 AND to_ns = 1700000000000070000 ORDER BY rank",
+           "0|20000\n1|30000\n");
+    expect(
+        &j,
+        "SELECT count(*) FROM kernel_launch l JOIN slice s ON s.rank = l.rank AND s.id = l.slice "
+        "WHERE s.start_ns = l.start_ns AND s.name = l.name AND s.dur_ns = l.duration_ns",
+        "4\n");
+    /* Of Computing of rank 0 both kernels, of its Free none. */
+    expect(&j, "SELECT name FROM leaf WHERE rank = 0 AND leaf = 'Computing' ORDER BY start_ns",
+           "mm_kernel\nadd_kernel\n");
+    expect(&j,
+           "SELECT r.rank, count(l.name) FROM rank r JOIN leaf('Computing') l ON l.rank = r.rank "
+           "GROUP BY r.rank ORDER BY r.rank",
+           "0|2\n1|2\n");
+    expect(&j, "SELECT count(*) FROM leaf WHERE leaf = NULL", "0\n");
+    expect(&j, "SELECT count(*) FROM operator_types WHERE total_ns > 25000", "2\n");
+    expect_error(&j, "SELECT * FROM memory_curve", PS_NOTHING, "memory");
+    expect_error(&j, "SELECT * FROM memory_curve('all')", PS_USAGE,
+                 "none of overall|stream|component");
+    expect(&j, "SELECT count(*) > 5 FROM base_info", "1\n");
+    expect(&j,
+           "SELECT (SELECT count(*) FROM step_times) = (SELECT count(*) FROM ClusterStepTraceTime)",
+           "1\n");
+    close_job(&j);
+}
+
+/* One collective of two ranks: from 10 to 60 us on the first, from 40 to 60 on the second, for which the first waits 30. A second one of
+ * the first rank alone was not matched. */
+static void communication_of_ranks(void **state) {
+    static const char REDUCE[] =
+        "{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"ncclDevKernel_AllReduce_Sum_f32\",\"pid\":0,\"tid\":20,\"ts\":%d,\"dur\":%d,"
+        "\"args\":{\"device\":0,\"stream\":20,\"Collective name\":\"allreduce\",\"In msg nelems\":256,\"dtype\":\"Float\","
+        "\"Process Group Name\":\"0\",\"Group size\":2}}";
+    static const char HEAD[] =
+        "{\"schemaVersion\":1,\"distributedInfo\":{\"backend\":\"nccl\",\"rank\":%d,\"world_size\":2},\"traceEvents\":[";
+    char text[2048];
+    int n = snprintf(text, sizeof text, HEAD, 0);
+    n += snprintf(text + n, sizeof text - (size_t)n, REDUCE, 10, 50);
+    (void)snprintf(text + n, sizeof text - (size_t)n, "]}");
+    write_text(place_path(*state, "rank0.json"), text);
+    n = snprintf(text, sizeof text, HEAD, 1);
+    n += snprintf(text + n, sizeof text - (size_t)n, REDUCE, 40, 20);
+    (void)snprintf(text + n, sizeof text - (size_t)n, "]}");
+    write_text(place_path(*state, "rank1.json"), text);
+    job j;
+    open_job(&j, *state);
+    expect(
+        &j,
+        "SELECT rank, kind, type, communicator, dur_ns, bytes, elements, match, late_ns, waited_ns, slice FROM comm ORDER BY rank",
+        "0|collective|allreduce|0|50000|1024|256|0|0|30000|0\n"
+        "1|collective|allreduce|0|20000|1024|256|0|30000|0|0\n");
+    expect(&j, "SELECT rank, for_rank, kind, waited_ns, slice, for_slice, match FROM wait",
+           "0|1|collective|30000|0|0|0\n");
+    expect_error(&j, "SELECT * FROM link", PS_NOTHING, "");
+    close_job(&j);
+    write_job(*state);
+    open_job(&j, *state);
+    expect_error(&j, "SELECT * FROM wait", PS_NOTHING, "wait: ");
+    close_job(&j);
+}
+
 /* --- functions -------------------------------------------------------------------------------------- */
 
 static void functions(void **state) {
@@ -353,13 +443,11 @@ static void statements_that_are_refused(void **state) {
 }
 
 /* Whichever allocation fails, somebody says so or the answer is right. */
-static void memory_may_end_anywhere(void **state) {
-    static const char SQL[] =
-        "SELECT name, count(*), sum(self_ns) FROM slice WHERE rank IN (0, 1) GROUP BY name";
-    write_job(*state);
+static void memory_may_end_anywhere_in(const place *where, const char *sql_text) {
+    write_job(where);
     job j;
-    open_job(&j, *state);
-    assert_int_equal(ask(&j, SQL), PS_OK);
+    open_job(&j, where);
+    assert_int_equal(ask(&j, sql_text), PS_OK);
     ps_buf right = j.rows;
     j.rows = (ps_buf){0};
     close_job(&j);
@@ -367,12 +455,12 @@ static void memory_may_end_anywhere(void **state) {
     for (int64_t n = 0; !done; n++) {
         ps_sql_opts opts = {.run = {.n_threads = 1}};
         ps_err err = PS_ERR_INIT;
-        ps_cluster *cluster = ps_cluster_find(((const place *)*state)->dir, &err);
+        ps_cluster *cluster = ps_cluster_find(where->dir, &err);
         ps_buf rows = {0};
         (void)ps_alloc_fail_at(n);
         ps_sql *sql = ps_sql_open(cluster, &opts, &err);
         ps_code code =
-            sql != NULL ? ps_sql_run(sql, SQL, "query", add_rows, &rows, &err) : err.code;
+            sql != NULL ? ps_sql_run(sql, sql_text, "query", add_rows, &rows, &err) : err.code;
         done = ps_alloc_fail_at(-1) <= n;
         if (code == PS_OK && ps_buf_ok(&rows)) {
             assert_string_equal(ps_buf_str(&rows), ps_buf_str(&right));
@@ -386,14 +474,26 @@ static void memory_may_end_anywhere(void **state) {
     ps_buf_fini(&right);
 }
 
+static void memory_may_end_anywhere(void **state) {
+    memory_may_end_anywhere_in(
+        *state,
+        "SELECT name, count(*), sum(self_ns) FROM slice WHERE rank IN (0, 1) GROUP BY name");
+    memory_may_end_anywhere_in(*state,
+                               "SELECT rank, name, class, module FROM kernel ORDER BY rank, slice");
+    memory_may_end_anywhere_in(*state, "SELECT path, total_ns FROM overall WHERE rank = 1");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         IN_PLACE(tables_of_traces),
+        IN_PLACE(constraints_at_the_ends),
         IN_PLACE(constraints_leave_the_same_rows),
         IN_PLACE(groups_are_whole),
         IN_PLACE(ranks_left_out_are_not_read),
         IN_PLACE(statements_one_after_the_other),
         IN_PLACE(tables_of_modes),
+        IN_PLACE(tables_of_views),
+        IN_PLACE(communication_of_ranks),
         IN_PLACE(functions),
         IN_PLACE(statements_that_are_refused),
         IN_PLACE(memory_may_end_anywhere),

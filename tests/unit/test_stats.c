@@ -38,6 +38,9 @@ static void four_values(void **state) {
     near(ps_stats_quantile(v, 4, 0), 1);
     near(ps_stats_quantile(v, 4, 1), 9);
     near(ps_stats_quantile(v, 4, 0.9), 7.5); /* position 2.7: 4 + 0.7 * 5 */
+    static const double REALS[] = {1, 2, 4, 9};
+    near(ps_stats_quantile_of_reals(REALS, 4, 0.9), 7.5);
+    near(ps_stats_quantile_of_reals(REALS, 1, 0.9), 1);
 }
 
 static void one_value_and_none(void **state) {

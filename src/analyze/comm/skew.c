@@ -76,7 +76,8 @@ static bool measure_collective(ps_skew_work *w, ps_matched_collective *m) {
     for (uint32_t i = 0; i < m->n; i++) {
         int64_t wait = ps_skew_minus(last, parts[i].late_ns);
         int64_t duration = lateness_duration_of(ps_skew_op(w->in, parts[i].rank, parts[i].op));
-        m->waited_ns = ps_skew_plus(m->waited_ns, wait < duration ? wait : duration);
+        parts[i].waited_ns = wait < duration ? wait : duration;
+        m->waited_ns = ps_skew_plus(m->waited_ns, parts[i].waited_ns);
         parts[i].late_ns = ps_skew_minus(parts[i].late_ns, first);
     }
     return is_possible(w, m, last);
@@ -125,18 +126,15 @@ static void behind(ps_skew_row *row, int64_t ns) {
 
 static bool sum_collective(sums *s, const ps_matched_collective *m) {
     const ps_skew *out = s->w->out;
-    int64_t last = out->parts[m->last].late_ns;
     for (uint32_t i = m->first; i < m->first + m->n; i++) {
         const ps_collective_part *p = &out->parts[i];
         ps_skew_row *row = row_for(s, p->rank, m->group, false);
         if (row == NULL) {
             return false;
         }
-        int64_t wait = ps_skew_minus(last, p->late_ns);
-        int64_t duration = lateness_duration_of(ps_skew_op(s->w->in, p->rank, p->op));
         row->n++;
         behind(row, p->late_ns);
-        row->waited_ns = ps_skew_plus(row->waited_ns, wait < duration ? wait : duration);
+        row->waited_ns = ps_skew_plus(row->waited_ns, p->waited_ns);
         if (i == m->last && m->late_ns > 0) {
             row->n_last++;
             row->late_ns = ps_skew_plus(row->late_ns, m->late_ns);

@@ -39,6 +39,8 @@ typedef struct ps_collective_part {
     uint32_t rank;
     uint32_t op;     /* in its list */
     int64_t late_ns; /* start after the first one's, on one clock; 0 for the first */
+    int64_t
+        waited_ns; /* from its own start to the last one's, at most its own duration; 0 for the last */
 } ps_collective_part;
 
 /* One collective, as all ranks that took part saw it. */
@@ -51,8 +53,7 @@ typedef struct ps_matched_collective {
         start_ns; /* of the first one, epoch, on the clock of the lowest rank that is connected */
     int64_t
         late_ns; /* the last one after the one before it: what the others waited for this rank alone */
-    int64_t
-        waited_ns; /* sum over all but the last: from its own start to the last one's, at most its own duration */
+    int64_t waited_ns;               /* sum over the parts */
     int64_t longest_ns, shortest_ns; /* durations */
     uint32_t first, n;               /* of the parts */
     uint32_t last; /* the part (of all) that came last; of several the one of the lowest rank */

@@ -80,12 +80,27 @@ static void sort_stat(int64_t *v, size_t n) {
 
 /* --- statistics ----------------------------------------------------------------------------------------- */
 
-double ps_stats_quantile(const int64_t *sorted, size_t n, double p) {
+/* Between the two values around position (n - 1) p, in a straight line. */
+typedef struct between {
+    size_t below, above;
+    double share; /* of the way from one to the other */
+} between;
+
+static between place_of_quantile(size_t n, double p) {
     double at = (double)(n - 1) * p;
     size_t below = (size_t)at;
-    size_t above = below + 1 < n ? below + 1 : below;
-    double low = (double)sorted[below];
-    return low + (at - (double)below) * ((double)sorted[above] - low);
+    return (between){below, below + 1 < n ? below + 1 : below, at - (double)below};
+}
+
+double ps_stats_quantile(const int64_t *sorted, size_t n, double p) {
+    between b = place_of_quantile(n, p);
+    double low = (double)sorted[b.below];
+    return low + b.share * ((double)sorted[b.above] - low);
+}
+
+double ps_stats_quantile_of_reals(const double *sorted, size_t n, double p) {
+    between b = place_of_quantile(n, p);
+    return sorted[b.below] + b.share * (sorted[b.above] - sorted[b.below]);
 }
 
 ps_stats ps_stats_of(int64_t *values, size_t n) {

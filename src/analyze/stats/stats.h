@@ -21,6 +21,7 @@ typedef struct ps_stats {
 ps_stats ps_stats_of(int64_t *values, size_t n);
 /* The value at position (n - 1) p of sorted values, 0 <= p <= 1, n > 0. */
 double ps_stats_quantile(const int64_t *sorted, size_t n, double p);
+double ps_stats_quantile_of_reals(const double *sorted, size_t n, double p); /* the same of reals */
 
 /* Columns Count, MeanNs, StdNs, MinNs, Q1Ns, MedianNs, Q3Ns, MaxNs, SumNs of a public table, whose rows have a ps_stats of
  * that name. */

@@ -34,6 +34,12 @@ typedef enum ps_view_uses {
     PS_VIEW_WHOLE = 1u << 3 /* of the whole capture: the span is not looked at */
 } ps_view_uses;
 
+/* What is read of a rank for all of them: the whole timeline with all that is known of it. */
+#define PS_VIEW_NEEDS                                                                              \
+    ((uint32_t)(PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS |                  \
+                PS_NEED_COMM_HOST | PS_NEED_LABELS | PS_NEED_SLICES | PS_NEED_FLOWS |              \
+                PS_NEED_COUNTERS | PS_NEED_ARGS | PS_NEED_TABLES | PS_NEED_STATISTICS))
+
 /* A parameter of a view beside the span. All texts are static. */
 typedef struct ps_view_param {
     const char *name, *help;
@@ -60,6 +66,8 @@ typedef struct ps_view {
     uint32_t uses;
     const ps_view_param *params;
     size_t n_params;
+    const char *
+        last_own; /* the column behind which stand arguments that the capture has; NULL: all are the view's */
     /* A table that the caller frees; with PS_VIEW_ROWS before the trace. Columns named `slice` hold rows of the trace, times
      * `..start_ns` count from its origin. NULL: PS_NOTHING with a sentence that says what the capture lacks and how to
      * collect it, PS_USAGE for a parameter, or PS_NOMEM. */

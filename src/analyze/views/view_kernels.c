@@ -249,9 +249,11 @@ const ps_view ps_view_kernel_details = {.name = "kernel_details",
                                         .title = "Kernel details",
                                         .tab = PS_TAB_TIMELINE,
                                         .uses = PS_VIEW_LINKS | PS_VIEW_ROWS,
+                                        .last_own = "state",
                                         .make = make_kernel_details};
 const ps_view ps_view_operator_details = {.name = "operator_details",
                                           .title = "Operator details",
                                           .tab = PS_TAB_OPERATOR,
                                           .uses = PS_VIEW_LINKS | PS_VIEW_ROWS,
+                                          .last_own = "state",
                                           .make = make_operator_details};

@@ -16,17 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyze/views/view.h"
 #include "base/alloc.h"
 #include "base/threads.h"
 #include "read/readers.h"
 #include "serve/rank/loaded_make.h"
 #include "serve/rank/store_ranks.h"
-
-/* The whole timeline with all that is known of it. */
-#define NEEDS                                                                                      \
-    (PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |         \
-     PS_NEED_LABELS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_ARGS |           \
-     PS_NEED_TABLES | PS_NEED_STATISTICS)
 
 /* How often a rank that is read tells of it: not at all for what is read in a blink. */
 enum { PROGRESS_STEPS = 32, PROGRESS_LEAST_BYTES = 4 << 20 };
@@ -175,7 +170,7 @@ static ps_loaded *read_store_rank(ps_store *s, size_t i, size_t n_threads, ps_er
     ps_src src = ps_cluster_src(s->list.ranks[i].rank);
     src.n_threads = n_threads;
     src.watch = &s->places[i].watch;
-    ps_trace *trace = ps_read(&src, NEEDS, err);
+    ps_trace *trace = ps_read(&src, PS_VIEW_NEEDS, err);
     if (trace == NULL) {
         return NULL;
     }

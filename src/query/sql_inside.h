@@ -1,0 +1,15 @@
+/* What only the room itself may know of a ps_sql. */
+#ifndef PS_QUERY_SQL_INSIDE_H
+#define PS_QUERY_SQL_INSIDE_H
+
+#include <stdbool.h>
+
+#include "query/context.h"
+#include "query/deadline.h"
+#include "query/sql.h"
+
+ps_sql_context *ps_sql_context_of(ps_sql *s);
+/* The time of what comes begins. False: there is no thread to be had. */
+bool ps_sql_begin_deadline(ps_sql *s, ps_deadline *deadline);
+
+#endif

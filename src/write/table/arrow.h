@@ -1,0 +1,26 @@
+/* Rows as a file of Apache Arrow (the IPC file format, https://arrow.apache.org/docs/format/Columnar.html): what pandas, polars and DuckDB read without
+ * copying. Columns are int64, double or large_utf8, each nullable; the unit of a column is in the metadata of its field ("unit"). */
+#ifndef PS_WRITE_ARROW_H
+#define PS_WRITE_ARROW_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+#include "model/table.h"
+
+typedef struct ps_arrow ps_arrow;
+
+/* NULL when memory is out. The caller frees it with ps_arrow_free(). */
+ps_arrow *ps_arrow_new(void);
+void ps_arrow_free(ps_arrow *a); /* NULL is fine */
+
+/* Keeps rows [first, end) of the table, whose columns have the same names in every call, but perhaps other types: a column has the narrowest type that
+ * holds all its values; of numbers and texts that is text. */
+PS_MUST_USE ps_code ps_arrow_add(ps_arrow *a, const ps_table *t, size_t first, size_t end,
+                                 ps_err *err);
+
+/* Writes the file, piece by piece in order. */
+typedef ps_code ps_arrow_put(void *context, const void *bytes, size_t n, ps_err *err);
+PS_MUST_USE ps_code ps_arrow_write(ps_arrow *a, ps_arrow_put *put, void *context, ps_err *err);
+
+#endif
