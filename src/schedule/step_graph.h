@@ -103,5 +103,8 @@ uint32_t ps_step_graph_n_ops(const ps_step_graph *g);
 const uint32_t *ps_step_graph_waits(const ps_step_graph *g, uint32_t op, size_t *n);
 /* Its group, PS_NO_GROUP. */
 uint32_t ps_step_graph_group(const ps_step_graph *g, uint32_t op);
+uint32_t ps_step_graph_n_groups(const ps_step_graph *g);
+/* The ops of a group: *n of them. */
+const uint32_t *ps_step_graph_members(const ps_step_graph *g, uint32_t group, size_t *n);
 
 #endif

@@ -183,7 +183,7 @@ static ps_code run_batches(lane_asking *a, ps_err *err) {
         ok = fill_batch(a->js, &a->batches[b]) && ok;
     }
     if (ok) {
-        ps_parallel(a->js->n_steps, 0, ask_lane_step, a);
+        ps_parallel(a->js->n_steps, ps_job_threads(ps_job_n_ops(a->js)), ask_lane_step, a);
     }
     return ok && !a->failed ? PS_OK : ps_fail_nomem(err);
 }

@@ -60,6 +60,8 @@ static inline uint32_t ps_job_step_n_ops(const ps_job_step *step) {
 /* Of all steps. */
 size_t ps_job_n_ops(const ps_job_steps *js);
 void ps_job_steps_fini(ps_job_steps *js);
+/* For ps_parallel() over parts of so many ops: one where they are few, else one for each processor. */
+size_t ps_job_threads(size_t n_ops);
 
 /* Which ops, and what they take instead of their measured duration. */
 typedef struct ps_job_part {
