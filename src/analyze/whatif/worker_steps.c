@@ -74,12 +74,20 @@ typedef struct making {
     size_t n, cap_ops, cap_starts;
     bool same_ops, same_microbatches; /* as the one before */
     const ps_step_graph *graph;
-    bool failed; /* memory is out, on some thread */
+    int32_t end_chunk; /* the highest */
+    bool is_v;         /* microbatches come back over the stages they went over */
+    bool failed;       /* memory is out, on some thread */
     uint32_t *list, *other;
     size_t cap_list, cap_other;
     ps_clock_doubt *doubts; /* [TURNS * 2 * n_workers] of what each sends forward, and backward */
     char why[240];          /* the step in hand is left out */
 } making;
+
+static uint32_t worker_at(const ps_job_steps *js, int32_t stage, int32_t replica, int32_t tp) {
+    return (uint32_t)(((size_t)stage * (size_t)js->n_replicas + (size_t)replica) *
+                          (size_t)js->n_tp +
+                      (size_t)tp);
+}
 
 /* --- lists of one step -------------------------------------------------------------------------------------------- */
 
@@ -111,19 +119,75 @@ static uint32_t n_computing(const making *k, uint32_t worker) {
            timeline_count_of(k, worker, PS_WORKER_PAIR);
 }
 
-/* Computing of one kind of a worker that has (or gives) a transfer: not that of the piece of the model at `end_stage` with
- * the lowest (or highest) chunk. *n of them in k->list. */
-static void list_transferring(making *k, const ps_job_op *ops, uint32_t worker, ps_worker_op kind,
-                              int32_t end_stage, int32_t end_chunk, uint32_t *n) {
+/* --- the way of a microbatch -------------------------------------------------------------------------------------------------
+ *
+ * Through the pieces of the model: from stage to stage, and from the last one to the next chunk of the first (a circle), or of the
+ * last itself, and so back (V): then it stays on that stage, and nothing is sent. */
+
+/* Whether what the piece computes forward passes to another stage. */
+static bool passes_on(const making *k, int32_t stage, int32_t chunk) {
+    int32_t end_stage = k->js->n_stages - 1;
+    return k->is_v ? stage != (chunk % 2 == 0 ? end_stage : 0)
+                   : stage != end_stage || chunk != k->end_chunk;
+}
+
+/* Whether what it needs for that comes from another stage. */
+static bool is_passed_to(const making *k, int32_t stage, int32_t chunk) {
+    return k->is_v ? stage != (chunk % 2 == 0 ? 0 : k->js->n_stages - 1) : stage != 0 || chunk != 0;
+}
+
+/* Ops of one direction: those of the model forward, or backward, where everything passes the other way. */
+typedef struct direction {
+    ps_worker_op compute, receive, send;
+    bool is_forward;
+} direction;
+
+static const direction FORWARD = {PS_WORKER_FORWARD, PS_WORKER_FORWARD_RECV, PS_WORKER_FORWARD_SEND,
+                                  true};
+static const direction BACKWARD = {PS_WORKER_BACKWARD, PS_WORKER_BACKWARD_RECV,
+                                   PS_WORKER_BACKWARD_SEND, false};
+
+/* Chunks that pass upwards in a V, or down: even and odd ones. */
+typedef enum leg { ALL_LEGS = -1, UP, DOWN } leg;
+
+/* The computing of a worker that takes what is passed to it, or sends what it passes on, and by number among their kind the transfers
+ * that belong to it. Either list may be NULL. */
+static uint32_t list_transferring(const making *k, const ps_job_op *ops, uint32_t worker,
+                                  const direction *d, bool sends, leg on, uint32_t *computing,
+                                  uint32_t *transfers) {
     uint32_t first = k->chain[worker];
-    *n = 0;
+    int32_t stage = k->js->workers[worker].stage;
+    uint32_t number = 0;
+    uint32_t n = 0;
     for (uint32_t i = first; i < first + n_computing(k, worker); i++) {
-        bool is_end = k->js->workers[worker].stage == end_stage &&
-                      (ops[i].chunk < 0 ? 0 : ops[i].chunk) == end_chunk;
-        if (ops[i].kind == kind && !is_end) {
-            k->list[(*n)++] = i;
+        int32_t chunk = ops[i].chunk < 0 ? 0 : ops[i].chunk;
+        bool has =
+            sends == d->is_forward ? passes_on(k, stage, chunk) : is_passed_to(k, stage, chunk);
+        if (ops[i].kind != d->compute || !has) {
+            continue;
         }
+        if (on == ALL_LEGS || chunk % 2 == (int32_t)on) {
+            if (computing != NULL) {
+                computing[n] = i;
+            }
+            if (transfers != NULL) {
+                transfers[n] = number;
+            }
+            n++;
+        }
+        number++;
     }
+    return n;
+}
+
+/* Where microbatches go in a V the last stage receives only those of the way up: what comes down again was there. */
+static bool goes_in_v(making *k, const ps_job_op *ops, uint32_t worker) {
+    uint32_t n_received = timeline_count_of(k, worker, PS_WORKER_FORWARD_RECV);
+    k->is_v = false;
+    uint32_t n_in_circle = list_transferring(k, ops, worker, &FORWARD, false, ALL_LEGS, NULL, NULL);
+    k->is_v = k->js->n_stages > 1 && k->end_chunk > 0;
+    uint32_t n_in_v = list_transferring(k, ops, worker, &FORWARD, false, ALL_LEGS, NULL, NULL);
+    return k->is_v && n_received != n_in_circle && n_received == n_in_v;
 }
 
 /* --- who waits for whom ----------------------------------------------------------------------------------------------- */
@@ -143,16 +207,10 @@ static bool fail_count(making *k, uint32_t worker, ps_worker_op kind, uint32_t n
     return false;
 }
 
-typedef struct direction {
-    ps_worker_op compute, receive, send;
-    int32_t from_stage, from_chunk, to_stage, to_chunk; /* where the chain begins and ends */
-} direction;
-
 /* receive i -> compute i; compute i - 1 -> receive i; compute i -> send i. False when the counts do not agree. */
 static bool wait_for_transfers(making *k, ps_step_graph *g, const ps_job_op *ops, uint32_t worker,
                                const direction *d) {
-    uint32_t n = 0;
-    list_transferring(k, ops, worker, d->compute, d->from_stage, d->from_chunk, &n);
+    uint32_t n = list_transferring(k, ops, worker, d, false, ALL_LEGS, k->list, NULL);
     if (n != timeline_count_of(k, worker, d->receive)) {
         return fail_count(k, worker, d->receive, timeline_count_of(k, worker, d->receive), n,
                           d->compute);
@@ -163,7 +221,7 @@ static bool wait_for_transfers(making *k, ps_step_graph *g, const ps_job_op *ops
             ps_step_graph_wait(g, nth(k, worker, d->receive, i), k->list[i - 1], false);
         }
     }
-    list_transferring(k, ops, worker, d->compute, d->to_stage, d->to_chunk, &n);
+    n = list_transferring(k, ops, worker, d, true, ALL_LEGS, k->list, NULL);
     if (n != timeline_count_of(k, worker, d->send)) {
         return fail_count(k, worker, d->send, timeline_count_of(k, worker, d->send), n, d->compute);
     }
@@ -273,12 +331,6 @@ static void wait_for_timeline_end(making *k, ps_step_graph *g, const ps_job_op *
 
 /* --- who starts together ---------------------------------------------------------------------------------------------- */
 
-static uint32_t worker_at(const ps_job_steps *js, int32_t stage, int32_t replica, int32_t tp) {
-    return (uint32_t)(((size_t)stage * (size_t)js->n_replicas + (size_t)replica) *
-                          (size_t)js->n_tp +
-                      (size_t)tp);
-}
-
 static bool fail_unequal(making *k, uint32_t worker, uint32_t other, ps_worker_op kind) {
     char who[96];
     char than[96];
@@ -339,16 +391,38 @@ static bool join_transfers(making *k, ps_step_graph *g, uint32_t sender, ps_work
     return true;
 }
 
-/* Stages in a circle, as far as chunks go round it. */
-static bool join_all_transfers(making *k, ps_step_graph *g) {
+static bool join_leg(making *k, ps_step_graph *g, const ps_job_op *ops, uint32_t sender,
+                     uint32_t receiver, const direction *d, leg on) {
+    uint32_t n = list_transferring(k, ops, sender, d, true, on, NULL, k->list);
+    uint32_t n_received = list_transferring(k, ops, receiver, d, false, on, NULL, k->other);
+    if (n != n_received) {
+        return fail_count(k, receiver, d->receive, n_received, n, d->send);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t pair[] = {nth(k, sender, d->send, k->list[i]),
+                                 nth(k, receiver, d->receive, k->other[i])};
+        ps_step_graph_join(g, pair, 2);
+    }
+    return true;
+}
+
+/* Neighbours, as far as chunks go round the circle, or up and down. */
+static bool join_all_transfers(making *k, ps_step_graph *g, const ps_job_op *ops) {
     ps_job_steps *js = k->js;
     bool ok = true;
     for (uint32_t w = 0; ok && w < js->n_workers; w++) {
         const ps_job_worker *a = &js->workers[w];
         uint32_t next = worker_at(js, (a->stage + 1) % js->n_stages, a->replica, a->tp);
-        ok = next == w ||
-             (join_transfers(k, g, w, PS_WORKER_FORWARD_SEND, next, PS_WORKER_FORWARD_RECV) &&
-              join_transfers(k, g, next, PS_WORKER_BACKWARD_SEND, w, PS_WORKER_BACKWARD_RECV));
+        if (k->is_v) {
+            ok = a->stage == js->n_stages - 1 || (join_leg(k, g, ops, w, next, &FORWARD, UP) &&
+                                                  join_leg(k, g, ops, next, w, &FORWARD, DOWN) &&
+                                                  join_leg(k, g, ops, next, w, &BACKWARD, UP) &&
+                                                  join_leg(k, g, ops, w, next, &BACKWARD, DOWN));
+        } else {
+            ok = next == w ||
+                 (join_transfers(k, g, w, PS_WORKER_FORWARD_SEND, next, PS_WORKER_FORWARD_RECV) &&
+                  join_transfers(k, g, next, PS_WORKER_BACKWARD_SEND, w, PS_WORKER_BACKWARD_RECV));
+        }
     }
     return ok;
 }
@@ -397,21 +471,9 @@ static int32_t last_chunk(const ps_job_op *ops, uint32_t n) {
     return last;
 }
 
-static bool connect_worker(making *k, ps_step_graph *g, const ps_job_op *ops, uint32_t worker,
-                           int32_t end_chunk) {
+static bool connect_worker(making *k, ps_step_graph *g, const ps_job_op *ops, uint32_t worker) {
     static const ps_worker_op TRANSFERS[] = {PS_WORKER_FORWARD_SEND, PS_WORKER_FORWARD_RECV,
                                              PS_WORKER_BACKWARD_SEND, PS_WORKER_BACKWARD_RECV};
-    int32_t end_stage = k->js->n_stages - 1;
-    const direction forward = {
-        PS_WORKER_FORWARD, PS_WORKER_FORWARD_RECV, PS_WORKER_FORWARD_SEND, 0, 0, end_stage,
-        end_chunk};
-    const direction backward = {PS_WORKER_BACKWARD,
-                                PS_WORKER_BACKWARD_RECV,
-                                PS_WORKER_BACKWARD_SEND,
-                                end_stage,
-                                end_chunk,
-                                0,
-                                0};
     uint32_t first = k->chain[worker];
     for (uint32_t i = first + 1; i < first + n_computing(k, worker); i++) {
         ps_step_graph_wait(g, i, i - 1, false);
@@ -419,8 +481,8 @@ static bool connect_worker(making *k, ps_step_graph *g, const ps_job_op *ops, ui
     for (size_t i = 0; i < sizeof TRANSFERS / sizeof *TRANSFERS; i++) {
         chain_kind(k, g, worker, TRANSFERS[i]);
     }
-    bool ok = wait_for_transfers(k, g, ops, worker, &forward) &&
-              wait_for_transfers(k, g, ops, worker, &backward);
+    bool ok = wait_for_transfers(k, g, ops, worker, &FORWARD) &&
+              wait_for_transfers(k, g, ops, worker, &BACKWARD);
     wait_for_warmup(k, g, ops, worker);
     wait_for_params(k, g, ops, worker);
     wait_for_timeline_end(k, g, ops, worker);
@@ -436,7 +498,8 @@ static ps_code connect_timeline_step(making *k, const ps_job_op *ops, uint32_t n
         return ps_fail_nomem(k->err);
     }
     index_step(k, ops, n);
-    int32_t end_chunk = last_chunk(ops, n);
+    k->end_chunk = last_chunk(ops, n);
+    k->is_v = goes_in_v(k, ops, worker_at(k->js, k->js->n_stages - 1, 0, 0));
     bool ok = have_equal_counts(k);
     for (uint32_t w = 0; ok && w < k->js->n_workers; w++) {
         ok = n_computing(k, w) > 0;
@@ -445,9 +508,9 @@ static ps_code connect_timeline_step(making *k, const ps_job_op *ops, uint32_t n
             (void)snprintf(k->why, sizeof k->why, "%s computes nothing",
                            ps_job_describe_worker(&k->js->workers[w], who));
         }
-        ok = ok && connect_worker(k, g, ops, w, end_chunk);
+        ok = ok && connect_worker(k, g, ops, w);
     }
-    ok = ok && join_all_transfers(k, g) && join_replicas(k, g) && join_others(k, g);
+    ok = ok && join_all_transfers(k, g, ops) && join_replicas(k, g) && join_others(k, g);
     ps_graph_circle circle = {0};
     ps_code code = ok ? ps_step_graph_seal(g, &circle, k->err) : PS_OK;
     if (code == PS_NOTHING) {
