@@ -113,7 +113,7 @@ ALWAYS_INLINE void run_block_of(ps_lane_block *b, size_t n_vectors, const bool a
     }
 }
 
-static void run_blocks(ps_lane_block *b, size_t n_vectors) {
+static inline void run_blocks(ps_lane_block *b, size_t n_vectors) {
     if (b->is_far != NULL) {
         run_block_of(b, n_vectors, true);
     } else {
