@@ -9,9 +9,13 @@ sys.path.insert(0, sys.argv[1])
 from worker_timeline import Job, one_f_one_b
 
 T = sys.argv[2]
+# Two stages, 140 replicas: more questions than run together. Stage 1 of replica 139 takes twice as long.
+wide = Job(one_f_one_b(2, 2), 140)
+usual = wide.duration
+wide.duration = lambda op: usual(op) * (2 if (op.stage, op.replica) == (1, 139) and op.kind in "FB" else 1)
+wide.write(f"{T}/wide.json", [7])
 # Two stages, two replicas, two microbatches; stage 1 of replica 1 takes twice as long.
 job = Job(one_f_one_b(2, 2), 2)
-usual = job.duration
 job.duration = lambda op: usual(op) * (2 if (op.stage, op.replica) == (1, 1) and op.kind in "FB" else 1)
 job.write(f"{T}/job.json", [7, 9])
 events = job.events([7, 9])
@@ -123,6 +127,17 @@ assert abs(got["answer"][0]["step_ns"] - mended_ms * 1e6) < 1e3, (got["answer"],
 assert [c["cause"] for c in got["causes"] if c["holds"] == "yes"] == ["worker"], got["causes"]
 PY
 
+"$PIPESCOPE_BIN" whatif "$T/wide.json" --json > "$T/wide.out"
+python3 - "$T/wide.out" <<'PY'
+import json
+import sys
+
+got = json.load(open(sys.argv[1]))
+# The slow replica alone is as slow as the job; the others are as fast as usual.
+of_dp = got["slowdown_by_dp"]
+assert abs(of_dp["139"] - got["slowdown"]) < 1e-9 and got["slowdown"] > 1.5, (of_dp["139"], got["slowdown"])
+assert all(abs(of_dp[str(d)] - 1) < 1e-9 for d in range(139)), of_dp
+PY
 "$PIPESCOPE_BIN" whatif "$T/job.json" -o "$T/out.json" --quiet
 "$PIPESCOPE_BIN" whatif "$T/job.json" --json --without "worker=1,1" > "$T/without.json"
 "$PIPESCOPE_BIN" whatif "$T/job.json" --json --scale "stage=1:-50%;kind=optimizer:2" > "$T/scale.json"

@@ -77,6 +77,9 @@ void ps_job_lanes_free(ps_job_lanes *l) {
     }
 }
 
+/* Questions that run together: what passes between pipelines is kept for each. */
+enum { MOST_LANES = 256 };
+
 /* --- questions that run together ------------------------------------------------------------------------------------------ */
 
 typedef struct lane_batch {
@@ -219,7 +222,7 @@ static ps_code answer_batches(const lane_asking *a, ps_err *err) {
     return code;
 }
 
-/* Those without durations of their own in one batch, each other in one. */
+/* Each question with durations of its own is a batch. */
 static void make_batches(lane_asking *a, const ps_job_asked *asked, const ps_job_asked **places,
                          size_t n) {
     size_t n_placed = 0;
@@ -228,8 +231,9 @@ static void make_batches(lane_asking *a, const ps_job_asked *asked, const ps_job
             places[n_placed++] = &asked[i];
         }
     }
-    if (n_placed > 0) {
-        a->batches[a->n_batches++] = (lane_batch){.asked = places, .n = n_placed};
+    for (size_t i = 0; i < n_placed; i += MOST_LANES) {
+        size_t n_here = n_placed - i < MOST_LANES ? n_placed - i : MOST_LANES;
+        a->batches[a->n_batches++] = (lane_batch){.asked = &places[i], .n = n_here};
     }
     for (size_t i = 0; i < n; i++) {
         if (!has_lane(&asked[i].question)) {
