@@ -81,13 +81,41 @@ typedef struct kind_sum {
     size_t n;
 } kind_sum;
 
+/* Ops of one kind that stand one after another, as communication of a worker does. */
+typedef struct kind_run {
+    uint32_t first, n;
+    uint8_t kind;
+} kind_run;
+
+typedef struct kind_runs {
+    kind_run *at;
+    size_t n, cap;
+} kind_runs;
+
 typedef struct usual {
     const ps_job_steps *js;
     kind_sum *of_step; /* [n_steps * PS_N_WORKER_OPS] */
+    kind_runs
+        *runs; /* [n_steps] of communication; none where the ops are those of the step before */
     kind_sum of[PS_N_WORKER_OPS];
     int64_t *ideal_ns;
     bool failed; /* memory is out, on some thread */
 } usual;
+
+/* False when memory is out. */
+static bool list_runs(const ps_job_step *step, kind_runs *runs) {
+    uint32_t n = ps_job_step_n_ops(step);
+    for (uint32_t i = 0, end = 0; i < n; i = end) {
+        uint8_t kind = step->ops[i].kind;
+        for (end = i + 1; end < n && step->ops[end].kind == kind; end++) {
+        }
+        if (!ps_worker_op_is_alone((ps_worker_op)kind) &&
+            !PS_ADD(runs->at, runs->n, runs->cap, UINT32_MAX, (kind_run){i, end - i, kind})) {
+            return false;
+        }
+    }
+    return true;
+}
 
 static void sum_kinds_of_step(void *context, size_t s) {
     usual *u = context;
@@ -100,6 +128,10 @@ static void sum_kinds_of_step(void *context, size_t s) {
         k->n++;
     }
     memcpy(&u->of_step[s * PS_N_WORKER_OPS], of, sizeof of);
+    bool is_same = s > 0 && step->ops == u->js->steps[s - 1].ops;
+    if (!is_same && !list_runs(step, &u->runs[s])) {
+        __atomic_store_n(&u->failed, true, __ATOMIC_RELAXED);
+    }
 }
 
 /* In the order of the steps, whichever thread had them. */
@@ -113,15 +145,19 @@ static void sum_kinds(usual *u) {
 }
 
 /* NULL when memory is out. */
-static int64_t *collect_kind(const ps_job_steps *js, uint8_t kind, size_t n) {
+static int64_t *collect_kind(const usual *u, uint8_t kind, size_t n) {
     int64_t *values = ps_realloc_array(NULL, n + 1, sizeof *values);
+    const kind_runs *runs = NULL;
     size_t at = 0;
-    for (size_t s = 0; values != NULL && s < js->n_steps; s++) {
-        const ps_job_step *step = &js->steps[s];
-        uint32_t n_ops = ps_job_step_n_ops(step);
-        for (uint32_t i = 0; i < n_ops; i++) {
-            if (step->ops[i].kind == kind) {
-                values[at++] = step->duration_ns[i];
+    for (size_t s = 0; values != NULL && s < u->js->n_steps; s++) {
+        const ps_job_step *step = &u->js->steps[s];
+        bool is_same = s > 0 && step->ops == u->js->steps[s - 1].ops;
+        runs = is_same ? runs : &u->runs[s];
+        for (size_t i = 0; i < runs->n; i++) {
+            if (runs->at[i].kind == kind) {
+                memcpy(values + at, step->duration_ns + runs->at[i].first,
+                       runs->at[i].n * sizeof *values);
+                at += runs->at[i].n;
             }
         }
     }
@@ -135,7 +171,7 @@ static void find_usual(void *context, size_t kind) {
     if (k->n > 0 && ps_worker_op_is_alone((ps_worker_op)kind)) {
         u->ideal_ns[kind] = (int64_t)llround(k->sum / (double)k->n);
     } else if (k->n > 0) {
-        int64_t *values = collect_kind(u->js, (uint8_t)kind, k->n);
+        int64_t *values = collect_kind(u, (uint8_t)kind, k->n);
         if (values == NULL) {
             __atomic_store_n(&u->failed, true, __ATOMIC_RELAXED);
         } else {
@@ -148,13 +184,20 @@ static void find_usual(void *context, size_t kind) {
 bool ps_job_ideal(const ps_job_steps *js, int64_t ideal_ns[PS_N_WORKER_OPS]) {
     usual u = {.js = js, .ideal_ns = ideal_ns};
     u.of_step = ps_calloc(js->n_steps * PS_N_WORKER_OPS + 1, sizeof *u.of_step);
-    if (u.of_step == NULL) {
-        return false;
-    }
+    u.runs = ps_calloc(js->n_steps + 1, sizeof *u.runs);
+    u.failed = u.of_step == NULL || u.runs == NULL;
     size_t n_threads = ps_job_threads(ps_job_n_ops(js));
-    ps_parallel(js->n_steps, n_threads, sum_kinds_of_step, &u);
-    sum_kinds(&u);
-    ps_parallel(PS_N_WORKER_OPS, n_threads, find_usual, &u);
+    if (!u.failed) {
+        ps_parallel(js->n_steps, n_threads, sum_kinds_of_step, &u);
+        sum_kinds(&u);
+    }
+    if (!u.failed) {
+        ps_parallel(PS_N_WORKER_OPS, n_threads, find_usual, &u);
+    }
+    for (size_t s = 0; u.runs != NULL && s < js->n_steps; s++) {
+        ps_free(u.runs[s].at);
+    }
+    ps_free(u.runs);
     ps_free(u.of_step);
     return !u.failed;
 }
