@@ -130,12 +130,60 @@ ps_ns_text ps_ns_text_of(int64_t ns) {
     return out;
 }
 
+static int64_t middle_of(int64_t a, int64_t b, int64_t c) {
+    int64_t low = a < b ? a : b;
+    int64_t high = a < b ? b : a;
+    return c < low ? low : c > high ? high : c;
+}
+
+/* Puts in place k what sorting would, smaller ones before it, larger ones behind: by parting around the middle of three, again and
+ * again on the side where k is. When that goes badly the rest is sorted. */
+static void select_i64(int64_t *v, size_t n, size_t k) {
+    size_t low = 0;
+    size_t high = n - 1;
+    for (int rounds = 0; low < high; rounds++) {
+        if (rounds == 64) {
+            qsort(v + low, high - low + 1, sizeof *v, ps_compare_i64);
+            return;
+        }
+        int64_t pivot = middle_of(v[low], v[low + (high - low) / 2], v[high]);
+        size_t i = low;
+        size_t j = high;
+        for (;;) {
+            while (v[i] < pivot) {
+                i++;
+            }
+            while (v[j] > pivot) {
+                j--;
+            }
+            if (i >= j) {
+                break;
+            }
+            int64_t swap = v[i];
+            v[i++] = v[j];
+            v[j--] = swap;
+        }
+        if (k <= j) { /* up to j none is larger than the pivot, behind it none smaller */
+            high = j;
+        } else {
+            low = j + 1;
+        }
+    }
+}
+
 int64_t ps_median_i64(int64_t *values, size_t n) {
     if (n == 0) {
         return 0;
     }
-    qsort(values, n, sizeof *values, ps_compare_i64);
-    return ps_midpoint_i64(values[(n - 1) / 2], values[n / 2]);
+    select_i64(values, n, n / 2);
+    int64_t below = values[n / 2];
+    if (n % 2 == 0) { /* the largest of those before it */
+        below = values[0];
+        for (size_t i = 1; i < n / 2; i++) {
+            below = values[i] > below ? values[i] : below;
+        }
+    }
+    return ps_midpoint_i64(below, values[n / 2]);
 }
 
 bool ps_parse_size(const char *text, int64_t *bytes) {

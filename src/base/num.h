@@ -49,7 +49,7 @@ static inline uint64_t ps_magnitude(int64_t n) {
 /* The middle of two numbers, rounded down. The median of n sorted values, wherever pipescope says median, is
  * ps_midpoint_i64(v[(n - 1) / 2], v[n / 2]). */
 int64_t ps_midpoint_i64(int64_t a, int64_t b);
-/* That of n values in any order, which it sorts; 0 of none. */
+/* That of n values in any order, which it moves about; 0 of none. Linear in n. */
 int64_t ps_median_i64(int64_t *values, size_t n);
 
 /* "18.3 ms": three significant digits, in the unit that fits. */

@@ -79,6 +79,7 @@ typedef struct ps_worker_list {
     int64_t step; /* INT64_MIN: they name none */
     uint32_t lane;
     const ps_worker_rows *first;
+    size_t n_known; /* rows whose names are those of ops */
 } ps_worker_list;
 
 typedef struct ps_worker_ops {

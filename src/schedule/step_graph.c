@@ -78,6 +78,15 @@ uint32_t ps_step_graph_group(const ps_step_graph *g, uint32_t op) {
     return g->group[op];
 }
 
+uint32_t ps_step_graph_n_groups(const ps_step_graph *g) {
+    return (uint32_t)g->n_groups;
+}
+
+const uint32_t *ps_step_graph_members(const ps_step_graph *g, uint32_t group, size_t *n) {
+    *n = g->group_first[group + 1] - g->group_first[group];
+    return g->group_members + g->group_first[group];
+}
+
 /* --- sealing ------------------------------------------------------------------------------------------------------- */
 
 /* Pairs by op, in the order given. False when memory is out. */

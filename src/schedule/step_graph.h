@@ -60,45 +60,51 @@ uint32_t ps_step_graph_before(const ps_step_graph *g, const ps_graph_times *time
                               const int64_t *end_ns, uint32_t op);
 /* --- many questions at once -------------------------------------------------------------------------------------------
  *
- * The same run for PS_LANES questions side by side, in each of which an op takes either its own duration or what is usual for its
- * kind. Who waits for whom is read once for all of them, in the order in which ops run.
+ * The same run for many questions side by side (lanes), in each of which an op takes either its own duration or what is usual for
+ * its kind. Ops that do not wait for one another but at a few places, as those of several pipelines, are parts: each is run by
+ * itself from one such place to the next, and only once for all questions that see the same in it.
  *
- *   p = ps_lanes_new(g)
- *   ps_lanes_run(p, in, room, &out)      as often as wanted, by many threads */
+ *   p = ps_lanes_new(g, cell, part_of)
+ *   ps_lanes_run(p, in, &out)            as often as wanted, by many threads */
 
-enum { PS_LANES = 16, PS_LANE_KINDS = 32 };
+enum { PS_LANE_KINDS = 32 };
 typedef struct ps_lanes ps_lanes;
 
-/* Arrays by position: the place of an op in the order in which they run. */
 typedef struct ps_lane_times {
-    const int64_t *duration_ns;
-    const uint32_t *cell; /* its kind, below PS_LANE_KINDS, and who runs it, times PS_LANE_KINDS */
-    const uint16_t *own;  /* [cells] bit of each lane in which the op takes its own duration */
+    const int64_t *duration_ns; /* by op */
+    size_t n_lanes;
+    const uint64_t *
+        own; /* [cells * ps_lane_words(n_lanes)] bits of the lanes in which the ops of a cell take their own durations */
     const double *usual_ns; /* [PS_LANE_KINDS] */
     uint32_t end_kinds;     /* bits of the kinds whose last end is asked */
     double lag_ns;          /* of far dependencies */
 } ps_lane_times;
 
-/* Whole numbers, exact as long as the latest is below PS_LANES_EXACT. */
+static inline size_t ps_lane_words(size_t n_lanes) {
+    return (n_lanes + 63) / 64;
+}
+
+/* Whole numbers, exact as long as the latest is below PS_LANES_EXACT. Arrays by lane. */
 typedef struct ps_lane_ends {
-    double end_ns[PS_LANES];    /* of the ops of end_kinds, the last; 0 without any */
-    double latest_ns[PS_LANES]; /* of all ops */
+    double *end_ns;    /* of the ops of end_kinds, the last; 0 without any */
+    double *latest_ns; /* of all ops */
 } ps_lane_ends;
 #define PS_LANES_EXACT 9007199254740992.0
 
-/* Of a sealed graph, which it may outlive. NULL when memory is out. End with ps_lanes_free(). */
-ps_lanes *ps_lanes_new(const ps_step_graph *g);
+/* Of a sealed graph, which it may outlive. cell: by op its kind, below PS_LANE_KINDS, and who runs it, times PS_LANE_KINDS;
+ * part_of: by who. NULL when memory is out. End with ps_lanes_free(). */
+ps_lanes *ps_lanes_new(const ps_step_graph *g, const uint32_t *cell, const uint32_t *part_of);
 void ps_lanes_free(ps_lanes *p); /* NULL is fine */
-/* [n_ops] the op at each position. */
-const uint32_t *ps_lanes_order(const ps_lanes *p);
-/* Numbers in the room of a run. */
-size_t ps_lanes_room(const ps_lanes *p);
-void ps_lanes_run(const ps_lanes *p, const ps_lane_times *times, double *room, ps_lane_ends *out);
+/* False when memory is out. */
+PS_MUST_USE bool ps_lanes_run(const ps_lanes *p, const ps_lane_times *times, ps_lane_ends *out);
 
 uint32_t ps_step_graph_n_ops(const ps_step_graph *g);
 /* What an op waits for, in the order in which it was said: *n of them. */
 const uint32_t *ps_step_graph_waits(const ps_step_graph *g, uint32_t op, size_t *n);
 /* Its group, PS_NO_GROUP. */
 uint32_t ps_step_graph_group(const ps_step_graph *g, uint32_t op);
+uint32_t ps_step_graph_n_groups(const ps_step_graph *g);
+/* The ops of a group: *n of them. */
+const uint32_t *ps_step_graph_members(const ps_step_graph *g, uint32_t group, size_t *n);
 
 #endif

@@ -3,11 +3,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 #include <string.h>
 
 #include "base/num.h"
+#include "base/order.h"
+#include "base/rng.h"
 
 static const int64_t UNTOUCHED = -77;
 
@@ -128,6 +131,43 @@ static void midpoints(void **state) {
     assert_int_equal(ps_midpoint_i64(INT64_MAX, INT64_MAX), INT64_MAX);
 }
 
+/* As of the sorted values: random ones, few different ones, rising, falling, a hill, the ends of the range. */
+static int64_t some_value(ps_rng *random, int form, size_t i, size_t n) {
+    switch (form) {
+    case 0:
+        return (int64_t)ps_rng_below(random, 1000000) - 500000;
+    case 1:
+        return (int64_t)ps_rng_below(random, 3);
+    case 2:
+        return (int64_t)i;
+    case 3:
+        return -(int64_t)i;
+    case 4:
+        return (int64_t)(i < n / 2 ? i : n - i);
+    default:
+        return ps_rng_below(random, 2) == 0 ? INT64_MIN : INT64_MAX;
+    }
+}
+
+static void medians(void **state) {
+    (void)state;
+    enum { MOST = 2000 };
+    static int64_t values[MOST], sorted[MOST];
+    ps_rng random = ps_rng_seed(3);
+    assert_int_equal(ps_median_i64(values, 0), 0);
+    for (int round = 0; round < 600; round++) {
+        size_t n = round < 300 ? (size_t)round / 6 + 1 : ps_rng_below(&random, MOST) + 1;
+        for (size_t i = 0; i < n; i++) {
+            values[i] = sorted[i] = some_value(&random, round % 6, i, n);
+        }
+        qsort(sorted, n, sizeof *sorted, ps_compare_i64);
+        assert_int_equal(ps_median_i64(values, n),
+                         ps_midpoint_i64(sorted[(n - 1) / 2], sorted[n / 2]));
+        qsort(values, n, sizeof *values, ps_compare_i64);
+        assert_memory_equal(values, sorted, n * sizeof *values);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers),
@@ -137,6 +177,7 @@ int main(void) {
         cmocka_unit_test(sums_stay_at_the_ends_of_the_range),
         cmocka_unit_test(ranks),
         cmocka_unit_test(midpoints),
+        cmocka_unit_test(medians),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,12 +3,13 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "schedule/step_graph.h"
+#include "schedule/step_graph_lanes.h"
 
 static void seal(ps_step_graph *g) {
     ps_graph_circle circle;
@@ -136,96 +137,162 @@ static void test_memory(void **state) {
             ps_code code = ps_step_graph_seal(g, &circle, &err);
             assert_true(code == PS_OK || code == PS_NOMEM);
         }
-        (void)ps_alloc_fail_at(0);
+        (void)ps_alloc_fail_at(-1);
         ps_free(circle.ops);
         ps_step_graph_free(g);
     }
 }
 
-enum { N_RANDOM = 300 };
+enum { N_RANDOM = 900, N_PARTS = 3, WORKERS_OF_PART = 2, N_LANES = 70, N_WORDS = 2 };
+enum { N_CELLS = N_PARTS * WORKERS_OF_PART * PS_LANE_KINDS };
 
-/* Of random ops, waits and groups of neighbours; who waits comes later in the numbering than what it waits for. */
-static ps_step_graph *random_graph(ps_rng *random) {
-    ps_step_graph *g = ps_step_graph_new(N_RANDOM);
+/* A job of random ops, waits and groups of neighbours; who waits comes later in the numbering than what it waits for. Parts take
+ * turns, and wait for one another one time in `rare`. */
+typedef struct random_job {
+    ps_step_graph *g;
+    int64_t measured[N_RANDOM];
+    uint32_t cell[N_RANDOM];
+    uint64_t own[N_CELLS * N_WORDS];
+} random_job;
+
+static const uint32_t PART_OF[N_PARTS * WORKERS_OF_PART] = {0, 0, 1, 1, 2, 2};
+static const double USUAL_NS[PS_LANE_KINDS] = {5, 70};
+
+static uint32_t part_of_random(const random_job *job, uint32_t op) {
+    return PART_OF[job->cell[op] / PS_LANE_KINDS];
+}
+
+static void connect_random(random_job *job, ps_rng *random, uint64_t rare) {
     for (uint32_t op = 0; op < N_RANDOM;) {
         uint32_t group[] = {op, op + 1, op + 2};
         uint32_t n = (uint32_t)ps_rng_below(random, 3) + 1;
         n = op + n <= N_RANDOM ? n : N_RANDOM - op;
+        for (uint32_t k = 1; k < n; k++) {
+            bool may_join = part_of_random(job, op + k) == part_of_random(job, op) ||
+                            ps_rng_below(random, rare) == 0;
+            n = may_join ? n : k;
+        }
         for (uint32_t k = 0; k < n; k++) {
             for (uint64_t w = ps_rng_below(random, 4); op > 0 && w > 0; w--) {
                 uint32_t back = op < 40 ? op : 40;
-                ps_step_graph_wait(g, op + k, op - 1 - (uint32_t)ps_rng_below(random, back),
-                                   ps_rng_below(random, 3) == 0);
+                uint32_t on = op - 1 - (uint32_t)ps_rng_below(random, back);
+                bool is_far = ps_rng_below(random, 3) == 0;
+                if (part_of_random(job, op + k) == part_of_random(job, on) ||
+                    ps_rng_below(random, rare) == 0) {
+                    ps_step_graph_wait(job->g, op + k, on, is_far && rare < 100);
+                }
             }
         }
-        ps_step_graph_join(g, group, n);
+        ps_step_graph_join(job->g, group, n);
         op += n;
     }
-    seal(g);
-    return g;
+    seal(job->g);
 }
 
-/* Side by side every question ends as it does alone. */
+/* Most lanes ask of one part what others ask of it, too. */
+static void fill_random(random_job *job, ps_rng *random) {
+    memset(job->own, 0, sizeof job->own);
+    for (uint32_t i = 0; i < N_RANDOM; i++) {
+        job->measured[i] = (int64_t)ps_rng_below(random, 100);
+        job->cell[i] =
+            (i / 20 % N_PARTS * WORKERS_OF_PART + (uint32_t)ps_rng_below(random, WORKERS_OF_PART)) *
+                PS_LANE_KINDS +
+            (uint32_t)ps_rng_below(random, 2);
+    }
+    for (size_t k = 0; k < N_LANES; k++) {
+        uint64_t of_part[N_PARTS];
+        for (size_t part = 0; part < N_PARTS; part++) {
+            of_part[part] = ps_rng_below(random, 2) * ps_rng_below(random, 16);
+        }
+        for (size_t c = 0; c < N_CELLS; c++) {
+            uint64_t bit = c / PS_LANE_KINDS % WORKERS_OF_PART * 2 + c % 2;
+            bool is_own = (of_part[PART_OF[c / PS_LANE_KINDS]] >> bit & 1) != 0;
+            job->own[c * N_WORDS + k / 64] |= (uint64_t)is_own << k % 64;
+        }
+    }
+}
+
+static void check_lane(const random_job *job, size_t k, const ps_lane_ends *out) {
+    int64_t ns[N_RANDOM], end[N_RANDOM];
+    int64_t last = 0, last_of_kind = 0;
+    ps_err err = PS_ERR_INIT;
+    for (uint32_t i = 0; i < N_RANDOM; i++) {
+        bool is_own = (job->own[job->cell[i] * N_WORDS + k / 64] >> k % 64 & 1) != 0;
+        ns[i] = is_own ? job->measured[i] : (int64_t)USUAL_NS[job->cell[i] % PS_LANE_KINDS];
+    }
+    const ps_graph_times times = {.duration_ns = ns, .lag_ns = 11};
+    assert_int_equal(ps_step_graph_run(job->g, &times, NULL, end, &err), PS_OK);
+    for (uint32_t i = 0; i < N_RANDOM; i++) {
+        last = end[i] > last ? end[i] : last;
+        bool counts = job->cell[i] % PS_LANE_KINDS == 1 && end[i] > last_of_kind;
+        last_of_kind = counts ? end[i] : last_of_kind;
+    }
+    assert_int_equal((int64_t)out->latest_ns[k], last);
+    assert_int_equal((int64_t)out->end_ns[k], last_of_kind);
+}
+
+/* Side by side every question ends as it does alone, on every kind of vectors that this machine has. */
 static void test_lanes(void **state) {
     (void)state;
+    static const ps_lane_way WAYS[] = {PS_LANES_PLAIN, PS_LANES_AVX2, PS_LANES_AVX512};
+    static const uint64_t RARE[] = {1, 60, 100, 100000};
+    static random_job job;
     ps_rng random = ps_rng_seed(7);
-    double room[N_RANDOM * PS_LANES];
-    for (int round = 0; round < 50; round++) {
-        ps_step_graph *g = random_graph(&random);
-        ps_lanes *lanes = ps_lanes_new(g);
-        const uint32_t *order = ps_lanes_order(lanes);
-        const double usual[PS_LANE_KINDS] = {5, 70};
-        uint16_t own[4 * PS_LANE_KINDS] = {0};
-        int64_t measured[N_RANDOM], by_position[N_RANDOM];
-        uint32_t cell[N_RANDOM], cell_by_position[N_RANDOM];
-        for (uint32_t i = 0; i < N_RANDOM; i++) {
-            measured[i] = (int64_t)ps_rng_below(&random, 100);
-            cell[i] = (uint32_t)ps_rng_below(&random, 4) * PS_LANE_KINDS +
-                      (uint32_t)ps_rng_below(&random, 2);
-        }
-        for (size_t c = 0; c < sizeof own / sizeof *own; c++) {
-            own[c] = (uint16_t)ps_rng_below(&random, 65536);
-        }
-        for (uint32_t i = 0; i < N_RANDOM; i++) {
-            by_position[i] = measured[order[i]];
-            cell_by_position[i] = cell[order[i]];
-        }
-        const ps_lane_times in = {by_position, cell_by_position, own, usual, 2, 11};
-        ps_lane_ends out;
-        assert_true(ps_lanes_room(lanes) <= sizeof room / sizeof *room);
-        ps_lanes_run(lanes, &in, room, &out);
-        for (int k = 0; k < PS_LANES; k++) {
-            int64_t ns[N_RANDOM], end[N_RANDOM];
-            int64_t last = 0, last_of_kind = 0;
-            ps_err err = PS_ERR_INIT;
-            for (uint32_t i = 0; i < N_RANDOM; i++) {
-                bool is_own = (own[cell[i]] >> k & 1) != 0;
-                ns[i] = is_own ? measured[i] : (int64_t)usual[cell[i] % PS_LANE_KINDS];
+    for (int round = 0; round < 40; round++) {
+        job.g = ps_step_graph_new(N_RANDOM);
+        fill_random(&job, &random);
+        connect_random(&job, &random, RARE[round % 4]);
+        ps_lanes *lanes = ps_lanes_new(job.g, job.cell, PART_OF);
+        const ps_lane_times in = {job.measured, N_LANES, job.own, USUAL_NS, 2, 11};
+        for (size_t way = 0; way < sizeof WAYS / sizeof *WAYS; way++) {
+            double ends[N_LANES], latest[N_LANES];
+            ps_lane_ends out = {ends, latest};
+            size_t width = 0;
+            ps_lane_runner *runner = ps_lane_runner_of(WAYS[way], &width);
+            if (runner != NULL) {
+                assert_true(ps_lanes_run_with(lanes, &in, runner, width, &out));
+                for (size_t k = 0; k < N_LANES; k++) {
+                    check_lane(&job, k, &out);
+                }
             }
-            const ps_graph_times times = {.duration_ns = ns, .lag_ns = 11};
-            assert_int_equal(ps_step_graph_run(g, &times, NULL, end, &err), PS_OK);
-            for (uint32_t i = 0; i < N_RANDOM; i++) {
-                last = end[i] > last ? end[i] : last;
-                bool counts = cell[i] % PS_LANE_KINDS == 1 && end[i] > last_of_kind;
-                last_of_kind = counts ? end[i] : last_of_kind;
-            }
-            assert_int_equal((int64_t)out.latest_ns[k], last);
-            assert_int_equal((int64_t)out.end_ns[k], last_of_kind);
         }
         ps_lanes_free(lanes);
-        ps_step_graph_free(g);
+        ps_step_graph_free(job.g);
     }
+}
+
+/* The same answer, or none, wherever memory runs out. */
+static void test_lanes_memory(void **state) {
+    (void)state;
+    static random_job job;
+    ps_rng random = ps_rng_seed(8);
+    job.g = ps_step_graph_new(N_RANDOM);
+    fill_random(&job, &random);
+    connect_random(&job, &random, 100);
+    bool ok = false;
+    for (int64_t n = 0; !ok && n < 200; n++) {
+        double ends[N_LANES], latest[N_LANES];
+        ps_lane_ends out = {ends, latest};
+        (void)ps_alloc_fail_at(n);
+        ps_lanes *lanes = ps_lanes_new(job.g, job.cell, PART_OF);
+        const ps_lane_times in = {job.measured, N_LANES, job.own, USUAL_NS, 2, 11};
+        ok = lanes != NULL && ps_lanes_run(lanes, &in, &out);
+        (void)ps_alloc_fail_at(-1);
+        if (ok) {
+            check_lane(&job, 0, &out);
+        }
+        ps_lanes_free(lanes);
+    }
+    assert_true(ok);
+    ps_step_graph_free(job.g);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_chain_and_lag),
-        cmocka_unit_test(test_group_starts_together),
-        cmocka_unit_test(test_lanes),
-        cmocka_unit_test(test_circle_is_named),
-        cmocka_unit_test(test_circle_through_group),
-        cmocka_unit_test(test_range),
-        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_chain_and_lag),   cmocka_unit_test(test_group_starts_together),
+        cmocka_unit_test(test_lanes),           cmocka_unit_test(test_lanes_memory),
+        cmocka_unit_test(test_circle_is_named), cmocka_unit_test(test_circle_through_group),
+        cmocka_unit_test(test_range),           cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,9 +3,13 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/threads.h"
+
+enum { MANY_OPS = 1 << 16 };
 
 void ps_job_steps_fini(ps_job_steps *js) {
     for (size_t i = 0; i < js->n_steps; i++) {
@@ -23,6 +27,10 @@ void ps_job_steps_fini(ps_job_steps *js) {
     ps_free(js->workers);
     ps_free(js->steps);
     *js = (ps_job_steps){0};
+}
+
+size_t ps_job_threads(size_t n_ops) {
+    return n_ops >= MANY_OPS ? 0 : 1;
 }
 
 size_t ps_job_n_ops(const ps_job_steps *js) {
@@ -66,56 +74,132 @@ bool ps_job_part_has(const ps_job_part *part, const ps_job_op *op) {
            (part->kinds == 0 || (part->kinds >> op->kind & 1) != 0);
 }
 
-/* All durations of a kind, where their median is asked; of the others the sum. */
-typedef struct kind_values {
-    int64_t *values;
-    size_t n;
-    double sum;
-} kind_values;
+/* --- what ops usually take --------------------------------------------------------------------------------------------- */
 
-static void sum_kinds(const ps_job_steps *js, kind_values of[PS_N_WORKER_OPS]) {
-    for (size_t s = 0; s < js->n_steps; s++) {
-        const ps_job_step *step = &js->steps[s];
-        uint32_t n = ps_job_step_n_ops(step);
-        for (uint32_t i = 0; i < n; i++) {
-            kind_values *k = &of[step->ops[i].kind];
-            k->sum += (double)step->duration_ns[i];
-            k->n++;
+typedef struct kind_sum {
+    double sum;
+    size_t n;
+} kind_sum;
+
+/* Ops of one kind that stand one after another, as communication of a worker does. */
+typedef struct kind_run {
+    uint32_t first, n;
+    uint8_t kind;
+} kind_run;
+
+typedef struct kind_runs {
+    kind_run *at;
+    size_t n, cap;
+} kind_runs;
+
+typedef struct usual {
+    const ps_job_steps *js;
+    kind_sum *of_step; /* [n_steps * PS_N_WORKER_OPS] */
+    kind_runs
+        *runs; /* [n_steps] of communication; none where the ops are those of the step before */
+    kind_sum of[PS_N_WORKER_OPS];
+    int64_t *ideal_ns;
+    bool failed; /* memory is out, on some thread */
+} usual;
+
+/* False when memory is out. */
+static bool list_runs(const ps_job_step *step, kind_runs *runs) {
+    uint32_t n = ps_job_step_n_ops(step);
+    for (uint32_t i = 0, end = 0; i < n; i = end) {
+        uint8_t kind = step->ops[i].kind;
+        for (end = i + 1; end < n && step->ops[end].kind == kind; end++) {
+        }
+        if (!ps_worker_op_is_alone((ps_worker_op)kind) &&
+            !PS_ADD(runs->at, runs->n, runs->cap, UINT32_MAX, (kind_run){i, end - i, kind})) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void sum_kinds_of_step(void *context, size_t s) {
+    usual *u = context;
+    const ps_job_step *step = &u->js->steps[s];
+    uint32_t n = ps_job_step_n_ops(step);
+    kind_sum of[PS_N_WORKER_OPS] = {{0, 0}};
+    for (uint32_t i = 0; i < n; i++) {
+        kind_sum *k = &of[step->ops[i].kind];
+        k->sum += (double)step->duration_ns[i];
+        k->n++;
+    }
+    memcpy(&u->of_step[s * PS_N_WORKER_OPS], of, sizeof of);
+    bool is_same = s > 0 && step->ops == u->js->steps[s - 1].ops;
+    if (!is_same && !list_runs(step, &u->runs[s])) {
+        __atomic_store_n(&u->failed, true, __ATOMIC_RELAXED);
+    }
+}
+
+/* In the order of the steps, whichever thread had them. */
+static void sum_kinds(usual *u) {
+    for (size_t s = 0; s < u->js->n_steps; s++) {
+        for (size_t kind = 0; kind < PS_N_WORKER_OPS; kind++) {
+            u->of[kind].sum += u->of_step[s * PS_N_WORKER_OPS + kind].sum;
+            u->of[kind].n += u->of_step[s * PS_N_WORKER_OPS + kind].n;
         }
     }
 }
 
-static bool collect_kind(const ps_job_steps *js, uint8_t kind, kind_values *out) {
+/* NULL when memory is out. */
+static int64_t *collect_kind(const usual *u, uint8_t kind, size_t n) {
+    int64_t *values = ps_realloc_array(NULL, n + 1, sizeof *values);
+    const kind_runs *runs = NULL;
     size_t at = 0;
-    out->values = ps_realloc_array(NULL, out->n + 1, sizeof *out->values);
-    for (size_t s = 0; out->values != NULL && s < js->n_steps; s++) {
-        const ps_job_step *step = &js->steps[s];
-        uint32_t n = ps_job_step_n_ops(step);
-        for (uint32_t i = 0; i < n; i++) {
-            if (step->ops[i].kind == kind) {
-                out->values[at++] = step->duration_ns[i];
+    for (size_t s = 0; values != NULL && s < u->js->n_steps; s++) {
+        const ps_job_step *step = &u->js->steps[s];
+        bool is_same = s > 0 && step->ops == u->js->steps[s - 1].ops;
+        runs = is_same ? runs : &u->runs[s];
+        for (size_t i = 0; i < runs->n; i++) {
+            if (runs->at[i].kind == kind) {
+                memcpy(values + at, step->duration_ns + runs->at[i].first,
+                       runs->at[i].n * sizeof *values);
+                at += runs->at[i].n;
             }
         }
     }
-    return out->values != NULL;
+    return values;
+}
+
+static void find_usual(void *context, size_t kind) {
+    usual *u = context;
+    const kind_sum *k = &u->of[kind];
+    u->ideal_ns[kind] = 0;
+    if (k->n > 0 && ps_worker_op_is_alone((ps_worker_op)kind)) {
+        u->ideal_ns[kind] = (int64_t)llround(k->sum / (double)k->n);
+    } else if (k->n > 0) {
+        int64_t *values = collect_kind(u, (uint8_t)kind, k->n);
+        if (values == NULL) {
+            __atomic_store_n(&u->failed, true, __ATOMIC_RELAXED);
+        } else {
+            u->ideal_ns[kind] = ps_median_i64(values, k->n);
+        }
+        ps_free(values);
+    }
 }
 
 bool ps_job_ideal(const ps_job_steps *js, int64_t ideal_ns[PS_N_WORKER_OPS]) {
-    kind_values of[PS_N_WORKER_OPS] = {{NULL, 0, 0}};
-    bool ok = true;
-    sum_kinds(js, of);
-    for (uint8_t kind = 0; ok && kind < PS_N_WORKER_OPS; kind++) {
-        kind_values *k = &of[kind];
-        ideal_ns[kind] = 0;
-        if (k->n > 0 && ps_worker_op_is_alone((ps_worker_op)kind)) {
-            ideal_ns[kind] = (int64_t)llround(k->sum / (double)k->n);
-        } else if (k->n > 0) {
-            ok = collect_kind(js, kind, k);
-            ideal_ns[kind] = ok ? ps_median_i64(k->values, k->n) : 0;
-            ps_free(k->values);
-        }
+    usual u = {.js = js, .ideal_ns = ideal_ns};
+    u.of_step = ps_calloc(js->n_steps * PS_N_WORKER_OPS + 1, sizeof *u.of_step);
+    u.runs = ps_calloc(js->n_steps + 1, sizeof *u.runs);
+    u.failed = u.of_step == NULL || u.runs == NULL;
+    size_t n_threads = ps_job_threads(ps_job_n_ops(js));
+    if (!u.failed) {
+        ps_parallel(js->n_steps, n_threads, sum_kinds_of_step, &u);
+        sum_kinds(&u);
     }
-    return ok;
+    if (!u.failed) {
+        ps_parallel(PS_N_WORKER_OPS, n_threads, find_usual, &u);
+    }
+    for (size_t s = 0; u.runs != NULL && s < js->n_steps; s++) {
+        ps_free(u.runs[s].at);
+    }
+    ps_free(u.runs);
+    ps_free(u.of_step);
+    return !u.failed;
 }
 
 double ps_job_measured(const ps_job_steps *js) {

@@ -60,6 +60,8 @@ static inline uint32_t ps_job_step_n_ops(const ps_job_step *step) {
 /* Of all steps. */
 size_t ps_job_n_ops(const ps_job_steps *js);
 void ps_job_steps_fini(ps_job_steps *js);
+/* For ps_parallel() over parts of so many ops: one where they are few, else one for each processor. */
+size_t ps_job_threads(size_t n_ops);
 
 /* Which ops, and what they take instead of their measured duration. */
 typedef struct ps_job_part {
@@ -101,20 +103,9 @@ typedef struct ps_job_question {
     bool is_alike; /* computing of one kind and chunk takes its mean of the step, on each worker */
 } ps_job_question;
 
-/* A question and its answer: as ps_job_ask(). */
-typedef struct ps_job_asked {
-    ps_job_question question;
-    double *mean_ns;
-    int64_t *each_ns; /* NULL: not wanted */
-} ps_job_asked;
-
 /* What each op of the step takes under the question: out [ops of the step]. */
 void ps_job_durations(const ps_job_step *step, const int64_t ideal_ns[PS_N_WORKER_OPS],
                       const ps_job_question *question, int64_t *out);
-
-/* Many questions at once, each as ps_job_ask() would answer it, side by side. */
-PS_MUST_USE ps_code ps_job_ask_all(const ps_job_steps *js, const int64_t ideal_ns[PS_N_WORKER_OPS],
-                                   const ps_job_asked *asked, size_t n, ps_err *err);
 
 /* The mean step in ns, all launch delays 0; each step in each_ns [n_steps] where that is not NULL. PS_RANGE, PS_NOMEM,
  * PS_BUSY. */

@@ -95,7 +95,8 @@ static bool list_slice_ops(const slice_ops *all, ps_arena *arena, ps_worker_ops 
         for (size_t k = i; k < end; k++) {
             rows->at[k - i] = all->at[k].row;
         }
-        lists[n_lists++] = (ps_worker_list){.step = all->at[i].step, .first = rows};
+        lists[n_lists++] =
+            (ps_worker_list){.step = all->at[i].step, .first = rows, .n_known = end - i};
     }
     *out = (ps_worker_ops){lists, n_lists, OP_OF_NAME};
     return lists != NULL;

@@ -63,7 +63,7 @@ static bool questions_init(questions *q, const ps_whatif *w, size_t most) {
 }
 
 static ps_code ask_questions(questions *q, ps_err *err) {
-    return ps_job_ask_all(q->w->js, q->w->ideal_of, q->asked, q->n, err);
+    return ps_job_ask_all(q->w->lanes, q->w->ideal_of, q->asked, q->n, err);
 }
 
 static void questions_fini(questions *q) {
@@ -218,7 +218,7 @@ static ps_code measure_remedies(ps_whatif *w, ps_err *err) {
         {{.inverted = true, .computing = factors}, &w->even_stages_ns, NULL},
         {{.inverted = true, .is_alike = true}, &w->alike_ns, NULL}};
     size_t n = isnan(w->length_correlation) ? 1 : 2;
-    code = code == PS_OK ? ps_job_ask_all(js, w->ideal_of, asked, n, err) : code;
+    code = code == PS_OK ? ps_job_ask_all(w->lanes, w->ideal_of, asked, n, err) : code;
     ps_free(of_stage);
     ps_free(factors);
     return code;
@@ -237,7 +237,8 @@ ps_code ps_whatif_measure(const ps_job_steps *js, ps_whatif *out, ps_err *err) {
     bool ok = in != NULL && out->step_real_ns != NULL && out->step_ideal_ns != NULL &&
               out->stages != NULL && out->replicas != NULL && out->is_worst != NULL &&
               out->stage_computing_ns != NULL && out->beside_worst_ns != NULL;
-    ok = ok && ps_job_ideal(js, out->ideal_of);
+    out->lanes = ok ? ps_job_lanes_new(js) : NULL;
+    ok = out->lanes != NULL && ps_job_ideal(js, out->ideal_of);
     out->measured_ns = ps_job_measured(js);
     ps_code code = ok ? measure_parts(out, in, err) : ps_fail_nomem(err);
     code = code == PS_OK ? ps_whatif_correlate(js, out->ideal_of, &out->length_correlation, err)
@@ -252,6 +253,7 @@ ps_code ps_whatif_measure(const ps_job_steps *js, ps_whatif *out, ps_err *err) {
 }
 
 void ps_whatif_fini(ps_whatif *w) {
+    ps_job_lanes_free(w->lanes);
     ps_free(w->step_real_ns);
     ps_free(w->step_ideal_ns);
     ps_free(w->stages);

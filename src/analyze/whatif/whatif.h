@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyze/whatif/job_lanes.h"
 #include "analyze/whatif/job_steps.h"
 #include "base/err.h"
 
@@ -47,6 +48,7 @@ typedef struct ps_whatif_part {
 
 typedef struct ps_whatif {
     const ps_job_steps *js; /* borrowed */
+    ps_job_lanes *lanes;    /* of these */
     int64_t ideal_of[PS_N_WORKER_OPS];
     double measured_ns, real_ns, ideal_ns; /* real: measured durations, no launch delays */
     int64_t *step_real_ns, *step_ideal_ns; /* [n_steps] */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "base/threads.h"
 
 typedef struct moments {
     double n, x, y, xx, yy, xy;
@@ -27,23 +28,48 @@ static bool is_backward_of(const ps_job_op *op, const ps_job_op *forward) {
            op->microbatch == forward->microbatch && op->chunk == forward->chunk;
 }
 
-/* Of one step: the forward of each microbatch and chunk of a worker with its backward. Both are in the order in which they ran, so
+typedef struct alone {
+    const ps_job_steps *js;
+    moments *of_worker;
+} alone;
+
+/* The first op of the worker, or of one behind it: ops stand by worker. */
+static uint32_t first_of_worker(const ps_job_step *step, uint32_t worker) {
+    uint32_t low = 0;
+    uint32_t high = ps_job_step_n_ops(step);
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        bool is_before = step->ops[middle].worker < worker;
+        low = is_before ? middle + 1 : low;
+        high = is_before ? high : middle;
+    }
+    return low;
+}
+
+/* Of all steps: the forward of each microbatch and chunk of a worker with its backward. Both are in the order in which they ran, so
  * that few stand between them. */
-static void add_alone(const ps_job_step *step, moments *of_worker) {
-    const ps_job_op *ops = step->ops;
-    uint32_t n = ps_job_step_n_ops(step);
-    for (uint32_t i = 0; i < n; i++) {
-        if (ops[i].kind != PS_WORKER_FORWARD || ops[i].microbatch < 0) {
-            continue;
-        }
-        for (uint32_t j = i + 1; j < n && ops[j].worker == ops[i].worker; j++) {
-            if (is_backward_of(&ops[j], &ops[i])) {
-                add_moments(&of_worker[ops[i].worker], (double)step->duration_ns[i] / 1e6,
-                            (double)step->duration_ns[j] / 1e6);
-                break;
+static void add_alone(void *context, size_t worker) {
+    const alone *a = context;
+    moments m = {0};
+    for (size_t s = 0; s < a->js->n_steps; s++) {
+        const ps_job_step *step = &a->js->steps[s];
+        const ps_job_op *ops = step->ops;
+        uint32_t n = ps_job_step_n_ops(step);
+        uint32_t i = first_of_worker(step, (uint32_t)worker);
+        for (; i < n && ops[i].worker == worker; i++) {
+            if (ops[i].kind != PS_WORKER_FORWARD || ops[i].microbatch < 0) {
+                continue;
+            }
+            for (uint32_t j = i + 1; j < n && ops[j].worker == worker; j++) {
+                if (is_backward_of(&ops[j], &ops[i])) {
+                    add_moments(&m, (double)step->duration_ns[i] / 1e6,
+                                (double)step->duration_ns[j] / 1e6);
+                    break;
+                }
             }
         }
     }
+    a->of_worker[worker] = m;
 }
 
 /* --- pairs ---------------------------------------------------------------------------------------------------------------- */
@@ -218,10 +244,9 @@ ps_code ps_whatif_correlate(const ps_job_steps *js, const int64_t ideal_ns[PS_N_
     bool ok = of_worker != NULL && values != NULL;
     if (ok && measure_pairs_sizes(&f)) {
         ok = fit_pairs(&f, of_worker);
-    } else {
-        for (size_t s = 0; ok && s < js->n_steps; s++) {
-            add_alone(&js->steps[s], of_worker);
-        }
+    } else if (ok) {
+        alone a = {js, of_worker};
+        ps_parallel(js->n_workers, ps_job_threads(ps_job_n_ops(js)), add_alone, &a);
     }
     *r = ok ? median_correlation(of_worker, js->n_workers, values) : (double)NAN;
     ps_free(of_worker);

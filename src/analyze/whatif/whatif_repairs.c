@@ -102,7 +102,7 @@ static ps_code add_workers(repairing *k) {
             (ps_job_asked){{.parts = &r->part, .n_parts = 1, .inverted = true}, &r->step_ns, NULL};
     }
     ps_free(taken);
-    return code == PS_OK ? ps_job_ask_all(w->js, w->ideal_of, asked, n_asked, k->err) : code;
+    return code == PS_OK ? ps_job_ask_all(w->lanes, w->ideal_of, asked, n_asked, k->err) : code;
 }
 
 PS_COMPARE(order_repairs, repair, PS_BY(step_ns) PS_BY_TEXT(name))
@@ -129,7 +129,7 @@ static ps_code try_repairs(repairing *k, size_t n, const ps_job_part *before, si
                                NULL};
         }
     }
-    return ps_job_ask_all(k->w->js, k->w->ideal_of, asked, n_asked, k->err);
+    return ps_job_ask_all(k->w->lanes, k->w->ideal_of, asked, n_asked, k->err);
 }
 
 static repair *choose_repair(repairing *k, size_t n, double before_ns) {

@@ -7,20 +7,21 @@
 /* Less is rounding. */
 #define APART_NS 1000
 
-void ps_clock_doubts_add(ps_clock_doubt *doubts, const ps_job_op *ops, const ps_step_graph *g,
-                         const int64_t *latest, const int64_t *earliest) {
-    for (uint32_t i = 0; i < ps_step_graph_n_ops(g); i++) {
-        uint8_t kind = ops[i].kind;
-        uint32_t group = ps_step_graph_group(g, i);
-        if ((kind == PS_WORKER_FORWARD_SEND || kind == PS_WORKER_BACKWARD_SEND) &&
-            group != PS_NO_GROUP) {
-            ps_clock_doubt *d =
-                &doubts[2 * (size_t)ops[i].worker + (kind == PS_WORKER_BACKWARD_SEND)];
-            int64_t apart_ns = latest[group] - earliest[group];
-            d->n++;
-            d->n_apart += apart_ns > APART_NS;
-            d->most_ns = apart_ns > d->most_ns ? apart_ns : d->most_ns;
-        }
+void ps_clock_doubts_add(ps_clock_doubt *doubts, const ps_job_op *op, int64_t apart_ns) {
+    if (op->kind == PS_WORKER_FORWARD_SEND || op->kind == PS_WORKER_BACKWARD_SEND) {
+        ps_clock_doubt *d = &doubts[2 * (size_t)op->worker + (op->kind == PS_WORKER_BACKWARD_SEND)];
+        d->n++;
+        d->n_apart += apart_ns > APART_NS;
+        d->most_ns = apart_ns > d->most_ns ? apart_ns : d->most_ns;
+    }
+}
+
+static void join_doubts(ps_clock_doubt *doubts, size_t n_lists, size_t n) {
+    for (size_t i = n; i < n_lists * n; i++) {
+        ps_clock_doubt *d = &doubts[i % n];
+        d->n += doubts[i].n;
+        d->n_apart += doubts[i].n_apart;
+        d->most_ns = doubts[i].most_ns > d->most_ns ? doubts[i].most_ns : d->most_ns;
     }
 }
 
@@ -31,8 +32,9 @@ static const ps_job_worker *worker_of_stage(const ps_job_steps *js, const ps_job
     return &js->workers[row + (size_t)a->tp];
 }
 
-void ps_clock_doubts_say(const ps_clock_doubt *doubts, ps_job_steps *js) {
+void ps_clock_doubts_say(ps_clock_doubt *doubts, size_t n_lists, ps_job_steps *js) {
     const ps_clock_doubt *worst = NULL;
+    join_doubts(doubts, n_lists, 2 * js->n_workers);
     for (size_t i = 0; i < 2 * js->n_workers; i++) {
         const ps_clock_doubt *d = &doubts[i];
         bool is_apart = d->n_apart > d->n / 2;

@@ -12,10 +12,10 @@ typedef struct ps_clock_doubt {
     int64_t most_ns;     /* between an end and the other's begin, at most */
 } ps_clock_doubt;
 
-/* Of one step: the latest start and the earliest end of each group of its graph. */
-void ps_clock_doubts_add(ps_clock_doubt *doubts, const ps_job_op *ops, const ps_step_graph *g,
-                         const int64_t *latest, const int64_t *earliest);
-/* js->clocks_apart: the two workers with the most between their clocks, where most of what one sends to the other tells so. */
-void ps_clock_doubts_say(const ps_clock_doubt *doubts, ps_job_steps *js);
+/* Of an op of a group: from the earliest end of the group to its latest start. */
+void ps_clock_doubts_add(ps_clock_doubt *doubts, const ps_job_op *op, int64_t apart_ns);
+/* js->clocks_apart: the two workers with the most between their clocks, where most of what one sends to the other tells so. Lists of
+ * doubts stand one after another, and are joined in the first. */
+void ps_clock_doubts_say(ps_clock_doubt *doubts, size_t n_lists, ps_job_steps *js);
 
 #endif

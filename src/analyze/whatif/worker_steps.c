@@ -6,11 +6,16 @@
 
 #include "analyze/whatif/timeline_slices.h"
 #include "analyze/whatif/worker_clocks.h"
+#include "analyze/whatif/worker_rows.h"
 #include "base/alloc.h"
 #include "base/order.h"
+#include "base/threads.h"
 
 /* Of a list whose ops name no step. */
 #define NO_STEP INT64_MIN
+
+/* Workers and groups of a step are shared out to threads in so many turns. */
+enum { TURNS = 64 };
 
 /* --- reading one worker -------------------------------------------------------------------------------------------- */
 
@@ -35,14 +40,8 @@ bool ps_timeline_read(const ps_trace *trace, ps_timeline *out) {
     }
     for (size_t i = 0; i < out->ops.n_lists; i++) {
         const ps_worker_list *list = &out->ops.lists[i];
-        size_t n = 0;
-        for (const ps_worker_rows *rows = list->first; rows != NULL; rows = rows->next) {
-            for (uint32_t k = 0; k < rows->n; k++) {
-                n += out->ops.op_of_name[rows->at[k].name] != PS_N_WORKER_OPS;
-            }
-        }
-        out->n += list->step != NO_STEP ? n : 0;
-        out->n_without_step += list->step == NO_STEP ? n : 0;
+        size_t *n = list->step != NO_STEP ? &out->n : &out->n_without_step;
+        *n += list->n_known;
     }
     return read_windows(trace, out);
 }
@@ -55,10 +54,6 @@ void ps_timeline_fini(ps_timeline *t) {
 
 /* --- the steps of all workers -------------------------------------------------------------------------------------- */
 
-static bool is_computing(uint8_t kind) {
-    return kind <= PS_WORKER_PAIR;
-}
-
 typedef struct making {
     ps_job_steps *js;
     const ps_timeline *const *timelines;
@@ -70,21 +65,28 @@ typedef struct making {
     uint32_t *chain;  /* [n_workers + 1] first op of each worker: its computing */
     size_t *next;     /* [n_workers] list that is not taken yet */
     /* Of the step in hand. */
+    const ps_job_step *before; /* the one before it that stays; NULL none */
+    ps_step_lists *lists;      /* [n_workers] */
+    size_t *first;             /* [n_workers + 1] op of each worker */
     ps_job_op *ops;
-    int64_t *start_ns, *end_ns; /* measured */
-    size_t n, cap_ops, cap_starts, cap_ends;
+    int64_t *start_ns;    /* measured */
+    int64_t *duration_ns; /* at first how long ops took with their waits; then by themselves */
+    size_t n, cap_ops, cap_starts;
+    bool same_ops, same_microbatches; /* as the one before */
+    const ps_step_graph *graph;
+    int32_t end_chunk; /* the highest */
+    bool is_v;         /* microbatches come back over the stages they went over */
+    bool failed;       /* memory is out, on some thread */
     uint32_t *list, *other;
-    int64_t *latest, *earliest; /* of a group, the latest start and the earliest end */
-    size_t cap_list, cap_other, cap_latest, cap_earliest;
-    ps_clock_doubt *doubts; /* [2 * n_workers] of what each sends forward, and backward */
-    /* Of the worker in hand. */
-    const ps_worker_row **rows, **sorted;
-    size_t cap_rows, cap_sorted;
-    char why[240]; /* the step in hand is left out */
+    size_t cap_list, cap_other;
+    ps_clock_doubt *doubts; /* [TURNS * 2 * n_workers] of what each sends forward, and backward */
+    char why[240];          /* the step in hand is left out */
 } making;
 
-static int64_t max_i64(int64_t a, int64_t b) {
-    return a > b ? a : b;
+static uint32_t worker_at(const ps_job_steps *js, int32_t stage, int32_t replica, int32_t tp) {
+    return (uint32_t)(((size_t)stage * (size_t)js->n_replicas + (size_t)replica) *
+                          (size_t)js->n_tp +
+                      (size_t)tp);
 }
 
 /* --- lists of one step -------------------------------------------------------------------------------------------- */
@@ -117,19 +119,75 @@ static uint32_t n_computing(const making *k, uint32_t worker) {
            timeline_count_of(k, worker, PS_WORKER_PAIR);
 }
 
-/* Computing of one kind of a worker that has (or gives) a transfer: not that of the piece of the model at `end_stage` with
- * the lowest (or highest) chunk. *n of them in k->list. */
-static void list_transferring(making *k, const ps_job_op *ops, uint32_t worker, ps_worker_op kind,
-                              int32_t end_stage, int32_t end_chunk, uint32_t *n) {
+/* --- the way of a microbatch -------------------------------------------------------------------------------------------------
+ *
+ * Through the pieces of the model: from stage to stage, and from the last one to the next chunk of the first (a circle), or of the
+ * last itself, and so back (V): then it stays on that stage, and nothing is sent. */
+
+/* Whether what the piece computes forward passes to another stage. */
+static bool passes_on(const making *k, int32_t stage, int32_t chunk) {
+    int32_t end_stage = k->js->n_stages - 1;
+    return k->is_v ? stage != (chunk % 2 == 0 ? end_stage : 0)
+                   : stage != end_stage || chunk != k->end_chunk;
+}
+
+/* Whether what it needs for that comes from another stage. */
+static bool is_passed_to(const making *k, int32_t stage, int32_t chunk) {
+    return k->is_v ? stage != (chunk % 2 == 0 ? 0 : k->js->n_stages - 1) : stage != 0 || chunk != 0;
+}
+
+/* Ops of one direction: those of the model forward, or backward, where everything passes the other way. */
+typedef struct direction {
+    ps_worker_op compute, receive, send;
+    bool is_forward;
+} direction;
+
+static const direction FORWARD = {PS_WORKER_FORWARD, PS_WORKER_FORWARD_RECV, PS_WORKER_FORWARD_SEND,
+                                  true};
+static const direction BACKWARD = {PS_WORKER_BACKWARD, PS_WORKER_BACKWARD_RECV,
+                                   PS_WORKER_BACKWARD_SEND, false};
+
+/* Chunks that pass upwards in a V, or down: even and odd ones. */
+typedef enum leg { ALL_LEGS = -1, UP, DOWN } leg;
+
+/* The computing of a worker that takes what is passed to it, or sends what it passes on, and by number among their kind the transfers
+ * that belong to it. Either list may be NULL. */
+static uint32_t list_transferring(const making *k, const ps_job_op *ops, uint32_t worker,
+                                  const direction *d, bool sends, leg on, uint32_t *computing,
+                                  uint32_t *transfers) {
     uint32_t first = k->chain[worker];
-    *n = 0;
+    int32_t stage = k->js->workers[worker].stage;
+    uint32_t number = 0;
+    uint32_t n = 0;
     for (uint32_t i = first; i < first + n_computing(k, worker); i++) {
-        bool is_end = k->js->workers[worker].stage == end_stage &&
-                      (ops[i].chunk < 0 ? 0 : ops[i].chunk) == end_chunk;
-        if (ops[i].kind == kind && !is_end) {
-            k->list[(*n)++] = i;
+        int32_t chunk = ops[i].chunk < 0 ? 0 : ops[i].chunk;
+        bool has =
+            sends == d->is_forward ? passes_on(k, stage, chunk) : is_passed_to(k, stage, chunk);
+        if (ops[i].kind != d->compute || !has) {
+            continue;
         }
+        if (on == ALL_LEGS || chunk % 2 == (int32_t)on) {
+            if (computing != NULL) {
+                computing[n] = i;
+            }
+            if (transfers != NULL) {
+                transfers[n] = number;
+            }
+            n++;
+        }
+        number++;
     }
+    return n;
+}
+
+/* Where microbatches go in a V the last stage receives only those of the way up: what comes down again was there. */
+static bool goes_in_v(making *k, const ps_job_op *ops, uint32_t worker) {
+    uint32_t n_received = timeline_count_of(k, worker, PS_WORKER_FORWARD_RECV);
+    k->is_v = false;
+    uint32_t n_in_circle = list_transferring(k, ops, worker, &FORWARD, false, ALL_LEGS, NULL, NULL);
+    k->is_v = k->js->n_stages > 1 && k->end_chunk > 0;
+    uint32_t n_in_v = list_transferring(k, ops, worker, &FORWARD, false, ALL_LEGS, NULL, NULL);
+    return k->is_v && n_received != n_in_circle && n_received == n_in_v;
 }
 
 /* --- who waits for whom ----------------------------------------------------------------------------------------------- */
@@ -149,16 +207,10 @@ static bool fail_count(making *k, uint32_t worker, ps_worker_op kind, uint32_t n
     return false;
 }
 
-typedef struct direction {
-    ps_worker_op compute, receive, send;
-    int32_t from_stage, from_chunk, to_stage, to_chunk; /* where the chain begins and ends */
-} direction;
-
 /* receive i -> compute i; compute i - 1 -> receive i; compute i -> send i. False when the counts do not agree. */
 static bool wait_for_transfers(making *k, ps_step_graph *g, const ps_job_op *ops, uint32_t worker,
                                const direction *d) {
-    uint32_t n = 0;
-    list_transferring(k, ops, worker, d->compute, d->from_stage, d->from_chunk, &n);
+    uint32_t n = list_transferring(k, ops, worker, d, false, ALL_LEGS, k->list, NULL);
     if (n != timeline_count_of(k, worker, d->receive)) {
         return fail_count(k, worker, d->receive, timeline_count_of(k, worker, d->receive), n,
                           d->compute);
@@ -169,7 +221,7 @@ static bool wait_for_transfers(making *k, ps_step_graph *g, const ps_job_op *ops
             ps_step_graph_wait(g, nth(k, worker, d->receive, i), k->list[i - 1], false);
         }
     }
-    list_transferring(k, ops, worker, d->compute, d->to_stage, d->to_chunk, &n);
+    n = list_transferring(k, ops, worker, d, true, ALL_LEGS, k->list, NULL);
     if (n != timeline_count_of(k, worker, d->send)) {
         return fail_count(k, worker, d->send, timeline_count_of(k, worker, d->send), n, d->compute);
     }
@@ -279,12 +331,6 @@ static void wait_for_timeline_end(making *k, ps_step_graph *g, const ps_job_op *
 
 /* --- who starts together ---------------------------------------------------------------------------------------------- */
 
-static uint32_t worker_at(const ps_job_steps *js, int32_t stage, int32_t replica, int32_t tp) {
-    return (uint32_t)(((size_t)stage * (size_t)js->n_replicas + (size_t)replica) *
-                          (size_t)js->n_tp +
-                      (size_t)tp);
-}
-
 static bool fail_unequal(making *k, uint32_t worker, uint32_t other, ps_worker_op kind) {
     char who[96];
     char than[96];
@@ -345,16 +391,38 @@ static bool join_transfers(making *k, ps_step_graph *g, uint32_t sender, ps_work
     return true;
 }
 
-/* Stages in a circle, as far as chunks go round it. */
-static bool join_all_transfers(making *k, ps_step_graph *g) {
+static bool join_leg(making *k, ps_step_graph *g, const ps_job_op *ops, uint32_t sender,
+                     uint32_t receiver, const direction *d, leg on) {
+    uint32_t n = list_transferring(k, ops, sender, d, true, on, NULL, k->list);
+    uint32_t n_received = list_transferring(k, ops, receiver, d, false, on, NULL, k->other);
+    if (n != n_received) {
+        return fail_count(k, receiver, d->receive, n_received, n, d->send);
+    }
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t pair[] = {nth(k, sender, d->send, k->list[i]),
+                                 nth(k, receiver, d->receive, k->other[i])};
+        ps_step_graph_join(g, pair, 2);
+    }
+    return true;
+}
+
+/* Neighbours, as far as chunks go round the circle, or up and down. */
+static bool join_all_transfers(making *k, ps_step_graph *g, const ps_job_op *ops) {
     ps_job_steps *js = k->js;
     bool ok = true;
     for (uint32_t w = 0; ok && w < js->n_workers; w++) {
         const ps_job_worker *a = &js->workers[w];
         uint32_t next = worker_at(js, (a->stage + 1) % js->n_stages, a->replica, a->tp);
-        ok = next == w ||
-             (join_transfers(k, g, w, PS_WORKER_FORWARD_SEND, next, PS_WORKER_FORWARD_RECV) &&
-              join_transfers(k, g, next, PS_WORKER_BACKWARD_SEND, w, PS_WORKER_BACKWARD_RECV));
+        if (k->is_v) {
+            ok = a->stage == js->n_stages - 1 || (join_leg(k, g, ops, w, next, &FORWARD, UP) &&
+                                                  join_leg(k, g, ops, next, w, &FORWARD, DOWN) &&
+                                                  join_leg(k, g, ops, next, w, &BACKWARD, UP) &&
+                                                  join_leg(k, g, ops, w, next, &BACKWARD, DOWN));
+        } else {
+            ok = next == w ||
+                 (join_transfers(k, g, w, PS_WORKER_FORWARD_SEND, next, PS_WORKER_FORWARD_RECV) &&
+                  join_transfers(k, g, next, PS_WORKER_BACKWARD_SEND, w, PS_WORKER_BACKWARD_RECV));
+        }
     }
     return ok;
 }
@@ -403,21 +471,9 @@ static int32_t last_chunk(const ps_job_op *ops, uint32_t n) {
     return last;
 }
 
-static bool connect_worker(making *k, ps_step_graph *g, const ps_job_op *ops, uint32_t worker,
-                           int32_t end_chunk) {
+static bool connect_worker(making *k, ps_step_graph *g, const ps_job_op *ops, uint32_t worker) {
     static const ps_worker_op TRANSFERS[] = {PS_WORKER_FORWARD_SEND, PS_WORKER_FORWARD_RECV,
                                              PS_WORKER_BACKWARD_SEND, PS_WORKER_BACKWARD_RECV};
-    int32_t end_stage = k->js->n_stages - 1;
-    const direction forward = {
-        PS_WORKER_FORWARD, PS_WORKER_FORWARD_RECV, PS_WORKER_FORWARD_SEND, 0, 0, end_stage,
-        end_chunk};
-    const direction backward = {PS_WORKER_BACKWARD,
-                                PS_WORKER_BACKWARD_RECV,
-                                PS_WORKER_BACKWARD_SEND,
-                                end_stage,
-                                end_chunk,
-                                0,
-                                0};
     uint32_t first = k->chain[worker];
     for (uint32_t i = first + 1; i < first + n_computing(k, worker); i++) {
         ps_step_graph_wait(g, i, i - 1, false);
@@ -425,8 +481,8 @@ static bool connect_worker(making *k, ps_step_graph *g, const ps_job_op *ops, ui
     for (size_t i = 0; i < sizeof TRANSFERS / sizeof *TRANSFERS; i++) {
         chain_kind(k, g, worker, TRANSFERS[i]);
     }
-    bool ok = wait_for_transfers(k, g, ops, worker, &forward) &&
-              wait_for_transfers(k, g, ops, worker, &backward);
+    bool ok = wait_for_transfers(k, g, ops, worker, &FORWARD) &&
+              wait_for_transfers(k, g, ops, worker, &BACKWARD);
     wait_for_warmup(k, g, ops, worker);
     wait_for_params(k, g, ops, worker);
     wait_for_timeline_end(k, g, ops, worker);
@@ -442,7 +498,8 @@ static ps_code connect_timeline_step(making *k, const ps_job_op *ops, uint32_t n
         return ps_fail_nomem(k->err);
     }
     index_step(k, ops, n);
-    int32_t end_chunk = last_chunk(ops, n);
+    k->end_chunk = last_chunk(ops, n);
+    k->is_v = goes_in_v(k, ops, worker_at(k->js, k->js->n_stages - 1, 0, 0));
     bool ok = have_equal_counts(k);
     for (uint32_t w = 0; ok && w < k->js->n_workers; w++) {
         ok = n_computing(k, w) > 0;
@@ -451,9 +508,9 @@ static ps_code connect_timeline_step(making *k, const ps_job_op *ops, uint32_t n
             (void)snprintf(k->why, sizeof k->why, "%s computes nothing",
                            ps_job_describe_worker(&k->js->workers[w], who));
         }
-        ok = ok && connect_worker(k, g, ops, w, end_chunk);
+        ok = ok && connect_worker(k, g, ops, w);
     }
-    ok = ok && join_all_transfers(k, g) && join_replicas(k, g) && join_others(k, g);
+    ok = ok && join_all_transfers(k, g, ops) && join_replicas(k, g) && join_others(k, g);
     ps_graph_circle circle = {0};
     ps_code code = ok ? ps_step_graph_seal(g, &circle, k->err) : PS_OK;
     if (code == PS_NOTHING) {
@@ -474,179 +531,104 @@ static ps_code connect_timeline_step(making *k, const ps_job_op *ops, uint32_t n
     return code;
 }
 
-/* Whether both steps have the same ops: then one graph is theirs. */
-static bool same_ops(const ps_job_op *a, const ps_job_op *b, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) {
-        if (a[i].worker != b[i].worker || a[i].kind != b[i].kind || a[i].chunk != b[i].chunk) {
-            return false;
-        }
+/* --- the ops of one step ------------------------------------------------------------------------------------------------ */
+
+/* Where ops are the same in the step before, they have one graph. */
+static void compare_ops(making *k, size_t from, size_t end) {
+    const ps_job_op *before = k->before->ops;
+    bool same_ops = true;
+    bool same_microbatches = true;
+    for (size_t i = from; i < end; i++) {
+        const ps_job_op *a = &k->ops[i];
+        const ps_job_op *b = &before[i];
+        same_ops = same_ops && a->worker == b->worker && a->kind == b->kind && a->chunk == b->chunk;
+        same_microbatches = same_microbatches && a->microbatch == b->microbatch;
     }
-    return true;
-}
-
-static bool same_microbatches(const ps_job_op *a, const ps_job_op *b, uint32_t n) {
-    for (uint32_t i = 0; i < n; i++) {
-        if (a[i].microbatch != b[i].microbatch) {
-            return false;
-        }
+    if (!same_ops) {
+        __atomic_store_n(&k->same_ops, false, __ATOMIC_RELAXED);
     }
-    return true;
-}
-
-/* --- the ops of one worker in one step --------------------------------------------------------------------------------- */
-
-static uint8_t kind_of_row(const ps_timeline *t, const ps_worker_row *row) {
-    uint8_t kind = t->ops.op_of_name[row->name];
-    return kind == PS_WORKER_INPUT ? PS_WORKER_BACKWARD : kind; /* one chain of backwards */
-}
-
-/* -1: not known. */
-static int32_t known_number(int32_t value) {
-    return value >= 0 && value < INT32_MAX ? value : -1;
-}
-
-static int order_i64(int64_t a, int64_t b) {
-    return a < b ? -1 : a > b ? 1 : 0;
-}
-
-static int order_computing(const ps_worker_row *a, const ps_worker_row *b) {
-    return order_i64(a->start_ns, b->start_ns);
-}
-
-static int order_of_kind(const ps_worker_row *a, const ps_worker_row *b) {
-    int32_t x = a->order != PS_ROW_UNKNOWN ? a->order : -1;
-    int32_t y = b->order != PS_ROW_UNKNOWN ? b->order : -1;
-    int by = order_i64(x, y);
-    return by != 0 ? by : order_computing(a, b);
-}
-
-static int order_microbatch(const ps_worker_row *a, const ps_worker_row *b) {
-    return order_i64(known_number(a->microbatch), known_number(b->microbatch));
-}
-
-static int compare_computing(const void *x, const void *y) {
-    const ps_worker_row *a = *(const ps_worker_row *const *)x;
-    const ps_worker_row *b = *(const ps_worker_row *const *)y;
-    int by = order_computing(a, b);
-    return by != 0 ? by : order_microbatch(a, b);
-}
-
-/* As the file numbers them, else by start. */
-static int compare_of_kind(const void *x, const void *y) {
-    const ps_worker_row *a = *(const ps_worker_row *const *)x;
-    const ps_worker_row *b = *(const ps_worker_row *const *)y;
-    int by = order_of_kind(a, b);
-    return by != 0 ? by : order_microbatch(a, b);
-}
-
-/* Most files have them in order. */
-static void sort_kind(const ps_worker_row **rows, size_t n, bool computing) {
-    int (*compare)(const void *, const void *) = computing ? compare_computing : compare_of_kind;
-    for (size_t i = 1; i < n; i++) {
-        if (compare(&rows[i - 1], &rows[i]) > 0) {
-            qsort(rows, n, sizeof *rows, compare);
-            return;
-        }
+    if (!same_microbatches) {
+        __atomic_store_n(&k->same_microbatches, false, __ATOMIC_RELAXED);
     }
 }
 
-static bool emit_row(making *k, uint32_t worker, uint8_t kind, const ps_worker_row *row) {
-    if (!ps_grow(&k->ops, &k->cap_ops, k->n + 1, UINT32_MAX - 1, sizeof *k->ops) ||
-        !ps_grow(&k->start_ns, &k->cap_starts, k->n + 1, UINT32_MAX - 1, sizeof *k->start_ns) ||
-        !ps_grow(&k->end_ns, &k->cap_ends, k->n + 1, UINT32_MAX - 1, sizeof *k->end_ns)) {
+/* Of n things those of one turn: from *from on, before *end. */
+static void things_of_turn(size_t n, size_t turn, size_t *from, size_t *end) {
+    *from = n / TURNS * turn + (turn < n % TURNS ? turn : n % TURNS);
+    *end = *from + n / TURNS + (turn < n % TURNS);
+}
+
+static void put_some_workers(void *context, size_t turn) {
+    making *k = context;
+    ps_rows_room room = {0};
+    size_t w = 0;
+    size_t end = 0;
+    things_of_turn(k->js->n_workers, turn, &w, &end);
+    for (bool ok = true; ok && w < end; w++) {
+        size_t at = k->first[w];
+        ok = ps_worker_rows_put(&k->lists[w], (uint32_t)w, &room, k->ops + at, k->start_ns + at,
+                                k->duration_ns + at);
+        if (!ok) {
+            __atomic_store_n(&k->failed, true, __ATOMIC_RELAXED);
+        } else if (k->same_ops) {
+            compare_ops(k, at, k->first[w + 1]);
+        }
+    }
+    ps_rows_room_fini(&room);
+}
+
+/* False when memory is out. */
+static bool put_step(making *k, int64_t step) {
+    k->n = 0;
+    for (size_t w = 0; w < k->js->n_workers; w++) {
+        k->lists[w] = ps_step_lists_from(&k->timelines[w]->ops, k->next[w], step);
+        k->next[w] += k->lists[w].n;
+        k->first[w] = k->n;
+        k->n += k->lists[w].n_ops;
+    }
+    k->first[k->js->n_workers] = k->n;
+    k->duration_ns = ps_realloc_array(NULL, k->n + 1, sizeof *k->duration_ns);
+    if (k->duration_ns == NULL ||
+        !ps_grow(&k->ops, &k->cap_ops, k->n + 1, UINT32_MAX - 1, sizeof *k->ops) ||
+        !ps_grow(&k->start_ns, &k->cap_starts, k->n + 1, UINT32_MAX - 1, sizeof *k->start_ns)) {
         return false;
     }
-    const ps_job_op *before = k->n > 0 ? &k->ops[k->n - 1] : NULL;
-    bool same = before != NULL && before->worker == worker && before->kind == kind;
-    k->start_ns[k->n] = row->start_ns;
-    k->end_ns[k->n] = row->start_ns + ps_worker_row_dur_ns(row);
-    k->ops[k->n++] = (ps_job_op){.worker = worker,
-                                 .order = same ? before->order + 1 : 0,
-                                 .microbatch = known_number(row->microbatch),
-                                 .chunk = known_number(row->chunk),
-                                 .microbatch2 = -1,
-                                 .chunk2 = -1,
-                                 .kind = kind};
-    return true;
+    k->same_ops = k->before != NULL && ps_job_step_n_ops(k->before) == k->n;
+    k->same_microbatches = k->same_ops;
+    ps_parallel(TURNS, ps_job_threads(k->n), put_some_workers, k);
+    return !k->failed;
 }
 
-/* Rows of a worker by kind: those of a kind begin at first[kind]. */
-typedef struct kinds_of_rows {
-    size_t first[PS_N_WORKER_OPS + 1];
-} kinds_of_rows;
+/* --- what ops take by themselves ----------------------------------------------------------------------------------------- */
 
-/* Computing in the order in which it ran, whatever its kind; of equal ones the lower kind. */
-static bool emit_computing(making *k, uint32_t worker, const kinds_of_rows *of) {
-    size_t at[PS_WORKER_PAIR + 1];
-    memcpy(at, of->first, sizeof at);
-    for (size_t left = of->first[PS_WORKER_PAIR + 1]; left > 0; left--) {
-        uint8_t best = PS_N_WORKER_OPS;
-        for (uint8_t kind = 0; kind <= PS_WORKER_PAIR; kind++) {
-            bool any = at[kind] < of->first[kind + 1];
-            bool first = any && (best == PS_N_WORKER_OPS ||
-                                 order_computing(k->sorted[at[kind]], k->sorted[at[best]]) < 0);
-            best = first ? kind : best;
-        }
-        if (!emit_row(k, worker, best, k->sorted[at[best]++])) {
-            return false;
-        }
+/* Ops of a group take what passes from the latest start of any of them to their own end: before that they wait. */
+static void measure_group(making *k, const uint32_t *members, size_t n, ps_clock_doubt *doubts) {
+    int64_t latest_ns = INT64_MIN;
+    int64_t earliest_ns = INT64_MAX;
+    for (size_t m = 0; m < n; m++) {
+        int64_t start_ns = k->start_ns[members[m]];
+        int64_t end_ns = start_ns + k->duration_ns[members[m]];
+        latest_ns = start_ns > latest_ns ? start_ns : latest_ns;
+        earliest_ns = end_ns < earliest_ns ? end_ns : earliest_ns;
     }
-    return true;
+    for (size_t m = 0; m < n; m++) {
+        uint32_t op = members[m];
+        int64_t end_ns = k->start_ns[op] + k->duration_ns[op];
+        k->duration_ns[op] = end_ns > latest_ns ? end_ns - latest_ns : 0;
+        ps_clock_doubts_add(doubts, &k->ops[op], latest_ns - earliest_ns);
+    }
 }
 
-static bool emit_worker(making *k, uint32_t worker, const kinds_of_rows *of) {
-    bool ok = emit_computing(k, worker, of);
-    for (uint8_t kind = PS_WORKER_PAIR + 1; ok && kind < PS_N_WORKER_OPS; kind++) {
-        for (size_t i = of->first[kind]; ok && i < of->first[kind + 1]; i++) {
-            ok = emit_row(k, worker, kind, k->sorted[i]);
-        }
+static void measure_some_groups(void *context, size_t turn) {
+    making *k = context;
+    size_t group = 0;
+    size_t end = 0;
+    things_of_turn(ps_step_graph_n_groups(k->graph), turn, &group, &end);
+    for (; group < end; group++) {
+        size_t n = 0;
+        const uint32_t *members = ps_step_graph_members(k->graph, (uint32_t)group, &n);
+        measure_group(k, members, n, k->doubts + turn * 2 * k->js->n_workers);
     }
-    return ok;
-}
-
-/* Rows of the worker's lists of this step, which are then taken. */
-static bool take_rows(making *k, size_t worker, int64_t step, size_t *n) {
-    const ps_timeline *t = k->timelines[worker];
-    *n = 0;
-    for (; k->next[worker] < t->ops.n_lists && t->ops.lists[k->next[worker]].step == step;
-         k->next[worker]++) {
-        const ps_worker_rows *rows = t->ops.lists[k->next[worker]].first;
-        for (; rows != NULL; rows = rows->next) {
-            if (!ps_grow(&k->rows, &k->cap_rows, *n + rows->n, UINT32_MAX - 1, sizeof *k->rows)) {
-                return false;
-            }
-            for (uint32_t i = 0; i < rows->n; i++) {
-                k->rows[*n] = &rows->at[i];
-                *n += t->ops.op_of_name[rows->at[i].name] != PS_N_WORKER_OPS;
-            }
-        }
-    }
-    return ps_grow(&k->sorted, &k->cap_sorted, *n + 1, UINT32_MAX - 1, sizeof *k->sorted);
-}
-
-static bool add_worker_rows(making *k, size_t worker, int64_t step) {
-    const ps_timeline *t = k->timelines[worker];
-    kinds_of_rows of = {{0}};
-    size_t at[PS_N_WORKER_OPS] = {0};
-    size_t n = 0;
-    if (!take_rows(k, worker, step, &n)) {
-        return false;
-    }
-    for (size_t i = 0; i < n; i++) {
-        of.first[kind_of_row(t, k->rows[i]) + 1]++;
-    }
-    for (size_t kind = 0; kind < PS_N_WORKER_OPS; kind++) {
-        of.first[kind + 1] += of.first[kind];
-        at[kind] = of.first[kind];
-    }
-    for (size_t i = 0; i < n; i++) {
-        k->sorted[at[kind_of_row(t, k->rows[i])]++] = k->rows[i];
-    }
-    for (uint8_t kind = 0; kind < PS_N_WORKER_OPS; kind++) {
-        sort_kind(k->sorted + of.first[kind], of.first[kind + 1] - of.first[kind],
-                  is_computing(kind));
-    }
-    return emit_worker(k, (uint32_t)worker, &of);
 }
 
 /* --- all steps -------------------------------------------------------------------------------------------------------- */
@@ -663,28 +645,6 @@ static const ps_timeline_window *window_of(const ps_timeline *const *timelines, 
     return NULL;
 }
 
-/* An op alone takes its length. Ops of a group take what passes from the latest start of any of them to their own end: before that
- * they wait. */
-static void measure_durations(making *k, const ps_step_graph *g, int64_t *duration_ns) {
-    uint32_t n = ps_step_graph_n_ops(g);
-    for (uint32_t i = 0; i < n; i++) {
-        k->latest[i] = INT64_MIN;
-        k->earliest[i] = INT64_MAX;
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t group = ps_step_graph_group(g, i);
-        if (group != PS_NO_GROUP) {
-            k->latest[group] = max_i64(k->latest[group], k->start_ns[i]);
-            k->earliest[group] = -max_i64(-k->earliest[group], -k->end_ns[i]);
-        }
-    }
-    for (uint32_t i = 0; i < n; i++) {
-        uint32_t group = ps_step_graph_group(g, i);
-        int64_t from_ns = group != PS_NO_GROUP ? k->latest[group] : k->start_ns[i];
-        duration_ns[i] = k->end_ns[i] > from_ns ? k->end_ns[i] - from_ns : 0;
-    }
-}
-
 static void leave_timeline_step_out(making *k, int64_t step) {
     ps_job_steps *js = k->js;
     if (js->n_left_out++ == 0) {
@@ -694,18 +654,14 @@ static void leave_timeline_step_out(making *k, int64_t step) {
 }
 
 /* What of the step stays; ops that another step has, too, are its. False when memory is out. */
-static bool keep_step(making *k, ps_job_step *step, const ps_job_step *before) {
+static bool keep_step(making *k, ps_job_step *step) {
     size_t n = k->n;
-    bool shares = before != NULL && before->graph == step->graph &&
-                  same_microbatches(k->ops, before->ops, (uint32_t)n);
+    bool shares = k->before != NULL && k->before->graph == step->graph && k->same_microbatches;
     ps_job_op *own = shares ? NULL : ps_realloc_array(NULL, n + 1, sizeof *own);
-    step->ops = shares ? before->ops : own;
-    step->duration_ns = ps_realloc_array(NULL, n + 1, sizeof *step->duration_ns);
+    step->ops = shares ? k->before->ops : own;
     step->start_ns = k->with_starts ? ps_realloc_array(NULL, n + 1, sizeof *step->start_ns) : NULL;
-    if (step->ops == NULL || step->duration_ns == NULL ||
-        (k->with_starts && step->start_ns == NULL)) {
+    if (step->ops == NULL || (k->with_starts && step->start_ns == NULL)) {
         ps_free(own);
-        ps_free(step->duration_ns);
         ps_free(step->start_ns);
         return false;
     }
@@ -715,60 +671,57 @@ static bool keep_step(making *k, ps_job_step *step, const ps_job_step *before) {
     if (k->with_starts) {
         memcpy(step->start_ns, k->start_ns, n * sizeof *step->start_ns);
     }
-    measure_durations(k, step->graph, step->duration_ns);
-    ps_clock_doubts_add(k->doubts, k->ops, step->graph, k->latest, k->earliest);
+    k->graph = step->graph;
+    ps_parallel(TURNS, ps_job_threads(k->n), measure_some_groups, k);
+    step->duration_ns = k->duration_ns;
+    k->duration_ns = NULL;
     return true;
 }
 
 static bool widen_scratch(making *k) {
     size_t most = k->n + k->js->n_workers + 2;
     return ps_grow(&k->list, &k->cap_list, most, UINT32_MAX - 1, sizeof *k->list) &&
-           ps_grow(&k->other, &k->cap_other, most, UINT32_MAX - 1, sizeof *k->other) &&
-           ps_grow(&k->latest, &k->cap_latest, most, UINT32_MAX - 1, sizeof *k->latest) &&
-           ps_grow(&k->earliest, &k->cap_earliest, most, UINT32_MAX - 1, sizeof *k->earliest);
+           ps_grow(&k->other, &k->cap_other, most, UINT32_MAX - 1, sizeof *k->other);
 }
 
 /* The graph of the step before where the ops are the same; NULL with PS_OK: the step is not whole. */
-static ps_code find_graph(making *k, const ps_job_step *before, ps_step_graph **out) {
-    uint32_t n = (uint32_t)k->n;
-    bool is_same =
-        before != NULL && ps_job_step_n_ops(before) == n && same_ops(k->ops, before->ops, n);
-    *out = is_same ? before->graph : NULL;
-    return is_same ? PS_OK : connect_timeline_step(k, k->ops, n, out);
+static ps_code find_graph(making *k, ps_step_graph **out) {
+    *out = k->same_ops ? k->before->graph : NULL;
+    return k->same_ops ? PS_OK : connect_timeline_step(k, k->ops, (uint32_t)k->n, out);
 }
 
-static ps_code add_timeline_step(making *k, int64_t number) {
+static ps_code add_put_step(making *k, int64_t number) {
     ps_job_steps *js = k->js;
-    k->n = 0;
-    for (size_t w = 0; w < js->n_workers; w++) {
-        if (!add_worker_rows(k, w, number)) {
-            return ps_fail_nomem(k->err);
-        }
-    }
-    if (k->n == 0) { /* no op that is known names it */
-        return PS_OK;
-    }
-    if (!widen_scratch(k) ||
-        !ps_grow(&js->steps, &js->cap_steps, js->n_steps + 1, UINT32_MAX, sizeof *js->steps)) {
-        return ps_fail_nomem(k->err);
-    }
-    const ps_job_step *before = js->n_steps > 0 ? &js->steps[js->n_steps - 1] : NULL;
     const ps_timeline_window *window = window_of(k->timelines, js->n_workers, number);
     ps_job_step step = {.step = number,
                         .begin_ns = window != NULL ? window->start_ns : 0,
                         .end_ns = window != NULL ? window->end_ns : 0};
-    ps_code code = find_graph(k, before, &step.graph);
+    ps_code code = widen_scratch(k) ? find_graph(k, &step.graph) : ps_fail_nomem(k->err);
     if (code != PS_OK || step.graph == NULL) {
         leave_timeline_step_out(k, number);
         return code;
     }
-    if (!keep_step(k, &step, before)) {
-        bool is_own = before == NULL || before->graph != step.graph;
-        ps_step_graph_free(is_own ? step.graph : NULL);
+    if (!keep_step(k, &step)) {
+        ps_step_graph_free(k->same_ops ? NULL : step.graph);
         return ps_fail_nomem(k->err);
     }
     js->steps[js->n_steps++] = step;
     return PS_OK;
+}
+
+static ps_code add_timeline_step(making *k, int64_t number) {
+    ps_job_steps *js = k->js;
+    if (!ps_grow(&js->steps, &js->cap_steps, js->n_steps + 1, UINT32_MAX, sizeof *js->steps)) {
+        return ps_fail_nomem(k->err);
+    }
+    k->before = js->n_steps > 0 ? &js->steps[js->n_steps - 1] : NULL;
+    ps_code code = put_step(k, number) ? PS_OK : ps_fail_nomem(k->err);
+    if (code == PS_OK && k->n > 0) { /* else no op that is known names it */
+        code = add_put_step(k, number);
+    }
+    ps_free(k->duration_ns);
+    k->duration_ns = NULL;
+    return code;
 }
 
 /* The lowest number of a step that is not taken yet; NO_STEP: none. */
@@ -790,9 +743,11 @@ static bool making_init(making *k) {
     k->counts = ps_calloc(n_workers * PS_N_WORKER_OPS + 1, sizeof *k->counts);
     k->chain = ps_calloc(n_workers + 1, sizeof *k->chain);
     k->next = ps_calloc(n_workers + 1, sizeof *k->next);
-    k->doubts = ps_calloc(2 * n_workers + 1, sizeof *k->doubts);
+    k->lists = ps_calloc(n_workers + 1, sizeof *k->lists);
+    k->first = ps_calloc(n_workers + 1, sizeof *k->first);
+    k->doubts = ps_calloc(TURNS * 2 * n_workers + 1, sizeof *k->doubts);
     bool ok = k->starts != NULL && k->counts != NULL && k->chain != NULL && k->next != NULL &&
-              k->doubts != NULL;
+              k->lists != NULL && k->first != NULL && k->doubts != NULL;
     for (size_t w = 0; ok && w < n_workers; w++) { /* those without a step are the first */
         const ps_worker_ops *ops = &k->timelines[w]->ops;
         while (k->next[w] < ops->n_lists && ops->lists[k->next[w]].step == NO_STEP) {
@@ -807,16 +762,13 @@ static void making_fini(making *k) {
     ps_free(k->counts);
     ps_free(k->chain);
     ps_free(k->next);
+    ps_free(k->lists);
+    ps_free(k->first);
     ps_free(k->ops);
     ps_free(k->start_ns);
-    ps_free(k->end_ns);
     ps_free(k->list);
     ps_free(k->other);
-    ps_free(k->latest);
-    ps_free(k->earliest);
     ps_free(k->doubts);
-    ps_free(k->rows);
-    ps_free(k->sorted);
 }
 
 /* Workers stand where stage, replica and tp say; every place has one. */
@@ -855,7 +807,7 @@ ps_code ps_worker_steps_make(const ps_timeline *const *timelines, ps_job_worker 
         code = add_timeline_step(&k, step);
     }
     if (code == PS_OK) {
-        ps_clock_doubts_say(k.doubts, out);
+        ps_clock_doubts_say(k.doubts, TURNS, out);
     }
     making_fini(&k);
     if (code == PS_OK && out->n_steps == 0) {

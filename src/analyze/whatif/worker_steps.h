@@ -3,6 +3,7 @@
  *
  *   computing of a worker, sends forward, receives forward, sends backward, receives backward: a chain each;
  *   receive i -> compute i of that direction -> send i; compute i - 1 -> receive i; a send and its receive start together;
+ *   microbatches go over the stages in a circle, or (V) up and down them: what the last stage received tells;
  *   gathered parameters -> first forward of their chunk; last backward -> collectives -> optimizer. */
 #ifndef PS_ANALYZE_WORKER_STEPS_H
 #define PS_ANALYZE_WORKER_STEPS_H

@@ -24,9 +24,26 @@ enum { FIRST_ROWS = 8, MORE_ROWS = 64 };
 typedef struct raw_list {
     int64_t step; /* INT64_MIN: none */
     uint32_t thread;
-    size_t n;
+    size_t n, n_known; /* known: with the name of an op */
     ps_worker_rows *first, *last;
 } raw_list;
+
+/* What a text of the batch in hand means. */
+typedef struct text_meaning {
+    uint32_t name; /* one more than its row in names; 0: not looked for */
+    uint8_t key;   /* argument_key; 0: not looked for */
+} text_meaning;
+
+typedef enum argument_key {
+    KEY_UNKNOWN,
+    KEY_OTHER,
+    KEY_STEP,
+    KEY_MICROBATCH,
+    KEY_CHUNK,
+    KEY_ORDER
+} argument_key;
+
+enum { THREADS_NEAR = 1024 };
 
 typedef struct reading {
     ps_arena *arena;
@@ -36,12 +53,16 @@ typedef struct reading {
     ps_idmap list_rows; /* hash of thread and step, or the next free number after it */
     ps_ndt_thread *threads;
     size_t n_threads, cap_threads;
-    ps_idmap thread_rows; /* hash of pid and tid, or the next free number after it */
+    ps_idmap thread_rows;        /* hash of pid and tid, or the next free number after it */
+    uint32_t near[THREADS_NEAR]; /* one more than the row of the thread that was last of so many */
     ps_ndt_process *processes;
     size_t n_processes, cap_processes;
     const char **names;
-    size_t n_names, cap_names;
-    ps_idmap name_rows; /* the same of a text */
+    uint8_t *op_of_name; /* ps_worker_op */
+    size_t n_names, cap_names, cap_ops;
+    ps_idmap name_rows;     /* the same of a text */
+    text_meaning *meanings; /* of the texts of the batch in hand */
+    size_t cap_meanings;
     ps_ndt_step *steps;
     size_t n_steps, cap_steps;
     ps_idmap step_rows; /* number of a step -> row */
@@ -73,15 +94,18 @@ static uint32_t ndt_name_row(reading *r, const ps_event_text *text) {
     }
     if (own == NULL ||
         !ps_grow(&r->names, &r->cap_names, r->n_names + 1, UINT32_MAX - 1, sizeof *r->names) ||
+        !ps_grow(&r->op_of_name, &r->cap_ops, r->n_names + 1, UINT32_MAX - 1,
+                 sizeof *r->op_of_name) ||
         !ps_idmap_put(&r->name_rows, key, (uint32_t)r->n_names)) {
         r->failed = true;
         return 0;
     }
     r->names[r->n_names] = own;
+    r->op_of_name[r->n_names] = (uint8_t)ps_worker_op_find(own, text->n);
     return (uint32_t)r->n_names++;
 }
 
-static uint32_t thread_row(reading *r, int64_t pid, int64_t tid) {
+static uint32_t find_thread(reading *r, int64_t pid, int64_t tid) {
     const int64_t both[] = {pid, tid};
     uint64_t key = ps_hash64(both, sizeof both);
     uint32_t row = ps_idmap_get(&r->thread_rows, key);
@@ -101,6 +125,18 @@ static uint32_t thread_row(reading *r, int64_t pid, int64_t tid) {
     r->threads[r->n_threads] = (ps_ndt_thread){
         .pid = pid, .tid = tid, .pp = -1, .worker = PS_NDT_NOBODY, .list = PS_NDT_NOBODY};
     return (uint32_t)r->n_threads++;
+}
+
+static uint32_t thread_row(reading *r, int64_t pid, int64_t tid) {
+    uint32_t *near = &r->near[((uint64_t)pid * 31 + (uint64_t)tid) % THREADS_NEAR];
+    if (*near == 0 || r->threads[*near - 1].pid != pid || r->threads[*near - 1].tid != tid) {
+        uint32_t row = find_thread(r, pid, tid);
+        if (r->failed) {
+            return 0;
+        }
+        *near = row + 1;
+    }
+    return *near - 1;
 }
 
 static void widen_step(reading *r, int64_t number, int64_t start_ns, int64_t end_ns) {
@@ -165,6 +201,7 @@ static bool add_row(reading *r, raw_list *list, const ps_worker_row *row) {
     }
     list->last->at[list->last->n++] = *row;
     list->n++;
+    list->n_known += r->op_of_name[row->name] != PS_N_WORKER_OPS;
     return true;
 }
 
@@ -220,6 +257,24 @@ static int32_t small_arg(reading *r, const ps_event *e, int64_t value, int64_t m
     return (int32_t)value;
 }
 
+static argument_key key_of(reading *r, const ps_event_batch *batch, uint32_t text) {
+    static const struct {
+        const char *name;
+        argument_key key;
+    } KEYS[] = {{"step", KEY_STEP},
+                {"mb_id", KEY_MICROBATCH},
+                {"model_chunk", KEY_CHUNK},
+                {"seq_id", KEY_ORDER}};
+    uint8_t *known = &r->meanings[text].key;
+    if (*known == KEY_UNKNOWN) {
+        *known = KEY_OTHER;
+        for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+            *known = ps_event_text_is(batch, text, KEYS[i].name) ? (uint8_t)KEYS[i].key : *known;
+        }
+    }
+    return (argument_key)*known;
+}
+
 static void take_args(reading *r, const ps_event_batch *batch, const ps_event *e, ps_worker_row *op,
                       int64_t *step) {
     for (uint32_t i = 0; i < e->n_args; i++) {
@@ -227,16 +282,29 @@ static void take_args(reading *r, const ps_event_batch *batch, const ps_event *e
         if (arg->type != PS_ARG_INT) {
             continue;
         }
-        if (ps_event_text_is(batch, arg->key, "step")) {
+        switch (key_of(r, batch, arg->key)) {
+        case KEY_STEP:
             *step = arg->u.i;
-        } else if (ps_event_text_is(batch, arg->key, "mb_id")) {
+            break;
+        case KEY_MICROBATCH:
             op->microbatch = small_arg(r, e, arg->u.i, INT32_MAX, PS_ROW_UNKNOWN);
-        } else if (ps_event_text_is(batch, arg->key, "model_chunk")) {
+            break;
+        case KEY_CHUNK:
             op->chunk = (int16_t)small_arg(r, e, arg->u.i, INT16_MAX, PS_ROW_NO_CHUNK);
-        } else if (ps_event_text_is(batch, arg->key, "seq_id")) {
+            break;
+        case KEY_ORDER:
             op->order = small_arg(r, e, arg->u.i, INT32_MAX, PS_ROW_UNKNOWN);
+            break;
+        default:
+            break;
         }
     }
+}
+
+static uint32_t name_of_event(reading *r, const ps_event_batch *batch, const ps_event *e) {
+    uint32_t *known = &r->meanings[e->name].name;
+    *known = *known != 0 ? *known : ndt_name_row(r, &batch->texts[e->name]) + 1;
+    return *known - 1;
 }
 
 static void take_ndt_op(reading *r, const ps_event_batch *batch, const ps_event *e, uint64_t row) {
@@ -262,7 +330,7 @@ static void take_ndt_op(reading *r, const ps_event_batch *batch, const ps_event 
         return;
     }
     take_args(r, batch, e, &op, &step);
-    op.name = ndt_name_row(r, &batch->texts[e->name]);
+    op.name = name_of_event(r, batch, e);
     uint32_t thread = thread_row(r, e->pid, e->tid);
     raw_list *list = r->failed ? NULL : list_of(r, thread, step);
     if (list == NULL || !add_row(r, list, &op)) {
@@ -274,6 +342,10 @@ static void take_ndt_op(reading *r, const ps_event_batch *batch, const ps_event 
 
 static ps_code take_events(void *context, const ps_event_batch *batch, ps_err *err) {
     reading *r = context;
+    if (!ps_grow(&r->meanings, &r->cap_meanings, batch->n_texts, UINT32_MAX, sizeof *r->meanings)) {
+        return ps_fail_nomem(err);
+    }
+    memset(r->meanings, 0, batch->n_texts * sizeof *r->meanings);
     for (size_t i = 0; !r->failed && i < batch->n_events; i++) {
         const ps_event *e = &batch->events[i];
         if (e->ph == 'M') {
@@ -329,7 +401,8 @@ static void fill_lists(const placed_list *placed, size_t n, ps_worker_list *list
         w->first = w->n == 0 ? i : w->first;
         w->n++;
         w->n_ops += placed[i].raw->n;
-        lists[i] = (ps_worker_list){placed[i].step, placed[i].lane, placed[i].raw->first};
+        lists[i] = (ps_worker_list){placed[i].step, placed[i].lane, placed[i].raw->first,
+                                    placed[i].raw->n_known};
     }
 }
 
@@ -386,9 +459,7 @@ static ps_code keep_file(reading *r, const char *path, const ps_file_id *id,
     }
     if (code == PS_OK && r->n_names > 0) {
         memcpy(names, r->names, r->n_names * sizeof *names);
-    }
-    for (size_t i = 0; i < r->n_names; i++) {
-        op_of_name[i] = (uint8_t)ps_worker_op_find(r->names[i], strlen(r->names[i]));
+        memcpy(op_of_name, r->op_of_name, r->n_names);
     }
     if (code == PS_OK && r->n_steps > 0) {
         memcpy(steps, r->steps, r->n_steps * sizeof *steps);
@@ -431,6 +502,8 @@ ps_code ps_ndt_file_read(const char *path, size_t n_threads, ps_watch *watch, ps
     ps_free(r.threads);
     ps_free(r.processes);
     ps_free(r.names);
+    ps_free(r.op_of_name);
+    ps_free(r.meanings);
     ps_free(r.steps);
     ps_idmap_fini(&r.thread_rows);
     ps_idmap_fini(&r.name_rows);

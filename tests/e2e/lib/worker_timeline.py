@@ -2,6 +2,7 @@
 independently of the program's, so that tests can plant a cause and know the step that follows.
 
     job = Job(orders, n_replicas)          orders[stage] = [(kind, microbatch, chunk), ...], kind F, B or W
+    job = Job(orders, n_replicas, is_v=True)   microbatches go up the stages and down again, not round in a circle
     job.duration = lambda op: ...          milliseconds of an op: op.kind, stage, replica, microbatch, step
     job.delay = lambda op: ...             launch delay of a computing op
     job.write(path, steps)
@@ -20,12 +21,22 @@ KINDS = ("compute", "pp-comm", "tp-comm", "dp-comm", "misc")
 
 
 class Job:
-    def __init__(self, orders, n_replicas):
+    def __init__(self, orders, n_replicas, is_v=False):
         self.orders = orders
+        self.is_v = is_v
         self.n_chunks = 1 + max(c for order in orders for _, _, c in order)
         self.n_replicas = n_replicas
         self.duration = lambda op: {"F": 10, "B": 20, "W": 10, "O": 5}.get(op.kind, 0)
         self.delay = lambda op: 0
+
+    def behind(self, s, c):
+        """The stage and chunk that take what those give; None at the end, and where it stays on the stage."""
+        p = len(self.orders)
+        if self.is_v:
+            to = s + 1 if c % 2 == 0 else s - 1
+            return (to, c) if 0 <= to < p else None
+        to, there = (s + 1, c) if s + 1 < p else (0, c + 1)
+        return (to, there) if there < self.n_chunks else None
 
     def ops(self, step):
         """{op: [ops it waits for]} and the groups of ops that start together."""
@@ -34,10 +45,10 @@ class Job:
         for d in range(self.n_replicas):
             for s, order in enumerate(self.orders):
                 self.worker(step, s, d, order, waits)
-            for s in range(p):  # the last stage sends to the first one's next chunk
+            for s in range(p):
                 for m, c in sorted({(m, c) for k, m, c in self.orders[s] if k == "F"}):
-                    to, there = (s + 1, c) if s + 1 < p else (0, c + 1)
-                    if there < self.n_chunks:
+                    if self.behind(s, c) is not None:
+                        to, there = self.behind(s, c)
                         groups.append([Op("FS", s, d, m, step, c), Op("FR", to, d, m, step, there)])
                         groups.append([Op("BS", to, d, m, step, there), Op("BR", s, d, m, step, c)])
         for s in range(p):
@@ -56,11 +67,14 @@ class Job:
         for i, o in enumerate(chain):
             waits[o] = [chain[i - 1]] if i else []
         waits[next(o for o in chain if o.kind == "F")].append(gather)
-        ends = (0, 0), (p - 1, self.n_chunks - 1)
-        for kind, send, receive, first, last in (("F", "FS", "FR", *ends), ("B", "BS", "BR", *reversed(ends))):
+        passed_on = {c for c in range(self.n_chunks) if self.behind(s, c) is not None}
+        passed_to = {there for stage in range(p) for c in range(self.n_chunks)
+                     for to, there in [self.behind(stage, c) or (None, None)] if to == s}
+        for kind, send, receive, takes, gives in (("F", "FS", "FR", passed_to, passed_on),
+                                                  ("B", "BS", "BR", passed_on, passed_to)):
             line = [o for o in chain if o.kind == kind]
-            taken = [o for o in line if (s, o.chunk) != first]
-            given = [o for o in line if (s, o.chunk) != last]
+            taken = [o for o in line if o.chunk in takes]
+            given = [o for o in line if o.chunk in gives]
             for i, o in enumerate(taken):
                 r = op(receive, o.microbatch, o.chunk)
                 before = taken[i - 1]
