@@ -194,6 +194,21 @@ torch.tan(weight)
         for name in ("aten::erf", "aten::exp", "aten::tan"):
             self.assertNotIn(name, self.names())
 
+    def test_not_observed(self):
+        """Nodes made while record_ops was off are no operator's."""
+        self.observed("""
+weight = torch.ones(3, requires_grad=True)
+pipescope.start()
+with pipescope.record_ops(): weight.sin()
+product = weight.exp() * 2
+with pipescope.record_ops():
+    weight.cos()
+    product.sum().backward()
+""" + END)
+        forward = self.database().rows("""SELECT n.value, p.fwdThreadId != 0 FROM PYTORCH_API p JOIN STRING_IDS n ON n.id = p.name
+                                          WHERE n.value IN ('aten::mul', 'aten::sin', 'aten::cos', 'SumBackward0')""")
+        self.assertEqual(forward, [("aten::sin", 0), ("aten::cos", 0), ("SumBackward0", 1), ("aten::mul", 0), ("aten::mul", 0)])
+
     def test_start_and_stop_within(self):
         """Recordings that end and begin in the middle of operators, in both passes."""
         self.observed("""
