@@ -24,25 +24,61 @@ typedef struct job {
     PyObject *line; /* of the log, NULL none */
 } job;
 
+/* Messages that were used lately, by the very objects: kinds are literals, and small numbers are one object each. */
+enum { N_LATELY = 64 };
+static struct lately { PyObject *kind, *microbatch, *message; /* references */ } lately[N_LATELY];
+
+static struct lately *place_of(const job *self) {
+    uintptr_t kind = (uintptr_t)self->kind;
+    uintptr_t microbatch = (uintptr_t)self->microbatch;
+    return &lately[(kind / 64 + microbatch / 32) % N_LATELY];
+}
+
+static void forget_lately(void) {
+    for (size_t i = 0; i < N_LATELY; i++) {
+        Py_CLEAR(lately[i].kind);
+        Py_CLEAR(lately[i].microbatch);
+        Py_CLEAR(lately[i].message);
+    }
+}
+
+/* A new reference. */
+static PyObject *look_up_message(const job *self) {
+    PyObject *key = PyTuple_Pack(2, self->kind, self->microbatch);
+    PyObject *message = key == NULL ? NULL : PyDict_GetItemWithError(jobs.messages, key);
+    if (message != NULL) {
+        Py_INCREF(message);
+    } else if (key != NULL && !PyErr_Occurred()) {
+        message = PyObject_CallFunctionObjArgs(jobs.new_message, key, NULL);
+    }
+    Py_XDECREF(key);
+    return message;
+}
+
 /* Its message, where it was given none. False with an exception. */
 static bool name_job(job *self) {
     if (jobs.messages == NULL || self->kind == NULL || self->microbatch == NULL) {
         PyErr_SetString(PyExc_AttributeError, "kind or microbatch of job is missing");
         return false;
     }
-    PyObject *key = PyTuple_Pack(2, self->kind, self->microbatch);
-    PyObject *message = key == NULL ? NULL : PyDict_GetItemWithError(jobs.messages, key);
-    if (message != NULL) {
-        ps_extension_set(&self->range.message, message);
-    } else if (key != NULL && !PyErr_Occurred()) {
-        message = PyObject_CallFunctionObjArgs(jobs.new_message, key, NULL);
-        if (message != NULL) {
-            ps_extension_set(&self->range.message, message);
-            Py_DECREF(message);
-        }
+    struct lately *l = place_of(self);
+    if (l->kind == self->kind && l->microbatch == self->microbatch) {
+        ps_extension_set(&self->range.message, l->message);
+        return true;
     }
-    Py_XDECREF(key);
-    return message != NULL;
+    PyObject *message = look_up_message(self);
+    if (message == NULL) {
+        return false;
+    }
+    ps_extension_set(&self->range.message, message);
+    if (PyUnicode_CheckExact(self->kind) &&
+        (self->microbatch == Py_None || PyLong_CheckExact(self->microbatch))) {
+        ps_extension_set(&l->kind, self->kind);
+        ps_extension_set(&l->microbatch, self->microbatch);
+        ps_extension_set(&l->message, message);
+    }
+    Py_DECREF(message);
+    return true;
 }
 
 static int job_init(PyObject *object, PyObject *args, PyObject *keywords) {
@@ -203,6 +239,7 @@ static PyObject **const HELD_OF_JOBS[] = {&jobs.messages, &jobs.new_message, &jo
 enum { N_HELD_OF_JOBS = sizeof HELD_OF_JOBS / sizeof *HELD_OF_JOBS };
 
 void ps_extension_unbind_jobs(void) {
+    forget_lately();
     for (size_t i = 0; i < N_HELD_OF_JOBS; i++) {
         Py_CLEAR(*HELD_OF_JOBS[i]);
     }

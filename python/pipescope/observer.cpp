@@ -12,8 +12,8 @@
  *                   made the node
  *     node          recorded without a kernel, so that what is computed again inside of it is known as such
  *
- * Nodes are numbered by thread (at::sequence_number): those made while an operator runs, and since the one before it, are its own. A
- * node that only adds to a gradient (AccumulateGrad) has no number; it belongs to the node that the engine evaluated before it.
+ * Nodes are numbered by thread (at::sequence_number): those made while an operator runs are its own, and so is one made just before it,
+ * as functions of autograd in C++ make theirs. A node that only adds to a gradient (AccumulateGrad) has no number; it belongs to the node that the engine evaluated before it.
  *
  * Callbacks never throw, and the library is never unloaded: PyTorch may call end() after the callback was removed. */
 #include <ATen/SequenceNumber.h>
@@ -56,6 +56,7 @@ namespace {
 
 ps_observer_library library;
 std::atomic<bool> is_on{false};
+std::atomic<uint32_t> times_put{0}; /* between two of them nodes are made that nobody observes */
 std::atomic<bool> device_in_use{false}; /* streams may be asked for */
 bool with_shapes;
 bool on_current; /* on the current stream, else on `fixed_stream` */
@@ -298,7 +299,7 @@ struct thread_state {
     std::atomic<uint64_t> id{0}; /* PyTorch's; 0: of no thread any more */
     thread_state *next = nullptr;
     made_nodes nodes;
-    uint32_t recording = 0;
+    uint32_t recording = 0, times_put = 0;
     uint64_t next_node = 0;       /* nodes before it have their operators */
     std::vector<frame> frames{1}; /* the first is the thread itself */
     known_ops ops;
@@ -429,7 +430,8 @@ void push_frame(thread_state &t, const at::RecordFunction &fn, uint64_t op, bool
     f.is_operator = is_operator;
     f.work = around.work;
     if (is_operator) {
-        note_nodes(t, t.next_node, op, f.work);
+        uint64_t made = at::sequence_number::peek();
+        note_nodes(t, made > t.next_node ? made - 1 : made, op, f.work);
     }
     f.first_node = t.next_node;
     t.frames.push_back(f);
@@ -510,6 +512,11 @@ std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction &fn) {
         if (t.recording != generation) {
             begin_recording(t, generation);
         }
+        uint32_t put = times_put.load(std::memory_order_relaxed);
+        if (t.times_put != put) {
+            t.times_put = put;
+            t.next_node = at::sequence_number::peek();
+        }
         const frame &around = t.frames.back();
         if (around.is_operator || around.fn == &fn) { /* the same: two callbacks were put on */
             return nullptr;
@@ -581,6 +588,7 @@ API uint64_t ps_observer_put(int shapes, int current, uint64_t stream) {
                 .needsInputs(with_shapes)
                 .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION});
         uint64_t handle = at::addThreadLocalCallback(std::move(callback));
+        times_put.fetch_add(1);
         is_on.store(true);
         return handle;
     } catch (...) {
