@@ -74,6 +74,7 @@ class Wheel(recording.Case):
         with zipfile.ZipFile(self.wheel) as wheel:
             names = set(wheel.namelist())
         self.assertIn("pipescope/libpipescope-record.so", names)
+        self.assertIn("pipescope/py.typed", names)
         extensions = [name for name in names if name.startswith("pipescope/_recorder.")]
         self.assertEqual(len(extensions), has_headers(), extensions)
         for folder, _, files in os.walk(os.path.join(recording.PACKAGE, "pipescope")):

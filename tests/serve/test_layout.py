@@ -121,6 +121,15 @@ class Layout(serving.Case):
             self.assertEqual({int(r[1]): r[2] for r in rows if r[0] == "rank"},
                              {rank: 1 - rank // (TP * DP) for rank in range(TP * DP * PP)})
 
+    def test_sizes_of_the_metadata(self):
+        """A recording says no more than the size of the pipeline: the others are 1."""
+        self.change_metadata("parallel_group_info", lambda groups, rank: {})
+        self.change_metadata("distributed_args", lambda args, rank: {"pipeline_model_parallel_size": TP * DP * PP})
+        with serving.Server(self.job) as s:
+            summary = s.get("/api/summary").json()
+            self.assertEqual((summary["collected"], summary["sizes"]["pp"], summary["sizes"]["tp"]), ({"pp": TP * DP * PP}, TP * DP * PP, 1))
+            self.assertEqual([p["pp"] for p in summary["places"]], list(range(TP * DP * PP)))
+
     def test_sizes_that_do_not_make_the_job_place_nobody(self):
         self.change_metadata("distributed_args", lambda args, rank: dict(args, world_size=4 * TP * DP * PP))
         with serving.Server(self.job) as s:

@@ -345,6 +345,7 @@ void ps_spool_forget(ps_spool *s) {
     ps_memory_give(s->cap);
     s->memory = NULL;
     s->cap = 0;
+    s->held = 0;
 }
 
 void ps_spool_close(ps_spool *s) {
