@@ -220,10 +220,11 @@ void ps_sql_schema_text(ps_buf *out) {
     ps_buf_add_str(
         out,
         "# Tables and functions of `pipescope query`\n\n"
-        "`pipescope query --schema` prints this page. Tables of [traces, ops and communication](#rank) come first, then [functions](#functions), what\n"
-        "[modes](#tables-of-modes) make, and the viewer's [views of a rank](#views-of-a-rank) and [of all](#views-of-all-ranks). Moments count from 1970 by the clock of the rank's machine; those of `op` and\n"
-        "`bubble` have the clocks of other machines taken off, as the chart has. NULL is what the capture does not say. `profile`, where it\n"
-        "is not listed by `SELECT *`, tells profiles of the same rank number apart.\n");
+        "`pipescope query --schema` prints this page. Tables of [traces, communication and the chart](#rank) come first, then\n"
+        "[functions](#functions), what [modes](#tables-of-modes) make, and the viewer's [views of a rank](#views-of-a-rank) and\n"
+        "[of all](#views-of-all-ranks). Moments count from 1970 by the clock of the rank's machine; those of `op` and `bubble` have the\n"
+        "clocks of other machines taken off, as the chart has. NULL is what the capture does not say. `profile`, where it is not listed by\n"
+        "`SELECT *`, tells profiles of the same rank number apart.\n");
     for (size_t i = 0; i < PS_N_SQL_TABLES; i++) {
         put_table(&ps_sql_tables[i], out);
     }

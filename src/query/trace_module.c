@@ -154,8 +154,9 @@ static int group_column(const trace_vtab *v, const sqlite3_index_info *plan, con
     bool may = column >= 0 && column < 64 && (v->table->grouped >> column & 1) != 0 &&
                v->c->parts.all_stay;
     for (int i = 0; i < n && may; i++) {
-        bool is_few = (v->table->selective >> (taken[2 * i] - 'A') & 1) != 0;
-        may = !is_few && (taken[2 * i + 1] == '=' || taken[2 * i + 1] == 'i');
+        bool is_equal = taken[2 * i + 1] == '=' || taken[2 * i + 1] == 'i';
+        uint64_t few = is_equal ? v->table->selective : v->table->narrowed;
+        may = (few >> (taken[2 * i] - 'A') & 1) == 0;
     }
     return may ? column : -1;
 }

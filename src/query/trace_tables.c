@@ -680,6 +680,7 @@ static const ps_trace_table TABLES[] = {
                       .texts = slice_texts,
                       .kinds = slice_kinds,
                       .narrow = slice_narrow,
+                      .narrowed = BIT(S_ID) | BIT(S_START) | BIT(S_END),
                       .selective = BIT(S_ID)},
     [PS_SQL_COUNTER] = {.needs = counter_needs,
                         .n_rows = counter_rows,

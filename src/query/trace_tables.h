@@ -46,6 +46,7 @@ typedef struct ps_trace_table {
                    uint32_t *end);
     bool nested;        /* a row of the table is an argument of the row */
     uint64_t selective; /* columns of which few rows have the same number */
+    uint64_t narrowed;  /* columns whose bounds narrow() looks up: perhaps to a few rows */
 } ps_trace_table;
 
 /* NULL: the table is none of a trace. */

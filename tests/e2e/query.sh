@@ -61,10 +61,19 @@ says 'too many'
     head -c 10000 /dev/zero | tr '\0' ')'
 } >"$T/deep.sql"
 run 1 query "$T/marks" -f "$T/deep.sql"
-head -c 3000 /dev/urandom >"$T/noise.sql"
-pipescope query "$T/marks" -f "$T/noise.sql" >"$T/stdout" 2>"$T/stderr" && fail 'noise is no query'
+says 'stack overflow'
+{
+    printf 'SELECT 1'
+    head -c 5000 /dev/zero | tr '\0' '+' | sed 's/+/+1/g'
+} >"$T/wide.sql"
+run 1 query "$T/marks" -f "$T/wide.sql"
+says 'Expression tree is too large'
+printf '\377\376{}<>' >"$T/noise.sql"
+run 2 query "$T/marks" -f "$T/noise.sql"
+says 'syntax error'
 head -c 2000000 /dev/zero | tr '\0' ' ' >"$T/long.sql"
-pipescope query "$T/marks" -f "$T/long.sql" >"$T/stdout" 2>"$T/stderr" && fail 'too long a query'
+run 1 query "$T/marks" -f "$T/long.sql"
+says 'larger than 1048576 bytes'
 
 # An answer that is not finished leaves no file, and none beside it.
 mkdir "$T/into"

@@ -239,6 +239,15 @@ static void groups_are_whole(void **state) {
         "user_annotation|2\nkernel|2\ncuda_runtime|2\ncpu_op|2\n");
     expect(&j, "SELECT name, rank, id FROM slice WHERE kind = 'op' ORDER BY name DESC LIMIT 3",
            "aten::mm|0|1\naten::mm|1|1\naten::add|0|4\n");
+    /* 30 us of aten::mm and mm_kernel on rank 0, 30 and 60 on rank 1, and four steps of 100. */
+    expect(
+        &j,
+        "SELECT name, count(*) FROM slice WHERE dur_ns >= 30000 AND track >= 0 GROUP BY name ORDER BY name",
+        "ProfilerStep#1|2\nProfilerStep#2|2\naten::mm|2\nmm_kernel|2\n");
+    expect(
+        &j,
+        "SELECT name, count(*) FROM slice WHERE start_ns < 1700000000000020000 GROUP BY name ORDER BY name",
+        "ProfilerStep#1|2\naten::mm|2\n");
     expect(&j, "SELECT name, count(*) FROM slice WHERE name = 'nobody' GROUP BY name", "");
     close_job(&j);
 }
