@@ -1,8 +1,8 @@
 #!/bin/sh
 # whatif on merged timelines of growing jobs: bench/whatif.sh PIPESCOPE WORK
 #
-# Time, processor time and peak memory, for each op. The goal is 1024 ranks x 50 steps x 512 microbatches (154 million ops) within 60 s
-# and 8 GB; what the largest job here takes is told for as many ops. BENCH_WHATIF adds jobs ("16 64 50 512": 29 GB of JSON).
+# Time, processor time and peak memory, for each op. The goal is 1024 ranks x 50 steps x 512 microbatches (151 million ops) within 60 s
+# and 8 GB; what the largest job here takes is told for as many ops. BENCH_WHATIF adds jobs ("16 64 50 512": 25.6 GB of JSON).
 set -eu
 pipescope=$1
 work=$2/whatif
