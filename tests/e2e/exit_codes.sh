@@ -10,7 +10,7 @@ run 0 info "$T/in"
 
 run 0
 says_out 'usage: pipescope COMMAND'
-run 2 -d "$T/in"
+run 2 -m '' -d "$T/in"
 says 'no mode given'
 run 2 -m pp_chart
 says 'no input given'

@@ -52,7 +52,13 @@ PY
 
 run 3 -m pp_chart -d "$T/in" --step_id 7
 [ "$(grep -c 'step 7 is not recorded; there are: 5, 6' "$T/stderr")" -eq 4 ] || fail "$(cat "$T/stderr")"
-for step in x 1.5 -1 '' 9223372036854775808; do
+# -1 is all of them, as in msprof-analyze.
+run 0 -m pp_chart -d "$T/in" -o "$T/minus" --step_id -1
+for rank in 0 1 2 3; do
+    sql "$(database "$T/all" $rank)" 'SELECT * FROM StepTaskInfo' >"$T/want"
+    sql "$(database "$T/minus" $rank)" 'SELECT * FROM StepTaskInfo' | cmp - "$T/want"
+done
+for step in x 1.5 -2 '' 9223372036854775808; do
     run 2 -m pp_chart -d "$T/in" --step_id "$step"
 done
 unchanged "$T/in" "$T/before"
