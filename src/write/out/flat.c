@@ -39,8 +39,8 @@ static uint8_t *flat_room(ps_flat *f, size_t n) {
 }
 
 static void flat_bytes(ps_flat *f, const void *bytes, size_t n) {
-    uint8_t *to = flat_room(f, n);
-    if (to != NULL && n > 0) {
+    uint8_t *to = n > 0 ? flat_room(f, n) : NULL;
+    if (to != NULL) {
         memcpy(to, bytes, n);
     }
 }
