@@ -12,7 +12,7 @@ from pipescope import _jobs, _library, _profile
 def _begin():
     """The library is loaded now: as `pipescope record` told it, it records from here on."""
     _library.functions()
-    _jobs.at_step(_profile.begin_step)
+    _jobs.at_step(_profile.begin_step, _profile.leave_step)
 
 
 # --- torch.distributed.pipelining ---------------------------------------------------------------------------------------

@@ -158,13 +158,16 @@ def set_window(is_open):
 
 
 _begin_step = None  # what begins an iteration where adapters count them
+_leave_step = None  # what ends it before the next one begins
 _counts_itself = False  # the program counts its iterations
 
 
-def at_step(begin):
-    """`begin` is called as each whole step of a pipeline begins, unless the program counts its iterations itself."""
-    global _begin_step
+def at_step(begin, leave):
+    """`begin` is called as each whole step of a pipeline begins, `leave` as an evaluation does, unless the program counts its iterations
+    itself."""
+    global _begin_step, _leave_step
     _begin_step = begin
+    _leave_step = leave
 
 
 def program_counts():
@@ -177,6 +180,12 @@ def begin_step():
     """A whole training step of a pipeline begins."""
     if _begin_step is not None and not _counts_itself:
         _begin_step()
+
+
+def begin_evaluation():
+    """What follows until the next step begins is in none: the step would have ops that its schedule has not."""
+    if _leave_step is not None and not _counts_itself:
+        _leave_step()
 
 
 def end_step():

@@ -406,3 +406,10 @@ def begin_step():
     if lib is not None:
         _groups.settle_rank()
         lib.step(_streams.device_address())
+
+
+def leave_step():
+    """The iteration is over, and the next one does not begin yet."""
+    lib = _library.functions()
+    if lib is not None:
+        lib.step_end()

@@ -96,6 +96,16 @@ def _train_batch(function):
     return wrapper
 
 
+def _eval_batch(function):
+    @functools.wraps(function)
+    def wrapper(self, *args, **kwargs):
+        _jobs.begin_evaluation()
+        return function(self, *args, **kwargs)
+
+    wrapper.pipescope_wraps = function
+    return wrapper
+
+
 def _note(engine):
     """What the engine knows of itself; TrainSchedule is 1F1B. Never raises."""
     try:
@@ -115,7 +125,7 @@ def _put_on(recording, cls, stream):
         if kind is not None and not hasattr(function, "pipescope_wraps"):
             instructions[instruction] = _instruction(kind, function, stream)
             recording._undo.append(functools.partial(instructions.__setitem__, instruction, function))
-    for name, make in (("_exec_schedule", _schedule), ("train_batch", _train_batch)):
+    for name, make in (("_exec_schedule", _schedule), ("train_batch", _train_batch), ("eval_batch", _eval_batch)):
         function = vars(cls)[name]
         if not hasattr(function, "pipescope_wraps"):
             setattr(cls, name, make(function))

@@ -261,7 +261,9 @@ def _whole(name, function):
     def wrapper(*args, **kwargs):
         global _run
         _note(WHOLE[name], kwargs)
-        if not kwargs.get("forward_only"):
+        if kwargs.get("forward_only"):
+            _jobs.begin_evaluation()
+        else:
             _jobs.begin_step()
         before, _run = _run, _Run(WHOLE[name], kwargs)
         try:

@@ -117,6 +117,8 @@ def _batch(function, trains):
         if trains:
             _note(self)
             _jobs.begin_step()
+        else:
+            _jobs.begin_evaluation()
         try:
             return function(self, *args, **kwargs)
         finally:

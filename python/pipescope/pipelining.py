@@ -178,6 +178,8 @@ def _wrap_step(recording, schedule, name_of, stream):
     def wrapper(*args, **kwargs):
         if getattr(schedule, "_has_backward", True):  # training
             _jobs.begin_step()
+        else:
+            _jobs.begin_evaluation()
         _wrap_functions(recording, schedule, name_of, stream)
         try:
             return step(*args, **kwargs)

@@ -45,7 +45,7 @@ class Patch(recording.Case):
         self.assertEqual(db.steps(), [0])
 
     def test_evaluations_are_no_steps(self):
-        """They are labelled, and belong to the step before."""
+        """They are labelled, and belong to no step."""
         evaluates = MEGATRON + """
     schedules.get_forward_backward_func()(forward_step_func=lambda *a: None, data_iterator=None, model=None, num_microbatches=2,
                                           forward_only=True)
@@ -54,6 +54,9 @@ class Patch(recording.Case):
         db = self.database("runs")
         self.assertEqual(db.names(), (STEP + STEP[::2]) * 2)
         self.assertEqual(db.steps(), [0, 1])
+        times = db.rows("SELECT startNs, endNs FROM STEP_TIME")
+        inside = [r[0] for r in db.ranges() if r[0] in STEP and any(start <= r[2] < end for start, end in times)]
+        self.assertEqual(inside, STEP * 2)
 
     def test_window(self):
         self.record(MEGATRON, "--window", "1:2")
@@ -89,7 +92,7 @@ class Patch(recording.Case):
         self.assertIn("pipescope: torch.distributed.pipelining.schedules is not labelled: AttributeError", err)
 
     def test_pytorch(self):
-        """torchrun, and a script that knows nothing of this: the labels are what ran, evaluations among them, which are no steps."""
+        """torchrun, and a script that knows nothing of this: the labels are what ran, evaluations among them, which are in no step."""
         python = recording.torch_python()
         if python is None:
             self.skipTest("no Python with torch.distributed.pipelining (name one in PIPESCOPE_PYTHON)")

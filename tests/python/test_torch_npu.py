@@ -39,9 +39,10 @@ class Scripts(recording.Case):
         return self.run_script(self.script(name), python=python, **env)
 
     def run_ranks(self, path, n):
-        """The script as n processes of a job that begin together."""
-        begin = str(time.time() + 1.0)
-        env = [recording.clean_environment(RANK=str(r), WORLD_SIZE=str(n), JOB_BEGIN=begin) for r in range(n)]
+        """The script as n processes of a job, which wait for one another."""
+        messages = self.path("messages")
+        os.mkdir(messages)
+        env = [recording.clean_environment(RANK=str(r), WORLD_SIZE=str(n), JOB_MESSAGES=messages) for r in range(n)]
         for e in env:
             e["PYTHONPATH"] += os.pathsep + os.path.join(recording.SCRIPTS, "stand_in")
         processes = [subprocess.Popen([sys.executable, path], env=e, cwd=self.folder, stderr=subprocess.PIPE) for e in env]

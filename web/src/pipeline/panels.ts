@@ -130,8 +130,23 @@ export function stageTable(
 
 const NS_OF: Record<string, number> = { ns: 1, us: 1e3, ms: 1e6 };
 
+/** The table without columns in which no row says anything. */
+function withoutEmptyColumns(table: Table): Table {
+  const kept = table.columns
+    .map((_, c) => c)
+    .filter(
+      (c) => table.rows.length === 0 || table.rows.some((row) => row[c] !== null && row[c] !== ""),
+    );
+  return {
+    ...table,
+    columns: kept.map((c) => table.columns[c]),
+    rows: table.rows.map((row) => kept.map((c) => row[c])),
+  };
+}
+
 /** A table of the program: durations in one unit a column with three significant digits, exact ones on hover. */
-export function plainTable(table: Table): HTMLElement {
+export function plainTable(whole: Table): HTMLElement {
+  const table = withoutEmptyColumns(whole);
   const head = el("tr");
   const formats = table.columns.map(([name, type, unit, isExact], c) => {
     const isNumber = type !== "text";

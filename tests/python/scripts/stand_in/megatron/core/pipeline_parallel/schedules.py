@@ -1,5 +1,5 @@
-"""A small pipeline with the names of Megatron's: 1F1B whose steps take a fixed time. What a stage receives is not waited for by
-messages but by the clock: every rank knows when its neighbour is done."""
+"""A small pipeline with the names of Megatron's: 1F1B. What a stage receives it waits for: a neighbour that is done leaves an empty file
+in the folder JOB_MESSAGES. A rank that runs alone has no neighbours, and goes by the clock."""
 import os
 import time
 
@@ -15,6 +15,27 @@ def _slot(n):
     if _begin is None:
         _begin = float(os.environ.get("JOB_BEGIN") or time.time() + 0.05)
     time.sleep(max(0.0, _begin + n * SLOT - time.time()))
+
+
+def _message(kind, step, k, stage):
+    return os.path.join(os.environ["JOB_MESSAGES"], f"{kind}.{step}.{k}.{stage}")
+
+
+def _receive(kind, step, k, stage, p):
+    """Waits for what the neighbour before (a forward) or behind (a backward) has to do first."""
+    neighbour = stage - 1 if kind == "F" else stage + 1
+    if not 0 <= neighbour < p:
+        return
+    end = time.time() + 60
+    while not os.path.exists(_message(kind, step, k, neighbour)):
+        if time.time() > end:
+            raise TimeoutError(f"stage {neighbour} never ended {kind}{k}")
+        time.sleep(0.0002)
+
+
+def _send(kind, step, k, stage):
+    with open(_message(kind, step, k, stage), "wb"):
+        pass
 
 
 def forward_step(forward_step_func, data_iterator, model, num_microbatches, input_tensor, forward_data_store, config=None,
@@ -41,12 +62,18 @@ def forward_backward_pipelining_without_interleaving(*, forward_step_func, data_
     for k in range(m):
         when["F", k] = stage + k if k < warmup else 2 * p - stage - 2 + 2 * (k - warmup + 1) + 0
         when["B", k] = 2 * p - 1 - stage + 2 * k
+    has_neighbours = "JOB_MESSAGES" in os.environ
     for (kind, k), slot in sorted(when.items(), key=lambda item: (item[1], item[0])):
-        _slot(first + slot)
+        if has_neighbours:
+            _receive(kind, step, k, stage, p)
+        else:
+            _slot(first + slot)
         if kind == "F":
             forward_step(forward_step_func, data_iterator, model, m, None, [], current_microbatch=k)
         elif not forward_only:
             backward_step(None, None, None)
+        if has_neighbours:
+            _send(kind, step, k, stage)
     return []
 
 
