@@ -217,6 +217,15 @@ int ps_cli_put_table(ps_cli *cli, const ps_table *table) {
     return ps_cli_end_output(cli, NULL, &text, code, &err);
 }
 
+void ps_cli_say_ignored(const ps_cli *cli, const char *const (*options)[2], size_t n) {
+    for (size_t i = 0; i < n; i++) {
+        if (ps_cli_given(cli, options[i][0])) {
+            ps_cli_detail(cli, "--%s is accepted and does nothing: %s", options[i][0],
+                          options[i][1]);
+        }
+    }
+}
+
 /* Rows of the table that stand for themselves or others in the first `n` of a folded one. */
 static size_t rows_shown(const ps_table *folded, size_t n) {
     size_t alike = ps_table_column(folded, PS_FOLD_ALIKE);

@@ -109,6 +109,8 @@ ps_text_style ps_cli_style(const ps_cli *cli);
 /* The table as text for this terminal; the chart of one step (INT64_MIN: the first) and pipeline (-1: the first).
  * Return an exit status, having said what went wrong. */
 int ps_cli_put_table(ps_cli *cli, const ps_table *table);
+/* Options of another tool that have nothing to switch here: {name, why} each, said with --verbose where they were given. */
+void ps_cli_say_ignored(const ps_cli *cli, const char *const (*options)[2], size_t n);
 /* A table that may have rows of many ranks: where there are many, those that are alike stand as one (model/table_fold.h). At most
  * `max_rows` are shown; *n_more: how many rows of the table follow. */
 int ps_cli_put_many_rows(ps_cli *cli, const ps_table *table, size_t max_rows, size_t *n_more);

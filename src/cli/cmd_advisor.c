@@ -29,11 +29,22 @@ static int check_advisor(ps_cli *cli) {
 }
 
 static int run_advisor(ps_cli *cli) {
+    static const char *const IGNORED[][2] = {
+        {"cv", "read from the profile where it has it"},
+        {"cann_version", "read from the profile where it has it"},
+        {"tv", "read from the profile where it has it"},
+        {"torch_version", "read from the profile where it has it"},
+        {"pt", "found by content"},
+        {"profiling_type", "found by content"},
+        {"force", "there are no limits of size to lift"},
+        {"debug", "--verbose says more"},
+    };
     int status = check_advisor(cli);
+    ps_cli_say_ignored(cli, IGNORED, PS_N(IGNORED));
     if (status != PS_EXIT_OK) {
         return status;
     }
-    char *words[8] = {"pipescope", "report"};
+    char *words[10] = {"pipescope", "report"};
     int n = 2;
     ps_buf page = {0};
     const char *folder = ps_cli_text(cli, "output_path");
@@ -44,6 +55,9 @@ static int run_advisor(ps_cli *cli) {
     }
     if (ps_cli_flag(cli, "agent")) {
         words[n++] = "--json";
+    }
+    if (cli->quiet) {
+        words[n++] = "--quiet";
     }
     words[n++] = "--";
     words[n++] = (char *)ps_cli_text(cli, "profiling_path");

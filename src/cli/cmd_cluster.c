@@ -118,11 +118,7 @@ static void say_ignored(const ps_cli *cli) {
         {"parallel_mode", "ranks are always analysed in parallel (-j)"},
         {"force", "there are no limits of size to lift"},
         {"dump_intermediate_results", "nothing is kept between the passes"}};
-    for (size_t i = 0; i < PS_N(WHY); i++) {
-        if (ps_cli_given(cli, WHY[i][0])) {
-            ps_cli_detail(cli, "--%s is accepted and does nothing: %s", WHY[i][0], WHY[i][1]);
-        }
-    }
+    ps_cli_say_ignored(cli, WHY, PS_N(WHY));
 }
 
 static void parse_baseline(const ps_cli *cli, request *q) {

@@ -102,12 +102,7 @@ static int check_switches(ps_cli *cli) {
             return ps_cli_usage(cli, "--%s: %s", REFUSED[i][0], REFUSED[i][1]);
         }
     }
-    for (size_t i = 0; i < PS_N(IGNORED); i++) {
-        if (ps_cli_given(cli, IGNORED[i][0])) {
-            ps_cli_detail(cli, "--%s is accepted and does nothing: %s", IGNORED[i][0],
-                          IGNORED[i][1]);
-        }
-    }
+    ps_cli_say_ignored(cli, IGNORED, PS_N(IGNORED));
     return PS_EXIT_OK;
 }
 
@@ -123,7 +118,11 @@ static const char *side_of(const ps_cli *cli, size_t side) {
 }
 
 static int check_sides(ps_cli *cli) {
-    bool by_options = ps_cli_text(cli, "profiling_path") != NULL || ps_cli_text(cli, "bp") != NULL;
+    static const char *const NAMES[] = {"profiling_path", "bp", "benchmark_profiling_path"};
+    bool by_options = false;
+    for (size_t i = 0; i < PS_N(NAMES); i++) {
+        by_options = by_options || ps_cli_given(cli, NAMES[i]);
+    }
     if (by_options && ps_cli_n_positionals(cli) > 0) {
         return ps_cli_usage(cli, "give both sides as NEW BASE or both as -d NEW -bp BASE");
     }

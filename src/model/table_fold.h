@@ -26,6 +26,6 @@ ps_table *ps_table_fold(const ps_table *t);
 
 /* One line for people, below a table that was folded. */
 #define PS_FOLD_NOTE                                                                               \
-    "Rows that are within 5 % of one another stand as one: the middle one of them (docs/alike-rows.md)."
+    "Rows that are within 5 % of the middle one of their kind stand as that one (docs/alike-rows.md)."
 
 #endif

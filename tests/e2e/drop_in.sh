@@ -36,6 +36,13 @@ says "give both sides"
 run 2 cluster -mode all -d "$T/job"
 says "did you mean '--mode'"
 
+run 2 compare "$T/job" "$T/job" --benchmark_profiling_path "$T/job"
+says "give both sides"
+run 0 advisor -d "$T/job" -cv 8.0.0 --verbose
+says "--cv is accepted and does nothing: read from the profile"
+run 0 compare "$T/job" "$T/job" --max_kernel_num 3 --verbose
+says "--max_kernel_num is accepted and does nothing"
+
 # For programs: JSON and nothing else.
 rm -rf "$T/out"
 run 0 cluster "$T/job" --agent -o "$T/out"
