@@ -1,16 +1,11 @@
 #include "base/runs.h"
 
+#include "base/num.h"
 #include "base/sort.h"
-
-static int compare_numbers(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a;
-    int64_t y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
 
 /* How many different ones there are, which then come first. */
 static size_t sort_numbers(int64_t *numbers, size_t n) {
-    ps_sort(numbers, n, sizeof *numbers, compare_numbers);
+    ps_sort(numbers, n, sizeof *numbers, ps_compare_i64);
     size_t k = 0;
     for (size_t i = 0; i < n; i++) {
         if (i == 0 || numbers[i] != numbers[k - 1]) {
