@@ -151,7 +151,7 @@ const WORDS = {
   "table.reset": ["Order and filter as at first", "恢复排序与筛选"],
   "table.filter": ["Filter columns", "按列筛选"],
   "table.filter-of": ["Filter of {0}", "筛选 {0}"],
-  "table.filter-text": ["Shows rows that contain this", "只显示包含该文本的行"],
+  "table.filter-text": ["Shows rows that contain this; =text: that are exactly this", "只显示包含该文本的行；=文本：完全相同的行"],
   "table.filter-number": ["For example 12, >5, <=3, 10..20; {0} unless a unit follows", "例如 12、>5、<=3、10..20；默认单位 {0}，也可写出单位"],
   "table.columns": ["Columns", "列"],
   "table.copy": ["Copy the table", "复制表格"],
@@ -690,6 +690,8 @@ const WORDS = {
   "findings.rule": ["{0}, the limit is {1}", "{0}，阈值 {1}"],
   "findings.try": ["Try: {0}", "建议：{0}"],
   "findings.all": ["All {0} as a table", "以表格显示全部 {0} 条"],
+  "findings.rank": ["rank {0}", "rank {0}"],
+  "findings.step": ["step {0}", "step {0}"],
   "findings.less": ["Only the first", "仅显示前几条"],
   // --- end -----------------------------------------------------------------------------------------------------------
   // --- what if -------------------------------------------------------------------------------------------------------

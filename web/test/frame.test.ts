@@ -184,6 +184,8 @@ test("a tree keeps its shape: siblings in order, parents of what is found, close
     [0, 4, 1, 3, 2],
   );
   assert.deepEqual(treeOrder(tree, cols, query(null, { name: "x2" }), new Set()), [0, 1, 3]);
+  assert.deepEqual(treeOrder(tree, cols, query(null, { name: "=X2" }), new Set()), []);
+  assert.deepEqual(treeOrder(tree, cols, query(null, { name: "=x2" }), new Set()), [0, 1, 3]);
   assert.deepEqual(treeOrder(tree, cols, query(null), new Set([1])), [0, 1, 4]);
 });
 

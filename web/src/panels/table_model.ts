@@ -17,7 +17,11 @@ export interface Query {
   filter: Readonly<Record<string, string>>;
 }
 
+/** A text that cells contain, any case, or "=" and all of the cell; of numbers a range. */
 export type FilterValue = string | Range;
+
+/** As typed, for cells that are exactly this. */
+export const exactly = (text: string): string => `=${text}`;
 
 /** What the server takes of a filter, and the columns whose text it cannot be made of. */
 export function filterOf(
@@ -27,7 +31,8 @@ export function filterOf(
   const values: Record<string, FilterValue> = {};
   const wrong: string[] = [];
   for (const column of columns) {
-    const text = (query.filter[column.name] ?? "").trim();
+    const typed = query.filter[column.name] ?? "";
+    const text = typed.startsWith("=") && !column.isNumber ? typed : typed.trim();
     if (text === "") {
       continue;
     }
@@ -86,7 +91,9 @@ export function passes(
     }
     const cell = row[column.index] ?? null;
     if (typeof wanted === "string") {
-      return cell !== null && String(cell).toLowerCase().includes(wanted.toLowerCase());
+      return wanted.startsWith("=")
+        ? String(cell ?? "") === wanted.slice(1)
+        : cell !== null && String(cell).toLowerCase().includes(wanted.toLowerCase());
     }
     return typeof cell === "number" && cell >= wanted[0] && cell <= wanted[1];
   });
