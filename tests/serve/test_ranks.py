@@ -90,6 +90,18 @@ class Ranks(serving.Case):
             self.assertEqual(s.get("/", token=None).status, 200)
             self.assertEqual(s.stop(), 0)
 
+    def test_a_table_says_what_was_lost_on_the_way_to_it(self):
+        whole = {"ph": "X", "pid": 0, "tid": 7, "ts": 20, "dur": 8, "cat": "kernel", "name": "matmul"}
+        step = {"ph": "X", "pid": 1, "tid": 1, "ts": 0, "dur": 90, "cat": "user_annotation", "name": "ProfilerStep#3"}
+        text = serving.json.dumps({"schemaVersion": 1, "deviceProperties": [{"id": 0}], "traceEvents": [step, whole, whole]})
+        with open(self.path("trace.json"), "w", encoding="utf-8") as file:
+            file.write(text[:-20])
+        with serving.Server(self.path("trace.json")) as s:
+            s.wait_for(["ready"])
+            reply = s.get("/api/mode?name=step_trace_time").json()
+            self.assertEqual(reply["tables"][0]["notes"] if "tables" in reply else reply["notes"],
+                             ["note: 1 file ends in the middle: what was complete is kept"], reply)
+
     def test_asking_for_a_rank_has_it_read(self):
         with serving.Server(self.many(AUTO + 2)) as s:
             ranks = s.wait_for(["ready"], AUTO)

@@ -26,7 +26,7 @@ const WORDS = {
   "frame.load": ["Read it", "读取"],
   "frame.load-all": ["Read all", "全部读取"],
   "frame.slices": ["{0} slices", "{0} 个切片"],
-  "frame.memory": ["{0} MB in memory", "内存占用 {0} MB"],
+  "frame.memory": ["{0} in memory", "内存占用 {0}"],
   "frame.memory-title": ["What the server holds of the ranks that are read", "服务器为已读取的 rank 占用的内存"],
   "frame.missing": ["missing: {0}", "缺少：{0}"],
   "frame.comma": [", ", "、"],

@@ -1,7 +1,7 @@
 /** What the capture is: its ranks, steps, times, size. */
 import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
-import { grouped } from "../base/format";
+import { bytesText, grouped } from "../base/format";
 import { duration } from "../base/time";
 import { ranks, session } from "../model/session";
 import { t, type Word } from "../words";
@@ -51,7 +51,7 @@ export function BaseInfo({ steps }: { steps: Table | null }) {
         name="summary.slices"
         value={grouped(String(ready.reduce((sum, r) => sum + (r.slices ?? 0), 0)))}
       />
-      {size > 0 && <Fact name="summary.size" value={sizeText(size)} />}
+      {size > 0 && <Fact name="summary.size" value={bytesText(size)} />}
       {marks !== undefined && (
         <Fact name="summary.communication" value={t(`comm.from-marks-${marks}`)} />
       )}
@@ -60,13 +60,6 @@ export function BaseInfo({ steps }: { steps: Table | null }) {
     </dl>
   );
 }
-
-const sizeText = (bytes: number): string =>
-  bytes >= 1e9
-    ? `${(bytes / 1e9).toFixed(2)} GB`
-    : bytes >= 1e6
-      ? `${(bytes / 1e6).toFixed(1)} MB`
-      : `${(bytes / 1e3).toFixed(1)} kB`;
 
 /** An epoch as a date of this browser's zone; clocks that do not count from 1970 as they are. */
 function moment(ns: bigint): string {
