@@ -556,6 +556,8 @@ const WORDS = {
   "summary.working": ["Working out the steps of all ranks …", "正在统计所有 rank 的 step…"],
   "summary.no-steps": ["No step times were found.", "没有找到 step 时间。"],
   "summary.how": ["Record at least one whole step with device activity, with step marks (prof.step() of the framework's profiler).", "请采集至少一个完整 step 的设备活动，并打 step 标记（框架 profiler 的 prof.step()）。"],
+  "summary.of-read": ["{0} ({1} ranks read)", "{0}（已读取 {1} 个 rank）"],
+  "summary.no-times": ["What a step is made of is not known: no rank has computing kernels.", "没有任何 rank 含计算核函数，无法得知单步时间的构成。"],
   "summary.ranks": ["Ranks", "Rank 数"],
   "summary.hosts": ["Hosts", "主机数"],
   "summary.steps": ["Steps", "Step 数"],

@@ -33,10 +33,13 @@ export function BaseInfo({ steps }: { steps: Table | null }) {
       ? 0
       : Number(info.rows.find((row) => reader(info, "name")(row) === "data size")?.[1] ?? 0);
   const hosts = new Set(known.map((r) => r.host).filter((h) => h !== ""));
+  // What only ranks in memory tell is said of these, never of the job.
+  const ofRead = (value: string): string =>
+    ready.length < known.length ? t("summary.of-read", value, ready.length) : value;
   return (
     <dl class="facts">
       <Fact name="summary.ranks" value={grouped(String(known.length))} />
-      {hosts.size > 1 && <Fact name="summary.hosts" value={String(hosts.size)} />}
+      {hosts.size > 1 && <Fact name="summary.hosts" value={ofRead(String(hosts.size))} />}
       <Fact
         name="summary.steps"
         value={String(
@@ -45,11 +48,13 @@ export function BaseInfo({ steps }: { steps: Table | null }) {
             : choicesOf(steps, "step").length,
         )}
       />
-      {ready.length > 0 && <Fact name="summary.start" value={moment(first)} />}
-      {ready.length > 0 && <Fact name="summary.span" value={duration(Number(last - first))} />}
+      {ready.length > 0 && <Fact name="summary.start" value={ofRead(moment(first))} />}
+      {ready.length > 0 && (
+        <Fact name="summary.span" value={ofRead(duration(Number(last - first)))} />
+      )}
       <Fact
         name="summary.slices"
-        value={grouped(String(ready.reduce((sum, r) => sum + (r.slices ?? 0), 0)))}
+        value={ofRead(grouped(String(ready.reduce((sum, r) => sum + (r.slices ?? 0), 0))))}
       />
       {size > 0 && <Fact name="summary.size" value={bytesText(size)} />}
       {marks !== undefined && (
