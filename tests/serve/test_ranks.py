@@ -2,6 +2,7 @@
 """Ranks while they are served: read in the background, some cannot be, files vanish and change."""
 import contextlib
 import os
+import shutil
 import sqlite3
 import subprocess
 import time
@@ -111,6 +112,23 @@ class Ranks(serving.Case):
             self.assertEqual([r[3:5] for r in reply["rows"] if r[1] == "allreduce-total"], [[0, 0]], reply)
             self.assertEqual(reply["notes"],
                              ["note: 2 links lead to a place of a group whose global rank is not known: left out"])
+
+    def test_a_copy_elsewhere_has_the_same_ids(self):
+        job = self.path("job")
+        subprocess.run([serving.PROGRAM, "simulate", "1f1b", "--pp", "2", "--microbatches", "2", "--profile", job, "--quiet"],
+                       check=True, stdout=subprocess.DEVNULL)
+        shutil.copytree(job, self.path("elsewhere", "copy"))
+        with serving.Server(job) as s, serving.Server(self.path("elsewhere", "copy")) as copy:
+            ids, others = ({r["rank"]: r["id"] for r in server.ranks()} for server in (s, copy))
+            self.assertEqual(ids, others)
+            self.assertEqual(len(set(ids.values())), 2)
+            self.assertFalse({r["key"] for r in s.ranks()} & {r["key"] for r in copy.ranks()})
+        # Nothing tells them apart but their place: counted.
+        os.mkdir(self.path("same"))
+        for name in ("a.json", "b.json"):
+            serving.trace(self.path("same", name), rank=0)
+        with serving.Server(self.path("same", "a.json"), args=[self.path("same", "b.json")]) as s:
+            self.assertEqual(len({r["id"] for r in s.ranks()}), 2)
 
     def test_asking_for_a_rank_has_it_read(self):
         with serving.Server(self.many(AUTO + 2)) as s:

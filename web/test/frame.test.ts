@@ -2,11 +2,12 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import type { Cell, Rank, Table } from "../src/api/types";
+import { ranks } from "../src/model/session";
 import { clashes, keyOf, pageOf, type Command } from "../src/model/commands";
 import { GESTURES } from "../src/app/gestures";
 import { fits, parseSpan } from "../src/app/palette_model";
 import { tabsShown } from "../src/app/tabs";
-import { formatHash, parseHash } from "../src/model/url_state";
+import { formatHash, idsOf, keysOf, parseHash } from "../src/model/url_state";
 import { confusions, distance } from "../src/base/colour_vision";
 import { bytesText, exactText, parseRange, shownAs, valueText } from "../src/base/format";
 import { SvgPen, ticksOf } from "../src/base/pen";
@@ -307,6 +308,18 @@ test("the address: there and back, the token never, unknown pages left out", () 
   assert.equal(back.tab, "memory");
   assert.deepEqual([...back.parts], [...parts]);
   assert.deepEqual(parseHash("#token=secret&tab=nowhere"), { tab: null, parts: new Map() });
+});
+
+test("the address: ranks stand by what they are; what is none stays", () => {
+  const rank = (key: string, id?: string): Rank =>
+    ({ key, ...(id === undefined ? {} : { id }), rank: 0, label: key, state: "waiting" }) as Rank;
+  ranks.set([rank("0123456789abcdef", "fedcba9876543210"), rank("00000000000000aa")]);
+  const hash = "#tab=timeline&tl.sel=0123456789abcdef:12&tl.pins=00000000000000aa,1111111111111111";
+  const kept = "#tab=timeline&tl.sel=fedcba9876543210:12&tl.pins=00000000000000aa,1111111111111111";
+  assert.equal(idsOf(hash), kept);
+  assert.equal(keysOf(kept), hash);
+  assert.equal(keysOf(hash), hash, "keys lead there, too");
+  ranks.set([]);
 });
 
 test("pages: ranks are compared where there are several", () => {

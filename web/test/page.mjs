@@ -98,16 +98,14 @@ export class Viewer {
     await this.settle();
   }
 
-  /** What the address says now of one page ("tl", "pp"). */
-  said(prefix = "tl") {
-    return this.page.evaluate(
-      (p) =>
-        Object.fromEntries(
-          [...new URLSearchParams(location.hash.slice(1))]
-            .filter(([k]) => k.startsWith(`${p}.`))
-            .map(([k, v]) => [k.slice(p.length + 1), v]),
-        ),
-      prefix,
+  /** What the address says now of one page ("tl", "pp"), ranks by their keys. */
+  async said(prefix = "tl") {
+    const hash = await this.page.evaluate(() => location.hash.slice(1));
+    const named = (this.ranks ?? []).reduce((text, r) => text.replaceAll(r.id, r.key), hash);
+    return Object.fromEntries(
+      [...new URLSearchParams(named)]
+        .filter(([k]) => k.startsWith(`${prefix}.`))
+        .map(([k, v]) => [k.slice(prefix.length + 1), v]),
     );
   }
 

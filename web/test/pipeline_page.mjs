@@ -315,7 +315,7 @@ const point = async (page, row, ms, of = 330) => {
       await page.waitForFunction(() => location.hash.includes("tab=timeline"));
       await page.waitForFunction(
         (wanted) => decodeURIComponent(location.hash).includes(wanted),
-        `tl.sel=${rank.key}:${device.slice}`,
+        `tl.sel=${rank.id}:${device.slice}`,
       );
       await page.close();
     }

@@ -167,6 +167,9 @@ ps_code ps_put_rank(ps_json *j, ps_store *store, size_t i, ps_err *err) {
     const char *format = ps_cluster_format(e->rank);
     ps_json_object(j);
     ps_json_key_str(j, "key", e->key);
+    if (e->id != NULL) {
+        ps_json_key_str(j, "id", e->id);
+    }
     ps_json_key_int(j, "rank", e->rank->rank);
     ps_json_key_str(j, "label", e->label);
     ps_json_key_str(j, "host", host_of(e, l));

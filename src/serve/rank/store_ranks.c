@@ -39,6 +39,37 @@ static bool make_key(ps_rank_list *list, size_t i) {
     }
 }
 
+/* What a capture keeps when it is copied elsewhere: the rank, its size, the names that the profiler gave. */
+static uint64_t rank_id_hash(const ps_cluster_rank *rank, const ps_file_id *file) {
+    const char *folder = rank->rank_dir != NULL ? ps_path_base(rank->rank_dir) : "";
+    const char *name = rank->rank_dir != NULL ? ps_path_base(rank->path) : "";
+    const uint64_t parts[] = {(uint64_t)rank->rank,
+                              (uint64_t)rank->part,
+                              (uint64_t)file->size_bytes,
+                              ps_hash64(folder, strlen(folder)),
+                              ps_hash64(name, strlen(name))};
+    return ps_hash64(parts, sizeof parts);
+}
+
+/* Ranks that are told apart by nothing else are counted, in the order of the list. False when memory is out. */
+static bool make_rank_ids(ps_rank_list *list) {
+    ps_idmap seen;
+    ps_idmap_init(&seen);
+    bool ok = true;
+    for (size_t i = 0; ok && i < list->n; i++) {
+        uint64_t id = rank_id_hash(list->ranks[i].rank, &list->files[i]);
+        while (ps_idmap_get(&seen, id) != PS_IDMAP_NONE) {
+            id = ps_hash64(&id, sizeof id);
+        }
+        char text[PS_RANK_KEY_CHARS + 1];
+        (void)snprintf(text, sizeof text, "%016llx", (unsigned long long)id);
+        list->ranks[i].id = ps_arena_strndup(&list->arena, text, PS_RANK_KEY_CHARS);
+        ok = list->ranks[i].id != NULL && ps_idmap_put(&seen, id, (uint32_t)i);
+    }
+    ps_idmap_fini(&seen);
+    return ok;
+}
+
 size_t ps_rank_list_row(const ps_rank_list *list, const char *key, size_t n) {
     uint32_t row = ps_idmap_get(&list->rows, ps_hash64(key, n));
     if (row == PS_IDMAP_NONE || strlen(list->ranks[row].key) != n ||
@@ -176,6 +207,7 @@ ps_code ps_rank_list_find(ps_rank_list *list, const char *const *paths, size_t n
     for (size_t i = 0; ok && i < list->n; i++) {
         ok = make_label(list, i);
     }
+    ok = ok && make_rank_ids(list);
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 

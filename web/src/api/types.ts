@@ -34,6 +34,8 @@ export type RankState = "waiting" | "queued" | "reading" | "ready" | "failed";
 
 export interface Rank {
   key: string;
+  /** The same wherever the capture lies. */
+  id?: string;
   rank: number;
   label: string;
   host: string;

@@ -1,6 +1,6 @@
 /** The address holds what is looked at: the tab, and what each page says of itself. A page registers under a prefix; its keys
  * stand as "prefix.key". Changes replace the address; another tab is a step of the history. The token is never in it. */
-import { tab, TABS, type Tab } from "./session";
+import { ranks, tab, TABS, type Tab } from "./session";
 
 export interface UrlPart {
   /** "tl", "pp": no dots. Numbers in short; texts are encoded. */
@@ -42,6 +42,15 @@ export function formatHash(shown: Tab, parts: UrlState): string {
   return out.toString().replace(/%2C/g, ",").replace(/%3A/g, ":").replace(/%2F/g, "/");
 }
 
+/** In the address ranks stand by what they are, not by where their file lies: it holds for a copy of the capture elsewhere. What is no rank
+ * of this capture stays as it is. */
+const translated = (text: string, from: "key" | "id", to: "key" | "id"): string => {
+  const by = new Map(ranks.get().map((r) => [r[from], r[to] ?? r.key]));
+  return text.replace(/\b[0-9a-f]{16}\b/g, (name) => by.get(name) ?? name);
+};
+export const keysOf = (hash: string): string => translated(hash, "id", "key");
+export const idsOf = (hash: string): string => translated(hash, "key", "id");
+
 const registered: UrlPart[] = [];
 /** What the address said of pages that are not there yet, or no longer. */
 const pending = new Map<string, Record<string, string>>();
@@ -72,7 +81,7 @@ function current(): string {
       parts.delete(part.prefix);
     }
   }
-  return `#${formatHash(tab.get(), parts)}`;
+  return idsOf(`#${formatHash(tab.get(), parts)}`);
 }
 
 function put(isStep: boolean): void {
@@ -97,8 +106,8 @@ export function addressNow(): string {
   return location.href;
 }
 
-function restore(): void {
-  const { tab: shown, parts } = parseHash(location.hash);
+function restore(hash = location.hash): void {
+  const { tab: shown, parts } = parseHash(keysOf(hash));
   isRestoring = true;
   for (const part of registered) {
     part.write(parts.get(part.prefix) ?? {});
@@ -117,7 +126,17 @@ function restore(): void {
 
 /** Reads the address and follows it; once, when the page starts. */
 export function followAddress(): void {
-  restore();
-  addEventListener("popstate", restore);
+  const first = location.hash;
+  restore(first);
+  if (ranks.get().length === 0) {
+    // Which ranks it names is known when the server has told what there is.
+    const stop = ranks.listen(() => {
+      stop();
+      if (keysOf(first) !== first) {
+        restore(first);
+      }
+    });
+  }
+  addEventListener("popstate", () => restore());
   tab.listen(() => !isRestoring && put(true));
 }
