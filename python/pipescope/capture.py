@@ -254,13 +254,13 @@ class Report(Study):
         said = self.json()
         rows = []
         for f in said.get("findings", ()):
-            gain = f.get("gain_ns")
+            gain = "" if f.get("gain_ns") is None else "%s%.3g ms" % ("at most " if f.get("gain_from") == "bound" else "", f["gain_ns"] / 1e6)
             rows.append('<tr><td style="text-align:right">%s</td><td>%s</td><td style="text-align:left"><b>%s</b><br>%s</td>'
-                        '<td style="text-align:right">%s</td><td style="text-align:left">%s</td></tr>' % (
+                        '<td style="text-align:right;white-space:nowrap">%s</td><td style="text-align:left">%s</td></tr>' % (
                             f["finding"], html.escape(f["severity"]), html.escape(f["title"]), html.escape(f["what"]),
-                            "" if gain is None else "%.3g ms" % (gain / 1e6), html.escape(f["try"])))
+                            gain, html.escape(f["try"])))
         table = ('<table border="1" class="dataframe pipescope"><thead><tr><th></th><th>severity</th><th style="text-align:left">finding</th>'
-                 '<th>gain at most</th><th style="text-align:left">try</th></tr></thead><tbody>%s</tbody></table>' % "".join(rows))
+                 '<th>gain</th><th style="text-align:left">try</th></tr></thead><tbody>%s</tbody></table>' % "".join(rows))
         return "<div><p>%s</p>%s</div>" % (html.escape(str(said.get("verdict", ""))), table if rows else "<p>No finding.</p>")
 
 

@@ -2,7 +2,6 @@
 """Captures in plain Python: columns, rows, studies, errors; the figures of every table against `pipescope query`; what importing costs."""
 import ctypes
 import gc
-import glob
 import json
 import os
 import signal
@@ -333,7 +332,4 @@ class Package(recording.Case):
 
 
 if __name__ == "__main__":
-    if not os.environ.get("PIPESCOPE_ANALYSIS_LIBRARY"):
-        found = sorted(glob.glob(os.path.join(recording.ROOT, "build", "release", "libpipescope.so.0")))
-        os.environ["PIPESCOPE_ANALYSIS_LIBRARY"] = found[0] if found else ""
     recording.main()

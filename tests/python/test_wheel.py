@@ -25,7 +25,7 @@ def run(command, cwd, **env):
     """-O0: what the compiler makes of the sources is tested elsewhere."""
     environment = recording.clean_environment(CFLAGS="-O0", PIPESCOPE_BUILD=BUILD, PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_DEFAULT_TIMEOUT="10",
                                               PIP_RETRIES="1", **env)
-    del environment["PYTHONPATH"], environment["PIPESCOPE_LIBRARY"]
+    del environment["PYTHONPATH"], environment["PIPESCOPE_LIBRARY"], environment["PIPESCOPE_ANALYSIS_LIBRARY"]
     if shutil.which("ccache") and "CC" not in environment:
         environment.update(CC="ccache cc", CCACHE_BASEDIR=cwd, CCACHE_NOHASHDIR="1")
     return subprocess.run(command, cwd=cwd, env=environment, text=True, capture_output=True, timeout=recording.PATIENCE,
