@@ -104,6 +104,12 @@ PS_API void ps_lib_stop(ps_lib *capture);
 PS_API int ps_lib_sql(ps_lib *capture, const char *sql, struct ArrowArrayStream *out,
                       ps_lib_error *error);
 
+/* A whole table of docs/sql.md: of all ranks (`ranks` NULL) or of those `n_ranks`, all columns (`columns` NULL) or those, whose names NULL ends. Ranks and
+ * columns that are not wanted are not read. `slice` and `step` come ten times as fast as by SQL. */
+PS_API int ps_lib_table(ps_lib *capture, const char *table, const char *const *columns,
+                        const int64_t *ranks, size_t n_ranks, struct ArrowArrayStream *out,
+                        ps_lib_error *error);
+
 /* The profiles that were found, a row each: rank (-1 unknown), profile (number from 0), machine, host, profiler, format, path (below the capture's). Reads none. */
 PS_API int ps_lib_ranks(ps_lib *capture, struct ArrowArrayStream *out, ps_lib_error *error);
 

@@ -91,6 +91,7 @@ class Functions:
         self.close = of(quick, "ps_lib_close", None, handle)
         self.stop = of(quick, "ps_lib_stop", None, handle)
         self.sql = of(library, "ps_lib_sql", number, handle, text, stream, error)
+        self.table = of(library, "ps_lib_table", number, handle, text, options, ctypes.POINTER(ctypes.c_int64), ctypes.c_size_t, stream, error)
         self.ranks = of(library, "ps_lib_ranks", number, handle, stream, error)
         self.tables = of(library, "ps_lib_tables", number, handle, stream, error)
         self.notes = of(library, "ps_lib_notes", number, handle, stream, error)

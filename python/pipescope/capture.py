@@ -100,12 +100,13 @@ class Capture:
         _native.check(code, error)
         return Table(stream)
 
-    def _warn(self) -> None:
+    def _warn(self, depth: int = 4) -> None:
+        """Names profiles that could not be read, each once; `depth`: of the caller to name."""
         for severity, who, text in self.notes:
             said = "%s: %s" % (who, text) if who else str(text)
             if severity == "error" and said not in self._told:
                 self._told.add(said)
-                warnings.warn(said, errors.PartialCaptureWarning, stacklevel=3)
+                warnings.warn(said, errors.PartialCaptureWarning, stacklevel=depth - 1)
 
     # --- columns ---
 
@@ -136,10 +137,13 @@ class Capture:
     def table(self, name: str, rank: Union[int, Iterable[int], None] = None, columns: Optional[Iterable[str]] = None) -> Table:
         """A table as it is ("slice", "kernel", "op", a mode's, a view's), of all ranks or of those given, with all columns or those given. Ranks and
         columns that are not wanted are not read."""
-        wanted = "*" if columns is None else ", ".join(_quoted(c) for c in columns)
-        ranks = [rank] if isinstance(rank, int) else rank
-        where = "" if ranks is None else " WHERE rank IN (%s)" % ", ".join(str(int(r)) for r in ranks)
-        return self.sql("SELECT %s FROM %s%s" % (wanted, _quoted(name), where))
+        wanted = None if columns is None else [c.encode() for c in columns]
+        names = None if wanted is None else (ctypes.c_char_p * (len(wanted) + 1))(*wanted, None)
+        ranks = None if rank is None else [rank] if isinstance(rank, int) else [int(r) for r in rank]
+        numbers = None if ranks is None else (ctypes.c_int64 * max(len(ranks), 1))(*ranks)
+        out = self._ask(self._lib.table, name.encode(), names, numbers, len(ranks or ()))
+        self._warn()
+        return out
 
     # --- studies ---
 
@@ -159,10 +163,6 @@ class Capture:
         return WhatIf(self, "whatif", dict(options, without=without, scale=scale))
 
 
-def _quoted(name: str) -> str:
-    return '"%s"' % name.replace('"', '""')
-
-
 class Study:
     """What an analysis of the whole job found: made once, given as tables and in forms for people."""
 
@@ -175,6 +175,7 @@ class Study:
         if not self._handle:
             _native.check(error.code, error)
         weakref.finalize(self, lib.study_free, self._handle)
+        capture._warn(5)
 
     def write(self, form: str) -> str:
         """The study as "text", "html" (a page that needs nothing else), "json", and of charts and whatif "svg". UnsupportedError: no such form."""

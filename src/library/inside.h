@@ -25,8 +25,12 @@ struct ps_lib {
     ps_sql_opts opts;
     ps_cluster *cluster;
     ps_sql *sql;
-    ps_watch watch; /* of studies; queries have one of their own */
+    ps_watch watch;        /* of studies; queries have one of their own */
+    ps_table *study_notes; /* profiles that studies could not read */
 };
+
+/* Keeps what a study's run could not read, for ps_lib_notes(). */
+void ps_lib_keep_notes(ps_lib *capture, const ps_run *run);
 
 void ps_lib_drop(ps_lib *capture); /* of one user */
 

@@ -6,6 +6,7 @@
 #include "library/inside.h"
 #include "query/collect.h"
 #include "query/made_columns.h"
+#include "query/table_columns.h"
 #include "query/words.h"
 #include "write/table/arrow_stream.h"
 
@@ -65,6 +66,15 @@ int ps_lib_told(const ps_err *err, ps_lib_error *out) {
     return (int)err->code;
 }
 
+/* What ps_lib_notes() gives. */
+typedef struct note_row {
+    const char *severity, *who, *text;
+} note_row;
+
+static const ps_column NOTES[] = {{.name = "severity", PS_FIELD(note_row, severity)},
+                                  {.name = "who", PS_FIELD(note_row, who)},
+                                  {.name = "text", PS_FIELD(note_row, text)}};
+
 /* --- life --------------------------------------------------------------------------------------------------------- */
 
 void ps_lib_drop(ps_lib *capture) {
@@ -72,6 +82,7 @@ void ps_lib_drop(ps_lib *capture) {
         return;
     }
     ps_sql_close(capture->sql);
+    ps_table_free(capture->study_notes);
     ps_cluster_free(capture->cluster);
     ps_arena_fini(&capture->arena);
     if (capture->locale != (locale_t)0) {
@@ -109,7 +120,9 @@ static ps_code open_capture(ps_lib *capture, const char *path, const char *const
     ps_analysis_opts_init(&capture->opts.run.analysis);
     capture->opts.run.analysis.in_full = true;
     capture->locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    ps_code code = capture->locale != (locale_t)0 ? PS_OK : ps_fail_nomem(err);
+    capture->study_notes = ps_table_new("notes", "", PS_COLUMNS(NOTES));
+    bool ok = capture->locale != (locale_t)0 && capture->study_notes != NULL;
+    ps_code code = ok ? PS_OK : ps_fail_nomem(err);
     code = code == PS_OK ? ps_lib_open_options(capture, options, err) : code;
     if (code == PS_OK) {
         locale_t before = ps_lib_begin(capture);
@@ -204,6 +217,18 @@ int ps_lib_sql(ps_lib *capture, const char *sql, struct ArrowArrayStream *out,
     return ps_lib_give(rows, out, &err, error);
 }
 
+int ps_lib_table(ps_lib *capture, const char *table, const char *const *columns,
+                 const int64_t *ranks, size_t n_ranks, struct ArrowArrayStream *out,
+                 ps_lib_error *error) {
+    ps_err err = PS_ERR_INIT;
+    const ps_sql_table_ask ask = {
+        .table = table, .columns = columns, .ranks = ranks, .n_ranks = n_ranks, .name = STATEMENT};
+    locale_t before = ps_lib_begin(capture);
+    ps_arrow *rows = ps_sql_table_columns(capture->sql, &ask, &err);
+    ps_lib_end(capture, before);
+    return ps_lib_give(rows, out, &err, error);
+}
+
 int ps_lib_stream_again(const struct ArrowArrayStream *from, struct ArrowArrayStream *out,
                         ps_lib_error *error) {
     ps_err err = PS_ERR_INIT;
@@ -236,13 +261,16 @@ int ps_lib_tables(ps_lib *capture, struct ArrowArrayStream *out, ps_lib_error *e
 
 /* --- notes -------------------------------------------------------------------------------------------------------- */
 
-typedef struct note_row {
-    const char *severity, *who, *text;
-} note_row;
-
-static const ps_column NOTES[] = {{.name = "severity", PS_FIELD(note_row, severity)},
-                                  {.name = "who", PS_FIELD(note_row, who)},
-                                  {.name = "text", PS_FIELD(note_row, text)}};
+/* Once, however many calls met it. */
+static void add_note(ps_table *notes, const note_row *note) {
+    for (size_t r = 0; notes != NULL && r < notes->n_rows; r++) {
+        if (strcmp(ps_table_cell(notes, r, 1)->u.text, note->who) == 0 &&
+            strcmp(ps_table_cell(notes, r, 2)->u.text, note->text) == 0) {
+            return;
+        }
+    }
+    ps_table_put(notes, note);
+}
 
 static void add_unread(ps_table *notes, const ps_cluster_rank *rank, const ps_err *err) {
     char who[64] = "";
@@ -251,7 +279,7 @@ static void add_unread(ps_table *notes, const ps_cluster_rank *rank, const ps_er
         (void)snprintf(who, sizeof who, "rank %lld", (long long)rank->rank);
     }
     ps_err_format(err, text, sizeof text);
-    ps_table_put(notes, &(note_row){"error", who, text});
+    add_note(notes, &(note_row){"error", who, text});
 }
 
 static void add_oddities(ps_table *notes, const ps_diag *diag) {
@@ -280,6 +308,10 @@ static void add_run(ps_table *notes, const ps_run *run) {
     }
 }
 
+void ps_lib_keep_notes(ps_lib *capture, const ps_run *run) {
+    add_run(capture->study_notes, run);
+}
+
 int ps_lib_notes(ps_lib *capture, struct ArrowArrayStream *out, ps_lib_error *error) {
     ps_table *notes = ps_table_new("notes", "", PS_COLUMNS(NOTES));
     locale_t before = ps_lib_begin(capture);
@@ -299,6 +331,10 @@ int ps_lib_notes(ps_lib *capture, struct ArrowArrayStream *out, ps_lib_error *er
     }
     for (size_t i = 0; i < ps_sql_n_runs(capture->sql); i++) {
         add_run(notes, ps_sql_run_at(capture->sql, i));
+    }
+    for (size_t r = 0; r < capture->study_notes->n_rows; r++) {
+        const ps_value *cells = ps_table_cell(capture->study_notes, r, 0);
+        add_note(notes, &(note_row){cells[0].u.text, cells[1].u.text, cells[2].u.text});
     }
     add_oddities(notes, ps_sql_diag(capture->sql));
     ps_lib_end(capture, before);

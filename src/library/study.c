@@ -183,6 +183,7 @@ static ps_code run_study(ps_lib_study *s, ps_err *err) {
     }
     s->run = s->kind->begin(capture->cluster, &opts, err);
     ps_deadline_end(&deadline);
+    ps_lib_keep_notes(capture, s->run);
     if (capture->watch.stop) {
         return ps_fail(err, PS_BUSY, "%s: ended before it was done", s->kind->name);
     }

@@ -236,6 +236,15 @@ static int run_checks(ps_lib *capture, const char *path) {
     rows.release(&rows);
     CHECK(ps_lib_tables(capture, &rows, NULL) == PS_LIB_OK);
     rows.release(&rows);
+    const char *const columns[] = {"rank", "dur_ns", NULL};
+    const int64_t ranks[] = {0, 2};
+    struct ArrowArray batch;
+    CHECK(ps_lib_table(capture, "slice", columns, ranks, 2, &rows, NULL) == PS_LIB_OK);
+    CHECK(rows.get_next(&rows, &batch) == 0 && batch.n_children == 2 && batch.length > 0);
+    CHECK(((const int64_t *)batch.children[0]->buffers[1])[batch.length - 1] == 2);
+    batch.release(&batch);
+    rows.release(&rows);
+    CHECK(ps_lib_table(capture, "nowhere", NULL, NULL, 0, &rows, NULL) == PS_LIB_USAGE);
     CHECK(ps_lib_notes(capture, &rows, NULL) == PS_LIB_OK);
     rows.release(&rows);
     check_library_errors(capture, path);

@@ -4,6 +4,7 @@ import ctypes
 import gc
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -71,6 +72,13 @@ class Columns(recording.Case):
         self.assertEqual(len(self.capture.table("slice", rank=3)), len(self.capture.table("slice")))
         self.assertEqual(len(self.capture.table("slice", rank=[0, 1])), 0)
         self.assertEqual(self.capture.table("slice", rank=[3], columns=["dur_ns", "name"]).columns, ["dur_ns", "name"])
+        self.assertEqual(len(self.capture.table("slice", rank=[])), 0)
+        self.assertEqual(self.capture.table("kernel", columns=["name"], rank=3).rows(), self.capture.sql("SELECT name FROM kernel").rows())
+        for odd in ({"columns": ["no such"]}, {"columns": []}, {"rank": 3, "columns": ['"; DROP']}):
+            with self.assertRaises(pipescope.QueryError):
+                self.capture.table("slice", **odd)
+        with self.assertRaisesRegex(pipescope.QueryError, "no such table"):
+            self.capture.table("nowhere")
 
     def test_rows_outlive_the_capture(self):
         table = self.capture.table("slice")
@@ -255,6 +263,18 @@ class Errors(recording.Case):
         self.assertEqual([w.category for w in caught], [pipescope.PartialCaptureWarning], [str(w.message) for w in caught])
         self.assertIn("rank 1", str(caught[0].message))
         self.assertEqual(caught[0].filename, __file__)
+        self.assertEqual(len([n for n in capture.notes if n[0] == "error"]), 1)
+
+    def test_studies_tell_of_unread_profiles(self):
+        shutil.copytree(GPIPE, self.path("job"))
+        capture = pipescope.open(self.path("job"))
+        os.unlink(self.path("job", "rank_3.pt.trace.json.gz"))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            capture.report()
+            capture.report()
+        self.assertEqual([(w.category, w.filename) for w in caught], [(pipescope.PartialCaptureWarning, __file__)])
+        self.assertIn("rank 3", str(caught[0].message))
 
     def test_no_library(self):
         out, _ = self.run_python("import pipescope\ntry:\n    pipescope.open('.')\nexcept pipescope.LibraryNotFound as error:\n    print(error)\n",

@@ -163,6 +163,35 @@ static bool add_cell(ps_arrow_column *c, ps_col_type type, const ps_value *cell,
     return ps_buf_ok(&c->text);
 }
 
+ps_code ps_arrow_make_room(ps_arrow *a, size_t n, ps_err *err) {
+    size_t end = a->n_rows + n;
+    for (size_t i = 0; i < a->n_columns; i++) {
+        ps_arrow_column *c = &a->columns[i];
+        if (!ps_grow(&c->numbers, &c->cap_numbers, end + 1, SIZE_MAX / 64, sizeof *c->numbers) ||
+            !ps_grow(&c->valid, &c->cap_valid, end / 8 + 1, SIZE_MAX / 64, sizeof *c->valid)) {
+            return ps_fail_nomem(err);
+        }
+        c->numbers[0].i = 0;
+        memset(c->numbers + a->n_rows + 1, 0, n * sizeof *c->numbers);
+        size_t begun =
+            a->n_rows % 8 == 0 ? 0 : 8 - a->n_rows % 8; /* bits of a byte with rows before */
+        if (begun > 0) {
+            c->valid[a->n_rows / 8] |= (uint8_t)(0xFFu << a->n_rows % 8);
+        }
+        if (n > begun) {
+            memset(c->valid + (a->n_rows + begun) / 8, 0xFF, (n - begun + 7) / 8);
+        }
+        c->is_typed = c->is_typed || n > 0;
+    }
+    return PS_OK;
+}
+
+void ps_arrow_set_null(ps_arrow_column *c, size_t row) {
+    c->valid[row / 8] &= (uint8_t) ~(1u << row % 8);
+    c->numbers[row + 1].i = 0;
+    c->n_null++;
+}
+
 ps_code ps_arrow_add(ps_arrow *a, const ps_table *t, size_t first, size_t end, ps_err *err) {
     ps_code code = a->columns == NULL ? begin_columns(a, t, err) : PS_OK;
     for (size_t row = first; row < end && code == PS_OK; row++) {

@@ -48,6 +48,10 @@ struct ps_arrow {
 
 ps_arrow *ps_arrow_share(ps_arrow *a);
 ps_arrow_type ps_arrow_type_of(const ps_arrow_column *c);
+/* Room for `n` rows behind the last in all columns: numbers that are 0, none NULL. Who fills them says at last that there are so many more. */
+PS_MUST_USE ps_code ps_arrow_make_room(ps_arrow *a, size_t n, ps_err *err);
+/* Of a row made so: its number becomes 0. */
+void ps_arrow_set_null(ps_arrow_column *c, size_t row);
 bool ps_arrow_is_valid(const ps_arrow_column *c, size_t row);
 /* The numbers without the zero before them; of texts the first ends at [0]. */
 static inline const ps_arrow_number *ps_arrow_values(const ps_arrow_column *c) {
