@@ -4,7 +4,7 @@
 set -eu
 # shellcheck disable=SC1091
 . tests/e2e/lib/common.sh
-: "${PIPESCOPE_LIBRARY_FILE:?}"
+: "${PIPESCOPE_ANALYSIS_LIBRARY:?}"
 
 client=$PIPESCOPE_PROGRAMS/library_client
 sample "$T/marks"
@@ -12,7 +12,7 @@ sample "$T/marks"
 # --- what is visible ---
 
 grep -o 'ps_lib_[a-z_]*(' include/pipescope/pipescope.h | tr -d '(' | sort -u >"$T/declared"
-nm -D --defined-only "$PIPESCOPE_LIBRARY_FILE" | awk '$2 ~ /^[TDBRVW]$/ { sub(/@.*/, "", $3); print $3 }' | sort -u >"$T/visible"
+nm -D --defined-only "$PIPESCOPE_ANALYSIS_LIBRARY" | awk '$2 ~ /^[TDBRVW]$/ { sub(/@.*/, "", $3); print $3 }' | sort -u >"$T/visible"
 grep -qx ps_lib_open "$T/visible" || fail "what the library shows: $(cat "$T/visible")"
 if others=$(grep -vxF -f "$T/declared" "$T/visible" | grep -v '^__\(asan\|ubsan\|tsan\|sanitizer\|gcov\|llvm\)'); then
     fail "symbols that are in no header: $others"
@@ -20,7 +20,7 @@ fi
 while read -r name; do
     grep -qx "$name" "$T/visible" || fail "$name is declared and not there"
 done <"$T/declared"
-objdump -p "$PIPESCOPE_LIBRARY_FILE" | grep -q 'SONAME *libpipescope.so.0$' || fail 'its name for programs'
+objdump -p "$PIPESCOPE_ANALYSIS_LIBRARY" | grep -q 'SONAME *libpipescope.so.0$' || fail 'its name for programs'
 # The headers stand alone, also in C++.
 echo '#include <pipescope/pipescope.h>' >"$T/alone.c"
 cc -std=c99 -pedantic -Wall -Wextra -Werror -Iinclude -fsyntax-only "$T/alone.c"

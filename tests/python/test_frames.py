@@ -2,6 +2,7 @@
 """Columns in pyarrow, pandas, polars and DuckDB: the same values, and numbers without a copy. Skipped by name where they cannot be had."""
 import gc
 import os
+import re
 
 import recording
 
@@ -93,6 +94,19 @@ class Frames(recording.Case):
         self.capture.close()
         gc.collect()
         self.assertEqual([table["dur_ns"].to_numpy().sum(), frame["dur_ns"].sum(), lengths.sum()], [total] * 3)
+
+    def test_page(self):
+        """What docs/python.md shows runs as it stands there."""
+        with open(os.path.join(recording.ROOT, "docs", "python.md"), encoding="utf-8") as page:
+            blocks = re.findall(r"```python\n(.*?)```", page.read(), re.S)
+        self.assertEqual(len(blocks), 3)
+        names = {}
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        for block in blocks:
+            exec(block.replace("/runs/job7", os.path.join(recording.ROOT, "tests", "data", "torch_pipeline", "gpipe")), names)
+        self.assertTrue(os.path.exists("step3.html"))
+        names["capture"].close()
 
     def test_studies(self):
         findings = self.capture.report().findings
