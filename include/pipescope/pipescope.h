@@ -18,9 +18,10 @@
  * another; ps_lib_stop() alone does not wait. Streams, arrays and texts that were handed out belong to their holder and may be used and
  * released in any thread, also after the capture was closed.
  *
- * The library prints nothing, ends no process, sets no signal handler, writes no file and reads only below the path that it was given. It works in
- * threads of its own while a call lasts; none is left when the call returns. Numbers are read and written with a decimal point whatever locale the
- * process has. A forked child must not use what its parent opened. */
+ * The library prints nothing, ends no process, sets no signal handler and reads only below the path that it was given. It writes no file, but for a copy
+ * below $TMPDIR of a database whose last write was not finished, which is deleted again. It works in threads of its own while a call lasts; none is left
+ * when the call returns. Numbers are read and written with a decimal point whatever locale the process has. A forked child must not use what its parent
+ * opened. */
 #ifndef PIPESCOPE_PIPESCOPE_H
 #define PIPESCOPE_PIPESCOPE_H
 
@@ -55,8 +56,9 @@ enum {
     PS_LIB_RANGE = 6,       /* too large, or a step that is not there */
     PS_LIB_USAGE = 7,       /* no SQL, an unknown name, an option out of its bounds */
     PS_LIB_NOTHING = 8,     /* the capture has nothing of what was asked for */
-    PS_LIB_ENDED = 10,      /* by ps_lib_stop(), or its time was over */
-    PS_LIB_CHANGED = 11,    /* a file changed while it was read */
+    PS_LIB_ENDED =
+        10, /* by ps_lib_stop(), or its time was over; another program keeps a file locked */
+    PS_LIB_CHANGED = 11, /* a file changed while it was read */
     PS_LIB_INTERNAL = 12
 };
 
@@ -105,7 +107,7 @@ PS_API int ps_lib_sql(ps_lib *capture, const char *sql, struct ArrowArrayStream 
                       ps_lib_error *error);
 
 /* A whole table of docs/sql.md: of all ranks (`ranks` NULL) or of those `n_ranks`, all columns (`columns` NULL) or those, whose names NULL ends. Ranks and
- * columns that are not wanted are not read. `slice` and `step` come ten times as fast as by SQL. */
+ * columns that are not wanted are not read. `slice` and `step` come several times as fast as by SQL. */
 PS_API int ps_lib_table(ps_lib *capture, const char *table, const char *const *columns,
                         const int64_t *ranks, size_t n_ranks, struct ArrowArrayStream *out,
                         ps_lib_error *error);

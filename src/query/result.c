@@ -59,11 +59,12 @@ ps_code ps_sql_result_init(ps_sql_result *r, sqlite3_stmt *statement, ps_err *er
     *r = (ps_sql_result){.statement = statement, .n_columns = n};
     r->columns = ps_calloc(n, sizeof *r->columns);
     r->typed = ps_calloc(n, sizeof *r->typed);
+    r->types = ps_calloc(n, sizeof *r->types);
     r->cells = ps_calloc(PIECE_ROWS * n, sizeof *r->cells);
     ps_row_maker maker = {.make = make_result_row, .context = r, .free_context = keep_result};
     r->table =
         r->columns != NULL ? ps_table_new_made("query", "", r->columns, n, SIZE_MAX, maker) : NULL;
-    bool ok = r->typed != NULL && r->cells != NULL && r->table != NULL;
+    bool ok = r->typed != NULL && r->types != NULL && r->cells != NULL && r->table != NULL;
     for (size_t i = 0; i < n && ok; i++) {
         r->columns[i] = column_of(r, (int)i);
         ok = r->columns[i].name != NULL;
@@ -78,6 +79,7 @@ void ps_sql_result_fini(ps_sql_result *r) {
     ps_table_free(r->table);
     ps_free(r->columns);
     ps_free(r->typed);
+    ps_free(r->types);
     ps_free(r->cells);
     ps_arena_fini(&r->texts);
 }
@@ -164,12 +166,12 @@ static ps_col_type type_of(int type) {
     return type == SQLITE_INTEGER ? PS_COL_INT : type == SQLITE_FLOAT ? PS_COL_REAL : PS_COL_TEXT;
 }
 
-/* Whether the row's types are those of the piece. */
-static bool fits_piece(const ps_sql_result *r) {
+/* Looks at the types of the row's values: whether they are those of the piece. */
+static bool fits_piece(ps_sql_result *r) {
     bool fits = r->n < PIECE_ROWS && r->texts.size_bytes < PIECE_TEXT_BYTES;
-    for (size_t i = 0; i < r->n_columns && fits; i++) {
-        int type = sqlite3_column_type(r->statement, (int)i);
-        fits = type == SQLITE_NULL || !r->typed[i] || r->columns[i].type == type_of(type);
+    for (size_t i = 0; i < r->n_columns; i++) {
+        int type = r->types[i] = sqlite3_column_type(r->statement, (int)i);
+        fits = fits && (type == SQLITE_NULL || !r->typed[i] || r->columns[i].type == type_of(type));
     }
     return fits;
 }
@@ -183,7 +185,7 @@ ps_code ps_sql_result_add(ps_sql_result *r, ps_sql_take *take, void *context, ps
     }
     ps_value *cells = r->cells + r->n * r->n_columns;
     for (size_t i = 0; i < r->n_columns; i++) {
-        int type = sqlite3_column_type(r->statement, (int)i);
+        int type = r->types[i];
         if (type != SQLITE_NULL) {
             r->columns[i].type = type_of(type);
             r->typed[i] = true;

@@ -1,5 +1,5 @@
 /* A whole table as columns of Arrow. Where its rows are those of traces and its cells numbers or texts of these, columns are filled one at a time, straight
- * from the traces: SQLite's steps from row to row and cell to cell, ten times that, are for queries. Else it is a query. */
+ * from the traces: SQLite's steps from row to row and cell to cell, several times that, are for queries. Else it is a query. */
 #ifndef PS_QUERY_TABLE_COLUMNS_H
 #define PS_QUERY_TABLE_COLUMNS_H
 

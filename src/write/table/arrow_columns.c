@@ -145,20 +145,27 @@ static void put_value(ps_arrow_column *c, ps_col_type type, const ps_value *cell
     }
 }
 
+/* For so many rows in all. */
+static bool room_for(ps_arrow_column *c, size_t n_rows) {
+    return ps_grow(&c->numbers, &c->cap_numbers, n_rows + 1, SIZE_MAX / 64, sizeof *c->numbers) &&
+           ps_grow(&c->valid, &c->cap_valid, n_rows / 8 + 1, SIZE_MAX / 64, sizeof *c->valid);
+}
+
+/* Where there is room for the row. */
 static bool add_cell(ps_arrow_column *c, ps_col_type type, const ps_value *cell, size_t row) {
-    if (!ps_grow(&c->numbers, &c->cap_numbers, row + 2, SIZE_MAX / 64, sizeof *c->numbers) ||
-        !ps_grow(&c->valid, &c->cap_valid, row / 8 + 1, SIZE_MAX / 64, sizeof *c->valid)) {
-        return false;
-    }
+    ps_arrow_number *number = &c->numbers[row + 1];
     c->valid[row / 8] = row % 8 == 0 ? 0 : c->valid[row / 8];
-    c->numbers[0].i = 0;
-    c->numbers[row + 1].i = 0;
-    c->n_null += cell->is_null;
-    if (!cell->is_null) {
+    number->i = 0;
+    if (cell->is_null) {
+        c->n_null++;
+    } else if (c->is_typed && c->type == type && type != PS_COL_TEXT) {
+        memcpy(number, &cell->u, sizeof *number);
+        c->valid[row / 8] |= (uint8_t)(1u << row % 8);
+    } else {
         put_value(c, type == PS_COL_STRING_ID ? PS_COL_TEXT : type, cell, row);
     }
     if (c->type == PS_COL_TEXT) {
-        c->numbers[row + 1].i = (int64_t)c->text.len;
+        number->i = (int64_t)c->text.len;
     }
     return ps_buf_ok(&c->text);
 }
@@ -167,8 +174,7 @@ ps_code ps_arrow_make_room(ps_arrow *a, size_t n, ps_err *err) {
     size_t end = a->n_rows + n;
     for (size_t i = 0; i < a->n_columns; i++) {
         ps_arrow_column *c = &a->columns[i];
-        if (!ps_grow(&c->numbers, &c->cap_numbers, end + 1, SIZE_MAX / 64, sizeof *c->numbers) ||
-            !ps_grow(&c->valid, &c->cap_valid, end / 8 + 1, SIZE_MAX / 64, sizeof *c->valid)) {
+        if (!room_for(c, end)) {
             return ps_fail_nomem(err);
         }
         c->numbers[0].i = 0;
@@ -194,13 +200,19 @@ void ps_arrow_set_null(ps_arrow_column *c, size_t row) {
 
 ps_code ps_arrow_add(ps_arrow *a, const ps_table *t, size_t first, size_t end, ps_err *err) {
     ps_code code = a->columns == NULL ? begin_columns(a, t, err) : PS_OK;
-    for (size_t row = first; row < end && code == PS_OK; row++) {
-        for (size_t i = 0; i < a->n_columns && code == PS_OK; i++) {
-            bool ok =
-                add_cell(&a->columns[i], t->columns[i].type, ps_table_cell(t, row, i), a->n_rows);
-            code = ok ? PS_OK : ps_fail_nomem(err);
+    bool ok = code == PS_OK;
+    for (size_t i = 0; i < a->n_columns && ok; i++) {
+        ok = room_for(&a->columns[i], a->n_rows + end - first);
+        if (ok) {
+            a->columns[i].numbers[0].i = 0;
+        }
+    }
+    for (size_t row = first; row < end && ok && a->n_columns > 0; row++) {
+        const ps_value *cells = ps_table_cell(t, row, 0);
+        for (size_t i = 0; i < a->n_columns && ok; i++) {
+            ok = add_cell(&a->columns[i], t->columns[i].type, &cells[i], a->n_rows);
         }
         a->n_rows++;
     }
-    return code;
+    return code == PS_OK && !ok ? ps_fail_nomem(err) : code;
 }
