@@ -1,5 +1,6 @@
 #include "base/threads.h"
 
+#include <locale.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -11,10 +12,12 @@ typedef struct job {
     size_t n;
     ps_item_fn *fn;
     void *context;
+    locale_t locale; /* of the caller: how its numbers are written */
 } job;
 
 static void *thread_work(void *arg) {
     job *j = arg;
+    (void)uselocale(j->locale);
     for (;;) {
         size_t item = atomic_fetch_add(&j->next, 1);
         if (item >= j->n) {
@@ -44,7 +47,7 @@ void ps_parallel(size_t n, size_t n_threads, ps_item_fn *fn, void *context) {
     if (n_threads > n) {
         n_threads = n;
     }
-    job j = {.n = n, .fn = fn, .context = context};
+    job j = {.n = n, .fn = fn, .context = context, .locale = uselocale((locale_t)0)};
     size_t n_started = 0;
     pthread_t *threads = n_threads > 1 ? ps_calloc(n_threads - 1, sizeof *threads) : NULL;
     while (threads != NULL && n_started + 1 < n_threads &&

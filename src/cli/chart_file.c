@@ -2,10 +2,7 @@
 
 #include "base/fs.h"
 #include "cli/job_options.h"
-#include "write/chart/chart_html.h"
-#include "write/chart/chart_json.h"
-#include "write/chart/chart_svg.h"
-#include "write/out/writers.h"
+#include "write/chart/chart_forms.h"
 
 int ps_cli_check_chart_file(const ps_cli *cli, const char *path) {
     static const char *const ENDINGS[] = {".svg", ".html", ".json", NULL};
@@ -13,16 +10,16 @@ int ps_cli_check_chart_file(const ps_cli *cli, const char *path) {
 }
 
 static ps_code file_render(const char *path, const ps_chart_file *f, ps_buf *out, ps_err *err) {
-    if (ps_ends_with(path, ".json")) {
-        ps_chart_json_opts opts = {.step = PS_EVERY_STEP, .pipeline = -1};
-        return ps_write_chart_json(f->chart, &opts, out, err);
-    }
-    if (ps_ends_with(path, ".svg")) {
-        ps_chart_svg_opts opts = {.step = f->step, .pipeline = f->pipeline};
-        return ps_write_chart_svg(f->chart, f->against, &opts, out, err);
-    }
-    ps_chart_html_opts opts = {.step = f->step, .pipeline = f->pipeline};
-    return ps_write_chart_html(f->chart, f->against, f->tables, f->n_tables, &opts, out, err);
+    const ps_chart_page page = {.chart = f->chart,
+                                .against = f->against,
+                                .tables = f->tables,
+                                .n_tables = f->n_tables,
+                                .step = f->step,
+                                .pipeline = f->pipeline};
+    ps_chart_form form = ps_ends_with(path, ".json")  ? PS_CHART_JSON
+                         : ps_ends_with(path, ".svg") ? PS_CHART_SVG
+                                                      : PS_CHART_HTML;
+    return ps_write_chart_form(form, &page, false, out, err);
 }
 
 int ps_cli_write_chart_file(ps_cli *cli, const char *path, const ps_chart_file *file) {

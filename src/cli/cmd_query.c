@@ -139,11 +139,6 @@ static ps_code write_rows(ps_cli *cli, ps_sql *sql, const char *statement, const
     return s.nobody_reads ? PS_OK : code;
 }
 
-static ps_code keep_rows(void *context, const ps_table *table, size_t first, size_t end,
-                         ps_err *err) {
-    return ps_arrow_add(context, table, first, end, err);
-}
-
 static ps_code put_arrow(void *context, const void *bytes, size_t n, ps_err *err) {
     stream *s = context;
     ps_buf_add(&s->text, bytes, n);
@@ -156,10 +151,8 @@ static ps_code put_arrow(void *context, const void *bytes, size_t n, ps_err *err
 static ps_code write_arrow(ps_cli *cli, ps_sql *sql, const char *statement, const char *name,
                            ps_err *err) {
     stream s = {.cli = cli, .path = ps_cli_text(cli, "output")};
-    ps_arrow *rows = ps_arrow_new();
-    ps_code code =
-        rows != NULL ? ps_sql_run(sql, statement, name, keep_rows, rows, err) : ps_fail_nomem(err);
-    code = code == PS_OK ? ps_arrow_write(rows, put_arrow, &s, err) : code;
+    ps_arrow *rows = ps_sql_arrow_of(sql, statement, name, err);
+    ps_code code = rows != NULL ? ps_arrow_write(rows, put_arrow, &s, err) : err->code;
     code = code == PS_OK ? flush_stream(&s, err) : code;
     code = code == PS_OK && s.path != NULL ? ps_sink_commit(&s.sink, err) : code;
     ps_sink_abort(&s.sink);

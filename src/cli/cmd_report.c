@@ -14,6 +14,7 @@
 #include "run/cluster.h"
 #include "run/run.h"
 #include "run/run_pipeline.h"
+#include "run/run_report.h"
 #include "write/out/wrap.h"
 #include "write/out/writers.h"
 #include "write/report/report_view.h"
@@ -85,93 +86,19 @@ static plan plan_for(const ps_cluster *cluster) {
     return p;
 }
 
-/* The chart that the report took: the first one that there is. */
-static void add_report_command_chart(ps_cli *cli, ps_report_view *view, const ps_run *run,
-                                     const ps_cluster *cluster) {
-    for (size_t a = 0; a + 1 < run->n_analyses && view->chart == NULL; a++) {
-        const ps_result *r = &run->results[a];
-        if (r->chart == NULL || r->chart->n_ops == 0) {
-            continue;
-        }
-        ps_run_name_chart(r->chart, cluster);
-        view->chart = r->chart;
-        view->chart_step =
-            ps_cli_given(cli, "step") ? ps_cli_int(cli, "step") : ps_chart_usual_step(r->chart);
-        for (size_t i = 0; i < r->n_tables && view->n_pipelines < PS_N(view->pipelines); i++) {
-            const ps_table *t = r->tables[i];
-            if (t->home == PS_HOME_CLUSTER && strncmp(t->name, "Pipeline", 8) == 0 &&
-                t->n_rows > 0) {
-                view->pipelines[view->n_pipelines++] = t;
-            }
-        }
-    }
-}
-
-/* Of a chart those that it has ops of: what is drawn. */
-static bool has_report_command_step(const ps_table *steps, const ps_chart *chart, int64_t step) {
-    bool found = false;
-    for (size_t i = 0; chart != NULL && i < chart->n_ops && !found; i++) {
-        found = chart->ops[i].step == step;
-    }
-    for (size_t r = 0; chart == NULL && r < steps->n_rows && !found; r++) {
-        found = ps_table_cell(steps, r, 0)->u.i == step;
-    }
-    return found;
-}
-
-enum { MAX_STEPS_SAID = 16 };
-
-static int say_steps(ps_cli *cli, const ps_table *steps, int64_t step) {
-    char there[512] = "the profile has no steps";
-    size_t at = 0;
-    for (size_t r = 0; r < steps->n_rows && r < MAX_STEPS_SAID; r++) {
-        int n = snprintf(there + at, sizeof there - at, "%s%lld",
-                         r > 0 ? ", " : "there are: ", (long long)ps_table_cell(steps, r, 0)->u.i);
-        at += n > 0 ? (size_t)n : 0;
-    }
-    ps_cli_warn(cli, "--step %lld: no such step; %s%s", (long long)step, there,
-                steps->n_rows > MAX_STEPS_SAID ? ", ..." : "");
-    return PS_EXIT_NOTHING;
-}
-
 static int show_report_command(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
-    const ps_result *result = &run->results[run->n_analyses - 1];
-    const ps_err *failed = &run->errors[run->n_analyses - 1];
-    if (failed->code != PS_OK && failed->code != PS_NOTHING) {
-        return ps_cli_fail(cli, failed);
+    ps_report_view view;
+    ps_err err = PS_ERR_INIT;
+    int64_t step = ps_cli_given(cli, "step") ? ps_cli_int(cli, "step") : 0;
+    ps_code code =
+        ps_run_report_view(run, cluster, ps_cli_given(cli, "step") ? &step : NULL, &view, &err);
+    if (code == PS_RANGE) {
+        ps_cli_warn(cli, "--%s", err.msg);
     }
-    ps_report_view view = {.title = ps_cluster_name(cluster),
-                           .n_ranks = run->n_ranks,
-                           .findings = ps_result_table(result, "findings"),
-                           .evidence = ps_result_table(result, "evidence"),
-                           .shared = ps_result_table(result, "shared"),
-                           .sections = ps_result_table(result, "sections"),
-                           .verdict = ps_result_table(result, "verdict"),
-                           .overview = ps_result_table(result, "overview"),
-                           .overview_stages = ps_result_table(result, "overview_stages"),
-                           .kernels = ps_result_table(result, "kernels"),
-                           .pipeline = -1};
-    const ps_table *job = ps_result_table(result, "job");
-    const ps_table *steps = ps_result_table(result, "steps");
-    if (view.findings == NULL || view.evidence == NULL || job == NULL || steps == NULL) {
-        return PS_EXIT_NOTHING; /* the ranks have said why */
-    }
-    view.step_ns = ps_view_int(job, 0, "step");
-    view.period_ns = ps_view_int(job, 0, "period");
-    view.n_cut_steps = (size_t)ps_view_int(job, 0, "cut_steps");
-    view.n_steps = (size_t)ps_view_int(job, 0, "steps");
-    view.job_ranks = ps_view_int(job, 0, "job_ranks");
-    view.job_ranks_are_least = strcmp(ps_view_text(job, 0, "job_ranks_are"), "at least") == 0;
-    view.has_host_times = strcmp(ps_view_text(job, 0, "device_times"), "host") == 0;
-    view.comm_from_marks = ps_view_text(job, 0, "comm_from_marks");
-    view.missing_timeline = ps_view_text(job, 0, "missing_timeline");
-    view.n_without_timeline = (size_t)ps_view_int(job, 0, "ranks_without_timeline");
-    add_report_command_chart(cli, &view, run, cluster);
-    if (ps_cli_given(cli, "step") &&
-        !has_report_command_step(steps, view.chart, ps_cli_int(cli, "step"))) {
-        return say_steps(cli, steps, ps_cli_int(cli, "step"));
-    }
-    return write_report(cli, &view);
+    return code == PS_OK ? write_report(cli, &view)
+           : code == PS_NOTHING || code == PS_RANGE
+               ? PS_EXIT_NOTHING /* else the ranks have said why */
+               : ps_cli_fail(cli, &err);
 }
 
 /* What only the makers of the chart miss is no news: the report says whether there is a pipeline. */
@@ -189,11 +116,6 @@ static void say_report_command_ranks(ps_cli *cli, const ps_run *run, const plan 
     }
 }
 
-static ps_run *begin_report(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
-    plan p = plan_for(cluster);
-    return ps_run_all_ranks(p.analyses, p.n, cluster, opts, err);
-}
-
 static int end_report(ps_cli *cli, ps_run *run, const ps_cluster *cluster, int shown) {
     plan p = plan_for(cluster);
     say_report_command_ranks(cli, run, &p);
@@ -204,7 +126,7 @@ static int end_report(ps_cli *cli, ps_run *run, const ps_cluster *cluster, int s
 
 static int run_report_command(ps_cli *cli) {
     static const char *const ENDINGS[] = {".txt", ".json", ".html", NULL};
-    static const ps_ranks_command REPORT = {begin_report, show_report_command, end_report};
+    static const ps_ranks_command REPORT = {ps_run_report, show_report_command, end_report};
     double thresholds[PS_N_RULES];
     ps_run_opts opts;
     int status = read_thresholds(cli, thresholds);

@@ -36,24 +36,11 @@ static int store_timeline(ps_cli *cli, const ps_table *timeline, const char *pat
     return PS_EXIT_OK;
 }
 
-static ps_whatif_view view_of(const ps_result *r, const char *title) {
-    return (ps_whatif_view){.title = title,
-                            .job = ps_result_table(r, "whatif"),
-                            .steps = ps_result_table(r, "whatif_steps"),
-                            .kinds = ps_result_table(r, "whatif_kinds"),
-                            .stages = ps_result_table(r, "whatif_stages"),
-                            .replicas = ps_result_table(r, "whatif_replicas"),
-                            .workers = ps_result_table(r, "whatif_workers"),
-                            .causes = ps_result_table(r, "whatif_causes"),
-                            .repairs = ps_result_table(r, "whatif_repairs"),
-                            .answer = ps_result_table(r, "whatif_answer")};
-}
-
 static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) {
     int status = ps_cli_whatif_failed(cli, run);
     const ps_table *timeline = ps_result_table(&run->results[0], "whatif_timeline");
     const char *path = ps_cli_text(cli, "output");
-    ps_whatif_view view = view_of(&run->results[0], ps_cluster_name(cluster));
+    ps_whatif_view view = ps_run_whatif_view(run, cluster);
     if (status != PS_EXIT_OK || view.job == NULL) {
         return status != PS_EXIT_OK ? status : PS_EXIT_NOTHING; /* the ranks have said why */
     }

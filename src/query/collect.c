@@ -137,3 +137,20 @@ ps_table *ps_sql_table_of(ps_sql *s, const char *text, const char *name, size_t 
     }
     return c.table;
 }
+
+/* --- columns ----------------------------------------------------------------------------------------------------- */
+
+static ps_code keep_columns(void *context, const ps_table *rows, size_t first, size_t end,
+                            ps_err *err) {
+    return ps_arrow_add(context, rows, first, end, err);
+}
+
+ps_arrow *ps_sql_arrow_of(ps_sql *s, const char *text, const char *name, ps_err *err) {
+    ps_arrow *a = ps_arrow_new();
+    ps_code code = a != NULL ? ps_sql_run(s, text, name, keep_columns, a, err) : ps_fail_nomem(err);
+    if (code != PS_OK) {
+        ps_arrow_free(a);
+        return NULL;
+    }
+    return a;
+}

@@ -14,7 +14,9 @@ static void *wait_for_end(void *context) {
     }
     if (!d->is_done) {
         d->watch->stop = true;
-        sqlite3_interrupt(d->db);
+        if (d->db != NULL) {
+            sqlite3_interrupt(d->db);
+        }
     }
     (void)pthread_mutex_unlock(&d->lock);
     return NULL;

@@ -15,7 +15,7 @@ typedef struct ps_deadline {
     pthread_cond_t done;
     bool is_running, is_done;
     int64_t seconds;
-    sqlite3 *db;
+    sqlite3 *db; /* or NULL: no statement runs */
     ps_watch *watch;
 } ps_deadline;
 

@@ -34,7 +34,8 @@ static ps_column column_of(ps_sql_result *r, int i) {
     const char *name = sqlite3_column_name(r->statement, i);
     const char *declared = sqlite3_column_decltype(r->statement, i);
     ps_sql_unit unit = ps_sql_unit_of(declared);
-    ps_column column = {.type = PS_COL_INT, .unit = unit.unit, .exact = unit.is_moment};
+    ps_column column = {
+        .type = ps_sql_col_type_of(declared), .unit = unit.unit, .exact = unit.is_moment};
     column.name = name != NULL ? ps_arena_strndup(&r->table->arena, name, strlen(name)) : NULL;
     if (declared == NULL && column.name != NULL) {
         column.unit = unit_by_name(column.name);
@@ -58,11 +59,12 @@ ps_code ps_sql_result_init(ps_sql_result *r, sqlite3_stmt *statement, ps_err *er
     *r = (ps_sql_result){.statement = statement, .n_columns = n};
     r->columns = ps_calloc(n, sizeof *r->columns);
     r->typed = ps_calloc(n, sizeof *r->typed);
+    r->types = ps_calloc(n, sizeof *r->types);
     r->cells = ps_calloc(PIECE_ROWS * n, sizeof *r->cells);
     ps_row_maker maker = {.make = make_result_row, .context = r, .free_context = keep_result};
     r->table =
         r->columns != NULL ? ps_table_new_made("query", "", r->columns, n, SIZE_MAX, maker) : NULL;
-    bool ok = r->typed != NULL && r->cells != NULL && r->table != NULL;
+    bool ok = r->typed != NULL && r->types != NULL && r->cells != NULL && r->table != NULL;
     for (size_t i = 0; i < n && ok; i++) {
         r->columns[i] = column_of(r, (int)i);
         ok = r->columns[i].name != NULL;
@@ -77,6 +79,7 @@ void ps_sql_result_fini(ps_sql_result *r) {
     ps_table_free(r->table);
     ps_free(r->columns);
     ps_free(r->typed);
+    ps_free(r->types);
     ps_free(r->cells);
     ps_arena_fini(&r->texts);
 }
@@ -163,12 +166,12 @@ static ps_col_type type_of(int type) {
     return type == SQLITE_INTEGER ? PS_COL_INT : type == SQLITE_FLOAT ? PS_COL_REAL : PS_COL_TEXT;
 }
 
-/* Whether the row's types are those of the piece. */
-static bool fits_piece(const ps_sql_result *r) {
+/* Looks at the types of the row's values: whether they are those of the piece. */
+static bool fits_piece(ps_sql_result *r) {
     bool fits = r->n < PIECE_ROWS && r->texts.size_bytes < PIECE_TEXT_BYTES;
-    for (size_t i = 0; i < r->n_columns && fits; i++) {
-        int type = sqlite3_column_type(r->statement, (int)i);
-        fits = type == SQLITE_NULL || !r->typed[i] || r->columns[i].type == type_of(type);
+    for (size_t i = 0; i < r->n_columns; i++) {
+        int type = r->types[i] = sqlite3_column_type(r->statement, (int)i);
+        fits = fits && (type == SQLITE_NULL || !r->typed[i] || r->columns[i].type == type_of(type));
     }
     return fits;
 }
@@ -182,7 +185,7 @@ ps_code ps_sql_result_add(ps_sql_result *r, ps_sql_take *take, void *context, ps
     }
     ps_value *cells = r->cells + r->n * r->n_columns;
     for (size_t i = 0; i < r->n_columns; i++) {
-        int type = sqlite3_column_type(r->statement, (int)i);
+        int type = r->types[i];
         if (type != SQLITE_NULL) {
             r->columns[i].type = type_of(type);
             r->typed[i] = true;

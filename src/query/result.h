@@ -19,6 +19,7 @@ typedef struct ps_sql_result {
     size_t n_columns;
     ps_column *columns;
     bool *typed;     /* a value of the piece has said the type of the column */
+    int *types;      /* of the row at hand: SQLite's */
     ps_value *cells; /* of the piece */
     size_t first, n; /* its rows */
     ps_arena texts;

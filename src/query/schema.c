@@ -73,6 +73,12 @@ const char *ps_sql_column_type(const ps_column *column) {
                                        : OF_UNIT[column->unit][column->type == PS_COL_REAL];
 }
 
+ps_col_type ps_sql_col_type_of(const char *declared) {
+    bool is_text = declared != NULL && strncasecmp(declared, "TEXT", strlen("TEXT")) == 0;
+    bool is_real = declared != NULL && strncasecmp(declared, "REAL", strlen("REAL")) == 0;
+    return is_text ? PS_COL_TEXT : is_real ? PS_COL_REAL : PS_COL_INT;
+}
+
 ps_sql_unit ps_sql_unit_of(const char *declared) {
     static const ps_sql_unit NONE = {PS_UNIT_NONE, false};
     if (declared == NULL) {

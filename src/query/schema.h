@@ -282,6 +282,7 @@ typedef struct ps_sql_unit {
     bool is_moment;
 } ps_sql_unit;
 ps_sql_unit ps_sql_unit_of(const char *declared);
+ps_col_type ps_sql_col_type_of(const char *declared); /* INT where it does not say */
 /* The declaration of a column of a ps_table. */
 const char *ps_sql_column_type(const ps_column *column);
 

@@ -251,7 +251,9 @@ ps_code ps_sql_run(ps_sql *s, const char *text, const char *name, ps_sql_take *t
     if (!ps_sql_begin_deadline(s, &deadline)) {
         return ps_fail_nomem(err);
     }
-    (void)sqlite3_hard_heap_limit64(s->opts.max_bytes);
+    if (s->opts.max_bytes > 0) {
+        (void)sqlite3_hard_heap_limit64(s->opts.max_bytes);
+    }
     ps_code code = prepare(s, text, name, &statement, err);
     if (code == PS_OK) {
         ps_sql_result result;
@@ -268,7 +270,9 @@ ps_code ps_sql_run(ps_sql *s, const char *text, const char *name, ps_sql_take *t
     }
     ps_deadline_end(&deadline);
     (void)sqlite3_finalize(statement);
-    (void)sqlite3_hard_heap_limit64(s->former_limit);
+    if (s->opts.max_bytes > 0) {
+        (void)sqlite3_hard_heap_limit64(s->former_limit);
+    }
     return code;
 }
 

@@ -20,8 +20,8 @@ typedef struct ps_sql_opts {
     int64_t max_bytes; /* what SQLite may hold: sorting, grouping, texts; 0: none */
 } ps_sql_opts;
 
-/* NULL on failure. One at a time in a process, since the limit of memory is one of the whole SQLite library. The cluster must outlive
- * it. The caller frees it with ps_sql_close(). */
+/* NULL on failure. One with a limit of memory at a time in a process, since that is one of the whole SQLite library; without one any number,
+ * each asked by one thread at a time. The cluster must outlive it. The caller frees it with ps_sql_close(). */
 ps_sql *ps_sql_open(const ps_cluster *cluster, const ps_sql_opts *opts, ps_err *err);
 void ps_sql_close(ps_sql *s); /* NULL is fine */
 

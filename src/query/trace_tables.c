@@ -423,6 +423,10 @@ static const ps_str *slice_texts(const ps_sql_part *part, int column) {
     return column == S_NAME ? s->name : column == S_CATEGORY ? s->category : NULL;
 }
 
+static const char *slice_kind_name(uint8_t kind) {
+    return ps_slice_kind_name((ps_slice_kind)kind);
+}
+
 static const uint8_t *slice_kinds(const ps_sql_part *part, int column) {
     return column == S_KIND ? ps_trace_slices(part->trace)->kind : NULL;
 }
@@ -679,6 +683,7 @@ static const ps_trace_table TABLES[] = {
                       .grouped = BIT(S_KIND) | BIT(S_NAME) | BIT(S_CATEGORY),
                       .texts = slice_texts,
                       .kinds = slice_kinds,
+                      .kind_name = slice_kind_name,
                       .narrow = slice_narrow,
                       .narrowed = BIT(S_ID) | BIT(S_START) | BIT(S_END),
                       .selective = BIT(S_ID)},

@@ -40,6 +40,7 @@ typedef struct ps_trace_table {
     uint64_t grouped;  /* of these the texts or kinds are there, a row each */
     const ps_str *(*texts)(const ps_sql_part *part, int column);
     const uint8_t *(*kinds)(const ps_sql_part *part, int column); /* the same in all parts */
+    const char *(*kind_name)(uint8_t kind);                       /* with `kinds` */
     /* Narrows [*first, *end) to rows that the range leaves; true: to these alone, false: there may be others among them. NULL: there is
      * no order to use. */
     bool (*narrow)(const ps_sql_part *part, const ps_number_range *range, uint32_t *first,

@@ -42,6 +42,23 @@ void ps_sql_put_tables(ps_buf *out) {
     each_table(put_table_line, out);
 }
 
+typedef struct table_row {
+    const char *name, *text;
+} table_row;
+
+static void put_table_row(void *context, const char *name, const char *text, size_t id) {
+    (void)id;
+    ps_table_put(context, &(table_row){name, text});
+}
+
+ps_table *ps_sql_table_of_tables(void) {
+    static const ps_column COLUMNS[] = {{.name = "name", PS_FIELD(table_row, name)},
+                                        {.name = "text", PS_FIELD(table_row, text)}};
+    ps_table *t = ps_table_new("tables", "", PS_COLUMNS(COLUMNS));
+    each_table(put_table_row, t);
+    return t;
+}
+
 typedef struct looked_for {
     const char *name;
     size_t n; /* bytes of it */

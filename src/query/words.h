@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/buf.h"
+#include "model/table.h"
 
 typedef struct ps_words {
     const char **at; /* static texts, by their bytes, each once */
@@ -16,6 +17,8 @@ typedef struct ps_words {
 bool ps_sql_words(ps_words *out);
 void ps_words_fini(ps_words *words);
 
+/* A row a table: its name and what it holds ("text"). The caller ends it with ps_table_end(). */
+ps_table *ps_sql_table_of_tables(void);
 /* A line a table: its name and what it holds. */
 void ps_sql_put_tables(ps_buf *out);
 /* A line a column: its name, and its type and unit. False: no table of that name (any case, blanks behind it do not count). */

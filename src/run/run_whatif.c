@@ -65,3 +65,17 @@ ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err
     ps_run_free(memory);
     return run;
 }
+
+ps_whatif_view ps_run_whatif_view(const ps_run *run, const ps_cluster *cluster) {
+    const ps_result *r = &run->results[0];
+    return (ps_whatif_view){.title = ps_cluster_name(cluster),
+                            .job = ps_result_table(r, "whatif"),
+                            .steps = ps_result_table(r, "whatif_steps"),
+                            .kinds = ps_result_table(r, "whatif_kinds"),
+                            .stages = ps_result_table(r, "whatif_stages"),
+                            .replicas = ps_result_table(r, "whatif_replicas"),
+                            .workers = ps_result_table(r, "whatif_workers"),
+                            .causes = ps_result_table(r, "whatif_causes"),
+                            .repairs = ps_result_table(r, "whatif_repairs"),
+                            .answer = ps_result_table(r, "whatif_answer")};
+}

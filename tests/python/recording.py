@@ -1,7 +1,7 @@
 """What the tests of the Python package share: programs that record in a process of their own, their databases, and a library
 that only notes what is asked of it.
 
-Of the environment: PIPESCOPE_LIBRARY names the library, PIPESCOPE_BIN the program, PIPESCOPE_PYTHON a Python that has PyTorch,
+Of the environment: PIPESCOPE_LIBRARY names the library, PIPESCOPE_ANALYSIS_LIBRARY that of the analysis, PIPESCOPE_BIN the program, PIPESCOPE_PYTHON a Python that has PyTorch, PIPESCOPE_FRAMES_PYTHON one that has pandas and its like,
 PIPESCOPE_SANITIZED is not empty in builds whose library this Python cannot load, PIPESCOPE_PYTHON_EXTENSION names the extension in
 C, "0" to do without, "missing" where it could not be built.
 """
@@ -24,6 +24,7 @@ CACHE = os.path.join(ROOT, "build", "cache", "observer")  # what recordings of P
 LIBRARY = (os.environ.get("PIPESCOPE_LIBRARY") or os.environ.get("PIPESCOPE_RECORD_LIBRARY")
            or os.path.join(ROOT, "build", "release", "libpipescope-record.so"))
 PROGRAM = os.environ.get("PIPESCOPE_BIN") or os.path.join(ROOT, "build", "release", "pipescope")
+os.environ.setdefault("PIPESCOPE_ANALYSIS_LIBRARY", os.path.join(ROOT, "build", "release", "libpipescope.so.0"))
 EXTENSION = os.environ.get("PIPESCOPE_PYTHON_EXTENSION", "0")
 PATIENCE = 120  # seconds for anything that should take a few
 
@@ -38,7 +39,7 @@ def clean_environment(**more):
     env = {k: v for k, v in os.environ.items()
            if not k.startswith("PIPESCOPE_") and k not in ("RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID",
                                                                   "PADDLE_TRAINER_ID")}
-    env.update(PYTHONPATH=PACKAGE, PIPESCOPE_LIBRARY=LIBRARY, PYTHONDONTWRITEBYTECODE="1", PIPESCOPE_PYTHON_EXTENSION=EXTENSION,
+    env.update(PYTHONPATH=PACKAGE, PIPESCOPE_LIBRARY=LIBRARY, PIPESCOPE_ANALYSIS_LIBRARY=os.environ["PIPESCOPE_ANALYSIS_LIBRARY"], PYTHONDONTWRITEBYTECODE="1", PIPESCOPE_PYTHON_EXTENSION=EXTENSION,
                PIPESCOPE_CACHE_DIR=CACHE)
     env.update(more)
     return env
@@ -81,6 +82,49 @@ def package(name, version):
             with open(complete, "w", encoding="utf-8"):
                 pass
     return folder
+
+
+FRAMES = ("pyarrow", "pandas", "polars", "duckdb", "nbclient", "ipykernel")
+
+
+def _has_frames(python):
+    code = "import importlib.util as u, sys; sys.exit(not all(u.find_spec(name) for name in %r))" % (FRAMES,)
+    return subprocess.run([python, "-c", code], capture_output=True, check=False).returncode == 0
+
+
+def frames_python():
+    """A Python that has what takes columns (FRAMES): the one named, this one, or an environment that is made once in build/cache (600 MB).
+    None where that cannot be had."""
+    for python in (os.environ.get("PIPESCOPE_FRAMES_PYTHON"), sys.executable):
+        if python and _has_frames(python):
+            return python
+    folder = os.path.join(ROOT, "build", "cache", "frames-%d.%d" % sys.version_info[:2])
+    python, complete = os.path.join(folder, "bin", "python"), os.path.join(folder, "complete")
+    os.makedirs(os.path.dirname(folder), exist_ok=True)
+    with open(folder + ".lock", "w", encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not os.path.exists(complete):
+            shutil.rmtree(folder, ignore_errors=True)
+            try:
+                subprocess.run([sys.executable, "-m", "venv", folder], capture_output=True, check=True)
+                subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-input", "--retries", "1",
+                                "--timeout", "10", "--only-binary", ":all:", *FRAMES], capture_output=True, timeout=2 * PATIENCE, check=True)
+            except (OSError, subprocess.SubprocessError):
+                return None
+            with open(complete, "w", encoding="utf-8"):
+                pass
+    return python
+
+
+def go_on_in_frames_python():
+    """Runs the calling file in a Python that has FRAMES, or skips it by name."""
+    if os.environ.get("PIPESCOPE_SANITIZED"):
+        skip("this Python cannot load a library with sanitizers")
+    python = frames_python()
+    if python is None:
+        skip("no pyarrow, pandas, polars, duckdb, nbclient: they cannot be had for this Python (name one in PIPESCOPE_FRAMES_PYTHON)")
+    if os.path.realpath(python) != os.path.realpath(sys.executable) or not _has_frames(sys.executable):
+        os.execv(python, [python, "-B", os.path.abspath(sys.argv[0]), *sys.argv[1:]])
 
 
 class Database:

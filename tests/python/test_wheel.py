@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`pip install ./python`: the library is built into the wheel, from the repository and from a source distribution, and what is
-installed records by itself. Skipped where pip is missing or cannot get what builds a wheel."""
+installed records and analyses by itself. The analysis is copied from the build under test; that its own sources and headers
+are all there, a list is compared for. Skipped where pip is missing or cannot get what builds a wheel."""
 import glob
 from importlib import metadata
 import os
@@ -17,12 +18,14 @@ import recording
 UNREACHABLE = ("No matching distribution", "Could not find a version", "Failed to establish", "No module named pip",
                "Temporary failure in name resolution", "CERTIFICATE_VERIFY_FAILED", "Read timed out", "ProxyError")
 
+BUILD = os.path.dirname(recording.PROGRAM)
+
 
 def run(command, cwd, **env):
     """-O0: what the compiler makes of the sources is tested elsewhere."""
-    environment = recording.clean_environment(CFLAGS="-O0", PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_DEFAULT_TIMEOUT="10",
+    environment = recording.clean_environment(CFLAGS="-O0", PIPESCOPE_BUILD=BUILD, PIP_DISABLE_PIP_VERSION_CHECK="1", PIP_DEFAULT_TIMEOUT="10",
                                               PIP_RETRIES="1", **env)
-    del environment["PYTHONPATH"], environment["PIPESCOPE_LIBRARY"]
+    del environment["PYTHONPATH"], environment["PIPESCOPE_LIBRARY"], environment["PIPESCOPE_ANALYSIS_LIBRARY"]
     if shutil.which("ccache") and "CC" not in environment:
         environment.update(CC="ccache cc", CCACHE_BASEDIR=cwd, CCACHE_NOHASHDIR="1")
     return subprocess.run(command, cwd=cwd, env=environment, text=True, capture_output=True, timeout=recording.PATIENCE,
@@ -52,7 +55,7 @@ class Wheel(recording.Case):
         copy = os.path.join(cls.work, "copy")
         shutil.copytree(recording.PACKAGE, os.path.join(copy, "python"),
                         ignore=shutil.ignore_patterns("__pycache__", "build", "dist", "*.egg-info"))
-        for name in ("src", "include", "CMakeLists.txt", "LICENSE"):
+        for name in ("src", "include", "web", "CMakeLists.txt", "LICENSE"):
             os.symlink(os.path.join(recording.ROOT, name), os.path.join(copy, name))
         # What builds it is fetched only where it is not there.
         own = ["--no-build-isolation"] if has_builder() else []
@@ -74,6 +77,7 @@ class Wheel(recording.Case):
         with zipfile.ZipFile(self.wheel) as wheel:
             names = set(wheel.namelist())
         self.assertIn("pipescope/libpipescope-record.so", names)
+        self.assertIn("pipescope/libpipescope.so.0", names)
         self.assertIn("pipescope/py.typed", names)
         extensions = [name for name in names if name.startswith("pipescope/_recorder.")]
         self.assertEqual(len(extensions), has_headers(), extensions)
@@ -107,6 +111,17 @@ print(_library.functions().path, pipescope.__version__, _library.functions().ver
         database, = glob.glob(self.path("*_ascend_pt", "ASCEND_PROFILER_OUTPUT", "*.db"))
         with sqlite3.connect(database) as db:
             self.assertEqual(db.execute("SELECT COUNT(*) FROM MSTX_EVENTS").fetchone(), (1,))
+        done = run([python, "-c", """
+import sys
+import pipescope
+from pipescope import _native
+capture = pipescope.open(sys.argv[1])
+print(capture.sql("SELECT count(*) FROM slice WHERE name = 'from the wheel' AND kind = 'mark'").scalar(), _native.functions().path)
+""", self.folder], self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        n, path = done.stdout.split()
+        self.assertEqual(n, "1")
+        self.assertTrue(os.path.realpath(path).startswith(os.path.realpath(venv)), path)
 
     def test_source_distribution(self):
         """It holds all that its own build needs: nothing of it is looked for outside."""
@@ -129,14 +144,28 @@ shutil.copyfile("python/setup.py", "alone/setup.py")
 alone = runpy.run_path("alone/setup.py")
 assert alone["ROOT"].endswith("csrc") and alone["version"]() == setup["version"]()
 alone["build_library"]("alone.so", "objects")
+for name in alone["needed"]():
+    with open(os.path.join("alone/csrc", name), encoding="utf-8", errors="replace") as file:
+        for included in re.findall(r'^#include "([^"]+)"', file.read() if name.endswith((".c", ".h", ".def")) else "", re.M):
+            places = [os.path.join("alone/csrc", folder, included) for folder in ("src", "include", os.path.dirname(name))]
+            assert any(map(os.path.exists, places)), (name, included)
+alone["write_bundle"]("bundle.c")
+assert os.path.getsize("bundle.c") > os.path.getsize("alone/csrc/web/dist/viewer.js")
+built = set(re.findall(r"CMakeFiles/pipescope_(?:core|common).dir/(src/.*?[.]c)[.]o -c", open(sys.argv[1], encoding="utf-8").read()))
+built |= {name for name in alone["analysis_sources"]() if name.startswith("src/library/")}
+missing = {name for name in built if not name.startswith("src/serve/")} ^ set(alone["analysis_sources"]())
+assert not missing, missing
+os.environ["PIPESCOPE_ANALYSIS"] = "0"
+assert alone["build_analysis"]("none.so", "objects") is False
 for name in (*setup["EXTENSION"], "extension.h"):
     shutil.copyfile("python/" + name, "alone/" + name)
-built = alone["build_extension"](os.path.join("alone", alone["extension_name"]()))
+extended = alone["build_extension"](os.path.join("alone", alone["extension_name"]()))
 alone["sysconfig"].get_paths = lambda: {"include": "/none", "platinclude": "/none"}
 assert alone["build_extension"]("none.so") is False and not os.path.exists("none.so")
-print("built" if built else "left out")
-"""], self.copy)
+print("built" if extended else "left out")
+""", os.path.join(BUILD, "compile_commands.json")], self.copy)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("the package records only: PIPESCOPE_ANALYSIS is 0", done.stdout)
         self.assertIn("left out, ctypes does its work: there is no Python.h", done.stdout)
         self.assertIn("built" if has_headers() else "left out", done.stdout)
         self.assertTrue(os.path.exists(os.path.join(self.copy, "alone.so")))

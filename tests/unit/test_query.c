@@ -12,7 +12,9 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "query/collect.h"
 #include "query/sql.h"
+#include "query/table_columns.h"
 #include "support/profile.h"
 
 static const char RANK[] =
@@ -380,6 +382,75 @@ static void communication_of_ranks(void **state) {
 
 /* --- functions -------------------------------------------------------------------------------------- */
 
+/* --- columns --------------------------------------------------------------------------------------- */
+
+static ps_code collect_file(void *context, const void *bytes, size_t n, ps_err *err) {
+    (void)err;
+    ps_buf_add(context, bytes, n);
+    return PS_OK;
+}
+
+/* The file of a table's columns, and that of the query that asks the same. */
+static void expect_columns(job *j, const ps_sql_table_ask *table, const char *sql) {
+    ps_buf file = {0};
+    ps_buf wanted = {0};
+    ps_arrow *a = ps_sql_table_columns(j->sql, table, &j->err);
+    ps_arrow *b = ps_sql_arrow_of(j->sql, sql, "query", &j->err);
+    assert_non_null(a);
+    assert_non_null(b);
+    assert_int_equal(ps_arrow_write(a, collect_file, &file, &j->err), PS_OK);
+    assert_int_equal(ps_arrow_write(b, collect_file, &wanted, &j->err), PS_OK);
+    assert_int_equal(ps_arrow_n_rows(a), ps_arrow_n_rows(b));
+    if (file.len != wanted.len || memcmp(file.data, wanted.data, file.len) != 0) {
+        fail_msg("%s: other columns", sql);
+    }
+    ps_arrow_free(a);
+    ps_arrow_free(b);
+    ps_buf_fini(&file);
+    ps_buf_fini(&wanted);
+}
+
+/* Two ranks of 8 slices and 2 steps: of the bits that say what is NULL the second rank begins at a whole byte, and in one. */
+static void whole_tables(void **state) {
+    write_job(*state);
+    job j;
+    open_job(&j, *state);
+    static const char *const SOME[] = {"dur_ns", "name", "parent", "profile", NULL};
+    static const char *const OP[] = {"kind", "n", NULL};
+    const int64_t one[] = {1};
+    expect_columns(&j, &(ps_sql_table_ask){.table = "slice"}, "SELECT * FROM slice");
+    expect_columns(&j, &(ps_sql_table_ask){.table = "step"}, "SELECT * FROM step");
+    expect_columns(&j, &(ps_sql_table_ask){.table = "rank"}, "SELECT * FROM rank");
+    expect_columns(&j, &(ps_sql_table_ask){.table = "flow"}, "SELECT * FROM flow");
+    expect_columns(&j, &(ps_sql_table_ask){.table = "kernel"}, "SELECT * FROM kernel");
+    expect_columns(&j, &(ps_sql_table_ask){.table = "slice", .columns = SOME},
+                   "SELECT dur_ns, name, parent, profile FROM slice");
+    expect_columns(
+        &j, &(ps_sql_table_ask){.table = "slice", .columns = SOME, .ranks = one, .n_ranks = 1},
+        "SELECT dur_ns, name, parent, profile FROM slice WHERE rank = 1");
+    expect_columns(&j, &(ps_sql_table_ask){.table = "step", .ranks = one, .n_ranks = 0},
+                   "SELECT * FROM step WHERE 0");
+    assert_null(ps_sql_table_columns(
+        j.sql, &(ps_sql_table_ask){.table = "slice", .columns = OP, .name = "query"}, &j.err));
+    assert_int_equal(j.err.code, PS_USAGE);
+    close_job(&j);
+}
+
+static void memory_may_end_in_columns(void **state) {
+    write_job(*state);
+    bool done = false;
+    for (int64_t n = 0; !done; n++) {
+        job j;
+        open_job(&j, *state);
+        (void)ps_alloc_fail_at(n);
+        ps_arrow *a = ps_sql_table_columns(j.sql, &(ps_sql_table_ask){.table = "slice"}, &j.err);
+        done = ps_alloc_fail_at(-1) <= n;
+        assert_true(a != NULL || j.err.code == PS_NOMEM);
+        ps_arrow_free(a);
+        close_job(&j);
+    }
+}
+
 static void functions(void **state) {
     write_job(*state);
     job j;
@@ -496,6 +567,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         IN_PLACE(tables_of_traces),
         IN_PLACE(constraints_at_the_ends),
+        IN_PLACE(whole_tables),
+        IN_PLACE(memory_may_end_in_columns),
         IN_PLACE(constraints_leave_the_same_rows),
         IN_PLACE(groups_are_whole),
         IN_PLACE(ranks_left_out_are_not_read),

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include "base/buf.h"
 #include "write/out/flat.h"
 #include "write/table/arrow.h"
+#include "write/table/arrow_stream.h"
 
 /* Field 0 of 4 bytes: root at 12, 2 bytes of nothing, the list of fields (6 bytes, of a table of 8; field 0 at 4), the table: 6 back to
  * its list, then the value. */
@@ -148,6 +150,82 @@ static void columns_widen(void **state) {
     ps_table_free(text);
 }
 
+/* --- the C data interface ----------------------------------------------------------------------------- */
+
+/* The rows of write_rows() as a stream; a code of errno. */
+static int stream_rows(struct ArrowSchema *schema, struct ArrowArray *rows) {
+    struct ArrowArrayStream stream = {.release = NULL};
+    ps_err err = PS_ERR_INIT;
+    ps_table *t = ps_table_new("rows", "", PS_COLUMNS(COLUMNS));
+    ps_table_put(t, &(row){.whole = 5, .real = 1.5, .text = "ab"});
+    ps_table_put(t, &(row){.whole = PS_UNKNOWN_INT, .real = NAN});
+    ps_table_put(t, &(row){.whole = -1, .real = 2, .text = "c"});
+    ps_arrow *a = t != NULL && !t->failed ? ps_arrow_new() : NULL;
+    int status = a != NULL ? 0 : ENOMEM;
+    if (status == 0 && ps_arrow_add(a, t, 0, 3, &err) != PS_OK) {
+        ps_arrow_free(a);
+        status = ENOMEM;
+    }
+    status = status == 0 && ps_arrow_stream(a, &stream, &err) != PS_OK ? ENOMEM : status;
+    status = status == 0 ? stream.get_schema(&stream, schema) : status;
+    if (status == 0 && (status = stream.get_next(&stream, rows)) != 0) {
+        assert_string_equal(stream.get_last_error(&stream), "out of memory");
+        schema->release(schema);
+    }
+    if (stream.release != NULL) {
+        stream.release(&stream);
+    }
+    ps_table_free(t);
+    return status;
+}
+
+static void rows_in_memory(void **state) {
+    (void)state;
+    struct ArrowSchema schema;
+    struct ArrowArray rows;
+    assert_int_equal(stream_rows(&schema, &rows), 0);
+    assert_string_equal(schema.format, "+s");
+    assert_int_equal(schema.n_children, 3);
+    static const char *const NAMES[] = {"whole_ns", "real", "text"};
+    static const char *const FORMATS[] = {"l", "g", "U"};
+    for (int i = 0; i < 3; i++) {
+        assert_string_equal(schema.children[i]->name, NAMES[i]);
+        assert_string_equal(schema.children[i]->format, FORMATS[i]);
+        assert_int_equal(schema.children[i]->flags, ARROW_FLAG_NULLABLE);
+        assert_int_equal(rows.children[i]->null_count, 1);
+        assert_int_equal(*(const uint8_t *)rows.children[i]->buffers[0], 5); /* bits 101 */
+    }
+    static const char UNIT[] = "\1\0\0\0\4\0\0\0unit\2\0\0\0ns";
+    assert_memory_equal(schema.children[0]->metadata, UNIT, sizeof UNIT - 1);
+    assert_null(schema.children[1]->metadata);
+    static const int64_t WHOLE[] = {5, 0, -1};
+    static const int64_t ENDS[] = {0, 2, 2, 3};
+    assert_memory_equal(rows.children[0]->buffers[1], WHOLE, sizeof WHOLE);
+    const double *reals = rows.children[1]->buffers[1];
+    assert_true(reals[0] == 1.5 && isnan(reals[1]) && reals[2] == 2);
+    assert_memory_equal(rows.children[2]->buffers[1], ENDS, sizeof ENDS);
+    assert_memory_equal(rows.children[2]->buffers[2], "abc", 3);
+    rows.release(&rows);
+    schema.release(&schema);
+}
+
+static void memory_may_end_in_a_stream(void **state) {
+    (void)state;
+    bool done = false;
+    for (int64_t n = 0; !done; n++) {
+        struct ArrowSchema schema;
+        struct ArrowArray rows;
+        (void)ps_alloc_fail_at(n);
+        int status = stream_rows(&schema, &rows);
+        done = ps_alloc_fail_at(-1) <= n;
+        assert_int_equal(status, done ? 0 : ENOMEM);
+        if (status == 0) {
+            rows.release(&rows);
+            schema.release(&schema);
+        }
+    }
+}
+
 static void memory_may_end_anywhere(void **state) {
     (void)state;
     bool done = false;
@@ -165,9 +243,13 @@ static void memory_may_end_anywhere(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_of_one_number),   cmocka_unit_test(a_text),
-        cmocka_unit_test(rows_in_a_file),          cmocka_unit_test(columns_widen),
+        cmocka_unit_test(a_table_of_one_number),
+        cmocka_unit_test(a_text),
+        cmocka_unit_test(rows_in_a_file),
+        cmocka_unit_test(columns_widen),
         cmocka_unit_test(memory_may_end_anywhere),
+        cmocka_unit_test(rows_in_memory),
+        cmocka_unit_test(memory_may_end_in_a_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "analyze/core/analysis.h"
+#include "base/num.h"
+#include "schedule/schedule.h"
 
 static const ps_analysis_option OPTIONS[PS_ANALYSIS_OPTIONS_END] = {
 #define X(k, field, n, whose, low, high, a, s, g, h)                                               \
@@ -30,6 +32,102 @@ const ps_analysis_option *ps_analysis_option_of(ps_analysis_option_id id) {
 void *ps_analysis_option_field(const ps_analysis_option *o, ps_analysis_opts *opts) {
     return (char *)opts + o->offset;
 }
+
+/* --- texts ------------------------------------------------------------------------------------------------------- */
+
+void ps_analysis_option_param(const ps_analysis_option *o, char out[PS_OPTION_PARAM]) {
+    size_t n = 0;
+    for (; o->name[n] != '\0' && n + 1 < PS_OPTION_PARAM; n++) {
+        out[n] = (char)(o->name[n] == '-' ? '_' : o->name[n]);
+    }
+    out[n] = '\0';
+}
+
+static ps_code set_flag(const char *name, const char *text, bool *out, ps_err *err) {
+    *out = strcmp(text, "1") == 0;
+    return *out || strcmp(text, "0") == 0
+               ? PS_OK
+               : ps_fail(err, PS_USAGE, "parameter '%s' must be 0 or 1", name);
+}
+
+static ps_code set_int(const ps_analysis_option *o, const char *name, const char *text,
+                       int64_t *out, ps_err *err) {
+    bool ok = ps_parse_i64(text, strlen(text), out) && *out >= o->least && *out <= o->most;
+    return ok ? PS_OK
+              : ps_fail(err, PS_USAGE, "parameter '%s' must be a whole number from %lld to %lld",
+                        name, (long long)o->least, (long long)o->most);
+}
+
+static ps_code set_bytes(const ps_analysis_option *o, const char *name, const char *text,
+                         int64_t *out, ps_err *err) {
+    return ps_parse_size(text, out) && *out <= o->most
+               ? PS_OK
+               : ps_fail(err, PS_USAGE, "'%s': bytes are wanted, such as 64GiB or 1.5GB", name);
+}
+
+/* The decimal point is one whatever language the process has set. */
+static ps_code set_real(const ps_analysis_option *o, const char *name, const char *text,
+                        double *out, ps_err *err) {
+    int64_t millionths = 0;
+    bool ok = ps_parse_scaled(text, strlen(text), 1000000, &millionths);
+    *out = (double)millionths / 1e6;
+    return ok && *out > 0 && *out <= (double)o->most
+               ? PS_OK
+               : ps_fail(err, PS_USAGE, "%s: a number above 0 and up to %lld", name,
+                         (long long)o->most);
+}
+
+static ps_code set_schedule(const char *name, const char *text, const char **out, ps_err *err) {
+    *out = text;
+    return ps_schedule_find(text) != NULL
+               ? PS_OK
+               : ps_fail(err, PS_USAGE, "%s: there is no schedule '%.64s'", name, text);
+}
+
+static ps_code set_order(const char *text, ps_rank_order *out, ps_err *err) {
+    out->is_given = ps_layout_find(text, &out->layout);
+    return out->is_given ? PS_OK
+                         : ps_fail(err, PS_USAGE,
+                                   "no order of ranks is called '%.40s'; those known begin with %s",
+                                   text, ps_layout_names[0]);
+}
+
+/* 1: all clocks are brought together; 0: none. */
+static ps_code set_clocks(const char *name, const char *text, ps_clock_use *out, ps_err *err) {
+    bool align = false;
+    ps_code code = set_flag(name, text, &align, err);
+    *out = align ? PS_CLOCKS_ALL : PS_CLOCKS_RAW;
+    return code;
+}
+
+ps_code ps_analysis_option_set(const ps_analysis_option *o, const char *text,
+                               ps_analysis_opts *opts, ps_err *err) {
+    void *field = ps_analysis_option_field(o, opts);
+    char name[PS_OPTION_PARAM];
+    ps_analysis_option_param(o, name);
+    switch (o->kind) {
+    case PS_ANALYSIS_FLAG:
+        return set_flag(name, text, field, err);
+    case PS_ANALYSIS_INT:
+        return set_int(o, name, text, field, err);
+    case PS_ANALYSIS_BYTES:
+        return set_bytes(o, name, text, field, err);
+    case PS_ANALYSIS_REAL:
+        return set_real(o, name, text, field, err);
+    case PS_ANALYSIS_TEXT:
+        *(const char **)field = text;
+        return PS_OK;
+    case PS_ANALYSIS_SCHEDULE:
+        return set_schedule(name, text, field, err);
+    case PS_ANALYSIS_ORDER:
+        return set_order(text, field, err);
+    case PS_ANALYSIS_CLOCKS:
+        return set_clocks(name, text, field, err);
+    }
+    return PS_OK;
+}
+
+/* --- all of them ------------------------------------------------------------------------------------------------- */
 
 void ps_analysis_opts_init(ps_analysis_opts *out) {
     *out = (ps_analysis_opts){.step_id = -1};

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "model/clock.h"
 #include "model/layout.h"
 
@@ -73,6 +74,14 @@ const ps_analysis_option *ps_analysis_option_of(ps_analysis_option_id id);
 struct ps_analysis_opts;
 /* Where the option's value lies. */
 void *ps_analysis_option_field(const ps_analysis_option *o, struct ps_analysis_opts *opts);
+
+/* The name of an option as a parameter: its own with underscores. It has one. */
+enum { PS_OPTION_PARAM = 32 };
+void ps_analysis_option_param(const ps_analysis_option *o, char out[PS_OPTION_PARAM]);
+/* Sets the option's field by a text: true as 1, false as 0. Borrows the text. PS_USAGE says what is wanted. */
+PS_MUST_USE ps_code ps_analysis_option_set(const ps_analysis_option *o, const char *text,
+                                           struct ps_analysis_opts *opts, ps_err *err);
+
 /* Nothing said. */
 void ps_analysis_opts_init(struct ps_analysis_opts *out);
 /* Adds all values that results of these kinds (PS_OF_*) depend on: equal texts, equal values. */

@@ -6,11 +6,9 @@
 #include "schedule/schedule.h"
 #include "serve/cluster/pipelines.h"
 #include "serve/http/route.h"
-#include "write/chart/chart_html.h"
-#include "write/chart/chart_json.h"
+#include "write/chart/chart_forms.h"
 #include "write/chart/chart_page.h"
 #include "write/chart/chart_rows.h"
-#include "write/chart/chart_svg.h"
 
 /* --- what is asked ----------------------------------------------------------------------------------------------- */
 
@@ -85,22 +83,18 @@ static void put_chart_reply_places(const ps_request *q, size_t cluster, const ps
 
 static ps_code put_chart_reply_file(const asked *a, const ps_chart_page *page, ps_reply *r,
                                     ps_err *err) {
-    if (strcmp(a->format, "svg") == 0) {
-        ps_chart_svg_opts opts = {.step = page->step, .pipeline = page->pipeline, .dark = a->dark};
+    bool is_svg = strcmp(a->format, "svg") == 0;
+    bool is_html = strcmp(a->format, "html") == 0;
+    if (is_svg) {
         r->content_type = "image/svg+xml";
-        r->file_name = "pipeline.svg";
-        return ps_write_chart_svg(page->chart, page->against, &opts, &r->body, err);
-    }
-    if (strcmp(a->format, "html") == 0) {
-        ps_chart_html_opts opts = {.step = page->step, .pipeline = page->pipeline};
+    } else if (is_html) {
         r->content_type = "text/html; charset=utf-8";
-        r->file_name = "pipeline.html";
-        return ps_write_chart_html(page->chart, page->against, page->tables, page->n_tables, &opts,
-                                   &r->body, err);
     }
-    ps_chart_json_opts opts = {.step = PS_EVERY_STEP, .pipeline = -1};
-    r->file_name = "pipeline.json";
-    return ps_write_chart_json(page->chart, &opts, &r->body, err);
+    r->file_name = is_svg ? "pipeline.svg" : is_html ? "pipeline.html" : "pipeline.json";
+    return ps_write_chart_form(is_svg    ? PS_CHART_SVG
+                               : is_html ? PS_CHART_HTML
+                                         : PS_CHART_JSON,
+                               page, a->dark, &r->body, err);
 }
 
 static ps_code put_chart_reply_chart(const ps_request *q, const asked *a, const ps_pipelines *p,

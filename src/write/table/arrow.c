@@ -4,30 +4,11 @@
 
 #include "base/alloc.h"
 #include "write/out/flat.h"
-#include "write/out/number_text.h"
+#include "write/table/arrow_columns.h"
 
-enum {
-    BATCH_ROWS = 1 << 20, /* whole bytes of the bits that say what is NULL */
-    MOST_COLUMNS = 4096
-};
+enum { BATCH_ROWS = 1 << 20 }; /* whole bytes of the bits that say what is NULL */
 
 #define MAGIC "ARROW1"
-#define MOST_TEXT_BYTES ((size_t)1 << 40)
-
-typedef union number {
-    int64_t i;
-    double r;
-} number;
-
-typedef struct arrow_column {
-    const char *name, *unit;
-    ps_col_type type;
-    bool is_typed;   /* a value has said the type */
-    number *numbers; /* [n_rows] values; of texts where each ends in `text` */
-    uint8_t *valid;  /* a bit a row */
-    size_t cap_numbers, cap_valid;
-    ps_buf text;
-} arrow_column;
 
 typedef struct block {
     int64_t offset;
@@ -35,165 +16,26 @@ typedef struct block {
     int64_t body_bytes;
 } block;
 
-struct ps_arrow {
-    arrow_column *columns; /* NULL before the first call */
-    size_t n_columns, n_rows;
-    ps_arena arena;
-    /* While it is written. */
+typedef struct arrow_file {
+    const ps_arrow *rows;
     ps_arrow_put *put;
     void *context;
     int64_t at; /* bytes so far */
     block *blocks;
     size_t n_blocks, cap_blocks;
-};
-
-ps_arrow *ps_arrow_new(void) {
-    return ps_calloc(1, sizeof(ps_arrow));
-}
-
-void ps_arrow_free(ps_arrow *a) {
-    for (size_t i = 0; a != NULL && a->columns != NULL && i < a->n_columns; i++) {
-        ps_free(a->columns[i].numbers);
-        ps_free(a->columns[i].valid);
-        ps_buf_fini(&a->columns[i].text);
-    }
-    if (a != NULL) {
-        ps_free(a->columns);
-        ps_free(a->blocks);
-        ps_arena_fini(&a->arena);
-        ps_free(a);
-    }
-}
-
-/* --- rows -------------------------------------------------------------------------------------------------------- */
-
-static ps_code begin_columns(ps_arrow *a, const ps_table *t, ps_err *err) {
-    if (t->n_columns > MOST_COLUMNS) {
-        return ps_fail(err, PS_RANGE, "an Arrow file has at most %d columns here", MOST_COLUMNS);
-    }
-    a->columns = ps_calloc(t->n_columns + 1, sizeof *a->columns);
-    a->n_columns = a->columns != NULL ? t->n_columns : 0;
-    for (size_t i = 0; i < a->n_columns; i++) {
-        const ps_column *from = &t->columns[i];
-        bool is_moment = from->exact && from->unit == PS_UNIT_NS;
-        a->columns[i].name = ps_arena_strndup(&a->arena, from->name, strlen(from->name));
-        a->columns[i].unit = is_moment ? "ns since 1970" : ps_unit_name(from->unit);
-        ps_buf_init(&a->columns[i].text, MOST_TEXT_BYTES);
-        if (a->columns[i].name == NULL) {
-            return ps_fail_nomem(err);
-        }
-    }
-    return a->columns != NULL ? PS_OK : ps_fail_nomem(err);
-}
-
-static bool is_valid(const arrow_column *c, size_t row) {
-    return (c->valid[row / 8] >> row % 8 & 1) != 0;
-}
-
-/* Beyond these not every integer is a double. */
-static bool is_exact(int64_t value) {
-    return value >= -(INT64_C(1) << 53) && value <= INT64_C(1) << 53;
-}
-
-static void become_text(arrow_column *c, size_t n_rows) {
-    for (size_t row = 0; row < n_rows; row++) {
-        ps_value cell = {.is_null = !is_valid(c, row)};
-        memcpy(&cell.u, &c->numbers[row], sizeof c->numbers[row]);
-        if (!cell.is_null) {
-            ps_add_number(&c->text, c->type, &cell);
-        }
-        c->numbers[row].i = (int64_t)c->text.len;
-    }
-    c->type = PS_COL_TEXT;
-}
-
-static void become_real(arrow_column *c, size_t n_rows) {
-    bool exact = true;
-    for (size_t row = 0; row < n_rows && exact; row++) {
-        exact = is_exact(c->numbers[row].i);
-    }
-    if (!exact) {
-        become_text(c, n_rows);
-        return;
-    }
-    for (size_t row = 0; row < n_rows; row++) {
-        c->numbers[row].r = (double)c->numbers[row].i;
-    }
-    c->type = PS_COL_REAL;
-}
-
-/* The narrowest type that holds the value, too. */
-static void widen(arrow_column *c, ps_col_type type, const ps_value *cell, size_t n_rows) {
-    if (!c->is_typed) {
-        c->type = type;
-        c->is_typed = true;
-    }
-    if (c->type == PS_COL_INT && type == PS_COL_REAL) {
-        become_real(c, n_rows);
-    }
-    bool fits = c->type == type || c->type == PS_COL_TEXT ||
-                (c->type == PS_COL_REAL && type == PS_COL_INT && is_exact(cell->u.i));
-    if (!fits) {
-        become_text(c, n_rows);
-    }
-}
-
-static void put_value(arrow_column *c, ps_col_type type, const ps_value *cell, size_t row) {
-    widen(c, type, cell, row);
-    c->valid[row / 8] |= (uint8_t)(1u << row % 8);
-    if (c->type == PS_COL_TEXT && type == PS_COL_TEXT) {
-        ps_buf_add_str(&c->text, cell->u.text);
-    } else if (c->type == PS_COL_TEXT) {
-        ps_add_number(&c->text, type, cell);
-    } else if (c->type == PS_COL_REAL) {
-        c->numbers[row].r = type == PS_COL_INT ? (double)cell->u.i : cell->u.r;
-    } else {
-        c->numbers[row].i = cell->u.i;
-    }
-}
-
-static bool add_cell(arrow_column *c, ps_col_type type, const ps_value *cell, size_t row) {
-    if (!ps_grow(&c->numbers, &c->cap_numbers, row + 1, SIZE_MAX / 64, sizeof *c->numbers) ||
-        !ps_grow(&c->valid, &c->cap_valid, row / 8 + 1, SIZE_MAX / 64, sizeof *c->valid)) {
-        return false;
-    }
-    c->valid[row / 8] = row % 8 == 0 ? 0 : c->valid[row / 8];
-    c->numbers[row].i = 0;
-    if (!cell->is_null) {
-        put_value(c, type == PS_COL_STRING_ID ? PS_COL_TEXT : type, cell, row);
-    }
-    if (c->type == PS_COL_TEXT) {
-        c->numbers[row].i = (int64_t)c->text.len;
-    }
-    return ps_buf_ok(&c->text);
-}
-
-ps_code ps_arrow_add(ps_arrow *a, const ps_table *t, size_t first, size_t end, ps_err *err) {
-    ps_code code = a->columns == NULL ? begin_columns(a, t, err) : PS_OK;
-    for (size_t row = first; row < end && code == PS_OK; row++) {
-        for (size_t i = 0; i < a->n_columns && code == PS_OK; i++) {
-            bool ok =
-                add_cell(&a->columns[i], t->columns[i].type, ps_table_cell(t, row, i), a->n_rows);
-            code = ok ? PS_OK : ps_fail_nomem(err);
-        }
-        a->n_rows++;
-    }
-    return code;
-}
+} arrow_file;
 
 /* --- metadata ---------------------------------------------------------------------------------------------------- */
 
 /* Numbers of Message.fbs and Schema.fbs. */
-enum { VERSION_5 = 4, HEADER_SCHEMA = 1, HEADER_BATCH = 3, TYPE_INT = 2, TYPE_FLOAT = 3 };
-enum { TYPE_LARGE_UTF8 = 20, PRECISION_DOUBLE = 2 };
+enum { VERSION_5 = 4, HEADER_SCHEMA = 1, HEADER_BATCH = 3, PRECISION_DOUBLE = 2 };
 
-static ps_flat_ref put_type(ps_flat *f, ps_col_type type, int64_t *kind) {
-    *kind = type == PS_COL_INT ? TYPE_INT : type == PS_COL_REAL ? TYPE_FLOAT : TYPE_LARGE_UTF8;
+static ps_flat_ref put_type(ps_flat *f, int64_t number) {
     ps_flat_begin(f);
-    if (type == PS_COL_INT) {
+    if (number == PS_ARROW_INT) {
         ps_flat_number(f, 0, 64, 4);
         ps_flat_number(f, 1, 1, 1); /* signed */
-    } else if (type == PS_COL_REAL) {
+    } else if (number == PS_ARROW_FLOAT) {
         ps_flat_number(f, 0, PRECISION_DOUBLE, 2);
     }
     return ps_flat_end(f);
@@ -209,10 +51,10 @@ static ps_flat_ref put_unit(ps_flat *f, const char *unit) {
     return ps_flat_refs(f, &pair, 1);
 }
 
-static ps_flat_ref put_field(ps_flat *f, const arrow_column *c) {
-    int64_t type_number = 0;
+static ps_flat_ref put_field(ps_flat *f, const ps_arrow_column *c) {
+    int64_t type_number = ps_arrow_type_of(c).number;
     ps_flat_ref name = ps_flat_text(f, c->name);
-    ps_flat_ref type = put_type(f, c->type, &type_number);
+    ps_flat_ref type = put_type(f, type_number);
     ps_flat_ref children = ps_flat_refs(f, NULL, 0);
     ps_flat_ref unit = c->unit[0] != '\0' ? put_unit(f, c->unit) : 0;
     ps_flat_begin(f);
@@ -226,7 +68,7 @@ static ps_flat_ref put_field(ps_flat *f, const arrow_column *c) {
 }
 
 static ps_flat_ref put_schema(ps_flat *f, const ps_arrow *a) {
-    ps_flat_ref fields[MOST_COLUMNS];
+    ps_flat_ref fields[PS_ARROW_MOST_COLUMNS];
     for (size_t i = 0; i < a->n_columns; i++) {
         fields[i] = put_field(f, &a->columns[i]);
     }
@@ -247,18 +89,18 @@ static ps_flat_ref put_message(ps_flat *f, int64_t kind, ps_flat_ref header, int
 
 /* --- bytes ------------------------------------------------------------------------------------------------------- */
 
-static ps_code put_bytes(ps_arrow *a, const void *bytes, size_t n, ps_err *err) {
+static ps_code put_bytes(arrow_file *a, const void *bytes, size_t n, ps_err *err) {
     a->at += (int64_t)n;
     return n > 0 ? a->put(a->context, bytes, n, err) : PS_OK;
 }
 
 /* Up to whole 8 bytes, from where the bytes began. */
-static ps_code put_rest(ps_arrow *a, size_t n, ps_err *err) {
+static ps_code put_rest(arrow_file *a, size_t n, ps_err *err) {
     static const uint8_t ZEROS[8];
     return put_bytes(a, ZEROS, (8 - n % 8) % 8, err);
 }
 
-static ps_code put_padded(ps_arrow *a, const void *bytes, size_t n, ps_err *err) {
+static ps_code put_padded(arrow_file *a, const void *bytes, size_t n, ps_err *err) {
     ps_code code = put_bytes(a, bytes, n, err);
     return code == PS_OK ? put_rest(a, n, err) : code;
 }
@@ -268,7 +110,8 @@ static size_t padded(size_t n) {
 }
 
 /* The metadata of a message, with what stands before it; *bytes: of both. */
-static ps_code put_metadata(ps_arrow *a, ps_flat *f, ps_flat_ref root, size_t *bytes, ps_err *err) {
+static ps_code put_metadata(arrow_file *a, ps_flat *f, ps_flat_ref root, size_t *bytes,
+                            ps_err *err) {
     size_t n = 0;
     const uint8_t *metadata = ps_flat_finish(f, root, &n);
     const uint32_t head[2] = {UINT32_MAX, (uint32_t)padded(n)};
@@ -280,10 +123,10 @@ static ps_code put_metadata(ps_arrow *a, ps_flat *f, ps_flat_ref root, size_t *b
     return code == PS_OK ? put_padded(a, metadata, n, err) : code;
 }
 
-static ps_code write_schema_message(ps_arrow *a, ps_err *err) {
+static ps_code write_schema_message(arrow_file *a, ps_err *err) {
     ps_flat f = {0};
     size_t bytes = 0;
-    ps_flat_ref schema = put_schema(&f, a);
+    ps_flat_ref schema = put_schema(&f, a->rows);
     ps_code code = put_metadata(a, &f, put_message(&f, HEADER_SCHEMA, schema, 0), &bytes, err);
     ps_flat_fini(&f);
     return code;
@@ -293,7 +136,7 @@ static ps_code write_schema_message(ps_arrow *a, ps_err *err) {
 
 /* Rows [first, first + n) of a column, in the buffers of the file. */
 typedef struct slice_of_column {
-    const arrow_column *c;
+    const ps_arrow_column *c;
     size_t first, n, n_null;
     int64_t text_begin, text_end;
 } slice_of_column;
@@ -302,14 +145,14 @@ typedef struct place {
     int64_t offset, length;
 } place;
 
-static slice_of_column slice_column(const arrow_column *c, size_t first, size_t n) {
+static slice_of_column slice_column(const ps_arrow_column *c, size_t first, size_t n) {
     slice_of_column s = {.c = c, .first = first, .n = n};
     for (size_t row = first; row < first + n; row++) {
-        s.n_null += !is_valid(c, row);
+        s.n_null += !ps_arrow_is_valid(c, row);
     }
     if (c->type == PS_COL_TEXT && n > 0) {
-        s.text_begin = first > 0 ? c->numbers[first - 1].i : 0;
-        s.text_end = c->numbers[first + n - 1].i;
+        s.text_begin = c->numbers[first].i;
+        s.text_end = c->numbers[first + n].i;
     }
     return s;
 }
@@ -328,11 +171,11 @@ static size_t buffers_of(const slice_of_column *s, int64_t *at, place out[3]) {
 }
 
 /* Where the texts begin and end, from the first of the batch. */
-static ps_code put_text_ends(ps_arrow *a, const slice_of_column *s, ps_err *err) {
-    int64_t piece[512] = {0};
-    size_t n = 1; /* the first begins at 0 */
+static ps_code put_text_ends(arrow_file *a, const slice_of_column *s, ps_err *err) {
+    int64_t piece[512];
+    size_t n = 0;
     ps_code code = PS_OK;
-    for (size_t row = s->first; row < s->first + s->n && code == PS_OK; row++) {
+    for (size_t row = s->first; row <= s->first + s->n && code == PS_OK; row++) {
         if (n == sizeof piece / sizeof *piece) {
             code = put_bytes(a, piece, n * sizeof *piece, err);
             n = 0;
@@ -342,13 +185,13 @@ static ps_code put_text_ends(ps_arrow *a, const slice_of_column *s, ps_err *err)
     return code == PS_OK ? put_bytes(a, piece, n * sizeof *piece, err) : code;
 }
 
-static ps_code put_slice(ps_arrow *a, const slice_of_column *s, ps_err *err) {
+static ps_code put_slice(arrow_file *a, const slice_of_column *s, ps_err *err) {
     ps_code code = PS_OK;
     if (s->n_null > 0) {
         code = put_padded(a, s->c->valid + s->first / 8, (s->n + 7) / 8, err);
     }
     if (code == PS_OK && s->c->type != PS_COL_TEXT) {
-        return put_bytes(a, s->c->numbers + s->first, s->n * sizeof(number), err);
+        return put_bytes(a, ps_arrow_values(s->c) + s->first, s->n * sizeof(ps_arrow_number), err);
     }
     code = code == PS_OK ? put_text_ends(a, s, err) : code;
     size_t n = (size_t)(s->text_end - s->text_begin);
@@ -372,28 +215,28 @@ static ps_flat_ref put_batch_header(ps_flat *f, const slice_of_column *slices, s
     return ps_flat_end(f);
 }
 
-static ps_code write_batch(ps_arrow *a, size_t first, size_t n, ps_err *err) {
+static ps_code write_batch(arrow_file *a, size_t first, size_t n, ps_err *err) {
     ps_flat f = {0};
-    slice_of_column *slices = ps_calloc(a->n_columns + 1, sizeof *slices);
-    place *places = ps_calloc(4 * a->n_columns + 1, sizeof *places);
+    slice_of_column *slices = ps_calloc(a->rows->n_columns + 1, sizeof *slices);
+    place *places = ps_calloc(4 * a->rows->n_columns + 1, sizeof *places);
     bool ok =
         slices != NULL && places != NULL &&
         ps_grow(&a->blocks, &a->cap_blocks, a->n_blocks + 1, SIZE_MAX / 64, sizeof *a->blocks);
     ps_code code = ok ? PS_OK : ps_fail_nomem(err);
-    for (size_t i = 0; i < a->n_columns && ok; i++) {
-        slices[i] = slice_column(&a->columns[i], first, n);
+    for (size_t i = 0; i < a->rows->n_columns && ok; i++) {
+        slices[i] = slice_column(&a->rows->columns[i], first, n);
     }
     if (ok) {
         block b = {.offset = a->at};
         size_t bytes = 0;
-        ps_flat_ref header = put_batch_header(&f, slices, a->n_columns, &b.body_bytes, places,
-                                              places + a->n_columns);
+        ps_flat_ref header = put_batch_header(&f, slices, a->rows->n_columns, &b.body_bytes, places,
+                                              places + a->rows->n_columns);
         ps_flat_ref message = put_message(&f, HEADER_BATCH, header, b.body_bytes);
         code = put_metadata(a, &f, message, &bytes, err);
         b.metadata_bytes = (int32_t)bytes;
         a->blocks[a->n_blocks++] = b;
     }
-    for (size_t i = 0; i < a->n_columns && code == PS_OK; i++) {
+    for (size_t i = 0; i < a->rows->n_columns && code == PS_OK; i++) {
         code = put_slice(a, &slices[i], err);
     }
     ps_flat_fini(&f);
@@ -404,12 +247,12 @@ static ps_code write_batch(ps_arrow *a, size_t first, size_t n, ps_err *err) {
 
 /* --- the file ---------------------------------------------------------------------------------------------------- */
 
-static ps_code write_footer(ps_arrow *a, ps_err *err) {
+static ps_code write_footer(arrow_file *a, ps_err *err) {
     static const uint32_t END[2] = {UINT32_MAX, 0};
     ps_flat f = {0};
     size_t n = 0;
     ps_code code = put_bytes(a, END, sizeof END, err);
-    ps_flat_ref schema = put_schema(&f, a);
+    ps_flat_ref schema = put_schema(&f, a->rows);
     ps_flat_ref dictionaries = ps_flat_structs(&f, NULL, 0, sizeof(block));
     ps_flat_ref batches = ps_flat_structs(&f, a->blocks, a->n_blocks, sizeof(block));
     ps_flat_begin(&f);
@@ -426,16 +269,15 @@ static ps_code write_footer(ps_arrow *a, ps_err *err) {
     return code == PS_OK ? put_bytes(a, MAGIC, strlen(MAGIC), err) : code;
 }
 
-ps_code ps_arrow_write(ps_arrow *a, ps_arrow_put *put, void *context, ps_err *err) {
-    a->put = put;
-    a->context = context;
-    a->at = 0;
-    a->n_blocks = 0;
-    ps_code code = put_padded(a, MAGIC, strlen(MAGIC), err);
-    code = code == PS_OK ? write_schema_message(a, err) : code;
-    for (size_t first = 0; first < a->n_rows && code == PS_OK; first += BATCH_ROWS) {
-        size_t left = a->n_rows - first;
-        code = write_batch(a, first, left < BATCH_ROWS ? left : BATCH_ROWS, err);
+ps_code ps_arrow_write(const ps_arrow *rows, ps_arrow_put *put, void *context, ps_err *err) {
+    arrow_file a = {.rows = rows, .put = put, .context = context};
+    ps_code code = put_padded(&a, MAGIC, strlen(MAGIC), err);
+    code = code == PS_OK ? write_schema_message(&a, err) : code;
+    for (size_t first = 0; first < rows->n_rows && code == PS_OK; first += BATCH_ROWS) {
+        size_t left = rows->n_rows - first;
+        code = write_batch(&a, first, left < BATCH_ROWS ? left : BATCH_ROWS, err);
     }
-    return code == PS_OK ? write_footer(a, err) : code;
+    code = code == PS_OK ? write_footer(&a, err) : code;
+    ps_free(a.blocks);
+    return code;
 }
