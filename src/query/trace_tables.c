@@ -55,8 +55,9 @@ enum {
 #define TRACKS (SLICES | (uint32_t)PS_NEED_COUNTERS)
 
 bool ps_sql_is_number(const ps_sql_column *column) {
-    return column->type == PS_SQL_INTEGER || column->type == PS_SQL_BYTES ||
-           column->type == PS_SQL_DURATION || column->type == PS_SQL_MOMENT;
+    return column->type == PS_SQL_INTEGER || column->type == PS_SQL_SLICE_ID ||
+           column->type == PS_SQL_BYTES || column->type == PS_SQL_DURATION ||
+           column->type == PS_SQL_MOMENT;
 }
 
 /* --- cells ------------------------------------------------------------------------------------------------------- */
