@@ -146,8 +146,8 @@ static void begin_set(ps_sql_table_set set, ps_buf *out) {
             "Parameters are hidden columns, and arguments: `memory_curve('stream')` is `memory_curve WHERE by = 'stream'`. So are\n"
             "`from_ns` and `to_ns`, ns since 1970: the span of time that is looked at; sums take of a slice only what lies inside.\n",
         [PS_SQL_OF_JOB_VIEWS] =
-            "\n## Views of all ranks\n\n"
-            "What the pages of the viewer show of the job, of all its steps and stages. They are made of tables of modes.\n",
+            ("\n## Views of all ranks\n\n"
+             "What the pages of the viewer show of the job, of all its steps and stages. They are made of tables of modes.\n"),
     };
     if (set == PS_SQL_OF_MODES) {
         put_functions(out);

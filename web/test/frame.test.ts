@@ -296,8 +296,14 @@ test("the address: there and back, the token never, unknown pages left out", () 
 });
 
 test("pages: ranks are compared where there are several", () => {
-  assert.deepEqual(tabsShown(1, "timeline"), ["timeline", "pipeline", "operator", "memory"]);
-  assert.equal(tabsShown(2, "timeline").length, 7);
+  assert.deepEqual(tabsShown(1, "timeline"), [
+    "timeline",
+    "pipeline",
+    "operator",
+    "memory",
+    "query",
+  ]);
+  assert.equal(tabsShown(2, "timeline").length, 8);
   assert.ok(tabsShown(1, "summary").includes("summary"));
 });
 
@@ -375,6 +381,8 @@ test("what a capture lacks is said once, ranks in short", () => {
     host: "",
     format: "",
     profiler: "",
+    cluster: 0,
+    profile: n,
     file: "",
     state,
     progress: 0.5,

@@ -8,6 +8,10 @@ export interface Column {
   unit: string;
   index: number;
   isNumber: boolean;
+  /** Numbers of slices of the row's rank. */
+  isSlice: boolean;
+  /** ns that count from 1970. */
+  isMoment: boolean;
   shown: Shown;
 }
 
@@ -44,7 +48,7 @@ export function filterOf(
 }
 
 export function columnsOf(table: Table): Column[] {
-  return table.columns.map(([name, type, own, exact], index) => {
+  return table.columns.map(([name, type, own, exact, of], index) => {
     const unit =
       own !== "" || type === "text" ? own : (/\((ns|us|ms|MB|GB\/s)\)$/.exec(name)?.[1] ?? "");
     const sample =
@@ -57,6 +61,8 @@ export function columnsOf(table: Table): Column[] {
       unit,
       index,
       isNumber: type !== "text",
+      isSlice: of === "slice",
+      isMoment: exact && type === "int" && unit === "ns",
       shown: shownAs(name, type, unit, exact, sample),
     };
   });
