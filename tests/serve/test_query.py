@@ -128,9 +128,9 @@ class Queries(serving.Case):
             s.wait_for(["ready"])
             for status, sql, words, timeout in [
                     (503, ENDLESS + " SELECT count(*) FROM c", "was ended after 1 s", 1),
-                    (507, ENDLESS + " SELECT x FROM c ORDER BY x", "more memory than it may have", 60),
-                    (507, ENDLESS + " SELECT hex(zeroblob(1000000)) FROM c", "more memory than it may have", 60),
-                    (507, ENDLESS + " SELECT group_concat(hex(zeroblob(20000000))) OVER () FROM c", "more memory than it may have", 60),
+                    (507, ENDLESS + " SELECT x, hex(zeroblob(20000)) FROM c ORDER BY x", "more memory than it may have", 600),
+                    (507, ENDLESS + " SELECT hex(zeroblob(1000000)) FROM c", "more memory than it may have", 600),
+                    (507, ENDLESS + " SELECT group_concat(hex(zeroblob(20000000))) OVER () FROM c", "more memory than it may have", 600),
                     (503, "SELECT count(*) FROM slice a, slice b, slice c, slice d, slice e, slice f", "was ended after 1 s", 1),
                     (400, "SELECT zeroblob(1000000000)", "too big", 60),
                     (400, "SELECT load_extension('/tmp/x.so')", "only SELECT is allowed", 60),
