@@ -153,8 +153,7 @@ static ps_code make_rows(void *context, ps_cached *out, ps_err *err) {
     }
     *out = (ps_cached){.value = rows,
                        .bytes = sizeof *rows + ps_table_bytes(rows->table),
-                       .free_value = free_rows,
-                       .is_passing = rows->n_notes > 0};
+                       .free_value = free_rows};
     return PS_OK;
 }
 
