@@ -898,6 +898,23 @@ const TABLES: Record<string, string> = {
   SlowLinkMatrix: "慢于同类的链路", HcclPerRankStats: "通信算子（按类型与 rank）", CommunicationGroupMapping: "通信域及其 rank", findings: "发现",
 };
 
+/** Tables of queries that are none of the above, in Chinese; by name. */
+// prettier-ignore
+const SQL_TABLES: Record<string, string> = {
+  rank: "路径下的各采集文件，每行一个", step: "各 rank 的 step", track: "线程、流、通信域与计数器：切片与数值所在的轨道", slice: "一切有起止的事件：核函数、调用、算子、区间、通信",
+  counter: "计数器随时间的取值", flow: "因果关系：下发、前向到反向", arg: "切片的参数，每行一个", meta: "各采集文件关于自身与作业的说明",
+  kernel: "计算核函数：由谁下发、属于哪类", comm: "全部 rank 的通信：哪些属于同一次集合通信、谁来晚了", wait: "每次集合通信与接收中谁在等谁", op: "流水线图中的算子",
+  bubble: "step 内各阶段的空闲时间", link: "各链路的传输量、时间与带宽", module: "模型的模块：调用、算子与核函数",
+};
+
+/** Functions of queries, in Chinese; by the call. */
+// prettier-ignore
+const SQL_FUNCTIONS: Record<string, string> = {
+  "overlap(a0, a1, b0, b1)": "[a0, a1) 与 [b0, b1) 的公共部分，不相交为 0", "percentile(x, p)": "聚合：x 排序后第 (n - 1) p / 100 位的值，两值之间线性插值",
+  "name_like(text, part)": "文本是否包含该部分，不分大小写", "name_like(text, part, how)": "how 中的字母：c 区分大小写，w 整词，r 为正则表达式",
+  "human_ns(x)": "纳秒数写成文本：18.3 ms",
+};
+
 /** What the program says when something is missing, and where a chart is known from; in Chinese. The longest that fits counts. */
 // prettier-ignore
 const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
@@ -969,6 +986,14 @@ export const told = (list: Parameters<typeof chineseOf>[0], id: string, english:
 /** The title of a view; English is as the program says it. */
 export const viewTitle = (view: { name: string; title: string }): string =>
   (language.get() === "zh" ? (VIEWS[view.name] ?? TABLES[view.name]) : undefined) ?? view.title;
+
+/** What a table of queries holds, and what a function gives. */
+export const tableText = (table: { name: string; text: string }): string =>
+  (language.get() === "zh" ? SQL_TABLES[table.name] : undefined) ??
+  viewTitle({ name: table.name, title: table.text });
+
+export const functionText = (call: string, text: string): string =>
+  (language.get() === "zh" ? SQL_FUNCTIONS[call] : undefined) ?? text;
 
 export function columnWord(name: string): string {
   // "lateTime(us)" and "MeanNs" carry a unit that stands beside the name; "opType" is two words.

@@ -14,7 +14,7 @@ import { Empty } from "../panels/empty";
 import { Segments, Select } from "../panels/form";
 import { DataTable, type TableRow } from "../panels/table";
 import { columnsOf, type Column } from "../panels/table_model";
-import { language, said, t } from "../words";
+import { language, said, t, tableText } from "../words";
 import { useReply } from "./data";
 import { cluster, job, jobParams } from "./job_state";
 import { indexOfByte } from "./query_complete";
@@ -133,7 +133,7 @@ function Bar({ schema, isRunning }: { schema: Schema | null; isRunning: boolean 
             <option value="">{t("query.choose")}</option>
             {schema.tables.slice(0, MOST_EXAMPLES).map((table) => (
               <option key={table.name} value={table.example} title={table.example}>
-                {table.name}: {table.text}
+                {table.name}: {tableText(table)}
               </option>
             ))}
           </select>

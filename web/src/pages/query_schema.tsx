@@ -1,7 +1,7 @@
 /** What a query may name: tables with their columns and an example each, functions. */
 import { useMemo, useState } from "preact/hooks";
 import type { Schema, SchemaTable } from "../api/types";
-import { t, viewTitle } from "../words";
+import { functionText, t, tableText } from "../words";
 import { inLines } from "./query_complete";
 import { ask, draft } from "./query_state";
 
@@ -60,7 +60,7 @@ export function SchemaPanel({ schema }: { schema: Schema }) {
                 <dt>
                   <code>{call}</code>
                 </dt>
-                <dd class="quiet">{text}</dd>
+                <dd class="quiet">{functionText(call, text)}</dd>
               </div>
             ))}
           </dl>
@@ -73,7 +73,7 @@ export function SchemaPanel({ schema }: { schema: Schema }) {
 
 function TableEntry({ table }: { table: SchemaTable }) {
   const [isOpen, setOpen] = useState(false);
-  const text = viewTitle({ name: table.name, title: table.text });
+  const text = tableText(table);
   return (
     <details onToggle={(e) => setOpen(e.currentTarget.open)}>
       <summary title={text}>
