@@ -154,14 +154,15 @@ typedef struct batch {
     size_t n;
 } batch;
 
-/* Lent, else read with what is needed and was read before. */
+/* Lent, else read with what is needed and was read before. Metadata alone is read: a whole timeline adds facts of its own. */
 static ps_code get_trace(const batch *b, ps_sql_part *part, ps_err *err) {
     const ps_sql_lender *lender = b->p->lender;
     uint32_t needs = part->has | b->p->needs.trace;
     if (needs != part->has) {
         empty_part(b->p, part);
     }
-    if (part->trace == NULL && lender != NULL && (needs & ~PS_VIEW_NEEDS) == 0) {
+    bool may_lend = lender != NULL && (needs & ~PS_VIEW_NEEDS) == 0 && needs != PS_NEED_META;
+    if (part->trace == NULL && may_lend) {
         part->trace = lender->lend(lender->context, part->rank, &part->lent);
         needs = part->trace != NULL ? PS_VIEW_NEEDS : needs;
     }

@@ -568,9 +568,11 @@ static bool flow_narrow(const ps_sql_part *part, const ps_number_range *range, u
 
 /* --- arg --------------------------------------------------------------------------------------------------------- */
 
+/* With those that other tables would bring into the trace: the same rows, whatever else was asked. */
 static ps_sql_needs arg_needs(uint64_t used) {
     (void)used;
-    return (ps_sql_needs){.trace = SLICES | (uint32_t)PS_NEED_ARGS};
+    return (ps_sql_needs){.trace = SLICES |
+                                   (uint32_t)(PS_NEED_ARGS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST)};
 }
 
 static int64_t arg_number(const ps_trace_row *at, int column) {
