@@ -41,8 +41,12 @@ static void *wait_for_end(void *context) {
     return NULL;
 }
 
-bool ps_deadline_begin(ps_deadline *d, int64_t seconds, sqlite3 *db, ps_watch *watch,
-                       const ps_watch *asker) {
+bool ps_deadline_begin(ps_deadline *d, int64_t seconds, sqlite3 *db, ps_watch *watch) {
+    return ps_deadline_begin_for(d, seconds, db, watch, NULL);
+}
+
+bool ps_deadline_begin_for(ps_deadline *d, int64_t seconds, sqlite3 *db, ps_watch *watch,
+                           const ps_watch *asker) {
     *d = (ps_deadline){.seconds = seconds, .db = db, .watch = watch, .asker = asker};
     if (seconds <= 0 && asker == NULL) {
         return true;

@@ -20,9 +20,11 @@ typedef struct ps_deadline {
     const ps_watch *asker; /* or NULL */
 } ps_deadline;
 
-/* Starts to count; 0 seconds: for ever. When `asker` (or NULL) is stopped, the query is, too. False: there is no thread to be had. */
-bool ps_deadline_begin(ps_deadline *d, int64_t seconds, sqlite3 *db, ps_watch *watch,
-                       const ps_watch *asker);
+/* Starts to count; 0 seconds: for ever. False: there is no thread to be had. */
+bool ps_deadline_begin(ps_deadline *d, int64_t seconds, sqlite3 *db, ps_watch *watch);
+/* The same; when `asker` (or NULL) is stopped, the query is, too. */
+bool ps_deadline_begin_for(ps_deadline *d, int64_t seconds, sqlite3 *db, ps_watch *watch,
+                           const ps_watch *asker);
 void ps_deadline_end(ps_deadline *d);
 
 #endif

@@ -262,7 +262,7 @@ void ps_sql_stop(ps_sql *s) {
 bool ps_sql_begin_deadline(ps_sql *s, ps_deadline *deadline) {
     s->was_stopped = false;
     s->c.watch.stop = false;
-    return ps_deadline_begin(deadline, s->opts.timeout_s, s->db, &s->c.watch, s->opts.asker);
+    return ps_deadline_begin_for(deadline, s->opts.timeout_s, s->db, &s->c.watch, s->opts.asker);
 }
 
 ps_code ps_sql_run(ps_sql *s, const char *text, const char *name, ps_sql_take *take, void *context,
