@@ -10,5 +10,8 @@ browser
 printf '{"traceEvents":[{"ph":"X","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":5,"cat":"cpu_op"}]}\n' >"$T/alone.json"
 serve "$T/job"
 job=$url
+"$PIPESCOPE_BIN" simulate dualpipev --pp 4 --microbatches 10 --steps 2 --jitter 5 --profile "$T/overlapping" >/dev/null
+serve "$T/overlapping"
+overlapping=$url
 serve "$T/alone.json"
-node web/test/pipeline_page.mjs "$chromium" "$job" "$url"
+node web/test/pipeline_page.mjs "$chromium" "$job" "$url" "$overlapping"

@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 """Ranks while they are served: read in the background, some cannot be, files vanish and change."""
+import contextlib
 import os
+import sqlite3
+import subprocess
 import time
 
 import serving
@@ -89,6 +92,25 @@ class Ranks(serving.Case):
                 s.get("/api/lanes?rank=" + r["key"])
             self.assertEqual(s.get("/", token=None).status, 200)
             self.assertEqual(s.stop(), 0)
+
+    def test_a_table_says_what_was_left_out_of_it(self):
+        job = self.path("job")
+        subprocess.run([serving.PROGRAM, "simulate", "1f1b", "--pp", "2", "--microbatches", "2", "--profile", job, "--quiet"],
+                       check=True, stdout=subprocess.DEVNULL)
+        folder = next(path for path, _, files in os.walk(job) if "ascend_pytorch_profiler_0.db" in files)
+        with contextlib.closing(sqlite3.connect(os.path.join(folder, "analysis.db"))) as db, db:
+            db.execute("CREATE TABLE CommAnalyzerMatrix (hccl_op_name TEXT, group_name TEXT, src_rank TEXT, dst_rank TEXT, "
+                       "transport_type TEXT, transit_size NUMERIC, transit_time NUMERIC, bandwidth NUMERIC, step TEXT, type TEXT, "
+                       "op_name TEXT)")
+            row = ("allreduce-total", "17", "HCCS", 4.0, 2.0, 2.0, "step1", "collective", "")
+            for to in "012":  # of a group that nothing else tells of: only its own place is known
+                db.execute("INSERT INTO CommAnalyzerMatrix VALUES (?, ?, '0', ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:2], to, *row[2:]))
+        with serving.Server(job) as s:
+            s.wait_for(["ready"])
+            reply = s.get("/api/view?name=communication_matrix").json()
+            self.assertEqual([r[3:5] for r in reply["rows"] if r[1] == "allreduce-total"], [[0, 0]], reply)
+            self.assertEqual(reply["notes"],
+                             ["note: 2 links lead to a place of a group whose global rank is not known: left out"])
 
     def test_asking_for_a_rank_has_it_read(self):
         with serving.Server(self.many(AUTO + 2)) as s:

@@ -288,6 +288,24 @@ static lane_sum sum_of(const ps_trace *t, const char *name) {
     return sum;
 }
 
+/* Marks and communication without kernels: what hid it, and when nothing ran, is not known. */
+static void without_kernels(void **state) {
+    (void)state;
+    ps_builder *b = ps_builder_new();
+    uint32_t stream = small_stream(b, 7);
+    small_slice(b, PS_SLICE_MARK_DEVICE, stream, "F0", 0, 100);
+    small_slice(b, PS_SLICE_COMM_OP, stream, "hcom_send", 100, 110);
+    small_slice(b, PS_SLICE_COMM_OP, stream, "hcom_send", 200, 230);
+    ps_trace *trace = small_seal(b);
+    ps_trace *derived = ps_derive_overlap(trace, false, NULL);
+    assert_non_null(derived);
+    assert_int_equal(sum_of(derived, "Communication").ns, 40);
+    assert_int_equal(sum_of(derived, "Communication(Not Overlapped)").n, 0);
+    assert_int_equal(sum_of(derived, "Free").n, 0);
+    ps_trace_free(derived);
+    ps_trace_free(trace);
+}
+
 /* The first capture carries the lanes that its viewer computed; the second one does not, but StepTraceTime. */
 static void level_1(void **state) {
     (void)state;
@@ -333,7 +351,7 @@ int main(void) {
         cmocka_unit_test(own_lanes), cmocka_unit_test(nothing_to_derive),
         cmocka_unit_test(tints),     cmocka_unit_test(built_once),
         cmocka_unit_test(sizes),     cmocka_unit_test(without_memory),
-        cmocka_unit_test(level_1),
+        cmocka_unit_test(level_1),   cmocka_unit_test(without_kernels),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

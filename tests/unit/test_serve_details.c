@@ -163,6 +163,34 @@ static void near(void **state) {
     asks_end(&a);
 }
 
+/* An op of the pipeline chart is found by its span; a label comes before what merely takes the same time. */
+static void slice_at(void **state) {
+    (void)state;
+    asks a;
+    ps_builder *b = ps_builder_new();
+    uint32_t host = small_thread(b, 1);
+    uint32_t stream = small_stream(b, 7);
+    small_slice(b, PS_SLICE_PYTHON, host, "train.py(7): main", 0, 100);
+    small_slice(b, PS_SLICE_HOST_OP, host, "aten::linear", 10, 60);
+    small_slice(b, PS_SLICE_ANNOTATION, host, "F0", 10, 60);
+    small_slice(b, PS_SLICE_HOST_OP, host, "aten::mm", 10, 20);
+    small_slice(b, PS_SLICE_KERNEL, stream, "matmul", 200, 300);
+    small_slice(b, PS_SLICE_KERNEL, stream, "part", 200, 200);
+    asks_of_trace(&a, small_seal(b));
+    expect_in(ask(&a, "/api/slice_at?rank=r0&start=10&end=60"), "\"name\":\"F0\"");
+    expect_in(ask(&a, "/api/slice_at?rank=r0&start=10&end=20"), "\"name\":\"aten::mm\"");
+    expect_in(ask(&a, "/api/slice_at?rank=r0&start=200&end=300"), "\"name\":\"matmul\"");
+    expect_in(ask(&a, "/api/slice_at?rank=r0&start=200&end=200"), "\"name\":\"part\"");
+    static const char *const NOWHERE[] = {"start=10&end=59", "start=11&end=60", "start=300&end=200",
+                                          "start=-5&end=0", "start=400&end=500"};
+    for (size_t i = 0; i < sizeof NOWHERE / sizeof *NOWHERE; i++) {
+        assert_string_equal(ask(&a, "/api/slice_at?rank=r0&%s", NOWHERE[i]), "{\"ref\":null}");
+    }
+    (void)ask_fails(&a, 400, "/api/slice_at?rank=r0&start=10");
+    (void)ask_fails(&a, 400, "/api/slice_at?rank=r0&start=10&end=9223372036854775807");
+    asks_end(&a);
+}
+
 static void flows(void **state) {
     (void)state;
     asks a;
@@ -195,6 +223,7 @@ static void no_memory(void **state) {
     (void)state;
     static const char *const ADDRESSES[] = {"/api/slice?rank=r0&slice=7",
                                             "/api/near?rank=r0&slice=2&to=next-same",
+                                            "/api/slice_at?rank=r0&start=10&end=60",
                                             "/api/flows/of?rank=r0&slice=7",
                                             "/api/flows/kinds?rank=r0",
                                             "/api/flows/window?rank=r0&kind=ac2g&lanes=0-3",
@@ -227,9 +256,9 @@ static void no_memory(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(details),   cmocka_unit_test(stack_of_a_backward_operator),
-        cmocka_unit_test(near),      cmocka_unit_test(flows),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(details), cmocka_unit_test(stack_of_a_backward_operator),
+        cmocka_unit_test(near),    cmocka_unit_test(slice_at),
+        cmocka_unit_test(flows),   cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,7 +8,7 @@ import { fits, parseSpan } from "../src/app/palette_model";
 import { tabsShown } from "../src/app/tabs";
 import { formatHash, parseHash } from "../src/model/url_state";
 import { confusions, distance } from "../src/base/colour_vision";
-import { exactText, parseRange, shownAs, valueText } from "../src/base/format";
+import { bytesText, exactText, parseRange, shownAs, valueText } from "../src/base/format";
 import { SvgPen, ticksOf } from "../src/base/pen";
 import { loadingOf, missingOf, odditiesOf, ranksText } from "../src/model/notes";
 import {
@@ -66,8 +66,16 @@ test("microseconds, bytes, shares, numbers that name something", () => {
     "1\u2009500\u2009500 ns",
   );
   const bytes = shownAs("size", "int", "bytes", false, [2_000_000]);
-  assert.equal(valueText(2_500_000, bytes), "2.50");
-  assert.equal(bytes.unit, "MB");
+  assert.equal(valueText(2_621_440, bytes), "2.50");
+  assert.equal(bytes.unit, "MiB", "binary units have their own names");
+  const carried = shownAs("transit size", "real", "MB", false, [12]);
+  assert.equal(
+    `${valueText(12.5, carried)} ${carried.unit}`,
+    "12.5 MB",
+    "of links, as the profiler says",
+  );
+  assert.equal(bytesText(1_601_175_552), "1.49 GiB");
+  assert.equal(bytesText(100), "100 B");
   assert.equal(valueText(12.345, shownAs("ratio", "real", "%", false, [])), "12.3");
   assert.equal(valueText(1234567, shownAs("task id", "int", "", false, [])), "1234567");
   assert.equal(valueText(1234567, shownAs("count", "int", "", false, [])), "1\u2009234\u2009567");
@@ -86,6 +94,10 @@ test("filters of numbers, in the unit shown or their own", () => {
   assert.equal(parseRange("many", shown), null);
   assert.equal(parseRange("5 GB", shown), null);
   assert.deepEqual(parseRange("> 1 MB", shownAs("size", "int", "bytes", false, [5e9]))?.[0], 1e6);
+  assert.deepEqual(
+    parseRange("> 1MiB", shownAs("size", "int", "bytes", false, [5e9]))?.[0],
+    2 ** 20,
+  );
 });
 
 const table: Table = {
@@ -184,6 +196,8 @@ test("a tree keeps its shape: siblings in order, parents of what is found, close
     [0, 4, 1, 3, 2],
   );
   assert.deepEqual(treeOrder(tree, cols, query(null, { name: "x2" }), new Set()), [0, 1, 3]);
+  assert.deepEqual(treeOrder(tree, cols, query(null, { name: "=X2" }), new Set()), []);
+  assert.deepEqual(treeOrder(tree, cols, query(null, { name: "=x2" }), new Set()), [0, 1, 3]);
   assert.deepEqual(treeOrder(tree, cols, query(null), new Set([1])), [0, 1, 4]);
 });
 

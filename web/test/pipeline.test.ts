@@ -9,6 +9,7 @@ import { axisFor, duration, exact, significant, tickText } from "../src/base/tim
 import { Column, unpack, unzigzag, type Packed } from "../src/pipeline/unpack";
 import { Viewport, WITHIN } from "../src/base/viewport";
 import { chartOf, SHAPES } from "./helpers";
+import { opOf } from "../src/pages/pipeline_jump";
 import { chosenRows, replayOf } from "../src/pages/pipeline_tables";
 
 const choice = { pipeline: 0, step: 0, byPhase: false };
@@ -187,6 +188,33 @@ test("finding what is under the pointer", () => {
   assert.equal(hit(lane, 110, 1), -1);
   assert.equal(hit(lane, 119, 2), 2, "a short one within reach");
   assert.equal(firstAfter(lane, 50), 0);
+});
+
+test("slices and ops: times of the host are looked for on the host, those of the device on the device", () => {
+  const chart = chartOf([
+    { start: 100, end: 200 },
+    { start: 200, end: 300 },
+    { start: 210, end: 220 }, // inside of the one before
+    { start: 400, end: 500 },
+  ]);
+  const place = (from: number, to: number, isHost: boolean | null) => ({
+    rankRow: 0,
+    from,
+    to,
+    isHost,
+  });
+  assert.equal(opOf(chart, place(110, 120, true)), 0, "one clock: by the only times there are");
+  chart.hostStart = Float64Array.of(10, 40, 45, 110);
+  chart.hostEnd = Float64Array.of(30, 60, 50, 150);
+  assert.equal(opOf(chart, place(110, 150, true)), 3, "itself");
+  assert.equal(opOf(chart, place(110, 150, false)), 0, "the same span on the device");
+  assert.equal(opOf(chart, place(41, 42, true)), 1, "a call in it");
+  assert.equal(opOf(chart, place(46, 47, true)), 2, "the innermost");
+  assert.equal(opOf(chart, place(200, 300, false)), 1);
+  assert.equal(opOf(chart, place(212, 215, false)), 2);
+  assert.equal(opOf(chart, place(190, 290, false)), 1, "most of it");
+  assert.equal(opOf(chart, place(350, 360, false)), -1);
+  assert.equal(opOf(chart, place(70, 80, true)), -1, "between launches");
 });
 
 test("the viewport keeps the time under the pointer and never leaves the chart", () => {

@@ -1,12 +1,13 @@
-// node pipeline_page.mjs CHROMIUM URL ALONE: the pipeline page in a real browser. URL and ALONE are what `pipescope serve` prints for
-// `simulate 1f1b --pp 4 --microbatches 8 --dp 2 --steps 3 --profile` and for a capture without a pipeline.
+// node pipeline_page.mjs CHROMIUM URL ALONE OVERLAPPING: the pipeline page in a real browser. URL, ALONE and OVERLAPPING are what
+// `pipescope serve` prints for `simulate 1f1b --pp 4 --microbatches 8 --dp 2 --steps 3 --profile`, for a capture without a pipeline, and for
+// `simulate dualpipev --pp 4 --microbatches 10 --steps 2 --jitter 5 --profile`.
 // PIPESCOPE_SHOTS=DIR keeps pictures.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { launch } from "./page.mjs";
+import { apiOf, launch } from "./page.mjs";
 
-const [executablePath, url, alone] = process.argv.slice(2);
+const [executablePath, url, alone, overlapping] = process.argv.slice(2);
 const browser = await launch(executablePath);
 const faults = [];
 // The machine may be busy with others.
@@ -267,6 +268,72 @@ const point = async (page, row, ms, of = 330) => {
   const [from, to] = /pp\.window=(\d+)(?:,|%2C)(\d+)/.exec(page.url()).slice(1).map(Number);
   assert.ok(from < 60e6 && to > 60e6 && to - from < 330e6, `back at 60 ms: ${from} to ${to}`);
   await shot(page, "pipeline-back.png");
+  await page.close();
+}
+
+// --- exact both ways ---------------------------------------------------------------------------------------------------
+
+{
+  const api = apiOf(overlapping);
+  const { ranks } = await api("ranks");
+  const { ops, origin_ns: origin } = await api("chart", { format: "json" });
+  // Hosts run ahead of their devices here, so that looking one up in the other's time finds another op.
+  const picked = ["10w", "11w"].map((name) =>
+    ops.find((o) => o.name === name && o.step === 2 && o.host_start_ns !== undefined),
+  );
+  for (const op of picked) {
+    const rank = ranks.find((r) => r.rank === op.rank);
+    const shift = Number(BigInt(origin) - BigInt(rank.origin_ns));
+    const at = async (from, to) =>
+      (await api("slice_at", { rank: rank.key, start: from + shift, end: to + shift })).ref;
+    const host = await at(op.host_start_ns, op.host_end_ns);
+    const device = await at(op.start_ns, op.end_ns);
+    assert.ok(host !== null && device !== null && host.slice !== device.slice, op.name);
+    for (const ref of [host, device]) {
+      const page = await browser.newPage({ viewport: { width: 1280, height: 720 }, locale: "en" });
+      page.on("pageerror", (error) => faults.push(error.message));
+      page.setDefaultTimeout(PATIENCE);
+      await page.goto(`${overlapping}&tab=timeline&tl.sel=${rank.key}:${ref.slice}`);
+      await page.locator(".detail", { hasText: ref.name }).first().waitFor();
+      await page.keyboard.press("Shift+P");
+      await page.waitForFunction(() => location.hash.includes("pp.window="));
+      await settle(page);
+      const [from, to] = /pp\.window=(\d+)(?:,|%2C)(\d+)/.exec(page.url()).slice(1).map(Number);
+      const inStep = ops.filter(
+        (o) => o.step === op.step && o.kind !== "RECV" && o.kind !== "SEND",
+      );
+      const begin = Math.min(...inStep.map((o) => o.start_ns));
+      const middle = (op.start_ns + op.end_ns) / 2 - begin;
+      assert.ok(
+        Math.abs((from + to) / 2 - middle) < 1000,
+        `${op.name} from its ${ref.kind}: ${from} to ${to}, not about ${middle}`,
+      );
+      // And back: a click on the block selects the device's slice.
+      const box = await page.locator(".chart .plot").boundingBox();
+      const row = await page.locator(".chart .names div:not(.heading)").nth(op.stage).boundingBox();
+      await page.mouse.click(box.x + box.width / 2, row.y + row.height / 2);
+      await page.waitForFunction(() => location.hash.includes("tab=timeline"));
+      await page.waitForFunction(
+        (wanted) => decodeURIComponent(location.hash).includes(wanted),
+        `tl.sel=${rank.key}:${device.slice}`,
+      );
+      await page.close();
+    }
+  }
+}
+
+// --- from a finding to its place ---------------------------------------------------------------------------------------
+
+{
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 }, locale: "en" });
+  page.on("pageerror", (error) => faults.push(error.message));
+  page.setDefaultTimeout(PATIENCE);
+  await page.goto(`${url}&tab=summary`);
+  const place = page.locator(".finding .places button").first();
+  assert.match(await place.innerText(), /^rank \d+ · step \d+ · .* · .* (ms|us)$/);
+  await place.click();
+  await page.waitForFunction(() => location.hash.includes("tab=pipeline"));
+  await page.waitForSelector(".chart .names div");
   await page.close();
 }
 

@@ -25,6 +25,7 @@ typedef struct derivation {
     ps_idmap rows;      /* number -> row */
     ps_builder *b;
     bool always;
+    bool knows_computing; /* of ps_work */
 } derivation;
 
 static bool is_overlap(const char *name) {
@@ -66,6 +67,7 @@ static bool gather_derived(derivation *d) {
     ps_work work = ps_work_of_trace(d->t);
     const ps_slices *s = work.s;
     bool ok = true;
+    d->knows_computing = work.knows_computing;
     for (uint32_t i = 0; ok && i < s->n; i++) {
         uint32_t row = d->of_track[s->track[i]];
         if (row == PS_NONE || d->devices[row].has_lanes || s->dur_ns[i] <= 0) {
@@ -112,6 +114,8 @@ static bool put_device(derivation *d, const device *dev) {
     if (ok) {
         put_derived_lane(d, dev, LANE_COMPUTING, &dev->computing);
         put_derived_lane(d, dev, LANE_COMMUNICATION, &dev->communication);
+    }
+    if (ok && d->knows_computing) { /* else nobody knows what hid it, and when nothing ran */
         put_derived_lane(d, dev, LANE_EXPOSED, &exposed);
         put_derived_lane(d, dev, LANE_FREE, &busy);
     }

@@ -153,7 +153,8 @@ static ps_code make_rows(void *context, ps_cached *out, ps_err *err) {
     }
     *out = (ps_cached){.value = rows,
                        .bytes = sizeof *rows + ps_table_bytes(rows->table),
-                       .free_value = free_rows};
+                       .free_value = free_rows,
+                       .is_passing = rows->n_notes > 0};
     return PS_OK;
 }
 

@@ -1,6 +1,6 @@
 /* Queries in SQL over the ranks of a cluster that is served (query/sql.h): ranks in memory are not read again, others from their files, those
  * that a query excludes not at all. One query runs at a time; its rows are kept in the cache under its text and options, so that a page
- * may sort and leaf through them. */
+ * may sort and leaf through them; not where a rank could not be read, which may be there the next time. */
 #ifndef PS_SERVE_QUERIES_H
 #define PS_SERVE_QUERIES_H
 

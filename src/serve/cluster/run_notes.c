@@ -20,6 +20,24 @@ static bool add_run_note(ps_run_notes *notes, size_t n_more, const char *who, co
     return notes->texts[notes->n++] != NULL;
 }
 
+/* What was lost of the ranks on the way to the tables, a note a kind: else a table without it looks complete. */
+static bool add_loss_notes(const ps_run *run, ps_run_notes *out) {
+    bool ok = true;
+    for (int k = 0; ok && k < PS_N_ODDITIES; k++) {
+        uint64_t count = 0;
+        for (size_t r = 0; ps_oddity_severity((ps_oddity)k) != PS_SEV_INFO && r < run->n_ranks;
+             r++) {
+            count += run->ranks[r].diag.counts[k];
+        }
+        if (count > 0) {
+            char text[500];
+            ps_oddity_text((ps_oddity)k, count, text, sizeof text);
+            ok = add_run_note(out, 0, "note", text);
+        }
+    }
+    return ok;
+}
+
 bool ps_run_notes_take(const ps_run *run, size_t first, const char *const *names,
                        ps_run_notes *out) {
     bool ok = true;
@@ -31,6 +49,7 @@ bool ps_run_notes_take(const ps_run *run, size_t first, const char *const *names
     for (size_t i = 0; ok && i < run->n_notes; i++) {
         ok = add_run_note(out, 0, "note", run->notes[i]);
     }
+    ok = ok && add_loss_notes(run, out);
     for (size_t r = 0; r < run->n_ranks; r++) {
         n_more += run->ranks[r].status != PS_RANK_DONE ? 1 : 0;
     }

@@ -41,14 +41,15 @@ static bool order_contains(const char *text, const char *part) {
 
 static bool order_matches(const ps_table_filter *f, const ps_column *column, const ps_value *cell) {
     if (cell->is_null) {
-        return f->text != NULL && *f->text == '\0';
+        return f->text != NULL && (*f->text == '\0' || strcmp(f->text, "=") == 0);
     }
     if (f->text == NULL) {
         double value = column->type == PS_COL_INT ? (double)cell->u.i : cell->u.r;
         return value >= f->least && value <= f->most;
     }
     if (ps_column_is_text(column)) {
-        return order_contains(cell->u.text, f->text);
+        return *f->text == '=' ? strcmp(cell->u.text, f->text + 1) == 0
+                               : order_contains(cell->u.text, f->text);
     }
     char number[PS_NUMBER_TEXT];
     if (column->type == PS_COL_INT) {

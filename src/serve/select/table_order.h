@@ -13,7 +13,9 @@
 /* One column's condition. */
 typedef struct ps_table_filter {
     size_t column;
-    const char *text;   /* contained in the cell as it is written, any case; NULL: a range */
+    /* Contained in the cell as it is written, any case; in columns of texts behind a "=" all of the cell, in its case ("=" alone:
+     * an empty cell). NULL: a range. */
+    const char *text;
     double least, most; /* of a number, both ends belong to it */
 } ps_table_filter;
 

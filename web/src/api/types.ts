@@ -17,6 +17,19 @@ export interface Ref {
   kind: string;
 }
 
+/** Kinds of slices whose times are the device's (src/model/trace.h). */
+export const RUNS_ON_DEVICE: ReadonlySet<string> = new Set([
+  "device-mark",
+  "communication",
+  "job",
+  "kernel",
+  "communication-kernel",
+  "copy",
+  "communication-task",
+  "synchronisation",
+  "task",
+]);
+
 export type RankState = "waiting" | "queued" | "reading" | "ready" | "failed";
 
 export interface Rank {

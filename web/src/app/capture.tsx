@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Rank, Table } from "../api/types";
 import { useAtom } from "../base/atom";
-import { grouped } from "../base/format";
+import { bytesText, grouped } from "../base/format";
 import { missingOf, odditiesOf, ranksText } from "../model/notes";
 import { fail, notices } from "../model/notices";
 import { load, loadAll, ranks, session } from "../model/session";
@@ -110,10 +110,7 @@ function RankDetail({ rank }: { rank: Rank }) {
       )}
       {bytes.length > 0 && (
         <p class="quiet">
-          {t(
-            "frame.in-memory",
-            bytes.map(([what, n]) => `${what} ${(n / 1e6).toFixed(1)} MB`).join(", "),
-          )}
+          {t("frame.in-memory", bytes.map(([what, n]) => `${what} ${bytesText(n)}`).join(", "))}
         </p>
       )}
       {(rank.missing ?? []).map((m) => (

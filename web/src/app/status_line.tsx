@@ -1,6 +1,6 @@
 /** The line at the bottom: what was used of the capture, what is missing, and whether the server is there. */
 import { useAtom } from "../base/atom";
-import { grouped } from "../base/format";
+import { bytesText, grouped } from "../base/format";
 import { loadingOf, missingOf, odditiesOf } from "../model/notes";
 import { connection, loadAll, ranks, session } from "../model/session";
 import { fail } from "../model/notices";
@@ -46,9 +46,7 @@ export function StatusLine() {
       )}
       {slices > 0 && <span>{t("frame.slices", grouped(String(slices)))}</span>}
       {memory > 0 && (
-        <span title={t("frame.memory-title")}>
-          {t("frame.memory", (memory / 1e6).toFixed(memory < 1e8 ? 1 : 0))}
-        </span>
+        <span title={t("frame.memory-title")}>{t("frame.memory", bytesText(memory))}</span>
       )}
       {missing.length > 0 && (
         <button type="button" class="link" onClick={() => over.set("notes")}>

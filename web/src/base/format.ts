@@ -28,7 +28,16 @@ const TIMES: Step[] = [
   { unit: "µs", size: 1e3 },
   { unit: "ns", size: 1 },
 ];
+/** Bytes that are counted: of memory, files, operands. */
 const SIZES: Step[] = [
+  { unit: "TiB", size: 2 ** 40 },
+  { unit: "GiB", size: 2 ** 30 },
+  { unit: "MiB", size: 2 ** 20 },
+  { unit: "KiB", size: 2 ** 10 },
+  { unit: "B", size: 1 },
+];
+/** Columns that the profiler has in MB (10^6): what links carried, beside their GB/s (10^9). */
+const LINK_SIZES: Step[] = [
   { unit: "TB", size: 1e12 },
   { unit: "GB", size: 1e9 },
   { unit: "MB", size: 1e6 },
@@ -36,7 +45,21 @@ const SIZES: Step[] = [
   { unit: "B", size: 1 },
 ];
 const IN_NS: Record<string, number> = { ns: 1, us: 1e3, µs: 1e3, ms: 1e6, s: 1e9 };
-const IN_BYTES: Record<string, number> = { bytes: 1, B: 1, kB: 1e3, KB: 1e3, MB: 1e6, GB: 1e9 };
+export const IN_BYTES: Record<string, number> = {
+  bytes: 1,
+  ...Object.fromEntries([...SIZES, ...LINK_SIZES].map(({ unit, size }) => [unit, size])),
+  KB: 1e3,
+};
+
+/** Of values that are shown together: the binary unit that suits the largest. */
+export const byteUnit = (largest: number): { unit: string; size: number } =>
+  SIZES.find((s) => largest >= s.size) ?? SIZES[SIZES.length - 1];
+
+/** "1.49 GiB". */
+export function bytesText(bytes: number): string {
+  const { unit, size } = byteUnit(bytes);
+  return `${size === 1 ? String(bytes) : significant(bytes / size)} ${unit}`;
+}
 
 /** A point in time rather than a length: needs all its digits. "time" alone is a length. */
 export const isInstant = (name: string): boolean =>
@@ -119,7 +142,7 @@ export function shownAs(
   }
   const bytes = IN_BYTES[unit];
   if (bytes !== undefined) {
-    const step = stepFor(SIZES, sample, bytes);
+    const step = stepFor(bytes === 1 ? SIZES : LINK_SIZES, sample, bytes);
     return {
       kind: "bytes",
       unit: step.unit,

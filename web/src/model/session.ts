@@ -54,8 +54,15 @@ export interface Goto {
   lane?: { rank: string; lane: number };
 }
 export const goto = new Atom<Goto | null>(null);
-/** Where the timeline wants to go in the pipeline page: the rank and the time there, rankNs. */
-export const gotoPipeline = new Atom<{ rank: string; at: Ns } | null>(null);
+/** Where the timeline wants to go in the pipeline page: a span of the rank's time, rankNs. `isHost`: of a host thread, so that ops are
+ * found by when the host launched them; null: by either. */
+export interface GotoPipeline {
+  rank: string;
+  from: Ns;
+  to: Ns;
+  isHost: boolean | null;
+}
+export const gotoPipeline = new Atom<GotoPipeline | null>(null);
 
 export const rankOf = (key: string): Rank | undefined => ranks.get().find((r) => r.key === key);
 
@@ -132,12 +139,12 @@ let isShowing = false;
 /** While `selected` changes because something led to a slice, not because it was clicked in the timeline. */
 export const wasLedTo = (): boolean => isShowing;
 
-/** Shows a slice in the timeline, from any page. */
-export function show(ref: Ref): void {
+/** Shows a slice in the timeline, from any page; with it the whole of `span`, viewNs. */
+export function show(ref: Ref, span?: Goto["span"]): void {
   isShowing = true;
   selected.set(ref);
   isShowing = false;
-  goto.set({ ref });
+  goto.set(span === undefined ? { ref } : { ref, span });
   tab.set("timeline");
 }
 

@@ -1,4 +1,5 @@
 /** What the Communication page makes of its tables, without a document. Times are ns, sizes bytes. */
+import { IN_BYTES } from "../base/format";
 import type { Cell, Table } from "../api/types";
 import { nsReader, reader } from "./data";
 
@@ -17,7 +18,6 @@ export interface LinkRow {
 }
 
 const text = (v: Cell | undefined): string => (v === null || v === undefined ? "" : String(v));
-const IN_BYTES: Record<string, number> = { bytes: 1, kB: 1e3, KB: 1e3, MB: 1e6, GB: 1e9 };
 
 function bytesReader(table: Table, name: string): (row: Table["rows"][0]) => number {
   const at = table.columns.findIndex((c) => c[0].replace(/_/g, " ") === name);

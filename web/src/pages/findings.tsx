@@ -7,6 +7,7 @@ import { Failed, Loading } from "../panels/empty";
 import { DataTable } from "../panels/table";
 import { t } from "../words";
 import { nsReader, reader, useReply, wholeTable } from "./data";
+import { Evidence } from "./evidence";
 
 /** Above this many ranks it is worked out when asked for: it reads all of them. */
 const MOST_UNASKED = 16;
@@ -38,6 +39,10 @@ export function Findings({
     `verdict ${verdict ?? ""}`,
     wanted && verdict !== undefined ? (signal) => firstText(verdict, signal) : null,
   );
+  const evidence = useReply(
+    "cluster_evidence",
+    wanted ? (signal) => wholeTable("view", { name: "cluster_evidence" }, null, signal) : null,
+  );
   if (!wanted) {
     return (
       <section class="card">
@@ -63,6 +68,8 @@ export function Findings({
       </section>
     );
   }
+  const number = reader(data, "finding");
+  const section = reader(data, "section");
   const severity = reader(data, "severity");
   const name = reader(data, "title");
   const what = reader(data, "what");
@@ -97,6 +104,13 @@ export function Findings({
               {t("findings.rule", String(value(row) ?? "–"), String(threshold(row) ?? "–"))}
             </p>
             {attempt(row) !== null && <p>{t("findings.try", String(attempt(row)))}</p>}
+            {evidence.data !== null && (
+              <Evidence
+                evidence={evidence.data}
+                finding={Number(number(row))}
+                section={String(section(row))}
+              />
+            )}
           </li>
         ))}
       </ol>

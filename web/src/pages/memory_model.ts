@@ -1,4 +1,5 @@
 /** The curves of the Memory page from the table memory_curve, without a document. */
+import { byteUnit } from "../base/format";
 import type { Table } from "../api/types";
 import { reader } from "./data";
 
@@ -74,9 +75,6 @@ export function unitOf(lines: Line[]): { name: string; bytes: number } {
       most = Math.max(most, v ?? 0);
     }
   }
-  return most >= 1e10
-    ? { name: "GB", bytes: 1e9 }
-    : most >= 1e5
-      ? { name: "MB", bytes: 1e6 }
-      : { name: "kB", bytes: 1e3 };
+  const { unit, size } = byteUnit(most / 10); // 2 GiB are 2048 MiB: curves that differ by little are told apart
+  return { name: unit, bytes: size };
 }

@@ -8,6 +8,7 @@ import { RankedBars, type RankedBar } from "../panels/chart";
 import { Empty, Failed, Loading } from "../panels/empty";
 import { RankPicker, Segments, Select, useRank } from "../panels/form";
 import { DataTable, type TableRow } from "../panels/table";
+import { exactly } from "../panels/table_model";
 import { keepTableState, tableStates } from "../panels/table_state";
 import { useColours } from "../panels/drawing";
 import { t, type Word } from "../words";
@@ -122,12 +123,12 @@ function Operators({
   const group = GROUPS[by];
   // What is chosen above is the filter of the table below: the address remembers it with the table.
   const filter = useAtom(tableStates).operators?.filter ?? {};
-  const filterFor = (row: TableRow): Record<string, string> =>
-    Object.fromEntries(
-      group.keys
-        .map(([from, to]) => [to, String(row.get(from) ?? "")] as const)
-        .filter(([, text]) => text !== ""),
-    );
+  const filterFor = (row: TableRow): Record<string, string> => {
+    const texts = group.keys.map(([from, to]) => [to, String(row.get(from) ?? "")] as const);
+    return texts.every(([, text]) => text === "")
+      ? {}
+      : Object.fromEntries(texts.map(([to, text]) => [to, exactly(text)]));
+  };
   const isChosen = (row: TableRow): boolean => {
     const own = filterFor(row);
     return (

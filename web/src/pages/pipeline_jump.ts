@@ -1,12 +1,13 @@
 /** From a block of the pipeline chart to its place in the timeline, and back. */
 import { get } from "../api/client";
-import type { LaneNode, Rank } from "../api/types";
+import type { LaneNode, Rank, Ref } from "../api/types";
 import type { Ns } from "../base/ns";
 import { fail, notify } from "../model/notices";
-import { goto, load, rankOf, ranks, shiftOf, tab } from "../model/session";
-import type { Chart } from "../pipeline/model";
+import { goto, rankOf, selected, shiftOf, show, tab, type GotoPipeline } from "../model/session";
+import { isTransfer, type Chart } from "../pipeline/model";
 import { t } from "../words";
 import type { Loaded } from "./pipeline_state";
+import { readyRank } from "./ready_rank";
 
 /** What to add to times of the chart to get those of a rank; null before it is ready. */
 export function rankNsShift(chart: Chart, rank: Rank, clockNs: Ns): Ns | null {
@@ -36,36 +37,33 @@ export function laneFor(nodes: readonly LaneNode[], isTransfer: boolean): number
   );
 }
 
-/** The rank when it is ready; asks for it when it is not. */
-function ready(key: string): Promise<Rank> {
-  return new Promise((done, give) => {
-    const check = (): boolean => {
-      const rank = rankOf(key);
-      if (rank?.state === "ready") {
-        done(rank);
-      } else if (rank === undefined || rank.state === "failed") {
-        give(new Error(rank?.error ?? t("pipeline.jump-none")));
-      } else {
-        return false;
-      }
-      return true;
-    };
-    if (check()) {
-      return;
+/** The slice of the rank that an op is made of, by its span on the device, else by that on the host; null where labels were cut or
+ * their clock runs faster than the chart's: then no slice has exactly that span. `shift`: from the chart's times to the rank's. */
+async function sliceOf(chart: Chart, op: number, rank: string, shift: Ns): Promise<Ref | null> {
+  const spans: [number, number][] = [[chart.start[op], chart.end[op]]];
+  if (chart.hostStart !== null && !Number.isNaN(chart.hostStart[op])) {
+    spans.push([chart.hostStart[op], chart.hostEnd![op]]);
+  }
+  for (const [start, end] of spans) {
+    const { ref } = await get<{ ref: Ref | null }>("slice_at", {
+      rank,
+      start: start + shift,
+      end: end + shift,
+    });
+    if (ref !== null) {
+      return ref;
     }
-    notify("info", t("pipeline.jump-load", rankOf(key)!.label));
-    void load([key]).catch(give);
-    const stop = ranks.listen(() => check() && stop());
-  });
+  }
+  return null;
 }
 
-/** Shows a span (times from the chart's origin) of a rank of the chart in the timeline. */
+/** Shows a span (times from the chart's origin) of a rank of the chart in the timeline, and the slice of its op; `op` -1: a gap. */
 export async function jump(
   from: Loaded,
   rankRow: number,
+  op: number,
   startNs: number,
   endNs: number,
-  isTransfer: boolean,
 ): Promise<void> {
   const [key, clockNs] = from.places[rankRow] ?? ["", 0];
   if (key === "" || rankOf(key) === undefined) {
@@ -73,15 +71,28 @@ export async function jump(
     return;
   }
   try {
-    const rank = await ready(key);
+    const rank = await readyRank(key);
+    const shift = rankNsShift(from.chart, rank, clockNs)!;
+    const ref = op >= 0 ? await sliceOf(from.chart, op, key, shift) : null;
+    const toView = shiftOf(rank);
+    const start = startNs + shift;
+    const end = endNs + shift;
+    if (ref !== null) {
+      show(ref, {
+        from: Math.min(start, ref.start) + toView,
+        to: Math.max(end, ref.start + ref.dur) + toView,
+      });
+      return;
+    }
+    const transfer = op >= 0 && isTransfer(from.chart.labels[from.chart.label[op]].kind);
     // The time is right even where no lane is.
     const lane = await get<{ nodes: LaneNode[] }>("lanes", { rank: key }).then(
-      ({ nodes }) => laneFor(nodes, isTransfer),
+      ({ nodes }) => laneFor(nodes, transfer),
       (error: unknown) => (fail(error), null),
     );
-    const shift = rankNsShift(from.chart, rank, clockNs)! + shiftOf(rank);
+    selected.set(null); // of what is left
     goto.set({
-      span: { from: startNs + shift, to: endNs + shift },
+      span: { from: start + toView, to: end + toView },
       ...(lane !== null ? { lane: { rank: key, lane } } : {}),
     });
     tab.set("timeline");
@@ -90,26 +101,60 @@ export async function jump(
   }
 }
 
-/** The row of the chart's ranks, and the time from the chart's origin, of a time of a rank. */
-export function placeInChart(
-  to: Loaded,
-  key: string,
-  at: Ns,
-): { rankRow: number; ns: number } | null {
-  const rankRow = to.places.findIndex(([k]) => k === key);
-  const rank = rankOf(key);
-  const shift =
-    rankRow < 0 || rank === undefined ? null : rankNsShift(to.chart, rank, to.places[rankRow][1]);
-  return shift === null ? null : { rankRow, ns: at - shift };
+/** What the timeline asks for, in the chart: the row of its ranks, and times from its origin. */
+export interface ChartPlace {
+  rankRow: number;
+  from: number;
+  to: number;
+  isHost: boolean | null;
 }
 
-/** The step that a rank is in at a time: of its op there, or of the nearest one. -1: it has none. */
-export function stepAt(chart: Chart, rankRow: number, ns: number): number | null {
+export function placeInChart(to: Loaded, asked: GotoPipeline): ChartPlace | null {
+  const rankRow = to.places.findIndex(([k]) => k === asked.rank);
+  const rank = rankOf(asked.rank);
+  const shift =
+    rankRow < 0 || rank === undefined ? null : rankNsShift(to.chart, rank, to.places[rankRow][1]);
+  return shift === null
+    ? null
+    : { rankRow, from: asked.from - shift, to: asked.to - shift, isHost: asked.isHost };
+}
+
+/** How much of two spans is common to both: 1 when they are one, 0 when they do not meet. */
+function agreement(from: number, to: number, start: number, end: number): number {
+  const common = Math.min(to, end) - Math.max(from, start);
+  return common < 0 ? 0 : (common + 1) / (Math.max(to, end) - Math.min(from, start) + 1);
+}
+
+/** The op that a span of a rank belongs to: of those it meets the one most like it, which is itself where it is one, and else the innermost
+ * around it. On the host by host times, where the chart has them. -1: none. */
+export function opOf(chart: Chart, place: ChartPlace): number {
+  let best = -1;
+  let most = 0;
+  for (let i = 0; i < chart.n; i++) {
+    if (chart.rank[i] !== place.rankRow) {
+      continue;
+    }
+    const host = chart.hostStart !== null && !Number.isNaN(chart.hostStart[i]);
+    const onHost = host
+      ? agreement(place.from, place.to, chart.hostStart![i], chart.hostEnd![i])
+      : 0;
+    const onDevice = agreement(place.from, place.to, chart.start[i], chart.end[i]);
+    const likeness = place.isHost === true && host ? onHost : onDevice;
+    if (likeness > most) {
+      best = i;
+      most = likeness;
+    }
+  }
+  return best;
+}
+
+/** The step that a rank is in: of the op there, or of the nearest one. null: it has none. */
+export function stepAt(chart: Chart, { rankRow, from }: ChartPlace): number | null {
   let best: number | null = null;
   let bestGap = Infinity;
   for (let i = 0; i < chart.n; i++) {
     if (chart.rank[i] === rankRow) {
-      const gap = Math.max(chart.start[i] - ns, ns - chart.end[i], 0);
+      const gap = Math.max(chart.start[i] - from, from - chart.end[i], 0);
       if (gap < bestGap) {
         bestGap = gap;
         best = chart.step[i]!;

@@ -2,10 +2,9 @@
 import { gotoPipeline, tab } from "../model/session";
 import { notify } from "../model/notices";
 import type { ChartView } from "../pipeline/chart_view";
-import { isTransfer } from "../pipeline/model";
 import { isTheory, type Target } from "../pipeline/targets";
 import { t } from "../words";
-import { jump, placeInChart, stepAt } from "./pipeline_jump";
+import { jump, opOf, placeInChart, stepAt } from "./pipeline_jump";
 import { choice, loaded, type Drawn } from "./pipeline_state";
 
 export function toTimeline(view: ChartView, drawn: Drawn, target: Target): void {
@@ -15,9 +14,7 @@ export function toTimeline(view: ChartView, drawn: Drawn, target: Target): void 
     notify("info", t("pipeline.jump-theory"));
     return;
   }
-  const transfer =
-    place.op >= 0 && isTransfer(drawn.chart.labels[drawn.chart.label[place.op]].kind);
-  void jump(now, place.row.rankRow, place.startNs, place.endNs, transfer);
+  void jump(now, place.row.rankRow, place.op, place.startNs, place.endNs);
 }
 
 export function clicked(
@@ -39,8 +36,9 @@ export function goBack(view: ChartView): void {
   if (asked === null || now === null) {
     return;
   }
-  const place = placeInChart(now, asked.rank, asked.at);
-  const step = place === null ? null : stepAt(now.chart, place.rankRow, place.ns);
+  const place = placeInChart(now, asked);
+  const op = place === null ? -1 : opOf(now.chart, place);
+  const step = place === null ? null : op >= 0 ? now.chart.step[op] : stepAt(now.chart, place);
   if (place === null || step === null) {
     gotoPipeline.set(null);
     notify("info", t("pipeline.back-none"));
@@ -59,9 +57,12 @@ export function goBack(view: ChartView): void {
   gotoPipeline.set(null);
   tab.set("pipeline");
   requestAnimationFrame(() => {
-    const target = view.find(place.rankRow, place.ns);
+    // Outside of all ops a time of the device still has a gap; one of the host has no place in the chart.
+    const isApart = place.isHost === true && now.chart.hostStart !== null;
+    const gap = isApart ? null : view.find(place.rankRow, place.from);
+    const target = op >= 0 ? view.findOp(op) : gap;
     const found = target === null ? null : view.placeOf(target);
-    view.show(place.rankRow, found?.startNs ?? place.ns, found?.endNs ?? place.ns);
+    view.show(place.rankRow, found?.startNs ?? place.from, found?.endNs ?? place.to);
     view.pin(target);
     if (target === null) {
       notify("info", t("pipeline.back-none"));

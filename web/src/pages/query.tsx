@@ -12,14 +12,15 @@ import { registerUrl, urlChanged } from "../model/url_state";
 import { PlotChart } from "../panels/chart_plot";
 import { Empty } from "../panels/empty";
 import { Segments, Select } from "../panels/form";
-import { DataTable, type TableRow } from "../panels/table";
+import { DataTable, LocalTable, type TableRow } from "../panels/table";
 import { columnsOf, type Column } from "../panels/table_model";
+import type { TableOptions } from "../panels/table_options";
 import { language, said, t, tableText } from "../words";
 import { useReply } from "./data";
 import { cluster, job, jobParams } from "./job_state";
 import { indexOfByte } from "./query_complete";
 import { QueryEditor } from "./query_editor";
-import { goTo, jumpRow, mayJump } from "./query_jump";
+import { goTo, jumpRow, mayJump, type RowPlace } from "./query_jump";
 import { firstChoice, pointsOf } from "./query_plot";
 import { askExample, SchemaPanel } from "./query_schema";
 import { ask, asked, draft, giveUp, part, plot, PLOTS, show, type PlotKind } from "./query_state";
@@ -195,7 +196,22 @@ function Result({ sql, table }: { sql: string; table: QueryTable }) {
   useAtom(ranks);
   const columns = useMemo(() => columnsOf(table), [table]);
   const params = useMemo(() => paramsOf(sql), [sql, where, table]);
-  const placeIn = (row: TableRow) => jumpRow(row.cells, columns, where);
+  const placeIn = (row: TableRow): RowPlace | null => jumpRow(row.cells, columns, where);
+  const options: TableOptions = {
+    title: "",
+    name: "query",
+    isPlain: true,
+    jump: {
+      isThere: mayJump(columns),
+      can: (row) => placeIn(row) !== null,
+      to: (row) => {
+        const place = placeIn(row);
+        if (place !== null) {
+          void goTo(place);
+        }
+      },
+    },
+  };
   return (
     <>
       <p class="query-facts" role="status">
@@ -206,23 +222,11 @@ function Result({ sql, table }: { sql: string; table: QueryTable }) {
       ))}
       <PlotPart table={table} columns={columns} />
       <div class="query-rows">
-        <DataTable
-          path="query"
-          params={params}
-          title=""
-          name="query"
-          isPlain
-          jump={{
-            isThere: mayJump(columns),
-            can: (row) => placeIn(row) !== null,
-            to: (row) => {
-              const place = placeIn(row);
-              if (place !== null) {
-                void goTo(place);
-              }
-            },
-          }}
-        />
+        {table.rows.length === table.total ? (
+          <LocalTable table={table} {...options} />
+        ) : (
+          <DataTable path="query" params={params} {...options} />
+        )}
       </div>
     </>
   );

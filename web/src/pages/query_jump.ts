@@ -1,10 +1,10 @@
 /** From a row of a query to the timeline: to the slice that it names, else to its moment on its rank. */
 import { get } from "../api/client";
 import type { Cell, Rank, Ref } from "../api/types";
-import { fail, notify } from "../model/notices";
-import { goto, load, ranks, shiftOf, show, tab } from "../model/session";
+import { fail } from "../model/notices";
+import { goto, ranks, shiftOf, show, tab } from "../model/session";
 import type { Column } from "../panels/table_model";
-import { t } from "../words";
+import { readyRank } from "./ready_rank";
 
 /** What of a row says where it is. */
 export interface RowPlace {
@@ -77,14 +77,12 @@ export function placeOf(
 /** Goes there. A rank that is not read yet is asked for. */
 export async function goTo({ rank, slice, from, to }: RowPlace): Promise<void> {
   try {
-    if (rank.state !== "ready") {
-      await load([rank.key]);
-      notify("info", t("query.reads", rank.label));
-    } else if (slice !== null) {
+    const ready = await readyRank(rank.key);
+    if (slice !== null) {
       show(await get<Ref>("slice", { rank: rank.key, slice }));
-    } else if (from !== null && to !== null && rank.origin_ns !== undefined) {
-      const shift = shiftOf(rank);
-      const at = (moment: bigint): number => Number(moment - BigInt(rank.origin_ns!)) + shift;
+    } else if (from !== null && to !== null) {
+      const shift = shiftOf(ready);
+      const at = (moment: bigint): number => Number(moment - BigInt(ready.origin_ns!)) + shift;
       goto.set({ span: { from: at(from), to: Math.max(at(to), at(from) + 1000) } });
       tab.set("timeline");
     }

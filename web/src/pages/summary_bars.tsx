@@ -3,6 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { Cell, Table } from "../api/types";
 import { StackedBars, type Bar } from "../panels/chart";
 import { useColours } from "../panels/drawing";
+import { Empty } from "../panels/empty";
 import { LocalTable } from "../panels/table";
 import { t } from "../words";
 import { endToEnd, type Box, type Entry, type Indicator, type Values } from "./summary_model";
@@ -50,14 +51,18 @@ export function RankBars({ entries, rank, choose }: RankBarsProps) {
   return (
     <section class="card">
       <h3>{t("summary.overview")}</h3>
-      <StackedBars
-        title={t("summary.overview")}
-        bars={bars}
-        series={seriesOf(colours)}
-        lines={lines}
-        axis={t("summary.axis")}
-        height={260}
-      />
+      {bars.every((bar) => bar.parts.every((part) => part === null)) ? (
+        <Empty title={t("summary.no-times")} />
+      ) : (
+        <StackedBars
+          title={t("summary.overview")}
+          bars={bars}
+          series={seriesOf(colours)}
+          lines={lines}
+          axis={t("summary.axis")}
+          height={260}
+        />
+      )}
     </section>
   );
 }

@@ -1,7 +1,7 @@
 /** What the capture is: its ranks, steps, times, size. */
 import type { Table } from "../api/types";
 import { useAtom } from "../base/atom";
-import { grouped } from "../base/format";
+import { bytesText, grouped } from "../base/format";
 import { duration } from "../base/time";
 import { ranks, session } from "../model/session";
 import { t, type Word } from "../words";
@@ -33,10 +33,13 @@ export function BaseInfo({ steps }: { steps: Table | null }) {
       ? 0
       : Number(info.rows.find((row) => reader(info, "name")(row) === "data size")?.[1] ?? 0);
   const hosts = new Set(known.map((r) => r.host).filter((h) => h !== ""));
+  // What only ranks in memory tell is said of these, never of the job.
+  const ofRead = (value: string): string =>
+    ready.length < known.length ? t("summary.of-read", value, ready.length) : value;
   return (
     <dl class="facts">
       <Fact name="summary.ranks" value={grouped(String(known.length))} />
-      {hosts.size > 1 && <Fact name="summary.hosts" value={String(hosts.size)} />}
+      {hosts.size > 1 && <Fact name="summary.hosts" value={ofRead(String(hosts.size))} />}
       <Fact
         name="summary.steps"
         value={String(
@@ -45,13 +48,15 @@ export function BaseInfo({ steps }: { steps: Table | null }) {
             : choicesOf(steps, "step").length,
         )}
       />
-      {ready.length > 0 && <Fact name="summary.start" value={moment(first)} />}
-      {ready.length > 0 && <Fact name="summary.span" value={duration(Number(last - first))} />}
+      {ready.length > 0 && <Fact name="summary.start" value={ofRead(moment(first))} />}
+      {ready.length > 0 && (
+        <Fact name="summary.span" value={ofRead(duration(Number(last - first)))} />
+      )}
       <Fact
         name="summary.slices"
-        value={grouped(String(ready.reduce((sum, r) => sum + (r.slices ?? 0), 0)))}
+        value={ofRead(grouped(String(ready.reduce((sum, r) => sum + (r.slices ?? 0), 0))))}
       />
-      {size > 0 && <Fact name="summary.size" value={sizeText(size)} />}
+      {size > 0 && <Fact name="summary.size" value={bytesText(size)} />}
       {marks !== undefined && (
         <Fact name="summary.communication" value={t(`comm.from-marks-${marks}`)} />
       )}
@@ -60,13 +65,6 @@ export function BaseInfo({ steps }: { steps: Table | null }) {
     </dl>
   );
 }
-
-const sizeText = (bytes: number): string =>
-  bytes >= 1e9
-    ? `${(bytes / 1e9).toFixed(2)} GB`
-    : bytes >= 1e6
-      ? `${(bytes / 1e6).toFixed(1)} MB`
-      : `${(bytes / 1e3).toFixed(1)} kB`;
 
 /** An epoch as a date of this browser's zone; clocks that do not count from 1970 as they are. */
 function moment(ns: bigint): string {

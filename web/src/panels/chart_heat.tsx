@@ -145,7 +145,7 @@ export function HeatMap(p: HeatMapProps) {
       ? null
       : {
           key: `${row} ${column}`,
-          title: `${p.rowAxis} ${p.rows[row]} → ${p.columnAxis} ${p.columns[column]}`,
+          title: `${p.columnAxis} ${p.columns[column]}, ${p.rowAxis} ${p.rows[row]}`,
           lines: [["", `${p.text(found.value)} ${p.unit}`], ...(p.lines?.(found) ?? [])],
           ...(p.onCell === undefined ? {} : { act: () => p.onCell!(found) }),
         };

@@ -5,7 +5,7 @@ import { valueText } from "../base/format";
 import { rankOf } from "../model/session";
 import { columnWord } from "../words";
 import { fit, measure } from "./table_layout";
-import type { Column, Rows } from "./table_model";
+import { endOf, type Column, type Rows } from "./table_model";
 import type { TableOptions } from "./table_options";
 
 const LEAD_PX = 28;
@@ -21,7 +21,7 @@ export function headOf(column: { name: string; unit: string }, options: TableOpt
   if (options.isPlain !== true) {
     return columnWord(column.name);
   }
-  const end = column.unit === "%" ? "_percent" : `_${column.unit}`;
+  const end = endOf(column);
   const { name } = column;
   return column.unit !== "" && name.endsWith(end) ? name.slice(0, -end.length) : name;
 }

@@ -21,7 +21,11 @@ export interface Query {
   filter: Readonly<Record<string, string>>;
 }
 
+/** A text that cells contain, any case, or "=" and all of the cell; of numbers a range. */
 export type FilterValue = string | Range;
+
+/** As typed, for cells that are exactly this. */
+export const exactly = (text: string): string => `=${text}`;
 
 /** What the server takes of a filter, and the columns whose text it cannot be made of. */
 export function filterOf(
@@ -31,7 +35,8 @@ export function filterOf(
   const values: Record<string, FilterValue> = {};
   const wrong: string[] = [];
   for (const column of columns) {
-    const text = (query.filter[column.name] ?? "").trim();
+    const typed = query.filter[column.name] ?? "";
+    const text = typed.startsWith("=") && !column.isNumber ? typed : typed.trim();
     if (text === "") {
       continue;
     }
@@ -92,7 +97,9 @@ export function passes(
     }
     const cell = row[column.index] ?? null;
     if (typeof wanted === "string") {
-      return cell !== null && String(cell).toLowerCase().includes(wanted.toLowerCase());
+      return wanted.startsWith("=")
+        ? String(cell ?? "") === wanted.slice(1)
+        : cell !== null && String(cell).toLowerCase().includes(wanted.toLowerCase());
     }
     return typeof cell === "number" && cell >= wanted[0] && cell <= wanted[1];
   });
@@ -238,11 +245,15 @@ export function recordsOf(names: string[], rows: Cell[][]): string {
   );
 }
 
+/** The unit as names of columns end in it. */
+export const endOf = (column: { unit: string }): string =>
+  `_${column.unit === "%" ? "percent" : column.unit}`;
+
 /** Name of a column in files, as the program writes it: with the unit. */
 export const fileNameOf = (column: { name: string; unit: string }): string =>
-  column.unit === ""
+  column.unit === "" || column.name.endsWith(endOf(column))
     ? column.name
-    : `${column.name}_${column.unit === "%" ? "percent" : column.unit}`;
+    : column.name + endOf(column);
 
 export const CHUNK = 200;
 

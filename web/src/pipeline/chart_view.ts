@@ -24,6 +24,7 @@ import {
   placeOf,
   targetAt,
   targetOf,
+  targetOfOp,
   type Place,
   type Target,
 } from "./targets";
@@ -201,6 +202,10 @@ export class ChartView {
 
   find(rankRow: number, ns: number): Target | null {
     return targetOf(this.view, rankRow, ns);
+  }
+
+  findOp(op: number): Target | null {
+    return targetOfOp(this.view, op);
   }
 
   /** How many ops are in sight: what a frame is about. */

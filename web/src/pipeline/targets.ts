@@ -55,6 +55,19 @@ export function targetOf(view: View, rankRow: number, ns: number): Target | null
   return null;
 }
 
+/** An op of the chart; null when it is not shown. */
+export function targetOfOp(view: View, op: number): Target | null {
+  for (const [row, lanes] of view.rows.entries()) {
+    for (const lane of ["ops", "transfers"] as const) {
+      const index = lanes[lane].id.indexOf(op);
+      if (index >= 0) {
+        return { row, lane, index };
+      }
+    }
+  }
+  return null;
+}
+
 /** At CSS pixels of the plot. */
 export function targetAt(
   view: View,

@@ -1,6 +1,6 @@
 /** What a user can do in the timeline, for keys and menus alike. */
 import { get } from "../api/client";
-import type { Ref } from "../api/types";
+import { RUNS_ON_DEVICE, type Ref } from "../api/types";
 import type { Ns } from "../base/ns";
 import { headId, nodeOfId, rankOfId, type Item } from "../model/lanes";
 import { laneShift } from "../model/rank_lanes";
@@ -8,12 +8,14 @@ import { fail, notify } from "../model/notices";
 import {
   analysisSpan,
   box,
+  gotoPipeline,
   offsets,
   rankOf,
   ranks,
   selected,
   shiftOf,
   show,
+  tab,
   type Box,
 } from "../model/session";
 import {
@@ -158,6 +160,23 @@ export class Actions {
       }
     } catch (error) {
       fail(error);
+    }
+  }
+
+  /** The op of a slice in the pipeline chart. Tiles do not say where a slice ran: then the server is asked. */
+  async toPipeline(ref: Ref | null): Promise<void> {
+    if (ref === null) {
+      return;
+    }
+    const known = ref.kind !== "" ? ref : await this.timeline.select(ref.rank, ref.slice);
+    if (known !== null) {
+      gotoPipeline.set({
+        rank: known.rank,
+        from: known.start,
+        to: known.start + known.dur,
+        isHost: !RUNS_ON_DEVICE.has(known.kind),
+      });
+      tab.set("pipeline");
     }
   }
 

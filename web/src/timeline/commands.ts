@@ -119,6 +119,13 @@ export function timelineCommands(actions: Actions): Command[] {
       run: () => actions.analyse(box.get() ?? actions.selectedSpan()),
     },
     {
+      id: "timeline.to-pipeline",
+      word: "timeline.to-pipeline",
+      keys: ["Shift+P"],
+      run: () => void actions.toPipeline(selected.get()),
+      isOff: noSlice,
+    },
+    {
       id: "timeline.save-trace",
       word: "timeline.save-trace",
       keys: [],

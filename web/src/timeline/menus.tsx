@@ -123,10 +123,7 @@ function sliceLines(actions: Actions, hit: SliceHit, full: Slice | null): Line[]
     { text: t("timeline.events"), run: () => eventsOf.set({ rank: ref.rank, lanes: [ref.lane] }) },
     {
       text: t("timeline.to-pipeline"),
-      run: () => {
-        gotoPipeline.set({ rank: ref.rank, at: ref.start });
-        tab.set("pipeline");
-      },
+      run: () => void actions.toPipeline(ref),
     },
     "line",
     { text: t("timeline.base"), run: () => baseSlice.set(ref) },
@@ -215,7 +212,8 @@ function plotLines(actions: Actions, at: number, rank: string | null): Line[] {
       run: () => {
         const of = actions.timeline.ranksOnScreen().find((r) => r.key === rank);
         if (of !== undefined) {
-          gotoPipeline.set({ rank: of.key, at: Math.round(at - shiftOf(of)) });
+          const ns = Math.round(at - shiftOf(of));
+          gotoPipeline.set({ rank: of.key, from: ns, to: ns, isHost: null });
           tab.set("pipeline");
         }
       },

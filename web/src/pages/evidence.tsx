@@ -1,0 +1,97 @@
+/** Where a finding was seen: places one click away, in the pipeline chart or in the timeline. */
+import type { Table } from "../api/types";
+import { duration } from "../base/time";
+import { fail } from "../model/notices";
+import { goto, gotoPipeline, selected, shiftOf, tab } from "../model/session";
+import { t } from "../words";
+import { nsReader, reader } from "./data";
+import { readyRank } from "./ready_rank";
+
+const MOST_PLACES = 4;
+
+interface Place {
+  key: string;
+  /** Since the epoch; null: of the whole step or capture. */
+  at: bigint | null;
+  dur: number;
+  text: string;
+  note: string;
+}
+
+/** Rows of cluster_evidence about a finding that name a rank of the timeline. */
+function placesOf(evidence: Table, finding: number): Place[] {
+  const of = reader(evidence, "finding");
+  const rank = reader(evidence, "rank id");
+  const key = reader(evidence, "key");
+  const step = reader(evidence, "step");
+  const time = reader(evidence, "time");
+  const dur = nsReader(evidence, "duration");
+  const name = reader(evidence, "name");
+  const note = reader(evidence, "note");
+  return evidence.rows
+    .filter((row) => of(row) === finding && key(row) !== null)
+    .map((row) => ({
+      key: String(key(row)),
+      at: time(row) === null ? null : BigInt(time(row)!),
+      dur: dur(row) ?? 0,
+      text: [
+        t("findings.rank", String(rank(row))),
+        step(row) === null ? "" : t("findings.step", String(step(row))),
+        String(name(row) ?? ""),
+        dur(row) === null ? "" : duration(dur(row)!),
+      ]
+        .filter((part) => part !== "")
+        .join(" \u00b7 "),
+      note: String(note(row) ?? ""),
+    }));
+}
+
+async function showPlace(place: Place, at: bigint, isPipeline: boolean): Promise<void> {
+  try {
+    const rank = await readyRank(place.key);
+    const from = Number(at - BigInt(rank.origin_ns!));
+    if (isPipeline) {
+      gotoPipeline.set({ rank: place.key, from, to: from + place.dur, isHost: null });
+      tab.set("pipeline");
+      return;
+    }
+    const shift = shiftOf(rank);
+    selected.set(null); // of what was looked at before
+    goto.set({ span: { from: from + shift, to: from + place.dur + shift } });
+    tab.set("timeline");
+  } catch (error) {
+    fail(error);
+  }
+}
+
+/** `section`: of the report; what it says of the pipeline is in the chart. */
+export function Evidence({
+  evidence,
+  finding,
+  section,
+}: {
+  evidence: Table;
+  finding: number;
+  section: string;
+}) {
+  const places = placesOf(evidence, finding).slice(0, MOST_PLACES);
+  return places.length === 0 ? null : (
+    <p class="places">
+      {places.map((place) =>
+        place.at === null ? (
+          <span class="quiet" title={place.note}>
+            {place.text}
+          </span>
+        ) : (
+          <button
+            type="button"
+            title={place.note}
+            onClick={() => void showPlace(place, place.at!, section === "pipeline")}
+          >
+            {place.text}
+          </button>
+        ),
+      )}
+    </p>
+  );
+}

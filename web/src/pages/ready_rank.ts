@@ -1,0 +1,28 @@
+/** Ranks that a page leads to and that may not have been read yet. */
+import type { Rank } from "../api/types";
+import { notify } from "../model/notices";
+import { load, rankOf, ranks } from "../model/session";
+import { t } from "../words";
+
+/** The rank when it is ready; asks for it when it is not. */
+export function readyRank(key: string): Promise<Rank> {
+  return new Promise((done, give) => {
+    const check = (): boolean => {
+      const rank = rankOf(key);
+      if (rank?.state === "ready") {
+        done(rank);
+      } else if (rank === undefined || rank.state === "failed") {
+        give(new Error(rank?.error ?? t("pipeline.jump-none")));
+      } else {
+        return false;
+      }
+      return true;
+    };
+    if (check()) {
+      return;
+    }
+    notify("info", t("pipeline.jump-load", rankOf(key)!.label));
+    void load([key]).catch(give);
+    const stop = ranks.listen(() => check() && stop());
+  });
+}
