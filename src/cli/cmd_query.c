@@ -76,6 +76,8 @@ static int take_options(ps_cli *cli, ps_sql_opts *out) {
     const char *memory = ps_cli_text(cli, "memory");
     out->run.analysis.in_full = true; /* the tables of `chart`, as it prints them */
     out->timeout_s = ps_cli_int(cli, "timeout");
+    out->timeout_name = "--timeout";
+    out->memory_name = "--memory";
     if (status == PS_EXIT_OK && !ps_parse_size(memory, &out->max_bytes)) {
         status = ps_cli_usage(cli, "--memory %s: bytes are wanted, such as 2GiB", memory);
     }

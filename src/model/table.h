@@ -90,6 +90,7 @@ typedef struct ps_column {
     double divisor;          /* a real that is shown in a larger unit than the member has; 0: 1 */
     bool unknown_below_zero; /* a negative number is NULL */
     bool is_shared; /* the text outlives the table: static, or of its arena; others are copied */
+    bool is_slice;  /* of queries: numbers of slices of the row's rank; others call it `slice` */
 } ps_column;
 
 static inline bool ps_column_is_text(const ps_column *column) {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "query/sql_inside.h"
 #include "write/out/number_text.h"
 
 /* A value with its own type, until the type of its column is known. */
@@ -12,6 +13,7 @@ typedef struct own_value {
 } own_value;
 
 typedef struct collecting {
+    const ps_sql *sql;
     size_t most, n_rows; /* kept of all */
     size_t n_columns, n_kept;
     own_value *values;
@@ -42,6 +44,13 @@ static ps_code begin_collecting(collecting *c, const ps_table *rows, ps_err *err
     return PS_OK;
 }
 
+/* The rows count as what the query holds. */
+static bool holds_too_much(const collecting *c) {
+    int64_t most = ps_sql_max_bytes(c->sql);
+    size_t bytes = c->table->arena.size_bytes + c->cap * sizeof *c->values;
+    return most > 0 && bytes > (size_t)most;
+}
+
 static ps_code collect(void *context, const ps_table *rows, size_t first, size_t end, ps_err *err) {
     collecting *c = context;
     ps_code code = c->table == NULL ? begin_collecting(c, rows, err) : PS_OK;
@@ -61,6 +70,7 @@ static ps_code collect(void *context, const ps_table *rows, size_t first, size_t
             }
         }
         c->n_kept++;
+        code = code == PS_OK && holds_too_much(c) ? ps_sql_too_much(c->sql, err) : code;
     }
     return code;
 }
@@ -122,7 +132,7 @@ static void fill_table(collecting *c) {
 
 ps_table *ps_sql_table_of(ps_sql *s, const char *text, const char *name, size_t most,
                           size_t *n_rows, ps_err *err) {
-    collecting c = {.most = most};
+    collecting c = {.sql = s, .most = most};
     ps_code code = ps_sql_run(s, text, name, collect, &c, err);
     if (code == PS_OK) {
         fill_table(&c);

@@ -19,6 +19,7 @@ typedef struct wait_row {
 
 enum {
     INTEGER = PS_UNIT_NONE,
+    SLICE_ID = PS_UNIT_NONE,
     TEXT = PS_UNIT_NONE,
     BYTES = PS_UNIT_BYTES,
     DURATION = PS_UNIT_NS,

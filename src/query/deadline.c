@@ -2,15 +2,36 @@
 
 #include <time.h>
 
+/* How often it is asked whether somebody still waits. */
+enum { LOOK_NS = 50000000, NS_PER_S = 1000000000 };
+
+static bool is_before(const struct timespec *a, const struct timespec *b) {
+    return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+/* The end, or the next look before it. */
+static struct timespec next_look(const ps_deadline *d, const struct timespec *end) {
+    struct timespec look;
+    (void)clock_gettime(CLOCK_MONOTONIC, &look);
+    look.tv_nsec += LOOK_NS;
+    look.tv_sec += look.tv_nsec / NS_PER_S;
+    look.tv_nsec %= NS_PER_S;
+    bool is_sooner = d->asker != NULL && (d->seconds <= 0 || is_before(&look, end));
+    return is_sooner ? look : *end;
+}
+
 static void *wait_for_end(void *context) {
     ps_deadline *d = context;
     struct timespec end;
     (void)clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec += d->seconds;
     (void)pthread_mutex_lock(&d->lock);
-    int status = 0;
-    while (!d->is_done && status == 0) {
-        status = pthread_cond_timedwait(&d->done, &d->lock, &end);
+    bool is_over = false;
+    while (!d->is_done && !is_over) {
+        struct timespec until = next_look(d, &end);
+        bool is_time = pthread_cond_timedwait(&d->done, &d->lock, &until) != 0;
+        is_over = (d->asker != NULL && d->asker->stop) ||
+                  (is_time && d->seconds > 0 && !is_before(&until, &end));
     }
     if (!d->is_done) {
         d->watch->stop = true;
@@ -23,8 +44,13 @@ static void *wait_for_end(void *context) {
 }
 
 bool ps_deadline_begin(ps_deadline *d, int64_t seconds, sqlite3 *db, ps_watch *watch) {
-    *d = (ps_deadline){.seconds = seconds, .db = db, .watch = watch};
-    if (seconds <= 0) {
+    return ps_deadline_begin_for(d, seconds, db, watch, NULL);
+}
+
+bool ps_deadline_begin_for(ps_deadline *d, int64_t seconds, sqlite3 *db, ps_watch *watch,
+                           const ps_watch *asker) {
+    *d = (ps_deadline){.seconds = seconds, .db = db, .watch = watch, .asker = asker};
+    if (seconds <= 0 && asker == NULL) {
         return true;
     }
     pthread_condattr_t by_clock;

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analyze/views/view.h"
 #include "base/alloc.h"
 #include "base/threads.h"
 #include "read/readers.h"
@@ -38,7 +39,7 @@ ps_code ps_sql_parts_init(ps_sql_parts *p, const ps_cluster *cluster, const ps_r
     return PS_OK;
 }
 
-static void empty_part(ps_sql_part *part) {
+static void empty_part(const ps_sql_parts *p, ps_sql_part *part) {
     for (ps_sql_made *m = part->made; m != NULL; m = m->next) {
         ps_table_free(m->table);
     }
@@ -52,17 +53,22 @@ static void empty_part(ps_sql_part *part) {
     part->derived = NULL;
     ps_free(part->self_ns);
     ps_free(part->last_end);
-    ps_trace_free(part->trace);
+    ps_trace_free(part->own);
+    if (part->lent != NULL) {
+        p->lender->take_back(p->lender->context, part->lent);
+    }
     part->links = NULL; /* of the derived facts */
     part->self_ns = NULL;
     part->last_end = NULL;
     part->trace = NULL;
+    part->own = NULL;
+    part->lent = NULL;
     part->has = 0;
 }
 
 void ps_sql_parts_fini(ps_sql_parts *p) {
     for (size_t i = 0; p->parts != NULL && i < p->cluster->n_ranks; i++) {
-        empty_part(&p->parts[i]);
+        empty_part(p, &p->parts[i]);
     }
     ps_free(p->parts);
     p->parts = NULL;
@@ -148,23 +154,37 @@ typedef struct batch {
     size_t n;
 } batch;
 
+/* Lent, else read with what is needed and was read before. Metadata alone is read: a whole timeline adds facts of its own. */
+static ps_code get_trace(const batch *b, ps_sql_part *part, ps_err *err) {
+    const ps_sql_lender *lender = b->p->lender;
+    uint32_t needs = part->has | b->p->needs.trace;
+    if (needs != part->has) {
+        empty_part(b->p, part);
+    }
+    bool may_lend = lender != NULL && (needs & ~PS_VIEW_NEEDS) == 0 && needs != PS_NEED_META;
+    if (part->trace == NULL && may_lend) {
+        part->trace = lender->lend(lender->context, part->rank, &part->lent);
+        needs = part->trace != NULL ? PS_VIEW_NEEDS : needs;
+    }
+    if (part->trace == NULL) {
+        ps_src src = ps_cluster_src(part->rank);
+        src.n_threads = ps_threads_each(b->p->n_threads, b->n);
+        src.watch = b->p->watch;
+        part->trace = part->own = ps_read(&src, needs, err);
+    }
+    part->has = needs;
+    return part->trace != NULL ? PS_OK : err->code;
+}
+
 static void read_part(void *context, size_t item) {
     batch *b = context;
     ps_sql_part *part = &b->p->parts[b->items[item]];
-    ps_src src = ps_cluster_src(part->rank);
-    src.n_threads = ps_threads_each(b->p->n_threads, b->n);
-    src.watch = b->p->watch;
     ps_err err = PS_ERR_INIT;
-    uint32_t needs = part->has | b->p->needs.trace;
-    if (needs != part->has) {
-        empty_part(part);
-    }
-    part->has = needs;
-    part->trace = part->trace != NULL ? part->trace : ps_read(&src, part->has, &err);
-    ps_code code = part->trace != NULL ? work_out(b->p, part, &err) : err.code;
+    ps_code code = get_trace(b, part, &err);
+    code = code == PS_OK ? work_out(b->p, part, &err) : code;
     part->err = code != PS_OK ? err : PS_ERR_INIT;
     if (code != PS_OK) {
-        empty_part(part);
+        empty_part(b->p, part);
     }
 }
 
@@ -190,8 +210,8 @@ static bool is_to_read(const ps_sql_parts *p, const ps_sql_part *part) {
 static size_t bytes_in_memory(const ps_sql_parts *p) {
     size_t bytes = 0;
     for (size_t i = 0; i < p->cluster->n_ranks; i++) {
-        if (p->parts[i].trace != NULL) {
-            ps_trace_bytes b = ps_trace_size(p->parts[i].trace);
+        if (p->parts[i].own != NULL) {
+            ps_trace_bytes b = ps_trace_size(p->parts[i].own);
             bytes += b.columns + b.args + b.names + b.flows + b.counters + b.tables;
         }
     }
@@ -204,14 +224,14 @@ static void make_room(ps_sql_parts *p) {
         ps_sql_part *oldest = NULL;
         for (size_t i = 0; i < p->cluster->n_ranks; i++) {
             ps_sql_part *part = &p->parts[i];
-            bool may_go = part->trace != NULL && part->n_users == 0;
+            bool may_go = part->own != NULL && part->n_users == 0;
             oldest =
                 may_go && (oldest == NULL || part->last_use < oldest->last_use) ? part : oldest;
         }
         if (oldest == NULL) {
             return;
         }
-        empty_part(oldest);
+        empty_part(p, oldest);
     }
 }
 

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/watch.h"
 #include "model/trace.h"
+#include "query/lender.h"
 #include "run/cluster.h"
 #include "run/run.h"
 
@@ -39,10 +40,12 @@ typedef struct ps_sql_part {
     size_t index; /* among the profiles of the query */
     ps_err err;   /* why it could not be read; PS_OK */
     bool was_read;
-    size_t n_users;    /* cursors that stand in it */
-    uint64_t last_use; /* grows with every use */
-    ps_trace *trace;   /* NULL: not in memory */
-    uint32_t has;      /* ps_needs bits that it was read with */
+    size_t n_users;        /* cursors that stand in it */
+    uint64_t last_use;     /* grows with every use */
+    const ps_trace *trace; /* NULL: not in memory */
+    ps_trace *own;         /* the same where it was read for the query */
+    void *lent;            /* else what is given back */
+    uint32_t has;          /* ps_needs bits that it was read with */
     ps_derived *derived;
     const ps_links *links; /* of the derived facts; NULL: nobody needed them yet */
     ps_overlaps overlaps;  /* of all steps, with spans, for ps_sql_part_overlaps() */
@@ -55,7 +58,8 @@ typedef struct ps_sql_part {
 
 typedef struct ps_sql_parts {
     const ps_cluster *cluster;
-    ps_sql_part *parts; /* as many as the cluster has ranks */
+    const ps_sql_lender *lender; /* NULL: nobody lends */
+    ps_sql_part *parts;          /* as many as the cluster has ranks */
     ps_sql_needs needs;
     const ps_analysis_opts *opts; /* of what is worked out */
     size_t n_threads;             /* 0: one per processor */

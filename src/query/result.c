@@ -34,8 +34,10 @@ static ps_column column_of(ps_sql_result *r, int i) {
     const char *name = sqlite3_column_name(r->statement, i);
     const char *declared = sqlite3_column_decltype(r->statement, i);
     ps_sql_unit unit = ps_sql_unit_of(declared);
-    ps_column column = {
-        .type = ps_sql_col_type_of(declared), .unit = unit.unit, .exact = unit.is_moment};
+    ps_column column = {.type = ps_sql_col_type_of(declared),
+                        .unit = unit.unit,
+                        .exact = unit.is_moment,
+                        .is_slice = unit.is_slice};
     column.name = name != NULL ? ps_arena_strndup(&r->table->arena, name, strlen(name)) : NULL;
     if (declared == NULL && column.name != NULL) {
         column.unit = unit_by_name(column.name);

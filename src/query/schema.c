@@ -38,14 +38,16 @@ typedef struct declaration {
 } declaration;
 
 static const declaration OF_TYPE[] = {
-    [PS_SQL_INTEGER] = {"INTEGER", {PS_UNIT_NONE, false}},
-    [PS_SQL_REAL] = {"REAL", {PS_UNIT_NONE, false}},
-    [PS_SQL_TEXT] = {"TEXT", {PS_UNIT_NONE, false}},
-    [PS_SQL_ANY] = {"BLOB", {PS_UNIT_NONE, false}}, /* no affinity: values stay what they are */
-    [PS_SQL_BYTES] = {"INTEGER bytes", {PS_UNIT_BYTES, false}},
-    [PS_SQL_PERCENT] = {"REAL percent", {PS_UNIT_PERCENT, false}},
-    [PS_SQL_DURATION] = {"INTEGER ns", {PS_UNIT_NS, false}},
-    [PS_SQL_MOMENT] = {"INTEGER ns since epoch", {PS_UNIT_NS, true}},
+    [PS_SQL_INTEGER] = {"INTEGER", {PS_UNIT_NONE, false, false}},
+    [PS_SQL_REAL] = {"REAL", {PS_UNIT_NONE, false, false}},
+    [PS_SQL_TEXT] = {"TEXT", {PS_UNIT_NONE, false, false}},
+    [PS_SQL_ANY] = {"BLOB",
+                    {PS_UNIT_NONE, false, false}}, /* no affinity: values stay what they are */
+    [PS_SQL_BYTES] = {"INTEGER bytes", {PS_UNIT_BYTES, false, false}},
+    [PS_SQL_PERCENT] = {"REAL percent", {PS_UNIT_PERCENT, false, false}},
+    [PS_SQL_DURATION] = {"INTEGER ns", {PS_UNIT_NS, false, false}},
+    [PS_SQL_SLICE_ID] = {"INTEGER slice", {PS_UNIT_NONE, false, true}},
+    [PS_SQL_MOMENT] = {"INTEGER ns since epoch", {PS_UNIT_NS, true, false}},
 };
 
 static const char *const OF_UNIT[][2] = {
@@ -80,7 +82,7 @@ ps_col_type ps_sql_col_type_of(const char *declared) {
 }
 
 ps_sql_unit ps_sql_unit_of(const char *declared) {
-    static const ps_sql_unit NONE = {PS_UNIT_NONE, false};
+    static const ps_sql_unit NONE = {PS_UNIT_NONE, false, false};
     if (declared == NULL) {
         return NONE;
     }
@@ -91,7 +93,7 @@ ps_sql_unit ps_sql_unit_of(const char *declared) {
     }
     for (size_t i = 0; i < sizeof OF_UNIT / sizeof *OF_UNIT; i++) {
         if (strcasecmp(declared, OF_UNIT[i][0]) == 0 || strcasecmp(declared, OF_UNIT[i][1]) == 0) {
-            return (ps_sql_unit){(ps_unit)i, false};
+            return (ps_sql_unit){(ps_unit)i, false, false};
         }
     }
     return NONE;

@@ -20,6 +20,7 @@ typedef enum ps_sql_type {
     PS_SQL_BYTES,
     PS_SQL_PERCENT,
     PS_SQL_DURATION, /* nanoseconds */
+    PS_SQL_SLICE_ID, /* number of a slice of the row's rank */
     PS_SQL_MOMENT    /* nanoseconds since 1970 */
 } ps_sql_type;
 
@@ -67,7 +68,7 @@ typedef struct ps_sql_column {
 
 #define PS_SQL_SLICE_COLUMNS(X)                                                                    \
     X(RANK, "rank", INTEGER, false, "global rank")                                                 \
-    X(ID, "id", INTEGER, false, "number of the slice in its rank, by start")                       \
+    X(ID, "id", SLICE_ID, false, "number of the slice in its rank, by start")                      \
     X(TRACK, "track", INTEGER, false, "track.id")                                                  \
     X(KIND, "kind", TEXT, false, "what it is: kernel, call, op, communication ...")                \
     X(NAME, "name", TEXT, false, "name")                                                           \
@@ -77,8 +78,8 @@ typedef struct ps_sql_column {
     X(END, "end_ns", MOMENT, false, "end")                                                         \
     X(STEP, "step", INTEGER, false,                                                                \
       "step.step in which it, or the call that launched it, began; NULL outside of all")           \
-    X(PARENT, "parent", INTEGER, false, "slice.id of the host slice around it on its thread")      \
-    X(CALL, "call", INTEGER, false, "slice.id of the call that launched it")                       \
+    X(PARENT, "parent", SLICE_ID, false, "slice.id of the host slice around it on its thread")     \
+    X(CALL, "call", SLICE_ID, false, "slice.id of the call that launched it")                      \
     X(SELF, "self_ns", DURATION, false, "length without what lies inside it on its thread")        \
     X(PROFILE, "profile", INTEGER, true, "number of the profile")
 
@@ -92,15 +93,15 @@ typedef struct ps_sql_column {
 
 #define PS_SQL_FLOW_COLUMNS(X)                                                                     \
     X(RANK, "rank", INTEGER, false, "global rank")                                                 \
-    X(FROM, "from_slice", INTEGER, false, "slice.id of the cause")                                 \
-    X(TO, "to_slice", INTEGER, false, "slice.id of what it caused")                                \
+    X(FROM, "from_slice", SLICE_ID, false, "slice.id of the cause")                                \
+    X(TO, "to_slice", SLICE_ID, false, "slice.id of what it caused")                               \
     X(KIND, "kind", TEXT, false,                                                                   \
       "as the format calls it; mark: a mark and its side on the device")                           \
     X(PROFILE, "profile", INTEGER, true, "number of the profile")
 
 #define PS_SQL_ARG_COLUMNS(X)                                                                      \
     X(RANK, "rank", INTEGER, false, "global rank")                                                 \
-    X(SLICE, "slice", INTEGER, false, "slice.id")                                                  \
+    X(SLICE, "slice", SLICE_ID, false, "slice.id")                                                 \
     X(KEY, "key", TEXT, false, "name of the argument")                                             \
     X(VALUE, "value", ANY, false, "number or text; arrays and objects as JSON, moments from 1970") \
     X(TYPE, "type", TEXT, false, "integer, time, real, text, number, json, bool or null")          \
@@ -115,7 +116,7 @@ typedef struct ps_sql_column {
 /* Made of each rank's trace; ids are members of the row's struct. */
 #define PS_SQL_KERNEL_COLUMNS(X)                                                                   \
     X(rank, "rank", INTEGER, false, "global rank")                                                 \
-    X(slice, "slice", INTEGER, false, "slice.id")                                                  \
+    X(slice, "slice", SLICE_ID, false, "slice.id")                                                 \
     X(name, "name", TEXT, false, "name")                                                           \
     X(type, "type", TEXT, false, "type of the operation, else the operator that launched it")      \
     X(class, "class", TEXT, false, "what it computes, as the view overall groups it: Matmul/Cube") \
@@ -126,8 +127,8 @@ typedef struct ps_sql_column {
     X(start_ns, "start_ns", MOMENT, false, "begin")                                                \
     X(dur_ns, "dur_ns", DURATION, false, "length")                                                 \
     X(end_ns, "end_ns", MOMENT, false, "end")                                                      \
-    X(call, "call", INTEGER, false, "slice.id of the call that launched it")                       \
-    X(op, "op", INTEGER, false, "slice.id of the operator of the framework behind it")             \
+    X(call, "call", SLICE_ID, false, "slice.id of the call that launched it")                      \
+    X(op, "op", SLICE_ID, false, "slice.id of the operator of the framework behind it")            \
     X(op_name, "op_name", TEXT, false, "name of that operator")                                    \
     X(module, "module", TEXT, false, "path of the module whose call launched it")                  \
     X(shapes, "shapes", TEXT, false, "of its inputs, else of those of its operator")               \
@@ -138,7 +139,7 @@ typedef struct ps_sql_column {
 /* Communication of all ranks, matched; ids are members of the row's struct. */
 #define PS_SQL_COMM_COLUMNS(X)                                                                     \
     X(rank, "rank", INTEGER, false, "global rank")                                                 \
-    X(slice, "slice", INTEGER, false, "slice.id")                                                  \
+    X(slice, "slice", SLICE_ID, false, "slice.id")                                                 \
     X(kind, "kind", TEXT, false, "collective, send or receive")                                    \
     X(name, "name", TEXT, false, "name of the operator, else of the kernel")                       \
     X(type, "type", TEXT, false, "what it does: hcom_allReduce_, allreduce ...")                   \
@@ -170,7 +171,7 @@ typedef struct ps_sql_column {
     X(step, "step", INTEGER, false, "step of its launch, NULL outside of all")                     \
     X(start_ns, "start_ns", MOMENT, false, "begin, by the clock of the rank's machine")            \
     X(waited_ns, "waited_ns", DURATION, false, "how long")                                         \
-    X(slice, "slice", INTEGER, false, "slice.id of the operator that waited")                      \
+    X(slice, "slice", SLICE_ID, false, "slice.id of the operator that waited")                     \
     X(for_slice, "for_slice", INTEGER, false, "slice.id of the other one, on its rank")            \
     X(match, "match", INTEGER, false, "comm.match of both")
 
@@ -279,7 +280,7 @@ extern const ps_sql_table ps_sql_tables[PS_N_SQL_TABLES];
 const char *ps_sql_type_name(ps_sql_type type);
 typedef struct ps_sql_unit {
     ps_unit unit;
-    bool is_moment;
+    bool is_moment, is_slice;
 } ps_sql_unit;
 ps_sql_unit ps_sql_unit_of(const char *declared);
 ps_col_type ps_sql_col_type_of(const char *declared); /* INT where it does not say */

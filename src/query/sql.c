@@ -103,6 +103,7 @@ ps_sql *ps_sql_open(const ps_cluster *cluster, const ps_sql_opts *opts, ps_err *
     ps_code code = s->c.job != NULL
                        ? ps_sql_parts_init(&s->c.parts, cluster, &s->c.opts, &s->c.watch, err)
                        : ps_fail_nomem(err);
+    s->c.parts.lender = s->opts.lender.lend != NULL ? &s->opts.lender : NULL;
     code = code == PS_OK ? connect_sqlite(s, err) : code;
     if (code != PS_OK) {
         ps_sql_close(s);
@@ -157,23 +158,43 @@ static ps_code fail_at(ps_err *err, ps_code code, const char *text, const char *
     return code;
 }
 
+/* " (--timeout)" */
+static const char *bound_name(const char *name, char out[40]) {
+    out[0] = '\0';
+    if (name != NULL) {
+        (void)snprintf(out, 40, " (%.30s)", name);
+    }
+    return out;
+}
+
+int64_t ps_sql_max_bytes(const ps_sql *s) {
+    return s->opts.max_bytes;
+}
+
+ps_code ps_sql_too_much(const ps_sql *s, ps_err *err) {
+    char name[40];
+    return ps_fail(err, PS_NOMEM, "the query needs more memory than it may have%s",
+                   bound_name(s->opts.memory_name, name));
+}
+
 /* Why preparing or running stopped. */
 static ps_code sqlite_fail(ps_sql *s, const char *text, const char *name, ps_err *err) {
     const char *message = sqlite3_errmsg(s->db);
     int rc = sqlite3_errcode(s->db);
-    if (s->was_stopped) {
+    char name_text[40];
+    if (s->was_stopped || (s->opts.asker != NULL && s->opts.asker->stop)) {
         return ps_fail(err, PS_BUSY, "the query was ended");
     }
     if (s->c.watch.stop) {
-        return ps_fail(err, PS_BUSY, "the query was ended after %lld s (--timeout)",
-                       (long long)s->opts.timeout_s);
+        return ps_fail(err, PS_BUSY, "the query was ended after %lld s%s",
+                       (long long)s->opts.timeout_s, bound_name(s->opts.timeout_name, name_text));
     }
     if (s->c.err.code != PS_OK) {
         *err = s->c.err;
         return err->code;
     }
     if (rc == SQLITE_NOMEM) {
-        return ps_fail(err, PS_NOMEM, "the query needs more memory than it may have (--memory)");
+        return ps_sql_too_much(s, err);
     }
     if (s->was_refused) {
         return fail_at(err, PS_USAGE, text, name, -1,
@@ -241,7 +262,7 @@ void ps_sql_stop(ps_sql *s) {
 bool ps_sql_begin_deadline(ps_sql *s, ps_deadline *deadline) {
     s->was_stopped = false;
     s->c.watch.stop = false;
-    return ps_deadline_begin(deadline, s->opts.timeout_s, s->db, &s->c.watch);
+    return ps_deadline_begin_for(deadline, s->opts.timeout_s, s->db, &s->c.watch, s->opts.asker);
 }
 
 ps_code ps_sql_run(ps_sql *s, const char *text, const char *name, ps_sql_take *take, void *context,

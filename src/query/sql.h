@@ -8,6 +8,7 @@
 
 #include "base/diag.h"
 #include "base/err.h"
+#include "query/lender.h"
 #include "query/result.h"
 #include "run/cluster.h"
 #include "run/run.h"
@@ -17,7 +18,11 @@ typedef struct ps_sql ps_sql;
 typedef struct ps_sql_opts {
     ps_run_opts run;   /* of modes and the chart: writes nothing */
     int64_t timeout_s; /* of a query with all that is read for it; 0: none */
-    int64_t max_bytes; /* what SQLite may hold: sorting, grouping, texts; 0: none */
+    int64_t
+        max_bytes; /* what SQLite may hold (sorting, grouping, texts), and the rows that are kept for a table; 0: none */
+    const char *timeout_name, *memory_name; /* what sets them, for messages; NULL: nothing */
+    const ps_watch *asker; /* when it is stopped, the statement that runs is ended; or NULL */
+    ps_sql_lender lender;  /* of traces in memory; `lend` NULL: there are none */
 } ps_sql_opts;
 
 /* NULL on failure. One with a limit of memory at a time in a process, since that is one of the whole SQLite library; without one any number,

@@ -55,8 +55,9 @@ enum {
 #define TRACKS (SLICES | (uint32_t)PS_NEED_COUNTERS)
 
 bool ps_sql_is_number(const ps_sql_column *column) {
-    return column->type == PS_SQL_INTEGER || column->type == PS_SQL_BYTES ||
-           column->type == PS_SQL_DURATION || column->type == PS_SQL_MOMENT;
+    return column->type == PS_SQL_INTEGER || column->type == PS_SQL_SLICE_ID ||
+           column->type == PS_SQL_BYTES || column->type == PS_SQL_DURATION ||
+           column->type == PS_SQL_MOMENT;
 }
 
 /* --- cells ------------------------------------------------------------------------------------------------------- */
@@ -571,9 +572,11 @@ static bool flow_narrow(const ps_sql_part *part, const ps_number_range *range, u
 
 /* --- arg --------------------------------------------------------------------------------------------------------- */
 
+/* With those that other tables would bring into the trace: the same rows, whatever else was asked. */
 static ps_sql_needs arg_needs(uint64_t used) {
     (void)used;
-    return (ps_sql_needs){.trace = SLICES | (uint32_t)PS_NEED_ARGS};
+    return (ps_sql_needs){.trace = SLICES |
+                                   (uint32_t)(PS_NEED_ARGS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST)};
 }
 
 static int64_t arg_number(const ps_trace_row *at, int column) {

@@ -30,7 +30,8 @@ ASKS = {
     "/api/session": "", "/api/slice": "?rank={key}&slice=0", "/api/slice_at": "?rank={key}&start=0&end=0",
     "/api/slices": "?rank={key}&lanes=0&sort=name", "/api/stats": "?rank={key}&lanes=0",
     "/api/summary": "", "/api/tiles": "?rank={key}&level=20&tile=0&lanes=0", "/api/views": "", "/api/view": "?rank={key}&name=overall",
-    "/api/whatif": "", "/api/plan": "?layers=4,4",
+    "/api/whatif": "", "/api/plan": "?layers=4,4", "/api/schema": "",
+    "/api/query": "?format=csv&sql=SELECT+name,+count(*),+sum(self_ns)+FROM+slice+GROUP+BY+name",
 }
 BODIES = {
     "/api/merge": {"rank": "{key}", "lanes": [0, 1]}, "/api/names": {"rank": "{key}", "names": [0, 1]}, "/api/load": {"all": True},

@@ -160,6 +160,15 @@ static void check_guard(const char *headers) {
     }
 }
 
+/* What asks for a query that does not end waits for it no longer than a second. Of parameters of one name the first one counts. */
+static void bound_query(ps_request *q) {
+    if (q->n_params < PS_REQUEST_MAX_PARAMS) {
+        memmove(&q->params[1], &q->params[0], q->n_params * sizeof q->params[0]);
+        q->params[0] = (ps_param){.name = "timeout", .value = "1"};
+        q->n_params++;
+    }
+}
+
 static void answer(const char *method, char *uri, const char *body, size_t n_body) {
     char *query = strchr(uri, '?');
     if (query != NULL) {
@@ -179,6 +188,9 @@ static void answer(const char *method, char *uri, const char *body, size_t n_bod
     if (n_body <= route->max_body && ps_request_parse(&q, &r, query)) {
         if (route->must_wait != NULL) {
             (void)route->must_wait(&q, (int64_t)n_body);
+        }
+        if (strcmp(route->path, "/api/query") == 0) {
+            bound_query(&q);
         }
         ps_route_answer(route, &q, &r);
         check(&r);

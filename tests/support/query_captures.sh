@@ -16,7 +16,7 @@ database() { # NAME FILE.sql [STATEMENTS]
 {
     printf '%s\n' "$out/marks" "$out/comm_marks" "$out/made" tests/data/torch_pipeline/dualpipev tests/data/torch_pipeline/gpipe \
         tests/data/ndtimeline/two-by-two.json tests/data/kineto/rank-3-launches.json tests/data/kineto/no-steps.json tests/data/kineto/idle \
-        tests/data/kineto_dualpipe/rank-3.json tests/data/comm_waits/rank.json tests/data/convert/everything.json \
+        tests/data/kineto_dualpipe/rank-3.json tests/data/cookbook tests/data/comm_waits/rank.json tests/data/convert/everything.json \
         tests/data/paddle_logs/pp4_1f1b_2x2 tests/data/paddle_logs/pp2_vpp2_1x2 tests/data/ascend_text/rank3_ascend_pt
     for file in tests/data/chrome/*.json tests/data/ascend_text/*.json; do
         echo "$file"

@@ -14,6 +14,7 @@ const WORDS = {
   "tab.memory": ["Memory", "内存"],
   "tab.communication": ["Communication", "通信"],
   "tab.whatif": ["What if", "假设分析"],
+  "tab.query": ["SQL", "SQL"],
   "frame.close": ["Close", "关闭"],
   "frame.loading": ["Loading …", "加载中…"],
   "frame.retry": ["Try again", "重试"],
@@ -68,6 +69,7 @@ const WORDS = {
   "command.tab-memory": ["Page: Memory", "页面：内存"],
   "command.tab-communication": ["Page: Communication", "页面：通信"],
   "command.tab-whatif": ["Page: What if", "页面：假设分析"],
+  "command.tab-query": ["Page: SQL", "页面：SQL"],
   "command.look": ["Light or dark", "浅色 / 深色"],
   "command.language": ["English / 中文", "中文 / English"],
   "command.settings": ["Settings and colours", "设置与颜色"],
@@ -771,6 +773,42 @@ const WORDS = {
   "whatif.no-lines": ["No lines to paste: how layers lie on several chunks of a stage is not measured.", "没有可粘贴的配置：未测得各层在多个 chunk 上的分布。"],
   "whatif.copy": ["Copy", "复制"],
   "whatif.copied": ["Copied", "已复制"],
+
+  // --- SQL -----------------------------------------------------------------------------------------------------------
+  "query.run": ["Run", "运行"],
+  "query.stop": ["Stop", "停止"],
+  "query.edit": ["Go to the query", "编辑查询"],
+  "query.editor": ["Query in SQL", "SQL 查询"],
+  "query.placeholder": ["SELECT name, count(*) FROM slice GROUP BY name", "SELECT name, count(*) FROM slice GROUP BY name"],
+  "query.keys": ["Ctrl+Enter runs, Ctrl+Space completes", "Ctrl+Enter 运行，Ctrl+空格 补全"],
+  "query.completions": ["Completions", "补全"],
+  "query.kind-table": ["table", "表"],
+  "query.kind-column": ["column", "列"],
+  "query.kind-function": ["function", "函数"],
+  "query.kind-word": ["SQL", "SQL"],
+  "query.examples": ["Examples", "示例"],
+  "query.choose": ["choose …", "选择…"],
+  "query.example": ["Run its example", "运行示例"],
+  "query.schema": ["Tables and functions", "表与函数"],
+  "query.find-table": ["Find a table or column", "查找表或列"],
+  "query.functions": ["Functions", "函数"],
+  "query.set-traces": ["Traces, communication, chart", "轨迹、通信与流水线图"],
+  "query.set-modes": ["Modes of analysis", "分析模式"],
+  "query.set-views": ["Views of a rank", "单 rank 视图"],
+  "query.set-job-views": ["Views of all ranks", "全部 rank 视图"],
+  "query.nothing": ["Ask the capture in SQL", "用 SQL 查询采集数据"],
+  "query.hint": ["Write a query, or take an example of a table. All ranks are asked at once; those that the query excludes are not read. Nothing is written.", "编写查询，或选择某个表的示例。查询同时覆盖全部 rank；被查询排除的 rank 不会读取。不会写入任何内容。"],
+  "query.running": ["Running …", "运行中…"],
+  "query.line": ["Line {0}:", "第 {0} 行："],
+  "query.kept": [", of which the first {0} are here", "，此处为前 {0} 行"],
+  "query.plot": ["Plot", "绘图"],
+  "query.plot-none": ["No plot", "不绘图"],
+  "query.plot-bars": ["Bars", "柱状"],
+  "query.plot-line": ["Line", "折线"],
+  "query.plot-points": ["Points", "散点"],
+  "query.plot-of": ["{0} by {1}", "{0}（按 {1}）"],
+  "query.in-order": ["rows in order", "按行序"],
+  "query.plotted": ["the first {0} rows", "前 {0} 行"],
 } satisfies Record<string, [english: string, chinese: string]>;
 
 export type Word = keyof typeof WORDS;
@@ -863,6 +901,23 @@ const TABLES: Record<string, string> = {
   SlowLinkMatrix: "慢于同类的链路", HcclPerRankStats: "通信算子（按类型与 rank）", CommunicationGroupMapping: "通信域及其 rank", findings: "发现",
 };
 
+/** Tables of queries that are none of the above, in Chinese; by name. */
+// prettier-ignore
+const SQL_TABLES: Record<string, string> = {
+  rank: "路径下的各采集文件，每行一个", step: "各 rank 的 step", track: "线程、流、通信域与计数器：切片与数值所在的轨道", slice: "一切有起止的事件：核函数、调用、算子、区间、通信",
+  counter: "计数器随时间的取值", flow: "因果关系：下发、前向到反向", arg: "切片的参数，每行一个", meta: "各采集文件关于自身与作业的说明",
+  kernel: "计算核函数：由谁下发、属于哪类", comm: "全部 rank 的通信：哪些属于同一次集合通信、谁来晚了", wait: "每次集合通信与接收中谁在等谁", op: "流水线图中的算子",
+  bubble: "step 内各阶段的空闲时间", link: "各链路的传输量、时间与带宽", module: "模型的模块：调用、算子与核函数",
+};
+
+/** Functions of queries, in Chinese; by the call. */
+// prettier-ignore
+const SQL_FUNCTIONS: Record<string, string> = {
+  "overlap(a0, a1, b0, b1)": "[a0, a1) 与 [b0, b1) 的公共部分，不相交为 0", "percentile(x, p)": "聚合：x 排序后第 (n - 1) p / 100 位的值，两值之间线性插值",
+  "name_like(text, part)": "文本是否包含该部分，不分大小写", "name_like(text, part, how)": "how 中的字母：c 区分大小写，w 整词，r 为正则表达式",
+  "human_ns(x)": "纳秒数写成文本：18.3 ms",
+};
+
 /** What the program says when something is missing, and where a chart is known from; in Chinese. The longest that fits counts. */
 // prettier-ignore
 const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
@@ -914,6 +969,11 @@ const SAYINGS: readonly (readonly [said: RegExp, chinese: string])[] = [
   [/^(\d+) splits were simulated, all that there are\.$/, "仿真了全部 $1 种划分。"], [/^(\d+) splits were simulated: .*/, "仿真了 $1 种划分：先取最慢阶段最快者，再逐步尝试相邻划分。"],
   [/; the job is not slow \(slowdown ([\d.]+), threshold slow ([\d.]+)\)$/, "；但作业并不慢（变慢 $1，阈值 slow $2）"],
   [/^the job has no such worker$/, "作业中没有这样的 worker"],
+  [/^the query was ended after (\d+) s$/, "查询超过 $1 秒，已停止"], [/^the query needs more memory than it may have$/, "查询所需内存超出上限"],
+  [/^another query is running: try again when it has ended$/, "另一个查询正在运行：请在其结束后重试"],
+  [/^only SELECT is allowed: nothing is written, attached, loaded or set$/, "只允许 SELECT：不能写入、附加、加载或设置"], [/^only SELECT is allowed$/, "只允许 SELECT"],
+  [/^no such table: (\S+) \(pipescope query --schema lists them\)$/, "没有表 $1"], [/^no such column: (\S+)$/, "没有列 $1"], [/^no such function: (\S+)$/, "没有函数 $1"],
+  [/^one statement at a time: there is another one here$/, "一次只能运行一条语句：此处有另一条"],
 ];
 
 /** A sentence of the program in the language of the page; what is not known stands as it was said. */
@@ -929,6 +989,14 @@ export const told = (list: Parameters<typeof chineseOf>[0], id: string, english:
 /** The title of a view; English is as the program says it. */
 export const viewTitle = (view: { name: string; title: string }): string =>
   (language.get() === "zh" ? (VIEWS[view.name] ?? TABLES[view.name]) : undefined) ?? view.title;
+
+/** What a table of queries holds, and what a function gives. */
+export const tableText = (table: { name: string; text: string }): string =>
+  (language.get() === "zh" ? SQL_TABLES[table.name] : undefined) ??
+  viewTitle({ name: table.name, title: table.text });
+
+export const functionText = (call: string, text: string): string =>
+  (language.get() === "zh" ? SQL_FUNCTIONS[call] : undefined) ?? text;
 
 export function columnWord(name: string): string {
   // "lateTime(us)" and "MeanNs" carry a unit that stands beside the name; "opType" is two words.

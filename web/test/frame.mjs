@@ -147,6 +147,7 @@ async function ready(page) {
     "Memory",
     "Communication",
     "What if",
+    "SQL",
   ]);
   const ground = () =>
     page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);

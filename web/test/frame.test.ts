@@ -323,8 +323,14 @@ test("the address: ranks stand by what they are; what is none stays", () => {
 });
 
 test("pages: ranks are compared where there are several", () => {
-  assert.deepEqual(tabsShown(1, "timeline"), ["timeline", "pipeline", "operator", "memory"]);
-  assert.equal(tabsShown(2, "timeline").length, 7);
+  assert.deepEqual(tabsShown(1, "timeline"), [
+    "timeline",
+    "pipeline",
+    "operator",
+    "memory",
+    "query",
+  ]);
+  assert.equal(tabsShown(2, "timeline").length, 8);
   assert.ok(tabsShown(1, "summary").includes("summary"));
 });
 
@@ -402,6 +408,8 @@ test("what a capture lacks is said once, ranks in short", () => {
     host: "",
     format: "",
     profiler: "",
+    cluster: 0,
+    profile: n,
     file: "",
     state,
     progress: 0.5,

@@ -358,6 +358,8 @@ const rankNamed = (key: string, extra: Partial<Rank> = {}): Rank => ({
   host: "",
   format: "",
   profiler: "",
+  cluster: 0,
+  profile: 0,
   file: "",
   state: "ready",
   progress: 1,

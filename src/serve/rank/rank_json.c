@@ -154,6 +154,14 @@ static const char *host_of(const ps_rank_entry *e, const ps_loaded *l) {
     return cell->is_null || table->columns[column].type != PS_COL_TEXT ? "" : cell->u.text;
 }
 
+static size_t cluster_number(const ps_store *store, const ps_rank_entry *e) {
+    size_t i = 0;
+    while (i + 1 < ps_store_n_clusters(store) && ps_store_cluster(store, i) != e->cluster) {
+        i++;
+    }
+    return i;
+}
+
 /* --- all ranks ------------------------------------------------------------------------------------------------------ */
 
 ps_code ps_put_rank(ps_json *j, ps_store *store, size_t i, ps_err *err) {
@@ -171,6 +179,8 @@ ps_code ps_put_rank(ps_json *j, ps_store *store, size_t i, ps_err *err) {
         ps_json_key_str(j, "id", e->id);
     }
     ps_json_key_int(j, "rank", e->rank->rank);
+    ps_json_key_uint(j, "cluster", cluster_number(store, e));
+    ps_json_key_uint(j, "profile", (uint64_t)(e->rank - e->cluster->ranks)); /* as queries count */
     ps_json_key_str(j, "label", e->label);
     ps_json_key_str(j, "host", host_of(e, l));
     ps_json_key_str(j, "format", format);

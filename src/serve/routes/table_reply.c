@@ -224,6 +224,9 @@ static void put_columns(ps_json *j, const ps_table *t) {
                                                     : "real");
         ps_json_str(j, ps_unit_name(column->unit));
         ps_json_bool(j, column->exact);
+        if (column->is_slice) {
+            ps_json_str(j, "slice");
+        }
         ps_json_close(j);
     }
     ps_json_close(j);

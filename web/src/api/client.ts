@@ -5,6 +5,8 @@ export class ApiError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    /** What the reply says besides. */
+    readonly more: Readonly<Record<string, unknown>> = {},
   ) {
     super(message);
   }
@@ -50,12 +52,14 @@ async function ask(path: string, params: Params, init: RequestInit): Promise<Res
   const reply = await fetch(address(path, params), { ...init, headers });
   if (!reply.ok) {
     let text = reply.statusText;
+    let more: Record<string, unknown> = {};
     try {
-      text = ((await reply.json()) as { error: string }).error;
+      more = (await reply.json()) as Record<string, unknown>;
+      text = String(more.error);
     } catch {
       // the status says it
     }
-    throw new ApiError(reply.status, text);
+    throw new ApiError(reply.status, text, more);
   }
   return reply;
 }

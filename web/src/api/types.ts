@@ -42,6 +42,9 @@ export interface Rank {
   format: string;
   profiler: string;
   file: string;
+  /** Among the paths that are served, and what queries call it there. */
+  cluster: number;
+  profile: number;
   state: RankState;
   progress: number;
   error: string;
@@ -160,11 +163,32 @@ export type ColumnType = "int" | "real" | "text";
 export interface Table {
   name: string;
   title: string;
-  columns: [name: string, type: ColumnType, unit: string, exact: boolean][];
+  /** `of`: numbers of slices of the row's rank. */
+  columns: [name: string, type: ColumnType, unit: string, exact: boolean, of?: "slice"][];
   total: number;
   offset: number;
   rows: Cell[][];
   notes?: string[];
+}
+
+/** The rows of a query: those that are kept, and how many there are. */
+export interface QueryTable extends Table {
+  n_rows: number;
+  elapsed_ns: number;
+}
+
+export interface SchemaTable {
+  name: string;
+  text: string;
+  set: "traces" | "modes" | "views" | "job views";
+  example: string;
+  columns: [name: string, type: string, unit: string, text: string][];
+}
+
+export interface Schema {
+  tables: SchemaTable[];
+  functions: [call: string, text: string][];
+  words: string[];
 }
 
 export interface ViewInfo {

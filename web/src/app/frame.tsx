@@ -10,6 +10,7 @@ import { CommunicationPage } from "../pages/communication";
 import { MemoryPage } from "../pages/memory";
 import { OperatorPage } from "../pages/operator";
 import { PipelinePage } from "../pages/pipeline";
+import { QueryPage } from "../pages/query";
 import { SummaryPage } from "../pages/summary";
 import { TimelinePage } from "../pages/timeline";
 import { WhatIfPage } from "../pages/whatif";
@@ -36,6 +37,7 @@ const PAGES: Record<Tab, () => ComponentChild> = {
   memory: () => <MemoryPage />,
   communication: () => <CommunicationPage />,
   whatif: () => <WhatIfPage />,
+  query: () => <QueryPage />,
 };
 
 /** What is seen changes each time, also where the system chose it. */

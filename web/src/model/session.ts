@@ -5,7 +5,14 @@ import { Atom } from "../base/atom";
 import type { Ns } from "../base/ns";
 
 export type Tab =
-  "timeline" | "pipeline" | "summary" | "operator" | "memory" | "communication" | "whatif";
+  | "timeline"
+  | "pipeline"
+  | "summary"
+  | "operator"
+  | "memory"
+  | "communication"
+  | "whatif"
+  | "query";
 export const TABS: Tab[] = [
   "timeline",
   "pipeline",
@@ -14,6 +21,7 @@ export const TABS: Tab[] = [
   "memory",
   "communication",
   "whatif",
+  "query",
 ];
 
 /** A span of time over lanes: what was drawn with the mouse, or taken from a slice with M. Times are viewNs. */

@@ -14,7 +14,7 @@ import { language, t, viewTitle } from "../words";
 import { Empty, Failed, Loading } from "./empty";
 import { copyRows, jumpTo, MAX_COPIED } from "./table_actions";
 import { TableBar } from "./table_bar";
-import { isService, mostOf, useColumns, type ShownColumns } from "./table_columns";
+import { headOf, isService, mostOf, useColumns, type ShownColumns } from "./table_columns";
 import { tableKey, useCursor, type Cursor } from "./table_cursor";
 import { TableHead } from "./table_head";
 import { ROW_PX, Scroller } from "./table_layout";
@@ -114,7 +114,7 @@ function useGrid(source: TableSource, options: TableOptions, box: Box): GridStat
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const asked = useQuery(options);
   const rows = useMemo(() => new Rows(source.rows, () => redraw(0)), [source]);
-  const tree = useTree(source, rows);
+  const tree = useTree(source, rows, options.isPlain === true);
   const shown = useShownRows(tree, rows, asked.query);
   const scroller = useMemo(() => new Scroller(() => redraw(0)), []);
   const cursor = useCursor(shown.total, (i) =>
@@ -136,7 +136,7 @@ function useGrid(source: TableSource, options: TableOptions, box: Box): GridStat
   }, [rows.table]);
   const size = useSize(box, rows.table === null);
   const name = options.name ?? rows.table?.name ?? "table";
-  const columns = useColumns(name, rows, options.hidden ?? [], size.width, () => redraw(0));
+  const columns = useColumns(name, rows, options, size.width, () => redraw(0));
   const headPx = ROW_PX + (asked.filterShown ? FILTER_PX : 0);
   const viewPx = Math.max(0, size.height - headPx);
   scroller.layout(shown.total * ROW_PX, viewPx);
@@ -200,7 +200,11 @@ function act({ shown, columns, options }: GridState, i: number, how: "click" | "
   options.onRow?.(row);
   const leads = how === "open" || (options.onRow === undefined && tab.get() === "timeline");
   if (columns.canJump && leads) {
-    void jumpTo(row, options.rank);
+    if (options.jump === undefined) {
+      void jumpTo(row, options.rank);
+    } else if (options.jump.can(row)) {
+      options.jump.to(row);
+    }
   }
 }
 
@@ -230,14 +234,15 @@ function range(from: number, last: number): number[] {
 // --- parts -------------------------------------------------------------------------------------------------------------
 
 function Bar(state: GridState) {
-  const { rows, asked, columns } = state;
+  const { rows, asked, columns, options } = state;
   return (
     <TableBar
       title={state.title}
       total={state.shown.total}
       notes={rows.table?.notes ?? []}
       isFiltered={isFiltered(asked.query)}
-      columns={rows.columns.filter((c) => !isService(c))}
+      columns={rows.columns.filter((c) => options.isPlain === true || !isService(c))}
+      wordOf={(column) => headOf(column, options)}
       hidden={columns.hidden}
       setHidden={columns.hide}
       filterShown={asked.filterShown}
@@ -307,13 +312,14 @@ function heightOf({ options, shown, headPx }: GridState): Record<string, string>
   return { height: `${headPx + n * ROW_PX + 2}px`, flex: "none" };
 }
 
-function Head({ rows, asked, columns }: GridState) {
+function Head({ rows, asked, columns, options }: GridState) {
   const { query } = asked;
   return (
     <TableHead
       columns={columns.columns}
       query={query}
       template={columns.template}
+      wordOf={(column) => headOf(column, options)}
       hasLead={columns.canJump}
       filterShown={asked.filterShown}
       wrong={filterOf(query, rows.columns).wrong}

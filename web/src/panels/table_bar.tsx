@@ -1,6 +1,6 @@
 /** The line over a table: what it is, how many rows, notes; and the buttons. */
 import { grouped } from "../base/format";
-import { columnWord, t } from "../words";
+import { t } from "../words";
 import { Menu } from "./dialog";
 import { Icon } from "./icons";
 import type { Column } from "./table_model";
@@ -11,6 +11,7 @@ export interface TableBarProps {
   notes: string[];
   isFiltered: boolean;
   columns: Column[];
+  wordOf: (column: Column) => string;
   hidden: string[];
   setHidden: (hidden: string[]) => void;
   filterShown: boolean;
@@ -74,7 +75,7 @@ export function TableBar(p: TableBarProps) {
                     )
                   }
                 />
-                {columnWord(column.name)}
+                {p.wordOf(column)}
               </label>
             ))
           }

@@ -3,8 +3,10 @@ import { useMemo } from "preact/hooks";
 import type { Cell } from "../api/types";
 import { valueText } from "../base/format";
 import { rankOf } from "../model/session";
+import { columnWord } from "../words";
 import { fit, measure } from "./table_layout";
-import type { Column, Rows } from "./table_model";
+import { endOf, type Column, type Rows } from "./table_model";
+import type { TableOptions } from "./table_options";
 
 const LEAD_PX = 28;
 const MEASURED_ROWS = 60;
@@ -13,6 +15,16 @@ const SERVICE_COLUMNS = ["slice", "level", "path", "lane", "tint", "row", "opera
 /** What rows are found by. A figure with a unit is none, whatever its name: the share of the critical path. */
 export const isService = (column: { name: string; unit: string }): boolean =>
   column.unit === "" && SERVICE_COLUMNS.includes(column.name);
+
+/** What stands over a column. A name that ends in the unit of its column is the name without it: the unit stands beside it. */
+export function headOf(column: { name: string; unit: string }, options: TableOptions): string {
+  if (options.isPlain !== true) {
+    return columnWord(column.name);
+  }
+  const end = endOf(column);
+  const { name } = column;
+  return column.unit !== "" && name.endsWith(end) ? name.slice(0, -end.length) : name;
+}
 
 export const cellText = (cell: Cell, column: Column): string =>
   column.name.toLowerCase() === "rank" && typeof cell === "string"
@@ -43,7 +55,7 @@ export interface ShownColumns {
 export function useColumns(
   name: string,
   rows: Rows,
-  hiddenAtFirst: string[],
+  options: TableOptions,
   roomPx: number,
   changed: () => void,
 ): ShownColumns {
@@ -52,14 +64,20 @@ export function useColumns(
     remembered.set(name, { ...own, ...change });
     changed();
   };
-  const service = rows.columns.filter(isService).map((c) => c.name);
-  const hidden = own.hidden ?? [...service, ...hiddenAtFirst];
+  const service = options.isPlain === true ? [] : rows.columns.filter(isService).map((c) => c.name);
+  const hidden = own.hidden ?? [...service, ...(options.hidden ?? [])];
   const columns = rows.columns.filter((c) => !hidden.includes(c.name));
   const measured = useMemo(
-    () => measure(rows.columns, rows.loaded().slice(0, MEASURED_ROWS), cellText),
+    () =>
+      measure(
+        rows.columns,
+        rows.loaded().slice(0, MEASURED_ROWS),
+        (column) => headOf(column, options),
+        cellText,
+      ),
     [rows.columns, rows.columns.length > 0 && rows.row(0) !== undefined],
   );
-  const canJump = rows.columns.some((c) => c.name === "slice");
+  const canJump = options.jump?.isThere ?? rows.columns.some((c) => c.name === "slice");
   const lead = canJump ? LEAD_PX : 0;
   const widths = fit(columns, measured, own.widths, roomPx - lead);
   return {

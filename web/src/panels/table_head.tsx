@@ -1,7 +1,7 @@
 /** The headers of a table: names with units, order, filters, and the edges that make columns wider. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { followDrag } from "../base/pointer";
-import { columnWord, t } from "../words";
+import { t } from "../words";
 import { Icon } from "./icons";
 import type { Column, Query } from "./table_model";
 
@@ -9,6 +9,7 @@ export interface TableHeadProps {
   columns: Column[];
   query: Query;
   template: string;
+  wordOf: (column: Column) => string;
   hasLead: boolean;
   filterShown: boolean;
   /** Columns whose filter was not understood. */
@@ -41,6 +42,7 @@ export function TableHead(p: TableHeadProps) {
             <Filter
               key={column.name}
               column={column}
+              word={p.wordOf(column)}
               text={p.query.filter[column.name] ?? ""}
               isWrong={p.wrong.includes(column.name)}
               set={(text) => p.onFilter(column, text)}
@@ -56,12 +58,13 @@ function HeadCell({
   column,
   width,
   query,
+  wordOf,
   onSort,
   onWidth,
 }: TableHeadProps & { column: Column; width: number }) {
   const sort =
     query.sort?.column === column.name ? (query.sort.desc ? "descending" : "ascending") : "none";
-  const name = columnWord(column.name);
+  const name = wordOf(column);
   const drag = (e: PointerEvent): void => {
     const from = e.clientX - width;
     e.preventDefault();
@@ -95,11 +98,13 @@ function HeadCell({
 /** Typed text takes effect after a breath, or with Enter. */
 function Filter({
   column,
+  word,
   text,
   isWrong,
   set,
 }: {
   column: Column;
+  word: string;
   text: string;
   isWrong: boolean;
   set: (text: string) => void;
@@ -117,7 +122,7 @@ function Filter({
   return (
     <input
       class={isWrong ? "wrong" : ""}
-      aria-label={t("table.filter-of", columnWord(column.name))}
+      aria-label={t("table.filter-of", word)}
       aria-invalid={isWrong}
       title={column.isNumber ? t("table.filter-number", column.shown.unit) : t("table.filter-text")}
       placeholder={column.isNumber ? "a..b, >a" : "…"}

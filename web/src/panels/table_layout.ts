@@ -1,7 +1,6 @@
 /** Widths of columns, and scrolling through more rows than a browser has pixels for. */
 import { context, FONT } from "../base/dom";
 import type { Cell } from "../api/types";
-import { columnWord } from "../words";
 import type { Column } from "./table_model";
 
 export const ROW_PX = 24;
@@ -22,12 +21,13 @@ function widthOf(text: string): number {
 export function measure(
   columns: Column[],
   sample: Cell[][],
+  headOf: (column: Column) => string,
   text: (cell: Cell, column: Column) => string,
 ): Map<string, number> {
   return new Map(
     columns.map((column) => {
       const head =
-        widthOf(columnWord(column.name)) +
+        widthOf(headOf(column)) +
         (column.shown.unit === "" ? 0 : widthOf(` ${column.shown.unit}`)) +
         22;
       const most = Math.max(

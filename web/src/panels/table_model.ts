@@ -8,6 +8,10 @@ export interface Column {
   unit: string;
   index: number;
   isNumber: boolean;
+  /** Numbers of slices of the row's rank. */
+  isSlice: boolean;
+  /** ns that count from 1970. */
+  isMoment: boolean;
   shown: Shown;
 }
 
@@ -49,7 +53,7 @@ export function filterOf(
 }
 
 export function columnsOf(table: Table): Column[] {
-  return table.columns.map(([name, type, own, exact], index) => {
+  return table.columns.map(([name, type, own, exact, of], index) => {
     const unit =
       own !== "" || type === "text" ? own : (/\((ns|us|ms|MB|GB\/s)\)$/.exec(name)?.[1] ?? "");
     const sample =
@@ -62,6 +66,8 @@ export function columnsOf(table: Table): Column[] {
       unit,
       index,
       isNumber: type !== "text",
+      isSlice: of === "slice",
+      isMoment: exact && type === "int" && unit === "ns",
       shown: shownAs(name, type, unit, exact, sample),
     };
   });
@@ -239,11 +245,15 @@ export function recordsOf(names: string[], rows: Cell[][]): string {
   );
 }
 
+/** The unit as names of columns end in it. */
+export const endOf = (column: { unit: string }): string =>
+  `_${column.unit === "%" ? "percent" : column.unit}`;
+
 /** Name of a column in files, as the program writes it: with the unit. */
 export const fileNameOf = (column: { name: string; unit: string }): string =>
-  column.unit === ""
+  column.unit === "" || column.name.endsWith(endOf(column))
     ? column.name
-    : `${column.name}_${column.unit === "%" ? "percent" : column.unit}`;
+    : column.name + endOf(column);
 
 export const CHUNK = 200;
 

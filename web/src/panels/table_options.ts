@@ -10,6 +10,13 @@ export interface TableRow {
   get: (column: string) => Cell;
 }
 
+export interface TableJump {
+  /** Some rows may lead there. */
+  isThere: boolean;
+  can: (row: TableRow) => boolean;
+  to: (row: TableRow) => void;
+}
+
 export interface TableOptions {
   /** Over the table; else the title that it has. "" for none. */
   title?: string;
@@ -37,6 +44,10 @@ export interface TableOptions {
   empty?: ComponentChildren;
   /** Rows at most before it scrolls by itself; not given: it fills the room that it has. */
   maxRows?: number;
+  /** Every column is shown, by the name that it has, and none makes a tree. */
+  isPlain?: boolean;
+  /** How rows lead to the timeline where no column `slice` says it. */
+  jump?: TableJump;
   /** Tells the page what came. */
   onTable?: (table: Table) => void;
 }

@@ -45,7 +45,7 @@ export function GridRow(p: GridRowProps) {
       onDblClick={p.onOpen}
       onPointerEnter={() => row !== null && options.onHover?.(row)}
     >
-      {p.hasLead && <Lead canJump={(row?.get("slice") ?? null) !== null} onOpen={p.onOpen} />}
+      {p.hasLead && <Lead canJump={row !== null && canJump(row, options)} onOpen={p.onOpen} />}
       {p.columns.map((column, i) => (
         <GridCell
           row={row}
@@ -59,6 +59,9 @@ export function GridRow(p: GridRowProps) {
     </div>
   );
 }
+
+const canJump = (row: TableRow, { jump }: TableOptions): boolean =>
+  jump === undefined ? row.get("slice") !== null : jump.can(row);
 
 function Lead({ canJump, onOpen }: { canJump: boolean; onOpen: () => void }) {
   return (

@@ -67,10 +67,10 @@ function toggled(closed: ReadonlySet<number>, at: number, close: boolean): Reado
 }
 
 /** All rows of a tree, once the first page shows that it is one; where that page is all of it, nothing more is asked for. */
-export function useTree(source: TableSource, rows: Rows): TreeRow[] | null {
+export function useTree(source: TableSource, rows: Rows, isNone: boolean): TreeRow[] | null {
   const [tree, setTree] = useState<{ of: TableSource; rows: TreeRow[] } | null>(null);
   const table = rows.table;
-  const level = table === null ? -1 : levelColumn(table);
+  const level = table === null || isNone ? -1 : levelColumn(table);
   const isWhole = level >= 0 && rows.isWhole;
   const whole = useMemo(
     () => (isWhole ? treeOf(table!.rows, level) : null),
