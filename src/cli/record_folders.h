@@ -45,6 +45,8 @@ typedef struct ps_recorded {
     size_t n_before;
     const char **places; /* folders that recordings said they lie in, also outside of `dir` */
     size_t n_places;
+    const char **lost; /* recordings of which nothing is on a disk: "<pid>: <why>" */
+    size_t n_lost;
     bool any_fork;               /* children of a process that recorded did not record */
     ps_recorded_folder *folders; /* in the order of rank, then name */
     size_t n;

@@ -384,19 +384,47 @@ static void recover_all(const ps_cli *cli, ps_recorded *r) {
     }
 }
 
+/* Recordings of which nothing is on a disk: they went with their processes. */
+static void say_lost(const ps_cli *cli, const ps_recorded *r) {
+    for (size_t i = 0; i < r->n_lost; i++) {
+        ps_cli_warn(cli, "all that a process recorded is lost, it was in memory only: process %s",
+                    r->lost[i]);
+    }
+    if (r->n_lost > 0) {
+        ps_cli_warn(cli, "make room there, or record to another disk: pipescope record -o DIR");
+    }
+}
+
+/* Whether the disk, or what it was allowed to take, has cut a recording. */
+static bool lacks_room(const ps_recorded *r) {
+    bool lacks = false;
+    for (size_t i = 0; i < r->n; i++) {
+        const int64_t *drops = r->folders[i].drops;
+        lacks = lacks || drops[PS_DROP_NO_ROOM] > 0 || drops[PS_DROP_MAX_DISK] > 0;
+    }
+    return lacks;
+}
+
 int ps_record_sum_up(ps_cli *cli, ps_recorded *r, const char *launch, int command_status) {
     ps_err err = PS_ERR_INIT;
     if (ps_recorded_find(r, launch, &err) != PS_OK) {
         return ps_cli_fail(cli, &err);
     }
     recover_all(cli, r);
-    if (r->n == 0) {
+    say_lost(cli, r);
+    if (r->n == 0 && r->n_lost == 0) {
         say_nothing_recorded(cli, r->any_fork, command_status);
         return PS_EXIT_OK;
     }
     say_rest(cli, r);
     put_on_stderr(cli, r);
-    return count_record_summary(r, PS_RECORDED_FAILED) > 0 ? PS_EXIT_FAILED : PS_EXIT_OK;
+    bool lacks = lacks_room(r);
+    if (lacks) {
+        ps_cli_warn(cli, "only a first part was kept, for want of room on the disk: record less "
+                         "(--window A:B), allow more (--max_disk) or name another disk (-o DIR)");
+    }
+    bool failed = r->n_lost > 0 || count_record_summary(r, PS_RECORDED_FAILED) > 0;
+    return failed ? PS_EXIT_FAILED : lacks ? PS_EXIT_PARTIAL : PS_EXIT_OK;
 }
 
 /* --- recover ------------------------------------------------------------------------------------------------------------ */

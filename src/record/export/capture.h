@@ -97,6 +97,9 @@ PS_MUST_USE ps_code ps_capture_read_held(const char *dir, const char *held, size
                                          ps_capture **out, ps_err *err);
 PS_MUST_USE ps_code ps_capture_read_memory(const void *spool, size_t bytes, ps_capture **out,
                                            ps_err *err);
+/* Leaves out what began in the second half (of events, without any of device rows), counted as PS_DROP_NO_ROOM; a step that was cut by that
+ * ends there. False when there is no more to leave out. */
+bool ps_capture_halve(ps_capture *c);
 void ps_capture_free(ps_capture *c);
 
 const ps_spool_header *ps_capture_header(const ps_capture *c);

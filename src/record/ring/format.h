@@ -30,6 +30,9 @@
 #define PS_RECORD_PLACES_VARIABLE "PIPESCOPE_LAUNCH_DIR"
 /* A name in that folder: a process forked while it recorded, and its child does not record. */
 #define PS_RECORD_PLACES_FORKED "forked"
+/* Names in that folder that begin so: recordings of which nothing is on a disk; where such a link leads is "<pid>: <why>". It goes
+ * when there is a database. */
+#define PS_RECORD_PLACES_LOST "lost-"
 
 #define PS_RECORD_MAX_TEXT 4095 /* bytes of a message or name */
 #define PS_RECORD_MAX_PAIR 8160 /* bytes of a key and its value: 255 slots */
