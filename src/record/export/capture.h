@@ -49,7 +49,8 @@ typedef struct ps_events {
 
 typedef struct ps_steps {
     size_t n;
-    int64_t *number, *start_ns, *end_ns; /* a step cut off by the end of recording ends there */
+    int64_t *number, *start_ns,
+        *end_ns; /* a step that nothing but the end of recording ended: with the last event that began in it */
     int64_t *device_start_ns, *device_end_ns; /* PS_STILL_OPEN when there is none */
     uint64_t *stream, *id;                    /* id: of the device part, 0 none */
     uint32_t *tid, *device, *context;

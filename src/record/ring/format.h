@@ -81,7 +81,7 @@ enum {
     PS_REC_STEP_BEGIN =
         21, /* number of the step, int64 | stream handle or 0 | - ; on a stream one slot behind: in its `id` the
                                 id of its device times */
-    PS_REC_STEP_END = 22, /* number of the step | 0 | - */
+    PS_REC_STEP_END = 22, /* number of the step | 1 when the recording ended in it, else 0 | - */
     PS_REC_NVTX =
         23, /* directly before the mark or start it belongs to. category (low 32), colour (high 32) |
                                 payload type (low 32), form (high 32) | payload as JSON text or 0 */
