@@ -289,6 +289,36 @@ static ps_code format_table(const ps_recorded *r, const ps_text_style *style, ps
     return code;
 }
 
+/* "rank 2", or its process, of folders that were recovered, with a range that had no end or without; false when there is none. */
+static bool list_killed(const ps_recorded *r, bool in_range, ps_buf *out) {
+    const char *before = "";
+    for (size_t i = 0; i < r->n; i++) {
+        const ps_recorded_folder *f = &r->folders[i];
+        if (f->state == PS_RECORDED_RECOVERED && (f->n_open > 0) == in_range) {
+            ps_buf_addf(out, f->rank >= 0 ? "%srank %" PRId64 : "%sprocess %" PRId64, before,
+                        f->rank >= 0 ? f->rank : f->pid);
+            before = ", ";
+        }
+    }
+    return before[0] != '\0';
+}
+
+/* Who was killed: launchers end the others when one dies, and those wait for it then, mostly between their ranges. */
+static void say_killed(const ps_cli *cli, const ps_recorded *r) {
+    static const char *const WHERE[] = {"between ranges", "in the middle of a range"};
+    for (int in_range = 1; in_range >= 0; in_range--) {
+        ps_buf who = {0};
+        if (list_killed(r, in_range == 1, &who) && ps_buf_ok(&who)) {
+            ps_cli_note(
+                cli,
+                "ended before the recording was stopped (killed, by a signal, _exit, exec), %s: %s; "
+                "recovered up to the last event",
+                WHERE[in_range], ps_buf_str(&who));
+        }
+        ps_buf_fini(&who);
+    }
+}
+
 static void say_rest(const ps_cli *cli, const ps_recorded *r) {
     for (size_t i = 0; i < r->n; i++) {
         const ps_recorded_folder *f = &r->folders[i];
@@ -461,6 +491,7 @@ int ps_record_sum_up(ps_cli *cli, ps_recorded *r, const char *launch, int comman
         return PS_EXIT_OK;
     }
     say_rest(cli, r);
+    say_killed(cli, r);
     put_on_stderr(cli, r);
     bool lacks = lacks_room(r);
     if (lacks) {
