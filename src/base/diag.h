@@ -49,7 +49,7 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "%llu {processes|process} ended before {their|its} recording was stopped (killed, by a "     \
       "signal, _exit): what was recorded until then was recovered, and the step is cut there")     \
     X(PS_ODD_EVALUATION, PS_SEV_INFO, "evaluation",                                                \
-      "%llu {forwards are|forward is} of evaluations, behind the last backward of a step: in no "  \
+      "%llu {forwards are|forward is} of evaluations, which no backward follows: in no "           \
       "step, so not in its chart and bubble")                                                      \
     X(PS_ODD_TAIL_UNMARKED, PS_SEV_INFO, "tail-without-marks",                                     \
       "%llu weight {gradients of DualPipeV's tail carry no mark by design: their|gradient of "     \

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/pipeline/rank_labels_steps.h"
 #include "base/alloc.h"
 #include "support/profile.h"
 #include "support/runs.h"
@@ -301,6 +302,50 @@ static void test_steps(void **context) {
         pp_outcome_fini(&o);
         pp_traces_fini(&t);
     }
+}
+
+/* "F0 B0 f1 | F0": ops of a stage in windows, in small letters where nothing runs in them. What is left of them. */
+static void expect_without_evaluations(const char *ops, const char *left, size_t n_evaluated) {
+    ps_labelled list[32] = {0};
+    char got[96] = "";
+    size_t n = 0;
+    size_t n_dropped = 0;
+    int64_t step = 7;
+    for (const char *p = ops; *p != '\0'; p++) {
+        step += *p == '|';
+        if (strchr("FfBb", *p) != NULL) {
+            bool forward = *p == 'F' || *p == 'f';
+            list[n] = (ps_labelled){.is_empty = *p == 'f' || *p == 'b'};
+            list[n].mark.step = step;
+            list[n].label = (ps_host_label){.kind = forward ? PS_OP_F : PS_OP_B,
+                                            .microbatch = p[1] - '0',
+                                            .stage2 = -1,
+                                            .microbatch2 = -1};
+            n++;
+        }
+    }
+    assert_true(ps_label_steps_drop_evaluations(list, &n, &n_dropped));
+    for (size_t i = 0; i < n; i++) {
+        size_t at = strlen(got);
+        (void)snprintf(got + at, sizeof got - at, "%s%s%s%d", i > 0 ? " " : "",
+                       i > 0 && list[i].mark.step != list[i - 1].mark.step ? "| " : "",
+                       list[i].label.kind == PS_OP_F ? "F" : "B", (int)list[i].label.microbatch);
+    }
+    assert_string_equal(got, left);
+    assert_int_equal(n_dropped, n_evaluated);
+}
+
+static void test_evaluations_are_in_no_step(void **context) {
+    (void)context;
+    expect_without_evaluations("F0 B0 F1 B1 F0 F1 | F0 B0 F1 B1", "F0 B0 F1 B1 | F0 B0 F1 B1", 2);
+    expect_without_evaluations("F0 B0 F1 B1 F0 b0 F1 b1", "F0 B0 F1 B1", 2); /* as PyTorch does */
+    expect_without_evaluations("F0 F1 F0 F1 B0 B1", "F0 F1 B0 B1", 2);       /* before the step */
+    expect_without_evaluations("F0 F1 F0 F1 F0 F1 B0 B1", "F0 F1 B0 B1", 4);
+    expect_without_evaluations("F0 B0 F1", "F0 B0 F1", 0);             /* the capture ends */
+    expect_without_evaluations("F0 F1 B1", "F0 F1 B1", 0);             /* a lost label */
+    expect_without_evaluations("F0 B0 F1 B1 F0", "F0 B0 F1 B1 F0", 0); /* counts do not agree */
+    expect_without_evaluations("F0 F1 | F0 B0 F1 B1", "F0 F1 | F0 B0 F1 B1", 0);
+    expect_without_evaluations("F0 b0 F1 b1", "F0 B0 F1 B1", 0); /* nothing tells what runs */
 }
 
 static void test_replicas_are_pipelines(void **context) {
@@ -890,6 +935,7 @@ int main(void) {
         cmocka_unit_test(test_functions_are_named_by_the_schedule),
         cmocka_unit_test(test_without_a_device_the_host_counts),
         cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_evaluations_are_in_no_step),
         cmocka_unit_test(test_replicas_are_pipelines),
         cmocka_unit_test(test_missing_rank),
         cmocka_unit_test(test_rules_of_the_user),

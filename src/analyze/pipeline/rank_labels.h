@@ -42,6 +42,7 @@ typedef struct ps_labelled {
     const char *name;             /* of an OTHER op, else NULL */
     int64_t work_ns;              /* device_work.h; of who looks at the device */
     uint32_t first_part, n_parts; /* in the list's parts */
+    bool is_empty;                /* its label holds its waits, and no computing */
 } ps_labelled;
 
 typedef struct ps_rank_labels {
