@@ -437,6 +437,9 @@ static ps_code read_flows(const ps_map_input *in, ps_rank_labels *out, ps_err *e
         const ps_links *links = ps_derived_links(in->derived, NULL);
         ok = links != NULL && ps_project(links, spans, found.n, extents, in->diag, NULL) == PS_OK;
     }
+    bool known = true;
+    ok = ok && (!out->host_times || ps_inferred_widen(trace, &found, &known));
+    out->n_narrow = known ? 0 : found.n;
     for (size_t i = 0; ok && i < found.n; i++) {
         const ps_inferred *f = &found.ops[i];
         ps_op_kind kind = f->is_backward != 0 ? PS_OP_B : PS_OP_F;

@@ -63,7 +63,9 @@ typedef struct ps_rank_labels {
     ps_chart_trimmed trimmed; /* what was cut off labels */
     size_t
         n_untrimmed; /* ops whose labels hold their waits, and nothing tells how long these are */
-    bool are_marks;  /* of ACTION: marks that say stage and microbatch, more than other marks do */
+    size_t
+        n_narrow; /* of FLOWS: ops of the host's operators alone, where nothing tells its other work from waiting */
+    bool are_marks; /* of ACTION: marks that say stage and microbatch, more than other marks do */
     bool has_i, has_w, has_bw; /* actions seen: which revision of the names it is */
     ps_arena arena;            /* names */
 } ps_rank_labels;
