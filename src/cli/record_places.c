@@ -37,8 +37,7 @@ static const char **links_of(const ps_record_places *p, bool lost, ps_arena *are
     }
     for (size_t i = 0; i < n_names; i++) {
         char target[PATH_MAX];
-        bool is_lost =
-            strncmp(names[i], PS_RECORD_PLACES_LOST, strlen(PS_RECORD_PLACES_LOST)) == 0;
+        bool is_lost = strncmp(names[i], PS_RECORD_PLACES_LOST, strlen(PS_RECORD_PLACES_LOST)) == 0;
         if (strcmp(names[i], PS_RECORD_PLACES_FORKED) == 0 || is_lost != lost) {
             continue;
         }

@@ -157,9 +157,10 @@ static void say_failed(const ps_session_recording *take, ps_code code, const ps_
                    code == PS_NO_ROOM ? "make room, then " : "", take->folder);
         return;
     }
-    ps_rec_log("no database: %s; what was recorded is in memory only: %s, or name another disk (option "
-               "output_dir)",
-               text, code == PS_NO_ROOM ? "make room" : "mend that");
+    ps_rec_log(
+        "no database: %s; what was recorded is in memory only: %s, or name another disk (option "
+        "output_dir)",
+        text, code == PS_NO_ROOM ? "make room" : "mend that");
     ps_session_recording_announce_lost(take, text);
 }
 
