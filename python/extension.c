@@ -298,7 +298,9 @@ static PyObject *range_end(PyObject *module, PyObject *const *args, Py_ssize_t n
     unsigned long long id = (unsigned long long)-1;
     if (PyLong_CheckExact(given[0])) {
         id = PyLong_AsUnsignedLongLong(given[0]);
-        PyErr_Clear(); /* negative, or too large: no id that was ever given */
+        if (id == (unsigned long long)-1) {
+            PyErr_Clear(); /* negative, or too large: no id that was ever given */
+        }
     }
     bool done = id == 0                        ? true
                 : id == (unsigned long long)-1 ? end_slowly(given[0], given[1])

@@ -144,6 +144,20 @@ class _Functions:
         return [self._word_address] + [ctypes.cast(f, ctypes.c_void_p).value
                                        for f in (self.mark, self.range_start, self.range_end)]
 
+    def when_begun(self, call):
+        """call() after each call of this thread that may begin a recording."""
+
+        def then(function):
+            def wrapper(*arguments):
+                code = function(*arguments)
+                call()
+                return code
+
+            return wrapper
+
+        for name in ("start", "step_begin", "step"):
+            setattr(self, name, then(getattr(self, name)))
+
     def operator_addresses(self):
         """Of the word and of what operators are recorded by, for the observer (pipescope/_observer.py)."""
         return [self._word_address] + [ctypes.cast(f, ctypes.c_void_p).value for f in (self.op_begin, self.op_begin_backward,

@@ -8,6 +8,7 @@ PIPESCOPE_TORCH_OBSERVER=0 does without it; a path names a file that was built b
 """
 import ctypes
 import hashlib
+import json
 import os
 import platform
 import shlex
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import tempfile
 
-from pipescope import _library, _say, _streams
+from pipescope import _library, _metadata, _say, _streams
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "observer.cpp")
 PATIENCE_S = 600
@@ -160,27 +161,33 @@ class Observer:
         try:
             self._lib = ctypes.PyDLL(path)  # quick, and never waits
             put, remove = self._lib.ps_observer_put, self._lib.ps_observer_remove
+            self._cost = ctypes.CDLL(path).ps_observer_cost  # runs a backward pass: without the interpreter's lock
         except (OSError, AttributeError) as error:
             raise Unavailable("it could not be loaded: %s" % error)
-        put.restype, put.argtypes = ctypes.c_uint64, (ctypes.c_int, ctypes.c_int, ctypes.c_uint64)
-        remove.restype, remove.argtypes = None, (ctypes.c_uint64, ctypes.c_int)
+        put.restype, put.argtypes = ctypes.c_int, (ctypes.c_int, ctypes.c_int, ctypes.c_uint64)
+        remove.restype, remove.argtypes = None, (ctypes.c_int,)
+        self._cost.restype, self._cost.argtypes = ctypes.c_double, (ctypes.c_int,)
         self._bound = _Library(*lib.operator_addresses(), _stream_handle)
         self._lib.ps_observer_bind(ctypes.byref(self._bound))
-        self._handle = 0
+        self._is_measured = False
+        lib.when_begun(self._lib.ps_observer_wake)
 
     def use_device(self):
         self._lib.ps_observer_use_device()
 
     def put(self, shapes, stream):
-        """On this thread. `stream` as of a range."""
+        """On this thread. `stream` as of a range. The first time it notes what it costs an operator, for what `pipescope record` says in the end."""
+        if not self._is_measured:
+            self._is_measured = True
+            cost_ns = self._cost(bool(shapes))
+            _metadata.add_default_json("record_ops", json.dumps({"by": "observer", "operator_ns": round(cost_ns, 1)}))
         current = isinstance(stream, str) and stream == "current"
         handle = 0 if current or stream is None else (_streams.handle_of(stream) or 0)
-        self._handle = self._lib.ps_observer_put(bool(shapes), current, handle)
-        if not self._handle:
+        if not self._lib.ps_observer_put(bool(shapes), current, handle):
             raise Unavailable("PyTorch did not take it")
 
     def remove(self, here):
-        self._lib.ps_observer_remove(self._handle, here)
+        self._lib.ps_observer_remove(here)
 
 
 _observer = None

@@ -6,7 +6,7 @@ Seen through a dispatch mode of this thread and of the backward passes it starts
 gets them. Views compute nothing and are left out, as is communication, whose time is waiting for the most part. A dispatch mode keeps torch.compile from compiling what it sees, and costs
 some microseconds an operator: it is put on only when asked for.
 """
-from pipescope import _hooks, _library, _say, _streams
+from pipescope import _hooks, _library, _metadata, _say, _streams
 from pipescope import mstx as _mstx
 
 _NO_COMPUTATION = ("profiler::", "c10d::", "c10d_functional::", "_c10d_functional::", "_c10d_functional_autograd::")
@@ -112,6 +112,7 @@ def record_ops(shapes=True, stream="current"):
             return lambda: seen_by.remove(threading.get_ident() == thread)
         mode = _make_mode(shapes, stream)
         mode.__enter__()
+        _metadata.add_default_json("record_ops", '{"by": "mode"}')
 
         def undo():
             from torch.utils import _python_dispatch

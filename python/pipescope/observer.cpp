@@ -15,7 +15,13 @@
  * Nodes are numbered by thread (at::sequence_number): those made while an operator runs are its own, and so is one made just before it,
  * as functions of autograd in C++ make theirs. A node that only adds to a gradient (AccumulateGrad) has no number; it belongs to the node that the engine evaluated before it.
  *
+ * While nothing is recorded the callback is taken out of PyTorch's list of this thread: what PyTorch does for any observer (it makes values of
+ * the arguments, and looks for the callbacks of each operator) costs more than what is done here. The callback does so itself after some
+ * calls in vain; it comes back when a recording has begun: told by Python (ps_observer_wake), or seen at what the program names itself
+ * (record_function), as optimizers and data loaders of PyTorch do in every step.
+ *
  * Callbacks never throw, and the library is never unloaded: PyTorch may call end() after the callback was removed. */
+#include <ATen/ATen.h>
 #include <ATen/SequenceNumber.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
@@ -27,6 +33,7 @@
 #include <array>
 #include <atomic>
 #include <charconv>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -62,8 +69,38 @@ bool with_shapes;
 bool on_current; /* on the current stream, else on `fixed_stream` */
 void *fixed_stream;
 
+/* Of the thread that the callback was put on; only that thread changes the last two. */
+std::atomic<uint64_t> put_on{0};
+at::CallbackHandle callback, watcher;
+uint32_t calls_in_vain;
+bool is_asleep;
+
 uint32_t recording() {
     return is_on.load(std::memory_order_relaxed) ? *library.word : 0;
+}
+
+bool is_here() {
+    return put_on.load(std::memory_order_relaxed) == at::RecordFunction::currentThreadId();
+}
+
+/* Backward passes have copies of this thread's list: theirs go with the pass. */
+void sleep_after_a_while() {
+    constexpr uint32_t PATIENCE = 64;
+    if (is_on.load(std::memory_order_relaxed) && is_here() && !is_asleep &&
+        ++calls_in_vain >= PATIENCE) {
+        is_asleep = true;
+        at::disableCallback(callback);
+    }
+}
+
+void wake() {
+    if (recording() != 0 && is_here()) {
+        calls_in_vain = 0;
+        if (is_asleep) {
+            is_asleep = false;
+            at::reenableCallback(callback);
+        }
+    }
 }
 
 /* --- which operator made a node -------------------------------------------------------------------------------------- */
@@ -505,8 +542,13 @@ void begin_recording(thread_state &t, uint32_t generation) {
 std::unique_ptr<at::ObserverContext> begin(const at::RecordFunction &fn) {
     uint32_t generation = recording();
     if (generation == 0 || has_left) {
+        try {
+            sleep_after_a_while();
+        } catch (...) { /* goes on asking */
+        }
         return nullptr;
     }
+    calls_in_vain = 0;
     try {
         thread_state &t = state();
         if (t.recording != generation) {
@@ -564,6 +606,67 @@ void end(const at::RecordFunction &fn, at::ObserverContext *) {
     }
 }
 
+/* A name that the program gave: once a step or so. */
+std::unique_ptr<at::ObserverContext> watch(const at::RecordFunction &) {
+    try {
+        wake();
+    } catch (...) { /* the next one */
+    }
+    return nullptr;
+}
+
+at::RecordFunctionCallback operators_callback() {
+    return at::RecordFunctionCallback(begin, end)
+        .needsInputs(with_shapes)
+        .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION});
+}
+
+/* --- what it costs --------------------------------------------------------------------------------------------------- */
+
+constexpr int ROUNDS = 16, BATCHES = 7;
+
+uint64_t n_counted; /* rows that the recorder would have been given */
+
+/* A layer, forward and backward. */
+double ns_of_rounds(const at::Tensor &input, const at::Tensor &weight, const at::Tensor &bias) {
+    auto begun = std::chrono::steady_clock::now();
+    for (int i = 0; i < ROUNDS; i++) {
+        at::relu(at::linear(input, weight, bias)).sum().backward();
+    }
+    std::chrono::duration<double, std::nano> took = std::chrono::steady_clock::now() - begun;
+    return took.count();
+}
+
+double ns_of_observed_rounds(const at::Tensor &input, const at::Tensor &weight,
+                             const at::Tensor &bias) {
+    at::CallbackHandle handle = at::addThreadLocalCallback(operators_callback());
+    try {
+        double took = ns_of_rounds(input, weight, bias);
+        at::removeCallback(handle);
+        return took;
+    } catch (...) {
+        at::removeCallback(handle);
+        throw;
+    }
+}
+
+double cost_of_operator() {
+    c10::AutoGradMode graph(true);
+    at::Tensor input = at::ones({4, 8});
+    at::Tensor weight = at::ones({8, 8}).requires_grad_();
+    at::Tensor bias = at::zeros({8}).requires_grad_();
+    std::array<double, BATCHES> costs;
+    (void)ns_of_rounds(input, weight, bias);
+    for (double &cost : costs) {
+        double without = ns_of_rounds(input, weight, bias);
+        n_counted = 0;
+        cost = ns_of_observed_rounds(input, weight, bias) - without;
+        cost /= static_cast<double>(std::max<uint64_t>(n_counted, 1));
+    }
+    std::sort(costs.begin(), costs.end());
+    return std::max(costs[BATCHES / 2], 0.0);
+}
+
 } // namespace
 
 /* --- for _observer.py ------------------------------------------------------------------------------------------------ */
@@ -576,35 +679,73 @@ API void ps_observer_bind(const ps_observer_library *bound) {
     library = *bound;
 }
 
-/* Observes this thread and its backward passes. `stream`: handle, 0 host only; not looked at with `current`. Returns what
- * ps_observer_remove() wants, 0 when it failed. */
-API uint64_t ps_observer_put(int shapes, int current, uint64_t stream) {
+/* Observes this thread and its backward passes. `stream`: handle, 0 host only; not looked at with `current`. False when it failed. */
+API int ps_observer_put(int shapes, int current, uint64_t stream) {
     with_shapes = shapes != 0;
     on_current = current != 0;
     fixed_stream = reinterpret_cast<void *>(stream);
     try {
-        auto callback =
-            at::RecordFunctionCallback(begin, end)
-                .needsInputs(with_shapes)
-                .scopes({at::RecordScope::FUNCTION, at::RecordScope::BACKWARD_FUNCTION});
-        uint64_t handle = at::addThreadLocalCallback(std::move(callback));
+        put_on.store(at::RecordFunction::currentThreadId());
+        calls_in_vain = 0;
+        is_asleep = false;
+        callback = at::addThreadLocalCallback(operators_callback());
+        watcher = at::addThreadLocalCallback(
+            at::RecordFunctionCallback(watch).scopes({at::RecordScope::USER_SCOPE}));
         times_put.fetch_add(1);
         is_on.store(true);
-        return handle;
+        return 1;
     } catch (...) {
         return 0;
     }
 }
 
 /* `here`: on the thread that put it on; on another one it stays, and does nothing. */
-API void ps_observer_remove(uint64_t handle, int here) {
+API void ps_observer_remove(int here) {
     is_on.store(false);
     try {
         if (here != 0) {
-            at::removeCallback(handle);
+            at::removeCallback(callback);
+            at::removeCallback(watcher);
         }
     } catch (...) { /* a program that has cleared all callbacks */
     }
+}
+
+/* A recording may have begun. Whether operators of the thread that it was put on are seen now. */
+API int ps_observer_wake(void) {
+    try {
+        wake();
+    } catch (...) { /* as when it is removed */
+    }
+    return is_on.load() && !is_asleep;
+}
+
+/* Nanoseconds that each recorded operator makes a program slower by, PyTorch's part among them, without what the recorder does: the median of
+ * some batches of a small layer, forward and backward. 0 where it cannot be told. Before ps_observer_put(),
+ * without the interpreter's lock. */
+API double ps_observer_cost(int shapes) {
+    static const volatile uint32_t always = std::numeric_limits<uint32_t>::max();
+    const ps_observer_library real = library;
+    with_shapes = shapes != 0;
+    on_current = false;
+    fixed_stream = LEGACY;
+    double cost = 0;
+    try {
+        library.word = &always;
+        library.op_begin = [](const char *, const char *, void *) { return ++n_counted; };
+        library.op_begin_backward = [](const char *, const char *, void *, uint64_t) {
+            return ++n_counted;
+        };
+        library.op_begin_host = [](const char *, const char *, uint64_t) { return ++n_counted; };
+        library.op_end = [](uint64_t) {};
+        is_on.store(true);
+        cost = cost_of_operator();
+    } catch (...) {
+        cost = 0;
+    }
+    is_on.store(false);
+    library = real;
+    return cost;
 }
 
 /* A device is initialised: from now on its current stream is asked for. */

@@ -8,16 +8,23 @@ _backward_step of PipelineParallel, which its schedules (1F1B, interleaved, Fthe
 and sending are outside. The first train_batch notes microbatches and stages (metadata pp_info, distributed_args).
 
 Microbatches of a chunk come in order, counted from 0 in each train_batch; a backward is of the forward whose output it is given.
+
+DualPipeV has passes of its own (DualPipeVParallel, module dualpipev): phase 0 goes down the stages, phase 1 comes back, and the engine counts microbatches
+by phase. A backward for which it stores its weight gradients (enable_zb) is PP:1I3, the pop that computes them PP:1W3, first in, first out; a pair that runs
+overlapped is PP:(1F3;6B2)OVERLAP_F_B.
 """
+import collections
 import functools
 import importlib
 import json
+import sys
 
 from pipescope import _jobs, _metadata, _say
 
 MODULE = "paddle.distributed.fleet.meta_parallel.pipeline_parallel"
+DUALPIPEV = "paddle.distributed.fleet.meta_parallel.dualpipev"
 # Class of Paddle -> name of the schedule as pipescope knows it. The first that an engine is.
-SCHEDULES = (("PipelineParallelWithInterleaveFthenB", None), ("PipelineParallelWithInterleave", "interleaved"), ("PipelineParallel", "1f1b"))
+SCHEDULES = (("DualPipeVParallel", "dualpipev"), ("PipelineParallelWithInterleaveFthenB", None), ("PipelineParallelWithInterleave", "interleaved"), ("PipelineParallel", "1f1b"))
 
 
 class Recording:
@@ -41,9 +48,10 @@ class Recording:
 class _Places:
     """Of the batch that an engine runs."""
 
-    __slots__ = ("n", "of_output")
+    __slots__ = ("n", "of_output", "weights")
 
     def __init__(self):
+        self.weights = collections.deque()  # of DualPipeV: stage and microbatch of backwards whose weight gradients are to come
         self.n = {}  # chunk -> forwards so far
         self.of_output = {}  # id of an output -> (chunk, microbatch, the output: its id is nobody else's meanwhile)
 
@@ -109,6 +117,112 @@ def _backward(function, stream):
     return wrapper
 
 
+# --- DualPipeV ----------------------------------------------------------------------------------------------------------
+
+
+def _stage_of(engine, phase):
+    rank, ranks = int(engine.stage_id), int(engine.num_stages)
+    return rank if phase == 0 else 2 * ranks - 1 - rank
+
+
+def _labelled(kinds, places, stream, call):
+    """`places` of (stage, microbatch), one for each of `kinds`: two are an overlapped pair."""
+    if not _jobs.is_on():
+        return call()
+    parts = ["%d%s%d" % (stage, kind, microbatch) for kind, (stage, microbatch) in zip(kinds, places)]
+    message = "PP:" + parts[0] if len(parts) == 1 else "PP:(%s)OVERLAP_F_B" % ";".join(parts)
+    with _jobs.job(_jobs.TYPES[kinds[0]], places[0][1], stream, message):
+        return call()
+
+
+def _compute_forward(function, stream):
+    @functools.wraps(function)
+    def wrapper(self, phase, *args, **kwargs):
+        place = (_stage_of(self, phase), self.current_f_acc_id[phase])
+        return _labelled("F", [place], stream, lambda: function(self, phase, *args, **kwargs))
+
+    wrapper.pipescope_wraps = function
+    return wrapper
+
+
+def _compute_backward(function, stream):
+    @functools.wraps(function)
+    def wrapper(self, phase, enable_zb=False, *args, **kwargs):
+        def call():
+            return function(self, phase, enable_zb, *args, **kwargs)
+
+        if self.forward_only:
+            return call()
+        place = (_stage_of(self, phase), self.current_b_acc_id[phase])
+        if enable_zb:
+            _places_of(self).weights.append(place)
+        return _labelled("I" if enable_zb else "B", [place], stream, call)
+
+    wrapper.pipescope_wraps = function
+    return wrapper
+
+
+def _compute_both(function, stream):
+    @functools.wraps(function)
+    def wrapper(self, forward_phase, backward_phase, *args, **kwargs):
+        def call():
+            return function(self, forward_phase, backward_phase, *args, **kwargs)
+
+        if self.forward_only or not self.overlapped_forward_backward:  # one after the other, by the functions above
+            return call()
+        return _labelled("FB", [(_stage_of(self, forward_phase), self.current_f_acc_id[forward_phase]),
+                                (_stage_of(self, backward_phase), self.current_b_acc_id[backward_phase])], stream, call)
+
+    wrapper.pipescope_wraps = function
+    return wrapper
+
+
+_in_weights = []  # engines in their _weight_pass: the pop inside of it is theirs, what comes before it waits for others
+
+
+def _weights(function):
+    @functools.wraps(function)
+    def wrapper(self, *args, **kwargs):
+        _in_weights.append(self)
+        try:
+            return function(self, *args, **kwargs)
+        finally:
+            _in_weights.pop()
+
+    wrapper.pipescope_wraps = function
+    return wrapper
+
+
+def _pop_weights(function, stream):
+    @functools.wraps(function.__func__)
+    def wrapper(cls, *args, **kwargs):
+        def call():
+            return function.__func__(cls, *args, **kwargs)
+
+        waiting = _places_of(_in_weights[-1]).weights if _in_weights else ()
+        return _labelled("W", [waiting.popleft()], stream, call) if waiting else call()
+
+    wrapper.pipescope_wraps = function
+    return classmethod(wrapper)
+
+
+def _record_dualpipev(recording, module, stream):
+    engine, store = module.DualPipeVParallel, module.WeightGradStore
+    _put_on(recording, engine, "_forward_compute", lambda f: _compute_forward(f, stream))
+    _put_on(recording, engine, "_backward_compute", lambda f: _compute_backward(f, stream))
+    _put_on(recording, engine, "_forward_backward_compute", lambda f: _compute_both(f, stream))
+    _put_on(recording, engine, "_weight_pass", _weights)
+    _put_on(recording, engine, "train_batch", lambda f: _batch(f, True))
+    _put_on(recording, engine, "eval_batch", lambda f: _batch(f, False))
+    pop = vars(store).get("pop")
+    if isinstance(pop, classmethod) and not hasattr(pop.__func__, "pipescope_wraps"):
+        store.pop = _pop_weights(pop, stream)
+        recording._undo.append(functools.partial(setattr, store, "pop", pop))
+
+
+# --- batches --------------------------------------------------------------------------------------------------------------
+
+
 def _batch(function, trains):
     """train_batch, eval_batch: microbatches count from 0."""
     @functools.wraps(function)
@@ -153,11 +267,15 @@ def _put_on(recording, cls, name, make):
 
 
 def record(module=None, stream="current"):
-    """Labels the pipelines of Paddle's dynamic graph. `module`: paddle.distributed.fleet.meta_parallel.pipeline_parallel, or one like it.
-    Does so once however often it is called; never raises."""
+    """Labels the pipelines of Paddle's dynamic graph. `module`: paddle.distributed.fleet.meta_parallel.pipeline_parallel or dualpipev, or one
+    like them. Does so once however often it is called; never raises."""
     recording = Recording()
     try:
         module = importlib.import_module(MODULE) if module is None else module
+        if hasattr(module, "DualPipeVParallel"):
+            _record_dualpipev(recording, module, stream)
+        elif DUALPIPEV in sys.modules and hasattr(sys.modules[DUALPIPEV], "DualPipeVParallel"):
+            _record_dualpipev(recording, sys.modules[DUALPIPEV], stream)
         base = module.PipelineParallel
         _put_on(recording, base, "_forward_step", lambda f: _forward(f, stream))
         _put_on(recording, base, "_backward_step", lambda f: _backward(f, stream))

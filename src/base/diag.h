@@ -42,8 +42,15 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
     X(PS_ODD_MARK_MICROBATCH, PS_SEV_INFO, "mark-other-microbatch",                                \
       "%llu {marks name|mark names} another microbatch than the op {they stand|it stands} for")    \
     X(PS_ODD_OP_MISSING, PS_SEV_LOSS, "op-without-mark",                                           \
-      "%llu {ops of the schedule have no mark: their|op of the schedule has no mark: its} "        \
+      "%llu {ops of the schedule have no mark (lost, or the capture ends before them): their|op "  \
+      "of the schedule has no mark (lost, or the capture ends before it): its} "                   \
       "time counts as bubble, or as other work where the device is known")                         \
+    X(PS_ODD_KILLED, PS_SEV_LOSS, "killed",                                                        \
+      "%llu {processes|process} ended before {their|its} recording was stopped (killed, by a "     \
+      "signal, _exit): what was recorded until then was recovered, and the step is cut there")     \
+    X(PS_ODD_EVALUATION, PS_SEV_INFO, "evaluation",                                                \
+      "%llu {forwards are|forward is} of evaluations, which no backward follows: in no "           \
+      "step, so not in its chart and bubble")                                                      \
     X(PS_ODD_TAIL_UNMARKED, PS_SEV_INFO, "tail-without-marks",                                     \
       "%llu weight {gradients of DualPipeV's tail carry no mark by design: their|gradient of "     \
       "DualPipeV's tail carries no mark by design: its} time counts as bubble")                    \

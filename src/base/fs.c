@@ -23,8 +23,8 @@ static ps_code fail_errno(ps_err *err, const char *path, const char *what) {
     }
     char text[128] = "";
     const char *reason = strerror_r(e, text, sizeof text);
-    return ps_fail_file(err, e == ENOENT || e == ENOTDIR ? PS_NOT_FOUND : PS_IO, path, "%s: %s",
-                        what, reason);
+    ps_code code = e == ENOTDIR ? PS_NOT_FOUND : e == ENOSPC || e == EDQUOT ? PS_NO_ROOM : PS_IO;
+    return ps_fail_file(err, code, path, "%s: %s", what, reason);
 }
 
 ps_code ps_file_identify(const char *path, ps_file_id *out, ps_err *err) {

@@ -328,6 +328,7 @@ int ps_exit_status(ps_code code) {
     case PS_UNSUPPORTED:
     case PS_RANGE:
     case PS_READONLY:
+    case PS_NO_ROOM:
     case PS_BUSY:
     case PS_CHANGED:
     case PS_INTERNAL:

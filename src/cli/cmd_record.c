@@ -188,6 +188,7 @@ static int record_cmd_record(ps_cli *cli, ps_arena *arena) {
     int command_status = ps_record_launch(cli, words, &started);
     if (started) {
         before.places = ps_record_places_list(&places, arena, &before.n_places);
+        before.lost = ps_record_places_lost(&places, arena, &before.n_lost);
         before.any_fork = ps_record_places_any_fork(&places);
         status = ps_record_sum_up(cli, &before, plan.launch, command_status);
     }

@@ -22,6 +22,8 @@
 #define SUFFIX "_ascend_pt"
 #define OUTPUT "ASCEND_PROFILER_OUTPUT"
 #define DATABASE "ascend_pytorch_profiler"
+/* The domain of hook_modules, which module_statistic looks for. */
+#define MODULE "SELECT id FROM STRING_IDS WHERE value = 'Module'"
 
 static const char *const DROP_KEYS[PS_N_DROPS] = {
 #define X(name, key, text, lost) key,
@@ -125,6 +127,16 @@ static void count_rows(ps_db *db, ps_recorded_folder *f) {
         number_folder(db, "SELECT count(*) FROM MSTX_EVENTS WHERE eventType IN (1, 2)", 0);
     f->n_ranges -=
         f->n_steps < f->n_ranges ? f->n_steps : f->n_ranges; /* each step is a range too */
+    f->n_modules = number_folder(
+        db,
+        "SELECT count(*) FROM MSTX_EVENTS WHERE eventType IN (1, 2) AND domainId = (" MODULE ")",
+        0);
+    f->n_placed = number_folder(
+        db,
+        "SELECT count(DISTINCT e.connectionId) FROM MSTX_EVENTS e JOIN TASK t ON t.connectionId = "
+        "e.connectionId WHERE e.eventType IN (1, 2) AND e.domainId IS NOT (" MODULE
+        ") AND NOT EXISTS (SELECT 1 FROM STEP_TIME s WHERE s.startNs = e.startNs)",
+        0);
     f->n_ops = number_folder(db, "SELECT count(*) FROM PYTORCH_API", 0);
     f->n_device = number_folder(db, "SELECT count(*) FROM TASK", 0);
 }
@@ -147,11 +159,17 @@ static int64_t cost_of(const ps_literal *test, const char *key, int64_t n) {
     return ok ? all_ps : 0;
 }
 
-/* Operators and steps are ranges to the recorder. */
+/* Operators and steps are ranges to the recorder. Python's record_ops says what PyTorch and its observer take for each operator besides. */
 static void read_overhead(ps_db *db, ps_arena *arena, ps_recorded_folder *f) {
     const ps_literal *test = folder_fact(db, arena, "collector.overhead_self_test");
     f->overhead_ps = cost_of(test, "range_ns", f->n_ranges + f->n_ops + f->n_steps) +
                      cost_of(test, "mark_ns", f->n_marks);
+    const ps_literal *ops = folder_fact(db, arena, "record_ops");
+    int64_t of_ops_ps = cost_of(ops, "operator_ns", f->n_ops);
+    f->overhead_ps += of_ops_ps;
+    f->ops_cost = ops == NULL || f->n_ops == 0 ? PS_OPS_COST_NONE
+                  : of_ops_ps > 0              ? PS_OPS_COST_COUNTED
+                                               : PS_OPS_COST_UNKNOWN;
 }
 
 /* Sets the state FAILED when it cannot be read. */

@@ -18,6 +18,13 @@ typedef enum ps_recorded_state {
     PS_RECORDED_FAILED     /* it could not be recovered, or its database cannot be read: `err` */
 } ps_recorded_state;
 
+/* Whether what PyTorch's operators cost the program where record_ops looks at them is in overhead_ps. */
+typedef enum ps_ops_cost {
+    PS_OPS_COST_NONE, /* nobody looked at them */
+    PS_OPS_COST_COUNTED,
+    PS_OPS_COST_UNKNOWN /* a dispatch mode in Python, which does not measure itself */
+} ps_ops_cost;
+
 /* One recording of one process. Texts live in the arena. */
 typedef struct ps_recorded_folder {
     const char *path;
@@ -29,12 +36,15 @@ typedef struct ps_recorded_folder {
     /* What it holds; nothing of RUNNING, EMPTY and FAILED. */
     int64_t rank, pid; /* -1 unknown */
     int64_t n_ranges, n_marks, n_ops, n_steps, n_device, n_open;
+    int64_t n_modules; /* of the ranges: calls of modules */
+    int64_t n_placed;  /* of the others: with times on a device */
     int64_t drops[PS_N_DROPS];
     int64_t
         damaged_bytes; /* of the raw files, which could not be understood: the rest is there, and they are kept */
     const char *damaged_at; /* the first place, "" unknown */
     int64_t overhead_ps;    /* of the program's threads, by the recorder's own test; 0 unknown */
-    bool has_stages;        /* its metadata say how many pipeline stages there are */
+    ps_ops_cost ops_cost;
+    bool has_stages; /* its metadata say how many pipeline stages there are */
 } ps_recorded_folder;
 
 /* Folders of one place. */
@@ -45,6 +55,8 @@ typedef struct ps_recorded {
     size_t n_before;
     const char **places; /* folders that recordings said they lie in, also outside of `dir` */
     size_t n_places;
+    const char **lost; /* recordings of which nothing is on a disk: "<pid>: <why>" */
+    size_t n_lost;
     bool any_fork;               /* children of a process that recorded did not record */
     ps_recorded_folder *folders; /* in the order of rank, then name */
     size_t n;

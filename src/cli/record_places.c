@@ -27,7 +27,8 @@ void ps_record_places_open(ps_record_places *p) {
     (void)setenv(PS_RECORD_PLACES_VARIABLE, p->dir, 1);
 }
 
-const char **ps_record_places_list(const ps_record_places *p, ps_arena *arena, size_t *n) {
+/* Where the links lead: those of lost recordings, or of those that have a folder. */
+static const char **links_of(const ps_record_places *p, bool lost, ps_arena *arena, size_t *n) {
     const char **names = NULL;
     size_t n_names = 0;
     *n = 0;
@@ -36,7 +37,8 @@ const char **ps_record_places_list(const ps_record_places *p, ps_arena *arena, s
     }
     for (size_t i = 0; i < n_names; i++) {
         char target[PATH_MAX];
-        if (strcmp(names[i], PS_RECORD_PLACES_FORKED) == 0) {
+        bool is_lost = strncmp(names[i], PS_RECORD_PLACES_LOST, strlen(PS_RECORD_PLACES_LOST)) == 0;
+        if (strcmp(names[i], PS_RECORD_PLACES_FORKED) == 0 || is_lost != lost) {
             continue;
         }
         const char *link = ps_path_join(arena, p->dir, names[i]);
@@ -49,6 +51,14 @@ const char **ps_record_places_list(const ps_record_places *p, ps_arena *arena, s
         }
     }
     return names;
+}
+
+const char **ps_record_places_list(const ps_record_places *p, ps_arena *arena, size_t *n) {
+    return links_of(p, false, arena, n);
+}
+
+const char **ps_record_places_lost(const ps_record_places *p, ps_arena *arena, size_t *n) {
+    return links_of(p, true, arena, n);
 }
 
 bool ps_record_places_any_fork(const ps_record_places *p) {

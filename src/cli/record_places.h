@@ -20,6 +20,9 @@ void ps_record_places_open(ps_record_places *p);
 /* The folders that links lead to, in the arena; some may be gone. Nothing when they cannot be read. */
 const char **ps_record_places_list(const ps_record_places *p, ps_arena *arena, size_t *n);
 
+/* Texts "<pid>: <why>" of recordings of which nothing is on a disk, in the arena. */
+const char **ps_record_places_lost(const ps_record_places *p, ps_arena *arena, size_t *n);
+
 /* Whether a process forked while it recorded, and its children did not record. */
 bool ps_record_places_any_fork(const ps_record_places *p);
 

@@ -137,17 +137,23 @@ static void add_drops(const ps_recorded *r, ps_buf *out) {
 /* "cost: about 1.2 ms of the programs' time", of all processes. */
 static void add_overhead(const ps_recorded *r, ps_buf *out) {
     int64_t sum_ps = 0;
+    bool counted = false;
+    bool unknown = false;
     for (size_t i = 0; i < r->n && sum_ps < INT64_MAX / 2; i++) {
         sum_ps += r->folders[i].overhead_ps;
+        counted = counted || r->folders[i].ops_cost == PS_OPS_COST_COUNTED;
+        unknown = unknown || r->folders[i].ops_cost == PS_OPS_COST_UNKNOWN;
     }
     if (sum_ps > 0) {
         char time[PS_NUMBER_TEXT];
         bool is_long = sum_ps >= INT64_C(1000000000); /* a millisecond */
         ps_int_scaled(sum_ps, is_long ? 1000000000 : 1000000, 1, time);
         ps_buf_addf(out,
-                    "cost: about %s %s of the program's time%s (the recorder's own test; %s)\n",
+                    "cost: about %s %s of the program's time%s (the recorder's own test%s; without "
+                    "first events and what %sthe device's times take)\n",
                     time, is_long ? "ms" : "us", r->n > 1 ? ", all processes together" : "",
-                    "without first events and what the device's times take");
+                    counted ? ", and that of record_ops with PyTorch's part of it" : "",
+                    unknown ? "the dispatch mode of record_ops and " : "");
     }
 }
 
@@ -216,26 +222,52 @@ static void add_path(const ps_recorded *r, ps_buf *out) {
     add_word(n == 1 ? shown_path(only->path) : is_here ? "." : shown_path(dir), out);
 }
 
-/* A chart wants ranges on a device, and to know the stages. */
-static void add_next(const ps_recorded *r, ps_buf *out) {
-    bool has_device = false;
-    bool has_stages = false;
+/* What the recordings hold, all together. */
+typedef struct contents {
+    bool labels; /* ranges on a device that are no modules: what a chart is drawn of */
+    bool stages; /* it is known of how many a pipeline consists */
+    bool modules, ops, ranges;
+} contents;
+
+static contents contents_of(const ps_recorded *r) {
+    contents c = {.labels = false};
     for (size_t i = 0; i < r->n; i++) {
-        has_device = has_device || r->folders[i].n_device > 0;
+        const ps_recorded_folder *f = &r->folders[i];
+        c.labels = c.labels || f->n_placed > 0;
         /* A process on its own without a rank is one stage. */
-        has_stages =
-            has_stages || r->folders[i].has_stages || (r->n == 1 && r->folders[i].rank < 0);
+        c.stages = c.stages || f->has_stages || (r->n == 1 && f->rank < 0);
+        c.modules = c.modules || f->n_modules > 0;
+        c.ops = c.ops || f->n_ops > 0;
+        c.ranges = c.ranges || f->n_ranges > 0;
     }
-    bool charts = has_device && has_stages;
-    ps_buf_addf(out, "next: pipescope %s ", charts ? "chart" : "serve");
-    add_path(r, out);
-    if (has_device && !has_stages) {
-        ps_buf_add_str(out, "\n  or: pipescope chart ");
-        add_path(r, out);
-        ps_buf_add_str(
-            out, " --pp N, with the number of pipeline stages, which the program did not say");
+    return c;
+}
+
+/* The commands that have something to show, the one that fits best first; serve shows all there is. */
+static void add_next(const ps_recorded *r, ps_buf *out) {
+    contents c = contents_of(r);
+    const struct {
+        bool fits;
+        const char *command, *behind;
+    } COMMANDS[] = {
+        {c.labels && c.stages, "chart ", ""},
+        {c.modules && c.ops, "cluster -m module_statistic -d ", ""},
+        {c.ops && !c.modules, "cluster -m operator_mfu -d ", ""},
+        {true, "serve ", ""},
+        {c.ranges && !c.labels && !c.ops, "cluster -m mstx_sum -d ", ""},
+        {c.labels && !c.stages, "chart ",
+         " --pp N, with the number of pipeline stages, which the program did not say"},
+    };
+    const char *before = "next: pipescope ";
+    for (size_t i = 0; i < PS_N(COMMANDS); i++) {
+        if (COMMANDS[i].fits) {
+            ps_buf_add_str(out, before);
+            ps_buf_add_str(out, COMMANDS[i].command);
+            add_path(r, out);
+            ps_buf_addf(out, "%s\n", COMMANDS[i].behind);
+            before = "  or: pipescope ";
+        }
     }
-    ps_buf_add_char(out, '\n');
 }
 
 /* Everything that can be had; nothing when there is nothing. */
@@ -255,6 +287,36 @@ static ps_code format_table(const ps_recorded *r, const ps_text_style *style, ps
     }
     ps_table_free(t);
     return code;
+}
+
+/* "rank 2", or its process, of folders that were recovered, with a range that had no end or without; false when there is none. */
+static bool list_killed(const ps_recorded *r, bool in_range, ps_buf *out) {
+    const char *before = "";
+    for (size_t i = 0; i < r->n; i++) {
+        const ps_recorded_folder *f = &r->folders[i];
+        if (f->state == PS_RECORDED_RECOVERED && (f->n_open > 0) == in_range) {
+            ps_buf_addf(out, f->rank >= 0 ? "%srank %" PRId64 : "%sprocess %" PRId64, before,
+                        f->rank >= 0 ? f->rank : f->pid);
+            before = ", ";
+        }
+    }
+    return before[0] != '\0';
+}
+
+/* Who was killed: launchers end the others when one dies, and those wait for it then, mostly between their ranges. */
+static void say_killed(const ps_cli *cli, const ps_recorded *r) {
+    static const char *const WHERE[] = {"between ranges", "in the middle of a range"};
+    for (int in_range = 1; in_range >= 0; in_range--) {
+        ps_buf who = {0};
+        if (list_killed(r, in_range == 1, &who) && ps_buf_ok(&who)) {
+            ps_cli_note(
+                cli,
+                "ended before the recording was stopped (killed, by a signal, _exit, exec), %s: %s; "
+                "recovered up to the last event",
+                WHERE[in_range], ps_buf_str(&who));
+        }
+        ps_buf_fini(&who);
+    }
 }
 
 static void say_rest(const ps_cli *cli, const ps_recorded *r) {
@@ -332,13 +394,25 @@ static void say_nothing_recorded(const ps_cli *cli, bool any_fork, int command_s
         option_set(cli, "domain_exclude", "PIPESCOPE_DOMAIN_EXCLUDE") != NULL) {
         ps_cli_note(cli, "- domain_include and domain_exclude leave nothing over");
     }
-    ps_cli_note(cli, "- the program calls none of mstx, NVTX version 3 and pipescope's functions");
-    if (!ps_cli_flag(cli, "preload")) {
-        ps_cli_note(cli, "- it links an mstx library: add --preload");
+    ps_cli_note(cli,
+                "- the program calls none of mstx, NVTX version 3 and pipescope's functions, and "
+                "trains no pipeline of a framework that is known (docs/recording/python.md)");
+    ps_cli_note(cli,
+                "- PyTorch without a pipeline: pipescope.hook_modules() records calls of modules, "
+                "pipescope.record_ops() operators: a line each in the program");
+    if (ps_cli_flag(cli, "no_patch")) {
+        ps_cli_note(cli, "- --no_patch leaves pipelines of frameworks without labels");
+    } else {
+        ps_cli_note(
+            cli, "- its Python does not see what labels pipelines of frameworks: started with -I, "
+                 "-E or -S, or the program replaces PYTHONPATH for its processes");
     }
     ps_cli_note(
         cli, "- its processes run elsewhere or with another environment (ssh, sudo, docker, mpirun "
              "without -x): start pipescope record there");
+    if (!ps_cli_flag(cli, "preload")) {
+        ps_cli_note(cli, "- it links an mstx library: add --preload");
+    }
 }
 
 static void put_on_stderr(const ps_cli *cli, const ps_recorded *r) {
@@ -384,19 +458,48 @@ static void recover_all(const ps_cli *cli, ps_recorded *r) {
     }
 }
 
+/* Recordings of which nothing is on a disk: they went with their processes. */
+static void say_lost(const ps_cli *cli, const ps_recorded *r) {
+    for (size_t i = 0; i < r->n_lost; i++) {
+        ps_cli_warn(cli, "all that a process recorded is lost, it was in memory only: process %s",
+                    r->lost[i]);
+    }
+    if (r->n_lost > 0) {
+        ps_cli_warn(cli, "make room there, or record to another disk: pipescope record -o DIR");
+    }
+}
+
+/* Whether the disk, or what it was allowed to take, has cut a recording. */
+static bool lacks_room(const ps_recorded *r) {
+    bool lacks = false;
+    for (size_t i = 0; i < r->n; i++) {
+        const int64_t *drops = r->folders[i].drops;
+        lacks = lacks || drops[PS_DROP_NO_ROOM] > 0 || drops[PS_DROP_MAX_DISK] > 0;
+    }
+    return lacks;
+}
+
 int ps_record_sum_up(ps_cli *cli, ps_recorded *r, const char *launch, int command_status) {
     ps_err err = PS_ERR_INIT;
     if (ps_recorded_find(r, launch, &err) != PS_OK) {
         return ps_cli_fail(cli, &err);
     }
     recover_all(cli, r);
-    if (r->n == 0) {
+    say_lost(cli, r);
+    if (r->n == 0 && r->n_lost == 0) {
         say_nothing_recorded(cli, r->any_fork, command_status);
         return PS_EXIT_OK;
     }
     say_rest(cli, r);
+    say_killed(cli, r);
     put_on_stderr(cli, r);
-    return count_record_summary(r, PS_RECORDED_FAILED) > 0 ? PS_EXIT_FAILED : PS_EXIT_OK;
+    bool lacks = lacks_room(r);
+    if (lacks) {
+        ps_cli_warn(cli, "only a first part was kept, for want of room on the disk: record less "
+                         "(--window A:B), allow more (--max_disk) or name another disk (-o DIR)");
+    }
+    bool failed = r->n_lost > 0 || count_record_summary(r, PS_RECORDED_FAILED) > 0;
+    return failed ? PS_EXIT_FAILED : lacks ? PS_EXIT_PARTIAL : PS_EXIT_OK;
 }
 
 /* --- recover ------------------------------------------------------------------------------------------------------------ */

@@ -149,7 +149,8 @@ typedef struct ps_chart {
         schedule_how; /* how that is known: "from metadata", "recognised, 98.4 % of ops agree"; may be "" */
     const char *labels;    /* where the labels come from and whose times these are; may be "" */
     bool labels_are_exact; /* the program named kind, chunk and microbatch of every op itself */
-    bool is_aligned;       /* the clock of any rank is taken off */
+    bool is_at_most; /* bubbles hold work of the host, too, which nothing tells from waiting */
+    bool is_aligned; /* the clock of any rank is taken off */
     bool
         is_side_by_side; /* its ranks are no stages of one pipeline: `unjudged` says how that shows */
     ps_chart_trimmed trimmed;

@@ -13,6 +13,11 @@ cd "$T"
 run 0 record -- true
 says 'nothing was recorded'
 says 'add --preload'
+says 'trains no pipeline of a framework that is known'
+says 'pipescope.hook_modules() records calls of modules, pipescope.record_ops() operators'
+says 'started with -I, -E or -S, or the program replaces PYTHONPATH'
+run 0 record --no_patch -- true
+says '--no_patch leaves pipelines of frameworks without labels'
 run 0 record -- "$PIPESCOPE_PROGRAMS/forks"
 says 'it forked, and forked processes record only with --follow_fork'
 run 0 record -o followed --follow_fork -- "$PIPESCOPE_PROGRAMS/forks"

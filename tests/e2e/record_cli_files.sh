@@ -83,6 +83,7 @@ run 4 record -o several -- sh several.sh
 [ "$(n_folders several)" = 5 ] || fail "folders: $(folders several)"
 [ "$(n_raw several)" = 0 ] || fail 'raw files were left'
 for rank in 0 1 2 3 4; do row "^ $rank [0-9]+ $(((rank + 1) * 10)) 0 0 0 $(((rank + 1) * 10)) 0 several/"; done
+row '^pipescope: ended before the recording was stopped \(killed, by a signal, _exit, exec\), between ranges: rank 1, rank 2, rank 4;'
 row '^next: pipescope serve several$'
 row '^ or: pipescope chart several --pp N'
 [ "$(databases several | wc -l)" = 5 ] || fail "databases: $(databases several)"
@@ -91,6 +92,9 @@ row '^ or: pipescope chart several --pp N'
 run 137 record -o kept --keep-raw -- "$client" range 5 open 3 die 9
 row ' 5 0 0 0 5 0 '
 row '^open 3 ranges had no end'
+row 'by a signal, _exit, exec\), in the middle of a range: process [0-9]+; recovered up to the last event$'
+"$PIPESCOPE_BIN" info kept 2>&1 | grep -Eq '^pipescope: 1 process ended before its recording was stopped .*: last event at [0-9:.]+ UTC, in the middle of a range$' ||
+    fail "info does not say that it was killed: $("$PIPESCOPE_BIN" info kept 2>&1)"
 [ "$(n_raw kept)" = 1 ] || fail 'raw files were not kept'
 run 3 record --recover kept
 says 'has its database already'

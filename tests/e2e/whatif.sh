@@ -227,6 +227,23 @@ rm -rf "$T/marks"
 "$PIPESCOPE_BIN" simulate 1f1b --pp 2 --microbatches 4 --profile "$T/marks" --quiet > /dev/null
 expect 2 "no such worker" whatif "$T/marks" --without stage=9
 expect 2 "give worker=STAGE,REPLICA" whatif "$T/job.json" --without layer=7
+expect 2 "a stage is a place in the pipeline, 0 to 1$" whatif "$T/marks" --without stage=2
+expect 2 "which chunk of which stage that is is not known here" whatif "$T/job.json" --without model-stage=1
+# Two chunks a stage: the model's stages 0, 2 lie on stage 0, 1 and 3 on stage 1. Both of a stage together are the stage.
+rm -rf "$T/chunks"
+"$PIPESCOPE_BIN" simulate interleaved --pp 2 --microbatches 4 --profile "$T/chunks" --quiet > /dev/null
+expect 2 "a stage is a place in the pipeline, 0 to 1; model-stage=3 is stage 3 of the 4 of the model, chunk 1 of stage 1" \
+    whatif "$T/chunks" --without stage=3
+expect 2 "the model has the stages 0 to 3" whatif "$T/chunks" --without model-stage=4
+for question in "stage=1:2" "model-stage=1:2;model-stage=3:2" "model-stage=3:2" "stage=1:1"; do
+    "$PIPESCOPE_BIN" whatif "$T/chunks" --json --scale "$question" > "$T/asked.json"
+    python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["answer"][0]["step_ns"])' "$T/asked.json"
+done > "$T/steps"
+python3 - "$T/steps" <<'PY'
+import sys
+stage, chunks, one, plain = map(float, open(sys.argv[1]))
+assert stage == chunks and plain < one < stage, (stage, chunks, one, plain)
+PY
 expect 2 "give a factor" whatif "$T/job.json" --scale stage=1
 expect 0 "Cause: worker" whatif "$T/job.json"
 expect 0 "No cause stands out" whatif "$T/job.json" --threshold worker=1.3

@@ -2,8 +2,10 @@
 """Hooks of PyTorch's modules, loaders and files; Megatron's functions, on a small module of the same names."""
 import json
 import os
+import re
 import shutil
 import subprocess
+import sys
 import time
 
 import recording
@@ -197,7 +199,43 @@ pipescope.stop(); pipescope.export()
 """)
         done = subprocess.run([recording.PROGRAM, "cluster", "-m", "module_statistic", "-d", self.folder], text=True, capture_output=True,
                               timeout=recording.PATIENCE, check=False)
-        self.assertIn("no modules are marked, only ranges outside of the domain Module", done.stderr)
+        self.assertIn("no modules are marked, only ranges outside of the domain Module: call pipescope.hook_modules() beside "
+                      "pipescope.record_ops()", done.stderr)
+
+    def test_next(self):
+        """What `pipescope record` says to type next has something to show."""
+        module = """with mstx.annotate("Linear", domain="Module"):
+    %s
+"""
+        for name, body, words in (
+                ("modules", module % "pass", ["serve", "cluster -m mstx_sum -d"]),
+                ("operators", 'with pipescope.op("aten::mm", "64,128;128,32"): pass\n',
+                 ["cluster -m operator_mfu -d", "serve"]),
+                ("both", module % 'with pipescope.op("aten::mm", "64,128;128,32"): pass',
+                 ["cluster -m module_statistic -d", "serve"]),
+                ("labels", 'with pipescope.job("forward", 0): pass\n' + module % "pass", ["chart", "serve"])):
+            script = self.path("program.py")
+            with open(script, "w", encoding="utf-8") as file:
+                file.write(HEAD + body)
+            done = subprocess.run([recording.PROGRAM, "record", "-o", self.path(name), "--", sys.executable, script], text=True,
+                                  capture_output=True, env=recording.clean_environment(), timeout=recording.PATIENCE, check=False)
+            found = re.findall(r"(?m)^(?:next|  or): pipescope (.*) (\S+)$", done.stderr)
+            self.assertEqual([command for command, _ in found], words, done.stderr)
+            for command, folder in found:
+                if command != "serve":
+                    self.pipescope(*command.split(), folder)
+
+    def test_remedies(self):
+        """They are of the recorder, not of another profiler."""
+        self.run_python(HEAD + """
+pipescope.start()
+with mstx.annotate("Linear", domain="Module"): pass
+pipescope.stop(); pipescope.export()
+""")
+        done = subprocess.run([recording.PROGRAM, "cluster", "-m", "module_statistic", "-d", self.folder], text=True, capture_output=True,
+                              timeout=recording.PATIENCE, check=False)
+        self.assertIn("modules are marked, and what they ran was not recorded: record operators with pipescope.record_ops()", done.stderr)
+        self.assertNotIn("Ascend", done.stderr)
 
 
 class Megatron(recording.Case):

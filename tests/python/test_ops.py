@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Operators of PyTorch as record_ops records them, by the observer in C++ and by the dispatch mode in Python."""
 import collections
+import json
 import sqlite3
+import subprocess
 
 import recording
 
@@ -237,6 +239,57 @@ with pipescope.record_ops():
         # What began in the recording before is nothing that an operator could belong to.
         self.assertEqual(third.rows("""SELECT count(*) FROM PYTORCH_API p JOIN STRING_IDS n ON n.id = p.name WHERE n.value = 'aten::cos'
                                        AND p.sequenceNumber != p.connectionId AND p.fwdThreadId != 0"""), [(0,)])
+
+    def test_nothing_recorded(self):
+        """The observer is out of PyTorch's way then, and back in time whoever begins a recording."""
+        out = self.observed("""
+from pipescope import _library, _observer
+pipescope.record_ops()
+awake = _observer.observer()._lib.ps_observer_wake
+train(1)
+print("before", awake())
+pipescope.start()
+torch.sin(x.float())
+print("recording", awake())
+pipescope.stop(); pipescope.export()
+train(1)
+print("after", awake())
+threading.Thread(target=pipescope.start).start()
+while not _library.functions().enabled(): pass
+torch.cos(x.float())
+with torch.profiler.record_function("step"): torch.tan(x.float())
+pipescope.stop(); pipescope.export()
+for step in range(4):
+    with pipescope.job_schedule_profiler_range(step, 2, 3, exit_after_prof=False):
+        train(1)
+        (torch.sin, torch.cos, torch.erf, torch.exp)[step](x.float())
+""", PIPESCOPE_QUIET="1")
+        self.assertEqual(out.split(), ["before", "0", "recording", "1", "after", "0"])
+        first, second, window = [set(name for (name,) in db.rows("SELECT value FROM STRING_IDS")) for db in self.databases()]
+        looked_for = {"aten::sin", "aten::cos", "aten::tan", "aten::erf", "aten::exp"}
+        self.assertEqual(first & looked_for, {"aten::sin"})
+        self.assertIn("aten::tan", second)
+        self.assertEqual(window & looked_for, {"aten::erf"})
+
+    def test_cost(self):
+        """What `pipescope record` says of the cost has that of the observer in it, or says that it lacks that of the dispatch mode."""
+        body = "\npipescope.record_ops(); train(200)\n"
+        self.observed("pipescope.record_ops()")
+        script = self.path("program.py")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(HEAD + body)
+        for observer, words in (("1", "the recorder's own test, and that of record_ops with PyTorch's part of it; without first events and "
+                                      "what the device's times take"),
+                                ("0", "the recorder's own test; without first events and what the dispatch mode of record_ops and the "
+                                      "device's times take")):
+            done = subprocess.run([recording.PROGRAM, "record", "-o", self.path(observer), "--library", recording.LIBRARY, "--",
+                                   recording.torch_python(), script], text=True, capture_output=True, timeout=recording.PATIENCE,
+                                  env=recording.clean_environment(PIPESCOPE_TORCH_OBSERVER=observer), check=False)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("(%s)" % words, done.stderr)
+        # Each operator some hundreds of nanoseconds or more.
+        cost = json.loads(self.database("1").metadata()["record_ops"])
+        self.assertTrue(100 < cost["operator_ns"] < 1000000, cost)
 
     def test_fork(self):
         self.observed("""

@@ -67,6 +67,89 @@ pipescope.stop(); pipescope.export()
         self.assertEqual(self.database().names(), ["PP:1F0", "PP:5F0", "PP:5B0", "PP:1B0"])
         self.assertEqual(json.loads(self.database().metadata()["pp_info"])["pp_type"], "interleaved")
 
+    def test_dualpipev(self):
+        """Phases are the two halves of the V; weight gradients come first in, first out, and are timed without what is awaited before."""
+        self.run_python(ENGINE + """
+class WeightGradStore:
+    @classmethod
+    def pop(cls): pass
+class DualPipeVParallel(PipelineParallel):
+    forward_only, overlapped_forward_backward = False, False
+    def _forward_compute(self, phase, micro_datasets=None): self.current_f_acc_id[phase] += 1
+    def _backward_compute(self, phase, enable_zb=False):
+        if not self.forward_only: self.current_b_acc_id[phase] += 1
+    def _forward_backward_compute(self, forward_phase, backward_phase, micro_datasets=None):
+        if self.forward_only or not self.overlapped_forward_backward:
+            self._forward_compute(forward_phase, micro_datasets)
+            self._backward_compute(backward_phase)
+        else:
+            self.current_f_acc_id[forward_phase] += 1
+            self.current_b_acc_id[backward_phase] += 1
+    def _weight_pass(self): WeightGradStore.pop()
+    def run(self):
+        self.current_f_acc_id, self.current_b_acc_id = [0, 0], [0, 0]
+        self._forward_compute(0)
+        self._forward_compute(1, None)
+        self._backward_compute(1, True)
+        self._forward_backward_compute(0, 1)
+        self._weight_pass()
+        self._backward_compute(0)
+    def train_batch(self, data=None): self.run()
+    def eval_batch(self, data=None):
+        self.forward_only = True
+        self.run()
+module.DualPipeVParallel, module.WeightGradStore = DualPipeVParallel, WeightGradStore
+before = dict(vars(DualPipeVParallel)), dict(vars(WeightGradStore))
+recording = pipescope.paddle.record(module)
+pipescope.paddle.record(module)
+pipescope.start()
+engine = DualPipeVParallel()
+engine.train_batch()
+engine.overlapped_forward_backward = True
+engine.train_batch()
+engine.eval_batch()
+WeightGradStore.pop()
+recording.remove()
+assert (dict(vars(DualPipeVParallel)), dict(vars(WeightGradStore))) == before
+pipescope.stop(); pipescope.export()
+""")
+        step = ["PP:1F0", "PP:6F0", "PP:6I0", "PP:1F1", "PP:6B1", "PP:6W0", "PP:1B0"]
+        overlapped = ["PP:1F0", "PP:6F0", "PP:6I0", "PP:(1F1;6B1)OVERLAP_F_B", "PP:6W0", "PP:1B0"]
+        self.assertEqual(self.database().names(), step + overlapped + ["PP:1F0", "PP:6F0", "PP:1F1"])
+        self.assertEqual(json.loads(self.database().metadata()["pp_info"])["pp_type"], "dualpipev")
+
+    def test_paddles_dualpipev(self):
+        """Paddle's own passes, on one process that exchanges nothing: two stages of the V are on it."""
+        python = os.environ.get("PIPESCOPE_PADDLE_PYTHON")
+        if not python:
+            self.skipTest("no Python with Paddle (name one in PIPESCOPE_PADDLE_PYTHON)")
+        self.run_python("""
+import paddle, pipescope
+from paddle.distributed.fleet.meta_parallel import dualpipev
+pipescope.paddle.record(dualpipev)
+class Layers:
+    def __init__(self): self.chunks = [paddle.nn.Linear(4, 4), paddle.nn.Linear(4, 4)]
+    def forward(self, inputs, chunk_id): return self.chunks[chunk_id](inputs)
+engine = object.__new__(dualpipev.DualPipeVParallel)
+vars(engine).update(stage_id=0, num_stages=1, group_rank=1, num_ranks=3, forward_only=False, overlapped_forward_backward=False, scaler=None,
+                    accumulate_steps=2, _layers=Layers())
+engine._reset_states()
+engine._commit_and_wait_comm = lambda *args, **kwargs: None
+dualpipev.WeightGradStore.clear()
+pipescope.start()
+for phase in (0, 1):
+    data = paddle.ones([2, 4]); data.stop_gradient = False
+    engine.input_tensors[phase].append([data])
+    engine._layers.forward = lambda inputs, chunk_id: engine._layers.chunks[chunk_id](inputs[0])
+    engine._forward_compute(phase)
+    engine.output_grad_tensors[phase].append([paddle.ones([2, 4])])
+for phase in (1, 0):
+    engine._backward_compute(phase, enable_zb=phase == 1)
+engine._weight_pass()
+pipescope.stop(); pipescope.export()
+""", python=python)
+        self.assertEqual(self.database().names(), ["PP:0F0", "PP:1F0", "PP:1I0", "PP:0B0", "PP:1W0"])
+
     def test_paddle(self):
         """No line added: the labels are what ran, in the order that the hooks of Paddle saw."""
         python = os.environ.get("PIPESCOPE_PADDLE_PYTHON")

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyze/pipeline/infer_flows.h"
+#include "analyze/pipeline/rank_labels_steps.h"
 #include "base/alloc.h"
 #include "support/profile.h"
 #include "support/runs.h"
@@ -303,6 +305,50 @@ static void test_steps(void **context) {
     }
 }
 
+/* "F0 B0 f1 | F0": ops of a stage in windows, in small letters where nothing runs in them. What is left of them. */
+static void expect_without_evaluations(const char *ops, const char *left, size_t n_evaluated) {
+    ps_labelled list[32] = {0};
+    char got[96] = "";
+    size_t n = 0;
+    size_t n_dropped = 0;
+    int64_t step = 7;
+    for (const char *p = ops; *p != '\0'; p++) {
+        step += *p == '|';
+        if (strchr("FfBb", *p) != NULL) {
+            bool forward = *p == 'F' || *p == 'f';
+            list[n] = (ps_labelled){.is_empty = *p == 'f' || *p == 'b'};
+            list[n].mark.step = step;
+            list[n].label = (ps_host_label){.kind = forward ? PS_OP_F : PS_OP_B,
+                                            .microbatch = p[1] - '0',
+                                            .stage2 = -1,
+                                            .microbatch2 = -1};
+            n++;
+        }
+    }
+    assert_true(ps_label_steps_drop_evaluations(list, &n, &n_dropped));
+    for (size_t i = 0; i < n; i++) {
+        size_t at = strlen(got);
+        (void)snprintf(got + at, sizeof got - at, "%s%s%s%d", i > 0 ? " " : "",
+                       i > 0 && list[i].mark.step != list[i - 1].mark.step ? "| " : "",
+                       list[i].label.kind == PS_OP_F ? "F" : "B", (int)list[i].label.microbatch);
+    }
+    assert_string_equal(got, left);
+    assert_int_equal(n_dropped, n_evaluated);
+}
+
+static void test_evaluations_are_in_no_step(void **context) {
+    (void)context;
+    expect_without_evaluations("F0 B0 F1 B1 F0 F1 | F0 B0 F1 B1", "F0 B0 F1 B1 | F0 B0 F1 B1", 2);
+    expect_without_evaluations("F0 B0 F1 B1 F0 b0 F1 b1", "F0 B0 F1 B1", 2); /* as PyTorch does */
+    expect_without_evaluations("F0 F1 F0 F1 B0 B1", "F0 F1 B0 B1", 2);       /* before the step */
+    expect_without_evaluations("F0 F1 F0 F1 F0 F1 B0 B1", "F0 F1 B0 B1", 4);
+    expect_without_evaluations("F0 B0 F1", "F0 B0 F1", 0);             /* the capture ends */
+    expect_without_evaluations("F0 F1 B1", "F0 F1 B1", 0);             /* a lost label */
+    expect_without_evaluations("F0 B0 F1 B1 F0", "F0 B0 F1 B1 F0", 0); /* counts do not agree */
+    expect_without_evaluations("F0 F1 | F0 B0 F1 B1", "F0 F1 | F0 B0 F1 B1", 0);
+    expect_without_evaluations("F0 b0 F1 b1", "F0 B0 F1 B1", 0); /* nothing tells what runs */
+}
+
 static void test_replicas_are_pipelines(void **context) {
     (void)context;
     for (int groups = 0; groups < 2; groups++) {
@@ -531,6 +577,77 @@ static void test_what_agrees_with_nothing_takes_no_name(void **context) {
     pp_outcome_fini(&o);
     ps_trace_free(traces[0]);
     ps_trace_free(traces[1]);
+}
+
+static void tiny_operator(pp_tiny *t, const char *name, int64_t start, int64_t end) {
+    (void)ps_builder_slice(t->b, PS_SLICE_HOST_OP, t->host,
+                           ps_builder_str(t->b, name, strlen(name)), start, end, 0);
+}
+
+/* The host sleeps in its modules, before and behind the operators of a forward:
+ *
+ *   step begins 0, loader's operator 10-20, forward 100-110, hands over 130-140
+ *   receive posted 140-145 and there at 180, forward 230-240 behind an item() at 185-190, hands over 250
+ *   optimizer ends 400, forward 450-460 of the next step: what lies before it may be anything */
+static void test_work_outside_of_operators(void **context) {
+    (void)context;
+    static const ps_inferred OPS[] = {{.start_ns = 100, .end_ns = 110},
+                                      {.start_ns = 230, .end_ns = 240},
+                                      {.start_ns = 450, .end_ns = 460}};
+    static const int64_t WIDE[][2] = {{100, 130}, {180, 250}, {450, 460}};
+    for (int told = 1; told >= 0; told--) {
+        pp_tiny t = pp_tiny_new();
+        pp_tiny_range(&t, "ProfilerStep#1", 0, 390);
+        tiny_operator(&t, "aten::stack", 10, 20);
+        tiny_operator(&t, "aten::mm", 100, 110);
+        tiny_operator(&t, "c10d::send", 130, 135);
+        tiny_operator(&t, "c10d::recv_", 140, 145);
+        if (told == 1) {
+            pp_tiny_range(&t, "gloo:send", 135, 140);
+            pp_tiny_range(&t, "gloo:recv", 145, 180);
+        }
+        tiny_operator(&t, "aten::item", 185, 190);
+        tiny_operator(&t, "aten::mm", 230, 240);
+        tiny_operator(&t, "c10d::send", 250, 255);
+        pp_tiny_range(&t, "Optimizer.step#SGD.step", 300, 400);
+        tiny_operator(&t, "aten::mm", 450, 460);
+        ps_trace *trace = ps_builder_seal(t.b, NULL);
+        assert_non_null(trace);
+        int64_t from = 10 - ps_trace_slices(trace)->start_ns[1]; /* of the trace's origin */
+        ps_inferred ops[N(OPS)];
+        for (size_t i = 0; i < N(OPS); i++) {
+            ops[i] = OPS[i];
+            ops[i].start_ns -= from;
+            ops[i].end_ns -= from;
+        }
+        ps_inferred_list list = {.ops = ops, .n = N(OPS)};
+        bool known = false;
+        assert_true(ps_inferred_widen(trace, &list, &known));
+        assert_int_equal(known, told);
+        for (size_t i = 0; i < N(OPS); i++) {
+            assert_int_equal(ops[i].start_ns + from, told == 1 ? WIDE[i][0] : OPS[i].start_ns);
+            assert_int_equal(ops[i].end_ns + from, told == 1 ? WIDE[i][1] : OPS[i].end_ns);
+        }
+        ps_trace_free(trace);
+    }
+}
+
+/* Flows of a host whose transfers nobody timed: the figure says that it is a bound. */
+static void test_bubble_is_at_most(void **context) {
+    (void)context;
+    const pp_spec spec = {.schedule = "1f1b",
+                          .params = {.n_stages = 2, .n_microbatches = 4},
+                          .style = PP_FLOWS,
+                          .no_device = true};
+    pp_traces t;
+    pp_outcome o;
+    pp_traces_make(&t, &spec);
+    pp_run(&o, t.traces, t.n, NULL);
+    assert_int_equal(o.code, PS_OK);
+    assert_true(o.result.chart->is_at_most);
+    assert_non_null(strstr(o.result.chart->labels, "by an unknown part"));
+    pp_outcome_fini(&o);
+    pp_traces_fini(&t);
 }
 
 /* Nothing says how many stages there are: as many as ranks are tried, and the chart says so. */
@@ -890,6 +1007,7 @@ int main(void) {
         cmocka_unit_test(test_functions_are_named_by_the_schedule),
         cmocka_unit_test(test_without_a_device_the_host_counts),
         cmocka_unit_test(test_steps),
+        cmocka_unit_test(test_evaluations_are_in_no_step),
         cmocka_unit_test(test_replicas_are_pipelines),
         cmocka_unit_test(test_missing_rank),
         cmocka_unit_test(test_rules_of_the_user),
@@ -898,6 +1016,8 @@ int main(void) {
         cmocka_unit_test(test_inference),
         cmocka_unit_test(test_inferred_names_are_distinct),
         cmocka_unit_test(test_what_agrees_with_nothing_takes_no_name),
+        cmocka_unit_test(test_work_outside_of_operators),
+        cmocka_unit_test(test_bubble_is_at_most),
         cmocka_unit_test(test_ranks_are_tried_as_stages),
         cmocka_unit_test(test_flows_alone_are_no_pipeline),
         cmocka_unit_test(test_flows_of_one_stage),

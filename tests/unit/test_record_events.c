@@ -414,7 +414,7 @@ static void test_device(void **state) {
                          NULL); /* refused: the device hears nothing */
     assert_int_equal(calls.n_starts, 3);
     assert_int_equal(ps_event_step_begin(2, NULL), 0); /* of the host alone */
-    ps_event_step_end(2, 0);
+    ps_event_step_end(2, 0, false);
     assert_int_equal(calls.n_starts, 3);
     assert_int_equal(calls.n_ends, 3);
     assert_int_equal(calls.n_steps, 1);
@@ -422,7 +422,7 @@ static void test_device(void **state) {
     assert_int_equal(calls.n_starts, 4);
     assert_int_equal(calls.id, step);
     assert_int_equal(calls.n_steps, 1);
-    ps_event_step_end(3, step);
+    ps_event_step_end(3, step, false);
     assert_int_equal(calls.n_ends, 4);
     assert_int_equal(calls.n_steps, 2);
     atomic_store(&ps_device, &ps_device_host);

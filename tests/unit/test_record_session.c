@@ -578,6 +578,7 @@ static void end_in_window(void) {
     step(3);
     NEED(ps_record_enabled() == 1);
     NEED(ps_record_step_begin(7) == PS_RECORD_OK);
+    ranges(1);
 }
 
 static void a_window_that_does_not_end(void **state) {
@@ -586,6 +587,44 @@ static void a_window_that_does_not_end(void **state) {
     assert_int_equal(record_child_n_folders(dir), 1);
     assert_int_equal(record_child_query(dir, 0, "SELECT count(*) FROM STEP_TIME"), 2);
     assert_int_equal(record_child_query(dir, 0, "SELECT max(id) FROM STEP_TIME"), 7);
+}
+
+/* The program goes on after its last step, which ends with what began in it. */
+static void last_step(void) {
+    NEED(ps_record_start() == PS_RECORD_OK);
+    step(0);
+    NEED(ps_record_step_begin(1) == PS_RECORD_OK);
+    ranges(2);
+    (void)usleep(20000);
+    NEED(ps_record_stop() == PS_RECORD_OK);
+}
+
+static void a_last_step_ends_with_its_work(void **state) {
+    (void)state;
+    run(last_step);
+    assert_int_equal(record_child_query(dir, 0, "SELECT count(*) FROM STEP_TIME"), 2);
+    assert_int_equal(
+        record_child_query(dir, 0,
+                           "SELECT count(*) FROM STEP_TIME s WHERE s.id = 1 AND s.endNs = (SELECT "
+                           "max(e.endNs) FROM MSTX_EVENTS e WHERE e.startNs > s.startNs)"),
+        1);
+}
+
+/* A program that calls step() behind each step begins one more than it has. */
+static void step_behind_each(void) {
+    NEED(ps_record_start() == PS_RECORD_OK);
+    for (int i = 0; i < 3; i++) {
+        ranges(1);
+        NEED(ps_record_step() == PS_RECORD_OK);
+    }
+    (void)usleep(20000);
+}
+
+static void a_last_step_without_work_is_none(void **state) {
+    (void)state;
+    run(step_behind_each);
+    assert_int_equal(record_child_query(dir, 0, "SELECT count(*) FROM STEP_TIME"), 2);
+    assert_int_equal(record_child_query(dir, 0, "SELECT max(id) FROM STEP_TIME"), 1);
 }
 
 /* Steps that were open when recording began or ended. */
@@ -828,6 +867,8 @@ int main(void) {
         CASE(a_window_of_single_calls),
         CASE(a_window_that_does_not_end),
         CASE(steps_without_window),
+        CASE(a_last_step_ends_with_its_work),
+        CASE(a_last_step_without_work_is_none),
         CASE(metadata),
         CASE(threads_never_rest),
         CASE(control_calls_at_once),

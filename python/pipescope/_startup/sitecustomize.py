@@ -18,6 +18,7 @@ WATCHED = {
     "mindspeed_llm.core.pipeline_parallel.dualpipe.dualpipev_schedules": "megatron",
     "deepspeed.runtime.pipe.engine": "deepspeed",
     "paddle.distributed.fleet.meta_parallel.pipeline_parallel": "paddle",
+    "paddle.distributed.fleet.meta_parallel.dualpipev": "paddle",
 }
 
 

@@ -23,6 +23,7 @@
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/order.h"
+#include "model/recording.h"
 
 #define MAX_NAME_BYTES                                                                             \
     ((size_t)512) /* of outer::inner; what would be longer has its own name only */
@@ -406,10 +407,12 @@ static ps_code collect_mstx_mark(collector *c, ps_err *err) {
         return ps_fail_nomem(err);
     }
     if (!find_device_sides(c)) {
-        return ps_fail(
-            err, PS_NOTHING,
-            "no marks: collect with mstx=True (_ExperimentalConfig of torch_npu) and set "
-            "ranges or <name>_start, <name>_stop; with Nsight, NVTX ranges");
+        return ps_fail(err, PS_NOTHING, "no marks: %s",
+                       ps_trace_is_recording(c->trace)
+                           ? "put ranges of pipescope, mstx or NVTX into the program, or call "
+                             "pipescope.hook_modules() (docs/recording.md)"
+                           : "collect with mstx=True (_ExperimentalConfig of torch_npu) and set "
+                             "ranges or <name>_start, <name>_stop; with Nsight, NVTX ranges");
     }
     c->links = ps_derived_links(c->derived, err);
     c->overlaps = c->links != NULL ? ps_derived_overlaps(c->derived, err) : NULL;

@@ -231,7 +231,7 @@ static ps_code reduce_mstx(const ps_reduce_input *in, void **shared, ps_err *err
 }
 
 static const ps_round ROUNDS[] = {
-    {.needs = PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_MARKS,
+    {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_MARKS,
      .map = map_mstx,
      .reduce = reduce_mstx}};
 

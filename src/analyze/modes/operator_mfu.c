@@ -14,6 +14,7 @@
 #include "base/idmap.h"
 #include "base/num.h"
 #include "base/strpool.h"
+#include "model/recording.h"
 
 #define MAX_ROWS ((size_t)1 << 28)
 
@@ -176,15 +177,21 @@ static ps_code sum_sources(partial *part, ps_err *err) {
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
-static ps_code nothing(const partial *part, ps_err *err) {
+static ps_code nothing(const partial *part, const ps_trace *trace, ps_err *err) {
+    bool ours = ps_trace_is_recording(trace);
     if (part->n_unknown == 0) {
-        return ps_fail(err, PS_NOTHING, "no kernel that multiplies matrices was recorded");
+        return ps_fail(err, PS_NOTHING, "no kernel that multiplies matrices was recorded%s",
+                       ours ? ": record operators with pipescope.record_ops(), or kernels with "
+                              "pipescope record --backend cupti"
+                            : "");
     }
-    return ps_fail(err, PS_NOTHING,
-                   "nothing tells the FLOPs of %lld kernel%s: record shapes (PyTorch: "
-                   "record_shapes=True; Ascend: profiler level 1 or higher) or mark operators with "
-                   "ranges of domain mfu_flops",
-                   (long long)part->n_unknown, part->n_unknown == 1 ? "" : "s");
+    return ps_fail(
+        err, PS_NOTHING,
+        "nothing tells the FLOPs of %lld kernel%s: record shapes (%s) or mark operators with "
+        "ranges of domain mfu_flops",
+        (long long)part->n_unknown, part->n_unknown == 1 ? "" : "s",
+        ours ? "pipescope.record_ops(shapes=True)"
+             : "PyTorch: record_shapes=True; Ascend: profiler level 1 or higher");
 }
 
 static ps_code map_op_mfu(const ps_map_input *in, void **out, ps_err *err) {
@@ -205,7 +212,7 @@ static ps_code map_op_mfu(const ps_map_input *in, void **out, ps_err *err) {
     if (code == PS_OK && part->n > 0) {
         code = ps_module_mfu_collect(in, &part->modules, err);
     }
-    code = code == PS_OK && part->n == 0 ? nothing(part, err) : code;
+    code = code == PS_OK && part->n == 0 ? nothing(part, in->trace, err) : code;
     if (code != PS_OK) {
         free_op_mfu_partial(part);
         return code;

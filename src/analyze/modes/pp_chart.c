@@ -111,8 +111,11 @@ static ps_code collect_rank(const ps_map_input *in, partial *part, ps_err *err) 
     }
     if ((has & PS_HAS_MARKS) == 0) {
         return ps_fail(
-            err, PS_NOTHING,
-            "no MSTX_EVENTS: mstx was not enabled when collecting (_ExperimentalConfig(mstx=True))");
+            err, PS_NOTHING, "no MSTX_EVENTS: %s",
+            ps_trace_is_recording(in->trace)
+                ? "no range was recorded; pipelines of frameworks are labelled where pipescope record "
+                  "starts the program, others by ranges of it (docs/recording.md)"
+                : "mstx was not enabled when collecting (_ExperimentalConfig(mstx=True))");
     }
     bool say_stages = false; /* then the chart command and the report read them as labels */
     code = in->opts->in_full ? ps_host_labels_say_stages(in->trace, &say_stages, err) : PS_OK;

@@ -663,8 +663,9 @@ static ps_code find_collectives(const job *j, int64_t origin, ps_clock_collectiv
 
 /* --- the chart --------------------------------------------------------------------------------------------------- */
 
-/* "; labels cut ..." of labels that hold more than computing, into out. */
-static void describe_trimmed(const job *j, ps_chart_trimmed *sum, char *out, size_t size) {
+/* "; labels cut ..." of labels that hold more than computing, or of ops that hold less than what was done for them, into out. */
+static void describe_trimmed(const job *j, ps_chart *chart, char *out, size_t size) {
+    ps_chart_trimmed *sum = &chart->trimmed;
     size_t n_untrimmed = 0;
     for (size_t r = 0; r < j->in->n_ranks; r++) {
         if (j->row_of[r] == PS_NO_INDEX) {
@@ -675,6 +676,7 @@ static void describe_trimmed(const job *j, ps_chart_trimmed *sum, char *out, siz
         sum->labelled_ns = ps_i64_plus(sum->labelled_ns, labels->trimmed.labelled_ns);
         sum->trimmed_ns = ps_i64_plus(sum->trimmed_ns, labels->trimmed.trimmed_ns);
         n_untrimmed += labels->n_untrimmed;
+        chart->is_at_most = chart->is_at_most || labels->n_narrow > 0;
     }
     int n = 0;
     if (sum->labelled_ns > 0) {
@@ -688,13 +690,18 @@ static void describe_trimmed(const job *j, ps_chart_trimmed *sum, char *out, siz
                        "; %zu labels hold their waits, which count as busy: no operator in the "
                        "trace tells them apart",
                        n_untrimmed);
+    } else if (chart->is_at_most) {
+        (void)snprintf(
+            out, size,
+            "; the trace does not say how long transfers took: what the host did outside of "
+            "operators counts as bubble, which is less than that, by an unknown part");
     }
 }
 
 static bool describe_labelled(const job *j, ps_chart *chart) {
-    char text[512];
+    char text[768];
     char trimmed[256] = "";
-    describe_trimmed(j, &chart->trimmed, trimmed, sizeof trimmed);
+    describe_trimmed(j, chart, trimmed, sizeof trimmed);
     (void)snprintf(text, sizeof text, "%s; %s%s; %s", ps_label_source_text(j->source),
                    j->source == PS_LABELS_JOB     ? "device times as logged"
                    : j->source == PS_LABELS_MARKS ? "device times of the marks"

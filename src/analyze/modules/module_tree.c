@@ -17,6 +17,7 @@
 #include "base/order.h"
 #include "base/sort.h"
 #include "base/text.h"
+#include "model/recording.h"
 #include "model/trace.h"
 
 /* Ranges of one thread may cross; a range looks past so many open ones for the one around it. */
@@ -522,6 +523,10 @@ static bool list_ops(ps_module_tree *t, const ps_slices *s) {
 
 /* --- all together ----------------------------------------------------------------------------------------------- */
 
+#define HOW_RECORDED                                                                                \
+    "call pipescope.hook_modules() beside pipescope.record_ops(), or put a range of domain Module " \
+    "around each call of a module"
+
 static ps_code choose_source(ps_module_tree *t, bool marks_too, ps_str *domain, ps_err *err) {
     const ps_trace *trace = t->links->trace;
     *domain = ps_trace_find_text(trace, "Module");
@@ -532,10 +537,28 @@ static ps_code choose_source(ps_module_tree *t, bool marks_too, ps_str *domain, 
             return PS_OK;
         }
     }
+    return ps_fail(err, PS_NOTHING, "no modules are marked: %s (docs/modes/module_statistic.md)",
+                   ps_trace_is_recording(trace)
+                       ? HOW_RECORDED
+                       : "wrap each nn.Module call in an mstx start/end range of domain Module, a "
+                         "record_function or an NVTX range");
+}
+
+/* What to call in the program, where pipescope recorded it. */
+static ps_code fail_recording(const ps_module_tree *t, size_t n_ops, size_t n_kernels,
+                              ps_err *err) {
+    if (t->source == PS_MODULES_RANGE) {
+        return ps_fail(
+            err, PS_NOTHING,
+            "no modules are marked, only ranges outside of the domain Module: " HOW_RECORDED);
+    }
     return ps_fail(
         err, PS_NOTHING,
-        "no modules are marked: wrap each nn.Module call in an mstx start/end range of domain "
-        "Module, a record_function or an NVTX range (docs/modes/module_statistic.md)");
+        "modules are marked, and %s: record operators with pipescope.record_ops() (in C: "
+        "ps_record_op_begin), or kernels with pipescope record --backend cupti",
+        n_ops == 0       ? "what they ran was not recorded"
+        : n_kernels == 0 ? "their operators have no times on a device"
+                         : "no operator is linked to a kernel");
 }
 
 static ps_code check_launches(const ps_module_tree *t, const ps_slices *s, ps_err *err) {
@@ -550,6 +573,9 @@ static ps_code check_launches(const ps_module_tree *t, const ps_slices *s, ps_er
         n_kernels += ps_is_launched(s->kind[i]) && s->kind[i] != PS_SLICE_MARK_DEVICE;
     }
     (void)ps_trace_flows(t->links->trace, &n_flows);
+    if (ps_trace_is_recording(t->links->trace)) {
+        return fail_recording(t, n_ops, n_kernels, err);
+    }
     const char *missing =
         n_ops == 0       ? "the profile has no framework operators (Ascend: PYTORCH_API is empty)"
         : n_kernels == 0 ? "the profile has no kernels (Ascend: TASK is empty)"

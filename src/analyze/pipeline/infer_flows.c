@@ -14,6 +14,7 @@
 #include "base/idmap.h"
 #include "base/order.h"
 #include "base/sort.h"
+#include "model/comm_kernels.h"
 
 typedef struct pair {
     uint32_t forward, backward; /* slices; in start order as their numbers */
@@ -168,6 +169,141 @@ ps_code ps_infer_from_flows(const ps_trace *trace, ps_inferred_list *out, ps_err
         ps_inferred_list_fini(out);
     }
     return code;
+}
+
+/* --- work outside of operators ----------------------------------------------------------------------------------- */
+
+typedef struct operator_span {
+    int64_t start_ns, end_ns;
+    int64_t latest_ns, latest_call_ns; /* ends, of this one and all before it */
+    bool is_call;                      /* of a communication library */
+} operator_span;
+
+typedef struct moments {
+    int64_t *at;
+    size_t n, cap;
+} moments;
+
+typedef struct surroundings {
+    operator_span *ops; /* of the host, by start */
+    size_t n_ops, cap_ops;
+    moments transfers; /* their ends, in order */
+    moments ranges;    /* ends of other ranges: steps, optimizers, data loaders */
+} surroundings;
+
+PS_COMPARE(by_start, operator_span, PS_BY(start_ns) PS_BY_DOWN(end_ns))
+
+static bool add_moment(moments *m, int64_t at_ns) {
+    bool ok = ps_grow(&m->at, &m->cap, m->n + 1, UINT32_MAX, sizeof *m->at);
+    if (ok) {
+        m->at[m->n++] = at_ns;
+    }
+    return ok;
+}
+
+static bool look_around(const ps_trace *trace, surroundings *around) {
+    const ps_slices *s = ps_trace_slices(trace);
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < s->n; i++) {
+        if (s->kind[i] != PS_SLICE_HOST_OP && s->kind[i] != PS_SLICE_ANNOTATION) {
+            continue;
+        }
+        bool is_call = ps_comm_is_library_call(ps_trace_text(trace, s->name[i]));
+        int64_t end_ns = ps_slice_end(s, i);
+        if (s->kind[i] == PS_SLICE_ANNOTATION) {
+            ok = add_moment(is_call ? &around->transfers : &around->ranges, end_ns);
+            continue;
+        }
+        ok = ps_grow(&around->ops, &around->cap_ops, around->n_ops + 1, UINT32_MAX,
+                     sizeof *around->ops);
+        if (ok) {
+            around->ops[around->n_ops++] =
+                (operator_span){.start_ns = s->start_ns[i], .end_ns = end_ns, .is_call = is_call};
+        }
+    }
+    ps_sort(around->ops, around->n_ops, sizeof *around->ops, by_start);
+    ps_sort(around->transfers.at, around->transfers.n, sizeof *around->transfers.at,
+            ps_compare_i64);
+    ps_sort(around->ranges.at, around->ranges.n, sizeof *around->ranges.at, ps_compare_i64);
+    int64_t latest_ns = INT64_MIN;
+    int64_t latest_call_ns = INT64_MIN;
+    for (size_t i = 0; i < around->n_ops; i++) {
+        operator_span *o = &around->ops[i];
+        latest_ns = o->end_ns > latest_ns ? o->end_ns : latest_ns;
+        latest_call_ns = o->is_call && o->end_ns > latest_call_ns ? o->end_ns : latest_call_ns;
+        o->latest_ns = latest_ns;
+        o->latest_call_ns = latest_call_ns;
+    }
+    return ok;
+}
+
+/* The first operator that begins at or behind `at_ns`. */
+static size_t operator_from(const surroundings *around, int64_t at_ns) {
+    size_t low = 0;
+    size_t high = around->n_ops;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool before = around->ops[middle].start_ns < at_ns;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low;
+}
+
+/* The last moment up to `at_ns`, INT64_MIN. */
+static int64_t moment_until(const moments *m, int64_t at_ns) {
+    size_t low = 0;
+    size_t high = m->n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        bool before = m->at[middle] <= at_ns;
+        low = before ? middle + 1 : low;
+        high = before ? high : middle;
+    }
+    return low > 0 ? m->at[low - 1] : INT64_MIN;
+}
+
+/* Behind the op or the call of a communication library before it. Where a range of the program ended in between (a step, an optimizer, a data
+ * loader), the host did other things. */
+static int64_t widened_start(const surroundings *around, int64_t start_ns, int64_t op_before_ns) {
+    size_t at = operator_from(around, start_ns);
+    const operator_span *before = at > 0 ? &around->ops[at - 1] : NULL;
+    if (before == NULL || before->latest_ns > start_ns) {
+        return start_ns;
+    }
+    int64_t behind_ns =
+        before->latest_call_ns > op_before_ns ? before->latest_call_ns : op_before_ns;
+    int64_t arrived_ns = moment_until(&around->transfers, start_ns);
+    bool is_own = behind_ns != INT64_MIN && behind_ns >= moment_until(&around->ranges, start_ns);
+    return !is_own ? start_ns : arrived_ns > behind_ns ? arrived_ns : behind_ns;
+}
+
+static int64_t widened_end(const surroundings *around, int64_t end_ns) {
+    size_t at = operator_from(around, end_ns);
+    bool hands_over = at < around->n_ops && around->ops[at].is_call &&
+                      (at == 0 || around->ops[at - 1].latest_ns <= end_ns);
+    return hands_over ? around->ops[at].start_ns : end_ns;
+}
+
+bool ps_inferred_widen(const ps_trace *trace, ps_inferred_list *list, bool *known) {
+    surroundings around = {0};
+    bool ok = look_around(trace, &around);
+    int64_t op_before_ns = INT64_MIN; /* end of the op before, as its operators say */
+    int64_t taken_ns = INT64_MIN;     /* and as it is now */
+    *known = ok && around.transfers.n > 0;
+    for (size_t i = 0; *known && i < list->n; i++) {
+        ps_inferred *op = &list->ops[i];
+        int64_t start_ns = widened_start(&around, op->start_ns, op_before_ns);
+        int64_t end_ns = op->end_ns;
+        op->start_ns = start_ns > taken_ns ? start_ns : op->start_ns;
+        op->end_ns = widened_end(&around, end_ns);
+        op_before_ns = end_ns > op_before_ns ? end_ns : op_before_ns;
+        taken_ns = op->end_ns > taken_ns ? op->end_ns : taken_ns;
+    }
+    ps_free(around.ops);
+    ps_free(around.transfers.at);
+    ps_free(around.ranges.at);
+    return ok;
 }
 
 void ps_inferred_list_fini(ps_inferred_list *list) {

@@ -28,6 +28,11 @@ typedef struct ps_inferred_list {
  * the backwards, another microbatch (or model piece) begins. A forward inside of a backward is recomputation and left
  * out. An empty list when the trace has no such flows. PS_NOMEM only. */
 PS_MUST_USE ps_code ps_infer_from_flows(const ps_trace *trace, ps_inferred_list *out, ps_err *err);
+/* In a trace without a device: work of the host outside of operators belongs to its op, too. An op begins behind the op, call and
+ * transfer of a communication library before it, and ends where its result is handed over. *known: the trace says how long
+ * transfers took (gloo:recv and the like); else ops stay as they are, and what the host did outside of operators is not told from waiting.
+ * False when memory is out. */
+bool ps_inferred_widen(const ps_trace *trace, ps_inferred_list *list, bool *known);
 void ps_inferred_list_fini(ps_inferred_list *list);
 
 /* Forwards of a rank in a step. */

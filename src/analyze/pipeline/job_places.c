@@ -211,10 +211,13 @@ static bool find_job_place(placing *p) {
     }
     p->out->n_chunks = 1;
     if (labelled) {
-        p->out->how = "stages as the labels name them";
         if (!place_by_labels(p)) {
             return false;
         }
+        p->out->how = p->out->n_chunks > 1
+                          ? "a stage is a place in the pipeline, by the labels, which number the "
+                            "stages of the model that it holds"
+                          : "stages as the labels name them";
         if (!p->job->sizes_overridden) {
             return group_labelled(p) && number_pipelines(p);
         }

@@ -108,6 +108,8 @@ static bool add_rank_label_range(const ps_trace *trace, const ps_host_range *ran
     ps_labelled op = {.mark = mark_of(trace, range->start_ns, range->end_ns, e, label->kind),
                       .label = *label};
     op.mark.microbatch = label->microbatch;
+    op.is_empty = out->host_times && e->n_kernels > 0 && e->start_ns == e->end_ns &&
+                  ps_host_range_holds_waits(trace, range);
     count_trimmed(trace, range, &op.mark, e, out);
     if (label->kind == PS_OP_OTHER) {
         op.name = ps_arena_strndup(&out->arena, name, strlen(name));
@@ -435,6 +437,9 @@ static ps_code read_flows(const ps_map_input *in, ps_rank_labels *out, ps_err *e
         const ps_links *links = ps_derived_links(in->derived, NULL);
         ok = links != NULL && ps_project(links, spans, found.n, extents, in->diag, NULL) == PS_OK;
     }
+    bool known = true;
+    ok = ok && (!out->host_times || ps_inferred_widen(trace, &found, &known));
+    out->n_narrow = known ? 0 : found.n;
     for (size_t i = 0; ok && i < found.n; i++) {
         const ps_inferred *f = &found.ops[i];
         ps_op_kind kind = f->is_backward != 0 ? PS_OP_B : PS_OP_F;
@@ -596,9 +601,12 @@ static bool resolve_user(ps_rank_labels *r, ps_diag *diag) {
 /* Windows stay. Whether labels stand twice in all of them is told to the one who sees all ranks. */
 static bool resolve_labels(ps_rank_labels *r, ps_diag *diag) {
     ps_label_steps found;
-    if (!ps_label_steps_find(r->ops, r->n, !r->has_windows, false, &found)) {
+    size_t n_dropped = 0;
+    if ((r->has_windows && !ps_label_steps_drop_evaluations(r->ops, &r->n, &n_dropped)) ||
+        !ps_label_steps_find(r->ops, r->n, !r->has_windows, false, &found)) {
         return false;
     }
+    ps_diag_count(diag, PS_ODD_EVALUATION, n_dropped);
     r->n_twice = found.n_twice;
     r->is_always_twice = found.n_steps > 0 && found.n_steps_twice == found.n_steps;
     ps_diag_count(diag, PS_ODD_STEP_CUT, found.is_cut);

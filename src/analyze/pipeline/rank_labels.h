@@ -42,6 +42,7 @@ typedef struct ps_labelled {
     const char *name;             /* of an OTHER op, else NULL */
     int64_t work_ns;              /* device_work.h; of who looks at the device */
     uint32_t first_part, n_parts; /* in the list's parts */
+    bool is_empty;                /* its label holds its waits, and no computing */
 } ps_labelled;
 
 typedef struct ps_rank_labels {
@@ -62,7 +63,9 @@ typedef struct ps_rank_labels {
     ps_chart_trimmed trimmed; /* what was cut off labels */
     size_t
         n_untrimmed; /* ops whose labels hold their waits, and nothing tells how long these are */
-    bool are_marks;  /* of ACTION: marks that say stage and microbatch, more than other marks do */
+    size_t
+        n_narrow; /* of FLOWS: ops of the host's operators alone, where nothing tells its other work from waiting */
+    bool are_marks; /* of ACTION: marks that say stage and microbatch, more than other marks do */
     bool has_i, has_w, has_bw; /* actions seen: which revision of the names it is */
     ps_arena arena;            /* names */
 } ps_rank_labels;

@@ -188,3 +188,138 @@ bool ps_label_steps_find(ps_labelled *ops, size_t n, bool split, bool chunks, ps
     ps_free(w.pieces);
     return ok;
 }
+
+/* --- evaluations ---------------------------------------------------------------------------------------------- */
+
+/* One microbatch of one stage in a window. */
+typedef struct passes {
+    int32_t stage, microbatch;
+    uint32_t open;       /* op, of a forward that no backward has followed yet; PS_IDMAP_NONE */
+    uint32_t n_pairs;    /* forwards with their backward */
+    uint32_t n_forwards; /* without, in this window */
+} passes;
+
+typedef struct evaluations {
+    ps_labelled *ops;
+    bool *is_one; /* [ops] a forward without a backward, or a backward that does nothing */
+    bool computing_is_known; /* some backward holds any */
+    ps_idmap rows;
+    passes *at;
+    size_t n, cap;
+} evaluations;
+
+static passes *passes_of(evaluations *e, int32_t stage, int32_t microbatch) {
+    uint64_t key = (uint64_t)(uint32_t)(stage + 1) << 32 | (uint32_t)microbatch;
+    uint32_t row = ps_idmap_get(&e->rows, key);
+    if (row == PS_IDMAP_NONE) {
+        row = (uint32_t)e->n;
+        if (!ps_grow(&e->at, &e->cap, e->n + 1, UINT32_MAX - 1, sizeof *e->at) ||
+            !ps_idmap_put(&e->rows, key, row)) {
+            return NULL;
+        }
+        e->at[e->n++] = (passes){.stage = stage, .microbatch = microbatch, .open = PS_IDMAP_NONE};
+    }
+    return &e->at[row];
+}
+
+static void forward_alone(evaluations *e, passes *p) {
+    if (p->open != PS_IDMAP_NONE && e->ops[p->open].label.kind == PS_OP_F) {
+        e->is_one[p->open] = true;
+        p->n_forwards++;
+    }
+    p->open = PS_IDMAP_NONE;
+}
+
+/* Schedules of PyTorch name the backwards of an evaluation, too, in which nothing runs. */
+static bool does_nothing(const evaluations *e, uint32_t i) {
+    return e->computing_is_known && e->ops[i].is_empty && !has_forward(e->ops[i].label.kind);
+}
+
+static bool take_pass(evaluations *e, uint32_t i) {
+    const ps_host_label *l = &e->ops[i].label;
+    if (has_label_step_backward(l->kind)) {
+        bool is_pair = l->kind == PS_OP_FB;
+        passes *p =
+            passes_of(e, is_pair ? l->stage2 : l->stage, is_pair ? l->microbatch2 : l->microbatch);
+        if (p == NULL) {
+            return false;
+        }
+        if (does_nothing(e, i)) {
+            forward_alone(e, p);
+        }
+        p->n_pairs += p->open != PS_IDMAP_NONE;
+        p->open = PS_IDMAP_NONE;
+    }
+    e->is_one[i] = does_nothing(e, i);
+    if (has_forward(l->kind)) {
+        passes *p = passes_of(e, l->stage, l->microbatch);
+        if (p == NULL) {
+            return false;
+        }
+        forward_alone(e, p);
+        p->open = i;
+    }
+    return true;
+}
+
+/* Whether each microbatch of the stage has as many forwards without a backward, and one with: lost labels are not like that. */
+static bool is_whole(const evaluations *e, const passes *one) {
+    bool whole = one->n_pairs > 0 && one->n_forwards > 0;
+    for (size_t i = 0; whole && i < e->n; i++) {
+        const passes *p = &e->at[i];
+        whole = p->stage != one->stage ||
+                (p->n_pairs == one->n_pairs && p->n_forwards == one->n_forwards);
+    }
+    return whole;
+}
+
+/* The window's ops are [begin, end). */
+static bool judge_window(evaluations *e, uint32_t begin, uint32_t end) {
+    for (size_t i = 0; i < e->n; i++) {
+        forward_alone(e, &e->at[i]);
+    }
+    bool ok = true;
+    for (uint32_t i = begin; ok && i < end; i++) {
+        if (e->is_one[i]) {
+            const passes *p = passes_of(e, e->ops[i].label.stage, e->ops[i].label.microbatch);
+            ok = p != NULL;
+            e->is_one[i] = ok && is_whole(e, p);
+        }
+    }
+    e->n = 0;
+    ps_idmap_fini(&e->rows);
+    ps_idmap_init(&e->rows);
+    return ok;
+}
+
+bool ps_label_steps_drop_evaluations(ps_labelled *ops, size_t *n, size_t *n_dropped) {
+    evaluations e = {.ops = ops, .is_one = ps_calloc(*n + 1, sizeof *e.is_one)};
+    ps_idmap_init(&e.rows);
+    bool ok = e.is_one != NULL;
+    uint32_t begin = 0;
+    for (size_t i = 0; i < *n; i++) {
+        e.computing_is_known = e.computing_is_known ||
+                               (has_label_step_backward(ops[i].label.kind) && !ops[i].is_empty);
+    }
+    for (uint32_t i = 0; ok && i < *n; i++) {
+        if (ops[i].mark.step != ops[begin].mark.step) {
+            ok = judge_window(&e, begin, i);
+            begin = i;
+        }
+        ok = ok && (!ps_label_is_op(ops[i].label.kind) || take_pass(&e, i));
+    }
+    ok = ok && judge_window(&e, begin, (uint32_t)*n);
+    size_t n_kept = 0;
+    *n_dropped = 0;
+    for (size_t i = 0; ok && i < *n; i++) {
+        *n_dropped += e.is_one[i] && has_forward(ops[i].label.kind);
+        if (!e.is_one[i]) {
+            ops[n_kept++] = ops[i];
+        }
+    }
+    *n = ok ? n_kept : *n;
+    ps_idmap_fini(&e.rows);
+    ps_free(e.at);
+    ps_free(e.is_one);
+    return ok;
+}

@@ -26,4 +26,9 @@ typedef struct ps_label_steps {
  * that is open; they become the stages of the labels. False when memory is out. */
 bool ps_label_steps_find(ps_labelled *ops, size_t n, bool split, bool chunks, ps_label_steps *out);
 
+/* Takes out the forwards of evaluations that ran within windows, where mark.step tells these: of each microbatch of a stage as many forwards
+ * that no backward follows (or one in which nothing runs, as PyTorch names them: that goes, too), beside its own with one. Ops are in the order of the host; *n of them. Windows where the counts do not agree stay
+ * as they are. False when memory is out. */
+bool ps_label_steps_drop_evaluations(ps_labelled *ops, size_t *n, size_t *n_dropped);
+
 #endif

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/num.h"
 #include "model/chart_groups.h"
+#include "schedule/schedule.h"
 
 typedef struct making {
     const ps_chart *chart;
@@ -288,6 +289,31 @@ static ps_code seal_steps(making *k) {
     return code;
 }
 
+/* Which stage of the model each chunk of a place is, as the schedule says. False when memory is out. */
+static bool number_model_stages(making *k) {
+    ps_job_steps *js = k->js;
+    const ps_schedule *schedule = ps_schedule_find(k->chart->schedule);
+    int32_t n_chunks = 1;
+    for (size_t i = 0; i < k->chart->n_ops; i++) {
+        const ps_op *op = &k->chart->ops[i];
+        n_chunks = op->chunk >= n_chunks ? op->chunk + 1 : n_chunks;
+        n_chunks = op->chunk2 >= n_chunks ? op->chunk2 + 1 : n_chunks;
+    }
+    const ps_schedule_params params = {
+        .n_stages = js->n_stages, .n_microbatches = 1, .n_chunks = n_chunks};
+    if (schedule == NULL || ps_schedule_chunks(schedule, &params) != n_chunks) {
+        return true;
+    }
+    size_t n = (size_t)js->n_stages * (size_t)n_chunks;
+    js->model_stages = ps_realloc_array(NULL, n + 1, sizeof *js->model_stages);
+    js->n_chunks = n_chunks;
+    for (size_t i = 0; js->model_stages != NULL && i < n; i++) {
+        js->model_stages[i] = schedule->logical_stage(&params, (int32_t)(i / (size_t)n_chunks),
+                                                      (int32_t)(i % (size_t)n_chunks));
+    }
+    return js->model_stages != NULL;
+}
+
 static ps_code make_steps(making *k) {
     ps_code code = place_chart_job_workers(k);
     if (code == PS_OK && k->chart->n_links == 0) {
@@ -299,6 +325,9 @@ static ps_code make_steps(making *k) {
     k->steps = ps_realloc_array(NULL, k->groups.n_steps + 1, sizeof *k->steps);
     if (code != PS_OK || k->most == NULL || k->steps == NULL) {
         return code != PS_OK ? code : ps_fail_nomem(k->err);
+    }
+    if (!number_model_stages(k)) {
+        return ps_fail_nomem(k->err);
     }
     find_most(k);
     code = ps_measure_latency(k->chart, &k->js->lag_ns, k->err);

@@ -25,6 +25,7 @@ void ps_job_steps_fini(ps_job_steps *js) {
         js->steps[i].duration_ns = js->steps[i].start_ns = NULL;
     }
     ps_free(js->workers);
+    ps_free(js->model_stages);
     ps_free(js->steps);
     *js = (ps_job_steps){0};
 }
@@ -70,7 +71,9 @@ size_t ps_job_empty_ops(const ps_job_steps *js, char *first, size_t size) {
 }
 
 bool ps_job_part_has(const ps_job_part *part, const ps_job_op *op) {
+    int32_t chunk = part->chunk_from_1 - 1;
     return (part->workers == NULL || part->workers[op->worker]) &&
+           (chunk < 0 || op->chunk == chunk || op->chunk2 == chunk) &&
            (part->kinds == 0 || (part->kinds >> op->kind & 1) != 0);
 }
 

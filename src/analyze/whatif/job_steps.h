@@ -42,8 +42,10 @@ typedef struct ps_job_step {
 typedef struct ps_job_steps {
     ps_job_worker *workers; /* by stage, replica, tp */
     size_t n_workers;
-    int32_t n_stages, n_replicas, n_tp;
-    ps_job_step *steps; /* by number */
+    int32_t n_stages, n_replicas, n_tp; /* stages: places in the pipeline */
+    int32_t n_chunks;                   /* model pieces of a place, 0 unknown */
+    int32_t *model_stages; /* [n_stages * n_chunks] number along the model, -1 none; NULL unknown */
+    ps_job_step *steps;    /* by number */
     size_t n_steps, cap_steps;
     const ps_watch *watch; /* asked before each step is run anew; or NULL */
     int64_t lag_ns;        /* usual, of a result that travels without ops of its own */
@@ -65,8 +67,9 @@ size_t ps_job_threads(size_t n_ops);
 
 /* Which ops, and what they take instead of their measured duration. */
 typedef struct ps_job_part {
-    const bool *workers; /* [n_workers], NULL: all */
-    uint32_t kinds;      /* bit of each ps_worker_op; 0: all */
+    const bool *workers;  /* [n_workers], NULL: all */
+    uint32_t kinds;       /* bit of each ps_worker_op; 0: all */
+    int32_t chunk_from_1; /* of this chunk and 1, or a pair with it; 0: all */
 } ps_job_part;
 
 bool ps_job_part_has(const ps_job_part *part, const ps_job_op *op);

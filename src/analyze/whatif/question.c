@@ -1,5 +1,6 @@
 #include "analyze/whatif/question.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,8 +9,8 @@
 #include "base/num.h"
 
 #define FORMS                                                                                      \
-    "give worker=STAGE,REPLICA, stage=N, stage=last, replica=N, rank=N or kind=NAME (as "          \
-    "forward-compute, forward-pp-comm, optimizer)"
+    "give worker=STAGE,REPLICA, stage=N, stage=last, model-stage=N, replica=N, rank=N or "         \
+    "kind=NAME (as forward-compute, forward-pp-comm, optimizer)"
 
 /* A piece of text that is not terminated. */
 typedef struct piece {
@@ -45,6 +46,42 @@ static ps_code read_question_number(asking *a, piece whole, piece p, int64_t *ou
     return ps_parse_i64(p.s, p.n, out) && *out >= 0 ? PS_OK : fail_question(a, whole, FORMS);
 }
 
+/* Place and chunk of a stage of the model, place * n_chunks + chunk; SIZE_MAX when there is none. */
+static size_t model_stage_at(const ps_job_steps *js, int64_t wanted) {
+    size_t n = (size_t)js->n_stages * (size_t)js->n_chunks;
+    for (size_t i = 0; js->model_stages != NULL && i < n; i++) {
+        if (js->model_stages[i] == wanted) {
+            return i;
+        }
+    }
+    return SIZE_MAX;
+}
+
+static int32_t n_model_stages(const ps_job_steps *js) {
+    return js->n_stages * js->n_chunks;
+}
+
+/* Labels of schedules with several chunks a place number the stages of the model: 5F0 in a pipeline of four. */
+static ps_code fail_worker(asking *a, piece whole, int64_t stage) {
+    const ps_job_steps *js = a->js;
+    char why[256];
+    if (stage < js->n_stages) {
+        return fail_question(a, whole, "the job has no such worker");
+    }
+    int n = snprintf(why, sizeof why,
+                     "the job has no such worker: a stage is a place in the pipeline, 0 to %d",
+                     js->n_stages - 1);
+    size_t at = model_stage_at(js, stage);
+    if (at != SIZE_MAX && js->n_chunks > 1 && n > 0) {
+        (void)snprintf(
+            why + n, sizeof why - (size_t)n,
+            "; model-stage=%lld is stage %lld of the %d of the model, chunk %zu of stage %zu",
+            (long long)stage, (long long)stage, n_model_stages(js), at % (size_t)js->n_chunks,
+            at / (size_t)js->n_chunks);
+    }
+    return fail_question(a, whole, why);
+}
+
 /* The workers with these numbers; -1: any. */
 static ps_code pick_workers(asking *a, piece whole, int64_t stage, int64_t replica, int64_t rank,
                             ps_job_part *part) {
@@ -60,7 +97,29 @@ static ps_code pick_workers(asking *a, piece whole, int64_t stage, int64_t repli
         any = any || in[w];
     }
     part->workers = in;
-    return any ? PS_OK : fail_question(a, whole, "the job has no such worker");
+    return any ? PS_OK : fail_worker(a, whole, stage);
+}
+
+/* Stage N of the model: one chunk of one place. */
+static ps_code pick_model_stage(asking *a, piece whole, int64_t wanted, ps_job_part *part) {
+    const ps_job_steps *js = a->js;
+    size_t at = js != NULL ? model_stage_at(js, wanted) : SIZE_MAX;
+    if (js == NULL) {
+        return PS_OK;
+    }
+    if (js->model_stages == NULL) {
+        return fail_question(
+            a, whole,
+            "which chunk of which stage that is is not known here: the schedule is not, "
+            "or the ops have no chunks; give stage=N, a place in the pipeline");
+    }
+    if (at == SIZE_MAX) {
+        char why[128];
+        (void)snprintf(why, sizeof why, "the model has the stages 0 to %d", n_model_stages(js) - 1);
+        return fail_question(a, whole, why);
+    }
+    part->chunk_from_1 = (int32_t)(at % (size_t)js->n_chunks) + 1;
+    return pick_workers(a, whole, (int64_t)(at / (size_t)js->n_chunks), -1, -1, part);
 }
 
 static bool has_kinds(const ps_job_steps *js, uint32_t kinds) {
@@ -111,10 +170,14 @@ static ps_code read_question_part(asking *a, piece whole, ps_job_part *part) {
     }
     bool is_stage = piece_is(key, "stage");
     bool is_replica = piece_is(key, "replica") || piece_is(key, "dp");
-    if (!is_stage && !is_replica && !piece_is(key, "rank")) {
+    bool is_of_model = piece_is(key, "model-stage");
+    if (!is_stage && !is_replica && !is_of_model && !piece_is(key, "rank")) {
         return fail_question(a, whole, FORMS);
     }
     ps_code code = read_question_number(a, whole, value, &x);
+    if (code == PS_OK && is_of_model) {
+        return pick_model_stage(a, whole, x, part);
+    }
     return code != PS_OK ? code
                          : pick_workers(a, whole, is_stage ? x : -1, is_replica ? x : -1,
                                         is_stage || is_replica ? -1 : x, part);

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -258,6 +259,57 @@ static ps_code read_slices(ps_ascend *a, ps_err *err) {
     return code;
 }
 
+static ps_code take_end(void *context, const ps_scan_batch *b, ps_err *err) {
+    int64_t *start_ns = context;
+    (void)err;
+    for (size_t i = 0; i < b->n_rows; i++) {
+        if (b->columns[1].types[i] == PS_CELL_NULL) {
+            *start_ns = ps_cell_int(&b->columns[0], i, INT64_MAX);
+        }
+    }
+    return PS_OK;
+}
+
+static ps_code take_open(void *context, const ps_scan_batch *b, ps_err *err) {
+    (void)err;
+    *(size_t *)context += b->n_rows;
+    return PS_OK;
+}
+
+/* The recorder says no end of a process that was killed. Where one is, launchers end the others, too: those wait for it, mostly between
+ * their ranges, where it was in one. */
+static ps_code say_killed(ps_ascend *a, ps_err *err) {
+    static const char *const SESSION[] = {"startTimeNs", "endTimeNs"};
+    static const char *const OPEN[] = {"startNs"};
+    int64_t start_ns = INT64_MAX;
+    size_t n_open = 0;
+    if (ps_builder_meta_text(a->builder, "collector.version") == NULL) {
+        return PS_OK;
+    }
+    ps_code code =
+        ps_ascend_scan(a, "SESSION_TIME_INFO", SESSION, 2, NULL, take_end, &start_ns, err);
+    if (code != PS_OK || start_ns == INT64_MAX) {
+        return code;
+    }
+    code = ps_ascend_scan(a, "PIPESCOPE_OPEN_RANGES", OPEN, 1, NULL, take_open, &n_open, err);
+    const ps_slices *s = ps_builder_slices(a->builder);
+    int64_t last_ns = start_ns;
+    for (uint32_t i = 0; i < s->n; i++) {
+        int64_t end_ns = s->start_ns[i] + (s->dur_ns[i] > 0 ? s->dur_ns[i] : 0);
+        last_ns = end_ns > last_ns ? end_ns : last_ns;
+    }
+    time_t last_s = (time_t)(last_ns / 1000000000);
+    struct tm utc = {0};
+    char clock[16] = "";
+    if (gmtime_r(&last_s, &utc) != NULL) {
+        (void)strftime(clock, sizeof clock, "%H:%M:%S", &utc);
+    }
+    ps_diag_add(a->diag, PS_ODD_KILLED, "last event at %s.%03d UTC, %s", clock,
+                (int)(last_ns / 1000000 % 1000),
+                n_open > 0 ? "in the middle of a range" : "between its ranges");
+    return code;
+}
+
 static ps_code read_parts(ps_ascend *a, ps_err *err) {
     say_what_is_there(a);
     ps_code code = read_small_tables(a, err);
@@ -266,6 +318,7 @@ static ps_code read_parts(ps_ascend *a, ps_err *err) {
         code = ps_ascend_strings_read(a, true, err);
     }
     code = code == PS_OK ? read_slices(a, err) : code;
+    code = code == PS_OK ? say_killed(a, err) : code;
     if (code == PS_OK && ps_ascend_wants(a, PS_NEED_COUNTERS)) {
         code = ps_ascend_counters_read(a, err);
     }

@@ -666,13 +666,15 @@ uint64_t ps_event_step_begin(int64_t step, void *stream) {
     return id;
 }
 
-void ps_event_step_end(int64_t step, uint64_t id) {
+void ps_event_step_end(int64_t step, uint64_t id, bool cut) {
     ps_rec_thread *me = enter_event();
     if (me == NULL) {
         return;
     }
-    ps_slot slot = {
-        .kind = PS_REC_STEP_END, .ticks = ps_clock_ticks(me->clock), .id = (uint64_t)step};
+    ps_slot slot = {.kind = PS_REC_STEP_END,
+                    .ticks = ps_clock_ticks(me->clock),
+                    .id = (uint64_t)step,
+                    .aux = cut};
     (void)put_step_anywhere(me, slot, 0);
     done_writing(me);
     if (id != 0) {

@@ -52,7 +52,8 @@ void ps_event_op_end(uint64_t id);
 
 /* Begin gives the id that the step's times on the device come under, for its end; 0: it has none (stream NULL, or not recorded). */
 uint64_t ps_event_step_begin(int64_t step, void *stream);
-void ps_event_step_end(int64_t step, uint64_t id);
+/* `cut`: not the program ends it, but the recording. */
+void ps_event_step_end(int64_t step, uint64_t id, bool cut);
 
 /* Counts on the calling thread's ring; nothing when not recording. */
 void ps_event_drop(unsigned drop);

@@ -282,6 +282,34 @@ static void free_columns(ps_capture *c) {
     }
 }
 
+static size_t n_before(const int64_t *start_ns, size_t n, int64_t end_ns) {
+    while (n > 0 && start_ns[n - 1] >= end_ns) {
+        n--;
+    }
+    return n;
+}
+
+bool ps_capture_halve(ps_capture *c) {
+    const ps_events *e = &c->events;
+    const ps_device_rows *d = &c->device;
+    ps_steps *s = &c->steps;
+    size_t half = (e->n > 0 ? e->n : d->n) / 2;
+    if (half == 0) {
+        return false;
+    }
+    int64_t end_ns = e->n > 0 ? e->start_ns[half] : d->start_ns[half];
+    size_t n_events = e->n > 0 ? half : 0;
+    size_t n_device = e->n > 0 ? n_before(d->start_ns, d->n, end_ns) : half;
+    c->found[PS_DROP_NO_ROOM] += (e->n - n_events) + (d->n - n_device);
+    c->events.n = n_events;
+    c->device.n = n_device;
+    s->n = n_before(s->start_ns, s->n, end_ns);
+    if (s->n > 0 && s->end_ns[s->n - 1] > end_ns) {
+        s->end_ns[s->n - 1] = end_ns;
+    }
+    return true;
+}
+
 void ps_capture_free(ps_capture *c) {
     if (c == NULL) {
         return;

@@ -49,7 +49,8 @@ typedef struct ps_events {
 
 typedef struct ps_steps {
     size_t n;
-    int64_t *number, *start_ns, *end_ns; /* a step cut off by the end of recording ends there */
+    int64_t *number, *start_ns,
+        *end_ns; /* a step that nothing but the end of recording ended: with the last event that began in it */
     int64_t *device_start_ns, *device_end_ns; /* PS_STILL_OPEN when there is none */
     uint64_t *stream, *id;                    /* id: of the device part, 0 none */
     uint32_t *tid, *device, *context;
@@ -97,6 +98,9 @@ PS_MUST_USE ps_code ps_capture_read_held(const char *dir, const char *held, size
                                          ps_capture **out, ps_err *err);
 PS_MUST_USE ps_code ps_capture_read_memory(const void *spool, size_t bytes, ps_capture **out,
                                            ps_err *err);
+/* Leaves out what began in the second half (of events, without any of device rows), counted as PS_DROP_NO_ROOM; a step that was cut by that
+ * ends there. False when there is no more to leave out. */
+bool ps_capture_halve(ps_capture *c);
 void ps_capture_free(ps_capture *c);
 
 const ps_spool_header *ps_capture_header(const ps_capture *c);

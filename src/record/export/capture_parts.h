@@ -27,7 +27,7 @@ typedef struct ps_raw_step {
     uint64_t ticks, stream, id;
     int64_t number;
     uint32_t tid;
-    bool begin;
+    bool begin, cut; /* cut: the recording ended in it */
 } ps_raw_step;
 
 typedef struct ps_raw_device { /* CLOCK_MONOTONIC ns */

@@ -76,9 +76,8 @@ static ps_code fail_database(const ps_database *d, ps_err *err) {
     if (code == PS_SQ_NOMEM) {
         return ps_fail_nomem(err);
     }
-    return ps_fail_file(err, PS_IO, d->path, "cannot write the database: %s%s",
-                        d->lib->errmsg(d->handle),
-                        code == PS_SQ_FULL ? "; make room and run pipescope record --recover" : "");
+    return ps_fail_file(err, code == PS_SQ_FULL ? PS_NO_ROOM : PS_IO, d->path,
+                        "cannot write the database: %s", d->lib->errmsg(d->handle));
 }
 
 static ps_code execute_database(const ps_database *d, const char *sql, ps_err *err) {

@@ -342,7 +342,8 @@ static bool take_step(ring_state *s, const ps_slot *slot) {
                            .id = slot->n_more > 0 ? slot[1].id : 0,
                            .number = (int64_t)slot->id,
                            .tid = s->tid,
-                           .begin = slot->kind == PS_REC_STEP_BEGIN};
+                           .begin = slot->kind == PS_REC_STEP_BEGIN,
+                           .cut = slot->kind == PS_REC_STEP_END && slot->aux != 0};
         seen(s->c, slot->ticks);
     }
     return e != NULL;

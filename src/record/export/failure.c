@@ -7,8 +7,8 @@ ps_code ps_fail_system(ps_err *err, const char *path, const char *what, int erro
     char text[128];
     const char *reason = strerror_r(error, text, sizeof text);
     ps_code code = error == EROFS || error == EACCES || error == EPERM ? PS_READONLY
+                   : error == ENOSPC || error == EDQUOT                ? PS_NO_ROOM
                    : error == ENOENT                                   ? PS_NOT_FOUND
                                                                        : PS_IO;
-    return ps_fail_file(err, code, path, "%s: %s%s", what, reason,
-                        error == ENOSPC ? "; make room, then run pipescope record --recover" : "");
+    return ps_fail_file(err, code, path, "%s: %s", what, reason);
 }

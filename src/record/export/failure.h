@@ -4,7 +4,7 @@
 
 #include "base/err.h"
 
-/* "<path>: <what>: <reason>" for an errno; the code is PS_READONLY, PS_NOT_FOUND or PS_IO. */
+/* "<path>: <what>: <reason>" for an errno; the code is PS_READONLY, PS_NO_ROOM, PS_NOT_FOUND or PS_IO. */
 ps_code ps_fail_system(ps_err *err, const char *path, const char *what, int error);
 
 #endif

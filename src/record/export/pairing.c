@@ -258,7 +258,8 @@ static bool make_step_columns(ps_steps *s, size_t n) {
     return ok;
 }
 
-static bool order_steps(ps_capture *c) {
+/* *cut: the last step was ended by the end of the recording. */
+static bool order_steps(ps_capture *c, bool *cut) {
     size_t n = c->raw_steps.n;
     ps_steps *s = &c->steps;
     ps_order_key *keys = ps_order_keys(n);
@@ -268,12 +269,14 @@ static bool order_steps(ps_capture *c) {
     }
     ok = ok && ps_order_sort(&keys, n);
     bool open = false;
+    *cut = false;
     for (size_t i = 0; ok && i < n; i++) {
         const ps_raw_step *r = &c->raw_steps.at[keys[i].index];
         int64_t at_ns = ps_line_unix(&c->clock, r->ticks);
         if (open && (r->begin || r->number == s->number[s->n - 1])) {
             s->end_ns[s->n - 1] = at_ns;
             open = false;
+            *cut = r->cut;
         }
         if (r->begin) {
             s->number[s->n] = r->number;
@@ -288,10 +291,45 @@ static bool order_steps(ps_capture *c) {
     if (ok && open) {
         bool ended = false;
         int64_t start_ns = 0;
+        *cut = true;
         ps_capture_span(c, &start_ns, &s->end_ns[s->n - 1], &ended);
     }
     ps_free(keys);
     return ok;
+}
+
+/* A program does not say when its last step ends: it goes on to what comes behind its steps, and ends. The step ends with the last event that
+ * began in it, where none of them is open; with none, although there are events, it is no step: step() was called behind each. */
+static void end_cut_step(ps_capture *c) {
+    ps_steps *s = &c->steps;
+    const ps_events *e = &c->events;
+    size_t last = s->n - 1;
+    int64_t end_ns = INT64_MIN;
+    int64_t device_end_ns = INT64_MIN;
+    bool open = false;
+    for (size_t i = e->n; i-- > 0 && e->start_ns[i] >= s->start_ns[last];) {
+        open = open || e->end_ns[i] == PS_STILL_OPEN;
+        end_ns = e->end_ns[i] > end_ns ? e->end_ns[i] : end_ns;
+        device_end_ns = e->device_end_ns[i] > device_end_ns ? e->device_end_ns[i] : device_end_ns;
+    }
+    for (size_t i = c->device.n; i-- > 0 && c->device.start_ns[i] >= s->start_ns[last];) {
+        int64_t row_end_ns = c->device.end_ns[i];
+        end_ns = row_end_ns > end_ns ? row_end_ns : end_ns;
+        device_end_ns = row_end_ns > device_end_ns ? row_end_ns : device_end_ns;
+    }
+    if (open) {
+        return;
+    }
+    if (end_ns != INT64_MIN) {
+        s->end_ns[last] = end_ns < s->end_ns[last] ? end_ns : s->end_ns[last];
+    } else if (e->n > 0) {
+        s->n--;
+        return;
+    }
+    if (device_end_ns >= s->device_start_ns[last] && s->device_start_ns[last] != PS_STILL_OPEN &&
+        device_end_ns < s->device_end_ns[last]) {
+        s->device_end_ns[last] = device_end_ns;
+    }
 }
 
 PS_COMPARE(by_id, ps_order_key, PS_BY(at))
@@ -346,7 +384,11 @@ ps_code ps_capture_pair(ps_capture *c, ps_err *err) {
     }
     id_table_fill(&t, c);
     close_ranges(&t, c);
-    bool ok = order_events(c, &t) && order_device(c) && order_steps(c) && fill_step_times(c);
+    bool cut = false;
+    bool ok = order_events(c, &t) && order_device(c) && order_steps(c, &cut) && fill_step_times(c);
+    if (ok && cut) {
+        end_cut_step(c);
+    }
     ps_free(t.slots);
     forget_raw(c);
     return ok ? PS_OK : ps_fail_nomem(err);

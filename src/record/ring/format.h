@@ -30,6 +30,9 @@
 #define PS_RECORD_PLACES_VARIABLE "PIPESCOPE_LAUNCH_DIR"
 /* A name in that folder: a process forked while it recorded, and its child does not record. */
 #define PS_RECORD_PLACES_FORKED "forked"
+/* Names in that folder that begin so: recordings of which nothing is on a disk; where such a link leads is "<pid>: <why>". It goes
+ * when there is a database. */
+#define PS_RECORD_PLACES_LOST "lost-"
 
 #define PS_RECORD_MAX_TEXT 4095 /* bytes of a message or name */
 #define PS_RECORD_MAX_PAIR 8160 /* bytes of a key and its value: 255 slots */
@@ -78,7 +81,7 @@ enum {
     PS_REC_STEP_BEGIN =
         21, /* number of the step, int64 | stream handle or 0 | - ; on a stream one slot behind: in its `id` the
                                 id of its device times */
-    PS_REC_STEP_END = 22, /* number of the step | 0 | - */
+    PS_REC_STEP_END = 22, /* number of the step | 1 when the recording ended in it, else 0 | - */
     PS_REC_NVTX =
         23, /* directly before the mark or start it belongs to. category (low 32), colour (high 32) |
                                 payload type (low 32), form (high 32) | payload as JSON text or 0 */

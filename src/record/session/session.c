@@ -574,6 +574,17 @@ uint64_t ps_session_last(void) {
     return last;
 }
 
+/* Nobody wants it. */
+static void drop_take(ps_session_recording *take) {
+    ps_rec_log_file(NULL);
+    if (take->folder[0] != '\0') {
+        ps_session_recording_remove_folder(take->folder);
+        take->folder[0] = '\0';
+    }
+    ps_session_recording_announce_lost(take, NULL);
+    put_back(take, true);
+}
+
 /* The current recording or what was made ready, else the last one; never one before those. */
 int ps_session_discard(void) {
     bool was_warm;
@@ -588,12 +599,7 @@ int ps_session_discard(void) {
     if (take == NULL) {
         return stopped == PS_RECORD_OK ? PS_RECORD_OK : PS_RECORD_NOTHING;
     }
-    if (take->folder[0] != '\0') {
-        ps_rec_log_file(NULL);
-        ps_session_recording_remove_folder(take->folder);
-        take->folder[0] = '\0';
-    }
-    put_back(take, true);
+    drop_take(take);
     return PS_RECORD_OK;
 }
 
@@ -680,12 +686,7 @@ static bool discard_set_aside(ps_session_recording *take) {
         "process %ld made recordings of its own: what was recorded before them (%llu event%s) "
         "is left out; --keep_raw keeps it",
         (long)getpid(), (unsigned long long)n, n == 1 ? "" : "s");
-    ps_rec_log_file(NULL);
-    if (take->folder[0] != '\0') {
-        ps_session_recording_remove_folder(take->folder);
-        take->folder[0] = '\0';
-    }
-    put_back(take, true);
+    drop_take(take);
     return true;
 }
 

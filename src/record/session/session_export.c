@@ -66,6 +66,17 @@ static ps_code read_take(const ps_session_recording *take, ps_capture **out, ps_
                : ps_capture_read_memory(take->spool.memory, (size_t)take->spool.bytes, out, err);
 }
 
+/* What is in memory alone is lost with the process: as much of it as there is room for, half as much each time. */
+static ps_code export_what_fits(ps_capture *capture, const char *folder,
+                                const ps_export_options *options, ps_export_result *result,
+                                ps_err *err) {
+    ps_code code = PS_NO_ROOM;
+    while (code == PS_NO_ROOM && ps_capture_halve(capture)) {
+        code = ps_export_capture(capture, folder, options, result, err);
+    }
+    return code;
+}
+
 static ps_code write_take(const ps_session_recording *take, const char *folder,
                           ps_export_result *result, ps_err *err) {
     const ps_rec_config *config = &take->config;
@@ -78,6 +89,9 @@ static ps_code write_take(const ps_session_recording *take, const char *folder,
     ps_code code = read_take(take, &capture, err);
     if (code == PS_OK) {
         code = ps_export_capture(capture, folder, &options, result, err);
+    }
+    if (code == PS_NO_ROOM && take->given_up && !take->on_disk) {
+        code = export_what_fits(capture, folder, &options, result, err);
     }
     ps_capture_free(capture);
     return code;
@@ -134,6 +148,22 @@ static void clean_up(ps_session_recording *take, const char *folder) {
     }
 }
 
+/* Why there is no database, and what can be done. */
+static void say_failed(const ps_session_recording *take, ps_code code, const ps_err *err) {
+    char text[1024];
+    ps_err_format(err, text, sizeof text);
+    if (take->on_disk) {
+        ps_rec_log("no database: %s; the raw files stay: %spipescope record --recover %s", text,
+                   code == PS_NO_ROOM ? "make room, then " : "", take->folder);
+        return;
+    }
+    ps_rec_log(
+        "no database: %s; what was recorded is in memory only: %s, or name another disk (option "
+        "output_dir)",
+        text, code == PS_NO_ROOM ? "make room" : "mend that");
+    ps_session_recording_announce_lost(take, text);
+}
+
 static int export_stopped_take(ps_session_recording *take, const char *dir, bool say) {
     char folder[sizeof take->folder] = "";
     ps_err err = PS_ERR_INIT;
@@ -155,6 +185,7 @@ static int export_stopped_take(ps_session_recording *take, const char *dir, bool
             say_result(folder, result);
         }
         clean_up(take, folder);
+        ps_session_recording_announce_lost(take, NULL);
         if (strcmp(take->folder, folder) != 0) {
             ps_session_recording_announce(take, folder);
         }
@@ -164,13 +195,9 @@ static int export_stopped_take(ps_session_recording *take, const char *dir, bool
             ps_session_recording_remove_folder(folder);
         }
         if (code != PS_NOTHING) {
-            char text[1024];
-            ps_err_format(&err, text, sizeof text);
-            const char *next = !take->on_disk ? ""
-                               : strstr(text, "--recover") != NULL
-                                   ? "; the raw files stay in "
-                                   : "; the raw files stay: pipescope record --recover ";
-            ps_rec_log("no database: %s%s%s", text, next, take->on_disk ? take->folder : "");
+            say_failed(take, code, &err);
+        } else {
+            ps_session_recording_announce_lost(take, NULL);
         }
     }
     ps_free(result);

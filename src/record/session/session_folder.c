@@ -130,6 +130,22 @@ void ps_session_recording_announce(const ps_session_recording *take, const char 
     }
 }
 
+void ps_session_recording_announce_lost(const ps_session_recording *take, const char *why) {
+    enum { MOST = 1024 };
+    char link[sizeof take->places + 64];
+    char text[MOST];
+    if (take->places[0] == '\0') {
+        return;
+    }
+    (void)snprintf(link, sizeof link, "%s/" PS_RECORD_PLACES_LOST "%016llx", take->places,
+                   (unsigned long long)take->session);
+    (void)unlink(link);
+    if (why != NULL) {
+        (void)snprintf(text, sizeof text, "%ld: %s", (long)getpid(), why);
+        (void)symlink(text, link);
+    }
+}
+
 /* --- the first event ------------------------------------------------------------------------------------------------- */
 
 static bool make_parts(ps_session_recording *take, ps_err *err) {
@@ -192,6 +208,7 @@ static bool place_on_disk(ps_session_recording *take, const ps_spool_header *hea
     ps_err_format(&err, text, sizeof text);
     ps_rec_log("%s; events are kept in memory, at most %llu bytes of them (option output_dir)",
                text, (unsigned long long)take->config.max_bytes / 2);
+    ps_session_recording_announce_lost(take, text);
     return false;
 }
 

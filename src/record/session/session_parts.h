@@ -68,6 +68,9 @@ PS_MUST_USE ps_code ps_session_recording_make_folder(ps_session_recording *take,
 /* Leaves word for `pipescope record` that the take lies in `folder`. */
 void ps_session_recording_announce(const ps_session_recording *take, const char *folder);
 
+/* Leaves word for `pipescope record` that nothing of the take is on a disk, and why; NULL takes that back. */
+void ps_session_recording_announce_lost(const ps_session_recording *take, const char *why);
+
 /* Removes the files of rings that are wholly in the spool. */
 void ps_session_recording_remove_rings(const ps_session_recording *take, const bool *keep);
 

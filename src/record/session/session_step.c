@@ -27,9 +27,9 @@ static struct {
     window_state window;
 } g = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void close_open(void) {
+static void close_open(bool cut) {
     if (g.open && g.generation != 0 && atomic_load(ps_recording) == g.generation) {
-        ps_event_step_end(g.number, g.id);
+        ps_event_step_end(g.number, g.id, cut);
     }
     g.generation = 0;
     g.id = 0;
@@ -81,7 +81,7 @@ static int act(todo what) {
 
 static int begin_step_window_step(int64_t step, void *stream) {
     (void)pthread_mutex_lock(&g.lock);
-    close_open();
+    close_open(false);
     g.open = false;
     todo what = at_begin(step);
     (void)pthread_mutex_unlock(&g.lock);
@@ -105,7 +105,7 @@ int ps_session_step_begin(int64_t step, void *stream) {
 int ps_session_step_end(void) {
     (void)pthread_mutex_lock(&g.lock);
     bool was_open = g.open;
-    close_open();
+    close_open(false);
     g.open = false;
     todo what = was_open ? at_end() : NOTHING;
     (void)pthread_mutex_unlock(&g.lock);
@@ -122,7 +122,7 @@ int ps_session_step(void *stream) {
 
 void ps_steps_close(void) {
     (void)pthread_mutex_lock(&g.lock);
-    close_open();
+    close_open(true);
     (void)pthread_mutex_unlock(&g.lock);
 }
 

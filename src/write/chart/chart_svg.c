@@ -212,7 +212,8 @@ static ps_code put_svg_title(picture *p, ps_err *err) {
     if (p->rows.is_untold) {
         ps_buf_addf(&line, "%s · bubble not told", length);
     } else {
-        ps_buf_addf(&line, "%s · bubble %.1f %%", length, p->rows.bubble_share * 100);
+        ps_buf_addf(&line, "%s · bubble %s%.1f %%", length, chart->is_at_most ? "at most " : "",
+                    p->rows.bubble_share * 100);
     }
     if (p->has_theory) {
         format_duration(p->theory.span_ns, length, sizeof length);

@@ -257,7 +257,8 @@ static void put_chart_text_title(const picture *p) {
     if (p->rows.is_untold) {
         ps_buf_addf(&tail, "%sbubble not told", dot);
     } else {
-        ps_buf_addf(&tail, "%sbubble %.1f %%", dot, p->rows.bubble_share * 100);
+        ps_buf_addf(&tail, "%sbubble %s%.1f %%", dot, chart->is_at_most ? "at most " : "",
+                    p->rows.bubble_share * 100);
     }
     ps_arena arena = {0};
     const char *what =

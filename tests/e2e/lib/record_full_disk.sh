@@ -76,6 +76,31 @@ says 'bytes are free'
 [ -z "$(find "$T/disk" -mindepth 1)" ] || fail "left behind: $(find "$T/disk")"
 umount "$T/disk"
 
+# The same under `pipescope record`: what has no place at all is a failure with its reason; where a part has one, that part is kept and
+# said to be one.
+mount -t tmpfs -o size=64k none "$T/disk"
+run 1 record -o "$T/disk" -- "$PIPESCOPE_PROGRAMS/record_control" start range 1000
+says 'what was recorded is in memory only: make room, or name another disk'
+says 'all that a process recorded is lost, it was in memory only: process '
+says 'pipescope: make room there, or record to another disk'
+! grep -q 'nothing was recorded' "$T/stderr" || fail "$(cat "$T/stderr")"
+umount "$T/disk"
+
+mount -t tmpfs -o size=512k none "$T/disk"
+run 4 record -o "$T/disk" -- "$PIPESCOPE_PROGRAMS/record_control" start slowly 20000
+says ' no_room)'
+says 'only a first part was kept, for want of room on the disk'
+rows=$(sql "$(databases "$T/disk")" 'SELECT count(*) FROM MSTX_EVENTS')
+missing=$(sql "$(databases "$T/disk")" 'SELECT sum(count) FROM PIPESCOPE_DROPS')
+[ "$rows" -gt 500 ] || fail "only $rows ranges"
+[ $((rows + missing)) = 20000 ] || fail "$rows ranges and $missing left out are not 20000"
+umount "$T/disk"
+
+# A limit of the option is said in the same way.
+run 4 record -o "$T/limited" --max_disk 1M -- "$PIPESCOPE_PROGRAMS/record_control" start slowly 100000
+says ' max_disk: '
+says 'only a first part was kept'
+
 # A file system that is read-only.
 mount -t tmpfs -o size=1m none "$T/disk"
 mount -o remount,ro "$T/disk"
