@@ -25,10 +25,10 @@
     X(PS_USAGE, "wrong usage")                                                                     \
     X(PS_NOTHING, "nothing to analyse")                                                            \
     X(PS_READONLY, "target is read-only")                                                          \
-    X(PS_NO_ROOM, "no room left on the disk")                                                      \
     X(PS_BUSY, "in use by another program")                                                        \
     X(PS_CHANGED, "changed while it was read")                                                     \
-    X(PS_INTERNAL, "internal error")
+    X(PS_INTERNAL, "internal error")                                                               \
+    X(PS_NO_ROOM, "no room left on the disk")
 
 typedef enum ps_code {
 #define X(name, text) name,
