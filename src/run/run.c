@@ -330,6 +330,30 @@ static ps_code reduce_round(session *s, ps_err *err) {
     return PS_OK;
 }
 
+/* Of this round. */
+static ps_code move_partials(const session *s, ps_err *err) {
+    ps_code code = PS_OK;
+    for (size_t a = 0; s->opts->moving != NULL && a < s->run->n_analyses; a++) {
+        bool has_round = s->round < s->analyses[a]->n_rounds;
+        for (size_t r = 0; code == PS_OK && has_round && r < s->run->n_ranks; r++) {
+            code = s->opts->moving(s->opts->moving_context, s->analyses[a], s->analyses[a]->archive,
+                                   &s->partials[a][r], err);
+        }
+    }
+    return code;
+}
+
+static ps_code move_shared(const session *s, ps_err *err) {
+    ps_code code = PS_OK;
+    for (size_t a = 0; s->opts->moving != NULL && code == PS_OK && a < s->run->n_analyses; a++) {
+        if (s->shared[a] != NULL) {
+            code = s->opts->moving(s->opts->moving_context, s->analyses[a],
+                                   s->analyses[a]->archive_shared, &s->shared[a], err);
+        }
+    }
+    return code;
+}
+
 static ps_code run_rounds(session *s, ps_err *err) {
     size_t n_rounds = 0;
     for (size_t a = 0; a < s->run->n_analyses; a++) {
@@ -339,7 +363,9 @@ static ps_code run_rounds(session *s, ps_err *err) {
         s->needs = round_needs(s);
         ps_parallel(s->run->n_ranks, s->opts->n_threads, map_rank, s);
         ps_code code = ps_watch_ask(s->opts->analysis.watch, err);
+        code = code == PS_OK ? move_partials(s, err) : code;
         code = code == PS_OK ? reduce_round(s, err) : code;
+        code = code == PS_OK ? move_shared(s, err) : code;
         if (code != PS_OK) {
             return code;
         }

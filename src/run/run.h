@@ -26,6 +26,11 @@ typedef struct ps_run_opts {
     void (*read_all)(void *context); /* once, before anything is written, which wants no other
                                         thread (base/child.h): who has one ends it; may be NULL */
     void *progress_context;          /* of both */
+    /* For tests: called with each partial after the maps of a round, and with what a reduce left, one at a time; it may put another value in
+     * its place. NULL: nothing is done. */
+    ps_code (*moving)(void *context, const ps_analysis *analysis, ps_archive_value *archive,
+                      void **value, ps_err *err);
+    void *moving_context;
 } ps_run_opts;
 
 typedef enum ps_rank_status {
