@@ -26,6 +26,12 @@ typedef struct written_text {
     uint32_t number, round;
 } written_text;
 
+/* The size tells objects of two types apart. */
+typedef struct shared_object {
+    void *at;
+    size_t size_bytes;
+} shared_object;
+
 struct ps_archive {
     archive_way way;
     ps_code code;
@@ -45,7 +51,7 @@ struct ps_archive {
     size_t cap_of_pool;
     read_text *known; /* of READS: text n is known[n - 1] */
     size_t n_known, cap_known;
-    void **shared; /* in the order in which they were met */
+    shared_object *shared; /* in the order in which they were met */
     size_t n_shared, cap_shared;
 };
 
@@ -93,25 +99,28 @@ static void put_unsigned(ps_archive *a, uint64_t value) {
     ps_buf_wrote(a->out, n);
 }
 
-static uint64_t get_unsigned(ps_archive *a, const char *field) {
+static uint64_t get_longer(ps_archive *a, const char *field) {
+    const unsigned char *at = a->at;
     uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        if (a->at == a->end) {
-            break;
-        }
-        uint64_t byte = *a->at++;
-        bool too_large = shift == 63 && byte > 1;
-        bool has_more_than_needed = byte == 0 && shift > 0;
-        if (too_large || has_more_than_needed) {
-            break;
-        }
+    for (unsigned shift = 0; shift < 64 && at != a->end; shift += 7) {
+        uint64_t byte = *at++;
         value |= (byte & 0x7F) << shift;
         if (byte <= 0x7F) {
-            return value;
+            bool is_shortest = (byte > 0 || shift == 0) && (shift < 63 || byte <= 1);
+            a->at = at;
+            if (is_shortest) {
+                return value;
+            }
+            break;
         }
     }
     ps_archive_refuse(a, field);
     return 0;
+}
+
+/* Most are short. */
+static inline uint64_t get_unsigned(ps_archive *a, const char *field) {
+    return a->at != a->end && *a->at <= 0x7F ? *a->at++ : get_longer(a, field);
 }
 
 static void visit_count(ps_archive *a, const char *field, uint64_t *value) {
@@ -150,24 +159,36 @@ static double get_real(ps_archive *a, const char *field) {
     return value;
 }
 
-/* Of an integer of any size, as the widest one. */
+/* Of an integer of any size, as the widest one; one without a sign by its bits. */
 static int64_t load_int(const void *at, size_t size_bytes, bool has_sign) {
-    uint64_t bits = 0;
-    memcpy(&bits, at, size_bytes); /* the machine's order: the lowest byte first, or all of them */
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    bits >>= 64 - 8 * size_bytes;
-#endif
-    unsigned spare = (unsigned)(64 - 8 * size_bytes);
-    return has_sign && spare > 0 ? (int64_t)(bits << spare) >> spare : (int64_t)bits;
+    switch (size_bytes) {
+    case sizeof(int8_t):
+        return has_sign ? (int64_t) * (const int8_t *)at : (int64_t) * (const uint8_t *)at;
+    case sizeof(int16_t):
+        return has_sign ? (int64_t) * (const int16_t *)at : (int64_t) * (const uint16_t *)at;
+    case sizeof(int32_t):
+        return has_sign ? (int64_t) * (const int32_t *)at : (int64_t) * (const uint32_t *)at;
+    default:
+        return *(const int64_t *)at;
+    }
 }
 
 static void store_int(ps_archive *a, const char *field, void *at, size_t size_bytes, bool has_sign,
                       int64_t value) {
-    uint64_t bits = (uint64_t)value;
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    bits <<= 64 - 8 * size_bytes;
-#endif
-    memcpy(at, &bits, size_bytes);
+    switch (size_bytes) {
+    case sizeof(uint8_t):
+        *(uint8_t *)at = (uint8_t)value;
+        break;
+    case sizeof(uint16_t):
+        *(uint16_t *)at = (uint16_t)value;
+        break;
+    case sizeof(uint32_t):
+        *(uint32_t *)at = (uint32_t)value;
+        break;
+    default:
+        *(uint64_t *)at = (uint64_t)value;
+        break;
+    }
     if (load_int(at, size_bytes, has_sign) != value) {
         memset(at, 0, size_bytes);
         ps_archive_refuse(a, field);
@@ -567,8 +588,9 @@ void *ps_archive_object_in_arena(ps_archive *a, void **at, size_t size_bytes) {
     return visit_object(a, at, size_bytes, true);
 }
 
-static bool know_shared(ps_archive *a, void *object) {
-    if (PS_ADD(a->shared, a->n_shared, a->cap_shared, MAX_SHARED, object)) {
+static bool know_shared(ps_archive *a, void *object, size_t size_bytes) {
+    if (PS_ADD(a->shared, a->n_shared, a->cap_shared, MAX_SHARED,
+               (shared_object){object, size_bytes})) {
         return true;
     }
     ps_archive_nomem(a);
@@ -585,23 +607,30 @@ void *ps_archive_shared(ps_archive *a, void **at, size_t size_bytes, bool *is_fi
     }
     uint64_t number = 0; /* none; else its place among those that were met, from 1 */
     for (size_t i = 0; a->way == WRITES && *at != NULL && i <= a->n_shared && number == 0; i++) {
-        number = i == a->n_shared || a->shared[i] == *at ? i + 1 : 0;
+        number = i == a->n_shared || a->shared[i].at == *at ? i + 1 : 0;
     }
     visit_count(a, "shared", &number);
     if (number == 0 || a->code != PS_OK) {
         return NULL;
     }
-    if (number > a->n_shared + 1) {
+    *is_first = number == a->n_shared + 1;
+    if (!*is_first && (number > a->n_shared || a->shared[number - 1].size_bytes != size_bytes)) {
         ps_archive_refuse(a, "shared");
         return NULL;
     }
-    *is_first = number > a->n_shared;
     if (!*is_first) {
-        *at = a->shared[number - 1];
+        *at = a->shared[number - 1].at;
         return *at;
     }
     void *x = a->way == WRITES ? *at : new_object(a, at, size_bytes, false);
-    return x != NULL && know_shared(a, x) ? x : NULL;
+    if (x != NULL && !know_shared(a, x, size_bytes)) {
+        if (a->way == READS) {
+            ps_free(x);
+            *at = NULL;
+        }
+        return NULL;
+    }
+    return x;
 }
 
 /* --- all of it ---------------------------------------------------------------------------------------------------- */

@@ -218,6 +218,7 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     if (run == NULL) {
         return ps_cli_fail(cli, &err);
     }
+    ps_cli_say_cache(cli, run, &q->opts);
     for (size_t a = 0; a < run->n_analyses; a++) {
         ps_run_name_chart(run->results[a].chart, cluster);
     }
@@ -317,6 +318,7 @@ static const ps_option OPTIONS[] = {
     {.hidden = true, PS_ROW_FLAG(NULL, "force", NULL)},
     {.hidden = true, PS_ROW_FLAG(NULL, "dump_intermediate_results", NULL)},
     PS_JOBS_OPTION,
+    PS_CACHE_OPTIONS,
     {PS_ROW_FLAG(NULL, "strict", "counted errors in the input make a rank fail")},
     {PS_ROW_PATH(
         NULL, "json-summary", "FILE", PS_UNSAID,

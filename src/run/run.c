@@ -9,8 +9,12 @@
 #include "model/recording.h"
 #include "read/ascend/ascend_tables.h"
 #include "read/readers.h"
+#include "run/rank_files.h"
+#include "run/rank_state.h"
 #include "run/run_baseline.h"
+#include "run/run_cache.h"
 #include "run/run_cluster_tables.h"
+#include "run/run_key.h"
 #include "run/run_output.h"
 #include "write/table/sqlite.h"
 
@@ -29,6 +33,13 @@ typedef struct session {
     size_t round;
     uint32_t needs; /* of this round, all analyses together */
     size_t n_progress;
+    ps_run_cache *cache;        /* NULL: none */
+    const ps_analysis **seeing; /* [n_analyses] those that see a trace in this round, */
+    size_t *seeing_at;          /* and which they are */
+    size_t n_seeing;
+    ps_buf program_key;
+    ps_buf round_key; /* with a cache: what all ranks of this round depend on */
+    int cache_failed; /* run->cache_err is taken */
 } session;
 
 /* Of one analysis in this round. */
@@ -102,10 +113,7 @@ static ps_trace *read_run_rank(session *s, size_t r) {
     ps_src src = ps_cluster_src(report->rank);
     src.n_threads = ps_threads_each(s->opts->n_threads, s->run->n_ranks);
     src.watch = s->opts->analysis.watch;
-    if (s->round == 0 && writes_in_place(s)) {
-        ps_sqlite_recover(
-            src.path); /* now, since it would change the file between reading and writing */
-    }
+    (void)__atomic_add_fetch(&s->run->n_read, 1, __ATOMIC_RELAXED);
     ps_trace *trace = ps_read(&src, s->needs, &err);
     if (trace == NULL) {
         note_failure(report, &err);
@@ -184,37 +192,231 @@ static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace, 
     }
 }
 
-/* One rank of one round: the trace lives only as long as the maps look at it. */
-static void map_rank(void *context, size_t r) {
-    session *s = context;
-    ps_trace *trace = NULL;
-    ps_derived *derived = NULL;
-    ps_diag *look = ps_calloc(1, sizeof *look);
+/* The maps that see the trace in this round, or those that see none. */
+static void map_those(session *s, size_t r, const ps_trace *trace, ps_derived *derived,
+                      ps_diag *look) {
+    for (size_t a = 0; a < s->run->n_analyses; a++) {
+        bool is_one = (needs_of(s, a) != 0) == (trace != NULL);
+        bool goes_on = ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
+        if (is_one && goes_on && wants_rank(s, a, r)) {
+            map_analysis(s, a, r, trace, derived, look);
+        }
+    }
+}
+
+/* The trace lives only as long as the maps look at it. False: it is not known what they would have made. */
+static bool read_and_map(session *s, size_t r, ps_diag *look) {
     ps_err err = PS_ERR_INIT;
-    bool lost = look == NULL || ps_watch_ask(s->opts->analysis.watch, NULL) != PS_OK ||
-                (needs_trace(s, r) && (trace = read_run_rank(s, r)) == NULL);
-    if (look == NULL) {
-        (void)ps_fail_nomem(&err);
+    bool goes_on = ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
+    ps_trace *trace = goes_on ? read_run_rank(s, r) : NULL;
+    ps_derived *derived =
+        trace != NULL ? ps_derived_new(trace, &s->opts->analysis, &s->run->ranks[r].diag, &err)
+                      : NULL;
+    if (trace != NULL && derived == NULL) {
         note_failure(&s->run->ranks[r], &err);
     }
-    if (trace != NULL) {
-        derived = ps_derived_new(trace, &s->opts->analysis, &s->run->ranks[r].diag, &err);
-        if (derived == NULL) {
-            note_failure(&s->run->ranks[r], &err);
-            lost = true;
-        }
+    if (derived != NULL) {
+        map_those(s, r, trace, derived, look);
     }
-    for (size_t a = 0; a < s->run->n_analyses; a++) {
-        s->took_part[a][r] = s->took_part[a][r] && !lost;
-        bool goes_on = ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
-        if (!lost && goes_on && wants_rank(s, a, r)) {
-            bool sees = needs_of(s, a) != 0;
-            map_analysis(s, a, r, sees ? trace : NULL, sees ? derived : NULL, look);
-        }
-    }
-    ps_free(look);
+    bool is_whole = derived != NULL;
     ps_derived_free(derived);
     ps_trace_free(trace);
+    return is_whole && ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
+}
+
+/* --- the cache ----------------------------------------------------------------------------------------------- */
+
+/* What the maps that see a trace in this round made of the rank, lent: the partials are the session's. NULL when memory is out. */
+static ps_rank_state *lend_state(const session *s, size_t r) {
+    const ps_rank_report *report = &s->run->ranks[r];
+    ps_rank_state *x = ps_rank_state_new(s->seeing, s->n_seeing);
+    if (x == NULL) {
+        return NULL;
+    }
+    for (size_t i = 0; i < s->n_seeing; i++) {
+        size_t a = s->seeing_at[i];
+        x->parts[i] = (ps_state_part){s->partials[a][r], s->took_part[a][r], report->missing[a]};
+    }
+    x->status = report->status;
+    x->err = report->err;
+    x->n_nothing = report->n_nothing;
+    x->stamp = s->outputs[r].stamp;
+    x->has_stamp = s->outputs[r].has_stamp;
+    x->diag = report->diag;
+    return x;
+}
+
+static void end_lent(ps_rank_state *x) {
+    for (size_t i = 0; x != NULL && i < x->n_analyses; i++) {
+        x->parts[i].partial = NULL;
+    }
+    ps_rank_state_free(x);
+}
+
+/* The texts of what is missing, as the report owns them. False when memory is out. */
+static bool copy_missing(const ps_rank_state *x, char **out) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < x->n_analyses; i++) {
+        const char *text = x->parts[i].missing;
+        out[i] = text != NULL ? ps_strdup(text) : NULL;
+        ok = text == NULL || out[i] != NULL;
+    }
+    return ok;
+}
+
+/* The state becomes the rank's; false, and nothing has changed, when memory is out. */
+static bool take_state(session *s, size_t r, ps_rank_state *x) {
+    ps_rank_report *report = &s->run->ranks[r];
+    char **missing = ps_calloc(s->n_seeing, sizeof *missing);
+    bool ok = missing != NULL && copy_missing(x, missing);
+    for (size_t i = 0; missing != NULL && i < s->n_seeing; i++) {
+        size_t a = s->seeing_at[i];
+        ps_free(ok ? report->missing[a] : missing[i]);
+        if (ok) {
+            report->missing[a] = missing[i];
+            s->analyses[a]->free_partial(s->partials[a][r]);
+            s->partials[a][r] = x->parts[i].partial;
+            s->took_part[a][r] = x->parts[i].took_part;
+            x->parts[i].partial = NULL;
+        }
+    }
+    ps_free(missing);
+    if (ok) {
+        report->status = x->status;
+        report->err = x->err;
+        report->n_nothing = x->n_nothing;
+        s->outputs[r].stamp = x->stamp;
+        s->outputs[r].has_stamp = x->has_stamp;
+        report->diag = x->diag;
+    }
+    return ok;
+}
+
+/* Of this round. */
+static void find_seeing(session *s) {
+    s->n_seeing = 0;
+    for (size_t a = 0; a < s->run->n_analyses; a++) {
+        if (needs_of(s, a) != 0) {
+            s->seeing_at[s->n_seeing] = a;
+            s->seeing[s->n_seeing++] = s->analyses[a];
+        }
+    }
+}
+
+/* What the maps of this round depend on in all ranks: the program, the options, what the last reduce left. Empty: nothing is kept. */
+static void find_round_key(session *s) {
+    ps_buf *key = &s->round_key;
+    ps_buf shared;
+    ps_buf_init(&shared, 0);
+    ps_buf_clear(key);
+    ps_buf_add(key, s->program_key.data, s->program_key.len);
+    ps_run_key_add(s->analyses, s->run->n_analyses, &s->opts->analysis, key);
+    ps_buf_addf(key, "round %zu needs %x\n", s->round, s->needs);
+    bool ok = true;
+    for (size_t a = 0; a < s->run->n_analyses; a++) {
+        bool is_seen = ok && s->shared[a] != NULL && needs_of(s, a) != 0;
+        ok = !is_seen || ps_archive_write_value(s->analyses[a]->archive_shared, s->shared[a],
+                                                &shared, NULL) == PS_OK;
+    }
+    ps_hash_key_add(ps_buf_str(&shared), shared.len, key);
+    if (!ok || !ps_buf_ok(key)) {
+        ps_buf_clear(key);
+    }
+    ps_buf_fini(&shared);
+}
+
+/* The same of one rank: its place in the job, its files, what there is of it from the last round. False: nothing is kept. */
+static bool find_rank_key(const session *s, size_t r, const char *files, ps_buf *key) {
+    const ps_cluster_rank *rank = s->run->ranks[r].rank;
+    const ps_rank_info *info = &s->infos[r];
+    ps_buf state;
+    ps_buf_init(&state, 0);
+    ps_buf_add(key, s->round_key.data, s->round_key.len);
+    ps_buf_addf(key, "\n%s %lld %lld %d %d %s %s\n", rank->reader != NULL ? rank->reader->name : "",
+                (long long)rank->part, (long long)info->rank, info->machine, info->names_ops,
+                info->profiler, info->dir != NULL ? info->dir : "");
+    ps_buf_add_str(key, files);
+    ps_rank_state *before = s->round > 0 ? lend_state(s, r) : NULL;
+    bool ok =
+        s->round_key.len > 0 && (s->round == 0 || before != NULL) &&
+        (before == NULL || ps_archive_write(ps_rank_state_archive, before, &state, NULL) == PS_OK);
+    ps_hash_key_add(ps_buf_str(&state), state.len, key);
+    end_lent(before);
+    ps_buf_fini(&state);
+    return ok && ps_buf_ok(key);
+}
+
+static bool take_cached(session *s, size_t r, const char *key) {
+    bool damaged = false;
+    ps_rank_state *x = ps_run_cache_get(s->cache, key, s->seeing, s->n_seeing, &damaged);
+    bool ok = x != NULL && take_state(s, r, x);
+    ps_rank_state_free(x);
+    size_t *count = ok ? &s->run->n_cached : damaged ? &s->run->n_cache_damaged : NULL;
+    if (count != NULL) {
+        (void)__atomic_add_fetch(count, 1, __ATOMIC_RELAXED);
+    }
+    return ok;
+}
+
+/* What went wrong may go better the next time, and what changed meanwhile is neither the old rank nor the new one. */
+static void keep_in_cache(session *s, size_t r, const char *key) {
+    const ps_rank_report *report = &s->run->ranks[r];
+    ps_err err = PS_ERR_INIT;
+    ps_rank_state *x = report->status != PS_RANK_FAILED ? lend_state(s, r) : NULL;
+    if (x != NULL && ps_run_cache_put(s->cache, key, x, &err) != PS_OK &&
+        __atomic_exchange_n(&s->cache_failed, 1, __ATOMIC_RELAXED) == 0) {
+        s->run->cache_err = err;
+    }
+    end_lent(x);
+}
+
+/* A rank of which something has to be read: its files are looked at before and after it. */
+static bool map_through_cache(session *s, size_t r, ps_diag *look) {
+    const ps_cluster_rank *rank = s->run->ranks[r].rank;
+    ps_buf files;
+    ps_buf after;
+    ps_buf key;
+    ps_buf_init(&files, 0);
+    ps_buf_init(&after, 0);
+    ps_buf_init(&key, 0);
+    bool has_key = ps_rank_files_add(rank, &files) && find_rank_key(s, r, ps_buf_str(&files), &key);
+    bool is_whole = has_key && take_cached(s, r, ps_buf_str(&key));
+    if (!is_whole) {
+        is_whole = read_and_map(s, r, look);
+        if (has_key && is_whole && ps_rank_files_add(rank, &after) &&
+            strcmp(ps_buf_str(&files), ps_buf_str(&after)) == 0) {
+            keep_in_cache(s, r, ps_buf_str(&key));
+        }
+    }
+    ps_buf_fini(&files);
+    ps_buf_fini(&after);
+    ps_buf_fini(&key);
+    return is_whole;
+}
+
+/* One rank of one round. */
+static void map_rank(void *context, size_t r) {
+    session *s = context;
+    ps_diag *look = ps_calloc(1, sizeof *look);
+    bool is_whole = look != NULL;
+    if (!is_whole) {
+        ps_err err = PS_ERR_INIT;
+        (void)ps_fail_nomem(&err);
+        note_failure(&s->run->ranks[r], &err);
+    } else if (needs_trace(s, r)) {
+        if (s->round == 0 && writes_in_place(s)) {
+            /* now, since it would change the file between reading and writing */
+            ps_sqlite_recover(s->run->ranks[r].rank->path);
+        }
+        is_whole = s->cache != NULL ? map_through_cache(s, r, look) : read_and_map(s, r, look);
+    }
+    if (is_whole) {
+        map_those(s, r, NULL, NULL, look);
+    }
+    ps_free(look);
+    for (size_t a = 0; !is_whole && a < s->run->n_analyses; a++) {
+        s->took_part[a][r] = false;
+    }
     if (s->opts->progress != NULL && s->round == 0) {
         s->opts->progress(s->opts->progress_context,
                           __atomic_add_fetch(&s->n_progress, 1, __ATOMIC_RELAXED), s->run->n_ranks);
@@ -361,6 +563,10 @@ static ps_code run_rounds(session *s, ps_err *err) {
     }
     for (s->round = 0; s->round < n_rounds; s->round++) {
         s->needs = round_needs(s);
+        if (s->cache != NULL) {
+            find_seeing(s);
+            find_round_key(s);
+        }
         ps_parallel(s->run->n_ranks, s->opts->n_threads, map_rank, s);
         ps_code code = ps_watch_ask(s->opts->analysis.watch, err);
         code = code == PS_OK ? move_partials(s, err) : code;
@@ -497,10 +703,12 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     s->took_part = ps_calloc(n_analyses, sizeof *s->took_part);
     s->shared = ps_calloc(n_analyses, sizeof *s->shared);
     s->opts_of = ps_calloc(n_analyses, sizeof *s->opts_of);
+    s->seeing = ps_calloc(n_analyses, sizeof *s->seeing);
+    s->seeing_at = ps_calloc(n_analyses, sizeof *s->seeing_at);
     bool ok = s->run->ranks != NULL && s->run->results != NULL && s->run->errors != NULL &&
               s->run->n_took_part != NULL && s->took_part != NULL && s->infos != NULL &&
               s->diags != NULL && s->outputs != NULL && s->partials != NULL && s->shared != NULL &&
-              s->opts_of != NULL;
+              s->opts_of != NULL && s->seeing != NULL && s->seeing_at != NULL;
     s->run->n_ranks = ok ? n_ranks : 0;
     s->run->n_analyses = ok ? n_analyses : 0;
     for (size_t a = 0; ok && a < n_analyses; a++) {
@@ -535,6 +743,8 @@ static void session_fini(session *s) {
     for (size_t r = 0; s->run != NULL && s->outputs != NULL && r < s->run->n_ranks; r++) {
         ps_free(s->outputs[r].tables);
     }
+    ps_buf_fini(&s->program_key);
+    ps_buf_fini(&s->round_key);
     ps_free(s->infos);
     ps_free(s->diags);
     ps_free(s->outputs);
@@ -542,6 +752,8 @@ static void session_fini(session *s) {
     ps_free(s->took_part);
     ps_free(s->shared);
     ps_free(s->opts_of);
+    ps_free(s->seeing);
+    ps_free(s->seeing_at);
 }
 
 static void count_statuses(ps_run *run) {
@@ -565,7 +777,13 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
             s.opts_of[a].baseline = ps_baseline_of(&baseline, analyses[a]);
         }
     }
+    if (code == PS_OK && opts->cache_dir != NULL) {
+        ps_program_key_add(&s.program_key);
+        s.cache = ps_run_cache_open(opts->cache_dir, opts->cache_max_bytes, err);
+        code = s.cache != NULL ? PS_OK : err != NULL ? err->code : PS_IO;
+    }
     code = code == PS_OK ? run_rounds(&s, err) : code;
+    ps_run_cache_close(s.cache);
     if (code == PS_OK) {
         refuse_ranks(&s);
         count_parts(&s);

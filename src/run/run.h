@@ -20,6 +20,8 @@ typedef struct ps_run_opts {
     size_t n_threads;          /* 0: one per processor */
     bool strict;               /* counted errors make a rank fail */
     const char *baseline_path; /* profiles to compare with, for analyses with a baseline; or NULL */
+    const char *cache_dir;     /* where states of ranks are kept (run_cache.h), or NULL */
+    int64_t cache_max_bytes;   /* 0: the usual ones */
     ps_analysis_opts analysis;
     void (*progress)(void *context, size_t done,
                      size_t total);  /* called from several threads; may be NULL */
@@ -73,6 +75,10 @@ struct ps_run {
     size_t n_notes, cap_notes;
     ps_run *baseline; /* over the ranks of the baseline, NULL: none of the analyses compares */
     ps_cluster *baseline_cluster; /* where it found them */
+    size_t n_read;          /* traces of ranks that were read: in each round that needs them */
+    size_t n_cached;        /* that came out of the cache instead */
+    size_t n_cache_damaged; /* what was there in their place, and was none */
+    ps_err cache_err;       /* of the first that could not be kept; PS_OK */
     ps_arena arena;
 };
 

@@ -309,10 +309,11 @@ void ps_comm_part_archive(ps_archive *a, void **part) {
     }
     void *base = x->list_of;
     base_archive(a, &base);
-    if (ps_archive_is_reading(a)) {
-        x->list_of = base;
-    }
-    if (ps_archive_is_reading(a) && base != NULL) {
+    x->list_of = base != x ? base : NULL;
+    if (base == x) { /* nobody wrote that */
+        x->n_users--;
+        ps_archive_refuse(a, "list");
+    } else if (ps_archive_is_reading(a) && base != NULL) {
         x->list = x->list_of->list;
     } else if (base == NULL) {
         ps_comm_list_archive(a, &x->list);

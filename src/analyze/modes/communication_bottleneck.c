@@ -49,8 +49,10 @@ static void free_bottleneck_partial(void *p) {
     if (part == NULL) {
         return;
     }
-    for (size_t i = 0; i < part->n_ways; i++) {
+    for (size_t i = 0; part->slow != NULL && i < part->n_ways; i++) {
         ps_way_fini(&part->slow[i]);
+    }
+    for (size_t i = 0; part->fast != NULL && i < part->n_ways; i++) {
         ps_way_fini(&part->fast[i]);
     }
     ps_free(part->slow);
@@ -379,11 +381,11 @@ static void archive_bottleneck_partial(ps_archive *a, void **p) {
         ps_comm_part_archive(a, &comm);
         x->comm = comm;
         PS_ARCHIVE(a, x, index, n_ways);
-        size_t n_ways = x->n_ways;
-        x->n_ways = ps_archive_is_reading(a) ? 0 : n_ways; /* until both are there */
-        PS_ARCHIVE_ARRAY_OF(a, x, slow, n_ways, ps_way_archive);
-        PS_ARCHIVE_ARRAY_OF(a, x, fast, n_ways, ps_way_archive);
-        x->n_ways = x->slow != NULL && x->fast != NULL ? n_ways : 0;
+        PS_ARCHIVE_ARRAY_OF(a, x, slow, x->n_ways, ps_way_archive);
+        PS_ARCHIVE_ARRAY_OF(a, x, fast, x->n_ways, ps_way_archive);
+        if (ps_archive_is_reading(a) && x->n_ways > 0 && (x->slow == NULL || x->fast == NULL)) {
+            ps_archive_refuse(a, "ways");
+        }
     }
 }
 

@@ -51,7 +51,9 @@ static bool spread_rows(const moved_list *from, ps_arena *arena, ps_worker_list 
     out->first = rows;
     if (rows != NULL) {
         *rows = (ps_worker_rows){.n = (uint32_t)from->n, .cap = (uint32_t)from->n};
-        memcpy(rows->at, from->rows, from->n * sizeof *rows->at);
+    }
+    for (size_t i = 0; rows != NULL && i < from->n; i++) {
+        rows->at[i] = from->rows[i];
     }
     return rows != NULL && from->n <= UINT32_MAX;
 }
