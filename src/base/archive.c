@@ -694,6 +694,15 @@ static uint64_t load_u64(const char *at) {
 /* Word, checksum of what follows it, shape, bytes behind the header. */
 enum { AT_CHECKSUM = 8, AT_SHAPE = 16, AT_LENGTH = 24 };
 
+size_t ps_archive_first(const void *bytes, size_t n) {
+    const char *header = bytes;
+    if (n < PS_ARCHIVE_HEADER_BYTES || memcmp(header, MAGIC, AT_CHECKSUM) != 0) {
+        return n;
+    }
+    uint64_t length = load_u64(header + AT_LENGTH);
+    return length <= n - PS_ARCHIVE_HEADER_BYTES ? (size_t)length + PS_ARCHIVE_HEADER_BYTES : n;
+}
+
 static ps_code write_subject(const subject *s, ps_buf *out, ps_err *err) {
     static const char EMPTY[PS_ARCHIVE_HEADER_BYTES] = MAGIC;
     uint64_t shape = 0;

@@ -61,6 +61,8 @@ PS_MUST_USE ps_code ps_archive_read_value(ps_archive_value *visit, void **value,
 PS_MUST_USE ps_code ps_archive_read_bare_value(ps_archive_value *visit, void **value,
                                                const void *bytes, size_t n, ps_err *err);
 #define PS_ARCHIVE_HEADER_BYTES 32
+/* Of several archives behind one another: how many bytes the first one has; `n` when they are fewer, or it is none. */
+size_t ps_archive_first(const void *bytes, size_t n);
 
 /* --- for those who visit ----------------------------------------------------------------------------------------------- */
 

@@ -9,58 +9,13 @@
 #include "model/recording.h"
 #include "read/ascend/ascend_tables.h"
 #include "read/readers.h"
-#include "run/rank_files.h"
-#include "run/rank_state.h"
 #include "run/run_baseline.h"
-#include "run/run_cache.h"
 #include "run/run_cluster_tables.h"
 #include "run/run_key.h"
 #include "run/run_output.h"
+#include "run/run_session.h"
+#include "run/run_shards.h"
 #include "write/table/sqlite.h"
-
-typedef struct session {
-    ps_run *run;
-    const ps_cluster *cluster;
-    const ps_analysis *const *analyses;
-    const ps_run_opts *opts;
-    ps_rank_info *infos;
-    ps_diag **diags;
-    ps_rank_output *outputs;
-    void ***partials;          /* [analysis][rank] */
-    bool **took_part;          /* [analysis][rank]: its last map had something to do */
-    void **shared;             /* [analysis] */
-    ps_analysis_opts *opts_of; /* [analysis] */
-    size_t round;
-    uint32_t needs; /* of this round, all analyses together */
-    size_t n_progress;
-    ps_run_cache *cache;        /* NULL: none */
-    const ps_analysis **seeing; /* [n_analyses] those that see a trace in this round, */
-    size_t *seeing_at;          /* and which they are */
-    size_t n_seeing;
-    ps_buf program_key;
-    ps_buf round_key; /* with a cache: what all ranks of this round depend on */
-    int cache_failed; /* run->cache_err is taken */
-} session;
-
-/* Of one analysis in this round. */
-static uint32_t needs_of(const session *s, size_t a) {
-    const ps_analysis *analysis = s->analyses[a];
-    if (s->round >= analysis->n_rounds) {
-        return 0;
-    }
-    const ps_round *round = &analysis->rounds[s->round];
-    return round->needs | (s->opts->analysis.in_full ? round->needs_in_full : 0);
-}
-
-static uint32_t round_needs(const session *s) {
-    uint32_t needs = 0;
-    for (size_t a = 0; a < s->run->n_analyses; a++) {
-        needs |= needs_of(s, a);
-    }
-    /* The host side of operators only matters to a step filter, labels of an earlier run only to a chart. */
-    needs = s->opts->analysis.step_id < 0 ? needs & ~(uint32_t)PS_NEED_COMM_HOST : needs;
-    return s->opts->analysis.in_full ? needs : needs & ~(uint32_t)PS_NEED_LABELS;
-}
 
 /* Keeps the first failure; one outranks what is missing. */
 static void note_failure(ps_rank_report *report, const ps_err *err) {
@@ -71,7 +26,7 @@ static void note_failure(ps_rank_report *report, const ps_err *err) {
 }
 
 /* Analysis `a` has nothing to do for the rank. The rank has nothing when that goes for all of them. */
-static void note_nothing(const session *s, ps_rank_report *report, size_t a, ps_err *err) {
+static void note_nothing(const ps_session *s, ps_rank_report *report, size_t a, ps_err *err) {
     if (report->missing[a] != NULL) {
         return;
     }
@@ -99,7 +54,7 @@ static void note_nothing(const session *s, ps_rank_report *report, size_t a, ps_
 
 /* --- map ----------------------------------------------------------------------------------------------------- */
 
-static bool writes_in_place(const session *s) {
+static bool writes_in_place(const ps_session *s) {
     bool in_place = false;
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         in_place = in_place || s->analyses[a]->writes == PS_WRITES_RANK_DB;
@@ -107,7 +62,7 @@ static bool writes_in_place(const session *s) {
     return in_place && s->opts->out_dir == NULL && s->opts->export_type == PS_EXPORT_DB;
 }
 
-static ps_trace *read_run_rank(session *s, size_t r) {
+static ps_trace *read_run_rank(ps_session *s, size_t r) {
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
     ps_src src = ps_cluster_src(report->rank);
@@ -128,7 +83,7 @@ static ps_trace *read_run_rank(session *s, size_t r) {
     return trace;
 }
 
-static ps_map_input map_input(const session *s, size_t a, size_t r) {
+static ps_map_input map_input(const ps_session *s, size_t a, size_t r) {
     return (ps_map_input){.rank = &s->infos[r],
                           .opts = &s->opts_of[a],
                           .partial = s->partials[a][r],
@@ -137,7 +92,7 @@ static ps_map_input map_input(const session *s, size_t a, size_t r) {
 }
 
 /* Whether analysis `a` has a map to run over the rank in this round. */
-static bool wants_rank(const session *s, size_t a, size_t r) {
+static bool wants_rank(const ps_session *s, size_t a, size_t r) {
     bool has_round = s->round < s->analyses[a]->n_rounds && s->run->errors[a].code == PS_OK;
     if (!has_round || (s->round > 0 && s->partials[a][r] == NULL)) {
         return false;
@@ -147,10 +102,10 @@ static bool wants_rank(const session *s, size_t a, size_t r) {
     return round->wants == NULL || round->wants(&in);
 }
 
-static bool needs_trace(const session *s, size_t r) {
+bool ps_session_needs_trace(const ps_session *s, size_t r) {
     bool any = false;
     for (size_t a = 0; a < s->run->n_analyses; a++) {
-        any = any || (wants_rank(s, a, r) && needs_of(s, a) != 0);
+        any = any || (wants_rank(s, a, r) && ps_session_needs(s, a) != 0);
     }
     return any;
 }
@@ -166,8 +121,8 @@ static void say_missing_timeline(const ps_trace *trace, ps_err *err) {
 }
 
 /* `look` (empty before and after): what this analysis finds odd. */
-static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace, ps_derived *derived,
-                         ps_diag *look) {
+static void map_analysis(ps_session *s, size_t a, size_t r, const ps_trace *trace,
+                         ps_derived *derived, ps_diag *look) {
     const ps_round *round = &s->analyses[a]->rounds[s->round];
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
@@ -193,10 +148,10 @@ static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace, 
 }
 
 /* The maps that see the trace in this round, or those that see none. */
-static void map_those(session *s, size_t r, const ps_trace *trace, ps_derived *derived,
+static void map_those(ps_session *s, size_t r, const ps_trace *trace, ps_derived *derived,
                       ps_diag *look) {
     for (size_t a = 0; a < s->run->n_analyses; a++) {
-        bool is_one = (needs_of(s, a) != 0) == (trace != NULL);
+        bool is_one = (ps_session_needs(s, a) != 0) == (trace != NULL);
         bool goes_on = ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
         if (is_one && goes_on && wants_rank(s, a, r)) {
             map_analysis(s, a, r, trace, derived, look);
@@ -205,7 +160,7 @@ static void map_those(session *s, size_t r, const ps_trace *trace, ps_derived *d
 }
 
 /* The trace lives only as long as the maps look at it. False: it is not known what they would have made. */
-static bool read_and_map(session *s, size_t r, ps_diag *look) {
+bool ps_session_read_and_map(ps_session *s, size_t r, ps_diag *look) {
     ps_err err = PS_ERR_INIT;
     bool goes_on = ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
     ps_trace *trace = goes_on ? read_run_rank(s, r) : NULL;
@@ -224,214 +179,57 @@ static bool read_and_map(session *s, size_t r, ps_diag *look) {
     return is_whole && ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
 }
 
-/* --- the cache ----------------------------------------------------------------------------------------------- */
-
-/* What the maps that see a trace in this round made of the rank, lent: the partials are the session's. NULL when memory is out. */
-static ps_rank_state *lend_state(const session *s, size_t r) {
-    const ps_rank_report *report = &s->run->ranks[r];
-    ps_rank_state *x = ps_rank_state_new(s->seeing, s->n_seeing);
-    if (x == NULL) {
-        return NULL;
-    }
-    for (size_t i = 0; i < s->n_seeing; i++) {
-        size_t a = s->seeing_at[i];
-        x->parts[i] = (ps_state_part){s->partials[a][r], s->took_part[a][r], report->missing[a]};
-    }
-    x->status = report->status;
-    x->err = report->err;
-    x->n_nothing = report->n_nothing;
-    x->stamp = s->outputs[r].stamp;
-    x->has_stamp = s->outputs[r].has_stamp;
-    x->diag = report->diag;
-    return x;
-}
-
-static void end_lent(ps_rank_state *x) {
-    for (size_t i = 0; x != NULL && i < x->n_analyses; i++) {
-        x->parts[i].partial = NULL;
-    }
-    ps_rank_state_free(x);
-}
-
-/* The texts of what is missing, as the report owns them. False when memory is out. */
-static bool copy_missing(const ps_rank_state *x, char **out) {
-    bool ok = true;
-    for (size_t i = 0; ok && i < x->n_analyses; i++) {
-        const char *text = x->parts[i].missing;
-        out[i] = text != NULL ? ps_strdup(text) : NULL;
-        ok = text == NULL || out[i] != NULL;
-    }
-    return ok;
-}
-
-/* The state becomes the rank's; false, and nothing has changed, when memory is out. */
-static bool take_state(session *s, size_t r, ps_rank_state *x) {
-    ps_rank_report *report = &s->run->ranks[r];
-    char **missing = ps_calloc(s->n_seeing, sizeof *missing);
-    bool ok = missing != NULL && copy_missing(x, missing);
-    for (size_t i = 0; missing != NULL && i < s->n_seeing; i++) {
-        size_t a = s->seeing_at[i];
-        ps_free(ok ? report->missing[a] : missing[i]);
-        if (ok) {
-            report->missing[a] = missing[i];
-            s->analyses[a]->free_partial(s->partials[a][r]);
-            s->partials[a][r] = x->parts[i].partial;
-            s->took_part[a][r] = x->parts[i].took_part;
-            x->parts[i].partial = NULL;
-        }
-    }
-    ps_free(missing);
-    if (ok) {
-        report->status = x->status;
-        report->err = x->err;
-        report->n_nothing = x->n_nothing;
-        s->outputs[r].stamp = x->stamp;
-        s->outputs[r].has_stamp = x->has_stamp;
-        report->diag = x->diag;
-    }
-    return ok;
-}
-
-/* Of this round. */
-static void find_seeing(session *s) {
-    s->n_seeing = 0;
-    for (size_t a = 0; a < s->run->n_analyses; a++) {
-        if (needs_of(s, a) != 0) {
-            s->seeing_at[s->n_seeing] = a;
-            s->seeing[s->n_seeing++] = s->analyses[a];
-        }
-    }
-}
-
-/* What the maps of this round depend on in all ranks: the program, the options, what the last reduce left. Empty: nothing is kept. */
-static void find_round_key(session *s) {
-    ps_buf *key = &s->round_key;
-    ps_buf shared;
-    ps_buf_init(&shared, 0);
-    ps_buf_clear(key);
-    ps_buf_add(key, s->program_key.data, s->program_key.len);
-    ps_run_key_add(s->analyses, s->run->n_analyses, &s->opts->analysis, key);
-    ps_buf_addf(key, "round %zu needs %x\n", s->round, s->needs);
-    bool ok = true;
-    for (size_t a = 0; a < s->run->n_analyses; a++) {
-        bool is_seen = ok && s->shared[a] != NULL && needs_of(s, a) != 0;
-        ok = !is_seen || ps_archive_write_value(s->analyses[a]->archive_shared, s->shared[a],
-                                                &shared, NULL) == PS_OK;
-    }
-    ps_hash_key_add(ps_buf_str(&shared), shared.len, key);
-    if (!ok || !ps_buf_ok(key)) {
-        ps_buf_clear(key);
-    }
-    ps_buf_fini(&shared);
-}
-
-/* The same of one rank: its place in the job, its files, what there is of it from the last round. False: nothing is kept. */
-static bool find_rank_key(const session *s, size_t r, const char *files, ps_buf *key) {
-    const ps_cluster_rank *rank = s->run->ranks[r].rank;
-    const ps_rank_info *info = &s->infos[r];
-    ps_buf state;
-    ps_buf_init(&state, 0);
-    ps_buf_add(key, s->round_key.data, s->round_key.len);
-    ps_buf_addf(key, "\n%s %lld %lld %d %d %s %s\n", rank->reader != NULL ? rank->reader->name : "",
-                (long long)rank->part, (long long)info->rank, info->machine, info->names_ops,
-                info->profiler, info->dir != NULL ? info->dir : "");
-    ps_buf_add_str(key, files);
-    ps_rank_state *before = s->round > 0 ? lend_state(s, r) : NULL;
-    bool ok =
-        s->round_key.len > 0 && (s->round == 0 || before != NULL) &&
-        (before == NULL || ps_archive_write(ps_rank_state_archive, before, &state, NULL) == PS_OK);
-    ps_hash_key_add(ps_buf_str(&state), state.len, key);
-    end_lent(before);
-    ps_buf_fini(&state);
-    return ok && ps_buf_ok(key);
-}
-
-static bool take_cached(session *s, size_t r, const char *key) {
-    bool damaged = false;
-    ps_rank_state *x = ps_run_cache_get(s->cache, key, s->seeing, s->n_seeing, &damaged);
-    bool ok = x != NULL && take_state(s, r, x);
-    ps_rank_state_free(x);
-    size_t *count = ok ? &s->run->n_cached : damaged ? &s->run->n_cache_damaged : NULL;
-    if (count != NULL) {
-        (void)__atomic_add_fetch(count, 1, __ATOMIC_RELAXED);
-    }
-    return ok;
-}
-
-/* What went wrong may go better the next time, and what changed meanwhile is neither the old rank nor the new one. */
-static void keep_in_cache(session *s, size_t r, const char *key) {
-    const ps_rank_report *report = &s->run->ranks[r];
-    ps_err err = PS_ERR_INIT;
-    ps_rank_state *x = report->status != PS_RANK_FAILED ? lend_state(s, r) : NULL;
-    if (x != NULL && ps_run_cache_put(s->cache, key, x, &err) != PS_OK &&
-        __atomic_exchange_n(&s->cache_failed, 1, __ATOMIC_RELAXED) == 0) {
-        s->run->cache_err = err;
-    }
-    end_lent(x);
-}
-
-/* A rank of which something has to be read: its files are looked at before and after it. */
-static bool map_through_cache(session *s, size_t r, ps_diag *look) {
-    const ps_cluster_rank *rank = s->run->ranks[r].rank;
-    ps_buf files;
-    ps_buf after;
-    ps_buf key;
-    ps_buf_init(&files, 0);
-    ps_buf_init(&after, 0);
-    ps_buf_init(&key, 0);
-    bool has_key = ps_rank_files_add(rank, &files) && find_rank_key(s, r, ps_buf_str(&files), &key);
-    bool is_whole = has_key && take_cached(s, r, ps_buf_str(&key));
-    if (!is_whole) {
-        is_whole = read_and_map(s, r, look);
-        if (has_key && is_whole && ps_rank_files_add(rank, &after) &&
-            strcmp(ps_buf_str(&files), ps_buf_str(&after)) == 0) {
-            keep_in_cache(s, r, ps_buf_str(&key));
-        }
-    }
-    ps_buf_fini(&files);
-    ps_buf_fini(&after);
-    ps_buf_fini(&key);
-    return is_whole;
-}
-
-/* One rank of one round. */
-static void map_rank(void *context, size_t r) {
-    session *s = context;
-    ps_diag *look = ps_calloc(1, sizeof *look);
-    bool is_whole = look != NULL;
-    if (!is_whole) {
-        ps_err err = PS_ERR_INIT;
-        (void)ps_fail_nomem(&err);
-        note_failure(&s->run->ranks[r], &err);
-    } else if (needs_trace(s, r)) {
-        if (s->round == 0 && writes_in_place(s)) {
-            /* now, since it would change the file between reading and writing */
-            ps_sqlite_recover(s->run->ranks[r].rank->path);
-        }
-        is_whole = s->cache != NULL ? map_through_cache(s, r, look) : read_and_map(s, r, look);
-    }
-    if (is_whole) {
-        map_those(s, r, NULL, NULL, look);
-    }
-    ps_free(look);
-    for (size_t a = 0; !is_whole && a < s->run->n_analyses; a++) {
-        s->took_part[a][r] = false;
-    }
+void ps_session_step(ps_session *s) {
     if (s->opts->progress != NULL && s->round == 0) {
         s->opts->progress(s->opts->progress_context,
                           __atomic_add_fetch(&s->n_progress, 1, __ATOMIC_RELAXED), s->run->n_ranks);
     }
 }
 
+void ps_session_map(ps_session *s, size_t r, ps_session_maps which) {
+    ps_diag *look = ps_calloc(1, sizeof *look);
+    bool is_whole = look != NULL;
+    if (!is_whole) {
+        ps_err err = PS_ERR_INIT;
+        (void)ps_fail_nomem(&err);
+        note_failure(&s->run->ranks[r], &err);
+    } else if ((which & PS_MAPS_WITH_TRACE) != 0 && ps_session_needs_trace(s, r)) {
+        if (s->round == 0 && writes_in_place(s)) {
+            /* now, since it would change the file between reading and writing */
+            ps_sqlite_recover(s->run->ranks[r].rank->path);
+        }
+        is_whole = s->cache != NULL ? ps_session_map_cached(s, r, look)
+                                    : ps_session_read_and_map(s, r, look);
+    }
+    if (is_whole && (which & PS_MAPS_WITHOUT) != 0) {
+        map_those(s, r, NULL, NULL, look);
+    }
+    ps_free(look);
+    for (size_t a = 0; !is_whole && a < s->run->n_analyses; a++) {
+        s->took_part[a][r] = false;
+    }
+}
+
+static void map_rank(void *context, size_t r) {
+    ps_session *s = context;
+    ps_session_map(s, r, PS_MAPS_ALL);
+    ps_session_step(s);
+}
+
+/* Where shards have run the others. */
+static void map_rest(void *context, size_t r) {
+    ps_session_map(context, r, PS_MAPS_WITHOUT);
+}
+
 /* --- reduce -------------------------------------------------------------------------------------------------- */
 
 /* --strict: a rank with counted errors fails, and nothing is written for it. */
-static bool is_refused(const session *s, size_t r) {
+static bool is_refused(const ps_session *s, size_t r) {
     return s->opts->strict && ps_diag_n_fatal(&s->run->ranks[r].diag) > 0;
 }
 
 /* Tables of the cluster are made without the ranks that --strict refuses. */
-static void forget_refused(session *s, size_t a) {
+static void forget_refused(ps_session *s, size_t a) {
     bool of_cluster = s->analyses[a]->writes == PS_WRITES_CLUSTER;
     for (size_t r = 0; of_cluster && r < s->run->n_ranks; r++) {
         if (is_refused(s, r) && s->partials[a][r] != NULL) {
@@ -442,7 +240,7 @@ static void forget_refused(session *s, size_t a) {
 }
 
 /* Without ranks there is nothing to reduce, and the ranks say why. */
-static bool is_left_out(const session *s, size_t a) {
+static bool is_left_out(const ps_session *s, size_t a) {
     bool any = false;
     for (size_t r = 0; r < s->run->n_ranks; r++) {
         any = any || s->partials[a][r] != NULL || s->took_part[a][r];
@@ -450,7 +248,7 @@ static bool is_left_out(const session *s, size_t a) {
     return !any;
 }
 
-static ps_code reduce_analysis(session *s, size_t a, ps_err *err) {
+static ps_code reduce_analysis(ps_session *s, size_t a, ps_err *err) {
     const ps_analysis *analysis = s->analyses[a];
     forget_refused(s, a);
     if (is_left_out(s, a)) {
@@ -483,7 +281,7 @@ static bool any_failed(const ps_run *run) {
 }
 
 /* One of several analyses ended without a result: the others go on. */
-static void end_analysis(session *s, size_t a, const ps_err *err) {
+static void end_analysis(ps_session *s, size_t a, const ps_err *err) {
     ps_result_fini(&s->run->results[a]);
     s->run->results[a] = (ps_result){0};
     s->run->errors[a] = *err;
@@ -494,14 +292,14 @@ static void end_analysis(session *s, size_t a, const ps_err *err) {
 }
 
 /* Tables hold all they need. */
-static void forget_partials(session *s, size_t a) {
+static void forget_partials(ps_session *s, size_t a) {
     for (size_t r = 0; s->partials[a] != NULL && r < s->run->n_ranks; r++) {
         s->analyses[a]->free_partial(s->partials[a][r]);
         s->partials[a][r] = NULL;
     }
 }
 
-static ps_code reduce_round(session *s, ps_err *err) {
+static ps_code reduce_round(ps_session *s, ps_err *err) {
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         const ps_analysis *analysis = s->analyses[a];
         bool has_round = s->round < analysis->n_rounds && s->run->errors[a].code == PS_OK;
@@ -533,7 +331,7 @@ static ps_code reduce_round(session *s, ps_err *err) {
 }
 
 /* Of this round. */
-static ps_code move_partials(const session *s, ps_err *err) {
+static ps_code move_partials(const ps_session *s, ps_err *err) {
     ps_code code = PS_OK;
     for (size_t a = 0; s->opts->moving != NULL && a < s->run->n_analyses; a++) {
         bool has_round = s->round < s->analyses[a]->n_rounds;
@@ -545,7 +343,7 @@ static ps_code move_partials(const session *s, ps_err *err) {
     return code;
 }
 
-static ps_code move_shared(const session *s, ps_err *err) {
+static ps_code move_shared(const ps_session *s, ps_err *err) {
     ps_code code = PS_OK;
     for (size_t a = 0; s->opts->moving != NULL && code == PS_OK && a < s->run->n_analyses; a++) {
         if (s->shared[a] != NULL) {
@@ -556,20 +354,44 @@ static ps_code move_shared(const session *s, ps_err *err) {
     return code;
 }
 
-static ps_code run_rounds(session *s, ps_err *err) {
-    size_t n_rounds = 0;
-    for (size_t a = 0; a < s->run->n_analyses; a++) {
-        n_rounds = s->analyses[a]->n_rounds > n_rounds ? s->analyses[a]->n_rounds : n_rounds;
+static bool any_needs_trace(const ps_session *s) {
+    bool any = false;
+    for (size_t r = 0; r < s->run->n_ranks; r++) {
+        any = any || ps_session_needs_trace(s, r);
     }
-    for (s->round = 0; s->round < n_rounds; s->round++) {
-        s->needs = round_needs(s);
-        if (s->cache != NULL) {
-            find_seeing(s);
-            find_round_key(s);
-        }
+    return any;
+}
+
+/* The maps of this round. With *waits shards have to run them first, and what they need is left for them. */
+static ps_code map_round(ps_session *s, bool *waits, ps_err *err) {
+    ps_session_begin_round(s);
+    bool of_shards = s->opts->work == PS_RUN_REDUCE && any_needs_trace(s);
+    bool is_there = true;
+    *waits = false;
+    if (!of_shards) {
         ps_parallel(s->run->n_ranks, s->opts->n_threads, map_rank, s);
-        ps_code code = ps_watch_ask(s->opts->analysis.watch, err);
-        code = code == PS_OK ? move_partials(s, err) : code;
+        return ps_watch_ask(s->opts->analysis.watch, err);
+    }
+    ps_code code = ps_shards_take(s, &is_there, err);
+    if (code == PS_OK && !is_there) {
+        *waits = true;
+        s->run->unfinished_round = s->round + 1;
+        return ps_shards_leave(s, err);
+    }
+    if (code == PS_OK) {
+        ps_parallel(s->run->n_ranks, s->opts->n_threads, map_rest, s);
+    }
+    return code;
+}
+
+static ps_code run_rounds(ps_session *s, ps_err *err) {
+    for (s->round = 0; s->round < s->n_rounds; s->round++) {
+        bool waits = false;
+        ps_code code = map_round(s, &waits, err);
+        if (code != PS_OK || waits) {
+            return code;
+        }
+        code = move_partials(s, err);
         code = code == PS_OK ? reduce_round(s, err) : code;
         code = code == PS_OK ? move_shared(s, err) : code;
         if (code != PS_OK) {
@@ -579,9 +401,32 @@ static ps_code run_rounds(session *s, ps_err *err) {
     return PS_OK;
 }
 
+static ps_code run_shard(ps_session *s, ps_err *err) {
+    ps_code code = ps_shard_begin(s, err);
+    return code == PS_OK ? ps_shard_map(s, err) : code;
+}
+
+size_t ps_run_n_reading_rounds(const ps_analysis *const *analyses, size_t n_analyses,
+                               bool in_full) {
+    size_t n = 0;
+    for (size_t round = 0, is_there = 1; is_there != 0; round++) {
+        uint32_t needs = 0;
+        is_there = 0;
+        for (size_t a = 0; a < n_analyses; a++) {
+            if (round < analyses[a]->n_rounds) {
+                is_there = 1;
+                needs |= analyses[a]->rounds[round].needs |
+                         (in_full ? analyses[a]->rounds[round].needs_in_full : 0);
+            }
+        }
+        n += needs != 0;
+    }
+    return n;
+}
+
 /* --- output -------------------------------------------------------------------------------------------------- */
 
-static void refuse_ranks(session *s) {
+static void refuse_ranks(ps_session *s) {
     for (size_t r = 0; r < s->run->n_ranks; r++) {
         ps_rank_report *report = &s->run->ranks[r];
         if (is_refused(s, r) && report->status == PS_RANK_DONE) {
@@ -594,7 +439,7 @@ static void refuse_ranks(session *s) {
     }
 }
 
-static void count_parts(session *s) {
+static void count_parts(ps_session *s) {
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         size_t n = 0;
         for (size_t r = 0; s->run->errors[a].code == PS_OK && r < s->run->n_ranks; r++) {
@@ -605,7 +450,7 @@ static void count_parts(session *s) {
 }
 
 /* Also of an analysis that no rank had anything for: it may take a stale table away. */
-static ps_code gather_run(session *s, size_t a, ps_err *err) {
+static ps_code gather_run(ps_session *s, size_t a, ps_err *err) {
     const ps_result *result = &s->run->results[a];
     for (size_t i = 0; i < result->n_tables; i++) {
         const ps_table *t = result->tables[i];
@@ -622,7 +467,7 @@ static ps_code gather_run(session *s, size_t a, ps_err *err) {
     return PS_OK;
 }
 
-static void forget_tables(session *s) {
+static void forget_tables(ps_session *s) {
     for (size_t r = 0; r < s->run->n_ranks; r++) {
         s->outputs[r].n_tables = 0;
     }
@@ -634,7 +479,7 @@ typedef ps_code output_fn(ps_run *run, const ps_cluster *cluster, const ps_rank_
 /* Tables for the ranks' own databases go in one transaction a rank, whichever analyses made them; an analysis
  * that works on copies, or a file export, gets its own folder. The copies come first, while the databases are still
  * those that were read. */
-static ps_code each_output(session *s, output_fn *fn, ps_err *err) {
+static ps_code each_output(ps_session *s, output_fn *fn, ps_err *err) {
     ps_code code = PS_OK;
     bool in_place = false;
     bool files = s->opts->export_type != PS_EXPORT_DB;
@@ -660,7 +505,7 @@ static ps_code each_output(session *s, output_fn *fn, ps_err *err) {
 }
 
 /* All is checked before the first byte is written. */
-static ps_code write_outputs(session *s, ps_err *err) {
+static ps_code write_outputs(ps_session *s, ps_err *err) {
     if (s->opts->read_all != NULL) {
         s->opts->read_all(s->opts->progress_context);
     }
@@ -686,7 +531,7 @@ static const char *dir_below_root(const ps_cluster *cluster, const ps_cluster_ra
     return *rest != '\0' ? rest : ".";
 }
 
-static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t n_ranks,
+static bool session_init(ps_session *s, const ps_cluster_rank *const *ranks, size_t n_ranks,
                          size_t n_analyses) {
     s->run = ps_calloc(1, sizeof *s->run);
     if (s->run == NULL) {
@@ -731,7 +576,7 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     return ok;
 }
 
-static void session_fini(session *s) {
+static void session_fini(ps_session *s) {
     for (size_t a = 0; s->run != NULL && a < s->run->n_analyses; a++) {
         forget_partials(s, a);
         ps_free(s->partials[a]);
@@ -768,26 +613,37 @@ static void count_statuses(ps_run *run) {
 ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
                         const ps_cluster *cluster, const ps_cluster_rank *const *ranks,
                         size_t n_ranks, const ps_run_opts *opts, ps_err *err) {
-    session s = {.cluster = cluster, .analyses = analyses, .opts = opts};
+    ps_session s = {.cluster = cluster, .analyses = analyses, .opts = opts};
     ps_code code = session_init(&s, ranks, n_ranks, n_analyses) ? PS_OK : ps_fail_nomem(err);
     ps_baseline baseline = {0};
-    if (code == PS_OK && opts->baseline_path != NULL) {
+    for (size_t a = 0; code == PS_OK && a < n_analyses; a++) {
+        s.n_rounds = analyses[a]->n_rounds > s.n_rounds ? analyses[a]->n_rounds : s.n_rounds;
+        /* Maps of a shard see that there is one. */
+        static const ps_result SOMEWHERE_ELSE;
+        s.opts_of[a].baseline = opts->baseline_path != NULL ? &SOMEWHERE_ELSE : NULL;
+    }
+    if (code == PS_OK && opts->baseline_path != NULL && opts->work != PS_RUN_SHARD) {
         code = ps_baseline_run(&baseline, analyses, n_analyses, opts, err);
         for (size_t a = 0; code == PS_OK && a < n_analyses; a++) {
             s.opts_of[a].baseline = ps_baseline_of(&baseline, analyses[a]);
         }
     }
-    if (code == PS_OK && opts->cache_dir != NULL) {
+    if (opts->cache_dir != NULL || opts->work != PS_RUN_WHOLE) {
         ps_program_key_add(&s.program_key);
+    }
+    if (code == PS_OK && opts->cache_dir != NULL) {
         s.cache = ps_run_cache_open(opts->cache_dir, opts->cache_max_bytes, err);
         code = s.cache != NULL ? PS_OK : err != NULL ? err->code : PS_IO;
     }
-    code = code == PS_OK ? run_rounds(&s, err) : code;
+    if (code == PS_OK) {
+        code = opts->work == PS_RUN_SHARD ? run_shard(&s, err) : run_rounds(&s, err);
+    }
     ps_run_cache_close(s.cache);
     if (code == PS_OK) {
         refuse_ranks(&s);
         count_parts(&s);
-        code = opts->export_type != PS_EXPORT_NOTHING ? write_outputs(&s, err) : PS_OK;
+        bool writes = opts->export_type != PS_EXPORT_NOTHING && s.run->unfinished_round == 0;
+        code = writes ? write_outputs(&s, err) : PS_OK;
     }
     ps_run *run = s.run;
     session_fini(&s);

@@ -40,7 +40,10 @@ same_dump "$T/mirror_again" "$T/dumped"
 # --- commands that draw and judge ---
 
 for command in chart report whatif compare; do
-    [ $command = compare ] && set -- "$T/in" "$T/in" || set -- "$T/in"
+    set -- "$T/in"
+    if [ $command = compare ]; then
+        set -- "$T/in" "$T/in"
+    fi
     run 0 $command "$@"
     cp "$T/stdout" "$T/$command"
     run 0 $command "$@" --cache "$cache"
