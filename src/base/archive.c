@@ -45,6 +45,7 @@ struct ps_archive {
     ps_arena scratch;                /* elements that are no values */
     ps_arena *arena;
     ps_strpool *pool;
+    bool pool_is_known; /* nothing is added to it */
     uint32_t arena_round, pool_round;
     ps_strpool texts;      /* of WRITES: a text's number is its id */
     written_text *of_pool; /* [cap_of_pool] by the ids of the pool */
@@ -282,15 +283,27 @@ static void write_id(ps_archive *a, ps_str id) {
     written->round = a->pool_round;
 }
 
+static ps_str id_in_pool(ps_archive *a, const char *field, const read_text *text) {
+    if (!a->pool_is_known) {
+        return a->pool != NULL ? ps_strpool_add(a->pool, text->bytes, text->n) : PS_STR_NONE;
+    }
+    ps_str id =
+        a->pool->slots != NULL ? ps_strpool_find(a->pool, text->bytes, text->n) : PS_STR_NONE;
+    if (ps_str_is_none(id)) {
+        ps_archive_refuse(a, field);
+    }
+    return id;
+}
+
 static void read_id(ps_archive *a, const char *field, ps_str *out) {
     read_text *text = get_text(a, field);
     if (text != NULL && text->id_round != a->pool_round) {
-        text->id = a->pool != NULL ? ps_strpool_add(a->pool, text->bytes, text->n) : PS_STR_NONE;
+        text->id = id_in_pool(a, field, text);
         text->id_round = a->pool_round;
     }
     *out = text != NULL ? text->id : PS_STR_NONE;
     if (text != NULL && ps_str_is_none(text->id)) {
-        ps_archive_nomem(a);
+        ps_archive_nomem(a); /* where nothing was refused */
     }
 }
 
@@ -304,10 +317,19 @@ ps_arena *ps_archive_use_arena(ps_archive *a, ps_arena *arena) {
 ps_strpool *ps_archive_use_pool(ps_archive *a, ps_strpool *pool) {
     ps_strpool *before = a->pool;
     a->pool = pool;
+    a->pool_is_known = false;
     a->pool_round++;
     if (ps_archive_is_reading(a) && pool != NULL && pool->slots == NULL && !ps_strpool_init(pool)) {
         ps_archive_nomem(a);
     }
+    return before;
+}
+
+ps_strpool *ps_archive_use_known_pool(ps_archive *a, ps_strpool *pool) {
+    ps_strpool *before = a->pool;
+    a->pool = pool;
+    a->pool_is_known = true;
+    a->pool_round++;
     return before;
 }
 

@@ -125,6 +125,8 @@ void *ps_archive_shared(ps_archive *a, void **at, size_t size_bytes, bool *is_fi
 ps_arena *ps_archive_use_arena(ps_archive *a, ps_arena *arena);
 /* From here on ids of texts are of this pool, which is made where a value is read; the one before it is returned. */
 ps_strpool *ps_archive_use_pool(ps_archive *a, ps_strpool *pool);
+/* The same for a pool that somebody else has, whose texts are all there: a text that is none of them is refused. */
+ps_strpool *ps_archive_use_known_pool(ps_archive *a, ps_strpool *pool);
 
 typedef enum ps_archive_kind {
     PS_ARCHIVE_BOOL,

@@ -14,7 +14,7 @@
 #include "run/run_key.h"
 
 #define PREFIX "pipescope-rank-"
-#define MAX_STATE_BYTES ((size_t)1 << 32)
+#define MAX_STATE_BYTES ((size_t)UINT32_MAX)
 
 struct ps_run_cache {
     const char *dir;

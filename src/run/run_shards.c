@@ -11,7 +11,7 @@
 #include "run/rank_files.h"
 #include "run/run_key.h"
 
-#define MAX_STATE_BYTES ((size_t)1 << 32)
+#define MAX_STATE_BYTES ((size_t)UINT32_MAX)
 #define RANK "rank-"
 #define LEFT "left"
 enum { PATH_ROOM = 4096, NAMED_MOST = 8 };
@@ -77,11 +77,14 @@ static ps_code refuse_foreign(const ps_session *s, const char *expected, const c
     while (found[same] != '\0' && found[same] == expected[same]) {
         same++;
     }
-    return ps_fail(err, PS_UNSUPPORTED, "%s",
-                   same < s->program_key.len ? "another version of pipescope made it"
-                   : same < s->round_key.len
-                       ? "it was made with other modes or options, or after another reduce"
-                       : "it was made from another capture: the rank or its files are others");
+    return ps_fail(
+        err, PS_UNSUPPORTED, "%s",
+        same < s->program_key.len ? "another version of pipescope made it"
+        : same < s->round_key.len
+            ? "it was made with other modes or options, or after another reduce: take an "
+              "empty folder"
+            : "it was made from another capture: the rank or its files are others; take an "
+              "empty folder");
 }
 
 static ps_code read_labelled(const ps_session *s, const ps_buf *bytes, const char *key,
@@ -214,6 +217,9 @@ static ps_code take_left(ps_session *s, ps_err *err) {
     ps_code code =
         read_value(s, left_path(s, path), run_key(s, &key), left_archive, s, &is_there, err);
     ps_buf_fini(&key);
+    if (code == PS_OK && !is_there) { /* it was a moment ago */
+        code = ps_fail_file(err, PS_CHANGED, path, "somebody else took it away");
+    }
     ps_session_begin_round(s);
     for (size_t r = 0; code == PS_OK && r < s->run->n_ranks; r++) {
         ps_rank_state *state = NULL;

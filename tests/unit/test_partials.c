@@ -330,6 +330,9 @@ static void of_simulated_jobs(void **state) {
  * test_freq_and_tokens.c. */
 static void each_analysis_has_travelled(void **state) {
     (void)state;
+    if (getenv("PIPESCOPE_BIN") == NULL) {
+        skip(); /* nobody simulated a job */
+    }
     for (size_t i = 0; ps_analyses()[i] != NULL; i++) {
         size_t k = 0;
         while (k < n_sent_once && sent_once[k] != ps_analyses()[i]) {

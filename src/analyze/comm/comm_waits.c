@@ -455,7 +455,7 @@ static void comm_op_waits_archive(ps_archive *a, void *waits) {
 }
 
 void ps_comm_waits_archive(ps_archive *a, ps_comm_waits *x, ps_comm_list *list) {
-    ps_strpool *before = ps_archive_use_pool(a, &list->strings);
+    ps_strpool *before = ps_archive_use_known_pool(a, &list->strings);
     PS_ARCHIVE_ARRAY_OF(a, x, ops, list->n, comm_op_waits_archive);
     PS_ARCHIVE_ARRAY(a, x, peers, n_peers, peer_wait_archive);
     PS_ARCHIVE_ARRAY(a, x, places, n_own_places, own_place_archive);
