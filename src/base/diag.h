@@ -270,4 +270,7 @@ uint64_t ps_diag_n_errors(const ps_diag *d);
 /* What makes a rank fail under --strict: errors, and files that end in the middle. */
 uint64_t ps_diag_n_fatal(const ps_diag *d);
 
+struct ps_archive;
+void ps_diag_archive(struct ps_archive *a, void *diag);
+
 #endif

@@ -51,4 +51,8 @@ bool ps_literal_int(const ps_literal *v, int64_t *out);
 /* The text of a string, or NULL. */
 const char *ps_literal_str(const ps_literal *v);
 
+/* A tree that lives in the arena in use, without its source. */
+struct ps_archive;
+void ps_literal_archive(struct ps_archive *a, const ps_literal **literal);
+
 #endif

@@ -132,6 +132,7 @@ static const ps_option OPTIONS[] = {
     PS_CLOCK_OPTIONS,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
+    PS_CACHE_OPTIONS,
     PS_JOB_OPTIONS,
     PS_COMM_RULES_OPTION,
 };

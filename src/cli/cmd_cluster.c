@@ -19,6 +19,8 @@
 /* --- what the user asked for ------------------------------------------------------------------------------- */
 
 #define MAX_MODES 64
+#define PS_SHARDS_GROUP "Shared out to several processes (docs/scale.md)"
+#define MAX_SHARDS 1000000
 
 typedef struct request {
     const ps_analysis *analyses[MAX_MODES];
@@ -147,11 +149,48 @@ static int parse_path(ps_cli *cli, request *q) {
     return q->path != NULL ? PS_EXIT_OK : ps_cli_usage(cli, "no input given: -d DIR");
 }
 
+/* "3/16" */
+static bool parse_shard(const char *text, request *q) {
+    size_t n = strcspn(text, "/");
+    int64_t shard = 0;
+    int64_t n_shards = 0;
+    bool ok = text[n] == '/' && ps_parse_i64(text, n, &shard) &&
+              ps_parse_i64(text + n + 1, strlen(text + n + 1), &n_shards) && shard >= 1 &&
+              shard <= n_shards && n_shards <= MAX_SHARDS;
+    if (ok) {
+        q->opts.shard = (size_t)shard - 1;
+        q->opts.n_shards = (size_t)n_shards;
+    }
+    return ok;
+}
+
+/* --shard I/N --partials DIR, --reduce DIR, or neither. */
+static int parse_work(ps_cli *cli, request *q) {
+    const char *shard = ps_cli_text(cli, "shard");
+    const char *partials = ps_cli_text(cli, "partials");
+    const char *reduce = ps_cli_text(cli, "reduce");
+    if ((shard != NULL) != (partials != NULL)) {
+        return ps_cli_usage(cli, "--shard I/N and --partials DIR go together");
+    }
+    if (shard != NULL && reduce != NULL) {
+        return ps_cli_usage(cli,
+                            "--shard makes partials, --reduce ends with those of all: give one");
+    }
+    if (shard != NULL && !parse_shard(shard, q)) {
+        return ps_cli_usage(cli, "--shard: '%s' is none; give I/N as in 3/16, counted from 1",
+                            shard);
+    }
+    q->opts.work = shard != NULL ? PS_RUN_SHARD : reduce != NULL ? PS_RUN_REDUCE : PS_RUN_WHOLE;
+    q->opts.partials_dir = shard != NULL ? partials : reduce;
+    return PS_EXIT_OK;
+}
+
 static int parse_request(ps_cli *cli, request *q) {
     int status = parse_modes(cli, q);
     status = status == PS_EXIT_OK ? parse_path(cli, q) : status;
     status = status == PS_EXIT_OK ? ps_cli_run_options(cli, &q->opts) : status;
     status = status == PS_EXIT_OK ? parse_export(cli, q) : status;
+    status = status == PS_EXIT_OK ? parse_work(cli, q) : status;
     parse_baseline(cli, q);
     say_ignored(cli);
     q->opts.out_dir = ps_cli_text(cli, "output_path");
@@ -208,6 +247,32 @@ static int select_ranks(ps_cli *cli, request *q, const ps_cluster *c) {
 
 /* --- running ------------------------------------------------------------------------------------------------- */
 
+/* A part of the work is done: what comes next. An exit status. */
+static int tell_unfinished(const ps_cli *cli, const request *q, const ps_run *run) {
+    const char *dir = q->opts.partials_dir;
+    size_t most = ps_run_n_reading_rounds(q->analyses, q->n_analyses, q->opts.analysis.in_full);
+    int status = PS_EXIT_OK;
+    for (size_t r = 0; r < run->n_ranks; r++) {
+        char who[PS_WHO_TEXT];
+        if (run->ranks[r].status == PS_RANK_FAILED && q->opts.work == PS_RUN_SHARD) {
+            ps_cli_warn(cli, "%s failed: %s", ps_cli_who(run->ranks[r].rank, who),
+                        run->ranks[r].err.msg);
+            status = PS_EXIT_PARTIAL;
+        }
+    }
+    if (q->opts.work == PS_RUN_SHARD) {
+        ps_cli_note(cli, "round %zu of at most %zu: the partials of %zu rank%s are in %s",
+                    run->unfinished_round, most, run->n_partials, run->n_partials == 1 ? "" : "s",
+                    dir);
+    } else {
+        ps_cli_note(cli,
+                    "round %zu of at most %zu reads ranks once more: run the shards again, then "
+                    "--reduce %s",
+                    run->unfinished_round, most, dir);
+    }
+    return status;
+}
+
 static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     ps_progress *progress = NULL;
     ps_cli_run_progress(cli, q->n_ranks, &q->opts, &progress);
@@ -217,6 +282,12 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     ps_progress_end(progress);
     if (run == NULL) {
         return ps_cli_fail(cli, &err);
+    }
+    ps_cli_say_cache(cli, run, &q->opts);
+    if (run->unfinished_round != 0) {
+        int unfinished = tell_unfinished(cli, q, run);
+        ps_run_free(run);
+        return unfinished;
     }
     for (size_t a = 0; a < run->n_analyses; a++) {
         ps_run_name_chart(run->results[a].chart, cluster);
@@ -255,8 +326,20 @@ static ps_cluster *find_ranks(ps_cli *cli, const request *q, bool of_databases, 
     return cluster;
 }
 
+/* --rounds: how often shards and their reduce have to run. */
+static int tell_rounds(ps_cli *cli, request *q) {
+    int status = parse_modes(cli, q);
+    if (status == PS_EXIT_OK) {
+        ps_cli_print(cli, "%zu\n", ps_run_n_reading_rounds(q->analyses, q->n_analyses, false));
+    }
+    return status;
+}
+
 static int run_cluster(ps_cli *cli) {
     request q = {0};
+    if (ps_cli_flag(cli, "rounds")) {
+        return tell_rounds(cli, &q);
+    }
     int status = parse_request(cli, &q);
     if (status != PS_EXIT_OK) {
         return status;
@@ -317,6 +400,15 @@ static const ps_option OPTIONS[] = {
     {.hidden = true, PS_ROW_FLAG(NULL, "force", NULL)},
     {.hidden = true, PS_ROW_FLAG(NULL, "dump_intermediate_results", NULL)},
     PS_JOBS_OPTION,
+    PS_CACHE_OPTIONS,
+    {PS_ROW_TEXT(
+        PS_SHARDS_GROUP, "shard", "I/N", PS_UNSAID,
+        "only read ranks, the I-th part of N, and leave what comes of them in --partials")},
+    {PS_ROW_PATH(PS_SHARDS_GROUP, "partials", "DIR", PS_UNSAID, "where shards leave it")},
+    {PS_ROW_PATH(PS_SHARDS_GROUP, "reduce", "DIR", PS_UNSAID,
+                 "end with what all shards left here, with the same modes and options")},
+    {PS_ROW_FLAG(PS_SHARDS_GROUP, "rounds",
+                 "print how often both have to run for these modes, at most")},
     {PS_ROW_FLAG(NULL, "strict", "counted errors in the input make a rank fail")},
     {PS_ROW_PATH(
         NULL, "json-summary", "FILE", PS_UNSAID,

@@ -69,6 +69,33 @@ static int take_analysis_option(const ps_cli *cli, const ps_analysis_option *o,
     return PS_EXIT_OK;
 }
 
+static int take_cache_size(ps_cli *cli, const char *text, ps_run_opts *out) {
+    return ps_parse_size(text, &out->cache_max_bytes) && out->cache_max_bytes > 0
+               ? PS_EXIT_OK
+               : ps_cli_usage(cli, "--cache-size wants a size such as 8G or 512M, not '%s'", text);
+}
+
+static void say_cache_of(const ps_cli *cli, const ps_run *run, const char *dir, const char *of) {
+    ps_cli_detail(cli, "%sread %zu rank%s, took %zu from %s", of, run->n_read,
+                  run->n_read == 1 ? "" : "s", run->n_cached, dir);
+    if (run->n_cache_damaged > 0) {
+        ps_cli_detail(cli, "%s%zu of the cache %s damaged: read again and replaced", of,
+                      run->n_cache_damaged, run->n_cache_damaged == 1 ? "was" : "were");
+    }
+    if (run->cache_err.code != PS_OK) {
+        ps_cli_note(cli, "%snot all could be kept in %s: %s", of, dir, run->cache_err.msg);
+    }
+}
+
+void ps_cli_say_cache(const ps_cli *cli, const ps_run *run, const ps_run_opts *opts) {
+    if (opts->cache_dir != NULL) {
+        say_cache_of(cli, run, opts->cache_dir, "");
+    }
+    if (opts->cache_dir != NULL && run->baseline != NULL) {
+        say_cache_of(cli, run->baseline, opts->cache_dir, "baseline: ");
+    }
+}
+
 int ps_cli_run_options(ps_cli *cli, ps_run_opts *out) {
     *out = (ps_run_opts){.export_type = PS_EXPORT_NOTHING,
                          .n_threads = (size_t)ps_cli_int(cli, "jobs")};
@@ -82,6 +109,12 @@ int ps_cli_run_options(ps_cli *cli, ps_run_opts *out) {
             const ps_analysis_option *o = ps_analysis_option_of(id);
             void *field = ps_analysis_option_field(o, &out->analysis);
             status = take_analysis_option(cli, o, v, field);
+        }
+        const char *name = ps_options_at(spec, i).name;
+        if (v->given && strcmp(name, "cache") == 0) {
+            out->cache_dir = v->text;
+        } else if (v->given && strcmp(name, "cache-size") == 0) {
+            status = take_cache_size(cli, v->text, out);
         }
     }
     return status;
@@ -155,6 +188,7 @@ static int run_over_ranks(ps_cli *cli, const ps_cluster *cluster, const ps_run_o
     if (run == NULL) {
         return ps_cli_fail_run(cli, &err);
     }
+    ps_cli_say_cache(cli, run, &opts);
     int shown = command->show(cli, run, cluster);
     return command->end != NULL ? command->end(cli, run, cluster, shown)
                                 : ps_report_end(cli, run, cluster, shown);

@@ -42,6 +42,19 @@
         PS_ROW_INT(NULL, "jobs", "N", PS_IS("0"), 0, 4096, "threads")                              \
     }
 
+/* For commands that run analyses over all ranks: ps_cli_run_options() takes them. */
+#define PS_CACHE_OPTIONS                                                                           \
+    {PS_ROW_PATH(                                                                                  \
+        NULL, "cache", "DIR", PS_UNSAID,                                                           \
+        "keep here what is made of each rank, and read no rank again that has not changed "        \
+        "(docs/scale.md)")},                                                                       \
+    {                                                                                              \
+        PS_ROW_TEXT(NULL, "cache-size", "SIZE", PS_SHOWN("8G"),                                    \
+                    "what DIR may hold; what was used longest ago goes")                           \
+    }
+/* What came of it, with --verbose, and what could not be kept. */
+void ps_cli_say_cache(const ps_cli *cli, const ps_run *run, const ps_run_opts *opts);
+
 /* For commands that read any format. */
 #define PS_FORMAT_OPTION                                                                           \
     {PS_ROW_TEXT(NULL, "format", "NAME", PS_SHOWN("by content"),                                   \

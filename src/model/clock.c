@@ -119,3 +119,9 @@ ps_code ps_clock_solve(uint32_t n_machines, const ps_clock_interval *intervals, 
     ps_free(connected);
     return PS_OK;
 }
+
+void ps_recorded_clock_archive(ps_archive *a, void *clock) {
+    ps_recorded_clock *x = clock;
+    PS_ARCHIVE(a, x, has_offset, has_drift, is_ptp, reference, offset_ns, uncertainty_ns, at_ns,
+               from_ns, to_ns, drift_ppb, drift_uncertainty_ppb, machine, method);
+}

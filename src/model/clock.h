@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/archive.h"
 #include "base/err.h"
 #include "base/num.h"
 
@@ -100,5 +101,7 @@ bool ps_clock_narrow(ps_clock_interval *i, int64_t low_ns, int64_t high_ns, uint
  * with a likely difference. PS_NOMEM only. */
 PS_MUST_USE ps_code ps_clock_solve(uint32_t n_machines, const ps_clock_interval *intervals,
                                    size_t n_intervals, ps_clock_offset *out, ps_err *err);
+
+void ps_recorded_clock_archive(ps_archive *a, void *clock);
 
 #endif

@@ -61,6 +61,10 @@ ps_table *ps_table_new_made(const char *name, const char *title, const ps_column
     return t;
 }
 
+void *ps_table_maker_context(const ps_table *t) {
+    return t->made->maker.context;
+}
+
 void ps_table_free(ps_table *t) {
     if (t != NULL) {
         if (t->made != NULL) {
@@ -286,4 +290,73 @@ const char *ps_unit_name(ps_unit unit) {
         break;
     }
     return "";
+}
+
+/* --- as bytes ------------------------------------------------------------------------------------------------------ */
+
+/* `member` is for rows that are put, and those are all there. */
+static void column_archive(ps_archive *a, void *column) {
+    ps_column *x = column;
+    PS_ARCHIVE_BELOW(a, x, type, PS_COL_STRING_ID + 1);
+    PS_ARCHIVE_BELOW(a, x, unit, PS_UNIT_MHZ + 1);
+    PS_ARCHIVE(a, x, name, sql_type, exact, header, is_member, is_key, width, shown, merged,
+               divisor, unknown_below_zero);
+    if (ps_archive_is_reading(a) && x->name == NULL) {
+        ps_archive_refuse(a, "column");
+    }
+}
+
+/* One cell under its column. */
+typedef struct table_cell {
+    ps_value *value;
+    const ps_column *column;
+} table_cell;
+
+static void cell_archive(ps_archive *a, table_cell *x) {
+    PS_ARCHIVE(a, x, value->is_null);
+    if (x->value->is_null) {
+        return;
+    }
+    if (ps_column_is_text(x->column)) {
+        PS_ARCHIVE(a, x, value->u.text);
+    } else if (x->column->type == PS_COL_INT) {
+        PS_ARCHIVE(a, x, value->u.i);
+    } else {
+        PS_ARCHIVE(a, x, value->u.r);
+    }
+}
+
+/* A row takes a byte for each of its cells at least. */
+static void cells_archive(ps_archive *a, ps_table *t) {
+    size_t n_rows = t->n_rows;
+    ps_archive_member(a, PS_ARCHIVE_UNSIGNED, "n_rows", &n_rows, sizeof n_rows);
+    for (size_t row = 0; row < n_rows && ps_archive_ok(a); row++) {
+        if (ps_archive_is_reading(a) && !ps_table_add_row(t)) {
+            ps_archive_nomem(a);
+            return;
+        }
+        for (size_t c = 0; c < t->n_columns; c++) {
+            ps_value *value = ps_archive_is_reading(a)
+                                  ? &t->cells[row * t->n_columns + c]
+                                  : (ps_value *)(uintptr_t)ps_table_cell(t, row, c);
+            cell_archive(a, &(table_cell){value, &t->columns[c]});
+        }
+    }
+}
+
+void ps_table_archive(ps_archive *a, ps_table **table) {
+    void *at = *table;
+    ps_table *t = ps_archive_object(a, &at, sizeof *t);
+    *table = at;
+    if (t == NULL) {
+        return;
+    }
+    ps_arena *before = ps_archive_use_arena(a, &t->arena);
+    PS_ARCHIVE(a, t, name, title, home, mode, rank_index, to, file, is_sheet, names_fixed);
+    PS_ARCHIVE_IN_ARENA(a, t, columns, n_columns, column_archive);
+    if (ps_archive_is_reading(a) && (t->name == NULL || t->title == NULL || t->n_columns == 0)) {
+        ps_archive_refuse(a, "table");
+    }
+    cells_archive(a, t);
+    (void)ps_archive_use_arena(a, before);
 }

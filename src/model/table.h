@@ -33,6 +33,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/archive.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/member.h"
@@ -195,6 +196,8 @@ ps_table *ps_table_new(const char *name, const char *title, const ps_column *col
  * after a failure. Such a table is read by one thread at a time. */
 ps_table *ps_table_new_made(const char *name, const char *title, const ps_column *columns,
                             size_t n_columns, size_t n_rows, ps_row_maker maker);
+/* What its rows are made from. */
+void *ps_table_maker_context(const ps_table *t);
 void ps_table_free(ps_table *t); /* NULL is fine */
 /* What it holds in memory, about. */
 size_t ps_table_bytes(const ps_table *t);
@@ -233,5 +236,8 @@ void ps_table_header(const ps_table *t, size_t column, char *out, size_t size);
 
 /* "ns", "%", "" ... */
 const char *ps_unit_name(ps_unit unit);
+
+/* A table whose cells are held, with its columns. */
+void ps_table_archive(ps_archive *a, ps_table **table);
 
 #endif

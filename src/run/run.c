@@ -11,45 +11,11 @@
 #include "read/readers.h"
 #include "run/run_baseline.h"
 #include "run/run_cluster_tables.h"
+#include "run/run_key.h"
 #include "run/run_output.h"
+#include "run/run_session.h"
+#include "run/run_shards.h"
 #include "write/table/sqlite.h"
-
-typedef struct session {
-    ps_run *run;
-    const ps_cluster *cluster;
-    const ps_analysis *const *analyses;
-    const ps_run_opts *opts;
-    ps_rank_info *infos;
-    ps_diag **diags;
-    ps_rank_output *outputs;
-    void ***partials;          /* [analysis][rank] */
-    bool **took_part;          /* [analysis][rank]: its last map had something to do */
-    void **shared;             /* [analysis] */
-    ps_analysis_opts *opts_of; /* [analysis] */
-    size_t round;
-    uint32_t needs; /* of this round, all analyses together */
-    size_t n_progress;
-} session;
-
-/* Of one analysis in this round. */
-static uint32_t needs_of(const session *s, size_t a) {
-    const ps_analysis *analysis = s->analyses[a];
-    if (s->round >= analysis->n_rounds) {
-        return 0;
-    }
-    const ps_round *round = &analysis->rounds[s->round];
-    return round->needs | (s->opts->analysis.in_full ? round->needs_in_full : 0);
-}
-
-static uint32_t round_needs(const session *s) {
-    uint32_t needs = 0;
-    for (size_t a = 0; a < s->run->n_analyses; a++) {
-        needs |= needs_of(s, a);
-    }
-    /* The host side of operators only matters to a step filter, labels of an earlier run only to a chart. */
-    needs = s->opts->analysis.step_id < 0 ? needs & ~(uint32_t)PS_NEED_COMM_HOST : needs;
-    return s->opts->analysis.in_full ? needs : needs & ~(uint32_t)PS_NEED_LABELS;
-}
 
 /* Keeps the first failure; one outranks what is missing. */
 static void note_failure(ps_rank_report *report, const ps_err *err) {
@@ -60,7 +26,7 @@ static void note_failure(ps_rank_report *report, const ps_err *err) {
 }
 
 /* Analysis `a` has nothing to do for the rank. The rank has nothing when that goes for all of them. */
-static void note_nothing(const session *s, ps_rank_report *report, size_t a, ps_err *err) {
+static void note_nothing(const ps_session *s, ps_rank_report *report, size_t a, ps_err *err) {
     if (report->missing[a] != NULL) {
         return;
     }
@@ -88,7 +54,7 @@ static void note_nothing(const session *s, ps_rank_report *report, size_t a, ps_
 
 /* --- map ----------------------------------------------------------------------------------------------------- */
 
-static bool writes_in_place(const session *s) {
+static bool writes_in_place(const ps_session *s) {
     bool in_place = false;
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         in_place = in_place || s->analyses[a]->writes == PS_WRITES_RANK_DB;
@@ -96,16 +62,13 @@ static bool writes_in_place(const session *s) {
     return in_place && s->opts->out_dir == NULL && s->opts->export_type == PS_EXPORT_DB;
 }
 
-static ps_trace *read_run_rank(session *s, size_t r) {
+static ps_trace *read_run_rank(ps_session *s, size_t r) {
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
     ps_src src = ps_cluster_src(report->rank);
     src.n_threads = ps_threads_each(s->opts->n_threads, s->run->n_ranks);
     src.watch = s->opts->analysis.watch;
-    if (s->round == 0 && writes_in_place(s)) {
-        ps_sqlite_recover(
-            src.path); /* now, since it would change the file between reading and writing */
-    }
+    (void)__atomic_add_fetch(&s->run->n_read, 1, __ATOMIC_RELAXED);
     ps_trace *trace = ps_read(&src, s->needs, &err);
     if (trace == NULL) {
         note_failure(report, &err);
@@ -120,7 +83,7 @@ static ps_trace *read_run_rank(session *s, size_t r) {
     return trace;
 }
 
-static ps_map_input map_input(const session *s, size_t a, size_t r) {
+static ps_map_input map_input(const ps_session *s, size_t a, size_t r) {
     return (ps_map_input){.rank = &s->infos[r],
                           .opts = &s->opts_of[a],
                           .partial = s->partials[a][r],
@@ -129,7 +92,7 @@ static ps_map_input map_input(const session *s, size_t a, size_t r) {
 }
 
 /* Whether analysis `a` has a map to run over the rank in this round. */
-static bool wants_rank(const session *s, size_t a, size_t r) {
+static bool wants_rank(const ps_session *s, size_t a, size_t r) {
     bool has_round = s->round < s->analyses[a]->n_rounds && s->run->errors[a].code == PS_OK;
     if (!has_round || (s->round > 0 && s->partials[a][r] == NULL)) {
         return false;
@@ -139,10 +102,10 @@ static bool wants_rank(const session *s, size_t a, size_t r) {
     return round->wants == NULL || round->wants(&in);
 }
 
-static bool needs_trace(const session *s, size_t r) {
+bool ps_session_needs_trace(const ps_session *s, size_t r) {
     bool any = false;
     for (size_t a = 0; a < s->run->n_analyses; a++) {
-        any = any || (wants_rank(s, a, r) && needs_of(s, a) != 0);
+        any = any || (wants_rank(s, a, r) && ps_session_needs(s, a) != 0);
     }
     return any;
 }
@@ -158,8 +121,8 @@ static void say_missing_timeline(const ps_trace *trace, ps_err *err) {
 }
 
 /* `look` (empty before and after): what this analysis finds odd. */
-static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace, ps_derived *derived,
-                         ps_diag *look) {
+static void map_analysis(ps_session *s, size_t a, size_t r, const ps_trace *trace,
+                         ps_derived *derived, ps_diag *look) {
     const ps_round *round = &s->analyses[a]->rounds[s->round];
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
@@ -184,52 +147,89 @@ static void map_analysis(session *s, size_t a, size_t r, const ps_trace *trace, 
     }
 }
 
-/* One rank of one round: the trace lives only as long as the maps look at it. */
-static void map_rank(void *context, size_t r) {
-    session *s = context;
-    ps_trace *trace = NULL;
-    ps_derived *derived = NULL;
-    ps_diag *look = ps_calloc(1, sizeof *look);
+/* The maps that see the trace in this round, or those that see none. */
+static void map_those(ps_session *s, size_t r, const ps_trace *trace, ps_derived *derived,
+                      ps_diag *look) {
+    for (size_t a = 0; a < s->run->n_analyses; a++) {
+        bool is_one = (ps_session_needs(s, a) != 0) == (trace != NULL);
+        bool goes_on = ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
+        if (is_one && goes_on && wants_rank(s, a, r)) {
+            map_analysis(s, a, r, trace, derived, look);
+        }
+    }
+}
+
+/* The trace lives only as long as the maps look at it. False: it is not known what they would have made. */
+bool ps_session_read_and_map(ps_session *s, size_t r, ps_diag *look) {
     ps_err err = PS_ERR_INIT;
-    bool lost = look == NULL || ps_watch_ask(s->opts->analysis.watch, NULL) != PS_OK ||
-                (needs_trace(s, r) && (trace = read_run_rank(s, r)) == NULL);
-    if (look == NULL) {
-        (void)ps_fail_nomem(&err);
+    bool goes_on = ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
+    ps_trace *trace = goes_on ? read_run_rank(s, r) : NULL;
+    ps_derived *derived =
+        trace != NULL ? ps_derived_new(trace, &s->opts->analysis, &s->run->ranks[r].diag, &err)
+                      : NULL;
+    if (trace != NULL && derived == NULL) {
         note_failure(&s->run->ranks[r], &err);
     }
-    if (trace != NULL) {
-        derived = ps_derived_new(trace, &s->opts->analysis, &s->run->ranks[r].diag, &err);
-        if (derived == NULL) {
-            note_failure(&s->run->ranks[r], &err);
-            lost = true;
-        }
+    if (derived != NULL) {
+        map_those(s, r, trace, derived, look);
     }
-    for (size_t a = 0; a < s->run->n_analyses; a++) {
-        s->took_part[a][r] = s->took_part[a][r] && !lost;
-        bool goes_on = ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
-        if (!lost && goes_on && wants_rank(s, a, r)) {
-            bool sees = needs_of(s, a) != 0;
-            map_analysis(s, a, r, sees ? trace : NULL, sees ? derived : NULL, look);
-        }
-    }
-    ps_free(look);
+    bool is_whole = derived != NULL;
     ps_derived_free(derived);
     ps_trace_free(trace);
+    return is_whole && ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
+}
+
+void ps_session_step(ps_session *s) {
     if (s->opts->progress != NULL && s->round == 0) {
         s->opts->progress(s->opts->progress_context,
                           __atomic_add_fetch(&s->n_progress, 1, __ATOMIC_RELAXED), s->run->n_ranks);
     }
 }
 
+void ps_session_map(ps_session *s, size_t r, ps_session_maps which) {
+    ps_diag *look = ps_calloc(1, sizeof *look);
+    bool is_whole = look != NULL;
+    if (!is_whole) {
+        ps_err err = PS_ERR_INIT;
+        (void)ps_fail_nomem(&err);
+        note_failure(&s->run->ranks[r], &err);
+    } else if ((which & PS_MAPS_WITH_TRACE) != 0 && ps_session_needs_trace(s, r)) {
+        if (s->round == 0 && writes_in_place(s)) {
+            /* now, since it would change the file between reading and writing */
+            ps_sqlite_recover(s->run->ranks[r].rank->path);
+        }
+        is_whole = s->cache != NULL ? ps_session_map_cached(s, r, look)
+                                    : ps_session_read_and_map(s, r, look);
+    }
+    if (is_whole && (which & PS_MAPS_WITHOUT) != 0) {
+        map_those(s, r, NULL, NULL, look);
+    }
+    ps_free(look);
+    for (size_t a = 0; !is_whole && a < s->run->n_analyses; a++) {
+        s->took_part[a][r] = false;
+    }
+}
+
+static void map_rank(void *context, size_t r) {
+    ps_session *s = context;
+    ps_session_map(s, r, PS_MAPS_ALL);
+    ps_session_step(s);
+}
+
+/* Where shards have run the others. */
+static void map_rest(void *context, size_t r) {
+    ps_session_map(context, r, PS_MAPS_WITHOUT);
+}
+
 /* --- reduce -------------------------------------------------------------------------------------------------- */
 
 /* --strict: a rank with counted errors fails, and nothing is written for it. */
-static bool is_refused(const session *s, size_t r) {
+static bool is_refused(const ps_session *s, size_t r) {
     return s->opts->strict && ps_diag_n_fatal(&s->run->ranks[r].diag) > 0;
 }
 
 /* Tables of the cluster are made without the ranks that --strict refuses. */
-static void forget_refused(session *s, size_t a) {
+static void forget_refused(ps_session *s, size_t a) {
     bool of_cluster = s->analyses[a]->writes == PS_WRITES_CLUSTER;
     for (size_t r = 0; of_cluster && r < s->run->n_ranks; r++) {
         if (is_refused(s, r) && s->partials[a][r] != NULL) {
@@ -240,7 +240,7 @@ static void forget_refused(session *s, size_t a) {
 }
 
 /* Without ranks there is nothing to reduce, and the ranks say why. */
-static bool is_left_out(const session *s, size_t a) {
+static bool is_left_out(const ps_session *s, size_t a) {
     bool any = false;
     for (size_t r = 0; r < s->run->n_ranks; r++) {
         any = any || s->partials[a][r] != NULL || s->took_part[a][r];
@@ -248,7 +248,7 @@ static bool is_left_out(const session *s, size_t a) {
     return !any;
 }
 
-static ps_code reduce_analysis(session *s, size_t a, ps_err *err) {
+static ps_code reduce_analysis(ps_session *s, size_t a, ps_err *err) {
     const ps_analysis *analysis = s->analyses[a];
     forget_refused(s, a);
     if (is_left_out(s, a)) {
@@ -281,7 +281,7 @@ static bool any_failed(const ps_run *run) {
 }
 
 /* One of several analyses ended without a result: the others go on. */
-static void end_analysis(session *s, size_t a, const ps_err *err) {
+static void end_analysis(ps_session *s, size_t a, const ps_err *err) {
     ps_result_fini(&s->run->results[a]);
     s->run->results[a] = (ps_result){0};
     s->run->errors[a] = *err;
@@ -292,14 +292,14 @@ static void end_analysis(session *s, size_t a, const ps_err *err) {
 }
 
 /* Tables hold all they need. */
-static void forget_partials(session *s, size_t a) {
+static void forget_partials(ps_session *s, size_t a) {
     for (size_t r = 0; s->partials[a] != NULL && r < s->run->n_ranks; r++) {
         s->analyses[a]->free_partial(s->partials[a][r]);
         s->partials[a][r] = NULL;
     }
 }
 
-static ps_code reduce_round(session *s, ps_err *err) {
+static ps_code reduce_round(ps_session *s, ps_err *err) {
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         const ps_analysis *analysis = s->analyses[a];
         bool has_round = s->round < analysis->n_rounds && s->run->errors[a].code == PS_OK;
@@ -330,16 +330,70 @@ static ps_code reduce_round(session *s, ps_err *err) {
     return PS_OK;
 }
 
-static ps_code run_rounds(session *s, ps_err *err) {
-    size_t n_rounds = 0;
-    for (size_t a = 0; a < s->run->n_analyses; a++) {
-        n_rounds = s->analyses[a]->n_rounds > n_rounds ? s->analyses[a]->n_rounds : n_rounds;
+/* Of this round. */
+static ps_code move_partials(const ps_session *s, ps_err *err) {
+    ps_code code = PS_OK;
+    for (size_t a = 0; s->opts->moving != NULL && a < s->run->n_analyses; a++) {
+        bool has_round = s->round < s->analyses[a]->n_rounds;
+        for (size_t r = 0; code == PS_OK && has_round && r < s->run->n_ranks; r++) {
+            code = s->opts->moving(s->opts->moving_context, s->analyses[a], s->analyses[a]->archive,
+                                   &s->partials[a][r], err);
+        }
     }
-    for (s->round = 0; s->round < n_rounds; s->round++) {
-        s->needs = round_needs(s);
+    return code;
+}
+
+static ps_code move_shared(const ps_session *s, ps_err *err) {
+    ps_code code = PS_OK;
+    for (size_t a = 0; s->opts->moving != NULL && code == PS_OK && a < s->run->n_analyses; a++) {
+        if (s->shared[a] != NULL) {
+            code = s->opts->moving(s->opts->moving_context, s->analyses[a],
+                                   s->analyses[a]->archive_shared, &s->shared[a], err);
+        }
+    }
+    return code;
+}
+
+static bool any_needs_trace(const ps_session *s) {
+    bool any = false;
+    for (size_t r = 0; r < s->run->n_ranks; r++) {
+        any = any || ps_session_needs_trace(s, r);
+    }
+    return any;
+}
+
+/* The maps of this round. With *waits shards have to run them first, and what they need is left for them. */
+static ps_code map_round(ps_session *s, bool *waits, ps_err *err) {
+    ps_session_begin_round(s);
+    bool of_shards = s->opts->work == PS_RUN_REDUCE && any_needs_trace(s);
+    bool is_there = true;
+    *waits = false;
+    if (!of_shards) {
         ps_parallel(s->run->n_ranks, s->opts->n_threads, map_rank, s);
-        ps_code code = ps_watch_ask(s->opts->analysis.watch, err);
+        return ps_watch_ask(s->opts->analysis.watch, err);
+    }
+    ps_code code = ps_shards_take(s, &is_there, err);
+    if (code == PS_OK && !is_there) {
+        *waits = true;
+        s->run->unfinished_round = s->round + 1;
+        return ps_shards_leave(s, err);
+    }
+    if (code == PS_OK) {
+        ps_parallel(s->run->n_ranks, s->opts->n_threads, map_rest, s);
+    }
+    return code;
+}
+
+static ps_code run_rounds(ps_session *s, ps_err *err) {
+    for (s->round = 0; s->round < s->n_rounds; s->round++) {
+        bool waits = false;
+        ps_code code = map_round(s, &waits, err);
+        if (code != PS_OK || waits) {
+            return code;
+        }
+        code = move_partials(s, err);
         code = code == PS_OK ? reduce_round(s, err) : code;
+        code = code == PS_OK ? move_shared(s, err) : code;
         if (code != PS_OK) {
             return code;
         }
@@ -347,9 +401,32 @@ static ps_code run_rounds(session *s, ps_err *err) {
     return PS_OK;
 }
 
+static ps_code run_shard(ps_session *s, ps_err *err) {
+    ps_code code = ps_shard_begin(s, err);
+    return code == PS_OK ? ps_shard_map(s, err) : code;
+}
+
+size_t ps_run_n_reading_rounds(const ps_analysis *const *analyses, size_t n_analyses,
+                               bool in_full) {
+    size_t n = 0;
+    for (size_t round = 0, is_there = 1; is_there != 0; round++) {
+        uint32_t needs = 0;
+        is_there = 0;
+        for (size_t a = 0; a < n_analyses; a++) {
+            if (round < analyses[a]->n_rounds) {
+                is_there = 1;
+                needs |= analyses[a]->rounds[round].needs |
+                         (in_full ? analyses[a]->rounds[round].needs_in_full : 0);
+            }
+        }
+        n += needs != 0;
+    }
+    return n;
+}
+
 /* --- output -------------------------------------------------------------------------------------------------- */
 
-static void refuse_ranks(session *s) {
+static void refuse_ranks(ps_session *s) {
     for (size_t r = 0; r < s->run->n_ranks; r++) {
         ps_rank_report *report = &s->run->ranks[r];
         if (is_refused(s, r) && report->status == PS_RANK_DONE) {
@@ -362,7 +439,7 @@ static void refuse_ranks(session *s) {
     }
 }
 
-static void count_parts(session *s) {
+static void count_parts(ps_session *s) {
     for (size_t a = 0; a < s->run->n_analyses; a++) {
         size_t n = 0;
         for (size_t r = 0; s->run->errors[a].code == PS_OK && r < s->run->n_ranks; r++) {
@@ -373,7 +450,7 @@ static void count_parts(session *s) {
 }
 
 /* Also of an analysis that no rank had anything for: it may take a stale table away. */
-static ps_code gather_run(session *s, size_t a, ps_err *err) {
+static ps_code gather_run(ps_session *s, size_t a, ps_err *err) {
     const ps_result *result = &s->run->results[a];
     for (size_t i = 0; i < result->n_tables; i++) {
         const ps_table *t = result->tables[i];
@@ -390,7 +467,7 @@ static ps_code gather_run(session *s, size_t a, ps_err *err) {
     return PS_OK;
 }
 
-static void forget_tables(session *s) {
+static void forget_tables(ps_session *s) {
     for (size_t r = 0; r < s->run->n_ranks; r++) {
         s->outputs[r].n_tables = 0;
     }
@@ -402,7 +479,7 @@ typedef ps_code output_fn(ps_run *run, const ps_cluster *cluster, const ps_rank_
 /* Tables for the ranks' own databases go in one transaction a rank, whichever analyses made them; an analysis
  * that works on copies, or a file export, gets its own folder. The copies come first, while the databases are still
  * those that were read. */
-static ps_code each_output(session *s, output_fn *fn, ps_err *err) {
+static ps_code each_output(ps_session *s, output_fn *fn, ps_err *err) {
     ps_code code = PS_OK;
     bool in_place = false;
     bool files = s->opts->export_type != PS_EXPORT_DB;
@@ -428,7 +505,7 @@ static ps_code each_output(session *s, output_fn *fn, ps_err *err) {
 }
 
 /* All is checked before the first byte is written. */
-static ps_code write_outputs(session *s, ps_err *err) {
+static ps_code write_outputs(ps_session *s, ps_err *err) {
     if (s->opts->read_all != NULL) {
         s->opts->read_all(s->opts->progress_context);
     }
@@ -454,7 +531,7 @@ static const char *dir_below_root(const ps_cluster *cluster, const ps_cluster_ra
     return *rest != '\0' ? rest : ".";
 }
 
-static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t n_ranks,
+static bool session_init(ps_session *s, const ps_cluster_rank *const *ranks, size_t n_ranks,
                          size_t n_analyses) {
     s->run = ps_calloc(1, sizeof *s->run);
     if (s->run == NULL) {
@@ -471,10 +548,12 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     s->took_part = ps_calloc(n_analyses, sizeof *s->took_part);
     s->shared = ps_calloc(n_analyses, sizeof *s->shared);
     s->opts_of = ps_calloc(n_analyses, sizeof *s->opts_of);
+    s->seeing = ps_calloc(n_analyses, sizeof *s->seeing);
+    s->seeing_at = ps_calloc(n_analyses, sizeof *s->seeing_at);
     bool ok = s->run->ranks != NULL && s->run->results != NULL && s->run->errors != NULL &&
               s->run->n_took_part != NULL && s->took_part != NULL && s->infos != NULL &&
               s->diags != NULL && s->outputs != NULL && s->partials != NULL && s->shared != NULL &&
-              s->opts_of != NULL;
+              s->opts_of != NULL && s->seeing != NULL && s->seeing_at != NULL;
     s->run->n_ranks = ok ? n_ranks : 0;
     s->run->n_analyses = ok ? n_analyses : 0;
     for (size_t a = 0; ok && a < n_analyses; a++) {
@@ -497,7 +576,7 @@ static bool session_init(session *s, const ps_cluster_rank *const *ranks, size_t
     return ok;
 }
 
-static void session_fini(session *s) {
+static void session_fini(ps_session *s) {
     for (size_t a = 0; s->run != NULL && a < s->run->n_analyses; a++) {
         forget_partials(s, a);
         ps_free(s->partials[a]);
@@ -509,6 +588,8 @@ static void session_fini(session *s) {
     for (size_t r = 0; s->run != NULL && s->outputs != NULL && r < s->run->n_ranks; r++) {
         ps_free(s->outputs[r].tables);
     }
+    ps_buf_fini(&s->program_key);
+    ps_buf_fini(&s->round_key);
     ps_free(s->infos);
     ps_free(s->diags);
     ps_free(s->outputs);
@@ -516,6 +597,8 @@ static void session_fini(session *s) {
     ps_free(s->took_part);
     ps_free(s->shared);
     ps_free(s->opts_of);
+    ps_free(s->seeing);
+    ps_free(s->seeing_at);
 }
 
 static void count_statuses(ps_run *run) {
@@ -530,20 +613,37 @@ static void count_statuses(ps_run *run) {
 ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
                         const ps_cluster *cluster, const ps_cluster_rank *const *ranks,
                         size_t n_ranks, const ps_run_opts *opts, ps_err *err) {
-    session s = {.cluster = cluster, .analyses = analyses, .opts = opts};
+    ps_session s = {.cluster = cluster, .analyses = analyses, .opts = opts};
     ps_code code = session_init(&s, ranks, n_ranks, n_analyses) ? PS_OK : ps_fail_nomem(err);
     ps_baseline baseline = {0};
-    if (code == PS_OK && opts->baseline_path != NULL) {
+    for (size_t a = 0; code == PS_OK && a < n_analyses; a++) {
+        s.n_rounds = analyses[a]->n_rounds > s.n_rounds ? analyses[a]->n_rounds : s.n_rounds;
+        /* Maps of a shard see that there is one. */
+        static const ps_result SOMEWHERE_ELSE;
+        s.opts_of[a].baseline = opts->baseline_path != NULL ? &SOMEWHERE_ELSE : NULL;
+    }
+    if (code == PS_OK && opts->baseline_path != NULL && opts->work != PS_RUN_SHARD) {
         code = ps_baseline_run(&baseline, analyses, n_analyses, opts, err);
         for (size_t a = 0; code == PS_OK && a < n_analyses; a++) {
             s.opts_of[a].baseline = ps_baseline_of(&baseline, analyses[a]);
         }
     }
-    code = code == PS_OK ? run_rounds(&s, err) : code;
+    if (opts->cache_dir != NULL || opts->work != PS_RUN_WHOLE) {
+        ps_program_key_add(&s.program_key);
+    }
+    if (code == PS_OK && opts->cache_dir != NULL) {
+        s.cache = ps_run_cache_open(opts->cache_dir, opts->cache_max_bytes, err);
+        code = s.cache != NULL ? PS_OK : err != NULL ? err->code : PS_IO;
+    }
+    if (code == PS_OK) {
+        code = opts->work == PS_RUN_SHARD ? run_shard(&s, err) : run_rounds(&s, err);
+    }
+    ps_run_cache_close(s.cache);
     if (code == PS_OK) {
         refuse_ranks(&s);
         count_parts(&s);
-        code = opts->export_type != PS_EXPORT_NOTHING ? write_outputs(&s, err) : PS_OK;
+        bool writes = opts->export_type != PS_EXPORT_NOTHING && s.run->unfinished_round == 0;
+        code = writes ? write_outputs(&s, err) : PS_OK;
     }
     ps_run *run = s.run;
     session_fini(&s);

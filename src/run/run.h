@@ -13,6 +13,13 @@
 #include "run/cluster.h"
 #include "run/table_file.h"
 
+/* What of a run is done. */
+typedef enum ps_run_work {
+    PS_RUN_WHOLE,
+    PS_RUN_SHARD, /* the maps of a part of the ranks, in the round that is next */
+    PS_RUN_REDUCE /* all but those */
+} ps_run_work;
+
 typedef struct ps_run_opts {
     const char
         *out_dir; /* -o, or NULL: rank databases in place, other files below the cluster's root */
@@ -20,12 +27,22 @@ typedef struct ps_run_opts {
     size_t n_threads;          /* 0: one per processor */
     bool strict;               /* counted errors make a rank fail */
     const char *baseline_path; /* profiles to compare with, for analyses with a baseline; or NULL */
+    ps_run_work work;
+    const char *partials_dir; /* of a shard, and of who reduces them (run_shards.h) */
+    size_t shard, n_shards;   /* the shard, below n_shards */
+    const char *cache_dir;    /* where states of ranks are kept (run_cache.h), or NULL */
+    int64_t cache_max_bytes;  /* 0: the usual ones */
     ps_analysis_opts analysis;
     void (*progress)(void *context, size_t done,
                      size_t total);  /* called from several threads; may be NULL */
     void (*read_all)(void *context); /* once, before anything is written, which wants no other
                                         thread (base/child.h): who has one ends it; may be NULL */
     void *progress_context;          /* of both */
+    /* For tests: called with each partial after the maps of a round, and with what a reduce left, one at a time; it may put another value in
+     * its place. NULL: nothing is done. */
+    ps_code (*moving)(void *context, const ps_analysis *analysis, ps_archive_value *archive,
+                      void **value, ps_err *err);
+    void *moving_context;
 } ps_run_opts;
 
 typedef enum ps_rank_status {
@@ -68,6 +85,14 @@ struct ps_run {
     size_t n_notes, cap_notes;
     ps_run *baseline; /* over the ranks of the baseline, NULL: none of the analyses compares */
     ps_cluster *baseline_cluster; /* where it found them */
+    size_t
+        unfinished_round; /* of a shard: whose partials it has made; of a reduce: that shards have to
+                                run now, from 1; 0: the run is at its end, and has written what it made */
+    size_t n_partials;    /* that a shard made, or found */
+    size_t n_read;        /* traces of ranks that were read: in each round that needs them */
+    size_t n_cached;      /* that came out of the cache instead */
+    size_t n_cache_damaged; /* what was there in their place, and was none */
+    ps_err cache_err;       /* of the first that could not be kept; PS_OK */
     ps_arena arena;
 };
 
@@ -83,6 +108,8 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
 ps_run *ps_run_all_ranks(const ps_analysis *const *analyses, size_t n_analyses,
                          const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err);
 void ps_run_free(ps_run *run); /* NULL is fine */
+/* How many rounds read profiles, at most: as often shards and their reduce have to run. */
+size_t ps_run_n_reading_rounds(const ps_analysis *const *analyses, size_t n_analyses, bool in_full);
 
 /* What the first rank that says anything lacks, or NULL. */
 const char *ps_run_first_reason(const ps_run *run);

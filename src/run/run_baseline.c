@@ -39,6 +39,7 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
     }
     ps_run_opts own = *opts;
     own.baseline_path = NULL;
+    own.work = PS_RUN_WHOLE;
     own.out_dir = NULL;
     own.export_type = PS_EXPORT_NOTHING;
     own.read_all = NULL;       /* the ranks themselves follow */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "support/travel.h"
+
 rig rig_begin(int64_t end) {
     rig r = {.b = ps_builder_new()};
     assert_non_null(r.b);
@@ -93,6 +95,8 @@ static void run_report(report_run *out, ps_trace **traces, size_t n, const ps_an
                                .partial = partials[r],
                                .diag = diags[r]};
             (void)ps_round_map(&analysis->rounds[round], &in, &partials[r], &out->err);
+            ps_err lost = PS_ERR_INIT;
+            (void)travel(analysis, analysis->archive, &partials[r], &lost);
         }
     }
     ps_reduce_input in = {.ranks = infos,

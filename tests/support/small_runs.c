@@ -5,6 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "support/travel.h"
 
 static ps_str str(ps_builder *b, const char *text) {
     return ps_builder_str(b, text, strlen(text));
@@ -84,6 +85,10 @@ void small_run_mode(small_run *o, const char *mode, ps_trace *const *traces, siz
                                .diag = diags[r]};
             o->map_codes[r] =
                 traces[r] != NULL ? ps_round_map(round, &in, &partials[r], &o->err) : PS_IO;
+            ps_err lost = PS_ERR_INIT;
+            if (travel(analysis, analysis->archive, &partials[r], &lost) != PS_OK) {
+                o->map_codes[r] = lost.code;
+            }
         }
         ps_reduce_input in = {.ranks = infos,
                               .partials = partials,
@@ -93,6 +98,9 @@ void small_run_mode(small_run *o, const char *mode, ps_trace *const *traces, siz
                               .shared = shared,
                               .result = &o->result};
         o->code = round->reduce != NULL ? round->reduce(&in, &shared, &o->err) : PS_OK;
+        if (o->code == PS_OK) {
+            o->code = travel(analysis, analysis->archive_shared, &shared, &o->err);
+        }
     }
     for (size_t r = 0; r < n; r++) {
         if (partials[r] != NULL) {

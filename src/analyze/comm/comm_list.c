@@ -570,3 +570,17 @@ void ps_comm_list_fini(ps_comm_list *list) {
     ps_strpool_fini(&list->strings);
     *list = (ps_comm_list){0};
 }
+
+void ps_comm_op_archive(ps_archive *a, void *op) {
+    ps_comm_op *x = op;
+    PS_ARCHIVE(a, x, start_ns, end_ns, host_start_ns, step, n_elements, size_bytes, sequence, name,
+               type, group, data_type, members, slice, is_p2p, is_send, is_group, own, peer);
+}
+
+void ps_comm_list_archive(ps_archive *a, void *list) {
+    ps_comm_list *x = list;
+    ps_strpool *before = ps_archive_use_pool(a, &x->strings);
+    PS_ARCHIVE_ARRAY(a, x, ops, n, ps_comm_op_archive);
+    (void)ps_archive_use_pool(a, before);
+    ps_recorded_clock_archive(a, &x->recorded_clock);
+}

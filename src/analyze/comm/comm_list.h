@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analyze/rank/links.h"
+#include "base/archive.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/strpool.h"
@@ -67,5 +68,9 @@ const char *ps_comm_text(const ps_comm_list *list, ps_str s);
 /* Size of an element by the name of its type (HCCL, NCCL and torch names: FP16, BFP16, Float, BFloat16, int64 ...); 0
  * unknown. */
 int64_t ps_data_type_bytes(const char *name);
+
+/* Ids are of the pool in use. */
+void ps_comm_op_archive(ps_archive *a, void *op);
+void ps_comm_list_archive(ps_archive *a, void *list);
 
 #endif

@@ -277,3 +277,31 @@ void ps_comm_tables_fini(ps_comm_tables *t) {
     ps_strpool_fini(&t->strings);
     *t = (ps_comm_tables){0};
 }
+
+static void comm_time_archive(ps_archive *a, void *time) {
+    ps_comm_time *x = time;
+    PS_ARCHIVE(a, x, op, group, step, is_p2p, start_us, elapsed, transit, wait, synchronization,
+               idle);
+}
+
+static void comm_bandwidth_archive(ps_archive *a, void *bandwidth) {
+    ps_comm_bandwidth *x = bandwidth;
+    PS_ARCHIVE(a, x, op, group, step, transport, size, time, bandwidth, large_ratio, package_size,
+               total_time, count);
+}
+
+static void comm_link_archive(ps_archive *a, void *link) {
+    ps_comm_link *x = link;
+    PS_ARCHIVE(a, x, op, group, step, transport, op_name, is_p2p, source, destination, size, time,
+               bandwidth);
+}
+
+void ps_comm_tables_archive(ps_archive *a, void *tables) {
+    ps_comm_tables *x = tables;
+    ps_strpool *before = ps_archive_use_pool(a, &x->strings);
+    PS_ARCHIVE_ARRAY(a, x, times, n_times, comm_time_archive);
+    PS_ARCHIVE_ARRAY(a, x, bandwidths, n_bandwidths, comm_bandwidth_archive);
+    PS_ARCHIVE_ARRAY(a, x, links, n_links, comm_link_archive);
+    PS_ARCHIVE(a, x, has_times, has_bandwidths, has_links);
+    (void)ps_archive_use_pool(a, before);
+}

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/archive.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/strpool.h"
@@ -62,5 +63,7 @@ const char *ps_comm_tables_text(const ps_comm_tables *t, ps_str s); /* "" for no
 /* Whether an entry is the sum over operators: "Total Op Info", "hcom_allReduce-total@1234", "total". An operator may be called
  * "subtotal"; that is none. */
 bool ps_comm_is_total(const char *op);
+
+void ps_comm_tables_archive(ps_archive *a, void *tables);
 
 #endif

@@ -433,3 +433,36 @@ void ps_comm_waits_fini(ps_comm_waits *w) {
     ps_intervals_fini(&w->waits);
     *w = (ps_comm_waits){0};
 }
+
+static void peer_wait_archive(ps_archive *a, void *wait) {
+    ps_peer_wait *x = wait;
+    PS_ARCHIVE(a, x, group, peer, waited_ns, alone_ns);
+}
+
+static void own_place_archive(ps_archive *a, void *place) {
+    ps_own_place *x = place;
+    PS_ARCHIVE(a, x, group, place);
+}
+
+static void wait_span_archive(ps_archive *a, void *span) {
+    ps_wait_span *x = span;
+    PS_ARCHIVE(a, x, op, start_ns, end_ns);
+}
+
+static void comm_op_waits_archive(ps_archive *a, void *waits) {
+    ps_comm_op_waits *x = waits;
+    PS_ARCHIVE(a, x, transfer_ns, wait_ns, most, most_ns, most_exposed_ns, has_tasks, names_ranks);
+}
+
+void ps_comm_waits_archive(ps_archive *a, ps_comm_waits *x, ps_comm_list *list) {
+    ps_strpool *before = ps_archive_use_known_pool(a, &list->strings);
+    PS_ARCHIVE_ARRAY_OF(a, x, ops, list->n, comm_op_waits_archive);
+    PS_ARCHIVE_ARRAY(a, x, peers, n_peers, peer_wait_archive);
+    PS_ARCHIVE_ARRAY(a, x, places, n_own_places, own_place_archive);
+    PS_ARCHIVE_ARRAY(a, x, nameless, n_nameless, wait_span_archive);
+    (void)ps_archive_use_pool(a, before);
+    ps_intervals_archive(a, &x->nameless_exposed);
+    ps_intervals_archive(a, &x->transfers);
+    ps_intervals_archive(a, &x->waits);
+    PS_ARCHIVE(a, x, n_at_once, wait_ns, transfer_ns, n_places, has_tasks);
+}

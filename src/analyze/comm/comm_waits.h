@@ -18,6 +18,7 @@
 
 #include "analyze/comm/comm_list.h"
 #include "analyze/stats/intervals.h"
+#include "base/archive.h"
 #include "base/err.h"
 #include "model/trace.h"
 
@@ -88,5 +89,8 @@ PS_MUST_USE ps_code ps_comm_waits_measure(const ps_trace *trace, const ps_comm_l
                                           const ps_intervals *exposed, ps_comm_waits *out,
                                           ps_err *err);
 void ps_comm_waits_fini(ps_comm_waits *w);
+
+/* Of `list`, whose texts its groups are. */
+void ps_comm_waits_archive(ps_archive *a, ps_comm_waits *waits, ps_comm_list *list);
 
 #endif

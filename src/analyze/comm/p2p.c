@@ -146,3 +146,17 @@ ps_code ps_p2p_collect(const ps_trace *trace, const ps_analysis_opts *opts, ps_p
     }
     return PS_OK;
 }
+
+static void p2p_op_archive(ps_archive *a, void *op) {
+    ps_p2p_op *x = op;
+    PS_ARCHIVE(a, x, start_ns, end_ns, source_row, sequence, iteration, sender, receiver, group,
+               tag, peer_rank, peer_op, is_send);
+}
+
+void ps_p2p_list_archive(ps_archive *a, void *list) {
+    ps_p2p_list *x = list;
+    ps_strpool *before = ps_archive_use_pool(a, &x->strings);
+    PS_ARCHIVE_ARRAY(a, x, ops, n, p2p_op_archive);
+    (void)ps_archive_use_pool(a, before);
+    PS_ARCHIVE(a, x, n_operators);
+}

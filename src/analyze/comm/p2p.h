@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "analyze/core/analysis.h"
+#include "base/archive.h"
 #include "base/strpool.h"
 
 /* One send or receive of one rank. Ranks are local to the group. */
@@ -53,5 +54,7 @@ bool ps_p2p_add(ps_p2p_list *list, ps_p2p_op op);
  * `lists[i]` may be NULL; `pipelines[i]` (or NULL) tells ranks apart whose groups share a name. */
 PS_MUST_USE ps_code ps_p2p_pair(ps_p2p_list *const *lists, const int32_t *pipelines,
                                 const ps_reduce_input *in, ps_err *err);
+
+void ps_p2p_list_archive(ps_archive *a, void *list);
 
 #endif

@@ -403,3 +403,28 @@ ps_place ps_job_place(const ps_job *job, int64_t rank, const ps_rank_facts *fact
                                                                          : 0;
     return (ps_place){(int32_t)pp->group_rank, pipeline};
 }
+
+static void group_fact_archive(ps_archive *a, void *fact) {
+    ps_group_fact *x = fact;
+    PS_ARCHIVE(a, x, comm_name, group_name, group_rank, n_ranks, first_rank, stride);
+}
+
+void ps_rank_facts_archive(ps_archive *a, void *facts) {
+    ps_rank_facts *x = facts;
+    PS_ARCHIVE(a, x, pp_type, n_microbatches, sizes.tp, sizes.cp, sizes.dp, sizes.pp, sizes.ep,
+               sizes.moe_tp, world_size);
+    PS_ARCHIVE_IN_ARENA(a, x, groups, n_groups, group_fact_archive);
+    ps_recorded_clock_archive(a, &x->clock);
+}
+
+void ps_job_archive(ps_archive *a, void *job) {
+    ps_job *x = job;
+    PS_ARCHIVE(a, x, pp_type, n_stages, n_microbatches, tp, cp, dp, ep, moe_tp, world_size,
+               sizes_overridden, contradiction, alone);
+    PS_ARCHIVE_BELOW(a, x, layout, PS_N_LAYOUTS);
+}
+
+void ps_place_archive(ps_archive *a, void *place) {
+    ps_place *x = place;
+    PS_ARCHIVE(a, x, stage, pipeline);
+}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "analyze/core/analysis.h"
+#include "base/archive.h"
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/literal.h"
@@ -77,5 +78,10 @@ ps_layout_dims ps_job_dims(const ps_job *job);
 /* Stage by, in this order: sizes the user gave; the rank's "pp" group; sizes in the metadata (ps_job_locate()). A process on its own without a number, or with number 0, is a pipeline of one
  * stage. */
 ps_place ps_job_place(const ps_job *job, int64_t rank, const ps_rank_facts *facts);
+
+/* Texts in the arena in use. */
+void ps_rank_facts_archive(ps_archive *a, void *facts);
+void ps_job_archive(ps_archive *a, void *job);
+void ps_place_archive(ps_archive *a, void *place);
 
 #endif

@@ -66,3 +66,9 @@ void ps_transfers_fini(ps_transfers *t) {
     ps_p2p_list_fini(&t->p2p);
     *t = (ps_transfers){.p2p_is_global = false};
 }
+
+void ps_transfers_archive(ps_archive *a, void *transfers) {
+    ps_transfers *x = transfers;
+    ps_p2p_list_archive(a, &x->p2p);
+    PS_ARCHIVE(a, x, p2p_is_global);
+}

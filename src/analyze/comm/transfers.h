@@ -8,6 +8,7 @@
 
 #include "analyze/comm/p2p.h"
 #include "analyze/core/analysis.h"
+#include "base/archive.h"
 
 typedef struct ps_transfers {
     ps_p2p_list p2p;
@@ -20,5 +21,7 @@ PS_MUST_USE ps_code ps_transfers_collect(const ps_trace *trace, const ps_analysi
                                          int64_t rank, ps_transfers *out, ps_diag *diag,
                                          ps_err *err);
 void ps_transfers_fini(ps_transfers *t);
+
+void ps_transfers_archive(ps_archive *a, void *transfers);
 
 #endif

@@ -34,6 +34,7 @@ typedef struct ps_result {
 typedef struct ps_analysis_opts {
 #define X(kind, field, ...) ps_analysis_value_##kind field;
 #include "analyze/core/analysis_options.def"
+#include "base/archive.h"
 #undef X
     bool in_full;        /* pp_chart: critical path, waits and other schedules too */
     bool one_of_several; /* report: the run looks at one rank, and others may have been captured */
@@ -119,6 +120,9 @@ typedef struct ps_analysis {
     size_t n_rounds;
     void (*free_partial)(void *partial);
     void (*free_shared)(void *shared);
+    /* A partial as bytes, and what a reduce left where another round looks at it; NULL: it leaves nothing. */
+    ps_archive_value *archive;
+    ps_archive_value *archive_shared;
 } ps_analysis;
 
 /* All analyses in the order of analyses.def, NULL-terminated. */

@@ -264,3 +264,59 @@ ps_code ps_comm_part_map(const ps_map_input *in, uint32_t tables, void **out, ps
     *out = part;
     return PS_OK;
 }
+
+/* --- as bytes ------------------------------------------------------------------------------------------------------ */
+
+static void comm_group_archive(ps_archive *a, void *group) {
+    ps_comm_group *x = group;
+    PS_ARCHIVE(a, x, id, key, label);
+    PS_ARCHIVE_IN_ARENA(a, x, ranks, n_ranks, ps_archive_i64);
+    if (ps_archive_is_reading(a) && (x->id == NULL || x->key == NULL || x->label == NULL)) {
+        ps_archive_refuse(a, "group");
+    }
+}
+
+/* The part whose list others share has no such part itself. NULL: its members are not to be visited. */
+static ps_comm_part *visit_part(ps_archive *a, void **part) {
+    bool is_first = false;
+    ps_comm_part *x = ps_archive_shared(a, part, sizeof *x, &is_first);
+    if (ps_archive_is_reading(a) && x != NULL) {
+        x->n_users++;
+    }
+    return is_first ? x : NULL;
+}
+
+static void part_members(ps_archive *a, ps_comm_part *x) {
+    ps_comm_tables_archive(a, &x->tables);
+    ps_arena *before = ps_archive_use_arena(a, &x->arena);
+    PS_ARCHIVE_IN_ARENA(a, x, groups, n_groups, comm_group_archive);
+    (void)ps_archive_use_arena(a, before);
+    PS_ARCHIVE(a, x, has_steps);
+}
+
+static void base_archive(ps_archive *a, void **part) {
+    ps_comm_part *x = visit_part(a, part);
+    if (x != NULL) {
+        ps_comm_list_archive(a, &x->list);
+        part_members(a, x);
+    }
+}
+
+void ps_comm_part_archive(ps_archive *a, void **part) {
+    ps_comm_part *x = visit_part(a, part);
+    if (x == NULL) {
+        return;
+    }
+    void *base = x->list_of;
+    base_archive(a, &base);
+    x->list_of = base != x ? base : NULL;
+    if (base == x) { /* nobody wrote that */
+        x->n_users--;
+        ps_archive_refuse(a, "list");
+    } else if (ps_archive_is_reading(a) && base != NULL) {
+        x->list = x->list_of->list;
+    } else if (base == NULL) {
+        ps_comm_list_archive(a, &x->list);
+    }
+    part_members(a, x);
+}

@@ -11,6 +11,7 @@
 #include "analyze/comm/comm_tables.h"
 #include "analyze/comm/skew.h"
 #include "analyze/core/analysis.h"
+#include "base/archive.h"
 
 /* A communicator as parallel_group_info (or pg_config of PyTorch) has it. Texts live in the arena of the part. */
 typedef struct ps_comm_group {
@@ -55,5 +56,8 @@ void ps_comm_key(const char *group, char *out, size_t size);
 
 /* Borrowed arrays for ps_skew_measure; *lists is the caller's to free. NULL when memory is out. */
 const ps_comm_list **ps_comm_lists(const ps_reduce_input *in);
+
+/* The partial of ps_comm_part_map(). Analyses of a run share it on the way, too. */
+void ps_comm_part_archive(ps_archive *a, void **part);
 
 #endif

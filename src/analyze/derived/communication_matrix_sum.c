@@ -248,6 +248,7 @@ const ps_analysis ps_analysis_communication_matrix_sum = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = ps_comm_part_free,
+    .archive = ps_comm_part_archive,
 };
 
 const ps_analysis ps_analysis_communication_matrix = {
@@ -258,4 +259,5 @@ const ps_analysis ps_analysis_communication_matrix = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = ps_comm_part_free,
+    .archive = ps_comm_part_archive,
 };

@@ -243,3 +243,15 @@ void ps_lateness_explain(const ps_lateness *l, ps_buf *out) {
         explain_kernels(l, out);
     }
 }
+
+static void way_kernel_archive(ps_archive *a, void *kernel) {
+    ps_way_kernel *x = kernel;
+    PS_ARCHIVE(a, x, start_ns, end_ns, call_start_ns, call_end_ns, op_end_ns, name, shapes);
+}
+
+void ps_way_archive(ps_archive *a, void *way) {
+    ps_way *x = way;
+    ps_strpool *before = ps_archive_use_pool(a, &x->names);
+    PS_ARCHIVE_ARRAY(a, x, kernels, n, way_kernel_archive);
+    (void)ps_archive_use_pool(a, before);
+}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "analyze/rank/links.h"
+#include "base/archive.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strpool.h"
@@ -43,5 +44,7 @@ typedef struct ps_lateness {
 
 /* A sentence: "rank 2 began 338.400 us after rank 3: host-bound, ...". */
 void ps_lateness_explain(const ps_lateness *l, ps_buf *out);
+
+void ps_way_archive(ps_archive *a, void *way);
 
 #endif

@@ -291,4 +291,5 @@ const ps_analysis ps_analysis_calibrate_npu_gpu = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = ps_rank_capture_free,
+    .archive = ps_rank_capture_archive,
 };

@@ -201,4 +201,5 @@ const ps_analysis ps_analysis_cann_api_sum = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_api_partial,
+    .archive = ps_value_sums_archive,
 };

@@ -294,6 +294,16 @@ void ps_rank_capture_free(void *partial) {
     }
 }
 
+void ps_rank_capture_archive(ps_archive *a, void **partial) {
+    ps_rank_capture *x = ps_archive_object(a, partial, sizeof *x);
+    if (x != NULL) {
+        ps_named_sums_archive(a, &x->sums);
+        ps_overlaps_archive(a, &x->overlaps);
+        PS_ARCHIVE_ARRAY(a, x, step_starts_ns, n_steps, ps_archive_i64);
+        PS_ARCHIVE(a, x, is_of_tables, is_of_own_work, origin_ns);
+    }
+}
+
 /* --- reduce ------------------------------------------------------------------------------------------------------- */
 
 typedef struct sum_row {
@@ -517,4 +527,5 @@ const ps_analysis ps_analysis_capture_facts = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = ps_rank_capture_free,
+    .archive = ps_rank_capture_archive,
 };

@@ -7,6 +7,7 @@
 #include "analyze/core/analysis.h"
 #include "analyze/rank/overlap.h"
 #include "analyze/stats/named_sums.h"
+#include "base/archive.h"
 
 /* One rank's share; the partial of the analyses capture_facts and compare. */
 typedef struct ps_rank_capture {
@@ -60,5 +61,7 @@ enum {
 };
 
 PS_MUST_USE ps_code ps_capture_tables(const ps_reduce_input *in, ps_result *out, ps_err *err);
+
+void ps_rank_capture_archive(ps_archive *a, void **partial);
 
 #endif

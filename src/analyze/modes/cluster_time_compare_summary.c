@@ -244,4 +244,5 @@ const ps_analysis ps_analysis_cluster_time_compare_summary = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = ps_time_summary_free,
+    .archive = ps_time_summary_archive,
 };

@@ -27,4 +27,5 @@ const ps_analysis ps_analysis_cluster_time_summary = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = ps_time_summary_free,
+    .archive = ps_time_summary_archive,
 };

@@ -49,8 +49,10 @@ static void free_bottleneck_partial(void *p) {
     if (part == NULL) {
         return;
     }
-    for (size_t i = 0; i < part->n_ways; i++) {
+    for (size_t i = 0; part->slow != NULL && i < part->n_ways; i++) {
         ps_way_fini(&part->slow[i]);
+    }
+    for (size_t i = 0; part->fast != NULL && i < part->n_ways; i++) {
         ps_way_fini(&part->fast[i]);
     }
     ps_free(part->slow);
@@ -372,6 +374,38 @@ static ps_code reduce_ways(const ps_reduce_input *in, void **shared, ps_err *err
     return ps_result_code(in->result, err);
 }
 
+static void archive_bottleneck_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        void *comm = x->comm;
+        ps_comm_part_archive(a, &comm);
+        x->comm = comm;
+        PS_ARCHIVE(a, x, index, n_ways);
+        PS_ARCHIVE_ARRAY_OF(a, x, slow, x->n_ways, ps_way_archive);
+        PS_ARCHIVE_ARRAY_OF(a, x, fast, x->n_ways, ps_way_archive);
+        if (ps_archive_is_reading(a) && x->n_ways > 0 && (x->slow == NULL || x->fast == NULL)) {
+            ps_archive_refuse(a, "ways");
+        }
+    }
+}
+
+static void bottleneck_archive(ps_archive *a, void *b) {
+    bottleneck *x = b;
+    ps_comm_op_archive(a, &x->op);
+    ps_comm_op_archive(a, &x->slow_op);
+    ps_comm_op_archive(a, &x->fast_op);
+    PS_ARCHIVE(a, x, name, index, is_matched, is_late, slow, fast, shift_ns, share);
+}
+
+static void archive_bottleneck_shared(ps_archive *a, void **shared) {
+    bottlenecks *x = ps_archive_object(a, shared, sizeof *x);
+    if (x != NULL) {
+        (void)ps_archive_use_pool(a, &x->names);
+        PS_ARCHIVE_ARRAY(a, x, all, n, bottleneck_archive);
+        PS_ARCHIVE(a, x, rank);
+    }
+}
+
 static const ps_round ROUNDS[] = {
     {.needs = PS_COMM_PART_NEEDS, .map = map_operators, .reduce = reduce_operators},
     {.needs = PS_COMM_PART_NEEDS, .wants = wants_ways, .map = map_ways, .reduce = reduce_ways}};
@@ -385,5 +419,7 @@ const ps_analysis ps_analysis_communication_bottleneck = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_bottleneck_partial,
+    .archive = archive_bottleneck_partial,
+    .archive_shared = archive_bottleneck_shared,
     .free_shared = free_bottleneck_shared,
 };

@@ -466,6 +466,7 @@ const ps_analysis ps_analysis_communication_time_sum = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = ps_comm_part_free,
+    .archive = ps_comm_part_archive,
 };
 
 const ps_analysis ps_analysis_communication_time = {
@@ -476,4 +477,5 @@ const ps_analysis ps_analysis_communication_time = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = ps_comm_part_free,
+    .archive = ps_comm_part_archive,
 };

@@ -360,6 +360,19 @@ static ps_code reduce_masking(const ps_reduce_input *in, void **shared, ps_err *
     return ps_result_code(in->result, err);
 }
 
+static void masking_row_archive(ps_archive *a, void *of) {
+    row *x = of;
+    PS_ARCHIVE(a, x, step, start_ns, end_ns, total_ns, unmasked_ns, has_step);
+    PS_ARCHIVE_BELOW(a, x, set, MAX_SETS);
+}
+
+static void archive_masking_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        PS_ARCHIVE_ARRAY(a, x, rows, n, masking_row_archive);
+    }
+}
+
 static const ps_round ROUNDS[] = {
     {.needs = PS_COMM_PART_NEEDS, .map = map_masking, .reduce = reduce_masking}};
 
@@ -372,4 +385,5 @@ const ps_analysis ps_analysis_computational_op_masking = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_masking_partial,
+    .archive = archive_masking_partial,
 };

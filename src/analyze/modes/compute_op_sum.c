@@ -371,4 +371,5 @@ const ps_analysis ps_analysis_compute_op_sum = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_compute_op_partial,
+    .archive = ps_value_sums_archive,
 };

@@ -269,6 +269,15 @@ static ps_code reduce_balance(const ps_reduce_input *in, void **shared, ps_err *
     return ps_result_code(in->result, err);
 }
 
+static void archive_balance_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        (void)ps_archive_use_arena(a, &x->arena);
+        PS_ARCHIVE_ARRAY(a, x, groups, n_groups, ps_archive_text);
+        PS_ARCHIVE(a, x, n_operators, tokens);
+    }
+}
+
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_ARGS,
      .map = map_balance,
@@ -282,4 +291,5 @@ const ps_analysis ps_analysis_ep_load_balance = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_balance_partial,
+    .archive = archive_balance_partial,
 };

@@ -121,6 +121,14 @@ static ps_code reduce_export(const ps_reduce_input *in, void **shared, ps_err *e
     return code;
 }
 
+static void archive_export_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        ps_kernel_details_archive(a, &x->kernels);
+        ps_table_archive(a, &x->calls);
+    }
+}
+
 static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES |
                                             PS_NEED_FLOWS | PS_NEED_ARGS | PS_NEED_COMM_OPS,
                                    .map = map_export,
@@ -134,4 +142,5 @@ const ps_analysis ps_analysis_export_summary = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_export_partial,
+    .archive = archive_export_partial,
 };

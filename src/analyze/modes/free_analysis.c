@@ -474,6 +474,20 @@ static ps_code reduce_free_time(const ps_reduce_input *in, void **shared, ps_err
     return ps_result_code(in->result, err);
 }
 
+static void told_gap_archive(ps_archive *a, void *gap) {
+    told_gap *x = gap;
+    PS_ARCHIVE(a, x, start_ns, end_ns, framework_idle_ns, call_idle_ns, reason);
+}
+
+static void archive_free_time_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        (void)ps_archive_use_arena(a, &x->arena);
+        ps_dispatch_archive(a, &x->dispatch);
+        PS_ARCHIVE_ARRAY(a, x, gaps, n_gaps, told_gap_archive);
+    }
+}
+
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS,
      .map = map_free_time,
@@ -487,4 +501,5 @@ const ps_analysis ps_analysis_free_analysis = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_free_time_partial,
+    .archive = archive_free_time_partial,
 };

@@ -377,6 +377,20 @@ static ps_code reduce_frequency(const ps_reduce_input *in, void **shared, ps_err
     return ps_result_code(in->result, err);
 }
 
+static void span_archive(ps_archive *a, void *of) {
+    span *x = of;
+    PS_ARCHIVE(a, x, series, device, mhz, time_ns, n);
+}
+
+static void archive_frequency_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        (void)ps_archive_use_pool(a, &x->strings);
+        PS_ARCHIVE_ARRAY(a, x, spans, n, span_archive);
+        PS_ARCHIVE(a, x, nominal_mhz);
+    }
+}
+
 static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_COUNTERS,
                                    .map = map_frequency,
                                    .reduce = reduce_frequency}};
@@ -389,4 +403,5 @@ const ps_analysis ps_analysis_freq_analysis = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_frequency_partial,
+    .archive = archive_frequency_partial,
 };

@@ -281,4 +281,5 @@ const ps_analysis ps_analysis_hccl_sum = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = ps_comm_part_free,
+    .archive = ps_comm_part_archive,
 };

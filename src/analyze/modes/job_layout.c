@@ -109,6 +109,14 @@ static ps_code reduce_job_layout(const ps_reduce_input *in, void **shared, ps_er
     return ps_result_add(in->result, t, err);
 }
 
+static void archive_job_layout_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        (void)ps_archive_use_arena(a, &x->arena);
+        ps_rank_facts_archive(a, &x->facts);
+    }
+}
+
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META, .map = map_job_layout, .reduce = reduce_job_layout}};
 
@@ -121,4 +129,5 @@ const ps_analysis ps_analysis_job_layout = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_job_layout_partial,
+    .archive = archive_job_layout_partial,
 };

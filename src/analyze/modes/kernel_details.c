@@ -422,6 +422,17 @@ static ps_code list_into(const ps_map_input *in, details *d, ps_err *err) {
     return ok ? PS_OK : ps_fail_nomem(err);
 }
 
+/* Owns the details, also after a failure. */
+static ps_table *new_details_table(details *d) {
+    bool state = has_state(d);
+    return ps_table_new_made("kernel_details", "kernels and communication operators",
+                             state ? KERNELS : STATELESS,
+                             state ? N_KERNEL_COLUMNS : N_KERNEL_COLUMNS - 1, d->n,
+                             (ps_row_maker){.make = state ? make_detail_row : make_stateless_row,
+                                            .context = d,
+                                            .free_context = free_details});
+}
+
 ps_code ps_kernel_details_list(const ps_map_input *in, ps_table **out, ps_err *err) {
     *out = NULL;
     details *d = ps_calloc(1, sizeof *d);
@@ -434,12 +445,47 @@ ps_code ps_kernel_details_list(const ps_map_input *in, ps_table **out, ps_err *e
         free_details(d);
         return code;
     }
-    bool state = has_state(d);
-    *out = ps_table_new_made("kernel_details", "kernels and communication operators",
-                             state ? KERNELS : STATELESS,
-                             state ? N_KERNEL_COLUMNS : N_KERNEL_COLUMNS - 1, d->n,
-                             (ps_row_maker){.make = state ? make_detail_row : make_stateless_row,
-                                            .context = d,
-                                            .free_context = free_details});
+    *out = new_details_table(d);
     return *out != NULL ? PS_OK : ps_fail_nomem(err);
+}
+
+/* --- as bytes ------------------------------------------------------------------------------------------------------ */
+
+static void detail_row_archive(ps_archive *a, void *of) {
+    row *x = of;
+    PS_ARCHIVE(a, x, start_ns, dur_ns, look, task);
+}
+
+static void look_archive(ps_archive *a, void *of) {
+    look *x = of;
+    PS_ARCHIVE_EACH(a, x, text);
+    for (size_t c = 0; ps_archive_is_reading(a) && c < N_KERNEL_COLUMNS; c++) {
+        if (KERNELS[c].type == PS_COL_TEXT && c != K_START && x->text[c] == NULL) {
+            ps_archive_refuse(a, "look");
+        }
+    }
+}
+
+void ps_kernel_details_archive(ps_archive *a, ps_table **table) {
+    void *at = *table != NULL ? ps_table_maker_context(*table) : NULL;
+    details *x = ps_archive_object(a, &at, sizeof *x);
+    if (x == NULL) {
+        return;
+    }
+    (void)ps_archive_use_arena(a, &x->arena);
+    PS_ARCHIVE_ARRAY(a, x, rows, n, detail_row_archive);
+    PS_ARCHIVE_ARRAY(a, x, looks, n_looks, look_archive);
+    for (size_t i = 0; ps_archive_is_reading(a) && i < x->n; i++) {
+        if (x->rows[i].look >= x->n_looks) {
+            ps_archive_refuse(a, "look");
+        }
+    }
+    if (ps_archive_is_reading(a)) {
+        *table = new_details_table(x);
+        if (*table == NULL) {
+            ps_archive_nomem(a);
+        }
+    } else if (at != NULL && *table == NULL) { /* read in part */
+        free_details(x);
+    }
 }

@@ -9,10 +9,22 @@
 #include "base/alloc.h"
 #include "base/num.h"
 
+typedef enum memory_source {
+    OF_NOTHING,
+    OF_RECORD,
+    OF_EVENTS,
+    OF_OPERATORS,
+    N_MEMORY_SOURCES
+} memory_source;
+
+static const char *const SOURCES[N_MEMORY_SOURCES] = {[OF_RECORD] = "memory_record",
+                                                      [OF_EVENTS] = "[memory] events of PyTorch",
+                                                      [OF_OPERATORS] = "operator_memory"};
+
 typedef struct partial {
     bool is_known;
     double peak_bytes, low_bytes;
-    const char *from; /* static */
+    memory_source from;
 } partial;
 
 /* The first step of several sets up what the others have. Without steps all that was captured. */
@@ -62,8 +74,7 @@ static void take_points(const ps_memory_points *m, const ps_step *window, partia
         take_bytes(p, at->bytes);
     }
     if (p->is_known) {
-        p->from =
-            strcmp(s->owner, "operators") == 0 ? "memory_record" : "[memory] events of PyTorch";
+        p->from = strcmp(s->owner, "operators") == 0 ? OF_RECORD : OF_EVENTS;
     }
 }
 
@@ -93,7 +104,7 @@ static void take_operators(const ps_trace *trace, const ps_step *window, partial
             }
         }
     }
-    p->from = p->is_known ? "operator_memory" : NULL;
+    p->from = p->is_known ? OF_OPERATORS : OF_NOTHING;
 }
 
 static ps_code map_memory_facts(const ps_map_input *in, void **out, ps_err *err) {
@@ -136,10 +147,18 @@ static ps_code reduce_memory_facts(const ps_reduce_input *in, void **shared, ps_
         const partial *p = in->partials[r];
         if (p != NULL && p->is_known) {
             ps_table_put(t, &(facts_row){in->ranks[r].rank, (int64_t)p->peak_bytes,
-                                         (int64_t)p->low_bytes, p->from});
+                                         (int64_t)p->low_bytes, SOURCES[p->from]});
         }
     }
     return ps_result_add(in->result, t, err);
+}
+
+static void archive_memory_facts(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        PS_ARCHIVE(a, x, is_known, peak_bytes, low_bytes);
+        PS_ARCHIVE_BELOW(a, x, from, N_MEMORY_SOURCES);
+    }
 }
 
 static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES |
@@ -156,4 +175,5 @@ const ps_analysis ps_analysis_memory_facts = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = ps_free,
+    .archive = archive_memory_facts,
 };

@@ -191,3 +191,16 @@ void ps_module_mfu_put(ps_table *t, int64_t rank, const ps_module_mfu *m) {
                                    .of = *r});
     }
 }
+
+static void module_mfu_row_archive(ps_archive *a, void *row) {
+    ps_module_mfu_row *x = row;
+    PS_ARCHIVE(a, x, parent, module, op, kernels, mfu, total_ns, count);
+}
+
+void ps_module_mfu_archive(ps_archive *a, void *mfu) {
+    ps_module_mfu *x = mfu;
+    ps_strpool *before = ps_archive_use_pool(a, &x->texts);
+    PS_ARCHIVE_ARRAY(a, x, rows, n, module_mfu_row_archive);
+    (void)ps_archive_use_pool(a, before);
+    PS_ARCHIVE(a, x, any_mfu);
+}

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analyze/core/analysis.h"
+#include "base/archive.h"
 #include "base/err.h"
 #include "base/strpool.h"
 #include "model/table.h"
@@ -34,5 +35,7 @@ void ps_module_mfu_fini(ps_module_mfu *m);
 /* An empty table with the columns of ModuleMFU; avg_mfu only where a row has one. NULL when memory is out. */
 ps_table *ps_module_mfu_table(const char *name, bool any_mfu);
 void ps_module_mfu_put(ps_table *t, int64_t rank, const ps_module_mfu *m);
+
+void ps_module_mfu_archive(ps_archive *a, void *mfu);
 
 #endif

@@ -492,3 +492,53 @@ void ps_module_partial_free(ps_module_partial *p) {
     ps_arena_fini(&p->arena);
     ps_free(p);
 }
+
+/* --- as bytes ------------------------------------------------------------------------------------------------------ */
+
+static void out_row_archive(ps_archive *a, void *row) {
+    ps_module_out_row *x = row;
+    PS_ARCHIVE(a, x, path, module, op, kernels, enclosing, mfu, kernel_mfu, flops_from, position,
+               count, total_ns, min_ns, max_ns);
+}
+
+static void out_node_archive(ps_archive *a, void *node) {
+    ps_module_out_node *x = node;
+    PS_ARCHIVE(a, x, path, module, key, depth, share, slowest_step, has_step);
+    PS_ARCHIVE_EACH(a, x, sum.calls);
+    PS_ARCHIVE_EACH(a, x, sum.host_ns);
+    PS_ARCHIVE_EACH(a, x, sum.kernel_ns);
+    PS_ARCHIVE(a, x, sum.own_ns, sum.busy_ns, sum.exposed_ns, sum.gap_ns, sum.slowest_ns,
+               sum.slowest, sum.flops, sum.work);
+}
+
+static void out_call_archive(ps_archive *a, void *call) {
+    ps_module_out_call *x = call;
+    PS_ARCHIVE(a, x, path, module, pass, step, start_ns, host_ns, sum.gap_ns, has_step);
+    PS_ARCHIVE_EACH(a, x, sum.kernel_ns);
+    PS_ARCHIVE_EACH(a, x, sum.first_ns);
+    PS_ARCHIVE_EACH(a, x, sum.last_ns);
+}
+
+static void out_step_archive(ps_archive *a, void *step) {
+    ps_module_out_step *x = step;
+    PS_ARCHIVE(a, x, path, module, step, calls, kernel_ns, longest_ns);
+}
+
+static void out_share_archive(ps_archive *a, void *share) {
+    ps_module_out_share *x = share;
+    PS_ARCHIVE(a, x, part, name, n_ops, n_kernels, kernel_ns, percent);
+}
+
+void ps_module_partial_archive(ps_archive *a, void **partial) {
+    ps_module_partial *x = ps_archive_object(a, partial, sizeof *x);
+    if (x == NULL) {
+        return;
+    }
+    (void)ps_archive_use_arena(a, &x->arena);
+    PS_ARCHIVE(a, x, modules_from);
+    PS_ARCHIVE_ARRAY(a, x, rows, n_rows, out_row_archive);
+    PS_ARCHIVE_ARRAY(a, x, nodes, n_nodes, out_node_archive);
+    PS_ARCHIVE_ARRAY(a, x, calls, n_calls, out_call_archive);
+    PS_ARCHIVE_ARRAY(a, x, steps, n_steps, out_step_archive);
+    PS_ARCHIVE_ARRAY(a, x, shares, n_shares, out_share_archive);
+}

@@ -10,6 +10,7 @@
 #include "analyze/modules/module_measure.h"
 #include "analyze/modules/module_rows.h"
 #include "analyze/modules/module_tree.h"
+#include "base/archive.h"
 #include "base/arena.h"
 
 /* Texts are in the partial's arena. */
@@ -80,5 +81,7 @@ void ps_module_partial_free(ps_module_partial *p); /* NULL is fine */
 
 /* The tables of all ranks. */
 PS_MUST_USE ps_code ps_module_tables(const ps_reduce_input *in, ps_err *err);
+
+void ps_module_partial_archive(ps_archive *a, void **partial);
 
 #endif

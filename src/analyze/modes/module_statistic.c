@@ -104,4 +104,5 @@ const ps_analysis ps_analysis_module_statistic = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_module_statistic_partial,
+    .archive = ps_module_partial_archive,
 };

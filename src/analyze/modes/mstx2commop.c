@@ -75,6 +75,13 @@ static ps_code reduce_mstx_op(const ps_reduce_input *in, void **shared, ps_err *
     return ps_result_add(in->result, summary, err);
 }
 
+static void archive_mstx_op_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        ps_table_archive(a, &x->table);
+    }
+}
+
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_MARKS,
      .map = map_mstx_op,
@@ -88,4 +95,5 @@ const ps_analysis ps_analysis_mstx2commop = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_mstx_op_partial,
+    .archive = archive_mstx_op_partial,
 };

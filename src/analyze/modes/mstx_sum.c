@@ -230,6 +230,20 @@ static ps_code reduce_mstx(const ps_reduce_input *in, void **shared, ps_err *err
     return code;
 }
 
+static void timed_mark_archive(ps_archive *a, void *mark) {
+    ps_timed_mark *x = mark;
+    PS_ARCHIVE(a, x, name, start_ns, framework_ns, cann_ns, device_ns, step, step_ns,
+               device_step_ns, track, row);
+}
+
+static void archive_mstx_partial(ps_archive *a, void **p) {
+    ps_timed_marks *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        (void)ps_archive_use_pool(a, &x->strings);
+        PS_ARCHIVE_ARRAY(a, x, marks, n, timed_mark_archive);
+    }
+}
+
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS | PS_NEED_MARKS,
      .map = map_mstx,
@@ -243,4 +257,5 @@ const ps_analysis ps_analysis_mstx_sum = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_mstx_partial,
+    .archive = archive_mstx_partial,
 };

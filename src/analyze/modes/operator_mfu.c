@@ -529,6 +529,30 @@ static ps_code reduce_op_mfu(const ps_reduce_input *in, void **shared, ps_err *e
     return ps_result_code(in->result, err);
 }
 
+static void op_mfu_row_archive(ps_archive *a, void *of) {
+    row *x = of;
+    PS_ARCHIVE(a, x, start_ns, end_ns, f.flops, f.shape_flops, f.peak_flop_s, f.bytes, f.bytes_s,
+               f.source, op, kernel, flops_name, in_shapes, out_shapes);
+}
+
+static void source_sum_archive(ps_archive *a, void *sum) {
+    source_sum *x = sum;
+    PS_ARCHIVE(a, x, kernel, flops_name, source, n, flops);
+}
+
+static void archive_op_mfu_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x == NULL) {
+        return;
+    }
+    x->n_users = ps_archive_is_reading(a) ? 1 : x->n_users;
+    (void)ps_archive_use_pool(a, &x->texts);
+    PS_ARCHIVE_ARRAY(a, x, rows, n, op_mfu_row_archive);
+    PS_ARCHIVE_ARRAY(a, x, sums, n_sums, source_sum_archive);
+    ps_module_mfu_archive(a, &x->modules);
+    PS_ARCHIVE(a, x, n_unknown, peak_flop_s, peak_from);
+}
+
 static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES |
                                             PS_NEED_FLOWS | PS_NEED_ARGS | PS_NEED_MARKS |
                                             PS_NEED_STATISTICS,
@@ -543,4 +567,5 @@ const ps_analysis ps_analysis_operator_mfu = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_op_mfu_partial,
+    .archive = archive_op_mfu_partial,
 };

@@ -115,6 +115,15 @@ static ps_code reduce_pairing(const ps_reduce_input *in, void **shared, ps_err *
     return code;
 }
 
+static void archive_pairing_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        (void)ps_archive_use_arena(a, &x->arena);
+        ps_p2p_list_archive(a, &x->p2p);
+        ps_rank_facts_archive(a, &x->facts);
+    }
+}
+
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST,
      .map = map_pairing,
@@ -128,4 +137,5 @@ const ps_analysis ps_analysis_p2p_pairing = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_pairing_partial,
+    .archive = archive_pairing_partial,
 };

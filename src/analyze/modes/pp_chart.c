@@ -47,7 +47,9 @@ typedef struct partial {
 typedef struct plan {
     ps_job job;
     const ps_schedule *schedule; /* DualPipeV, or NULL: classic labels */
-    ps_place *places;            /* [n_ranks] */
+    ps_place *places;            /* of the ranks of the run */
+    size_t n_places;
+    ps_arena arena; /* texts of one that was read */
 } plan;
 
 static void free_pp_chart_partial(void *p) {
@@ -67,6 +69,7 @@ static void free_pp_chart_shared(void *s) {
     plan *pl = s;
     if (pl != NULL) {
         ps_free(pl->places);
+        ps_arena_fini(&pl->arena);
         ps_free(pl);
     }
 }
@@ -223,6 +226,7 @@ static ps_code resolve_pp_chart(const ps_reduce_input *in, plan *pl, ps_err *err
     ps_p2p_list **lists = ps_calloc(in->n_ranks, sizeof *lists);
     int32_t *pipelines = ps_calloc(in->n_ranks, sizeof *pipelines);
     pl->places = ps_calloc(in->n_ranks, sizeof *pl->places);
+    pl->n_places = in->n_ranks;
     ps_code code = PS_OK;
     if (facts == NULL || lists == NULL || pipelines == NULL || pl->places == NULL) {
         code = ps_fail_nomem(err);
@@ -778,6 +782,42 @@ static ps_code reduce_tables(const ps_reduce_input *in, void **shared, ps_err *e
     return code == PS_OK && !any_is_exact(in) ? add_pp_chart(in, pl, err) : code;
 }
 
+/* --- as bytes ------------------------------------------------------------------------------------------ */
+
+static void archive_pp_chart_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x == NULL) {
+        return;
+    }
+    (void)ps_archive_use_arena(a, &x->arena);
+    ps_rank_facts_archive(a, &x->facts);
+    ps_mark_list_archive(a, &x->marks);
+    ps_p2p_list_archive(a, &x->p2p);
+    ps_table_archive(a, &x->comm_ops);
+    PS_ARCHIVE_ARRAY_OF(a, x, labels, x->marks.n, ps_given_label_archive);
+    ps_intervals_archive(a, &x->rest);
+    PS_ARCHIVE(a, x, has_work, n_by_schedule, n_aligned, n_by_message, n_outside, n_missing,
+               from_table, host_times, stale, failed, is_exact);
+}
+
+static void archive_pp_chart_shared(ps_archive *a, void **shared) {
+    plan *x = ps_archive_object(a, shared, sizeof *x);
+    if (x == NULL) {
+        return;
+    }
+    const char *schedule = x->schedule != NULL ? x->schedule->name : NULL;
+    (void)ps_archive_use_arena(a, &x->arena);
+    ps_job_archive(a, &x->job);
+    ps_archive_text(a, &schedule);
+    PS_ARCHIVE_ARRAY(a, x, places, n_places, ps_place_archive);
+    if (ps_archive_is_reading(a) && schedule != NULL) {
+        x->schedule = ps_schedule_find(schedule);
+        if (x->schedule == NULL) {
+            ps_archive_refuse(a, "schedule");
+        }
+    }
+}
+
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_MARKS | PS_NEED_COMM_OPS | PS_NEED_COMM_HOST |
               PS_NEED_COMM_MARKS | PS_NEED_LABELS,
@@ -797,5 +837,7 @@ const ps_analysis ps_analysis_pp_chart = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_pp_chart_partial,
+    .archive = archive_pp_chart_partial,
+    .archive_shared = archive_pp_chart_shared,
     .free_shared = free_pp_chart_shared,
 };

@@ -852,6 +852,20 @@ static ps_code reduce_labelled(const ps_reduce_input *in, void **shared, ps_err 
     return code;
 }
 
+static void archive_labelled_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        (void)ps_archive_use_arena(a, &x->arena);
+        ps_rank_facts_archive(a, &x->facts);
+        PS_ARCHIVE(a, x, has_work, host);
+        ps_rank_labels_archive(a, &x->labels);
+        ps_transfers_archive(a, &x->transfers);
+        ps_comm_list_archive(a, &x->comm);
+        ps_intervals_archive(a, &x->rest);
+        ps_thinned_archive(a, &x->thinned);
+    }
+}
+
 /* pp_chart, which may come before, has its chart after the second round. */
 static const ps_round ROUNDS[] = {{.needs = PS_COMM_PART_NEEDS, .map = map_labelled},
                                   {.map = ps_map_nothing, .reduce = reduce_labelled}};
@@ -865,4 +879,5 @@ const ps_analysis ps_analysis_pp_labels = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_labelled_partial,
+    .archive = archive_labelled_partial,
 };

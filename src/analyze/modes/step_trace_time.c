@@ -382,6 +382,22 @@ static ps_code reduce_step_trace(const ps_reduce_input *in, void **shared, ps_er
     return code;
 }
 
+static void step_row_archive(ps_archive *a, void *row) {
+    step_row *x = row;
+    PS_ARCHIVE(a, x, step, has_step, has_no_start, has_no_computing);
+    PS_ARCHIVE_EACH(a, x, ns);
+}
+
+static void archive_step_trace_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        (void)ps_archive_use_arena(a, &x->arena);
+        ps_rank_facts_archive(a, &x->facts);
+        PS_ARCHIVE(a, x, own.distributed_args, own.host_uid, own.host_name, own.device);
+        PS_ARCHIVE_ARRAY(a, x, rows, n, step_row_archive);
+    }
+}
+
 static const ps_round ROUNDS[] = {
     {.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_DEVICE_SPANS | PS_NEED_STATISTICS,
      .map = map_step_trace,
@@ -395,4 +411,5 @@ const ps_analysis ps_analysis_step_trace_time = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_step_trace_partial,
+    .archive = archive_step_trace_partial,
 };

@@ -58,6 +58,39 @@ void ps_time_summary_free(void *p) {
 
 /* --- steps of one rank ------------------------------------------------------------------------------------- */
 
+static bool index_rows(partial *part) {
+    bool ok = true;
+    for (size_t i = 0; ok && i < part->n_rows; i++) {
+        uint64_t step = (uint64_t)part->rows[i].o.step;
+        bool is_first = ps_idmap_get(&part->row_of, step) == PS_IDMAP_NONE;
+        ok = !is_first || ps_idmap_put(&part->row_of, step, (uint32_t)i);
+    }
+    return ok;
+}
+
+static void summary_row_archive(ps_archive *a, void *row) {
+    summary_row *x = row;
+    ps_overlap_archive(a, &x->o);
+    ps_stats_archive(a, &x->delays);
+    PS_ARCHIVE(a, x, delay_p99_ns, wait_ns, transmit_ns, n_matched, n_unmatched);
+}
+
+void ps_time_summary_archive(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x == NULL) {
+        return;
+    }
+    (void)ps_archive_use_arena(a, &x->arena);
+    ps_rank_facts_archive(a, &x->facts);
+    ps_comm_list_archive(a, &x->list);
+    PS_ARCHIVE_ARRAY_OF(a, x, is_matched, x->list.n, ps_archive_u8);
+    PS_ARCHIVE_ARRAY(a, x, rows, n_rows, summary_row_archive);
+    PS_ARCHIVE(a, x, has_no_ends, has_no_copies, has_no_computing);
+    if (ps_archive_is_reading(a) && !index_rows(x)) {
+        ps_archive_nomem(a);
+    }
+}
+
 /* From the start of the call to the start of the work. */
 typedef struct delay {
     int64_t device, step, ns;
@@ -134,12 +167,10 @@ static ps_code collect_rows(const ps_map_input *in, const ps_links *links, parti
     part->rows = ps_calloc(overlaps->n + 1, sizeof *part->rows);
     bool ok = part->rows != NULL;
     for (size_t i = 0; ok && i < overlaps->n; i++) {
-        uint64_t step = (uint64_t)overlaps->at[i].step;
-        bool is_first = ps_idmap_get(&part->row_of, step) == PS_IDMAP_NONE;
         part->rows[part->n_rows++].o = overlaps->at[i];
-        ok = !is_first || ps_idmap_put(&part->row_of, step, (uint32_t)i);
     }
-    return ok && set_delays(links, part) ? PS_OK : ps_fail_nomem(err);
+    ok = ok && index_rows(part) && set_delays(links, part);
+    return ok ? PS_OK : ps_fail_nomem(err);
 }
 
 static bool has_copies(const ps_trace *trace) {

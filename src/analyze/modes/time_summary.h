@@ -7,6 +7,7 @@
 #define PS_ANALYZE_TIME_SUMMARY_H
 
 #include "analyze/core/analysis.h"
+#include "base/archive.h"
 
 /* PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS */
 #define PS_TIME_SUMMARY_NEEDS (PS_NEED_META | PS_NEED_STEPS | PS_NEED_SLICES | PS_NEED_FLOWS)
@@ -28,5 +29,7 @@ void ps_time_summary_free(void *partial);
  * (`extra` may be NULL). Rows by rank, step, device. Where memory ran out they are NULL or failed. */
 PS_MUST_USE ps_code ps_time_summary_tables(const ps_reduce_input *in, ps_table **summary,
                                            ps_table **extra, ps_err *err);
+
+void ps_time_summary_archive(ps_archive *a, void **partial);
 
 #endif

@@ -62,6 +62,15 @@ static ps_code reduce_whatif(const ps_reduce_input *in, void **shared, ps_err *e
     return code;
 }
 
+static void archive_whatif_partial(ps_archive *a, void **p) {
+    partial *x = ps_archive_object(a, p, sizeof *x);
+    if (x != NULL) {
+        (void)ps_archive_use_arena(a, &x->arena);
+        ps_rank_facts_archive(a, &x->facts);
+        ps_timeline_archive(a, &x->timeline);
+    }
+}
+
 static const ps_round ROUNDS[] = {{.needs = PS_NEED_META | PS_NEED_STEPS | PS_NEED_WORKER_OPS,
                                    .map = map_whatif,
                                    .reduce = reduce_whatif}};
@@ -74,4 +83,5 @@ const ps_analysis ps_analysis_whatif = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_whatif_partial,
+    .archive = archive_whatif_partial,
 };

@@ -283,3 +283,17 @@ void ps_alignment_fini(ps_alignment *a) {
     ps_free(a->op_of_mark);
     *a = (ps_alignment){0};
 }
+
+void ps_given_part_archive(ps_archive *a, void *part) {
+    ps_given_part *x = part;
+    PS_ARCHIVE(a, x, start_ns, end_ns, name, communicates);
+    PS_ARCHIVE_BELOW(a, x, kind, PS_N_OP_KINDS);
+}
+
+void ps_given_label_archive(ps_archive *a, void *label) {
+    ps_given_label *x = label;
+    PS_ARCHIVE(a, x, name, type, op.chunk, op.microbatch, op.chunk2, op.microbatch2, op.phase,
+               work_ns, has_op, left_out);
+    PS_ARCHIVE_BELOW(a, x, op.kind, PS_N_OP_KINDS);
+    PS_ARCHIVE_BELOW(a, x, source, PS_SOURCE_SIMULATED + 1);
+}

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "analyze/rank/marks.h"
+#include "base/archive.h"
 #include "schedule/schedule.h"
 
 #define PS_UNLABELLED UINT32_MAX
@@ -57,5 +58,9 @@ PS_MUST_USE ps_code ps_align_within(const ps_mark *marks, size_t n_marks, const 
                                     size_t max_slack, ps_alignment *out, ps_err *err);
 
 void ps_alignment_fini(ps_alignment *a);
+
+/* Names in the arena in use. A label's parts do not travel: labels of marks have none. */
+void ps_given_part_archive(ps_archive *a, void *part);
+void ps_given_label_archive(ps_archive *a, void *label);
 
 #endif

@@ -710,3 +710,26 @@ void ps_rank_labels_fini(ps_rank_labels *labels) {
     ps_arena_fini(&labels->arena);
     *labels = (ps_rank_labels){.source = PS_LABELS_NONE};
 }
+
+/* --- as bytes ------------------------------------------------------------------------------------------------------ */
+
+static void labelled_archive(ps_archive *a, void *labelled) {
+    ps_labelled *x = labelled;
+    ps_mark_archive(a, &x->mark);
+    PS_ARCHIVE(a, x, label.family, label.stage, label.microbatch, label.stage2, label.microbatch2,
+               label.layer_f, label.layer_b, label.action, label.second, name, work_ns, first_part,
+               n_parts);
+    PS_ARCHIVE_BELOW(a, x, label.kind, PS_N_OP_KINDS);
+}
+
+void ps_rank_labels_archive(ps_archive *a, void *labels) {
+    ps_rank_labels *x = labels;
+    ps_arena *before = ps_archive_use_arena(a, &x->arena);
+    PS_ARCHIVE_BELOW(a, x, source, PS_LABELS_NONE + 1);
+    PS_ARCHIVE_ARRAY(a, x, ops, n, labelled_archive);
+    PS_ARCHIVE_ARRAY(a, x, parts, n_parts, ps_given_part_archive);
+    (void)ps_archive_use_arena(a, before);
+    PS_ARCHIVE(a, x, host_times, is_numbered, has_windows, is_always_twice, n_twice, is_merged,
+               n_twice_run, n_chunks, trimmed.n_labels, trimmed.labelled_ns, trimmed.trimmed_ns,
+               n_untrimmed, are_marks, has_i, has_w, has_bw);
+}

@@ -11,6 +11,7 @@
 #include "analyze/pipeline/host_labels.h"
 #include "analyze/pipeline/label.h"
 #include "analyze/rank/marks.h"
+#include "base/archive.h"
 #include "base/arena.h"
 #include "model/chart.h"
 
@@ -76,5 +77,7 @@ PS_MUST_USE ps_code ps_rank_labels_read(const ps_map_input *in, ps_rank_labels *
 /* Steps by the labels instead of the windows, of a rank whose windows hold several. False when memory is out. */
 bool ps_rank_labels_split(ps_rank_labels *labels);
 void ps_rank_labels_fini(ps_rank_labels *labels);
+
+void ps_rank_labels_archive(ps_archive *a, void *labels);
 
 #endif

@@ -624,3 +624,33 @@ double ps_dispatch_free_share(const ps_dispatch *d) {
     int64_t whole = ps_i64_plus(busy, idle);
     return whole > 0 ? (double)idle / (double)whole : 0;
 }
+
+void ps_delays_archive(ps_archive *a, void *delays) {
+    ps_delays *x = delays;
+    PS_ARCHIVE(a, x, n, min_ns, max_ns, mean_ns, median_ns, p95_ns, p99_ns);
+}
+
+static void gap_sums_archive(ps_archive *a, ps_gap_sum sums[PS_N_GAP_CAUSES][PS_N_GAP_SIZES]) {
+    for (size_t cause = 0; cause < PS_N_GAP_CAUSES; cause++) {
+        for (size_t size = 0; size < PS_N_GAP_SIZES; size++) {
+            ps_gap_sum *x = &sums[cause][size];
+            PS_ARCHIVE(a, x, n, total_ns);
+        }
+    }
+}
+
+static void dispatch_step_archive(ps_archive *a, void *step) {
+    ps_dispatch_step *x = step;
+    PS_ARCHIVE(a, x, device, step, has_step, first_ns, last_ns, busy_ns, free_ns, preparing_ns,
+               step_ns);
+    gap_sums_archive(a, x->sums);
+}
+
+void ps_dispatch_archive(ps_archive *a, void *dispatch) {
+    ps_dispatch *x = dispatch;
+    PS_ARCHIVE_ARRAY(a, x, steps, n_steps, dispatch_step_archive);
+    gap_sums_archive(a, x->sums);
+    ps_delays_archive(a, &x->after_call);
+    ps_delays_archive(a, &x->after_start);
+    PS_ARCHIVE(a, x, n_blocking_ops, blocking_ops_ns);
+}

@@ -18,6 +18,7 @@
 
 #include "analyze/rank/links.h"
 #include "analyze/rank/overlap.h"
+#include "base/archive.h"
 #include "base/err.h"
 
 typedef enum ps_gap_cause {
@@ -103,5 +104,9 @@ void ps_dispatch_fini(ps_dispatch *d);
 ps_gap_sum ps_gap_sum_of(const ps_gap_sum sums[PS_N_GAP_SIZES]);
 /* free / (busy + free), 0 to 1, over all steps; 0 when there is nothing. */
 double ps_dispatch_free_share(const ps_dispatch *d);
+
+void ps_delays_archive(ps_archive *a, void *delays);
+/* Without the longest gaps: those point into the trace. */
+void ps_dispatch_archive(ps_archive *a, void *dispatch);
 
 #endif

@@ -373,3 +373,16 @@ void ps_mark_list_fini(ps_mark_list *list) {
     ps_free(list->marks);
     *list = (ps_mark_list){0};
 }
+
+void ps_mark_archive(ps_archive *a, void *mark) {
+    ps_mark *x = mark;
+    PS_ARCHIVE(a, x, start_ns, end_ns, host_start_ns, host_end_ns, step, microbatch, track,
+               source_row);
+    PS_ARCHIVE_BELOW(a, x, kind, PS_N_OP_KINDS);
+}
+
+void ps_mark_list_archive(ps_archive *a, void *list) {
+    ps_mark_list *x = list;
+    PS_ARCHIVE_ARRAY(a, x, marks, n, ps_mark_archive);
+    PS_ARCHIVE(a, x, n_selected);
+}

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analyze/core/analysis.h"
+#include "base/archive.h"
 #include "model/chart.h"
 
 typedef struct ps_mark {
@@ -46,5 +47,8 @@ PS_MUST_USE ps_code ps_marks_collect_host(const ps_trace *trace, const ps_analys
 PS_MUST_USE ps_code ps_marks_from_labels(const ps_trace *trace, const ps_analysis_opts *opts,
                                          ps_mark_list *out, ps_diag *diag, ps_err *err);
 void ps_mark_list_fini(ps_mark_list *list);
+
+void ps_mark_archive(ps_archive *a, void *mark);
+void ps_mark_list_archive(ps_archive *a, void *list);
 
 #endif

@@ -577,3 +577,17 @@ int64_t *ps_overlap_step_starts(const ps_overlap *at, size_t n, size_t *n_steps)
     }
     return starts;
 }
+
+void ps_overlap_archive(ps_archive *a, void *overlap) {
+    ps_overlap *x = overlap;
+    PS_ARCHIVE(a, x, step, device, has_step, step_start_ns, step_end_ns, first_ns, last_ns,
+               computing_ns, communication_ns, not_overlapped_ns, free_ns, bubble_ns,
+               exclude_receive_ns, before_ns, after_ns, memory_ns);
+    PS_ARCHIVE_EACH(a, x, copies_ns);
+}
+
+void ps_overlaps_archive(ps_archive *a, void *overlaps) {
+    ps_overlaps *x = overlaps;
+    PS_ARCHIVE_ARRAY(a, x, at, n, ps_overlap_archive);
+    PS_ARCHIVE(a, x, knows_computing);
+}

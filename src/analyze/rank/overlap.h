@@ -17,6 +17,7 @@
 
 #include "analyze/rank/links.h"
 #include "analyze/stats/intervals.h"
+#include "base/archive.h"
 #include "base/err.h"
 #include "model/trace.h"
 
@@ -128,5 +129,9 @@ bool ps_overlaps_exposed(const ps_overlaps *o, ps_intervals *out);
 /* Starts of the steps of at[0..n), rising, each once: a step on which several devices worked is one step of the rank, though times
  * are told, summed and divided by the step of one device. NULL when memory is out; to be freed with ps_free(). */
 int64_t *ps_overlap_step_starts(const ps_overlap *at, size_t n, size_t *n_steps);
+
+void ps_overlap_archive(ps_archive *a, void *overlap);
+/* Without spans and places: those are for looking into gaps of the trace. */
+void ps_overlaps_archive(ps_archive *a, void *overlaps);
 
 #endif

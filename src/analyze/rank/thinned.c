@@ -115,3 +115,8 @@ void ps_thinned_say(const ps_thinned *t, double limit, char *out, size_t size) {
         }
     }
 }
+
+void ps_thinned_archive(ps_archive *a, void *thinned) {
+    ps_thinned *x = thinned;
+    PS_ARCHIVE(a, x, events.n, events.of, launches.n, launches.of, kernels.n, kernels.of, n_few);
+}

@@ -657,4 +657,5 @@ const ps_analysis ps_analysis_report = {
     .rounds = ROUNDS,
     .n_rounds = sizeof ROUNDS / sizeof *ROUNDS,
     .free_partial = free_report_partial,
+    .archive = ps_report_rank_archive,
 };

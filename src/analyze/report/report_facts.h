@@ -232,6 +232,7 @@ enum {
     PS_N_FUSIONS = 0
 #define X(types, fused, from, read) +1
 #include "analyze/report/report_fusion.def"
+#include "base/archive.h"
 #undef X
 };
 typedef struct ps_report_fusion {
@@ -333,6 +334,8 @@ typedef struct ps_report_rank {
 } ps_report_rank;
 
 void ps_report_rank_free(ps_report_rank *r); /* NULL is fine */
+/* The partial of the report as bytes (report_archive.c). */
+void ps_report_rank_archive(ps_archive *a, void **rank);
 
 /* Computing of a rank (report_pays.c): united, from the origin. */
 typedef struct ps_report_paying {

@@ -244,3 +244,13 @@ bool ps_intervals_extend(ps_intervals *list, int64_t start_ns, int64_t end_ns) {
     }
     return ps_intervals_add(list, start_ns, end_ns);
 }
+
+static void interval_archive(ps_archive *a, void *interval) {
+    ps_interval *x = interval;
+    PS_ARCHIVE(a, x, start_ns, end_ns);
+}
+
+void ps_intervals_archive(ps_archive *a, void *intervals) {
+    ps_intervals *x = intervals;
+    PS_ARCHIVE_ARRAY(a, x, at, n, interval_archive);
+}

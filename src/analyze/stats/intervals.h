@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/archive.h"
+
 /* Half open in length, closed where they touch: [0, 2) and [2, 3) are one. */
 typedef struct ps_interval {
     int64_t start_ns, end_ns;
@@ -39,5 +41,7 @@ bool ps_intervals_both(const ps_intervals *a, const ps_intervals *b, ps_interval
 bool ps_intervals_either(const ps_intervals *a, const ps_intervals *b, ps_intervals *out);
 /* The part of `list` inside [start, end). */
 int64_t ps_intervals_within_ns(const ps_intervals *list, int64_t start_ns, int64_t end_ns);
+
+void ps_intervals_archive(ps_archive *a, void *intervals);
 
 #endif

@@ -122,3 +122,16 @@ const char *ps_kernel_part(const char *type, const char *name) {
     }
     return holds_any(own, n, MOVING) ? "moving data" : "other vector work";
 }
+
+static void named_sum_archive(ps_archive *a, void *sum) {
+    ps_named_sum *x = sum;
+    PS_ARCHIVE(a, x, name, detail, n, time_ns);
+    PS_ARCHIVE_BELOW(a, x, class_, PS_N_SUM_CLASSES);
+}
+
+void ps_named_sums_archive(ps_archive *a, void *sums) {
+    ps_named_sums *x = sums;
+    ps_strpool *before = ps_archive_use_pool(a, &x->strings);
+    PS_ARCHIVE_ARRAY(a, x, at, n, named_sum_archive);
+    (void)ps_archive_use_pool(a, before);
+}

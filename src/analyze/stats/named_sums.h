@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/archive.h"
 #include "base/idmap.h"
 #include "base/strpool.h"
 #include "model/trace.h"
@@ -58,5 +59,8 @@ bool ps_named_sums_add(ps_named_sums *s, const ps_named_sums *other);
 /* What kind of work a kernel does, by its type, or where that is "" by what of its name is its own (kernel_names.h): "attention", "attention backward", "matrix
  * products", "convolution", "embedding", "moving data", "other vector work". Never NULL. */
 const char *ps_kernel_part(const char *type, const char *name);
+
+/* What is read is to be added up, not to be added to: its rows are not indexed. */
+void ps_named_sums_archive(ps_archive *a, void *sums);
 
 #endif

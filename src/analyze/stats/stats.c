@@ -129,3 +129,8 @@ ps_stats ps_stats_of(int64_t *values, size_t n) {
     s.q3 = ps_stats_quantile(values, n, 0.75);
     return s;
 }
+
+void ps_stats_archive(ps_archive *a, void *stats) {
+    ps_stats *x = stats;
+    PS_ARCHIVE(a, x, n, min, max, sum, mean, std, population, q1, median, q3);
+}

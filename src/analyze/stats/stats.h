@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/archive.h"
 #include "model/table.h"
 
 /* Of int64 values, in their unit. */
@@ -33,5 +34,7 @@ double ps_stats_quantile_of_reals(const double *sorted, size_t n, double p); /* 
         PS_STATS_NS("MaxNs", row_type, of.max), PS_STATS_NS("SumNs", row_type, of.sum)
 #define PS_STATS_NS(column, row_type, member_name)                                                 \
     { .name = (column), PS_FIELD_AS(PS_COL_REAL, row_type, member_name), .unit = PS_UNIT_NS }
+
+void ps_stats_archive(ps_archive *a, void *stats);
 
 #endif

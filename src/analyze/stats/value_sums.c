@@ -290,3 +290,26 @@ size_t ps_sum_rows_find(const ps_sum_rows *r, const ps_sum_row *row) {
 bool ps_sum_row_same(const ps_sum_row *a, const ps_sum_row *b) {
     return compare_value_sum_keys(a->keys, b->keys) == 0;
 }
+
+static void value_group_archive(ps_archive *a, void *group) {
+    ps_value_group *x = group;
+    PS_ARCHIVE_EACH(a, x, keys);
+    PS_ARCHIVE(a, x, first, n, told.n, told.sum, told.min, told.max);
+}
+
+void ps_value_sums_archive(ps_archive *a, void **sums) {
+    ps_value_sums *x = ps_archive_object(a, sums, sizeof *x);
+    if (x == NULL) {
+        return;
+    }
+    ps_strpool *before = ps_archive_use_pool(a, &x->strings);
+    PS_ARCHIVE_ARRAY(a, x, groups, n_groups, value_group_archive);
+    PS_ARCHIVE_ARRAY(a, x, values, n_values, ps_archive_i64);
+    (void)ps_archive_use_pool(a, before);
+    for (size_t i = 0; ps_archive_is_reading(a) && i < x->n_groups; i++) {
+        const ps_value_group *g = &x->groups[i];
+        if (g->first > x->n_values || g->n > x->n_values - g->first) {
+            ps_archive_refuse(a, "values");
+        }
+    }
+}

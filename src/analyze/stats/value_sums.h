@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "analyze/stats/stats.h"
+#include "base/archive.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/idmap.h"
@@ -96,5 +97,8 @@ void ps_sum_rows_by_rank(ps_sum_rows *r);
 size_t ps_sum_rows_find(const ps_sum_rows *r, const ps_sum_row *row);
 /* Whether two rows have the same texts. */
 bool ps_sum_row_same(const ps_sum_row *a, const ps_sum_row *b);
+
+/* As the value that a pointer owns. */
+void ps_value_sums_archive(ps_archive *a, void **sums);
 
 #endif

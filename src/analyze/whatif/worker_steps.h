@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "analyze/whatif/job_steps.h"
+#include "base/archive.h"
 #include "base/arena.h"
 #include "model/trace.h"
 
@@ -40,5 +41,8 @@ void ps_timeline_fini(ps_timeline *t);
 PS_MUST_USE ps_code ps_worker_steps_make(const ps_timeline *const *timelines,
                                          ps_job_worker *workers, size_t n_workers, bool with_starts,
                                          ps_job_steps *out, ps_err *err);
+
+/* What is read owns its ops. */
+void ps_timeline_archive(ps_archive *a, ps_timeline *timeline);
 
 #endif
