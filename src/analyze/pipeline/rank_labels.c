@@ -718,7 +718,7 @@ static void labelled_archive(ps_archive *a, void *labelled) {
     ps_mark_archive(a, &x->mark);
     PS_ARCHIVE(a, x, label.family, label.stage, label.microbatch, label.stage2, label.microbatch2,
                label.layer_f, label.layer_b, label.action, label.second, name, work_ns, first_part,
-               n_parts);
+               n_parts, is_empty);
     PS_ARCHIVE_BELOW(a, x, label.kind, PS_N_OP_KINDS);
 }
 
@@ -731,5 +731,5 @@ void ps_rank_labels_archive(ps_archive *a, void *labels) {
     (void)ps_archive_use_arena(a, before);
     PS_ARCHIVE(a, x, host_times, is_numbered, has_windows, is_always_twice, n_twice, is_merged,
                n_twice_run, n_chunks, trimmed.n_labels, trimmed.labelled_ns, trimmed.trimmed_ns,
-               n_untrimmed, are_marks, has_i, has_w, has_bw);
+               n_untrimmed, n_narrow, are_marks, has_i, has_w, has_bw);
 }
