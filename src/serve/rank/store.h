@@ -47,7 +47,8 @@ typedef struct ps_store_opts {
 /* One rank, as far as it is known without reading it. */
 typedef struct ps_rank_entry {
     const char *key;
-    const char *id; /* as long: the same wherever the capture lies, for addresses that people keep; NULL: of no file */
+    const char *
+        id; /* as long: the same wherever the capture lies, for addresses that people keep; NULL: of no file */
     const ps_cluster *cluster;
     const ps_cluster_rank *rank;
     const char *label; /* "rank 3", with what tells it from others of that number */

@@ -43,10 +43,8 @@ static bool make_key(ps_rank_list *list, size_t i) {
 static uint64_t rank_id_hash(const ps_cluster_rank *rank, const ps_file_id *file) {
     const char *folder = rank->rank_dir != NULL ? ps_path_base(rank->rank_dir) : "";
     const char *name = rank->rank_dir != NULL ? ps_path_base(rank->path) : "";
-    const uint64_t parts[] = {(uint64_t)rank->rank,
-                              (uint64_t)rank->part,
-                              (uint64_t)file->size_bytes,
-                              ps_hash64(folder, strlen(folder)),
+    const uint64_t parts[] = {(uint64_t)rank->rank, (uint64_t)rank->part,
+                              (uint64_t)file->size_bytes, ps_hash64(folder, strlen(folder)),
                               ps_hash64(name, strlen(name))};
     return ps_hash64(parts, sizeof parts);
 }
