@@ -273,6 +273,18 @@ static int tell_unfinished(const ps_cli *cli, const request *q, const ps_run *ru
     return status;
 }
 
+/* --json-summary: returns the exit status after it. */
+static int write_summary(ps_cli *cli, const request *q, const ps_cluster *cluster,
+                         const ps_run *run, int status) {
+    ps_err err = PS_ERR_INIT;
+    if (q->summary != NULL &&
+        ps_report_json(cli, q->summary, cluster, run, q->analyses, status, &err) != PS_OK) {
+        (void)ps_cli_fail(cli, &err);
+        status = status == PS_EXIT_OK ? PS_EXIT_FAILED : status;
+    }
+    return status;
+}
+
 static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     ps_progress *progress = NULL;
     ps_cli_run_progress(cli, q->n_ranks, &q->opts, &progress);
@@ -285,7 +297,7 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     }
     ps_cli_say_cache(cli, run, &q->opts);
     if (run->unfinished_round != 0) {
-        int unfinished = tell_unfinished(cli, q, run);
+        int unfinished = write_summary(cli, q, cluster, run, tell_unfinished(cli, q, run));
         ps_run_free(run);
         return unfinished;
     }
@@ -304,11 +316,7 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     }
     int status = ps_report_status(run, cluster, q->optional);
     status = status == PS_EXIT_OK && q->n_absent > 0 ? PS_EXIT_PARTIAL : status;
-    if (q->summary != NULL &&
-        ps_report_json(cli, q->summary, cluster, run, q->analyses, status, &err) != PS_OK) {
-        (void)ps_cli_fail(cli, &err);
-        status = status == PS_EXIT_OK ? PS_EXIT_FAILED : status;
-    }
+    status = write_summary(cli, q, cluster, run, status);
     ps_run_free(run);
     return status == PS_EXIT_OK ? printed : status;
 }

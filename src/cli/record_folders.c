@@ -135,7 +135,7 @@ static void count_rows(ps_db *db, ps_recorded_folder *f) {
         db,
         "SELECT count(DISTINCT e.connectionId) FROM MSTX_EVENTS e JOIN TASK t ON t.connectionId = "
         "e.connectionId WHERE e.eventType IN (1, 2) AND e.domainId IS NOT (" MODULE
-        ") AND NOT EXISTS (SELECT 1 FROM STEP_TIME s WHERE s.startNs = e.startNs)",
+        ") AND e.startNs NOT IN (SELECT startNs FROM STEP_TIME WHERE startNs IS NOT NULL)",
         0);
     f->n_ops = number_folder(db, "SELECT count(*) FROM PYTORCH_API", 0);
     f->n_device = number_folder(db, "SELECT count(*) FROM TASK", 0);

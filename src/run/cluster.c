@@ -804,6 +804,14 @@ ps_cluster *ps_cluster_find_as(const char *path, const ps_reader *reader, const 
     }
     ps_cluster *c = find_cluster(path, true, reader, re, err);
     ps_pattern_free(re);
+    if (c != NULL && rank_from != NULL) {
+        c->rank_from_text = ps_arena_strndup(&c->arena, rank_from, strlen(rank_from));
+        if (c->rank_from_text == NULL) {
+            ps_cluster_free(c);
+            (void)ps_fail_nomem(err);
+            return NULL;
+        }
+    }
     return c;
 }
 

@@ -75,6 +75,7 @@ typedef struct ps_cluster {
     ps_diag diag;
     ps_pattern *
         rank_from; /* while files are looked at: what in the names of processes is the rank, or NULL */
+    const char *rank_from_text; /* the expression, NULL for none */
     ps_arena arena;
 } ps_cluster;
 

@@ -4,7 +4,7 @@
 
 #include "base/fs.h"
 
-enum { MAX_DEPTH = 8, MAX_FILES = 20000 };
+enum { MAX_DEPTH = 8, MAX_FILES = 20000, FOLDERS_ABOVE = 2 };
 
 typedef struct listing {
     ps_buf *out;
@@ -54,15 +54,22 @@ static void add_lone(listing *l, const ps_cluster_rank *rank) {
         return;
     }
     if (is_text) { /* its folder may be the rank's, or lie in it */
-        const char *outer = ps_path_join(&l->arena, dir, "..");
         add_folder(l, dir, 0);
-        if (outer != NULL) {
-            add_folder(l, outer, 0);
+        for (int up = 0; up < FOLDERS_ABOVE && !l->failed; up++) {
+            dir = ps_path_join(&l->arena, dir, "..");
+            l->failed = dir == NULL;
+            if (dir != NULL) {
+                add_folder(l, dir, 0);
+            }
         }
-        l->failed = l->failed || outer == NULL;
         return;
     }
-    static const char *const SIBLINGS[] = {"analysis.db", "communication_analyzer.db"};
+    static const char *const SIBLINGS[] = {"analysis.db",
+                                           "analysis.db-wal",
+                                           "analysis.db-journal",
+                                           "communication_analyzer.db",
+                                           "communication_analyzer.db-wal",
+                                           "communication_analyzer.db-journal"};
     for (size_t i = 0; i < sizeof SIBLINGS / sizeof *SIBLINGS && !l->failed; i++) {
         const char *path = ps_path_join(&l->arena, dir, SIBLINGS[i]);
         l->failed = path == NULL;
@@ -73,17 +80,18 @@ static void add_lone(listing *l, const ps_cluster_rank *rank) {
 }
 
 bool ps_rank_files_add(const ps_cluster_rank *rank, ps_buf *out) {
-    static const char *const SUFFIXES[] = {"", "-wal"};
+    static const char *const SUFFIXES[] = {"", "-wal", "-journal"};
+    static const char *const SHOWN[] = {"file", "log", "journal"};
     listing l = {.out = out};
     ps_arena_init(&l.arena);
-    for (size_t i = 0; i < 2; i++) {
+    for (size_t i = 0; i < sizeof SUFFIXES / sizeof *SUFFIXES; i++) {
         ps_buf path;
         ps_buf_init(&path, 0);
         ps_buf_add_str(&path, rank->path);
         ps_buf_add_str(&path, SUFFIXES[i]);
         l.failed = l.failed || !ps_buf_ok(&path);
         if (!l.failed) {
-            add_file(&l, ps_buf_str(&path), i == 0 ? "file" : "log");
+            add_file(&l, ps_buf_str(&path), SHOWN[i]);
         }
         ps_buf_fini(&path);
     }

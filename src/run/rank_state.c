@@ -42,7 +42,7 @@ void ps_rank_state_archive(ps_archive *a, void *state) {
     PS_ARCHIVE(a, x, key, err.line, err.offset, err.file, err.msg, n_nothing, has_stamp,
                stamp.change_counter);
     PS_ARCHIVE_BELOW(a, x, status, PS_RANK_FAILED + 1);
-    PS_ARCHIVE_BELOW(a, x, err.code, PS_INTERNAL + 1);
+    PS_ARCHIVE_BELOW(a, x, err.code, PS_NO_ROOM + 1);
     file_id_archive(a, &x->stamp.file);
     file_id_archive(a, &x->stamp.wal);
     ps_diag_archive(a, &x->diag);

@@ -1,5 +1,6 @@
 #include "run/run_cache.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -111,7 +112,15 @@ typedef struct kept_file {
 
 static const ps_sort_key OLDEST_FIRST[] = {PS_UP(kept_file, used_ns), PS_UP(kept_file, path)};
 
-/* Files of runs that ended early are among them: their names begin so, too. */
+/* A file of a cache, or what a run that ended early left of one: nobody else's. */
+static bool is_kept_name(const char *name) {
+    enum { KEY_DIGITS = 32 };
+    bool begins = strncmp(name, PREFIX, sizeof PREFIX - 1) == 0;
+    const char *key = name + (begins ? sizeof PREFIX - 1 : 0);
+    return begins && strspn(key, "0123456789abcdef") == KEY_DIGITS &&
+           (key[KEY_DIGITS] == '\0' || key[KEY_DIGITS] == '.');
+}
+
 static void prune(ps_run_cache *c) {
     const char **names = NULL;
     size_t n = 0;
@@ -124,7 +133,7 @@ static void prune(ps_run_cache *c) {
     for (size_t i = 0; kept != NULL && i < n; i++) {
         ps_file_id id;
         const char *path =
-            strstr(names[i], PREFIX) != NULL ? ps_path_join(&c->arena, c->dir, names[i]) : NULL;
+            is_kept_name(names[i]) ? ps_path_join(&c->arena, c->dir, names[i]) : NULL;
         if (path != NULL && ps_file_identify(path, &id, NULL) == PS_OK) {
             kept[n_kept++] = (kept_file){id.mtime_ns, id.size_bytes, path};
             bytes += id.size_bytes;
@@ -134,8 +143,8 @@ static void prune(ps_run_cache *c) {
         ps_sort_by(kept, n_kept, sizeof *kept, PS_KEYS(OLDEST_FIRST));
     }
     for (size_t i = 0; i < n_kept && bytes > c->max_bytes; i++) {
-        bytes -= kept[i].size_bytes;
-        (void)unlink(kept[i].path); /* another run may have done it */
+        bool is_gone = unlink(kept[i].path) == 0 || errno == ENOENT; /* by another run */
+        bytes -= is_gone ? kept[i].size_bytes : 0;
     }
     ps_free(kept);
 }

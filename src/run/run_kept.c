@@ -45,6 +45,16 @@ static bool copy_missing(const ps_rank_state *x, char **out) {
 }
 
 /* The state becomes the rank's; false, and nothing has changed, when memory is out. */
+/* Another machine, or this one after it began anew, gives the same file system another number. That the file is the one that was read, its
+ * key has told. */
+static void take_devices(const ps_cluster_rank *rank, ps_file_stamp *stamp) {
+    ps_file_id now;
+    if (ps_file_identify(rank->path, &now, NULL) == PS_OK) {
+        stamp->file.device = now.device;
+        stamp->wal.device = stamp->wal.inode != 0 ? now.device : 0;
+    }
+}
+
 bool ps_session_take(ps_session *s, size_t r, ps_rank_state *x) {
     ps_rank_report *report = &s->run->ranks[r];
     char **missing = ps_calloc(s->n_seeing, sizeof *missing);
@@ -67,6 +77,7 @@ bool ps_session_take(ps_session *s, size_t r, ps_rank_state *x) {
         report->n_nothing = x->n_nothing;
         s->outputs[r].stamp = x->stamp;
         s->outputs[r].has_stamp = x->has_stamp;
+        take_devices(report->rank, &s->outputs[r].stamp);
         report->diag = x->diag;
     }
     return ok;
@@ -116,6 +127,8 @@ bool ps_session_rank_key(const ps_session *s, size_t r, const char *files, ps_bu
     ps_buf_addf(key, "\n%s %lld %lld %d %d %s %s\n", rank->reader != NULL ? rank->reader->name : "",
                 (long long)rank->part, (long long)info->rank, info->machine, info->names_ops,
                 info->profiler, info->dir != NULL ? info->dir : "");
+    const char *rank_from = s->cluster->rank_from_text;
+    ps_buf_addf(key, "%s\n", rank_from != NULL ? rank_from : "");
     ps_buf_add_str(key, files);
     ps_rank_state *before = s->round > 0 ? ps_session_lend(s, r) : NULL;
     bool ok =

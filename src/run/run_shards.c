@@ -239,6 +239,17 @@ static ps_code take_left(ps_session *s, ps_err *err) {
     return code;
 }
 
+/* Files of all own ranks are there in this round. One that somebody took away is made again, also when the others are further on: who
+ * reduces begins with the first round. */
+static bool has_own_ranks(const ps_session *s) {
+    char path[PATH_ROOM];
+    bool all = true;
+    for (size_t r = 0; all && r < s->run->n_ranks; r++) {
+        all = !is_own(s, r) || ps_is_file(rank_path(s, RANK, r, path));
+    }
+    return all;
+}
+
 ps_code ps_shard_begin(ps_session *s, ps_err *err) {
     char path[PATH_ROOM];
     size_t last = 0; /* round that a reduce has left something for */
@@ -246,7 +257,11 @@ ps_code ps_shard_begin(ps_session *s, ps_err *err) {
         s->round = k;
         last = ps_is_file(left_path(s, path)) ? k : last;
     }
-    s->round = last;
+    s->round = 0;
+    while (s->round < last && has_own_ranks(s)) {
+        s->round++;
+    }
+    last = s->round;
     ps_session_begin_round(s);
     ps_code code = make_round_folder(s, err);
     return code == PS_OK && last > 0 ? take_left(s, err) : code;
@@ -266,7 +281,7 @@ static void forget_rank(const ps_session *s, size_t r) {
     }
 }
 
-/* One rank: what is there and fits stays. */
+/* One rank: what is there and fits stays. What went wrong may go better now. */
 static ps_code map_and_write(ps_session *s, size_t r, ps_err *err) {
     char path[PATH_ROOM];
     ps_buf key;
@@ -274,9 +289,12 @@ static ps_code map_and_write(ps_session *s, size_t r, ps_err *err) {
     const char *made_from = key_of(s, r, &key);
     (void)rank_path(s, RANK, r, path);
     ps_code code = made_from != NULL ? PS_OK : fail_key(s, r, err);
-    if (code == PS_OK && read_state(s, path, made_from, &before, NULL) == PS_OK && before != NULL) {
+    bool is_there = code == PS_OK && read_state(s, path, made_from, &before, NULL) == PS_OK &&
+                    before != NULL && before->status != PS_RANK_FAILED;
+    if (is_there) {
         s->run->ranks[r].status = before->status;
         s->run->ranks[r].err = before->err;
+        s->run->ranks[r].diag = before->diag;
     } else if (code == PS_OK) {
         ps_session_map(s, r, PS_MAPS_WITH_TRACE);
         code = write_state(s, r, path, made_from, err);

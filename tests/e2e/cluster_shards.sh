@@ -135,6 +135,32 @@ run 0 cluster -m $modes -d "$T/in" --shard 2/2 --partials "$parts"
 run 4 cluster -m $modes -d "$T/in" -o "$T/out" --reduce "$parts"
 cmp -s "$T/stderr" "$T/failed" || fail "$(diff "$T/stderr" "$T/failed")"
 
+# What failed is tried again, though nothing tells that it is another file.
+cp -p "$(database "$T/in" 2)" "$T/stamp"
+cat "$(database "$T/in" 3)" >"$(database "$T/in" 2)"
+touch -r "$T/stamp" "$(database "$T/in" 2)"
+run 0 cluster -m $modes -d "$T/in" --shard 1/2 --partials "$parts"
+run 0 cluster -m $modes -d "$T/in" -o "$T/out" --reduce "$parts" --json-summary "$T/summary"
+rm -r "$T/out"
+
+# A partial that somebody took away after the reduce in the middle is made again.
+modes=communication_bottleneck
+run 0 simulate 1f1b --pp 2 --dp 2 --microbatches 4 --steps 2 --filler 40 --profile "$T/fresh" --quiet
+rm -r "$parts"
+run 0 cluster -m $modes -d "$T/fresh" --shard 1/1 --partials "$parts" --json-summary "$T/shard_summary"
+[ -s "$T/shard_summary" ] || fail "a shard writes no summary"
+run 0 cluster -m $modes -d "$T/fresh" -o "$T/out" --reduce "$parts"
+says 'reads ranks once more'
+rm "$parts/1/rank-000001"
+run 0 cluster -m $modes -d "$T/fresh" --shard 1/1 --partials "$parts"
+says 'round 1 of at most 2'
+run 0 cluster -m $modes -d "$T/fresh" -o "$T/out" --reduce "$parts"
+run 0 cluster -m $modes -d "$T/fresh" --shard 1/1 --partials "$parts"
+says 'round 2 of at most 2'
+run 0 cluster -m $modes -d "$T/fresh" -o "$T/out" --reduce "$parts"
+[ -e "$T/out" ] || fail "nothing is written in the end"
+modes=slow_rank
+
 # --- wrong words ---
 
 run 2 cluster -m $modes -d "$T/in" --shard 1/2

@@ -82,3 +82,19 @@ done
 want=4
 expect report "$T/in"
 grep -q 'rank 3' "$T/err" || fail "nothing is said of rank 3: $(cat "$T/err")"
+
+# Places are by the clock of their rank, also where the chart takes clocks off: the last pass of rank 3 ends when it ended.
+want=0
+for clock in align no-align; do
+    expect report tests/data/paddle_logs/pp4_1f1b_2x2 --$clock -o "$T/$clock.json"
+done
+python3 - "$T/align.json" "$T/no-align.json" <<'PY'
+import json
+import sys
+
+places = [{(e["rank"], e["step"], e["name"]): e["at_ns"] for f in json.load(open(path))["findings"] for e in f["evidence"]
+           if e["name"] == "cool-down" and e["at_ns"] is not None} for path in sys.argv[1:]]
+both = [key for key in places[0] if key in places[1]]
+assert any(key[0] == 3 for key in both), places
+assert all(places[0][key] == places[1][key] for key in both), places
+PY

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "analyze/core/analysis_options.h"
+#include "base/archive.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "base/watch.h"
@@ -34,7 +35,6 @@ typedef struct ps_result {
 typedef struct ps_analysis_opts {
 #define X(kind, field, ...) ps_analysis_value_##kind field;
 #include "analyze/core/analysis_options.def"
-#include "base/archive.h"
 #undef X
     bool in_full;        /* pp_chart: critical path, waits and other schedules too */
     bool one_of_several; /* report: the run looks at one rank, and others may have been captured */

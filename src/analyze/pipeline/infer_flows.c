@@ -282,7 +282,10 @@ static int64_t widened_end(const surroundings *around, int64_t end_ns) {
     size_t at = operator_from(around, end_ns);
     bool hands_over = at < around->n_ops && around->ops[at].is_call &&
                       (at == 0 || around->ops[at - 1].latest_ns <= end_ns);
-    return hands_over ? around->ops[at].start_ns : end_ns;
+    /* Where a range of the program ended in between, the host did other things, as before the op. */
+    return hands_over && moment_until(&around->ranges, around->ops[at].start_ns) <= end_ns
+               ? around->ops[at].start_ns
+               : end_ns;
 }
 
 bool ps_inferred_widen(const ps_trace *trace, ps_inferred_list *list, bool *known) {

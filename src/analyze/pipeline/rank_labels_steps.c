@@ -197,6 +197,7 @@ typedef struct passes {
     uint32_t open;       /* op, of a forward that no backward has followed yet; PS_IDMAP_NONE */
     uint32_t n_pairs;    /* forwards with their backward */
     uint32_t n_forwards; /* without, in this window */
+    uint32_t n_lone;     /* backwards whose forward is not the one before them */
 } passes;
 
 typedef struct evaluations {
@@ -248,6 +249,7 @@ static bool take_pass(evaluations *e, uint32_t i) {
             forward_alone(e, p);
         }
         p->n_pairs += p->open != PS_IDMAP_NONE;
+        p->n_lone += p->open == PS_IDMAP_NONE && !does_nothing(e, i);
         p->open = PS_IDMAP_NONE;
     }
     e->is_one[i] = does_nothing(e, i);
@@ -262,13 +264,14 @@ static bool take_pass(evaluations *e, uint32_t i) {
     return true;
 }
 
-/* Whether each microbatch of the stage has as many forwards without a backward, and one with: lost labels are not like that. */
+/* Whether each microbatch of the stage has as many forwards without a backward, and one with: lost labels are not like that, nor are two
+ * forwards of which both backwards follow. */
 static bool is_whole(const evaluations *e, const passes *one) {
     bool whole = one->n_pairs > 0 && one->n_forwards > 0;
     for (size_t i = 0; whole && i < e->n; i++) {
         const passes *p = &e->at[i];
         whole = p->stage != one->stage ||
-                (p->n_pairs == one->n_pairs && p->n_forwards == one->n_forwards);
+                (p->n_pairs == one->n_pairs && p->n_forwards == one->n_forwards && p->n_lone == 0);
     }
     return whole;
 }

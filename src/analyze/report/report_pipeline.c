@@ -271,6 +271,7 @@ static bool is_pipeline_finding_wanted(const pipes *p, const ps_bubble *b, const
 
 static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
     const ps_chart *chart = report->chart;
+    const ps_chart_rank *rank = &chart->ranks[b->rank];
     char note[160];
     char counts_on[48] = "";
     if (b->waits_for != PS_NO_INDEX) {
@@ -287,13 +288,16 @@ static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
                        : b->cause == PS_BUBBLE_COOLDOWN ? "after its last pass of the step"
                                                         : "waits for no other stage");
     }
-    ps_findings_evidence(&report->findings,
-                         (ps_evidence){.rank = chart->ranks[b->rank].rank,
-                                       .step = b->step,
-                                       .start_ns = chart->origin_ns + b->start_ns,
-                                       .dur_ns = dur_ns,
-                                       .name = ps_bubble_cause_name((ps_bubble_cause)b->cause),
-                                       .note = note});
+    ps_findings_evidence(
+        &report->findings,
+        (ps_evidence){.rank = rank->rank,
+                      .step = b->step,
+                      /* by the rank's own clock, as all evidence */
+                      .start_ns = chart->origin_ns + b->start_ns +
+                                  (rank->clock_is_taken_off ? rank->clock_offset_ns : 0),
+                      .dur_ns = dur_ns,
+                      .name = ps_bubble_cause_name((ps_bubble_cause)b->cause),
+                      .note = note});
 }
 
 /* The longest ones, the earliest of equals. */

@@ -301,7 +301,9 @@ static bool number_model_stages(making *k) {
     }
     const ps_schedule_params params = {
         .n_stages = js->n_stages, .n_microbatches = 1, .n_chunks = n_chunks};
-    if (schedule == NULL || ps_schedule_chunks(schedule, &params) != n_chunks) {
+    /* Where the job holds its model twice, a number names no one place. */
+    if (schedule == NULL || schedule->n_chains > 1 ||
+        ps_schedule_chunks(schedule, &params) != n_chunks) {
         return true;
     }
     size_t n = (size_t)js->n_stages * (size_t)n_chunks;

@@ -276,6 +276,23 @@ static ps_code take_open(void *context, const ps_scan_batch *b, ps_err *err) {
     return PS_OK;
 }
 
+/* "00:27:31.034" of the latest end of what was read. */
+static void put_last_event(const ps_ascend *a, int64_t start_ns, char *out, size_t size) {
+    const ps_slices *s = ps_builder_slices(a->builder);
+    int64_t last_ns = start_ns;
+    for (uint32_t i = 0; i < s->n; i++) {
+        int64_t end_ns = s->start_ns[i] + (s->dur_ns[i] > 0 ? s->dur_ns[i] : 0);
+        last_ns = end_ns > last_ns ? end_ns : last_ns;
+    }
+    time_t last_s = (time_t)(last_ns / 1000000000);
+    struct tm utc = {0};
+    char clock[16] = "";
+    if (gmtime_r(&last_s, &utc) != NULL) {
+        (void)strftime(clock, sizeof clock, "%H:%M:%S", &utc);
+    }
+    (void)snprintf(out, size, "%s.%03d", clock, (int)(last_ns / 1000000 % 1000));
+}
+
 /* The recorder says no end of a process that was killed. Where one is, launchers end the others, too: those wait for it, mostly between
  * their ranges, where it was in one. */
 static ps_code say_killed(ps_ascend *a, ps_err *err) {
@@ -292,21 +309,14 @@ static ps_code say_killed(ps_ascend *a, ps_err *err) {
         return code;
     }
     code = ps_ascend_scan(a, "PIPESCOPE_OPEN_RANGES", OPEN, 1, NULL, take_open, &n_open, err);
-    const ps_slices *s = ps_builder_slices(a->builder);
-    int64_t last_ns = start_ns;
-    for (uint32_t i = 0; i < s->n; i++) {
-        int64_t end_ns = s->start_ns[i] + (s->dur_ns[i] > 0 ? s->dur_ns[i] : 0);
-        last_ns = end_ns > last_ns ? end_ns : last_ns;
+    const char *where = n_open > 0 ? "in the middle of a range" : "between its ranges";
+    char clock[32] = "";
+    if (ps_ascend_wants(a, PS_NEED_SLICES)) { /* else its last event may be one that is not read */
+        put_last_event(a, start_ns, clock, sizeof clock);
+        ps_diag_add(a->diag, PS_ODD_KILLED, "last event at %s UTC, %s", clock, where);
+    } else {
+        ps_diag_add(a->diag, PS_ODD_KILLED, "%s", where);
     }
-    time_t last_s = (time_t)(last_ns / 1000000000);
-    struct tm utc = {0};
-    char clock[16] = "";
-    if (gmtime_r(&last_s, &utc) != NULL) {
-        (void)strftime(clock, sizeof clock, "%H:%M:%S", &utc);
-    }
-    ps_diag_add(a->diag, PS_ODD_KILLED, "last event at %s.%03d UTC, %s", clock,
-                (int)(last_ns / 1000000 % 1000),
-                n_open > 0 ? "in the middle of a range" : "between its ranges");
     return code;
 }
 

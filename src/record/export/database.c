@@ -76,8 +76,11 @@ static ps_code fail_database(const ps_database *d, ps_err *err) {
     if (code == PS_SQ_NOMEM) {
         return ps_fail_nomem(err);
     }
-    return ps_fail_file(err, code == PS_SQ_FULL ? PS_NO_ROOM : PS_IO, d->path,
-                        "cannot write the database: %s", d->lib->errmsg(d->handle));
+    /* SQLite tells a full disk alone from other errors; a quota or a limit on files is no room, too. */
+    int system = d->lib->system_errno(d->handle);
+    bool is_full = code == PS_SQ_FULL || system == EDQUOT || system == EFBIG || system == ENOSPC;
+    return ps_fail_file(err, is_full ? PS_NO_ROOM : PS_IO, d->path, "cannot write the database: %s",
+                        d->lib->errmsg(d->handle));
 }
 
 static ps_code execute_database(const ps_database *d, const char *sql, ps_err *err) {

@@ -28,6 +28,7 @@ static const symbol SYMBOLS[] = {
     {"sqlite3_finalize", offsetof(ps_sqlite_lib, finalize)},
     {"sqlite3_errcode", offsetof(ps_sqlite_lib, errcode)},
     {"sqlite3_errmsg", offsetof(ps_sqlite_lib, errmsg)},
+    {"sqlite3_system_errno", offsetof(ps_sqlite_lib, system_errno)},
 };
 
 static bool take_symbols(void *library) {

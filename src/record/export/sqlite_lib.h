@@ -35,6 +35,7 @@ typedef struct ps_sqlite_lib {
     int (*finalize)(ps_sq_statement *statement);
     int (*errcode)(ps_sq_handle *handle);
     const char *(*errmsg)(ps_sq_handle *handle);
+    int (*system_errno)(ps_sq_handle *handle); /* of the last call of the system that failed */
 } ps_sqlite_lib;
 
 /* NULL when there is none; stays open. Any thread. */

@@ -17,9 +17,10 @@
 /* SQLite's limit of memory is one of the process (query/sql.h). */
 static pthread_mutex_t running = PTHREAD_MUTEX_INITIALIZER;
 
-enum { LOOK_NS = 20000000, PATIENCE_LOOKS = 500 };
+enum { LOOK_NS = 20000000, PATIENCE_LOOKS = 50 };
 
-/* Whoever asks again has hung up on the query before, which ends soon; nobody waits longer than some seconds for others. */
+/* Whoever asks again has hung up on the query before, which ends soon; nobody waits longer than a second for others: the
+ * thread is wanted by other requests. */
 static ps_code begin_turn(const ps_watch *watch, ps_err *err) {
     const struct timespec pause = {.tv_nsec = LOOK_NS};
     for (int i = 0; pthread_mutex_trylock(&running) != 0; i++) {

@@ -49,7 +49,6 @@ bool ps_run_notes_take(const ps_run *run, size_t first, const char *const *names
     for (size_t i = 0; ok && i < run->n_notes; i++) {
         ok = add_run_note(out, 0, "note", run->notes[i]);
     }
-    ok = ok && add_loss_notes(run, out);
     for (size_t r = 0; r < run->n_ranks; r++) {
         n_more += run->ranks[r].status != PS_RANK_DONE ? 1 : 0;
     }
@@ -61,7 +60,7 @@ bool ps_run_notes_take(const ps_run *run, size_t first, const char *const *names
             ok = add_run_note(out, n_more, who, run->ranks[r].err.msg);
         }
     }
-    return ok;
+    return ok && add_loss_notes(run, out);
 }
 
 void ps_run_notes_fini(ps_run_notes *n) {
