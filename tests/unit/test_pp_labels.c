@@ -342,10 +342,10 @@ static void test_evaluations_are_in_no_step(void **context) {
     expect_without_evaluations("F0 B0 F1 B1 F0 b0 F1 b1", "F0 B0 F1 B1", 2); /* as PyTorch does */
     expect_without_evaluations("F0 F1 F0 F1 B0 B1", "F0 F1 B0 B1", 2);       /* before the step */
     expect_without_evaluations("F0 F1 F0 F1 F0 F1 B0 B1", "F0 F1 B0 B1", 4);
-    expect_without_evaluations("F0 B0 F1", "F0 B0 F1", 0);             /* the capture ends */
-    expect_without_evaluations("F0 F1 B1", "F0 F1 B1", 0);             /* a lost label */
+    expect_without_evaluations("F0 B0 F1", "F0 B0 F1", 0); /* the capture ends */
+    expect_without_evaluations("F0 F1 B1", "F0 F1 B1", 0); /* a lost label */
     expect_without_evaluations("F0 F1 F0 F1 B0 B1 B0 B1", "F0 F1 F0 F1 B0 B1 B0 B1",
-                               0); /* both backwards follow */
+                               0);                                     /* both backwards follow */
     expect_without_evaluations("F0 B0 F1 B1 F0", "F0 B0 F1 B1 F0", 0); /* counts do not agree */
     expect_without_evaluations("F0 F1 | F0 B0 F1 B1", "F0 F1 | F0 B0 F1 B1", 0);
     expect_without_evaluations("F0 b0 F1 b1", "F0 B0 F1 B1", 0); /* nothing tells what runs */
