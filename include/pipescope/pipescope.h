@@ -15,8 +15,8 @@
  * Versions. PS_LIB_INTERFACE grows when functions are added; none is taken away or changed as long as the library's name ends in .so.0.
  *
  * Threads. Different captures may be used from different threads at the same time. Calls on one capture and on what was made of it (studies) wait for one
- * another; ps_lib_stop() alone does not wait. Streams, arrays and texts that were handed out belong to their holder and may be used and
- * released in any thread, also after the capture was closed.
+ * another; ps_lib_stop() and ps_lib_close() do not wait. When ps_lib_close() is called, calls on the capture may run in other threads, but none begin, nor be
+ * about to. Streams, arrays and texts that were handed out belong to their holder and may be used and released in any thread, also after the capture was closed.
  *
  * The library prints nothing, ends no process, sets no signal handler and reads only below the path that it was given. It writes no file, but for a copy
  * below $TMPDIR of a database whose last write was not finished, which is deleted again. It works in threads of its own while a call lasts; none is left
@@ -59,7 +59,8 @@ enum {
     PS_LIB_ENDED =
         10, /* by ps_lib_stop(), or its time was over; another program keeps a file locked */
     PS_LIB_CHANGED = 11, /* a file changed while it was read */
-    PS_LIB_INTERNAL = 12
+    PS_LIB_INTERNAL = 12,
+    PS_LIB_NO_ROOM = 13 /* the disk is full: below $TMPDIR, where a database had to be copied */
 };
 
 /* Filled by calls that fail, which also return the code or NULL. Texts end in a zero byte; "" where there is nothing to say. Every `error` argument may
@@ -90,7 +91,8 @@ typedef struct ps_lib ps_lib;
  * NULL on failure: PS_LIB_NOT_FOUND, PS_LIB_NOTHING (no profile is there), PS_LIB_USAGE (an option). */
 PS_API ps_lib *ps_lib_open(const char *path, const char *const *options, ps_lib_error *error);
 
-/* What was read is given back when also the last study of it is freed. NULL is fine. */
+/* Calls that run in other threads end as usual. What was read is given back when the last of them has returned and the last study of it is freed. NULL is
+ * fine. */
 PS_API void ps_lib_close(ps_lib *capture);
 
 /* Ends the call that runs on the capture now, with PS_LIB_ENDED; the next one runs as usual. From any thread or a signal handler. */

@@ -39,7 +39,7 @@ if _TYPE_CHECKING:
     from pipescope.capture import Capture as Capture, Chart as Chart, Report as Report, Study as Study, WhatIf as WhatIf, open as open
     from pipescope.errors import (CaptureChanged as CaptureChanged, CaptureDamaged as CaptureDamaged, CaptureNotFound as CaptureNotFound,
                                   Ended as Ended, InternalError as InternalError, LibraryNotFound as LibraryNotFound,
-                                  NothingFound as NothingFound, OutOfMemory as OutOfMemory, PartialCaptureWarning as PartialCaptureWarning,
+                                  NoRoom as NoRoom, NothingFound as NothingFound, OutOfMemory as OutOfMemory, PartialCaptureWarning as PartialCaptureWarning,
                                   PipescopeError as PipescopeError, QueryError as QueryError, TooLarge as TooLarge,
                                   UnsupportedError as UnsupportedError)
     from pipescope.table import Field as Field, Table as Table
@@ -55,7 +55,7 @@ __all__ = ["mstx", "profile", "schedule", "ProfilerAction", "tensorboard_trace_h
 _LAZY = dict.fromkeys(("open", "Capture", "Study", "Chart", "Report", "WhatIf"), "capture")
 _LAZY.update(dict.fromkeys(("Table", "Field"), "table"))
 _LAZY.update(dict.fromkeys(("PipescopeError", "LibraryNotFound", "CaptureNotFound", "CaptureDamaged", "CaptureChanged", "UnsupportedError",
-                            "QueryError", "TooLarge", "NothingFound", "Ended", "OutOfMemory", "InternalError",
+                            "QueryError", "TooLarge", "NothingFound", "Ended", "OutOfMemory", "NoRoom", "InternalError",
                             "PartialCaptureWarning"), "errors"))
 
 

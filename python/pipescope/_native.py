@@ -139,9 +139,17 @@ def functions() -> Functions:
         return _functions
 
 
+def text(data: bytes, what: str, file: str = "") -> bytes:
+    """As the library takes it: it would not see what is behind a NUL."""
+    at = data.find(0)
+    if at >= 0:
+        raise errors.QueryError("%s has a NUL in it" % what, file, data.count(b"\n", 0, at) + 1 if file else None, at)
+    return data
+
+
 def option_texts(options: Mapping[str, Any]) -> Any:
     """Options as the library takes them: "name=value", ended by NULL; those that are None are not said."""
-    said = [b"%s=%s" % (name.encode(), ("%d" % value if isinstance(value, bool) else str(value)).encode())
+    said = [text(b"%s=%s" % (name.encode(), ("%d" % value if isinstance(value, bool) else str(value)).encode()), "option %r" % name)
             for name, value in options.items() if value is not None]
     return (ctypes.c_char_p * (len(said) + 1))(*said, None)
 

@@ -4,14 +4,16 @@ In process, through libpipescope.so: nothing is written, no program is started, 
 """
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import html
 import json
+import operator
 import os
 import threading
 import warnings
 import weakref
-from typing import Any, Callable, Dict, Iterable, List, Optional, Set, TypeVar, Union
+from typing import Any, Callable, Dict, Generic, Iterable, Iterator, List, Optional, Set, SupportsIndex, TypeVar, Union
 
 from pipescope import _native, errors
 from pipescope.table import Table
@@ -21,30 +23,80 @@ __all__ = ["open", "Capture", "Study", "Chart", "Report", "WhatIf"]
 Result = TypeVar("Result")
 
 
-def _interruptible(work: Callable[[], Result], stop: Callable[[], None]) -> Result:
-    """Runs it so that Ctrl-C (a notebook's stop button) ends it: the library knows nothing of Python's signals, which only the main thread sees."""
-    if threading.current_thread() is not threading.main_thread():
-        return work()
-    done: List[Result] = []
-    failed: List[BaseException] = []
+class _Call(Generic[Result]):
+    """A call of the library, which may run in a thread of its own. `work` gets the capture's handle."""
 
-    def run() -> None:
+    def __init__(self, capture: "Capture", work: Callable[[int], Result]):
+        self._capture, self._work = capture, work
+        self._guard = threading.RLock()
+        self._handle = 0
+        self._runs = self._given_up = False
+        self._done: List[Result] = []
+        self._failed: List[BaseException] = []
+        self.ended = threading.Event()
+
+    def run(self) -> None:
         try:
-            done.append(work())
-        except BaseException as error:  # noqa: B036  (raised again below, in the thread that asked)
-            failed.append(error)
+            with self._capture._in_use() as handle, self._capture._turn:
+                with self._guard:
+                    self._handle, self._runs = handle, not self._given_up
+                if self._runs:
+                    self._do(handle)
+        except BaseException as error:  # noqa: B036  (raised again by result(), in the thread that asked)
+            self._failed.append(error)
+        finally:
+            self.ended.set()
 
-    thread = threading.Thread(target=run, name="pipescope")
-    thread.start()
+    def _do(self, handle: int) -> None:
+        try:
+            self._done.append(self._work(handle))
+        finally:
+            with self._guard:
+                self._runs = False
+
+    def _stop(self) -> bool:
+        """Whether it runs. Nobody else's call is stopped: it is this one that has the turn."""
+        with self._guard:
+            self._given_up = True
+            if self._runs:
+                self._capture._lib.stop(self._handle)
+            return self._runs
+
+    def give_up(self) -> None:
+        """Ends it and waits for that, whatever comes between; where it waits for its turn, it will do nothing then. What it made goes with it."""
+        while True:
+            try:
+                while self._stop():  # again: the library forgets a stop that came before it began
+                    self.ended.wait(0.05)
+                return
+            except BaseException:  # noqa: B036  (the first one is raised)
+                continue
+
+    def result(self) -> Result:
+        if self._failed:
+            raise self._failed.pop()
+        return self._done.pop()
+
+
+def _interruptible(capture: "Capture", work: Callable[[int], Result]) -> Result:
+    """Runs it so that Ctrl-C (a notebook's stop button) ends it: the library knows nothing of Python's signals, which only the main thread sees."""
+    call = _Call(capture, work)
+    if threading.current_thread() is not threading.main_thread():
+        call.run()
+        return call.result()
+    thread = threading.Thread(target=call.run, name="pipescope")
     try:
-        thread.join()
+        try:
+            thread.start()
+        except RuntimeError:
+            if thread.ident is not None:
+                raise
+            call.run()  # no thread can be made any more: the interpreter ends
+        call.ended.wait()  # not join(): a thread whose join() was interrupted counts as ended up to Python 3.12
     except BaseException:
-        stop()
-        thread.join()
+        call.give_up()
         raise
-    if failed:
-        raise failed[0]
-    return done[0]
+    return call.result()
 
 
 class Capture:
@@ -58,23 +110,46 @@ class Capture:
         lib, error = _native.functions(), _native.Error()
         self.path: str = os.fspath(path)
         self._lib = lib
-        name, texts = os.fsencode(self.path), _native.option_texts(options)
+        name, texts = _native.text(os.fsencode(self.path), "the path"), _native.option_texts(options)
+        self._turn = threading.Lock()  # of the call that runs
+        self._guard = threading.RLock()  # of the handle and of the number of calls that run or wait
+        self._n_calls = 0
         self._handle = lib.open(name, texts, ctypes.byref(error))
         if not self._handle:
             _native.check(error.code, error)
         self._end = weakref.finalize(self, lib.close, self._handle)
+        self._end.atexit = False  # threads and exit handlers may still ask
         self._told: Set[str] = set()
 
     # --- life ---
 
     def close(self) -> None:
-        """Gives back what was read. Tables and studies that were made stay."""
-        self._end()
-        self._handle = None
+        """Gives back what was read. Tables and studies that were made stay; calls that run in other threads go on, and the last one gives it back."""
+        with self._guard:
+            self._handle = None
+            self._end_unless_used()
+
+    def _end_unless_used(self) -> None:
+        if self._handle is None and self._n_calls == 0:
+            self._end()
+
+    @contextlib.contextmanager
+    def _in_use(self) -> Iterator[int]:
+        """The handle, which stays while this lasts."""
+        with self._guard:
+            handle = self._open_handle()
+            self._n_calls += 1
+        try:
+            yield handle
+        finally:
+            with self._guard:
+                self._n_calls -= 1
+                self._end_unless_used()
 
     def stop(self) -> None:
         """Ends the call that runs now in another thread, which raises Ended."""
-        self._lib.stop(self._open_handle())
+        with self._guard:
+            self._lib.stop(self._open_handle())
 
     def __enter__(self) -> "Capture":
         return self
@@ -94,11 +169,13 @@ class Capture:
         return int(self._handle)
 
     def _ask(self, function: Callable[..., int], *arguments: Any) -> Table:
-        handle, stream, error = self._open_handle(), _native.ArrowArrayStream(), _native.Error()
-        code = _interruptible(lambda: function(handle, *arguments, ctypes.byref(stream), ctypes.byref(error)),
-                              lambda: self._lib.stop(handle))
-        _native.check(code, error)
-        return Table(stream)
+        def work(handle: int) -> Table:
+            stream, error = _native.ArrowArrayStream(), _native.Error()
+            _native.check(function(handle, *arguments, ctypes.byref(stream), ctypes.byref(error)), error)
+            return Table(stream)
+
+        self._open_handle()
+        return _interruptible(self, work)
 
     def _warn(self, depth: int = 4) -> None:
         """Names profiles that could not be read, each once; `depth`: of the caller to name."""
@@ -130,18 +207,18 @@ class Capture:
 
         QueryError: no SQL, or names that are not known, with line and byte. NothingFound: a table of which the capture has nothing. Ended: the
         timeout. PartialCaptureWarning names profiles that could not be read; the others are in the answer."""
-        out = self._ask(self._lib.sql, query.encode())
+        out = self._ask(self._lib.sql, _native.text(query.encode(), "the query", "query"))
         self._warn()
         return out
 
-    def table(self, name: str, rank: Union[int, Iterable[int], None] = None, columns: Optional[Iterable[str]] = None) -> Table:
+    def table(self, name: str, rank: Union[SupportsIndex, Iterable[SupportsIndex], None] = None, columns: Optional[Iterable[str]] = None) -> Table:
         """A table as it is ("slice", "kernel", "op", a mode's, a view's), of all ranks or of those given, with all columns or those given. Ranks and
         columns that are not wanted are not read."""
-        wanted = None if columns is None else [c.encode() for c in columns]
+        wanted = None if columns is None else [_native.text(c.encode(), "the name of a column") for c in columns]
         names = None if wanted is None else (ctypes.c_char_p * (len(wanted) + 1))(*wanted, None)
-        ranks = None if rank is None else [rank] if isinstance(rank, int) else [int(r) for r in rank]
+        ranks = None if rank is None else _ranks_of(rank)
         numbers = None if ranks is None else (ctypes.c_int64 * max(len(ranks), 1))(*ranks)
-        out = self._ask(self._lib.table, name.encode(), names, numbers, len(ranks or ()))
+        out = self._ask(self._lib.table, _native.text(name.encode(), "the name of a table"), names, numbers, len(ranks or ()))
         self._warn()
         return out
 
@@ -163,24 +240,38 @@ class Capture:
         return WhatIf(self, "whatif", dict(options, without=without, scale=scale))
 
 
+def _ranks_of(rank: Any) -> List[int]:
+    """Of one, which may be numpy's, or of several."""
+    try:
+        return [operator.index(rank)]
+    except TypeError:
+        return [operator.index(r) for r in rank]
+
+
 class Study:
     """What an analysis of the whole job found: made once, given as tables and in forms for people."""
 
     def __init__(self, capture: Capture, what: str, options: Dict[str, Any]):
-        lib, error, handle = capture._lib, _native.Error(), capture._open_handle()
         texts = _native.option_texts(options)
-        self._lib, self._what = lib, what
+        self._lib, self._what = capture._lib, what
         self._title = capture.path
-        self._handle = _interruptible(lambda: lib.study_of(handle, what.encode(), texts, ctypes.byref(error)), lambda: lib.stop(handle))
-        if not self._handle:
-            _native.check(error.code, error)
-        weakref.finalize(self, lib.study_free, self._handle)
+
+        def work(handle: int) -> int:
+            error = _native.Error()
+            study = self._lib.study_of(handle, what.encode(), texts, ctypes.byref(error))
+            if not study:
+                _native.check(error.code, error)
+            weakref.finalize(self, self._lib.study_free, study).atexit = False
+            return int(study)
+
+        capture._open_handle()
+        self._handle = _interruptible(capture, work)
         capture._warn(5)
 
     def write(self, form: str) -> str:
         """The study as "text", "html" (a page that needs nothing else), "json", and of charts and whatif "svg". UnsupportedError: no such form."""
         out, error = _native.Text(), _native.Error()
-        _native.check(self._lib.study_write(self._handle, form.encode(), ctypes.byref(out), ctypes.byref(error)), error)
+        _native.check(self._lib.study_write(self._handle, _native.text(form.encode(), "the form"), ctypes.byref(out), ctypes.byref(error)), error)
         try:
             return ctypes.string_at(out.bytes, out.size).decode("utf-8", "replace") if out.bytes else ""
         finally:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Optional
 
 __all__ = ["PipescopeError", "LibraryNotFound", "CaptureNotFound", "CaptureDamaged", "CaptureChanged", "UnsupportedError", "QueryError",
-           "TooLarge", "NothingFound", "Ended", "OutOfMemory", "InternalError", "PartialCaptureWarning"]
+           "TooLarge", "NothingFound", "Ended", "OutOfMemory", "NoRoom", "InternalError", "PartialCaptureWarning"]
 
 
 class PipescopeError(Exception):
@@ -81,6 +81,13 @@ class OutOfMemory(PipescopeError, MemoryError):
     """Memory ran out."""
 
 
+class NoRoom(PipescopeError, OSError):
+    """The disk is full: below TMPDIR, where a database whose last write was not finished is copied."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
 class InternalError(PipescopeError, RuntimeError):
     """A fault of pipescope itself."""
 
@@ -91,7 +98,7 @@ class PartialCaptureWarning(UserWarning):
 
 # Codes of pipescope.h.
 _OF_CODE = {1: OutOfMemory, 2: CaptureDamaged, 3: CaptureNotFound, 4: CaptureDamaged, 5: UnsupportedError, 6: TooLarge, 7: QueryError,
-            8: NothingFound, 10: Ended, 11: CaptureChanged}
+            8: NothingFound, 10: Ended, 11: CaptureChanged, 13: NoRoom}
 
 
 def of_library(code: int, message: str, file: str, line: int, offset: int, remedy: str) -> PipescopeError:

@@ -120,7 +120,7 @@ class Table:
     def __init__(self, stream: _native.ArrowArrayStream):
         lib = _native.functions()
         self._stream = stream
-        weakref.finalize(self, _release, stream)
+        weakref.finalize(self, _release, stream).atexit = False  # exit handlers may still read it
         self._columns = self._read(self._again(lib))
 
     def _again(self, lib: _native.Functions) -> _native.ArrowArrayStream:
@@ -224,7 +224,7 @@ class Table:
     def to_arrow(self) -> pyarrow.Table:
         """A pyarrow.Table over the columns themselves. Needs pyarrow (14 or newer)."""
         import pyarrow
-        return pyarrow.RecordBatchReader.from_stream(self).read_all()
+        return pyarrow.table(self)
 
     def to_pandas(self) -> pandas.DataFrame:
         """A DataFrame of shape (rows, columns). Numbers are the library's own columns without a copy: int64, float64 with NaN for NULL; integers with
@@ -293,7 +293,7 @@ class _Owner:
 
     def __init__(self, array: _native.ArrowArray):
         self.array = array
-        weakref.finalize(self, _release, array)
+        weakref.finalize(self, _release, array).atexit = False
 
 
 def _text_of(value: Value) -> str:

@@ -158,23 +158,7 @@ bool ps_json_real(const char *s, size_t n, double *out) {
 /* --- strings ----------------------------------------------------------------------------------------- */
 
 bool ps_json_is_utf8(const char *s, size_t n) {
-    size_t i = 0;
-    while (i < n) {
-        uint64_t eight = 0;
-        if (n - i >= sizeof eight) {
-            memcpy(&eight, s + i, sizeof eight);
-            if ((eight & 0x8080808080808080u) == 0) {
-                i += sizeof eight;
-                continue;
-            }
-        }
-        size_t len = ps_utf8_len(s + i, n - i);
-        if (len == 0) {
-            return false;
-        }
-        i += len;
-    }
-    return true;
+    return ps_utf8_run(s, n) == n;
 }
 
 static bool hex4(const char *s, size_t n, uint32_t *out) {

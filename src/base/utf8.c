@@ -37,6 +37,26 @@ size_t ps_utf8_len(const char *s, size_t n) {
     return code < low || code > 0x10FFFF || surrogate ? 0 : len;
 }
 
+size_t ps_utf8_run(const char *s, size_t n) {
+    size_t i = 0;
+    while (i < n) {
+        uint64_t eight = 0;
+        if (n - i >= sizeof eight) {
+            memcpy(&eight, s + i, sizeof eight);
+            if ((eight & 0x8080808080808080u) == 0) {
+                i += sizeof eight;
+                continue;
+            }
+        }
+        size_t len = ps_utf8_len(s + i, n - i);
+        if (len == 0) {
+            break;
+        }
+        i += len;
+    }
+    return i;
+}
+
 /* The wide blocks that names of ranks and hosts can hold: CJK, kana, hangul, full-width forms, emoji. */
 static bool is_wide(const char *s, size_t len) {
     const unsigned char *p = (const unsigned char *)s;

@@ -8,6 +8,9 @@
 /* Bytes of the well-formed character at `s` (1..4), 0 when it is malformed or `n` is 0. */
 size_t ps_utf8_len(const char *s, size_t n);
 
+/* Bytes from `s` on that are well-formed; `n`: all. */
+size_t ps_utf8_run(const char *s, size_t n);
+
 /* Terminal columns of `n` bytes: one per character, two for East Asian wide ones, one per stray byte. */
 size_t ps_utf8_columns(const char *s, size_t n);
 

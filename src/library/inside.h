@@ -17,7 +17,7 @@
 #include "write/table/arrow.h"
 
 struct ps_lib {
-    atomic_size_t n_users; /* the caller's, and its studies */
+    atomic_size_t n_users; /* the caller, its studies, calls that run or wait */
     pthread_mutex_t lock;  /* one call at a time */
     locale_t locale;       /* "C" */
     ps_arena arena;
@@ -34,7 +34,8 @@ void ps_lib_keep_notes(ps_lib *capture, const ps_run *run);
 
 void ps_lib_drop(ps_lib *capture); /* of one user */
 
-/* A call on the capture begins: alone, with numbers as they are in "C". What `begin` gave goes to `end`. */
+/* A call on the capture begins: alone, with numbers as they are in "C". What `begin` gave goes to `end`, behind which the capture may be gone: it may have
+ * been closed meanwhile. */
 locale_t ps_lib_begin(ps_lib *capture);
 void ps_lib_end(ps_lib *capture, locale_t before);
 

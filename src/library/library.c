@@ -28,7 +28,7 @@ _Static_assert(PS_LIB_NO_MEMORY == (int)PS_NOMEM && PS_LIB_IO == (int)PS_IO &&
                    PS_LIB_UNSUPPORTED == (int)PS_UNSUPPORTED && PS_LIB_RANGE == (int)PS_RANGE &&
                    PS_LIB_USAGE == (int)PS_USAGE && PS_LIB_NOTHING == (int)PS_NOTHING &&
                    PS_LIB_ENDED == (int)PS_BUSY && PS_LIB_CHANGED == (int)PS_CHANGED &&
-                   PS_LIB_INTERNAL == (int)PS_INTERNAL,
+                   PS_LIB_INTERNAL == (int)PS_INTERNAL && PS_LIB_NO_ROOM == (int)PS_NO_ROOM,
                "codes of the interface stay what they are");
 
 static const char *remedy_of(const ps_err *err) {
@@ -51,6 +51,8 @@ static const char *remedy_of(const ps_err *err) {
         return "open it again when it is written";
     case PS_INTERNAL:
         return "this is a fault of pipescope: please report it with its message";
+    case PS_NO_ROOM:
+        return "make room, or name another folder in TMPDIR";
     default:
         return "";
     }
@@ -164,6 +166,7 @@ void ps_lib_stop(ps_lib *capture) {
 }
 
 locale_t ps_lib_begin(ps_lib *capture) {
+    (void)atomic_fetch_add(&capture->n_users, 1);
     (void)pthread_mutex_lock(&capture->lock);
     return uselocale(capture->locale);
 }
@@ -171,6 +174,7 @@ locale_t ps_lib_begin(ps_lib *capture) {
 void ps_lib_end(ps_lib *capture, locale_t before) {
     (void)uselocale(before);
     (void)pthread_mutex_unlock(&capture->lock);
+    ps_lib_drop(capture);
 }
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/buf.h"
+#include "base/utf8_text.h"
 #include "query/collect.h"
 #include "query/schema.h"
 #include "query/sql_inside.h"
@@ -115,8 +116,8 @@ static void fill_texts(const filling *f, const ps_sql_part *part, int column, ui
         } else if (ps_str_is_none(texts[row])) {
             ps_arrow_set_null(out, first + row);
         } else {
-            ps_buf_add(&out->text, ps_trace_text(part->trace, texts[row]),
-                       ps_trace_text_len(part->trace, texts[row]));
+            ps_utf8_add(&out->text, ps_trace_text(part->trace, texts[row]),
+                        ps_trace_text_len(part->trace, texts[row]));
         }
         out->numbers[first + row + 1].i = (int64_t)out->text.len;
     }

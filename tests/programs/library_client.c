@@ -229,6 +229,31 @@ static void check_library_threads(const char *path) {
     ps_lib_close(hurried);
 }
 
+static void *count_long(void *of) {
+    struct ArrowArrayStream rows;
+    struct ArrowArray batch;
+    CHECK(ps_lib_sql(of,
+                     "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c WHERE x < "
+                     "3000000) SELECT count(*) FROM c",
+                     &rows, NULL) == PS_LIB_OK);
+    CHECK(rows.get_next(&rows, &batch) == 0);
+    CHECK(((const int64_t *)batch.children[0]->buffers[1])[0] == 3000000);
+    batch.release(&batch);
+    rows.release(&rows);
+    return NULL;
+}
+
+/* The call ends as usual, and what it used is given back then. */
+static void check_close_while_it_runs(const char *path) {
+    const struct timespec tenth = {.tv_nsec = 100000000};
+    ps_lib *capture = ps_lib_open(path, NULL, NULL);
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, count_long, capture) == 0);
+    (void)nanosleep(&tenth, NULL);
+    ps_lib_close(capture);
+    (void)pthread_join(thread, NULL);
+}
+
 static int run_checks(ps_lib *capture, const char *path) {
     struct ArrowArrayStream rows;
     CHECK(ps_lib_interface() >= PS_LIB_INTERFACE && ps_lib_version()[0] != '\0');
@@ -251,6 +276,7 @@ static int run_checks(ps_lib *capture, const char *path) {
     check_columns_outlive(path);
     check_library_studies(path);
     check_library_threads(path);
+    check_close_while_it_runs(path);
     ps_lib_close(NULL);
     ps_lib_study_free(NULL);
     ps_lib_text_free(NULL);

@@ -22,6 +22,80 @@ WORKERS = os.path.join(DATA, "ndtimeline", "two-by-two.json")
 GPIPE = os.path.join(DATA, "torch_pipeline", "gpipe")
 ENDLESS = "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT count(*) FROM c"
 
+# A call that is slow to heed stop(), interrupted so often while it lasts.
+INTERRUPTED = """
+import os, signal, threading, time, pipescope
+c = pipescope.open(%r)
+said = []
+
+class Slow:
+    def __getattr__(self, name):
+        return getattr(real, name)
+
+    def sql(self, *of):
+        for _ in range(%d):
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.05)
+        time.sleep(0.5)
+        said.append("ended")
+        return real.sql(*of)
+
+real, c._lib = c._lib, Slow()
+try:
+    with c:
+        c.sql("SELECT 1")
+except KeyboardInterrupt:
+    said.append("interrupted")
+print(*said)
+"""
+WAITING = """
+import os, signal, threading, time, pipescope
+c = pipescope.open(%r)
+COUNT = "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t WHERE i < 4000000) SELECT count(*) FROM t"
+said = []
+other = threading.Thread(target=lambda: said.append(c.sql(COUNT).scalar()))
+other.start()
+while not c._turn.locked():
+    time.sleep(0.001)
+threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    c.sql("SELECT 1")
+except KeyboardInterrupt:
+    print("interrupted")
+other.join()
+print(*said)
+print(c.sql("SELECT 1").scalar())
+"""
+CLOSING = """
+import threading, time, pipescope
+c = pipescope.open(%r)
+COUNT = "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM t WHERE i < 3000000) SELECT count(*) FROM t"
+said = []
+other = threading.Thread(target=lambda: said.append(c._ask(c._lib.sql, COUNT.encode()).scalar()))
+other.start()
+while not c._turn.locked():
+    time.sleep(0.001)
+c.close()
+print("open" if c._end.alive else "gone")
+try:
+    c.sql("SELECT 1")
+except ValueError:
+    print("closed")
+other.join()
+print(*said)
+print("open" if c._end.alive else "gone")
+"""
+AT_EXIT = """
+import atexit
+def at_end():
+    print(t["dur_ns"] == before, c.sql("SELECT 1").scalar())
+atexit.register(at_end)
+import pipescope
+c = pipescope.open(%r)
+t = c.table("slice")
+before = t["dur_ns"]
+"""
+
 
 def query(path, sql):
     """Rows of the command as dicts; None where the capture has nothing of the kind."""
@@ -79,6 +153,24 @@ class Columns(recording.Case):
                 self.capture.table("slice", **odd)
         with self.assertRaisesRegex(pipescope.QueryError, "no such table"):
             self.capture.table("nowhere")
+
+    def test_ranks_that_are_like_integers(self):
+        class Whole:
+            """As numpy's integers are."""
+            def __index__(self):
+                return 3
+
+        wanted = len(self.capture.table("slice"))
+        self.assertEqual(len(self.capture.table("slice", rank=Whole())), wanted)
+        self.assertEqual(len(self.capture.table("slice", rank=iter([Whole(), 5]))), wanted)
+        for odd in (3.0, "3", [3.0]):
+            with self.assertRaises(TypeError):
+                self.capture.table("slice", rank=odd)
+
+    def test_texts_are_utf8(self):
+        """In memory, where other packages read them."""
+        column = self.capture.sql("SELECT CAST(x'41ff42' AS TEXT) AS t")._column("t")
+        self.assertEqual(ctypes.string_at(column.bytes, 5), "A\ufffdB".encode())
 
     def test_rows_outlive_the_capture(self):
         table = self.capture.table("slice")
@@ -249,6 +341,25 @@ class Errors(recording.Case):
                     capture.sql(sql)
             self.assertEqual(capture.sql("SELECT 1").scalar(), 1)
 
+    def test_nothing_is_dropped_behind_a_nul(self):
+        with self.assertRaisesRegex(pipescope.QueryError, "NUL"):
+            pipescope.open(DUALPIPE + "\0x")
+        with self.assertRaisesRegex(pipescope.QueryError, "option 'format'.* NUL"):
+            pipescope.open(DUALPIPE, format="kineto\0x")
+        with pipescope.open(DUALPIPE) as capture:
+            with self.assertRaisesRegex(pipescope.QueryError, "NUL") as caught:
+                capture.sql("SELECT 1\n\0 anything")
+            self.assertEqual((caught.exception.file, caught.exception.line, caught.exception.offset), ("query", 2, 9))
+            for ask in (lambda: capture.table("slice\0x"), lambda: capture.table("slice", columns=["name\0x"]),
+                        lambda: capture.report(step="1\0x"), lambda: capture.report().write("text\0x")):
+                with self.assertRaisesRegex(pipescope.QueryError, "NUL"):
+                    ask()
+
+    def test_a_full_disk(self):
+        from pipescope import errors
+        self.assertIsInstance(errors.of_library(13, "no room", "x.db", 0, 2 ** 64 - 1, ""), pipescope.NoRoom)
+        self.assertTrue(issubclass(pipescope.NoRoom, OSError))
+
     def test_unread_profiles_are_told(self):
         for rank in (0, 1):
             with open(self.path("rank-%d.json" % rank), "w", encoding="utf-8") as file:
@@ -307,6 +418,25 @@ class Ends(recording.Case):
                 capture.sql(ENDLESS)
             timer.join()
             self.assertEqual(capture.sql("SELECT 1").scalar(), 1)
+
+    def test_interrupt_then_close(self):
+        """The call has ended when the capture is closed, whatever came between."""
+        for n_interrupts in (1, 10):
+            out, _ = self.run_python(INTERRUPTED % (DUALPIPE, n_interrupts))
+            self.assertEqual(out.split(), ["ended", "interrupted"])
+
+    def test_interrupt_ends_no_other_call(self):
+        """Whoever waits for its turn is told at once; the one that has it goes on."""
+        out, _ = self.run_python(WAITING % DUALPIPE)
+        self.assertEqual(out.split(), ["interrupted", "4000000", "1"])
+
+    def test_close_while_it_runs(self):
+        out, _ = self.run_python(CLOSING % DUALPIPE)
+        self.assertEqual(out.split(), ["open", "closed", "3000000", "gone"])
+
+    def test_tables_at_exit(self):
+        out, _ = self.run_python(AT_EXIT % DUALPIPE)
+        self.assertEqual(out.split(), ["True", "1"])
 
     def test_threads(self):
         """Two captures, four threads."""

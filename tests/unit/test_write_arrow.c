@@ -150,6 +150,26 @@ static void columns_widen(void **state) {
     ps_table_free(text);
 }
 
+/* A byte that is no UTF-8, and a character of which the end is missing: readers check what they are told is UTF-8. */
+static void texts_are_utf8(void **state) {
+    (void)state;
+    static const ps_column TEXT[] = {{.name = "x", PS_FIELD(row, text)}};
+    ps_table *text = ps_table_new("x", "", PS_COLUMNS(TEXT));
+    ps_table_put(text, &(row){.text = "a\xFFz"});
+    ps_table_put(text, &(row){.text = "\xC3\xA4\xC3"});
+    ps_err err = PS_ERR_INIT;
+    ps_buf out = {0};
+    ps_arrow *a = ps_arrow_new();
+    assert_int_equal(ps_arrow_add(a, text, 0, 2, &err), PS_OK);
+    assert_int_equal(ps_arrow_write(a, collect, &out, &err), PS_OK);
+    static const int64_t ENDS[] = {0, 5, 10};
+    assert_memory_equal(find(&out, ENDS, sizeof ENDS) + sizeof ENDS,
+                        "a\xEF\xBF\xBDz\xC3\xA4\xEF\xBF\xBD", 10);
+    ps_arrow_free(a);
+    ps_buf_fini(&out);
+    ps_table_free(text);
+}
+
 /* --- the C data interface ----------------------------------------------------------------------------- */
 
 /* The rows of write_rows() as a stream; a code of errno. */
@@ -243,13 +263,10 @@ static void memory_may_end_anywhere(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_of_one_number),
-        cmocka_unit_test(a_text),
-        cmocka_unit_test(rows_in_a_file),
-        cmocka_unit_test(columns_widen),
-        cmocka_unit_test(memory_may_end_anywhere),
-        cmocka_unit_test(rows_in_memory),
-        cmocka_unit_test(memory_may_end_in_a_stream),
+        cmocka_unit_test(a_table_of_one_number), cmocka_unit_test(a_text),
+        cmocka_unit_test(rows_in_a_file),        cmocka_unit_test(columns_widen),
+        cmocka_unit_test(texts_are_utf8),        cmocka_unit_test(memory_may_end_anywhere),
+        cmocka_unit_test(rows_in_memory),        cmocka_unit_test(memory_may_end_in_a_stream),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/utf8_text.h"
 #include "write/out/number_text.h"
 
 enum { MOST_NAME_BYTES = 512 };
@@ -135,7 +136,7 @@ static void put_value(ps_arrow_column *c, ps_col_type type, const ps_value *cell
     widen(c, type, cell, row);
     c->valid[row / 8] |= (uint8_t)(1u << row % 8);
     if (c->type == PS_COL_TEXT && type == PS_COL_TEXT) {
-        ps_buf_add_str(&c->text, cell->u.text);
+        ps_utf8_add(&c->text, cell->u.text, strlen(cell->u.text));
     } else if (c->type == PS_COL_TEXT) {
         ps_add_number(&c->text, type, cell);
     } else if (c->type == PS_COL_REAL) {
