@@ -545,6 +545,7 @@ static bool session_init(ps_session *s, const ps_cluster_rank *const *ranks, siz
     s->diags = ps_calloc(n_ranks, sizeof *s->diags);
     s->outputs = ps_calloc(n_ranks, sizeof *s->outputs);
     s->partials = ps_calloc(n_analyses, sizeof *s->partials);
+    s->replaced = ps_calloc(n_analyses, sizeof *s->replaced);
     s->took_part = ps_calloc(n_analyses, sizeof *s->took_part);
     s->shared = ps_calloc(n_analyses, sizeof *s->shared);
     s->opts_of = ps_calloc(n_analyses, sizeof *s->opts_of);
@@ -552,15 +553,17 @@ static bool session_init(ps_session *s, const ps_cluster_rank *const *ranks, siz
     s->seeing_at = ps_calloc(n_analyses, sizeof *s->seeing_at);
     bool ok = s->run->ranks != NULL && s->run->results != NULL && s->run->errors != NULL &&
               s->run->n_took_part != NULL && s->took_part != NULL && s->infos != NULL &&
-              s->diags != NULL && s->outputs != NULL && s->partials != NULL && s->shared != NULL &&
-              s->opts_of != NULL && s->seeing != NULL && s->seeing_at != NULL;
+              s->diags != NULL && s->outputs != NULL && s->partials != NULL &&
+              s->replaced != NULL && s->shared != NULL && s->opts_of != NULL && s->seeing != NULL &&
+              s->seeing_at != NULL;
     s->run->n_ranks = ok ? n_ranks : 0;
     s->run->n_analyses = ok ? n_analyses : 0;
     for (size_t a = 0; ok && a < n_analyses; a++) {
         s->opts_of[a] = s->opts->analysis;
         s->partials[a] = ps_calloc(n_ranks, sizeof **s->partials);
         s->took_part[a] = ps_calloc(n_ranks, sizeof **s->took_part);
-        ok = s->partials[a] != NULL && s->took_part[a] != NULL;
+        s->replaced[a] = ps_calloc(n_ranks * s->n_rounds + 1, sizeof **s->replaced);
+        ok = s->partials[a] != NULL && s->took_part[a] != NULL && s->replaced[a] != NULL;
     }
     for (size_t r = 0; ok && r < n_ranks; r++) {
         s->run->ranks[r].rank = ranks[r];
@@ -576,9 +579,20 @@ static bool session_init(ps_session *s, const ps_cluster_rank *const *ranks, siz
     return ok;
 }
 
+static void free_replaced(ps_session *s, size_t a) {
+    size_t n = s->replaced != NULL && s->replaced[a] != NULL ? s->run->n_ranks * s->n_rounds : 0;
+    for (size_t i = 0; i < n; i++) {
+        s->analyses[a]->free_partial(s->replaced[a][i]);
+    }
+    if (s->replaced != NULL) {
+        ps_free(s->replaced[a]);
+    }
+}
+
 static void session_fini(ps_session *s) {
     for (size_t a = 0; s->run != NULL && a < s->run->n_analyses; a++) {
         forget_partials(s, a);
+        free_replaced(s, a);
         ps_free(s->partials[a]);
         ps_free(s->took_part[a]);
         if (s->analyses[a]->free_shared != NULL) {
@@ -594,6 +608,7 @@ static void session_fini(ps_session *s) {
     ps_free(s->diags);
     ps_free(s->outputs);
     ps_free(s->partials);
+    ps_free(s->replaced);
     ps_free(s->took_part);
     ps_free(s->shared);
     ps_free(s->opts_of);
@@ -614,10 +629,12 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
                         const ps_cluster *cluster, const ps_cluster_rank *const *ranks,
                         size_t n_ranks, const ps_run_opts *opts, ps_err *err) {
     ps_session s = {.cluster = cluster, .analyses = analyses, .opts = opts};
+    for (size_t a = 0; a < n_analyses; a++) {
+        s.n_rounds = analyses[a]->n_rounds > s.n_rounds ? analyses[a]->n_rounds : s.n_rounds;
+    }
     ps_code code = session_init(&s, ranks, n_ranks, n_analyses) ? PS_OK : ps_fail_nomem(err);
     ps_baseline baseline = {0};
     for (size_t a = 0; code == PS_OK && a < n_analyses; a++) {
-        s.n_rounds = analyses[a]->n_rounds > s.n_rounds ? analyses[a]->n_rounds : s.n_rounds;
         /* Maps of a shard see that there is one. */
         static const ps_result SOMEWHERE_ELSE;
         s.opts_of[a].baseline = opts->baseline_path != NULL ? &SOMEWHERE_ELSE : NULL;

@@ -64,7 +64,7 @@ bool ps_session_take(ps_session *s, size_t r, ps_rank_state *x) {
         ps_free(ok ? report->missing[a] : missing[i]);
         if (ok) {
             report->missing[a] = missing[i];
-            s->analyses[a]->free_partial(s->partials[a][r]);
+            s->replaced[a][r * s->n_rounds + s->round] = s->partials[a][r];
             s->partials[a][r] = x->parts[i].partial;
             s->took_part[a][r] = x->parts[i].took_part;
             x->parts[i].partial = NULL;

@@ -20,7 +20,10 @@ typedef struct ps_session {
     ps_rank_info *infos;
     ps_diag **diags;
     ps_rank_output *outputs;
-    void ***partials;          /* [analysis][rank] */
+    void ***partials; /* [analysis][rank] */
+    void ***
+        replaced; /* [analysis][rank * n_rounds + round]: partials in whose place others were taken; what a reduce
+                                * left may point into them */
     bool **took_part;          /* [analysis][rank]: its last map had something to do */
     void **shared;             /* [analysis] */
     ps_analysis_opts *opts_of; /* [analysis] */

@@ -14,7 +14,7 @@
 
 #include <pipescope/pipescope.h>
 
-static int n_checks;
+static _Atomic int n_checks; /* threads check, too */
 
 #define CHECK(condition)                                                                           \
     do {                                                                                           \
