@@ -239,27 +239,13 @@ static bool look_around(const ps_trace *trace, surroundings *around) {
 
 /* The first operator that begins at or behind `at_ns`. */
 static size_t operator_from(const surroundings *around, int64_t at_ns) {
-    size_t low = 0;
-    size_t high = around->n_ops;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        bool before = around->ops[middle].start_ns < at_ns;
-        low = before ? middle + 1 : low;
-        high = before ? high : middle;
-    }
+    PS_PLACE(size_t, low, 0, around->n_ops, i, around->ops[i].start_ns < at_ns)
     return low;
 }
 
 /* The last moment up to `at_ns`, INT64_MIN. */
 static int64_t moment_until(const moments *m, int64_t at_ns) {
-    size_t low = 0;
-    size_t high = m->n;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        bool before = m->at[middle] <= at_ns;
-        low = before ? middle + 1 : low;
-        high = before ? high : middle;
-    }
+    PS_PLACE(size_t, low, 0, m->n, i, m->at[i] <= at_ns)
     return low > 0 ? m->at[low - 1] : INT64_MIN;
 }
 
