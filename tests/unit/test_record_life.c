@@ -22,6 +22,7 @@
 
 #include "pipescope/record.h"
 #include "record/export/recover.h"
+#include "record/gpu/cuda_driver.h"
 #include "support/record_child.h"
 #include "support/sanitized.h"
 #include "support/scratch.h"
@@ -324,6 +325,9 @@ static void fork_among_threads(void) {
     for (unsigned i = 0; i < 2; i++) {
         NEED(pthread_create(&threads[i], NULL, record_for_ever, NULL) == 0);
     }
+    while (atomic_load(&n_returned) == 0) {
+        (void)usleep(100); /* or they have no turn before the process ends, and nothing is recorded */
+    }
     unsigned rounds = record_child_rounds(10, 4);
     for (unsigned i = 0; i < rounds; i++) {
         pid_t pid = fork();
@@ -351,6 +355,38 @@ static void children_of_busy_parents(void **state) {
     record_child_exits(start(fork_among_threads), 0);
     assert_int_equal(record_child_n_folders(dir), 1);
     assert_true(rows(0) > 0);
+}
+
+static void *walk_objects_for_ever(void *unused) {
+    for (;;) {
+        (void)ps_loaded_library("no such library");
+    }
+    return unused;
+}
+
+/* The loader's lock, too: a child that found it held would wait in its first import of a module. */
+static void fork_beside_the_loader(void) {
+    pthread_t threads[2];
+    NEED(ps_record_start() == PS_RECORD_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        NEED(pthread_create(&threads[i], NULL, walk_objects_for_ever, NULL) == 0);
+    }
+    for (unsigned i = 0; i < 100; i++) {
+        pid_t pid = fork();
+        NEED(pid >= 0);
+        if (pid == 0) {
+            (void)alarm(30);
+            NEED(ps_loaded_library("no such library") == NULL);
+            _exit(0);
+        }
+        wait_for(pid);
+    }
+}
+
+static void children_find_the_loader_free(void **state) {
+    (void)state;
+    not_with_thread_sanitizer();
+    record_child_exits(start(fork_beside_the_loader), 0);
 }
 
 /* --- threads, signals, descriptors ----------------------------------------------------------------------------------- */
@@ -488,13 +524,21 @@ static void limits_and_broken_pipes(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        CASE(exit_from_another_thread), CASE(recorded_at_exit),
-        CASE(exit_without_handlers),    CASE(export_takes_too_long),
-        CASE(killed_by_signals),        CASE(replaced_by_exec),
-        CASE(a_child_is_silent),        CASE(a_child_is_followed),
-        CASE(a_cloned_child_is_silent), CASE(children_of_busy_parents),
-        CASE(threads_come_and_go),      CASE(signal_handlers_may_record),
-        CASE(descriptors_are_closed),   CASE(limits_and_broken_pipes),
+        CASE(exit_from_another_thread),
+        CASE(recorded_at_exit),
+        CASE(exit_without_handlers),
+        CASE(export_takes_too_long),
+        CASE(killed_by_signals),
+        CASE(replaced_by_exec),
+        CASE(a_child_is_silent),
+        CASE(a_child_is_followed),
+        CASE(a_cloned_child_is_silent),
+        CASE(children_of_busy_parents),
+        CASE(children_find_the_loader_free),
+        CASE(threads_come_and_go),
+        CASE(signal_handlers_may_record),
+        CASE(descriptors_are_closed),
+        CASE(limits_and_broken_pipes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

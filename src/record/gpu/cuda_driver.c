@@ -13,7 +13,9 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "record/ring/fork_gate.h"
 #include "record/ring/log.h"
+#include "record/ring/signal_lock.h"
 
 /* The interface asked for: nothing newer is used, and each later driver has it. */
 enum { WANTED_VERSION = 12000, OLDEST_PROC_ADDRESS = 11030 };
@@ -72,9 +74,18 @@ static int each_object(struct dl_phdr_info *info, size_t size, void *context) {
     return 0;
 }
 
+static void walk_objects(search *s) {
+    if (ps_signal_locks_held > 0) {
+        return; /* a handler, and the thread that it interrupts may be in the gate */
+    }
+    ps_fork_gate_enter();
+    (void)dl_iterate_phdr(each_object, s);
+    ps_fork_gate_leave();
+}
+
 void *ps_loaded_library(const char *prefix) {
     search s = {.prefix = prefix, .first = true};
-    (void)dl_iterate_phdr(each_object, &s);
+    walk_objects(&s);
     return s.path[0] != 0 ? dlopen(s.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
 }
 
@@ -150,7 +161,7 @@ static void look_driver_table(search *s, const char *library) {
                   .name = library != NULL ? base_name(library) : NULL,
                   .if_new = true,
                   .first = true};
-    (void)dl_iterate_phdr(each_object, s);
+    walk_objects(s);
     if (s->path[0] == 0) {
         atomic_store_explicit(&loads_seen, s->loads + 1, memory_order_relaxed);
     }

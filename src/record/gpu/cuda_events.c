@@ -368,7 +368,6 @@ static void cuda_forget(void) {
     atomic_store(&ps_cuda.lost, false);
     ps_cuda_contexts_forget();
     ps_gpu_thread_forget();
-    ps_cuda_driver_forget();
 }
 
 const ps_rec_device ps_device_cuda = {.name = "cuda_event",

@@ -17,8 +17,10 @@
 #include "record/core/domains.h"
 #include "record/core/events.h"
 #include "record/core/threads.h"
+#include "record/gpu/cuda_driver.h"
 #include "record/gpu/device_choose.h"
 #include "record/ring/config.h"
+#include "record/ring/fork_gate.h"
 #include "record/ring/log.h"
 #include "record/session/self_test.h"
 #include "record/session/session.h"
@@ -46,9 +48,11 @@ static void before_fork(void) {
     ps_rec_log_hold();
     ps_rec_config_hold();
     ps_domains_hold();
+    ps_fork_gate_enter(); /* last: nothing is locked inside */
 }
 
 static void release_process(bool in_child) {
+    ps_fork_gate_leave();
     ps_domains_release();
     ps_rec_config_release();
     ps_rec_log_release(in_child);
@@ -67,6 +71,8 @@ static void forget_parent(void) {
         device->forget();
     }
     atomic_store(&ps_device, &ps_device_host);
+    ps_cuda_driver_forget();
+    ps_fork_gate_forget();
     ps_writer_forget();
     ps_self_test_forget();
     ps_threads_forget();

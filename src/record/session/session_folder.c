@@ -21,6 +21,7 @@
 #include "record/core/threads.h"
 #include "record/export/capture_parts.h"
 #include "record/export/export.h"
+#include "record/ring/fork_gate.h"
 #include "record/ring/log.h"
 #include "record/ring/signal_mask.h"
 #include "record/session/session_parts.h"
@@ -46,7 +47,9 @@ static ps_code name_folder(const ps_session_recording *take, const char *dir, in
     }
     ps_arena arena;
     ps_arena_init(&arena);
+    ps_fork_gate_enter(); /* the name holds the local time */
     const char *name = ps_profile_dir_name(&arena, worker, take->start_ns);
+    ps_fork_gate_leave();
     int n = name == NULL ? -1 : snprintf(out, size, "%s/%s", dir, name);
     ps_arena_fini(&arena);
     if (name == NULL) {
