@@ -326,7 +326,8 @@ static void fork_among_threads(void) {
         NEED(pthread_create(&threads[i], NULL, record_for_ever, NULL) == 0);
     }
     while (atomic_load(&n_returned) == 0) {
-        (void)usleep(100); /* or they have no turn before the process ends, and nothing is recorded */
+        (void)usleep(
+            100); /* or they have no turn before the process ends, and nothing is recorded */
     }
     unsigned rounds = record_child_rounds(10, 4);
     for (unsigned i = 0; i < rounds; i++) {

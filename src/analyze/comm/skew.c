@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyze/comm/skew_match.h"
+#include "analyze/rank/step_index.h"
 #include "base/alloc.h"
 
 /* --- who came late -------------------------------------------------------------------------------------------- */
@@ -81,6 +82,26 @@ static bool measure_collective(ps_skew_work *w, ps_matched_collective *m) {
         parts[i].late_ns = ps_skew_minus(parts[i].late_ns, first);
     }
     return is_possible(w, m, last);
+}
+
+/* After they helped to match the others and to know the clocks. */
+static void drop_outside(ps_skew_work *w) {
+    ps_skew *out = w->out;
+    size_t n = 0;
+    for (size_t i = 0; i < out->n_collectives; i++) {
+        if (out->collectives[i].step != PS_STEP_OUTSIDE) {
+            w->collective_groups[n] = w->collective_groups[i];
+            out->collectives[n++] = out->collectives[i];
+        }
+    }
+    out->n_collectives = n;
+    n = 0;
+    for (size_t i = 0; i < out->n_receives; i++) {
+        if (out->receives[i].step != PS_STEP_OUTSIDE) {
+            out->receives[n++] = out->receives[i];
+        }
+    }
+    out->n_receives = n;
 }
 
 static void measure_all_lateness(ps_skew_work *w) {
@@ -283,6 +304,9 @@ ps_code ps_skew_measure(const ps_skew_input *in, ps_skew *out, ps_err *err) {
     ok = ok && ps_skew_match(&w) && ps_skew_clocks(&w) && (w.n_loose == 0 || match_anew(&w));
     if (ok) {
         ps_skew_wait(&w);
+        if (in->in_steps) {
+            drop_outside(&w);
+        }
         measure_all_lateness(&w);
         ok = sum_up(&w);
     }

@@ -31,6 +31,7 @@ typedef struct ps_skew_input {
     const ps_rank_info *ranks;        /* [n_ranks] */
     size_t n_ranks;
     int64_t step;             /* only of this one; -1: all */
+    bool in_steps;            /* none outside of all steps, where a rank has steps */
     int64_t start_ns, end_ns; /* of all whose clocks matter, epoch; both 0: of the operators */
 } ps_skew_input;
 

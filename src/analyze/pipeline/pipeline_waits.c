@@ -33,8 +33,9 @@ static void add_step_rows(ps_pipeline_waits *w, int64_t step, const int64_t *end
             n++;
         }
     }
-    n_last[last] += n > 1;
-    w->n_steps += n > 1;
+    bool counts = n > 1 && step != PS_FIRST_STEP; /* what lies outside of all steps is none */
+    n_last[last] += counts;
+    w->n_steps += counts;
 }
 
 static ps_pipeline_wait *find_pipeline_wait(ps_pipeline_waits *w, int64_t step, int32_t pipeline) {

@@ -20,6 +20,12 @@ const ps_table *ps_report_chart_table(const ps_report *report, const char *name)
     return ps_result_table(report->chart_tables, name);
 }
 
+int64_t ps_report_own_time(const ps_chart *chart, uint32_t row, int64_t chart_ns) {
+    const ps_chart_rank *rank = &chart->ranks[row];
+    int64_t taken_ns = rank->clock_is_taken_off ? rank->clock_offset_ns : 0;
+    return ps_i64_plus(ps_i64_plus(chart->origin_ns, chart_ns), taken_ns);
+}
+
 static const ps_value *report_cell(const ps_table *t, size_t row, const char *column,
                                    ps_col_type *type) {
     size_t c = ps_table_column(t, column);
@@ -38,6 +44,11 @@ double ps_column_real(const ps_table *t, size_t row, const char *column) {
     ps_col_type type;
     const ps_value *v = report_cell(t, row, column, &type);
     return v == NULL ? 0 : type == PS_COL_REAL ? v->u.r : type == PS_COL_INT ? (double)v->u.i : 0;
+}
+
+bool ps_column_is_known(const ps_table *t, size_t row, const char *column) {
+    ps_col_type type;
+    return report_cell(t, row, column, &type) != NULL;
 }
 
 const char *ps_column_text(const ps_table *t, size_t row, const char *column) {
@@ -172,8 +183,8 @@ static bool measure_bubble(ps_report *report, ps_report_member *m, const by_rank
     for (size_t i = bubbles->first[row]; ok && i < bubbles->first[row + 1]; i++) {
         const ps_bubble *b = &chart->bubbles[bubbles->rows[i]];
         warmup_ns += b->cause == PS_BUBBLE_WARMUP ? b->end_ns - b->start_ns : 0;
-        ok = ps_intervals_add(&m->bubbles, chart->origin_ns + b->start_ns,
-                              chart->origin_ns + b->end_ns);
+        ok = ps_intervals_add(&m->bubbles, ps_report_own_time(chart, row, b->start_ns),
+                              ps_report_own_time(chart, row, b->end_ns));
     }
     ps_intervals_unite(&m->bubbles);
     int64_t free_ns = 0;
@@ -214,8 +225,8 @@ static void widen_steps(const ps_report *report, ps_report_member *m, const by_r
     for (size_t i = bubbles->first[row]; any && i < bubbles->first[row + 1]; i++) {
         const ps_bubble *b = &chart->bubbles[bubbles->rows[i]];
         const ps_overlap *step = report_step_of(r, b->step);
-        int64_t start_ns = chart->origin_ns + b->start_ns - r->origin_ns;
-        int64_t end_ns = chart->origin_ns + b->end_ns - r->origin_ns;
+        int64_t start_ns = ps_report_own_time(chart, row, b->start_ns) - r->origin_ns;
+        int64_t end_ns = ps_report_own_time(chart, row, b->end_ns) - r->origin_ns;
         if (step != NULL && b->cause == PS_BUBBLE_WARMUP) {
             end_ns = end_ns < step->step_start_ns ? end_ns : step->step_start_ns;
             before_ns = ps_i64_plus(before_ns, end_ns > start_ns ? end_ns - start_ns : 0);

@@ -239,9 +239,14 @@ void ps_report_give_stages(const ps_report *report);
 
 /* A table of the chart's result by name, or NULL. */
 const ps_table *ps_report_chart_table(const ps_report *report, const char *name);
+
+/* A time of the chart by the clock of one of its ranks (a row of the chart), as all facts of a rank are: Unix ns. */
+int64_t ps_report_own_time(const ps_chart *chart, uint32_t row, int64_t chart_ns);
+
 /* A cell by the name of its column; the fallback for NULL or an unknown column. */
 int64_t ps_column_int(const ps_table *t, size_t row, const char *column, int64_t fallback);
 double ps_column_real(const ps_table *t, size_t row, const char *column);
+bool ps_column_is_known(const ps_table *t, size_t row, const char *column);
 const char *ps_column_text(const ps_table *t, size_t row, const char *column);
 
 #endif

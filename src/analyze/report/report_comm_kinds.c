@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyze/comm/comm_list.h"
+#include "analyze/rank/step_index.h"
 #include "analyze/report/report.h"
 #include "analyze/stats/alike.h"
 #include "base/alloc.h"
@@ -46,8 +47,9 @@ static bool sort_ops(const ps_report_member *m, int (*compare)(const void *, con
     *out = (sorted){.ops = NULL};
     out->ops = ps_calloc(m->facts->comm.n + 1, sizeof *out->ops);
     for (size_t i = 0; out->ops != NULL && i < m->facts->comm.n; i++) {
-        if (!m->facts->comm.ops[i].is_p2p) {
-            out->ops[out->n++] = own_of(m, &m->facts->comm.ops[i]);
+        const ps_comm_op *op = &m->facts->comm.ops[i];
+        if (!op->is_p2p && op->step != PS_STEP_OUTSIDE) {
+            out->ops[out->n++] = own_of(m, op);
         }
     }
     ps_sort(out->ops, out->n, sizeof *out->ops, compare);

@@ -451,7 +451,8 @@ static bool find_varying(compute *c, bool with_shapes) {
 typedef struct slower {
     size_t member;
     const ps_report_kernel *kernel;
-    int64_t extra_ns, peer_ns; /* in a step; mean of the peers */
+    int64_t net_ns, extra_ns; /* in a step: than the peers; where it is longer */
+    int64_t peer_ns;          /* mean of the peers */
 } slower;
 
 /* Rows [from, to) are one kind on one stage: the mean of each rank, sorted; `means` has room for them. */
@@ -484,9 +485,9 @@ static slower slower_of(const compute *c, const entry *e, int64_t peer_ns) {
     if (__builtin_mul_overflow(peer_ns, e->kernel->n, &like_peers)) {
         like_peers = INT64_MAX;
     }
-    int64_t extra = e->kernel->sum_ns - like_peers;
-    bool counts = peer_ns > 0 && extra > 0 && m->facts->n_steps > 0;
-    out.extra_ns = counts ? extra / (int64_t)m->facts->n_steps : 0;
+    bool counts = peer_ns > 0 && m->facts->n_steps > 0;
+    out.net_ns = counts ? (e->kernel->sum_ns - like_peers) / (int64_t)m->facts->n_steps : 0;
+    out.extra_ns = out.net_ns > 0 ? out.net_ns : 0;
     return out;
 }
 
@@ -573,8 +574,9 @@ static void find_slow(compute *c) {
     ps_report *r = c->report;
     int64_t *means = ps_calloc(c->n_entries + 1, sizeof *means);
     int64_t *extra = ps_calloc(r->n_members + 1, sizeof *extra);
+    int64_t *net = ps_calloc(r->n_members + 1, sizeof *net); /* less what others take longer */
     slower *all = ps_calloc(c->n_entries + 1, sizeof *all);
-    bool ok = means != NULL && extra != NULL && all != NULL;
+    bool ok = means != NULL && extra != NULL && net != NULL && all != NULL;
     for (size_t i = 0; ok && i < c->n_entries;) {
         size_t end = i + 1;
         while (end < c->n_entries && c->entries[end].stage == c->entries[i].stage &&
@@ -587,8 +589,13 @@ static void find_slow(compute *c) {
             int64_t peer_ns = peers_median_ns(means, end - i, own->sum_ns / own->n);
             all[k] = slower_of(c, &c->entries[k], peer_ns);
             extra[all[k].member] = ps_i64_plus(extra[all[k].member], all[k].extra_ns);
+            net[all[k].member] = ps_i64_plus(net[all[k].member], all[k].net_ns);
         }
         i = end;
+    }
+    for (size_t m = 0; ok && m < r->n_members; m++) {
+        int64_t most_ns = net[m] > 0 ? net[m] : 0;
+        extra[m] = extra[m] < most_ns ? extra[m] : most_ns;
     }
     size_t worst = 0;
     for (size_t m = 1; ok && m < r->n_members; m++) {
@@ -600,6 +607,7 @@ static void find_slow(compute *c) {
     r->findings.failed = r->findings.failed || !ok;
     ps_free(means);
     ps_free(extra);
+    ps_free(net);
     ps_free(all);
 }
 

@@ -404,7 +404,9 @@ bool ps_report_gather_kernels(const ps_map_input *in, const ps_links *links,
               k.bounds != NULL && ps_bounds_init(k.bounds, &k.keys, k.trace);
     ok = ps_classifier_init(&k.classifier, links) && ok;
     for (uint32_t i = 0; ok && i < k.s->n; i++) {
-        ok = k.s->kind[i] != PS_SLICE_KERNEL || add_kernel_row(&k, i);
+        /* What is told is told of a step: not what runs outside of all. */
+        ok = k.s->kind[i] != PS_SLICE_KERNEL || ps_links_step(links, i) == PS_STEP_OUTSIDE ||
+             add_kernel_row(&k, i);
     }
     if (ok && k.n > 0) {
         ok = find_excess(&k) && keep_runs(&k) && find_conversion_spans(&k);

@@ -464,8 +464,9 @@ static bool add_up_odd(const ps_report *report, const ps_report_member *m, odd_m
     const ps_comm_op **all = ps_calloc(m->facts->comm.n + 1, sizeof *all);
     *out = (odd_messages){0};
     for (size_t i = 0; all != NULL && i < m->facts->comm.n; i++) {
-        if (is_odd(report, &m->facts->comm.ops[i])) {
-            all[out->n++] = &m->facts->comm.ops[i];
+        const ps_comm_op *op = &m->facts->comm.ops[i];
+        if (op->step != PS_STEP_OUTSIDE && is_odd(report, op)) {
+            all[out->n++] = op;
         }
     }
     ps_sort(all, out->n, sizeof *all, by_likeness);

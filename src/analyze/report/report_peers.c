@@ -265,7 +265,11 @@ void ps_report_measure_skew(ps_report *report) {
         /* Of parts of two captures the n-th operators are not the same one. */
         lists[report->members[i].index] = report->findings.is_of_part ? NULL : &facts->comm;
     }
-    ps_skew_input in = {.lists = lists, .ranks = report->in->ranks, .n_ranks = n, .step = -1};
+    ps_skew_input in = {.lists = lists,
+                        .ranks = report->in->ranks,
+                        .n_ranks = n,
+                        .step = -1,
+                        .in_steps = true}; /* what is told is told of a step */
     report->has_skew = ps_skew_measure(&in, &report->skew, &err) == PS_OK;
     if (report->has_skew) {
         ps_report_note_waits(report, &report->skew);

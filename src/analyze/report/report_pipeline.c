@@ -288,16 +288,14 @@ static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
                        : b->cause == PS_BUBBLE_COOLDOWN ? "after its last pass of the step"
                                                         : "waits for no other stage");
     }
-    ps_findings_evidence(
-        &report->findings,
-        (ps_evidence){.rank = rank->rank,
-                      .step = b->step,
-                      /* by the rank's own clock, as all evidence */
-                      .start_ns = chart->origin_ns + b->start_ns +
-                                  (rank->clock_is_taken_off ? rank->clock_offset_ns : 0),
-                      .dur_ns = dur_ns,
-                      .name = ps_bubble_cause_name((ps_bubble_cause)b->cause),
-                      .note = note});
+    ps_findings_evidence(&report->findings,
+                         (ps_evidence){.rank = rank->rank,
+                                       .step = b->step,
+                                       /* by the rank's own clock, as all evidence */
+                                       .start_ns = ps_report_own_time(chart, b->rank, b->start_ns),
+                                       .dur_ns = dur_ns,
+                                       .name = ps_bubble_cause_name((ps_bubble_cause)b->cause),
+                                       .note = note});
 }
 
 /* The longest ones, the earliest of equals. */
@@ -877,7 +875,7 @@ void ps_report_pipeline(ps_report *report) {
     if (!find_part_steps(&p) || !sum_stages(&p)) {
         report->findings.failed = true;
     }
-    p.step_ns = report->chart_step_ns;
+    p.step_ns = ps_report_told_step_ns(report);
     p.ideal = ps_report_ideal_bubble(report);
     ps_report_find_unexplained(report);
     report->findings.failed = report->findings.failed || !number_stages(&p);

@@ -46,8 +46,26 @@ size_t ps_report_best_schedule(const ps_table *replay) {
 
 double ps_report_ideal_bubble(const ps_report *report) {
     const ps_table *steps = ps_report_chart_table(report, "PipelineStep");
-    bool is_known = steps != NULL && ps_table_column(steps, "ideal") != SIZE_MAX;
-    return is_known ? ps_column_real(steps, 0, "ideal") : -1;
+    for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
+        if (ps_column_is_known(steps, r, "ideal")) {
+            return ps_column_real(steps, r, "ideal"); /* one schedule: of all pipelines the same */
+        }
+    }
+    return -1;
+}
+
+int64_t ps_report_told_step_ns(const ps_report *report) {
+    const ps_table *steps = ps_report_chart_table(report, "PipelineStep");
+    int64_t sum_ns = 0;
+    int64_t n = 0;
+    for (size_t r = 0; steps != NULL && r < steps->n_rows; r++) {
+        bool counts = ps_column_int(steps, r, "step", PS_STEP_OUTSIDE) != PS_STEP_OUTSIDE &&
+                      ps_column_int(steps, r, "fewer ops", 0) == 0 &&
+                      ps_column_is_known(steps, r, "bubble");
+        sum_ns = counts ? ps_i64_plus(sum_ns, ps_column_int(steps, r, "time", 0)) : sum_ns;
+        n += counts;
+    }
+    return n > 0 ? sum_ns / n : report->chart_step_ns;
 }
 
 int64_t ps_report_balanced_gain_ns(const ps_report *report) {
@@ -122,8 +140,7 @@ static void advise_on_memory(ps_findings *f, const ps_table *replay, size_t best
     ps_findings_remedy(f, text);
 }
 
-/* Schedules are replayed with one duration for each kind of op, and without what is no pass (gradients reduced after the last one, the
- * optimizer), so that the one that ran may take another time than its steps did. A sentence; "" where the two are within a hundredth. */
+/* Schedules are replayed with one duration for each kind of op, so that the one that ran may take another time than its steps did. A sentence; "" where the two are within a hundredth. */
 static void say_usual(const ps_report *report, int64_t replayed_ns, char out[192]) {
     int64_t differs_ns = replayed_ns - report->chart_step_ns;
     differs_ns = differs_ns < 0 ? -differs_ns : differs_ns;
@@ -131,8 +148,8 @@ static void say_usual(const ps_report *report, int64_t replayed_ns, char out[192
     if (differs_ns > report->chart_step_ns / 100) {
         (void)snprintf(
             out, 192,
-            " Both replays hold the schedule's passes and transfers alone, with their median durations: "
-            "a step takes %s on average.",
+            " Both replays take each pass and transfer with its median duration: a step takes %s on "
+            "average.",
             ps_ns_text_of(report->chart_step_ns).text);
     }
 }

@@ -16,6 +16,9 @@ void ps_report_find_schedule(ps_report *report);
 
 /* The bubble that the schedule itself has with its number of microbatches, percent; below 0: no schedule is known. */
 double ps_report_ideal_bubble(const ps_report *report);
+
+/* The mean step of the pipelines whose bubble is told, which is told as a share of this; of all where none is. ns. */
+int64_t ps_report_told_step_ns(const ps_report *report);
 /* What the schedule that ran would take less with every stage as fast as the mean; 0: not replayed, or nothing. */
 int64_t ps_report_balanced_gain_ns(const ps_report *report);
 

@@ -28,12 +28,25 @@ static double share_without(const ps_whatif *w, double step_ns) {
     return ps_whatif_share(w, &part);
 }
 
-static void judge_worker(const ps_whatif *w, cause *c) {
-    size_t worst = 0;
-    while (worst + 1 < w->js->n_workers && !w->is_worst[worst]) {
-        worst++;
+/* The slowest worker, and how many of the others that are taken out with it are slow at all: half as much as it is. */
+static size_t slowest_worker(const ps_whatif *w, size_t *n_others) {
+    size_t slowest = 0;
+    for (size_t k = 1; k < w->js->n_workers; k++) {
+        bool is_slower = ps_whatif_worker_slowdown(w, k) > ps_whatif_worker_slowdown(w, slowest);
+        slowest = is_slower ? k : slowest;
     }
-    const ps_job_worker *at = &w->js->workers[worst];
+    double most = ps_whatif_worker_slowdown(w, slowest) - 1;
+    *n_others = 0;
+    for (size_t k = 0; k < w->js->n_workers; k++) {
+        bool is_slow = ps_whatif_worker_slowdown(w, k) - 1 >= most / 2;
+        *n_others += k != slowest && w->is_worst[k] && is_slow;
+    }
+    return slowest;
+}
+
+static void judge_worker(const ps_whatif *w, cause *c) {
+    size_t n_others;
+    const ps_job_worker *at = &w->js->workers[slowest_worker(w, &n_others)];
     *c = (cause){.name = "worker",
                  .remedy = "one machine: look at its frequency, memory errors and neighbours",
                  .figure =
@@ -41,15 +54,17 @@ static void judge_worker(const ps_whatif *w, cause *c) {
                  .step_ns = w->worst.without_ns,
                  .rank = at->rank,
                  .stage = at->stage};
-    (void)snprintf(
-        c->title, sizeof c->title,
-        w->n_worst == 1
-            ? "Rank %lld (stage %d, replica %d) is slower than those with the same work"
-            : "Rank %lld (stage %d, replica %d) and %zu others are slower than those with "
-              "the same work",
-        (long long)at->rank, (int)at->stage, (int)at->replica, w->n_worst - 1);
+    char others[64] = "";
+    if (n_others > 0) {
+        (void)snprintf(others, sizeof others, " and %zu other%s", n_others,
+                       n_others == 1 ? "" : "s");
+    }
+    (void)snprintf(c->title, sizeof c->title,
+                   "Rank %lld (stage %d, replica %d)%s %s slower than those with the same work",
+                   (long long)at->rank, (int)at->stage, (int)at->replica, others,
+                   n_others == 0 ? "is" : "are");
     (void)snprintf(c->without, sizeof c->without, "with %s as fast as usual",
-                   w->n_worst == 1 ? "it" : "them");
+                   n_others == 0 ? "it" : "them");
     if (w->js->n_replicas < 2) {
         (void)snprintf(c->evidence, sizeof c->evidence,
                        "one replica: nobody does the same work as the slowest worker");
@@ -60,7 +75,7 @@ static void judge_worker(const ps_whatif *w, cause *c) {
         "if the slowest %zu of %zu workers (stage %d of replica %d, rank %lld%s) computed "
         "as fast as usual, a step would take %s instead of %s",
         w->n_worst, w->js->n_workers, (int)at->stage, (int)at->replica, (long long)at->rank,
-        w->n_worst > 1 ? ", and others" : "", say(w->worst_computing_ns).text,
+        w->n_worst > 1 ? ", the slowest" : "", say(w->worst_computing_ns).text,
         say(w->real_ns).text);
 }
 

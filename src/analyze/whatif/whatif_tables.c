@@ -92,7 +92,9 @@ static ps_table *make_job_table(const ps_whatif *w) {
     ps_table_set_int(t, J_IDEAL, whole_whatif_ns(w->ideal_ns));
     ps_table_set_real(t, J_SLOWDOWN, w->real_ns / w->ideal_ns);
     ps_table_set_real(t, J_LAUNCH, w->measured_ns / w->real_ns);
-    ps_table_set_real(t, J_WASTE, 100 * (1 - w->ideal_ns / w->real_ns));
+    double waste = 100 * (1 - w->ideal_ns / w->real_ns);
+    /* An ideal step that is not shorter leaves none, but for rounding. */
+    set_whatif_known(t, J_WASTE, waste > -0.05 ? fmax(waste, 0) : (double)NAN);
     set_whatif_known(t, J_M_S, ps_whatif_share(w, &w->last_stage));
     set_whatif_known(t, J_M_W, ps_whatif_share(w, &w->worst));
     ps_table_set_int(t, J_LAST_ALONE, whole_whatif_ns(w->last_stage.alone_ns));

@@ -133,6 +133,10 @@ void ps_rec_config_hold(void) {
     ps_signal_lock(&g.lock);
 }
 
+void ps_rec_config_forget(void) {
+    g.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
 void ps_rec_config_release(void) {
     ps_signal_unlock(&g.lock);
 }

@@ -46,5 +46,6 @@ bool ps_rec_config_quiet(void);
 /* Around a fork: nobody else is in the middle of setting an option. */
 void ps_rec_config_hold(void);
 void ps_rec_config_release(void);
+void ps_rec_config_forget(void); /* in a child that no fork handler has seen */
 
 #endif

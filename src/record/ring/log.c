@@ -135,6 +135,10 @@ void ps_rec_log_hold(void) {
     ps_signal_lock(&g.lock);
 }
 
+void ps_rec_log_forget(void) {
+    g.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
 void ps_rec_log_release(bool in_child) {
     if (in_child) {
         g.file[0] = '\0';

@@ -21,5 +21,6 @@ void ps_rec_log_file(const char *path);
 /* Around a fork: nobody else is in the middle of a line; then, in the child, the parent's file is forgotten. */
 void ps_rec_log_hold(void);
 void ps_rec_log_release(bool in_child);
+void ps_rec_log_forget(void); /* in a child that no fork handler has seen */
 
 #endif

@@ -73,6 +73,8 @@ static void forget_parent(void) {
     atomic_store(&ps_device, &ps_device_host);
     ps_cuda_driver_forget();
     ps_fork_gate_forget();
+    ps_rec_log_forget();
+    ps_rec_config_forget();
     ps_writer_forget();
     ps_self_test_forget();
     ps_threads_forget();
@@ -203,7 +205,9 @@ static void at_process_exit(void) {
 
 void ps_process_exit_early(void) {
     if (atomic_fetch_add(&n_exit_handlers, 1) < MAX_EXIT_HANDLERS) {
+        ps_fork_gate_enter(); /* on the writer thread: a child could not exit while the list is locked */
         (void)atexit(at_process_exit);
+        ps_fork_gate_leave();
     }
 }
 

@@ -335,5 +335,6 @@ void ps_facts_release(void) {
 }
 
 void ps_facts_forget(void) {
+    g.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     g.defined = false;
 }

@@ -83,8 +83,9 @@ ps_code ps_session_recording_make_folder(ps_session_recording *take, const char 
     return code;
 }
 
-/* Names of file systems that are another machine's. */
-static bool is_remote(const char *path) {
+/* File systems on which a page of a file that was reserved may fail to be written all the same, which would kill the program (SIGBUS): those
+ * that are another machine's, and those that write each page to a new place, for which a full disk has no room. */
+static bool may_lose_pages(const char *path) {
     static const uint32_t MAGIC[] = {
         0x6969,     /* nfs */
         0x517b,     /* smb */
@@ -105,6 +106,10 @@ static bool is_remote(const char *path) {
         0xaad7aaea, /* panfs */
         0x786f4256, /* vboxsf */
         0xbacbacbc, /* vmhgfs */
+        0x9123683e, /* btrfs: copies on write, as those below */
+        0xf2f52010, /* f2fs */
+        0xca451a4e, /* bcachefs */
+        0x2fc12fc1, /* zfs */
     };
     struct statfs fs;
     if (statfs(path, &fs) != 0) {
@@ -228,7 +233,7 @@ static bool place_take(ps_session_recording *take) {
         ps_rec_log("no memory for events: nothing is recorded");
         return false;
     }
-    take->mapped = take->on_disk && !is_remote(take->raw);
+    take->mapped = take->on_disk && !may_lose_pages(take->raw);
     ps_session_recording_announce(take, take->folder);
     if (take->on_disk && !take->mapped) {
         ps_rec_log(

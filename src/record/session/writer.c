@@ -15,6 +15,7 @@
 #include "record/core/threads.h"
 #include "record/core/threads_shared.h"
 #include "record/ring/clock.h"
+#include "record/ring/fork_gate.h"
 #include "record/ring/log.h"
 #include "record/ring/memory.h"
 #include "record/ring/signal_mask.h"
@@ -58,6 +59,14 @@ static void say_capped(void) {
         (unsigned long long)(g.spool->bytes + g.spool->beside_bytes));
 }
 
+/* In the gate: the text of an error is looked up under locks of the locale. */
+static const char *spool_error(char *text, size_t size) {
+    ps_fork_gate_enter();
+    const char *reason = strerror_r(g.spool->error, text, size);
+    ps_fork_gate_leave();
+    return reason;
+}
+
 /* Not written yet, and not lost. */
 static void say_held(void) {
     char text[128] = "";
@@ -65,7 +74,7 @@ static void say_held(void) {
         g.said_held = true;
         ps_rec_log(
             "cannot write the raw file (%s): tried again every second; events are kept in memory meanwhile, at most %llu bytes of them",
-            strerror_r(g.spool->error, text, sizeof text), (unsigned long long)g.spool->max_held);
+            spool_error(text, sizeof text), (unsigned long long)g.spool->max_held);
     }
 }
 
@@ -80,7 +89,7 @@ static void say_full(void) {
         return;
     }
     char text[128] = "";
-    const char *reason = strerror_r(g.spool->error, text, sizeof text);
+    const char *reason = spool_error(text, sizeof text);
     if (g.spool->fd < 0 || g.said_held) {
         ps_rec_log(
             "the memory for events is used up (option max_bytes): what does not fit into the rings "

@@ -119,8 +119,9 @@ size_t ps_whatif_doubts(const ps_whatif_view *view, char out[PS_WHATIF_DOUBTS][P
 }
 
 const char *ps_whatif_waste(const ps_whatif_view *view, char out[PS_WHATIF_WASTE]) {
-    double percent = ps_view_real(view->job, 0, "waste");
-    (void)snprintf(out, PS_WHATIF_WASTE, percent > -0.05 ? "%.1f %%" : "none", fabs(percent));
+    bool has_none = ps_view_is_null(view->job, 0, "waste");
+    (void)snprintf(out, PS_WHATIF_WASTE, has_none ? "none" : "%.1f %%",
+                   ps_view_real(view->job, 0, "waste"));
     return out;
 }
 
