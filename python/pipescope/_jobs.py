@@ -201,6 +201,23 @@ def is_on():
     return _mstx._word[0] != 0 or _window_is_open
 
 
+def labelled(label, stream, call):
+    """call(), as the job that label() names: (type, microbatch, message); None: as no job. A framework that looks otherwise than the one this
+    was written for makes label() fail, never the call: that is said once, and the call is made as it is."""
+    if not is_on():
+        return call()
+    try:
+        named = label()
+    except Exception as error:
+        _say.warn_once("label", "calls of this framework are not labelled, it looks otherwise than expected: %s: %s", type(error).__name__, error)
+        named = None
+    if named is None:
+        return call()
+    kind, microbatch, message = named
+    with job(kind, microbatch, stream, message):
+        return call()
+
+
 _messages = {}  # (kind, microbatch) -> text
 _MAX_MESSAGES = 8192
 

@@ -74,18 +74,24 @@ def _name(torch, flags):
 
 
 class _Turn:
-    """One process builds at a time, where the file system knows locks; elsewhere several do, which costs time alone."""
+    """One process builds at a time, where the file system knows locks; elsewhere several do, which costs time alone. `has_waited`: another
+    one had its turn before."""
 
     def __init__(self, path):
         self._path = path
+        self.has_waited = False
 
     def __enter__(self):
         import fcntl
         self._file = open(self._path, "w", encoding="ascii")
         try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self.has_waited = True
             fcntl.flock(self._file, fcntl.LOCK_EX)
         except OSError:
             pass
+        return self
 
     def __exit__(self, *_):
         self._file.close()
@@ -124,7 +130,9 @@ def _built(torch):
         cache = _cache()
         path = os.path.join(cache, _name(torch, flags))
         if not os.path.exists(path):
-            with _Turn(os.path.join(cache, "observer.lock")):
+            with _Turn(os.path.join(cache, "observer.lock")) as turn:
+                if not os.path.exists(path) and turn.has_waited:  # else all ranks of a job would fail one after the other
+                    raise Unavailable("another process could not build it")
                 if not os.path.exists(path):
                     _compile(torch, flags, path)
     except OSError as error:

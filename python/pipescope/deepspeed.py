@@ -62,10 +62,8 @@ def _instruction(kind, function, stream):
             places.n += 1
         else:
             microbatch = places.in_buffer.get(buffer_id, 0)
-        if not _jobs.is_on():
-            return function(self, buffer_id, *args, **kwargs)
-        with _jobs.job(_jobs.TYPES[kind], microbatch, stream, "PP:%d%s%d" % (self.stage_id, kind, microbatch)):
-            return function(self, buffer_id, *args, **kwargs)
+        return _jobs.labelled(lambda: (_jobs.TYPES[kind], microbatch, "PP:%d%s%d" % (self.stage_id, kind, microbatch)), stream,
+                              lambda: function(self, buffer_id, *args, **kwargs))
 
     wrapper.pipescope_wraps = function
     return wrapper

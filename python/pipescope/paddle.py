@@ -48,9 +48,10 @@ class Recording:
 class _Places:
     """Of the batch that an engine runs."""
 
-    __slots__ = ("n", "of_output", "weights")
+    __slots__ = ("n", "of_output", "weights", "trains")
 
-    def __init__(self):
+    def __init__(self, trains=True):
+        self.trains = trains  # else no backward asks for an output, and none is kept
         self.weights = collections.deque()  # of DualPipeV: stage and microbatch of backwards whose weight gradients are to come
         self.n = {}  # chunk -> forwards so far
         self.of_output = {}  # id of an output -> (chunk, microbatch, the output: its id is nobody else's meanwhile)
@@ -75,14 +76,13 @@ def _tensors(value):
 
 
 def _run(engine, kind, place, stream, call):
-    if place is None or not _jobs.is_on():
-        return call()
-    chunk, microbatch = place
-    stages = int(engine.num_stages)
-    message = "PP:%d%s%d" % (chunk * stages + int(engine.stage_id), kind, microbatch)
-    suffix = str(chunk) if getattr(engine, "num_model_chunks", 1) > 1 else ""
-    with _jobs.job(_jobs.TYPES[kind] + suffix, microbatch, stream, message):
-        return call()
+    def label():
+        chunk, microbatch = place
+        message = "PP:%d%s%d" % (chunk * int(engine.num_stages) + int(engine.stage_id), kind, microbatch)
+        suffix = str(chunk) if getattr(engine, "num_model_chunks", 1) > 1 else ""
+        return _jobs.TYPES[kind] + suffix, microbatch, message
+
+    return call() if place is None else _jobs.labelled(label, stream, call)
 
 
 def _chunk_of(args, kwargs, at):
@@ -97,7 +97,7 @@ def _forward(function, stream):
         microbatch = places.n.get(chunk, 0)
         places.n[chunk] = microbatch + 1
         result = _run(self, "F", (chunk, microbatch), stream, lambda: function(self, *args, **kwargs))
-        for tensor in _tensors(result):
+        for tensor in _tensors(result) if places.trains else ():
             places.of_output[id(tensor)] = (chunk, microbatch, tensor)
         return result
 
@@ -121,25 +121,34 @@ def _backward(function, stream):
 
 
 def _stage_of(engine, phase):
-    rank, ranks = int(engine.stage_id), int(engine.num_stages)
+    rank, ranks = int(getattr(engine, "stage_id", 0)), int(getattr(engine, "num_stages", 1))
     return rank if phase == 0 else 2 * ranks - 1 - rank
 
 
-def _labelled(kinds, places, stream, call):
-    """`places` of (stage, microbatch), one for each of `kinds`: two are an overlapped pair."""
-    if not _jobs.is_on():
-        return call()
-    parts = ["%d%s%d" % (stage, kind, microbatch) for kind, (stage, microbatch) in zip(kinds, places)]
-    message = "PP:" + parts[0] if len(parts) == 1 else "PP:(%s)OVERLAP_F_B" % ";".join(parts)
-    with _jobs.job(_jobs.TYPES[kinds[0]], places[0][1], stream, message):
-        return call()
+def _place_of(engine, phase, counter):
+    """Stage and microbatch of what the engine does next; None where it does not say."""
+    counted = getattr(engine, counter, None)
+    return None if counted is None else (_stage_of(engine, phase), counted[phase])
+
+
+def _labelled(kinds, places_of, stream, call):
+    """`places_of()`: (stage, microbatch), one for each of `kinds`: two are an overlapped pair."""
+    def label():
+        places = places_of()
+        if None in places:
+            return None
+        parts = ["%d%s%d" % (stage, kind, microbatch) for kind, (stage, microbatch) in zip(kinds, places)]
+        message = "PP:" + parts[0] if len(parts) == 1 else "PP:(%s)OVERLAP_F_B" % ";".join(parts)
+        return _jobs.TYPES[kinds[0]], places[0][1], message
+
+    return _jobs.labelled(label, stream, call)
 
 
 def _compute_forward(function, stream):
     @functools.wraps(function)
     def wrapper(self, phase, *args, **kwargs):
-        place = (_stage_of(self, phase), self.current_f_acc_id[phase])
-        return _labelled("F", [place], stream, lambda: function(self, phase, *args, **kwargs))
+        return _labelled("F", lambda: [_place_of(self, phase, "current_f_acc_id")], stream,
+                         lambda: function(self, phase, *args, **kwargs))
 
     wrapper.pipescope_wraps = function
     return wrapper
@@ -151,12 +160,11 @@ def _compute_backward(function, stream):
         def call():
             return function(self, phase, enable_zb, *args, **kwargs)
 
-        if self.forward_only:
+        if getattr(self, "forward_only", False):
             return call()
-        place = (_stage_of(self, phase), self.current_b_acc_id[phase])
-        if enable_zb:
-            _places_of(self).weights.append(place)
-        return _labelled("I" if enable_zb else "B", [place], stream, call)
+        if enable_zb:  # also while nothing is recorded: the batch may go on when something is
+            _places_of(self).weights.append(_place_of(self, phase, "current_b_acc_id"))
+        return _labelled("I" if enable_zb else "B", lambda: [_place_of(self, phase, "current_b_acc_id")], stream, call)
 
     wrapper.pipescope_wraps = function
     return wrapper
@@ -168,10 +176,10 @@ def _compute_both(function, stream):
         def call():
             return function(self, forward_phase, backward_phase, *args, **kwargs)
 
-        if self.forward_only or not self.overlapped_forward_backward:  # one after the other, by the functions above
-            return call()
-        return _labelled("FB", [(_stage_of(self, forward_phase), self.current_f_acc_id[forward_phase]),
-                                (_stage_of(self, backward_phase), self.current_b_acc_id[backward_phase])], stream, call)
+        if getattr(self, "forward_only", False) or not getattr(self, "overlapped_forward_backward", False):
+            return call()  # one after the other, by the functions above
+        return _labelled("FB", lambda: [_place_of(self, forward_phase, "current_f_acc_id"),
+                                        _place_of(self, backward_phase, "current_b_acc_id")], stream, call)
 
     wrapper.pipescope_wraps = function
     return wrapper
@@ -200,7 +208,10 @@ def _pop_weights(function, stream):
             return function.__func__(cls, *args, **kwargs)
 
         waiting = _places_of(_in_weights[-1]).weights if _in_weights else ()
-        return _labelled("W", [waiting.popleft()], stream, call) if waiting else call()
+        if not waiting:
+            return call()
+        place = waiting.popleft()
+        return _labelled("W", lambda: [place], stream, call)
 
     wrapper.pipescope_wraps = function
     return classmethod(wrapper)
@@ -227,7 +238,7 @@ def _batch(function, trains):
     """train_batch, eval_batch: microbatches count from 0."""
     @functools.wraps(function)
     def wrapper(self, *args, **kwargs):
-        self._pipescope_places = _Places()
+        self._pipescope_places = _Places(trains)
         if trains:
             _note(self)
             _jobs.begin_step()

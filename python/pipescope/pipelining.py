@@ -139,20 +139,20 @@ def _wrap_function(recording, schedule, function, kind, name_of, stream):
 
     @functools.wraps(function)
     def wrapper(action, *args, **kwargs):
-        if not _jobs.is_on():
-            return function(action, *args, **kwargs)
-        actions = action.sub_actions if kind is None else [action]
-        parts = [(a.stage_index, _CUSTOM[a.computation_type.name], a.microbatch_index) for a in actions]
-        _receive(schedule, parts)
-        message = names.get(action)
-        if message is None:
-            message = names[action] = name_of(*parts)
-        stage, first, microbatch = parts[0]
-        chunk = str(chunks.get(stage, 0)) if len(chunks) > 1 else ""
-        recording.in_function = True
+        def label():
+            actions = action.sub_actions if kind is None else [action]
+            parts = [(a.stage_index, _CUSTOM[a.computation_type.name], a.microbatch_index) for a in actions]
+            _receive(schedule, parts)
+            message = names.get(action)
+            if message is None:
+                message = names[action] = name_of(*parts)
+            stage, first, microbatch = parts[0]
+            chunk = str(chunks.get(stage, 0)) if len(chunks) > 1 else ""
+            recording.in_function = True  # the functions of stages inside of it are its parts
+            return (_jobs.TYPES[first] if kind else "forward_backward") + chunk, microbatch, message
+
         try:
-            with _jobs.job((_jobs.TYPES[first] if kind else "forward_backward") + chunk, microbatch, stream, message):
-                return function(action, *args, **kwargs)
+            return _jobs.labelled(label, stream, lambda: function(action, *args, **kwargs))
         finally:
             recording.in_function = False
 
