@@ -50,7 +50,7 @@ if(NOT TARGET pipescope)
   return()
 endif()
 install(TARGETS pipescope RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT program)
-install(FILES LICENSE THIRD_PARTY.txt README.md DESTINATION ${doc_folder} COMPONENT program)
+install(FILES LICENSE THIRD_PARTY.txt README.md CHANGELOG.md SECURITY.md DESTINATION ${doc_folder} COMPONENT program)
 install(DIRECTORY docs DESTINATION ${doc_folder} COMPONENT program FILES_MATCHING PATTERN "*.md" PATTERN pictures EXCLUDE)
 
 # Pages of the manual and completions come from the program's own tables of options, so something must run it.

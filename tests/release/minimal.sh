@@ -1,7 +1,7 @@
 #!/bin/sh
 # Builds without the parts that may be left out: every combination compiles, with warnings as errors; what is left out says so by name
 # when it is asked for, and is not linked; the smallest one gives the expected outputs of all golden cases that need none of them.
-# MINIMAL_BUILD_TYPE: Debug is the quickest to compile; MINIMAL_ONLY: one combination, as OFF-OFF-OFF.
+# MINIMAL_BUILD_TYPE: Debug is the quickest to compile; MINIMAL_OPTIONS: more options of CMake; MINIMAL_ONLY: one combination, as OFF-OFF-OFF.
 set -eu
 cd "$(dirname "$0")/../.."
 T=$(mktemp -d)
@@ -56,9 +56,10 @@ for xlsx in ON OFF; do
         for editline in ON OFF; do
             name=$xlsx-$serve-$editline
             [ "${MINIMAL_ONLY:-$name}" = "$name" ] || continue
-            build=build/parts/$name
+            build=build/parts-$name
             mkdir -p "$build"
-            if ! cmake -S . -B "$build" -G Ninja -DCMAKE_BUILD_TYPE="${MINIMAL_BUILD_TYPE:-Debug}" -DPIPESCOPE_DEV=ON -DPIPESCOPE_TESTS=ON \
+            # shellcheck disable=SC2086 # words
+            if ! cmake -S . -B "$build" -G Ninja ${MINIMAL_OPTIONS-} -DCMAKE_BUILD_TYPE="${MINIMAL_BUILD_TYPE:-Debug}" -DPIPESCOPE_DEV=ON -DPIPESCOPE_TESTS=ON \
                 -DPIPESCOPE_XLSX=$xlsx -DPIPESCOPE_SERVE=$serve -DPIPESCOPE_EDITLINE=$editline >"$build/log" 2>&1 ||
                 ! cmake --build "$build" --target all >>"$build/log" 2>&1; then
                 tail -n 20 "$build/log"
