@@ -36,19 +36,21 @@ endfunction()
 
 set(same "(= ${PROJECT_VERSION}-1)")
 debian_package(program pipescope utils "see where a distributed training step goes"
-  "pipescope reads what the profilers of all ranks of a training wrote (Ascend, PyTorch,
-Nsight Systems, Paddle), draws the pipeline of a step, measures its bubble, reports
-findings with evidence, and serves a viewer on this machine."
+  "pipescope reads what the profilers of all ranks of a training wrote (Ascend,
+PyTorch, Nsight Systems, Paddle), draws the pipeline of a step, measures its
+bubble, reports findings with evidence, and serves a viewer on this machine."
   DEPENDS "libpipescope-record0 ${same}" SUGGESTS python3)
 debian_package(library libpipescope0 libs "reading and drawing profiles of training (shared library)"
-  "Captures of distributed training as columns, charts and findings, for programs that
-ask in process.")
+  "Captures of distributed training as columns, charts and findings, for programs
+that ask in process."
+  CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/triggers)
 debian_package(recorder libpipescope-record0 libs "recording ranges of a training program (shared library)"
-  "A library that is linked or loaded into a program and records its ranges, those of
-NVTX and mstx, and what the GPU did. It needs the C library; SQLite is opened when a
-process ends."
-  RECOMMENDS libsqlite3-0)
+  "A library that is linked or loaded into a program and records its ranges, those
+of NVTX and mstx, and what the GPU did. It needs the C library; SQLite is opened
+when a process ends."
+  RECOMMENDS libsqlite3-0 CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/triggers)
 debian_package(development libpipescope-dev libdevel "reading, drawing and recording profiles of training (development files)"
-  "Headers of libpipescope and libpipescope-record, and files for pkg-config and CMake."
+  "Headers of libpipescope and libpipescope-record, and files for pkg-config and
+CMake."
   DEPENDS "libpipescope0 ${same}, libpipescope-record0 ${same}")
 include(CPack)

@@ -44,7 +44,7 @@ used() {
     shift 2
     "$@" pipescope --quiet simulate 1f1b --pp 2 --microbatches 4 --profile "$place/job" >"$T/said" || complain 'simulate'
     "$@" pipescope chart "$place/job" >"$T/said" || complain 'chart'
-    grep -q '^1f1b, 2 stages' "$T/said" || complain "the chart: $(head -n 3 "$T/said")"
+    grep -q '· 1f1b · step 1 · bubble' "$T/said" || complain "the chart: $(head -n 3 "$T/said")"
     "$@" pipescope --quiet report "$place/job" -o "$place/report.html" >"$T/said" || complain 'report'
     "$@" pipescope --quiet record -o "$place/recorded" -- env >"$T/said" || complain 'record'
     grep -q 'PIPESCOPE_LIBRARY=.*/lib/.*/libpipescope-record.so.0' "$T/said" || complain "its recorder: $(cat "$T/said")"

@@ -13,7 +13,7 @@ rm -rf "$top"
 mkdir -p "$top/SOURCES"
 git archive --prefix="pipescope-$version/" -o "$top/SOURCES/pipescope-$version.tar.gz" HEAD
 if ! rpmbuild "${RPM_STAGE:--bb}" --nodeps --define "_topdir $top" --define "version_of_source $version" \
-    --define "pipescope_options ${RPM_OPTIONS-}" packaging/pipescope.spec >"$top/log" 2>&1; then
+    --define "pipescope_options ${RPM_OPTIONS:--DPIPESCOPE_DEV=OFF}" packaging/pipescope.spec >"$top/log" 2>&1; then
     tail -n 20 "$top/log"
     echo 'rpm: rpmbuild refuses'
     exit 1
