@@ -45,9 +45,9 @@ debian_package(library libpipescope0 libs "reading and drawing profiles of train
 that ask in process."
   CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/triggers)
 debian_package(recorder libpipescope-record0 libs "recording ranges of a training program (shared library)"
-  "A library that is linked or loaded into a program and records its ranges, those
-of NVTX and mstx, and what the GPU did. It needs the C library; SQLite is opened
-when a process ends."
+  "A library that is linked or loaded into a program and records its ranges,
+those of NVTX and mstx, and what the GPU did. It needs the C library; SQLite is
+opened when a process ends."
   RECOMMENDS libsqlite3-0 CONTROL_EXTRA ${PROJECT_SOURCE_DIR}/packaging/triggers)
 debian_package(development libpipescope-dev libdevel "reading, drawing and recording profiles of training (development files)"
   "Headers of libpipescope and libpipescope-record, and files for pkg-config and
