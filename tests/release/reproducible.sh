@@ -1,6 +1,7 @@
 #!/bin/sh
-# Two builds of the last commit by one generator (another lists objects in another order), in folders with names of different lengths, one below its source and one beside it, give the same bytes: the
-# program and both libraries. REPRODUCIBLE_BUILD_TYPE: Debug compiles quicker, and has the paths that give such things away.
+# Two builds of the last commit by one generator (another one links objects in another order), in folders with names of different lengths,
+# one below its source and one beside it, give the same bytes: the program and both libraries. REPRODUCIBLE_BUILD_TYPE: Debug compiles
+# quicker, and has the paths that give such things away.
 set -eu
 cd "$(dirname "$0")/../.."
 T=$(mktemp -d)
