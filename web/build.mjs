@@ -64,13 +64,15 @@ function outputsOf({ outputFiles, metafile }) {
     const notices = names.map(noticeOf).join("\n");
     return { path, text: (names.length > 0 ? asComment(notices) : "") + file.text };
   });
-  const all = [...shipped]
-    .sort()
-    .map(noticeOf)
-    .join(`\n${"-".repeat(80)}\n\n`);
+  const inProgram = join("..", "packaging", "notices");
+  const notices = readdirSync(inProgram).sort();
+  const all = [
+    ...[...shipped].sort().map(noticeOf),
+    ...notices.map((name) => readFileSync(join(inProgram, name), "utf8")),
+  ].join(`\n${"-".repeat(80)}\n\n`);
   files.push({
     path: join("..", "THIRD_PARTY.txt"),
-    text: `Work of others in the pages that pipescope makes and serves. Made by ./dev web.\n\n${all}`,
+    text: `Work of others in the pages that pipescope makes and serves, and in its programs. Made by ./dev web.\n\n${all}`,
   });
   return files;
 }

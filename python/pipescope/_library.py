@@ -77,6 +77,7 @@ def _candidates():
     if os.path.exists(beside):
         yield beside
     yield FILE
+    yield FILE + ".0"  # where only what runs was installed
 
 
 class _Functions:

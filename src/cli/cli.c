@@ -68,6 +68,12 @@ ps_option_spec ps_cli_spec(const ps_command *c) {
                             .runs_words = c->runs_words};
 }
 
+const char PS_CLI_SUMMARY[] = "see where a distributed training step goes";
+const char PS_CLI_RULES[] =
+    "Without a command, options alone mean '" DEFAULT_COMMAND
+    "'. Hyphen and underscore are the same in a long "
+    "option. --quiet, --verbose and --help work everywhere. NO_COLOR switches colours off.";
+
 /* --- help -------------------------------------------------------------------------------------------------- */
 
 static void usage_lines(const ps_command *c, ps_buf *out) {
@@ -96,7 +102,7 @@ static void command_help(const ps_command *c, size_t width, ps_buf *out) {
 }
 
 static void overview(size_t width, bool in_short, ps_buf *out) {
-    ps_buf_add_str(out, "pipescope: see where a distributed training step goes\n\n");
+    ps_buf_addf(out, "pipescope: %s\n\n", PS_CLI_SUMMARY);
     ps_buf_add_str(out, "usage: pipescope COMMAND [options]\n\n");
     size_t left = 0;
     for (size_t i = 0; COMMANDS[i] != NULL; i++) {
@@ -115,14 +121,8 @@ static void overview(size_t width, bool in_short, ps_buf *out) {
         return;
     }
     ps_buf_add_char(out, '\n');
-    ps_wrap(out,
-            "Without a command, options alone mean '" DEFAULT_COMMAND
-            "'. Hyphen and underscore are the same in a long "
-            "option. --quiet, --verbose and --help work everywhere. NO_COLOR switches colours off.",
-            0, 0, width);
-    ps_buf_add_str(
-        out, "\n\nExit status: 0 all done, 1 failed, 2 wrong usage or no such path,\n"
-             "3 nothing to analyse in the input, 4 some ranks failed and the rest was written.\n");
+    ps_wrap(out, PS_CLI_RULES, 0, 0, width);
+    ps_buf_add_str(out, "\n\nExit status: " PS_EXIT_TEXT "\n");
 }
 
 static size_t help_width(const ps_term *term) {
@@ -344,6 +344,12 @@ int ps_cli_fail(const ps_cli *cli, const ps_err *err) {
     return ps_exit_status(err->code);
 }
 
+int ps_cli_left_out(const ps_cli *cli, ps_build_part part) {
+    ps_err err = PS_ERR_INIT;
+    (void)ps_fail_left_out(&err, part);
+    return ps_cli_fail(cli, &err);
+}
+
 int ps_cli_fail_nomem(const ps_cli *cli) {
     ps_err err = PS_ERR_INIT;
     (void)ps_fail_nomem(&err);
@@ -424,6 +430,9 @@ static int run_command(ps_cli *cli, int argc, char **argv) {
     bool wants_help = false;
     ps_err err = PS_ERR_INIT;
     ps_code code = ps_options_parse(&cli->values, &spec, argc, argv, &wants_help, &err);
+    if (code == PS_USAGE && cli->command->takes_anything) {
+        return cli->command->run(cli);
+    }
     if (code != PS_OK) {
         int status = ps_cli_fail(cli, &err);
         return code == PS_USAGE ? usage_hint(cli) : status;

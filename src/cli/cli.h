@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/build_parts.h"
 #include "base/err.h"
 #include "cli/options.h"
 #include "cli/term.h"
@@ -37,6 +38,11 @@ enum {
     PS_EXIT_PARTIAL = 4  /* some ranks failed, the rest was written */
 };
 
+/* What the statuses mean, one line for each sentence. */
+#define PS_EXIT_TEXT                                                                               \
+    "0 all done, 1 failed, 2 wrong usage or no such path,\n"                                       \
+    "3 nothing to analyse in the input, 4 some ranks failed and the rest was written."
+
 #define PS_N(array) (sizeof(array) / sizeof((array)[0]))
 
 typedef struct ps_cli ps_cli;
@@ -50,11 +56,17 @@ typedef struct ps_command {
     size_t n_options;
     const char *positional;                  /* "PATH"; NULL when the command takes none */
     size_t min_positionals, max_positionals; /* PS_MANY: no limit */
-    bool runs_words;         /* the positionals are another program's command line */
-    const char *notes;       /* paragraphs below the options in help, may be NULL */
-    bool hidden;             /* not in the list of commands */
+    bool runs_words;   /* the positionals are another program's command line */
+    const char *notes; /* paragraphs below the options in help, may be NULL */
+    bool hidden;       /* not in the list of commands */
+    bool
+        takes_anything; /* words and options are not looked at, but for --help: it only says why it is not there */
     int (*run)(ps_cli *cli); /* returns an exit status */
 } ps_command;
+
+/* What the program is, and what holds for all commands; for the list of commands and the manual. */
+extern const char PS_CLI_SUMMARY[];
+extern const char PS_CLI_RULES[];
 
 /* What the command accepts, with what every command does. */
 ps_option_spec ps_cli_spec(const ps_command *command);
@@ -135,11 +147,17 @@ int ps_cli_usage(const ps_cli *cli, const char *fmt, ...) PS_PRINTF(2, 3);
 int ps_cli_unknown(const ps_cli *cli, const char *what, const char *word, const char *const *known,
                    size_t n);
 
+/* A usage error: this build is without the part. */
+int ps_cli_left_out(const ps_cli *cli, ps_build_part part);
+
 /* PS_USAGE and PS_NOT_FOUND -> 2, PS_NOTHING -> 3, PS_OK -> 0, all else 1. */
 int ps_exit_status(ps_code code);
 
 /* Prints the help page of one command, or with NULL the list of commands (in short: for someone who typed
  * nothing). Returns PS_EXIT_OK. */
 int ps_cli_put_help(ps_cli *cli, const ps_command *command, bool in_short);
+
+/* The same as a page for man(1): pipescope-COMMAND, or with NULL pipescope. Memory that runs out is kept by `out`. */
+void ps_cli_put_manual(const ps_command *command, ps_buf *out);
 
 #endif

@@ -134,10 +134,16 @@ static void put_bash(ps_buf *out) {
                         "complete -o default -F _pipescope pipescope\n");
 }
 
-/* zsh runs what bash has. */
+/* zsh runs what bash has. As a file _pipescope below $fpath it is read when the first word is completed, by a function of that name,
+ * which then has to complete this word, too. */
 static void put_zsh(ps_buf *out) {
-    ps_buf_add_str(out, "autoload -Uz +X compinit bashcompinit && compinit && bashcompinit\n");
+    ps_buf_add_str(
+        out, "#compdef pipescope\n"
+             "(( $+functions[compdef] )) || { autoload -Uz +X compinit && compinit }\n"
+             "(( $+functions[complete] )) || { autoload -Uz +X bashcompinit && bashcompinit }\n");
     put_bash(out);
+    ps_buf_add_str(
+        out, "[ \"${funcstack[1]}\" != _pipescope ] || _bash_complete -o default -F _pipescope\n");
 }
 
 /* --- fish ---------------------------------------------------------------------------------------------------- */

@@ -108,7 +108,9 @@ static int parse_export(ps_cli *cli, request *q) {
     for (size_t i = 0; i < PS_N(TYPES); i++) {
         if (strcmp(TYPES[i], type) == 0) {
             q->opts.export_type = MEANINGS[i];
-            return PS_EXIT_OK;
+            bool makes_books = MEANINGS[i] == PS_EXPORT_XLSX || MEANINGS[i] == PS_EXPORT_TEXT;
+            return makes_books && !ps_build_has(PS_PART_xlsx) ? ps_cli_left_out(cli, PS_PART_xlsx)
+                                                              : PS_EXIT_OK;
         }
     }
     return ps_cli_unknown(cli, "export type", type, TYPES, PS_N(TYPES));

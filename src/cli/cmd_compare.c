@@ -184,8 +184,12 @@ static int run_compare(ps_cli *cli) {
     static const ps_ranks_command COMPARE = {.begin = begin_compare, .show = show_compare};
     ps_run_opts opts;
     const char *output = output_word(cli);
+    bool is_book = output != NULL && (ps_is_dir(output) || ps_ends_with(output, ".xlsx"));
     output = output != NULL && ps_is_dir(output) ? NULL : output;
     int status = ps_cli_run_options(cli, &opts);
+    status = status == PS_EXIT_OK && is_book && !ps_build_has(PS_PART_xlsx)
+                 ? ps_cli_left_out(cli, PS_PART_xlsx)
+                 : status;
     status = status == PS_EXIT_OK ? check_sides(cli) : status;
     status = status == PS_EXIT_OK ? check_switches(cli) : status;
     status = status == PS_EXIT_OK ? ps_cli_check_ending(cli, output, ENDINGS, "") : status;

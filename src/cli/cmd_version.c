@@ -6,6 +6,11 @@
 
 static int run_version(ps_cli *cli) {
     ps_cli_print(cli, "pipescope %s (SQLite %s)\n", PS_VERSION, sqlite3_libversion());
+    for (ps_build_part part = 0; part < PS_N_BUILD_PARTS; part++) {
+        if (!ps_build_has(part)) {
+            ps_cli_print(cli, "left out of this build: %s\n", ps_build_part_name(part));
+        }
+    }
     return PS_EXIT_OK;
 }
 

@@ -489,7 +489,7 @@ static bool help_names_choices(const ps_option *o) {
     return o->choices[i] == NULL;
 }
 
-static void option_right(const ps_option *o, ps_buf *out) {
+void ps_option_explain(const ps_option *o, ps_buf *out) {
     ps_buf_add_str(out, o->help);
     if (o->kind == PS_OPTION_CHOICE && !help_names_choices(o)) {
         for (size_t i = 0; o->choices[i] != NULL; i++) {
@@ -526,21 +526,21 @@ static void help_line(const ps_option *o, size_t left, size_t width, ps_buf *out
     }
     ps_buf_add_fill(out, ' ', left - n);
     ps_buf_clear(&text);
-    option_right(o, &text);
+    ps_option_explain(o, &text);
     ps_wrap(out, ps_buf_str(&text), left, left, width);
     ps_buf_add_char(out, '\n');
     ps_buf_fini(&text);
 }
 
-static const char *group_at(const ps_option_spec *spec, size_t row) {
+const char *ps_options_group(const ps_option_spec *spec, size_t row) {
     const char *group = ps_options_at(spec, row).group;
     return group != NULL ? group : "Options";
 }
 
-/* Groups come in the order of their first option. */
-static bool is_new_group(const ps_option_spec *spec, size_t row) {
+bool ps_options_begin_group(const ps_option_spec *spec, size_t row) {
     for (size_t i = 0; i < row; i++) {
-        if (!ps_options_at(spec, i).hidden && strcmp(group_at(spec, i), group_at(spec, row)) == 0) {
+        if (!ps_options_at(spec, i).hidden &&
+            strcmp(ps_options_group(spec, i), ps_options_group(spec, row)) == 0) {
             return false;
         }
     }
@@ -550,13 +550,13 @@ static bool is_new_group(const ps_option_spec *spec, size_t row) {
 void ps_options_help(const ps_option_spec *spec, size_t width, ps_buf *out) {
     size_t left = left_column(spec);
     for (size_t g = 0; g < ps_options_count(spec); g++) {
-        if (!is_new_group(spec, g)) {
+        if (!ps_options_begin_group(spec, g)) {
             continue;
         }
-        ps_buf_addf(out, "\n%s:\n", group_at(spec, g));
+        ps_buf_addf(out, "\n%s:\n", ps_options_group(spec, g));
         for (size_t i = g; i < ps_options_count(spec); i++) {
             ps_option o = ps_options_at(spec, i);
-            if (!o.hidden && strcmp(group_at(spec, i), group_at(spec, g)) == 0) {
+            if (!o.hidden && strcmp(ps_options_group(spec, i), ps_options_group(spec, g)) == 0) {
                 help_line(&o, left, width, out);
             }
         }

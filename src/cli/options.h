@@ -111,6 +111,14 @@ bool ps_options_has(const ps_option_spec *spec, const char *name);
 size_t ps_options_count(const ps_option_spec *spec);
 ps_option ps_options_at(const ps_option_spec *spec, size_t i);
 
+/* What help says of an option: its sentence, its words, its default. */
+void ps_option_explain(const ps_option *o, ps_buf *out);
+
+/* Options are shown in groups, which come in the order of their first option: the group of a row, and whether the row is the first
+ * of its group that is shown. */
+const char *ps_options_group(const ps_option_spec *spec, size_t row);
+bool ps_options_begin_group(const ps_option_spec *spec, size_t row);
+
 /* Help of the options: one group after the other, two columns, at most `width` terminal columns. */
 void ps_options_help(const ps_option_spec *spec, size_t width, ps_buf *out);
 

@@ -15,6 +15,10 @@
 #include "base/fs.h"
 #include "base/version.h"
 
+#ifndef PIPESCOPE_LIBRARY_PLACE /* from bin to the libraries of an installation; CMake knows */
+#define PIPESCOPE_LIBRARY_PLACE "../lib/"
+#endif
+
 /* What the child found, as it goes through the pipe. */
 typedef struct trial {
     bool loaded;
@@ -97,7 +101,8 @@ static int take_named(ps_cli *cli, const char *path, const char *how, trial *t) 
 
 /* Where a build and where an installation put it. True: it is there, loaded or not. */
 static bool try_beside_program(trial *t) {
-    static const char *const PLACES[] = {"", "../lib/", "../lib64/"};
+    static const char *const PLACES[] = {"", "../lib/", "../lib64/", PIPESCOPE_LIBRARY_PLACE};
+    static const char *const NAMES[] = {PS_RECORD_LIBRARY, PS_RECORD_SONAME};
     char program[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
     if (n <= 0) {
@@ -106,10 +111,10 @@ static bool try_beside_program(trial *t) {
     program[n] = '\0';
     char *slash = strrchr(program, '/');
     size_t n_dir = slash != NULL ? (size_t)(slash - program) : 0;
-    for (size_t i = 0; i < PS_N(PLACES); i++) {
-        char path[PATH_MAX + 64];
-        (void)snprintf(path, sizeof path, "%.*s/%s%s", (int)n_dir, program, PLACES[i],
-                       PS_RECORD_LIBRARY);
+    for (size_t i = 0; i < PS_N(PLACES) * PS_N(NAMES); i++) {
+        char path[PATH_MAX + 128];
+        (void)snprintf(path, sizeof path, "%.*s/%s%s", (int)n_dir, program, PLACES[i / PS_N(NAMES)],
+                       NAMES[i % PS_N(NAMES)]);
         if (ps_is_file(path)) {
             try(path, t);
             return true;
@@ -120,7 +125,10 @@ static bool try_beside_program(trial *t) {
 
 static int look_for(ps_cli *cli, trial *t) {
     if (!try_beside_program(t)) {
+        trial by_soname;
         try(PS_RECORD_LIBRARY, t);
+        try(PS_RECORD_SONAME, &by_soname);
+        *t = t->loaded || !by_soname.loaded ? *t : by_soname;
     }
     if (!t->loaded) {
         ps_cli_warn(cli, "cannot load %s: %s", PS_RECORD_LIBRARY, t->error);

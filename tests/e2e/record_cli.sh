@@ -108,7 +108,7 @@ got=0
 tree/bin/pipescope record -- true 2>err || got=$?
 [ "$got" = 1 ] || fail "exit $got without a library"
 grep -q -- '--library FILE' err || fail "no remedy: $(cat err)"
-cp "$library" tree/lib/
+cp "$library" tree/lib/libpipescope-record.so
 tree/bin/pipescope record -- env >out 2>err
 grep -qxF "PIPESCOPE_LIBRARY=$T/tree/lib/libpipescope-record.so" out || fail "not found in ../lib: $(cat err)"
 mv tree/lib/libpipescope-record.so tree/elsewhere.so
@@ -121,7 +121,7 @@ if ! grep -q '__asan_init\|__tsan_init' "$library"; then
     LD_PRELOAD=$library run 0 record --preload -- env
     says_out "LD_PRELOAD=$library:$library"
     mkdir 'a b'
-    cp "$library" 'a b/'
+    cp "$library" "a b/libpipescope-record.so"
     run 2 record --preload --library 'a b/libpipescope-record.so' -- true
     says 'takes no blanks or colons'
 fi

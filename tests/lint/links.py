@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Finds links of the Markdown pages that lead nowhere: tests/lint/links.py [ROOT]
 
-A link is relative: to a file or folder of the repository, and to a heading of a page where a # follows. Exit status 1 when one is broken.
+A link is relative: to a file or folder of the repository, and to a heading of a page where a # follows. Tests that SECURITY.md names are
+tests. Exit status 1 when one is broken.
 """
 import os
 import re
@@ -10,6 +11,8 @@ import sys
 
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 CODE = re.compile(r"`[^`]*`")
+TEST = re.compile(r"`(unit|e2e|serve|golden)\.([a-z0-9_.-]+)`")
+TEST_FILES = {"unit": "tests/unit/test_%s.c", "e2e": "tests/e2e/%s.sh", "serve": "tests/serve/test_%s.py", "golden": "tests/golden/%s/cmd"}
 HEADING = re.compile(r"#+\s+(.*)")
 
 
@@ -54,12 +57,20 @@ def fault_of_link(page, link):
     return None
 
 
+def faults_of_tests(page):
+    for number, line in lines_of(page):
+        for kind, name in TEST.findall(line):
+            if not os.path.exists(TEST_FILES[kind] % (name.replace(".", "/", 1) if kind == "golden" else name)):
+                yield "%s:%d: there is no test %s.%s" % (page, number, kind, name)
+
+
 def main(root):
     os.chdir(root)
     pages = subprocess.run(["git", "ls-files", "*.md"], check=True, capture_output=True, text=True).stdout.split()
     faults = ["%s:%d: %s: %s" % (page, number, link, fault)
               for page in pages for number, line in lines_of(page)
               for link in LINK.findall(CODE.sub("", line)) for fault in [fault_of_link(page, link)] if fault]
+    faults += faults_of_tests("SECURITY.md")
     for line in faults:
         print(line)
     return 1 if faults else 0

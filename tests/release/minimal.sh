@@ -1,0 +1,83 @@
+#!/bin/sh
+# Builds without the parts that may be left out: every combination compiles, with warnings as errors; what is left out says so by name
+# when it is asked for, and is not linked; the smallest one gives the expected outputs of all golden cases that need none of them.
+# MINIMAL_BUILD_TYPE: Debug is the quickest to compile; MINIMAL_OPTIONS: more options of CMake; MINIMAL_ONLY: one combination, as OFF-OFF-OFF.
+set -eu
+cd "$(dirname "$0")/../.."
+T=$(mktemp -d)
+trap 'rm -rf "$T"' EXIT
+bad=0
+
+complain() {
+    echo "minimal: $*"
+    bad=1
+}
+
+# asks BUILD WORD ARGS...: exit 2, and a sentence with the remedy.
+asks() {
+    program=$1/pipescope
+    word=$2
+    shift 2
+    got=0
+    "$program" "$@" >"$T/stdout" 2>"$T/stderr" || got=$?
+    [ "$got" = 2 ] || complain "exit $got instead of 2: $*"
+    grep -q "this build leaves out .*$word.*-DPIPESCOPE_.*=ON" "$T/stderr" || complain "no remedy: $*: $(cat "$T/stderr")"
+}
+
+# check_parts BUILD XLSX SERVE EDITLINE
+check_parts() {
+    ldd "$1/pipescope" >"$T/linked"
+    "$1/pipescope" version >"$T/version"
+    if [ "$2" = OFF ]; then
+        ! grep -q xlsxwriter "$T/linked" || complain 'libxlsxwriter is linked'
+        grep -qx 'left out of this build: xlsx' "$T/version" || complain 'its version hides that workbooks are left out'
+        asks "$1" xlsx cluster -m all -d "$T/job" -o "$T/out" --export_type xlsx
+        asks "$1" xlsx cluster -m all -d "$T/job" -o "$T/out" --export_type text
+        asks "$1" xlsx compare "$T/job" "$T/job" -o "$T/out.xlsx"
+        asks "$1" xlsx compare "$T/job" "$T/job" -o "$T"
+        if [ -e "$T/out" ] || [ -e "$T/out.xlsx" ]; then
+            complain 'something was written'
+        fi
+    fi
+    if [ "$3" = OFF ]; then
+        ! grep -q microhttpd "$T/linked" || complain 'libmicrohttpd is linked'
+        grep -qx 'left out of this build: serve' "$T/version" || complain 'its version hides that serve is left out'
+        asks "$1" serve serve "$T/job" --port 1
+        asks "$1" serve serve
+        "$1/pipescope" serve --help >"$T/stdout" || complain 'serve --help'
+    fi
+    [ "$4" = ON ] || ! grep -q libedit "$T/linked" || complain 'libedit is linked'
+    "$1/pipescope" --quiet cluster -m all -d "$T/job" -o "$T/tables" --export_type csv >"$T/stdout" || complain 'cluster'
+    "$1/pipescope" --quiet chart "$T/job" -o "$T/chart.html" >"$T/stdout" || complain 'chart'
+}
+
+for xlsx in ON OFF; do
+    for serve in ON OFF; do
+        for editline in ON OFF; do
+            name=$xlsx-$serve-$editline
+            [ "${MINIMAL_ONLY:-$name}" = "$name" ] || continue
+            build=build/parts-$name
+            mkdir -p "$build"
+            # shellcheck disable=SC2086 # words
+            if ! cmake -S . -B "$build" -G Ninja ${MINIMAL_OPTIONS-} -DCMAKE_BUILD_TYPE="${MINIMAL_BUILD_TYPE:-Debug}" -DPIPESCOPE_DEV=ON -DPIPESCOPE_TESTS=ON \
+                -DPIPESCOPE_XLSX=$xlsx -DPIPESCOPE_SERVE=$serve -DPIPESCOPE_EDITLINE=$editline >"$build/log" 2>&1 ||
+                ! cmake --build "$build" --target all >>"$build/log" 2>&1; then
+                tail -n 20 "$build/log"
+                complain "xlsx $xlsx, serve $serve, editline $editline: it does not build"
+                continue
+            fi
+            [ -d "$T/job" ] || "$build/pipescope" --quiet simulate 1f1b --pp 2 --microbatches 4 --profile "$T/job" >"$T/stdout"
+            check_parts "$build" $xlsx $serve $editline
+            if [ $name = OFF-OFF-OFF ]; then
+                ctest --test-dir "$build" --parallel "$(nproc)" -R '^golden' >"$build/tests.log" 2>&1 || {
+                    tail -n 20 "$build/tests.log"
+                    complain 'golden cases of the smallest build'
+                }
+                sed -n 's/^\([0-9]*% tests passed.*\)/minimal: golden cases of the smallest build: \1/p' "$build/tests.log"
+            fi
+            rm -rf "$T/tables" "$T/chart.html"
+            echo "minimal: xlsx $xlsx, serve $serve, editline $editline: built"
+        done
+    done
+done
+exit $bad
