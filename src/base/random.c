@@ -10,7 +10,7 @@
 
 enum { DO_NOT_WAIT = 1 }; /* GRND_NONBLOCK */
 
-static ssize_t ask(void *out, size_t n) {
+static ssize_t ask_kernel(void *out, size_t n) {
 #ifdef SYS_getrandom
     return (ssize_t)syscall(SYS_getrandom, out, n, DO_NOT_WAIT);
 #else
@@ -21,7 +21,7 @@ static ssize_t ask(void *out, size_t n) {
 #endif
 }
 
-static bool read_device(unsigned char *out, size_t n) {
+static bool read_random_device(unsigned char *out, size_t n) {
     int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
     size_t got = 0;
     while (fd >= 0 && got < n) {
@@ -41,9 +41,9 @@ bool ps_random_bytes(void *out, size_t n) {
     unsigned char *bytes = out;
     size_t got = 0;
     while (got < n) {
-        ssize_t part = ask(bytes + got, n - got);
+        ssize_t part = ask_kernel(bytes + got, n - got);
         if (part < 0 && errno == ENOSYS) {
-            return read_device(bytes + got, n - got);
+            return read_random_device(bytes + got, n - got);
         }
         if (part < 0 && errno != EINTR) {
             return false;

@@ -3,7 +3,6 @@
 is also compiled as it is without one, from what a source distribution holds, and for the analysis a list is compared. Skipped where pip is
 missing or cannot get what builds a wheel. The wheel of the package index: test_wheel_installed.py."""
 import glob
-from importlib import metadata
 import os
 import shutil
 import sqlite3
@@ -15,8 +14,7 @@ import zipfile
 
 import recording
 
-UNREACHABLE = ("No matching distribution", "Could not find a version", "Failed to establish", "No module named pip",
-               "Temporary failure in name resolution", "CERTIFICATE_VERIFY_FAILED", "Read timed out", "ProxyError")
+import make_wheel
 
 BUILD = os.path.dirname(recording.PROGRAM)
 
@@ -30,14 +28,6 @@ def run(command, cwd, **env):
         environment.update(CC="ccache cc", CCACHE_BASEDIR=cwd, CCACHE_NOHASHDIR="1")
     return subprocess.run(command, cwd=cwd, env=environment, text=True, capture_output=True, timeout=recording.PATIENCE,
                           check=False)
-
-
-def has_builder():
-    """setuptools makes wheels by itself from version 71 on."""
-    try:
-        return int(metadata.version("setuptools").split(".")[0]) >= 71
-    except metadata.PackageNotFoundError:
-        return False
 
 
 def has_headers():
@@ -57,16 +47,11 @@ class Wheel(recording.Case):
                         ignore=shutil.ignore_patterns("__pycache__", "build", "dist", "*.egg-info"))
         for name in ("src", "include", "web", "CMakeLists.txt", "LICENSE", "THIRD_PARTY.txt"):
             os.symlink(os.path.join(recording.ROOT, name), os.path.join(copy, name))
-        # What builds it is fetched only where it is not there.
-        own = ["--no-build-isolation"] if has_builder() else []
-        try:
-            done = run([sys.executable, "-m", "pip", "wheel", "--no-deps", *own, "-w", cls.work, "./python"], copy)
-        except subprocess.TimeoutExpired:
-            if own:
-                raise
-            recording.skip("pip did not get what builds a wheel in %d s" % recording.PATIENCE)
-        if done.returncode != 0 and any(text in done.stdout + done.stderr for text in UNREACHABLE):
+        # What builds it is fetched once and kept.
+        place = make_wheel.tools()
+        if place is None:
             recording.skip("pip cannot get what builds a wheel")
+        done = run([os.path.join(place, "python"), "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", cls.work, "./python"], copy)
         if done.returncode != 0:
             raise AssertionError(done.stdout + done.stderr)
         cls.copy = copy

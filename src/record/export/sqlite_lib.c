@@ -44,13 +44,13 @@ static bool take_symbols(void *library) {
     return true;
 }
 
-static bool take_library(const char *path) {
+static bool take_sqlite(const char *path) {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     return library != NULL && take_symbols(library);
 }
 
 /* In wheels there is one under another name, which the analysis needs: it is found through that. */
-static bool take_beside(void) {
+static bool take_sqlite_beside(void) {
     Dl_info self;
     char path[4096];
     if (dladdr(&once, &self) == 0 || self.dli_fname == NULL) {
@@ -60,13 +60,13 @@ static bool take_beside(void) {
     int n_dir = slash != NULL ? (int)(slash - self.dli_fname) + 1 : 0;
     int n = snprintf(path, sizeof path, "%.*slibpipescope.so.0", n_dir, self.dli_fname);
     return n_dir > 0 && n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0 &&
-           take_library(path);
+           take_sqlite(path);
 }
 
 /* The system's, what the process has already (the program itself), what a wheel brings. */
 static void open_lib(void) {
-    is_there = take_library("libsqlite3.so.0") || take_library("libsqlite3.so") ||
-               take_symbols(RTLD_DEFAULT) || take_beside();
+    is_there = take_sqlite("libsqlite3.so.0") || take_sqlite("libsqlite3.so") ||
+               take_symbols(RTLD_DEFAULT) || take_sqlite_beside();
 }
 
 const ps_sqlite_lib *ps_sqlite_lib_get(void) {
