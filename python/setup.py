@@ -7,9 +7,11 @@ Where this Python has its headers the wheel also gets the extension _recorder, w
 Python 3.10 or newer it serves all of those, else this version alone; other Pythons find none and use ctypes. Without
 headers it is left out, which a line of the build says.
 
-The analysis (`pipescope.open`) is the library libpipescope.so.0: copied from the build of CMake in the folder that PIPESCOPE_BUILD names, else compiled
-here, which takes minutes and the headers of libsqlite3, ISA-L, libxlsxwriter, PCRE2 and xxHash. Without them, or with PIPESCOPE_ANALYSIS=0, it is left out
-by a line of the build, and the package records only.
+The analysis (`pipescope.open`) is the library libpipescope.so.0: compiled here, which takes minutes and the headers of libsqlite3, ISA-L, libxlsxwriter,
+PCRE2 and xxHash. Without them, or with PIPESCOPE_ANALYSIS=0, it is left out by a line of the build, and the package records only.
+
+PIPESCOPE_BUILD names a folder in which CMake has built: both libraries are copied from there, and the program is, too, which gives the wheel the command
+`pipescope`. make_wheel.py makes the wheels of the package index in this way.
 """
 import concurrent.futures
 import glob
@@ -36,6 +38,7 @@ ROOT = COPY if os.path.isdir(COPY) else os.path.dirname(HERE)
 LIBRARY = "libpipescope-record.so"
 EXTENSION = ("extension.c", "extension_job.c")
 ANALYSIS = "libpipescope.so.0"
+PROGRAM = "pipescope"
 
 # As CMakeLists.txt builds the target pipescope-record.
 COMPILE = ["-std=c17", "-O2", "-fPIC", "-fvisibility=hidden", "-D_GNU_SOURCE", "-pthread"]
@@ -91,7 +94,6 @@ def needed():
     for pattern in ("include/pipescope/*.h", "src/base/*.h", "src/base/*.def", "src/record/*/*.h",
                     "src/record/*/*.def"):
         files += [os.path.relpath(path, ROOT) for path in glob.glob(os.path.join(ROOT, pattern))]
-    files += [name for name in ("LICENSE",) if os.path.exists(os.path.join(ROOT, name))]
     return sorted(set(files))
 
 
@@ -129,8 +131,21 @@ def build(target, folder, names, own, link):
         + shlex.split(os.environ.get("LDFLAGS", "")), os.path.basename(target))
 
 
+def copy_built(name, target):
+    """Whether the folder of PIPESCOPE_BUILD has it; then it is taken from there, without what only debuggers read."""
+    built = os.path.join(os.environ.get("PIPESCOPE_BUILD") or os.devnull, name)
+    if not os.path.isfile(built):
+        return False
+    shutil.copy(built, target)
+    if shutil.which("strip"):
+        subprocess.run(["strip", "--strip-unneeded", target], check=False)
+    return True
+
+
 def build_library(target, folder):
     """`folder`: for what is only needed meanwhile."""
+    if copy_built(LIBRARY, target):
+        return
     hot = HOT_COMPILE if compiles("", HOT_COMPILE) else []
     build(target, folder, sources(), dict.fromkeys(HOT, hot), LINK)
 
@@ -149,14 +164,10 @@ def write_bundle(path):
 
 def build_analysis(target, folder):
     """Whether there is one now; else a line has said why not."""
-    built = os.path.join(os.environ.get("PIPESCOPE_BUILD") or os.devnull, ANALYSIS)
     missing = [name for name in ANALYSIS_HEADERS if not compiles("#define PCRE2_CODE_UNIT_WIDTH 8\n#include <stdio.h>\n#include <%s>\n" % name)]
     if os.environ.get("PIPESCOPE_ANALYSIS") == "0":
         why = "PIPESCOPE_ANALYSIS is 0"
-    elif os.path.exists(built):
-        shutil.copyfile(built, target)
-        if shutil.which("strip"):
-            subprocess.run(["strip", "--strip-unneeded", target], check=False)
+    elif copy_built(ANALYSIS, target):
         return True
     elif missing:
         why = "there is no %s" % ", ".join(missing)
@@ -209,6 +220,8 @@ class BuildWithLibrary(build_py):
             self.made += (ANALYSIS,)
         if build_extension(os.path.join(package, extension_name())):
             self.made += (extension_name(),)
+        if copy_built(PROGRAM, os.path.join(package, PROGRAM)):
+            self.made += (PROGRAM,)
 
     def get_outputs(self, include_bytecode=1):
         package = os.path.join(self.build_lib, "pipescope")
@@ -237,5 +250,8 @@ class PlatformDistribution(Distribution):
         return True
 
 
+# Without the program there is no command, which would else stand before one that is on PATH.
+has_program = os.path.isfile(os.path.join(os.environ.get("PIPESCOPE_BUILD") or os.devnull, PROGRAM))
 setup(version=version(), distclass=PlatformDistribution,
+      entry_points={"console_scripts": ["pipescope = pipescope_training:main"]} if has_program else {},
       cmdclass={"build_py": BuildWithLibrary, "sdist": SourcesWithLibrary, "bdist_wheel": PlatformWheel})

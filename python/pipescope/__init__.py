@@ -51,6 +51,20 @@ __all__ = ["mstx", "profile", "schedule", "ProfilerAction", "tensorboard_trace_h
            "directory", "stats", "sync", "ClockOffset", "FolderStore"]
 
 
+def _tell_clash():
+    """A distribution of the package index that has this name, too, in the same place."""
+    try:
+        from pipescope_training import clash
+    except ImportError:  # a copy without the distribution: a checkout's, an installed program's
+        return
+    said = clash()
+    if said is not None:
+        from pipescope import _say
+        _say.warn_once("clash", "%s", said)
+
+
+_tell_clash()
+
 # Of the analysis: recording programs do not pay for it. `from pipescope import *` leaves Python's own open() alone.
 _LAZY = dict.fromkeys(("open", "Capture", "Study", "Chart", "Report", "WhatIf"), "capture")
 _LAZY.update(dict.fromkeys(("Table", "Field"), "table"))

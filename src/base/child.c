@@ -9,10 +9,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -126,6 +128,23 @@ static void forget_child(ps_child *c) {
     *c = (ps_child){.pid = -1, .ended = -1, .said = -1};
 }
 
+/* A file without a name, for what the child prints. Asked for by number: the C library has had the name since glibc 2.27 only. Kernels
+ * before 3.17 do not know it. */
+static int open_nameless(void) {
+#ifdef SYS_memfd_create
+    int fd = (int)syscall(SYS_memfd_create, "said", 1u /* MFD_CLOEXEC */);
+    if (fd >= 0 || errno != ENOSYS) {
+        return fd;
+    }
+#endif
+    char path[] = "/tmp/pipescope-said-XXXXXX";
+    int file = mkostemp(path, O_CLOEXEC);
+    if (file >= 0) {
+        (void)unlink(path);
+    }
+    return file;
+}
+
 ps_code ps_child_begin(ps_child *c, ps_child_fn *work, void *context, size_t n_answer,
                        const char *path, ps_err *err) {
     assert(!IS_APART || is_only_thread());
@@ -135,7 +154,7 @@ ps_code ps_child_begin(ps_child *c, ps_child_fn *work, void *context, size_t n_a
     void *both = mmap(NULL, sizeof(shared) + n_answer, PROT_READ | PROT_WRITE,
                       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     c->shared = both != MAP_FAILED ? both : NULL;
-    c->said = c->shared != NULL ? memfd_create("said", MFD_CLOEXEC) : -1;
+    c->said = c->shared != NULL ? open_nameless() : -1;
     if (c->said >= 0 && pipe2(pipe_ends, O_CLOEXEC) == 0) {
         c->ended = pipe_ends[0];
         c->pid = start_child(work, context, c->shared);

@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
-"""`pip install ./python`: the library is built into the wheel, from the repository and from a source distribution, and what is
-installed records and analyses by itself. The analysis is copied from the build under test; that its own sources and headers
-are all there, a list is compared for. Skipped where pip is missing or cannot get what builds a wheel."""
+"""`pip install ./python`: what is installed records and analyses by itself. Program and libraries are copied from the build under test; the recorder
+is also compiled as it is without one, from what a source distribution holds, and for the analysis a list is compared. Skipped where pip is
+missing or cannot get what builds a wheel. The wheel of the package index: test_wheel_installed.py."""
 import glob
-from importlib import metadata
 import os
 import shutil
 import sqlite3
@@ -15,8 +14,7 @@ import zipfile
 
 import recording
 
-UNREACHABLE = ("No matching distribution", "Could not find a version", "Failed to establish", "No module named pip",
-               "Temporary failure in name resolution", "CERTIFICATE_VERIFY_FAILED", "Read timed out", "ProxyError")
+import make_wheel
 
 BUILD = os.path.dirname(recording.PROGRAM)
 
@@ -30,14 +28,6 @@ def run(command, cwd, **env):
         environment.update(CC="ccache cc", CCACHE_BASEDIR=cwd, CCACHE_NOHASHDIR="1")
     return subprocess.run(command, cwd=cwd, env=environment, text=True, capture_output=True, timeout=recording.PATIENCE,
                           check=False)
-
-
-def has_builder():
-    """setuptools makes wheels by itself from version 71 on."""
-    try:
-        return int(metadata.version("setuptools").split(".")[0]) >= 71
-    except metadata.PackageNotFoundError:
-        return False
 
 
 def has_headers():
@@ -55,29 +45,27 @@ class Wheel(recording.Case):
         copy = os.path.join(cls.work, "copy")
         shutil.copytree(recording.PACKAGE, os.path.join(copy, "python"),
                         ignore=shutil.ignore_patterns("__pycache__", "build", "dist", "*.egg-info"))
-        for name in ("src", "include", "web", "CMakeLists.txt", "LICENSE"):
+        for name in ("src", "include", "web", "CMakeLists.txt", "LICENSE", "THIRD_PARTY.txt"):
             os.symlink(os.path.join(recording.ROOT, name), os.path.join(copy, name))
-        # What builds it is fetched only where it is not there.
-        own = ["--no-build-isolation"] if has_builder() else []
-        try:
-            done = run([sys.executable, "-m", "pip", "wheel", "--no-deps", *own, "-w", cls.work, "./python"], copy)
-        except subprocess.TimeoutExpired:
-            if own:
-                raise
-            recording.skip("pip did not get what builds a wheel in %d s" % recording.PATIENCE)
-        if done.returncode != 0 and any(text in done.stdout + done.stderr for text in UNREACHABLE):
+        # What builds it is fetched once and kept.
+        place = make_wheel.tools()
+        if place is None:
             recording.skip("pip cannot get what builds a wheel")
+        done = run([os.path.join(place, "python"), "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "-w", cls.work, "./python"], copy)
         if done.returncode != 0:
             raise AssertionError(done.stdout + done.stderr)
         cls.copy = copy
         cls.wheel, = glob.glob(os.path.join(cls.work, "*.whl"))
 
     def test_contents(self):
-        self.assertRegex(os.path.basename(self.wheel), r"^pipescope-\d+\.\d+\.\d+-py3-none-linux_\w+\.whl$")
+        self.assertRegex(os.path.basename(self.wheel), r"^pipescope_training-\d+\.\d+\.\d+-py3-none-linux_\w+\.whl$")
         with zipfile.ZipFile(self.wheel) as wheel:
             names = set(wheel.namelist())
         self.assertIn("pipescope/libpipescope-record.so", names)
         self.assertIn("pipescope/libpipescope.so.0", names)
+        self.assertIn("pipescope/pipescope", names)
+        for name in ("LICENSE", "THIRD_PARTY.txt", "entry_points.txt"):
+            self.assertTrue([path for path in names if ".dist-info/" in path and path.endswith("/" + name)], names)
         self.assertIn("pipescope/py.typed", names)
         extensions = [name for name in names if name.startswith("pipescope/_recorder.")]
         self.assertEqual(len(extensions), has_headers(), extensions)
@@ -131,17 +119,20 @@ class Base: pass
 for name in ("setuptools", "setuptools.command", "setuptools.command.build_py", "setuptools.command.sdist",
              "setuptools.command.bdist_wheel"):
     sys.modules[name] = types.ModuleType(name)
-sys.modules["setuptools"].setup = lambda **_: None
+told = []
+sys.modules["setuptools"].setup = lambda **words: told.append(words["entry_points"])
 sys.modules["setuptools"].Distribution = Base
 for name in ("build_py", "sdist", "bdist_wheel"):
     setattr(sys.modules["setuptools.command." + name], name, Base)
 setup = runpy.run_path("python/setup.py")
 import os, shutil
+del os.environ["PIPESCOPE_BUILD"]
 for name in setup["needed"]():
     os.makedirs(os.path.dirname(os.path.join("alone/csrc", name)), exist_ok=True)
     shutil.copyfile(name, os.path.join("alone/csrc", name))
 shutil.copyfile("python/setup.py", "alone/setup.py")
 alone = runpy.run_path("alone/setup.py")
+assert told == [{"console_scripts": ["pipescope = pipescope_training:main"]}, {}], told
 assert alone["ROOT"].endswith("csrc") and alone["version"]() == setup["version"]()
 alone["build_library"]("alone.so", "objects")
 for name in alone["needed"]():

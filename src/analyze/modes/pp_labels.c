@@ -96,8 +96,8 @@ static const char *why_no_labels(const ps_map_input *in, const ps_rank_labels *l
         return "no range matches --forward-re or --backward-re";
     }
     return "nothing says what is a forward and what a backward: no marks, no labels, no jobs of a "
-           "pipeline, no forward-backward flows (docs/marks.md); ranges of the program that name them "
-           "count with --forward-re and --backward-re";
+           "pipeline, no forward-backward flows. A line in the job gives labels (docs/jobs.md); ranges of "
+           "the program that name them count with --forward-re and --backward-re";
 }
 
 static ps_code collect_labelled(const ps_map_input *in, partial *part, ps_err *err) {
@@ -367,7 +367,10 @@ static bool any_p2p(const job *j) {
 
 static const char NO_PIPELINE[] =
     "no marks, labels or jobs; there are forward-backward flows, but nothing says that the ranks are "
-    "a pipeline: give --pp (docs/marks.md)";
+    "a pipeline";
+static const char WITHOUT_LABELS[] =
+    "give --pp N to chart those flows; a line in the job gives exact labels (docs/jobs.md); report, "
+    "serve and cluster need none";
 
 /* Flows alone, and not several stages. */
 static ps_code fail_one_stage(const job *j, ps_err *err) {
@@ -377,7 +380,16 @@ static ps_code fail_one_stage(const job *j, ps_err *err) {
                        "forward-backward flows alone (docs/marks.md)",
                        j->in->opts->pp == 1 ? "--pp 1" : "the metadata says one stage");
     }
-    return ps_fail(err, PS_NOTHING, "%s", NO_PIPELINE);
+    return ps_fail(err, PS_NOTHING, "%s: %s", NO_PIPELINE, WITHOUT_LABELS);
+}
+
+/* The ranks were taken as stages, and what err says shows that they are none. */
+static void say_tried(ps_err *err) {
+    if (err != NULL) {
+        char why[sizeof err->msg];
+        (void)snprintf(why, sizeof why, "%s", err->msg);
+        (void)ps_fail(err, PS_NOTHING, "%s: %.200s; %s", NO_PIPELINE, why, WITHOUT_LABELS);
+    }
 }
 
 /* Of every rank and step. NULL when memory is out. */
@@ -803,7 +815,7 @@ static ps_code report_labelled(job *j, ps_err *err) {
     if (code == PS_NOTHING && j->is_tried) {
         ps_chart_free(chart);
         j->in->result->chart = NULL;
-        ps_err_prefix(err, "%s", NO_PIPELINE);
+        say_tried(err);
     }
     if (code == PS_OK && j->diag != NULL) {
         ps_pipeline_notes_count(&notes, j->diag);

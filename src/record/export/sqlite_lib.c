@@ -4,7 +4,9 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static ps_sqlite_lib lib;
 static bool is_there;
@@ -42,12 +44,29 @@ static bool take_symbols(void *library) {
     return true;
 }
 
-static void open_lib(void) {
-    static const char *const NAMES[] = {"libsqlite3.so.0", "libsqlite3.so"};
-    for (size_t i = 0; i < sizeof NAMES / sizeof NAMES[0] && !is_there; i++) {
-        void *library = dlopen(NAMES[i], RTLD_NOW | RTLD_LOCAL);
-        is_there = library != NULL && take_symbols(library);
+static bool take_sqlite(const char *path) {
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    return library != NULL && take_symbols(library);
+}
+
+/* In wheels there is one under another name, which the analysis needs: it is found through that. */
+static bool take_sqlite_beside(void) {
+    Dl_info self;
+    char path[4096];
+    if (dladdr(&once, &self) == 0 || self.dli_fname == NULL) {
+        return false;
     }
+    const char *slash = strrchr(self.dli_fname, '/');
+    int n_dir = slash != NULL ? (int)(slash - self.dli_fname) + 1 : 0;
+    int n = snprintf(path, sizeof path, "%.*slibpipescope.so.0", n_dir, self.dli_fname);
+    return n_dir > 0 && n > 0 && (size_t)n < sizeof path && access(path, F_OK) == 0 &&
+           take_sqlite(path);
+}
+
+/* The system's, what the process has already (the program itself), what a wheel brings. */
+static void open_lib(void) {
+    is_there = take_sqlite("libsqlite3.so.0") || take_sqlite("libsqlite3.so") ||
+               take_symbols(RTLD_DEFAULT) || take_sqlite_beside();
 }
 
 const ps_sqlite_lib *ps_sqlite_lib_get(void) {

@@ -14,10 +14,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/random.h"
 #include "record/core/device.h"
 #include "record/core/domains.h"
 #include "record/core/events.h"
@@ -114,7 +114,7 @@ static void set_current(ps_session_recording *take) {
 
 static uint64_t random_number(void) {
     uint64_t n = 0;
-    if (getrandom(&n, sizeof n, GRND_NONBLOCK) != (ssize_t)sizeof n) {
+    if (!ps_random_bytes(&n, sizeof n)) {
         n = ps_mono_ns() * 0x9e3779b97f4a7c15u ^ (uint64_t)getpid() << 32;
     }
     return n != 0 ? n : 1;

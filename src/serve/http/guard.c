@@ -1,14 +1,13 @@
 #include "serve/http/guard.h"
 
 #include <arpa/inet.h>
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/num.h"
+#include "base/random.h"
 
 /* --- the token ------------------------------------------------------------------------------------------------- */
 
@@ -16,13 +15,8 @@ static const char ALPHABET[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv
 
 static ps_code random_token(ps_guard *g, ps_err *err) {
     unsigned char bytes[PS_TOKEN_CHARS];
-    size_t got = 0;
-    while (got < sizeof bytes) {
-        ssize_t n = getrandom(bytes + got, sizeof bytes - got, 0);
-        if (n < 0 && errno != EINTR) {
-            return ps_fail(err, PS_IO, "the system gives no random numbers for a token");
-        }
-        got += n > 0 ? (size_t)n : 0;
+    if (!ps_random_bytes(bytes, sizeof bytes)) {
+        return ps_fail(err, PS_IO, "the system gives no random numbers for a token");
     }
     for (size_t i = 0; i < sizeof bytes; i++) {
         g->token[i] = ALPHABET[bytes[i] & 63];

@@ -30,6 +30,8 @@ def code_of(page):
 
 
 def faults_of_command(words):
+    if words[1:] in (["--version"], ["--help"]):  # of the program
+        return
     verb, rest = ("cluster", words[1:]) if words[1].startswith("-") else (words[1], words[2:])
     if not re.match(r"[a-z]+$", verb):  # COMMAND, PATH: a word for any
         return
