@@ -17,6 +17,7 @@
 #include "base/publish.h"
 
 enum { TAG_FRAME = 1, TAG_BYTES = 2, PAUSE_MS = 1, HOST_ROOM = 64 };
+#define NO_WORKER "pipescope: cannot make a process that reads profiles (errno %d)\n"
 #define PIECE_BYTES ((size_t)64 << 20) /* counts of MPI are ints */
 #define WAITING_MOST                                                                               \
     ((size_t)256 << 20) /* bytes that wait to be sent, before the worker has to wait */
@@ -81,8 +82,7 @@ ps_mpi_port *ps_mpi_port_new(void) {
     ps_mpi_port *p = ps_calloc(1, sizeof *p);
     if (p == NULL || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
         ps_free(p);
-        (void)fprintf(stderr, "pipescope: cannot make a process that reads profiles: %s\n",
-                      strerror(errno));
+        (void)fprintf(stderr, NO_WORKER, errno);
         return NULL;
     }
     p->worker = fork();
@@ -94,8 +94,7 @@ ps_mpi_port *ps_mpi_port_new(void) {
     (void)close(ends[1]);
     p->fd = ends[0];
     if (p->worker < 0) {
-        (void)fprintf(stderr, "pipescope: cannot make a process that reads profiles: %s\n",
-                      strerror(errno));
+        (void)fprintf(stderr, NO_WORKER, errno);
         (void)close(p->fd);
         ps_free(p);
         return NULL;
@@ -128,7 +127,7 @@ static void end_message(ps_mpi_port *p, parcel *x) {
 }
 
 /* Half a frame cannot be taken back, and the others would wait for the rest. */
-static ps_code give_up(ps_err *err) {
+static ps_code abort_job(ps_err *err) {
     (void)fprintf(stderr, "pipescope: out of memory for what processes tell one another\n");
     (void)MPI_Abort(MPI_COMM_WORLD, 1);
     return ps_fail_nomem(err);
@@ -140,7 +139,7 @@ static ps_code start_message(ps_mpi_port *p, int to, int tag, const void *bytes,
     if (!ps_grow(&p->requests, &p->cap_requests, need, INT32_MAX, sizeof *p->requests) ||
         !ps_grow(&p->sendings, &p->cap_sendings, need, INT32_MAX, sizeof *p->sendings) ||
         !ps_grow(&p->through, &p->cap_through, need, INT32_MAX, sizeof *p->through)) {
-        return give_up(err);
+        return abort_job(err);
     }
     (void)MPI_Isend(bytes, (int)n, MPI_BYTE, to, tag, MPI_COMM_WORLD, &p->requests[p->n_requests]);
     p->sendings[p->n_requests++] = x;
@@ -200,7 +199,7 @@ static void give_worker(ps_mpi_port *p, const parcel *x) {
 }
 
 /* Takes the parcel along: to the worker, on, or to the program. */
-static ps_code hand_on(ps_mpi_port *p, parcel *x, ps_err *err) {
+static ps_code hand_parcel_on(ps_mpi_port *p, parcel *x, ps_err *err) {
     ps_code code = PS_OK;
     x->n_users = 1; /* this one */
     p->waiting_bytes += x->bytes.len;
@@ -254,10 +253,10 @@ static ps_code take_message(ps_mpi_port *p, bool *any, ps_err *err) {
     }
     if (at == NULL) {
         free_parcel(x);
-        return give_up(err);
+        return abort_job(err);
     }
     ps_buf_wrote(&x->bytes, x->frame.n_bytes);
-    return hand_on(p, x, err);
+    return hand_parcel_on(p, x, err);
 }
 
 /* The worker is gone: how. */
@@ -281,7 +280,7 @@ static ps_code tell_end(ps_mpi_port *p, ps_err *err) {
     }
     x->frame = (ps_frame){
         .kind = PS_FRAME_DIED, .worker = (uint32_t)p->self, .is_up = 1, .n_bytes = x->bytes.len};
-    return hand_on(p, x, err);
+    return hand_parcel_on(p, x, err);
 }
 
 /* Reads what is there into `at`; false: nothing more now. *is_gone: the other end. */
@@ -331,7 +330,7 @@ static ps_code take_from_worker(ps_mpi_port *p, bool *any, ps_err *err) {
     x->frame.is_up = 1;
     p->coming = NULL;
     p->n_head = 0;
-    return hand_on(p, x, err);
+    return hand_parcel_on(p, x, err);
 }
 
 /* Moves what there is to be moved, or rests a moment: a process that asks all the time takes the time of those that read. */
@@ -363,7 +362,7 @@ static ps_code send_to_workers(ps_crew_port *port, const ps_frame *frame, const 
         return ps_fail_nomem(err);
     }
     (void)end_messages(p);
-    return hand_on(p, x, err);
+    return hand_parcel_on(p, x, err);
 }
 
 static ps_code receive_from_workers(ps_crew_port *port, ps_frame *frame, ps_buf *bytes,
@@ -386,7 +385,7 @@ static ps_code receive_from_workers(ps_crew_port *port, ps_frame *frame, ps_buf 
     return PS_OK;
 }
 
-static void name_process(const ps_crew_port *port, size_t worker, char *out, size_t size) {
+static void name_mpi_process(const ps_crew_port *port, size_t worker, char *out, size_t size) {
     const ps_mpi_port *p = (const ps_mpi_port *)port;
     (void)snprintf(out, size, "process %zu on %s", worker, p->hosts[worker]);
 }
@@ -434,7 +433,7 @@ ps_code ps_mpi_port_begin(ps_mpi_port *p, ps_err *err) {
     p->port = (ps_crew_port){.n_workers = (size_t)p->n,
                              .send = send_to_workers,
                              .receive = receive_from_workers,
-                             .name = name_process};
+                             .name = name_mpi_process};
     ps_code code = count_beside(p, err);
     uint64_t n_beside = p->n_beside;
     (void)!send(p->fd, &n_beside, sizeof n_beside,

@@ -91,8 +91,8 @@ ps_engine *ps_crew_engine(ps_crew *c) {
 
 /* --- frames ---------------------------------------------------------------------------------------------------------- */
 
-static ps_code send_frame(const ps_crew *c, ps_frame_kind kind, uint32_t worker, size_t index,
-                          const ps_buf *bytes, ps_err *err) {
+static ps_code tell_workers(const ps_crew *c, ps_frame_kind kind, uint32_t worker, size_t index,
+                            const ps_buf *bytes, ps_err *err) {
     ps_frame frame = {.kind = kind,
                       .worker = worker,
                       .job = c->number,
@@ -104,8 +104,8 @@ static ps_code send_frame(const ps_crew *c, ps_frame_kind kind, uint32_t worker,
 /* "process 1 on node7, with ranks 1, 5, 9, ..., was ended by signal 9" */
 enum { NAMED_MOST = 16 };
 
-static void name_ranks(const ps_crew *c, uint32_t worker, const ps_cluster *cluster,
-                       const ps_session *s, ps_buf *out) {
+static void name_missing_ranks(const ps_crew *c, uint32_t worker, const ps_cluster *cluster,
+                               const ps_session *s, ps_buf *out) {
     size_t n = 0;
     for (size_t r = 0; r < c->n_ranks; r++) {
         if (c->whose == NULL || c->whose[r] != worker || c->is_there[r] || n > NAMED_MOST) {
@@ -131,7 +131,7 @@ static void lose_worker(ps_crew *c, uint32_t worker, const ps_cluster *cluster, 
     char name[256];
     ps_buf ranks = {0};
     c->port->name(c->port, worker, name, sizeof name);
-    name_ranks(c, worker, cluster, s, &ranks);
+    name_missing_ranks(c, worker, cluster, s, &ranks);
     c->takes_part[worker] = false;
     if (ranks.len > 0) {
         (void)ps_fail(&c->why[worker], PS_IO, "%.120s, which had %.200s, %.160s", name,
@@ -215,8 +215,8 @@ static ps_code await_ready(ps_crew *c, const ps_cluster *cluster, const ps_sessi
     return code;
 }
 
-static ps_code begin_job(ps_crew *c, const ps_cluster *cluster, const ps_session *s,
-                         size_t n_threads, ps_err *err) {
+static ps_code begin_crew_job(ps_crew *c, const ps_cluster *cluster, const ps_session *s,
+                              size_t n_threads, ps_err *err) {
     ps_crew_job job;
     ps_buf bytes;
     char partials[4096];
@@ -235,7 +235,7 @@ static ps_code begin_job(ps_crew *c, const ps_cluster *cluster, const ps_session
     }
     code = code == PS_OK ? find_sizes(c, cluster, &job, err) : code;
     code = code == PS_OK ? ps_archive_write(ps_crew_job_archive, &job, &bytes, err) : code;
-    code = code == PS_OK ? send_frame(c, PS_FRAME_JOB, PS_CREW_ALL, 0, &bytes, err) : code;
+    code = code == PS_OK ? tell_workers(c, PS_FRAME_JOB, PS_CREW_ALL, 0, &bytes, err) : code;
     code = code == PS_OK ? await_ready(c, cluster, s, err) : code;
     ps_crew_job_fini(&job);
     ps_buf_fini(&bytes);
@@ -274,10 +274,10 @@ static ps_code send_ranks(ps_crew *c, const ps_session *s, ps_err *err) {
         }
         ps_buf_init(&state, UINT32_MAX);
         code = s != NULL && s->round > 0 ? ps_crew_rank_write(s, r, &state, err) : PS_OK;
-        code = code == PS_OK ? send_frame(c, PS_FRAME_RANK, c->whose[r], r, &state, err) : code;
+        code = code == PS_OK ? tell_workers(c, PS_FRAME_RANK, c->whose[r], r, &state, err) : code;
         ps_buf_fini(&state);
     }
-    return code == PS_OK ? send_frame(c, PS_FRAME_GO, PS_CREW_ALL, 0, NULL, err) : code;
+    return code == PS_OK ? tell_workers(c, PS_FRAME_GO, PS_CREW_ALL, 0, NULL, err) : code;
 }
 
 typedef ps_code take_fn(void *context, size_t r, const ps_buf *bytes, ps_err *err);
@@ -329,7 +329,7 @@ static ps_err why_missing(const ps_crew *c, size_t r) {
     return err;
 }
 
-static ps_code take_state(void *context, size_t r, const ps_buf *bytes, ps_err *err) {
+static ps_code take_crew_state(void *context, size_t r, const ps_buf *bytes, ps_err *err) {
     ps_session *s = context;
     ps_code code = ps_crew_rank_take(s, r, bytes, err);
     ps_session_step(s);
@@ -338,7 +338,7 @@ static ps_code take_state(void *context, size_t r, const ps_buf *bytes, ps_err *
 
 static ps_code map_with_trace(ps_crew *c, ps_session *s, ps_err *err) {
     ps_buf left;
-    ps_code code = c->job == s ? PS_OK : begin_job(c, s->cluster, s, s->opts->n_threads, err);
+    ps_code code = c->job == s ? PS_OK : begin_crew_job(c, s->cluster, s, s->opts->n_threads, err);
     ps_buf_init(&left, UINT32_MAX);
     for (size_t r = 0; code == PS_OK && r < c->n_ranks; r++) {
         c->wanted[r] = ps_session_needs_trace(s, r);
@@ -347,10 +347,11 @@ static ps_code map_with_trace(ps_crew *c, ps_session *s, ps_err *err) {
     if (code == PS_OK && s->round > 0) {
         code = ps_archive_write(ps_session_left_archive, s, &left, err);
     }
-    code = code == PS_OK ? send_frame(c, PS_FRAME_ROUND, PS_CREW_ALL, s->round, &left, err) : code;
+    code =
+        code == PS_OK ? tell_workers(c, PS_FRAME_ROUND, PS_CREW_ALL, s->round, &left, err) : code;
     ps_buf_fini(&left);
     code = code == PS_OK ? send_ranks(c, s, err) : code;
-    code = code == PS_OK ? await_ranks(c, s->cluster, s, take_state, s, err) : code;
+    code = code == PS_OK ? await_ranks(c, s->cluster, s, take_crew_state, s, err) : code;
     for (size_t r = 0; code == PS_OK && r < c->n_ranks; r++) {
         if (c->wanted[r] && !c->is_there[r]) {
             ps_err why = why_missing(c, r);
@@ -395,7 +396,7 @@ static ps_code read_inventories(ps_engine *e, const ps_cluster *cluster, size_t 
                                 ps_err *err) {
     ps_crew *c = (ps_crew *)e;
     inventories i = {out, read, context};
-    ps_code code = begin_job(c, cluster, NULL, n_threads, err);
+    ps_code code = begin_crew_job(c, cluster, NULL, n_threads, err);
     for (size_t r = 0; code == PS_OK && r < c->n_ranks; r++) {
         c->wanted[r] = true;
     }

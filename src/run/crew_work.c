@@ -38,7 +38,7 @@ typedef struct crew_worker {
     ps_err err;
 } crew_worker;
 
-static void send_frame(crew_worker *w, ps_frame_kind kind, size_t index, const ps_buf *bytes) {
+static void tell_program(crew_worker *w, ps_frame_kind kind, size_t index, const ps_buf *bytes) {
     ps_frame frame = {
         .kind = kind, .job = w->number, .index = index, .n_bytes = bytes != NULL ? bytes->len : 0};
     (void)pthread_mutex_lock(&w->lock);
@@ -56,7 +56,7 @@ static void fail_job(crew_worker *w, const ps_err *err) {
         w->err = *err;
         ps_err_format(err, said, sizeof said);
         ps_buf_add_str(&text, said);
-        send_frame(w, PS_FRAME_FAILED, 0, &text);
+        tell_program(w, PS_FRAME_FAILED, 0, &text);
         ps_buf_fini(&text);
     }
 }
@@ -145,7 +145,7 @@ static ps_code begin_session(crew_worker *w, ps_err *err) {
 }
 
 /* Whether the file, with all links followed, lies below the folder. */
-static bool is_below(const char *path, const char *folder) {
+static bool is_file_below(const char *path, const char *folder) {
     char file[PATH_MAX];
     char above[PATH_MAX];
     if (realpath(path, file) == NULL || realpath(folder, above) == NULL) {
@@ -160,11 +160,11 @@ static bool is_below(const char *path, const char *folder) {
 static void add_near(const crew_worker *w, ps_buf *out) {
     for (size_t r = 0; w->job.local_dir != NULL && r < w->job.n_ranks; r++) {
         const ps_cluster_rank *rank = &w->cluster->ranks[w->job.ranks[r]];
-        ps_buf_add_char(out, (char)is_below(rank->path, w->job.local_dir));
+        ps_buf_add_char(out, (char)is_file_below(rank->path, w->job.local_dir));
     }
 }
 
-static void begin_job(crew_worker *w, const ps_frame *frame, const ps_buf *bytes) {
+static void begin_work(crew_worker *w, const ps_frame *frame, const ps_buf *bytes) {
     ps_err err = PS_ERR_INIT;
     end_job(w);
     w->number = frame->job;
@@ -184,7 +184,7 @@ static void begin_job(crew_worker *w, const ps_frame *frame, const ps_buf *bytes
     }
     ps_buf near = {0};
     add_near(w, &near);
-    send_frame(w, PS_FRAME_READY, 0, &near);
+    tell_program(w, PS_FRAME_READY, 0, &near);
     ps_buf_fini(&near);
 }
 
@@ -222,7 +222,7 @@ static void begin_crew_round(crew_worker *w, const ps_frame *frame, const ps_buf
 }
 
 /* A rank of its own; with bytes what there is of it from the last round. */
-static void take_own(crew_worker *w, const ps_frame *frame, const ps_buf *bytes) {
+static void take_crew_rank(crew_worker *w, const ps_frame *frame, const ps_buf *bytes) {
     ps_session *s = &w->session;
     ps_err err = PS_ERR_INIT;
     if (w->failed != 0 || frame->index >= w->job.n_ranks) {
@@ -277,7 +277,7 @@ static void do_own(void *context, size_t i) {
     ps_code code =
         w->job.is_inventory ? read_inventory(w, r, &bytes, &err) : map_own(w, r, &bytes, &err);
     if (code == PS_OK) {
-        send_frame(w, PS_FRAME_RANK, r, &bytes);
+        tell_program(w, PS_FRAME_RANK, r, &bytes);
     } else {
         fail_job(w, &err);
     }
@@ -296,7 +296,7 @@ static void end_crew_round(crew_worker *w) {
     if (w->has_session && ps_crew_counts_take_and_write(&w->session, &counts, &err) != PS_OK) {
         fail_job(w, &err);
     } else {
-        send_frame(w, PS_FRAME_DONE, 0, &counts);
+        tell_program(w, PS_FRAME_DONE, 0, &counts);
     }
     ps_buf_fini(&counts);
 }
@@ -310,13 +310,13 @@ bool ps_crew_work(int fd, size_t n_beside) {
     while (w.is_cut_off == 0 && (code = ps_frame_read(fd, &frame, &bytes)) == PS_OK &&
            frame.kind != PS_FRAME_END) {
         if (frame.kind == PS_FRAME_JOB) {
-            begin_job(&w, &frame, &bytes);
+            begin_work(&w, &frame, &bytes);
         } else if (frame.job != w.number || w.failed != 0) {
             continue; /* of a job that is over */
         } else if (frame.kind == PS_FRAME_ROUND) {
             begin_crew_round(&w, &frame, &bytes);
         } else if (frame.kind == PS_FRAME_RANK) {
-            take_own(&w, &frame, &bytes);
+            take_crew_rank(&w, &frame, &bytes);
         } else if (frame.kind == PS_FRAME_GO) {
             end_crew_round(&w);
         }

@@ -223,7 +223,7 @@ typedef struct reading {
     void *context;
 } reading;
 
-static void read_one(void *context, size_t r) {
+static void read_rank_inventory(void *context, size_t r) {
     const reading *x = context;
     size_t each = ps_threads_each(x->n_threads, x->cluster->n_ranks);
     x->out[r] = ps_inventory_read(&x->cluster->ranks[r], each);
@@ -237,22 +237,22 @@ ps_code ps_inventories_read(const ps_cluster *cluster, ps_engine *engine, size_t
         return engine->inventories(engine, cluster, n_threads, out, read, context, err);
     }
     reading x = {cluster, n_threads, out, read, context};
-    ps_parallel(cluster->n_ranks, n_threads, read_one, &x);
+    ps_parallel(cluster->n_ranks, n_threads, read_rank_inventory, &x);
     return PS_OK;
 }
 
 /* --- on the way ---------------------------------------------------------------------------------------------- */
 
-static void named_archive(ps_archive *a, void *at) {
+static void inventory_line_archive(ps_archive *a, void *at) {
     ps_named *x = at;
     PS_ARCHIVE(a, x, name, count, text);
 }
 
 static void named_list_archive(ps_archive *a, ps_named_list *x) {
-    PS_ARCHIVE_ARRAY(a, x, items, n, named_archive);
+    PS_ARCHIVE_ARRAY(a, x, items, n, inventory_line_archive);
 }
 
-static void span_archive(ps_archive *a, ps_span *x) {
+static void inventory_span_archive(ps_archive *a, ps_span *x) {
     PS_ARCHIVE(a, x, start_ns, end_ns, known);
 }
 
@@ -269,7 +269,7 @@ void ps_inventory_archive(ps_archive *a, void *inventory) {
     named_list_archive(a, &x->facts);
     named_list_archive(a, &x->metas);
     PS_ARCHIVE_IN_ARENA(a, x, steps, n_steps, ps_archive_i64);
-    span_archive(a, &x->host);
-    span_archive(a, &x->device);
+    inventory_span_archive(a, &x->host);
+    inventory_span_archive(a, &x->device);
     ps_diag_archive(a, &x->diag);
 }
