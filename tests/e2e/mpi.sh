@@ -14,14 +14,16 @@ if [ ! -x "$bin_dir/pipescope-mpi" ]; then
     skip "no MPI: ./dev setup installs Open MPI"
 fi
 
+# Open MPI's, unless somebody says otherwise.
+mpirun=${PIPESCOPE_MPIRUN:-mpirun --oversubscribe --allow-run-as-root --bind-to none}
+
 # mpi N STATUS ARGS...: the program in N processes. What MPI itself says is left out of $T/stderr.
 mpi() {
     n=$1
     wanted=$2
     shift 2
     got=0
-    # shellcheck disable=SC2086 # options
-    mpirun -n "$n" ${MPI_OPTIONS---oversubscribe --allow-run-as-root --bind-to none} pipescope-mpi "$@" \
+    $mpirun -n "$n" pipescope-mpi "$@" \
         >"$T/stdout" 2>"$T/all_stderr" </dev/null || got=$?
     sed '/^-----\|^=====/,$d' "$T/all_stderr" >"$T/stderr"
     [ "$got" = "$wanted" ] || {
@@ -115,8 +117,7 @@ rm -r "$T/out"
 # begin_long: two processes, in the background, that keep what they make in $T/kept; returns when that has begun. Of each the
 # process of MPI and its worker are in $T/pids: "1 PID WORKER".
 begin_long() {
-    # shellcheck disable=SC2086 # options
-    mpirun -n 2 ${MPI_OPTIONS---oversubscribe --allow-run-as-root --bind-to none} pipescope-mpi \
+    $mpirun -n 2 pipescope-mpi \
         cluster -m slow_rank -d "$T/long" -o "$T/out" -j 1 --export_type csv --resume "$T/kept" \
         >"$T/stdout" 2>"$T/stderr" </dev/null &
     job=$!
@@ -133,11 +134,19 @@ def children(pid):
 end = time.monotonic() + 60
 while time.monotonic() < end and not glob.glob(sys.argv[2] + "/job-1/1/rank-*"):
     time.sleep(0.002)
-for pid in children(sys.argv[1]):
+
+def tell(pid):
+    """Those of MPI below the process, which may have processes of its own between."""
     with open(f"/proc/{pid}/environ", "rb") as file:
         facts = dict(word.split(b"=", 1) for word in file.read().split(b"\0") if b"=" in word)
-    number = facts.get(b"OMPI_COMM_WORLD_RANK") or facts.get(b"PMI_RANK") or b"?"
-    print(number.decode(), pid, *children(pid))
+    number = facts.get(b"OMPI_COMM_WORLD_RANK") or facts.get(b"PMI_RANK")
+    if number is not None:
+        print(number.decode(), pid, *children(pid))
+    else:
+        for below in children(pid):
+            tell(below)
+
+tell(sys.argv[1])
 PYTHON
 }
 
