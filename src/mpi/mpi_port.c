@@ -44,8 +44,7 @@ struct ps_mpi_port {
     parcel *first, *last; /* for the program */
     MPI_Request *requests;
     parcel **sendings; /* [n_requests] what they are of */
-    int *through;      /* [n_requests], of MPI_Testsome */
-    size_t n_requests, cap_requests, cap_sendings, cap_through;
+    size_t n_requests, cap_requests, cap_sendings;
     size_t waiting_bytes;
 };
 
@@ -137,8 +136,7 @@ static ps_code start_message(ps_mpi_port *p, int to, int tag, const void *bytes,
                              parcel *x, ps_err *err) {
     size_t need = p->n_requests + 1;
     if (!ps_grow(&p->requests, &p->cap_requests, need, INT32_MAX, sizeof *p->requests) ||
-        !ps_grow(&p->sendings, &p->cap_sendings, need, INT32_MAX, sizeof *p->sendings) ||
-        !ps_grow(&p->through, &p->cap_through, need, INT32_MAX, sizeof *p->through)) {
+        !ps_grow(&p->sendings, &p->cap_sendings, need, INT32_MAX, sizeof *p->sendings)) {
         return abort_job(err);
     }
     (void)MPI_Isend(bytes, (int)n, MPI_BYTE, to, tag, MPI_COMM_WORLD, &p->requests[p->n_requests]);
@@ -158,27 +156,20 @@ static ps_code send_parcel(ps_mpi_port *p, int to, parcel *x, ps_err *err) {
 
 /* What is through is forgotten. */
 static bool end_messages(ps_mpi_port *p) {
-    int n = 0;
-    if (p->n_requests == 0) {
-        return false;
-    }
-    (void)MPI_Testsome((int)p->n_requests, p->requests, &n, p->through, MPI_STATUSES_IGNORE);
-    if (n == MPI_UNDEFINED || n == 0) {
-        return false;
-    }
-    for (int i = 0; i < n; i++) {
-        end_message(p, p->sendings[p->through[i]]);
-        p->sendings[p->through[i]] = NULL;
-    }
     size_t kept = 0;
     for (size_t i = 0; i < p->n_requests; i++) {
-        if (p->sendings[i] != NULL) {
+        int is_through = 0;
+        (void)MPI_Test(&p->requests[i], &is_through, MPI_STATUS_IGNORE);
+        if (is_through != 0) {
+            end_message(p, p->sendings[i]);
+        } else {
             p->requests[kept] = p->requests[i];
             p->sendings[kept++] = p->sendings[i];
         }
     }
+    bool any = kept < p->n_requests;
     p->n_requests = kept;
-    return true;
+    return any;
 }
 
 /* --- the way of a frame ---------------------------------------------------------------------------------------------- */
@@ -480,7 +471,6 @@ void ps_mpi_port_free(ps_mpi_port *p) {
     }
     ps_free(p->requests);
     ps_free(p->sendings);
-    ps_free(p->through);
     ps_free(p->hosts);
     ps_free(p);
 }
