@@ -554,11 +554,12 @@ static int close_stdout(ps_cli *cli, int status) {
     return status == PS_EXIT_OK ? PS_EXIT_FAILED : status;
 }
 
-int ps_cli_main(int argc, char **argv) {
+int ps_cli_main(int argc, char **argv, struct ps_engine *engine) {
     hold_standard_streams();
     outlive_broken_pipes();
     leave_nothing_behind();
-    ps_cli cli = {.term = ps_term_facts()};
+    ps_cli cli = {.term = engine != NULL ? ps_term_facts_passed_on() : ps_term_facts(),
+                  .engine = engine};
     int status = dispatch(&cli, argc, argv);
     return close_stdout(&cli, status);
 }

@@ -91,6 +91,8 @@ struct ps_cli {
     const char *about;                /* what messages are about ("baseline: "), NULL: the input */
     int out_errno;                    /* of the first failed write to stdout, 0 for none */
     struct ps_comm_rules *comm_rules; /* NULL: none */
+    struct ps_engine
+        *engine; /* who reads ranks for the command (run/run_engine.h); NULL: threads */
 };
 
 /* All commands in the order of commands.def, NULL-terminated. */
@@ -98,8 +100,8 @@ const ps_command *const *ps_commands(void);
 /* By name, any case; NULL when there is none of that name. */
 const ps_command *ps_command_find(const char *name);
 
-/* Runs the program and returns its exit status. */
-int ps_cli_main(int argc, char **argv);
+/* Runs the program and returns its exit status. `engine` reads the ranks (run/run_engine.h); NULL: threads. */
+int ps_cli_main(int argc, char **argv, struct ps_engine *engine);
 /* The same, again and again: standard streams stay open, and signals as they are. */
 int ps_cli_run(int argc, char **argv);
 

@@ -182,6 +182,14 @@ static int parse_work(ps_cli *cli, request *q) {
         return ps_cli_usage(cli, "--shard: '%s' is none; give I/N as in 3/16, counted from 1",
                             shard);
     }
+    if (cli->engine != NULL && (shard != NULL || reduce != NULL)) {
+        return ps_cli_usage(
+            cli, "processes of one MPI job share the ranks out by themselves: neither --shard "
+                 "nor --reduce, but --resume DIR");
+    }
+    if (shard == NULL && reduce == NULL) {
+        return PS_EXIT_OK; /* --resume may have set the folder */
+    }
     q->opts.work = shard != NULL ? PS_RUN_SHARD : reduce != NULL ? PS_RUN_REDUCE : PS_RUN_WHOLE;
     q->opts.partials_dir = shard != NULL ? partials : reduce;
     return PS_EXIT_OK;
@@ -411,6 +419,7 @@ static const ps_option OPTIONS[] = {
     {.hidden = true, PS_ROW_FLAG(NULL, "dump_intermediate_results", NULL)},
     PS_JOBS_OPTION,
     PS_CACHE_OPTIONS,
+    PS_CREW_OPTIONS,
     {PS_ROW_TEXT(
         PS_SHARDS_GROUP, "shard", "I/N", PS_UNSAID,
         "only read ranks, the I-th part of N, and leave what comes of them in --partials")},

@@ -231,6 +231,7 @@ static const ps_option OPTIONS[] = {
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_CACHE_OPTIONS,
+    PS_CREW_OPTIONS,
     PS_COMM_RULES_OPTION,
 };
 

@@ -454,11 +454,25 @@ static void print_missing(ps_cli *cli, const ps_info *info) {
 
 /* --- the command --------------------------------------------------------------------------------------------- */
 
-static void read_info_rank(void *context, size_t i) {
-    ps_info *info = context;
-    ps_info_rank *r = &info->ranks[i];
-    r->inventory = ps_inventory_read(r->rank, ps_threads_each(info->n_threads, info->n));
-    ps_progress_step(info->progress, 1);
+static void step_info(void *progress) {
+    ps_progress_step(progress, 1);
+}
+
+/* Into the ranks. */
+static ps_code read_info(ps_cli *cli, ps_info *info, ps_err *err) {
+    ps_inventory **read = ps_calloc(info->n, sizeof *read);
+    if (read == NULL) {
+        return ps_fail_nomem(err);
+    }
+    info->progress = ps_progress_begin(&cli->term, cli->quiet, "reading ranks", info->n);
+    ps_code code = ps_inventories_read(info->cluster, cli->engine, info->n_threads, read, step_info,
+                                       info->progress, err);
+    ps_progress_end(info->progress);
+    for (size_t i = 0; i < info->n; i++) {
+        info->ranks[i].inventory = read[i];
+    }
+    ps_free(read);
+    return code;
 }
 
 static void print_title(ps_cli *cli, const ps_info *info) {
@@ -517,11 +531,10 @@ static int inspect(ps_cli *cli, const ps_cluster *c) {
     for (size_t i = 0; i < info.n; i++) {
         info.ranks[i].rank = &c->ranks[i];
     }
-    info.progress = ps_progress_begin(&cli->term, cli->quiet, "reading ranks", info.n);
-    ps_parallel(info.n, info.n_threads, read_info_rank, &info);
-    ps_progress_end(info.progress);
-    int status = show_info(cli, &info);
-    int failures = report_info(cli, &info);
+    ps_err err = PS_ERR_INIT;
+    int status =
+        read_info(cli, &info, &err) == PS_OK ? show_info(cli, &info) : ps_cli_fail(cli, &err);
+    int failures = err.code == PS_OK ? report_info(cli, &info) : PS_EXIT_OK;
     for (size_t i = 0; i < info.n; i++) {
         ps_inventory_free(info.ranks[i].inventory);
     }

@@ -75,6 +75,13 @@ static int take_cache_size(ps_cli *cli, const char *text, ps_run_opts *out) {
                : ps_cli_usage(cli, "--cache-size wants a size such as 8G or 512M, not '%s'", text);
 }
 
+static int take_crew_option(ps_cli *cli, const char *name, const char *path, ps_run_opts *out) {
+    *(*name == 'l' ? &out->local_dir : &out->partials_dir) = path;
+    return cli->engine != NULL
+               ? PS_EXIT_OK
+               : ps_cli_usage(cli, "--%s is for several processes: mpirun pipescope-mpi ...", name);
+}
+
 static void say_cache_of(const ps_cli *cli, const ps_run *run, const char *dir, const char *of) {
     ps_cli_detail(cli, "%sread %zu rank%s, took %zu from %s", of, run->n_read,
                   run->n_read == 1 ? "" : "s", run->n_cached, dir);
@@ -91,6 +98,10 @@ void ps_cli_say_cache(const ps_cli *cli, const ps_run *run, const ps_run_opts *o
     if (opts->cache_dir != NULL) {
         say_cache_of(cli, run, opts->cache_dir, "");
     }
+    if (opts->work == PS_RUN_WHOLE && opts->partials_dir != NULL) {
+        ps_cli_detail(cli, "read %zu rank%s, took %zu up from %s", run->n_read,
+                      run->n_read == 1 ? "" : "s", run->n_taken_up, opts->partials_dir);
+    }
     if (opts->cache_dir != NULL && run->baseline != NULL) {
         say_cache_of(cli, run->baseline, opts->cache_dir, "baseline: ");
     }
@@ -98,6 +109,7 @@ void ps_cli_say_cache(const ps_cli *cli, const ps_run *run, const ps_run_opts *o
 
 int ps_cli_run_options(ps_cli *cli, ps_run_opts *out) {
     *out = (ps_run_opts){.export_type = PS_EXPORT_NOTHING,
+                         .engine = cli->engine,
                          .n_threads = (size_t)ps_cli_int(cli, "jobs")};
     ps_analysis_opts_init(&out->analysis);
     const ps_option_spec *spec = cli->values.spec;
@@ -115,6 +127,8 @@ int ps_cli_run_options(ps_cli *cli, ps_run_opts *out) {
             out->cache_dir = v->text;
         } else if (v->given && strcmp(name, "cache-size") == 0) {
             status = take_cache_size(cli, v->text, out);
+        } else if (v->given && (strcmp(name, "local") == 0 || strcmp(name, "resume") == 0)) {
+            status = take_crew_option(cli, name, v->text, out);
         }
     }
     return status;

@@ -52,6 +52,16 @@
         PS_ROW_TEXT(NULL, "cache-size", "SIZE", PS_SHOWN("8G"),                                    \
                     "what DIR may hold; what was used longest ago goes")                           \
     }
+/* For the same, of several processes. */
+#define PS_CREW_GROUP "With several processes (pipescope-mpi, docs/scale.md)"
+#define PS_CREW_OPTIONS                                                                            \
+    {PS_ROW_PATH(PS_CREW_GROUP, "local", "PATH", PS_UNSAID,                                        \
+                 "ranks whose files lie below, all links followed, go to processes that see them " \
+                 "there")},                                                                        \
+    {                                                                                              \
+        PS_ROW_PATH(PS_CREW_GROUP, "resume", "DIR", PS_UNSAID,                                     \
+                    "keep what comes of each rank here, and take up what an earlier run left")     \
+    }
 /* What came of it, with --verbose, and what could not be kept. */
 void ps_cli_say_cache(const ps_cli *cli, const ps_run *run, const ps_run_opts *opts);
 

@@ -2,5 +2,5 @@
 #include "cli/cli.h"
 
 int main(int argc, char **argv) {
-    return ps_cli_main(argc, argv);
+    return ps_cli_main(argc, argv, NULL);
 }

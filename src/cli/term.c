@@ -91,12 +91,18 @@ ps_term ps_term_facts(void) {
     return ps_term_decide(out, isatty(STDERR_FILENO) == 1, size.ws_col, real_env, NULL);
 }
 
+ps_term ps_term_facts_passed_on(void) {
+    ps_term term = ps_term_decide(false, false, 0, real_env, NULL);
+    term.err_is_passed_on = true;
+    return term;
+}
+
 /* --- progress ---------------------------------------------------------------------------------------------- */
 
 struct ps_progress {
     const char *what;
     atomic_uint_fast64_t done, total;
-    bool utf8;
+    bool utf8, in_lines;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -104,7 +110,13 @@ struct ps_progress {
     bool shown;
 };
 
-enum { BAR = 24, SHOW_AFTER_MS = 500, EVERY_MS = 100 };
+enum { BAR = 24, SHOW_AFTER_MS = 500, EVERY_MS = 100, LINE_AFTER_MS = 5000, LINE_EVERY_MS = 10000 };
+
+static void tell_progress(ps_progress *p) {
+    (void)fprintf(stderr, "pipescope: %s: %llu of %llu\n", p->what,
+                  (unsigned long long)atomic_load(&p->done),
+                  (unsigned long long)atomic_load(&p->total));
+}
 
 /* "reading ranks  ━━━━━━━━━━────────  3 of 8"; 70 columns at the most, which every terminal has. */
 static void draw_term(ps_progress *p) {
@@ -138,13 +150,13 @@ static void *drawer(void *context) {
     ps_progress *p = context;
     struct timespec next;
     (void)clock_gettime(CLOCK_MONOTONIC, &next);
-    next = term_later(next, SHOW_AFTER_MS);
+    next = term_later(next, p->in_lines ? LINE_AFTER_MS : SHOW_AFTER_MS);
     (void)pthread_mutex_lock(&p->lock);
     while (!p->over) {
         if (pthread_cond_timedwait(&p->wake, &p->lock, &next) != 0 && !p->over) {
-            draw_term(p);
+            (p->in_lines ? tell_progress : draw_term)(p);
             (void)clock_gettime(CLOCK_MONOTONIC, &next);
-            next = term_later(next, EVERY_MS);
+            next = term_later(next, p->in_lines ? LINE_EVERY_MS : EVERY_MS);
         }
     }
     (void)pthread_mutex_unlock(&p->lock);
@@ -152,7 +164,7 @@ static void *drawer(void *context) {
 }
 
 ps_progress *ps_progress_begin(const ps_term *term, bool quiet, const char *what, uint64_t total) {
-    if (quiet || !term->err_is_live) {
+    if (quiet || (!term->err_is_live && !term->err_is_passed_on)) {
         return NULL;
     }
     ps_progress *p = ps_calloc(1, sizeof *p);
@@ -161,6 +173,7 @@ ps_progress *ps_progress_begin(const ps_term *term, bool quiet, const char *what
     }
     p->what = what;
     p->utf8 = term->utf8;
+    p->in_lines = term->err_is_passed_on;
     atomic_init(&p->done, 0);
     atomic_init(&p->total, total);
     pthread_condattr_t attr;

@@ -18,6 +18,7 @@ typedef struct comm_rule {
 } comm_rule;
 
 struct ps_comm_rules {
+    char *path;
     ps_buf text; /* patterns point into it */
     comm_rule *rules;
     size_t n, cap;
@@ -428,7 +429,9 @@ ps_code ps_comm_rules_read(const char *path_of, ps_comm_rules **out, ps_err *err
         return ps_fail_nomem(err);
     }
     ps_buf_init(&r->text, MAX_RULES_BYTES);
-    ps_code code = ps_read_file(path_of, MAX_RULES_BYTES - 1, &r->text, err);
+    r->path = ps_strdup(path_of);
+    ps_code code = r->path != NULL ? ps_read_file(path_of, MAX_RULES_BYTES - 1, &r->text, err)
+                                   : ps_fail_nomem(err);
     if (code == PS_OK) {
         r->hash = ps_hash64(r->text.data, r->text.len) | 1;
         code = take_lines(r, path_of, err);
@@ -447,12 +450,17 @@ void ps_comm_rules_free(ps_comm_rules *rules) {
     }
     rules_in_use = rules_in_use == rules ? NULL : rules_in_use;
     ps_buf_fini(&rules->text);
+    ps_free(rules->path);
     ps_free(rules->rules);
     ps_free(rules);
 }
 
 void ps_comm_rules_use(const ps_comm_rules *rules) {
     rules_in_use = rules;
+}
+
+const char *ps_comm_rules_path(void) {
+    return rules_in_use != NULL ? rules_in_use->path : NULL;
 }
 
 uint64_t ps_comm_rules_hash(void) {

@@ -90,6 +90,8 @@ void ps_comm_rules_free(ps_comm_rules *rules); /* NULL is fine */
 /* From here on all of the process judges by them (NULL: by the table alone). Before the first thread that reads; the rules
  * must outlive what reads. */
 void ps_comm_rules_use(const ps_comm_rules *rules);
+/* The file of the rules in use, NULL for none. */
+const char *ps_comm_rules_path(void);
 /* Of the rules in use, for keys of what was read by them; 0 for none. */
 uint64_t ps_comm_rules_hash(void);
 

@@ -750,6 +750,8 @@ static ps_cluster *find_cluster(const char *path, bool all, const ps_reader *rea
         return NULL;
     }
     c->rank_from = rank_from;
+    c->as = reader;
+    c->databases_only = !all;
     walk w = {.cluster = c, .all = all, .reader = reader};
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/') {

@@ -76,6 +76,8 @@ typedef struct ps_cluster {
     ps_pattern *
         rank_from; /* while files are looked at: what in the names of processes is the rank, or NULL */
     const char *rank_from_text; /* the expression, NULL for none */
+    const ps_reader *as;        /* whom the user named, NULL: by content */
+    bool databases_only;        /* found by ps_cluster_find_databases() */
     ps_arena arena;
 } ps_cluster;
 

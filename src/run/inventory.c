@@ -9,6 +9,7 @@
 #include "base/idmap.h"
 #include "base/order.h"
 #include "base/sort.h"
+#include "base/threads.h"
 #include "model/recording.h"
 #include "read/readers.h"
 
@@ -210,4 +211,65 @@ void ps_inventory_free(ps_inventory *inv) {
         ps_arena_fini(&inv->arena);
         ps_free(inv);
     }
+}
+
+/* --- of all ranks -------------------------------------------------------------------------------------------- */
+
+typedef struct reading {
+    const ps_cluster *cluster;
+    size_t n_threads;
+    ps_inventory **out;
+    void (*read)(void *context);
+    void *context;
+} reading;
+
+static void read_rank_inventory(void *context, size_t r) {
+    const reading *x = context;
+    size_t each = ps_threads_each(x->n_threads, x->cluster->n_ranks);
+    x->out[r] = ps_inventory_read(&x->cluster->ranks[r], each);
+    x->read(x->context);
+}
+
+ps_code ps_inventories_read(const ps_cluster *cluster, ps_engine *engine, size_t n_threads,
+                            ps_inventory **out, void (*read)(void *context), void *context,
+                            ps_err *err) {
+    if (engine != NULL && engine->inventories != NULL) {
+        return engine->inventories(engine, cluster, n_threads, out, read, context, err);
+    }
+    reading x = {cluster, n_threads, out, read, context};
+    ps_parallel(cluster->n_ranks, n_threads, read_rank_inventory, &x);
+    return PS_OK;
+}
+
+/* --- on the way ---------------------------------------------------------------------------------------------- */
+
+static void inventory_line_archive(ps_archive *a, void *at) {
+    ps_named *x = at;
+    PS_ARCHIVE(a, x, name, count, text);
+}
+
+static void named_list_archive(ps_archive *a, ps_named_list *x) {
+    PS_ARCHIVE_ARRAY(a, x, items, n, inventory_line_archive);
+}
+
+static void inventory_span_archive(ps_archive *a, ps_span *x) {
+    PS_ARCHIVE(a, x, start_ns, end_ns, known);
+}
+
+void ps_inventory_archive(ps_archive *a, void *inventory) {
+    ps_inventory *x = inventory;
+    (void)ps_archive_use_arena(a, &x->arena);
+    PS_ARCHIVE(a, x, err.line, err.offset, err.file, err.msg, n_counter_values, n_flow_ends,
+               n_tracks, n_counter_tracks, comm_from_marks, lacks);
+    PS_ARCHIVE_BELOW(a, x, err.code, PS_NO_ROOM + 1);
+    PS_ARCHIVE_EACH(a, x, n_slices);
+    named_list_archive(a, &x->flows);
+    named_list_archive(a, &x->tables);
+    named_list_archive(a, &x->side_tables);
+    named_list_archive(a, &x->facts);
+    named_list_archive(a, &x->metas);
+    PS_ARCHIVE_IN_ARENA(a, x, steps, n_steps, ps_archive_i64);
+    inventory_span_archive(a, &x->host);
+    inventory_span_archive(a, &x->device);
+    ps_diag_archive(a, &x->diag);
 }

@@ -7,11 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/archive.h"
 #include "base/arena.h"
 #include "base/diag.h"
 #include "base/err.h"
 #include "model/trace.h"
 #include "run/cluster.h"
+#include "run/run_engine.h"
 
 /* Everything that has a name and a number or a text. */
 typedef struct ps_named {
@@ -53,6 +55,13 @@ typedef struct ps_inventory {
  * caller frees it with ps_inventory_free(). */
 ps_inventory *ps_inventory_read(const ps_cluster_rank *rank, size_t n_threads);
 void ps_inventory_free(ps_inventory *inv); /* NULL is fine */
+/* Of each rank of the cluster, into out[n_ranks]. `engine` NULL: on `n_threads` threads (0: one per processor). Calls `read` for each, from any
+ * thread. */
+PS_MUST_USE ps_code ps_inventories_read(const ps_cluster *cluster, ps_engine *engine,
+                                        size_t n_threads, ps_inventory **out,
+                                        void (*read)(void *context), void *context, ps_err *err);
+/* Its ps_archive_visit. */
+void ps_inventory_archive(ps_archive *a, void *inventory);
 
 /* The entry of that name, or NULL. */
 const ps_named *ps_named_find(const ps_named_list *list, const char *name);

@@ -66,7 +66,7 @@ static ps_trace *read_run_rank(ps_session *s, size_t r) {
     ps_rank_report *report = &s->run->ranks[r];
     ps_err err = PS_ERR_INIT;
     ps_src src = ps_cluster_src(report->rank);
-    src.n_threads = ps_threads_each(s->opts->n_threads, s->run->n_ranks);
+    src.n_threads = ps_threads_each(s->opts->n_threads, s->n_own);
     src.watch = s->opts->analysis.watch;
     (void)__atomic_add_fetch(&s->run->n_read, 1, __ATOMIC_RELAXED);
     ps_trace *trace = ps_read(&src, s->needs, &err);
@@ -216,9 +216,33 @@ static void map_rank(void *context, size_t r) {
     ps_session_step(s);
 }
 
-/* Where shards have run the others. */
+static ps_code map_on_threads(ps_engine *e, ps_session *s, bool *waits, ps_err *err) {
+    (void)e;
+    *waits = false;
+    ps_parallel(s->run->n_ranks, s->opts->n_threads, map_rank, s);
+    return ps_watch_ask(s->opts->analysis.watch, err);
+}
+
 static void map_rest(void *context, size_t r) {
     ps_session_map(context, r, PS_MAPS_WITHOUT);
+}
+
+void ps_session_map_rest(ps_session *s) {
+    ps_parallel(s->run->n_ranks, s->opts->n_threads, map_rest, s);
+}
+
+void ps_session_forget_rank(ps_session *s, size_t r) {
+    for (size_t a = 0; a < s->run->n_analyses; a++) {
+        s->analyses[a]->free_partial(s->partials[a][r]);
+        s->partials[a][r] = NULL;
+    }
+}
+
+void ps_session_fail_rank(ps_session *s, size_t r, const ps_err *err) {
+    note_failure(&s->run->ranks[r], err);
+    for (size_t i = 0; i < s->n_seeing; i++) {
+        s->took_part[s->seeing_at[i]][r] = false;
+    }
 }
 
 /* --- reduce -------------------------------------------------------------------------------------------------- */
@@ -354,7 +378,7 @@ static ps_code move_shared(const ps_session *s, ps_err *err) {
     return code;
 }
 
-static bool any_needs_trace(const ps_session *s) {
+bool ps_session_any_needs_trace(const ps_session *s) {
     bool any = false;
     for (size_t r = 0; r < s->run->n_ranks; r++) {
         any = any || ps_session_needs_trace(s, r);
@@ -362,26 +386,15 @@ static bool any_needs_trace(const ps_session *s) {
     return any;
 }
 
-/* The maps of this round. With *waits shards have to run them first, and what they need is left for them. */
+/* The maps of this round. */
 static ps_code map_round(ps_session *s, bool *waits, ps_err *err) {
+    static ps_engine THREADS = {.map = map_on_threads};
+    static ps_engine SHARDS = {.map = ps_shards_map};
+    ps_engine *engine = s->opts->work == PS_RUN_REDUCE ? &SHARDS
+                        : s->opts->engine != NULL      ? s->opts->engine
+                                                       : &THREADS;
     ps_session_begin_round(s);
-    bool of_shards = s->opts->work == PS_RUN_REDUCE && any_needs_trace(s);
-    bool is_there = true;
-    *waits = false;
-    if (!of_shards) {
-        ps_parallel(s->run->n_ranks, s->opts->n_threads, map_rank, s);
-        return ps_watch_ask(s->opts->analysis.watch, err);
-    }
-    ps_code code = ps_shards_take(s, &is_there, err);
-    if (code == PS_OK && !is_there) {
-        *waits = true;
-        s->run->unfinished_round = s->round + 1;
-        return ps_shards_leave(s, err);
-    }
-    if (code == PS_OK) {
-        ps_parallel(s->run->n_ranks, s->opts->n_threads, map_rest, s);
-    }
-    return code;
+    return engine->map(engine, s, waits, err);
 }
 
 static ps_code run_rounds(ps_session *s, ps_err *err) {
@@ -531,8 +544,13 @@ static const char *dir_below_root(const ps_cluster *cluster, const ps_cluster_ra
     return *rest != '\0' ? rest : ".";
 }
 
-static bool session_init(ps_session *s, const ps_cluster_rank *const *ranks, size_t n_ranks,
-                         size_t n_analyses) {
+bool ps_session_init(ps_session *s, const ps_cluster_rank *const *ranks, size_t n_ranks,
+                     size_t n_analyses) {
+    for (size_t a = 0; a < n_analyses; a++) {
+        s->n_rounds =
+            s->analyses[a]->n_rounds > s->n_rounds ? s->analyses[a]->n_rounds : s->n_rounds;
+    }
+    s->n_own = n_ranks;
     s->run = ps_calloc(1, sizeof *s->run);
     if (s->run == NULL) {
         return false;
@@ -559,7 +577,10 @@ static bool session_init(ps_session *s, const ps_cluster_rank *const *ranks, siz
     s->run->n_ranks = ok ? n_ranks : 0;
     s->run->n_analyses = ok ? n_analyses : 0;
     for (size_t a = 0; ok && a < n_analyses; a++) {
+        /* Maps see that there is one, also where another process has it. */
+        static const ps_result SOMEWHERE_ELSE;
         s->opts_of[a] = s->opts->analysis;
+        s->opts_of[a].baseline = s->opts->baseline_path != NULL ? &SOMEWHERE_ELSE : NULL;
         s->partials[a] = ps_calloc(n_ranks, sizeof **s->partials);
         s->took_part[a] = ps_calloc(n_ranks, sizeof **s->took_part);
         s->replaced[a] = ps_calloc(n_ranks * s->n_rounds + 1, sizeof **s->replaced);
@@ -589,7 +610,7 @@ static void free_replaced(ps_session *s, size_t a) {
     }
 }
 
-static void session_fini(ps_session *s) {
+void ps_session_fini(ps_session *s) {
     for (size_t a = 0; s->run != NULL && a < s->run->n_analyses; a++) {
         forget_partials(s, a);
         free_replaced(s, a);
@@ -629,23 +650,15 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
                         const ps_cluster *cluster, const ps_cluster_rank *const *ranks,
                         size_t n_ranks, const ps_run_opts *opts, ps_err *err) {
     ps_session s = {.cluster = cluster, .analyses = analyses, .opts = opts};
-    for (size_t a = 0; a < n_analyses; a++) {
-        s.n_rounds = analyses[a]->n_rounds > s.n_rounds ? analyses[a]->n_rounds : s.n_rounds;
-    }
-    ps_code code = session_init(&s, ranks, n_ranks, n_analyses) ? PS_OK : ps_fail_nomem(err);
+    ps_code code = ps_session_init(&s, ranks, n_ranks, n_analyses) ? PS_OK : ps_fail_nomem(err);
     ps_baseline baseline = {0};
-    for (size_t a = 0; code == PS_OK && a < n_analyses; a++) {
-        /* Maps of a shard see that there is one. */
-        static const ps_result SOMEWHERE_ELSE;
-        s.opts_of[a].baseline = opts->baseline_path != NULL ? &SOMEWHERE_ELSE : NULL;
-    }
     if (code == PS_OK && opts->baseline_path != NULL && opts->work != PS_RUN_SHARD) {
         code = ps_baseline_run(&baseline, analyses, n_analyses, opts, err);
         for (size_t a = 0; code == PS_OK && a < n_analyses; a++) {
             s.opts_of[a].baseline = ps_baseline_of(&baseline, analyses[a]);
         }
     }
-    if (opts->cache_dir != NULL || opts->work != PS_RUN_WHOLE) {
+    if (opts->cache_dir != NULL || opts->partials_dir != NULL) {
         ps_program_key_add(&s.program_key);
     }
     if (code == PS_OK && opts->cache_dir != NULL) {
@@ -663,7 +676,7 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
         code = writes ? write_outputs(&s, err) : PS_OK;
     }
     ps_run *run = s.run;
-    session_fini(&s);
+    ps_session_fini(&s);
     if (run != NULL) { /* what was odd in the baseline is part of the account */
         run->baseline = baseline.run;
         run->baseline_cluster = baseline.cluster;

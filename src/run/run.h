@@ -11,6 +11,7 @@
 #include "base/diag.h"
 #include "base/err.h"
 #include "run/cluster.h"
+#include "run/run_engine.h"
 #include "run/table_file.h"
 
 /* What of a run is done. */
@@ -28,10 +29,14 @@ typedef struct ps_run_opts {
     bool strict;               /* counted errors make a rank fail */
     const char *baseline_path; /* profiles to compare with, for analyses with a baseline; or NULL */
     ps_run_work work;
-    const char *partials_dir; /* of a shard, and of who reduces them (run_shards.h) */
-    size_t shard, n_shards;   /* the shard, below n_shards */
-    const char *cache_dir;    /* where states of ranks are kept (run_cache.h), or NULL */
-    int64_t cache_max_bytes;  /* 0: the usual ones */
+    ps_engine *engine;     /* who runs the maps of a whole run; NULL: threads of this process */
+    const char *local_dir; /* a crew: files below are fast for processes that see them there */
+    const char *
+        partials_dir; /* of a shard, and of who reduces them (run_shards.h); of a crew, which goes on with
+                                 what an earlier one left there: NULL, nothing is kept */
+    size_t shard, n_shards;  /* the shard, below n_shards */
+    const char *cache_dir;   /* where states of ranks are kept (run_cache.h), or NULL */
+    int64_t cache_max_bytes; /* 0: the usual ones */
     ps_analysis_opts analysis;
     void (*progress)(void *context, size_t done,
                      size_t total);  /* called from several threads; may be NULL */
@@ -89,6 +94,7 @@ struct ps_run {
         unfinished_round; /* of a shard: whose partials it has made; of a reduce: that shards have to
                                 run now, from 1; 0: the run is at its end, and has written what it made */
     size_t n_partials;    /* that a shard made, or found */
+    size_t n_taken_up;    /* partials that were there, of what shards or a crew would have made */
     size_t n_read;        /* traces of ranks that were read: in each round that needs them */
     size_t n_cached;      /* that came out of the cache instead */
     size_t n_cache_damaged; /* what was there in their place, and was none */

@@ -140,6 +140,16 @@ bool ps_session_rank_key(const ps_session *s, size_t r, const char *files, ps_bu
     return ok && ps_buf_ok(key);
 }
 
+void ps_session_left_archive(ps_archive *a, void *session) {
+    ps_session *s = session;
+    for (size_t i = 0; i < s->n_seeing; i++) {
+        size_t analysis = s->seeing_at[i];
+        if (s->analyses[analysis]->archive_shared != NULL) {
+            s->analyses[analysis]->archive_shared(a, &s->shared[analysis]);
+        }
+    }
+}
+
 static bool take_cached(ps_session *s, size_t r, const char *key) {
     bool damaged = false;
     ps_rank_state *x = ps_run_cache_get(s->cache, key, s->seeing, s->n_seeing, &damaged);

@@ -1,4 +1,4 @@
-/* A run in the middle of its work: what run.c, run_kept.c and run_shards.c share, and nobody else includes. */
+/* A run in the middle of its work: what run.c, run_kept.c, run_shards.c and the crew share, and nobody else includes. */
 #ifndef PS_RUN_RUN_SESSION_H
 #define PS_RUN_RUN_SESSION_H
 
@@ -28,6 +28,7 @@ typedef struct ps_session {
     void **shared;             /* [analysis] */
     ps_analysis_opts *opts_of; /* [analysis] */
     size_t round, n_rounds;
+    size_t n_own;   /* ranks that are read in this process, one beside the other */
     uint32_t needs; /* of this round, all analyses together */
     size_t n_progress;
     ps_run_cache *cache;        /* NULL: none */
@@ -51,6 +52,11 @@ static inline uint32_t ps_session_needs(const ps_session *s, size_t a) {
 
 /* --- run.c --- */
 
+/* Of a session that knows its cluster, analyses and options. False when memory is out; it is ended in any case, but for its run. */
+bool ps_session_init(ps_session *s, const ps_cluster_rank *const *ranks, size_t n_ranks,
+                     size_t n_analyses);
+void ps_session_fini(ps_session *s);
+
 /* The maps that see the trace of a rank, and those that see none. */
 typedef enum ps_session_maps {
     PS_MAPS_WITH_TRACE = 1,
@@ -59,12 +65,20 @@ typedef enum ps_session_maps {
 } ps_session_maps;
 /* Runs maps of this round over a rank; what fails is in its report. */
 void ps_session_map(ps_session *s, size_t r, ps_session_maps which);
+/* The maps of this round that see no trace, over all ranks: where others have run the rest. */
+void ps_session_map_rest(ps_session *s);
+/* What is kept elsewhere need not be held: a process may have many ranks. */
+void ps_session_forget_rank(ps_session *s, size_t r);
+/* Nothing came of the rank in this round. */
+void ps_session_fail_rank(ps_session *s, size_t r, const ps_err *err);
 /* Tells of progress: a rank is done. Any thread may call it. */
 void ps_session_step(ps_session *s);
 /* Reads the rank and runs the maps of this round that see its trace. False: it is not known what they would have made. */
 bool ps_session_read_and_map(ps_session *s, size_t r, ps_diag *look);
 /* Whether any map of this round wants the trace of the rank. */
 bool ps_session_needs_trace(const ps_session *s, size_t r);
+/* The same of any rank. */
+bool ps_session_any_needs_trace(const ps_session *s);
 
 /* --- run_kept.c --- */
 
@@ -80,6 +94,8 @@ ps_rank_state *ps_session_lend(const ps_session *s, size_t r);
 void ps_session_end_lent(ps_rank_state *x);
 /* The state becomes the rank's. False, and nothing has changed, when memory is out. */
 bool ps_session_take(ps_session *s, size_t r, ps_rank_state *x);
+/* The ps_archive_visit of what the last reduce left for those maps in all ranks. */
+void ps_session_left_archive(ps_archive *a, void *session);
 /* ps_session_read_and_map() with a cache. */
 bool ps_session_map_cached(ps_session *s, size_t r, ps_diag *look);
 

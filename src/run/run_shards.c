@@ -29,7 +29,7 @@ static const char *left_path(const ps_session *s, char out[PATH_ROOM]) {
     return out;
 }
 
-static ps_code make_round_folder(const ps_session *s, ps_err *err) {
+ps_code ps_shards_make_folder(const ps_session *s, ps_err *err) {
     char path[PATH_ROOM];
     int n = snprintf(path, sizeof path, "%s/%zu", s->opts->partials_dir, s->round + 1);
     return n < PATH_ROOM - 64
@@ -163,16 +163,6 @@ static ps_code write_state(const ps_session *s, size_t r, const char *path, cons
 
 /* --- what a reduce left ---------------------------------------------------------------------------------------------- */
 
-static void left_archive(ps_archive *a, void *session) {
-    ps_session *s = session;
-    for (size_t i = 0; i < s->n_seeing; i++) {
-        size_t analysis = s->seeing_at[i];
-        if (s->analyses[analysis]->archive_shared != NULL) {
-            s->analyses[analysis]->archive_shared(a, &s->shared[analysis]);
-        }
-    }
-}
-
 /* The key that a rank's file has after the reduce: of the round, and its place. */
 static const char *left_key(const ps_session *s, size_t r, ps_buf *key) {
     ps_buf_init(key, 0);
@@ -188,10 +178,11 @@ static const char *run_key(const ps_session *s, ps_buf *key) {
     return ps_buf_ok(key) ? ps_buf_str(key) : "";
 }
 
-ps_code ps_shards_leave(ps_session *s, ps_err *err) {
+/* What the shards need for this round. */
+static ps_code leave_all(ps_session *s, ps_err *err) {
     char path[PATH_ROOM];
     ps_buf key;
-    ps_code code = make_round_folder(s, err);
+    ps_code code = ps_shards_make_folder(s, err);
     for (size_t r = 0; code == PS_OK && r < s->run->n_ranks; r++) {
         ps_buf own;
         code = write_state(s, r, rank_path(s, LEFT "-", r, path), left_key(s, r, &own), err);
@@ -199,7 +190,8 @@ ps_code ps_shards_leave(ps_session *s, ps_err *err) {
     }
     /* The last one: where it is, all others are. */
     const char *run = run_key(s, &key);
-    code = code == PS_OK ? write_value(left_path(s, path), run, left_archive, s, err) : code;
+    code = code == PS_OK ? write_value(left_path(s, path), run, ps_session_left_archive, s, err)
+                         : code;
     ps_buf_fini(&key);
     return code;
 }
@@ -214,8 +206,8 @@ static ps_code take_left(ps_session *s, ps_err *err) {
     char path[PATH_ROOM];
     bool is_there = false;
     ps_buf key;
-    ps_code code =
-        read_value(s, left_path(s, path), run_key(s, &key), left_archive, s, &is_there, err);
+    ps_code code = read_value(s, left_path(s, path), run_key(s, &key), ps_session_left_archive, s,
+                              &is_there, err);
     ps_buf_fini(&key);
     if (code == PS_OK && !is_there) { /* it was a moment ago */
         code = ps_fail_file(err, PS_CHANGED, path, "somebody else took it away");
@@ -263,7 +255,7 @@ ps_code ps_shard_begin(ps_session *s, ps_err *err) {
     }
     last = s->round;
     ps_session_begin_round(s);
-    ps_code code = make_round_folder(s, err);
+    ps_code code = ps_shards_make_folder(s, err);
     return code == PS_OK && last > 0 ? take_left(s, err) : code;
 }
 
@@ -273,16 +265,7 @@ typedef struct shard_work {
     ps_err err;
 } shard_work;
 
-/* What was written is not held: a shard may have many ranks. */
-static void forget_rank(const ps_session *s, size_t r) {
-    for (size_t a = 0; a < s->run->n_analyses; a++) {
-        s->analyses[a]->free_partial(s->partials[a][r]);
-        s->partials[a][r] = NULL;
-    }
-}
-
-/* One rank: what is there and fits stays. What went wrong may go better now. */
-static ps_code map_and_write(ps_session *s, size_t r, ps_err *err) {
+ps_code ps_shard_map_rank(ps_session *s, size_t r, ps_err *err) {
     char path[PATH_ROOM];
     ps_buf key;
     ps_rank_state *before = NULL;
@@ -292,14 +275,12 @@ static ps_code map_and_write(ps_session *s, size_t r, ps_err *err) {
     bool is_there = code == PS_OK && read_state(s, path, made_from, &before, NULL) == PS_OK &&
                     before != NULL && before->status != PS_RANK_FAILED;
     if (is_there) {
-        s->run->ranks[r].status = before->status;
-        s->run->ranks[r].err = before->err;
-        s->run->ranks[r].diag = before->diag;
+        code = ps_session_take(s, r, before) ? PS_OK : ps_fail_nomem(err);
+        (void)__atomic_add_fetch(&s->run->n_taken_up, 1, __ATOMIC_RELAXED);
     } else if (code == PS_OK) {
         ps_session_map(s, r, PS_MAPS_WITH_TRACE);
         code = write_state(s, r, path, made_from, err);
     }
-    forget_rank(s, r);
     ps_rank_state_free(before);
     ps_buf_fini(&key);
     return code;
@@ -309,7 +290,9 @@ static void shard_rank(void *context, size_t r) {
     shard_work *w = context;
     ps_err err = PS_ERR_INIT;
     if (is_own(w->s, r) && __atomic_load_n(&w->failed, __ATOMIC_RELAXED) == 0) {
-        if (map_and_write(w->s, r, &err) == PS_OK) {
+        ps_code code = ps_shard_map_rank(w->s, r, &err);
+        ps_session_forget_rank(w->s, r);
+        if (code == PS_OK) {
             (void)__atomic_add_fetch(&w->s->run->n_partials, 1, __ATOMIC_RELAXED);
         } else if (__atomic_exchange_n(&w->failed, 1, __ATOMIC_ACQ_REL) == 0) {
             w->err = err;
@@ -383,7 +366,8 @@ static ps_code take_rank(ps_session *s, size_t r, bool *is_there, ps_err *err) {
     return code;
 }
 
-ps_code ps_shards_take(ps_session *s, bool *is_there, ps_err *err) {
+/* *is_there: false when nobody has begun with the round, and none is taken. */
+static ps_code take_all(ps_session *s, bool *is_there, ps_err *err) {
     size_t n_missing = 0;
     ps_buf missing;
     ps_buf_init(&missing, 0);
@@ -403,5 +387,20 @@ ps_code ps_shards_take(ps_session *s, bool *is_there, ps_err *err) {
                             s->run->n_ranks, s->round + 1, ps_buf_str(&missing));
     }
     ps_buf_fini(&missing);
+    return code;
+}
+
+ps_code ps_shards_map(ps_engine *e, ps_session *s, bool *waits, ps_err *err) {
+    (void)e;
+    bool is_there = true;
+    ps_code code = ps_session_any_needs_trace(s) ? take_all(s, &is_there, err) : PS_OK;
+    *waits = code == PS_OK && !is_there;
+    if (*waits) {
+        s->run->unfinished_round = s->round + 1;
+        return leave_all(s, err);
+    }
+    if (code == PS_OK) {
+        ps_session_map_rest(s);
+    }
     return code;
 }

@@ -20,10 +20,13 @@ PS_MUST_USE ps_code ps_shard_begin(ps_session *s, ps_err *err);
 /* Runs its maps and writes what they made. */
 PS_MUST_USE ps_code ps_shard_map(ps_session *s, ps_err *err);
 
-/* Where it is reduced: takes the states of all ranks in this round. *is_there: false when nobody has begun with the round, and none is
- * taken. Fails with the names of those that are missing or foreign. */
-PS_MUST_USE ps_code ps_shards_take(ps_session *s, bool *is_there, ps_err *err);
-/* Leaves what the shards need for this round. */
-PS_MUST_USE ps_code ps_shards_leave(ps_session *s, ps_err *err);
+/* One rank of it: what is there and fits is taken, all else is made and written. What went wrong may go better now. The folder of the round is
+ * there. */
+PS_MUST_USE ps_code ps_shard_map_rank(ps_session *s, size_t r, ps_err *err);
+PS_MUST_USE ps_code ps_shards_make_folder(const ps_session *s, ps_err *err);
+
+/* Of an engine (run_engine.h), where it is reduced: takes the states of all ranks in this round. When nobody has begun with the round, it leaves
+ * what the shards need for it, and waits. Fails with the names of those that are missing or foreign. */
+PS_MUST_USE ps_code ps_shards_map(ps_engine *e, ps_session *s, bool *waits, ps_err *err);
 
 #endif

@@ -19,7 +19,7 @@ RULES = [
      ("base",), "memory comes from base/alloc.h, base/arena.h or base/buf.h"),
     ("printf vprintf puts putchar perror exit _Exit quick_exit abort", ("cli",),
      "only src/cli prints and exits: return a ps_err"),
-    ("_exit", ("cli", "base/child.c"), "only a child process (base/child.h) and src/cli exit: return a ps_err"),
+    ("_exit", ("cli", "mpi", "base/child.c"), "only a child process (base/child.h) and src/cli exit: return a ps_err"),
 ]
 TOKENS = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'""", re.S)
 

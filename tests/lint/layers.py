@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks who includes whom: tests/lint/layers.py [ROOT]
 
-    base <- model <- schedule <- { read, analyze, write } <- run <- query <- { serve, library } <- cli
+    base <- model <- schedule <- { read, analyze, write } <- run <- query <- { serve, library } <- cli <- mpi
 
 A room may include itself and the rooms left of it; read, analyze and write do not include one another, nor do serve and library. record may
 include base, and only cli may include record. Anything may include include/pipescope, which includes nothing of src.
@@ -18,7 +18,7 @@ import os
 import re
 import sys
 
-LEVEL = {"base": 0, "model": 1, "schedule": 2, "read": 3, "analyze": 3, "write": 3, "run": 4, "query": 5, "serve": 6, "library": 6, "cli": 7}
+LEVEL = {"base": 0, "model": 1, "schedule": 2, "read": 3, "analyze": 3, "write": 3, "run": 4, "query": 5, "serve": 6, "library": 6, "cli": 7, "mpi": 8}
 WEB = ("base", "pipeline", "words", "api", "model", "panels", "timeline", "pages", "app")
 RECORD = "record"
 PUBLIC = "include"

@@ -18,6 +18,7 @@
 #include "run/run.h"
 #include "support/runs.h"
 #include "support/scratch.h"
+#include "support/socket_crew.h"
 #include "support/travel.h"
 #include "write/chart/chart_json.h"
 
@@ -166,7 +167,7 @@ static ps_code send(void *context, const ps_analysis *analysis, ps_archive_value
 
 /* All analyses; without those that compare where the capture is no baseline. */
 static ps_run *run_all(const char *path, bool with_baseline, const ps_cluster *cluster, journey *j,
-                       ps_err *err) {
+                       ps_engine *engine, ps_err *err) {
     const ps_analysis *analyses[64];
     size_t n = 0;
     for (size_t i = 0; ps_analyses()[i] != NULL; i++) {
@@ -177,6 +178,7 @@ static ps_run *run_all(const char *path, bool with_baseline, const ps_cluster *c
     }
     ps_run_opts opts = {.n_threads = 2,
                         .export_type = PS_EXPORT_NOTHING,
+                        .engine = engine,
                         .baseline_path = with_baseline ? path : NULL};
     ps_analysis_opts_init(&opts.analysis);
     opts.analysis.in_full = true;
@@ -185,14 +187,14 @@ static ps_run *run_all(const char *path, bool with_baseline, const ps_cluster *c
     return ps_run_all_ranks(analyses, n, cluster, &opts, err);
 }
 
-static void add_all(const char *path, journey *j, ps_buf *out) {
+static void add_all(const char *path, journey *j, ps_engine *engine, ps_buf *out) {
     ps_err err = PS_ERR_INIT;
     ps_cluster *cluster = ps_cluster_find(path, &err);
     if (cluster == NULL || cluster->n_ranks == 0) {
         fail_msg("%s: %s", path, err.msg);
     }
-    ps_run *run = run_all(path, true, cluster, j, &err);
-    run = run != NULL ? run : run_all(path, false, cluster, j, &err);
+    ps_run *run = run_all(path, true, cluster, j, engine, &err);
+    run = run != NULL ? run : run_all(path, false, cluster, j, engine, &err);
     if (run == NULL) {
         fail_msg("%s: %s", path, err.msg);
     }
@@ -201,29 +203,42 @@ static void add_all(const char *path, journey *j, ps_buf *out) {
     ps_cluster_free(cluster);
 }
 
+static void want_same(const char *path, const char *how, const ps_buf *stayed,
+                      const ps_buf *other) {
+    size_t same = 0;
+    while (same < stayed->len && same < other->len && stayed->data[same] == other->data[same]) {
+        same++;
+    }
+    if (same < stayed->len || same < other->len) {
+        size_t from = same < 200 ? 0 : same - 200;
+        fail_msg("%s: what %s parts at byte %zu of %zu (%zu) behind\n%.*s", path, how, same,
+                 stayed->len, other->len, (int)(same - from), stayed->data + from);
+    }
+}
+
 /* `least`: partials that are there at least. */
 static void travel_all(const char *path, size_t least) {
     journey j = {.random = 1};
+    socket_crew crew;
     ps_buf stayed;
     ps_buf travelled;
+    ps_buf of_crew;
     ps_buf_init(&stayed, 0);
     ps_buf_init(&travelled, 0);
-    add_all(path, NULL, &stayed);
-    add_all(path, &j, &travelled);
-    size_t same = 0;
-    while (same < stayed.len && same < travelled.len && stayed.data[same] == travelled.data[same]) {
-        same++;
-    }
-    if (same < stayed.len || same < travelled.len) {
-        size_t from = same < 200 ? 0 : same - 200;
-        fail_msg("%s: what travelled parts at byte %zu of %zu (%zu) behind\n%.*s", path, same,
-                 stayed.len, travelled.len, (int)(same - from), stayed.data + from);
-    }
+    ps_buf_init(&of_crew, 0);
+    add_all(path, NULL, NULL, &stayed);
+    add_all(path, &j, NULL, &travelled);
+    want_same(path, "travelled", &stayed, &travelled);
     if (j.n_travelled < least) {
         fail_msg("%s: only %zu partials travelled, of %zu analyses", path, j.n_travelled, j.n_seen);
     }
+    socket_crew_begin(&crew, 3);
+    add_all(path, NULL, ps_crew_engine(crew.crew), &of_crew);
+    want_same(path, "a crew made", &stayed, &of_crew);
+    socket_crew_end(&crew);
     ps_buf_fini(&stayed);
     ps_buf_fini(&travelled);
+    ps_buf_fini(&of_crew);
 }
 
 static void of_kineto(void **state) {

@@ -163,6 +163,40 @@ static void put_key_value(const ps_analysis_option *o, const void *value, ps_buf
     }
 }
 
+static ps_archive_kind archive_kind(ps_analysis_option_kind kind) {
+    static const ps_archive_kind KINDS[] = {
+        [PS_ANALYSIS_FLAG] = PS_ARCHIVE_BOOL, [PS_ANALYSIS_INT] = PS_ARCHIVE_INT,
+        [PS_ANALYSIS_REAL] = PS_ARCHIVE_REAL, [PS_ANALYSIS_BYTES] = PS_ARCHIVE_INT,
+        [PS_ANALYSIS_TEXT] = PS_ARCHIVE_TEXT, [PS_ANALYSIS_SCHEDULE] = PS_ARCHIVE_TEXT,
+        [PS_ANALYSIS_ORDER] = PS_ARCHIVE_INT, [PS_ANALYSIS_CLOCKS] = PS_ARCHIVE_UNSIGNED};
+    return KINDS[kind];
+}
+
+static const size_t VALUE_BYTES[] = {
+#define X(kind, type) [PS_ANALYSIS_##kind] = sizeof(type),
+    PS_ANALYSIS_OPTION_KINDS(X)
+#undef X
+};
+
+static void order_archive(ps_archive *a, ps_rank_order *x) {
+    PS_ARCHIVE(a, x, is_given);
+    PS_ARCHIVE_BELOW(a, x, layout, PS_N_LAYOUTS);
+}
+
+void ps_analysis_opts_archive(ps_archive *a, void *opts) {
+    ps_analysis_opts *o = opts;
+    for (size_t i = PS_NO_ANALYSIS_OPTION + 1; i < PS_ANALYSIS_OPTIONS_END; i++) {
+        void *field = ps_analysis_option_field(&OPTIONS[i], o);
+        if (OPTIONS[i].kind == PS_ANALYSIS_ORDER) {
+            order_archive(a, field);
+        } else {
+            ps_archive_member(a, archive_kind(OPTIONS[i].kind), "option", field,
+                              VALUE_BYTES[OPTIONS[i].kind]);
+        }
+    }
+    PS_ARCHIVE(a, o, in_full, one_of_several);
+}
+
 void ps_analysis_opts_key(const ps_analysis_opts *opts, uint32_t of, ps_buf *out) {
     for (size_t i = PS_NO_ANALYSIS_OPTION + 1; i < PS_ANALYSIS_OPTIONS_END; i++) {
         if ((OPTIONS[i].of & of) != 0) {

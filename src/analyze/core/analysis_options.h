@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/archive.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "model/clock.h"
@@ -84,6 +85,9 @@ PS_MUST_USE ps_code ps_analysis_option_set(const ps_analysis_option *o, const ch
 
 /* Nothing said. */
 void ps_analysis_opts_init(struct ps_analysis_opts *out);
+/* The ps_archive_visit of what maps look at: results of others, thresholds and the watch stay behind. Texts that are read go into the arena
+ * that is used. */
+void ps_analysis_opts_archive(ps_archive *a, void *opts);
 /* Adds all values that results of these kinds (PS_OF_*) depend on: equal texts, equal values. */
 void ps_analysis_opts_key(const struct ps_analysis_opts *opts, uint32_t of, ps_buf *out);
 
