@@ -7,6 +7,7 @@
 #include "analyze/views/capture_parts.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/runs.h"
 #include "base/threads.h"
 #include "cli/info.h"
 #include "cli/job_options.h"
@@ -263,7 +264,7 @@ static int print_ranks(ps_cli *cli, const ps_info *info) {
     int status =
         ok ? ps_cli_put_many_rows(cli, t, MAX_ROWS_SHOWN, &n_more) : ps_cli_fail_nomem(cli);
     if (n_more > 0) {
-        ps_cli_print(cli, "... and %zu more ranks (--json has them all)\n", n_more);
+        ps_cli_print(cli, "... and %zu more ranks (--all shows them)\n", n_more);
     }
     ps_table_free(t);
     return status;
@@ -416,40 +417,93 @@ static void print_clocks(ps_cli *cli, const ps_info *info) {
     }
 }
 
-/* Ranks that lack the same are named together. */
-static void print_missing(ps_cli *cli, const ps_info *info) {
-    ps_buf first = {0};
+/* What ranks lack, each text once. */
+enum { MAX_LACKS = 8 };
+
+typedef struct lacks {
+    ps_buf texts[MAX_LACKS]; /* in the order of the first rank of each */
+    size_t n;
+    size_t *kinds; /* [rank] in the texts, or as many for those beyond them */
+} lacks;
+
+static bool find_lacks(const ps_info *info, lacks *l) {
     ps_buf text = {0};
-    size_t n_same = 0;
-    size_t n_read = 0;
-    for (size_t i = 0; i < info->n; i++) {
+    l->kinds = ps_calloc(info->n, sizeof *l->kinds);
+    bool ok = l->kinds != NULL;
+    for (size_t i = 0; ok && i < info->n; i++) {
         if (!ps_info_was_read(&info->ranks[i])) {
+            l->kinds[i] = SIZE_MAX;
             continue;
         }
         ps_buf_clear(&text);
         ps_info_missing(&info->ranks[i], &text);
-        if (n_read++ == 0) {
-            ps_buf_add_str(&first, ps_buf_str(&text));
+        size_t k = 0;
+        while (k < l->n && strcmp(ps_buf_str(&l->texts[k]), ps_buf_str(&text)) != 0) {
+            k++;
         }
-        n_same += strcmp(ps_buf_str(&first), ps_buf_str(&text)) == 0;
-    }
-    if (n_read > 0 && n_same == n_read) {
-        ps_cli_print(cli, "\nmissing  %s\n", first.len > 0 ? ps_buf_str(&first) : NOTHING_MISSING);
-    } else if (n_read > 0) {
-        ps_cli_print(cli, "\n");
-    }
-    for (size_t i = 0; n_same != n_read && i < info->n; i++) {
-        const ps_info_rank *r = &info->ranks[i];
-        if (ps_info_was_read(r)) {
-            ps_buf_clear(&text);
-            ps_info_missing(r, &text);
-            char who[PS_WHO_TEXT];
-            ps_cli_print(cli, "missing on %s  %s\n", ps_cli_who(r->rank, who),
-                         text.len > 0 ? ps_buf_str(&text) : NOTHING_MISSING);
+        if (k == l->n && k < MAX_LACKS) {
+            ps_buf_add_str(&l->texts[l->n++], ps_buf_str(&text));
+            ok = ps_buf_ok(&l->texts[k]);
         }
+        l->kinds[i] = k;
     }
-    ps_buf_fini(&first);
+    ok = ok && ps_buf_ok(&text);
     ps_buf_fini(&text);
+    return ok;
+}
+
+/* "rank 3", "ranks 0-62, 64"; where numbers are not known how many, or the name of the one. False: memory is out. */
+static bool add_ranks_of_kind(const ps_info *info, const lacks *l, size_t kind, ps_buf *out) {
+    int64_t *numbers = ps_calloc(info->n, sizeof *numbers);
+    size_t n = 0;
+    size_t n_known = 0;
+    const ps_cluster_rank *first = NULL;
+    for (size_t i = 0; numbers != NULL && i < info->n; i++) {
+        if (l->kinds[i] == kind) {
+            const ps_cluster_rank *rank = info->ranks[i].rank;
+            first = first != NULL ? first : rank;
+            numbers[n++] = rank->rank;
+            n_known += rank->rank >= 0;
+        }
+    }
+    char who[PS_WHO_TEXT];
+    if (n == 1) {
+        ps_buf_add_str(out, ps_cli_who(first, who));
+    } else if (n > 1 && n_known == n) {
+        ps_buf_add_str(out, "ranks ");
+        ps_buf_add_runs(out, numbers, n, MAX_LACKS);
+    } else if (n > 1) {
+        ps_buf_addf(out, "%zu ranks, %s and others", n, ps_cli_who(first, who));
+    }
+    ps_free(numbers);
+    return numbers != NULL && ps_buf_ok(out);
+}
+
+/* Ranks that lack the same are named together. */
+static int print_missing(ps_cli *cli, const ps_info *info) {
+    lacks l = {.n = 0};
+    bool ok = find_lacks(info, &l);
+    bool any_beyond = false;
+    for (size_t i = 0; ok && i < info->n; i++) {
+        any_beyond = any_beyond || l.kinds[i] == MAX_LACKS;
+    }
+    for (size_t k = 0; ok && k < l.n + any_beyond; k++) {
+        ps_buf ranks = {0};
+        ok = l.n == 1 || add_ranks_of_kind(info, &l, k, &ranks);
+        const char *text = k == l.n             ? "something else (--json tells of each)"
+                           : l.texts[k].len > 0 ? ps_buf_str(&l.texts[k])
+                                                : NOTHING_MISSING;
+        if (ok) {
+            ps_cli_print(cli, "%smissing%s%s  %s\n", k == 0 ? "\n" : "", l.n > 1 ? " on " : "",
+                         l.n > 1 ? ps_buf_str(&ranks) : "", text);
+        }
+        ps_buf_fini(&ranks);
+    }
+    for (size_t k = 0; k < MAX_LACKS; k++) {
+        ps_buf_fini(&l.texts[k]);
+    }
+    ps_free(l.kinds);
+    return ok ? PS_EXIT_OK : ps_cli_fail_nomem(cli);
 }
 
 /* --- the command --------------------------------------------------------------------------------------------- */
@@ -478,7 +532,7 @@ static int show_info(ps_cli *cli, const ps_info *info) {
     status = status == PS_EXIT_OK ? print_examples(cli, info) : status;
     if (status == PS_EXIT_OK) {
         print_clocks(cli, info);
-        print_missing(cli, info);
+        status = print_missing(cli, info);
     }
     return status;
 }
@@ -545,6 +599,7 @@ static int run_info(ps_cli *cli) {
 
 static const ps_option OPTIONS[] = {
     {PS_ROW_FLAG(NULL, "json", "for scripts: exact numbers, epoch times as text")},
+    PS_ALL_ROWS_OPTION,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
     PS_COMM_RULES_OPTION,
