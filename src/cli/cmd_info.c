@@ -426,7 +426,7 @@ typedef struct lacks {
     size_t *kinds; /* [rank] in the texts, or as many for those beyond them */
 } lacks;
 
-static bool find_lacks(const ps_info *info, lacks *l) {
+static bool find_lacks_of_ranks(const ps_info *info, lacks *l) {
     ps_buf text = {0};
     l->kinds = ps_calloc(info->n, sizeof *l->kinds);
     bool ok = l->kinds != NULL;
@@ -482,7 +482,7 @@ static bool add_ranks_of_kind(const ps_info *info, const lacks *l, size_t kind, 
 /* Ranks that lack the same are named together. */
 static int print_missing(ps_cli *cli, const ps_info *info) {
     lacks l = {.n = 0};
-    bool ok = find_lacks(info, &l);
+    bool ok = find_lacks_of_ranks(info, &l);
     bool any_beyond = false;
     for (size_t i = 0; ok && i < info->n; i++) {
         any_beyond = any_beyond || l.kinds[i] == MAX_LACKS;
@@ -511,7 +511,9 @@ static int print_missing(ps_cli *cli, const ps_info *info) {
 static void read_info_rank(void *context, size_t i) {
     ps_info *info = context;
     ps_info_rank *r = &info->ranks[i];
+    ps_budget_take(&info->memory, info->rank_bytes[i]);
     r->inventory = ps_inventory_read(r->rank, ps_threads_each(info->n_threads, info->n));
+    ps_budget_give(&info->memory, info->rank_bytes[i]);
     ps_progress_step(info->progress, 1);
 }
 
@@ -560,6 +562,23 @@ static int report_info(ps_cli *cli, const ps_info *info) {
     return n_failed == 0 ? PS_EXIT_OK : n_failed < info->n ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
 }
 
+/* The memory that the ranks take, and which of them does not fit; an exit status. */
+static int begin_info_budget(ps_cli *cli, ps_info *info) {
+    int64_t budget_bytes = 0;
+    ps_err err = PS_ERR_INIT;
+    int status = ps_cli_take_memory(cli, &budget_bytes);
+    if (status != PS_EXIT_OK) {
+        return status;
+    }
+    ps_code code = ps_budget_init(&info->memory, budget_bytes, &err);
+    info->rank_bytes = code == PS_OK ? ps_ranks_bytes(info->cluster, PS_INVENTORY_NEEDS) : NULL;
+    code = code == PS_OK && info->rank_bytes == NULL ? ps_fail_nomem(&err) : code;
+    for (size_t i = 0; code == PS_OK && i < info->n; i++) {
+        code = ps_budget_check(&info->memory, info->ranks[i].rank, info->rank_bytes[i], &err);
+    }
+    return code == PS_OK ? PS_EXIT_OK : ps_cli_fail(cli, &err);
+}
+
 static int inspect(ps_cli *cli, const ps_cluster *c) {
     ps_info info = {.cluster = c,
                     .ranks = ps_calloc(c->n_ranks, sizeof *info.ranks),
@@ -571,14 +590,20 @@ static int inspect(ps_cli *cli, const ps_cluster *c) {
     for (size_t i = 0; i < info.n; i++) {
         info.ranks[i].rank = &c->ranks[i];
     }
-    info.progress = ps_progress_begin(&cli->term, cli->quiet, "reading ranks", info.n);
-    ps_parallel(info.n, info.n_threads, read_info_rank, &info);
-    ps_progress_end(info.progress);
-    int status = show_info(cli, &info);
-    int failures = report_info(cli, &info);
+    int status = begin_info_budget(cli, &info);
+    int failures = PS_EXIT_OK;
+    if (status == PS_EXIT_OK) {
+        info.progress = ps_progress_begin(&cli->term, cli->quiet, "reading ranks", info.n);
+        ps_parallel(info.n, info.n_threads, read_info_rank, &info);
+        ps_progress_end(info.progress);
+        status = show_info(cli, &info);
+        failures = report_info(cli, &info);
+    }
     for (size_t i = 0; i < info.n; i++) {
         ps_inventory_free(info.ranks[i].inventory);
     }
+    ps_budget_fini(&info.memory);
+    ps_free(info.rank_bytes);
     ps_free(info.ranks);
     failures =
         failures == PS_EXIT_OK && ps_diag_n_errors(&c->diag) > 0 ? PS_EXIT_PARTIAL : failures;
@@ -602,6 +627,7 @@ static const ps_option OPTIONS[] = {
     PS_ALL_ROWS_OPTION,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
+    PS_MEMORY_OPTION,
     PS_COMM_RULES_OPTION,
 };
 

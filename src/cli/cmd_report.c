@@ -170,6 +170,7 @@ static const ps_option OPTIONS[] = {
      .help = "peak of 16-bit types, in 10^12 operations a second, for the MFU"},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
+    PS_MEMORY_OPTION,
     PS_CACHE_OPTIONS,
     PS_CLOCK_OPTIONS,
     PS_JOB_OPTIONS,

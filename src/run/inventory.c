@@ -178,10 +178,7 @@ ps_inventory *ps_inventory_read(const ps_cluster_rank *rank, size_t n_threads) {
     inv->err = PS_ERR_INIT;
     ps_src src = ps_cluster_src(rank);
     src.n_threads = n_threads;
-    ps_trace *t = ps_read(&src,
-                          PS_NEED_META | PS_NEED_STEPS | PS_NEED_INVENTORY | PS_NEED_SLICES |
-                              PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_TABLES,
-                          &inv->err);
+    ps_trace *t = ps_read(&src, PS_INVENTORY_NEEDS, &inv->err);
     if (t == NULL) {
         return inv;
     }

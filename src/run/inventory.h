@@ -49,6 +49,11 @@ typedef struct ps_inventory {
     ps_arena arena;
 } ps_inventory;
 
+/* What of a profile is read for it (ps_needs). */
+#define PS_INVENTORY_NEEDS                                                                         \
+    (PS_NEED_META | PS_NEED_STEPS | PS_NEED_INVENTORY | PS_NEED_SLICES | PS_NEED_FLOWS |           \
+     PS_NEED_COUNTERS | PS_NEED_TABLES)
+
 /* Reads the profile and counts. Never NULL but when memory is out; a profile that could not be read is in `err`. The
  * caller frees it with ps_inventory_free(). */
 ps_inventory *ps_inventory_read(const ps_cluster_rank *rank, size_t n_threads);

@@ -10,6 +10,7 @@
 #include "run/rank_state.h"
 #include "run/run.h"
 #include "run/run_cache.h"
+#include "run/run_memory.h"
 #include "run/run_output.h"
 
 typedef struct ps_session {
@@ -30,6 +31,8 @@ typedef struct ps_session {
     size_t round, n_rounds;
     uint32_t needs; /* of this round, all analyses together */
     size_t n_progress;
+    ps_budget memory;
+    int64_t *rank_bytes;        /* [rank of the cluster], run_memory.h */
     ps_run_cache *cache;        /* NULL: none */
     const ps_analysis **seeing; /* [n_analyses] those that see a trace in this round, */
     size_t *seeing_at;          /* and which they are */

@@ -292,7 +292,7 @@ static void put_report_text_silence(page *p, size_t section) {
     }
 }
 
-static size_t lines_of(const ps_buf *text) {
+static size_t lines_of_report(const ps_buf *text) {
     size_t n = 0;
     for (size_t i = 0; i < text->len; i++) {
         n += text->data[i] == '\n';
@@ -311,7 +311,7 @@ static void put_report_text_findings(page *p, size_t n_lines) {
         p->out = &full;
         put_report_text_finding(p, r, true);
         p->out = out;
-        used += lines_of(&full) - 1;
+        used += lines_of_report(&full) - 1;
         if (n_brief == 0 && (n_lines == 0 || used <= n_lines)) {
             ps_buf_add(out, full.data, full.len);
         } else if (r == 0) {
@@ -448,9 +448,9 @@ ps_code ps_write_report_text(const ps_report_view *view, const ps_text_style *st
     p.out = &rest;
     put_report_text_rest(&p);
     p.out = out;
-    size_t n_before = lines_of(out);
+    size_t n_before = lines_of_report(out);
     put_report_text_title(&p);
-    size_t n_others = lines_of(out) - n_before + lines_of(&rest);
+    size_t n_others = lines_of_report(out) - n_before + lines_of_report(&rest);
     size_t n_left = n_others < style->max_lines ? style->max_lines - n_others : 1;
     put_report_text_findings(&p, style->max_lines > 0 ? n_left : 0);
     ps_buf_add(out, rest.data, rest.len);
