@@ -16,6 +16,7 @@
 #   module    module_statistic on 430,000 operators, 270,000 tasks and 50,000 modules within 0.8 s and 200 MB
 #   record    the recorder: calls, NVTX, Python, export, a step of 100 ms with 500 ranges within 0.5 %
 #   every     all analyses of -m every over 8 ranks of that size, within 6 s on 2 processors and 800 MB
+#   growth    commands over jobs of 64, 256 and 1,024 ranks (BENCH_RANKS), with the exponents of their growth
 #   predict   plan and whatif on the example pipeline: predicted steps against the runs that follow
 #   pp_chart  8 ranks at 1x, 2x, 4x (growth must be linear), and against msprof-analyze when it is installed
 #
@@ -25,7 +26,7 @@ set -eu
 cd "$(dirname "$0")/.."
 : "${PIPESCOPE:=build/release/pipescope}"
 work=$PWD/build/bench
-all='scan intervals steps simulate plan whatif page web json paddle query module record every predict pp_chart'
+all='scan intervals steps simulate plan whatif page web json paddle query module record every growth predict pp_chart'
 mkdir -p "$work"
 
 # compile NAME [LIBRARY...]: a program of this folder over the library
@@ -127,6 +128,10 @@ bench_record() {
 bench_every() {
     echo "== every"
     sh bench/every.sh "$work"
+}
+bench_growth() {
+    echo "== growth with ranks"
+    sh bench/growth.sh "$work"
 }
 bench_pp_chart() {
     echo "== pp_chart"

@@ -28,13 +28,15 @@ void ps_arena_init(ps_arena *a) {
     *a = (ps_arena){0};
 }
 
-void *ps_arena_alloc(ps_arena *a, size_t size_bytes) {
-    if (size_bytes > SIZE_MAX / 2) {
+/* `used` is where the last piece ended: each begins at a multiple of `align`. */
+static void *take_piece(ps_arena *a, size_t need, size_t align) {
+    if (need > SIZE_MAX / 2) {
         return NULL;
     }
-    size_t need = (size_bytes + ALIGN - 1) & ~(ALIGN - 1);
     ps_arena_block *b = a->head;
-    if (b == NULL || b->cap - b->used < need) {
+    size_t at = b != NULL ? (b->used + align - 1) & ~(align - 1) : 0;
+    if (b == NULL || at > b->cap || b->cap - at < need) {
+        at = 0;
         size_t block_bytes = next_block_bytes(a);
         size_t cap = need > block_bytes ? need : block_bytes;
         b = ps_alloc(HEADER + cap);
@@ -51,13 +53,17 @@ void *ps_arena_alloc(ps_arena *a, size_t size_bytes) {
         }
         a->size_bytes += HEADER + cap;
     }
-    void *p = (char *)b + HEADER + b->used;
-    b->used += need;
-    return p;
+    b->used = at + need;
+    return (char *)b + HEADER + at;
+}
+
+void *ps_arena_alloc(ps_arena *a, size_t size_bytes) {
+    /* One of no bytes has a place of its own, too. */
+    return take_piece(a, size_bytes > 0 ? size_bytes : 1, ALIGN);
 }
 
 char *ps_arena_strndup(ps_arena *a, const char *s, size_t n) {
-    char *out = ps_arena_alloc(a, n + 1);
+    char *out = n < SIZE_MAX ? take_piece(a, n + 1, 1) : NULL;
     if (out != NULL) {
         memcpy(out, s, n);
         out[n] = '\0';

@@ -1,4 +1,4 @@
-/* An arena: many small pieces, freed together; {0} is an empty one. Pieces are 16-byte aligned and never move.
+/* An arena: many small pieces, freed together; {0} is an empty one. Pieces, but for texts, are 16-byte aligned; none moves.
  * Not safe for use by several threads at once. */
 #ifndef PS_BASE_ARENA_H
 #define PS_BASE_ARENA_H

@@ -236,14 +236,37 @@ static size_t rows_shown(const ps_table *folded, size_t n) {
     return sum;
 }
 
+bool ps_cli_shows_all(const ps_cli *cli) {
+    const ps_option_spec *spec = cli->values.spec;
+    for (size_t i = 0; i < ps_options_count(spec); i++) {
+        if (strcmp(ps_options_at(spec, i).name, "all") == 0) {
+            return cli->values.values[i].number != 0;
+        }
+    }
+    return false;
+}
+
+/* How near alike is, below the first table of those that say the same of it. */
+static void say_fold(ps_cli *cli, double near) {
+    if (near > cli->fold_near || near < cli->fold_near) {
+        ps_cli_print(cli, PS_FOLD_NOTE "\n", 100 * near);
+        cli->fold_near = near;
+    }
+}
+
 int ps_cli_put_many_rows(ps_cli *cli, const ps_table *table, size_t max_rows, size_t *n_more) {
-    ps_table *folded = table->n_rows > PS_FOLD_ROWS ? ps_table_fold(table) : NULL;
+    bool all = ps_cli_shows_all(cli);
+    double near = 0;
+    size_t most_rows = max_rows < PS_FOLD_MOST_ROWS ? max_rows : PS_FOLD_MOST_ROWS;
+    ps_table *folded =
+        table->n_rows > PS_FOLD_ROWS && !all ? ps_table_fold(table, most_rows, &near) : NULL;
     ps_table shown = folded != NULL ? *folded : *table; /* a view of the first rows */
+    max_rows = all ? SIZE_MAX : folded != NULL ? most_rows : max_rows;
     shown.n_rows = shown.n_rows < max_rows ? shown.n_rows : max_rows;
     *n_more = table->n_rows - (folded != NULL ? rows_shown(folded, shown.n_rows) : shown.n_rows);
     int status = ps_cli_put_table(cli, &shown);
     if (folded != NULL) {
-        ps_cli_print(cli, "%s\n", PS_FOLD_NOTE);
+        say_fold(cli, near);
     }
     ps_table_free(folded);
     return status;

@@ -88,8 +88,9 @@ struct ps_cli {
     ps_term term;
     bool quiet, verbose;
     ps_option_values values;
-    const char *about;                /* what messages are about ("baseline: "), NULL: the input */
-    int out_errno;                    /* of the first failed write to stdout, 0 for none */
+    const char *about; /* what messages are about ("baseline: "), NULL: the input */
+    int out_errno;     /* of the first failed write to stdout, 0 for none */
+    double fold_near;  /* of the last table in which rows stand for others, 0: none */
     struct ps_comm_rules *comm_rules; /* NULL: none */
     struct ps_engine
         *engine; /* who reads ranks for the command (run/run_engine.h); NULL: threads */
@@ -125,8 +126,18 @@ ps_text_style ps_cli_style(const ps_cli *cli);
 int ps_cli_put_table(ps_cli *cli, const ps_table *table);
 /* Options of another tool that have nothing to switch here: {name, why} each, said with --verbose where they were given. */
 void ps_cli_say_ignored(const ps_cli *cli, const char *const (*options)[2], size_t n);
+/* For commands that show tables of many ranks: "all". */
+#define PS_ALL_ROWS_OPTION                                                                         \
+    {                                                                                              \
+        PS_ROW_FLAG(NULL, "all",                                                                   \
+                    "everything on the terminal: each row by itself, however many ranks there "    \
+                    "are (docs/alike-rows.md)")                                                    \
+    }
+/* Whether it was given; of commands without it never. */
+bool ps_cli_shows_all(const ps_cli *cli);
 /* A table that may have rows of many ranks: where there are many, those that are alike stand as one (model/table_fold.h). At most
- * `max_rows` are shown; *n_more: how many rows of the table follow. */
+ * `max_rows` are shown, of a table with rows that stand for others PS_FOLD_MOST_ROWS; *n_more: how many rows of the table follow. With
+ * "all" all rows are, each by itself. */
 int ps_cli_put_many_rows(ps_cli *cli, const ps_table *table, size_t max_rows, size_t *n_more);
 int ps_cli_put_json(ps_cli *cli, const ps_table *table);
 /* Prints and frees a table that was filled when `ok`, else memory is out. */

@@ -26,6 +26,20 @@ typedef struct drawing {
 
 /* --- output ------------------------------------------------------------------------------------------------------ */
 
+/* Where a screen is full of ranks, names of schedules that could not be replayed are enough. */
+static int put_pipeline_table(ps_cli *cli, const ps_table *t, int64_t step) {
+    if (cli->fold_near <= 0 || strcmp(t->name, PS_NOT_REPLAYED_TABLE) != 0) {
+        ps_cli_print(cli, "\n");
+        return ps_cli_put_step_rows(cli, t, step);
+    }
+    ps_cli_print(cli, "not replayed:");
+    for (size_t r = 0; r < t->n_rows; r++) {
+        ps_cli_print(cli, "%s %s", r > 0 ? "," : "", ps_table_cell(t, r, 0)->u.text);
+    }
+    ps_cli_print(cli, " (--all says why)\n");
+    return PS_EXIT_OK;
+}
+
 static int print_chart_text(ps_cli *cli, const drawing *d) {
     int status = ps_cli_put_chart(cli, d->chart, d->step, d->pipeline);
     if (status == PS_EXIT_OK && d->against != NULL) {
@@ -34,11 +48,9 @@ static int print_chart_text(ps_cli *cli, const drawing *d) {
     }
     const ps_result *result = &d->run->results[0];
     for (size_t i = 0; status == PS_EXIT_OK && i < result->n_tables; i++) {
-        if (!ps_is_pipeline_table(result->tables[i])) {
-            continue;
+        if (ps_is_pipeline_table(result->tables[i])) {
+            status = put_pipeline_table(cli, result->tables[i], d->step);
         }
-        ps_cli_print(cli, "\n");
-        status = ps_cli_put_step_rows(cli, result->tables[i], d->step);
     }
     ps_cli_print(cli, "\n");
     ps_cli_say_what_else(cli, d->chart, d->step, d->pipeline);
@@ -128,10 +140,12 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_INT(NULL, "pipeline", "N", PS_SHOWN("the first"), 0, INT32_MAX, "pipeline to draw")},
     {PS_ROW_TEXT(NULL, "against", "SCHEDULE", PS_UNSAID,
                  "draw the theory of this schedule below the measured step")},
+    PS_ALL_ROWS_OPTION,
     PS_OPS_OPTIONS,
     PS_CLOCK_OPTIONS,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
+    PS_MEMORY_OPTION,
     PS_CACHE_OPTIONS,
     PS_CREW_OPTIONS,
     PS_JOB_OPTIONS,

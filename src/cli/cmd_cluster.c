@@ -418,6 +418,7 @@ static const ps_option OPTIONS[] = {
     {.hidden = true, PS_ROW_FLAG(NULL, "force", NULL)},
     {.hidden = true, PS_ROW_FLAG(NULL, "dump_intermediate_results", NULL)},
     PS_JOBS_OPTION,
+    PS_MEMORY_OPTION,
     PS_CACHE_OPTIONS,
     PS_CREW_OPTIONS,
     {PS_ROW_TEXT(

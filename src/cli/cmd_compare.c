@@ -230,6 +230,7 @@ static const ps_option OPTIONS[] = {
     {.hidden = true, PS_ROW_FLAG(NULL, "force", NULL)},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
+    PS_MEMORY_OPTION,
     PS_CACHE_OPTIONS,
     PS_CREW_OPTIONS,
     PS_COMM_RULES_OPTION,

@@ -7,6 +7,7 @@
 #include "analyze/views/capture_parts.h"
 #include "base/alloc.h"
 #include "base/num.h"
+#include "base/runs.h"
 #include "base/threads.h"
 #include "cli/info.h"
 #include "cli/job_options.h"
@@ -263,7 +264,7 @@ static int print_ranks(ps_cli *cli, const ps_info *info) {
     int status =
         ok ? ps_cli_put_many_rows(cli, t, MAX_ROWS_SHOWN, &n_more) : ps_cli_fail_nomem(cli);
     if (n_more > 0) {
-        ps_cli_print(cli, "... and %zu more ranks (--json has them all)\n", n_more);
+        ps_cli_print(cli, "... and %zu more ranks (--all shows them)\n", n_more);
     }
     ps_table_free(t);
     return status;
@@ -416,40 +417,93 @@ static void print_clocks(ps_cli *cli, const ps_info *info) {
     }
 }
 
-/* Ranks that lack the same are named together. */
-static void print_missing(ps_cli *cli, const ps_info *info) {
-    ps_buf first = {0};
+/* What ranks lack, each text once. */
+enum { MAX_LACKS = 8 };
+
+typedef struct lacks {
+    ps_buf texts[MAX_LACKS]; /* in the order of the first rank of each */
+    size_t n;
+    size_t *kinds; /* [rank] in the texts, or as many for those beyond them */
+} lacks;
+
+static bool find_lacks_of_ranks(const ps_info *info, lacks *l) {
     ps_buf text = {0};
-    size_t n_same = 0;
-    size_t n_read = 0;
-    for (size_t i = 0; i < info->n; i++) {
+    l->kinds = ps_calloc(info->n, sizeof *l->kinds);
+    bool ok = l->kinds != NULL;
+    for (size_t i = 0; ok && i < info->n; i++) {
         if (!ps_info_was_read(&info->ranks[i])) {
+            l->kinds[i] = SIZE_MAX;
             continue;
         }
         ps_buf_clear(&text);
         ps_info_missing(&info->ranks[i], &text);
-        if (n_read++ == 0) {
-            ps_buf_add_str(&first, ps_buf_str(&text));
+        size_t k = 0;
+        while (k < l->n && strcmp(ps_buf_str(&l->texts[k]), ps_buf_str(&text)) != 0) {
+            k++;
         }
-        n_same += strcmp(ps_buf_str(&first), ps_buf_str(&text)) == 0;
-    }
-    if (n_read > 0 && n_same == n_read) {
-        ps_cli_print(cli, "\nmissing  %s\n", first.len > 0 ? ps_buf_str(&first) : NOTHING_MISSING);
-    } else if (n_read > 0) {
-        ps_cli_print(cli, "\n");
-    }
-    for (size_t i = 0; n_same != n_read && i < info->n; i++) {
-        const ps_info_rank *r = &info->ranks[i];
-        if (ps_info_was_read(r)) {
-            ps_buf_clear(&text);
-            ps_info_missing(r, &text);
-            char who[PS_WHO_TEXT];
-            ps_cli_print(cli, "missing on %s  %s\n", ps_cli_who(r->rank, who),
-                         text.len > 0 ? ps_buf_str(&text) : NOTHING_MISSING);
+        if (k == l->n && k < MAX_LACKS) {
+            ps_buf_add_str(&l->texts[l->n++], ps_buf_str(&text));
+            ok = ps_buf_ok(&l->texts[k]);
         }
+        l->kinds[i] = k;
     }
-    ps_buf_fini(&first);
+    ok = ok && ps_buf_ok(&text);
     ps_buf_fini(&text);
+    return ok;
+}
+
+/* "rank 3", "ranks 0-62, 64"; where numbers are not known how many, or the name of the one. False: memory is out. */
+static bool add_ranks_of_kind(const ps_info *info, const lacks *l, size_t kind, ps_buf *out) {
+    int64_t *numbers = ps_calloc(info->n, sizeof *numbers);
+    size_t n = 0;
+    size_t n_known = 0;
+    const ps_cluster_rank *first = NULL;
+    for (size_t i = 0; numbers != NULL && i < info->n; i++) {
+        if (l->kinds[i] == kind) {
+            const ps_cluster_rank *rank = info->ranks[i].rank;
+            first = first != NULL ? first : rank;
+            numbers[n++] = rank->rank;
+            n_known += rank->rank >= 0;
+        }
+    }
+    char who[PS_WHO_TEXT];
+    if (n == 1) {
+        ps_buf_add_str(out, ps_cli_who(first, who));
+    } else if (n > 1 && n_known == n) {
+        ps_buf_add_str(out, "ranks ");
+        ps_buf_add_runs(out, numbers, n, MAX_LACKS);
+    } else if (n > 1) {
+        ps_buf_addf(out, "%zu ranks, %s and others", n, ps_cli_who(first, who));
+    }
+    ps_free(numbers);
+    return numbers != NULL && ps_buf_ok(out);
+}
+
+/* Ranks that lack the same are named together. */
+static int print_missing(ps_cli *cli, const ps_info *info) {
+    lacks l = {.n = 0};
+    bool ok = find_lacks_of_ranks(info, &l);
+    bool any_beyond = false;
+    for (size_t i = 0; ok && i < info->n; i++) {
+        any_beyond = any_beyond || l.kinds[i] == MAX_LACKS;
+    }
+    for (size_t k = 0; ok && k < l.n + any_beyond; k++) {
+        ps_buf ranks = {0};
+        ok = l.n == 1 || add_ranks_of_kind(info, &l, k, &ranks);
+        const char *text = k == l.n             ? "something else (--json tells of each)"
+                           : l.texts[k].len > 0 ? ps_buf_str(&l.texts[k])
+                                                : NOTHING_MISSING;
+        if (ok) {
+            ps_cli_print(cli, "%smissing%s%s  %s\n", k == 0 ? "\n" : "", l.n > 1 ? " on " : "",
+                         l.n > 1 ? ps_buf_str(&ranks) : "", text);
+        }
+        ps_buf_fini(&ranks);
+    }
+    for (size_t k = 0; k < MAX_LACKS; k++) {
+        ps_buf_fini(&l.texts[k]);
+    }
+    ps_free(l.kinds);
+    return ok ? PS_EXIT_OK : ps_cli_fail_nomem(cli);
 }
 
 /* --- the command --------------------------------------------------------------------------------------------- */
@@ -465,8 +519,8 @@ static ps_code read_info(ps_cli *cli, ps_info *info, ps_err *err) {
         return ps_fail_nomem(err);
     }
     info->progress = ps_progress_begin(&cli->term, cli->quiet, "reading ranks", info->n);
-    ps_code code = ps_inventories_read(info->cluster, cli->engine, info->n_threads, read, step_info,
-                                       info->progress, err);
+    ps_code code = ps_inventories_read(info->cluster, cli->engine, info->n_threads, &info->memory,
+                                       info->rank_bytes, read, step_info, info->progress, err);
     ps_progress_end(info->progress);
     for (size_t i = 0; i < info->n; i++) {
         info->ranks[i].inventory = read[i];
@@ -492,7 +546,7 @@ static int show_info(ps_cli *cli, const ps_info *info) {
     status = status == PS_EXIT_OK ? print_examples(cli, info) : status;
     if (status == PS_EXIT_OK) {
         print_clocks(cli, info);
-        print_missing(cli, info);
+        status = print_missing(cli, info);
     }
     return status;
 }
@@ -520,6 +574,23 @@ static int report_info(ps_cli *cli, const ps_info *info) {
     return n_failed == 0 ? PS_EXIT_OK : n_failed < info->n ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
 }
 
+/* The memory that the ranks take, and which of them does not fit; an exit status. */
+static int begin_info_budget(ps_cli *cli, ps_info *info) {
+    int64_t budget_bytes = 0;
+    ps_err err = PS_ERR_INIT;
+    int status = ps_cli_take_memory(cli, &budget_bytes);
+    if (status != PS_EXIT_OK) {
+        return status;
+    }
+    ps_code code = ps_budget_init(&info->memory, budget_bytes, &err);
+    info->rank_bytes = code == PS_OK ? ps_ranks_bytes(info->cluster, PS_INVENTORY_NEEDS) : NULL;
+    code = code == PS_OK && info->rank_bytes == NULL ? ps_fail_nomem(&err) : code;
+    for (size_t i = 0; code == PS_OK && i < info->n; i++) {
+        code = ps_budget_check(&info->memory, info->ranks[i].rank, info->rank_bytes[i], &err);
+    }
+    return code == PS_OK ? PS_EXIT_OK : ps_cli_fail(cli, &err);
+}
+
 static int inspect(ps_cli *cli, const ps_cluster *c) {
     ps_info info = {.cluster = c,
                     .ranks = ps_calloc(c->n_ranks, sizeof *info.ranks),
@@ -531,13 +602,19 @@ static int inspect(ps_cli *cli, const ps_cluster *c) {
     for (size_t i = 0; i < info.n; i++) {
         info.ranks[i].rank = &c->ranks[i];
     }
-    ps_err err = PS_ERR_INIT;
-    int status =
-        read_info(cli, &info, &err) == PS_OK ? show_info(cli, &info) : ps_cli_fail(cli, &err);
-    int failures = err.code == PS_OK ? report_info(cli, &info) : PS_EXIT_OK;
+    int status = begin_info_budget(cli, &info);
+    int failures = PS_EXIT_OK;
+    if (status == PS_EXIT_OK) {
+        ps_err err = PS_ERR_INIT;
+        bool is_read = read_info(cli, &info, &err) == PS_OK;
+        status = is_read ? show_info(cli, &info) : ps_cli_fail(cli, &err);
+        failures = is_read ? report_info(cli, &info) : PS_EXIT_OK;
+    }
     for (size_t i = 0; i < info.n; i++) {
         ps_inventory_free(info.ranks[i].inventory);
     }
+    ps_budget_fini(&info.memory);
+    ps_free(info.rank_bytes);
     ps_free(info.ranks);
     failures =
         failures == PS_EXIT_OK && ps_diag_n_errors(&c->diag) > 0 ? PS_EXIT_PARTIAL : failures;
@@ -558,8 +635,10 @@ static int run_info(ps_cli *cli) {
 
 static const ps_option OPTIONS[] = {
     {PS_ROW_FLAG(NULL, "json", "for scripts: exact numbers, epoch times as text")},
+    PS_ALL_ROWS_OPTION,
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
+    PS_MEMORY_OPTION,
     PS_COMM_RULES_OPTION,
 };
 

@@ -73,14 +73,12 @@ static int read_statement(ps_cli *cli, ps_buf *out, const char **name) {
 
 static int take_options(ps_cli *cli, ps_sql_opts *out) {
     int status = ps_cli_run_options(cli, &out->run);
-    const char *memory = ps_cli_text(cli, "memory");
+    out->run.memory_bytes = 0;        /* that of a query is what it holds itself */
     out->run.analysis.in_full = true; /* the tables of `chart`, as it prints them */
     out->timeout_s = ps_cli_int(cli, "timeout");
     out->timeout_name = "--timeout";
     out->memory_name = "--memory";
-    if (status == PS_EXIT_OK && !ps_parse_size(memory, &out->max_bytes)) {
-        status = ps_cli_usage(cli, "--memory %s: bytes are wanted, such as 2GiB", memory);
-    }
+    status = status == PS_EXIT_OK ? ps_cli_take_memory(cli, &out->max_bytes) : status;
     const char *path = ps_cli_text(cli, "output");
     bool names_one =
         path != NULL || ps_cli_n_positionals(cli) > 1 || ps_cli_text(cli, "file") != NULL;

@@ -54,11 +54,16 @@ static int list_rules(ps_cli *cli, const double *thresholds) {
 
 /* --- output ------------------------------------------------------------------------------------------------------------ */
 
+/* Of more ranks than MANY_RANKS the terminal gets two screens, unless all was asked for. */
+enum { MANY_RANKS = 32, TWO_SCREENS = 100 };
+
 /* Into the file, or onto the terminal. */
 static int write_report(ps_cli *cli, const ps_report_view *view) {
     const char *path = ps_cli_text(cli, "output");
     ps_text_style style =
         path != NULL ? (ps_text_style){.width = 100, .utf8 = true} : ps_cli_style(cli);
+    bool is_long = path != NULL || ps_cli_shows_all(cli) || view->n_ranks <= MANY_RANKS;
+    style.max_lines = is_long ? 0 : TWO_SCREENS;
     bool is_page = path != NULL && ps_ends_with(path, ".html");
     bool is_json = path != NULL ? ps_ends_with(path, ".json") : ps_cli_flag(cli, "json");
     ps_buf out = {0};
@@ -156,6 +161,7 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_FLAG(NULL, "rules", "list the rules and their thresholds")},
     {PS_ROW_TEXT(NULL, "threshold", "NAME=VALUE,...", PS_UNSAID,
                  "other thresholds than those that --rules lists")},
+    PS_ALL_ROWS_OPTION,
     {PS_ROW_FLAG(NULL, "json", "JSON on the terminal, also of --rules")},
     {PS_ROW_INT(NULL, "step", "N", PS_SHOWN("the first full one"), 0, INT64_MAX,
                 "step of the pipeline to draw; findings are means of all steps")},
@@ -164,6 +170,7 @@ static const ps_option OPTIONS[] = {
      .help = "peak of 16-bit types, in 10^12 operations a second, for the MFU"},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
+    PS_MEMORY_OPTION,
     PS_CACHE_OPTIONS,
     PS_CREW_OPTIONS,
     PS_CLOCK_OPTIONS,

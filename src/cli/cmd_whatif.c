@@ -107,6 +107,7 @@ static const ps_option OPTIONS[] = {
                  "host=1.05, drift=0.05")},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
+    PS_MEMORY_OPTION,
     PS_CACHE_OPTIONS,
     PS_CREW_OPTIONS,
     PS_CLOCK_OPTIONS,

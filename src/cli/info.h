@@ -6,6 +6,7 @@
 #include "cli/cli.h"
 #include "run/cluster.h"
 #include "run/inventory.h"
+#include "run/run_memory.h"
 
 typedef struct ps_info_rank {
     const ps_cluster_rank *rank;
@@ -18,6 +19,8 @@ typedef struct ps_info {
     ps_info_rank *ranks;
     size_t n;
     size_t n_threads; /* 0: one per processor */
+    ps_budget memory;
+    int64_t *rank_bytes; /* [n] */
     ps_progress *progress;
 } ps_info;
 

@@ -82,6 +82,14 @@ static int take_crew_option(ps_cli *cli, const char *name, const char *path, ps_
                : ps_cli_usage(cli, "--%s is for several processes: mpirun pipescope-mpi ...", name);
 }
 
+int ps_cli_take_memory(ps_cli *cli, int64_t *bytes) {
+    const char *text = ps_cli_text(cli, "memory");
+    *bytes = 0;
+    return text == NULL || (ps_parse_size(text, bytes) && *bytes > 0)
+               ? PS_EXIT_OK
+               : ps_cli_usage(cli, "--memory wants a size such as 8G or 512M, not '%s'", text);
+}
+
 static void say_cache_of(const ps_cli *cli, const ps_run *run, const char *dir, const char *of) {
     ps_cli_detail(cli, "%sread %zu rank%s, took %zu from %s", of, run->n_read,
                   run->n_read == 1 ? "" : "s", run->n_cached, dir);
@@ -95,6 +103,10 @@ static void say_cache_of(const ps_cli *cli, const ps_run *run, const char *dir, 
 }
 
 void ps_cli_say_cache(const ps_cli *cli, const ps_run *run, const ps_run_opts *opts) {
+    if (opts->memory_bytes > 0) {
+        ps_cli_detail(cli, "%zu rank%s read at once, at most", run->n_at_once,
+                      run->n_at_once == 1 ? " was" : "s were");
+    }
     if (opts->cache_dir != NULL) {
         say_cache_of(cli, run, opts->cache_dir, "");
     }
@@ -129,6 +141,8 @@ int ps_cli_run_options(ps_cli *cli, ps_run_opts *out) {
             status = take_cache_size(cli, v->text, out);
         } else if (v->given && (strcmp(name, "local") == 0 || strcmp(name, "resume") == 0)) {
             status = take_crew_option(cli, name, v->text, out);
+        } else if (v->given && strcmp(name, "memory") == 0) {
+            status = ps_cli_take_memory(cli, &out->memory_bytes);
         }
     }
     return status;

@@ -42,6 +42,16 @@
         PS_ROW_INT(NULL, "jobs", "N", PS_IS("0"), 0, 4096, "threads")                              \
     }
 
+/* For commands that read many ranks: ps_cli_take_memory() takes it. */
+#define PS_MEMORY_OPTION                                                                           \
+    {                                                                                              \
+        PS_ROW_TEXT(NULL, "memory", "SIZE", PS_SHOWN("what is left here"),                         \
+                    "what may be held while ranks are read (8G): as many are read at once as fit " \
+                    "(docs/scale.md)")                                                             \
+    }
+/* 0 without the option; an exit status. */
+int ps_cli_take_memory(ps_cli *cli, int64_t *bytes);
+
 /* For commands that run analyses over all ranks: ps_cli_run_options() takes them. */
 #define PS_CACHE_OPTIONS                                                                           \
     {PS_ROW_PATH(                                                                                  \

@@ -530,8 +530,11 @@ static int put_some_rows(ps_cli *cli, const ps_table *t) {
     size_t n_more = 0;
     int status = ps_cli_put_many_rows(cli, t, MAX_ROWS_SHOWN, &n_more);
     if (n_more > 0) {
-        ps_cli_print(cli, "... and %zu more rows (cluster --export_type csv writes them all)\n",
-                     n_more);
+        ps_cli_print(
+            cli,
+            "... and %zu more rows (chart --all shows them, cluster --export_type csv writes "
+            "them)\n",
+            n_more);
     }
     return status;
 }

@@ -9,8 +9,9 @@
 #include "base/runs.h"
 #include "base/sort.h"
 
-#define NEAR 0.05
 #define SMALL 0.5
+/* How near is alike: the first of these that leaves few enough rows. */
+static const double NEARNESS[] = {PS_FOLD_NEAR, 0.1, 0.2};
 /* Beyond so many groups of rows with equal texts, and kinds of rows in one of them, rows stand for themselves: nobody reads more. */
 enum { MAX_GROUPS = 256, MAX_KINDS = 64, MAX_RUNS = 2, N_UNITS = PS_UNIT_MHZ + 1 };
 
@@ -29,6 +30,7 @@ typedef struct fold_item {
 
 typedef struct fold {
     const ps_table *t;
+    double near;
     double largest[N_UNITS];
     fold_item *items; /* rows with equal texts and numbers, by measure; taken ones leave */
     size_t n_items;
@@ -99,7 +101,7 @@ static bool find_distance(const fold *f, size_t row, size_t middle, double *with
         const ps_column *column = &f->t->columns[c];
         if (is_measure(column) || is_count(column)) {
             double far = distance_of(f, c, row, middle);
-            if (!(far <= NEAR)) { /* also where one of the two has no end */
+            if (!(far <= f->near)) { /* also where one of the two has no end */
                 return false;
             }
             most = is_measure(column) && far > most ? far : most;
@@ -278,24 +280,41 @@ static bool can_fold(const ps_table *t) {
     return has_members && t->n_rows > 1 && t->made == NULL;
 }
 
-ps_table *ps_table_fold(const ps_table *t) {
-    if (!can_fold(t)) {
-        return NULL;
-    }
+/* *out: NULL where no rows are alike. False: memory is out. */
+static bool fold_within(const ps_table *t, double near, ps_table **out) {
     fold f = {.t = t,
+              .near = near,
               .items = ps_calloc(t->n_rows, sizeof *f.items),
               .is_seen = ps_calloc(t->n_rows, sizeof *f.is_seen),
               .rows = ps_calloc(t->n_rows, sizeof *f.rows),
               .members = ps_calloc(t->n_rows, sizeof *f.members)};
-    ps_table *out = NULL;
-    if (f.items != NULL && f.is_seen != NULL && f.rows != NULL && f.members != NULL) {
+    bool ok = f.items != NULL && f.is_seen != NULL && f.rows != NULL && f.members != NULL;
+    *out = NULL;
+    if (ok) {
         find_largest(&f);
         find_kinds(&f);
-        out = f.n_rows < t->n_rows ? table_of_kinds(&f) : NULL;
+        *out = f.n_rows < t->n_rows ? table_of_kinds(&f) : NULL;
+        ok = *out != NULL || f.n_rows == t->n_rows;
     }
     ps_free(f.items);
     ps_free(f.is_seen);
     ps_free(f.rows);
     ps_free(f.members);
+    return ok;
+}
+
+ps_table *ps_table_fold(const ps_table *t, size_t most_rows, double *near) {
+    bool goes_on = can_fold(t);
+    ps_table *out = NULL;
+    for (size_t i = 0; goes_on && i < sizeof NEARNESS / sizeof *NEARNESS; i++) {
+        ps_table *wider = NULL;
+        goes_on = fold_within(t, NEARNESS[i], &wider);
+        if (wider != NULL) {
+            ps_table_free(out);
+            out = wider;
+            *near = NEARNESS[i];
+        }
+        goes_on = goes_on && (out == NULL || out->n_rows > most_rows);
+    }
     return out;
 }

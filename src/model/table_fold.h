@@ -5,6 +5,7 @@
  *   - each count is within 5 % of that of the row that stands for them;
  *   - each time and percentage is, too, or where it is below half of the largest of its unit in the table, within 5 % of that half:
  *     60 ms are 80 ms in a step of a second.
+ * Where that leaves more rows than are wanted, 10 % are near, and then 20 %.
  * The row that stands for others is the middle one of those with equal texts and numbers, by the first time or percentage of the
  * table; what is not alike to it is compared with the middle one of the rest, and so on. It is a row of the table: its figures belong
  * together. */
@@ -15,17 +16,23 @@
 
 /* A new table: the members of a row as text ("0-62, 64"), the other columns, then "alike" (how many rows it stands for) and
  * "within" (how far any time or percentage of these is from the one that is shown, in percent by the measure above). Rows come in the
- * order of the first that each stands for; their texts stay with `t`. A table without members, one in which no rows are alike, and
- * memory that runs out give NULL: then `t` itself is what can be shown. */
-ps_table *ps_table_fold(const ps_table *t);
+ * order of the first that each stands for; their texts stay with `t`. `most_rows` are wanted (there may be more nevertheless); *near:
+ * how near rows that are alike are, as a share. A table without members, one in which no rows are alike, and memory that runs out give
+ * NULL: then `t` itself is what can be shown. */
+ps_table *ps_table_fold(const ps_table *t, size_t most_rows, double *near);
 
 #define PS_FOLD_ALIKE "alike"
 
-/* A table with more rows than this is worth it. */
+/* A table with more rows than this is worth it, */
 #define PS_FOLD_ROWS 15
+/* and so many are wanted of one that was folded. */
+#define PS_FOLD_MOST_ROWS 20
 
-/* One line for people, below a table that was folded. */
+/* As near as rows have to be where that leaves few enough. */
+#define PS_FOLD_NEAR 0.05
+
+/* One line for people, below a table that was folded; with the nearness in percent. */
 #define PS_FOLD_NOTE                                                                               \
-    "Rows that are within 5 % of the middle one of their kind stand as that one (docs/alike-rows.md)."
+    "Rows that are within %.0f %% of the middle one of their kind stand as that one (docs/alike-rows.md)."
 
 #endif

@@ -11,7 +11,7 @@ void ps_crew_job_archive(ps_archive *a, void *job) {
     (void)ps_archive_use_arena(a, &x->arena);
     PS_ARCHIVE(a, x, is_inventory, path, reader, rank_from, databases_only, n_found, found_hash,
                out_dir, local_dir, partials_dir, cache_dir, export_type, n_threads, cache_max_bytes,
-               has_baseline, comm_rules, comm_rules_hash);
+               memory_bytes, has_baseline, comm_rules, comm_rules_hash);
     PS_ARCHIVE_IN_ARENA(a, x, ranks, n_ranks, ps_archive_u32);
     PS_ARCHIVE_IN_ARENA(a, x, analyses, n_analyses, ps_archive_text);
     ps_analysis_opts_archive(a, &x->opts);
@@ -39,6 +39,7 @@ static void take_opts(ps_crew_job *job, const ps_run_opts *opts) {
     job->export_type = (int32_t)opts->export_type;
     job->n_threads = opts->n_threads;
     job->cache_max_bytes = opts->cache_max_bytes;
+    job->memory_bytes = opts->memory_bytes;
     job->has_baseline = opts->baseline_path != NULL;
     job->opts = opts->analysis;
 }

@@ -18,7 +18,7 @@ typedef struct ps_crew_job {
     const char *out_dir, *local_dir, *partials_dir, *cache_dir;
     int32_t export_type;
     uint64_t n_threads;
-    int64_t cache_max_bytes;
+    int64_t cache_max_bytes, memory_bytes;
     bool has_baseline;
     ps_analysis_opts opts;
     const char *comm_rules; /* the file with rules of the user, or NULL */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/memory_left.h"
 #include "base/threads.h"
 #include "model/comm_kernels.h"
 #include "run/crew.h"
@@ -101,6 +102,14 @@ static ps_code take_rules(crew_worker *w, ps_err *err) {
     return code;
 }
 
+/* As each process was told, else its share of what the machine leaves. */
+static int64_t memory_of_worker(const crew_worker *w) {
+    int64_t left = ps_memory_left();
+    int64_t n_beside = w->n_beside > 0 ? (int64_t)w->n_beside : 1;
+    bool is_known = w->job.memory_bytes == 0 && left < INT64_MAX && left >= n_beside;
+    return is_known ? left / n_beside : w->job.memory_bytes;
+}
+
 static void take_run_opts(crew_worker *w) {
     const ps_crew_job *job = &w->job;
     size_t each = ps_threads_each(ps_n_processors(), w->n_beside);
@@ -111,6 +120,7 @@ static void take_run_opts(crew_worker *w) {
                             .partials_dir = job->partials_dir,
                             .cache_dir = job->cache_dir,
                             .cache_max_bytes = job->cache_max_bytes,
+                            .memory_bytes = memory_of_worker(w),
                             .analysis = job->opts};
 }
 
@@ -133,6 +143,10 @@ static ps_code begin_session(crew_worker *w, ps_err *err) {
     w->has_session = true;
     if (!ps_session_init(&w->session, w->ranks, w->job.n_ranks, w->job.n_analyses)) {
         return ps_fail_nomem(err);
+    }
+    ps_code code = ps_session_budget(&w->session, err);
+    if (code != PS_OK) {
+        return code;
     }
     if (w->opts.cache_dir != NULL || w->opts.partials_dir != NULL) {
         ps_program_key_add(&w->session.program_key);

@@ -179,10 +179,7 @@ ps_inventory *ps_inventory_read(const ps_cluster_rank *rank, size_t n_threads) {
     inv->err = PS_ERR_INIT;
     ps_src src = ps_cluster_src(rank);
     src.n_threads = n_threads;
-    ps_trace *t = ps_read(&src,
-                          PS_NEED_META | PS_NEED_STEPS | PS_NEED_INVENTORY | PS_NEED_SLICES |
-                              PS_NEED_FLOWS | PS_NEED_COUNTERS | PS_NEED_TABLES,
-                          &inv->err);
+    ps_trace *t = ps_read(&src, PS_INVENTORY_NEEDS, &inv->err);
     if (t == NULL) {
         return inv;
     }
@@ -218,6 +215,8 @@ void ps_inventory_free(ps_inventory *inv) {
 typedef struct reading {
     const ps_cluster *cluster;
     size_t n_threads;
+    ps_budget *memory;
+    const int64_t *rank_bytes;
     ps_inventory **out;
     void (*read)(void *context);
     void *context;
@@ -226,17 +225,19 @@ typedef struct reading {
 static void read_rank_inventory(void *context, size_t r) {
     const reading *x = context;
     size_t each = ps_threads_each(x->n_threads, x->cluster->n_ranks);
+    ps_budget_take(x->memory, x->rank_bytes[r]);
     x->out[r] = ps_inventory_read(&x->cluster->ranks[r], each);
+    ps_budget_give(x->memory, x->rank_bytes[r]);
     x->read(x->context);
 }
 
 ps_code ps_inventories_read(const ps_cluster *cluster, ps_engine *engine, size_t n_threads,
-                            ps_inventory **out, void (*read)(void *context), void *context,
-                            ps_err *err) {
+                            ps_budget *memory, const int64_t *rank_bytes, ps_inventory **out,
+                            void (*read)(void *context), void *context, ps_err *err) {
     if (engine != NULL && engine->inventories != NULL) {
         return engine->inventories(engine, cluster, n_threads, out, read, context, err);
     }
-    reading x = {cluster, n_threads, out, read, context};
+    reading x = {cluster, n_threads, memory, rank_bytes, out, read, context};
     ps_parallel(cluster->n_ranks, n_threads, read_rank_inventory, &x);
     return PS_OK;
 }

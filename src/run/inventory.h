@@ -14,6 +14,7 @@
 #include "model/trace.h"
 #include "run/cluster.h"
 #include "run/run_engine.h"
+#include "run/run_memory.h"
 
 /* Everything that has a name and a number or a text. */
 typedef struct ps_named {
@@ -51,14 +52,20 @@ typedef struct ps_inventory {
     ps_arena arena;
 } ps_inventory;
 
+/* What of a profile is read for it (ps_needs). */
+#define PS_INVENTORY_NEEDS                                                                         \
+    (PS_NEED_META | PS_NEED_STEPS | PS_NEED_INVENTORY | PS_NEED_SLICES | PS_NEED_FLOWS |           \
+     PS_NEED_COUNTERS | PS_NEED_TABLES)
+
 /* Reads the profile and counts. Never NULL but when memory is out; a profile that could not be read is in `err`. The
  * caller frees it with ps_inventory_free(). */
 ps_inventory *ps_inventory_read(const ps_cluster_rank *rank, size_t n_threads);
 void ps_inventory_free(ps_inventory *inv); /* NULL is fine */
-/* Of each rank of the cluster, into out[n_ranks]. `engine` NULL: on `n_threads` threads (0: one per processor). Calls `read` for each, from any
- * thread. */
+/* Of each rank of the cluster, into out[n_ranks]. `engine` NULL: on `n_threads` threads (0: one per processor), as many ranks at once as
+ * `memory` allows by what each takes, `rank_bytes` [n_ranks]. Calls `read` for each, from any thread. */
 PS_MUST_USE ps_code ps_inventories_read(const ps_cluster *cluster, ps_engine *engine,
-                                        size_t n_threads, ps_inventory **out,
+                                        size_t n_threads, ps_budget *memory,
+                                        const int64_t *rank_bytes, ps_inventory **out,
                                         void (*read)(void *context), void *context, ps_err *err);
 /* Its ps_archive_visit. */
 void ps_inventory_archive(ps_archive *a, void *inventory);

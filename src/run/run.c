@@ -12,6 +12,7 @@
 #include "run/run_baseline.h"
 #include "run/run_cluster_tables.h"
 #include "run/run_key.h"
+#include "run/run_memory.h"
 #include "run/run_output.h"
 #include "run/run_session.h"
 #include "run/run_shards.h"
@@ -159,8 +160,12 @@ static void map_those(ps_session *s, size_t r, const ps_trace *trace, ps_derived
     }
 }
 
-/* The trace lives only as long as the maps look at it. False: it is not known what they would have made. */
-bool ps_session_read_and_map(ps_session *s, size_t r, ps_diag *look) {
+static int64_t bytes_of_rank(const ps_session *s, size_t r) {
+    return s->rank_bytes[s->run->ranks[r].rank - s->cluster->ranks];
+}
+
+/* The trace lives only as long as the maps look at it. */
+static bool read_and_map_rank(ps_session *s, size_t r, ps_diag *look) {
     ps_err err = PS_ERR_INIT;
     bool goes_on = ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
     ps_trace *trace = goes_on ? read_run_rank(s, r) : NULL;
@@ -177,6 +182,19 @@ bool ps_session_read_and_map(ps_session *s, size_t r, ps_diag *look) {
     ps_derived_free(derived);
     ps_trace_free(trace);
     return is_whole && ps_watch_ask(s->opts->analysis.watch, NULL) == PS_OK;
+}
+
+bool ps_session_read_and_map(ps_session *s, size_t r, ps_diag *look) {
+    ps_err err = PS_ERR_INIT;
+    int64_t bytes = bytes_of_rank(s, r);
+    if (ps_budget_check(&s->memory, s->run->ranks[r].rank, bytes, &err) != PS_OK) {
+        note_failure(&s->run->ranks[r], &err);
+        return false;
+    }
+    ps_budget_take(&s->memory, bytes);
+    bool is_whole = read_and_map_rank(s, r, look);
+    ps_budget_give(&s->memory, bytes);
+    return is_whole;
 }
 
 void ps_session_step(ps_session *s) {
@@ -625,6 +643,8 @@ void ps_session_fini(ps_session *s) {
     }
     ps_buf_fini(&s->program_key);
     ps_buf_fini(&s->round_key);
+    ps_budget_fini(&s->memory);
+    ps_free(s->rank_bytes);
     ps_free(s->infos);
     ps_free(s->diags);
     ps_free(s->outputs);
@@ -635,6 +655,31 @@ void ps_session_fini(ps_session *s) {
     ps_free(s->opts_of);
     ps_free(s->seeing);
     ps_free(s->seeing_at);
+}
+
+ps_code ps_session_budget(ps_session *s, ps_err *err) {
+    uint32_t needs = 0;
+    for (size_t a = 0; a < s->run->n_analyses; a++) {
+        for (size_t i = 0; i < s->analyses[a]->n_rounds; i++) {
+            const ps_round *round = &s->analyses[a]->rounds[i];
+            needs |= round->needs | (s->opts->analysis.in_full ? round->needs_in_full : 0);
+        }
+    }
+    ps_code code = ps_budget_init(&s->memory, s->opts->memory_bytes, err);
+    s->rank_bytes = code == PS_OK ? ps_ranks_bytes(s->cluster, needs) : NULL;
+    s->all_needs = needs;
+    return code == PS_OK && s->rank_bytes == NULL ? ps_fail_nomem(err) : code;
+}
+
+/* A run that reads all ranks is refused at the start when one of them does not fit. With a cache, and in a shard, nobody knows yet which are
+ * read: those that do not fit fail then. */
+static ps_code check_budget(const ps_session *s, ps_err *err) {
+    ps_code code = PS_OK;
+    bool reads_all = s->all_needs != 0 && s->opts->work == PS_RUN_WHOLE && s->opts->cache_dir == NULL;
+    for (size_t r = 0; reads_all && code == PS_OK && r < s->run->n_ranks; r++) {
+        code = ps_budget_check(&s->memory, s->run->ranks[r].rank, bytes_of_rank(s, r), err);
+    }
+    return code;
 }
 
 static void count_statuses(ps_run *run) {
@@ -651,6 +696,8 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
                         size_t n_ranks, const ps_run_opts *opts, ps_err *err) {
     ps_session s = {.cluster = cluster, .analyses = analyses, .opts = opts};
     ps_code code = ps_session_init(&s, ranks, n_ranks, n_analyses) ? PS_OK : ps_fail_nomem(err);
+    code = code == PS_OK ? ps_session_budget(&s, err) : code;
+    code = code == PS_OK ? check_budget(&s, err) : code;
     ps_baseline baseline = {0};
     if (code == PS_OK && opts->baseline_path != NULL && opts->work != PS_RUN_SHARD) {
         code = ps_baseline_run(&baseline, analyses, n_analyses, opts, err);
@@ -676,6 +723,9 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
         code = writes ? write_outputs(&s, err) : PS_OK;
     }
     ps_run *run = s.run;
+    if (run != NULL) {
+        run->n_at_once = s.memory.n_most_in_flight;
+    }
     ps_session_fini(&s);
     if (run != NULL) { /* what was odd in the baseline is part of the account */
         run->baseline = baseline.run;

@@ -26,6 +26,7 @@ typedef struct ps_run_opts {
         *out_dir; /* -o, or NULL: rank databases in place, other files below the cluster's root */
     ps_export export_type;
     size_t n_threads;          /* 0: one per processor */
+    int64_t memory_bytes;      /* what may be held while ranks are read; 0: what is left here */
     bool strict;               /* counted errors make a rank fail */
     const char *baseline_path; /* profiles to compare with, for analyses with a baseline; or NULL */
     ps_run_work work;
@@ -95,6 +96,7 @@ struct ps_run {
                                 run now, from 1; 0: the run is at its end, and has written what it made */
     size_t n_partials;    /* that a shard made, or found */
     size_t n_taken_up;    /* partials that were there, of what shards or a crew would have made */
+    size_t n_at_once;     /* ranks that were read at the same time, at most */
     size_t n_read;        /* traces of ranks that were read: in each round that needs them */
     size_t n_cached;      /* that came out of the cache instead */
     size_t n_cache_damaged; /* what was there in their place, and was none */

@@ -10,6 +10,7 @@
 #include "run/rank_state.h"
 #include "run/run.h"
 #include "run/run_cache.h"
+#include "run/run_memory.h"
 #include "run/run_output.h"
 
 typedef struct ps_session {
@@ -31,6 +32,9 @@ typedef struct ps_session {
     size_t n_own;   /* ranks that are read in this process, one beside the other */
     uint32_t needs; /* of this round, all analyses together */
     size_t n_progress;
+    ps_budget memory;
+    int64_t *rank_bytes;        /* [rank of the cluster], run_memory.h */
+    uint32_t all_needs;         /* of all rounds */
     ps_run_cache *cache;        /* NULL: none */
     const ps_analysis **seeing; /* [n_analyses] those that see a trace in this round, */
     size_t *seeing_at;          /* and which they are */
@@ -55,6 +59,8 @@ static inline uint32_t ps_session_needs(const ps_session *s, size_t a) {
 /* Of a session that knows its cluster, analyses and options. False when memory is out; it is ended in any case, but for its run. */
 bool ps_session_init(ps_session *s, const ps_cluster_rank *const *ranks, size_t n_ranks,
                      size_t n_analyses);
+/* What the ranks take while they are read, and what may be held. */
+PS_MUST_USE ps_code ps_session_budget(ps_session *s, ps_err *err);
 void ps_session_fini(ps_session *s);
 
 /* The maps that see the trace of a rank, and those that see none. */

@@ -55,8 +55,9 @@ static const ps_value *cell(const ps_table *t, size_t row, size_t column) {
 
 static void alike_rows_stand_as_one(void **state) {
     (void)state;
+    double near = 0;
     ps_table *t = two_stages(NULL, 0);
-    ps_table *f = ps_table_fold(t);
+    ps_table *f = ps_table_fold(t, 20, &near);
     assert_non_null(f);
     assert_int_equal(f->n_rows, 2);
     assert_string_equal(cell(f, 0, PIPELINE)->u.text, "0-7");
@@ -76,6 +77,7 @@ static void alike_rows_stand_as_one(void **state) {
 /* 110 ms are more than 5 % of 100 away; 5 ms of stall are not; another number of ops, another text, and what is not known are. */
 static void others_stand_for_themselves(void **state) {
     (void)state;
+    double near = 0;
     static const stage_row OTHER[] = {
         {3, 0, 3, .busy_ms = 110, .n_ops = 32},
         {4, 0, 4, .busy_ms = 98, .stall_ms = 5, .n_ops = 32},
@@ -84,7 +86,7 @@ static void others_stand_for_themselves(void **state) {
         {6, 1, 14, .busy_ms = NAN, .n_ops = 32},
     };
     ps_table *t = two_stages(OTHER, sizeof OTHER / sizeof *OTHER);
-    ps_table *f = ps_table_fold(t);
+    ps_table *f = ps_table_fold(t, 20, &near);
     assert_non_null(f);
     static const char *const RANKS[] = {"0-2, 4-7", "8-11, 15", "3", "12", "13", "14"};
     assert_int_equal(f->n_rows, 6);
@@ -103,12 +105,13 @@ static void others_stand_for_themselves(void **state) {
 
 static void two_kinds_of_equal_size(void **state) {
     (void)state;
+    double near = 0;
     stage_row slow[4];
     for (int64_t i = 0; i < 4; i++) {
         slow[i] = (stage_row){i * 2, 1, 8 + i * 2, .busy_ms = 300, .n_ops = 32};
     }
     ps_table *t = two_stages(slow, 4);
-    ps_table *f = ps_table_fold(t);
+    ps_table *f = ps_table_fold(t, 20, &near);
     assert_non_null(f);
     assert_int_equal(f->n_rows, 3);
     assert_string_equal(cell(f, 1, RANK)->u.text, "8-14 by 2");
@@ -119,22 +122,23 @@ static void two_kinds_of_equal_size(void **state) {
 
 static void nothing_to_fold(void **state) {
     (void)state;
+    double near = 0;
     static const ps_column PLAIN[] = {{.name = "n", .type = PS_COL_INT},
                                       {.name = "time", .type = PS_COL_INT, .unit = PS_UNIT_NS}};
     ps_table *t = ps_table_new("Plain", "", PS_COLUMNS(PLAIN));
     assert_true(ps_table_add_row(t) && ps_table_add_row(t));
-    assert_null(ps_table_fold(t)); /* no members */
+    assert_null(ps_table_fold(t, 20, &near)); /* no members */
     ps_table_free(t);
     t = ps_table_new("Stages", "", PS_COLUMNS(COLUMNS));
     ps_table_put(t, &(stage_row){.busy_ms = 1});
-    assert_null(ps_table_fold(t)); /* one row */
+    assert_null(ps_table_fold(t, 20, &near)); /* one row */
     ps_table_put(t, &(stage_row){.stage = 1});
-    assert_null(ps_table_fold(t)); /* none alike */
+    assert_null(ps_table_fold(t, 20, &near)); /* none alike */
     /* A number without end is like its own, and makes nothing else alike. */
     ps_table_put(t, &(stage_row){.stage = 1, .busy_ms = INFINITY});
-    assert_null(ps_table_fold(t));
+    assert_null(ps_table_fold(t, 20, &near));
     ps_table_put(t, &(stage_row){.stage = 1, .busy_ms = INFINITY});
-    ps_table *f = ps_table_fold(t);
+    ps_table *f = ps_table_fold(t, 20, &near);
     assert_non_null(f);
     assert_int_equal(f->n_rows, 3);
     ps_table_free(f);
@@ -143,16 +147,40 @@ static void nothing_to_fold(void **state) {
 
 static void memory_runs_out(void **state) {
     (void)state;
+    double near = 0;
     ps_table *t = two_stages(NULL, 0);
     for (int64_t n = 0;; n++) {
         (void)ps_alloc_fail_at(n);
-        ps_table *f = ps_table_fold(t);
+        ps_table *f = ps_table_fold(t, 20, &near);
         (void)ps_alloc_fail_at(-1);
         if (f != NULL) {
             assert_true(n > 4);
             ps_table_free(f);
             break;
         }
+    }
+    ps_table_free(t);
+}
+
+/* Half of the largest are 150 ms. Of stage 0, 99 ms, 107 ms and 118 ms are three kinds by 5 % of them; by 10 %, 107 ms are near 99 ms;
+ * by 20 % all are. One that is 300 ms stays by itself whatever is wanted. */
+static void fewer_rows_are_wanted(void **state) {
+    (void)state;
+    static const stage_row OTHER[] = {{0, 0, 0, .busy_ms = 107, .n_ops = 32},
+                                      {1, 0, 1, .busy_ms = 118, .n_ops = 32},
+                                      {2, 1, 10, .busy_ms = 300, .n_ops = 32}};
+    static const struct {
+        size_t most_rows, n_rows;
+        double near;
+    } CASES[] = {{20, 5, 0.05}, {5, 5, 0.05}, {4, 4, 0.1}, {3, 3, 0.2}, {1, 3, 0.2}};
+    ps_table *t = two_stages(OTHER, sizeof OTHER / sizeof *OTHER);
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        double near = 0;
+        ps_table *f = ps_table_fold(t, CASES[i].most_rows, &near);
+        assert_non_null(f);
+        assert_int_equal(f->n_rows, CASES[i].n_rows);
+        assert_float_equal(near, CASES[i].near, 0);
+        ps_table_free(f);
     }
     ps_table_free(t);
 }
@@ -189,6 +217,7 @@ int main(void) {
         cmocka_unit_test(alike_rows_stand_as_one), cmocka_unit_test(others_stand_for_themselves),
         cmocka_unit_test(two_kinds_of_equal_size), cmocka_unit_test(nothing_to_fold),
         cmocka_unit_test(memory_runs_out),         cmocka_unit_test(numbers_as_runs),
+        cmocka_unit_test(fewer_rows_are_wanted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

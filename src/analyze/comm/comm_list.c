@@ -547,6 +547,19 @@ static bool collect_comm_op(collection *c) {
     return ok;
 }
 
+/* The list stays until all ranks are read: it keeps no room for more. */
+static bool trim_list(ps_comm_list *list) {
+    if (list->n < list->cap && list->n > 0) {
+        ps_comm_op *ops = ps_realloc_array(list->ops, list->n, sizeof *ops);
+        if (ops == NULL) {
+            return false;
+        }
+        list->ops = ops;
+        list->cap = list->n;
+    }
+    return true;
+}
+
 ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *links, ps_comm_list *out,
                              ps_diag *diag, ps_err *err) {
     *out = (ps_comm_list){0};
@@ -557,7 +570,8 @@ ps_code ps_comm_list_collect(const ps_trace *trace, const ps_links *links, ps_co
     ps_idmap_init(&c.group_of);
     ps_code code = ps_rank_facts_read(trace, &arena, &c.facts, &counted_by_others, err);
     out->recorded_clock = c.facts.clock;
-    if (code == PS_OK && (!ps_strpool_init(&out->strings) || !collect_comm_op(&c))) {
+    if (code == PS_OK &&
+        (!ps_strpool_init(&out->strings) || !collect_comm_op(&c) || !trim_list(out))) {
         code = ps_fail_nomem(err);
     }
     ps_idmap_fini(&c.group_of);

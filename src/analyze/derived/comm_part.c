@@ -130,13 +130,13 @@ static void keep_step(ps_comm_list *list, int64_t step) {
     list->n = n;
 }
 
-static ps_code read_list(const ps_map_input *in, ps_comm_part *part, ps_err *err) {
+static ps_code read_list(const ps_map_input *in, int64_t step_id, ps_comm_part *part, ps_err *err) {
     const ps_links *links = ps_derived_links(in->derived, err);
     ps_code code = links != NULL
                        ? ps_comm_list_collect(in->trace, links, &part->list, in->diag, err)
                        : PS_NOMEM;
-    if (code == PS_OK && in->opts->step_id >= 0) {
-        keep_step(&part->list, in->opts->step_id);
+    if (code == PS_OK && step_id >= 0) {
+        keep_step(&part->list, step_id);
     }
     return code;
 }
@@ -168,21 +168,36 @@ static ps_comm_part *keep_part(const ps_map_input *in, uint32_t tables, ps_comm_
     return part;
 }
 
-/* The part without tables, whose list all others share; kept with the derived facts. NULL when memory is out. */
-static ps_comm_part *base_part(const ps_map_input *in, ps_err *err) {
-    ps_comm_part *part = kept_part(in, 0);
-    if (part != NULL) {
-        return part;
-    }
-    part = new_part(in, err);
+/* Operators of a step (-1: of all) and groups. NULL when memory is out. */
+static ps_comm_part *list_part(const ps_map_input *in, int64_t step_id, ps_err *err) {
+    ps_comm_part *part = new_part(in, err);
     ps_code code = part == NULL                       ? PS_NOMEM
-                   : read_comm_group_groups(in, part) ? read_list(in, part, err)
+                   : read_comm_group_groups(in, part) ? read_list(in, step_id, part, err)
                                                       : ps_fail_nomem(err);
     if (code != PS_OK) {
         ps_comm_part_free(part);
         return NULL;
     }
-    return keep_part(in, 0, part);
+    return part;
+}
+
+/* The part without tables, whose list all others share; kept with the derived facts. NULL when memory is out. */
+static ps_comm_part *base_part(const ps_map_input *in, ps_err *err) {
+    ps_comm_part *part = kept_part(in, 0);
+    if (part == NULL) {
+        part = list_part(in, in->opts->step_id, err);
+        part = part != NULL ? keep_part(in, 0, part) : NULL;
+    }
+    return part;
+}
+
+ps_code ps_comm_part_whole(const ps_map_input *in, ps_comm_part **out, ps_err *err) {
+    bool is_base = in->opts->step_id < 0;
+    *out = is_base ? base_part(in, err) : list_part(in, -1, err);
+    if (*out != NULL && is_base) {
+        (*out)->n_users++;
+    }
+    return *out != NULL ? PS_OK : PS_NOMEM;
 }
 
 static ps_comm_part *part_with(const ps_map_input *in, uint32_t tables, ps_err *err) {

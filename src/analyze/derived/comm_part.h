@@ -49,6 +49,9 @@ PS_MUST_USE ps_code ps_comm_part_read(const ps_map_input *in, uint32_t tables, p
 /* The same for an analysis whose partial it is: its map, which frees what a failure leaves. */
 PS_MUST_USE ps_code ps_comm_part_map(const ps_map_input *in, uint32_t tables, void **out,
                                      ps_err *err);
+/* The operators of all steps and the groups, whatever opts->step_id says, also of a rank without any: one of the analyses of a run that
+ * look at a single step is rare, so the part is mostly that which the others share. As above. */
+ps_code ps_comm_part_whole(const ps_map_input *in, ps_comm_part **out, ps_err *err);
 void ps_comm_part_free(void *part); /* NULL is fine */
 
 /* What statistics call a communicator; `out` has room for `size` bytes. */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/comm/comm_list.h"
 #include "analyze/comm/recorded_clock.h"
 #include "analyze/comm/skew.h"
 #include "analyze/comm/topology.h"
@@ -32,9 +31,9 @@ typedef struct partial {
     ps_rank_facts facts;
     ps_rank_labels labels;
     ps_transfers transfers;
-    ps_comm_list comm;
-    ps_intervals rest; /* work of the device in no op */
-    bool has_work;     /* what the device did is known */
+    ps_comm_part *comm; /* shared with other analyses of the run */
+    ps_intervals rest;  /* work of the device in no op */
+    bool has_work;      /* what the device did is known */
     ps_thinned thinned;
     const char *host; /* name of the machine, "" unknown */
 } partial;
@@ -44,7 +43,7 @@ static void free_labelled_partial(void *p) {
     if (part != NULL) {
         ps_rank_labels_fini(&part->labels);
         ps_transfers_fini(&part->transfers);
-        ps_comm_list_fini(&part->comm);
+        ps_comm_part_free(part->comm);
         ps_intervals_fini(&part->rest);
         ps_arena_fini(&part->arena);
         ps_free(part);
@@ -69,7 +68,7 @@ static bool read_host(const ps_trace *trace, partial *part) {
 static ps_code explain_labelled_work(const ps_trace *trace, partial *part, ps_err *err) {
     ps_rank_labels *labels = &part->labels;
     if (labels->n == 0 || labels->host_times ||
-        (labels->source == PS_LABELS_JOB && part->comm.n == 0)) {
+        (labels->source == PS_LABELS_JOB && part->comm->list.n == 0)) {
         return PS_OK;
     }
     ps_intervals work = {0};
@@ -114,8 +113,7 @@ static ps_code collect_labelled(const ps_map_input *in, partial *part, ps_err *e
     }
     if (code == PS_OK) {
         const ps_links *links = ps_derived_links(in->derived, err);
-        code = links != NULL ? ps_comm_list_collect(in->trace, links, &part->comm, in->diag, err)
-                             : PS_NOMEM;
+        code = links != NULL ? ps_comm_part_whole(in, &part->comm, err) : PS_NOMEM;
         code = code == PS_OK ? ps_thinned_measure(links, &part->thinned, err) : code;
     }
     if (code == PS_OK) {
@@ -650,7 +648,8 @@ static ps_code find_collectives(const job *j, int64_t origin, ps_clock_collectiv
     ps_skew_input in = {.lists = lists, .ranks = infos, .n_ranks = j->in->n_ranks, .step = -1};
     ps_code code = lists != NULL && infos != NULL ? PS_OK : ps_fail_nomem(err);
     for (size_t r = 0; code == PS_OK && r < j->in->n_ranks; r++) {
-        lists[r] = j->row_of[r] != PS_NO_INDEX ? &part_of(j, r)->comm : NULL;
+        const ps_comm_part *comm = j->row_of[r] != PS_NO_INDEX ? part_of(j, r)->comm : NULL;
+        lists[r] = comm != NULL ? &comm->list : NULL;
         infos[r] = j->in->ranks[r];
         infos[r].machine = j->measured[r].machine;
     }
@@ -872,7 +871,9 @@ static void archive_labelled_partial(ps_archive *a, void **p) {
         PS_ARCHIVE(a, x, has_work, host);
         ps_rank_labels_archive(a, &x->labels);
         ps_transfers_archive(a, &x->transfers);
-        ps_comm_list_archive(a, &x->comm);
+        void *comm = x->comm;
+        ps_comm_part_archive(a, &comm);
+        x->comm = comm;
         ps_intervals_archive(a, &x->rest);
         ps_thinned_archive(a, &x->thinned);
     }

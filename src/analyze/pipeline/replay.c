@@ -537,7 +537,7 @@ ps_table *ps_replay(const ps_chart *chart, const ps_recognised *r, const ps_repl
                                          "medians of the measured durations)",
                                          PS_COLUMNS(COLUMNS)),
                    .left_out =
-                       ps_table_new("PipelineNotReplayed", "schedules that were not replayed",
+                       ps_table_new(PS_NOT_REPLAYED_TABLE, "schedules that were not replayed",
                                     PS_COLUMNS(LEFT_OUT)),
                    .t = &t,
                    .r = r,

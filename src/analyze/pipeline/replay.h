@@ -57,6 +57,8 @@ bool ps_replay_is_like(int64_t replayed_ns, int64_t measured_ns);
 PS_MUST_USE ps_code ps_ideal_bubble(const ps_chart *chart, const ps_recognised *r, double *percent,
                                     ps_err *err);
 
+#define PS_NOT_REPLAYED_TABLE "PipelineNotReplayed"
+
 /* One row per schedule that the numbers of stages and microbatches allow and that keeps within max_activations:
  * predicted step time, gain against the recognised schedule replayed likewise, bubble, activations held at most.
  * The first row is the recognised schedule itself, the last the same with all stages equally fast. Where that first row is not like the

@@ -14,8 +14,9 @@ typedef enum ps_colours {
 typedef struct ps_text_style {
     uint32_t width; /* columns; lines are at most this wide. 0: 100 */
     ps_colours colours;
-    bool utf8;  /* else ASCII only, apart from the texts of the data */
-    bool exact; /* tables: every number as it is, no scaling of units */
+    bool utf8;          /* else ASCII only, apart from the texts of the data */
+    bool exact;         /* tables: every number as it is, no scaling of units */
+    uint32_t max_lines; /* of a text that can leave something out; 0: all of it */
 } ps_text_style;
 
 #endif

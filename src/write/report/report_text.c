@@ -259,7 +259,7 @@ static void put_shared(page *p, size_t row) {
     }
 }
 
-static void put_report_text_finding(page *p, size_t row) {
+static void put_report_text_finding(page *p, size_t row, bool with_evidence) {
     const ps_table *t = p->view->findings;
     char rule[600];
     put_report_text_head(p, row);
@@ -274,7 +274,9 @@ static void put_report_text_finding(page *p, size_t row) {
     }
     size_t from = 0;
     size_t to = 0;
-    ps_view_evidence(p->view, ps_view_int(t, row, "finding"), &from, &to);
+    if (with_evidence) {
+        ps_view_evidence(p->view, ps_view_int(t, row, "finding"), &from, &to);
+    }
     put_report_text_evidence(p, from, to);
     ps_buf_add_char(p->out, '\n');
 }
@@ -290,10 +292,44 @@ static void put_report_text_silence(page *p, size_t section) {
     }
 }
 
-static void put_report_text_findings(page *p) {
-    for (size_t r = 0; r < p->view->findings->n_rows; r++) {
-        put_report_text_finding(p, r);
+static size_t lines_of_report(const ps_buf *text) {
+    size_t n = 0;
+    for (size_t i = 0; i < text->len; i++) {
+        n += text->data[i] == '\n';
     }
+    return n;
+}
+
+/* In full while they fit into `n_lines` (0: all do); then a line each. The first has its evidence only where that fits. */
+static void put_report_text_findings(page *p, size_t n_lines) {
+    size_t n = p->view->findings->n_rows;
+    ps_buf *out = p->out;
+    size_t used = n + 2; /* a line each, and where the rest is */
+    size_t n_brief = 0;
+    for (size_t r = 0; r < n; r++) {
+        ps_buf full = {0};
+        p->out = &full;
+        put_report_text_finding(p, r, true);
+        p->out = out;
+        used += lines_of_report(&full) - 1;
+        if (n_brief == 0 && (n_lines == 0 || used <= n_lines)) {
+            ps_buf_add(out, full.data, full.len);
+        } else if (r == 0) {
+            put_report_text_finding(p, r, false);
+            n_brief++;
+        } else {
+            put_report_text_head(p, r);
+            n_brief++;
+        }
+        p->failed = p->failed || !ps_buf_ok(&full);
+        ps_buf_fini(&full);
+    }
+    if (n_brief > 0) {
+        ps_buf_add_str(out, "--all tells all findings in full.\n\n");
+    }
+}
+
+static void put_report_text_silences(page *p) {
     for (size_t s = 0; s < PS_N_REPORT_SECTIONS; s++) {
         put_report_text_silence(p, s);
     }
@@ -373,19 +409,53 @@ static void put_report_text_chart(page *p) {
     }
 }
 
+enum { KERNELS_IN_FEW_LINES = 4 };
+
+static void put_report_text_kernels(page *p) {
+    const ps_table *kernels = p->view->kernels;
+    if (kernels == NULL || kernels->n_rows == 0) {
+        return;
+    }
+    ps_table shown = *kernels; /* a view of the first rows */
+    bool is_short = p->style->max_lines > 0 && kernels->n_rows > KERNELS_IN_FEW_LINES + 1;
+    shown.n_rows = is_short ? KERNELS_IN_FEW_LINES : kernels->n_rows;
+    put_full_columns(p, &shown, NULL, 0, 0);
+    double share = 0;
+    for (size_t r = shown.n_rows; r < kernels->n_rows; r++) {
+        share +=
+            ps_view_is_null(kernels, r, "computing") ? 0 : ps_view_real(kernels, r, "computing");
+    }
+    if (is_short) {
+        ps_buf_addf(p->out, "... and %zu more, %.1f %% of the computing\n",
+                    kernels->n_rows - shown.n_rows, share);
+    }
+    ps_buf_add_char(p->out, '\n');
+}
+
+static void put_report_text_rest(page *p) {
+    put_report_text_silences(p);
+    put_report_text_overview(p);
+    put_report_text_kernels(p);
+    put_report_text_chart(p);
+}
+
 ps_code ps_write_report_text(const ps_report_view *view, const ps_text_style *style, ps_buf *out,
                              ps_err *err) {
     page p = {.view = view, .style = style, .out = out};
     p.width = style->width > 0 ? style->width : 100;
     p.width = p.width < 60 ? 60 : p.width;
+    ps_buf rest = {0}; /* what follows the findings, which have the lines that it leaves them */
+    p.out = &rest;
+    put_report_text_rest(&p);
+    p.out = out;
+    size_t n_before = lines_of_report(out);
     put_report_text_title(&p);
-    put_report_text_findings(&p);
-    put_report_text_overview(&p);
-    if (view->kernels != NULL && view->kernels->n_rows > 0) {
-        put_full_columns(&p, view->kernels, NULL, 0, 0);
-        ps_buf_add_char(out, '\n');
-    }
-    put_report_text_chart(&p);
+    size_t n_others = lines_of_report(out) - n_before + lines_of_report(&rest);
+    size_t n_left = n_others < style->max_lines ? style->max_lines - n_others : 1;
+    put_report_text_findings(&p, style->max_lines > 0 ? n_left : 0);
+    ps_buf_add(out, rest.data, rest.len);
+    bool ok = !p.failed && ps_buf_ok(out) && ps_buf_ok(&rest);
+    ps_buf_fini(&rest);
     ps_arena_fini(&p.arena);
-    return !p.failed && ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
+    return ok ? PS_OK : ps_fail_nomem(err);
 }

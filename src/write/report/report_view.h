@@ -50,7 +50,8 @@ enum { PS_PERIOD_TEXT = 64 };
 void ps_view_period(const ps_report_view *view, char out[PS_PERIOD_TEXT]);
 
 /* The order of all three: the verdict, the findings (the largest gain first) with their evidence, rule and what to try, then what was
- * not judged, where a step goes, the kernels, the chart. At most style->width columns. Appends; PS_NOMEM only. */
+ * not judged, where a step goes, the kernels, the chart. At most style->width columns; of more lines than style->max_lines the last
+ * findings are a line each, all but the first. Appends; PS_NOMEM only. */
 PS_MUST_USE ps_code ps_write_report_text(const ps_report_view *view, const ps_text_style *style,
                                          ps_buf *out, ps_err *err);
 
