@@ -1,6 +1,7 @@
 #include "model/chart_groups.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
 #include "base/num.h"
@@ -35,12 +36,17 @@ static bool collect_steps(ps_chart_groups *g, const ps_chart *c) {
         }
         g->n_steps = n;
     }
+    if (g->n_steps > 1 && g->steps[0] == PS_FIRST_STEP) { /* what lies between steps is none */
+        g->n_steps--;
+        memmove(g->steps, g->steps + 1, g->n_steps * sizeof *g->steps);
+    }
     return true;
 }
 
+/* PS_NO_INDEX of ops outside of the steps that there are. */
 static uint32_t find_group_step(const ps_chart_groups *g, int64_t step) {
     const int64_t *at = bsearch(&step, g->steps, g->n_steps, sizeof *g->steps, ps_compare_i64);
-    return (uint32_t)(at - g->steps);
+    return at != NULL ? (uint32_t)(at - g->steps) : PS_NO_INDEX;
 }
 
 static int compare_group_starts(const void *a, const void *b, void *context) {

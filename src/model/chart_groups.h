@@ -8,14 +8,16 @@
 
 #include "model/chart.h"
 
-/* Group (rank, step) holds order[first[g]] .. order[first[g + 1] - 1], g = rank * n_steps + step, in start order. */
+/* Group (rank, step) holds order[first[g]] .. order[first[g + 1] - 1], g = rank * n_steps + step, in start order. Ops outside of
+ * all steps (PS_FIRST_STEP) are in no group where there is any step: what a capture ran between its steps, or after those that it
+ * numbers, may be many steps' work, and is none. Where nothing else is there they are one group. */
 typedef struct ps_chart_groups {
     int64_t *steps; /* distinct step ids, ascending */
     size_t n_steps, cap_steps;
     uint32_t *order; /* rows in the chart's ops */
     size_t *first;   /* [n_ranks * n_steps + 1] */
     uint32_t *
-        step_of_op; /* [n_ops] index in steps; PS_NO_INDEX for sends, receives and ops that end before they start */
+        step_of_op; /* [n_ops] index in steps; PS_NO_INDEX for sends, receives, ops that end before they start, and ops in no group */
 } ps_chart_groups;
 
 /* Linear in the number of ops. False when memory is out; end with ps_chart_groups_fini() in any case. */

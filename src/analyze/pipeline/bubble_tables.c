@@ -62,6 +62,13 @@ static void set_int(const shown_table *t, int column, int64_t value) {
     }
 }
 
+/* Empty for what lies outside of all steps. */
+static void set_step(const shown_table *t, int column, int64_t step) {
+    if (step != PS_FIRST_STEP) {
+        set_int(t, column, step);
+    }
+}
+
 static void set_bubble_real(const shown_table *t, int column, double value) {
     if (t->at[column] != NOT_SHOWN) {
         ps_table_set_real(t->table, t->at[column], value);
@@ -139,8 +146,7 @@ ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r
             return NULL;
         }
         int64_t own_ns = s->last_ns - s->first_ns;
-        const int_value values[] = {{B_STEP, s->step},
-                                    {B_PIPELINE, rank->pipeline},
+        const int_value values[] = {{B_PIPELINE, rank->pipeline},
                                     {B_STAGE, rank->stage},
                                     {B_RANK, rank->rank},
                                     {B_BUSY, s->busy_ns}};
@@ -148,6 +154,7 @@ ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r
                                     {B_WARMUP, s->warmup_ns},
                                     {B_STALL, s->stall_ns},
                                     {B_COOLDOWN, s->cooldown_ns}};
+        set_step(&t, B_STEP, s->step);
         set_ints(&t, values, sizeof values / sizeof *values);
         if (rank->has_work) {
             set_int(&t, B_OTHER, s->other_ns);
@@ -204,12 +211,12 @@ ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r)
             ps_table_free(t.table);
             return NULL;
         }
-        const int_value values[] = {
-            {W_STEP, s->step}, {W_PIPELINE, rank->pipeline}, {W_STAGE, rank->stage}};
+        const int_value values[] = {{W_PIPELINE, rank->pipeline}, {W_STAGE, rank->stage}};
         const int_value waited[] = {{W_FOR_STAGE, s->stall_stage_ns},
                                     {W_TRANSFER, s->stall_transfer_ns},
                                     {W_OTHER, s->stall_other_ns},
                                     {W_CRITICAL, s->critical_ns}};
+        set_step(&t, W_STEP, s->step);
         set_ints(&t, values, sizeof values / sizeof *values);
         if (!s->is_judged || !r->is_linked) {
             continue;
@@ -286,7 +293,7 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
             ps_table_free(t.table);
             return NULL;
         }
-        set_int(&t, T_STEP, s->step);
+        set_step(&t, T_STEP, s->step);
         set_int(&t, T_PIPELINE, s->pipeline);
         set_int(&t, T_TIME, s->step_ns);
         if (s->is_judged) {

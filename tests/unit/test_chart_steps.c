@@ -1,0 +1,127 @@
+/* Which steps of a chart are compared with one another: what lies outside of all is none, and the usual ones are the measure of the
+ * others. 1F1B, p = 2, F = 10 us, B = 20 us: a step of m microbatches takes 30 (m + 1) us, each stage is busy 30 m of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "analyze/pipeline/bubble.h"
+#include "analyze/pipeline/measured_plan.h"
+#include "analyze/pipeline/recognise.h"
+#include "analyze/whatif/chart_steps.h"
+#include "base/alloc.h"
+#include "schedule/connect.h"
+#include "schedule/sim.h"
+
+#define US 1000
+
+static ps_sim_plan *plan_of(int32_t m) {
+    const ps_schedule_params params = {.n_stages = 2, .n_microbatches = m};
+    ps_sim_plan *plan = ps_sim_plan_new(ps_schedule_find("1f1b"), &params, NULL);
+    assert_non_null(plan);
+    return plan;
+}
+
+/* Steps 1, 2, ... of 1F1B with m microbatches. */
+static ps_chart *simulate_steps(int32_t m, int64_t n_steps) {
+    const ps_sim_times times = {.f_ns = 10 * US, .b_ns = 20 * US};
+    ps_sim_plan *plan = plan_of(m);
+    int64_t *durations = ps_calloc(plan->n_ops, sizeof *durations);
+    assert_non_null(durations);
+    ps_sim_fill_durations(plan, &times, durations);
+    ps_chart *chart = ps_sim_chart(plan, durations, 0, n_steps, 7 * US, NULL);
+    assert_non_null(chart);
+    ps_free(durations);
+    ps_sim_plan_free(plan);
+    chart->n_links = 0;
+    assert_true(ps_chart_set_text(chart, "", "1f1b"));
+    return chart;
+}
+
+static void move_steps(ps_chart *chart, int64_t from, int64_t to) {
+    for (size_t i = 0; i < chart->n_ops; i++) {
+        chart->ops[i].step = chart->ops[i].step >= from ? to : chart->ops[i].step;
+    }
+}
+
+static ps_bubble_report measure(ps_chart *chart) {
+    ps_bubble_report r;
+    assert_int_equal(ps_bubble_measure(chart, NULL, &r, NULL), PS_OK);
+    return r;
+}
+
+/* Of the schedule recognised from kinds alone. */
+static int32_t microbatches_recognised(const ps_chart *chart) {
+    ps_recognised r;
+    assert_int_equal(ps_recognise(chart, "1f1b", 2, 0, &r, NULL), PS_OK);
+    assert_non_null(r.schedule);
+    return r.params.n_microbatches;
+}
+
+static void connect(ps_chart *chart, int32_t m) {
+    ps_sim_plan *plan = plan_of(m);
+    assert_int_equal(ps_chart_connect(chart, plan, NULL), PS_OK);
+    ps_sim_plan_free(plan);
+}
+
+/* --- outside of all steps ----------------------------------------------------------------------------------------- */
+
+/* Four iterations, of which the first is a step: m = 4, 150 us, bubble 30 of 150. */
+static void outside_of_steps_is_no_step(void **state) {
+    (void)state;
+    ps_chart *chart = simulate_steps(4, 4);
+    move_steps(chart, 2, PS_FIRST_STEP);
+    assert_int_equal(microbatches_recognised(chart), 4);
+    connect(chart, 4);
+    ps_bubble_report r = measure(chart);
+    assert_int_equal(r.n_steps, 1);
+    assert_int_equal(r.steps[0].step, 1);
+    assert_int_equal(r.steps[0].step_ns, 150 * US);
+    assert_int_equal(r.stages[0].bubble_ns, 30 * US);
+    for (size_t i = 0; i < chart->n_bubbles; i++) {
+        assert_int_equal(chart->bubbles[i].step, 1);
+    }
+    ps_job_steps js;
+    assert_int_equal(ps_chart_steps_make(chart, &js, NULL), PS_OK);
+    assert_int_equal(js.n_steps, 1);
+    assert_int_equal(js.n_left_out, 0);
+    assert_int_equal(js.steps[0].step, 1);
+    ps_job_steps_fini(&js);
+    const int32_t logical[] = {0, 1};
+    const ps_model_places places = {logical, 2, 1, 2};
+    ps_sim_plan *own = ps_measured_plan(chart, &places, NULL);
+    assert_non_null(own);
+    assert_int_equal(own->n_ops, 16);
+    ps_sim_plan_free(own);
+    ps_bubble_report_fini(&r);
+    ps_chart_free(chart);
+}
+
+/* One iteration and no step is all there is, and its step has no number. */
+static void nothing_but_outside_has_no_number(void **state) {
+    (void)state;
+    ps_chart *chart = simulate_steps(4, 1);
+    move_steps(chart, 1, PS_FIRST_STEP);
+    ps_bubble_report r = measure(chart);
+    assert_int_equal(r.n_steps, 1);
+    assert_int_equal(r.stages[0].bubble_ns, 30 * US);
+    ps_table *tables[] = {ps_bubble_stage_table(chart, &r), ps_bubble_wait_table(chart, &r),
+                          ps_bubble_step_table(chart, &r)};
+    for (size_t i = 0; i < 3; i++) {
+        assert_non_null(tables[i]);
+        assert_true(ps_table_cell(tables[i], 0, ps_table_column(tables[i], "step"))->is_null);
+        ps_table_free(tables[i]);
+    }
+    ps_bubble_report_fini(&r);
+    ps_chart_free(chart);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outside_of_steps_is_no_step),
+        cmocka_unit_test(nothing_but_outside_has_no_number),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
