@@ -33,5 +33,16 @@ bool ps_op_is_pass(const ps_op *op);
 static inline size_t ps_chart_group(const ps_chart_groups *g, size_t rank, size_t step) {
     return rank * g->n_steps + step;
 }
+size_t ps_chart_group_n_passes(const ps_chart_groups *g, const ps_chart *chart, size_t rank,
+                               size_t step);
+
+/* What a step of a rank is measured by: as many passes as it has in most of its steps (ps_usual_i64), usual [n_ranks]. A step with
+ * fewer was cut or has lost some; one in which all ranks of the pipeline have more is of another kind (a larger batch, an evaluation).
+ * One in which only some have more tells that these lost some in most. False when memory is out. */
+bool ps_chart_usual_passes(const ps_chart_groups *g, const ps_chart *chart, size_t *usual);
+/* *step: the first in which each of these ranks (PS_NO_INDEX: none) has as many passes as usual; the first with most of all where
+ * there is no such step. False when memory is out. */
+bool ps_chart_usual_group(const ps_chart_groups *g, const ps_chart *chart, const uint32_t *ranks,
+                          size_t n, size_t *step);
 
 #endif

@@ -118,10 +118,74 @@ static void nothing_but_outside_has_no_number(void **state) {
     ps_chart_free(chart);
 }
 
+/* --- steps of several kinds --------------------------------------------------------------------------------------- */
+
+static void add_ops_of(ps_chart *to, const ps_chart *from, uint32_t rank, int64_t steps_later,
+                       int64_t ns_later) {
+    for (size_t i = 0; i < from->n_ops; i++) {
+        ps_op op = from->ops[i];
+        op.step += steps_later;
+        op.start_ns += ns_later;
+        op.end_ns += ns_later;
+        assert_true(op.rank != rank || ps_chart_add_op(to, op));
+    }
+}
+
+/* A batch that grows: three steps of m = 4, of 150 us each, one of m = 8, of 270 us. */
+static ps_chart *make_ramp(void) {
+    ps_chart *small = simulate_steps(4, 3);
+    ps_chart *large = simulate_steps(8, 1);
+    ps_chart *c = ps_chart_new();
+    assert_non_null(c);
+    for (uint32_t r = 0; r < 2; r++) {
+        assert_true(ps_chart_add_rank(c, small->ranks[r]));
+        add_ops_of(c, small, r, 0, 0);
+        add_ops_of(c, large, r, 3, 1000 * US);
+    }
+    assert_true(ps_chart_set_text(c, "", "1f1b"));
+    ps_chart_free(small);
+    ps_chart_free(large);
+    return c;
+}
+
+/* The one of the larger batch has 8 ops more on each of two ranks; the three that are alike lack nothing. */
+static void one_fuller_step_is_not_the_measure(void **state) {
+    (void)state;
+    ps_chart *c = make_ramp();
+    assert_int_equal(microbatches_recognised(c), 4);
+    assert_int_equal(ps_chart_usual_step(c), 1);
+    connect(c, 4);
+    ps_bubble_report r = measure(c);
+    assert_int_equal(r.n_steps, 4);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(r.steps[i].n_fewer, 0);
+        assert_int_equal(r.steps[i].n_more, i < 3 ? 0 : 16);
+    }
+    assert_int_equal(ps_bubble_mean_step_ns(&r), 150 * US);
+    for (size_t i = 0; i < c->n_figures; i++) {
+        assert_false(c->figures[i].is_part);
+    }
+    r.ideal_percent = 20;
+    ps_table *t = ps_bubble_step_table(c, &r);
+    assert_non_null(t);
+    assert_float_equal(ps_table_cell(t, 0, ps_table_column(t, "ideal"))->u.r, 20, 1e-9);
+    assert_true(ps_table_cell(t, 3, ps_table_column(t, "ideal"))->is_null);
+    ps_table_free(t);
+    ps_job_steps js;
+    assert_int_equal(ps_chart_steps_make(c, &js, NULL), PS_OK);
+    assert_int_equal(js.n_steps, 3);
+    assert_int_equal(js.n_left_out, 1);
+    assert_string_equal(js.why_left_out, "step 4: rank 0 has 16 ops, in most steps 8");
+    ps_job_steps_fini(&js);
+    ps_bubble_report_fini(&r);
+    ps_chart_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outside_of_steps_is_no_step),
         cmocka_unit_test(nothing_but_outside_has_no_number),
+        cmocka_unit_test(one_fuller_step_is_not_the_measure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -401,37 +401,27 @@ static bool measure_all_bubble(measuring *m) {
     return ok;
 }
 
-static size_t ops_of_step(const ps_bubble_report *r, const ps_step_bubble *step) {
-    size_t n = 0;
-    for (size_t k = 0; k < step->n_stages; k++) {
-        n += r->stages[step->first_stage + k].n_ops;
-    }
-    return n;
-}
-
-/* What lies outside of all steps is none. False when memory is out. */
-static bool count_fewer_ops(const ps_chart *c, ps_bubble_report *r) {
-    int64_t *pipelines = ps_calloc(c->n_ranks, sizeof *pipelines);
-    size_t *most = ps_calloc(c->n_ranks, sizeof *most);
-    bool ok = pipelines != NULL && most != NULL;
-    size_t n_pipelines = ok ? list_pipelines(c, pipelines) : 0;
-    for (int pass = 0; ok && pass < 2; pass++) {
-        for (size_t i = 0; i < r->n_steps; i++) {
-            ps_step_bubble *step = &r->steps[i];
-            int64_t key = step->pipeline;
-            const int64_t *at =
-                bsearch(&key, pipelines, n_pipelines, sizeof *pipelines, ps_compare_i64);
-            size_t n = ops_of_step(r, step);
-            size_t *fullest = &most[at - pipelines];
-            if (step->step == PS_FIRST_STEP) {
-                continue;
+/* What the steps of a pipeline lack, or have beyond, of its ranks' usual passes. Steps lie in the order of the groups. False when memory
+ * is out. */
+static bool count_passes_apart(const measuring *m) {
+    const ps_chart *c = m->chart;
+    size_t *usual = ps_calloc(c->n_ranks + 1, sizeof *usual);
+    bool ok = usual != NULL && ps_chart_usual_passes(&m->groups, c, usual);
+    size_t row = 0;
+    for (size_t i = 0; ok && i < m->out->n_steps; i++) {
+        ps_step_bubble *step = &m->out->steps[i];
+        while (m->groups.steps[row] != step->step) {
+            row++;
+        }
+        for (uint32_t r = 0; r < c->n_ranks; r++) {
+            if (c->ranks[r].pipeline == step->pipeline) {
+                size_t n = ps_chart_group_n_passes(&m->groups, c, r, row);
+                step->n_fewer += n < usual[r] ? usual[r] - n : 0;
+                step->n_more += n > usual[r] ? n - usual[r] : 0;
             }
-            *fullest = n > *fullest ? n : *fullest;
-            step->n_fewer = *fullest - n;
         }
     }
-    ps_free(pipelines);
-    ps_free(most);
+    ps_free(usual);
     return ok;
 }
 
@@ -593,7 +583,7 @@ ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bu
         code = ps_fail(err, PS_NOTHING, "the chart has no computation to measure");
     } else {
         ok = ok && chain_ops(&m) && group_links(&m) && find_works(&m) && measure_all_bubble(&m) &&
-             count_fewer_ops(chart, out) && tell_bubbles(chart, limits, out);
+             count_passes_apart(&m) && tell_bubbles(chart, limits, out);
     }
     ps_chart_groups_fini(&m.groups);
     ps_free(m.by_target);
@@ -615,16 +605,16 @@ void ps_bubble_report_fini(ps_bubble_report *r) {
 }
 
 int64_t ps_bubble_mean_step_ns(const ps_bubble_report *r) {
-    int64_t sum_ns[2] = {0, 0}; /* outside of steps, in steps */
+    int64_t sum_ns[2] = {0, 0}; /* of all, of usual steps */
     int64_t n[2] = {0, 0};
     for (size_t i = 0; i < r->n_steps; i++) {
         const ps_step_bubble *step = &r->steps[i];
-        bool in = step->step != PS_FIRST_STEP;
-        if (!in || step->n_fewer == 0) {
-            sum_ns[in] = ps_i64_plus(sum_ns[in], step->step_ns);
-            n[in]++;
-        }
+        bool is_usual = step->n_fewer == 0 && step->n_more == 0;
+        sum_ns[0] = ps_i64_plus(sum_ns[0], step->step_ns);
+        sum_ns[1] = ps_i64_plus(sum_ns[1], is_usual ? step->step_ns : 0);
+        n[0]++;
+        n[1] += is_usual;
     }
-    bool in = n[1] > 0;
-    return n[in] > 0 ? sum_ns[in] / n[in] : 0;
+    bool some = n[1] > 0;
+    return n[some] > 0 ? sum_ns[some] / n[some] : 0;
 }

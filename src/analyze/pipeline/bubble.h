@@ -45,7 +45,9 @@ typedef struct ps_step_bubble {
     size_t first_stage, n_stages; /* range in stages */
     bool is_judged;               /* of all its stages */
     size_t
-        n_fewer; /* ops that the pipeline has less than in its fullest step: records were lost, the capture begins or ends here */
+        n_fewer; /* ops that ranks of the pipeline have less than in most of their steps: records were lost, the capture begins
+                       or ends here */
+    size_t n_more; /* and more: another kind of step, whose schedule is not that of most */
     int64_t critical_compute_ns, critical_wait_ns; /* together step_ns */
     uint32_t slowest; /* row in the chart's ranks: the most busy stage */
 } ps_step_bubble;
@@ -76,7 +78,7 @@ typedef struct ps_bubble_limits {
 PS_MUST_USE ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits,
                                       ps_bubble_report *out, ps_err *err);
 void ps_bubble_report_fini(ps_bubble_report *r);
-/* Mean of the steps that lack no ops, over all pipelines; of what lies outside of steps only where there is nothing else. */
+/* Mean of the steps that have as many passes as usual, over all pipelines; of all steps where none has. */
 int64_t ps_bubble_mean_step_ns(const ps_bubble_report *r);
 
 /* The report as tables, cluster-homed: one row per stage and step, the same with what was waited for; one row per

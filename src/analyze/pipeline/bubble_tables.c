@@ -298,7 +298,9 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
         set_int(&t, T_TIME, s->step_ns);
         if (s->is_judged) {
             set_bubble_real(&t, T_BUBBLE, 100.0 - bubble_share(busy + other, all));
-            set_bubble_real(&t, T_IDEAL, r->ideal_percent);
+            if (s->n_more == 0) { /* else it is another schedule's */
+                set_bubble_real(&t, T_IDEAL, r->ideal_percent);
+            }
         }
         if (s->is_judged && r->is_linked) {
             set_int(&t, T_COMPUTE, s->critical_compute_ns);

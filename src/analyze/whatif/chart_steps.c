@@ -16,7 +16,7 @@ typedef struct making {
     ps_job_steps *js;
     ps_chart_groups groups;
     uint32_t *ranks; /* [n_workers] row in the chart's ranks */
-    size_t *most;    /* [n_workers] ops in the step in which it has most */
+    size_t *usual;   /* [chart ranks] passes in most of its steps (ps_chart_usual_passes) */
     uint32_t *rows;  /* [chart ops] row in its step, PS_NO_INDEX */
     uint32_t *steps; /* [groups.n_steps] row in the job's steps, PS_NO_INDEX */
     ps_chart_transfers transfers;
@@ -87,39 +87,23 @@ static ps_code place_chart_job_workers(making *k) {
 
 /* --- steps ------------------------------------------------------------------------------------------------------- */
 
-static size_t n_ops_of(const making *k, size_t worker, size_t step) {
-    size_t g = ps_chart_group(&k->groups, k->ranks[worker], step);
-    size_t n = 0;
-    for (size_t i = k->groups.first[g]; i < k->groups.first[g + 1]; i++) {
-        n += chart_job_kind_of(&k->chart->ops[k->groups.order[i]]) != PS_N_WORKER_OPS;
-    }
-    return n;
-}
-
-/* A step in which some rank has fewer ops than in the step in which it has most is not whole. */
+/* A step in which some rank has fewer passes than in most is not whole, one in which it has more is of another kind, whose links nobody
+ * knows. */
 static bool is_chart_step_whole(making *k, size_t step) {
     for (size_t w = 0; w < k->js->n_workers; w++) {
-        size_t n = n_ops_of(k, w, step);
-        if (n == 0 || n < k->most[w]) {
+        size_t n = ps_chart_group_n_passes(&k->groups, k->chart, k->ranks[w], step);
+        size_t usual = k->usual[k->ranks[w]];
+        if (n == 0 || n != usual) {
             if (k->js->n_left_out++ == 0) {
                 (void)snprintf(k->js->why_left_out, sizeof k->js->why_left_out,
-                               "step %lld: rank %lld has %zu ops, in others up to %zu",
+                               "step %lld: rank %lld has %zu ops, in most steps %zu",
                                (long long)k->groups.steps[step], (long long)k->js->workers[w].rank,
-                               n, k->most[w]);
+                               n, usual);
             }
             return false;
         }
     }
     return true;
-}
-
-static void find_most(making *k) {
-    for (size_t w = 0; w < k->js->n_workers; w++) {
-        for (size_t s = 0; s < k->groups.n_steps; s++) {
-            size_t n = n_ops_of(k, w, s);
-            k->most[w] = n > k->most[w] ? n : k->most[w];
-        }
-    }
 }
 
 static bool append_op(making *k, const ps_job_op *op, int64_t duration_ns) {
@@ -323,15 +307,14 @@ static ps_code make_steps(making *k) {
             k->err, PS_NOTHING,
             "the chart does not say which op waits for which: its schedule was not recognised");
     }
-    k->most = ps_calloc(k->js->n_workers + 1, sizeof *k->most);
+    k->usual = ps_calloc(k->chart->n_ranks + 1, sizeof *k->usual);
     k->steps = ps_realloc_array(NULL, k->groups.n_steps + 1, sizeof *k->steps);
-    if (code != PS_OK || k->most == NULL || k->steps == NULL) {
+    if (code != PS_OK || k->usual == NULL || k->steps == NULL) {
         return code != PS_OK ? code : ps_fail_nomem(k->err);
     }
-    if (!number_model_stages(k)) {
+    if (!number_model_stages(k) || !ps_chart_usual_passes(&k->groups, k->chart, k->usual)) {
         return ps_fail_nomem(k->err);
     }
-    find_most(k);
     code = ps_measure_latency(k->chart, &k->js->lag_ns, k->err);
     if (code == PS_OK &&
         !ps_chart_transfers_make(k->chart, &k->groups, k->js->lag_ns, &k->transfers)) {
@@ -365,7 +348,7 @@ ps_code ps_chart_steps_make(const ps_chart *chart, ps_job_steps *out, ps_err *er
     ps_chart_transfers_fini(&k.transfers);
     ps_chart_groups_fini(&k.groups);
     ps_free(k.ranks);
-    ps_free(k.most);
+    ps_free(k.usual);
     ps_free(k.rows);
     ps_free(k.transfer_rows);
     ps_free(k.steps);
