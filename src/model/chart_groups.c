@@ -15,6 +15,19 @@ bool ps_op_is_pass(const ps_op *op) {
     return ps_op_is_computation(op) && op->kind != PS_OP_OTHER;
 }
 
+bool ps_chart_is_linked(const ps_chart *c) {
+    bool several = false;
+    for (size_t r = 0; r < c->n_ranks; r++) {
+        several = several || c->ranks[r].stage != c->ranks[0].stage;
+    }
+    bool any = !several;
+    for (size_t i = 0; i < c->n_links && !any; i++) {
+        any = ps_op_is_computation(&c->ops[c->links[i].from]) &&
+              ps_op_is_computation(&c->ops[c->links[i].to]);
+    }
+    return any;
+}
+
 static bool collect_steps(ps_chart_groups *g, const ps_chart *c) {
     for (size_t i = 0; i < c->n_ops; i++) {
         bool again = g->n_steps > 0 &&

@@ -29,6 +29,9 @@ bool ps_op_is_computation(const ps_op *op);
 /* The same without OTHER: a pass of a microbatch. What comes before the first and after the last one of a stage (gradients that
  * are reduced, the optimiser) is not the schedule's. */
 bool ps_op_is_pass(const ps_op *op);
+/* Whether it is known which computation needs what of which other: links of sends to their receives alone do not say. One stage alone
+ * needs nothing. */
+bool ps_chart_is_linked(const ps_chart *chart);
 
 static inline size_t ps_chart_group(const ps_chart_groups *g, size_t rank, size_t step) {
     return rank * g->n_steps + step;

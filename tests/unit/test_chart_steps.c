@@ -6,11 +6,13 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "analyze/pipeline/bubble.h"
 #include "analyze/pipeline/measured_plan.h"
 #include "analyze/pipeline/recognise.h"
 #include "analyze/whatif/chart_steps.h"
+#include "analyze/whatif/whatif_causes.h"
 #include "base/alloc.h"
 #include "schedule/connect.h"
 #include "schedule/sim.h"
@@ -181,11 +183,66 @@ static void one_fuller_step_is_not_the_measure(void **state) {
     ps_chart_free(c);
 }
 
+/* --- who waits for whom ------------------------------------------------------------------------------------------- */
+
+/* Sends and receives that are paired do not say which pass needs which. */
+static void transfers_alone_link_no_passes(void **state) {
+    (void)state;
+    ps_chart *c = simulate_steps(4, 1);
+    ps_op op = c->ops[c->n_ops - 1];
+    op.kind = PS_OP_SEND;
+    assert_true(ps_chart_add_op(c, op));
+    op.kind = PS_OP_RECV;
+    assert_true(ps_chart_add_op(c, op));
+    assert_true(
+        ps_chart_add_link(c, (ps_chart_link){(uint32_t)c->n_ops - 2, (uint32_t)c->n_ops - 1}));
+    ps_job_steps js;
+    ps_err err = PS_ERR_INIT;
+    assert_int_equal(ps_chart_steps_make(c, &js, &err), PS_NOTHING);
+    assert_string_equal(
+        err.msg,
+        "the chart does not say which op waits for which: its schedule was not recognised");
+    ps_job_steps_fini(&js);
+    ps_chart_free(c);
+}
+
+/* Where much was done in no op the host is not judged by what passes between ops. */
+static void unknown_work_is_no_host(void **state) {
+    (void)state;
+    ps_chart *c = simulate_steps(4, 2);
+    connect(c, 4);
+    for (size_t i = 0; i < c->n_ops;
+         i++) { /* step 2 is 500 us late in all but the first of its ops */
+        int64_t late_ns = c->ops[i].step == 2 && c->ops[i].microbatch > 0 ? 500 * US : 0;
+        c->ops[i].start_ns += late_ns;
+        c->ops[i].end_ns += late_ns;
+    }
+    for (int unjudged = 0; unjudged < 2; unjudged++) {
+        assert_true(ps_chart_set_unjudged(c, unjudged ? "No bubble is told." : ""));
+        ps_job_steps js;
+        ps_whatif w;
+        ps_whatif_cause causes[PS_N_WHATIF_CAUSES];
+        assert_int_equal(ps_chart_steps_make(c, &js, NULL), PS_OK);
+        assert_int_equal(ps_whatif_measure(&js, &w, NULL), PS_OK);
+        ps_whatif_judge(&w, NULL, causes);
+        bool is_host = false;
+        for (size_t i = 0; i < PS_N_WHATIF_CAUSES; i++) {
+            is_host = is_host || (causes[i].holds && strcmp(causes[i].name, "host") == 0);
+        }
+        assert_int_equal(is_host, unjudged == 0);
+        ps_whatif_fini(&w);
+        ps_job_steps_fini(&js);
+    }
+    ps_chart_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outside_of_steps_is_no_step),
         cmocka_unit_test(nothing_but_outside_has_no_number),
         cmocka_unit_test(one_fuller_step_is_not_the_measure),
+        cmocka_unit_test(transfers_alone_link_no_passes),
+        cmocka_unit_test(unknown_work_is_no_host),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

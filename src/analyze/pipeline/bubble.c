@@ -341,20 +341,6 @@ static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits 
     return true;
 }
 
-/* Whether it is known which op needs what of which other; one stage alone needs nothing. */
-static bool is_linked(const ps_chart *c) {
-    bool several = false;
-    for (size_t r = 0; r < c->n_ranks; r++) {
-        several = several || c->ranks[r].stage != c->ranks[0].stage;
-    }
-    bool any = !several;
-    for (size_t i = 0; i < c->n_links && !any; i++) {
-        any = ps_op_is_computation(&c->ops[c->links[i].from]) &&
-              ps_op_is_computation(&c->ops[c->links[i].to]);
-    }
-    return any;
-}
-
 /* --- all together ---------------------------------------------------------------------------------------------- */
 
 /* Distinct pipelines in ascending order. */
@@ -575,7 +561,7 @@ static bool tell_bubbles(ps_chart *c, const ps_bubble_limits *limits, ps_bubble_
 
 ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bubble_report *out,
                           ps_err *err) {
-    *out = (ps_bubble_report){.ideal_percent = -1, .is_linked = is_linked(chart)};
+    *out = (ps_bubble_report){.ideal_percent = -1, .is_linked = ps_chart_is_linked(chart)};
     measuring m = {.chart = chart, .out = out};
     bool ok = ps_chart_groups_init(&m.groups, chart);
     ps_code code = PS_OK;

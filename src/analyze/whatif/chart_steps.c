@@ -302,7 +302,8 @@ static bool number_model_stages(making *k) {
 
 static ps_code make_steps(making *k) {
     ps_code code = place_chart_job_workers(k);
-    if (code == PS_OK && k->chart->n_links == 0) {
+    k->js->has_unknown_work = k->chart->unjudged[0] != '\0';
+    if (code == PS_OK && !ps_chart_is_linked(k->chart)) {
         code = ps_fail(
             k->err, PS_NOTHING,
             "the chart does not say which op waits for which: its schedule was not recognised");
