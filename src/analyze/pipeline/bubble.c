@@ -92,6 +92,7 @@ static uint32_t latest_input(const measuring *m, uint32_t op) {
 typedef struct waits {
     int64_t *by_stage; /* [n_by_stage] */
     size_t n_by_stage;
+    bool lacks_stages; /* of the step in hand */
 } waits;
 
 /* Idle time in the middle of the stage's ops, before `op`. */
@@ -100,7 +101,7 @@ static void count_stall(measuring *m, ps_stage_bubble *s, uint32_t waits_for, in
     const ps_chart *c = m->chart;
     s->stall_ns += to_ns - from_ns;
     if (waits_for == PS_NO_INDEX) {
-        s->stall_other_ns += to_ns - from_ns;
+        *(w->lacks_stages ? &s->stall_absent_ns : &s->stall_other_ns) += to_ns - from_ns;
         return;
     }
     int64_t ready_ns = c->ops[waits_for].end_ns;
@@ -301,6 +302,24 @@ static int compare_stages(const void *a, const void *b, void *context) {
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* Whether some stage has no op of the pipeline's step. */
+static bool is_stage_absent(const measuring *m, int32_t pipeline, size_t step_row, waits *w) {
+    const ps_chart *c = m->chart;
+    size_t n = 0;
+    memset(w->by_stage, 0, w->n_by_stage * sizeof *w->by_stage);
+    for (uint32_t r = 0; r < c->n_ranks; r++) {
+        size_t g = ps_chart_group(&m->groups, r, step_row);
+        int32_t stage = c->ranks[r].stage;
+        bool is_here = c->ranks[r].pipeline == pipeline && stage >= 0 &&
+                       (size_t)stage < w->n_by_stage && m->groups.first[g] < m->groups.first[g + 1];
+        if (is_here && w->by_stage[stage] == 0) {
+            w->by_stage[stage] = 1;
+            n++;
+        }
+    }
+    return n < w->n_by_stage || (c->n_stages > 0 && n < (size_t)c->n_stages);
+}
+
 static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits *w,
                          uint32_t *stage_of_rank) {
     ps_chart *c = m->chart;
@@ -316,6 +335,7 @@ static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits 
                              .first_stage = m->out->n_stages,
                              .is_judged = true,
                              .n_stages = win.n_ranks};
+    w->lacks_stages = step->lacks_stages = is_stage_absent(m, pipeline, step_row, w);
     ps_stage_bubble *stages = m->out->stages + m->out->n_stages;
     m->out->n_stages += win.n_ranks;
     size_t n = 0;

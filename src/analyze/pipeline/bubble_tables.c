@@ -178,6 +178,7 @@ enum {
     W_WAITS_NS,
     W_TRANSFER,
     W_OTHER,
+    W_ABSENT, /* only where a stage is not in the chart */
     W_CRITICAL,
     W_SHARE,
     N_W
@@ -192,12 +193,23 @@ static const ps_column WAIT_COLUMNS[N_W] = {
     [W_WAITS_NS] = {.name = "of it", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [W_TRANSFER] = {.name = "for transfer", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [W_OTHER] = {.name = "other", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [W_ABSENT] = {.name = "not known", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [W_CRITICAL] = {.name = "on path", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [W_SHARE] = {.name = "path", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
 };
 
+static bool has_absent_stages(const ps_bubble_report *r) {
+    bool any = false;
+    for (size_t i = 0; i < r->n_steps; i++) {
+        any = any || r->steps[i].lacks_stages;
+    }
+    return any;
+}
+
 ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r) {
-    const bool left_out[N_W] = {[W_PIPELINE] = !has_pipelines(chart)};
+    const bool left_out[N_W] = {
+        [W_PIPELINE] = !has_pipelines(chart), [W_ABSENT] = !has_absent_stages(r)};
+    const ps_step_bubble *step = r->steps;
     shown_table t = new_bubble_table(
         "PipelineWaits",
         has_offsets_left(chart)
@@ -215,14 +227,18 @@ ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r)
         const int_value waited[] = {{W_FOR_STAGE, s->stall_stage_ns},
                                     {W_TRANSFER, s->stall_transfer_ns},
                                     {W_OTHER, s->stall_other_ns},
-                                    {W_CRITICAL, s->critical_ns}};
+                                    {W_ABSENT, s->stall_absent_ns}};
+        step += i == step->first_stage + step->n_stages;
         set_step(&t, W_STEP, s->step);
         set_ints(&t, values, sizeof values / sizeof *values);
         if (!s->is_judged || !r->is_linked) {
             continue;
         }
         set_ints(&t, waited, sizeof waited / sizeof *waited);
-        set_bubble_real(&t, W_SHARE, ps_percent(s->critical_ns, s->step_ns));
+        if (!step->lacks_stages) { /* else the path may lead through what is not here */
+            set_int(&t, W_CRITICAL, s->critical_ns);
+            set_bubble_real(&t, W_SHARE, ps_percent(s->critical_ns, s->step_ns));
+        }
         if (s->waits_for_stage >= 0) {
             set_int(&t, W_WAITS, s->waits_for_stage);
             set_int(&t, W_WAITS_NS, s->waits_for_ns);
@@ -302,7 +318,7 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
                 set_bubble_real(&t, T_IDEAL, r->ideal_percent);
             }
         }
-        if (s->is_judged && r->is_linked) {
+        if (s->is_judged && r->is_linked && !s->lacks_stages) {
             set_int(&t, T_COMPUTE, s->critical_compute_ns);
             set_int(&t, T_WAIT, s->critical_wait_ns);
         }
