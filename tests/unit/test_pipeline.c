@@ -282,7 +282,7 @@ static void test_missing_stage_is_waited_for(void **context) {
     s.chart->n_ranks = 3;
     s.chart->n_links = 0;
     ps_bubble_report r = measure(&s);
-    assert_true(r.steps[0].lacks_stages);
+    assert_true(r.steps[0].is_part_known);
     assert_int_equal(r.stages[0].stall_stage_ns, 90 * US);
     assert_int_equal(r.stages[1].stall_ns, 60 * US);
     assert_int_equal(r.stages[1].stall_absent_ns, 60 * US);

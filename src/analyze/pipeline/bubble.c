@@ -17,6 +17,7 @@ typedef struct measuring {
     size_t *first_link;  /* [n_ops + 1] */
     size_t *first_work;  /* [n_ranks + 1] of the rank's unexplained work in chart->works */
     bool *is_on_path;    /* [n_ops] on the critical path of its step */
+    size_t *usual;       /* [n_ranks] passes of a step (ps_chart_usual_passes) */
 } measuring;
 
 static bool chain_ops(measuring *m) {
@@ -72,6 +73,11 @@ static bool find_works(measuring *m) {
     return true;
 }
 
+static bool find_usual(measuring *m) {
+    m->usual = ps_calloc(m->chart->n_ranks + 1, sizeof *m->usual);
+    return m->usual != NULL && ps_chart_usual_passes(&m->groups, m->chart, m->usual);
+}
+
 /* The op on another stage whose result came last, of those this op needs; PS_NO_INDEX when none is known. */
 static uint32_t latest_input(const measuring *m, uint32_t op) {
     const ps_chart *c = m->chart;
@@ -92,7 +98,7 @@ static uint32_t latest_input(const measuring *m, uint32_t op) {
 typedef struct waits {
     int64_t *by_stage; /* [n_by_stage] */
     size_t n_by_stage;
-    bool lacks_stages; /* of the step in hand */
+    bool is_part_known; /* of the step in hand: nobody knows of all ops what they need */
 } waits;
 
 /* Idle time in the middle of the stage's ops, before `op`. */
@@ -101,7 +107,7 @@ static void count_stall(measuring *m, ps_stage_bubble *s, uint32_t waits_for, in
     const ps_chart *c = m->chart;
     s->stall_ns += to_ns - from_ns;
     if (waits_for == PS_NO_INDEX) {
-        *(w->lacks_stages ? &s->stall_absent_ns : &s->stall_other_ns) += to_ns - from_ns;
+        *(w->is_part_known ? &s->stall_absent_ns : &s->stall_other_ns) += to_ns - from_ns;
         return;
     }
     int64_t ready_ns = c->ops[waits_for].end_ns;
@@ -302,6 +308,18 @@ static int compare_stages(const void *a, const void *b, void *context) {
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* What the step lacks, or has beyond, of its ranks' usual passes. */
+static void count_passes_apart(const measuring *m, size_t step_row, ps_step_bubble *step) {
+    const ps_chart *c = m->chart;
+    for (uint32_t r = 0; r < c->n_ranks; r++) {
+        if (c->ranks[r].pipeline == step->pipeline) {
+            size_t n = ps_chart_group_n_passes(&m->groups, c, r, step_row);
+            step->n_fewer += n < m->usual[r] ? m->usual[r] - n : 0;
+            step->n_more += n > m->usual[r] ? n - m->usual[r] : 0;
+        }
+    }
+}
+
 /* Whether some stage has no op of the pipeline's step. */
 static bool is_stage_absent(const measuring *m, int32_t pipeline, size_t step_row, waits *w) {
     const ps_chart *c = m->chart;
@@ -335,7 +353,9 @@ static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits 
                              .first_stage = m->out->n_stages,
                              .is_judged = true,
                              .n_stages = win.n_ranks};
-    w->lacks_stages = step->lacks_stages = is_stage_absent(m, pipeline, step_row, w);
+    count_passes_apart(m, step_row, step);
+    step->is_part_known = step->n_more > 0 || is_stage_absent(m, pipeline, step_row, w);
+    w->is_part_known = step->is_part_known;
     ps_stage_bubble *stages = m->out->stages + m->out->n_stages;
     m->out->n_stages += win.n_ranks;
     size_t n = 0;
@@ -404,30 +424,6 @@ static bool measure_all_bubble(measuring *m) {
     ps_free(pipelines);
     ps_free(stage_of_rank);
     ps_free(w.by_stage);
-    return ok;
-}
-
-/* What the steps of a pipeline lack, or have beyond, of its ranks' usual passes. Steps lie in the order of the groups. False when memory
- * is out. */
-static bool count_passes_apart(const measuring *m) {
-    const ps_chart *c = m->chart;
-    size_t *usual = ps_calloc(c->n_ranks + 1, sizeof *usual);
-    bool ok = usual != NULL && ps_chart_usual_passes(&m->groups, c, usual);
-    size_t row = 0;
-    for (size_t i = 0; ok && i < m->out->n_steps; i++) {
-        ps_step_bubble *step = &m->out->steps[i];
-        while (m->groups.steps[row] != step->step) {
-            row++;
-        }
-        for (uint32_t r = 0; r < c->n_ranks; r++) {
-            if (c->ranks[r].pipeline == step->pipeline) {
-                size_t n = ps_chart_group_n_passes(&m->groups, c, r, row);
-                step->n_fewer += n < usual[r] ? usual[r] - n : 0;
-                step->n_more += n > usual[r] ? n - usual[r] : 0;
-            }
-        }
-    }
-    ps_free(usual);
     return ok;
 }
 
@@ -588,8 +584,8 @@ ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bu
     if (ok && m.groups.n_steps == 0) {
         code = ps_fail(err, PS_NOTHING, "the chart has no computation to measure");
     } else {
-        ok = ok && chain_ops(&m) && group_links(&m) && find_works(&m) && measure_all_bubble(&m) &&
-             count_passes_apart(&m) && tell_bubbles(chart, limits, out);
+        ok = ok && chain_ops(&m) && group_links(&m) && find_works(&m) && find_usual(&m) &&
+             measure_all_bubble(&m) && tell_bubbles(chart, limits, out);
     }
     ps_chart_groups_fini(&m.groups);
     ps_free(m.by_target);
@@ -597,6 +593,7 @@ ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bu
     ps_free(m.first_work);
     ps_free(m.previous);
     ps_free(m.is_on_path);
+    ps_free(m.usual);
     if (!ok || code != PS_OK) {
         ps_bubble_report_fini(out);
         return code != PS_OK ? code : ps_fail_nomem(err);

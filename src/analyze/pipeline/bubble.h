@@ -32,8 +32,7 @@ typedef struct ps_stage_bubble {
         stall_transfer_ns; /* of the stall: its result was there, the op did not start yet (transfer, launch) */
     int64_t
         stall_other_ns; /* of the stall: the op needs nothing of another stage, or its inputs were lost */
-    int64_t
-        stall_absent_ns; /* of the stall: what the op needs is not known, and a stage of its pipeline is not in the chart */
+    int64_t stall_absent_ns; /* of the stall: what the op needs is not known (is_part_known) */
     int32_t waits_for_stage; /* the stage most of stall_stage_ns was for, -1 none */
     int64_t waits_for_ns;
     int64_t critical_ns; /* of the step's critical path: time computing on this stage */
@@ -51,7 +50,8 @@ typedef struct ps_step_bubble {
                        or ends here */
     size_t n_more; /* and more: another kind of step, whose schedule is not that of most */
     bool
-        lacks_stages; /* some stage has no op here: nobody knows who waited for it, and which path was critical */
+        is_part_known; /* a stage has no op here, or the step is of another kind than those that the links are of: nobody knows whom
+                           all of its ops wait for, nor which path was critical */
     int64_t critical_compute_ns, critical_wait_ns; /* together step_ns */
     uint32_t slowest; /* row in the chart's ranks: the most busy stage */
 } ps_step_bubble;

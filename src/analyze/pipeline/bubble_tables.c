@@ -178,7 +178,7 @@ enum {
     W_WAITS_NS,
     W_TRANSFER,
     W_OTHER,
-    W_ABSENT, /* only where a stage is not in the chart */
+    W_ABSENT, /* only where of some step not all is known */
     W_CRITICAL,
     W_SHARE,
     N_W
@@ -198,17 +198,17 @@ static const ps_column WAIT_COLUMNS[N_W] = {
     [W_SHARE] = {.name = "path", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
 };
 
-static bool has_absent_stages(const ps_bubble_report *r) {
+static bool has_part_known(const ps_bubble_report *r) {
     bool any = false;
     for (size_t i = 0; i < r->n_steps; i++) {
-        any = any || r->steps[i].lacks_stages;
+        any = any || r->steps[i].is_part_known;
     }
     return any;
 }
 
 ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r) {
     const bool left_out[N_W] = {
-        [W_PIPELINE] = !has_pipelines(chart), [W_ABSENT] = !has_absent_stages(r)};
+        [W_PIPELINE] = !has_pipelines(chart), [W_ABSENT] = !has_part_known(r)};
     const ps_step_bubble *step = r->steps;
     shown_table t = new_bubble_table(
         "PipelineWaits",
@@ -235,7 +235,7 @@ ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r)
             continue;
         }
         set_ints(&t, waited, sizeof waited / sizeof *waited);
-        if (!step->lacks_stages) { /* else the path may lead through what is not here */
+        if (!step->is_part_known) { /* else the path may lead through what is not here */
             set_int(&t, W_CRITICAL, s->critical_ns);
             set_bubble_real(&t, W_SHARE, ps_percent(s->critical_ns, s->step_ns));
         }
@@ -318,7 +318,7 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
                 set_bubble_real(&t, T_IDEAL, r->ideal_percent);
             }
         }
-        if (s->is_judged && r->is_linked && !s->lacks_stages) {
+        if (s->is_judged && r->is_linked && !s->is_part_known) {
             set_int(&t, T_COMPUTE, s->critical_compute_ns);
             set_int(&t, T_WAIT, s->critical_wait_ns);
         }

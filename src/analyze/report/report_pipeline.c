@@ -269,8 +269,8 @@ static bool is_pipeline_finding_wanted(const pipes *p, const ps_bubble *b, const
            (w->rank < 0 || chart->ranks[b->rank].rank == w->rank) && w->of(chart, b) > 0;
 }
 
-/* A stage of some pipeline is not in the chart: what waits for no stage may wait for that one. */
-static bool is_stage_absent(const ps_report *report) {
+/* A stage of some pipeline is not in the chart, or the links of some step are not known: what waits for no stage may wait for one. */
+static bool is_part_known(const ps_report *report) {
     const ps_table *waits = ps_report_chart_table(report, "PipelineWaits");
     return waits != NULL && ps_table_column(waits, "not known") != SIZE_MAX;
 }
@@ -292,7 +292,7 @@ static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
         (void)snprintf(note, sizeof note, "%s",
                        b->cause == PS_BUBBLE_WARMUP     ? "before its first pass of the step"
                        : b->cause == PS_BUBBLE_COOLDOWN ? "after its last pass of the step"
-                       : is_stage_absent(report)        ? "waits for no stage that is here"
+                       : is_part_known(report)          ? "waits for nobody known"
                                                         : "waits for no other stage");
     }
     ps_findings_evidence(
