@@ -188,6 +188,30 @@ static void one_fuller_step_is_not_the_measure(void **state) {
     ps_chart_free(c);
 }
 
+/* Rank 0 has lost the marks of 3 forwards and 2 backwards in each of three steps: 11 of 16. */
+static void what_is_lost_in_every_step_is_missed(void **state) {
+    (void)state;
+    ps_chart *c = simulate_steps(8, 3);
+    size_t n = 0;
+    for (size_t i = 0; i < c->n_ops; i++) {
+        const ps_op *op = &c->ops[i];
+        bool is_lost = op->rank == 0 && ((op->kind == PS_OP_F && op->microbatch < 3) ||
+                                         (op->kind == PS_OP_B && op->microbatch > 5));
+        if (!is_lost) {
+            c->ops[n++] = *op;
+        }
+    }
+    c->n_ops = n;
+    connect(c, 8);
+    ps_job_steps js;
+    ps_err err = PS_ERR_INIT;
+    assert_int_equal(ps_chart_steps_make(c, &js, &err), PS_NOTHING);
+    assert_string_equal(err.msg, "no step is whole: step 1: rank 0 has 11 ops, by its schedule and "
+                                 "other ranks 16");
+    ps_job_steps_fini(&js);
+    ps_chart_free(c);
+}
+
 /* --- who waits for whom ------------------------------------------------------------------------------------------- */
 
 /* Sends and receives that are paired do not say which pass needs which. */
@@ -246,6 +270,7 @@ int main(void) {
         cmocka_unit_test(outside_of_steps_is_no_step),
         cmocka_unit_test(nothing_but_outside_has_no_number),
         cmocka_unit_test(one_fuller_step_is_not_the_measure),
+        cmocka_unit_test(what_is_lost_in_every_step_is_missed),
         cmocka_unit_test(transfers_alone_link_no_passes),
         cmocka_unit_test(unknown_work_is_no_host),
     };
