@@ -75,7 +75,9 @@ static void expect_stage(const ps_stage_bubble *s, int64_t step, int64_t busy, i
     assert_int_equal(s->cooldown_ns, cooldown * US);
     assert_int_equal(s->bubble_ns, (step - busy) * US);
     assert_int_equal(warmup + stall + cooldown, step - busy);
-    assert_int_equal(s->stall_stage_ns + s->stall_transfer_ns + s->stall_other_ns, s->stall_ns);
+    assert_int_equal(s->stall_stage_ns + s->stall_transfer_ns + s->stall_other_ns +
+                         s->stall_absent_ns,
+                     s->stall_ns);
 }
 
 static void test_worked_example(void **context) {
@@ -209,6 +211,15 @@ static void test_lost_mark(void **context) {
     expect_stage(&r.stages[1], 330, 230, 10, 70, 20);
     expect_stage(&r.stages[2], 330, 240, 20, 30, 40);
     expect_stage(&r.stages[3], 330, 240, 30, 0, 60);
+    finish(&s, &r);
+    /* Without stage 1's 6B stage 0 does not know what its own waits for: 10 us of its 90, not the host's. */
+    s = simulate("1f1b", 4, 8, -1, 1, 0, 1);
+    drop_op(s.chart, 1, PS_OP_B, 6);
+    s.chart->n_links = 0;
+    r = measure(&s);
+    assert_int_equal(r.stages[0].stall_stage_ns, 80 * US);
+    assert_int_equal(r.stages[0].stall_absent_ns, 10 * US);
+    assert_int_equal(r.stages[0].stall_other_ns, 0);
     finish(&s, &r);
 }
 

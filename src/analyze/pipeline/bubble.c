@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/idmap.h"
 #include "base/num.h"
 #include "model/chart_groups.h"
 
@@ -17,6 +18,7 @@ typedef struct measuring {
     size_t *first_link;  /* [n_ops + 1] */
     size_t *first_work;  /* [n_ranks + 1] of the rank's unexplained work in chart->works */
     bool *is_on_path;    /* [n_ops] on the critical path of its step */
+    ps_idmap linked;     /* input_key() of ops that need something of another */
     size_t *usual;       /* [n_ranks] passes of a step (ps_chart_usual_passes) */
 } measuring;
 
@@ -73,7 +75,7 @@ static bool find_works(measuring *m) {
     return true;
 }
 
-static bool find_usual(measuring *m) {
+static bool find_usual_passes(measuring *m) {
     m->usual = ps_calloc(m->chart->n_ranks + 1, sizeof *m->usual);
     return m->usual != NULL && ps_chart_usual_passes(&m->groups, m->chart, m->usual);
 }
@@ -92,6 +94,26 @@ static uint32_t latest_input(const measuring *m, uint32_t op) {
     return latest;
 }
 
+/* Ops that need the same of others: those of a rank, kind and model piece. */
+static uint64_t input_key(const ps_op *op) {
+    return (uint64_t)op->rank << 16 | (uint64_t)op->kind << 8 | (uint8_t)op->chunk;
+}
+
+static bool note_linked(measuring *m) {
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < m->chart->n_ops; i++) {
+        ok = latest_input(m, i) == PS_NO_INDEX ||
+             ps_idmap_put(&m->linked, input_key(&m->chart->ops[i]), 1);
+    }
+    return ok;
+}
+
+/* Others like it need something, so that what this one needs was lost. */
+static bool is_input_lost(const measuring *m, uint32_t op) {
+    return latest_input(m, op) == PS_NO_INDEX &&
+           ps_idmap_get(&m->linked, input_key(&m->chart->ops[op])) != PS_IDMAP_NONE;
+}
+
 /* --- one stage in one step ----------------------------------------------------------------------------------- */
 
 /* Stall time for other stages, to name the one waited for most. */
@@ -99,6 +121,7 @@ typedef struct waits {
     int64_t *by_stage; /* [n_by_stage] */
     size_t n_by_stage;
     bool is_part_known; /* of the step in hand: nobody knows of all ops what they need */
+    bool is_input_lost; /* of the op in hand */
 } waits;
 
 /* Idle time in the middle of the stage's ops, before `op`. */
@@ -107,7 +130,8 @@ static void count_stall(measuring *m, ps_stage_bubble *s, uint32_t waits_for, in
     const ps_chart *c = m->chart;
     s->stall_ns += to_ns - from_ns;
     if (waits_for == PS_NO_INDEX) {
-        *(w->is_part_known ? &s->stall_absent_ns : &s->stall_other_ns) += to_ns - from_ns;
+        *(w->is_part_known || w->is_input_lost ? &s->stall_absent_ns : &s->stall_other_ns) +=
+            to_ns - from_ns;
         return;
     }
     int64_t ready_ns = c->ops[waits_for].end_ns;
@@ -203,6 +227,7 @@ static bool measure_bubble_stage(measuring *m, size_t group, int64_t start_ns, i
         s->work_ns += op->work_ns;
         if (op->start_ns > end_ns) {
             uint32_t waits_for = latest_input(m, order[k]);
+            w->is_input_lost = is_input_lost(m, order[k]);
             ok = add_bubble_gap(m, s, end_ns, op->start_ns,
                                 ps_bubble_cause_before(k, passes.first, passes.last), waits_for,
                                 &work, w);
@@ -579,13 +604,14 @@ ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bu
                           ps_err *err) {
     *out = (ps_bubble_report){.ideal_percent = -1, .is_linked = ps_chart_is_linked(chart)};
     measuring m = {.chart = chart, .out = out};
+    ps_idmap_init(&m.linked);
     bool ok = ps_chart_groups_init(&m.groups, chart);
     ps_code code = PS_OK;
     if (ok && m.groups.n_steps == 0) {
         code = ps_fail(err, PS_NOTHING, "the chart has no computation to measure");
     } else {
-        ok = ok && chain_ops(&m) && group_links(&m) && find_works(&m) && find_usual(&m) &&
-             measure_all_bubble(&m) && tell_bubbles(chart, limits, out);
+        ok = ok && chain_ops(&m) && group_links(&m) && find_works(&m) && find_usual_passes(&m) &&
+             note_linked(&m) && measure_all_bubble(&m) && tell_bubbles(chart, limits, out);
     }
     ps_chart_groups_fini(&m.groups);
     ps_free(m.by_target);
@@ -594,6 +620,7 @@ ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bu
     ps_free(m.previous);
     ps_free(m.is_on_path);
     ps_free(m.usual);
+    ps_idmap_fini(&m.linked);
     if (!ok || code != PS_OK) {
         ps_bubble_report_fini(out);
         return code != PS_OK ? code : ps_fail_nomem(err);

@@ -30,9 +30,9 @@ typedef struct ps_stage_bubble {
     int64_t stall_stage_ns; /* of the stall: another stage had not finished yet */
     int64_t
         stall_transfer_ns; /* of the stall: its result was there, the op did not start yet (transfer, launch) */
+    int64_t stall_other_ns; /* of the stall: the op needs nothing of another stage */
     int64_t
-        stall_other_ns; /* of the stall: the op needs nothing of another stage, or its inputs were lost */
-    int64_t stall_absent_ns; /* of the stall: what the op needs is not known (is_part_known) */
+        stall_absent_ns; /* of the stall: what the op needs was lost, or is not known (is_part_known) */
     int32_t waits_for_stage; /* the stage most of stall_stage_ns was for, -1 none */
     int64_t waits_for_ns;
     int64_t critical_ns; /* of the step's critical path: time computing on this stage */

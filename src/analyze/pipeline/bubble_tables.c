@@ -203,6 +203,9 @@ static bool has_part_known(const ps_bubble_report *r) {
     for (size_t i = 0; i < r->n_steps; i++) {
         any = any || r->steps[i].is_part_known;
     }
+    for (size_t i = 0; i < r->n_stages; i++) {
+        any = any || r->stages[i].stall_absent_ns > 0;
+    }
     return any;
 }
 
