@@ -186,6 +186,24 @@ int64_t ps_median_i64(int64_t *values, size_t n) {
     return ps_midpoint_i64(below, values[n / 2]);
 }
 
+int64_t ps_usual_i64(int64_t *counts, size_t n) {
+    int64_t usual = 0;
+    size_t most = 0;
+    if (n > 0) {
+        qsort(counts, n, sizeof *counts, ps_compare_i64);
+    }
+    for (size_t i = 0, end = 0; i < n; i = end) {
+        while (end < n && counts[end] == counts[i]) {
+            end++;
+        }
+        if (counts[i] > 0 && end - i >= most) {
+            most = end - i;
+            usual = counts[i];
+        }
+    }
+    return usual;
+}
+
 bool ps_parse_size(const char *text, int64_t *bytes) {
     static const struct {
         const char *unit;

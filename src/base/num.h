@@ -51,6 +51,8 @@ static inline uint64_t ps_magnitude(int64_t n) {
 int64_t ps_midpoint_i64(int64_t a, int64_t b);
 /* That of n values in any order, which it moves about; 0 of none. Linear in n. */
 int64_t ps_median_i64(int64_t *values, size_t n);
+/* The most common of n counts, of several as common the largest; those of 0 and less are none. Sorts them. 0 of none. */
+int64_t ps_usual_i64(int64_t *counts, size_t n);
 
 /* "18.3 ms": three significant digits, in the unit that fits. */
 typedef struct ps_ns_text {

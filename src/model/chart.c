@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/num.h"
 
 #define MAX_OPS ((size_t)1 << 31)
 
@@ -193,22 +194,48 @@ ps_bubble_word ps_chart_bubble(const ps_chart *chart, int64_t step, int32_t pipe
     return word;
 }
 
-int64_t ps_chart_usual_step(const ps_chart *chart) {
-    int64_t best = chart->ops[0].step;
-    int64_t step = INT64_MIN;
-    size_t best_n = 0;
+/* A run of ops of one step. */
+typedef struct step_run {
+    int64_t step, n;
+} step_run;
+
+/* Of the chart's first rank; returns how many. `runs` NULL: only counted. */
+static size_t list_runs(const ps_chart *chart, step_run *runs) {
     size_t n = 0;
+    int64_t step = PS_FIRST_STEP;
     for (size_t i = 0; i < chart->n_ops && chart->ops[i].rank == chart->ops[0].rank; i++) {
         const ps_op *op = &chart->ops[i];
         if (op->kind == PS_OP_SEND || op->kind == PS_OP_RECV || op->step == PS_FIRST_STEP) {
             continue; /* PS_FIRST_STEP: outside every step */
         }
-        n = op->step == step ? n + 1 : 1;
+        n += op->step != step;
         step = op->step;
-        if (n > best_n) {
-            best_n = n;
-            best = step;
+        if (runs != NULL) {
+            runs[n - 1].step = step;
+            runs[n - 1].n++;
         }
     }
-    return best;
+    return n;
+}
+
+int64_t ps_chart_usual_step(const ps_chart *chart) {
+    size_t n = list_runs(chart, NULL);
+    step_run *runs = ps_calloc(n + 1, sizeof *runs);
+    int64_t *counts = ps_calloc(n + 1, sizeof *counts);
+    int64_t step = chart->ops[0].step; /* where memory is out, too */
+    if (n > 0 && runs != NULL && counts != NULL) {
+        (void)list_runs(chart, runs);
+        for (size_t i = 0; i < n; i++) {
+            counts[i] = runs[i].n;
+        }
+        int64_t usual = ps_usual_i64(counts, n);
+        size_t i = 0;
+        while (runs[i].n != usual) {
+            i++;
+        }
+        step = runs[i].step;
+    }
+    ps_free(runs);
+    ps_free(counts);
+    return step;
 }

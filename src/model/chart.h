@@ -134,7 +134,7 @@ typedef struct ps_chart_figure {
     int64_t step_ns, busy_ns, other_ns, bubble_ns;
     int64_t work_ns; /* of the device, in ops and not; 0 where that is not known */
     bool is_judged;  /* else bubble_ns is no bubble: see ps_chart.unjudged */
-    bool is_part;    /* the rank's pipeline has fewer ops in it than in its fullest step */
+    bool is_part;    /* the rank's pipeline has fewer ops in it than in most of its steps */
 } ps_chart_figure;
 
 /* What was cut off labels that hold more than the computing: receives, waits and sends. */
@@ -215,7 +215,7 @@ bool ps_op_counts_on(const ps_op *op);
 /* Whether the ranks stand on more than one machine. */
 bool ps_chart_has_machines(const ps_chart *chart);
 const char *ps_bubble_cause_name(ps_bubble_cause cause);
-/* The first step of the chart's first rank that has as many ops as any: an incomplete first step is a poor picture. The
+/* The first step of the chart's first rank that has as many ops as most (ps_usual_i64): an incomplete first step is a poor picture. The
  * chart has ops. */
 int64_t ps_chart_usual_step(const ps_chart *chart);
 

@@ -75,7 +75,9 @@ static void expect_stage(const ps_stage_bubble *s, int64_t step, int64_t busy, i
     assert_int_equal(s->cooldown_ns, cooldown * US);
     assert_int_equal(s->bubble_ns, (step - busy) * US);
     assert_int_equal(warmup + stall + cooldown, step - busy);
-    assert_int_equal(s->stall_stage_ns + s->stall_transfer_ns + s->stall_other_ns, s->stall_ns);
+    assert_int_equal(s->stall_stage_ns + s->stall_transfer_ns + s->stall_other_ns +
+                         s->stall_absent_ns,
+                     s->stall_ns);
 }
 
 static void test_worked_example(void **context) {
@@ -210,6 +212,15 @@ static void test_lost_mark(void **context) {
     expect_stage(&r.stages[2], 330, 240, 20, 30, 40);
     expect_stage(&r.stages[3], 330, 240, 30, 0, 60);
     finish(&s, &r);
+    /* Without stage 1's 6B stage 0 does not know what its own waits for: 10 us of its 90, not the host's. */
+    s = simulate("1f1b", 4, 8, -1, 1, 0, 1);
+    drop_op(s.chart, 1, PS_OP_B, 6);
+    s.chart->n_links = 0;
+    r = measure(&s);
+    assert_int_equal(r.stages[0].stall_stage_ns, 80 * US);
+    assert_int_equal(r.stages[0].stall_absent_ns, 10 * US);
+    assert_int_equal(r.stages[0].stall_other_ns, 0);
+    finish(&s, &r);
 }
 
 /* Three steps, of which the second lacks two ops and the third one: only the first is whole. */
@@ -261,6 +272,40 @@ static void test_missing_rank(void **context) {
     /* What stage 2's backwards waited for is not in the chart. */
     assert_int_equal(r.stages[2].stall_stage_ns, 0);
     assert_int_equal(r.stages[2].stall_other_ns, 30 * US);
+    finish(&s, &r);
+}
+
+/* Without stage 2 its neighbours' stalls are for whom nobody knows: stage 1's backwards need it (60 us of stall), stage 3's forwards
+ * (none). Stage 0 needs stage 1 alone. No path is told. */
+static void test_missing_stage_is_waited_for(void **context) {
+    (void)context;
+    sample s = simulate("1f1b", 4, 8, -1, 1, 0, 1);
+    size_t n = 0;
+    for (size_t i = 0; i < s.chart->n_ops; i++) {
+        ps_op op = s.chart->ops[i];
+        if (op.rank != 2) {
+            op.rank -= op.rank == 3;
+            s.chart->ops[n++] = op;
+        }
+    }
+    s.chart->n_ops = n;
+    s.chart->ranks[2] = s.chart->ranks[3];
+    s.chart->n_ranks = 3;
+    s.chart->n_links = 0;
+    ps_bubble_report r = measure(&s);
+    assert_true(r.steps[0].is_part_known);
+    assert_int_equal(r.stages[0].stall_stage_ns, 90 * US);
+    assert_int_equal(r.stages[1].stall_ns, 60 * US);
+    assert_int_equal(r.stages[1].stall_absent_ns, 60 * US);
+    assert_int_equal(r.stages[1].stall_other_ns, 0);
+    ps_table *waits = ps_bubble_wait_table(s.chart, &r);
+    ps_table *steps = ps_bubble_step_table(s.chart, &r);
+    assert_int_equal(ps_table_cell(waits, 1, ps_table_column(waits, "not known"))->u.i, 60 * US);
+    assert_true(ps_table_cell(waits, 1, ps_table_column(waits, "on path"))->is_null);
+    assert_true(ps_table_cell(waits, 1, ps_table_column(waits, "path"))->is_null);
+    assert_true(ps_table_cell(steps, 0, ps_table_column(steps, "computing"))->is_null);
+    ps_table_free(waits);
+    ps_table_free(steps);
     finish(&s, &r);
 }
 
@@ -774,6 +819,7 @@ int main(void) {
         cmocka_unit_test(test_steps_of_different_length),
         cmocka_unit_test(test_lost_mark),
         cmocka_unit_test(test_missing_rank),
+        cmocka_unit_test(test_missing_stage_is_waited_for),
         cmocka_unit_test(test_bubbles_add_up),
         cmocka_unit_test(test_schedule_is_recognised),
         cmocka_unit_test(test_replay),

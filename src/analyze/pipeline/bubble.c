@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/idmap.h"
 #include "base/num.h"
 #include "model/chart_groups.h"
 
@@ -17,6 +18,8 @@ typedef struct measuring {
     size_t *first_link;  /* [n_ops + 1] */
     size_t *first_work;  /* [n_ranks + 1] of the rank's unexplained work in chart->works */
     bool *is_on_path;    /* [n_ops] on the critical path of its step */
+    ps_idmap linked;     /* input_key() of ops that need something of another */
+    size_t *usual;       /* [n_ranks] passes of a step (ps_chart_usual_passes) */
 } measuring;
 
 static bool chain_ops(measuring *m) {
@@ -72,6 +75,11 @@ static bool find_works(measuring *m) {
     return true;
 }
 
+static bool find_usual_passes(measuring *m) {
+    m->usual = ps_calloc(m->chart->n_ranks + 1, sizeof *m->usual);
+    return m->usual != NULL && ps_chart_usual_passes(&m->groups, m->chart, m->usual);
+}
+
 /* The op on another stage whose result came last, of those this op needs; PS_NO_INDEX when none is known. */
 static uint32_t latest_input(const measuring *m, uint32_t op) {
     const ps_chart *c = m->chart;
@@ -86,12 +94,34 @@ static uint32_t latest_input(const measuring *m, uint32_t op) {
     return latest;
 }
 
+/* Ops that need the same of others: those of a rank, kind and model piece. */
+static uint64_t input_key(const ps_op *op) {
+    return (uint64_t)op->rank << 16 | (uint64_t)op->kind << 8 | (uint8_t)op->chunk;
+}
+
+static bool note_linked(measuring *m) {
+    bool ok = true;
+    for (uint32_t i = 0; ok && i < m->chart->n_ops; i++) {
+        ok = latest_input(m, i) == PS_NO_INDEX ||
+             ps_idmap_put(&m->linked, input_key(&m->chart->ops[i]), 1);
+    }
+    return ok;
+}
+
+/* Others like it need something, so that what this one needs was lost. */
+static bool is_input_lost(const measuring *m, uint32_t op) {
+    return latest_input(m, op) == PS_NO_INDEX &&
+           ps_idmap_get(&m->linked, input_key(&m->chart->ops[op])) != PS_IDMAP_NONE;
+}
+
 /* --- one stage in one step ----------------------------------------------------------------------------------- */
 
 /* Stall time for other stages, to name the one waited for most. */
 typedef struct waits {
     int64_t *by_stage; /* [n_by_stage] */
     size_t n_by_stage;
+    bool is_part_known; /* of the step in hand: nobody knows of all ops what they need */
+    bool is_input_lost; /* of the op in hand */
 } waits;
 
 /* Idle time in the middle of the stage's ops, before `op`. */
@@ -100,7 +130,8 @@ static void count_stall(measuring *m, ps_stage_bubble *s, uint32_t waits_for, in
     const ps_chart *c = m->chart;
     s->stall_ns += to_ns - from_ns;
     if (waits_for == PS_NO_INDEX) {
-        s->stall_other_ns += to_ns - from_ns;
+        *(w->is_part_known || w->is_input_lost ? &s->stall_absent_ns : &s->stall_other_ns) +=
+            to_ns - from_ns;
         return;
     }
     int64_t ready_ns = c->ops[waits_for].end_ns;
@@ -196,6 +227,7 @@ static bool measure_bubble_stage(measuring *m, size_t group, int64_t start_ns, i
         s->work_ns += op->work_ns;
         if (op->start_ns > end_ns) {
             uint32_t waits_for = latest_input(m, order[k]);
+            w->is_input_lost = is_input_lost(m, order[k]);
             ok = add_bubble_gap(m, s, end_ns, op->start_ns,
                                 ps_bubble_cause_before(k, passes.first, passes.last), waits_for,
                                 &work, w);
@@ -301,6 +333,36 @@ static int compare_stages(const void *a, const void *b, void *context) {
     return x->rank < y->rank ? -1 : x->rank > y->rank;
 }
 
+/* What the step lacks, or has beyond, of its ranks' usual passes. */
+static void count_passes_apart(const measuring *m, size_t step_row, ps_step_bubble *step) {
+    const ps_chart *c = m->chart;
+    for (uint32_t r = 0; r < c->n_ranks; r++) {
+        if (c->ranks[r].pipeline == step->pipeline) {
+            size_t n = ps_chart_group_n_passes(&m->groups, c, r, step_row);
+            step->n_fewer += n < m->usual[r] ? m->usual[r] - n : 0;
+            step->n_more += n > m->usual[r] ? n - m->usual[r] : 0;
+        }
+    }
+}
+
+/* Whether some stage has no op of the pipeline's step. */
+static bool is_stage_absent(const measuring *m, int32_t pipeline, size_t step_row, waits *w) {
+    const ps_chart *c = m->chart;
+    size_t n = 0;
+    memset(w->by_stage, 0, w->n_by_stage * sizeof *w->by_stage);
+    for (uint32_t r = 0; r < c->n_ranks; r++) {
+        size_t g = ps_chart_group(&m->groups, r, step_row);
+        int32_t stage = c->ranks[r].stage;
+        bool is_here = c->ranks[r].pipeline == pipeline && stage >= 0 &&
+                       (size_t)stage < w->n_by_stage && m->groups.first[g] < m->groups.first[g + 1];
+        if (is_here && w->by_stage[stage] == 0) {
+            w->by_stage[stage] = 1;
+            n++;
+        }
+    }
+    return n < w->n_by_stage || (c->n_stages > 0 && n < (size_t)c->n_stages);
+}
+
 static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits *w,
                          uint32_t *stage_of_rank) {
     ps_chart *c = m->chart;
@@ -316,6 +378,9 @@ static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits 
                              .first_stage = m->out->n_stages,
                              .is_judged = true,
                              .n_stages = win.n_ranks};
+    count_passes_apart(m, step_row, step);
+    step->is_part_known = step->n_more > 0 || is_stage_absent(m, pipeline, step_row, w);
+    w->is_part_known = step->is_part_known;
     ps_stage_bubble *stages = m->out->stages + m->out->n_stages;
     m->out->n_stages += win.n_ranks;
     size_t n = 0;
@@ -339,20 +404,6 @@ static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits 
     }
     walk_critical_path(m, step, stages, stage_of_rank, win.last);
     return true;
-}
-
-/* Whether it is known which op needs what of which other; one stage alone needs nothing. */
-static bool is_linked(const ps_chart *c) {
-    bool several = false;
-    for (size_t r = 0; r < c->n_ranks; r++) {
-        several = several || c->ranks[r].stage != c->ranks[0].stage;
-    }
-    bool any = !several;
-    for (size_t i = 0; i < c->n_links && !any; i++) {
-        any = ps_op_is_computation(&c->ops[c->links[i].from]) &&
-              ps_op_is_computation(&c->ops[c->links[i].to]);
-    }
-    return any;
 }
 
 /* --- all together ---------------------------------------------------------------------------------------------- */
@@ -398,40 +449,6 @@ static bool measure_all_bubble(measuring *m) {
     ps_free(pipelines);
     ps_free(stage_of_rank);
     ps_free(w.by_stage);
-    return ok;
-}
-
-static size_t ops_of_step(const ps_bubble_report *r, const ps_step_bubble *step) {
-    size_t n = 0;
-    for (size_t k = 0; k < step->n_stages; k++) {
-        n += r->stages[step->first_stage + k].n_ops;
-    }
-    return n;
-}
-
-/* What lies outside of all steps is none. False when memory is out. */
-static bool count_fewer_ops(const ps_chart *c, ps_bubble_report *r) {
-    int64_t *pipelines = ps_calloc(c->n_ranks, sizeof *pipelines);
-    size_t *most = ps_calloc(c->n_ranks, sizeof *most);
-    bool ok = pipelines != NULL && most != NULL;
-    size_t n_pipelines = ok ? list_pipelines(c, pipelines) : 0;
-    for (int pass = 0; ok && pass < 2; pass++) {
-        for (size_t i = 0; i < r->n_steps; i++) {
-            ps_step_bubble *step = &r->steps[i];
-            int64_t key = step->pipeline;
-            const int64_t *at =
-                bsearch(&key, pipelines, n_pipelines, sizeof *pipelines, ps_compare_i64);
-            size_t n = ops_of_step(r, step);
-            size_t *fullest = &most[at - pipelines];
-            if (step->step == PS_FIRST_STEP) {
-                continue;
-            }
-            *fullest = n > *fullest ? n : *fullest;
-            step->n_fewer = *fullest - n;
-        }
-    }
-    ps_free(pipelines);
-    ps_free(most);
     return ok;
 }
 
@@ -585,15 +602,16 @@ static bool tell_bubbles(ps_chart *c, const ps_bubble_limits *limits, ps_bubble_
 
 ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bubble_report *out,
                           ps_err *err) {
-    *out = (ps_bubble_report){.ideal_percent = -1, .is_linked = is_linked(chart)};
+    *out = (ps_bubble_report){.ideal_percent = -1, .is_linked = ps_chart_is_linked(chart)};
     measuring m = {.chart = chart, .out = out};
+    ps_idmap_init(&m.linked);
     bool ok = ps_chart_groups_init(&m.groups, chart);
     ps_code code = PS_OK;
     if (ok && m.groups.n_steps == 0) {
         code = ps_fail(err, PS_NOTHING, "the chart has no computation to measure");
     } else {
-        ok = ok && chain_ops(&m) && group_links(&m) && find_works(&m) && measure_all_bubble(&m) &&
-             count_fewer_ops(chart, out) && tell_bubbles(chart, limits, out);
+        ok = ok && chain_ops(&m) && group_links(&m) && find_works(&m) && find_usual_passes(&m) &&
+             note_linked(&m) && measure_all_bubble(&m) && tell_bubbles(chart, limits, out);
     }
     ps_chart_groups_fini(&m.groups);
     ps_free(m.by_target);
@@ -601,6 +619,8 @@ ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits, ps_bu
     ps_free(m.first_work);
     ps_free(m.previous);
     ps_free(m.is_on_path);
+    ps_free(m.usual);
+    ps_idmap_fini(&m.linked);
     if (!ok || code != PS_OK) {
         ps_bubble_report_fini(out);
         return code != PS_OK ? code : ps_fail_nomem(err);
@@ -615,16 +635,16 @@ void ps_bubble_report_fini(ps_bubble_report *r) {
 }
 
 int64_t ps_bubble_mean_step_ns(const ps_bubble_report *r) {
-    int64_t sum_ns[2] = {0, 0}; /* outside of steps, in steps */
+    int64_t sum_ns[2] = {0, 0}; /* of all, of usual steps */
     int64_t n[2] = {0, 0};
     for (size_t i = 0; i < r->n_steps; i++) {
         const ps_step_bubble *step = &r->steps[i];
-        bool in = step->step != PS_FIRST_STEP;
-        if (!in || step->n_fewer == 0) {
-            sum_ns[in] = ps_i64_plus(sum_ns[in], step->step_ns);
-            n[in]++;
-        }
+        bool is_usual = step->n_fewer == 0 && step->n_more == 0;
+        sum_ns[0] = ps_i64_plus(sum_ns[0], step->step_ns);
+        sum_ns[1] = ps_i64_plus(sum_ns[1], is_usual ? step->step_ns : 0);
+        n[0]++;
+        n[1] += is_usual;
     }
-    bool in = n[1] > 0;
-    return n[in] > 0 ? sum_ns[in] / n[in] : 0;
+    bool some = n[1] > 0;
+    return n[some] > 0 ? sum_ns[some] / n[some] : 0;
 }

@@ -30,8 +30,9 @@ typedef struct ps_stage_bubble {
     int64_t stall_stage_ns; /* of the stall: another stage had not finished yet */
     int64_t
         stall_transfer_ns; /* of the stall: its result was there, the op did not start yet (transfer, launch) */
+    int64_t stall_other_ns; /* of the stall: the op needs nothing of another stage */
     int64_t
-        stall_other_ns; /* of the stall: the op needs nothing of another stage, or its inputs are not in the chart */
+        stall_absent_ns; /* of the stall: what the op needs was lost, or is not known (is_part_known) */
     int32_t waits_for_stage; /* the stage most of stall_stage_ns was for, -1 none */
     int64_t waits_for_ns;
     int64_t critical_ns; /* of the step's critical path: time computing on this stage */
@@ -45,7 +46,12 @@ typedef struct ps_step_bubble {
     size_t first_stage, n_stages; /* range in stages */
     bool is_judged;               /* of all its stages */
     size_t
-        n_fewer; /* ops that the pipeline has less than in its fullest step: records were lost, the capture begins or ends here */
+        n_fewer; /* ops that ranks of the pipeline have less than in most of their steps: records were lost, the capture begins
+                       or ends here */
+    size_t n_more; /* and more: another kind of step, whose schedule is not that of most */
+    bool
+        is_part_known; /* a stage has no op here, or the step is of another kind than those that the links are of: nobody knows whom
+                           all of its ops wait for, nor which path was critical */
     int64_t critical_compute_ns, critical_wait_ns; /* together step_ns */
     uint32_t slowest; /* row in the chart's ranks: the most busy stage */
 } ps_step_bubble;
@@ -76,7 +82,7 @@ typedef struct ps_bubble_limits {
 PS_MUST_USE ps_code ps_bubble_measure(ps_chart *chart, const ps_bubble_limits *limits,
                                       ps_bubble_report *out, ps_err *err);
 void ps_bubble_report_fini(ps_bubble_report *r);
-/* Mean of the steps that lack no ops, over all pipelines; of what lies outside of steps only where there is nothing else. */
+/* Mean of the steps that have as many passes as usual, over all pipelines; of all steps where none has. */
 int64_t ps_bubble_mean_step_ns(const ps_bubble_report *r);
 
 /* The report as tables, cluster-homed: one row per stage and step, the same with what was waited for; one row per

@@ -62,6 +62,13 @@ static void set_int(const shown_table *t, int column, int64_t value) {
     }
 }
 
+/* Empty for what lies outside of all steps. */
+static void set_step(const shown_table *t, int column, int64_t step) {
+    if (step != PS_FIRST_STEP) {
+        set_int(t, column, step);
+    }
+}
+
 static void set_bubble_real(const shown_table *t, int column, double value) {
     if (t->at[column] != NOT_SHOWN) {
         ps_table_set_real(t->table, t->at[column], value);
@@ -139,8 +146,7 @@ ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r
             return NULL;
         }
         int64_t own_ns = s->last_ns - s->first_ns;
-        const int_value values[] = {{B_STEP, s->step},
-                                    {B_PIPELINE, rank->pipeline},
+        const int_value values[] = {{B_PIPELINE, rank->pipeline},
                                     {B_STAGE, rank->stage},
                                     {B_RANK, rank->rank},
                                     {B_BUSY, s->busy_ns}};
@@ -148,6 +154,7 @@ ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r
                                     {B_WARMUP, s->warmup_ns},
                                     {B_STALL, s->stall_ns},
                                     {B_COOLDOWN, s->cooldown_ns}};
+        set_step(&t, B_STEP, s->step);
         set_ints(&t, values, sizeof values / sizeof *values);
         if (rank->has_work) {
             set_int(&t, B_OTHER, s->other_ns);
@@ -171,6 +178,7 @@ enum {
     W_WAITS_NS,
     W_TRANSFER,
     W_OTHER,
+    W_ABSENT, /* only where of some step not all is known */
     W_CRITICAL,
     W_SHARE,
     N_W
@@ -185,12 +193,26 @@ static const ps_column WAIT_COLUMNS[N_W] = {
     [W_WAITS_NS] = {.name = "of it", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [W_TRANSFER] = {.name = "for transfer", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [W_OTHER] = {.name = "other", .type = PS_COL_INT, .unit = PS_UNIT_NS},
+    [W_ABSENT] = {.name = "not known", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [W_CRITICAL] = {.name = "on path", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [W_SHARE] = {.name = "path", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
 };
 
+static bool has_part_known(const ps_bubble_report *r) {
+    bool any = false;
+    for (size_t i = 0; i < r->n_steps; i++) {
+        any = any || r->steps[i].is_part_known;
+    }
+    for (size_t i = 0; i < r->n_stages; i++) {
+        any = any || r->stages[i].stall_absent_ns > 0;
+    }
+    return any;
+}
+
 ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r) {
-    const bool left_out[N_W] = {[W_PIPELINE] = !has_pipelines(chart)};
+    const bool left_out[N_W] = {
+        [W_PIPELINE] = !has_pipelines(chart), [W_ABSENT] = !has_part_known(r)};
+    const ps_step_bubble *step = r->steps;
     shown_table t = new_bubble_table(
         "PipelineWaits",
         has_offsets_left(chart)
@@ -204,18 +226,22 @@ ps_table *ps_bubble_wait_table(const ps_chart *chart, const ps_bubble_report *r)
             ps_table_free(t.table);
             return NULL;
         }
-        const int_value values[] = {
-            {W_STEP, s->step}, {W_PIPELINE, rank->pipeline}, {W_STAGE, rank->stage}};
+        const int_value values[] = {{W_PIPELINE, rank->pipeline}, {W_STAGE, rank->stage}};
         const int_value waited[] = {{W_FOR_STAGE, s->stall_stage_ns},
                                     {W_TRANSFER, s->stall_transfer_ns},
                                     {W_OTHER, s->stall_other_ns},
-                                    {W_CRITICAL, s->critical_ns}};
+                                    {W_ABSENT, s->stall_absent_ns}};
+        step += i == step->first_stage + step->n_stages;
+        set_step(&t, W_STEP, s->step);
         set_ints(&t, values, sizeof values / sizeof *values);
         if (!s->is_judged || !r->is_linked) {
             continue;
         }
         set_ints(&t, waited, sizeof waited / sizeof *waited);
-        set_bubble_real(&t, W_SHARE, ps_percent(s->critical_ns, s->step_ns));
+        if (!step->is_part_known) { /* else the path may lead through what is not here */
+            set_int(&t, W_CRITICAL, s->critical_ns);
+            set_bubble_real(&t, W_SHARE, ps_percent(s->critical_ns, s->step_ns));
+        }
         if (s->waits_for_stage >= 0) {
             set_int(&t, W_WAITS, s->waits_for_stage);
             set_int(&t, W_WAITS_NS, s->waits_for_ns);
@@ -286,14 +312,16 @@ ps_table *ps_bubble_step_table(const ps_chart *chart, const ps_bubble_report *r)
             ps_table_free(t.table);
             return NULL;
         }
-        set_int(&t, T_STEP, s->step);
+        set_step(&t, T_STEP, s->step);
         set_int(&t, T_PIPELINE, s->pipeline);
         set_int(&t, T_TIME, s->step_ns);
         if (s->is_judged) {
             set_bubble_real(&t, T_BUBBLE, 100.0 - bubble_share(busy + other, all));
-            set_bubble_real(&t, T_IDEAL, r->ideal_percent);
+            if (s->n_more == 0) { /* else it is another schedule's */
+                set_bubble_real(&t, T_IDEAL, r->ideal_percent);
+            }
         }
-        if (s->is_judged && r->is_linked) {
+        if (s->is_judged && r->is_linked && !s->is_part_known) {
             set_int(&t, T_COMPUTE, s->critical_compute_ns);
             set_int(&t, T_WAIT, s->critical_wait_ns);
         }

@@ -6,8 +6,6 @@
 #include "base/alloc.h"
 #include "model/chart_groups.h"
 
-#define NO_RANK UINT32_MAX
-
 typedef struct making {
     const ps_chart *chart;
     const ps_model_places *places;
@@ -20,14 +18,14 @@ typedef struct making {
 static bool find_ranks(making *m) {
     bool all = true;
     for (int32_t s = 0; s < m->places->n_stages; s++) {
-        m->rank_of[s] = NO_RANK;
-        for (uint32_t r = 0; r < m->chart->n_ranks && m->rank_of[s] == NO_RANK; r++) {
+        m->rank_of[s] = PS_NO_INDEX;
+        for (uint32_t r = 0; r < m->chart->n_ranks && m->rank_of[s] == PS_NO_INDEX; r++) {
             const ps_chart_rank *rank = &m->chart->ranks[r];
             if (rank->stage == s && rank->pipeline == m->chart->ranks[0].pipeline) {
                 m->rank_of[s] = r;
             }
         }
-        all = all && m->rank_of[s] != NO_RANK;
+        all = all && m->rank_of[s] != PS_NO_INDEX;
     }
     return all;
 }
@@ -35,24 +33,6 @@ static bool find_ranks(making *m) {
 static bool is_listed(const ps_op *op) {
     return op->kind == PS_OP_F || op->kind == PS_OP_B || op->kind == PS_OP_BI ||
            op->kind == PS_OP_BW || op->kind == PS_OP_FB;
-}
-
-/* The first step with as many ops as any. */
-static size_t full_step(const making *m) {
-    size_t best = 0;
-    size_t most = 0;
-    for (size_t step = 0; step < m->groups.n_steps; step++) {
-        size_t n = 0;
-        for (int32_t s = 0; s < m->places->n_stages; s++) {
-            size_t g = ps_chart_group(&m->groups, m->rank_of[s], step);
-            n += m->groups.first[g + 1] - m->groups.first[g];
-        }
-        if (n > most) {
-            most = n;
-            best = step;
-        }
-    }
-    return best;
 }
 
 /* False when memory is out. */
@@ -128,7 +108,11 @@ static ps_sim_plan *make_own_plan(making *m, ps_err *err) {
         (void)ps_fail_nomem(err);
         return NULL;
     }
-    if (m->groups.n_steps == 0 || !fill_own_plan(m, full_step(m))) {
+    size_t step = 0;
+    if (m->groups.n_steps == 0 ||
+        !ps_chart_usual_group(&m->groups, m->chart, m->rank_of, (size_t)m->places->n_stages,
+                              &step) ||
+        !fill_own_plan(m, step)) {
         (void)(m->groups.n_steps == 0 ? ps_fail(err, PS_NOTHING, "no ops") : ps_fail_nomem(err));
         return NULL;
     }

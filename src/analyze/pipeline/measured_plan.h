@@ -13,7 +13,7 @@ typedef struct ps_model_places {
     int32_t n_stages, n_chunks, n_logical;
 } ps_model_places;
 
-/* From the first full step of the first pipeline. NULL with PS_NOTHING when the places or a stage are not known, or the
+/* From the first usual step (ps_chart_usual_group) of the first pipeline. NULL with PS_NOTHING when the places or a stage are not known, or the
  * ops are not those of one whole step; else PS_NOMEM. End with ps_sim_plan_free(). */
 ps_sim_plan *ps_measured_plan(const ps_chart *chart, const ps_model_places *places, ps_err *err);
 

@@ -90,21 +90,11 @@ static bool find_stages(looking *l, int32_t n_stages) {
     return true;
 }
 
-/* The first step with as many ops on the pipeline's stages as any. */
-static void find_full_step(looking *l) {
-    size_t most = 0;
-    for (size_t step = 0; step < l->groups.n_steps; step++) {
-        size_t n = 0;
-        for (int32_t s = 0; s < l->n_stages; s++) {
-            if (l->rank_of_stage[s] != PS_NO_INDEX) {
-                size_t g = ps_chart_group(&l->groups, l->rank_of_stage[s], step);
-                n += l->groups.first[g + 1] - l->groups.first[g];
-            }
-        }
-        if (n > most) {
-            most = n;
-            l->step = step;
-        }
+/* The step to look at. False when memory is out. */
+static bool find_usual_step(looking *l) {
+    if (!ps_chart_usual_group(&l->groups, l->chart, l->rank_of_stage, (size_t)l->n_stages,
+                              &l->step)) {
+        return false;
     }
     for (int32_t s = 0; s < l->n_stages && l->n_forwards == 0; s++) {
         if (l->rank_of_stage[s] != PS_NO_INDEX) {
@@ -114,6 +104,7 @@ static void find_full_step(looking *l) {
             }
         }
     }
+    return true;
 }
 
 /* What exact labels say of the schedule's size. */
@@ -138,8 +129,8 @@ static bool start_candidate(looking *l, const ps_chart *chart, int32_t n_stages)
     if (l->marks == NULL || !ps_chart_groups_init(&l->groups, chart) || !find_stages(l, n_stages)) {
         return false;
     }
-    if (l->groups.n_steps > 0) {
-        find_full_step(l);
+    if (l->groups.n_steps > 0 && !find_usual_step(l)) {
+        return false;
     }
     count_labels(l);
     return true;

@@ -52,10 +52,6 @@ static stage *stage_of_rank(pipes *p, int32_t rank) {
     return NULL;
 }
 
-static bool is_pipeline_finding_outside(int64_t step) {
-    return step == PS_STEP_OUTSIDE;
-}
-
 static uint64_t part_key(int64_t step, int32_t pipeline) {
     return (uint64_t)step << 16 | (uint16_t)pipeline;
 }
@@ -89,10 +85,9 @@ static bool sum_stages(pipes *p) {
         int32_t rank = (int32_t)ps_column_int(bubble, r, "rank", -1);
         int64_t step = ps_column_int(bubble, r, "step", PS_STEP_OUTSIDE);
         stage *s = stage_of_rank(p, rank);
-        if (is_pipeline_finding_outside(step) || ps_column_int(bubble, r, "bubble", -1) < 0) {
-            continue; /* the chart says why there is no bubble */
-        }
-        if (is_part_step(p, step, (int32_t)ps_column_int(bubble, r, "pipeline", first_pipeline))) {
+        int32_t pipeline = (int32_t)ps_column_int(bubble, r, "pipeline", first_pipeline);
+        bool is_told = ps_column_int(bubble, r, "bubble", -1) >= 0; /* else the chart says why */
+        if (!is_told || step == PS_STEP_OUTSIDE || is_part_step(p, step, pipeline)) {
             continue;
         }
         if (s == NULL) {
@@ -104,10 +99,9 @@ static bool sum_stages(pipes *p) {
                          .stage = (int32_t)ps_column_int(bubble, r, "stage", -1),
                          .pipeline = (int32_t)ps_column_int(bubble, r, "pipeline", 0)};
         }
-        int64_t idle_ns = ps_column_int(bubble, r, "bubble", 0);
         s->n_steps++;
         s->busy_ns = ps_i64_plus(s->busy_ns, ps_column_int(bubble, r, "busy", 0));
-        s->bubble_ns = ps_i64_plus(s->bubble_ns, idle_ns);
+        s->bubble_ns = ps_i64_plus(s->bubble_ns, ps_column_int(bubble, r, "bubble", 0));
         s->warmup_ns = ps_i64_plus(s->warmup_ns, ps_column_int(bubble, r, "warm-up", 0));
         s->stall_ns = ps_i64_plus(s->stall_ns, ps_column_int(bubble, r, "stall", 0));
         s->cooldown_ns = ps_i64_plus(s->cooldown_ns, ps_column_int(bubble, r, "cool-down", 0));
@@ -263,10 +257,16 @@ typedef struct wanted {
 
 static bool is_pipeline_finding_wanted(const pipes *p, const ps_bubble *b, const wanted *w) {
     const ps_chart *chart = p->report->chart;
-    return !is_pipeline_finding_outside(b->step) &&
+    return b->step != PS_STEP_OUTSIDE &&
            !is_part_step(p, b->step, chart->ranks[b->rank].pipeline) &&
            (!w->stalls_only || b->cause == PS_BUBBLE_STALL) &&
            (w->rank < 0 || chart->ranks[b->rank].rank == w->rank) && w->of(chart, b) > 0;
+}
+
+/* A stage of some pipeline is not in the chart, or the links of some step are not known: what waits for no stage may wait for one. */
+static bool is_part_known(const ps_report *report) {
+    const ps_table *waits = ps_report_chart_table(report, "PipelineWaits");
+    return waits != NULL && ps_table_column(waits, "not known") != SIZE_MAX;
 }
 
 static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
@@ -286,6 +286,7 @@ static void add_bubble(ps_report *report, const ps_bubble *b, int64_t dur_ns) {
         (void)snprintf(note, sizeof note, "%s",
                        b->cause == PS_BUBBLE_WARMUP     ? "before its first pass of the step"
                        : b->cause == PS_BUBBLE_COOLDOWN ? "after its last pass of the step"
+                       : is_part_known(report)          ? "waits for nobody known"
                                                         : "waits for no other stage");
     }
     ps_findings_evidence(&report->findings,
@@ -377,7 +378,7 @@ static void say_other_pipelines(const pipes *p, int64_t bubble_ns, bubble_text *
         n = ps_i64_plus(n, p->stages[i].n_steps);
     }
     for (size_t i = 0; i < waits.n; i++) {
-        bool counts = !is_pipeline_finding_outside(waits.at[i].step) &&
+        bool counts = waits.at[i].step != PS_STEP_OUTSIDE &&
                       !is_part_step(p, waits.at[i].step, waits.at[i].pipeline);
         ns = counts ? ps_i64_plus(ns, waits.at[i].idle_ns) : ns;
     }

@@ -16,7 +16,9 @@ typedef struct making {
     ps_job_steps *js;
     ps_chart_groups groups;
     uint32_t *ranks; /* [n_workers] row in the chart's ranks */
-    size_t *most;    /* [n_workers] ops in the step in which it has most */
+    size_t *usual;   /* [chart ranks] passes in most of its steps (ps_chart_usual_passes) */
+    size_t *
+        expected; /* [n_workers] forwards and backwards of a step, by the schedule and the other replicas; 0 not known */
     uint32_t *rows;  /* [chart ops] row in its step, PS_NO_INDEX */
     uint32_t *steps; /* [groups.n_steps] row in the job's steps, PS_NO_INDEX */
     ps_chart_transfers transfers;
@@ -87,39 +89,105 @@ static ps_code place_chart_job_workers(making *k) {
 
 /* --- steps ------------------------------------------------------------------------------------------------------- */
 
-static size_t n_ops_of(const making *k, size_t worker, size_t step) {
+/* Forwards and backwards that an op is. */
+static size_t n_directions(ps_op_kind kind) {
+    return kind == PS_OP_FB ? 2 : kind == PS_OP_F || kind == PS_OP_B || kind == PS_OP_BI;
+}
+
+static size_t count_directions(const making *k, size_t worker, size_t step) {
     size_t g = ps_chart_group(&k->groups, k->ranks[worker], step);
     size_t n = 0;
     for (size_t i = k->groups.first[g]; i < k->groups.first[g + 1]; i++) {
-        n += chart_job_kind_of(&k->chart->ops[k->groups.order[i]]) != PS_N_WORKER_OPS;
+        n += n_directions((ps_op_kind)k->chart->ops[k->groups.order[i]].kind);
     }
     return n;
 }
 
-/* A step in which some rank has fewer ops than in the step in which it has most is not whole. */
+static void say_left_out(making *k, size_t worker, size_t step, size_t n, const char *what,
+                         size_t of) {
+    if (k->js->n_left_out++ == 0) {
+        (void)snprintf(k->js->why_left_out, sizeof k->js->why_left_out,
+                       "step %lld: rank %lld has %zu ops, %s %zu", (long long)k->groups.steps[step],
+                       (long long)k->js->workers[worker].rank, n, what, of);
+    }
+}
+
+/* A step in which some rank has fewer passes than in most is not whole, one in which it has more is of another kind, whose links nobody
+ * knows. */
 static bool is_chart_step_whole(making *k, size_t step) {
     for (size_t w = 0; w < k->js->n_workers; w++) {
-        size_t n = n_ops_of(k, w, step);
-        if (n == 0 || n < k->most[w]) {
-            if (k->js->n_left_out++ == 0) {
-                (void)snprintf(k->js->why_left_out, sizeof k->js->why_left_out,
-                               "step %lld: rank %lld has %zu ops, in others up to %zu",
-                               (long long)k->groups.steps[step], (long long)k->js->workers[w].rank,
-                               n, k->most[w]);
-            }
+        size_t n = ps_chart_group_n_passes(&k->groups, k->chart, k->ranks[w], step);
+        size_t usual = k->usual[k->ranks[w]];
+        if (n == 0 || n != usual) {
+            say_left_out(k, w, step, n, "in most steps", usual);
+            return false;
+        }
+        n = count_directions(k, w, step);
+        if (n < k->expected[w]) {
+            say_left_out(k, w, step, n, "by its schedule and other ranks", k->expected[w]);
             return false;
         }
     }
     return true;
 }
 
-static void find_most(making *k) {
-    for (size_t w = 0; w < k->js->n_workers; w++) {
-        for (size_t s = 0; s < k->groups.n_steps; s++) {
-            size_t n = n_ops_of(k, w, s);
-            k->most[w] = n > k->most[w] ? n : k->most[w];
+/* The first step in which each rank has as many passes as usual; SIZE_MAX where there is none. */
+static size_t find_reference(const making *k) {
+    for (size_t s = 0; s < k->groups.n_steps; s++) {
+        bool all = true;
+        for (size_t w = 0; all && w < k->js->n_workers; w++) {
+            size_t n = ps_chart_group_n_passes(&k->groups, k->chart, k->ranks[w], s);
+            all = n > 0 && n == k->usual[k->ranks[w]];
+        }
+        if (all) {
+            return s;
         }
     }
+    return SIZE_MAX;
+}
+
+/* What the labels of a step say of the size of its schedule. False when there is no such schedule. */
+static bool size_schedule(const making *k, const ps_schedule *schedule, size_t step,
+                          ps_schedule_params *params) {
+    *params = (ps_schedule_params){.n_stages = k->js->n_stages, .n_chunks = 1};
+    for (size_t i = 0; i < k->chart->n_ops; i++) {
+        const ps_op *op = &k->chart->ops[i];
+        if (k->groups.step_of_op[i] == step) {
+            int32_t n = op->microbatch >= op->microbatch2 ? op->microbatch : op->microbatch2;
+            params->n_microbatches = n >= params->n_microbatches ? n + 1 : params->n_microbatches;
+            params->n_chunks = op->chunk >= params->n_chunks ? op->chunk + 1 : params->n_chunks;
+        }
+    }
+    return schedule != NULL && schedule->n_chains <= 1 &&
+           ps_schedule_chunks(schedule, params) == params->n_chunks &&
+           schedule->check(params, NULL) == PS_OK;
+}
+
+/* What is lost in every step alike no step tells: the schedule's lists do, and the other replicas. PS_NOMEM. */
+static ps_code find_expected(making *k) {
+    size_t step = find_reference(k);
+    const ps_schedule *schedule = ps_schedule_find(k->chart->schedule);
+    ps_schedule_params params;
+    bool is_sized = step != SIZE_MAX && size_schedule(k, schedule, step, &params);
+    ps_code code = PS_OK;
+    for (int32_t stage = 0; code == PS_OK && step != SIZE_MAX && stage < k->js->n_stages; stage++) {
+        ps_op_list list = {0};
+        size_t most = 0;
+        code = is_sized ? ps_schedule_order(schedule, &params, stage, &list, k->err) : PS_OK;
+        for (size_t i = 0; code == PS_OK && i < list.n; i++) {
+            most += n_directions(list.ops[i].kind);
+        }
+        ps_op_list_fini(&list);
+        size_t first = (size_t)stage * (size_t)k->js->n_replicas;
+        for (size_t w = first; w < first + (size_t)k->js->n_replicas; w++) {
+            size_t n = count_directions(k, w, step);
+            most = n > most ? n : most;
+        }
+        for (size_t w = first; w < first + (size_t)k->js->n_replicas; w++) {
+            k->expected[w] = most;
+        }
+    }
+    return code;
 }
 
 static bool append_op(making *k, const ps_job_op *op, int64_t duration_ns) {
@@ -318,21 +386,23 @@ static bool number_model_stages(making *k) {
 
 static ps_code make_steps(making *k) {
     ps_code code = place_chart_job_workers(k);
-    if (code == PS_OK && k->chart->n_links == 0) {
+    k->js->has_unknown_work = k->chart->unjudged[0] != '\0';
+    if (code == PS_OK && !ps_chart_is_linked(k->chart)) {
         code = ps_fail(
             k->err, PS_NOTHING,
             "the chart does not say which op waits for which: its schedule was not recognised");
     }
-    k->most = ps_calloc(k->js->n_workers + 1, sizeof *k->most);
+    k->usual = ps_calloc(k->chart->n_ranks + 1, sizeof *k->usual);
+    k->expected = ps_calloc(k->js->n_workers + 1, sizeof *k->expected);
     k->steps = ps_realloc_array(NULL, k->groups.n_steps + 1, sizeof *k->steps);
-    if (code != PS_OK || k->most == NULL || k->steps == NULL) {
+    if (code != PS_OK || k->usual == NULL || k->expected == NULL || k->steps == NULL) {
         return code != PS_OK ? code : ps_fail_nomem(k->err);
     }
-    if (!number_model_stages(k)) {
+    if (!number_model_stages(k) || !ps_chart_usual_passes(&k->groups, k->chart, k->usual)) {
         return ps_fail_nomem(k->err);
     }
-    find_most(k);
-    code = ps_measure_latency(k->chart, &k->js->lag_ns, k->err);
+    code = find_expected(k);
+    code = code == PS_OK ? ps_measure_latency(k->chart, &k->js->lag_ns, k->err) : code;
     if (code == PS_OK &&
         !ps_chart_transfers_make(k->chart, &k->groups, k->js->lag_ns, &k->transfers)) {
         code = ps_fail_nomem(k->err);
@@ -365,7 +435,8 @@ ps_code ps_chart_steps_make(const ps_chart *chart, ps_job_steps *out, ps_err *er
     ps_chart_transfers_fini(&k.transfers);
     ps_chart_groups_fini(&k.groups);
     ps_free(k.ranks);
-    ps_free(k.most);
+    ps_free(k.usual);
+    ps_free(k.expected);
     ps_free(k.rows);
     ps_free(k.transfer_rows);
     ps_free(k.steps);

@@ -51,6 +51,8 @@ typedef struct ps_job_steps {
     int64_t lag_ns;        /* usual, of a result that travels without ops of its own */
     bool
         has_comm; /* communication and the optimizer are ops; else there are transfers alone, as long as they usually take */
+    bool
+        has_unknown_work; /* so much was done in no op that what passes between ops is no waiting (ps_chart.unjudged) */
     size_t n_left_out;      /* steps that are not what the others are */
     char why_left_out[280]; /* of the first of them, "" none */
     char clocks_apart[400]; /* of which workers the clocks do not agree, "" none are seen to */

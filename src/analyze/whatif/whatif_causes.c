@@ -152,20 +152,23 @@ static void judge_lengths(const ps_whatif *w, cause *c) {
 }
 
 static void judge_host(const ps_whatif *w, cause *c) {
-    *c = (cause){
-        .name = "host",
-        .remedy = "pauses of the host: garbage collection, launches, data; record host threads",
-        .figure = w->js->clocks_apart[0] == '\0' ? w->measured_ns / w->real_ns : (double)NAN,
-        .title = "Ops start later than what they wait for ends",
-        .without = "with every op started at once",
-        .step_ns = w->real_ns,
-        .rank = -1,
-        .stage = -1};
+    *c = (cause){.name = "host",
+                 .remedy =
+                     "pauses of the host: garbage collection, launches, data; record host threads",
+                 .figure = w->js->clocks_apart[0] == '\0' && !w->js->has_unknown_work
+                               ? w->measured_ns / w->real_ns
+                               : (double)NAN,
+                 .title = "Ops start later than what they wait for ends",
+                 .without = "with every op started at once",
+                 .step_ns = w->real_ns,
+                 .rank = -1,
+                 .stage = -1};
     (void)snprintf(
         c->evidence, sizeof c->evidence,
         "%s of a step of %s pass between the end of what an op waits for and its start%s",
         say(w->measured_ns - w->real_ns).text, say(w->measured_ns).text,
         w->js->clocks_apart[0] != '\0' ? ", or between clocks that are apart"
+        : w->js->has_unknown_work      ? ", or is work that no op of the chart holds"
         : w->js->has_comm              ? ""
                                        : "; communication is no op here and may be a part of it");
 }

@@ -133,7 +133,9 @@ static ps_table *make_steps_table(const ps_whatif *w) {
     for (size_t i = 0; ok && i < js->n_steps; i++) {
         ok = ps_table_add_row(t);
         if (ok) {
-            ps_table_set_int(t, S_STEP, js->steps[i].step);
+            if (js->steps[i].step != PS_FIRST_STEP) {
+                ps_table_set_int(t, S_STEP, js->steps[i].step);
+            }
             ps_table_set_int(t, S_MEASURED, js->steps[i].end_ns - js->steps[i].begin_ns);
             ps_table_set_int(t, S_REAL, w->step_real_ns[i]);
             ps_table_set_int(t, S_IDEAL, w->step_ideal_ns[i]);

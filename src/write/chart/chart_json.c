@@ -249,10 +249,12 @@ static void put_bubbles(const job *j) {
     end_list(w);
 }
 
+/* What lies outside of all steps only where there is nothing else. */
 static int64_t first_step(const ps_chart *chart) {
-    int64_t step = INT64_MAX;
+    int64_t step = PS_FIRST_STEP;
     for (size_t i = 0; i < chart->n_ops; i++) {
-        step = chart->ops[i].step < step ? chart->ops[i].step : step;
+        int64_t of = chart->ops[i].step;
+        step = of != PS_FIRST_STEP && (step == PS_FIRST_STEP || of < step) ? of : step;
     }
     return step;
 }

@@ -84,6 +84,11 @@ static ps_code fail_choice(const ps_chart *chart, int64_t step, int32_t pipeline
                    (long long)step, (long long)low, (long long)high);
 }
 
+/* What lies outside of all steps is the last of them. */
+static bool is_earlier_step(int64_t a, int64_t b) {
+    return a != PS_FIRST_STEP && (b == PS_FIRST_STEP || a < b);
+}
+
 ps_code ps_chart_choose(const ps_chart *chart, int64_t *step, int32_t *pipeline, ps_err *err) {
     const int64_t wanted_step = *step;
     const int32_t wanted_pipeline = *pipeline;
@@ -93,13 +98,13 @@ ps_code ps_chart_choose(const ps_chart *chart, int64_t *step, int32_t *pipeline,
     for (size_t i = 0; i < chart->n_ops; i++) {
         const ps_op *op = &chart->ops[i];
         int32_t of = chart->ranks[op->rank].pipeline;
-        low = op->step < low ? op->step : low;
+        low = low == INT64_MAX || is_earlier_step(op->step, low) ? op->step : low;
         high = op->step > high ? op->step : high;
         if ((wanted_step != PS_FIRST_STEP && op->step != wanted_step) ||
             (wanted_pipeline >= 0 && of != wanted_pipeline)) {
             continue;
         }
-        if (!found || op->step < *step || (op->step == *step && of < *pipeline)) {
+        if (!found || is_earlier_step(op->step, *step) || (op->step == *step && of < *pipeline)) {
             *step = op->step;
             *pipeline = of;
         }
