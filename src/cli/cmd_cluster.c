@@ -248,10 +248,11 @@ static int select_ranks(ps_cli *cli, request *q, const ps_cluster *c) {
 /* --- running ------------------------------------------------------------------------------------------------- */
 
 /* A part of the work is done: what comes next. An exit status. */
-static int tell_unfinished(const ps_cli *cli, const request *q, const ps_run *run) {
+static int tell_unfinished(const ps_cli *cli, const request *q, const ps_cluster *cluster,
+                           const ps_run *run) {
     const char *dir = q->opts.partials_dir;
     size_t most = ps_run_n_reading_rounds(q->analyses, q->n_analyses, q->opts.analysis.in_full);
-    int status = PS_EXIT_OK;
+    int status = ps_diag_n_errors(&cluster->diag) > 0 ? PS_EXIT_PARTIAL : PS_EXIT_OK;
     for (size_t r = 0; r < run->n_ranks; r++) {
         char who[PS_WHO_TEXT];
         if (run->ranks[r].status == PS_RANK_FAILED && q->opts.work == PS_RUN_SHARD) {
@@ -297,7 +298,7 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     }
     ps_cli_say_cache(cli, run, &q->opts);
     if (run->unfinished_round != 0) {
-        int unfinished = write_summary(cli, q, cluster, run, tell_unfinished(cli, q, run));
+        int unfinished = write_summary(cli, q, cluster, run, tell_unfinished(cli, q, cluster, run));
         ps_run_free(run);
         return unfinished;
     }
@@ -371,6 +372,9 @@ static int run_cluster(ps_cli *cli) {
             status = PS_EXIT_NOTHING;
         }
         status = status == PS_EXIT_OK ? run_request(cli, &q, cluster) : status;
+    }
+    if (status == PS_EXIT_NOTHING && ps_diag_n_errors(&cluster->diag) > 0) {
+        status = PS_EXIT_FAILED; /* what could not be looked at may be what is missing */
     }
     ps_free(q.ranks);
     ps_cluster_free(cluster);

@@ -645,8 +645,8 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
             s.opts_of[a].baseline = ps_baseline_of(&baseline, analyses[a]);
         }
     }
-    if (opts->cache_dir != NULL || opts->work != PS_RUN_WHOLE) {
-        ps_program_key_add(&s.program_key);
+    if (code == PS_OK && (opts->cache_dir != NULL || opts->work != PS_RUN_WHOLE)) {
+        code = ps_program_key_add(&s.program_key, err);
     }
     if (code == PS_OK && opts->cache_dir != NULL) {
         s.cache = ps_run_cache_open(opts->cache_dir, opts->cache_max_bytes, err);
