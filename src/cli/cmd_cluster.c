@@ -195,6 +195,7 @@ static int parse_request(ps_cli *cli, request *q) {
     say_ignored(cli);
     q->opts.out_dir = ps_cli_text(cli, "output_path");
     q->opts.strict = ps_cli_flag(cli, "strict");
+    q->opts.optional = q->optional;
     q->summary = ps_cli_flag(cli, "agent") ? "-" : ps_cli_text(cli, "json-summary");
     q->is_for_programs = q->summary != NULL && strcmp(q->summary, "-") == 0;
     cli->quiet = cli->quiet || q->is_for_programs;

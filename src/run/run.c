@@ -12,6 +12,7 @@
 #include "run/run_baseline.h"
 #include "run/run_cluster_tables.h"
 #include "run/run_key.h"
+#include "run/run_lacks.h"
 #include "run/run_output.h"
 #include "run/run_session.h"
 #include "run/run_shards.h"
@@ -659,17 +660,18 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
     if (code == PS_OK) {
         refuse_ranks(&s);
         count_parts(&s);
+        s.run->baseline = baseline.run; /* what was odd in it is part of the account */
+        s.run->baseline_cluster = baseline.cluster;
+        baseline.run = NULL;
+        baseline.cluster = NULL;
+        code = ps_run_note_lacks(s.run, analyses, cluster, opts, err);
+    }
+    if (code == PS_OK) {
         bool writes = opts->export_type != PS_EXPORT_NOTHING && s.run->unfinished_round == 0;
         code = writes ? write_outputs(&s, err) : PS_OK;
     }
     ps_run *run = s.run;
     session_fini(&s);
-    if (run != NULL) { /* what was odd in the baseline is part of the account */
-        run->baseline = baseline.run;
-        run->baseline_cluster = baseline.cluster;
-        baseline.run = NULL;
-        baseline.cluster = NULL;
-    }
     ps_baseline_free(&baseline);
     if (code != PS_OK) {
         ps_run_free(run);
@@ -699,6 +701,11 @@ void ps_run_free(ps_run *run) {
     if (run != NULL) {
         ps_run_free(run->baseline);
         ps_cluster_free(run->baseline_cluster);
+        ps_table_free(run->lacks);
+        for (size_t a = 0; run->lacks_of != NULL && a < run->n_analyses; a++) {
+            ps_table_free(run->lacks_of[a]);
+        }
+        ps_free(run->lacks_of);
         for (size_t a = 0; a < run->n_analyses; a++) {
             ps_result_fini(&run->results[a]);
         }
