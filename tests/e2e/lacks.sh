@@ -130,3 +130,18 @@ for type in csv json xlsx; do
         silent "$file"
     done
 done
+
+# --- logs of workers ---
+
+cp -R "$DATA/paddle_logs/pp4_1f1b_2x2" "$T/logs"
+run 0 timeline --log_dir "$T/logs" -o "$T/lines"
+for file in "$T/lines"/*.json; do
+    silent "$file"
+done
+log=$(find "$T/logs" -name 'workerlog.1' | sort | head -n 1)
+echo 'nothing of the profiler' >"$log"
+run 4 timeline --log_dir "$T/logs" -o "$T/lines"
+for file in "$T/lines"/*.json; do
+    tells "$file" workerlog.1 'no record of the job profiler'
+    python3 -c 'import json, sys; assert len(json.load(open(sys.argv[1]))["lacks"]) == 1' "$file" || fail "$file: no list"
+done
