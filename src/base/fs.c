@@ -211,15 +211,24 @@ bool ps_write_all(int fd, const void *from, size_t n) {
     return true;
 }
 
-ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err) {
+static ps_code write_file(const char *path, const void *bytes, size_t n, ps_publish_how how,
+                          ps_err *err) {
     ps_publish p;
     ps_code code = ps_publish_begin(&p, path, err);
     if (code == PS_OK && !ps_write_all(p.fd, bytes, n)) {
         code = fail_errno(err, path, "cannot write the file");
     }
-    code = code == PS_OK ? ps_publish_commit(&p, PS_UNFLUSHED, err) : code;
+    code = code == PS_OK ? ps_publish_commit(&p, how, err) : code;
     ps_publish_abort(&p);
     return code;
+}
+
+ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err) {
+    return write_file(path, bytes, n, PS_UNFLUSHED, err);
+}
+
+ps_code ps_write_file_flushed(const char *path, const void *bytes, size_t n, ps_err *err) {
+    return write_file(path, bytes, n, PS_FLUSHED, err);
 }
 
 /* <super-journal's name> <its length, 4 bytes> <checksum, 4 bytes> <8 bytes of magic> <end of file> */

@@ -61,6 +61,9 @@ PS_MUST_USE bool ps_write_all(int fd, const void *bytes, size_t n);
 
 /* The whole file at once, unflushed (base/publish.h): one of many. */
 PS_MUST_USE ps_code ps_write_file(const char *path, const void *bytes, size_t n, ps_err *err);
+/* The same, on the disk when it returns. */
+PS_MUST_USE ps_code ps_write_file_flushed(const char *path, const void *bytes, size_t n,
+                                          ps_err *err);
 
 /* Whether an SQLite rollback journal ends with the name of a super-journal, a file that libsqlite3 deletes after it
  * rolled back: whoever wrote the journal chose the name. `at_magic` gets the place of the mark that makes it one, 8

@@ -205,6 +205,7 @@ static int parse_request(ps_cli *cli, request *q) {
     say_ignored(cli);
     q->opts.out_dir = ps_cli_text(cli, "output_path");
     q->opts.strict = ps_cli_flag(cli, "strict");
+    q->opts.optional = q->optional;
     q->summary = ps_cli_flag(cli, "agent") ? "-" : ps_cli_text(cli, "json-summary");
     q->is_for_programs = q->summary != NULL && strcmp(q->summary, "-") == 0;
     cli->quiet = cli->quiet || q->is_for_programs;
@@ -258,10 +259,11 @@ static int select_ranks(ps_cli *cli, request *q, const ps_cluster *c) {
 /* --- running ------------------------------------------------------------------------------------------------- */
 
 /* A part of the work is done: what comes next. An exit status. */
-static int tell_unfinished(const ps_cli *cli, const request *q, const ps_run *run) {
+static int tell_unfinished(const ps_cli *cli, const request *q, const ps_cluster *cluster,
+                           const ps_run *run) {
     const char *dir = q->opts.partials_dir;
     size_t most = ps_run_n_reading_rounds(q->analyses, q->n_analyses, q->opts.analysis.in_full);
-    int status = PS_EXIT_OK;
+    int status = ps_diag_n_errors(&cluster->diag) > 0 ? PS_EXIT_PARTIAL : PS_EXIT_OK;
     for (size_t r = 0; r < run->n_ranks; r++) {
         char who[PS_WHO_TEXT];
         if (run->ranks[r].status == PS_RANK_FAILED && q->opts.work == PS_RUN_SHARD) {
@@ -307,7 +309,7 @@ static int run_request(ps_cli *cli, request *q, const ps_cluster *cluster) {
     }
     ps_cli_say_cache(cli, run, &q->opts);
     if (run->unfinished_round != 0) {
-        int unfinished = write_summary(cli, q, cluster, run, tell_unfinished(cli, q, run));
+        int unfinished = write_summary(cli, q, cluster, run, tell_unfinished(cli, q, cluster, run));
         ps_run_free(run);
         return unfinished;
     }
@@ -381,6 +383,9 @@ static int run_cluster(ps_cli *cli) {
             status = PS_EXIT_NOTHING;
         }
         status = status == PS_EXIT_OK ? run_request(cli, &q, cluster) : status;
+    }
+    if (status == PS_EXIT_NOTHING && ps_diag_n_errors(&cluster->diag) > 0) {
+        status = PS_EXIT_FAILED; /* what could not be looked at may be what is missing */
     }
     ps_free(q.ranks);
     ps_cluster_free(cluster);

@@ -7,6 +7,7 @@
 #include "cli/cli.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
+#include "model/lacks.h"
 #include "run/run.h"
 #include "write/report/comparison.h"
 #include "write/table/table_xlsx.h"
@@ -14,12 +15,15 @@
 enum { MAX_TABLES = 64 };
 
 static int write_compare_sheets(ps_cli *cli, const ps_comparison *c, const char *path) {
-    const ps_table *sheets[MAX_TABLES];
+    const ps_table *sheets[MAX_TABLES + 1];
     ps_workbook book = {.tables = sheets, .names_sheets = true, .path = path};
     for (size_t i = 0; i < c->n_tables; i++) {
         if (!c->is_hidden[i]) {
             sheets[book.n_tables++] = c->tables[i];
         }
+    }
+    if (ps_lacks_any(c->lacks)) {
+        sheets[book.n_tables++] = c->lacks;
     }
     ps_err err = PS_ERR_INIT;
     if (ps_write_workbook(&book, &err) != PS_OK) {
@@ -155,6 +159,7 @@ static int show_compare(ps_cli *cli, const ps_run *run, const ps_cluster *cluste
                        .base_name = side_of(cli, 1),
                        .tables = tables,
                        .is_hidden = is_hidden,
+                       .lacks = run->lacks,
                        .n_ranks = {run->n_done, run->baseline != NULL ? run->baseline->n_done : 0}};
     for (size_t a = 0; a < run->n_analyses; a++) {
         const ps_result *result = &run->results[a];

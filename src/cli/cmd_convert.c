@@ -14,6 +14,7 @@
 #include "cli/cli.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
+#include "model/lacks.h"
 #include "read/readers.h"
 #include "run/cluster.h"
 #include "write/out/number_text.h"
@@ -49,6 +50,7 @@ typedef struct conversion {
     size_t turn;      /* the input that is written; the next one is read */
     ps_code write_code;
     ps_err write_err;
+    ps_table *lacks; /* what could not be read */
     size_t n_done, n_nothing, n_failed;
 } conversion;
 
@@ -229,6 +231,9 @@ static void finish_input(conversion *c, input *in) {
             ps_err_prefix(&in->err, "%s", who);
         }
         (void)ps_cli_fail(c->cli, &in->err);
+        char reason[1024];
+        ps_err_format(&in->err, reason, sizeof reason);
+        ps_lacks_add(c->lacks, in->rank->rank, who, NULL, reason);
         c->n_nothing += in->code == PS_NOTHING;
         c->n_failed += in->code != PS_NOTHING;
     }
@@ -277,6 +282,18 @@ static void say_convert_written(const conversion *c) {
     }
 }
 
+/* Of the arguments; ranks are added as they fail. */
+static void list_search_lacks(conversion *c) {
+    c->lacks = ps_lacks_new("lacks");
+    for (size_t i = 0; i < c->n_clusters; i++) {
+        const ps_cluster *cluster = c->clusters[i];
+        ps_lacks_add_search(c->lacks, &cluster->diag, "the search");
+        if (cluster->n_ranks == 0) {
+            ps_lacks_add(c->lacks, -1, cluster->path, NULL, "no profile found");
+        }
+    }
+}
+
 static int exit_status(const conversion *c) {
     bool whole = c->n_done == c->n_inputs;
     for (size_t i = 0; i < c->n_clusters; i++) {
@@ -298,6 +315,7 @@ static int convert(conversion *c) {
     if (c->writer == NULL) {
         return ps_cli_fail(c->cli, &err);
     }
+    list_search_lacks(c);
     convert_all(c);
     if (c->write_code != PS_OK) {
         ps_trace_writer_abort(c->writer);
@@ -308,6 +326,12 @@ static int convert(conversion *c) {
         ps_trace_writer_abort(c->writer);
         return exit_status(c);
     }
+    c->lacks = ps_table_end(c->lacks);
+    if (c->lacks == NULL) {
+        ps_trace_writer_abort(c->writer);
+        return ps_cli_fail_nomem(c->cli);
+    }
+    ps_trace_writer_lacks(c->writer, c->lacks);
     if (ps_trace_writer_commit(c->writer, &c->written, &err) != PS_OK) {
         return ps_cli_fail(c->cli, &err);
     }
@@ -359,6 +383,7 @@ static int run_convert(ps_cli *cli) {
     ps_free(c.inputs);
     ps_free(c.sources);
     ps_free(c.diag);
+    ps_table_free(c.lacks);
     ps_arena_fini(&c.arena);
     return status;
 }

@@ -10,8 +10,10 @@
 #include "run/run_whatif.h"
 #include "write/report/plan_text.h"
 
-static ps_plan_view plan_view_of(const ps_result *r) {
-    return (ps_plan_view){.plan = ps_result_table(r, "plan"),
+static ps_plan_view plan_view_of(const ps_run *run) {
+    const ps_result *r = &run->results[0];
+    return (ps_plan_view){.lacks = run->lacks,
+                          .plan = ps_result_table(r, "plan"),
                           .memory = ps_result_table(r, "plan_memory"),
                           .stages = ps_result_table(r, "plan_stages"),
                           .schedules = ps_result_table(r, "plan_schedules"),
@@ -42,7 +44,7 @@ static int show_plan(ps_cli *cli, const ps_run *run, const ps_cluster *cluster) 
     (void)cluster;
     int status = ps_cli_whatif_failed(cli, run);
     const char *path = ps_cli_text(cli, "output");
-    const ps_plan_view view = plan_view_of(&run->results[0]);
+    const ps_plan_view view = plan_view_of(run);
     if (status != PS_EXIT_OK || view.plan == NULL || view.stages == NULL) {
         return status != PS_EXIT_OK ? status : PS_EXIT_NOTHING; /* the ranks have said why */
     }

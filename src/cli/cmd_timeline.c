@@ -9,6 +9,7 @@
 #include "base/threads.h"
 #include "cli/cli.h"
 #include "cli/job_options.h"
+#include "model/lacks.h"
 #include "read/paddle/paddle.h"
 #include "run/paddle_logs.h"
 #include "run/paddle_pipeline.h"
@@ -204,18 +205,25 @@ static int write_files(ps_cli *cli, const ps_paddle_pipeline *p, const char *dir
 /* --- the command -------------------------------------------------------------------------------------------------- */
 
 /* Logs that are not there, cannot be read, or hold nothing, each named. */
-static size_t say_failed(const ps_cli *cli, const ps_paddle_logs *logs, size_t *n_broken) {
+static size_t say_failed(const ps_cli *cli, const ps_paddle_logs *logs, size_t *n_broken,
+                         ps_table *lacks) {
     size_t n = 0;
     for (size_t i = 0; i < logs->n; i++) {
         const ps_paddle_log *l = &logs->logs[i];
         if (l->trace == NULL) {
             (void)ps_cli_fail(cli, &l->err);
             *n_broken += !l->is_missing;
+            ps_lacks_add(lacks, -1, ps_path_base(l->path), NULL, l->err.msg);
             n++;
         } else if (ps_trace_slices(l->trace)->n == 0) {
             ps_cli_warn(cli, "%s: no record of the job profiler with a time", l->path);
+            ps_lacks_add(lacks, -1, ps_path_base(l->path), NULL,
+                         "no record of the job profiler with a time");
             n++;
         }
+    }
+    if (logs->has_gap) {
+        ps_lacks_add(lacks, -1, "a log", NULL, logs->note != NULL ? logs->note : "missing");
     }
     return n;
 }
@@ -231,13 +239,16 @@ static int make_timeline(ps_cli *cli, ps_paddle_logs *logs, const char *out_dir)
     ps_paddle_logs_read(logs, n_threads, one_more, progress);
     ps_progress_end(progress);
     size_t n_broken = 0;
-    size_t n_failed = say_failed(cli, logs, &n_broken);
+    ps_table *lacks = ps_lacks_new("lacks");
+    size_t n_failed = say_failed(cli, logs, &n_broken, lacks);
     ps_paddle_pipeline p;
     ps_diag *all = ps_calloc(1, sizeof *all);
     ps_code code = ps_paddle_pipeline_make(logs, &p, &err);
-    if (code == PS_OK && all == NULL) {
+    lacks = ps_table_end(lacks);
+    if (code == PS_OK && (all == NULL || lacks == NULL)) {
         code = ps_fail_nomem(&err);
     }
+    p.timeline.lacks = lacks;
     if (all != NULL) {
         say_of_workers(cli, logs, &p, all);
     }
@@ -256,6 +267,7 @@ static int make_timeline(ps_cli *cli, ps_paddle_logs *logs, const char *out_dir)
     }
     ps_free(all);
     ps_paddle_pipeline_fini(&p);
+    ps_table_free(lacks);
     return status;
 }
 

@@ -27,9 +27,10 @@ static bool is_timeline(const char *path) {
     return ps_ends_with(path, ".pftrace") || ps_ends_with(path, ".json.gz");
 }
 
-static int store_timeline(ps_cli *cli, const ps_table *timeline, const char *path) {
+static int store_timeline(ps_cli *cli, const ps_table *timeline, const ps_table *lacks,
+                          const char *path) {
     ps_err err = PS_ERR_INIT;
-    if (ps_write_ops_trace(timeline, path, &err) != PS_OK) {
+    if (ps_write_ops_trace(timeline, lacks, path, &err) != PS_OK) {
         return ps_cli_fail(cli, &err);
     }
     ps_cli_print(cli, "wrote %s\n", path);
@@ -45,7 +46,7 @@ static int show_whatif(ps_cli *cli, const ps_run *run, const ps_cluster *cluster
         return status != PS_EXIT_OK ? status : PS_EXIT_NOTHING; /* the ranks have said why */
     }
     if (timeline != NULL) {
-        return store_timeline(cli, timeline, path);
+        return store_timeline(cli, timeline, run->lacks, path);
     }
     ps_text_style style =
         path != NULL ? (ps_text_style){.width = 100, .utf8 = true} : ps_cli_style(cli);

@@ -175,6 +175,8 @@ typedef struct ps_chart {
         unjudged; /* why some pipelines have no bubble, "" where all have one; owned by the chart */
     const char *
         unreplayed; /* why no other schedule was replayed, or nothing is gained by those that were; "" else, and where nobody asked; owned by the chart */
+    const struct ps_table *
+        lacks; /* what is not in it because it failed (model/lacks.h), or NULL; of the run that made the chart */
     ps_arena arena; /* names */
 } ps_chart;
 

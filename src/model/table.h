@@ -68,6 +68,7 @@ typedef enum ps_table_home {
 typedef enum ps_table_mode {
     PS_TABLE_REPLACE, /* drop and create; an empty table only drops an old one */
     PS_TABLE_CREATE,  /* create; leave an existing table alone */
+    PS_TABLE_IF_ROWS, /* as REPLACE, but an empty one is never made, also where others are */
     PS_TABLE_ADD_COLUMN /* first column: rowid of the existing table `name`; the others are added to it
                             when missing, set for these rows and NULL for all other rows */
 } ps_table_mode;

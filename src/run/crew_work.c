@@ -149,13 +149,13 @@ static ps_code begin_session(crew_worker *w, ps_err *err) {
         return code;
     }
     if (w->opts.cache_dir != NULL || w->opts.partials_dir != NULL) {
-        ps_program_key_add(&w->session.program_key);
+        code = ps_program_key_add(&w->session.program_key, err);
     }
-    if (w->opts.cache_dir != NULL) {
+    if (code == PS_OK && w->opts.cache_dir != NULL) {
         w->session.cache = ps_run_cache_open(w->opts.cache_dir, w->opts.cache_max_bytes, err);
         return w->session.cache != NULL ? PS_OK : err->code;
     }
-    return PS_OK;
+    return code;
 }
 
 /* Whether the file, with all links followed, lies below the folder. */

@@ -12,6 +12,7 @@
 #include "run/run_baseline.h"
 #include "run/run_cluster_tables.h"
 #include "run/run_key.h"
+#include "run/run_lacks.h"
 #include "run/run_memory.h"
 #include "run/run_output.h"
 #include "run/run_session.h"
@@ -705,8 +706,8 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
             s.opts_of[a].baseline = ps_baseline_of(&baseline, analyses[a]);
         }
     }
-    if (opts->cache_dir != NULL || opts->partials_dir != NULL) {
-        ps_program_key_add(&s.program_key);
+    if (code == PS_OK && (opts->cache_dir != NULL || opts->partials_dir != NULL)) {
+        code = ps_program_key_add(&s.program_key, err);
     }
     if (code == PS_OK && opts->cache_dir != NULL) {
         s.cache = ps_run_cache_open(opts->cache_dir, opts->cache_max_bytes, err);
@@ -719,6 +720,13 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
     if (code == PS_OK) {
         refuse_ranks(&s);
         count_parts(&s);
+        s.run->baseline = baseline.run; /* what was odd in it is part of the account */
+        s.run->baseline_cluster = baseline.cluster;
+        baseline.run = NULL;
+        baseline.cluster = NULL;
+        code = ps_run_note_lacks(s.run, analyses, cluster, opts, err);
+    }
+    if (code == PS_OK) {
         bool writes = opts->export_type != PS_EXPORT_NOTHING && s.run->unfinished_round == 0;
         code = writes ? write_outputs(&s, err) : PS_OK;
     }
@@ -727,12 +735,6 @@ ps_run *ps_run_analyses(const ps_analysis *const *analyses, size_t n_analyses,
         run->n_at_once = s.memory.n_most_in_flight;
     }
     ps_session_fini(&s);
-    if (run != NULL) { /* what was odd in the baseline is part of the account */
-        run->baseline = baseline.run;
-        run->baseline_cluster = baseline.cluster;
-        baseline.run = NULL;
-        baseline.cluster = NULL;
-    }
     ps_baseline_free(&baseline);
     if (code != PS_OK) {
         ps_run_free(run);
@@ -762,6 +764,11 @@ void ps_run_free(ps_run *run) {
     if (run != NULL) {
         ps_run_free(run->baseline);
         ps_cluster_free(run->baseline_cluster);
+        ps_table_free(run->lacks);
+        for (size_t a = 0; run->lacks_of != NULL && a < run->n_analyses; a++) {
+            ps_table_free(run->lacks_of[a]);
+        }
+        ps_free(run->lacks_of);
         for (size_t a = 0; a < run->n_analyses; a++) {
             ps_result_fini(&run->results[a]);
         }

@@ -28,6 +28,8 @@ typedef struct ps_run_opts {
     size_t n_threads;          /* 0: one per processor */
     int64_t memory_bytes;      /* what may be held while ranks are read; 0: what is left here */
     bool strict;               /* counted errors make a rank fail */
+    const bool *
+        optional; /* [n_analyses]: ranks in which the analysis finds nothing are no lack; NULL: all are */
     const char *baseline_path; /* profiles to compare with, for analyses with a baseline; or NULL */
     ps_run_work work;
     ps_engine *engine;     /* who runs the maps of a whole run; NULL: threads of this process */
@@ -87,7 +89,10 @@ struct ps_run {
     size_t n_done, n_nothing, n_failed;
     ps_written *written; /* tables of the cluster */
     size_t n_written, cap_written;
-    const char **notes; /* sentences for people: what the output could not hold */
+    struct ps_table *
+        lacks; /* what the results do not hold because it failed (model/lacks.h); no rows: nothing */
+    struct ps_table **lacks_of; /* [analysis]: the same of each, to be written beside its tables */
+    const char **notes;         /* sentences for people: what the output could not hold */
     size_t n_notes, cap_notes;
     ps_run *baseline; /* over the ranks of the baseline, NULL: none of the analyses compares */
     ps_cluster *baseline_cluster; /* where it found them */

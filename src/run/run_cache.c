@@ -10,7 +10,6 @@
 #include "base/alloc.h"
 #include "base/buf.h"
 #include "base/fs.h"
-#include "base/publish.h"
 #include "base/sort.h"
 #include "run/run_key.h"
 
@@ -82,22 +81,13 @@ ps_code ps_run_cache_put(const ps_run_cache *c, const char *key, ps_rank_state *
                          ps_err *err) {
     ps_buf path;
     ps_buf bytes;
-    ps_publish out = {0};
     const char *file = path_of(c, key, &path);
     ps_buf_init(&bytes, MAX_STATE_BYTES);
     state->key = key;
     ps_code code = file != NULL ? ps_archive_write(ps_rank_state_archive, state, &bytes, err)
                                 : ps_fail_nomem(err);
     state->key = NULL;
-    code = code == PS_OK ? ps_publish_begin(&out, file, err) : code;
-    if (code == PS_OK && !ps_write_all(out.fd, bytes.data, bytes.len)) {
-        code = ps_fail_file(err, PS_IO, file, "cannot write the file");
-    }
-    if (code == PS_OK) {
-        code = ps_publish_commit(&out, PS_UNFLUSHED, err);
-    } else {
-        ps_publish_abort(&out);
-    }
+    code = code == PS_OK ? ps_write_file(file, bytes.data, bytes.len, err) : code;
     ps_buf_fini(&bytes);
     ps_buf_fini(&path);
     return code;

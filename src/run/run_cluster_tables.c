@@ -1,16 +1,23 @@
 #include "run/run_cluster_tables.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/fs.h"
+#include "model/lacks.h"
 #include "run/table_file.h"
 #include "write/table/sqlite.h"
 
 #define DATABASE "cluster_analysis.db"
 #define MAX_NOTES 1000
+
+static bool is_book(const char *path) {
+    return ps_ends_with(path, ".xlsx");
+}
 
 static ps_code add_note(ps_run *run, const ps_buf *text, ps_err *err) {
     const char *copy =
@@ -189,36 +196,83 @@ ps_code ps_plan_cluster_tables(ps_run *run, const ps_analysis *const *analyses,
 
 /* --- writing ----------------------------------------------------------------------------------------------- */
 
+/* Beside the tables of each mode what they lack: a table of the same database, a sheet of each workbook, a file in the same folder. The
+ * one that an earlier run left goes where nothing is lacking. */
+static ps_code list_lacks_file(ps_run *run, const ps_written *w, ps_table_file *files, size_t *n,
+                               const ps_table **table, ps_err *err) {
+    const ps_table *lacks = run->lacks_of[w->analysis];
+    const char *dot = strrchr(w->path, '.');
+    const char *dir = ps_path_dir(&run->arena, w->path);
+    ps_buf path = {0};
+    ps_buf_addf(&path, "%s/%s%s", dir != NULL ? dir : "", lacks->name, dot != NULL ? dot : "");
+    const char *copy =
+        ps_buf_ok(&path) ? ps_arena_strndup(&run->arena, ps_buf_str(&path), path.len) : NULL;
+    ps_buf_fini(&path);
+    if (dir == NULL || copy == NULL) {
+        return ps_fail_nomem(err);
+    }
+    if (!ps_lacks_any(lacks)) {
+        return unlink(copy) == 0 || errno == ENOENT
+                   ? PS_OK
+                   : ps_fail_file(err, PS_IO, copy,
+                                  "left by an earlier run, and it cannot be removed");
+    }
+    *table = lacks;
+    files[(*n)++] = (ps_table_file){.path = copy, .tables = table, .n_tables = 1};
+    return PS_OK;
+}
+
+/* The first of the mode's in that database, or of its plain files in that folder. */
+static bool is_first_of_mode(const ps_run *run, size_t i) {
+    const ps_written *w = &run->written[i];
+    bool is_first = true;
+    for (size_t k = 0; k < i; k++) {
+        const ps_written *other = &run->written[k];
+        is_first =
+            is_first && (other->analysis != w->analysis || is_book(other->path) ||
+                         ps_ends_with(other->path, DATABASE) != ps_ends_with(w->path, DATABASE));
+    }
+    return is_first;
+}
+
 /* The database first, since it takes longest. Makes the folders. `files` and `tables` have room for all. */
 static ps_code list_cluster_files(ps_run *run, ps_table_file *files, size_t *n,
                                   const ps_table **tables, ps_err *err) {
     size_t n_tables = 0;
+    ps_code code = PS_OK;
     *n = 0;
     for (int in_database = 1; in_database >= 0; in_database--) {
-        for (size_t i = 0; i < run->n_written; i++) {
+        for (size_t i = 0; i < run->n_written && code == PS_OK; i++) {
             const ps_written *w = &run->written[i];
             if (ps_ends_with(w->path, DATABASE) != (in_database == 1)) {
                 continue;
             }
             if (in_database == 0 || *n == 0) {
                 const char *dir = ps_path_dir(&run->arena, w->path);
-                ps_code code = dir != NULL ? ps_make_dirs(dir, err) : ps_fail_nomem(err);
-                if (code != PS_OK) {
-                    return code;
-                }
+                code = dir != NULL ? ps_make_dirs(dir, err) : ps_fail_nomem(err);
                 files[(*n)++] = (ps_table_file){.path = w->path, .tables = &tables[n_tables]};
             }
+            const ps_table *lacks = run->lacks_of[w->analysis];
             tables[n_tables++] = w->table;
             files[*n - 1].n_tables++;
+            bool is_inside = in_database == 1 ? is_first_of_mode(run, i)
+                                              : is_book(w->path) && ps_lacks_any(lacks);
+            if (is_inside) {
+                tables[n_tables++] = lacks;
+                files[*n - 1].n_tables++;
+            } else if (code == PS_OK && in_database == 0 && !is_book(w->path) &&
+                       is_first_of_mode(run, i)) {
+                code = list_lacks_file(run, w, files, n, &tables[n_tables++], err);
+            }
         }
     }
-    return PS_OK;
+    return code;
 }
 
-static ps_code note_losses(ps_run *run, const char *path, const ps_xlsx_report *report,
-                           ps_err *err) {
+static ps_code note_losses(ps_run *run, const ps_table_file *file, ps_err *err) {
     ps_buf text = {0};
-    const char *name = ps_path_base(path);
+    const ps_xlsx_report *report = &file->report;
+    const char *name = ps_path_base(file->path);
     ps_code code = PS_OK;
     if (report->n_cut > 0) {
         ps_buf_addf(&text,
@@ -228,10 +282,10 @@ static ps_code note_losses(ps_run *run, const char *path, const ps_xlsx_report *
                     report->n_cut == 1 ? "is" : "are", report->n_cut == 1 ? "it" : "them");
         code = add_note(run, &text, err);
     }
-    if (code == PS_OK && report->n_sheets > 1) {
+    if (code == PS_OK && report->n_sheets > file->n_tables) {
         ps_buf_clear(&text);
         ps_buf_addf(&text, "%s: more rows than a sheet has, they go on in %zu sheets", name,
-                    report->n_sheets);
+                    report->n_sheets - file->n_tables + 1);
         code = add_note(run, &text, err);
     }
     if (code == PS_OK && report->without_merging) {
@@ -245,8 +299,8 @@ static ps_code note_losses(ps_run *run, const char *path, const ps_xlsx_report *
 
 /* The first failure in order is the one that is told. */
 ps_code ps_write_cluster_tables(ps_run *run, const ps_run_opts *opts, ps_err *err) {
-    ps_table_file *files = ps_calloc(run->n_written + 1, sizeof *files);
-    const ps_table **tables = ps_calloc(run->n_written + 1, sizeof *tables);
+    ps_table_file *files = ps_calloc(2 * run->n_written + 1, sizeof *files);
+    const ps_table **tables = ps_calloc(2 * run->n_written + 1, sizeof *tables);
     size_t n = 0;
     ps_code code = files != NULL && tables != NULL ? list_cluster_files(run, files, &n, tables, err)
                                                    : ps_fail_nomem(err);
@@ -258,7 +312,7 @@ ps_code ps_write_cluster_tables(ps_run *run, const ps_run_opts *opts, ps_err *er
         if (code != PS_OK && err != NULL) {
             *err = files[i].err;
         }
-        code = code == PS_OK ? note_losses(run, files[i].path, &files[i].report, err) : code;
+        code = code == PS_OK ? note_losses(run, &files[i], err) : code;
     }
     ps_free(files);
     ps_free(tables);

@@ -1,5 +1,7 @@
 #include "run/run_key.h"
 
+#include <unistd.h>
+
 #include "analyze/core/analysis_options.h"
 #include "analyze/report/report_rules.h"
 #include "analyze/whatif/whatif_causes.h"
@@ -17,16 +19,21 @@ void ps_hash_key_add(const void *bytes, size_t n, ps_buf *out) {
                 (unsigned long long)ps_hash64(both, sizeof both));
 }
 
-/* Where the system does not show a program its own file, the version has to do. */
-void ps_program_key_add(ps_buf *out) {
+/* Where the system never shows a program its own file, the version has to do. A file that could not be read this time would make another
+ * key than the next time. */
+ps_code ps_program_key_add(ps_buf *out, ps_err *err) {
+    static const char OWN[] = "/proc/self/exe";
     ps_buf program;
     ps_buf_init(&program, MAX_PROGRAM_BYTES);
     ps_buf_addf(out, "pipescope %s ", PS_VERSION);
-    if (ps_read_file("/proc/self/exe", MAX_PROGRAM_BYTES, &program, NULL) == PS_OK) {
+    ps_code code =
+        access(OWN, R_OK) != 0 ? PS_OK : ps_read_file(OWN, MAX_PROGRAM_BYTES, &program, err);
+    if (program.len > 0) {
         ps_hash_key_add(program.data, program.len, out);
     }
     ps_buf_add_char(out, '\n');
     ps_buf_fini(&program);
+    return code == PS_OK && !ps_buf_ok(out) ? ps_fail_nomem(err) : code;
 }
 
 static void add_reals(const double *at, size_t n, ps_buf *out) {

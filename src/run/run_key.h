@@ -6,8 +6,9 @@
 #include "analyze/core/analysis.h"
 #include "base/buf.h"
 
-/* Appends the version of the program and a hash of the program itself: partials of another build may be made in another way. */
-void ps_program_key_add(ps_buf *out);
+/* Appends the version of the program and a hash of the program itself: partials of another build may be made in another way. Fails
+ * when the program cannot be read, so that no other key comes of it. */
+PS_MUST_USE ps_code ps_program_key_add(ps_buf *out, ps_err *err);
 /* Appends the names of the analyses, and all options. */
 void ps_run_key_add(const ps_analysis *const *analyses, size_t n_analyses,
                     const ps_analysis_opts *opts, ps_buf *out);

@@ -6,9 +6,15 @@
 #include "run/run_pipeline.h"
 
 ps_run *ps_run_report(const ps_cluster *cluster, const ps_run_opts *opts, ps_err *err) {
+    /* The report says itself whether there is a pipeline. */
+    static const bool OPTIONAL[PS_REPORT_MAKERS] = {true, true};
     const ps_analysis *analyses[PS_REPORT_MAKERS + 1];
+    bool optional[PS_REPORT_MAKERS + 1] = {false};
     size_t n = ps_run_report_plan(cluster, analyses);
-    return ps_run_all_ranks(analyses, n, cluster, opts, err);
+    ps_run_opts own = *opts;
+    memcpy(optional, OPTIONAL, (n - 1) * sizeof *optional);
+    own.optional = optional;
+    return ps_run_all_ranks(analyses, n, cluster, &own, err);
 }
 
 /* The chart that the report took: the first one that there is. */
@@ -20,6 +26,7 @@ static void add_report_chart(ps_report_view *view, const ps_run *run, const ps_c
             continue;
         }
         ps_run_name_chart(r->chart, cluster);
+        r->chart->lacks = NULL; /* the report says it itself */
         view->chart = r->chart;
         view->chart_step = step != NULL ? *step : ps_chart_usual_step(r->chart);
         view->n_pipelines = ps_pipeline_tables(r, view->pipelines);
@@ -77,6 +84,7 @@ ps_code ps_run_report_view(const ps_run *run, const ps_cluster *cluster, const i
     }
     *out = (ps_report_view){.title = ps_cluster_name(cluster),
                             .n_ranks = run->n_ranks,
+                            .lacks = run->lacks,
                             .findings = ps_result_table(result, "findings"),
                             .evidence = ps_result_table(result, "evidence"),
                             .shared = ps_result_table(result, "shared"),

@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/fs.h"
-#include "base/publish.h"
 #include "base/threads.h"
 #include "run/rank_files.h"
 #include "run/run_key.h"
@@ -52,20 +51,11 @@ static void label_archive(ps_archive *a, void *at) {
 static ps_code write_value(const char *path, const char *key, ps_archive_visit *visit, void *x,
                            ps_err *err) {
     ps_buf bytes;
-    ps_publish out = {0};
     label l = {.key = key};
     ps_buf_init(&bytes, MAX_STATE_BYTES);
     ps_code code = ps_archive_write(label_archive, &l, &bytes, err);
     code = code == PS_OK ? ps_archive_write(visit, x, &bytes, err) : code;
-    code = code == PS_OK ? ps_publish_begin(&out, path, err) : code;
-    if (code == PS_OK && !ps_write_all(out.fd, bytes.data, bytes.len)) {
-        code = ps_fail_file(err, PS_IO, path, "cannot write the file");
-    }
-    if (code == PS_OK) {
-        code = ps_publish_commit(&out, PS_FLUSHED, err);
-    } else {
-        ps_publish_abort(&out);
-    }
+    code = code == PS_OK ? ps_write_file_flushed(path, bytes.data, bytes.len, err) : code;
     ps_buf_fini(&bytes);
     return code;
 }

@@ -69,6 +69,7 @@ ps_run *ps_run_whatif(const ps_cluster *cluster, const ps_run_opts *opts, ps_err
 ps_whatif_view ps_run_whatif_view(const ps_run *run, const ps_cluster *cluster) {
     const ps_result *r = &run->results[0];
     return (ps_whatif_view){.title = ps_cluster_name(cluster),
+                            .lacks = run->lacks,
                             .job = ps_result_table(r, "whatif"),
                             .steps = ps_result_table(r, "whatif_steps"),
                             .kinds = ps_result_table(r, "whatif_kinds"),

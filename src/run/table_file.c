@@ -70,8 +70,10 @@ static void write_books(ps_table_file *files, size_t n, size_t n_books, size_t n
     size_t b = 0;
     for (size_t i = 0; books != NULL && i < n; i++) {
         if (is_workbook(&files[i])) {
-            books[b++] =
-                (ps_workbook){.tables = files[i].tables, .n_tables = 1, .path = files[i].path};
+            books[b++] = (ps_workbook){.tables = files[i].tables,
+                                       .n_tables = files[i].n_tables,
+                                       .names_sheets = files[i].n_tables > 1,
+                                       .path = files[i].path};
         }
     }
     if (books != NULL) {

@@ -20,7 +20,8 @@ typedef enum ps_export {
 /* "csv", "json" or "xlsx". */
 const char *ps_table_file_end(const ps_table *table, ps_export type);
 
-/* What is written at one go, and how that went: a database with several tables, or another file with one. */
+/* What is written at one go, and how that went: a database or a workbook with several tables, or another file with
+ * one. */
 typedef struct ps_table_file {
     const char *path;
     const ps_table **tables; /* both are borrowed */

@@ -8,7 +8,10 @@ its N-th call of that kind failing, for N = 1, 2, 3, ... (--each: at most so man
 
   the same    status, output and files as without the fault; or
   an error    another status, words on stderr, and each file that is there is one that the whole run writes, byte for byte. With
-              status 4 (some ranks failed) files may lack those ranks.
+              status 4 (some ranks failed) files may lack those ranks; then they say so inside.
+
+Where a command keeps something for later runs (a cache, partials), what lies there afterwards is whole, or missing; the same command
+again, without the fault, gives all that the whole run gave.
 
 Wrong are: a signal, no end within PATIENCE seconds, the status of the whole run with other output, silence, a file that nobody
 asked for (also in the temporary folder), a change of the input. Exit status 0: nothing wrong; 1: something; 2: usage.
@@ -16,6 +19,7 @@ asked for (also in the temporary folder), a change of the input. Exit status 0: 
 import argparse
 import collections
 import difflib
+import gzip
 import hashlib
 import os
 import re
@@ -25,6 +29,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.environ.get("PIPESCOPE_BIN") or os.path.join(ROOT, "build", "release", "pipescope")
@@ -33,7 +38,10 @@ DATA = os.path.join(ROOT, "tests", "data")
 PATIENCE = 30
 PARTLY = 4
 
-# name: (capture, words). {in} is a copy of the capture where the command writes into it, else the capture; {out} a folder that is not there.
+KEEPING = "cluster -m slow_rank -d {in} -o {out} -j 1 --export_type csv "
+
+# name: (capture, words). {in} is a copy of the capture where the command writes into it, else the capture; {out} a folder that is not there;
+# {kept} one that later runs find as this one leaves it.
 COMMANDS = {
     "info": ("job", "info {in} --json -j 1"),
     "report": ("job", "report {in} -j 1"),
@@ -52,9 +60,14 @@ COMMANDS = {
     "timeline": ("paddle", "timeline --log_dir {in} -o {out} -j 1"),
     "whatif": ("workers", "whatif {in} -o {out}.json"),
     "text": ("text", "report {in} -j 1 -o {out}.json"),
+    "cache": ("job", KEEPING + "--cache {kept}"),
+    "cache-again": ("job", KEEPING + "--cache {kept}"),
+    "shard": ("job", KEEPING + "--shard 1/1 --partials {kept}"),
+    "reduce": ("job", KEEPING + "--reduce {kept}"),
     "simulate": (None, "simulate 1f1b --pp 2 --microbatches 2 --profile {out}"),
 }
 CHANGES_INPUT = {"pp_chart-place"}
+KEEPS = {"cache": None, "cache-again": "cache", "shard": None, "reduce": "shard"}  # with what was run before it
 
 
 # --- captures ------------------------------------------------------------------------------------------------------------
@@ -118,20 +131,40 @@ def files_below(folder):
             for at, _, names in os.walk(folder) for name in names}
 
 
-class Run:
-    """The command once, in folders of its own; what it left is noted, and the folders are gone."""
+def says_lacks(path):
+    """Whether the file says that something is lacking in it, or one beside it that can hold nothing but rows."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if data[:15] == b"SQLite format 3":
+        db = sqlite3.connect("file:%s?mode=ro" % path, uri=True)
+        return bool(db.execute("SELECT count(*) FROM sqlite_master WHERE name LIKE '%lacks'").fetchone()[0])
+    if data[:2] == b"PK":
+        book = zipfile.ZipFile(path)
+        data = b"".join(book.read(name) for name in book.namelist())
+    elif data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    beside = [name for name in os.listdir(os.path.dirname(path)) if "_lacks." in name]
+    return b"lacks" in data or b"Not in it" in data or bool(beside)
 
-    def __init__(self, name, captures, folder, environment):
+
+class Run:
+    """The command once, in folders of its own, or in those where it ran before; what it left is noted."""
+
+    def __init__(self, name, captures, folder, environment, is_again=False):
         capture, words = COMMANDS[name]
-        shutil.rmtree(folder, ignore_errors=True)
-        for part in ("out", "tmp"):
-            os.makedirs(os.path.join(folder, part))
+        if not is_again:
+            shutil.rmtree(folder, ignore_errors=True)
+            for part in ("out", "tmp"):
+                os.makedirs(os.path.join(folder, part))
+            if KEEPS.get(name):
+                Run(KEEPS[name], captures, folder, {}, is_again=True)
         source = captures.get(capture)
         if name in CHANGES_INPUT:
             shutil.copytree(source, os.path.join(folder, "in"))
             source = os.path.join(folder, "in")
         out = os.path.join(folder, "out", "result")
-        words = [word.replace("{in}", source or "").replace("{out}", out) for word in words.split()]
+        kept = os.path.join(folder, "kept")
+        words = [word.replace("{in}", source or "").replace("{out}", out).replace("{kept}", kept) for word in words.split()]
         try:
             done = subprocess.run([PROGRAM, *words], cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE, check=False,
                                   env={**os.environ, "TMPDIR": os.path.join(folder, "tmp"), "NO_COLOR": "1", **environment})
@@ -140,6 +173,8 @@ class Run:
         except subprocess.TimeoutExpired:
             self.status, self.said, self.errors = "no end", "", ""
         self.written = files_below(os.path.join(folder, "out"))
+        self.partly = [path for path in self.written if not says_lacks(os.path.join(folder, "out", path))]
+        self.kept = files_below(kept)
         self.left = files_below(os.path.join(folder, "tmp"))
         self.input = files_below(source) if source else {}
 
@@ -161,8 +196,8 @@ def calls_of(path):
 def fault_of(run, whole, kind):
     """What is wrong with a run in which a call failed, or None."""
     if kind == "unlink":
-        for files in (run.written, run.left):
-            for path in [p for p in files if p not in whole.written and is_told(run, p)]:
+        for files in (run.written, run.left, run.kept):
+            for path in [p for p in files if p not in whole.written and p not in whole.kept and is_told(run, p)]:
                 del files[path]
     if run.status == "no end" or run.status < 0:
         return "ended by %s" % ("patience" if run.status == "no end" else "signal %d" % -run.status)
@@ -175,14 +210,31 @@ def fault_of(run, whole, kind):
             return "status %s without a word" % run.status
         if run.status not in (1, PARTLY):
             return "status %s: %s" % (run.status, run.errors.strip()[:200])
-        strange = sorted(set(run.written) - set(whole.written))
+        strange = sorted(path for path in set(run.written) - set(whole.written) if not (run.status == PARTLY and "_lacks." in path))
         if strange:
             return "left behind: %s" % ", ".join(strange)
-        cut = sorted(name for name, text in run.written.items() if text != whole.written[name])
+        cut = sorted(name for name, text in run.written.items() if name in whole.written and text != whole.written[name])
         if cut and run.status != PARTLY:
             return "half-written: %s" % ", ".join(cut)
+        mute = sorted(set(cut) & set(run.partly))
+        if mute:
+            return "does not say what it lacks: %s" % ", ".join(mute)
         if kind != "memory" and kind != "thread" and not any(c in run.errors for c in "/.@"):
             return "names no file: %s" % run.errors.strip()[:200]
+    return None
+
+
+def kept_fault(run, whole, again):
+    """What is wrong with what was kept, or with the run after it."""
+    strange = sorted(set(run.kept) - set(whole.kept))
+    if strange:
+        return "kept what is none: %s" % ", ".join(strange)
+    cut = sorted(path for path, text in run.kept.items() if text != whole.kept[path])
+    if cut and run.status != PARTLY:  # a partial may say that its rank failed
+        return "kept in part: %s" % ", ".join(cut)
+    for what in ("status", "said", "written", "kept", "left"):
+        if getattr(again, what) != getattr(whole, what):
+            return "the next run: other %s: %s" % (what, again.errors.strip()[:200])
     return None
 
 
@@ -265,7 +317,10 @@ class Harness:
 
     def check_call(self, name, kind, call, whole, before):
         run = self.run(name, **self.wish(kind, call))
-        self.note(name, kind, call, fault_of(run, whole, kind) or input_fault(run, whole, before, name), run)
+        fault = fault_of(run, whole, kind) or input_fault(run, whole, before, name)
+        if name in KEEPS and not fault:
+            fault = kept_fault(run, whole, Run(name, self.captures, os.path.join(self.folder, "run"), {}, is_again=True))
+        self.note(name, kind, call, fault, run)
         if self.options.show:
             show(run, whole)
 

@@ -21,6 +21,7 @@
 #include "base/alloc.h"
 #include "base/json_write.h"
 #include "write/chart/chart_clocks.h"
+#include "write/out/json_text.h"
 #include "write/out/writers.h"
 
 typedef struct job {
@@ -302,6 +303,7 @@ ps_code ps_write_chart_json(const ps_chart *chart, const ps_chart_json_opts *opt
     if (chart->is_aligned) {
         ps_json_key_bool(&w, "aligned", true);
     }
+    ps_json_lacks(&w, 0, chart->lacks);
     ps_json_key(&w, "origin_ns");
     ps_json_int_text(&w, chart->origin_ns);
     put_ranks(&j);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "model/lacks.h"
 #include "write/chart/chart_json.h"
 #include "write/chart/chart_pack.h"
 #include "write/chart/chart_rows.h"
@@ -166,9 +167,14 @@ static void put_page_table(ps_json *j, const ps_table *table) {
 
 /* --- the chart --------------------------------------------------------------------------------------------- */
 
-static void put_page_tables(ps_json *j, const ps_table *const *tables, size_t n_tables) {
+static void put_page_tables(ps_json *j, const ps_table *lacks, const ps_table *const *tables,
+                            size_t n_tables) {
     ps_json_line(j, 0);
     ps_json_key_array(j, "tables");
+    if (ps_lacks_any(lacks)) {
+        ps_json_line(j, 0);
+        put_page_table(j, lacks);
+    }
     for (size_t i = 0; i < n_tables; i++) {
         ps_json_line(j, 0);
         put_page_table(j, tables[i]);
@@ -191,6 +197,6 @@ ps_code ps_page_put_chart(const ps_chart_page *page, ps_json *j, ps_err *err) {
         ps_json_value(j);
         code = ps_chart_pack(page->against, j->out, err);
     }
-    put_page_tables(j, page->tables, page->n_tables);
+    put_page_tables(j, page->chart->lacks, page->tables, page->n_tables);
     return code;
 }

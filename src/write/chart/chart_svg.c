@@ -13,6 +13,8 @@
  *
  * web/src/pipeline draws the same picture for browsers, from the same texts (block_text.h), rows and heights (chart_rows.h). */
 #include "write/chart/chart_svg.h"
+
+#include "model/lacks.h"
 #include "write/chart/chart_clocks.h"
 
 #include <math.h>
@@ -223,6 +225,7 @@ static ps_code put_svg_title(picture *p, ps_err *err) {
     if (chart->unjudged[0] != '\0') {
         ps_buf_addf(&line, "\n%s", chart->unjudged);
     }
+    ps_lacks_say(chart->lacks, "\n", "", &line);
     ps_chart_say_clocks(chart, true, "\n", "", &line);
     ok = ok && ps_buf_ok(&line);
     if (ok) {

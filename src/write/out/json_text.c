@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "model/lacks.h"
 #include "write/out/number_text.h"
 
 enum { MAX_DIGITS = 20 };
@@ -68,6 +69,25 @@ void ps_json_short_real(ps_json *j, double value) {
     char text[PS_NUMBER_TEXT];
     ps_real_shortest(value, text);
     ps_json_raw(j, text, strlen(text));
+}
+
+void ps_json_lacks(ps_json *j, int indent, const ps_table *lacks) {
+    if (!ps_lacks_any(lacks)) {
+        return;
+    }
+    ps_json_line(j, indent);
+    ps_json_key_array(j, "lacks");
+    for (size_t r = 0; r < lacks->n_rows; r++) {
+        ps_json_line(j, indent > 0 ? indent + 1 : 0);
+        ps_json_object(j);
+        for (size_t c = 0; c < lacks->n_columns; c++) {
+            const char *name = lacks->columns[c].name;
+            ps_json_name(j, name, strlen(name));
+            ps_json_cell(j, &lacks->columns[c], ps_table_cell(lacks, r, c));
+        }
+        ps_json_close(j);
+    }
+    ps_json_close(j);
 }
 
 void ps_json_cell(ps_json *j, const ps_column *column, const ps_value *cell) {

@@ -13,5 +13,8 @@ void ps_json_typed_real(ps_json *j, double value);
 void ps_json_short_real(ps_json *j, double value);
 /* A cell of a table so; a NULL is null. */
 void ps_json_cell(ps_json *j, const ps_column *column, const ps_value *cell);
+/* "lacks":[{"rank":3,"what":"rank 3","mode":null,"reason":".."}], a row of the list (model/lacks.h) a line, as a member of the object that is
+ * open, on a line of its own; nothing where nothing is lacking. */
+void ps_json_lacks(ps_json *j, int indent, const ps_table *lacks);
 
 #endif

@@ -5,6 +5,8 @@
 
 #include "base/alloc.h"
 #include "base/json_write.h"
+#include "model/lacks.h"
+#include "write/out/json_text.h"
 #include "write/out/number_text.h"
 #include "write/out/writers.h"
 
@@ -209,6 +211,7 @@ static bool is_part_shown(const ps_comparison *c, size_t table) {
 ps_code ps_write_comparison_text(const ps_comparison *c, size_t top, const ps_text_style *style,
                                  ps_buf *out, ps_err *err) {
     put_sentence(c, out);
+    ps_lacks_say(c->lacks, "", "\n", out);
     warn_of_strangers(c, out);
     ps_code code = PS_OK;
     for (size_t i = 0; code == PS_OK && i < c->n_tables; i++) {
@@ -242,6 +245,7 @@ ps_code ps_write_comparison_json(const ps_comparison *c, ps_buf *out, ps_err *er
         ps_json_key_uint(&j, "steps", count_comparison_steps(c, side));
         ps_json_close(&j);
     }
+    ps_json_lacks(&j, 0, c->lacks);
     ps_json_line(&j, 0);
     ps_json_key_object(&j, "tables");
     ps_code code = PS_OK;

@@ -17,7 +17,8 @@ typedef struct ps_comparison {
     size_t n_tables;
     const bool *
         is_hidden; /* [n_tables]: not written, though the sentence on the whole comes of it; NULL: none is */
-    size_t n_ranks[2]; /* of new and base, as far as they were compared; 0: not told */
+    const ps_table *lacks; /* what is not in it because it failed (model/lacks.h), or NULL */
+    size_t n_ranks[2];     /* of new and base, as far as they were compared; 0: not told */
 } ps_comparison;
 
 /* A sentence on the whole, the parts of a step, then of each table the `top` rows that lost most and a few that gained;

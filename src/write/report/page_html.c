@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/version.h"
+#include "model/lacks.h"
 #include "model/table.h"
 #include "write/out/number_text.h"
 #include "write/out/shorten.h"
@@ -275,6 +276,13 @@ void ps_html_table(ps_html_page *p, const ps_table *t, size_t from, size_t to, s
     if (end < to) {
         ps_buf_addf(p->out, "<p class=quiet>and %zu more rows: -o FILE.json has them all</p>\n",
                     to - end);
+    }
+}
+
+void ps_html_lacks(ps_html_page *p, const ps_table *lacks) {
+    if (ps_lacks_any(lacks)) {
+        ps_html_tag(p, "<h2>Not in it</h2>\n", "", "");
+        ps_html_table(p, lacks, 0, lacks->n_rows, 1);
     }
 }
 

@@ -25,6 +25,9 @@ void ps_html_end(ps_html_page *p);
 void ps_html_text(ps_html_page *p, const char *s);
 void ps_html_tag(ps_html_page *p, const char *before, const char *text, const char *after);
 
+/* What is not in the page because it failed (model/lacks.h); nothing where nothing is lacking. */
+void ps_html_lacks(ps_html_page *p, const ps_table *lacks);
+
 /* A figure with what it is. */
 void ps_html_tile(ps_html_page *p, const char *value, const char *what);
 

@@ -5,7 +5,9 @@
 
 #include "base/json_write.h"
 #include "base/num.h"
+#include "model/lacks.h"
 #include "schedule/schedule.h"
+#include "write/out/json_text.h"
 #include "write/out/wrap.h"
 #include "write/out/writers.h"
 #include "write/report/report_view.h"
@@ -365,6 +367,7 @@ static ps_code put_other_schedules(ps_buf *out, const ps_plan_view *view,
 
 ps_code ps_write_plan_text(const ps_plan_view *view, const ps_text_style *style, ps_buf *out,
                            ps_err *err) {
+    ps_lacks_say(view->lacks, "", "\n", out);
     char sentences[PS_PLAN_SENTENCES][PS_PLAN_SENTENCE];
     size_t n = ps_plan_sentences(view->plan, sentences);
     for (size_t i = 0; i < n; i++) {
@@ -397,6 +400,7 @@ ps_code ps_write_plan_json(const ps_plan_view *view, ps_buf *out, ps_err *err) {
     ps_json_object(&j);
     ps_json_key_str(&j, "format", "pipescope-plan");
     ps_json_key_int(&j, "version", 1);
+    ps_json_lacks(&j, 1, view->lacks);
     ps_json_line(&j, 1);
     ps_json_key(&j, "plan");
     ps_code code = put_json_table(&j, view->plan, out, err);

@@ -17,6 +17,7 @@ size_t ps_plan_sentences(const ps_table *plan, char out[PS_PLAN_SENTENCES][PS_PL
 
 /* Tables that are not there are NULL. */
 typedef struct ps_plan_view {
+    const ps_table *lacks; /* what is not in it because it failed (model/lacks.h) */
     const ps_table *plan, *stages;
     const ps_table *memory; /* what sizes of the memory the capture told, and from where */
     const ps_table *schedules, *schedule_stages, *schedule_lines, *left_out;

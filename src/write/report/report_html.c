@@ -255,6 +255,7 @@ static void put_top(page *p) {
     const ps_ns_text step = ps_ns_text_of(v->step_ns);
     ps_html_tag(&p->html, "<h1>Report", v->title[0] != '\0' ? ": " : "", "");
     ps_html_tag(&p->html, "", v->title, "</h1>\n");
+    ps_html_lacks(&p->html, v->lacks);
     if (v->verdict != NULL && v->verdict->n_rows > 0) {
         ps_html_tag(&p->html, "<p class=verdict>", ps_view_text(v->verdict, 0, "verdict"),
                     "</p>\n");

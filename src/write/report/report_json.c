@@ -134,6 +134,7 @@ ps_code ps_write_report_json(const ps_report_view *view, ps_buf *out, ps_err *er
     ps_json j = ps_json_spaced_to(out);
     ps_json_object(&j);
     add_head(&j, view);
+    ps_json_lacks(&j, 1, view->lacks);
     add_verdict(&j, view);
     add_findings(&j, view);
     add_report_json_table(&j, "sections", view->sections);

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/num.h"
 #include "base/utf8.h"
+#include "model/lacks.h"
 #include "write/chart/chart_note.h"
 #include "write/out/shorten.h"
 #include "write/out/wrap.h"
@@ -338,6 +339,13 @@ static void put_report_text_silences(page *p) {
 
 /* --- all of it ------------------------------------------------------------------------------------------------------- */
 
+static void put_report_text_lacks(page *p) {
+    ps_lacks_say(p->view->lacks, "", "\n", p->out);
+    if (ps_lacks_any(p->view->lacks)) {
+        ps_buf_add_char(p->out, '\n');
+    }
+}
+
 static void put_report_text_title(page *p) {
     const ps_report_view *v = p->view;
     char ranks[PS_RANKS_TEXT];
@@ -361,6 +369,7 @@ static void put_report_text_title(page *p) {
                    v->title[0] != '\0' ? ": " : "", ranks, steps, step.text, period, found);
     wrap(p, line, 0);
     ps_buf_add_char(p->out, '\n');
+    put_report_text_lacks(p);
     if (v->verdict != NULL && v->verdict->n_rows > 0) {
         ps_buf_add_str(p->out, bold(p, true));
         wrap(p, ps_view_text(v->verdict, 0, "verdict"), 0);

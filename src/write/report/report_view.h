@@ -24,14 +24,15 @@ typedef struct ps_report_view {
     bool has_host_times; /* what the devices did was timed on the host: dispatch is not judged */
     const char *
         comm_from_marks; /* "host" or "stream": communication was made from marks with these times; "" it was not */
-    const char *missing_timeline;    /* files without which nobody tells of the host; "" none */
-    size_t n_without_timeline;       /* ranks */
-    const ps_table *verdict;         /* or NULL */
-    const ps_table *findings;        /* never NULL */
-    const ps_table *sections;        /* or NULL */
-    const ps_table *evidence;        /* never NULL */
-    const ps_table *shared;          /* or NULL */
-    const ps_table *overview;        /* or NULL */
+    const char *missing_timeline; /* files without which nobody tells of the host; "" none */
+    size_t n_without_timeline;    /* ranks */
+    const ps_table *lacks;        /* what is not in it because it failed (model/lacks.h), or NULL */
+    const ps_table *verdict;      /* or NULL */
+    const ps_table *findings;     /* never NULL */
+    const ps_table *sections;     /* or NULL */
+    const ps_table *evidence;     /* never NULL */
+    const ps_table *shared;       /* or NULL */
+    const ps_table *overview;     /* or NULL */
     const ps_table *overview_stages; /* or NULL */
     const ps_table *kernels;         /* or NULL */
     const ps_chart *chart;           /* or NULL */

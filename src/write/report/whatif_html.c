@@ -126,6 +126,7 @@ ps_code ps_write_whatif_html(const ps_whatif_view *view, ps_buf *out, ps_err *er
     ps_html_page p = {.out = out, .place_name = ""};
     ps_html_begin(&p, "What if", view->title);
     put_whatif_page_top(&p, view);
+    ps_html_lacks(&p, view->lacks);
     put_whatif_page_causes(&p, view->causes);
     put_section(&p, "The question", view->answer);
     put_section(&p, "Repairs", view->repairs);

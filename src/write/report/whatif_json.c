@@ -98,6 +98,7 @@ ps_code ps_write_whatif_json(const ps_whatif_view *view, ps_buf *out, ps_err *er
     ps_json_key_str(&j, "format", "pipescope-whatif");
     ps_json_key_int(&j, "version", 1);
     ps_json_key_str(&j, "title", view->title);
+    ps_json_lacks(&j, 1, view->lacks);
     ps_json_line(&j, 1);
     put_whatif_json_job(&j, view);
     put_whatif_json_map(&j, "step_time_measured_s", view->steps, "step", "measured", true);

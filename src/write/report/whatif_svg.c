@@ -7,15 +7,17 @@
  *   scale from 1.000 to the slowest */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/num.h"
+#include "model/lacks.h"
 #include "write/out/svg.h"
 #include "write/report/report_view.h"
 #include "write/report/whatif_text.h"
 
 enum { PAD = 24, NAMES = 72, WIDTH = 1200, TOP = 84, CELL_W_MOST = 72, CELL_H_MOST = 24 };
 enum { TEXT_W = 38, TEXT_H = 14 }; /* what the figure of a cell needs */
-enum { SCALE_W = 240, SCALE_STEPS = 24 };
+enum { SCALE_W = 240, SCALE_STEPS = 24, SCALE_H = 52, LACK_H = 16 };
 static const double CELL_LEAST = 2;
 
 typedef struct worker_map {
@@ -150,6 +152,21 @@ static void put_map_scale(const worker_map *m, double y) {
                     text);
 }
 
+/* A line each from `y` on. */
+static void put_map_lacks(const worker_map *m, double y) {
+    ps_buf lines = {0};
+    ps_lacks_say(m->view->lacks, "", "\n", &lines);
+    for (char *line = lines.data; line != NULL && *line != '\0';) {
+        char *end = line + strcspn(line, "\n");
+        *end = '\0';
+        y += LACK_H;
+        ps_svg_put_text(m->out, PAD, y, 11, PS_SVG_START, m->surfaces->quiet, "", line);
+        line = end + 1;
+    }
+    m->out->failed = m->out->failed || !ps_buf_ok(&lines);
+    ps_buf_fini(&lines);
+}
+
 ps_code ps_write_whatif_svg(const ps_whatif_view *view, ps_buf *out, ps_err *err) {
     worker_map m = {.view = view, .surfaces = ps_theme_surfaces(false), .out = out};
     if (!lay_map_out(&m)) {
@@ -157,7 +174,8 @@ ps_code ps_write_whatif_svg(const ps_whatif_view *view, ps_buf *out, ps_err *err
     }
     double bottom = TOP + (double)m.n_stages * m.cell_h;
     int width = (int)ceil(PAD + NAMES + (double)m.n_columns * m.cell_w) + PAD;
-    ps_svg_begin(out, width < WIDTH ? WIDTH : width, (int)ceil(bottom) + 52 + PAD,
+    ps_svg_begin(out, width < WIDTH ? WIDTH : width,
+                 (int)ceil(bottom) + SCALE_H + LACK_H * (int)ps_lacks_n_lines(view->lacks) + PAD,
                  m.surfaces->page);
     put_map_title(&m);
     put_map_columns(&m);
@@ -165,6 +183,7 @@ ps_code ps_write_whatif_svg(const ps_whatif_view *view, ps_buf *out, ps_err *err
     if (m.slowest > 1.01) {
         put_map_scale(&m, bottom + 16);
     }
+    put_map_lacks(&m, bottom + SCALE_H);
     ps_buf_add_str(out, "</svg>\n");
     return ps_buf_ok(out) ? PS_OK : ps_fail_nomem(err);
 }

@@ -12,7 +12,8 @@
 
 /* All tables of a result; those that are missing are NULL. */
 typedef struct ps_whatif_view {
-    const char *title; /* may be "" */
+    const char *title;     /* may be "" */
+    const ps_table *lacks; /* what is not in it because it failed (model/lacks.h), or NULL */
     const ps_table *job, *steps, *kinds, *stages, *replicas, *workers, *causes, *repairs, *answer,
         *timeline;
 } ps_whatif_view;

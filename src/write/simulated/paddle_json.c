@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/arena.h"
 #include "base/order.h"
+#include "write/out/json_text.h"
 #include "write/out/sink.h"
 
 #define FLUSH_BYTES ((size_t)1 << 20)
@@ -456,6 +457,22 @@ static void put_paddle_names(out *o) {
 
 /* --- the file -------------------------------------------------------------------------------------------------- */
 
+/* Behind the events, where viewers pass over it. */
+static void put_paddle_lacks(out *o) {
+    ps_buf members = {0};
+    ps_json j = ps_json_members_to(&members);
+    ps_json_lacks(&j, 0, o->t->lacks);
+    check_memory(o, ps_buf_ok(&members));
+    if (members.len > 0 && o->code == PS_OK) {
+        PUT(o, ",");
+        flush_paddle(o);
+        o->code = o->code == PS_OK
+                      ? ps_sink_write(&o->sink, ps_buf_str(&members), members.len, o->err)
+                      : o->code;
+    }
+    ps_buf_fini(&members);
+}
+
 static void put_document(out *o) {
     PUT(o, "{\"traceEvents\":[");
     put_paddle_names(o);
@@ -466,7 +483,9 @@ static void put_document(out *o) {
     for (size_t i = 0; i < o->t->n_workers && o->code == PS_OK; i++) {
         put_spans(o, &o->t->workers[i]);
     }
-    PUT(o, "\n]}\n");
+    PUT(o, "\n]");
+    put_paddle_lacks(o);
+    PUT(o, "}\n");
     flush_paddle(o);
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "model/chart.h"
+#include "model/table.h"
 #include "model/trace.h"
 
 /* Epoch times. Spans of one row are in order and do not overlap. */
@@ -50,6 +51,8 @@ typedef struct ps_paddle_timeline {
     uint32_t n_machines, n_columns;
     ps_paddle_span *steps;
     size_t n_steps;
+    const ps_table
+        *lacks; /* logs that are not in it because they failed (model/lacks.h), or NULL */
     /* What a type of job is; for its colour. */
     bool (*job_kind)(const char *type, ps_op_kind *kind, int *chunk);
 } ps_paddle_timeline;

@@ -322,7 +322,9 @@ static ps_code write_table(const writer *w, const ps_table *t) {
         return PS_OK;
     }
     ps_code code = drop_table(w, t->name);
-    bool only_drop = t->mode == PS_TABLE_REPLACE && t->n_rows == 0 && !w->makes_empty;
+    bool makes_empty =
+        t->mode == PS_TABLE_CREATE || (t->mode == PS_TABLE_REPLACE && w->makes_empty);
+    bool only_drop = t->n_rows == 0 && !makes_empty;
     if (code != PS_OK || only_drop) {
         return code;
     }

@@ -110,7 +110,8 @@ static void name_workers(const ps_table *t, const ops_columns *c, const worker_r
 
 /* A file, or a sink for Perfetto's format. */
 typedef struct ops_target {
-    const char *path; /* or NULL */
+    const char *path;      /* or NULL */
+    const ps_table *lacks; /* or NULL */
     ps_sink *sink;
 } ops_target;
 
@@ -131,6 +132,7 @@ static ps_code write_workers(const ps_table *t, const ops_columns *c, const work
         ps_trace_free(trace);
     }
     if (code == PS_OK) {
+        ps_trace_writer_lacks(w, to->lacks);
         return ps_trace_writer_commit(w, NULL, err);
     }
     if (w != NULL) {
@@ -157,8 +159,9 @@ static ps_code write_ops(const ps_table *timeline, const ops_target *to, ps_err 
     return code;
 }
 
-ps_code ps_write_ops_trace(const ps_table *timeline, const char *path, ps_err *err) {
-    return write_ops(timeline, &(ops_target){.path = path}, err);
+ps_code ps_write_ops_trace(const ps_table *timeline, const ps_table *lacks, const char *path,
+                           ps_err *err) {
+    return write_ops(timeline, &(ops_target){.path = path, .lacks = lacks}, err);
 }
 
 ps_code ps_write_ops_trace_to(const ps_table *timeline, ps_buf *out, ps_err *err) {

@@ -6,7 +6,8 @@
  *   {"ph":"M","name":"thread_name","pid":1,"tid":7,"args":{"name":"stream 7"}},
  *   {"ph":"X","name":"MatMul","cat":"kernel","pid":1,"tid":7,"ts":12.500,"dur":3.000,"args":{"block":40}},
  *   ...
- *   ]}
+ *   ],
+ *   "lacks":[{"rank":3, ...}]}                        what failed, where anything did
  *
  * What a viewer needs is said in the events that every viewer knows; what they cannot say (kinds, identities of tracks,
  * steps, metadata) in metadata events "pipescope_*", which viewers pass over. docs/formats/pipescope-json.md has them.
@@ -605,6 +606,7 @@ static void end_chrome(void *state) {
         ps_json_key_array(j, "traceEvents");
     }
     ps_json_close(j);
+    ps_json_lacks(j, 0, c->job->lacks);
     ps_json_close(j);
     ps_buf_add_char(j->out, '\n');
 }

@@ -15,6 +15,7 @@
 #include "base/hash.h"
 #include "base/idmap.h"
 #include "base/json.h"
+#include "model/lacks.h"
 #include "write/out/protobuf.h"
 #include "write/trace/arg_keys.h"
 #include "write/trace/trace_layout.h"
@@ -97,6 +98,7 @@ typedef struct perfetto {
     ps_pb pb;
     bool has_begun;
     int64_t shift_ns; /* added to all times, so that none is negative */
+    int64_t begin_ns; /* of the first rank, shifted */
     uint64_t next_uuid;
     int64_t next_pid, next_tid, next_order;
     ps_idmap pids, tids; /* taken in this file */
@@ -773,6 +775,7 @@ static void choose_shift(perfetto *p, const ps_trace *t) {
     if (!p->has_begun && origin < 0) {
         p->shift_ns = HOUR_NS - origin;
     }
+    p->begin_ns = p->has_begun ? p->begin_ns : origin + p->shift_ns;
 }
 
 static ps_code write_perfetto_rank(void *state, size_t source, const ps_trace *t, ps_err *err) {
@@ -801,12 +804,43 @@ static void *begin_perfetto(ps_trace_job *job) {
     return p;
 }
 
+/* What is not in the file: a track each that says so, with an instant, since viewers hide tracks without events. */
+static void put_perfetto_lacks(perfetto *p) {
+    perfetto_rank r = {.p = p, .pb = &p->pb, .sequence = p->job->n_sources + 1};
+    ps_buf lines = {0};
+    ps_lacks_say(p->job->lacks, "", "\n", &lines);
+    if (lines.len > 0) {
+        put_first_packet(&r);
+    }
+    for (const char *at = ps_buf_str(&lines); *at != '\0';) {
+        size_t n = strcspn(at, "\n");
+        uint64_t uuid = p->next_uuid++;
+        begin_track(&r, uuid);
+        ps_pb_varint(r.pb, TRACK_PARENT, 0);
+        ps_pb_str(r.pb, TRACK_NAME, at, n);
+        ps_pb_varint(r.pb, TRACK_MERGE, MERGE_NONE);
+        end_track(&r, 0);
+        begin_timed_packet(&r, p->begin_ns);
+        begin_perfetto_event(&r, INSTANT, uuid);
+        ps_pb_str(r.pb, EVENT_NAME_TEXT, at, n);
+        end_event(&r);
+        at += n + 1;
+    }
+    p->pb.failed = p->pb.failed || !ps_buf_ok(&lines);
+    ps_buf_fini(&lines);
+}
+
 static void end_perfetto(void *state) {
     perfetto *p = state;
-    if (!p->pb.failed) { /* else it holds half a message, and the rank has said so */
+    if (p->pb.failed) { /* it holds half a message, and the rank has said so */
+        return;
+    }
+    put_perfetto_lacks(p);
+    if (p->pb.failed) {
+        (void)ps_fail_nomem(&p->job->out->err);
+    } else {
         ps_byte_out_add(p->job->out, p->pb.data, p->pb.n);
     }
-    ps_pb_clear(&p->pb);
 }
 
 static void free_state(void *state) {

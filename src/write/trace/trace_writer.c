@@ -122,6 +122,10 @@ static void free_writer(ps_trace_writer *w) {
     ps_free(w);
 }
 
+void ps_trace_writer_lacks(ps_trace_writer *w, const ps_table *lacks) {
+    w->job.lacks = lacks;
+}
+
 ps_code ps_trace_writer_commit(ps_trace_writer *w, ps_trace_written *written, ps_err *err) {
     w->format->end(w->state);
     ps_code code = ps_byte_out_end(&w->out, err);

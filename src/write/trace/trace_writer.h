@@ -14,6 +14,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "model/table.h"
 #include "model/trace.h"
 #include "write/out/byte_out.h"
 
@@ -40,6 +41,8 @@ typedef struct ps_trace_job {
     ps_byte_out *out;
     const ps_trace_source *sources;
     size_t n_sources;
+    const ps_table
+        *lacks; /* what is not in the file because it failed (model/lacks.h), or NULL; at its end */
     ps_trace_written written;
 } ps_trace_job;
 
@@ -73,6 +76,8 @@ ps_trace_writer *ps_trace_writer_to_sink(const ps_trace_format *format, ps_sink 
                                          const ps_trace_source *sources, size_t n, ps_err *err);
 PS_MUST_USE ps_code ps_trace_writer_rank(ps_trace_writer *w, size_t source, const ps_trace *t,
                                          ps_err *err);
+/* What the end of the file tells of what is not in it (model/lacks.h); borrowed until the commit, NULL is fine. */
+void ps_trace_writer_lacks(ps_trace_writer *w, const ps_table *lacks);
 /* Frees the writer, also on failure. `written` may be NULL. */
 PS_MUST_USE ps_code ps_trace_writer_commit(ps_trace_writer *w, ps_trace_written *written,
                                            ps_err *err);

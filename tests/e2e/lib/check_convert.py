@@ -267,7 +267,8 @@ class Perfetto:
         values = collections.Counter()
         for uuid, events in self.events.items():
             stack = []
-            own = self.tracks[uuid].get("name") in ("steps", "metadata")
+            name = self.tracks[uuid].get("name", "")
+            own = name in ("steps", "metadata") or name.startswith("Not in it: ")
             for event in sorted(events, key=lambda e: e["time"]):  # stable: equal times as in the file
                 if event["type"] == 1:
                     stack.append(event)

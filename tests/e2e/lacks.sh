@@ -1,0 +1,147 @@
+#!/bin/sh
+# An output that lacks what failed says so inside: exit 4, the rank and the reason in every file of every form; nothing of it in a whole
+# one, and what an earlier run said goes.
+set -eu
+# shellcheck disable=SC1091
+. tests/e2e/lib/common.sh
+
+run 0 simulate 1f1b --pp 2 --dp 2 --microbatches 4 --steps 2 --filler 8 --profile "$T/whole" --quiet
+# One in which a rank cannot be read, and one in which a folder cannot be looked at.
+cp -Rp "$T/whole" "$T/part"
+truncate -s 50000 "$(database "$T/part" 3)"
+cp -Rp "$T/whole" "$T/loop"
+ln -s loop_ascend_pt "$T/loop/loop_ascend_pt"
+
+# content FILE: as text, whatever it is packed in
+content() {
+    python3 - "$1" <<'PY'
+import gzip
+import sqlite3
+import sys
+import zipfile
+
+path = sys.argv[1]
+with open(path, "rb") as file:
+    data = file.read()
+if data[:15] == b"SQLite format 3":
+    data = "\n".join(sqlite3.connect(path).iterdump()).encode()
+elif data[:2] == b"PK":
+    book = zipfile.ZipFile(path)
+    data = b"\n".join(book.read(name) for name in book.namelist())
+elif data[:2] == b"\x1f\x8b":
+    data = gzip.decompress(data)
+sys.stdout.buffer.write(data)
+PY
+}
+
+# tells FILE WHO WHY
+tells() {
+    { echo "$1" && content "$1"; } >"$T/content"
+    grep -q 'lacks\|Not in it' "$T/content" || fail "$1 does not say that something is lacking"
+    grep -qF "$2" "$T/content" || fail "$1 does not name $2: $(grep -a 'lacks\|Not in it' "$T/content" | head -c 600)"
+    grep -qF "$3" "$T/content" || fail "$1 does not say why: $3"
+}
+silent() {
+    content "$1" >"$T/content"
+    ! grep -q 'lacks"\|_lacks\|Not in it' "$T/content" || fail "$1 says that something is lacking"
+}
+
+# --- one file each ---
+
+out=$T/forms
+# forms STATUS IN: all of them in a fresh $out; a job that lacks a stage is no question of whatif and plan
+forms() {
+    rm -rf "$out"
+    mkdir "$out"
+    for end in svg html json; do
+        run "$1" chart "$2" -o "$out/chart.$end"
+        [ "$2" = "$T/part" ] || run "$1" plan "$2" --layers 4,4 -o "$out/plan.$end"
+    done
+    for end in txt html json; do
+        run "$1" report "$2" -o "$out/report.$end"
+    done
+    for end in txt html json svg pftrace json.gz; do
+        [ "$2" = "$T/part" ] || run "$1" whatif "$2" -o "$out/whatif.$end"
+    done
+    for end in json json.gz pftrace; do
+        run "$1" convert "$2" -o "$out/trace.$end"
+    done
+    for end in txt json xlsx; do
+        run "$1" compare "$2" "$T/whole" -o "$out/compare.$end"
+        # A baseline that could not be searched is refused.
+        [ "$2" = "$T/loop" ] || run "$1" compare "$T/whole" "$2" -o "$out/baseline.$end"
+    done
+    run "$1" chart "$2"
+    cp "$T/stdout" "$out/chart.txt"
+}
+
+forms 4 "$T/part"
+for file in "$out"/*; do
+    case $file in
+        */baseline.*) tells "$file" 'baseline, rank 3' 'cut off in page' ;;
+        *) tells "$file" 'rank 3' 'cut off in page' ;;
+    esac
+done
+# Data are data: one list in all of them.
+for command in chart report compare trace; do
+    python3 - "$out/$command.json" <<'PY' || fail "$command: no list of what is lacking"
+import json
+import sys
+
+lacks = json.load(open(sys.argv[1]))["lacks"]
+assert [(row["rank"], row["what"], row["mode"]) for row in lacks] == [(3, "rank 3", None)], lacks
+assert "cut off in page" in lacks[0]["reason"], lacks
+PY
+done
+forms 4 "$T/loop"
+for file in "$out"/*; do
+    tells "$file" 'the search' loop_ascend_pt
+done
+forms 0 "$T/whole"
+for file in "$out"/*; do
+    silent "$file"
+done
+
+# --- tables of the job ---
+
+for type in db csv json xlsx text; do
+    out=$T/tables_$type
+    run 4 cluster -m slow_rank,step_trace_time -d "$T/part" -o "$out" --export_type $type
+    case $type in
+        db) tells "$out/cluster_analysis_output/cluster_analysis.db" 'rank 3' 'cut off in page' ;;
+        csv | json)
+            for mode in slow_rank step_trace_time; do
+                tells "$(find "$out" -name "${mode}_lacks.$type")" 'rank 3' 'cut off in page'
+            done
+            ;;
+        *) find "$out" -name '*.xlsx' | while read -r book; do tells "$book" 'rank 3' 'cut off in page'; done ;;
+    esac
+done
+# In the database each mode has its own list: one that has been run over the whole lacks nothing, the other still does.
+db=$T/tables_db/cluster_analysis_output/cluster_analysis.db
+[ "$(sql "$db" "SELECT count(*), min(rank), max(what) FROM slow_rank_lacks")" = '1|3|rank 3' ] || fail "$(sql "$db" .dump)"
+run 0 cluster -m slow_rank -d "$T/whole" -o "$T/tables_db"
+[ "$(sql "$db" "SELECT group_concat(name) FROM sqlite_master WHERE name LIKE '%_lacks'")" = step_trace_time_lacks ] ||
+    fail "$(sql "$db" .tables)"
+for type in csv json xlsx; do
+    run 0 cluster -m slow_rank,step_trace_time -d "$T/whole" -o "$T/tables_$type" --export_type $type
+    find "$T/tables_$type" -type f | while read -r file; do
+        case $file in *_lacks*) fail "$file stays" ;; esac
+        silent "$file"
+    done
+done
+
+# --- logs of workers ---
+
+cp -R "$DATA/paddle_logs/pp4_1f1b_2x2" "$T/logs"
+run 0 timeline --log_dir "$T/logs" -o "$T/lines"
+for file in "$T/lines"/*.json; do
+    silent "$file"
+done
+log=$(find "$T/logs" -name 'workerlog.1' | sort | head -n 1)
+echo 'nothing of the profiler' >"$log"
+run 4 timeline --log_dir "$T/logs" -o "$T/lines"
+for file in "$T/lines"/*.json; do
+    tells "$file" workerlog.1 'no record of the job profiler'
+    python3 -c 'import json, sys; assert len(json.load(open(sys.argv[1]))["lacks"]) == 1' "$file" || fail "$file: no list"
+done
