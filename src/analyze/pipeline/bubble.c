@@ -152,7 +152,11 @@ static bool add_bubble_gap(measuring *m, ps_stage_bubble *s, int64_t from_ns, in
         int64_t start_ns = c->works[i].start_ns > from_ns ? c->works[i].start_ns : from_ns;
         int64_t end_ns = c->works[i].end_ns < to_ns ? c->works[i].end_ns : to_ns;
         ok = add_bubble_idle(m, s, from_ns, start_ns, cause, waits_for, w);
-        s->other_ns += end_ns > start_ns ? end_ns - start_ns : 0;
+        if (end_ns > start_ns) {
+            s->other_ns += end_ns - start_ns;
+            ok = ok &&
+                 ps_chart_add_other(m->chart, (ps_chart_other){start_ns, end_ns, s->step, s->rank});
+        }
         from_ns = end_ns > from_ns ? end_ns : from_ns;
     }
     return ok && add_bubble_idle(m, s, from_ns, to_ns, cause, waits_for, w);

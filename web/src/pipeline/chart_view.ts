@@ -6,7 +6,7 @@ import { el } from "../base/dom";
 import type { Theme } from "../base/theme";
 import { Viewport, WITHIN } from "../base/viewport";
 import { listenToPlot } from "./chart_gestures";
-import { bubbleDetails, opDetails, type Details, type Words } from "./details";
+import { bubbleDetails, opDetails, otherDetails, type Details, type Words } from "./details";
 import { Layers, ratioNow, scaled } from "./layers";
 import { Margins, type Column } from "./margins";
 import type { Chart, Shapes } from "./model";
@@ -17,6 +17,7 @@ import { makeView, type Choice, type View } from "./rows";
 import { HEADING_H, makeScene, rowAt, type Scene } from "./scene";
 import {
   isGap,
+  isOther,
   isSame,
   isTheory,
   laneOf,
@@ -414,8 +415,11 @@ export class ChartView {
     const { view, words, texts } = this;
     const lane = laneOf(view, target);
     const ofTheory = isTheory(target);
+    const row = view.rows[target.row];
+    if (isOther(target)) {
+      return otherDetails(row, target.index, texts);
+    }
     if (isGap(target)) {
-      const row = view.rows[target.row];
       return bubbleDetails(this.chart, row, target.index, words, texts, ofTheory);
     }
     const chart = ofTheory ? this.against! : this.chart;

@@ -7,11 +7,11 @@ import { axisFor, tickText, ticksIn } from "../base/time";
 import type { Viewport } from "../base/viewport";
 import { CanvasGlyphs } from "./glyphs";
 import { fit, LEVELS, LEVELS_FLAT, NameChoice } from "./labels";
-import { N_KINDS, N_PHASES, type Chart, type Shapes } from "./model";
+import { N_LOOKS, type Chart, type Shapes } from "./model";
 import { colourOf } from "./panels";
 import { Raster, textWidth, type Scale, type Style } from "./raster";
 import { firstAfter, type Lane, type View } from "./rows";
-import type { Scene } from "./scene";
+import { otherWorkH, type Scene } from "./scene";
 
 export const LABEL_SIZE = 11;
 export const AXIS_H = 28;
@@ -67,9 +67,9 @@ export class Painter {
 
   private styleNow(s: Sight): NonNullable<Painter["style"]> {
     if (this.style === null || this.styleOf !== s.theme) {
-      const colours = new Uint32Array(16);
-      const onLook = new Uint32Array(16);
-      for (let look = 0; look < N_KINDS + N_PHASES; look++) {
+      const colours = new Uint32Array(N_LOOKS);
+      const onLook = new Uint32Array(N_LOOKS);
+      for (let look = 0; look < N_LOOKS; look++) {
         colours[look] = pixel(colourOf(s.theme, look));
         onLook[look] = pixel(textOn(colourOf(s.theme, look)));
       }
@@ -123,6 +123,8 @@ export class Painter {
       const y = px(yOf(s, r));
       const h = px(blockH);
       raster.hatch(row.bubbles, y, h, scale, style.hatch, pitchPx, hatches);
+      const foot = px(otherWorkH(blockH));
+      raster.lane(row.others, y + h - foot, foot, scale, this.transferStyle!);
       raster.lane(row.ops, y, h, scale, style);
       row.parts.forEach((lane, k) =>
         raster.lane(lane, y + px(partsY + k * partPitch), px(partH), scale, style),

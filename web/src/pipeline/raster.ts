@@ -5,6 +5,7 @@
  * shares of time of its looks, stacked from the bottom: nothing vanishes, however short. Where many of them share a pixel they are
  * taken in groups (levels.ts), so that a lane costs as much as it has pixels. */
 import { LEAST, levelsOf, LONGEST_SHIFT, longestOf } from "./levels";
+import { N_LOOKS } from "./model";
 import { firstAfter, type Lane } from "./rows";
 import { mix } from "../base/theme";
 
@@ -13,7 +14,6 @@ const THIN = 2;
 const CALM = 6;
 /** Runs of so few pixels take the full height: a speck would not be seen. */
 const SHORT_RUN = 4;
-const N_LOOKS = 16;
 /** Lanes of fewer ops are drawn op by op. */
 const GROUPED = 512;
 const BLOCK_MASK = (1 << LONGEST_SHIFT) - 1;

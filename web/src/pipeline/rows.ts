@@ -2,7 +2,7 @@
  *
  * Times here count from the view's origin: the start of the step's computation (a receive may be posted long before
  * it), of several pipelines the first. Theory is laid under the measurement step by step, each from its own start. */
-import { isTransfer, N_KINDS, type Chart, type Window } from "./model";
+import { isTransfer, LOOK_OTHER_WORK, N_KINDS, type Chart, type Window } from "./model";
 
 export interface Lane {
   n: number;
@@ -27,6 +27,8 @@ export interface Row {
   transfers: Lane;
   theory: Lane;
   bubbles: Lane;
+  /** Work of the device in no op; ids are rows of the chart's others. */
+  others: Lane;
   theoryBubbles: Lane;
   /** What the ops are made of: forward, backward, communication; ids are rows of the chart's parts. Empty where nothing is known. */
   parts: Lane[];
@@ -39,6 +41,10 @@ export interface Row {
   /** Busy time by look; blocks that overlap count twice here. */
   lookNs: Map<number, number>;
   causeNs: number[];
+  /** Work in no op: window = busy + other + causes. */
+  otherNs: number;
+  /** Of the idle time, what may be ops without marks. */
+  unmarkedNs: number;
   /** The stage that its stalls waited for the longest, and for how long it had not finished. */
   waits: { stage: number; ns: number } | null;
 }
@@ -58,6 +64,7 @@ export interface View {
   /** Sum of the windows of the theory. */
   theoryNs: number;
   hasParts: boolean;
+  hasOthers: boolean;
   hasTransfers: boolean;
   byPhase: boolean;
 }
@@ -238,6 +245,15 @@ function busy(lane: Lane): number {
   return sum;
 }
 
+/** Of a lane in which none overlaps another. */
+function sumOf(lane: Lane): number {
+  let sum = 0;
+  for (let i = 0; i < lane.n; i++) {
+    sum += lane.end[i] - lane.start[i];
+  }
+  return sum;
+}
+
 function byLook(lane: Lane): Map<number, number> {
   const sums = new Float64Array(32);
   const n = new Uint32Array(32);
@@ -337,6 +353,24 @@ function layBubbles(
   return any ? found.map((b) => b?.finish() ?? null) : null;
 }
 
+function layOthers(
+  chart: Chart,
+  choice: Choice,
+  rowOf: Int32Array,
+  nRows: number,
+  originNs: number,
+): Lane[] {
+  const { others } = chart;
+  const found = Array.from({ length: nRows }, () => new LaneBuilder(0));
+  for (let i = 0; i < others.n; i++) {
+    const row = rowOf[others.rank[i]];
+    if (row >= 0 && (choice.step === null || others.step[i] === choice.step)) {
+      found[row].add(others.start[i] - originNs, others.end[i] - originNs, i, LOOK_OTHER_WORK);
+    }
+  }
+  return found.map((lane) => lane.finish());
+}
+
 /** By row; none where the chart has no parts. */
 function layParts(
   chart: Chart,
@@ -388,6 +422,13 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
       .forEach((lane) => lane.look.subarray(0, lane.n).forEach((look) => looks.add(look))),
   );
   const bubbles = layBubbles(chart, choice, rowOf, ranks.length, originNs);
+  const others = layOthers(chart, choice, rowOf, ranks.length, originNs);
+  const unmarked = new Float64Array(ranks.length);
+  for (const { rank, step, ns } of chart.unmarked) {
+    if (rowOf[rank] >= 0 && (choice.step === null || step === choice.step)) {
+      unmarked[rowOf[rank]] += ns;
+    }
+  }
   const theories = new Map(
     against === null
       ? []
@@ -419,12 +460,15 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
       transfers: transfers[i],
       theory: under,
       bubbles: idle,
+      others: others[i],
       parts: parts[i],
       theoryBubbles: gaps(under, theory?.spans ?? [], originNs).finish(),
       windowNs: windowOf(r.pipeline),
       busyNs: busy(lane),
       lookNs: byLook(lane),
       causeNs,
+      otherNs: sumOf(others[i]),
+      unmarkedNs: unmarked[i],
       waits: waitsOf(chart, idle, originNs),
     };
   });
@@ -452,22 +496,39 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
       ...[...theories.values()].map((t) => t.spans.reduce((sum, s) => sum + s.end - s.start, 0)),
     ),
     hasParts: chart.parts.length > 0,
+    hasOthers: rows.some((r) => r.others.n > 0),
     hasTransfers: rows.some((r) => r.transfers.n > 0),
     byPhase: choice.byPhase,
   };
 }
 
+/** A share of the steps of all stages that were measured. */
+function shareOf(rows: readonly Row[], part: (row: Row) => number): number {
+  const measured = rows.filter((r) => r.ops.n > 0);
+  const sum = (of: (row: Row) => number): number => measured.reduce((n, r) => n + of(r), 0);
+  return (
+    sum(part) /
+    Math.max(
+      1,
+      sum((r) => r.windowNs),
+    )
+  );
+}
+
 /** Idle share over all stages that were measured; null where the chart says why there is none. */
 export function bubbleShare(rows: readonly Row[]): number | null {
-  const measured = rows.filter((r) => r.ops.n > 0);
-  const idle = measured.reduce((sum, r) => sum + r.causeNs.reduce((a, b) => a + b, 0), 0);
-  return measured.every((r) => r.isTold)
-    ? idle /
-        Math.max(
-          1,
-          measured.reduce((sum, r) => sum + r.windowNs, 0),
-        )
+  return rows.every((r) => r.ops.n === 0 || r.isTold)
+    ? shareOf(rows, (r) => r.causeNs.reduce((a, b) => a + b, 0))
     : null;
+}
+
+/** Less of it is not told (PS_UNMARKED_SAID). */
+const UNMARKED_SAID = 0.0005;
+
+/** What of the bubble may be ops without marks; 0: none, or too little to be told. */
+export function unmarkedShare(rows: readonly Row[]): number {
+  const share = shareOf(rows, (r) => r.unmarkedNs);
+  return share < UNMARKED_SAID ? 0 : share;
 }
 
 /** Rows for the stages of the theory that nobody measured, in their places. */
@@ -495,12 +556,15 @@ function addUnmeasured(
         transfers: EMPTY,
         theory: lane,
         bubbles: EMPTY,
+        others: EMPTY,
         parts: [],
         theoryBubbles: gaps(lane, theory.spans, originNs).finish(),
         windowNs,
         busyNs: 0,
         lookNs: new Map(),
         causeNs: new Array<number>(nCauses).fill(0),
+        otherNs: 0,
+        unmarkedNs: 0,
         waits: null,
       });
     }

@@ -26,6 +26,9 @@ export const N_PART_ROWS = 3;
 /** Where not all rows fit, the first blocks that are no higher. */
 const ROOMY = 16;
 
+/** Work in no op lies at the foot of its row (ps_other_work_height). */
+export const otherWorkH = (blockH: number): number => (blockH > 9 ? blockH / 3 : 3);
+
 /** `room`: blocks of few rows are made lower, down to where their names can still be read, so that all rows or more of them fit
  * in so many pixels. */
 export function makeScene(view: View, shapes: Shapes, room = Infinity): Scene {

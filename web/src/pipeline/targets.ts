@@ -5,11 +5,11 @@ import { at, type LaneKind, type Scene } from "./scene";
 
 export interface Target {
   row: number;
-  lane: LaneKind | "bubbles" | "theoryBubbles";
+  lane: LaneKind | "bubbles" | "others" | "theoryBubbles";
   index: number;
 }
 
-/** A block or gap for those outside; times from the chart's origin. */
+/** A block, gap or work in no op for those outside; times from the chart's origin. */
 export interface Place {
   row: Row;
   /** Row in the chart's ops, -1: a gap, or an op of the theory. */
@@ -18,8 +18,11 @@ export interface Place {
   endNs: number;
 }
 
+/** No op: idle, or work in none. */
 export const isGap = (target: Target): boolean =>
-  target.lane === "bubbles" || target.lane === "theoryBubbles";
+  target.lane === "bubbles" || target.lane === "theoryBubbles" || isOther(target);
+
+export const isOther = (target: Target): boolean => target.lane === "others";
 
 export const isTheory = (target: Target): boolean =>
   target.lane === "theory" || target.lane === "theoryBubbles";
@@ -46,7 +49,7 @@ export function targetOf(view: View, rankRow: number, ns: number): Target | null
     return null;
   }
   const t = ns - view.originNs;
-  for (const lane of ["ops", "transfers", "bubbles"] as const) {
+  for (const lane of ["ops", "transfers", "bubbles", "others"] as const) {
     const index = hit(view.rows[row][lane], t, 0);
     if (index >= 0) {
       return { row, lane, index };
@@ -91,7 +94,11 @@ export function targetAt(
   }
   const lane = place.lane === "theory" ? "theoryBubbles" : "bubbles";
   const gap = hit(row[lane], ns, 0);
-  return gap >= 0 ? { row: place.row, lane, index: gap } : null;
+  if (gap >= 0) {
+    return { row: place.row, lane, index: gap };
+  }
+  const other = place.lane === "ops" ? hit(row.others, ns, viewport.nsPerPx) : -1;
+  return other >= 0 ? { row: place.row, lane: "others", index: other } : null;
 }
 
 /** First of the lane that begins at `t` or later, from `from` on. */
