@@ -30,6 +30,7 @@ void ps_chart_free(ps_chart *chart) {
         ps_free(chart->bubbles);
         ps_free(chart->works);
         ps_free(chart->others);
+        ps_free(chart->path);
         ps_free(chart->parts);
         ps_free(chart->figures);
         ps_free(chart);
@@ -92,6 +93,14 @@ bool ps_chart_add_other(ps_chart *chart, ps_chart_other other) {
         return false;
     }
     chart->others[chart->n_others++] = other;
+    return true;
+}
+
+bool ps_chart_add_path(ps_chart *chart, uint32_t op) {
+    if (!ps_grow(&chart->path, &chart->cap_path, chart->n_path + 1, MAX_OPS, sizeof *chart->path)) {
+        return false;
+    }
+    chart->path[chart->n_path++] = op;
     return true;
 }
 

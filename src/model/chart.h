@@ -177,6 +177,9 @@ typedef struct ps_chart {
     size_t n_works, cap_works;
     ps_chart_other *others; /* filled by the bubble report; grouped like ops */
     size_t n_others, cap_others;
+    uint32_t *
+        path; /* rows in ops: the critical path of each step and pipeline, from its end to its start; filled by the bubble report */
+    size_t n_path, cap_path;
     ps_chart_part *parts; /* grouped by op */
     size_t n_parts, cap_parts;
     ps_chart_figure *figures; /* filled by the bubble report; empty where nothing was measured */
@@ -199,6 +202,7 @@ bool ps_chart_add_link(ps_chart *chart, ps_chart_link link);
 bool ps_chart_add_bubble(ps_chart *chart, ps_bubble bubble);
 bool ps_chart_add_work(ps_chart *chart, ps_chart_work work);
 bool ps_chart_add_other(ps_chart *chart, ps_chart_other other);
+bool ps_chart_add_path(ps_chart *chart, uint32_t op);
 bool ps_chart_add_part(ps_chart *chart, ps_chart_part part);
 bool ps_chart_add_figure(ps_chart *chart, ps_chart_figure figure);
 bool ps_chart_set_unjudged(ps_chart *chart, const char *unjudged);

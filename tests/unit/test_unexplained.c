@@ -120,6 +120,7 @@ static void other_work_is_no_bubble(void **state) {
     assert_int_equal(c->others[1].start_ns, 200);
     assert_int_equal(c->others[1].end_ns, 260);
     assert_int_equal(c->others[1].end_ns - c->others[1].start_ns, c->figures[3].other_ns);
+    assert_int_equal(c->n_path, 0); /* nobody knows which op needs what */
     assert_string_equal(c->unjudged, "");
     assert_int_equal(ps_chart_bubble(c, 0, 0, &share), PS_BUBBLE_TOLD);
     assert_float_equal(share, (180.0 + 300.0) / 800.0, 1e-9);
@@ -241,6 +242,28 @@ static void ops_without_marks_may_be_in_the_bubble(void **state) {
     }
 }
 
+/* The same with its mark, and links of the results: the step ends with B1 of stage 0 (70..90), which needed B1 of stage 1 (50..70), behind F1
+ * (40..50) and B0 (20..40) there, which began when F0 had ended; that came from F0 of stage 0. */
+static void path_leads_back_through_what_was_needed(void **state) {
+    (void)state;
+    static const uint32_t PATH[] = {3, 7, 6, 5, 4, 0};
+    ps_chart *c = without_a_mark(false);
+    ps_bubble_report r;
+    add_pass(c, 1, PS_OP_F, 1, 40, 50);
+    const ps_op last = c->ops[7];
+    c->ops[7] = c->ops[6];
+    c->ops[6] = last; /* in start order */
+    assert_true(ps_chart_add_link(c, (ps_chart_link){.from = 0, .to = 4}));
+    assert_true(ps_chart_add_link(c, (ps_chart_link){.from = 1, .to = 6}));
+    assert_true(ps_chart_add_link(c, (ps_chart_link){.from = 5, .to = 2}));
+    assert_true(ps_chart_add_link(c, (ps_chart_link){.from = 7, .to = 3}));
+    assert_int_equal(ps_bubble_measure(c, NULL, &r, NULL), PS_OK);
+    assert_int_equal(c->n_path, sizeof PATH / sizeof *PATH);
+    assert_memory_equal(c->path, PATH, sizeof PATH);
+    ps_bubble_report_fini(&r);
+    ps_chart_free(c);
+}
+
 /* --- parts ---------------------------------------------------------------------------------------------------------- */
 
 static void names_of_parts(void **state) {
@@ -307,6 +330,7 @@ int main(void) {
         cmocka_unit_test(too_much_is_unexplained),
         cmocka_unit_test(other_work_is_drawn),
         cmocka_unit_test(ops_without_marks_may_be_in_the_bubble),
+        cmocka_unit_test(path_leads_back_through_what_was_needed),
         cmocka_unit_test(names_of_parts),
         cmocka_unit_test(ops_of_parts),
     };

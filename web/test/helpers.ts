@@ -90,6 +90,7 @@ export function chartOf(ops: TestOp[], ranks = [{ rank: 0, stage: 0, pipeline: 0
       rank: new Uint32Array(0),
       step: new Float64Array(0),
     },
+    path: new Uint32Array(0),
     unmarked: [],
     windows: windowsOf(ops, ranks),
     steps: [...new Set(ops.map((op) => op.step ?? 0))],

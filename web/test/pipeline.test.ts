@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { fit, NameChoice } from "../src/pipeline/labels";
 import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
 import { bubbleShare, firstAfter, hit, makeView, unmarkedShare } from "../src/pipeline/rows";
-import { targetOf } from "../src/pipeline/targets";
+import { targetAt, targetOf } from "../src/pipeline/targets";
 import { at, makeScene } from "../src/pipeline/scene";
 import { mix, pixel, textOn } from "../src/base/theme";
 import { axisFor, duration, exact, significant, tickText } from "../src/base/time";
@@ -51,9 +51,7 @@ test("names of a picture are shortened together", () => {
   }
   assert.equal(choice.first(1), 1);
   choice.count(0, ["7", "7"], 1, width);
-  choice.countTiny(0);
-  choice.countTiny(0);
-  assert.equal(choice.first(0), 2, "most blocks can hold nothing");
+  assert.equal(choice.first(0), 0, "what has room has its name, however many have none");
 });
 
 test("columns: varints beyond 32 bits and signs", () => {
@@ -97,6 +95,7 @@ test("unpacking rebuilds start and end from gaps", () => {
     links: { n: 1, from: pack(0), to: pack(4) },
     bubbles: { n: 1, runs: [1, 1, 1], gap: pack(0), dur: pack(20), cause: pack(0), waits: pack(1) },
     others: { n: 2, runs: [1, 1, 2], gap: pack(40, 4), dur: pack(10, 2) },
+    path: { n: 2, op: pack(4, 3) },
     unmarked: [[0, 1, 7]],
     parts: [
       [1, "attn(F)", 0, 0, 2, 5],
@@ -136,6 +135,7 @@ test("unpacking rebuilds start and end from gaps", () => {
   assert.equal(chart.bubbles.waitsFor[0], 0);
   assert.deepEqual([...chart.others.start], [20, 27]);
   assert.deepEqual([...chart.others.end], [25, 28]);
+  assert.deepEqual([...chart.path], [2, 0]);
   assert.deepEqual(chart.unmarked, [{ rank: 0, step: 1, ns: 7 }]);
   assert.equal(chart.originNs, "9007199254740993");
 });
@@ -204,6 +204,33 @@ test("work in no op is neither busy nor bubble: the parts add up to the step", (
   const view = makeView(chart, null, choice);
   assert.deepEqual(targetOf(view, 0, 50), { row: 0, lane: "others", index: 0 });
   assert.deepEqual(targetOf(view, 0, 60), { row: 0, lane: "bubbles", index: 1 });
+});
+
+test("ops that overlap have half of the row each, and are found there; small overlaps are differences of clocks", () => {
+  // A pair measured apart: 100..200 beside 120..210; then 300..400, which the next overlaps by a tenth of it at most.
+  const chart = chartOf([
+    { start: 0, end: 90 },
+    { start: 100, end: 200 },
+    { start: 120, end: 210 },
+    { start: 300, end: 400 },
+    { start: 395, end: 500 },
+  ]);
+  const view = makeView(chart, null, choice);
+  const [row] = view.rows;
+  assert.deepEqual([...row.tiers!.of], [0, 1, 2, 0, 0]);
+  assert.deepEqual(
+    row.tiers!.lanes.map((l) => [...l.id]),
+    [[0, 3, 4], [1], [2]],
+  );
+  const scene = makeScene(view, SHAPES);
+  const same = (v: number): number => v;
+  const viewport = { width: 500, nsPerPx: 1, ns: same, x: same } as unknown as Viewport;
+  const at = (ns: number, y: number): number | undefined =>
+    targetAt(view, scene, viewport, viewport.x(ns), y)?.index;
+  assert.equal(at(150, 4), 1);
+  assert.equal(at(150, scene.blockH - 4), 2);
+  assert.equal(at(50, 4), 0);
+  assert.equal(makeView(chartOf([{ start: 0, end: 9 }]), null, choice).rows[0].tiers, null);
 });
 
 test("theory lies under the measurement from the step's start", () => {

@@ -248,14 +248,17 @@ static int64_t path_start(const measuring *m, uint32_t op, uint32_t next, int64_
     return from_ns < at_ns ? from_ns : at_ns;
 }
 
-/* From the op that ends last back to the step's start; what is computed and what is waited are the whole of it. */
-static void walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stage_bubble *stages,
+/* From the op that ends last back to the step's start; what is computed and what is waited are the whole of it. False when
+ * memory is out. */
+static bool walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stage_bubble *stages,
                                const uint32_t *stage_of_rank, uint32_t last) {
     const ps_op *ops = m->chart->ops;
     uint32_t op = last;
     int64_t at_ns = ops[last].end_ns; /* all later is counted */
-    while (op != PS_NO_INDEX) {
+    bool ok = true;
+    while (ok && op != PS_NO_INDEX) {
         m->is_on_path[op] = true;
+        ok = !m->out->is_linked || ps_chart_add_path(m->chart, op);
         uint32_t next = path_before(m, op);
         int64_t from_ns = path_start(m, op, next, at_ns);
         step->critical_compute_ns += at_ns - from_ns;
@@ -265,6 +268,7 @@ static void walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stag
         step->critical_wait_ns += from_ns - at_ns;
         op = next;
     }
+    return ok;
 }
 
 typedef struct window {
@@ -341,8 +345,7 @@ static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits 
             step->slowest = stages[i].rank;
         }
     }
-    walk_critical_path(m, step, stages, stage_of_rank, win.last);
-    return true;
+    return walk_critical_path(m, step, stages, stage_of_rank, win.last);
 }
 
 /* Whether it is known which op needs what of which other; one stage alone needs nothing. */
@@ -526,7 +529,7 @@ static bool is_untold(const int64_t *pipelines, const telling *t, int32_t pipeli
     return at != NULL && t->is_untold[at - pipelines];
 }
 
-/* Idle intervals of what has no bubble are none. */
+/* Idle intervals of what has no bubble are none, and its path is not known. */
 static void drop_untold(ps_chart *c, ps_bubble_report *r, const int64_t *pipelines,
                         const telling *t) {
     size_t n = 0;
@@ -536,6 +539,13 @@ static void drop_untold(ps_chart *c, ps_bubble_report *r, const int64_t *pipelin
         }
     }
     c->n_bubbles = n;
+    n = 0;
+    for (size_t i = 0; i < c->n_path; i++) {
+        if (!is_untold(pipelines, t, c->ranks[c->ops[c->path[i]].rank].pipeline)) {
+            c->path[n++] = c->path[i];
+        }
+    }
+    c->n_path = n;
     for (size_t i = 0; i < r->n_stages; i++) {
         r->stages[i].is_judged = !is_untold(pipelines, t, c->ranks[r->stages[i].rank].pipeline);
     }

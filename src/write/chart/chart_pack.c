@@ -273,6 +273,19 @@ static void pack_unmarked(const ps_chart *chart, ps_json *j) {
     ps_json_close(j);
 }
 
+static void pack_path(const ps_chart *chart, ps_json *j) {
+    ps_buf path = {0};
+    int64_t last = 0;
+    for (size_t i = 0; i < chart->n_path; i++) {
+        add_packed_step(&path, chart->path[i], last);
+        last = chart->path[i];
+    }
+    ps_json_key_object(j, "path");
+    ps_json_key_uint(j, "n", chart->n_path);
+    put_column(j, "op", &path);
+    ps_json_close(j);
+}
+
 static void pack_parts(const ps_chart *chart, ps_json *j) {
     ps_json_line(j, 0);
     ps_json_key_array(j, "parts");
@@ -376,6 +389,7 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
     pack_links(chart, &j);
     pack_bubbles(chart, &j);
     pack_others(chart, &j);
+    pack_path(chart, &j);
     pack_parts(chart, &j);
     ps_json_close(&j);
     ps_strpool_fini(&pool);

@@ -12,6 +12,7 @@
  *    "links":{"n":N,"from":C,"to":C},
  *    "bubbles":{"n":N,"runs":[...],"gap":C,"dur":C,"cause":C,"waits":C},
  *    "others":{"n":N,"runs":[...],"gap":C,"dur":C},   work of the device in no op
+ *    "path":{"n":N,"op":C},        the critical path of each step and pipeline, from its end to its start: z(op - the one before)
  *    "parts":[[op,"attn(F)",row 0..2 below its op,look,start - that of the op,duration],...]}
  *
  * The texts of a label are those of block_text.h, "" for one like the text before, none for a name that nothing less is made of.

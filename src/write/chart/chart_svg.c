@@ -251,11 +251,10 @@ static double room_of(const picture *p, const ps_block *b, double *middle) {
 }
 
 /* So that one picture is of one piece: the first level that fits on four of five blocks of a look that hold any text is
- * the first for all of them ("9B" does not stand beside "10"); where fewer than four of five hold any, none does. */
+ * the first for all of them ("9B" does not stand beside "10"); of the others each has what fits. */
 static void choose_names(const picture *p, const ps_rows *rows, int stop,
                          uint8_t first_level[PS_ROW_LOOKS]) {
     size_t fits[PS_BLOCK_LEVELS][PS_ROW_LOOKS] = {{0}};
-    size_t all[PS_ROW_LOOKS] = {0};
     ps_block_text text;
     for (size_t k = 0; k < rows->n; k++) {
         for (size_t i = 0; i < rows->rows[k].ops.n; i++) {
@@ -263,7 +262,6 @@ static void choose_names(const picture *p, const ps_rows *rows, int stop,
             double middle = 0;
             double room = room_of(p, b, &middle);
             bool fitted = false;
-            all[b->look]++;
             for (int level = 0; level < stop && room > 4; level++) {
                 fitted = fitted || (ps_block_text_of(&rows->chart->ops[b->op], level, &text) &&
                                     label_fits(&text, room));
@@ -277,7 +275,7 @@ static void choose_names(const picture *p, const ps_rows *rows, int stop,
         while (level < stop - 1 && fits[level][look] * 5 < any * 4) {
             level++;
         }
-        first_level[look] = (uint8_t)(any * 5 < all[look] * 4 ? PS_BLOCK_LEVELS : level);
+        first_level[look] = (uint8_t)level;
     }
 }
 

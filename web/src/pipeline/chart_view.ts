@@ -67,6 +67,7 @@ export class ChartView {
   private hovered: Target | null = null;
   private pinned_: Target | null = null;
   private arrows = false;
+  private path = false;
   private readonly painter = new Painter();
   private readonly overlay = new Overlay(this.painter);
   private frame = 0;
@@ -171,6 +172,12 @@ export class ChartView {
     this.columns = columns;
     this.layRows();
     this.draw();
+  }
+
+  /** The critical path over the blocks. */
+  setPath(on: boolean): void {
+    this.path = on;
+    this.drawOver();
   }
 
   setArrows(on: boolean): void {
@@ -359,7 +366,13 @@ export class ChartView {
       this.painter.paint(sight, base);
       paintAxis(sight, scaled(axis, sight.ratio));
     }
-    this.overlay.paint(sight, scaled(over, sight.ratio), this.hovered ?? this.pinned_, this.arrows);
+    this.overlay.paint(
+      sight,
+      scaled(over, sight.ratio),
+      this.hovered ?? this.pinned_,
+      this.arrows,
+      this.path,
+    );
   }
 
   /** Moves the canvases over the rows that are on screen. */

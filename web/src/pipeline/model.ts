@@ -93,6 +93,8 @@ export interface Chart {
   links: { n: number; from: Uint32Array; to: Uint32Array };
   bubbles: Bubbles;
   others: Others;
+  /** Ops of the critical path of each step and pipeline, from its end to its start. */
+  path: Uint32Array;
   /** Of the bubble of a rank (row in ranks) in a step, what may be ops without marks. */
   unmarked: { rank: number; step: number; ns: number }[];
   /** By pipeline and start. */

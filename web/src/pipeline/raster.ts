@@ -7,6 +7,7 @@
 import { LEAST, levelsOf, LONGEST_SHIFT, longestOf } from "./levels";
 import { N_LOOKS } from "./model";
 import { firstAfter, type Lane } from "./rows";
+import { tierSpan } from "./scene";
 import { mix } from "../base/theme";
 
 const THIN = 2;
@@ -250,6 +251,24 @@ export class Raster {
       this.run(runFrom, runTo, y, height, style);
     }
     this.paintSolid(nSolid, y, height, style);
+  }
+
+  /** The ops of a row; those that overlap in halves of its height. */
+  ops(
+    row: { ops: Lane; tiers: { lanes: Lane[] } | null },
+    y: number,
+    height: number,
+    scale: Scale,
+    style: Style,
+  ): void {
+    if (row.tiers === null) {
+      this.lane(row.ops, y, height, scale, style);
+      return;
+    }
+    row.tiers.lanes.forEach((lane, tier) => {
+      const [top, h] = tierSpan(tier, height);
+      this.lane(lane, y + top, h, scale, style);
+    });
   }
 
   private growSolid(): Int32Array<ArrayBuffer> {

@@ -16,6 +16,12 @@ export interface Lane {
   look: Uint8Array;
 }
 
+/** `of`: by place in the lane of all ops, 0 whole, 1 upper, 2 lower. Ids of the lanes are those of the ops. */
+export interface Tiers {
+  of: Uint8Array;
+  lanes: [whole: Lane, upper: Lane, lower: Lane];
+}
+
 export interface Row {
   stage: number;
   /** -1: a stage of the theory that was not measured. */
@@ -24,6 +30,8 @@ export interface Row {
   rankRow: number;
   pipeline: number;
   ops: Lane;
+  /** Where ops overlap: which have the whole height, the upper half and the lower one. Null: none do. */
+  tiers: Tiers | null;
   transfers: Lane;
   theory: Lane;
   bubbles: Lane;
@@ -181,6 +189,61 @@ export class LaneBuilder {
     }
     return { n, start, end, reach, id, look };
   }
+}
+
+/** Ops that have more than a tenth of the shorter one in common run beside one another; less is a difference of clocks. */
+const OVERLAPS = 0.1;
+
+/** Ops that overlap, each in another half of the row than the one that it overlaps. */
+export function tiersOf(lane: Lane): Tiers | null {
+  if (lane.reach === lane.end && !hasOverlaps(lane)) {
+    return null;
+  }
+  const of = new Uint8Array(lane.n);
+  let any = false;
+  let last = 0; // of those before, the one that ends last
+  for (let i = 1; i < lane.n; i++) {
+    const common = Math.min(lane.end[last], lane.end[i]) - lane.start[i];
+    const shorter = Math.min(lane.end[last] - lane.start[last], lane.end[i] - lane.start[i]);
+    if (common > OVERLAPS * shorter) {
+      of[last] = of[last] === 0 ? 1 : of[last];
+      of[i] = 3 - of[last];
+      any = true;
+    }
+    last = lane.end[i] >= lane.end[last] ? i : last;
+  }
+  if (!any) {
+    return null;
+  }
+  const made = [0, 1, 2].map((tier) => {
+    const part = new LaneBuilder(0);
+    for (let i = 0; i < lane.n; i++) {
+      if (of[i] === tier) {
+        part.add(lane.start[i], lane.end[i], lane.id[i], lane.look[i]);
+      }
+    }
+    return part.finish();
+  });
+  return { of, lanes: [made[0], made[1], made[2]] };
+}
+
+function hasOverlaps(lane: Lane): boolean {
+  for (let i = 1; i < lane.n; i++) {
+    if (lane.start[i] < lane.end[i - 1]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** The place of an op in a lane, -1: it is none of it. */
+export function placeOfId(lane: Lane, startNs: number, id: number): number {
+  for (let i = firstAfter(lane, startNs); i < lane.n && lane.start[i] <= startNs; i++) {
+    if (lane.id[i] === id) {
+      return i;
+    }
+  }
+  return lane.id.indexOf(id);
 }
 
 /** First of the lane that ends after `t`. */
@@ -457,6 +520,7 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
       pipeline: r.pipeline,
       isTold: r.isTold,
       ops: lane,
+      tiers: tiersOf(lane),
       transfers: transfers[i],
       theory: under,
       bubbles: idle,
@@ -553,6 +617,7 @@ function addUnmeasured(
         pipeline,
         isTold: true,
         ops: EMPTY,
+        tiers: null,
         transfers: EMPTY,
         theory: lane,
         bubbles: EMPTY,

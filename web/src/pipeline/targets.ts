@@ -1,6 +1,6 @@
 /** What is at a place of the chart: a block, or a gap of waiting. */
 import type { Viewport } from "../base/viewport";
-import { firstAfter, hit, type Lane, type Row, type View } from "./rows";
+import { firstAfter, hit, placeOfId, type Lane, type Row, type Tiers, type View } from "./rows";
 import { at, type LaneKind, type Scene } from "./scene";
 
 export interface Target {
@@ -71,6 +71,18 @@ export function targetOfOp(view: View, op: number): Target | null {
   return null;
 }
 
+/** The op at `ns` in one half of a row whose ops overlap, else one that has the whole height; -1: none. */
+function tierAt(row: Row, tiers: Tiers, ns: number, slackNs: number, isUpper: boolean): number {
+  for (const tier of [isUpper ? 1 : 2, 0]) {
+    const lane = tiers.lanes[tier];
+    const at = hit(lane, ns, slackNs);
+    if (at >= 0) {
+      return placeOfId(row.ops, lane.start[at], lane.id[at]);
+    }
+  }
+  return -1;
+}
+
 /** At CSS pixels of the plot. */
 export function targetAt(
   view: View,
@@ -85,7 +97,11 @@ export function targetAt(
   }
   const row = view.rows[place.row];
   const ns = viewport.ns(x);
-  const index = hit(row[place.lane], ns, viewport.nsPerPx);
+  const tiers = place.lane === "ops" ? row.tiers : null;
+  const index =
+    tiers === null
+      ? hit(row[place.lane], ns, viewport.nsPerPx)
+      : tierAt(row, tiers, ns, viewport.nsPerPx, y - scene.tops[place.row] < scene.blockH / 2);
   if (index >= 0) {
     return { row: place.row, lane: place.lane, index };
   }

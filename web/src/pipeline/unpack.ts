@@ -22,6 +22,7 @@ export interface Packed {
   links: { n: number; from: string; to: string };
   bubbles: { n: number; runs: number[]; gap: string; dur: string; cause: string; waits: string };
   others: { n: number; runs: number[]; gap: string; dur: string };
+  path: { n: number; op: string };
   unmarked: [number, number, number][];
   windows: [number, number, number, number][];
   parts: [number, string, number, number, number, number][];
@@ -129,6 +130,7 @@ export function unpack(p: Packed): Chart {
       rank: new Uint32Array(p.others.n),
       step: new Float64Array(p.others.n),
     },
+    path: pathOf(p.path),
     unmarked: p.unmarked.map(([rank, step, ns]) => ({ rank, step, ns })),
     windows: p.windows.map(([pipeline, step, start, end]) => ({ pipeline, step, start, end })),
     steps: [...new Set(p.windows.map(([, step]) => step))].sort((a, b) => a - b),
@@ -237,4 +239,10 @@ function unpackOthers(p: Packed, c: Chart): void {
       o.end[i] = end;
     }
   }
+}
+
+function pathOf({ n, op }: Packed["path"]): Uint32Array {
+  const column = new Column(op);
+  let last = 0;
+  return Uint32Array.from({ length: n }, () => (last += column.nextSigned()));
 }
