@@ -30,6 +30,8 @@ void ps_chart_free(ps_chart *chart) {
         ps_free(chart->links);
         ps_free(chart->bubbles);
         ps_free(chart->works);
+        ps_free(chart->others);
+        ps_free(chart->path);
         ps_free(chart->parts);
         ps_free(chart->figures);
         ps_free(chart);
@@ -83,6 +85,23 @@ bool ps_chart_add_work(ps_chart *chart, ps_chart_work work) {
         return false;
     }
     chart->works[chart->n_works++] = work;
+    return true;
+}
+
+bool ps_chart_add_other(ps_chart *chart, ps_chart_other other) {
+    if (!ps_grow(&chart->others, &chart->cap_others, chart->n_others + 1, MAX_OPS,
+                 sizeof *chart->others)) {
+        return false;
+    }
+    chart->others[chart->n_others++] = other;
+    return true;
+}
+
+bool ps_chart_add_path(ps_chart *chart, uint32_t op) {
+    if (!ps_grow(&chart->path, &chart->cap_path, chart->n_path + 1, MAX_OPS, sizeof *chart->path)) {
+        return false;
+    }
+    chart->path[chart->n_path++] = op;
     return true;
 }
 
@@ -192,6 +211,19 @@ ps_bubble_word ps_chart_bubble(const ps_chart *chart, int64_t step, int32_t pipe
     }
     *share = all > 0 ? bubble / all : 0;
     return word;
+}
+
+double ps_chart_unmarked(const ps_chart *chart, int64_t step, int32_t pipeline) {
+    double unmarked = 0; /* sums over ranks may leave 64 bits */
+    double all = 0;
+    for (size_t i = 0; i < chart->n_figures; i++) {
+        const ps_chart_figure *f = &chart->figures[i];
+        if (f->step == step && chart->ranks[f->rank].pipeline == pipeline) {
+            unmarked += (double)f->unmarked_ns;
+            all += (double)f->step_ns;
+        }
+    }
+    return all > 0 ? unmarked / all : 0;
 }
 
 /* A run of ops of one step. */

@@ -118,6 +118,12 @@ typedef struct ps_chart_work {
     uint32_t rank; /* row in ranks */
 } ps_chart_work;
 
+/* What of it lies in the window of a step, while its rank has no op: neither bubble nor busy. */
+typedef struct ps_chart_other {
+    int64_t start_ns, end_ns, step;
+    uint32_t rank; /* row in ranks */
+} ps_chart_other;
+
 /* A part of an op that the program named: attn(F). */
 typedef struct ps_chart_part {
     int64_t start_ns, end_ns; /* on the device */
@@ -133,6 +139,8 @@ typedef struct ps_chart_figure {
     uint32_t rank; /* row in ranks */
     int64_t step_ns, busy_ns, other_ns, bubble_ns;
     int64_t work_ns; /* of the device, in ops and not; 0 where that is not known */
+    int64_t
+        unmarked_ns; /* of the bubble, what may be ops of the schedule that have no mark; 0: none lacks it, or the device is known */
     bool is_judged;  /* else bubble_ns is no bubble: see ps_chart.unjudged */
     bool is_part;    /* the rank's pipeline has fewer ops in it than in most of its steps */
 } ps_chart_figure;
@@ -167,6 +175,11 @@ typedef struct ps_chart {
     ps_chart_work
         *works; /* grouped by rank row, in start order, none touches another of its rank */
     size_t n_works, cap_works;
+    ps_chart_other *others; /* filled by the bubble report; grouped like ops */
+    size_t n_others, cap_others;
+    uint32_t *
+        path; /* rows in ops: the critical path of each step and pipeline, from its end to its start; filled by the bubble report */
+    size_t n_path, cap_path;
     ps_chart_part *parts; /* grouped by op */
     size_t n_parts, cap_parts;
     ps_chart_figure *figures; /* filled by the bubble report; empty where nothing was measured */
@@ -190,6 +203,8 @@ bool ps_chart_add_op(ps_chart *chart, ps_op op);
 bool ps_chart_add_link(ps_chart *chart, ps_chart_link link);
 bool ps_chart_add_bubble(ps_chart *chart, ps_bubble bubble);
 bool ps_chart_add_work(ps_chart *chart, ps_chart_work work);
+bool ps_chart_add_other(ps_chart *chart, ps_chart_other other);
+bool ps_chart_add_path(ps_chart *chart, uint32_t op);
 bool ps_chart_add_part(ps_chart *chart, ps_chart_part part);
 bool ps_chart_add_figure(ps_chart *chart, ps_chart_figure figure);
 bool ps_chart_set_unjudged(ps_chart *chart, const char *unjudged);
@@ -208,6 +223,9 @@ typedef enum ps_bubble_word {
 /* *share: the mean of its ranks, 0 to 1, when told. */
 ps_bubble_word ps_chart_bubble(const ps_chart *chart, int64_t step, int32_t pipeline,
                                double *share);
+
+/* What of that bubble may be ops without marks: the mean of its ranks, 0 to 1. */
+double ps_chart_unmarked(const ps_chart *chart, int64_t step, int32_t pipeline);
 
 /* "F", "BI", ... */
 const char *ps_op_kind_name(ps_op_kind kind);

@@ -111,7 +111,13 @@ class Ranks(serving.Case):
             reply = s.get("/api/view?name=communication_matrix").json()
             self.assertEqual([r[3:5] for r in reply["rows"] if r[1] == "allreduce-total"], [[0, 0]], reply)
             self.assertEqual(reply["notes"],
-                             ["note: 2 links lead to a place of a group whose global rank is not known: left out"])
+                             ["note: 2 links lead to a place of a group whose global rank is not known: not in the matrix of ranks"])
+            mode = s.get("/api/mode?name=communication_matrix_sum&table=LinksOfUnknownRanks").json()
+            table = next(t for t in mode["tables"] if t["name"] == "LinksOfUnknownRanks") if "tables" in mode else mode
+            names = [c[0] for c in table["columns"]]
+            ends = [[row[names.index(n)] for n in ("src_rank", "dst_rank", "src_place", "dst_place")]
+                    for row in table["rows"] if row[names.index("hccl_op_name")] == "allreduce-total"]
+            self.assertEqual(ends, [[0, None, None, 1], [0, None, None, 2]], table)
 
     def test_a_copy_elsewhere_has_the_same_ids(self):
         job = self.path("job")

@@ -4,8 +4,12 @@
 #include "analyze/pipeline/bubble.h"
 #include "analyze/pipeline/device_work.h"
 #include "analyze/pipeline/host_parts.h"
+#include "analyze/pipeline/unmarked.h"
 #include "base/alloc.h"
 #include "support/small_runs.h"
+#include "write/chart/chart_json.h"
+#include "write/chart/chart_rows.h"
+#include "write/out/writers.h"
 
 /* --- the work of a device ---------------------------------------------------------------------------------------- */
 
@@ -108,6 +112,15 @@ static void other_work_is_no_bubble(void **state) {
         assert_int_equal(s->warmup_ns + s->stall_ns + s->cooldown_ns, s->bubble_ns);
         assert_true(s->is_judged);
     }
+    /* Where it was: what lies behind the step is none of it. */
+    assert_int_equal(c->n_others, 2);
+    assert_int_equal(c->others[0].start_ns, 110);
+    assert_int_equal(c->others[0].end_ns, 130);
+    assert_int_equal(c->others[1].rank, 3);
+    assert_int_equal(c->others[1].start_ns, 200);
+    assert_int_equal(c->others[1].end_ns, 260);
+    assert_int_equal(c->others[1].end_ns - c->others[1].start_ns, c->figures[3].other_ns);
+    assert_int_equal(c->n_path, 0); /* nobody knows which op needs what */
     assert_string_equal(c->unjudged, "");
     assert_int_equal(ps_chart_bubble(c, 0, 0, &share), PS_BUBBLE_TOLD);
     assert_float_equal(share, (180.0 + 300.0) / 800.0, 1e-9);
@@ -138,6 +151,115 @@ static void too_much_is_unexplained(void **state) {
     assert_int_equal(ps_table_cell(t, 3, ps_table_column(t, "other work"))->u.i, 60);
     assert_int_equal(ps_table_cell(t, 2, ps_table_column(t, "pipeline"))->u.i, 1);
     ps_table_free(t);
+    ps_bubble_report_fini(&r);
+    ps_chart_free(c);
+}
+
+/* What is drawn has the same parts: of the 400 of stage 0 are 200 busy, 20 other work, 180 idle. */
+static void other_work_is_drawn(void **state) {
+    (void)state;
+    ps_chart *c = two_pipelines();
+    ps_bubble_report r;
+    ps_rows rows;
+    ps_err err = PS_ERR_INIT;
+    ps_buf out = {0};
+    assert_int_equal(ps_bubble_measure(c, &(ps_bubble_limits){40, 2, false, NULL}, &r, NULL),
+                     PS_OK);
+    assert_int_equal(ps_rows_make(c, 0, 0, &rows, &err), PS_OK);
+    const ps_row *row = &rows.rows[0];
+    assert_true(rows.has_others);
+    assert_int_equal(row->others.n, 1);
+    assert_int_equal(row->others.at[0].start_ns, 110);
+    assert_int_equal(row->other_ns, 20);
+    assert_int_equal(row->busy_ns + row->other_ns + row->cause_ns[PS_BUBBLE_STALL] +
+                         row->cause_ns[PS_BUBBLE_COOLDOWN],
+                     rows.span_ns);
+    ps_rows_fini(&rows);
+
+    /* 40 cells of 10 ns: two of them show it, and the legend says what they are. */
+    const ps_chart_text_opts text = {.style = {.width = 64}, .step = PS_FIRST_STEP, .pipeline = 0};
+    assert_int_equal(ps_write_chart_text(c, &text, &out, &err), PS_OK);
+    assert_non_null(strstr(ps_buf_str(&out), "__"));
+    assert_non_null(strstr(ps_buf_str(&out), "other work"));
+    ps_buf_clear(&out);
+    assert_int_equal(ps_write_chart_json(c, NULL, &out, &err), PS_OK);
+    assert_non_null(strstr(ps_buf_str(&out), "\"other_work\":[\n{\"rank\":0,\"stage\":0,\"step\":0,"
+                                             "\"start_ns\":110,\"end_ns\":130},"));
+    ps_buf_fini(&out);
+    ps_bubble_report_fini(&r);
+    ps_chart_free(c);
+}
+
+/* --- ops without marks -------------------------------------------------------------------------------------------- */
+
+static void add_pass(ps_chart *c, uint32_t rank, ps_op_kind kind, int32_t microbatch,
+                     int64_t start_ns, int64_t end_ns) {
+    add_op(c, rank, kind, start_ns, end_ns);
+    c->ops[c->n_ops - 1].chunk = 0;
+    c->ops[c->n_ops - 1].microbatch = microbatch;
+    c->ops[c->n_ops - 1].step = 1;
+}
+
+/* 1F1B of two stages and two microbatches, F 10, B 20: the step takes 90. Of stage 1, which is busy 10..70, the mark of its second
+ * forward (40..50) was lost: of its bubble of 40 a forward's 10 may be no bubble, which is 10 of the 180 of both stages. */
+static ps_chart *without_a_mark(bool has_work) {
+    ps_chart *c = ps_chart_new();
+    assert_non_null(c);
+    for (int32_t r = 0; r < 2; r++) {
+        assert_true(
+            ps_chart_add_rank(c, (ps_chart_rank){.rank = r, .stage = r, .has_work = has_work}));
+    }
+    add_pass(c, 0, PS_OP_F, 0, 0, 10);
+    add_pass(c, 0, PS_OP_F, 1, 10, 20);
+    add_pass(c, 0, PS_OP_B, 0, 40, 60);
+    add_pass(c, 0, PS_OP_B, 1, 70, 90);
+    add_pass(c, 1, PS_OP_F, 0, 10, 20);
+    add_pass(c, 1, PS_OP_B, 0, 20, 40);
+    add_pass(c, 1, PS_OP_B, 1, 50, 70);
+    return c;
+}
+
+static void ops_without_marks_may_be_in_the_bubble(void **state) {
+    (void)state;
+    const ps_recognised run = {.schedule = ps_schedule_find("1f1b"),
+                               .params = {.n_stages = 2, .n_microbatches = 2}};
+    for (int has_work = 0; has_work < 2; has_work++) {
+        ps_chart *c = without_a_mark(has_work == 1);
+        ps_bubble_report r;
+        ps_err err = PS_ERR_INIT;
+        assert_int_equal(ps_bubble_measure(c, NULL, &r, NULL), PS_OK);
+        assert_int_equal(r.stages[1].bubble_ns, 40);
+        assert_int_equal(ps_unmarked_measure(c, &run, &r, &err), PS_OK);
+        assert_int_equal(r.stages[0].unmarked_ns, 0);
+        assert_int_equal(r.stages[1].unmarked_ns, has_work == 1 ? 0 : 10);
+        assert_float_equal(ps_chart_unmarked(c, 1, 0), has_work == 1 ? 0 : 10.0 / 180, 1e-9);
+        ps_table *t = ps_bubble_stage_table(c, &r);
+        assert_non_null(t);
+        assert_true((ps_table_column(t, "without marks") < t->n_columns) == (has_work == 0));
+        ps_table_free(t);
+        ps_bubble_report_fini(&r);
+        ps_chart_free(c);
+    }
+}
+
+/* The same with its mark, and links of the results: the step ends with B1 of stage 0 (70..90), which needed B1 of stage 1 (50..70), behind F1
+ * (40..50) and B0 (20..40) there, which began when F0 had ended; that came from F0 of stage 0. */
+static void path_leads_back_through_what_was_needed(void **state) {
+    (void)state;
+    static const uint32_t PATH[] = {3, 7, 6, 5, 4, 0};
+    ps_chart *c = without_a_mark(false);
+    ps_bubble_report r;
+    add_pass(c, 1, PS_OP_F, 1, 40, 50);
+    const ps_op last = c->ops[7];
+    c->ops[7] = c->ops[6];
+    c->ops[6] = last; /* in start order */
+    assert_true(ps_chart_add_link(c, (ps_chart_link){.from = 0, .to = 4}));
+    assert_true(ps_chart_add_link(c, (ps_chart_link){.from = 1, .to = 6}));
+    assert_true(ps_chart_add_link(c, (ps_chart_link){.from = 5, .to = 2}));
+    assert_true(ps_chart_add_link(c, (ps_chart_link){.from = 7, .to = 3}));
+    assert_int_equal(ps_bubble_measure(c, NULL, &r, NULL), PS_OK);
+    assert_int_equal(c->n_path, sizeof PATH / sizeof *PATH);
+    assert_memory_equal(c->path, PATH, sizeof PATH);
     ps_bubble_report_fini(&r);
     ps_chart_free(c);
 }
@@ -202,9 +324,15 @@ static void ops_of_parts(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(work_is_no_waiting),      cmocka_unit_test(each_moment_is_explained_once),
-        cmocka_unit_test(other_work_is_no_bubble), cmocka_unit_test(too_much_is_unexplained),
-        cmocka_unit_test(names_of_parts),          cmocka_unit_test(ops_of_parts),
+        cmocka_unit_test(work_is_no_waiting),
+        cmocka_unit_test(each_moment_is_explained_once),
+        cmocka_unit_test(other_work_is_no_bubble),
+        cmocka_unit_test(too_much_is_unexplained),
+        cmocka_unit_test(other_work_is_drawn),
+        cmocka_unit_test(ops_without_marks_may_be_in_the_bubble),
+        cmocka_unit_test(path_leads_back_through_what_was_needed),
+        cmocka_unit_test(names_of_parts),
+        cmocka_unit_test(ops_of_parts),
     };
     return cmocka_run_group_tests_name("tests", tests, NULL, NULL);
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { fit, NameChoice } from "../src/pipeline/labels";
 import { Raster, type Glyphs, type Style } from "../src/pipeline/raster";
-import { bubbleShare, firstAfter, hit, makeView } from "../src/pipeline/rows";
+import { bubbleShare, firstAfter, hit, makeView, unmarkedShare } from "../src/pipeline/rows";
+import { targetAt, targetOf } from "../src/pipeline/targets";
 import { at, makeScene } from "../src/pipeline/scene";
 import { mix, pixel, textOn } from "../src/base/theme";
 import { axisFor, duration, exact, significant, tickText } from "../src/base/time";
@@ -50,9 +51,7 @@ test("names of a picture are shortened together", () => {
   }
   assert.equal(choice.first(1), 1);
   choice.count(0, ["7", "7"], 1, width);
-  choice.countTiny(0);
-  choice.countTiny(0);
-  assert.equal(choice.first(0), 2, "most blocks can hold nothing");
+  assert.equal(choice.first(0), 0, "what has room has its name, however many have none");
 });
 
 test("columns: varints beyond 32 bits and signs", () => {
@@ -95,6 +94,9 @@ test("unpacking rebuilds start and end from gaps", () => {
     hostdur: pack(8),
     links: { n: 1, from: pack(0), to: pack(4) },
     bubbles: { n: 1, runs: [1, 1, 1], gap: pack(0), dur: pack(20), cause: pack(0), waits: pack(1) },
+    others: { n: 2, runs: [1, 1, 2], gap: pack(40, 4), dur: pack(10, 2) },
+    path: { n: 2, op: pack(4, 3) },
+    unmarked: [[0, 1, 7]],
     parts: [
       [1, "attn(F)", 0, 0, 2, 5],
       [1, "combine(B)", 2, 6, 7, 3],
@@ -131,6 +133,10 @@ test("unpacking rebuilds start and end from gaps", () => {
   assert.ok(Number.isNaN(chart.hostStart![0]));
   assert.deepEqual([chart.links.from[0], chart.links.to[0]], [0, 2]);
   assert.equal(chart.bubbles.waitsFor[0], 0);
+  assert.deepEqual([...chart.others.start], [20, 27]);
+  assert.deepEqual([...chart.others.end], [25, 28]);
+  assert.deepEqual([...chart.path], [2, 0]);
+  assert.deepEqual(chart.unmarked, [{ rank: 0, step: 1, ns: 7 }]);
   assert.equal(chart.originNs, "9007199254740993");
 });
 
@@ -161,6 +167,70 @@ test("a view: rows in stage order, gaps by cause, receives left out of the windo
   assert.deepEqual(view.rows[0].causeNs, [0, 45, 0]);
   assert.deepEqual(view.rows[1].causeNs, [10, 10, 50]);
   assert.equal(view.rows[0].transfers.n, 1);
+});
+
+test("work in no op is neither busy nor bubble: the parts add up to the step", () => {
+  // Ops 0..40 and 70..100; the device works 45..55 in between: 20 idle, of which 4 may be ops without marks.
+  const chart = chartOf([
+    { start: 0, end: 40 },
+    { start: 70, end: 100 },
+  ]);
+  chart.isMeasured = true;
+  chart.others = {
+    n: 1,
+    start: Float64Array.of(45),
+    end: Float64Array.of(55),
+    rank: Uint32Array.of(0),
+    step: Float64Array.of(0),
+  };
+  chart.bubbles = {
+    n: 2,
+    start: Float64Array.of(40, 55),
+    end: Float64Array.of(45, 70),
+    rank: Uint32Array.of(0, 0),
+    step: Float64Array.of(0, 0),
+    cause: Uint8Array.of(1, 1),
+    waitsFor: Int32Array.of(-1, -1),
+  };
+  chart.unmarked = [
+    { rank: 0, step: 0, ns: 4 },
+    { rank: 0, step: 1, ns: 9 },
+  ];
+  const [row] = makeView(chart, null, choice).rows;
+  assert.deepEqual([row.busyNs, row.otherNs, row.causeNs[1]], [70, 10, 20]);
+  assert.equal(row.busyNs + row.otherNs + row.causeNs[1], row.windowNs);
+  assert.equal(bubbleShare([row]), 0.2);
+  assert.equal(unmarkedShare([row]), 0.04);
+  const view = makeView(chart, null, choice);
+  assert.deepEqual(targetOf(view, 0, 50), { row: 0, lane: "others", index: 0 });
+  assert.deepEqual(targetOf(view, 0, 60), { row: 0, lane: "bubbles", index: 1 });
+});
+
+test("ops that overlap have half of the row each, and are found there; small overlaps are differences of clocks", () => {
+  // A pair measured apart: 100..200 beside 120..210; then 300..400, which the next overlaps by a tenth of it at most.
+  const chart = chartOf([
+    { start: 0, end: 90 },
+    { start: 100, end: 200 },
+    { start: 120, end: 210 },
+    { start: 300, end: 400 },
+    { start: 395, end: 500 },
+  ]);
+  const view = makeView(chart, null, choice);
+  const [row] = view.rows;
+  assert.deepEqual([...row.tiers!.of], [0, 1, 2, 0, 0]);
+  assert.deepEqual(
+    row.tiers!.lanes.map((l) => [...l.id]),
+    [[0, 3, 4], [1], [2]],
+  );
+  const scene = makeScene(view, SHAPES);
+  const same = (v: number): number => v;
+  const viewport = { width: 500, nsPerPx: 1, ns: same, x: same } as unknown as Viewport;
+  const at = (ns: number, y: number): number | undefined =>
+    targetAt(view, scene, viewport, viewport.x(ns), y)?.index;
+  assert.equal(at(150, 4), 1);
+  assert.equal(at(150, scene.blockH - 4), 2);
+  assert.equal(at(50, 4), 0);
+  assert.equal(makeView(chartOf([{ start: 0, end: 9 }]), null, choice).rows[0].tiers, null);
 });
 
 test("theory lies under the measurement from the step's start", () => {

@@ -71,7 +71,7 @@ int64_t ps_link_places_rank(const ps_link_places *p, const char *group, int64_t 
 
 /* --- sums ----------------------------------------------------------------------------------------------------- */
 
-/* One link and name; texts belong to the partials. */
+/* One link and name; texts belong to the partials. An end is a global rank, or ~place in the group where nobody says whose place that is. */
 typedef struct link_sum {
     const char *step, *op, *group, *transport, *op_name;
     int64_t source, destination;
@@ -123,8 +123,30 @@ static bool add_matrix(sums *s, const link_sum *link, bool is_p2p) {
     return true;
 }
 
-/* Operators into `by_name`, their sums ("allreduce-total") into `total` as well. */
-static bool add_matrix_rank(sums *by_name, sums *total, const ps_link_places *places,
+typedef struct matrix_sums {
+    sums by_name;
+    sums total; /* of operators' sums ("allreduce-total") */
+    sums
+        placed; /* links with an end whose rank is not known: no other tool has them in its matrix */
+} matrix_sums;
+
+static int64_t end_of_link(const ps_link_places *places, const char *group, int64_t place) {
+    int64_t rank = ps_link_places_rank(places, group, place);
+    return rank >= 0 ? rank : ~place;
+}
+
+static bool add_link(matrix_sums *all, link_sum *link, bool is_p2p) {
+    bool is_known = link->source >= 0 && link->destination >= 0;
+    bool ok = add_matrix(is_known ? &all->by_name : &all->placed, link, is_p2p);
+    if (ok && ps_comm_is_total(link->op)) {
+        link->op = TOTAL;
+        link->op_name = "";
+        ok = add_matrix(is_known ? &all->total : &all->placed, link, is_p2p);
+    }
+    return ok;
+}
+
+static bool add_matrix_rank(matrix_sums *all, const ps_link_places *places,
                             const ps_comm_part *part, ps_diag *diag) {
     const ps_comm_tables *t = &part->tables;
     bool ok = true;
@@ -137,19 +159,14 @@ static bool add_matrix_rank(sums *by_name, sums *total, const ps_link_places *pl
                          .op_name = ps_comm_tables_text(t, row->op_name),
                          .size = row->size,
                          .time = row->time};
-        link.source = ps_link_places_rank(places, link.group, row->source);
-        link.destination = ps_link_places_rank(places, link.group, row->destination);
+        link.source = end_of_link(places, link.group, row->source);
+        link.destination = end_of_link(places, link.group, row->destination);
         if (link.source < 0 || link.destination < 0) {
             ps_diag_add(diag, PS_ODD_LINK_RANK, "%.60s of group %.30s, %lld-%lld", link.op,
                         link.group, (long long)row->source, (long long)row->destination);
-            continue;
         }
-        ok = add_matrix(by_name, &link, row->is_p2p);
-        if (ok && ps_comm_is_total(link.op)) {
-            link.op = TOTAL;
-            link.op_name = "";
-            ok = add_matrix(total, &link, row->is_p2p);
-        }
+        ok = (!fits_matrix(row->source) || !fits_matrix(row->destination)) ||
+             add_link(all, &link, row->is_p2p);
     }
     return ok;
 }
@@ -173,6 +190,43 @@ static const ps_column COLUMNS[] = {
     {.name = "transit_time", PS_FIELD(matrix_row, link.time), .unit = PS_UNIT_MS, .exact = true},
     {.name = "bandwidth", PS_FIELD(matrix_row, bandwidth), .unit = PS_UNIT_GB_PER_S},
 };
+
+typedef struct placed_row {
+    link_sum link; /* ranks that are not known: PS_UNKNOWN_INT */
+    int64_t source_place, destination_place;
+} placed_row;
+
+static const ps_column PLACED_COLUMNS[] = {
+    {.name = "step", PS_FIELD(placed_row, link.step)},
+    {.name = "hccl_op_name", PS_FIELD(placed_row, link.op)},
+    {.name = "group_name", PS_FIELD(placed_row, link.group)},
+    {.name = "src_rank", PS_FIELD(placed_row, link.source)},
+    {.name = "dst_rank", PS_FIELD(placed_row, link.destination)},
+    {.name = "src_place", PS_FIELD(placed_row, source_place)},
+    {.name = "dst_place", PS_FIELD(placed_row, destination_place)},
+    {.name = "transport_type", PS_FIELD(placed_row, link.transport)},
+    {.name = "op_name", PS_FIELD(placed_row, link.op_name)},
+    {.name = "transit_size", PS_FIELD(placed_row, link.size), .unit = PS_UNIT_MB, .exact = true},
+    {.name = "transit_time", PS_FIELD(placed_row, link.time), .unit = PS_UNIT_MS, .exact = true},
+};
+
+static ps_table *placed_table(const sums *s) {
+    ps_table *t = ps_table_new("LinksOfUnknownRanks", "", PS_COLUMNS(PLACED_COLUMNS));
+    for (size_t i = 0; i < s->n; i++) {
+        placed_row row = {
+            .link = s->all[i], .source_place = PS_UNKNOWN_INT, .destination_place = PS_UNKNOWN_INT};
+        if (row.link.source < 0) {
+            row.source_place = ~row.link.source;
+            row.link.source = PS_UNKNOWN_INT;
+        }
+        if (row.link.destination < 0) {
+            row.destination_place = ~row.link.destination;
+            row.link.destination = PS_UNKNOWN_INT;
+        }
+        ps_table_put(t, &row);
+    }
+    return t;
+}
 
 static void put_matrix_sums(ps_table *t, const sums *s) {
     for (size_t i = 0; i < s->n; i++) {
@@ -209,28 +263,32 @@ static ps_code reduce_matrix(const ps_reduce_input *in, void **shared, ps_err *e
     *shared = NULL;
     ps_comm_roster roster;
     ps_link_places places = {0};
-    sums by_name = {0};
-    sums total = {0};
+    matrix_sums all = {0};
     ps_code code = ps_comm_roster_build(in, &roster, err);
     if (code == PS_OK) {
         code = ps_link_places_init(&places, in, &roster, err);
     }
-    bool ok = sums_init(&by_name) && sums_init(&total);
+    bool ok = sums_init(&all.by_name) && sums_init(&all.total) && sums_init(&all.placed);
     for (size_t r = 0; code == PS_OK && ok && r < in->n_ranks; r++) {
         ok = in->partials[r] == NULL ||
-             add_matrix_rank(&by_name, &total, &places, in->partials[r], in->diags[r]);
+             add_matrix_rank(&all, &places, in->partials[r], in->diags[r]);
     }
     if (code == PS_OK) {
         ps_table *t =
             ok ? ps_table_new("ClusterCommunicationMatrix", "", PS_COLUMNS(COLUMNS)) : NULL;
-        put_matrix_sums(t, &by_name);
-        put_matrix_sums(t, &total);
+        put_matrix_sums(t, &all.by_name);
+        put_matrix_sums(t, &all.total);
         ps_result_finish_table(in->result, t, "cluster_communication_matrix",
                                PS_TO_DB | PS_TO_FILES);
+        if (all.placed.n > 0) {
+            /* For who looks at it in the program: files are those of the other tools. */
+            ps_result_finish_table(in->result, placed_table(&all.placed), "", 0);
+        }
         code = ps_result_code(in->result, err);
     }
-    sums_fini(&by_name);
-    sums_fini(&total);
+    sums_fini(&all.by_name);
+    sums_fini(&all.total);
+    sums_fini(&all.placed);
     ps_link_places_fini(&places);
     ps_comm_roster_fini(&roster);
     return code;

@@ -183,7 +183,11 @@ static bool add_bubble_gap(measuring *m, ps_stage_bubble *s, int64_t from_ns, in
         int64_t start_ns = c->works[i].start_ns > from_ns ? c->works[i].start_ns : from_ns;
         int64_t end_ns = c->works[i].end_ns < to_ns ? c->works[i].end_ns : to_ns;
         ok = add_bubble_idle(m, s, from_ns, start_ns, cause, waits_for, w);
-        s->other_ns += end_ns > start_ns ? end_ns - start_ns : 0;
+        if (end_ns > start_ns) {
+            s->other_ns += end_ns - start_ns;
+            ok = ok &&
+                 ps_chart_add_other(m->chart, (ps_chart_other){start_ns, end_ns, s->step, s->rank});
+        }
         from_ns = end_ns > from_ns ? end_ns : from_ns;
     }
     return ok && add_bubble_idle(m, s, from_ns, to_ns, cause, waits_for, w);
@@ -276,14 +280,17 @@ static int64_t path_start(const measuring *m, uint32_t op, uint32_t next, int64_
     return from_ns < at_ns ? from_ns : at_ns;
 }
 
-/* From the op that ends last back to the step's start; what is computed and what is waited are the whole of it. */
-static void walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stage_bubble *stages,
+/* From the op that ends last back to the step's start; what is computed and what is waited are the whole of it. False when
+ * memory is out. */
+static bool walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stage_bubble *stages,
                                const uint32_t *stage_of_rank, uint32_t last) {
     const ps_op *ops = m->chart->ops;
     uint32_t op = last;
     int64_t at_ns = ops[last].end_ns; /* all later is counted */
-    while (op != PS_NO_INDEX) {
+    bool ok = true;
+    while (ok && op != PS_NO_INDEX) {
         m->is_on_path[op] = true;
+        ok = !m->out->is_linked || ps_chart_add_path(m->chart, op);
         uint32_t next = path_before(m, op);
         int64_t from_ns = path_start(m, op, next, at_ns);
         step->critical_compute_ns += at_ns - from_ns;
@@ -293,6 +300,7 @@ static void walk_critical_path(const measuring *m, ps_step_bubble *step, ps_stag
         step->critical_wait_ns += from_ns - at_ns;
         op = next;
     }
+    return ok;
 }
 
 typedef struct window {
@@ -402,8 +410,7 @@ static bool measure_step(measuring *m, int32_t pipeline, size_t step_row, waits 
             step->slowest = stages[i].rank;
         }
     }
-    walk_critical_path(m, step, stages, stage_of_rank, win.last);
-    return true;
+    return walk_critical_path(m, step, stages, stage_of_rank, win.last);
 }
 
 /* --- all together ---------------------------------------------------------------------------------------------- */
@@ -539,7 +546,7 @@ static bool is_untold(const int64_t *pipelines, const telling *t, int32_t pipeli
     return at != NULL && t->is_untold[at - pipelines];
 }
 
-/* Idle intervals of what has no bubble are none. */
+/* Idle intervals of what has no bubble are none, and its path is not known. */
 static void drop_untold(ps_chart *c, ps_bubble_report *r, const int64_t *pipelines,
                         const telling *t) {
     size_t n = 0;
@@ -549,6 +556,13 @@ static void drop_untold(ps_chart *c, ps_bubble_report *r, const int64_t *pipelin
         }
     }
     c->n_bubbles = n;
+    n = 0;
+    for (size_t i = 0; i < c->n_path; i++) {
+        if (!is_untold(pipelines, t, c->ranks[c->ops[c->path[i]].rank].pipeline)) {
+            c->path[n++] = c->path[i];
+        }
+    }
+    c->n_path = n;
     for (size_t i = 0; i < r->n_stages; i++) {
         r->stages[i].is_judged = !is_untold(pipelines, t, c->ranks[r->stages[i].rank].pipeline);
     }

@@ -97,6 +97,14 @@ static bool has_work(const ps_chart *chart) {
     return any;
 }
 
+static bool has_unmarked(const ps_bubble_report *r) {
+    bool any = false;
+    for (size_t i = 0; i < r->n_stages; i++) {
+        any = any || r->stages[i].unmarked_ns > 0;
+    }
+    return any;
+}
+
 enum {
     B_STEP,
     B_PIPELINE,
@@ -109,7 +117,8 @@ enum {
     B_STALL,
     B_COOLDOWN,
     B_OWN_RATIO,
-    B_OTHER, /* with B_UNEXPLAINED only where what some device did is known */
+    B_UNMARKED, /* only where any op lacks its mark and no device is known */
+    B_OTHER,    /* with B_UNEXPLAINED only where what some device did is known */
     B_UNEXPLAINED,
     N_B
 };
@@ -126,12 +135,14 @@ static const ps_column STAGE_COLUMNS[N_B] = {
     [B_STALL] = {.name = "stall", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [B_COOLDOWN] = {.name = "cool-down", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [B_OWN_RATIO] = {.name = "own", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
+    [B_UNMARKED] = {.name = "without marks", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [B_OTHER] = {.name = "other work", .type = PS_COL_INT, .unit = PS_UNIT_NS},
     [B_UNEXPLAINED] = {.name = "unexplained", .type = PS_COL_REAL, .unit = PS_UNIT_PERCENT},
 };
 
 ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r) {
     const bool left_out[N_B] = {[B_PIPELINE] = !has_pipelines(chart),
+                                [B_UNMARKED] = !has_unmarked(r),
                                 [B_OTHER] = !has_work(chart),
                                 [B_UNEXPLAINED] = !has_work(chart)};
     shown_table t = new_bubble_table("PipelineBubble",
@@ -153,7 +164,8 @@ ps_table *ps_bubble_stage_table(const ps_chart *chart, const ps_bubble_report *r
         const int_value bubble[] = {{B_BUBBLE, s->bubble_ns},
                                     {B_WARMUP, s->warmup_ns},
                                     {B_STALL, s->stall_ns},
-                                    {B_COOLDOWN, s->cooldown_ns}};
+                                    {B_COOLDOWN, s->cooldown_ns},
+                                    {B_UNMARKED, s->unmarked_ns}};
         set_step(&t, B_STEP, s->step);
         set_ints(&t, values, sizeof values / sizeof *values);
         if (rank->has_work) {

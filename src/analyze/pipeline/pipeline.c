@@ -6,6 +6,7 @@
 #include "analyze/pipeline/bubble.h"
 #include "analyze/pipeline/recognise.h"
 #include "analyze/pipeline/side_by_side.h"
+#include "analyze/pipeline/unmarked.h"
 #include "base/alloc.h"
 #include "base/num.h"
 #include "model/chart_groups.h"
@@ -232,6 +233,18 @@ static ps_code find_ideal(const ps_chart *chart, const ps_recognised *r, ps_bubb
     return code == PS_OK || code == PS_RANGE ? PS_OK : ps_fail(err, code, "%s", why.msg);
 }
 
+/* Ops without marks look like idle time where nobody knows what the device did. */
+static ps_code find_unmarked(ps_chart *chart, const ps_recognised *r,
+                             const ps_pipeline_notes *notes, ps_bubble_report *report,
+                             ps_err *err) {
+    ps_err why = PS_ERR_INIT;
+    if (r->schedule == NULL || notes->n_missing + notes->n_unmarked_weights == 0) {
+        return PS_OK;
+    }
+    ps_code code = ps_unmarked_measure(chart, r, report, &why);
+    return code == PS_OK || code == PS_RANGE ? PS_OK : ps_fail(err, code, "%s", why.msg);
+}
+
 static ps_code add_chart_pipeline_tables(const ps_chart *chart, const ps_bubble_report *report,
                                          bool in_full, ps_result *result, ps_err *err) {
     ps_code code =
@@ -380,6 +393,7 @@ ps_code ps_pipeline_report(ps_chart *chart, const ps_pipeline_opts *opts, ps_res
         return PS_OK;
     }
     code = code == PS_OK && opts->in_full ? find_ideal(chart, &r, &report, err) : code;
+    code = code == PS_OK ? find_unmarked(chart, &r, notes, &report, err) : code;
     code = code == PS_OK ? add_chart_pipeline_tables(chart, &report, opts->in_full, result, err)
                          : code;
     ps_replay_opts replay = opts->replay;

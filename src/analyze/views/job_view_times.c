@@ -180,6 +180,12 @@ static int64_t ns_of_us(double us) {
     return fabs(us) < 9e15 ? (int64_t)llround(us * 1000) : PS_UNKNOWN_INT;
 }
 
+/* No time is negative: a profiler that writes one (what is left of communication when more receives than there is of it are taken
+ * away) does not know it. */
+static int64_t span_of_us(double us) {
+    return us < 0 ? PS_UNKNOWN_INT : ns_of_us(us);
+}
+
 static overview_row overview_row_of(const rank_time *x, const char *key) {
     double e2e = e2e_us(x);
     const double *us = x->us;
@@ -187,20 +193,20 @@ static overview_row overview_row_of(const rank_time *x, const char *key) {
         .rank = x->rank,
         .key = key,
         .n_steps = x->n_steps,
-        .preparing = ns_of_us(us[T_PREPARING]),
-        .pure = ns_of_us(us[T_COMPUTING] - us[T_OVERLAPPED]),
-        .overlapped = ns_of_us(us[T_OVERLAPPED]),
-        .exposed = ns_of_us(us[T_EXPOSED]),
-        .free = ns_of_us(us[T_FREE]),
-        .e2e = ns_of_us(e2e),
+        .preparing = span_of_us(us[T_PREPARING]),
+        .pure = span_of_us(us[T_COMPUTING] - us[T_OVERLAPPED]),
+        .overlapped = span_of_us(us[T_OVERLAPPED]),
+        .exposed = span_of_us(us[T_EXPOSED]),
+        .free = span_of_us(us[T_FREE]),
+        .e2e = span_of_us(e2e),
         .computing_ratio = e2e > 0 ? 100 * us[T_COMPUTING] / e2e : NAN,
         .communication_ratio = e2e > 0 ? 100 * us[T_EXPOSED] / e2e : NAN,
         .free_ratio = e2e > 0 ? 100 * us[T_FREE] / e2e : NAN,
-        .computing = ns_of_us(us[T_COMPUTING]),
-        .communication = ns_of_us(us[T_COMMUNICATION]),
-        .no_receive = ns_of_us(us[T_NO_RECEIVE]),
-        .stage = ns_of_us(us[T_STAGE]),
-        .bubble = ns_of_us(us[T_BUBBLE]),
+        .computing = span_of_us(us[T_COMPUTING]),
+        .communication = span_of_us(us[T_COMMUNICATION]),
+        .no_receive = span_of_us(us[T_NO_RECEIVE]),
+        .stage = span_of_us(us[T_STAGE]),
+        .bubble = span_of_us(us[T_BUBBLE]),
         .indices = {x->indices[0], x->indices[1], x->indices[2]},
     };
 }

@@ -94,7 +94,8 @@ static ps_code make_pipeline(void *context, ps_cached *out, ps_err *err) {
     *out = (ps_cached){.value = p,
                        .bytes = sizeof *p + p->chart->cap_ops * sizeof(ps_op) +
                                 p->chart->cap_links * sizeof(ps_chart_link) +
-                                p->chart->cap_bubbles * sizeof(ps_bubble),
+                                p->chart->cap_bubbles * sizeof(ps_bubble) +
+                                p->chart->cap_others * sizeof(ps_chart_other),
                        .free_value = free_pipelines,
                        .is_passing = p->run->n_failed > 0};
     return PS_OK;

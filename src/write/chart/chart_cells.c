@@ -23,6 +23,7 @@ enum { EIGHTHS = 8 };
 static const char *const LEFT[EIGHTHS + 1] = {" ", "▏", "▎", "▍", "▌", "▋", "▊", "▉", "█"};
 static const char *const LOWER[EIGHTHS + 1] = {" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 #define IDLE_DOT "·"
+#define OTHER_WORK "▁"
 
 static const char *const GLYPHS[PS_N_OP_KINDS] = {
     [PS_OP_F] = "█",    [PS_OP_B] = "▒",    [PS_OP_BI] = "░",
@@ -54,6 +55,7 @@ typedef struct row {
     int64_t *shares;  /* [n_cells * PS_ROW_LOOKS] */
     bool *crowded;    /* [n_cells] an op of less than half a cell has time there beside others */
     uint32_t *counts; /* [n_cells] ops that touch the cell */
+    int64_t *others;  /* [n_cells] time of work in no op */
     int64_t
         debts[PS_ROW_LOOKS + 1]; /* of set_turn: time that each look, or idleness, is still owed */
     cell *cells;
@@ -113,6 +115,20 @@ static void keep_sliver(row *r, size_t i) {
     }
 }
 
+static void lay_others(row *r) {
+    int64_t cell_ns = r->canvas->span_ns * (int64_t)r->per_cell;
+    for (size_t i = 0; i < r->canvas->n_others; i++) {
+        const ps_block *b = &r->canvas->others[i];
+        int64_t start = clamp_time(r, r->canvas->start_ns + b->start_ns);
+        int64_t end = clamp_time(r, r->canvas->start_ns + b->end_ns);
+        for (int64_t c = start / cell_ns; c * cell_ns < end; c++) {
+            int64_t from = c * cell_ns > start ? c * cell_ns : start;
+            int64_t to = (c + 1) * cell_ns < end ? (c + 1) * cell_ns : end;
+            r->others[c] += to - from;
+        }
+    }
+}
+
 static void lay_ops(row *r) {
     for (size_t i = 0; i < r->n_ops; i++) {
         if (!ps_op_is_transfer(r->ops[i])) {
@@ -142,9 +158,16 @@ static ps_look slot_look(const row *r, size_t slot) {
     return r->owner[slot] == 0 ? PS_LOOK_IDLE : ps_look_of(r->canvas, r->ops[r->owner[slot] - 1]);
 }
 
+const char *ps_cells_other_work(const ps_canvas *canvas) {
+    return canvas->style.utf8 ? OTHER_WORK : "_";
+}
+
+/* No op; where the device works for most of the cell all the same, that shows. */
 static void set_idle(const row *r, cell *c) {
+    int64_t cell_ns = r->canvas->span_ns * (int64_t)r->per_cell;
+    bool works = r->others[c - r->cells] * 2 > cell_ns;
     *c = (cell){.front = PS_LOOK_IDLE, .back = PS_LOOK_IDLE, .quiet = true};
-    set_glyph(c, r->canvas->style.utf8 ? IDLE_DOT : ".");
+    set_glyph(c, works ? ps_cells_other_work(r->canvas) : r->canvas->style.utf8 ? IDLE_DOT : ".");
 }
 
 static void set_solid(const row *r, cell *c, ps_look look) {
@@ -391,6 +414,7 @@ static void row_fini(row *r) {
     ps_free(r->shares);
     ps_free(r->crowded);
     ps_free(r->counts);
+    ps_free(r->others);
     ps_free(r->cells);
 }
 
@@ -404,9 +428,10 @@ static bool row_init(row *r, const ps_canvas *canvas, const ps_op *const *ops, s
     r->shares = ps_calloc(canvas->n_cells * PS_ROW_LOOKS, sizeof *r->shares);
     r->crowded = ps_calloc(canvas->n_cells, sizeof *r->crowded);
     r->counts = ps_calloc(canvas->n_cells, sizeof *r->counts);
+    r->others = ps_calloc(canvas->n_cells, sizeof *r->others);
     r->cells = ps_calloc(canvas->n_cells, sizeof *r->cells);
     return r->owner != NULL && r->best != NULL && r->busy != NULL && r->shares != NULL &&
-           r->crowded != NULL && r->counts != NULL && r->cells != NULL;
+           r->crowded != NULL && r->counts != NULL && r->others != NULL && r->cells != NULL;
 }
 
 ps_code ps_cells_draw(const ps_canvas *canvas, const ps_op *const *ops, size_t n_ops, bool *mixed,
@@ -415,6 +440,7 @@ ps_code ps_cells_draw(const ps_canvas *canvas, const ps_op *const *ops, size_t n
     bool ok = row_init(&r, canvas, ops, n_ops);
     if (ok) {
         lay_ops(&r);
+        lay_others(&r);
         for (size_t c = 0; c < canvas->n_cells; c++) {
             set_cell(&r, &r.cells[c], c);
         }

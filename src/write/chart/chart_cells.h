@@ -24,7 +24,9 @@ typedef struct ps_canvas {
     bool snap; /* block edges at whole cells: less exact, more labels */
     size_t n_cells;
     int64_t start_ns,
-        span_ns; /* what the cells cover; span > 0 and span * n_cells * 8 fits int64 */
+        span_ns;            /* what the cells cover; span > 0 and span * n_cells * 8 fits int64 */
+    const ps_block *others; /* [n_others] of the row at hand: work in no op, from start_ns on */
+    size_t n_others;
 } ps_canvas;
 
 ps_look ps_look_of(const ps_canvas *canvas, const ps_op *op);
@@ -38,6 +40,9 @@ size_t ps_cells_label(const ps_op *op, size_t room, char out[PS_CELLS_LABEL]);
  * several short ops as a mixture; leaves it alone otherwise. */
 PS_MUST_USE ps_code ps_cells_draw(const ps_canvas *canvas, const ps_op *const *ops, size_t n_ops,
                                   bool *mixed, ps_buf *out, ps_err *err);
+
+/* Idle time in which the device works all the same, one column. */
+const char *ps_cells_other_work(const ps_canvas *canvas);
 
 /* A small sample of a look for the legend, two columns. */
 void ps_cells_swatch(const ps_canvas *canvas, ps_look look, ps_buf *out);

@@ -9,6 +9,8 @@
  * {"op":0,"name":"attn(F)","kind":"F","start_ns":0,"end_ns":4000}
  * ],"bubble":[
  * {"rank":1,"stage":1,"step":1,"cause":"warm-up","start_ns":0,"end_ns":10000,"waits_for":0}
+ * ],"other_work":[
+ * {"rank":1,"stage":1,"step":1,"start_ns":12000,"end_ns":13000}
  * ],"work":[
  * {"rank":1,"stage":1,"step":1,"step_ns":330000,"busy_ns":240000,"other_ns":0,"bubble_ns":90000,"work_ns":240000}
  * ]}
@@ -194,14 +196,42 @@ static void put_json_parts(const job *j) {
     }
 }
 
-/* Of ranks whose device is known: step = busy + other + bubble; without a bubble where none is told. */
+/* What the device did in no op, moment by moment; other_ns of "work" adds it up. Where there is any. */
+static void put_other_work(const job *j) {
+    bool is_open = false;
+    ps_json *w = j->json;
+    for (size_t i = 0; i < j->chart->n_others; i++) {
+        const ps_chart_other *o = &j->chart->others[i];
+        const ps_chart_rank *rank = &j->chart->ranks[o->rank];
+        if (!json_is_in(j, o->rank, o->step)) {
+            continue;
+        }
+        if (!is_open) {
+            begin_list(w, "other_work");
+            is_open = true;
+        }
+        add_line(w);
+        ps_json_key_int(w, "rank", rank->rank);
+        add_known(w, "stage", rank->stage);
+        ps_json_key_int(w, "step", o->step);
+        ps_json_key_int(w, "start_ns", o->start_ns);
+        ps_json_key_int(w, "end_ns", o->end_ns);
+        ps_json_close(w);
+    }
+    if (is_open) {
+        end_list(w);
+    }
+}
+
+/* Of ranks whose device is known: step = busy + other + bubble; without a bubble where none is told. Of others where ops
+ * without marks may be in the bubble: then with unmarked_ns. */
 static void put_work(const job *j) {
     bool is_open = false;
     ps_json *w = j->json;
     for (size_t i = 0; i < j->chart->n_figures; i++) {
         const ps_chart_figure *f = &j->chart->figures[i];
         const ps_chart_rank *rank = &j->chart->ranks[f->rank];
-        if (!rank->has_work || !json_is_in(j, f->rank, f->step)) {
+        if ((!rank->has_work && f->unmarked_ns == 0) || !json_is_in(j, f->rank, f->step)) {
             continue;
         }
         if (!is_open) {
@@ -214,11 +244,17 @@ static void put_work(const job *j) {
         ps_json_key_int(w, "step", f->step);
         ps_json_key_int(w, "step_ns", f->step_ns);
         ps_json_key_int(w, "busy_ns", f->busy_ns);
-        ps_json_key_int(w, "other_ns", f->other_ns);
+        if (rank->has_work) {
+            ps_json_key_int(w, "other_ns", f->other_ns);
+        }
         if (f->is_judged) {
             ps_json_key_int(w, "bubble_ns", f->bubble_ns);
         }
-        ps_json_key_int(w, "work_ns", f->work_ns);
+        if (rank->has_work) {
+            ps_json_key_int(w, "work_ns", f->work_ns);
+        } else {
+            ps_json_key_int(w, "unmarked_ns", f->unmarked_ns);
+        }
         ps_json_close(w);
     }
     if (is_open) {
@@ -311,6 +347,7 @@ ps_code ps_write_chart_json(const ps_chart *chart, const ps_chart_json_opts *opt
     put_links(&j);
     put_json_parts(&j);
     put_bubbles(&j);
+    put_other_work(&j);
     put_work(&j);
     ps_json_close(&w);
     ps_buf_add_char(out, '\n');

@@ -235,6 +235,57 @@ static void pack_bubbles(const ps_chart *chart, ps_json *j) {
     ps_buf_fini(&runs);
 }
 
+static void pack_others(const ps_chart *chart, ps_json *j) {
+    ps_buf runs = {0}, gap = {0}, dur = {0};
+    run r = {0};
+    int64_t end = 0;
+    for (size_t i = 0; i < chart->n_others; i++) {
+        const ps_chart_other *o = &chart->others[i];
+        end = add_to_run(&runs, &r, o->rank, o->step) ? 0 : end;
+        add_packed_step(&gap, o->start_ns, end);
+        add_packed_step(&dur, o->end_ns, o->start_ns);
+        end = o->end_ns;
+    }
+    end_run(&runs, &r);
+    ps_json_line(j, 0);
+    ps_json_key_object(j, "others");
+    ps_json_key_uint(j, "n", chart->n_others);
+    ps_json_key(j, "runs");
+    put_items(j, &runs);
+    put_column(j, "gap", &gap);
+    put_column(j, "dur", &dur);
+    ps_json_close(j);
+    ps_buf_fini(&runs);
+}
+
+static void pack_unmarked(const ps_chart *chart, ps_json *j) {
+    ps_json_key_array(j, "unmarked");
+    for (size_t i = 0; i < chart->n_figures; i++) {
+        const ps_chart_figure *f = &chart->figures[i];
+        if (f->unmarked_ns > 0) {
+            ps_json_array(j);
+            ps_json_uint(j, f->rank);
+            ps_json_int(j, f->step);
+            ps_json_int(j, f->unmarked_ns);
+            ps_json_close(j);
+        }
+    }
+    ps_json_close(j);
+}
+
+static void pack_path(const ps_chart *chart, ps_json *j) {
+    ps_buf path = {0};
+    int64_t last = 0;
+    for (size_t i = 0; i < chart->n_path; i++) {
+        add_packed_step(&path, chart->path[i], last);
+        last = chart->path[i];
+    }
+    ps_json_key_object(j, "path");
+    ps_json_key_uint(j, "n", chart->n_path);
+    put_column(j, "op", &path);
+    ps_json_close(j);
+}
+
 static void pack_parts(const ps_chart *chart, ps_json *j) {
     ps_json_line(j, 0);
     ps_json_key_array(j, "parts");
@@ -332,10 +383,13 @@ ps_code ps_chart_pack(const ps_chart *chart, ps_buf *out, ps_err *err) {
         ps_json_close(&j);
     }
     ps_json_close(&j);
+    pack_unmarked(chart, &j);
     ps_code code = pack_windows(chart, &j, err);
     code = code == PS_OK ? pack_ops(chart, &pool, &j, err) : code;
     pack_links(chart, &j);
     pack_bubbles(chart, &j);
+    pack_others(chart, &j);
+    pack_path(chart, &j);
     pack_parts(chart, &j);
     ps_json_close(&j);
     ps_strpool_fini(&pool);

@@ -4,12 +4,15 @@
  *    "measured":1,"untold":"...",  idle time is what "bubbles" says; why some ranks have none
  *    "unreplayed":"...",           why no other schedule was replayed, or nothing is gained
  *    "ranks":[[rank,stage,pipeline,1 or 0: its bubble is told],...],
+ *    "unmarked":[[rank row,step,ns],...],        of the bubble, what may be ops without marks
  *    "windows":[[pipeline,step,start,end],...],  of computation, by pipeline and start; end < start: none
  *    "labels":[["7F+13B",kind,chunk,microbatch,chunk2,microbatch2,phase,source,[texts]],...],
  *    "runs":[rank row,step,count, ...],  ops in order; "n":ops
  *    "label":C,"gap":C,"dur":C,"host":C,"hostdur":C,
  *    "links":{"n":N,"from":C,"to":C},
  *    "bubbles":{"n":N,"runs":[...],"gap":C,"dur":C,"cause":C,"waits":C},
+ *    "others":{"n":N,"runs":[...],"gap":C,"dur":C},   work of the device in no op
+ *    "path":{"n":N,"op":C},        the critical path of each step and pipeline, from its end to its start: z(op - the one before)
  *    "parts":[[op,"attn(F)",row 0..2 below its op,look,start - that of the op,duration],...]}
  *
  * The texts of a label are those of block_text.h, "" for one like the text before, none for a name that nothing less is made of.

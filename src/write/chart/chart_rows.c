@@ -26,6 +26,10 @@ const ps_row_size *ps_row_size_for(size_t n_rows) {
     return size;
 }
 
+double ps_other_work_height(double block) {
+    return block > 9 ? block / 3 : 3;
+}
+
 int ps_hatch_of(ps_bubble_cause cause) {
     return (cause != PS_BUBBLE_COOLDOWN ? PS_HATCH_RISES : 0) |
            (cause != PS_BUBBLE_WARMUP ? PS_HATCH_FALLS : 0);
@@ -309,12 +313,42 @@ static bool take_bubbles(ps_rows *r, const size_t *row_of) {
     return n > 0;
 }
 
+/* As take_bubbles; bubbles and these fill the gaps between ops. */
+static void take_others(ps_rows *r, const size_t *row_of) {
+    const ps_chart *chart = r->chart;
+    ps_block *next = r->others;
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t i = 0; i < chart->n_others; i++) {
+            const ps_chart_other *o = &chart->others[i];
+            if (o->step != r->step || chart->ranks[o->rank].pipeline != r->pipeline) {
+                continue;
+            }
+            ps_row *row = &r->rows[row_of[o->rank]];
+            if (pass == 1) {
+                row->others.at[row->others.n] =
+                    (ps_block){o->start_ns - r->start_ns, o->end_ns - r->start_ns, PS_NO_INDEX,
+                               PS_LOOK_OTHER_WORK};
+                row->other_ns += o->end_ns - o->start_ns;
+                r->has_others = true;
+            }
+            row->others.n++;
+        }
+        for (size_t k = 0; pass == 0 && k < r->n; k++) {
+            r->rows[k].others.at = next;
+            next += r->rows[k].others.n;
+            r->rows[k].others.n = 0;
+        }
+    }
+}
+
 static void measure_chart_row(ps_rows *r, const size_t *row_of) {
     double sum = 0;
     size_t n = 0;
     ps_bubble_word word = ps_chart_bubble(r->chart, r->step, r->pipeline, &r->bubble_share);
     bool given = take_bubbles(r, row_of) || word != PS_BUBBLE_UNMEASURED;
     r->is_untold = word == PS_BUBBLE_UNTOLD;
+    r->unmarked_share = ps_chart_unmarked(r->chart, r->step, r->pipeline);
+    take_others(r, row_of);
     ps_block *next = r->idle;
     for (size_t k = 0; k < r->n; k++) {
         ps_row *row = &r->rows[k];
@@ -355,7 +389,9 @@ ps_code ps_rows_make(const ps_chart *chart, int64_t step, int32_t pipeline, ps_r
     out->blocks = ps_calloc(chart->n_ops, sizeof *out->blocks);
     /* A gap before each op and one after each row's last. */
     out->idle = ps_calloc(chart->n_ops + chart->n_ranks + chart->n_bubbles, sizeof *out->idle);
-    if (row_of == NULL || out->rows == NULL || out->blocks == NULL || out->idle == NULL) {
+    out->others = ps_calloc(chart->n_others, sizeof *out->others);
+    if (row_of == NULL || out->rows == NULL || out->blocks == NULL || out->idle == NULL ||
+        out->others == NULL) {
         ps_free(row_of);
         return ps_fail_nomem(err);
     }
@@ -380,5 +416,6 @@ void ps_rows_fini(ps_rows *rows) {
     ps_free(rows->rows);
     ps_free(rows->blocks);
     ps_free(rows->idle);
+    ps_free(rows->others);
     *rows = (ps_rows){0};
 }

@@ -14,8 +14,8 @@
 #include "model/chart.h"
 #include "write/out/theme.h"
 
-/* Colour of a block: its kind, or PS_N_OP_KINDS + phase. */
-enum { PS_ROW_LOOKS = PS_N_OP_KINDS + PS_N_PHASES };
+/* Colour of a block: its kind, PS_N_OP_KINDS + phase, or that of work in no op. */
+enum { PS_LOOK_OTHER_WORK = PS_N_OP_KINDS + PS_N_PHASES, PS_ROW_LOOKS };
 
 typedef struct ps_block {
     int64_t start_ns, end_ns;
@@ -31,7 +31,9 @@ typedef struct ps_blocks {
 typedef struct ps_row {
     const ps_chart_rank *rank;
     ps_blocks ops, transfers, idle;
-    int64_t busy_ns; /* time with at least one op in it, transfers left out */
+    ps_blocks others; /* work of the device in no op */
+    int64_t busy_ns;  /* time with at least one op in it, transfers left out */
+    int64_t other_ns; /* of the others */
     int64_t cause_ns[PS_N_BUBBLE_CAUSES];
     int64_t look_ns[PS_ROW_LOOKS]; /* blocks that overlap count twice here */
 } ps_row;
@@ -44,10 +46,12 @@ typedef struct ps_rows {
     int64_t start_ns, span_ns; /* span > 0 */
     ps_row *rows;
     size_t n;
-    double busy_share;       /* mean of the rows that have ops */
-    double bubble_share;     /* likewise; unless is_untold */
-    bool is_untold;          /* the chart says why there is no bubble */
-    ps_block *blocks, *idle; /* what the rows point into */
+    double busy_share;                /* mean of the rows that have ops */
+    double bubble_share;              /* likewise; unless is_untold */
+    bool is_untold;                   /* the chart says why there is no bubble */
+    bool has_others;                  /* any row */
+    double unmarked_share;            /* of the bubble, what may be ops without marks */
+    ps_block *blocks, *idle, *others; /* what the rows point into */
 } ps_rows;
 
 /* The first step and pipeline with ops, of those asked for: *step may be PS_FIRST_STEP, *pipeline -1. PS_NOTHING when there is no
@@ -84,6 +88,12 @@ typedef struct ps_row_size {
     int transfers;
     int below; /* before the next row */
 } ps_row_size;
+
+/* Less of a bubble that may be ops without marks is not told beside it. */
+#define PS_UNMARKED_SAID 0.0005
+
+/* Work in no op lies at the foot of its row, in a third of its height. */
+double ps_other_work_height(double block);
 
 /* Blocks lower than this carry no name; from the second on names may have two lines. */
 enum { PS_NAME_HEIGHT = 13, PS_TWO_LINES_HEIGHT = 25 };

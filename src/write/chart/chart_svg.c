@@ -216,6 +216,9 @@ static ps_code put_svg_title(picture *p, ps_err *err) {
     } else {
         ps_buf_addf(&line, "%s · bubble %s%.1f %%", length, chart->is_at_most ? "at most " : "",
                     p->rows.bubble_share * 100);
+        if (p->rows.unmarked_share >= PS_UNMARKED_SAID) {
+            ps_buf_addf(&line, " (%.1f %% may be ops without marks)", p->rows.unmarked_share * 100);
+        }
     }
     if (p->has_theory) {
         format_duration(p->theory.span_ns, length, sizeof length);
@@ -251,11 +254,10 @@ static double room_of(const picture *p, const ps_block *b, double *middle) {
 }
 
 /* So that one picture is of one piece: the first level that fits on four of five blocks of a look that hold any text is
- * the first for all of them ("9B" does not stand beside "10"); where fewer than four of five hold any, none does. */
+ * the first for all of them ("9B" does not stand beside "10"); of the others each has what fits. */
 static void choose_names(const picture *p, const ps_rows *rows, int stop,
                          uint8_t first_level[PS_ROW_LOOKS]) {
     size_t fits[PS_BLOCK_LEVELS][PS_ROW_LOOKS] = {{0}};
-    size_t all[PS_ROW_LOOKS] = {0};
     ps_block_text text;
     for (size_t k = 0; k < rows->n; k++) {
         for (size_t i = 0; i < rows->rows[k].ops.n; i++) {
@@ -263,7 +265,6 @@ static void choose_names(const picture *p, const ps_rows *rows, int stop,
             double middle = 0;
             double room = room_of(p, b, &middle);
             bool fitted = false;
-            all[b->look]++;
             for (int level = 0; level < stop && room > 4; level++) {
                 fitted = fitted || (ps_block_text_of(&rows->chart->ops[b->op], level, &text) &&
                                     label_fits(&text, room));
@@ -277,7 +278,7 @@ static void choose_names(const picture *p, const ps_rows *rows, int stop,
         while (level < stop - 1 && fits[level][look] * 5 < any * 4) {
             level++;
         }
-        first_level[look] = (uint8_t)(any * 5 < all[look] * 4 ? PS_BLOCK_LEVELS : level);
+        first_level[look] = (uint8_t)level;
     }
 }
 
@@ -353,6 +354,17 @@ static ps_code put_svg_lane(picture *p, const ps_rows *rows, const ps_blocks *bl
     return ps_svg_put_lane(&p->scale, &lane, p->out, err);
 }
 
+static ps_code put_svg_others(picture *p, const ps_row *row, double y, ps_err *err) {
+    const double height = ps_other_work_height(p->size->block);
+    ps_svg_lane lane = {.rows = &p->rows,
+                        .blocks = &row->others,
+                        .y = y + p->size->block - height,
+                        .height = height,
+                        .run_gap = 1.5,
+                        .colours = p->colours};
+    return row->others.n > 0 ? ps_svg_put_lane(&p->scale, &lane, p->out, err) : PS_OK;
+}
+
 static void put_svg_part(picture *p, const ps_chart_part *part, double y, double h) {
     const ps_rows *rows = &p->rows;
     double x0 = ((double)part->start_ns - (double)rows->start_ns) * p->scale.px_per_ns;
@@ -413,7 +425,9 @@ static ps_code put_svg_row(picture *p, size_t k, ps_err *err) {
     put_svg_text(p, p->width - PAD, base, size, PS_SVG_END, p->surfaces->ink, "",
                  row->ops.n > 0 ? text : "no ops");
     put_idle(p, &row->idle, y, p->size->block);
-    ps_code code = put_svg_lane(p, &p->rows, &row->ops, y, p->size->block, false, err);
+    ps_code code = put_svg_others(p, row, y, err);
+    code =
+        code == PS_OK ? put_svg_lane(p, &p->rows, &row->ops, y, p->size->block, false, err) : code;
     if (p->has_parts) {
         put_svg_parts(p, row, y + p->parts_y);
     }
@@ -581,6 +595,8 @@ static void look_text(int look, char *out, size_t size) {
     (void)snprintf(out, size, "%s%s%s", twice ? "" : name, twice ? "" : " ", text);
 }
 
+#define OTHER_WORK "other work, in no op"
+
 static void put_svg_legend(picture *p) {
     flow f = {PAD, p->y};
     char text[96];
@@ -593,6 +609,11 @@ static void put_svg_legend(picture *p) {
             put_colour_rect(p, x, f.y + (transfer ? 3 : 0), 20, transfer ? 6 : 12,
                             p->colours[look]);
         }
+    }
+    if (p->rows.has_others) {
+        double x = flow_next(p, &f, OTHER_WORK);
+        put_colour_rect(p, x, f.y, 20, 12, p->surfaces->panel);
+        put_colour_rect(p, x, f.y + 8, 20, 4, p->colours[PS_LOOK_OTHER_WORK]);
     }
     for (int cause = 0; cause < PS_N_BUBBLE_CAUSES; cause++) {
         bool any = false;
@@ -619,7 +640,22 @@ static void put_svg_legend(picture *p) {
 
 /* --- stages ------------------------------------------------------------------------------------------------ */
 
-enum { N_FIGURES = 3 + PS_N_BUBBLE_CAUSES, FIGURE = 82 };
+/* busy, other work where there is any, each cause, busy %, bubble % */
+enum { N_FIGURES = 4 + PS_N_BUBBLE_CAUSES, FIGURE = 82 };
+
+/* Columns of the table of stages, as their places from the left. */
+typedef struct stage_columns {
+    int other, first_cause, busy_share, bubble_share, n; /* other: -1 none */
+} stage_columns;
+
+static stage_columns columns_of_stages(const picture *p) {
+    int first = p->rows.has_others ? 2 : 1;
+    return (stage_columns){.other = p->rows.has_others ? 1 : -1,
+                           .first_cause = first,
+                           .busy_share = first + PS_N_BUBBLE_CAUSES,
+                           .bubble_share = first + PS_N_BUBBLE_CAUSES + 1,
+                           .n = first + PS_N_BUBBLE_CAUSES + 2};
+}
 
 static void put_bar(picture *p, const ps_row *row, double x, double width) {
     double counted = 0;
@@ -635,6 +671,12 @@ static void put_bar(picture *p, const ps_row *row, double x, double width) {
         }
         x += w;
     }
+    double other = (double)row->other_ns * scale;
+    if (other > 0) {
+        put_colour_rect(p, x, p->y + 10, other > 2 ? other - 1 : other, 4,
+                        p->colours[PS_LOOK_OTHER_WORK]);
+    }
+    x += other;
     for (int cause = 0; cause < PS_N_BUBBLE_CAUSES; cause++) {
         char fill[24];
         double w = (double)row->cause_ns[cause] * scale;
@@ -647,11 +689,53 @@ static void put_bar(picture *p, const ps_row *row, double x, double width) {
     }
 }
 
+/* Right edges of the columns. */
+static double figure_x(const picture *p, const stage_columns *c, int i) {
+    return p->width - PAD - (c->n - 1 - i) * FIGURE;
+}
+
+static void put_stage_heads(picture *p, const stage_columns *c, unit u) {
+    char text[64];
+    for (int i = 0; i < c->n; i++) {
+        if (i == 0) {
+            (void)snprintf(text, sizeof text, "busy %s", u.name);
+        } else if (i == c->other) {
+            (void)snprintf(text, sizeof text, "other work %s", u.name);
+        } else if (i < c->busy_share) {
+            (void)snprintf(text, sizeof text, "%s %s",
+                           ps_bubble_cause_name((ps_bubble_cause)(i - c->first_cause)), u.name);
+        } else {
+            (void)snprintf(text, sizeof text, "%s", i == c->busy_share ? "busy %" : "bubble %");
+        }
+        put_svg_text(p, figure_x(p, c, i), p->y, 11, PS_SVG_END, p->surfaces->quiet, "", text);
+    }
+}
+
+static void put_stage_figures(picture *p, const stage_columns *c, unit u, const ps_row *row) {
+    double values[N_FIGURES] = {(double)row->busy_ns / (double)u.ns};
+    double idle = 0;
+    char text[64];
+    for (int cause = 0; cause < PS_N_BUBBLE_CAUSES; cause++) {
+        values[c->first_cause + cause] = (double)row->cause_ns[cause] / (double)u.ns;
+        idle += (double)row->cause_ns[cause] / (double)p->rows.span_ns;
+    }
+    if (c->other >= 0) {
+        values[c->other] = (double)row->other_ns / (double)u.ns;
+    }
+    values[c->busy_share] = (double)row->busy_ns / (double)p->rows.span_ns * 100;
+    values[c->bubble_share] = idle * 100;
+    for (int i = 0; i < c->n; i++) {
+        bool is_known = !p->rows.is_untold || i == 0 || i == c->other || i == c->busy_share;
+        (void)snprintf(text, sizeof text, is_known ? "%.1f" : "-", values[i]);
+        put_svg_text(p, figure_x(p, c, i), p->y + 12, 12, PS_SVG_END, p->surfaces->ink, "", text);
+    }
+}
+
 static void put_stages(picture *p) {
     unit u = unit_for(p->rows.span_ns, 10);
-    double right = p->width - PAD;
+    const stage_columns columns = columns_of_stages(p);
     double bar_x = PAD + NAMES;
-    double bar_w = right - N_FIGURES * FIGURE - bar_x - 8;
+    double bar_w = p->width - PAD - columns.n * FIGURE - bar_x - 8;
     bool has_bar = bar_w >= 80;
     put_svg_text(p, PAD, p->y + 12, 14, PS_SVG_START, p->surfaces->ink, " font-weight=\"600\"",
                  "Stages");
@@ -662,19 +746,7 @@ static void put_stages(picture *p) {
     if (has_bar) {
         put_svg_text(p, bar_x, p->y, 11, PS_SVG_START, p->surfaces->quiet, "", "share of the step");
     }
-    for (int i = 0; i < N_FIGURES; i++) {
-        int cause = i - 1;
-        if (i == 0) {
-            (void)snprintf(text, sizeof text, "busy %s", u.name);
-        } else if (cause < PS_N_BUBBLE_CAUSES) {
-            (void)snprintf(text, sizeof text, "%s %s", ps_bubble_cause_name((ps_bubble_cause)cause),
-                           u.name);
-        } else {
-            (void)snprintf(text, sizeof text, "%s", i == N_FIGURES - 2 ? "busy %" : "bubble %");
-        }
-        put_svg_text(p, right - (N_FIGURES - 1 - i) * FIGURE, p->y, 11, PS_SVG_END,
-                     p->surfaces->quiet, "", text);
-    }
+    put_stage_heads(p, &columns, u);
     put_colour_rect(p, PAD, p->y + 6, p->width - 2 * PAD, 1, p->surfaces->line);
     p->y += 12;
     for (size_t k = 0; k < p->rows.n; k++) {
@@ -687,21 +759,7 @@ static void put_stages(picture *p) {
         if (has_bar) {
             put_bar(p, row, bar_x, bar_w);
         }
-        double share = (double)row->busy_ns / (double)p->rows.span_ns;
-        double idle = 0;
-        for (int cause = 0; cause < PS_N_BUBBLE_CAUSES; cause++) {
-            idle += (double)row->cause_ns[cause] / (double)p->rows.span_ns;
-        }
-        for (int i = 0; i < N_FIGURES; i++) {
-            double v = i == 0                    ? (double)row->busy_ns / (double)u.ns
-                       : i <= PS_N_BUBBLE_CAUSES ? (double)row->cause_ns[i - 1] / (double)u.ns
-                       : i == N_FIGURES - 2      ? share * 100
-                                                 : idle * 100;
-            bool is_known = !p->rows.is_untold || i == 0 || i == N_FIGURES - 2;
-            (void)snprintf(text, sizeof text, is_known ? "%.1f" : "-", v);
-            put_svg_text(p, right - (N_FIGURES - 1 - i) * FIGURE, p->y + 12, 12, PS_SVG_END,
-                         p->surfaces->ink, "", text);
-        }
+        put_stage_figures(p, &columns, u, row);
         p->y += 18;
     }
 }
@@ -762,6 +820,7 @@ ps_code ps_write_chart_svg(const ps_chart *chart, const ps_chart *against,
     for (int i = 0; i < PS_N_PHASES; i++) {
         p.colours[PS_N_OP_KINDS + i] = opts->dark ? ps_theme_phase_dark(i) : ps_theme_phase(i);
     }
+    p.colours[PS_LOOK_OTHER_WORK] = p.surfaces->quiet;
     ps_code code = ps_rows_make(chart, opts->step, opts->pipeline, &p.rows, err);
     if (code == PS_OK && against != NULL) {
         int64_t step = ps_chart_has_step(against, p.rows.step) ? p.rows.step : PS_FIRST_STEP;

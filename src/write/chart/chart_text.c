@@ -229,8 +229,11 @@ static ps_code put_chart_text_parts(picture *p, const ps_row *row, ps_err *err) 
 static ps_code put_chart_text_row(picture *p, const ps_row *row, ps_err *err) {
     put_chart_text_label(p, row->rank);
     put_quiet(p, "┃", "|");
+    p->canvas.others = row->others.at;
+    p->canvas.n_others = row->others.n;
     ps_code code =
         ps_cells_draw(&p->canvas, take_ops(p, &row->ops), row->ops.n, &p->mixed, p->out, err);
+    p->canvas.n_others = 0;
     put_quiet(p, "┃", "|");
     put_chart_text_share(p, row);
     ps_buf_add_char(p->out, '\n');
@@ -260,6 +263,9 @@ static void put_chart_text_title(const picture *p) {
     } else {
         ps_buf_addf(&tail, "%sbubble %s%.1f %%", dot, chart->is_at_most ? "at most " : "",
                     p->rows.bubble_share * 100);
+        if (p->rows.unmarked_share >= PS_UNMARKED_SAID) {
+            ps_buf_addf(&tail, " (%.1f %% may be ops without marks)", p->rows.unmarked_share * 100);
+        }
     }
     ps_arena arena = {0};
     const char *what =
@@ -407,6 +413,11 @@ static void put_chart_text_legend(const picture *p) {
         at += columns + (at > 0 ? 3 : 0);
     }
     ps_buf_add_char(p->out, '\n');
+    if (p->rows.has_others) {
+        const char *other = ps_cells_other_work(&p->canvas);
+        ps_buf_addf(p->out, "%s%s other work: the device works in no op, which is no bubble\n",
+                    other, other);
+    }
     if (p->with_transfers && p->rows.has_transfers) {
         ps_buf_add_str(p->out,
                        p->canvas.style.utf8 ? "▴ send   ▾ receive\n" : "^ send   v receive\n");

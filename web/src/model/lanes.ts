@@ -11,8 +11,10 @@ export const HEADER_PX = 28;
 export const GROUP_PX = 22;
 export const COUNTER_PX = 48;
 export const HIDDEN_PX = 20;
+export const PIPELINE_PX = 24;
 
-export type ItemKind = "host" | "rank" | "unread" | "group" | "lane" | "counter" | "hidden";
+export type ItemKind =
+  "host" | "rank" | "unread" | "pipeline" | "group" | "lane" | "counter" | "hidden";
 
 export interface Item {
   kind: ItemKind;
@@ -58,6 +60,8 @@ const OPEN_RANKS = 1;
 export interface LayoutInput {
   ranks: readonly Rank[];
   lanesOf: (key: string) => RankLanes | undefined;
+  /** The name of a rank's pipeline; undefined: it has none to show. */
+  pipelineOf?: (rank: Rank) => string | undefined;
 }
 
 export class LaneTree {
@@ -326,6 +330,15 @@ export class LaneTree {
       lanes: lanes ?? null,
       canOpen: rank.state === "ready",
     });
+    // Of closed ranks too: pipelines are read one below the other.
+    const pipeline = rank.state === "ready" ? input.pipelineOf?.(rank) : undefined;
+    if (pipeline !== undefined) {
+      out.push({
+        ...plain("pipeline", `${rank.key}|pipeline`, pipeline, depth + 1, PIPELINE_PX, false),
+        rank,
+        lanes: lanes ?? null,
+      });
+    }
     if (isOpen && lanes !== undefined) {
       this.addChildren(out, rank, lanes, -1, depth + 1, below);
     }

@@ -52,6 +52,17 @@ function lockedSpan(): Params {
     : { ...span, ranks: rank.key, lanes: b.lanes.map((l) => l.lane).join(",") };
 }
 
+/** The span that the counts are of. */
+let countedIn = "";
+/** What is counted follows the box: it is locked, let go or another one. */
+for (const atom of [box, boxLocked]) {
+  atom.listen(() => {
+    if (query.get().text !== "" && JSON.stringify(lockedSpan()) !== countedIn) {
+      void search(query.get());
+    }
+  });
+}
+
 export function paramsOf(q: Query): Params {
   return {
     q: q.text,
@@ -66,6 +77,7 @@ export function paramsOf(q: Query): Params {
 /** Counts what matches; an empty text forgets the search. */
 export async function search(next: Query): Promise<void> {
   query.set(next);
+  countedIn = JSON.stringify(lockedSpan());
   place.set(-1);
   mistake.set(null);
   running?.abort();

@@ -1,7 +1,9 @@
 /** The one tree of lanes of the page, and the lanes of ranks as they come. */
-import type { Ref } from "../api/types";
+import type { Rank, Ref } from "../api/types";
 import { Atom } from "../base/atom";
 import { LaneTree, type LayoutInput } from "./lanes";
+import { t } from "../words";
+import { pipelineOf } from "./pipeline_rows";
 import { readLanes, type RankLanes } from "./rank_lanes";
 import { rankOf, ranks } from "./session";
 
@@ -19,7 +21,18 @@ const toMerge = new Map<string, string[][]>();
 
 export const lanesOf = (key: string): RankLanes | undefined => known.get(key);
 
-export const layoutInput = (): LayoutInput => ({ ranks: ranks.get(), lanesOf });
+function pipelineName(rank: Rank): string | undefined {
+  const found = pipelineOf(rank);
+  return found === null
+    ? undefined
+    : t("timeline.pipeline-lane", found.row.stage < 0 ? "?" : found.row.stage);
+}
+
+export const layoutInput = (): LayoutInput => ({
+  ranks: ranks.get(),
+  lanesOf,
+  pipelineOf: pipelineName,
+});
 
 /** Asks for the lanes of a rank that is ready; they are kept from then on. Null: it has none to give now. */
 export function wantLanes(key: string): Promise<RankLanes | null> {

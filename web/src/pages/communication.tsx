@@ -19,14 +19,14 @@ import { choicesOf, modeTable, useReply, type Reply } from "./data";
 
 interface Loaded {
   main: Table | null;
-  /** Beside it: bandwidths, with durations. */
+  /** Beside it: bandwidths, with durations; links of ranks that are not known, with the matrix. */
   more: Table | null;
 }
 
 async function matrixTables(signal: AbortSignal): Promise<Loaded> {
   return {
     main: await modeTable("communication_matrix_sum", "ClusterCommunicationMatrix", {}, signal),
-    more: null,
+    more: await modeTable("communication_matrix_sum", "LinksOfUnknownRanks", {}, signal),
   };
 }
 
@@ -210,7 +210,7 @@ function Answer({ found, choices, wanted }: AnswerProps) {
   if (reply.data === null) {
     return <Loading what={t("comm.working")} />;
   }
-  if (table === null || table.rows.length === 0) {
+  if (table === null || (table.rows.length === 0 && (reply.data.more?.rows.length ?? 0) === 0)) {
     return (
       <Empty title={t("comm.none")}>
         <p class="quiet">{t("comm.how")}</p>
@@ -223,7 +223,14 @@ function Answer({ found, choices, wanted }: AnswerProps) {
         <p class="quiet">{note}</p>
       ))}
       {now.view === "matrix" ? (
-        <Matrix table={table} choice={choices.choice} value={now.value} inner={now.inner === "1"} />
+        <Matrix
+          table={table}
+          placed={reply.data.more}
+          groups={choices.groups}
+          choice={choices.choice}
+          value={now.value}
+          inner={now.inner === "1"}
+        />
       ) : (
         <Durations
           table={table}

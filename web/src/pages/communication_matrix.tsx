@@ -6,7 +6,20 @@ import { HeatMap, type HeatCell } from "../panels/chart";
 import { Empty } from "../panels/empty";
 import { LocalTable } from "../panels/table";
 import { t } from "../words";
-import { linksOf, pairsOf, type Choice, type Pair } from "./communication_model";
+import { useAtom } from "../base/atom";
+import { ranks } from "../model/session";
+import {
+  compareEnds,
+  linksOf,
+  pairsOf,
+  strangerOf,
+  strangersOf,
+  type Choice,
+  type End,
+  type GroupName,
+  type Pair,
+  type Stranger,
+} from "./communication_model";
 import type { Value } from "./communication_state";
 
 const UNIT: Record<Value, string> = { bandwidth: "GB/s", size: "MB", time: "ms", transport: "" };
@@ -18,21 +31,61 @@ const transportOf = (pair: Pair): string => pair.transport.join("+");
 const keyOf = (source: unknown, destination: unknown): string =>
   `${String(source)} ${String(destination)}`;
 
+/** "3", "3, not read" of a rank whose profile is not here, "place 2 of dp 0,1: rank not read" where nobody says which rank it is. */
+type NameOf = (end: End) => string;
+
+function namesFor(
+  here: ReadonlySet<number>,
+  groups: GroupName[],
+  strangers: readonly Stranger[],
+): NameOf {
+  return (end) => {
+    const stranger = strangerOf(strangers, end);
+    return stranger !== undefined
+      ? t(
+          "comm.stranger",
+          stranger.place,
+          groups.find((g) => g.name === stranger.group)?.text ?? stranger.group,
+        )
+      : here.has(end)
+        ? String(end)
+        : t("comm.unread", end);
+  };
+}
+
+/** With a question mark where nobody read it: the note and the tip say more. */
+const shortName = (end: End, here: ReadonlySet<number>, strangers: readonly Stranger[]): string =>
+  end < 0
+    ? t("comm.stranger-short", strangerOf(strangers, end)!.place)
+    : here.has(end)
+      ? String(end)
+      : `${end} ?`;
+
 interface MatrixProps {
   table: Table;
+  /** Links with an end whose rank is not known. */
+  placed: Table | null;
+  groups: GroupName[];
   choice: Choice;
   value: Value;
   inner: boolean;
 }
 
-export function Matrix({ table, choice, value, inner }: MatrixProps) {
-  const links = useMemo(() => linksOf(table), [table]);
+export function Matrix({ table, placed, groups, choice, value, inner }: MatrixProps) {
+  const known = useAtom(ranks);
+  const { links, strangers } = useMemo(() => {
+    const found = strangersOf(placed);
+    return { links: linksOf(table, placed, found), strangers: found };
+  }, [table, placed]);
+  const here = useMemo(() => new Set(known.map((r) => r.rank)), [known]);
+  const nameOf = useMemo(() => namesFor(here, groups, strangers), [here, groups, strangers]);
   const pairs = useMemo(
     () => pairsOf(links, choice, inner),
     [links, choice.step, choice.group, choice.op, inner],
   );
   const [marked, setMarked] = useState<string | null>(null);
-  const names = [...new Set(pairs.flatMap((p) => [p.source, p.destination]))].sort((a, b) => a - b);
+  const names = [...new Set(pairs.flatMap((p) => [p.source, p.destination]))].sort(compareEnds);
+  const nAway = names.filter((end) => !here.has(end)).length;
   if (pairs.length === 0) {
     return (
       <Empty title={t("comm.no-links")}>
@@ -44,50 +97,60 @@ export function Matrix({ table, choice, value, inner }: MatrixProps) {
   }
   const side = Math.max(220, Math.min(520, 48 + names.length * 36));
   return (
-    <div class="columns-matrix">
-      <section class="card" style={{ width: `${Math.max(420, side + 40)}px` }}>
-        <PairMap
-          pairs={pairs}
-          names={names}
-          value={value}
-          marked={marked}
-          mark={setMarked}
-          side={side}
-        />
-      </section>
-      <div class="card flush">
-        <LocalTable
-          table={pairTable(pairs)}
-          title={t("comm.links")}
-          urlKey="links"
-          maxRows={Math.max(12, Math.floor(side / ROW_PX))}
-          bars={{ bandwidth: "--communication" }}
-          isMarked={(row) => marked === keyOf(row.get("source"), row.get("destination"))}
-          onRow={(row) => setMarked(keyOf(row.get("source"), row.get("destination")))}
-        />
+    <>
+      {nAway > 0 && <p class="quiet">{t("comm.away", nAway)}</p>}
+      <div class="columns-matrix">
+        <section class="card" style={{ width: `${Math.max(420, side + 40)}px` }}>
+          <PairMap
+            pairs={pairs}
+            names={names}
+            nameOf={nameOf}
+            shortOf={(end) => shortName(end, here, strangers)}
+            value={value}
+            marked={marked}
+            mark={setMarked}
+            side={side}
+          />
+        </section>
+        <div class="card flush">
+          <LocalTable
+            table={pairTable(pairs, nameOf)}
+            title={t("comm.links")}
+            urlKey="links"
+            maxRows={Math.max(12, Math.floor(side / ROW_PX))}
+            bars={{ bandwidth: "--communication" }}
+            isMarked={(row) => marked === keyOf(row.get("source"), row.get("destination"))}
+            onRow={(row) => setMarked(keyOf(row.get("source"), row.get("destination")))}
+          />
+        </div>
       </div>
-    </div>
+    </>
   );
 }
 
 interface PairMapProps {
   pairs: Pair[];
-  names: number[];
+  names: End[];
+  nameOf: NameOf;
+  /** For the axes. */
+  shortOf: NameOf;
   value: Value;
   marked: string | null;
   mark: (key: string) => void;
   side: number;
 }
 
-function PairMap({ pairs, names, value, marked, mark, side }: PairMapProps) {
+function PairMap({ pairs, names, nameOf, shortOf, value, marked, mark, side }: PairMapProps) {
   const kinds = [...new Set(pairs.map(transportOf))].sort();
   const cells = useMemo(() => cellsOf(pairs, names, kinds, value), [pairs, value]);
-  const keyOfCell = (cell: HeatCell): string => keyOf(names[cell.column], names[cell.row]);
+  const keyOfCell = (cell: HeatCell): string =>
+    keyOf(nameOf(names[cell.column]), nameOf(names[cell.row]));
   return (
     <HeatMap
       title={`${t("comm.matrix")} ${t(`comm.${value}`)}`}
-      rows={names.map(String)}
-      columns={names.map(String)}
+      rows={names.map(shortOf)}
+      columns={names.map(shortOf)}
+      titleOf={(cell) => t("comm.link", nameOf(names[cell.column]), nameOf(names[cell.row]))}
       rowAxis={t("comm.to")}
       columnAxis={t("comm.from")}
       cells={cells}
@@ -102,7 +165,7 @@ function PairMap({ pairs, names, value, marked, mark, side }: PairMapProps) {
   );
 }
 
-function cellsOf(pairs: Pair[], names: number[], kinds: string[], value: Value): PairCell[] {
+function cellsOf(pairs: Pair[], names: End[], kinds: string[], value: Value): PairCell[] {
   const place = new Map(names.map((rank, i) => [rank, i]));
   return pairs.map((pair) => ({
     row: place.get(pair.destination)!,
@@ -123,27 +186,34 @@ const linesOf = (p: Pair): [string, string][] => [
   ...(p.example === "" ? [] : ([[t("comm.operator"), p.example]] as [string, string][])),
 ];
 
-const pairTable = (pairs: Pair[]): Table => ({
-  name: "links",
-  title: "",
-  total: pairs.length,
-  offset: 0,
-  columns: [
-    ["source", "int", "", false],
-    ["destination", "int", "", false],
-    ["transport type", "text", "", false],
-    ["transit size", "real", "bytes", false],
-    ["transit time", "real", "ns", false],
-    ["bandwidth", "real", "GB/s", false],
-    ["operator", "text", "", false],
-  ],
-  rows: pairs.map((p): Cell[] => [
-    p.source,
-    p.destination,
-    p.transport.join(" + "),
-    p.size,
-    p.time_ns,
-    p.bandwidth,
-    p.example === "" ? null : p.example,
-  ]),
-});
+/** Ends as numbers where all are ranks that are here, so that they sort as such. */
+function pairTable(pairs: Pair[], nameOf: NameOf): Table {
+  const isPlain = pairs.every((p) =>
+    [p.source, p.destination].every((end) => nameOf(end) === String(end)),
+  );
+  const cell = (end: End): Cell => (isPlain ? end : nameOf(end));
+  return {
+    name: "links",
+    title: "",
+    total: pairs.length,
+    offset: 0,
+    columns: [
+      ["source", isPlain ? "int" : "text", "", false],
+      ["destination", isPlain ? "int" : "text", "", false],
+      ["transport type", "text", "", false],
+      ["transit size", "real", "bytes", false],
+      ["transit time", "real", "ns", false],
+      ["bandwidth", "real", "GB/s", false],
+      ["operator", "text", "", false],
+    ],
+    rows: pairs.map((p): Cell[] => [
+      cell(p.source),
+      cell(p.destination),
+      p.transport.join(" + "),
+      p.size,
+      p.time_ns,
+      p.bandwidth,
+      p.example === "" ? null : p.example,
+    ]),
+  };
+}

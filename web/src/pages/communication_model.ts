@@ -5,12 +5,28 @@ import { nsReader, reader } from "./data";
 
 export const TOTAL = "Total Op Info";
 
+/** A place in a group of which nobody says whose it is. */
+export interface Stranger {
+  group: string;
+  place: number;
+}
+
+/** An end of a link: a global rank, or -1 - its place among the strangers. */
+export type End = number;
+
+export const strangerOf = (strangers: readonly Stranger[], end: End): Stranger | undefined =>
+  end < 0 ? strangers[-1 - end] : undefined;
+
+/** Strangers come after all ranks. */
+export const compareEnds = (a: End, b: End): number =>
+  Number(a < 0) - Number(b < 0) || (a < 0 ? b - a : a - b);
+
 export interface LinkRow {
   step: string;
   op: string;
   group: string;
-  source: number;
-  destination: number;
+  source: End;
+  destination: End;
   transport: string;
   example: string;
   size: number;
@@ -25,25 +41,59 @@ function bytesReader(table: Table, name: string): (row: Table["rows"][0]) => num
   return (row) => (typeof row[at] === "number" ? row[at] * unit : 0);
 }
 
-export function linksOf(table: Table): LinkRow[] {
+/** Places that any link of the table has an end at, by group and place. */
+export function strangersOf(placed: Table | null): Stranger[] {
+  if (placed === null) {
+    return [];
+  }
+  const group = reader(placed, "group name");
+  const found = ["src", "dst"].flatMap((name) => {
+    const place = reader(placed, `${name} place`);
+    return placed.rows
+      .filter((row) => place(row) !== null)
+      .map((row) => ({ group: text(group(row)), place: Number(place(row)) }));
+  });
+  return found
+    .sort((a, b) => a.group.localeCompare(b.group) || a.place - b.place)
+    .filter((s, i) => i === 0 || s.group !== found[i - 1].group || s.place !== found[i - 1].place);
+}
+
+/** Links of the matrix, and those with an end that is one of the strangers. */
+export function linksOf(table: Table, placed: Table | null, strangers: Stranger[]): LinkRow[] {
+  return [...rowsOf(table, strangers), ...(placed === null ? [] : rowsOf(placed, strangers))];
+}
+
+function endReader(
+  table: Table,
+  name: string,
+  strangers: Stranger[],
+): (row: Table["rows"][0], group: string) => End {
+  const [rank, place] = [reader(table, `${name} rank`), reader(table, `${name} place`)];
+  return (row, group) => {
+    const known = rank(row);
+    const own = Number(place(row));
+    return known !== null
+      ? Number(known)
+      : -1 - strangers.findIndex((s) => s.group === group && s.place === own);
+  };
+}
+
+function rowsOf(table: Table, strangers: Stranger[]): LinkRow[] {
   const [step, op, group] = [
     reader(table, "step"),
     reader(table, "hccl op name"),
     reader(table, "group name"),
   ];
-  const [source, destination, transport, example] = [
-    reader(table, "src rank"),
-    reader(table, "dst rank"),
-    reader(table, "transport type"),
-    reader(table, "op name"),
-  ];
+  const source = endReader(table, "src", strangers);
+  const destination = endReader(table, "dst", strangers);
+  const [transport, example] = [reader(table, "transport type"), reader(table, "op name")];
   const [size, time] = [bytesReader(table, "transit size"), nsReader(table, "transit time")];
   return table.rows.map((row) => ({
     step: text(step(row)),
     op: text(op(row)),
     group: text(group(row)),
-    source: Number(source(row)),
-    destination: Number(destination(row)),
+    source: source(row, text(group(row))),
+    destination: destination(row, text(group(row))),
     transport: text(transport(row)),
     example: text(example(row)),
     size: size(row),
@@ -115,8 +165,8 @@ const meets = (row: { step: string; group: string }, c: Choice): boolean =>
   (c.step === "" || row.step === c.step) && (c.group === "" || row.group === c.group);
 
 export interface Pair {
-  source: number;
-  destination: number;
+  source: End;
+  destination: End;
   transport: string[];
   example: string;
   size: number;
@@ -156,7 +206,9 @@ export function pairsOf(rows: LinkRow[], choice: Choice, withInner: boolean): Pa
   for (const pair of by.values()) {
     pair.bandwidth = pair.time_ns > 0 ? pair.size / pair.time_ns : 0;
   }
-  return [...by.values()].sort((a, b) => a.source - b.source || a.destination - b.destination);
+  return [...by.values()].sort(
+    (a, b) => compareEnds(a.source, b.source) || compareEnds(a.destination, b.destination),
+  );
 }
 
 export interface RankTime {

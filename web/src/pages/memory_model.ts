@@ -64,7 +64,16 @@ export function curvesOf(table: Table): CurveData {
     const cell = value(row);
     line.values[at] = typeof cell === "number" ? cell : null;
   }
-  return { x, lines: [...by.values()] };
+  const lines = [...by.values()];
+  lines.forEach((line) => hold(line.values));
+  return { x, lines };
+}
+
+/** What a curve said last holds until something else is said, also where others end later. Before its first value nothing is known. */
+function hold(values: (number | null)[]): void {
+  for (let i = 1; i < values.length; i++) {
+    values[i] ??= values[i - 1];
+  }
 }
 
 /** The unit in which the largest value reads well. */

@@ -19,6 +19,7 @@ import { columnsFor, factsOf } from "./pipeline_figures";
 import { cluster, job } from "./job_state";
 import {
   arrows,
+  path,
   choice,
   drawnOf,
   failure,
@@ -127,7 +128,7 @@ function useAddress({ view }: Frame): void {
       write: writeState,
     });
     follow();
-    const stops = [under, choice, arrows, figures, form, job, cluster].map((atom) =>
+    const stops = [under, choice, arrows, path, figures, form, job, cluster].map((atom) =>
       atom.listen(urlChanged),
     );
     return () => (stop(), stops.forEach((s) => s()));
@@ -246,10 +247,12 @@ function takeWantedWindow(view: ChartView, drawn: Drawn): void {
 
 function useArrows({ view }: Frame, drawn: Drawn | null, setCloud: (on: boolean) => void): void {
   const withArrows = useAtom(arrows);
+  const withPath = useAtom(path);
   useEffect(() => {
     view.current?.setArrows(withArrows);
+    view.current?.setPath(withPath);
     setTimeout(() => setCloud(view.current?.tooManyArrows ?? false), 100);
-  }, [withArrows, drawn]);
+  }, [withArrows, withPath, drawn]);
 }
 
 function useCommands({ view, drawn }: Frame): void {

@@ -6,7 +6,16 @@ import type { ChartView } from "../pipeline/chart_view";
 import { hasPhases, pipelinesOf } from "../pipeline/rows";
 import { t } from "../words";
 import { cluster } from "./job_state";
-import { arrows, choice, figures, loaded, simulated, under, type Under } from "./pipeline_state";
+import {
+  arrows,
+  choice,
+  figures,
+  loaded,
+  path,
+  simulated,
+  under,
+  type Under,
+} from "./pipeline_state";
 
 const ZOOM = 1.5;
 const ALL = "all";
@@ -18,6 +27,7 @@ export function Controls({ view, cloud }: { view: RefObject<ChartView>; cloud: b
   const known = useAtom(session);
   const number = useAtom(cluster);
   const withArrows = useAtom(arrows);
+  const withPath = useAtom(path);
   const withFigures = useAtom(figures);
   const drawn = useAtom(simulated);
   const steps = now === null ? [] : now.chart.steps;
@@ -129,6 +139,16 @@ export function Controls({ view, cloud }: { view: RefObject<ChartView>; cloud: b
           />
           {t("pipeline.arrows")}
           {cloud && <span class="quiet"> ({t("pipeline.too-many")})</span>}
+        </label>
+      )}
+      {(now?.chart.path.length ?? 0) > 0 && (
+        <label title={t("pipeline.path-title")}>
+          <input
+            type="checkbox"
+            checked={withPath}
+            onChange={(e) => path.set(e.currentTarget.checked)}
+          />
+          {t("pipeline.path")}
         </label>
       )}
       <label title={t("pipeline.figures-title")}>

@@ -1,7 +1,7 @@
 /** What is said of a drawn chart: figures of each stage beside its row, and facts over all. */
 import { duration, percent, unitFor, type Unit } from "../base/time";
 import type { Column } from "../pipeline/margins";
-import { bubbleShare, pipelinesOf, type Row, type View } from "../pipeline/rows";
+import { bubbleShare, pipelinesOf, unmarkedShare, type Row, type View } from "../pipeline/rows";
 import { said, t, type Word } from "../words";
 import type { Drawn, Simulated } from "./pipeline_state";
 
@@ -10,7 +10,7 @@ const LEAST_UNIT_NS = 1e3;
 /** The columns of a view; with `all` false the busy share alone. */
 export function columnsFor(view: View | null, all: boolean): Column[] {
   const rows = view?.rows ?? [];
-  const most = Math.max(1, ...rows.map((r) => Math.max(...r.causeNs)));
+  const most = Math.max(1, ...rows.map((r) => Math.max(r.otherNs, ...r.causeNs)));
   const unit = unitFor(Math.max(most, LEAST_UNIT_NS));
   const busy: Column = {
     head: t("chart.busy"),
@@ -21,6 +21,7 @@ export function columnsFor(view: View | null, all: boolean): Column[] {
   return all
     ? [
         busy,
+        ...(view?.hasOthers === true ? [otherColumn(most, unit)] : []),
         causeColumn(0, "pipeline.warm-up", 80, most, unit),
         causeColumn(1, "pipeline.stall", 80, most, unit),
         waitsColumn(),
@@ -30,16 +31,28 @@ export function columnsFor(view: View | null, all: boolean): Column[] {
     : [busy];
 }
 
-function causeColumn(i: number, word: Word, width: number, most: number, unit: Unit): Column {
+function timeColumn(
+  word: Word,
+  width: number,
+  most: number,
+  unit: Unit,
+  of: (row: Row) => number,
+): Column {
   const time = (ns: number): string =>
     ns === 0 ? "0" : (ns / unit.ns).toFixed(most / unit.ns >= 99.95 ? 1 : 2);
   return {
     head: `${t(word)} ${unit.name}`,
     width,
-    cell: (r) => time(r.causeNs[i] ?? 0),
-    title: (r) => duration(r.causeNs[i] ?? 0),
+    cell: (r) => time(of(r)),
+    title: (r) => duration(of(r)),
   };
 }
+
+const causeColumn = (i: number, word: Word, width: number, most: number, unit: Unit): Column =>
+  timeColumn(word, width, most, unit, (r) => r.causeNs[i] ?? 0);
+
+const otherColumn = (most: number, unit: Unit): Column =>
+  timeColumn("chart.otherWork", 96, most, unit, (r) => r.otherNs);
 
 const waitsColumn = (): Column => ({
   head: t("pipeline.for"),
@@ -66,15 +79,24 @@ function imbalanceColumn(rows: Row[]): Column {
 /** Schedule and how it is known, step, pipeline, length, bubble, and what lies below. */
 export function factsOf(drawn: Drawn, view: View, sim: Simulated | null): string[] {
   const { chart } = drawn;
-  const bubble = bubbleShare(view.rows);
   return [
     scheduleText(drawn),
     ...(drawn.isAlone ? [] : choiceTexts(drawn, view)),
     duration(view.windowNs),
-    bubble === null ? t("pipeline.fact-untold") : t("pipeline.fact-bubble", percent(bubble)),
+    bubbleText(view),
     chart.untold,
     drawn.isAlone || sim === null ? "" : simulationText(sim),
   ].filter((fact) => fact !== "");
+}
+
+function bubbleText(view: View): string {
+  const bubble = bubbleShare(view.rows);
+  const unmarked = unmarkedShare(view.rows);
+  return bubble === null
+    ? t("pipeline.fact-untold")
+    : unmarked > 0
+      ? t("chart.bubbleUnmarked", percent(bubble), percent(unmarked))
+      : t("pipeline.fact-bubble", percent(bubble));
 }
 
 function scheduleText({ chart }: Drawn): string {

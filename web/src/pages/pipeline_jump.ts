@@ -1,20 +1,14 @@
 /** From a block of the pipeline chart to its place in the timeline, and back. */
 import { get } from "../api/client";
-import type { LaneNode, Rank, Ref } from "../api/types";
+import type { LaneNode, Ref } from "../api/types";
 import type { Ns } from "../base/ns";
 import { fail, notify } from "../model/notices";
 import { goto, rankOf, selected, shiftOf, show, tab, type GotoPipeline } from "../model/session";
+import { rankNsShift } from "../model/pipeline_rows";
 import { isTransfer, type Chart } from "../pipeline/model";
 import { t } from "../words";
 import type { Loaded } from "./pipeline_state";
 import { readyRank } from "./ready_rank";
-
-/** What to add to times of the chart to get those of a rank; null before it is ready. */
-export function rankNsShift(chart: Chart, rank: Rank, clockNs: Ns): Ns | null {
-  return rank.origin_ns === undefined
-    ? null
-    : Number(BigInt(chart.originNs) - BigInt(rank.origin_ns)) + clockNs;
-}
 
 /** Where an op of that kind is looked for: sends and receives among the communicators, computation where its marks are on the
  * device, else on the stream or thread with the most slices. */

@@ -106,6 +106,8 @@ export const simulated = new Atom<Simulated | null>(null);
 export const refusal = new Atom<string | null>(null);
 export const isSimulating = new Atom(false);
 export const arrows = new Atom(false);
+/** The critical path over the chart. */
+export const path = new Atom(false);
 export const figures = new Atom(true);
 
 /** What the address said, until the chart it is about is here. */
@@ -388,6 +390,9 @@ export function readState(window: { from: number; to: number } | null): Record<s
   if (arrows.get()) {
     out.arrows = "1";
   }
+  if (path.get()) {
+    out.path = "1";
+  }
   if (!figures.get()) {
     out.figures = "0";
   }
@@ -423,6 +428,7 @@ export function writeState(state: Record<string, string>): void {
     span.length === 2 && span.every(Number.isFinite) ? { from: span[0], to: span[1] } : null,
   );
   arrows.set(state.arrows === "1");
+  path.set(state.path === "1");
   figures.set(state.figures !== "0");
   const factors: Record<number, number> = {};
   for (const pair of state["sim-factors"]?.split(",") ?? []) {

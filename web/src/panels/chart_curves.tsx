@@ -151,6 +151,8 @@ function optionsOf(
     padding: [8, 16, 0, 0],
     scales: { x: { time: false }, y: { range: (_u, _min, max) => [0, max > 0 ? max * 1.05 : 1] } },
     cursor: {
+      // On a point of the curves: what the tip says holds there.
+      move: (u, left, top) => [snapped(u, left), top],
       drag: { x: true, y: false, setScale: false },
       points: { size: 6 },
       bind: { dblclick: () => () => (latest.current.onSpan(null), null) },
@@ -213,6 +215,12 @@ function optionsOf(
       draw: [(u) => mark(u, latest.current, colours.accent)],
     },
   };
+}
+
+/** Where the point lies that the tip speaks of; outside of the plot as it is. */
+function snapped(u: uPlot, left: number): number {
+  const x = left < 0 ? undefined : u.data[0][u.posToIdx(left)];
+  return x === undefined ? left : u.valToPos(x, "x");
 }
 
 function shade(u: uPlot, p: CurvesProps): void {

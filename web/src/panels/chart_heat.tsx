@@ -22,6 +22,8 @@ export interface HeatMapProps {
   /** "GB/s" */
   unit: string;
   text: (value: number) => string;
+  /** What a cell is; not given: by the names of its column and row. */
+  titleOf?: (cell: HeatCell) => string;
   /** More to say of a cell. */
   lines?: (cell: HeatCell) => Hit["lines"];
   onCell?: (cell: HeatCell) => void;
@@ -145,7 +147,9 @@ export function HeatMap(p: HeatMapProps) {
       ? null
       : {
           key: `${row} ${column}`,
-          title: `${p.columnAxis} ${p.columns[column]}, ${p.rowAxis} ${p.rows[row]}`,
+          title:
+            p.titleOf?.(found) ??
+            `${p.columnAxis} ${p.columns[column]}, ${p.rowAxis} ${p.rows[row]}`,
           lines: [["", `${p.text(found.value)} ${p.unit}`], ...(p.lines?.(found) ?? [])],
           ...(p.onCell === undefined ? {} : { act: () => p.onCell!(found) }),
         };

@@ -6,7 +6,7 @@ import { el } from "../base/dom";
 import type { Theme } from "../base/theme";
 import { Viewport, WITHIN } from "../base/viewport";
 import { listenToPlot } from "./chart_gestures";
-import { bubbleDetails, opDetails, type Details, type Words } from "./details";
+import { bubbleDetails, opDetails, otherDetails, type Details, type Words } from "./details";
 import { Layers, ratioNow, scaled } from "./layers";
 import { Margins, type Column } from "./margins";
 import type { Chart, Shapes } from "./model";
@@ -17,6 +17,7 @@ import { makeView, type Choice, type View } from "./rows";
 import { HEADING_H, makeScene, rowAt, type Scene } from "./scene";
 import {
   isGap,
+  isOther,
   isSame,
   isTheory,
   laneOf,
@@ -66,6 +67,7 @@ export class ChartView {
   private hovered: Target | null = null;
   private pinned_: Target | null = null;
   private arrows = false;
+  private path = false;
   private readonly painter = new Painter();
   private readonly overlay = new Overlay(this.painter);
   private frame = 0;
@@ -170,6 +172,12 @@ export class ChartView {
     this.columns = columns;
     this.layRows();
     this.draw();
+  }
+
+  /** The critical path over the blocks. */
+  setPath(on: boolean): void {
+    this.path = on;
+    this.drawOver();
   }
 
   setArrows(on: boolean): void {
@@ -358,7 +366,13 @@ export class ChartView {
       this.painter.paint(sight, base);
       paintAxis(sight, scaled(axis, sight.ratio));
     }
-    this.overlay.paint(sight, scaled(over, sight.ratio), this.hovered ?? this.pinned_, this.arrows);
+    this.overlay.paint(
+      sight,
+      scaled(over, sight.ratio),
+      this.hovered ?? this.pinned_,
+      this.arrows,
+      this.path,
+    );
   }
 
   /** Moves the canvases over the rows that are on screen. */
@@ -414,8 +428,11 @@ export class ChartView {
     const { view, words, texts } = this;
     const lane = laneOf(view, target);
     const ofTheory = isTheory(target);
+    const row = view.rows[target.row];
+    if (isOther(target)) {
+      return otherDetails(row, target.index, texts);
+    }
     if (isGap(target)) {
-      const row = view.rows[target.row];
       return bubbleDetails(this.chart, row, target.index, words, texts, ofTheory);
     }
     const chart = ofTheory ? this.against! : this.chart;

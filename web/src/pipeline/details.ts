@@ -1,5 +1,5 @@
 /** What is said about one block or one gap: the text of the tooltip, as lines of name and value. */
-import { isTransfer, type Chart, type Label } from "./model";
+import { isTransfer, LOOK_OTHER_WORK, type Chart, type Label } from "./model";
 import { duration, exact } from "../base/time";
 import { NO_ID, type Row, type View } from "./rows";
 import { fill, type Texts } from "./texts";
@@ -119,5 +119,19 @@ export function bubbleDetails(
     kind: isTheory ? texts.theory : "",
     look: null,
     lines,
+  };
+}
+
+export function otherDetails(row: Row, index: number, texts: Texts): Details {
+  const lane = row.others;
+  return {
+    title: texts.otherWork,
+    kind: texts.otherWorkHint,
+    look: LOOK_OTHER_WORK,
+    lines: [
+      stageLine(row.stage, `${texts.rank} ${row.rank}`, texts),
+      timeLine(texts.start, lane.start[index]),
+      timeLine(texts.duration, lane.end[index] - lane.start[index]),
+    ],
   };
 }

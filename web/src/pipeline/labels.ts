@@ -26,16 +26,14 @@ export function fit(
 }
 
 /** Makes one picture of one piece, by look: the first level that fits on four of five blocks that hold any text is the first
- * for all ("9B" does not stand beside "10"); where fewer than four of five hold any, none does. */
+ * for all ("9B" does not stand beside "10"); of the others each has what fits. */
 export class NameChoice {
   private readonly fits: Uint32Array[] = Array.from({ length: LEVELS }, () => new Uint32Array(32));
-  private readonly all = new Uint32Array(32);
 
   constructor(private readonly stop: number) {}
 
   /** A block of this look that has room for `room`. */
   count(look: number, texts: string[], room: number, width: (line: string) => number): void {
-    this.all[look]++;
     let fitted = false;
     for (let i = 0; i < this.stop; i++) {
       fitted = fitted || (texts[i] !== "" && widest(texts[i], width) <= room);
@@ -43,16 +41,8 @@ export class NameChoice {
     }
   }
 
-  /** One without room for anything. */
-  countTiny(look: number): void {
-    this.all[look]++;
-  }
-
   first(look: number): number {
     const any = this.fits[this.stop - 1][look];
-    if (any * 5 < this.all[look] * 4) {
-      return this.stop;
-    }
     let level = 0;
     while (level < this.stop - 1 && this.fits[level][look] * 5 < any * 4) {
       level++;

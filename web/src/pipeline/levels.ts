@@ -1,10 +1,10 @@
 /** Level of detail of a lane: how much time of each look groups of 4, 8, 16, ... neighbours hold, so that what is thinner than a
  * pixel costs pixels and not ops; and how long the longest of each 64 is. Made when a lane is first drawn dense. */
+import { N_LOOKS } from "./model";
 import type { Lane } from "./rows";
 
 /** The smallest groups have 2^LEAST ops. */
 export const LEAST = 2;
-const N_LOOKS = 16;
 const BLOCK = 64;
 /** A look that is there but took no time: it is drawn all the same. */
 const SOMETHING = 1e-3;

@@ -4,6 +4,9 @@ const SEND = 6;
 const RECV = 7;
 export const N_KINDS = 9;
 export const N_PHASES = 7;
+/** Colours of blocks: kinds, phases, and work in no op. */
+export const LOOK_OTHER_WORK = N_KINDS + N_PHASES;
+export const N_LOOKS = LOOK_OTHER_WORK + 1;
 
 /** What ops that look and read alike share. -1 is unknown. */
 export interface Label {
@@ -36,6 +39,15 @@ export interface Bubbles {
   step: Float64Array;
   cause: Uint8Array;
   waitsFor: Int32Array;
+}
+
+/** Work of the device in no op: neither bubble nor busy. */
+export interface Others {
+  n: number;
+  start: Float64Array;
+  end: Float64Array;
+  rank: Uint32Array;
+  step: Float64Array;
 }
 
 /** What an op is made of, as the program named it. */
@@ -80,6 +92,11 @@ export interface Chart {
   label: Uint32Array;
   links: { n: number; from: Uint32Array; to: Uint32Array };
   bubbles: Bubbles;
+  others: Others;
+  /** Ops of the critical path of each step and pipeline, from its end to its start. */
+  path: Uint32Array;
+  /** Of the bubble of a rank (row in ranks) in a step, what may be ops without marks. */
+  unmarked: { rank: number; step: number; ns: number }[];
   /** By pipeline and start. */
   windows: Window[];
   steps: number[];

@@ -7,7 +7,7 @@ import { isTransfer, type Chart } from "./model";
 import { LABEL_SIZE, textsOf, yOf, type Painter, type Sight } from "./painter";
 import { colourOf } from "./panels";
 import { firstAfter } from "./rows";
-import type { LaneKind } from "./scene";
+import { tierSpan, type LaneKind } from "./scene";
 import { isGap, isTheory, laneOf, type Target } from "./targets";
 
 /** The ops that stand out: by label and step, or one alone. */
@@ -139,7 +139,13 @@ export class Overlay {
   }
 
   /** `ctx`: its unit is a CSS pixel. */
-  paint(s: Sight, ctx: CanvasRenderingContext2D, target: Target | null, allArrows: boolean): void {
+  paint(
+    s: Sight,
+    ctx: CanvasRenderingContext2D,
+    target: Target | null,
+    allArrows: boolean,
+    withPath: boolean,
+  ): void {
     ctx.clearRect(0, 0, s.width, s.height);
     if (target !== this.litFor) {
       this.litFor = target;
@@ -160,6 +166,9 @@ export class Overlay {
       }
     }
     this.tooMany = false;
+    if (withPath) {
+      this.paintPath(s, ctx);
+    }
     if (lit !== null) {
       this.paintArrows(s, ctx, this.litLinks, true);
     } else if (allArrows) {
@@ -174,15 +183,17 @@ export class Overlay {
     s: Sight,
     row: number,
     kind: Target["lane"],
-    start: number,
-    end: number,
+    index: number,
   ): [number, number, number, number] {
+    const lane = s.view.rows[row][kind];
     const { blockH, theoryY, theoryH, transferY, transferH } = s.scene;
     const theory = kind === "theory" || kind === "theoryBubbles";
-    const y = yOf(s, row) + (theory ? theoryY : kind === "transfers" ? transferY : 0);
-    const h = theory ? theoryH : kind === "transfers" ? transferH : blockH;
-    const x0 = Math.max(-4, s.viewport.x(start));
-    const x1 = Math.min(s.width + 4, s.viewport.x(end));
+    const tier = kind === "ops" ? (s.view.rows[row].tiers?.of[index] ?? 0) : 0;
+    const [top, height] = tierSpan(tier, blockH);
+    const y = yOf(s, row) + (theory ? theoryY : kind === "transfers" ? transferY : top);
+    const h = theory ? theoryH : kind === "transfers" ? transferH : height;
+    const x0 = Math.max(-4, s.viewport.x(lane.start[index]));
+    const x1 = Math.min(s.width + 4, s.viewport.x(lane.end[index]));
     const w = x1 - x0;
     return [x0, y, w > 3 ? w - 1 : Math.max(1, w), h];
   }
@@ -204,7 +215,7 @@ export class Overlay {
       if (!isLit(lit, op)) {
         continue;
       }
-      const [x, y, w, h] = this.box(s, rowIndex, kind, lane.start[i], lane.end[i]);
+      const [x, y, w, h] = this.box(s, rowIndex, kind, i);
       const colour = colourOf(s.theme, lane.look[i]);
       ctx.fillStyle = colour;
       ctx.beginPath();
@@ -236,14 +247,7 @@ export class Overlay {
   }
 
   private paintFrame(s: Sight, ctx: CanvasRenderingContext2D, target: Target): void {
-    const lane = laneOf(s.view, target);
-    const [x, y, w, h] = this.box(
-      s,
-      target.row,
-      target.lane,
-      lane.start[target.index],
-      lane.end[target.index],
-    );
+    const [x, y, w, h] = this.box(s, target.row, target.lane, target.index);
     ctx.strokeStyle = s.theme.ink;
     ctx.lineWidth = 1.5;
     ctx.beginPath();
@@ -299,6 +303,40 @@ export class Overlay {
       this.paintArrow(s, ctx, from[i], to[i]);
     }
     ctx.globalAlpha = 1;
+  }
+
+  /** The critical path: along the foot of its ops, and from each to the next. */
+  private paintPath(s: Sight, ctx: CanvasRenderingContext2D): void {
+    const { chart } = s;
+    let before = -1;
+    ctx.beginPath();
+    for (const op of chart.path) {
+      const row = this.rowOfRank[chart.rank[op]];
+      if (row < 0 || (s.view.step !== null && chart.step[op] !== s.view.step)) {
+        continue;
+      }
+      const y = s.scene.tops[row] - s.scene.tops[s.firstRow] + s.scene.blockH - 3;
+      const x1 = s.viewport.x(chart.end[op] - s.view.originNs);
+      const isNext =
+        before >= 0 &&
+        chart.step[before] === chart.step[op] &&
+        chart.ranks[chart.rank[before]].pipeline === chart.ranks[chart.rank[op]].pipeline;
+      if (isNext) {
+        ctx.lineTo(x1, y);
+      } else {
+        ctx.moveTo(x1, y);
+      }
+      ctx.lineTo(s.viewport.x(chart.start[op] - s.view.originNs), y);
+      before = op;
+    }
+    for (const [colour, width] of [
+      [s.theme.page, 4],
+      [s.theme.ink, 2],
+    ] as const) {
+      ctx.strokeStyle = colour;
+      ctx.lineWidth = width;
+      ctx.stroke();
+    }
   }
 
   private paintArrow(s: Sight, ctx: CanvasRenderingContext2D, a: number, b: number): void {

@@ -7,8 +7,8 @@ import { ChartView } from "./chart_view";
 import type { Words } from "./details";
 import type { Chart, Shapes, Table } from "./model";
 import { legend, plainTable, stageTable } from "./panels";
-import { bubbleShare, hasPhases, pipelinesOf } from "./rows";
-import { ENGLISH } from "./texts";
+import { bubbleShare, hasPhases, pipelinesOf, unmarkedShare } from "./rows";
+import { ENGLISH, fill } from "./texts";
 
 export interface PageData extends Words {
   theme: { light: Theme; dark: Theme };
@@ -155,6 +155,7 @@ export class App {
     const { chart } = this.data;
     const { view } = this.view;
     const bubble = bubbleShare(view.rows);
+    const unmarked = unmarkedShare(view.rows);
     const facts: string[] = [];
     const titled = chart.title.toLowerCase().includes(chart.schedule.toLowerCase());
     if (chart.how !== "") {
@@ -168,7 +169,11 @@ export class App {
     }
     facts.push(
       duration(view.windowNs),
-      bubble === null ? "bubble not told" : `bubble ${percent(bubble)} %`,
+      bubble === null
+        ? "bubble not told"
+        : unmarked > 0
+          ? fill(ENGLISH.bubbleUnmarked, percent(bubble), percent(unmarked))
+          : `bubble ${percent(bubble)} %`,
     );
     if (view.theoryShare !== null) {
       facts.push(

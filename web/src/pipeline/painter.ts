@@ -7,11 +7,11 @@ import { axisFor, tickText, ticksIn } from "../base/time";
 import type { Viewport } from "../base/viewport";
 import { CanvasGlyphs } from "./glyphs";
 import { fit, LEVELS, LEVELS_FLAT, NameChoice } from "./labels";
-import { N_KINDS, N_PHASES, type Chart, type Shapes } from "./model";
+import { N_LOOKS, type Chart, type Shapes } from "./model";
 import { colourOf } from "./panels";
 import { Raster, textWidth, type Scale, type Style } from "./raster";
 import { firstAfter, type Lane, type View } from "./rows";
-import type { Scene } from "./scene";
+import { otherWorkH, tierSpan, type Scene } from "./scene";
 
 export const LABEL_SIZE = 11;
 export const AXIS_H = 28;
@@ -67,9 +67,9 @@ export class Painter {
 
   private styleNow(s: Sight): NonNullable<Painter["style"]> {
     if (this.style === null || this.styleOf !== s.theme) {
-      const colours = new Uint32Array(16);
-      const onLook = new Uint32Array(16);
-      for (let look = 0; look < N_KINDS + N_PHASES; look++) {
+      const colours = new Uint32Array(N_LOOKS);
+      const onLook = new Uint32Array(N_LOOKS);
+      for (let look = 0; look < N_LOOKS; look++) {
         colours[look] = pixel(colourOf(s.theme, look));
         onLook[look] = pixel(textOn(colourOf(s.theme, look)));
       }
@@ -123,7 +123,9 @@ export class Painter {
       const y = px(yOf(s, r));
       const h = px(blockH);
       raster.hatch(row.bubbles, y, h, scale, style.hatch, pitchPx, hatches);
-      raster.lane(row.ops, y, h, scale, style);
+      const foot = px(otherWorkH(blockH));
+      raster.lane(row.others, y + h - foot, foot, scale, this.transferStyle!);
+      raster.ops(row, y, h, scale, style);
       row.parts.forEach((lane, k) =>
         raster.lane(lane, y + px(partsY + k * partPitch), px(partH), scale, style),
       );
@@ -200,7 +202,6 @@ export class Painter {
     this.shortened[kind] = choice;
     const each = (
       act: (lane: Lane, i: number, x0: number, x1: number, texts: string[], row: number) => void,
-      tiny: (look: number) => void,
     ): void => {
       for (let row = s.firstRow; row < s.stopRow; row++) {
         const lane = s.view.rows[row][kind];
@@ -211,32 +212,29 @@ export class Painter {
             const x1 =
               Math.min(raster.width, (lane.end[i] - scale.startNs) * scale.pxPerNs) - ratio;
             act(lane, i, x0, x1, textsOf(chart, lane.id[i]), row);
-          } else {
-            tiny(lane.look[i]);
           }
         }
       }
     };
-    each(
-      (lane, i, x0, x1, texts) => choice.count(lane.look[i], texts, x1 - x0 - 2 * ratio, width),
-      (look) => choice.countTiny(look),
-    );
-    each(
-      (lane, i, x0, x1, texts, row) => {
-        const look = lane.look[i];
-        const text = fit(texts, choice.first(look), stop, x1 - x0 - 2 * ratio, width);
-        if (text !== "") {
-          const lines = text.split("\n");
-          const step = Math.round(LABEL_SIZE * ratio);
-          const block = glyphs.height + (lines.length - 1) * step;
-          const y = Math.round(yOf(s, row) * ratio) + dy + Math.round((height - block) / 2);
-          lines.forEach((line, k) =>
-            raster.text(line, (x0 + x1) / 2, y + k * step, glyphs, onLook[look]),
-          );
-        }
-      },
-      () => undefined,
-    );
+    each((lane, i, x0, x1, texts) => choice.count(lane.look[i], texts, x1 - x0 - 2 * ratio, width));
+    each((lane, i, x0, x1, texts, row) => {
+      const look = lane.look[i];
+      const tier = kind === "ops" ? (s.view.rows[row].tiers?.of[i] ?? 0) : 0;
+      const [top, own] = tierSpan(tier, height);
+      const room = x1 - x0 - 2 * ratio;
+      // Half a block has room for one line at most.
+      const first = Math.min(choice.first(look), tier > 0 ? LEVELS_FLAT - 1 : stop);
+      const text = fit(texts, first, tier > 0 ? LEVELS_FLAT : stop, room, width);
+      if (text !== "" && own >= s.shapes.name_height * ratio) {
+        const lines = text.split("\n");
+        const step = Math.round(LABEL_SIZE * ratio);
+        const block = glyphs.height + (lines.length - 1) * step;
+        const y = Math.round(yOf(s, row) * ratio) + dy + top + Math.round((own - block) / 2);
+        lines.forEach((line, k) =>
+          raster.text(line, (x0 + x1) / 2, y + k * step, glyphs, onLook[look]),
+        );
+      }
+    });
   }
 }
 

@@ -37,6 +37,9 @@ export function legend(
     swatch.style.background = colourOf(theme, look);
     entry(swatch, lookText(words, look));
   }
+  if (view.hasOthers) {
+    entry(el("i", { class: "pp-swatch pp-other" }), texts.legendOther);
+  }
   words.causes.forEach((cause, i) => {
     if (view.rows.some((row) => (row.causeNs[i] ?? 0) > 0)) {
       entry(
@@ -69,6 +72,9 @@ export function stageTable(
     el("th", { class: "wide" }, texts.shareOfStep),
     el("th", { class: "num" }, `${texts.busyTime} ${unit.name}`),
   );
+  if (view.hasOthers) {
+    head.append(el("th", { class: "num" }, `${texts.otherWork} ${unit.name}`));
+  }
   words.causes.forEach((cause, i) => {
     if (used[i]) {
       head.append(el("th", { class: "num" }, `${cause} ${unit.name}`));
@@ -98,6 +104,7 @@ export function stageTable(
     for (const [look, ns] of row.lookNs) {
       part("", (ns / counted) * row.busyNs, lookText(words, look), colourOf(theme, look));
     }
+    part("pp-other", row.otherNs, texts.otherWork);
     words.causes.forEach((cause, i) => part(waitClass(shapes, i), row.causeNs[i] ?? 0, cause));
     const number = (ns: number): HTMLElement =>
       el("td", { class: "num" }, (ns / unit.ns).toFixed(decimals));
@@ -109,6 +116,9 @@ export function stageTable(
       el("td", { class: "wide" }, bar),
       number(row.busyNs),
     );
+    if (view.hasOthers) {
+      line.append(number(row.otherNs));
+    }
     words.causes.forEach((_, i) => {
       if (used[i]) {
         line.append(number(row.causeNs[i] ?? 0));

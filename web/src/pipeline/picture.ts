@@ -4,7 +4,7 @@ import type { Theme } from "../base/theme";
 import type { Words } from "./details";
 import type { Layers } from "./layers";
 import { rankText, stageText } from "./margins";
-import { isTransfer } from "./model";
+import { isTransfer, LOOK_OTHER_WORK } from "./model";
 import { AXIS_H, yOf, type Sight } from "./painter";
 import { colourOf, lookText } from "./panels";
 import type { View } from "./rows";
@@ -129,6 +129,9 @@ function placeLegend(
     look,
     cause: null,
   }));
+  if (view.hasOthers) {
+    entries.push({ text: texts.legendOther, look: LOOK_OTHER_WORK, cause: null });
+  }
   words.causes.forEach((cause, i) => {
     if (view.rows.some((row) => (row.causeNs[i] ?? 0) > 0)) {
       entries.push({ text: fill(texts.legendWaiting, cause), look: null, cause: i });
@@ -167,7 +170,8 @@ function drawLegend(
     if (look !== null) {
       const thin = isTransfer(look);
       ctx.fillStyle = colourOf(theme, look);
-      ctx.fillRect(x, y + (thin ? 7 : 4), SWATCH_W, thin ? 6 : 12);
+      const isOther = look === LOOK_OTHER_WORK;
+      ctx.fillRect(x, y + (isOther ? 12 : thin ? 7 : 4), SWATCH_W, isOther ? 4 : thin ? 6 : 12);
     } else if (cause !== null) {
       hatch(ctx, x, y + 4, lines[cause], theme);
     } else {

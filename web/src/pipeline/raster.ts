@@ -5,7 +5,9 @@
  * shares of time of its looks, stacked from the bottom: nothing vanishes, however short. Where many of them share a pixel they are
  * taken in groups (levels.ts), so that a lane costs as much as it has pixels. */
 import { LEAST, levelsOf, LONGEST_SHIFT, longestOf } from "./levels";
+import { N_LOOKS } from "./model";
 import { firstAfter, type Lane } from "./rows";
+import { tierSpan } from "./scene";
 import { mix } from "../base/theme";
 
 const THIN = 2;
@@ -13,7 +15,6 @@ const THIN = 2;
 const CALM = 6;
 /** Runs of so few pixels take the full height: a speck would not be seen. */
 const SHORT_RUN = 4;
-const N_LOOKS = 16;
 /** Lanes of fewer ops are drawn op by op. */
 const GROUPED = 512;
 const BLOCK_MASK = (1 << LONGEST_SHIFT) - 1;
@@ -250,6 +251,24 @@ export class Raster {
       this.run(runFrom, runTo, y, height, style);
     }
     this.paintSolid(nSolid, y, height, style);
+  }
+
+  /** The ops of a row; those that overlap in halves of its height. */
+  ops(
+    row: { ops: Lane; tiers: { lanes: Lane[] } | null },
+    y: number,
+    height: number,
+    scale: Scale,
+    style: Style,
+  ): void {
+    if (row.tiers === null) {
+      this.lane(row.ops, y, height, scale, style);
+      return;
+    }
+    row.tiers.lanes.forEach((lane, tier) => {
+      const [top, h] = tierSpan(tier, height);
+      this.lane(lane, y + top, h, scale, style);
+    });
   }
 
   private growSolid(): Int32Array<ArrayBuffer> {

@@ -2,7 +2,7 @@
  *
  * Times here count from the view's origin: the start of the step's computation (a receive may be posted long before
  * it), of several pipelines the first. Theory is laid under the measurement step by step, each from its own start. */
-import { isTransfer, N_KINDS, type Chart, type Window } from "./model";
+import { isTransfer, LOOK_OTHER_WORK, N_KINDS, type Chart, type Window } from "./model";
 
 export interface Lane {
   n: number;
@@ -16,6 +16,12 @@ export interface Lane {
   look: Uint8Array;
 }
 
+/** `of`: by place in the lane of all ops, 0 whole, 1 upper, 2 lower. Ids of the lanes are those of the ops. */
+export interface Tiers {
+  of: Uint8Array;
+  lanes: [whole: Lane, upper: Lane, lower: Lane];
+}
+
 export interface Row {
   stage: number;
   /** -1: a stage of the theory that was not measured. */
@@ -24,9 +30,13 @@ export interface Row {
   rankRow: number;
   pipeline: number;
   ops: Lane;
+  /** Where ops overlap: which have the whole height, the upper half and the lower one. Null: none do. */
+  tiers: Tiers | null;
   transfers: Lane;
   theory: Lane;
   bubbles: Lane;
+  /** Work of the device in no op; ids are rows of the chart's others. */
+  others: Lane;
   theoryBubbles: Lane;
   /** What the ops are made of: forward, backward, communication; ids are rows of the chart's parts. Empty where nothing is known. */
   parts: Lane[];
@@ -39,6 +49,10 @@ export interface Row {
   /** Busy time by look; blocks that overlap count twice here. */
   lookNs: Map<number, number>;
   causeNs: number[];
+  /** Work in no op: window = busy + other + causes. */
+  otherNs: number;
+  /** Of the idle time, what may be ops without marks. */
+  unmarkedNs: number;
   /** The stage that its stalls waited for the longest, and for how long it had not finished. */
   waits: { stage: number; ns: number } | null;
 }
@@ -58,6 +72,7 @@ export interface View {
   /** Sum of the windows of the theory. */
   theoryNs: number;
   hasParts: boolean;
+  hasOthers: boolean;
   hasTransfers: boolean;
   byPhase: boolean;
 }
@@ -176,6 +191,61 @@ export class LaneBuilder {
   }
 }
 
+/** Ops that have more than a tenth of the shorter one in common run beside one another; less is a difference of clocks. */
+const OVERLAPS = 0.1;
+
+/** Ops that overlap, each in another half of the row than the one that it overlaps. */
+export function tiersOf(lane: Lane): Tiers | null {
+  if (lane.reach === lane.end && !hasOverlaps(lane)) {
+    return null;
+  }
+  const of = new Uint8Array(lane.n);
+  let any = false;
+  let last = 0; // of those before, the one that ends last
+  for (let i = 1; i < lane.n; i++) {
+    const common = Math.min(lane.end[last], lane.end[i]) - lane.start[i];
+    const shorter = Math.min(lane.end[last] - lane.start[last], lane.end[i] - lane.start[i]);
+    if (common > OVERLAPS * shorter) {
+      of[last] = of[last] === 0 ? 1 : of[last];
+      of[i] = 3 - of[last];
+      any = true;
+    }
+    last = lane.end[i] >= lane.end[last] ? i : last;
+  }
+  if (!any) {
+    return null;
+  }
+  const made = [0, 1, 2].map((tier) => {
+    const part = new LaneBuilder(0);
+    for (let i = 0; i < lane.n; i++) {
+      if (of[i] === tier) {
+        part.add(lane.start[i], lane.end[i], lane.id[i], lane.look[i]);
+      }
+    }
+    return part.finish();
+  });
+  return { of, lanes: [made[0], made[1], made[2]] };
+}
+
+function hasOverlaps(lane: Lane): boolean {
+  for (let i = 1; i < lane.n; i++) {
+    if (lane.start[i] < lane.end[i - 1]) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/** The place of an op in a lane, -1: it is none of it. */
+export function placeOfId(lane: Lane, startNs: number, id: number): number {
+  for (let i = firstAfter(lane, startNs); i < lane.n && lane.start[i] <= startNs; i++) {
+    if (lane.id[i] === id) {
+      return i;
+    }
+  }
+  return lane.id.indexOf(id);
+}
+
 /** First of the lane that ends after `t`. */
 export function firstAfter(lane: Lane, t: number): number {
   let low = 0;
@@ -234,6 +304,15 @@ function busy(lane: Lane): number {
   for (let i = 0; i < lane.n; i++) {
     sum += Math.max(0, lane.end[i] - Math.max(lane.start[i], until));
     until = Math.max(until, lane.end[i]);
+  }
+  return sum;
+}
+
+/** Of a lane in which none overlaps another. */
+function sumOf(lane: Lane): number {
+  let sum = 0;
+  for (let i = 0; i < lane.n; i++) {
+    sum += lane.end[i] - lane.start[i];
   }
   return sum;
 }
@@ -337,6 +416,24 @@ function layBubbles(
   return any ? found.map((b) => b?.finish() ?? null) : null;
 }
 
+function layOthers(
+  chart: Chart,
+  choice: Choice,
+  rowOf: Int32Array,
+  nRows: number,
+  originNs: number,
+): Lane[] {
+  const { others } = chart;
+  const found = Array.from({ length: nRows }, () => new LaneBuilder(0));
+  for (let i = 0; i < others.n; i++) {
+    const row = rowOf[others.rank[i]];
+    if (row >= 0 && (choice.step === null || others.step[i] === choice.step)) {
+      found[row].add(others.start[i] - originNs, others.end[i] - originNs, i, LOOK_OTHER_WORK);
+    }
+  }
+  return found.map((lane) => lane.finish());
+}
+
 /** By row; none where the chart has no parts. */
 function layParts(
   chart: Chart,
@@ -388,6 +485,13 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
       .forEach((lane) => lane.look.subarray(0, lane.n).forEach((look) => looks.add(look))),
   );
   const bubbles = layBubbles(chart, choice, rowOf, ranks.length, originNs);
+  const others = layOthers(chart, choice, rowOf, ranks.length, originNs);
+  const unmarked = new Float64Array(ranks.length);
+  for (const { rank, step, ns } of chart.unmarked) {
+    if (rowOf[rank] >= 0 && (choice.step === null || step === choice.step)) {
+      unmarked[rowOf[rank]] += ns;
+    }
+  }
   const theories = new Map(
     against === null
       ? []
@@ -416,15 +520,19 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
       pipeline: r.pipeline,
       isTold: r.isTold,
       ops: lane,
+      tiers: tiersOf(lane),
       transfers: transfers[i],
       theory: under,
       bubbles: idle,
+      others: others[i],
       parts: parts[i],
       theoryBubbles: gaps(under, theory?.spans ?? [], originNs).finish(),
       windowNs: windowOf(r.pipeline),
       busyNs: busy(lane),
       lookNs: byLook(lane),
       causeNs,
+      otherNs: sumOf(others[i]),
+      unmarkedNs: unmarked[i],
       waits: waitsOf(chart, idle, originNs),
     };
   });
@@ -452,22 +560,39 @@ export function makeView(chart: Chart, against: Chart | null, choice: Choice, nC
       ...[...theories.values()].map((t) => t.spans.reduce((sum, s) => sum + s.end - s.start, 0)),
     ),
     hasParts: chart.parts.length > 0,
+    hasOthers: rows.some((r) => r.others.n > 0),
     hasTransfers: rows.some((r) => r.transfers.n > 0),
     byPhase: choice.byPhase,
   };
 }
 
+/** A share of the steps of all stages that were measured. */
+function shareOf(rows: readonly Row[], part: (row: Row) => number): number {
+  const measured = rows.filter((r) => r.ops.n > 0);
+  const sum = (of: (row: Row) => number): number => measured.reduce((n, r) => n + of(r), 0);
+  return (
+    sum(part) /
+    Math.max(
+      1,
+      sum((r) => r.windowNs),
+    )
+  );
+}
+
 /** Idle share over all stages that were measured; null where the chart says why there is none. */
 export function bubbleShare(rows: readonly Row[]): number | null {
-  const measured = rows.filter((r) => r.ops.n > 0);
-  const idle = measured.reduce((sum, r) => sum + r.causeNs.reduce((a, b) => a + b, 0), 0);
-  return measured.every((r) => r.isTold)
-    ? idle /
-        Math.max(
-          1,
-          measured.reduce((sum, r) => sum + r.windowNs, 0),
-        )
+  return rows.every((r) => r.ops.n === 0 || r.isTold)
+    ? shareOf(rows, (r) => r.causeNs.reduce((a, b) => a + b, 0))
     : null;
+}
+
+/** Less of it is not told (PS_UNMARKED_SAID). */
+const UNMARKED_SAID = 0.0005;
+
+/** What of the bubble may be ops without marks; 0: none, or too little to be told. */
+export function unmarkedShare(rows: readonly Row[]): number {
+  const share = shareOf(rows, (r) => r.unmarkedNs);
+  return share < UNMARKED_SAID ? 0 : share;
 }
 
 /** Rows for the stages of the theory that nobody measured, in their places. */
@@ -492,15 +617,19 @@ function addUnmeasured(
         pipeline,
         isTold: true,
         ops: EMPTY,
+        tiers: null,
         transfers: EMPTY,
         theory: lane,
         bubbles: EMPTY,
+        others: EMPTY,
         parts: [],
         theoryBubbles: gaps(lane, theory.spans, originNs).finish(),
         windowNs,
         busyNs: 0,
         lookNs: new Map(),
         causeNs: new Array<number>(nCauses).fill(0),
+        otherNs: 0,
+        unmarkedNs: 0,
         waits: null,
       });
     }

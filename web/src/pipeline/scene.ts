@@ -26,6 +26,15 @@ export const N_PART_ROWS = 3;
 /** Where not all rows fit, the first blocks that are no higher. */
 const ROOMY = 16;
 
+/** Work in no op lies at the foot of its row (ps_other_work_height). */
+export const otherWorkH = (blockH: number): number => (blockH > 9 ? blockH / 3 : 3);
+
+/** Top and height of a block in its row: whole (0), the upper half (1) or the lower one (2). */
+export function tierSpan(tier: number, blockH: number): [top: number, height: number] {
+  const half = Math.floor(blockH / 2);
+  return tier === 0 ? [0, blockH] : tier === 1 ? [0, half - 1] : [half, blockH - half];
+}
+
 /** `room`: blocks of few rows are made lower, down to where their names can still be read, so that all rows or more of them fit
  * in so many pixels. */
 export function makeScene(view: View, shapes: Shapes, room = Infinity): Scene {

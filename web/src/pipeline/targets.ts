@@ -1,15 +1,15 @@
 /** What is at a place of the chart: a block, or a gap of waiting. */
 import type { Viewport } from "../base/viewport";
-import { firstAfter, hit, type Lane, type Row, type View } from "./rows";
+import { firstAfter, hit, placeOfId, type Lane, type Row, type Tiers, type View } from "./rows";
 import { at, type LaneKind, type Scene } from "./scene";
 
 export interface Target {
   row: number;
-  lane: LaneKind | "bubbles" | "theoryBubbles";
+  lane: LaneKind | "bubbles" | "others" | "theoryBubbles";
   index: number;
 }
 
-/** A block or gap for those outside; times from the chart's origin. */
+/** A block, gap or work in no op for those outside; times from the chart's origin. */
 export interface Place {
   row: Row;
   /** Row in the chart's ops, -1: a gap, or an op of the theory. */
@@ -18,8 +18,11 @@ export interface Place {
   endNs: number;
 }
 
+/** No op: idle, or work in none. */
 export const isGap = (target: Target): boolean =>
-  target.lane === "bubbles" || target.lane === "theoryBubbles";
+  target.lane === "bubbles" || target.lane === "theoryBubbles" || isOther(target);
+
+export const isOther = (target: Target): boolean => target.lane === "others";
 
 export const isTheory = (target: Target): boolean =>
   target.lane === "theory" || target.lane === "theoryBubbles";
@@ -46,7 +49,7 @@ export function targetOf(view: View, rankRow: number, ns: number): Target | null
     return null;
   }
   const t = ns - view.originNs;
-  for (const lane of ["ops", "transfers", "bubbles"] as const) {
+  for (const lane of ["ops", "transfers", "bubbles", "others"] as const) {
     const index = hit(view.rows[row][lane], t, 0);
     if (index >= 0) {
       return { row, lane, index };
@@ -68,6 +71,18 @@ export function targetOfOp(view: View, op: number): Target | null {
   return null;
 }
 
+/** The op at `ns` in one half of a row whose ops overlap, else one that has the whole height; -1: none. */
+function tierAt(row: Row, tiers: Tiers, ns: number, slackNs: number, isUpper: boolean): number {
+  for (const tier of [isUpper ? 1 : 2, 0]) {
+    const lane = tiers.lanes[tier];
+    const at = hit(lane, ns, slackNs);
+    if (at >= 0) {
+      return placeOfId(row.ops, lane.start[at], lane.id[at]);
+    }
+  }
+  return -1;
+}
+
 /** At CSS pixels of the plot. */
 export function targetAt(
   view: View,
@@ -82,7 +97,11 @@ export function targetAt(
   }
   const row = view.rows[place.row];
   const ns = viewport.ns(x);
-  const index = hit(row[place.lane], ns, viewport.nsPerPx);
+  const tiers = place.lane === "ops" ? row.tiers : null;
+  const index =
+    tiers === null
+      ? hit(row[place.lane], ns, viewport.nsPerPx)
+      : tierAt(row, tiers, ns, viewport.nsPerPx, y - scene.tops[place.row] < scene.blockH / 2);
   if (index >= 0) {
     return { row: place.row, lane: place.lane, index };
   }
@@ -91,7 +110,11 @@ export function targetAt(
   }
   const lane = place.lane === "theory" ? "theoryBubbles" : "bubbles";
   const gap = hit(row[lane], ns, 0);
-  return gap >= 0 ? { row: place.row, lane, index: gap } : null;
+  if (gap >= 0) {
+    return { row: place.row, lane, index: gap };
+  }
+  const other = place.lane === "ops" ? hit(row.others, ns, viewport.nsPerPx) : -1;
+  return other >= 0 ? { row: place.row, lane: "others", index: other } : null;
 }
 
 /** First of the lane that begins at `t` or later, from `from` on. */

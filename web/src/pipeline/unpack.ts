@@ -21,6 +21,9 @@ export interface Packed {
   hostdur: string;
   links: { n: number; from: string; to: string };
   bubbles: { n: number; runs: number[]; gap: string; dur: string; cause: string; waits: string };
+  others: { n: number; runs: number[]; gap: string; dur: string };
+  path: { n: number; op: string };
+  unmarked: [number, number, number][];
   windows: [number, number, number, number][];
   parts: [number, string, number, number, number, number][];
 }
@@ -120,6 +123,15 @@ export function unpack(p: Packed): Chart {
       cause: new Uint8Array(p.bubbles.n),
       waitsFor: new Int32Array(p.bubbles.n).fill(-1),
     },
+    others: {
+      n: p.others.n,
+      start: new Float64Array(p.others.n),
+      end: new Float64Array(p.others.n),
+      rank: new Uint32Array(p.others.n),
+      step: new Float64Array(p.others.n),
+    },
+    path: pathOf(p.path),
+    unmarked: p.unmarked.map(([rank, step, ns]) => ({ rank, step, ns })),
     windows: p.windows.map(([pipeline, step, start, end]) => ({ pipeline, step, start, end })),
     steps: [...new Set(p.windows.map(([, step]) => step))].sort((a, b) => a - b),
     parts: [],
@@ -127,6 +139,7 @@ export function unpack(p: Packed): Chart {
   unpackOps(p, chart);
   unpackLinks(p, chart);
   unpackBubbles(p, chart);
+  unpackOthers(p, chart);
   chart.parts = p.parts.map(([op, name, row, look, after, dur]) => {
     const start = chart.start[op] + after;
     return { op, name, row, look, start, end: start + dur };
@@ -208,4 +221,28 @@ function unpackBubbles(p: Packed, c: Chart): void {
       }
     }
   }
+}
+
+function unpackOthers(p: Packed, c: Chart): void {
+  const gap = new Column(p.others.gap);
+  const dur = new Column(p.others.dur);
+  const o = c.others;
+  const { runs } = p.others;
+  let i = 0;
+  for (let r = 0; r < runs.length; r += 3) {
+    let end = 0;
+    for (let k = runs[r + 2]; k > 0; k--, i++) {
+      o.rank[i] = runs[r]!;
+      o.step[i] = runs[r + 1]!;
+      o.start[i] = end + gap.nextSigned();
+      end = o.start[i] + dur.nextSigned();
+      o.end[i] = end;
+    }
+  }
+}
+
+function pathOf({ n, op }: Packed["path"]): Uint32Array {
+  const column = new Column(op);
+  let last = 0;
+  return Uint32Array.from({ length: n }, () => (last += column.nextSigned()));
 }

@@ -37,7 +37,8 @@ export function lanesCrossed(
       item.y + item.height <= top ||
       item.rank === null ||
       item.lanes === null ||
-      item.kind === "hidden"
+      item.kind === "hidden" ||
+      item.kind === "pipeline"
     ) {
       continue;
     }

@@ -1,5 +1,6 @@
 /** Keys of the timeline (viewer.md 2.3), and what else the palette offers. */
 import type { Command } from "../model/commands";
+import { pipelineRows, pipelineShown } from "../model/pipeline_rows";
 import { box, boxLocked, loadAll, selected } from "../model/session";
 import {
   baseSlice,
@@ -98,6 +99,13 @@ export function timelineCommands(actions: Actions): Command[] {
       word: "timeline.align-end",
       keys: ["r"],
       run: () => actions.align(true),
+    },
+    {
+      id: "timeline.toggle-pipeline",
+      word: "timeline.toggle-pipeline",
+      keys: [],
+      run: () => pipelineShown.update((now) => !now),
+      isOff: () => pipelineRows.get() === null,
     },
     {
       id: "timeline.lock",

@@ -16,6 +16,8 @@ import { labelFor, type TextWidths } from "./labels";
 import { Matches } from "./matches";
 import { addCoverage, LabelList, RowPainter } from "./paint";
 import type { Palette } from "./palette";
+import { theme } from "../model/look";
+import { PipelinePainter } from "./pipeline_lane";
 import { LANE_PAD, previewSpan, type Region, type Scene } from "./scene";
 
 export const LABEL_FONT_PX = 11;
@@ -32,6 +34,7 @@ export interface BaseLook {
 export class BasePainter {
   private painter: RowPainter;
   private readonly counterPainter: CounterPainter;
+  private readonly pipelinePainter = new PipelinePainter();
   private readonly finder: PieceFinder<LaneTile>;
   private readonly counterFinder: PieceFinder<CounterTile>;
   private readonly coverageFinder: PieceFinder<Uint8Array>;
@@ -123,6 +126,10 @@ export class BasePainter {
       mix(look.palette.linePx, this.ground, 0.6),
     );
     if (rank?.state !== "ready") {
+      return;
+    }
+    if (item.kind === "pipeline") {
+      this.drawPipeline(rank, region, top, view);
       return;
     }
     if (lanes === null) {
@@ -299,6 +306,21 @@ export class BasePainter {
       }
     }
     return any;
+  }
+
+  private drawPipeline(rank: Rank, region: Region, top: number, view: Viewport): void {
+    const { scale } = this.scene;
+    const { width } = this.image;
+    const made = this.pipelinePainter.paint(rank, view, width, scale, theme.get());
+    if (made === null) {
+      return;
+    }
+    const first = Math.round((top + LANE_PAD) * scale);
+    const [y0, y1] = this.clip(region, top + LANE_PAD, top + LANE_PAD + made.height / scale);
+    for (let y = y0; y < Math.min(y1, first + made.height); y++) {
+      const from = (y - first) * width;
+      this.pixels.set(made.pixels.subarray(from, from + width), y * width);
+    }
   }
 
   private drawCoverage(

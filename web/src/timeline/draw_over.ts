@@ -16,6 +16,7 @@ import { curveOf, drawCurve, isSeen, type Curve } from "./flow_shape";
 import type { Flows } from "./flows";
 import { labelFor, type TextWidths } from "./labels";
 import { flowTint, tintOf, type Palette } from "./palette";
+import { drawPipelinePath } from "./pipeline_lane";
 import { spotOf, type Region, type Scene, type Spot } from "./scene";
 
 export interface Hovered {
@@ -106,6 +107,7 @@ export function drawOver(
       ctx.restore();
     }
   }
+  drawPipelinePath(ctx, scene, view, { line: state.palette.quiet });
   drawFlows(ctx, scene, view, state);
   drawBox(ctx, scene, view, state);
   if (scene.regions[0].bottom > 0) {

@@ -1,7 +1,8 @@
+import { pipelineHit, type PipelineHit } from "./pipeline_lane";
 /** What the mouse does: over the rows, the axis with its strip of markers, the minimap, and the edge of the label column. */
 import type { Ns } from "../base/ns";
 import { followDrag, placeIn, wheelMove, wheelUnit } from "../base/pointer";
-import { box, boxLocked } from "../model/session";
+import { box, boxLocked, shiftOf } from "../model/session";
 import {
   addMarker,
   editedMarker,
@@ -21,6 +22,7 @@ const LABELS_LEAST = 120;
 
 export interface GestureListeners {
   click: (hit: SliceHit | null, e: PointerEvent) => void;
+  clickPipeline: (hit: PipelineHit) => void;
   openAt: (hit: SliceHit) => void;
   menu: (hit: SliceHit | null, x: number, y: number, clientX: number, clientY: number) => void;
 }
@@ -97,6 +99,11 @@ export class Gestures {
     const step = this.timeline.hits.stepAt(viewport, x, y);
     if (step !== null && !boxLocked.get()) {
       box.set({ ...step, lanes: null });
+      return;
+    }
+    const found = pipelineHit(this.timeline.scene, viewport, x, y, shiftOf);
+    if (found !== null) {
+      this.listeners.clickPipeline(found);
       return;
     }
     this.listeners.click(this.timeline.hits.at(viewport, x, y), e);

@@ -120,6 +120,14 @@ function Row({
       </div>
     );
   }
+  if (item.kind === "pipeline") {
+    return (
+      <div class="tl-row tl-lane" style={style} role="treeitem" aria-level={item.depth + 1}>
+        <span class="tl-twist" />
+        <span class="tl-name">{item.label}</span>
+      </div>
+    );
+  }
   const isMovable = item.kind !== "host";
   return (
     <div

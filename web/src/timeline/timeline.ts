@@ -28,6 +28,7 @@ import {
   viewport,
   windowChanged,
 } from "../model/timeline";
+import { pipelineRows, pipelineShown } from "../model/pipeline_rows";
 import {
   layoutInput,
   marked,
@@ -115,7 +116,7 @@ export class Timeline {
     const on = (atoms: { listen: (f: () => void) => () => void }[], f: () => void): void => {
       atoms.forEach((atom) => this.stops.push(atom.listen(f)));
     };
-    on([treeChanged, ranks, offsets], () => this.relay());
+    on([treeChanged, ranks, offsets, pipelineRows, pipelineShown, language], () => this.relay());
     on([windowChanged, showInstants, flowKinds, language], () => this.redraw());
     on([marked, language], () => this.redrawLabels());
     on([box, boxLocked, markers, baseSlice, analysisSpan, editedMarker], () => this.redrawOver());

@@ -11,6 +11,8 @@ import { t } from "../words";
 import { longTime } from "./axis";
 import type { DrawnFlow } from "./draw_over";
 import type { SliceHit } from "./hit";
+import { shiftOf } from "../model/session";
+import { pipelineDetails, pipelineHit } from "./pipeline_lane";
 import { number } from "./label_column";
 import type { Timeline } from "./timeline";
 
@@ -31,7 +33,8 @@ export function Tip({ timeline }: { timeline: Timeline }) {
   const content =
     hover !== null
       ? sliceTip(hover, timeline.data.names.get(hover.rank.key, hover.name), full)
-      : (counterTip(timeline, timeline.scene.itemAt(cursor.y)?.item, cursor.x) ??
+      : (pipelineTip(timeline, cursor) ??
+        counterTip(timeline, timeline.scene.itemAt(cursor.y)?.item, cursor.x) ??
         flowTip(timeline.flowAt(cursor.x, cursor.y)));
   const plot = timeline.parts.over.getBoundingClientRect();
   return content === null ? null : (
@@ -95,6 +98,24 @@ function counterTip(timeline: Timeline, item: Item | undefined, x: number) {
         {number(value)} {item.lanes.nodes[item.node].unit}
       </div>
       <div class="quiet">{longTime(viewport.ns(x))}</div>
+    </>
+  );
+}
+
+function pipelineTip({ scene }: Timeline, { x, y }: { x: number; y: number }) {
+  const hit = pipelineHit(scene, viewport, x, y, shiftOf);
+  const details = hit === null ? null : pipelineDetails(hit);
+  return details === null ? null : (
+    <>
+      <div>
+        <b>{details.title}</b> <span class="quiet">{details.kind}</span>
+      </div>
+      {details.lines.map(([name, value]) => (
+        <div key={name}>
+          <span class="quiet">{name}</span> {value}
+        </div>
+      ))}
+      {hit!.kind !== "ops" && <div class="quiet">{t("timeline.pipeline-hint")}</div>}
     </>
   );
 }

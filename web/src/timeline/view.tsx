@@ -3,7 +3,13 @@ import { render } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { register } from "../model/commands";
 import { useAtom } from "../base/atom";
-import { ranks, selected } from "../model/session";
+import { get } from "../api/client";
+import type { Ref } from "../api/types";
+import { fail } from "../model/notices";
+import { box, boxLocked, ranks, selected } from "../model/session";
+import { wantLanes } from "../model/tree";
+import { minimapLanes } from "./data";
+import type { PipelineHit } from "./pipeline_lane";
 import { viewport } from "../model/timeline";
 import type { Item } from "../model/lanes";
 import { language, t } from "../words";
@@ -94,6 +100,7 @@ function open(host: HTMLElement, around: Around): Shown {
         void timeline.select(hit.rank.key, hit.slice);
       }
     },
+    clickPipeline: (hit) => void clickPipeline(timeline, hit),
     openAt: (hit) => actions.fitTo(timeline.pointer.refOf(hit)),
     menu: (hit, x, y, clientX, clientY) => {
       const rank = timeline.hits.rankAt(y)?.rank.key ?? null;
@@ -117,6 +124,29 @@ function open(host: HTMLElement, around: Around): Shown {
     timeline.parts.root.remove();
   };
   return { timeline, actions, close };
+}
+
+/** The slice that an op is made of; of a gap, of other work, and where no slice is exactly that, what the device did there. */
+async function clickPipeline(timeline: Timeline, hit: PipelineHit): Promise<void> {
+  const { rank, kind, from, to, start, end } = hit;
+  try {
+    const found =
+      kind === "ops"
+        ? await get<{ ref: Ref | null }>("slice_at", { rank: rank.key, start, end })
+        : null;
+    if (found?.ref != null) {
+      await timeline.select(found.ref.rank, found.ref.slice);
+      return;
+    }
+  } catch (error) {
+    fail(error);
+    return;
+  }
+  await wantLanes(rank.key);
+  const lanes = minimapLanes(rank.key).map((lane) => ({ rank: rank.key, lane, rows: null }));
+  if (!boxLocked.get()) {
+    box.set({ from, to, lanes: lanes.length > 0 ? lanes : null });
+  }
 }
 
 /** For those who cannot see it. */

@@ -1,0 +1,235 @@
+/** The lane of a rank's pipeline: blocks, gaps and labels of the chart, what is under the pointer, and the critical path over all ranks. */
+import type { Rank } from "../api/types";
+import type { Ns } from "../base/ns";
+import { pixel, textOn, type Theme } from "../base/theme";
+import type { Viewport } from "../base/viewport";
+import { PIPELINE_PX, type Item } from "../model/lanes";
+import { pipelineOf } from "../model/pipeline_rows";
+import type { Details } from "../pipeline/details";
+import { bubbleDetails, opDetails, otherDetails } from "../pipeline/details";
+import { CanvasGlyphs } from "../pipeline/glyphs";
+import { fit, LEVELS_FLAT } from "../pipeline/labels";
+import { N_LOOKS, type Chart } from "../pipeline/model";
+import { colourOf } from "../pipeline/panels";
+import { Raster, textWidth, type Style } from "../pipeline/raster";
+import { firstAfter, hit, type Row } from "../pipeline/rows";
+import { otherWorkH } from "../pipeline/scene";
+import type { Scene } from "./scene";
+
+const PAD_PX = 2;
+const BLOCK_PX = PIPELINE_PX - 2 * PAD_PX;
+const LABEL_PX = 11;
+
+/** Its pixels, a lane at a time. */
+export class PipelinePainter {
+  private raster: Raster | null = null;
+  private glyphs: CanvasGlyphs | null = null;
+  private scale = 0;
+  private theme: Theme | null = null;
+  private style: (Style & { onLook: Uint32Array; panel: number; hatch: number }) | null = null;
+
+  /** Lines of `width` pixels; good until the next call. Null: the rank has no pipeline. */
+  paint(
+    rank: Rank,
+    view: Viewport,
+    width: number,
+    scale: number,
+    theme: Theme,
+  ): { pixels: Uint32Array; height: number } | null {
+    const found = pipelineOf(rank);
+    if (found === null) {
+      return null;
+    }
+    const { rows, row, shiftNs } = found;
+    const raster = this.rasterFor(width, scale);
+    const style = this.styleFor(theme, scale);
+    const h = raster.height;
+    const at = { startNs: view.from - shiftNs, pxPerNs: scale / view.nsPerPx };
+    raster.fill(0, h, style.panel);
+    const pitch = Math.max(4, Math.round(6 * scale));
+    raster.hatch(row.bubbles, 0, h, at, style.hatch, pitch, rows.shapes.hatches);
+    const foot = Math.round(otherWorkH(BLOCK_PX) * scale);
+    raster.lane(row.others, h - foot, foot, at, { ...style, radius: 0, runGap: 1.5 });
+    raster.ops(row, 0, h, at, style);
+    this.paintNames(rows.chart, row, at.startNs, at.pxPerNs);
+    return { pixels: raster.pixels, height: h };
+  }
+
+  private rasterFor(width: number, scale: number): Raster {
+    if (this.raster?.width !== width || this.scale !== scale) {
+      this.raster = new Raster(width, Math.round(BLOCK_PX * scale));
+      this.glyphs = new CanvasGlyphs(LABEL_PX * scale);
+      this.scale = scale;
+      this.style = null;
+    }
+    return this.raster;
+  }
+
+  private styleFor(theme: Theme, scale: number): NonNullable<PipelinePainter["style"]> {
+    if (this.style === null || this.theme !== theme) {
+      const colours = new Uint32Array(N_LOOKS);
+      const onLook = new Uint32Array(N_LOOKS);
+      for (let look = 0; look < N_LOOKS; look++) {
+        colours[look] = pixel(colourOf(theme, look));
+        onLook[look] = pixel(textOn(colourOf(theme, look)));
+      }
+      this.theme = theme;
+      this.style = {
+        colours,
+        onLook,
+        gap: Math.round(scale),
+        gapFrom: 3 * scale,
+        radius: Math.round(2 * scale),
+        runGap: 4,
+        panel: pixel(theme.panel),
+        hatch: pixel(theme.hatch),
+      };
+    }
+    return this.style;
+  }
+
+  private paintNames(chart: Chart, row: Row, startNs: Ns, pxPerNs: number): void {
+    const raster = this.raster!;
+    const glyphs = this.glyphs!;
+    const lane = row.ops;
+    const least = textWidth("0", glyphs) + 4 * this.scale;
+    const endNs = startNs + raster.width / pxPerNs;
+    const y = Math.round((raster.height - glyphs.height) / 2);
+    for (let i = firstAfter(lane, startNs); i < lane.n && lane.start[i] < endNs; i++) {
+      if ((lane.end[i] - lane.start[i]) * pxPerNs < least) {
+        continue;
+      }
+      const x0 = Math.max(0, (lane.start[i] - startNs) * pxPerNs);
+      const x1 = Math.min(raster.width, (lane.end[i] - startNs) * pxPerNs) - this.scale;
+      const { texts } = chart.labels[chart.label[lane.id[i]]];
+      const room = x1 - x0 - 2 * this.scale;
+      const text = fit(texts, 0, LEVELS_FLAT, room, (t) => textWidth(t, glyphs));
+      if (text !== "") {
+        raster.text(text, (x0 + x1) / 2, y, glyphs, this.style!.onLook[lane.look[i]]);
+      }
+    }
+  }
+}
+
+/** What of a pipeline is under the pointer; times of the timeline. */
+export interface PipelineHit {
+  rank: Rank;
+  row: Row;
+  kind: "ops" | "bubbles" | "others";
+  index: number;
+  from: Ns;
+  to: Ns;
+  /** Times of the rank. */
+  start: Ns;
+  end: Ns;
+}
+
+export function pipelineHit(
+  scene: Scene,
+  view: Viewport,
+  x: number,
+  y: number,
+  rankShift: (rank: Rank) => Ns,
+): PipelineHit | null {
+  const item = scene.itemAt(y)?.item;
+  const rank = item?.kind === "pipeline" ? item.rank : null;
+  const found = rank === null ? null : pipelineOf(rank);
+  if (rank === null || found === null) {
+    return null;
+  }
+  const { row, shiftNs } = found;
+  const at = view.ns(x) - shiftNs;
+  for (const kind of ["ops", "bubbles", "others"] as const) {
+    const lane = row[kind];
+    const index = hit(lane, at, kind === "bubbles" ? 0 : view.nsPerPx);
+    if (index >= 0) {
+      const [from, to] = [lane.start[index] + shiftNs, lane.end[index] + shiftNs];
+      const shift = rankShift(rank);
+      return { rank, row, kind, index, from, to, start: from - shift, end: to - shift };
+    }
+  }
+  return null;
+}
+
+export function pipelineDetails({ rank, row, kind, index }: PipelineHit): Details | null {
+  const found = pipelineOf(rank);
+  if (found === null) {
+    return null;
+  }
+  const { chart, view, words, texts } = found.rows;
+  if (kind !== "ops") {
+    return kind === "others"
+      ? otherDetails(row, index, texts)
+      : bubbleDetails(chart, row, index, words, texts, false);
+  }
+  const op = row.ops.id[index];
+  return opDetails(chart, op, view, words, texts, row.ops.look[index], false, view.originNs);
+}
+
+/** Top of each rank's pipeline on screen, CSS pixels. */
+function topsOf(scene: Scene): Map<string, { item: Item; top: number }> {
+  const found = new Map<string, { item: Item; top: number }>();
+  const list = scene.regions[1];
+  for (const item of list.items) {
+    if (item.kind === "pipeline" && item.rank !== null) {
+      found.set(item.rank.key, { item, top: item.y - list.scroll + list.top + PAD_PX });
+    }
+  }
+  return found;
+}
+
+/** The critical path of each step and pipeline: along the foot of its ops, and from each to the next. CSS pixels. */
+export function drawPipelinePath(
+  ctx: CanvasRenderingContext2D,
+  scene: Scene,
+  view: Viewport,
+  colours: { line: string },
+): void {
+  const tops = topsOf(scene);
+  const any = [...tops.values()][0]?.item.rank;
+  const rows = any === undefined || any === null ? null : (pipelineOf(any)?.rows ?? null);
+  if (rows === null || rows.chart.path.length === 0) {
+    return;
+  }
+  const { chart } = rows;
+  const at = new Map<number, { y: number; shiftNs: Ns }>(); // by row of the chart's ranks
+  for (const { item, top } of tops.values()) {
+    const found = pipelineOf(item.rank!);
+    if (found !== null) {
+      const shiftNs = found.shiftNs - rows.view.originNs;
+      at.set(found.row.rankRow, { y: top + BLOCK_PX - 2, shiftNs });
+    }
+  }
+  const list = scene.regions[1];
+  ctx.save();
+  ctx.beginPath();
+  ctx.rect(0, list.top, scene.width, list.bottom - list.top);
+  ctx.clip();
+  ctx.beginPath();
+  let before = -1;
+  for (const op of chart.path) {
+    const place = at.get(chart.rank[op]);
+    if (place === undefined) {
+      before = -1;
+      continue;
+    }
+    const x1 = view.x(chart.end[op] + place.shiftNs);
+    const x0 = view.x(chart.start[op] + place.shiftNs);
+    const isNext =
+      before >= 0 &&
+      chart.step[before] === chart.step[op] &&
+      chart.ranks[chart.rank[before]].pipeline === chart.ranks[chart.rank[op]].pipeline;
+    if (isNext) {
+      ctx.lineTo(x1, place.y);
+    } else {
+      ctx.moveTo(x1, place.y);
+    }
+    ctx.lineTo(x0, place.y);
+    before = op;
+  }
+  // Quiet: it crosses the lanes of the ranks in between.
+  ctx.strokeStyle = colours.line;
+  ctx.lineWidth = 1.5;
+  ctx.stroke();
+  ctx.restore();
+}

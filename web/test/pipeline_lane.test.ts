@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Rank } from "../src/api/types";
+import { LaneTree, PIPELINE_PX } from "../src/model/lanes";
+import {
+  pipelineOf,
+  pipelineRows,
+  pipelineRowsOf,
+  pipelineShown,
+} from "../src/model/pipeline_rows";
+import { ranks } from "../src/model/session";
+import { ENGLISH } from "../src/pipeline/texts";
+import { chartOf, SHAPES } from "./helpers";
+
+const words = { kinds: [], phases: [], causes: [], sources: [] };
+const rank = (key: string, n: number, origin: string): Rank =>
+  ({ key, rank: n, label: key, state: "ready", origin_ns: origin, host: "" }) as Rank;
+
+test("a rank's pipeline lies on the rank's clock, whatever chart and timeline count from", () => {
+  // The chart counts from 1000, its only step begins 50 later; rank a counts from 900 and was moved by 7 in the chart.
+  const chart = chartOf(
+    [
+      { rank: 0, start: 50, end: 80 },
+      { rank: 1, start: 60, end: 90 },
+    ],
+    [
+      { rank: 0, stage: 0, pipeline: 0 },
+      { rank: 1, stage: 1, pipeline: 0 },
+    ],
+  );
+  chart.originNs = "1000";
+  const a = rank("a", 0, "900");
+  ranks.set([a]);
+  pipelineRows.set(
+    pipelineRowsOf(
+      chart,
+      [
+        ["a", 7],
+        ["", 0],
+      ],
+      false,
+      { shapes: SHAPES, words, texts: ENGLISH },
+    ),
+  );
+  const found = pipelineOf(a)!;
+  assert.equal(found.row.stage, 0);
+  assert.equal(found.row.ops.start[0] + found.shiftNs, 50 + 100 + 7);
+  assert.equal(pipelineOf(rank("b", 1, "900")), null, "no place in the timeline");
+  pipelineShown.set(false);
+  assert.equal(pipelineOf(a), null);
+  pipelineShown.set(true);
+});
+
+test("pipelines stand below the headers of ranks, of closed ones too", () => {
+  const tree = new LaneTree();
+  const all = [rank("a", 0, "0"), rank("b", 1, "0"), rank("c", 2, "0")];
+  tree.layout({
+    ranks: all,
+    lanesOf: () => undefined,
+    pipelineOf: (r) => (r.key === "c" ? undefined : `stage ${r.rank}`),
+  });
+  assert.deepEqual(
+    tree.items.map((i) => [i.kind, i.rank!.key]),
+    [
+      ["rank", "a"],
+      ["pipeline", "a"],
+      ["rank", "b"],
+      ["pipeline", "b"],
+      ["rank", "c"],
+    ],
+  );
+  assert.equal(tree.items[1].height, PIPELINE_PX);
+  assert.equal(tree.items[1].label, "stage 0");
+});

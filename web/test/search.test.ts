@@ -1,0 +1,30 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { counts, query, search } from "../src/model/search";
+import { box, boxLocked, ranks } from "../src/model/session";
+import type { Rank, SearchCounts } from "../src/api/types";
+
+test("what is found is counted anew when the box is locked, and when it is let go", async () => {
+  const asked: string[] = [];
+  Object.assign(globalThis, {
+    sessionStorage: { getItem: () => null },
+    fetch: (address: string) => {
+      asked.push(address);
+      const total = address.includes("from=") ? 0 : 3;
+      return Promise.resolve(new Response(JSON.stringify({ total, ranks: [] })));
+    },
+  });
+  const settle = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
+  const total = (): number | undefined => (counts.get() as SearchCounts | null)?.total;
+  ranks.set([{ key: "a", rank: 0, state: "ready", origin_ns: "0" } as Rank]);
+  box.set({ from: 10, to: 20, lanes: [{ rank: "a", lane: 4, rows: null }] });
+  boxLocked.set(true);
+  await search({ ...query.get(), text: "MatMul" });
+  assert.equal(total(), 0);
+  boxLocked.set(false);
+  await settle();
+  assert.equal(total(), 3, "the whole again");
+  box.set(null);
+  await settle();
+  assert.equal(asked.length, 2, "a box that is not locked changes nothing");
+});
