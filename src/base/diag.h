@@ -193,7 +193,7 @@ typedef enum ps_severity { PS_SEV_INFO, PS_SEV_LOSS, PS_SEV_ERROR } ps_severity;
       "late the sender was is not known")                                                          \
     X(PS_ODD_LINK_RANK, PS_SEV_LOSS, "link-rank-unknown",                                          \
       "%llu {links lead|link leads} to a place of a group whose global rank is not known: "        \
-      "not in the matrix of ranks")                                                                                  \
+      "not in the matrix of ranks")                                                                \
     X(PS_ODD_FILE, PS_SEV_ERROR, "unreadable",                                                     \
       "%llu {files or directories|file or directory} could not be read")                           \
     X(PS_ODD_PROCESSES, PS_SEV_INFO, "many-processes",                                             \

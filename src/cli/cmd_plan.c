@@ -100,7 +100,6 @@ static const ps_option OPTIONS[] = {
     {PS_ROW_FLAG(NULL, "json", "JSON on the terminal")},
     PS_FORMAT_OPTION,
     PS_JOBS_OPTION,
-    PS_MEMORY_OPTION,
     PS_CACHE_OPTIONS,
     PS_CREW_OPTIONS,
     PS_CLOCK_OPTIONS,

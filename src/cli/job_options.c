@@ -141,7 +141,7 @@ int ps_cli_run_options(ps_cli *cli, ps_run_opts *out) {
             status = take_cache_size(cli, v->text, out);
         } else if (v->given && (strcmp(name, "local") == 0 || strcmp(name, "resume") == 0)) {
             status = take_crew_option(cli, name, v->text, out);
-        } else if (v->given && strcmp(name, "memory") == 0) {
+        } else if (v->given && id == PS_NO_ANALYSIS_OPTION && strcmp(name, "memory") == 0) {
             status = ps_cli_take_memory(cli, &out->memory_bytes);
         }
     }

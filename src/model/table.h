@@ -127,7 +127,8 @@ typedef enum ps_table_to {
     PS_TO_FILES = 1u << 1,  /* csv, json, xlsx */
     PS_TO_SCREEN = 1u << 2, /* the first rows, on the terminal */
     PS_TO_ALL = 7,
-    PS_TO_BESIDE_DB = 1u << 3 /* with FILES: a csv file also where the database is written */
+    PS_TO_BESIDE_DB = 1u << 3, /* with FILES: a csv file also where the database is written */
+    PS_TO_PROGRAM = 1u << 4    /* none: for those who ask for it by name */
 } ps_table_to;
 
 /* One cell; NULL is `is_null`. */

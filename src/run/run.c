@@ -676,7 +676,8 @@ ps_code ps_session_budget(ps_session *s, ps_err *err) {
  * read: those that do not fit fail then. */
 static ps_code check_budget(const ps_session *s, ps_err *err) {
     ps_code code = PS_OK;
-    bool reads_all = s->all_needs != 0 && s->opts->work == PS_RUN_WHOLE && s->opts->cache_dir == NULL;
+    bool reads_all =
+        s->all_needs != 0 && s->opts->work == PS_RUN_WHOLE && s->opts->cache_dir == NULL;
     for (size_t r = 0; reads_all && code == PS_OK && r < s->run->n_ranks; r++) {
         code = ps_budget_check(&s->memory, s->run->ranks[r].rank, bytes_of_rank(s, r), err);
     }

@@ -25,9 +25,9 @@ typedef struct ps_run_opts {
     const char
         *out_dir; /* -o, or NULL: rank databases in place, other files below the cluster's root */
     ps_export export_type;
-    size_t n_threads;          /* 0: one per processor */
-    int64_t memory_bytes;      /* what may be held while ranks are read; 0: what is left here */
-    bool strict;               /* counted errors make a rank fail */
+    size_t n_threads;     /* 0: one per processor */
+    int64_t memory_bytes; /* what may be held while ranks are read; 0: what is left here */
+    bool strict;          /* counted errors make a rank fail */
     const bool *
         optional; /* [n_analyses]: ranks in which the analysis finds nothing are no lack; NULL: all are */
     const char *baseline_path; /* profiles to compare with, for analyses with a baseline; or NULL */

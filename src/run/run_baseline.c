@@ -42,7 +42,7 @@ static ps_code run_all(ps_baseline *b, size_t n, const ps_run_opts *opts, ps_err
     own.work = PS_RUN_WHOLE;
     own.out_dir = NULL;
     own.export_type = PS_EXPORT_NOTHING;
-    own.optional = NULL; /* of other analyses */
+    own.optional = NULL;       /* of other analyses */
     own.read_all = NULL;       /* the ranks themselves follow */
     own.analysis.step_id = -1; /* steps of another run have other numbers */
     b->run = ps_run_all_ranks(b->analyses, n, b->cluster, &own, err);

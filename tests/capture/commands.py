@@ -140,7 +140,7 @@ def chart_and_report(capture):
         if whole not in steps.get(row["step"], ()):
             faults.append("rank %s step %s: busy + bubble + other work is %s, PipelineStep says %s"
                           % (row["rank"], row["step"], whole, sorted(steps.get(row["step"], ()))))
-        told = wait["for_stages_ns"] + wait["for_transfer_ns"] + wait["other_ns"]
+        told = wait["for_stages_ns"] + wait["for_transfer_ns"] + wait["other_ns"] + (wait.get("not_known_ns") or 0)
         if (wait["step"], wait["stage"]) == (row["step"], row["stage"]) and told != row["stall_ns"]:
             faults.append("rank %s step %s: waits add up to %s, its stall is %s" % (row["rank"], row["step"], told, row["stall_ns"]))
     return faults

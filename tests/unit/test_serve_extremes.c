@@ -275,7 +275,7 @@ static const struct {
     {"kernel_details", 108, -409},
     {"kernel_launch", 72, -409},
     {"frequency", -409, -409},
-    {"advice", 7, 7},
+    {"advice", 2, 2},
     {"operator_types", 1, -409},
     {"operator_names", 6, -409},
     {"operator_shapes", 6, -409},

@@ -883,7 +883,7 @@ const COLUMNS: Record<string, string> = {
   "data type": "数据类型", box: "组", ranks: "Rank", sum: "合计",
   busy: "忙", "warm-up": "预热", stall: "停顿", "cool-down": "收尾", own: "自身占比", pipeline: "流水线", slowest: "最慢阶段", "its busy": "其忙时间",
   imbalance: "不均衡", waiting: "等待", "for stages": "等其他阶段", "most for": "等待最久的阶段", "of it": "其中", "for transfer": "等传输", other: "其他",
-  "on path": "在关键路径上", path: "路径占比", schedule: "调度", "step time": "Step 时间", gain: "收益", "gain share": "收益占比", ideal: "理想", why: "原因", activations: "激活保有量", weights: "权重份数",
+  "not known": "未知", "on path": "在关键路径上", path: "路径占比", schedule: "调度", "step time": "Step 时间", gain: "收益", "gain share": "收益占比", ideal: "理想", why: "原因", activations: "激活保有量", weights: "权重份数",
   task: "任务", blocks: "块数", "mix blocks": "混合块数", "input types": "输入类型", "input formats": "输入格式", "output types": "输出类型",
   "output formats": "输出格式", what: "内容", finding: "发现", section: "部分", severity: "严重程度", rule: "规则", value: "值", threshold: "阈值",
   "fires when": "触发条件", try: "建议", title: "标题", process: "进程", thread: "线程",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { counts, query, search } from "../src/model/search";
 import { box, boxLocked, ranks } from "../src/model/session";
-import type { Rank, SearchCounts } from "../src/api/types";
+import type { Rank } from "../src/api/types";
 
 test("what is found is counted anew when the box is locked, and when it is let go", async () => {
   const asked: string[] = [];
@@ -15,7 +15,7 @@ test("what is found is counted anew when the box is locked, and when it is let g
     },
   });
   const settle = (): Promise<void> => new Promise((done) => setTimeout(done, 0));
-  const total = (): number | undefined => (counts.get() as SearchCounts | null)?.total;
+  const total = (): number | undefined => counts.get()?.total;
   ranks.set([{ key: "a", rank: 0, state: "ready", origin_ns: "0" } as Rank]);
   box.set({ from: 10, to: 20, lanes: [{ rank: "a", lane: 4, rows: null }] });
   boxLocked.set(true);

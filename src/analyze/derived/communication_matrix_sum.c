@@ -282,7 +282,7 @@ static ps_code reduce_matrix(const ps_reduce_input *in, void **shared, ps_err *e
                                PS_TO_DB | PS_TO_FILES);
         if (all.placed.n > 0) {
             /* For who looks at it in the program: files are those of the other tools. */
-            ps_result_finish_table(in->result, placed_table(&all.placed), "", 0);
+            ps_result_finish_table(in->result, placed_table(&all.placed), NULL, PS_TO_PROGRAM);
         }
         code = ps_result_code(in->result, err);
     }

@@ -12,7 +12,7 @@ import { TimelineView } from "../timeline/view";
 import { ranks, session } from "../model/session";
 import { pipelineRows, pipelineRowsOf, pipelineShown } from "../model/pipeline_rows";
 import { language, t } from "../words";
-import { choice, failure, isLoading, loadChart, loaded } from "./pipeline_state";
+import { choice, follow, loaded } from "./pipeline_state";
 import { chartTexts, chartWords } from "./pipeline_words";
 
 /** What it looked at when it was left. The atoms still hold that: to look at it anew would undo what another page asked for. */
@@ -59,7 +59,6 @@ function usePipeline(): void {
   const known = useAtom(session);
   const all = useAtom(ranks);
   const isShown = useAtom(pipelineShown);
-  const why = useAtom(failure);
   const { byPhase } = useAtom(choice);
   const spoken = useAtom(language);
   const isRead =
@@ -67,10 +66,10 @@ function usePipeline(): void {
     all.every((r) => r.state !== "queued" && r.state !== "reading") &&
     all.reduce((n, r) => n + (r.slices ?? 0), 0) <= MOST_SLICES;
   useEffect(() => {
-    if (isRead && isShown && now === null && why === null && !isLoading.get()) {
-      void loadChart();
+    if (isRead && isShown) {
+      follow();
     }
-  }, [isRead, isShown, now, why]);
+  }, [isRead, isShown]);
   useEffect(() => {
     pipelineRows.set(
       now === null || known === null
