@@ -114,39 +114,61 @@ run 0 cluster -m slow_rank -d "$T/long" -o "$T/out" -j 1 --export_type csv
 results "$T/out" >"$T/wanted"
 rm -r "$T/out"
 
-# begin_long: two processes, in the background, that keep what they make in $T/kept; returns when that has begun. Of each the
-# process of MPI and its worker are in $T/pids: "1 PID WORKER".
+# begin_long: two processes, in the background, that keep what they make in $T/kept; returns when the first has made something, and the worker of the
+# second stands still, with all its ranks. Of each the process of MPI and its worker are in $T/pids: "1 PID WORKER".
 begin_long() {
     $mpirun -n 2 pipescope-mpi \
         cluster -m slow_rank -d "$T/long" -o "$T/out" -j 1 --export_type csv --resume "$T/kept" \
         >"$T/stdout" 2>"$T/stderr" </dev/null &
     job=$!
     python3 - "$job" "$T/kept" >"$T/pids" <<'PYTHON'
-import glob, os, sys, time
+import glob, os, signal, sys, time
+
+end = time.monotonic() + 120
+
+
+def wait_for(what):
+    found = what()
+    while not found and time.monotonic() < end:
+        time.sleep(0.001)
+        found = what()
+    return found
+
 
 def children(pid):
-    try:
-        with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
-            return file.read().split()
-    except OSError:
-        return []
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as file:
+        return file.read().split()
 
-end = time.monotonic() + 60
-while time.monotonic() < end and not glob.glob(sys.argv[2] + "/job-1/1/rank-*"):
-    time.sleep(0.002)
 
-def tell(pid):
-    """Those of MPI below the process, which may have processes of its own between."""
+def processes(pid):
+    """Those of MPI below the process, which may have processes of its own between: their number, pid and worker."""
     with open(f"/proc/{pid}/environ", "rb") as file:
         facts = dict(word.split(b"=", 1) for word in file.read().split(b"\0") if b"=" in word)
     number = facts.get(b"OMPI_COMM_WORLD_RANK") or facts.get(b"PMI_RANK")
+    below = children(pid)
     if number is not None:
-        print(number.decode(), pid, *children(pid))
-    else:
-        for below in children(pid):
-            tell(below)
+        return [(number.decode(), pid, below[0])] if below else []
+    return [found for child in below for found in processes(child)]
 
-tell(sys.argv[1])
+
+def both():
+    try:
+        found = processes(sys.argv[1])
+    except OSError:  # one of them has just ended
+        found = []
+    return found if len(found) == 2 else None
+
+
+found = wait_for(both)
+(worker,) = [worker for number, _, worker in found if number == "1"]
+# It moves in small steps: the job begins only when all workers have answered.
+while not glob.glob(sys.argv[2] + "/job-1/1/rank-*") and time.monotonic() < end:
+    os.kill(int(worker), signal.SIGCONT)
+    time.sleep(0.005)
+    os.kill(int(worker), signal.SIGSTOP)
+    time.sleep(0.03)
+for line in found:
+    print(*line)
 PYTHON
 }
 
@@ -174,6 +196,7 @@ begin_long
 kill -9 "$(of 1 2)"
 status=0
 wait "$job" || status=$?
+kill -9 "$(of 1 3)" 2>"$T/log" || true
 [ "$status" != 0 ] || fail "exit 0 when a process of MPI is killed"
 [ ! -e "$T/out" ] || fail "something is written: $(ls -R "$T/out")"
 nothing_half_written
