@@ -67,7 +67,8 @@ typedef struct ps_recorded_clock {
 } ps_recorded_clock;
 
 /* The model of drift is a line. It is fitted while recording ends (record/export/clock_offsets.c), read from the capture
- * (analyze/comm/recorded_clock.c), and taken off in analyze/comm/job_clock.c and analyze/pipeline/chart_clock.c.
+ * (analyze/comm/recorded_clock.c), and taken off in analyze/comm/job_clock.c and analyze/pipeline/chart_clock.c. What pipescope.sync() tells its caller is of two measures
+ * alone (python/pipescope/_sync.py).
  * What a clock that gains `ppb` (at most a million) gains in `ns`. */
 static inline int64_t ps_clock_gain(int64_t ns, int64_t ppb) {
     const int64_t second = 1000000000;

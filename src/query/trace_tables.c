@@ -5,6 +5,7 @@
 #include "analyze/rank/step_index.h"
 #include "base/fs.h"
 
+/* S_SELF is the column SELF of slice in query/schema.h, and so on. */
 enum {
 #define X(id, name, type, hidden, text) R_##id,
     PS_SQL_RANK_COLUMNS(X)

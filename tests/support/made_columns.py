@@ -9,8 +9,8 @@ import subprocess
 import sys
 
 DEF = "src/query/made_columns.def"
-HEAD = """/* X(table, column, type): what `pipescope query PATH --schema` prints over the captures of tests/data, written by
- * tests/support/made_columns.py. The type is the declaration in SQL, with the unit. */
+HEAD = """/* Made by tests/support/made_columns.py --write; do not edit. X(table, column, type): what `pipescope query PATH --schema` prints
+ * over the captures of tests/data. The type is the declaration in SQL, with the unit. */
 """
 
 

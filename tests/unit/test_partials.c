@@ -17,6 +17,7 @@
 #include "base/fs.h"
 #include "run/run.h"
 #include "support/runs.h"
+#include "support/sanitized.h"
 #include "support/scratch.h"
 #include "support/socket_crew.h"
 #include "support/travel.h"
@@ -63,13 +64,7 @@ static void add_run(ps_buf *out, const ps_run *run) {
 
 /* --- partials on their way ------------------------------------------------------------------------------------------- */
 
-/* The thread sanitizer has nothing to find in readings by one thread, and makes them ten times as slow. */
-#ifdef __SANITIZE_THREAD__
-enum { MOST_CUTS = 10, FLIPS = 20 };
-#else
-enum { MOST_CUTS = 200, FLIPS = 1000 };
-#endif
-enum { MOST_BYTES = 1 << 16 };
+enum { MOST_CUTS = PS_ROUNDS(200, 10), FLIPS = PS_ROUNDS(1000, 20), MOST_BYTES = 1 << 16 };
 
 /* Over all captures. */
 static const ps_analysis *sent_once[64];

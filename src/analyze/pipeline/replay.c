@@ -427,10 +427,15 @@ bool ps_replay_is_like(int64_t replayed_ns, int64_t measured_ns) {
            replayed_ns <= ps_i64_plus(measured_ns, tenth_ns);
 }
 
+/* Of the time of all stages, what none of their ops takes; NAN where there is no time. */
+static double bubble_percent_of(const prediction *p, int n_stages) {
+    double all = (double)p->step_ns * n_stages; /* may leave 64 bits */
+    return all > 0 ? 100.0 * (all - (double)p->busy_ns) / all : NAN;
+}
+
 /* `base_ns`: of the schedule that ran, PS_UNKNOWN_INT where nothing is gained against it. */
 static void put_replay_row(ps_table *t, const char *name, const prediction *p, int64_t base_ns,
                            const ps_schedule *schedule, const ps_schedule_params *params) {
-    double all = (double)p->step_ns * params->n_stages; /* may leave 64 bits */
     bool is_told = base_ns != PS_UNKNOWN_INT;
     int64_t gain_ns = is_told ? base_ns - p->step_ns : PS_UNKNOWN_INT;
     ps_table_put(
@@ -440,7 +445,7 @@ static void put_replay_row(ps_table *t, const char *name, const prediction *p, i
                          .gain_percent = !is_told      ? NAN
                                          : base_ns > 0 ? 100.0 * (double)gain_ns / (double)base_ns
                                                        : 0.0,
-                         .bubble_percent = all > 0 ? 100.0 * (all - (double)p->busy_ns) / all : 0.0,
+                         .bubble_percent = bubble_percent_of(p, params->n_stages),
                          .activations = (double)p->peak / (double)chunks_of_chain(schedule, params),
                          /* each way through the model has its own */
                          .n_weights = chains_of(schedule)});
@@ -575,8 +580,8 @@ ps_code ps_ideal_bubble(const ps_chart *chart, const ps_recognised *r, double *p
         }
         code = replay_simulate(&t, r->schedule, &r->params, &p, err);
     }
-    double all = (double)p.step_ns * r->params.n_stages; /* may leave 64 bits */
-    *percent = all > 0 ? 100.0 * (all - (double)p.busy_ns) / all : -1.0;
+    double of_stages = bubble_percent_of(&p, r->params.n_stages);
+    *percent = isnan(of_stages) ? -1.0 : of_stages;
     ps_measured_times_fini(&t);
     return code;
 }

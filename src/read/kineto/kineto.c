@@ -26,28 +26,28 @@
 #define EPOCH_NS ((int64_t)1 << 59) /* 1988: later times count from 1970 */
 #define OVERLAP_SLACK_NS 1000 /* files in whole microseconds round a child beyond its parent */
 
-/* What the analyses use. */
-static const char *const WANTED[] = {"correlation",
-                                     "External id",
-                                     "external id",
-                                     "Sequence number",
-                                     "Fwd thread id",
-                                     "Collective name",
-                                     "Process Group Name",
-                                     "Process Group Description",
-                                     "Process Group ID",
-                                     "Process Group Ranks",
-                                     "Group size",
-                                     "In msg nelems",
-                                     "Out msg nelems",
-                                     "dtype",
-                                     "Rank",
-                                     "Src Rank",
-                                     "Dst Rank",
-                                     "Seq",
-                                     "stream",
-                                     "device",
-                                     NULL};
+/* Kept for all analyses; those with PS_NEED_ARGS get every argument. */
+static const char *const KNOWN_ARGS[] = {"correlation",
+                                         "External id",
+                                         "external id",
+                                         "Sequence number",
+                                         "Fwd thread id",
+                                         "Collective name",
+                                         "Process Group Name",
+                                         "Process Group Description",
+                                         "Process Group ID",
+                                         "Process Group Ranks",
+                                         "Group size",
+                                         "In msg nelems",
+                                         "Out msg nelems",
+                                         "dtype",
+                                         "Rank",
+                                         "Src Rank",
+                                         "Dst Rank",
+                                         "Seq",
+                                         "stream",
+                                         "device",
+                                         NULL};
 
 /* What a text is, found out once: bytes by ps_str id, 0 new. */
 typedef struct classes {
@@ -393,7 +393,7 @@ ps_code ps_kineto_read_input(ps_input *in, const char *path, uint32_t needs, siz
                                 .zero_is_stray = true,
                                 .overlap_slack_ns = OVERLAP_SLACK_NS};
     ps_code code =
-        ps_trace_model_read(in, &dialect, needs, WANTED, take_kineto_member, n_threads, b, err);
+        ps_trace_model_read(in, &dialect, needs, KNOWN_ARGS, take_kineto_member, n_threads, b, err);
     if (code == PS_OK) {
         place_in_time(&k);
         note_thinned(&k);

@@ -6,7 +6,7 @@ import { mix, pixel, textOn, type ViewerTheme } from "../base/theme";
 
 export const N_LOOKS = 18;
 export const LOOK_COMPUTING = 12;
-export const LOOK_WAIT = 16;
+export const LOOK_SYNC = 16;
 export const LOOK_INSTANT = 17;
 
 /** How far everything else steps back while the links of a slice are lit. */
