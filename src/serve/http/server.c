@@ -319,8 +319,8 @@ static size_t cache_bytes(void) {
 
 static ps_code start_threads(ps_server *s, ps_err *err) {
     s->cache = ps_cache_new(cache_bytes());
-    s->work = ps_work_new(server_between(2, ps_n_processors(), 8));
-    if (s->cache == NULL || s->work == NULL) {
+    s->queue = ps_job_queue_new(server_between(2, ps_n_processors(), 8));
+    if (s->cache == NULL || s->queue == NULL) {
         return ps_fail_nomem(err);
     }
     s->has_keeper = pthread_create(&s->keeper, NULL, keep_server, s) == 0;
@@ -434,7 +434,7 @@ bool ps_server_stop(ps_server *s) {
         let_answers_end(s);
     }
     /* A worker whose answer was sent already may be about to leave it. */
-    if (s->work != NULL && !ps_work_stop(s->work, 100)) {
+    if (s->queue != NULL && !ps_job_queue_stop(s->queue, 100)) {
         return false;
     }
     end_keeper(s);
@@ -447,7 +447,7 @@ bool ps_server_stop(ps_server *s) {
     if (s->listen_fd >= 0) {
         (void)close(s->listen_fd);
     }
-    ps_work_free(s->work);
+    ps_job_queue_free(s->queue);
     ps_cache_free(s->cache);
     (void)pthread_cond_destroy(&s->wake);
     (void)pthread_cond_destroy(&s->quiet);

@@ -305,7 +305,7 @@ static void set_aside(ps_exchange *e) {
     watch_conn(e, &e->watch);
     (void)pthread_mutex_unlock(&e->server->lock);
     MHD_suspend_connection(e->mhd);
-    if (!ps_work_add(e->server->work, &e->job)) {
+    if (!ps_job_queue_add(e->server->queue, &e->job)) {
         drop_job(&e->job);
     }
 }

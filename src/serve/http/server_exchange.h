@@ -16,7 +16,7 @@
 #include "serve/http/route.h"
 #include "serve/http/server.h"
 #include "serve/rank/cache.h"
-#include "serve/rank/work.h"
+#include "serve/rank/job_queue.h"
 
 #define PS_MAX_URI ((size_t)16 << 10)
 
@@ -57,7 +57,7 @@ typedef struct ps_exchange {
 struct ps_server {
     ps_store *store;
     ps_cache *cache;
-    ps_work *work;
+    ps_job_queue *queue;
     ps_guard guard;
     struct MHD_Daemon *daemon;
     int listen_fd;
