@@ -59,11 +59,11 @@ static _Thread_local bool holding; /* `held`, by this thread */
 static void *find_library(const char *wanted) {
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
     if (wanted != NULL && *wanted != 0) {
-        return dlopen(wanted, RTLD_NOW | RTLD_LOCAL);
+        return ps_open_library(wanted, 0);
     }
     void *library = ps_loaded_library("libcupti.so");
     for (unsigned i = 0; i < sizeof names / sizeof *names && library == NULL; i++) {
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        library = ps_open_library(names[i], 0);
     }
     return library;
 }

@@ -44,6 +44,7 @@ static atomic_bool exiting;
 
 /* Short locks are taken, so that the child finds what they guard whole; the others are made anew in the child. */
 static void before_fork(void) {
+    ps_fork_work_hold(); /* first: who works may take the others */
     ps_facts_hold();
     ps_rec_log_hold();
     ps_rec_config_hold();
@@ -57,6 +58,7 @@ static void release_process(bool in_child) {
     ps_rec_config_release();
     ps_rec_log_release(in_child);
     ps_facts_release();
+    ps_fork_work_release();
 }
 
 static void after_fork_in_parent(void) {
