@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -25,6 +26,7 @@
 #include "record/export/sqlite_lib.h"
 #include "record/gpu/cuda_driver.h"
 #include "record/ring/fork_gate.h"
+#include "record/ring/log.h"
 #include "support/record_child.h"
 #include "support/sanitized.h"
 #include "support/scratch.h"
@@ -468,6 +470,38 @@ static void children_find_sqlite_free(void **state) {
     record_child_exits(start(fork_beside_an_export), 0);
 }
 
+/* --- a file system that hangs ------------------------------------------------------------------------------------------ */
+
+static void *say_into_file(void *unused) {
+    ps_rec_log("into a file that hangs");
+    return unused;
+}
+
+/* A pipe without a reader stands for it: to open it takes for ever. */
+static void log_beside_a_hung_file(void) {
+    char path[4096];
+    pthread_t thread;
+    (void)snprintf(path, sizeof path, "%s/recorder.log", dir);
+    NEED(ps_record_set("quiet", "1") == PS_RECORD_OK && mkfifo(path, 0600) == 0);
+    ps_rec_log_file(path);
+    NEED(pthread_create(&thread, NULL, say_into_file, NULL) == 0);
+    (void)usleep(100000);
+    ps_rec_log_error_stream("while another thread hangs");
+    ps_rec_log_file(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(0);
+    }
+    wait_for(pid);
+    _exit(0);
+}
+
+static void others_go_on_beside_a_hung_log(void **state) {
+    (void)state;
+    not_with_thread_sanitizer();
+    record_child_exits(start(log_beside_a_hung_file), 0);
+}
+
 /* --- threads, signals, descriptors ----------------------------------------------------------------------------------- */
 
 static void *record_and_end(void *unused) {
@@ -615,6 +649,7 @@ int main(void) {
         CASE(children_of_busy_parents),
         CASE(children_find_the_loader_free),
         CASE(work_pauses_for_forks),
+        CASE(others_go_on_beside_a_hung_log),
         CASE(children_find_sqlite_free),
         CASE(threads_come_and_go),
         CASE(signal_handlers_may_record),

@@ -14,6 +14,7 @@
 
 #include "record/nvtx/nvtx.h"
 #include "record/ring/config.h"
+#include "record/ring/config_texts.h"
 #include "record/session/session.h"
 
 _Atomic uint32_t ps_nvtx_generation;
@@ -59,6 +60,7 @@ static bool may_init(void) {
 
 static void make_ready(void) {
     within_once = true;
+    ps_rec_option_look();
     ps_session_on_begin(ps_nvtx_begin);
     (void)pthread_atfork(ps_nvtx_lock, ps_nvtx_unlock, ps_nvtx_unlock);
     ps_nvtx_chain_open(may_init);

@@ -137,12 +137,12 @@ static void say_given_up(unsigned seconds) {
     char folder[4096 + 512];
     bool any = false;
     for (unsigned i = 0; ps_session_unexported(i, folder, sizeof folder); i++) {
-        ps_rec_log("no database after %u s: pipescope record --recover %s makes it", seconds,
-                   folder);
+        ps_rec_log_error_stream("no database after %u s: pipescope record --recover %s makes it",
+                                seconds, folder);
         any = true;
     }
     if (!any) {
-        ps_rec_log("no database after %u s", seconds);
+        ps_rec_log_error_stream("no database after %u s", seconds);
     }
 }
 
