@@ -470,6 +470,42 @@ static void children_find_sqlite_free(void **state) {
     record_child_exits(start(fork_beside_an_export), 0);
 }
 
+/* --- threads that are cancelled ------------------------------------------------------------------------------------------ */
+
+static void *control_for_ever(void *unused) {
+    for (;;) {
+        (void)ps_record_start();
+        ranges(1);
+        (void)ps_record_add_metadata("key", "1");
+        (void)ps_record_stop();
+        (void)ps_record_discard();
+        pthread_testcancel();
+    }
+    return unused;
+}
+
+/* No lock goes with a thread that is cancelled in a control call. */
+static void cancel_in_control_calls(void) {
+    for (unsigned i = 0; i < 100; i++) {
+        pthread_t thread;
+        NEED(pthread_create(&thread, NULL, control_for_ever, NULL) == 0);
+        (void)usleep(1000 + i * 37 % 1000);
+        NEED(pthread_cancel(thread) == 0 && pthread_join(thread, NULL) == 0);
+        (void)ps_record_stop();
+        (void)ps_record_discard();
+        NEED(ps_record_start() == PS_RECORD_OK);
+        ranges(1);
+        NEED(ps_record_stop() == PS_RECORD_OK && ps_record_discard() == PS_RECORD_OK);
+    }
+    _exit(0);
+}
+
+static void cancelled_threads_hold_no_locks(void **state) {
+    (void)state;
+    not_with_thread_sanitizer();
+    record_child_exits(start(cancel_in_control_calls), 0);
+}
+
 /* --- a file system that hangs ------------------------------------------------------------------------------------------ */
 
 static void *say_into_file(void *unused) {
@@ -650,6 +686,7 @@ int main(void) {
         CASE(children_find_the_loader_free),
         CASE(work_pauses_for_forks),
         CASE(others_go_on_beside_a_hung_log),
+        CASE(cancelled_threads_hold_no_locks),
         CASE(children_find_sqlite_free),
         CASE(threads_come_and_go),
         CASE(signal_handlers_may_record),

@@ -101,6 +101,8 @@ static void say_log(saying how, const char *fmt, va_list args) {
     }
     line[n++] = '\n';
     int saved = errno;
+    int cancel = PTHREAD_CANCEL_ENABLE;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     ps_signal_mask calm = ps_signal_mask_begin();
     if (!ps_rec_config_quiet()) {
         put_log(STDERR_FILENO, line, n);
@@ -113,6 +115,7 @@ static void say_log(saying how, const char *fmt, va_list args) {
         (void)close(fd);
     }
     ps_signal_mask_end(&calm);
+    (void)pthread_setcancelstate(cancel, NULL);
     errno = saved;
 }
 
