@@ -161,8 +161,9 @@ def _getter(function):
 # --- ranges -----------------------------------------------------------------------------------------------------------
 
 # How pieces, inputs and outputs are called in the functions that do a forward, a backward, or both.
-_FORWARDS = {"forward_step": ("model", "vp_stage"), "combined_forward_backward_step": ("f_model", "f_model_chunk_id")}
-_BACKWARDS = {"backward_step": "output_tensor", "backward_step_multimodule": "output_tensor",
+_FORWARDS = {"forward_step": ("model", "vp_stage"), "combined_forward_backward_step": ("f_model", "f_model_chunk_id"),
+             "forward_step_with_model_graph": ("model", "model_chunk_id"), "forward_step_no_model_graph": ("model", "model_chunk_id")}
+_BACKWARDS = {"backward_step": "output_tensor", "backward_step_multimodule": "output_tensor", "backward_step_with_model_graph": "output_tensor",
               "combined_forward_backward_step": "b_output_tensor"}
 
 
