@@ -237,7 +237,7 @@ typedef struct open_pass {
     bool is_open;
 } open_pass;
 
-static bool add_pass(reading *r, const open_pass *pass, int64_t end_us) {
+static bool add_paddle_pass(reading *r, const open_pass *pass, int64_t end_us) {
     const ps_paddle_stamp *s = &pass->stamp;
     char type[PS_PADDLE_MAX_TYPE];
     const char *name = s->is_forward ? "forward" : "backward";
@@ -259,7 +259,7 @@ static bool take_stamp(reading *r, open_pass *pass, const ps_paddle_stamp *s) {
                 s->microbatch == o->microbatch && s->chunk == o->chunk;
     bool ok = true;
     if (ends) {
-        ok = add_pass(r, pass, s->at_us);
+        ok = add_paddle_pass(r, pass, s->at_us);
     } else if (pass->is_open) {
         ok = reject(r, PS_ODD_RECORD, pass->line, pass->offset, "a pass that does not end");
     }
@@ -270,7 +270,7 @@ static bool take_stamp(reading *r, open_pass *pass, const ps_paddle_stamp *s) {
     return ok;
 }
 
-static bool take_line(reading *r, open_pass *pass, const char *line, size_t n) {
+static bool take_stamp_line(reading *r, open_pass *pass, const char *line, size_t n) {
     ps_paddle_stamp stamp = {0};
     switch (ps_paddle_stamp_parse(line, n, &stamp)) {
     case PS_PADDLE_LINE_STAMP:
@@ -286,7 +286,7 @@ static bool take_line(reading *r, open_pass *pass, const char *line, size_t n) {
 }
 
 /* The end of the line that begins there; NULL when it lies behind the block. What is longer than any line of ours is cut. */
-static const char *line_end(const char *at, size_t n, bool at_end) {
+static const char *stamp_line_end(const char *at, size_t n, bool at_end) {
     const char *end = memchr(at, '\n', n);
     return end != NULL ? end : at_end || n > PS_PADDLE_STAMP_BYTES ? at + n : NULL;
 }
@@ -308,9 +308,10 @@ static ps_code read_stamps(reading *r, ps_input *in, ps_err *err) {
         at_end = n < cap;
         size_t at = 0;
         const char *end = NULL;
-        while (code == PS_OK && at < n && (end = line_end(block + at, n - at, at_end)) != NULL) {
+        while (code == PS_OK && at < n &&
+               (end = stamp_line_end(block + at, n - at, at_end)) != NULL) {
             size_t length = (size_t)(end - (block + at));
-            if (!take_line(r, &pass, block + at, length)) {
+            if (!take_stamp_line(r, &pass, block + at, length)) {
                 code = ps_fail_nomem(err);
             }
             size_t taken = length + (at + length < n ? 1 : 0);
@@ -381,8 +382,9 @@ static bool add_facts(const reading *r) {
     return ok && !ps_builder_failed(r->builder);
 }
 
-static ps_code read_with(ps_code (*read_all)(reading *r, ps_input *in, ps_err *err), ps_input *in,
-                         const char *name, uint32_t needs, ps_builder *b, ps_err *err) {
+static ps_code read_paddle_with(ps_code (*read_all)(reading *r, ps_input *in, ps_err *err),
+                                ps_input *in, const char *name, uint32_t needs, ps_builder *b,
+                                ps_err *err) {
     reading r = {.builder = b, .name = ps_path_base(name)};
     ps_code code = prepare_paddle(&r, needs) ? PS_OK : ps_fail_nomem(err);
     code = code == PS_OK ? read_all(&r, in, err) : code;
@@ -405,18 +407,18 @@ static ps_code read_with(ps_code (*read_all)(reading *r, ps_input *in, ps_err *e
 
 ps_code ps_paddle_read_log(ps_input *in, const char *name, uint32_t needs, ps_builder *b,
                            ps_err *err) {
-    return read_with(read_blocks, in, name, needs, b, err);
+    return read_paddle_with(read_blocks, in, name, needs, b, err);
 }
 
 ps_code ps_paddle_read_stamps(ps_input *in, const char *name, uint32_t needs, ps_builder *b,
                               ps_err *err) {
-    return read_with(read_stamps, in, name, needs, b, err);
+    return read_paddle_with(read_stamps, in, name, needs, b, err);
 }
 
 /* --- the reader ---------------------------------------------------------------------------------------------- */
 
 /* What stands behind `begin` in the file's name, a number alone; -1 for any other name. */
-static int64_t number_behind(const char *path, const char *begin) {
+static int64_t paddle_number_behind(const char *path, const char *begin) {
     const char *base = ps_path_base(path);
     int64_t worker = -1;
     if (strncmp(base, begin, strlen(begin)) != 0) {
@@ -433,13 +435,13 @@ static int64_t number_behind(const char *path, const char *begin) {
 }
 
 int64_t ps_paddle_worker_of(const char *path) {
-    return number_behind(path, "workerlog.");
+    return paddle_number_behind(path, "workerlog.");
 }
 
 /* Of both kinds of files. */
-static int64_t rank_of(const char *path) {
+static int64_t paddle_rank_of(const char *path) {
     int64_t worker = ps_paddle_worker_of(path);
-    return worker >= 0 ? worker : number_behind(path, "profile_record_tmp_file_for_rank_");
+    return worker >= 0 ? worker : paddle_number_behind(path, "profile_record_tmp_file_for_rank_");
 }
 
 /* The directory of the log when it is named for a machine, in the arena; "" when not, NULL when memory is out. */
@@ -494,7 +496,7 @@ static ps_code paddle_parts(const char *path, ps_arena *arena, ps_part **out, si
     if (machine == NULL || *out == NULL) {
         return ps_fail_nomem(err);
     }
-    **out = (ps_part){.id = 0, .rank = rank_of(path), .host = machine, .machine = -1};
+    **out = (ps_part){.id = 0, .rank = paddle_rank_of(path), .host = machine, .machine = -1};
     *n = 1;
     return PS_OK;
 }

@@ -9,7 +9,7 @@
 #define LARGEST_NUMBER (INT64_C(1) << 31)
 
 /* Digits of `text` from *at on; *at is behind them then. */
-static bool take_number(const char *text, size_t *at, int64_t *out) {
+static bool take_stamp_number(const char *text, size_t *at, int64_t *out) {
     size_t n = strspn(text + *at, "0123456789");
     bool ok = n > 0 && n < 11 && ps_parse_i64(text + *at, n, out) && *out < LARGEST_NUMBER;
     *at += n;
@@ -17,18 +17,18 @@ static bool take_number(const char *text, size_t *at, int64_t *out) {
 }
 
 /* "F0", "B3_VP1". */
-static bool parse_name(const char *name, ps_paddle_stamp *out) {
+static bool parse_stamp_name(const char *name, ps_paddle_stamp *out) {
     static const char CHUNK[] = "_VP";
     size_t at = 1;
     if (name == NULL || (name[0] != 'F' && name[0] != 'B') ||
-        !take_number(name, &at, &out->microbatch)) {
+        !take_stamp_number(name, &at, &out->microbatch)) {
         return false;
     }
     out->is_forward = name[0] == 'F';
     out->chunk = -1;
     if (strncmp(name + at, CHUNK, sizeof CHUNK - 1) == 0) {
         at += sizeof CHUNK - 1;
-        if (!take_number(name, &at, &out->chunk)) {
+        if (!take_stamp_number(name, &at, &out->chunk)) {
             return false;
         }
     }
@@ -43,7 +43,7 @@ static bool parse_stamp(const ps_literal *doc, ps_paddle_stamp *out) {
         (phase[0] != 'B' && phase[0] != 'E') ||
         (strcmp(category, "pipeline timeline") != 0 &&
          strcmp(category, "virtual pipeline timeline") != 0) ||
-        !parse_name(ps_literal_str(ps_literal_get(doc, "name")), out) ||
+        !parse_stamp_name(ps_literal_str(ps_literal_get(doc, "name")), out) ||
         !ps_literal_int(ps_literal_get(doc, "ts"), &at_ms) || at_ms <= 0 ||
         at_ms > INT64_MAX / 1000000) {
         return false;

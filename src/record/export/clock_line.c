@@ -9,7 +9,8 @@
 /* A slewed clock is 500 ppm off; anchors that say more than this are damaged. */
 #define MOST_SLEW 0.01
 
-static int64_t plus_scaled(int64_t base, uint64_t ticks, uint64_t ticks0, double ns_per_tick) {
+static int64_t plus_scaled_ticks(int64_t base, uint64_t ticks, uint64_t ticks0,
+                                 double ns_per_tick) {
     double ns = ticks >= ticks0 ? (double)(ticks - ticks0) * ns_per_tick
                                 : -((double)(ticks0 - ticks) * ns_per_tick);
     const double most = 4e18; /* damaged times stay within the range */
@@ -24,7 +25,7 @@ static int64_t plus_scaled(int64_t base, uint64_t ticks, uint64_t ticks0, double
 }
 
 /* The last knot at or before `ticks`; n_knots when all are behind it. */
-static size_t knot_before(const ps_clock_line *line, uint64_t ticks) {
+static size_t clock_knot_before(const ps_clock_line *line, uint64_t ticks) {
     size_t low = 0;
     size_t high = line->n_knots;
     while (low < high) {
@@ -39,16 +40,16 @@ static size_t knot_before(const ps_clock_line *line, uint64_t ticks) {
 }
 
 int64_t ps_line_unix(const ps_clock_line *line, uint64_t ticks) {
-    size_t i = line->n_knots > 0 ? knot_before(line, ticks) : 0;
+    size_t i = line->n_knots > 0 ? clock_knot_before(line, ticks) : 0;
     if (i >= line->n_knots) {
-        return plus_scaled(line->real_ns, ticks, line->ticks0, line->ns_per_tick);
+        return plus_scaled_ticks(line->real_ns, ticks, line->ticks0, line->ns_per_tick);
     }
     const ps_clock_knot *k = &line->knots[i];
     double rate = line->ns_per_tick;
     if (i + 1 < line->n_knots) {
         rate = ((double)k[1].mono_ns - (double)k->mono_ns) / (double)(k[1].ticks - k->ticks);
     }
-    return plus_scaled(ps_line_unix_of_mono(line, k->mono_ns), ticks, k->ticks, rate);
+    return plus_scaled_ticks(ps_line_unix_of_mono(line, k->mono_ns), ticks, k->ticks, rate);
 }
 
 int64_t ps_line_unix_of_mono(const ps_clock_line *line, int64_t mono_ns) {
@@ -68,8 +69,8 @@ typedef struct door {
 } door;
 
 /* Whether the anchor is one that a slewed clock may have behind `before`. */
-static bool is_sound(const ps_clock_line *line, const ps_raw_anchor *before,
-                     const ps_raw_anchor *a) {
+static bool is_sound_anchor(const ps_clock_line *line, const ps_raw_anchor *before,
+                            const ps_raw_anchor *a) {
     int64_t since_ns = 0;
     if (a->ticks <= before->ticks || a->mono_ns <= before->mono_ns ||
         __builtin_sub_overflow(a->mono_ns, before->mono_ns, &since_ns)) {
@@ -100,7 +101,7 @@ static bool narrow_door(door *d, const ps_raw_anchor *a) {
     return true;
 }
 
-static void add_knot(ps_clock_line *line, const ps_raw_anchor *a) {
+static void add_clock_knot(ps_clock_line *line, const ps_raw_anchor *a) {
     line->knots[line->n_knots++] = (ps_clock_knot){.ticks = a->ticks, .mono_ns = a->mono_ns};
 }
 
@@ -116,15 +117,15 @@ bool ps_clock_line_bend(ps_clock_line *line, const ps_raw_anchor *anchors, size_
     }
     door d;
     const ps_raw_anchor *before = &anchors[0];
-    add_knot(line, before);
+    add_clock_knot(line, before);
     open_door(&d, before);
     for (size_t i = 1; i < n; i++) {
         const ps_raw_anchor *a = &anchors[i];
-        if (!is_sound(line, before, a)) {
+        if (!is_sound_anchor(line, before, a)) {
             continue;
         }
         if (!narrow_door(&d, a)) { /* the line bends at the one before */
-            add_knot(line, before);
+            add_clock_knot(line, before);
             open_door(&d, before);
             (void)narrow_door(&d, a);
         }
@@ -133,7 +134,7 @@ bool ps_clock_line_bend(ps_clock_line *line, const ps_raw_anchor *anchors, size_
     if (line->n_knots == 1) { /* straight: as without knots */
         line->n_knots = 0;
     } else {
-        add_knot(line, before);
+        add_clock_knot(line, before);
     }
     return true;
 }

@@ -101,18 +101,18 @@ static ps_code execute_buf(const ps_database *d, ps_buf *sql, ps_err *err) {
  * (fork_gate.h), and pause between rows and, in statements that take long, every so many of SQLite's instructions. */
 enum { INSTRUCTIONS_TO_PAUSE = 1000 };
 
-static int pause_work(void *unused) {
+static int pause_database_work(void *unused) {
     (void)unused;
     ps_fork_work_pause();
     return 0;
 }
 
-static void begin_work(ps_database *d) {
+static void begin_database_work(ps_database *d) {
     ps_fork_work_begin();
     d->at_work = true;
 }
 
-static void end_work(ps_database *d) {
+static void end_database_work(ps_database *d) {
     if (d->at_work) {
         d->at_work = false;
         ps_fork_work_end();
@@ -193,11 +193,11 @@ ps_code ps_database_open(ps_database *d, const char *path, ps_database_tables ta
     if (code != PS_OK) {
         return code;
     }
-    begin_work(d);
+    begin_database_work(d);
     if (d->lib->open_v2(d->temporary, &d->handle, flags, NULL) != PS_SQ_OK) {
         code = fail_database(d, err);
     } else {
-        d->lib->progress_handler(d->handle, INSTRUCTIONS_TO_PAUSE, pause_work, NULL);
+        d->lib->progress_handler(d->handle, INSTRUCTIONS_TO_PAUSE, pause_database_work, NULL);
     }
     if (code == PS_OK) {
         code =
@@ -291,7 +291,7 @@ static ps_code close_handle(ps_database *d, ps_err *err) {
         code = ps_fail_file(err, PS_IO, d->path, "cannot close the database");
     }
     d->handle = NULL;
-    end_work(d);
+    end_database_work(d);
     return code;
 }
 

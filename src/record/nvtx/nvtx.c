@@ -58,7 +58,7 @@ static bool may_init(void) {
     return atomic_compare_exchange_strong(&stage, &loading, STARTING);
 }
 
-static void make_ready(void) {
+static void make_nvtx_ready(void) {
     within_once = true;
     ps_rec_option_look();
     ps_session_on_begin(ps_nvtx_begin);
@@ -68,7 +68,7 @@ static void make_ready(void) {
     atomic_store(&stage, READY);
 }
 
-static void wait_until_ready(void) {
+static void wait_until_nvtx_ready(void) {
     for (unsigned ms = 0; ms < STARTING_MS; ms++) {
         int now = atomic_load(&stage);
         if (now == READY || now == WITHOUT ||
@@ -87,9 +87,9 @@ void ps_nvtx_ready(void) {
         return; /* the chained tool may use NVTX while it is loaded */
     }
     if (atomic_compare_exchange_strong(&stage, &untouched, LOADING)) {
-        make_ready();
+        make_nvtx_ready();
     } else {
-        wait_until_ready();
+        wait_until_nvtx_ready();
     }
 }
 

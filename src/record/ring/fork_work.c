@@ -8,7 +8,7 @@
 static atomic_uint n_working, n_forking;
 static _Thread_local volatile unsigned depth; /* the calling thread is one of n_working */
 
-static void nap(void) {
+static void nap_for_fork(void) {
     (void)nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
@@ -16,7 +16,7 @@ static void enter_work(void) {
     (void)atomic_fetch_add(&n_working, 1);
     while (atomic_load(&n_forking) > 0) {
         (void)atomic_fetch_sub(&n_working, 1);
-        nap();
+        nap_for_fork();
         (void)atomic_fetch_add(&n_working, 1);
     }
 }
@@ -46,7 +46,7 @@ void ps_fork_work_hold(void) {
     (void)atomic_fetch_add(&n_forking, 1);
     unsigned own = depth > 0 ? 1 : 0;
     for (unsigned i = 0; i < PS_FORK_PATIENCE_MS * 10 && atomic_load(&n_working) > own; i++) {
-        nap();
+        nap_for_fork();
     }
 }
 

@@ -70,7 +70,7 @@ typedef struct saying {
 } saying;
 
 /* Under the lock: whether it is to be said, and the file it goes to, "" none. */
-static bool is_news(const saying *how, const char *line, char *file, size_t size) {
+static bool is_news_to_log(const saying *how, const char *line, char *file, size_t size) {
     ps_signal_lock(&g.lock);
     bool is = (how->key == NULL || is_new(g.keys, &g.n_keys, hash_text(how->key))) &&
               is_new(g.said, &g.n_said, hash_text(line));
@@ -96,7 +96,7 @@ static void say_log(saying how, const char *fmt, va_list args) {
     }
     line[n] = '\0';
     char path[sizeof g.file];
-    if (!is_news(&how, line, path, sizeof path)) {
+    if (!is_news_to_log(&how, line, path, sizeof path)) {
         return;
     }
     line[n++] = '\n';
