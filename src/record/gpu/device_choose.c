@@ -60,7 +60,8 @@ static atomic_bool starting; /* somebody starts, or has started, the GPU thread 
 static atomic_bool changing; /* somebody opens, or has opened, a backend */
 static const ps_rec_device *_Atomic opened; /* to be closed before the next is chosen */
 static atomic_bool give_up_waiting;         /* the recording ends: nobody needs a driver any more */
-static pthread_mutex_t handing = PTHREAD_MUTEX_INITIALIZER; /* a short one: see hand_over() */
+static pthread_mutex_t handing =
+    PTHREAD_MUTEX_INITIALIZER; /* a short one: of `chosen`, and see hand_over() */
 
 static void close_opened(void) {
     const ps_rec_device *device = atomic_exchange(&opened, NULL);
@@ -108,13 +109,16 @@ static void wait_for_opening(void) {
 /* On the GPU thread, from the beginning of the recording on. */
 static void open_cupti(void) {
     const struct timespec pause = {.tv_nsec = WAIT_NS};
-    while (ps_cuda_driver(chosen.cuda_library) == NULL) {
+    (void)pthread_mutex_lock(&handing);
+    const ps_rec_config own = chosen; /* the next recording may begin while CUPTI opens */
+    (void)pthread_mutex_unlock(&handing);
+    while (ps_cuda_driver(own.cuda_library) == NULL) {
         if (atomic_load(&give_up_waiting)) {
             return;
         }
         (void)nanosleep(&pause, NULL);
     }
-    bool ok = ps_device_cupti.open(&chosen);
+    bool ok = ps_device_cupti.open(&own);
     if (!hand_over(ok)) {
         return; /* the recording has ended: PS_GPU_LET_GO follows */
     }
@@ -278,7 +282,9 @@ static void say_unused(const ps_rec_config *config) {
 void ps_device_choose(const ps_rec_config *config) {
     close_opened();
     say_unused(config);
+    (void)pthread_mutex_lock(&handing);
     chosen = *config;
+    (void)pthread_mutex_unlock(&handing);
     atomic_store(&changing, false);
     atomic_store(&looked, false);
     atomic_store(&starting, false);
