@@ -78,7 +78,7 @@ def sources():
 
 def analysis_sources():
     """The C files of the analysis, from the root, but for the bundle of the page."""
-    found = glob.glob(os.path.join(ROOT, "src/record/export/*.c"))
+    found = glob.glob(os.path.join(ROOT, "src/record/export/*.c")) + [os.path.join(ROOT, "src/record/ring/fork_work.c")]
     for room in ROOMS:
         found += glob.glob(os.path.join(ROOT, "src", room, "**", "*.c"), recursive=True)
     return sorted(os.path.relpath(path, ROOT) for path in found)

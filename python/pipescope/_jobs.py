@@ -177,15 +177,15 @@ def program_counts():
 
 
 def begin_step():
-    """A whole training step of a pipeline begins."""
+    """A whole training step of a pipeline begins. Never raises."""
     if _begin_step is not None and not _counts_itself:
-        _begin_step()
+        guarded(_begin_step)
 
 
 def begin_evaluation():
     """What follows until the next step begins is in none: the step would have ops that its schedule has not."""
     if _leave_step is not None and not _counts_itself:
-        _leave_step()
+        guarded(_leave_step)
 
 
 def end_step():
@@ -206,16 +206,33 @@ def labelled(label, stream, call):
     was written for makes label() fail, never the call: that is said once, and the call is made as it is."""
     if not is_on():
         return call()
+    begun = guarded(_begin_labelled, label, stream)
+    if begun is None:
+        return call()
     try:
-        named = label()
+        return call()
+    finally:
+        begun.__exit__(None, None, None)
+
+
+def _begin_labelled(label, stream):
+    named = label()
+    if named is None:
+        return None
+    kind, microbatch, message = named
+    begun = job(kind, microbatch, stream, message)
+    begun.__enter__()
+    return begun
+
+
+def guarded(look, *args):
+    """look(*args), what an adapter does around a call of a framework; None, said once, where the framework looks otherwise than expected: its
+    training goes on as without us."""
+    try:
+        return look(*args)
     except Exception as error:
         _say.warn_once("label", "calls of this framework are not labelled, it looks otherwise than expected: %s: %s", type(error).__name__, error)
-        named = None
-    if named is None:
-        return call()
-    kind, microbatch, message = named
-    with job(kind, microbatch, stream, message):
-        return call()
+        return None
 
 
 _messages = {}  # (kind, microbatch) -> text

@@ -9,8 +9,9 @@ Looked for in this order; the first that can be loaded counts:
 
 Without it every call of the package does nothing; the first that needed it says so once.
 
-Functions that may wait (start, stop, export) are called with the interpreter's lock released, those of ranges with the
-lock held: they never block, and giving it up costs more than they do.
+Functions that may wait (start, stop, export, and those that take a lock which a start or a stop holds while it waits for the disk) are
+called with the interpreter's lock released, those of ranges and operators with the lock held: giving it up costs more than they
+do, and they wait for nothing but the folder of a recording, once, at its first event (warmup() makes that before).
 """
 import ctypes
 import os
@@ -86,7 +87,7 @@ class _Functions:
 
     def __init__(self, path):
         self.path = path
-        waiting, quick = ctypes.CDLL(path), ctypes.PyDLL(path)
+        waiting, quick = ctypes.CDLL(path), ctypes.PyDLL(path)  # quick: no lock is taken in them
         self._keep = (waiting, quick)
         text, address, size = ctypes.c_char_p, ctypes.c_void_p, ctypes.c_uint32
 
@@ -98,28 +99,28 @@ class _Functions:
         number = ctypes.c_int
         self.error_text = of(quick, "ps_record_error_text", text, number)
         self.version = of(quick, "ps_record_version", text)
-        self.set = of(quick, "ps_record_set", number, text, text)
+        self.set = of(waiting, "ps_record_set", number, text, text)
         self.warmup = of(waiting, "ps_record_warmup", number)
         self.start = of(waiting, "ps_record_start", number)
         self.stop = of(waiting, "ps_record_stop", number)
         self.export = of(waiting, "ps_record_export", number, text)
-        self.last = of(quick, "ps_record_last", ctypes.c_uint64)
+        self.last = of(waiting, "ps_record_last", ctypes.c_uint64)
         self.export_recording = of(waiting, "ps_record_export_recording", number, ctypes.c_uint64, text)
         self.discard = of(waiting, "ps_record_discard", number)
         self.enabled = of(quick, "ps_record_enabled", number)
-        self.directory = of(quick, "ps_record_directory", number, text, size)
-        self.domain_named = of(quick, "ps_record_domain_named", address, text)
+        self.directory = of(waiting, "ps_record_directory", number, text, size)
+        self.domain_named = of(waiting, "ps_record_domain_named", address, text)
         # A step may start, stop and export.
         self.step_begin = of(waiting, "ps_record_step_begin_on", number, ctypes.c_int64, address)
         self.step_end = of(waiting, "ps_record_step_end", number)
         self.step = of(waiting, "ps_record_step_on", number, address)
-        self.add_metadata = of(quick, "ps_record_add_metadata", number, text, text)
-        self.name_stream = of(quick, "ps_record_name_stream", number, address, text)
+        self.add_metadata = of(waiting, "ps_record_add_metadata", number, text, text)
+        self.name_stream = of(waiting, "ps_record_name_stream", number, address, text)
         try:
-            self.clock_offset = of(quick, "ps_record_clock_offset", number, number, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, text)
+            self.clock_offset = of(waiting, "ps_record_clock_offset", number, number, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, text)
         except AttributeError:  # the process has loaded an older one
             self.clock_offset = None
-        self.get_stats = of(quick, "ps_record_get_stats", number, ctypes.POINTER(Stats))
+        self.get_stats = of(waiting, "ps_record_get_stats", number, ctypes.POINTER(Stats))
         self.op_begin = of(quick, "ps_record_op_begin", ctypes.c_uint64, text, text, address)
         self.op_begin_backward = of(quick, "ps_record_op_begin_backward", ctypes.c_uint64, text, text, address, ctypes.c_uint64)
         self.op_begin_host = None  # the process has loaded an older one

@@ -68,7 +68,7 @@ class Text(ctypes.Structure):
 
 
 class Functions:
-    """What the library offers; none keeps the interpreter's lock but those that end or stop something."""
+    """What the library offers; those that may take long give up the interpreter's lock, also to close and free."""
 
     def __init__(self, path: str):
         self.path = path
@@ -88,7 +88,7 @@ class Functions:
         if self.interface() < INTERFACE:
             raise OSError("%s is older than this package" % path)
         self.open = of(library, "ps_lib_open", handle, text, options, error)
-        self.close = of(quick, "ps_lib_close", None, handle)
+        self.close = of(library, "ps_lib_close", None, handle)
         self.stop = of(quick, "ps_lib_stop", None, handle)
         self.sql = of(library, "ps_lib_sql", number, handle, text, stream, error)
         self.table = of(library, "ps_lib_table", number, handle, text, options, ctypes.POINTER(ctypes.c_int64), ctypes.c_size_t, stream, error)
@@ -97,7 +97,7 @@ class Functions:
         self.notes = of(library, "ps_lib_notes", number, handle, stream, error)
         self.stream_again = of(quick, "ps_lib_stream_again", number, stream, stream, error)
         self.study_of = of(library, "ps_lib_study_of", handle, handle, text, options, error)
-        self.study_free = of(quick, "ps_lib_study_free", None, handle)
+        self.study_free = of(library, "ps_lib_study_free", None, handle)
         self.study_table_name = of(quick, "ps_lib_study_table_name", text, handle, ctypes.c_size_t)
         self.study_table = of(library, "ps_lib_study_table", number, handle, text, stream, error)
         self.study_write = of(library, "ps_lib_study_write", number, handle, text, ctypes.POINTER(Text), error)

@@ -169,7 +169,7 @@ class Observer:
         try:
             self._lib = ctypes.PyDLL(path)  # quick, and never waits
             put, remove = self._lib.ps_observer_put, self._lib.ps_observer_remove
-            self._cost = ctypes.CDLL(path).ps_observer_cost  # runs a backward pass: without the interpreter's lock
+            self._cost = ctypes.CDLL(path).ps_observer_cost  # runs some operators: without the interpreter's lock
         except (OSError, AttributeError) as error:
             raise Unavailable("it could not be loaded: %s" % error)
         put.restype, put.argtypes = ctypes.c_int, (ctypes.c_int, ctypes.c_int, ctypes.c_uint64)

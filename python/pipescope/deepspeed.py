@@ -53,17 +53,24 @@ def _places_of(engine):
     return places
 
 
+def _microbatch_of(engine, kind, args, kwargs):
+    places, buffer_id = _places_of(engine), args[0] if args else kwargs["buffer_id"]
+    if kind == "F":
+        microbatch = places.in_buffer[buffer_id] = places.n
+        places.n += 1
+        return microbatch
+    return places.in_buffer.get(buffer_id, 0)
+
+
 def _instruction(kind, function, stream):
     @functools.wraps(function)
-    def wrapper(self, buffer_id, *args, **kwargs):
-        places = _places_of(self)
-        if kind == "F":
-            microbatch = places.in_buffer[buffer_id] = places.n
-            places.n += 1
-        else:
-            microbatch = places.in_buffer.get(buffer_id, 0)
-        return _jobs.labelled(lambda: (_jobs.TYPES[kind], microbatch, "PP:%d%s%d" % (self.stage_id, kind, microbatch)), stream,
-                              lambda: function(self, buffer_id, *args, **kwargs))
+    def wrapper(self, *args, **kwargs):
+        microbatch = _jobs.guarded(_microbatch_of, self, kind, args, kwargs)  # counted while nothing is recorded, too
+
+        def label():
+            return None if microbatch is None else (_jobs.TYPES[kind], microbatch, "PP:%d%s%d" % (self.stage_id, kind, microbatch))
+
+        return _jobs.labelled(label, stream, lambda: function(self, *args, **kwargs))
 
     wrapper.pipescope_wraps = function
     return wrapper
@@ -73,7 +80,7 @@ def _schedule(function):
     """_exec_schedule: microbatches count from 0."""
     @functools.wraps(function)
     def wrapper(self, *args, **kwargs):
-        self._pipescope_places = _Places()
+        _jobs.guarded(setattr, self, "_pipescope_places", _Places())
         return function(self, *args, **kwargs)
 
     wrapper.pipescope_wraps = function

@@ -161,8 +161,9 @@ def _getter(function):
 # --- ranges -----------------------------------------------------------------------------------------------------------
 
 # How pieces, inputs and outputs are called in the functions that do a forward, a backward, or both.
-_FORWARDS = {"forward_step": ("model", "vp_stage"), "combined_forward_backward_step": ("f_model", "f_model_chunk_id")}
-_BACKWARDS = {"backward_step": "output_tensor", "backward_step_multimodule": "output_tensor",
+_FORWARDS = {"forward_step": ("model", "vp_stage"), "combined_forward_backward_step": ("f_model", "f_model_chunk_id"),
+             "forward_step_with_model_graph": ("model", "model_chunk_id"), "forward_step_no_model_graph": ("model", "model_chunk_id")}
+_BACKWARDS = {"backward_step": "output_tensor", "backward_step_multimodule": "output_tensor", "backward_step_with_model_graph": "output_tensor",
               "combined_forward_backward_step": "b_output_tensor"}
 
 
@@ -222,20 +223,22 @@ def _step(name, function, stream):
 
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
-        forward, backward = _jobs_of(name, get, args, kwargs)
-        if not _jobs.is_on():
-            result = function(*args, **kwargs)
-        else:
-            said = _name_of_step(name, forward, backward, kwargs)
+        forward, backward = _jobs.guarded(_jobs_of, name, get, args, kwargs) or (None, None)
+
+        def label():
             first = forward or backward
+            if first is None:
+                return None
+            said = _name_of_step(name, forward, backward, kwargs)
             key = (said, first.microbatch, first.stage) + ((backward.microbatch, backward.stage) if backward else ())
             message = messages.get(key)
             if message is None:
                 message = messages[key] = _message(said, forward, backward)
-            with _jobs.job(_log_kind(said, first), first.microbatch, stream, message):
-                result = function(*args, **kwargs)
+            return _log_kind(said, first), first.microbatch, message
+
+        result = _jobs.labelled(label, stream, lambda: function(*args, **kwargs))
         if forward is not None and name in _FORWARDS:  # recorded or not: its backward may be
-            _tag(result[0] if isinstance(result, tuple) else result, forward)
+            _jobs.guarded(_tag, result[0] if isinstance(result, tuple) and result else result, forward)
         return result
 
     wrapper.pipescope_wraps = function
@@ -246,11 +249,12 @@ def _pop(store, name, function, stream):
     """WeightGradStore.pop: nothing is recorded when there is nothing to do."""
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
-        cache = getattr(args[0] if args else store, "cache", None)
-        if not _jobs.is_on() or (hasattr(cache, "__len__") and len(cache) == 0):
-            return function(*args, **kwargs)
-        with _jobs.job("WeightGradStore." + name, None, stream):
-            return function(*args, **kwargs)
+        def label():
+            cache = getattr(args[0] if args else store, "cache", None)
+            is_empty = hasattr(cache, "__len__") and len(cache) == 0
+            return None if is_empty else ("WeightGradStore." + name, None, None)
+
+        return _jobs.labelled(label, stream, lambda: function(*args, **kwargs))
 
     wrapper.pipescope_wraps = function
     return wrapper
@@ -260,12 +264,12 @@ def _whole(name, function):
     @functools.wraps(function)
     def wrapper(*args, **kwargs):
         global _run
-        _note(WHOLE[name], kwargs)
+        _jobs.guarded(_note, WHOLE[name], kwargs)
         if kwargs.get("forward_only"):
             _jobs.begin_evaluation()
         else:
             _jobs.begin_step()
-        before, _run = _run, _Run(WHOLE[name], kwargs)
+        before, _run = _run, _jobs.guarded(_Run, WHOLE[name], kwargs)
         try:
             return function(*args, **kwargs)
         finally:

@@ -90,15 +90,34 @@ def _chunk_of(args, kwargs, at):
     return chunk if isinstance(chunk, int) else 0
 
 
+def _next_forward(engine, args, kwargs):
+    """(piece of the model, microbatch): forwards of a piece come in the order of the microbatches."""
+    places, chunk = _places_of(engine), _chunk_of(args, kwargs, 2)
+    microbatch = places.n.get(chunk, 0)
+    places.n[chunk] = microbatch + 1
+    return chunk, microbatch
+
+
+def _note_outputs(engine, place, result):
+    places = _places_of(engine)
+    for tensor in _tensors(result) if places.trains else ():
+        places.of_output[id(tensor)] = place + (tensor,)
+
+
+def _forward_of(engine, args, kwargs):
+    """The place of the forward whose output a backward is given; None unknown."""
+    output = kwargs.get("output_tensor", args[1] if len(args) > 1 else None)
+    found = [_places_of(engine).of_output.pop(id(tensor), None) for tensor in _tensors(output)]
+    return next((place[:2] for place in found if place is not None), None)
+
+
 def _forward(function, stream):
     @functools.wraps(function)
     def wrapper(self, *args, **kwargs):
-        places, chunk = _places_of(self), _chunk_of(args, kwargs, 2)
-        microbatch = places.n.get(chunk, 0)
-        places.n[chunk] = microbatch + 1
-        result = _run(self, "F", (chunk, microbatch), stream, lambda: function(self, *args, **kwargs))
-        for tensor in _tensors(result) if places.trains else ():
-            places.of_output[id(tensor)] = (chunk, microbatch, tensor)
+        place = _jobs.guarded(_next_forward, self, args, kwargs)
+        result = _run(self, "F", place, stream, lambda: function(self, *args, **kwargs))
+        if place is not None:
+            _jobs.guarded(_note_outputs, self, place, result)
         return result
 
     wrapper.pipescope_wraps = function
@@ -108,9 +127,7 @@ def _forward(function, stream):
 def _backward(function, stream):
     @functools.wraps(function)
     def wrapper(self, *args, **kwargs):
-        output = kwargs.get("output_tensor", args[1] if len(args) > 1 else None)
-        found = [_places_of(self).of_output.pop(id(tensor), None) for tensor in _tensors(output)]
-        place = next((place[:2] for place in found if place is not None), None)
+        place = _jobs.guarded(_forward_of, self, args, kwargs)
         return _run(self, "B", place, stream, lambda: function(self, *args, **kwargs))
 
     wrapper.pipescope_wraps = function
@@ -163,7 +180,7 @@ def _compute_backward(function, stream):
         if getattr(self, "forward_only", False):
             return call()
         if enable_zb:  # also while nothing is recorded: the batch may go on when something is
-            _places_of(self).weights.append(_place_of(self, phase, "current_b_acc_id"))
+            _jobs.guarded(lambda: _places_of(self).weights.append(_place_of(self, phase, "current_b_acc_id")))
         return _labelled("I" if enable_zb else "B", lambda: [_place_of(self, phase, "current_b_acc_id")], stream, call)
 
     wrapper.pipescope_wraps = function
@@ -207,10 +224,9 @@ def _pop_weights(function, stream):
         def call():
             return function.__func__(cls, *args, **kwargs)
 
-        waiting = _places_of(_in_weights[-1]).weights if _in_weights else ()
-        if not waiting:
+        place = _jobs.guarded(lambda: _places_of(_in_weights[-1]).weights.popleft() if _in_weights and _places_of(_in_weights[-1]).weights else None)
+        if place is None:
             return call()
-        place = waiting.popleft()
         return _labelled("W", lambda: [place], stream, call)
 
     wrapper.pipescope_wraps = function
@@ -238,7 +254,7 @@ def _batch(function, trains):
     """train_batch, eval_batch: microbatches count from 0."""
     @functools.wraps(function)
     def wrapper(self, *args, **kwargs):
-        self._pipescope_places = _Places(trains)
+        _jobs.guarded(setattr, self, "_pipescope_places", _Places(trains))
         if trains:
             _note(self)
             _jobs.begin_step()
@@ -247,7 +263,7 @@ def _batch(function, trains):
         try:
             return function(self, *args, **kwargs)
         finally:
-            self._pipescope_places = _Places()
+            _jobs.guarded(setattr, self, "_pipescope_places", _Places())
             _jobs.end_step()
 
     wrapper.pipescope_wraps = function

@@ -99,15 +99,17 @@ def _wrap_stage(recording, stage, chunk, name_of, stream):
 
         @functools.wraps(method)
         def wrapper(*args, **kwargs):
-            kind = kind_of(args, kwargs) if _jobs.is_on() and not recording.in_function else None
-            if kind is None:
-                return method(*args, **kwargs)
-            microbatch = args[0] if args else kwargs.get("fwd_chunk_id", kwargs.get("bwd_chunk_id", 0))
-            message = names.get((kind, microbatch))
-            if message is None:
-                message = names[kind, microbatch] = name_of((number, kind, microbatch))
-            with _jobs.job(_jobs.TYPES[kind] + chunk, microbatch, stream, message):
-                return method(*args, **kwargs)
+            def label():
+                kind = None if recording.in_function else kind_of(args, kwargs)
+                if kind is None:
+                    return None
+                microbatch = args[0] if args else kwargs.get("fwd_chunk_id", kwargs.get("bwd_chunk_id", 0))
+                message = names.get((kind, microbatch))
+                if message is None:
+                    message = names[kind, microbatch] = name_of((number, kind, microbatch))
+                return _jobs.TYPES[kind] + chunk, microbatch, message
+
+            return _jobs.labelled(label, stream, lambda: method(*args, **kwargs))
 
         wrapper.pipescope_wraps = method
         recording._replace(stage, name, wrapper)
@@ -138,8 +140,9 @@ def _wrap_function(recording, schedule, function, kind, name_of, stream):
     names = {}  # action -> message
 
     @functools.wraps(function)
-    def wrapper(action, *args, **kwargs):
+    def wrapper(*args, **kwargs):
         def label():
+            action = args[0] if args else kwargs["action"]
             actions = action.sub_actions if kind is None else [action]
             parts = [(a.stage_index, _CUSTOM[a.computation_type.name], a.microbatch_index) for a in actions]
             _receive(schedule, parts)
@@ -152,7 +155,7 @@ def _wrap_function(recording, schedule, function, kind, name_of, stream):
             return (_jobs.TYPES[first] if kind else "forward_backward") + chunk, microbatch, message
 
         try:
-            return _jobs.labelled(label, stream, lambda: function(action, *args, **kwargs))
+            return _jobs.labelled(label, stream, lambda: function(*args, **kwargs))
         finally:
             recording.in_function = False
 
@@ -180,7 +183,7 @@ def _wrap_step(recording, schedule, name_of, stream):
             _jobs.begin_step()
         else:
             _jobs.begin_evaluation()
-        _wrap_functions(recording, schedule, name_of, stream)
+        _jobs.guarded(_wrap_functions, recording, schedule, name_of, stream)
         try:
             return step(*args, **kwargs)
         finally:

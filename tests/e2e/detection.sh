@@ -19,7 +19,7 @@ claims_packed() {
 }
 
 n=0
-for file in tests/data/paddle_logs/*/workerlog.*; do
+for file in tests/data/paddle_logs/*/workerlog.* tests/data/paddle_profile/*/profile_record_*; do
     [ -f "$file" ] || continue
     claims_packed paddle-log "$file"
     n=$((n + 1))

@@ -1,4 +1,4 @@
-/* The input is a worker log; a byte 0xFE begins the log of another worker. Both go all the way to the file. The vector
+/* The input is a worker log, or with a first byte '{' what a pipeline of the dynamic graph writes; a byte 0xFE begins the log of another worker. Both go all the way to the file. The vector
  * search must find what the plain one does. */
 #include <stddef.h>
 #include <stdint.h>
@@ -55,7 +55,9 @@ static ps_trace *read_one(const uint8_t *data, size_t size) {
     ps_input *in = ps_input_of_memory(data, size, NULL);
     need(b != NULL && in != NULL);
     uint32_t needs = PS_NEED_SLICES | PS_NEED_STEPS | PS_NEED_META | PS_NEED_INVENTORY;
-    need(ps_paddle_read_log(in, "workerlog.0", needs, b, NULL) == PS_OK);
+    bool stamps = size > 0 && data[0] == '{';
+    need((stamps ? ps_paddle_read_stamps(in, "profile_record_tmp_file_for_rank_0", needs, b, NULL)
+                 : ps_paddle_read_log(in, "workerlog.0", needs, b, NULL)) == PS_OK);
     ps_input_close(in);
     ps_trace *t = ps_builder_seal(b, NULL);
     need(t != NULL);

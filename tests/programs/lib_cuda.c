@@ -718,7 +718,7 @@ int cuCtxSynchronize(void) {
         until = c->own[i].until > until ? c->own[i].until : until;
     }
     (void)pthread_mutex_unlock(&lock);
-    int code = sticky_of(c);
+    int code = demanded("cuCtxSynchronize", c);
     return code != 0 ? code : wait_until(until);
 }
 

@@ -5,7 +5,7 @@
  * records look in versions nobody compared, it cannot show.
  *
  * Environment, looked at with each call: EMU_CUPTI_VERSION (26), EMU_CUPTI_BUSY=1, EMU_CUPTI_DROPPED=N, EMU_CUPTI_REFUSES=KIND,
- * EMU_CUPTI_NO_CLOCK=1 (records carry CLOCK_REALTIME), EMU_CUPTI_LARGE=N (each record N bytes longer), EMU_CUPTI_NO_NAMES=1 (takes no
+ * EMU_CUPTI_SLOW=MS (a subscription takes so long), EMU_CUPTI_NO_CLOCK=1 (records carry CLOCK_REALTIME), EMU_CUPTI_LARGE=N (each record N bytes longer), EMU_CUPTI_NO_NAMES=1 (takes no
  * external correlation). */
 #include "lib_cuda.h"
 
@@ -105,6 +105,7 @@ int cuptiSubscribe(void **subscriber, void (*callback)(void *, int, uint32_t, co
                    void *user) {
     (void)callback;
     (void)user;
+    (void)usleep((useconds_t)env("EMU_CUPTI_SLOW", 0) * 1000);
     if (subscribed || env("EMU_CUPTI_BUSY", 0) != 0) {
         return BUSY;
     }
@@ -226,6 +227,9 @@ int cuptiActivityPushExternalCorrelationId_v2(void *subscriber, int kind, uint64
 }
 int cuptiActivityPopExternalCorrelationId_v2(void *subscriber, int kind, uint64_t *last) {
     return subscriber == NULL ? 1 : pop_name(kind, last);
+}
+int emu_subscribed(void) {
+    return subscribed;
 }
 unsigned emu_names(void) { /* of the calling thread */
     return depth;

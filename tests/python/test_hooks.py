@@ -336,6 +336,30 @@ pipescope.stop(); pipescope.export()
             *[{"name": "backward_step"}, {"name": "forward_step"}, {"name": "forward_backward_overlapping"}] * 2,
             {"name": "WeightGradStore.pop"}, {"name": "WeightGradStore.pop"}])
 
+    def test_mindspeed_carries(self):
+        """Parameters as MindSpeed's schedules name them, passed by position as those do: a backward is of the microbatch that gave its output."""
+        self.run_python("""
+import types, pipescope
+module = types.ModuleType("dualpipev_schedules")
+class Tensor: pass
+class Graph: __slots__ = ()
+def forward_step_with_model_graph(forward_step_func, model_chunk_id, data_iterator, model, num_microbatches, input_tensor, forward_data_store,
+                                  config, collect_non_loss_data=False, checkpoint_activations_microbatch=None, is_first_microbatch=False,
+                                  current_microbatch=None, extra_block_kwargs=None):
+    return [Tensor(), Graph()], 13
+def backward_step_with_model_graph(input_tensor, output_tensor, output_tensor_grad, model_type, config, model_graph=None): return None
+module.forward_step_with_model_graph = forward_step_with_model_graph
+module.backward_step_with_model_graph = backward_step_with_model_graph
+pipescope.megatron.record(module)
+pipescope.start()
+outputs = [module.forward_step_with_model_graph(None, i % 2, None, None, 2, None, [], None, current_microbatch=i)[0] for i in range(2)]
+for output in reversed(outputs): module.backward_step_with_model_graph(None, output, None, None, None, output[1])
+pipescope.stop(); pipescope.export()
+""")
+        self.assertEqual([eval(name) for name in self.database().names()],
+                         [{"name": "forward_step_with_model_graph", "current_microbatch": i} for i in (0, 1)]
+                         + [{"name": "backward_step_with_model_graph", "current_microbatch": i} for i in (1, 0)])
+
     def test_replaced(self):
         """MindSpeed puts functions of its own in the place of Megatron's when these are marked already; others wrap what is there."""
         self.megatron("""

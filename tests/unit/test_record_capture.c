@@ -345,6 +345,36 @@ static void test_clock(void **state) {
     recording_end(&r);
 }
 
+/* NTP slews CLOCK_MONOTONIC by 500 ppm from the first second on: ticks of 1 ns, an anchor each second. What lay between two of them
+ * lies where the device's rows, which are in CLOCK_MONOTONIC, say it did: 3.5 s after the first anchor, 2.5 s of them slewed. The straight line
+ * from the first to the last anchor says 1.4 ms in place of 1.25. */
+static void test_slewed_clock(void **state) {
+    (void)state;
+    enum { SECOND = 1000000000, SLEW_NS = 500000 };
+    made_recording r;
+    recording_begin(&r, 0);
+    r.header.clock = PS_CLOCK_TSC;
+    memcpy(r.spool, &r.header, sizeof r.header);
+    for (int64_t k = 1; k <= 5; k++) {
+        int64_t mono = 1000 + k * SECOND + (k - 1) * SLEW_NS;
+        ps_slot anchor = {.kind = PS_REC_ANCHOR,
+                          .ticks = (uint64_t)(1000 + k * SECOND),
+                          .id = (uint64_t)(SLOTS_BASE + mono),
+                          .aux = (uint64_t)mono,
+                          .text = 25};
+        put_slot(&r, 0, anchor, NULL, 0);
+    }
+    const int64_t at = 1000 + (int64_t)SECOND * 7 / 2;
+    put_event(&r, 1, PS_REC_MARK, (uint64_t)at, 1, 0, 0, 0);
+    ps_capture *c = read_memory(&r);
+    assert_int_equal(ps_capture_events(c)->start_ns[0] - SLOTS_BASE, at + SLEW_NS * 5 / 2);
+    assert_int_equal(ps_line_unix_of_mono(ps_capture_clock(c), at + SLEW_NS * 5 / 2) - SLOTS_BASE,
+                     at + SLEW_NS * 5 / 2);
+    assert_int_equal(ps_capture_clock(c)->n_knots, 3); /* it bends once */
+    ps_capture_free(c);
+    recording_end(&r);
+}
+
 static void change_byte(const char *name, uint64_t random) {
     char path[SCRATCH_BYTES + 64];
     (void)snprintf(path, sizeof path, "%s/FRAMEWORK/%s", dir, name);
@@ -462,6 +492,7 @@ int main(void) {
         cmocka_unit_test(test_numbers_of_texts),
         cmocka_unit_test(test_shared),
         cmocka_unit_test(test_clock),
+        cmocka_unit_test(test_slewed_clock),
         cmocka_unit_test(test_memory),
     };
     return cmocka_run_group_tests_name("record_capture", tests, NULL, NULL);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "record/ring/config.h"
+#include "record/ring/config_texts.h"
 
 static const char *const VARIABLES[] = {
 #define X(name, environment, fallback, help) environment,
@@ -33,6 +34,7 @@ static int nothing_set(void **state) {
     for (size_t i = 0; i < sizeof NAMES / sizeof *NAMES; i++) {
         assert_true(ps_rec_config_set(NAMES[i], NULL));
     }
+    ps_rec_option_look();
     assert_true(ps_rec_config_set("quiet", "1")); /* what is wrong here is so on purpose */
     return 0;
 }
@@ -237,6 +239,22 @@ static void json_of_what_differs(void **state) {
     ps_buf_fini(&b);
 }
 
+/* Steps ask for the window each time: the environment, which the program may be changing, is not looked at then. */
+static void environment_is_looked_at_where_a_recording_begins(void **state) {
+    (void)state;
+    int64_t first = 0;
+    int64_t end = 0;
+    ps_rec_config_read(&c);
+    assert_int_equal(setenv("PIPESCOPE_WINDOW", "2:4", 1), 0);
+    assert_false(ps_rec_config_window(&first, &end));
+    ps_rec_config_read(&c);
+    assert_true(ps_rec_config_window(&first, &end));
+    assert_int_equal(unsetenv("PIPESCOPE_WINDOW"), 0);
+    assert_true(ps_rec_config_window(&first, &end));
+    assert_int_equal(first, 2);
+    assert_int_equal(end, 4);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(defaults, nothing_set),
@@ -248,6 +266,7 @@ int main(void) {
         cmocka_unit_test_setup(values_that_make_no_sense, nothing_set),
         cmocka_unit_test_setup(values_in_other_words, nothing_set),
         cmocka_unit_test_setup(json_of_what_differs, nothing_set),
+        cmocka_unit_test_setup(environment_is_looked_at_where_a_recording_begins, nothing_set),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

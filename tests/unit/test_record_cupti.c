@@ -37,6 +37,8 @@ static int (*copy_to_device)(unsigned long long, const void *, size_t, void *);
 static int (*set_memory)(unsigned long long, unsigned char, size_t, void *);
 static int (*launch_graph)(void *, void *);
 static unsigned (*names_left)(void);
+static int (*subscribed)(void);
+static void (*driver_fails)(const char *call, int code, int after, int block_ms);
 
 static void *symbol(const char *name) {
     void *address = dlsym(driver, name);
@@ -74,6 +76,10 @@ static int load_driver(void **state) {
     assert_non_null(cupti);
     address = dlsym(cupti, "emu_names");
     memcpy(&names_left, &address, sizeof address);
+    address = dlsym(cupti, "emu_subscribed");
+    memcpy(&subscribed, &address, sizeof address);
+    address = symbol("emu_fail");
+    memcpy(&driver_fails, &address, sizeof address);
     return 0;
 }
 
@@ -102,8 +108,8 @@ static void finish(void) {
 /* What a test asked of the emulation and the recorder does not outlive it, also where it failed. */
 static int forget_wishes(void **state) {
     (void)state;
-    static const char *const wishes[] = {"BUSY",     "DROPPED", "LARGE",  "NO_CLOCK",
-                                         "NO_NAMES", "REFUSES", "VERSION"};
+    static const char *const wishes[] = {"BUSY",     "DROPPED", "LARGE", "NO_CLOCK",
+                                         "NO_NAMES", "REFUSES", "SLOW",  "VERSION"};
     for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
         char name[64];
         (void)snprintf(name, sizeof name, "EMU_CUPTI_%s", wishes[i]);
@@ -473,6 +479,55 @@ static void test_told_by_threads(void **state) {
     assert_int_equal(count(PS_REC_KERNEL), 20);
 }
 
+/* --- what takes too long ------------------------------------------------------------------------------------------------------ */
+
+/* The recording ends while CUPTI opens: CUPTI is not kept, and the next recording has it again. */
+static void test_ended_while_opening(void **state) {
+    (void)state;
+    (void)setenv("EMU_CUPTI_SLOW", "3000", 1);
+    forget_notes();
+    config = (ps_rec_config){.backend = PS_BACKEND_CUPTI,
+                             .level = PS_LEVEL_0,
+                             .event_pool = 1024,
+                             .cupti_path = cupti_path};
+    ps_device_choose(&config);
+    finish(); /* gives up after two seconds */
+    (void)unsetenv("EMU_CUPTI_SLOW");
+    begin(PS_LEVEL_0, cupti_path); /* the first one is still in there */
+    assert_string_equal(now_device()->name, "cuda_event");
+    assert_string_equal(last_log, "cupti_held");
+    finish();
+    for (int i = 0; i < 500; i++) { /* the thread that was given up comes back */
+        (void)usleep(20000);
+        if (i > 100 && subscribed() == 0) {
+            break;
+        }
+    }
+    assert_int_equal(subscribed(), 0);
+    begin(PS_LEVEL_0, cupti_path);
+    assert_string_equal(now_device()->name, "cupti");
+    launch(100);
+    finish();
+    assert_int_equal(count(PS_REC_KERNEL), 1);
+    assert_int_equal(subscribed(), 0);
+}
+
+/* A device that hangs: the wait for it ends, and what CUPTI has is taken all the same. */
+static void test_device_hangs(void **state) {
+    (void)state;
+    begin(PS_LEVEL_0, cupti_path);
+    now_device()->mark(1, stream); /* for the context */
+    launch(100);
+    driver_fails("cuCtxSynchronize", 0, 0, 5000);
+    now_device()->drain(3000);
+    driver_fails("", 0, 0, 0);
+    assert_string_equal(last_log, "cupti_unfinished");
+    assert_int_equal(count(PS_REC_KERNEL), 1);
+    now_device()->close();
+    assert_false(ps_gpu_thread_running());
+    assert_int_equal(subscribed(), 0);
+}
+
 /* --- graphs ------------------------------------------------------------------------------------------------------------------- */
 
 static void test_graphs(void **state) {
@@ -513,6 +568,8 @@ int main(void) {
         cmocka_unit_test_teardown(test_told_too_deep, forget_wishes),
         cmocka_unit_test_teardown(test_told_by_threads, forget_wishes),
         cmocka_unit_test_teardown(test_graphs, forget_wishes),
+        cmocka_unit_test_teardown(test_device_hangs, forget_wishes),
+        cmocka_unit_test_teardown(test_ended_while_opening, forget_wishes),
     };
     return cmocka_run_group_tests(tests, load_driver, NULL);
 }

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -22,7 +23,10 @@
 
 #include "pipescope/record.h"
 #include "record/export/recover.h"
+#include "record/export/sqlite_lib.h"
 #include "record/gpu/cuda_driver.h"
+#include "record/ring/fork_gate.h"
+#include "record/ring/log.h"
 #include "support/record_child.h"
 #include "support/sanitized.h"
 #include "support/scratch.h"
@@ -390,6 +394,150 @@ static void children_find_the_loader_free(void **state) {
     record_child_exits(start(fork_beside_the_loader), 0);
 }
 
+static volatile bool in_a_call; /* of a library, by a thread at work */
+
+static void *work_for_ever(void *unused) {
+    ps_fork_work_begin();
+    for (;;) {
+        in_a_call = true;
+        (void)usleep(300);
+        in_a_call = false;
+        ps_fork_work_pause();
+    }
+    return unused;
+}
+
+/* Work pauses between two calls while the process forks. */
+static void fork_beside_work(void) {
+    pthread_t thread;
+    NEED(pthread_create(&thread, NULL, work_for_ever, NULL) == 0);
+    for (unsigned i = 0; i < 100; i++) {
+        pid_t pid = fork();
+        NEED(pid >= 0);
+        if (pid == 0) {
+            NEED(!in_a_call);
+            _exit(0);
+        }
+        wait_for(pid);
+    }
+    _exit(0);
+}
+
+static void work_pauses_for_forks(void **state) {
+    (void)state;
+    not_with_thread_sanitizer();
+    record_child_exits(start(fork_beside_work), 0);
+}
+
+static void *export_for_ever(void *unused) {
+    for (;;) {
+        ranges(2000);
+        NEED(ps_record_stop() == PS_RECORD_OK && ps_record_export(NULL) == PS_RECORD_OK);
+        NEED(ps_record_start() == PS_RECORD_OK);
+    }
+    return unused;
+}
+
+/* And SQLite's: a child that makes a database of its own, while the parent writes one. */
+static void fork_beside_an_export(void) {
+    pthread_t thread;
+    const ps_sqlite_lib *lib = ps_sqlite_lib_get();
+    NEED(lib != NULL && ps_record_start() == PS_RECORD_OK);
+    NEED(pthread_create(&thread, NULL, export_for_ever, NULL) == 0);
+    for (unsigned i = 0; i < 300; i++) {
+        pid_t pid = fork();
+        NEED(pid >= 0);
+        if (pid == 0) {
+            ps_sq_handle *handle = NULL;
+            (void)alarm(30);
+            NEED(lib->open_v2(":memory:", &handle, PS_SQ_OPEN_READWRITE | PS_SQ_OPEN_CREATE,
+                              NULL) == PS_SQ_OK);
+            NEED(lib->exec(handle, "CREATE TABLE t (n)", NULL, NULL, NULL) == PS_SQ_OK);
+            NEED(lib->close(handle) == PS_SQ_OK);
+            _exit(0);
+        }
+        wait_for(pid);
+    }
+    _exit(0);
+}
+
+static void children_find_sqlite_free(void **state) {
+    (void)state;
+    if (PS_ADDRESS_SANITIZER) {
+        skip(); /* its allocator's lock, see above */
+    }
+    not_with_thread_sanitizer();
+    record_child_exits(start(fork_beside_an_export), 0);
+}
+
+/* --- threads that are cancelled ------------------------------------------------------------------------------------------ */
+
+static void *control_for_ever(void *unused) {
+    for (;;) {
+        (void)ps_record_start();
+        ranges(1);
+        (void)ps_record_add_metadata("key", "1");
+        (void)ps_record_stop();
+        (void)ps_record_discard();
+        pthread_testcancel();
+    }
+    return unused;
+}
+
+/* No lock goes with a thread that is cancelled in a control call. */
+static void cancel_in_control_calls(void) {
+    for (unsigned i = 0; i < 100; i++) {
+        pthread_t thread;
+        NEED(pthread_create(&thread, NULL, control_for_ever, NULL) == 0);
+        (void)usleep(1000 + i * 37 % 1000);
+        NEED(pthread_cancel(thread) == 0 && pthread_join(thread, NULL) == 0);
+        (void)ps_record_stop();
+        (void)ps_record_discard();
+        NEED(ps_record_start() == PS_RECORD_OK);
+        ranges(1);
+        NEED(ps_record_stop() == PS_RECORD_OK && ps_record_discard() == PS_RECORD_OK);
+    }
+    _exit(0);
+}
+
+static void cancelled_threads_hold_no_locks(void **state) {
+    (void)state;
+    not_with_thread_sanitizer();
+    record_child_exits(start(cancel_in_control_calls), 0);
+}
+
+/* --- a file system that hangs ------------------------------------------------------------------------------------------ */
+
+static void *say_into_file(void *unused) {
+    ps_rec_log("into a file that hangs");
+    return unused;
+}
+
+/* A pipe without a reader stands for it: to open it takes for ever. */
+static void log_beside_a_hung_file(void) {
+    char path[4096];
+    pthread_t thread;
+    (void)snprintf(path, sizeof path, "%s/recorder.log", dir);
+    NEED(ps_record_set("quiet", "1") == PS_RECORD_OK && mkfifo(path, 0600) == 0);
+    ps_rec_log_file(path);
+    NEED(pthread_create(&thread, NULL, say_into_file, NULL) == 0);
+    (void)usleep(100000);
+    ps_rec_log_error_stream("while another thread hangs");
+    ps_rec_log_file(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        _exit(0);
+    }
+    wait_for(pid);
+    _exit(0);
+}
+
+static void others_go_on_beside_a_hung_log(void **state) {
+    (void)state;
+    not_with_thread_sanitizer();
+    record_child_exits(start(log_beside_a_hung_file), 0);
+}
+
 /* --- threads, signals, descriptors ----------------------------------------------------------------------------------- */
 
 static void *record_and_end(void *unused) {
@@ -536,6 +684,10 @@ int main(void) {
         CASE(a_cloned_child_is_silent),
         CASE(children_of_busy_parents),
         CASE(children_find_the_loader_free),
+        CASE(work_pauses_for_forks),
+        CASE(others_go_on_beside_a_hung_log),
+        CASE(cancelled_threads_hold_no_locks),
+        CASE(children_find_sqlite_free),
         CASE(threads_come_and_go),
         CASE(signal_handlers_may_record),
         CASE(descriptors_are_closed),

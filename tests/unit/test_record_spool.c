@@ -291,6 +291,23 @@ static void no_file_of_others(void **state) {
     assert_true(spool.error != 0);
 }
 
+/* Whoever in the process closes another descriptor of the file, as an export does, leaves the lock as it is. */
+static void lock_outlives_other_descriptors(void **state) {
+    (void)state;
+    ps_spool s;
+    char path[SCRATCH_BYTES + 32];
+    (void)snprintf(path, sizeof path, "%s/" PS_SPOOL_FILE, dir);
+    assert_true(ps_spool_open(&s, dir, &HEADER, 0));
+    int other = open(path, O_RDONLY);
+    assert_true(other >= 0 && close(other) == 0);
+    struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+    other = open(path, O_RDONLY);
+    assert_true(other >= 0 && fcntl(other, F_OFD_GETLK, &whole) == 0);
+    assert_int_equal(whole.l_type, F_WRLCK);
+    assert_int_equal(close(other), 0);
+    ps_spool_close(&s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(blocks_in_a_file, scratch_setup, scratch_teardown),
@@ -301,6 +318,8 @@ int main(void) {
         cmocka_unit_test_setup_teardown(a_limit_for_the_file, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(descriptor_taken_away, scratch_setup, scratch_teardown),
         cmocka_unit_test_setup_teardown(no_file_of_others, scratch_setup, scratch_teardown),
+        cmocka_unit_test_setup_teardown(lock_outlives_other_descriptors, scratch_setup,
+                                        scratch_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -375,6 +375,52 @@ static void test_prepare(void **state) {
     assert_int_equal(ps_double_count(PS_REC_ANCHOR), 1);
 }
 
+/* Ring 0 stays full for longer than a fact waits for room: it comes when there is room again, in its order, and is not lost. */
+static void test_facts_wait_for_ring_0(void **state) {
+    (void)state;
+    (void)ps_double_start(NULL, 256);
+    ps_event_mark(none(), text_of("main"), NULL, NULL); /* makes the rings */
+    char json[16];
+    for (int i = 0; i < 300; i++) {
+        (void)snprintf(json, sizeof json, "\"%03d\"", i);
+        ps_shared_pair(PS_REC_META, "key", json, 5);
+    }
+    assert_true(ps_shared_waits());
+    for (int i = 0; i < 10 && ps_shared_waits(); i++) {
+        ps_double_take();
+        ps_shared_flush();
+    }
+    assert_false(ps_shared_waits());
+    assert_int_equal(ps_double_stop(), 0);
+    assert_int_equal(ps_double_drops(PS_DROP_RING_FULL), 0);
+    size_t n = 0;
+    int next = 0;
+    const ps_double_record *records = ps_double_records(&n);
+    for (size_t i = 0; i < n; i++) {
+        if (records[i].slot.kind == PS_REC_META) {
+            (void)snprintf(json, sizeof json, "\"%03d\"", next++);
+            assert_memory_equal(records[i].text + 3, json, 5);
+        }
+    }
+    assert_int_equal(next, 300);
+}
+
+/* Nothing can be written to the end: counted. */
+static void test_facts_that_are_lost(void **state) {
+    (void)state;
+    (void)ps_double_start(NULL, 256);
+    ps_event_mark(none(), text_of("main"), NULL, NULL);
+    for (int i = 0; i < 300; i++) {
+        ps_shared_pair(PS_REC_META, "key", "1", 1);
+    }
+    ps_shared_lose();
+    assert_false(ps_shared_waits());
+    assert_int_equal(ps_double_stop(), 0);
+    size_t n = ps_double_count(PS_REC_META);
+    assert_true(n < 300);
+    assert_int_equal(ps_double_drops(PS_DROP_RING_FULL), 300 - n);
+}
+
 int main(void) {
     if (getenv(IN_CHILD) != NULL) {
         const struct CMUnitTest child[] = {
@@ -390,6 +436,8 @@ int main(void) {
         cmocka_unit_test(test_without_membarrier),
         cmocka_unit_test_teardown(test_stuck_thread, teardown),
         cmocka_unit_test_teardown(test_prepare, teardown),
+        cmocka_unit_test_teardown(test_facts_wait_for_ring_0, teardown),
+        cmocka_unit_test_teardown(test_facts_that_are_lost, teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

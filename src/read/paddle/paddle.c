@@ -3,7 +3,10 @@
  *
  * The log is read in blocks; paddle_scan.c finds the places where something may begin, paddle_record.c reads what is
  * there, paddle_steps.c says to which step it belongs. A block keeps the end of the one before, so that no record is
- * cut between two; memory does not grow with the log. */
+ * cut between two; memory does not grow with the log.
+ *
+ * And what pipelines of the dynamic graph write with `profiling` (paddle_stamps.h): lines of their own, two for each pass, which is a job
+ * as those of the logs are. */
 #include "read/paddle/paddle.h"
 
 #include <stdio.h>
@@ -15,6 +18,7 @@
 #include "model/recording.h"
 #include "read/paddle/paddle_record.h"
 #include "read/paddle/paddle_scan.h"
+#include "read/paddle/paddle_stamps.h"
 #include "read/paddle/paddle_steps.h"
 #include "read/reader.h"
 
@@ -224,6 +228,117 @@ static ps_code read_blocks(reading *r, ps_input *in, ps_err *err) {
     return code;
 }
 
+/* --- lines of the dynamic graph -------------------------------------------------------------------------------- */
+
+/* A pass that has begun. */
+typedef struct open_pass {
+    ps_paddle_stamp stamp;
+    uint64_t line, offset;
+    bool is_open;
+} open_pass;
+
+static bool add_paddle_pass(reading *r, const open_pass *pass, int64_t end_us) {
+    const ps_paddle_stamp *s = &pass->stamp;
+    char type[PS_PADDLE_MAX_TYPE];
+    const char *name = s->is_forward ? "forward" : "backward";
+    int n = s->chunk < 0 ? snprintf(type, sizeof type, "%s", name)
+                         : snprintf(type, sizeof type, "%s%lld", name, (long long)s->chunk);
+    ps_paddle_record rec = {.type = type,
+                            .n_type = (size_t)n,
+                            .job = s->microbatch,
+                            .microbatch = s->microbatch,
+                            .start_us = s->at_us,
+                            .end_us = end_us,
+                            .has_place = true};
+    return add_paddle_job(r, &rec, pass->line, pass->offset);
+}
+
+static bool take_stamp(reading *r, open_pass *pass, const ps_paddle_stamp *s) {
+    const ps_paddle_stamp *o = &pass->stamp;
+    bool ends = pass->is_open && !s->begins && s->is_forward == o->is_forward &&
+                s->microbatch == o->microbatch && s->chunk == o->chunk;
+    bool ok = true;
+    if (ends) {
+        ok = add_paddle_pass(r, pass, s->at_us);
+    } else if (pass->is_open) {
+        ok = reject(r, PS_ODD_RECORD, pass->line, pass->offset, "a pass that does not end");
+    }
+    if (ok && !ends && !s->begins) {
+        ok = reject(r, PS_ODD_RECORD, r->line, r->offset, "the end of a pass that did not begin");
+    }
+    *pass = (open_pass){.stamp = *s, .line = r->line, .offset = r->offset, .is_open = s->begins};
+    return ok;
+}
+
+static bool take_stamp_line(reading *r, open_pass *pass, const char *line, size_t n) {
+    ps_paddle_stamp stamp = {0};
+    switch (ps_paddle_stamp_parse(line, n, &stamp)) {
+    case PS_PADDLE_LINE_STAMP:
+        return take_stamp(r, pass, &stamp);
+    case PS_PADDLE_LINE_OTHER:
+        return reject(r, PS_ODD_RECORD, r->line, r->offset, "no pass of a pipeline");
+    case PS_PADDLE_LINE_NOMEM:
+        return false;
+    case PS_PADDLE_LINE_EMPTY:
+        break;
+    }
+    return true;
+}
+
+/* The end of the line that begins there; NULL when it lies behind the block. What is longer than any line of ours is cut. */
+static const char *stamp_line_end(const char *at, size_t n, bool at_end) {
+    const char *end = memchr(at, '\n', n);
+    return end != NULL ? end : at_end || n > PS_PADDLE_STAMP_BYTES ? at + n : NULL;
+}
+
+static ps_code read_stamps(reading *r, ps_input *in, ps_err *err) {
+    const size_t cap = BLOCK_BYTES;
+    char *block = ps_alloc(cap);
+    ps_code code = block != NULL ? PS_OK : ps_fail_nomem(err);
+    open_pass pass = {0};
+    size_t n = 0;
+    bool at_end = false;
+    while (code == PS_OK && !at_end) {
+        size_t got = 0;
+        code = ps_input_read(in, block + n, cap - n, &got, err);
+        if (code != PS_OK) {
+            break;
+        }
+        n += got;
+        at_end = n < cap;
+        size_t at = 0;
+        const char *end = NULL;
+        while (code == PS_OK && at < n &&
+               (end = stamp_line_end(block + at, n - at, at_end)) != NULL) {
+            size_t length = (size_t)(end - (block + at));
+            if (!take_stamp_line(r, &pass, block + at, length)) {
+                code = ps_fail_nomem(err);
+            }
+            size_t taken = length + (at + length < n ? 1 : 0);
+            r->line += at + length < n ? 1 : 0;
+            r->offset += taken;
+            at += taken;
+        }
+        memmove(block, block + at, n - at);
+        n -= at;
+    }
+    if (code == PS_OK && pass.is_open &&
+        !reject(r, PS_ODD_RECORD, pass.line, pass.offset, "a pass that does not end")) {
+        code = ps_fail_nomem(err);
+    }
+    ps_free(block);
+    return code;
+}
+
+/* Whether a file begins with a line of that kind. */
+static bool begins_with_stamp(const unsigned char *head, size_t n) {
+    const char *text = (const char *)head;
+    const char *end = n > 0 ? memchr(text, '\n', n) : NULL;
+    ps_paddle_stamp stamp;
+    return end != NULL &&
+           ps_paddle_stamp_parse(text, (size_t)(end - text), &stamp) == PS_PADDLE_LINE_STAMP;
+}
+
 static bool prepare_paddle(reading *r, uint32_t needs) {
     r->diag = ps_builder_diag(r->builder);
     r->line = 1;
@@ -267,11 +382,12 @@ static bool add_facts(const reading *r) {
     return ok && !ps_builder_failed(r->builder);
 }
 
-ps_code ps_paddle_read_log(ps_input *in, const char *name, uint32_t needs, ps_builder *b,
-                           ps_err *err) {
+static ps_code read_paddle_with(ps_code (*read_all)(reading *r, ps_input *in, ps_err *err),
+                                ps_input *in, const char *name, uint32_t needs, ps_builder *b,
+                                ps_err *err) {
     reading r = {.builder = b, .name = ps_path_base(name)};
     ps_code code = prepare_paddle(&r, needs) ? PS_OK : ps_fail_nomem(err);
-    code = code == PS_OK ? read_blocks(&r, in, err) : code;
+    code = code == PS_OK ? read_all(&r, in, err) : code;
     if (code == PS_OK && (!ps_paddle_steps_finish(&r.steps) ||
                           ((needs & PS_NEED_INVENTORY) != 0 && !add_facts(&r)))) {
         code = ps_fail_nomem(err);
@@ -289,16 +405,26 @@ ps_code ps_paddle_read_log(ps_input *in, const char *name, uint32_t needs, ps_bu
     return code == PS_OK && ps_builder_failed(b) ? ps_fail_nomem(err) : code;
 }
 
+ps_code ps_paddle_read_log(ps_input *in, const char *name, uint32_t needs, ps_builder *b,
+                           ps_err *err) {
+    return read_paddle_with(read_blocks, in, name, needs, b, err);
+}
+
+ps_code ps_paddle_read_stamps(ps_input *in, const char *name, uint32_t needs, ps_builder *b,
+                              ps_err *err) {
+    return read_paddle_with(read_stamps, in, name, needs, b, err);
+}
+
 /* --- the reader ---------------------------------------------------------------------------------------------- */
 
-int64_t ps_paddle_worker_of(const char *path) {
-    static const char BEGIN[] = "workerlog.";
+/* What stands behind `begin` in the file's name, a number alone; -1 for any other name. */
+static int64_t paddle_number_behind(const char *path, const char *begin) {
     const char *base = ps_path_base(path);
-    const char *digits = base + sizeof BEGIN - 1;
     int64_t worker = -1;
-    if (strncmp(base, BEGIN, sizeof BEGIN - 1) != 0) {
+    if (strncmp(base, begin, strlen(begin)) != 0) {
         return -1;
     }
+    const char *digits = base + strlen(begin);
     const size_t n = strspn(digits, "0123456789");
     if (n == 0 || n > 9 || (digits[0] == '0' && n > 1) ||
         (digits[n] != '\0' && strcmp(digits + n, ".gz") != 0) ||
@@ -306,6 +432,16 @@ int64_t ps_paddle_worker_of(const char *path) {
         return -1;
     }
     return worker;
+}
+
+int64_t ps_paddle_worker_of(const char *path) {
+    return paddle_number_behind(path, "workerlog.");
+}
+
+/* Of both kinds of files. */
+static int64_t paddle_rank_of(const char *path) {
+    int64_t worker = ps_paddle_worker_of(path);
+    return worker >= 0 ? worker : paddle_number_behind(path, "profile_record_tmp_file_for_rank_");
 }
 
 /* The directory of the log when it is named for a machine, in the arena; "" when not, NULL when memory is out. */
@@ -326,7 +462,13 @@ static ps_code read_log(const ps_src *src, uint32_t needs, ps_builder *b, ps_err
     }
     ps_input_may_grow(in);
     ps_input_watch(in, src->watch);
-    ps_code code = ps_paddle_read_log(in, src->path, needs, b, err);
+    unsigned char head[PS_PADDLE_STAMP_BYTES + 2];
+    size_t n_head = 0;
+    ps_code code = ps_input_head(src->path, head, sizeof head, &n_head, err);
+    if (code == PS_OK) {
+        code = begins_with_stamp(head, n_head) ? ps_paddle_read_stamps(in, src->path, needs, b, err)
+                                               : ps_paddle_read_log(in, src->path, needs, b, err);
+    }
     ps_input_close(in);
     ps_arena arena = {0};
     const char *machine = paddle_machine_of(src->path, &arena);
@@ -354,7 +496,7 @@ static ps_code paddle_parts(const char *path, ps_arena *arena, ps_part **out, si
     if (machine == NULL || *out == NULL) {
         return ps_fail_nomem(err);
     }
-    **out = (ps_part){.id = 0, .rank = ps_paddle_worker_of(path), .host = machine, .machine = -1};
+    **out = (ps_part){.id = 0, .rank = paddle_rank_of(path), .host = machine, .machine = -1};
     *n = 1;
     return PS_OK;
 }
@@ -438,6 +580,9 @@ static bool is_something_else(const unsigned char *head, size_t n) {
 }
 
 static int sniff_paddle(const char *path, const unsigned char *head, size_t n) {
+    if (begins_with_stamp(head, n)) {
+        return 95;
+    }
     if (is_something_else(head, n)) {
         return 0;
     }
@@ -448,7 +593,8 @@ static int sniff_paddle(const char *path, const unsigned char *head, size_t n) {
 const ps_reader ps_reader_paddle = {
     .name = "paddle-log",
     .profiler = "Paddle",
-    .summary = "worker log of Paddle's static graph executor (workerlog.N)",
+    .summary = "worker log of Paddle's static graph executor (workerlog.N), or the "
+               "profile_record_tmp_file_for_rank_N of its dynamic graph's pipelines",
     .sniff = sniff_paddle,
     .parts = paddle_parts,
     .read = read_log,

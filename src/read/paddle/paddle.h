@@ -29,4 +29,8 @@ int64_t ps_paddle_worker_of(const char *path);
 PS_MUST_USE ps_code ps_paddle_read_log(ps_input *in, const char *name, uint32_t needs,
                                        ps_builder *b, ps_err *err);
 
+/* The same of a profile_record_tmp_file_for_rank_N (paddle_stamps.h). */
+PS_MUST_USE ps_code ps_paddle_read_stamps(ps_input *in, const char *name, uint32_t needs,
+                                          ps_builder *b, ps_err *err);
+
 #endif

@@ -1,6 +1,7 @@
 /* Records that are no thread's, through ring 0 under its lock (events.h). */
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "base/alloc.h"
@@ -10,12 +11,12 @@
 #include "record/ring/log.h"
 #include "record/ring/wake.h"
 
-/* What waits for ring 0: whole records, one behind the other. Under the lock of lane 0. */
-enum { MAX_WAITING = 1 << 15, MAX_ABANDONED = 16 };
+/* What waits for ring 0: whole records, one behind the other, those before `first` are in it. Before there is a ring, and when it stays
+ * full: what a recording says of itself is not lost for that. Under the lock of lane 0. */
+enum { MAX_WAITING = 1 << 15, MAX_ABANDONED = 16, TRIES = 100 };
 static struct {
     ps_slot *slots;
-    size_t n, cap;
-    ps_slot *written;                  /* what waited, until it can be freed */
+    size_t first, n, cap;
     ps_slot *abandoned[MAX_ABANDONED]; /* of parents */
     unsigned n_abandoned;
     uint64_t drops[PS_N_DROPS]; /* counted before there was a ring */
@@ -49,7 +50,9 @@ static void make_shared_room(void) {
     (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
 }
 
-/* A record without a ring waits. False when there is no memory. */
+static atomic_bool any_waiting; /* with a ring */
+
+/* A record without a ring, or without room in it, waits. False when there is no memory. */
 static bool keep_waiting(ps_slot head, const char *text, size_t length) {
     size_t more = (size_t)ps_text_slots(length);
     if (!ps_grow(&waiting.slots, &waiting.cap, waiting.n + 1 + more, MAX_WAITING,
@@ -67,10 +70,34 @@ static bool keep_waiting(ps_slot head, const char *text, size_t length) {
     return true;
 }
 
+static bool has_shared_room(ps_lane *lane, uint64_t need) {
+    return ps_lane_has(lane, need + ps_lane_open(lane) + 1);
+}
+
+/* Under the lock of the lane. True when nothing waits any more. The memory stays: this may be a signal handler that interrupted
+ * malloc. */
+static bool put_waiting(ps_lane *lane) {
+    while (waiting.first < waiting.n) {
+        const ps_slot *slot = &waiting.slots[waiting.first];
+        uint64_t need = 1u + slot->n_more;
+        if (!has_shared_room(lane, need)) {
+            atomic_store_explicit(&any_waiting, true, memory_order_relaxed);
+            return false;
+        }
+        (void)ps_put_definition(&lane->ring, 0, *slot, (const char *)(slot + 1),
+                                (size_t)slot->n_more * sizeof(ps_slot));
+        ps_lane_publish(lane, need);
+        waiting.first += need;
+    }
+    waiting.first = waiting.n = 0;
+    atomic_store_explicit(&any_waiting, false, memory_order_relaxed);
+    return true;
+}
+
 typedef enum outcome { DONE, NO_ROOM, LOST } outcome;
 
-/* One try. `device` records do not wait: without a ring nothing was recorded that they belong to. */
-static outcome try_record(ps_slot head, const char *text, size_t length) {
+/* One try; `last`: what finds no room waits. `device` records do not wait: without a ring nothing was recorded that they belong to. */
+static outcome try_record(ps_slot head, const char *text, size_t length, bool last) {
     ps_lane *lane;
     if (!ps_lane_shared_lock(&lane)) {
         return LOST;
@@ -79,8 +106,9 @@ static outcome try_record(ps_slot head, const char *text, size_t length) {
     uint64_t need = 1 + ps_text_slots(length);
     if (lane == NULL) {
         out = keep_waiting(head, text, length) ? DONE : LOST;
-    } else if (!ps_lane_has(lane, need + ps_lane_open(lane) + 1)) {
-        out = NO_ROOM;
+    } else if (!put_waiting(lane) || !has_shared_room(lane, need)) { /* in their order */
+        out = !last ? NO_ROOM : keep_waiting(head, text, length) ? DONE : LOST;
+        atomic_store_explicit(&any_waiting, waiting.n > 0, memory_order_relaxed);
     } else {
         (void)ps_put_definition(&lane->ring, 0, head, text, length);
         ps_lane_publish(lane, need);
@@ -91,12 +119,16 @@ static outcome try_record(ps_slot head, const char *text, size_t length) {
 
 static void record_shared(ps_slot head, const char *text, size_t length) {
     int error = errno;
-    outcome out = try_record(head, text, length);
-    for (int i = 0; out == NO_ROOM && i < 100; i++) {
+    bool others_wait = atomic_load_explicit(&any_waiting, memory_order_relaxed);
+    outcome out = try_record(head, text, length, others_wait);
+    for (int i = 0; out == NO_ROOM; i++) {
         make_shared_room();
-        out = try_record(head, text, length);
+        out = try_record(head, text, length, i + 1 == TRIES);
     }
     if (out != DONE) {
+        ps_rec_log_once("fact_lost",
+                        "ring 0 is full and there is no memory either: something that the "
+                        "recording says of itself is missing");
         ps_shared_drop(atomic_load_explicit(&ps_full_drop, memory_order_relaxed), 1);
     }
     errno = error;
@@ -171,7 +203,7 @@ void ps_shared_device(uint8_t kind, uint64_t id, int64_t start_ns, int64_t end_n
     ps_slot head = {.kind = kind, .id = id, .ticks = (uint64_t)start_ns, .aux = (uint64_t)end_ns};
     int error = errno;
     outcome out = try_device(head, name, more);
-    for (int i = 0; out == NO_ROOM && i < 100; i++) {
+    for (int i = 0; out == NO_ROOM && i < TRIES; i++) {
         make_shared_room();
         out = try_device(head, name, more);
     }
@@ -208,34 +240,48 @@ void ps_shared_flush(void) {
     if (!ps_lane_shared_lock(&lane)) {
         return;
     }
-    ps_slot *slots = waiting.slots;
-    size_t n = lane != NULL ? waiting.n : 0;
-    if (n > 0) { /* taken: record_shared() below takes the lock by itself */
-        waiting.slots = NULL;
-        waiting.n = waiting.cap = 0;
-    }
     if (lane != NULL) {
         flush_drops(lane);
+        (void)put_waiting(lane);
     }
     ps_lane_shared_unlock();
-    for (size_t i = 0; i < n; i += 1u + slots[i].n_more) {
-        record_shared(slots[i], (const char *)&slots[i + 1],
-                      (size_t)slots[i].n_more * sizeof(ps_slot));
+}
+
+bool ps_shared_waits(void) {
+    return atomic_load_explicit(&any_waiting, memory_order_relaxed);
+}
+
+/* Under the lock of the lane. How many records there were. */
+static uint64_t count_waiting(void) {
+    uint64_t n = 0;
+    for (size_t i = waiting.first; i < waiting.n; i += 1u + waiting.slots[i].n_more) {
+        n++;
     }
-    if (n > 0 && ps_lane_shared_lock(&lane)) {
-        waiting.written =
-            slots; /* freed later: this may be a signal handler that interrupted malloc */
-        ps_lane_shared_unlock();
+    return n;
+}
+
+void ps_shared_lose(void) {
+    ps_lane *lane;
+    if (!ps_shared_waits() || !ps_lane_shared_lock(&lane)) {
+        return;
     }
+    uint64_t n = count_waiting();
+    waiting.first = waiting.n = 0;
+    atomic_store_explicit(&any_waiting, false, memory_order_relaxed);
+    ps_lane_shared_unlock();
+    ps_shared_drop(atomic_load_explicit(&ps_full_drop, memory_order_relaxed), n);
+    ps_rec_log("nothing could be written any more: %llu records of what the recording says of "
+               "itself (metadata, clocks, how it ended) are missing",
+               (unsigned long long)n);
 }
 
 void ps_shared_forget(void) {
     ps_lane *lane;
     if (ps_lane_shared_lock(&lane)) {
         ps_free(waiting.slots);
-        ps_free(waiting.written);
-        waiting.slots = waiting.written = NULL;
-        waiting.n = waiting.cap = 0;
+        waiting.slots = NULL;
+        waiting.first = waiting.n = waiting.cap = 0;
+        atomic_store_explicit(&any_waiting, false, memory_order_relaxed);
         memset(waiting.drops, 0, sizeof waiting.drops);
         ps_lane_shared_unlock();
     }
@@ -251,9 +297,9 @@ void ps_shared_abandon(void) {
     /* Neither freed nor written to: another thread of the parent may have been between growing them and noting where they are.
      * Kept, so that they are no leak. */
     shared_abandon(waiting.slots);
-    shared_abandon(waiting.written);
-    waiting.slots = waiting.written = NULL;
-    waiting.n = waiting.cap = 0;
+    waiting.slots = NULL;
+    waiting.first = waiting.n = waiting.cap = 0;
+    atomic_store_explicit(&any_waiting, false, memory_order_relaxed);
     memset(waiting.drops, 0, sizeof waiting.drops);
     taker = NULL;
 }

@@ -13,34 +13,6 @@
 
 /* --- clock -------------------------------------------------------------------------------------------------------- */
 
-static int64_t plus_scaled(int64_t base, uint64_t ticks, uint64_t ticks0, double ns_per_tick) {
-    double ns = ticks >= ticks0 ? (double)(ticks - ticks0) * ns_per_tick
-                                : -((double)(ticks0 - ticks) * ns_per_tick);
-    const double most = 4e18; /* damaged times stay within the range */
-    if (!(ns < most)) {
-        return INT64_MAX / 2;
-    }
-    if (ns < -most) {
-        return -(INT64_MAX / 2);
-    }
-    int64_t out = 0;
-    return __builtin_add_overflow(base, llrint(ns), &out) ? INT64_MAX / 2 : out;
-}
-
-int64_t ps_line_unix(const ps_clock_line *line, uint64_t ticks) {
-    return plus_scaled(line->real_ns, ticks, line->ticks0, line->ns_per_tick);
-}
-
-int64_t ps_line_unix_of_mono(const ps_clock_line *line, int64_t mono_ns) {
-    int64_t since = 0;
-    int64_t out = 0;
-    if (__builtin_sub_overflow(mono_ns, line->mono_ns, &since) ||
-        __builtin_add_overflow(line->real_ns, since, &out)) {
-        return mono_ns < line->mono_ns ? -(INT64_MAX / 2) : INT64_MAX / 2;
-    }
-    return out;
-}
-
 /* The rate from one anchor and now: a process that died within its first second left no second anchor. Only on the machine
  * it ran on, before it was started anew. */
 static double rate_until_now(const ps_capture *c, const ps_raw_anchor *first) {
@@ -57,12 +29,13 @@ static double rate_until_now(const ps_capture *c, const ps_raw_anchor *first) {
     return (double)(mono_ns - (uint64_t)first->mono_ns) / (double)(ticks - first->ticks);
 }
 
-void ps_capture_fit_clock(ps_capture *c) {
+bool ps_capture_fit_clock(ps_capture *c) {
+    ps_clock_line_fini(&c->clock);
     c->clock = (ps_clock_line){.ns_per_tick = 1};
     size_t n = c->raw_anchors.n;
     if (n == 0) {
         ps_slot_files_damage(&c->files, 1, "no clock anchor: times count from an unknown moment");
-        return;
+        return true;
     }
     const ps_raw_anchor *first = &c->raw_anchors.at[0];
     const ps_raw_anchor *last = &c->raw_anchors.at[n - 1];
@@ -70,7 +43,7 @@ void ps_capture_fit_clock(ps_capture *c) {
     c->clock.real_ns = first->real_ns;
     c->clock.mono_ns = first->mono_ns;
     if (c->files.header.clock == PS_CLOCK_MONOTONIC) {
-        return;
+        return true;
     }
     double rate = 0;
     if (last->ticks > first->ticks && last->mono_ns > first->mono_ns) {
@@ -83,6 +56,7 @@ void ps_capture_fit_clock(ps_capture *c) {
     } else {
         ps_slot_files_damage(&c->files, 1, "one clock anchor only: the clock's rate is not known");
     }
+    return ps_clock_line_bend(&c->clock, c->raw_anchors.at, n);
 }
 
 /* Anchors in Unix ns, those of the host first; steps of the wall clock are counted. */
@@ -110,7 +84,7 @@ static bool finish_anchors(ps_capture *c) {
     return true;
 }
 
-/* "stop" is {"unix_ns": ..., "monotonic_ns": ..., "drops": {...}}: the moment by the same line as all others. Counts of rings
+/* "stop" is {"unix_ns": ..., "monotonic_ns": ..., "drops": {...}}: the moment by the same map as all others. Counts of rings
  * that lived in memory are gone with them, but for what stands there. */
 static bool read_stop(ps_capture *c) {
     const char *text = ps_capture_fact(c, "stop");
@@ -148,8 +122,9 @@ static bool read_stop(ps_capture *c) {
 static ps_code read_slots(ps_capture *c, ps_err *err) {
     ps_code code = ps_capture_decode(c, false, err);
     if (code == PS_OK) {
-        ps_capture_fit_clock(c);
-        code = finish_anchors(c) && read_stop(c) ? ps_capture_pair(c, err) : ps_fail_nomem(err);
+        code = ps_capture_fit_clock(c) && finish_anchors(c) && read_stop(c)
+                   ? ps_capture_pair(c, err)
+                   : ps_fail_nomem(err);
     }
     return code;
 }
@@ -200,8 +175,10 @@ ps_code ps_capture_peek(const char *dir, ps_capture **out, ps_err *err) {
     if (code == PS_OK) {
         code = ps_capture_decode(c, true, err);
     }
+    if (code == PS_OK && !ps_capture_fit_clock(c)) {
+        code = ps_fail_nomem(err);
+    }
     if (code == PS_OK) {
-        ps_capture_fit_clock(c);
         *out = c;
     } else {
         ps_capture_free(c);
@@ -273,6 +250,7 @@ static void free_columns(ps_capture *c) {
                              c->raw_device.at,
                              c->raw_rows.at,
                              c->raw_anchors.at,
+                             c->clock.knots,
                              c->anchors.at,
                              c->domains.at,
                              c->shared.at,

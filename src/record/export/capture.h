@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "record/export/clock_line.h"
 #include "record/ring/format.h"
 
 typedef struct ps_capture ps_capture;
@@ -75,13 +76,6 @@ typedef struct
     uint64_t *key;   /* tid, handle; the key's text for metadata and facts */
     uint32_t *value; /* text */
 } ps_named;
-
-typedef struct
-    ps_clock_line { /* unix_ns = real_ns + (ticks - ticks0) * ns_per_tick; mono likewise */
-    uint64_t ticks0;
-    int64_t real_ns, mono_ns;
-    double ns_per_tick;
-} ps_clock_line;
 
 typedef struct ps_captured_anchor {
     bool device;

@@ -42,12 +42,6 @@ typedef struct ps_raw_row { /* kernels, copies, calls, correlations; CLOCK_MONOT
     uint8_t kind;
 } ps_raw_row;
 
-typedef struct ps_raw_anchor {
-    uint64_t ticks;
-    int64_t real_ns, mono_ns;
-    uint32_t half_width_ns;
-} ps_raw_anchor;
-
 /* A vector: `PS_RAW(type) name`. */
 #define PS_RAW(type)                                                                               \
     struct {                                                                                       \
@@ -104,10 +98,8 @@ PS_MUST_USE ps_code ps_capture_peek(const char *dir, ps_capture **out, ps_err *e
 /* This machine's boot id; false when it cannot be read. */
 bool ps_this_boot(char *out, size_t size);
 
-/* Ticks to Unix ns by the line. */
-int64_t ps_line_unix(const ps_clock_line *line, uint64_t ticks);
-int64_t ps_line_unix_of_mono(const ps_clock_line *line, int64_t mono_ns);
-void ps_capture_fit_clock(ps_capture *c);
+/* c->clock, by the anchors. False when memory is out. */
+bool ps_capture_fit_clock(ps_capture *c);
 
 /* Starts and ends, steps, device times: into columns. */
 PS_MUST_USE ps_code ps_capture_pair(ps_capture *c, ps_err *err);

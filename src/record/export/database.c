@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "record/ring/fork_gate.h"
 
 /* --- schema ------------------------------------------------------------------------------------------------------- */
 
@@ -94,6 +95,30 @@ static ps_code execute_buf(const ps_database *d, ps_buf *sql, ps_err *err) {
     return code;
 }
 
+/* --- forks -------------------------------------------------------------------------------------------------------- */
+
+/* SQLite's locks are the process's, and a child of a fork would wait for one that we hold: from opening to closing we are at work
+ * (fork_gate.h), and pause between rows and, in statements that take long, every so many of SQLite's instructions. */
+enum { INSTRUCTIONS_TO_PAUSE = 1000 };
+
+static int pause_database_work(void *unused) {
+    (void)unused;
+    ps_fork_work_pause();
+    return 0;
+}
+
+static void begin_database_work(ps_database *d) {
+    ps_fork_work_begin();
+    d->at_work = true;
+}
+
+static void end_database_work(ps_database *d) {
+    if (d->at_work) {
+        d->at_work = false;
+        ps_fork_work_end();
+    }
+}
+
 /* --- opening ------------------------------------------------------------------------------------------------------ */
 
 static ps_code create_tables(const ps_database *d, ps_database_tables tables, ps_err *err) {
@@ -165,8 +190,14 @@ ps_code ps_database_open(ps_database *d, const char *path, ps_database_tables ta
     (void)snprintf(d->temporary, sizeof d->temporary, "%s.tmp", path);
     ps_code code = make_database_file(d, err);
     int flags = PS_SQ_OPEN_READWRITE | PS_SQ_OPEN_NOMUTEX;
-    if (code == PS_OK && d->lib->open_v2(d->temporary, &d->handle, flags, NULL) != PS_SQ_OK) {
+    if (code != PS_OK) {
+        return code;
+    }
+    begin_database_work(d);
+    if (d->lib->open_v2(d->temporary, &d->handle, flags, NULL) != PS_SQ_OK) {
         code = fail_database(d, err);
+    } else {
+        d->lib->progress_handler(d->handle, INSTRUCTIONS_TO_PAUSE, pause_database_work, NULL);
     }
     if (code == PS_OK) {
         code =
@@ -226,6 +257,7 @@ void ps_database_null(ps_database *d, int column) {
 }
 
 ps_code ps_database_put(ps_database *d, ps_err *err) {
+    ps_fork_work_pause();
     bool ok = d->lib->step(d->insert) == PS_SQ_DONE;
     ok = d->lib->reset(d->insert) == PS_SQ_OK && ok;
     d->n_rows += ok;
@@ -250,6 +282,7 @@ ps_code ps_database_pair(ps_database *d, const char *name, const char *value, ps
 
 /* --- the end ------------------------------------------------------------------------------------------------------ */
 
+/* Nothing of SQLite is called behind this. */
 static ps_code close_handle(ps_database *d, ps_err *err) {
     ps_code code = PS_OK;
     (void)d->lib->finalize(d->insert);
@@ -258,6 +291,7 @@ static ps_code close_handle(ps_database *d, ps_err *err) {
         code = ps_fail_file(err, PS_IO, d->path, "cannot close the database");
     }
     d->handle = NULL;
+    end_database_work(d);
     return code;
 }
 

@@ -16,6 +16,7 @@ typedef struct ps_database {
     const ps_sqlite_lib *lib;
     ps_sq_handle *handle;
     ps_sq_statement *insert; /* into the table being filled */
+    bool at_work;            /* ps_fork_work_begin() */
     int n_columns;
     /* What the statement has in its columns already: many values are those of the row before. */
     int64_t bound[PS_DATABASE_MOST_COLUMNS];

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "record/ring/fork_gate.h"
+
 typedef char *demangle_fn(const char *name, char *buffer, size_t *length, int *status);
 
 static demangle_fn *demangle; /* NULL: there is none */
@@ -17,11 +19,13 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static void find_demangle(void) {
     static const char *const LIBRARIES[] = {NULL, "libstdc++.so.6", "libc++abi.so.1"};
     void *found = NULL;
+    ps_fork_work_begin();
     for (size_t i = 0; i < sizeof LIBRARIES / sizeof LIBRARIES[0] && found == NULL; i++) {
         void *library = dlopen(LIBRARIES[i], RTLD_LAZY | RTLD_LOCAL);
         found = library != NULL ? dlsym(library, "__cxa_demangle") : NULL;
     }
     void *freeing = dlsym(RTLD_DEFAULT, "free");
+    ps_fork_work_end();
     if (found != NULL && freeing != NULL) {
         memcpy(&demangle, &found, sizeof found);
         memcpy(&release, &freeing, sizeof freeing);

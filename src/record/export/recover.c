@@ -67,7 +67,9 @@ static bool is_zombie(uint32_t pid) {
 static bool is_locked(const char *spool) {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     int fd = open(spool, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    bool locked = fd >= 0 && fcntl(fd, F_GETLK, &whole) == 0 && whole.l_type != F_UNLCK;
+    bool locked = fd >= 0 &&
+                  (fcntl(fd, F_OFD_GETLK, &whole) == 0 || fcntl(fd, F_GETLK, &whole) == 0) &&
+                  whole.l_type != F_UNLCK;
     if (fd >= 0) {
         (void)close(fd);
     }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/ring/fork_gate.h"
+
 static ps_sqlite_lib lib;
 static bool is_there;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -31,6 +33,7 @@ static const symbol SYMBOLS[] = {
     {"sqlite3_errcode", offsetof(ps_sqlite_lib, errcode)},
     {"sqlite3_errmsg", offsetof(ps_sqlite_lib, errmsg)},
     {"sqlite3_system_errno", offsetof(ps_sqlite_lib, system_errno)},
+    {"sqlite3_progress_handler", offsetof(ps_sqlite_lib, progress_handler)},
 };
 
 static bool take_symbols(void *library) {
@@ -65,8 +68,10 @@ static bool take_sqlite_beside(void) {
 
 /* The system's, what the process has already (the program itself), what a wheel brings. */
 static void open_lib(void) {
+    ps_fork_work_begin();
     is_there = take_sqlite("libsqlite3.so.0") || take_sqlite("libsqlite3.so") ||
                take_symbols(RTLD_DEFAULT) || take_sqlite_beside();
+    ps_fork_work_end();
 }
 
 const ps_sqlite_lib *ps_sqlite_lib_get(void) {

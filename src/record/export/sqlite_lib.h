@@ -36,6 +36,8 @@ typedef struct ps_sqlite_lib {
     int (*errcode)(ps_sq_handle *handle);
     const char *(*errmsg)(ps_sq_handle *handle);
     int (*system_errno)(ps_sq_handle *handle); /* of the last call of the system that failed */
+    /* `call` after about n instructions of a statement, again and again; not 0 from it interrupts. */
+    void (*progress_handler)(ps_sq_handle *handle, int n, int (*call)(void *), void *context);
 } ps_sqlite_lib;
 
 /* NULL when there is none; stays open. Any thread. */

@@ -83,10 +83,17 @@ static void walk_objects(search *s) {
     ps_fork_gate_leave();
 }
 
+void *ps_open_library(const char *path, int more_flags) {
+    ps_fork_work_begin();
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL | more_flags);
+    ps_fork_work_end();
+    return library;
+}
+
 void *ps_loaded_library(const char *prefix) {
     search s = {.prefix = prefix, .first = true};
     walk_objects(&s);
-    return s.path[0] != 0 ? dlopen(s.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD) : NULL;
+    return s.path[0] != 0 ? ps_open_library(s.path, RTLD_NOLOAD) : NULL;
 }
 
 typedef void (*entry)(void);
@@ -184,7 +191,7 @@ const ps_cuda_calls *ps_cuda_driver(const char *library) {
         return NULL;
     }
     /* Never closed: the driver's code must not go while we hold pointers into it. */
-    void *handle = dlopen(s.path, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+    void *handle = ps_open_library(s.path, RTLD_NOLOAD);
     ps_cuda_calls calls = {0};
     if (handle == NULL || !fill_driver_table(handle, &calls)) {
         atomic_store_explicit(&loads_seen, s.loads + 1, memory_order_relaxed);

@@ -22,6 +22,9 @@ const ps_cuda_calls *ps_cuda_driver_found(void);
 /* A handle of the loaded library whose file's name begins so; NULL when there is none. It stays loaded. */
 void *ps_loaded_library(const char *prefix);
 
+/* dlopen, with RTLD_NOW | RTLD_LOCAL | more_flags, so that no fork happens meanwhile (fork_gate.h). */
+void *ps_open_library(const char *path, int more_flags);
+
 /* In a forked child, where the driver of the parent is of no use, and for tests. */
 void ps_cuda_driver_forget(void);
 

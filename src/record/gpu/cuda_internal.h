@@ -24,6 +24,9 @@ ps_cuda_meaning ps_cuda_meaning_of(int result);
 /* Whether a context is one: the driver's number for it, 0 where it gives none. The driver's result. */
 int ps_cuda_context_id(const ps_cuda_calls *cu, ps_cu_context handle, unsigned long long *unique);
 
+/* Asked of the driver just now: the program may destroy a context at any time, and another may get its handle. */
+bool ps_cuda_alive(const ps_cuda_calls *cu, ps_cuda_context *c);
+
 /* Of a context that can no longer be used; said once in the log. */
 void ps_cuda_fail(ps_cuda_context *c, int result);
 

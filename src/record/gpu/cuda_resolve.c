@@ -36,7 +36,7 @@ uint32_t ps_cuda_n_pending(void) {
     return sum;
 }
 
-static bool alive(const ps_cuda_calls *cu, ps_cuda_context *c) {
+bool ps_cuda_alive(const ps_cuda_calls *cu, ps_cuda_context *c) {
     if (atomic_load(&c->state) != PS_CUDA_LIVE) {
         return false;
     }
@@ -245,7 +245,7 @@ static void serve_all(const ps_cuda_calls *cu, uint32_t wishes) {
     uint32_t n = ps_cuda_context_count();
     for (uint32_t i = 0; i < n && !ps_gpu_thread_given_up(); i++) {
         ps_cuda_context *c = &ps_cuda_context_table[i];
-        if (!alive(cu, c)) {
+        if (!ps_cuda_alive(cu, c)) {
             pending_abandon(c);
             continue;
         }

@@ -19,8 +19,11 @@
  * export can make from kernels, copies and the calls that launched them: a call says its thread and time, and the
  * correlation joins them. That is why launches are recorded at level 0, too. */
 #include <dlfcn.h>
+#include <pthread.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/alloc.h"
 #include "record/core/events.h"
 #include "record/core/threads_shared.h"
 #include "record/gpu/cuda_contexts.h"
@@ -42,8 +45,13 @@ static struct {
     int kinds[MAX_KINDS];
     unsigned n_kinds;
     _Atomic int64_t flushed_ns;
+    _Atomic int64_t wait_until_ns; /* for the work of devices as the recording ends */
     atomic_bool open;
+    atomic_bool
+        held; /* by one GPU thread, from before it subscribes until it has let go; given up or not */
 } g;
+
+static _Thread_local bool holding; /* `held`, by this thread */
 
 /* --- its library ------------------------------------------------------------------------------------------------------- */
 
@@ -51,11 +59,11 @@ static struct {
 static void *find_library(const char *wanted) {
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
     if (wanted != NULL && *wanted != 0) {
-        return dlopen(wanted, RTLD_NOW | RTLD_LOCAL);
+        return ps_open_library(wanted, 0);
     }
     void *library = ps_loaded_library("libcupti.so");
     for (unsigned i = 0; i < sizeof names / sizeof *names && library == NULL; i++) {
-        library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+        library = ps_open_library(names[i], 0);
     }
     return library;
 }
@@ -136,6 +144,22 @@ static bool has_v2(const ps_cupti_calls *c) {
            c->ActivityGetNextRecord_v2 != NULL && c->ActivityGetNumDroppedRecords_v2 != NULL;
 }
 
+/* The thread of an earlier recording, which did not answer as that ended, may still be in CUPTI. */
+static bool take_hold(void) {
+    holding = !atomic_exchange(&g.held, true);
+    if (!holding) {
+        ps_rec_log_once("cupti_held",
+                        "CUPTI has not come back since an earlier recording: device times come "
+                        "from CUDA events, kernels are not recorded");
+    }
+    return holding;
+}
+
+static void release_hold(void) {
+    holding = false;
+    atomic_store(&g.held, false);
+}
+
 static bool subscribe(void) {
     const ps_cupti_calls *c = &ps_cupti.calls;
     char other[256] = "";
@@ -163,6 +187,9 @@ static bool subscribe(void) {
     } else if (result != PS_CUPTI_OK) {
         ps_rec_log_once("cupti_refused",
                         "CUPTI refuses (error %d): device times come from CUDA events", result);
+    }
+    if (result != PS_CUPTI_OK) {
+        release_hold();
     }
     return result == PS_CUPTI_OK;
 }
@@ -278,6 +305,7 @@ static void unsubscribe(void) {
     g.n_kinds = 0;
     (void)ps_cupti.calls.Unsubscribe(ps_cupti.subscriber);
     ps_cupti.subscriber = NULL;
+    release_hold();
 }
 
 static bool set_up(const ps_rec_config *config) {
@@ -310,7 +338,7 @@ static bool cupti_open(const ps_rec_config *config) {
         return false; /* ranges only: CUDA events do that for less */
     }
     if (!load_cupti(config) || ps_cupti.calls.GetVersion(&ps_cupti.version) != PS_CUPTI_OK ||
-        !subscribe() || !set_up(config)) {
+        !take_hold() || !subscribe() || !set_up(config)) {
         return false;
     }
     if (ps_cupti.version > PS_CUPTI_NEWEST) {
@@ -352,24 +380,108 @@ static void count_dropped(void) {
     ps_shared_drop(PS_DROP_CUPTI_DROPPED, lost);
 }
 
+/* --- waiting for devices ------------------------------------------------------------------------------------------------- */
+
+/* A synchronisation cannot be taken back when the device hangs, so a thread of its own makes it, which is left to itself then. */
+typedef struct waiter {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    unsigned owners; /* the one that waits, and the thread */
+    bool done;
+    const ps_cuda_calls *cu;
+    ps_cu_context context;
+} waiter;
+
+static void leave_waiter(waiter *w, bool done) {
+    (void)pthread_mutex_lock(&w->lock);
+    w->done = w->done || done;
+    bool last = --w->owners == 0;
+    (void)pthread_cond_broadcast(&w->changed);
+    (void)pthread_mutex_unlock(&w->lock);
+    if (last) {
+        (void)pthread_cond_destroy(&w->changed);
+        (void)pthread_mutex_destroy(&w->lock);
+        ps_free(w);
+    }
+}
+
+static void *run_waiter(void *context) {
+    waiter *w = context;
+    int mode =
+        PS_CU_CAPTURE_MODE_RELAXED; /* in any other, this would break captures of the program */
+    ps_cu_context before;
+    if (w->cu->ThreadExchangeStreamCaptureMode != NULL) {
+        (void)w->cu->ThreadExchangeStreamCaptureMode(&mode);
+    }
+    if (w->cu->CtxPushCurrent(w->context) == PS_CU_OK) {
+        (void)w->cu->CtxSynchronize();
+        (void)w->cu->CtxPopCurrent(&before);
+    }
+    leave_waiter(w, true);
+    return NULL;
+}
+
+static waiter *new_waiter(const ps_cuda_calls *cu, ps_cu_context context) {
+    waiter *w = ps_calloc(1, sizeof *w);
+    if (w == NULL) {
+        return NULL;
+    }
+    pthread_condattr_t attributes;
+    (void)pthread_condattr_init(&attributes);
+    (void)pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    (void)pthread_mutex_init(&w->lock, NULL);
+    (void)pthread_cond_init(&w->changed, &attributes);
+    (void)pthread_condattr_destroy(&attributes);
+    w->owners = 2;
+    w->cu = cu;
+    w->context = context;
+    return w;
+}
+
+/* False when it had not come to the end of its work in time. Where no thread can be had nothing is waited for. */
+static bool wait_for_device(const ps_cuda_calls *cu, ps_cu_context context, int64_t until_ns) {
+    waiter *w = new_waiter(cu, context);
+    pthread_t thread;
+    if (w == NULL) {
+        return false;
+    }
+    if (pthread_create(&thread, NULL, run_waiter, w) != 0) { /* our signal mask: all are blocked */
+        leave_waiter(w, false);
+        leave_waiter(w, false);
+        return false;
+    }
+    (void)pthread_detach(thread);
+    const struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000),
+                                   .tv_nsec = (long)(until_ns % 1000000000)};
+    (void)pthread_mutex_lock(&w->lock);
+    int status = 0;
+    while (!w->done && status == 0) {
+        status = pthread_cond_timedwait(&w->changed, &w->lock, &until);
+    }
+    bool done = w->done;
+    (void)pthread_mutex_unlock(&w->lock);
+    leave_waiter(w, false);
+    return done;
+}
+
 /* What was launched outside of ranges may still run: its records have no end yet. */
 static void wait_for_devices(void) {
     const ps_cuda_calls *cu = ps_cuda.calls;
     for (uint32_t i = 0; cu != NULL && i < ps_cuda_context_count(); i++) {
         ps_cuda_context *c = &ps_cuda_context_table[i];
-        ps_cu_context before;
-        unsigned version;
-        if (atomic_load(&c->state) == PS_CUDA_LIVE &&
-            cu->CtxGetApiVersion(c->handle, &version) == PS_CU_OK &&
-            cu->CtxPushCurrent(c->handle) == PS_CU_OK) {
-            (void)cu->CtxSynchronize();
-            (void)cu->CtxPopCurrent(&before);
+        if (ps_cuda_alive(cu, c) &&
+            !wait_for_device(cu, c->handle, atomic_load(&g.wait_until_ns))) {
+            ps_rec_log_once("cupti_unfinished",
+                            "the device still works as the recording ends: kernels and copies that "
+                            "it has not finished are missing");
         }
     }
 }
 
+/* --- on the GPU thread --------------------------------------------------------------------------------------------------- */
+
 void ps_cupti_work(uint32_t wishes) {
-    if (!atomic_load(&g.open)) {
+    if (!holding || !atomic_load(&g.open)) {
         return;
     }
     if ((wishes & PS_GPU_FLUSH_ALL) != 0) {
@@ -392,12 +504,27 @@ void ps_cupti_work(uint32_t wishes) {
     }
 }
 
+void ps_cupti_let_go(void) {
+    if (holding) {
+        atomic_store(&g.open, false);
+        unsubscribe();
+        ps_cupti_buffer buffer;
+        while (ps_cupti_buffer_next(&buffer)) { /* of a recording that is over */
+            ps_cupti_buffer_free(buffer.bytes);
+        }
+        ps_cupti_buffers_release();
+    }
+}
+
+/* Of the time that is left, two thirds at most are for the device, the rest for CUPTI. */
 static void cupti_drain(unsigned timeout_ms) {
     int64_t until = (int64_t)ps_mono_ns() + (int64_t)timeout_ms * 1000000;
     ps_device_cuda.drain(timeout_ms);
-    int64_t left_ms = (until - (int64_t)ps_mono_ns()) / 1000000;
-    if (atomic_load(&g.open) &&
-        !ps_gpu_thread_do(PS_GPU_FLUSH_ALL, left_ms > 1000 ? (unsigned)left_ms : 1000)) {
+    int64_t now = (int64_t)ps_mono_ns();
+    int64_t left_ms = (until - now) / 1000000;
+    left_ms = left_ms > 1000 ? left_ms : 1000;
+    atomic_store(&g.wait_until_ns, now + left_ms * 1000000 * 2 / 3);
+    if (atomic_load(&g.open) && !ps_gpu_thread_do(PS_GPU_FLUSH_ALL, (unsigned)left_ms)) {
         atomic_store(&g.open, false);
         atomic_store(&ps_cuda.lost, true);
         ps_shared_drop(PS_DROP_CUPTI_DROPPED, 1);
@@ -436,6 +563,7 @@ static void cupti_step(void) {
 /* The subscription is the parent's. */
 static void cupti_forget(void) {
     atomic_store(&g.open, false);
+    release_hold();
     g.n_kinds = 0;
     ps_cupti_buffers_forget();
     ps_cupti_correlate_forget();

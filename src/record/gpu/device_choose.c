@@ -14,6 +14,7 @@
  *                 thread of its own, which waits for the driver from the beginning: kernels do not wait for ranges */
 #include "record/gpu/device_choose.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
@@ -59,6 +60,8 @@ static atomic_bool starting; /* somebody starts, or has started, the GPU thread 
 static atomic_bool changing; /* somebody opens, or has opened, a backend */
 static const ps_rec_device *_Atomic opened; /* to be closed before the next is chosen */
 static atomic_bool give_up_waiting;         /* the recording ends: nobody needs a driver any more */
+static pthread_mutex_t handing =
+    PTHREAD_MUTEX_INITIALIZER; /* a short one: of `chosen`, and see hand_over() */
 
 static void close_opened(void) {
     const ps_rec_device *device = atomic_exchange(&opened, NULL);
@@ -83,22 +86,41 @@ static bool open_cuda(bool *first) {
     return ok;
 }
 
+/* What was opened becomes the recording's, unless that has ended while it opened. */
+static bool hand_over(bool ok) {
+    (void)pthread_mutex_lock(&handing);
+    bool wanted = !ps_gpu_thread_given_up();
+    if (wanted && ok) {
+        atomic_store(&opened, &ps_device_cupti);
+        atomic_store(&ps_device, &ps_device_cupti);
+    }
+    (void)pthread_mutex_unlock(&handing);
+    return wanted;
+}
+
+/* The GPU thread has answered, or is given up: it hands nothing over from here on. */
+static void wait_for_opening(void) {
+    atomic_store(&give_up_waiting, true);
+    (void)ps_gpu_thread_do(0, OPENING_MS);
+    (void)pthread_mutex_lock(&handing);
+    (void)pthread_mutex_unlock(&handing);
+}
+
 /* On the GPU thread, from the beginning of the recording on. */
 static void open_cupti(void) {
     const struct timespec pause = {.tv_nsec = WAIT_NS};
-    while (ps_cuda_driver(chosen.cuda_library) == NULL) {
+    (void)pthread_mutex_lock(&handing);
+    const ps_rec_config own = chosen; /* the next recording may begin while CUPTI opens */
+    (void)pthread_mutex_unlock(&handing);
+    while (ps_cuda_driver(own.cuda_library) == NULL) {
         if (atomic_load(&give_up_waiting)) {
             return;
         }
         (void)nanosleep(&pause, NULL);
     }
-    bool ok = ps_device_cupti.open(&chosen);
-    if (ps_gpu_thread_given_up()) {
-        return;
-    }
-    if (ok) {
-        atomic_store(&opened, &ps_device_cupti);
-        atomic_store(&ps_device, &ps_device_cupti);
+    bool ok = ps_device_cupti.open(&own);
+    if (!hand_over(ok)) {
+        return; /* the recording has ended: PS_GPU_LET_GO follows */
     }
     bool first;
     (void)open_cuda(&first);
@@ -128,6 +150,10 @@ static void find_driver(void) {
 }
 
 void ps_gpu_work(uint32_t wishes) {
+    if (wishes == PS_GPU_LET_GO) {
+        ps_cupti_let_go();
+        return;
+    }
     if ((wishes & PS_GPU_FIND) != 0) {
         find_driver();
     }
@@ -149,7 +175,7 @@ void ps_gpu_work(uint32_t wishes) {
 /* False when there is none, or another thread is just starting it. */
 static bool start_thread(void) {
     if (!atomic_exchange(&starting, true) && !ps_gpu_thread_running() &&
-        !ps_gpu_thread_start(ps_gpu_work)) {
+        !ps_gpu_thread_start(ps_gpu_work, PS_GPU_LET_GO)) {
         ps_rec_log_once("gpu_thread", "no thread for the GPU can be had: no device times");
     }
     return ps_gpu_thread_running();
@@ -208,8 +234,7 @@ static void watch_look(void) {
 
 /* The caller still saw us, though a backend may have been opened a moment ago. */
 static void watch_drain(unsigned timeout_ms) {
-    atomic_store(&give_up_waiting, true);
-    (void)ps_gpu_thread_do(0, OPENING_MS);
+    wait_for_opening();
     const ps_rec_device *late = atomic_load(&opened);
     if (late != NULL) {
         late->drain(timeout_ms);
@@ -223,13 +248,13 @@ static void watch_drain(unsigned timeout_ms) {
 }
 
 static void watch_close(void) {
-    atomic_store(&give_up_waiting, true);
-    (void)ps_gpu_thread_do(0, OPENING_MS);
+    wait_for_opening();
     close_opened();
     (void)ps_gpu_thread_stop(OPENING_MS);
 }
 
 static void watch_forget(void) {
+    (void)pthread_mutex_init(&handing, NULL);
     ps_device_cuda.forget();
     ps_device_cupti.forget();
 }
@@ -257,7 +282,9 @@ static void say_unused(const ps_rec_config *config) {
 void ps_device_choose(const ps_rec_config *config) {
     close_opened();
     say_unused(config);
+    (void)pthread_mutex_lock(&handing);
     chosen = *config;
+    (void)pthread_mutex_unlock(&handing);
     atomic_store(&changing, false);
     atomic_store(&looked, false);
     atomic_store(&starting, false);

@@ -22,6 +22,8 @@ enum {
     PS_GPU_FLUSH_ALL = 1u << 9,  /* cupti: also what is not finished */
     PS_GPU_CLOSE_CUPTI = 1u << 10,
     PS_GPU_FIND = 1u << 11, /* device.c: the driver is among the loaded libraries: its functions */
+    PS_GPU_LET_GO =
+        1u << 12, /* the last of a thread that was given up: nobody waits for it any more */
     PS_GPU_CUDA = PS_GPU_SETUP | PS_GPU_GROW | PS_GPU_ANCHOR | PS_GPU_RESOLVE | PS_GPU_DRAIN,
     PS_GPU_CUPTI = PS_GPU_BUFFERS | PS_GPU_FLUSH | PS_GPU_FLUSH_ALL | PS_GPU_CLOSE_CUPTI
 };
@@ -30,6 +32,8 @@ enum {
 void ps_gpu_work(uint32_t wishes);
 void ps_cuda_work(uint32_t wishes);
 void ps_cupti_work(uint32_t wishes);
+/* CUPTI goes back to whoever wants it next, without what it still holds. Nothing where the calling thread does not hold it. */
+void ps_cupti_let_go(void);
 
 /* Writes the name of the backend in use into the recording; the last one counts. When it is chosen and when it drains. */
 void ps_device_tell(void);

@@ -14,6 +14,7 @@
 
 typedef struct helper {
     void (*work)(uint32_t);
+    uint32_t let_go; /* what it is asked last when it was given up */
     sem_t wake;
     _Atomic uint32_t wishes;
     atomic_bool given_up;
@@ -74,17 +75,19 @@ static void *helper_main(void *context) {
         (void)pthread_mutex_unlock(&h->lock);
     }
     if (atomic_load(&h->given_up)) {
+        h->work(h->let_go);
         (void)pthread_detach(pthread_self());
     }
     return NULL;
 }
 
-bool ps_gpu_thread_start(void (*work)(uint32_t)) {
+bool ps_gpu_thread_start(void (*work)(uint32_t), uint32_t let_go) {
     helper *h = helper_new();
     if (h == NULL) {
         return false;
     }
     h->work = work;
+    h->let_go = let_go;
     sigset_t all, before;
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);

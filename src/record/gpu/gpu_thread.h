@@ -7,8 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Starts it. `work` gets the wishes that came in since its last call (bits of the caller's choice). It blocks all signals. */
-bool ps_gpu_thread_start(void (*work)(uint32_t wishes));
+/* Starts it. `work` gets the wishes that came in since its last call (bits of the caller's choice); a thread that was given up
+ * calls it once more with `let_go`, when the driver has come back and the thread ends. It blocks all signals. */
+bool ps_gpu_thread_start(void (*work)(uint32_t wishes), uint32_t let_go);
 
 /* From any thread, also inside of an event: no lock, and a system call only when the wish is new. */
 void ps_gpu_thread_ask(uint32_t wishes);

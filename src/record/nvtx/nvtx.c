@@ -10,9 +10,11 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 #include "record/nvtx/nvtx.h"
 #include "record/ring/config.h"
+#include "record/ring/config_texts.h"
 #include "record/session/session.h"
 
 _Atomic uint32_t ps_nvtx_generation;
@@ -44,19 +46,50 @@ void ps_nvtx_begin(uint32_t generation) {
 
 static _Thread_local bool within_once;
 
-static void once(void) {
+/* The first thread makes ready; others wait for it, but not for ever: the thread that loads the chained tool may wait for the loader's
+ * lock, which the waiting one holds, when the constructor of a library uses NVTX. Whoever has waited for long enough does without
+ * the tool, and so does then the whole process. */
+enum { UNTOUCHED, LOADING, STARTING, WITHOUT, READY };
+enum { LOADING_MS = 1000, STARTING_MS = 10000 };
+static atomic_int stage;
+
+static bool may_init(void) {
+    int loading = LOADING;
+    return atomic_compare_exchange_strong(&stage, &loading, STARTING);
+}
+
+static void make_nvtx_ready(void) {
     within_once = true;
+    ps_rec_option_look();
     ps_session_on_begin(ps_nvtx_begin);
     (void)pthread_atfork(ps_nvtx_lock, ps_nvtx_unlock, ps_nvtx_unlock);
-    ps_nvtx_chain_open();
+    ps_nvtx_chain_open(may_init);
     within_once = false;
+    atomic_store(&stage, READY);
+}
+
+static void wait_until_nvtx_ready(void) {
+    for (unsigned ms = 0; ms < STARTING_MS; ms++) {
+        int now = atomic_load(&stage);
+        if (now == READY || now == WITHOUT ||
+            (now == LOADING && ms >= LOADING_MS &&
+             atomic_compare_exchange_strong(&stage, &now, WITHOUT))) {
+            return;
+        }
+        (void)nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
 }
 
 void ps_nvtx_ready(void) {
-    static pthread_once_t first = PTHREAD_ONCE_INIT;
     ps_process_init();
-    if (!within_once) { /* the chained tool may use NVTX while it is loaded */
-        (void)pthread_once(&first, once);
+    int untouched = UNTOUCHED;
+    if (within_once || atomic_load(&stage) == READY) {
+        return; /* the chained tool may use NVTX while it is loaded */
+    }
+    if (atomic_compare_exchange_strong(&stage, &untouched, LOADING)) {
+        make_nvtx_ready();
+    } else {
+        wait_until_nvtx_ready();
     }
 }
 

@@ -178,7 +178,8 @@ extern NvtxFunctionPointer ps_nvtx_chain[NVTX_CB_MODULE_SIZE][64];
 extern intptr_t ps_nvtx_chain_payload[NVTX_EXT_PAYLOAD_SLOTS];
 
 /* Loads it when the option names one: once a process. */
-void ps_nvtx_chain_open(void);
+/* `may_init` is asked when the tool has been loaded: false, nobody waits for it any more, and it is left alone. */
+void ps_nvtx_chain_open(bool (*may_init)(void));
 bool ps_nvtx_chained(void);
 
 /* For a client's extension module: lets the tool see it too. False when there is none or it refused. For the payload

@@ -10,6 +10,7 @@
 
 #include "record/nvtx/nvtx.h"
 #include "record/ring/config.h"
+#include "record/ring/fork_gate.h"
 #include "record/ring/log.h"
 
 NvtxFunctionPointer ps_nvtx_chain[NVTX_CB_MODULE_SIZE][64];
@@ -78,14 +79,21 @@ static bool is_here(NvtxInitializeInjectionNvtxFunc_t function) {
            there.dli_fbase == here.dli_fbase;
 }
 
-void ps_nvtx_chain_open(void) {
+void ps_nvtx_chain_open(bool (*may_init)(void)) {
     const char *path = ps_rec_config_text("nvtx_chain");
     if (path[0] == '\0') {
         return;
     }
+    ps_fork_work_begin();
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    ps_fork_work_end();
     if (library == NULL) {
         ps_rec_log_once("nvtx_chain", "nvtx_chain: %s: going on without it", dlerror());
+        return;
+    }
+    if (!may_init()) {
+        ps_rec_log_once("nvtx_chain", "nvtx_chain: %s takes too long to load: going on without it",
+                        path);
         return;
     }
     NvtxInitializeInjectionNvtxFunc_t init = NULL;

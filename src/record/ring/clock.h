@@ -1,6 +1,6 @@
 /* The clock of a recording. Ticks are what the processor counts where that is a clock (an invariant TSC that the kernel
  * itself trusts, the generic timer of Arm), else ns of CLOCK_MONOTONIC. Anchors tie ticks to CLOCK_MONOTONIC and CLOCK_REALTIME;
- * the export maps by one straight line, so that a wall clock that is set cannot reorder events. */
+ * the export maps by them (export/clock_line.h) so that a wall clock that is set cannot reorder events. */
 #ifndef PS_RECORD_CLOCK_H
 #define PS_RECORD_CLOCK_H
 

@@ -316,6 +316,7 @@ static void default_worker(char out[static 256]) {
 void ps_rec_config_read(ps_rec_config *out) {
     *out = (ps_rec_config){.rank = -1, .rank_source = "", .clock = -1};
     const char *texts[PS_N_OPTIONS];
+    ps_rec_option_look();
     for (int i = 0; i < PS_N_OPTIONS; i++) {
         texts[i] = ps_rec_option_text(i);
         if (!parse_option(i, texts[i], out)) {

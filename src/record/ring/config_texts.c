@@ -23,7 +23,9 @@ typedef struct kept {
 
 static struct {
     pthread_mutex_t lock;
-    const char *set[PS_N_OPTIONS]; /* by ps_record_set, NULL not set */
+    const char *set[PS_N_OPTIONS];     /* by ps_record_set, NULL not set */
+    const char *outside[PS_N_OPTIONS]; /* by the environment when it was looked at last */
+    bool looked;
     kept *texts;
 } g = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -68,15 +70,29 @@ const char *ps_rec_environment(const char *name) {
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
+/* Locked by the caller. */
+static void look_at_environment(void) {
+    for (int i = 0; i < PS_N_OPTIONS; i++) {
+        const char *outside = ps_rec_environment(ps_rec_options[i].environment);
+        const char *kept_text = outside != NULL ? keep_option_text(outside) : NULL;
+        g.outside[i] =
+            kept_text != NULL ? kept_text : outside; /* without memory: as long as nobody sets it */
+    }
+    g.looked = true;
+}
+
+void ps_rec_option_look(void) {
+    ps_signal_lock(&g.lock);
+    look_at_environment();
+    ps_signal_unlock(&g.lock);
+}
+
 const char *ps_rec_option_text(int option) {
     ps_signal_lock(&g.lock);
-    const char *value = g.set[option];
-    if (value == NULL) {
-        const char *outside = ps_rec_environment(ps_rec_options[option].environment);
-        value = outside != NULL ? keep_option_text(outside) : NULL;
-        value =
-            value != NULL ? value : outside; /* without memory: as long as nobody sets it anew */
+    if (!g.looked) {
+        look_at_environment();
     }
+    const char *value = g.set[option] != NULL ? g.set[option] : g.outside[option];
     ps_signal_unlock(&g.lock);
     return value != NULL ? value : ps_rec_options[option].fallback;
 }

@@ -22,6 +22,9 @@ extern const ps_rec_option ps_rec_options[PS_N_OPTIONS] __attribute__((visibilit
 /* PS_OPT_..., -1 for an unknown name. */
 int ps_rec_option_named(const char *name);
 
+/* Looks at the environment anew: where a recording begins, or steps do. Not at each of them: the program may be changing it. */
+void ps_rec_option_look(void);
+
 /* The same as ps_rec_config_text(), by number. */
 const char *ps_rec_option_text(int option);
 

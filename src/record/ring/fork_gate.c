@@ -16,4 +16,5 @@ void ps_fork_gate_leave(void) {
 
 void ps_fork_gate_forget(void) {
     gate = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    ps_fork_work_forget();
 }

@@ -1,5 +1,5 @@
 /* A line is put together on the stack and written by one write(2), so that lines of several processes and threads do not
- * mix. What was said is remembered by hashes: a text that hashes like another one is taken for said, which hardly ever happens. */
+ * mix. No lock is held while it is written: a file system that hangs, hangs the thread that has something to say alone. What was said is remembered by hashes: a text that hashes like another one is taken for said, which hardly ever happens. */
 #include "record/ring/log.h"
 
 #include <errno.h>
@@ -63,7 +63,23 @@ static void put_log(int fd, const char *line, size_t n) {
     }
 }
 
-static void say_log(const char *fmt, va_list args) {
+/* How a line comes about: only the first time for this key (NULL: any) in the process; into the recording's file, or not. */
+typedef struct saying {
+    const char *key;
+    bool to_file;
+} saying;
+
+/* Under the lock: whether it is to be said, and the file it goes to, "" none. */
+static bool is_news_to_log(const saying *how, const char *line, char *file, size_t size) {
+    ps_signal_lock(&g.lock);
+    bool is = (how->key == NULL || is_new(g.keys, &g.n_keys, hash_text(how->key))) &&
+              is_new(g.said, &g.n_said, hash_text(line));
+    (void)snprintf(file, size, "%s", how->to_file ? g.file : "");
+    ps_signal_unlock(&g.lock);
+    return is;
+}
+
+static void say_log(saying how, const char *fmt, va_list args) {
     static const char PREFIX[] = "pipescope: ";
     char line[LINE];
     memcpy(line, PREFIX, sizeof PREFIX);
@@ -79,43 +95,48 @@ static void say_log(const char *fmt, va_list args) {
         }
     }
     line[n] = '\0';
-    if (!is_new(g.said, &g.n_said, hash_text(line))) {
+    char path[sizeof g.file];
+    if (!is_news_to_log(&how, line, path, sizeof path)) {
         return;
     }
     line[n++] = '\n';
     int saved = errno;
+    int cancel = PTHREAD_CANCEL_ENABLE;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
     ps_signal_mask calm = ps_signal_mask_begin();
     if (!ps_rec_config_quiet()) {
         put_log(STDERR_FILENO, line, n);
     }
-    int fd = g.file[0] == '\0'
+    int fd = path[0] == '\0'
                  ? -1
-                 : open(g.file, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
+                 : open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0640);
     if (fd >= 0) {
         put_log(fd, line, n);
         (void)close(fd);
     }
     ps_signal_mask_end(&calm);
+    (void)pthread_setcancelstate(cancel, NULL);
     errno = saved;
 }
 
 void ps_rec_log(const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    ps_signal_lock(&g.lock);
-    say_log(fmt, args);
-    ps_signal_unlock(&g.lock);
+    say_log((saying){.to_file = true}, fmt, args);
+    va_end(args);
+}
+
+void ps_rec_log_error_stream(const char *fmt, ...) {
+    va_list args;
+    va_start(args, fmt);
+    say_log((saying){.to_file = false}, fmt, args);
     va_end(args);
 }
 
 void ps_rec_log_once(const char *key, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    ps_signal_lock(&g.lock);
-    if (is_new(g.keys, &g.n_keys, hash_text(key))) {
-        say_log(fmt, args);
-    }
-    ps_signal_unlock(&g.lock);
+    say_log((saying){.key = key, .to_file = true}, fmt, args);
     va_end(args);
 }
 

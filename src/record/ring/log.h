@@ -9,6 +9,9 @@
 
 void ps_rec_log(const char *fmt, ...) PS_PRINTF(1, 2);
 
+/* On stderr alone: the disk does not answer. */
+void ps_rec_log_error_stream(const char *fmt, ...) PS_PRINTF(1, 2);
+
 /* Only the first time for this `key` in the process. */
 void ps_rec_log_once(const char *key, const char *fmt, ...) PS_PRINTF(2, 3);
 

@@ -91,11 +91,14 @@ static bool is_ours(const ps_spool *s, int fd) {
            (uint64_t)st.st_ino == s->inode;
 }
 
-/* Says to whoever would recover the file that its process lives, also to one that cannot see that process (another container). Such
- * locks end with the process and are not a child's. */
+/* Says to whoever would recover the file that its process lives, also to one that cannot see that process (another container). The lock
+ * is the open file's: one of the process would go when anybody in it, an export for one, closes another descriptor of the
+ * file. A forked child closes ours (ps_spool_forget). */
 static void lock(int fd) {
     struct flock whole = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    (void)fcntl(fd, F_SETLK, &whole);
+    if (fcntl(fd, F_OFD_SETLK, &whole) != 0 && errno == EINVAL) { /* before Linux 3.15 */
+        (void)fcntl(fd, F_SETLK, &whole);
+    }
 }
 
 /* The descriptor is, or is opened anew. */

@@ -2,6 +2,8 @@
  * is prepared, and hand on. */
 #include "pipescope/record.h"
 
+#include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "base/version.h"
@@ -37,49 +39,78 @@ const char *ps_record_version(void) {
     return PS_VERSION;
 }
 
+/* --- control calls --------------------------------------------------------------------------------------------------- */
+
+/* They hold locks while they open and write files: a thread of the program that is cancelled (pthread_cancel) ends behind the call, not
+ * in it. */
+static int begin_control(void) {
+    int cancel = PTHREAD_CANCEL_ENABLE;
+    (void)pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
+    ps_process_init();
+    return cancel;
+}
+
+static void end_control(int cancel) {
+    (void)pthread_setcancelstate(cancel, NULL);
+}
+
 /* --- when and where -------------------------------------------------------------------------------------------------- */
 
 int ps_record_set(const char *option, const char *value) {
-    ps_process_init();
-    if (option == NULL || !ps_rec_config_takes(option, value)) {
-        return PS_RECORD_BAD_ARGUMENT;
-    }
-    return ps_rec_config_set(option, value) ? PS_RECORD_OK : PS_RECORD_BAD_ARGUMENT;
+    int cancel = begin_control();
+    bool is_set =
+        option != NULL && ps_rec_config_takes(option, value) && ps_rec_config_set(option, value);
+    end_control(cancel);
+    return is_set ? PS_RECORD_OK : PS_RECORD_BAD_ARGUMENT;
 }
 
 int ps_record_warmup(void) {
-    ps_process_init();
-    return ps_session_warmup();
+    int cancel = begin_control();
+    int result = ps_session_warmup();
+    end_control(cancel);
+    return result;
 }
 
 int ps_record_start(void) {
-    ps_process_init();
-    return ps_session_start();
+    int cancel = begin_control();
+    int result = ps_session_start();
+    end_control(cancel);
+    return result;
 }
 
 int ps_record_stop(void) {
-    ps_process_init();
-    return ps_session_stop();
+    int cancel = begin_control();
+    int result = ps_session_stop();
+    end_control(cancel);
+    return result;
 }
 
 int ps_record_export(const char *dir) {
-    ps_process_init();
-    return ps_session_export(0, dir);
+    int cancel = begin_control();
+    int result = ps_session_export(0, dir);
+    end_control(cancel);
+    return result;
 }
 
 uint64_t ps_record_last(void) {
-    ps_process_init();
-    return ps_session_last();
+    int cancel = begin_control();
+    uint64_t result = ps_session_last();
+    end_control(cancel);
+    return result;
 }
 
 int ps_record_export_recording(uint64_t recording, const char *dir) {
-    ps_process_init();
-    return recording == 0 ? PS_RECORD_BAD_ARGUMENT : ps_session_export(recording, dir);
+    int cancel = begin_control();
+    int result = recording == 0 ? PS_RECORD_BAD_ARGUMENT : ps_session_export(recording, dir);
+    end_control(cancel);
+    return result;
 }
 
 int ps_record_discard(void) {
-    ps_process_init();
-    return ps_session_discard();
+    int cancel = begin_control();
+    int result = ps_session_discard();
+    end_control(cancel);
+    return result;
 }
 
 int ps_record_enabled(void) {
@@ -87,8 +118,10 @@ int ps_record_enabled(void) {
 }
 
 int ps_record_directory(char *out, uint32_t size) {
-    ps_process_init();
-    return ps_session_directory(out, size);
+    int cancel = begin_control();
+    int result = ps_session_directory(out, size);
+    end_control(cancel);
+    return result;
 }
 
 /* --- ranges and marks ------------------------------------------------------------------------------------------------ */
@@ -107,8 +140,10 @@ static inline const ps_record_domain *api_domain_of(const ps_record_domain *hand
 }
 
 ps_record_domain *ps_record_domain_named(const char *name) {
-    ps_process_init();
-    return ps_event_domain(name, name != NULL ? strlen(name) : 0);
+    int cancel = begin_control();
+    ps_record_domain *result = ps_event_domain(name, name != NULL ? strlen(name) : 0);
+    end_control(cancel);
+    return result;
 }
 
 void ps_record_mark(ps_record_domain *handle, const char *message, void *stream) {
@@ -178,52 +213,70 @@ void ps_record_op_end(uint64_t op) {
 /* --- steps ----------------------------------------------------------------------------------------------------------- */
 
 int ps_record_step_begin(int64_t step) {
-    ps_process_init();
-    return ps_session_step_begin(step, NULL);
+    int cancel = begin_control();
+    int result = ps_session_step_begin(step, NULL);
+    end_control(cancel);
+    return result;
 }
 
 int ps_record_step_begin_on(int64_t step, void *stream) {
-    ps_process_init();
-    return ps_session_step_begin(step, stream);
+    int cancel = begin_control();
+    int result = ps_session_step_begin(step, stream);
+    end_control(cancel);
+    return result;
 }
 
 int ps_record_step_end(void) {
-    ps_process_init();
-    return ps_session_step_end();
+    int cancel = begin_control();
+    int result = ps_session_step_end();
+    end_control(cancel);
+    return result;
 }
 
 int ps_record_step(void) {
-    ps_process_init();
-    return ps_session_step(NULL);
+    int cancel = begin_control();
+    int result = ps_session_step(NULL);
+    end_control(cancel);
+    return result;
 }
 
 int ps_record_step_on(void *stream) {
-    ps_process_init();
-    return ps_session_step(stream);
+    int cancel = begin_control();
+    int result = ps_session_step(stream);
+    end_control(cancel);
+    return result;
 }
 
 /* --- metadata, figures ----------------------------------------------------------------------------------------------- */
 
 int ps_record_add_metadata(const char *key, const char *json) {
-    ps_process_init();
-    return ps_session_metadata(key, json);
+    int cancel = begin_control();
+    int result = ps_session_metadata(key, json);
+    end_control(cancel);
+    return result;
 }
 
 int ps_record_name_stream(void *stream, const char *name) {
-    ps_process_init();
-    return ps_session_name_stream(stream, name);
+    int cancel = begin_control();
+    int result = ps_session_name_stream(stream, name);
+    end_control(cancel);
+    return result;
 }
 
 int ps_record_clock_offset(int reference_rank, int64_t at_ns, int64_t offset_ns,
                            int64_t uncertainty_ns, const char *method) {
-    ps_process_init();
-    return ps_session_clock_offset(reference_rank, at_ns, offset_ns, uncertainty_ns, method);
+    int cancel = begin_control();
+    int result = ps_session_clock_offset(reference_rank, at_ns, offset_ns, uncertainty_ns, method);
+    end_control(cancel);
+    return result;
 }
 
 int ps_record_get_stats(ps_record_stats *out) {
-    ps_process_init();
     if (out == NULL || out->size < sizeof out->size) {
         return PS_RECORD_BAD_ARGUMENT;
     }
-    return ps_session_stats(out);
+    int cancel = begin_control();
+    int result = ps_session_stats(out);
+    end_control(cancel);
+    return result;
 }

@@ -44,6 +44,7 @@ static atomic_bool exiting;
 
 /* Short locks are taken, so that the child finds what they guard whole; the others are made anew in the child. */
 static void before_fork(void) {
+    ps_fork_work_hold(); /* first: who works may take the others */
     ps_facts_hold();
     ps_rec_log_hold();
     ps_rec_config_hold();
@@ -57,6 +58,7 @@ static void release_process(bool in_child) {
     ps_rec_config_release();
     ps_rec_log_release(in_child);
     ps_facts_release();
+    ps_fork_work_release();
 }
 
 static void after_fork_in_parent(void) {
@@ -135,12 +137,12 @@ static void say_given_up(unsigned seconds) {
     char folder[4096 + 512];
     bool any = false;
     for (unsigned i = 0; ps_session_unexported(i, folder, sizeof folder); i++) {
-        ps_rec_log("no database after %u s: pipescope record --recover %s makes it", seconds,
-                   folder);
+        ps_rec_log_error_stream("no database after %u s: pipescope record --recover %s makes it",
+                                seconds, folder);
         any = true;
     }
     if (!any) {
-        ps_rec_log("no database after %u s", seconds);
+        ps_rec_log_error_stream("no database after %u s", seconds);
     }
 }
 

@@ -24,6 +24,7 @@
 #include "record/core/threads.h"
 #include "record/core/threads_shared.h"
 #include "record/gpu/device_choose.h"
+#include "record/ring/config_texts.h"
 #include "record/ring/log.h"
 #include "record/ring/memory.h"
 #include "record/ring/signal_lock.h"
@@ -243,6 +244,7 @@ int ps_session_begin(ps_start_by by) {
 }
 
 int ps_session_start(void) {
+    ps_rec_option_look();
     switch (ps_window_ask()) {
     case PS_WINDOW_WAITING:
         ps_rec_log_once("window", "recording begins with the first step of the option window");

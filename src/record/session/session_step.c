@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "record/core/events.h"
+#include "record/ring/config_texts.h"
 #include "record/ring/log.h"
 #include "record/session/session.h"
 #include "record/session/session_parts.h"
@@ -81,6 +82,9 @@ static int act(todo what) {
 
 static int begin_step_window_step(int64_t step, void *stream) {
     (void)pthread_mutex_lock(&g.lock);
+    if (!g.any) {
+        ps_rec_option_look(); /* for the window */
+    }
     close_open(false);
     g.open = false;
     todo what = at_begin(step);

@@ -121,6 +121,9 @@ static uint64_t take_all_writer(void) {
         ps_threads_each_ring(tell_held, NULL);
     }
     ps_threads_each_ring(take_ring, &taken);
+    if (ps_shared_waits()) {
+        ps_shared_flush();
+    }
     say_full();
     if (ps_memory_refused() && !g.spool->full) {
         ps_rec_log_once(
@@ -220,7 +223,13 @@ void ps_writer_stop(void) {
     }
     ps_spool_retry(g.spool); /* also when no thread could be had: the rings are all there is then */
     ps_signal_mask calm = ps_signal_mask_begin();
+    bool waits;
+    do { /* what waited for ring 0 goes through it, as much at a time as it holds */
+        uint64_t taken = take_all_writer();
+        waits = ps_shared_waits() && taken > 0;
+    } while (waits);
     (void)take_all_writer();
+    ps_shared_lose();
     ps_signal_mask_end(&calm);
     g.spool = NULL;
 }
