@@ -129,6 +129,11 @@ printf '%s;\n' 'SELECT count(*) FROM slice' 'SELECT count(*) FROM slice WHERE ra
 awk '/^count|^modes|^again/ { n++ } /^Not in it: rank 3/ { printf "%d ", n }' "$T/answers" >"$T/which"
 [ "$(cat "$T/which")" = '1 3 4 5 6 ' ] || fail "answers that say what they lack: $(cat "$T/which")"
 
+# A job that lacks a rank has not "nothing", and is none that the user's words do not fit: it failed.
+run 1 whatif "$T/part"
+run 1 plan "$T/part" --layers 4,4,4
+run 2 plan "$T/whole" --layers 4,4,4
+
 # --- tables of the job ---
 
 for type in db csv json xlsx text; do
