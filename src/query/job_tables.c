@@ -166,7 +166,8 @@ static const char *const *modes_of_set(ps_view_set set) {
 typedef struct view_source {
     ps_sql_context *c;
     ps_view_set set;
-    ps_err err; /* why the last table was not there */
+    ps_err err;     /* why the last table was not there */
+    ps_err unsized; /* why the size of a file is not known */
 } view_source;
 
 static const ps_table *table_for_view(const void *context, const char *name) {
@@ -202,7 +203,8 @@ static const char *no_key(const void *context, int64_t rank) {
 }
 
 static void capture_of_cluster(const void *context, ps_job_capture *out) {
-    const ps_cluster *cluster = ((const view_source *)context)->c->cluster;
+    view_source *v = (view_source *)context;
+    const ps_cluster *cluster = v->c->cluster;
     *out = (ps_job_capture){.path = ps_cluster_name(cluster), .format = ""};
     for (size_t i = 0; i < cluster->n_ranks; i++) {
         ps_file_id id;
@@ -210,15 +212,17 @@ static void capture_of_cluster(const void *context, ps_job_capture *out) {
         bool differs = out->n_ranks > 0 && strcmp(format, out->format) != 0;
         out->format = differs ? "several" : format;
         out->n_ranks++;
-        if (ps_file_identify(cluster->ranks[i].path, &id, NULL) == PS_OK) {
+        if (ps_file_identify(cluster->ranks[i].path, &id, &v->unsized) == PS_OK) {
             out->bytes = ps_i64_plus(out->bytes, id.size_bytes);
+        } else {
+            out->n_unsized++;
         }
     }
 }
 
 ps_code ps_job_view_table(ps_sql_context *c, const ps_job_view *view, const ps_table **out,
                           ps_err *err) {
-    view_source v = {.c = c, .set = view->set, .err = PS_ERR_INIT};
+    view_source v = {.c = c, .set = view->set, .err = PS_ERR_INIT, .unsized = PS_ERR_INIT};
     ps_table **made = &c->job->views[view - ps_job_views];
     if (view->table != NULL) {
         *out = table_for_view(&v, view->table);
@@ -228,6 +232,12 @@ ps_code ps_job_view_table(ps_sql_context *c, const ps_job_view *view, const ps_t
         const ps_job_source from = {table_for_view, no_key, capture_of_cluster, &v};
         const ps_job_view_input in = {.from = &from, .step = "all", .stage = -1};
         *made = view->make(&in, err);
+        if (*made != NULL && v.unsized.code != PS_OK) {
+            ps_table_free(*made);
+            *made = NULL;
+            *err = v.unsized;
+            return err->code;
+        }
     }
     *out = view->table == NULL ? *made : *out;
     if (*out != NULL) {
