@@ -158,6 +158,8 @@ PS_API void ps_lib_text_free(ps_lib_text *text); /* NULL is fine */
 /* The study in one of its forms, free it with ps_lib_text_free(). PS_LIB_UNSUPPORTED: it has no such form; PS_LIB_NOTHING: not for this capture. */
 PS_API int ps_lib_study_write(ps_lib_study *study, const char *form, ps_lib_text *out,
                               ps_lib_error *error);
+/* Ends the call on the study, or on its capture, that runs in another thread, as ps_lib_stop() does, also when the capture is closed. */
+PS_API void ps_lib_study_stop(ps_lib_study *study);
 
 #ifdef __cplusplus
 }

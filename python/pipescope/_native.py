@@ -98,6 +98,7 @@ class Functions:
         self.stream_again = of(quick, "ps_lib_stream_again", number, stream, stream, error)
         self.study_of = of(library, "ps_lib_study_of", handle, handle, text, options, error)
         self.study_free = of(library, "ps_lib_study_free", None, handle)
+        self.study_stop = of(quick, "ps_lib_study_stop", None, handle)
         self.study_table_name = of(quick, "ps_lib_study_table_name", text, handle, ctypes.c_size_t)
         self.study_table = of(library, "ps_lib_study_table", number, handle, text, stream, error)
         self.study_write = of(library, "ps_lib_study_write", number, handle, text, ctypes.POINTER(Text), error)

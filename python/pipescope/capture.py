@@ -24,10 +24,10 @@ Result = TypeVar("Result")
 
 
 class _Call(Generic[Result]):
-    """A call of the library, which may run in a thread of its own. `work` gets the capture's handle."""
+    """A call of the library, which may run in a thread of its own. `work` gets the handle of the capture, or of the study."""
 
-    def __init__(self, capture: "Capture", work: Callable[[int], Result]):
-        self._capture, self._work = capture, work
+    def __init__(self, of: Union["Capture", "Study"], work: Callable[[int], Result]):
+        self._of, self._work = of, work
         self._guard = threading.RLock()
         self._handle = 0
         self._runs = self._given_up = False
@@ -37,7 +37,7 @@ class _Call(Generic[Result]):
 
     def run(self) -> None:
         try:
-            with self._capture._in_use() as handle, self._capture._turn:
+            with self._of._in_use() as handle, self._of._turn:
                 with self._guard:
                     self._handle, self._runs = handle, not self._given_up
                 if self._runs:
@@ -59,7 +59,7 @@ class _Call(Generic[Result]):
         with self._guard:
             self._given_up = True
             if self._runs:
-                self._capture._lib.stop(self._handle)
+                self._of._stop_call(self._handle)
             return self._runs
 
     def give_up(self) -> None:
@@ -78,9 +78,9 @@ class _Call(Generic[Result]):
         return self._done.pop()
 
 
-def _interruptible(capture: "Capture", work: Callable[[int], Result]) -> Result:
+def _interruptible(of: Union["Capture", "Study"], work: Callable[[int], Result]) -> Result:
     """Runs it so that Ctrl-C (a notebook's stop button) ends it: the library knows nothing of Python's signals, which only the main thread sees."""
-    call = _Call(capture, work)
+    call = _Call(of, work)
     if threading.current_thread() is not threading.main_thread():
         call.run()
         return call.result()
@@ -145,6 +145,9 @@ class Capture:
             with self._guard:
                 self._n_calls -= 1
                 self._end_unless_used()
+
+    def _stop_call(self, handle: int) -> None:
+        self._lib.stop(handle)
 
     def stop(self) -> None:
         """Ends the call that runs now in another thread, which raises Ended."""
@@ -255,6 +258,7 @@ class Study:
         texts = _native.option_texts(options)
         self._lib, self._what = capture._lib, what
         self._title = capture.path
+        self._turn = capture._turn
 
         def work(handle: int) -> int:
             error = _native.Error()
@@ -268,14 +272,27 @@ class Study:
         self._handle = _interruptible(capture, work)
         capture._warn(5)
 
+    @contextlib.contextmanager
+    def _in_use(self) -> Iterator[int]:
+        """The handle, which stays as long as the study, also where the capture is closed."""
+        yield self._handle
+
+    def _stop_call(self, handle: int) -> None:
+        self._lib.study_stop(handle)
+
     def write(self, form: str) -> str:
         """The study as "text", "html" (a page that needs nothing else), "json", and of charts and whatif "svg". UnsupportedError: no such form."""
-        out, error = _native.Text(), _native.Error()
-        _native.check(self._lib.study_write(self._handle, _native.text(form.encode(), "the form"), ctypes.byref(out), ctypes.byref(error)), error)
-        try:
-            return ctypes.string_at(out.bytes, out.size).decode("utf-8", "replace") if out.bytes else ""
-        finally:
-            self._lib.text_free(ctypes.byref(out))
+        wanted = _native.text(form.encode(), "the form")
+
+        def work(handle: int) -> str:
+            out, error = _native.Text(), _native.Error()
+            _native.check(self._lib.study_write(handle, wanted, ctypes.byref(out), ctypes.byref(error)), error)
+            try:
+                return ctypes.string_at(out.bytes, out.size).decode("utf-8", "replace") if out.bytes else ""
+            finally:
+                self._lib.text_free(ctypes.byref(out))
+
+        return _interruptible(self, work)
 
     def save(self, path: Union[str, "os.PathLike[str]"]) -> None:
         """Writes a file in the form that its ending names: .html, .json, .svg, .txt."""

@@ -7,8 +7,10 @@
 
 #include "base/alloc.h"
 #include "base/utf8.h"
+#include "base/watch.h"
 
 #define MAX_BYTES ((size_t)1 << 30)
+#define BYTES_BETWEEN_QUESTIONS ((size_t)1 << 16)
 
 void ps_buf_init(ps_buf *b, size_t max_bytes) {
     *b = (ps_buf){.max = max_bytes};
@@ -27,8 +29,23 @@ void ps_buf_clear(ps_buf *b) {
     }
 }
 
+/* Asks, and lets so much more be filled until the next question. False: it was stopped, or memory is out. */
+static bool watched_room(ps_buf *b, size_t n, size_t max) {
+    b->cap = b->held;
+    bool ok = ps_watch_ask(b->watch, NULL) == PS_OK &&
+              ps_grow(&b->data, &b->cap, b->len + n + 1, max + 1, 1);
+    b->held = b->cap;
+    size_t end = b->len + n + 1 + BYTES_BETWEEN_QUESTIONS;
+    b->cap = b->cap < end ? b->cap : end;
+    return ok;
+}
+
 char *ps_buf_more_room(ps_buf *b, size_t n) {
     size_t max = b->max > 0 ? b->max : MAX_BYTES;
+    if (b->watch != NULL && !b->failed && n <= max - b->len) {
+        b->failed = !watched_room(b, n, max);
+        return b->failed ? NULL : b->data + b->len;
+    }
     if (b->failed || n > max - b->len || !ps_grow(&b->data, &b->cap, b->len + n + 1, max + 1, 1)) {
         b->failed = true;
         return NULL;

@@ -15,6 +15,9 @@ typedef struct ps_buf {
     size_t len, cap;
     size_t max; /* of the content; 0: 1 GiB */
     bool failed;
+    const struct ps_watch *watch; /* NULL: nobody watches; else once it is stopped additions fail */
+    size_t
+        held; /* memory of a watched one, of which `cap` is what may be filled before it is asked */
 } ps_buf;
 
 /* As {0}, with another maximum. */

@@ -12,7 +12,9 @@
 #include "cli/info.h"
 #include "cli/job_options.h"
 #include "cli/rank_report.h"
+#include "model/lacks.h"
 #include "model/recording.h"
+#include "run/run_lacks.h"
 #include "write/out/number_text.h"
 #include "write/out/shorten.h"
 
@@ -537,7 +539,38 @@ static void print_title(ps_cli *cli, const ps_info *info) {
     ps_arena_fini(&arena);
 }
 
-static int show_info(ps_cli *cli, const ps_info *info) {
+static ps_table *lacks_of_info(const ps_info *info) {
+    ps_table *out = ps_lacks_new("lacks");
+    ps_err nomem = PS_ERR_INIT;
+    (void)ps_fail_nomem(&nomem);
+    if (out != NULL) {
+        ps_lacks_add_search(out, &info->cluster->diag, "the search");
+    }
+    for (size_t i = 0; out != NULL && i < info->n; i++) {
+        const ps_info_rank *r = &info->ranks[i];
+        if (!ps_info_was_read(r)) {
+            ps_lacks_add_unread(out, r->rank, r->inventory != NULL ? &r->inventory->err : &nomem);
+        }
+    }
+    return ps_table_end(out);
+}
+
+static int print_lacks(ps_cli *cli, const ps_info *info) {
+    ps_err err = PS_ERR_INIT;
+    ps_buf text = {0};
+    ps_lacks_say(info->lacks, "\n", "", &text);
+    if (text.len > 0) {
+        ps_buf_add_char(&text, '\n');
+    }
+    ps_code code = ps_buf_ok(&text) ? PS_OK : ps_fail_nomem(&err);
+    return ps_cli_end_output(cli, NULL, &text, code, &err);
+}
+
+static int show_info(ps_cli *cli, ps_info *info) {
+    info->lacks = lacks_of_info(info);
+    if (info->lacks == NULL) {
+        return ps_cli_fail_nomem(cli);
+    }
     if (ps_cli_flag(cli, "json")) {
         return ps_info_put_json(cli, info);
     }
@@ -548,7 +581,7 @@ static int show_info(ps_cli *cli, const ps_info *info) {
         print_clocks(cli, info);
         status = print_missing(cli, info);
     }
-    return status;
+    return status == PS_EXIT_OK ? print_lacks(cli, info) : status;
 }
 
 /* What could not be read, and what was odd in the rest. */
@@ -614,6 +647,7 @@ static int inspect(ps_cli *cli, const ps_cluster *c) {
         ps_inventory_free(info.ranks[i].inventory);
     }
     ps_budget_fini(&info.memory);
+    ps_table_free(info.lacks);
     ps_free(info.rank_bytes);
     ps_free(info.ranks);
     failures =

@@ -1,4 +1,5 @@
 /* pipescope query PATH "SELECT ...": SQL over all ranks of a capture. Reads only. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +10,7 @@
 #include "cli/job_options.h"
 #include "cli/query_prompt.h"
 #include "cli/rank_report.h"
+#include "model/lacks.h"
 #include "query/capture_schema.h"
 #include "query/collect.h"
 #include "query/schema_text.h"
@@ -129,11 +131,49 @@ static ps_code take_rows(void *context, const ps_table *table, size_t first, siz
     return code == PS_OK && (is_last || s->text.len > PIECE_BYTES) ? flush_stream(s, err) : code;
 }
 
+/* answer.csv: answer_lacks.csv */
+static void lacks_path(const char *path, ps_buf *out) {
+    const char *dot = strrchr(ps_path_base(path), '.');
+    size_t n = dot != NULL ? (size_t)(dot - path) : strlen(path);
+    ps_buf_addf(out, "%.*s_lacks%s", (int)n, path, path + n);
+}
+
+/* A file that can hold nothing but rows has beside it what they lack, in the same form. The one that an earlier query left goes where nothing
+ * is lacking. */
+static ps_code commit_rows(stream *s, ps_sql *sql, ps_err *err) {
+    ps_table *lacks = ps_sql_lacks(sql, err);
+    ps_buf path = {0};
+    ps_buf text = {0};
+    ps_code code = lacks != NULL ? PS_OK : err->code;
+    lacks_path(s->path, &path);
+    bool is_whole = !ps_lacks_any(lacks);
+    bool is_beside = false;
+    if (code == PS_OK && !is_whole) {
+        code = s->part(lacks, 0, lacks->n_rows, &text, err);
+        code = code == PS_OK && !ps_buf_ok(&path) ? ps_fail_nomem(err) : code;
+        code = code == PS_OK ? ps_sink_store(ps_buf_str(&path), &text, err) : code;
+        is_beside = code == PS_OK;
+    }
+    code = code == PS_OK ? ps_sink_commit(&s->sink, err) : code;
+    bool has_to_go = (code == PS_OK ? is_whole : is_beside) && ps_buf_ok(&path);
+    if (has_to_go && unlink(ps_buf_str(&path)) != 0 && errno != ENOENT && code == PS_OK) {
+        code = ps_fail_file(err, PS_IO, ps_buf_str(&path),
+                            "left by an earlier query, and it cannot be removed");
+    }
+    ps_buf_fini(&path);
+    ps_buf_fini(&text);
+    ps_table_free(lacks);
+    return code;
+}
+
 static ps_code write_rows(ps_cli *cli, ps_sql *sql, const char *statement, const char *name,
                           ps_table_part_fn *part, ps_err *err) {
     stream s = {.cli = cli, .path = ps_cli_text(cli, "output"), .part = part};
     ps_code code = ps_sql_run(sql, statement, name, take_rows, &s, err);
-    code = code == PS_OK && s.path != NULL ? ps_sink_commit(&s.sink, err) : code;
+    if (code == PS_OK && s.path != NULL) {
+        bool is_in_folder = s.sink.published.path != NULL; /* no device, no pipe */
+        code = is_in_folder ? commit_rows(&s, sql, err) : ps_sink_commit(&s.sink, err);
+    }
     ps_sink_abort(&s.sink);
     ps_buf_fini(&s.text);
     return s.nobody_reads ? PS_OK : code;
@@ -176,12 +216,19 @@ static ps_code write_text(ps_cli *cli, ps_sql *sql, const char *statement, const
                     "... and %zu more rows (--rows N shows more, --as csv writes them all)\n",
                     n_rows - most);
     }
+    ps_table *lacks = code == PS_OK ? ps_sql_lacks(sql, err) : NULL;
+    code = code == PS_OK && lacks == NULL ? err->code : code;
+    if (code == PS_OK) {
+        ps_lacks_say(lacks, "", "\n", &text);
+        code = ps_buf_ok(&text) ? PS_OK : ps_fail_nomem(err);
+    }
     if (code == PS_OK && path != NULL) {
         code = ps_sink_store(path, &text, err);
     } else if (code == PS_OK) {
         ps_cli_put(cli, ps_buf_str(&text), text.len);
     }
     ps_buf_fini(&text);
+    ps_table_free(lacks);
     ps_table_free(t);
     return code;
 }
@@ -241,7 +288,8 @@ static int report_reading(ps_cli *cli, const ps_sql *sql, const ps_cluster *clus
         }
     }
     ps_report_oddities(cli, ps_sql_diag(sql));
-    return n_failed == 0 ? PS_EXIT_OK : any ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
+    bool whole = n_failed == 0 && ps_diag_n_errors(&cluster->diag) == 0;
+    return whole ? PS_EXIT_OK : n_failed == 0 || any ? PS_EXIT_PARTIAL : PS_EXIT_FAILED;
 }
 
 /* The statement, or (NULL) a prompt, or the tables that the capture has. */

@@ -124,9 +124,9 @@ static void say_report_command_ranks(ps_cli *cli, const ps_run *run, const plan 
 static int end_report(ps_cli *cli, ps_run *run, const ps_cluster *cluster, int shown) {
     plan p = plan_for(cluster);
     say_report_command_ranks(cli, run, &p);
-    int ranks_status = ps_report_status(run, cluster, p.optional);
+    int status = ps_report_shown(run, cluster, p.optional, shown);
     ps_run_free(run);
-    return ps_report_shown(shown, ranks_status);
+    return status;
 }
 
 static int run_report_command(ps_cli *cli) {

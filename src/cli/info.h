@@ -22,6 +22,7 @@ typedef struct ps_info {
     ps_budget memory;
     int64_t *rank_bytes; /* [n] */
     ps_progress *progress;
+    ps_table *lacks; /* what could not be read or looked at (model/lacks.h) */
 } ps_info;
 
 static inline bool ps_info_was_read(const ps_info_rank *r) {

@@ -3,6 +3,7 @@
 
 #include "base/json_write.h"
 #include "cli/info.h"
+#include "write/out/json_text.h"
 
 static void add_info_json_text(ps_json *j, const char *key, const char *value) {
     ps_json_name(j, key, strlen(key));
@@ -125,6 +126,7 @@ int ps_info_put_json(ps_cli *cli, const ps_info *info) {
     ps_json_key_str(&j, "format", "pipescope-info");
     ps_json_key_int(&j, "version", 2);
     ps_json_key_str(&j, "path", info->cluster->root);
+    ps_json_lacks(&j, 1, info->lacks);
     ps_json_key_array(&j, "ranks");
     for (size_t i = 0; i < info->n; i++) {
         add_info_json_rank(&j, &info->ranks[i]);

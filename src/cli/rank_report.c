@@ -462,16 +462,18 @@ static bool report_stranger(const ps_cli *cli, const ps_cluster *c) {
     return c->no_profile.code != PS_OK;
 }
 
-int ps_report_shown(int shown, int ranks_status) {
-    bool is_damage = shown == PS_EXIT_NOTHING && ranks_status == PS_EXIT_FAILED;
-    return shown != PS_EXIT_OK && !is_damage ? shown : ranks_status;
+int ps_report_shown(const ps_run *run, const ps_cluster *cluster, const bool *optional, int shown) {
+    int status = ps_report_status(run, cluster, optional);
+    bool is_damaged = run->n_failed > 0 || ps_diag_n_errors(&cluster->diag) > 0;
+    bool asks_more = shown == PS_EXIT_NOTHING || shown == PS_EXIT_USAGE;
+    return shown == PS_EXIT_OK ? status : is_damaged && asks_more ? PS_EXIT_FAILED : shown;
 }
 
 int ps_report_end(ps_cli *cli, ps_run *run, const ps_cluster *cluster, int shown) {
     ps_report_ranks(cli, run);
-    int ranks_status = ps_report_status(run, cluster, NULL);
+    int status = ps_report_shown(run, cluster, NULL, shown);
     ps_run_free(run);
-    return ps_report_shown(shown, ranks_status);
+    return status;
 }
 
 int ps_report_no_ranks(const ps_cli *cli, const ps_cluster *c) {

@@ -25,9 +25,9 @@ void ps_report_modes(const ps_cli *cli, const ps_run *run, const ps_analysis *co
 /* Exit status of a run: all done, nothing, some, none. An optional analysis may have nothing to do. */
 int ps_report_status(const ps_run *run, const ps_cluster *cluster, const bool *optional);
 
-/* The exit status of a command that shows one result: `shown` when that went wrong, else the status of the ranks, which
- * also tells nothing to show from ranks that could not be read. */
-int ps_report_shown(int shown, int ranks_status);
+/* The exit status of a command that shows one result: `shown` when that went wrong, else the status of the ranks. Nothing to show, or a job
+ * that the user's words do not fit, is a failure where something could not be read: who knows what that would have been. */
+int ps_report_shown(const ps_run *run, const ps_cluster *cluster, const bool *optional, int shown);
 
 /* The end of a run of one analysis whose result was shown: says what its ranks did, and frees it. An exit status. */
 int ps_report_end(ps_cli *cli, ps_run *run, const ps_cluster *cluster, int shown);

@@ -171,6 +171,10 @@ static const kind *kind_of(const char *what) {
     return NULL;
 }
 
+static ps_code fail_ended(const ps_lib_study *s, ps_err *err) {
+    return ps_fail(err, PS_BUSY, "%s: ended before it was done", s->kind->name);
+}
+
 /* Runs until it is done, or stopped, or the time is over. */
 static ps_code run_study(ps_lib_study *s, ps_err *err) {
     ps_lib *capture = s->capture;
@@ -185,7 +189,7 @@ static ps_code run_study(ps_lib_study *s, ps_err *err) {
     ps_deadline_end(&deadline);
     ps_lib_keep_notes(capture, s->run);
     if (capture->watch.stop) {
-        return ps_fail(err, PS_BUSY, "%s: ended before it was done", s->kind->name);
+        return fail_ended(s, err);
     }
     return s->run != NULL ? s->kind->look(s, err) : err->code;
 }
@@ -278,7 +282,11 @@ int ps_lib_study_write(ps_lib_study *study, const char *form, ps_lib_text *out,
     ps_buf text = {0};
     *out = (ps_lib_text){.bytes = NULL};
     locale_t before = ps_lib_begin(study->capture);
+    ps_watch *watch = &study->capture->watch;
+    watch->stop = false;
+    text.watch = watch;
     ps_code code = study->kind->write(study, form, &text, &err);
+    code = code == PS_NOMEM && watch->stop ? fail_ended(study, &err) : code;
     ps_lib_end(study->capture, before);
     if (code != PS_OK) {
         ps_buf_fini(&text);
@@ -286,6 +294,10 @@ int ps_lib_study_write(ps_lib_study *study, const char *form, ps_lib_text *out,
     }
     *out = (ps_lib_text){.bytes = text.data, .size = text.len};
     return PS_LIB_OK;
+}
+
+void ps_lib_study_stop(ps_lib_study *study) {
+    ps_lib_stop(study->capture);
 }
 
 void ps_lib_text_free(ps_lib_text *text) {

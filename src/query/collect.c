@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "model/lacks.h"
 #include "query/sql_inside.h"
 #include "write/out/number_text.h"
+#include "write/out/writers.h"
 
 /* A value with its own type, until the type of its column is known. */
 typedef struct own_value {
@@ -155,9 +157,23 @@ static ps_code keep_columns(void *context, const ps_table *rows, size_t first, s
     return ps_arrow_add(context, rows, first, end, err);
 }
 
+ps_code ps_sql_note_lacks(ps_sql *s, ps_arrow *rows, ps_err *err) {
+    ps_table *lacks = ps_sql_lacks(s, err);
+    ps_buf text = {0};
+    ps_code code = lacks == NULL ? err->code : PS_OK;
+    if (code == PS_OK && ps_lacks_any(lacks)) {
+        code = ps_write_table_json(lacks, &text, err);
+        code = code == PS_OK ? ps_arrow_note(rows, "lacks", ps_buf_str(&text), err) : code;
+    }
+    ps_buf_fini(&text);
+    ps_table_free(lacks);
+    return code;
+}
+
 ps_arrow *ps_sql_arrow_of(ps_sql *s, const char *text, const char *name, ps_err *err) {
     ps_arrow *a = ps_arrow_new();
     ps_code code = a != NULL ? ps_sql_run(s, text, name, keep_columns, a, err) : ps_fail_nomem(err);
+    code = code == PS_OK ? ps_sql_note_lacks(s, a, err) : code;
     if (code != PS_OK) {
         ps_arrow_free(a);
         return NULL;

@@ -10,7 +10,11 @@
 ps_table *ps_sql_table_of(ps_sql *s, const char *text, const char *name, size_t most,
                           size_t *n_rows, ps_err *err);
 
-/* The same as columns of Arrow; the caller frees them with ps_arrow_free(). NULL on failure. */
+/* The same as columns of Arrow; the caller frees them with ps_arrow_free(). NULL on failure. What they lack stands in the metadata of the
+ * schema, under "lacks": rows of model/lacks.h as JSON. */
 ps_arrow *ps_sql_arrow_of(ps_sql *s, const char *text, const char *name, ps_err *err);
+
+/* That note of the last statement, on other rows. */
+PS_MUST_USE ps_code ps_sql_note_lacks(ps_sql *s, ps_arrow *rows, ps_err *err);
 
 #endif

@@ -37,7 +37,7 @@ int ps_sql_add_job_tables(sqlite3 *db, ps_sql_context *c);
 /* overlap, percentile, name_like, human_ns. */
 int ps_sql_add_functions(sqlite3 *db);
 
-/* An IN of a constraint is handed over whole (since SQLite 3.38). */
+/* An IN of a constraint is handed over whole, and DISTINCT is told (since SQLite 3.38). */
 #define PS_SQL_HAS_IN (SQLITE_VERSION_NUMBER >= 3038000)
 
 #endif

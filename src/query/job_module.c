@@ -64,6 +64,13 @@ static uint64_t number_columns(const job_vtab *v) {
 
 /* --- the table --------------------------------------------------------------------------------------------------- */
 
+/* Made when it is first taken; each statement takes it anew, which tells what it asks (ps_job_was_asked). */
+static ps_code take_table(job_vtab *v, ps_err *err) {
+    return v->r.mode != NULL   ? ps_job_mode_table(v->r.c, v->r.mode, &v->table, err)
+           : v->r.view != NULL ? ps_job_view_table(v->r.c, v->r.view, &v->table, err)
+                               : ps_job_table(v->r.c, v->r.id, &v->table, err);
+}
+
 static int job_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
                        sqlite3_vtab **out, char **message) {
     (void)argc;
@@ -75,10 +82,8 @@ static int job_connect(sqlite3 *db, void *aux, int argc, const char *const *argv
     v->r = *(const registered *)aux;
     ps_err err = PS_ERR_INIT;
     int rc = SQLITE_OK;
-    ps_code code = v->r.mode != NULL   ? ps_job_mode_table(v->r.c, v->r.mode, &v->table, &err)
-                   : v->r.view != NULL ? ps_job_view_table(v->r.c, v->r.view, &v->table, &err)
-                                       : PS_OK;
-    if (code != PS_OK) {
+    bool is_made_of_modes = v->r.mode != NULL || v->r.view != NULL;
+    if (is_made_of_modes && take_table(v, &err) != PS_OK) {
         rc = ps_sql_table_fail(v->r.c, &v->base, &err);
         *message = v->base.zErrMsg;
     }
@@ -161,7 +166,7 @@ static int job_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int
     job_vtab *v = (job_vtab *)base->pVtab;
     job_cursor *cursor = (job_cursor *)base;
     ps_err err = PS_ERR_INIT;
-    if (v->table == NULL && ps_job_table(v->r.c, v->r.id, &v->table, &err) != PS_OK) {
+    if (take_table(v, &err) != PS_OK) {
         return ps_sql_table_fail(v->r.c, &v->base, &err);
     }
     ps_constraints_fini(&cursor->wanted);

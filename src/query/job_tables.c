@@ -27,6 +27,7 @@ typedef struct job_run {
     const char *mode;
     ps_run *run; /* NULL: `err` says why */
     ps_err err;
+    bool was_asked; /* by the statement at hand */
 } job_run;
 
 struct ps_job_tables {
@@ -63,6 +64,16 @@ const ps_run *ps_job_run(const struct ps_job_tables *job, size_t i) {
     return job->runs[i].run;
 }
 
+void ps_job_begin(struct ps_job_tables *job) {
+    for (size_t i = 0; i < job->n_runs; i++) {
+        job->runs[i].was_asked = false;
+    }
+}
+
+bool ps_job_was_asked(const struct ps_job_tables *job, size_t i) {
+    return job->runs[i].was_asked;
+}
+
 /* --- runs -------------------------------------------------------------------------------------------------------- */
 
 static ps_run *run_mode(ps_sql_context *c, const char *mode, ps_err *err) {
@@ -94,6 +105,7 @@ static ps_code run_once(ps_sql_context *c, const char *mode, const ps_run **out,
         r->run = run_mode(c, mode, &r->err);
         job->n_runs++;
     }
+    r->was_asked = true;
     *out = r->run;
     if (r->run == NULL) {
         *err = r->err;
@@ -144,17 +156,23 @@ ps_code ps_job_mode_table(ps_sql_context *c, const ps_mode_table *which, const p
 
 /* --- views of all ranks ------------------------------------------------------------------------------------------ */
 
+/* The modes that views of a set take tables of, ended by NULL. */
+static const char *const *modes_of_set(ps_view_set set) {
+    static const char *const ONLY_REPORT[] = {REPORT, NULL};
+    return set == PS_SET_REPORT ? ONLY_REPORT : ps_view_set_names(set);
+}
+
 /* What views take of the runs of their set. */
 typedef struct view_source {
     ps_sql_context *c;
     ps_view_set set;
-    ps_err err; /* why the last table was not there */
+    ps_err err;     /* why the last table was not there */
+    ps_err unsized; /* why the size of a file is not known */
 } view_source;
 
 static const ps_table *table_for_view(const void *context, const char *name) {
     view_source *v = (view_source *)context;
-    const char *const report[] = {REPORT, NULL};
-    const char *const *mode = v->set == PS_SET_REPORT ? report : ps_view_set_names(v->set);
+    const char *const *mode = modes_of_set(v->set);
     const ps_table *out = NULL;
     for (; *mode != NULL && out == NULL; mode++) {
         ps_err err = PS_ERR_INIT;
@@ -166,6 +184,17 @@ static const ps_table *table_for_view(const void *context, const char *name) {
     return out;
 }
 
+/* A view that an earlier statement made is of those runs of its set that there were. */
+static void ask_set(const view_source *v) {
+    struct ps_job_tables *job = v->c->job;
+    for (const char *const *mode = modes_of_set(v->set); *mode != NULL; mode++) {
+        for (size_t i = 0; i < job->n_runs; i++) {
+            job_run *r = &job->runs[i];
+            r->was_asked = r->was_asked || strcmp(r->mode, *mode) == 0;
+        }
+    }
+}
+
 /* Ranks have numbers here and no keys. */
 static const char *no_key(const void *context, int64_t rank) {
     (void)context;
@@ -174,7 +203,8 @@ static const char *no_key(const void *context, int64_t rank) {
 }
 
 static void capture_of_cluster(const void *context, ps_job_capture *out) {
-    const ps_cluster *cluster = ((const view_source *)context)->c->cluster;
+    view_source *v = (view_source *)context;
+    const ps_cluster *cluster = v->c->cluster;
     *out = (ps_job_capture){.path = ps_cluster_name(cluster), .format = ""};
     for (size_t i = 0; i < cluster->n_ranks; i++) {
         ps_file_id id;
@@ -182,22 +212,32 @@ static void capture_of_cluster(const void *context, ps_job_capture *out) {
         bool differs = out->n_ranks > 0 && strcmp(format, out->format) != 0;
         out->format = differs ? "several" : format;
         out->n_ranks++;
-        if (ps_file_identify(cluster->ranks[i].path, &id, NULL) == PS_OK) {
+        if (ps_file_identify(cluster->ranks[i].path, &id, &v->unsized) == PS_OK) {
             out->bytes = ps_i64_plus(out->bytes, id.size_bytes);
+        } else {
+            out->n_unsized++;
         }
     }
 }
 
 ps_code ps_job_view_table(ps_sql_context *c, const ps_job_view *view, const ps_table **out,
                           ps_err *err) {
-    view_source v = {.c = c, .set = view->set, .err = PS_ERR_INIT};
+    view_source v = {.c = c, .set = view->set, .err = PS_ERR_INIT, .unsized = PS_ERR_INIT};
     ps_table **made = &c->job->views[view - ps_job_views];
     if (view->table != NULL) {
         *out = table_for_view(&v, view->table);
-    } else if (*made == NULL) {
+    } else if (*made != NULL) {
+        ask_set(&v);
+    } else {
         const ps_job_source from = {table_for_view, no_key, capture_of_cluster, &v};
         const ps_job_view_input in = {.from = &from, .step = "all", .stage = -1};
         *made = view->make(&in, err);
+        if (*made != NULL && v.unsized.code != PS_OK) {
+            ps_table_free(*made);
+            *made = NULL;
+            *err = v.unsized;
+            return err->code;
+        }
     }
     *out = view->table == NULL ? *made : *out;
     if (*out != NULL) {
@@ -295,7 +335,7 @@ static ps_code chart_table_of(ps_sql_context *c, ps_sql_table_id id, const ps_ta
                               ps_err *err) {
     ps_table **table = &c->job->chart_tables[id];
     const ps_run *run = NULL;
-    ps_code code = *table != NULL ? PS_OK : run_once(c, CHART, &run, err);
+    ps_code code = run_once(c, CHART, &run, err);
     if (code == PS_OK && *table == NULL) {
         ps_chart *chart = run->results[0].chart;
         if (chart == NULL || chart->n_ops == 0) {

@@ -3,6 +3,7 @@
 #ifndef PS_QUERY_JOB_TABLES_H
 #define PS_QUERY_JOB_TABLES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "analyze/views/job_view.h"
@@ -35,5 +36,10 @@ PS_MUST_USE ps_code ps_job_view_table(ps_sql_context *c, const ps_job_view *view
 /* The runs there were, for those who tell what their ranks did. */
 size_t ps_job_runs(const struct ps_job_tables *job);
 const ps_run *ps_job_run(const struct ps_job_tables *job, size_t i);
+
+/* Another statement begins: it asks no run so far. */
+void ps_job_begin(struct ps_job_tables *job);
+/* Whether the statement that runs, or the last one, asked for a table of this run. */
+bool ps_job_was_asked(const struct ps_job_tables *job, size_t i);
 
 #endif

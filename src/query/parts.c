@@ -269,11 +269,18 @@ ps_code ps_sql_part_enter(ps_sql_parts *p, size_t index, bool reads, ps_sql_part
     ps_code code =
         reads && is_to_read(p, part) ? read_ahead(p, index, wanted, context, err) : PS_OK;
     if (code == PS_OK) {
+        part->is_missed = part->is_missed || (reads && part->err.code != PS_OK);
         part->n_users++;
         part->last_use = ++p->n_uses;
         *out = part;
     }
     return code;
+}
+
+void ps_sql_parts_begin(ps_sql_parts *p) {
+    for (size_t i = 0; i < p->cluster->n_ranks; i++) {
+        p->parts[i].is_missed = false;
+    }
 }
 
 void ps_sql_part_leave(ps_sql_part *part) {

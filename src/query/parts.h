@@ -40,6 +40,7 @@ typedef struct ps_sql_part {
     size_t index; /* among the profiles of the query */
     ps_err err;   /* why it could not be read; PS_OK */
     bool was_read;
+    bool is_missed;        /* the statement that runs, or the last one, came to it in vain */
     size_t n_users;        /* cursors that stand in it */
     uint64_t last_use;     /* grows with every use */
     const ps_trace *trace; /* NULL: not in memory */
@@ -86,6 +87,9 @@ PS_MUST_USE ps_code ps_sql_part_enter(ps_sql_parts *p, size_t index, bool reads,
                                       ps_sql_part_wanted *wanted, const void *context,
                                       ps_sql_part **out, ps_err *err);
 void ps_sql_part_leave(ps_sql_part *part); /* NULL is fine */
+
+/* Another statement begins: it misses nothing so far. */
+void ps_sql_parts_begin(ps_sql_parts *p);
 
 /* Of a part in memory that was read with links. NULL when memory is out. One thread at a time. */
 const ps_overlaps *ps_sql_part_overlaps(ps_sql_part *part, ps_err *err);

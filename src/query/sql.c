@@ -262,6 +262,8 @@ void ps_sql_stop(ps_sql *s) {
 bool ps_sql_begin_deadline(ps_sql *s, ps_deadline *deadline) {
     s->was_stopped = false;
     s->c.watch.stop = false;
+    ps_sql_parts_begin(&s->c.parts);
+    ps_job_begin(s->c.job);
     return ps_deadline_begin_for(deadline, s->opts.timeout_s, s->db, &s->c.watch, s->opts.asker);
 }
 

@@ -44,6 +44,9 @@ void ps_sql_stop(ps_sql *s);
 /* The reason why a profile could not be read; PS_OK: it could, or nobody wanted to. */
 const ps_err *ps_sql_unread(const ps_sql *s, size_t rank);
 size_t ps_sql_n_read(const ps_sql *s); /* profiles that were */
+/* What the rows of the last statement do not hold because it could not be read, or looked at (model/lacks.h). The caller frees it; NULL when
+ * memory is out. */
+ps_table *ps_sql_lacks(ps_sql *s, ps_err *err);
 const ps_diag *ps_sql_diag(const ps_sql *s);
 size_t ps_sql_n_runs(const ps_sql *s); /* of modes; one may be NULL */
 const ps_run *ps_sql_run_at(const ps_sql *s, size_t i);

@@ -13,7 +13,7 @@ ps_sql_context *ps_sql_context_of(ps_sql *s);
 int64_t ps_sql_max_bytes(const ps_sql *s);
 /* PS_NOMEM: more than that is needed. */
 ps_code ps_sql_too_much(const ps_sql *s, ps_err *err);
-/* The time of what comes begins. False: there is no thread to be had. */
+/* A statement begins, and its time. False: there is no thread to be had. */
 bool ps_sql_begin_deadline(ps_sql *s, ps_deadline *deadline);
 
 #endif

@@ -207,6 +207,7 @@ ps_arrow *ps_sql_table_columns(ps_sql *s, const ps_sql_table_ask *ask, ps_err *e
         return NULL;
     }
     ps_code code = fill_from_traces(&f, ps_sql_context_of(s), err);
+    code = code == PS_OK ? ps_sql_note_lacks(s, f.rows, err) : code;
     ps_deadline_end(&deadline);
     if (code != PS_OK) {
         ps_arrow_free(f.rows);

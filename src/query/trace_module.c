@@ -17,7 +17,7 @@
 #include "query/schema.h"
 #include "query/trace_tables.h"
 
-enum { PLAN_READS = 1, PLAN_GROUPED = 2, PLAN_DOWN = 4, PLAN_GROUP_SHIFT = 8 };
+enum { PLAN_READS = 1, PLAN_GROUPED = 2, PLAN_DOWN = 4, PLAN_ONCE = 8, PLAN_GROUP_SHIFT = 8 };
 
 typedef struct trace_vtab {
     sqlite3_vtab base;
@@ -55,6 +55,7 @@ typedef struct trace_cursor {
     trace_vtab *v;
     ps_constraints wanted;
     bool is_grouped, is_end;
+    bool is_once; /* a row of each group is enough */
     ps_part_walk walk;
     ps_sql_part *part;
     ps_trace_row at;
@@ -161,6 +162,17 @@ static int group_column(const trace_vtab *v, const sqlite3_index_info *plan, con
     return may ? column : -1;
 }
 
+/* DISTINCT: rows that repeat the column are not missed. SQLite may look at others before (WHERE): then which row comes counts. */
+static bool wants_once(sqlite3_index_info *plan, int column) {
+#if PS_SQL_HAS_IN
+    return sqlite3_vtab_distinct(plan) >= 2 && plan->colUsed == UINT64_C(1) << column;
+#else
+    (void)plan;
+    (void)column;
+    return false;
+#endif
+}
+
 /* Figures that only need the right order: an equal number of a slice leaves one row, an equal name a few, a bound of time a part. */
 static void judge(const trace_vtab *v, sqlite3_index_info *plan, const char *taken, int n) {
     double rows = 1e6;
@@ -206,6 +218,7 @@ static int trace_best_index(sqlite3_vtab *base, sqlite3_index_info *plan) {
     if (group >= 0) {
         plan->idxNum |= PLAN_GROUPED | group << PLAN_GROUP_SHIFT;
         plan->idxNum |= plan->aOrderBy[0].desc ? PLAN_DOWN : 0;
+        plan->idxNum |= wants_once(plan, group) ? PLAN_ONCE : 0;
         plan->orderByConsumed = 1;
     }
     judge(v, plan, plan->idxStr, n);
@@ -483,7 +496,8 @@ static bool find_group(trace_cursor *cursor) {
             /* A part knows the groups that there were when it was sorted. */
             if (group < p->n_groups && p->starts[group] < p->starts[group + 1]) {
                 g->next = p->rows + p->starts[group];
-                g->end = p->rows + p->starts[group + 1];
+                g->end = cursor->is_once ? g->next + 1 : p->rows + p->starts[group + 1];
+                g->part = cursor->is_once ? g->n_parts : g->part;
                 if (cursor->at.part != p->part) {
                     stand_in(cursor, p->part);
                 }
@@ -543,6 +557,7 @@ static int trace_filter(sqlite3_vtab_cursor *base, int plan, const char *text, i
                                   .profile_column = cursor->v->profile_column,
                                   .reads = (plan & PLAN_READS) != 0};
     cursor->is_grouped = (plan & PLAN_GROUPED) != 0;
+    cursor->is_once = (plan & PLAN_ONCE) != 0;
     cursor->is_end = false;
     if (!ps_constraints_read(&cursor->wanted, text, n, values)) {
         return SQLITE_NOMEM;

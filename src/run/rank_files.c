@@ -32,12 +32,14 @@ static void add_folder(listing *l, const char *dir, size_t depth) {
     l->failed = l->failed || ps_list_dir(dir, &l->arena, &names, &n, NULL) != PS_OK;
     for (size_t i = 0; !l->failed && i < n; i++) {
         const char *path = ps_path_join(&l->arena, dir, names[i]);
-        if (path == NULL) {
-            l->failed = true;
-        } else if (ps_is_file(path)) {
+        ps_path_kind kind = PS_PATH_NONE;
+        ps_code code = path != NULL ? ps_path_look(path, &kind, NULL) : PS_NOMEM;
+        l->failed =
+            code != PS_OK && code != PS_NOT_FOUND; /* a link that leads nowhere is no file */
+        if (!l->failed && kind == PS_PATH_FILE) {
             add_file(l, path, names[i]);
-        } else if (depth > 0 && strcmp(names[i], "cluster_analysis_output") != 0 &&
-                   ps_is_dir(path)) {
+        } else if (!l->failed && kind == PS_PATH_DIR && depth > 0 &&
+                   strcmp(names[i], "cluster_analysis_output") != 0) {
             ps_buf_addf(l->out, "%s/\n", names[i]);
             add_folder(l, path, depth - 1);
             ps_buf_add_str(l->out, "..\n");

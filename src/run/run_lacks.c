@@ -31,10 +31,15 @@ static void add_rank_lack(const side *s, const ps_cluster_rank *rank, const char
     ps_buf_fini(&what);
 }
 
-static void add_rank_error(const side *s, const ps_rank_report *report) {
+static void add_rank_error(const side *s, const ps_cluster_rank *rank, const ps_err *why) {
     char text[1024];
-    ps_err_format(&report->err, text, sizeof text);
-    add_rank_lack(s, report->rank, NULL, text);
+    ps_err_format(why, text, sizeof text);
+    add_rank_lack(s, rank, NULL, text);
+}
+
+void ps_lacks_add_unread(ps_table *lacks, const ps_cluster_rank *rank, const ps_err *why) {
+    const side s = {.before = "", .lacks = lacks};
+    add_rank_error(&s, rank, why);
 }
 
 /* A mode that was asked for found nothing in the rank, or any did in a file that ends in the middle. */
@@ -46,7 +51,7 @@ static bool is_missed(const side *s, const ps_rank_report *report, size_t a) {
 static void add_rank_lacks(const side *s, const ps_rank_report *report) {
     size_t n_missed = 0;
     if (report->status == PS_RANK_FAILED) {
-        add_rank_error(s, report);
+        add_rank_error(s, report->rank, &report->err);
         return;
     }
     for (size_t a = 0; a < s->run->n_analyses; a++) {
@@ -58,7 +63,7 @@ static void add_rank_lacks(const side *s, const ps_rank_report *report) {
         }
     }
     if (report->status == PS_RANK_NOTHING && n_missed == 0 && report->err.code != PS_OK) {
-        add_rank_error(s, report);
+        add_rank_error(s, report->rank, &report->err);
     }
 }
 

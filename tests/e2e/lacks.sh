@@ -73,6 +73,13 @@ forms() {
     done
     run "$1" chart "$2"
     cp "$T/stdout" "$out/chart.txt"
+    for end in txt arrow; do
+        run "$1" query "$2" 'SELECT rank, count(*) FROM slice GROUP BY rank' -o "$out/query.$end"
+    done
+    run "$1" info "$2"
+    cp "$T/stdout" "$out/info.txt"
+    run "$1" info "$2" --json
+    cp "$T/stdout" "$out/info.json"
 }
 
 forms 4 "$T/part"
@@ -83,7 +90,7 @@ for file in "$out"/*; do
     esac
 done
 # Data are data: one list in all of them.
-for command in chart report compare trace; do
+for command in chart report compare trace info; do
     python3 - "$out/$command.json" <<'PY' || fail "$command: no list of what is lacking"
 import json
 import sys
@@ -101,6 +108,31 @@ forms 0 "$T/whole"
 for file in "$out"/*; do
     silent "$file"
 done
+
+# --- rows of a query ---
+
+# What can hold nothing but rows has a file beside it, of the same form.
+for end in csv json jsonl; do
+    run 4 query "$T/part" 'SELECT rank, count(*) FROM slice GROUP BY rank' -o "$T/rows.$end"
+    tells "$T/rows_lacks.$end" 'rank 3' 'cut off in page'
+    run 4 query "$T/part" 'SELECT * FROM ClusterStepTraceTime' -o "$T/rows.$end"
+    tells "$T/rows_lacks.$end" 'rank 3' 'cut off in page'
+    run 0 query "$T/part" 'SELECT rank, count(*) FROM slice WHERE rank < 3 GROUP BY rank' -o "$T/rows.$end"
+    [ ! -e "$T/rows_lacks.$end" ] || fail "$end: lacks a rank that the query leaves out"
+done
+run 4 query "$T/loop" 'SELECT 1' --as csv -o /dev/null
+# At the prompt each answer tells what it lacks itself.
+printf '%s;\n' 'SELECT count(*) FROM slice' 'SELECT count(*) FROM slice WHERE rank = 0' 'SELECT count(*) AS modes FROM ClusterStepTraceTime' \
+    'SELECT count(*) FROM base_info' 'SELECT count(*) AS again FROM ClusterStepTraceTime' 'SELECT count(*) FROM base_info' \
+    'SELECT count(*) FROM slice WHERE rank = 1' >"$T/statements"
+"$PIPESCOPE_BIN" query "$T/part" -i <"$T/statements" >"$T/answers" 2>/dev/null || [ $? = 4 ] || fail "the prompt: $?"
+awk '/^count|^modes|^again/ { n++ } /^Not in it: rank 3/ { printf "%d ", n }' "$T/answers" >"$T/which"
+[ "$(cat "$T/which")" = '1 3 4 5 6 ' ] || fail "answers that say what they lack: $(cat "$T/which")"
+
+# A job that lacks a rank has not "nothing", and is none that the user's words do not fit: it failed.
+run 1 whatif "$T/part"
+run 1 plan "$T/part" --layers 4,4,4
+run 2 plan "$T/whole" --layers 4,4,4
 
 # --- tables of the job ---
 

@@ -43,6 +43,7 @@ typedef struct part {
 #define JOB "cp -r ../job ."
 #define RANK_1 "job/node0_1001_20250109081616001_ascend_pt/"
 #define RANK_1_DB RANK_1 "ASCEND_PROFILER_OUTPUT/ascend_pytorch_profiler_1.db"
+#define SHARDED "cluster -m slow_rank -d {top}/job -o {out} -j 1 --export_type csv"
 #define TEXT "cp -r '{D}/ascend_text/rank3_ascend_pt' ."
 #define TEXT_AT "rank3_ascend_pt/ASCEND_PROFILER_OUTPUT/"
 
@@ -71,6 +72,7 @@ static const part PARTS[] = {
      "simulate zb-h1 --pp 2 --microbatches 3 --durations {in}/d.json"},
     {"printf '%s\\n' 'comm hcom_' 'compute MatMul' >rules && cp ../job.json .", ".", "rules", false,
      "report {in}/job.json --comm-rules {in}/rules -j 1"},
+    {"cp -r ../partials .", "partials", "partials/1/rank-000001", true, SHARDED " --reduce {in}"},
 };
 
 static const char *const COMMANDS[] = {
@@ -238,6 +240,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv) {
     (void)snprintf(result, sizeof result, "%s/result", out_folder);
     if (run("simulate 1f1b --pp 2 --microbatches 2 --filler 4 --profile {top}/job", "", "") != 0 ||
         run("convert {top}/job -o {top}/job.json", "", "") != 0 ||
+        run(SHARDED " --shard 1/1 --partials {top}/partials", "", result) != 0 ||
         run("chart {top}/job -o {top}/chart.json", "", "") != 0 || mkdir(out_folder, 0777) != 0) {
         abort();
     }

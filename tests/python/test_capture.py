@@ -66,6 +66,30 @@ other.join()
 print(*said)
 print(c.sql("SELECT 1").scalar())
 """
+# Interrupted while the library writes.
+WRITING = """
+import os, signal, threading, time, pipescope
+with pipescope.open(%r) as c:
+    chart = c.chart()
+whole = chart.html
+
+class Slow:
+    def __getattr__(self, name):
+        return getattr(real, name)
+
+    def study_write(self, *of):
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.1)
+        return real.study_write(*of)
+
+real, chart._lib = chart._lib, Slow()
+try:
+    chart.write("html")
+except KeyboardInterrupt:
+    print("interrupted")
+chart._lib = real
+print("whole" if chart.html == whole else "other")
+"""
 CLOSING = """
 import threading, time, pipescope
 c = pipescope.open(%r)
@@ -424,6 +448,32 @@ class Ends(recording.Case):
         for n_interrupts in (1, 10):
             out, _ = self.run_python(INTERRUPTED % (DUALPIPE, n_interrupts))
             self.assertEqual(out.split(), ["ended", "interrupted"])
+
+    def test_interrupt_of_writing(self):
+        """A study is written under Ctrl-C too, also when its capture is closed; what is made so far goes."""
+        out, _ = self.run_python(WRITING % GPIPE)
+        self.assertEqual(out.split(), ["interrupted", "whole"])
+
+    def test_writing_ends(self):
+        """The library itself heeds a stop while it writes."""
+        with pipescope.open(GPIPE) as capture:
+            chart = capture.chart()
+        done = threading.Event()
+
+        def stop():
+            while not done.is_set():
+                chart._lib.study_stop(chart._handle)
+
+        thread = threading.Thread(target=stop)
+        thread.start()
+        try:
+            with self.assertRaises(pipescope.Ended):
+                for _ in range(1000):
+                    chart.write("html")
+        finally:
+            done.set()
+            thread.join()
+        self.assertTrue(chart.html.endswith("</html>\n"))
 
     def test_interrupt_ends_no_other_call(self):
         """Whoever waits for its turn is told at once; the one that has it goes on."""

@@ -265,6 +265,91 @@ static void unknown_work_is_no_host(void **state) {
     ps_chart_free(c);
 }
 
+/* Which causes hold of the steps of the chart, "a b"; js->clocks_apart in `apart`. */
+static void causes_of(const ps_chart *chart, char out[200], char apart[400]) {
+    ps_job_steps js;
+    ps_whatif w;
+    ps_whatif_cause causes[PS_N_WHATIF_CAUSES];
+    assert_int_equal(ps_chart_steps_make(chart, &js, NULL), PS_OK);
+    assert_int_equal(ps_whatif_measure(&js, &w, NULL), PS_OK);
+    ps_whatif_judge(&w, NULL, causes);
+    out[0] = '\0';
+    for (size_t i = 0; i < PS_N_WHATIF_CAUSES; i++) {
+        if (causes[i].holds) {
+            (void)strncat(out, causes[i].name, 40);
+            (void)strncat(out, " ", 2);
+        }
+    }
+    memcpy(apart, js.clocks_apart, sizeof js.clocks_apart);
+    ps_whatif_fini(&w);
+    ps_job_steps_fini(&js);
+}
+
+/* What a transfer from the stage takes in the steps; all take the same. */
+static int64_t transfer_ns(const ps_chart *chart, int32_t stage) {
+    ps_job_steps js;
+    int64_t ns = -1;
+    assert_int_equal(ps_chart_steps_make(chart, &js, NULL), PS_OK);
+    for (uint32_t i = 0; i < ps_job_step_n_ops(&js.steps[0]); i++) {
+        const ps_job_op *op = &js.steps[0].ops[i];
+        if (ps_worker_op_is_transfer((ps_worker_op)op->kind) &&
+            js.workers[op->worker].stage == stage) {
+            assert_true(ns == -1 || ns == js.steps[0].duration_ns[i]);
+            ns = js.steps[0].duration_ns[i];
+        }
+    }
+    ps_job_steps_fini(&js);
+    return ns;
+}
+
+static void move_rank(ps_chart *chart, uint32_t rank, int64_t start_ns, int64_t end_ns) {
+    for (size_t i = 0; i < chart->n_ops; i++) {
+        chart->ops[i].start_ns += chart->ops[i].rank == rank ? start_ns : 0;
+        chart->ops[i].end_ns += chart->ops[i].rank == rank ? end_ns : 0;
+    }
+}
+
+/* m = 4, nothing passes between the stages. The clock of stage 1 is 8 us behind: of the forwards of a step F0 (10 us), F2 (70) and F3 (100)
+ * are waited for there, and begin at 2, 62 and 92 by its clock: -8 us. Its backwards B0 and B3 are waited for on stage 0, 8 us after their
+ * ends by its clock. Both ways together take 0. Were the clock right and a result 8 us on its way back, all ways would be as they are. */
+static void clocks_make_no_slow_link(void **state) {
+    (void)state;
+    char causes[200];
+    char apart[400];
+    ps_chart *c = simulate_steps(4, 2);
+    connect(c, 4);
+    causes_of(c, causes, apart);
+    assert_string_equal(apart, "");
+    move_rank(c, 1, -8 * US, -8 * US);
+    assert_int_equal(transfer_ns(c, 0), 0);
+    assert_int_equal(transfer_ns(c, 1), 0);
+    causes_of(c, causes, apart);
+    assert_null(strstr(causes, "links"));
+    assert_null(strstr(causes, "host"));
+    assert_string_equal(
+        apart,
+        "the clocks of stage 0 of replica 0 (rank 0) and of stage 1 of replica 0 (rank 1) are 8.00 us "
+        "or more apart: 6 of 8 results are used on the second before they are there on the first; "
+        "each way is taken as half of both");
+    ps_chart_free(c);
+}
+
+/* Ops of both stages begin 5 us before what they wait for is there: no clock does that. */
+static void waiting_in_ops_is_no_clock(void **state) {
+    (void)state;
+    char causes[200];
+    char apart[400];
+    ps_chart *c = simulate_steps(4, 2);
+    connect(c, 4);
+    move_rank(c, 0, -5 * US, 0);
+    move_rank(c, 1, -5 * US, 0);
+    causes_of(c, causes, apart);
+    assert_string_equal(apart, "");
+    assert_int_equal(transfer_ns(c, 0), 0);
+    assert_int_equal(transfer_ns(c, 1), 0);
+    ps_chart_free(c);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(outside_of_steps_is_no_step),
@@ -273,6 +358,8 @@ int main(void) {
         cmocka_unit_test(what_is_lost_in_every_step_is_missed),
         cmocka_unit_test(transfers_alone_link_no_passes),
         cmocka_unit_test(unknown_work_is_no_host),
+        cmocka_unit_test(clocks_make_no_slow_link),
+        cmocka_unit_test(waiting_in_ops_is_no_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -231,6 +231,14 @@ static void groups_are_whole(void **state) {
         "add_kernel|1\nmm_kernel|1\n");
     expect(&j, "SELECT name FROM (SELECT DISTINCT name FROM slice WHERE kind = 'op') ORDER BY 1",
            "aten::add\naten::mm\n");
+    /* One row of each is enough, unless others of it may be the ones that are wanted: the second step of mm_kernel has 60 us. */
+    expect(&j, "SELECT DISTINCT kind FROM slice ORDER BY kind DESC",
+           "op\nkernel\ncall\nannotation\n");
+    expect(&j, "SELECT count(*) FROM (SELECT DISTINCT name FROM slice)", "7\n");
+    expect(&j, "SELECT DISTINCT name FROM slice WHERE dur_ns >= 60000 ORDER BY name",
+           "ProfilerStep#1\nProfilerStep#2\nmm_kernel\n");
+    expect(&j, "SELECT DISTINCT name FROM slice WHERE dur_ns % 20000 = 0 AND name LIKE 'mm%'",
+           "mm_kernel\n");
     expect(&j, "SELECT name, count(*), sum(dur_ns) FROM slice GROUP BY name ORDER BY name",
            by_name);
     expect(&j, "SELECT kind, count(*) FROM slice GROUP BY kind ORDER BY kind DESC",

@@ -30,6 +30,7 @@ const char *const *ps_view_set_names(ps_view_set set);
 typedef struct ps_job_capture {
     const char *path, *format; /* "several" */
     size_t n_ranks, n_loaded, n_failed;
+    size_t n_unsized; /* of which the files could not be looked at: `bytes` is not known then */
     int64_t bytes;
     int64_t start_ns, end_ns; /* epoch, of the ranks that are loaded; both 0: of none */
 } ps_job_capture;

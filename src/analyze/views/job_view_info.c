@@ -92,7 +92,7 @@ ps_table *ps_job_view_base_info(const ps_job_view_input *in, ps_err *err) {
         (hosts == NULL || put_info_number(t, "hosts", (int64_t)hosts->n_rows, "")) &&
         put_info_number(t, "steps",
                         count_info_steps(from->table(from->context, "ClusterStepTraceTime")), "") &&
-        put_info_number(t, "data size", c.bytes, "bytes");
+        (c.n_unsized > 0 || put_info_number(t, "data size", c.bytes, "bytes"));
     if (ok && c.end_ns > c.start_ns) { /* of the ranks that are loaded */
         ok = put_info_number(t, "start time", c.start_ns, "epoch ns") &&
              put_info_number(t, "collected for", ps_i64_minus(c.end_ns, c.start_ns), "ns");

@@ -384,6 +384,29 @@ static bool number_model_stages(making *k) {
     return js->model_stages != NULL;
 }
 
+static const ps_job_worker *worker_of_rank(const making *k, uint32_t rank) {
+    size_t w = 0;
+    while (k->ranks[w] != rank) {
+        w++;
+    }
+    return &k->js->workers[w];
+}
+
+static void say_apart(making *k) {
+    const ps_clocks_apart *a = &k->transfers.apart;
+    if (a->least_ns > 0) {
+        char from[96];
+        char to[96];
+        (void)snprintf(
+            k->js->clocks_apart, sizeof k->js->clocks_apart,
+            "the clocks of %s and of %s are %s or more apart: %u of %u results are used on the "
+            "second before they are there on the first; each way is taken as half of both",
+            ps_job_describe_worker(worker_of_rank(k, a->from), from),
+            ps_job_describe_worker(worker_of_rank(k, a->to), to), ps_ns_text_of(a->least_ns).text,
+            (unsigned)a->n_early, (unsigned)a->n);
+    }
+}
+
 static ps_code make_steps(making *k) {
     ps_code code = place_chart_job_workers(k);
     k->js->has_unknown_work = k->chart->unjudged[0] != '\0';
@@ -407,6 +430,7 @@ static ps_code make_steps(making *k) {
         !ps_chart_transfers_make(k->chart, &k->groups, k->js->lag_ns, &k->transfers)) {
         code = ps_fail_nomem(k->err);
     }
+    say_apart(k);
     for (size_t s = 0; code == PS_OK && s < k->groups.n_steps; s++) {
         k->steps[s] = PS_NO_INDEX;
         code =

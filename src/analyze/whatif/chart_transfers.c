@@ -66,40 +66,89 @@ static passed passed_on(const ps_chart *c, const int64_t *ready_ns, uint32_t lin
     const ps_chart_link *l = &c->links[link];
     const ps_op *from = &c->ops[l->from];
     const ps_op *to = &c->ops[l->to];
-    int64_t ns = to->start_ns > from->end_ns ? to->start_ns - from->end_ns : 0;
-    return (passed){from->rank, to->rank, from->end_ns >= ready_ns[l->to], ns, link};
+    return (passed){from->rank, to->rank, from->end_ns >= ready_ns[l->to],
+                    ps_i64_minus(to->start_ns, from->end_ns), link};
 }
 
 PS_COMPARE(by_ranks, passed, PS_BY(from) PS_BY(to) PS_BY_DOWN(is_waited) PS_BY(ns) PS_BY(link))
 
-/* Of two ranks and one direction. */
-static void judge_pair(const passed *of, size_t n, int64_t usual_ns, int64_t *scratch,
-                       int64_t *duration_ns) {
-    size_t n_waited = 0;
-    for (; n_waited < n && of[n_waited].is_waited; n_waited++) {
-        scratch[n_waited] = of[n_waited].ns;
+/* What passed from one rank to another. */
+typedef struct direction {
+    uint32_t from, to;
+    const passed *all;
+    size_t n, n_waited;
+    int64_t
+        way_ns; /* median of those that were waited for, below 0 where clocks differ or ops begin with waiting */
+} direction;
+
+PS_COMPARE(by_direction, direction, PS_BY(from) PS_BY(to))
+
+static direction direction_at(const passed *all, size_t n, int64_t *scratch) {
+    direction d = {.from = all->from, .to = all->to, .all = all};
+    for (; d.n < n && all[d.n].from == d.from && all[d.n].to == d.to; d.n++) {
+        if (all[d.n].is_waited) {
+            scratch[d.n_waited++] = all[d.n].ns;
+        }
     }
-    int64_t ns = n_waited > 0          ? ps_median_i64(scratch, n_waited)
-                 : of[0].ns < usual_ns ? of[0].ns
-                                       : usual_ns;
-    for (size_t i = 0; i < n; i++) {
-        duration_ns[of[i].link] = ns;
+    d.way_ns = d.n_waited > 0 ? ps_median_i64(scratch, d.n_waited) : 0;
+    return d;
+}
+
+static void note_apart(const direction *d, ps_chart_transfers *out) {
+    if (-d->way_ns > out->apart.least_ns) {
+        out->apart = (ps_clocks_apart){.from = d->from, .to = d->to, .least_ns = -d->way_ns};
+        out->apart.n = (uint32_t)d->n;
+        for (size_t i = 0; i < d->n; i++) {
+            out->apart.n_early += d->all[i].ns < 0;
+        }
     }
 }
 
-static void judge_pairs(passed *all, size_t n, int64_t usual_ns, int64_t *scratch,
-                        int64_t *duration_ns) {
+/* Clocks that are apart lengthen one way by as much as they shorten the way back: of both together they are no part. Where these are less
+ * than nothing, ops begin with waiting, and the way is not seen. */
+static int64_t way_of(const direction *d, const direction *back, int64_t usual_ns,
+                      ps_chart_transfers *out) {
+    bool is_seen = d->n_waited > 0;
+    bool is_back_seen = back != NULL && back->n_waited > 0;
+    if (is_seen && is_back_seen && (d->way_ns < 0) != (back->way_ns < 0)) {
+        int64_t both_ns = ps_i64_plus(d->way_ns, back->way_ns);
+        if (both_ns >= 0) {
+            note_apart(d->way_ns < 0 ? d : back, out);
+            return both_ns / 2;
+        }
+    }
+    int64_t ns = is_seen ? d->way_ns : d->all[0].ns < usual_ns ? d->all[0].ns : usual_ns;
+    return ns > 0 ? ns : 0;
+}
+
+static void judge_directions(const direction *all, size_t n, int64_t usual_ns,
+                             ps_chart_transfers *out) {
+    for (size_t i = 0; i < n; i++) {
+        const direction way_back = {.from = all[i].to, .to = all[i].from};
+        const direction *back = bsearch(&way_back, all, n, sizeof *all, by_direction);
+        int64_t ns = way_of(&all[i], back, usual_ns, out);
+        for (size_t k = 0; k < all[i].n; k++) {
+            out->duration_ns[all[i].all[k].link] = ns;
+        }
+    }
+}
+
+static bool judge_passed(passed *all, size_t n, int64_t usual_ns, int64_t *scratch,
+                         ps_chart_transfers *out) {
+    direction *directions = ps_realloc_array(NULL, n + 1, sizeof *directions);
+    size_t n_directions = 0;
+    if (directions == NULL) {
+        return false;
+    }
     if (n > 1) {
         qsort(all, n, sizeof *all, by_ranks);
     }
-    for (size_t i = 0; i < n;) {
-        size_t end = i + 1;
-        while (end < n && all[end].from == all[i].from && all[end].to == all[i].to) {
-            end++;
-        }
-        judge_pair(&all[i], end - i, usual_ns, scratch, duration_ns);
-        i = end;
+    for (size_t i = 0; i < n; i += directions[n_directions++].n) {
+        directions[n_directions] = direction_at(&all[i], n - i, scratch);
     }
+    judge_directions(directions, n_directions, usual_ns, out);
+    ps_free(directions);
+    return true;
 }
 
 bool ps_chart_transfers_make(const ps_chart *chart, const ps_chart_groups *groups, int64_t usual_ns,
@@ -115,7 +164,7 @@ bool ps_chart_transfers_make(const ps_chart *chart, const ps_chart_groups *group
         for (size_t i = 0; i < n; i++) {
             all[i] = passed_on(chart, ready_ns, out->links[i]);
         }
-        judge_pairs(all, n, usual_ns, scratch, out->duration_ns);
+        ok = judge_passed(all, n, usual_ns, scratch, out);
     }
     ps_free(ready_ns);
     ps_free(scratch);

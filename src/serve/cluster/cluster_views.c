@@ -71,6 +71,8 @@ static void look_at_capture(const void *context, ps_job_capture *out) {
         out->n_ranks++;
         if (ps_file_identify(e->rank->path, &id, NULL) == PS_OK) {
             out->bytes = ps_i64_plus(out->bytes, id.size_bytes);
+        } else {
+            out->n_unsized++;
         }
         ps_rank_state state = ps_store_status(store, i).state;
         out->n_failed += state == PS_STATE_FAILED ? 1 : 0;

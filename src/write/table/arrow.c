@@ -41,9 +41,9 @@ static ps_flat_ref put_type(ps_flat *f, int64_t number) {
     return ps_flat_end(f);
 }
 
-static ps_flat_ref put_unit(ps_flat *f, const char *unit) {
-    ps_flat_ref key = ps_flat_text(f, "unit");
-    ps_flat_ref value = ps_flat_text(f, unit);
+static ps_flat_ref put_pair(ps_flat *f, const char *name, const char *text) {
+    ps_flat_ref key = ps_flat_text(f, name);
+    ps_flat_ref value = ps_flat_text(f, text);
     ps_flat_begin(f);
     ps_flat_ref_field(f, 0, key);
     ps_flat_ref_field(f, 1, value);
@@ -56,7 +56,7 @@ static ps_flat_ref put_field(ps_flat *f, const ps_arrow_column *c) {
     ps_flat_ref name = ps_flat_text(f, c->name);
     ps_flat_ref type = put_type(f, type_number);
     ps_flat_ref children = ps_flat_refs(f, NULL, 0);
-    ps_flat_ref unit = c->unit[0] != '\0' ? put_unit(f, c->unit) : 0;
+    ps_flat_ref unit = c->unit[0] != '\0' ? put_pair(f, "unit", c->unit) : 0;
     ps_flat_begin(f);
     ps_flat_ref_field(f, 0, name);
     ps_flat_number(f, 1, 1, 1); /* nullable */
@@ -73,8 +73,10 @@ static ps_flat_ref put_schema(ps_flat *f, const ps_arrow *a) {
         fields[i] = put_field(f, &a->columns[i]);
     }
     ps_flat_ref all = ps_flat_refs(f, fields, a->n_columns);
+    ps_flat_ref note = a->note_key != NULL ? put_pair(f, a->note_key, a->note) : 0;
     ps_flat_begin(f);
     ps_flat_ref_field(f, 1, all);
+    ps_flat_ref_field(f, 2, note);
     return ps_flat_end(f);
 }
 

@@ -21,6 +21,8 @@ PS_MUST_USE ps_code ps_arrow_add(ps_arrow *a, const ps_table *t, size_t first, s
                                  ps_err *err);
 /* Gives column `i` another name; after the first ps_arrow_add(). */
 PS_MUST_USE ps_code ps_arrow_rename(ps_arrow *a, size_t i, const char *name, ps_err *err);
+/* What stands in the metadata of the schema, under a key; a later one takes its place. */
+PS_MUST_USE ps_code ps_arrow_note(ps_arrow *a, const char *key, const char *text, ps_err *err);
 size_t ps_arrow_n_rows(const ps_arrow *a);
 
 /* Writes the file, piece by piece in order. */

@@ -42,6 +42,14 @@ ps_code ps_arrow_rename(ps_arrow *a, size_t i, const char *name, ps_err *err) {
     return a->columns[i].name != NULL ? PS_OK : ps_fail_nomem(err);
 }
 
+ps_code ps_arrow_note(ps_arrow *a, const char *key, const char *text, ps_err *err) {
+    a->note_key = ps_arena_strndup(&a->arena, key, strlen(key));
+    a->note = ps_arena_strndup(&a->arena, text, strlen(text));
+    bool ok = a->note_key != NULL && a->note != NULL;
+    a->note_key = ok ? a->note_key : NULL;
+    return ok ? PS_OK : ps_fail_nomem(err);
+}
+
 size_t ps_arrow_n_rows(const ps_arrow *a) {
     return a->n_rows;
 }

@@ -43,6 +43,7 @@ struct ps_arrow {
     atomic_size_t n_users;    /* ps_arrow_free() of the last one frees it */
     ps_arrow_column *columns; /* NULL before the first call */
     size_t n_columns, n_rows;
+    const char *note_key, *note; /* NULL: none */
     ps_arena arena;
 };
 

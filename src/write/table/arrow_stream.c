@@ -58,8 +58,10 @@ static bool begin_schema(ps_arrow *rows, const ps_arrow_column *c, struct ArrowS
     }
     if (c != NULL && c->unit[0] != '\0') {
         put_pair(&data->metadata, "unit", c->unit);
-        out->metadata = data->metadata.data;
+    } else if (c == NULL && rows->note_key != NULL) {
+        put_pair(&data->metadata, rows->note_key, rows->note);
     }
+    out->metadata = data->metadata.data;
     if (!ps_buf_ok(&data->metadata)) {
         ps_buf_fini(&data->metadata);
         ps_free(data);
