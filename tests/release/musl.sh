@@ -37,7 +37,7 @@ program=${PIPESCOPE_BIN:-build/release/pipescope}
     echo 'musl: what was recorded is not recovered'
     exit 1
 }
-n=$("$program" query "$T/runs" "SELECT count(*) FROM slice WHERE name = 'work' AND kind = 'mark'" --as csv | tail -n 1)
+n=$("$program" query "$T/runs" "SELECT count(*) FROM slice WHERE name = 'work' AND kind = 'mark'" --as csv | tail -n 1 | tr -d '\r')
 [ "$n" = 4 ] || {
     echo "musl: $n ranges instead of 4"
     exit 1
